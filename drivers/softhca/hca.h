@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The objects of the emulated adapter, and the calls between its two halves.
+ *
+ *   libibverbs + libmlx5                             memory of the process
+ *        | ioctl                                       |  queues, doorbell records
+ *   shim.c -> uverbs.c -> object.c  (control half)     |
+ *        | create, modify, query, destroy              |
+ *   qp.c  cq.c  mkey.c  lane.c      (data half)  <-----+--- UAR pages (shared mapping)
+ *        | completions, async events
+ *   event.c -> sockets that the program polls
+ *
+ * Who may block whom:
+ *  - Control calls come from any thread of the program, and are serialised per object by object.c.
+ *  - The data half runs in lanes: a lane is a device thread, or a thread inside softhca_pump().
+ *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
+ *    it first unpublishes, then waits in softhca_quiesce() until no lane can still see it.
+ *  - Lock order inside a lane: QP send side, then QP receive side, then CQ, then event channel.
+ *    Code that holds a receive-side lock never takes a send-side lock.
+ */
+#ifndef SOFTHCA_HCA_H
+#define SOFTHCA_HCA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOFTHCA_HIDDEN __attribute__((visibility("hidden")))
+
+struct softhca_dev; /* one adapter, for the life of the process */
+struct softhca_ctx; /* one open of its character device */
+struct softhca_uar;
+struct softhca_pd;
+struct softhca_mkey;
+struct softhca_cq;
+struct softhca_qp;
+
+/* ---------------------------------------------------------------- UAR: doorbell pages (lane.c) */
+
+enum softhca_uar_type { SOFTHCA_UAR_BF, SOFTHCA_UAR_NC };
+
+/*
+ * Takes the device's own mapping of a 4 KiB UAR page into the set that lanes scan.
+ * -ENOMEM. Destroy: -EBUSY while a QP or CQ names the page.
+ */
+int softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
+	enum softhca_uar_type type, struct softhca_uar **out);
+int softhca_uar_destroy(struct softhca_uar *uar);
+
+/* ---------------------------------------------------------------- keys (mkey.c) */
+
+/* Access flags are the verbs' own numbers (IBV_ACCESS_*, uapi ib_user_ioctl_verbs.h). */
+struct softhca_mkey_attr {
+	uint32_t pdn;
+	uint32_t access;
+	uint64_t addr;  /* where the memory is in this process */
+	uint64_t iova;  /* what work requests call its first byte */
+	uint64_t len;   /* bytes */
+};
+
+int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
+	struct softhca_mkey **out);
+/* Replaces the attributes and gives the key a new variant (its low 8 bits), as REREG_MR does. */
+int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
+int softhca_mkey_destroy(struct softhca_mkey *mkey); /* -EBUSY while windows are bound to it */
+uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
+
+/* ---------------------------------------------------------------- completion queues (cq.c) */
+
+struct softhca_cq_attr {
+	void *buf;           /* of the program: n_cqe entries of cqe_len bytes */
+	_Atomic uint32_t *dbrec; /* [0] consumer index, [1] arm word; big endian */
+	uint32_t n_cqe;      /* a power of two */
+	uint32_t cqe_len;    /* 64 or 128 bytes */
+	bool ignore_overrun;
+	struct softhca_uar *uar; /* where arm doorbells arrive */
+	void *event;         /* event.c's handle: passed back in softhca_event_cq_* */
+};
+
+int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
+	struct softhca_cq **out);
+int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
+uint32_t softhca_cq_number(const struct softhca_cq *cq);
+
+/* ---------------------------------------------------------------- queue pairs (qp.c) */
+
+enum softhca_qp_type { SOFTHCA_QP_RC = 2, SOFTHCA_QP_UC = 3, SOFTHCA_QP_UD = 4 }; /* as verbs count */
+
+struct softhca_qp_init {
+	enum softhca_qp_type type;
+	uint32_t pdn;
+	struct softhca_cq *send_cq, *recv_cq;
+	struct softhca_uar *uar;
+	void *buf;               /* receive WQEs, then send WQEs */
+	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
+	uint32_t sq_bb;          /* send WQEBBs of 64 bytes, a power of two, or 0 */
+	uint32_t rq_wqe;         /* receive WQEs, a power of two, or 0 */
+	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */
+	uint32_t uidx;           /* what CQEs name this QP by */
+	bool sig_all;
+	void *event;             /* event.c's handle: passed back in softhca_event_qp */
+};
+
+/*
+ * Attributes and mask bits are the verbs' own (ib_uverbs_modify_qp, IBV_QP_* of ibv_modify_qp(3)).
+ * -EINVAL: a transition or an attribute set that the state table does not have.
+ */
+struct softhca_qp_attr {
+	uint32_t state, cur_state, path_mtu;
+	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
+	uint16_t pkey_index;
+	uint8_t en_sqd_notify, sq_draining;
+	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt, rnr_retry;
+	uint8_t is_global, sgid_index, hop_limit, sl;
+	uint16_t dlid;
+	uint8_t dgid[16];
+	uint8_t dmac[6];
+	bool mmo;         /* firmware QP context: DMA MMO allowed (INIT2INIT) */
+	bool drain_sigerr;
+};
+
+int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
+	struct softhca_qp **out);
+int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
+void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
+	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
+int softhca_qp_destroy(struct softhca_qp *qp);
+uint32_t softhca_qp_number(const struct softhca_qp *qp);
+
+/* ---------------------------------------------------------------- lanes (lane.c) */
+
+int softhca_lanes_init(struct softhca_dev *dev);  /* starts the device threads, unless pumped */
+void softhca_lanes_fini(struct softhca_dev *dev);
+/* Returns when everything unpublished before the call is out of every lane's sight. */
+void softhca_quiesce(struct softhca_dev *dev);
+
+/* ---------------------------------------------------------------- towards event.c */
+
+/* Async event numbers are the verbs' own (IBV_EVENT_*). Called with QP or CQ locks held. */
+void softhca_event_cq_comp(void *event);
+void softhca_event_cq_async(void *event, uint32_t type);
+void softhca_event_qp_async(void *event, uint32_t type);
+
+#endif

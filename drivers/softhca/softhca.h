@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * softhca: an emulated mlx5 adapter beneath the uverbs kernel ABI, inside this process.
+ *
+ * Linking this library is all a program does: where the machine has no mlx5 device, libibverbs
+ * finds mlx5_0 and drives it with stock libmlx5. The calls below are for tests and for programs
+ * that want to run the device themselves. Settings: doc/softhca.md.
+ */
+#ifndef SOFTHCA_H
+#define SOFTHCA_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SOFTHCA_API __attribute__((visibility("default")))
+#endif
+
+/** True where this process sees the emulated adapter (and not a real one). Any thread. */
+SOFTHCA_API bool softhca_active(void);
+
+/**
+ * Runs the adapter for one turn on the calling thread: serves every doorbell that rang, and what
+ * those queues still have to do. Useful with SOFTHCA_THREADS=0, where nothing else runs it; legal
+ * beside device threads, from any number of threads.
+ *
+ * @return work done: WQEs executed or flushed, and doorbells taken. 0 means the adapter is idle.
+ */
+SOFTHCA_API unsigned int softhca_pump(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
