@@ -39,7 +39,10 @@ struct softhca_qp;
 
 /* ---------------------------------------------------------------- UAR: doorbell pages (lane.c) */
 
-enum softhca_uar_type { SOFTHCA_UAR_BF, SOFTHCA_UAR_NC };
+enum softhca_uar_type {
+	SOFTHCA_UAR_BF,
+	SOFTHCA_UAR_NC
+};
 
 /*
  * Takes the device's own mapping of a 4 KiB UAR page into the set that lanes scan.
@@ -55,13 +58,13 @@ int softhca_uar_destroy(struct softhca_uar *uar);
 struct softhca_mkey_attr {
 	uint32_t pdn;
 	uint32_t access;
-	uint64_t addr;  /* where the memory is in this process */
-	uint64_t iova;  /* what work requests call its first byte */
-	uint64_t len;   /* bytes */
+	uint64_t addr; /* where the memory is in this process */
+	uint64_t iova; /* what work requests call its first byte */
+	uint64_t len;  /* bytes */
 };
 
-int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
-	struct softhca_mkey **out);
+int softhca_mkey_create(
+	struct softhca_dev *dev, const struct softhca_mkey_attr *attr, struct softhca_mkey **out);
 /* Replaces the attributes and gives the key a new variant (its low 8 bits), as REREG_MR does. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
 int softhca_mkey_destroy(struct softhca_mkey *mkey); /* -EBUSY while windows are bound to it */
@@ -70,23 +73,27 @@ uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 /* ---------------------------------------------------------------- completion queues (cq.c) */
 
 struct softhca_cq_attr {
-	void *buf;           /* of the program: n_cqe entries of cqe_len bytes */
+	void *buf;               /* of the program: n_cqe entries of cqe_len bytes */
 	_Atomic uint32_t *dbrec; /* [0] consumer index, [1] arm word; big endian */
-	uint32_t n_cqe;      /* a power of two */
-	uint32_t cqe_len;    /* 64 or 128 bytes */
+	uint32_t n_cqe;          /* a power of two */
+	uint32_t cqe_len;        /* 64 or 128 bytes */
 	bool ignore_overrun;
 	struct softhca_uar *uar; /* where arm doorbells arrive */
-	void *event;         /* event.c's handle: passed back in softhca_event_cq_* */
+	void *event;             /* event.c's handle: passed back in softhca_event_cq_* */
 };
 
-int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
-	struct softhca_cq **out);
+int softhca_cq_create(
+	struct softhca_dev *dev, const struct softhca_cq_attr *attr, struct softhca_cq **out);
 int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
 
 /* ---------------------------------------------------------------- queue pairs (qp.c) */
 
-enum softhca_qp_type { SOFTHCA_QP_RC = 2, SOFTHCA_QP_UC = 3, SOFTHCA_QP_UD = 4 }; /* as verbs count */
+enum softhca_qp_type {
+	SOFTHCA_QP_RC = 2,
+	SOFTHCA_QP_UC = 3,
+	SOFTHCA_QP_UD = 4
+}; /* as verbs count */
 
 struct softhca_qp_init {
 	enum softhca_qp_type type;
@@ -100,7 +107,7 @@ struct softhca_qp_init {
 	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */
 	uint32_t uidx;           /* what CQEs name this QP by */
 	bool sig_all;
-	void *event;             /* event.c's handle: passed back in softhca_event_qp */
+	void *event; /* event.c's handle: passed back in softhca_event_qp */
 };
 
 /*
@@ -112,17 +119,18 @@ struct softhca_qp_attr {
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
 	uint16_t pkey_index;
 	uint8_t en_sqd_notify, sq_draining;
-	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt, rnr_retry;
+	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt,
+		rnr_retry;
 	uint8_t is_global, sgid_index, hop_limit, sl;
 	uint16_t dlid;
 	uint8_t dgid[16];
 	uint8_t dmac[6];
-	bool mmo;         /* firmware QP context: DMA MMO allowed (INIT2INIT) */
+	bool mmo; /* firmware QP context: DMA MMO allowed (INIT2INIT) */
 	bool drain_sigerr;
 };
 
-int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
-	struct softhca_qp **out);
+int softhca_qp_create(
+	struct softhca_dev *dev, const struct softhca_qp_init *init, struct softhca_qp **out);
 int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
@@ -131,7 +139,7 @@ uint32_t softhca_qp_number(const struct softhca_qp *qp);
 
 /* ---------------------------------------------------------------- lanes (lane.c) */
 
-int softhca_lanes_init(struct softhca_dev *dev);  /* starts the device threads, unless pumped */
+int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, unless pumped */
 void softhca_lanes_fini(struct softhca_dev *dev);
 /* Returns when everything unpublished before the call is out of every lane's sight. */
 void softhca_quiesce(struct softhca_dev *dev);
