@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the emulated adapter can: the settings of doc/softhca.md, read once, then constant. */
+#ifndef SOFTHCA_CONFIG_H
+#define SOFTHCA_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOFTHCA_MAX_DEVICES 8
+#define SOFTHCA_MAX_PORTS   2
+#define SOFTHCA_MAX_THREADS 16
+
+enum softhca_link_layer {
+	SOFTHCA_LINK_INFINIBAND = 1,
+	SOFTHCA_LINK_ETHERNET = 2
+};
+
+struct softhca_config {
+	uint32_t part_id; /* PCI device id */
+	uint32_t fw_major, fw_minor, fw_sub;
+	uint32_t link_layer; /* enum softhca_link_layer: the verbs' own numbers */
+	uint32_t devices, ports;
+	uint32_t threads; /* device threads of each adapter; 0: softhca_pump() only */
+	uint32_t force;   /* 1: come up beside a real mlx5 device, and hide it from this process */
+	uint32_t strict_doorbells; /* 1: a queue on a UAR of its own runs only what was announced */
+	uint32_t bf_reg_size;      /* bytes; 0: no BlueFlame */
+	uint64_t max_memcpy;       /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
+	uint64_t max_mr_size;      /* bytes */
+	uint32_t max_qp, max_cq, max_mr, max_pd, max_ah;
+	uint32_t max_cqe;   /* entries of one CQ */
+	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
+	uint32_t max_sge;
+	uint32_t max_rd_atomic; /* RDMA reads and atomics in flight, each direction */
+};
+
+/*
+ * Fills cfg from the defaults, the file named by SOFTHCA_CONFIG and SOFTHCA_* variables, in that
+ * order. -EINVAL: a setting is wrong; err then says which, and what is allowed.
+ */
+int softhca_config_load(struct softhca_config *cfg, char *err, size_t err_len);
+
+#endif
