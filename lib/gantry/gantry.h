@@ -113,8 +113,8 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * @return 0; -EINVAL empty, overflowing, or unknown flags; -EEXIST overlaps a registered region;
  *   -EFAULT not mapped; -ENOMEM (the log says if RLIMIT_MEMLOCK is the cause).
  */
-GANTRY_API int gantry_mem_register(
-	struct gantry *g, void *addr, size_t len, unsigned int flags, struct gantry_mem **mem);
+GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
+	struct gantry_mem **mem);
 
 /**
  * Ends a registration. Descriptors that name the memory must have completed.
@@ -136,8 +136,8 @@ struct gantry_queue_conf {
  * Creates a queue: a send queue and completion queue of its own, doorbell page included.
  * @return 0; -EINVAL; -ENOMEM; or the errno of the verbs call that failed.
  */
-GANTRY_API int gantry_queue_create(
-	struct gantry *g, const struct gantry_queue_conf *conf, struct gantry_queue **q);
+GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
+	struct gantry_queue **q);
 
 /** Frees it. @return 0; -EBUSY while completions are due: poll until gantry_in_flight() is 0. */
 GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
@@ -147,8 +147,8 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  * @return how many were accepted, from the first on; fewer than n when the queue is full: poll, then
  *   submit the rest.
  */
-GANTRY_API uint16_t gantry_submit(
-	struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n);
+GANTRY_API uint16_t gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
+	uint16_t n);
 
 /**
  * Collects completions, and pushes on with copies that are still being split. Owner thread.
@@ -177,8 +177,8 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct g
  * Connects it: WRITE and READ may name it when both ends have done so.
  * @return 0; -EINVAL no such peer, or not an address; -EISCONN; or the errno of the verbs call.
  */
-GANTRY_API int gantry_peer_connect(
-	struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr);
+GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
+	const struct gantry_addr *addr);
 
 /** Closes it. @return 0; -EINVAL no such peer; -EBUSY while descriptors to it are in flight. */
 GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
@@ -223,23 +223,23 @@ GANTRY_API int gantry_stop(struct gantry *g);
  * Puts descriptors on the worker's ring. One producer thread a worker.
  * @return how many were taken, from the first on; fewer than n when the ring is full.
  */
-GANTRY_API unsigned int gantry_enqueue_burst(
-	struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n);
+GANTRY_API unsigned int gantry_enqueue_burst(struct gantry_worker *w,
+	const struct gantry_desc *desc, unsigned int n);
 
 /**
  * Takes completions from the worker's ring. One consumer thread a worker. A worker whose completion
  * ring is full takes no descriptors until there is room.
  * @return how many records were written to comp.
  */
-GANTRY_API unsigned int gantry_dequeue_burst(
-	struct gantry_worker *w, struct gantry_comp *comp, unsigned int n);
+GANTRY_API unsigned int gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp,
+	unsigned int n);
 
 /**
  * Takes back descriptors that no worker has started. Only while stopped.
  * @return how many were written to desc; 0 also while the worker runs.
  */
-GANTRY_API unsigned int gantry_reclaim_burst(
-	struct gantry_worker *w, struct gantry_desc *desc, unsigned int n);
+GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc,
+	unsigned int n);
 
 /* ------------------------------------------------------------------ statistics */
 
