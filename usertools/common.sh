@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What run.sh and test.sh share: messages, packages, builds, and EAL's arguments. Sourced, not run.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Debian's meson and pyelftools want Debian's own python3, whatever comes first in the caller's PATH.
+PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH
+export PATH
+
+say() {
+	printf '== %s\n' "$*"
+}
+
+die() {
+	printf 'error: %s\n' "$*" >&2
+	exit 1
+}
+
+# need PACKAGE...: installs those that are missing. One line, and only where there is work to do.
+need() {
+	local missing=() package
+	for package in "$@"; do
+		dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+			missing+=("$package")
+	done
+	[ ${#missing[@]} -eq 0 ] && return
+	command -v apt-get >/dev/null ||
+		die "this script installs Debian packages; install by hand: ${missing[*]}"
+	local as_root=()
+	[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+	say "installing ${#missing[@]} Debian packages (a few minutes on a bare machine): ${missing[*]}"
+	local log
+	log=$(mktemp)
+	if ! { "${as_root[@]}" apt-get -q update &&
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+			apt-get -q install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		die "apt-get failed; its whole output is in $log"
+	fi
+	rm -f "$log"
+}
+
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
+	ibverbs-providers libisal-dev libssl-dev)
+
+# build DIR [MESON OPTION...]: configures once, then builds. Quiet unless it fails.
+build() {
+	local dir=$top/$1 log
+	shift
+	log=$(mktemp)
+	if ! { { [ -f "$dir/build.ninja" ] || meson setup "$dir" "$top" "$@"; } &&
+		ninja -C "$dir"; } >"$log" 2>&1; then
+		tail -n 60 "$log" >&2
+		die "the build in $dir failed; the end of its output is above"
+	fi
+	rm -f "$log"
+}
+
+# eal_args WORKERS MEGABYTES: EAL options for one main lcore and so many workers, mapped to the CPUs
+# there are; huge pages where enough are free, else none.
+eal_args() {
+	local workers=$1 megabytes=$2 cpus map='0@0' i free size
+	cpus=$(nproc)
+	for ((i = 1; i <= workers; i++)); do
+		map+=",$i@$((i % cpus))"
+	done
+	free=$(awk '/^HugePages_Free/ {print $2}' /proc/meminfo)
+	size=$(awk '/^Hugepagesize/ {print $2}' /proc/meminfo)
+	if [ $((${free:-0} * ${size:-0} / 1024)) -ge "$megabytes" ]; then
+		printf '%s' "--lcores=$map --in-memory --no-pci -m $megabytes"
+	else
+		printf '%s' "--lcores=$map --no-huge --no-shconf --no-pci -m $megabytes"
+	fi
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds Gantry and runs its main job: real files of this machine through lcore workers, hardware
+# queues and the (emulated, where there is none) HCA, in every mode, every byte checked.
+#
+# usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+modes=(copy write read)
+workers=2
+want_mb=200
+
+case ${1:-} in
+-h | --help)
+	sed -n '3,7s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+esac
+
+need "${build_packages[@]}"
+say "building in build/ (a minute the first time)"
+build build
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-run.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+# The largest files first: few names, many bytes. -xdev: nothing from pseudo file systems.
+pick_files() {
+	find /usr/lib /usr/bin /usr/share -xdev -type f -size +64k -readable -printf '%s\t%p\n' |
+		sort -rn | awk -F'\t' -v want=$((want_mb * 1000000)) \
+		'total < want {total += $1; print $2} END {if (total < want) exit 1}'
+}
+
+if [ $# -gt 0 ]; then
+	files=("$@")
+else
+	mapfile -t files < <(pick_files)
+	[ ${#files[@]} -gt 0 ] || die "found no readable files under /usr; name some: $0 FILE..."
+fi
+bytes=$(du -bcL -- "${files[@]}" | tail -n 1 | cut -f 1)
+[ $# -gt 0 ] || [ "$bytes" -ge $((want_mb * 1000000)) ] ||
+	die "found only $bytes bytes of files under /usr; name more: $0 FILE..."
+
+read -ra eal <<<"$(eal_args "$workers" 512)"
+for mode in "${modes[@]}"; do
+	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"
+	"$top/build/app/testgantry/testgantry" "${eal[@]}" -- --mode "$mode" \
+		--out "$scratch/$mode" "${files[@]}" ||
+		die "testgantry --mode $mode failed with exit code $?"
+	rm -rf "${scratch:?}/$mode"
+done
+say "all modes done: every byte of $((bytes / 1000000)) MB verified ${#modes[@]} times"

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds Gantry with warnings as errors and passes its tests: as it is, under ASan and UBSan, and under
+# TSan; then the main job of run.sh. The last line counts all suites. Exit 0 only if nothing failed.
+#
+# usage: usertools/test.sh [plain|asan|tsan|main]...     default: all of them
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help)
+	sed -n '3,6s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+esac
+
+need "${build_packages[@]}" python3 rdma-core ibverbs-utils util-linux
+
+passed=0 failed=0 skipped=0
+
+# suite NAME WHAT [MESON OPTION...]: builds and runs one variant, adds up its results.
+suite() {
+	local name=$1 what=$2 dir=build-test/$1 log code=0 counts
+	shift 2
+	say "$what: building in $dir"
+	build "$dir" -Dwerror=true "$@"
+	log=$top/$dir/meson-logs/testlog.json
+	rm -f "$log"
+	say "$what: running"
+	# A TSan program needs the address-space layout that older kernels randomise less.
+	setarch -R true 2>/dev/null && [ "$name" = tsan ] && local wrap='setarch -R'
+	# shellcheck disable=SC2086
+	${wrap:-} meson test -C "$top/$dir" --no-rebuild --print-errorlogs || code=$?
+	[ -f "$log" ] || die "meson test wrote no $log"
+	counts=$("$top/usertools/count-tests.py" "$log")
+	read -r p f s <<<"$counts"
+	# A runner that failed without naming a failed test has failed all the same.
+	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+main_job() {
+	say "the main job: usertools/run.sh"
+	if "$top/usertools/run.sh"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+}
+
+[ $# -gt 0 ] || set -- plain asan tsan main
+for what in "$@"; do
+	case $what in
+	plain) suite plain "tests" ;;
+	asan) suite asan "tests under ASan and UBSan" -Db_sanitize=address,undefined -Db_lundef=false ;;
+	tsan) suite tsan "tests under TSan" -Db_sanitize=thread -Db_lundef=false ;;
+	main) main_job ;;
+	*) die "unknown suite '$what': plain, asan, tsan or main" ;;
+	esac
+done
+
+[ $((passed + failed)) -gt 0 ] || failed=1
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]
