@@ -25,11 +25,11 @@ build build
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# The largest files first: few names, many bytes. -xdev: nothing from pseudo file systems.
+# Programs and libraries of every size, in the order of their names, until it is enough.
 pick_files() {
-	find /usr/lib /usr/bin /usr/share -xdev -type f -size +64k -readable -printf '%s\t%p\n' |
-		sort -rn | awk -F'\t' -v want=$((want_mb * 1000000)) \
-		'total < want {total += $1; print $2} END {if (total < want) exit 1}'
+	find /usr/lib /usr/bin /usr/share -xdev -type f -size +64k -readable -printf '%p\t%s\n' |
+		LC_ALL=C sort |
+		awk -F'\t' -v want=$((want_mb * 1000000)) 'total < want {total += $2; print $1}'
 }
 
 if [ $# -gt 0 ]; then
