@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-3-Clause
 # What run.sh and test.sh share: messages, packages, builds, and EAL's arguments. Sourced, not run.
 
