@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Telling the device: doorbell record, doorbell, BlueFlame; and the only transmit fences.
+ *
+ *     WQEs in the ring
+ *        hwq_fence_wqe_before_dbrec
+ *     doorbell record = pi              what the device trusts
+ *        hwq_fence_dbrec_before_doorbell
+ *     doorbell = 8 bytes of the last WQE, or BlueFlame = all of the only WQE
+ *        hwq_fence_doorbell_flush
+ *
+ * BlueFlame saves the device the read of the WQE. It is used where exactly one WQE is pending that
+ * fits the register; never with MLX5_SHUT_UP_BF, nor where the register is shared or has no size.
+ *
+ * Thread: the owner of the queue's domain, alone: the register's two halves alternate, and all send
+ * queues of a domain share that state.
+ */
+#ifndef HWQ_DB_H
+#define HWQ_DB_H
+
+#include "hwq_cq.h"
+#include "hwq_sq.h"
+
+/** Closes: the device sees the new producer index and fetches a WQE that is not written yet. */
+static inline void
+hwq_fence_wqe_before_dbrec(void)
+{
+#if defined(__x86_64__)
+	/* Stores to write-back memory are seen in order. */
+	__asm__ volatile("" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb oshst" ::: "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
+/** Closes: the doorbell overtakes the doorbell record, and the device finds nothing new. The register
+ *  is write-combining memory, which even x86 does not order with the rest. */
+static inline void
+hwq_fence_dbrec_before_doorbell(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("sfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dsb st" ::: "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
+/** Closes: the doorbell lingers in a write-combining buffer, or merges with the next one. */
+static inline void
+hwq_fence_doorbell_flush(void)
+{
+	hwq_fence_dbrec_before_doorbell();
+}
+
+static inline void
+hwq_mmio_write64(volatile void *reg, uint64_t raw)
+{
+	*(volatile uint64_t *)reg = raw;
+}
+
+/* In order and eight bytes at a time: memcpy() promises neither. */
+static inline void
+hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
+{
+	const uint64_t *src = (const uint64_t *)wqe;
+	unsigned int i;
+
+	for (i = 0; i < n_bb * (HWQ_BB_LEN / sizeof(uint64_t)); i++)
+		hwq_mmio_write64(reg + i * sizeof(uint64_t), src[i]);
+}
+
+/**
+ * Announces everything committed since the last call: once a burst. Without pending WQEs it does
+ * nothing. Publishes the CQ's consumer index first: see hwq_cq.h.
+ */
+static inline void
+hwq_sq_ring(struct hwq_sq *sq)
+{
+	struct hwq_bf *bf = sq->bf;
+	const struct mlx5_wqe_ctrl_seg *ctrl =
+		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
+	unsigned int ds;
+	bool only_one;
+
+	if (sq->pi == sq->rung)
+		return;
+	hwq_cq_publish(sq->cq);
+	only_one = sq->last == sq->rung;
+	sq->rung = sq->pi;
+
+	hwq_fence_wqe_before_dbrec();
+	atomic_store_explicit(&sq->dbrec[HWQ_SND_DBR], htobe32(sq->pi), memory_order_release);
+	hwq_fence_dbrec_before_doorbell();
+
+	/* A WQE of one DS is never sent by BlueFlame: libmlx5 does not either. */
+	ds = be32toh(ctrl->qpn_ds) & HWQ_DS_MAX;
+	if (only_one && ds > 1 && ds <= bf->max_ds)
+		hwq_bf_copy(bf->reg + bf->offset, ctrl, hwq_ds_to_bb(ds));
+	else
+		hwq_mmio_write64(bf->reg + bf->offset, *(const uint64_t *)ctrl);
+	hwq_fence_doorbell_flush();
+	bf->offset ^= bf->toggle;
+}
+
+#endif

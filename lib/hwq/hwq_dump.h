@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * A WQE or CQE as text: what a failed completion prints.
+ */
+#ifndef HWQ_DUMP_H
+#define HWQ_DUMP_H
+
+#include "hwq_cq.h"
+#include "hwq_sq.h"
+
+/**
+ * Decodes the WQE at @p wqe: one line for the control segment, one for each segment after it. Reads
+ * no more than wqe_len bytes, whatever the WQE's DS says.
+ * @return characters the whole text has, as snprintf(3); text holds what fits, ended by 0.
+ */
+HWQ_API size_t hwq_dump_wqe(const void *wqe, size_t wqe_len, char *text, size_t text_len);
+
+/** The WQE of @p sq that starts at wqe_counter: what a CQE names. Owner thread. */
+HWQ_API size_t hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *text,
+	size_t text_len);
+
+/** Decodes the 64 bytes of a CQE, on one line. @return as hwq_dump_wqe(). */
+HWQ_API size_t hwq_dump_cqe(const void *cqe, char *text, size_t text_len);
+
+/** The same of a record that hwq_cq_peek() filled. */
+HWQ_API size_t hwq_dump_record(const struct hwq_cqe *cqe, char *text, size_t text_len);
+
+#endif

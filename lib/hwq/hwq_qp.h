@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Domains, completion queues and RC queue pairs: everything but their data path.
+ *
+ * A domain holds the doorbell register of one lcore (ibv_alloc_td(3), ibv_alloc_parent_domain(3)):
+ * no other queue writes it, so nothing is locked. libmlx5 creates the queues; from then on hwq owns
+ * their indices. Never pass hwq's QPs or CQs to ibv_post_send(), ibv_post_recv(), ibv_wr_*(),
+ * ibv_poll_cq(), ibv_resize_cq() or ibv_req_notify_cq(): libmlx5's own indices are stale.
+ *
+ *     RESET --hwq_qp_create--> INIT --hwq_qp_connect--> RTS --an operation fails--> ERR
+ *                                ^                                                   |
+ *                                `------------------ hwq_qp_reset <------------------'
+ *
+ * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() touch the CQ and come from the
+ * domain's owner thread, or while that thread leaves the domain alone.
+ */
+#ifndef HWQ_QP_H
+#define HWQ_QP_H
+
+#include <stdbool.h>
+
+#include "hwq_cq.h"
+#include "hwq_mr.h"
+#include "hwq_sq.h"
+
+struct ibv_td;
+struct ibv_qp;
+
+/** One lcore's share of the device. */
+struct hwq_domain {
+	struct hwq_dev *dev;
+	struct ibv_td *td; /**< NULL where the device gives out no register of one's own */
+	struct ibv_pd *pd; /**< parent domain of td and of the device's PD */
+	struct hwq_bf bf;  /**< the domain's doorbell register */
+	unsigned int refs; /**< CQs and QPs created in it */
+};
+
+/** @return 0; -ENOMEM; or the errno of the verbs call that failed. */
+HWQ_API int hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **domain);
+/** @return 0; -EBUSY while it has CQs or QPs: nothing was destroyed. */
+HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
+
+/**
+ * Creates a CQ of 64-byte entries.
+ * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum of
+ *   what its QPs need: hwq_qp_cqe_needed() of each.
+ * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the verbs call's errno.
+ */
+HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
+/** @return 0; -EBUSY while QPs use it: nothing was destroyed. */
+HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
+
+/** What a QP is for. All zero but sq_wr is a QP for one-WQEBB work: memcpy not included. */
+struct hwq_qp_conf {
+	uint32_t sq_wr;      /**< send WQEs of the longest kind it must hold at once, from 1 */
+	uint32_t max_inline; /**< bytes of inline data of one WQE */
+	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
+	bool sq_sig_all;     /**< every WQE asks for a CQE, HWQ_WQE_SIGNALED or not */
+	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
+	uint32_t rq_wr;      /**< receive work requests of one segment; 0: no receive queue */
+};
+
+/**
+ * What one receive queue needs: posted by hwq_rq_post() (hwq_rq.h). */
+struct hwq_rq {
+	uint8_t *buf;
+	uint32_t mask;          /**< entries - 1 */
+	uint32_t stride;        /**< bytes of an entry */
+	uint16_t pi, ci;        /**< free-running */
+	_Atomic(__be32) *dbrec; /**< HWQ_RCV_DBR is ours */
+};
+
+struct hwq_qp {
+	struct hwq_sq sq;
+	struct hwq_rq rq; /**< buf is NULL without a receive queue */
+
+	/* Control path. */
+	uint32_t qpn;
+	uint32_t psn;      /**< of our requests */
+	uint32_t n_cqe;    /**< entries it may need in its CQ at once */
+	struct hwq_cq *cq; /**< of both directions */
+	struct hwq_domain *domain;
+	struct ibv_qp *qp;
+	struct hwq_mr opaque; /**< the device's scratch for memcpy, if created with mmo */
+};
+
+/** CQ entries that a QP of this configuration may need at once: a flush makes a CQE for every WQE. */
+HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
+
+/**
+ * Creates an RC QP in state INIT, whose completions all go to cq.
+ * @return 0; -EINVAL the configuration is beyond the caps; -ENOSPC the CQ has no room for a CQE of
+ *   each of its WQEs: make it larger; -EOPNOTSUPP memcpy on a device without MMO, or signed WQEs
+ *   (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
+ */
+HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
+	const struct hwq_qp_conf *conf, struct hwq_qp **qp);
+
+/** Destroys it in any state, and drops its completions from the CQ. @return 0, or -errno: it is still there. */
+HWQ_API int hwq_qp_destroy(struct hwq_qp *qp);
+
+#define HWQ_ADDR_VERSION 1
+
+/** How a peer reaches a QP: plain bytes, to be carried by any means. All zero bytes are no address. */
+struct hwq_addr {
+	uint8_t version;    /**< HWQ_ADDR_VERSION */
+	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
+	uint8_t mtu;        /**< enum ibv_mtu */
+	uint8_t has_gid;
+	uint8_t max_rd_atomic; /**< RDMA reads it serves at once */
+	uint8_t reserved;
+	__be16 lid;
+	__be32 qpn;
+	__be32 psn;
+	uint8_t gid[16];
+};
+
+static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding of its own");
+
+/** Fills in how peers reach qp. Valid until the QP is destroyed; a reset keeps it. */
+HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
+
+/**
+ * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before either
+ * sends.
+ * @return 0; -EINVAL no valid address, or the QP is not in INIT; -EPROTONOSUPPORT the peer is on
+ *   another link layer, or of another version; or the errno of ibv_modify_qp(3).
+ */
+HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
+
+/**
+ * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty and
+ * its indices are 0. MMO stays enabled. Connect again to use it. Read completions that you still want
+ * before the call.
+ * @return 0, or the errno of ibv_modify_qp(3); call again, or destroy the QP, then.
+ */
+HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
+
+/** @return the QP's state, an enum ibv_qp_state, asked of the device; or -errno. */
+HWQ_API int hwq_qp_state(struct hwq_qp *qp);
+
+/** Any state to ERR: what is in flight is flushed, a CQE for every WQE. @return 0, or -errno. */
+HWQ_API int hwq_qp_fail(struct hwq_qp *qp);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The send queue's ring: reserve and commit, and all index arithmetic.
+ *
+ *            ci                 rung            pi
+ *     -------+------------------+---------------+------------------------
+ *      free  | device may run   | committed,    | free
+ *            | these            | not announced |
+ *
+ * The indices count WQEBBs, run free at 16 bits as the wire's wqe_index does, and only the helpers
+ * here subtract or mask them.
+ *
+ * hwq_sq_reserve() gives contiguous room or none: where a WQE would cross the end of the ring, the
+ * rest of the ring becomes one unsignalled NOP and the WQE starts at its beginning. No builder ever
+ * wraps. A full ring is noticed before anything is written.
+ *
+ * ## When is it full?
+ * A ring of N WQEBBs takes WQEs of at most w WQEBBs each as long as their sum is at most N - (w - 1):
+ * one fill can be in flight, of at most w - 1. With WQEs of one WQEBB there is never a fill.
+ * hwq_qp_create() makes N at least 2w, so that a drained ring always takes one more WQE.
+ *
+ * Room comes back through hwq_sq_complete(): a CQE frees its WQE and everything before it. Ask for
+ * a CQE (HWQ_WQE_SIGNALED) before the ring fills with WQEs that make none.
+ *
+ * Thread: the owner of the queue's domain, alone.
+ */
+#ifndef HWQ_SQ_H
+#define HWQ_SQ_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "hwq_dev.h"
+#include "hwq_wire.h"
+
+struct hwq_cq;
+
+/** A doorbell register; all send queues of one domain share it. */
+struct hwq_bf {
+	uint8_t *reg;
+	uint32_t offset; /**< 0 or toggle: which half is next */
+	uint32_t
+		toggle; /**< bytes of a half; 0: the register is not ours alone, always write at 0 */
+	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
+};
+
+struct hwq_sq {
+	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
+	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
+	uint16_t mask;        /**< n_bb - 1 */
+	uint16_t pi;          /**< next WQEBB to reserve */
+	uint16_t ci;          /**< first WQEBB not known to be complete */
+	uint16_t rung;        /**< pi at the last doorbell */
+	uint16_t last;        /**< where the last committed WQE starts */
+	uint8_t sig_bits;     /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
+	uint8_t max_sge;      /**< data segments of one WQE */
+	uint32_t max_inline;  /**< bytes of inline data of one WQE */
+	__be32 mmo_lkey;      /**< the queue's own opaque buffer for memcpy */
+	__be64 mmo_addr;
+	uint64_t max_memcpy_len; /**< 0: the queue was not created for memcpy */
+	struct hwq_bf *bf;
+	_Atomic(__be32) *dbrec; /**< HWQ_SND_DBR is ours */
+	struct hwq_cq *cq;
+};
+
+/** Starts a ring over memory and a doorbell that the caller provides; n_bb is a power of two. */
+static inline void
+hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(__be32) *dbrec,
+	struct hwq_bf *bf, struct hwq_cq *cq)
+{
+	memset(sq, 0, sizeof(*sq));
+	sq->buf = (uint8_t *)buf;
+	sq->mask = (uint16_t)(n_bb - 1);
+	sq->qpn_shifted = qpn << 8;
+	sq->dbrec = dbrec;
+	sq->bf = bf;
+	sq->cq = cq;
+}
+
+/** WQEBBs of the ring. */
+static inline uint32_t
+hwq_sq_n_bb(const struct hwq_sq *sq)
+{
+	return (uint32_t)sq->mask + 1;
+}
+
+/** WQEBBs of a WQE of @p ds 16-byte units. */
+static inline unsigned int
+hwq_ds_to_bb(unsigned int ds)
+{
+	return (ds + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB;
+}
+
+/** WQEBBs not free: committed WQEs that are not known to be complete, and fills. */
+static inline uint32_t
+hwq_sq_used_bb(const struct hwq_sq *sq)
+{
+	return (uint16_t)(sq->pi - sq->ci);
+}
+
+/** Free WQEBBs. One WQE may need more than its size: up to size - 1 for the fill. */
+static inline uint32_t
+hwq_sq_free_bb(const struct hwq_sq *sq)
+{
+	return hwq_sq_n_bb(sq) - hwq_sq_used_bb(sq);
+}
+
+/** WQEBBs committed since the last doorbell. */
+static inline uint32_t
+hwq_sq_pending_bb(const struct hwq_sq *sq)
+{
+	return (uint16_t)(sq->pi - sq->rung);
+}
+
+/** Where WQEBB @p index (free-running) is. */
+static inline void *
+hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
+{
+	return sq->buf + (size_t)(index & sq->mask) * HWQ_BB_LEN;
+}
+
+/** WQEBBs from pi to the end of the ring's memory. */
+static inline uint32_t
+hwq_sq_tail_bb(const struct hwq_sq *sq)
+{
+	return hwq_sq_n_bb(sq) - (sq->pi & sq->mask);
+}
+
+/** Takes n_bb WQEBBs at pi, which now hold one WQE. n_bb is what hwq_sq_reserve() was asked for, or
+ *  less. The device learns of it from hwq_sq_ring(). */
+static inline void
+hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
+{
+	sq->last = sq->pi;
+	sq->pi = (uint16_t)(sq->pi + n_bb);
+}
+
+/* The rest of the ring becomes one NOP that asks for no CQE: MLX5_OPCODE_NOP is 0. */
+static inline void
+hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->pi);
+
+	memset(ctrl, 0, sizeof(*ctrl));
+	ctrl->opmod_idx_opcode = htobe32((uint32_t)sq->pi << 8 | MLX5_OPCODE_NOP);
+	ctrl->qpn_ds = htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
+	hwq_sq_commit(sq, tail_bb);
+}
+
+/**
+ * Contiguous room for one WQE of n_bb WQEBBs (1 to HWQ_WQE_MAX_BB), which starts at sq->pi then.
+ * Fills the end of the ring if need be; what is filled stays, committed or not.
+ * @return the room, which the caller must write wholly up to its DS, then hwq_sq_commit(); or NULL:
+ *   full, nothing was written. Poll, hwq_sq_complete(), try again.
+ */
+static inline void *
+hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
+{
+	uint32_t tail = hwq_sq_tail_bb(sq);
+	uint32_t free_bb = hwq_sq_free_bb(sq);
+
+	if (__builtin_expect(tail >= n_bb, 1)) {
+		if (__builtin_expect(free_bb < n_bb, 0))
+			return NULL;
+		return hwq_sq_at(sq, sq->pi);
+	}
+	if (free_bb < tail + n_bb)
+		return NULL;
+	hwq_sq_fill(sq, tail);
+	return hwq_sq_at(sq, sq->pi);
+}
+
+/**
+ * Frees the WQE that starts at wqe_counter, and everything before it: what a CQE of this queue says,
+ * good, failed or flushed. @return how many WQEBBs were freed, fills included.
+ */
+static inline uint32_t
+hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl =
+		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, wqe_counter);
+	unsigned int ds = be32toh(ctrl->qpn_ds) & HWQ_DS_MAX;
+	uint16_t end = (uint16_t)(wqe_counter + hwq_ds_to_bb(ds));
+	uint16_t freed = (uint16_t)(end - sq->ci);
+
+	sq->ci = end;
+	return freed;
+}
+
+#endif

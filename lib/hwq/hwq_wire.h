@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The wire: segments and numbers that infiniband/mlx5dv.h lacks, and proof of every offset used.
+ *
+ * What mlx5dv.h declares is used from there. Offsets are those of the WQE and CQE formats that
+ * libmlx5 writes and reads (mlx5dv_init_obj(3), infiniband/mlx5dv.h).
+ */
+#ifndef HWQ_WIRE_H
+#define HWQ_WIRE_H
+
+#include <assert.h>
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/mlx5dv.h>
+
+#define HWQ_BB_LEN     64u /**< one WQEBB, bytes */
+#define HWQ_DS_LEN     16u /**< one DS unit, bytes */
+#define HWQ_DS_PER_BB  4u
+#define HWQ_DS_MAX     63u   /**< DS is six bits of the control segment */
+#define HWQ_WQE_MAX_BB 16u   /**< WQEBBs of the longest WQE: 63 DS, rounded up */
+#define HWQ_SQ_MAX_BB  32768 /**< longest ring that 16-bit indices tell full from empty */
+
+#define HWQ_OPMOD_MMO_DMA  0x1u         /**< modifier of MLX5_OPCODE_MMO: memory copy */
+#define HWQ_MMO_LEN_MAX    (1ull << 31) /**< 2 GiB, encoded 0 */
+#define HWQ_MMO_OPAQUE_LEN 64u          /**< bytes the device may write for one MMO WQE */
+#define HWQ_RCV_DBR        0u           /**< word of the QP's doorbell record: receive */
+#define HWQ_SND_DBR        1u           /**< word of the QP's doorbell record: send */
+#define HWQ_CQ_DBR_CI      0u           /**< word of the CQ's doorbell record: consumer index */
+#define HWQ_CQ_DBR_ARM     1u           /**< word of the CQ's doorbell record: arm */
+#define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index is 24 bits on the wire */
+#define HWQ_INLINE_HDR_LEN 4u           /**< byte count ahead of inline data */
+
+/** Second segment of a memcpy WQE; source and destination data segments follow. */
+struct hwq_wire_mmo_seg {
+	__be32 control;
+	__be32 lkey; /* of the opaque buffer */
+	__be64 addr;
+};
+
+/** Inline data: byte count with MLX5_INLINE_SEG set, then the bytes. */
+struct hwq_wire_inline_seg {
+	__be32 byte_count;
+	uint8_t data[];
+};
+
+static_assert(sizeof(struct mlx5_wqe_ctrl_seg) == 16, "control segment: one DS");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, opmod_idx_opcode) == 0, "");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, qpn_ds) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, signature) == 8, "");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se) == 11, "");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, imm) == 12, "");
+static_assert(sizeof(struct mlx5_wqe_raddr_seg) == 16, "remote address segment: one DS");
+static_assert(offsetof(struct mlx5_wqe_raddr_seg, rkey) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_data_seg) == 16, "data segment: one DS");
+static_assert(offsetof(struct mlx5_wqe_data_seg, lkey) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_data_seg, addr) == 8, "");
+static_assert(sizeof(struct hwq_wire_mmo_seg) == 16, "MMO segment: one DS");
+static_assert(offsetof(struct hwq_wire_mmo_seg, lkey) == 4, "");
+static_assert(offsetof(struct hwq_wire_mmo_seg, addr) == 8, "");
+static_assert(sizeof(struct hwq_wire_inline_seg) == HWQ_INLINE_HDR_LEN, "");
+static_assert(HWQ_WQE_MAX_BB * HWQ_DS_PER_BB >= HWQ_DS_MAX, "");
+
+static_assert(sizeof(struct mlx5_cqe64) == 64, "");
+static_assert(offsetof(struct mlx5_cqe64, srqn_uidx) == 32, "");
+static_assert(offsetof(struct mlx5_cqe64, imm_inval_pkey) == 36, "");
+static_assert(offsetof(struct mlx5_cqe64, byte_cnt) == 44, "");
+static_assert(offsetof(struct mlx5_cqe64, timestamp) == 48, "");
+static_assert(offsetof(struct mlx5_cqe64, sop_drop_qpn) == 56, "");
+static_assert(offsetof(struct mlx5_cqe64, wqe_counter) == 60, "");
+static_assert(offsetof(struct mlx5_cqe64, op_own) == 63, "");
+static_assert(sizeof(struct mlx5_err_cqe) == 64, "");
+static_assert(offsetof(struct mlx5_err_cqe, vendor_err_synd) == 54, "");
+static_assert(offsetof(struct mlx5_err_cqe, syndrome) == 55, "");
+static_assert(offsetof(struct mlx5_err_cqe, s_wqe_opcode_qpn) == 56, "same place as in a good CQE");
+static_assert(offsetof(struct mlx5_err_cqe, wqe_counter) == 60, "same place as in a good CQE");
+static_assert(offsetof(struct mlx5_err_cqe, op_own) == 63, "same place as in a good CQE");
+
+#endif
