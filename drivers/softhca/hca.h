@@ -112,8 +112,12 @@ struct softhca_qp_init {
 
 /*
  * Attributes and mask bits are the verbs' own (ib_uverbs_modify_qp, IBV_QP_* of ibv_modify_qp(3)).
- * -EINVAL: a transition or an attribute set that the state table does not have.
+ * -EINVAL: a transition or an attribute set that the state table does not have. Without IBV_QP_STATE
+ * the state stays. The two mask bits below are no verbs: the firmware command INIT2INIT sets them.
  */
+#define SOFTHCA_QP_MMO (UINT32_C(1) << 30)          /* mask: mmo is given */
+#define SOFTHCA_QP_DRAIN_SIGERR (UINT32_C(1) << 31) /* mask: drain_sigerr is given */
+
 struct softhca_qp_attr {
 	uint32_t state, cur_state, path_mtu;
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
