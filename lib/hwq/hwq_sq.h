@@ -137,6 +137,25 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 	sq->pi = (uint16_t)(sq->pi + n_bb);
 }
 
+/**
+ * Makes the WQE that was committed last ask for a CQE, whatever it was built with: for a caller who
+ * learns only at the end of a burst which WQE is its last. Before hwq_sq_ring(), while it is pending.
+ */
+static inline void
+hwq_sq_signal_last(struct hwq_sq *sq)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
+
+	ctrl->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
+}
+
+/** WQEBBs from the first that is not known to be complete to the one at wqe_counter. */
+static inline uint32_t
+hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
+{
+	return (uint16_t)(wqe_counter - sq->ci);
+}
+
 /* The rest of the ring becomes one NOP that asks for no CQE: MLX5_OPCODE_NOP is 0. */
 static inline void
 hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
