@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The input set: which files are moved, and under which name each comes out.
+ */
+#ifndef TESTGANTRY_FILES_H
+#define TESTGANTRY_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** One file to move. output.h has what is done to it. */
+struct file {
+	char *input;  /**< path to read */
+	char *output; /**< path it gets */
+	char *temp;   /**< path while it is being written, else NULL */
+	dev_t dev;    /**< of the input, with ino */
+	ino_t ino;
+	uint64_t size;     /**< when it was opened; before that, when it was found */
+	uint64_t read;     /**< bytes handed out to be moved */
+	uint64_t written;  /**< bytes of the output */
+	uint64_t verified; /**< bytes found equal */
+	int in_fd;         /**< -1: not open */
+	int out_fd;
+};
+
+struct file_set {
+	struct file *file;
+	size_t n;
+	size_t capacity;
+	uint64_t bytes;           /**< of all files, when they were found */
+	size_t n_skipped_links;   /**< symbolic links in folders */
+	size_t n_skipped_special; /**< devices, sockets, pipes in folders */
+	char **made;              /**< folders made for the outputs, outermost first */
+	size_t n_made;
+	size_t made_capacity;
+};
+
+/**
+ * Finds the files and plans their names; makes nothing. Refuses what cannot work: unreadable inputs,
+ * two of one name, an output that is an input, an output folder inside an input folder.
+ * @return 0, or -1 with the error printed and the set empty.
+ */
+int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out,
+	bool parents);
+
+void files_free(struct file_set *set);
+
+/** Prints one line a file. */
+void files_show(const struct file_set *set);
+
+#endif

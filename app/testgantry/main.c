@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * testgantry: moves files through the engine, and verifies every byte. testgantry -h explains.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "prompt.h"
+#include "run.h"
+
+#define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
+
+volatile sig_atomic_t stop_signal;
+
+/* ------------------------------------------------------------------ the two halves of argv */
+
+struct args {
+	int argc;
+	char **argv;
+};
+
+/* Without "--", every argument is the app's. */
+static void
+split_args(int argc, char **argv, struct args *eal, struct args *app)
+{
+	int end = 1;
+
+	while (end < argc && strcmp(argv[end], "--") != 0)
+		end++;
+	*eal = (struct args){end < argc ? end : 1, argv};
+	*app = end < argc ? (struct args){argc - end, argv + end} : (struct args){argc, argv};
+}
+
+static int
+check_eal_args(const struct args *eal)
+{
+	for (int i = 1; i < eal->argc; i++) {
+		if (!options_is_ours(eal->argv[i]))
+			continue;
+		error_print("%s is an option of the app: put it after '--'", eal->argv[i]);
+		return -1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ EAL */
+
+/* True if EAL was given one of these options, as "--name", "--name=value", or "-n" or "-nvalue". */
+static bool
+has_option(const struct args *eal, const char *const *names)
+{
+	size_t len;
+
+	for (int i = 1; i < eal->argc; i++) {
+		for (const char *const *name = names; *name != NULL; name++) {
+			len = strlen(*name);
+			if (strncmp(eal->argv[i], *name, len) != 0)
+				continue;
+			if (len == 2 || eal->argv[i][len] == '\0' || eal->argv[i][len] == '=')
+				return true;
+		}
+	}
+	return false;
+}
+
+static unsigned long
+read_number(const char *dir, const char *name)
+{
+	unsigned long n = 0;
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), HUGE_PAGES_DIR "/%s/%s", dir, name);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+static bool
+have_free_huge_pages(void)
+{
+	DIR *dir = opendir(HUGE_PAGES_DIR);
+	struct dirent *e;
+	bool have = false;
+
+	if (dir == NULL)
+		return false;
+	while (!have && (e = readdir(dir)) != NULL)
+		have = e->d_name[0] != '.' &&
+		       (read_number(e->d_name, "free_hugepages") > 0 ||
+			       read_number(e->d_name, "nr_overcommit_hugepages") > 0);
+	closedir(dir);
+	return have;
+}
+
+/*
+ * What EAL gets: our additions first, so that the user's own come later and win. Needs room for
+ * eal->argc + 5 pointers.
+ */
+static int
+build_eal_args(const struct args *eal, char **argv)
+{
+	static const char *const no_huge[] = {"--no-huge", NULL};
+	static const char *const huge[] = {"--huge-dir", "--socket-mem", "--huge-unlink",
+		"--huge-worker-stack", "--legacy-mem", "--in-memory", NULL};
+	static const char *const pci[] = {"-a", "--allow", "-b", "--block", "--no-pci", NULL};
+	bool asked_no_huge = has_option(eal, no_huge);
+	int argc = 0;
+
+	argv[argc++] = eal->argv[0];
+	if (!has_option(eal, pci))
+		argv[argc++] = (char *)"--no-pci";
+	if (!asked_no_huge && !has_option(eal, huge) && !have_free_huge_pages()) {
+		printf("no free huge pages: running with --no-huge -m 512\n");
+		fflush(stdout);
+		argv[argc++] = (char *)"--no-huge";
+		asked_no_huge = true;
+	}
+	if (asked_no_huge) {
+		argv[argc++] = (char *)"-m";
+		argv[argc++] = (char *)"512";
+	}
+	for (int i = 1; i < eal->argc; i++)
+		argv[argc++] = eal->argv[i];
+	argv[argc] = NULL;
+	return argc;
+}
+
+static int
+start_eal(const struct args *eal)
+{
+	char **argv = calloc(eal->argc + 6, sizeof(*argv));
+	int argc;
+
+	if (argv == NULL) {
+		error_print("out of memory");
+		return -1;
+	}
+	argc = build_eal_args(eal, argv);
+	if (rte_eal_init(argc, argv) >= 0)
+		return 0; /* EAL keeps the strings, and argv until the program ends */
+	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
+	fprintf(stderr, "  without huge pages:      add --no-huge -m 512 before '--'\n"
+			"  beside a DPDK program:   add --file-prefix NAME\n"
+			"  EAL's own options:       testgantry -h --\n");
+	return -1;
+}
+
+/* ------------------------------------------------------------------ signals */
+
+static void
+on_signal(int number)
+{
+	static volatile sig_atomic_t n_signals;
+
+	stop_signal = number;
+	if (++n_signals == 3)
+		_exit(128 + number);
+}
+
+/*
+ * The loops see that one came, and stop. Should the device hang while it is stopped, the third ends
+ * the program; unfinished outputs are gone by then. Writing into a closed pipe, or past the limit of
+ * a file's size, is an error like others.
+ */
+static void
+catch_signals(void)
+{
+	const struct sigaction end = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ------------------------------------------------------------------ main */
+
+static void
+run_once(struct app *app)
+{
+	if (stop_signal == 0 && run_start(app) == 0)
+		run_wait(app);
+}
+
+static int
+run_app(struct app *app)
+{
+	char reason[64];
+
+	if (app->opt.interactive) {
+		if (prompt_run(app) != 0)
+			app->failed = true;
+	} else {
+		run_once(app);
+	}
+	if (stop_signal == 0)
+		return app->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	snprintf(reason, sizeof(reason), "stopped by %s", strsignal(stop_signal));
+	run_stop(app, reason);
+	return 128 + stop_signal;
+}
+
+static int
+prepare(struct app *app, const struct args *args)
+{
+	options_default(&app->opt);
+	if (options_parse(&app->opt, args->argc, args->argv) != 0)
+		return -1;
+	if (app->opt.help)
+		return 0;
+	for (int i = 0; i < app->opt.n_inputs; i++)
+		if (run_add_input(app, app->opt.inputs[i]) != 0)
+			return -1;
+	/* What is wrong with the files shows at once, not after EAL's lines. */
+	return app->opt.interactive ? 0 : run_plan(app);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct app app;
+	struct args eal_args, app_args;
+	int status = EXIT_FAILURE;
+
+	split_args(argc, argv, &eal_args, &app_args);
+	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
+		goto out;
+	if (app.opt.help) {
+		options_help(stdout);
+		status = EXIT_SUCCESS;
+		goto out;
+	}
+	catch_signals();
+	if (start_eal(&eal_args) != 0)
+		goto out;
+	status = run_app(&app);
+	rte_eal_cleanup();
+	if (stop_signal != 0 || app.opt.interactive)
+		printf("Bye...\n");
+out:
+	report_free(&app.report);
+	files_free(&app.set);
+	run_clear_inputs(&app);
+	return status;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Parses and prints the settings. One table serves the command line and the prompt's "set".
+ */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+#define CHUNK_MAX (UINT64_C(1) << 30)
+#define DEPTH_MAX 16384 /* of a gantry queue */
+#define RING_MAX  (1u << 20)
+#define BURST_MAX 256 /* of a gantry worker */
+
+static const char *const mode_names[] = {"copy", "write", "read", NULL};
+static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
+
+/* ------------------------------------------------------------------ values */
+
+static int
+parse_choice(const char *name, const char *value, const char *const *choices)
+{
+	for (int i = 0; choices[i] != NULL; i++)
+		if (strcmp(value, choices[i]) == 0)
+			return i;
+	error_begin("--%s: '%s' is none of", name, value);
+	for (int i = 0; choices[i] != NULL; i++)
+		fprintf(stderr, "%s %s", i == 0 ? "" : ",", choices[i]);
+	fputc('\n', stderr);
+	return -1;
+}
+
+/* A number with an optional K, M or G, powers of 1024. */
+static int
+parse_size(const char *value, uint64_t *size)
+{
+	static const char units[] = "KMG";
+	unsigned int shift = 0;
+	const char *unit;
+	char *end;
+
+	if (!isdigit((unsigned char)value[0]))
+		return -1;
+	errno = 0;
+	*size = strtoull(value, &end, 10);
+	if (errno != 0)
+		return -1;
+	if (*end != '\0') {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (unit == NULL || end[1] != '\0')
+			return -1;
+		shift = 10 * (unit - units + 1);
+	}
+	if (*size > (UINT64_MAX >> shift))
+		return -1;
+	*size <<= shift;
+	return 0;
+}
+
+static int
+parse_range(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *number)
+{
+	uint64_t parsed;
+
+	if (parse_size(value, &parsed) == 0 && parsed >= min && parsed <= max) {
+		*number = parsed;
+		return 0;
+	}
+	error_print("--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64
+		    "; K, M or G may follow it",
+		name, value, min, max);
+	return -1;
+}
+
+static int
+parse_u32(const char *name, const char *value, uint32_t min, uint32_t max, uint32_t *number)
+{
+	uint64_t wide;
+
+	if (parse_range(name, value, min, max, &wide) != 0)
+		return -1;
+	*number = wide;
+	return 0;
+}
+
+static int
+parse_text(const char *name, const char *value, char *text, size_t size)
+{
+	if (value[0] == '\0') {
+		error_print("--%s: the value is empty", name);
+		return -1;
+	}
+	if (strlen(value) >= size) {
+		error_print("--%s: longer than %zu characters", name, size - 1);
+		return -1;
+	}
+	strcpy(text, value);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ settings */
+
+static int
+set_mode(struct options *o, const char *name, const char *value)
+{
+	int mode = parse_choice(name, value, mode_names);
+
+	if (mode < 0)
+		return -1;
+	o->mode = mode;
+	return 0;
+}
+
+static int
+set_copy_path(struct options *o, const char *name, const char *value)
+{
+	static_assert(GANTRY_COPY_AUTO == 0 && GANTRY_COPY_MMO == 1 && GANTRY_COPY_RDMA == 2,
+		"path_names is in the order of enum gantry_copy_path");
+	int path = parse_choice(name, value, path_names);
+
+	if (path < 0)
+		return -1;
+	o->copy_path = path;
+	return 0;
+}
+
+static int
+set_out(struct options *o, const char *name, const char *value)
+{
+	size_t len;
+
+	if (parse_text(name, value, o->out, sizeof(o->out)) != 0)
+		return -1;
+	len = strlen(o->out);
+	while (len > 1 && o->out[len - 1] == '/')
+		o->out[--len] = '\0';
+	return 0;
+}
+
+static int
+set_device(struct options *o, const char *name, const char *value)
+{
+	return parse_text(name, value, o->device, sizeof(o->device));
+}
+
+static int
+set_chunk(struct options *o, const char *name, const char *value)
+{
+	return parse_range(name, value, 1, CHUNK_MAX, &o->chunk_len);
+}
+
+static int
+set_depth(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 1, DEPTH_MAX, &o->depth);
+}
+
+static int
+set_ring_size(struct options *o, const char *name, const char *value)
+{
+	uint32_t size;
+
+	if (parse_u32(name, value, 0, RING_MAX, &size) != 0)
+		return -1;
+	if ((size & (size - 1)) != 0 || size == 1) {
+		error_print("--%s: %u is not a power of two from 2 on", name, size);
+		return -1;
+	}
+	o->ring_size = size;
+	return 0;
+}
+
+static int
+set_burst(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 1, BURST_MAX, &o->burst);
+}
+
+static int
+set_nb_cores(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 0, UINT16_MAX, &o->nb_cores);
+}
+
+static int
+set_stats_period(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 0, 86400, &o->stats_period);
+}
+
+static const struct setting {
+	const char *name;
+	int (*set)(struct options *o, const char *name, const char *value);
+} settings[] = {
+	{"mode", set_mode},
+	{"out", set_out},
+	{"chunk", set_chunk},
+	{"depth", set_depth},
+	{"burst", set_burst},
+	{"ring-size", set_ring_size},
+	{"copy-path", set_copy_path},
+	{"device", set_device},
+	{"nb-cores", set_nb_cores},
+	{"stats-period", set_stats_period},
+};
+
+#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+static const char *const flags[] = {"parents", "interactive"};
+
+#define N_FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+void
+options_default(struct options *o)
+{
+	*o = (struct options){
+		.chunk_len = 256 << 10,
+		.depth = 32,
+		.burst = 8,
+	};
+}
+
+int
+options_set(struct options *o, const char *name, const char *value)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (strcmp(name, settings[i].name) == 0)
+			return settings[i].set(o, name, value);
+	error_begin("there is no setting '%s', but", name);
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);
+	fputc('\n', stderr);
+	return -1;
+}
+
+bool
+options_is_ours(const char *arg)
+{
+	const char *name = arg + 2;
+	size_t len;
+
+	if (strncmp(arg, "--", 2) != 0)
+		return false;
+	len = strcspn(name, "=");
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (strlen(settings[i].name) == len && strncmp(name, settings[i].name, len) == 0)
+			return true;
+	for (size_t i = 0; i < N_FLAGS; i++)
+		if (strcmp(name, flags[i]) == 0)
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ command line */
+
+enum {
+	OPT_PARENTS = 1000,
+	OPT_SETTING, /* + index in settings[] */
+};
+
+static void
+fill_long_options(struct option *longs)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		longs[i] =
+			(struct option){settings[i].name, required_argument, NULL, OPT_SETTING + i};
+	longs[N_SETTINGS] = (struct option){"parents", no_argument, NULL, OPT_PARENTS};
+	longs[N_SETTINGS + 1] = (struct option){"interactive", no_argument, NULL, 'i'};
+	longs[N_SETTINGS + 2] = (struct option){"help", no_argument, NULL, 'h'};
+	longs[N_SETTINGS + 3] = (struct option){0};
+}
+
+static int
+report_unknown(int opt, const char *arg)
+{
+	if (opt == ':')
+		error_print("%s needs a value; testgantry -h explains", arg);
+	else
+		error_print("unknown option '%s': EAL's options go before '--', the app's after "
+			    "it; testgantry -h explains",
+			arg);
+	return -1;
+}
+
+/* The argument that getopt_long just stumbled over. */
+static const char *
+culprit(char **argv)
+{
+	static char text[3] = "-?";
+
+	if (optopt > 0 && optopt < 256) {
+		text[1] = optopt;
+		return text;
+	}
+	return argv[optind - 1];
+}
+
+int
+options_parse(struct options *o, int argc, char **argv)
+{
+	struct option longs[N_SETTINGS + 4];
+	int opt;
+
+	fill_long_options(longs);
+	opterr = 0;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, ":hi", longs, NULL)) != -1) {
+		if (opt == 'h')
+			o->help = true;
+		else if (opt == 'i')
+			o->interactive = true;
+		else if (opt == OPT_PARENTS)
+			o->parents = true;
+		else if (opt >= OPT_SETTING) {
+			if (options_set(o, settings[opt - OPT_SETTING].name, optarg) != 0)
+				return -1;
+		} else
+			return report_unknown(opt, culprit(argv));
+	}
+	o->inputs = argv + optind;
+	o->n_inputs = argc - optind;
+	optind = 1; /* EAL parses next */
+	return 0;
+}
+
+/* ------------------------------------------------------------------ text */
+
+void
+options_help(FILE *f)
+{
+	struct options o;
+
+	options_default(&o);
+	fprintf(f,
+		"usage: testgantry [EAL OPTIONS --] [OPTIONS] --out DIR FILE...\n"
+		"       testgantry [EAL OPTIONS --] -i [OPTIONS] [FILE...]\n"
+		"\n"
+		"Moves files through the engine into a folder, and verifies every output against "
+		"its\n"
+		"input by reading both back. The main lcore reads and writes the files; each "
+		"worker\n"
+		"lcore drives a hardware queue of its own. A folder is walked for its regular "
+		"files.\n"
+		"\n"
+		"  --out DIR            where the outputs go; made if it is missing\n"
+		"  --parents            keep the inputs' whole paths below DIR (else the last "
+		"part: see\n"
+		"                       Names)\n"
+		"  --mode MODE          copy: copies from source to destination buffers (default)\n"
+		"                       write, read: RDMA over a connection to a peer. Worker i's "
+		"peer\n"
+		"                       is worker i+1's queue, the last one's the first's; a lone\n"
+		"                       worker's is a second end on its own queue. write puts the "
+		"data\n"
+		"                       in the peer's memory, read fetches it from there.\n"
+		"  --copy-path PATH     how copies go: mmo (the device's DMA engine), rdma "
+		"(loopback\n"
+		"                       RDMA), or auto (default): mmo where the device has it\n"
+		"  --device NAME        verbs device; default: the first mlx5 device\n"
+		"  --chunk BYTES        length of a descriptor, default %" PRIu64
+		"K; K, M, G may follow\n"
+		"  --depth N            chunks in flight for each worker, default %u. A worker "
+		"takes\n"
+		"                       2 x depth x chunk bytes of memory; longer files stream "
+		"through.\n"
+		"  --burst N            descriptors handed to a worker, and taken by it, at a "
+		"time,\n"
+		"                       1 to %u, default %u\n"
+		"  --ring-size N        elements of a worker's rings, a power of two; default: "
+		"engine's\n"
+		"  --nb-cores N         use only N worker lcores; default: all that EAL has\n"
+		"  --stats-period SEC   print the table every SEC seconds, besides at the end\n"
+		"  -i, --interactive    a prompt: start, stop, show, set, help, ...\n"
+		"  -h, --help           this page\n",
+		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
+	fprintf(f,
+		"\n"
+		"Names: as with cp, FILE becomes DIR/FILE's last part, and a folder becomes\n"
+		"  DIR/FOLDER's last part/... Two inputs that would become the same output are "
+		"refused:\n"
+		"  use --parents. An output is written under a temporary name and renamed when it "
+		"has\n"
+		"  been verified; a file of that name is replaced only then. Symbolic links that "
+		"are\n"
+		"  named are followed; those found in folders are skipped and counted, as are "
+		"devices,\n"
+		"  sockets and pipes.\n"
+		"\n"
+		"Exit status: 0 every byte of every file is equal; 1 something failed; 130, 143 "
+		"stopped\n"
+		"  by SIGINT, SIGTERM (129 SIGHUP). Verified outputs stay, unfinished ones are "
+		"removed.\n"
+		"  At the prompt: 1 if any run failed or was stopped.\n"
+		"\n"
+		"EAL: without '--', every argument is the app's. It takes a main and at least one "
+		"worker\n"
+		"  lcore: -l 0-2, or on one CPU --lcores 0@0,1@0. Where no huge pages are free,\n"
+		"  testgantry adds --no-huge -m 512; it adds --no-pci unless -a, -b or --no-pci is "
+		"given,\n"
+		"  for it reaches the device through verbs. All of EAL's options: testgantry -h "
+		"--\n"
+		"\n"
+		"examples:\n"
+		"  testgantry --out /tmp/out /usr/bin\n"
+		"  testgantry -l 0-2 -- --mode write --chunk 1M --out /tmp/out a.iso b.iso\n"
+		"  testgantry --no-huge -m 512 --lcores 0@0,1@1,2@0 -- --parents --out out "
+		"*/data.bin\n"
+		"  testgantry -l 0-1 -- -i --out /tmp/out /usr/share/doc\n");
+}
+
+void
+options_show(FILE *f, const struct options *o)
+{
+	fprintf(f, "mode          %s\n", mode_names[o->mode]);
+	fprintf(f, "out           %s\n", o->out[0] != '\0' ? o->out : "(not set)");
+	fprintf(f, "chunk         %" PRIu64 "\n", o->chunk_len);
+	fprintf(f, "depth         %u\n", o->depth);
+	fprintf(f, "burst         %u\n", o->burst);
+	if (o->ring_size != 0)
+		fprintf(f, "ring-size     %u\n", o->ring_size);
+	else
+		fprintf(f, "ring-size     (the engine's default)\n");
+	fprintf(f, "copy-path     %s\n", path_names[o->copy_path]);
+	fprintf(f, "device        %s\n", o->device[0] != '\0' ? o->device : "(the first)");
+	if (o->nb_cores != 0)
+		fprintf(f, "nb-cores      %u\n", o->nb_cores);
+	else
+		fprintf(f, "nb-cores      (all)\n");
+	fprintf(f, "stats-period  %u\n", o->stats_period);
+	fprintf(f, "parents       %s\n", o->parents ? "on" : "off");
+}

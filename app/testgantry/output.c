@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Opens, writes, verifies and renames one output, or removes it.
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* Short, so that it fits wherever the output's own name does not. */
+#define TEMP_NAME ".testgantry-XXXXXX"
+
+/* ------------------------------------------------------------------ folders */
+
+static int
+remember_made(struct file_set *set, const char *path)
+{
+	char **grown;
+
+	if (set->n_made == set->made_capacity) {
+		set->made_capacity = set->made_capacity != 0 ? 2 * set->made_capacity : 16;
+		grown = realloc(set->made, set->made_capacity * sizeof(*grown));
+		if (grown == NULL)
+			return -1;
+		set->made = grown;
+	}
+	set->made[set->n_made] = strdup(path);
+	if (set->made[set->n_made] == NULL)
+		return -1;
+	set->n_made++;
+	return 0;
+}
+
+static int
+make_folder(struct file_set *set, const char *path)
+{
+	if (mkdir(path, 0777) == 0) {
+		if (remember_made(set, path) == 0)
+			return 0;
+		rmdir(path);
+		errno = ENOMEM;
+	} else if (errno == EEXIST) {
+		return 0; /* if it is no folder, what comes next in it fails with ENOTDIR */
+	}
+	error_print("cannot make the folder %s: %s", path, strerror(errno));
+	return -1;
+}
+
+/* Makes every folder above path that is missing. */
+static int
+make_folders_above(struct file_set *set, const char *path)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	*slash = '\0';
+	if (folder[0] == '\0' || access(folder, F_OK) == 0)
+		return 0;
+	for (slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (access(folder, F_OK) != 0 && make_folder(set, folder) != 0)
+			return -1;
+		*slash = '/';
+	}
+	return make_folder(set, folder);
+}
+
+/* ------------------------------------------------------------------ open */
+
+static int
+open_input(struct file *f)
+{
+	struct stat st;
+
+	f->in_fd = open(f->input, O_RDONLY | O_CLOEXEC);
+	if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
+		error_print("cannot read %s: %s", f->input, strerror(errno));
+		return -1;
+	}
+	f->size = st.st_size;
+	posix_fadvise(f->in_fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 0;
+}
+
+static int
+create_temp(struct file *f)
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", f->output);
+	if (asprintf(&f->temp, "%s/" TEMP_NAME, dirname(folder)) < 0) {
+		f->temp = NULL;
+		error_print("out of memory");
+		return -1;
+	}
+	f->out_fd = mkostemp(f->temp, O_CLOEXEC);
+	if (f->out_fd >= 0)
+		return 0;
+	error_print("cannot write in the folder of %s: %s", f->output, strerror(errno));
+	free(f->temp);
+	f->temp = NULL;
+	return -1;
+}
+
+int
+output_open(struct file_set *set, struct file *f)
+{
+	f->read = 0;
+	f->written = 0;
+	f->verified = 0;
+	if (open_input(f) != 0 || make_folders_above(set, f->output) != 0)
+		return -1;
+	return create_temp(f);
+}
+
+/* ------------------------------------------------------------------ move */
+
+/* Reads until len or the end of the file. Returns the bytes read, or -1 with errno. */
+static ssize_t
+read_fully(int fd, void *buffer, size_t len, uint64_t offset)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < len) {
+		n = pread(fd, (char *)buffer + have, len - have, offset + have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += n;
+	}
+	return have;
+}
+
+int
+output_read(struct file *f, void *buffer, size_t len)
+{
+	ssize_t n = read_fully(f->in_fd, buffer, len, f->read);
+
+	if (n < 0) {
+		error_print("cannot read %s: %s", f->input, strerror(errno));
+		return -1;
+	}
+	if ((size_t)n < len) {
+		error_print("%s became shorter while it was read: run again when nobody writes it",
+			f->input);
+		return -1;
+	}
+	f->read += len;
+	return 0;
+}
+
+static const char *
+write_remedy(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return ": free some space, or choose another --out";
+	case EFBIG:
+		return ": see ulimit -f";
+	default:
+		return "";
+	}
+}
+
+int
+output_write(struct file *f, const void *buffer, size_t len, uint64_t offset)
+{
+	const char *from = buffer;
+	ssize_t n;
+
+	f->written += len;
+	while (len > 0) {
+		n = pwrite(f->out_fd, from, len, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			error_print("cannot write %s: %s%s", f->output, strerror(errno),
+				write_remedy(errno));
+			return -1;
+		}
+		from += n;
+		len -= n;
+		offset += n;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ verify */
+
+static int
+report_difference(const struct file *f, const uint8_t *in, const uint8_t *out)
+{
+	size_t i = 0;
+
+	while (in[i] == out[i])
+		i++;
+	error_print("%s differs from %s at byte %" PRIu64 ": it is 0x%02x and should be 0x%02x",
+		f->output, f->input, f->verified + i, out[i], in[i]);
+	return -1;
+}
+
+int
+output_verify(struct file *f, void *scratch_in, void *scratch_out, size_t len)
+{
+	ssize_t n_in = read_fully(f->in_fd, scratch_in, len, f->verified);
+	ssize_t n_out = read_fully(f->out_fd, scratch_out, len, f->verified);
+	ssize_t n = n_in < n_out ? n_in : n_out;
+
+	if (n < 0) {
+		error_print("cannot read back %s: %s", n_in < 0 ? f->input : f->output,
+			strerror(errno));
+		return -1;
+	}
+	if (memcmp(scratch_in, scratch_out, n) != 0)
+		return report_difference(f, scratch_in, scratch_out);
+	f->verified += n;
+	if (n_in != n_out) {
+		error_print("%s is %s than %s: if someone writes the input, run again when nobody "
+			    "does",
+			f->output, n_out < n_in ? "shorter" : "longer", f->input);
+		return -1;
+	}
+	return (size_t)n < len ? 1 : 0;
+}
+
+/* ------------------------------------------------------------------ publish, discard */
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* What the input's mode becomes under the umask: set-id bits are nobody's to copy. */
+static mode_t
+output_mode(const struct file *f)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	if (fstat(f->in_fd, &st) != 0)
+		st.st_mode = 0666;
+	return st.st_mode & 0777 & ~mask;
+}
+
+int
+output_publish(struct file *f)
+{
+	int fd = f->out_fd;
+
+	fchmod(fd, output_mode(f)); /* where modes are not kept, the file is good all the same */
+	close_fd(&f->in_fd);
+	f->out_fd = -1;
+	if (close(fd) != 0) {
+		error_print("cannot write %s: %s%s", f->output, strerror(errno),
+			write_remedy(errno));
+		return -1;
+	}
+	if (rename(f->temp, f->output) != 0) {
+		error_print("cannot give %s its name: %s", f->output, strerror(errno));
+		return -1;
+	}
+	free(f->temp);
+	f->temp = NULL;
+	return 0;
+}
+
+void
+outputs_discard(struct file_set *set)
+{
+	struct file *f;
+
+	for (size_t i = 0; i < set->n; i++) {
+		f = &set->file[i];
+		close_fd(&f->in_fd);
+		close_fd(&f->out_fd);
+		if (f->temp != NULL)
+			unlink(f->temp);
+		free(f->temp);
+		f->temp = NULL;
+	}
+	while (set->n_made > 0) {
+		rmdir(set->made[--set->n_made]); /* stays when a finished output is in it */
+		free(set->made[set->n_made]);
+	}
+}

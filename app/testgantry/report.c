@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Prints errors, the progress line and the table per lcore.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S       UINT64_C(1000000000)
+#define TTY_PERIOD_NS  (NS_PER_S / 10)
+#define PIPE_PERIOD_NS NS_PER_S
+
+uint64_t
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* ------------------------------------------------------------------ errors */
+
+static void
+error_vbegin(const char *format, va_list args)
+{
+	progress_end();
+	fflush(stdout); /* so that the two streams stay in order where both are one file */
+	fputs("testgantry: ", stderr);
+	vfprintf(stderr, format, args);
+}
+
+void
+error_begin(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	error_vbegin(format, args);
+	va_end(args);
+}
+
+void
+error_print(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	error_vbegin(format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* ------------------------------------------------------------------ progress */
+
+static struct {
+	uint64_t next_ns; /* do not print before */
+	uint64_t last_ns;
+	uint64_t last_bytes;
+	bool line_open;
+} shown;
+
+void
+progress_show(const struct progress *p)
+{
+	bool tty = isatty(STDOUT_FILENO) == 1;
+	uint64_t now = now_ns();
+	double rate = 0;
+
+	if (shown.next_ns == 0) { /* the first call only starts the clock */
+		shown.last_ns = now;
+		shown.next_ns = now + (tty ? TTY_PERIOD_NS : PIPE_PERIOD_NS);
+		return;
+	}
+	if (now < shown.next_ns)
+		return;
+	if (p->bytes_moved >= shown.last_bytes)
+		rate = (double)(p->bytes_moved - shown.last_bytes) / (double)(now - shown.last_ns);
+	printf("%smoved %.1f of %.1f MB, %.2f GB/s; verified %zu of %zu files%s", tty ? "\r" : "",
+		p->bytes_moved / 1e6, p->bytes_total / 1e6, rate, p->files_verified, p->files_total,
+		tty ? "\033[K" : "\n");
+	fflush(stdout);
+	shown.line_open = tty;
+	shown.last_ns = now;
+	shown.last_bytes = p->bytes_moved;
+	shown.next_ns = now + (tty ? TTY_PERIOD_NS : PIPE_PERIOD_NS);
+}
+
+void
+progress_end(void)
+{
+	if (shown.line_open) {
+		putchar('\n');
+		fflush(stdout);
+	}
+	shown.line_open = false;
+}
+
+/* ------------------------------------------------------------------ table */
+
+int
+report_reset(struct report *r, size_t n_rows)
+{
+	report_free(r);
+	r->rows = calloc(n_rows, sizeof(*r->rows));
+	if (r->rows == NULL) {
+		error_print("out of memory for %zu rows of statistics", n_rows);
+		return -1;
+	}
+	r->n_rows = n_rows;
+	r->base_ns = now_ns();
+	r->end_ns = r->base_ns;
+	shown.next_ns = 0;
+	shown.last_bytes = 0;
+	return 0;
+}
+
+void
+report_clear(struct report *r)
+{
+	for (size_t i = 0; i < r->n_rows; i++)
+		r->rows[i].base = r->rows[i].now;
+	r->base_ns = now_ns();
+	r->end_ns = r->base_ns;
+}
+
+void
+report_free(struct report *r)
+{
+	free(r->rows);
+	*r = (struct report){0};
+}
+
+static struct gantry_stats
+stats_minus(const struct gantry_stats *a, const struct gantry_stats *b)
+{
+	struct gantry_stats d = {
+		.submitted = a->submitted - b->submitted,
+		.completed = a->completed - b->completed,
+		.bytes = a->bytes - b->bytes,
+		.doorbells = a->doorbells - b->doorbells,
+		.wqes = a->wqes - b->wqes,
+		.cqes = a->cqes - b->cqes,
+		.recoveries = a->recoveries - b->recoveries,
+	};
+
+	for (int i = 0; i < GANTRY_STATUS_MAX; i++)
+		d.by_status[i] = a->by_status[i] - b->by_status[i];
+	return d;
+}
+
+static void
+stats_add(struct gantry_stats *sum, const struct gantry_stats *s)
+{
+	sum->submitted += s->submitted;
+	sum->completed += s->completed;
+	sum->bytes += s->bytes;
+	sum->doorbells += s->doorbells;
+	sum->wqes += s->wqes;
+	sum->cqes += s->cqes;
+	sum->recoveries += s->recoveries;
+	for (int i = 0; i < GANTRY_STATUS_MAX; i++)
+		sum->by_status[i] += s->by_status[i];
+}
+
+static uint64_t
+stats_errors(const struct gantry_stats *s)
+{
+	uint64_t n = 0;
+
+	for (int i = GANTRY_OK + 1; i < GANTRY_STATUS_MAX; i++)
+		n += s->by_status[i];
+	return n;
+}
+
+static double
+ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+static void
+print_row(FILE *f, const char *name, const struct gantry_stats *s, double ns)
+{
+	double n = s->completed;
+
+	fprintf(f, "%6s %12" PRIu64 " %15" PRIu64 " %9.4f %8.3f %13.3f %9.3f %9.3f %8" PRIu64 "\n",
+		name, s->completed, s->bytes, ratio(n * 1e3, ns), ratio(s->bytes, ns),
+		ratio(s->doorbells, n), ratio(s->wqes, n), ratio(s->cqes, n), stats_errors(s));
+}
+
+static void
+print_errors(FILE *f, const char *name, const struct gantry_stats *s)
+{
+	for (int i = GANTRY_OK + 1; i < GANTRY_STATUS_MAX; i++)
+		if (s->by_status[i] != 0)
+			fprintf(f, "lcore %s: %" PRIu64 " x %s\n", name, s->by_status[i],
+				gantry_status_name(i));
+	if (s->recoveries != 0)
+		fprintf(f, "lcore %s: connection set up again %" PRIu64 " times\n", name,
+			s->recoveries);
+}
+
+void
+report_print(FILE *f, const struct report *r)
+{
+	double ns = r->end_ns - r->base_ns;
+	struct gantry_stats sum = {0};
+	struct gantry_stats s;
+	char name[16];
+
+	fprintf(f, "%6s %12s %15s %9s %8s %13s %9s %9s %8s\n", "lcore", "descriptors", "bytes",
+		"Mops/s", "GB/s", "doorbell/desc", "WQE/desc", "CQE/desc", "errors");
+	for (size_t i = 0; i < r->n_rows; i++) {
+		snprintf(name, sizeof(name), "%u", r->rows[i].lcore_id);
+		s = stats_minus(&r->rows[i].now, &r->rows[i].base);
+		print_row(f, name, &s, ns);
+		stats_add(&sum, &s);
+	}
+	print_row(f, "total", &sum, ns);
+	for (size_t i = 0; i < r->n_rows; i++) {
+		snprintf(name, sizeof(name), "%u", r->rows[i].lcore_id);
+		s = stats_minus(&r->rows[i].now, &r->rows[i].base);
+		print_errors(f, name, &s);
+	}
+	fflush(f);
+}

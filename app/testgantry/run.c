@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Starts a run, takes it round by round, and tells how it ended.
+ */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NS_PER_S      UINT64_C(1000000000)
+#define IDLE_SLEEP_US 20 /* the CPU may be needed by whoever makes the completions */
+
+/* ------------------------------------------------------------------ inputs */
+
+int
+run_add_input(struct app *app, const char *path)
+{
+	char **grown = realloc(app->inputs, (app->n_inputs + 1) * sizeof(*grown));
+
+	if (grown != NULL) {
+		app->inputs = grown;
+		grown[app->n_inputs] = strdup(path);
+	}
+	if (grown == NULL || grown[app->n_inputs] == NULL) {
+		error_print("out of memory for the list of inputs");
+		return -1;
+	}
+	app->n_inputs++;
+	return 0;
+}
+
+void
+run_clear_inputs(struct app *app)
+{
+	for (int i = 0; i < app->n_inputs; i++)
+		free(app->inputs[i]);
+	free(app->inputs);
+	app->inputs = NULL;
+	app->n_inputs = 0;
+}
+
+int
+run_plan(struct app *app)
+{
+	files_free(&app->set);
+	if (app->opt.out[0] == '\0') {
+		error_print("no output folder: --out DIR; testgantry -h explains");
+		return -1;
+	}
+	if (app->n_inputs == 0) {
+		error_print("no files to move: name some after the options; testgantry -h "
+			    "explains");
+		return -1;
+	}
+	if (files_plan(&app->set, app->inputs, app->n_inputs, app->opt.out, app->opt.parents) != 0)
+		return -1;
+	if (app->set.n > 0)
+		return 0;
+	error_print("no files to move: there are no regular files in what was named");
+	return -1;
+}
+
+/* ------------------------------------------------------------------ start and end */
+
+int
+run_start(struct app *app)
+{
+	if (flow_create(&app->opt, &app->set, &app->report, &app->flow) != 0) {
+		app->failed = true;
+		return -1;
+	}
+	app->start_ns = app->report.base_ns;
+	app->next_table_ns = app->start_ns + app->opt.stats_period * NS_PER_S;
+	return 0;
+}
+
+static void
+say_skipped(const struct file_set *set)
+{
+	if (set->n_skipped_links != 0)
+		printf("skipped %zu symbolic links in folders\n", set->n_skipped_links);
+	if (set->n_skipped_special != 0)
+		printf("skipped %zu devices, sockets or pipes in folders\n",
+			set->n_skipped_special);
+}
+
+static void
+say_done(const struct app *app, uint64_t bytes, double seconds)
+{
+	printf("%zu files, %.1f MB, moved and verified in %.2f s (%.2f GB/s with reading, writing "
+	       "and verifying): every byte is equal\n",
+		app->set.n, bytes / 1e6, seconds, seconds > 0 ? bytes / 1e9 / seconds : 0);
+}
+
+static void
+run_end(struct app *app, bool done, const char *reason)
+{
+	double seconds = (now_ns() - app->start_ns) / 1e9;
+	struct progress p;
+
+	flow_progress(app->flow, &p);
+	if (flow_destroy(app->flow) != 0)
+		done = false;
+	app->flow = NULL;
+	progress_end();
+	report_print(stdout, &app->report);
+	say_skipped(&app->set);
+	if (done)
+		say_done(app, p.bytes_moved, seconds);
+	else
+		error_print("%s: %zu of %zu files were verified and stay; what was unfinished is "
+			    "removed",
+			reason, p.files_verified, p.files_total);
+	fflush(stdout);
+	if (!done)
+		app->failed = true;
+}
+
+void
+run_stop(struct app *app, const char *reason)
+{
+	if (app->flow != NULL)
+		run_end(app, false, reason);
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+static void
+show_table(struct app *app)
+{
+	uint64_t now = now_ns();
+
+	if (app->opt.stats_period == 0 || now < app->next_table_ns)
+		return;
+	app->next_table_ns = now + app->opt.stats_period * NS_PER_S;
+	flow_count(app->flow);
+	progress_end();
+	report_print(stdout, &app->report);
+}
+
+static void
+show_progress(struct app *app)
+{
+	struct progress p;
+
+	if (app->opt.interactive) /* the prompt has the line */
+		return;
+	flow_progress(app->flow, &p);
+	progress_show(&p);
+}
+
+void
+run_step(struct app *app)
+{
+	enum flow_state state = flow_step(app->flow);
+
+	switch (state) {
+	case FLOW_DONE:
+		run_end(app, true, "done");
+		return;
+	case FLOW_FAILED:
+		run_end(app, false, "failed");
+		return;
+	case FLOW_IDLE:
+		usleep(IDLE_SLEEP_US);
+		break;
+	case FLOW_BUSY:
+		break;
+	}
+	show_progress(app);
+	show_table(app);
+}
+
+void
+run_wait(struct app *app)
+{
+	while (app->flow != NULL && stop_signal == 0)
+		run_step(app);
+}
