@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From CQEs to completions: what is done, in the order of submission. */
+#include <hwq_cq.h>
+#include <hwq_sq.h>
+
+#include "gantry_priv.h"
+
+/* Takes every CQE of a connection. A good one accounts for its WQE and all before it. */
+static inline void
+take_cqes(struct gantry_queue *q, struct gantry_conn *c)
+{
+	struct hwq_cqe cqe;
+	uint32_t n;
+
+	for (n = 0; hwq_cq_peek(c->cq, &cqe); n++) {
+		hwq_cq_advance(c->cq);
+		if (unlikely(cqe.syndrome != 0)) {
+			gantry_recover_cqe(q, c, &cqe);
+		} else {
+			uint32_t bb = hwq_sq_complete(c->sq, cqe.wqe_counter);
+
+			c->done += bb;
+			q->outstanding -= bb;
+		}
+	}
+	if (n != 0) {
+		hwq_cq_publish(c->cq);
+		gantry_counter_add(&q->stats.cqes, n);
+	}
+}
+
+/* Only connections with WQEs outstanding are looked at. */
+static inline void
+take_all_cqes(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint64_t peers;
+
+	if (own->done != own->posted)
+		take_cqes(q, own);
+	for (peers = q->peers_active; unlikely(peers != 0); peers &= peers - 1) {
+		uint32_t i = rte_bsf64(peers);
+		struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+
+		take_cqes(q, c);
+		if (c->done == c->posted)
+			q->peers_active &= ~RTE_BIT64(i);
+	}
+}
+
+/* Hands out what is done, from the oldest on, up to the first that is not. */
+static inline uint32_t
+hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
+{
+	const struct gantry_conn *conn = q->conn;
+	const struct gantry_comp *comp = q->comp;
+	const uint64_t *where = q->where;
+	uint64_t tail = gantry_counter_get(&q->tail);
+	uint32_t mask = q->mask;
+	uint64_t bytes = 0;
+	uint32_t i, ok = 0;
+
+	/* A descriptor that is issued in part is beyond `issue`. */
+	n = RTE_MIN(n, q->issue - tail);
+	for (i = 0; i < n; i++) {
+		uint32_t slot = (tail + i) & mask;
+		uint64_t w = where[slot];
+
+		if (conn[gantry_where_conn(w)].done <= gantry_where_index(w))
+			break;
+		out[i] = comp[slot];
+		if (likely(comp[slot].status == GANTRY_OK)) {
+			bytes += comp[slot].len;
+			ok++;
+		} else {
+			gantry_counter_add(&q->stats.by_status[comp[slot].status], 1);
+		}
+	}
+	if (i == 0)
+		return 0;
+	gantry_counter_add(&q->stats.by_status[GANTRY_OK], ok);
+	gantry_counter_add(&q->stats.bytes, bytes);
+	/* Pairs with the acquire in gantry_stats_get(): who sees it completed sees it submitted. */
+	atomic_store_explicit(&q->tail, tail + i, memory_order_release);
+	return i;
+}
+
+uint16_t
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	gantry_mem_refresh(&q->mem);
+	if (q->outstanding != 0)
+		take_all_cqes(q);
+	if (unlikely(q->issue != gantry_counter_get(&q->head)))
+		gantry_issue_waiting(q);
+	return hand_out(q, comp, n);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From descriptors to WQEs: submit, split, fence, one doorbell a connection. */
+#include <hwq_db.h>
+#include <hwq_wqe.h>
+
+#include "gantry_xlate.h"
+
+/* ------------------------------------------------------------------ WQEs */
+
+/*
+ * Writes one WQE for len bytes of x. Every WQE here is one WQEBB, so the ring needs no fill and
+ * `posted` counts both. False: the ring is full, nothing was written.
+ */
+static __rte_always_inline bool
+put_wqe(struct gantry_conn *c, const struct gantry_xlate *x, uint8_t kind, uint32_t len)
+{
+	bool signal = (c->posted & c->signal_mask) == c->signal_mask;
+	unsigned int flags = signal ? HWQ_WQE_SIGNALED : 0;
+	int n;
+
+	if (kind == GANTRY_WQE_MEMCPY)
+		n = hwq_wqe_memcpy(c->sq, x->dst_key, x->dst, x->src_key, x->src, len, flags);
+	else if (kind == GANTRY_WQE_WRITE)
+		n = hwq_wqe_rdma_write(c->sq, x->dst_key, x->dst, x->src_key, x->src, len, flags);
+	else
+		n = hwq_wqe_rdma_read(c->sq, x->src_key, x->src, x->dst_key, x->dst, len, flags);
+	if (unlikely(n <= 0))
+		return false;
+	c->posted++;
+	return true;
+}
+
+/* What gantry_ring_all() and gantry_poll() must look at. */
+static inline void
+note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
+{
+	q->outstanding += n;
+	if (conn != GANTRY_CONN_OWN) {
+		q->peers_unrung |= RTE_BIT64(conn - GANTRY_CONN_PEER);
+		q->peers_active |= RTE_BIT64(conn - GANTRY_CONN_PEER);
+	}
+}
+
+/* Announces what was written to a connection; its last WQE asks for the CQE that accounts for all. */
+static inline void
+ring(struct gantry_queue *q, struct gantry_conn *c)
+{
+	gantry_counter_add(&q->stats.wqes, hwq_sq_pending_bb(c->sq));
+	gantry_counter_add(&q->stats.doorbells, 1);
+	hwq_sq_signal_last(c->sq);
+	hwq_sq_ring(c->sq);
+}
+
+static inline void
+ring_all(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+
+	if (hwq_sq_pending_bb(own->sq) != 0)
+		ring(q, own);
+	for (; unlikely(q->peers_unrung != 0); q->peers_unrung &= q->peers_unrung - 1)
+		ring(q, &q->conn[GANTRY_CONN_PEER + rte_bsf64(q->peers_unrung)]);
+}
+
+/* ------------------------------------------------------------------ slots */
+
+/* The answer, as it will be if all goes well. */
+static inline void
+slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d)
+{
+	*comp = (struct gantry_comp){.cookie = d->cookie, .op = d->op, .len = d->len};
+}
+
+/* A descriptor that needs no hardware: it is done when its turn comes. */
+static void
+slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
+{
+	q->comp[slot].status = status;
+	q->where[slot] = GANTRY_WHERE_NOWHERE;
+}
+
+/* ------------------------------------------------------------------ splitting */
+
+/*
+ * Issues what is left of the descriptor that is being split, as far as the ring has room.
+ * True: all of it is issued.
+ */
+static bool
+split_push(struct gantry_queue *q)
+{
+	struct gantry_xlate *x = &q->split;
+	struct gantry_conn *c = &q->conn[x->conn];
+	uint64_t before = c->posted;
+
+	while (x->len != 0) {
+		uint64_t len = RTE_MIN(x->len, c->max_len);
+
+		if (!put_wqe(c, x, x->kind, len))
+			break;
+		x->src += len;
+		x->dst += len;
+		x->len -= len;
+	}
+	if (c->posted != before) {
+		note_posted(q, x->conn, c->posted - before);
+		q->where[q->issue & q->mask] = gantry_where(x->conn, c->posted - 1);
+	}
+	return x->len == 0;
+}
+
+/* Begins to split the descriptor of slot `issue`. True: it was issued wholly at once. */
+static bool
+split_begin(struct gantry_queue *q, const struct gantry_xlate *x)
+{
+	q->split = *x;
+	q->where[q->issue & q->mask] = GANTRY_WHERE_NOWHERE;
+	q->splitting = !split_push(q);
+	return !q->splitting;
+}
+
+/* Goes on with it. True: it needs no more issuing. */
+static bool
+split_continue(struct gantry_queue *q)
+{
+	uint32_t conn = q->split.conn;
+
+	if (unlikely(q->conn[conn].state != GANTRY_CONN_READY)) {
+		/* It failed before the first WQE of this descriptor: see gantry_recover.c. The own
+		 * connection comes back, a peer's does not. */
+		if (conn == GANTRY_CONN_OWN && !q->lost)
+			return false;
+		slot_settle(q, q->issue & q->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER);
+		q->splitting = false;
+		return true;
+	}
+	q->splitting = !split_push(q);
+	return !q->splitting;
+}
+
+/* ------------------------------------------------------------------ issuing */
+
+/*
+ * Issues descriptors from slot `issue` on, until one has to wait. Returns how many are issued or
+ * settled. No CQE is looked at meanwhile, so no connection changes its state.
+ */
+static __rte_always_inline uint32_t
+issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
+{
+	struct gantry_comp *comp = q->comp;
+	uint64_t *where = q->where;
+	uint32_t mask = q->mask;
+	uint64_t issue = q->issue;
+	uint32_t i;
+
+	for (i = 0; i < n; i++, issue++) {
+		const struct gantry_desc *d = &desc[i];
+		uint32_t slot = issue & mask;
+		struct gantry_conn *c;
+		struct gantry_xlate x;
+
+		/* A fenced descriptor waits until nothing at all is outstanding: see
+		 * doc/engine.md. */
+		if (unlikely((d->flags & GANTRY_DESC_FENCE) != 0) && q->outstanding != 0)
+			break;
+		slot_prepare(&comp[slot], d);
+		if (unlikely(!gantry_xlate(q, d, mmo, &x))) {
+			slot_settle(q, slot, gantry_xlate_refusal(q, d));
+			continue;
+		}
+		c = &q->conn[x.conn];
+		if (unlikely(x.len > c->max_len)) {
+			q->issue = issue;
+			if (!split_begin(q, &x))
+				break;
+			continue;
+		}
+		if (unlikely(!put_wqe(c, &x, x.kind, x.len)))
+			break;
+		where[slot] = gantry_where(x.conn, c->posted - 1);
+		note_posted(q, x.conn, 1);
+	}
+	q->issue = issue;
+	return i;
+}
+
+/* The device is gone: descriptors come back as that, or as what is wrong with them. */
+static uint32_t
+issue_lost(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++, q->issue++) {
+		enum gantry_status status = gantry_xlate_refusal(q, &desc[i]);
+
+		slot_prepare(&q->comp[q->issue & q->mask], &desc[i]);
+		slot_settle(q, q->issue & q->mask, status);
+	}
+	return n;
+}
+
+static uint32_t
+issue(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	uint8_t own_state = q->conn[GANTRY_CONN_OWN].state;
+
+	if (unlikely(own_state != GANTRY_CONN_READY)) {
+		/* While it drains, all wait: soon it is set up again, or lost. */
+		return q->lost ? issue_lost(q, desc, n) : 0;
+	}
+	return q->mmo ? issue_burst(q, desc, n, true) : issue_burst(q, desc, n, false);
+}
+
+void
+gantry_issue_waiting(struct gantry_queue *q)
+{
+	uint64_t head = gantry_counter_get(&q->head);
+
+	if (q->splitting) {
+		if (!split_continue(q)) {
+			ring_all(q);
+			return;
+		}
+		q->issue++;
+	}
+	while (q->issue != head) {
+		uint32_t slot = q->issue & q->mask;
+		uint32_t n = RTE_MIN(head - q->issue, (uint64_t)q->mask + 1 - slot);
+
+		if (issue(q, &q->pend[slot], n) < n)
+			break;
+	}
+	ring_all(q);
+}
+
+uint16_t
+gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+{
+	uint64_t head = gantry_counter_get(&q->head);
+	uint32_t room = q->mask + 1 - (uint32_t)(head - gantry_counter_get(&q->tail));
+	uint32_t i = 0;
+
+	gantry_mem_refresh(&q->mem);
+	n = RTE_MIN(n, room);
+	/* Whoever comes while others wait, waits behind them. */
+	if (likely(q->issue == head)) {
+		i = issue(q, desc, n);
+		ring_all(q);
+	}
+	for (; unlikely(i < n); i++)
+		q->pend[(head + i) & q->mask] = desc[i];
+	atomic_store_explicit(&q->head, head + n, memory_order_relaxed);
+	return n;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A queue's connections: to itself, and to peers. */
+#include <errno.h>
+#include <string.h>
+
+#include "gantry_priv.h"
+
+/* What a gantry_addr carries. */
+struct peer_addr {
+	char magic[8];
+	struct hwq_addr hwq;
+	uint8_t zero[24];
+};
+
+static_assert(sizeof(struct peer_addr) == sizeof(struct gantry_addr), "plain bytes, all of them");
+
+static const char peer_magic[8] = "gantry1";
+
+int
+gantry_conn_open(struct gantry_queue *q, struct gantry_conn *c, bool mmo, uint64_t max_len)
+{
+	struct hwq_qp_conf conf = {.sq_wr = q->sq_wr, .mmo = mmo};
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+	int ret;
+
+	ret = hwq_cq_create(q->domain, hwq_qp_cqe_needed(&conf), &cq);
+	if (ret != 0)
+		return ret;
+	ret = hwq_qp_create(q->domain, cq, &conf, &qp);
+	if (ret != 0) {
+		hwq_cq_destroy(cq);
+		return ret;
+	}
+	*c = (struct gantry_conn){
+		.sq = &qp->sq,
+		.cq = cq,
+		.max_len = max_len,
+		/* Four CQEs a lap, so that a full ring never waits for all of itself. */
+		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
+		.state = GANTRY_CONN_OPEN,
+		.qp = qp,
+	};
+	return 0;
+}
+
+void
+gantry_conn_close(struct gantry_conn *c)
+{
+	hwq_qp_destroy(c->qp);
+	hwq_cq_destroy(c->cq);
+	memset(c, 0, sizeof(*c));
+}
+
+/* The connection of an open peer, or NULL. */
+static struct gantry_conn *
+peer_conn(struct gantry_queue *q, uint16_t peer)
+{
+	if (peer >= GANTRY_MAX_PEERS ||
+		q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_CLOSED)
+		return NULL;
+	return &q->conn[GANTRY_CONN_PEER + peer];
+}
+
+int
+gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *addr)
+{
+	struct peer_addr out = {0};
+	struct gantry_conn *c;
+	uint16_t i;
+	int ret;
+
+	for (i = 0; i < GANTRY_MAX_PEERS; i++)
+		if (peer_conn(q, i) == NULL)
+			break;
+	if (i == GANTRY_MAX_PEERS)
+		return -ENOSPC;
+	c = &q->conn[GANTRY_CONN_PEER + i];
+	ret = gantry_conn_open(q, c, false, q->g->max_msg_len);
+	if (ret != 0) {
+		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
+		return ret;
+	}
+	memcpy(out.magic, peer_magic, sizeof(out.magic));
+	hwq_qp_addr(c->qp, &out.hwq);
+	memcpy(addr, &out, sizeof(*addr));
+	*peer = i;
+	return 0;
+}
+
+int
+gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
+{
+	struct gantry_conn *c = peer_conn(q, peer);
+	struct peer_addr remote;
+	int ret;
+
+	memcpy(&remote, addr, sizeof(remote));
+	if (c == NULL || memcmp(remote.magic, peer_magic, sizeof(peer_magic)) != 0)
+		return -EINVAL;
+	if (c->state != GANTRY_CONN_OPEN)
+		return -EISCONN;
+	ret = hwq_qp_connect(c->qp, &remote.hwq);
+	if (ret != 0)
+		return ret;
+	c->state = GANTRY_CONN_READY;
+	return 0;
+}
+
+/* True while a descriptor to the peer is accepted and not polled. */
+static bool
+peer_is_busy(const struct gantry_queue *q, uint16_t peer)
+{
+	uint64_t seq = gantry_counter_get(&q->tail), head = gantry_counter_get(&q->head);
+
+	for (; seq != head; seq++) {
+		const struct gantry_desc *d = &q->pend[seq & q->mask];
+		uint32_t conn = gantry_where_conn(q->where[seq & q->mask]);
+
+		if (seq < q->issue ? conn == (uint32_t)GANTRY_CONN_PEER + peer
+				   : d->peer == peer &&
+					     (d->op == GANTRY_OP_WRITE || d->op == GANTRY_OP_READ))
+			return true;
+	}
+	return false;
+}
+
+int
+gantry_peer_close(struct gantry_queue *q, uint16_t peer)
+{
+	struct gantry_conn *c = peer_conn(q, peer);
+
+	if (c == NULL)
+		return -EINVAL;
+	if (peer_is_busy(q, peer))
+		return -EBUSY;
+	gantry_conn_close(c);
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creates and destroys queues: slots, the doorbell domain, and the connection to itself. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "gantry_priv.h"
+
+#define DEFAULT_DEPTH 512
+#define MIN_DEPTH     2
+/* Send queues are no shorter than this: a copy that is split keeps the device busy. */
+#define MIN_SQ_WR 64
+
+/* Memory of the slots, on the socket. */
+static int
+slots_alloc(struct gantry_queue *q, uint32_t depth, int socket)
+{
+	q->where = rte_zmalloc_socket("gantry_where", depth * sizeof(*q->where),
+		RTE_CACHE_LINE_SIZE, socket);
+	q->comp = rte_zmalloc_socket("gantry_comp", depth * sizeof(*q->comp), RTE_CACHE_LINE_SIZE,
+		socket);
+	q->pend = rte_zmalloc_socket("gantry_pend", depth * sizeof(*q->pend), RTE_CACHE_LINE_SIZE,
+		socket);
+	if (q->where == NULL || q->comp == NULL || q->pend == NULL)
+		return -ENOMEM;
+	q->mask = depth - 1;
+	return 0;
+}
+
+static void
+slots_free(struct gantry_queue *q)
+{
+	rte_free(q->pend);
+	rte_free(q->comp);
+	rte_free(q->where);
+}
+
+/* The queue's connection to itself. */
+static int
+own_open(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	int ret;
+
+	ret = gantry_conn_open(q, own, q->mmo, q->g->info.max_copy_len);
+	if (ret != 0)
+		return ret;
+	hwq_qp_addr(own->qp, &q->own_addr);
+	ret = hwq_qp_connect(own->qp, &q->own_addr);
+	if (ret != 0) {
+		gantry_conn_close(own);
+		return ret;
+	}
+	own->state = GANTRY_CONN_READY;
+	return 0;
+}
+
+int
+gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
+	struct gantry_queue **out)
+{
+	static const struct gantry_queue_conf defaults;
+	struct gantry_queue *q;
+	uint32_t depth;
+	int socket, ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	depth = conf->depth != 0 ? conf->depth : DEFAULT_DEPTH;
+	if (depth < MIN_DEPTH || depth > GANTRY_MAX_DEPTH || !rte_is_power_of_2(depth))
+		return -EINVAL;
+	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
+		return -EINVAL;
+	socket = conf->socket != 0 ? conf->socket - 1 : g->info.numa_node;
+
+	q = rte_zmalloc_socket("gantry_queue", sizeof(*q), RTE_CACHE_LINE_SIZE, socket);
+	if (q == NULL)
+		return -ENOMEM;
+	q->g = g;
+	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
+	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
+	/* What needs no hardware is done from the start. */
+	q->conn[GANTRY_CONN_NONE].done = UINT64_MAX;
+	ret = slots_alloc(q, depth, socket);
+	if (ret != 0)
+		goto free_slots;
+	ret = gantry_mem_view_init(&q->mem, &g->mem);
+	if (ret != 0)
+		goto free_slots;
+	ret = hwq_domain_create(g->dev, &q->domain);
+	if (ret != 0)
+		goto fini_view;
+	ret = own_open(q);
+	if (ret != 0)
+		goto destroy_domain;
+	TAILQ_INSERT_TAIL(&g->queues, q, next);
+	*out = q;
+	return 0;
+
+destroy_domain:
+	hwq_domain_destroy(q->domain);
+fini_view:
+	gantry_mem_view_fini(&q->mem);
+free_slots:
+	slots_free(q);
+	rte_free(q);
+	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
+	return ret;
+}
+
+int
+gantry_queue_destroy(struct gantry_queue *q)
+{
+	uint32_t i;
+
+	if (q->of_worker || gantry_in_flight(q) != 0)
+		return -EBUSY;
+	TAILQ_REMOVE(&q->g->queues, q, next);
+	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
+		if (q->conn[i].state != GANTRY_CONN_CLOSED)
+			gantry_conn_close(&q->conn[i]);
+	hwq_domain_destroy(q->domain);
+	gantry_mem_view_fini(&q->mem);
+	slots_free(q);
+	rte_free(q);
+	return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A connection in error: which descriptors failed, which were flushed, and what comes after. */
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+
+#include <hwq_dump.h>
+#include <hwq_sq.h>
+
+#include <infiniband/mlx5dv.h>
+
+#include "gantry_priv.h"
+
+/* Failed WQEs that are logged, a queue and second. */
+#define DUMPS_A_SECOND 4
+#define DUMP_TEXT_LEN  512
+
+/* What a syndrome says of the operation: ibv_poll_cq(3), MLX5_CQE_SYNDROME_* of mlx5dv.h. */
+static enum gantry_status
+status_of_syndrome(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case MLX5_CQE_SYNDROME_WR_FLUSH_ERR:
+		return GANTRY_FLUSHED;
+	case MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+		return GANTRY_REMOTE_ACCESS;
+	case MLX5_CQE_SYNDROME_BAD_RESP_ERR:
+	case MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
+	case MLX5_CQE_SYNDROME_REMOTE_OP_ERR:
+	case MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR:
+		return GANTRY_REMOTE_ERROR;
+	case MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
+	case MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR:
+		return GANTRY_UNREACHABLE;
+	default:
+		return GANTRY_LOCAL_ERROR;
+	}
+}
+
+static enum gantry_status
+status_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syndrome)
+{
+	enum gantry_status status = status_of_syndrome(syndrome);
+
+	/* The far end of a loopback is here: a copy fails alike by MMO and by RDMA. */
+	if (c == &q->conn[GANTRY_CONN_OWN] && status != GANTRY_FLUSHED)
+		return GANTRY_LOCAL_ERROR;
+	return status;
+}
+
+/* A name for the log. */
+static const char *
+conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, size_t len)
+{
+	if (c == &q->conn[GANTRY_CONN_OWN])
+		return "own connection";
+	snprintf(buf, len, "peer %d", (int)(c - &q->conn[GANTRY_CONN_PEER]));
+	return buf;
+}
+
+/* Logs the WQE that failed, but no more than a few a second: errors come in crowds. */
+static __rte_cold void
+log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct hwq_cqe *cqe)
+{
+	uint64_t now = rte_get_tsc_cycles();
+	char text[DUMP_TEXT_LEN], name[16];
+
+	if (now >= q->dump_tsc) {
+		q->dump_tsc = now + rte_get_tsc_hz();
+		q->dump_left = DUMPS_A_SECOND;
+	}
+	if (q->dump_left == 0)
+		return;
+	q->dump_left--;
+	hwq_dump_sq_wqe(c->sq, cqe->wqe_counter, text, sizeof(text));
+	LOG(WARNING, "%s: %s (syndrome 0x%02x, vendor 0x%02x)%s\n%s",
+		conn_name(q, c, name, sizeof(name)), hwq_syndrome_str(cqe->syndrome), cqe->syndrome,
+		cqe->vendor_err, q->dump_left == 0 ? "; no more this second" : "", text);
+}
+
+/*
+ * Writes what became of every descriptor of the connection that has WQEs from `index` on: the first
+ * of them owns the WQE that failed, the device flushes the rest. Once for each error, so that the
+ * CQEs of the flush need not look for their slots.
+ */
+static void
+fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_status status,
+	const struct hwq_cqe *cqe)
+{
+	uint64_t seq = gantry_counter_get(&q->tail);
+	uint64_t end = q->issue + q->splitting;
+
+	for (; seq != end; seq++) {
+		uint64_t w = q->where[seq & q->mask];
+		struct gantry_comp *comp = &q->comp[seq & q->mask];
+
+		if (gantry_where_conn(w) != conn || gantry_where_index(w) < index)
+			continue;
+		comp->status = status;
+		if (status != GANTRY_FLUSHED) {
+			comp->syndrome = cqe->syndrome;
+			comp->vendor_syndrome = cqe->vendor_err;
+		}
+		status = GANTRY_FLUSHED;
+		if (seq == q->issue) {
+			/* Issued in part: no more of it. It is done with its last WQE. */
+			q->splitting = false;
+			q->issue++;
+		}
+	}
+}
+
+/* Every WQE of the own connection is accounted for: set it up again. */
+static void
+own_restart(struct gantry_queue *q, struct gantry_conn *c)
+{
+	int ret = hwq_qp_reset(c->qp);
+
+	if (ret == 0)
+		ret = hwq_qp_connect(c->qp, &q->own_addr);
+	if (ret != 0) {
+		LOG(CRIT, "own connection cannot be set up again: %s. Destroy the engine.",
+			strerror(-ret));
+		c->state = GANTRY_CONN_DOWN;
+		q->lost = true;
+		return;
+	}
+	c->state = GANTRY_CONN_READY;
+	gantry_counter_add(&q->stats.recoveries, 1);
+	LOG(NOTICE, "own connection is set up again");
+}
+
+/* The last CQE of a connection in error has come. */
+static void
+drained(struct gantry_queue *q, struct gantry_conn *c)
+{
+	char name[16];
+
+	if (c == &q->conn[GANTRY_CONN_OWN]) {
+		own_restart(q, c);
+		return;
+	}
+	c->state = GANTRY_CONN_DOWN;
+	LOG(WARNING, "%s is down: close it and open it anew, at both ends",
+		conn_name(q, c, name, sizeof(name)));
+}
+
+__rte_cold void
+gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct hwq_cqe *cqe)
+{
+	uint32_t bb;
+
+	if (c->state == GANTRY_CONN_READY) {
+		uint64_t index = c->done + hwq_sq_ahead_bb(c->sq, cqe->wqe_counter);
+
+		c->state = GANTRY_CONN_DRAINING;
+		log_failed_wqe(q, c, cqe);
+		fail_from(q, c - q->conn, index, status_of(q, c, cqe->syndrome), cqe);
+	}
+	bb = hwq_sq_complete(c->sq, cqe->wqe_counter);
+	c->done += bb;
+	q->outstanding -= bb;
+	if (c->done == c->posted)
+		drained(q, c);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters, read from any thread, and the statuses in words. */
+#include "gantry_priv.h"
+
+void
+gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
+{
+	unsigned int i;
+
+	/* completed first: it never exceeds submitted, and a reader may rely on that. The pair is
+	 * the release and acquire of tail in gantry_poll() and here. */
+	stats->completed = atomic_load_explicit(&q->tail, memory_order_acquire);
+	stats->submitted = gantry_counter_get(&q->head);
+	stats->bytes = gantry_counter_get(&q->stats.bytes);
+	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
+	stats->wqes = gantry_counter_get(&q->stats.wqes);
+	stats->cqes = gantry_counter_get(&q->stats.cqes);
+	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
+	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
+}
+
+uint32_t
+gantry_in_flight(const struct gantry_queue *q)
+{
+	return gantry_counter_get(&q->head) - gantry_counter_get(&q->tail);
+}
+
+const char *
+gantry_status_name(enum gantry_status status)
+{
+	static const char *const name[GANTRY_STATUS_MAX] = {
+		[GANTRY_OK] = "ok",
+		[GANTRY_BAD_OP] = "unknown operation",
+		[GANTRY_BAD_FIELD] = "unused field not zero",
+		[GANTRY_BAD_LENGTH] = "length zero or overflowing",
+		[GANTRY_BAD_ADDRESS] = "address zero",
+		[GANTRY_NOT_REGISTERED] = "memory not registered",
+		[GANTRY_BAD_PEER] = "no such peer, or not connected",
+		[GANTRY_LOCAL_ERROR] = "local error",
+		[GANTRY_REMOTE_ACCESS] = "refused by the peer",
+		[GANTRY_REMOTE_ERROR] = "failed at the peer",
+		[GANTRY_UNREACHABLE] = "peer does not answer",
+		[GANTRY_FLUSHED] = "flushed",
+		[GANTRY_DEVICE_LOST] = "device lost",
+	};
+
+	if ((unsigned int)status >= GANTRY_STATUS_MAX)
+		return "unknown status";
+	return name[status];
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A worker lcore's loop: from its ring to its queue, and from its queue to its ring. */
+#include <sched.h>
+
+#define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
+#include <rte_pause.h>
+#include <rte_ring.h>
+#include <rte_ring_peek_zc.h>
+
+#include "gantry_priv.h"
+
+/* After so many turns without work, let other threads of this CPU run. */
+#define IDLE_TURNS 256
+
+/* Takes descriptors for whose completions there surely is room. Returns how many. */
+static inline uint32_t
+take(struct gantry_worker *w)
+{
+	uint32_t room = rte_ring_free_count(w->out) - gantry_in_flight(w->q);
+	struct rte_ring_zc_data zc;
+	uint32_t n, taken;
+
+	n = rte_ring_dequeue_zc_burst_elem_start(w->in, sizeof(struct gantry_desc),
+		RTE_MIN(w->burst, room), &zc, NULL);
+	if (n == 0)
+		return 0;
+	taken = gantry_submit(w->q, zc.ptr1, zc.n1);
+	if (taken == zc.n1 && n > zc.n1)
+		taken += gantry_submit(w->q, zc.ptr2, n - zc.n1);
+	rte_ring_dequeue_zc_elem_finish(w->in, taken);
+	return taken;
+}
+
+/* Hands completions out: take() saw to it that there is room. Returns how many. */
+static inline uint32_t
+give(struct gantry_worker *w)
+{
+	struct rte_ring_zc_data zc;
+	uint32_t n, given;
+
+	n = rte_ring_enqueue_zc_burst_elem_start(w->out, sizeof(struct gantry_comp), w->burst, &zc,
+		NULL);
+	if (n == 0)
+		return 0;
+	given = gantry_poll(w->q, zc.ptr1, zc.n1);
+	if (given == zc.n1 && n > zc.n1)
+		given += gantry_poll(w->q, zc.ptr2, n - zc.n1);
+	rte_ring_enqueue_zc_elem_finish(w->out, given);
+	return given;
+}
+
+int
+gantry_worker_main(void *arg)
+{
+	struct gantry_worker *w = arg;
+	uint32_t idle = 0;
+	bool stop;
+
+	do {
+		/* Relaxed: the flag carries no data, and is seen sooner or later. */
+		stop = atomic_load_explicit(&w->stop, memory_order_relaxed);
+		if ((stop ? 0 : take(w)) + give(w) != 0) {
+			idle = 0;
+		} else {
+			rte_pause();
+			if (++idle % IDLE_TURNS == 0)
+				sched_yield();
+		}
+	} while (!stop || gantry_in_flight(w->q) != 0);
+	gantry_mem_view_offline(&w->q->mem);
+	return 0;
+}
