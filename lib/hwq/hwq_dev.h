@@ -22,6 +22,7 @@
 #ifndef HWQ_DEV_H
 #define HWQ_DEV_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +41,6 @@ struct hwq_dev_caps {
 	uint32_t max_sge;        /**< data segments of one work request */
 	uint32_t max_rd_atomic;  /**< RDMA reads a QP may have in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
-	bool blueflame;              /**< short WQEs may travel in the doorbell itself */
 };
 
 /** The port and address that QPs of the device use. */
@@ -59,8 +59,9 @@ struct hwq_dev {
 	struct ibv_pd *pd;       /**< of every key and queue */
 	struct hwq_dev_caps caps;
 	struct hwq_dev_port port;
-	int numa_node; /**< or -1 */
-	bool no_bf;    /**< MLX5_SHUT_UP_BF is set: doorbells only */
+	int numa_node;             /**< or -1 */
+	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: doorbells only */
+	_Atomic unsigned int refs; /**< keys and domains */
 };
 
 /**

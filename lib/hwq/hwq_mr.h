@@ -15,6 +15,7 @@ struct hwq_mr {
 	void *addr;
 	size_t len; /**< bytes */
 	uint32_t lkey, rkey;
+	struct hwq_dev *dev;
 	struct ibv_mr *mr;
 };
 

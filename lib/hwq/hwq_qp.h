@@ -61,8 +61,7 @@ struct hwq_qp_conf {
 	uint32_t rq_wr;      /**< receive work requests of one segment; 0: no receive queue */
 };
 
-/**
- * What one receive queue needs: posted by hwq_rq_post() (hwq_rq.h). */
+/** A receive queue's ring: hwq_rq.h has its data path. */
 struct hwq_rq {
 	uint8_t *buf;
 	uint32_t mask;          /**< entries - 1 */
@@ -82,7 +81,9 @@ struct hwq_qp {
 	struct hwq_cq *cq; /**< of both directions */
 	struct hwq_domain *domain;
 	struct ibv_qp *qp;
+	struct hwq_bf bf;     /**< its doorbell register where the domain has none of its own */
 	struct hwq_mr opaque; /**< the device's scratch for memcpy, if created with mmo */
+	void *opaque_buf;
 };
 
 /** CQ entries that a QP of this configuration may need at once: a flush makes a CQE for every WQE. */

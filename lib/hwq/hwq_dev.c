@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening a device: choose it, learn what it can, choose its port and GID. */
+#include "hwq_dev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hwq_log.h"
+#include "hwq_verbs.h"
+#include "hwq_wire.h"
+
+#define GID_TABLE_MAX 256
+
+/* Opens the first device of the list that name allows. The last refusal is the error. */
+static int
+open_first(const char *name, struct ibv_context **ctx)
+{
+	struct ibv_device **list;
+	int i, n, ret;
+
+	ret = hwq_verbs_list(&list, &n);
+	if (ret == -ENODEV) {
+		hwq_log("no RDMA device: load the mlx5_ib driver and see that /dev/infiniband is "
+			"accessible, or run the program on the emulated adapter (softhca PROGRAM)");
+		return ret;
+	}
+	if (ret != 0) {
+		hwq_log("listing RDMA devices: %s", strerror(-ret));
+		return ret;
+	}
+	ret = -ENODEV;
+	for (i = 0; i < n; i++) {
+		const char *found = ibv_get_device_name(list[i]);
+
+		if (name != NULL && strcmp(name, found) != 0)
+			continue;
+		ret = hwq_verbs_open(list[i], ctx);
+		if (ret == 0)
+			break;
+		if (ret == -EOPNOTSUPP)
+			hwq_log("%s: not an mlx5 device that opens with DEVX", found);
+		else
+			hwq_log("%s: opening with DEVX: %s", found, strerror(-ret));
+		if (ret == -EOPNOTSUPP)
+			ret = -ENODEV;
+	}
+	ibv_free_device_list(list);
+	if (ret == -ENODEV && name != NULL)
+		hwq_log("no mlx5 device named %s: ibv_devices(1) lists what there is", name);
+	else if (ret == -ENODEV)
+		hwq_log("none of the RDMA devices is an mlx5 device that opens with DEVX");
+	return ret;
+}
+
+static int
+read_caps(struct hwq_dev *dev, uint8_t *n_ports)
+{
+	struct hwq_dev_caps *caps = &dev->caps;
+	struct ibv_device_attr attr;
+	int ret;
+
+	ret = hwq_verbs_query_device(dev->ctx, &attr);
+	if (ret == 0)
+		ret = hwq_verbs_query_memcpy(dev->ctx, &caps->max_memcpy_len);
+	if (ret != 0) {
+		hwq_log("%s: querying the device: %s", hwq_dev_name(dev), strerror(-ret));
+		return ret;
+	}
+	if (caps->max_memcpy_len > HWQ_MMO_LEN_MAX)
+		caps->max_memcpy_len = HWQ_MMO_LEN_MAX;
+	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;
+	if (caps->max_qp_wr > HWQ_SQ_MAX_BB)
+		caps->max_qp_wr = HWQ_SQ_MAX_BB;
+	caps->max_cqe = (uint32_t)attr.max_cqe;
+	caps->max_sge = (uint32_t)attr.max_sge;
+	/* Nothing smaller than a byte is sent on the wire for these two. */
+	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;
+	caps->max_dest_rd_atomic = attr.max_qp_rd_atom > 255 ? 255 : attr.max_qp_rd_atom;
+	*n_ports = attr.phys_port_cnt;
+	return 0;
+}
+
+/* The first active port; else port 1, whose state the connect will tell. */
+static int
+choose_port(struct hwq_dev *dev, uint8_t n_ports)
+{
+	struct ibv_port_attr attr, chosen = {0};
+	uint8_t i, port = 0;
+	int ret;
+
+	for (i = 1; i <= n_ports; i++) {
+		ret = hwq_verbs_query_port(dev->ctx, i, &attr);
+		if (ret != 0) {
+			hwq_log("%s: querying port %u: %s", hwq_dev_name(dev), i, strerror(-ret));
+			return ret;
+		}
+		if (port != 0 && attr.state != IBV_PORT_ACTIVE)
+			continue;
+		port = i;
+		chosen = attr;
+		if (attr.state == IBV_PORT_ACTIVE)
+			break;
+	}
+	if (port == 0) {
+		hwq_log("%s: the device has no port", hwq_dev_name(dev));
+		return -ENODEV;
+	}
+	if (chosen.state != IBV_PORT_ACTIVE)
+		hwq_log("%s: no port is active; using port %u", hwq_dev_name(dev), port);
+	dev->port.port = port;
+	dev->port.link_layer = chosen.link_layer;
+	dev->port.active_mtu = chosen.active_mtu;
+	dev->port.lid = chosen.lid;
+	dev->caps.max_msg_len = chosen.max_msg_sz;
+	return 0;
+}
+
+/* How well a GID serves: routable RoCEv2, RoCEv2, the rest. */
+static int
+gid_rank(const struct ibv_gid_entry *e)
+{
+	bool link_local = e->gid.raw[0] == 0xfe && (e->gid.raw[1] & 0xc0) == 0x80;
+
+	if (e->gid_type == IBV_GID_TYPE_ROCE_V2)
+		return link_local ? 2 : 3;
+	return 1;
+}
+
+static int
+choose_gid(struct hwq_dev *dev)
+{
+	struct ibv_gid_entry *entries;
+	size_t i, n = 0;
+	int ret, best = 0;
+
+	entries = calloc(GID_TABLE_MAX, sizeof(*entries));
+	if (entries == NULL)
+		return -ENOMEM;
+	ret = hwq_verbs_query_gids(dev->ctx, entries, GID_TABLE_MAX, &n);
+	for (i = 0; ret == 0 && i < n; i++) {
+		if (entries[i].port_num != dev->port.port || gid_rank(&entries[i]) <= best)
+			continue;
+		best = gid_rank(&entries[i]);
+		dev->port.has_gid = true;
+		dev->port.gid_index = (uint8_t)entries[i].gid_index;
+		memcpy(dev->port.gid, entries[i].gid.raw, sizeof(dev->port.gid));
+	}
+	free(entries);
+	if (ret == 0 && best == 0 && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+		hwq_log("%s: port %u has no GID: give its network interface an address and set it "
+			"up",
+			hwq_dev_name(dev), dev->port.port);
+		return -ENODEV;
+	}
+	if (ret != 0)
+		hwq_log("%s: querying the GID table: %s", hwq_dev_name(dev), strerror(-ret));
+	return ret;
+}
+
+static int
+read_numa_node(const struct hwq_dev *dev)
+{
+	char path[2 * IBV_SYSFS_PATH_MAX];
+	FILE *f;
+	int node = -1;
+
+	snprintf(path, sizeof(path), "%s/device/numa_node", dev->ctx->device->ibdev_path);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return -1;
+	if (fscanf(f, "%d", &node) != 1)
+		node = -1;
+	fclose(f);
+	return node;
+}
+
+/* As libmlx5 reads it (its README of environment variables): set to anything but "0". */
+static bool
+bf_is_shut_up(void)
+{
+	const char *value = getenv("MLX5_SHUT_UP_BF");
+
+	return value != NULL && strcmp(value, "0") != 0;
+}
+
+int
+hwq_dev_open(const char *name, struct hwq_dev **out)
+{
+	struct hwq_dev *dev;
+	uint8_t n_ports;
+	int ret;
+
+	dev = calloc(1, sizeof(*dev));
+	if (dev == NULL)
+		return -ENOMEM;
+	ret = open_first(name, &dev->ctx);
+	if (ret != 0)
+		goto err_free;
+	ret = read_caps(dev, &n_ports);
+	if (ret == 0)
+		ret = choose_port(dev, n_ports);
+	if (ret == 0)
+		ret = choose_gid(dev);
+	if (ret != 0)
+		goto err_close;
+	ret = hwq_verbs_pd_alloc(dev->ctx, &dev->pd);
+	if (ret != 0) {
+		hwq_log("%s: allocating a protection domain: %s", hwq_dev_name(dev),
+			strerror(-ret));
+		goto err_close;
+	}
+	dev->numa_node = read_numa_node(dev);
+	dev->no_bf = bf_is_shut_up();
+	*out = dev;
+	return 0;
+
+err_close:
+	hwq_verbs_close(dev->ctx);
+err_free:
+	free(dev);
+	return ret;
+}
+
+int
+hwq_dev_close(struct hwq_dev *dev)
+{
+	int ret;
+
+	if (atomic_load(&dev->refs) != 0) {
+		hwq_log("%s: close: %u keys and domains of it still exist", hwq_dev_name(dev),
+			atomic_load(&dev->refs));
+		return -EBUSY;
+	}
+	ret = hwq_verbs_pd_free(dev->pd);
+	if (ret != 0) {
+		hwq_log("%s: freeing the protection domain: %s", hwq_dev_name(dev), strerror(-ret));
+		return ret;
+	}
+	ret = hwq_verbs_close(dev->ctx);
+	if (ret != 0)
+		hwq_log("closing the device: %s", strerror(-ret));
+	free(dev);
+	return 0;
+}
+
+const char *
+hwq_dev_name(const struct hwq_dev *dev)
+{
+	return ibv_get_device_name(dev->ctx->device);
+}

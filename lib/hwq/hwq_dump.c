@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* WQEs and CQEs as text, from a table of which segments each opcode has. */
+#include "hwq_dump.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hwq_wire.h"
+
+enum segment {
+	SEG_NONE,
+	SEG_RADDR,
+	SEG_MMO,
+	SEG_DATA, /* data or inline, up to the WQE's end */
+	SEG_SRC,
+	SEG_DST,
+};
+
+struct opcode_info {
+	uint8_t opcode;
+	const char *name;
+	enum segment segs[4]; /* after the control segment */
+};
+
+static const struct opcode_info opcodes[] = {
+	{MLX5_OPCODE_NOP, "NOP", {SEG_NONE}},
+	{MLX5_OPCODE_RDMA_WRITE, "RDMA_WRITE", {SEG_RADDR, SEG_DATA}},
+	{MLX5_OPCODE_RDMA_READ, "RDMA_READ", {SEG_RADDR, SEG_DATA}},
+	{MLX5_OPCODE_SEND, "SEND", {SEG_DATA}},
+	{MLX5_OPCODE_MMO, "MMO", {SEG_MMO, SEG_SRC, SEG_DST}},
+};
+
+static const char *const syndromes[] = {
+	[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR] = "local length error",
+	[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR] = "local QP operation error",
+	[MLX5_CQE_SYNDROME_LOCAL_PROT_ERR] = "local protection error",
+	[MLX5_CQE_SYNDROME_WR_FLUSH_ERR] = "flushed",
+	[MLX5_CQE_SYNDROME_MW_BIND_ERR] = "memory window bind error",
+	[MLX5_CQE_SYNDROME_BAD_RESP_ERR] = "bad response",
+	[MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR] = "local access error",
+	[MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR] = "remote invalid request",
+	[MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR] = "remote access error",
+	[MLX5_CQE_SYNDROME_REMOTE_OP_ERR] = "remote operation error",
+	[MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR] = "retries exceeded",
+	[MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR] = "RNR retries exceeded",
+	[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR] = "remote aborted",
+};
+
+static const char *const cqe_opcodes[16] = {
+	[MLX5_CQE_REQ] = "REQ",
+	[MLX5_CQE_RESP_WR_IMM] = "RESP_WR_IMM",
+	[MLX5_CQE_RESP_SEND] = "RESP_SEND",
+	[MLX5_CQE_RESP_SEND_IMM] = "RESP_SEND_IMM",
+	[MLX5_CQE_RESP_SEND_INV] = "RESP_SEND_INV",
+	[MLX5_CQE_RESIZE_CQ] = "RESIZE_CQ",
+	[MLX5_CQE_NO_PACKET] = "NO_PACKET",
+	[MLX5_CQE_SIG_ERR] = "SIG_ERR",
+	[MLX5_CQE_REQ_ERR] = "REQ_ERR",
+	[MLX5_CQE_RESP_ERR] = "RESP_ERR",
+	[MLX5_CQE_INVALID] = "INVALID",
+};
+
+/* Text that grows like one snprintf(3): counts everything, keeps what fits. */
+struct text {
+	char *at;
+	size_t room, len;
+};
+
+static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+add(struct text *t, const char *fmt, ...)
+{
+	size_t skip = t->len < t->room ? t->len : t->room;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->room == skip ? NULL : t->at + skip, t->room - skip, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->len += (size_t)n;
+}
+
+static struct text
+text_start(char *at, size_t room)
+{
+	if (room != 0)
+		at[0] = '\0';
+	return (struct text){.at = at, .room = room};
+}
+
+static const struct opcode_info *
+opcode_find(uint8_t opcode)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		if (opcodes[i].opcode == opcode)
+			return &opcodes[i];
+	}
+	return NULL;
+}
+
+const char *
+hwq_syndrome_str(uint8_t syndrome)
+{
+	if (syndrome == 0)
+		return "success";
+	if (syndrome >= sizeof(syndromes) / sizeof(syndromes[0]) || syndromes[syndrome] == NULL)
+		return "unknown syndrome";
+	return syndromes[syndrome];
+}
+
+/* ------------------------------------------------------------------ WQEs */
+
+static void
+dump_raddr(struct text *t, const uint8_t *at)
+{
+	struct mlx5_wqe_raddr_seg seg;
+
+	memcpy(&seg, at, sizeof(seg));
+	add(t, "  raddr addr 0x%016llx rkey 0x%08x\n", (unsigned long long)be64toh(seg.raddr),
+		be32toh(seg.rkey));
+}
+
+static void
+dump_mmo(struct text *t, const uint8_t *at)
+{
+	struct hwq_wire_mmo_seg seg;
+
+	memcpy(&seg, at, sizeof(seg));
+	add(t, "  mmo control 0x%08x opaque addr 0x%016llx lkey 0x%08x\n", be32toh(seg.control),
+		(unsigned long long)be64toh(seg.addr), be32toh(seg.lkey));
+}
+
+static void
+dump_data(struct text *t, const char *name, const uint8_t *at)
+{
+	struct mlx5_wqe_data_seg seg;
+
+	memcpy(&seg, at, sizeof(seg));
+	add(t, "  %s addr 0x%016llx len %u lkey 0x%08x\n", name,
+		(unsigned long long)be64toh(seg.addr), be32toh(seg.byte_count), be32toh(seg.lkey));
+}
+
+/* Returns DS units of the inline segment, at least one; bytes beyond left are not read. */
+static size_t
+dump_inline(struct text *t, const uint8_t *at, size_t left)
+{
+	size_t i, len;
+	__be32 word;
+
+	memcpy(&word, at, sizeof(word));
+	len = be32toh(word) & ~MLX5_INLINE_SEG;
+	add(t, "  inline len %zu:", len);
+	for (i = 0; i < len && i < left - sizeof(word); i++)
+		add(t, " %02x", at[sizeof(word) + i]);
+	add(t, "%s\n", i < len ? " ..." : "");
+	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
+}
+
+static void
+dump_hex(struct text *t, const uint8_t *at)
+{
+	size_t i;
+
+	add(t, "  hex  ");
+	for (i = 0; i < HWQ_DS_LEN; i++)
+		add(t, " %02x", at[i]);
+	add(t, "\n");
+}
+
+/* One segment, or one DS of hex where the table has none. Returns DS units. */
+static size_t
+dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
+{
+	switch (seg) {
+	case SEG_RADDR:
+		dump_raddr(t, at);
+		return 1;
+	case SEG_MMO:
+		dump_mmo(t, at);
+		return 1;
+	case SEG_SRC:
+		dump_data(t, "src", at);
+		return 1;
+	case SEG_DST:
+		dump_data(t, "dst", at);
+		return 1;
+	case SEG_DATA:
+		if (at[0] & 0x80)
+			return dump_inline(t, at, left);
+		dump_data(t, "data", at);
+		return 1;
+	default:
+		dump_hex(t, at);
+		return 1;
+	}
+}
+
+static void
+dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opcode_info *info)
+{
+	uint32_t word = be32toh(ctrl->opmod_idx_opcode);
+	uint32_t qpn_ds = be32toh(ctrl->qpn_ds);
+
+	add(t, "WQE 0x%04x qpn 0x%06x ", (word >> 8) & 0xffff, qpn_ds >> 8);
+	if (info != NULL)
+		add(t, "%s", info->name);
+	else
+		add(t, "opcode 0x%02x", word & 0xff);
+	add(t, " opmod 0x%02x ds %u imm 0x%08x%s%s%s\n", word >> 24, qpn_ds & HWQ_DS_MAX,
+		be32toh(ctrl->imm), ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE ? " SIGNALED" : "",
+		ctrl->fm_ce_se & MLX5_WQE_CTRL_SOLICITED ? " SOLICITED" : "",
+		ctrl->fm_ce_se & MLX5_WQE_CTRL_FENCE ? " FENCE" : "");
+}
+
+size_t
+hwq_dump_wqe(const void *wqe, size_t wqe_len, char *out, size_t out_len)
+{
+	struct text t = text_start(out, out_len);
+	const struct opcode_info *info;
+	struct mlx5_wqe_ctrl_seg ctrl;
+	size_t at, end, n = 0;
+
+	if (wqe_len < sizeof(ctrl)) {
+		add(&t, "no WQE: %zu bytes\n", wqe_len);
+		return t.len;
+	}
+	memcpy(&ctrl, wqe, sizeof(ctrl));
+	info = opcode_find(be32toh(ctrl.opmod_idx_opcode) & 0xff);
+	dump_ctrl(&t, &ctrl, info);
+	end = (be32toh(ctrl.qpn_ds) & HWQ_DS_MAX) * HWQ_DS_LEN;
+	if (end > wqe_len)
+		end = wqe_len / HWQ_DS_LEN * HWQ_DS_LEN;
+	for (at = sizeof(ctrl); at < end;) {
+		enum segment seg = info != NULL && n < 4 ? info->segs[n] : SEG_NONE;
+
+		at += HWQ_DS_LEN * dump_segment(&t, seg, (const uint8_t *)wqe + at, end - at);
+		/* Data segments repeat to the end. */
+		if (seg != SEG_DATA)
+			n++;
+	}
+	return t.len;
+}
+
+size_t
+hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *out, size_t out_len)
+{
+	size_t left = (hwq_sq_n_bb(sq) - (wqe_counter & sq->mask)) * (size_t)HWQ_BB_LEN;
+
+	return hwq_dump_wqe(hwq_sq_at(sq, wqe_counter), left, out, out_len);
+}
+
+/* ------------------------------------------------------------------ CQEs */
+
+size_t
+hwq_dump_record(const struct hwq_cqe *cqe, char *out, size_t out_len)
+{
+	struct text t = text_start(out, out_len);
+	const struct opcode_info *info = opcode_find(cqe->wqe_opcode);
+	const char *kind = cqe->opcode < 16 ? cqe_opcodes[cqe->opcode] : NULL;
+
+	add(&t, "CQE qpn 0x%06x WQE 0x%04x ", cqe->qpn, cqe->wqe_counter);
+	if (kind != NULL)
+		add(&t, "%s", kind);
+	else
+		add(&t, "opcode 0x%x", cqe->opcode);
+	if (cqe->opcode == MLX5_CQE_REQ || cqe->opcode == MLX5_CQE_REQ_ERR)
+		add(&t, " of %s (0x%02x)", info != NULL ? info->name : "unknown opcode",
+			cqe->wqe_opcode);
+	if (cqe->opcode == MLX5_CQE_REQ_ERR || cqe->opcode == MLX5_CQE_RESP_ERR)
+		add(&t, ": %s (syndrome 0x%02x vendor 0x%02x)", hwq_syndrome_str(cqe->syndrome),
+			cqe->syndrome, cqe->vendor_err);
+	else
+		add(&t, " byte_cnt %u imm 0x%08x", cqe->byte_cnt, be32toh(cqe->imm_inval));
+	add(&t, "\n");
+	return t.len;
+}
+
+size_t
+hwq_dump_cqe(const void *cqe, char *out, size_t out_len)
+{
+	struct mlx5_cqe64 copy;
+	struct hwq_cqe rec;
+
+	memcpy(&copy, cqe, sizeof(copy));
+	hwq_cqe_decode(&copy, &rec);
+	return hwq_dump_record(&rec, out, out_len);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the log lines of lib/hwq go. */
+#include "hwq_log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "hwq_dev.h"
+
+static void
+line_to_stderr(const char *text)
+{
+	fprintf(stderr, "%s\n", text);
+}
+
+static void (*log_line)(const char *text) = line_to_stderr;
+
+void
+hwq_log_set(void (*line)(const char *text))
+{
+	log_line = line != NULL ? line : line_to_stderr;
+}
+
+void
+hwq_log(const char *fmt, ...)
+{
+	char text[512];
+	size_t used;
+	va_list ap;
+
+	used = (size_t)snprintf(text, sizeof(text), "hwq: ");
+	va_start(ap, fmt);
+	vsnprintf(text + used, sizeof(text) - used, fmt, ap);
+	va_end(ap);
+	log_line(text);
+}

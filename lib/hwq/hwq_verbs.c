@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every verbs call of lib/hwq that can fail: their ways to report an error become one, -errno. */
+#include "hwq_verbs.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A call that reports by errno: cleared before, so that a forgotten errno is not an older one. */
+static int
+err_from_errno(void)
+{
+	return errno != 0 ? -errno : -EIO;
+}
+
+/* A call that returns an errno value, or -1 and errno. */
+static int
+err_from_ret(int ret)
+{
+	if (ret == 0)
+		return 0;
+	return ret > 0 ? -ret : err_from_errno();
+}
+
+int
+hwq_verbs_list(struct ibv_device ***list, int *n)
+{
+	struct ibv_device **devices;
+	int count = 0;
+
+	errno = 0;
+	devices = ibv_get_device_list(&count);
+	if (devices == NULL)
+		/* ENOSYS: no kernel support for RDMA at all (ibv_get_device_list(3)). */
+		return errno == ENOSYS ? -ENODEV : err_from_errno();
+	if (count == 0) {
+		ibv_free_device_list(devices);
+		return -ENODEV;
+	}
+	*list = devices;
+	*n = count;
+	return 0;
+}
+
+int
+hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
+{
+	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+	struct ibv_context *opened;
+
+	if (!mlx5dv_is_supported(device))
+		return -EOPNOTSUPP;
+	errno = 0;
+	opened = mlx5dv_open_device(device, &attr);
+	if (opened == NULL)
+		return err_from_errno();
+	*ctx = opened;
+	return 0;
+}
+
+int
+hwq_verbs_close(struct ibv_context *ctx)
+{
+	errno = 0;
+	return err_from_ret(ibv_close_device(ctx));
+}
+
+int
+hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	errno = 0;
+	return err_from_ret(ibv_query_device(ctx, attr));
+}
+
+int
+hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
+{
+	struct mlx5dv_context attr = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
+	int ret;
+
+	errno = 0;
+	ret = err_from_ret(mlx5dv_query_device(ctx, &attr));
+	if (ret != 0)
+		return ret;
+	*len = attr.comp_mask & MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH ? attr.max_wr_memcpy_length
+								     : 0;
+	return 0;
+}
+
+int
+hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr)
+{
+	errno = 0;
+	return err_from_ret(ibv_query_port(ctx, port, attr));
+}
+
+int
+hwq_verbs_query_gids(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max, size_t *n)
+{
+	ssize_t count;
+
+	errno = 0;
+	count = ibv_query_gid_table(ctx, entries, max, 0);
+	if (count < 0)
+		return count == -1 && errno != 0 ? -errno : (int)count;
+	*n = (size_t)count;
+	return 0;
+}
+
+int
+hwq_verbs_pd_alloc(struct ibv_context *ctx, struct ibv_pd **pd)
+{
+	struct ibv_pd *made;
+
+	errno = 0;
+	made = ibv_alloc_pd(ctx);
+	if (made == NULL)
+		return err_from_errno();
+	*pd = made;
+	return 0;
+}
+
+int
+hwq_verbs_pd_free(struct ibv_pd *pd)
+{
+	errno = 0;
+	return err_from_ret(ibv_dealloc_pd(pd));
+}
+
+int
+hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
+{
+	struct ibv_td_init_attr attr = {0};
+	struct ibv_td *made;
+
+	errno = 0;
+	made = ibv_alloc_td(ctx, &attr);
+	if (made == NULL)
+		return err_from_errno();
+	*td = made;
+	return 0;
+}
+
+int
+hwq_verbs_td_free(struct ibv_td *td)
+{
+	errno = 0;
+	return err_from_ret(ibv_dealloc_td(td));
+}
+
+int
+hwq_verbs_parent_alloc(struct ibv_pd *pd, struct ibv_td *td, struct ibv_pd **parent)
+{
+	struct ibv_parent_domain_init_attr attr = {.pd = pd, .td = td};
+	struct ibv_pd *made;
+
+	errno = 0;
+	made = ibv_alloc_parent_domain(pd->context, &attr);
+	if (made == NULL)
+		return err_from_errno();
+	*parent = made;
+	return 0;
+}
+
+int
+hwq_verbs_mr_reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr)
+{
+	struct ibv_mr *made;
+
+	errno = 0;
+	made = ibv_reg_mr(pd, addr, len, access);
+	if (made == NULL)
+		return err_from_errno();
+	*mr = made;
+	return 0;
+}
+
+int
+hwq_verbs_mr_dereg(struct ibv_mr *mr)
+{
+	errno = 0;
+	return err_from_ret(ibv_dereg_mr(mr));
+}
+
+int
+hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq)
+{
+	/* libmlx5 makes room for one more than it is asked for. */
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = n_cqe - 1,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	/* The environment could ask libmlx5 for entries of 128 bytes (MLX5_CQE_SIZE): say what we read. */
+	struct mlx5dv_cq_init_attr mlx5_attr = {
+		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
+		.cqe_size = 64,
+	};
+	struct ibv_cq_ex *made;
+
+	errno = 0;
+	made = mlx5dv_create_cq(ctx, &attr, &mlx5_attr);
+	if (made == NULL)
+		return err_from_errno();
+	*cq = ibv_cq_ex_to_cq(made);
+	return 0;
+}
+
+int
+hwq_verbs_cq_destroy(struct ibv_cq *cq)
+{
+	errno = 0;
+	return err_from_ret(ibv_destroy_cq(cq));
+}
+
+int
+hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view)
+{
+	struct mlx5dv_obj obj = {.cq = {.in = cq, .out = view}};
+
+	errno = 0;
+	memset(view, 0, sizeof(*view));
+	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
+}
+
+int
+hwq_verbs_qp_create(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
+	uint64_t mlx5_ops, struct ibv_qp **qp)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = *cap,
+		.qp_type = IBV_QPT_RC,
+		/* hwq sets the bit itself: fills of the ring must not ask for a CQE. */
+		.sq_sig_all = 0,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = pd,
+		.send_ops_flags = ops,
+	};
+	/* Otherwise the device may put short data into the CQE, and not where the WQE says. */
+	struct mlx5dv_qp_init_attr mlx5_attr = {
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+	};
+	struct ibv_qp *made;
+
+	if (mlx5_ops != 0) {
+		mlx5_attr.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS;
+		mlx5_attr.send_ops_flags = mlx5_ops;
+	}
+	errno = 0;
+	made = mlx5dv_create_qp(pd->context, &attr, &mlx5_attr);
+	if (made == NULL)
+		return err_from_errno();
+	*cap = attr.cap;
+	*qp = made;
+	return 0;
+}
+
+int
+hwq_verbs_qp_destroy(struct ibv_qp *qp)
+{
+	errno = 0;
+	return err_from_ret(ibv_destroy_qp(qp));
+}
+
+int
+hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view)
+{
+	struct mlx5dv_obj obj = {.qp = {.in = qp, .out = view}};
+
+	errno = 0;
+	memset(view, 0, sizeof(*view));
+	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP));
+}
+
+int
+hwq_verbs_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	errno = 0;
+	return err_from_ret(ibv_modify_qp(qp, attr, mask));
+}
+
+int
+hwq_verbs_qp_query(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_qp_init_attr init;
+
+	errno = 0;
+	return err_from_ret(ibv_query_qp(qp, attr, mask, &init));
+}

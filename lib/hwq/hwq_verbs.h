@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The verbs as lib/hwq calls them: each returns 0 or -errno, and writes its out-pointer on success
+ * only. Logging is the caller's, who knows what was being done.
+ */
+#ifndef HWQ_VERBS_H
+#define HWQ_VERBS_H
+
+#include <stdint.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+/* Frees with ibv_free_device_list(). -ENODEV: the list is empty. */
+int hwq_verbs_list(struct ibv_device ***list, int *n);
+/* With DEVX; -EOPNOTSUPP: no mlx5 device. */
+int hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
+int hwq_verbs_close(struct ibv_context *ctx);
+
+int hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
+/* 0 in *len: the device has no DMA MMO. */
+int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
+int hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
+/* All valid entries of all ports, at most max. */
+int hwq_verbs_query_gids(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max,
+	size_t *n);
+
+int hwq_verbs_pd_alloc(struct ibv_context *ctx, struct ibv_pd **pd);
+int hwq_verbs_pd_free(struct ibv_pd *pd);
+int hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td);
+int hwq_verbs_td_free(struct ibv_td *td);
+int hwq_verbs_parent_alloc(struct ibv_pd *pd, struct ibv_td *td, struct ibv_pd **parent);
+
+int hwq_verbs_mr_reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access,
+	struct ibv_mr **mr);
+int hwq_verbs_mr_dereg(struct ibv_mr *mr);
+
+/* 64-byte entries, for one thread. */
+int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq);
+int hwq_verbs_cq_destroy(struct ibv_cq *cq);
+/* From here on libmlx5 leaves the CQ's indices alone. */
+int hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view);
+
+/* cap is updated to what the QP has. */
+int hwq_verbs_qp_create(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
+	uint64_t mlx5_ops, struct ibv_qp **qp);
+int hwq_verbs_qp_destroy(struct ibv_qp *qp);
+int hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view);
+int hwq_verbs_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int hwq_verbs_qp_query(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+
+#endif
