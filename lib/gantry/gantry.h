@@ -31,10 +31,11 @@
  *
  * ## Errors
  * When the hardware fails an operation, its connection stops. The failed descriptor completes with
- * its status. Copies and NOPs behind it on the queue's own connection come back GANTRY_FLUSHED, and
- * the connection is set up again at once: what is submitted next runs. A connection to a peer stays
- * down (GANTRY_BAD_PEER) until both ends have closed it and opened it anew, because what was flushed
- * may have been carried out there.
+ * its status. Copies behind it that the hardware already had come back GANTRY_FLUSHED, and the
+ * queue's own connection is set up again at once: copies that were still waiting in the queue, and
+ * what is submitted next, run. A connection to a peer stays down (GANTRY_BAD_PEER) until both ends
+ * have closed it and opened it anew, because what was flushed may have been carried out there. One
+ * connection's failure does not touch the others. A NOP needs no hardware and never fails.
  *
  * ## Threads
  * A queue has one owner thread at a time; so has each end of a worker's rings. Calls on different
@@ -85,7 +86,7 @@ struct gantry_conf {
 struct gantry_info {
 	const char *device;
 	enum gantry_copy_path copy_path; /**< what copies really use: MMO or RDMA */
-	uint64_t max_copy_len;           /**< bytes one WQE copies; longer copies are split */
+	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
 	int numa_node;                   /**< of the device, or -1 */
 };
 
@@ -108,17 +109,21 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 
 /**
  * Registers [addr, addr + len) with the device, pinned, for all queues of the engine. The memory
- * stays the caller's. Regions may not overlap ones registered before.
+ * stays the caller's. Regions may not overlap ones registered before. A descriptor that names the
+ * memory is submitted, or enqueued, after this call has returned.
+ * Where copies are carried by RDMA (gantry_info::copy_path), the device needs every region open to
+ * remote writes: then a peer that has the key may write there, GANTRY_MEM_REMOTE_WRITE or not.
  * Control thread; queues may be running.
  * @return 0; -EINVAL empty, overflowing, or unknown flags; -EEXIST overlaps a registered region;
- *   -EFAULT not mapped; -ENOMEM (the log says if RLIMIT_MEMLOCK is the cause).
+ *   -EFAULT not mapped; -ENOMEM (the log says if RLIMIT_MEMLOCK is the cause); or the errno of the
+ *   verbs call that failed.
  */
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);
 
 /**
- * Ends a registration. Descriptors that name the memory must have completed.
- * @return 0; -EBUSY while workers run or inline queues have work in flight.
+ * Ends a registration. Descriptors that name the memory must have completed. Control thread.
+ * @return 0; -EBUSY while workers run or inline queues have work in flight; -ENOMEM: try again.
  */
 GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem);
 
@@ -134,7 +139,8 @@ struct gantry_queue_conf {
 
 /**
  * Creates a queue: a send queue and completion queue of its own, doorbell page included.
- * @return 0; -EINVAL; -ENOMEM; or the errno of the verbs call that failed.
+ * @return 0; -EINVAL; -ENOSPC the engine has its 1024 queues; -ENOMEM; or the errno of the verbs
+ *   call that failed.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
@@ -175,7 +181,8 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct g
 
 /**
  * Connects it: WRITE and READ may name it when both ends have done so.
- * @return 0; -EINVAL no such peer, or not an address; -EISCONN; or the errno of the verbs call.
+ * @return 0; -EINVAL no such peer, or not an address; -EISCONN; -EPROTONOSUPPORT the other end is
+ *   on another kind of network; or the errno of the verbs call.
  */
 GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
@@ -208,7 +215,10 @@ GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 /** The worker's queue, to open peers on while it is stopped, and to read statistics. */
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 
-/** Runs every worker on its lcore. @return 0; -EBUSY an lcore runs something else; -EALREADY. */
+/**
+ * Runs every worker on its lcore. A worker that is created later runs from the next start on.
+ * @return 0; -EBUSY an lcore runs something else, and no worker was started; -EALREADY running.
+ */
 GANTRY_API int gantry_start(struct gantry *g);
 
 /**

@@ -39,7 +39,10 @@ extern "C" {
 
 /** What to do. 0 is not an operation, so that cleared memory is an error and not a success. */
 enum gantry_op {
-	/** Nothing, in its turn: completes after everything submitted before it. Uses no other field. */
+	/**
+	 * Nothing, in its turn: completes after everything submitted before it. Uses no field but
+	 * cookie and flags, and no hardware.
+	 */
 	GANTRY_OP_NOP = 1,
 	/** Copies len bytes from src to dst, both registered memory of this process. */
 	GANTRY_OP_COPY,
