@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CQ: owner bit over its laps, consumer index, decoding; and a WQE or CQE as text. The CQEs are
+ * written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24 | QPN at 56,
+ * syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36.
+ */
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_cq.h"
+#include "hwq_dump.h"
+#include "hwq_wqe.h"
+
+#define N_CQE 8
+
+static uint8_t buf[N_CQE * 64] __attribute__((aligned(64)));
+static _Atomic(__be32) dbrec[2];
+static struct hwq_cq cq;
+
+static void
+start(uint32_t ci)
+{
+	unsigned int i;
+
+	memset(buf, 0, sizeof(buf));
+	for (i = 0; i < N_CQE; i++)
+		buf[i * 64 + 63] = 0xf0; /* as libmlx5 presets: invalid */
+	cq = (struct hwq_cq){.buf = buf,
+		.dbrec = dbrec,
+		.mask = N_CQE - 1,
+		.log_n = 3,
+		.n_cqe = N_CQE};
+	cq.ci = cq.published = ci;
+	dbrec[0] = 0;
+}
+
+/* The device's side: entry number n of all time. */
+static void
+device_writes(uint64_t n, uint8_t opcode, uint32_t qpn, uint16_t counter)
+{
+	uint8_t *e = buf + n % N_CQE * 64;
+
+	memset(e, 0, 63);
+	e[56] = 0x08;
+	e[57] = (uint8_t)(qpn >> 16);
+	e[58] = (uint8_t)(qpn >> 8);
+	e[59] = (uint8_t)qpn;
+	e[60] = (uint8_t)(counter >> 8);
+	e[61] = (uint8_t)counter;
+	e[63] = (uint8_t)(opcode << 4 | ((n / N_CQE) & 1));
+}
+
+static void
+laps(void)
+{
+	uint64_t produced = 0, consumed = 0, rnd = 7;
+	struct hwq_cqe rec[N_CQE];
+	unsigned int i, n;
+
+	start(0);
+	CHECK_EQ(hwq_cq_poll(&cq, rec, N_CQE), 0, "a new CQ is empty");
+	while (consumed < 100000) {
+		while (produced - consumed < N_CQE && check_random(&rnd) % 4 != 0)
+			device_writes(produced, 0, 0x1234, (uint16_t)produced), produced++;
+		n = hwq_cq_poll(&cq, rec, 1 + (unsigned int)(check_random(&rnd) % N_CQE));
+		CHECK(n <= produced - consumed, "%u of %u", n, (unsigned int)(produced - consumed));
+		for (i = 0; i < n; i++)
+			CHECK_EQ(rec[i].wqe_counter, (uint16_t)(consumed + i), "order");
+		consumed += n;
+		CHECK_EQ(be32toh(dbrec[0]), consumed & 0xffffff, "consumer index");
+	}
+}
+
+static void
+index_wraps(void)
+{
+	struct hwq_cqe rec;
+
+	start(0xffffff);
+	device_writes(0xffffff, 0, 1, 2);
+	CHECK(hwq_cq_peek(&cq, &rec), "the last of 24 bits");
+	hwq_cq_advance(&cq);
+	CHECK_EQ(be32toh(dbrec[0]), 0, "not told before publish");
+	hwq_cq_publish(&cq);
+	CHECK_EQ(be32toh(dbrec[0]), 0, "24 bits wrap to 0");
+	CHECK(!hwq_cq_peek(&cq, &rec), "the next entry is of the lap before");
+
+	start(0xffffffff);
+	device_writes(0xffffffff, 0, 1, 2);
+	CHECK(hwq_cq_peek(&cq, &rec), "the last of 32 bits");
+	hwq_cq_advance(&cq);
+	device_writes(0x100000000, 0, 1, 3);
+	CHECK(hwq_cq_peek(&cq, &rec), "the first after 32 bits");
+	CHECK_EQ(rec.wqe_counter, 3, "its counter");
+}
+
+static void
+decode(void)
+{
+	struct hwq_cqe rec;
+	uint8_t *e = buf;
+
+	start(0);
+	device_writes(0, 3, 0xfedcba, 0xbeef);
+	memcpy(e + 36, "\x11\x22\x33\x44", 4);
+	memcpy(e + 44, "\x00\x01\x00\x05", 4);
+	e[63] |= 2;
+	CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
+	CHECK_EQ(rec.qpn, 0xfedcba, "QPN");
+	CHECK_EQ(rec.wqe_counter, 0xbeef, "counter");
+	CHECK_EQ(rec.opcode, MLX5_CQE_RESP_SEND_IMM, "opcode");
+	CHECK_EQ(rec.byte_cnt, 0x10005, "byte count");
+	CHECK_EQ(be32toh(rec.imm_inval), 0x11223344, "immediate");
+	CHECK_EQ(rec.solicited, 1, "solicited");
+	CHECK_EQ(rec.syndrome, 0, "syndrome of a good CQE, whatever its timestamp");
+	hwq_cq_advance(&cq);
+	device_writes(1, 13, 0x000001, 7);
+	memcpy(e + 64 + 44, "\xff\xff\xff\xff", 4);
+	e[64 + 54] = 0x68;
+	e[64 + 55] = 0x04;
+	CHECK(hwq_cq_peek(&cq, &rec), "an error CQE");
+	CHECK_EQ(rec.opcode, MLX5_CQE_REQ_ERR, "opcode");
+	CHECK_EQ(rec.wqe_opcode, 8, "the WQE's opcode");
+	CHECK_EQ(rec.syndrome, 4, "syndrome");
+	CHECK_EQ(rec.vendor_err, 0x68, "vendor syndrome");
+	CHECK_EQ(rec.byte_cnt, 0, "an error CQE has no byte count");
+	CHECK(strcmp(hwq_syndrome_str(rec.syndrome), "local protection error") == 0, "its name");
+	CHECK(strcmp(hwq_syndrome_str(0x21), "unknown syndrome") == 0, "a name for a hole");
+	CHECK(strcmp(hwq_syndrome_str(0xff), "unknown syndrome") == 0, "a name beyond the table");
+}
+
+static void
+expect_text(const char *text, const char *part)
+{
+	CHECK(strstr(text, part) != NULL, "\"%s\" is not in:\n%s", part, text);
+}
+
+static void
+as_text(void)
+{
+	static uint8_t ring[8 * 64] __attribute__((aligned(64)));
+	struct hwq_cqe bad = {.qpn = 0x42,
+		.wqe_counter = 3,
+		.opcode = MLX5_CQE_REQ_ERR,
+		.wqe_opcode = MLX5_OPCODE_MMO,
+		.syndrome = 4,
+		.vendor_err = 0x51};
+	char text[1024], cut[32];
+	struct hwq_sq sq;
+	size_t len;
+	uint64_t rnd = 3;
+	unsigned int i, j;
+
+	hwq_sq_init(&sq, ring, 8, 0x42, dbrec, NULL, NULL);
+	sq.max_memcpy_len = 1 << 20;
+	sq.max_inline = 32;
+	hwq_wqe_memcpy(&sq, 0xd, 0xd000, 0x5, 0x5000, 4096, HWQ_WQE_SIGNALED);
+	len = hwq_dump_sq_wqe(&sq, 0, text, sizeof(text));
+	CHECK_EQ(len, strlen(text), "length of the text");
+	expect_text(text, "WQE 0x0000 qpn 0x000042 MMO opmod 0x01 ds 4");
+	expect_text(text, "SIGNALED");
+	expect_text(text, "src addr 0x0000000000005000 len 4096 lkey 0x00000005");
+	expect_text(text, "dst addr 0x000000000000d000 len 4096 lkey 0x0000000d");
+	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, cut, sizeof(cut)), len, "length where it does not fit");
+	CHECK_EQ(strlen(cut), sizeof(cut) - 1, "what fits is kept");
+	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, NULL, 0), len, "length alone");
+	hwq_wqe_rdma_write_inline(&sq, 0x9, 0x1000, "\x01\x02\xff", 3, 0);
+	hwq_dump_sq_wqe(&sq, 1, text, sizeof(text));
+	expect_text(text, "RDMA_WRITE");
+	expect_text(text, "raddr addr 0x0000000000001000 rkey 0x00000009");
+	expect_text(text, "inline len 3: 01 02 ff\n");
+	hwq_dump_record(&bad, text, sizeof(text));
+	expect_text(text,
+		"CQE qpn 0x000042 WQE 0x0003 REQ_ERR of MMO (0x2f): local protection error");
+
+	/* Anything at all is dumped without a step outside. */
+	for (i = 0; i < 20000; i++) {
+		uint8_t *junk = malloc(64);
+
+		if (junk == NULL)
+			return;
+		for (j = 0; j < 64; j++)
+			junk[j] = (uint8_t)check_random(&rnd);
+		if (i % 2 == 0)
+			junk[3] = (uint8_t[]){0, 8, 10, 16, 0x2f}[i / 2 % 5];
+		hwq_dump_wqe(junk, 1 + i % 64, text, sizeof(text));
+		hwq_dump_cqe(junk, text, sizeof(text));
+		free(junk);
+	}
+}
+
+int
+main(void)
+{
+	RUN("entries are taken once, in order, over many laps", laps());
+	RUN("the consumer index wraps at 24 and at 32 bits", index_wraps());
+	RUN("good and error CQEs become records", decode());
+	RUN("WQEs and CQEs become text", as_text());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

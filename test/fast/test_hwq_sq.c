@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ring against a model that counts in 64 bits and keeps a list of what is in it: room, fills,
+ * full at every position, completion, doorbells.
+ */
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_db.h"
+#include "hwq_wqe.h"
+
+#define QPN    0xabcdef
+#define MAX_BB 64
+#define START  65530
+
+static uint8_t ring[MAX_BB * 64] __attribute__((aligned(64)));
+static uint8_t seen[MAX_BB * 64];
+static uint8_t reg[1024] __attribute__((aligned(64)));
+static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static struct hwq_bf bf;
+static struct hwq_cq cq;
+static struct hwq_sq sq;
+
+static void
+start(uint32_t n_bb, uint16_t index)
+{
+	memset(ring, 0xa5, sizeof(ring));
+	memset(reg, 0, sizeof(reg));
+	memset(&cq, 0, sizeof(cq));
+	cq.dbrec = cq_dbrec;
+	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
+	hwq_sq_init(&sq, ring, n_bb, QPN, dbrec, &bf, &cq);
+	sq.max_inline = 200;
+	sq.pi = sq.ci = sq.rung = sq.last = index;
+}
+
+/* ------------------------------------------------------------------ the model */
+
+struct model {
+	uint64_t n, pi, ci;
+	unsigned int head, tail; /* of wqe: what is in flight */
+	struct {
+		uint64_t at;
+		unsigned int bb;
+		bool fill;
+	} wqe[2 * MAX_BB];
+};
+
+static void
+model_put(struct model *m, unsigned int bb, bool fill)
+{
+	m->wqe[m->tail % (2 * MAX_BB)].at = m->pi;
+	m->wqe[m->tail % (2 * MAX_BB)].bb = bb;
+	m->wqe[m->tail++ % (2 * MAX_BB)].fill = fill;
+	m->pi += bb;
+}
+
+/* True if there is room for bb in one piece; takes it, and the fill before it. */
+static bool
+model_take(struct model *m, unsigned int bb)
+{
+	uint64_t left = m->n - m->pi % m->n;
+	uint64_t fill = bb > left ? left : 0;
+
+	if (m->pi - m->ci + fill + bb > m->n)
+		return false;
+	if (fill != 0)
+		model_put(m, (unsigned int)fill, true);
+	model_put(m, bb, false);
+	return true;
+}
+
+/* Completes up to the i-th in flight, which is no fill: returns its index. */
+static uint16_t
+model_complete(struct model *m, unsigned int i)
+{
+	uint64_t at;
+
+	m->head += i;
+	at = m->wqe[m->head % (2 * MAX_BB)].at;
+	m->ci = at + m->wqe[m->head % (2 * MAX_BB)].bb;
+	m->head++;
+	return (uint16_t)at;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+/* A NOP by the format: opcode 0, no CE bit, DS of the whole rest of the ring. */
+static void
+check_fill(uint64_t at, unsigned int bb)
+{
+	uint8_t want[16] = {0, (uint8_t)(at >> 8), (uint8_t)at, 0, 0xab, 0xcd, 0xef,
+		(uint8_t)(bb * 4)};
+
+	check_bytes(hwq_sq_at(&sq, (uint16_t)at), want, sizeof(want), "fill");
+}
+
+static void
+take_both(struct model *m, unsigned int bb)
+{
+	uint64_t old_pi = m->pi;
+	uint8_t *at;
+	bool room;
+
+	memcpy(seen, ring, sizeof(ring));
+	room = model_take(m, bb);
+	at = hwq_sq_reserve(&sq, bb);
+	CHECK(room == (at != NULL), "%u WQEBBs at %llu of %llu: model says %d", bb,
+		(unsigned long long)old_pi, (unsigned long long)m->n, room);
+	if (at == NULL) {
+		CHECK(memcmp(seen, ring, sizeof(ring)) == 0, "a full ring was written");
+		CHECK_EQ(sq.pi, (uint16_t)m->pi, "producer index of a full ring");
+		return;
+	}
+	CHECK(at == ring + (m->pi - bb) % m->n * 64, "place of the WQE");
+	CHECK(at + bb * 64 <= ring + m->n * 64, "WQE beyond the ring's end");
+	if (m->pi - bb != old_pi)
+		check_fill(old_pi, (unsigned int)(m->pi - bb - old_pi));
+	/* As a builder does: the control segment's DS is what complete reads. */
+	memset(at, 0x11, bb * 64);
+	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds = htobe32(QPN << 8 | (bb < 16 ? bb * 4 : 63));
+	hwq_sq_commit(&sq, bb);
+	CHECK_EQ(sq.last, (uint16_t)(m->pi - bb), "where the last WQE starts");
+}
+
+static void
+random_against_model(uint64_t seed)
+{
+	uint64_t rnd = seed, op;
+	uint32_t log_n;
+
+	for (log_n = 1; log_n <= 6; log_n++) {
+		struct model m = {.n = 1ull << log_n, .pi = START, .ci = START};
+		unsigned int max_bb = m.n / 2 < 16 ? (unsigned int)m.n / 2 : 16;
+
+		start(1u << log_n, START);
+		for (op = 0; op < 200000; op++) {
+			unsigned int in_flight = m.tail - m.head, i;
+
+			if (check_random(&rnd) % 3 != 0 || in_flight == 0) {
+				take_both(&m, 1 + (unsigned int)(check_random(&rnd) % max_bb));
+			} else {
+				i = (unsigned int)(check_random(&rnd) % in_flight);
+				while (m.wqe[(m.head + i) % (2 * MAX_BB)].fill)
+					i++;
+				hwq_sq_complete(&sq, model_complete(&m, i));
+			}
+			CHECK_EQ(hwq_sq_used_bb(&sq), m.pi - m.ci, "used");
+			CHECK_EQ(hwq_sq_free_bb(&sq), m.n - (m.pi - m.ci), "free");
+			CHECK_EQ(sq.pi, (uint16_t)m.pi, "producer index");
+			CHECK_EQ(sq.ci, (uint16_t)m.ci, "consumer index");
+		}
+	}
+}
+
+/* From every start, WQEs of every size: how many fit before "full", and that nothing more does. */
+static void
+full_at_every_position(void)
+{
+	uint32_t n, at, w, taken;
+
+	for (n = 2; n <= 32; n *= 2) {
+		for (at = 0; at < 2 * n; at++) {
+			for (w = 1; w <= n / 2 && w <= 16; w++) {
+				uint16_t index = (uint16_t)(START + at);
+				uint32_t left = n - index % n;
+				/* Whole WQEs to the end, the fill, whole WQEs from the start. */
+				uint32_t fill = left % w;
+				uint32_t want = left / w;
+
+				if (n - left >= w)
+					want += (n - left) / w;
+				start(n, index);
+				for (taken = 0; hwq_sq_reserve(&sq, w) != NULL; taken++)
+					hwq_sq_commit(&sq, w);
+				CHECK(taken == want, "%u of %u WQEBBs from %u: %u taken, %u fit", w,
+					n, index, taken, want);
+				CHECK(taken * w + w - 1 + fill >= n - (w - 1),
+					"the bound of hwq_sq.h");
+				CHECK(taken * w + w > n - (w - 1), "the bound of hwq_sq.h");
+			}
+		}
+	}
+}
+
+static void
+drained_ring_always_takes_one(void)
+{
+	uint32_t n, at, w;
+
+	for (n = 2; n <= 32; n *= 2) {
+		for (at = 0; at < 2 * n; at++) {
+			for (w = 1; w <= n / 2 && w <= 16; w++) {
+				start(n, (uint16_t)(START + at));
+				CHECK(hwq_sq_reserve(&sq, w) != NULL, "%u of %u at %u", w, n, at);
+			}
+		}
+	}
+}
+
+static void
+largest_ring(void)
+{
+	uint8_t *big = aligned_alloc(64, 32768u * 64);
+	uint32_t i;
+
+	if (big == NULL)
+		return;
+	start(2, 0);
+	hwq_sq_init(&sq, big, 32768, QPN, dbrec, &bf, &cq);
+	sq.pi = sq.ci = sq.rung = START;
+	for (i = 0; hwq_wqe_nop(&sq, 0) == 1; i++)
+		;
+	CHECK_EQ(i, 32768, "NOPs in the largest ring");
+	CHECK_EQ(hwq_sq_used_bb(&sq), 32768, "used");
+	CHECK_EQ(hwq_sq_free_bb(&sq), 0, "free");
+	CHECK_EQ(hwq_sq_complete(&sq, (uint16_t)(START + 32767)), 32768, "freed at once");
+	free(big);
+}
+
+static void
+doorbell(void)
+{
+	static const uint8_t pattern[40] = "forty bytes of inline data for BlueFlame";
+	uint64_t word;
+
+	start(16, START);
+	cq.ci = 3;
+	hwq_sq_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record without work");
+	CHECK_EQ(bf.offset, 0, "register half without work");
+
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
+	hwq_sq_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[1]), START + 1, "doorbell record");
+	CHECK_EQ(be32toh(cq_dbrec[0]), 3, "the CQ's consumer index is told with the doorbell");
+	check_bytes(reg, hwq_sq_at(&sq, START), 64, "BlueFlame");
+	CHECK_EQ(bf.offset, 256, "the other half is next");
+
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, 0), 1, "WQEBBs");
+	hwq_sq_ring(&sq);
+	check_bytes(reg + 256, hwq_sq_at(&sq, START + 2), 8,
+		"doorbell: the last WQE's first 8 bytes");
+	memcpy(&word, reg + 264, 8);
+	CHECK_EQ(word, 0, "no BlueFlame for two WQEs");
+	CHECK_EQ(bf.offset, 0, "the first half is next");
+
+	memset(reg, 0, sizeof(reg));
+	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "WQEBBs");
+	hwq_sq_ring(&sq);
+	memcpy(&word, reg + 8, 8);
+	CHECK_EQ(word, 0, "no BlueFlame for one DS");
+	CHECK_EQ(be32toh(dbrec[1]), START + 4, "doorbell record");
+
+	bf.max_ds = 0;
+	memset(reg, 0, sizeof(reg));
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
+	hwq_sq_ring(&sq);
+	memcpy(&word, reg + 256 + 8, 8);
+	CHECK_EQ(word, 0, "no BlueFlame where it is off");
+	CHECK_EQ(be32toh(dbrec[1]), START + 5, "doorbell record");
+	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "WQEBBs");
+	hwq_sq_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record: 65536 is 0");
+}
+
+/* A fill and its WQE are two: the device must fetch both. */
+static void
+fill_is_no_blueflame(void)
+{
+	static const uint8_t data[100];
+	uint64_t word;
+
+	start(16, 15);
+	CHECK_EQ(hwq_wqe_send_inline(&sq, data, 100, 0), 2, "WQEBBs");
+	CHECK_EQ(hwq_sq_pending_bb(&sq), 3, "pending, with the fill");
+	hwq_sq_ring(&sq);
+	check_bytes(reg, ring, 8, "doorbell of the WQE, not of the fill");
+	memcpy(&word, reg + 8, 8);
+	CHECK_EQ(word, 0, "no BlueFlame");
+	CHECK_EQ(be32toh(dbrec[1]), 18, "doorbell record counts the fill");
+	CHECK_EQ(hwq_sq_complete(&sq, 16), 3, "freed, with the fill");
+	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "free");
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+
+	printf("seed %llu\n", (unsigned long long)seed);
+	RUN("random reserve, commit, complete agree with a model", random_against_model(seed));
+	RUN("full comes where it must, at every position and size", full_at_every_position());
+	RUN("a drained ring takes one more WQE of half its size", drained_ring_always_takes_one());
+	RUN("32768 WQEBBs are told from none", largest_ring());
+	RUN("doorbell record, doorbell and BlueFlame", doorbell());
+	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Builders write the bytes of the WQE format, and no others.
+ *
+ * The expected bytes are written out by hand from the format: control segment {opmod, wqe_index 16,
+ * opcode; QPN 24, DS; signature, 2 bytes, fm_ce_se; imm}, remote address {addr, rkey, 0}, data
+ * {byte count, lkey, addr}, MMO {0, lkey, addr}; all big endian; CE is bits 3:2 (2: always), SE bit
+ * 1, FM bits 7:5 (4: fence).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_wqe.h"
+
+#define N_BB 16
+#define QPN  0x123456
+
+static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
+static _Atomic(__be32) dbrec[2];
+static struct hwq_sq sq;
+
+/* A ring at 65530 full of old bytes, so that a byte left unwritten shows. */
+static void
+start(void)
+{
+	memset(ring, 0xa5, sizeof(ring));
+	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, NULL, NULL);
+	sq.pi = sq.ci = sq.rung = sq.last = 65530;
+	sq.max_sge = 8;
+	sq.max_inline = 200;
+	sq.max_memcpy_len = 1ull << 31;
+	sq.mmo_lkey = htobe32(0x0badcafe);
+	sq.mmo_addr = htobe64(0x1122334455667780);
+}
+
+/* 65530 mod 16: the sixth WQEBB from the end. */
+#define AT (ring + 10 * 64)
+
+/* Bytes behind the WQE are still old. */
+static void
+expect(const uint8_t *want, size_t len, const char *what)
+{
+	static const uint8_t old[64] = {[0 ... 63] = 0xa5};
+
+	check_bytes(AT, want, len, what);
+	if (len % 64 != 0)
+		check_bytes(AT + len, old, 64 - len % 64, "the WQEBB behind DS");
+}
+
+static void
+nop(void)
+{
+	static const uint8_t want[] = {
+		0x00,
+		0xff,
+		0xfa,
+		0x00,
+		0x12,
+		0x34,
+		0x56,
+		0x01,
+		0,
+		0,
+		0,
+		0x08,
+		0,
+		0,
+		0,
+		0,
+	};
+
+	start();
+	CHECK_EQ(hwq_wqe_nop(&sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+	expect(want, sizeof(want), "NOP");
+	CHECK_EQ(sq.pi, 65531, "producer index");
+}
+
+static void
+memcpy_mmo(void)
+{
+	static const uint8_t want[] = {
+		0x01,
+		0xff,
+		0xfa,
+		0x2f,
+		0x12,
+		0x34,
+		0x56,
+		0x04,
+		0,
+		0,
+		0,
+		0x88,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x0b,
+		0xad,
+		0xca,
+		0xfe,
+		0x11,
+		0x22,
+		0x33,
+		0x44,
+		0x55,
+		0x66,
+		0x77,
+		0x80,
+		0x00,
+		0x01,
+		0x02,
+		0x03,
+		0x00,
+		0x00,
+		0x5a,
+		0x00,
+		0,
+		0,
+		0x7f,
+		0xff,
+		0x10,
+		0x20,
+		0x30,
+		0x41,
+		0x00,
+		0x01,
+		0x02,
+		0x03,
+		0x00,
+		0x00,
+		0xd5,
+		0x00,
+		0,
+		0,
+		0x7f,
+		0xee,
+		0x50,
+		0x60,
+		0x70,
+		0x83,
+	};
+	uint32_t zero = 0;
+
+	start();
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 0xd500, 0x7fee50607083, 0x5a00, 0x7fff10203041, 0x00010203,
+			 HWQ_WQE_SIGNALED | HWQ_WQE_FENCE),
+		1, "WQEBBs");
+	expect(want, sizeof(want), "memcpy");
+
+	start();
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 1ull << 31, 0), 1, "WQEBBs of 2 GiB");
+	check_bytes(AT + 32, &zero, 4, "2 GiB at the source is encoded 0");
+	check_bytes(AT + 48, &zero, 4, "2 GiB at the destination is encoded 0");
+	start();
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 0, 0), -EINVAL, "length 0");
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, (1ull << 31) + 1, 0), -EINVAL, "above 2 GiB");
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 1ull << 32, 0), -EINVAL, "4 GiB, low half 0");
+	sq.max_memcpy_len = 4096;
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 4097, 0), -EINVAL, "above the device's limit");
+	sq.max_memcpy_len = 0;
+	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 1, 0), -EINVAL, "a QP without MMO");
+	CHECK_EQ(sq.pi, 65530, "refused work takes no room");
+	CHECK(AT[0] == 0xa5, "refused work writes nothing");
+}
+
+static void
+rdma_one(void)
+{
+	static const uint8_t write[] = {
+		0x00,
+		0xff,
+		0xfa,
+		0x08,
+		0x12,
+		0x34,
+		0x56,
+		0x03,
+		0,
+		0,
+		0,
+		0x0a,
+		0,
+		0,
+		0,
+		0,
+		0x01,
+		0x02,
+		0x03,
+		0x04,
+		0x05,
+		0x06,
+		0x07,
+		0x08,
+		0xca,
+		0xfe,
+		0xd0,
+		0x0d,
+		0,
+		0,
+		0,
+		0,
+		0x7f,
+		0xff,
+		0xff,
+		0xff,
+		0x00,
+		0x00,
+		0x77,
+		0x00,
+		0xff,
+		0xee,
+		0xdd,
+		0xcc,
+		0xbb,
+		0xaa,
+		0x99,
+		0x88,
+	};
+	static const uint8_t read_empty[] = {
+		0x00,
+		0xff,
+		0xfa,
+		0x10,
+		0x12,
+		0x34,
+		0x56,
+		0x02,
+		0,
+		0,
+		0,
+		0x80,
+		0,
+		0,
+		0,
+		0,
+		0x01,
+		0x02,
+		0x03,
+		0x04,
+		0x05,
+		0x06,
+		0x07,
+		0x08,
+		0xca,
+		0xfe,
+		0xd0,
+		0x0d,
+		0,
+		0,
+		0,
+		0,
+	};
+
+	start();
+	CHECK_EQ(hwq_wqe_rdma_write(&sq, 0xcafed00d, 0x0102030405060708, 0x7700, 0xffeeddccbbaa9988,
+			 0x7fffffff, HWQ_WQE_SIGNALED | HWQ_WQE_SOLICITED),
+		1, "WQEBBs");
+	expect(write, sizeof(write), "RDMA write");
+	start();
+	CHECK_EQ(hwq_wqe_rdma_read(&sq, 0xcafed00d, 0x0102030405060708, 0x7700, 1, 0,
+			 HWQ_WQE_FENCE),
+		1, "WQEBBs");
+	expect(read_empty, sizeof(read_empty), "RDMA read of nothing: no data segment");
+}
+
+static void
+send_list(void)
+{
+	static const struct hwq_sge sge[] = {
+		{.addr = 0x10, .len = 1, .lkey = 0xa},
+		{.addr = 0x20, .len = 0, .lkey = 0xb},
+		{.addr = 0x30, .len = 2, .lkey = 0xc},
+		{.addr = 0x40, .len = 3, .lkey = 0xd},
+		{.addr = 0x50, .len = 4, .lkey = 0xe},
+	};
+	static const uint8_t want[] = {
+		0x00,
+		0xff,
+		0xfa,
+		0x0a,
+		0x12,
+		0x34,
+		0x56,
+		0x05,
+		0,
+		0,
+		0,
+		0x08,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0,
+		0xa,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x10,
+		0,
+		0,
+		0,
+		2,
+		0,
+		0,
+		0,
+		0xc,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x30,
+		0,
+		0,
+		0,
+		3,
+		0,
+		0,
+		0,
+		0xd,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x40,
+		0,
+		0,
+		0,
+		4,
+		0,
+		0,
+		0,
+		0xe,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x50,
+	};
+
+	start();
+	sq.sig_bits = 0x08; /* sq_sig_all */
+	CHECK_EQ(hwq_wqe_send_list(&sq, sge, 5, 0), 2, "WQEBBs");
+	expect(want, sizeof(want), "SEND of a list with a hole");
+	CHECK_EQ(sq.pi, 65532, "producer index");
+	start();
+	sq.max_sge = 4;
+	CHECK_EQ(hwq_wqe_send_list(&sq, sge, 5, 0), -ENOMEM, "one segment too many, a hole or not");
+	CHECK_EQ(hwq_wqe_send_list(&sq, NULL, 0, 0), 1, "an empty list");
+	CHECK_EQ(AT[7], 1, "DS of an empty list");
+}
+
+static void
+write_inline(void)
+{
+	static const uint8_t want13[] = {
+		0x00,
+		0xff,
+		0xfa,
+		0x08,
+		0x12,
+		0x34,
+		0x56,
+		0x04,
+		0,
+		0,
+		0,
+		0x08,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x12,
+		0x34,
+		0,
+		0,
+		0,
+		0x99,
+		0,
+		0,
+		0,
+		0,
+		0x80,
+		0,
+		0,
+		0x0d,
+		'H',
+		'e',
+		'l',
+		'l',
+		'o',
+		',',
+		' ',
+		'w',
+		'o',
+		'r',
+		'l',
+		'd',
+		'!',
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+	};
+	static const struct hwq_buf parts[] = {{"Hello", 5}, {NULL, 0}, {", world!", 8}};
+	static const struct hwq_buf huge[] = {{"x", 1}, {"x", SIZE_MAX}};
+
+	start();
+	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world!", 13,
+			 HWQ_WQE_SIGNALED),
+		1, "WQEBBs");
+	expect(want13, sizeof(want13), "inline write of 13 bytes: padding is 0");
+	start();
+	CHECK_EQ(hwq_wqe_rdma_write_inline_list(&sq, 0x99, 0x1234, parts, 3, HWQ_WQE_SIGNALED), 1,
+		"WQEBBs");
+	expect(want13, sizeof(want13), "the same in parts");
+	start();
+	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world", 12, HWQ_WQE_SIGNALED),
+		1, "WQEBBs");
+	CHECK_EQ(AT[7], 3, "DS: 12 bytes and their count fill one unit");
+	start();
+	CHECK_EQ(hwq_wqe_send_inline(&sq, NULL, 0, 0), 1, "no bytes");
+	CHECK_EQ(AT[7], 1, "DS of no bytes: no inline segment");
+	CHECK_EQ(hwq_wqe_send_inline(&sq, ring, 201, 0), -ENOMEM, "one byte too many");
+	CHECK_EQ(hwq_wqe_send_inline_list(&sq, huge, 2, 0), -ENOMEM, "lengths that wrap");
+	CHECK_EQ(sq.pi, 65531, "only the first was taken");
+}
+
+int
+main(void)
+{
+	RUN("a NOP is its control segment", nop());
+	RUN("memcpy has MMO, source and destination segments, and 2 GiB is 0", memcpy_mmo());
+	RUN("RDMA of one segment, and of none where the length is 0", rdma_one());
+	RUN("a list leaves out its empty segments", send_list());
+	RUN("inline data is counted, copied and padded with 0", write_inline());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
