@@ -3,6 +3,8 @@
 #ifndef SOFTHCA_DEV_H
 #define SOFTHCA_DEV_H
 
+#include <sys/stat.h>
+
 #include "config.h"
 #include "hca.h"
 
@@ -22,6 +24,9 @@ struct softhca_dev {
 
 /* The adapters of this process, n of them: what softhca_pump() goes through. */
 struct softhca_dev *softhca_devices(unsigned int *n);
+
+/* fstat(2) without the shim: for code that holds a lock which the shim takes. */
+int softhca_fstat(int fd, struct stat *st);
 
 /* One line on stderr, "softhca: ...". For errors and state changes; never on a data path. */
 void softhca_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the adapter says it can: from the settings, and never more than is emulated.
+ *
+ * Sources: ibv_query_device(3), ibv_query_port(3), uapi ib_user_verbs.h and mlx5-abi.h; the
+ * capability page's layout as libmlx5 44 reads it, from NVIDIA's "Ethernet Adapters Programming
+ * Manual", QUERY_HCA_CAP.
+ */
+#include "caps.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "devx.h"
+
+enum {
+	PORT_STATE_ACTIVE = 4,
+	PORT_PHYS_LINK_UP = 5,
+	MTU_4096 = 5,
+	WIDTH_4X = 2,
+	SPEED_NDR = 128
+};
+enum {
+	PORT_CAP_CM = 1 << 16,
+	PORT_CAP_IP_BASED_GIDS = 1 << 26,
+	PORT_FLAG_GRH_REQUIRED = 1
+};
+enum {
+	ATOMIC_HCA = 1
+};
+enum {
+	GID_TYPE_IB,
+	GID_TYPE_ROCE_V1,
+	GID_TYPE_ROCE_V2
+};
+enum {
+	CORE_CLOCK_KHZ = 1000000
+};
+
+static uint32_t
+log2_up(uint64_t n)
+{
+	uint32_t log = 0;
+
+	while ((UINT64_C(1) << log) < n)
+		log++;
+	return log;
+}
+
+/* Of MAC 02:53:48:00:<device>:<port>, as EUI-64 (RFC 4291, appendix A). Port 0: the node. */
+static uint64_t
+port_guid(const struct softhca_dev *dev, uint32_t port)
+{
+	return UINT64_C(0x005348fffe000000) | (uint64_t)dev->index << 8 | port;
+}
+
+uint64_t
+caps_node_guid(const struct softhca_dev *dev)
+{
+	return port_guid(dev, 0);
+}
+
+void
+caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp)
+{
+	const struct softhca_config *cfg = dev->cfg;
+
+	*resp = (struct ib_uverbs_query_device_resp){
+		.fw_ver = (uint64_t)cfg->fw_major << 32 | cfg->fw_minor << 16 | cfg->fw_sub,
+		.node_guid = htobe64(caps_node_guid(dev)),
+		.sys_image_guid = htobe64(caps_node_guid(dev)),
+		.max_mr_size = cfg->max_mr_size,
+		.page_size_cap = 0xfffffffffffff000,
+		.vendor_id = CAPS_VENDOR_ID,
+		.vendor_part_id = cfg->part_id,
+		.max_qp = cfg->max_qp,
+		.max_qp_wr = cfg->max_qp_wr,
+		.device_cap_flags =
+			IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
+			IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN,
+		.max_sge = cfg->max_sge,
+		.max_sge_rd = cfg->max_sge,
+		.max_cq = cfg->max_cq,
+		.max_cqe = cfg->max_cqe,
+		.max_mr = cfg->max_mr,
+		.max_pd = cfg->max_pd,
+		.max_qp_rd_atom = cfg->max_rd_atomic,
+		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
+		.max_qp_init_rd_atom = cfg->max_rd_atomic,
+		.atomic_cap = ATOMIC_HCA,
+		.max_ah = cfg->max_ah,
+		.max_pkeys = caps_pkey_table_len(dev),
+		.local_ca_ack_delay = 16,
+		.phys_port_cnt = cfg->ports,
+	};
+}
+
+void
+caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_device_resp *resp,
+	struct mlx5_ib_query_device_resp *mlx5)
+{
+	*resp = (struct ib_uverbs_ex_query_device_resp){
+		.response_length = sizeof(*resp),
+		.timestamp_mask = UINT64_MAX,
+		.hca_core_clock = CORE_CLOCK_KHZ,
+	};
+	caps_query_device(dev, &resp->base);
+	resp->device_cap_flags_ex = resp->base.device_cap_flags;
+	*mlx5 = (struct mlx5_ib_query_device_resp){.response_length = sizeof(*mlx5)};
+}
+
+uint32_t
+caps_pkey_table_len(const struct softhca_dev *dev)
+{
+	return dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET ? 1 : 128;
+}
+
+int
+caps_query_port(const struct softhca_dev *dev, uint32_t port,
+	struct ib_uverbs_query_port_resp_ex *resp)
+{
+	bool ethernet = dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+
+	if (port == 0 || port > dev->cfg->ports)
+		return -EINVAL;
+	*resp = (struct ib_uverbs_query_port_resp_ex){
+		.legacy_resp =
+			{
+				.port_cap_flags =
+					PORT_CAP_CM | (ethernet ? PORT_CAP_IP_BASED_GIDS : 0),
+				.max_msg_sz = CAPS_MAX_MSG,
+				.gid_tbl_len = CAPS_GID_TABLE_LEN,
+				.pkey_tbl_len = caps_pkey_table_len(dev),
+				.lid = ethernet ? 0 : dev->index * SOFTHCA_MAX_PORTS + port,
+				.sm_lid = ethernet ? 0 : 1,
+				.state = PORT_STATE_ACTIVE,
+				.max_mtu = MTU_4096,
+				.active_mtu = MTU_4096,
+				.max_vl_num = ethernet ? 0 : 4,
+				.subnet_timeout = ethernet ? 0 : 18,
+				.active_width = WIDTH_4X,
+				.active_speed = SPEED_NDR,
+				.phys_state = PORT_PHYS_LINK_UP,
+				.link_layer = dev->cfg->link_layer,
+				.flags = ethernet ? PORT_FLAG_GRH_REQUIRED : 0,
+			},
+	};
+	return 0;
+}
+
+/*
+ * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one of the documentation range
+ * (RFC 5737), each as RoCE v1 and as v2, the order in which the kernel fills the table.
+ */
+int
+caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
+	struct ib_uverbs_gid_entry *entry)
+{
+	bool ethernet = dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	uint32_t ipv4 = 0xc6336400 | (10 + dev->index * SOFTHCA_MAX_PORTS + port);
+
+	if (port == 0 || port > dev->cfg->ports || index >= CAPS_GID_TABLE_LEN)
+		return -EINVAL;
+	if (index >= (ethernet ? 4U : 1U))
+		return -ENODATA;
+	*entry = (struct ib_uverbs_gid_entry){.gid_index = index, .port_num = port};
+	if (ethernet)
+		entry->gid_type = index % 2 == 0 ? GID_TYPE_ROCE_V1 : GID_TYPE_ROCE_V2;
+	else
+		entry->gid_type = GID_TYPE_IB;
+	if (index < 2) {
+		entry->gid[0] = htobe64(UINT64_C(0xfe80000000000000));
+		entry->gid[1] = htobe64(port_guid(dev, port));
+	} else {
+		entry->gid[1] = htobe64(UINT64_C(0xffff00000000) | ipv4);
+	}
+	return 0;
+}
+
+void
+caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	/* No static UARs (tot_bfregs 0): the library allocates each page that it needs. */
+	*resp = (struct mlx5_ib_alloc_ucontext_resp){
+		.qp_tab_size = 1U << log2_up(dev->cfg->max_qp),
+		.bf_reg_size = dev->cfg->bf_reg_size,
+		.cache_line_size = 64,
+		.max_sq_desc_sz = 1024,
+		.max_rq_desc_sz = 512,
+		.max_send_wqebb = dev->cfg->max_qp_wr,
+		.max_recv_wr = dev->cfg->max_qp_wr,
+		.num_ports = dev->cfg->ports,
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY,
+		.response_length = sizeof(*resp),
+		.cqe_version = 1,
+		.cmds_supp_uhw =
+			MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.log_uar_size = 12,
+		.num_uars_per_page = 1,
+		.dump_fill_mkey = SOFTHCA_DUMP_FILL_KEY,
+	};
+}
+
+struct cap_field {
+	uint16_t bit;
+	uint8_t width;
+	uint32_t value;
+};
+
+static void
+fill_page(uint8_t *page, const struct cap_field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		devx_set(page, fields[i].bit, fields[i].width, fields[i].value);
+}
+
+static void
+general_page(const struct softhca_config *cfg, uint8_t *page)
+{
+	bool ethernet = cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	bool mmo = cfg->max_memcpy != 0;
+	/* 2 GiB has no logarithm that fits: it is written 0. */
+	uint32_t log_mmo = cfg->max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(cfg->max_memcpy);
+	const struct cap_field fields[] = {
+		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
+		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
+		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
+		{0x122, 1, mmo}, /* qpc_extension: where a QP is allowed MMO */
+		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
+		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
+		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},
+		{0x1fc, 4, 1},        /* cqe_version */
+		{0x21d, 1, ethernet}, /* roce */
+		{0x21e, 1, 1},        /* atomic */
+		{0x220, 1, 1},        /* cq_oi: CQs may ignore overrun */
+		{0x23f, 1, 1},        /* rc */
+		{0x240, 1, 1},        /* uar_4k */
+		{0x260, 1, cfg->bf_reg_size != 0},
+		{0x26b, 5, cfg->bf_reg_size != 0 ? log2_up(cfg->bf_reg_size) : 0},
+		{0x290, 16, 1024}, /* max_wqe_sz_sq */
+		{0x2b0, 16, 512},  /* max_wqe_sz_rq */
+		{0x32b, 5, log2_up(cfg->max_pd)}, {0x4c0, 32, CORE_CLOCK_KHZ / 1000},
+		{0x4e0, 32, CORE_CLOCK_KHZ}, {0x748, 1, mmo}, /* dma_mmo_qp */
+	};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+/* Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. */
+static void
+atomic_page(uint8_t *page)
+{
+	static const struct cap_field fields[] = {{0x90, 16, 3}, {0xb0, 16, 8}};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+/* Pages that say "nothing of this" are all zero, as is any page that is not known here. */
+void
+caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN])
+{
+	enum {
+		GENERAL = 0,
+		ATOMIC = 3
+	};
+
+	memset(page, 0, CAPS_HCA_PAGE_LEN);
+	if (type == GENERAL)
+		general_page(dev->cfg, page);
+	else if (type == ATOMIC)
+		atomic_page(page);
+}

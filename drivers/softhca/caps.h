@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the adapter says it can, in each of the forms that it is asked in. */
+#ifndef SOFTHCA_CAPS_H
+#define SOFTHCA_CAPS_H
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+
+#include "dev.h"
+
+#define CAPS_COMP_VECTORS  8
+#define CAPS_GID_TABLE_LEN 255
+#define CAPS_VENDOR_ID     0x02c9
+#define CAPS_MAX_MSG       (1U << 30)
+
+/* GUIDs are the same in every process: mlx5_0 is mlx5_0. Host byte order. */
+uint64_t caps_node_guid(const struct softhca_dev *dev);
+
+void caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp);
+void caps_query_device_ex(const struct softhca_dev *dev,
+	struct ib_uverbs_ex_query_device_resp *resp, struct mlx5_ib_query_device_resp *mlx5);
+/* -EINVAL: no such port. */
+int caps_query_port(const struct softhca_dev *dev, uint32_t port,
+	struct ib_uverbs_query_port_resp_ex *resp);
+void caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp);
+uint32_t caps_pkey_table_len(const struct softhca_dev *dev);
+
+/* -EINVAL: no such port or index; -ENODATA: the entry is empty. */
+int caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
+	struct ib_uverbs_gid_entry *entry);
+
+/* One page of QUERY_HCA_CAP, as the firmware lays it out, big endian. */
+#define CAPS_HCA_PAGE_LEN 0x100
+void caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN]);
+
+#endif

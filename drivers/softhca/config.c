@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the settings of the emulated adapter, and refuses what it does not understand. */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENV_PREFIX      "SOFTHCA_"
+#define CONFIG_VARIABLE "SOFTHCA_CONFIG"
+#define LINE_LEN        512
+
+extern char **environ;
+
+enum setting_kind {
+	KIND_NUMBER,
+	KIND_POWER_OF_TWO,
+	KIND_SWITCH,
+	KIND_LINK_LAYER,
+	KIND_FIRMWARE
+};
+
+struct setting {
+	const char *key;
+	enum setting_kind kind;
+	uint16_t offset;
+	uint8_t width; /* bytes of the field */
+	uint64_t min, max, def;
+	bool or_zero; /* 0 is allowed too, and switches the feature off */
+};
+
+#define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
+
+/* doc/softhca.md has the same table, for people. */
+static const struct setting settings[] = {
+	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, 4129},
+	{"fw_ver", KIND_FIRMWARE, FIELD(fw_major)},
+	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET},
+	{"devices", KIND_NUMBER, FIELD(devices), 1, SOFTHCA_MAX_DEVICES, 1},
+	{"ports", KIND_NUMBER, FIELD(ports), 1, SOFTHCA_MAX_PORTS, 1},
+	{"threads", KIND_NUMBER, FIELD(threads), 0, SOFTHCA_MAX_THREADS, 1},
+	{"force", KIND_SWITCH, FIELD(force), 0, 1, 0},
+	{"strict_doorbells", KIND_SWITCH, FIELD(strict_doorbells), 0, 1, 1},
+	{"bf_reg_size", KIND_POWER_OF_TWO, FIELD(bf_reg_size), 128, 512, 512, true},
+	{"max_memcpy", KIND_POWER_OF_TWO, FIELD(max_memcpy), 64, UINT64_C(1) << 31,
+		UINT64_C(1) << 20, true},
+	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX},
+	{"max_qp", KIND_NUMBER, FIELD(max_qp), 1, 1 << 17, 1 << 14},
+	{"max_cq", KIND_NUMBER, FIELD(max_cq), 1, 1 << 17, 1 << 14},
+	{"max_mr", KIND_NUMBER, FIELD(max_mr), 1, 1 << 20, 1 << 17},
+	{"max_pd", KIND_NUMBER, FIELD(max_pd), 1, 1 << 16, 1 << 14},
+	{"max_ah", KIND_NUMBER, FIELD(max_ah), 1, 1 << 20, 1 << 16},
+	{"max_cqe", KIND_NUMBER, FIELD(max_cqe), 1, (1 << 22) - 1, (1 << 17) - 1},
+	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
+	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
+	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16},
+};
+
+#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+static void
+set_field(struct softhca_config *cfg, const struct setting *s, uint64_t value)
+{
+	if (s->width == sizeof(uint64_t))
+		memcpy((char *)cfg + s->offset, &value, sizeof(value));
+	else
+		memcpy((char *)cfg + s->offset, &(uint32_t){value}, sizeof(uint32_t));
+}
+
+/* Text of what a setting may be, for the error that names it. */
+static const char *
+allowed(const struct setting *s, char *buf, size_t len)
+{
+	const char *zero = s->or_zero ? "0 (off) or " : "";
+
+	switch (s->kind) {
+	case KIND_NUMBER:
+		snprintf(buf, len, "%sa number from %llu to %llu", zero, (unsigned long long)s->min,
+			(unsigned long long)s->max);
+		break;
+	case KIND_POWER_OF_TWO:
+		snprintf(buf, len, "%sa power of two from %llu to %llu", zero,
+			(unsigned long long)s->min, (unsigned long long)s->max);
+		break;
+	case KIND_SWITCH:
+		snprintf(buf, len, "0 or 1");
+		break;
+	case KIND_LINK_LAYER:
+		snprintf(buf, len, "\"ethernet\" or \"infiniband\"");
+		break;
+	case KIND_FIRMWARE:
+		snprintf(buf, len, "MAJOR.MINOR.SUB, three numbers up to 65535");
+		break;
+	}
+	return buf;
+}
+
+/* Digits in base 10, or 16 after 0x, with nothing around them. */
+static bool
+parse_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	return errno == 0 && *end == '\0';
+}
+
+static bool
+parse_firmware(struct softhca_config *cfg, const char *text)
+{
+	unsigned int part[3];
+	int used = 0;
+
+	if (sscanf(text, "%5u.%5u.%5u%n", &part[0], &part[1], &part[2], &used) != 3 ||
+		text[used] != '\0' || part[0] > 65535 || part[1] > 65535 || part[2] > 65535)
+		return false;
+	cfg->fw_major = part[0];
+	cfg->fw_minor = part[1];
+	cfg->fw_sub = part[2];
+	return true;
+}
+
+static bool
+parse_value(struct softhca_config *cfg, const struct setting *s, const char *text)
+{
+	uint64_t value;
+
+	switch (s->kind) {
+	case KIND_FIRMWARE:
+		return parse_firmware(cfg, text);
+	case KIND_LINK_LAYER:
+		if (strcmp(text, "ethernet") == 0)
+			value = SOFTHCA_LINK_ETHERNET;
+		else if (strcmp(text, "infiniband") == 0)
+			value = SOFTHCA_LINK_INFINIBAND;
+		else
+			return false;
+		break;
+	default:
+		if (!parse_number(text, &value))
+			return false;
+		if (s->or_zero && value == 0)
+			break;
+		if (value < s->min || value > s->max)
+			return false;
+		if (s->kind == KIND_POWER_OF_TWO && (value & (value - 1)) != 0)
+			return false;
+	}
+	set_field(cfg, s, value);
+	return true;
+}
+
+static int
+unknown_key(const char *where, const char *key, char *err, size_t err_len)
+{
+	int n = snprintf(err, err_len, "%s: unknown setting \"%s\"; known are:", where, key);
+
+	for (size_t i = 0; i < N_SETTINGS && n > 0 && (size_t)n < err_len; i++)
+		n += snprintf(err + n, err_len - n, " %s", settings[i].key);
+	return -EINVAL;
+}
+
+static int
+apply(struct softhca_config *cfg, const char *where, const char *key, const char *text, char *err,
+	size_t err_len)
+{
+	char what[128];
+
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		const struct setting *s = &settings[i];
+
+		if (strcmp(s->key, key) != 0)
+			continue;
+		if (parse_value(cfg, s, text))
+			return 0;
+		snprintf(err, err_len, "%s: %s = \"%s\" is not allowed; it takes %s", where, key,
+			text, allowed(s, what, sizeof(what)));
+		return -EINVAL;
+	}
+	return unknown_key(where, key, err, err_len);
+}
+
+/* Cuts the blanks off both ends, in place. */
+static char *
+trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return text;
+}
+
+static int
+apply_line(struct softhca_config *cfg, const char *where, char *line, char *err, size_t err_len)
+{
+	char *hash = strchr(line, '#');
+	char *eq;
+
+	if (hash != NULL)
+		*hash = '\0';
+	line = trim(line);
+	if (*line == '\0')
+		return 0;
+	eq = strchr(line, '=');
+	if (eq == NULL) {
+		snprintf(err, err_len, "%s: \"%s\" is not \"key = value\"", where, line);
+		return -EINVAL;
+	}
+	*eq = '\0';
+	return apply(cfg, where, trim(line), trim(eq + 1), err, err_len);
+}
+
+static int
+load_file(struct softhca_config *cfg, const char *path, char *err, size_t err_len)
+{
+	FILE *f = fopen(path, "re");
+	char line[LINE_LEN], where[LINE_LEN];
+	int rc = 0;
+
+	if (f == NULL) {
+		snprintf(err, err_len, CONFIG_VARIABLE ": %s: %s", path, strerror(errno));
+		return -EINVAL;
+	}
+	for (unsigned int n = 1; rc == 0 && fgets(line, sizeof(line), f) != NULL; n++) {
+		snprintf(where, sizeof(where), "%s:%u", path, n);
+		if (strchr(line, '\n') == NULL && !feof(f)) {
+			snprintf(err, err_len, "%s: a line longer than %d bytes", where,
+				LINE_LEN - 2);
+			rc = -EINVAL;
+			break;
+		}
+		rc = apply_line(cfg, where, line, err, err_len);
+	}
+	if (rc == 0 && ferror(f)) {
+		snprintf(err, err_len, CONFIG_VARIABLE ": %s: cannot be read", path);
+		rc = -EINVAL;
+	}
+	fclose(f);
+	return rc;
+}
+
+/* Every SOFTHCA_ variable is looked at, so that a misspelt one is found. */
+static int
+load_environment(struct softhca_config *cfg, char *err, size_t err_len)
+{
+	char key[64];
+
+	for (char **e = environ; e != NULL && *e != NULL; e++) {
+		const char *name = *e + strlen(ENV_PREFIX), *eq = strchr(*e, '=');
+		size_t n = 0;
+		int rc;
+
+		if (strncmp(*e, ENV_PREFIX, strlen(ENV_PREFIX)) != 0 || eq == NULL ||
+			strncmp(*e, CONFIG_VARIABLE "=", strlen(CONFIG_VARIABLE) + 1) == 0)
+			continue;
+		for (; name + n < eq && n < sizeof(key) - 1; n++)
+			key[n] = tolower((unsigned char)name[n]);
+		key[n] = '\0';
+		rc = apply(cfg, "environment", key, eq + 1, err, err_len);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+softhca_config_load(struct softhca_config *cfg, char *err, size_t err_len)
+{
+	struct softhca_config tmp = {.fw_major = 28, .fw_minor = 36, .fw_sub = 1010};
+	const char *path = getenv(CONFIG_VARIABLE);
+	int rc;
+
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (settings[i].kind != KIND_FIRMWARE)
+			set_field(&tmp, &settings[i], settings[i].def);
+	if (path != NULL) {
+		rc = load_file(&tmp, path, err, err_len);
+		if (rc != 0)
+			return rc;
+	}
+	rc = load_environment(&tmp, err, err_len);
+	if (rc == 0)
+		*cfg = tmp;
+	return rc;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Delivers completion and async events to the files that the program reads. */
+#include "event.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+
+#include "dev.h"
+
+/* Room for unread records, about 750 bytes each in the socket. What the kernel grants is less. */
+#define SOCKET_BYTES (4 << 20)
+
+struct event_file {
+	pthread_mutex_t lock; /* keeps writers away while event_source_fini() sorts the queue */
+	_Atomic uint32_t refs;
+	int fd; /* the device's end */
+	dev_t dev;
+	ino_t ino;      /* of the program's end */
+	int program_fd; /* its number at first; the program may have moved it since */
+	bool is_async;
+};
+
+union event_desc {
+	struct ib_uverbs_comp_event_desc comp;
+	struct ib_uverbs_async_event_desc async;
+};
+
+static size_t
+record_len(const struct event_file *file)
+{
+	return file->is_async ? sizeof(struct ib_uverbs_async_event_desc)
+			      : sizeof(struct ib_uverbs_comp_event_desc);
+}
+
+static uint64_t
+record_element(const struct event_file *file, const union event_desc *desc)
+{
+	return file->is_async ? desc->async.element : desc->comp.cq_handle;
+}
+
+int
+event_file_create(bool is_async, struct event_file **out, int *fd)
+{
+	struct event_file *file = calloc(1, sizeof(*file));
+	int pair[2], rc, room = SOCKET_BYTES;
+	struct stat st;
+
+	if (file == NULL)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		rc = -errno;
+		free(file);
+		return rc;
+	}
+	if (softhca_fstat(pair[1], &st) != 0) {
+		rc = -errno;
+		close(pair[0]);
+		close(pair[1]);
+		free(file);
+		return rc;
+	}
+	if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0)
+		(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	pthread_mutex_init(&file->lock, NULL);
+	atomic_init(&file->refs, 1);
+	file->fd = pair[0];
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	file->program_fd = pair[1];
+	file->is_async = is_async;
+	*out = file;
+	*fd = pair[1];
+	return 0;
+}
+
+struct event_file *
+event_file_get(struct event_file *file)
+{
+	if (file != NULL)
+		atomic_fetch_add(&file->refs, 1);
+	return file;
+}
+
+void
+event_file_put(struct event_file *file)
+{
+	if (file == NULL || atomic_fetch_sub(&file->refs, 1) != 1)
+		return;
+	close(file->fd);
+	pthread_mutex_destroy(&file->lock);
+	free(file);
+}
+
+void
+event_file_abandon(struct event_file *file)
+{
+	close(file->fd);
+	file->fd = -1;
+}
+
+bool
+event_file_is_async(const struct event_file *file)
+{
+	return file->is_async;
+}
+
+bool
+event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
+{
+	return file->dev == dev && file->ino == ino;
+}
+
+/* With file->lock held. MSG_NOSIGNAL: a program that closed its end wants no SIGPIPE. */
+static bool
+put_record(struct event_file *file, const union event_desc *desc)
+{
+	ssize_t n;
+
+	do
+		n = send(file->fd, desc, record_len(file), MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		softhca_log("an event is lost: the program leaves too many events unread");
+	return n >= 0;
+}
+
+static void
+deliver(struct event_file *file, const union event_desc *desc, _Atomic uint32_t *sent)
+{
+	if (file == NULL)
+		return;
+	pthread_mutex_lock(&file->lock);
+	if (put_record(file, desc))
+		atomic_fetch_add(sent, 1);
+	pthread_mutex_unlock(&file->lock);
+}
+
+void
+softhca_event_cq_comp(void *event)
+{
+	struct event_source *src = event;
+
+	deliver(src->comp, &(union event_desc){.comp.cq_handle = src->element}, &src->comp_sent);
+}
+
+static void
+deliver_async(struct event_source *src, uint32_t type)
+{
+	union event_desc desc = {.async = {.element = src->element, .event_type = type}};
+
+	deliver(src->async, &desc, &src->async_sent);
+}
+
+void
+softhca_event_cq_async(void *event, uint32_t type)
+{
+	deliver_async(event, type);
+}
+
+void
+softhca_event_qp_async(void *event, uint32_t type)
+{
+	deliver_async(event, type);
+}
+
+/* A descriptor of the program's end, if fd is one. Duplicated first: then it cannot change. */
+static int
+dup_if_end(const struct event_file *file, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct stat st;
+
+	if (copy < 0)
+		return -1;
+	if (softhca_fstat(copy, &st) == 0 && event_file_is_inode(file, st.st_dev, st.st_ino))
+		return copy;
+	close(copy);
+	return -1;
+}
+
+/* Where the program's end is now: where it was, or any descriptor of the process, or nowhere. */
+static int
+dup_program_end(struct event_file *file)
+{
+	int copy = dup_if_end(file, file->program_fd);
+	struct dirent *entry;
+	DIR *dir;
+
+	if (copy >= 0)
+		return copy;
+	dir = opendir("/proc/self/fd");
+	if (dir == NULL)
+		return -1;
+	while (copy < 0 && (entry = readdir(dir)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (entry->d_name[0] == '.' || fd == dirfd(dir))
+			continue;
+		copy = dup_if_end(file, fd);
+		if (copy >= 0)
+			file->program_fd = fd;
+	}
+	closedir(dir);
+	return copy;
+}
+
+/*
+ * Takes all unread records out, drops those of the element, and puts the others back in order.
+ * Returns how many were dropped. A program thread that reads meanwhile gets a record first, or
+ * finds it again: either way every record is read or dropped, once.
+ */
+static uint32_t
+drop_unread(struct event_file *file, uint64_t element)
+{
+	union event_desc *kept = NULL, desc;
+	uint32_t n_kept = 0, room = 0, dropped = 0;
+	int fd = dup_program_end(file);
+
+	if (fd < 0)
+		return 0;
+	while (recv(fd, &desc, record_len(file), MSG_DONTWAIT) == (ssize_t)record_len(file)) {
+		if (record_element(file, &desc) == element) {
+			dropped++;
+			continue;
+		}
+		if (n_kept == room) {
+			void *grown = realloc(kept, (room + 64) * sizeof(*kept));
+
+			if (grown == NULL) {
+				softhca_log("an event is lost: out of memory");
+				continue;
+			}
+			kept = grown;
+			room += 64;
+		}
+		kept[n_kept++] = desc;
+	}
+	for (uint32_t i = 0; i < n_kept; i++)
+		(void)put_record(file, &kept[i]);
+	free(kept);
+	close(fd);
+	return dropped;
+}
+
+static uint32_t
+detach(struct event_file *file, uint64_t element, const _Atomic uint32_t *sent)
+{
+	uint32_t n_read;
+
+	if (file == NULL)
+		return 0;
+	pthread_mutex_lock(&file->lock);
+	n_read = atomic_load(sent);
+	if (n_read != 0)
+		n_read -= drop_unread(file, element);
+	pthread_mutex_unlock(&file->lock);
+	event_file_put(file);
+	return n_read;
+}
+
+void
+event_source_fini(struct event_source *src, uint32_t *comp_read, uint32_t *async_read)
+{
+	*comp_read = detach(src->comp, src->element, &src->comp_sent);
+	*async_read = detach(src->async, src->element, &src->async_sent);
+	src->comp = NULL;
+	src->async = NULL;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the adapter comes up in this process: decided once, when the library is loaded. */
+#include "init.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dev.h"
+#include "object.h"
+#include "softhca.h"
+#include "sysfs.h"
+
+static struct softhca_config config;
+static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
+static unsigned int first_uverbs;
+static _Atomic bool active, announced;
+
+bool
+softhca_active(void)
+{
+	return atomic_load_explicit(&active, memory_order_acquire);
+}
+
+struct softhca_dev *
+softhca_devices(unsigned int *n)
+{
+	*n = config.devices;
+	return devices;
+}
+
+/* One write(2), so that lines of several processes do not mix. */
+void
+softhca_log(const char *fmt, ...)
+{
+	char line[1024] = "softhca: ";
+	size_t at = strlen(line);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, ap);
+	va_end(ap);
+	at += n < 0 ? 0 : (size_t)n;
+	if (at > sizeof(line) - 2)
+		at = sizeof(line) - 2;
+	line[at] = '\n';
+	while (write(STDERR_FILENO, line, at + 1) < 0 && errno == EINTR)
+		;
+}
+
+struct softhca_dev *
+softhca_device_by_uverbs(unsigned int uverbs)
+{
+	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
+		return NULL;
+	/* Said when a program first looks for devices, and not by every shell that is preloaded. */
+	if (!atomic_exchange(&announced, true))
+		softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u)", config.devices,
+			config.part_id);
+	return &devices[uverbs - first_uverbs];
+}
+
+unsigned int
+softhca_uverbs_of(const struct softhca_dev *dev)
+{
+	return first_uverbs + dev->index;
+}
+
+static void __attribute__((constructor)) bring_up(void)
+{
+	const char *root = sysfs_real_root();
+	char err[512], name[64];
+
+	if (softhca_config_load(&config, err, sizeof(err)) != 0) {
+		softhca_log("%s", err);
+		softhca_log("the adapter does not come up until this is put right");
+		config.devices = 0;
+		return;
+	}
+	if (sysfs_find_mlx5(root, name, sizeof(name)) && config.force == 0) {
+		config.devices = 0;
+		return;
+	}
+	for (unsigned int i = 0; i < config.devices; i++)
+		devices[i] = (struct softhca_dev){.cfg = &config, .index = i};
+	if (sysfs_create(&config, root, &first_uverbs) != 0) {
+		config.devices = 0;
+		return;
+	}
+	pthread_atfork(ctx_fork_prepare, ctx_fork_parent, ctx_fork_child);
+	atomic_store_explicit(&active, true, memory_order_release);
+}
+
+/* Threads may still run: only the files go. The rest ends with the process. */
+static void __attribute__((destructor)) take_down(void)
+{
+	if (softhca_active())
+		sysfs_remove();
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* softhca PROGRAM ARGS...: runs an unmodified RDMA program on the emulated adapter. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libsofthca.so"
+
+static const char usage[] =
+	"usage: softhca PROGRAM [ARGUMENT]...\n"
+	"Runs PROGRAM with an emulated mlx5 adapter, if this machine has none.\n"
+	"\n"
+	"  softhca ibv_devinfo -v           shows the adapter\n"
+	"  SOFTHCA_PORTS=2 softhca ...      changes a setting; SOFTHCA_CONFIG=FILE reads a file of "
+	"them\n"
+	"\n"
+	"PROGRAM must be dynamically linked and not set-user-ID. An adapter lives in one process: "
+	"two\n"
+	"programs do not reach each other over it. All settings: softhca.md in the "
+	"documentation.\n";
+
+/* Beside this program (build directory), else where it was installed. */
+static int
+find_library(char *path, size_t len)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+		*slash = '\0';
+		if (snprintf(path, len, "%s/" LIBRARY, self) < (int)len && access(path, R_OK) == 0)
+			return 0;
+	}
+	snprintf(path, len, "%s/" LIBRARY, SOFTHCA_LIBDIR);
+	return access(path, R_OK);
+}
+
+/* In front of what is preloaded already. */
+static int
+preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *value = NULL;
+	int rc;
+
+	if (others == NULL || *others == '\0')
+		return setenv("LD_PRELOAD", library, 1);
+	if (asprintf(&value, "%s:%s", library, others) < 0)
+		return -1;
+	rc = setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	char library[PATH_MAX];
+
+	if (argc < 2) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argv[1][0] == '-') {
+		fprintf(stderr, "softhca: unknown option %s (softhca -h explains)\n", argv[1]);
+		return 2;
+	}
+	if (find_library(library, sizeof(library)) != 0) {
+		fprintf(stderr, "softhca: " LIBRARY " is neither beside this program nor in %s\n",
+			SOFTHCA_LIBDIR);
+		return 127;
+	}
+	if (preload(library) != 0) {
+		fprintf(stderr, "softhca: %s\n", strerror(errno));
+		return 127;
+	}
+	execvp(argv[1], argv + 1);
+	fprintf(stderr, "softhca: cannot run %s: %s\n", argv[1], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the program holds by handle: contexts, and in each a table of objects.
+ *
+ *   struct softhca_ctx   one open of the character device
+ *     +- memory: a memfd that the program maps; its UAR pages are doorbells
+ *     +- objects by handle: each counts the objects that name it, and is busy until none does
+ *     +- event files that the program was given
+ *
+ * All of it is under ctx->lock, one uverbs call at a time, except for creation and the search by
+ * inode, which are under a lock of their own. The kernel's counterpart: ib_uverbs_file.
+ */
+#ifndef SOFTHCA_OBJECT_H
+#define SOFTHCA_OBJECT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dev.h"
+#include "event.h"
+
+#define CTX_PAGE     4096
+#define CTX_MAX_UARS 2048
+/* Page 0 of the UAR range stays unused, so that page id 0 is never valid. */
+#define CTX_UAR_OFFSET (16 << 20)
+#define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
+
+enum object_type {
+	OBJ_NONE,
+	OBJ_PD,
+	OBJ_UAR,
+	OBJ_MR,
+	OBJ_CQ,
+	OBJ_QP,
+	OBJ_AH,
+	OBJ_N_TYPES
+};
+
+struct object {
+	enum object_type type;
+	uint32_t handle;
+	uint32_t users; /* objects that name this one */
+};
+
+struct object_pd {
+	struct object obj;
+	uint32_t pdn;
+};
+
+struct object_uar {
+	struct object obj;
+	struct softhca_uar *uar;
+	uint32_t page_id;
+};
+
+struct object_mr {
+	struct object obj;
+	struct object_pd *pd;
+	struct softhca_mkey *mkey;
+	struct softhca_mkey_attr attr;
+};
+
+struct object_cq {
+	struct object obj;
+	struct softhca_cq *cq;
+	struct object_uar *uar;
+	struct event_source event;
+};
+
+struct object_qp {
+	struct object obj;
+	struct softhca_qp *qp;
+	struct object_pd *pd;
+	struct object_cq *send_cq, *recv_cq;
+	struct object_uar *uar;
+	struct event_source event;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+	bool sig_all;
+};
+
+struct object_ah {
+	struct object obj;
+	struct object_pd *pd;
+};
+
+struct softhca_ctx {
+	struct softhca_ctx *next;
+	struct softhca_dev *dev;
+	dev_t st_dev; /* of the memfd: how a descriptor is known to be ours */
+	ino_t st_ino;
+	pthread_mutex_t lock;
+	uint32_t refs; /* under the list's lock, as are seen and next */
+	bool seen;     /* scratch of the search for closed contexts */
+	bool dead;     /* inherited by fork(), or closed: every call gets EIO */
+	bool opened;   /* GET_CONTEXT has been called */
+	uint8_t *bar;  /* the device's mapping of the UAR pages */
+	uint8_t uar_used[CTX_MAX_UARS / 8];
+	struct object **objects; /* by handle; handle 0 is never given out */
+	uint32_t n_objects, next_handle;
+	struct event_file **files;
+	uint32_t n_files;
+};
+
+/* Opens the adapter: a descriptor, or -errno. flags: those of open(2); O_CLOEXEC is honoured. */
+int ctx_open(struct softhca_dev *dev, int flags);
+/* The context a descriptor belongs to, held until ctx_put(); NULL: it is not ours. */
+struct softhca_ctx *ctx_get(int fd);
+void ctx_put(struct softhca_ctx *ctx);
+/* The adapter behind an inode, or NULL. For stat(2). */
+struct softhca_dev *ctx_find_dev(dev_t st_dev, ino_t st_ino);
+/* Around fork(2): nothing of ours is half-way, and the child starts afresh. */
+void ctx_fork_prepare(void);
+void ctx_fork_parent(void);
+void ctx_fork_child(void);
+
+/* Adds a zeroed object of `size` bytes. -ENOMEM, or -ENOSPC: the adapter has no more of them. */
+int object_create(struct softhca_ctx *ctx, enum object_type type, size_t size, void *out);
+/* The object of that type behind a handle, or NULL. */
+void *object_find(struct softhca_ctx *ctx, enum object_type type, uint32_t handle);
+/* Takes a half-made object out again: its own fields are not looked at. */
+void object_forget(struct softhca_ctx *ctx, struct object *obj);
+
+static inline void
+object_use(struct object *obj)
+{
+	obj->users++;
+}
+
+static inline void
+object_unuse(struct object *obj)
+{
+	obj->users--;
+}
+
+/* What the program read of an object's events, for the answer to its destruction. */
+struct object_events {
+	uint32_t comp_read, async_read;
+};
+
+/* Ends an object. -EBUSY: others name it. events may be NULL. */
+int object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+
+int ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd);
+/* The event file behind a descriptor of the program; NULL: not one of this context, or kind. */
+struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async);
+
+/* The UAR object with that page id, or NULL. */
+struct object_uar *ctx_find_uar(struct softhca_ctx *ctx, uint32_t page_id);
+/* A free page of the UAR range: its id, or -ENOSPC. */
+int ctx_take_page(struct softhca_ctx *ctx);
+void ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id);
+
+/* True where [addr, addr+len) is mapped in this process, and writable if asked. */
+bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
+
+/* A protection domain's number: unique in the adapter. -ENOSPC. */
+int pdn_take(struct softhca_dev *dev);
+void pdn_give(struct softhca_dev *dev, uint32_t pdn);
+
+#endif

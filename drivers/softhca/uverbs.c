@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ioctl front: finds the method, checks every attribute, calls the handler, answers. */
+#include "uverbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+/* ---------------------------------------------------------------- memory of the program */
+
+/*
+ * Bad pointers end in EFAULT, as in the kernel: process_vm_readv(2) on ourselves. Where a sandbox
+ * forbids that call, the copy is a plain one, and a bad pointer is the program's crash.
+ */
+static int
+copy_checked(void *local, uint64_t remote, size_t len, bool in)
+{
+	struct iovec here = {.iov_base = local, .iov_len = len};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)remote, .iov_len = len};
+	ssize_t n;
+
+	if (len == 0)
+		return 0;
+	n = in ? process_vm_readv(getpid(), &here, 1, &there, 1, 0)
+	       : process_vm_writev(getpid(), &here, 1, &there, 1, 0);
+	if (n == (ssize_t)len)
+		return 0;
+	if (n >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES))
+		return -EFAULT;
+	if (in)
+		memcpy(local, there.iov_base, len);
+	else
+		memcpy(there.iov_base, local, len);
+	return 0;
+}
+
+int
+copy_in(void *dst, uint64_t src, size_t len)
+{
+	return copy_checked(dst, src, len, true);
+}
+
+int
+copy_out(uint64_t dst, const void *src, size_t len)
+{
+	return copy_checked((void *)(uintptr_t)src, dst, len, false);
+}
+
+/* ---------------------------------------------------------------- what handlers ask for */
+
+struct attr_value *
+call_attr(struct uverbs_call *call, uint16_t id)
+{
+	for (uint32_t i = 0; i < call->n_specs; i++)
+		if (call->specs[i].id == id)
+			return &call->values[i];
+	abort(); /* a handler that asks for what its own table does not list */
+}
+
+bool
+call_has(struct uverbs_call *call, uint16_t id)
+{
+	return call_attr(call, id)->present;
+}
+
+const void *
+call_in(struct uverbs_call *call, uint16_t id)
+{
+	return call_attr(call, id)->bytes;
+}
+
+uint32_t
+call_in_u32(struct uverbs_call *call, uint16_t id)
+{
+	uint32_t v;
+
+	memcpy(&v, call_in(call, id), sizeof(v));
+	return v;
+}
+
+uint64_t
+call_in_u64(struct uverbs_call *call, uint16_t id)
+{
+	uint64_t v;
+
+	memcpy(&v, call_in(call, id), sizeof(v));
+	return v;
+}
+
+int
+call_out(struct uverbs_call *call, uint16_t id, const void *src, size_t len)
+{
+	static const uint8_t zeros[256];
+	struct attr_value *v = call_attr(call, id);
+	uint16_t flags;
+	int rc;
+
+	if (!v->present)
+		return 0;
+	if (len > v->len)
+		len = v->len;
+	rc = copy_out(v->data, src, len);
+	while (rc == 0 && len < v->len) {
+		size_t n = v->len - len < sizeof(zeros) ? v->len - len : sizeof(zeros);
+
+		rc = copy_out(v->data + len, zeros, n);
+		len += n;
+	}
+	if (rc != 0)
+		return rc;
+	flags = call->attrs[v->slot].flags | UVERBS_ATTR_F_VALID_OUTPUT;
+	return copy_out((uintptr_t)&call->user->attrs[v->slot].flags, &flags, sizeof(flags));
+}
+
+/* ---------------------------------------------------------------- attributes */
+
+static bool
+all_zero(const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+/* Every input gets a zero-padded buffer of its own, of at least spec->len bytes. */
+static int
+take_input(const struct attr_spec *spec, const struct ib_uverbs_attr *attr, struct attr_value *v)
+{
+	size_t known = spec->len == ATTR_ANY_LEN ? attr->len : spec->len;
+	size_t room = attr->len > known ? attr->len : known;
+
+	v->bytes = calloc(1, room < 8 ? 8 : room);
+	if (v->bytes == NULL)
+		return -ENOMEM;
+	v->len = attr->len;
+	if (attr->len <= sizeof(attr->data)) {
+		memcpy(v->bytes, &attr->data, attr->len);
+	} else {
+		int rc = copy_in(v->bytes, attr->data, attr->len);
+
+		if (rc != 0)
+			return rc;
+	}
+	if (attr->len > known && !all_zero(v->bytes + known, attr->len - known))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int
+take_attr(struct uverbs_call *call, const struct attr_spec *spec, const struct ib_uverbs_attr *attr,
+	struct attr_value *v)
+{
+	if (v->present || attr->attr_data.reserved != 0)
+		return -EINVAL;
+	v->present = true;
+	v->slot = attr - call->attrs;
+	v->data = attr->data;
+	switch (spec->kind) {
+	case ATTR_IN:
+		return attr->len < spec->min_len ? -EINVAL : take_input(spec, attr, v);
+	case ATTR_OUT:
+		v->len = attr->len;
+		return attr->len < spec->min_len ? -EINVAL : 0;
+	case ATTR_OBJ:
+		if (attr->len != 0 || attr->data > UINT32_MAX)
+			return -EINVAL;
+		v->obj = object_find(call->ctx, spec->type, attr->data);
+		return v->obj == NULL ? -ENOENT : 0;
+	case ATTR_FD:
+		if (attr->len != 0)
+			return -EINVAL;
+		return attr->data_s64 < 0 || attr->data_s64 > INT32_MAX ? -EBADF : 0;
+	default:
+		return attr->len != 0 ? -EINVAL : 0;
+	}
+}
+
+static int
+take_attrs(struct uverbs_call *call, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ib_uverbs_attr *attr = &call->attrs[i];
+		uint32_t s = 0;
+		int rc;
+
+		while (s < call->n_specs && call->specs[s].id != attr->attr_id)
+			s++;
+		if (s == call->n_specs) {
+			if ((attr->flags & UVERBS_ATTR_F_MANDATORY) != 0)
+				return -EPROTONOSUPPORT;
+			continue;
+		}
+		rc = take_attr(call, &call->specs[s], attr, &call->values[s]);
+		if (rc != 0)
+			return rc;
+	}
+	for (uint32_t s = 0; s < call->n_specs; s++) {
+		if (call->values[s].present)
+			continue;
+		if (!call->specs[s].optional)
+			return -EINVAL;
+		if (call->specs[s].kind == ATTR_IN) {
+			uint16_t len = call->specs[s].len;
+
+			call->values[s].bytes = calloc(1, len == ATTR_ANY_LEN ? 8 : len + 8);
+			if (call->values[s].bytes == NULL)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* New handles and descriptors go back in the attributes themselves. */
+static int
+give_handles(struct uverbs_call *call)
+{
+	for (uint32_t s = 0; s < call->n_specs; s++) {
+		struct attr_value *v = &call->values[s];
+		enum attr_kind kind = call->specs[s].kind;
+		int rc;
+
+		if (!v->present || (kind != ATTR_NEW_OBJ && kind != ATTR_NEW_FD))
+			continue;
+		rc = copy_out((uintptr_t)&call->user->attrs[v->slot].data, &v->data,
+			sizeof(v->data));
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the call */
+
+static const struct uverbs_method *
+find_method(uint16_t object, uint16_t method)
+{
+	const struct {
+		const struct uverbs_method *methods;
+		uint32_t n;
+	} groups[] = {
+		{device_methods, n_device_methods},
+		{object_methods, n_object_methods},
+		{devx_methods, n_devx_methods},
+	};
+
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		for (uint32_t i = 0; i < groups[g].n; i++)
+			if (groups[g].methods[i].object == object &&
+				groups[g].methods[i].method == method)
+				return &groups[g].methods[i];
+	return NULL;
+}
+
+static int
+run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_attrs)
+{
+	int rc;
+
+	pthread_mutex_lock(&call->ctx->lock);
+	if (call->ctx->dead)
+		rc = -EIO;
+	else if (!call->ctx->opened && !method->before_open)
+		rc = -EINVAL;
+	else
+		rc = take_attrs(call, n_attrs);
+	if (rc == 0)
+		rc = method->handler(call);
+	if (rc == 0)
+		rc = give_handles(call);
+	pthread_mutex_unlock(&call->ctx->lock);
+	for (uint32_t s = 0; s < call->n_specs; s++)
+		free(call->values[s].bytes);
+	return rc;
+}
+
+int
+uverbs_ioctl(struct softhca_ctx *ctx, void *user)
+{
+	struct uverbs_call call = {.ctx = ctx, .user = user};
+	const struct uverbs_method *method;
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr *attrs;
+	int rc;
+
+	rc = copy_in(&hdr, (uintptr_t)user, sizeof(hdr));
+	if (rc != 0)
+		return rc;
+	if (hdr.length > CTX_PAGE ||
+		hdr.length != sizeof(hdr) + hdr.num_attrs * sizeof(hdr.attrs[0]))
+		return -EINVAL;
+	if (hdr.reserved1 != 0 || hdr.reserved2 != 0)
+		return -EPROTONOSUPPORT;
+	if (hdr.driver_id != RDMA_DRIVER_MLX5)
+		return -EINVAL;
+	method = find_method(hdr.object_id, hdr.method_id);
+	if (method == NULL)
+		return -EPROTONOSUPPORT;
+	attrs = calloc(hdr.num_attrs + 1, sizeof(*attrs));
+	if (attrs == NULL)
+		return -ENOMEM;
+	rc = copy_in(attrs, (uintptr_t)((struct ib_uverbs_ioctl_hdr *)user)->attrs,
+		hdr.num_attrs * sizeof(*attrs));
+	if (rc == 0) {
+		call.attrs = attrs;
+		call.specs = method->specs;
+		call.n_specs = method->n_specs;
+		rc = run(&call, method, hdr.num_attrs);
+	}
+	free(attrs);
+	return rc;
+}
