@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Preloaded into testgantry, it makes the engine lie about one descriptor, the LIE_AT'th of those
+ * enqueued or dequeued: the test of the app sees whether it notices.
+ *
+ *   LIE=skip    it is not carried out, and completes well
+ *   LIE=short   its last byte is not moved
+ *   LIE=long    one byte too many is moved
+ *   LIE=wrong   its bytes come from its neighbour's place
+ *   LIE=status  it completes with GANTRY_REMOTE_ACCESS
+ *   LIE=order   it completes with another one's cookie
+ *   LIE=lost    its completion never comes
+ *   LIE=full    the rings take nothing every second time: not a lie, the app must cope
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gantry.h"
+
+typedef unsigned int enqueue_fn(struct gantry_worker *, const struct gantry_desc *, unsigned int);
+typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
+
+static const char *lie = "";
+static uint64_t lie_at;
+
+__attribute__((constructor)) static void
+read_environment(void)
+{
+	if (getenv("LIE") != NULL)
+		lie = getenv("LIE");
+	if (getenv("LIE_AT") != NULL)
+		lie_at = strtoull(getenv("LIE_AT"), NULL, 10);
+}
+
+static void
+twist(struct gantry_desc *d)
+{
+	if (strcmp(lie, "skip") == 0)
+		*d = (struct gantry_desc){.op = GANTRY_OP_NOP, .cookie = d->cookie};
+	else if (strcmp(lie, "short") == 0)
+		d->len--;
+	else if (strcmp(lie, "long") == 0)
+		d->len++;
+	else if (strcmp(lie, "wrong") == 0)
+		d->src++;
+}
+
+GANTRY_API unsigned int
+gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n)
+{
+	enqueue_fn *next = (enqueue_fn *)dlsym(RTLD_NEXT, "gantry_enqueue_burst");
+	static uint64_t n_enqueued, n_calls;
+	struct gantry_desc twisted;
+	unsigned int taken = 0;
+
+	if (strcmp(lie, "full") == 0 && n_calls++ % 2 == 0)
+		return n > 1 ? next(w, desc, n / 2) : 0;
+	for (; taken < n; taken++) {
+		twisted = desc[taken];
+		if (n_enqueued == lie_at)
+			twist(&twisted);
+		if (next(w, &twisted, 1) == 0)
+			break;
+		n_enqueued++;
+	}
+	return taken;
+}
+
+GANTRY_API unsigned int
+gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n)
+{
+	dequeue_fn *next = (dequeue_fn *)dlsym(RTLD_NEXT, "gantry_dequeue_burst");
+	static uint64_t n_dequeued;
+
+	if (n == 0 || next(w, comp, 1) == 0)
+		return 0;
+	if (n_dequeued++ != lie_at)
+		return 1;
+	if (strcmp(lie, "status") == 0)
+		comp->status = GANTRY_REMOTE_ACCESS;
+	if (strcmp(lie, "order") == 0)
+		comp->cookie++;
+	return strcmp(lie, "lost") != 0;
+}

@@ -1,0 +1,706 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs testgantry as a user would, on files made here, and checks outputs, messages and exit codes.
+
+usage: test_testgantry.py TESTGANTRY LYING_ENGINE.so [unittest's arguments]
+"""
+import contextlib
+import glob
+import hashlib
+import os
+import pty
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TIMEOUT = 120  # of one run; sanitizers are slow
+CHUNK = 64 << 10
+NOBODY = 65534
+FORCED = {"SOFTHCA_FORCE": "1"}  # not on a real device, which the machine may have
+
+program, lying_engine = "", ""
+
+
+def eal(workers=1):
+	"""EAL's arguments for a main and so many worker lcores, on the CPUs there are."""
+	cpus = sorted(os.sched_getaffinity(0))
+	lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
+	return [f"--lcores={lcores}", "--no-huge", "--no-shconf", "--no-telemetry", "-m", "256", "--"]
+
+
+class Result:
+	def __init__(self, code, out):
+		self.code = code
+		self.out = out
+
+
+def run(args, env=None, **more):
+	"""Runs the program; standard output and error come back as one text."""
+	done = subprocess.run([program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
+		stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False,
+		env={**os.environ, **FORCED, **(env or {})}, **more)
+	return Result(done.returncode, done.stdout.decode(errors="replace"))
+
+
+def move(*args, workers=1, env=None, **more):
+	return run([*eal(workers), "--chunk", str(CHUNK), *map(str, args)], env=env, **more)
+
+
+def lying(lie, at):
+	return {"LD_PRELOAD": lying_engine, "LIE": lie, "LIE_AT": str(at),
+		"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+def sha256(path):
+	with open(path, "rb") as file:
+		return hashlib.sha256(file.read()).hexdigest()
+
+
+def tree(folder):
+	"""Every file below a folder: its relative path and what it has in it."""
+	found = {}
+	for top, _, names in os.walk(folder):
+		for name in names:
+			path = os.path.join(top, name)
+			found[os.path.relpath(path, folder)] = sha256(path)
+	return found
+
+
+def wait_for(condition, seconds=60):
+	end = time.monotonic() + seconds
+	while time.monotonic() < end:
+		value = condition()
+		if value:
+			return value
+		time.sleep(0.01)
+	raise AssertionError(f"nothing happened in {seconds} s")
+
+
+class Case(unittest.TestCase):
+	def setUp(self):
+		self.dir = tempfile.mkdtemp(prefix="test-testgantry.")
+		self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+		os.chmod(self.dir, 0o755)
+		self.out = os.path.join(self.dir, "out")
+		self.random = random.Random(1)
+
+	def path(self, name):
+		return os.path.join(self.dir, name)
+
+	def make(self, name, size):
+		path = self.path(name)
+		os.makedirs(os.path.dirname(path), exist_ok=True)
+		with open(path, "wb") as file:
+			file.write(self.random.randbytes(size))
+		return path
+
+	def make_sparse(self, name, size):
+		path = self.make(name, 0)
+		os.truncate(path, size)
+		return path
+
+	def make_sizes(self):
+		sizes = [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7,
+			64 * CHUNK * 2 + 12345]
+		for size in sizes:
+			self.make(f"in/{size}", size)
+		return self.path("in")
+
+	def leftovers(self):
+		return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
+
+	def check_moved(self, result, source, moved):
+		self.assertEqual(result.code, 0, result.out)
+		self.assertIn("every byte is equal", result.out)
+		self.assertEqual(tree(source), tree(moved))
+		self.assertEqual(self.leftovers(), [])
+
+	def check_refused(self, result, *words):
+		"""It failed, said why in these words, and left nothing."""
+		self.assertEqual(result.code, 1, result.out)
+		for word in words:
+			self.assertIn(word, result.out)
+		self.assertEqual(self.leftovers(), [])
+
+	def table(self, result):
+		"""The last table: {lcore: [descriptors, bytes, ..., errors]}."""
+		rows = re.findall(r"^ *(\d+|total) +(\d[\d. ]*)$", result.out, re.MULTILINE)
+		return {name: row.split() for name, row in rows}
+
+
+class Moves(Case):
+	def test_every_mode_moves_every_size_with_1_to_3_workers(self):
+		source = self.make_sizes()
+		for mode in "copy", "write", "read":
+			for workers in 1, 2, 3:
+				with self.subTest(mode=mode, workers=workers):
+					out = self.path(f"{mode}{workers}")
+					result = move("--mode", mode, "--out", out, source, workers=workers)
+					self.check_moved(result, source, os.path.join(out, "in"))
+
+	def test_the_table_counts_every_chunk_and_every_byte(self):
+		source = self.make_sizes()
+		sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
+		result = move("--out", self.out, source, workers=2)
+		rows = self.table(result)
+		self.assertEqual(set(rows), {"1", "2", "total"}, result.out)
+		self.assertEqual(int(rows["total"][0]), sum(-(-size // CHUNK) for size in sizes))
+		self.assertEqual(int(rows["total"][1]), sum(sizes))
+		self.assertEqual(int(rows["total"][-1]), 0)
+		for column in 0, 1:
+			self.assertEqual(int(rows["1"][column]) + int(rows["2"][column]),
+				int(rows["total"][column]))
+			self.assertGreater(int(rows["2"][column]), 0)
+
+	def test_nb_cores_leaves_lcores_out(self):
+		source = self.make_sizes()
+		result = move("--nb-cores", 1, "--out", self.out, source, workers=2)
+		self.check_moved(result, source, self.path("out/in"))
+		self.assertEqual(set(self.table(result)), {"1", "total"})
+
+	def test_odd_settings_move_the_same_bytes(self):
+		source = self.make_sizes()
+		for args in (["--depth", 1, "--burst", 256], ["--depth", 3, "--burst", 2, "--chunk", 4099],
+			["--ring-size", 2, "--depth", 64], ["--chunk", "8M", "--depth", 2]):
+			with self.subTest(args=args):
+				shutil.rmtree(self.out, ignore_errors=True)
+				result = move("--out", self.out, *args, source)
+				self.check_moved(result, source, self.path("out/in"))
+
+	def test_single_bytes_are_chunks_too(self):
+		self.make("in/tiny", 3000)
+		result = move("--out", self.out, "--chunk", 1, self.path("in"), workers=2)
+		self.check_moved(result, self.path("in"), self.path("out/in"))
+		self.assertEqual(int(self.table(result)["total"][0]), 3000)
+
+	def test_files_longer_than_the_buffers_stream_through(self):
+		self.make("in/long", 30 << 20)
+		result = move("--out", self.out, "--depth", 2, self.path("in"))
+		self.check_moved(result, self.path("in"), self.path("out/in"))
+
+	def test_more_files_than_may_be_open_at_once(self):
+		for i in range(400):
+			self.make(f"in/{i % 7}/{i}", i)
+		result = move("--out", self.out, self.path("in"), workers=2,
+			preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+		self.check_moved(result, self.path("in"), self.path("out/in"))
+
+	def test_many_empty_files_need_no_descriptor(self):
+		for i in range(200):
+			self.make(f"in/{i}", 0)
+		result = move("--out", self.out, self.path("in"))
+		self.check_moved(result, self.path("in"), self.path("out/in"))
+		self.assertEqual(int(self.table(result)["total"][0]), 0)
+
+	def test_an_older_output_is_replaced_and_modes_are_kept(self):
+		source = self.make("in/tool", 5000)
+		os.chmod(source, 0o750)
+		self.make("out/tool", 77)
+		result = move("--out", self.out, source)
+		self.check_moved(result, self.path("in"), self.out)
+		self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
+
+	def test_names_with_spaces_dashes_and_255_bytes(self):
+		for name in "a b", "-weird", "n" * 255, "\n", "ü":
+			self.make(f"in/{name}", 100)
+		result = move("--out", self.out, "--", "-weird", cwd=self.path("in"))
+		self.assertEqual(result.code, 0, result.out)
+		result = move("--out", self.out, self.path("in"))
+		self.check_moved(result, self.path("in"), self.path("out/in"))
+
+	def test_without_dashes_every_argument_is_the_apps(self):
+		source = self.make("in/file", 5000)
+		result = run(["--out", self.out, source])
+		if "Is another primary process running" in result.out:
+			self.skipTest("another DPDK program runs on this machine")
+		if "too few lcores" in result.out:
+			self.skipTest("EAL has one lcore here")
+		self.check_moved(result, self.path("in"), self.out)
+
+	def test_progress_is_plain_lines_in_a_pipe(self):
+		source = self.make_sparse("in/big", 64 << 20)
+		result = move("--out", self.out, source, "--chunk", 4096, "--stats-period", 1)
+		self.check_moved(result, self.path("in"), self.out)
+		self.assertNotIn("\r", result.out)
+		self.assertNotIn("\033", result.out)
+
+
+class CopyPaths(Case):
+	def setUp(self):
+		super().setUp()
+		self.source = self.make_sizes()
+
+	def test_a_device_without_mmo_copies_by_loopback_rdma_and_the_app_says_so(self):
+		result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "0"})
+		self.check_moved(result, self.source, self.path("out/in"))
+		self.assertIn("no MMO on this device: copies go by loopback RDMA", result.out)
+
+	def test_mmo_that_the_device_lacks_is_refused_with_the_remedy(self):
+		result = move("--out", self.out, "--copy-path", "mmo", self.source,
+			env={"SOFTHCA_MAX_MEMCPY": "0"})
+		self.check_refused(result, "--copy-path auto")
+		self.assertFalse(os.path.exists(self.out))
+
+	def test_rdma_can_be_asked_for(self):
+		result = move("--out", self.out, "--copy-path", "rdma", self.source)
+		self.check_moved(result, self.source, self.path("out/in"))
+		self.assertIn("loopback RDMA, as asked", result.out)
+
+	def test_copies_longer_than_the_device_takes_are_split(self):
+		result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "4096"})
+		self.check_moved(result, self.source, self.path("out/in"))
+		rows = self.table(result)
+		self.assertGreater(float(rows["total"][5]), 10, "WQEs a descriptor")
+
+	def test_a_device_can_be_named(self):
+		result = move("--out", self.out, "--device", "mlx5_1", self.source,
+			env={"SOFTHCA_DEVICES": "2"})
+		self.check_moved(result, self.source, self.path("out/in"))
+		self.assertIn("device mlx5_1", result.out)
+
+	def test_a_device_that_is_not_there_is_named_in_the_error(self):
+		result = move("--out", self.out, "--device", "mlx5_9", self.source)
+		self.check_refused(result, "there is no mlx5_9", "ibv_devices")
+
+
+class Names(Case):
+	def test_two_inputs_of_one_name_are_refused_and_parents_keeps_them_apart(self):
+		a, b = self.make("a/same", 10), self.make("b/same", 20)
+		result = move("--out", self.out, a, b)
+		self.check_refused(result, a, b, "--parents")
+		self.assertFalse(os.path.exists(self.out))
+		result = move("--out", self.out, "--parents", "a/same", "./b//same", cwd=self.dir)
+		self.assertEqual(result.code, 0, result.out)
+		self.assertEqual(tree(self.out), {"a/same": sha256(a), "b/same": sha256(b)})
+
+	def test_parents_keeps_absolute_paths_below_the_output_folder(self):
+		source = self.make("a/file", 10)
+		self.assertEqual(move("--out", self.out, "--parents", source).code, 0)
+		self.assertEqual(sha256(self.out + source), sha256(source))
+
+	def test_parents_refuses_dots_that_lead_out(self):
+		self.make("a/file", 10)
+		result = move("--out", self.out, "--parents", "../a/file", cwd=self.path("a"))
+		self.check_refused(result, "'..'", "--parents")
+
+	def test_the_same_input_twice_is_refused(self):
+		source = self.make("file", 10)
+		self.check_refused(move("--out", self.out, source, source), "both become")
+
+	def test_folders_come_out_under_their_names(self):
+		self.make("in/a/b/deep", 10)
+		self.make("in/top", 10)
+		for argument in self.path("in"), self.path("in") + "//", "in":
+			with self.subTest(argument=argument):
+				shutil.rmtree(self.out, ignore_errors=True)
+				result = move("--out", self.out, argument, cwd=self.dir)
+				self.check_moved(result, self.path("in"), self.path("out/in"))
+
+	def test_the_folder_dot_comes_out_without_a_name(self):
+		self.make("in/a/deep", 10)
+		result = move("--out", self.out, ".", cwd=self.path("in"))
+		self.check_moved(result, self.path("in"), self.out)
+
+	def test_links_and_specials_in_folders_are_skipped_and_counted(self):
+		self.make("in/file", 10)
+		os.symlink("file", self.path("in/link"))
+		os.symlink("nowhere", self.path("in/broken"))
+		os.mkfifo(self.path("in/pipe"))
+		result = move("--out", self.out, self.path("in"))
+		self.assertEqual(result.code, 0, result.out)
+		self.assertIn("skipped 2 symbolic links", result.out)
+		self.assertIn("skipped 1 devices, sockets or pipes", result.out)
+		self.assertEqual(list(tree(self.path("out/in"))), ["file"])
+
+	def test_a_link_that_is_named_is_followed(self):
+		source = self.make("file", 10)
+		os.symlink("file", self.path("link"))
+		self.assertEqual(move("--out", self.out, self.path("link")).code, 0)
+		self.assertEqual(tree(self.out), {"link": sha256(source)})
+
+	def test_a_special_that_is_named_is_refused(self):
+		os.mkfifo(self.path("pipe"))
+		self.check_refused(move("--out", self.out, self.path("pipe")), "is a pipe")
+		self.check_refused(move("--out", self.out, "/dev/null"), "is a character device")
+
+
+class Refusals(Case):
+	def setUp(self):
+		super().setUp()
+		self.source = self.make("in/file", 10)
+
+	def test_a_missing_file(self):
+		result = move("--out", self.out, self.source, self.path("in/nothing"))
+		self.check_refused(result, self.path("in/nothing"), "No such file")
+		self.assertFalse(os.path.exists(self.out))
+
+	def refused_to_nobody(self, *args):
+		"""What someone gets who is not root."""
+		user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+		return move(*args, **user)
+
+	def make_open_out(self):
+		os.mkdir(self.out)
+		os.chmod(self.out, 0o777)
+
+	def test_an_unreadable_file(self):
+		os.chmod(self.source, 0)
+		self.make_open_out()
+		self.check_refused(self.refused_to_nobody("--out", self.out, self.source), self.source,
+			"Permission denied")
+
+	def test_an_unreadable_folder(self):
+		self.make("in/closed/file", 10)
+		os.chmod(self.path("in/closed"), 0)
+		self.make_open_out()
+		self.addCleanup(os.chmod, self.path("in/closed"), 0o755)
+		self.check_refused(self.refused_to_nobody("--out", self.out, self.path("in")),
+			self.path("in/closed"), "Permission denied")
+
+	def test_an_output_folder_without_permission(self):
+		os.mkdir(self.out, 0o555)
+		os.chmod(self.dir, 0o555)
+		for out in self.out, os.path.join(self.out, "new/er"):
+			self.check_refused(self.refused_to_nobody("--out", out, self.source), "--out", self.out,
+				"Permission denied")
+
+	def test_an_output_folder_that_is_a_file(self):
+		for out in self.source, self.source + "/below":
+			result = move("--out", out, self.make("other", 5))
+			self.check_refused(result, "--out", self.source)
+
+	def test_an_output_folder_inside_an_input_folder(self):
+		os.symlink("in", self.path("way"))
+		for out in "in", "in/out", "in/new/out", "way/out", "in/../in/out":
+			with self.subTest(out=out):
+				result = move("--out", self.path(out), self.path("in"))
+				self.check_refused(result, "inside the input folder")
+				self.assertEqual(os.listdir(self.path("in")), ["file"])
+
+	def test_an_output_folder_whose_name_begins_like_the_inputs_is_outside(self):
+		result = move("--out", self.path("inside"), self.path("in"))
+		self.check_moved(result, self.path("in"), self.path("inside/in"))
+
+	def test_an_output_that_is_its_input(self):
+		before = tree(self.path("in"))
+		self.check_refused(move("--out", self.path("in"), self.source), "its own output")
+		self.check_refused(move("--out", self.dir, self.path("in")), "its own output")
+		self.assertEqual(tree(self.path("in")), before)
+
+	def test_an_output_that_is_another_input(self):
+		os.makedirs(self.out)
+		os.link(self.source, self.path("out/other"))
+		result = move("--out", self.out, self.source, self.make("b/other", 5))
+		self.check_refused(result, "which is an input")
+
+	def test_a_folder_in_the_place_of_an_output(self):
+		os.makedirs(self.path("out/file"))
+		self.check_refused(move("--out", self.out, self.source), self.path("out/file"),
+			"in the way")
+
+	def test_a_file_in_the_place_of_an_output_folder(self):
+		self.make("out/in", 3)
+		self.check_refused(move("--out", self.out, self.path("in")), self.path("out/in"))
+		self.assertEqual(os.listdir(self.out), ["in"])
+
+	def test_no_files_and_no_folder(self):
+		self.check_refused(move("--out", self.out), "no files to move")
+		self.check_refused(move(self.source), "--out DIR")
+		os.mkdir(self.path("empty"))
+		self.check_refused(move("--out", self.out, self.path("empty")), "no regular files")
+
+	def test_wrong_options(self):
+		for args, words in {
+			("--nothing",): ("unknown option '--nothing'", "before '--'"),
+			("-l", "0-1"): ("unknown option '-l'", "before '--'"),
+			("--chunk",): ("--chunk needs a value",),
+			("--chunk", "0"): ("--chunk: '0'", "from 1 to"),
+			("--chunk", "12x"): ("--chunk: '12x'",),
+			("--chunk", "-1"): ("--chunk: '-1'",),
+			("--chunk", "1T"): ("--chunk: '1T'",),
+			("--chunk", "99999999999999999999"): ("--chunk",),
+			("--chunk", "17179869185G"): ("--chunk",),
+			("--depth", "16385"): ("from 1 to 16384",),
+			("--burst", "257"): ("from 1 to 256",),
+			("--ring-size", "3"): ("power of two",),
+			("--nb-cores", "x"): ("--nb-cores: 'x'",),
+			("--mode", "move"): ("--mode: 'move'", "copy, write, read"),
+			("--copy-path", "dma"): ("auto, mmo, rdma",),
+			("--device", ""): ("--device", "empty"),
+			("--stats-period", "-5"): ("--stats-period",),
+		}.items():
+			with self.subTest(args=args):
+				self.check_refused(move("--out", self.out, self.source, *args), *words)
+
+	def test_an_option_of_the_app_before_the_dashes(self):
+		for option in "--out=x", "--out", "--parents":
+			self.check_refused(run([option, *eal(), self.source]), "after '--'")
+
+	def test_too_few_lcores(self):
+		self.check_refused(move("--out", self.out, self.source, workers=0), "too few lcores",
+			"-l 0-1", "--lcores 0@0,1@0")
+		self.check_refused(move("--out", self.out, "--nb-cores", 3, self.source, workers=2),
+			"too few lcores", "-l 0-3")
+
+	def test_eal_that_does_not_start_says_what_to_add(self):
+		result = run(["--lcores=0@0,1@0", "--in-memory", "--huge-dir=/nonexistent", "--",
+			"--out", self.out, self.source])
+		self.check_refused(result, "--no-huge -m 512", "--file-prefix")
+
+	def test_buffers_larger_than_memory(self):
+		result = move("--out", self.out, "--chunk", "1G", "--depth", 16384, self.source)
+		self.check_refused(result, "lower --depth or --chunk")
+		self.assertFalse(os.path.exists(self.out))
+
+
+class Failures(Case):
+	"""What goes wrong on the way leaves whole files or none."""
+
+	def mount_tmpfs(self):
+		os.mkdir(self.out)
+		mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.out]
+		if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+			self.skipTest("cannot mount a tmpfs here")
+		self.addCleanup(subprocess.run, ["umount", "-l", self.out], check=True)
+
+	def test_a_full_disk(self):
+		self.mount_tmpfs()
+		small, big = self.make("a-small", 5000), self.make("big", 4 << 20)
+		result = move("--out", self.out, small, big)
+		self.check_refused(result, "No space left", "choose another --out", "1 of 2 files")
+		self.assertEqual(tree(self.out), {"a-small": sha256(small)})
+
+	def test_a_limit_of_file_sizes(self):
+		source = self.make("file", 4 << 20)
+		result = move("--out", self.out, source,
+			preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+		if "EAL did not start" in result.out:
+			self.skipTest("EAL itself needs longer files")
+		self.check_refused(result, "File too large", "ulimit -f")
+		self.assertFalse(os.path.exists(self.out))
+
+	def check_lie_caught(self, lie, *words, mode="copy"):
+		source = self.make("in/file", 40 * CHUNK + 5)
+		result = move("--out", self.path(f"new-{lie}-{mode}/er"), "--mode", mode, source,
+			env=lying(lie, 21))
+		self.check_refused(result, "0 of 1 files", *words)
+		self.assertEqual(glob.glob(self.path("new*")), [], "folders made for nothing")
+		self.assertIn("total", self.table(result))
+
+	def test_a_chunk_that_was_not_moved(self):
+		for mode in "copy", "write", "read":
+			self.check_lie_caught("skip", f"differs from {self.path('in/file')} at byte {21 * CHUNK}:",
+				mode=mode)
+
+	def test_zeros_that_were_not_moved_over_zeros(self):
+		source = self.make_sparse("zeros", 40 * CHUNK)
+		result = move("--out", self.out, "--depth", 4, source, env=lying("skip", 21))
+		self.check_refused(result, "differs", f"at byte {21 * CHUNK}:")
+
+	def test_a_chunk_without_its_last_byte(self):
+		self.check_lie_caught("short", f"at byte {22 * CHUNK - 1}:")
+
+	def test_a_chunk_with_a_byte_too_many(self):
+		self.check_lie_caught("long", "past the end of its destination")
+
+	def test_a_chunk_from_the_wrong_place(self):
+		self.check_lie_caught("wrong", f"at byte {21 * CHUNK}:")
+
+	def test_a_completion_that_is_an_error(self):
+		self.check_lie_caught("status", self.path("in/file"), f"{CHUNK} bytes from {21 * CHUNK} on")
+
+	def test_completions_out_of_order(self):
+		self.check_lie_caught("order", "the completion of chunk 22 came where 21's was due")
+
+	def test_a_completion_that_is_lost(self):
+		self.check_lie_caught("lost", "the completion of chunk 22 came where 21's was due")
+
+	def test_rings_that_are_full_push_back_and_lose_nothing(self):
+		source = self.make_sizes()
+		result = move("--out", self.out, source, env=lying("full", 0))
+		self.check_moved(result, source, self.path("out/in"))
+
+	def test_an_input_that_shrinks(self):
+		source = self.make_sparse("file", 512 << 20)
+		with self.running("--out", self.out, "--depth", 2, source) as process:
+			wait_for(self.leftovers)
+			os.truncate(source, 1 << 20)
+			out, _ = process.communicate(timeout=TIMEOUT)
+		self.check_refused(Result(process.returncode, out.decode()), source)
+		self.assertFalse(os.path.exists(self.out))
+
+	@contextlib.contextmanager
+	def running(self, *args, workers=1, **more):
+		with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
+			stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+			env={**os.environ, **FORCED}, **more) as process:
+			try:
+				yield process
+			finally:
+				process.kill()
+
+	def test_signals_stop_it_with_the_table_and_nothing_half_written(self):
+		first = self.make("a-first", 1000)
+		big = self.make_sparse("big", 4 << 30)
+		for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+			for workers in 1, 2:
+				with self.subTest(signal=number, workers=workers):
+					shutil.rmtree(self.out, ignore_errors=True)
+					with self.running("--out", self.out, first, big, workers=workers) as process:
+						wait_for(lambda: os.path.exists(self.path("out/a-first")) and
+							self.leftovers())
+						process.send_signal(number)
+						out, _ = process.communicate(timeout=TIMEOUT)
+					result = Result(process.returncode, out.decode())
+					self.assertEqual(result.code, 128 + number, result.out)
+					self.assertIn("total", self.table(result))
+					self.assertIn("1 of 2 files", result.out)
+					self.assertEqual(self.leftovers(), [])
+					self.assertEqual(os.listdir(self.out), ["a-first"])
+
+	def test_a_reader_that_goes_away_does_not_stop_it(self):
+		source = self.make_sizes()
+		with self.running("--out", self.out, source) as process:
+			process.stdout.close()
+			self.assertEqual(process.wait(timeout=TIMEOUT), 0)
+		self.assertEqual(tree(source), tree(self.path("out/in")))
+
+
+class Help(Case):
+	def test_help_is_one_page_and_needs_no_eal(self):
+		for args in (["-h"], ["--help"], ["--no-huge", "--", "-h"], ["-l", "0-1", "--", "--help"],
+			["--out", "x", "-h"]):
+			with self.subTest(args=args):
+				result = run(args)
+				self.assertEqual(result.code, 0)
+				self.assertTrue(result.out.startswith("usage: testgantry"), result.out)
+				self.assertNotIn("EAL:  ", result.out)
+				self.assertLessEqual(len(result.out.splitlines()), 66)
+				self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
+
+	def test_help_names_every_option(self):
+		page = run(["-h"]).out
+		for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
+			"--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
+			"--interactive", "--help", "--no-huge", "--lcores"):
+			self.assertIn(option, page)
+
+
+class Prompt(Case):
+	def setUp(self):
+		super().setUp()
+		self.source = self.make_sizes()
+
+	def script(self, *lines, args=()):
+		with tempfile.TemporaryFile() as stdin:
+			stdin.write("".join(line + "\n" for line in lines).encode())
+			stdin.seek(0)
+			return move("-i", *args, stdin=stdin)
+
+	def test_a_script_sets_starts_waits_and_shows(self):
+		result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
+			"show files", "set burst 4", "start", "wait", "show stats", "show config", "quit")
+		self.check_moved(result, self.source, self.path("out/in"))
+		self.assertRegex(result.out, r"mode +write")
+		self.assertRegex(result.out, r"burst +4")
+		self.assertIn("10 files", result.out)
+		self.assertIn("Bye...", result.out)
+		self.assertEqual(result.out.count("  errors"), 2, "tables")
+
+	def test_every_mode_in_one_go(self):
+		lines = []
+		for mode in "copy", "write", "read":
+			lines += [f"set mode {mode}", f"set out {self.path(mode)}", "start", "wait"]
+		result = self.script(*lines, "quit", args=[self.source])
+		for mode in "copy", "write", "read":
+			self.check_moved(result, self.source, self.path(f"{mode}/in"))
+
+	def test_the_end_of_the_script_lets_the_run_finish(self):
+		result = self.script("start", args=["--out", self.out, self.source])
+		self.check_moved(result, self.source, self.path("out/in"))
+
+	def test_quit_and_stop_end_a_run_and_remove_what_is_unfinished(self):
+		big = self.make_sparse("big", 4 << 30)
+		for lines in ["start", "quit"], ["start", "set depth 8", "stop", "stop", "quit"]:
+			with self.subTest(lines=lines):
+				result = self.script(*lines, args=["--out", self.out, big])
+				self.check_refused(result, "stopped: 0 of 1 files")
+				self.assertFalse(os.path.exists(self.out))
+		self.assertIn("a run is going on", result.out)
+		self.assertIn("nothing is running", result.out)
+
+	def test_clear_stats_counts_anew(self):
+		result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
+			args=["--out", self.out, self.source])
+		self.assertIn("nothing has run yet", result.out)
+		self.assertEqual(int(self.table(result)["total"][0]), 0)
+
+	def test_mistakes_are_told_and_do_no_harm(self):
+		result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
+			f"set out {self.out}", "start", "help", "quit", args=[self.source])
+		self.assertEqual(result.code, 1, result.out)
+		self.assertIn("'12x'", result.out)
+		self.assertIn("Command not found", result.out)
+		self.assertIn("no output folder", result.out)
+		self.assertIn("no files to move", result.out)
+		self.assertIn("show stats", result.out)
+
+	def talk(self, fd, process, lines):
+		"""Types each line when the prompt is there; returns what was on the screen."""
+		screen = b""
+		seen = 0
+		end = time.monotonic() + TIMEOUT
+		while time.monotonic() < end and process.poll() is None:
+			if select.select([fd], [], [], 0.1)[0]:
+				try:
+					screen += os.read(fd, 4096)
+				except OSError:
+					break
+			if lines and screen.count(b"testgantry> ") > seen:
+				seen = screen.count(b"testgantry> ")
+				os.write(fd, lines.pop(0).encode() + b"\r")
+		return screen.decode(errors="replace")
+
+	def test_a_terminal(self):
+		main, side = pty.openpty()
+		self.addCleanup(os.close, main)
+		with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
+			stdout=side, stderr=side, start_new_session=True,
+			env={**os.environ, **FORCED}) as process:
+			os.close(side)
+			try:
+				screen = self.talk(main, process, ["show config", "start", "wait", "quit"])
+			finally:
+				process.kill()
+		self.check_moved(Result(process.returncode, screen), self.source, self.path("out/in"))
+
+	def test_sigterm_at_the_prompt(self):
+		main, side = pty.openpty()
+		self.addCleanup(os.close, main)
+		with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
+			start_new_session=True) as process:
+			os.close(side)
+			try:
+				screen = b""
+				while b"testgantry> " not in screen:
+					screen += os.read(main, 4096)
+				process.terminate()
+				self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
+			finally:
+				process.kill()
+
+
+if __name__ == "__main__":
+	if len(sys.argv) < 3:
+		sys.exit(__doc__)
+	program, lying_engine = map(os.path.abspath, sys.argv[1:3])
+	unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
