@@ -231,15 +231,15 @@ doorbell(void)
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record without work");
 	CHECK_EQ(bf.offset, 0, "register half without work");
 
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	CHECK_EQ(be32toh(dbrec[1]), START + 1, "doorbell record");
 	CHECK_EQ(be32toh(cq_dbrec[0]), 3, "the CQ's consumer index is told with the doorbell");
 	check_bytes(reg, hwq_sq_at(&sq, START), 64, "BlueFlame");
 	CHECK_EQ(bf.offset, 256, "the other half is next");
 
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
-	CHECK_EQ(hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	check_bytes(reg + 256, hwq_sq_at(&sq, START + 2), 8,
 		"doorbell: the last WQE's first 8 bytes");
@@ -248,7 +248,7 @@ doorbell(void)
 	CHECK_EQ(bf.offset, 0, "the first half is next");
 
 	memset(reg, 0, sizeof(reg));
-	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_nop(&sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	memcpy(&word, reg + 8, 8);
 	CHECK_EQ(word, 0, "no BlueFlame for one DS");
@@ -256,12 +256,12 @@ doorbell(void)
 
 	bf.max_ds = 0;
 	memset(reg, 0, sizeof(reg));
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	memcpy(&word, reg + 256 + 8, 8);
 	CHECK_EQ(word, 0, "no BlueFlame where it is off");
 	CHECK_EQ(be32toh(dbrec[1]), START + 5, "doorbell record");
-	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_nop(&sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record: 65536 is 0");
 }
@@ -274,7 +274,7 @@ fill_is_no_blueflame(void)
 	uint64_t word;
 
 	start(16, 15);
-	CHECK_EQ(hwq_wqe_send_inline(&sq, data, 100, 0), 2, "WQEBBs");
+	CHECK_EQ(hwq_wqe_send_inline(&sq, data, 100, HWQ_WQE_SIGNALED), 2, "WQEBBs");
 	CHECK_EQ(hwq_sq_pending_bb(&sq), 3, "pending, with the fill");
 	hwq_sq_ring(&sq);
 	check_bytes(reg, ring, 8, "doorbell of the WQE, not of the fill");
