@@ -144,15 +144,17 @@ static int
 start_eal(const struct args *eal)
 {
 	char **argv = calloc(eal->argc + 6, sizeof(*argv));
-	int argc;
+	int argc, rc;
 
 	if (argv == NULL) {
 		error_print("out of memory");
 		return -1;
 	}
 	argc = build_eal_args(eal, argv);
-	if (rte_eal_init(argc, argv) >= 0)
-		return 0; /* EAL keeps the strings, and argv until the program ends */
+	rc = rte_eal_init(argc, argv);
+	free(argv); /* the strings stay the process's own */
+	if (rc >= 0)
+		return 0;
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
 	fprintf(stderr, "  without huge pages:      add --no-huge -m 512 before '--'\n"
 			"  beside a DPDK program:   add --file-prefix NAME\n"
