@@ -32,9 +32,11 @@ pick_files() {
 		awk -F'\t' -v want=$((want_mb * 1000000)) 'total < want {total += $2; print $1}'
 }
 
+naming=()
 if [ $# -gt 0 ]; then
 	files=("$@")
 else
+	naming=(--parents) # some have the same last part
 	mapfile -t files < <(pick_files)
 	[ ${#files[@]} -gt 0 ] || die "found no readable files under /usr; name some: $0 FILE..."
 fi
@@ -46,7 +48,7 @@ read -ra eal <<<"$(eal_args "$workers" 512)"
 for mode in "${modes[@]}"; do
 	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"
 	"$top/build/app/testgantry/testgantry" "${eal[@]}" -- --mode "$mode" \
-		--out "$scratch/$mode" "${files[@]}" ||
+		--out "$scratch/$mode" "${naming[@]}" "${files[@]}" ||
 		die "testgantry --mode $mode failed with exit code $?"
 	rm -rf "${scratch:?}/$mode"
 done
