@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine's tests share: see gantry_env.h. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+
+#define EXIT_SKIPPED 77
+#define GUARD_LEN    4096
+/* Longer than any case may take, shorter than the runner's own limit. */
+#define PATIENCE_SECONDS 40
+
+static const char *current_case = "(setting up)";
+
+void
+env_fail(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "FAIL %s\n  %s:%d: %s\n", current_case, file, line, what);
+	_exit(1);
+}
+
+void
+env_fail_eq(const char *file, int line, const char *a, long long av, const char *b, long long bv)
+{
+	fprintf(stderr, "FAIL %s\n  %s:%d: %s is %lld (0x%llx), %s is %lld (0x%llx)\n",
+		current_case, file, line, a, av, (unsigned long long)av, b, bv,
+		(unsigned long long)bv);
+	_exit(1);
+}
+
+void
+env_init(unsigned int n_workers)
+{
+	char lcores[256];
+	char *argv[] = {"test", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry", "-m",
+		"64", "--lcores", lcores, NULL};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int i;
+	int n;
+
+	n = snprintf(lcores, sizeof(lcores), "0@0");
+	for (i = 1; i <= n_workers; i++)
+		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%ld", i, cpus > 1 ? 1L : 0L);
+	if (rte_eal_init(9, argv) < 0) {
+		printf("SKIP: EAL does not start here\n");
+		exit(EXIT_SKIPPED);
+	}
+}
+
+int
+env_run(const struct env_case *cases, unsigned int n, int argc, char **argv)
+{
+	unsigned int i, ran = 0;
+
+	for (i = 0; i < n; i++) {
+		if (argc > 1 && strstr(cases[i].name, argv[1]) == NULL)
+			continue;
+		current_case = cases[i].name;
+		alarm(PATIENCE_SECONDS * 4);
+		cases[i].run();
+		printf("ok   %s\n", cases[i].name);
+		fflush(stdout);
+		ran++;
+	}
+	current_case = "(cleaning up)";
+	CHECK(ran > 0);
+	rte_eal_cleanup();
+	return 0;
+}
+
+void *
+env_map(size_t len)
+{
+	uint8_t *p = mmap(NULL, len + 2 * GUARD_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	CHECK_EQ(mprotect(p + GUARD_LEN, len, PROT_READ | PROT_WRITE), 0);
+	return p + GUARD_LEN;
+}
+
+void
+env_unmap(void *p, size_t len)
+{
+	munmap((uint8_t *)p - GUARD_LEN, len + 2 * GUARD_LEN);
+}
+
+uint64_t
+env_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+void
+env_fill(void *p, size_t len, uint64_t seed)
+{
+	uint8_t *byte = p;
+	uint64_t word = 0;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (i % 8 == 0)
+			word = env_random(&seed);
+		byte[i] = word >> i % 8 * 8;
+	}
+}
+
+bool
+env_is_filled(const void *p, size_t len, uint64_t seed)
+{
+	const uint8_t *byte = p;
+	uint64_t word = 0;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (i % 8 == 0)
+			word = env_random(&seed);
+		if (byte[i] != (uint8_t)(word >> i % 8 * 8))
+			return false;
+	}
+	return true;
+}
+
+uint16_t
+env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+
+	if (threads != NULL && atoi(threads) == 0)
+		softhca_pump();
+	return gantry_poll(q, comp, n);
+}
+
+void
+env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
+{
+	uint64_t end = rte_get_timer_cycles() + PATIENCE_SECONDS * rte_get_timer_hz();
+	unsigned int got = 0;
+
+	while (got < n) {
+		got += env_poll(q, comp + got, RTE_MIN(n - got, 256u));
+		CHECK(rte_get_timer_cycles() < end);
+	}
+}
+
+void
+env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
+	unsigned int n)
+{
+	uint64_t end = rte_get_timer_cycles() + PATIENCE_SECONDS * rte_get_timer_hz();
+	unsigned int put = 0, got = 0;
+
+	while (got < n) {
+		put += gantry_submit(q, desc + put, RTE_MIN(n - put, 256u));
+		got += env_poll(q, comp + got, RTE_MIN(n - got, 256u));
+		CHECK(rte_get_timer_cycles() < end);
+	}
+}
+
+enum gantry_status
+env_do_one(struct gantry_queue *q, struct gantry_desc desc)
+{
+	struct gantry_comp comp;
+
+	env_do(q, &desc, &comp, 1);
+	CHECK_EQ(comp.cookie, desc.cookie);
+	CHECK_EQ(comp.op, desc.op);
+	CHECK_EQ(comp.len, desc.len);
+	CHECK_EQ(comp.zero, 0);
+	CHECK_EQ(comp.result, 0);
+	return comp.status;
+}
+
+struct gantry_stats
+env_stats(const struct gantry_queue *q)
+{
+	struct gantry_stats stats;
+
+	gantry_stats_get(q, &stats);
+	return stats;
+}
+
+void
+env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, uint16_t *pb)
+{
+	struct gantry_addr addr_a, addr_b;
+
+	CHECK_EQ(gantry_peer_open(a, pa, &addr_a), 0);
+	CHECK_EQ(gantry_peer_open(b, pb, &addr_b), 0);
+	CHECK_EQ(gantry_peer_connect(a, *pa, &addr_b), 0);
+	CHECK_EQ(gantry_peer_connect(b, *pb, &addr_a), 0);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the engine's tests share: EAL, a registered arena of memory, checks, and patient polling.
+ *
+ * A case's name is a sentence; a check that fails prints where and why, and ends the program.
+ */
+#ifndef GANTRY_ENV_H
+#define GANTRY_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <gantry.h>
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			env_fail(__FILE__, __LINE__, #cond);                                       \
+	} while (0)
+
+#define CHECK_EQ(a, b)                                                                             \
+	do {                                                                                       \
+		long long a_ = (long long)(a), b_ = (long long)(b);                                \
+		if (a_ != b_)                                                                      \
+			env_fail_eq(__FILE__, __LINE__, #a, a_, #b, b_);                           \
+	} while (0)
+
+struct env_case {
+	const char *name;
+	void (*run)(void);
+};
+
+__attribute__((noreturn)) void env_fail(const char *file, int line, const char *what);
+__attribute__((noreturn)) void env_fail_eq(const char *file, int line, const char *a, long long av,
+	const char *b, long long bv);
+
+/* Brings EAL up with lcores 0 to n_workers on the CPUs there are, and skips where it cannot. */
+void env_init(unsigned int n_workers);
+/* Runs the cases whose name contains argv[1], or all. Returns the program's exit code. */
+int env_run(const struct env_case *cases, unsigned int n, int argc, char **argv);
+
+/* Page-aligned memory of its own mapping, with a page on each side that nobody may touch. */
+void *env_map(size_t len);
+void env_unmap(void *p, size_t len);
+
+/* Bytes that depend on a seed and their place: every piece of memory differs from every other. */
+void env_fill(void *p, size_t len, uint64_t seed);
+bool env_is_filled(const void *p, size_t len, uint64_t seed);
+
+/* Random numbers of a seed (splitmix64). */
+uint64_t env_random(uint64_t *state);
+
+/* gantry_poll(), after giving the device a turn where it has no thread. */
+uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+/* Submits all of them and collects all completions, in order. */
+void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
+	unsigned int n);
+/* The status of one descriptor that is submitted alone. */
+enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
+/* Collects n completions. */
+void env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n);
+
+struct gantry_stats env_stats(const struct gantry_queue *q);
+
+/* Opens a connection between two queues, or of a queue with itself. */
+void env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, uint16_t *pb);
+
+static inline struct gantry_desc
+env_copy(const void *src, void *dst, uint64_t len)
+{
+	return (struct gantry_desc){
+		.op = GANTRY_OP_COPY,
+		.src = (uintptr_t)src,
+		.dst = (uintptr_t)dst,
+		.len = len,
+	};
+}
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that the hardware fails: which descriptor gets which status, what is flushed, what runs
+ * afterwards. Keys are broken behind the engine's back, so that it has no chance to refuse.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include <infiniband/verbs.h>
+
+#include "gantry_env.h"
+#include "gantry_priv.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+#define PIECE     4096
+#define MAX_BURST 64
+
+/* MLX5_CQE_SYNDROME_*, as mlx5dv.h and ibv_poll_cq(3) have them. */
+#define SYNDROME_LOCAL_PROT    0x04
+#define SYNDROME_REMOTE_ACCESS 0x13
+
+static struct gantry *g;
+static bool mmo;
+static uint8_t *src, *dst, *broken, *closed;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
+
+static struct gantry_queue *
+queue_of_depth(uint32_t depth)
+{
+	const struct gantry_queue_conf conf = {.depth = depth};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	return q;
+}
+
+static void
+queue_done(struct gantry_queue *q)
+{
+	CHECK_EQ(gantry_in_flight(q), 0);
+	CHECK_EQ(gantry_queue_destroy(q), 0);
+}
+
+/* Piece i of src to piece i of dst. */
+static struct gantry_desc
+good_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = i;
+	return d;
+}
+
+/* A copy out of memory whose key the device no longer knows. */
+static struct gantry_desc
+failing_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(broken, dst + i * PIECE, PIECE);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = good_copy(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+/* What the pieces of dst must hold: those of src where moved says so, else what was there. */
+static void
+check_pieces(const bool *moved, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint8_t *d = dst + i * PIECE;
+
+		if (moved[i])
+			CHECK(memcmp(d, src + i * PIECE, PIECE) == 0);
+		else
+			CHECK(d[0] == 0x11 && memcmp(d, d + 1, PIECE - 1) == 0);
+	}
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, 0x11, ARENA_LEN);
+}
+
+/* ------------------------------------------------------------------ copies */
+
+static void
+a_failed_copy_is_told_from_those_before_and_after(void)
+{
+	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_desc desc[8];
+	struct gantry_comp comp[8];
+	bool moved[8];
+	uint32_t at, i;
+
+	for (at = 0; at < 8; at++) {
+		reset_pieces(at);
+		for (i = 0; i < 8; i++)
+			desc[i] = i == at ? failing_copy(i) : good_copy(i);
+		CHECK_EQ(gantry_submit(q, desc, 8), 8);
+		env_collect(q, comp, 8);
+		for (i = 0; i < 8; i++) {
+			CHECK_EQ(comp[i].cookie, i);
+			CHECK_EQ(comp[i].status, i < at    ? GANTRY_OK
+						 : i == at ? GANTRY_LOCAL_ERROR
+							   : GANTRY_FLUSHED);
+			CHECK_EQ(comp[i].syndrome, i == at ? SYNDROME_LOCAL_PROT : 0);
+			moved[i] = i < at;
+		}
+		check_pieces(moved, 8);
+		CHECK_EQ(env_stats(q).recoveries, at + 1);
+		/* The connection is up again. */
+		for (i = 0; i < 8; i++) {
+			desc[i] = good_copy(i);
+			moved[i] = true;
+		}
+		env_do(q, desc, comp, 8);
+		for (i = 0; i < 8; i++)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		check_pieces(moved, 8);
+	}
+	queue_done(q);
+}
+
+static void
+what_was_still_waiting_runs_after_a_failure(void)
+{
+	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_desc desc[4] = {failing_copy(0), good_copy(1), good_copy(2), good_copy(3)};
+	struct gantry_comp comp[4];
+	const bool moved[4] = {false, false, true, true};
+
+	reset_pieces(1);
+	desc[2].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	CHECK_EQ(gantry_submit(q, desc + 3, 1), 1);
+	env_collect(q, comp, 4);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	CHECK_EQ(comp[3].status, GANTRY_OK);
+	check_pieces(moved, 4);
+	queue_done(q);
+}
+
+static void
+a_split_copy_that_fails_completes_once(void)
+{
+	struct gantry_queue *q = queue_of_depth(8);
+	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
+	struct gantry_desc desc[4];
+	struct gantry_comp comp[5];
+	uint32_t round, i;
+
+	for (round = 0; round < 10; round++) {
+		desc[0] = good_copy(0);
+		desc[1] = env_copy(broken, dst, len);
+		desc[2] = good_copy(2);
+		desc[3] = good_copy(3);
+		for (i = 0; i < 4; i++)
+			desc[i].cookie = i;
+		reset_pieces(round);
+		CHECK_EQ(gantry_submit(q, desc, 4), 4);
+		env_collect(q, comp, 4);
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[0].status, GANTRY_OK);
+		CHECK_EQ(comp[1].status, GANTRY_LOCAL_ERROR);
+		/* Flushed if the hardware had them already, else they ran: both, never neither. */
+		for (i = 2; i < 4; i++) {
+			bool same = memcmp(dst + i * PIECE, src + i * PIECE, PIECE) == 0;
+
+			CHECK(comp[i].status == GANTRY_OK || comp[i].status == GANTRY_FLUSHED);
+			CHECK_EQ(same, comp[i].status == GANTRY_OK);
+		}
+		CHECK_EQ(env_poll(q, comp, 5), 0);
+		CHECK_EQ(gantry_in_flight(q), 0);
+	}
+	queue_done(q);
+}
+
+static void
+a_split_copy_behind_a_failure_is_flushed_once(void)
+{
+	struct gantry_queue *q = queue_of_depth(8);
+	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
+	struct gantry_desc desc[2] = {failing_copy(0), env_copy(src, dst, len)};
+	struct gantry_comp comp[2];
+
+	reset_pieces(1);
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, len)), GANTRY_OK);
+	CHECK(memcmp(src, dst, len) == 0);
+	queue_done(q);
+}
+
+/* Failures at random places, many times over: every status is known beforehand. */
+static void
+failures_anywhere_are_survived(void)
+{
+	struct gantry_queue *q = queue_of_depth(MAX_BURST);
+	struct gantry_desc desc[MAX_BURST];
+	struct gantry_comp comp[MAX_BURST];
+	uint64_t seed = 99, expected = 0;
+	bool moved[MAX_BURST];
+	uint32_t round, i;
+
+	for (round = 0; round < 150; round++) {
+		uint32_t n = 1 + env_random(&seed) % MAX_BURST, failed = n;
+
+		reset_pieces(round);
+		for (i = 0; i < n; i++) {
+			bool fails = env_random(&seed) % 16 == 0;
+
+			desc[i] = fails ? failing_copy(i) : good_copy(i);
+			if (fails && failed == n)
+				failed = i;
+		}
+		CHECK_EQ(gantry_submit(q, desc, n), n);
+		env_collect(q, comp, n);
+		for (i = 0; i < n; i++) {
+			CHECK_EQ(comp[i].status, i < failed    ? GANTRY_OK
+						 : i == failed ? GANTRY_LOCAL_ERROR
+							       : GANTRY_FLUSHED);
+			moved[i] = i < failed;
+		}
+		check_pieces(moved, n);
+		expected += failed < n;
+		CHECK_EQ(env_stats(q).recoveries, expected);
+	}
+	queue_done(q);
+}
+
+static void
+a_queue_that_cannot_be_repaired_gives_everything_back(void)
+{
+	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_desc desc[5] = {failing_copy(0), good_copy(1), good_copy(2),
+		{.op = GANTRY_OP_NOP, .cookie = 3}, {.op = 77, .cookie = 4}};
+	struct gantry_comp comp[5];
+
+	memset(&q->own_addr, 0, sizeof(q->own_addr));
+	desc[2].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_submit(q, desc, 5), 5);
+	env_collect(q, comp, 5);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
+	CHECK_EQ(comp[2].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(comp[3].status, GANTRY_OK);
+	CHECK_EQ(comp[4].status, GANTRY_BAD_OP);
+	CHECK_EQ(env_do_one(q, good_copy(0)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	queue_done(q);
+}
+
+/* ------------------------------------------------------------------ peers */
+
+struct refusal {
+	uint8_t op;
+	uint64_t remote;
+	uint64_t len;
+	uint32_t key;
+};
+
+static void
+what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
+{
+	const struct refusal bad[] = {
+		{GANTRY_OP_WRITE, (uintptr_t)dst, PIECE, gantry_mem_remote_key(dst_mem) ^ 0x5500},
+		{GANTRY_OP_WRITE, (uintptr_t)dst, PIECE, gantry_mem_remote_key(src_mem)},
+		{GANTRY_OP_WRITE, (uintptr_t)dst + ARENA_LEN - 1, 2,
+			gantry_mem_remote_key(dst_mem)},
+		{GANTRY_OP_WRITE, (uintptr_t)dst - 1, 2, gantry_mem_remote_key(dst_mem)},
+		{GANTRY_OP_READ, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
+		{GANTRY_OP_READ, (uintptr_t)dst, PIECE, 0},
+		/* By loopback, all memory is open to writes: gantry_mem_register(). */
+		{GANTRY_OP_WRITE, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
+	};
+	uint32_t k, i, n = RTE_DIM(bad) - (mmo ? 0 : 1);
+
+	for (k = 0; k < n; k++) {
+		struct gantry_queue *a = queue_of_depth(32), *b = queue_of_depth(2);
+		struct gantry_desc desc[12], *d = &desc[6];
+		struct gantry_comp comp[12];
+		bool moved[12];
+		uint16_t pa, pb;
+
+		env_connect(a, &pa, b, &pb);
+		reset_pieces(k);
+		/* Even ones are copies, on another connection: nothing happens to them. */
+		for (i = 0; i < 12; i++)
+			desc[i] = i % 2 == 0 ? good_copy(i) : good_write(i, pa);
+		desc[6] = good_write(6, pa);
+		d->op = bad[k].op;
+		d->len = bad[k].len;
+		d->remote_key = bad[k].key;
+		if (d->op == GANTRY_OP_WRITE) {
+			d->dst = bad[k].remote;
+		} else {
+			d->dst = d->src;
+			d->src = bad[k].remote;
+		}
+		CHECK_EQ(gantry_submit(a, desc, 12), 12);
+		env_collect(a, comp, 12);
+		for (i = 0; i < 12; i++) {
+			bool flushed = i > 6 && i % 2 == 1;
+
+			CHECK_EQ(comp[i].cookie, i);
+			CHECK_EQ(comp[i].status, i == 6    ? GANTRY_REMOTE_ACCESS
+						 : flushed ? GANTRY_FLUSHED
+							   : GANTRY_OK);
+			CHECK_EQ(comp[i].syndrome, i == 6 ? SYNDROME_REMOTE_ACCESS : 0);
+			moved[i] = i != 6 && !flushed;
+		}
+		check_pieces(moved, 12);
+		CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(env_do_one(a, good_copy(0)), GANTRY_OK);
+		CHECK_EQ(env_stats(a).recoveries, 0);
+
+		CHECK_EQ(gantry_peer_close(a, pa), 0);
+		CHECK_EQ(gantry_peer_close(b, pb), 0);
+		env_connect(a, &pa, b, &pb);
+		CHECK_EQ(env_do_one(a, good_write(6, pa)), GANTRY_OK);
+		moved[6] = true;
+		check_pieces(moved, 7);
+		queue_done(a);
+		queue_done(b);
+	}
+}
+
+static void
+a_split_write_that_fails_in_its_middle_completes_once(void)
+{
+	uint64_t max_msg_len = g->max_msg_len;
+	struct gantry_queue *a, *b;
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[4];
+	uint16_t pa, pb;
+	uint64_t len = 512 * 1024;
+
+	g->max_msg_len = 1024; /* 512 WQEs, of which the queue holds 64 */
+	a = queue_of_depth(4);
+	b = queue_of_depth(4);
+	g->max_msg_len = max_msg_len;
+	env_connect(a, &pa, b, &pb);
+	reset_pieces(3);
+	desc[0] = good_write(0, pa);
+	desc[1] = good_write(1, pa);
+	desc[1].len = len;
+	/* The last 100 KiB are beyond the region. */
+	desc[1].dst = (uintptr_t)dst + ARENA_LEN - len + 100 * 1024;
+	desc[2] = good_copy(2);
+	CHECK_EQ(gantry_submit(a, desc, 3), 3);
+	env_collect(a, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	CHECK_EQ(env_poll(a, comp, 4), 0);
+	/* What fitted was written: 412 pieces of 1 KiB. */
+	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + PIECE, 412 * 1024) == 0);
+	CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
+	queue_done(a);
+	queue_done(b);
+}
+
+static void
+a_long_write_that_waits_for_a_failing_peer_is_refused(void)
+{
+	uint64_t max_msg_len = g->max_msg_len;
+	struct gantry_queue *q;
+	struct gantry_desc desc[66];
+	struct gantry_comp comp[66];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	g->max_msg_len = 1024;
+	q = queue_of_depth(128);
+	g->max_msg_len = max_msg_len;
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(4);
+	desc[0] = good_write(0, pa);
+	desc[0].remote_key ^= 0x7700;
+	desc[1] = good_write(1, pa);
+	desc[1].flags = GANTRY_DESC_FENCE;
+	desc[2] = good_copy(2);
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
+	env_collect(q, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(comp[1].status, GANTRY_BAD_PEER);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+
+	/* The same where the ring is full of its predecessors when the long one begins. */
+	env_connect(q, &pa, q, &pb);
+	for (i = 0; i < 66; i++)
+		desc[i] = good_write(i, pa);
+	for (i = 0; i < 64; i++)
+		desc[i].len = 1024;
+	desc[3].remote_key ^= 0x7700;
+	desc[64].len = desc[65].len = 200 * 1024;
+	CHECK_EQ(gantry_submit(q, desc, 66), 66);
+	env_collect(q, comp, 66);
+	for (i = 0; i < 66; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		if (i < 3)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		else if (i == 3)
+			CHECK_EQ(comp[i].status, GANTRY_REMOTE_ACCESS);
+		else if (i < 64)
+			CHECK_EQ(comp[i].status, GANTRY_FLUSHED);
+		else
+			CHECK(comp[i].status == GANTRY_FLUSHED ||
+				comp[i].status == GANTRY_BAD_PEER);
+	}
+	queue_done(q);
+}
+
+static void
+a_peer_that_is_gone_is_unreachable(void)
+{
+	struct gantry_queue *a = queue_of_depth(8), *b = queue_of_depth(2);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	env_connect(a, &pa, b, &pb);
+	queue_done(b);
+	reset_pieces(5);
+	for (i = 0; i < 2; i++)
+		desc[i] = good_write(i, pa);
+	desc[2] = good_copy(2);
+	CHECK_EQ(gantry_submit(a, desc, 3), 3);
+	env_collect(a, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_UNREACHABLE);
+	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	queue_done(a);
+}
+
+static const struct env_case cases[] = {
+	{"a failed copy is told from those before and after",
+		a_failed_copy_is_told_from_those_before_and_after},
+	{"what was still waiting runs after a failure",
+		what_was_still_waiting_runs_after_a_failure},
+	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
+	{"a split copy behind a failure is flushed once",
+		a_split_copy_behind_a_failure_is_flushed_once},
+	{"failures anywhere are survived", failures_anywhere_are_survived},
+	{"a queue that cannot be repaired gives everything back",
+		a_queue_that_cannot_be_repaired_gives_everything_back},
+	{"what the peer refuses fails alone, and flushes the rest",
+		what_the_peer_refuses_fails_alone_and_flushes_the_rest},
+	{"a split write that fails in its middle completes once",
+		a_split_write_that_fails_in_its_middle_completes_once},
+	{"a long write that waits for a failing peer is refused",
+		a_long_write_that_waits_for_a_failing_peer_is_refused},
+	{"a peer that is gone is unreachable", a_peer_that_is_gone_is_unreachable},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	mmo = g->info.copy_path == GANTRY_COPY_MMO;
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	broken = env_map(ARENA_LEN);
+	closed = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, closed, ARENA_LEN, 0, &closed_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
+	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
+	return env_run(cases, RTE_DIM(cases), argc, argv);
+}
