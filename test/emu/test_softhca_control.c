@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The emulated adapter's control half, through stock libibverbs and libmlx5: what discovery finds,
+ * whose handle is busy, what is refused and how, and that nothing is left behind.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "softhca.h"
+#include "softhca_check.h"
+
+static struct ibv_context *
+open_adapter(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	CHECK(list != NULL && list[0] != NULL);
+	ctx = ibv_open_device(list[0]);
+	CHECK(ctx != NULL);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static struct ibv_qp *
+make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 2},
+	};
+
+	return ibv_create_qp(pd, &attr);
+}
+
+static unsigned int
+count_fds(void)
+{
+	unsigned int n = 0;
+	DIR *dir = opendir("/proc/self/fd");
+
+	CHECK(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static unsigned int
+count_mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+	char line[512];
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strstr(line, "memfd:softhca") != NULL)
+			n++;
+	fclose(f);
+	return n;
+}
+
+/* ---------------------------------------------------------------- what is found */
+
+static void
+case_discovery(void)
+{
+	struct ibv_device **list;
+	int n;
+
+	CHECK(softhca_active());
+	list = ibv_get_device_list(&n);
+	CHECK(list != NULL);
+	CHECK_EQ(n, 1);
+	CHECK(strcmp(ibv_get_device_name(list[0]), "mlx5_0") == 0);
+	CHECK_EQ(list[0]->node_type, IBV_NODE_CA);
+	CHECK_EQ(list[0]->transport_type, IBV_TRANSPORT_IB);
+	CHECK(ibv_get_device_guid(list[0]) != 0);
+	CHECK(mlx5dv_is_supported(list[0]));
+	ibv_free_device_list(list);
+}
+
+/* The values that the documentation promises; vendor and part as a ConnectX-7 gives them. */
+static void
+case_device_values(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_device_attr_ex attr;
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
+
+	CHECK_EQ(ibv_query_device_ex(ctx, NULL, &attr), 0);
+	CHECK_EQ(attr.orig_attr.vendor_id, 0x02c9);
+	CHECK_EQ(attr.orig_attr.vendor_part_id, 4129);
+	CHECK(strcmp(attr.orig_attr.fw_ver, "28.36.1010") == 0);
+	CHECK_EQ(attr.orig_attr.phys_port_cnt, 1);
+	CHECK_EQ(attr.orig_attr.atomic_cap, IBV_ATOMIC_HCA);
+	CHECK_EQ(attr.orig_attr.max_srq, 0);
+	CHECK_EQ(attr.orig_attr.max_mw, 0);
+	CHECK_EQ(attr.orig_attr.node_guid, ibv_get_device_guid(ctx->device));
+	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
+	CHECK((dv.comp_mask & MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH) != 0);
+	CHECK_EQ(dv.max_wr_memcpy_length, 1 << 20);
+	CHECK((dv.flags & MLX5DV_CONTEXT_FLAGS_CQE_V1) != 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_port_values(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_port_attr port;
+	__be16 pkey;
+
+	CHECK_EQ(ibv_query_port(ctx, 1, &port), 0);
+	CHECK_EQ(port.state, IBV_PORT_ACTIVE);
+	CHECK_EQ(port.link_layer, IBV_LINK_LAYER_ETHERNET);
+	CHECK_EQ(port.active_mtu, IBV_MTU_4096);
+	CHECK_EQ(port.pkey_tbl_len, 1);
+	CHECK_EQ(ibv_query_pkey(ctx, 1, 0, &pkey), 0);
+	CHECK_EQ(pkey, 0xffff);
+	CHECK_EQ(ibv_query_port(ctx, 0, &port), EINVAL);
+	CHECK_EQ(ibv_query_port(ctx, 2, &port), EINVAL);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_gids(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_gid_entry table[8], one;
+	union ibv_gid gid;
+	char text[INET6_ADDRSTRLEN];
+
+	CHECK_EQ(ibv_query_gid_table(ctx, table, 8, 0), 4);
+	CHECK_EQ(table[0].gid_type, IBV_GID_TYPE_ROCE_V1);
+	CHECK_EQ(table[1].gid_type, IBV_GID_TYPE_ROCE_V2);
+	CHECK(memcmp(&table[0].gid, &table[1].gid, 16) == 0);
+	CHECK(memcmp(&table[2].gid, &table[3].gid, 16) == 0);
+	CHECK(inet_ntop(AF_INET6, &table[1].gid, text, sizeof(text)) != NULL);
+	CHECK(strncmp(text, "fe80::", 6) == 0);
+	CHECK(inet_ntop(AF_INET6, &table[3].gid, text, sizeof(text)) != NULL);
+	CHECK(strncmp(text, "::ffff:198.51.100.", 18) == 0);
+	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 3, &one, 0), 0);
+	CHECK(memcmp(&one, &table[3], sizeof(one)) == 0);
+	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 4, &one, 0), ENODATA);
+	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 255, &one, 0), EINVAL);
+	/* The older call has no error for an empty entry: it answers zeros. */
+	CHECK_EQ(ibv_query_gid(ctx, 1, 200, &gid), 0);
+	CHECK(gid.global.subnet_prefix == 0 && gid.global.interface_id == 0);
+	CHECK(ibv_query_gid_table(ctx, table, 3, 0) == -EINVAL);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- objects */
+
+static void
+case_busy(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 10, NULL, channel, 0);
+	struct ibv_qp *qp = make_qp(pd, cq);
+	char buf[4096];
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+
+	CHECK(pd != NULL && channel != NULL && cq != NULL && qp != NULL && mr != NULL);
+	CHECK_EQ(ibv_destroy_comp_channel(channel), EBUSY);
+	CHECK_EQ(ibv_destroy_cq(cq), EBUSY);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_mr(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx), *other = ibv_alloc_pd(ctx);
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *buf =
+		mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	uint32_t key;
+
+	CHECK(buf != MAP_FAILED && mprotect(buf + page, page, PROT_READ) == 0 &&
+		munmap(buf + 2 * page, page) == 0);
+	mr = ibv_reg_mr(pd, buf, page, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr != NULL && mr->lkey == mr->rkey);
+	key = mr->lkey;
+	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
+	CHECK(mr->lkey != key); /* a new variant: the old key is not left usable */
+	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_dealloc_pd(other), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+
+	/* What cannot be pinned, as the kernel has it: EFAULT. Read-only is enough for reading. */
+	mr = ibv_reg_mr(other, buf, 2 * page, 0);
+	CHECK(mr != NULL && ibv_dereg_mr(mr) == 0);
+	CHECK(ibv_reg_mr(other, buf, 2 * page, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
+	CHECK(ibv_reg_mr(other, buf, 3 * page, 0) == NULL && errno == EFAULT);
+	CHECK(ibv_reg_mr(other, buf, 0, 0) == NULL && errno == EINVAL);
+	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
+	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
+	CHECK_EQ(ibv_dealloc_pd(other), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	munmap(buf, 2 * page);
+}
+
+static void
+case_sizes(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_device_attr attr;
+	struct ibv_qp_attr qp_attr;
+	struct ibv_qp_init_attr init;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	CHECK_EQ(ibv_query_device(ctx, &attr), 0);
+	CHECK(ibv_create_cq(ctx, attr.max_cqe + 1, NULL, NULL, 0) == NULL && errno == EINVAL);
+	CHECK(ibv_create_cq(ctx, 16, NULL, NULL, ctx->num_comp_vectors) == NULL && errno == EINVAL);
+	cq = ibv_create_cq(ctx, 100, NULL, NULL, 0);
+	CHECK(cq != NULL);
+	CHECK_EQ(cq->cqe, 127);
+	qp = make_qp(pd, cq);
+	CHECK(qp != NULL);
+	CHECK_EQ(ibv_query_qp(qp, &qp_attr, IBV_QP_STATE | IBV_QP_CAP, &init), 0);
+	CHECK_EQ(qp_attr.qp_state, IBV_QPS_RESET);
+	CHECK_EQ(qp_attr.cap.max_recv_wr, 16);
+	CHECK_EQ(init.qp_type, IBV_QPT_RC);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+static void
+case_refused(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct ibv_xrcd_init_attr xrcd = {.comp_mask =
+						  IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT};
+	struct ibv_qp_init_attr qp = {.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
+	char buf[4096];
+
+	CHECK(ibv_create_srq(pd, &srq) == NULL && errno == EINVAL); /* longer than the limit, 0 */
+	CHECK(ibv_open_xrcd(ctx, &xrcd) == NULL && errno == EOPNOTSUPP);
+	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) == NULL && errno == EOPNOTSUPP);
+	CHECK(ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_ON_DEMAND) == NULL &&
+		errno == EOPNOTSUPP);
+	CHECK_EQ(ibv_resize_cq(cq, 64), EOPNOTSUPP);
+	qp.qp_type = IBV_QPT_UD;
+	CHECK(ibv_create_qp(pd, &qp) == NULL && errno == EOPNOTSUPP);
+	qp.qp_type = IBV_QPT_UC;
+	CHECK(ibv_create_qp(pd, &qp) == NULL && errno == EOPNOTSUPP);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+struct raw_call {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[4];
+};
+
+static int
+raw(int fd, struct raw_call *call, uint16_t object, uint16_t method, uint16_t n)
+{
+	call->hdr.object_id = object;
+	call->hdr.method_id = method;
+	call->hdr.num_attrs = n;
+	call->hdr.driver_id = 1; /* RDMA_DRIVER_MLX5 */
+	if (call->hdr.length == 0)
+		call->hdr.length = sizeof(call->hdr) + n * sizeof(call->attrs[0]);
+	return ioctl(fd, RDMA_VERBS_IOCTL, call) == 0 ? 0 : errno;
+}
+
+/* Errors of the ioctl front: drivers/infiniband/core/uverbs_ioctl.c gives these. */
+static void
+case_bad_calls(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct raw_call call;
+	uint32_t pdn = 0;
+	int fd = ctx->cmd_fd;
+
+#define ATTR(n, i, l, f, d)                                                                        \
+	(call.attrs[n] = (struct ib_uverbs_attr){.attr_id = (i),                                   \
+		 .len = (l),                                                                       \
+		 .flags = (f),                                                                     \
+		 .data = (d)})
+#define RESET() (call = (struct raw_call){0})
+
+	RESET();
+	CHECK_EQ(raw(fd, &call, 0x7777, 0, 0), EPROTONOSUPPORT);
+	RESET();
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, 0x99, 0), EPROTONOSUPPORT);
+	RESET();
+	call.hdr.length = 12345;
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), EINVAL);
+	RESET();
+	call.hdr.reserved1 = 1;
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 0), EPROTONOSUPPORT);
+	RESET(); /* a required attribute is missing */
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 0), EINVAL);
+	RESET();
+	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), ENOENT);
+	RESET(); /* an attribute that nobody knows: fatal if mandatory, else looked over */
+	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
+	ATTR(1, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 2), ENOENT);
+	RESET();
+	ATTR(0, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), EPROTONOSUPPORT);
+	RESET(); /* twice the same */
+	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
+	ATTR(1, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
+	RESET(); /* too short, and at an address that is nobody's */
+	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
+	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 2, 0, (uintptr_t)&pdn);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
+	RESET();
+	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
+	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 64, 0, 0x10);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EFAULT);
+	RESET(); /* an old command without room for its answer, and those that do not exist */
+	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, IB_USER_VERBS_CMD_QUERY_DEVICE);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), ENOSPC);
+	RESET();
+	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, IB_USER_VERBS_CMD_ATTACH_MCAST);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), EOPNOTSUPP);
+	RESET();
+	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, 5000);
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), EINVAL);
+	RESET(); /* a second GET_CONTEXT */
+	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, 0), EINVAL);
+	/* the whole call at an address that is nobody's; another ioctl; another file */
+	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, (void *)0x10) == -1 && errno == EFAULT);
+	CHECK(ioctl(fd, RDMA_VERBS_IOCTL + 1, &call) == -1 && errno == ENOTTY);
+	CHECK(ioctl(-1, RDMA_VERBS_IOCTL, &call) == -1 && errno == EBADF);
+#undef ATTR
+#undef RESET
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- files */
+
+static void
+case_character_device(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct stat by_path, by_fd;
+	int fd;
+
+	CHECK_EQ(stat("/dev/infiniband/uverbs0", &by_path), 0);
+	CHECK_EQ(fstat(ctx->cmd_fd, &by_fd), 0);
+	CHECK(S_ISCHR(by_path.st_mode) && S_ISCHR(by_fd.st_mode));
+	CHECK_EQ(by_path.st_rdev, by_fd.st_rdev);
+	CHECK((fcntl(ctx->cmd_fd, F_GETFD) & FD_CLOEXEC) != 0);
+	fd = open("/dev/infiniband/uverbs0", O_RDWR);
+	CHECK(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0);
+	close(fd);
+	CHECK(open("/dev/infiniband/uverbs1", O_RDWR) == -1 && errno == ENOENT);
+	CHECK(stat("/dev/infiniband/uverbs1", &by_path) == -1 && errno == ENOENT);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* As ibv_import_device(3) asks: a duplicate of the descriptor is the same context. */
+static void
+case_import(void)
+{
+	struct ibv_context *ctx = open_adapter(), *imported;
+	struct ibv_pd *pd = ibv_alloc_pd(ctx), *seen;
+
+	imported = ibv_import_device(dup(ctx->cmd_fd));
+	CHECK(imported != NULL);
+	seen = ibv_import_pd(imported, pd->handle);
+	CHECK(seen != NULL);
+	ibv_unimport_pd(seen);
+	CHECK_EQ(ibv_close_device(imported), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0); /* the first one still lives */
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_channels(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_async_event async;
+	struct pollfd p[2];
+	struct ibv_cq *cq;
+	void *context;
+
+	CHECK(channel != NULL);
+	cq = ibv_create_cq(ctx, 4, NULL, channel, 0);
+	CHECK(cq != NULL && ibv_req_notify_cq(cq, 0) == 0);
+	CHECK_EQ(fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK), 0);
+	CHECK_EQ(fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK), 0);
+	p[0] = (struct pollfd){.fd = channel->fd, .events = POLLIN};
+	p[1] = (struct pollfd){.fd = ctx->async_fd, .events = POLLIN};
+	CHECK_EQ(poll(p, 2, 50), 0);
+	CHECK(ibv_get_cq_event(channel, &cq, &context) == -1 && errno == EAGAIN);
+	CHECK(ibv_get_async_event(ctx, &async) == -1 && errno == EAGAIN);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+cycle(bool destroy)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, channel, 0);
+	struct ibv_qp *qp = make_qp(pd, cq);
+	static char buf[8192];
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+
+	CHECK(pd != NULL && channel != NULL && cq != NULL && qp != NULL && mr != NULL);
+	if (destroy) {
+		CHECK_EQ(ibv_destroy_qp(qp), 0);
+		CHECK_EQ(ibv_destroy_cq(cq), 0);
+		CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	} else {
+		close(channel->fd); /* or it would be the program's own leak */
+	}
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+many_cycles(bool destroy)
+{
+	unsigned int fds, mappings;
+
+	cycle(true);
+	cycle(true);
+	fds = count_fds();
+	mappings = count_mappings();
+	for (int i = 0; i < 50; i++)
+		cycle(destroy);
+	cycle(true); /* a closed context is noticed when the next one opens */
+	CHECK_EQ(count_fds(), fds);
+	CHECK(destroy ? count_mappings() == mappings : count_mappings() <= mappings + 51 * 4);
+}
+
+static void
+case_cycles(void)
+{
+	many_cycles(true);
+}
+
+/* libmlx5 itself leaves the UAR pages of QPs mapped that were never destroyed: not ours to count. */
+static void
+case_abandoned(void)
+{
+	many_cycles(false);
+}
+
+/* ---------------------------------------------------------------- fork */
+
+static int
+in_child(void (*run)(struct ibv_context *), struct ibv_context *ctx)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		alarm(20);
+		run(ctx);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void
+child_uses_inherited(struct ibv_context *ctx)
+{
+	errno = 0;
+	if (ibv_alloc_pd(ctx) != NULL || errno != EIO)
+		_exit(1);
+}
+
+static void
+child_opens_its_own(struct ibv_context *ctx)
+{
+	cycle(true);
+}
+
+static void
+case_fork(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	CHECK_EQ(in_child(child_uses_inherited, ctx), 0);
+	CHECK_EQ(in_child(child_opens_its_own, ctx), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	cycle(true);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static const struct check_case cases[] = {
+	{"discovery finds one mlx5 adapter", case_discovery},
+	{"the device is a ConnectX-7 with its limits", case_device_values},
+	{"the port is active RoCE with one pkey", case_port_values},
+	{"GIDs come as RoCE v1 and v2 and the rest of the table is empty", case_gids},
+	{"what others name is busy", case_busy},
+	{"regions are pinned, re-registered and refused as the kernel does", case_mr},
+	{"sizes are checked and rounded as the kernel does", case_sizes},
+	{"what is not emulated is refused", case_refused},
+	{"bad calls get the kernel's errors and never a crash", case_bad_calls},
+	{"the descriptor is a character device", case_character_device},
+	{"an imported descriptor is the same context", case_import},
+	{"empty channels block or say so", case_channels},
+	{"opening and closing leaves nothing", case_cycles},
+	{"closing without destroying leaves nothing of the adapter's", case_abandoned},
+	{"a child of fork has its own adapter and not the parent's", case_fork},
+};
+
+int
+main(int argc, char **argv)
+{
+	if (!softhca_active()) {
+		printf("skipped: this machine has an mlx5 device\n");
+		return SKIP;
+	}
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
