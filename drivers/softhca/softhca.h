@@ -31,6 +31,13 @@ SOFTHCA_API bool softhca_active(void);
  */
 SOFTHCA_API unsigned int softhca_pump(void);
 
+/**
+ * How often programs of this process broke the rules of the queues so far: a WQE whose index, QP
+ * number or length is wrong, a BlueFlame copy that differs from the send queue, a doorbell ahead of
+ * its record. Each also makes a log line (rate-limited). Any thread.
+ */
+SOFTHCA_API unsigned long softhca_violations(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completion queues: writing CQEs, the owner bit, overrun, and arming for events. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+
+#define EVENT_CQ_ERR 0 /* IBV_EVENT_CQ_ERR */
+
+int
+softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
+	struct softhca_cq **out)
+{
+	struct softhca_cq *cq;
+	int err;
+
+	if (attr->n_cqe == 0 || (attr->n_cqe & (attr->n_cqe - 1)) != 0 ||
+		attr->n_cqe > (1u << 23) || (attr->cqe_len != 64 && attr->cqe_len != 128))
+		return -EINVAL;
+	cq = aligned_alloc(CACHE_LINE, sizeof(*cq));
+	if (cq == NULL)
+		return -ENOMEM;
+	memset(cq, 0, sizeof(*cq));
+	cq->dev = dev;
+	cq->uar = attr->uar;
+	cq->n = attr->n_cqe;
+	cq->log_n = (uint32_t)__builtin_ctz(cq->n);
+	cq->mask = cq->n - 1;
+	cq->stride = attr->cqe_len;
+	cq->buf = (uint8_t *)attr->buf + (attr->cqe_len - CQE64);
+	cq->dbrec = attr->dbrec;
+	cq->ignore_overrun = attr->ignore_overrun;
+	cq->event = attr->event;
+	err = table_put(&dev->lanes->cqs, cq, &cq->number);
+	if (err != 0)
+		goto free_cq;
+	/*
+	 * The first arm word a program writes may equal the record's initial 0. Parking a value that
+	 * cannot be written tells the two apart.
+	 */
+	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
+	err = uar_attach_cq(cq->uar, cq);
+	if (err != 0)
+		goto unlist;
+	*out = cq;
+	return 0;
+
+unlist:
+	table_remove(&dev->lanes->cqs, cq->number);
+free_cq:
+	free(cq);
+	return err;
+}
+
+int
+softhca_cq_destroy(struct softhca_cq *cq)
+{
+	if (atomic_load(&cq->users) != 0)
+		return -EBUSY;
+	uar_detach_cq(cq->uar, cq);
+	table_remove(&cq->dev->lanes->cqs, cq->number);
+	softhca_quiesce(cq->dev);
+	free(cq);
+	return 0;
+}
+
+uint32_t
+softhca_cq_number(const struct softhca_cq *cq)
+{
+	return cq->number;
+}
+
+static uint32_t
+cq_consumer(struct softhca_cq *cq)
+{
+	/* Pairs with the program's store after it has read its CQEs: their slots are free. */
+	return be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_CI], memory_order_acquire)) &
+	       CQ_INDEX_MASK;
+}
+
+static bool
+cq_is_full(struct softhca_cq *cq)
+{
+	if (((cq->pi - cq->ci_seen) & CQ_INDEX_MASK) < cq->n)
+		return false;
+	cq->ci_seen = cq_consumer(cq);
+	return ((cq->pi - cq->ci_seen) & CQ_INDEX_MASK) >= cq->n;
+}
+
+/*
+ * The CQ is of no more use: its error is an event, and each of its QPs fails when a lane next looks
+ * at it (InfiniBand architecture, volume 1, "CQ overrun").
+ */
+static void
+cq_fail(struct softhca_cq *cq)
+{
+	if (atomic_exchange(&cq->failed, true))
+		return;
+	softhca_log("mlx5_%u: CQ 0x%x of %u entries overrun", cq->dev->index, cq->number, cq->n);
+	softhca_event_cq_async(cq->event, EVENT_CQ_ERR);
+	lanes_call_attention(cq->dev);
+}
+
+static void
+cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
+{
+	memset(p, 0, CQE_TIMESTAMP);
+	put_be32(p + CQE_UIDX, cqe->uidx);
+	put_be32(p + CQE_IMM_INVAL, cqe->imm);
+	put_be32(p + CQE_BYTE_CNT, cqe->byte_cnt);
+	put_be64(p + CQE_TIMESTAMP, cqe->timestamp);
+	if (cqe->syndrome != SYN_OK) {
+		put_be64(p + CQE_TIMESTAMP, 0);
+		p[CQE_VENDOR] = (uint8_t)cqe->vendor;
+		p[CQE_SYNDROME] = (uint8_t)cqe->syndrome;
+	}
+	put_be32(p + CQE_OPCODE_QPN, cqe->opcode_qpn);
+	put_be16(p + CQE_WQE_COUNTER, cqe->wqe_counter);
+	p[CQE_SIGNATURE] = 0;
+	/* Last, and with release: whoever sees the owner bit turn sees all of the above. */
+	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
+}
+
+/* True where something that the arming asks for lies at or after the given consumer index. */
+static bool
+cq_has_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
+{
+	uint32_t end = arm == ARM_ANY ? cq->pi : cq->solicited_end;
+	uint32_t ahead = (end - ci) & CQ_INDEX_MASK;
+
+	return ahead != 0 && ahead <= cq->n;
+}
+
+static void
+cq_notify(struct softhca_cq *cq)
+{
+	cq->arm = ARM_NONE;
+	softhca_event_cq_comp(cq->event);
+}
+
+void
+cq_push(struct softhca_cq *cq, const struct cqe *cqe)
+{
+	bool solicited = cqe->solicited || cqe->syndrome != SYN_OK;
+	uint8_t owner;
+
+	if (!cq->ignore_overrun && cq_is_full(cq))
+		cq_fail(cq);
+	if (atomic_load_explicit(&cq->failed, memory_order_relaxed))
+		return;
+	owner = (cq->pi >> cq->log_n) & 1;
+	cqe_write(cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride, cqe,
+		(uint8_t)(cqe->opcode << 4 | (cqe->solicited ? CQE_SOLICITED : 0) | owner));
+	cq->pi++;
+	if (solicited)
+		cq->solicited_end = cq->pi;
+	if (cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited))
+		cq_notify(cq);
+}
+
+bool
+cq_take_arm(struct softhca_cq *cq)
+{
+	uint32_t word = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_ARM], memory_order_relaxed));
+	enum cq_arm arm;
+
+	if (word == CQ_ARM_PARK)
+		return false;
+	word = be32toh(atomic_exchange_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK),
+		memory_order_acq_rel));
+	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
+	spin_lock(&cq->lock);
+	/* What came after the index that the program had read would otherwise go unnoticed. */
+	cq->arm = arm;
+	if (cq_has_unseen(cq, arm, word & CQ_INDEX_MASK))
+		cq_notify(cq);
+	spin_unlock(&cq->lock);
+	return true;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data half's own objects, and who may touch which part of them.
+ *
+ *   lanes -> UAR pages -> the QPs and CQs that name the page
+ *        \-> tables: key index -> key, QP number -> QP   (read without locks)
+ *
+ *  - Who holds a UAR's lock owns the send side of all its QPs: the send queue index, its waits.
+ *    Lanes only try that lock; control calls wait for it. So a queue is never run twice at once.
+ *  - A QP's receive side (receive index, state, flush) is under qp->recv.
+ *  - A CQ's producer side is under cq->lock.
+ *  - Order: UAR, then one receive side, then one CQ, then event.c. At most one of each is held.
+ *  - An object found in a table lives until the lane leaves its turn: who destroys it takes it out
+ *    of the table first and then waits in softhca_quiesce().
+ */
+#ifndef SOFTHCA_DATA_H
+#define SOFTHCA_DATA_H
+
+#include <sched.h>
+#include <time.h>
+
+#include "dev.h"
+#include "hca.h"
+#include "wire.h"
+
+#define CACHE_LINE 64
+
+/* ---- spin locks that give the core away: the holder may be waiting for it */
+
+struct spin {
+	atomic_uint held;
+};
+
+void spin_lock_slow(struct spin *lock);
+
+static inline bool
+spin_trylock(struct spin *lock)
+{
+	return atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
+}
+
+static inline void
+spin_lock(struct spin *lock)
+{
+	if (!spin_trylock(lock))
+		spin_lock_slow(lock);
+}
+
+static inline void
+spin_unlock(struct spin *lock)
+{
+	atomic_store_explicit(&lock->held, 0, memory_order_release);
+}
+
+/* ---- tables of 24-bit numbers */
+
+#define TABLE_LEAF_LOG 12
+#define TABLE_LEAF     (1u << TABLE_LEAF_LOG)
+#define TABLE_TOP      (1u << (24 - TABLE_LEAF_LOG))
+#define TABLE_FIRST    0x40u /* lower numbers are never given out: QP0, QP1, special keys */
+
+struct table {
+	_Atomic(void *) *_Atomic top[TABLE_TOP];
+	pthread_mutex_t lock; /* of put and remove */
+	uint32_t base, next, window, used;
+};
+
+void table_init(struct table *t);
+void table_fini(struct table *t);
+/* Gives the object a number, not lately used, and publishes it. -ENOMEM. */
+int table_put(struct table *t, void *obj, uint32_t *number);
+void table_set(struct table *t, uint32_t number, void *obj);
+void table_remove(struct table *t, uint32_t number);
+
+static inline void *
+table_get(struct table *t, uint32_t number)
+{
+	_Atomic(void *) *leaf = atomic_load_explicit(&t->top[(number & 0xffffff) >> TABLE_LEAF_LOG],
+		memory_order_acquire);
+
+	if (leaf == NULL)
+		return NULL;
+	return atomic_load_explicit(&leaf[number & (TABLE_LEAF - 1)], memory_order_acquire);
+}
+
+/* ---- keys */
+
+/* What a lane sees of a key; never changed once published, but for `freed`. */
+struct key {
+	uint32_t pdn, access;
+	uint64_t addr, iova, len;
+	uint8_t variant;
+	bool rinval;
+	atomic_bool freed; /* invalidated: exists, and grants nothing */
+};
+
+struct softhca_mkey {
+	struct softhca_dev *dev;
+	uint32_t index;
+	struct key *key;
+};
+
+/*
+ * The memory behind [va, va+len) of a key, or NULL with the vendor syndrome of the rule that
+ * forbids it. need: IBV_ACCESS_* bits, 0 for a local read. Stays valid for the lane's turn.
+ * SOFTHCA_DUMP_FILL_KEY gives SINK: reads as zeros, swallows writes (ibv_alloc_null_mr(3)).
+ */
+void *key_resolve(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t need,
+	uint64_t va, uint64_t len, enum wire_vendor *why);
+/* Takes the rights of a key away, as a SEND with invalidate asks. */
+bool key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn);
+
+extern char key_sink[1];
+#define SINK ((void *)key_sink)
+
+/* Verbs' access bits (ibv_reg_mr(3)). */
+enum access {
+	ACC_LOCAL_WRITE = 1,
+	ACC_REMOTE_WRITE = 2,
+	ACC_REMOTE_READ = 4,
+	ACC_REMOTE_ATOMIC = 8
+};
+
+/* ---- memory lists */
+
+#define SG_MAX 64
+
+struct sg {
+	uint64_t len;
+	unsigned int n;
+	struct {
+		void *p;
+		uint64_t len;
+	} v[SG_MAX];
+};
+
+static inline void
+sg_add(struct sg *sg, void *p, uint64_t len)
+{
+	sg->v[sg->n].p = p;
+	sg->v[sg->n].len = len;
+	sg->n++;
+	sg->len += len;
+}
+
+static inline void
+sg_set(struct sg *sg, void *p, uint64_t len)
+{
+	sg->v[0].p = p;
+	sg->v[0].len = len;
+	sg->n = 1;
+	sg->len = len;
+}
+
+/* Moves src->len bytes straight from source pieces to destination pieces; dst->len >= src->len. */
+void sg_copy(const struct sg *dst, const struct sg *src);
+
+/* ---- completion queues */
+
+#define CQ_DISARMED 0u
+#define CQ_ARM_PARK 0xffffffffu /* bits 31:30 of an arm word are zero: no program writes this */
+
+enum cq_arm {
+	ARM_NONE,
+	ARM_SOLICITED,
+	ARM_ANY
+};
+
+struct softhca_cq {
+	struct spin lock;
+	uint32_t pi, ci_seen;   /* free running; the record holds 24 bits of the consumer's */
+	uint32_t solicited_end; /* pi after the last solicited or failed completion */
+	uint32_t n, log_n, mask, stride;
+	uint8_t *buf; /* of the first 64-byte CQE; with 128-byte entries in their second half */
+	_Atomic uint32_t *dbrec;
+	enum cq_arm arm;
+	bool ignore_overrun;
+	atomic_bool failed;
+	void *event;
+	struct softhca_dev *dev;
+	struct softhca_uar *uar;
+	uint32_t number;
+	atomic_uint users;
+} __attribute__((aligned(CACHE_LINE)));
+
+struct cqe {
+	enum wire_cqe_opcode opcode;
+	bool solicited;
+	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
+	enum wire_syndrome syndrome;
+	enum wire_vendor vendor;
+	uint64_t timestamp;
+};
+
+/* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
+void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
+/* An arm doorbell rang on this CQ's page. */
+bool cq_take_arm(struct softhca_cq *cq);
+
+/* ---- queue pairs */
+
+enum qp_state {
+	QP_RESET,
+	QP_INIT,
+	QP_RTR,
+	QP_RTS,
+	QP_SQD,
+	QP_SQE,
+	QP_ERR
+}; /* as verbs count: enum ibv_qp_state */
+
+enum wait_kind {
+	WAIT_NONE,
+	WAIT_RNR,
+	WAIT_PEER
+};
+
+struct softhca_qp {
+	/* Send side: of who holds uar->lock. */
+	uint8_t *sq;
+	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
+	uint16_t sq_ci;          /* next WQEBB to run */
+	uint16_t announced;      /* first WQEBB that no doorbell has announced */
+	bool rang;               /* a doorbell named this QP in this turn */
+	bool bad_bf; /* the BlueFlame copy of WQE bad_bf_idx was not what the SQ holds */
+	uint16_t bad_bf_idx;
+	enum wire_vendor bad_bf_why;
+	enum wait_kind wait;
+	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
+	uint64_t wait_until;
+	bool overran; /* posted more than the SQ holds: reported once */
+
+	_Atomic uint32_t *dbrec;
+	struct softhca_cq *send_cq, *recv_cq;
+	struct softhca_uar *uar;
+	struct softhca_dev *dev;
+	uint32_t number, pdn, uidx;
+
+	/* Receive side. state changes under both this lock and, but for errors, the UAR's. */
+	struct spin recv __attribute__((aligned(CACHE_LINE)));
+	atomic_uint state;
+	uint8_t *rq;
+	uint32_t rq_n, rq_log_stride;
+	_Atomic uint16_t rq_ci;
+
+	struct softhca_qp_attr attr;
+	enum softhca_qp_type type;
+	bool draining;
+	void *event;
+} __attribute__((aligned(CACHE_LINE)));
+
+static inline enum qp_state
+qp_state(const struct softhca_qp *qp)
+{
+	return atomic_load_explicit(&qp->state, memory_order_acquire);
+}
+
+/* Receive side held: the QP into error; its receive queue is flushed, its send queue will be. */
+struct run;
+void qp_fail_receive_side(struct run *run, struct softhca_qp *qp);
+
+/* ---- UAR pages */
+
+#define BF_MAX_WORDS 32 /* of 8 bytes in one BlueFlame buffer */
+
+/* One BlueFlame buffer, as the device remembers it: see doorbell.c. */
+struct bf_buf {
+	uint32_t offset;
+	bool verified; /* was empty after the last doorbell in its twin had been taken */
+	bool shadow_known;
+	uint32_t shadow_words;
+	uint64_t shadow[BF_MAX_WORDS];
+};
+
+struct softhca_uar {
+	struct spin lock;
+	uint8_t *page;
+	struct softhca_dev *dev;
+	uint32_t page_id;
+	atomic_bool attention; /* look at every queue of this page, doorbell or not */
+	bool again;            /* some queue waits for time, for receives, or for its next share */
+	uint32_t bf_len;       /* bytes of one buffer; 0: 8-byte doorbells only */
+	unsigned int n_bufs;
+	struct bf_buf buf[4]; /* twins side by side */
+	unsigned int n_qps, n_cqs, max_qps, max_cqs;
+	struct softhca_qp **qps;
+	struct softhca_cq **cqs;
+} __attribute__((aligned(CACHE_LINE)));
+
+/* Takes what rang: marks QPs, moves their announced index. Returns doorbells taken. lock held. */
+unsigned int doorbells_take(struct softhca_uar *uar, bool *arm);
+void doorbells_init(struct softhca_uar *uar);
+/* Waits for the lock: no lane runs this page's queues until uar_unlock(). For control calls. */
+void uar_lock(struct softhca_uar *uar);
+void uar_unlock(struct softhca_uar *uar);
+/* Takes what rings on the page, so that none of it is taken for a later queue's. lock held. */
+void uar_discard_doorbells(struct softhca_uar *uar);
+int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
+void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
+int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
+void uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
+
+static inline void
+uar_call_attention(struct softhca_uar *uar)
+{
+	atomic_store_explicit(&uar->attention, true, memory_order_release);
+}
+
+/* ---- lanes */
+
+#define LANE_SLOTS (SOFTHCA_MAX_THREADS + 64) /* threads of the device; then of softhca_pump() */
+
+struct uar_set;
+
+struct lane_slot {
+	atomic_uint epoch; /* odd while a turn runs */
+} __attribute__((aligned(CACHE_LINE)));
+
+struct softhca_lanes {
+	struct softhca_dev *dev;
+	struct table keys, qps, cqs;
+	struct lane_slot slots[LANE_SLOTS];
+	struct uar_set *_Atomic uars;
+	pthread_mutex_t uar_lock; /* of changes to that set */
+	atomic_bool stop;
+	unsigned int n_threads;
+	pthread_t threads[SOFTHCA_MAX_THREADS];
+};
+
+/* Every page of the adapter is looked at in the next turn. Inside a turn only. */
+void lanes_call_attention(struct softhca_dev *dev);
+
+static inline struct softhca_lanes *
+dev_lanes(struct softhca_dev *dev)
+{
+	return __atomic_load_n(&dev->lanes, __ATOMIC_ACQUIRE);
+}
+
+/* ---- one visit to one send queue */
+
+struct run {
+	struct softhca_lanes *lanes;
+	struct softhca_qp *qp;
+	struct softhca_qp *peer; /* its receive side is held, or NULL */
+	struct softhca_cq *cq;   /* held, or NULL */
+	uint64_t now;            /* device time, 0 until first asked for */
+	unsigned int work;       /* WQEs executed or flushed */
+	enum wire_vendor vendor; /* of the failure being reported */
+	uint32_t byte_cnt;       /* of the WQE that ran */
+};
+
+struct wqe {
+	const uint8_t *seg0; /* the control segment */
+	uint32_t opcode, opmod, ds, bb;
+	uint32_t imm; /* as host number of the big-endian word */
+	enum wire_ce ce;
+	bool solicited;
+};
+
+static inline uint64_t
+device_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t
+run_now(struct run *run)
+{
+	if (run->now == 0)
+		run->now = device_clock();
+	return run->now;
+}
+
+/* The CQ, held; another that was held is let go. */
+static inline void
+run_hold_cq(struct run *run, struct softhca_cq *cq)
+{
+	if (run->cq == cq)
+		return;
+	if (run->cq != NULL)
+		spin_unlock(&run->cq->lock);
+	spin_lock(&cq->lock);
+	run->cq = cq;
+}
+
+static inline void
+run_drop_cq(struct run *run)
+{
+	if (run->cq == NULL)
+		return;
+	spin_unlock(&run->cq->lock);
+	run->cq = NULL;
+}
+
+static inline void
+run_drop_peer(struct run *run)
+{
+	if (run->peer == NULL)
+		return;
+	spin_unlock(&run->peer->recv);
+	run->peer = NULL;
+}
+
+/* The connected responder with its receive side held, or NULL: absent, or not ready. */
+struct softhca_qp *run_hold_peer(struct run *run);
+
+/* Lets a CQ go before bytes are moved for long: others complete to it meanwhile. */
+#define RUN_LONG_COPY 32768
+
+/* sq.c: one visit. UAR held. Returns true where the queue wants to be visited again. */
+bool sq_visit(struct run *run);
+/* UAR held: completes everything posted as flushed. */
+void sq_flush(struct run *run);
+
+/* rq.c: receive side held. */
+struct recv_wqe {
+	uint16_t index;
+	struct sg sg;
+};
+bool rq_has_work(const struct softhca_qp *qp);
+void rq_flush(struct run *run, struct softhca_qp *qp);
+/* The oldest receive WQE's memory. SYN_RNR: there is none; SYN_LOC_PROT: it may not be written. */
+enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need,
+	struct recv_wqe *recv);
+void rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe);
+
+/* ---- breaches of the queue protocol by the program */
+
+void violation(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

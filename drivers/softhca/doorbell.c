@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Doorbells and BlueFlame: what rang on a UAR page, and whether it agrees with the send queue.
+ *
+ * A UAR page has two BlueFlame registers of two buffers each; a driver rings by writing the first 8
+ * bytes of the last posted WQE to a buffer (a doorbell), or by copying the whole WQE there
+ * (BlueFlame), and uses the twin buffer next. Here the page is memory. The device clears the first
+ * word when it takes a doorbell: no WQE starts with 8 zero bytes, since its DS is not 0.
+ *
+ * Memory loses doorbells: a second one overwrites a first that was not taken. So a hit on a page
+ * that several queues share only says "look", and each of them runs up to its doorbell record. A
+ * queue alone on its page is held to the letter: it runs up to what was announced, because the
+ * later of two announcements covers the earlier.
+ *
+ * Checking BlueFlame. A doorbell and a BlueFlame copy begin alike, so every buffer holds a poison
+ * pattern behind its first word, put back whenever the device has taken one. A word that still is
+ * poison has not been written (a doorbell, or a copy under way). A word that is not poison belongs
+ *   (a) to the copy that the first word announced: it must equal the WQE in the send queue; or
+ *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which is remembered in
+ *       the buffer's shadow; or
+ *   (c) to a copy that was overwritten by a later doorbell in the same buffer, before the device
+ *       took either. Nothing is known of that copy any more.
+ * Neither (b) nor (c) may be called a mismatch. (c) is excluded by the twins' alternation: between
+ * two rings of one buffer lies a ring of its twin. So if a buffer was seen empty after the last ring
+ * of its twin was taken (`verified`), and its twin is empty after this one has been taken, then it
+ * was rung exactly once since, and what lies in it is (a) or (b). Only then are words judged. Of a
+ * buffer rung again in between nothing is claimed.
+ * A judgement is also postponed while the writer may be half-way (each word is read again for a
+ * bounded time), and dropped when meanwhile the buffer or its twin rings again.
+ */
+#include <string.h>
+
+#include "data.h"
+
+#define POISON       0x9d5cf1a3b7e84c62ull
+#define RECHECKS_MAX 2000
+
+static _Atomic uint64_t *
+buf_word(struct softhca_uar *uar, const struct bf_buf *buf, unsigned int i)
+{
+	return (_Atomic uint64_t *)(void *)(uar->page + buf->offset + 8 * i);
+}
+
+static void
+buf_init(struct softhca_uar *uar, struct bf_buf *buf, uint32_t offset)
+{
+	buf->offset = offset;
+	buf->verified = true;
+	buf->shadow_known = true;
+	atomic_store_explicit(buf_word(uar, buf, 0), 0, memory_order_relaxed);
+	for (unsigned int i = 1; i < uar->bf_len / 8; i++)
+		atomic_store_explicit(buf_word(uar, buf, i), POISON, memory_order_relaxed);
+}
+
+void
+doorbells_init(struct softhca_uar *uar)
+{
+	uint32_t spacing = UAR_BF_SPACING, len = uar->bf_len;
+
+	/* Without BlueFlame, or on an uncached page, there are no twins: the first word rings. */
+	if (len != 0)
+		spacing = 2 * len;
+	for (unsigned int i = 0; i < 4; i++)
+		buf_init(uar, &uar->buf[i],
+			UAR_BF_BASE + i / 2 * spacing + i % 2 * (len != 0 ? len : 0x100));
+	uar->n_bufs = 4;
+	atomic_store_explicit((_Atomic uint64_t *)(void *)(uar->page + UAR_CQ_DOORBELL), 0,
+		memory_order_relaxed);
+}
+
+/* Word i of the WQE at a WQEBB index, as the program wrote it; the queue is a ring. */
+static uint64_t
+sq_word(const struct softhca_qp *qp, uint16_t idx, unsigned int i)
+{
+	uint64_t v;
+
+	memcpy(&v, qp->sq + (((uint32_t)idx * WQEBB + 8 * i) & qp->sq_mask), sizeof(v));
+	return v;
+}
+
+static bool
+word_fits(struct softhca_uar *uar, const struct bf_buf *buf, const struct softhca_qp *qp,
+	uint16_t idx, unsigned int i)
+{
+	uint64_t v = atomic_load_explicit(buf_word(uar, buf, i), memory_order_acquire);
+
+	if (v == POISON || v == sq_word(qp, idx, i))
+		return true;
+	return i < buf->shadow_words && v == buf->shadow[i];
+}
+
+/* How many words a copy of a WQE fills: whole WQEBBs, or none where it does not fit the buffer. */
+static unsigned int
+bf_words(const struct softhca_uar *uar, uint32_t ds)
+{
+	uint32_t bytes = (ds * WQE_SEG + WQEBB - 1) / WQEBB * WQEBB;
+
+	return bytes <= uar->bf_len ? bytes / 8 : 0;
+}
+
+static bool
+rings_again(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_buf *twin)
+{
+	return atomic_load_explicit(buf_word(uar, buf, 0), memory_order_relaxed) != 0 ||
+	       atomic_load_explicit(buf_word(uar, twin, 0), memory_order_relaxed) != 0;
+}
+
+/* True where a word of the copy is neither absent, nor right, nor late, and stays so. */
+static bool
+bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_buf *twin,
+	const struct softhca_qp *qp, uint16_t idx, uint32_t ds)
+{
+	unsigned int words = bf_words(uar, ds), i = 1, tries = 0;
+
+	while (i < words && tries < RECHECKS_MAX) {
+		if (word_fits(uar, buf, qp, idx, i)) {
+			i++;
+			continue;
+		}
+		if (rings_again(uar, buf, twin))
+			return false;
+		tries++;
+	}
+	return i < words && !rings_again(uar, buf, twin);
+}
+
+/* Poison back where something was written, and a copy kept of what may still be on its way. */
+static void
+bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp, uint16_t idx,
+	uint32_t ds)
+{
+	unsigned int words = uar->bf_len / 8;
+
+	buf->shadow_known = qp != NULL;
+	buf->shadow_words = qp != NULL ? bf_words(uar, ds) : 0;
+	for (unsigned int i = 1; i < buf->shadow_words; i++)
+		buf->shadow[i] = sq_word(qp, idx, i);
+	for (unsigned int i = 1; i < words; i++) {
+		/* A copy fills whole WQEBBs in order: behind an untouched one there is nothing. */
+		if (i % 8 == 1 && i > buf->shadow_words && i > 8 &&
+			atomic_load_explicit(buf_word(uar, buf, i), memory_order_relaxed) == POISON)
+			break;
+		if (atomic_load_explicit(buf_word(uar, buf, i), memory_order_relaxed) != POISON)
+			atomic_store_explicit(buf_word(uar, buf, i), POISON, memory_order_relaxed);
+	}
+}
+
+static struct softhca_qp *
+uar_find_qp(struct softhca_uar *uar, uint32_t number)
+{
+	for (unsigned int i = 0; i < uar->n_qps; i++)
+		if (uar->qps[i]->number == number)
+			return uar->qps[i];
+	if (uar->n_qps == 0) /* of a queue that is gone */
+		return NULL;
+	violation("doorbell on UAR page 0x%x names QP 0x%x, which has no queue there", uar->page_id,
+		number);
+	return NULL;
+}
+
+/* The WQE that a doorbell pointed at cannot be trusted: it fails when its turn comes. */
+static void
+qp_distrust(struct softhca_qp *qp, uint16_t idx, enum wire_vendor why)
+{
+	if (qp->bad_bf)
+		return;
+	qp->bad_bf = true;
+	qp->bad_bf_idx = idx;
+	qp->bad_bf_why = why;
+}
+
+struct ring {
+	uint64_t word; /* as written: the first 8 bytes of a WQE */
+	uint32_t qpn, ds;
+	uint16_t idx, end;
+	bool once; /* rung exactly once since the buffer was known empty */
+};
+
+static struct ring
+ring_decode(uint64_t word, bool once)
+{
+	uint8_t p[8];
+	struct ring r = {.word = word, .once = once};
+
+	memcpy(p, &word, sizeof(p));
+	r.idx = (uint16_t)(get_be32(p + CTRL_OPMOD_IDX_OPCODE) >> 8);
+	r.qpn = get_be32(p + CTRL_QPN_DS) >> 8;
+	r.ds = p[CTRL_QPN_DS + 3] & 0x3f;
+	r.end = (uint16_t)(r.idx + (r.ds + 3) / 4);
+	return r;
+}
+
+/* The doorbell points at a WQE that is posted and has not run: compares the two. */
+static void
+ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin,
+	struct softhca_qp *qp, const struct ring *r)
+{
+	if (r->word != sq_word(qp, r->idx, 0)) {
+		violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number,
+			r->idx);
+		qp_distrust(qp, r->idx, VEN_DOORBELL);
+		return;
+	}
+	if (!r->once || !buf->shadow_known)
+		return;
+	if (bf_differs(uar, buf, twin, qp, r->idx, r->ds)) {
+		violation("QP 0x%x: the BlueFlame copy differs from WQE 0x%x", qp->number, r->idx);
+		qp_distrust(qp, r->idx, VEN_BLUEFLAME);
+	}
+}
+
+/* Moves the announced index; true where the ring's WQE is posted and has not run. */
+static bool
+ring_announce(struct softhca_qp *qp, const struct ring *r)
+{
+	uint16_t pi =
+		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
+	uint16_t posted = (uint16_t)(pi - qp->sq_ci);
+	uint16_t ahead = (uint16_t)(r->end - qp->sq_ci);
+	uint16_t announced = (uint16_t)(qp->announced - qp->sq_ci);
+
+	qp->rang = true;
+	if (ahead == 0 || ahead > qp->sq_bb)
+		return false; /* of work that has run */
+	if (ahead > posted) {
+		violation("QP 0x%x: a doorbell announces WQEBBs up to 0x%x, the doorbell record "
+			  "only "
+			  "0x%x",
+			qp->number, r->end, pi);
+		qp->announced = pi;
+		return false;
+	}
+	if (ahead > announced || announced > posted)
+		qp->announced = r->end;
+	return (uint16_t)(r->idx - qp->sq_ci) < posted;
+}
+
+static void
+ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin, uint64_t word,
+	bool once)
+{
+	struct ring r = ring_decode(word, once);
+	struct softhca_qp *qp = uar_find_qp(uar, r.qpn);
+	bool known = false;
+
+	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check will say what is wrong with it */
+		uar->qps[0]->rang = true;
+	if (qp != NULL)
+		known = ring_announce(qp, &r);
+	if (known)
+		ring_check(uar, buf, twin, qp, &r);
+	if (uar->bf_len != 0)
+		bf_clear(uar, buf, known ? qp : NULL, r.idx, r.ds);
+}
+
+/* One buffer and its twin: see the top of this file for what `verified` excludes. */
+static unsigned int
+buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
+{
+	bool once, twin_rings;
+	uint64_t word;
+
+	if (atomic_load_explicit(buf_word(uar, buf, 0), memory_order_relaxed) == 0)
+		return 0;
+	word = atomic_exchange_explicit(buf_word(uar, buf, 0), 0, memory_order_acq_rel);
+	twin_rings = atomic_load_explicit(buf_word(uar, twin, 0), memory_order_acquire) != 0;
+	once = buf->verified && !twin_rings;
+	buf->verified = true;
+	twin->verified = !twin_rings;
+	ring_take(uar, buf, twin, word, once);
+	return 1;
+}
+
+unsigned int
+doorbells_take(struct softhca_uar *uar, bool *arm)
+{
+	_Atomic uint64_t *cq_bell = (_Atomic uint64_t *)(void *)(uar->page + UAR_CQ_DOORBELL);
+	unsigned int taken = 0;
+
+	for (unsigned int i = 0; i < uar->n_bufs; i++)
+		taken += buf_take(uar, &uar->buf[i], &uar->buf[i ^ 1]);
+	if (atomic_load_explicit(cq_bell, memory_order_relaxed) != 0)
+		*arm = atomic_exchange_explicit(cq_bell, 0, memory_order_acq_rel) != 0;
+	return taken;
+}

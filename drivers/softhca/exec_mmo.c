@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DMA MMO memcpy: from one local key to another, without a peer (mlx5dv_wr_post(3), memcpy). */
+#include "exec.h"
+
+enum mmo_seg {
+	MMO_SEG_OPAQUE = 1,
+	MMO_SEG_SRC = 2,
+	MMO_SEG_DST = 3
+};
+
+static unsigned int
+mmo_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndrome)
+{
+	run->vendor = why;
+	return syndrome;
+}
+
+static uint64_t
+mmo_len(const uint8_t *seg)
+{
+	uint32_t len = get_be32(seg + DATA_LEN);
+
+	return len == 0 ? DATA_LEN_ZERO_IS : len;
+}
+
+/* Opcode modifier, size, the QP's permission, lengths: in the order a fetch would meet them. */
+static unsigned int
+mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
+{
+	if (wqe->opmod != MMO_OPMOD_DMA)
+		return mmo_refuse(run, VEN_WQE_OPCODE, SYN_QP_OP);
+	if (wqe->ds != MMO_DS)
+		return mmo_refuse(run, VEN_WQE_DS, SYN_QP_OP);
+	if (!run->qp->attr.mmo)
+		return mmo_refuse(run, VEN_MMO_OFF, SYN_QP_OP);
+	if (len > run->lanes->dev->cfg->max_memcpy ||
+		len != mmo_len(wqe_seg(run, wqe, MMO_SEG_DST)))
+		return mmo_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
+	return SYN_OK;
+}
+
+static void *
+mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len)
+{
+	return key_resolve(run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+		get_be64(seg + DATA_VA), len, &run->vendor);
+}
+
+/* Where the device may leave what it has to say of the operation: it must be allowed to. */
+static bool
+mmo_opaque_is_good(struct run *run, const struct wqe *wqe)
+{
+	const uint8_t *seg = wqe_seg(run, wqe, MMO_SEG_OPAQUE);
+
+	return key_resolve(run->lanes, get_be32(seg + MMO_OPAQUE_LKEY), run->qp->pdn,
+		       ACC_LOCAL_WRITE, get_be64(seg + MMO_OPAQUE_VA), MMO_OPAQUE_LEN,
+		       &run->vendor) != NULL;
+}
+
+unsigned int
+exec_mmo(struct run *run, const struct wqe *wqe)
+{
+	const uint8_t *src_seg = wqe_seg(run, wqe, MMO_SEG_SRC);
+	uint64_t len = mmo_len(src_seg);
+	unsigned int syn = mmo_check(run, wqe, len);
+	struct sg src, dst;
+	void *from, *to;
+
+	if (syn != SYN_OK)
+		return syn;
+	if (!mmo_opaque_is_good(run, wqe))
+		return SYN_LOC_PROT;
+	from = mmo_memory(run, src_seg, 0, len);
+	if (from == NULL)
+		return SYN_LOC_PROT;
+	to = mmo_memory(run, wqe_seg(run, wqe, MMO_SEG_DST), ACC_LOCAL_WRITE, len);
+	if (to == NULL)
+		return SYN_LOC_PROT;
+	if (len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	sg_set(&src, from, len);
+	sg_set(&dst, to, len);
+	sg_copy(&dst, &src);
+	return SYN_OK;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RDMA write, with immediate or without, and RDMA read. */
+#include "exec.h"
+
+#define RDMA_SEGS 2 /* control, remote address */
+
+unsigned int
+responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len, void **out)
+{
+	struct softhca_qp *peer = run->peer;
+	unsigned int nak = SYN_REM_ACCESS;
+
+	/* A request of a kind that the QP does not accept is invalid, whatever its key says. */
+	if ((peer->attr.access & access) == 0) {
+		run->vendor = VEN_QP_ACCESS;
+		nak = SYN_REM_INV_REQ;
+	} else if (len == 0) {
+		/* The key of a request without data is not looked at. */
+		*out = SINK;
+		return SYN_OK;
+	} else {
+		*out = key_resolve(run->lanes, get_be32(raddr + RADDR_RKEY), peer->pdn, access,
+			get_be64(raddr + RADDR_VA), len, &run->vendor);
+		if (*out != NULL)
+			return SYN_OK;
+	}
+	responder_fail(run, peer, nak);
+	return nak;
+}
+
+/* Reads and atomics are answered from resources that both ends promised to have. */
+unsigned int
+responder_may_read(struct run *run)
+{
+	if (run->peer->attr.max_dest_rd_atomic != 0)
+		return SYN_OK;
+	run->vendor = VEN_NO_RD_ATOMIC;
+	responder_fail(run, run->peer, SYN_REM_INV_REQ);
+	return SYN_REM_INV_REQ;
+}
+
+/* A receive must be there before the data move: a retried message then moves nothing twice. */
+static bool
+write_may_end(struct run *run, const struct wqe *wqe)
+{
+	return wqe->opcode != OPC_WRITE_IMM || rq_has_work(run->peer);
+}
+
+unsigned int
+exec_write(struct run *run, const struct wqe *wqe)
+{
+	struct sg src, dst;
+	unsigned int syn = exec_gather(run, wqe, RDMA_SEGS, 0, &src);
+	void *p;
+
+	if (syn != SYN_OK)
+		return syn;
+	if (run_hold_peer(run) == NULL)
+		return EXEC_WAIT_PEER;
+	if (!write_may_end(run, wqe))
+		return EXEC_WAIT_RNR;
+	syn = responder_memory(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, 1), src.len, &p);
+	if (syn != SYN_OK)
+		return syn;
+	if (src.len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	sg_set(&dst, p, src.len);
+	sg_copy(&dst, &src);
+	if (wqe->opcode == OPC_WRITE_IMM)
+		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
+	return SYN_OK;
+}
+
+unsigned int
+exec_read(struct run *run, const struct wqe *wqe)
+{
+	struct sg dst, src;
+	unsigned int syn = exec_gather(run, wqe, RDMA_SEGS, ACC_LOCAL_WRITE, &dst);
+	void *p;
+
+	if (syn != SYN_OK)
+		return syn;
+	if (run->qp->attr.max_rd_atomic == 0) {
+		run->vendor = VEN_NO_RD_ATOMIC;
+		return SYN_QP_OP;
+	}
+	if (run_hold_peer(run) == NULL)
+		return EXEC_WAIT_PEER;
+	syn = responder_memory(run, ACC_REMOTE_READ, wqe_seg(run, wqe, 1), dst.len, &p);
+	if (syn == SYN_OK)
+		syn = responder_may_read(run);
+	if (syn != SYN_OK)
+		return syn;
+	if (dst.len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	sg_set(&src, p, dst.len);
+	sg_copy(&dst, &src);
+	run->byte_cnt = (uint32_t)dst.len;
+	return SYN_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SEND, SEND with immediate, SEND with invalidate; and the receive that ends a write with immediate. */
+#include "exec.h"
+
+static bool
+is_invalidate(const struct wqe *wqe)
+{
+	return wqe->opcode == OPC_SEND_INV;
+}
+
+/*
+ * The rkey of a SEND with invalidate must be one that its owner allowed to be invalidated. What a
+ * card answers otherwise is not public; the pair of syndromes here is assumed.
+ */
+static unsigned int
+responder_invalidate(struct run *run, const struct wqe *wqe)
+{
+	if (key_invalidate(run->lanes, wqe->imm, run->peer->pdn))
+		return SYN_OK;
+	run->vendor = VEN_KEY_ACCESS;
+	responder_fail_receive(run, run->peer, SYN_REM_INV_REQ);
+	return SYN_REM_OP;
+}
+
+unsigned int
+responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, uint32_t byte_cnt)
+{
+	const struct opcode_fact *fact = &opcode_facts[wqe->opcode];
+	struct softhca_qp *peer = run->peer;
+	struct recv_wqe recv;
+	struct cqe cqe = {.opcode = fact->recv,
+		.solicited = wqe->solicited,
+		.imm = wqe->imm,
+		.byte_cnt = byte_cnt};
+	enum wire_syndrome syn = rq_peek(run, peer, src == NULL ? 0 : src->len, &recv);
+
+	if (syn == SYN_RNR)
+		return EXEC_WAIT_RNR;
+	if (syn != SYN_OK) {
+		responder_fail_receive(run, peer, syn);
+		run->vendor = VEN_PEER_RECEIVE;
+		return syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP;
+	}
+	if (src != NULL && src->len != 0) {
+		if (src->len > RUN_LONG_COPY)
+			run_drop_cq(run);
+		sg_copy(&recv.sg, src);
+	}
+	if (is_invalidate(wqe)) {
+		syn = responder_invalidate(run, wqe);
+		if (syn != SYN_OK)
+			return syn;
+	}
+	rq_complete(run, peer, &cqe);
+	return SYN_OK;
+}
+
+unsigned int
+exec_send(struct run *run, const struct wqe *wqe)
+{
+	struct sg src;
+	unsigned int syn = exec_gather(run, wqe, 1, 0, &src);
+
+	if (syn != SYN_OK)
+		return syn;
+	if (run_hold_peer(run) == NULL)
+		return EXEC_WAIT_PEER;
+	return responder_receive(run, wqe, &src, (uint32_t)src.len);
+}

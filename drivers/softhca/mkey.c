@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory keys: their numbers, the rules that guard them, and moving bytes between what they name. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "data.h"
+
+char key_sink[1];
+
+/* ---- tables of 24-bit numbers */
+
+#define TABLE_WINDOW (1u << 16)
+#define TABLE_END    0xffffffu
+
+void
+table_init(struct table *t)
+{
+	uint32_t seed = 0;
+
+	/*
+	 * Two processes are two adapters. Starting each at a number of its own makes a peer's number,
+	 * used by mistake in this process, name nothing.
+	 */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uint32_t)device_clock() * 2654435761u;
+	pthread_mutex_init(&t->lock, NULL);
+	t->window = TABLE_WINDOW;
+	t->base = TABLE_FIRST + (seed >> 8) % (TABLE_END - TABLE_FIRST);
+	t->next = 0;
+	t->used = 0;
+}
+
+void
+table_fini(struct table *t)
+{
+	for (uint32_t i = 0; i < TABLE_TOP; i++)
+		free((void *)atomic_load_explicit(&t->top[i], memory_order_relaxed));
+	pthread_mutex_destroy(&t->lock);
+}
+
+static _Atomic(void *) *
+table_slot(struct table *t, uint32_t number)
+{
+	_Atomic(void *) *leaf =
+		atomic_load_explicit(&t->top[number >> TABLE_LEAF_LOG], memory_order_acquire);
+
+	if (leaf == NULL) {
+		leaf = calloc(TABLE_LEAF, sizeof(*leaf));
+		if (leaf == NULL)
+			return NULL;
+		atomic_store_explicit(&t->top[number >> TABLE_LEAF_LOG], leaf,
+			memory_order_release);
+	}
+	return &leaf[number & (TABLE_LEAF - 1)];
+}
+
+/* Numbers walk through a window and come back late: a stale one is caught, not served. */
+static int
+table_put_locked(struct table *t, void *obj, uint32_t *number)
+{
+	const uint32_t span = TABLE_END - TABLE_FIRST;
+
+	if (t->used > t->window / 2 && t->window < span / 2)
+		t->window *= 2;
+	for (uint32_t tries = 0; tries < t->window; tries++) {
+		uint32_t at = t->next++ % t->window;
+		uint32_t n = TABLE_FIRST + (t->base - TABLE_FIRST + at) % span;
+		_Atomic(void *) *slot = table_slot(t, n);
+
+		if (slot == NULL)
+			return -ENOMEM;
+		if (atomic_load_explicit(slot, memory_order_relaxed) != NULL)
+			continue;
+		/* The number is part of the object: both must be there before lanes can see it. */
+		*number = n;
+		atomic_store_explicit(slot, obj, memory_order_seq_cst);
+		t->used++;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+int
+table_put(struct table *t, void *obj, uint32_t *number)
+{
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	err = table_put_locked(t, obj, number);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+void
+table_set(struct table *t, uint32_t number, void *obj)
+{
+	pthread_mutex_lock(&t->lock);
+	atomic_store_explicit(table_slot(t, number), obj, memory_order_seq_cst);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+table_remove(struct table *t, uint32_t number)
+{
+	pthread_mutex_lock(&t->lock);
+	atomic_store_explicit(table_slot(t, number), NULL, memory_order_seq_cst);
+	t->used--;
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- keys */
+
+static struct key *
+key_new(const struct softhca_mkey_attr *attr, uint8_t variant)
+{
+	struct key *key = calloc(1, sizeof(*key));
+
+	if (key == NULL)
+		return NULL;
+	key->pdn = attr->pdn;
+	key->access = attr->access;
+	key->addr = attr->addr;
+	key->iova = attr->iova;
+	key->len = attr->len;
+	key->rinval = attr->rinval;
+	key->variant = variant;
+	return key;
+}
+
+int
+softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
+	struct softhca_mkey **out)
+{
+	struct softhca_mkey *mkey = calloc(1, sizeof(*mkey));
+	int err = -ENOMEM;
+
+	if (mkey == NULL)
+		return -ENOMEM;
+	mkey->dev = dev;
+	mkey->key = key_new(attr, (uint8_t)device_clock());
+	if (mkey->key == NULL)
+		goto free_mkey;
+	err = table_put(&dev->lanes->keys, mkey->key, &mkey->index);
+	if (err != 0)
+		goto free_key;
+	*out = mkey;
+	return 0;
+
+free_key:
+	free(mkey->key);
+free_mkey:
+	free(mkey);
+	return err;
+}
+
+int
+softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr)
+{
+	struct key *old = mkey->key;
+	struct key *key = key_new(attr, (uint8_t)(old->variant + 1));
+
+	if (key == NULL)
+		return -ENOMEM;
+	mkey->key = key;
+	table_set(&mkey->dev->lanes->keys, mkey->index, key);
+	softhca_quiesce(mkey->dev);
+	free(old);
+	return 0;
+}
+
+int
+softhca_mkey_destroy(struct softhca_mkey *mkey)
+{
+	table_remove(&mkey->dev->lanes->keys, mkey->index);
+	softhca_quiesce(mkey->dev);
+	free(mkey->key);
+	free(mkey);
+	return 0;
+}
+
+uint32_t
+softhca_mkey_key(const struct softhca_mkey *mkey)
+{
+	return mkey->index << 8 | mkey->key->variant;
+}
+
+/* The key that a number names in a PD, or NULL. */
+static struct key *
+key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_vendor *why)
+{
+	struct key *key = table_get(&lanes->keys, number >> 8);
+
+	*why = VEN_KEY_INDEX;
+	if (key == NULL)
+		return NULL;
+	*why = VEN_KEY_VARIANT;
+	if (key->variant != (number & 0xff))
+		return NULL;
+	*why = VEN_KEY_FREE;
+	if (atomic_load_explicit(&key->freed, memory_order_relaxed))
+		return NULL;
+	*why = VEN_KEY_PD;
+	return key->pdn == pdn ? key : NULL;
+}
+
+void *
+key_resolve(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t need, uint64_t va,
+	uint64_t len, enum wire_vendor *why)
+{
+	struct key *key;
+	uint64_t off;
+
+	if (number == SOFTHCA_DUMP_FILL_KEY)
+		return SINK;
+	key = key_find(lanes, number, pdn, why);
+	if (key == NULL)
+		return NULL;
+	*why = VEN_KEY_ACCESS;
+	if ((key->access & need) != need)
+		return NULL;
+	*why = VEN_KEY_BOUNDS;
+	if (va < key->iova)
+		return NULL;
+	off = va - key->iova;
+	if (off > key->len || len > key->len - off)
+		return NULL;
+	return (void *)(uintptr_t)(key->addr + off);
+}
+
+bool
+key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
+{
+	enum wire_vendor why;
+	struct key *key = key_find(lanes, number, pdn, &why);
+
+	if (key == NULL || !key->rinval)
+		return false;
+	return !atomic_exchange_explicit(&key->freed, true, memory_order_relaxed);
+}
+
+/* ---- memory lists */
+
+/* The program's own memory: it may be one buffer, overlapping itself. */
+static void
+piece_copy(void *dst, const void *src, uint64_t len)
+{
+	if (dst == SINK)
+		return;
+	if (src == SINK)
+		memset(dst, 0, len);
+	else
+		memmove(dst, src, len);
+}
+
+static void *
+piece_at(void *p, uint64_t off)
+{
+	return p == SINK ? SINK : (char *)p + off;
+}
+
+void
+sg_copy(const struct sg *dst, const struct sg *src)
+{
+	uint64_t left = src->len, doff = 0, soff = 0;
+	unsigned int d = 0, s = 0;
+
+	if (dst->n == 1 && src->n == 1) {
+		piece_copy(dst->v[0].p, src->v[0].p, left);
+		return;
+	}
+	while (left != 0) {
+		uint64_t n = dst->v[d].len - doff;
+
+		if (n > src->v[s].len - soff)
+			n = src->v[s].len - soff;
+		if (n > left)
+			n = left;
+		piece_copy(piece_at(dst->v[d].p, doff), piece_at(src->v[s].p, soff), n);
+		left -= n;
+		doff += n;
+		soff += n;
+		if (doff == dst->v[d].len) {
+			d++;
+			doff = 0;
+		}
+		if (soff == src->v[s].len) {
+			s++;
+			soff = 0;
+		}
+	}
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The receive side of a QP: taking receive WQEs in order, scattering, and the responder's errors. */
+#include "exec.h"
+
+#define EVENT_QP_REQ_ERR    2 /* IBV_EVENT_QP_REQ_ERR */
+#define EVENT_QP_ACCESS_ERR 3 /* IBV_EVENT_QP_ACCESS_ERR */
+
+static uint16_t
+rq_posted(const struct softhca_qp *qp)
+{
+	/* Pairs with the program's store of the record, after the WQEs before it were written. */
+	uint16_t pi =
+		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_RECV], memory_order_acquire));
+
+	return (uint16_t)(pi - atomic_load_explicit(&qp->rq_ci, memory_order_relaxed));
+}
+
+bool
+rq_has_work(const struct softhca_qp *qp)
+{
+	return qp->rq_n != 0 && rq_posted(qp) != 0;
+}
+
+/* Takes the segments of a receive WQE until they hold `need` bytes. */
+static enum wire_syndrome
+rq_scatter(struct run *run, struct softhca_qp *qp, const uint8_t *seg, uint64_t need, struct sg *sg)
+{
+	unsigned int n = (1u << qp->rq_log_stride) / WQE_SEG;
+
+	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
+		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
+		void *p;
+
+		if (len == 0 && lkey == DATA_END_LKEY)
+			break;
+		if (len == 0)
+			len = DATA_LEN_ZERO_IS;
+		p = key_resolve(run->lanes, lkey, qp->pdn, ACC_LOCAL_WRITE, get_be64(seg + DATA_VA),
+			len, &run->vendor);
+		if (p == NULL)
+			return SYN_LOC_PROT;
+		sg_add(sg, p, len);
+	}
+	run->vendor = VEN_LENGTH;
+	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
+}
+
+enum wire_syndrome
+rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct recv_wqe *recv)
+{
+	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
+
+	if (!rq_has_work(qp))
+		return SYN_RNR;
+	recv->index = ci;
+	recv->sg.n = 0;
+	recv->sg.len = 0;
+	return rq_scatter(run, qp, qp->rq + ((size_t)(ci & (qp->rq_n - 1)) << qp->rq_log_stride),
+		need, &recv->sg);
+}
+
+void
+rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
+{
+	struct cqe full = *cqe;
+	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
+
+	full.uidx = qp->uidx;
+	full.opcode_qpn = qp->number;
+	full.wqe_counter = ci;
+	full.timestamp = run_now(run);
+	run_hold_cq(run, qp->recv_cq);
+	cq_push(qp->recv_cq, &full);
+	atomic_store_explicit(&qp->rq_ci, (uint16_t)(ci + 1), memory_order_relaxed);
+	run->work++;
+}
+
+void
+rq_flush(struct run *run, struct softhca_qp *qp)
+{
+	static const struct cqe flushed = {.opcode = CQE_RESP_ERR, .syndrome = SYN_FLUSH};
+
+	if (qp->rq_n == 0)
+		return;
+	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
+	for (uint16_t left = rq_posted(qp); left != 0 && left <= qp->rq_n; left--)
+		rq_complete(run, qp, &flushed);
+}
+
+void
+qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
+{
+	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
+	rq_flush(run, qp);
+	uar_call_attention(qp->uar); /* its send queue is flushed by who holds that */
+}
+
+void
+responder_fail_receive(struct run *run, struct softhca_qp *qp, enum wire_syndrome syndrome)
+{
+	const struct cqe failed = {.opcode = CQE_RESP_ERR,
+		.syndrome = syndrome,
+		.vendor = run->vendor};
+
+	rq_complete(run, qp, &failed);
+	qp_fail_receive_side(run, qp);
+	run_drop_cq(run);
+	run_drop_peer(run);
+}
+
+/* No receive WQE was used up, so the failure is told by an asynchronous event. */
+void
+responder_fail(struct run *run, struct softhca_qp *qp, enum wire_syndrome nak)
+{
+	qp_fail_receive_side(run, qp);
+	run_drop_cq(run);
+	softhca_event_qp_async(qp->event,
+		nak == SYN_REM_ACCESS ? EVENT_QP_ACCESS_ERR : EVENT_QP_REQ_ERR);
+	run_drop_peer(run);
+}

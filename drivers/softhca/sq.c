@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The send queue: fetching WQEs in order, checking them as silicon would, and what becomes of each.
+ *
+ * A WQE runs to its end or not at all, so what the architecture allows to be outstanding never is:
+ * reads and atomics are answered at once, and a fenced WQE always finds them done. What can wait is
+ * the head of the queue, for a receive (RNR) or for its peer; the lane leaves it and comes again.
+ */
+#include "exec.h"
+
+#define VISIT_MAX 256 /* WQEs of one visit: the other queues of the lane wait as long */
+
+#define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
+#define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
+
+const struct opcode_fact opcode_facts[64] = {
+	[OPC_NOP] = {exec_nop, 1, 0, CQE_REQ},
+	[OPC_SEND_INV] = {exec_send, 1, 0, CQE_RESP_SEND_INV},
+	[OPC_WRITE] = {exec_write, 2, ACC_REMOTE_WRITE, CQE_REQ},
+	[OPC_WRITE_IMM] = {exec_write, 2, ACC_REMOTE_WRITE, CQE_RESP_WRITE_IMM},
+	[OPC_SEND] = {exec_send, 1, 0, CQE_RESP_SEND},
+	[OPC_SEND_IMM] = {exec_send, 1, 0, CQE_RESP_SEND_IMM},
+	[OPC_READ] = {exec_read, 2, ACC_REMOTE_READ, CQE_REQ},
+	[OPC_ATOMIC_CS] = {exec_atomic, 3, ACC_REMOTE_ATOMIC, CQE_REQ},
+	[OPC_ATOMIC_FA] = {exec_atomic, 3, ACC_REMOTE_ATOMIC, CQE_REQ},
+	[OPC_MMO] = {exec_mmo, 1, 0, CQE_REQ},
+};
+
+/* ---- gathering */
+
+/* Inline data lie in the ring of WQEBBs and may run past its end. */
+static void
+gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
+{
+	uint64_t to_end = (uint64_t)(run->qp->sq + run->qp->sq_mask + 1 - data);
+
+	if (len <= to_end) {
+		sg_add(sg, (void *)(uintptr_t)data, len);
+		return;
+	}
+	sg_add(sg, (void *)(uintptr_t)data, to_end);
+	sg_add(sg, run->qp->sq, len - to_end);
+}
+
+/* Returns the 16-byte units taken, or 0: the data do not fit the WQE, or may not be inline here. */
+static unsigned int
+gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint32_t need,
+	uint32_t len, struct sg *sg)
+{
+	unsigned int units = (INLINE_DATA + len + WQE_SEG - 1) / WQE_SEG;
+
+	run->vendor = VEN_SEGMENT;
+	if (need != 0 || units > wqe->ds - ds)
+		return 0;
+	gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg);
+	return units;
+}
+
+static bool
+gather_data_seg(struct run *run, const uint8_t *seg, uint32_t need, uint32_t len, struct sg *sg)
+{
+	void *p;
+
+	if (len == 0)
+		len = DATA_LEN_ZERO_IS;
+	p = key_resolve(run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+		get_be64(seg + DATA_VA), len, &run->vendor);
+	if (p == NULL)
+		return false;
+	sg_add(sg, p, len);
+	return true;
+}
+
+unsigned int
+exec_gather(struct run *run, const struct wqe *wqe, unsigned int first, uint32_t need,
+	struct sg *sg)
+{
+	unsigned int ds = first;
+
+	sg->n = 0;
+	sg->len = 0;
+	while (ds < wqe->ds) {
+		const uint8_t *seg = wqe_seg(run, wqe, ds);
+		uint32_t len = get_be32(seg + DATA_LEN);
+		unsigned int units = 1;
+
+		if ((len & DATA_INLINE) != 0) {
+			units = gather_inline_seg(run, wqe, ds, need, len & ~DATA_INLINE, sg);
+			if (units == 0)
+				return SYN_QP_OP;
+		} else if (!gather_data_seg(run, seg, need, len, sg)) {
+			return SYN_LOC_PROT;
+		}
+		ds += units;
+	}
+	run->vendor = VEN_LENGTH;
+	return sg->len > RC_MAX_MESSAGE ? SYN_LOC_LEN : SYN_OK;
+}
+
+/* ---- the peer */
+
+/* The QP of that number in this adapter or another of the process: numbers are wide apart. */
+static struct softhca_qp *
+find_connected(const struct softhca_qp *qp)
+{
+	struct softhca_qp *peer = table_get(&qp->dev->lanes->qps, qp->attr.dest_qpn);
+	struct softhca_dev *devs;
+	unsigned int n;
+
+	if (peer != NULL)
+		return peer;
+	devs = softhca_devices(&n);
+	for (unsigned int i = 0; i < n && peer == NULL; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL)
+			peer = table_get(&lanes->qps, qp->attr.dest_qpn);
+	}
+	return peer;
+}
+
+struct softhca_qp *
+run_hold_peer(struct run *run)
+{
+	struct softhca_qp *qp = run->qp, *peer = run->peer;
+	enum qp_state state;
+
+	if (peer != NULL)
+		return peer;
+	peer = find_connected(qp);
+	run->vendor = VEN_NO_PEER;
+	if (peer == NULL)
+		return NULL;
+	run_drop_cq(run);
+	spin_lock(&peer->recv);
+	state = qp_state(peer);
+	if ((state != QP_RTR && state != QP_RTS && state != QP_SQD) ||
+		peer->attr.dest_qpn != qp->number) {
+		spin_unlock(&peer->recv);
+		return NULL;
+	}
+	run->peer = peer;
+	return peer;
+}
+
+/* ---- fetch and decode */
+
+static struct wqe
+wqe_fetch(const struct softhca_qp *qp)
+{
+	struct wqe wqe = {.seg0 = qp->sq + (((uint32_t)qp->sq_ci * WQEBB) & qp->sq_mask)};
+	uint32_t op = get_be32(wqe.seg0 + CTRL_OPMOD_IDX_OPCODE);
+	uint8_t fm_ce_se = wqe.seg0[CTRL_FM_CE_SE];
+
+	wqe.opcode = op & 0xff;
+	wqe.opmod = op >> 24;
+	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
+	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
+	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
+	wqe.ce = (fm_ce_se >> 2) & 3;
+	wqe.solicited = (fm_ce_se & 2) != 0;
+	return wqe;
+}
+
+/* What every WQE must say of itself; VEN_NONE: it does. `posted`: WQEBBs from it to the record. */
+static enum wire_vendor
+wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
+{
+	uint32_t op = get_be32(wqe->seg0 + CTRL_OPMOD_IDX_OPCODE);
+	uint32_t qpn = get_be32(wqe->seg0 + CTRL_QPN_DS) >> 8;
+
+	if (((op >> 8) & 0xffff) != qp->sq_ci)
+		return VEN_WQE_INDEX;
+	if (qpn != qp->number)
+		return VEN_WQE_QPN;
+	if (wqe->ds == 0 || wqe->bb > posted)
+		return VEN_WQE_DS;
+	if (qp->bad_bf && qp->bad_bf_idx == qp->sq_ci)
+		return qp->bad_bf_why;
+	return VEN_NONE;
+}
+
+static void
+wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor why,
+	uint16_t posted)
+{
+	uint32_t op = get_be32(wqe->seg0 + CTRL_OPMOD_IDX_OPCODE);
+	uint32_t qpn = get_be32(wqe->seg0 + CTRL_QPN_DS) >> 8;
+
+	if (why == VEN_WQE_INDEX)
+		violation("QP 0x%x: the WQE at WQEBB 0x%x says index 0x%x", qp->number, qp->sq_ci,
+			(op >> 8) & 0xffff);
+	else if (why == VEN_WQE_QPN)
+		violation("QP 0x%x: WQE 0x%x says QP 0x%x", qp->number, qp->sq_ci, qpn);
+	else if (why == VEN_WQE_DS)
+		violation("QP 0x%x: WQE 0x%x has DS %u, with %u WQEBBs posted", qp->number,
+			qp->sq_ci, wqe->ds, posted);
+}
+
+/* ---- completions */
+
+static void
+sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
+{
+	struct softhca_qp *qp = run->qp;
+	const struct cqe cqe = {
+		.opcode = syn == SYN_OK ? CQE_REQ : CQE_REQ_ERR,
+		.uidx = qp->uidx,
+		.byte_cnt = run->byte_cnt,
+		.opcode_qpn = wqe->opcode << 24 | qp->number,
+		.wqe_counter = qp->sq_ci,
+		.syndrome = syn,
+		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->vendor,
+		.timestamp = run_now(run),
+	};
+
+	run_hold_cq(run, qp->send_cq);
+	cq_push(qp->send_cq, &cqe);
+}
+
+static uint16_t
+sq_posted(const struct softhca_qp *qp)
+{
+	/* Pairs with the program's store of the record, after the WQEs before it were written. */
+	uint16_t pi =
+		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
+
+	return (uint16_t)(pi - qp->sq_ci);
+}
+
+static void
+sq_advance(struct softhca_qp *qp, uint32_t bb)
+{
+	uint16_t ahead = (uint16_t)(qp->announced - qp->sq_ci);
+
+	qp->sq_ci = (uint16_t)(qp->sq_ci + bb);
+	if (ahead < bb)
+		qp->announced = qp->sq_ci;
+	qp->bad_bf = false;
+	qp->wait = WAIT_NONE;
+}
+
+/* Flushed work completes whether signalled or not, unless its CE field says otherwise. */
+void
+sq_flush(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp);
+
+	if (qp->sq_bb == 0 || posted > qp->sq_bb)
+		return;
+	run->byte_cnt = 0;
+	while (posted != 0) {
+		struct wqe wqe = wqe_fetch(qp);
+
+		if (wqe.ce != CE_NO_FLUSH)
+			sq_complete(run, &wqe, SYN_FLUSH);
+		if (wqe.bb > posted)
+			wqe.bb = posted;
+		sq_advance(qp, wqe.bb);
+		posted = (uint16_t)(posted - wqe.bb);
+		run->work++;
+	}
+}
+
+/* This QP's own error: both queues are flushed, after the completion that says why. */
+static void
+sq_enter_error(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run_drop_cq(run);
+	run_drop_peer(run);
+	spin_lock(&qp->recv);
+	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
+	rq_flush(run, qp);
+	run_drop_cq(run);
+	spin_unlock(&qp->recv);
+	sq_flush(run);
+}
+
+static void
+sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp);
+
+	run->byte_cnt = 0;
+	sq_complete(run, wqe, syn);
+	run->work++;
+	sq_advance(qp, wqe->bb <= posted ? wqe->bb : posted);
+	sq_enter_error(run);
+}
+
+/* Without a completion to tell it by: the queue or its CQ cannot be used any more. */
+static void
+sq_fatal(struct run *run)
+{
+	sq_enter_error(run);
+	run_drop_cq(run);
+	softhca_event_qp_async(run->qp->event, EVENT_QP_FATAL);
+	run->work++;
+}
+
+/* ---- waiting */
+
+/*
+ * RNR NAK timer of the responder, in units of 10 us: the encoding of InfiniBand volume 1, "RNR NAK
+ * timer field"; ibv_modify_qp(3), min_rnr_timer.
+ */
+static const uint32_t rnr_timer[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+	32768, 49152};
+
+static uint64_t
+rnr_wait_ns(const struct softhca_qp *peer)
+{
+	return rnr_timer[peer->attr.min_rnr_timer & 31] * UINT64_C(10000);
+}
+
+#define RNR_FOR_EVER 7
+
+/* True: tried often enough. The head stays where it is, and is tried again in later visits. */
+static bool
+wait_for_receive(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint64_t ns = rnr_wait_ns(run->peer);
+
+	run->vendor = VEN_RNR;
+	if (qp->wait != WAIT_RNR) {
+		qp->wait = WAIT_RNR;
+		qp->wait_left = qp->attr.rnr_retry;
+		qp->wait_until = run_now(run) + ns;
+		return qp->wait_left == 0;
+	}
+	if (run_now(run) < qp->wait_until)
+		return false;
+	qp->wait_until = run_now(run) + ns;
+	if (qp->attr.rnr_retry == RNR_FOR_EVER)
+		return false;
+	return --qp->wait_left == 0;
+}
+
+/* Transport retries against a peer that is absent or not ready, in all: see doc/softhca.md. */
+#define PEER_WAIT_MAX_NS UINT64_C(500000000)
+
+static uint64_t
+peer_wait_ns(const struct softhca_qp *qp)
+{
+	/* 4.096 us * 2^timeout for each try (ibv_modify_qp(3), timeout). */
+	uint64_t ns =
+		(UINT64_C(4096) << (qp->attr.timeout & 31)) * (uint64_t)(qp->attr.retry_cnt + 1);
+
+	return ns < PEER_WAIT_MAX_NS ? ns : PEER_WAIT_MAX_NS;
+}
+
+static bool
+wait_for_peer(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run->vendor = VEN_NO_PEER;
+	if (qp->wait != WAIT_PEER) {
+		qp->wait = WAIT_PEER;
+		qp->wait_until = run_now(run) + peer_wait_ns(qp);
+		return false;
+	}
+	/* Timeout 0 waits for ever. */
+	return qp->attr.timeout != 0 && run_now(run) >= qp->wait_until;
+}
+
+/* ---- running */
+
+enum step {
+	STEP_NEXT,
+	STEP_WAIT,
+	STEP_ERROR
+};
+
+static enum step
+sq_step_done(struct run *run, const struct wqe *wqe)
+{
+	if (wqe->ce >= CE_ALWAYS)
+		sq_complete(run, wqe, SYN_OK);
+	sq_advance(run->qp, wqe->bb);
+	run->work++;
+	return STEP_NEXT;
+}
+
+static enum step
+sq_step(struct run *run, uint16_t posted)
+{
+	struct wqe wqe = wqe_fetch(run->qp);
+	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
+	unsigned int result = SYN_QP_OP;
+
+	run->byte_cnt = 0;
+	run->vendor = why;
+	if (why != VEN_NONE) {
+		wqe_report(run->qp, &wqe, why, posted);
+	} else if (wqe.opcode >= 64 || opcode_facts[wqe.opcode].exec == NULL) {
+		run->vendor = VEN_WQE_OPCODE;
+	} else if (wqe.ds < opcode_facts[wqe.opcode].min_ds) {
+		run->vendor = VEN_WQE_DS;
+	} else {
+		result = opcode_facts[wqe.opcode].exec(run, &wqe);
+	}
+	if (result == SYN_OK)
+		return sq_step_done(run, &wqe);
+	if (result == EXEC_WAIT_RNR) {
+		if (!wait_for_receive(run))
+			return STEP_WAIT;
+		result = SYN_RNR;
+	} else if (result == EXEC_WAIT_PEER) {
+		if (!wait_for_peer(run))
+			return STEP_WAIT;
+		result = SYN_RETRY;
+	}
+	sq_fail(run, &wqe, (enum wire_syndrome)result);
+	return STEP_ERROR;
+}
+
+static bool
+sq_is_strict(const struct softhca_qp *qp)
+{
+	return qp->uar->n_qps == 1 && qp->dev->cfg->strict_doorbells != 0;
+}
+
+/* Up to what was announced; on a shared page, and where doorbells are not held to, all of it. */
+static uint16_t
+sq_limit(struct softhca_qp *qp, uint16_t posted)
+{
+	uint16_t announced = (uint16_t)(qp->announced - qp->sq_ci);
+
+	if (!sq_is_strict(qp)) {
+		qp->announced = (uint16_t)(qp->sq_ci + posted);
+		return posted;
+	}
+	return announced <= posted ? announced : 0;
+}
+
+/*
+ * A doorbell was rung, and what was announced has run, but more is posted. Either its doorbell is
+ * still to come; or a wrong index or DS made the doorbell announce too little, and then the next
+ * WQE cannot be what it should. That one is run, to fail by its own check.
+ */
+static void
+sq_check_rest(struct run *run, uint16_t posted)
+{
+	struct softhca_qp *qp = run->qp;
+	struct wqe wqe;
+
+	if (posted == 0 || !qp->rang || !sq_is_strict(qp))
+		return;
+	wqe = wqe_fetch(qp);
+	if (wqe_check(qp, &wqe, posted) != VEN_NONE)
+		sq_step(run, posted);
+}
+
+/* Returns true where more can run at once. */
+static bool
+sq_run(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp), limit;
+
+	if (posted > qp->sq_bb) {
+		violation("QP 0x%x: %u WQEBBs posted to a send queue of %u", qp->number, posted,
+			qp->sq_bb);
+		sq_fatal(run);
+		return false;
+	}
+	limit = sq_limit(qp, posted);
+	for (unsigned int n = 0; limit != 0; n++) {
+		uint16_t before = qp->sq_ci, ran;
+
+		if (n == VISIT_MAX)
+			return true;
+		/* A request from the peer may have put the QP into error meanwhile. */
+		if (qp_state(qp) != QP_RTS || sq_step(run, posted) != STEP_NEXT)
+			return false;
+		ran = (uint16_t)(qp->sq_ci - before);
+		posted = (uint16_t)(posted - ran);
+		limit = (uint16_t)(ran < limit ? limit - ran : 0);
+	}
+	sq_check_rest(run, posted);
+	return false;
+}
+
+/* In SQD only work that had begun is finished; then the program is told, if it asked. */
+static void
+sq_drain(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	if (!qp->draining)
+		return;
+	if (qp->wait != WAIT_NONE && sq_step(run, sq_posted(qp)) != STEP_NEXT)
+		return;
+	qp->draining = false;
+	if (qp->attr.en_sqd_notify)
+		softhca_event_qp_async(qp->event, EVENT_SQ_DRAINED);
+	run->work++;
+}
+
+static void
+sq_visit_error(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	if (qp->sq_bb != 0 && sq_posted(qp) != 0)
+		sq_flush(run);
+	if (rq_has_work(qp)) {
+		run_drop_cq(run);
+		spin_lock(&qp->recv);
+		if (qp_state(qp) == QP_ERR)
+			rq_flush(run, qp);
+		run_drop_cq(run);
+		spin_unlock(&qp->recv);
+	}
+}
+
+static bool
+cq_failed(const struct softhca_qp *qp)
+{
+	return atomic_load_explicit(&qp->send_cq->failed, memory_order_relaxed) ||
+	       atomic_load_explicit(&qp->recv_cq->failed, memory_order_relaxed);
+}
+
+bool
+sq_visit(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	enum qp_state state = qp_state(qp);
+	bool more = false;
+
+	if (state != QP_RESET && state != QP_INIT && state != QP_ERR && cq_failed(qp))
+		sq_fatal(run);
+	else if (state == QP_RTS && qp->sq_bb != 0)
+		more = sq_run(run);
+	else if (state == QP_SQD)
+		sq_drain(run);
+	if (qp_state(qp) == QP_ERR)
+		sq_visit_error(run);
+	run_drop_cq(run);
+	run_drop_peer(run);
+	/* In error, receives may still be posted, and ring no doorbell. */
+	return more || qp->wait != WAIT_NONE || qp_state(qp) == QP_ERR;
+}

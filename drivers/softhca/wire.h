@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The adapter's own view of what crosses the PCI bus: where each field of a WQE, a CQE, a doorbell
+ * and a doorbell record lies, by byte offset, big endian.
+ *
+ * Written from the ConnectX programmer's reference as far as public sources show it (the kernel's
+ * include/linux/mlx5/qp.h and cq.h, mlx5dv.h), and kept apart from every header that builds these
+ * bytes: a shared struct would hide a wrong offset from every test.
+ */
+#ifndef SOFTHCA_WIRE_H
+#define SOFTHCA_WIRE_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+enum wire_size {
+	WQEBB = 64, /* a send WQE takes whole ones of these */
+	WQE_SEG = 16,
+	WQE_MAX_DS = 63,
+	CQE64 = 64
+};
+
+/* Control segment, the first 16 bytes of a send WQE. */
+enum wire_ctrl {
+	CTRL_OPMOD_IDX_OPCODE = 0, /* 31:24 opmod, 23:8 index, 7:0 opcode */
+	CTRL_QPN_DS = 4,           /* 31:8 QP number, 5:0 length in 16-byte units */
+	CTRL_FM_CE_SE = 11,        /* 7:5 fence, 3:2 completion, 1 solicited */
+	CTRL_IMM = 12
+};
+
+enum wire_ce {
+	CE_ON_ERROR = 0, /* also when flushed */
+	CE_NO_FLUSH = 1, /* on an error of its own, not when flushed */
+	CE_ALWAYS = 2,
+	CE_ALWAYS_EVENT = 3
+};
+
+/* Segments of 16 bytes that follow it. */
+enum wire_seg {
+	RADDR_VA = 0,
+	RADDR_RKEY = 8,
+	ATOMIC_SWAP_ADD = 0,
+	ATOMIC_COMPARE = 8,
+	DATA_LEN = 0, /* 31: inline data follow; 30:0 bytes, 0 means 2 GiB */
+	DATA_LKEY = 4,
+	DATA_VA = 8,
+	INLINE_DATA = 4,
+	MMO_OPAQUE_LKEY = 4,
+	MMO_OPAQUE_VA = 8
+};
+
+#define DATA_INLINE      0x80000000u
+#define DATA_LEN_ZERO_IS 0x80000000u
+#define DATA_END_LKEY    0x100u /* with length 0: no further segment in a receive WQE */
+#define MMO_OPMOD_DMA    1
+#define MMO_DS           4
+#define MMO_OPAQUE_LEN   64
+#define RC_MAX_MESSAGE   0x80000000u
+
+enum wire_opcode {
+	OPC_NOP = 0x00,
+	OPC_SEND_INV = 0x01,
+	OPC_WRITE = 0x08,
+	OPC_WRITE_IMM = 0x09,
+	OPC_SEND = 0x0a,
+	OPC_SEND_IMM = 0x0b,
+	OPC_READ = 0x10,
+	OPC_ATOMIC_CS = 0x11,
+	OPC_ATOMIC_FA = 0x12,
+	OPC_MMO = 0x2f
+};
+
+/* CQE: the last 64 bytes of an entry. */
+enum wire_cqe {
+	CQE_UIDX = 32,
+	CQE_FLAGS_RQPN = 24, /* 23:0 the peer's QP number, where the transport says it */
+	CQE_IMM_INVAL = 36,
+	CQE_BYTE_CNT = 44,
+	CQE_TIMESTAMP = 48,
+	CQE_VENDOR = 54, /* of an error CQE, in the timestamp's place */
+	CQE_SYNDROME = 55,
+	CQE_OPCODE_QPN = 56, /* 31:24 the WQE's opcode, 23:0 QP number */
+	CQE_WQE_COUNTER = 60,
+	CQE_SIGNATURE = 62,
+	CQE_OP_OWN = 63 /* 7:4 opcode, 3:2 format, 1 solicited, 0 owner */
+};
+
+enum wire_cqe_opcode {
+	CQE_REQ = 0,
+	CQE_RESP_WRITE_IMM = 1,
+	CQE_RESP_SEND = 2,
+	CQE_RESP_SEND_IMM = 3,
+	CQE_RESP_SEND_INV = 4,
+	CQE_REQ_ERR = 13,
+	CQE_RESP_ERR = 14
+};
+
+#define CQE_SOLICITED 2
+
+enum wire_syndrome {
+	SYN_OK = 0,
+	SYN_LOC_LEN = 0x01,
+	SYN_QP_OP = 0x02,
+	SYN_LOC_PROT = 0x04,
+	SYN_FLUSH = 0x05,
+	SYN_REM_INV_REQ = 0x12,
+	SYN_REM_ACCESS = 0x13,
+	SYN_REM_OP = 0x14,
+	SYN_RETRY = 0x15,
+	SYN_RNR = 0x16
+};
+
+/*
+ * Vendor syndromes: the card's are not public, so these name the emulated check that failed. They
+ * appear as vendor_err of a work completion.
+ */
+enum wire_vendor {
+	VEN_NONE = 0,
+	VEN_WQE_INDEX = 0x60,
+	VEN_WQE_QPN,
+	VEN_WQE_DS,
+	VEN_WQE_OPCODE,
+	VEN_DOORBELL,
+	VEN_BLUEFLAME,
+	VEN_SEGMENT,
+	VEN_LENGTH,
+	VEN_MMO_OFF,
+	VEN_NO_RD_ATOMIC,
+	VEN_KEY_INDEX,
+	VEN_KEY_VARIANT,
+	VEN_KEY_FREE,
+	VEN_KEY_PD,
+	VEN_KEY_ACCESS,
+	VEN_KEY_BOUNDS,
+	VEN_QP_ACCESS,
+	VEN_ALIGNMENT,
+	VEN_RNR,
+	VEN_NO_PEER,
+	VEN_PEER_RECEIVE
+};
+
+/* Doorbell records: two 32-bit words of the program's memory. */
+enum wire_dbrec {
+	DB_RECV = 0, /* QP: receive WQEs posted, 15:0 */
+	DB_SEND = 1, /* QP: WQEBBs posted, 15:0 */
+	DB_CQ_CI = 0,
+	DB_CQ_ARM = 1 /* 29:28 arm sequence, 24 solicited only, 23:0 consumer index */
+};
+
+#define CQ_INDEX_MASK    0xffffffu
+#define CQ_ARM_SOLICITED 0x01000000u
+
+/* UAR page: two BlueFlame registers from 0x800, each of two buffers; the CQ doorbell at 0x20. */
+#define UAR_CQ_DOORBELL 0x20
+#define UAR_BF_BASE     0x800
+#define UAR_BF_SPACING  0x200
+
+static inline uint32_t
+get_be16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be16toh(v);
+}
+
+static inline uint32_t
+get_be32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static inline uint64_t
+get_be64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+static inline void
+put_be16(uint8_t *p, uint32_t v)
+{
+	uint16_t be = htobe16((uint16_t)v);
+
+	memcpy(p, &be, sizeof(be));
+}
+
+static inline void
+put_be32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void
+put_be64(uint8_t *p, uint64_t v)
+{
+	v = htobe64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+/* Device time in ns of CLOCK_MONOTONIC: the core clock runs at 1 GHz (hca_core_clock 1000000 kHz). */
+#endif

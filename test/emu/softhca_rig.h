@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two queue pairs of the emulated adapter with hand-made queues, records and doorbell pages: the
+ * data half alone, without the ioctl front, libibverbs or libmlx5. The bytes a program writes are
+ * built with mlx5dv.h, which the device never sees.
+ */
+#ifndef SOFTHCA_RIG_H
+#define SOFTHCA_RIG_H
+
+#include <endian.h>
+#include <infiniband/mlx5dv.h>
+
+#include "dev.h"
+
+#define RIG_PDN    5
+#define RIG_BUF    (1 << 16)
+#define RIG_MAX_BB 1024
+
+struct rig_event {
+	unsigned int comp, async[32];
+};
+
+struct rig_end {
+	uint8_t *page; /* UAR */
+	struct softhca_uar *uar;
+	struct softhca_cq *cq;
+	struct softhca_qp *qp;
+	uint8_t *cq_buf, *sq, *rq, *qp_buf;
+	_Atomic uint32_t *cq_db, *qp_db;
+	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx;
+	uint32_t cqe_len;
+	uint16_t sq_pi, rq_pi;
+	unsigned int bf; /* which twin is next */
+	struct rig_event cq_event, qp_event;
+	uint8_t *buf; /* RIG_BUF bytes, registered */
+	struct softhca_mkey *mkey;
+	uint32_t key;
+};
+
+struct rig_opts {
+	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size;
+	bool ignore_overrun, shared_uar, no_connect;
+	uint64_t max_memcpy;
+};
+
+struct rig {
+	struct softhca_config cfg;
+	struct rig_end a, b;
+};
+
+/* Device, pages, CQs, QPs in RTS (unless no_connect), one registered buffer each. */
+void rig_init(struct rig *r, const struct rig_opts *opts);
+void rig_fini(struct rig *r);
+/* RESET to RTS towards another end; rnr_retry and rnr timer as given. */
+void rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer);
+int rig_modify(struct rig_end *e, uint32_t state);
+
+/* A WQE under construction: at most 16 WQEBBs. */
+struct rig_wqe {
+	uint8_t bytes[1024];
+	uint32_t ds;
+	uint8_t opcode, opmod, flags;
+	uint32_t imm;
+};
+
+struct rig_wqe rig_wqe(uint8_t opcode, uint8_t flags);
+void rig_raddr(struct rig_wqe *w, uint64_t va, uint32_t rkey);
+void rig_sge(struct rig_wqe *w, uint64_t va, uint32_t lkey, uint32_t len);
+void rig_inline(struct rig_wqe *w, const void *p, uint32_t len);
+void rig_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare);
+
+/* Writes the WQE into the SQ at the producer index; returns its index. Moves no record. */
+uint16_t rig_put(struct rig_end *e, const struct rig_wqe *w);
+void rig_record(struct rig_end *e);             /* the doorbell record := producer index */
+void rig_bell(struct rig_end *e, uint16_t idx); /* 8 bytes of that WQE to the next twin */
+void rig_blueflame(struct rig_end *e, uint16_t idx);
+void rig_post(struct rig_end *e, const struct rig_wqe *w); /* put, record, bell */
+void rig_recv(struct rig_end *e, uint64_t va, uint32_t lkey, uint32_t len);
+void rig_arm(struct rig_end *e, bool solicited);
+uint8_t *rig_sq_at(struct rig_end *e, uint16_t idx);
+_Atomic uint64_t *rig_bf_word(struct rig_end *e, unsigned int twin, unsigned int word);
+
+/* Pumps until idle (or, with device threads, waits a little). */
+void rig_run(struct rig *r);
+/* The next CQE, or NULL. */
+const struct mlx5_cqe64 *rig_poll(struct rig_end *e);
+/* As rig_poll(), but waits up to the given time while the device runs. */
+const struct mlx5_cqe64 *rig_wait(struct rig *r, struct rig_end *e, unsigned int ms);
+void rig_sync_ci(struct rig_end *e); /* publishes the consumer index */
+
+static inline const struct mlx5_err_cqe *
+rig_err(const struct mlx5_cqe64 *cqe)
+{
+	return (const struct mlx5_err_cqe *)cqe;
+}
+
+unsigned long rig_violations(void);
+
+#endif
