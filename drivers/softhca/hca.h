@@ -61,7 +61,11 @@ struct softhca_mkey_attr {
 	uint64_t addr; /* where the memory is in this process */
 	uint64_t iova; /* what work requests call its first byte */
 	uint64_t len;  /* bytes */
+	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 };
+
+/* The key of ibv_alloc_null_mr(3): reads as zeros, swallows writes. In no table, of every PD. */
+#define SOFTHCA_DUMP_FILL_KEY 0x200u
 
 int softhca_mkey_create(
 	struct softhca_dev *dev, const struct softhca_mkey_attr *attr, struct softhca_mkey **out);
@@ -113,10 +117,11 @@ struct softhca_qp_init {
 /*
  * Attributes and mask bits are the verbs' own (ib_uverbs_modify_qp, IBV_QP_* of ibv_modify_qp(3)).
  * -EINVAL: a transition or an attribute set that the state table does not have. Without IBV_QP_STATE
- * the state stays. The two mask bits below are no verbs: the firmware command INIT2INIT sets them.
+ * the state stays.
  */
-#define SOFTHCA_QP_MMO (UINT32_C(1) << 30)          /* mask: mmo is given */
-#define SOFTHCA_QP_DRAIN_SIGERR (UINT32_C(1) << 31) /* mask: drain_sigerr is given */
+/* Two mask bits that are no verbs: the firmware command INIT2INIT gives them, in state INIT. */
+#define SOFTHCA_QP_MMO (1u << 30)          /* mmo is given */
+#define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* drain_sigerr is given */
 
 struct softhca_qp_attr {
 	uint32_t state, cur_state, path_mtu;
