@@ -190,6 +190,8 @@ caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp 
 		.max_rq_desc_sz = 512,
 		.max_send_wqebb = dev->cfg->max_qp_wr,
 		.max_recv_wr = dev->cfg->max_qp_wr,
+		.max_srq_recv_wr =
+			dev->cfg->max_qp_wr, /* the kernel says it, not the library, that there are none */
 		.num_ports = dev->cfg->ports,
 		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |

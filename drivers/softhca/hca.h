@@ -69,7 +69,7 @@ struct softhca_mkey_attr {
 
 int softhca_mkey_create(
 	struct softhca_dev *dev, const struct softhca_mkey_attr *attr, struct softhca_mkey **out);
-/* Replaces the attributes and gives the key a new variant (its low 8 bits), as REREG_MR does. */
+/* Replaces the attributes; the key stays, as where REREG_MR changes a region in place. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
 int softhca_mkey_destroy(struct softhca_mkey *mkey); /* -EBUSY while windows are bound to it */
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);

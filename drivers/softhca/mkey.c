@@ -159,7 +159,7 @@ int
 softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr)
 {
 	struct key *old = mkey->key;
-	struct key *key = key_new(attr, (uint8_t)(old->variant + 1));
+	struct key *key = key_new(attr, old->variant);
 
 	if (key == NULL)
 		return -ENOMEM;

@@ -214,7 +214,7 @@ case_mr(void)
 	CHECK(mr != NULL && mr->lkey == mr->rkey);
 	key = mr->lkey;
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
-	CHECK(mr->lkey != key); /* a new variant: the old key is not left usable */
+	CHECK_EQ(mr->lkey, key); /* changed in place: peers know the key */
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_dealloc_pd(other), EBUSY);
@@ -280,7 +280,7 @@ case_refused(void)
 		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
 	char buf[4096];
 
-	CHECK(ibv_create_srq(pd, &srq) == NULL && errno == EINVAL); /* longer than the limit, 0 */
+	CHECK(ibv_create_srq(pd, &srq) == NULL && errno == EOPNOTSUPP);
 	CHECK(ibv_open_xrcd(ctx, &xrcd) == NULL && errno == EOPNOTSUPP);
 	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) == NULL && errno == EOPNOTSUPP);
 	CHECK(ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_ON_DEMAND) == NULL &&
