@@ -14,7 +14,6 @@
 #include "gantry_priv.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
-#define PIECE     4096
 #define MAX_BURST 64
 
 /* MLX5_CQE_SYNDROME_*, as mlx5dv.h and ibv_poll_cq(3) have them. */
@@ -23,6 +22,7 @@
 
 static struct gantry *g;
 static bool mmo;
+static uint64_t piece; /* bytes that one WQE copies on every device of the suite, at most a page */
 static uint8_t *src, *dst, *broken, *closed;
 static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
 
@@ -47,7 +47,7 @@ queue_done(struct gantry_queue *q)
 static struct gantry_desc
 good_copy(uint32_t i)
 {
-	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
 
 	d.cookie = i;
 	return d;
@@ -57,7 +57,7 @@ good_copy(uint32_t i)
 static struct gantry_desc
 failing_copy(uint32_t i)
 {
-	struct gantry_desc d = env_copy(broken, dst + i * PIECE, PIECE);
+	struct gantry_desc d = env_copy(broken, dst + i * piece, piece);
 
 	d.cookie = i;
 	return d;
@@ -81,12 +81,12 @@ check_pieces(const bool *moved, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		uint8_t *d = dst + i * PIECE;
+		uint8_t *d = dst + i * piece;
 
 		if (moved[i])
-			CHECK(memcmp(d, src + i * PIECE, PIECE) == 0);
+			CHECK(memcmp(d, src + i * piece, piece) == 0);
 		else
-			CHECK(d[0] == 0x11 && memcmp(d, d + 1, PIECE - 1) == 0);
+			CHECK(d[0] == 0x11 && memcmp(d, d + 1, piece - 1) == 0);
 	}
 }
 
@@ -183,7 +183,7 @@ a_split_copy_that_fails_completes_once(void)
 		CHECK_EQ(comp[1].status, GANTRY_LOCAL_ERROR);
 		/* Flushed if the hardware had them already, else they ran: both, never neither. */
 		for (i = 2; i < 4; i++) {
-			bool same = memcmp(dst + i * PIECE, src + i * PIECE, PIECE) == 0;
+			bool same = memcmp(dst + i * piece, src + i * piece, piece) == 0;
 
 			CHECK(comp[i].status == GANTRY_OK || comp[i].status == GANTRY_FLUSHED);
 			CHECK_EQ(same, comp[i].status == GANTRY_OK);
@@ -284,13 +284,13 @@ static void
 what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 {
 	const struct refusal bad[] = {
-		{GANTRY_OP_WRITE, (uintptr_t)dst, PIECE, gantry_mem_remote_key(dst_mem) ^ 0x5500},
-		{GANTRY_OP_WRITE, (uintptr_t)dst, PIECE, gantry_mem_remote_key(src_mem)},
+		{GANTRY_OP_WRITE, (uintptr_t)dst, piece, gantry_mem_remote_key(dst_mem) ^ 0x5500},
+		{GANTRY_OP_WRITE, (uintptr_t)dst, piece, gantry_mem_remote_key(src_mem)},
 		{GANTRY_OP_WRITE, (uintptr_t)dst + ARENA_LEN - 1, 2,
 			gantry_mem_remote_key(dst_mem)},
 		{GANTRY_OP_WRITE, (uintptr_t)dst - 1, 2, gantry_mem_remote_key(dst_mem)},
 		{GANTRY_OP_READ, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
-		{GANTRY_OP_READ, (uintptr_t)dst, PIECE, 0},
+		{GANTRY_OP_READ, (uintptr_t)dst, piece, 0},
 		/* By loopback, all memory is open to writes: gantry_mem_register(). */
 		{GANTRY_OP_WRITE, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
 	};
@@ -359,8 +359,8 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	g->max_msg_len = 1024; /* 512 WQEs, of which the queue holds 64 */
 	a = queue_of_depth(4);
 	b = queue_of_depth(4);
-	g->max_msg_len = max_msg_len;
 	env_connect(a, &pa, b, &pb);
+	g->max_msg_len = max_msg_len;
 	reset_pieces(3);
 	desc[0] = good_write(0, pa);
 	desc[1] = good_write(1, pa);
@@ -375,7 +375,7 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	CHECK_EQ(comp[2].status, GANTRY_OK);
 	CHECK_EQ(env_poll(a, comp, 4), 0);
 	/* What fitted was written: 412 pieces of 1 KiB. */
-	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + PIECE, 412 * 1024) == 0);
+	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + piece, 412 * 1024) == 0);
 	CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
 	queue_done(a);
 	queue_done(b);
@@ -393,7 +393,6 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 
 	g->max_msg_len = 1024;
 	q = queue_of_depth(128);
-	g->max_msg_len = max_msg_len;
 	env_connect(q, &pa, q, &pb);
 	reset_pieces(4);
 	desc[0] = good_write(0, pa);
@@ -412,10 +411,11 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 
 	/* The same where the ring is full of its predecessors when the long one begins. */
 	env_connect(q, &pa, q, &pb);
+	g->max_msg_len = max_msg_len;
 	for (i = 0; i < 66; i++)
 		desc[i] = good_write(i, pa);
 	for (i = 0; i < 64; i++)
-		desc[i].len = 1024;
+		desc[i].len = 64;
 	desc[3].remote_key ^= 0x7700;
 	desc[64].len = desc[65].len = 200 * 1024;
 	CHECK_EQ(gantry_submit(q, desc, 66), 66);
@@ -432,6 +432,51 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 			CHECK(comp[i].status == GANTRY_FLUSHED ||
 				comp[i].status == GANTRY_BAD_PEER);
 	}
+	queue_done(q);
+}
+
+/*
+ * The ring is full of the failing one's WQEs when the next long one begins, so that one is not posted
+ * at all: to a peer it is refused; on the own connection it runs after the repair.
+ */
+static void
+a_long_one_that_has_not_begun_is_refused_or_runs(void)
+{
+	uint64_t max_msg_len = g->max_msg_len, max_copy_len = g->info.max_copy_len;
+	struct gantry_queue *q;
+	struct gantry_desc desc[2];
+	struct gantry_comp comp[2];
+	uint16_t pa, pb;
+	uint64_t n_bb;
+
+	g->max_msg_len = g->info.max_copy_len = 64;
+	q = queue_of_depth(4);
+	env_connect(q, &pa, q, &pb);
+	g->max_msg_len = max_msg_len;
+	g->info.max_copy_len = max_copy_len;
+	reset_pieces(6);
+
+	n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_PEER + pa].sq);
+	desc[0] = good_write(0, pa);
+	desc[0].dst = (uintptr_t)dst + ARENA_LEN - 64 * n_bb + 640;
+	desc[0].len = 64 * n_bb;
+	desc[1] = good_write(1, pa);
+	desc[1].len = 2 * 64 * n_bb;
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	CHECK_EQ(env_stats(q).wqes, n_bb);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(comp[1].status, GANTRY_BAD_PEER);
+	CHECK_EQ(env_stats(q).wqes, n_bb);
+
+	n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq);
+	desc[0] = env_copy(broken, dst, 64 * n_bb);
+	desc[1] = env_copy(src, dst, 2 * 64 * n_bb);
+	env_do(q, desc, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK(memcmp(dst, src, 2 * 64 * n_bb) == 0);
+	CHECK_EQ(env_stats(q).recoveries, 1);
 	queue_done(q);
 }
 
@@ -475,6 +520,8 @@ static const struct env_case cases[] = {
 		a_split_write_that_fails_in_its_middle_completes_once},
 	{"a long write that waits for a failing peer is refused",
 		a_long_write_that_waits_for_a_failing_peer_is_refused},
+	{"a long one that has not begun is refused, or runs",
+		a_long_one_that_has_not_begun_is_refused_or_runs},
 	{"a peer that is gone is unreachable", a_peer_that_is_gone_is_unreachable},
 };
 
@@ -486,6 +533,7 @@ main(int argc, char **argv)
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	mmo = g->info.copy_path == GANTRY_COPY_MMO;
+	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
 	src = env_map(ARENA_LEN);
 	dst = env_map(ARENA_LEN);
 	broken = env_map(ARENA_LEN);
