@@ -200,6 +200,13 @@ run_once(struct app *app)
 		run_wait(app);
 }
 
+/* True if the only run there is has ended by itself: a signal that came then changes nothing. */
+static bool
+has_ended(const struct app *app)
+{
+	return !app->opt.interactive && app->start_ns != 0 && app->flow == NULL;
+}
+
 static int
 run_app(struct app *app)
 {
@@ -211,11 +218,20 @@ run_app(struct app *app)
 	} else {
 		run_once(app);
 	}
-	if (stop_signal == 0)
+	if (stop_signal == 0 || has_ended(app))
 		return app->failed ? EXIT_FAILURE : EXIT_SUCCESS;
 	snprintf(reason, sizeof(reason), "stopped by %s", strsignal(stop_signal));
 	run_stop(app, reason);
 	return 128 + stop_signal;
+}
+
+/* True for "testgantry -h --": EAL prints its own page, and ends the program. */
+static bool
+wants_eal_help(const struct args *eal)
+{
+	static const char *const help[] = {"-h", "--help", NULL};
+
+	return has_option(eal, help);
 }
 
 static int
@@ -241,6 +257,8 @@ main(int argc, char **argv)
 	int status = EXIT_FAILURE;
 
 	split_args(argc, argv, &eal_args, &app_args);
+	if (wants_eal_help(&eal_args))
+		return start_eal(&eal_args) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
 		goto out;
 	if (app.opt.help) {

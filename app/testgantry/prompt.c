@@ -15,6 +15,8 @@
 #include <cmdline_parse_string.h>
 #include <cmdline_socket.h>
 
+#define PROMPT "testgantry> "
+
 static struct app *the_app; /* cmdline's callbacks get one pointer, fixed at build time */
 
 /* "set NAME" of these; "parents" besides. */
@@ -286,8 +288,11 @@ serve(struct cmdline *cl)
 		}
 		if (input == INPUT_CHAR && cmdline_in(cl, &c, 1) < 0)
 			return;
-		if (the_app->flow != NULL)
-			run_step(the_app);
+		if (the_app->flow == NULL)
+			continue;
+		run_step(the_app);
+		if (the_app->flow == NULL) /* its table came after the prompt */
+			cmdline_printf(cl, PROMPT);
 	}
 }
 
@@ -297,7 +302,7 @@ prompt_run(struct app *app)
 	struct cmdline *cl;
 
 	the_app = app;
-	cl = cmdline_stdin_new(commands, "testgantry> ");
+	cl = cmdline_stdin_new(commands, PROMPT);
 	if (cl == NULL) {
 		error_print("cannot make a prompt on standard input");
 		return -1;

@@ -106,6 +106,8 @@ run_end(struct app *app, bool done, const char *reason)
 		done = false;
 	app->flow = NULL;
 	progress_end();
+	if (app->opt.interactive)
+		putchar('\n'); /* the prompt has the line */
 	report_print(stdout, &app->report);
 	say_skipped(&app->set);
 	if (done)
