@@ -73,7 +73,8 @@ read_caps(struct hwq_dev *dev, uint8_t *n_ports)
 	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	if (caps->max_qp_wr > HWQ_SQ_MAX_BB)
 		caps->max_qp_wr = HWQ_SQ_MAX_BB;
-	caps->max_cqe = (uint32_t)attr.max_cqe;
+	/* The verbs count one less: libmlx5 adds an entry to what it is asked for. */
+	caps->max_cqe = (uint32_t)attr.max_cqe + 1;
 	caps->max_sge = (uint32_t)attr.max_sge;
 	/* Nothing smaller than a byte is sent on the wire for these two. */
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the hwq tests on the emulated adapter share: its settings, and twins driven by stock verbs. */
+#ifndef HWQ_EMU_H
+#define HWQ_EMU_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_cq.h"
+#include "hwq_db.h"
+#include "hwq_dev.h"
+#include "hwq_dump.h"
+#include "hwq_qp.h"
+#include "hwq_wqe.h"
+#include "softhca.h"
+
+#define EMU_DIE(...)                                                                               \
+	do {                                                                                       \
+		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                    \
+		fprintf(stderr, __VA_ARGS__);                                                      \
+		fputc('\n', stderr);                                                               \
+		exit(EXIT_FAILURE);                                                                \
+	} while (0)
+
+/* Settings are read when the libraries load: start again with them, unless they are there. */
+static inline void
+emu_setting(char **argv, const char *name, const char *value)
+{
+	const char *now = getenv(name);
+
+	if (now != NULL && strcmp(now, value) == 0)
+		return;
+	if (setenv(name, value, 1) != 0 || getenv("HWQ_TEST_STARTED_AGAIN") != NULL)
+		EMU_DIE("cannot set %s=%s", name, value);
+	setenv("HWQ_TEST_STARTED_AGAIN", "1", 1);
+	execv("/proc/self/exe", argv);
+	EMU_DIE("starting again: %s", strerror(errno));
+}
+
+/* Opens the device, or exits: skipped where it is not the emulated one. */
+static inline struct hwq_dev *
+emu_open(void)
+{
+	struct hwq_dev *dev;
+	int ret;
+
+	if (!softhca_active()) {
+		printf("skipped: the emulated adapter is not active in this process\n");
+		exit(CHECK_SKIP);
+	}
+	ret = hwq_dev_open(NULL, &dev);
+	if (ret != 0)
+		EMU_DIE("opening the device: %s", strerror(-ret));
+	return dev;
+}
+
+static inline uint64_t
+emu_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* Runs the adapter until it says that it is idle. With device threads too. */
+static inline void
+emu_pump(void)
+{
+	while (softhca_pump() != 0)
+		;
+}
+
+/* Waits for the next completion; false after two seconds of silence. */
+static inline bool
+emu_wait(struct hwq_cq *cq, struct hwq_cqe *rec)
+{
+	uint64_t end = emu_now_ns() + 2000000000ull;
+
+	while (hwq_cq_poll(cq, rec, 1) == 0) {
+		if (softhca_pump() == 0 && emu_now_ns() > end)
+			return false;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ stock verbs */
+
+struct stock {
+	struct ibv_qp *qp;
+	struct ibv_qp_ex *ex;
+	struct mlx5dv_qp_ex *dv;
+	struct ibv_cq *cq;
+	struct mlx5dv_qp view; /* where its ring is: to be read, and cleared where it is free */
+	uint64_t at;           /* WQEBB of the next WQE, counted here */
+	uint32_t max_inline;
+};
+
+static inline void
+stock_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int ret = ibv_modify_qp(qp, attr, mask);
+
+	if (ret != 0)
+		EMU_DIE("stock modify to state %d: %s", attr->qp_state, strerror(ret));
+}
+
+static inline void
+stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = dev->port.port,
+		.qp_access_flags =
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+
+	stock_modify(qp, &attr,
+		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+/* INIT to RTS, to a QP of the same port. */
+static inline void
+stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
+{
+	struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = qpn,
+		.max_dest_rd_atomic = 16,
+		.min_rnr_timer = 1,
+		.ah_attr = {.is_global = dev->port.has_gid,
+			.port_num = dev->port.port,
+			.dlid = dev->port.lid,
+			.grh = {.sgid_index = dev->port.gid_index, .hop_limit = 64}}};
+	struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 16};
+
+	memcpy(rtr.ah_attr.grh.dgid.raw, dev->port.gid, 16);
+	stock_modify(qp, &rtr,
+		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	stock_modify(qp, &rts,
+		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* A QP as hwq_qp_create() makes it of conf, but for ibv_wr_*(); in INIT. */
+static inline void
+stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = conf->sq_sig_all,
+		.cap = {.max_send_wr = conf->sq_wr,
+			.max_send_sge = conf->max_sge,
+			.max_inline_data = conf->max_inline,
+			.max_recv_wr = conf->rq_wr,
+			.max_recv_sge = conf->rq_wr != 0},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = dev->pd,
+		.send_ops_flags =
+			IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND,
+	};
+	struct mlx5dv_qp_init_attr mlx5_attr = {
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS |
+			     MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+		.send_ops_flags =
+			MLX5DV_QP_EX_WITH_RAW_WQE | (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0),
+	};
+	struct mlx5dv_obj obj;
+
+	memset(s, 0, sizeof(*s));
+	s->cq = ibv_create_cq(dev->ctx, 4096, NULL, NULL, 0);
+	if (s->cq == NULL)
+		EMU_DIE("stock CQ: %s", strerror(errno));
+	attr.send_cq = attr.recv_cq = s->cq;
+	s->qp = mlx5dv_create_qp(dev->ctx, &attr, &mlx5_attr);
+	if (s->qp == NULL)
+		EMU_DIE("stock QP: %s", strerror(errno));
+	s->ex = ibv_qp_to_qp_ex(s->qp);
+	s->dv = mlx5dv_qp_ex_from_ibv_qp_ex(s->ex);
+	s->max_inline = attr.cap.max_inline_data;
+	/* The QP alone, not its CQ: libmlx5 goes on owning both. */
+	obj.qp.in = s->qp;
+	obj.qp.out = &s->view;
+	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) != 0)
+		EMU_DIE("stock QP's ring");
+	stock_to_init(dev, s->qp);
+}
+
+static inline void
+stock_destroy(struct stock *s)
+{
+	if (ibv_destroy_qp(s->qp) != 0 || ibv_destroy_cq(s->cq) != 0)
+		EMU_DIE("destroying a stock QP");
+}
+
+static inline void
+stock_to_err(struct stock *s)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	stock_modify(s->qp, &attr, IBV_QP_STATE);
+}
+
+/* ------------------------------------------------------------------ hwq */
+
+struct twin {
+	struct hwq_domain *domain;
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+};
+
+static inline void
+twin_create(struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct twin *t)
+{
+	int ret = hwq_domain_create(dev, &t->domain);
+
+	if (ret == 0)
+		ret = hwq_cq_create(t->domain, hwq_qp_cqe_needed(conf), &t->cq);
+	if (ret == 0)
+		ret = hwq_qp_create(t->domain, t->cq, conf, &t->qp);
+	if (ret != 0)
+		EMU_DIE("hwq QP: %s", strerror(-ret));
+}
+
+static inline void
+twin_connect_self(struct twin *t)
+{
+	struct hwq_addr addr;
+	int ret;
+
+	hwq_qp_addr(t->qp, &addr);
+	ret = hwq_qp_connect(t->qp, &addr);
+	if (ret != 0)
+		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
+}
+
+static inline void
+twin_destroy(struct twin *t)
+{
+	if (hwq_qp_destroy(t->qp) != 0 || hwq_cq_destroy(t->cq) != 0 ||
+		hwq_domain_destroy(t->domain) != 0)
+		EMU_DIE("destroying an hwq QP");
+}
+
+#endif
