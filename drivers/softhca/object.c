@@ -10,7 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <rdma/mlx5-abi.h>
 
 #define MAX_PDN (1 << 16)
 
@@ -425,6 +428,24 @@ unlink_closed(void)
 	return closed;
 }
 
+/*
+ * The page by which libmlx5 turns timestamps into wall-clock time (mlx5dv_get_clock_info(3)). The
+ * adapter's clock counts nanoseconds of CLOCK_MONOTONIC, so one pair of readings is enough for good.
+ */
+static bool
+write_clock_info(int fd)
+{
+	struct mlx5_ib_clock_info info = {.mult = 1, .mask = UINT64_MAX / 2};
+	struct timespec wall, device;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_MONOTONIC, &device);
+	info.nsec = wall.tv_sec * UINT64_C(1000000000) + wall.tv_nsec;
+	info.cycles = device.tv_sec * UINT64_C(1000000000) + device.tv_nsec;
+	info.overflow_period = info.mask / 2;
+	return pwrite(fd, &info, sizeof(info), CTX_CLOCK_INFO_OFFSET) == sizeof(info);
+}
+
 static struct softhca_ctx *
 ctx_alloc(struct softhca_dev *dev, int fd)
 {
@@ -433,7 +454,7 @@ ctx_alloc(struct softhca_dev *dev, int fd)
 
 	if (ctx == NULL)
 		return NULL;
-	if (ftruncate(fd, CTX_UAR_OFFSET + CTX_BAR_LEN) != 0 ||
+	if (ftruncate(fd, CTX_UAR_OFFSET + CTX_BAR_LEN) != 0 || !write_clock_info(fd) ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
 		softhca_fstat(fd, &st) != 0)
 		goto fail;

@@ -21,8 +21,9 @@
 #include "dev.h"
 #include "event.h"
 
-#define CTX_PAGE     4096
-#define CTX_MAX_UARS 2048
+#define CTX_PAGE              4096
+#define CTX_MAX_UARS          2048
+#define CTX_CLOCK_INFO_OFFSET 0x700000 /* (MLX5_IB_MMAP_CLOCK_INFO << 8) pages of 4 KiB */
 /* Page 0 of the UAR range stays unused, so that page id 0 is never valid. */
 #define CTX_UAR_OFFSET (16 << 20)
 #define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
