@@ -129,11 +129,770 @@ case_memcpy(void)
 	rig_fini(&r);
 }
 
+/* ---- what the queues must be told in full */
+
+static void
+expect_violation(unsigned long before, const char *what)
+{
+	CHECK(rig_violations() > before, "no violation was counted: %s", what);
+}
+
+/* Posts a good NOP with one field of its control segment changed; it must fail, and QP_OP. */
+static void
+broken_wqe(unsigned int byte, uint8_t flip, const char *what)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	CHECK_EQ(rig_violations(), before, "violations of a good WQE");
+	idx = rig_put(&r.a, &w);
+	rig_sq_at(&r.a, idx)[byte] ^= flip;
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_run(&r);
+	expect_violation(before, what);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	CHECK(rig_poll(&r.a) == NULL, "%s: a second completion", what);
+	rig_fini(&r);
+}
+
+static void
+case_broken_control_segment(void)
+{
+	broken_wqe(2, 1, "wqe_index one low");
+	broken_wqe(2, 3, "wqe_index two ahead");
+	broken_wqe(1, 0x40, "wqe_index far away");
+	broken_wqe(6, 1, "QPN");
+	broken_wqe(4, 0x80, "QPN, high byte");
+	broken_wqe(7, 1, "DS 0");
+	broken_wqe(7, 0x20, "DS beyond what is posted");
+}
+
+/* An opcode that is not run is no breach of protocol: it gets its completion and no log line. */
+static void
+unknown_opcode(uint8_t opcode)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(opcode, 0);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, NULL);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	CHECK_EQ(rig_violations(), before, "violations");
+	rig_fini(&r);
+}
+
+static void
+case_unknown_opcode(void)
+{
+	unknown_opcode(MLX5_OPCODE_UMR);
+	unknown_opcode(MLX5_OPCODE_TSO);
+	unknown_opcode(0x3f);
+	unknown_opcode(0xff);
+}
+
+/* DS too small for what follows: the next WQE is not where it should be. */
+static void
+case_short_ds(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	uint8_t data[100] = {1};
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+	rig_inline(&w, data, sizeof(data)); /* 2 WQEBBs */
+	idx = rig_put(&r.a, &w);
+	rig_sq_at(&r.a, idx)[7] = 1;
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND, 0);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	rig_fini(&r);
+}
+
+static void
+case_forgotten_doorbell(void)
+{
+	struct rig r;
+	struct rig_opts lenient = {.lenient = 1};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+
+	rig_init(&r, NULL);
+	rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "a WQE ran that no doorbell announced");
+	/* The next doorbell announces both. */
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 1);
+	/* Posted after the doorbell was written, before the device looked: not announced. */
+	rig_post(&r.a, &w);
+	rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 2);
+	CHECK(rig_poll(&r.a) == NULL, "ran beyond the doorbell");
+	rig_fini(&r);
+
+	rig_init(&r, &lenient);
+	rig_post(&r.a, &w);
+	rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 1);
+	rig_fini(&r);
+}
+
+static void
+case_record_behind(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	idx = rig_put(&r.a, &w);
+	rig_bell(&r.a, idx); /* and no record */
+	rig_run(&r);
+	expect_violation(before, "doorbell without its record");
+	CHECK(rig_poll(&r.a) == NULL, "ran what the record does not name");
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	rig_fini(&r);
+}
+
+static void
+case_sq_overrun(void)
+{
+	struct rig r;
+	struct rig_opts o = {.sq_bb = 4};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, &o);
+	for (int i = 0; i < 5; i++)
+		rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_bell(&r.a, 4);
+	rig_run(&r);
+	expect_violation(before, "SQ overrun");
+	CHECK_EQ(r.a.qp_event.async[IBV_EVENT_QP_FATAL], 1, "QP_FATAL events");
+	CHECK(rig_poll(&r.a) == NULL, "completed from a queue that was overrun");
+	rig_fini(&r);
+}
+
+/* ---- BlueFlame, both ways: good copies never fail, broken ones always do */
+
+static struct rig_wqe
+inline_send(unsigned int seed, uint32_t len)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	uint8_t data[256];
+
+	fill(data, sizeof(data), seed);
+	rig_inline(&w, data, len);
+	return w;
+}
+
+static void
+receives(struct rig *r, unsigned int n)
+{
+	while (n-- != 0)
+		rig_recv(&r->b, va(r->b.buf), r->b.key, 4096);
+}
+
+/* Sizes and doorbells mixed, some taken late, some copies overwritten before they are taken. */
+static void
+case_blueflame_good(void)
+{
+	struct rig r;
+	struct rig_opts o = {.sq_bb = 64, .rq_n = 64, .n_cqe = 4096};
+	unsigned long before = rig_violations();
+	uint64_t seed = 42;
+	unsigned int pending = 0;
+
+	rig_init(&r, &o);
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct rig_wqe w = inline_send(i, 1 + (uint32_t)(check_random(&seed) % 200));
+		uint16_t idx = rig_put(&r.a, &w);
+
+		rig_record(&r.a);
+		if (check_random(&seed) % 2)
+			rig_blueflame(&r.a, idx);
+		else
+			rig_bell(&r.a, idx);
+		if (++pending < 10 && check_random(&seed) % 3 != 0)
+			continue;
+		receives(&r, pending);
+		rig_run(&r);
+		for (; pending != 0; pending--) {
+			const struct mlx5_cqe64 *cqe = rig_poll(&r.a);
+
+			CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ, "send %u failed", i);
+			CHECK(rig_poll(&r.b) != NULL, "receive %u", i);
+		}
+		rig_sync_ci(&r.a);
+		rig_sync_ci(&r.b);
+	}
+	CHECK_EQ(rig_violations(), before, "false alarms");
+	rig_fini(&r);
+}
+
+/* Each word of a copy, broken in turn, at the first and at later uses of each twin. */
+static void
+blueflame_broken(unsigned int twin_uses, unsigned int word, uint32_t len)
+{
+	struct rig r;
+	struct rig_wqe w = inline_send(7, len);
+	unsigned long before = rig_violations();
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	receives(&r, twin_uses + 1);
+	for (unsigned int i = 0; i < twin_uses; i++) {
+		idx = rig_put(&r.a, &w);
+		rig_record(&r.a);
+		rig_blueflame(&r.a, idx);
+		rig_run(&r);
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND, idx);
+	}
+	CHECK_EQ(rig_violations(), before, "false alarms");
+	w = inline_send(99, len);
+	idx = rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_blueflame(&r.a, idx);
+	atomic_fetch_xor(rig_bf_word(&r.a, r.a.bf ^ 1, word), UINT64_C(1) << (word % 64));
+	rig_run(&r);
+	expect_violation(before, "a broken BlueFlame copy");
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	rig_fini(&r);
+}
+
+static void
+case_blueflame_broken(void)
+{
+	for (unsigned int uses = 0; uses < 4; uses++)
+		for (unsigned int word = 1; word < 8; word++)
+			blueflame_broken(uses, word, 40);
+	for (unsigned int word = 1; word < 16; word++)
+		blueflame_broken(2, word, 100);
+	blueflame_broken(1, 31, 220);
+}
+
+/* The copy's tail arrives after the device took its head, then the twin rings, then it again. */
+static void
+case_blueflame_late(void)
+{
+	struct rig r;
+	unsigned long before = rig_violations();
+
+	rig_init(&r, NULL);
+	receives(&r, 12);
+	for (unsigned int i = 0; i < 12; i++) {
+		struct rig_wqe w = inline_send(i, 150);
+		uint16_t idx = rig_put(&r.a, &w);
+		unsigned int twin = r.a.bf, late = i % 24;
+
+		rig_record(&r.a);
+		if (i % 3 == 2) {
+			rig_bell(&r.a, idx);
+		} else {
+			rig_blueflame(&r.a, idx);
+			/* not yet written: what lay there before is what is seen */
+			for (unsigned int j = late + 1; j < 24; j++)
+				atomic_store(rig_bf_word(&r.a, twin, j),
+					atomic_load(rig_bf_word(&r.a, twin, 31)));
+		}
+		rig_run(&r);
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND, idx);
+		for (unsigned int j = late + 1; i % 3 != 2 && j < 24; j++) {
+			uint64_t v;
+
+			memcpy(&v, rig_sq_at(&r.a, (uint16_t)(idx + j / 8)) + 8 * (j % 8), 8);
+			atomic_store(rig_bf_word(&r.a, twin, j), v);
+		}
+		rig_run(&r);
+	}
+	CHECK_EQ(rig_violations(), before, "false alarms");
+	rig_fini(&r);
+}
+
+/* ---- rings and laps */
+
+static void
+case_laps(void)
+{
+	struct rig r;
+	struct rig_opts o = {.sq_bb = 16, .rq_n = 8, .n_cqe = 32, .cqe_len = 128};
+	uint64_t seed = 1;
+
+	rig_init(&r, &o);
+	for (unsigned int i = 0; i < 70000; i++) {
+		struct rig_wqe w = inline_send(i, (uint32_t)(check_random(&seed) % 190));
+		const struct mlx5_cqe64 *cqe;
+		uint32_t len = w.ds == 1 ? 0 : be32toh(*(uint32_t *)(w.bytes + 16)) & 0x7fffffff;
+		uint16_t idx;
+
+		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		w.flags = i % 4 == 3 ? ALWAYS : 0;
+		idx = rig_put(&r.a, &w);
+		rig_record(&r.a);
+		rig_bell(&r.a, idx);
+		rig_run(&r);
+		cqe = rig_poll(&r.b);
+		if (cqe == NULL || be32toh(cqe->byte_cnt) != len ||
+			be16toh(cqe->wqe_counter) != (i & 0xffff)) {
+			CHECK(false, "receive %u", i);
+			break;
+		}
+		check_bytes(r.b.buf, w.bytes + 20, len, "inline data");
+		if (w.flags != 0)
+			expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND, idx);
+		CHECK(rig_poll(&r.a) == NULL && rig_poll(&r.b) == NULL, "too many completions");
+		rig_sync_ci(&r.a);
+		rig_sync_ci(&r.b);
+	}
+	rig_fini(&r);
+}
+
+/* ---- completion queues */
+
+static void
+post_nops(struct rig_end *e, unsigned int n)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+
+	while (n-- != 0)
+		rig_post(e, &w);
+}
+
+static void
+case_cq_overrun(void)
+{
+	struct rig r;
+	struct rig_opts o = {.n_cqe = 8};
+
+	rig_init(&r, &o);
+	post_nops(&r.a, 8);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.async[IBV_EVENT_CQ_ERR], 0, "CQ_ERR with a full CQ");
+	post_nops(&r.a, 1);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.async[IBV_EVENT_CQ_ERR], 1, "CQ_ERR");
+	CHECK_EQ(r.a.qp_event.async[IBV_EVENT_QP_FATAL], 1, "QP_FATAL");
+	for (int i = 0; i < 8; i++)
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, (uint16_t)i);
+	CHECK(rig_poll(&r.a) == NULL, "the ninth");
+	post_nops(&r.a, 1);
+	rig_sync_ci(&r.a);
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "a failed CQ completes");
+	rig_fini(&r);
+
+	o.ignore_overrun = true;
+	rig_init(&r, &o);
+	post_nops(&r.a, 12);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.async[IBV_EVENT_CQ_ERR], 0, "CQ_ERR");
+	r.a.cq_ci = 8;
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 8);
+	rig_fini(&r);
+}
+
+static void
+case_arming(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+
+	rig_init(&r, NULL);
+	post_nops(&r.a, 1);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 0, "events unarmed");
+	rig_poll(&r.a);
+	rig_arm(&r.a, false);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 0, "events, armed and empty");
+	post_nops(&r.a, 3);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 1, "events of one arming");
+	/* Armed at an index that completions have passed: fires at once. */
+	rig_arm(&r.a, false);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 2, "events for what was missed");
+	/* Solicited only: the receive of an unsolicited SEND does not count. */
+	receives(&r, 3);
+	rig_arm(&r.b, true);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK_EQ(r.b.cq_event.comp, 0, "events, unsolicited");
+	w.flags |= MLX5_WQE_CTRL_SOLICITED;
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK_EQ(r.b.cq_event.comp, 1, "events, solicited");
+	rig_arm(&r.b, true);
+	rig_run(&r);
+	CHECK_EQ(r.b.cq_event.comp, 2, "a solicited one was missed");
+	rig_fini(&r);
+}
+
+/* The first arm word of a fresh CQ may be 0, as the record is. */
+static void
+case_first_arm(void)
+{
+	struct rig r;
+
+	rig_init(&r, NULL);
+	rig_arm(&r.a, false);
+	rig_run(&r);
+	post_nops(&r.a, 1);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 1, "events");
+	rig_fini(&r);
+}
+
+/* ---- errors and flushes */
+
+static void
+case_flush(void)
+{
+	struct rig r;
+	struct rig_wqe bad = rig_wqe(MLX5_OPCODE_RDMA_WRITE, 0), nop = rig_wqe(MLX5_OPCODE_NOP, 0);
+	struct rig_wqe quiet = rig_wqe(MLX5_OPCODE_NOP, 1 << 2);
+	const struct mlx5_cqe64 *cqe;
+
+	rig_init(&r, NULL);
+	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
+	rig_raddr(&bad, va(r.b.buf), r.b.key);
+	rig_sge(&bad, va(r.a.buf), r.a.key + 1, 8); /* the variant is wrong */
+	rig_post(&r.a, &bad);
+	rig_post(&r.a, &nop);
+	rig_post(&r.a, &quiet);
+	rig_post(&r.a, &nop);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	cqe = rig_poll(&r.a);
+	expect_error(cqe, &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	CHECK(cqe != NULL && be16toh(cqe->wqe_counter) == 1, "flushed out of order");
+	cqe = rig_poll(&r.a);
+	expect_error(cqe, &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	CHECK(cqe != NULL && be16toh(cqe->wqe_counter) == 3, "a NO_FLUSH WQE completed");
+	CHECK(rig_poll(&r.a) == NULL, "too many completions");
+	/* Later posts, on both sides. */
+	rig_post(&r.a, &nop);
+	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+	/* A NO_FLUSH WQE that fails by itself does complete. */
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RESET), 0, "to RESET");
+	r.a.sq_pi = r.a.rq_pi = 0;
+	atomic_store(&r.a.qp_db[0], 0);
+	atomic_store(&r.a.qp_db[1], 0);
+	rig_connect(&r.a, r.b.qpn, 7, 1);
+	bad.flags = 1 << 2;
+	rig_post(&r.a, &bad);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+	rig_fini(&r);
+}
+
+static void
+case_rnr(void)
+{
+	struct rig r;
+	struct rig_opts o = {.no_connect = true};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, 0);
+
+	rig_init(&r, &o);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_connect(&r.a, r.b.qpn, 0, 1);
+	rig_connect(&r.b, r.a.qpn, 0, 1);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
+	CHECK(rig_poll(&r.b) == NULL, "the responder saw something");
+	rig_fini(&r);
+
+	/* Two retries 1.28 ms apart, then the end. */
+	rig_init(&r, &o);
+	rig_connect(&r.a, r.b.qpn, 2, 1);
+	rig_connect(&r.b, r.a.qpn, 2, 14);
+	w = rig_wqe(MLX5_OPCODE_SEND, 0);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
+	expect_error(rig_wait(&r, &r.a, 1000), &r.a, MLX5_CQE_REQ_ERR,
+		MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
+	rig_fini(&r);
+
+	/* 7: for ever; and what waits does not hold up others. */
+	rig_init(&r, NULL);
+	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	CHECK(rig_wait(&r, &r.a, 30) == NULL, "completed without a receive");
+	post_nops(&r.b, 1);
+	rig_run(&r);
+	expect_req(rig_poll(&r.b), &r.b, MLX5_OPCODE_NOP, 0);
+	receives(&r, 1);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND, 0);
+	rig_fini(&r);
+}
+
+static void
+case_no_peer(void)
+{
+	struct rig r;
+	struct rig_opts o = {.no_connect = true};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, 0);
+
+	rig_init(&r, &o);
+	rig_connect(&r.a, r.b.qpn, 7, 1); /* b stays in RESET */
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
+	expect_error(rig_wait(&r, &r.a, 3000), &r.a, MLX5_CQE_REQ_ERR,
+		MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
+	rig_fini(&r);
+
+	/* A peer that gets ready in time is not too late; one connected elsewhere is no peer. */
+	rig_init(&r, &o);
+	rig_connect(&r.a, r.b.qpn, 7, 1);
+	w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	rig_connect(&r.b, r.a.qpn ^ 1, 7, 1);
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "served by a QP that is connected to another");
+	CHECK_EQ(rig_modify(&r.b, IBV_QPS_RESET), 0, "to RESET");
+	rig_connect(&r.b, r.a.qpn, 7, 1);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_WRITE, 0);
+	rig_fini(&r);
+}
+
+/* ---- send with invalidate */
+
+static void
+case_invalidate(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND_INVAL, ALWAYS);
+	struct rig_wqe wr = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+	struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.len = 64,
+		.rinval = true,
+		.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
+	unsigned int n_dev;
+	struct softhca_mkey *mkey;
+	const struct mlx5_cqe64 *cqe;
+
+	rig_init(&r, NULL);
+	attr.addr = attr.iova = va(r.b.buf) + 256;
+	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
+	receives(&r, 3);
+	w.imm = softhca_mkey_key(mkey);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND_INVAL, 0);
+	cqe = rig_poll(&r.b);
+	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_SEND_INV, "CQE opcode");
+	CHECK(cqe != NULL && be32toh(cqe->imm_inval_pkey) == w.imm, "invalidated rkey");
+	/* The key is no more. */
+	rig_raddr(&wr, attr.iova, w.imm);
+	rig_sge(&wr, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &wr);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
+	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
+	rig_fini(&r);
+
+	/* A key whose owner did not allow it. */
+	rig_init(&r, NULL);
+	receives(&r, 1);
+	w.imm = r.b.key;
+	w.ds = 1;
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_OP_ERR);
+	expect_error(rig_poll(&r.b), &r.b, MLX5_CQE_RESP_ERR,
+		MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
+	rig_fini(&r);
+}
+
+/* ---- several queues on a page */
+
+static void
+case_shared_page(void)
+{
+	struct rig r;
+	struct rig_opts o = {.shared_uar = true};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, &o);
+	/* The second doorbell overwrites the first: both queues run. */
+	rig_post(&r.a, &w);
+	r.b.bf = r.a.bf ^ 1;
+	rig_post(&r.b, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	expect_req(rig_poll(&r.b), &r.b, MLX5_OPCODE_NOP, 0);
+	CHECK_EQ(rig_violations(), before, "violations");
+	rig_fini(&r);
+}
+
+/* ---- memory */
+
+static void
+case_null_key(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+
+	rig_init(&r, NULL);
+	fill(r.b.buf, 64, 5);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 16);
+	rig_post(&r.a, &w);
+	w = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
+	rig_raddr(&w, va(r.b.buf) + 16, r.b.key);
+	rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 16);
+	rig_sge(&w, va(r.a.buf), r.a.key, 16);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_WRITE, 0);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_READ, 1);
+	check_bytes(r.b.buf, (uint8_t[16]){0}, 16, "zeros");
+	check_bytes(r.a.buf, r.b.buf + 32, 16, "read behind the null key");
+	rig_fini(&r);
+}
+
+static void
+memcpy_expect(uint32_t src_len, uint32_t dst_len, uint8_t syndrome)
+{
+	struct rig r;
+	struct rig_opts o = {.max_memcpy = 4096};
+	struct rig_wqe w;
+
+	rig_init(&r, &o);
+	w = memcpy_wqe(&r.a, 0, 8192, src_len, dst_len);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	if (syndrome == 0)
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_MMO, 0);
+	else
+		expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, syndrome);
+	rig_fini(&r);
+}
+
+static void
+case_memcpy_limits(void)
+{
+	memcpy_expect(4096, 4096, 0);
+	memcpy_expect(4097, 4097, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
+	memcpy_expect(0, 0, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR); /* 2 GiB */
+	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
+}
+
+/* A data segment of length 0 is 2 GiB: more than the key covers, so it must be refused. */
+static void
+case_zero_is_2_gib(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+
+	rig_init(&r, NULL);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_sge(&w, va(r.a.buf), r.a.key, 0);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+	rig_fini(&r);
+}
+
+/* Device threads instead of the pump: nothing is lost while they back off and sleep. */
+static void
+case_threads(void)
+{
+	struct rig r;
+	struct rig_opts o = {.threads = 2, .rq_n = 16};
+
+	rig_init(&r, &o);
+	for (unsigned int i = 0; i < 300; i++) {
+		struct rig_wqe w = inline_send(i, 1 + i % 200);
+		uint16_t idx;
+
+		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		idx = rig_put(&r.a, &w);
+		rig_record(&r.a);
+		rig_blueflame(&r.a, idx);
+		expect_req(rig_wait(&r, &r.a, 5000), &r.a, MLX5_OPCODE_SEND, idx);
+		CHECK(rig_wait(&r, &r.b, 5000) != NULL, "receive");
+		check_bytes(r.b.buf, w.bytes + 20, 1 + i % 200, "message");
+		rig_sync_ci(&r.a);
+		rig_sync_ci(&r.b);
+	}
+	rig_fini(&r);
+}
+
 int
 main(void)
 {
 	RUN("a SEND with immediate lands in a receive", case_send_recv());
 	RUN("RDMA write and read move the bytes and no others", case_write_read());
 	RUN("a DMA MMO memcpy copies", case_memcpy());
+	RUN("memcpy's limits hold", case_memcpy_limits());
+	RUN("a data segment of length 0 is 2 GiB", case_zero_is_2_gib());
+	RUN("the null key reads as zeros and swallows writes", case_null_key());
+	RUN("SEND with invalidate takes a key away, if it may", case_invalidate());
+	RUN("index, QPN and DS of a WQE are checked", case_broken_control_segment());
+	RUN("an opcode that is not supported fails quietly", case_unknown_opcode());
+	RUN("a DS that is too small is noticed", case_short_ds());
+	RUN("a WQE that no doorbell announced does not run", case_forgotten_doorbell());
+	RUN("a doorbell ahead of its record is reported", case_record_behind());
+	RUN("posting more than the queue holds is fatal", case_sq_overrun());
+	RUN("good BlueFlame copies raise no alarm", case_blueflame_good());
+	RUN("a broken BlueFlame copy is caught, in each word", case_blueflame_broken());
+	RUN("a BlueFlame copy that arrives late raises no alarm", case_blueflame_late());
+	RUN("queues and CQs of 128 bytes wrap for many laps", case_laps());
+	RUN("CQ overrun: event, failed QP, or overwritten where asked", case_cq_overrun());
+	RUN("an armed CQ fires once, also for what it missed", case_arming());
+	RUN("a first arm word of 0 arms", case_first_arm());
+	RUN("an error flushes both queues, later posts too", case_flush());
+	RUN("RNR: at once, after retries, or never", case_rnr());
+	RUN("an absent or unready peer is retried, then given up", case_no_peer());
+	RUN("queues that share a page all run on any doorbell", case_shared_page());
+	RUN("device threads lose no doorbell", case_threads());
 	return check_failures != 0;
 }
