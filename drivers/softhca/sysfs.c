@@ -42,11 +42,12 @@ const char *
 sysfs_real_root(void)
 {
 	const char *env = getuid() == geteuid() ? getenv("SYSFS_PATH") : NULL;
+	const char *name = env != NULL ? strrchr(env, '/') : NULL;
 
-	if (env == NULL || *env == '\0')
+	if (name == NULL)
 		return "/sys";
-	/* Inherited from a program that ran on the adapter itself, and exec()ed this one. */
-	if (strstr(env, "/" PREFIX) != NULL)
+	/* One of ours: inherited from a program on the adapter that exec()ed this one. */
+	if (strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0)
 		return "/sys";
 	return env;
 }

@@ -1,0 +1,265 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher and the settings, as a user meets them: stock ibv_devinfo on the emulated adapter.
+
+usage: test_softhca_launch.py LAUNCHER
+"""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
+SAYS_SO = 'softhca: no mlx5 device here, emulating'
+
+
+def clean_env(**more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
+    env.pop('SYSFS_PATH', None)
+    env.update(more)
+    return env
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.tmp = tempfile.mkdtemp(prefix='softhca-test.')
+        self.addCleanup(shutil.rmtree, self.tmp)
+
+    def run_on(self, *argv, **settings):
+        env = clean_env(TMPDIR=self.tmp, **settings)
+        return subprocess.run([LAUNCHER, *argv], env=env, capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def devinfo(self, *argv, **settings):
+        """What ibv_devinfo -v says, as a list of (field, value)."""
+        result = self.run_on('ibv_devinfo', '-v', *argv, **settings)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return re.findall(r'^\s*([\w\[\] ]+):\s+(.*?)\s*$', result.stdout, re.M)
+
+    def value(self, field, **settings):
+        return dict(self.devinfo(**settings))[field]
+
+    def assert_no_device(self, result):
+        self.assertRegex(result.stdout + result.stderr,
+                         'No IB devices found|Failed to get IB devices list')
+        self.assertNotIn('hca_id', result.stdout)
+
+    def trees(self):
+        return glob.glob(os.path.join(self.tmp, 'softhca-*'))
+
+
+class Launcher(Case):
+    def test_devinfo_reads_like_a_real_card(self):
+        info = dict(self.devinfo())
+        self.assertEqual(info['hca_id'], 'mlx5_0')
+        self.assertEqual(info['fw_ver'], '28.36.1010')
+        self.assertEqual(info['vendor_id'], '0x02c9')
+        self.assertEqual(info['vendor_part_id'], '4129')
+        self.assertEqual(info['state'], 'PORT_ACTIVE (4)')
+        self.assertEqual(info['link_layer'], 'Ethernet')
+        self.assertEqual(info['atomic_cap'], 'ATOMIC_HCA (1)')
+        self.assertEqual(info['phys_state'], 'LINK_UP (5)')
+        self.assertTrue(info['GID[  1]'].endswith('RoCE v2'))
+
+    def test_one_line_says_that_it_is_emulated(self):
+        result = self.run_on('ibv_devices')
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(lines[0].startswith(SAYS_SO), lines)
+
+    def test_a_program_that_asks_for_no_device_hears_nothing(self):
+        result = self.run_on('true')
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, '', ''))
+
+    def test_the_exit_status_is_the_programs(self):
+        self.assertEqual(self.run_on('sh', '-c', 'exit 42').returncode, 42)
+
+    def test_help(self):
+        result = self.run_on('-h')
+        self.assertEqual(result.returncode, 0)
+        self.assertIn('usage: softhca PROGRAM', result.stdout)
+
+    def test_nothing_to_run(self):
+        result = self.run_on()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('usage: softhca PROGRAM', result.stderr)
+
+    def test_a_program_that_is_not_there(self):
+        result = self.run_on('/no/such/program')
+        self.assertEqual(result.returncode, 127)
+        self.assertIn('cannot run /no/such/program: No such file or directory', result.stderr)
+
+    def test_a_program_that_cannot_run(self):
+        result = self.run_on('/etc/passwd')
+        self.assertEqual(result.returncode, 126)
+        self.assertIn('cannot run /etc/passwd: Permission denied', result.stderr)
+
+    def test_an_unknown_option(self):
+        result = self.run_on('--frobnicate')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('--frobnicate', result.stderr)
+
+
+class Settings(Case):
+    def test_each_is_seen(self):
+        for settings, field, expected in (
+                ({'SOFTHCA_PART_ID': '0x1021'}, 'vendor_part_id', '4129'),
+                ({'SOFTHCA_PART_ID': '4125'}, 'vendor_part_id', '4125'),
+                ({'SOFTHCA_FW_VER': '22.7.15'}, 'fw_ver', '22.7.0015'),
+                ({'SOFTHCA_LINK_LAYER': 'infiniband'}, 'link_layer', 'InfiniBand'),
+                ({'SOFTHCA_LINK_LAYER': 'infiniband'}, 'max_pkeys', '128'),
+                ({'SOFTHCA_PORTS': '2'}, 'phys_port_cnt', '2'),
+                ({'SOFTHCA_MAX_QP': '77'}, 'max_qp', '77'),
+                ({'SOFTHCA_MAX_CQ': '78'}, 'max_cq', '78'),
+                ({'SOFTHCA_MAX_CQE': '1000'}, 'max_cqe', '1000'),
+                ({'SOFTHCA_MAX_QP_WR': '1024'}, 'max_qp_wr', '1024'),
+                ({'SOFTHCA_MAX_SGE': '7'}, 'max_sge', '7'),
+                ({'SOFTHCA_MAX_MR': '79'}, 'max_mr', '79'),
+                ({'SOFTHCA_MAX_PD': '80'}, 'max_pd', '80'),
+                ({'SOFTHCA_MAX_AH': '81'}, 'max_ah', '81'),
+                ({'SOFTHCA_MAX_MR_SIZE': '65536'}, 'max_mr_size', '0x10000'),
+                ({'SOFTHCA_MAX_RD_ATOMIC': '4'}, 'max_qp_rd_atom', '4')):
+            with self.subTest(**settings):
+                self.assertEqual(self.value(field, **settings), expected)
+
+    def test_several_devices(self):
+        names = [v for k, v in self.devinfo(SOFTHCA_DEVICES='3') if k == 'hca_id']
+        self.assertEqual(sorted(names), ['mlx5_0', 'mlx5_1', 'mlx5_2'])
+        guids = [v for k, v in self.devinfo(SOFTHCA_DEVICES='3') if k == 'node_guid']
+        self.assertEqual(len(set(guids)), 3)
+
+    def test_a_file(self):
+        path = os.path.join(self.tmp, 'adapter.conf')
+        with open(path, 'w', encoding='ascii') as f:
+            f.write('# an adapter\n\nports = 2   # both\n\tmax_qp=99\n')
+        info = dict(self.devinfo(SOFTHCA_CONFIG=path))
+        self.assertEqual((info['phys_port_cnt'], info['max_qp']), ('2', '99'))
+        info = dict(self.devinfo(SOFTHCA_CONFIG=path, SOFTHCA_MAX_QP='98'))
+        self.assertEqual((info['phys_port_cnt'], info['max_qp']), ('2', '98'))
+
+    def test_wrong_ones_are_named_and_nothing_comes_up(self):
+        for settings, expected in (
+                ({'SOFTHCA_MAX_QPS': '5'}, ['unknown setting "max_qps"', ' max_qp ']),
+                ({'SOFTHCA_PORTS': '3'}, ['ports = "3"', 'a number from 1 to 2']),
+                ({'SOFTHCA_PORTS': ''}, ['ports = ""', 'a number from 1 to 2']),
+                ({'SOFTHCA_PORTS': '1x'}, ['ports = "1x"']),
+                ({'SOFTHCA_PORTS': '-1'}, ['ports = "-1"']),
+                ({'SOFTHCA_DEVICES': '0'}, ['devices = "0"', 'a number from 1 to 8']),
+                ({'SOFTHCA_MAX_MEMCPY': '1000'}, ['max_memcpy = "1000"', 'a power of two']),
+                ({'SOFTHCA_MAX_MEMCPY': '4294967296'}, ['max_memcpy', 'to 2147483648']),
+                ({'SOFTHCA_MAX_CQE': '99999999999999999999'}, ['max_cqe']),
+                ({'SOFTHCA_FW_VER': '28.36'}, ['fw_ver', 'MAJOR.MINOR.SUB']),
+                ({'SOFTHCA_LINK_LAYER': 'token ring'}, ['link_layer', '"ethernet"']),
+                ({'SOFTHCA_FORCE': 'yes'}, ['force = "yes"', '0 or 1']),
+                ({'SOFTHCA_CONFIG': '/no/such/file'}, ['/no/such/file', 'No such file'])):
+            with self.subTest(**settings):
+                result = self.run_on('ibv_devinfo', **settings)
+                for text in expected:
+                    self.assertIn(text, result.stderr)
+                self.assert_no_device(result)
+                self.assertNotIn(SAYS_SO, result.stderr)
+
+    def test_a_wrong_line_is_named_by_its_number(self):
+        path = os.path.join(self.tmp, 'adapter.conf')
+        for text, expected in (('ports = 1\nportz = 2\n', ':2: unknown setting "portz"'),
+                               ('\n\nports 2\n', ':3: "ports 2" is not "key = value"'),
+                               ('x' * 600 + '\n', ':1: a line longer than')):
+            with self.subTest(text=text[:20]):
+                with open(path, 'w', encoding='ascii') as f:
+                    f.write(text)
+                result = self.run_on('ibv_devinfo', SOFTHCA_CONFIG=path)
+                self.assertIn(path + expected, result.stderr)
+                self.assert_no_device(result)
+
+
+class Neighbours(Case):
+    """Devices that are there already: a fake sysfs stands for a machine that has them."""
+
+    def machine(self, *devices):
+        root = os.path.join(self.tmp, 'sys')
+        shutil.rmtree(root, ignore_errors=True)
+        for n, (ibdev, modalias) in enumerate(devices):
+            verbs = f'{root}/class/infiniband_verbs/uverbs{n}'
+            ib = f'{root}/class/infiniband/{ibdev}'
+            for path, text in ((f'{verbs}/ibdev', ibdev), (f'{verbs}/dev', f'231:{192 + n}'),
+                               (f'{verbs}/abi_version', '1'), (f'{ib}/node_type', '1: CA'),
+                               (f'{ib}/node_guid', '0000:0000:0000:0001'),
+                               (f'{ib}/device/modalias', modalias)):
+                if text is None:
+                    continue
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, 'w', encoding='ascii') as f:
+                    f.write(text + '\n')
+        return root
+
+    REAL = ('mlx5_0', 'pci:v000015B3d0000101Dsv000015B3sd00000001bc02sc00i00')
+
+    def test_a_real_device_is_never_shadowed(self):
+        for device in (self.REAL, ('renamed', self.REAL[1]),
+                       ('mlx5_7', 'auxiliary:mlx5_core.sf'), ('mlx5_7', None)):
+            with self.subTest(device=device):
+                result = self.run_on('ibv_devices', SYSFS_PATH=self.machine(device))
+                self.assertNotIn('softhca', result.stderr)
+                self.assertNotIn('mlx5_', result.stdout)
+                self.assertEqual(self.trees(), [])
+
+    def test_unless_asked(self):
+        root = self.machine(self.REAL)
+        info = self.devinfo(SYSFS_PATH=root, SOFTHCA_FORCE='1')
+        self.assertEqual([v for k, v in info if k == 'hca_id'], ['mlx5_0'])
+        self.assertEqual(dict(info)['vendor_part_id'], '4129')
+
+    def test_other_vendors_keep_their_place(self):
+        root = self.machine(('rxe0', 'virtual:rxe'), ('mlx4_0', 'pci:v000015B3d00001003sv0'))
+        script = ('ls $SYSFS_PATH/class/infiniband_verbs; ls $SYSFS_PATH/class/infiniband; '
+                  'cat $SYSFS_PATH/class/infiniband_verbs/uverbs1/ibdev; ibv_devices')
+        result = self.run_on('sh', '-c', script, SYSFS_PATH=root)
+        self.assertEqual(result.stdout.split()[:8],
+                         ['abi_version', 'uverbs0', 'uverbs1', 'uverbs2',
+                          'mlx4_0', 'mlx5_0', 'rxe0', 'mlx4_0'])
+        self.assertIn('005348fffe000000', result.stdout)
+
+
+class Trees(Case):
+    def test_they_are_gone_at_exit(self):
+        # (Not sh: it leaves by _exit(2), as a killed program would; those trees are swept later.)
+        for program in (['ibv_devices'], ['bash', '-c', 'ibv_devices; ibv_devices; true'],
+                        ['bash', '-c', '(ibv_devices); exit 3']):
+            with self.subTest(program=program):
+                self.run_on(*program)
+                self.assertEqual(self.trees(), [])
+
+    def test_the_dead_are_swept_and_the_living_are_not(self):
+        env = clean_env(TMPDIR=self.tmp)
+        with subprocess.Popen([LAUNCHER, 'sleep', '30'], env=env) as killed, \
+                subprocess.Popen([LAUNCHER, 'sleep', '30'], env=env) as living:
+            deadline = time.monotonic() + 20
+            while len(self.trees()) < 2 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            before = self.trees()
+            self.assertEqual(len(before), 2)
+            killed.send_signal(signal.SIGKILL)
+            killed.wait()
+            self.run_on('true')
+            self.assertEqual(len(self.trees()), 1)
+            self.assertIn(self.trees()[0], before)
+            living.send_signal(signal.SIGKILL)
+            living.wait()
+        self.run_on('true')
+        self.assertEqual(self.trees(), [])
+
+
+if __name__ == '__main__':
+    if shutil.which('ibv_devinfo') is None:
+        print('skipped: ibv_devinfo is not installed (package ibverbs-utils)')
+        sys.exit(77)
+    if glob.glob('/sys/class/infiniband/mlx5_*'):
+        print('skipped: this machine has an mlx5 device')
+        sys.exit(77)
+    unittest.main(verbosity=2)
