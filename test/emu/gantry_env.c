@@ -53,7 +53,7 @@ env_init(unsigned int n_workers)
 	}
 }
 
-int
+void
 env_run(const struct env_case *cases, unsigned int n, int argc, char **argv)
 {
 	unsigned int i, ran = 0;
@@ -70,6 +70,16 @@ env_run(const struct env_case *cases, unsigned int n, int argc, char **argv)
 	}
 	current_case = "(cleaning up)";
 	CHECK(ran > 0);
+}
+
+int
+env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
+	CHECK_EQ(gantry_destroy(g), 0);
 	rte_eal_cleanup();
 	return 0;
 }

@@ -38,8 +38,11 @@ __attribute__((noreturn)) void env_fail_eq(const char *file, int line, const cha
 
 /* Brings EAL up with lcores 0 to n_workers on the CPUs there are, and skips where it cannot. */
 void env_init(unsigned int n_workers);
-/* Runs the cases whose name contains argv[1], or all. Returns the program's exit code. */
-int env_run(const struct env_case *cases, unsigned int n, int argc, char **argv);
+/* Runs the cases whose name contains argv[1], or all. */
+void env_run(const struct env_case *cases, unsigned int n, int argc, char **argv);
+
+/* Takes everything down, which must leave nothing behind. Returns the program's exit code. */
+int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
 /* Page-aligned memory of its own mapping, with a page on each side that nobody may touch. */
 void *env_map(size_t len);

@@ -458,7 +458,7 @@ a_long_one_that_has_not_begun_is_refused_or_runs(void)
 
 	n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_PEER + pa].sq);
 	desc[0] = good_write(0, pa);
-	desc[0].dst = (uintptr_t)dst + ARENA_LEN - 64 * n_bb + 640;
+	desc[0].dst = (uintptr_t)dst + ARENA_LEN - 32;
 	desc[0].len = 64 * n_bb;
 	desc[1] = good_write(1, pa);
 	desc[1].len = 2 * 64 * n_bb;
@@ -543,5 +543,9 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_mem_register(g, closed, ARENA_LEN, 0, &closed_mem), 0);
 	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
 	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
-	return env_run(cases, RTE_DIM(cases), argc, argv);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	/* Make the broken one whole, so that it can be taken back. */
+	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, closed_mem, broken_mem},
+		4);
 }

@@ -657,7 +657,6 @@ main(int argc, char **argv)
 {
 	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
 	const char *max_memcpy = getenv("SOFTHCA_MAX_MEMCPY");
-	int ret;
 
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
@@ -674,6 +673,6 @@ main(int argc, char **argv)
 	dst = env_map(ARENA_LEN);
 	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
 	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
-	ret = env_run(cases, RTE_DIM(cases), argc, argv);
-	return ret;
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

@@ -379,5 +379,6 @@ main(int argc, char **argv)
 	env_fill(src, ARENA_LEN, 1);
 	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
 	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
-	return env_run(cases, RTE_DIM(cases), argc, argv);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }
