@@ -38,6 +38,10 @@ int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 int __openat64_2(int dir, const char *path, int flags);
+int __xstat(int version, const char *path, struct stat *st);
+int __xstat64(int version, const char *path, struct stat64 *st);
+int __fxstat(int version, int fd, struct stat *st);
+int __fxstat64(int version, int fd, struct stat64 *st);
 
 /* ---------------------------------------------------------------- open */
 
@@ -215,6 +219,34 @@ fstat(int fd, struct stat *st)
 
 SOFTHCA_API int
 fstat64(int fd, struct stat64 *st)
+{
+	return fstat_any(fd, (struct stat *)st);
+}
+
+/*
+ * What stat was called before glibc 2.33. gcc's thread sanitizer still turns fstat into __fxstat.
+ * The version tells old layouts apart; 64-bit machines have had but one.
+ */
+SOFTHCA_API int
+__xstat(int version, const char *path, struct stat *st)
+{
+	return stat_any(path, st);
+}
+
+SOFTHCA_API int
+__xstat64(int version, const char *path, struct stat64 *st)
+{
+	return stat_any(path, (struct stat *)st);
+}
+
+SOFTHCA_API int
+__fxstat(int version, int fd, struct stat *st)
+{
+	return fstat_any(fd, st);
+}
+
+SOFTHCA_API int
+__fxstat64(int version, int fd, struct stat64 *st)
 {
 	return fstat_any(fd, (struct stat *)st);
 }
