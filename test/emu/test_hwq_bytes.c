@@ -426,18 +426,17 @@ compare(struct pair *p, const struct work *w, uint16_t from)
 
 /* ------------------------------------------------------------------ batches */
 
-/* libmlx5's room is cleared, ours holds old bytes: see the top. Room for one more WQE. */
+/* libmlx5's room for n_work WQEs is cleared, ours holds old bytes: see the top. */
 static void
-prepare_rings(struct pair *p, uint64_t stock_at)
+prepare_rings(struct pair *p, unsigned int n_work)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
-	uint32_t n = p->stock.view.sq.wqe_cnt;
-	unsigned int max_bb = n / 4 < 16 ? n / 4 : 16, i;
+	uint32_t n = p->stock.view.sq.wqe_cnt, i;
 
-	for (i = 0; i < max_bb; i++)
-		memset((uint8_t *)p->stock.view.sq.buf + (stock_at + i) % n * 64, 0, 64);
-	/* Behind the fill too. */
-	for (i = 0; i < 2 * max_bb && i < hwq_sq_free_bb(sq); i++)
+	for (i = 0; i < n_work * HWQ_WQE_MAX_BB && i < n; i++)
+		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
+	/* And behind the fill. */
+	for (i = 0; i < (n_work + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
 
@@ -482,7 +481,7 @@ post_both(struct pair *p, const struct work *w)
 	uint16_t from = sq->pi;
 	int theirs, ours;
 
-	prepare_rings(p, p->stock.at);
+	prepare_rings(p, 1);
 	ibv_wr_start(p->stock.ex);
 	stock_post(p, w);
 	theirs = ibv_wr_complete(p->stock.ex);
@@ -526,9 +525,7 @@ real_batch(struct pair *p)
 	struct work w[4];
 	uint16_t from;
 
-	/* The ring is drained: four of the longest fit ahead. */
-	for (i = 0; i < 4; i++)
-		prepare_rings(p, p->stock.at + i * (uint64_t)p->stock.view.sq.wqe_cnt / 4);
+	prepare_rings(p, n);
 	memcpy(mem, before, MEM_LEN);
 	for (i = 0; i < n; i++) {
 		draw_work(p, &w[i], false);
