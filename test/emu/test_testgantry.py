@@ -75,14 +75,15 @@ def tree(folder):
 	return found
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, process, seconds=60):
+	"""Waits until the condition holds while the process runs."""
 	end = time.monotonic() + seconds
-	while time.monotonic() < end:
-		value = condition()
-		if value:
-			return value
+	while not condition():
+		if process.poll() is not None:
+			raise AssertionError(f"it ended too early:\n{process.stdout.read().decode()}")
+		if time.monotonic() > end:
+			raise AssertionError(f"nothing happened in {seconds} s")
 		time.sleep(0.01)
-	raise AssertionError(f"nothing happened in {seconds} s")
 
 
 class Case(unittest.TestCase):
@@ -534,7 +535,7 @@ class Failures(Case):
 	def test_an_input_that_shrinks(self):
 		source = self.make_sparse("file", 512 << 20)
 		with self.running("--out", self.out, "--depth", 2, source) as process:
-			wait_for(self.leftovers)
+			wait_for(self.leftovers, process)
 			os.truncate(source, 1 << 20)
 			out, _ = process.communicate(timeout=TIMEOUT)
 		self.check_refused(Result(process.returncode, out.decode()), source)
@@ -559,7 +560,7 @@ class Failures(Case):
 					shutil.rmtree(self.out, ignore_errors=True)
 					with self.running("--out", self.out, first, big, workers=workers) as process:
 						wait_for(lambda: os.path.exists(self.path("out/a-first")) and
-							self.leftovers())
+							self.leftovers(), process)
 						process.send_signal(number)
 						out, _ = process.communicate(timeout=TIMEOUT)
 					result = Result(process.returncode, out.decode())
