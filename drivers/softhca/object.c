@@ -542,12 +542,14 @@ ctx_put(struct softhca_ctx *ctx)
 struct softhca_dev *
 ctx_find_dev(dev_t st_dev, ino_t st_ino)
 {
+	struct softhca_dev *dev;
 	struct softhca_ctx *ctx;
 
 	pthread_mutex_lock(&list_lock);
 	ctx = find_inode(st_dev, st_ino);
+	dev = ctx != NULL ? ctx->dev : NULL;
 	pthread_mutex_unlock(&list_lock);
-	return ctx != NULL ? ctx->dev : NULL;
+	return dev;
 }
 
 /* ---------------------------------------------------------------- fork(2) */

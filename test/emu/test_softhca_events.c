@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion channels and async events of the emulated adapter, with traffic between two RC queue
+ * pairs of this process: what is read, what is left unread, and whose events go with whom.
+ *
+ * libibverbs waits in ibv_destroy_cq() and ibv_destroy_qp() until as many events are acknowledged
+ * as the kernel says were read (ibv_ack_cq_events(3)): a wrong count hangs, so an alarm is set.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "softhca.h"
+#include "softhca_check.h"
+
+#define HANG_SECONDS 60
+
+struct pair {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *send_cq, *recv_cq; /* both on the channel */
+	struct ibv_qp *client, *server;
+	struct ibv_mr *mr;
+	char buf[4096];
+};
+
+static void
+to_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
+
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+}
+
+static void
+to_rts(struct ibv_qp *qp, uint32_t dest)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.ah_attr = {.is_global = 1,
+			.port_num = 1,
+			.grh = {.sgid_index = 1, .hop_limit = 1}},
+	};
+
+	CHECK_EQ(ibv_query_gid(qp->context, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+		0);
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1};
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC),
+		0);
+}
+
+static void
+set_nonblocking(int fd)
+{
+	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+static void
+open_pair(struct pair *p)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
+		.sq_sig_all = 1,
+	};
+
+	CHECK(list != NULL && list[0] != NULL);
+	p->ctx = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
+	CHECK(p->ctx != NULL);
+	p->pd = ibv_alloc_pd(p->ctx);
+	p->channel = ibv_create_comp_channel(p->ctx);
+	p->send_cq = ibv_create_cq(p->ctx, 32, "send", p->channel, 0);
+	p->recv_cq = ibv_create_cq(p->ctx, 32, "receive", p->channel, 0);
+	CHECK(p->send_cq != NULL && p->recv_cq != NULL);
+	init.send_cq = p->send_cq;
+	init.recv_cq = p->recv_cq;
+	p->client = ibv_create_qp(p->pd, &init);
+	p->server = ibv_create_qp(p->pd, &init);
+	CHECK(p->client != NULL && p->server != NULL);
+	p->mr = ibv_reg_mr(p->pd, p->buf, sizeof(p->buf), IBV_ACCESS_LOCAL_WRITE);
+	CHECK(p->mr != NULL);
+	to_init(p->client);
+	to_init(p->server);
+	to_rts(p->client, p->server->qp_num);
+	to_rts(p->server, p->client->qp_num);
+	set_nonblocking(p->channel->fd);
+	set_nonblocking(p->ctx->async_fd);
+}
+
+static void
+close_pair(struct pair *p)
+{
+	CHECK_EQ(ibv_destroy_qp(p->client), 0);
+	CHECK_EQ(ibv_destroy_qp(p->server), 0);
+	if (p->send_cq != NULL)
+		CHECK_EQ(ibv_destroy_cq(p->send_cq), 0);
+	CHECK_EQ(ibv_destroy_cq(p->recv_cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(p->channel), 0);
+	CHECK_EQ(ibv_dereg_mr(p->mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(p->pd), 0);
+	CHECK_EQ(ibv_close_device(p->ctx), 0);
+}
+
+static void
+poll_one(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		(void)softhca_pump(); /* for SOFTHCA_THREADS=0 */
+		n = ibv_poll_cq(cq, 1, &wc);
+	} while (n == 0);
+	CHECK_EQ(n, 1);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+}
+
+/* One SEND, completed on both sides. */
+static void
+send_one(struct pair *p)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)p->buf, .length = 64, .lkey = p->mr->lkey};
+	struct ibv_sge sink = {.addr = (uintptr_t)p->buf + 2048, .length = 64, .lkey = p->mr->lkey};
+	struct ibv_send_wr send = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+	struct ibv_recv_wr recv = {.sg_list = &sink, .num_sge = 1}, *bad_recv;
+
+	CHECK_EQ(ibv_post_recv(p->server, &recv, &bad_recv), 0);
+	CHECK_EQ(ibv_post_send(p->client, &send, &bad), 0);
+	poll_one(p->send_cq);
+	poll_one(p->recv_cq);
+}
+
+/* The next event's CQ, or NULL where there is none within the time. */
+static struct ibv_cq *
+next_event(struct pair *p, int timeout_ms)
+{
+	struct pollfd fd = {.fd = p->channel->fd, .events = POLLIN};
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, timeout_ms) == 0) {
+		CHECK(ibv_get_cq_event(p->channel, &cq, &context) == -1 && errno == EAGAIN);
+		return NULL;
+	}
+	CHECK_EQ(ibv_get_cq_event(p->channel, &cq, &context), 0);
+	CHECK(context == cq->cq_context);
+	return cq;
+}
+
+static void
+case_one_event_per_arm(void)
+{
+	struct pair p;
+
+	open_pair(&p);
+	send_one(&p);
+	CHECK(next_event(&p, 20) == NULL); /* nobody armed */
+	CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+	send_one(&p);
+	CHECK(next_event(&p, 5000) == p.recv_cq);
+	send_one(&p);
+	CHECK(next_event(&p, 20) == NULL); /* once */
+	ibv_ack_cq_events(p.recv_cq, 1);
+	close_pair(&p);
+}
+
+static void
+case_unread(void)
+{
+	struct pair p;
+
+	open_pair(&p);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+		send_one(&p);
+	}
+	CHECK(next_event(&p, 5000) == p.recv_cq);
+	ibv_ack_cq_events(p.recv_cq, 1);
+	close_pair(&p); /* hangs where unread events count */
+}
+
+static void
+case_others_stay(void)
+{
+	struct pair p;
+
+	open_pair(&p);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(ibv_req_notify_cq(p.send_cq, 0), 0);
+		CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+		send_one(&p);
+	}
+	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	CHECK_EQ(ibv_destroy_qp(p.server), 0);
+	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
+	CHECK(next_event(&p, 5000) == p.recv_cq);
+	CHECK(next_event(&p, 5000) == p.recv_cq);
+	CHECK(next_event(&p, 20) == NULL);
+	ibv_ack_cq_events(p.recv_cq, 2);
+	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
+	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
+	CHECK_EQ(ibv_close_device(p.ctx), 0);
+}
+
+/* The channel's descriptor may be moved: it is known by its inode, not by its number. */
+static void
+case_moved(void)
+{
+	struct pair p;
+	int moved;
+
+	open_pair(&p);
+	CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+	send_one(&p);
+	moved = fcntl(p.channel->fd, F_DUPFD_CLOEXEC, 100);
+	CHECK(moved >= 100);
+	close(p.channel->fd);
+	p.channel->fd = moved;
+	close_pair(&p);
+}
+
+static void
+drain(struct pair *p)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+
+	CHECK_EQ(ibv_modify_qp(p->client, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	(void)softhca_pump();
+}
+
+static void
+case_async_read(void)
+{
+	struct ibv_async_event event;
+	struct pollfd fd;
+	struct pair p;
+
+	open_pair(&p);
+	drain(&p);
+	fd = (struct pollfd){.fd = p.ctx->async_fd, .events = POLLIN};
+	CHECK_EQ(poll(&fd, 1, 5000), 1);
+	CHECK_EQ(ibv_get_async_event(p.ctx, &event), 0);
+	CHECK_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
+	CHECK(event.element.qp == p.client);
+	ibv_ack_async_event(&event);
+	close_pair(&p);
+}
+
+static void
+case_async_unread(void)
+{
+	struct ibv_async_event event;
+	struct pair p;
+
+	open_pair(&p);
+	drain(&p);
+	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	CHECK(ibv_get_async_event(p.ctx, &event) == -1 && errno == EAGAIN);
+	CHECK_EQ(ibv_destroy_qp(p.server), 0);
+	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
+	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
+	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
+	CHECK_EQ(ibv_close_device(p.ctx), 0);
+}
+
+static const struct check_case cases[] = {
+	{"an armed CQ sends one event", case_one_event_per_arm},
+	{"unread events of a CQ go with it and are not waited for", case_unread},
+	{"unread events of other CQs stay", case_others_stay},
+	{"a channel's descriptor may move", case_moved},
+	{"an async event names its QP", case_async_read},
+	{"an unread async event goes with its QP", case_async_unread},
+};
+
+int
+main(int argc, char **argv)
+{
+	if (!softhca_active()) {
+		printf("skipped: this machine has an mlx5 device\n");
+		return SKIP;
+	}
+	alarm(HANG_SECONDS);
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
