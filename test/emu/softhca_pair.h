@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two connected RC queue pairs of the emulated adapter, made and driven by stock libibverbs and
+ * libmlx5: a client that posts and a server that answers. With SOFTHCA_THREADS=0 waiting pumps the
+ * adapter; otherwise its own threads run it.
+ */
+#ifndef SOFTHCA_PAIR_H
+#define SOFTHCA_PAIR_H
+
+#include <endian.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include "softhca.h"
+#include "softhca_check.h"
+
+#define PAIR_BUF 65536
+#define PAIR_ALL                                                                                   \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+		IBV_ACCESS_REMOTE_ATOMIC)
+
+struct pair_end {
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_qp_ex *qpx;
+	struct mlx5dv_qp_ex *dvx;
+	struct ibv_td *td;
+	struct ibv_pd *td_pd;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+struct pair_opts {
+	int cqe, access;                   /* 0: 256; PAIR_ALL */
+	unsigned int qp_access;            /* PAIR_NONE: no remote right; 0: all */
+	uint32_t max_send_wr, max_recv_wr; /* 0: 64 */
+	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO for 0; 0: 7 and 1 */
+	uint8_t timeout, retry_cnt;        /* 0: 14 and 7 */
+	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO for 0; 0: 16 */
+	bool sig_all, own_uar, no_mmo, no_connect;
+};
+
+#define PAIR_ZERO 0xff
+#define PAIR_NONE 0x80000000u
+
+struct pair {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct pair_opts opts;
+	struct pair_end client, server;
+};
+
+static inline uint64_t
+pair_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static inline bool
+pair_is_pumped(void)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+
+	return threads != NULL && strcmp(threads, "0") == 0;
+}
+
+/* Lets the adapter run: until idle where it is pumped, a moment where it is not. */
+static inline void
+pair_run(void)
+{
+	if (!pair_is_pumped()) {
+		usleep(200);
+		return;
+	}
+	while (softhca_pump() != 0)
+		;
+}
+
+static inline struct ibv_context *
+pair_open(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	if (!softhca_active()) {
+		printf("skipped: the emulated adapter is not active in this process\n");
+		exit(SKIP);
+	}
+	CHECK(list != NULL && list[0] != NULL);
+	ctx = mlx5dv_open_device(list[0],
+		&(struct mlx5dv_context_attr){.flags = MLX5DV_CONTEXT_FLAGS_DEVX});
+	CHECK(ctx != NULL);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static inline uint64_t
+pair_send_ops(void)
+{
+	return IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+	       IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+	       IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+	       IBV_QP_EX_WITH_SEND_WITH_INV;
+}
+
+static inline bool
+pair_has_mmo(struct ibv_context *ctx)
+{
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
+
+	return mlx5dv_query_device(ctx, &dv) == 0 && dv.max_wr_memcpy_length != 0;
+}
+
+static inline void
+pair_create_qp(struct pair *p, struct pair_end *e)
+{
+	const struct pair_opts *o = &p->opts;
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = e->cq,
+		.recv_cq = e->cq,
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = o->sig_all,
+		.cap = {.max_send_wr = o->max_send_wr != 0 ? o->max_send_wr : 64,
+			.max_recv_wr = o->max_recv_wr != 0 ? o->max_recv_wr : 64,
+			.max_send_sge = 4,
+			.max_recv_sge = 4,
+			.max_inline_data = 220},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = p->pd,
+		.send_ops_flags = pair_send_ops(),
+	};
+	struct mlx5dv_qp_init_attr dv = {
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+		.send_ops_flags = MLX5DV_QP_EX_WITH_MEMCPY,
+	};
+
+	if (o->own_uar)
+		e->td = ibv_alloc_td(p->ctx, &(struct ibv_td_init_attr){0});
+	/* libmlx5 has none to give where the adapter has no BlueFlame. */
+	CHECK(!o->own_uar || e->td != NULL || errno == EOPNOTSUPP);
+	if (e->td != NULL) {
+		struct ibv_parent_domain_init_attr pdi = {.pd = p->pd, .td = e->td};
+
+		e->td_pd = ibv_alloc_parent_domain(p->ctx, &pdi);
+		CHECK(e->td_pd != NULL);
+		attr.pd = e->td_pd;
+	}
+	if (o->no_mmo || !pair_has_mmo(p->ctx))
+		e->qp = ibv_create_qp_ex(p->ctx, &attr);
+	else
+		e->qp = mlx5dv_create_qp(p->ctx, &attr, &dv);
+	CHECK(e->qp != NULL);
+	e->qpx = ibv_qp_to_qp_ex(e->qp);
+	e->dvx = mlx5dv_qp_ex_from_ibv_qp_ex(e->qpx);
+}
+
+static inline void
+pair_create_end(struct pair *p, struct pair_end *e)
+{
+	e->channel = ibv_create_comp_channel(p->ctx);
+	CHECK(e->channel != NULL);
+	e->cq = ibv_create_cq(p->ctx, p->opts.cqe != 0 ? p->opts.cqe : 256, NULL, e->channel, 0);
+	CHECK(e->cq != NULL);
+	pair_create_qp(p, e);
+	e->buf = aligned_alloc(4096, PAIR_BUF);
+	CHECK(e->buf != NULL);
+	memset(e->buf, 0, PAIR_BUF);
+	e->mr = ibv_reg_mr(p->pd, e->buf, PAIR_BUF,
+		p->opts.access != 0 ? p->opts.access : PAIR_ALL);
+	CHECK(e->mr != NULL);
+}
+
+static inline uint8_t
+pair_or(uint8_t v, uint8_t otherwise)
+{
+	return v == PAIR_ZERO ? 0 : v != 0 ? v : otherwise;
+}
+
+static inline int
+pair_modify(struct pair_end *e, enum ibv_qp_state state)
+{
+	return ibv_modify_qp(e->qp, &(struct ibv_qp_attr){.qp_state = state}, IBV_QP_STATE);
+}
+
+/* RESET to RTS, towards a QP number. */
+static inline void
+pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
+{
+	const struct pair_opts *o = &p->opts;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = o->qp_access == PAIR_NONE ? 0
+				   : o->qp_access != 0       ? o->qp_access
+							     : PAIR_ALL,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = pair_or(o->dest_rd_atomic, 16),
+		.max_rd_atomic = pair_or(o->rd_atomic, 16),
+		.min_rnr_timer = pair_or(o->min_rnr_timer, 1),
+		.timeout = pair_or(o->timeout, 14),
+		.retry_cnt = pair_or(o->retry_cnt, 7),
+		.rnr_retry = pair_or(o->rnr_retry, 7),
+		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}},
+	};
+
+	CHECK_EQ(ibv_query_gid(p->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+		0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+		0);
+}
+
+static inline void
+pair_init(struct pair *p, const struct pair_opts *opts)
+{
+	memset(p, 0, sizeof(*p));
+	if (opts != NULL)
+		p->opts = *opts;
+	p->ctx = pair_open();
+	p->pd = ibv_alloc_pd(p->ctx);
+	CHECK(p->pd != NULL);
+	pair_create_end(p, &p->client);
+	pair_create_end(p, &p->server);
+	if (p->opts.no_connect)
+		return;
+	pair_connect(p, &p->client, p->server.qp->qp_num);
+	pair_connect(p, &p->server, p->client.qp->qp_num);
+}
+
+static inline void
+pair_fini_end(struct pair_end *e)
+{
+	CHECK_EQ(ibv_destroy_qp(e->qp), 0);
+	if (e->td != NULL) {
+		CHECK_EQ(ibv_dealloc_pd(e->td_pd), 0);
+		CHECK_EQ(ibv_dealloc_td(e->td), 0);
+	}
+	CHECK_EQ(ibv_destroy_cq(e->cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(e->channel), 0);
+	CHECK_EQ(ibv_dereg_mr(e->mr), 0);
+	free(e->buf);
+}
+
+static inline void
+pair_fini(struct pair *p)
+{
+	pair_fini_end(&p->client);
+	pair_fini_end(&p->server);
+	CHECK_EQ(ibv_dealloc_pd(p->pd), 0);
+	CHECK_EQ(ibv_close_device(p->ctx), 0);
+}
+
+/* The next completion within ms; false: none came. */
+static inline bool
+pair_try_wait(struct pair_end *e, struct ibv_wc *wc, unsigned int ms)
+{
+	uint64_t end = pair_now_ms() + ms;
+
+	for (;;) {
+		int n = ibv_poll_cq(e->cq, 1, wc);
+
+		CHECK(n >= 0);
+		if (n == 1)
+			return true;
+		if (pair_now_ms() >= end)
+			return false;
+		pair_run();
+	}
+}
+
+static inline struct ibv_wc
+pair_wait(struct pair_end *e)
+{
+	struct ibv_wc wc;
+
+	CHECK(pair_try_wait(e, &wc, 20000));
+	return wc;
+}
+
+/* Nothing completes while the adapter has had its time. */
+static inline void
+pair_expect_none(struct pair_end *e)
+{
+	struct ibv_wc wc;
+
+	CHECK(!pair_try_wait(e, &wc, pair_is_pumped() ? 1 : 20));
+}
+
+static inline void
+pair_post_recv(struct pair_end *e, uint64_t id, uint32_t offset, uint32_t len)
+{
+	struct ibv_sge sge = {(uintptr_t)e->buf + offset, len, e->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = len != 0}, *bad;
+
+	CHECK_EQ(ibv_post_recv(e->qp, &wr, &bad), 0);
+}
+
+/* An asynchronous event within ms, acknowledged: its type; -1: none. */
+static inline int
+pair_async(struct pair *p, unsigned int ms)
+{
+	struct pollfd fd = {.fd = p->ctx->async_fd, .events = POLLIN};
+	uint64_t end = pair_now_ms() + ms;
+	struct ibv_async_event event;
+
+	for (;;) {
+		if (poll(&fd, 1, 0) == 1) {
+			CHECK_EQ(ibv_get_async_event(p->ctx, &event), 0);
+			ibv_ack_async_event(&event);
+			return (int)event.event_type;
+		}
+		if (pair_now_ms() >= end)
+			return -1;
+		pair_run();
+	}
+}
+
+#endif

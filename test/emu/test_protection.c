@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every protection rule of the emulated adapter has a case here that fails when the rule is taken
+ * out: driven by stock libibverbs, with the statuses that ibv_poll_cq(3) and the InfiniBand
+ * architecture (volume 1, chapters 9.9 and 10.6) name.
+ */
+#include "softhca_pair.h"
+
+enum op {
+	OP_SEND,
+	OP_WRITE,
+	OP_READ,
+	OP_ATOMIC,
+	OP_MEMCPY,
+	OP_WRITE_IMM
+};
+
+/* One operation of 64 bytes (8 for atomics), with what may be wrong about it. */
+struct request {
+	enum op op;
+	uint32_t lkey, rkey, dst_lkey;
+	uint64_t laddr, raddr, dst;
+	uint32_t len;
+};
+
+static struct request
+good(const struct pair *p, enum op op)
+{
+	struct request q = {.op = op, .len = op == OP_ATOMIC ? 8 : 64};
+
+	q.lkey = p->client.mr->lkey;
+	q.dst_lkey = p->client.mr->lkey;
+	q.rkey = p->server.mr->rkey;
+	q.laddr = (uintptr_t)p->client.buf;
+	q.dst = (uintptr_t)p->client.buf + 4096;
+	q.raddr = (uintptr_t)p->server.buf;
+	return q;
+}
+
+static void
+post(struct pair *p, const struct request *q)
+{
+	struct ibv_qp_ex *x = p->client.qpx;
+
+	ibv_wr_start(x);
+	x->wr_id = 77;
+	x->wr_flags = IBV_SEND_SIGNALED;
+	switch (q->op) {
+	case OP_SEND:
+		ibv_wr_send(x);
+		break;
+	case OP_WRITE:
+		ibv_wr_rdma_write(x, q->rkey, q->raddr);
+		break;
+	case OP_WRITE_IMM:
+		ibv_wr_rdma_write_imm(x, q->rkey, q->raddr, htobe32(1));
+		break;
+	case OP_READ:
+		ibv_wr_rdma_read(x, q->rkey, q->raddr);
+		break;
+	case OP_ATOMIC:
+		ibv_wr_atomic_fetch_add(x, q->rkey, q->raddr, 5);
+		break;
+	case OP_MEMCPY:
+		mlx5dv_wr_memcpy(p->client.dvx, q->dst_lkey, q->dst, q->lkey, q->laddr, q->len);
+		break;
+	}
+	if (q->op != OP_MEMCPY)
+		ibv_wr_set_sge(x, q->lkey, q->laddr, q->len);
+	CHECK_EQ(ibv_wr_complete(x), 0);
+}
+
+static void
+paint(struct pair *p)
+{
+	memset(p->client.buf, 0x11, PAIR_BUF);
+	memset(p->server.buf, 0x22, PAIR_BUF);
+}
+
+/* Neither side's memory has changed. */
+static void
+expect_untouched(const struct pair *p)
+{
+	for (size_t i = 0; i < PAIR_BUF; i++) {
+		CHECK(p->client.buf[i] == 0x11);
+		CHECK(p->server.buf[i] == 0x22);
+	}
+}
+
+/* The request fails so, moves nothing, and leaves the client's QP in error. */
+static void
+expect_refused(struct pair *p, const struct request *q, enum ibv_wc_status status)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_wc wc;
+
+	paint(p);
+	if (q->op == OP_SEND || q->op == OP_WRITE_IMM)
+		pair_post_recv(&p->server, 5, 8192, 4096);
+	post(p, q);
+	wc = pair_wait(&p->client);
+	CHECK_EQ(wc.status, status);
+	CHECK_EQ(wc.wr_id, 77);
+	expect_untouched(p);
+	CHECK_EQ(ibv_query_qp(p->client.qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(attr.qp_state, IBV_QPS_ERR);
+}
+
+static void
+expect_server_state(struct pair *p, enum ibv_qp_state state)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(p->server.qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(attr.qp_state, state);
+}
+
+/* As a start: what the rules allow does work, with every right taken away that is not needed. */
+static void
+works(enum op op, int client_access, int server_access, unsigned int qp_access)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_mr *cmr, *smr;
+
+	pair_init(&p, &(struct pair_opts){.qp_access = qp_access});
+	cmr = ibv_reg_mr(p.pd, p.client.buf, PAIR_BUF, client_access);
+	smr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, server_access);
+	CHECK(cmr != NULL && smr != NULL);
+	pair_post_recv(&p.server, 5, 8192, 4096);
+	q = good(&p, op);
+	q.lkey = q.dst_lkey = cmr->lkey;
+	q.rkey = smr->rkey;
+	/* The last byte of the region is inside. */
+	q.laddr = (uintptr_t)p.client.buf + PAIR_BUF - q.len;
+	q.raddr = (uintptr_t)p.server.buf + PAIR_BUF - q.len;
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_dereg_mr(cmr), 0);
+	CHECK_EQ(ibv_dereg_mr(smr), 0);
+	pair_fini(&p);
+}
+
+static void
+case_allowed(void)
+{
+	works(OP_SEND, 0, 0, PAIR_NONE);
+	works(OP_WRITE, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+		IBV_ACCESS_REMOTE_WRITE);
+	works(OP_READ, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ);
+	works(OP_ATOMIC, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
+		IBV_ACCESS_REMOTE_ATOMIC);
+	works(OP_MEMCPY, IBV_ACCESS_LOCAL_WRITE, 0, PAIR_NONE);
+}
+
+static void
+local_variant(enum op op, uint32_t flip)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, op);
+	q.lkey ^= flip;
+	expect_refused(&p, &q, IBV_WC_LOC_PROT_ERR);
+	expect_server_state(&p, IBV_QPS_RTS);
+	CHECK_EQ(pair_async(&p, 5), -1);
+	pair_fini(&p);
+}
+
+static void
+case_local_key(void)
+{
+	for (enum op op = OP_SEND; op <= OP_MEMCPY; op++) {
+		local_variant(op, 1);          /* variant */
+		local_variant(op, 0x80000000); /* index */
+	}
+}
+
+static void
+remote_key(enum op op, uint32_t flip)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, op);
+	q.rkey ^= flip;
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	expect_server_state(&p, IBV_QPS_ERR);
+	pair_fini(&p);
+}
+
+static void
+case_remote_key(void)
+{
+	for (enum op op = OP_WRITE; op <= OP_ATOMIC; op++) {
+		remote_key(op, 1);
+		remote_key(op, 0x80000000);
+	}
+	remote_key(OP_WRITE_IMM, 1);
+}
+
+/* A deregistered key: its number names nothing, although the memory is there. */
+static void
+case_deregistered(void)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_mr *mr;
+
+	pair_init(&p, NULL);
+	q = good(&p, OP_WRITE);
+	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
+	CHECK(mr != NULL);
+	q.rkey = mr->rkey;
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	/* A new registration does not take the old number. */
+	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
+	CHECK(mr != NULL && mr->rkey != q.rkey);
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	pair_fini(&p);
+}
+
+static void
+local_pd(enum op op)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+
+	pair_init(&p, NULL);
+	pd = ibv_alloc_pd(p.ctx);
+	mr = ibv_reg_mr(pd, p.client.buf, PAIR_BUF, PAIR_ALL);
+	CHECK(mr != NULL);
+	q = good(&p, op);
+	q.lkey = mr->lkey;
+	expect_refused(&p, &q, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	pair_fini(&p);
+}
+
+static void
+remote_pd(enum op op)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+
+	pair_init(&p, NULL);
+	pd = ibv_alloc_pd(p.ctx);
+	mr = ibv_reg_mr(pd, p.server.buf, PAIR_BUF, PAIR_ALL);
+	CHECK(mr != NULL);
+	q = good(&p, op);
+	q.rkey = mr->rkey;
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	pair_fini(&p);
+}
+
+static void
+case_protection_domain(void)
+{
+	for (enum op op = OP_SEND; op <= OP_MEMCPY; op++)
+		local_pd(op);
+	for (enum op op = OP_WRITE; op <= OP_ATOMIC; op++)
+		remote_pd(op);
+}
+
+/* Reads, atomics and memcpy write to local memory: the key must allow it. */
+static void
+case_local_write(void)
+{
+	static const enum op ops[] = {OP_READ, OP_ATOMIC, OP_MEMCPY};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct pair p;
+		struct request q;
+		struct ibv_mr *mr;
+
+		pair_init(&p, NULL);
+		mr = ibv_reg_mr(p.pd, p.client.buf, PAIR_BUF, 0);
+		CHECK(mr != NULL);
+		q = good(&p, ops[i]);
+		if (ops[i] == OP_MEMCPY)
+			q.dst_lkey = mr->lkey;
+		else
+			q.lkey = mr->lkey;
+		expect_refused(&p, &q, IBV_WC_LOC_PROT_ERR);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		pair_fini(&p);
+	}
+}
+
+/* The peer's key lacks just the right that is needed. */
+static void
+remote_right(enum op op, int access)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_mr *mr;
+
+	pair_init(&p, NULL);
+	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, access);
+	CHECK(mr != NULL);
+	q = good(&p, op);
+	q.rkey = mr->rkey;
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	pair_fini(&p);
+}
+
+static void
+case_remote_rights(void)
+{
+	remote_right(OP_WRITE, PAIR_ALL & ~IBV_ACCESS_REMOTE_WRITE);
+	remote_right(OP_WRITE_IMM, PAIR_ALL & ~IBV_ACCESS_REMOTE_WRITE);
+	remote_right(OP_READ, PAIR_ALL & ~IBV_ACCESS_REMOTE_READ);
+	remote_right(OP_ATOMIC, PAIR_ALL & ~IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+/* The peer's QP lacks just that right: the request is invalid, whatever its key allows. */
+static void
+qp_right(enum op op, unsigned int access)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, &(struct pair_opts){.qp_access = access});
+	q = good(&p, op);
+	expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+	expect_server_state(&p, IBV_QPS_ERR);
+	pair_fini(&p);
+}
+
+static void
+case_qp_rights(void)
+{
+	qp_right(OP_WRITE, PAIR_ALL & ~IBV_ACCESS_REMOTE_WRITE);
+	qp_right(OP_READ, PAIR_ALL & ~IBV_ACCESS_REMOTE_READ);
+	qp_right(OP_ATOMIC, PAIR_ALL & ~IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+struct range {
+	uint64_t offset;
+	uint32_t len;
+};
+
+/* Outside by one byte at either end, far outside, and so that address plus length overflows. */
+static const struct range outside[] = {
+	{(uint64_t)-1, 64},
+	{PAIR_BUF - 63, 64},
+	{PAIR_BUF, 64},
+	{PAIR_BUF + (UINT64_C(1) << 40), 64},
+	{0, PAIR_BUF + 1},
+	{0, 0x7fffffff},
+};
+
+#define N_OUTSIDE (sizeof(outside) / sizeof(outside[0]))
+
+static void
+bounds(enum op op, bool remote, const struct range *r)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, op);
+	if (op != OP_ATOMIC)
+		q.len = r->len;
+	if (remote)
+		q.raddr += r->offset;
+	else
+		q.laddr += r->offset;
+	expect_refused(&p, &q, remote ? IBV_WC_REM_ACCESS_ERR : IBV_WC_LOC_PROT_ERR);
+	if (remote)
+		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	pair_fini(&p);
+}
+
+static void
+case_local_bounds(void)
+{
+	for (size_t i = 0; i < N_OUTSIDE; i++) {
+		bounds(OP_SEND, false, &outside[i]);
+		bounds(OP_WRITE, false, &outside[i]);
+		bounds(OP_READ, false, &outside[i]);
+	}
+	for (size_t i = 0; i < 4; i++)
+		bounds(OP_MEMCPY, false, &outside[i]);
+}
+
+static void
+wraps(enum op op, bool remote)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, op);
+	if (remote)
+		q.raddr = UINT64_MAX - 31;
+	else
+		q.laddr = UINT64_MAX - 31;
+	expect_refused(&p, &q, remote ? IBV_WC_REM_ACCESS_ERR : IBV_WC_LOC_PROT_ERR);
+	if (remote)
+		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	pair_fini(&p);
+}
+
+static void
+case_remote_bounds(void)
+{
+	static const uint64_t offsets[] = {(uint64_t)-8, PAIR_BUF - 56, PAIR_BUF,
+		PAIR_BUF + (UINT64_C(1) << 40)};
+
+	for (size_t i = 0; i < 4; i++) {
+		struct range r = {.offset = offsets[i], .len = 64};
+
+		bounds(OP_WRITE, true, &r);
+		bounds(OP_READ, true, &r);
+		if (i != 1) /* 8 bytes there are inside */
+			bounds(OP_ATOMIC, true, &r);
+	}
+}
+
+static void
+case_wrap_around(void)
+{
+	wraps(OP_WRITE, false);
+	wraps(OP_MEMCPY, false);
+	wraps(OP_WRITE, true);
+	wraps(OP_READ, true);
+}
+
+/* A length of 0 touches no memory: neither key nor bounds matter. */
+static void
+case_zero_length(void)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, OP_WRITE);
+	q.len = 0;
+	q.rkey ^= 1;
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	q.op = OP_READ;
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	pair_fini(&p);
+}
+
+static void
+case_atomic_alignment(void)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, OP_ATOMIC);
+	q.raddr += 4;
+	expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+	pair_fini(&p);
+}
+
+static void
+rd_atomic(enum op op, uint8_t mine, uint8_t peers, enum ibv_wc_status status)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, &(struct pair_opts){.rd_atomic = mine, .dest_rd_atomic = peers});
+	q = good(&p, op);
+	expect_refused(&p, &q, status);
+	if (status == IBV_WC_REM_INV_REQ_ERR)
+		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+	pair_fini(&p);
+}
+
+static void
+case_rd_atomic_depth(void)
+{
+	rd_atomic(OP_READ, PAIR_ZERO, 16, IBV_WC_LOC_QP_OP_ERR);
+	rd_atomic(OP_ATOMIC, PAIR_ZERO, 16, IBV_WC_LOC_QP_OP_ERR);
+	rd_atomic(OP_READ, 16, PAIR_ZERO, IBV_WC_REM_INV_REQ_ERR);
+	rd_atomic(OP_ATOMIC, 16, PAIR_ZERO, IBV_WC_REM_INV_REQ_ERR);
+}
+
+/* What a receive names must be there, be writable, and be long enough. */
+static void
+receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
+	enum ibv_wc_status server)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_mr *mr;
+	struct ibv_recv_wr wr = {.wr_id = 9, .num_sge = 1}, *bad;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	pair_init(&p, NULL);
+	paint(&p);
+	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, access);
+	CHECK(mr != NULL);
+	sge = (struct ibv_sge){(uintptr_t)p.server.buf, len, mr->lkey ^ lkey_flip};
+	wr.sg_list = &sge;
+	CHECK_EQ(ibv_post_recv(p.server.qp, &wr, &bad), 0);
+	pair_post_recv(&p.server, 10, 0, 64);
+	q = good(&p, OP_SEND);
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, client);
+	wc = pair_wait(&p.server);
+	CHECK_EQ(wc.status, server);
+	CHECK_EQ(wc.wr_id, 9);
+	if (server != IBV_WC_SUCCESS) {
+		expect_untouched(&p);
+		wc = pair_wait(&p.server);
+		CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+		CHECK_EQ(wc.wr_id, 10);
+		expect_server_state(&p, IBV_QPS_ERR);
+	}
+	CHECK_EQ(pair_async(&p, 5), -1); /* the completion tells it */
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	pair_fini(&p);
+}
+
+static void
+case_receive(void)
+{
+	receive(0, PAIR_ALL, 64, IBV_WC_SUCCESS, IBV_WC_SUCCESS);
+	receive(0, PAIR_ALL, 63, IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR);
+	receive(0, 0, 64, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR);
+	receive(1, PAIR_ALL, 64, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR);
+	receive(0, PAIR_ALL, PAIR_BUF + 1, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR);
+}
+
+/* libmlx5 asks for MMO at every INIT of a QP created with it; one without may not copy. */
+static void
+case_mmo_not_allowed(void)
+{
+	struct pair p, other;
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj = {0};
+	uint32_t *w;
+
+	pair_init(&p, &(struct pair_opts){.no_mmo = true});
+	pair_init(&other, NULL);
+	obj.qp.in = p.client.qp;
+	obj.qp.out = &dv;
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	w = dv.sq.buf;
+	mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)w, 0, MLX5_OPCODE_MMO, 1,
+		p.client.qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, 4, 0, 0);
+	for (int i = 1; i < 4; i++)
+		mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(w + 4 * i), i == 1 ? 0 : 64,
+			p.client.mr->lkey, (uintptr_t)p.client.buf + 4096 * (unsigned int)i);
+	__atomic_store_n(&dv.dbrec[MLX5_SND_DBR], htobe32(1), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)dv.bf.reg, *(uint64_t *)w, __ATOMIC_RELEASE);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_LOC_QP_OP_ERR);
+	pair_fini(&other);
+	pair_fini(&p);
+}
+
+/* A key that moves to other memory, or loses a right, does so for all later work. */
+static void
+case_reregistered(void)
+{
+	struct pair p;
+	struct request q;
+
+	pair_init(&p, NULL);
+	q = good(&p, OP_WRITE);
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_rereg_mr(p.server.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ),
+		0);
+	q.rkey = p.server.mr->rkey;
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	pair_fini(&p);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"what the rules allow works, with no right more than needed", case_allowed},
+		{"a local key of another index or variant is refused", case_local_key},
+		{"a remote key of another index or variant is refused", case_remote_key},
+		{"a deregistered key is refused, and not given out again", case_deregistered},
+		{"a key of another PD is refused", case_protection_domain},
+		{"local memory is written only where its key allows", case_local_write},
+		{"the peer's key must grant the right", case_remote_rights},
+		{"the peer's QP must grant the right", case_qp_rights},
+		{"local bounds hold", case_local_bounds},
+		{"remote bounds hold", case_remote_bounds},
+		{"addresses do not wrap around", case_wrap_around},
+		{"length 0 needs no key", case_zero_length},
+		{"atomics are aligned", case_atomic_alignment},
+		{"reads and atomics need resources at both ends", case_rd_atomic_depth},
+		{"a receive is checked as it is filled", case_receive},
+		{"memcpy needs a QP that may", case_mmo_not_allowed},
+		{"re-registration counts at once", case_reregistered},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
