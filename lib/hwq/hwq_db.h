@@ -57,10 +57,11 @@ hwq_fence_doorbell_flush(void)
 	hwq_fence_dbrec_before_doorbell();
 }
 
+/* One store of eight bytes, which the device gets whole: a register may have several writers. */
 static inline void
-hwq_mmio_write64(volatile void *reg, uint64_t raw)
+hwq_mmio_write64(void *reg, uint64_t raw)
 {
-	*(volatile uint64_t *)reg = raw;
+	atomic_store_explicit((volatile _Atomic(uint64_t) *)reg, raw, memory_order_relaxed);
 }
 
 /* In order and eight bytes at a time: memcpy() promises neither. */

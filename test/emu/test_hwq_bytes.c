@@ -583,6 +583,28 @@ pair_start(struct pair *p)
 	twin_connect_self(&p->twin);
 }
 
+/* By NOPs of sixteen WQEBBs, to where the wire's 16-bit index soon wraps. */
+static void
+skip_first_lap(struct pair *p)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint8_t nop[1024] = {0};
+
+	while (p->stock.at < 65000) {
+		mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)nop, 0, MLX5_OPCODE_NOP, 0,
+			p->stock.qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, 63, 0, 0);
+		ibv_wr_start(p->stock.ex);
+		mlx5dv_wr_raw_wqe(p->stock.dv, nop);
+		CHECK_EQ(ibv_wr_complete(p->stock.ex), 0, "a NOP");
+		p->stock.at += 16;
+		hwq_put_ctrl(sq, hwq_sq_reserve(sq, 16), sq->pi, 0, MLX5_OPCODE_NOP, 63,
+			HWQ_WQE_SIGNALED, 0);
+		hwq_sq_commit(sq, 16);
+		hwq_sq_ring(sq);
+		drain(p, IBV_WC_WR_FLUSH_ERR);
+	}
+}
+
 static void
 run_wild(unsigned long cases)
 {
@@ -592,12 +614,13 @@ run_wild(unsigned long cases)
 	for (i = 0; i < N_PAIRS; i++) {
 		pair_start(&pairs[i]);
 		stock_to_err(&pairs[i].stock);
-		CHECK_EQ(hwq_qp_fail(&pairs[i].twin.qp[0]), 0, "to ERR");
+		CHECK_EQ(hwq_qp_fail(pairs[i].twin.qp), 0, "to ERR");
+		skip_first_lap(&pairs[i]);
 	}
 	while (done < cases && check_failures == 0)
 		done += wild_batch(&pairs[draw(N_PAIRS)]);
 	for (i = 0; i < N_PAIRS; i++) {
-		CHECK(cases < 600000 || pairs[i].stock.at > 65536, "%s: no lap of the wire's index",
+		CHECK(cases < 10000 || pairs[i].stock.at > 65536, "%s: no lap of the wire's index",
 			pairs[i].name);
 		twin_destroy(&pairs[i].twin);
 		stock_destroy(&pairs[i].stock);
@@ -683,7 +706,7 @@ start_memory(void)
 int
 main(int argc, char **argv)
 {
-	unsigned long cases = argc > 1 ? strtoul(argv[1], NULL, 0) : 1200000;
+	unsigned long cases = argc > 1 ? strtoul(argv[1], NULL, 0) : 200000;
 
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	rnd = argc > 2 ? strtoull(argv[2], NULL, 0) : emu_now_ns();

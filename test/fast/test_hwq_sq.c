@@ -119,7 +119,8 @@ take_both(struct model *m, unsigned int bb)
 		check_fill(old_pi, (unsigned int)(m->pi - bb - old_pi));
 	/* As a builder does: the control segment's DS is what complete reads. */
 	memset(at, 0x11, bb * 64);
-	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds = htobe32(QPN << 8 | (bb < 16 ? bb * 4 : 63));
+	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds =
+		htobe32((uint32_t)QPN << 8 | (bb < 16 ? bb * 4 : 63));
 	hwq_sq_commit(&sq, bb);
 	CHECK_EQ(sq.last, (uint16_t)(m->pi - bb), "where the last WQE starts");
 }
