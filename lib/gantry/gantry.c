@@ -2,6 +2,7 @@
 /* Creates and destroys engines and workers, and starts and stops the workers' lcores. */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,6 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
-#include <rte_memcpy.h>
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
@@ -217,11 +217,11 @@ free_worker:
 	return ret;
 }
 
-/* Relaxed: whoever may act on it has been ordered after gantry_stop() by other means. */
+/* Pairs with the release at the end of gantry_worker_main(). */
 static bool
 is_running(const struct gantry_worker *w)
 {
-	return atomic_load_explicit(&w->running, memory_order_relaxed);
+	return atomic_load_explicit(&w->running, memory_order_acquire);
 }
 
 int
@@ -262,11 +262,25 @@ stop_workers(struct gantry *g)
 	TAILQ_FOREACH (w, &g->workers, next)
 		atomic_store_explicit(&w->stop, true, memory_order_relaxed);
 	TAILQ_FOREACH (w, &g->workers, next) {
-		if (!is_running(w))
-			continue;
+		while (is_running(w))
+			sched_yield();
+		/* The lcore may take a moment more to be free. */
 		rte_eal_wait_lcore(w->lcore_id);
-		atomic_store_explicit(&w->running, false, memory_order_relaxed);
 	}
+}
+
+static int
+start_worker(struct gantry_worker *w)
+{
+	int ret;
+
+	atomic_store_explicit(&w->running, true, memory_order_relaxed);
+	/* Pairs with the acquire in gantry_worker_main(). */
+	atomic_store_explicit(&w->stop, false, memory_order_release);
+	ret = rte_eal_remote_launch(gantry_worker_main, w, w->lcore_id);
+	if (ret != 0)
+		atomic_store_explicit(&w->running, false, memory_order_relaxed);
+	return ret;
 }
 
 int
@@ -281,13 +295,11 @@ gantry_start(struct gantry *g)
 		if (rte_eal_get_lcore_state(w->lcore_id) != WAIT)
 			return -EBUSY;
 	TAILQ_FOREACH (w, &g->workers, next) {
-		atomic_store_explicit(&w->stop, false, memory_order_relaxed);
-		ret = rte_eal_remote_launch(gantry_worker_main, w, w->lcore_id);
+		ret = start_worker(w);
 		if (ret != 0) {
 			stop_workers(g);
 			return ret;
 		}
-		atomic_store_explicit(&w->running, true, memory_order_relaxed);
 	}
 	g->running = true;
 	return 0;

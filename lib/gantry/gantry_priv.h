@@ -188,6 +188,7 @@ struct gantry_worker {
 	struct rte_ring *out; /* struct gantry_comp */
 	struct gantry_queue *q;
 	uint32_t burst;
+	uint32_t room; /* records that `out` surely takes, in flight or not */
 	atomic_bool stop;
 	atomic_bool running;
 	unsigned int lcore_id;

@@ -16,7 +16,7 @@
 static inline uint32_t
 take(struct gantry_worker *w)
 {
-	uint32_t room = rte_ring_free_count(w->out) - gantry_in_flight(w->q);
+	uint32_t room = w->room - gantry_in_flight(w->q);
 	struct rte_ring_zc_data zc;
 	uint32_t n, taken;
 
@@ -31,21 +31,25 @@ take(struct gantry_worker *w)
 	return taken;
 }
 
-/* Hands completions out: take() saw to it that there is room. Returns how many. */
+/*
+ * Hands completions out: take() saw to it that there is room. Notes how much there is after that,
+ * which only grows until the next turn. Returns how many were handed out.
+ */
 static inline uint32_t
 give(struct gantry_worker *w)
 {
 	struct rte_ring_zc_data zc;
-	uint32_t n, given;
+	uint32_t n, left = 0, given = 0;
 
 	n = rte_ring_enqueue_zc_burst_elem_start(w->out, sizeof(struct gantry_comp), w->burst, &zc,
-		NULL);
-	if (n == 0)
-		return 0;
-	given = gantry_poll(w->q, zc.ptr1, zc.n1);
-	if (given == zc.n1 && n > zc.n1)
-		given += gantry_poll(w->q, zc.ptr2, n - zc.n1);
-	rte_ring_enqueue_zc_elem_finish(w->out, given);
+		&left);
+	if (n != 0) {
+		given = gantry_poll(w->q, zc.ptr1, zc.n1);
+		if (given == zc.n1 && n > zc.n1)
+			given += gantry_poll(w->q, zc.ptr2, n - zc.n1);
+		rte_ring_enqueue_zc_elem_finish(w->out, given);
+	}
+	w->room = left + n - given;
 	return given;
 }
 
@@ -56,10 +60,12 @@ gantry_worker_main(void *arg)
 	uint32_t idle = 0;
 	bool stop;
 
+	w->room = 0;
 	do {
-		/* Relaxed: the flag carries no data, and is seen sooner or later. */
-		stop = atomic_load_explicit(&w->stop, memory_order_relaxed);
-		if ((stop ? 0 : take(w)) + give(w) != 0) {
+		/* Pairs with the release in gantry_start(): what the control thread did to the
+		 * queue is done. */
+		stop = atomic_load_explicit(&w->stop, memory_order_acquire);
+		if (give(w) + (stop ? 0 : take(w)) != 0) {
 			idle = 0;
 		} else {
 			rte_pause();
@@ -68,5 +74,7 @@ gantry_worker_main(void *arg)
 		}
 	} while (!stop || gantry_in_flight(w->q) != 0);
 	gantry_mem_view_offline(&w->q->mem);
+	/* Pairs with the acquire in is_running(): the queue is the control thread's again. */
+	atomic_store_explicit(&w->running, false, memory_order_release);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ring mode: workers on their lcores, full rings, stop and start, and the rules of both. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -233,9 +234,9 @@ stopping_finishes_what_is_in_flight_and_keeps_the_rest(void)
 static int
 spin(void *arg)
 {
-	volatile bool *stop = arg;
+	atomic_bool *stop = arg;
 
-	while (!*stop)
+	while (!atomic_load(stop))
 		rte_pause();
 	return 0;
 }
@@ -248,7 +249,7 @@ the_rules_of_workers_are_kept(void)
 	struct gantry_worker *w, *none = NULL;
 	struct gantry_desc desc = {.op = GANTRY_OP_NOP, .cookie = 7};
 	struct gantry_comp comp;
-	static volatile bool stop;
+	static atomic_bool stop;
 	uint64_t end = patience();
 	unsigned int i;
 
@@ -265,10 +266,10 @@ the_rules_of_workers_are_kept(void)
 	CHECK_EQ(gantry_queue_destroy(gantry_worker_queue(w)), -EBUSY);
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
 
-	stop = false;
-	CHECK_EQ(rte_eal_remote_launch(spin, (void *)(uintptr_t)&stop, 1), 0);
+	atomic_store(&stop, false);
+	CHECK_EQ(rte_eal_remote_launch(spin, &stop, 1), 0);
 	CHECK_EQ(gantry_start(g), -EBUSY);
-	stop = true;
+	atomic_store(&stop, true);
 	rte_eal_wait_lcore(1);
 
 	CHECK_EQ(gantry_start(g), 0);
