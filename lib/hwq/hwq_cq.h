@@ -9,8 +9,8 @@
  *     hwq_cq_advance   ci + 1, in our memory alone
  *     hwq_cq_publish   tell the device, once a burst: these entries may be written again
  *
- * hwq_cq_poll() does all three for a burst. hwq_sq_ring() publishes too, so that the device learns of
- * room for completions before it learns of the WQEs that will complete.
+ * hwq_cq_poll() does all three for a burst. hwq_sq_ring() publishes too, so that the device learns
+ * of room for completions before it learns of the WQEs that will complete.
  *
  * A WQE that fails or is flushed makes a CQE whether it asked for one or not. hwq_qp_create() thus
  * refuses a QP whose WQEs could overrun the CQ.
@@ -31,14 +31,13 @@ struct hwq_domain;
 
 /** One completion, decoded. */
 struct hwq_cqe {
-	uint32_t qpn; /**< the queue pair it belongs to */
-	uint16_t
-		wqe_counter; /**< ring index of the WQE that completed, as hwq_sq_complete() takes it */
-	uint8_t opcode;      /**< MLX5_CQE_*: REQ, RESP_*, REQ_ERR, RESP_ERR, SIG_ERR */
-	uint8_t wqe_opcode; /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
-	uint8_t syndrome;   /**< 0, or MLX5_CQE_SYNDROME_* of an error CQE */
-	uint8_t vendor_err; /**< of an error CQE */
-	uint8_t solicited;  /**< the sender asked for an event */
+	uint32_t qpn;         /**< the queue pair it belongs to */
+	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
+	uint8_t opcode;       /**< MLX5_CQE_*: REQ, RESP_*, REQ_ERR, RESP_ERR, SIG_ERR */
+	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
+	uint8_t syndrome;     /**< 0, or MLX5_CQE_SYNDROME_* of an error CQE */
+	uint8_t vendor_err;   /**< of an error CQE */
+	uint8_t solicited;    /**< the sender asked for an event */
 	uint8_t reserved;
 	uint32_t byte_cnt; /**< bytes moved; 0 in an error CQE */
 	__be32 imm_inval;  /**< immediate data, or the key that was invalidated; responder CQEs */
@@ -61,8 +60,8 @@ struct hwq_cq {
 };
 
 /**
- * The device wrote the entry before its owner bit; without this fence the CPU might read the rest of
- * the entry, or the data that it announces, before the bit. Closes: stale CQE or payload.
+ * The device wrote the entry before its owner bit; without this fence the CPU might read the rest
+ * of the entry, or the data that it announces, before the bit. Closes: stale CQE or payload.
  */
 static inline void
 hwq_fence_owner_before_cqe(void)

@@ -36,8 +36,8 @@ hwq_fence_wqe_before_dbrec(void)
 #endif
 }
 
-/** Closes: the doorbell overtakes the doorbell record, and the device finds nothing new. The register
- *  is write-combining memory, which even x86 does not order with the rest. */
+/** Closes: the doorbell overtakes the doorbell record, and the device finds nothing new. The
+ *  register is write-combining memory, which even x86 does not order with the rest. */
 static inline void
 hwq_fence_dbrec_before_doorbell(void)
 {

@@ -12,9 +12,9 @@
  *                   |  hwq_sq_ring()         one doorbell for the burst      hwq_db.h
  *                   `  hwq_cq_poll() -> hwq_sq_complete()                    hwq_cq.h
  *
- * Threads: calls on a device (this file, hwq_mr.h, and create and destroy in hwq_qp.h) may come from
- * any thread, but not two at once on the same object. A domain and all that was created in it belong
- * to one owner thread from the first posted WQE on; nothing in it is locked.
+ * Threads: calls on a device (this file, hwq_mr.h, and create and destroy in hwq_qp.h) may come
+ * from any thread, but not two at once on the same object. A domain and all that was created in it
+ * belong to one owner thread from the first posted WQE on; nothing in it is locked.
  *
  * Errors: 0 or -errno; objects through an out-pointer that is written only on success. What the
  * caller can do about an error is in the log line that goes with it (hwq_log_set()).

@@ -41,7 +41,7 @@ hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **out)
 	domain->dev = dev;
 	ret = hwq_verbs_td_alloc(dev->ctx, &domain->td);
 	if (ret == -EOPNOTSUPP) {
-		/* No write-combining memory here: libmlx5 then gives QPs a page without BlueFlame. */
+		/* No write-combining memory here: QPs then get a page without BlueFlame. */
 		domain->td = NULL;
 		ret = 0;
 	}
@@ -348,7 +348,7 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 
 /*
  * Which doorbell register the QP rings. The domain's own may carry BlueFlame and alternates its
- * halves. One that other writers may share takes 8-byte doorbells at one place only: they are atomic.
+ * halves. One that other writers may share takes 8-byte doorbells at one place: they are atomic.
  */
 static struct hwq_bf *
 choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
@@ -634,7 +634,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
-		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone: it knows that it is ours. */
+		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */
 		cq_drop(qp->cq, qp->qpn);
 		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
 		qp->rq.pi = qp->rq.ci = 0;

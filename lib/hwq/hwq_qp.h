@@ -43,8 +43,8 @@ HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
 
 /**
  * Creates a CQ of 64-byte entries.
- * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum of
- *   what its QPs need: hwq_qp_cqe_needed() of each.
+ * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum
+ *   of what its QPs need: hwq_qp_cqe_needed() of each.
  * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the verbs call's errno.
  */
 HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
@@ -86,7 +86,7 @@ struct hwq_qp {
 	void *opaque_buf;
 };
 
-/** CQ entries that a QP of this configuration may need at once: a flush makes a CQE for every WQE. */
+/** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE. */
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**
@@ -98,12 +98,13 @@ HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf, struct hwq_qp **qp);
 
-/** Destroys it in any state, and drops its completions from the CQ. @return 0, or -errno: it is still there. */
+/** Destroys it in any state, and drops its completions from the CQ.
+ *  @return 0, or -errno: it is still there, to be destroyed again. */
 HWQ_API int hwq_qp_destroy(struct hwq_qp *qp);
 
 #define HWQ_ADDR_VERSION 1
 
-/** How a peer reaches a QP: plain bytes, to be carried by any means. All zero bytes are no address. */
+/** How a peer reaches a QP: plain bytes, to be carried by any means. All zeros are no address. */
 struct hwq_addr {
 	uint8_t version;    /**< HWQ_ADDR_VERSION */
 	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
@@ -123,17 +124,17 @@ static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding
 HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
- * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before either
- * sends.
+ * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before
+ * either sends.
  * @return 0; -EINVAL no valid address, or the QP is not in INIT; -EPROTONOSUPPORT the peer is on
  *   another link layer, or of another version; or the errno of ibv_modify_qp(3).
  */
 HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 
 /**
- * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty and
- * its indices are 0. MMO stays enabled. Connect again to use it. Read completions that you still want
- * before the call.
+ * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty
+ * and its indices are 0. MMO stays enabled. Connect again to use it. Read completions that you
+ * still want before the call.
  * @return 0, or the errno of ibv_modify_qp(3); call again, or destroy the QP, then.
  */
 HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
@@ -141,7 +142,8 @@ HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
 /** @return the QP's state, an enum ibv_qp_state, asked of the device; or -errno. */
 HWQ_API int hwq_qp_state(struct hwq_qp *qp);
 
-/** Any state to ERR: what is in flight is flushed, a CQE for every WQE. @return 0, or -errno. */
+/** Any state but RESET to ERR: what is in flight is flushed, a CQE for every WQE.
+ *  @return 0, or the errno of ibv_modify_qp(3). */
 HWQ_API int hwq_qp_fail(struct hwq_qp *qp);
 
 #endif

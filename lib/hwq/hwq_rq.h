@@ -3,8 +3,8 @@
  * @file
  * The receive queue's data path: post and ring.
  *
- * A SEND of the peer takes the oldest entry and makes a CQE (MLX5_CQE_RESP_SEND*), whose wqe_counter
- * counts entries. Thread: the owner of the queue's domain, alone.
+ * A SEND of the peer takes the oldest entry and makes a CQE (MLX5_CQE_RESP_SEND*), whose
+ * wqe_counter counts entries. Thread: the owner of the queue's domain, alone.
  */
 #ifndef HWQ_RQ_H
 #define HWQ_RQ_H

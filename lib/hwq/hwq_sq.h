@@ -16,9 +16,9 @@
  * wraps. A full ring is noticed before anything is written.
  *
  * ## When is it full?
- * A ring of N WQEBBs takes WQEs of at most w WQEBBs each as long as their sum is at most N - (w - 1):
- * one fill can be in flight, of at most w - 1. With WQEs of one WQEBB there is never a fill.
- * hwq_qp_create() makes N at least 2w, so that a drained ring always takes one more WQE.
+ * A ring of N WQEBBs takes WQEs of at most w WQEBBs each as long as their sum is at most
+ * N - (w - 1): one fill can be in flight, of at most w - 1. With WQEs of one WQEBB there is never a
+ * fill. hwq_qp_create() makes N at least 2w, so that a drained ring always takes one more WQE.
  *
  * Room comes back through hwq_sq_complete(): a CQE frees its WQE and everything before it. Ask for
  * a CQE (HWQ_WQE_SIGNALED) before the ring fills with WQEs that make none.
@@ -41,8 +41,7 @@ struct hwq_cq;
 struct hwq_bf {
 	uint8_t *reg;
 	uint32_t offset; /**< 0 or toggle: which half is next */
-	uint32_t
-		toggle; /**< bytes of a half; 0: the register is not ours alone, always write at 0 */
+	uint32_t toggle; /**< bytes of a half; 0: not ours alone, always write at 0 */
 	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
 };
 
@@ -139,7 +138,7 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 
 /**
  * Makes the WQE that was committed last ask for a CQE, whatever it was built with: for a caller who
- * learns only at the end of a burst which WQE is its last. Before hwq_sq_ring(), while it is pending.
+ * learns only at the end of a burst which WQE is its last. Before hwq_sq_ring(), while it pends.
  */
 static inline void
 hwq_sq_signal_last(struct hwq_sq *sq)
@@ -192,8 +191,8 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 }
 
 /**
- * Frees the WQE that starts at wqe_counter, and everything before it: what a CQE of this queue says,
- * good, failed or flushed. @return how many WQEBBs were freed, fills included.
+ * Frees the WQE that starts at wqe_counter, and everything before it: what a CQE of this queue
+ * says, good, failed or flushed. @return how many WQEBBs were freed, fills included.
  */
 static inline uint32_t
 hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)

@@ -191,7 +191,7 @@ hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq)
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
-	/* The environment could ask libmlx5 for entries of 128 bytes (MLX5_CQE_SIZE): say what we read. */
+	/* The environment could ask for 128-byte entries (MLX5_CQE_SIZE): say what we read. */
 	struct mlx5dv_cq_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
 		.cqe_size = 64,

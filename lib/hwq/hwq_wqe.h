@@ -15,10 +15,10 @@
  * They are always-inline: with constant flags and counts the branches fold away. The WQE starts at
  * sq->last after a call that returned > 0, which is the wqe_counter that its CQE will carry.
  *
- * Bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)), with what it leaves from the ring's
- * last lap (imm of operations without one, padding of inline data) written as 0. A data segment of
- * length 0 is left out. Lengths above caps.max_msg_len are not checked, as libmlx5 does not either:
- * the device fails them. The mask of renamed fields is in doc/hwq.md.
+ * Bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)), with what it leaves from the
+ * ring's last lap (imm of operations without one, padding of inline data) written as 0. A data
+ * segment of length 0 is left out. Lengths above caps.max_msg_len are not checked, as libmlx5 does
+ * not either: the device fails them. doc/hwq.md has all differences.
  *
  * Thread: the owner of the queue's domain, alone.
  */
@@ -121,7 +121,7 @@ hwq_put_inline_hdr(void *at, size_t len)
 {
 	struct hwq_wire_inline_seg *seg = (struct hwq_wire_inline_seg *)at;
 
-	/* The padding is at most the last 15 bytes of the last DS: clear it whole, data comes after. */
+	/* The padding lies in the last DS: clear that whole, data comes after. */
 	memset((uint8_t *)at + (hwq_inline_ds(len) - 1) * HWQ_DS_LEN, 0, HWQ_DS_LEN);
 	seg->byte_count = htobe32((uint32_t)len | MLX5_INLINE_SEG);
 	return seg->data;
@@ -245,7 +245,7 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
 	return 1;
 }
 
-/** The same of a list. -ENOMEM: n_sge is more than the QP was created for, zero lengths included. */
+/** The same of a list. -ENOMEM: n_sge, empty ones included, is more than the QP was made for. */
 static HWQ_INLINE int
 hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	const struct hwq_sge *sge, unsigned int n_sge, unsigned int flags)

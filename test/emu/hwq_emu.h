@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the hwq tests on the emulated adapter share: its settings, and twins driven by stock verbs. */
+/* What the hwq tests on the emulated adapter share: its settings, and twins of stock verbs. */
 #ifndef HWQ_EMU_H
 #define HWQ_EMU_H
 

@@ -189,7 +189,7 @@ wrong_qpn(void)
 	ctrl->qpn_ds ^= htobe32(0x100);
 	hwq_sq_ring(&t.qp->sq);
 	expect_caught();
-	/* Behind a good one: nobody is told, as on silicon; told rightly, the WQE itself is wrong. */
+	/* Behind a good one: nobody is told, as on silicon; told rightly, the WQE is wrong. */
 	start();
 	CHECK_EQ(hwq_wqe_nop(&t.qp->sq, 0), 1, "WQEBBs");
 	ctrl = post(HWQ_WQE_SIGNALED);

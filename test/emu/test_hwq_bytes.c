@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same work posted through stock libmlx5 and through hwq leaves the same bytes in the send queue.
+ * The same work posted through stock libmlx5 and through hwq leaves the same bytes in the send
+ * queue.
  *
- * Each work request is read from its ring by its own start and DS, unwrapped where libmlx5 split it,
- * without the NOPs that hwq fills its ring's end with (which are checked on their own). Renamed, and
- * checked against its own queue, are wqe_index, QPN and the memcpy's opaque key and address; all else
- * up to DS must be equal. libmlx5 leaves some bytes as the last lap of its ring left them (imm, the
- * padding of inline data): its ring is cleared ahead, hwq's ring is filled with 0xa5 ahead.
+ * Each work request is read from its ring by its own start and DS, unwrapped where libmlx5 split
+ * it, without the NOPs that hwq fills its ring's end with (which are checked on their own).
+ * Renamed, and checked against its own queue, are wqe_index, QPN and the memcpy's opaque key and
+ * address; all else up to DS must be equal. libmlx5 leaves some bytes as the last lap of its ring
+ * left them (imm, the padding of inline data): its ring is cleared ahead, hwq's ring is filled with
+ * 0xa5 ahead.
  *
- * Two ways to run: "wild", where both QPs are in ERR, so that any address, key and length at all can
- * be posted and is flushed; and "real", where the work is carried out and what it moved is compared.
+ * Two ways to run: "wild", where both QPs are in ERR, so that any address, key and length at all
+ * can be posted and is flushed; and "real", where the work is carried out and what it moved is
+ * compared.
  *
  * usage: test_hwq_bytes [CASES [SEED]]
  */

@@ -211,7 +211,7 @@ threads(void)
 		twin_destroy(&t[i]);
 }
 
-/* ------------------------------------------------------------------ doorbells as the mode has them */
+/* ------------------------------------------------------------------ doorbells by mode */
 
 static void
 blueflame_by_mode(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The CQ: owner bit over its laps, consumer index, decoding; and a WQE or CQE as text. The CQEs are
- * written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24 | QPN at 56,
- * syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36.
+ * written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24 | QPN at
+ * 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36.
  */
 #include <stdlib.h>
 
