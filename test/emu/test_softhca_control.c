@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -25,6 +26,8 @@
 
 #include "softhca.h"
 #include "softhca_check.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct ibv_context *
 open_adapter(void)
@@ -507,6 +510,179 @@ case_abandoned(void)
 		__lsan_enable();
 }
 
+static void *
+cycle_thread(void *arg)
+{
+	for (int i = 0; i < 10; i++)
+		cycle(true);
+	return NULL;
+}
+
+/* Each open looks for contexts that were closed, while other threads open and close theirs. */
+static void
+case_parallel(void)
+{
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, cycle_thread, NULL), 0);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+}
+
+static uint64_t
+next_random(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return *seed >> 33;
+}
+
+/* Calls that exist: an attribute's id, and its length, or that it is a handle or a file. */
+enum {
+	HANDLE = 0xffff,
+	NEW = 0xfffe,
+	FILE_ = 0xfffd
+};
+
+static const struct shape {
+	uint16_t object, method;
+	struct {
+		uint16_t id, len;
+	} attrs[15];
+} shapes[] = {
+	{0, 0, {{0, 64}, {1, 256}, {2, 8}, {0x1000, 64}, {0x1001, 128}}}, /* INVOKE_WRITE */
+	{0, 2, {{0, 8}, {1, 64}}},
+	{0, 4, {{0, 4}, {1, 8}, {0x1000, 128}}},
+	{0, 5, {{0, 8}, {1, 4}, {2, 2048}, {3, 8}}},
+	{0, 6, {{0, 4}, {1, 4}, {2, 4}, {3, 32}}},
+	{1, 0, {{0, HANDLE}}},
+	{1, 0x1000, {{0x1000, HANDLE}, {0x1001, 4}}},
+	{3, 0, {{0, NEW}, {1, 4}, {2, 8}, {4, 4}, {6, 4}, {7, FILE_}, {0x1000, 32}, {0x1001, 8}}},
+	{3, 1, {{0, HANDLE}, {1, 16}}},
+	{4, 0,
+		{{0, NEW}, {2, HANDLE}, {4, HANDLE}, {5, HANDLE}, {7, 8}, {8, 20}, {9, 8}, {13, 20},
+			{14, 4}, {0x1000, 56}, {0x1001, 40}}},
+	{4, 1, {{0, HANDLE}, {1, 8}}},
+	{6, 0, {{0, HANDLE}}},
+	{7, 1, {{0, HANDLE}}},
+	{7, 3, {{0, HANDLE}, {1, 4}, {2, 4}, {3, 8}}},
+	{0x10, 0, {{0, NEW}}},
+	{0x1000, 0x1000, {{0x1000, 16}, {0x1001, 512}}},
+	{0x1001, 0x1002, {{0x1000, HANDLE}, {0x1001, 512}, {0x1002, 16}}},
+	{0x1001, 0x1003, {{0x1000, HANDLE}, {0x1001, 16}, {0x1002, 300}}},
+	{0x1008, 0x1000, {{0x1000, NEW}, {0x1001, 8}, {0x1002, 8}, {0x1003, 4}, {0x1004, 4}}},
+	{0x1008, 0x1001, {{0x1000, HANDLE}}},
+};
+
+static uint8_t random_area[1 << 16] __attribute__((aligned(4096)));
+
+/* Words that mean something somewhere: counts, handles, commands, pointers; and noise. */
+static uint64_t
+likely_word(uint64_t *seed)
+{
+	static const uint32_t commands[] = {1, 3, 5, 9, 11, 17, 25, 26, 0x80000001};
+
+	switch (next_random(seed) % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return next_random(seed) % 12;
+	case 2:
+		return UINT64_C(1) << next_random(seed) % 16;
+	case 3:
+		return (uintptr_t)random_area + next_random(seed) % 16 * 4096;
+	case 4:
+		return commands[next_random(seed) % 9];
+	case 5: /* two words of 32 bits */
+		return (next_random(seed) % 16) << 32 | next_random(seed) % 16;
+	case 6:
+		return UINT64_C(0x0400000000000040); /* 64-byte CQEs; on the page's flag */
+	default:
+		return next_random(seed) << 33 | next_random(seed);
+	}
+}
+
+static void
+fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, uint64_t *seed)
+{
+	attr->attr_id = id;
+	attr->flags = next_random(seed) % 2;
+	if (len == FILE_) {
+		attr->data = async_fd;
+	} else if (len == HANDLE || len == NEW) {
+		attr->data = next_random(seed) % 32;
+	} else {
+		attr->len = len;
+		attr->data = (uintptr_t)random_area + next_random(seed) % 4096 * 8;
+		if (len <= 8 && next_random(seed) % 2 == 0)
+			attr->data = likely_word(seed);
+	}
+	switch (next_random(seed) % 40) { /* and now and then something else */
+	case 0:
+		attr->data = likely_word(seed);
+		break;
+	case 1:
+		attr->len = next_random(seed);
+		break;
+	case 2:
+		attr->attr_id ^= 1U << next_random(seed) % 13;
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * Random calls, nearly right, with contents that are nearly right. Nothing may crash, and what comes
+ * back is an errno of the ABI. Objects that are made by chance go with the context.
+ */
+static void
+case_random_calls(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	unsigned int good[ARRAY_LEN(shapes)] = {0};
+	uint64_t seed = 42;
+
+	for (int i = 0; i < 50000; i++) {
+		const struct shape *shape = &shapes[next_random(&seed) % ARRAY_LEN(shapes)];
+		struct {
+			struct ib_uverbs_ioctl_hdr hdr;
+			struct ib_uverbs_attr attrs[15];
+		} call = {.hdr = {.driver_id = 1,
+				  .object_id = shape->object,
+				  .method_id = shape->method}};
+		uint16_t n = 0;
+
+		for (; n < 15 && (n == 0 || shape->attrs[n].len != 0); n++)
+			fill_attr(&call.attrs[n], shape->attrs[n].id, shape->attrs[n].len,
+				ctx->async_fd, &seed);
+		call.hdr.num_attrs = n;
+		call.hdr.length = sizeof(call.hdr) + n * sizeof(call.attrs[0]);
+		for (int k = 0; k < 256; k++) {
+			uint64_t word = likely_word(&seed);
+
+			memcpy(random_area + next_random(&seed) % 4096 * 8, &word, sizeof(word));
+		}
+		if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &call) == 0) {
+			good[shape - shapes]++;
+			if (shape->object == 0x10)
+				close(call.attrs[0].data_s64);
+			continue;
+		}
+		CHECK(errno == EPROTONOSUPPORT || errno == EINVAL || errno == EFAULT ||
+			errno == ENOENT || errno == EBADF || errno == EOPNOTSUPP ||
+			errno == ENOSPC || errno == EBUSY || errno == ENODATA ||
+			errno == EREMOTEIO || errno == ENETUNREACH || errno == EMFILE);
+	}
+	/* It got past the front: objects were made, named and ended. */
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+		printf("%s%u", i == 0 ? "(good: " : " ", good[i]);
+	printf(") ");
+	CHECK(good[0] > 20 && good[5] > 5 && good[18] > 10 && good[19] > 5);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	cycle(true);
+}
+
 /* ---------------------------------------------------------------- fork */
 
 static int
@@ -569,6 +745,8 @@ static const struct check_case cases[] = {
 	{"empty channels block or say so", case_channels},
 	{"opening and closing leaves nothing", case_cycles},
 	{"closing without destroying leaves nothing of the adapter's", case_abandoned},
+	{"threads open and close at once", case_parallel},
+	{"random calls never crash", case_random_calls},
 	{"a child of fork has its own adapter and not the parent's", case_fork},
 };
 
