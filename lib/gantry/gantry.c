@@ -274,6 +274,7 @@ start_worker(struct gantry_worker *w)
 {
 	int ret;
 
+	w->room = 0; /* known after the worker's first look at its ring */
 	atomic_store_explicit(&w->running, true, memory_order_relaxed);
 	/* Pairs with the acquire in gantry_worker_main(). */
 	atomic_store_explicit(&w->stop, false, memory_order_release);

@@ -60,7 +60,6 @@ gantry_worker_main(void *arg)
 	uint32_t idle = 0;
 	bool stop;
 
-	w->room = 0;
 	do {
 		/* Pairs with the release in gantry_start(): what the control thread did to the
 		 * queue is done. */
