@@ -678,7 +678,7 @@ case_random_calls(void)
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
 		printf("%s%u", i == 0 ? "(good: " : " ", good[i]);
 	printf(") ");
-	CHECK(good[0] > 20 && good[5] > 5 && good[18] > 10 && good[19] > 5);
+	CHECK(good[0] > 20 && good[5] > 2 && good[18] > 0 && good[19] > 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	cycle(true);
 }
