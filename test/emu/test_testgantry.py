@@ -356,8 +356,9 @@ class Refusals(Case):
 	def test_an_unreadable_file(self):
 		os.chmod(self.source, 0)
 		self.make_open_out()
-		self.check_refused(self.refused_to_nobody("--out", self.out, self.source), self.source,
-			"Permission denied")
+		result = self.refused_to_nobody("--out", self.out, self.source)
+		self.check_refused(result, self.source, "Permission denied")
+		self.assertNotIn("EAL", result.out, "said before anything is started")
 
 	def test_an_unreadable_folder(self):
 		self.make("in/closed/file", 10)
@@ -429,7 +430,7 @@ class Refusals(Case):
 			("--chunk", "-1"): ("--chunk: '-1'",),
 			("--chunk", "1T"): ("--chunk: '1T'",),
 			("--chunk", "99999999999999999999"): ("--chunk",),
-			("--chunk", "17179869185G"): ("--chunk",),
+			("--chunk", "17179869185G"): ("--chunk: '17179869185G'",),
 			("--depth", "16385"): ("from 1 to 16384",),
 			("--burst", "257"): ("from 1 to 256",),
 			("--ring-size", "3"): ("power of two",),
