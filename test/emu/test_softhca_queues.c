@@ -841,6 +841,45 @@ case_zero_is_2_gib(void)
 	rig_fini(&r);
 }
 
+/* An address and its memory must both be aligned; with an iova of its own they can differ. */
+static void
+atomic_alignment(uint64_t shift, uint64_t offset)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
+	struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.len = 64,
+		.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC};
+	struct softhca_mkey *mkey;
+	unsigned int n_dev;
+
+	rig_init(&r, NULL);
+	attr.addr = va(r.b.buf);
+	attr.iova = attr.addr + shift;
+	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
+	rig_raddr(&w, attr.iova + offset, softhca_mkey_key(mkey));
+	rig_atomic(&w, 1, 0);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	if ((shift | offset) == 0)
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_ATOMIC_FA, 0);
+	else
+		expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR,
+			MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
+	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
+	rig_fini(&r);
+}
+
+static void
+case_atomic_alignment(void)
+{
+	atomic_alignment(0, 0);
+	atomic_alignment(0, 4);
+	atomic_alignment(4, 0);
+	atomic_alignment(4, 4);
+}
+
 /* Device threads instead of the pump: nothing is lost while they back off and sleep. */
 static void
 case_threads(void)
@@ -893,6 +932,7 @@ main(void)
 	RUN("RNR: at once, after retries, or never", case_rnr());
 	RUN("an absent or unready peer is retried, then given up", case_no_peer());
 	RUN("queues that share a page all run on any doorbell", case_shared_page());
+	RUN("an atomic's address and its memory are aligned", case_atomic_alignment());
 	RUN("device threads lose no doorbell", case_threads());
 	return check_failures != 0;
 }
