@@ -3,8 +3,8 @@
  * @file
  * Moves a file set: reads chunks into the lanes, writes what comes back, verifies, publishes.
  *
- * Files are read in order, one after the other; those that are read to their end but not yet written,
- * verified and published follow behind, at most OPEN_MAX of them.
+ * Files are read in order, one after the other; those that are read to their end but not yet
+ * written, verified and published follow behind, at most OPEN_MAX_FILES of them.
  *
  *     published ...| verifying ... | ... | reading ...| not opened yet
  *

@@ -175,9 +175,9 @@ on_signal(int number)
 }
 
 /*
- * The loops see that one came, and stop. Should the device hang while it is stopped, the third ends
- * the program; unfinished outputs are gone by then. Writing into a closed pipe, or past the limit of
- * a file's size, is an error like others.
+ * The loops see that one came, and stop. Should the device hang while it is stopped, the third
+ * ends the program; unfinished outputs are gone by then. Writing into a closed pipe, or past the
+ * limit of a file's size, is an error like others.
  */
 static void
 catch_signals(void)

@@ -90,9 +90,10 @@ say_skipped(const struct file_set *set)
 static void
 say_done(const struct app *app, uint64_t bytes, double seconds)
 {
-	printf("%zu files, %.1f MB, moved and verified in %.2f s (%.2f GB/s with reading, writing "
+	printf("%zu file%s, %.1f MB, moved and verified in %.2f s (%.2f GB/s with reading, writing "
 	       "and verifying): every byte is equal\n",
-		app->set.n, bytes / 1e6, seconds, seconds > 0 ? bytes / 1e9 / seconds : 0);
+		app->set.n, app->set.n == 1 ? "" : "s", bytes / 1e6, seconds,
+		seconds > 0 ? bytes / 1e9 / seconds : 0);
 }
 
 static void
