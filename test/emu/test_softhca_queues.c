@@ -278,6 +278,26 @@ case_record_behind(void)
 	rig_fini(&r);
 }
 
+/* A doorbell is the first 8 bytes of the WQE it announces: here its opcode is another. */
+static void
+case_doorbell_differs(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	idx = rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	atomic_fetch_xor(rig_bf_word(&r.a, 0, 0), htobe64(UINT64_C(1) << 32));
+	rig_run(&r);
+	expect_violation(before, "a doorbell that differs from its WQE");
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	rig_fini(&r);
+}
+
 static void
 case_sq_overrun(void)
 {
@@ -825,6 +845,22 @@ case_memcpy_limits(void)
 	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 
+/* The device may write to the opaque memory, so its key is checked too. */
+static void
+case_memcpy_opaque(void)
+{
+	struct rig r;
+	struct rig_wqe w;
+
+	rig_init(&r, NULL);
+	w = memcpy_wqe(&r.a, 0, 8192, 64, 64);
+	w.bytes[16 + 7] ^= 1;
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+	rig_fini(&r);
+}
+
 /* A data segment of length 0 is 2 GiB: more than the key covers, so it must be refused. */
 static void
 case_zero_is_2_gib(void)
@@ -912,6 +948,7 @@ main(void)
 	RUN("RDMA write and read move the bytes and no others", case_write_read());
 	RUN("a DMA MMO memcpy copies", case_memcpy());
 	RUN("memcpy's limits hold", case_memcpy_limits());
+	RUN("memcpy's opaque memory needs a key", case_memcpy_opaque());
 	RUN("a data segment of length 0 is 2 GiB", case_zero_is_2_gib());
 	RUN("the null key reads as zeros and swallows writes", case_null_key());
 	RUN("SEND with invalidate takes a key away, if it may", case_invalidate());
@@ -920,6 +957,7 @@ main(void)
 	RUN("a DS that is too small is noticed", case_short_ds());
 	RUN("a WQE that no doorbell announced does not run", case_forgotten_doorbell());
 	RUN("a doorbell ahead of its record is reported", case_record_behind());
+	RUN("a doorbell that differs from its WQE is caught", case_doorbell_differs());
 	RUN("posting more than the queue holds is fatal", case_sq_overrun());
 	RUN("good BlueFlame copies raise no alarm", case_blueflame_good());
 	RUN("a broken BlueFlame copy is caught, in each word", case_blueflame_broken());
