@@ -140,70 +140,95 @@ split_continue(struct gantry_queue *q)
 /* ------------------------------------------------------------------ issuing */
 
 /*
+ * Issues or settles the descriptor of slot `issue`, whatever it is. False: it has to wait, and has
+ * left no trace but for the part of a split one that is issued.
+ */
+static __rte_noinline bool
+issue_any(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	uint32_t slot = q->issue & q->mask;
+	enum gantry_status status;
+	struct gantry_xlate x;
+	struct gantry_conn *c;
+
+	/* A fenced descriptor waits until nothing at all is outstanding: see doc/engine.md. */
+	if ((d->flags & GANTRY_DESC_FENCE) != 0 && q->outstanding != 0)
+		return false;
+	slot_prepare(&q->comp[slot], d);
+	status = gantry_xlate(q, d, &x);
+	if (status != GANTRY_TO_HARDWARE) {
+		slot_settle(q, slot, status);
+		q->issue++;
+		return true;
+	}
+	c = &q->conn[x.conn];
+	if (x.len > c->max_len) {
+		if (!split_begin(q, &x))
+			return false;
+	} else {
+		if (!put_wqe(c, &x, x.kind, x.len))
+			return false;
+		note_posted(q, x.conn, 1);
+		q->where[slot] = gantry_where(x.conn, c->posted - 1);
+	}
+	q->issue++;
+	return true;
+}
+
+/*
  * Issues descriptors from slot `issue` on, until one has to wait. Returns how many are issued or
  * settled. No CQE is looked at meanwhile, so no connection changes its state.
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
 {
+	const uint8_t kind = mmo ? GANTRY_WQE_MEMCPY : GANTRY_WQE_WRITE;
+	const struct gantry_region *src = q->mem.src, *dst = q->mem.dst;
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	struct gantry_comp *comp = q->comp;
+	uint64_t max_len = own->max_len;
 	uint64_t *where = q->where;
 	uint32_t mask = q->mask;
-	uint64_t issue = q->issue;
 	uint32_t i;
 
-	for (i = 0; i < n; i++, issue++) {
+	for (i = 0; i < n; i++) {
 		const struct gantry_desc *d = &desc[i];
-		uint32_t slot = issue & mask;
-		struct gantry_conn *c;
-		struct gantry_xlate x;
 
-		/* A fenced descriptor waits until nothing at all is outstanding: see
-		 * doc/engine.md. */
-		if (unlikely((d->flags & GANTRY_DESC_FENCE) != 0) && q->outstanding != 0)
-			break;
-		slot_prepare(&comp[slot], d);
-		if (unlikely(!gantry_xlate(q, d, mmo, &x))) {
-			slot_settle(q, slot, gantry_xlate_refusal(q, d));
-			continue;
-		}
-		c = &q->conn[x.conn];
-		if (unlikely(x.len > c->max_len)) {
-			q->issue = issue;
-			if (!split_begin(q, &x))
+		if (likely(gantry_xlate_is_easy(d, src, dst, max_len))) {
+			struct gantry_xlate x = gantry_xlate_easy(d, src, dst, mmo);
+			uint32_t slot = q->issue & mask;
+
+			if (unlikely(!put_wqe(own, &x, kind, x.len)))
 				break;
+			slot_prepare(&comp[slot], d);
+			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted - 1);
+			q->outstanding++;
+			q->issue++;
 			continue;
 		}
-		if (unlikely(!put_wqe(c, &x, x.kind, x.len)))
+		if (!issue_any(q, d))
 			break;
-		where[slot] = gantry_where(x.conn, c->posted - 1);
-		note_posted(q, x.conn, 1);
+		src = q->mem.src;
+		dst = q->mem.dst;
 	}
-	q->issue = issue;
 	return i;
 }
 
-/* The device is gone: descriptors come back as that, or as what is wrong with them. */
+/* The device is gone: no copy is easy any more. */
 static uint32_t
 issue_lost(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n; i++, q->issue++) {
-		enum gantry_status status = gantry_xlate_refusal(q, &desc[i]);
-
-		slot_prepare(&q->comp[q->issue & q->mask], &desc[i]);
-		slot_settle(q, q->issue & q->mask, status);
-	}
-	return n;
+	for (i = 0; i < n && issue_any(q, &desc[i]); i++)
+		;
+	return i;
 }
 
 static uint32_t
 issue(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
-	uint8_t own_state = q->conn[GANTRY_CONN_OWN].state;
-
-	if (unlikely(own_state != GANTRY_CONN_READY)) {
+	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY)) {
 		/* While it drains, all wait: soon it is set up again, or lost. */
 		return q->lost ? issue_lost(q, desc, n) : 0;
 	}

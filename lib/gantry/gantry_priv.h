@@ -220,9 +220,6 @@ bool gantry_is_busy(const struct gantry *g);
 /* gantry_worker.c: the lcore's main. */
 int gantry_worker_main(void *arg);
 
-/* gantry_xlate.c: what becomes of d, for which gantry_xlate() was false (a NOP: GANTRY_OK). Cold. */
-enum gantry_status gantry_xlate_refusal(const struct gantry_queue *q, const struct gantry_desc *d);
-
 /* gantry_issue.c: issues what waits, as far as there is room. */
 void gantry_issue_waiting(struct gantry_queue *q);
 

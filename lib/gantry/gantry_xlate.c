@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Translates WRITE and READ, and says what is wrong with a descriptor that is refused. */
+/* Checks a descriptor by every rule, and turns it into what the hardware is to do. */
 #include "gantry_xlate.h"
 
 static bool
@@ -28,23 +28,31 @@ overflows(uint64_t addr, uint64_t len)
 	return addr + len < addr;
 }
 
-/* The connection of a peer that takes WQEs, or NULL. */
-static const struct gantry_conn *
-ready_peer(const struct gantry_queue *q, uint16_t peer)
-{
-	if (peer >= GANTRY_MAX_PEERS || q->conn[GANTRY_CONN_PEER + peer].state != GANTRY_CONN_READY)
-		return NULL;
-	return &q->conn[GANTRY_CONN_PEER + peer];
-}
-
 static bool
-is_registered(const struct gantry_queue *q, uint64_t addr, uint64_t len)
+peer_is_ready(const struct gantry_queue *q, uint16_t peer)
 {
-	return gantry_mem_find(q->mem.table, addr, len) != NULL;
+	return peer < GANTRY_MAX_PEERS &&
+	       q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_READY;
 }
 
-enum gantry_status
-gantry_xlate_refusal(const struct gantry_queue *q, const struct gantry_desc *d)
+/* Looks [addr, addr + len) up, first where the last look-up through *hit ended. */
+static const struct gantry_region *
+find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr,
+	uint64_t len)
+{
+	const struct gantry_region *r = *hit;
+
+	if (gantry_mem_hit(r, addr, len))
+		return r;
+	r = gantry_mem_find(q->mem.table, addr, len);
+	if (r != NULL)
+		*hit = r;
+	return r;
+}
+
+/* What is wrong with the descriptor by itself. GANTRY_OK: nothing. */
+static enum gantry_status
+check(const struct gantry_desc *d)
 {
 	if (d->op == 0 || d->op >= GANTRY_OP_MAX)
 		return GANTRY_BAD_OP;
@@ -56,39 +64,43 @@ gantry_xlate_refusal(const struct gantry_queue *q, const struct gantry_desc *d)
 		return GANTRY_BAD_LENGTH;
 	if (d->src == 0 || d->dst == 0)
 		return GANTRY_BAD_ADDRESS;
-	if (d->op != GANTRY_OP_READ && !is_registered(q, d->src, d->len))
-		return GANTRY_NOT_REGISTERED;
-	if (d->op != GANTRY_OP_WRITE && !is_registered(q, d->dst, d->len))
-		return GANTRY_NOT_REGISTERED;
-	if (is_to_peer(d) && ready_peer(q, d->peer) == NULL)
-		return GANTRY_BAD_PEER;
-	return GANTRY_DEVICE_LOST;
+	return GANTRY_OK;
 }
 
-bool
-gantry_xlate_peer(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_xlate *x)
+enum gantry_status
+gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_xlate *x)
 {
-	bool write = d->op == GANTRY_OP_WRITE;
-	const struct gantry_region *local;
-	uint64_t remote;
+	const struct gantry_region *src = NULL, *dst = NULL;
+	enum gantry_status status = check(d);
 
-	if (!is_to_peer(d) || !unused_fields_are_zero(d) || ready_peer(q, d->peer) == NULL)
-		return false;
-	if (write)
-		local = gantry_xlate_region(q, &q->mem.src, d->src, d->len);
-	else
-		local = gantry_xlate_region(q, &q->mem.dst, d->dst, d->len);
-	remote = write ? d->dst : d->src;
-	if (local == NULL || remote == 0 || overflows(remote, d->len))
-		return false;
+	if (status != GANTRY_OK || d->op == GANTRY_OP_NOP)
+		return status;
+	if (d->op != GANTRY_OP_READ) {
+		src = find_region(q, &q->mem.src, d->src, d->len);
+		if (src == NULL)
+			return GANTRY_NOT_REGISTERED;
+	}
+	if (d->op != GANTRY_OP_WRITE) {
+		dst = find_region(q, &q->mem.dst, d->dst, d->len);
+		if (dst == NULL)
+			return GANTRY_NOT_REGISTERED;
+	}
+	if (is_to_peer(d) && !peer_is_ready(q, d->peer))
+		return GANTRY_BAD_PEER;
+	if (q->lost)
+		return GANTRY_DEVICE_LOST;
+	if (d->op == GANTRY_OP_COPY) {
+		*x = gantry_xlate_easy(d, src, dst, q->mmo);
+		return GANTRY_TO_HARDWARE;
+	}
 	*x = (struct gantry_xlate){
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
-		.src_key = write ? local->lkey : d->remote_key,
-		.dst_key = write ? d->remote_key : local->lkey,
+		.src_key = src != NULL ? src->lkey : d->remote_key,
+		.dst_key = dst != NULL ? dst->lkey : d->remote_key,
 		.conn = GANTRY_CONN_PEER + d->peer,
-		.kind = write ? GANTRY_WQE_WRITE : GANTRY_WQE_READ,
+		.kind = src != NULL ? GANTRY_WQE_WRITE : GANTRY_WQE_READ,
 	};
-	return true;
+	return GANTRY_TO_HARDWARE;
 }
