@@ -235,10 +235,15 @@ conf_sq_bb(const struct hwq_qp_conf *conf)
 	return pow2_up(conf_sq_wr(conf) * hwq_ds_to_bb(conf_max_ds(conf)));
 }
 
+/* Entries of 16 bytes, and libmlx5 makes no ring shorter than a WQEBB. */
 static uint32_t
 conf_rq_wr(const struct hwq_qp_conf *conf)
 {
-	return conf->rq_wr == 0 ? 0 : pow2_up(conf->rq_wr);
+	uint32_t n = pow2_up(conf->rq_wr);
+
+	if (conf->rq_wr == 0)
+		return 0;
+	return n < HWQ_DS_PER_BB ? HWQ_DS_PER_BB : n;
 }
 
 uint32_t

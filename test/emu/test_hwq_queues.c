@@ -542,6 +542,7 @@ refused_queues(void)
 	struct hwq_cq *cq, *none = NULL;
 	struct hwq_qp *qp;
 	struct hwq_qp_conf ok = {.sq_wr = 16};
+	uint32_t n;
 
 	if (hwq_domain_create(dev, &domain) != 0 || hwq_cq_create(domain, 64, &cq) != 0)
 		EMU_DIE("queues");
@@ -573,6 +574,13 @@ refused_queues(void)
 	setenv("MLX5_QP_SIGNATURE", "1", 1);
 	CHECK_EQ(try_qp(domain, cq, ok), -EOPNOTSUPP, "signed WQEs");
 	unsetenv("MLX5_QP_SIGNATURE");
+	for (n = 1; n <= 32; n++) {
+		CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = n, .rq_wr = n}), 0, "n");
+		CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .max_sge = n % 30}), 0,
+			"max_sge");
+		CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .max_inline = n * 30}),
+			0, "max_inline");
+	}
 	CHECK_EQ(hwq_qp_create(domain, cq, &ok, &qp), 0, "a good QP");
 	CHECK_EQ(hwq_cq_destroy(cq), -EBUSY, "a CQ in use");
 	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain in use");
