@@ -34,10 +34,12 @@ struct check_case {
 	void (*run)(void);
 };
 
-/* Runs every case, or those whose sentence contains argv[1]. */
+/* Runs every case, or those whose sentence contains argv[1]: at least one must. */
 static inline int
 check_main(const struct check_case *cases, size_t n, int argc, char **argv)
 {
+	unsigned int ran = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		if (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL)
 			continue;
@@ -45,8 +47,9 @@ check_main(const struct check_case *cases, size_t n, int argc, char **argv)
 		fflush(stdout);
 		cases[i].run();
 		printf("ok\n");
+		ran++;
 	}
-	return 0;
+	return ran > 0 ? 0 : 1;
 }
 
 #endif

@@ -207,7 +207,7 @@ case_mr(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx), *other = ibv_alloc_pd(ctx);
 	size_t page = sysconf(_SC_PAGESIZE);
 	char *buf =
-		mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *mr;
 	uint32_t key;
 
@@ -228,12 +228,14 @@ case_mr(void)
 	CHECK(mr != NULL && ibv_dereg_mr(mr) == 0);
 	CHECK(ibv_reg_mr(other, buf, 2 * page, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
 	CHECK(ibv_reg_mr(other, buf, 3 * page, 0) == NULL && errno == EFAULT);
+	CHECK(ibv_reg_mr(other, buf, 4 * page, 0) == NULL && errno == EFAULT); /* a hole */
 	CHECK(ibv_reg_mr(other, buf, 0, 0) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
 	CHECK_EQ(ibv_dealloc_pd(other), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	munmap(buf, 2 * page);
+	munmap(buf + 3 * page, page);
 }
 
 static void
