@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,22 @@ have_free_huge_pages(void)
 	return have;
 }
 
+/* EAL takes its pages from files, where it is not told otherwise. */
+static bool
+have_hugetlbfs(void)
+{
+	FILE *mounts = setmntent("/proc/mounts", "r");
+	const struct mntent *m;
+	bool have = false;
+
+	if (mounts == NULL)
+		return false;
+	while (!have && (m = getmntent(mounts)) != NULL)
+		have = strcmp(m->mnt_type, "hugetlbfs") == 0;
+	endmntent(mounts);
+	return have;
+}
+
 /*
  * What EAL gets: our additions first, so that the user's own come later and win. Needs room for
  * eal->argc + 5 pointers.
@@ -124,8 +141,9 @@ build_eal_args(const struct args *eal, char **argv)
 	argv[argc++] = eal->argv[0];
 	if (!has_option(eal, pci))
 		argv[argc++] = (char *)"--no-pci";
-	if (!asked_no_huge && !has_option(eal, huge) && !have_free_huge_pages()) {
-		printf("no free huge pages: running with --no-huge -m 512\n");
+	if (!asked_no_huge && !has_option(eal, huge) &&
+		!(have_free_huge_pages() && have_hugetlbfs())) {
+		printf("no free huge pages, or no hugetlbfs: running with --no-huge -m 512\n");
 		fflush(stdout);
 		argv[argc++] = (char *)"--no-huge";
 		asked_no_huge = true;
