@@ -35,6 +35,10 @@ struct pair_end {
 	struct ibv_pd *td_pd;
 	struct ibv_mr *mr;
 	uint8_t *buf;
+	/* Where libmlx5's queues are: for pair_publish() and pair_observe() only. */
+	uint32_t *dbrec;
+	uint8_t *cqes;
+	uint32_t n_cqe, cqe_len, polled;
 };
 
 struct pair_opts {
@@ -56,6 +60,36 @@ struct pair {
 	struct pair_opts opts;
 	struct pair_end client, server;
 };
+
+/*
+ * ThreadSanitizer does not see inside libmlx5. These two stand for what happens there: a post
+ * releases the doorbell record, and a poll acquires the owner byte of a CQE.
+ */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *addr);
+void __tsan_release(void *addr);
+#define PAIR_RELEASE(p) __tsan_release(p)
+#define PAIR_ACQUIRE(p) __tsan_acquire(p)
+#else
+#define PAIR_RELEASE(p) ((void)(p))
+#define PAIR_ACQUIRE(p) ((void)(p))
+#endif
+
+/* Before every post: what was written to memory so far is the adapter's to see. */
+static inline void
+pair_publish(struct pair_end *e)
+{
+	PAIR_RELEASE(&e->dbrec[MLX5_RCV_DBR]);
+	PAIR_RELEASE(&e->dbrec[MLX5_SND_DBR]);
+}
+
+static inline void
+pair_observe(struct pair_end *e)
+{
+	uint32_t slot = e->polled++ & (e->n_cqe - 1);
+
+	PAIR_ACQUIRE(e->cqes + (size_t)slot * e->cqe_len + e->cqe_len - 1);
+}
 
 static inline uint64_t
 pair_now_ms(void)
@@ -122,6 +156,20 @@ pair_has_mmo(struct ibv_context *ctx)
 }
 
 static inline void
+pair_find_queues(struct pair_end *e)
+{
+	struct mlx5dv_qp qp = {0};
+	struct mlx5dv_cq cq = {0};
+	struct mlx5dv_obj obj = {.qp = {e->qp, &qp}, .cq = {e->cq, &cq}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ), 0);
+	e->dbrec = (uint32_t *)qp.dbrec;
+	e->cqes = cq.buf;
+	e->n_cqe = cq.cqe_cnt;
+	e->cqe_len = cq.cqe_size;
+}
+
+static inline void
 pair_create_qp(struct pair *p, struct pair_end *e)
 {
 	const struct pair_opts *o = &p->opts;
@@ -162,6 +210,7 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 	CHECK(e->qp != NULL);
 	e->qpx = ibv_qp_to_qp_ex(e->qp);
 	e->dvx = mlx5dv_qp_ex_from_ibv_qp_ex(e->qpx);
+	pair_find_queues(e);
 }
 
 static inline void
@@ -280,8 +329,10 @@ pair_try_wait(struct pair_end *e, struct ibv_wc *wc, unsigned int ms)
 		int n = ibv_poll_cq(e->cq, 1, wc);
 
 		CHECK(n >= 0);
-		if (n == 1)
+		if (n == 1) {
+			pair_observe(e);
 			return true;
+		}
 		if (pair_now_ms() >= end)
 			return false;
 		pair_run();
@@ -312,6 +363,7 @@ pair_post_recv(struct pair_end *e, uint64_t id, uint32_t offset, uint32_t len)
 	struct ibv_sge sge = {(uintptr_t)e->buf + offset, len, e->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = len != 0}, *bad;
 
+	pair_publish(e);
 	CHECK_EQ(ibv_post_recv(e->qp, &wr, &bad), 0);
 }
 

@@ -42,6 +42,7 @@ post(struct pair *p, const struct request *q)
 {
 	struct ibv_qp_ex *x = p->client.qpx;
 
+	pair_publish(&p->client);
 	ibv_wr_start(x);
 	x->wr_id = 77;
 	x->wr_flags = IBV_SEND_SIGNALED;
@@ -519,6 +520,7 @@ receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
 	CHECK(mr != NULL);
 	sge = (struct ibv_sge){(uintptr_t)p.server.buf, len, mr->lkey ^ lkey_flip};
 	wr.sg_list = &sge;
+	pair_publish(&p.server);
 	CHECK_EQ(ibv_post_recv(p.server.qp, &wr, &bad), 0);
 	pair_post_recv(&p.server, 10, 0, 64);
 	q = good(&p, OP_SEND);

@@ -27,6 +27,7 @@ post(struct pair_end *e, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 
+	pair_publish(e);
 	return ibv_post_send(e->qp, wr, &bad);
 }
 
@@ -141,6 +142,7 @@ case_scatter_gather(void)
 			to[i] = sge(&p.server, i * 4096, (uint32_t)next_random(&seed) % 300);
 		}
 		to[3].length = 4096;
+		pair_publish(&p.server);
 		CHECK_EQ(ibv_post_recv(p.server.qp, &rwr, &bad), 0);
 		CHECK_EQ(post(&p.client, &wr), 0);
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
@@ -257,6 +259,7 @@ memcpy_one(struct pair *p, uint32_t src, uint32_t dst, uint32_t len)
 {
 	struct ibv_qp_ex *x = p->client.qpx;
 
+	pair_publish(&p->client);
 	ibv_wr_start(x);
 	x->wr_id = 3;
 	x->wr_flags = IBV_SEND_SIGNALED;
@@ -410,6 +413,16 @@ case_sqd(void)
 	pair_fini(&p);
 }
 
+/* Until every lane had its turn on what was posted, however busy the machine is. */
+static void
+let_it_begin(void)
+{
+	for (int i = 0; i < 20; i++) {
+		softhca_pump();
+		usleep(500);
+	}
+}
+
 /* A SEND that waits for a receive has begun: SQD drains only when it has ended. */
 static void
 case_sqd_drains(void)
@@ -420,6 +433,7 @@ case_sqd_drains(void)
 	pair_init(&p, NULL);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
+	let_it_begin();
 	pair_expect_none(&p.client);
 	CHECK_EQ(to_sqd(&p.client, true), 0);
 	CHECK_EQ(pair_async(&p, 10), -1);

@@ -574,6 +574,25 @@ case_arming(void)
 	rig_fini(&r);
 }
 
+/* An arm doorbell says only that some CQ of the page was armed: the others were not. */
+static void
+case_arming_one_of_two(void)
+{
+	struct rig r;
+	struct rig_opts o = {.shared_uar = true};
+
+	rig_init(&r, &o);
+	rig_arm(&r.a, false);
+	rig_run(&r);
+	post_nops(&r.b, 1);
+	rig_run(&r);
+	CHECK_EQ(r.b.cq_event.comp, 0, "events of the CQ that was never armed");
+	post_nops(&r.a, 1);
+	rig_run(&r);
+	CHECK_EQ(r.a.cq_event.comp, 1, "events of the armed CQ");
+	rig_fini(&r);
+}
+
 /* The first arm word of a fresh CQ may be 0, as the record is. */
 static void
 case_first_arm(void)
@@ -965,6 +984,7 @@ main(void)
 	RUN("queues and CQs of 128 bytes wrap for many laps", case_laps());
 	RUN("CQ overrun: event, failed QP, or overwritten where asked", case_cq_overrun());
 	RUN("an armed CQ fires once, also for what it missed", case_arming());
+	RUN("arming one CQ of a page arms no other", case_arming_one_of_two());
 	RUN("a first arm word of 0 arms", case_first_arm());
 	RUN("an error flushes both queues, later posts too", case_flush());
 	RUN("RNR: at once, after retries, or never", case_rnr());
