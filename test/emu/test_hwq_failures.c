@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every verbs call under lib/hwq fails once, in turn: the caller gets that error, nothing is left
+ * behind, and what could not be destroyed can be destroyed later. The calls are wrapped by the linker
+ * (ld(1), --wrap), so this program has hwq as a static library.
+ */
+#include "hwq_emu.h"
+#include "hwq_verbs.h"
+
+#define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
+
+static unsigned int calls, fail_at, live;
+static bool no_td;
+
+static bool
+fails(void)
+{
+	return ++calls == fail_at;
+}
+
+#define WRAP(name, change, params, args)                                                           \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		int ret = fails() ? REFUSAL : __real_##name args;                                  \
+		live += ret == 0 ? (unsigned int)(change) : 0;                                     \
+		return ret;                                                                        \
+	}
+
+WRAP(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx), (device, ctx))
+WRAP(hwq_verbs_close, -1, (struct ibv_context * ctx), (ctx))
+WRAP(hwq_verbs_query_device, 0, (struct ibv_context * ctx, struct ibv_device_attr *attr),
+	(ctx, attr))
+WRAP(hwq_verbs_query_memcpy, 0, (struct ibv_context * ctx, uint64_t *len), (ctx, len))
+WRAP(hwq_verbs_query_port, 0, (struct ibv_context * ctx, uint8_t port, struct ibv_port_attr *attr),
+	(ctx, port, attr))
+WRAP(hwq_verbs_query_gids, 0,
+	(struct ibv_context * ctx, struct ibv_gid_entry *e, size_t max, size_t *n),
+	(ctx, e, max, n))
+WRAP(hwq_verbs_pd_alloc, 1, (struct ibv_context * ctx, struct ibv_pd **pd), (ctx, pd))
+WRAP(hwq_verbs_pd_free, -1, (struct ibv_pd * pd), (pd))
+WRAP(hwq_verbs_td_free, -1, (struct ibv_td * td), (td))
+WRAP(hwq_verbs_parent_alloc, 1, (struct ibv_pd * pd, struct ibv_td *td, struct ibv_pd **parent),
+	(pd, td, parent))
+WRAP(hwq_verbs_mr_reg, 1,
+	(struct ibv_pd * pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr),
+	(pd, addr, len, access, mr))
+WRAP(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
+WRAP(hwq_verbs_cq_create, 1, (struct ibv_context * ctx, uint32_t n_cqe, struct ibv_cq **cq),
+	(ctx, n_cqe, cq))
+WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
+WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
+WRAP(hwq_verbs_qp_create, 1,
+	(struct ibv_pd * pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
+		uint64_t mlx5_ops, struct ibv_qp **qp),
+	(pd, cq, cap, ops, mlx5_ops, qp))
+WRAP(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
+WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
+WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
+	(qp, attr, mask))
+
+int __real_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td);
+int __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td);
+
+int
+__wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
+{
+	int ret;
+
+	if (no_td)
+		return -EOPNOTSUPP;
+	ret = fails() ? REFUSAL : __real_hwq_verbs_td_alloc(ctx, td);
+	live += ret == 0;
+	return ret;
+}
+
+/* ------------------------------------------------------------------ the life of a queue */
+
+struct rig {
+	struct hwq_dev *dev;
+	struct hwq_mr mr;
+	struct twin t;
+	uint8_t mem[256];
+};
+
+/* Step by step; stops at the first error. */
+static int
+rig_up(struct rig *r)
+{
+	static const struct hwq_qp_conf conf = {.sq_wr = 8, .mmo = true};
+	struct hwq_addr addr;
+	int ret;
+
+	ret = hwq_dev_open(NULL, &r->dev);
+	if (ret == 0)
+		ret = hwq_mr_register(r->dev, r->mem, sizeof(r->mem), IBV_ACCESS_LOCAL_WRITE,
+			&r->mr);
+	if (ret == 0)
+		ret = hwq_domain_create(r->dev, &r->t.domain);
+	if (ret == 0)
+		ret = hwq_cq_create(r->t.domain, hwq_qp_cqe_needed(&conf), &r->t.cq);
+	if (ret == 0)
+		ret = hwq_qp_create(r->t.domain, r->t.cq, &conf, &r->t.qp);
+	if (ret != 0)
+		return ret;
+	hwq_qp_addr(r->t.qp, &addr);
+	ret = hwq_qp_connect(r->t.qp, &addr);
+	if (ret == 0)
+		ret = hwq_qp_reset(r->t.qp);
+	if (ret == 0)
+		ret = hwq_qp_connect(r->t.qp, &addr);
+	return ret;
+}
+
+/* Takes down what is up; a step that is refused is tried once more. */
+static int
+rig_down(struct rig *r)
+{
+	int first = 0, ret = 0;
+
+#define DOWN(what, call)                                                                           \
+	do {                                                                                       \
+		if (what) {                                                                        \
+			ret = call;                                                                \
+			first = first == 0 ? ret : first;                                          \
+			if (ret != 0)                                                              \
+				CHECK_EQ((call), 0, "a second try");                               \
+		}                                                                                  \
+	} while (0)
+	DOWN(r->t.qp != NULL, hwq_qp_destroy(r->t.qp));
+	DOWN(r->t.cq != NULL, hwq_cq_destroy(r->t.cq));
+	DOWN(r->t.domain != NULL, hwq_domain_destroy(r->t.domain));
+	DOWN(r->mr.mr != NULL, hwq_mr_deregister(&r->mr));
+	DOWN(r->dev != NULL, hwq_dev_close(r->dev));
+#undef DOWN
+	return first;
+}
+
+static void
+every_step_of_the_way_up(void)
+{
+	unsigned int step, n_steps;
+	struct rig r = {0};
+
+	calls = fail_at = 0;
+	CHECK_EQ(rig_up(&r), 0, "without a refusal");
+	n_steps = calls;
+	CHECK_EQ(rig_down(&r), 0, "down");
+	CHECK_EQ(live, 0, "objects left");
+	CHECK(n_steps >= 20, "%u calls", n_steps);
+	for (step = 1; step <= n_steps; step++) {
+		r = (struct rig){0};
+		calls = 0;
+		fail_at = step;
+		CHECK_EQ(rig_up(&r), REFUSAL, "the error of the call that failed");
+		fail_at = 0;
+		CHECK_EQ(rig_down(&r), 0, "down");
+		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
+	}
+}
+
+static void
+every_step_of_the_way_down(void)
+{
+	unsigned int step, n_steps = 1;
+	struct rig r;
+	int ret;
+
+	for (step = 1; step <= n_steps; step++) {
+		r = (struct rig){0};
+		calls = fail_at = 0;
+		CHECK_EQ(rig_up(&r), 0, "up");
+		calls = 0;
+		fail_at = step;
+		ret = rig_down(&r);
+		if (step == 1)
+			n_steps = calls - 1; /* one was called twice */
+		/* The last is ibv_close_device(3), after which there is nothing to try again. */
+		CHECK_EQ(ret, step < n_steps ? REFUSAL : 0, "what destroy says");
+		CHECK_EQ(live, step < n_steps ? 0 : 1, "objects left");
+		live = 0;
+	}
+	CHECK(n_steps >= 8, "%u calls", n_steps);
+}
+
+/* No register of one's own: doorbells of eight bytes, at a place that others may use. */
+static void
+without_thread_domains(void)
+{
+	struct hwq_cqe rec = {0};
+	struct rig r = {0};
+	unsigned int i;
+
+	calls = fail_at = 0;
+	no_td = true;
+	CHECK_EQ(rig_up(&r), 0, "up");
+	CHECK(r.t.qp->sq.bf->max_ds == 0 && r.t.qp->sq.bf->toggle == 0, "BlueFlame all the same");
+	for (i = 0; i < 100; i++) {
+		memset(r.mem, (int)i, 128);
+		CHECK_EQ(hwq_wqe_memcpy(&r.t.qp->sq, r.mr.lkey, (uintptr_t)r.mem + 128, r.mr.lkey,
+				 (uintptr_t)r.mem, 128, HWQ_WQE_SIGNALED),
+			1, "WQEBBs");
+		hwq_sq_ring(&r.t.qp->sq);
+		CHECK(emu_wait(r.t.cq, &rec) && rec.syndrome == 0, "syndrome 0x%x", rec.syndrome);
+		hwq_sq_complete(&r.t.qp->sq, rec.wqe_counter);
+		CHECK(memcmp(r.mem, r.mem + 128, 128) == 0, "copy %u", i);
+	}
+	CHECK_EQ(rig_down(&r), 0, "down");
+	no_td = false;
+	CHECK_EQ(live, 0, "objects left");
+}
+
+static unsigned int log_lines;
+
+static void
+count_log(const char *text)
+{
+	(void)text;
+	log_lines++;
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	if (!softhca_active()) {
+		printf("skipped: the emulated adapter is not active in this process\n");
+		return CHECK_SKIP;
+	}
+	hwq_log_set(count_log);
+	RUN("a call that fails on the way up leaves nothing behind", every_step_of_the_way_up());
+	RUN("a call that fails on the way down can be tried again", every_step_of_the_way_down());
+	CHECK(log_lines >= 25, "%u log lines", log_lines);
+	hwq_log_set(NULL);
+	RUN("queues without a thread domain work", without_thread_domains());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
