@@ -134,7 +134,8 @@ GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 
 struct gantry_queue_conf {
 	uint32_t depth; /**< descriptors in flight, a power of two, 2 to 16384; 0: 512 */
-	int socket;     /**< NUMA node of the queue's memory + 1; 0: the device's */
+	/** NUMA node of the queue's memory + 1; 0: the device's, or a worker's lcore's */
+	int socket;
 };
 
 /**
