@@ -560,6 +560,7 @@ case_arming(void)
 	/* Solicited only: the receive of an unsolicited SEND does not count. */
 	receives(&r, 3);
 	rig_arm(&r.b, true);
+	rig_run(&r);
 	rig_sge(&w, va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
