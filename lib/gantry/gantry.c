@@ -128,7 +128,7 @@ gantry_is_busy(const struct gantry *g)
 
 	if (g->running)
 		return true;
-	TAILQ_FOREACH (q, &g->queues, next)
+	TAILQ_FOREACH(q, &g->queues, next)
 		if (gantry_in_flight(q) != 0)
 			return true;
 	return false;
@@ -259,9 +259,9 @@ stop_workers(struct gantry *g)
 {
 	struct gantry_worker *w;
 
-	TAILQ_FOREACH (w, &g->workers, next)
+	TAILQ_FOREACH(w, &g->workers, next)
 		atomic_store_explicit(&w->stop, true, memory_order_relaxed);
-	TAILQ_FOREACH (w, &g->workers, next) {
+	TAILQ_FOREACH(w, &g->workers, next) {
 		while (is_running(w))
 			sched_yield();
 		/* The lcore may take a moment more to be free. */
@@ -292,10 +292,10 @@ gantry_start(struct gantry *g)
 
 	if (g->running)
 		return -EALREADY;
-	TAILQ_FOREACH (w, &g->workers, next)
+	TAILQ_FOREACH(w, &g->workers, next)
 		if (rte_eal_get_lcore_state(w->lcore_id) != WAIT)
 			return -EBUSY;
-	TAILQ_FOREACH (w, &g->workers, next) {
+	TAILQ_FOREACH(w, &g->workers, next) {
 		ret = start_worker(w);
 		if (ret != 0) {
 			stop_workers(g);

@@ -87,7 +87,7 @@ struct gantry_info {
 	const char *device;
 	enum gantry_copy_path copy_path; /**< what copies really use: MMO or RDMA */
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
-	int numa_node;                   /**< of the device, or -1 */
+	int numa_node;         /**< of the device, or -1 */
 };
 
 /**
