@@ -64,15 +64,39 @@ hwq_mmio_write64(void *reg, uint64_t raw)
 	atomic_store_explicit((volatile _Atomic(uint64_t) *)reg, raw, memory_order_relaxed);
 }
 
-/* In order and eight bytes at a time: memcpy() promises neither. */
+/* Eight bytes of a WQE to the register, as they are. */
+static inline void
+hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
+{
+	uint64_t raw;
+
+	memcpy(&raw, wqe, sizeof(raw));
+	hwq_mmio_write64(reg, raw);
+}
+
+/* One WQEBB, in order and eight bytes at a time: memcpy() promises neither. Written out, since a
+ * loop's counting would take longer than the stores. */
+static inline void
+hwq_bf_copy_bb(uint8_t *reg, const uint8_t *wqe)
+{
+	hwq_bf_copy_8(reg, wqe);
+	hwq_bf_copy_8(reg + 8, wqe + 8);
+	hwq_bf_copy_8(reg + 16, wqe + 16);
+	hwq_bf_copy_8(reg + 24, wqe + 24);
+	hwq_bf_copy_8(reg + 32, wqe + 32);
+	hwq_bf_copy_8(reg + 40, wqe + 40);
+	hwq_bf_copy_8(reg + 48, wqe + 48);
+	hwq_bf_copy_8(reg + 56, wqe + 56);
+}
+
 static inline void
 hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 {
-	const uint64_t *src = (const uint64_t *)wqe;
+	const uint8_t *src = (const uint8_t *)wqe;
 	unsigned int i;
 
-	for (i = 0; i < n_bb * (HWQ_BB_LEN / sizeof(uint64_t)); i++)
-		hwq_mmio_write64(reg + i * sizeof(uint64_t), src[i]);
+	for (i = 0; i < n_bb; i++)
+		hwq_bf_copy_bb(reg + i * HWQ_BB_LEN, src + i * HWQ_BB_LEN);
 }
 
 /**
@@ -103,7 +127,7 @@ hwq_sq_ring(struct hwq_sq *sq)
 	if (only_one && ds > 1 && ds <= bf->max_ds)
 		hwq_bf_copy(bf->reg + bf->offset, ctrl, hwq_ds_to_bb(ds));
 	else
-		hwq_mmio_write64(bf->reg + bf->offset, *(const uint64_t *)ctrl);
+		hwq_bf_copy_8(bf->reg + bf->offset, (const uint8_t *)ctrl);
 	hwq_fence_doorbell_flush();
 	bf->offset ^= bf->toggle;
 }
