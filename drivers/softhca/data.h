@@ -157,7 +157,6 @@ void sg_copy(const struct sg *dst, const struct sg *src);
 
 /* ---- completion queues */
 
-#define CQ_DISARMED 0u
 #define CQ_ARM_PARK 0xffffffffu /* bits 31:30 of an arm word are zero: no program writes this */
 
 enum cq_arm {
@@ -228,7 +227,6 @@ struct softhca_qp {
 	enum wait_kind wait;
 	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
 	uint64_t wait_until;
-	bool overran; /* posted more than the SQ holds: reported once */
 
 	_Atomic uint32_t *dbrec;
 	struct softhca_cq *send_cq, *recv_cq;
@@ -357,6 +355,7 @@ struct wqe {
 	bool solicited;
 };
 
+/* What CQEs are stamped with: ns of CLOCK_MONOTONIC, a core clock of 1 GHz (hca_core_clock). */
 static inline uint64_t
 device_clock(void)
 {

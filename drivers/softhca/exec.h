@@ -17,7 +17,6 @@ typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
 struct opcode_fact {
 	exec_fn *exec; /* NULL: not an opcode of this device */
 	uint8_t min_ds;
-	uint8_t access;            /* right of the peer's QP and key that it needs */
 	enum wire_cqe_opcode recv; /* completion at the peer, where the operation uses a receive */
 };
 

@@ -14,16 +14,16 @@
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
 const struct opcode_fact opcode_facts[64] = {
-	[OPC_NOP] = {exec_nop, 1, 0, CQE_REQ},
-	[OPC_SEND_INV] = {exec_send, 1, 0, CQE_RESP_SEND_INV},
-	[OPC_WRITE] = {exec_write, 2, ACC_REMOTE_WRITE, CQE_REQ},
-	[OPC_WRITE_IMM] = {exec_write, 2, ACC_REMOTE_WRITE, CQE_RESP_WRITE_IMM},
-	[OPC_SEND] = {exec_send, 1, 0, CQE_RESP_SEND},
-	[OPC_SEND_IMM] = {exec_send, 1, 0, CQE_RESP_SEND_IMM},
-	[OPC_READ] = {exec_read, 2, ACC_REMOTE_READ, CQE_REQ},
-	[OPC_ATOMIC_CS] = {exec_atomic, 3, ACC_REMOTE_ATOMIC, CQE_REQ},
-	[OPC_ATOMIC_FA] = {exec_atomic, 3, ACC_REMOTE_ATOMIC, CQE_REQ},
-	[OPC_MMO] = {exec_mmo, 1, 0, CQE_REQ},
+	[OPC_NOP] = {exec_nop, 1, CQE_REQ},
+	[OPC_SEND_INV] = {exec_send, 1, CQE_RESP_SEND_INV},
+	[OPC_WRITE] = {exec_write, 2, CQE_REQ},
+	[OPC_WRITE_IMM] = {exec_write, 2, CQE_RESP_WRITE_IMM},
+	[OPC_SEND] = {exec_send, 1, CQE_RESP_SEND},
+	[OPC_SEND_IMM] = {exec_send, 1, CQE_RESP_SEND_IMM},
+	[OPC_READ] = {exec_read, 2, CQE_REQ},
+	[OPC_ATOMIC_CS] = {exec_atomic, 3, CQE_REQ},
+	[OPC_ATOMIC_FA] = {exec_atomic, 3, CQE_REQ},
+	[OPC_MMO] = {exec_mmo, 1, CQE_REQ},
 };
 
 /* ---- gathering */

@@ -17,7 +17,6 @@
 enum wire_size {
 	WQEBB = 64, /* a send WQE takes whole ones of these */
 	WQE_SEG = 16,
-	WQE_MAX_DS = 63,
 	CQE64 = 64
 };
 
@@ -205,5 +204,4 @@ put_be64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Device time in ns of CLOCK_MONOTONIC: the core clock runs at 1 GHz (hca_core_clock 1000000 kHz). */
 #endif
