@@ -19,8 +19,8 @@ responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_
 		*out = SINK;
 		return SYN_OK;
 	} else {
-		*out = key_resolve(run->lanes, get_be32(raddr + RADDR_RKEY), peer->pdn, access,
-			get_be64(raddr + RADDR_VA), len, &run->vendor);
+		*out = key_resolve(peer->dev->lanes, get_be32(raddr + RADDR_RKEY), peer->pdn,
+			access, get_be64(raddr + RADDR_VA), len, &run->vendor);
 		if (*out != NULL)
 			return SYN_OK;
 	}

@@ -35,8 +35,8 @@ rq_scatter(struct run *run, struct softhca_qp *qp, const uint8_t *seg, uint64_t 
 			break;
 		if (len == 0)
 			len = DATA_LEN_ZERO_IS;
-		p = key_resolve(run->lanes, lkey, qp->pdn, ACC_LOCAL_WRITE, get_be64(seg + DATA_VA),
-			len, &run->vendor);
+		p = key_resolve(qp->dev->lanes, lkey, qp->pdn, ACC_LOCAL_WRITE,
+			get_be64(seg + DATA_VA), len, &run->vendor);
 		if (p == NULL)
 			return SYN_LOC_PROT;
 		sg_add(sg, p, len);

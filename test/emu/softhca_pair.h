@@ -49,6 +49,7 @@ struct pair_opts {
 	uint8_t timeout, retry_cnt;        /* 0: 14 and 7 */
 	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO for 0; 0: 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
+	unsigned int device; /* which adapter */
 };
 
 #define PAIR_ZERO 0xff
@@ -121,7 +122,7 @@ pair_run(void)
 }
 
 static inline struct ibv_context *
-pair_open(void)
+pair_open(unsigned int device)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx;
@@ -130,7 +131,9 @@ pair_open(void)
 		printf("skipped: the emulated adapter is not active in this process\n");
 		exit(SKIP);
 	}
-	CHECK(list != NULL && list[0] != NULL);
+	CHECK(list != NULL);
+	for (unsigned int i = 0; i <= device; i++)
+		CHECK(list[i] != NULL);
 	ctx = mlx5dv_open_device(list[0],
 		&(struct mlx5dv_context_attr){.flags = MLX5DV_CONTEXT_FLAGS_DEVX});
 	CHECK(ctx != NULL);
@@ -285,7 +288,7 @@ pair_init(struct pair *p, const struct pair_opts *opts)
 	memset(p, 0, sizeof(*p));
 	if (opts != NULL)
 		p->opts = *opts;
-	p->ctx = pair_open();
+	p->ctx = pair_open(p->opts.device);
 	p->pd = ibv_alloc_pd(p->ctx);
 	CHECK(p->pd != NULL);
 	pair_create_end(p, &p->client);

@@ -640,6 +640,46 @@ case_transitions(void)
 	pair_fini(&p);
 }
 
+/* The ends of a connection may be on two adapters: each looks at keys and PDs of its own. */
+static void
+case_two_adapters(void)
+{
+	const char *devices = getenv("SOFTHCA_DEVICES");
+	struct pair a, b;
+	struct ibv_sge s;
+	struct ibv_send_wr wr = {.sg_list = &s, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED};
+
+	if (devices == NULL || strcmp(devices, "2") != 0)
+		return;
+	pair_init(&a, &(struct pair_opts){.no_connect = true});
+	pair_init(&b, &(struct pair_opts){.no_connect = true, .device = 1});
+	pair_connect(&a, &a.client, b.server.qp->qp_num);
+	pair_connect(&b, &b.server, a.client.qp->qp_num);
+	fill(a.client.buf, 4096, 1);
+	s = sge(&a.client, 0, 4096);
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.wr.rdma.remote_addr = (uintptr_t)b.server.buf;
+	wr.wr.rdma.rkey = b.server.mr->rkey;
+	CHECK_EQ(post(&a.client, &wr), 0);
+	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_SUCCESS);
+	CHECK(memcmp(a.client.buf, b.server.buf, 4096) == 0);
+	pair_post_recv(&b.server, 4, 8192, 4096);
+	wr.opcode = IBV_WR_SEND;
+	CHECK_EQ(post(&a.client, &wr), 0);
+	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&b.server).byte_len, 4096);
+	CHECK(memcmp(a.client.buf, b.server.buf + 8192, 4096) == 0);
+	/* A key of the sender's adapter names nothing at the other. */
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.wr.rdma.rkey = a.server.mr->rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)a.server.buf;
+	CHECK_EQ(post(&a.client, &wr), 0);
+	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_async(&b, 5000), IBV_EVENT_QP_ACCESS_ERR);
+	pair_fini(&a);
+	pair_fini(&b);
+}
+
 /* Threads that post on queues of their own, on UARs of their own or shared, while others come and go. */
 struct soak {
 	struct pair p;
@@ -734,6 +774,7 @@ main(int argc, char **argv)
 		{"CQ overrun", case_cq_overrun},
 		{"completion events, all or solicited", case_arming},
 		{"transitions need what the manual says", case_transitions},
+		{"a connection between two adapters", case_two_adapters},
 		{"threads on queues that share pages", case_soak_shared},
 		{"threads on queues with pages of their own", case_soak_own},
 		{"stock libmlx5 breaks no rule of the queues", case_no_violations},
