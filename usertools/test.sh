@@ -14,7 +14,7 @@ case ${1:-} in
 	;;
 esac
 
-need "${build_packages[@]}" python3 rdma-core ibverbs-utils util-linux
+need "${build_packages[@]}" python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils util-linux
 
 passed=0 failed=0 skipped=0
 

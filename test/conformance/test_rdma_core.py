@@ -109,7 +109,7 @@ def results(output):
 def main():
     launcher = os.path.abspath(sys.argv[1])
     if not os.path.isdir(SOURCE):
-        skip(f'{SOURCE} is not there (package rdma-core)')
+        skip(f'{SOURCE} is not there (package python3-pyverbs)')
     if subprocess.run([sys.executable, '-c', 'import pyverbs.device'], capture_output=True,
                       check=False).returncode != 0:
         skip('pyverbs is not there (package python3-pyverbs)')
