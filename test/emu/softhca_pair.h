@@ -134,7 +134,7 @@ pair_open(unsigned int device)
 	CHECK(list != NULL);
 	for (unsigned int i = 0; i <= device; i++)
 		CHECK(list[i] != NULL);
-	ctx = mlx5dv_open_device(list[0],
+	ctx = mlx5dv_open_device(list[device],
 		&(struct mlx5dv_context_attr){.flags = MLX5DV_CONTEXT_FLAGS_DEVX});
 	CHECK(ctx != NULL);
 	ibv_free_device_list(list);
