@@ -89,6 +89,13 @@ word_fits(struct softhca_uar *uar, const struct bf_buf *buf, const struct softhc
 	return i < buf->shadow_words && v == buf->shadow[i];
 }
 
+struct ring {
+	uint64_t word; /* as written: the first 8 bytes of a WQE */
+	uint32_t qpn, ds;
+	uint16_t idx, end;
+	bool once; /* rung exactly once since the buffer was known empty */
+};
+
 /* How many words a copy of a WQE fills: whole WQEBBs, or none where it does not fit the buffer. */
 static unsigned int
 bf_words(const struct softhca_uar *uar, uint32_t ds)
@@ -124,25 +131,27 @@ bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_bu
 	return i < words && !rings_again(uar, buf, twin);
 }
 
-/* Poison back where something was written, and a copy kept of what may still be on its way. */
+/*
+ * Poison back where something was written, and a copy kept of what may still be on its way. That is
+ * no longer than this ring's copy or, its writer late, the one before it; of a buffer that rang more
+ * often than was seen, anything. An untouched word says nothing of those behind it: the front of a
+ * late copy has been cleared already.
+ */
 static void
-bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp, uint16_t idx,
-	uint32_t ds)
+bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp,
+	const struct ring *r)
 {
-	unsigned int words = uar->bf_len / 8;
+	unsigned int now = bf_words(uar, r->ds), words = uar->bf_len / 8;
 
+	if (qp != NULL && r->once && buf->shadow_known)
+		words = now > buf->shadow_words ? now : buf->shadow_words;
 	buf->shadow_known = qp != NULL;
-	buf->shadow_words = qp != NULL ? bf_words(uar, ds) : 0;
+	buf->shadow_words = qp != NULL ? now : 0;
 	for (unsigned int i = 1; i < buf->shadow_words; i++)
-		buf->shadow[i] = sq_word(qp, idx, i);
-	for (unsigned int i = 1; i < words; i++) {
-		/* A copy fills whole WQEBBs in order: behind an untouched one there is nothing. */
-		if (i % 8 == 1 && i > buf->shadow_words && i > 8 &&
-			atomic_load_explicit(buf_word(uar, buf, i), memory_order_relaxed) == POISON)
-			break;
+		buf->shadow[i] = sq_word(qp, r->idx, i);
+	for (unsigned int i = 1; i < words; i++)
 		if (atomic_load_explicit(buf_word(uar, buf, i), memory_order_relaxed) != POISON)
 			atomic_store_explicit(buf_word(uar, buf, i), POISON, memory_order_relaxed);
-	}
 }
 
 static struct softhca_qp *
@@ -168,13 +177,6 @@ qp_distrust(struct softhca_qp *qp, uint16_t idx, enum wire_vendor why)
 	qp->bad_bf_idx = idx;
 	qp->bad_bf_why = why;
 }
-
-struct ring {
-	uint64_t word; /* as written: the first 8 bytes of a WQE */
-	uint32_t qpn, ds;
-	uint16_t idx, end;
-	bool once; /* rung exactly once since the buffer was known empty */
-};
 
 static struct ring
 ring_decode(uint64_t word, bool once)
@@ -250,7 +252,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 	if (known)
 		ring_check(uar, buf, twin, qp, &r);
 	if (uar->bf_len != 0)
-		bf_clear(uar, buf, known ? qp : NULL, r.idx, r.ds);
+		bf_clear(uar, buf, known ? qp : NULL, &r);
 }
 
 /* One buffer and its twin: see the top of this file for what `verified` excludes. */
