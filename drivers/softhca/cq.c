@@ -106,6 +106,8 @@ static void
 cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 {
 	memset(p, 0, CQE_TIMESTAMP);
+	put_be16(p + CQE_SLID, cqe->slid);
+	put_be32(p + CQE_FLAGS_RQPN, cqe->flags_rqpn);
 	put_be32(p + CQE_UIDX, cqe->uidx);
 	put_be32(p + CQE_IMM_INVAL, cqe->imm);
 	put_be32(p + CQE_BYTE_CNT, cqe->byte_cnt);

@@ -8,8 +8,10 @@
  *  - Who holds a UAR's lock owns the send side of all its QPs: the send queue index, its waits.
  *    Lanes only try that lock; control calls wait for it. So a queue is never run twice at once.
  *  - A QP's receive side (receive index, state, flush) is under qp->recv.
+ *  - A shared receive queue is under srq->lock.
  *  - A CQ's producer side is under cq->lock.
- *  - Order: UAR, then one receive side, then one CQ, then event.c. At most one of each is held.
+ *  - Order: UAR, then one receive side, then one SRQ, then one CQ, then event.c. At most one of each
+ *    is held.
  *  - An object found in a table lives until the lane leaves its turn: who destroys it takes it out
  *    of the table first and then waits in softhca_quiesce().
  */
@@ -186,6 +188,7 @@ struct cqe {
 	enum wire_cqe_opcode opcode;
 	bool solicited;
 	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
+	uint32_t flags_rqpn, slid; /* where the transport says who sent */
 	enum wire_syndrome syndrome;
 	enum wire_vendor vendor;
 	uint64_t timestamp;
@@ -195,6 +198,23 @@ struct cqe {
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /* An arm doorbell rang on this CQ's page. */
 bool cq_take_arm(struct softhca_cq *cq);
+
+/* ---- shared receive queues */
+
+struct softhca_srq {
+	struct spin lock;
+	uint16_t head;  /* index of the next WQE to use */
+	uint16_t taken; /* free running, as the record counts */
+	uint32_t n, log_stride, limit;
+	uint8_t *buf;
+	_Atomic uint32_t *dbrec;
+	bool failed; /* its list was broken: holds nothing any more */
+	uint32_t number, pdn, xrcdn, uidx;
+	struct softhca_cq *cq; /* XRC, else NULL */
+	struct softhca_dev *dev;
+	void *event;
+	atomic_uint users;
+} __attribute__((aligned(CACHE_LINE)));
 
 /* ---- queue pairs */
 
@@ -243,6 +263,12 @@ struct softhca_qp {
 
 	struct softhca_qp_attr attr;
 	enum softhca_qp_type type;
+	struct softhca_srq *srq;
+	uint32_t xrcdn;
+	uint64_t dc_key;
+	/* DCI with streams, of who holds uar->lock: a bit for each stream in error. */
+	uint8_t *stream_errors;
+	uint32_t n_errored, max_errored;
 	bool draining;
 	void *event;
 } __attribute__((aligned(CACHE_LINE)));
@@ -316,7 +342,7 @@ struct lane_slot {
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
-	struct table keys, qps, cqs;
+	struct table keys, qps, cqs, srqs;
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
 	pthread_mutex_t uar_lock; /* of changes to that set */
@@ -340,6 +366,9 @@ struct run {
 	struct softhca_lanes *lanes;
 	struct softhca_qp *qp;
 	struct softhca_qp *peer; /* its receive side is held, or NULL */
+	/* Where the message's receive comes from: the peer's SRQ, or the XRC one that it names. */
+	struct softhca_srq *peer_srq;
+	struct softhca_srq *srq; /* held, or NULL */
 	struct softhca_cq *cq;   /* held, or NULL */
 	uint64_t now;            /* device time, 0 until first asked for */
 	unsigned int work;       /* WQEs executed or flushed */
@@ -350,6 +379,7 @@ struct run {
 struct wqe {
 	const uint8_t *seg0; /* the control segment */
 	uint32_t opcode, opmod, ds, bb;
+	uint32_t first; /* where the operation's own segments begin, behind control and address */
 	uint32_t imm; /* as host number of the big-endian word */
 	enum wire_ce ce;
 	bool solicited;
@@ -397,14 +427,64 @@ run_drop_cq(struct run *run)
 static inline void
 run_drop_peer(struct run *run)
 {
+	if (run->srq != NULL)
+		spin_unlock(&run->srq->lock);
+	run->srq = NULL;
+	run->peer_srq = NULL;
 	if (run->peer == NULL)
 		return;
 	spin_unlock(&run->peer->recv);
 	run->peer = NULL;
 }
 
-/* The connected responder with its receive side held, or NULL: absent, or not ready. */
-struct softhca_qp *run_hold_peer(struct run *run);
+static inline void
+run_hold_srq(struct run *run, struct softhca_srq *srq)
+{
+	if (run->srq == srq)
+		return;
+	run_drop_cq(run);
+	if (run->srq != NULL)
+		spin_unlock(&run->srq->lock);
+	spin_lock(&srq->lock);
+	run->srq = srq;
+}
+
+/* ---- transports: transport.c */
+
+static inline bool
+qp_is_unreliable(const struct softhca_qp *qp)
+{
+	return qp->type == SOFTHCA_QP_UC || qp->type == SOFTHCA_QP_UD;
+}
+
+struct wqe;
+/* 16-byte units of address between the control segment and the operation's own. */
+unsigned int qp_address_units(const struct softhca_qp *qp, uint32_t opcode);
+bool qp_runs_opcode(const struct softhca_qp *qp, uint32_t opcode);
+/*
+ * The responder that the WQE goes to, with its receive side held, in run->peer. SYN_OK, or
+ * EXEC_WAIT_PEER: absent, or not ready; or the syndrome of its refusal.
+ */
+unsigned int run_hold_peer(struct run *run, const struct wqe *wqe);
+/* A UD message, whose payload is src, to whom its address names. It arrives, or does not. */
+struct sg;
+void ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src);
+/* The PD by which the responder judges a request: of the XRC SRQ that it names, or of the peer. */
+uint32_t responder_pdn(const struct run *run);
+/* The streams of a DCI: true where that of the WQE is in error; one more is; -EINVAL. */
+bool stream_is_failed(const struct softhca_qp *qp, const struct wqe *wqe);
+/* Returns true where the QP goes on with other streams. */
+bool stream_fail(struct softhca_qp *qp, const struct wqe *wqe);
+
+/* A transition of the type's state table, or NULL: qp_states.c. */
+struct transition {
+	uint32_t need, may; /* attribute masks; need == 0: there is no such transition */
+};
+#define TRANSITION_ALLOWED (1u << 29) /* exists, even if it needs no attribute */
+const struct transition *qp_transition(enum softhca_qp_type type, unsigned int from,
+	unsigned int to);
+/* The QP went into error: told to those who share an SRQ (IBV_EVENT_QP_LAST_WQE_REACHED). */
+void qp_tell_last_wqe(struct softhca_qp *qp);
 
 /* Lets a CQ go before bytes are moved for long: others complete to it meanwhile. */
 #define RUN_LONG_COPY 32768
@@ -425,6 +505,16 @@ void rq_flush(struct run *run, struct softhca_qp *qp);
 enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need,
 	struct recv_wqe *recv);
 void rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe);
+/* Segments of a receive WQE, until they hold `need` bytes. */
+enum wire_syndrome rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev,
+	const uint8_t *seg, unsigned int n, uint64_t need, struct sg *sg);
+
+/* srq.c: SRQ held. */
+bool srq_has_work(struct softhca_srq *srq);
+enum wire_syndrome srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need,
+	struct recv_wqe *recv);
+/* Uses up the oldest WQE, and returns its index. */
+uint16_t srq_take(struct softhca_srq *srq);
 
 /* ---- breaches of the queue protocol by the program */
 

@@ -16,8 +16,18 @@ struct softhca_lanes; /* lane.c's own: everything the data half keeps for one ad
  * A child of fork() gets adapters with lanes == NULL: what the parent's lanes held is abandoned
  * (their threads and locks did not survive), and the next open calls softhca_lanes_init() again.
  */
+/* What a port answers to: filled by the control half from caps.c, for those who send to it. */
+struct softhca_port {
+	uint8_t gid[4][16];
+	uint8_t gid_is_v2[4]; /* RoCE v2: the network header on the wire is IP */
+	unsigned int n_gids;
+	uint16_t lid;
+	uint8_t mac[6];
+};
+
 struct softhca_dev {
 	const struct softhca_config *cfg;
+	struct softhca_port port[SOFTHCA_MAX_PORTS]; /* port 1 first */
 	unsigned int index; /* mlx5_<index> */
 	struct softhca_lanes *lanes;
 };

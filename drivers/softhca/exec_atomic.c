@@ -2,7 +2,7 @@
 /* Compare and swap, fetch and add: 8 bytes of the responder's memory in the host's byte order. */
 #include "exec.h"
 
-#define ATOMIC_SEGS 3 /* control, remote address, operands */
+#define ATOMIC_UNITS 2 /* remote address, operands */
 #define ATOMIC_LEN  8
 
 static uint64_t
@@ -45,7 +45,7 @@ responder_misaligned(struct run *run)
 static unsigned int
 atomic_target(struct run *run, const struct wqe *wqe, void **target)
 {
-	const uint8_t *raddr = wqe_seg(run, wqe, 1);
+	const uint8_t *raddr = wqe_seg(run, wqe, wqe->first);
 	unsigned int syn;
 
 	if (get_be64(raddr + RADDR_VA) % ATOMIC_LEN != 0)
@@ -64,18 +64,19 @@ exec_atomic(struct run *run, const struct wqe *wqe)
 	struct sg dst, src;
 	uint64_t zero = 0, old;
 	void *target;
-	unsigned int syn = exec_gather(run, wqe, ATOMIC_SEGS, ACC_LOCAL_WRITE, &dst);
+	unsigned int syn = exec_gather(run, wqe, wqe->first + ATOMIC_UNITS, ACC_LOCAL_WRITE, &dst);
 
 	if (syn == SYN_OK)
 		syn = atomic_check(run, &dst);
 	if (syn != SYN_OK)
 		return syn;
-	if (run_hold_peer(run) == NULL)
-		return EXEC_WAIT_PEER;
+	syn = run_hold_peer(run, wqe);
+	if (syn != SYN_OK)
+		return syn;
 	syn = atomic_target(run, wqe, &target);
 	if (syn != SYN_OK)
 		return syn;
-	old = atomic_apply(wqe, wqe_seg(run, wqe, 2), target == SINK ? &zero : target);
+	old = atomic_apply(wqe, wqe_seg(run, wqe, wqe->first + 1), target == SINK ? &zero : target);
 	sg_set(&src, &old, sizeof(old));
 	sg_copy(&dst, &src);
 	run->byte_cnt = ATOMIC_LEN;

@@ -2,7 +2,7 @@
 /* RDMA write, with immediate or without, and RDMA read. */
 #include "exec.h"
 
-#define RDMA_SEGS 2 /* control, remote address */
+#define RADDR_UNITS 1
 
 unsigned int
 responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len, void **out)
@@ -19,12 +19,14 @@ responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_
 		*out = SINK;
 		return SYN_OK;
 	} else {
-		*out = key_resolve(peer->dev->lanes, get_be32(raddr + RADDR_RKEY), peer->pdn,
+		*out = key_resolve(peer->dev->lanes, get_be32(raddr + RADDR_RKEY), responder_pdn(run),
 			access, get_be64(raddr + RADDR_VA), len, &run->vendor);
 		if (*out != NULL)
 			return SYN_OK;
 	}
-	responder_fail(run, peer, nak);
+	/* An unreliable responder drops the request: nobody is told. */
+	if (!qp_is_unreliable(run->qp))
+		responder_fail(run, peer, nak);
 	return nak;
 }
 
@@ -32,7 +34,8 @@ responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_
 unsigned int
 responder_may_read(struct run *run)
 {
-	if (run->peer->attr.max_dest_rd_atomic != 0)
+	/* A DCT has them without a promise. */
+	if (run->peer->attr.max_dest_rd_atomic != 0 || run->peer->type == SOFTHCA_QP_DCT)
 		return SYN_OK;
 	run->vendor = VEN_NO_RD_ATOMIC;
 	responder_fail(run, run->peer, SYN_REM_INV_REQ);
@@ -43,23 +46,29 @@ responder_may_read(struct run *run)
 static bool
 write_may_end(struct run *run, const struct wqe *wqe)
 {
-	return wqe->opcode != OPC_WRITE_IMM || rq_has_work(run->peer);
+	if (wqe->opcode != OPC_WRITE_IMM)
+		return true;
+	if (run->peer_srq == NULL)
+		return rq_has_work(run->peer);
+	run_hold_srq(run, run->peer_srq);
+	return srq_has_work(run->peer_srq);
 }
 
 unsigned int
 exec_write(struct run *run, const struct wqe *wqe)
 {
 	struct sg src, dst;
-	unsigned int syn = exec_gather(run, wqe, RDMA_SEGS, 0, &src);
+	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, 0, &src);
 	void *p;
 
 	if (syn != SYN_OK)
 		return syn;
-	if (run_hold_peer(run) == NULL)
-		return EXEC_WAIT_PEER;
+	syn = run_hold_peer(run, wqe);
+	if (syn != SYN_OK)
+		return syn;
 	if (!write_may_end(run, wqe))
 		return EXEC_WAIT_RNR;
-	syn = responder_memory(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, 1), src.len, &p);
+	syn = responder_memory(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &p);
 	if (syn != SYN_OK)
 		return syn;
 	if (src.len > RUN_LONG_COPY)
@@ -75,7 +84,7 @@ unsigned int
 exec_read(struct run *run, const struct wqe *wqe)
 {
 	struct sg dst, src;
-	unsigned int syn = exec_gather(run, wqe, RDMA_SEGS, ACC_LOCAL_WRITE, &dst);
+	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, ACC_LOCAL_WRITE, &dst);
 	void *p;
 
 	if (syn != SYN_OK)
@@ -84,9 +93,10 @@ exec_read(struct run *run, const struct wqe *wqe)
 		run->vendor = VEN_NO_RD_ATOMIC;
 		return SYN_QP_OP;
 	}
-	if (run_hold_peer(run) == NULL)
-		return EXEC_WAIT_PEER;
-	syn = responder_memory(run, ACC_REMOTE_READ, wqe_seg(run, wqe, 1), dst.len, &p);
+	syn = run_hold_peer(run, wqe);
+	if (syn != SYN_OK)
+		return syn;
+	syn = responder_memory(run, ACC_REMOTE_READ, wqe_seg(run, wqe, wqe->first), dst.len, &p);
 	if (syn == SYN_OK)
 		syn = responder_may_read(run);
 	if (syn != SYN_OK)

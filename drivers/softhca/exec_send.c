@@ -15,7 +15,7 @@ is_invalidate(const struct wqe *wqe)
 static unsigned int
 responder_invalidate(struct run *run, const struct wqe *wqe)
 {
-	if (key_invalidate(run->peer->dev->lanes, wqe->imm, run->peer->pdn))
+	if (key_invalidate(run->peer->dev->lanes, wqe->imm, responder_pdn(run)))
 		return SYN_OK;
 	run->vendor = VEN_KEY_ACCESS;
 	responder_fail_receive(run, run->peer, SYN_REM_INV_REQ);
@@ -31,7 +31,8 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 	struct cqe cqe = {.opcode = fact->recv,
 		.solicited = wqe->solicited,
 		.imm = wqe->imm,
-		.byte_cnt = byte_cnt};
+		.byte_cnt = byte_cnt,
+		.flags_rqpn = run->qp->type == SOFTHCA_QP_DCI ? run->qp->number : 0};
 	enum wire_syndrome syn = rq_peek(run, peer, src == NULL ? 0 : src->len, &recv);
 
 	if (syn == SYN_RNR)
@@ -59,11 +60,14 @@ unsigned int
 exec_send(struct run *run, const struct wqe *wqe)
 {
 	struct sg src;
-	unsigned int syn = exec_gather(run, wqe, 1, 0, &src);
+	unsigned int syn;
 
+	if (run->qp->type == SOFTHCA_QP_UD)
+		return exec_ud_send(run, wqe);
+	syn = exec_gather(run, wqe, wqe->first, 0, &src);
+	if (syn == SYN_OK)
+		syn = run_hold_peer(run, wqe);
 	if (syn != SYN_OK)
 		return syn;
-	if (run_hold_peer(run) == NULL)
-		return EXEC_WAIT_PEER;
 	return responder_receive(run, wqe, &src, (uint32_t)src.len);
 }

@@ -35,6 +35,7 @@ struct softhca_uar;
 struct softhca_pd;
 struct softhca_mkey;
 struct softhca_cq;
+struct softhca_srq;
 struct softhca_qp;
 
 /* ---------------------------------------------------------------- UAR: doorbell pages (lane.c) */
@@ -93,24 +94,36 @@ uint32_t softhca_cq_number(const struct softhca_cq *cq);
 
 /* ---------------------------------------------------------------- queue pairs (qp.c) */
 
+/* As verbs count (enum ibv_qp_type); the dynamically connected ones are one number there. */
 enum softhca_qp_type {
 	SOFTHCA_QP_RC = 2,
 	SOFTHCA_QP_UC = 3,
-	SOFTHCA_QP_UD = 4
-}; /* as verbs count */
+	SOFTHCA_QP_UD = 4,
+	SOFTHCA_QP_RAW = 8,
+	SOFTHCA_QP_XRC_SEND = 9,
+	SOFTHCA_QP_XRC_RECV = 10,
+	SOFTHCA_QP_DCI = 0x100,
+	SOFTHCA_QP_DCT = 0x101
+};
 
 struct softhca_qp_init {
 	enum softhca_qp_type type;
 	uint32_t pdn;
-	struct softhca_cq *send_cq, *recv_cq;
-	struct softhca_uar *uar;
+	struct softhca_cq *send_cq, *recv_cq; /* recv_cq: never NULL where the QP sends */
+	struct softhca_srq *srq;              /* NULL: receives are the QP's own, or there are none */
+	struct softhca_uar *uar;              /* NULL: the QP does not send (XRC_RECV, DCT) */
 	void *buf;               /* receive WQEs, then send WQEs */
+	void *sq_buf;            /* send WQEs, where they lie apart (RAW); else NULL */
 	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
 	uint32_t sq_bb;          /* send WQEBBs of 64 bytes, a power of two, or 0 */
 	uint32_t rq_wqe;         /* receive WQEs, a power of two, or 0 */
 	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */
 	uint32_t uidx;           /* what CQEs name this QP by */
 	bool sig_all;
+	uint32_t xrcdn;  /* XRC_RECV: its domain */
+	uint64_t dc_key; /* DCT: what a sender must know */
+	bool streams;    /* DCI: errors are per stream, until 2^log_errored streams are in error */
+	uint8_t log_errored;
 	void *event; /* event.c's handle: passed back in softhca_event_qp */
 };
 
@@ -144,7 +157,31 @@ int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr,
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
-uint32_t softhca_qp_number(const struct softhca_qp *qp);
+uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
+/* A stream of a DCI out of error (mlx5dv_dci_stream_id_reset(3)). -EINVAL: it is not in error. */
+int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
+
+/* ---------------------------------------------------------------- shared receive queues (srq.c) */
+
+struct softhca_srq_attr {
+	uint32_t pdn;
+	void *buf;               /* WQEs, linked by index, the first one at index 0 */
+	_Atomic uint32_t *dbrec; /* WQEs posted; big endian, 16 bits count */
+	uint32_t n_wqe;          /* a power of two */
+	uint32_t log_stride;     /* log2 of the bytes of one WQE */
+	struct softhca_cq *cq;   /* XRC: where its completions go; else NULL */
+	uint32_t xrcdn;          /* XRC: its domain */
+	uint32_t uidx;           /* XRC: what CQEs name it by */
+	void *event;             /* event.c's handle */
+};
+
+int softhca_srq_create(
+	struct softhca_dev *dev, const struct softhca_srq_attr *attr, struct softhca_srq **out);
+/* Arms the limit event (ibv_modify_srq(3)); 0 disarms. -EINVAL: more than the queue holds. */
+int softhca_srq_arm(struct softhca_srq *srq, uint32_t limit);
+uint32_t softhca_srq_limit(struct softhca_srq *srq); /* 0: not armed */
+int softhca_srq_destroy(struct softhca_srq *srq);    /* -EBUSY while a QP uses it */
+uint32_t softhca_srq_number(const struct softhca_srq *srq);
 
 /* ---------------------------------------------------------------- lanes (lane.c) */
 

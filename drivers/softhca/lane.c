@@ -463,6 +463,7 @@ softhca_lanes_init(struct softhca_dev *dev)
 	table_init(&lanes->keys);
 	table_init(&lanes->qps);
 	table_init(&lanes->cqs);
+	table_init(&lanes->srqs);
 	__atomic_store_n(&dev->lanes, lanes, __ATOMIC_RELEASE);
 	while (err == 0 && lanes->n_threads < dev->cfg->threads) {
 		err = lane_start(lanes, lanes->n_threads);
@@ -488,6 +489,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->keys);
 	table_fini(&lanes->qps);
 	table_fini(&lanes->cqs);
+	table_fini(&lanes->srqs);
 	pthread_mutex_destroy(&lanes->uar_lock);
 	free(atomic_load(&lanes->uars));
 	free(lanes);

@@ -5,75 +5,10 @@
 #include <string.h>
 
 #include "data.h"
+#include "qp_mask.h"
 
-/* Mask bits of ibv_modify_qp(3). */
-enum qp_mask {
-	M_STATE = 1 << 0,
-	M_CUR_STATE = 1 << 1,
-	M_EN_SQD_NOTIFY = 1 << 2,
-	M_ACCESS = 1 << 3,
-	M_PKEY_INDEX = 1 << 4,
-	M_PORT = 1 << 5,
-	M_QKEY = 1 << 6,
-	M_AV = 1 << 7,
-	M_PATH_MTU = 1 << 8,
-	M_TIMEOUT = 1 << 9,
-	M_RETRY_CNT = 1 << 10,
-	M_RNR_RETRY = 1 << 11,
-	M_RQ_PSN = 1 << 12,
-	M_MAX_RD_ATOMIC = 1 << 13,
-	M_ALT_PATH = 1 << 14,
-	M_MIN_RNR_TIMER = 1 << 15,
-	M_SQ_PSN = 1 << 16,
-	M_MAX_DEST_RD_ATOMIC = 1 << 17,
-	M_PATH_MIG_STATE = 1 << 18,
-	M_CAP = 1 << 19,
-	M_DEST_QPN = 1 << 20
-};
-
-#define N_STATES 7
-#define ALLOWED  (1u << 29) /* the transition exists, even if it needs no attribute */
-
-/*
- * For an RC QP, what each transition needs and what it may bring besides. The needs are the table of
- * ibv_modify_qp(3); what is optional is the table of the InfiniBand architecture, volume 1, chapter
- * 11.2.5.2, "Modify queue pair". Alternate paths and resizing are not capabilities of this adapter.
- */
-struct transition {
-	uint32_t need, may;
-};
-
-static const struct transition rc_transitions[N_STATES][N_STATES] = {
-	[QP_RESET][QP_RESET] = {ALLOWED, 0},
-	[QP_RESET][QP_INIT] = {ALLOWED | M_PKEY_INDEX | M_PORT | M_ACCESS, 0},
-	[QP_INIT][QP_RESET] = {ALLOWED, 0},
-	[QP_INIT][QP_ERR] = {ALLOWED, 0},
-	[QP_INIT][QP_INIT] = {ALLOWED,
-		M_PKEY_INDEX | M_PORT | M_ACCESS | SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR},
-	[QP_INIT][QP_RTR] = {ALLOWED | M_AV | M_PATH_MTU | M_DEST_QPN | M_RQ_PSN |
-				     M_MAX_DEST_RD_ATOMIC | M_MIN_RNR_TIMER,
-		M_ACCESS | M_PKEY_INDEX},
-	[QP_RTR][QP_RESET] = {ALLOWED, 0},
-	[QP_RTR][QP_ERR] = {ALLOWED, 0},
-	[QP_RTR][QP_RTS] = {ALLOWED | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_SQ_PSN |
-				    M_MAX_RD_ATOMIC,
-		M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
-	[QP_RTS][QP_RESET] = {ALLOWED, 0},
-	[QP_RTS][QP_ERR] = {ALLOWED, 0},
-	[QP_RTS][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
-	[QP_RTS][QP_SQD] = {ALLOWED, M_EN_SQD_NOTIFY},
-	[QP_SQD][QP_RESET] = {ALLOWED, 0},
-	[QP_SQD][QP_ERR] = {ALLOWED, 0},
-	[QP_SQD][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
-	[QP_SQD][QP_SQD] = {ALLOWED, M_PKEY_INDEX | M_PORT | M_AV | M_TIMEOUT | M_RETRY_CNT |
-					     M_RNR_RETRY | M_MAX_RD_ATOMIC | M_MAX_DEST_RD_ATOMIC |
-					     M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
-	/* An RC QP is never moved to SQE: its send errors are errors of the whole connection. */
-	[QP_SQE][QP_RESET] = {ALLOWED, 0},
-	[QP_SQE][QP_ERR] = {ALLOWED, 0},
-	[QP_ERR][QP_RESET] = {ALLOWED, 0},
-	[QP_ERR][QP_ERR] = {ALLOWED, 0},
-};
+#define EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
+#define STREAM_BYTES           (65536 / 8)
 
 static bool
 between(uint32_t v, uint32_t lo, uint32_t hi)
@@ -105,12 +40,12 @@ modify_check(const struct softhca_qp *qp, const struct softhca_qp_attr *a, uint3
 	const struct transition *t;
 	uint32_t rest = mask & ~(uint32_t)M_STATE;
 
-	if (to >= N_STATES || ((mask & M_CUR_STATE) && a->cur_state != from))
+	if ((mask & M_CUR_STATE) && a->cur_state != from)
 		return -EINVAL;
-	t = &rc_transitions[from][to];
-	if (t->need == 0 || (t->need & ~ALLOWED & ~rest) != 0)
+	t = qp_transition(qp->type, from, to);
+	if (t == NULL || (t->need & ~TRANSITION_ALLOWED & ~rest) != 0)
 		return -EINVAL;
-	if ((rest & ~((t->need & ~ALLOWED) | t->may | M_CUR_STATE)) != 0)
+	if ((rest & ~((t->need & ~TRANSITION_ALLOWED) | t->may | M_CUR_STATE)) != 0)
 		return -EINVAL;
 	return values_are_legal(qp, a, rest) ? 0 : -EINVAL;
 }
@@ -161,7 +96,11 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 static void
 reset_queues(struct softhca_qp *qp)
 {
-	uar_discard_doorbells(qp->uar);
+	if (qp->uar != NULL)
+		uar_discard_doorbells(qp->uar);
+	if (qp->stream_errors != NULL)
+		memset(qp->stream_errors, 0, STREAM_BYTES);
+	qp->n_errored = 0;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->sq_ci = 0;
 	qp->announced = 0;
@@ -170,6 +109,13 @@ reset_queues(struct softhca_qp *qp)
 	qp->wait = WAIT_NONE;
 	qp->draining = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
+}
+
+void
+qp_tell_last_wqe(struct softhca_qp *qp)
+{
+	if (qp->srq != NULL && qp->type != SOFTHCA_QP_DCT)
+		softhca_event_qp_async(qp->event, EVENT_LAST_WQE_REACHED);
 }
 
 static void
@@ -184,6 +130,32 @@ enter_state(struct softhca_qp *qp, enum qp_state to)
 	if (from == QP_SQD && to == QP_RTS)
 		qp->draining = false;
 	atomic_store_explicit(&qp->state, to, memory_order_release);
+	if (to == QP_ERR && from != QP_ERR)
+		qp_tell_last_wqe(qp);
+}
+
+/* No lane runs the QP's queues, nor delivers to it. */
+static void
+qp_lock(struct softhca_qp *qp)
+{
+	if (qp->uar != NULL)
+		uar_lock(qp->uar);
+	spin_lock(&qp->recv);
+}
+
+static void
+qp_unlock(struct softhca_qp *qp)
+{
+	spin_unlock(&qp->recv);
+	if (qp->uar != NULL)
+		uar_unlock(qp->uar);
+}
+
+/* A DCT gets its number when it can be sent to. */
+static int
+dct_publish(struct softhca_qp *qp)
+{
+	return qp->number != 0 ? 0 : table_put(&qp->dev->lanes->qps, qp, &qp->number);
 }
 
 int
@@ -191,32 +163,31 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 {
 	int err;
 
-	uar_lock(qp->uar);
-	spin_lock(&qp->recv);
+	qp_lock(qp);
 	err = modify_check(qp, attr, mask);
+	if (err == 0 && qp->type == SOFTHCA_QP_DCT && attr->state == QP_RTR)
+		err = dct_publish(qp);
 	if (err == 0) {
 		if (!(mask & M_STATE) || attr->state != QP_RESET)
 			modify_values(&qp->attr, attr, mask);
 		if (mask & M_STATE)
 			enter_state(qp, attr->state);
 	}
-	spin_unlock(&qp->recv);
-	uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
-	uar_unlock(qp->uar);
+	if (qp->uar != NULL)
+		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
+	qp_unlock(qp);
 	return err;
 }
 
 void
 softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr, uint32_t *hw_sq_bb)
 {
-	uar_lock(qp->uar);
-	spin_lock(&qp->recv);
+	qp_lock(qp);
 	*attr = qp->attr;
 	attr->state = attr->cur_state = qp_state(qp);
 	attr->sq_draining = qp->draining;
 	*hw_sq_bb = qp->sq_ci;
-	spin_unlock(&qp->recv);
-	uar_unlock(qp->uar);
+	qp_unlock(qp);
 }
 
 static bool
@@ -246,10 +217,28 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->rq_n = init->rq_wqe;
 	qp->rq_log_stride = init->log_rq_stride;
 	qp->sq = qp->rq + ((size_t)init->rq_wqe << init->log_rq_stride);
+	if (init->sq_buf != NULL)
+		qp->sq = init->sq_buf;
+	qp->srq = init->srq;
+	qp->xrcdn = init->xrcdn;
+	qp->dc_key = init->dc_key;
+	qp->max_errored = 1u << init->log_errored;
 	qp->sq_bb = init->sq_bb;
 	qp->sq_mask = init->sq_bb * WQEBB - 1;
 	atomic_init(&qp->state, QP_RESET);
 	return qp;
+}
+
+/* Its CQs and its SRQ stay while it is there. */
+static void
+qp_count_users(struct softhca_qp *qp, int by)
+{
+	if (qp->send_cq != NULL)
+		atomic_fetch_add(&qp->send_cq->users, (unsigned int)by);
+	if (qp->recv_cq != NULL)
+		atomic_fetch_add(&qp->recv_cq->users, (unsigned int)by);
+	if (qp->srq != NULL)
+		atomic_fetch_add(&qp->srq->users, (unsigned int)by);
 }
 
 int
@@ -259,8 +248,6 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	struct softhca_qp *qp;
 	int err;
 
-	if (init->type != SOFTHCA_QP_RC)
-		return -EOPNOTSUPP;
 	if (!is_power_of_two_or_0(init->sq_bb) || !is_power_of_two_or_0(init->rq_wqe) ||
 		init->sq_bb > 32768 || init->rq_wqe > 32768 ||
 		(init->rq_wqe != 0 && !between(init->log_rq_stride, 4, 10)))
@@ -268,20 +255,27 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	qp = qp_new(dev, init);
 	if (qp == NULL)
 		return -ENOMEM;
-	err = uar_attach_qp(qp->uar, qp);
+	if (init->streams) {
+		err = -ENOMEM;
+		qp->stream_errors = calloc(1, STREAM_BYTES);
+		if (qp->stream_errors == NULL)
+			goto free_qp;
+	}
+	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
 	if (err != 0)
 		goto free_qp;
-	err = table_put(&dev->lanes->qps, qp, &qp->number);
+	err = qp->type == SOFTHCA_QP_DCT ? 0 : table_put(&dev->lanes->qps, qp, &qp->number);
 	if (err != 0)
 		goto detach;
-	atomic_fetch_add(&qp->send_cq->users, 1);
-	atomic_fetch_add(&qp->recv_cq->users, 1);
+	qp_count_users(qp, 1);
 	*out = qp;
 	return 0;
 
 detach:
-	uar_detach_qp(qp->uar, qp);
+	if (qp->uar != NULL)
+		uar_detach_qp(qp->uar, qp);
 free_qp:
+	free(qp->stream_errors);
 	free(qp);
 	return err;
 }
@@ -289,12 +283,14 @@ free_qp:
 int
 softhca_qp_destroy(struct softhca_qp *qp)
 {
-	table_remove(&qp->dev->lanes->qps, qp->number);
-	uar_detach_qp(qp->uar, qp);
+	if (qp->number != 0)
+		table_remove(&qp->dev->lanes->qps, qp->number);
+	if (qp->uar != NULL)
+		uar_detach_qp(qp->uar, qp);
 	/* A peer's lane may have found it before, and still be at work on its receive side. */
 	softhca_quiesce(qp->dev);
-	atomic_fetch_sub(&qp->send_cq->users, 1);
-	atomic_fetch_sub(&qp->recv_cq->users, 1);
+	qp_count_users(qp, -1);
+	free(qp->stream_errors);
 	free(qp);
 	return 0;
 }

@@ -21,12 +21,10 @@ rq_has_work(const struct softhca_qp *qp)
 	return qp->rq_n != 0 && rq_posted(qp) != 0;
 }
 
-/* Takes the segments of a receive WQE until they hold `need` bytes. */
-static enum wire_syndrome
-rq_scatter(struct run *run, struct softhca_qp *qp, const uint8_t *seg, uint64_t need, struct sg *sg)
+enum wire_syndrome
+rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t *seg,
+	unsigned int n, uint64_t need, struct sg *sg)
 {
-	unsigned int n = (1u << qp->rq_log_stride) / WQE_SEG;
-
 	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
 		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
 		void *p;
@@ -35,8 +33,8 @@ rq_scatter(struct run *run, struct softhca_qp *qp, const uint8_t *seg, uint64_t 
 			break;
 		if (len == 0)
 			len = DATA_LEN_ZERO_IS;
-		p = key_resolve(qp->dev->lanes, lkey, qp->pdn, ACC_LOCAL_WRITE,
-			get_be64(seg + DATA_VA), len, &run->vendor);
+		p = key_resolve(dev->lanes, lkey, pdn, ACC_LOCAL_WRITE, get_be64(seg + DATA_VA),
+			len, &run->vendor);
 		if (p == NULL)
 			return SYN_LOC_PROT;
 		sg_add(sg, p, len);
@@ -50,13 +48,34 @@ rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct recv_wqe *
 {
 	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
 
+	if (run->peer_srq != NULL) {
+		run_hold_srq(run, run->peer_srq);
+		return srq_peek(run, run->peer_srq, need, recv);
+	}
 	if (!rq_has_work(qp))
 		return SYN_RNR;
 	recv->index = ci;
 	recv->sg.n = 0;
 	recv->sg.len = 0;
-	return rq_scatter(run, qp, qp->rq + ((size_t)(ci & (qp->rq_n - 1)) << qp->rq_log_stride),
-		need, &recv->sg);
+	return rq_scatter(run, qp->pdn, qp->dev,
+		qp->rq + ((size_t)(ci & (qp->rq_n - 1)) << qp->rq_log_stride),
+		(1u << qp->rq_log_stride) / WQE_SEG, need, &recv->sg);
+}
+
+/* Held by srq_peek(): a receive of the SRQ is used up, and an XRC one completes in its own CQ. */
+static void
+srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
+{
+	struct softhca_srq *srq = run->srq;
+	struct softhca_cq *cq = srq->cq != NULL ? srq->cq : qp->recv_cq;
+
+	cqe->uidx = srq->cq != NULL ? srq->uidx : qp->uidx;
+	cqe->opcode_qpn = qp->number;
+	cqe->wqe_counter = srq_take(srq);
+	cqe->timestamp = run_now(run);
+	run_hold_cq(run, cq);
+	cq_push(cq, cqe);
+	run->work++;
 }
 
 void
@@ -65,6 +84,10 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 	struct cqe full = *cqe;
 	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
 
+	if (run->srq != NULL) {
+		srq_complete(run, qp, &full);
+		return;
+	}
 	full.uidx = qp->uidx;
 	full.opcode_qpn = qp->number;
 	full.wqe_counter = ci;
@@ -92,7 +115,9 @@ qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 {
 	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
 	rq_flush(run, qp);
-	uar_call_attention(qp->uar); /* its send queue is flushed by who holds that */
+	qp_tell_last_wqe(qp);
+	if (qp->uar != NULL)
+		uar_call_attention(qp->uar); /* its send queue is flushed by who holds that */
 }
 
 void

@@ -97,52 +97,6 @@ exec_gather(struct run *run, const struct wqe *wqe, unsigned int first, uint32_t
 	return sg->len > RC_MAX_MESSAGE ? SYN_LOC_LEN : SYN_OK;
 }
 
-/* ---- the peer */
-
-/* The QP of that number in this adapter or another of the process: numbers are wide apart. */
-static struct softhca_qp *
-find_connected(const struct softhca_qp *qp)
-{
-	struct softhca_qp *peer = table_get(&qp->dev->lanes->qps, qp->attr.dest_qpn);
-	struct softhca_dev *devs;
-	unsigned int n;
-
-	if (peer != NULL)
-		return peer;
-	devs = softhca_devices(&n);
-	for (unsigned int i = 0; i < n && peer == NULL; i++) {
-		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
-
-		if (lanes != NULL)
-			peer = table_get(&lanes->qps, qp->attr.dest_qpn);
-	}
-	return peer;
-}
-
-struct softhca_qp *
-run_hold_peer(struct run *run)
-{
-	struct softhca_qp *qp = run->qp, *peer = run->peer;
-	enum qp_state state;
-
-	if (peer != NULL)
-		return peer;
-	peer = find_connected(qp);
-	run->vendor = VEN_NO_PEER;
-	if (peer == NULL)
-		return NULL;
-	run_drop_cq(run);
-	spin_lock(&peer->recv);
-	state = qp_state(peer);
-	if ((state != QP_RTR && state != QP_RTS && state != QP_SQD) ||
-		peer->attr.dest_qpn != qp->number) {
-		spin_unlock(&peer->recv);
-		return NULL;
-	}
-	run->peer = peer;
-	return peer;
-}
-
 /* ---- fetch and decode */
 
 static struct wqe
@@ -156,6 +110,9 @@ wqe_fetch(const struct softhca_qp *qp)
 	wqe.opmod = op >> 24;
 	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
 	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
+	wqe.first = 1;
+	if (qp->type != SOFTHCA_QP_RC)
+		wqe.first += qp_address_units(qp, wqe.opcode);
 	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
 	wqe.ce = (fm_ce_se >> 2) & 3;
 	wqe.solicited = (fm_ce_se & 2) != 0;
@@ -275,11 +232,28 @@ sq_enter_error(struct run *run)
 	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
 	rq_flush(run, qp);
 	run_drop_cq(run);
+	qp_tell_last_wqe(qp);
 	spin_unlock(&qp->recv);
 	sq_flush(run);
 }
 
+/* Of an unreliable QP only the send queue stops: it goes on receiving, and may be set to RTS. */
 static void
+sq_enter_send_error(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run_drop_cq(run);
+	run_drop_peer(run);
+	spin_lock(&qp->recv);
+	if (qp_state(qp) == QP_RTS)
+		atomic_store_explicit(&qp->state, QP_SQE, memory_order_release);
+	spin_unlock(&qp->recv);
+	sq_flush(run);
+}
+
+/* Returns true where the queue goes on: the error was one of a DCI's streams. */
+static bool
 sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 {
 	struct softhca_qp *qp = run->qp;
@@ -288,8 +262,16 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	run->byte_cnt = 0;
 	sq_complete(run, wqe, syn);
 	run->work++;
+	if (syn != SYN_FLUSH && stream_fail(qp, wqe))
+		syn = SYN_FLUSH; /* which the rest of the queue survives */
 	sq_advance(qp, wqe->bb <= posted ? wqe->bb : posted);
-	sq_enter_error(run);
+	if (syn == SYN_FLUSH)
+		return true;
+	if (qp_is_unreliable(qp))
+		sq_enter_send_error(run);
+	else
+		sq_enter_error(run);
+	return false;
 }
 
 /* Without a completion to tell it by: the queue or its CQ cannot be used any more. */
@@ -388,6 +370,14 @@ sq_step_done(struct run *run, const struct wqe *wqe)
 	return STEP_NEXT;
 }
 
+/* What an unreliable sender never hears of. */
+static bool
+is_of_responder(unsigned int result)
+{
+	return result == EXEC_WAIT_RNR || result == EXEC_WAIT_PEER || result == SYN_REM_ACCESS ||
+	       result == SYN_REM_INV_REQ || result == SYN_REM_OP;
+}
+
 static enum step
 sq_step(struct run *run, uint16_t posted)
 {
@@ -401,12 +391,16 @@ sq_step(struct run *run, uint16_t posted)
 		wqe_report(run->qp, &wqe, why, posted);
 	} else if (wqe.opcode >= 64 || opcode_facts[wqe.opcode].exec == NULL) {
 		run->vendor = VEN_WQE_OPCODE;
-	} else if (wqe.ds < opcode_facts[wqe.opcode].min_ds) {
+	} else if (run->qp->type != SOFTHCA_QP_RC && !qp_runs_opcode(run->qp, wqe.opcode)) {
+		run->vendor = VEN_QP_TYPE;
+	} else if (wqe.ds + 1 < opcode_facts[wqe.opcode].min_ds + wqe.first) {
 		run->vendor = VEN_WQE_DS;
+	} else if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, &wqe)) {
+		result = SYN_FLUSH;
 	} else {
 		result = opcode_facts[wqe.opcode].exec(run, &wqe);
 	}
-	if (result == SYN_OK)
+	if (result == SYN_OK || (qp_is_unreliable(run->qp) && is_of_responder(result)))
 		return sq_step_done(run, &wqe);
 	if (result == EXEC_WAIT_RNR) {
 		if (!wait_for_receive(run))
@@ -417,8 +411,7 @@ sq_step(struct run *run, uint16_t posted)
 			return STEP_WAIT;
 		result = SYN_RETRY;
 	}
-	sq_fail(run, &wqe, (enum wire_syndrome)result);
-	return STEP_ERROR;
+	return sq_fail(run, &wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_ERROR;
 }
 
 static bool
@@ -543,6 +536,8 @@ sq_visit(struct run *run)
 		sq_drain(run);
 	if (qp_state(qp) == QP_ERR)
 		sq_visit_error(run);
+	else if (qp_state(qp) == QP_SQE && qp->sq_bb != 0 && sq_posted(qp) != 0)
+		sq_flush(run);
 	run_drop_cq(run);
 	run_drop_peer(run);
 	/* In error, receives may still be posted, and ring no doorbell. */

@@ -24,6 +24,7 @@ enum wire_size {
 enum wire_ctrl {
 	CTRL_OPMOD_IDX_OPCODE = 0, /* 31:24 opmod, 23:8 index, 7:0 opcode */
 	CTRL_QPN_DS = 4,           /* 31:8 QP number, 5:0 length in 16-byte units */
+	CTRL_DCI_STREAM = 9, /* 16 bits */
 	CTRL_FM_CE_SE = 11,        /* 7:5 fence, 3:2 completion, 1 solicited */
 	CTRL_IMM = 12
 };
@@ -45,6 +46,20 @@ enum wire_seg {
 	DATA_LKEY = 4,
 	DATA_VA = 8,
 	INLINE_DATA = 4,
+	XRC_SRQN = 0,
+	AV_QKEY = 0,
+	AV_DC_KEY = 0,
+	AV_DEST_QPN = 8, /* 23:0 */
+	AV_SL = 12,
+	AV_LID = 14, /* InfiniBand: the destination's; RoCE v2: the UDP source port */
+	AV_MAC = 20,
+	AV_TCLASS = 26,
+	AV_HOP_LIMIT = 27,
+	AV_GRH = 28, /* 30 GRH on InfiniBand, 27:20 source GID index, 19:0 flow label */
+	AV_GID = 32,
+	AV_UNITS = 3,
+	XRC_UNITS = 1,
+	SRQ_NEXT_INDEX = 2, /* of a shared receive WQE, whose data segments follow at 16 */
 	MMO_OPAQUE_LKEY = 4,
 	MMO_OPAQUE_VA = 8
 };
@@ -64,15 +79,19 @@ enum wire_opcode {
 	OPC_WRITE_IMM = 0x09,
 	OPC_SEND = 0x0a,
 	OPC_SEND_IMM = 0x0b,
+	OPC_TSO = 0x0e,
 	OPC_READ = 0x10,
 	OPC_ATOMIC_CS = 0x11,
 	OPC_ATOMIC_FA = 0x12,
+	OPC_SET_PSV = 0x20,
+	OPC_UMR = 0x25,
 	OPC_MMO = 0x2f
 };
 
 /* CQE: the last 64 bytes of an entry. */
 enum wire_cqe {
 	CQE_UIDX = 32,
+	CQE_SLID = 22,
 	CQE_FLAGS_RQPN = 24, /* 23:0 the peer's QP number, where the transport says it */
 	CQE_IMM_INVAL = 36,
 	CQE_BYTE_CNT = 44,
@@ -136,7 +155,9 @@ enum wire_vendor {
 	VEN_ALIGNMENT,
 	VEN_RNR,
 	VEN_NO_PEER,
-	VEN_PEER_RECEIVE
+	VEN_PEER_RECEIVE,
+	VEN_XRC_SRQ,
+	VEN_QP_TYPE
 };
 
 /* Doorbell records: two 32-bit words of the program's memory. */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared receive queues: receive WQEs in a linked list, used by many QPs.
+ *
+ * The list starts at index 0. Each WQE names the next in its first segment; the doorbell record
+ * counts how many of them are posted. Order and layout: libmlx5's mlx5_post_srq_recv().
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+
+#define EVENT_SRQ_ERR           14 /* IBV_EVENT_SRQ_ERR */
+#define EVENT_SRQ_LIMIT_REACHED 15 /* IBV_EVENT_SRQ_LIMIT_REACHED */
+
+int
+softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
+	struct softhca_srq **out)
+{
+	struct softhca_srq *srq;
+	int err;
+
+	if (attr->n_wqe == 0 || (attr->n_wqe & (attr->n_wqe - 1)) != 0 || attr->n_wqe > 32768 ||
+		attr->log_stride < 5 || attr->log_stride > 10)
+		return -EINVAL;
+	srq = aligned_alloc(CACHE_LINE, sizeof(*srq));
+	if (srq == NULL)
+		return -ENOMEM;
+	memset(srq, 0, sizeof(*srq));
+	srq->dev = dev;
+	srq->n = attr->n_wqe;
+	srq->log_stride = attr->log_stride;
+	srq->buf = attr->buf;
+	srq->dbrec = attr->dbrec;
+	srq->pdn = attr->pdn;
+	srq->cq = attr->cq;
+	srq->xrcdn = attr->xrcdn;
+	srq->uidx = attr->uidx;
+	srq->event = attr->event;
+	err = table_put(&dev->lanes->srqs, srq, &srq->number);
+	if (err != 0) {
+		free(srq);
+		return err;
+	}
+	if (srq->cq != NULL)
+		atomic_fetch_add(&srq->cq->users, 1);
+	*out = srq;
+	return 0;
+}
+
+int
+softhca_srq_destroy(struct softhca_srq *srq)
+{
+	if (atomic_load(&srq->users) != 0)
+		return -EBUSY;
+	table_remove(&srq->dev->lanes->srqs, srq->number);
+	softhca_quiesce(srq->dev);
+	if (srq->cq != NULL)
+		atomic_fetch_sub(&srq->cq->users, 1);
+	free(srq);
+	return 0;
+}
+
+uint32_t
+softhca_srq_number(const struct softhca_srq *srq)
+{
+	return srq->number;
+}
+
+static uint16_t
+srq_posted(const struct softhca_srq *srq)
+{
+	/* Pairs with the program's store of the record, after the WQEs before it were written. */
+	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(srq->dbrec, memory_order_acquire));
+
+	return (uint16_t)(pi - srq->taken);
+}
+
+static void
+srq_fail(struct softhca_srq *srq, const char *what, uint32_t value)
+{
+	violation("SRQ 0x%x of %u entries: %s %u", srq->number, srq->n, what, value);
+	srq->failed = true;
+	softhca_event_qp_async(srq->event, EVENT_SRQ_ERR);
+}
+
+bool
+srq_has_work(struct softhca_srq *srq)
+{
+	uint16_t posted = srq_posted(srq);
+
+	if (!srq->failed && posted > srq->n)
+		srq_fail(srq, "the record counts more than it holds:", posted);
+	return posted != 0 && !srq->failed;
+}
+
+enum wire_syndrome
+srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need, struct recv_wqe *recv)
+{
+	const uint8_t *wqe = srq->buf + ((size_t)srq->head << srq->log_stride);
+
+	if (!srq_has_work(srq))
+		return SYN_RNR;
+	recv->index = srq->head;
+	recv->sg.n = 0;
+	recv->sg.len = 0;
+	return rq_scatter(run, srq->pdn, srq->dev, wqe + WQE_SEG,
+		(1u << srq->log_stride) / WQE_SEG - 1, need, &recv->sg);
+}
+
+/* Fewer than the limit are left: said once, until it is armed again (ibv_modify_srq(3)). */
+static void
+srq_check_limit(struct softhca_srq *srq)
+{
+	if (srq->limit == 0 || srq_posted(srq) >= srq->limit)
+		return;
+	srq->limit = 0;
+	softhca_event_qp_async(srq->event, EVENT_SRQ_LIMIT_REACHED);
+}
+
+uint16_t
+srq_take(struct softhca_srq *srq)
+{
+	uint16_t index = srq->head;
+	uint32_t next = get_be16(
+		srq->buf + ((size_t)index << srq->log_stride) + SRQ_NEXT_INDEX);
+
+	srq->taken++;
+	if (next < srq->n)
+		srq->head = (uint16_t)next;
+	else
+		srq_fail(srq, "a WQE says that the next one is", next);
+	srq_check_limit(srq);
+	return index;
+}
+
+int
+softhca_srq_arm(struct softhca_srq *srq, uint32_t limit)
+{
+	if (limit >= srq->n)
+		return -EINVAL;
+	spin_lock(&srq->lock);
+	srq->limit = limit;
+	srq_check_limit(srq);
+	spin_unlock(&srq->lock);
+	return 0;
+}
+
+uint32_t
+softhca_srq_limit(struct softhca_srq *srq)
+{
+	uint32_t limit;
+
+	spin_lock(&srq->lock);
+	limit = srq->limit;
+	spin_unlock(&srq->lock);
+	return limit;
+}
