@@ -40,7 +40,7 @@ else
 	mapfile -t files < <(pick_files)
 	[ ${#files[@]} -gt 0 ] || die "found no readable files under /usr; name some: $0 FILE..."
 fi
-bytes=$(du -bcL -- "${files[@]}" | tail -n 1 | cut -f 1)
+bytes=$(du -bclL -- "${files[@]}" | tail -n 1 | cut -f 1)
 [ $# -gt 0 ] || [ "$bytes" -ge $((want_mb * 1000000)) ] ||
 	die "found only $bytes bytes of files under /usr; name more: $0 FILE..."
 
