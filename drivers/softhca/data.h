@@ -296,14 +296,19 @@ struct bf_buf {
 	uint64_t shadow[BF_MAX_WORDS];
 };
 
+#define UAR_BELLS 5 /* words of a page that ring: four buffers, and the CQ doorbell */
+
 struct softhca_uar {
+	/* What a lane looks at in passing lies in one cache line. */
 	struct spin lock;
 	uint8_t *page;
+	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
+	atomic_bool attention;     /* look at every queue of this page, doorbell or not */
+	atomic_bool again; /* some queue waits for time, for receives, or for its next share */
+	atomic_uint quiet; /* turns since it last rang: see lane.c */
 	struct softhca_dev *dev;
 	uint32_t page_id;
-	atomic_bool attention; /* look at every queue of this page, doorbell or not */
-	bool again;            /* some queue waits for time, for receives, or for its next share */
-	uint32_t bf_len;       /* bytes of one buffer; 0: 8-byte doorbells only */
+	uint32_t bf_len; /* bytes of one buffer; 0: 8-byte doorbells only */
 	unsigned int n_bufs;
 	struct bf_buf buf[4]; /* twins side by side */
 	unsigned int n_qps, n_cqs, max_qps, max_cqs;
@@ -324,11 +329,8 @@ void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
 void uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
 
-static inline void
-uar_call_attention(struct softhca_uar *uar)
-{
-	atomic_store_explicit(&uar->attention, true, memory_order_release);
-}
+/* Every queue of the page is looked at in the next turn. */
+void uar_call_attention(struct softhca_uar *uar);
 
 /* ---- lanes */
 
@@ -337,7 +339,9 @@ uar_call_attention(struct softhca_uar *uar)
 struct uar_set;
 
 struct lane_slot {
-	atomic_uint epoch; /* odd while a turn runs */
+	atomic_uint epoch; /* odd while a turn runs: the rest is of the lane whose turn it is */
+	unsigned int busy_turns, cursor;
+	uint64_t looked_at; /* device time */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct softhca_lanes {
@@ -345,6 +349,7 @@ struct softhca_lanes {
 	struct table keys, qps, cqs, srqs;
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
+	atomic_bool look; /* some page calls for attention: look at all of them */
 	pthread_mutex_t uar_lock; /* of changes to that set */
 	atomic_bool stop;
 	unsigned int n_threads;

@@ -64,6 +64,9 @@ doorbells_init(struct softhca_uar *uar)
 		buf_init(uar, &uar->buf[i],
 			UAR_BF_BASE + i / 2 * spacing + i % 2 * (len != 0 ? len : 0x100));
 	uar->n_bufs = 4;
+	for (unsigned int i = 0; i < uar->n_bufs; i++)
+		uar->bells[i] = (uint16_t)uar->buf[i].offset;
+	uar->bells[UAR_BELLS - 1] = UAR_CQ_DOORBELL;
 	atomic_store_explicit((_Atomic uint64_t *)(void *)(uar->page + UAR_CQ_DOORBELL), 0,
 		memory_order_relaxed);
 }

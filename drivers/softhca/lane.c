@@ -2,9 +2,16 @@
 /*
  * Lanes: the threads that run the adapter, the pages they scan, and waiting until they have left.
  *
- * A lane is a device thread or a caller of softhca_pump(). In one turn it goes through all UAR pages
- * and serves those that no other lane is serving. Doorbells are memory: one that a lane passes by is
+ * A lane is a device thread or a caller of softhca_pump(). In one turn it goes through UAR pages and
+ * serves those that no other lane is serving. Doorbells are memory: one that a lane passes by is
  * still there in the next turn, so nothing is lost by trying, by backing off, or by sleeping.
+ *
+ * Which pages? Those that rang lately are warm, and looked at in every turn. The others rest:
+ *  - a turn in which nothing warm rang looks at all of them, so an idle adapter is found idle by
+ *    looking, and a first doorbell is served at once;
+ *  - while warm pages keep the lane busy, it looks at one resting page for each REST_NS that pass.
+ *    That is about a hundredth of its time, however many rest, and with n of them a first doorbell
+ *    waits for n * REST_NS at most (and for the turn under way).
  */
 #include <errno.h>
 #include <signal.h>
@@ -66,11 +73,54 @@ violation(const char *fmt, ...)
 
 /* ---- UAR pages */
 
-/* The pages of one adapter. Never changed once published: a change makes a new set. */
+/* The pages of one adapter. Once published only their warmth changes: others make a new set. */
 struct uar_set {
 	unsigned int n;
+	_Atomic uint64_t *warm; /* one bit a page */
 	struct softhca_uar *v[];
 };
+
+static bool
+set_is_warm(const struct uar_set *set, unsigned int i)
+{
+	return atomic_load_explicit(&set->warm[i / 64], memory_order_relaxed) >> i % 64 & 1;
+}
+
+static void
+set_warm(struct uar_set *set, unsigned int i, bool warm)
+{
+	const uint64_t bit = UINT64_C(1) << i % 64;
+
+	if (warm)
+		atomic_fetch_or_explicit(&set->warm[i / 64], bit, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&set->warm[i / 64], ~bit, memory_order_relaxed);
+}
+
+static struct uar_set *
+set_new(unsigned int max)
+{
+	size_t pages = sizeof(struct uar_set) + max * sizeof(struct softhca_uar *);
+	struct uar_set *set = calloc(1, pages + (max + 63) / 64 * sizeof(uint64_t));
+
+	if (set != NULL)
+		set->warm = (_Atomic uint64_t *)(void *)((char *)set + pages);
+	return set;
+}
+
+static void
+set_add(struct uar_set *set, struct softhca_uar *uar, bool warm)
+{
+	set_warm(set, set->n, warm);
+	set->v[set->n++] = uar;
+}
+
+void
+uar_call_attention(struct softhca_uar *uar)
+{
+	atomic_store_explicit(&uar->attention, true, memory_order_release);
+	atomic_store_explicit(&uar->dev->lanes->look, true, memory_order_release);
+}
 
 void
 uar_lock(struct softhca_uar *uar)
@@ -89,16 +139,15 @@ static struct uar_set *
 uar_set_change(const struct uar_set *old, struct softhca_uar *add, struct softhca_uar *drop)
 {
 	unsigned int n = old == NULL ? 0 : old->n;
-	struct uar_set *set = malloc(sizeof(*set) + (n + 1) * sizeof(set->v[0]));
+	struct uar_set *set = set_new(n + 1);
 
 	if (set == NULL)
 		return NULL;
-	set->n = 0;
 	for (unsigned int i = 0; i < n; i++)
 		if (old->v[i] != drop)
-			set->v[set->n++] = old->v[i];
+			set_add(set, old->v[i], set_is_warm(old, i));
 	if (add != NULL)
-		set->v[set->n++] = add;
+		set_add(set, add, true);
 	return set;
 }
 
@@ -284,7 +333,7 @@ uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
 		again |= sq_visit(&run);
 		run.qp->rang = false;
 	}
-	uar->again = again;
+	atomic_store_explicit(&uar->again, again, memory_order_relaxed);
 	return run.work;
 }
 
@@ -299,7 +348,7 @@ uar_serve(struct softhca_lanes *lanes, struct softhca_uar *uar)
 	work = doorbells_take(uar, &arm);
 	if (arm)
 		uar_arm_cqs(uar);
-	if (work != 0 || uar->again ||
+	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/* Cleared before looking: what calls from now on is seen by the next turn. */
 		atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
@@ -309,15 +358,123 @@ uar_serve(struct softhca_lanes *lanes, struct softhca_uar *uar)
 	return work + (arm ? 1 : 0);
 }
 
-/* The slot's epoch is odd, and this lane made it so. Pages are gone through from `start` on. */
+/* Whether there is anything to serve on a page; without its lock, so that passing by is cheap. */
+static bool
+uar_calls(struct softhca_uar *uar)
+{
+	uint64_t bells = 0;
+
+	for (unsigned int i = 0; i < UAR_BELLS; i++)
+		bells |= atomic_load_explicit((_Atomic uint64_t *)(void *)(uar->page +
+									   uar->bells[i]),
+			memory_order_relaxed);
+	return bells != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
+	       atomic_load_explicit(&uar->attention, memory_order_relaxed);
+}
+
+#define QUIET_TURNS 1024 /* without a doorbell until a page rests */
+#define REST_NS     1000 /* see the top of this file */
+#define REST_TURNS  8    /* busy turns between looks at the clock */
+#define REST_CHUNK  32   /* resting pages that an idle lane looks at between looks at the warm */
+
+/* A warm page that is silent for long becomes a resting one. */
+static void
+page_cools(struct uar_set *set, unsigned int i)
+{
+	atomic_uint *quiet = &set->v[i]->quiet;
+	unsigned int turns = atomic_load_explicit(quiet, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(quiet, turns, memory_order_relaxed);
+	if (turns >= QUIET_TURNS)
+		set_warm(set, i, false);
+}
+
 static unsigned int
-lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int start)
+serve_warm(struct softhca_lanes *lanes, struct uar_set *set)
+{
+	unsigned int work = 0;
+
+	for (unsigned int w = 0; w * 64 < set->n; w++) {
+		uint64_t bits = atomic_load_explicit(&set->warm[w], memory_order_relaxed);
+
+		for (; bits != 0; bits &= bits - 1) {
+			unsigned int i = w * 64 + (unsigned int)__builtin_ctzll(bits);
+
+			if (!uar_calls(set->v[i])) {
+				page_cools(set, i);
+				continue;
+			}
+			atomic_store_explicit(&set->v[i]->quiet, 0, memory_order_relaxed);
+			work += uar_serve(lanes, set->v[i]);
+		}
+	}
+	return work;
+}
+
+static unsigned int
+serve_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot,
+	unsigned int n)
+{
+	unsigned int work = 0;
+
+	for (; n != 0; n--) {
+		unsigned int i = slot->cursor++ % set->n;
+
+		if (set_is_warm(set, i) || !uar_calls(set->v[i]))
+			continue;
+		atomic_store_explicit(&set->v[i]->quiet, 0, memory_order_relaxed);
+		set_warm(set, i, true);
+		work += uar_serve(lanes, set->v[i]);
+	}
+	return work;
+}
+
+static unsigned int
+serve_all_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot)
+{
+	unsigned int work = 0;
+
+	for (unsigned int n = 0; n < set->n; n += REST_CHUNK) {
+		unsigned int left = set->n - n;
+
+		if (n != 0)
+			work += serve_warm(lanes, set);
+		work += serve_resting(lanes, set, slot, left < REST_CHUNK ? left : REST_CHUNK);
+	}
+	return work;
+}
+
+/* A busy lane's share for the pages that rest. */
+static unsigned int
+serve_due_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot)
+{
+	uint64_t now, due;
+
+	if (++slot->busy_turns % REST_TURNS != 0)
+		return 0;
+	now = device_clock();
+	due = (now - slot->looked_at) / REST_NS;
+	slot->looked_at = now;
+	return serve_resting(lanes, set, slot, due < set->n ? (unsigned int)due : set->n);
+}
+
+/* The slot's epoch is odd, and this lane made it so. */
+static unsigned int
+lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	struct uar_set *set = atomic_load_explicit(&lanes->uars, memory_order_seq_cst);
 	unsigned int work = 0;
 
-	for (unsigned int i = 0; set != NULL && i < set->n; i++)
-		work += uar_serve(lanes, set->v[(start + i) % set->n]);
+	if (set != NULL && set->n != 0) {
+		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
+			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
+
+		work = serve_warm(lanes, set);
+		if (work == 0 || look)
+			work += serve_all_resting(lanes, set, slot);
+		else
+			work += serve_due_resting(lanes, set, slot);
+	}
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
 	return work;
 }
@@ -418,7 +575,7 @@ lane_main(void *arg)
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
 		/* Full barrier: a quiesce that misses this turn has unpublished before it loads. */
 		atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
-		if (lane_turn(start.lanes, slot, start.index) != 0)
+		if (lane_turn(start.lanes, slot) != 0)
 			idle = 0;
 		else
 			idle_back_off(idle < 1u << 20 ? idle++ : idle);
@@ -534,7 +691,7 @@ softhca_pump(void)
 		struct softhca_lanes *lanes = dev_lanes(&devs[d]);
 
 		if (lanes != NULL)
-			work += lane_turn(lanes, slot_claim_any(lanes), 0);
+			work += lane_turn(lanes, slot_claim_any(lanes));
 	}
 	return work;
 }

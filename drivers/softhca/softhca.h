@@ -24,7 +24,8 @@ SOFTHCA_API bool softhca_active(void);
 
 /**
  * Runs the adapter for one turn on the calling thread: serves every doorbell that rang, and what
- * those queues still have to do. Useful with SOFTHCA_THREADS=0, where nothing else runs it; legal
+ * those queues still have to do. (A page that has not rung for long may have to wait for a later
+ * turn while others ring: call until it returns 0, and nothing is left.) Useful with SOFTHCA_THREADS=0, where nothing else runs it; legal
  * beside device threads, from any number of threads.
  *
  * @return work done: WQEs executed or flushed, and doorbells taken. 0 means the adapter is idle.

@@ -262,7 +262,10 @@ bench_copies(void)
 	bench_close(&b);
 }
 
-/* ---- queues that idle: on pages of their own, and on the busy queue's page */
+/*
+ * ---- queues that idle: on other pages (libmlx5 puts two thread domains on one), and on the busy
+ * queue's page
+ */
 
 #define IDLE_MAX 1000
 
@@ -289,7 +292,7 @@ bench_idle_elsewhere(struct bench *b)
 		twin_connect_self(&idle[i]);
 	emu_pump();
 	after = busy_cost(b);
-	printf("  %u idle QPs on UARs of their own: a turn of %u writes takes %.0f ns, "
+	printf("  %u idle QPs on other UARs: a turn of %u writes takes %.0f ns, "
 	       "without them %.0f\n",
 		IDLE_MAX, BURST, after, before);
 	for (unsigned int i = 0; i < IDLE_MAX; i++)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which UAR pages a turn looks at: one that has rested for long is served at once by an idle adapter,
+ * soon by a busy one, and never forgotten. Pumped, so that turns can be counted.
+ */
+#include "hwq_emu.h"
+
+#define N_RESTING   200
+#define REST_TURNS  2000 /* more than the adapter waits before a page rests */
+#define WAIT_MS_MAX 2000 /* what is promised is 1 us a page; a loaded machine takes its time */
+
+static struct hwq_dev *dev;
+/* libmlx5 puts two thread domains on one page: spare is what shares the busy queue's. */
+static struct twin busy, spare, resting[N_RESTING];
+
+static void
+nop(struct twin *t)
+{
+	CHECK(hwq_wqe_nop(&t->qp->sq, HWQ_WQE_SIGNALED) == 1, "a NOP fits");
+	hwq_sq_ring(&t->qp->sq);
+}
+
+static bool
+done(struct twin *t)
+{
+	struct hwq_cqe cqe = {0};
+
+	if (hwq_cq_poll(t->cq, &cqe, 1) == 0)
+		return false;
+	CHECK_EQ(cqe.syndrome, 0, "the NOP's syndrome");
+	hwq_sq_complete(&t->qp->sq, cqe.wqe_counter);
+	return true;
+}
+
+/* A turn in which the busy queue has work: it is always served. */
+static void
+busy_turn(void)
+{
+	nop(&busy);
+	CHECK(softhca_pump() != 0, "the busy queue's doorbell is seen");
+	CHECK(done(&busy), "and its NOP completes in the turn");
+}
+
+static void
+let_rest(void)
+{
+	for (unsigned int i = 0; i < REST_TURNS; i++)
+		busy_turn();
+}
+
+static void
+case_idle_adapter(void)
+{
+	for (unsigned int i = 0; i < N_RESTING; i++) {
+		nop(&resting[i]);
+		CHECK(softhca_pump() != 0, "an idle adapter serves a page that rested");
+		CHECK(done(&resting[i]), "in one turn");
+	}
+	CHECK_EQ(softhca_pump(), 0, "then it is idle");
+}
+
+static void
+case_all_at_once(void)
+{
+	let_rest();
+	for (unsigned int i = 0; i < N_RESTING; i++)
+		nop(&resting[i]);
+	CHECK(softhca_pump() >= N_RESTING, "one turn of an idle adapter serves them all");
+	for (unsigned int i = 0; i < N_RESTING; i++)
+		CHECK(done(&resting[i]), "each of them");
+}
+
+static void
+case_busy_adapter(void)
+{
+	uint64_t end;
+
+	let_rest();
+	for (unsigned int i = 0; i < N_RESTING; i += 7) {
+		nop(&resting[i]);
+		end = emu_now_ns() + WAIT_MS_MAX * 1000000ull;
+		do {
+			busy_turn();
+			CHECK(emu_now_ns() < end, "a busy adapter serves a page that rested");
+		} while (!done(&resting[i]));
+	}
+}
+
+/* What a control call asks of a page that rests is done in the next turn, busy or not. */
+static void
+case_attention(void)
+{
+	struct hwq_cqe cqe = {0};
+
+	let_rest();
+	CHECK(hwq_wqe_nop(&resting[3].qp->sq, HWQ_WQE_SIGNALED) == 1, "posted");
+	/* The record alone: no doorbell, so nothing runs it. */
+	atomic_store_explicit(&resting[3].qp->sq.dbrec[MLX5_SND_DBR], htobe32(resting[3].qp->sq.pi),
+		memory_order_release);
+	CHECK_EQ(hwq_qp_fail(resting[3].qp), 0, "into error");
+	busy_turn();
+	CHECK_EQ(hwq_cq_poll(resting[3].cq, &cqe, 1), 1, "flushed in the next turn");
+	CHECK_EQ(cqe.syndrome, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, "as flushed");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	dev = emu_open();
+	twin_create(dev, &conf, &busy);
+	twin_connect_self(&busy);
+	twin_create(dev, &conf, &spare);
+	for (unsigned int i = 0; i < N_RESTING; i++) {
+		twin_create(dev, &conf, &resting[i]);
+		twin_connect_self(&resting[i]);
+	}
+	let_rest();
+	RUN("an idle adapter serves a page that rested at once", case_idle_adapter());
+	RUN("and all of them in one turn", case_all_at_once());
+	RUN("a busy adapter serves a page that rested, soon", case_busy_adapter());
+	RUN("what a control call asks of a page that rests is done in the next turn",
+		case_attention());
+	for (unsigned int i = 0; i < N_RESTING; i++)
+		twin_destroy(&resting[i]);
+	twin_destroy(&spare);
+	twin_destroy(&busy);
+	CHECK_EQ(hwq_dev_close(dev), 0, "close");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
