@@ -73,6 +73,8 @@ void table_fini(struct table *t);
 int table_put(struct table *t, void *obj, uint32_t *number);
 void table_set(struct table *t, uint32_t number, void *obj);
 void table_remove(struct table *t, uint32_t number);
+/* For lanes: without the lock. False: the number does not name `old` any more. */
+bool table_replace(struct table *t, uint32_t number, void *old, void *obj);
 
 static inline void *
 table_get(struct table *t, uint32_t number)
@@ -87,30 +89,56 @@ table_get(struct table *t, uint32_t number)
 
 /* ---- keys */
 
-/* What a lane sees of a key; never changed once published, but for `freed`. */
+enum key_layout {
+	KEY_PLAIN, /* one piece of memory, from addr on */
+	KEY_LIST,  /* entries one after the other, each in another key */
+	KEY_REPEAT /* the same, again and again, each entry further by its stride */
+};
+
+/* A KLM: a part of what a key names, as the address in another key. */
+struct key_entry {
+	uint64_t start; /* bytes of the layout before it */
+	uint64_t va;
+	uint32_t number, len, stride;
+};
+
+/*
+ * What a lane sees of a key; never changed once published, but for `freed`. A work request that
+ * configures a key publishes another: see umr.c.
+ */
 struct key {
 	uint32_t pdn, access;
 	uint64_t addr, iova, len;
 	uint8_t variant;
 	bool rinval;
 	atomic_bool freed; /* invalidated: exists, and grants nothing */
+	enum softhca_mkey_kind kind;
+	enum key_layout layout;
+	uint32_t qpn; /* the one QP that may be reached through it, or KEY_ANY_QP */
+	struct softhca_mkey *mkey;
+	struct key *next; /* in a list of those that were replaced */
+	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
+	uint32_t n_entries, repeat;
+	struct key_entry entry[];
 };
+
+#define KEY_ANY_QP    0xffffffu
+#define KEY_MAX_DEPTH 4 /* indirect keys on the way to memory */
 
 struct softhca_mkey {
 	struct softhca_dev *dev;
-	uint32_t index;
+	uint32_t index, max_entries;
+	struct spin lock; /* of those that configure it; a leaf */
 	struct key *key;
 };
 
-/*
- * The memory behind [va, va+len) of a key, or NULL with the vendor syndrome of the rule that
- * forbids it. need: IBV_ACCESS_* bits, 0 for a local read. Stays valid for the lane's turn.
- * SOFTHCA_DUMP_FILL_KEY gives SINK: reads as zeros, swallows writes (ibv_alloc_null_mr(3)).
- */
-void *key_resolve(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t need,
-	uint64_t va, uint64_t len, enum wire_vendor *why);
-/* Takes the rights of a key away, as a SEND with invalidate asks. */
-bool key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn);
+/* Takes the rights of a key away, as a SEND with invalidate to QP `qpn` asks. */
+bool key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn);
+/* The key that a number names in a PD, or NULL. */
+struct key *key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	enum wire_vendor *why);
+/* A copy with room for n entries and none in use, for umr.c to change and publish; NULL. */
+struct key *key_copy(const struct key *key, uint32_t n_entries);
 
 extern char key_sink[1];
 #define SINK ((void *)key_sink)
@@ -120,29 +148,38 @@ enum access {
 	ACC_LOCAL_WRITE = 1,
 	ACC_REMOTE_WRITE = 2,
 	ACC_REMOTE_READ = 4,
-	ACC_REMOTE_ATOMIC = 8
+	ACC_REMOTE_ATOMIC = 8,
+	ACC_MW_BIND = 16,
+	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC
 };
 
 /* ---- memory lists */
 
-#define SG_MAX 64
+#define SG_MAX 64 /* a power of two */
+
+struct sg_piece {
+	void *p;
+	uint64_t len;
+};
 
 struct sg {
 	uint64_t len;
 	unsigned int n;
-	struct {
-		void *p;
-		uint64_t len;
-	} v[SG_MAX];
+	struct sg_piece v[SG_MAX];
+	struct sg_piece *big; /* where all pieces are, with n > SG_MAX; the run's memory */
 };
 
-static inline void
-sg_add(struct sg *sg, void *p, uint64_t len)
+static inline const struct sg_piece *
+sg_pieces(const struct sg *sg)
 {
-	sg->v[sg->n].p = p;
-	sg->v[sg->n].len = len;
-	sg->n++;
-	sg->len += len;
+	return sg->n > SG_MAX ? sg->big : sg->v;
+}
+
+static inline void
+sg_clear(struct sg *sg)
+{
+	sg->n = 0;
+	sg->len = 0;
 }
 
 static inline void
@@ -342,6 +379,7 @@ struct lane_slot {
 	atomic_uint epoch; /* odd while a turn runs: the rest is of the lane whose turn it is */
 	unsigned int busy_turns, cursor;
 	uint64_t looked_at; /* device time */
+	struct graves *graves; /* retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct softhca_lanes {
@@ -369,6 +407,7 @@ dev_lanes(struct softhca_dev *dev)
 
 struct run {
 	struct softhca_lanes *lanes;
+	struct spill *spill; /* memory of the WQE that runs: run_alloc() */
 	struct softhca_qp *qp;
 	struct softhca_qp *peer; /* its receive side is held, or NULL */
 	/* Where the message's receive comes from: the peer's SRQ, or the XRC one that it names. */
@@ -380,6 +419,51 @@ struct run {
 	enum wire_vendor vendor; /* of the failure being reported */
 	uint32_t byte_cnt;       /* of the WQE that ran */
 };
+
+/* Memory for as long as the WQE runs, or NULL. */
+void *run_alloc(struct run *run, size_t len);
+void run_free_spill(struct run *run);
+
+/*
+ * retire.c: keys that a lane replaced, which other lanes may still look at. Room first, so that the
+ * replacement cannot fail for want of it: false is no memory.
+ */
+bool retire_reserve(void);
+void retire_key(struct key *key);
+void retire_fini(struct lane_slot *slot);
+/* lane.c: the slot of the turn that this thread is in. */
+struct lane_slot *lane_slot_current(void);
+
+/*
+ * Adds the memory behind [va, va+len) of a key to the list. SOFTHCA_DUMP_FILL_KEY gives SINK:
+ * reads as zeros, swallows writes (ibv_alloc_null_mr(3)). False: run->vendor has the
+ * rule that forbids it. need: IBV_ACCESS_* bits, 0 for a local read; with a remote right in it the
+ * request is that of run->peer's peer. The pieces stay valid while the WQE runs.
+ */
+bool key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
+/* keywalk.c: the same for a key that is no plain region. */
+bool key_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+	uint64_t va, uint64_t len, struct sg *sg);
+/* Makes room for one piece more. False: too many of them, or no memory. */
+bool sg_grow(struct run *run, struct sg *sg);
+
+static inline bool
+sg_push(struct run *run, struct sg *sg, void *p, uint64_t len)
+{
+	struct sg_piece *v = sg->v;
+
+	if (sg->n >= SG_MAX) {
+		if (!sg_grow(run, sg))
+			return false;
+		v = sg->big;
+	}
+	v[sg->n].p = p;
+	v[sg->n].len = len;
+	sg->n++;
+	sg->len += len;
+	return true;
+}
 
 struct wqe {
 	const uint8_t *seg0; /* the control segment */

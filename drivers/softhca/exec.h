@@ -22,7 +22,7 @@ struct opcode_fact {
 
 extern const struct opcode_fact opcode_facts[64];
 
-exec_fn exec_nop, exec_ud_send, exec_send, exec_write, exec_read, exec_atomic, exec_mmo;
+exec_fn exec_nop, exec_ud_send, exec_send, exec_write, exec_read, exec_atomic, exec_mmo, exec_umr;
 
 static inline const uint8_t *
 wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
@@ -45,6 +45,9 @@ unsigned int exec_gather(struct run *run, const struct wqe *wqe, unsigned int fi
  */
 unsigned int responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
 	void **out);
+/* The same, for requests that may use memory in pieces. */
+unsigned int responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
+	struct sg *out);
 unsigned int responder_may_read(struct run *run);
 
 /* rq.c: the responder's QP into error. Its receive side is let go. */

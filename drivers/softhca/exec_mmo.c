@@ -39,11 +39,12 @@ mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 	return SYN_OK;
 }
 
-static void *
-mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len)
+static bool
+mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, struct sg *sg)
 {
-	return key_resolve(run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
-		get_be64(seg + DATA_VA), len, &run->vendor);
+	sg_clear(sg);
+	return key_gather(run, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+		get_be64(seg + DATA_VA), len, sg);
 }
 
 /* Where the device may leave what it has to say of the operation: it must be allowed to. */
@@ -51,10 +52,11 @@ static bool
 mmo_opaque_is_good(struct run *run, const struct wqe *wqe)
 {
 	const uint8_t *seg = wqe_seg(run, wqe, MMO_SEG_OPAQUE);
+	struct sg sg;
 
-	return key_resolve(run->lanes, get_be32(seg + MMO_OPAQUE_LKEY), run->qp->pdn,
-		       ACC_LOCAL_WRITE, get_be64(seg + MMO_OPAQUE_VA), MMO_OPAQUE_LEN,
-		       &run->vendor) != NULL;
+	sg_clear(&sg);
+	return key_gather(run, run->lanes, get_be32(seg + MMO_OPAQUE_LKEY), run->qp->pdn,
+		ACC_LOCAL_WRITE, get_be64(seg + MMO_OPAQUE_VA), MMO_OPAQUE_LEN, &sg);
 }
 
 unsigned int
@@ -64,22 +66,16 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 	uint64_t len = mmo_len(src_seg);
 	unsigned int syn = mmo_check(run, wqe, len);
 	struct sg src, dst;
-	void *from, *to;
 
 	if (syn != SYN_OK)
 		return syn;
 	if (!mmo_opaque_is_good(run, wqe))
 		return SYN_LOC_PROT;
-	from = mmo_memory(run, src_seg, 0, len);
-	if (from == NULL)
-		return SYN_LOC_PROT;
-	to = mmo_memory(run, wqe_seg(run, wqe, MMO_SEG_DST), ACC_LOCAL_WRITE, len);
-	if (to == NULL)
+	if (!mmo_memory(run, src_seg, 0, len, &src) ||
+		!mmo_memory(run, wqe_seg(run, wqe, MMO_SEG_DST), ACC_LOCAL_WRITE, len, &dst))
 		return SYN_LOC_PROT;
 	if (len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_set(&src, from, len);
-	sg_set(&dst, to, len);
 	sg_copy(&dst, &src);
 	return SYN_OK;
 }

@@ -5,29 +5,45 @@
 #define RADDR_UNITS 1
 
 unsigned int
-responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len, void **out)
+responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
+	struct sg *out)
 {
 	struct softhca_qp *peer = run->peer;
 	unsigned int nak = SYN_REM_ACCESS;
 
+	sg_clear(out);
 	/* A request of a kind that the QP does not accept is invalid, whatever its key says. */
 	if ((peer->attr.access & access) == 0) {
 		run->vendor = VEN_QP_ACCESS;
 		nak = SYN_REM_INV_REQ;
 	} else if (len == 0) {
 		/* The key of a request without data is not looked at. */
-		*out = SINK;
 		return SYN_OK;
-	} else {
-		*out = key_resolve(peer->dev->lanes, get_be32(raddr + RADDR_RKEY), responder_pdn(run),
-			access, get_be64(raddr + RADDR_VA), len, &run->vendor);
-		if (*out != NULL)
-			return SYN_OK;
+	} else if (key_gather(run, peer->dev->lanes, get_be32(raddr + RADDR_RKEY),
+			   responder_pdn(run), access, get_be64(raddr + RADDR_VA), len, out)) {
+		return SYN_OK;
 	}
 	/* An unreliable responder drops the request: nobody is told. */
 	if (!qp_is_unreliable(run->qp))
 		responder_fail(run, peer, nak);
 	return nak;
+}
+
+unsigned int
+responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len, void **out)
+{
+	struct sg sg;
+	unsigned int syn = responder_gather(run, access, raddr, len, &sg);
+
+	if (syn != SYN_OK)
+		return syn;
+	if (sg.n == 1) {
+		*out = sg.v[0].p;
+		return SYN_OK;
+	}
+	run->vendor = VEN_KEY_PIECES;
+	responder_fail(run, run->peer, SYN_REM_ACCESS);
+	return SYN_REM_ACCESS;
 }
 
 /* Reads and atomics are answered from resources that both ends promised to have. */
@@ -59,7 +75,6 @@ exec_write(struct run *run, const struct wqe *wqe)
 {
 	struct sg src, dst;
 	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, 0, &src);
-	void *p;
 
 	if (syn != SYN_OK)
 		return syn;
@@ -68,12 +83,11 @@ exec_write(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (!write_may_end(run, wqe))
 		return EXEC_WAIT_RNR;
-	syn = responder_memory(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &p);
+	syn = responder_gather(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &dst);
 	if (syn != SYN_OK)
 		return syn;
 	if (src.len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_set(&dst, p, src.len);
 	sg_copy(&dst, &src);
 	if (wqe->opcode == OPC_WRITE_IMM)
 		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
@@ -85,7 +99,6 @@ exec_read(struct run *run, const struct wqe *wqe)
 {
 	struct sg dst, src;
 	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, ACC_LOCAL_WRITE, &dst);
-	void *p;
 
 	if (syn != SYN_OK)
 		return syn;
@@ -96,14 +109,13 @@ exec_read(struct run *run, const struct wqe *wqe)
 	syn = run_hold_peer(run, wqe);
 	if (syn != SYN_OK)
 		return syn;
-	syn = responder_memory(run, ACC_REMOTE_READ, wqe_seg(run, wqe, wqe->first), dst.len, &p);
+	syn = responder_gather(run, ACC_REMOTE_READ, wqe_seg(run, wqe, wqe->first), dst.len, &src);
 	if (syn == SYN_OK)
 		syn = responder_may_read(run);
 	if (syn != SYN_OK)
 		return syn;
 	if (dst.len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_set(&src, p, dst.len);
 	sg_copy(&dst, &src);
 	run->byte_cnt = (uint32_t)dst.len;
 	return SYN_OK;

@@ -15,7 +15,7 @@ is_invalidate(const struct wqe *wqe)
 static unsigned int
 responder_invalidate(struct run *run, const struct wqe *wqe)
 {
-	if (key_invalidate(run->peer->dev->lanes, wqe->imm, responder_pdn(run)))
+	if (key_invalidate(run->peer->dev->lanes, wqe->imm, responder_pdn(run), run->peer->number))
 		return SYN_OK;
 	run->vendor = VEN_KEY_ACCESS;
 	responder_fail_receive(run, run->peer, SYN_REM_INV_REQ);

@@ -55,6 +55,13 @@ int softhca_uar_destroy(struct softhca_uar *uar);
 
 /* ---------------------------------------------------------------- keys (mkey.c) */
 
+enum softhca_mkey_kind {
+	SOFTHCA_MKEY_MR,       /* plain memory */
+	SOFTHCA_MKEY_INDIRECT, /* work requests lay it out over other keys; starts without rights */
+	SOFTHCA_MKEY_WINDOW_1, /* a memory window of type 1 or 2: the same, bound to one region */
+	SOFTHCA_MKEY_WINDOW_2
+};
+
 /* Access flags are the verbs' own numbers (IBV_ACCESS_*, uapi ib_user_ioctl_verbs.h). */
 struct softhca_mkey_attr {
 	uint32_t pdn;
@@ -63,6 +70,8 @@ struct softhca_mkey_attr {
 	uint64_t iova; /* what work requests call its first byte */
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
+	enum softhca_mkey_kind kind;
+	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
 
 /* The key of ibv_alloc_null_mr(3): reads as zeros, swallows writes. In no table, of every PD. */
@@ -72,7 +81,8 @@ int softhca_mkey_create(
 	struct softhca_dev *dev, const struct softhca_mkey_attr *attr, struct softhca_mkey **out);
 /* Replaces the attributes; the key stays, as where REREG_MR changes a region in place. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
-int softhca_mkey_destroy(struct softhca_mkey *mkey); /* -EBUSY while windows are bound to it */
+/* Windows and indirect keys that lead to it lead nowhere from now on. */
+int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 
 /* ---------------------------------------------------------------- completion queues (cq.c) */

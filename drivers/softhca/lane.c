@@ -458,6 +458,14 @@ serve_due_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_
 	return serve_resting(lanes, set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
+static _Thread_local struct lane_slot *current_slot;
+
+struct lane_slot *
+lane_slot_current(void)
+{
+	return current_slot;
+}
+
 /* The slot's epoch is odd, and this lane made it so. */
 static unsigned int
 lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
@@ -465,6 +473,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	struct uar_set *set = atomic_load_explicit(&lanes->uars, memory_order_seq_cst);
 	unsigned int work = 0;
 
+	current_slot = slot;
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
 			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
@@ -649,6 +658,8 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->srqs);
 	pthread_mutex_destroy(&lanes->uar_lock);
 	free(atomic_load(&lanes->uars));
+	for (unsigned int i = 0; i < LANE_SLOTS; i++)
+		retire_fini(&lanes->slots[i]);
 	free(lanes);
 }
 

@@ -110,15 +110,29 @@ table_remove(struct table *t, uint32_t number)
 	pthread_mutex_unlock(&t->lock);
 }
 
+bool
+table_replace(struct table *t, uint32_t number, void *old, void *obj)
+{
+	return atomic_compare_exchange_strong_explicit(table_slot(t, number), &old, obj,
+		memory_order_seq_cst, memory_order_relaxed);
+}
+
 /* ---- keys */
 
 static struct key *
-key_new(const struct softhca_mkey_attr *attr, uint8_t variant)
+key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mkey *mkey)
 {
 	struct key *key = calloc(1, sizeof(*key));
 
 	if (key == NULL)
 		return NULL;
+	key->mkey = mkey;
+	key->kind = attr->kind;
+	key->qpn = KEY_ANY_QP;
+	if (attr->kind != SOFTHCA_MKEY_MR) {
+		key->layout = KEY_LIST;
+		atomic_init(&key->freed, true);
+	}
 	key->pdn = attr->pdn;
 	key->access = attr->access;
 	key->addr = attr->addr;
@@ -139,7 +153,10 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 	if (mkey == NULL)
 		return -ENOMEM;
 	mkey->dev = dev;
-	mkey->key = key_new(attr, (uint8_t)device_clock());
+	mkey->max_entries = attr->max_entries;
+	/* libmlx5 takes an indirect key for its index, variant 0 (mlx5dv_create_mkey). */
+	mkey->key = key_new(attr, attr->kind == SOFTHCA_MKEY_INDIRECT ? 0 : (uint8_t)device_clock(),
+		mkey);
 	if (mkey->key == NULL)
 		goto free_mkey;
 	err = table_put(&dev->lanes->keys, mkey->key, &mkey->index);
@@ -159,7 +176,7 @@ int
 softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr)
 {
 	struct key *old = mkey->key;
-	struct key *key = key_new(attr, old->variant);
+	struct key *key = key_new(attr, old->variant, mkey);
 
 	if (key == NULL)
 		return -ENOMEM;
@@ -186,8 +203,19 @@ softhca_mkey_key(const struct softhca_mkey *mkey)
 	return mkey->index << 8 | mkey->key->variant;
 }
 
-/* The key that a number names in a PD, or NULL. */
-static struct key *
+struct key *
+key_copy(const struct key *key, uint32_t n_entries)
+{
+	struct key *copy = malloc(sizeof(*copy) + n_entries * sizeof(copy->entry[0]));
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, key, sizeof(*copy));
+	copy->n_entries = 0;
+	return copy;
+}
+
+struct key *
 key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_vendor *why)
 {
 	struct key *key = table_get(&lanes->keys, number >> 8);
@@ -205,36 +233,38 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 	return key->pdn == pdn ? key : NULL;
 }
 
-void *
-key_resolve(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t need, uint64_t va,
-	uint64_t len, enum wire_vendor *why)
+bool
+key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
 {
 	struct key *key;
 	uint64_t off;
 
 	if (number == SOFTHCA_DUMP_FILL_KEY)
-		return SINK;
-	key = key_find(lanes, number, pdn, why);
+		return sg_push(run, sg, SINK, len);
+	key = key_find(lanes, number, pdn, &run->vendor);
 	if (key == NULL)
-		return NULL;
-	*why = VEN_KEY_ACCESS;
+		return false;
+	if (key->kind != SOFTHCA_MKEY_MR)
+		return key_walk(run, lanes, key, need, va, len, sg);
+	run->vendor = VEN_KEY_ACCESS;
 	if ((key->access & need) != need)
-		return NULL;
-	*why = VEN_KEY_BOUNDS;
+		return false;
+	run->vendor = VEN_KEY_BOUNDS;
 	/* Below the region's start the difference is huge: one comparison serves both ends. */
 	off = va - key->iova;
 	if (off > key->len || len > key->len - off)
-		return NULL;
-	return (void *)(uintptr_t)(key->addr + off);
+		return false;
+	return sg_push(run, sg, (void *)(uintptr_t)(key->addr + off), len);
 }
 
 bool
-key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
+key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn)
 {
 	enum wire_vendor why;
 	struct key *key = key_find(lanes, number, pdn, &why);
 
-	if (key == NULL || !key->rinval)
+	if (key == NULL || !key->rinval || (key->qpn != KEY_ANY_QP && key->qpn != qpn))
 		return false;
 	return !atomic_exchange_explicit(&key->freed, true, memory_order_relaxed);
 }
@@ -263,6 +293,7 @@ void
 sg_copy(const struct sg *dst, const struct sg *src)
 {
 	uint64_t left = src->len, doff = 0, soff = 0;
+	const struct sg_piece *dv = sg_pieces(dst), *sv = sg_pieces(src);
 	unsigned int d = 0, s = 0;
 
 	if (dst->n == 1 && src->n == 1) {
@@ -270,21 +301,21 @@ sg_copy(const struct sg *dst, const struct sg *src)
 		return;
 	}
 	while (left != 0) {
-		uint64_t n = dst->v[d].len - doff;
+		uint64_t n = dv[d].len - doff;
 
-		if (n > src->v[s].len - soff)
-			n = src->v[s].len - soff;
+		if (n > sv[s].len - soff)
+			n = sv[s].len - soff;
 		if (n > left)
 			n = left;
-		piece_copy(piece_at(dst->v[d].p, doff), piece_at(src->v[s].p, soff), n);
+		piece_copy(piece_at(dv[d].p, doff), piece_at(sv[s].p, soff), n);
 		left -= n;
 		doff += n;
 		soff += n;
-		if (doff == dst->v[d].len) {
+		if (doff == dv[d].len) {
 			d++;
 			doff = 0;
 		}
-		if (soff == src->v[s].len) {
+		if (soff == sv[s].len) {
 			s++;
 			soff = 0;
 		}

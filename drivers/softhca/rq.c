@@ -27,17 +27,14 @@ rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t
 {
 	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
 		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
-		void *p;
 
 		if (len == 0 && lkey == DATA_END_LKEY)
 			break;
 		if (len == 0)
 			len = DATA_LEN_ZERO_IS;
-		p = key_resolve(dev->lanes, lkey, pdn, ACC_LOCAL_WRITE, get_be64(seg + DATA_VA),
-			len, &run->vendor);
-		if (p == NULL)
+		if (!key_gather(run, dev->lanes, lkey, pdn, ACC_LOCAL_WRITE,
+			    get_be64(seg + DATA_VA), len, sg))
 			return SYN_LOC_PROT;
-		sg_add(sg, p, len);
 	}
 	run->vendor = VEN_LENGTH;
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;

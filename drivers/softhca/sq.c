@@ -23,23 +23,22 @@ const struct opcode_fact opcode_facts[64] = {
 	[OPC_READ] = {exec_read, 2, CQE_REQ},
 	[OPC_ATOMIC_CS] = {exec_atomic, 3, CQE_REQ},
 	[OPC_ATOMIC_FA] = {exec_atomic, 3, CQE_REQ},
+	[OPC_UMR] = {exec_umr, UMR_LAYOUT_UNIT, CQE_REQ},
 	[OPC_MMO] = {exec_mmo, 1, CQE_REQ},
 };
 
 /* ---- gathering */
 
 /* Inline data lie in the ring of WQEBBs and may run past its end. */
-static void
+static bool
 gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 {
 	uint64_t to_end = (uint64_t)(run->qp->sq + run->qp->sq_mask + 1 - data);
 
-	if (len <= to_end) {
-		sg_add(sg, (void *)(uintptr_t)data, len);
-		return;
-	}
-	sg_add(sg, (void *)(uintptr_t)data, to_end);
-	sg_add(sg, run->qp->sq, len - to_end);
+	if (len <= to_end)
+		return sg_push(run, sg, (void *)(uintptr_t)data, len);
+	return sg_push(run, sg, (void *)(uintptr_t)data, to_end) &&
+	       sg_push(run, sg, run->qp->sq, len - to_end);
 }
 
 /* Returns the 16-byte units taken, or 0: the data do not fit the WQE, or may not be inline here. */
@@ -52,23 +51,16 @@ gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint3
 	run->vendor = VEN_SEGMENT;
 	if (need != 0 || units > wqe->ds - ds)
 		return 0;
-	gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg);
-	return units;
+	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
 }
 
 static bool
 gather_data_seg(struct run *run, const uint8_t *seg, uint32_t need, uint32_t len, struct sg *sg)
 {
-	void *p;
-
 	if (len == 0)
 		len = DATA_LEN_ZERO_IS;
-	p = key_resolve(run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
-		get_be64(seg + DATA_VA), len, &run->vendor);
-	if (p == NULL)
-		return false;
-	sg_add(sg, p, len);
-	return true;
+	return key_gather(run, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+		get_be64(seg + DATA_VA), len, sg);
 }
 
 unsigned int
@@ -385,6 +377,8 @@ sq_step(struct run *run, uint16_t posted)
 	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
 	unsigned int result = SYN_QP_OP;
 
+	if (run->spill != NULL)
+		run_free_spill(run);
 	run->byte_cnt = 0;
 	run->vendor = why;
 	if (why != VEN_NONE) {
@@ -540,6 +534,8 @@ sq_visit(struct run *run)
 		sq_flush(run);
 	run_drop_cq(run);
 	run_drop_peer(run);
+	if (run->spill != NULL)
+		run_free_spill(run);
 	/* In error, receives may still be posted, and ring no doorbell. */
 	return more || qp->wait != WAIT_NONE || qp_state(qp) == QP_ERR;
 }

@@ -337,8 +337,9 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 	has_grh = ud_header(run, av, (uint32_t)src->len, imm, header);
 	cqe.flags_rqpn = ud_sender(run, av, has_grh);
 	sg_set(&whole, header, GRH_LEN);
-	for (unsigned int i = 0; i < src->n && whole.n < SG_MAX; i++)
-		sg_add(&whole, src->v[i].p, src->v[i].len);
+	for (unsigned int i = 0; i < src->n; i++)
+		if (!sg_push(run, &whole, sg_pieces(src)[i].p, sg_pieces(src)[i].len))
+			return;
 	sg_copy(&recv.sg, &whole);
 	rq_complete(run, run->peer, &cqe);
 }

@@ -122,6 +122,7 @@ enum wire_syndrome {
 	SYN_QP_OP = 0x02,
 	SYN_LOC_PROT = 0x04,
 	SYN_FLUSH = 0x05,
+	SYN_MW_BIND = 0x06,
 	SYN_REM_INV_REQ = 0x12,
 	SYN_REM_ACCESS = 0x13,
 	SYN_REM_OP = 0x14,
@@ -157,8 +158,84 @@ enum wire_vendor {
 	VEN_NO_PEER,
 	VEN_PEER_RECEIVE,
 	VEN_XRC_SRQ,
-	VEN_QP_TYPE
+	VEN_QP_TYPE,
+	VEN_KEY_DEPTH,  /* more indirect keys on the way to memory than KEY_MAX_DEPTH */
+	VEN_KEY_WINDOW, /* a window used as a local key, inside another key, or by another QP */
+	VEN_KEY_PIECES, /* more pieces of memory than one message may have */
+	VEN_UMR_KIND,   /* not a key that work requests configure so */
+	VEN_UMR_FIELDS, /* fields of the WQE that are not understood, or contradict each other */
+	VEN_UMR_ROOM,   /* a layout larger than the key has room for */
+	VEN_UMR_BOUND   /* the window is bound, or is bound to another QP */
 };
+
+/*
+ * UMR, behind the control segment, whose immediate names the key: what to change, the new values,
+ * then the layout. Layout as mlx5dv.h has it (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg,
+ * mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
+ */
+enum wire_umr {
+	UMR_CTRL_UNIT = 1, /* where it begins, in units of 16 bytes */
+	UMR_FLAGS = 0,
+	UMR_KLM_UNITS = 4,
+	UMR_OFFSET_OR_BSF_UNITS = 6,
+	UMR_MASK = 8,
+	UMR_MKC_UNIT = 4,
+	UMR_LAYOUT_UNIT = 8,
+	UMR_LAYOUT_ALIGN = 4
+};
+
+enum wire_umr_flags {
+	UMR_INLINE = 1 << 7,
+	UMR_CHECK_FREE = 1 << 5,
+	UMR_TRANSLATION_OFFSET = 1 << 4,
+	UMR_CHECK_QPN = 1 << 3
+};
+
+enum wire_umr_mask {
+	UMR_MASK_LEN = 1 << 0,
+	UMR_MASK_START = 1 << 6,
+	UMR_MASK_VARIANT = 1 << 13,
+	UMR_MASK_QPN = 1 << 14,
+	UMR_MASK_LW = 1 << 18,
+	UMR_MASK_RR = 1 << 19,
+	UMR_MASK_RW = 1 << 20,
+	UMR_MASK_ATOMIC = 1 << 21,
+	UMR_MASK_FREE = 1 << 29
+};
+
+/* The key's new values. */
+enum wire_mkc {
+	MKC_FREE = 0, /* bit 6 */
+	MKC_ACCESS = 2,
+	MKC_QPN_VARIANT = 4,
+	MKC_FLAGS_PD = 12,
+	MKC_START = 16,
+	MKC_LEN = 24
+};
+
+#define MKC_FREE_BIT 0x40
+
+enum wire_mkc_access {
+	MKC_LW = 1 << 3,
+	MKC_RR = 1 << 4,
+	MKC_RW = 1 << 5,
+	MKC_ATOMIC = 1 << 6
+};
+
+/* One unit of a layout. The first says by its operation that the others are repeated. */
+enum wire_klm {
+	KLM_LEN = 0,
+	KLM_KEY = 4,
+	KLM_VA = 8,
+	REPEAT_BLOCK_LEN = 0,
+	REPEAT_OP = 4,
+	REPEAT_COUNT = 8,
+	REPEAT_ENTRIES = 14, /* 16 bits */
+	REPEAT_ENTRY_STRIDE = 0, /* 16 bits */
+	REPEAT_ENTRY_LEN = 2     /* 16 bits */
+};
+
+#define REPEAT_OP_STRIDED 0x400u
 
 /* Doorbell records: two 32-bit words of the program's memory. */
 enum wire_dbrec {

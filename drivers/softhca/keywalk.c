@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From an indirect key to memory: through its layout, into the keys that the layout names, as far as
+ * KEY_MAX_DEPTH; and the memory that the list of pieces takes while a WQE runs.
+ *
+ * Each layer narrows: a byte is reached only where every key on the way is valid, of the same PD,
+ * and covers it; and is written only where every key on the way may be written. A remote right is
+ * the business of the outermost key alone, because the program granted it there.
+ */
+#include <stdlib.h>
+
+#include "data.h"
+
+/* ---- memory of the WQE that runs */
+
+struct spill {
+	struct spill *next;
+	_Alignas(16) char bytes[];
+};
+
+void *
+run_alloc(struct run *run, size_t len)
+{
+	struct spill *spill = malloc(sizeof(*spill) + len);
+
+	if (spill == NULL)
+		return NULL;
+	spill->next = run->spill;
+	run->spill = spill;
+	return spill->bytes;
+}
+
+void
+run_free_spill(struct run *run)
+{
+	while (run->spill != NULL) {
+		struct spill *next = run->spill->next;
+
+		free(run->spill);
+		run->spill = next;
+	}
+}
+
+/* ---- lists of pieces */
+
+#define SG_LIMIT (1u << 20) /* pieces of one message, a power of two */
+
+bool
+sg_grow(struct run *run, struct sg *sg)
+{
+	struct sg_piece *big;
+
+	/* The room is the power of two from n on: it is used up where n is one. */
+	if ((sg->n & (sg->n - 1)) != 0)
+		return true;
+	run->vendor = VEN_KEY_PIECES;
+	if (sg->n >= SG_LIMIT)
+		return false;
+	big = run_alloc(run, 2 * sg->n * sizeof(*big));
+	if (big == NULL)
+		return false;
+	memcpy(big, sg_pieces(sg), sg->n * sizeof(*big));
+	sg->big = big;
+	return true;
+}
+
+/* Entries that follow each other in memory are one piece: fewer of them to copy. */
+static bool
+sg_append(struct run *run, struct sg *sg, void *p, uint64_t len)
+{
+	if (sg->n != 0) {
+		struct sg_piece *last = (struct sg_piece *)sg_pieces(sg) + sg->n - 1;
+
+		if (last->p != SINK && p != SINK && (char *)last->p + last->len == p) {
+			last->len += len;
+			sg->len += len;
+			return true;
+		}
+	}
+	return sg_push(run, sg, p, len);
+}
+
+/* ---- the walk */
+
+struct walk {
+	struct run *run;
+	struct softhca_lanes *lanes;
+	struct sg *sg;
+	uint32_t pdn;
+	uint32_t need; /* of the inner keys: ACC_LOCAL_WRITE or 0 */
+};
+
+static bool walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
+	unsigned int depth);
+
+static bool
+refuse(const struct walk *w, enum wire_vendor why)
+{
+	w->run->vendor = why;
+	return false;
+}
+
+/* The part [va, va+len) of a key that another one names. */
+static bool
+walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsigned int depth)
+{
+	struct key *key;
+	uint64_t off;
+
+	if (number == SOFTHCA_DUMP_FILL_KEY)
+		return sg_append(w->run, w->sg, SINK, len);
+	key = key_find(w->lanes, number, w->pdn, &w->run->vendor);
+	if (key == NULL)
+		return false;
+	if (key->kind == SOFTHCA_MKEY_WINDOW_1 || key->kind == SOFTHCA_MKEY_WINDOW_2)
+		return refuse(w, VEN_KEY_WINDOW);
+	if ((key->access & w->need) != w->need)
+		return refuse(w, VEN_KEY_ACCESS);
+	off = va - key->iova;
+	if (off > key->len || len > key->len - off)
+		return refuse(w, VEN_KEY_BOUNDS);
+	if (key->layout == KEY_PLAIN)
+		return sg_append(w->run, w->sg, (void *)(uintptr_t)(key->addr + off), len);
+	if (depth == KEY_MAX_DEPTH)
+		return refuse(w, VEN_KEY_DEPTH);
+	return walk_layout(w, key, off, len, depth + 1);
+}
+
+/* The entry that holds byte `off` of a round. Empty entries before it are passed over. */
+static uint32_t
+find_entry(const struct key *key, uint64_t off)
+{
+	uint32_t lo = 0, hi = key->n_entries;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (key->entry[mid].start <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Round `round` of the entries, from byte `off` of it on: at most len bytes. Sets what it took. */
+static bool
+walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t off, uint64_t len,
+	uint64_t *took, unsigned int depth)
+{
+	uint64_t left = len;
+
+	for (uint32_t i = find_entry(key, off); i < key->n_entries && left != 0; i++) {
+		const struct key_entry *e = &key->entry[i];
+		uint64_t skip = off - e->start, n;
+
+		if (skip >= e->len)
+			continue;
+		n = e->len - skip < left ? e->len - skip : left;
+		if (!walk_key(w, e->number, e->va + round * e->stride + skip, n, depth))
+			return false;
+		off += n;
+		left -= n;
+	}
+	*took = len - left;
+	return true;
+}
+
+/* off and len are inside the key's length, which may be more than its layout has. */
+static bool
+walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
+	unsigned int depth)
+{
+	uint64_t round = 0, took = 0;
+
+	if (key->layout == KEY_REPEAT && key->block_len != 0) {
+		round = off / key->block_len;
+		off %= key->block_len;
+	}
+	for (; len != 0; len -= took, off = 0, round++) {
+		if (key->n_entries == 0 || round >= key->repeat)
+			return refuse(w, VEN_KEY_BOUNDS);
+		if (!walk_round(w, key, round, off, len, &took, depth))
+			return false;
+		if (took == 0)
+			return refuse(w, VEN_KEY_BOUNDS);
+	}
+	return true;
+}
+
+/* A window is for the remote side only, and one of type 2 for one QP (InfiniBand, 10.6.7). */
+static bool
+may_use_window(const struct run *run, const struct key *key, uint32_t need)
+{
+	if (key->kind == SOFTHCA_MKEY_INDIRECT)
+		return true;
+	return (need & ACC_REMOTE) != 0 &&
+	       (key->qpn == KEY_ANY_QP || (run->peer != NULL && run->peer->number == key->qpn));
+}
+
+bool
+key_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+	uint64_t va, uint64_t len, struct sg *sg)
+{
+	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
+	const struct walk w = {.run = run,
+		.lanes = lanes,
+		.sg = sg,
+		.pdn = key->pdn,
+		.need = need & writes ? ACC_LOCAL_WRITE : 0};
+	uint64_t off = va - key->iova;
+
+	if (!may_use_window(run, key, need))
+		return refuse(&w, VEN_KEY_WINDOW);
+	if ((key->access & need) != need)
+		return refuse(&w, VEN_KEY_ACCESS);
+	if (off > key->len || len > key->len - off)
+		return refuse(&w, VEN_KEY_BOUNDS);
+	return walk_layout(&w, key, off, len, 1);
+}

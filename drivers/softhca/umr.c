@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UMR: the work request that gives an indirect key its layout, its rights and its variant, binds a
+ * memory window, and takes either's rights away (mlx5dv_wr_mkey_configure(3), mlx5dv_wr_post(3),
+ * ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
+ *
+ * The new state is built aside and published whole, so that a lane sees the key as it was or as it
+ * is. What a request may do to a window is of the InfiniBand architecture, volume 1, chapter 10.6.6.
+ */
+#include <stdlib.h>
+
+#include "exec.h"
+
+#define MASK_ACCESS (UMR_MASK_LW | UMR_MASK_RR | UMR_MASK_RW | UMR_MASK_ATOMIC)
+#define MASK_KNOWN                                                                                 \
+	(UMR_MASK_LEN | UMR_MASK_START | UMR_MASK_VARIANT | UMR_MASK_QPN | MASK_ACCESS |           \
+		UMR_MASK_FREE)
+
+struct umr {
+	struct run *run;
+	const struct wqe *wqe;
+	const uint8_t *mkc;
+	uint64_t mask;
+	uint32_t units; /* of layout */
+	uint32_t qpn;   /* of the new state */
+	uint8_t flags, variant;
+	bool free; /* the request takes the key's rights away */
+};
+
+static unsigned int
+umr_refuse(struct umr *u, enum wire_vendor why, enum wire_syndrome syndrome)
+{
+	u->run->vendor = why;
+	return syndrome;
+}
+
+static const uint8_t *
+umr_unit(const struct umr *u, uint32_t i)
+{
+	return wqe_seg(u->run, u->wqe, UMR_LAYOUT_UNIT + i);
+}
+
+/* ---- reading the request */
+
+static unsigned int
+umr_decode(struct umr *u)
+{
+	const uint8_t *ctrl = wqe_seg(u->run, u->wqe, UMR_CTRL_UNIT);
+	uint32_t room = u->wqe->ds - UMR_LAYOUT_UNIT;
+
+	u->flags = ctrl[UMR_FLAGS];
+	u->units = get_be16(ctrl + UMR_KLM_UNITS);
+	u->mask = get_be64(ctrl + UMR_MASK);
+	u->mkc = wqe_seg(u->run, u->wqe, UMR_MKC_UNIT);
+	u->variant = (uint8_t)get_be32(u->mkc + MKC_QPN_VARIANT);
+	u->qpn = get_be32(u->mkc + MKC_QPN_VARIANT) >> 8;
+	u->free = (u->mask & UMR_MASK_FREE) != 0 && (u->mkc[MKC_FREE] & MKC_FREE_BIT) != 0;
+	if ((u->flags & ~(UMR_INLINE | UMR_CHECK_FREE | UMR_TRANSLATION_OFFSET | UMR_CHECK_QPN)) !=
+			0 ||
+		(u->mask & ~(uint64_t)MASK_KNOWN) != 0 ||
+		get_be16(ctrl + UMR_OFFSET_OR_BSF_UNITS) != 0 ||
+		(u->units != 0 && !(u->flags & UMR_INLINE)) || u->units > room)
+		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+	return SYN_OK;
+}
+
+/* ---- rules */
+
+static bool
+is_window(const struct key *key)
+{
+	return key->kind == SOFTHCA_MKEY_WINDOW_1 || key->kind == SOFTHCA_MKEY_WINDOW_2;
+}
+
+static bool
+is_free(const struct key *key)
+{
+	return atomic_load_explicit(&((struct key *)key)->freed, memory_order_relaxed);
+}
+
+/* The region that a window is bound to must allow it, and cover it, now. */
+static unsigned int
+check_region(struct umr *u, const struct key *window)
+{
+	const struct key_entry *e = &window->entry[0];
+	const uint32_t writes = ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
+	const struct key *mr = key_find(u->run->lanes, e->number, window->pdn, &u->run->vendor);
+	uint64_t off;
+
+	if (mr == NULL)
+		return SYN_MW_BIND;
+	if (mr->kind != SOFTHCA_MKEY_MR || (mr->access & ACC_MW_BIND) == 0 ||
+		((window->access & writes) != 0 && (mr->access & ACC_LOCAL_WRITE) == 0))
+		return umr_refuse(u, VEN_KEY_ACCESS, SYN_MW_BIND);
+	off = e->va - mr->iova;
+	if (off > mr->len || e->len > mr->len - off)
+		return umr_refuse(u, VEN_KEY_BOUNDS, SYN_MW_BIND);
+	return SYN_OK;
+}
+
+/* Type 1: its current key; type 2: not bound yet, and for this QP from now on. */
+static unsigned int
+check_bind(struct umr *u, const struct key *now, const struct key *window)
+{
+	if (window->n_entries != 1 || window->layout != KEY_LIST ||
+		window->entry[0].len != window->len)
+		return umr_refuse(u, VEN_UMR_FIELDS, SYN_MW_BIND);
+	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && now->variant != (u->wqe->imm & 0xff))
+		return umr_refuse(u, VEN_KEY_VARIANT, SYN_MW_BIND);
+	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && window->qpn != KEY_ANY_QP)
+		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if (now->kind == SOFTHCA_MKEY_WINDOW_2 && window->qpn != u->run->qp->number)
+		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if ((now->kind == SOFTHCA_MKEY_WINDOW_2 || (u->flags & UMR_CHECK_FREE)) && !is_free(now))
+		return umr_refuse(u, VEN_UMR_BOUND, SYN_MW_BIND);
+	return check_region(u, window);
+}
+
+/*
+ * A stale key takes nothing away, and a bound window is its QP's to invalidate. libmlx5 unbinds a
+ * window of type 1 without the check of the QP, and invalidates with it, which is for type 2 only.
+ */
+static unsigned int
+check_free(struct umr *u, const struct key *now)
+{
+	if (u->units != 0)
+		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && (u->flags & UMR_CHECK_QPN))
+		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if (is_free(now) && now->kind != SOFTHCA_MKEY_WINDOW_1)
+		return umr_refuse(u, VEN_KEY_FREE, SYN_MW_BIND);
+	if (now->variant != (u->wqe->imm & 0xff))
+		return umr_refuse(u, VEN_KEY_VARIANT, SYN_MW_BIND);
+	if (now->qpn != KEY_ANY_QP && now->qpn != u->run->qp->number)
+		return umr_refuse(u, VEN_UMR_BOUND, SYN_MW_BIND);
+	return SYN_OK;
+}
+
+static unsigned int
+check_key(struct umr *u, const struct key *now)
+{
+	if (now->kind == SOFTHCA_MKEY_MR)
+		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if (now->pdn != u->run->qp->pdn)
+		return umr_refuse(u, VEN_KEY_PD, SYN_MW_BIND);
+	if (u->free)
+		return check_free(u, now);
+	if (now->kind == SOFTHCA_MKEY_INDIRECT && (u->mask & UMR_MASK_QPN) && u->qpn != KEY_ANY_QP)
+		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+	if (u->units > now->mkey->max_entries)
+		return umr_refuse(u, VEN_UMR_ROOM, SYN_MW_BIND);
+	return SYN_OK;
+}
+
+/* ---- the new state */
+
+static void
+take_list(struct umr *u, struct key *key)
+{
+	uint64_t start = 0;
+
+	key->layout = KEY_LIST;
+	key->repeat = 1;
+	for (uint32_t i = 0; i < u->units; i++) {
+		const uint8_t *klm = umr_unit(u, i);
+		struct key_entry *e = &key->entry[key->n_entries];
+
+		e->len = get_be32(klm + KLM_LEN);
+		if (e->len == 0) /* padding, or an entry that holds nothing */
+			continue;
+		e->start = start;
+		e->va = get_be64(klm + KLM_VA);
+		e->number = get_be32(klm + KLM_KEY);
+		e->stride = 0;
+		start += e->len;
+		key->n_entries++;
+	}
+	key->block_len = start;
+}
+
+static bool
+take_repeat(struct umr *u, struct key *key)
+{
+	const uint8_t *block = umr_unit(u, 0);
+	uint32_t n = get_be16(block + REPEAT_ENTRIES);
+	uint64_t start = 0;
+
+	if (n + 1 > u->units)
+		return false;
+	key->layout = KEY_REPEAT;
+	key->repeat = get_be32(block + REPEAT_COUNT);
+	for (uint32_t i = 1; i <= n; i++) {
+		const uint8_t *unit = umr_unit(u, i);
+		struct key_entry *e = &key->entry[key->n_entries++];
+
+		e->start = start;
+		e->len = get_be16(unit + REPEAT_ENTRY_LEN);
+		e->stride = get_be16(unit + REPEAT_ENTRY_STRIDE);
+		e->va = get_be64(unit + KLM_VA);
+		e->number = get_be32(unit + KLM_KEY);
+		start += e->len;
+	}
+	key->block_len = start;
+	return start == get_be32(block + REPEAT_BLOCK_LEN);
+}
+
+static bool
+take_layout(struct umr *u, const struct key *now, struct key *key)
+{
+	if (u->units == 0) {
+		/* The layout stays. */
+		memcpy(key->entry, now->entry, now->n_entries * sizeof(now->entry[0]));
+		key->n_entries = now->n_entries;
+		return true;
+	}
+	if (get_be32(umr_unit(u, 0) + REPEAT_OP) == REPEAT_OP_STRIDED)
+		return take_repeat(u, key);
+	take_list(u, key);
+	return true;
+}
+
+static uint32_t
+take_access(const struct umr *u, uint32_t old)
+{
+	static const struct {
+		uint32_t mask;
+		uint8_t wire;
+		enum access verbs;
+	} bits[] = {
+		{UMR_MASK_LW, MKC_LW, ACC_LOCAL_WRITE},
+		{UMR_MASK_RR, MKC_RR, ACC_REMOTE_READ},
+		{UMR_MASK_RW, MKC_RW, ACC_REMOTE_WRITE},
+		{UMR_MASK_ATOMIC, MKC_ATOMIC, ACC_REMOTE_ATOMIC},
+	};
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		if ((u->mask & bits[i].mask) == 0)
+			continue;
+		old &= ~(uint32_t)bits[i].verbs;
+		if (u->mkc[MKC_ACCESS] & bits[i].wire)
+			old |= bits[i].verbs;
+	}
+	return old;
+}
+
+static void
+take_values(struct umr *u, struct key *key)
+{
+	key->access = take_access(u, key->access);
+	if (u->mask & UMR_MASK_START)
+		key->iova = get_be64(u->mkc + MKC_START);
+	if (u->mask & UMR_MASK_LEN)
+		key->len = get_be64(u->mkc + MKC_LEN);
+	if (u->mask & UMR_MASK_VARIANT)
+		key->variant = u->variant;
+	if (u->mask & UMR_MASK_QPN)
+		key->qpn = u->qpn;
+	if (u->mask & UMR_MASK_FREE)
+		atomic_store_explicit(&key->freed, u->free, memory_order_relaxed);
+}
+
+static unsigned int
+umr_build(struct umr *u, const struct key *now, struct key **out)
+{
+	uint32_t room = u->units > now->n_entries ? u->units : now->n_entries;
+	struct key *key;
+	unsigned int syn = SYN_OK;
+
+	*out = NULL;
+	key = key_copy(now, room);
+	if (key == NULL || !retire_reserve())
+		syn = umr_refuse(u, VEN_UMR_ROOM, SYN_QP_OP);
+	else if (!take_layout(u, now, key))
+		syn = umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+	if (syn == SYN_OK) {
+		take_values(u, key);
+		if (is_window(now) && !u->free)
+			syn = check_bind(u, now, key);
+	}
+	if (syn != SYN_OK)
+		free(key);
+	else
+		*out = key;
+	return syn;
+}
+
+/* The key's lock is held: the one in force is mkey->key. */
+static unsigned int
+umr_apply(struct umr *u, struct softhca_mkey *mkey)
+{
+	struct key *now = mkey->key, *key;
+	unsigned int syn = check_key(u, now);
+
+	if (syn == SYN_OK)
+		syn = umr_build(u, now, &key);
+	if (syn != SYN_OK)
+		return syn;
+	if (!table_replace(&u->run->lanes->keys, mkey->index, now, key)) {
+		free(key); /* destroyed meanwhile */
+		return umr_refuse(u, VEN_KEY_INDEX, SYN_MW_BIND);
+	}
+	mkey->key = key;
+	retire_key(now);
+	return SYN_OK;
+}
+
+unsigned int
+exec_umr(struct run *run, const struct wqe *wqe)
+{
+	struct umr u = {.run = run, .wqe = wqe};
+	unsigned int syn = umr_decode(&u);
+	struct key *key;
+
+	if (syn != SYN_OK)
+		return syn;
+	key = table_get(&run->lanes->keys, wqe->imm >> 8);
+	if (key == NULL)
+		return umr_refuse(&u, VEN_KEY_INDEX, SYN_MW_BIND);
+	spin_lock(&key->mkey->lock);
+	syn = umr_apply(&u, key->mkey);
+	spin_unlock(&key->mkey->lock);
+	return syn;
+}
