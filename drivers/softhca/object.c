@@ -79,8 +79,10 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 	case OBJ_MR:
 		return cfg->max_mr;
 	case OBJ_CQ:
+	case OBJ_DEVX_CQ:
 		return cfg->max_cq;
 	case OBJ_QP:
+	case OBJ_DEVX_QP:
 		return cfg->max_qp;
 	case OBJ_AH:
 		return cfg->max_ah;
@@ -196,7 +198,7 @@ object_find(struct softhca_ctx *ctx, enum object_type type, uint32_t handle)
 {
 	struct object *obj = handle < ctx->n_objects ? ctx->objects[handle] : NULL;
 
-	return obj != NULL && obj->type == type ? obj : NULL;
+	return obj != NULL && (obj->type == type || type == OBJ_ANY) ? obj : NULL;
 }
 
 void
@@ -254,6 +256,30 @@ destroy_qp(struct object_qp *qp, struct object_events *events)
 	return 0;
 }
 
+static int
+destroy_devx_cq(struct object_devx_cq *cq, struct object_events *events)
+{
+	int rc = destroy_cq(&cq->cq, events);
+
+	if (rc != 0)
+		return rc;
+	object_unuse(&cq->buf->obj);
+	object_unuse(&cq->dbr->obj);
+	return 0;
+}
+
+static int
+destroy_devx_qp(struct object_devx_qp *qp, struct object_events *events)
+{
+	int rc = destroy_qp(&qp->qp, events);
+
+	if (rc != 0)
+		return rc;
+	object_unuse(&qp->buf->obj);
+	object_unuse(&qp->dbr->obj);
+	return 0;
+}
+
 int
 object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
@@ -282,6 +308,14 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		break;
 	case OBJ_AH:
 		object_unuse(&((struct object_ah *)obj)->pd->obj);
+		break;
+	case OBJ_UMEM:
+		break;
+	case OBJ_DEVX_CQ:
+		rc = destroy_devx_cq((struct object_devx_cq *)obj, events);
+		break;
+	case OBJ_DEVX_QP:
+		rc = destroy_devx_qp((struct object_devx_qp *)obj, events);
 		break;
 	default:
 		rc = -EINVAL;
@@ -360,7 +394,8 @@ ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id)
 static void
 ctx_free(struct softhca_ctx *ctx)
 {
-	static const enum object_type order[] = {OBJ_QP, OBJ_AH, OBJ_MR, OBJ_CQ, OBJ_UAR, OBJ_PD};
+	static const enum object_type order[] = {OBJ_DEVX_QP, OBJ_QP, OBJ_AH, OBJ_MR, OBJ_DEVX_CQ,
+		OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

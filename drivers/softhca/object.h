@@ -30,12 +30,17 @@
 
 enum object_type {
 	OBJ_NONE,
+	OBJ_ANY = OBJ_NONE, /* in a search */
 	OBJ_PD,
 	OBJ_UAR,
 	OBJ_MR,
 	OBJ_CQ,
 	OBJ_QP,
 	OBJ_AH,
+	OBJ_UMEM,
+	/* Those that firmware commands make: object_is_devx(). */
+	OBJ_DEVX_CQ, /* struct object_devx_cq */
+	OBJ_DEVX_QP, /* struct object_devx_qp */
 	OBJ_N_TYPES
 };
 
@@ -86,6 +91,23 @@ struct object_ah {
 	struct object_pd *pd;
 };
 
+/* Memory that firmware commands name: queues and doorbell records. Its number is its handle. */
+struct object_umem {
+	struct object obj;
+	uint64_t addr, len;
+	bool writable;
+};
+
+struct object_devx_cq {
+	struct object_cq cq;
+	struct object_umem *buf, *dbr;
+};
+
+struct object_devx_qp {
+	struct object_qp qp;
+	struct object_umem *buf, *dbr;
+};
+
 struct softhca_ctx {
 	struct softhca_ctx *next;
 	struct softhca_dev *dev;
@@ -118,10 +140,16 @@ void ctx_fork_child(void);
 
 /* Adds a zeroed object of `size` bytes. -ENOMEM, or -ENOSPC: the adapter has no more of them. */
 int object_create(struct softhca_ctx *ctx, enum object_type type, size_t size, void *out);
-/* The object of that type behind a handle, or NULL. */
+/* The object of that type (or OBJ_ANY) behind a handle, or NULL. */
 void *object_find(struct softhca_ctx *ctx, enum object_type type, uint32_t handle);
 /* Takes a half-made object out again: its own fields are not looked at. */
 void object_forget(struct softhca_ctx *ctx, struct object *obj);
+
+static inline bool
+object_is_devx(const struct object *obj)
+{
+	return obj->type >= OBJ_DEVX_CQ;
+}
 
 static inline void
 object_use(struct object *obj)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the fields of a queue pair's context lie in firmware commands, in bits from its first. */
+#ifndef SOFTHCA_DEVX_QP_H
+#define SOFTHCA_DEVX_QP_H
+
+enum devx_qpc {
+	QPC_AT = 0xc0, /* of the context, in every command that has one */
+	QPC_LEN = 0x740,
+	QPC_STATE = 0, /* 4 bits */
+	QPC_ST = 0x08, /* 8 bits: the service; 0 is RC */
+	QPC_DRAIN_SIGERR = 0x25,
+	QPC_PD = 0x28,             /* 24 bits */
+	QPC_MTU = 0x40,            /* 3 bits */
+	QPC_LOG_RQ_SIZE = 0x49,    /* 4 bits */
+	QPC_LOG_RQ_STRIDE = 0x4d,  /* 3 bits: of 16 bytes */
+	QPC_NO_SQ = 0x50,          /* 1 bit */
+	QPC_LOG_SQ_SIZE = 0x51,    /* 4 bits: of 64 bytes */
+	QPC_UAR_PAGE = 0x68,       /* 24 bits */
+	QPC_USER_INDEX = 0x88,     /* 24 bits */
+	QPC_REMOTE_QPN = 0xa8,     /* 24 bits */
+	QPC_PATH = 0xc0,           /* the primary one: enum devx_ads */
+	QPC_LOG_SRA_MAX = 0x388,   /* 3 bits */
+	QPC_RETRY_COUNT = 0x38d,   /* 3 bits */
+	QPC_RNR_RETRY = 0x390,     /* 3 bits */
+	QPC_NEXT_SEND_PSN = 0x3c8, /* 24 bits */
+	QPC_CQN_SND = 0x3e8,       /* 24 bits */
+	QPC_LOG_RRA_MAX = 0x488,   /* 3 bits */
+	QPC_RRE = 0x490,
+	QPC_RWE = 0x491,
+	QPC_RAE = 0x492,
+	QPC_MIN_RNR = 0x4a3,      /* 5 bits */
+	QPC_NEXT_RCV_PSN = 0x4a8, /* 24 bits */
+	QPC_CQN_RCV = 0x4e8,      /* 24 bits */
+	QPC_DBR_ADDR = 0x500,     /* 64 bits */
+	QPC_QKEY = 0x540,         /* 32 bits */
+	QPC_RQ_TYPE = 0x565,      /* 3 bits */
+	QPC_HW_SQ_WQEBB = 0x5a0,  /* 16 bits */
+	QPC_DBR_UMEM_VALID = 0x683,
+	QPC_DBR_UMEM_ID = 0x720 /* 32 bits */
+};
+
+/* An address path. */
+enum devx_ads {
+	ADS_PKEY_INDEX = 0x10,  /* 16 bits */
+	ADS_GRH = 0x28,         /* 1 bit */
+	ADS_RLID = 0x30,        /* 16 bits */
+	ADS_ACK_TIMEOUT = 0x40, /* 5 bits */
+	ADS_SGID_INDEX = 0x48,  /* 8 bits */
+	ADS_HOP_LIMIT = 0x58,   /* 8 bits */
+	ADS_RGID = 0x80,        /* 128 bits */
+	ADS_SL = 0x124,         /* 4 bits */
+	ADS_PORT = 0x128,       /* 8 bits */
+	ADS_RMAC = 0x130        /* 48 bits */
+};
+
+#endif
