@@ -30,11 +30,6 @@ enum {
 	ATOMIC_HCA = 1
 };
 enum {
-	GID_TYPE_IB,
-	GID_TYPE_ROCE_V1,
-	GID_TYPE_ROCE_V2
-};
-enum {
 	CORE_CLOCK_KHZ = 1000000
 };
 
@@ -78,7 +73,8 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.max_qp_wr = cfg->max_qp_wr,
 		.device_cap_flags =
 			IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
-			IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN,
+			IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
+			IB_UVERBS_DEVICE_XRC,
 		.max_sge = cfg->max_sge,
 		.max_sge_rd = cfg->max_sge,
 		.max_cq = cfg->max_cq,
@@ -90,6 +86,9 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.max_qp_init_rd_atom = cfg->max_rd_atomic,
 		.atomic_cap = ATOMIC_HCA,
 		.max_ah = cfg->max_ah,
+		.max_srq = cfg->max_srq,
+		.max_srq_wr = cfg->max_qp_wr - 1,
+		.max_srq_sge = cfg->max_sge,
 		.max_pkeys = caps_pkey_table_len(dev),
 		.local_ca_ack_delay = 16,
 		.phys_port_cnt = cfg->ports,
@@ -107,7 +106,14 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	};
 	caps_query_device(dev, &resp->base);
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
-	*mlx5 = (struct mlx5_ib_query_device_resp){.response_length = sizeof(*mlx5)};
+	*mlx5 = (struct mlx5_ib_query_device_resp){
+		.response_length = sizeof(*mlx5),
+		.dci_streams_caps =
+			{
+				.max_log_num_concurent = CAPS_DCI_LOG_MAX,
+				.max_log_num_errored = CAPS_DCI_LOG_MAX,
+			},
+	};
 }
 
 uint32_t
@@ -166,9 +172,9 @@ caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 		return -ENODATA;
 	*entry = (struct ib_uverbs_gid_entry){.gid_index = index, .port_num = port};
 	if (ethernet)
-		entry->gid_type = index % 2 == 0 ? GID_TYPE_ROCE_V1 : GID_TYPE_ROCE_V2;
+		entry->gid_type = index % 2 == 0 ? CAPS_GID_ROCE_V1 : CAPS_GID_ROCE_V2;
 	else
-		entry->gid_type = GID_TYPE_IB;
+		entry->gid_type = CAPS_GID_IB;
 	if (index < 2) {
 		entry->gid[0] = htobe64(UINT64_C(0xfe80000000000000));
 		entry->gid[1] = htobe64(port_guid(dev, port));
@@ -232,7 +238,11 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
 		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
 		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
-		{0x122, 1, mmo}, /* qpc_extension: where a QP is allowed MMO */
+		{0x122, 1, 1}, /* qpc_extension: MMO, and streams of a DCI */
+		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
+		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
+		{0x21a, 1, 1},                            /* dct */
+		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1}, /* xrc, ud, uc */
 		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
 		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
 		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},

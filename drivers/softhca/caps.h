@@ -13,6 +13,14 @@
 #define CAPS_GID_TABLE_LEN 255
 #define CAPS_VENDOR_ID     0x02c9
 #define CAPS_MAX_MSG       (1U << 30)
+#define CAPS_DCI_LOG_MAX   6 /* streams of a DCI: concurrent, and in error */
+
+/* Types of GIDs, as the kernel counts them (enum ib_uverbs_gid_type). */
+enum caps_gid_type {
+	CAPS_GID_IB,
+	CAPS_GID_ROCE_V1,
+	CAPS_GID_ROCE_V2
+};
 
 /* GUIDs are the same in every process: mlx5_0 is mlx5_0. Host byte order. */
 uint64_t caps_node_guid(const struct softhca_dev *dev);

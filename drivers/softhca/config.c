@@ -48,6 +48,7 @@ static const struct setting settings[] = {
 		UINT64_C(1) << 20, true},
 	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX},
 	{"max_qp", KIND_NUMBER, FIELD(max_qp), 1, 1 << 17, 1 << 14},
+	{"max_srq", KIND_NUMBER, FIELD(max_srq), 1, 1 << 17, 1 << 14},
 	{"max_cq", KIND_NUMBER, FIELD(max_cq), 1, 1 << 17, 1 << 14},
 	{"max_mr", KIND_NUMBER, FIELD(max_mr), 1, 1 << 20, 1 << 17},
 	{"max_pd", KIND_NUMBER, FIELD(max_pd), 1, 1 << 16, 1 << 14},

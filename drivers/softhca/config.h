@@ -27,6 +27,7 @@ struct softhca_config {
 	uint32_t bf_reg_size;      /* bytes; 0: no BlueFlame */
 	uint64_t max_memcpy;       /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
 	uint64_t max_mr_size;      /* bytes */
+	uint32_t max_srq;
 	uint32_t max_qp, max_cq, max_mr, max_pd, max_ah;
 	uint32_t max_cqe;   /* entries of one CQ */
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */

@@ -48,8 +48,11 @@ enum {
 	IN_OPT_MASK_95_64 = 0x840, /* 32 bits */
 	IN_OPT_MASK_63_32 = 0x860, /* 32 bits */
 	IN_EXT_MMO = 0x882,
+	IN_EXT_STREAM = 0x890, /* 16 bits */
 	IN_EXT_END = 0x8a0,
 	OPT_DRAIN_SIGERR = 1 << 11,
+	OPT_63_32_STREAM = 1 << 0,
+	OPT_63_32_UDP_SPORT = 1 << 2,
 	OPT_63_32_MMO = 1 << 3,
 	IN_QPC_END = QPC_AT + QPC_LEN
 };
@@ -116,6 +119,32 @@ init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 		c.attr.mmo = devx_get(in, IN_EXT_MMO, 1);
 	}
 	return apply(qp, &c);
+}
+
+/* In RTS: a stream of a DCI out of error, or another UDP source port. */
+static int
+rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	uint32_t opt_32 = devx_get(in, IN_OPT_MASK_63_32, 32);
+	struct change c = {.mask = SOFTHCA_QP_UDP_SPORT,
+		.attr = {.udp_sport = devx_get(in, QPC_AT + QPC_PATH + ADS_UDP_SPORT, 16)}};
+	int rc = check(qp, in, STATE_RTS);
+
+	(void)call;
+	(void)out;
+	if (rc != 0)
+		return rc;
+	if (devx_get(in, IN_OPT_MASK, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	if (devx_get(in, IN_OPT_MASK_95_64, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
+	if (opt_32 == OPT_63_32_UDP_SPORT)
+		return apply(qp, &c);
+	if (opt_32 != OPT_63_32_STREAM || devx_get(in, IN_EXT, 1) == 0 ||
+		softhca_qp_reset_stream(qp->qp, devx_get(in, IN_EXT_STREAM, 16)) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
+	return 0;
 }
 
 /* ---------------------------------------------------------------- states, of DEVX queue pairs */
@@ -298,6 +327,7 @@ write_path(uint8_t *path, const struct softhca_qp_attr *attr)
 	devx_set(path, ADS_ACK_TIMEOUT, 5, attr->timeout);
 	devx_set(path, ADS_SGID_INDEX, 8, attr->sgid_index);
 	devx_set(path, ADS_HOP_LIMIT, 8, attr->hop_limit);
+	devx_set(path, ADS_UDP_SPORT, 16, attr->udp_sport);
 	devx_set(path, ADS_SL, 4, attr->sl);
 	devx_set(path, ADS_PORT, 8, attr->port);
 	memcpy(path + ADS_RGID / 8, attr->dgid, sizeof(attr->dgid));
@@ -350,7 +380,9 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 
 const struct devx_command devx_qp_modifies[] = {
 	{OBJ_QP, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
+	{OBJ_QP, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
 	{OBJ_DEVX_QP, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
+	{OBJ_DEVX_QP, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
 	{OBJ_DEVX_QP, CMD_RST2INIT, IN_QPC_END / 8, DEVX_HEADER, rst2init},
 	{OBJ_DEVX_QP, CMD_INIT2RTR, IN_QPC_END / 8, DEVX_HEADER, init2rtr},
 	{OBJ_DEVX_QP, CMD_RTR2RTS, IN_QPC_END / 8, DEVX_HEADER, rtr2rts},

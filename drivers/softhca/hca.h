@@ -144,6 +144,7 @@ struct softhca_qp_init {
  */
 /* Two mask bits that are no verbs: the firmware command INIT2INIT gives them, in state INIT. */
 #define SOFTHCA_QP_MMO (1u << 30)          /* mmo is given */
+#define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* udp_sport is given; in RTS, by RTS2RTS */
 #define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* drain_sigerr is given */
 
 struct softhca_qp_attr {
@@ -155,6 +156,7 @@ struct softhca_qp_attr {
 		rnr_retry;
 	uint8_t is_global, sgid_index, hop_limit, sl;
 	uint16_t dlid;
+	uint16_t udp_sport; /* RoCE v2 */
 	uint8_t dgid[16];
 	uint8_t dmac[6];
 	bool mmo; /* firmware QP context: DMA MMO allowed (INIT2INIT) */

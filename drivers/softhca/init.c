@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caps.h"
 #include "dev.h"
 #include "object.h"
 #include "softhca.h"
@@ -72,6 +73,26 @@ softhca_uverbs_of(const struct softhca_dev *dev)
 	return first_uverbs + dev->index;
 }
 
+static void
+fill_port(struct softhca_dev *dev, unsigned int number)
+{
+	struct softhca_port *port = &dev->port[number - 1];
+	struct ib_uverbs_query_port_resp_ex resp;
+	struct ib_uverbs_gid_entry gid;
+
+	if (caps_query_port(dev, number, &resp) == 0)
+		port->lid = (uint16_t)resp.legacy_resp.lid;
+	while (port->n_gids < 4 && caps_gid(dev, number, port->n_gids, &gid) == 0) {
+		memcpy(port->gid[port->n_gids], gid.gid, sizeof(port->gid[0]));
+		port->gid_is_v2[port->n_gids] = gid.gid_type == CAPS_GID_ROCE_V2;
+		port->n_gids++;
+	}
+	/* Its link-local GID is made of its Ethernet address: RFC 4291, appendix A. */
+	port->mac[0] = port->gid[0][8] ^ 2;
+	memcpy(port->mac + 1, port->gid[0] + 9, 2);
+	memcpy(port->mac + 3, port->gid[0] + 13, 3);
+}
+
 static void __attribute__((constructor)) bring_up(void)
 {
 	const char *root = sysfs_real_root();
@@ -87,8 +108,11 @@ static void __attribute__((constructor)) bring_up(void)
 		config.devices = 0;
 		return;
 	}
-	for (unsigned int i = 0; i < config.devices; i++)
+	for (unsigned int i = 0; i < config.devices; i++) {
 		devices[i] = (struct softhca_dev){.cfg = &config, .index = i};
+		for (unsigned int port = 1; port <= config.ports; port++)
+			fill_port(&devices[i], port);
+	}
 	if (sysfs_create(&config, root, &first_uverbs) != 0) {
 		config.devices = 0;
 		return;

@@ -86,6 +86,8 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_qp;
 	case OBJ_AH:
 		return cfg->max_ah;
+	case OBJ_SRQ:
+		return cfg->max_srq;
 	default:
 		return UINT32_MAX; /* UARs are bounded by the pages of a context */
 	}
@@ -241,6 +243,23 @@ destroy_cq(struct object_cq *cq, struct object_events *events)
 	return 0;
 }
 
+static void
+qp_unuse_all(struct object_qp *qp)
+{
+	if (qp->pd != NULL)
+		object_unuse(&qp->pd->obj);
+	if (qp->send_cq != NULL)
+		object_unuse(&qp->send_cq->obj);
+	if (qp->recv_cq != NULL)
+		object_unuse(&qp->recv_cq->obj);
+	if (qp->srq != NULL)
+		object_unuse(&qp->srq->obj);
+	if (qp->xrcd != NULL)
+		object_unuse(&qp->xrcd->obj);
+	if (qp->uar != NULL)
+		object_unuse(&qp->uar->obj);
+}
+
 static int
 destroy_qp(struct object_qp *qp, struct object_events *events)
 {
@@ -249,10 +268,23 @@ destroy_qp(struct object_qp *qp, struct object_events *events)
 	if (rc != 0)
 		return rc;
 	event_source_fini(&qp->event, &events->comp_read, &events->async_read);
-	object_unuse(&qp->pd->obj);
-	object_unuse(&qp->send_cq->obj);
-	object_unuse(&qp->recv_cq->obj);
-	object_unuse(&qp->uar->obj);
+	qp_unuse_all(qp);
+	return 0;
+}
+
+static int
+destroy_srq(struct object_srq *srq, struct object_events *events)
+{
+	int rc = softhca_srq_destroy(srq->srq);
+
+	if (rc != 0)
+		return rc;
+	event_source_fini(&srq->event, &events->comp_read, &events->async_read);
+	object_unuse(&srq->pd->obj);
+	if (srq->cq != NULL)
+		object_unuse(&srq->cq->obj);
+	if (srq->xrcd != NULL)
+		object_unuse(&srq->xrcd->obj);
 	return 0;
 }
 
@@ -305,6 +337,12 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		break;
 	case OBJ_QP:
 		rc = destroy_qp((struct object_qp *)obj, events);
+		break;
+	case OBJ_SRQ:
+		rc = destroy_srq((struct object_srq *)obj, events);
+		break;
+	case OBJ_XRCD:
+		xrc_domain_put(((struct object_xrcd *)obj)->domain);
 		break;
 	case OBJ_AH:
 		object_unuse(&((struct object_ah *)obj)->pd->obj);
@@ -394,8 +432,8 @@ ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id)
 static void
 ctx_free(struct softhca_ctx *ctx)
 {
-	static const enum object_type order[] = {OBJ_DEVX_QP, OBJ_QP, OBJ_AH, OBJ_MR, OBJ_DEVX_CQ,
-		OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
+	static const enum object_type order[] = {OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ, OBJ_XRCD, OBJ_AH,
+		OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

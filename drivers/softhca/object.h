@@ -37,6 +37,8 @@ enum object_type {
 	OBJ_CQ,
 	OBJ_QP,
 	OBJ_AH,
+	OBJ_SRQ,
+	OBJ_XRCD,
 	OBJ_UMEM,
 	/* Those that firmware commands make: object_is_devx(). */
 	OBJ_DEVX_CQ, /* struct object_devx_cq */
@@ -78,12 +80,33 @@ struct object_cq {
 struct object_qp {
 	struct object obj;
 	struct softhca_qp *qp;
+	enum softhca_qp_type type;
 	struct object_pd *pd;
 	struct object_cq *send_cq, *recv_cq;
-	struct object_uar *uar;
+	struct object_srq *srq;
+	struct object_xrcd *xrcd;
+	struct object_uar *uar; /* these, as the PD and the CQs: NULL where the type has none */
 	struct event_source event;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	bool sig_all;
+};
+
+/* An XRC domain, which several opens of one file share: uverbs_srq.c. */
+struct xrc_domain;
+
+struct object_xrcd {
+	struct object obj;
+	struct xrc_domain *domain;
+};
+
+struct object_srq {
+	struct object obj;
+	struct softhca_srq *srq;
+	struct object_pd *pd;
+	struct object_cq *cq;     /* XRC, as the domain; else NULL */
+	struct object_xrcd *xrcd;
+	struct event_source event;
+	uint32_t max_wr, max_sge;
 };
 
 struct object_ah {
@@ -162,6 +185,10 @@ object_unuse(struct object *obj)
 {
 	obj->users--;
 }
+
+/* The last use of a domain gives its number back. */
+void xrc_domain_put(struct xrc_domain *domain);
+uint32_t xrc_domain_number(const struct xrc_domain *domain);
 
 /* What the program read of an object's events, for the answer to its destruction. */
 struct object_events {

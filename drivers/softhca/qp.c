@@ -86,6 +86,7 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 	TAKE(M_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	TAKE(M_DEST_QPN, dest_qpn);
 	TAKE(SOFTHCA_QP_MMO, mmo);
+	TAKE(SOFTHCA_QP_UDP_SPORT, udp_sport);
 	TAKE(SOFTHCA_QP_DRAIN_SIGERR, drain_sigerr);
 #undef TAKE
 	if (mask & M_AV)

@@ -247,6 +247,7 @@ find_method(uint16_t object, uint16_t method)
 		{device_methods, n_device_methods},
 		{object_methods, n_object_methods},
 		{devx_methods, n_devx_methods},
+		{srq_methods, n_srq_methods},
 	};
 
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)

@@ -75,6 +75,8 @@ struct uverbs_method {
 
 /* Tables of method groups: uverbs_device.c, uverbs_objects.c, devx.c. */
 extern const struct uverbs_method device_methods[], object_methods[], devx_methods[];
+extern const struct uverbs_method srq_methods[]; /* uverbs_srq.c */
+extern const uint32_t n_srq_methods;
 extern const uint32_t n_device_methods, n_object_methods, n_devx_methods;
 
 /* The ioctl RDMA_VERBS_IOCTL on a context. 0/-errno. */

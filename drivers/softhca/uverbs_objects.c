@@ -285,12 +285,14 @@ static const struct attr_spec destroy_cq_attrs[] = {
 	{UVERBS_ATTR_DESTROY_CQ_RESP, ATTR_OUT, ATTR_REQUIRED,
 		sizeof(struct ib_uverbs_destroy_cq_resp)},
 };
-/* XRC domains, SRQs and indirection tables are not listed: naming one gets EPROTONOSUPPORT. */
+/* Indirection tables are not listed: naming one gets EPROTONOSUPPORT. */
 static const struct attr_spec create_qp_attrs[] = {
 	{UVERBS_ATTR_CREATE_QP_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
-	{UVERBS_ATTR_CREATE_QP_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_PD},
-	{UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_CQ},
-	{UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_CQ},
+	{UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_XRCD},
+	{UVERBS_ATTR_CREATE_QP_PD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_PD},
+	{UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_SRQ},
+	{UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_CQ},
+	{UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_CQ},
 	{UVERBS_ATTR_CREATE_QP_USER_HANDLE, ATTR_IN, ATTR_REQUIRED, 8, 8},
 	{UVERBS_ATTR_CREATE_QP_CAP, ATTR_IN, ATTR_REQUIRED, sizeof(struct ib_uverbs_qp_cap),
 		sizeof(struct ib_uverbs_qp_cap)},

@@ -29,9 +29,10 @@ enum {
 	QP_LEGACY_MASK = (1 << 21) - 1,
 };
 
-/* Flags that are understood: where the UAR is, and leave to scatter into CQEs, which is not used. */
+/* Flags of every type: where the UAR is, and leave to scatter into CQEs, which is not used. */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+#define QPT_DRIVER 0xff /* which of the vendor's types it is, its flags say */
 #define WQEBB 64U
 
 static bool
@@ -51,11 +52,22 @@ check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
 	return 0;
 }
 
-/* The queues are the program's memory: receive WQEs, then send WQEs. Sizes as libmlx5 gives them. */
+/* One of the queues: its memory is the program's. Sizes as libmlx5 gives them. */
 static int
-check_buffers(const struct softhca_config *cfg, const struct mlx5_ib_create_qp *req)
+check_queue(uint64_t addr, uint64_t len)
 {
-	uint64_t len;
+	if (addr % WQEBB != 0)
+		return -EINVAL;
+	return len != 0 && !memory_is_mapped(addr, len, true) ? -EFAULT : 0;
+}
+
+/* Receive WQEs, then send WQEs; of a raw QP the latter lie apart. */
+static int
+check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
+	const struct mlx5_ib_create_qp *req)
+{
+	uint64_t sq_len = (uint64_t)req->sq_wqe_count * WQEBB, rq_len = 0;
+	int rc = 0;
 
 	if ((req->sq_wqe_count != 0 && !is_power_of_two(req->sq_wqe_count)) ||
 		(req->rq_wqe_count != 0 && !is_power_of_two(req->rq_wqe_count)) ||
@@ -63,54 +75,175 @@ check_buffers(const struct softhca_config *cfg, const struct mlx5_ib_create_qp *
 		return -EINVAL;
 	if (req->rq_wqe_count != 0 && (req->rq_wqe_shift < 4 || req->rq_wqe_shift > 9))
 		return -EINVAL;
-	if (req->buf_addr % WQEBB != 0 || req->db_addr % 8 != 0)
-		return -EINVAL;
-	len = (uint64_t)req->sq_wqe_count * WQEBB;
 	if (req->rq_wqe_count != 0)
-		len += (uint64_t)req->rq_wqe_count << req->rq_wqe_shift;
-	if ((len != 0 && !memory_is_mapped(req->buf_addr, len, true)) ||
-		!memory_is_mapped(req->db_addr, 8, true))
-		return -EFAULT;
+		rq_len = (uint64_t)req->rq_wqe_count << req->rq_wqe_shift;
+	if (req->db_addr % 8 != 0)
+		return -EINVAL;
+	if (type == SOFTHCA_QP_RAW)
+		rc = check_queue(req->sq_buf_addr, sq_len);
+	else
+		rq_len += sq_len;
+	if (rc == 0)
+		rc = check_queue(req->buf_addr, rq_len);
+	if (rc == 0 && !memory_is_mapped(req->db_addr, 8, true))
+		rc = -EFAULT;
+	return rc;
+}
+
+/* A type that sends has a page to ring on, and queues. */
+static bool
+type_sends(enum softhca_qp_type type)
+{
+	return type != SOFTHCA_QP_XRC_RECV && type != SOFTHCA_QP_DCT;
+}
+
+/* Of IBV_QPT_DRIVER: the type, or -errno, by the flags of mlx5dv_create_qp(3). */
+static int
+find_dc_type(uint32_t flags, uint32_t *known)
+{
+	*known |= MLX5_QP_FLAG_TYPE_DCT | MLX5_QP_FLAG_TYPE_DCI;
+	switch (flags & (MLX5_QP_FLAG_TYPE_DCT | MLX5_QP_FLAG_TYPE_DCI)) {
+	case MLX5_QP_FLAG_TYPE_DCT:
+		return SOFTHCA_QP_DCT;
+	case MLX5_QP_FLAG_TYPE_DCI:
+		*known |= MLX5_QP_FLAG_DCI_STREAM;
+		return SOFTHCA_QP_DCI;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* The type that is asked for, or -errno, and the flags that it takes. */
+static int
+find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
+{
+	uint64_t type = call_in_u64(call, UVERBS_ATTR_CREATE_QP_TYPE);
+
+	*known = CREATE_FLAGS;
+	switch (type) {
+	case SOFTHCA_QP_RC:
+	case SOFTHCA_QP_UC:
+	case SOFTHCA_QP_UD:
+	case SOFTHCA_QP_XRC_SEND:
+	case SOFTHCA_QP_XRC_RECV:
+		return (int)type;
+	case QPT_DRIVER:
+		return find_dc_type(req->flags, known);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/* What each type must name, and what it may not: ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
+static int
+check_names(struct uverbs_call *call, enum softhca_qp_type type)
+{
+	const struct object_srq *srq =
+		(void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->obj;
+	bool pd = call_has(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+	bool scq = call_has(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
+	bool rcq = call_has(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	bool xrcd = call_has(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
+
+	if (type == SOFTHCA_QP_XRC_RECV)
+		return xrcd && srq == NULL ? 0 : -EINVAL;
+	if (!pd || !scq || xrcd)
+		return -EINVAL;
+	if (type == SOFTHCA_QP_XRC_SEND)
+		return srq == NULL ? 0 : -EINVAL;
+	if (!rcq || (type == SOFTHCA_QP_DCT && srq == NULL) ||
+		(type == SOFTHCA_QP_RAW && srq != NULL))
+		return -EINVAL;
+	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* an XRC one belongs to no QP */
+}
+
+static int
+check_streams(const struct mlx5_ib_create_qp *req)
+{
+	if ((req->flags & MLX5_QP_FLAG_DCI_STREAM) == 0)
+		return 0;
+	if (req->dci_streams.log_num_concurent > CAPS_DCI_LOG_MAX ||
+		req->dci_streams.log_num_errored > CAPS_DCI_LOG_MAX)
+		return -EINVAL;
 	return 0;
 }
 
+/* Without multicast, none of it is ever looped back: to ask for that is to ask for nothing. */
+static uint32_t
+create_flags_of(enum softhca_qp_type type)
+{
+	uint32_t flags = IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+
+	if (type == SOFTHCA_QP_UD || type == SOFTHCA_QP_RAW)
+		flags |= IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	return flags;
+}
+
+/* The type, or -errno. */
 static int
 check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 {
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
-	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_QP_FLAGS);
-	int rc;
+	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_QP_FLAGS), known;
+	int rc, type = find_type(call, req, &known);
 
-	if (call_in_u64(call, UVERBS_ATTR_CREATE_QP_TYPE) != SOFTHCA_QP_RC ||
-		call_has(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN) ||
-		(flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL) != 0)
+	if (type < 0)
+		return type;
+	if (call_has(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN) ||
+		(flags & ~create_flags_of(type)) != 0)
 		return -EOPNOTSUPP;
-	if ((req->flags & ~(uint32_t)CREATE_FLAGS) != 0 ||
-		(req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) == 0 || req->ece_options != 0)
+	if ((req->flags & ~known) != 0 || req->ece_options != 0 ||
+		(type_sends(type) && (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) == 0))
 		return -EINVAL;
 	rc = check_cap(cfg, call_in(call, UVERBS_ATTR_CREATE_QP_CAP));
-	return rc != 0 ? rc : check_buffers(cfg, req);
+	if (rc == 0)
+		rc = check_names(call, type);
+	if (rc == 0)
+		rc = check_streams(req);
+	if (rc == 0 && type_sends(type))
+		rc = check_buffers(cfg, type, req);
+	return rc != 0 ? rc : type;
+}
+
+static struct softhca_cq *
+cq_of(const struct object_cq *cq)
+{
+	return cq != NULL ? cq->cq : NULL;
 }
 
 static int
 make_qp(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create_qp *req)
 {
 	struct softhca_qp_init init = {
-		.type = SOFTHCA_QP_RC,
-		.pdn = qp->pd->pdn,
-		.send_cq = qp->send_cq->cq,
-		.recv_cq = qp->recv_cq->cq,
-		.uar = qp->uar->uar,
-		.buf = (void *)(uintptr_t)req->buf_addr,
-		.dbrec = (_Atomic uint32_t *)(uintptr_t)req->db_addr,
-		.sq_bb = req->sq_wqe_count,
-		.rq_wqe = req->rq_wqe_count,
-		.log_rq_stride = req->rq_wqe_shift,
+		.type = qp->type,
+		.pdn = qp->pd != NULL ? qp->pd->pdn : 0,
+		.send_cq = cq_of(qp->send_cq),
+		.recv_cq = cq_of(qp->recv_cq),
+		.srq = qp->srq != NULL ? qp->srq->srq : NULL,
+		.xrcdn = qp->xrcd != NULL ? xrc_domain_number(qp->xrcd->domain) : 0,
 		.uidx = req->uidx,
 		.sig_all = qp->sig_all,
 		.event = &qp->event,
 	};
 
+	if (qp->type == SOFTHCA_QP_DCT)
+		init.dc_key = req->access_key;
+	if (qp->type == SOFTHCA_QP_XRC_SEND)
+		init.recv_cq = init.send_cq; /* nothing is ever received */
+	if (type_sends(qp->type)) {
+		init.uar = qp->uar->uar;
+		init.buf = (void *)(uintptr_t)req->buf_addr;
+		init.dbrec = (_Atomic uint32_t *)(uintptr_t)req->db_addr;
+		init.sq_bb = req->sq_wqe_count;
+		init.rq_wqe = qp->srq != NULL ? 0 : req->rq_wqe_count;
+		init.log_rq_stride = req->rq_wqe_shift;
+	}
+	if (qp->type == SOFTHCA_QP_RAW)
+		init.sq_buf = (void *)(uintptr_t)req->sq_buf_addr;
+	if ((req->flags & MLX5_QP_FLAG_DCI_STREAM) != 0) {
+		init.streams = true;
+		init.log_errored = req->dci_streams.log_num_errored;
+	}
 	return softhca_qp_create(call->ctx->dev, &init, &qp->qp);
 }
 
@@ -142,21 +275,52 @@ keep_cap(struct object_qp *qp, const struct ib_uverbs_qp_cap *cap,
 	qp->max_inline = cap->max_inline_data;
 }
 
+/* The objects that a QP names, as far as its type does. */
+static void
+take_names(struct uverbs_call *call, struct object_qp *qp)
+{
+	qp->pd = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE)->obj;
+	qp->send_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)->obj;
+	qp->recv_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)->obj;
+	qp->srq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->obj;
+	qp->xrcd = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE)->obj;
+	qp->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_QP_USER_HANDLE);
+}
+
+static void
+use_names(struct object_qp *qp)
+{
+	if (qp->pd != NULL)
+		object_use(&qp->pd->obj);
+	if (qp->send_cq != NULL)
+		object_use(&qp->send_cq->obj);
+	if (qp->recv_cq != NULL)
+		object_use(&qp->recv_cq->obj);
+	if (qp->srq != NULL)
+		object_use(&qp->srq->obj);
+	if (qp->xrcd != NULL)
+		object_use(&qp->xrcd->obj);
+	if (qp->uar != NULL)
+		object_use(&qp->uar->obj);
+}
+
 int
 uverbs_create_qp(struct uverbs_call *call)
 {
 	const struct mlx5_ib_create_qp *req = call_in(call, UVERBS_ATTR_UHW_IN);
 	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_QP_FLAGS);
 	struct event_file *async = NULL;
-	struct object_uar *uar;
+	struct object_uar *uar = NULL;
 	struct object_qp *qp;
-	int rc = check_create(call, req);
+	int rc, type = check_create(call, req);
 
-	if (rc != 0)
-		return rc;
-	uar = ctx_find_uar(call->ctx, req->bfreg_index);
-	if (uar == NULL)
-		return -EINVAL;
+	if (type < 0)
+		return type;
+	if (type_sends(type)) {
+		uar = ctx_find_uar(call->ctx, req->bfreg_index);
+		if (uar == NULL)
+			return -EINVAL;
+	}
 	if (call_has(call, UVERBS_ATTR_CREATE_QP_EVENT_FD)) {
 		async = ctx_find_file(call->ctx,
 			call_attr(call, UVERBS_ATTR_CREATE_QP_EVENT_FD)->data, true);
@@ -166,12 +330,10 @@ uverbs_create_qp(struct uverbs_call *call)
 	rc = object_create(call->ctx, OBJ_QP, sizeof(*qp), &qp);
 	if (rc != 0)
 		return rc;
-	qp->pd = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE)->obj;
-	qp->send_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)->obj;
-	qp->recv_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)->obj;
+	qp->type = type;
+	take_names(call, qp);
 	qp->uar = uar;
 	qp->sig_all = (flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL) != 0;
-	qp->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_QP_USER_HANDLE);
 	keep_cap(qp, call_in(call, UVERBS_ATTR_CREATE_QP_CAP), req);
 	qp->event.async = event_file_get(async);
 	rc = make_qp(call, qp, req);
@@ -180,10 +342,7 @@ uverbs_create_qp(struct uverbs_call *call)
 		object_forget(call->ctx, &qp->obj);
 		return rc;
 	}
-	object_use(&qp->pd->obj);
-	object_use(&qp->send_cq->obj);
-	object_use(&qp->recv_cq->obj);
-	object_use(&qp->uar->obj);
+	use_names(qp);
 	rc = answer_create(call, qp);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &qp->obj, NULL);
@@ -250,11 +409,9 @@ check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *re
 	return (mask & QP_AV) != 0 ? check_path(dev, &req->dest) : 0;
 }
 
-int
-uverbs_modify_qp(struct uverbs_call *call)
+static int
+modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs_modify_qp *req)
 {
-	const struct ib_uverbs_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->qp_handle);
 	struct softhca_qp_attr attr;
 	int rc;
 
@@ -289,6 +446,35 @@ uverbs_modify_qp(struct uverbs_call *call)
 	};
 	memcpy(attr.dgid, req->dest.dgid, sizeof(attr.dgid));
 	return softhca_qp_modify(qp->qp, &attr, req->attr_mask);
+}
+
+int
+uverbs_modify_qp(struct uverbs_call *call)
+{
+	const struct ib_uverbs_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
+
+	return modify_qp(call, object_find(call->ctx, OBJ_QP, req->qp_handle), req);
+}
+
+/* As above; a DCT that goes to RTR gets its number. Rates are not limited. */
+int
+uverbs_ex_modify_qp(struct uverbs_call *call)
+{
+	const struct ib_uverbs_ex_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
+	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->base.qp_handle);
+	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
+	struct mlx5_ib_modify_qp_resp mlx5 = {.response_length = sizeof(mlx5)};
+	int rc;
+
+	if (req->base.attr_mask >> 31 != 0 || req->rate_limit != 0 || req->reserved != 0)
+		return -EOPNOTSUPP;
+	rc = modify_qp(call, qp, &req->base);
+	if (rc != 0)
+		return rc;
+	if (qp->type == SOFTHCA_QP_DCT)
+		mlx5.dctn = softhca_qp_number(qp->qp);
+	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 }
 
 /* ---------------------------------------------------------------- query */

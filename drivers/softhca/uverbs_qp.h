@@ -9,5 +9,6 @@ int uverbs_create_qp(struct uverbs_call *call);
 int uverbs_destroy_qp(struct uverbs_call *call);
 int uverbs_query_qp(struct uverbs_call *call);
 int uverbs_modify_qp(struct uverbs_call *call);
+int uverbs_ex_modify_qp(struct uverbs_call *call);
 
 #endif

@@ -11,6 +11,7 @@
 #include "caps.h"
 #include "uverbs.h"
 #include "uverbs_qp.h"
+#include "uverbs_srq.h"
 
 #define REREG_TRANS  1U
 #define REREG_PD     2U
@@ -304,6 +305,13 @@ static const struct write_command commands[] = {
 	{IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
 		sizeof(struct ib_uverbs_query_qp_resp), uverbs_query_qp},
 	{IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, uverbs_modify_qp},
+	{EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), sizeof(struct ib_uverbs_ex_modify_qp),
+		sizeof(struct ib_uverbs_ex_modify_qp_resp), uverbs_ex_modify_qp},
+	{IB_USER_VERBS_CMD_OPEN_XRCD, sizeof(struct ib_uverbs_open_xrcd),
+		sizeof(struct ib_uverbs_open_xrcd_resp), uverbs_open_xrcd},
+	{IB_USER_VERBS_CMD_MODIFY_SRQ, sizeof(struct ib_uverbs_modify_srq), 0, uverbs_modify_srq},
+	{IB_USER_VERBS_CMD_QUERY_SRQ, sizeof(struct ib_uverbs_query_srq),
+		sizeof(struct ib_uverbs_query_srq_resp), uverbs_query_srq},
 };
 
 /* Numbers that the kernel has no command for are EINVAL; those not emulated, EOPNOTSUPP. */

@@ -117,7 +117,9 @@ case_device_values(void)
 	CHECK(strcmp(attr.orig_attr.fw_ver, "28.36.1010") == 0);
 	CHECK_EQ(attr.orig_attr.phys_port_cnt, 1);
 	CHECK_EQ(attr.orig_attr.atomic_cap, IBV_ATOMIC_HCA);
-	CHECK_EQ(attr.orig_attr.max_srq, 0);
+	CHECK_EQ(attr.orig_attr.max_srq, 16384);
+	CHECK_EQ(attr.orig_attr.max_srq_wr, 32767);
+	CHECK_EQ(attr.orig_attr.max_srq_sge, 30);
 	CHECK_EQ(attr.orig_attr.max_mw, 0);
 	CHECK_EQ(attr.orig_attr.node_guid, ibv_get_device_guid(ctx->device));
 	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
@@ -275,26 +277,21 @@ case_refused(void)
 	struct ibv_context *ctx = open_adapter();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
-	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 4, .max_sge = 1}};
-	struct ibv_xrcd_init_attr xrcd = {.comp_mask =
-						  IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT};
-	struct ibv_qp_init_attr qp = {.send_cq = cq,
+	struct ibv_qp_init_attr_ex qp = {.send_cq = cq,
 		.recv_cq = cq,
+		.pd = pd,
+		.source_qpn = 1,
 		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
 	char buf[4096];
 
-	CHECK(ibv_create_srq(pd, &srq) == NULL && errno == EOPNOTSUPP);
-	CHECK(ibv_open_xrcd(ctx, &xrcd) == NULL && errno == EOPNOTSUPP);
 	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) == NULL && errno == EOPNOTSUPP);
 	CHECK(ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_ON_DEMAND) == NULL &&
 		errno == EOPNOTSUPP);
 	CHECK_EQ(ibv_resize_cq(cq, 64), EOPNOTSUPP);
 	qp.qp_type = IBV_QPT_UD;
-	CHECK(ibv_create_qp(pd, &qp) == NULL && errno == EOPNOTSUPP);
-	qp.qp_type = IBV_QPT_UC;
-	CHECK(ibv_create_qp(pd, &qp) == NULL && errno == EOPNOTSUPP);
+	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	qp.create_flags = IBV_QP_CREATE_SOURCE_QPN;
+	CHECK(ibv_create_qp_ex(ctx, &qp) == NULL && errno == EOPNOTSUPP);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
