@@ -93,6 +93,9 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.local_ca_ack_delay = 16,
 		.phys_port_cnt = cfg->ports,
 	};
+	resp->max_mw = cfg->max_mr;
+	resp->device_cap_flags |=
+		IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
 }
 
 void

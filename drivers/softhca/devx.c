@@ -17,7 +17,7 @@
 
 #define CMD_QUERY_HCA_CAP 0x100
 
-static const struct devx_create *const creates[] = {devx_queue_creates};
+static const struct devx_create *const creates[] = {devx_queue_creates, devx_key_creates};
 static const struct devx_command *const modifies[] = {devx_qp_modifies, devx_queue_modifies};
 static const struct devx_command *const queries[] = {devx_qp_queries, devx_queue_queries};
 
@@ -130,7 +130,7 @@ static int
 create_obj(struct uverbs_call *call)
 {
 	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
-	uint8_t out[DEVX_HEADER] = {0};
+	uint8_t out[DEVX_OUT_CREATE] = {0};
 	struct object *obj = NULL;
 	int rc = run_create(call, v, out, &obj);
 

@@ -76,6 +76,7 @@ enum {
 	DEVX_OP_MOD = 0x30, /* 16 bits */
 	DEVX_NUMBER =
 		0x48, /* 24 bits: of the object, in commands on it and in answers to creation */
+	DEVX_OUT_CREATE = 32, /* bytes: of the longest answer to a creation */
 	DEVX_OUT_MAX = 512 /* bytes */
 };
 
@@ -97,7 +98,7 @@ struct devx_command {
 };
 
 /* Tables of commands, each ending in opcode 0: add one to the lists in devx.c. */
-extern const struct devx_create devx_queue_creates[];
+extern const struct devx_create devx_queue_creates[], devx_key_creates[];
 extern const struct devx_command devx_queue_modifies[], devx_queue_queries[];
 extern const struct devx_command devx_qp_modifies[], devx_qp_queries[];
 

@@ -71,6 +71,7 @@ struct softhca_mkey_attr {
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
+	uint8_t variant;      /* of an indirect key; others get their own */
 	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
 

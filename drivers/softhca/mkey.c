@@ -154,8 +154,8 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 		return -ENOMEM;
 	mkey->dev = dev;
 	mkey->max_entries = attr->max_entries;
-	/* libmlx5 takes an indirect key for its index, variant 0 (mlx5dv_create_mkey). */
-	mkey->key = key_new(attr, attr->kind == SOFTHCA_MKEY_INDIRECT ? 0 : (uint8_t)device_clock(),
+	mkey->key = key_new(attr,
+		attr->kind == SOFTHCA_MKEY_INDIRECT ? attr->variant : (uint8_t)device_clock(),
 		mkey);
 	if (mkey->key == NULL)
 		goto free_mkey;

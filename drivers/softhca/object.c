@@ -78,6 +78,9 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_pd;
 	case OBJ_MR:
 		return cfg->max_mr;
+	case OBJ_MW:
+	case OBJ_DEVX_MKEY:
+		return cfg->max_mr;
 	case OBJ_CQ:
 	case OBJ_DEVX_CQ:
 		return cfg->max_cq;
@@ -330,6 +333,8 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		rc = destroy_uar(ctx, (struct object_uar *)obj);
 		break;
 	case OBJ_MR:
+	case OBJ_MW:
+	case OBJ_DEVX_MKEY:
 		rc = destroy_mr((struct object_mr *)obj);
 		break;
 	case OBJ_CQ:
@@ -407,6 +412,18 @@ ctx_find_uar(struct softhca_ctx *ctx, uint32_t page_id)
 	return NULL;
 }
 
+struct object_pd *
+ctx_find_pdn(struct softhca_ctx *ctx, uint32_t pdn)
+{
+	for (uint32_t i = 1; i < ctx->n_objects; i++) {
+		struct object_pd *pd = object_find(ctx, OBJ_PD, i);
+
+		if (pd != NULL && pd->pdn == pdn)
+			return pd;
+	}
+	return NULL;
+}
+
 int
 ctx_take_page(struct softhca_ctx *ctx)
 {
@@ -433,7 +450,7 @@ static void
 ctx_free(struct softhca_ctx *ctx)
 {
 	static const enum object_type order[] = {OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ, OBJ_XRCD, OBJ_AH,
-		OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
+		OBJ_MW, OBJ_DEVX_MKEY, OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

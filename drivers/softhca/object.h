@@ -34,6 +34,7 @@ enum object_type {
 	OBJ_PD,
 	OBJ_UAR,
 	OBJ_MR,
+	OBJ_MW, /* struct object_mr */
 	OBJ_CQ,
 	OBJ_QP,
 	OBJ_AH,
@@ -43,6 +44,7 @@ enum object_type {
 	/* Those that firmware commands make: object_is_devx(). */
 	OBJ_DEVX_CQ, /* struct object_devx_cq */
 	OBJ_DEVX_QP, /* struct object_devx_qp */
+	OBJ_DEVX_MKEY, /* struct object_mr */
 	OBJ_N_TYPES
 };
 
@@ -213,6 +215,8 @@ bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
 
 /* A protection domain's number: unique in the adapter. -ENOSPC. */
 int pdn_take(struct softhca_dev *dev);
+/* The context's protection domain of that number, or NULL. */
+struct object_pd *ctx_find_pdn(struct softhca_ctx *ctx, uint32_t pdn);
 void pdn_give(struct softhca_dev *dev, uint32_t pdn);
 
 #endif

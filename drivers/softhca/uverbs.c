@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ioctl front: finds the method, checks every attribute, calls the handler, answers. */
 #include "uverbs.h"
+#include "uverbs_key.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -246,6 +247,7 @@ find_method(uint16_t object, uint16_t method)
 	} groups[] = {
 		{device_methods, n_device_methods},
 		{object_methods, n_object_methods},
+		{key_methods, n_key_methods},
 		{devx_methods, n_devx_methods},
 		{srq_methods, n_srq_methods},
 	};

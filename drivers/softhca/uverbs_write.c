@@ -10,6 +10,7 @@
 
 #include "caps.h"
 #include "uverbs.h"
+#include "uverbs_key.h"
 #include "uverbs_qp.h"
 #include "uverbs_srq.h"
 
@@ -19,7 +20,8 @@
 #define ACCESS_SUPPORTED                                                                           \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
-		IB_UVERBS_ACCESS_HUGETLB | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+		IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_HUGETLB |                              \
+		IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
 /* Answers in the core's part. The driver's part goes by call_out(call, UVERBS_ATTR_UHW_OUT). */
 static int
@@ -90,8 +92,7 @@ alloc_pd(struct uverbs_call *call)
 static int
 check_access(uint32_t access)
 {
-	if ((access & (IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_MW_BIND |
-			      IB_UVERBS_ACCESS_ZERO_BASED)) != 0)
+	if ((access & (IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_ZERO_BASED)) != 0)
 		return -EOPNOTSUPP;
 	if ((access & ~(uint32_t)ACCESS_SUPPORTED) != 0)
 		return -EINVAL;
@@ -298,6 +299,8 @@ static const struct write_command commands[] = {
 		sizeof(struct ib_uverbs_reg_mr_resp), reg_mr},
 	{IB_USER_VERBS_CMD_REREG_MR, sizeof(struct ib_uverbs_rereg_mr),
 		sizeof(struct ib_uverbs_rereg_mr_resp), rereg_mr},
+	{IB_USER_VERBS_CMD_ALLOC_MW, sizeof(struct ib_uverbs_alloc_mw),
+		sizeof(struct ib_uverbs_alloc_mw_resp), uverbs_alloc_mw},
 	{IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, sizeof(struct ib_uverbs_create_comp_channel),
 		sizeof(struct ib_uverbs_create_comp_channel_resp), create_comp_channel},
 	{IB_USER_VERBS_CMD_CREATE_AH, sizeof(struct ib_uverbs_create_ah),

@@ -120,7 +120,7 @@ case_device_values(void)
 	CHECK_EQ(attr.orig_attr.max_srq, 16384);
 	CHECK_EQ(attr.orig_attr.max_srq_wr, 32767);
 	CHECK_EQ(attr.orig_attr.max_srq_sge, 30);
-	CHECK_EQ(attr.orig_attr.max_mw, 0);
+	CHECK_EQ(attr.orig_attr.max_mw, attr.orig_attr.max_mr);
 	CHECK_EQ(attr.orig_attr.node_guid, ibv_get_device_guid(ctx->device));
 	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
 	CHECK((dv.comp_mask & MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH) != 0);
@@ -284,7 +284,7 @@ case_refused(void)
 		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
 	char buf[4096];
 
-	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) == NULL && errno == EOPNOTSUPP);
+	CHECK(ibv_alloc_mw(pd, 3) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_ON_DEMAND) == NULL &&
 		errno == EOPNOTSUPP);
 	CHECK_EQ(ibv_resize_cq(cq, 64), EOPNOTSUPP);
