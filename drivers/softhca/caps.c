@@ -7,6 +7,7 @@
  * Manual", QUERY_HCA_CAP.
  */
 #include "caps.h"
+#include "fault.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -15,7 +16,9 @@
 #include "devx.h"
 
 enum {
+	PORT_STATE_DOWN = 1,
 	PORT_STATE_ACTIVE = 4,
+	PORT_PHYS_DISABLED = 3,
 	PORT_PHYS_LINK_UP = 5,
 	MTU_4096 = 5,
 	WIDTH_4X = 2,
@@ -143,14 +146,17 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 				.pkey_tbl_len = caps_pkey_table_len(dev),
 				.lid = ethernet ? 0 : dev->index * SOFTHCA_MAX_PORTS + port,
 				.sm_lid = ethernet ? 0 : 1,
-				.state = PORT_STATE_ACTIVE,
+				.state = fault_port_is_down(dev, port) ? PORT_STATE_DOWN
+								       : PORT_STATE_ACTIVE,
 				.max_mtu = MTU_4096,
 				.active_mtu = MTU_4096,
 				.max_vl_num = ethernet ? 0 : 4,
 				.subnet_timeout = ethernet ? 0 : 18,
 				.active_width = WIDTH_4X,
 				.active_speed = SPEED_NDR,
-				.phys_state = PORT_PHYS_LINK_UP,
+				.phys_state = fault_port_is_down(dev, port)
+						      ? PORT_PHYS_DISABLED
+						      : PORT_PHYS_LINK_UP,
 				.link_layer = dev->cfg->link_layer,
 				.flags = ethernet ? PORT_FLAG_GRH_REQUIRED : 0,
 			},

@@ -10,6 +10,7 @@
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
+#define FAULTS_VARIABLE "SOFTHCA_FAULTS" /* fault.c's */
 #define LINE_LEN        512
 
 extern char **environ;
@@ -56,6 +57,9 @@ static const struct setting settings[] = {
 	{"max_cqe", KIND_NUMBER, FIELD(max_cqe), 1, (1 << 22) - 1, (1 << 17) - 1},
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
+	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
+	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
+	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},
 	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16},
 };
 
@@ -262,7 +266,8 @@ load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 		int rc;
 
 		if (strncmp(*e, ENV_PREFIX, strlen(ENV_PREFIX)) != 0 || eq == NULL ||
-			strncmp(*e, CONFIG_VARIABLE "=", strlen(CONFIG_VARIABLE) + 1) == 0)
+			strncmp(*e, CONFIG_VARIABLE "=", strlen(CONFIG_VARIABLE) + 1) == 0 ||
+			strncmp(*e, FAULTS_VARIABLE "=", strlen(FAULTS_VARIABLE) + 1) == 0)
 			continue;
 		for (; name + n < eq && n < sizeof(key) - 1; n++)
 			key[n] = tolower((unsigned char)name[n]);

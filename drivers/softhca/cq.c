@@ -92,7 +92,7 @@ cq_is_full(struct softhca_cq *cq)
  * The CQ is of no more use: its error is an event, and each of its QPs fails when a lane next looks
  * at it (InfiniBand architecture, volume 1, "CQ overrun").
  */
-static void
+void
 cq_fail(struct softhca_cq *cq)
 {
 	if (atomic_exchange(&cq->failed, true))

@@ -233,6 +233,8 @@ struct cqe {
 
 /* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
+/* The CQ is of no more use: an event says so, and its QPs fail. cq->lock held. */
+void cq_fail(struct softhca_cq *cq);
 /* An arm doorbell rang on this CQ's page. */
 bool cq_take_arm(struct softhca_cq *cq);
 
@@ -268,7 +270,20 @@ enum qp_state {
 enum wait_kind {
 	WAIT_NONE,
 	WAIT_RNR,
-	WAIT_PEER
+	WAIT_PEER,
+	WAIT_TIME /* a late fault, or the timing model */
+};
+
+#define TIMING_MARKS 8
+
+/* timing.c: when the queue's doorbells were seen, and until when it is busy; device time. */
+struct qp_timing {
+	struct {
+		uint64_t at;
+		uint16_t end;
+	} marks[TIMING_MARKS];
+	unsigned int n;
+	uint64_t free;
 };
 
 struct softhca_qp {
@@ -281,6 +296,7 @@ struct softhca_qp {
 	bool bad_bf; /* the BlueFlame copy of WQE bad_bf_idx was not what the SQ holds */
 	uint16_t bad_bf_idx;
 	enum wire_vendor bad_bf_why;
+	bool mute; /* a fault: the WQE at the head runs, and its completion is lost */
 	enum wait_kind wait;
 	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
 	uint64_t wait_until;
@@ -308,6 +324,7 @@ struct softhca_qp {
 	uint32_t n_errored, max_errored;
 	bool draining;
 	void *event;
+	struct qp_timing timing; /* of who holds uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
 
 static inline enum qp_state
@@ -389,6 +406,7 @@ struct softhca_lanes {
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */
 	pthread_mutex_t uar_lock; /* of changes to that set */
+	_Atomic uint64_t port_free; /* timing.c: when the wire is, device time */
 	atomic_bool stop;
 	unsigned int n_threads;
 	pthread_t threads[SOFTHCA_MAX_THREADS];

@@ -161,6 +161,16 @@ deliver_async(struct event_source *src, uint32_t type)
 }
 
 void
+event_file_post(struct event_file *file, uint64_t element, uint32_t type)
+{
+	union event_desc desc = {.async = {.element = element, .event_type = type}};
+
+	pthread_mutex_lock(&file->lock);
+	(void)put_record(file, &desc);
+	pthread_mutex_unlock(&file->lock);
+}
+
+void
 softhca_event_cq_async(void *event, uint32_t type)
 {
 	deliver_async(event, type);

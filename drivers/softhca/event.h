@@ -34,6 +34,8 @@ struct event_file *event_file_get(struct event_file *file);
 void event_file_put(struct event_file *file);
 /* In a child of fork(): closes the device's end, which the parent alone uses. */
 void event_file_abandon(struct event_file *file);
+/* An async record that is no object's: of the adapter or a port. Never waits for the program. */
+void event_file_post(struct event_file *file, uint64_t element, uint32_t type);
 bool event_file_is_async(const struct event_file *file);
 bool event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino);
 

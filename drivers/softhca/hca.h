@@ -209,5 +209,10 @@ void softhca_quiesce(struct softhca_dev *dev);
 void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
+/*
+ * An event of the adapter, or of a port of it, to every open context. Called inside a turn, so it
+ * does not wait: false where a control call holds what it needs; then nobody got it.
+ */
+bool softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
 #endif

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "fault.h"
 #include "softhca.h"
 
 /* ---- locks */
@@ -474,6 +475,8 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	unsigned int work = 0;
 
 	current_slot = slot;
+	if (machine_is(MACHINE_TICK))
+		fault_tick(lanes->dev, false);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
 			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
@@ -625,6 +628,7 @@ softhca_lanes_init(struct softhca_dev *dev)
 		return -ENOMEM;
 	memset(lanes, 0, sizeof(*lanes));
 	lanes->dev = dev;
+	timing_init(dev->cfg);
 	pthread_mutex_init(&lanes->uar_lock, NULL);
 	table_init(&lanes->keys);
 	table_init(&lanes->qps);

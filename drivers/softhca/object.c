@@ -25,6 +25,36 @@ static uint32_t counts[SOFTHCA_MAX_DEVICES][OBJ_N_TYPES];
 static uint8_t pdn_used[SOFTHCA_MAX_DEVICES][MAX_PDN / 8];
 static uint32_t pdn_next[SOFTHCA_MAX_DEVICES];
 
+/* ---------------------------------------------------------------- events of the adapter */
+
+static void
+post_to_files(struct softhca_ctx *ctx, uint32_t type, uint32_t port)
+{
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		if (event_file_is_async(ctx->files[i]))
+			event_file_post(ctx->files[i], port, type);
+}
+
+bool
+softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+{
+	struct softhca_ctx *end = contexts, *ctx;
+
+	if (pthread_mutex_trylock(&list_lock) != 0)
+		return false;
+	/* All of their locks, or none: an event goes to every context once. */
+	for (end = contexts; end != NULL; end = end->next)
+		if (pthread_mutex_trylock(&end->lock) != 0)
+			break;
+	for (ctx = contexts; ctx != end; ctx = ctx->next) {
+		if (end == NULL && ctx->dev == dev && !ctx->dead)
+			post_to_files(ctx, type, port);
+		pthread_mutex_unlock(&ctx->lock);
+	}
+	pthread_mutex_unlock(&list_lock);
+	return end == NULL;
+}
+
 /* ---------------------------------------------------------------- small things */
 
 static bool

@@ -39,6 +39,23 @@ SOFTHCA_API unsigned int softhca_pump(void);
  */
 SOFTHCA_API unsigned long softhca_violations(void);
 
+/**
+ * Arms one fault, written as a line of the control file (SOFTHCA_FAULTS): doc/softhca.md lists them.
+ *
+ *     softhca_fault("complete op=3 syndrome=0x13");   the third operation from now on fails so
+ *     softhca_fault("refuse call=create_qp errno=12");
+ *
+ * Operations are counted from this call on. Any thread.
+ * @return 0; -EINVAL: malformed, and a log line says how; -ENOSPC: 64 are armed.
+ */
+SOFTHCA_API int softhca_fault(const char *line);
+
+/** Faults that are armed and have not hit as often as they shall. Any thread. */
+SOFTHCA_API unsigned int softhca_faults_left(void);
+
+/** Disarms all faults, brings ports up and dead adapters back to life. Any thread. */
+SOFTHCA_API void softhca_faults_clear(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
  * the head of the queue, for a receive (RNR) or for its peer; the lane leaves it and comes again.
  */
 #include "exec.h"
+#include "fault.h"
 
 #define VISIT_MAX 256 /* WQEs of one visit: the other queues of the lane wait as long */
 
@@ -186,6 +187,7 @@ sq_advance(struct softhca_qp *qp, uint32_t bb)
 	if (ahead < bb)
 		qp->announced = qp->sq_ci;
 	qp->bad_bf = false;
+	qp->mute = false;
 	qp->wait = WAIT_NONE;
 }
 
@@ -355,7 +357,7 @@ enum step {
 static enum step
 sq_step_done(struct run *run, const struct wqe *wqe)
 {
-	if (wqe->ce >= CE_ALWAYS)
+	if (wqe->ce >= CE_ALWAYS && !run->qp->mute)
 		sq_complete(run, wqe, SYN_OK);
 	sq_advance(run->qp, wqe->bb);
 	run->work++;
@@ -408,6 +410,95 @@ sq_step(struct run *run, uint16_t posted)
 	return sq_fail(run, &wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_ERROR;
 }
 
+/* ---- faults on demand and the timing model: fault.h */
+
+/* What is to happen before this WQE runs; STEP_NEXT: it may. */
+static enum step
+sq_strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
+{
+	struct softhca_qp *qp = run->qp;
+
+	switch (hit.kind) {
+	case FAULT_COMPLETE:
+		run->vendor = (enum wire_vendor)hit.vendor;
+		sq_fail(run, wqe, (enum wire_syndrome)hit.syndrome);
+		return STEP_ERROR;
+	case FAULT_QP_FATAL:
+		sq_fatal(run);
+		return STEP_ERROR;
+	case FAULT_CQ_OVERRUN:
+		run_hold_cq(run, qp->send_cq);
+		cq_fail(qp->send_cq);
+		return STEP_ERROR;
+	case FAULT_SQ_DRAINED:
+		run_drop_cq(run);
+		run_drop_peer(run);
+		spin_lock(&qp->recv);
+		atomic_store_explicit(&qp->state, QP_SQD, memory_order_release);
+		spin_unlock(&qp->recv);
+		softhca_event_qp_async(qp->event, EVENT_SQ_DRAINED);
+		return STEP_ERROR;
+	case FAULT_DROP:
+		qp->mute = true;
+		return STEP_NEXT;
+	default:
+		return STEP_NEXT;
+	}
+}
+
+/* The WQE at the head is met for the first time. */
+static enum step
+sq_first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	struct fault_hit hit = fault_next(run->qp);
+	enum step step = sq_strike(run, wqe, hit);
+	uint64_t due;
+
+	if (step != STEP_NEXT)
+		return step;
+	due = timing_due(run, wqe, posted);
+	if (hit.kind == FAULT_LATE && due < run_now(run) + hit.ns)
+		due = run_now(run) + hit.ns;
+	if (due <= run_now(run))
+		return STEP_NEXT;
+	run->qp->wait = WAIT_TIME;
+	run->qp->wait_until = due;
+	return STEP_WAIT;
+}
+
+/* Without a link, what needs a peer is retried until that is given up. */
+static bool
+sq_has_link(const struct softhca_qp *qp, const struct wqe *wqe)
+{
+	return wqe->opcode == OPC_NOP || wqe->opcode == OPC_MMO ||
+	       !fault_port_is_down(qp->dev, qp->attr.port);
+}
+
+/* A step of an adapter with faults or timing: sq_step(), where nothing stands against it. */
+static enum step
+sq_step_watched(struct run *run, uint16_t posted)
+{
+	struct softhca_qp *qp = run->qp;
+	struct wqe wqe = wqe_fetch(qp);
+	enum step step;
+
+	if (qp->wait == WAIT_NONE) {
+		step = sq_first_look(run, &wqe, posted);
+		if (step != STEP_NEXT)
+			return step;
+	}
+	if (fault_device_is_dead(qp->dev))
+		return STEP_WAIT;
+	if (qp->wait == WAIT_TIME && run_now(run) < qp->wait_until)
+		return STEP_WAIT;
+	if (sq_has_link(qp, &wqe))
+		return sq_step(run, posted);
+	if (!wait_for_peer(run))
+		return STEP_WAIT;
+	sq_fail(run, &wqe, SYN_RETRY);
+	return STEP_ERROR;
+}
+
 static bool
 sq_is_strict(const struct softhca_qp *qp)
 {
@@ -451,6 +542,7 @@ sq_run(struct run *run)
 {
 	struct softhca_qp *qp = run->qp;
 	uint16_t posted = sq_posted(qp), limit;
+	bool watched;
 
 	if (posted > qp->sq_bb) {
 		violation("QP 0x%x: %u WQEBBs posted to a send queue of %u", qp->number, posted,
@@ -458,6 +550,7 @@ sq_run(struct run *run)
 		sq_fatal(run);
 		return false;
 	}
+	watched = machine_is(MACHINE_OPS) || qp->wait == WAIT_TIME;
 	limit = sq_limit(qp, posted);
 	for (unsigned int n = 0; limit != 0; n++) {
 		uint16_t before = qp->sq_ci, ran;
@@ -465,7 +558,9 @@ sq_run(struct run *run)
 		if (n == VISIT_MAX)
 			return true;
 		/* A request from the peer may have put the QP into error meanwhile. */
-		if (qp_state(qp) != QP_RTS || sq_step(run, posted) != STEP_NEXT)
+		if (qp_state(qp) != QP_RTS)
+			return false;
+		if ((watched ? sq_step_watched(run, posted) : sq_step(run, posted)) != STEP_NEXT)
 			return false;
 		ran = (uint16_t)(qp->sq_ci - before);
 		posted = (uint16_t)(posted - ran);

@@ -3,6 +3,8 @@
 #include "uverbs.h"
 #include "uverbs_key.h"
 
+#include "fault.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +262,18 @@ find_method(uint16_t object, uint16_t method)
 	return NULL;
 }
 
+/* A fault on demand: 0, or what the call ends with. */
+static int
+refused(struct uverbs_call *call, const struct uverbs_method *method)
+{
+	bool is_write = method->object == UVERBS_OBJECT_DEVICE &&
+			method->method == UVERBS_METHOD_INVOKE_WRITE;
+
+	fault_tick(call->ctx->dev, true);
+	return fault_refuses(call->ctx->dev, method->object, method->method,
+		is_write ? (int64_t)call_in_u64(call, UVERBS_ATTR_WRITE_CMD) : -1);
+}
+
 static int
 run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_attrs)
 {
@@ -272,6 +286,8 @@ run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_att
 		rc = -EINVAL;
 	else
 		rc = take_attrs(call, n_attrs);
+	if (rc == 0 && machine_is(MACHINE_CALLS))
+		rc = refused(call, method);
 	if (rc == 0)
 		rc = method->handler(call);
 	if (rc == 0)

@@ -55,6 +55,12 @@ softhca_event_qp_async(void *event, uint32_t type)
 	((struct rig_event *)event)->async[type]++;
 }
 
+bool
+softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+{
+	return true;
+}
+
 unsigned long
 rig_violations(void)
 {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The timing model: when an operation may complete, so that designs compare as they would on a wire.
+ *
+ *     posted --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
+ *                 one after another                  shared by all queues               overlapping
+ *
+ * A WQE runs at the time at which it is due, and completes then. DMA MMO and NOP have no peer, and
+ * take no part of the port and no round trip.
+ */
+#include "exec.h"
+#include "fault.h"
+
+void
+timing_init(const struct softhca_config *cfg)
+{
+	if (timing_is_on(cfg))
+		atomic_fetch_or(&machine_bits, MACHINE_OPS);
+}
+
+/* When the WQE at the head was announced. Marks are few: with more doorbells the oldest time counts. */
+static uint64_t
+timing_posted_at(struct run *run, uint16_t posted)
+{
+	struct softhca_qp *qp = run->qp;
+	struct qp_timing *t = &qp->timing;
+	uint16_t end = (uint16_t)(qp->sq_ci + posted);
+
+	/* Behind the head: of WQEs that are done, or of a life before RESET. */
+	while (t->n != 0 && ((uint16_t)(t->marks[0].end - qp->sq_ci) == 0 ||
+				    (uint16_t)(t->marks[0].end - qp->sq_ci) > posted)) {
+		t->n--;
+		memmove(t->marks, t->marks + 1, t->n * sizeof(t->marks[0]));
+	}
+	if (t->n == 0 || t->marks[t->n - 1].end != end) {
+		if (t->n == TIMING_MARKS)
+			t->n--;
+		else
+			t->marks[t->n].at = run_now(run);
+		t->marks[t->n++].end = end;
+	}
+	return t->marks[0].at;
+}
+
+static bool
+timing_has_peer(const struct wqe *wqe)
+{
+	return wqe->opcode != OPC_NOP && wqe->opcode != OPC_MMO;
+}
+
+/* Bytes that its data segments name. A malformed WQE names some, and fails when it runs. */
+static uint64_t
+timing_bytes(const struct run *run, const struct wqe *wqe)
+{
+	uint64_t bytes = 0;
+	uint32_t ds = wqe->opcode < 64 ? opcode_facts[wqe->opcode].min_ds + wqe->first - 1 : 0;
+
+	if (wqe->opcode == OPC_ATOMIC_CS || wqe->opcode == OPC_ATOMIC_FA)
+		return sizeof(uint64_t);
+	while (ds != 0 && ds < wqe->ds) {
+		uint32_t len = get_be32(wqe_seg(run, wqe, ds) + DATA_LEN);
+
+		bytes += len & ~DATA_INLINE;
+		ds += (len & DATA_INLINE) != 0
+			      ? (INLINE_DATA + (len & ~DATA_INLINE) + WQE_SEG - 1) / WQE_SEG
+			      : 1;
+	}
+	return bytes;
+}
+
+/* The port is busy with these bytes from `at` on, or from when it is free: until when? */
+static uint64_t
+timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
+{
+	uint64_t was = atomic_load(&lanes->port_free), end;
+
+	do
+		end = (was > at ? was : at) + ns;
+	while (!atomic_compare_exchange_weak(&lanes->port_free, &was, end));
+	return end;
+}
+
+uint64_t
+timing_due(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	const struct softhca_config *cfg = run->lanes->dev->cfg;
+	struct softhca_qp *qp = run->qp;
+	uint64_t at;
+
+	if (!timing_is_on(cfg))
+		return 0;
+	at = timing_posted_at(run, posted);
+	if (at < qp->timing.free)
+		at = qp->timing.free;
+	at += cfg->latency_ns;
+	qp->timing.free = at;
+	if (!timing_has_peer(wqe))
+		return at;
+	/* Mbit/s are bits a microsecond: 8000 / Mbit/s is ns a byte. */
+	if (cfg->bandwidth_mbps != 0)
+		at = timing_take_port(run->lanes, at,
+			timing_bytes(run, wqe) * 8000 / cfg->bandwidth_mbps);
+	return at + cfg->round_trip_ns;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Faults on demand, each as stock libibverbs sees it. */
+#include <fcntl.h>
+
+#include "softhca_pair.h"
+
+static struct pair p;
+static const char *fault_file;
+
+static void
+write_one(uint64_t id)
+{
+	struct ibv_sge sge = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)p.server.buf, p.server.mr->rkey}};
+	struct ibv_send_wr *bad;
+
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+}
+
+static void
+expect(uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = pair_wait(&p.client);
+
+	CHECK_EQ(wc.wr_id, id);
+	CHECK_EQ(wc.status, status);
+}
+
+static enum ibv_qp_state
+client_state(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+static enum ibv_port_state
+port_state(void)
+{
+	struct ibv_port_attr attr;
+
+	CHECK_EQ(ibv_query_port(p.ctx, 1, &attr), 0);
+	return attr.state;
+}
+
+static void
+fault(const char *line)
+{
+	CHECK_EQ(softhca_fault(line), 0);
+}
+
+static void
+begin(void)
+{
+	/* Retries that end in 4.096 us * 2^8 * 2. */
+	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
+}
+
+static void
+end(void)
+{
+	CHECK_EQ(softhca_faults_left(), 0);
+	softhca_faults_clear();
+	pair_fini(&p);
+}
+
+/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each: ibv_poll_cq(3). */
+static void
+case_syndromes(void)
+{
+	static const struct {
+		unsigned int syndrome;
+		enum ibv_wc_status status;
+	} known[] = {
+		{MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, IBV_WC_LOC_LEN_ERR},
+		{MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR},
+		{MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, IBV_WC_LOC_PROT_ERR},
+		{MLX5_CQE_SYNDROME_MW_BIND_ERR, IBV_WC_MW_BIND_ERR},
+		{MLX5_CQE_SYNDROME_BAD_RESP_ERR, IBV_WC_BAD_RESP_ERR},
+		{MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR, IBV_WC_LOC_ACCESS_ERR},
+		{MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, IBV_WC_REM_INV_REQ_ERR},
+		{MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR},
+		{MLX5_CQE_SYNDROME_REMOTE_OP_ERR, IBV_WC_REM_OP_ERR},
+		{MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, IBV_WC_RETRY_EXC_ERR},
+		{MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR},
+		{MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR, IBV_WC_REM_ABORT_ERR},
+		{0x77, IBV_WC_GENERAL_ERR},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		char line[80];
+		struct ibv_wc wc;
+
+		begin();
+		snprintf(line, sizeof(line), "complete syndrome=0x%x vendor=0x9%zx op=3 qp=%u",
+			known[i].syndrome, i, p.client.qp->qp_num);
+		fault(line);
+		memset(p.server.buf, 0, 64);
+		for (uint64_t id = 1; id <= 4; id++)
+			write_one(id);
+		expect(1, IBV_WC_SUCCESS);
+		expect(2, IBV_WC_SUCCESS);
+		wc = pair_wait(&p.client);
+		CHECK_EQ(wc.wr_id, 3);
+		CHECK_EQ(wc.status, known[i].status);
+		CHECK_EQ(wc.vendor_err, 0x90 + i);
+		expect(4, IBV_WC_WR_FLUSH_ERR);
+		CHECK_EQ(client_state(), IBV_QPS_ERR);
+		end();
+	}
+}
+
+static void
+case_failed_does_not_run(void)
+{
+	begin();
+	fault("complete syndrome=0x13");
+	memset(p.client.buf, 0xab, 64);
+	write_one(1);
+	expect(1, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(p.server.buf[0], 0);
+	end();
+}
+
+static void
+case_other_qp(void)
+{
+	char line[80];
+
+	begin();
+	snprintf(line, sizeof(line), "complete syndrome=4 qp=%u", p.server.qp->qp_num);
+	fault(line);
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	CHECK_EQ(softhca_faults_left(), 1);
+	softhca_faults_clear();
+	end();
+}
+
+static void
+case_drop(void)
+{
+	begin();
+	fault("drop op=2 times=2");
+	memset(p.client.buf, 0x33, 64);
+	for (uint64_t id = 1; id <= 4; id++)
+		write_one(id);
+	expect(1, IBV_WC_SUCCESS);
+	expect(4, IBV_WC_SUCCESS);
+	pair_expect_none(&p.client);
+	CHECK_EQ(p.server.buf[63], 0x33); /* it ran */
+	end();
+}
+
+static void
+case_late(void)
+{
+	uint64_t start;
+
+	begin();
+	fault("late ms=60 op=2");
+	start = pair_now_ms();
+	write_one(1);
+	write_one(2);
+	write_one(3);
+	expect(1, IBV_WC_SUCCESS);
+	expect(2, IBV_WC_SUCCESS);
+	CHECK(pair_now_ms() - start >= 60);
+	expect(3, IBV_WC_SUCCESS);
+	CHECK(pair_now_ms() - start < 5000);
+	end();
+}
+
+static void
+case_qp_fatal(void)
+{
+	begin();
+	fault("qp_fatal op=2");
+	write_one(1);
+	write_one(2);
+	expect(1, IBV_WC_SUCCESS);
+	expect(2, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_QP_FATAL);
+	CHECK_EQ(client_state(), IBV_QPS_ERR);
+	end();
+}
+
+static void
+case_cq_overrun(void)
+{
+	int events = 0;
+
+	begin();
+	fault("cq_overrun op=2");
+	write_one(1);
+	write_one(2);
+	expect(1, IBV_WC_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		events |= 1 << pair_async(&p, 2000);
+	CHECK_EQ(events, 1 << IBV_EVENT_CQ_ERR | 1 << IBV_EVENT_QP_FATAL);
+	CHECK_EQ(client_state(), IBV_QPS_ERR);
+	pair_expect_none(&p.client);
+	end();
+}
+
+static void
+case_sq_drained(void)
+{
+	begin();
+	fault("sq_drained op=2");
+	write_one(1);
+	write_one(2);
+	expect(1, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_SQ_DRAINED);
+	CHECK_EQ(client_state(), IBV_QPS_SQD);
+	pair_expect_none(&p.client);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
+	expect(2, IBV_WC_SUCCESS);
+	end();
+}
+
+static void
+case_port(void)
+{
+	begin();
+	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
+	fault("port_down");
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(port_state(), IBV_PORT_DOWN);
+	fault("port_up");
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	/* Down for longer than the retries. */
+	fault("port_down op=2");
+	write_one(2);
+	write_one(3);
+	expect(2, IBV_WC_SUCCESS);
+	expect(3, IBV_WC_RETRY_EXC_ERR);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	fault("port_up");
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	end();
+}
+
+static void
+case_port_blinks(void)
+{
+	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s a try */
+	fault("port_down ms=30 op=1");
+	write_one(1);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	expect(1, IBV_WC_SUCCESS);
+	end();
+}
+
+static void
+case_device_fatal(void)
+{
+	begin();
+	fault("device_fatal op=2");
+	write_one(1);
+	write_one(2);
+	expect(1, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_DEVICE_FATAL);
+	pair_expect_none(&p.client);
+	errno = 0;
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	CHECK_EQ(errno, EIO);
+	/* What there is can be destroyed. */
+	pair_fini(&p);
+	softhca_faults_clear();
+	begin();
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	end();
+}
+
+static void
+case_refused(void)
+{
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+
+	begin();
+	fault("refuse call=alloc_pd errno=12 op=2");
+	fault("refuse call=reg_mr errno=11");
+	pd = ibv_alloc_pd(p.ctx);
+	CHECK(pd != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	errno = 0;
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	CHECK_EQ(errno, ENOMEM);
+	errno = 0;
+	CHECK(ibv_reg_mr(p.pd, p.client.buf, 64, 0) == NULL);
+	CHECK_EQ(errno, EAGAIN);
+	mr = ibv_reg_mr(p.pd, p.client.buf, 64, 0);
+	CHECK(mr != NULL);
+	fault("refuse call=dereg_mr errno=16");
+	CHECK_EQ(ibv_dereg_mr(mr), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	fault("refuse call=modify_qp errno=22");
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_ERR), EINVAL);
+	fault("refuse call=create_cq errno=28");
+	errno = 0;
+	CHECK(ibv_create_cq(p.ctx, 4, NULL, NULL, 0) == NULL);
+	CHECK_EQ(errno, ENOSPC);
+	fault("refuse call=destroy_qp errno=16");
+	CHECK_EQ(ibv_destroy_qp(p.client.qp), EBUSY);
+	end();
+}
+
+/* ---- malformed lines, and the control file */
+
+static int saved_stderr = -1;
+static char captured[4096];
+
+static void
+capture_begin(void)
+{
+	FILE *f = tmpfile();
+
+	CHECK(f != NULL);
+	fflush(stderr);
+	saved_stderr = dup(2);
+	CHECK(dup2(fileno(f), 2) == 2);
+	fclose(f);
+}
+
+static void
+capture_end(void)
+{
+	ssize_t n = pread(2, captured, sizeof(captured) - 1, 0);
+
+	CHECK(n >= 0);
+	captured[n] = '\0';
+	CHECK(dup2(saved_stderr, 2) == 2);
+	close(saved_stderr);
+}
+
+static void
+case_malformed(void)
+{
+	static const struct {
+		const char *line, *says;
+	} bad[] = {
+		{"explode", "no fault \"explode\"; there are: complete drop"},
+		{"complete", "incomplete; it is: complete syndrome=1..255"},
+		{"complete syndrome=256", "syndrome=256: not a number from 1 to 255"},
+		{"complete syndrome=4x", "syndrome=4x: not a number"},
+		{"complete syndrome=-4", "syndrome=-4: not a number"},
+		{"complete syndrome", "\"syndrome\" is not NAME=VALUE"},
+		{"drop op=0", "op=0: not a number from 1"},
+		{"drop ms=4", "\"ms\" is not a part of: drop"},
+		{"late", "incomplete; it is: late ms=N"},
+		{"refuse call=fly errno=1", "no call \"fly\"; there are: alloc_pd"},
+		{"refuse call=reg_mr", "incomplete; it is: refuse"},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int rc;
+
+		capture_begin();
+		rc = softhca_fault(bad[i].line);
+		capture_end();
+		CHECK_EQ(rc, -EINVAL);
+		if (strstr(captured, bad[i].says) == NULL)
+			fprintf(stderr, "%s: %s", bad[i].line, captured);
+		CHECK(strstr(captured, bad[i].says) != NULL);
+		CHECK(strstr(captured, bad[i].line) != NULL);
+	}
+	CHECK_EQ(softhca_fault("  # nothing"), 0);
+	CHECK_EQ(softhca_faults_left(), 0);
+}
+
+static void
+write_file(const char *text)
+{
+	char tmp[256];
+	FILE *f;
+
+	snprintf(tmp, sizeof(tmp), "%s.new", fault_file);
+	f = fopen(tmp, "w");
+	CHECK(f != NULL);
+	fputs(text, f);
+	fclose(f);
+	CHECK_EQ(rename(tmp, fault_file), 0);
+}
+
+/* Lets the adapter look: it does so every 10 ms. */
+static void
+wait_for_faults(unsigned int n)
+{
+	uint64_t end_ms = pair_now_ms() + 5000;
+
+	while (softhca_faults_left() != n) {
+		CHECK(pair_now_ms() < end_ms);
+		softhca_pump();
+		usleep(1000);
+	}
+}
+
+static void
+case_file(void)
+{
+	begin();
+	write_file("# two\ncomplete syndrome=0x13 op=2 # the second\n\ndrop\n");
+	wait_for_faults(2);
+	write_one(1);
+	pair_expect_none(&p.client);
+	write_one(2);
+	expect(2, IBV_WC_REM_ACCESS_ERR);
+	write_file("refuse call=alloc_pd errno=12\n"); /* at once: a call looks itself */
+	errno = 0;
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	CHECK_EQ(errno, ENOMEM);
+	/* What the file no longer says is disarmed. */
+	write_file("drop op=100\nlate ms=1 op=100\n");
+	wait_for_faults(2);
+	write_file("");
+	wait_for_faults(0);
+	end();
+}
+
+static void
+case_malformed_file(void)
+{
+	char where[300];
+
+	begin();
+	write_file("drop op=100\n");
+	wait_for_faults(1);
+	capture_begin();
+	write_file("drop op=100\n\nlate ms=soon\n");
+	wait_for_faults(0);
+	capture_end();
+	snprintf(where, sizeof(where), "%s:3: ms=soon: not a number", fault_file);
+	CHECK(strstr(captured, where) != NULL);
+	end();
+}
+
+static const struct check_case cases[] = {
+	{"a completion with any syndrome at any operation", case_syndromes},
+	{"what is made to fail moves nothing", case_failed_does_not_run},
+	{"a fault of one queue pair spares the others", case_other_qp},
+	{"dropped completions are of work that ran", case_drop},
+	{"a late completion holds up what is behind it", case_late},
+	{"a queue pair fails fatally", case_qp_fatal},
+	{"a completion queue overruns", case_cq_overrun},
+	{"a send queue stops, and goes on", case_sq_drained},
+	{"a port goes down and up", case_port},
+	{"a port that blinks costs retries only", case_port_blinks},
+	{"the device dies, and can be taken down", case_device_fatal},
+	{"control calls are refused with any errno", case_refused},
+	{"a malformed line is named in an error", case_malformed},
+	{"the control file is read again when it changes", case_file},
+	{"a malformed line of the file is named by its number", case_malformed_file},
+};
+
+int
+main(int argc, char **argv)
+{
+	static char path[] = "/tmp/softhca-faults.XXXXXX";
+	int rc;
+
+	/* Read when the library loads: start again with it. */
+	if (getenv("SOFTHCA_FAULTS") == NULL) {
+		int fd = mkstemp(path);
+
+		CHECK(fd >= 0);
+		close(fd);
+		setenv("SOFTHCA_FAULTS", path, 1);
+		execv("/proc/self/exe", argv);
+		CHECK(!"execv");
+	}
+	fault_file = getenv("SOFTHCA_FAULTS");
+	rc = check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	unlink(fault_file);
+	return rc;
+}
