@@ -77,7 +77,9 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.device_cap_flags =
 			IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
 			IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
-			IB_UVERBS_DEVICE_XRC,
+			IB_UVERBS_DEVICE_XRC |
+			(cfg->link_layer == SOFTHCA_LINK_ETHERNET ? IB_UVERBS_DEVICE_RAW_IP_CSUM
+								  : 0),
 		.max_sge = cfg->max_sge,
 		.max_sge_rd = cfg->max_sge,
 		.max_cq = cfg->max_cq,
@@ -105,6 +107,8 @@ void
 caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_device_resp *resp,
 	struct mlx5_ib_query_device_resp *mlx5)
 {
+	bool ethernet = dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+
 	*resp = (struct ib_uverbs_ex_query_device_resp){
 		.response_length = sizeof(*resp),
 		.timestamp_mask = UINT64_MAX,
@@ -114,6 +118,11 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
+		.tso_caps =
+			{
+				.max_tso = ethernet ? CAPS_MAX_TSO : 0,
+				.supported_qpts = ethernet ? 1 << SOFTHCA_QP_RAW : 0,
+			},
 		.dci_streams_caps =
 			{
 				.max_log_num_concurent = CAPS_DCI_LOG_MAX,

@@ -20,14 +20,15 @@ enum setting_kind {
 	KIND_POWER_OF_TWO,
 	KIND_SWITCH,
 	KIND_LINK_LAYER,
-	KIND_FIRMWARE
+	KIND_FIRMWARE,
+	KIND_PATH
 };
 
 struct setting {
 	const char *key;
 	enum setting_kind kind;
 	uint16_t offset;
-	uint8_t width; /* bytes of the field */
+	uint16_t width; /* bytes of the field */
 	uint64_t min, max, def;
 	bool or_zero; /* 0 is allowed too, and switches the feature off */
 };
@@ -36,6 +37,7 @@ struct setting {
 
 /* doc/softhca.md has the same table, for people. */
 static const struct setting settings[] = {
+	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, 4129},
 	{"fw_ver", KIND_FIRMWARE, FIELD(fw_major)},
 	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET},
@@ -95,6 +97,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 	case KIND_LINK_LAYER:
 		snprintf(buf, len, "\"ethernet\" or \"infiniband\"");
 		break;
+	case KIND_PATH:
+		snprintf(buf, len, "a path of up to %u bytes", s->width - 1u);
+		break;
 	case KIND_FIRMWARE:
 		snprintf(buf, len, "MAJOR.MINOR.SUB, three numbers up to 65535");
 		break;
@@ -138,6 +143,11 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 	switch (s->kind) {
 	case KIND_FIRMWARE:
 		return parse_firmware(cfg, text);
+	case KIND_PATH:
+		if (strlen(text) >= s->width)
+			return false;
+		strcpy((char *)cfg + s->offset, text);
+		return true;
 	case KIND_LINK_LAYER:
 		if (strcmp(text, "ethernet") == 0)
 			value = SOFTHCA_LINK_ETHERNET;
@@ -287,7 +297,7 @@ softhca_config_load(struct softhca_config *cfg, char *err, size_t err_len)
 	int rc;
 
 	for (size_t i = 0; i < N_SETTINGS; i++)
-		if (settings[i].kind != KIND_FIRMWARE)
+		if (settings[i].kind != KIND_FIRMWARE && settings[i].kind != KIND_PATH)
 			set_field(&tmp, &settings[i], settings[i].def);
 	if (path != NULL) {
 		rc = load_file(&tmp, path, err, err_len);

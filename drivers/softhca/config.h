@@ -32,6 +32,7 @@ struct softhca_config {
 	uint32_t max_cqe;   /* entries of one CQ */
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_sge;
+	char capture[256]; /* path of the file that raw frames go to; empty: none */
 	uint32_t max_rd_atomic; /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */
 	uint32_t latency_ns, round_trip_ns, bandwidth_mbps;

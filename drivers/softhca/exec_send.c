@@ -64,6 +64,8 @@ exec_send(struct run *run, const struct wqe *wqe)
 
 	if (run->qp->type == SOFTHCA_QP_UD)
 		return exec_ud_send(run, wqe);
+	if (run->qp->type == SOFTHCA_QP_RAW)
+		return exec_raw_send(run, wqe);
 	syn = exec_gather(run, wqe, wqe->first, 0, &src);
 	if (syn == SYN_OK)
 		syn = run_hold_peer(run, wqe);

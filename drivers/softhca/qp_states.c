@@ -22,9 +22,7 @@ typedef const struct transition state_table[N_STATES][N_STATES];
 	[QP_ERR][QP_RESET] = {ALLOWED, 0}, [QP_INIT][QP_ERR] = {ALLOWED, 0},                       \
 	[QP_RTR][QP_ERR] = {ALLOWED, 0}, [QP_RTS][QP_ERR] = {ALLOWED, 0},                          \
 	[QP_SQD][QP_ERR] = {ALLOWED, 0}, [QP_SQE][QP_ERR] = {ALLOWED, 0},                          \
-	[QP_ERR][QP_ERR] = {                                                                       \
-		ALLOWED, 0                                                                         \
-	}
+	[QP_ERR][QP_ERR] = {ALLOWED, 0}
 
 #define CONNECTED_INIT (ALLOWED | M_PKEY_INDEX | M_PORT | M_ACCESS)
 #define CONNECTED_RTR  (ALLOWED | M_AV | M_PATH_MTU | M_DEST_QPN | M_RQ_PSN)
@@ -40,8 +38,8 @@ static state_table rc = {
 		M_ACCESS | M_PKEY_INDEX},
 	[QP_RTR][QP_RTS] = {REQUESTER_RTS,
 		M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
-	[QP_RTS][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE |
-					     SOFTHCA_QP_UDP_SPORT},
+	[QP_RTS][QP_RTS] = {ALLOWED,
+		M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE | SOFTHCA_QP_UDP_SPORT},
 	[QP_RTS][QP_SQD] = {ALLOWED, M_EN_SQD_NOTIFY},
 	[QP_SQD][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER | M_PATH_MIG_STATE},
 	[QP_SQD][QP_SQD] = {ALLOWED, M_PKEY_INDEX | M_PORT | M_AV | M_TIMEOUT | M_RETRY_CNT |
@@ -96,9 +94,9 @@ static state_table xrc_send = {
 	[QP_RTS][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_PATH_MIG_STATE},
 	[QP_RTS][QP_SQD] = {ALLOWED, M_EN_SQD_NOTIFY},
 	[QP_SQD][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_PATH_MIG_STATE},
-	[QP_SQD][QP_SQD] = {ALLOWED,
-		M_PKEY_INDEX | M_PORT | M_AV | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY |
-			M_MAX_RD_ATOMIC | M_ACCESS | M_PATH_MIG_STATE},
+	[QP_SQD][QP_SQD] = {ALLOWED, M_PKEY_INDEX | M_PORT | M_AV | M_TIMEOUT | M_RETRY_CNT |
+					     M_RNR_RETRY | M_MAX_RD_ATOMIC | M_ACCESS |
+					     M_PATH_MIG_STATE},
 };
 
 static state_table xrc_recv = {

@@ -21,6 +21,7 @@ const struct opcode_fact opcode_facts[64] = {
 	[OPC_WRITE_IMM] = {exec_write, 2, CQE_RESP_WRITE_IMM},
 	[OPC_SEND] = {exec_send, 1, CQE_RESP_SEND},
 	[OPC_SEND_IMM] = {exec_send, 1, CQE_RESP_SEND_IMM},
+	[OPC_TSO] = {exec_tso, 2, CQE_REQ},
 	[OPC_READ] = {exec_read, 2, CQE_REQ},
 	[OPC_ATOMIC_CS] = {exec_atomic, 3, CQE_REQ},
 	[OPC_ATOMIC_FA] = {exec_atomic, 3, CQE_REQ},

@@ -123,8 +123,7 @@ uint16_t
 srq_take(struct softhca_srq *srq)
 {
 	uint16_t index = srq->head;
-	uint32_t next = get_be16(
-		srq->buf + ((size_t)index << srq->log_stride) + SRQ_NEXT_INDEX);
+	uint32_t next = get_be16(srq->buf + ((size_t)index << srq->log_stride) + SRQ_NEXT_INDEX);
 
 	srq->taken++;
 	if (next < srq->n)

@@ -167,9 +167,8 @@ static unsigned int
 find_xrc_srq(struct run *run, const struct wqe *wqe)
 {
 	uint32_t number = get_be32(wqe_seg(run, wqe, 1) + XRC_SRQN);
-	struct softhca_srq *srq = number > 0xffffff
-					  ? NULL
-					  : table_get(&run->peer->dev->lanes->srqs, number);
+	struct softhca_srq *srq =
+		number > 0xffffff ? NULL : table_get(&run->peer->dev->lanes->srqs, number);
 
 	if (srq != NULL && srq->cq != NULL && srq->xrcdn == run->peer->xrcdn) {
 		run->peer_srq = srq;

@@ -127,6 +127,10 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	case SOFTHCA_QP_XRC_SEND:
 	case SOFTHCA_QP_XRC_RECV:
 		return (int)type;
+	case SOFTHCA_QP_RAW:
+		if (call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
+			return (int)type;
+		return -EOPNOTSUPP;
 	case QPT_DRIVER:
 		return find_dc_type(req->flags, known);
 	default:

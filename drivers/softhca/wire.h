@@ -58,6 +58,13 @@ enum wire_seg {
 	AV_GRH = 28, /* 30 GRH on InfiniBand, 27:20 source GID index, 19:0 flow label */
 	AV_GID = 32,
 	AV_UNITS = 3,
+	ETH_CS_FLAGS = 4,
+	ETH_MSS = 6,
+	ETH_INLINE_LEN = 12,
+	ETH_INLINE = 14, /* the first two bytes of the inline header; the rest follows */
+	ETH_INLINE_FIRST = 2,
+	ETH_L3_CSUM = 0x40,
+	ETH_L4_CSUM = 0x80,
 	XRC_UNITS = 1,
 	SRQ_NEXT_INDEX = 2, /* of a shared receive WQE, whose data segments follow at 16 */
 	MMO_OPAQUE_LKEY = 4,

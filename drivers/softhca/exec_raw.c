@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Raw Ethernet frames: SEND, and TSO, which cuts one large TCP segment into frames.
+ *
+ * There is no wire: frames go to the capture file, or nowhere. A TSO frame's header is the WQE's
+ * inline header with what differs from frame to frame put in: IP lengths and identification, TCP
+ * sequence number and flags, and the checksums (Linux, Documentation/networking/segmentation-offloads).
+ */
+#include "capture.h"
+#include "exec.h"
+
+#define MAX_FRAME   9216 /* of the port: a jumbo frame, with its header */
+#define MIN_FRAME   60   /* shorter ones are padded; the FCS is not counted */
+#define MAX_TSO     262144
+#define MAX_HEADER  1024
+#define MIN_ETH_LEN 14
+
+enum {
+	TYPE_IPV4 = 0x0800,
+	TYPE_IPV6 = 0x86dd,
+	TYPE_VLAN = 0x8100,
+	TYPE_QINQ = 0x88a8,
+	PROTO_TCP = 6,
+	PROTO_UDP = 17,
+	IPV4_LEN = 20,
+	IPV6_LEN = 40,
+	TCP_LEN = 20,
+	UDP_LEN = 8
+};
+
+enum {
+	TCP_FIN = 0x01,
+	TCP_PSH = 0x08,
+	TCP_CWR = 0x80
+};
+
+/* Where the headers of a frame lie; l3 == 0: no IP; proto == 0: nothing known above IP. */
+struct layers {
+	unsigned int l3, l4, proto;
+	bool v6;
+};
+
+static bool
+find_ip(const uint8_t *p, unsigned int len, struct layers *at)
+{
+	unsigned int type_at = 12;
+
+	while (type_at + 2 <= len &&
+		(get_be16(p + type_at) == TYPE_VLAN || get_be16(p + type_at) == TYPE_QINQ))
+		type_at += 4;
+	if (type_at + 2 > len)
+		return false;
+	at->l3 = type_at + 2;
+	if (get_be16(p + type_at) == TYPE_IPV6) {
+		at->v6 = true;
+		at->l4 = at->l3 + IPV6_LEN;
+		return at->l4 <= len && p[at->l3] >> 4 == 6;
+	}
+	if (get_be16(p + type_at) != TYPE_IPV4 || at->l3 + IPV4_LEN > len || p[at->l3] >> 4 != 4)
+		return false;
+	at->l4 = at->l3 + (p[at->l3] & 0xf) * 4;
+	return at->l4 >= at->l3 + IPV4_LEN && at->l4 <= len;
+}
+
+static struct layers
+find_layers(const uint8_t *p, unsigned int len)
+{
+	struct layers at = {0};
+
+	if (!find_ip(p, len, &at))
+		return (struct layers){0};
+	at.proto = p[at.l3 + (at.v6 ? 6 : 9)];
+	/* Of a fragment, the checksum is not in this frame, or not of this frame alone. */
+	if (!at.v6 && (get_be16(p + at.l3 + 6) & 0x3fff) != 0)
+		at.proto = 0;
+	if ((at.proto == PROTO_TCP && at.l4 + TCP_LEN <= len) ||
+		(at.proto == PROTO_UDP && at.l4 + UDP_LEN <= len))
+		return at;
+	at.proto = 0;
+	return at;
+}
+
+/* ---- checksums: RFC 1071 */
+
+static uint32_t
+sum_bytes(const uint8_t *p, unsigned int len)
+{
+	uint32_t sum = 0;
+
+	for (; len >= 2; p += 2, len -= 2)
+		sum += get_be16(p);
+	return len != 0 ? sum + ((uint32_t)*p << 8) : sum;
+}
+
+static uint32_t
+sum_end(uint32_t sum)
+{
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum & 0xffff;
+}
+
+static void
+put_l3_checksum(uint8_t *p, const struct layers *at)
+{
+	if (at->l3 == 0 || at->v6)
+		return;
+	put_be16(p + at->l3 + 10, 0);
+	put_be16(p + at->l3 + 10, sum_end(sum_bytes(p + at->l3, at->l4 - at->l3)));
+}
+
+/* Over what the IP header says is there: an Ethernet frame may be longer. */
+static unsigned int
+l4_len(const uint8_t *p, unsigned int len, const struct layers *at)
+{
+	unsigned int end =
+		at->v6 ? at->l4 + get_be16(p + at->l3 + 4) : at->l3 + get_be16(p + at->l3 + 2);
+
+	return end >= at->l4 && end <= len ? end - at->l4 : len - at->l4;
+}
+
+static void
+put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at)
+{
+	unsigned int field = at->l4 + (at->proto == PROTO_TCP ? 16 : 6);
+	unsigned int n;
+	uint32_t sum;
+
+	if (at->proto == 0)
+		return;
+	n = l4_len(p, len, at);
+	put_be16(p + field, 0);
+	sum = sum_bytes(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
+	sum = sum_end(sum + sum_bytes(p + at->l4, n));
+	put_be16(p + field, sum == 0 && at->proto == PROTO_UDP ? 0xffff : sum);
+}
+
+/* ---- the Ethernet segment of the WQE */
+
+struct eth {
+	uint8_t cs_flags;
+	uint32_t mss;
+	unsigned int header_len, units;
+	uint8_t header[MAX_HEADER];
+};
+
+static bool
+read_eth(const struct run *run, const struct wqe *wqe, struct eth *eth)
+{
+	const uint8_t *seg = wqe_seg(run, wqe, wqe->first);
+	uint32_t at = (uint32_t)(seg - run->qp->sq) + ETH_INLINE;
+
+	eth->cs_flags = seg[ETH_CS_FLAGS];
+	eth->mss = get_be16(seg + ETH_MSS);
+	eth->header_len = get_be16(seg + ETH_INLINE_LEN);
+	eth->units = 1;
+	if (eth->header_len > ETH_INLINE_FIRST)
+		eth->units += (eth->header_len - ETH_INLINE_FIRST + WQE_SEG - 1) / WQE_SEG;
+	if (wqe->first + eth->units > wqe->ds || eth->header_len > MAX_HEADER)
+		return false;
+	for (unsigned int i = 0; i < eth->header_len; i++)
+		eth->header[i] = run->qp->sq[(at + i) & run->qp->sq_mask];
+	return true;
+}
+
+/* The bytes of a list from an offset on. */
+static void
+copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
+{
+	const struct sg_piece *v = sg_pieces(sg);
+
+	for (unsigned int i = 0; i < sg->n && len != 0; i++) {
+		uint64_t n = v[i].len;
+
+		if (off >= n) {
+			off -= n;
+			continue;
+		}
+		n = n - off < len ? n - off : len;
+		if (v[i].p == SINK)
+			memset(dst, 0, n);
+		else
+			memcpy(dst, (const uint8_t *)v[i].p + off, n);
+		dst += n;
+		len -= n;
+		off = 0;
+	}
+}
+
+static void
+send_frame(const struct run *run, uint8_t *frame, unsigned int len)
+{
+	if (len < MIN_FRAME) {
+		memset(frame + len, 0, MIN_FRAME - len);
+		len = MIN_FRAME;
+	}
+	capture_frame(run->qp->dev->cfg, frame, len);
+}
+
+unsigned int
+exec_raw_send(struct run *run, const struct wqe *wqe)
+{
+	uint8_t frame[MAX_FRAME];
+	struct layers at;
+	unsigned int syn, len;
+	struct eth eth;
+	struct sg sg;
+
+	run->vendor = VEN_SEGMENT;
+	if (!read_eth(run, wqe, &eth))
+		return SYN_QP_OP;
+	syn = exec_gather(run, wqe, wqe->first + eth.units, 0, &sg);
+	if (syn != SYN_OK)
+		return syn;
+	run->vendor = VEN_LENGTH;
+	if (eth.header_len + sg.len < MIN_ETH_LEN || eth.header_len + sg.len > MAX_FRAME)
+		return SYN_LOC_LEN;
+	len = eth.header_len + (unsigned int)sg.len;
+	memcpy(frame, eth.header, eth.header_len);
+	copy_part(frame + eth.header_len, &sg, 0, sg.len);
+	at = find_layers(frame, len);
+	if ((eth.cs_flags & ETH_L4_CSUM) != 0)
+		put_l4_checksum(frame, len, &at);
+	if ((eth.cs_flags & ETH_L3_CSUM) != 0)
+		put_l3_checksum(frame, &at);
+	send_frame(run, frame, len);
+	return SYN_OK;
+}
+
+/* ---- TSO */
+
+/* What a frame's header says that the template does not: it is number n, of seg bytes. */
+static void
+cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsigned int n,
+	unsigned int seg, bool last)
+{
+	uint8_t *ip = frame + at->l3, *tcp = frame + at->l4;
+
+	memcpy(frame, eth->header, eth->header_len);
+	if (at->v6) {
+		put_be16(ip + 4, eth->header_len - at->l4 + seg);
+	} else {
+		put_be16(ip + 2, eth->header_len - at->l3 + seg);
+		put_be16(ip + 4, get_be16(ip + 4) + n);
+	}
+	put_be32(tcp + 4, get_be32(tcp + 4) + n * eth->mss);
+	if (!last)
+		tcp[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	if (n != 0)
+		tcp[13] &= (uint8_t)~TCP_CWR;
+}
+
+/* A header to cut by: Ethernet, IP and TCP, and nothing behind them. */
+static bool
+is_tso_header(const struct eth *eth, const struct layers *at)
+{
+	return eth->mss != 0 && at->proto == PROTO_TCP &&
+	       at->l4 + (eth->header[at->l4 + 12] >> 4) * 4u == eth->header_len;
+}
+
+unsigned int
+exec_tso(struct run *run, const struct wqe *wqe)
+{
+	uint8_t frame[MAX_FRAME];
+	struct layers at;
+	unsigned int syn, n = 0;
+	uint64_t off = 0;
+	struct eth eth;
+	struct sg sg;
+
+	run->vendor = VEN_SEGMENT;
+	if (!read_eth(run, wqe, &eth))
+		return SYN_QP_OP;
+	at = find_layers(eth.header, eth.header_len);
+	if (!is_tso_header(&eth, &at))
+		return SYN_QP_OP;
+	syn = exec_gather(run, wqe, wqe->first + eth.units, 0, &sg);
+	if (syn != SYN_OK)
+		return syn;
+	run->vendor = VEN_LENGTH;
+	if (sg.len > MAX_TSO || eth.header_len + eth.mss > MAX_FRAME)
+		return SYN_LOC_LEN;
+	do {
+		unsigned int seg = (unsigned int)(sg.len - off < eth.mss ? sg.len - off : eth.mss);
+
+		cut_header(frame, &eth, &at, n++, seg, off + seg == sg.len);
+		copy_part(frame + eth.header_len, &sg, off, seg);
+		put_l3_checksum(frame, &at);
+		put_l4_checksum(frame, eth.header_len + seg, &at);
+		send_frame(run, frame, eth.header_len + seg);
+		off += seg;
+	} while (off < sg.len);
+	return SYN_OK;
+}

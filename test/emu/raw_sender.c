@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends on a raw packet queue pair what test_softhca_raw.py then reads in the capture file: frames of
+ * one SEND each, and TSO requests that are cut. Payload bytes count up from 0.
+ *
+ *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
+ *
+ * Prints the status of the last work completion.
+ */
+#include "softhca_pair.h"
+
+#define MAX_PAYLOAD (512 * 1024)
+
+static unsigned int
+read_hex(const char *text, uint8_t *out, unsigned int max)
+{
+	unsigned int n = 0, byte;
+
+	while (n < max && sscanf(text + 2 * n, "%2x", &byte) == 1)
+		out[n++] = (uint8_t)byte;
+	return n;
+}
+
+static struct ibv_qp *
+make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_RAW_PACKET,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.pd = pd,
+		.cap = {.max_send_wr = 16, .max_send_sge = 2, .max_recv_wr = 1, .max_recv_sge = 1},
+		.max_tso_header = 256,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &init);
+
+	CHECK(qp != NULL);
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	return qp;
+}
+
+static int
+send_one(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	CHECK_EQ(ibv_post_send(qp, wr, &bad), 0);
+	while (ibv_poll_cq(cq, 1, &wc) == 0)
+		pair_run();
+	if (wc.status == IBV_WC_SUCCESS)
+		CHECK_EQ(wc.opcode, wr->opcode == IBV_WR_TSO ? IBV_WC_TSO : IBV_WC_SEND);
+	return wc.status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	struct ibv_qp *qp = make_raw_qp(ctx, pd, cq);
+	uint8_t header[256], *buf = malloc(MAX_PAYLOAD);
+	unsigned int header_len, len;
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr = {.sg_list = sge, .num_sge = 2, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_mr *mr;
+	int status = -1;
+
+	CHECK_EQ(argc, 7);
+	header_len = read_hex(argv[2], header, sizeof(header));
+	len = (unsigned int)atoi(argv[3]);
+	CHECK(buf != NULL && len <= MAX_PAYLOAD - sizeof(header));
+	if (atoi(argv[5]) != 0)
+		wr.send_flags |= IBV_SEND_IP_CSUM;
+	mr = ibv_reg_mr(pd, buf, MAX_PAYLOAD, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr != NULL);
+	memcpy(buf, header, header_len);
+	for (unsigned int i = 0; i < len; i++)
+		buf[header_len + i] = (uint8_t)i;
+	/* In two pieces, the cut at an odd place. */
+	sge[0] = (struct ibv_sge){(uintptr_t)buf, len / 3, mr->lkey};
+	if (strcmp(argv[1], "tso") == 0) {
+		wr.opcode = IBV_WR_TSO;
+		wr.tso.hdr = header;
+		wr.tso.hdr_sz = (uint16_t)header_len;
+		wr.tso.mss = (uint16_t)atoi(argv[4]);
+		sge[0].addr += header_len;
+	} else {
+		wr.opcode = IBV_WR_SEND;
+		sge[0].length += header_len;
+	}
+	sge[1] = (struct ibv_sge){sge[0].addr + sge[0].length, len - len / 3, mr->lkey};
+	for (int i = 0; i < atoi(argv[6]); i++)
+		status = send_one(qp, cq, &wr);
+	printf("%s\n", ibv_wc_status_str(status));
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	free(buf);
+	return 0;
+}
