@@ -115,6 +115,8 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 		.hca_core_clock = CORE_CLOCK_KHZ,
 	};
 	caps_query_device(dev, &resp->base);
+	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
+	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
@@ -218,6 +220,7 @@ caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp 
 			dev->cfg->max_qp_wr, /* the kernel says it, not the library, that there are none */
 		.num_ports = dev->cfg->ports,
 		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY,
 		.response_length = sizeof(*resp),
@@ -256,11 +259,11 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
 		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
 		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
-		{0x122, 1, 1}, /* qpc_extension: MMO, and streams of a DCI */
+		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
 		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
-		{0x21a, 1, 1},                            /* dct */
-		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1}, /* xrc, ud, uc */
+		{0x21a, 1, 1},                                                 /* dct */
+		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */
 		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
 		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
 		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},
@@ -268,6 +271,8 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x21d, 1, ethernet}, /* roce */
 		{0x21e, 1, 1},        /* atomic */
 		{0x220, 1, 1},        /* cq_oi: CQs may ignore overrun */
+		{0x221, 1, 1},        /* cq_resize */
+		{0x222, 1, 1},        /* cq_moderation */
 		{0x23f, 1, 1},        /* rc */
 		{0x240, 1, 1},        /* uar_4k */
 		{0x260, 1, cfg->bf_reg_size != 0},

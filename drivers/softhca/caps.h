@@ -12,6 +12,8 @@
 #define CAPS_COMP_VECTORS  8
 #define CAPS_GID_TABLE_LEN 255
 #define CAPS_VENDOR_ID     0x02c9
+#define CAPS_MAX_CQ_COUNT  0xffff
+#define CAPS_MAX_CQ_PERIOD 0xfff /* us */
 #define CAPS_MAX_MSG       (1U << 30)
 #define CAPS_MAX_TSO       262144
 #define CAPS_DCI_LOG_MAX   6 /* streams of a DCI: concurrent, and in error */

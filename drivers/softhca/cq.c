@@ -16,7 +16,7 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	int err;
 
 	if (attr->n_cqe == 0 || (attr->n_cqe & (attr->n_cqe - 1)) != 0 ||
-		attr->n_cqe > (1u << 23) || (attr->cqe_len != 64 && attr->cqe_len != 128))
+		attr->n_cqe > CQ_MAX_ENTRIES || (attr->cqe_len != 64 && attr->cqe_len != 128))
 		return -EINVAL;
 	cq = aligned_alloc(CACHE_LINE, sizeof(*cq));
 	if (cq == NULL)
@@ -124,20 +124,22 @@ cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
 }
 
-/* True where something that the arming asks for lies at or after the given consumer index. */
-static bool
-cq_has_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
+/* How much of what the arming asks for lies at or after the given consumer index. */
+static uint32_t
+cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 {
 	uint32_t end = arm == ARM_ANY ? cq->pi : cq->solicited_end;
 	uint32_t ahead = (end - ci) & CQ_INDEX_MASK;
 
-	return ahead != 0 && ahead <= cq->n;
+	return ahead <= cq->n ? ahead : 0;
 }
 
-static void
+void
 cq_notify(struct softhca_cq *cq)
 {
 	cq->arm = ARM_NONE;
+	cq->event_waiting = 0;
+	cq->event_due = 0;
 	softhca_event_cq_comp(cq->event);
 }
 
@@ -157,7 +159,8 @@ cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 	cq->pi++;
 	if (solicited)
 		cq->solicited_end = cq->pi;
-	if (cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited))
+	if ((cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited)) &&
+		cq_event_is_due(cq, 1))
 		cq_notify(cq);
 }
 
@@ -166,6 +169,7 @@ cq_take_arm(struct softhca_cq *cq)
 {
 	uint32_t word = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_ARM], memory_order_relaxed));
 	enum cq_arm arm;
+	uint32_t unseen;
 
 	if (word == CQ_ARM_PARK)
 		return false;
@@ -175,7 +179,10 @@ cq_take_arm(struct softhca_cq *cq)
 	spin_lock(&cq->lock);
 	/* What came after the index that the program had read would otherwise go unnoticed. */
 	cq->arm = arm;
-	if (cq_has_unseen(cq, arm, word & CQ_INDEX_MASK))
+	cq->event_waiting = 0;
+	cq->event_due = 0;
+	unseen = cq_unseen(cq, arm, word & CQ_INDEX_MASK);
+	if (unseen != 0 && cq_event_is_due(cq, unseen))
 		cq_notify(cq);
 	spin_unlock(&cq->lock);
 	return true;

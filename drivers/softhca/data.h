@@ -116,7 +116,7 @@ struct key {
 	enum key_layout layout;
 	uint32_t qpn; /* the one QP that may be reached through it, or KEY_ANY_QP */
 	struct softhca_mkey *mkey;
-	struct key *next; /* in a list of those that were replaced */
+	struct key *next;   /* in a list of those that were replaced */
 	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
 	uint32_t n_entries, repeat;
 	struct key_entry entry[];
@@ -214,6 +214,9 @@ struct softhca_cq {
 	enum cq_arm arm;
 	bool ignore_overrun;
 	atomic_bool failed;
+	/* Moderation, cq_modify.c: completions to an event, ns; how many wait, and until when (0: no). */
+	uint32_t event_count, event_waiting;
+	uint64_t event_period, event_due;
 	void *event;
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
@@ -237,6 +240,11 @@ void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 void cq_fail(struct softhca_cq *cq);
 /* An arm doorbell rang on this CQ's page. */
 bool cq_take_arm(struct softhca_cq *cq);
+/* cq->lock held: sends the event that was armed for; n more completions for it: is it due? */
+void cq_notify(struct softhca_cq *cq);
+bool cq_event_is_due(struct softhca_cq *cq, uint32_t n);
+/* Sends an event whose time has come. True where one still waits for its time. */
+bool cq_event_timer(struct softhca_cq *cq, uint64_t now);
 
 /* ---- shared receive queues */
 
@@ -357,6 +365,7 @@ struct softhca_uar {
 	struct spin lock;
 	uint8_t *page;
 	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
+	atomic_bool timed;         /* an event of one of its CQs may wait for its time */
 	atomic_bool attention;     /* look at every queue of this page, doorbell or not */
 	atomic_bool again; /* some queue waits for time, for receives, or for its next share */
 	atomic_uint quiet; /* turns since it last rang: see lane.c */
@@ -391,11 +400,12 @@ void uar_call_attention(struct softhca_uar *uar);
 #define LANE_SLOTS (SOFTHCA_MAX_THREADS + 64) /* threads of the device; then of softhca_pump() */
 
 struct uar_set;
+struct clock_set;
 
 struct lane_slot {
 	atomic_uint epoch; /* odd while a turn runs: the rest is of the lane whose turn it is */
 	unsigned int busy_turns, cursor;
-	uint64_t looked_at; /* device time */
+	uint64_t looked_at;    /* device time */
 	struct graves *graves; /* retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -405,12 +415,16 @@ struct softhca_lanes {
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */
-	pthread_mutex_t uar_lock; /* of changes to that set */
+	struct clock_set *_Atomic clocks;
+	pthread_mutex_t uar_lock; /* of changes to these sets */
 	_Atomic uint64_t port_free; /* timing.c: when the wire is, device time */
 	atomic_bool stop;
 	unsigned int n_threads;
 	pthread_t threads[SOFTHCA_MAX_THREADS];
 };
+
+/* clock.c: the running clock that programs have mapped. Inside a turn only. */
+void clocks_tick(struct softhca_lanes *lanes);
 
 /* Every page of the adapter is looked at in the next turn. Inside a turn only. */
 void lanes_call_attention(struct softhca_dev *dev);
@@ -487,7 +501,7 @@ struct wqe {
 	const uint8_t *seg0; /* the control segment */
 	uint32_t opcode, opmod, ds, bb;
 	uint32_t first; /* where the operation's own segments begin, behind control and address */
-	uint32_t imm; /* as host number of the big-endian word */
+	uint32_t imm;   /* as host number of the big-endian word */
 	enum wire_ce ce;
 	bool solicited;
 };

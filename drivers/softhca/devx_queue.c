@@ -30,7 +30,11 @@ enum {
 	CQC_DBR_UMEM_ID = 0x20, /* 32 bits */
 	CQC_LOG_SIZE = 0x63,    /* 5 bits */
 	CQC_UAR_PAGE = 0x68,    /* 24 bits */
+	CQC_PERIOD = 0x84,      /* 12 bits: us, of moderation */
+	CQC_MAX_COUNT = 0x90,   /* 16 bits */
 	CQC_EQN = 0xb8,         /* 8 bits */
+	CQC_CONSUMER = 0x148,   /* 24 bits */
+	CQC_PRODUCER = 0x168,   /* 24 bits */
 	CQC_DBR_ADDR = 0x1c0,   /* 64 bits: with a umem, the offset in it */
 	IN_CQ_UMEM_OFFSET = 0x280,
 	IN_CQ_UMEM_ID = 0x2c0,
@@ -143,11 +147,21 @@ query_cq(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 {
 	struct object_cq *cq = (struct object_cq *)obj;
 	uint8_t *cqc = out + CQC_AT / 8;
+	struct softhca_cq_attr attr;
+	uint32_t pi, ci;
 
 	(void)call;
 	if (devx_get(in, DEVX_NUMBER, 24) != softhca_cq_number(cq->cq))
 		return -EINVAL;
+	softhca_cq_query(cq->cq, &attr, &pi, &ci);
+	devx_set(cqc, CQC_CQE_SZ, 3, attr.cqe_len == 128);
+	devx_set(cqc, CQC_OI, 1, attr.ignore_overrun);
+	devx_set(cqc, CQC_LOG_SIZE, 5, (uint32_t)__builtin_ctz(attr.n_cqe));
 	devx_set(cqc, CQC_UAR_PAGE, 24, cq->uar->page_id);
+	devx_set(cqc, CQC_PERIOD, 12, attr.event_period_us);
+	devx_set(cqc, CQC_MAX_COUNT, 16, attr.event_count);
+	devx_set(cqc, CQC_CONSUMER, 24, ci);
+	devx_set(cqc, CQC_PRODUCER, 24, pi);
 	return 0;
 }
 
@@ -285,6 +299,7 @@ create_qp(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obje
 		object_forget(call->ctx, &qp->qp.obj);
 		return rc;
 	}
+	qp->qp.type = SOFTHCA_QP_RC;
 	object_use(&qp->qp.pd->obj);
 	object_use(&qp->qp.send_cq->obj);
 	object_use(&qp->qp.recv_cq->obj);

@@ -78,8 +78,8 @@ struct softhca_mkey_attr {
 /* The key of ibv_alloc_null_mr(3): reads as zeros, swallows writes. In no table, of every PD. */
 #define SOFTHCA_DUMP_FILL_KEY 0x200u
 
-int softhca_mkey_create(
-	struct softhca_dev *dev, const struct softhca_mkey_attr *attr, struct softhca_mkey **out);
+int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
+	struct softhca_mkey **out);
 /* Replaces the attributes; the key stays, as where REREG_MR changes a region in place. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
 /* Windows and indirect keys that lead to it lead nowhere from now on. */
@@ -96,12 +96,22 @@ struct softhca_cq_attr {
 	bool ignore_overrun;
 	struct softhca_uar *uar; /* where arm doorbells arrive */
 	void *event;             /* event.c's handle: passed back in softhca_event_cq_* */
+	uint32_t event_count, event_period_us; /* answered by query: softhca_cq_moderate() */
 };
 
-int softhca_cq_create(
-	struct softhca_dev *dev, const struct softhca_cq_attr *attr, struct softhca_cq **out);
+int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
+	struct softhca_cq **out);
 int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
+/*
+ * Another buffer for what comes from now on; the old one ends in an entry that says so. -EINVAL: its
+ * size, more completions in the CQ than it has entries, or no room for that entry.
+ */
+int softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len);
+/* Events with the count-th completion or after the period; 0 and 0: with each. */
+void softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us);
+void softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *pi,
+	uint32_t *ci);
 
 /* ---------------------------------------------------------------- queue pairs (qp.c) */
 
@@ -121,8 +131,8 @@ struct softhca_qp_init {
 	enum softhca_qp_type type;
 	uint32_t pdn;
 	struct softhca_cq *send_cq, *recv_cq; /* recv_cq: never NULL where the QP sends */
-	struct softhca_srq *srq;              /* NULL: receives are the QP's own, or there are none */
-	struct softhca_uar *uar;              /* NULL: the QP does not send (XRC_RECV, DCT) */
+	struct softhca_srq *srq; /* NULL: receives are the QP's own, or there are none */
+	struct softhca_uar *uar; /* NULL: the QP does not send (XRC_RECV, DCT) */
 	void *buf;               /* receive WQEs, then send WQEs */
 	void *sq_buf;            /* send WQEs, where they lie apart (RAW); else NULL */
 	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
@@ -144,7 +154,7 @@ struct softhca_qp_init {
  * the state stays.
  */
 /* Two mask bits that are no verbs: the firmware command INIT2INIT gives them, in state INIT. */
-#define SOFTHCA_QP_MMO (1u << 30)          /* mmo is given */
+#define SOFTHCA_QP_MMO          (1u << 30) /* mmo is given */
 #define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* udp_sport is given; in RTS, by RTS2RTS */
 #define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* drain_sigerr is given */
 
@@ -164,8 +174,8 @@ struct softhca_qp_attr {
 	bool drain_sigerr;
 };
 
-int softhca_qp_create(
-	struct softhca_dev *dev, const struct softhca_qp_init *init, struct softhca_qp **out);
+int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
+	struct softhca_qp **out);
 int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
@@ -188,8 +198,8 @@ struct softhca_srq_attr {
 	void *event;             /* event.c's handle */
 };
 
-int softhca_srq_create(
-	struct softhca_dev *dev, const struct softhca_srq_attr *attr, struct softhca_srq **out);
+int softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
+	struct softhca_srq **out);
 /* Arms the limit event (ibv_modify_srq(3)); 0 disarms. -EINVAL: more than the queue holds. */
 int softhca_srq_arm(struct softhca_srq *srq, uint32_t limit);
 uint32_t softhca_srq_limit(struct softhca_srq *srq); /* 0: not armed */
@@ -202,6 +212,12 @@ int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, u
 void softhca_lanes_fini(struct softhca_dev *dev);
 /* Returns when everything unpublished before the call is out of every lane's sight. */
 void softhca_quiesce(struct softhca_dev *dev);
+
+/* ---------------------------------------------------------------- the running clock (clock.c) */
+
+/* A page whose first 8 bytes are the device's clock, until it is removed. -ENOMEM. */
+int softhca_clock_add(struct softhca_dev *dev, void *page);
+int softhca_clock_remove(struct softhca_dev *dev, void *page);
 
 /* ---------------------------------------------------------------- towards event.c */
 

@@ -323,6 +323,21 @@ uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
 
 /* ---- one turn */
 
+/* Events of CQs that wait for their time. Cleared before looking, as `attention`. */
+static bool
+uar_cq_timers(struct softhca_uar *uar)
+{
+	uint64_t now = device_clock();
+	bool wait = false;
+
+	atomic_exchange_explicit(&uar->timed, false, memory_order_acquire);
+	for (unsigned int i = 0; i < uar->n_cqs; i++)
+		wait |= cq_event_timer(uar->cqs[i], now);
+	if (wait)
+		atomic_store_explicit(&uar->timed, true, memory_order_relaxed);
+	return wait;
+}
+
 static unsigned int
 uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
 {
@@ -334,6 +349,8 @@ uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
 		again |= sq_visit(&run);
 		run.qp->rang = false;
 	}
+	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
+		again |= uar_cq_timers(uar);
 	atomic_store_explicit(&uar->again, again, memory_order_relaxed);
 	return run.work;
 }
@@ -477,6 +494,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	current_slot = slot;
 	if (machine_is(MACHINE_TICK))
 		fault_tick(lanes->dev, false);
+	clocks_tick(lanes);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
 			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
@@ -661,6 +679,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->cqs);
 	table_fini(&lanes->srqs);
 	pthread_mutex_destroy(&lanes->uar_lock);
+	free(atomic_load(&lanes->clocks));
 	free(atomic_load(&lanes->uars));
 	for (unsigned int i = 0; i < LANE_SLOTS; i++)
 		retire_fini(&lanes->slots[i]);

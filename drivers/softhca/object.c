@@ -492,6 +492,8 @@ ctx_free(struct softhca_ctx *ctx)
 	}
 	for (uint32_t i = 0; i < ctx->n_files; i++)
 		event_file_put(ctx->files[i]);
+	if (softhca_clock_remove(ctx->dev, ctx->clock) == 0)
+		munmap(ctx->clock, CTX_PAGE);
 	munmap(ctx->bar, CTX_BAR_LEN);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx->files);
@@ -582,11 +584,21 @@ ctx_alloc(struct softhca_dev *dev, int fd)
 		CTX_UAR_OFFSET);
 	if (ctx->bar == MAP_FAILED)
 		goto fail;
+	ctx->clock =
+		mmap(NULL, CTX_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_CORE_CLOCK_OFFSET);
+	if (ctx->clock == MAP_FAILED)
+		goto unmap_bar;
+	if (softhca_clock_add(dev, ctx->clock) != 0)
+		goto unmap_clock;
 	ctx->dev = dev;
 	ctx->st_dev = st.st_dev;
 	ctx->st_ino = st.st_ino;
 	pthread_mutex_init(&ctx->lock, NULL);
 	return ctx;
+unmap_clock:
+	munmap(ctx->clock, CTX_PAGE);
+unmap_bar:
+	munmap(ctx->bar, CTX_BAR_LEN);
 fail:
 	free(ctx);
 	return NULL;
@@ -711,6 +723,7 @@ ctx_fork_child(void)
 		if (!ctx->dead) {
 			for (uint32_t i = 0; i < ctx->n_files; i++)
 				event_file_abandon(ctx->files[i]);
+			munmap(ctx->clock, CTX_PAGE);
 			munmap(ctx->bar, CTX_BAR_LEN);
 		}
 		ctx->dead = true;

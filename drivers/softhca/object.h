@@ -23,6 +23,7 @@
 
 #define CTX_PAGE              4096
 #define CTX_MAX_UARS          2048
+#define CTX_CORE_CLOCK_OFFSET 0x500000 /* (MLX5_IB_MMAP_CORE_CLOCK << 8) pages of 4 KiB */
 #define CTX_CLOCK_INFO_OFFSET 0x700000 /* (MLX5_IB_MMAP_CLOCK_INFO << 8) pages of 4 KiB */
 /* Page 0 of the UAR range stays unused, so that page id 0 is never valid. */
 #define CTX_UAR_OFFSET (16 << 20)
@@ -105,7 +106,7 @@ struct object_srq {
 	struct object obj;
 	struct softhca_srq *srq;
 	struct object_pd *pd;
-	struct object_cq *cq;     /* XRC, as the domain; else NULL */
+	struct object_cq *cq; /* XRC, as the domain; else NULL */
 	struct object_xrcd *xrcd;
 	struct event_source event;
 	uint32_t max_wr, max_sge;
@@ -139,11 +140,12 @@ struct softhca_ctx {
 	dev_t st_dev; /* of the memfd: how a descriptor is known to be ours */
 	ino_t st_ino;
 	pthread_mutex_t lock;
-	uint32_t refs; /* under the list's lock, as are seen and next */
-	bool seen;     /* scratch of the search for closed contexts */
-	bool dead;     /* inherited by fork(), or closed: every call gets EIO */
-	bool opened;   /* GET_CONTEXT has been called */
-	uint8_t *bar;  /* the device's mapping of the UAR pages */
+	uint32_t refs;  /* under the list's lock, as are seen and next */
+	bool seen;      /* scratch of the search for closed contexts */
+	bool dead;      /* inherited by fork(), or closed: every call gets EIO */
+	bool opened;    /* GET_CONTEXT has been called */
+	uint8_t *bar;   /* the device's mapping of the UAR pages */
+	uint8_t *clock; /* and of the page with the running clock */
 	uint8_t uar_used[CTX_MAX_UARS / 8];
 	struct object **objects; /* by handle; handle 0 is never given out */
 	uint32_t n_objects, next_handle;

@@ -12,6 +12,7 @@
 
 #include "caps.h"
 #include "uverbs.h"
+#include "uverbs_cq.h"
 #include "uverbs_qp.h"
 
 /* PD, MR, AH and UAR: destruction takes the handle and nothing else, the first in the list. */
@@ -104,20 +105,6 @@ alloc_uar(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- CQs */
 
-/*
- * The kernel's sizes: one entry more than asked for, and up to a power of two. libmlx5 asks for
- * one less than its buffer holds.
- */
-static uint64_t
-cq_entries(uint32_t cqe)
-{
-	uint64_t n = 1;
-
-	while (n < (uint64_t)cqe + 1)
-		n *= 2;
-	return n;
-}
-
 static int
 check_cq(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t entries)
 {
@@ -177,7 +164,7 @@ static int
 create_cq(struct uverbs_call *call)
 {
 	const struct mlx5_ib_create_cq *req = call_in(call, UVERBS_ATTR_UHW_IN);
-	uint64_t entries = cq_entries(call_in_u32(call, UVERBS_ATTR_CREATE_CQ_CQE));
+	uint64_t entries = uverbs_cq_entries(call_in_u32(call, UVERBS_ATTR_CREATE_CQ_CQE));
 	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_CQ_FLAGS);
 	struct event_file *comp, *async;
 	struct softhca_cq_attr attr;

@@ -189,7 +189,7 @@ check_srq(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
 	/* libmlx5 asks for the entries of its buffer, which may be one more than a program may. */
-	if (max_wr == 0 || max_wr >= cfg->max_qp_wr || max_sge > cfg->max_sge + 1)
+	if (max_wr >= cfg->max_qp_wr || max_sge > cfg->max_sge + 1)
 		return -EINVAL;
 	if (req->flags != 0 || req->reserved0 != 0 || req->reserved1 != 0 ||
 		req->buf_addr % 64 != 0 || req->db_addr % 8 != 0)

@@ -10,6 +10,7 @@
 
 #include "caps.h"
 #include "uverbs.h"
+#include "uverbs_cq.h"
 #include "uverbs_key.h"
 #include "uverbs_qp.h"
 #include "uverbs_srq.h"
@@ -305,6 +306,10 @@ static const struct write_command commands[] = {
 		sizeof(struct ib_uverbs_create_comp_channel_resp), create_comp_channel},
 	{IB_USER_VERBS_CMD_CREATE_AH, sizeof(struct ib_uverbs_create_ah),
 		sizeof(struct ib_uverbs_create_ah_resp), create_ah},
+	{IB_USER_VERBS_CMD_RESIZE_CQ, sizeof(struct ib_uverbs_resize_cq), sizeof(uint32_t),
+		uverbs_resize_cq},
+	{EX(IB_USER_VERBS_EX_CMD_MODIFY_CQ), sizeof(struct ib_uverbs_ex_modify_cq), 0,
+		uverbs_modify_cq},
 	{IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
 		sizeof(struct ib_uverbs_query_qp_resp), uverbs_query_qp},
 	{IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, uverbs_modify_qp},

@@ -24,7 +24,7 @@ enum wire_size {
 enum wire_ctrl {
 	CTRL_OPMOD_IDX_OPCODE = 0, /* 31:24 opmod, 23:8 index, 7:0 opcode */
 	CTRL_QPN_DS = 4,           /* 31:8 QP number, 5:0 length in 16-byte units */
-	CTRL_DCI_STREAM = 9, /* 16 bits */
+	CTRL_DCI_STREAM = 9,       /* 16 bits */
 	CTRL_FM_CE_SE = 11,        /* 7:5 fence, 3:2 completion, 1 solicited */
 	CTRL_IMM = 12
 };
@@ -117,6 +117,7 @@ enum wire_cqe_opcode {
 	CQE_RESP_SEND = 2,
 	CQE_RESP_SEND_IMM = 3,
 	CQE_RESP_SEND_INV = 4,
+	CQE_RESIZE = 5,
 	CQE_REQ_ERR = 13,
 	CQE_RESP_ERR = 14
 };
@@ -237,7 +238,7 @@ enum wire_klm {
 	REPEAT_BLOCK_LEN = 0,
 	REPEAT_OP = 4,
 	REPEAT_COUNT = 8,
-	REPEAT_ENTRIES = 14, /* 16 bits */
+	REPEAT_ENTRIES = 14,     /* 16 bits */
 	REPEAT_ENTRY_STRIDE = 0, /* 16 bits */
 	REPEAT_ENTRY_LEN = 2     /* 16 bits */
 };
@@ -252,6 +253,7 @@ enum wire_dbrec {
 	DB_CQ_ARM = 1 /* 29:28 arm sequence, 24 solicited only, 23:0 consumer index */
 };
 
+#define CQ_MAX_ENTRIES   (1u << 23)
 #define CQ_INDEX_MASK    0xffffffu
 #define CQ_ARM_SOLICITED 0x01000000u
 
