@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry without assertions and prints what the emulated adapter costs: 64-byte operations,
 # copies against memcpy(3), idle queues; and, where valgrind is there, instructions per operation.
+# hwq: what posting and polling cost, stock libmlx5 and lib/hwq side by side.
 #
-# usage: usertools/bench.sh [ops|copies|idle|instructions]...     default: all of them
+# usage: usertools/bench.sh [ops|copies|idle|instructions|hwq]...     default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 case ${1:-} in
 -h | --help)
-	sed -n '3,6s/^# \{0,1\}//p' "$0"
+	sed -n '3,7s/^# \{0,1\}//p' "$0"
 	exit 0
 	;;
 esac
@@ -18,6 +19,7 @@ need "${build_packages[@]}"
 say "building in build-bench/"
 build build-bench -Dbuildtype=release
 bench=$top/build-bench/test/bench/bench_softhca
+bench_hwq=$top/build-bench/test/bench/bench_hwq
 
 # What softhca_pump() and all it calls executed, over the operations that it ran: 64 bursts of 32.
 instructions() {
@@ -35,11 +37,34 @@ instructions() {
 	rm -f "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle instructions
+# One run for each burst size has both libraries; their functions' inclusive costs are read from it.
+hwq() {
+	local out counts burst
+	command -v valgrind >/dev/null || need valgrind
+	out=$(mktemp)
+	counts=$(mktemp)
+	for burst in 1 32; do
+		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
+			--toggle-collect='measured_*' "$bench_hwq" count "$burst" \
+			>"$out.ops" 2>/dev/null || die "callgrind failed at bursts of $burst"
+		callgrind_annotate --inclusive=yes --threshold=100 "$out" |
+			awk -v burst="$burst" 'NR == FNR {ops[$1] = $2; next}
+				match($0, /measured_[a-z0-9_]+/) {
+					name = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
+					if (name in ops && n + 0 > best[name] + 0) best[name] = n
+				}
+				END {for (name in best) print name, burst, best[name] / ops[name]}' \
+				"$out.ops" - >>"$counts"
+	done
+	"$bench_hwq" "$counts"
+	rm -f "$out" "$out.ops" "$counts"
+}
+
+[ $# -gt 0 ] || set -- ops copies idle instructions hwq
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
-	instructions) instructions ;;
-	*) die "unknown '$what': ops, copies, idle or instructions" ;;
+	instructions | hwq) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, instructions or hwq" ;;
 	esac
 done

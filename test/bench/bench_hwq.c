@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an operation costs its poster and its poller: stock libmlx5 and lib/hwq side by side.
+ *
+ * Both post the same 64-byte operations, in bursts of 1 and 32 with a doorbell each, to queues of
+ * the same shape, one after the other in one run; then the adapter runs, outside what is measured;
+ * then both poll. libmlx5 gets a thread domain, so that it takes no lock for its send queue. What
+ * is measured includes the caller's own loop, which reads addresses, keys, length, wr_id and flags
+ * of each operation from memory. Figures only: nothing passes or fails by time.
+ *
+ * usage: bench_hwq [COUNTS]     nanoseconds, as a table; COUNTS: a file of instructions to go with
+ *                               them, lines of "FUNCTION BURST INSTRUCTIONS" for one operation
+ *        bench_hwq count BURST  each measured function, for callgrind; prints "FUNCTION OPERATIONS"
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../emu/hwq_emu.h"
+
+#define N_OPS     512 /* posted before the adapter runs */
+#define OP_LEN    64
+#define BURST_MAX 32
+#define RUNS      101
+#define MEM_LEN   (2u * N_OPS * OP_LEN)
+
+#define MEASURED static __attribute__((noinline, noclone))
+
+/* One operation, as a caller might keep it. */
+struct op {
+	uint64_t src, dst, wr_id;
+	uint32_t lkey, rkey, len;
+	uint32_t stock_flags, hwq_flags;
+};
+
+struct bench {
+	struct hwq_dev *dev;
+	struct ibv_td *td;
+	struct ibv_pd *pd; /* of td: libmlx5's */
+	struct stock stock;
+	struct twin twin;
+	struct hwq_mr mr;
+	uint8_t *mem;
+	struct op ops[N_OPS];
+	uint64_t wr_ids; /* sum of those that came back */
+};
+
+/* ---- libmlx5 */
+
+MEASURED unsigned int
+measured_stock_write(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_qp_ex *ex = b->stock.ex;
+
+	ibv_wr_start(ex);
+	for (unsigned int i = 0; i < n; i++) {
+		ex->wr_id = op[i].wr_id;
+		ex->wr_flags = op[i].stock_flags;
+		ibv_wr_rdma_write(ex, op[i].rkey, op[i].dst);
+		ibv_wr_set_sge(ex, op[i].lkey, op[i].src, op[i].len);
+	}
+	return ibv_wr_complete(ex) == 0 ? n : 0;
+}
+
+MEASURED unsigned int
+measured_stock_memcpy(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_qp_ex *ex = b->stock.ex;
+	struct mlx5dv_qp_ex *dv = b->stock.dv;
+
+	ibv_wr_start(ex);
+	for (unsigned int i = 0; i < n; i++) {
+		ex->wr_id = op[i].wr_id;
+		ex->wr_flags = op[i].stock_flags;
+		mlx5dv_wr_memcpy(dv, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
+	}
+	return ibv_wr_complete(ex) == 0 ? n : 0;
+}
+
+MEASURED unsigned int
+measured_stock_cqe(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_wc wc[BURST_MAX];
+	int got = ibv_poll_cq(b->stock.cq, (int)n, wc);
+
+	(void)op;
+	for (int i = 0; i < got; i++) {
+		if (wc[i].status != IBV_WC_SUCCESS)
+			return 0;
+		b->wr_ids += wc[i].wr_id;
+	}
+	return got < 0 ? 0 : (unsigned int)got;
+}
+
+MEASURED unsigned int
+measured_stock_empty(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_wc wc[BURST_MAX];
+
+	(void)op;
+	return ibv_poll_cq(b->stock.cq, (int)n, wc) == 0 ? 1 : 0;
+}
+
+/* ---- lib/hwq */
+
+MEASURED unsigned int
+measured_hwq_write(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_sq *sq = &b->twin.qp->sq;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (hwq_wqe_rdma_write(sq, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len,
+			    op[i].hwq_flags) <= 0)
+			return 0;
+	}
+	hwq_sq_ring(sq);
+	return n;
+}
+
+MEASURED unsigned int
+measured_hwq_memcpy(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_sq *sq = &b->twin.qp->sq;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (hwq_wqe_memcpy(sq, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len,
+			    op[i].hwq_flags) <= 0)
+			return 0;
+	}
+	hwq_sq_ring(sq);
+	return n;
+}
+
+MEASURED unsigned int
+measured_hwq_cqe(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_cqe cqe[BURST_MAX];
+	unsigned int got = hwq_cq_poll(b->twin.cq, cqe, n);
+
+	(void)op;
+	for (unsigned int i = 0; i < got; i++) {
+		if (cqe[i].syndrome != 0)
+			return 0;
+		hwq_sq_complete(&b->twin.qp->sq, cqe[i].wqe_counter);
+	}
+	return got;
+}
+
+MEASURED unsigned int
+measured_hwq_empty(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_cqe cqe[BURST_MAX];
+
+	(void)op;
+	return hwq_cq_poll(b->twin.cq, cqe, n) == 0 ? 1 : 0;
+}
+
+/* ---- what is measured */
+
+struct function {
+	const char *name;
+	unsigned int (*call)(struct bench *b, const struct op *op, unsigned int n);
+	uint64_t n_ops; /* operations done so far */
+	double ns[RUNS];
+};
+
+#define FUNCTION(x)                                                                                \
+	{                                                                                          \
+		.name = #x, .call = x                                                              \
+	}
+
+/* One way to post, and the polling that goes with it. */
+struct way {
+	const char *operation, *by;
+	struct function *post, *poll, *empty;
+};
+
+static struct function stock_cqe = FUNCTION(measured_stock_cqe);
+static struct function stock_empty = FUNCTION(measured_stock_empty);
+static struct function hwq_cqe = FUNCTION(measured_hwq_cqe);
+static struct function hwq_empty = FUNCTION(measured_hwq_empty);
+static struct function stock_write = FUNCTION(measured_stock_write);
+static struct function stock_memcpy = FUNCTION(measured_stock_memcpy);
+static struct function hwq_write = FUNCTION(measured_hwq_write);
+static struct function hwq_memcpy = FUNCTION(measured_hwq_memcpy);
+
+static const struct way ways[] = {
+	{"write", "libmlx5", &stock_write, &stock_cqe, &stock_empty},
+	{"write", "hwq", &hwq_write, &hwq_cqe, &hwq_empty},
+	{"memcpy", "libmlx5", &stock_memcpy, &stock_cqe, &stock_empty},
+	{"memcpy", "hwq", &hwq_memcpy, &hwq_cqe, &hwq_empty},
+};
+
+#define N_WAYS (sizeof(ways) / sizeof(ways[0]))
+
+static void
+bench_open(struct bench *b)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 2 * N_OPS, .max_sge = 1, .mmo = true};
+	struct ibv_td_init_attr td_attr = {0};
+	struct ibv_parent_domain_init_attr pd_attr = {0};
+	struct hwq_dev with_td;
+	int ret;
+
+	memset(b, 0, sizeof(*b));
+	b->dev = emu_open();
+	twin_create(b->dev, &conf, &b->twin);
+	twin_connect_self(&b->twin);
+	b->td = ibv_alloc_td(b->dev->ctx, &td_attr);
+	pd_attr.pd = b->dev->pd;
+	pd_attr.td = b->td;
+	b->pd = ibv_alloc_parent_domain(b->dev->ctx, &pd_attr);
+	if (b->td == NULL || b->pd == NULL)
+		EMU_DIE("a thread domain: %s", strerror(errno));
+	memcpy(&with_td, b->dev, sizeof(with_td));
+	with_td.pd = b->pd;
+	stock_create(&with_td, &conf, &b->stock);
+	stock_connect(b->dev, b->stock.qp, b->stock.qp->qp_num);
+	b->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (b->mem == MAP_FAILED)
+		EMU_DIE("no memory");
+	ret = hwq_mr_register(b->dev, b->mem, MEM_LEN,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &b->mr);
+	if (ret != 0)
+		EMU_DIE("registering: %s", strerror(-ret));
+	for (unsigned int i = 0; i < N_OPS; i++)
+		b->ops[i] = (struct op){
+			.src = (uintptr_t)b->mem + (uint64_t)i * OP_LEN,
+			.dst = (uintptr_t)b->mem + (uint64_t)(N_OPS + i) * OP_LEN,
+			.wr_id = i,
+			.lkey = b->mr.lkey,
+			.rkey = b->mr.rkey,
+			.len = OP_LEN,
+			.stock_flags = IBV_SEND_SIGNALED,
+			.hwq_flags = HWQ_WQE_SIGNALED,
+		};
+}
+
+static void
+bench_close(struct bench *b)
+{
+	stock_destroy(&b->stock);
+	twin_destroy(&b->twin);
+	if (ibv_dealloc_pd(b->pd) != 0 || ibv_dealloc_td(b->td) != 0 ||
+		hwq_mr_deregister(&b->mr) != 0)
+		EMU_DIE("closing");
+	munmap(b->mem, MEM_LEN);
+	hwq_dev_close(b->dev);
+}
+
+/* All operations by f in bursts; ns of one. */
+static double
+run(struct bench *b, struct function *f, unsigned int burst)
+{
+	uint64_t start = emu_now_ns();
+
+	for (unsigned int i = 0; i < N_OPS; i += burst)
+		if (f->call(b, &b->ops[i], burst) != burst)
+			EMU_DIE("%s: operation %u failed", f->name, i);
+	f->n_ops += N_OPS;
+	return (double)(emu_now_ns() - start) / N_OPS;
+}
+
+static double
+run_empty(struct bench *b, struct function *f, unsigned int burst)
+{
+	uint64_t start = emu_now_ns();
+
+	for (unsigned int i = 0; i < N_OPS; i++)
+		if (f->call(b, b->ops, burst) != 1)
+			EMU_DIE("%s: a completion too many", f->name);
+	f->n_ops += N_OPS;
+	return (double)(emu_now_ns() - start) / N_OPS;
+}
+
+static void
+run_way(struct bench *b, const struct way *w, unsigned int burst, unsigned int r)
+{
+	w->post->ns[r] = run(b, w->post, burst);
+	emu_pump();
+	w->poll->ns[r] = run(b, w->poll, burst);
+	w->empty->ns[r] = run_empty(b, w->empty, burst);
+}
+
+/* ---- the table */
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Instructions of one operation by the file of counts; NULL: there is none. */
+static void
+print_count(const char *path, const char *name, unsigned int burst)
+{
+	char line[128], found[64];
+	unsigned int at;
+	double n;
+	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+
+	if (path != NULL && f == NULL)
+		EMU_DIE("%s: %s", path, strerror(errno));
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "%63s %u %lf", found, &at, &n) == 3 && at == burst &&
+			strcmp(found, name) == 0) {
+			printf(" %12.1f", n);
+			fclose(f);
+			return;
+		}
+	}
+	printf(" %12s", "-");
+	if (f != NULL)
+		fclose(f);
+}
+
+static void
+print_row(const char *counts, const char *what, const char *by, struct function *f,
+	unsigned int burst)
+{
+	qsort(f->ns, RUNS, sizeof(f->ns[0]), by_value);
+	printf("  %-12s %-14s %5u", what, by, burst);
+	print_count(counts, f->name, burst);
+	printf(" %8.1f\n", f->ns[RUNS / 2]);
+}
+
+static void
+table(struct bench *b, const char *counts)
+{
+	static const unsigned int bursts[] = {1, BURST_MAX};
+
+	printf("%u-byte operations, per operation (ns: median of %u)\n", OP_LEN, RUNS);
+	printf("  %-12s %-14s %5s %12s %8s\n", "", "", "burst", "instructions", "ns");
+	for (unsigned int k = 0; k < 2; k++) {
+		for (unsigned int r = 0; r < RUNS; r++)
+			for (unsigned int i = 0; i < N_WAYS; i++)
+				run_way(b, &ways[i], bursts[k], r);
+		for (unsigned int i = 0; i < N_WAYS; i++)
+			print_row(counts, ways[i].operation, ways[i].by, ways[i].post, bursts[k]);
+		print_row(counts, "CQE", "libmlx5", &stock_cqe, bursts[k]);
+		print_row(counts, "CQE", "hwq", &hwq_cqe, bursts[k]);
+		print_row(counts, "empty poll", "libmlx5", &stock_empty, bursts[k]);
+		print_row(counts, "empty poll", "hwq", &hwq_empty, bursts[k]);
+	}
+}
+
+static void
+count(struct bench *b, unsigned int burst)
+{
+	struct function *polls[] = {&stock_cqe, &hwq_cqe, &stock_empty, &hwq_empty};
+
+	for (unsigned int i = 0; i < N_WAYS; i++) {
+		run_way(b, &ways[i], burst, 0);
+		printf("%s %llu\n", ways[i].post->name, (unsigned long long)ways[i].post->n_ops);
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		printf("%s %llu\n", polls[i]->name, (unsigned long long)polls[i]->n_ops);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct bench b;
+
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	bench_open(&b);
+	if (argc == 3 && strcmp(argv[1], "count") == 0)
+		count(&b, (unsigned int)strtoul(argv[2], NULL, 0));
+	else
+		table(&b, argc > 1 ? argv[1] : NULL);
+	bench_close(&b);
+	return 0;
+}
