@@ -49,6 +49,8 @@ struct pair_opts {
 	uint8_t timeout, retry_cnt;        /* 0: 14 and 7 */
 	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO for 0; 0: 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
+	bool keys;           /* the QPs configure keys and bind windows */
+	uint64_t dv_flags;   /* MLX5DV_QP_CREATE_* */
 	unsigned int device; /* which adapter */
 };
 
@@ -194,6 +196,17 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
 		.send_ops_flags = MLX5DV_QP_EX_WITH_MEMCPY,
 	};
+
+	if (o->keys) {
+		attr.cap.max_inline_data = 512;
+		attr.send_ops_flags |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+		dv.send_ops_flags |= MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED |
+				     MLX5DV_QP_EX_WITH_MKEY_CONFIGURE;
+	}
+	if (o->dv_flags != 0) {
+		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+		dv.create_flags = (uint32_t)o->dv_flags;
+	}
 
 	if (o->own_uar)
 		e->td = ibv_alloc_td(p->ctx, &(struct ibv_td_init_attr){0});
