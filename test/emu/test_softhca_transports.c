@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UD, UC, XRC and DC queue pairs and shared receive queues, by stock libibverbs and libmlx5: what
+ * arrives, what is dropped, what is refused. Headers are compared with what the specifications lay
+ * down: InfiniBand volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
+ */
+#include <fcntl.h>
+
+#include "softhca_pair.h"
+
+#define BUF  32768
+#define QKEY 0x1234567u
+#define GRH  40
+
+/* One end: all that a queue pair needs. */
+struct node {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+static struct node
+node_open(void)
+{
+	struct node n = {.ctx = pair_open(0)};
+
+	n.pd = ibv_alloc_pd(n.ctx);
+	n.scq = ibv_create_cq(n.ctx, 256, NULL, NULL, 0);
+	n.rcq = ibv_create_cq(n.ctx, 256, NULL, NULL, 0);
+	n.buf = calloc(1, BUF);
+	CHECK(n.pd != NULL && n.scq != NULL && n.rcq != NULL && n.buf != NULL);
+	n.mr = ibv_reg_mr(n.pd, n.buf, BUF, PAIR_ALL);
+	CHECK(n.mr != NULL);
+	return n;
+}
+
+static void
+node_close(struct node *n)
+{
+	if (n->srq != NULL)
+		CHECK_EQ(ibv_destroy_srq(n->srq), 0);
+	CHECK_EQ(ibv_dereg_mr(n->mr), 0);
+	CHECK_EQ(ibv_destroy_cq(n->scq), 0);
+	CHECK_EQ(ibv_destroy_cq(n->rcq), 0);
+	CHECK_EQ(ibv_dealloc_pd(n->pd), 0);
+	CHECK_EQ(ibv_close_device(n->ctx), 0);
+	free(n->buf);
+}
+
+static struct ibv_qp *
+make_qp(struct node *n, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr init = {.qp_type = type,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.srq = n->srq,
+		.cap = {.max_send_wr = 64,
+			.max_recv_wr = 64,
+			.max_send_sge = 2,
+			.max_recv_sge = 2}};
+	struct ibv_qp *qp = ibv_create_qp(n->pd, &init);
+
+	CHECK(qp != NULL);
+	return qp;
+}
+
+static struct ibv_ah_attr
+address(struct node *n, int gid_index)
+{
+	struct ibv_ah_attr ah = {.is_global = 1, .port_num = 1};
+
+	CHECK_EQ(ibv_query_gid(n->ctx, 1, gid_index, &ah.grh.dgid), 0);
+	ah.grh.sgid_index = (uint8_t)gid_index;
+	ah.grh.hop_limit = 33;
+	ah.grh.traffic_class = 0x5a;
+	ah.grh.flow_label = 0x12345;
+	return ah;
+}
+
+/* Connected types to RTS; RTR is where a responder stops. */
+static void
+connect_qp(struct node *n, struct ibv_qp *qp, uint32_t to)
+{
+	bool uc = qp->qp_type == IBV_QPT_UC, tgt = qp->qp_type == IBV_QPT_XRC_RECV;
+	bool ini = qp->qp_type == IBV_QPT_XRC_SEND;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = PAIR_ALL & ~IBV_ACCESS_LOCAL_WRITE,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = to,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.timeout = 8,
+		.retry_cnt = 1,
+		.rnr_retry = 1,
+		.ah_attr = address(n, 1)};
+	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	int rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+	if (!uc && !ini)
+		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, rtr), 0);
+	if (!uc)
+		rts |= IBV_QP_TIMEOUT;
+	if (!uc && !tgt)
+		rts |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, rts), 0);
+}
+
+static void
+ud_to(struct ibv_qp *qp, enum ibv_qp_state to)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	if (to >= IBV_QPS_RTR)
+		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	if (to >= IBV_QPS_RTS)
+		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+static enum ibv_qp_state
+state_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+static struct ibv_wc
+wait_wc(struct ibv_cq *cq)
+{
+	uint64_t end = pair_now_ms() + 10000;
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(cq, 1, &wc) == 0) {
+		pair_run();
+		CHECK(pair_now_ms() < end);
+	}
+	return wc;
+}
+
+static void
+expect_none(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	for (int i = 0; i < 20; i++)
+		pair_run();
+	CHECK_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+}
+
+static void
+post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uint64_t id)
+{
+	struct ibv_sge sge = {addr, len, mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	CHECK_EQ(ibv_post_recv(qp, &wr, &bad), 0);
+}
+
+static int
+post_srq(struct node *n, uint32_t at, uint32_t len, uint64_t id)
+{
+	struct ibv_sge sge = {(uintptr_t)n->buf + at, len, n->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	return ibv_post_srq_recv(n->srq, &wr, &bad);
+}
+
+/* A WR whose memory is the node's first len bytes. */
+struct send {
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+};
+
+static struct ibv_send_wr *
+send_wr(struct send *s, struct node *n, enum ibv_wr_opcode op, uint32_t len)
+{
+	*s = (struct send){.sge = {(uintptr_t)n->buf, len, n->mr->lkey},
+		.wr = {.opcode = op, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED}};
+	s->wr.sg_list = &s->sge;
+	return &s->wr;
+}
+
+static int
+send_status(struct ibv_qp *qp, struct node *n, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	CHECK_EQ(ibv_post_send(qp, wr, &bad), 0);
+	return wait_wc(n->scq).status;
+}
+
+/* ---------------------------------------------------------------- UD */
+
+struct ud {
+	struct node a, b;
+	struct ibv_qp *from, *to;
+	struct ibv_ah *ah;
+};
+
+static struct ud
+ud_open(int gid_index)
+{
+	struct ud u = {.a = node_open(), .b = node_open()};
+	struct ibv_ah_attr ah = address(&u.b, gid_index);
+
+	u.from = make_qp(&u.a, IBV_QPT_UD);
+	u.to = make_qp(&u.b, IBV_QPT_UD);
+	ud_to(u.from, IBV_QPS_RTS);
+	ud_to(u.to, IBV_QPS_RTR);
+	u.ah = ibv_create_ah(u.a.pd, &ah);
+	CHECK(u.ah != NULL);
+	for (unsigned int i = 0; i < BUF; i++)
+		u.a.buf[i] = (uint8_t)(i * 7 + 1);
+	return u;
+}
+
+static void
+ud_close(struct ud *u)
+{
+	CHECK_EQ(ibv_destroy_ah(u->ah), 0);
+	CHECK_EQ(ibv_destroy_qp(u->from), 0);
+	CHECK_EQ(ibv_destroy_qp(u->to), 0);
+	node_close(&u->a);
+	node_close(&u->b);
+}
+
+static int
+ud_send(struct ud *u, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey, uint32_t len)
+{
+	struct send s;
+	struct ibv_send_wr *wr = send_wr(&s, &u->a, IBV_WR_SEND_WITH_IMM, len);
+
+	wr->imm_data = htobe32(0xcafe);
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = qpn;
+	wr->wr.ud.remote_qkey = qkey;
+	return send_status(u->from, &u->a, wr);
+}
+
+static struct ibv_wc
+ud_arrives(struct ud *u, uint32_t qkey, uint32_t len)
+{
+	struct ibv_wc wc;
+
+	memset(u->b.buf, 0xee, BUF);
+	post_recv(u->to, u->b.mr, (uintptr_t)u->b.buf, BUF, 9);
+	CHECK_EQ(ud_send(u, u->ah, u->to->qp_num, qkey, len), IBV_WC_SUCCESS);
+	wc = wait_wc(u->b.rcq);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.byte_len, GRH + len);
+	CHECK_EQ(wc.src_qp, u->from->qp_num);
+	CHECK_EQ(wc.imm_data, htobe32(0xcafe));
+	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_GRH);
+	CHECK(memcmp(u->b.buf + GRH, u->a.buf, len) == 0);
+	CHECK_EQ(u->b.buf[GRH + len], 0xee);
+	return wc;
+}
+
+/* BTH 12, DETH 8, immediate 4, payload to a multiple of 4, ICRC 4. */
+static unsigned int
+packet_len(unsigned int payload)
+{
+	return 12 + 8 + 4 + (payload + 3) / 4 * 4 + 4;
+}
+
+static void
+check_ipv6(const uint8_t *p, const union ibv_gid *gid, unsigned int len, uint8_t next)
+{
+	static const uint8_t first[4] = {0x65, 0xa1, 0x23, 0x45}; /* version, class, flow label */
+
+	CHECK(memcmp(p, first, 4) == 0);
+	CHECK_EQ(p[4] << 8 | p[5], len);
+	CHECK_EQ(p[6], next);
+	CHECK_EQ(p[7], 33);
+	CHECK(memcmp(p + 8, gid->raw, 16) == 0);
+	CHECK(memcmp(p + 24, gid->raw, 16) == 0);
+}
+
+static void
+case_ud_grh(void)
+{
+	union ibv_gid gid;
+	struct ud u = ud_open(0);
+
+	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
+	ud_arrives(&u, QKEY, 101);
+	check_ipv6(u.b.buf, &gid, packet_len(101), 0x1b); /* RoCE v1: a GRH */
+	ud_close(&u);
+	u = ud_open(1);
+	ud_arrives(&u, QKEY, 0);
+	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* v2: IPv6, then UDP */
+	ud_close(&u);
+}
+
+static void
+case_ud_ipv4(void)
+{
+	static const uint8_t ip[4] = {198, 51, 100, 11};
+	struct ud u = ud_open(3);
+	const uint8_t *p = u.b.buf + 20;
+	uint32_t sum = 0;
+
+	ud_arrives(&u, QKEY, 1000);
+	CHECK_EQ(p[0], 0x45);
+	CHECK_EQ(p[1], 0x5a);
+	CHECK_EQ(p[2] << 8 | p[3], 20 + 8 + packet_len(1000));
+	CHECK_EQ(p[8], 33);
+	CHECK_EQ(p[9], 17);
+	CHECK(memcmp(p + 12, ip, 4) == 0 && memcmp(p + 16, ip, 4) == 0);
+	for (int i = 0; i < 20; i += 2)
+		sum += (uint32_t)(p[i] << 8 | p[i + 1]);
+	CHECK_EQ((sum & 0xffff) + (sum >> 16), 0xffff);
+	ud_close(&u);
+}
+
+static void
+case_ud_drops(void)
+{
+	struct ud u = ud_open(1);
+	struct ibv_ah_attr other = address(&u.b, 1);
+	struct ibv_ah *ah;
+
+	/* No receive: dropped, and not kept for later. */
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	/* Another qkey, a number that names nothing, a QP of another type, a port that is not there. */
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY + 1, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, 1, QKEY, 8), IBV_WC_SUCCESS);
+	other.grh.dgid.raw[15] ^= 0x40;
+	ah = ibv_create_ah(u.a.pd, &other);
+	CHECK(ah != NULL);
+	CHECK_EQ(ud_send(&u, ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	expect_none(u.b.rcq);
+	CHECK_EQ(state_of(u.to), IBV_QPS_RTR);
+	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	/* The high bit asks for the sender's own qkey. */
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, 0x80000000u, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(u.b.rcq).wr_id, 1);
+	ud_close(&u);
+}
+
+static void
+case_ud_states(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
+	struct ud u = ud_open(1);
+	struct ibv_qp *init = make_qp(&u.b, IBV_QPT_UD), *rc = make_qp(&u.b, IBV_QPT_RC);
+
+	ud_to(init, IBV_QPS_INIT);
+	post_recv(init, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	CHECK_EQ(ud_send(&u, u.ah, init->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, rc->qp_num, 0, 8), IBV_WC_SUCCESS);
+	expect_none(u.b.rcq);
+	/* More than the MTU: the send queue stops, receives go on, and RTS makes it whole again. */
+	ud_arrives(&u, QKEY, 4096);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 4097), IBV_WC_LOC_LEN_ERR);
+	CHECK_EQ(state_of(u.from), IBV_QPS_SQE);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(state_of(u.to), IBV_QPS_RTR);
+	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
+	ud_arrives(&u, QKEY, 8);
+	CHECK_EQ(ibv_destroy_qp(init), 0);
+	CHECK_EQ(ibv_destroy_qp(rc), 0);
+	ud_close(&u);
+}
+
+/* 40 bytes more than the message are needed. The receiver's error is not the sender's. */
+static void
+case_ud_short_receive(void)
+{
+	struct ud u = ud_open(1);
+
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, GRH + 8, 1);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, GRH + 7, 2);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_LEN_ERR);
+	CHECK_EQ(state_of(u.to), IBV_QPS_ERR);
+	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	ud_close(&u);
+}
+
+/* ---------------------------------------------------------------- UC */
+
+static void
+case_uc(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_qp *from = make_qp(&a, IBV_QPT_UC), *to = make_qp(&b, IBV_QPT_UC);
+	struct ibv_send_wr *wr;
+	struct send s;
+
+	connect_qp(&a, from, to->qp_num);
+	connect_qp(&b, to, from->qp_num);
+	a.buf[0] = 77;
+	/* No receive, then a key that grants nothing: both dropped, and nobody is in error. */
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
+	wr->wr.rdma.remote_addr = (uintptr_t)b.buf;
+	wr->wr.rdma.rkey = b.mr->rkey ^ 0x100;
+	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
+	CHECK_EQ(b.buf[0], 0);
+	CHECK_EQ(state_of(to), IBV_QPS_RTS);
+	wr->wr.rdma.rkey = b.mr->rkey;
+	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
+	CHECK_EQ(b.buf[0], 77);
+	post_recv(to, b.mr, (uintptr_t)b.buf + 4096, 64, 5);
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(b.rcq).wr_id, 5);
+	CHECK_EQ(b.buf[4096], 77);
+	/* A read is not an operation of UC. */
+	wr = send_wr(&s, &a, IBV_WR_RDMA_READ, 64);
+	CHECK_EQ(send_status(from, &a, wr), IBV_WC_LOC_QP_OP_ERR);
+	CHECK_EQ(state_of(from), IBV_QPS_SQE);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---------------------------------------------------------------- shared receive queues */
+
+static void
+srq_open(struct node *n, uint32_t max_wr)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 2}};
+
+	n->srq = ibv_create_srq(n->pd, &init);
+	CHECK(n->srq != NULL);
+}
+
+static int
+next_async(struct node *n, struct ibv_async_event *ev)
+{
+	struct pollfd p = {.fd = n->ctx->async_fd, .events = POLLIN};
+
+	for (int i = 0; i < 20; i++)
+		pair_run();
+	if (poll(&p, 1, 0) != 1)
+		return -1;
+	CHECK_EQ(ibv_get_async_event(n->ctx, ev), 0);
+	ibv_ack_async_event(ev);
+	return (int)ev->event_type;
+}
+
+/* Two QPs take from one queue, many times around its list. */
+static void
+case_srq(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_qp *from[2], *to[2];
+	struct send s;
+
+	srq_open(&b, 8);
+	for (int i = 0; i < 2; i++) {
+		from[i] = make_qp(&a, IBV_QPT_RC);
+		to[i] = make_qp(&b, IBV_QPT_RC);
+		connect_qp(&a, from[i], to[i]->qp_num);
+		connect_qp(&b, to[i], from[i]->qp_num);
+	}
+	for (uint32_t round = 0; round < 100; round++) {
+		struct ibv_wc wc;
+
+		for (uint32_t i = 0; i < 3; i++)
+			CHECK_EQ(post_srq(&b, i * 64, 64, round * 10 + i), 0);
+		for (uint32_t i = 0; i < 3; i++) {
+			int which = (int)((round + i) % 2);
+
+			a.buf[0] = (uint8_t)(round + i);
+			CHECK_EQ(send_status(from[which], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
+				IBV_WC_SUCCESS);
+			wc = wait_wc(b.rcq);
+			CHECK_EQ(wc.wr_id, round * 10 + i);
+			CHECK_EQ(wc.qp_num, to[which]->qp_num);
+			CHECK_EQ(b.buf[i * 64], (uint8_t)(round + i));
+		}
+	}
+	CHECK_EQ(ibv_destroy_srq(b.srq), EBUSY);
+	/* None left: the sender's RNR retries end. The QP with the SRQ stays as it is. */
+	CHECK_EQ(send_status(from[0], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
+		IBV_WC_RNR_RETRY_EXC_ERR);
+	CHECK_EQ(state_of(to[0]), IBV_QPS_RTS);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(ibv_destroy_qp(from[i]), 0);
+		CHECK_EQ(ibv_destroy_qp(to[i]), 0);
+	}
+	node_close(&a);
+	node_close(&b);
+}
+
+static void
+case_srq_events(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_srq_attr limit = {.srq_limit = 3}, now;
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct ibv_async_event ev;
+	struct ibv_qp *from, *to;
+	struct send s;
+
+	srq_open(&b, 15);
+	from = make_qp(&a, IBV_QPT_RC);
+	to = make_qp(&b, IBV_QPT_RC);
+	connect_qp(&a, from, to->qp_num);
+	connect_qp(&b, to, from->qp_num);
+	for (uint32_t i = 0; i < 5; i++)
+		CHECK_EQ(post_srq(&b, i * 64, 64, i), 0);
+	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), 0);
+	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
+	CHECK_EQ(now.srq_limit, 3);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(next_async(&b, &ev), -1); /* three are left: not fewer than the limit */
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(next_async(&b, &ev), IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK(ev.element.srq == b.srq);
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(next_async(&b, &ev), -1); /* once */
+	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
+	CHECK_EQ(now.srq_limit, 0);
+	limit.srq_limit = 1000;
+	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), EINVAL);
+	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
+	/* In error the QP takes no more of the shared receives: it says so, and flushes none. */
+	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
+	CHECK_EQ(next_async(&b, &ev), IBV_EVENT_QP_LAST_WQE_REACHED);
+	CHECK(ev.element.qp == to);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_SUCCESS);
+	expect_none(b.rcq);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* Receives of an SRQ are judged by the SRQ's PD, not by the QP's. */
+static void
+case_srq_pd(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_pd *qp_pd = ibv_alloc_pd(b.ctx), *srq_pd = b.pd;
+	struct ibv_qp *from, *to;
+	struct send s;
+
+	srq_open(&b, 8);
+	from = make_qp(&a, IBV_QPT_RC);
+	b.pd = qp_pd;
+	to = make_qp(&b, IBV_QPT_RC);
+	b.pd = srq_pd;
+	connect_qp(&a, from, to->qp_num);
+	connect_qp(&b, to, from->qp_num);
+	CHECK_EQ(post_srq(&b, 0, 64, 1), 0);
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	CHECK_EQ(ibv_dealloc_pd(qp_pd), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---------------------------------------------------------------- XRC */
+
+struct xrc {
+	struct node a, b;
+	struct ibv_xrcd *xrcd;
+	struct ibv_qp *from, *to;
+	uint32_t srqn;
+};
+
+static struct ibv_xrcd *
+xrcd_open(struct ibv_context *ctx, int fd, int oflags)
+{
+	struct ibv_xrcd_init_attr init = {.fd = fd,
+		.oflags = oflags,
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS};
+
+	return ibv_open_xrcd(ctx, &init);
+}
+
+static uint32_t
+xrc_srq(struct node *n, struct ibv_xrcd *xrcd)
+{
+	struct ibv_srq_init_attr_ex init = {.attr = {.max_wr = 8, .max_sge = 1},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = n->pd,
+		.xrcd = xrcd,
+		.cq = n->rcq};
+	uint32_t srqn;
+
+	n->srq = ibv_create_srq_ex(n->ctx, &init);
+	CHECK(n->srq != NULL);
+	CHECK_EQ(ibv_get_srq_num(n->srq, &srqn), 0);
+	return srqn;
+}
+
+static struct xrc
+xrc_open(void)
+{
+	struct xrc x = {.a = node_open(), .b = node_open()};
+	struct ibv_qp_init_attr_ex recv = {.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD};
+	struct ibv_qp_init_attr_ex send = {.qp_type = IBV_QPT_XRC_SEND,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = x.a.pd,
+		.send_cq = x.a.scq,
+		.cap = {.max_send_wr = 16, .max_send_sge = 1}};
+
+	x.xrcd = xrcd_open(x.b.ctx, -1, O_CREAT);
+	CHECK(x.xrcd != NULL);
+	x.srqn = xrc_srq(&x.b, x.xrcd);
+	recv.xrcd = x.xrcd;
+	x.to = ibv_create_qp_ex(x.b.ctx, &recv);
+	x.from = ibv_create_qp_ex(x.a.ctx, &send);
+	CHECK(x.to != NULL && x.from != NULL);
+	connect_qp(&x.a, x.from, x.to->qp_num);
+	connect_qp(&x.b, x.to, x.from->qp_num);
+	return x;
+}
+
+static void
+xrc_close(struct xrc *x)
+{
+	CHECK_EQ(ibv_close_xrcd(x->xrcd), EBUSY);
+	CHECK_EQ(ibv_destroy_qp(x->from), 0);
+	CHECK_EQ(ibv_destroy_qp(x->to), 0);
+	CHECK_EQ(ibv_destroy_srq(x->b.srq), 0);
+	x->b.srq = NULL;
+	CHECK_EQ(ibv_close_xrcd(x->xrcd), 0);
+	node_close(&x->a);
+	node_close(&x->b);
+}
+
+static int
+xrc_post(struct xrc *x, enum ibv_wr_opcode op, uint32_t srqn, uint32_t rkey)
+{
+	struct send s;
+	struct ibv_send_wr *wr = send_wr(&s, &x->a, op, 64);
+
+	wr->qp_type.xrc.remote_srqn = srqn;
+	wr->wr.rdma.remote_addr = (uintptr_t)x->b.buf + 4096;
+	wr->wr.rdma.rkey = rkey;
+	return send_status(x->from, &x->a, wr);
+}
+
+static void
+case_xrc(void)
+{
+	struct xrc x = xrc_open();
+
+	x.a.buf[0] = 42;
+	CHECK_EQ(post_srq(&x.b, 0, 64, 7), 0);
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn, 0), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(x.b.rcq).wr_id, 7);
+	CHECK_EQ(x.b.buf[0], 42);
+	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, x.b.mr->rkey), IBV_WC_SUCCESS);
+	CHECK_EQ(x.b.buf[4096], 42);
+	/* A queue that is not in the responder's domain. */
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
+	CHECK_EQ(state_of(x.to), IBV_QPS_ERR);
+	xrc_close(&x);
+}
+
+static void
+case_xrc_protection(void)
+{
+	struct xrc x = xrc_open();
+	struct node c = node_open();
+	struct ibv_xrcd *other = xrcd_open(c.ctx, -1, O_CREAT);
+	uint32_t srqn;
+
+	CHECK(other != NULL);
+	srqn = xrc_srq(&c, other);
+	CHECK_EQ(post_srq(&c, 0, 64, 1), 0);
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, srqn, 0), IBV_WC_REM_INV_REQ_ERR);
+	expect_none(c.rcq);
+	xrc_close(&x);
+	/* Memory is guarded by the PD of the queue that the request names. */
+	x = xrc_open();
+	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, c.mr->rkey), IBV_WC_REM_ACCESS_ERR);
+	xrc_close(&x);
+	CHECK_EQ(ibv_destroy_srq(c.srq), 0);
+	c.srq = NULL;
+	CHECK_EQ(ibv_close_xrcd(other), 0);
+	node_close(&c);
+}
+
+static void
+case_xrc_domains(void)
+{
+	struct node a = node_open(), b = node_open();
+	char path[] = "/tmp/softhca_xrc_XXXXXX";
+	int fd = mkstemp(path);
+	struct ibv_xrcd *one, *two;
+
+	CHECK(fd >= 0);
+	CHECK(xrcd_open(a.ctx, fd, 0) == NULL && errno == EAGAIN);
+	one = xrcd_open(a.ctx, fd, O_CREAT | O_EXCL);
+	CHECK(one != NULL);
+	CHECK(xrcd_open(b.ctx, fd, O_CREAT | O_EXCL) == NULL && errno == EINVAL);
+	two = xrcd_open(b.ctx, fd, 0);
+	CHECK(two != NULL);
+	CHECK_EQ(ibv_close_xrcd(one), 0);
+	CHECK_EQ(ibv_close_xrcd(two), 0);
+	CHECK(xrcd_open(a.ctx, fd, 0) == NULL && errno == EAGAIN);
+	CHECK(xrcd_open(a.ctx, 1000000, O_CREAT) == NULL && errno == EBADF);
+	close(fd);
+	unlink(path);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---------------------------------------------------------------- DC */
+
+#define DC_KEY 0x1122334455667788ull
+
+static struct ibv_qp *
+make_dc(struct node *n, enum mlx5dv_dc_type type)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.srq = type == MLX5DV_DCTYPE_DCT ? n->srq : NULL,
+		.pd = n->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD};
+	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+		.dc_init_attr = {.dc_type = type}};
+	struct ibv_qp *qp;
+
+	if (type == MLX5DV_DCTYPE_DCT) {
+		dv.dc_init_attr.dct_access_key = DC_KEY;
+	} else {
+		init.cap = (struct ibv_qp_cap){.max_send_wr = 16, .max_send_sge = 1};
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND;
+	}
+	qp = mlx5dv_create_qp(n->ctx, &init, &dv);
+	CHECK(qp != NULL);
+	return qp;
+}
+
+static void
+dc_ready(struct node *n, struct ibv_qp *qp, bool dct)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.path_mtu = IBV_MTU_1024,
+		.min_rnr_timer = 1,
+		.timeout = 8,
+		.retry_cnt = 1,
+		.rnr_retry = 1,
+		.ah_attr = address(n, 1)};
+	int rtr = IBV_QP_STATE | IBV_QP_PATH_MTU;
+
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				 (dct ? IBV_QP_ACCESS_FLAGS : 0)),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, rtr | (dct ? IBV_QP_MIN_RNR_TIMER | IBV_QP_AV : 0)), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	if (dct)
+		return;
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+		0);
+}
+
+static int
+dc_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, uint64_t key,
+	struct node *b)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
+
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
+	mlx5dv_wr_set_dc_addr(dvx, ah, dctn, key);
+	ibv_wr_set_sge(qpx, a->mr->lkey, (uintptr_t)a->buf, 64);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+	return wait_wc(a->scq).status;
+}
+
+static void
+case_dc(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_ah_attr ah_attr = address(&b, 1);
+	struct ibv_ah *ah = ibv_create_ah(a.pd, &ah_attr);
+	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI), *dct[2];
+
+	srq_open(&b, 8);
+	for (int i = 0; i < 2; i++) {
+		dct[i] = make_dc(&b, MLX5DV_DCTYPE_DCT);
+		CHECK_EQ(dct[i]->qp_num, 0); /* none until RTR */
+		dc_ready(&b, dct[i], true);
+		CHECK(dct[i]->qp_num != 0);
+	}
+	dc_ready(&a, dci, false);
+	/* One initiator, two targets, by turns. */
+	for (int i = 0; i < 8; i++) {
+		a.buf[0] = (uint8_t)(i + 1);
+		CHECK_EQ(dc_write(&a, dci, ah, dct[i % 2]->qp_num, DC_KEY, &b), IBV_WC_SUCCESS);
+		CHECK_EQ(b.buf[0], i + 1);
+	}
+	a.buf[0] = 99;
+	CHECK_EQ(dc_write(&a, dci, ah, dct[0]->qp_num, DC_KEY + 1, &b), IBV_WC_RETRY_EXC_ERR);
+	CHECK_EQ(b.buf[0], 8);
+	CHECK_EQ(state_of(dci), IBV_QPS_ERR);
+	CHECK_EQ(ibv_destroy_qp(dci), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(ibv_destroy_qp(dct[i]), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"UD over IPv6: 40 bytes of header come first", case_ud_grh},
+		{"UD over IPv4: the header is in the last 20 of them", case_ud_ipv4},
+		{"UD drops what has no receive, qkey or port", case_ud_drops},
+		{"UD stops sending after its own error, and goes on after RTS", case_ud_states},
+		{"UD needs room for the header", case_ud_short_receive},
+		{"UC drops what RC would refuse", case_uc},
+		{"an SRQ serves two QPs", case_srq},
+		{"an SRQ tells its limit, and a QP its last WQE", case_srq_events},
+		{"an SRQ's receives are of its PD", case_srq_pd},
+		{"XRC: a request names its SRQ", case_xrc},
+		{"XRC: an SRQ of another domain or memory of another PD is refused",
+			case_xrc_protection},
+		{"XRC: domains are shared by file", case_xrc_domains},
+		{"DC: one initiator, two targets, a wrong key", case_dc},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
