@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The long form of the adapter's load test: 4 threads, 64 queue pairs, every byte checked, then opening
+# and closing over and over without a leak. Plain, then under TSan with a tenth of the operations.
+#
+# usage: usertools/stress.sh [OPERATIONS [CYCLES [SEED]]]     default: 20000000 10000, a seed by the clock
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help)
+	sed -n '3,6s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+esac
+ops=${1:-20000000} cycles=${2:-10000} seed=${3:-$(date +%s)}
+
+need "${build_packages[@]}" util-linux
+say "building in build/ and build-test/tsan/"
+build build
+build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
+
+for threads in 0 2; do
+	say "SOFTHCA_THREADS=$threads, seed $seed"
+	SOFTHCA_THREADS=$threads "$top/build/test/emu/test_softhca_stress" "$ops" "$cycles" "$seed"
+	say "SOFTHCA_THREADS=$threads, seed $seed, under TSan"
+	SOFTHCA_THREADS=$threads TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
+		setarch -R "$top/build-test/tsan/test/emu/test_softhca_stress" \
+		$((ops / 10)) $((cycles / 10)) "$seed"
+done
