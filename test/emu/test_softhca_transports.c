@@ -331,6 +331,22 @@ case_ud_ipv4(void)
 	ud_close(&u);
 }
 
+/* An address of which one byte is not the port's: Ethernet address, or GID. */
+static void
+ud_misses(struct ud *u, unsigned int at)
+{
+	struct ibv_ah_attr attr = address(&u->b, 1);
+	struct ibv_ah *ah = ibv_create_ah(u->a.pd, &attr);
+	struct mlx5dv_ah dv = {0};
+	struct mlx5dv_obj obj = {.ah = {.in = ah, .out = &dv}};
+
+	CHECK(ah != NULL);
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
+	((uint8_t *)dv.av)[at] ^= 1;
+	CHECK_EQ(ud_send(u, ah, u->to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+}
+
 static void
 case_ud_drops(void)
 {
@@ -349,6 +365,8 @@ case_ud_drops(void)
 	CHECK(ah != NULL);
 	CHECK_EQ(ud_send(&u, ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	ud_misses(&u, offsetof(struct mlx5_wqe_av, rmac));
+	ud_misses(&u, offsetof(struct mlx5_wqe_av, rgid) + 15);
 	expect_none(u.b.rcq);
 	CHECK_EQ(state_of(u.to), IBV_QPS_RTR);
 	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
@@ -368,6 +386,8 @@ case_ud_states(void)
 	ud_to(init, IBV_QPS_INIT);
 	post_recv(init, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
 	CHECK_EQ(ud_send(&u, u.ah, init->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	connect_qp(&u.b, rc, rc->qp_num);
+	post_recv(rc, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
 	CHECK_EQ(ud_send(&u, u.ah, rc->qp_num, 0, 8), IBV_WC_SUCCESS);
 	expect_none(u.b.rcq);
 	/* More than the MTU: the send queue stops, receives go on, and RTS makes it whole again. */
@@ -428,8 +448,10 @@ case_uc(void)
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(b.rcq).wr_id, 5);
 	CHECK_EQ(b.buf[4096], 77);
-	/* A read is not an operation of UC. */
-	wr = send_wr(&s, &a, IBV_WR_RDMA_READ, 64);
+	/* Invalidating a key is not an operation of UC. */
+	post_recv(to, b.mr, (uintptr_t)b.buf, 64, 6);
+	wr = send_wr(&s, &a, IBV_WR_SEND_WITH_INV, 64);
+	wr->invalidate_rkey = b.mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_LOC_QP_OP_ERR);
 	CHECK_EQ(state_of(from), IBV_QPS_SQE);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
