@@ -260,7 +260,9 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
 		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
+		{0x20, 1, 1}, /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
+		{0x400, 32, 1 << (0x2c - 32)}, /* general_obj_types: reserved QPNs */
 		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
 		{0x21a, 1, 1},                                                 /* dct */
 		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */
@@ -301,7 +303,8 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 {
 	enum {
 		GENERAL = 0,
-		ATOMIC = 3
+		ATOMIC = 3,
+		GENERAL_2 = 0x20
 	};
 
 	memset(page, 0, CAPS_HCA_PAGE_LEN);
@@ -309,4 +312,6 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 		general_page(dev->cfg, page);
 	else if (type == ATOMIC)
 		atomic_page(page);
+	else if (type == GENERAL_2)
+		devx_set(page, 0x93, 5, CAPS_LOG_RESERVED_QPNS);
 }

@@ -71,6 +71,8 @@ void table_init(struct table *t);
 void table_fini(struct table *t);
 /* Gives the object a number, not lately used, and publishes it. -ENOMEM. */
 int table_put(struct table *t, void *obj, uint32_t *number);
+/* n numbers in a row, from a multiple of n. -ENOSPC, -ENOMEM. */
+int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
 void table_set(struct table *t, uint32_t number, void *obj);
 void table_remove(struct table *t, uint32_t number);
 /* For lanes: without the lock. False: the number does not name `old` any more. */

@@ -17,7 +17,8 @@
 
 #define CMD_QUERY_HCA_CAP 0x100
 
-static const struct devx_create *const creates[] = {devx_queue_creates, devx_key_creates};
+static const struct devx_create *const creates[] = {devx_queue_creates, devx_key_creates,
+	devx_qpn_creates};
 static const struct devx_command *const modifies[] = {devx_qp_modifies, devx_queue_modifies};
 static const struct devx_command *const queries[] = {devx_qp_queries, devx_queue_queries};
 

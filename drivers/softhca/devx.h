@@ -98,7 +98,7 @@ struct devx_command {
 };
 
 /* Tables of commands, each ending in opcode 0: add one to the lists in devx.c. */
-extern const struct devx_create devx_queue_creates[], devx_key_creates[];
+extern const struct devx_create devx_queue_creates[], devx_key_creates[], devx_qpn_creates[];
 extern const struct devx_command devx_queue_modifies[], devx_queue_queries[];
 extern const struct devx_command devx_qp_modifies[], devx_qp_queries[];
 

@@ -181,6 +181,9 @@ void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
 uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
+/* n numbers in a row, from a multiple of n, that no QP gets meanwhile. -ENOSPC, -ENOMEM. */
+int softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first);
+void softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first);
 /* A stream of a DCI out of error (mlx5dv_dci_stream_id_reset(3)). -EINVAL: it is not in error. */
 int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
 

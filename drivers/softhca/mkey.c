@@ -93,6 +93,56 @@ table_put(struct table *t, void *obj, uint32_t *number)
 	return err;
 }
 
+/* True where n numbers from `first` on are free. -ENOMEM. */
+static int
+range_is_free(struct table *t, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		_Atomic(void *) *slot = table_slot(t, first + i);
+
+		if (slot == NULL)
+			return -ENOMEM;
+		if (atomic_load_explicit(slot, memory_order_relaxed) != NULL)
+			return false;
+	}
+	return true;
+}
+
+static int
+table_put_range_locked(struct table *t, void *obj, uint32_t n, uint32_t *first)
+{
+	for (uint32_t tries = 0; tries < TABLE_END / n; tries++) {
+		uint32_t at = (t->base + t->next) % TABLE_END / n * n;
+		int is_free;
+
+		t->next += n;
+		if (at < TABLE_FIRST || at + n > TABLE_END)
+			continue;
+		is_free = range_is_free(t, at, n);
+		if (is_free < 0)
+			return is_free;
+		if (!is_free)
+			continue;
+		for (uint32_t i = 0; i < n; i++)
+			atomic_store_explicit(table_slot(t, at + i), obj, memory_order_seq_cst);
+		t->used += n;
+		*first = at;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+int
+table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first)
+{
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	err = table_put_range_locked(t, obj, n, first);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
 void
 table_set(struct table *t, uint32_t number, void *obj)
 {

@@ -2,6 +2,8 @@
 /* Contexts, and the objects in them: handles, who uses whom, and ends in the right order. */
 #include "object.h"
 
+#include "caps.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -121,6 +123,8 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_ah;
 	case OBJ_SRQ:
 		return cfg->max_srq;
+	case OBJ_DEVX_QPNS:
+		return (cfg->max_qp >> CAPS_LOG_RESERVED_QPNS) + 1;
 	default:
 		return UINT32_MAX; /* UARs are bounded by the pages of a context */
 	}
@@ -384,6 +388,10 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		break;
 	case OBJ_UMEM:
 		break;
+	case OBJ_DEVX_QPNS:
+		softhca_qpn_release(ctx->dev, 1U << CAPS_LOG_RESERVED_QPNS,
+			((struct object_qpns *)obj)->first);
+		break;
 	case OBJ_DEVX_CQ:
 		rc = destroy_devx_cq((struct object_devx_cq *)obj, events);
 		break;
@@ -479,7 +487,7 @@ ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id)
 static void
 ctx_free(struct softhca_ctx *ctx)
 {
-	static const enum object_type order[] = {OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ, OBJ_XRCD, OBJ_AH,
+	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ, OBJ_XRCD, OBJ_AH,
 		OBJ_MW, OBJ_DEVX_MKEY, OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {

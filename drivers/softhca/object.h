@@ -46,6 +46,7 @@ enum object_type {
 	OBJ_DEVX_CQ, /* struct object_devx_cq */
 	OBJ_DEVX_QP, /* struct object_devx_qp */
 	OBJ_DEVX_MKEY, /* struct object_mr */
+	OBJ_DEVX_QPNS, /* struct object_qpns */
 	OBJ_N_TYPES
 };
 
@@ -110,6 +111,12 @@ struct object_srq {
 	struct object_xrcd *xrcd;
 	struct event_source event;
 	uint32_t max_wr, max_sge;
+};
+
+/* Numbers that no queue pair gets: devx_qpn.c. */
+struct object_qpns {
+	struct object obj;
+	uint32_t first;
 };
 
 struct object_ah {

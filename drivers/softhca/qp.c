@@ -301,3 +301,20 @@ softhca_qp_number(const struct softhca_qp *qp)
 {
 	return qp->number;
 }
+
+/* What reserved numbers name: a QP in RESET, which nobody's message reaches. */
+static struct softhca_qp reserved;
+
+int
+softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first)
+{
+	return table_put_range(&dev->lanes->qps, &reserved, n, first);
+}
+
+void
+softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first)
+{
+	for (uint32_t i = 0; i < n; i++)
+		table_remove(&dev->lanes->qps, first + i);
+	softhca_quiesce(dev);
+}

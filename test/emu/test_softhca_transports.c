@@ -863,6 +863,37 @@ case_dc(void)
 	node_close(&b);
 }
 
+/* ---------------------------------------------------------------- reserved numbers */
+
+#define N_RESERVED 100
+#define N_QPS      150
+
+static void
+case_reserved_qpns(void)
+{
+	struct ud u = ud_open(1);
+	uint32_t reserved[N_RESERVED];
+	struct ibv_qp *qps[N_QPS];
+
+	for (int i = 0; i < N_RESERVED; i++)
+		CHECK_EQ(mlx5dv_reserved_qpn_alloc(u.a.ctx, &reserved[i]), 0);
+	for (int i = 0; i < N_QPS; i++) {
+		qps[i] = make_qp(&u.b, IBV_QPT_UD);
+		for (int k = 0; k < N_RESERVED; k++)
+			CHECK(qps[i]->qp_num != reserved[k]);
+	}
+	for (int k = 1; k < N_RESERVED; k++)
+		CHECK(reserved[k] != reserved[k - 1]);
+	/* A message to such a number reaches nobody. */
+	CHECK_EQ(ud_send(&u, u.ah, reserved[0], QKEY, 8), IBV_WC_SUCCESS);
+	for (int i = 0; i < N_RESERVED; i++)
+		CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[i]), 0);
+	CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[0]), EINVAL);
+	for (int i = 0; i < N_QPS; i++)
+		CHECK_EQ(ibv_destroy_qp(qps[i]), 0);
+	ud_close(&u);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -881,6 +912,7 @@ main(int argc, char **argv)
 			case_xrc_protection},
 		{"XRC: domains are shared by file", case_xrc_domains},
 		{"DC: one initiator, two targets, a wrong key", case_dc},
+		{"a reserved number is no queue pair's", case_reserved_qpns},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
