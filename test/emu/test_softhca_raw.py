@@ -34,7 +34,9 @@ class Raw(unittest.TestCase):
         shutil.rmtree(self.dir)
 
     def run_sender(self, kind, header, length, mss=0, csum=1, count=1, capture=None):
-        env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path)
+        # Pumped, and without BlueFlame: see raw_sender.c, mend_wrapped_header().
+        env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path, SOFTHCA_THREADS='0',
+                   MLX5_SHUT_UP_BF='1')
         out = subprocess.run([SENDER, kind, header.hex(), str(length), str(mss), str(csum),
                               str(count)], env=env, stdout=subprocess.PIPE, timeout=60,
                              stderr=subprocess.PIPE, universal_newlines=True)
