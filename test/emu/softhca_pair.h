@@ -28,6 +28,7 @@
 struct pair_end {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
+	struct ibv_cq_ex *cqx; /* the same, where opts.extended */
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
 	struct mlx5dv_qp_ex *dvx;
@@ -51,6 +52,7 @@ struct pair_opts {
 	bool sig_all, own_uar, no_mmo, no_connect;
 	bool keys;           /* the QPs configure keys and bind windows */
 	uint64_t dv_flags;   /* MLX5DV_QP_CREATE_* */
+	bool extended;       /* CQs with both timestamps */
 	unsigned int device; /* which adapter */
 };
 
@@ -230,12 +232,30 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 }
 
 static inline void
+pair_create_cq(struct pair *p, struct pair_end *e)
+{
+	int cqe = p->opts.cqe != 0 ? p->opts.cqe : 256;
+	struct ibv_cq_init_attr_ex attr = {.cqe = cqe,
+		.channel = e->channel,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+
+	if (p->opts.extended) {
+		e->cqx = ibv_create_cq_ex(p->ctx, &attr);
+		CHECK(e->cqx != NULL);
+		e->cq = ibv_cq_ex_to_cq(e->cqx);
+	} else {
+		e->cq = ibv_create_cq(p->ctx, cqe, NULL, e->channel, 0);
+	}
+	CHECK(e->cq != NULL);
+}
+
+static inline void
 pair_create_end(struct pair *p, struct pair_end *e)
 {
 	e->channel = ibv_create_comp_channel(p->ctx);
 	CHECK(e->channel != NULL);
-	e->cq = ibv_create_cq(p->ctx, p->opts.cqe != 0 ? p->opts.cqe : 256, NULL, e->channel, 0);
-	CHECK(e->cq != NULL);
+	pair_create_cq(p, e);
 	pair_create_qp(p, e);
 	e->buf = aligned_alloc(4096, PAIR_BUF);
 	CHECK(e->buf != NULL);

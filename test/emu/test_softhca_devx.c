@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Firmware commands on the emulated adapter, through stock libmlx5: user memory, CQs and queue pairs
+ * that the program lays out itself, and what the firmware refuses, field by field.
+ *
+ * Fields are set by their place in the structures of the programming manual, by bit offset, not by
+ * the adapter's own tables.
+ */
+#include <sys/mman.h>
+
+#include "softhca_pair.h"
+
+#define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions without page lists */
+#define QP_IN  272
+#define MOD_IN 264
+#define HDR    16
+#define CQE_N  16
+#define SQ_BB  16
+#define RQ_N   16
+#define RQ_LEN (RQ_N * 16)
+
+enum status {
+	OK = 0,
+	BAD_OP = 2,
+	BAD_PARAM = 3,
+	BAD_RES = 5,
+	BAD_QP_STATE = 0x10,
+	BAD_INP_LEN = 0x50
+};
+
+static void
+put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
+{
+	for (unsigned int i = 0; i < width; i++) {
+		unsigned int at = bit + width - 1 - i;
+		uint8_t mask = (uint8_t)(0x80 >> at % 8);
+
+		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
+	}
+}
+
+static uint32_t
+get(const uint8_t *buf, unsigned int bit, unsigned int width)
+{
+	uint32_t v = 0;
+
+	for (unsigned int i = 0; i < width; i++)
+		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
+	return v;
+}
+
+/* One side: everything that a queue pair of its own needs. */
+struct side {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint32_t pdn;
+	uint8_t *mem; /* a page each: CQ, QP, doorbell records, data */
+	struct mlx5dv_devx_umem *umem, *read_only;
+	struct mlx5dv_devx_uar *uar;
+	struct mlx5dv_devx_obj *cq, *qp;
+	uint32_t cqn, qpn, eqn;
+	uint16_t sq_pi;
+	uint32_t cq_ci;
+	uint8_t cq_in[CQ_IN], qp_in[QP_IN];
+};
+
+enum {
+	CQ_AT = 0,
+	QP_AT = 4096,
+	DB_AT = 8192,
+	DATA_AT = 12288,
+	MEM_LEN = 16384
+};
+
+static struct mlx5dv_devx_obj *
+create(struct side *s, const uint8_t *in, size_t len, uint8_t out[HDR])
+{
+	memset(out, 0, HDR);
+	return mlx5dv_devx_obj_create(s->ctx, in, len, out, HDR);
+}
+
+static void
+fill_cq(struct side *s)
+{
+	uint8_t *in = s->cq_in;
+
+	put(in, 0, 16, 0x400);
+	put(in, 0x80 + 0x06, 1, 1); /* dbr_umem_valid */
+	put(in, 0x80 + 0x20, 32, s->umem->umem_id);
+	put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
+	put(in, 0x80 + 0x68, 24, s->uar->page_id);
+	put(in, 0x80 + 0xb8, 8, s->eqn);
+	put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset */
+	put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
+	put(in, 0x2c0, 32, s->umem->umem_id);
+	put(in, 0x2e0, 1, 1);
+}
+
+static void
+fill_qp(struct side *s)
+{
+	uint8_t *in = s->qp_in;
+
+	put(in, 0, 16, 0x500);
+	put(in, 0xc0 + 0x28, 24, s->pdn);
+	put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
+	put(in, 0xc0 + 0x4d, 3, 0); /* of 16 bytes */
+	put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
+	put(in, 0xc0 + 0x68, 24, s->uar->page_id);
+	put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
+	put(in, 0xc0 + 0x3e8, 24, s->cqn);
+	put(in, 0xc0 + 0x4e8, 24, s->cqn);
+	put(in, 0xc0 + 0x520, 32, DB_AT + 64);
+	put(in, 0xc0 + 0x683, 1, 1);
+	put(in, 0xc0 + 0x720, 32, s->umem->umem_id);
+	put(in, 0x820, 32, QP_AT);
+	put(in, 0x840, 32, s->umem->umem_id);
+	put(in, 0x860, 1, 1);
+}
+
+static void
+side_init(struct side *s)
+{
+	struct mlx5dv_pd dvpd;
+	struct mlx5dv_obj obj = {.pd = {.out = &dvpd}};
+	uint8_t out[HDR];
+
+	memset(s, 0, sizeof(*s));
+	s->ctx = pair_open(0);
+	s->pd = ibv_alloc_pd(s->ctx);
+	CHECK(s->pd != NULL);
+	obj.pd.in = s->pd;
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	s->pdn = dvpd.pdn;
+	s->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(s->mem != MAP_FAILED);
+	for (unsigned int i = 0; i < CQE_N; i++)
+		s->mem[CQ_AT + i * 64 + 63] = 0xf0; /* invalid */
+	s->umem = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, IBV_ACCESS_LOCAL_WRITE);
+	s->read_only = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, 0);
+	CHECK(s->umem != NULL && s->read_only != NULL);
+	s->mr = ibv_reg_mr(s->pd, s->mem + DATA_AT, 4096, PAIR_ALL);
+	s->uar = mlx5dv_devx_alloc_uar(s->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	CHECK(s->mr != NULL && s->uar != NULL);
+	CHECK_EQ(mlx5dv_devx_query_eqn(s->ctx, 0, &s->eqn), 0);
+	fill_cq(s);
+	s->cq = create(s, s->cq_in, CQ_IN, out);
+	CHECK(s->cq != NULL);
+	s->cqn = get(out, 0x48, 24);
+	fill_qp(s);
+	s->qp = create(s, s->qp_in, QP_IN, out);
+	CHECK(s->qp != NULL);
+	s->qpn = get(out, 0x48, 24);
+	CHECK(s->cqn != 0 && s->qpn != 0);
+}
+
+static void
+side_fini(struct side *s)
+{
+	/* Whoever is named is busy. */
+	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
+	CHECK(mlx5dv_devx_obj_destroy(s->cq) != 0 && errno == EBUSY);
+	CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
+	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(s->cq), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(s->umem), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(s->read_only), 0);
+	mlx5dv_devx_free_uar(s->uar);
+	CHECK_EQ(ibv_dereg_mr(s->mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(s->pd), 0);
+	CHECK_EQ(ibv_close_device(s->ctx), 0);
+	munmap(s->mem, MEM_LEN);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+struct wrong {
+	unsigned int bit, width;
+	uint32_t value;
+	enum status status;
+};
+
+/* A good command with one field wrong. */
+static void
+expect_refused(struct side *s, const uint8_t *good, size_t len, const struct wrong *w)
+{
+	uint8_t in[512], out[HDR];
+
+	memcpy(in, good, len);
+	put(in, w->bit, w->width, w->value);
+	CHECK(create(s, in, len, out) == NULL);
+	if (get(out, 0, 8) != w->status || get(out, 0x20, 32) == 0)
+		fprintf(stderr, "bit 0x%x: status 0x%x, syndrome 0x%x\n", w->bit, get(out, 0, 8),
+			get(out, 0x20, 32));
+	CHECK_EQ(get(out, 0, 8), w->status);
+	CHECK(get(out, 0x20, 32) != 0);
+}
+
+static void
+case_refused(void)
+{
+	static const struct wrong cq[] = {
+		{0x80 + 0x06, 1, 0, BAD_PARAM},         /* doorbell record by address */
+		{0x80 + 0x08, 3, 2, BAD_PARAM},         /* padded entries */
+		{0x80 + 0x0b, 1, 1, BAD_PARAM},         /* collapsed */
+		{0x80 + 0x11, 1, 1, BAD_PARAM},         /* compressed */
+		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},   /* no such umem */
+		{0x80 + 0x63, 5, 31, BAD_PARAM},        /* too many entries */
+		{0x80 + 0x63, 5, 9, BAD_PARAM},         /* more than the memory holds */
+		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},   /* no such UAR */
+		{0x80 + 0xb8, 8, 0, BAD_RES},           /* no such EQ */
+		{0x80 + 0xb8, 8, 200, BAD_RES},         /* nor this one */
+		{0x80 + 0x1e0, 32, 4, BAD_PARAM},       /* crooked doorbell record */
+		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM}, /* and one behind the end */
+		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM}, {0x280, 32, 0xffffffff, BAD_PARAM},
+		{0x2a0, 32, 32, BAD_PARAM}, {0x2a0, 32, MEM_LEN - 64, BAD_PARAM},
+		{0x2c0, 32, 0, BAD_RES}, {0x2e0, 1, 0, BAD_PARAM}, /* pages by address */
+	};
+	static const struct wrong qp[] = {
+		{0x80, 32, 1, BAD_PARAM},
+		{0xc0 + 0x08, 8, 3, BAD_PARAM}, /* a UD one */
+		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
+		{0xc0 + 0x51, 4, 15, BAD_PARAM}, /* more than the memory holds */
+		{0xc0 + 0x49, 4, 15, BAD_PARAM},
+		{0xc0 + 0x4d, 3, 7, BAD_PARAM},
+		{0xc0 + 0x68, 24, 0, BAD_RES},
+		{0xc0 + 0x3e8, 24, 0, BAD_RES},
+		{0xc0 + 0x4e8, 24, 0, BAD_RES},
+		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM},
+		{0xc0 + 0x565, 3, 1, BAD_PARAM}, /* a shared receive queue */
+		{0xc0 + 0x683, 1, 0, BAD_PARAM},
+		{0xc0 + 0x720, 32, 0, BAD_RES},
+		{0x840, 32, 0, BAD_RES},
+		{0x860, 1, 0, BAD_PARAM},
+	};
+	uint8_t out[HDR], in[CQ_IN] = {0};
+	struct side s;
+
+	side_init(&s);
+	for (size_t i = 0; i < sizeof(cq) / sizeof(cq[0]); i++)
+		expect_refused(&s, s.cq_in, CQ_IN, &cq[i]);
+	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
+		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
+	/* What may not be written holds no queue. */
+	expect_refused(&s, s.cq_in, CQ_IN,
+		&(struct wrong){0x2c0, 32, s.read_only->umem_id, BAD_RES});
+	expect_refused(&s, s.qp_in, QP_IN,
+		&(struct wrong){0x840, 32, s.read_only->umem_id, BAD_RES});
+	/* Every length that is too short, and no byte behind it is looked at. */
+	for (size_t len = HDR; len < CQ_IN; len++) {
+		CHECK(create(&s, s.cq_in, len, out) == NULL && out[0] == BAD_INP_LEN);
+		CHECK(create(&s, s.qp_in, len, out) == NULL && out[0] == BAD_INP_LEN);
+	}
+	CHECK(create(&s, s.cq_in, HDR - 1, out) == NULL && errno == EINVAL);
+	/* Known to the kernel and not here; and known to nobody. */
+	put(in, 0, 16, 0x900);
+	CHECK(create(&s, in, CQ_IN, out) == NULL && out[0] == BAD_OP);
+	put(in, 0, 16, 0xfff0);
+	CHECK(create(&s, in, CQ_IN, out) == NULL && errno == EINVAL && out[0] == 0);
+	side_fini(&s);
+}
+
+static void
+case_umem(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	uint8_t *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mlx5dv_devx_umem_in in = {.addr = mem, .size = 8192, .pgsz_bitmap = 1 << 11};
+	struct mlx5dv_devx_umem *umem;
+	uint32_t eqn;
+
+	CHECK(mem != MAP_FAILED && mprotect(mem, 4096, PROT_READ) == 0);
+	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 0, 0) == NULL && errno == EINVAL);
+	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, 1 << 10) == NULL && errno == EINVAL);
+	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, IBV_ACCESS_REMOTE_WRITE) == NULL &&
+		errno == EINVAL);
+	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, IBV_ACCESS_LOCAL_WRITE) == NULL &&
+		errno == EFAULT);
+	CHECK(mlx5dv_devx_umem_reg_ex(ctx, &in) == NULL && errno == EINVAL);
+	in.pgsz_bitmap = 1 << 12;
+	umem = mlx5dv_devx_umem_reg_ex(ctx, &in);
+	CHECK(umem != NULL && umem->umem_id != 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK(mlx5dv_devx_query_eqn(ctx, 1000, &eqn) != 0);
+	munmap(mem, 8192);
+	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, 0) == NULL && errno == EFAULT);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- states and traffic */
+
+static enum status
+modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
+{
+	uint8_t out[HDR] = {0};
+	int rc;
+
+	put(in, 0, 16, opcode);
+	put(in, 0x48, 24, s->qpn);
+	rc = mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR);
+	CHECK_EQ(rc == 0, out[0] == 0);
+	return (enum status)out[0];
+}
+
+static enum status
+to_init(struct side *s, uint32_t port)
+{
+	uint8_t in[MOD_IN] = {0};
+
+	put(in, 0xc0 + 0x490, 3, 7); /* read, write, atomic */
+	put(in, 0xc0 + 0xc0 + 0x128, 8, port);
+	return modify(s, 0x502, in);
+}
+
+static enum status
+to_rtr(struct side *s, uint32_t qpn, uint32_t gid_index)
+{
+	uint8_t in[MOD_IN] = {0};
+	union ibv_gid gid;
+
+	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
+	put(in, 0xc0 + 0x40, 3, IBV_MTU_1024);
+	put(in, 0xc0 + 0xa8, 24, qpn);
+	put(in, 0xc0 + 0x4a8, 24, 0x1234);
+	put(in, 0xc0 + 0x4a3, 5, 12);
+	put(in, 0xc0 + 0x488, 3, 2);
+	put(in, 0xc0 + 0xc0 + 0x128, 8, 1);
+	put(in, 0xc0 + 0xc0 + 0x48, 8, gid_index);
+	memcpy(in + (0xc0 + 0xc0 + 0x80) / 8, gid.raw, 16);
+	return modify(s, 0x503, in);
+}
+
+static enum status
+to_rts(struct side *s)
+{
+	uint8_t in[MOD_IN] = {0};
+
+	put(in, 0xc0 + 0xc0 + 0x40, 5, 14);
+	put(in, 0xc0 + 0x38d, 3, 6);
+	put(in, 0xc0 + 0x390, 3, 5);
+	put(in, 0xc0 + 0x3c8, 24, 0x4321);
+	put(in, 0xc0 + 0x388, 3, 3);
+	return modify(s, 0x504, in);
+}
+
+static void
+query(struct side *s, uint8_t out[MOD_IN])
+{
+	uint8_t in[HDR] = {0};
+
+	put(in, 0, 16, 0x50b);
+	put(in, 0x48, 24, s->qpn);
+	memset(out, 0, MOD_IN);
+	CHECK_EQ(mlx5dv_devx_obj_query(s->qp, in, HDR, out, MOD_IN), 0);
+}
+
+/* The firmware's numbers: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
+static void
+expect_state(struct side *s, uint32_t state)
+{
+	uint8_t out[MOD_IN];
+
+	query(s, out);
+	CHECK_EQ(get(out, 0xc0, 4), state);
+}
+
+static void
+case_states(void)
+{
+	uint8_t out[MOD_IN], in[MOD_IN] = {0};
+	struct side s;
+
+	side_init(&s);
+	CHECK_EQ(to_rtr(&s, s.qpn, 1), BAD_QP_STATE);
+	CHECK_EQ(to_rts(&s), BAD_QP_STATE);
+	CHECK_EQ(to_init(&s, 0), BAD_PARAM);
+	CHECK_EQ(to_init(&s, 9), BAD_PARAM);
+	expect_state(&s, 0);
+	CHECK_EQ(to_init(&s, 1), OK);
+	CHECK_EQ(to_init(&s, 1), BAD_QP_STATE);
+	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM); /* an empty GID */
+	CHECK_EQ(to_rtr(&s, s.qpn, 1), OK);
+	CHECK_EQ(to_rts(&s), OK);
+	query(&s, out);
+	CHECK_EQ(get(out, 0xc0, 4), 3);
+	CHECK_EQ(get(out, 0xc0 + 0x28, 24), s.pdn);
+	CHECK_EQ(get(out, 0xc0 + 0x40, 3), IBV_MTU_1024);
+	CHECK_EQ(get(out, 0xc0 + 0x68, 24), s.uar->page_id);
+	CHECK_EQ(get(out, 0xc0 + 0xa8, 24), s.qpn);
+	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x40, 5), 14);
+	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x48, 8), 1);
+	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x128, 8), 1);
+	CHECK_EQ(get(out, 0xc0 + 0x388, 3), 3);
+	CHECK_EQ(get(out, 0xc0 + 0x38d, 3), 6);
+	CHECK_EQ(get(out, 0xc0 + 0x390, 3), 5);
+	CHECK_EQ(get(out, 0xc0 + 0x3c8, 24), 0x4321);
+	CHECK_EQ(get(out, 0xc0 + 0x3e8, 24), s.cqn);
+	CHECK_EQ(get(out, 0xc0 + 0x488, 3), 2);
+	CHECK_EQ(get(out, 0xc0 + 0x490, 3), 7);
+	CHECK_EQ(get(out, 0xc0 + 0x4a3, 5), 12);
+	CHECK_EQ(get(out, 0xc0 + 0x4a8, 24), 0x1234);
+	CHECK_EQ(get(out, 0xc0 + 0x4e8, 24), s.cqn);
+	CHECK_EQ(modify(&s, 0x507, in), OK);
+	expect_state(&s, 6);
+	CHECK_EQ(modify(&s, 0x50a, in), OK);
+	expect_state(&s, 0);
+	/* Another's number, and a command that is none of a queue pair's. */
+	put(in, 0, 16, 0x50a);
+	put(in, 0x48, 24, s.qpn + 1);
+	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
+	CHECK(mlx5dv_devx_obj_modify(s.cq, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
+	side_fini(&s);
+}
+
+static void
+connect_sides(struct side *a, struct side *b)
+{
+	CHECK_EQ(to_init(a, 1), OK);
+	CHECK_EQ(to_rtr(a, b->qpn, 1), OK);
+	CHECK_EQ(to_rts(a), OK);
+}
+
+static void
+store_be32(struct side *s, unsigned int at, uint32_t v)
+{
+	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
+}
+
+/* One receive of 64 bytes at an offset of the data. */
+static void
+post_recv(struct side *s, uint16_t index)
+{
+	uint8_t *seg = s->mem + QP_AT + index % RQ_N * 16;
+	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + 2048 + index % 16 * 64);
+
+	put(seg, 0, 32, 64);
+	put(seg, 32, 32, s->mr->lkey);
+	memcpy(seg + 8, &va, 8);
+	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
+}
+
+/* SEND with immediate of 64 bytes from the data, in one WQEBB. */
+static void
+post_send(struct side *s, uint32_t imm)
+{
+	uint8_t *wqe = s->mem + QP_AT + RQ_LEN + s->sq_pi % SQ_BB * 64;
+	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + s->sq_pi % 16 * 64), word;
+
+	memset(wqe, 0, 64);
+	put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
+	put(wqe, 32, 32, s->qpn << 8 | 2);
+	wqe[11] = 8; /* a completion */
+	put(wqe, 96, 32, imm);
+	put(wqe, 128, 32, 64);
+	put(wqe, 160, 32, s->mr->lkey);
+	memcpy(wqe + 24, &va, 8);
+	s->sq_pi++;
+	store_be32(s, DB_AT + 68, s->sq_pi);
+	memcpy(&word, wqe, 8);
+	__atomic_store_n((uint64_t *)s->uar->reg_addr, word, __ATOMIC_RELEASE);
+}
+
+static const uint8_t *
+poll_one(struct side *s)
+{
+	const uint8_t *cqe = s->mem + CQ_AT + s->cq_ci % CQE_N * 64;
+	uint64_t end = pair_now_ms() + 10000;
+
+	for (;;) {
+		uint8_t op_own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);
+
+		if (op_own >> 4 != 15 && (op_own & 1) == (s->cq_ci / CQE_N & 1))
+			break;
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+	s->cq_ci++;
+	store_be32(s, DB_AT, s->cq_ci & 0xffffff);
+	return cqe;
+}
+
+/* More messages than any of the queues holds; each has its own bytes. */
+static void
+case_traffic(void)
+{
+	static struct side a, b;
+	const uint8_t *cqe;
+	uint8_t in[HDR] = {0}, out[(0x80 + 0x200) / 8];
+
+	side_init(&a);
+	side_init(&b);
+	connect_sides(&a, &b);
+	connect_sides(&b, &a);
+	for (uint32_t i = 0; i < 100; i++) {
+		uint8_t *from = a.mem + DATA_AT + i % 16 * 64;
+
+		for (unsigned int k = 0; k < 64; k++)
+			from[k] = (uint8_t)(i * 7 + k);
+		post_recv(&b, (uint16_t)i);
+		post_send(&a, 0xc0ffee00 + i);
+		cqe = poll_one(&a);
+		CHECK_EQ(cqe[63] >> 4, 0);
+		CHECK_EQ(get(cqe, 60 * 8, 16), i);
+		cqe = poll_one(&b);
+		CHECK_EQ(cqe[63] >> 4, 3); /* received, with an immediate */
+		CHECK_EQ(get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
+		CHECK_EQ(get(cqe, 44 * 8, 32), 64);
+		CHECK_EQ(get(cqe, 32 * 8 + 8, 24), 0xabcde);
+		CHECK_EQ(memcmp(from, b.mem + DATA_AT + 2048 + i % 16 * 64, 64), 0);
+	}
+	put(in, 0, 16, 0x402); /* QUERY_CQ */
+	put(in, 0x48, 24, b.cqn);
+	CHECK_EQ(mlx5dv_devx_obj_query(b.cq, in, HDR, out, sizeof(out)), 0);
+	CHECK_EQ(get(out, 0x80 + 0x63, 5), 4);
+	CHECK_EQ(get(out, 0x80 + 0x148, 24), 100); /* consumed */
+	CHECK_EQ(get(out, 0x80 + 0x168, 24), 100); /* produced */
+	side_fini(&a);
+	side_fini(&b);
+}
+
+/* The program goes without a word: nothing is left that the next one would meet. */
+static void
+case_abandoned(void)
+{
+	struct ibv_context *ctx;
+	struct side s;
+
+	side_init(&s);
+	CHECK_EQ(ibv_close_device(s.ctx), 0);
+	ctx = pair_open(0); /* the old one's objects go now, while their memory is there */
+	pair_run();
+	munmap(s.mem, MEM_LEN);
+	pair_run();
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static const struct check_case cases[] = {
+	{"user memory is checked as the kernel does", case_umem},
+	{"a command with one wrong field is refused and says which", case_refused},
+	{"states go by commands, in their order", case_states},
+	{"messages go between queues that the program laid out", case_traffic},
+	{"an abandoned context leaves nothing", case_abandoned},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
