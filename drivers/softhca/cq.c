@@ -103,6 +103,19 @@ cq_fail(struct softhca_cq *cq)
 }
 
 static void
+cqe_write_sig_err(uint8_t *p, const struct cqe_sig_err *sig)
+{
+	put_be32(p + SIG_ERR_EXPECTED, (uint32_t)(sig->error.expected >> 32));
+	put_be32(p + SIG_ERR_ACTUAL, (uint32_t)(sig->error.actual >> 32));
+	put_be32(p + SIG_ERR_EXPECTED_LOW, (uint32_t)sig->error.expected);
+	put_be32(p + SIG_ERR_ACTUAL_LOW, (uint32_t)sig->error.actual);
+	put_be16(p + SIG_ERR_SYNDROME, sig->error.syndrome);
+	p[SIG_ERR_DOMAIN] = sig->memory;
+	put_be32(p + SIG_ERR_MKEY, sig->key);
+	put_be64(p + SIG_ERR_OFFSET, sig->error.offset);
+}
+
+static void
 cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 {
 	memset(p, 0, CQE_TIMESTAMP);
@@ -117,6 +130,8 @@ cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 		p[CQE_VENDOR] = (uint8_t)cqe->vendor;
 		p[CQE_SYNDROME] = (uint8_t)cqe->syndrome;
 	}
+	if (cqe->sig_err != NULL)
+		cqe_write_sig_err(p, cqe->sig_err);
 	put_be32(p + CQE_OPCODE_QPN, cqe->opcode_qpn);
 	put_be16(p + CQE_WQE_COUNTER, cqe->wqe_counter);
 	p[CQE_SIGNATURE] = 0;

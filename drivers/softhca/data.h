@@ -23,6 +23,7 @@
 
 #include "dev.h"
 #include "hca.h"
+#include "sig.h"
 #include "wire.h"
 
 #define CACHE_LINE 64
@@ -121,16 +122,27 @@ struct key {
 	struct key *next;   /* in a list of those that were replaced */
 	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
 	uint32_t n_entries, repeat;
+	bool sig_on, sig_expected; /* sig_expected: number of the next error, modulo 2 */
+	struct key_sig sig;
 	struct key_entry entry[];
 };
 
 #define KEY_ANY_QP    0xffffffu
 #define KEY_MAX_DEPTH 4 /* indirect keys on the way to memory */
 
+/* The running state of a signature: created by command, set by work request. */
+struct softhca_psv {
+	struct softhca_dev *dev;
+	uint32_t number, pdn;
+	_Atomic uint64_t transient;
+};
+
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
 	struct spin lock; /* of those that configure it; a leaf */
+	bool bsf;         /* has room for a signature */
+	atomic_bool sig_told; /* sig_expected of the key when an error was told last */
 	struct key *key;
 };
 
@@ -234,6 +246,13 @@ struct cqe {
 	enum wire_syndrome syndrome;
 	enum wire_vendor vendor;
 	uint64_t timestamp;
+	const struct cqe_sig_err *sig_err; /* of CQE_SIG_ERR, else NULL */
+};
+
+struct cqe_sig_err {
+	struct sig_error error;
+	bool memory;
+	uint32_t key;
 };
 
 /* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
@@ -413,7 +432,7 @@ struct lane_slot {
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
-	struct table keys, qps, cqs, srqs;
+	struct table keys, qps, cqs, srqs, psvs;
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */
@@ -441,6 +460,9 @@ dev_lanes(struct softhca_dev *dev)
 
 struct run {
 	struct softhca_lanes *lanes;
+	struct sig_after *after; /* what the data that move will have to go through: keysig.c */
+	bool sig_drain;          /* a signature was wrong: the send queue stops after this WQE */
+	bool receiving;          /* keys are those of the peer's receive */
 	struct spill *spill; /* memory of the WQE that runs: run_alloc() */
 	struct softhca_qp *qp;
 	struct softhca_qp *peer; /* its receive side is held, or NULL */
@@ -498,6 +520,14 @@ sg_push(struct run *run, struct sg *sg, void *p, uint64_t len)
 	sg->len += len;
 	return true;
 }
+
+/* sg_copy(), and then what becomes of data that went to a key with a signature. */
+void run_copy(struct run *run, const struct sg *dst, const struct sg *src);
+/* keysig.c: key_walk() for a key with a signature. off is of the key, both are checked here. */
+bool sig_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+	uint64_t off, uint64_t len, struct sg *sg);
+bool layout_gather(struct run *run, struct softhca_lanes *lanes, const struct key *key,
+	uint32_t need, uint64_t off, uint64_t len, struct sg *sg);
 
 struct wqe {
 	const uint8_t *seg0; /* the control segment */

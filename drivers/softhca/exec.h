@@ -22,7 +22,8 @@ struct opcode_fact {
 
 extern const struct opcode_fact opcode_facts[64];
 
-exec_fn exec_nop, exec_ud_send, exec_raw_send, exec_tso, exec_send, exec_write, exec_read, exec_atomic, exec_mmo, exec_umr;
+exec_fn exec_nop, exec_ud_send, exec_raw_send, exec_tso, exec_send, exec_write, exec_read, exec_atomic, exec_mmo, exec_umr,
+	exec_set_psv;
 
 static inline const uint8_t *
 wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)

@@ -78,7 +78,7 @@ exec_atomic(struct run *run, const struct wqe *wqe)
 		return syn;
 	old = atomic_apply(wqe, wqe_seg(run, wqe, wqe->first + 1), target == SINK ? &zero : target);
 	sg_set(&src, &old, sizeof(old));
-	sg_copy(&dst, &src);
+	run_copy(run, &dst, &src);
 	run->byte_cnt = ATOMIC_LEN;
 	return SYN_OK;
 }

@@ -76,6 +76,6 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 		return SYN_LOC_PROT;
 	if (len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_copy(&dst, &src);
+	run_copy(run, &dst, &src);
 	return SYN_OK;
 }

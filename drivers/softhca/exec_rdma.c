@@ -88,7 +88,7 @@ exec_write(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (src.len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_copy(&dst, &src);
+	run_copy(run, &dst, &src);
 	if (wqe->opcode == OPC_WRITE_IMM)
 		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
 	return SYN_OK;
@@ -116,7 +116,7 @@ exec_read(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (dst.len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	sg_copy(&dst, &src);
+	run_copy(run, &dst, &src);
 	run->byte_cnt = (uint32_t)dst.len;
 	return SYN_OK;
 }

@@ -45,7 +45,7 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 	if (src != NULL && src->len != 0) {
 		if (src->len > RUN_LONG_COPY)
 			run_drop_cq(run);
-		sg_copy(&recv.sg, src);
+		run_copy(run, &recv.sg, src);
 	}
 	if (is_invalidate(wqe)) {
 		syn = responder_invalidate(run, wqe);

@@ -71,6 +71,7 @@ struct softhca_mkey_attr {
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
+	bool bsf;             /* an indirect key has room for a signature */
 	uint8_t variant;      /* of an indirect key; others get their own */
 	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
@@ -85,6 +86,12 @@ int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_att
 /* Windows and indirect keys that lead to it lead nowhere from now on. */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
+
+/* A signature's running state: named by the BSFs of keys of the same PD. */
+struct softhca_psv;
+int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);
+int softhca_psv_destroy(struct softhca_psv *psv);
+uint32_t softhca_psv_number(const struct softhca_psv *psv);
 
 /* ---------------------------------------------------------------- completion queues (cq.c) */
 

@@ -33,6 +33,7 @@ run_alloc(struct run *run, size_t len)
 void
 run_free_spill(struct run *run)
 {
+	run->after = NULL; /* which was in that memory */
 	while (run->spill != NULL) {
 		struct spill *next = run->spill->next;
 
@@ -117,6 +118,8 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	if ((key->access & w->need) != w->need)
 		return refuse(w, VEN_KEY_ACCESS);
 	off = va - key->iova;
+	if (key->sig_on)
+		return refuse(w, VEN_KEY_ACCESS);
 	if (off > key->len || len > key->len - off)
 		return refuse(w, VEN_KEY_BOUNDS);
 	if (key->layout == KEY_PLAIN)
@@ -214,6 +217,20 @@ key_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, ui
 		return refuse(&w, VEN_KEY_WINDOW);
 	if ((key->access & need) != need)
 		return refuse(&w, VEN_KEY_ACCESS);
+	if (key->sig_on)
+		return sig_walk(run, lanes, key, need, off, len, sg);
+	if (off > key->len || len > key->len - off)
+		return refuse(&w, VEN_KEY_BOUNDS);
+	return walk_layout(&w, key, off, len, 1);
+}
+
+bool
+layout_gather(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+	uint64_t off, uint64_t len, struct sg *sg)
+{
+	const struct walk w = {
+		.run = run, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
+
 	if (off > key->len || len > key->len - off)
 		return refuse(&w, VEN_KEY_BOUNDS);
 	return walk_layout(&w, key, off, len, 1);

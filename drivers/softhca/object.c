@@ -112,6 +112,7 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_mr;
 	case OBJ_MW:
 	case OBJ_DEVX_MKEY:
+	case OBJ_DEVX_PSV:
 		return cfg->max_mr;
 	case OBJ_CQ:
 	case OBJ_DEVX_CQ:
@@ -371,6 +372,10 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 	case OBJ_DEVX_MKEY:
 		rc = destroy_mr((struct object_mr *)obj);
 		break;
+	case OBJ_DEVX_PSV:
+		rc = softhca_psv_destroy(((struct object_psv *)obj)->psv);
+		object_unuse(&((struct object_psv *)obj)->pd->obj);
+		break;
 	case OBJ_CQ:
 		rc = destroy_cq((struct object_cq *)obj, events);
 		break;
@@ -487,8 +492,9 @@ ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id)
 static void
 ctx_free(struct softhca_ctx *ctx)
 {
-	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ, OBJ_XRCD, OBJ_AH,
-		OBJ_MW, OBJ_DEVX_MKEY, OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
+	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ,
+		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ,
+		OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

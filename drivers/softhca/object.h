@@ -47,6 +47,7 @@ enum object_type {
 	OBJ_DEVX_QP, /* struct object_devx_qp */
 	OBJ_DEVX_MKEY, /* struct object_mr */
 	OBJ_DEVX_QPNS, /* struct object_qpns */
+	OBJ_DEVX_PSV,
 	OBJ_N_TYPES
 };
 
@@ -72,6 +73,12 @@ struct object_mr {
 	struct object_pd *pd;
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr attr;
+};
+
+struct object_psv {
+	struct object obj;
+	struct object_pd *pd;
+	struct softhca_psv *psv;
 };
 
 struct object_cq {

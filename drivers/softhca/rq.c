@@ -25,6 +25,7 @@ enum wire_syndrome
 rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t *seg,
 	unsigned int n, uint64_t need, struct sg *sg)
 {
+	run->receiving = true;
 	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
 		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
 
@@ -36,6 +37,7 @@ rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t
 			    get_be64(seg + DATA_VA), len, sg))
 			return SYN_LOC_PROT;
 	}
+	run->receiving = false;
 	run->vendor = VEN_LENGTH;
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
 }

@@ -25,6 +25,7 @@ const struct opcode_fact opcode_facts[64] = {
 	[OPC_READ] = {exec_read, 2, CQE_REQ},
 	[OPC_ATOMIC_CS] = {exec_atomic, 3, CQE_REQ},
 	[OPC_ATOMIC_FA] = {exec_atomic, 3, CQE_REQ},
+	[OPC_SET_PSV] = {exec_set_psv, PSV_UNIT + 1, CQE_REQ},
 	[OPC_UMR] = {exec_umr, UMR_LAYOUT_UNIT, CQE_REQ},
 	[OPC_MMO] = {exec_mmo, 1, CQE_REQ},
 };
@@ -355,6 +356,21 @@ enum step {
 	STEP_ERROR
 };
 
+/* A signature was wrong, and the QP was made to stop then: mlx5dv_create_qp(3), SIG_PIPELINING. */
+static void
+sq_stop_for_signature(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run_drop_cq(run);
+	run_drop_peer(run);
+	spin_lock(&qp->recv);
+	if (qp_state(qp) == QP_RTS)
+		atomic_store_explicit(&qp->state, QP_SQD, memory_order_release);
+	spin_unlock(&qp->recv);
+	softhca_event_qp_async(qp->event, EVENT_SQ_DRAINED);
+}
+
 static enum step
 sq_step_done(struct run *run, const struct wqe *wqe)
 {
@@ -362,6 +378,8 @@ sq_step_done(struct run *run, const struct wqe *wqe)
 		sq_complete(run, wqe, SYN_OK);
 	sq_advance(run->qp, wqe->bb);
 	run->work++;
+	if (run->sig_drain)
+		sq_stop_for_signature(run);
 	return STEP_NEXT;
 }
 
@@ -382,6 +400,8 @@ sq_step(struct run *run, uint16_t posted)
 
 	if (run->spill != NULL)
 		run_free_spill(run);
+	run->receiving = false;
+	run->sig_drain = false;
 	run->byte_cnt = 0;
 	run->vendor = why;
 	if (why != VEN_NONE) {

@@ -339,7 +339,7 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 	for (unsigned int i = 0; i < src->n; i++)
 		if (!sg_push(run, &whole, sg_pieces(src)[i].p, sg_pieces(src)[i].len))
 			return;
-	sg_copy(&recv.sg, &whole);
+	run_copy(run, &recv.sg, &whole);
 	rq_complete(run, run->peer, &cqe);
 }
 

@@ -14,7 +14,7 @@
 #define MASK_ACCESS (UMR_MASK_LW | UMR_MASK_RR | UMR_MASK_RW | UMR_MASK_ATOMIC)
 #define MASK_KNOWN                                                                                 \
 	(UMR_MASK_LEN | UMR_MASK_START | UMR_MASK_VARIANT | UMR_MASK_QPN | MASK_ACCESS |           \
-		UMR_MASK_FREE)
+		UMR_MASK_FREE | UMR_MASK_BSF | UMR_MASK_SIG_ERR)
 
 struct umr {
 	struct run *run;
@@ -22,7 +22,9 @@ struct umr {
 	const uint8_t *mkc;
 	uint64_t mask;
 	uint32_t units; /* of layout */
-	uint32_t qpn;   /* of the new state */
+	uint32_t bsf_units, mkc_flags;
+	struct key_sig sig;
+	uint32_t qpn; /* of the new state */
 	uint8_t flags, variant;
 	bool free; /* the request takes the key's rights away */
 };
@@ -46,7 +48,7 @@ static unsigned int
 umr_decode(struct umr *u)
 {
 	const uint8_t *ctrl = wqe_seg(u->run, u->wqe, UMR_CTRL_UNIT);
-	uint32_t room = u->wqe->ds - UMR_LAYOUT_UNIT;
+	uint32_t room = u->wqe->ds - UMR_LAYOUT_UNIT, extra;
 
 	u->flags = ctrl[UMR_FLAGS];
 	u->units = get_be16(ctrl + UMR_KLM_UNITS);
@@ -54,12 +56,16 @@ umr_decode(struct umr *u)
 	u->mkc = wqe_seg(u->run, u->wqe, UMR_MKC_UNIT);
 	u->variant = (uint8_t)get_be32(u->mkc + MKC_QPN_VARIANT);
 	u->qpn = get_be32(u->mkc + MKC_QPN_VARIANT) >> 8;
+	u->mkc_flags = get_be32(u->mkc + MKC_FLAGS_PD);
+	extra = get_be16(ctrl + UMR_OFFSET_OR_BSF_UNITS);
+	u->bsf_units = u->flags & UMR_TRANSLATION_OFFSET ? 0 : extra;
 	u->free = (u->mask & UMR_MASK_FREE) != 0 && (u->mkc[MKC_FREE] & MKC_FREE_BIT) != 0;
 	if ((u->flags & ~(UMR_INLINE | UMR_CHECK_FREE | UMR_TRANSLATION_OFFSET | UMR_CHECK_QPN)) !=
 			0 ||
 		(u->mask & ~(uint64_t)MASK_KNOWN) != 0 ||
-		get_be16(ctrl + UMR_OFFSET_OR_BSF_UNITS) != 0 ||
-		(u->units != 0 && !(u->flags & UMR_INLINE)) || u->units > room)
+		(extra != 0 && (u->flags & UMR_TRANSLATION_OFFSET)) ||
+		((u->units | u->bsf_units) != 0 && !(u->flags & UMR_INLINE)) ||
+		u->units + u->bsf_units > room)
 		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
 	return SYN_OK;
 }
@@ -136,6 +142,28 @@ check_free(struct umr *u, const struct key *now)
 	return SYN_OK;
 }
 
+static bool
+sig_is_enabled(const struct umr *u)
+{
+	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
+}
+
+/* The BSF follows the layout. It is there if, and only if, it is to be in force. */
+static bool
+take_signature(struct umr *u)
+{
+	uint8_t bsf[SIG_BSF_LEN];
+	uint32_t n = SIG_BSF_LEN / WQE_SEG;
+
+	if (u->bsf_units != (sig_is_enabled(u) ? n : 0))
+		return false;
+	if (u->bsf_units == 0)
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(bsf + i * WQE_SEG, umr_unit(u, u->units + i), WQE_SEG);
+	return sig_decode(bsf, &u->sig);
+}
+
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {
@@ -146,6 +174,10 @@ check_key(struct umr *u, const struct key *now)
 	if (u->free)
 		return check_free(u, now);
 	if (now->kind == SOFTHCA_MKEY_INDIRECT && (u->mask & UMR_MASK_QPN) && u->qpn != KEY_ANY_QP)
+		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+	if ((u->mask & (UMR_MASK_BSF | UMR_MASK_SIG_ERR)) != 0 && !now->mkey->bsf)
+		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if (!take_signature(u))
 		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (u->units > now->mkey->max_entries)
 		return umr_refuse(u, VEN_UMR_ROOM, SYN_MW_BIND);
@@ -255,6 +287,12 @@ take_values(struct umr *u, struct key *key)
 		key->variant = u->variant;
 	if (u->mask & UMR_MASK_QPN)
 		key->qpn = u->qpn;
+	if (u->mask & UMR_MASK_BSF) {
+		key->sig_on = sig_is_enabled(u);
+		key->sig = u->sig;
+	}
+	if (u->mask & UMR_MASK_SIG_ERR)
+		key->sig_expected = (u->mkc_flags & MKC_SIG_ERR) != 0;
 	if (u->mask & UMR_MASK_FREE)
 		atomic_store_explicit(&key->freed, u->free, memory_order_relaxed);
 }

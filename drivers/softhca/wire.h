@@ -118,6 +118,7 @@ enum wire_cqe_opcode {
 	CQE_RESP_SEND_IMM = 3,
 	CQE_RESP_SEND_INV = 4,
 	CQE_RESIZE = 5,
+	CQE_SIG_ERR = 12,
 	CQE_REQ_ERR = 13,
 	CQE_RESP_ERR = 14
 };
@@ -173,6 +174,8 @@ enum wire_vendor {
 	VEN_UMR_KIND,   /* not a key that work requests configure so */
 	VEN_UMR_FIELDS, /* fields of the WQE that are not understood, or contradict each other */
 	VEN_UMR_ROOM,   /* a layout larger than the key has room for */
+	VEN_SIG_PSV,    /* a signature's PSV is not there, or of another PD */
+	VEN_SIG_BLOCK,  /* not whole blocks of what the signature covers */
 	VEN_UMR_BOUND   /* the window is bound, or is bound to another QP */
 };
 
@@ -202,6 +205,8 @@ enum wire_umr_flags {
 enum wire_umr_mask {
 	UMR_MASK_LEN = 1 << 0,
 	UMR_MASK_START = 1 << 6,
+	UMR_MASK_SIG_ERR = 1 << 9,
+	UMR_MASK_BSF = 1 << 12,
 	UMR_MASK_VARIANT = 1 << 13,
 	UMR_MASK_QPN = 1 << 14,
 	UMR_MASK_LW = 1 << 18,
@@ -221,7 +226,28 @@ enum wire_mkc {
 	MKC_LEN = 24
 };
 
-#define MKC_FREE_BIT 0x40
+#define MKC_FREE_BIT    0x40
+#define MKC_BSF_ENABLED 0x40000000u /* of the flags: a signature is in force */
+#define MKC_SIG_ERR     0x04000000u /* the errors seen so far, modulo 2 */
+
+/* SET_PSV. */
+enum wire_psv {
+	PSV_UNIT = 1,
+	PSV_INDEX = 0,
+	PSV_TRANSIENT = 8
+};
+
+/* A SIG_ERR completion has these in place of the others, up to the time stamp. */
+enum wire_sig_err {
+	SIG_ERR_EXPECTED = 16, /* 64 bits in two halves, 8 bytes apart: guard and application tag, */
+	SIG_ERR_ACTUAL = 20,   /* then the reference tag */
+	SIG_ERR_EXPECTED_LOW = 24,
+	SIG_ERR_ACTUAL_LOW = 28,
+	SIG_ERR_SYNDROME = 32, /* 16 bits */
+	SIG_ERR_DOMAIN = 35,   /* 0 wire, 1 memory */
+	SIG_ERR_MKEY = 36,
+	SIG_ERR_OFFSET = 40
+};
 
 enum wire_mkc_access {
 	MKC_LW = 1 << 3,

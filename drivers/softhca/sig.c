@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Block signatures: guards, tags, and data converted block by block.
+ *
+ * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
+ * (SBC-3). CRC32 and CRC32C: 4 bytes. Their order is settled by no public source: little endian is
+ * assumed, as storage software keeps CRC32C.
+ */
+#include "sig.h"
+
+#include <string.h>
+
+#include "wire.h"
+
+/* ---- guards */
+
+/* CRC-16/T10-DIF: polynomial 8bb7, most significant bit first. */
+static uint16_t
+guard_crc16(const uint8_t *p, uint32_t len, uint16_t crc)
+{
+	static uint16_t table[256];
+
+	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
+		for (uint32_t i = 0; i < 256; i++) {
+			uint16_t c = (uint16_t)(i << 8);
+
+			for (int b = 0; b < 8; b++)
+				c = (uint16_t)(c & 0x8000 ? c << 1 ^ 0x8bb7 : c << 1);
+			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
+		}
+	for (uint32_t i = 0; i < len; i++)
+		crc = (uint16_t)(crc << 8 ^
+				 __atomic_load_n(&table[crc >> 8 ^ p[i]], __ATOMIC_RELAXED));
+	return crc;
+}
+
+/* The checksum of RFC 1071, over 16-bit words in network order. */
+static uint16_t
+guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
+{
+	uint64_t sum = seed;
+
+	for (uint32_t i = 0; i + 1 < len; i += 2)
+		sum += get_be16(p + i);
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* Least significant bit first, inverted at the end; the polynomial is reversed. */
+static uint32_t
+guard_crc32(const uint8_t *p, uint32_t len, uint32_t crc, uint32_t polynomial)
+{
+	static uint32_t tables[2][256]; /* CRC32, CRC32C */
+	uint32_t *table = tables[polynomial == 0x82f63b78];
+
+	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
+		for (uint32_t i = 0; i < 256; i++) {
+			uint32_t c = i;
+
+			for (int b = 0; b < 8; b++)
+				c = c & 1 ? c >> 1 ^ polynomial : c >> 1;
+			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
+		}
+	for (uint32_t i = 0; i < len; i++)
+		crc = crc >> 8 ^ __atomic_load_n(&table[(crc ^ p[i]) & 0xff], __ATOMIC_RELAXED);
+	return ~crc;
+}
+
+/* ---- BSF */
+
+enum bsf {
+	BSF_SIZE_SBS = 0, /* 7:6 size, 4 both domains have the same structure */
+	BSF_CHECK_MASK = 1,
+	BSF_WIRE = 2, /* copy mask where the structure is the same, else block size */
+	BSF_MEM = 3,
+	BSF_WIRE_FORMAT_PSV = 8,
+	BSF_MEM_FORMAT_PSV = 12,
+	BSF_WIRE_DIF = 32,
+	BSF_MEM_DIF = 48,
+	BSF_WITH_INLINE = 2,
+	BSF_SAME = 0x10,
+	FORMAT_CRC32 = 0x20,
+	FORMAT_CRC32C = 0x40,
+	FORMAT_SEED_0 = 0x01,
+	DIF_VALID = 0, /* bit 15 of 16 */
+	DIF_APP_TAG = 2,
+	DIF_REF_TAG = 4,
+	DIF_GUARD = 8,
+	DIF_SEED = 9, /* bit 3: all ones */
+	DIF_FLAGS = 13,
+	DIF_GUARD_CRC = 1,
+	DIF_GUARD_CHECKSUM = 2,
+	DIF_REF_INCREMENTS = 0x40,
+	DIF_APP_ESCAPE = 1,
+	DIF_APP_REF_ESCAPE = 2
+};
+
+static uint32_t
+block_of(uint8_t selector)
+{
+	static const uint16_t blocks[] = {0, 512, 520, 4096, 4160};
+
+	return selector < sizeof(blocks) / sizeof(blocks[0]) ? blocks[selector] : 0;
+}
+
+static bool
+decode_dif(const uint8_t *dif, struct sig_domain *d)
+{
+	d->type = SIG_T10DIF;
+	d->app_tag = (uint16_t)get_be16(dif + DIF_APP_TAG);
+	d->ref_tag = get_be32(dif + DIF_REF_TAG);
+	d->checksum = dif[DIF_GUARD] == DIF_GUARD_CHECKSUM;
+	d->ones = (dif[DIF_SEED] & 8) != 0;
+	d->ref_increments = (dif[DIF_FLAGS] & DIF_REF_INCREMENTS) != 0;
+	d->app_escape = (dif[DIF_FLAGS] & DIF_APP_ESCAPE) != 0;
+	d->app_ref_escape = (dif[DIF_FLAGS] & DIF_APP_REF_ESCAPE) != 0;
+	return (get_be16(dif + DIF_VALID) & 0x8000) != 0 &&
+	       (dif[DIF_GUARD] == DIF_GUARD_CRC || d->checksum);
+}
+
+static bool
+decode_domain(const uint8_t *bsf, uint32_t format_psv, const uint8_t *dif, uint8_t selector,
+	struct sig_domain *d)
+{
+	uint8_t format = (uint8_t)(format_psv >> 24);
+
+	memset(d, 0, sizeof(*d));
+	if (format_psv == 0)
+		return true;
+	d->psv = format_psv & 0xffffff;
+	d->block = block_of(selector);
+	if (d->block == 0)
+		return false;
+	if (format == 0)
+		return decode_dif(dif, d);
+	d->ones = (format & FORMAT_SEED_0) == 0;
+	d->type = (format & 0xf0) == FORMAT_CRC32 ? SIG_CRC32 : SIG_CRC32C;
+	return (format & 0xf0) == FORMAT_CRC32 || (format & 0xf0) == FORMAT_CRC32C;
+}
+
+bool
+sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig)
+{
+	bool same = (bsf[BSF_SIZE_SBS] & BSF_SAME) != 0;
+
+	sig->check_mask = bsf[BSF_CHECK_MASK];
+	sig->copy_mask = same ? bsf[BSF_WIRE] : 0;
+	return bsf[BSF_SIZE_SBS] >> 6 == BSF_WITH_INLINE &&
+	       decode_domain(bsf, get_be32(bsf + BSF_MEM_FORMAT_PSV), bsf + BSF_MEM_DIF,
+		       bsf[BSF_MEM], &sig->mem) &&
+	       decode_domain(bsf, get_be32(bsf + BSF_WIRE_FORMAT_PSV), bsf + BSF_WIRE_DIF,
+		       same ? bsf[BSF_MEM] : bsf[BSF_WIRE], &sig->wire);
+}
+
+/* ---- lengths */
+
+uint32_t
+sig_len(const struct sig_domain *domain)
+{
+	static const uint8_t lens[] = {[SIG_T10DIF] = 8, [SIG_CRC32] = 4, [SIG_CRC32C] = 4};
+
+	return domain->type == SIG_NONE ? 0 : lens[domain->type];
+}
+
+bool
+sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out)
+{
+	*out = data;
+	if (domain->type == SIG_NONE)
+		return true;
+	*out += data / domain->block * sig_len(domain);
+	return data % domain->block == 0;
+}
+
+bool
+sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
+{
+	uint32_t unit = domain->block + sig_len(domain);
+
+	*out = with;
+	if (domain->type == SIG_NONE)
+		return true;
+	*out = with / unit * domain->block;
+	return with % unit == 0;
+}
+
+/* ---- signatures */
+
+#define SYNDROME_REF   (1u << 11)
+#define SYNDROME_APP   (1u << 12)
+#define SYNDROME_GUARD (1u << 13)
+
+/* The signature that belongs behind a block. n: which block of the key it is. */
+static void
+sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
+{
+	uint32_t crc;
+
+	if (d->type == SIG_T10DIF) {
+		uint16_t seed = d->ones ? 0xffff : 0;
+
+		put_be16(sig, d->checksum ? guard_checksum(data, d->block, seed)
+					  : guard_crc16(data, d->block, seed));
+		put_be16(sig + 2, d->app_tag);
+		put_be32(sig + 4, d->ref_tag + (d->ref_increments ? (uint32_t)n : 0));
+		return;
+	}
+	crc = guard_crc32(data, d->block, d->ones ? UINT32_MAX : 0,
+		d->type == SIG_CRC32 ? 0xedb88320 : 0x82f63b78);
+	crc = htole32(crc);
+	memcpy(sig, &crc, sizeof(crc));
+}
+
+/* The mask's bit for a byte of the signature as it lies in the stream: the manual page's table. */
+static bool
+mask_has(const struct sig_domain *d, uint8_t mask, uint32_t byte)
+{
+	return (mask >> (d->type == SIG_T10DIF ? 7 - byte : 4 + byte) & 1) != 0;
+}
+
+static bool
+differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_t *b, uint32_t from,
+	uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (mask_has(d, mask, i) && a[i] != b[i])
+			return true;
+	return false;
+}
+
+/* As a SIG_ERR completion has it: T10-DIF whole, a CRC in the upper half. */
+static uint64_t
+as_number(const struct sig_domain *d, const uint8_t *sig)
+{
+	uint32_t crc;
+
+	if (d->type == SIG_T10DIF)
+		return get_be64(sig);
+	memcpy(&crc, sig, sizeof(crc));
+	return (uint64_t)le32toh(crc) << 32;
+}
+
+static bool
+escapes(const struct sig_domain *d, const uint8_t *sig)
+{
+	if (d->type != SIG_T10DIF || get_be16(sig + 2) != 0xffff)
+		return false;
+	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
+}
+
+/* The first of guard, application tag and reference tag that is wrong: mlx5dv_mkey_check(3). */
+static void
+check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint8_t *right,
+	uint64_t offset, struct sig_error *error)
+{
+	bool dif = d->type == SIG_T10DIF;
+	uint16_t syndrome = 0;
+
+	if (error->found || escapes(d, found))
+		return;
+	if (differs(d, mask, found, right, 0, dif ? 2 : 4))
+		syndrome = SYNDROME_GUARD;
+	else if (dif && differs(d, mask, found, right, 2, 4))
+		syndrome = SYNDROME_APP;
+	else if (dif && differs(d, mask, found, right, 4, 8))
+		syndrome = SYNDROME_REF;
+	if (syndrome == 0)
+		return;
+	error->found = true;
+	error->syndrome = syndrome;
+	error->offset = offset;
+	error->expected = as_number(d, found);
+	error->actual = as_number(d, right);
+}
+
+/* ---- conversion */
+
+/* Takes the signatures out: data alone go to `to`. */
+static void
+strip(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to, uint64_t first,
+	uint64_t data, struct sig_error *error)
+{
+	uint32_t len = sig_len(d);
+
+	for (uint64_t i = 0; i < data / d->block; i++) {
+		const uint8_t *block = from + i * (d->block + len);
+		uint8_t right[8];
+
+		sign(d, block, first / d->block + i, right);
+		check(d, mask, block + d->block, right, i * (d->block + len), error);
+		memcpy(to + i * d->block, block, d->block);
+	}
+}
+
+/* Puts them in. The data may lie at the end of where they go to. */
+static void
+insert(const struct sig_domain *d, const uint8_t *from, uint8_t *to, uint64_t first, uint64_t data)
+{
+	uint32_t unit = d->block + sig_len(d);
+
+	for (uint64_t i = 0; i < data / d->block; i++)
+		memmove(to + i * unit, from + i * d->block, d->block);
+	for (uint64_t i = 0; i < data / d->block; i++)
+		sign(d, to + i * unit, first / d->block + i, to + i * unit + d->block);
+}
+
+/* Both domains have the same structure: the masked bytes are those that came in. */
+static void
+copy_masked(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to,
+	uint64_t data)
+{
+	uint32_t unit = d->block + sig_len(d);
+
+	for (uint64_t at = d->block; at < data / d->block * unit; at += unit)
+		for (uint32_t b = 0; b < sig_len(d); b++)
+			if (mask_has(d, mask, b))
+				to[at + b] = from[at + b];
+}
+
+void
+sig_convert(const struct key_sig *sig, const struct sig_domain *in, const struct sig_domain *out,
+	const uint8_t *from, uint8_t *to, uint64_t first, uint64_t data, struct sig_error *error)
+{
+	if (in->type == SIG_NONE && out->type == SIG_NONE) {
+		memcpy(to, from, data);
+	} else if (out->type == SIG_NONE) {
+		strip(in, sig->check_mask, from, to, first, data, error);
+	} else if (in->type == SIG_NONE) {
+		insert(out, from, to, first, data);
+	} else {
+		uint8_t *bare = to + data / out->block * sig_len(out);
+
+		strip(in, sig->check_mask, from, bare, first, data, error);
+		insert(out, bare, to, first, data);
+		if (in->type == out->type && in->block == out->block)
+			copy_masked(out, sig->copy_mask, from, to, data);
+	}
+}
