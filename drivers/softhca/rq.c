@@ -112,9 +112,11 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 void
 qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 {
-	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
+	bool was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
+
 	rq_flush(run, qp);
-	qp_tell_last_wqe(qp);
+	if (!was_error)
+		qp_tell_last_wqe(qp);
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* its send queue is flushed by who holds that */
 }

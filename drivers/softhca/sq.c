@@ -221,14 +221,16 @@ static void
 sq_enter_error(struct run *run)
 {
 	struct softhca_qp *qp = run->qp;
+	bool was_error;
 
 	run_drop_cq(run);
 	run_drop_peer(run);
 	spin_lock(&qp->recv);
-	atomic_store_explicit(&qp->state, QP_ERR, memory_order_release);
+	was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
 	rq_flush(run, qp);
 	run_drop_cq(run);
-	qp_tell_last_wqe(qp);
+	if (!was_error)
+		qp_tell_last_wqe(qp);
 	spin_unlock(&qp->recv);
 	sq_flush(run);
 }

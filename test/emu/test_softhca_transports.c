@@ -12,6 +12,37 @@
 #define QKEY 0x1234567u
 #define GRH  40
 
+/* What a post and a poll order, for ThreadSanitizer, which does not see inside libmlx5. */
+#ifdef __SANITIZE_THREAD__
+static void
+publish(struct ibv_qp *qp, struct ibv_srq *srq)
+{
+	struct mlx5dv_qp dvqp = {0};
+	struct mlx5dv_srq dvsrq = {0};
+	struct mlx5dv_obj obj = {.qp = {qp, &dvqp}, .srq = {srq, &dvsrq}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, qp != NULL ? MLX5DV_OBJ_QP : MLX5DV_OBJ_SRQ), 0);
+	PAIR_RELEASE(qp != NULL ? &dvqp.dbrec[MLX5_RCV_DBR] : dvsrq.dbrec);
+	if (qp != NULL)
+		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
+}
+
+static void
+observe(struct ibv_cq *cq)
+{
+	struct mlx5dv_cq dv = {0};
+	struct mlx5dv_obj obj = {.cq = {cq, &dv}};
+	uint32_t slot;
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	slot = (be32toh(dv.dbrec[MLX5_CQ_SET_CI]) - 1) & (dv.cqe_cnt - 1);
+	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
+}
+#else
+#define publish(qp, srq) ((void)0)
+#define observe(cq)      ((void)0)
+#endif
+
 /* One end: all that a queue pair needs. */
 struct node {
 	struct ibv_context *ctx;
@@ -152,6 +183,7 @@ wait_wc(struct ibv_cq *cq)
 		pair_run();
 		CHECK(pair_now_ms() < end);
 	}
+	observe(cq);
 	return wc;
 }
 
@@ -171,6 +203,7 @@ post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uin
 	struct ibv_sge sge = {addr, len, mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
+	publish(qp, NULL);
 	CHECK_EQ(ibv_post_recv(qp, &wr, &bad), 0);
 }
 
@@ -180,6 +213,7 @@ post_srq(struct node *n, uint32_t at, uint32_t len, uint64_t id)
 	struct ibv_sge sge = {(uintptr_t)n->buf + at, len, n->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
+	publish(NULL, n->srq);
 	return ibv_post_srq_recv(n->srq, &wr, &bad);
 }
 
@@ -203,6 +237,7 @@ send_status(struct ibv_qp *qp, struct node *n, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 
+	publish(qp, NULL);
 	CHECK_EQ(ibv_post_send(qp, wr, &bad), 0);
 	return wait_wc(n->scq).status;
 }
@@ -602,6 +637,45 @@ case_srq_pd(void)
 	node_close(&b);
 }
 
+/* A list or a record that cannot be right: the queue is of no more use, and says so. */
+static void
+case_srq_broken(void)
+{
+	for (int broken = 0; broken < 2; broken++) {
+		struct node a = node_open(), b = node_open();
+		struct mlx5dv_srq dv = {0};
+		struct mlx5dv_obj obj = {.srq = {.out = &dv}};
+		struct ibv_async_event ev;
+		struct ibv_qp *from, *to;
+		struct send s;
+
+		srq_open(&b, 8);
+		obj.srq.in = b.srq;
+		CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), 0);
+		from = make_qp(&a, IBV_QPT_RC);
+		to = make_qp(&b, IBV_QPT_RC);
+		connect_qp(&a, from, to->qp_num);
+		connect_qp(&b, to, from->qp_num);
+		for (uint32_t i = 0; i < 3; i++)
+			CHECK_EQ(post_srq(&b, i * 64, 64, i), 0);
+		if (broken == 0) {
+			((struct mlx5_wqe_srq_next_seg *)dv.buf)->next_wqe_index = htobe16(0x7fff);
+			CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
+				IBV_WC_SUCCESS);
+		} else {
+			dv.dbrec[0] = htobe32(1000);
+		}
+		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
+			IBV_WC_RNR_RETRY_EXC_ERR);
+		CHECK_EQ(next_async(&b, &ev), IBV_EVENT_SRQ_ERR);
+		CHECK(ev.element.srq == b.srq);
+		CHECK_EQ(ibv_destroy_qp(from), 0);
+		CHECK_EQ(ibv_destroy_qp(to), 0);
+		node_close(&a);
+		node_close(&b);
+	}
+}
+
 /* ---------------------------------------------------------------- XRC */
 
 struct xrc {
@@ -759,8 +833,9 @@ case_xrc_domains(void)
 
 #define DC_KEY 0x1122334455667788ull
 
+/* log_errored: of a DCI with streams; else -1. */
 static struct ibv_qp *
-make_dc(struct node *n, enum mlx5dv_dc_type type)
+make_dc(struct node *n, enum mlx5dv_dc_type type, int log_errored)
 {
 	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
 		.send_cq = n->scq,
@@ -772,6 +847,11 @@ make_dc(struct node *n, enum mlx5dv_dc_type type)
 		.dc_init_attr = {.dc_type = type}};
 	struct ibv_qp *qp;
 
+	if (log_errored >= 0) {
+		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS;
+		dv.dc_init_attr.dci_streams.log_num_concurent = 2;
+		dv.dc_init_attr.dci_streams.log_num_errored = (uint8_t)log_errored;
+	}
 	if (type == MLX5DV_DCTYPE_DCT) {
 		dv.dc_init_attr.dct_access_key = DC_KEY;
 	} else {
@@ -820,6 +900,7 @@ dc_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, u
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
 	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
 
+	publish(dci, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
@@ -835,11 +916,11 @@ case_dc(void)
 	struct node a = node_open(), b = node_open();
 	struct ibv_ah_attr ah_attr = address(&b, 1);
 	struct ibv_ah *ah = ibv_create_ah(a.pd, &ah_attr);
-	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI), *dct[2];
+	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI, -1), *dct[2];
 
 	srq_open(&b, 8);
 	for (int i = 0; i < 2; i++) {
-		dct[i] = make_dc(&b, MLX5DV_DCTYPE_DCT);
+		dct[i] = make_dc(&b, MLX5DV_DCTYPE_DCT, -1);
 		CHECK_EQ(dct[i]->qp_num, 0); /* none until RTR */
 		dc_ready(&b, dct[i], true);
 		CHECK(dct[i]->qp_num != 0);
@@ -861,6 +942,92 @@ case_dc(void)
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
 	node_close(&a);
 	node_close(&b);
+}
+
+static int
+stream_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, struct node *b,
+	uint16_t stream, bool good)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
+
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	publish(dci, NULL);
+	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
+	mlx5dv_wr_set_dc_addr_stream(dvx, ah, dctn, DC_KEY, stream);
+	ibv_wr_set_sge(qpx, good ? a->mr->lkey : a->mr->lkey ^ 0x100, (uintptr_t)a->buf, 64);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+	return wait_wc(a->scq).status;
+}
+
+/* mlx5dv_create_qp(3): errors stay with their stream, until there are 2^log_num_errored of them. */
+static void
+case_dc_streams(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_ah_attr ah_attr = address(&b, 1);
+	struct ibv_ah *ah = ibv_create_ah(a.pd, &ah_attr);
+	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI, 1), *dct;
+	uint32_t n;
+
+	srq_open(&b, 8);
+	dct = make_dc(&b, MLX5DV_DCTYPE_DCT, -1);
+	dc_ready(&b, dct, true);
+	dc_ready(&a, dci, false);
+	n = dct->qp_num;
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, false), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 2, true), IBV_WC_SUCCESS);
+	CHECK(mlx5dv_dci_stream_id_reset(dci, 2) != 0); /* it is not in error */
+	CHECK_EQ(mlx5dv_dci_stream_id_reset(dci, 1), 0);
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_SUCCESS);
+	CHECK_EQ(state_of(dci), IBV_QPS_RTS);
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 7, false), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(state_of(dci), IBV_QPS_RTS);
+	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 9, false), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(state_of(dci), IBV_QPS_ERR);
+	CHECK_EQ(ibv_destroy_qp(dci), 0);
+	CHECK_EQ(ibv_destroy_qp(dct), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---------------------------------------------------------------- InfiniBand */
+
+/* Without a GRH the 40 bytes are there and mean nothing; a LID says who is meant. */
+static void
+case_infiniband(void)
+{
+	struct ud u = {.a = node_open(), .b = node_open()};
+	struct ibv_ah_attr ah = {.port_num = 1};
+	struct ibv_port_attr port;
+	struct ibv_wc wc;
+
+	CHECK_EQ(ibv_query_port(u.a.ctx, 1, &port), 0);
+	CHECK_EQ(port.link_layer, IBV_LINK_LAYER_INFINIBAND);
+	u.from = make_qp(&u.a, IBV_QPT_UD);
+	u.to = make_qp(&u.b, IBV_QPT_UD);
+	ud_to(u.from, IBV_QPS_RTS);
+	ud_to(u.to, IBV_QPS_RTR);
+	ah.dlid = (uint16_t)(port.lid + 1);
+	u.ah = ibv_create_ah(u.a.pd, &ah);
+	CHECK(u.ah != NULL);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 9);
+	u.a.buf[0] = 66;
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	expect_none(u.b.rcq);
+	CHECK_EQ(ibv_destroy_ah(u.ah), 0);
+	ah.dlid = port.lid;
+	u.ah = ibv_create_ah(u.a.pd, &ah);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	wc = wait_wc(u.b.rcq);
+	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_IMM);
+	CHECK_EQ(wc.slid, port.lid);
+	CHECK_EQ(wc.byte_len, GRH + 8);
+	CHECK_EQ(u.b.buf[GRH], 66);
+	ud_close(&u);
 }
 
 /* ---------------------------------------------------------------- reserved numbers */
@@ -907,13 +1074,21 @@ main(int argc, char **argv)
 		{"an SRQ serves two QPs", case_srq},
 		{"an SRQ tells its limit, and a QP its last WQE", case_srq_events},
 		{"an SRQ's receives are of its PD", case_srq_pd},
+		{"an SRQ whose list or record is broken fails", case_srq_broken},
 		{"XRC: a request names its SRQ", case_xrc},
 		{"XRC: an SRQ of another domain or memory of another PD is refused",
 			case_xrc_protection},
 		{"XRC: domains are shared by file", case_xrc_domains},
 		{"DC: one initiator, two targets, a wrong key", case_dc},
+		{"DC: errors are of a stream, until there are too many", case_dc_streams},
 		{"a reserved number is no queue pair's", case_reserved_qpns},
 	};
+	static const struct check_case infiniband[] = {
+		{"UD over InfiniBand: by LID, without a header", case_infiniband},
+	};
+	const char *link = getenv("SOFTHCA_LINK_LAYER");
 
+	if (link != NULL && strcmp(link, "infiniband") == 0)
+		return check_main(infiniband, 1, argc, argv);
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
