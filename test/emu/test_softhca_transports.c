@@ -35,7 +35,7 @@ observe(struct ibv_cq *cq)
 	uint32_t slot;
 
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
-	slot = (be32toh(dv.dbrec[MLX5_CQ_SET_CI]) - 1) & (dv.cqe_cnt - 1);
+	slot = (be32toh(dv.dbrec[0]) - 1) & (dv.cqe_cnt - 1);
 	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
 }
 #else
@@ -507,7 +507,7 @@ srq_open(struct node *n, uint32_t max_wr)
 }
 
 static int
-next_async(struct node *n, struct ibv_async_event *ev)
+take_event(struct node *n, struct ibv_async_event *ev)
 {
 	struct pollfd p = {.fd = n->ctx->async_fd, .events = POLLIN};
 
@@ -587,12 +587,12 @@ case_srq_events(void)
 	CHECK_EQ(now.srq_limit, 3);
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(next_async(&b, &ev), -1); /* three are left: not fewer than the limit */
+	CHECK_EQ(take_event(&b, &ev), -1); /* three are left: not fewer than the limit */
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(next_async(&b, &ev), IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_SRQ_LIMIT_REACHED);
 	CHECK(ev.element.srq == b.srq);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(next_async(&b, &ev), -1); /* once */
+	CHECK_EQ(take_event(&b, &ev), -1); /* once */
 	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 0);
 	limit.srq_limit = 1000;
@@ -600,7 +600,7 @@ case_srq_events(void)
 	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
 	/* In error the QP takes no more of the shared receives: it says so, and flushes none. */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
-	CHECK_EQ(next_async(&b, &ev), IBV_EVENT_QP_LAST_WQE_REACHED);
+	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_QP_LAST_WQE_REACHED);
 	CHECK(ev.element.qp == to);
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_SUCCESS);
@@ -667,7 +667,7 @@ case_srq_broken(void)
 		}
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 			IBV_WC_RNR_RETRY_EXC_ERR);
-		CHECK_EQ(next_async(&b, &ev), IBV_EVENT_SRQ_ERR);
+		CHECK_EQ(take_event(&b, &ev), IBV_EVENT_SRQ_ERR);
 		CHECK(ev.element.srq == b.srq);
 		CHECK_EQ(ibv_destroy_qp(from), 0);
 		CHECK_EQ(ibv_destroy_qp(to), 0);
