@@ -99,8 +99,7 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.phys_port_cnt = cfg->ports,
 	};
 	resp->max_mw = cfg->max_mr;
-	resp->device_cap_flags |=
-		IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
+	resp->device_cap_flags |= IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
 }
 
 void
@@ -120,6 +119,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
+		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
 		.tso_caps =
 			{
 				.max_tso = ethernet ? CAPS_MAX_TSO : 0,
@@ -165,9 +165,8 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 				.subnet_timeout = ethernet ? 0 : 18,
 				.active_width = WIDTH_4X,
 				.active_speed = SPEED_NDR,
-				.phys_state = fault_port_is_down(dev, port)
-						      ? PORT_PHYS_DISABLED
-						      : PORT_PHYS_LINK_UP,
+				.phys_state = fault_port_is_down(dev, port) ? PORT_PHYS_DISABLED
+									    : PORT_PHYS_LINK_UP,
 				.link_layer = dev->cfg->link_layer,
 				.flags = ethernet ? PORT_FLAG_GRH_REQUIRED : 0,
 			},

@@ -16,7 +16,8 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	int err;
 
 	if (attr->n_cqe == 0 || (attr->n_cqe & (attr->n_cqe - 1)) != 0 ||
-		attr->n_cqe > CQ_MAX_ENTRIES || (attr->cqe_len != 64 && attr->cqe_len != 128))
+		attr->n_cqe > CQ_MAX_ENTRIES || (attr->cqe_len != 64 && attr->cqe_len != 128) ||
+		(attr->pad && attr->cqe_len != 128))
 		return -EINVAL;
 	cq = aligned_alloc(CACHE_LINE, sizeof(*cq));
 	if (cq == NULL)
@@ -31,6 +32,7 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	cq->buf = (uint8_t *)attr->buf + (attr->cqe_len - CQE64);
 	cq->dbrec = attr->dbrec;
 	cq->ignore_overrun = attr->ignore_overrun;
+	cq->pad = attr->pad;
 	cq->event = attr->event;
 	err = table_put(&dev->lanes->cqs, cq, &cq->number);
 	if (err != 0)
@@ -162,14 +164,17 @@ void
 cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 {
 	bool solicited = cqe->solicited || cqe->syndrome != SYN_OK;
-	uint8_t owner;
+	uint8_t owner, *p;
 
 	if (!cq->ignore_overrun && cq_is_full(cq))
 		cq_fail(cq);
 	if (atomic_load_explicit(&cq->failed, memory_order_relaxed))
 		return;
 	owner = (cq->pi >> cq->log_n) & 1;
-	cqe_write(cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride, cqe,
+	p = cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride;
+	if (cq->pad)
+		memset(p - CQE64, 0, CQE64);
+	cqe_write(p, cqe,
 		(uint8_t)(cqe->opcode << 4 | (cqe->solicited ? CQE_SOLICITED : 0) | owner));
 	cq->pi++;
 	if (solicited)

@@ -49,8 +49,8 @@ softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe
 	uint32_t outstanding;
 	int err = 0;
 
-	if (n_cqe == 0 || (n_cqe & (n_cqe - 1)) != 0 || n_cqe > CQ_MAX_ENTRIES ||
-		(cqe_len != 64 && cqe_len != 128))
+	if ((cq->pad && cqe_len != 128) || n_cqe == 0 || (n_cqe & (n_cqe - 1)) != 0 ||
+		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
 		return -EINVAL;
 	settle(cq->dev);
 	uar_lock(cq->uar);
@@ -97,6 +97,7 @@ softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *
 		.n_cqe = cq->n,
 		.cqe_len = cq->stride,
 		.ignore_overrun = cq->ignore_overrun,
+		.pad = cq->pad,
 		.uar = cq->uar,
 		.event = cq->event,
 		.event_count = cq->event_count,

@@ -226,7 +226,7 @@ struct softhca_cq {
 	uint8_t *buf; /* of the first 64-byte CQE; with 128-byte entries in their second half */
 	_Atomic uint32_t *dbrec;
 	enum cq_arm arm;
-	bool ignore_overrun;
+	bool ignore_overrun, pad;
 	atomic_bool failed;
 	/* Moderation, cq_modify.c: completions to an event, ns; how many wait, and until when (0: no). */
 	uint32_t event_count, event_waiting;
@@ -437,7 +437,7 @@ struct softhca_lanes {
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */
 	struct clock_set *_Atomic clocks;
-	pthread_mutex_t uar_lock; /* of changes to these sets */
+	pthread_mutex_t uar_lock;   /* of changes to these sets */
 	_Atomic uint64_t port_free; /* timing.c: when the wire is, device time */
 	atomic_bool stop;
 	unsigned int n_threads;

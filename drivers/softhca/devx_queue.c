@@ -23,7 +23,7 @@ enum {
 	CQC_AT = 0x80,
 	CQC_LEN = 0x200,
 	CQC_DBR_UMEM_VALID = 0x06,
-	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128 */
+	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128, 2 is 128 written whole */
 	CQC_CC = 0x0b,          /* collapsed: one entry, written again and again */
 	CQC_OI = 0x0e,          /* ignore overrun */
 	CQC_COMPRESSION = 0x11, /* 1 bit */
@@ -81,7 +81,7 @@ check_cq(struct uverbs_call *call, const uint8_t *in, const uint8_t *cqc)
 
 	if (devx_get(cqc, CQC_CC, 1) != 0 || devx_get(cqc, CQC_COMPRESSION, 1) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CC);
-	if (devx_get(cqc, CQC_CQE_SZ, 3) > 1)
+	if (devx_get(cqc, CQC_CQE_SZ, 3) > 2)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CQE_SZ);
 	if (entries - 1 > call->ctx->dev->cfg->max_cqe)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_LOG_SIZE);
@@ -103,6 +103,7 @@ create_cq(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obje
 	struct object_uar *uar = ctx_find_uar(ctx, devx_get(cqc, CQC_UAR_PAGE, 24));
 	struct softhca_cq_attr attr = {.n_cqe = 1U << devx_get(cqc, CQC_LOG_SIZE, 5),
 		.cqe_len = devx_get(cqc, CQC_CQE_SZ, 3) == 0 ? 64 : 128,
+		.pad = devx_get(cqc, CQC_CQE_SZ, 3) == 2,
 		.ignore_overrun = devx_get(cqc, CQC_OI, 1) != 0};
 	struct object_umem *buf, *dbr;
 	struct object_devx_cq *cq;
@@ -154,7 +155,7 @@ query_cq(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	if (devx_get(in, DEVX_NUMBER, 24) != softhca_cq_number(cq->cq))
 		return -EINVAL;
 	softhca_cq_query(cq->cq, &attr, &pi, &ci);
-	devx_set(cqc, CQC_CQE_SZ, 3, attr.cqe_len == 128);
+	devx_set(cqc, CQC_CQE_SZ, 3, attr.cqe_len == 64 ? 0 : 1 + attr.pad);
 	devx_set(cqc, CQC_OI, 1, attr.ignore_overrun);
 	devx_set(cqc, CQC_LOG_SIZE, 5, (uint32_t)__builtin_ctz(attr.n_cqe));
 	devx_set(cqc, CQC_UAR_PAGE, 24, cq->uar->page_id);

@@ -101,6 +101,7 @@ struct softhca_cq_attr {
 	uint32_t n_cqe;          /* a power of two */
 	uint32_t cqe_len;        /* 64 or 128 bytes */
 	bool ignore_overrun;
+	bool pad;                /* entries of 128 bytes are written whole: zeros, then the 64 */
 	struct softhca_uar *uar; /* where arm doorbells arrive */
 	void *event;             /* event.c's handle: passed back in softhca_event_cq_* */
 	uint32_t event_count, event_period_us; /* answered by query: softhca_cq_moderate() */

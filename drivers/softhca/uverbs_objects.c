@@ -105,6 +105,8 @@ alloc_uar(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- CQs */
 
+#define PAD MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
+
 static int
 check_cq(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t entries)
 {
@@ -114,7 +116,9 @@ check_cq(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t
 
 	if ((flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
 				 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)) != 0 ||
-		req->cqe_comp_en != 0 || req->flags != MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
+		req->cqe_comp_en != 0 ||
+		(req->flags | PAD) != (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | PAD) ||
+		((req->flags & PAD) != 0 && req->cqe_size != 128))
 		return -EOPNOTSUPP;
 	if (cqe == 0 || cqe > cfg->max_cqe ||
 		call_in_u32(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR) >= CAPS_COMP_VECTORS ||
@@ -190,6 +194,7 @@ create_cq(struct uverbs_call *call)
 		.n_cqe = entries,
 		.cqe_len = req->cqe_size,
 		.ignore_overrun = (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) != 0,
+		.pad = (req->flags & PAD) != 0,
 		.uar = cq->uar->uar,
 		.event = &cq->event,
 	};

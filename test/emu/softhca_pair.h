@@ -53,6 +53,7 @@ struct pair_opts {
 	bool keys;           /* the QPs configure keys and bind windows */
 	uint64_t dv_flags;   /* MLX5DV_QP_CREATE_* */
 	bool extended;       /* CQs with both timestamps */
+	bool padded;         /* CQs with entries of 128 bytes that are written whole */
 	unsigned int device; /* which adapter */
 };
 
@@ -240,7 +241,16 @@ pair_create_cq(struct pair *p, struct pair_end *e)
 		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
 
-	if (p->opts.extended) {
+	struct mlx5dv_cq_init_attr dv = {.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_FLAGS |
+						      MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
+		.flags = MLX5DV_CQ_INIT_ATTR_FLAGS_CQE_PAD,
+		.cqe_size = 128};
+
+	if (p->opts.padded) {
+		e->cqx = mlx5dv_create_cq(p->ctx, &attr, &dv);
+		CHECK(e->cqx != NULL);
+		e->cq = ibv_cq_ex_to_cq(e->cqx);
+	} else if (p->opts.extended) {
 		e->cqx = ibv_create_cq_ex(p->ctx, &attr);
 		CHECK(e->cqx != NULL);
 		e->cq = ibv_cq_ex_to_cq(e->cqx);

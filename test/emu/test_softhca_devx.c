@@ -203,7 +203,7 @@ case_refused(void)
 {
 	static const struct wrong cq[] = {
 		{0x80 + 0x06, 1, 0, BAD_PARAM},         /* doorbell record by address */
-		{0x80 + 0x08, 3, 2, BAD_PARAM},         /* padded entries */
+		{0x80 + 0x08, 3, 3, BAD_PARAM},         /* entries of no known size */
 		{0x80 + 0x0b, 1, 1, BAD_PARAM},         /* collapsed */
 		{0x80 + 0x11, 1, 1, BAD_PARAM},         /* compressed */
 		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},   /* no such umem */
