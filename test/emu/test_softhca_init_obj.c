@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What mlx5dv_init_obj(3) says of the emulated adapter's objects is where things really are: each
+ * field is held against what the program asked for, what another call says, or what happens there.
+ */
+#include "softhca_pair.h"
+
+static void
+case_queues(void)
+{
+	struct mlx5dv_qp qp = {.comp_mask = MLX5DV_QP_MASK_UAR_MMAP_OFFSET};
+	struct mlx5dv_cq cq = {0};
+	struct mlx5dv_pd pd = {0};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+	struct mlx5dv_obj obj;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.cqe = 100, .max_send_wr = 8, .max_recv_wr = 30});
+	obj = (struct mlx5dv_obj){.qp = {p.client.qp, &qp},
+		.cq = {p.client.cq, &cq},
+		.pd = {p.pd, &pd}};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ | MLX5DV_OBJ_PD), 0);
+	CHECK(pd.pdn != 0);
+	CHECK(cq.buf != NULL && cq.dbrec != NULL && cq.cq_uar != NULL && cq.cqn != 0);
+	CHECK_EQ(cq.cqe_cnt, 128);
+	CHECK_EQ(cq.cqe_size, 64);
+	CHECK_EQ(qp.sq.stride, 64);
+	CHECK(qp.sq.wqe_cnt >= 8 && (qp.sq.wqe_cnt & (qp.sq.wqe_cnt - 1)) == 0);
+	CHECK_EQ(qp.rq.wqe_cnt, 32);
+	CHECK_EQ(qp.rq.stride, 64); /* 4 segments of 16 bytes */
+	CHECK((uint8_t *)qp.sq.buf >= (uint8_t *)qp.rq.buf + (size_t)qp.rq.wqe_cnt * qp.rq.stride);
+	CHECK(qp.bf.reg != NULL && qp.comp_mask == MLX5DV_QP_MASK_UAR_MMAP_OFFSET);
+	CHECK(qp.uar_mmap_offset != 0);
+
+	/* A receive, a SEND and both completions are found where these say. */
+	pair_post_recv(&p.server, 1, 0, 64);
+	sge = (struct ibv_sge){(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	CHECK_EQ(be32toh(qp.dbrec[MLX5_SND_DBR]), 1);
+	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)qp.sq.buf + 4)) >> 8, p.client.qp->qp_num);
+	wc = pair_wait(&p.client);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)cq.buf + 56)) & 0xffffff, p.client.qp->qp_num);
+	CHECK_EQ(be32toh(cq.dbrec[0]) & 0xffffff, 1);
+	(void)pair_wait(&p.server);
+	pair_fini(&p);
+}
+
+static void
+case_srq(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 20, .max_sge = 3}};
+	struct mlx5dv_srq out = {.comp_mask = MLX5DV_SRQ_MASK_SRQN};
+	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
+	struct mlx5dv_obj obj;
+	struct ibv_srq *srq;
+
+	CHECK(pd != NULL);
+	srq = ibv_create_srq(pd, &attr);
+	CHECK(srq != NULL);
+	obj = (struct mlx5dv_obj){.srq = {srq, &out}};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), 0);
+	CHECK(out.buf != NULL && out.dbrec != NULL);
+	CHECK_EQ(out.stride, 64); /* a link and 3 segments of 16 bytes */
+	CHECK_EQ(out.head, 0);
+	CHECK(out.tail >= 20);
+	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	CHECK_EQ(be32toh(*out.dbrec), 1);
+	CHECK(out.comp_mask == MLX5DV_SRQ_MASK_SRQN && out.srqn != 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* The bytes that a UD WQE carries of an address: its GID, and the MAC that belongs to it. */
+static void
+case_ah(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_ah_attr attr = {.is_global = 1,
+		.port_num = 1,
+		.sl = 3,
+		.grh = {.sgid_index = 1, .hop_limit = 9, .traffic_class = 0x5c}};
+	struct mlx5dv_ah out = {0};
+	struct mlx5dv_obj obj;
+	struct ibv_ah *ah;
+
+	CHECK(pd != NULL && ibv_query_gid(ctx, 1, 1, &attr.grh.dgid) == 0);
+	ah = ibv_create_ah(pd, &attr);
+	CHECK(ah != NULL);
+	obj = (struct mlx5dv_obj){.ah = {ah, &out}};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
+	CHECK(out.av != NULL);
+	CHECK_EQ(memcmp(out.av->rgid, attr.grh.dgid.raw, 16), 0);
+	CHECK_EQ(out.av->hop_limit, 9);
+	CHECK_EQ(out.av->tclass, 0x5c);
+	CHECK_EQ(out.av->stat_rate_sl & 0xf, 3 << 1);
+	/* RFC 4291, appendix A: the MAC inside a link-local address. */
+	CHECK_EQ(out.av->rmac[0], attr.grh.dgid.raw[8] ^ 2);
+	CHECK_EQ(memcmp(out.av->rmac + 3, attr.grh.dgid.raw + 13, 3), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static const struct check_case cases[] = {
+	{"a QP, its CQ and its PD are where they are said to be", case_queues},
+	{"so is a shared receive queue", case_srq},
+	{"an address handle carries the address", case_ah},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
