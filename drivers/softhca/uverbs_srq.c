@@ -156,6 +156,8 @@ close_xrcd(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- SRQs */
 
+#define MAX_SGE 31 /* of the largest WQE, 512 bytes */
+
 struct srq_size {
 	uint32_t n, log_stride;
 };
@@ -188,8 +190,9 @@ check_srq(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE) != xrc ||
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
-	/* libmlx5 asks for the entries of its buffer, which may be one more than a program may. */
-	if (max_wr >= cfg->max_qp_wr || max_sge > cfg->max_sge + 1)
+	/* libmlx5 asks for as many segments as fit its WQEs, which may be more than a program may. */
+	if (max_wr >= cfg->max_qp_wr || max_sge > MAX_SGE ||
+		srq_size(max_wr, max_sge).log_stride > srq_size(max_wr, cfg->max_sge).log_stride)
 		return -EINVAL;
 	if (req->flags != 0 || req->reserved0 != 0 || req->reserved1 != 0 ||
 		req->buf_addr % 64 != 0 || req->db_addr % 8 != 0)

@@ -637,6 +637,32 @@ case_srq_pd(void)
 	node_close(&b);
 }
 
+static void
+case_srq_limits(void)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 32767, .max_sge = 30}};
+	struct node n = node_open();
+	struct ibv_device_attr dev;
+
+	CHECK_EQ(ibv_query_device(n.ctx, &dev), 0);
+	for (uint32_t sge = 0; sge <= (uint32_t)dev.max_srq_sge; sge++) {
+		init.attr = (struct ibv_srq_attr){.max_wr = 100, .max_sge = sge};
+		n.srq = ibv_create_srq(n.pd, &init);
+		CHECK(n.srq != NULL && init.attr.max_sge >= sge && init.attr.max_wr >= 100);
+		CHECK_EQ(ibv_destroy_srq(n.srq), 0);
+	}
+	init.attr = (struct ibv_srq_attr){.max_wr = (uint32_t)dev.max_srq_wr, .max_sge = 1};
+	n.srq = ibv_create_srq(n.pd, &init);
+	CHECK(n.srq != NULL);
+	CHECK_EQ(ibv_destroy_srq(n.srq), 0);
+	init.attr.max_wr = (uint32_t)dev.max_srq_wr + 1;
+	CHECK(ibv_create_srq(n.pd, &init) == NULL && errno == EINVAL);
+	init.attr = (struct ibv_srq_attr){.max_wr = 8, .max_sge = 32};
+	CHECK(ibv_create_srq(n.pd, &init) == NULL && errno == EINVAL);
+	n.srq = NULL;
+	node_close(&n);
+}
+
 /* A list or a record that cannot be right: the queue is of no more use, and says so. */
 static void
 case_srq_broken(void)
@@ -1074,6 +1100,7 @@ main(int argc, char **argv)
 		{"an SRQ serves two QPs", case_srq},
 		{"an SRQ tells its limit, and a QP its last WQE", case_srq_events},
 		{"an SRQ's receives are of its PD", case_srq_pd},
+		{"an SRQ is as large as the limits say", case_srq_limits},
 		{"an SRQ whose list or record is broken fails", case_srq_broken},
 		{"XRC: a request names its SRQ", case_xrc},
 		{"XRC: an SRQ of another domain or memory of another PD is refused",
