@@ -436,7 +436,8 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 		CHECK_EQ(ibv_bind_mw(p.client.qp, mw,
 				 &(struct ibv_mw_bind){.send_flags = IBV_SEND_SIGNALED,
 					 .bind_info = {mr, (uintptr_t)p.server.buf, 4096,
-						 IBV_ACCESS_REMOTE_WRITE}}),
+						 IBV_ACCESS_LOCAL_WRITE |
+							 IBV_ACCESS_REMOTE_WRITE}}),
 			0);
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 		v.lkey = mw->rkey;
