@@ -74,19 +74,32 @@ hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
 	hwq_mmio_write64(reg, raw);
 }
 
-/* One WQEBB, in order and eight bytes at a time: memcpy() promises neither. Written out, since a
- * loop's counting would take longer than the stores. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+typedef uint64_t hwq_16_bytes __attribute__((vector_size(16), may_alias));
+
 static inline void
-hwq_bf_copy_bb(uint8_t *reg, const uint8_t *wqe)
+hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
+{
+	*(volatile hwq_16_bytes *)reg = *(const hwq_16_bytes *)wqe;
+}
+#else
+static inline void
+hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
 {
 	hwq_bf_copy_8(reg, wqe);
 	hwq_bf_copy_8(reg + 8, wqe + 8);
-	hwq_bf_copy_8(reg + 16, wqe + 16);
-	hwq_bf_copy_8(reg + 24, wqe + 24);
-	hwq_bf_copy_8(reg + 32, wqe + 32);
-	hwq_bf_copy_8(reg + 40, wqe + 40);
-	hwq_bf_copy_8(reg + 48, wqe + 48);
-	hwq_bf_copy_8(reg + 56, wqe + 56);
+}
+#endif
+
+/* One WQEBB, in order and at least eight bytes at a time: memcpy() promises neither. Written out,
+ * since a loop's counting would take longer than the stores. */
+static inline void
+hwq_bf_copy_bb(uint8_t *reg, const uint8_t *wqe)
+{
+	hwq_bf_copy_16(reg, wqe);
+	hwq_bf_copy_16(reg + 16, wqe + 16);
+	hwq_bf_copy_16(reg + 32, wqe + 32);
+	hwq_bf_copy_16(reg + 48, wqe + 48);
 }
 
 static inline void
@@ -99,6 +112,32 @@ hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 		hwq_bf_copy_bb(reg + i * HWQ_BB_LEN, src + i * HWQ_BB_LEN);
 }
 
+/* Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units. */
+static inline void
+hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds)
+{
+	struct hwq_bf *bf = sq->bf;
+	uint8_t *reg = bf->reg + bf->offset;
+	bool only_one = sq->last == sq->rung;
+
+	hwq_cq_publish(sq->cq);
+	sq->rung = pi;
+
+	hwq_fence_wqe_before_dbrec();
+	atomic_store_explicit(&sq->dbrec[HWQ_SND_DBR], htobe32(pi), memory_order_release);
+	hwq_fence_dbrec_before_doorbell();
+
+	/* A WQE of one DS is never sent by BlueFlame: libmlx5 does not either. */
+	if (!only_one || ds <= 1 || ds > bf->max_ds)
+		hwq_bf_copy_8(reg, wqe);
+	else if (__builtin_expect(ds <= HWQ_DS_PER_BB, 1))
+		hwq_bf_copy_bb(reg, wqe);
+	else
+		hwq_bf_copy(reg, wqe, hwq_ds_to_bb(ds));
+	hwq_fence_doorbell_flush();
+	bf->offset ^= bf->toggle;
+}
+
 /**
  * Announces everything committed since the last call: once a burst. Without pending WQEs it does
  * nothing. Publishes the CQ's consumer index first: see hwq_cq.h.
@@ -106,30 +145,12 @@ hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 static inline void
 hwq_sq_ring(struct hwq_sq *sq)
 {
-	struct hwq_bf *bf = sq->bf;
-	const struct mlx5_wqe_ctrl_seg *ctrl =
-		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
-	unsigned int ds;
-	bool only_one;
+	const struct mlx5_wqe_ctrl_seg *ctrl;
 
 	if (sq->pi == sq->rung)
 		return;
-	hwq_cq_publish(sq->cq);
-	only_one = sq->last == sq->rung;
-	sq->rung = sq->pi;
-
-	hwq_fence_wqe_before_dbrec();
-	atomic_store_explicit(&sq->dbrec[HWQ_SND_DBR], htobe32(sq->pi), memory_order_release);
-	hwq_fence_dbrec_before_doorbell();
-
-	/* A WQE of one DS is never sent by BlueFlame: libmlx5 does not either. */
-	ds = be32toh(ctrl->qpn_ds) & HWQ_DS_MAX;
-	if (only_one && ds > 1 && ds <= bf->max_ds)
-		hwq_bf_copy(bf->reg + bf->offset, ctrl, hwq_ds_to_bb(ds));
-	else
-		hwq_bf_copy_8(bf->reg + bf->offset, (const uint8_t *)ctrl);
-	hwq_fence_doorbell_flush();
-	bf->offset ^= bf->toggle;
+	ctrl = (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
+	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, be32toh(ctrl->qpn_ds) & HWQ_DS_MAX);
 }
 
 #endif

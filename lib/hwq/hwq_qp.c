@@ -18,8 +18,13 @@
 #define QP_MIN_RNR_TIMER 12
 #define QP_HOP_LIMIT     64
 
-/* Segments ahead of the data in the longest WQE: control and remote address. */
-#define HEAD_DS 2
+#define OPS_ATOMIC (IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
+/* Segments ahead of the data: control and remote address, or the operands of an atomic too. */
+#define HEAD_DS        2
+#define HEAD_ATOMIC_DS 3
+/* LOCAL_INV takes 8, but libmlx5 counts the layout that a bind would have behind them. */
+#define HEAD_UMR_DS (HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB)
 
 static const char *
 dev_name(const struct hwq_domain *domain)
@@ -209,6 +214,23 @@ conf_max_sge(const struct hwq_qp_conf *conf)
 	return conf->max_sge == 0 ? 1 : conf->max_sge;
 }
 
+static uint64_t
+conf_send_ops(const struct hwq_qp_conf *conf)
+{
+	return conf->send_ops != 0
+		       ? conf->send_ops
+		       : IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
+}
+
+/* What libmlx5 counts ahead of the data of every WQE. */
+static uint32_t
+conf_head_ds(const struct hwq_qp_conf *conf)
+{
+	if (conf_send_ops(conf) & IBV_QP_EX_WITH_LOCAL_INV)
+		return HEAD_UMR_DS;
+	return conf_send_ops(conf) & OPS_ATOMIC ? HEAD_ATOMIC_DS : HEAD_DS;
+}
+
 /* DS units of the longest WQE. */
 static uint32_t
 conf_max_ds(const struct hwq_qp_conf *conf)
@@ -218,7 +240,7 @@ conf_max_ds(const struct hwq_qp_conf *conf)
 
 	if (conf->max_inline == 0)
 		inl = 0;
-	return HEAD_DS + (inl > sge ? inl : sge);
+	return conf_head_ds(conf) + (inl > sge ? inl : sge);
 }
 
 /* Work requests to ask libmlx5 for: at least two of the longest, for the fill (hwq_sq.h). */
@@ -257,6 +279,7 @@ conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq, const struc
 {
 	const struct hwq_dev_caps *caps = &domain->dev->caps;
 	const char *sig = getenv("MLX5_QP_SIGNATURE");
+	uint32_t data_ds = HWQ_DS_MAX - conf_head_ds(conf);
 
 	if (conf->sq_wr == 0 || conf->sq_wr > caps->max_qp_wr || conf->rq_wr > caps->max_qp_wr) {
 		hwq_log("%s: a QP of %u send and %u receive WQEs: 1 to %u, and at most %u, are "
@@ -265,14 +288,21 @@ conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq, const struc
 			caps->max_qp_wr);
 		return -EINVAL;
 	}
+	if ((conf_send_ops(conf) & ~(uint64_t)HWQ_SEND_OPS_RC) != 0) {
+		hwq_log("%s: the QP does not support all the requested work request types: not "
+			"0x%llx of send_ops",
+			dev_name(domain),
+			(unsigned long long)(conf_send_ops(conf) & ~(uint64_t)HWQ_SEND_OPS_RC));
+		return -EOPNOTSUPP;
+	}
 	/* DS has six bits: libmlx5 would let 64 pass, and the device would read 0. */
-	if (conf_max_sge(conf) > caps->max_sge || conf_max_sge(conf) > HWQ_DS_MAX - HEAD_DS ||
-		conf->max_inline > (HWQ_DS_MAX - HEAD_DS) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN) {
+	if (conf_max_sge(conf) > caps->max_sge || conf_max_sge(conf) > data_ds ||
+		conf->max_inline > data_ds * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN) {
 		hwq_log("%s: a WQE of %u segments or %u inline bytes: at most %u and %u are "
 			"possible",
 			dev_name(domain), conf_max_sge(conf), conf->max_inline,
-			caps->max_sge < HWQ_DS_MAX - HEAD_DS ? caps->max_sge : HWQ_DS_MAX - HEAD_DS,
-			(HWQ_DS_MAX - HEAD_DS) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN);
+			caps->max_sge < data_ds ? caps->max_sge : data_ds,
+			data_ds * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN);
 		return -EINVAL;
 	}
 	if (conf_sq_bb(conf) > caps->max_qp_wr) {
@@ -338,8 +368,6 @@ opaque_destroy(struct hwq_qp *qp)
 static int
 verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp_cap *cap)
 {
-	uint64_t ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
-
 	*cap = (struct ibv_qp_cap){
 		.max_send_wr = conf_sq_wr(conf),
 		.max_recv_wr = conf->rq_wr,
@@ -347,7 +375,7 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 		.max_recv_sge = conf->rq_wr != 0,
 		.max_inline_data = conf->max_inline,
 	};
-	return hwq_verbs_qp_create(qp->domain->pd, qp->cq->cq, cap, ops,
+	return hwq_verbs_qp_create(qp->domain->pd, qp->cq->cq, cap, conf_send_ops(conf),
 		conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0, &qp->qp);
 }
 
@@ -405,12 +433,19 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	hwq_sq_init(&qp->sq, view.sq.buf, view.sq.wqe_cnt, qp->qpn, dbrec, choose_bf(qp, &view),
 		qp->cq);
 	qp->sq.sig_bits = conf->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
+	qp->sq.not_rts = true;
+	qp->sq.wr_ids = calloc(view.sq.wqe_cnt, sizeof(*qp->sq.wr_ids));
+	if (qp->sq.wr_ids == NULL)
+		return -ENOMEM;
 	qp->sq.max_sge = (uint8_t)conf_max_sge(conf);
 	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
 	if (conf->mmo) {
 		qp->sq.mmo_lkey = htobe32(qp->opaque.lkey);
 		qp->sq.mmo_addr = htobe64((uintptr_t)qp->opaque.addr);
 		qp->sq.max_memcpy_len = qp->domain->dev->caps.max_memcpy_len;
+		qp->sq.easy_memcpy_len = qp->sq.max_memcpy_len < HWQ_MMO_LEN_MAX
+						 ? qp->sq.max_memcpy_len
+						 : HWQ_MMO_LEN_MAX - 1;
 	}
 	if (conf->rq_wr != 0)
 		qp->rq = (struct hwq_rq){
@@ -490,6 +525,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 
 err_destroy:
 	hwq_verbs_qp_destroy(qp->qp);
+	free(qp->sq.wr_ids);
 err_opaque:
 	opaque_destroy(qp);
 err_free:
@@ -516,6 +552,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 	}
 	qp->cq->reserved -= qp->n_cqe;
 	qp->domain->refs--;
+	free(qp->sq.wr_ids);
 	free(qp);
 	return 0;
 }
@@ -625,6 +662,8 @@ hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 	ret = to_rtr(qp, remote);
 	if (ret == 0)
 		ret = to_rts(qp, remote);
+	if (ret == 0)
+		qp->sq.not_rts = false;
 	if (ret != 0)
 		hwq_log("%s: connecting QP 0x%06x to 0x%06x: %s", dev_name(qp->domain), qp->qpn,
 			be32toh(remote->qpn), strerror(-ret));
@@ -642,6 +681,8 @@ hwq_qp_reset(struct hwq_qp *qp)
 		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */
 		cq_drop(qp->cq, qp->qpn);
 		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
+		qp->sq.fm_cache = 0;
+		qp->sq.not_rts = true;
 		qp->rq.pi = qp->rq.ci = 0;
 		ret = to_init(qp);
 	}

@@ -20,6 +20,8 @@
 
 #include <stdbool.h>
 
+#include <infiniband/verbs.h>
+
 #include "hwq_cq.h"
 #include "hwq_mr.h"
 #include "hwq_sq.h"
@@ -51,6 +53,13 @@ HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_
 /** @return 0; -EBUSY while QPs use it: nothing was destroyed. */
 HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 
+/** Every bit of hwq_qp_conf.send_ops that an RC QP may have. */
+#define HWQ_SEND_OPS_RC                                                                            \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |                          \
+		IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |    \
+		IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                 \
+		IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV)
+
 /** What a QP is for. All zero but sq_wr is a QP for one-WQEBB work: memcpy not included. */
 struct hwq_qp_conf {
 	uint32_t sq_wr;      /**< send WQEs of the longest kind it must hold at once, from 1 */
@@ -59,6 +68,12 @@ struct hwq_qp_conf {
 	bool sq_sig_all;     /**< every WQE asks for a CQE, HWQ_WQE_SIGNALED or not */
 	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
 	uint32_t rq_wr;      /**< receive work requests of one segment; 0: no receive queue */
+	/**
+	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: RDMA write, RDMA
+	 * read, SEND. -EOPNOTSUPP: one that the QP does not support, or a bit that is not known. NOP
+	 * and raw WQEs need none.
+	 */
+	uint64_t send_ops;
 };
 
 /** A receive queue's ring: hwq_rq.h has its data path. */
@@ -92,8 +107,8 @@ HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 /**
  * Creates an RC QP in state INIT, whose completions all go to cq.
  * @return 0; -EINVAL the configuration is beyond the caps; -ENOSPC the CQ has no room for a CQE of
- *   each of its WQEs: make it larger; -EOPNOTSUPP memcpy on a device without MMO, or signed WQEs
- *   (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
+ *   each of its WQEs: make it larger; -EOPNOTSUPP an operation that the QP does not support, memcpy
+ *   on a device without MMO, or signed WQEs (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
  */
 HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf, struct hwq_qp **qp);

@@ -48,17 +48,28 @@ struct hwq_bf {
 struct hwq_sq {
 	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
-	uint16_t mask;        /**< n_bb - 1 */
+	uint32_t mask;        /**< n_bb - 1 */
 	uint16_t pi;          /**< next WQEBB to reserve */
 	uint16_t ci;          /**< first WQEBB not known to be complete */
 	uint16_t rung;        /**< pi at the last doorbell */
 	uint16_t last;        /**< where the last committed WQE starts */
 	uint8_t sig_bits;     /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
 	uint8_t max_sge;      /**< data segments of one WQE */
+	uint8_t fm_cache;     /**< fence that the next WQE of hwq_wr.h carries */
+	bool not_rts;         /**< hwq_wr_complete() says -EINVAL, as libmlx5 before RTS */
 	uint32_t max_inline;  /**< bytes of inline data of one WQE */
-	__be32 mmo_lkey;      /**< the queue's own opaque buffer for memcpy */
-	__be64 mmo_addr;
-	uint64_t max_memcpy_len; /**< 0: the queue was not created for memcpy */
+	/** Of memcpy WQEs: the queue's own opaque buffer, as it goes into each. */
+	union {
+		struct hwq_wire_mmo_seg mmo;
+		struct {
+			__be32 mmo_control;
+			__be32 mmo_lkey;
+			__be64 mmo_addr;
+		};
+	};
+	uint64_t max_memcpy_len;  /**< 0: the queue was not created for memcpy */
+	uint64_t easy_memcpy_len; /**< up to here no length needs a second look: below 2 GiB */
+	uint64_t *wr_ids;         /**< of each WQEBB where a WQE of hwq_wr.h starts */
 	struct hwq_bf *bf;
 	_Atomic(__be32) *dbrec; /**< HWQ_SND_DBR is ours */
 	struct hwq_cq *cq;
@@ -71,7 +82,7 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 {
 	memset(sq, 0, sizeof(*sq));
 	sq->buf = (uint8_t *)buf;
-	sq->mask = (uint16_t)(n_bb - 1);
+	sq->mask = n_bb - 1;
 	sq->qpn_shifted = qpn << 8;
 	sq->dbrec = dbrec;
 	sq->bf = bf;
@@ -82,7 +93,7 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 static inline uint32_t
 hwq_sq_n_bb(const struct hwq_sq *sq)
 {
-	return (uint32_t)sq->mask + 1;
+	return sq->mask + 1;
 }
 
 /** WQEBBs of a WQE of @p ds 16-byte units. */
@@ -104,6 +115,13 @@ static inline uint32_t
 hwq_sq_free_bb(const struct hwq_sq *sq)
 {
 	return hwq_sq_n_bb(sq) - hwq_sq_used_bb(sq);
+}
+
+/** The pi at which no WQEBB is free. */
+static inline uint16_t
+hwq_sq_full_pi(const struct hwq_sq *sq)
+{
+	return (uint16_t)(sq->ci + hwq_sq_n_bb(sq));
 }
 
 /** WQEBBs committed since the last doorbell. */
@@ -155,15 +173,22 @@ hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 	return (uint16_t)(wqe_counter - sq->ci);
 }
 
-/* The rest of the ring becomes one NOP that asks for no CQE: MLX5_OPCODE_NOP is 0. */
+/* A NOP from index pi to the ring's end that asks for no CQE: MLX5_OPCODE_NOP is 0. */
+static inline void
+hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, pi);
+
+	memset(ctrl, 0, sizeof(*ctrl));
+	ctrl->opmod_idx_opcode = htobe32((uint32_t)pi << 8 | MLX5_OPCODE_NOP);
+	ctrl->qpn_ds = htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
+}
+
+/* The rest of the ring becomes one NOP. */
 static inline void
 hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 {
-	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->pi);
-
-	memset(ctrl, 0, sizeof(*ctrl));
-	ctrl->opmod_idx_opcode = htobe32((uint32_t)sq->pi << 8 | MLX5_OPCODE_NOP);
-	ctrl->qpn_ds = htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
+	hwq_sq_put_fill(sq, sq->pi, tail_bb);
 	hwq_sq_commit(sq, tail_bb);
 }
 
@@ -188,6 +213,13 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 		return NULL;
 	hwq_sq_fill(sq, tail);
 	return hwq_sq_at(sq, sq->pi);
+}
+
+/** wr_id of the work request of hwq_wr.h whose WQE starts at wqe_counter; until it is freed. */
+static inline uint64_t
+hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
+{
+	return sq->wr_ids[wqe_counter & sq->mask];
 }
 
 /**

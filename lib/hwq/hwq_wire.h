@@ -31,6 +31,7 @@
 #define HWQ_CQ_DBR_CI      0u           /**< word of the CQ's doorbell record: consumer index */
 #define HWQ_CQ_DBR_ARM     1u           /**< word of the CQ's doorbell record: arm */
 #define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index is 24 bits on the wire */
+#define HWQ_UMR_HEAD_DS    8u           /**< control, UMR control and key context of a UMR */
 #define HWQ_INLINE_HDR_LEN 4u           /**< byte count ahead of inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
@@ -52,11 +53,20 @@ static_assert(offsetof(struct mlx5_wqe_ctrl_seg, qpn_ds) == 4, "");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, signature) == 8, "");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se) == 11, "");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, imm) == 12, "");
+static_assert(offsetof(struct mlx5_wqe_ctrl_seg, dci_stream_channel_id) == 9,
+	"signature, stream and fm_ce_se are one word");
 static_assert(sizeof(struct mlx5_wqe_raddr_seg) == 16, "remote address segment: one DS");
 static_assert(offsetof(struct mlx5_wqe_raddr_seg, rkey) == 8, "");
 static_assert(sizeof(struct mlx5_wqe_data_seg) == 16, "data segment: one DS");
 static_assert(offsetof(struct mlx5_wqe_data_seg, lkey) == 4, "");
 static_assert(offsetof(struct mlx5_wqe_data_seg, addr) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_atomic_seg) == 16, "atomic segment: one DS");
+static_assert(offsetof(struct mlx5_wqe_atomic_seg, compare) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_umr_ctrl_seg) == 48, "UMR control segment: three DS");
+static_assert(offsetof(struct mlx5_wqe_umr_ctrl_seg, klm_octowords) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_umr_ctrl_seg, mkey_mask) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_mkey_context_seg) == 64, "key context segment: four DS");
+static_assert(offsetof(struct mlx5_wqe_mkey_context_seg, qpn_mkey) == 4, "");
 static_assert(sizeof(struct hwq_wire_mmo_seg) == 16, "MMO segment: one DS");
 static_assert(offsetof(struct hwq_wire_mmo_seg, lkey) == 4, "");
 static_assert(offsetof(struct hwq_wire_mmo_seg, addr) == 8, "");

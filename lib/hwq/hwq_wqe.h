@@ -55,6 +55,19 @@ struct hwq_buf {
 
 /* ------------------------------------------------------------------ segments */
 
+/* Two words by one store. */
+static HWQ_INLINE void
+hwq_put_pair(void *at, __be32 first, __be32 second)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	uint64_t both = first | (uint64_t)second << 32;
+#else
+	uint64_t both = (uint64_t)first << 32 | second;
+#endif
+
+	memcpy(at, &both, sizeof(both));
+}
+
 /** Control segment of a WQE of @p ds units that starts at ring index @p pi. */
 static HWQ_INLINE void
 hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t opcode,
@@ -77,8 +90,7 @@ hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
 	struct mlx5_wqe_raddr_seg *seg = (struct mlx5_wqe_raddr_seg *)at;
 
 	seg->raddr = htobe64(raddr);
-	seg->rkey = htobe32(rkey);
-	seg->reserved = 0;
+	hwq_put_pair(&seg->rkey, htobe32(rkey), 0);
 }
 
 /** Data segment. */
@@ -159,11 +171,7 @@ hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, siz
 static HWQ_INLINE void
 hwq_put_mmo(void *at, const struct hwq_sq *sq)
 {
-	struct hwq_wire_mmo_seg *seg = (struct hwq_wire_mmo_seg *)at;
-
-	seg->control = 0;
-	seg->lkey = sq->mmo_lkey;
-	seg->addr = sq->mmo_addr;
+	memcpy(at, &sq->mmo, sizeof(sq->mmo));
 }
 
 static HWQ_INLINE void *

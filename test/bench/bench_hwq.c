@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "../emu/hwq_emu.h"
+#include "hwq_wr.h"
 
 #define N_OPS     512 /* posted before the adapter runs */
 #define OP_LEN    64
@@ -25,7 +26,7 @@
 #define RUNS      101
 #define MEM_LEN   (2u * N_OPS * OP_LEN)
 
-#define MEASURED static __attribute__((noinline, noclone))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* One operation, as a caller might keep it. */
 struct op {
@@ -48,8 +49,8 @@ struct bench {
 
 /* ---- libmlx5 */
 
-MEASURED unsigned int
-measured_stock_write(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+stock_write_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct ibv_qp_ex *ex = b->stock.ex;
 
@@ -60,11 +61,11 @@ measured_stock_write(struct bench *b, const struct op *op, unsigned int n)
 		ibv_wr_rdma_write(ex, op[i].rkey, op[i].dst);
 		ibv_wr_set_sge(ex, op[i].lkey, op[i].src, op[i].len);
 	}
-	return ibv_wr_complete(ex) == 0 ? n : 0;
+	return ibv_wr_complete(ex) == 0;
 }
 
-MEASURED unsigned int
-measured_stock_memcpy(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+stock_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct ibv_qp_ex *ex = b->stock.ex;
 	struct mlx5dv_qp_ex *dv = b->stock.dv;
@@ -75,92 +76,131 @@ measured_stock_memcpy(struct bench *b, const struct op *op, unsigned int n)
 		ex->wr_flags = op[i].stock_flags;
 		mlx5dv_wr_memcpy(dv, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
 	}
-	return ibv_wr_complete(ex) == 0 ? n : 0;
+	return ibv_wr_complete(ex) == 0;
 }
 
-MEASURED unsigned int
-measured_stock_cqe(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct ibv_wc wc[BURST_MAX];
-	int got = ibv_poll_cq(b->stock.cq, (int)n, wc);
 
 	(void)op;
-	for (int i = 0; i < got; i++) {
+	if (ibv_poll_cq(b->stock.cq, (int)n, wc) != (int)n)
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS)
-			return 0;
+			return false;
 		b->wr_ids += wc[i].wr_id;
 	}
-	return got < 0 ? 0 : (unsigned int)got;
+	return true;
 }
 
-MEASURED unsigned int
-measured_stock_empty(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+stock_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct ibv_wc wc[BURST_MAX];
 
 	(void)op;
-	return ibv_poll_cq(b->stock.cq, (int)n, wc) == 0 ? 1 : 0;
+	return ibv_poll_cq(b->stock.cq, (int)n, wc) == 0;
 }
 
-/* ---- lib/hwq */
+/* ---- lib/hwq: by the critical region */
 
-MEASURED unsigned int
-measured_hwq_write(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+hwq_write_burst(struct bench *b, const struct op *op, unsigned int n)
 {
-	struct hwq_sq *sq = &b->twin.qp->sq;
+	struct hwq_wr wr;
 
+	hwq_wr_start(&wr, &b->twin.qp->sq);
 	for (unsigned int i = 0; i < n; i++) {
-		if (hwq_wqe_rdma_write(sq, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len,
-			    op[i].hwq_flags) <= 0)
-			return 0;
+		wr.wr_id = op[i].wr_id;
+		wr.wr_flags = op[i].hwq_flags;
+		hwq_wr_rdma_write(&wr, op[i].rkey, op[i].dst);
+		hwq_wr_set_sge(&wr, op[i].lkey, op[i].src, op[i].len);
 	}
-	hwq_sq_ring(sq);
-	return n;
+	return hwq_wr_complete(&wr) == 0;
 }
 
-MEASURED unsigned int
-measured_hwq_memcpy(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+hwq_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 {
-	struct hwq_sq *sq = &b->twin.qp->sq;
+	struct hwq_wr wr;
 
+	hwq_wr_start(&wr, &b->twin.qp->sq);
 	for (unsigned int i = 0; i < n; i++) {
-		if (hwq_wqe_memcpy(sq, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len,
-			    op[i].hwq_flags) <= 0)
-			return 0;
+		wr.wr_id = op[i].wr_id;
+		wr.wr_flags = op[i].hwq_flags;
+		hwq_wr_memcpy(&wr, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
 	}
-	hwq_sq_ring(sq);
-	return n;
+	return hwq_wr_complete(&wr) == 0;
 }
 
-MEASURED unsigned int
-measured_hwq_cqe(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct hwq_cqe cqe[BURST_MAX];
-	unsigned int got = hwq_cq_poll(b->twin.cq, cqe, n);
 
 	(void)op;
-	for (unsigned int i = 0; i < got; i++) {
+	if (hwq_cq_poll(b->twin.cq, cqe, n) != n)
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
 		if (cqe[i].syndrome != 0)
-			return 0;
+			return false;
 		hwq_sq_complete(&b->twin.qp->sq, cqe[i].wqe_counter);
 	}
-	return got;
+	return true;
 }
 
-MEASURED unsigned int
-measured_hwq_empty(struct bench *b, const struct op *op, unsigned int n)
+static ALWAYS_INLINE bool
+hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct hwq_cqe cqe[BURST_MAX];
 
 	(void)op;
-	return hwq_cq_poll(b->twin.cq, cqe, n) == 0 ? 1 : 0;
+	return hwq_cq_poll(b->twin.cq, cqe, n) == 0;
 }
+
+/* The caller's loop: N_OPS operations in bursts. A caller who posts one at a time knows it. */
+#define MEASURED(x)                                                                                \
+	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
+		unsigned int burst)                                                                \
+	{                                                                                          \
+		unsigned int i, n = 0;                                                             \
+                                                                                                   \
+		if (burst == 1)                                                                    \
+			for (i = 0; i < N_OPS; i++)                                                \
+				n += x##_burst(b, &b->ops[i], 1);                                  \
+		else                                                                               \
+			for (i = 0; i < N_OPS; i += burst)                                         \
+				n += x##_burst(b, &b->ops[i], burst);                              \
+		return n == N_OPS / burst;                                                         \
+	}
+
+MEASURED(stock_write)
+MEASURED(stock_memcpy)
+MEASURED(stock_cqe)
+MEASURED(hwq_write)
+MEASURED(hwq_memcpy)
+MEASURED(hwq_cqe)
+
+#define MEASURED_EMPTY(x)                                                                          \
+	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
+		unsigned int burst)                                                                \
+	{                                                                                          \
+		for (unsigned int i = 0; i < N_OPS; i++)                                           \
+			if (!x##_burst(b, b->ops, burst))                                          \
+				return false;                                                      \
+		return true;                                                                       \
+	}
+
+MEASURED_EMPTY(stock_empty)
+MEASURED_EMPTY(hwq_empty)
 
 /* ---- what is measured */
 
 struct function {
 	const char *name;
-	unsigned int (*call)(struct bench *b, const struct op *op, unsigned int n);
+	bool (*call)(struct bench *b, unsigned int burst);
 	uint64_t n_ops; /* operations done so far */
 	double ns[RUNS];
 };
@@ -255,21 +295,8 @@ run(struct bench *b, struct function *f, unsigned int burst)
 {
 	uint64_t start = emu_now_ns();
 
-	for (unsigned int i = 0; i < N_OPS; i += burst)
-		if (f->call(b, &b->ops[i], burst) != burst)
-			EMU_DIE("%s: operation %u failed", f->name, i);
-	f->n_ops += N_OPS;
-	return (double)(emu_now_ns() - start) / N_OPS;
-}
-
-static double
-run_empty(struct bench *b, struct function *f, unsigned int burst)
-{
-	uint64_t start = emu_now_ns();
-
-	for (unsigned int i = 0; i < N_OPS; i++)
-		if (f->call(b, b->ops, burst) != 1)
-			EMU_DIE("%s: a completion too many", f->name);
+	if (!f->call(b, burst))
+		EMU_DIE("%s: an operation failed", f->name);
 	f->n_ops += N_OPS;
 	return (double)(emu_now_ns() - start) / N_OPS;
 }
@@ -280,7 +307,7 @@ run_way(struct bench *b, const struct way *w, unsigned int burst, unsigned int r
 	w->post->ns[r] = run(b, w->post, burst);
 	emu_pump();
 	w->poll->ns[r] = run(b, w->poll, burst);
-	w->empty->ns[r] = run_empty(b, w->empty, burst);
+	w->empty->ns[r] = run(b, w->empty, burst);
 }
 
 /* ---- the table */

@@ -117,8 +117,8 @@ stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
 		.port_num = dev->port.port,
-		.qp_access_flags =
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
 
 	stock_modify(qp, &attr,
 		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -166,8 +166,10 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 			.max_recv_sge = conf->rq_wr != 0},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = dev->pd,
-		.send_ops_flags =
-			IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND,
+		.send_ops_flags = conf->send_ops != 0
+					  ? conf->send_ops
+					  : IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+						    IBV_QP_EX_WITH_SEND,
 	};
 	struct mlx5dv_qp_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS |

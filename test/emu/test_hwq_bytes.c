@@ -14,9 +14,13 @@
  * can be posted and is flushed; and "real", where the work is carried out and what it moved is
  * compared.
  *
+ * Both write batches by their critical region; where hwq has a builder for a whole WQE too
+ * (hwq_wqe.h), half of the work of a queue without LOCAL_INV goes through that.
+ *
  * usage: test_hwq_bytes [CASES [SEED]]
  */
 #include "hwq_emu.h"
+#include "hwq_wr.h"
 
 #define MEM_LEN     (256u * 1024)
 #define MAX_SGE     30
@@ -29,6 +33,14 @@ enum builder {
 	B_WRITE,
 	B_READ,
 	B_SEND,
+	/* From here on in batches only. */
+	B_WRITE_IMM,
+	B_SEND_IMM,
+	B_SEND_INV,
+	B_CMP_SWP,
+	B_FETCH_ADD,
+	B_LOCAL_INV,
+	B_RAW,
 	N_BUILDERS
 };
 enum setter {
@@ -40,7 +52,25 @@ enum setter {
 	N_SETTERS
 };
 
-static const char *const builder_names[] = {"NOP", "memcpy", "rdma_write", "rdma_read", "send"};
+static const char *const builder_names[] = {"NOP", "memcpy", "rdma_write", "rdma_read", "send",
+	"rdma_write_imm", "send_imm", "send_inv", "atomic_cmp_swp", "atomic_fetch_add", "local_inv",
+	"raw_wqe"};
+
+/* What a QP must be created for. */
+static const uint64_t builder_ops[] = {
+	[B_WRITE_IMM] = IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+	[B_SEND_IMM] = IBV_QP_EX_WITH_SEND_WITH_IMM,
+	[B_SEND_INV] = IBV_QP_EX_WITH_SEND_WITH_INV,
+	[B_CMP_SWP] = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+	[B_FETCH_ADD] = IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+	[B_LOCAL_INV] = IBV_QP_EX_WITH_LOCAL_INV,
+	[B_RAW] = 0,
+};
+
+/* What runs to its end without a receiver, a window or a key to invalidate. */
+#define REAL_BUILDERS                                                                              \
+	(1u << B_NOP | 1u << B_MEMCPY | 1u << B_WRITE | 1u << B_READ | 1u << B_CMP_SWP |           \
+		1u << B_FETCH_ADD)
 static const char *const setter_names[] = {"-", "sge", "sge_list", "inline", "inline_list"};
 
 /* One work request, as drawn. */
@@ -54,7 +84,10 @@ struct work {
 	unsigned int n;
 	struct ibv_sge sge[MAX_SGE + 2];
 	struct ibv_data_buf buf[MAX_BUF];
-	size_t data; /* offset of the inline data */
+	size_t data;         /* offset of the inline data */
+	uint64_t operand[2]; /* of atomics */
+	uint32_t imm;        /* or the key to invalidate */
+	uint8_t raw[1024];   /* a raw WQE, but for its QPN */
 };
 
 struct pair {
@@ -68,7 +101,7 @@ struct pair {
 
 static struct {
 	unsigned long cases[N_BUILDERS][N_SETTERS];
-	unsigned long flags[8], refused, split, fills, moved, batches;
+	unsigned long flags[8], refused, split, fills, moved, batches, aborted, small_fences;
 } count;
 
 static uint64_t rnd;
@@ -150,8 +183,53 @@ draw_memcpy(struct work *w, bool wild)
 	}
 }
 
+/* Control segment of a kind whose length alone matters to a QP in ERR, and any bytes behind. */
 static void
-draw_work(const struct pair *p, struct work *w, bool wild)
+draw_raw(const struct pair *p, struct work *w)
+{
+	static const uint8_t fm_ce_se[] = {0, 0x08, 0x88, 0x0a};
+	static const uint8_t opcode[] = {MLX5_OPCODE_NOP, MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_SEND};
+	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)(void *)w->raw;
+	unsigned int max = p->conf.max_sge + 2, i;
+
+	for (i = 0; i < sizeof(w->raw); i++)
+		w->raw[i] = (uint8_t)check_random(&rnd);
+	ctrl->opmod_idx_opcode = htobe32((uint32_t)draw(1u << 24) << 8 | opcode[draw(3)]);
+	ctrl->qpn_ds = htobe32(1 + (uint32_t)draw(max));
+	ctrl->signature = 0;
+	ctrl->dci_stream_channel_id = 0;
+	ctrl->fm_ce_se = fm_ce_se[draw(4)];
+}
+
+/* Eight bytes each, where the work is to run. */
+static void
+draw_atomic(struct work *w, bool wild)
+{
+	w->operand[0] = check_random(&rnd);
+	w->operand[1] = check_random(&rnd);
+	if (wild)
+		return;
+	w->setter = S_SGE;
+	w->n = 1;
+	w->sge[0].length = 8;
+	w->sge[0].addr &= ~7ull;
+	if (draw(2) == 0)
+		memcpy(&w->operand[0], (const void *)(uintptr_t)w->raddr, 8);
+}
+
+static bool
+may_draw(const struct pair *p, enum builder builder, bool wild, bool batch)
+{
+	if (!wild)
+		return (REAL_BUILDERS >> builder & 1) != 0 && (batch || builder < B_WRITE_IMM) &&
+		       (p->conf.send_ops & builder_ops[builder]) == builder_ops[builder];
+	if (builder < B_WRITE_IMM)
+		return true;
+	return batch && (p->conf.send_ops & builder_ops[builder]) == builder_ops[builder];
+}
+
+static void
+draw_work(const struct pair *p, struct work *w, bool wild, bool batch)
 {
 	unsigned int i;
 
@@ -159,7 +237,8 @@ draw_work(const struct pair *p, struct work *w, bool wild)
 	/* A SEND needs a receiver: the wild way shows its bytes. */
 	do
 		w->builder = (enum builder)draw(N_BUILDERS);
-	while (!wild && w->builder == B_SEND);
+	while (!may_draw(p, w->builder, wild, batch));
+	w->imm = (uint32_t)check_random(&rnd);
 	w->flags = (unsigned int)draw(8) << 1; /* FENCE 1, SIGNALED 2, SOLICITED 4: see below */
 	w->flags = (w->flags & 2 ? IBV_SEND_FENCE : 0) | (w->flags & 4 ? IBV_SEND_SIGNALED : 0) |
 		   (w->flags & 8 ? IBV_SEND_SOLICITED : 0);
@@ -167,11 +246,17 @@ draw_work(const struct pair *p, struct work *w, bool wild)
 	w->raddr = wild ? check_random(&rnd) : (uintptr_t)mem + MEM_LEN / 2;
 	switch (w->builder) {
 	case B_NOP:
+	case B_LOCAL_INV:
+		return;
+	case B_RAW:
+		draw_raw(p, w);
 		return;
 	case B_MEMCPY:
 		draw_memcpy(w, wild);
 		return;
 	case B_READ:
+	case B_CMP_SWP:
+	case B_FETCH_ADD:
 		w->setter = draw(2) == 0 ? S_SGE : S_SGE_LIST;
 		break;
 	default:
@@ -185,8 +270,10 @@ draw_work(const struct pair *p, struct work *w, bool wild)
 	w->n = w->setter == S_SGE ? 1 : (unsigned int)draw(p->conf.max_sge + 1);
 	if (w->setter == S_SGE_LIST && draw(200) == 0)
 		w->n = p->conf.max_sge + 1;
-	for (i = 0; i < w->n; i++)
+	for (i = 0; i < w->n || i == 0; i++)
 		draw_sge(&w->sge[i], wild);
+	if (w->builder == B_CMP_SWP || w->builder == B_FETCH_ADD)
+		draw_atomic(w, wild);
 }
 
 /* ------------------------------------------------------------------ posting it, twice */
@@ -206,11 +293,21 @@ stock_nop(struct pair *p, const struct work *w)
 	mlx5dv_wr_raw_wqe(p->stock.dv, &nop);
 }
 
-/* Returns what ibv_wr_complete() says of this one alone. */
+static void
+raw_for(const struct work *w, uint32_t qpn, uint8_t *raw)
+{
+	memcpy(raw, w->raw, sizeof(w->raw));
+	raw[4] = (uint8_t)(qpn >> 16);
+	raw[5] = (uint8_t)(qpn >> 8);
+	raw[6] = (uint8_t)qpn;
+}
+
+/* ibv_wr_complete() says what became of it. */
 static void
 stock_post(struct pair *p, const struct work *w)
 {
 	struct ibv_qp_ex *ex = p->stock.ex;
+	uint8_t raw[sizeof(w->raw)];
 
 	ex->wr_id = 1;
 	ex->wr_flags = w->flags;
@@ -228,6 +325,28 @@ stock_post(struct pair *p, const struct work *w)
 	case B_READ:
 		ibv_wr_rdma_read(ex, w->rkey, w->raddr);
 		break;
+	case B_WRITE_IMM:
+		ibv_wr_rdma_write_imm(ex, w->rkey, w->raddr, w->imm);
+		break;
+	case B_SEND_IMM:
+		ibv_wr_send_imm(ex, w->imm);
+		break;
+	case B_SEND_INV:
+		ibv_wr_send_inv(ex, w->imm);
+		break;
+	case B_CMP_SWP:
+		ibv_wr_atomic_cmp_swp(ex, w->rkey, w->raddr, w->operand[0], w->operand[1]);
+		break;
+	case B_FETCH_ADD:
+		ibv_wr_atomic_fetch_add(ex, w->rkey, w->raddr, w->operand[0]);
+		break;
+	case B_LOCAL_INV:
+		ibv_wr_local_inv(ex, w->imm);
+		return;
+	case B_RAW:
+		raw_for(w, p->stock.qp->qp_num, raw);
+		mlx5dv_wr_raw_wqe(p->stock.dv, raw);
+		return;
 	default:
 		ibv_wr_send(ex);
 		break;
@@ -320,6 +439,83 @@ hwq_post(struct pair *p, const struct work *w)
 	}
 }
 
+/* hwq_wr_complete() says what became of it. */
+static void
+hwq_wr_setter(struct hwq_wr *wr, const struct work *w)
+{
+	struct hwq_sge sge[MAX_SGE + 2];
+	struct hwq_buf buf[MAX_BUF];
+	unsigned int i;
+
+	for (i = 0; i < MAX_SGE + 2; i++)
+		sge[i] = (struct hwq_sge){w->sge[i].addr, w->sge[i].length, w->sge[i].lkey};
+	for (i = 0; i < MAX_BUF; i++)
+		buf[i] = (struct hwq_buf){w->buf[i].addr, w->buf[i].length};
+	switch (w->setter) {
+	case S_SGE:
+		hwq_wr_set_sge(wr, sge->lkey, sge->addr, sge->len);
+		break;
+	case S_SGE_LIST:
+		hwq_wr_set_sge_list(wr, w->n, sge);
+		break;
+	case S_INLINE:
+		hwq_wr_set_inline_data(wr, inline_data + w->data, w->len);
+		break;
+	default:
+		hwq_wr_set_inline_data_list(wr, w->n, buf);
+		break;
+	}
+}
+
+static void
+hwq_wr_post(struct pair *p, struct hwq_wr *wr, const struct work *w)
+{
+	uint8_t raw[sizeof(w->raw)];
+
+	wr->wr_id = (uintptr_t)w;
+	wr->wr_flags = hwq_flags(w->flags);
+	switch (w->builder) {
+	case B_NOP:
+		hwq_wr_nop(wr);
+		return;
+	case B_MEMCPY:
+		hwq_wr_memcpy(wr, w->dst_lkey, w->dst, w->sge[0].lkey, w->sge[0].addr, w->len);
+		return;
+	case B_LOCAL_INV:
+		hwq_wr_local_inv(wr, w->imm);
+		return;
+	case B_RAW:
+		raw_for(w, p->twin.qp->qpn, raw);
+		hwq_wr_raw_wqe(wr, raw);
+		return;
+	case B_WRITE:
+		hwq_wr_rdma_write(wr, w->rkey, w->raddr);
+		break;
+	case B_READ:
+		hwq_wr_rdma_read(wr, w->rkey, w->raddr);
+		break;
+	case B_WRITE_IMM:
+		hwq_wr_rdma_write_imm(wr, w->rkey, w->raddr, w->imm);
+		break;
+	case B_SEND_IMM:
+		hwq_wr_send_imm(wr, w->imm);
+		break;
+	case B_SEND_INV:
+		hwq_wr_send_inv(wr, w->imm);
+		break;
+	case B_CMP_SWP:
+		hwq_wr_atomic_cmp_swp(wr, w->rkey, w->raddr, w->operand[0], w->operand[1]);
+		break;
+	case B_FETCH_ADD:
+		hwq_wr_atomic_fetch_add(wr, w->rkey, w->raddr, w->operand[0]);
+		break;
+	default:
+		hwq_wr_send(wr);
+		break;
+	}
+	hwq_wr_setter(wr, w);
+}
+
 /* ------------------------------------------------------------------ comparing */
 
 /* The next WQE of the stock ring, in one piece; returns its DS. */
@@ -387,37 +583,51 @@ check_opaque(struct pair *p, uint8_t *theirs, uint8_t *ours)
 
 /* What lies between the WQE before and this one can only be a fill to the ring's end. */
 static void
-check_fill(struct pair *p, uint16_t from)
+check_fill(struct pair *p, uint16_t from, uint16_t to)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
-	uint16_t bb = (uint16_t)(sq->last - from);
+	uint16_t bb = (uint16_t)(to - from);
 	const uint8_t *nop = hwq_sq_at(sq, from);
 
 	if (bb == 0)
 		return;
 	count.fills++;
-	CHECK((sq->last & sq->mask) == 0, "a fill that does not end at the ring's end");
+	CHECK((to & sq->mask) == 0, "a fill that does not end at the ring's end");
 	CHECK(get32(nop) == (uint32_t)from << 8 &&
 			get32(nop + 4) == (p->twin.qp->qpn << 8 | bb * 4u) && get64(nop + 8) == 0,
 		"a fill is an unsignalled NOP of its length");
 }
 
+/* Where a WQE of bb WQEBBs must start that comes behind index from. */
+static uint16_t
+place_of(const struct hwq_sq *sq, uint16_t from, unsigned int bb)
+{
+	uint32_t tail = sq->mask + 1 - (from & sq->mask);
+
+	return (uint16_t)(tail < bb ? from + tail : from);
+}
+
+/* The work of both at their next place: *from, which moves behind it. */
 static bool
-compare(struct pair *p, const struct work *w, uint16_t from)
+compare(struct pair *p, const struct work *w, uint16_t *from)
 {
 	uint8_t theirs[1024], ours[1024];
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	uint64_t at = p->stock.at;
 	unsigned int ds = stock_read(&p->stock, theirs);
 	unsigned int before_failures = check_failures;
+	uint16_t place = place_of(sq, *from, (ds + 3) / 4);
 
-	check_fill(p, from);
-	memcpy(ours, hwq_sq_at(sq, sq->last), ds * 16);
+	check_fill(p, *from, place);
+	*from = (uint16_t)(place + (ds + 3) / 4);
+	memcpy(ours, hwq_sq_at(sq, place), ds * 16);
 	CHECK(ours[7] == theirs[7], "DS %u, libmlx5 %u", ours[7], theirs[7]);
 	check_names(theirs, at, p->stock.qp->qp_num, "libmlx5");
-	check_names(ours, sq->last, p->twin.qp->qpn, "hwq");
+	check_names(ours, place, p->twin.qp->qpn, "hwq");
 	if (w->builder == B_MEMCPY)
 		check_opaque(p, theirs, ours);
+	if (w->builder != B_RAW && theirs[11] >> 5 == 1)
+		count.small_fences++;
 	check_bytes(ours, theirs, ds * 16, builder_names[w->builder]);
 	if (check_failures == before_failures)
 		return true;
@@ -499,17 +709,92 @@ post_both(struct pair *p, const struct work *w)
 		return true;
 	}
 	count_work(w);
-	return compare(p, w, from);
+	return compare(p, w, &from) && from == sq->pi;
+}
+
+/* Begins a batch of each and forgets it: neither shows a trace of it. */
+static void
+abort_both(struct pair *p, const struct work *w, unsigned int n)
+{
+	struct hwq_sq before_abort = p->twin.qp->sq;
+	struct hwq_wr wr;
+	unsigned int i;
+
+	ibv_wr_start(p->stock.ex);
+	hwq_wr_start(&wr, &p->twin.qp->sq);
+	for (i = 0; i < n; i++) {
+		stock_post(p, &w[i]);
+		hwq_wr_post(p, &wr, &w[i]);
+	}
+	ibv_wr_abort(p->stock.ex);
+	hwq_wr_abort(&wr);
+	CHECK(memcmp(&before_abort, &p->twin.qp->sq, sizeof(before_abort)) == 0,
+		"an aborted batch left a trace");
+	count.aborted++;
+}
+
+/* A batch by each critical region; both refuse it whole, with the same errno, or neither does. */
+static bool
+region_both(struct pair *p, const struct work *w, unsigned int n)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq, before_batch = *sq;
+	uint16_t from = sq->pi;
+	struct hwq_wr wr;
+	unsigned int i;
+	int theirs, ours;
+
+	prepare_rings(p, n);
+	ibv_wr_start(p->stock.ex);
+	hwq_wr_start(&wr, sq);
+	for (i = 0; i < n; i++) {
+		stock_post(p, &w[i]);
+		hwq_wr_post(p, &wr, &w[i]);
+	}
+	theirs = ibv_wr_complete(p->stock.ex);
+	ours = hwq_wr_complete(&wr);
+	CHECK(theirs == -ours, "a batch of %u: libmlx5 says %d, hwq %d", n, theirs, ours);
+	if (theirs != 0 || ours != 0) {
+		count.refused++;
+		CHECK(memcmp(&before_batch, sq, sizeof(before_batch)) == 0,
+			"a refused batch left a trace");
+		return theirs == -ours;
+	}
+	for (i = 0; i < n; i++) {
+		count_work(&w[i]);
+		if (!compare(p, &w[i], &from))
+			return false;
+	}
+	CHECK(from == sq->pi, "the batch ends at 0x%04x, not at 0x%04x", sq->pi, from);
+	return true;
+}
+
+static unsigned long
+wild_regions(struct pair *p)
+{
+	unsigned int n = 1 + (unsigned int)draw(4), i;
+	static struct work w[4];
+
+	for (i = 0; i < n; i++)
+		draw_work(p, &w[i], true, true);
+	if (draw(8) == 0)
+		abort_both(p, w, n);
+	region_both(p, w, n);
+	drain(p, IBV_WC_WR_FLUSH_ERR);
+	count.batches++;
+	return n;
 }
 
 static unsigned long
 wild_batch(struct pair *p)
 {
 	unsigned int n = 1 + (unsigned int)draw(4), i;
-	struct work w;
+	static struct work w;
 
+	/* The fence that LOCAL_INV leaves is hwq_wr.h's alone. */
+	if ((p->conf.send_ops & IBV_QP_EX_WITH_LOCAL_INV) != 0 || draw(2) == 0)
+		return wild_regions(p);
 	for (i = 0; i < n; i++) {
-		draw_work(p, &w, true);
+		draw_work(p, &w, true, false);
 		if (!post_both(p, &w))
 			break;
 	}
@@ -525,13 +810,15 @@ real_batch(struct pair *p)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	unsigned int n = 1 + (unsigned int)draw(4), i;
-	struct work w[4];
-	uint16_t from;
+	bool batch = draw(2) == 0;
+	static struct work w[4];
+	uint16_t from = sq->pi;
+	struct hwq_wr wr;
 
 	prepare_rings(p, n);
 	memcpy(mem, before, MEM_LEN);
 	for (i = 0; i < n; i++) {
-		draw_work(p, &w[i], false);
+		draw_work(p, &w[i], false, batch);
 		/* Later work of a batch reads what earlier work wrote: fenced, or it is a race. */
 		w[i].flags |= IBV_SEND_FENCE;
 		if (i + 1 == n)
@@ -550,14 +837,21 @@ real_batch(struct pair *p)
 	if (memcmp(before, mem, MEM_LEN) != 0)
 		count.moved++;
 	memcpy(mem, before, MEM_LEN);
+	hwq_wr_start(&wr, sq);
 	for (i = 0; i < n; i++) {
-		from = sq->pi;
-		CHECK(hwq_post(p, &w[i]) > 0, "hwq refuses %s", builder_names[w[i].builder]);
+		if (batch)
+			hwq_wr_post(p, &wr, &w[i]);
+		else
+			CHECK(hwq_post(p, &w[i]) > 0, "hwq refuses %s",
+				builder_names[w[i].builder]);
 		count_work(&w[i]);
-		if (!compare(p, &w[i], from))
-			break;
 	}
-	hwq_sq_ring(sq);
+	if (batch)
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq_wr_complete");
+	else
+		hwq_sq_ring(sq);
+	for (i = 0; i < n && compare(p, &w[i], &from); i++)
+		;
 	drain(p, IBV_WC_SUCCESS);
 	CHECK(memcmp(after_stock, mem, MEM_LEN) == 0, "the work moved other bytes than libmlx5's");
 	count.batches++;
@@ -567,10 +861,29 @@ real_batch(struct pair *p)
 /* ------------------------------------------------------------------ the run */
 
 static struct pair pairs[] = {
-	{"one segment", {.sq_wr = 64, .max_sge = 1, .mmo = true}},
-	{"sixteen WQEBBs", {.sq_wr = 16, .max_sge = 30, .max_inline = 972, .mmo = true}},
-	{"sq_sig_all",
-		{.sq_wr = 16, .max_sge = 13, .max_inline = 220, .mmo = true, .sq_sig_all = true}},
+	{"one segment", {.sq_wr = 64,
+				.max_sge = 1,
+				.mmo = true,
+				.send_ops = HWQ_SEND_OPS_RC & ~IBV_QP_EX_WITH_LOCAL_INV}},
+	{"sixteen WQEBBs",
+		{.sq_wr = 16,
+			.max_sge = 30,
+			.max_inline = 972,
+			.mmo = true,
+			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+				    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+				    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_INV}},
+	{"local_inv", {.sq_wr = 32,
+			      .max_sge = 4,
+			      .max_inline = 60,
+			      .mmo = true,
+			      .send_ops = HWQ_SEND_OPS_RC}},
+	{"sq_sig_all", {.sq_wr = 16,
+			       .max_sge = 13,
+			       .max_inline = 220,
+			       .mmo = true,
+			       .sq_sig_all = true,
+			       .send_ops = HWQ_SEND_OPS_RC}},
 };
 
 #define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
@@ -654,7 +967,7 @@ print_counts(void)
 	for (b = 0; b < N_BUILDERS; b++) {
 		for (s = 0; s < N_SETTERS; s++) {
 			if (count.cases[b][s] != 0)
-				printf("  %-10s %-11s %lu\n", builder_names[b], setter_names[s],
+				printf("  %-16s %-11s %lu\n", builder_names[b], setter_names[s],
 					count.cases[b][s]);
 		}
 	}
@@ -662,8 +975,9 @@ print_counts(void)
 		printf("  flags%s%s%s%s %lu\n", b == 0 ? " none" : "", b & 1 ? " FENCE" : "",
 			b & 2 ? " SIGNALED" : "", b & 4 ? " SOLICITED" : "", count.flags[b]);
 	printf("  split by libmlx5 %lu, filled by hwq %lu, refused by both %lu, batches %lu, "
-	       "of which moved bytes %lu\n",
-		count.split, count.fills, count.refused, count.batches, count.moved);
+	       "of which moved bytes %lu, aborted %lu, small fences %lu\n",
+		count.split, count.fills, count.refused, count.batches, count.moved, count.aborted,
+		count.small_fences);
 }
 
 static void
@@ -677,11 +991,19 @@ check_coverage(unsigned long cases)
 		"a case that must come up did not");
 	for (b = 0; b < 8; b++)
 		CHECK(count.flags[b] > 0, "flags %u never drawn", b);
-	CHECK(count.cases[B_NOP][S_NONE] && count.cases[B_MEMCPY][S_NONE], "a builder never drawn");
+	CHECK(count.aborted > 0 && count.small_fences > 0, "aborts and fences of LOCAL_INV");
+	CHECK(count.cases[B_NOP][S_NONE] && count.cases[B_MEMCPY][S_NONE] &&
+			count.cases[B_LOCAL_INV][S_NONE] && count.cases[B_RAW][S_NONE],
+		"a builder never drawn");
 	for (b = S_SGE; b < N_SETTERS; b++)
-		CHECK(count.cases[B_WRITE][b] && count.cases[B_SEND][b], "setter %s",
-			setter_names[b]);
-	CHECK(count.cases[B_READ][S_SGE] && count.cases[B_READ][S_SGE_LIST], "reads");
+		CHECK(count.cases[B_WRITE][b] && count.cases[B_SEND][b] &&
+				count.cases[B_WRITE_IMM][b] && count.cases[B_SEND_IMM][b] &&
+				count.cases[B_SEND_INV][b],
+			"setter %s", setter_names[b]);
+	for (b = S_SGE; b <= S_SGE_LIST; b++)
+		CHECK(count.cases[B_READ][b] && count.cases[B_CMP_SWP][b] &&
+				count.cases[B_FETCH_ADD][b],
+			"setter %s of reads and atomics", setter_names[b]);
 }
 
 static void
@@ -701,7 +1023,9 @@ start_memory(void)
 		inline_data[i] = (uint8_t)check_random(&rnd);
 	memcpy(mem, before, MEM_LEN);
 	ret = hwq_mr_register(dev, mem, MEM_LEN,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, &mr);
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			IBV_ACCESS_REMOTE_ATOMIC,
+		&mr);
 	if (ret != 0)
 		EMU_DIE("registering memory: %s", strerror(-ret));
 }

@@ -552,6 +552,18 @@ refused_queues(void)
 	CHECK(none == NULL, "out-pointer of a refused CQ");
 	CHECK_EQ(try_qp(domain, cq, ok), 0, "a good QP");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){0}), -EINVAL, "no WQEs");
+	/* Flush and atomic write are no operations of these queues; bit 40 is none at all. */
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 4, .send_ops = 1u << 11}),
+		-EOPNOTSUPP, "flush");
+	CHECK_EQ(try_qp(domain, cq,
+			 (struct hwq_qp_conf){.sq_wr = 4,
+				 .send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_ATOMIC_WRITE}),
+		-EOPNOTSUPP, "atomic write");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 4, .send_ops = 1ull << 40}),
+		-EOPNOTSUPP, "an unknown operation");
+	CHECK_EQ(try_qp(domain, cq,
+			 (struct hwq_qp_conf){.sq_wr = 4, .send_ops = IBV_QP_EX_WITH_TSO}),
+		-EOPNOTSUPP, "TSO, which RC does not do");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1u << 20}), -EINVAL, "sq_wr");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = UINT32_MAX}), -EINVAL, "sq_wr");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = UINT32_MAX}), -EINVAL,
@@ -585,7 +597,7 @@ refused_queues(void)
 	CHECK_EQ(hwq_cq_destroy(cq), -EBUSY, "a CQ in use");
 	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain in use");
 	CHECK_EQ(hwq_dev_close(dev), -EBUSY, "a device in use");
-	CHECK_EQ(log_lines, has_mmo ? 16 : 17, "log lines: one for each refusal");
+	CHECK_EQ(log_lines, has_mmo ? 20 : 21, "log lines: one for each refusal");
 	CHECK_EQ(hwq_qp_destroy(qp), 0, "destroy");
 	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroy");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "destroy");

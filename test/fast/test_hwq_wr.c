@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The critical region of work requests: errors stick, a batch is posted whole or not at all, and
+ * an aborted one leaves no trace. Over a ring and a doorbell in plain memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_wr.h"
+
+#define N_BB  16
+#define QPN   0x123456
+#define START 65530
+
+static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
+static uint8_t reg[1024] __attribute__((aligned(64)));
+static uint64_t wr_ids[N_BB];
+static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static struct hwq_bf bf;
+static struct hwq_cq cq;
+static struct hwq_sq sq;
+static struct hwq_wr wr;
+static const uint8_t data[256];
+
+static void
+start(void)
+{
+	memset(ring, 0xa5, sizeof(ring));
+	memset(reg, 0, sizeof(reg));
+	memset(&cq, 0, sizeof(cq));
+	cq.dbrec = cq_dbrec;
+	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
+	dbrec[1] = htobe32(START);
+	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
+	sq.pi = sq.ci = sq.rung = sq.last = START;
+	sq.wr_ids = wr_ids;
+	sq.max_sge = 8;
+	sq.max_inline = 200;
+	sq.max_memcpy_len = 1ull << 31;
+	hwq_wr_start(&wr, &sq);
+}
+
+/* The queue and the device are as start() made them. */
+static void
+check_untouched(const char *what)
+{
+	uint64_t word;
+
+	memcpy(&word, reg, 8);
+	CHECK(sq.pi == START && sq.ci == START && sq.rung == START && sq.last == START,
+		"%s: an index moved", what);
+	CHECK(sq.fm_cache == 0, "%s: a fence stayed", what);
+	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell", what);
+}
+
+/* It fails with want, and the ring then takes a whole batch as if nothing had been. */
+static void
+check_refused(int want, const char *what)
+{
+	/* More work does not make it another error, nor good. */
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
+	hwq_wr_rdma_write(&wr, 1, 2);
+	hwq_wr_set_inline_data(&wr, data, 201);
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), want, what);
+	check_untouched(what);
+}
+
+static void
+errors_stick(void)
+{
+	static const struct hwq_sge sge[9];
+	struct hwq_buf huge[2] = {{data, 100}, {data, SIZE_MAX}};
+	uint8_t raw[64] = {0};
+
+	start();
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
+	check_refused(-EINVAL, "memcpy of nothing");
+	start();
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, (1ull << 31) + 1);
+	check_refused(-EINVAL, "memcpy of too much");
+	start();
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge_list(&wr, 9, sge);
+	check_refused(-ENOMEM, "too many segments");
+	start();
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data(&wr, data, 201);
+	check_refused(-ENOMEM, "too much inline data");
+	start();
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data_list(&wr, 2, huge);
+	check_refused(-ENOMEM, "inline lengths that wrap");
+	start();
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	check_refused(-EINVAL, "a setter without builder");
+	start();
+	hwq_wr_send(&wr);
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	check_refused(-EINVAL, "a builder without setter");
+	start();
+	hwq_wr_raw_wqe(&wr, raw);
+	check_refused(-EINVAL, "a raw WQE of no length");
+	start();
+	hwq_wr_rdma_read(&wr, 1, 2);
+	CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "a last builder without setter");
+	check_untouched("a last builder without setter");
+	start();
+	sq.not_rts = true;
+	hwq_wr_start(&wr, &sq);
+	hwq_wr_nop(&wr);
+	check_refused(-EINVAL, "before RTS");
+}
+
+static void
+full_ring_refuses_the_batch(void)
+{
+	unsigned int n;
+
+	start();
+	for (n = 0; n < N_BB; n++)
+		hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "a batch as large as the ring");
+	CHECK_EQ(sq.pi, (uint16_t)(START + N_BB), "producer index");
+	hwq_wr_start(&wr, &sq);
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), -ENOMEM, "one more");
+	hwq_sq_complete(&sq, START);
+	hwq_wr_start(&wr, &sq);
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "one WQE completed makes room for one");
+	start();
+	for (n = 0; n < N_BB + 1; n++)
+		hwq_wr_nop(&wr);
+	check_refused(-ENOMEM, "a batch larger than the ring");
+
+	start();
+	for (n = 0; n < 9; n++)
+		hwq_wr_local_inv(&wr, 7);
+	check_refused(-ENOMEM, "nine WQEs of two WQEBBs in a ring of sixteen");
+}
+
+static void
+abort_leaves_no_trace(void)
+{
+	start();
+	hwq_wr_nop(&wr);
+	hwq_wr_local_inv(&wr, 7);
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data(&wr, data, 200);
+	hwq_wr_abort(&wr);
+	check_untouched("abort");
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "an empty batch");
+	check_untouched("an empty batch");
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
+	hwq_wr_abort(&wr);
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "after an aborted error");
+	CHECK_EQ(sq.pi, (uint16_t)(START + 1), "producer index");
+}
+
+static uint8_t
+fence_of(uint16_t index)
+{
+	return ring[(index & (N_BB - 1)) * 64 + 11] >> 5;
+}
+
+static void
+write_one(unsigned int flags)
+{
+	wr.wr_flags = flags;
+	hwq_wr_rdma_write(&wr, 1, 2);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+}
+
+/* FM is 1 for the small fence, 4 for the caller's (infiniband/mlx5dv.h, control segment). */
+static void
+fence_of_local_inv(void)
+{
+	start();
+	hwq_wr_local_inv(&wr, 7);
+	write_one(0);
+	write_one(0);
+	hwq_wr_local_inv(&wr, 8);
+	write_one(HWQ_WQE_FENCE);
+	write_one(0);
+	hwq_wr_local_inv(&wr, 9);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	CHECK_EQ(fence_of(START), 0, "LOCAL_INV");
+	CHECK_EQ(fence_of(START + 2), 1, "the WQE behind it");
+	CHECK_EQ(fence_of(START + 3), 0, "the second behind it");
+	CHECK_EQ(fence_of((uint16_t)(START + 6)), 4, "the caller's own fence");
+	CHECK_EQ(fence_of((uint16_t)(START + 7)), 0, "behind the caller's own fence");
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	hwq_wr_abort(&wr);
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	write_one(0);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	CHECK_EQ(fence_of((uint16_t)(START + 10)), 1, "the next batch, after an aborted one");
+	CHECK_EQ(fence_of((uint16_t)(START + 11)), 0, "the second of it");
+}
+
+/* 65530 is WQEBB 10 of 16: two WQEs of 4 WQEBBs leave two to the end, which become a fill. */
+static void
+wr_ids_go_with_their_wqes(void)
+{
+	start();
+	wr.wr_id = 111;
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data(&wr, data, 200);
+	wr.wr_id = 222;
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data(&wr, data, 200);
+	wr.wr_id = 333;
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	CHECK_EQ(hwq_sq_wr_id(&sq, START), 111, "wr_id at 65530");
+	CHECK_EQ(hwq_sq_wr_id(&sq, 0), 222, "wr_id behind the fill");
+	CHECK_EQ(hwq_sq_wr_id(&sq, 4), 333, "wr_id of the last");
+	CHECK_EQ(sq.pi, 5, "producer index past 65535");
+	CHECK_EQ(sq.last, 4, "where the last WQE starts");
+	CHECK_EQ(be32toh(dbrec[1]), 5, "doorbell record");
+	check_bytes(reg, ring + 4 * 64, 8, "doorbell of the last WQE");
+	CHECK_EQ(ring[14 * 64 + 7], 8, "the fill is two WQEBBs long");
+}
+
+static void
+one_wqe_goes_by_blueflame(void)
+{
+	start();
+	write_one(HWQ_WQE_SIGNALED);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	check_bytes(reg, ring + 10 * 64, 64, "BlueFlame");
+	CHECK_EQ(bf.offset, 256, "the other half is next");
+}
+
+int
+main(void)
+{
+	RUN("the first error sticks, and nothing is posted", errors_stick());
+	RUN("a batch that does not fit is refused whole", full_ring_refuses_the_batch());
+	RUN("abort leaves no trace", abort_leaves_no_trace());
+	RUN("LOCAL_INV leaves a fence to the WQE behind it", fence_of_local_inv());
+	RUN("wr_ids go with their WQEs, past fills and the index's wrap",
+		wr_ids_go_with_their_wqes());
+	RUN("one WQE goes by BlueFlame", one_wqe_goes_by_blueflame());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
