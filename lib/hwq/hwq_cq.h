@@ -95,6 +95,18 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
 }
 
+/** True if entry @p index is ours and tells of a work request that went well: opcode 0, the owner
+ *  bit of the lap, whatever the format and solicited bits between them. */
+static inline bool
+hwq_cq_is_good_send(const struct hwq_cq *cq, uint32_t index)
+{
+	const struct mlx5_cqe64 *e = hwq_cq_entry(cq, index);
+	uint8_t op_own = atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)&e->op_own,
+		memory_order_acquire);
+
+	return (op_own & 0xf1) == ((index >> cq->log_n) & MLX5_CQE_OWNER_MASK);
+}
+
 /** A CQE's 64 bytes as a record. */
 static inline void
 hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)

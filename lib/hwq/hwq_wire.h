@@ -81,6 +81,7 @@ static_assert(offsetof(struct mlx5_cqe64, timestamp) == 48, "");
 static_assert(offsetof(struct mlx5_cqe64, sop_drop_qpn) == 56, "");
 static_assert(offsetof(struct mlx5_cqe64, wqe_counter) == 60, "");
 static_assert(offsetof(struct mlx5_cqe64, op_own) == 63, "");
+static_assert(MLX5_CQE_REQ == 0, "a good requester's CQE has no opcode bit");
 static_assert(sizeof(struct mlx5_err_cqe) == 64, "");
 static_assert(offsetof(struct mlx5_err_cqe, vendor_err_synd) == 54, "");
 static_assert(offsetof(struct mlx5_err_cqe, syndrome) == 55, "");

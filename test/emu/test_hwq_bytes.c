@@ -309,7 +309,7 @@ stock_post(struct pair *p, const struct work *w)
 	struct ibv_qp_ex *ex = p->stock.ex;
 	uint8_t raw[sizeof(w->raw)];
 
-	ex->wr_id = 1;
+	ex->wr_id = (uintptr_t)w;
 	ex->wr_flags = w->flags;
 	switch (w->builder) {
 	case B_NOP:
@@ -804,6 +804,28 @@ wild_batch(struct pair *p)
 	return i;
 }
 
+/* Both hand back the same wr_ids: those of signalled work, in order. */
+static void
+drain_wr_ids(struct pair *p)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint64_t ids[4];
+	struct ibv_wc wc[5];
+	unsigned int n, i;
+	int theirs;
+
+	emu_pump();
+	theirs = ibv_poll_cq(p->stock.cq, 5, wc);
+	for (n = 0; n < 4 && hwq_wr_poll(sq, &ids[n], 1) == 1; n++)
+		;
+	CHECK((int)n == theirs, "%u completions, libmlx5 has %d", n, theirs);
+	for (i = 0; i < n; i++)
+		CHECK(ids[i] == wc[i].wr_id, "wr_id 0x%llx, libmlx5 has 0x%llx",
+			(unsigned long long)ids[i], (unsigned long long)wc[i].wr_id);
+	CHECK(hwq_wr_poll(sq, ids, 4) == 0, "a completion too many");
+	CHECK(hwq_sq_used_bb(sq) == 0, "%u WQEBBs never completed", hwq_sq_used_bb(sq));
+}
+
 /* In RTS: libmlx5's work runs first, then the memory is as before, then ours. */
 static unsigned long
 real_batch(struct pair *p)
@@ -852,7 +874,10 @@ real_batch(struct pair *p)
 		hwq_sq_ring(sq);
 	for (i = 0; i < n && compare(p, &w[i], &from); i++)
 		;
-	drain(p, IBV_WC_SUCCESS);
+	if (batch)
+		drain_wr_ids(p);
+	else
+		drain(p, IBV_WC_SUCCESS);
 	CHECK(memcmp(after_stock, mem, MEM_LEN) == 0, "the work moved other bytes than libmlx5's");
 	count.batches++;
 	return n;

@@ -239,6 +239,56 @@ one_wqe_goes_by_blueflame(void)
 	CHECK_EQ(bf.offset, 256, "the other half is next");
 }
 
+/* As a device writes one: QPN and wqe_counter big endian, opcode 7:4, solicited 1, owner 0. */
+static void
+put_cqe(struct mlx5_cqe64 *e, uint32_t qpn, uint16_t counter, uint8_t op_own)
+{
+	memset(e, 0, sizeof(*e));
+	e->sop_drop_qpn = htobe32(0x08000000 | qpn);
+	e->wqe_counter = htobe16(counter);
+	e->op_own = op_own;
+}
+
+static void
+good_completions_only(void)
+{
+	static struct mlx5_cqe64 entries[4] __attribute__((aligned(64)));
+	uint64_t ids[4];
+	unsigned int i;
+
+	start();
+	for (i = 0; i < 4; i++)
+		put_cqe(&entries[i], 0, 0, 0xf0);
+	cq.buf = (uint8_t *)entries;
+	cq.mask = 3;
+	cq.log_n = 2;
+	for (i = 0; i < 8; i++) {
+		wr.wr_id = 100 + i;
+		write_one(HWQ_WQE_SIGNALED);
+	}
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "none is written yet");
+	put_cqe(&entries[0], QPN, START, 0);
+	put_cqe(&entries[1], QPN, (uint16_t)(START + 2), 2);
+	put_cqe(&entries[2], QPN + 1, 3, 0);
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 2, "up to another QP's");
+	CHECK(ids[0] == 100 && ids[1] == 102, "wr_ids");
+	CHECK_EQ(sq.ci, (uint16_t)(START + 3), "freed, with what was not signalled");
+	CHECK_EQ(be32toh(cq_dbrec[0]), 2, "published");
+	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), MLX5_CQE_REQ_ERR << 4);
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "an error");
+	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), MLX5_CQE_RESP_SEND << 4);
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "a receive");
+	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), 0);
+	put_cqe(&entries[3], QPN, (uint16_t)(START + 4), 0);
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 1), 1, "no more than asked for");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "the last lap's entry is none");
+	CHECK_EQ(ids[0], 104, "wr_id");
+	put_cqe(&entries[0], QPN, (uint16_t)(START + 5), 1);
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "the next lap");
+	CHECK_EQ(ids[0], 105, "wr_id");
+}
+
 int
 main(void)
 {
@@ -248,6 +298,8 @@ main(void)
 	RUN("LOCAL_INV leaves a fence to the WQE behind it", fence_of_local_inv());
 	RUN("wr_ids go with their WQEs, past fills and the index's wrap",
 		wr_ids_go_with_their_wqes());
+	RUN("good completions hand back wr_ids, the first other one ends it",
+		good_completions_only());
 	RUN("one WQE goes by BlueFlame", one_wqe_goes_by_blueflame());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
