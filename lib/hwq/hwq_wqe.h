@@ -174,6 +174,19 @@ hwq_put_mmo(void *at, const struct hwq_sq *sq)
 	memcpy(at, &sq->mmo, sizeof(sq->mmo));
 }
 
+/* The byte count of a memcpy's data segments. False: no length that one may have. */
+static HWQ_INLINE bool
+hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
+{
+	*byte_count = (uint32_t)len;
+	/* Length 0 wraps to the largest there is. */
+	if (__builtin_expect(len - 1 < sq->easy_memcpy_len, 1))
+		return true;
+	/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
+	*byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
+	return len != 0 && len <= sq->max_memcpy_len;
+}
+
 static HWQ_INLINE void *
 hwq_at_ds(void *wqe, unsigned int ds)
 {

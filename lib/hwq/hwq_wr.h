@@ -292,16 +292,11 @@ static HWQ_INLINE void
 hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_t src_lkey,
 	uint64_t src_addr, uint64_t length)
 {
-	uint32_t byte_count = (uint32_t)length;
+	uint32_t byte_count;
 
-	/* Length 0 wraps to the largest there is. */
-	if (__builtin_expect(length - 1 >= wr->sq->easy_memcpy_len, 0)) {
-		if (length == 0 || length > wr->sq->max_memcpy_len) {
-			hwq_wr_fail(wr, -EINVAL);
-			return;
-		}
-		/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
-		byte_count = 0;
+	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
 	}
 	if (!hwq_wr_begin(wr, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 0, 1))
 		return;

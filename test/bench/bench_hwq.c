@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "../emu/hwq_emu.h"
+#include "hwq_burst.h"
 #include "hwq_wr.h"
 
 #define N_OPS     512 /* posted before the adapter runs */
@@ -135,6 +136,43 @@ hwq_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_complete(&wr) == 0;
 }
 
+/* ---- lib/hwq: bursts of constant flags, without wr_id */
+
+static ALWAYS_INLINE bool
+burst_write_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_sq *sq = &b->twin.qp->sq;
+	struct hwq_burst burst;
+
+	if (hwq_burst_start(&burst, sq, n) != n)
+		return false;
+	for (unsigned int i = 0; i < n; i++)
+		hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+			op[i].len, HWQ_WQE_SIGNALED);
+	hwq_burst_end(&burst);
+	hwq_sq_ring(sq);
+	return true;
+}
+
+static ALWAYS_INLINE bool
+burst_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_sq *sq = &b->twin.qp->sq;
+	struct hwq_burst burst;
+
+	if (hwq_burst_start(&burst, sq, n) != n)
+		return false;
+	for (unsigned int i = 0; i < n; i++)
+		if (!hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+			    op[i].len, HWQ_WQE_SIGNALED))
+			return false;
+	hwq_burst_end(&burst);
+	hwq_sq_ring(sq);
+	return true;
+}
+
+/* ---- lib/hwq: completions */
+
 static ALWAYS_INLINE bool
 hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -178,6 +216,8 @@ MEASURED(stock_memcpy)
 MEASURED(stock_cqe)
 MEASURED(hwq_write)
 MEASURED(hwq_memcpy)
+MEASURED(burst_write)
+MEASURED(burst_memcpy)
 MEASURED(hwq_cqe)
 
 #define MEASURED_EMPTY(x)                                                                          \
@@ -221,12 +261,16 @@ static struct function stock_write = FUNCTION(measured_stock_write);
 static struct function stock_memcpy = FUNCTION(measured_stock_memcpy);
 static struct function hwq_write = FUNCTION(measured_hwq_write);
 static struct function hwq_memcpy = FUNCTION(measured_hwq_memcpy);
+static struct function burst_write = FUNCTION(measured_burst_write);
+static struct function burst_memcpy = FUNCTION(measured_burst_memcpy);
 
 static const struct way ways[] = {
 	{"write", "libmlx5", &stock_write, &stock_cqe, &stock_empty},
 	{"write", "hwq", &hwq_write, &hwq_cqe, &hwq_empty},
+	{"write", "hwq burst", &burst_write, &hwq_cqe, &hwq_empty},
 	{"memcpy", "libmlx5", &stock_memcpy, &stock_cqe, &stock_empty},
 	{"memcpy", "hwq", &hwq_memcpy, &hwq_cqe, &hwq_empty},
+	{"memcpy", "hwq burst", &burst_memcpy, &hwq_cqe, &hwq_empty},
 };
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))

@@ -19,6 +19,7 @@
  *
  * usage: test_hwq_bytes [CASES [SEED]]
  */
+#include "hwq_burst.h"
 #include "hwq_emu.h"
 #include "hwq_wr.h"
 
@@ -101,7 +102,8 @@ struct pair {
 
 static struct {
 	unsigned long cases[N_BUILDERS][N_SETTERS];
-	unsigned long flags[8], refused, split, fills, moved, batches, aborted, small_fences;
+	unsigned long flags[8], refused, split, fills, moved, batches, aborted, small_fences,
+		bursts;
 } count;
 
 static uint64_t rnd;
@@ -409,6 +411,25 @@ hwq_post_write(struct hwq_sq *sq, const struct work *w, const struct hwq_sge *sg
 	}
 }
 
+/* A burst of this one alone. */
+static int
+hwq_post_burst(struct hwq_sq *sq, const struct work *w, unsigned int flags)
+{
+	const struct ibv_sge *sge = &w->sge[0];
+	struct hwq_burst b;
+
+	if (hwq_burst_start(&b, sq, 1) == 0)
+		return 0;
+	count.bursts++;
+	if (w->builder == B_WRITE)
+		hwq_burst_rdma_write(&b, w->rkey, w->raddr, sge->lkey, sge->addr, sge->length,
+			flags);
+	else if (!hwq_burst_memcpy(&b, w->dst_lkey, w->dst, sge->lkey, sge->addr, w->len, flags))
+		return -EINVAL;
+	hwq_burst_end(&b);
+	return 1;
+}
+
 static int
 hwq_post(struct pair *p, const struct work *w)
 {
@@ -421,6 +442,9 @@ hwq_post(struct pair *p, const struct work *w)
 		sge[i] = (struct hwq_sge){w->sge[i].addr, w->sge[i].length, w->sge[i].lkey};
 	for (i = 0; i < MAX_BUF; i++)
 		buf[i] = (struct hwq_buf){w->buf[i].addr, w->buf[i].length};
+	if ((w->builder == B_MEMCPY || (w->builder == B_WRITE && w->setter == S_SGE)) &&
+		draw(2) == 0)
+		return hwq_post_burst(sq, w, flags);
 	switch (w->builder) {
 	case B_NOP:
 		return hwq_wqe_nop(sq, flags);
@@ -1000,9 +1024,9 @@ print_counts(void)
 		printf("  flags%s%s%s%s %lu\n", b == 0 ? " none" : "", b & 1 ? " FENCE" : "",
 			b & 2 ? " SIGNALED" : "", b & 4 ? " SOLICITED" : "", count.flags[b]);
 	printf("  split by libmlx5 %lu, filled by hwq %lu, refused by both %lu, batches %lu, "
-	       "of which moved bytes %lu, aborted %lu, small fences %lu\n",
+	       "of which moved bytes %lu, aborted %lu, small fences %lu, by hwq_burst.h %lu\n",
 		count.split, count.fills, count.refused, count.batches, count.moved, count.aborted,
-		count.small_fences);
+		count.small_fences, count.bursts);
 }
 
 static void
@@ -1016,7 +1040,8 @@ check_coverage(unsigned long cases)
 		"a case that must come up did not");
 	for (b = 0; b < 8; b++)
 		CHECK(count.flags[b] > 0, "flags %u never drawn", b);
-	CHECK(count.aborted > 0 && count.small_fences > 0, "aborts and fences of LOCAL_INV");
+	CHECK(count.aborted > 0 && count.small_fences > 0 && count.bursts > 0,
+		"aborts, fences of LOCAL_INV, and bursts");
 	CHECK(count.cases[B_NOP][S_NONE] && count.cases[B_MEMCPY][S_NONE] &&
 			count.cases[B_LOCAL_INV][S_NONE] && count.cases[B_RAW][S_NONE],
 		"a builder never drawn");

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Bursts of WQEs of one WQEBB each: room is asked for once, and nothing is kept of a request.
+ *
+ *     n = hwq_burst_start(&b, sq, n);          how many of n have room
+ *     for (i = 0; i < n; i++)
+ *         hwq_burst_rdma_write(&b, ...);       flags: constants, so that they fold away
+ *     hwq_burst_end(&b);                       the queue learns of them
+ *     hwq_sq_ring(sq);                         the device does
+ *
+ * For a loop whose requests are all alike. The bytes are those of hwq_wqe.h; there is no wr_id, and
+ * between start and end no other builder of the queue may run.
+ *
+ * Thread: the owner of the queue's domain, alone.
+ */
+#ifndef HWQ_BURST_H
+#define HWQ_BURST_H
+
+#include "hwq_db.h"
+#include "hwq_wqe.h"
+
+/** A burst that is being written. Private; on the caller's stack. */
+struct hwq_burst {
+	struct hwq_sq *sq;
+	uint8_t *buf;
+	uint64_t qpn_shifted;
+	uint32_t mask;
+	uint32_t sig_bits;
+	uint16_t pi;
+};
+
+/** Begins a burst. @return how many WQEs may be written: n, or as many as there is room for. */
+static HWQ_INLINE unsigned int
+hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
+{
+	uint32_t room = hwq_sq_free_bb(sq);
+
+	b->sq = sq;
+	b->buf = sq->buf;
+	b->qpn_shifted = sq->qpn_shifted;
+	b->mask = sq->mask;
+	b->sig_bits = sq->sig_bits;
+	b->pi = sq->pi;
+	return n < room ? n : room;
+}
+
+/* Control segment of the next WQE, whose rest the caller has in hand; moves on. */
+static HWQ_INLINE uint8_t *
+hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
+	unsigned int flags)
+{
+	uint64_t first = (uint64_t)opmod << 56 | (uint64_t)opcode << 32 | ds;
+	uint8_t *wqe = b->buf + (size_t)(b->pi & b->mask) * HWQ_BB_LEN;
+	__be64 word = htobe64((uint64_t)b->pi << 40 | (first | b->qpn_shifted));
+
+	memcpy(wqe, &word, sizeof(word));
+	hwq_put_pair(wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
+		htobe32(flags | b->sig_bits), 0);
+	b->pi++;
+	return wqe;
+}
+
+/** RDMA write of one piece of memory, as hwq_wqe_rdma_write(). */
+static HWQ_INLINE void
+hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_RDMA_WRITE, 3, flags);
+
+	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_data(hwq_at_ds(wqe, 2), lkey, addr, len);
+	if (__builtin_expect(len == 0, 0))
+		/* Without its data segment: DS is the word's last byte. */
+		wqe[7] = 2;
+}
+
+/** Memory copy, as hwq_wqe_memcpy(). @return false: len is 0 or more than sq->max_memcpy_len, and
+ *  nothing was written. */
+static HWQ_INLINE bool
+hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
+	uint64_t src, uint64_t len, unsigned int flags)
+{
+	uint32_t byte_count;
+	uint8_t *wqe;
+
+	if (__builtin_expect(!hwq_memcpy_count(b->sq, len, &byte_count), 0))
+		return false;
+	wqe = hwq_burst_next(b, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 4, flags);
+	hwq_put_mmo(hwq_at_ds(wqe, 1), b->sq);
+	hwq_put_data(hwq_at_ds(wqe, 2), src_lkey, src, byte_count);
+	hwq_put_data(hwq_at_ds(wqe, 3), dst_lkey, dst, byte_count);
+	return true;
+}
+
+/** Hands the burst over to the queue, as hwq_sq_commit() does a WQE. */
+static HWQ_INLINE void
+hwq_burst_end(struct hwq_burst *b)
+{
+	if (b->pi == b->sq->pi)
+		return;
+	b->sq->pi = b->pi;
+	b->sq->last = (uint16_t)(b->pi - 1);
+}
+
+#endif
