@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "data.h"
 #include "fault.h"
@@ -564,13 +563,10 @@ static void __attribute__((constructor)) remember_affinity(void)
 	process_cpus_known = sched_getaffinity(0, sizeof(process_cpus), &process_cpus) == 0;
 }
 
-/*
- * Busy, then asleep: at most IDLE_SLEEP_MAX ns late when a doorbell rings again. Never sched_yield(2):
- * where the program's threads poll on every core, each yield costs a whole slice of theirs, and the
- * adapter gets a turn in milliseconds. A thread that wakes from sleep is given the core soon.
- */
+/* Busy, then polite, then asleep: at most IDLE_SLEEP_MAX ns late when a doorbell rings again. */
 #define IDLE_SPINS     64
-#define IDLE_SLEEP_MIN 5000
+#define IDLE_YIELDS    128
+#define IDLE_SLEEP_MIN 20000
 #define IDLE_SLEEP_MAX 500000
 
 static void
@@ -582,7 +578,11 @@ idle_back_off(unsigned int idle)
 		cpu_relax();
 		return;
 	}
-	for (unsigned int i = IDLE_SPINS; i < idle && ns < IDLE_SLEEP_MAX; i++)
+	if (idle < IDLE_SPINS + IDLE_YIELDS) {
+		sched_yield();
+		return;
+	}
+	for (unsigned int i = IDLE_SPINS + IDLE_YIELDS; i < idle && ns < IDLE_SLEEP_MAX; i++)
 		ns += ns / 16;
 	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
@@ -600,7 +600,6 @@ lane_main(void *arg)
 	unsigned int idle = 0;
 
 	free(arg);
-	prctl(PR_SET_TIMERSLACK, 1UL); /* else each sleep is 50 us longer */
 	if (process_cpus_known)
 		sched_setaffinity(0, sizeof(process_cpus), &process_cpus);
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
