@@ -150,6 +150,23 @@ env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	return gantry_poll(q, comp, n);
 }
 
+struct gantry_queue *
+env_queue(struct gantry *g, uint32_t depth)
+{
+	const struct gantry_queue_conf conf = {.depth = depth};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	return q;
+}
+
+void
+env_queue_done(struct gantry_queue *q)
+{
+	CHECK_EQ(gantry_in_flight(q), 0);
+	CHECK_EQ(gantry_queue_destroy(q), 0);
+}
+
 void
 env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 {

@@ -62,6 +62,10 @@ void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantr
 	unsigned int n);
 /* The status of one descriptor that is submitted alone. */
 enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
+/* A queue of its own, inline; and its end, when nothing is in flight any more. */
+struct gantry_queue *env_queue(struct gantry *g, uint32_t depth);
+void env_queue_done(struct gantry_queue *q);
+
 /* Collects n completions. */
 void env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n);
 

@@ -26,23 +26,6 @@ static uint64_t piece; /* bytes that one WQE copies on every device of the suite
 static uint8_t *src, *dst, *broken, *closed;
 static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
 
-static struct gantry_queue *
-queue_of_depth(uint32_t depth)
-{
-	const struct gantry_queue_conf conf = {.depth = depth};
-	struct gantry_queue *q;
-
-	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
-	return q;
-}
-
-static void
-queue_done(struct gantry_queue *q)
-{
-	CHECK_EQ(gantry_in_flight(q), 0);
-	CHECK_EQ(gantry_queue_destroy(q), 0);
-}
-
 /* Piece i of src to piece i of dst. */
 static struct gantry_desc
 good_copy(uint32_t i)
@@ -102,7 +85,7 @@ reset_pieces(uint64_t seed)
 static void
 a_failed_copy_is_told_from_those_before_and_after(void)
 {
-	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_desc desc[8];
 	struct gantry_comp comp[8];
 	bool moved[8];
@@ -134,13 +117,13 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		check_pieces(moved, 8);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 what_was_still_waiting_runs_after_a_failure(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_desc desc[4] = {failing_copy(0), good_copy(1), good_copy(2), good_copy(3)};
 	struct gantry_comp comp[4];
 	const bool moved[4] = {false, false, true, true};
@@ -155,13 +138,13 @@ what_was_still_waiting_runs_after_a_failure(void)
 	CHECK_EQ(comp[2].status, GANTRY_OK);
 	CHECK_EQ(comp[3].status, GANTRY_OK);
 	check_pieces(moved, 4);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_split_copy_that_fails_completes_once(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
 	struct gantry_desc desc[4];
 	struct gantry_comp comp[5];
@@ -191,13 +174,13 @@ a_split_copy_that_fails_completes_once(void)
 		CHECK_EQ(env_poll(q, comp, 5), 0);
 		CHECK_EQ(gantry_in_flight(q), 0);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_split_copy_behind_a_failure_is_flushed_once(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
 	struct gantry_desc desc[2] = {failing_copy(0), env_copy(src, dst, len)};
 	struct gantry_comp comp[2];
@@ -209,14 +192,14 @@ a_split_copy_behind_a_failure_is_flushed_once(void)
 	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
 	CHECK_EQ(env_do_one(q, env_copy(src, dst, len)), GANTRY_OK);
 	CHECK(memcmp(src, dst, len) == 0);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* Failures at random places, many times over: every status is known beforehand. */
 static void
 failures_anywhere_are_survived(void)
 {
-	struct gantry_queue *q = queue_of_depth(MAX_BURST);
+	struct gantry_queue *q = env_queue(g, MAX_BURST);
 	struct gantry_desc desc[MAX_BURST];
 	struct gantry_comp comp[MAX_BURST];
 	uint64_t seed = 99, expected = 0;
@@ -246,13 +229,13 @@ failures_anywhere_are_survived(void)
 		expected += failed < n;
 		CHECK_EQ(env_stats(q).recoveries, expected);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_queue_that_cannot_be_repaired_gives_everything_back(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_desc desc[5] = {failing_copy(0), good_copy(1), good_copy(2),
 		{.op = GANTRY_OP_NOP, .cookie = 3}, {.op = 77, .cookie = 4}};
 	struct gantry_comp comp[5];
@@ -268,7 +251,7 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 	CHECK_EQ(comp[4].status, GANTRY_BAD_OP);
 	CHECK_EQ(env_do_one(q, good_copy(0)), GANTRY_DEVICE_LOST);
 	CHECK_EQ(env_stats(q).recoveries, 0);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* ------------------------------------------------------------------ peers */
@@ -297,7 +280,7 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 	uint32_t k, i, n = RTE_DIM(bad) - (mmo ? 0 : 1);
 
 	for (k = 0; k < n; k++) {
-		struct gantry_queue *a = queue_of_depth(32), *b = queue_of_depth(2);
+		struct gantry_queue *a = env_queue(g, 32), *b = env_queue(g, 2);
 		struct gantry_desc desc[12], *d = &desc[6];
 		struct gantry_comp comp[12];
 		bool moved[12];
@@ -341,8 +324,8 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		CHECK_EQ(env_do_one(a, good_write(6, pa)), GANTRY_OK);
 		moved[6] = true;
 		check_pieces(moved, 7);
-		queue_done(a);
-		queue_done(b);
+		env_queue_done(a);
+		env_queue_done(b);
 	}
 }
 
@@ -357,8 +340,8 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	uint64_t len = 512 * 1024;
 
 	g->max_msg_len = 1024; /* 512 WQEs, of which the queue holds 64 */
-	a = queue_of_depth(4);
-	b = queue_of_depth(4);
+	a = env_queue(g, 4);
+	b = env_queue(g, 4);
 	env_connect(a, &pa, b, &pb);
 	g->max_msg_len = max_msg_len;
 	reset_pieces(3);
@@ -377,8 +360,8 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	/* What fitted was written: 412 pieces of 1 KiB. */
 	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + piece, 412 * 1024) == 0);
 	CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
-	queue_done(a);
-	queue_done(b);
+	env_queue_done(a);
+	env_queue_done(b);
 }
 
 static void
@@ -392,7 +375,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	uint32_t i;
 
 	g->max_msg_len = 1024;
-	q = queue_of_depth(128);
+	q = env_queue(g, 128);
 	env_connect(q, &pa, q, &pb);
 	reset_pieces(4);
 	desc[0] = good_write(0, pa);
@@ -432,7 +415,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 			CHECK(comp[i].status == GANTRY_FLUSHED ||
 				comp[i].status == GANTRY_BAD_PEER);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /*
@@ -450,7 +433,7 @@ a_long_one_that_has_not_begun_is_refused_or_runs(void)
 	uint64_t n_bb;
 
 	g->max_msg_len = g->info.max_copy_len = 64;
-	q = queue_of_depth(4);
+	q = env_queue(g, 4);
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	g->info.max_copy_len = max_copy_len;
@@ -477,20 +460,20 @@ a_long_one_that_has_not_begun_is_refused_or_runs(void)
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK(memcmp(dst, src, 2 * 64 * n_bb) == 0);
 	CHECK_EQ(env_stats(q).recoveries, 1);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_peer_that_is_gone_is_unreachable(void)
 {
-	struct gantry_queue *a = queue_of_depth(8), *b = queue_of_depth(2);
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 2);
 	struct gantry_desc desc[3];
 	struct gantry_comp comp[3];
 	uint16_t pa, pb;
 	uint32_t i;
 
 	env_connect(a, &pa, b, &pb);
-	queue_done(b);
+	env_queue_done(b);
 	reset_pieces(5);
 	for (i = 0; i < 2; i++)
 		desc[i] = good_write(i, pa);
@@ -500,7 +483,7 @@ a_peer_that_is_gone_is_unreachable(void)
 	CHECK_EQ(comp[0].status, GANTRY_UNREACHABLE);
 	CHECK_EQ(comp[1].status, GANTRY_FLUSHED);
 	CHECK_EQ(comp[2].status, GANTRY_OK);
-	queue_done(a);
+	env_queue_done(a);
 }
 
 static const struct env_case cases[] = {

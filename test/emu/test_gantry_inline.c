@@ -14,23 +14,6 @@ static struct gantry_info info;
 static uint8_t *src, *dst; /* ARENA_LEN each, registered apart */
 static struct gantry_mem *src_mem, *dst_mem;
 
-static struct gantry_queue *
-queue_of_depth(uint32_t depth)
-{
-	const struct gantry_queue_conf conf = {.depth = depth};
-	struct gantry_queue *q;
-
-	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
-	return q;
-}
-
-static void
-queue_done(struct gantry_queue *q)
-{
-	CHECK_EQ(gantry_in_flight(q), 0);
-	CHECK_EQ(gantry_queue_destroy(q), 0);
-}
-
 /* WQEs that one copy takes. */
 static uint64_t
 wqes_of(uint64_t len)
@@ -45,7 +28,7 @@ copies_of_every_length(void)
 {
 	static const uint64_t lens[] = {1, 2, 3, 7, 63, 64, 65, 255, 4095, 4096, 4097, 65536,
 		100003};
-	struct gantry_queue *q = queue_of_depth(16);
+	struct gantry_queue *q = env_queue(g, 16);
 	uint64_t bytes = 0, wqes = 0;
 	unsigned int i;
 
@@ -67,13 +50,13 @@ copies_of_every_length(void)
 	CHECK_EQ(env_stats(q).submitted, RTE_DIM(lens));
 	CHECK_EQ(env_stats(q).completed, RTE_DIM(lens));
 	CHECK_EQ(env_stats(q).by_status[GANTRY_OK], RTE_DIM(lens));
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_nop_uses_no_hardware_and_waits_its_turn(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_desc desc[3] = {{.op = GANTRY_OP_NOP, .cookie = 1}, env_copy(src, dst, 100),
 		{.op = GANTRY_OP_NOP, .cookie = 3}};
 	struct gantry_comp comp[3];
@@ -87,14 +70,14 @@ a_nop_uses_no_hardware_and_waits_its_turn(void)
 	}
 	CHECK_EQ(env_stats(q).wqes, wqes_of(100));
 	CHECK_EQ(env_stats(q).bytes, 100);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* Both directions, queue to queue and queue to itself. */
 static void
 write_and_read_reach_a_peer(void)
 {
-	struct gantry_queue *a = queue_of_depth(8), *b = queue_of_depth(8);
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
 	uint32_t key = gantry_mem_remote_key(dst_mem);
 	struct gantry_desc d;
 	uint16_t pa, pb, loop1, loop2;
@@ -135,8 +118,8 @@ write_and_read_reach_a_peer(void)
 	CHECK_EQ(env_stats(b).bytes, 9000);
 	CHECK_EQ(gantry_peer_close(a, pa), 0);
 	CHECK_EQ(gantry_peer_close(a, pa), -EINVAL);
-	queue_done(a); /* closes the peers that are left */
-	queue_done(b);
+	env_queue_done(a); /* closes the peers that are left */
+	env_queue_done(b);
 }
 
 /* ------------------------------------------------------------------ refusals */
@@ -155,7 +138,7 @@ changed(struct gantry_desc d, size_t offset, uint64_t value, size_t len)
 static void
 each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 {
-	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_queue *q = env_queue(g, 64);
 	uint16_t peer, back, unconnected;
 	struct gantry_addr addr;
 	struct gantry_desc c = env_copy(src, dst, 64);
@@ -247,13 +230,13 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 	CHECK_EQ(env_do_one(q, r), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(c, src, (uintptr_t)src + ARENA_LEN - 64)), GANTRY_OK);
 	CHECK_EQ(gantry_peer_close(q, unconnected), 0);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 bad_among_good_harms_nobody(void)
 {
-	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_desc desc[48];
 	struct gantry_comp comp[48];
 	unsigned int i;
@@ -272,7 +255,7 @@ bad_among_good_harms_nobody(void)
 		CHECK_EQ(comp[i].status, i % 5 == 2 ? GANTRY_BAD_ADDRESS : GANTRY_OK);
 		CHECK_EQ(memcmp(src + i * 64, dst + i * 64, 64) == 0, i % 5 != 2);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* ------------------------------------------------------------------ queues */
@@ -284,7 +267,7 @@ a_full_queue_accepts_fewer_and_loses_nothing(void)
 	unsigned int k;
 
 	for (k = 0; k < RTE_DIM(depths); k++) {
-		struct gantry_queue *q = queue_of_depth(depths[k]);
+		struct gantry_queue *q = env_queue(g, depths[k]);
 		uint32_t depth = depths[k], i;
 		struct gantry_desc *desc = calloc(depth + 7, sizeof(*desc));
 		struct gantry_comp *comp = calloc(depth + 7, sizeof(*comp));
@@ -307,7 +290,7 @@ a_full_queue_accepts_fewer_and_loses_nothing(void)
 		for (i = 0; i < RTE_MIN(6u, depth); i++)
 			CHECK_EQ(comp[i].cookie, depth + 1 + i);
 		CHECK_EQ(env_stats(q).completed, depth + 1 + RTE_MIN(6u, depth));
-		queue_done(q);
+		env_queue_done(q);
 		free(desc);
 		free(comp);
 	}
@@ -316,7 +299,7 @@ a_full_queue_accepts_fewer_and_loses_nothing(void)
 static void
 many_laps_keep_order(void)
 {
-	struct gantry_queue *q = queue_of_depth(32);
+	struct gantry_queue *q = env_queue(g, 32);
 	uint64_t put = 0, got = 0, seed = 5;
 	struct gantry_comp comp[64];
 	struct gantry_desc desc[64];
@@ -340,13 +323,13 @@ many_laps_keep_order(void)
 		CHECK_EQ(gantry_in_flight(q), put - got);
 	}
 	env_collect(q, comp, put - got);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 one_doorbell_and_one_cqe_for_a_burst(void)
 {
-	struct gantry_queue *q = queue_of_depth(256);
+	struct gantry_queue *q = env_queue(g, 256);
 	struct gantry_desc desc[32];
 	struct gantry_comp comp[32];
 	unsigned int i;
@@ -358,7 +341,7 @@ one_doorbell_and_one_cqe_for_a_burst(void)
 	CHECK_EQ(env_stats(q).doorbells, 1);
 	CHECK_EQ(env_stats(q).wqes, 32 * wqes_of(64));
 	CHECK_EQ(env_stats(q).cqes, 1);
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
@@ -388,7 +371,7 @@ a_long_copy_is_split_and_completes_once(void)
 	uint64_t max = RTE_MIN(info.max_copy_len, UINT64_C(1) << 20);
 	const uint64_t lens[] = {max - 1, max, max + 1, 2 * max - 1, 2 * max, 3 * max + 5,
 		RTE_MIN(max * 1000 + 3, ARENA_LEN)};
-	struct gantry_queue *q = queue_of_depth(4);
+	struct gantry_queue *q = env_queue(g, 4);
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(lens); i++) {
@@ -404,13 +387,13 @@ a_long_copy_is_split_and_completes_once(void)
 		CHECK_EQ(env_stats(q).completed - before.completed, 1);
 		CHECK_EQ(env_stats(q).bytes - before.bytes, lens[i]);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 who_comes_behind_a_split_copy_waits_and_loses_nothing(void)
 {
-	struct gantry_queue *q = queue_of_depth(16);
+	struct gantry_queue *q = env_queue(g, 16);
 	uint64_t len = RTE_MIN(info.max_copy_len * 200, ARENA_LEN / 16);
 	struct gantry_desc desc[16];
 	struct gantry_comp comp[16];
@@ -439,14 +422,14 @@ who_comes_behind_a_split_copy_waits_and_loses_nothing(void)
 		CHECK_EQ(comp[i].len, n);
 		CHECK_EQ(memcmp(src + at, dst + at, n) == 0, i != 7);
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* b = a, then c = b, then ..., each fenced: the last one has what the first had. */
 static void
 fenced_copies_see_what_came_before(void)
 {
-	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_queue *q = env_queue(g, 64);
 	uint64_t len = RTE_MIN(2 * info.max_copy_len + 3, UINT64_C(1) << 16);
 	struct gantry_desc desc[32];
 	struct gantry_comp comp[32];
@@ -464,13 +447,13 @@ fenced_copies_see_what_came_before(void)
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		CHECK(env_is_filled(dst + 31 * len, len, round));
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 static void
 a_fence_holds_across_connections(void)
 {
-	struct gantry_queue *q = queue_of_depth(64);
+	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_desc desc[3];
 	struct gantry_comp comp[3];
 	uint16_t peer, back;
@@ -495,7 +478,7 @@ a_fence_holds_across_connections(void)
 		env_collect(q, comp, 3);
 		CHECK(env_is_filled(dst + 2 * 4096, 4096, round));
 	}
-	queue_done(q);
+	env_queue_done(q);
 }
 
 /* ------------------------------------------------------------------ peers */
@@ -503,7 +486,7 @@ a_fence_holds_across_connections(void)
 static void
 connections_have_an_end_and_rules(void)
 {
-	struct gantry_queue *q = queue_of_depth(4), *other = queue_of_depth(4);
+	struct gantry_queue *q = env_queue(g, 4), *other = env_queue(g, 4);
 	struct gantry_addr addr[64], spare, junk;
 	uint16_t peer[64], back, none;
 	struct gantry_desc d;
@@ -537,8 +520,8 @@ connections_have_an_end_and_rules(void)
 	CHECK_EQ(gantry_peer_close(q, peer[5]), -EINVAL);
 	CHECK_EQ(gantry_peer_open(q, &none, &spare), 0);
 	CHECK_EQ(none, peer[5]);
-	queue_done(q);
-	queue_done(other);
+	env_queue_done(q);
+	env_queue_done(other);
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -546,7 +529,7 @@ connections_have_an_end_and_rules(void)
 static void
 memory_is_known_from_registration_to_its_end(void)
 {
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	uint8_t *m = env_map(16 * 4096);
 	struct gantry_mem *a, *b, *c = NULL;
 	struct gantry_desc d;
@@ -581,7 +564,7 @@ memory_is_known_from_registration_to_its_end(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK_EQ(gantry_mem_unregister(a), 0);
 	CHECK_EQ(gantry_mem_unregister(b), 0);
-	queue_done(q);
+	env_queue_done(q);
 	env_unmap(m, 16 * 4096);
 }
 
@@ -594,7 +577,7 @@ the_right_region_is_found_among_many(void)
 		PIECE = 256,
 		STRIDE = 320
 	};
-	struct gantry_queue *q = queue_of_depth(8);
+	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_mem *mem[N];
 	uint8_t *m = env_map(N * STRIDE);
 	unsigned int i;
@@ -612,7 +595,7 @@ the_right_region_is_found_among_many(void)
 	}
 	for (i = 0; i < N; i++)
 		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
-	queue_done(q);
+	env_queue_done(q);
 	env_unmap(m, N * STRIDE);
 }
 
