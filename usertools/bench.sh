@@ -8,12 +8,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-case ${1:-} in
--h | --help)
-	sed -n '3,7s/^# \{0,1\}//p' "$0"
-	exit 0
-	;;
-esac
+help_if_asked "$@"
 
 need "${build_packages[@]}"
 say "building in build-bench/"

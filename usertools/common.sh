@@ -17,6 +17,16 @@ die() {
 	exit 1
 }
 
+# help_if_asked ARGUMENT...: the comment on top of the calling script is its help.
+help_if_asked() {
+	case ${1:-} in
+	-h | --help)
+		sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
+		exit 0
+		;;
+	esac
+}
+
 # need PACKAGE...: installs those that are missing. One line, and only where there is work to do.
 need() {
 	local missing=() package

@@ -7,12 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-case ${1:-} in
--h | --help)
-	sed -n '3,6s/^# \{0,1\}//p' "$0"
-	exit 0
-	;;
-esac
+help_if_asked "$@"
 end=$((SECONDS + ${1:-600})) seed=${2:-$(date +%s)} first=$seed rounds=10
 
 need "${build_packages[@]}" util-linux

@@ -11,12 +11,7 @@ modes=(copy write read)
 workers=2
 want_mb=200
 
-case ${1:-} in
--h | --help)
-	sed -n '3,7s/^# \{0,1\}//p' "$0"
-	exit 0
-	;;
-esac
+help_if_asked "$@"
 
 need "${build_packages[@]}"
 say "building in build/ (a minute the first time)"

@@ -7,12 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-case ${1:-} in
--h | --help)
-	sed -n '3,6s/^# \{0,1\}//p' "$0"
-	exit 0
-	;;
-esac
+help_if_asked "$@"
 ops=${1:-20000000} cycles=${2:-10000} seed=${3:-$(date +%s)}
 
 need "${build_packages[@]}" util-linux

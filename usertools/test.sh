@@ -7,12 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-case ${1:-} in
--h | --help)
-	sed -n '3,6s/^# \{0,1\}//p' "$0"
-	exit 0
-	;;
-esac
+help_if_asked "$@"
 
 need "${build_packages[@]}" python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils util-linux
 
