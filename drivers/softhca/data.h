@@ -110,6 +110,7 @@ struct key_entry {
  * configures a key publishes another: see umr.c.
  */
 struct key {
+	uint64_t plain; /* key_plain_tag() of a region that no work request changes; else 0 */
 	uint32_t pdn, access;
 	uint64_t addr, iova, len;
 	uint8_t variant;
@@ -127,6 +128,21 @@ struct key {
 	struct key_entry entry[];
 };
 
+static inline uint64_t
+key_plain_tag(uint32_t pdn, uint8_t variant)
+{
+	return (uint64_t)pdn << 32 | 1u << 8 | variant;
+}
+
+/* Where in the key a range is. False: not within. */
+static inline bool
+key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
+{
+	/* Below the key's start the difference is huge: one comparison serves both ends. */
+	*off = va - key->iova;
+	return *off <= key->len && len <= key->len - *off;
+}
+
 #define KEY_ANY_QP    0xffffffu
 #define KEY_MAX_DEPTH 4 /* indirect keys on the way to memory */
 
@@ -140,8 +156,8 @@ struct softhca_psv {
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
-	struct spin lock; /* of those that configure it; a leaf */
-	bool bsf;         /* has room for a signature */
+	struct spin lock;     /* of those that configure it; a leaf */
+	bool bsf;             /* has room for a signature */
 	atomic_bool sig_told; /* sig_expected of the key when an error was told last */
 	struct key *key;
 };
@@ -205,8 +221,29 @@ sg_set(struct sg *sg, void *p, uint64_t len)
 	sg->len = len;
 }
 
+/* The program's own memory: it may be one buffer, overlapping itself. */
+static inline void
+piece_copy(void *dst, const void *src, uint64_t len)
+{
+	if (dst == SINK)
+		return;
+	if (src == SINK)
+		memset(dst, 0, len);
+	else
+		memmove(dst, src, len);
+}
+
+void sg_copy_pieces(const struct sg *dst, const struct sg *src);
+
 /* Moves src->len bytes straight from source pieces to destination pieces; dst->len >= src->len. */
-void sg_copy(const struct sg *dst, const struct sg *src);
+static inline void
+sg_copy(const struct sg *dst, const struct sg *src)
+{
+	if (dst->n == 1 && src->n == 1)
+		piece_copy(dst->v[0].p, src->v[0].p, src->len);
+	else
+		sg_copy_pieces(dst, src);
+}
 
 /* ---- completion queues */
 
@@ -463,7 +500,7 @@ struct run {
 	struct sig_after *after; /* what the data that move will have to go through: keysig.c */
 	bool sig_drain;          /* a signature was wrong: the send queue stops after this WQE */
 	bool receiving;          /* keys are those of the peer's receive */
-	struct spill *spill; /* memory of the WQE that runs: run_alloc() */
+	struct spill *spill;     /* memory of the WQE that runs: run_alloc() */
 	struct softhca_qp *qp;
 	struct softhca_qp *peer; /* its receive side is held, or NULL */
 	/* Where the message's receive comes from: the peer's SRQ, or the XRC one that it names. */
@@ -496,7 +533,10 @@ struct lane_slot *lane_slot_current(void);
  * rule that forbids it. need: IBV_ACCESS_* bits, 0 for a local read; with a remote right in it the
  * request is that of run->peer's peer. The pieces stay valid while the WQE runs.
  */
-bool key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+static inline bool key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number,
+	uint32_t pdn, uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
+/* The same rules one by one, for every kind of key. */
+bool key_gather_any(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
 /* keywalk.c: the same for a key that is no plain region. */
 bool key_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
@@ -521,8 +561,33 @@ sg_push(struct run *run, struct sg *sg, void *p, uint64_t len)
 	return true;
 }
 
-/* sg_copy(), and then what becomes of data that went to a key with a signature. */
-void run_copy(struct run *run, const struct sg *dst, const struct sg *src);
+static inline bool
+key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
+{
+	const struct key *key = table_get(&lanes->keys, number >> 8);
+	uint64_t off;
+
+	/* Nearly always it is this. */
+	if (__builtin_expect(key != NULL && key->plain == key_plain_tag(pdn, (uint8_t)number) &&
+				     (key->access & need) == need && key_covers(key, va, len, &off),
+		    1))
+		return sg_push(run, sg, (void *)(uintptr_t)(key->addr + off), len);
+	return key_gather_any(run, lanes, number, pdn, need, va, len, sg);
+}
+
+/* keysig.c: what becomes of data that went to a key with a signature. */
+void run_after_copy(struct run *run, uint64_t len);
+
+/* sg_copy() for a work request. */
+static inline void
+run_copy(struct run *run, const struct sg *dst, const struct sg *src)
+{
+	sg_copy(dst, src);
+	if (run->after != NULL)
+		run_after_copy(run, src->len);
+}
+
 /* keysig.c: key_walk() for a key with a signature. off is of the key, both are checked here. */
 bool sig_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg);

@@ -158,14 +158,13 @@ after_copy(struct run *run, struct sig_after *a, uint64_t moved)
 }
 
 void
-run_copy(struct run *run, const struct sg *dst, const struct sg *src)
+run_after_copy(struct run *run, uint64_t len)
 {
-	sg_copy(dst, src);
 	while (run->after != NULL) {
 		struct sig_after *a = run->after;
 
 		run->after = a->next;
-		after_copy(run, a, src->len);
+		after_copy(run, a, len);
 	}
 }
 

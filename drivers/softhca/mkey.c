@@ -190,6 +190,8 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->len = attr->len;
 	key->rinval = attr->rinval;
 	key->variant = variant;
+	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval)
+		key->plain = key_plain_tag(key->pdn, variant);
 	return key;
 }
 
@@ -285,7 +287,7 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 }
 
 bool
-key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+key_gather_any(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
 {
 	struct key *key;
@@ -302,9 +304,7 @@ key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32
 	if ((key->access & need) != need)
 		return false;
 	run->vendor = VEN_KEY_BOUNDS;
-	/* Below the region's start the difference is huge: one comparison serves both ends. */
-	off = va - key->iova;
-	if (off > key->len || len > key->len - off)
+	if (!key_covers(key, va, len, &off))
 		return false;
 	return sg_push(run, sg, (void *)(uintptr_t)(key->addr + off), len);
 }
@@ -322,18 +322,6 @@ key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint3
 
 /* ---- memory lists */
 
-/* The program's own memory: it may be one buffer, overlapping itself. */
-static void
-piece_copy(void *dst, const void *src, uint64_t len)
-{
-	if (dst == SINK)
-		return;
-	if (src == SINK)
-		memset(dst, 0, len);
-	else
-		memmove(dst, src, len);
-}
-
 static void *
 piece_at(void *p, uint64_t off)
 {
@@ -341,16 +329,12 @@ piece_at(void *p, uint64_t off)
 }
 
 void
-sg_copy(const struct sg *dst, const struct sg *src)
+sg_copy_pieces(const struct sg *dst, const struct sg *src)
 {
 	uint64_t left = src->len, doff = 0, soff = 0;
 	const struct sg_piece *dv = sg_pieces(dst), *sv = sg_pieces(src);
 	unsigned int d = 0, s = 0;
 
-	if (dst->n == 1 && src->n == 1) {
-		piece_copy(dst->v[0].p, src->v[0].p, left);
-		return;
-	}
 	while (left != 0) {
 		uint64_t n = dv[d].len - doff;
 
