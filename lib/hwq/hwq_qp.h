@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Domains, completion queues and RC queue pairs: everything but their data path.
+ * Domains, completion queues and queue pairs: everything but their data path.
  *
  * A domain holds the doorbell register of one lcore (ibv_alloc_td(3), ibv_alloc_parent_domain(3)):
  * no other queue writes it, so nothing is locked. libmlx5 creates the queues; from then on hwq owns
@@ -9,7 +9,7 @@
  * ibv_poll_cq(), ibv_resize_cq() or ibv_req_notify_cq(): libmlx5's own indices are stale.
  *
  *     RESET --hwq_qp_create--> INIT --hwq_qp_connect--> RTS --an operation fails--> ERR
- *                                ^                                                   |
+ *                                ^   or hwq_qp_ready                                 |
  *                                `------------------ hwq_qp_reset <------------------'
  *
  * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() touch the CQ and come from the
@@ -28,6 +28,7 @@
 
 struct ibv_td;
 struct ibv_qp;
+struct hwq_qp_info;
 
 /** One lcore's share of the device. */
 struct hwq_domain {
@@ -53,15 +54,19 @@ HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_
 /** @return 0; -EBUSY while QPs use it: nothing was destroyed. */
 HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 
-/** Every bit of hwq_qp_conf.send_ops that an RC QP may have. */
-#define HWQ_SEND_OPS_RC                                                                            \
-	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |                          \
-		IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |    \
-		IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                 \
-		IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV)
+/** Types of queue pairs, with what verbs calls them (ibv_create_qp_ex(3), mlx5dv_create_qp(3)). */
+enum hwq_qp_type {
+	HWQ_QP_RC,         /**< IBV_QPT_RC */
+	HWQ_QP_UC,         /**< IBV_QPT_UC */
+	HWQ_QP_UD,         /**< IBV_QPT_UD */
+	HWQ_QP_XRC_SEND,   /**< IBV_QPT_XRC_SEND */
+	HWQ_QP_DCI,        /**< IBV_QPT_DRIVER, MLX5DV_DCTYPE_DCI */
+	HWQ_QP_RAW_PACKET, /**< IBV_QPT_RAW_PACKET: Ethernet frames */
+};
 
-/** What a QP is for. All zero but sq_wr is a QP for one-WQEBB work: memcpy not included. */
+/** What a QP is for. All zero but sq_wr is an RC QP for one-WQEBB work: memcpy not included. */
 struct hwq_qp_conf {
+	enum hwq_qp_type type;
 	uint32_t sq_wr;      /**< send WQEs of the longest kind it must hold at once, from 1 */
 	uint32_t max_inline; /**< bytes of inline data of one WQE */
 	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
@@ -69,11 +74,17 @@ struct hwq_qp_conf {
 	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
 	uint32_t rq_wr;      /**< receive work requests of one segment; 0: no receive queue */
 	/**
-	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: RDMA write, RDMA
-	 * read, SEND. -EOPNOTSUPP: one that the QP does not support, or a bit that is not known. NOP
-	 * and raw WQEs need none.
+	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: SEND, RDMA write
+	 * and RDMA read, as far as the type has them. -EOPNOTSUPP: one that the type does not
+	 * support, or a bit that is not known. NOP and raw WQEs need none.
 	 */
 	uint64_t send_ops;
+	uint64_t mlx5_ops;       /**< the same of MLX5DV_QP_EX_WITH_*, beside mmo's */
+	uint32_t qkey;           /**< UD: what a datagram to the QP must carry */
+	uint16_t max_tso_header; /**< RAW_PACKET: bytes of headers of one TSO WQE; 0: no TSO */
+	bool dci_streams;        /**< DCI: its WQEs are of streams, which fail on their own */
+	uint8_t log_dci_streams; /**< log2 of how many may run at once */
+	uint8_t log_dci_errored; /**< log2 of how many may fail before the QP does */
 };
 
 /** A receive queue's ring: hwq_rq.h has its data path. */
@@ -92,9 +103,11 @@ struct hwq_qp {
 	/* Control path. */
 	uint32_t qpn;
 	uint32_t psn;      /**< of our requests */
+	uint32_t qkey;     /**< of a UD QP */
 	uint32_t n_cqe;    /**< entries it may need in its CQ at once */
 	struct hwq_cq *cq; /**< of both directions */
 	struct hwq_domain *domain;
+	const struct hwq_qp_info *info; /**< what its type is and can */
 	struct ibv_qp *qp;
 	struct hwq_bf bf;     /**< its doorbell register where the domain has none of its own */
 	struct hwq_mr opaque; /**< the device's scratch for memcpy, if created with mmo */
@@ -105,10 +118,11 @@ struct hwq_qp {
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**
- * Creates an RC QP in state INIT, whose completions all go to cq.
- * @return 0; -EINVAL the configuration is beyond the caps; -ENOSPC the CQ has no room for a CQE of
- *   each of its WQEs: make it larger; -EOPNOTSUPP an operation that the QP does not support, memcpy
- *   on a device without MMO, or signed WQEs (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
+ * Creates a QP in state INIT, whose completions all go to cq.
+ * @return 0; -EINVAL the configuration is beyond the caps, or asks for what makes no sense with the
+ *   type; -ENOSPC the CQ has no room for a CQE of each of its WQEs: make it larger; -EOPNOTSUPP an
+ *   operation that the type does not support, memcpy on a device without MMO, or signed WQEs
+ *   (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
  */
 HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf, struct hwq_qp **qp);
@@ -140,15 +154,24 @@ HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
  * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before
- * either sends.
- * @return 0; -EINVAL no valid address, or the QP is not in INIT; -EPROTONOSUPPORT the peer is on
- *   another link layer, or of another version; or the errno of ibv_modify_qp(3).
+ * either sends. For types that have a peer: RC, UC and XRC_SEND, whose peer is an XRC_RECV QP.
+ * @return 0; -EINVAL no valid address, the QP is not in INIT, or its type has no peer;
+ *   -EPROTONOSUPPORT the peer is on another link layer, or of another version; or the errno of
+ *   ibv_modify_qp(3).
  */
 HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 
 /**
+ * INIT to RTS for types without a peer of their own: UD, DCI and RAW_PACKET. Where a work request
+ * goes is said with it.
+ * @return 0; -EINVAL the QP is not in INIT, or its type has a peer; or the errno of
+ *   ibv_modify_qp(3).
+ */
+HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
+
+/**
  * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty
- * and its indices are 0. MMO stays enabled. Connect again to use it. Read completions that you
+ * and its indices are 0. MMO stays enabled. Connect, or make ready, again to use it. Read completions that you
  * still want before the call.
  * @return 0, or the errno of ibv_modify_qp(3); call again, or destroy the QP, then.
  */

@@ -224,36 +224,15 @@ hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view)
 }
 
 int
-hwq_verbs_qp_create(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
-	uint64_t mlx5_ops, struct ibv_qp **qp)
+hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp)
 {
-	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.cap = *cap,
-		.qp_type = IBV_QPT_RC,
-		/* hwq sets the bit itself: fills of the ring must not ask for a CQE. */
-		.sq_sig_all = 0,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = pd,
-		.send_ops_flags = ops,
-	};
-	/* Otherwise the device may put short data into the CQE, and not where the WQE says. */
-	struct mlx5dv_qp_init_attr mlx5_attr = {
-		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
-		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
-	};
 	struct ibv_qp *made;
 
-	if (mlx5_ops != 0) {
-		mlx5_attr.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS;
-		mlx5_attr.send_ops_flags = mlx5_ops;
-	}
 	errno = 0;
-	made = mlx5dv_create_qp(pd->context, &attr, &mlx5_attr);
+	made = mlx5dv_create_qp(ctx, attr, mlx5_attr);
 	if (made == NULL)
 		return err_from_errno();
-	*cap = attr.cap;
 	*qp = made;
 	return 0;
 }

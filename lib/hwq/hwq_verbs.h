@@ -41,9 +41,9 @@ int hwq_verbs_cq_destroy(struct ibv_cq *cq);
 /* From here on libmlx5 leaves the CQ's indices alone. */
 int hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view);
 
-/* cap is updated to what the QP has. */
-int hwq_verbs_qp_create(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
-	uint64_t mlx5_ops, struct ibv_qp **qp);
+/* attr->cap is updated to what the QP has. */
+int hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp);
 int hwq_verbs_qp_destroy(struct ibv_qp *qp);
 int hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view);
 int hwq_verbs_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);

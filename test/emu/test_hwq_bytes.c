@@ -28,6 +28,13 @@
 #define MAX_BUF     8
 #define INLINE_DATA 4096
 
+/* Every bit of send_ops that libmlx5 gives an RC QP. */
+#define OPS_RC                                                                                     \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |                          \
+		IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |    \
+		IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                 \
+		IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV)
+
 enum builder {
 	B_NOP,
 	B_MEMCPY,
@@ -913,7 +920,7 @@ static struct pair pairs[] = {
 	{"one segment", {.sq_wr = 64,
 				.max_sge = 1,
 				.mmo = true,
-				.send_ops = HWQ_SEND_OPS_RC & ~IBV_QP_EX_WITH_LOCAL_INV}},
+				.send_ops = OPS_RC & ~IBV_QP_EX_WITH_LOCAL_INV}},
 	{"sixteen WQEBBs",
 		{.sq_wr = 16,
 			.max_sge = 30,
@@ -926,13 +933,13 @@ static struct pair pairs[] = {
 			      .max_sge = 4,
 			      .max_inline = 60,
 			      .mmo = true,
-			      .send_ops = HWQ_SEND_OPS_RC}},
+			      .send_ops = OPS_RC}},
 	{"sq_sig_all", {.sq_wr = 16,
 			       .max_sge = 13,
 			       .max_inline = 220,
 			       .mmo = true,
 			       .sq_sig_all = true,
-			       .send_ops = HWQ_SEND_OPS_RC}},
+			       .send_ops = OPS_RC}},
 };
 
 #define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))

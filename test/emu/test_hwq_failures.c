@@ -51,9 +51,9 @@ WRAP(hwq_verbs_cq_create, 1, (struct ibv_context * ctx, uint32_t n_cqe, struct i
 WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
 WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
 WRAP(hwq_verbs_qp_create, 1,
-	(struct ibv_pd * pd, struct ibv_cq *cq, struct ibv_qp_cap *cap, uint64_t ops,
-		uint64_t mlx5_ops, struct ibv_qp **qp),
-	(pd, cq, cap, ops, mlx5_ops, qp))
+	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
+		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
+	(ctx, attr, mlx5_attr, qp))
 WRAP(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
 WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
 WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),

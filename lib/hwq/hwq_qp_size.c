@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sizes of a QP: what a configuration asks for, what libmlx5 makes of it, and whether it is
+ * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp.c compares them with
+ * what mlx5dv_init_obj(3) shows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hwq_internal.h"
+#include "hwq_log.h"
+#include "hwq_wire.h"
+
+#define OPS_RDMA                                                                                   \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ)
+#define OPS_ATOMIC    (IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define OPS_WINDOW    (IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)
+#define MLX5_OPS_LIST (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
+
+/* Segments ahead of the data, beside the transport's: control; remote address; operands. */
+#define HEAD_DS        1u
+#define HEAD_RDMA_DS   2u
+#define HEAD_ATOMIC_DS 3u
+/* LOCAL_INV takes 8, but libmlx5 counts the layout that a bind would have behind them. */
+#define HEAD_UMR_DS (HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB)
+
+static uint32_t
+pow2_up(uint32_t n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
+
+static uint32_t
+bytes_to_ds(uint32_t len)
+{
+	return (len + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
+}
+
+uint32_t
+hwq_conf_max_sge(const struct hwq_qp_conf *conf)
+{
+	return conf->max_sge == 0 ? 1 : conf->max_sge;
+}
+
+uint64_t
+hwq_conf_send_ops(const struct hwq_qp_conf *conf)
+{
+	return conf->send_ops != 0 ? conf->send_ops : hwq_qp_info(conf->type)->default_ops;
+}
+
+uint64_t
+hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf)
+{
+	return conf->mlx5_ops | (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0);
+}
+
+/* What libmlx5 counts ahead of the data of every WQE, without the transport's. */
+static uint32_t
+conf_op_ds(const struct hwq_qp_conf *conf)
+{
+	uint64_t ops = hwq_conf_send_ops(conf);
+
+	if ((ops & OPS_WINDOW) != 0 || (conf->mlx5_ops & MLX5_OPS_LIST) != 0)
+		return HEAD_UMR_DS;
+	if ((ops & OPS_ATOMIC) != 0)
+		return HEAD_ATOMIC_DS;
+	return (ops & OPS_RDMA) != 0 ? HEAD_RDMA_DS : HEAD_DS;
+}
+
+static uint32_t
+conf_head_ds(const struct hwq_qp_conf *conf)
+{
+	return conf_op_ds(conf) + hwq_qp_info(conf->type)->transport_ds;
+}
+
+/* DS units of the longest WQE. */
+static uint32_t
+conf_max_ds(const struct hwq_qp_conf *conf)
+{
+	uint32_t inl = bytes_to_ds(conf->max_inline + HWQ_INLINE_HDR_LEN);
+	uint32_t sge = hwq_conf_max_sge(conf) + bytes_to_ds(conf->max_tso_header);
+
+	if (conf->max_inline == 0)
+		inl = 0;
+	return conf_head_ds(conf) + (inl > sge ? inl : sge);
+}
+
+uint32_t
+hwq_conf_inline_max(const struct hwq_qp_conf *conf)
+{
+	uint32_t op_ds = (hwq_conf_send_ops(conf) & OPS_RDMA) != 0 ? HEAD_RDMA_DS : HEAD_DS;
+	uint32_t head = op_ds + hwq_qp_info(conf->type)->transport_ds;
+
+	return (HWQ_DS_MAX - head) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
+}
+
+/* At least two of the longest, for the fill (hwq_sq.h). */
+uint32_t
+hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
+{
+	return conf->sq_wr < 2 ? 2 : conf->sq_wr;
+}
+
+/* libmlx5 rounds the ring's bytes up to a power of two, counting every WQE at its longest. */
+uint32_t
+hwq_conf_sq_bb(const struct hwq_qp_conf *conf)
+{
+	return pow2_up(hwq_conf_sq_wr(conf) * hwq_ds_to_bb(conf_max_ds(conf)));
+}
+
+/* Entries of 16 bytes, and libmlx5 makes no ring shorter than a WQEBB. */
+uint32_t
+hwq_conf_rq_wr(const struct hwq_qp_conf *conf)
+{
+	uint32_t n = pow2_up(conf->rq_wr);
+
+	if (conf->rq_wr == 0)
+		return 0;
+	return n < HWQ_DS_PER_BB ? HWQ_DS_PER_BB : n;
+}
+
+uint32_t
+hwq_qp_cqe_needed(const struct hwq_qp_conf *conf)
+{
+	if (hwq_qp_info(conf->type) == NULL)
+		return 0;
+	return hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf);
+}
+
+/* ------------------------------------------------------------------ is it possible? */
+
+/* What the type does not support: -EOPNOTSUPP; what makes no sense with it: -EINVAL. */
+static int
+check_type(const char *dev, const struct hwq_qp_conf *conf)
+{
+	const struct hwq_qp_info *info = hwq_qp_info(conf->type);
+	uint64_t ops, mlx5_ops;
+
+	if (info == NULL) {
+		hwq_log("%s: %u is no type of QP: see enum hwq_qp_type", dev,
+			(unsigned int)conf->type);
+		return -EOPNOTSUPP;
+	}
+	ops = hwq_conf_send_ops(conf) & ~info->send_ops;
+	mlx5_ops = hwq_conf_mlx5_ops(conf) & ~info->mlx5_ops;
+	if (ops != 0 || mlx5_ops != 0) {
+		hwq_log("%s: the QP does not support all the requested work request types: %s has "
+			"not 0x%llx of send_ops, 0x%llx of mlx5_ops",
+			dev, info->name, (unsigned long long)ops, (unsigned long long)mlx5_ops);
+		return -EOPNOTSUPP;
+	}
+	if ((conf->rq_wr != 0 && !info->has_rq) ||
+		(conf->max_tso_header != 0 && conf->type != HWQ_QP_RAW_PACKET) ||
+		(conf->dci_streams && conf->type != HWQ_QP_DCI)) {
+		hwq_log("%s: a %s QP has no %s", dev, info->name,
+			conf->max_tso_header != 0 ? "TSO"
+			: conf->dci_streams       ? "DCI streams"
+						  : "receive queue");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int
+check_sizes(const char *dev, const struct hwq_dev_caps *caps, const struct hwq_qp_conf *conf)
+{
+	uint32_t data_ds, max_inline, sge = hwq_conf_max_sge(conf);
+	uint32_t head_ds = conf_head_ds(conf) + bytes_to_ds(conf->max_tso_header);
+
+	if (conf->sq_wr == 0 || conf->sq_wr > caps->max_qp_wr || conf->rq_wr > caps->max_qp_wr) {
+		hwq_log("%s: a QP of %u send and %u receive WQEs: 1 to %u, and at most %u, are "
+			"possible",
+			dev, conf->sq_wr, conf->rq_wr, caps->max_qp_wr, caps->max_qp_wr);
+		return -EINVAL;
+	}
+	/* DS has six bits: libmlx5 would let 64 pass, and the device would read 0. */
+	data_ds = head_ds < HWQ_DS_MAX ? HWQ_DS_MAX - head_ds : 0;
+	max_inline = data_ds == 0 ? 0 : data_ds * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
+	if (sge > caps->max_sge || sge > data_ds || conf->max_inline > max_inline) {
+		hwq_log("%s: a WQE of %u segments or %u inline bytes: at most %u and %u are "
+			"possible",
+			dev, sge, conf->max_inline,
+			caps->max_sge < data_ds ? caps->max_sge : data_ds, max_inline);
+		return -EINVAL;
+	}
+	if (hwq_conf_sq_bb(conf) > caps->max_qp_wr) {
+		hwq_log("%s: %u send WQEs of this size need a ring of %u WQEBBs, and %u are "
+			"possible",
+			dev, conf->sq_wr, hwq_conf_sq_bb(conf), caps->max_qp_wr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
+	const struct hwq_qp_conf *conf)
+{
+	const struct hwq_dev_caps *caps = &domain->dev->caps;
+	const char *dev = hwq_dev_name(domain->dev);
+	const char *sig = getenv("MLX5_QP_SIGNATURE");
+	int ret;
+
+	ret = check_type(dev, conf);
+	if (ret == 0)
+		ret = check_sizes(dev, caps, conf);
+	if (ret != 0)
+		return ret;
+	if (hwq_qp_cqe_needed(conf) > cq->n_cqe - cq->reserved) {
+		hwq_log("%s: the QP may need %u CQEs at once, and the CQ has %u of %u left", dev,
+			hwq_qp_cqe_needed(conf), cq->n_cqe - cq->reserved, cq->n_cqe);
+		return -ENOSPC;
+	}
+	if (conf->mmo && caps->max_memcpy_len == 0) {
+		hwq_log("%s: the device has no DMA MMO: copy by RDMA instead", dev);
+		return -EOPNOTSUPP;
+	}
+	/* libmlx5 then asks the device to check a signature in every WQE. */
+	if (sig != NULL && strcmp(sig, "0") != 0) {
+		hwq_log("MLX5_QP_SIGNATURE is set, and hwq signs no WQEs: unset it");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}

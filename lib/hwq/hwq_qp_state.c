@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* States of a queue pair: to INIT, to RTS with a peer or without, back by reset, to ERR. */
+#include <errno.h>
+#include <string.h>
+
+#include "hwq_internal.h"
+#include "hwq_log.h"
+#include "hwq_verbs.h"
+
+/* Requester: retry for ever on RNR, seven times 4.096 us << 14 on silence (ibv_modify_qp(3)). */
+#define QP_TIMEOUT       14
+#define QP_RETRY_CNT     7
+#define QP_RNR_RETRY     7
+#define QP_MIN_RNR_TIMER 12
+#define QP_HOP_LIMIT     64
+
+static const char *
+dev_name(const struct hwq_domain *domain)
+{
+	return hwq_dev_name(domain->dev);
+}
+
+int
+hwq_qp_to_init(struct hwq_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = qp->domain->dev->port.port,
+		.qp_access_flags = qp->info->access,
+		.qkey = qp->qkey,
+	};
+
+	/* By verbs, never by DEVX: libmlx5 enables MMO again on the way. */
+	return hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->init);
+}
+
+void
+hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
+{
+	const struct hwq_dev *dev = qp->domain->dev;
+
+	memset(addr, 0, sizeof(*addr));
+	addr->version = HWQ_ADDR_VERSION;
+	addr->link_layer = dev->port.link_layer;
+	addr->mtu = dev->port.active_mtu;
+	addr->has_gid = dev->port.has_gid;
+	addr->max_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic;
+	addr->lid = htobe16(dev->port.lid);
+	addr->qpn = htobe32(qp->qpn);
+	addr->psn = htobe32(qp->psn);
+	memcpy(addr->gid, dev->port.gid, sizeof(addr->gid));
+}
+
+static int
+addr_check(const struct hwq_qp *qp, const struct hwq_addr *remote)
+{
+	const struct hwq_dev_port *port = &qp->domain->dev->port;
+	bool known = remote->version == HWQ_ADDR_VERSION;
+
+	if (remote->version == 0 ||
+		(known && (remote->mtu < IBV_MTU_256 || remote->mtu > IBV_MTU_4096)) ||
+		(known && port->link_layer == IBV_LINK_LAYER_ETHERNET && !remote->has_gid)) {
+		hwq_log("QP 0x%06x: connecting: not a valid address of a peer", qp->qpn);
+		return -EINVAL;
+	}
+	if (!known || remote->link_layer != port->link_layer) {
+		hwq_log("QP 0x%06x: connecting: the peer's address is of version %u and link layer "
+			"%u; "
+			"ours %u and %u",
+			qp->qpn, remote->version, remote->link_layer, HWQ_ADDR_VERSION,
+			port->link_layer);
+		return -EPROTONOSUPPORT;
+	}
+	return 0;
+}
+
+void
+hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
+	struct ibv_ah_attr *ah)
+{
+	ah->port_num = port->port;
+	ah->dlid = be16toh(remote->lid);
+	if (port->link_layer != IBV_LINK_LAYER_ETHERNET)
+		return;
+	ah->is_global = 1;
+	ah->grh.sgid_index = port->gid_index;
+	ah->grh.hop_limit = QP_HOP_LIMIT;
+	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
+}
+
+static uint8_t
+smaller(uint32_t a, uint32_t b)
+{
+	return (uint8_t)(a < b ? a : b);
+}
+
+/* INIT to RTS; remote is NULL for types without a peer. */
+static int
+to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
+{
+	const struct hwq_dev *dev = qp->domain->dev;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = dev->port.active_mtu,
+		.max_dest_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic,
+		.min_rnr_timer = QP_MIN_RNR_TIMER,
+		.timeout = QP_TIMEOUT,
+		.retry_cnt = QP_RETRY_CNT,
+		.rnr_retry = QP_RNR_RETRY,
+		.sq_psn = qp->psn,
+		.max_rd_atomic = (uint8_t)dev->caps.max_rd_atomic,
+	};
+	int ret;
+
+	if (remote != NULL) {
+		attr.path_mtu = (enum ibv_mtu)smaller(remote->mtu, dev->port.active_mtu);
+		attr.dest_qp_num = be32toh(remote->qpn);
+		attr.rq_psn = be32toh(remote->psn);
+		attr.max_rd_atomic = smaller(remote->max_rd_atomic, dev->caps.max_rd_atomic);
+		hwq_addr_to_ah(&dev->port, remote, &attr.ah_attr);
+	}
+	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->rtr);
+	if (ret == 0) {
+		attr.qp_state = IBV_QPS_RTS;
+		ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->rts);
+	}
+	if (ret == 0)
+		qp->sq.not_rts = false;
+	return ret;
+}
+
+int
+hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
+{
+	int ret;
+
+	if (!qp->info->has_peer) {
+		hwq_log("QP 0x%06x: connecting: a %s QP has no peer: hwq_qp_ready()", qp->qpn,
+			qp->info->name);
+		return -EINVAL;
+	}
+	ret = addr_check(qp, remote);
+	if (ret != 0)
+		return ret;
+	ret = to_rts(qp, remote);
+	if (ret != 0)
+		hwq_log("%s: connecting QP 0x%06x to 0x%06x: %s", dev_name(qp->domain), qp->qpn,
+			be32toh(remote->qpn), strerror(-ret));
+	return ret;
+}
+
+int
+hwq_qp_ready(struct hwq_qp *qp)
+{
+	int ret;
+
+	if (qp->info->has_peer) {
+		hwq_log("QP 0x%06x: a %s QP has a peer: hwq_qp_connect()", qp->qpn, qp->info->name);
+		return -EINVAL;
+	}
+	ret = to_rts(qp, NULL);
+	if (ret != 0)
+		hwq_log("%s: QP 0x%06x to RTS: %s", dev_name(qp->domain), qp->qpn, strerror(-ret));
+	return ret;
+}
+
+int
+hwq_qp_reset(struct hwq_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	int ret;
+
+	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
+	if (ret == 0) {
+		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */
+		hwq_cq_drop(qp->cq, qp->qpn);
+		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
+		qp->sq.fm_cache = 0;
+		qp->sq.not_rts = true;
+		qp->rq.pi = qp->rq.ci = 0;
+		ret = hwq_qp_to_init(qp);
+	}
+	if (ret != 0)
+		hwq_log("%s: resetting QP 0x%06x: %s", dev_name(qp->domain), qp->qpn,
+			strerror(-ret));
+	return ret;
+}
+
+int
+hwq_qp_state(struct hwq_qp *qp)
+{
+	struct ibv_qp_attr attr;
+	int ret;
+
+	ret = hwq_verbs_qp_query(qp->qp, &attr, IBV_QP_STATE);
+	return ret != 0 ? ret : (int)attr.qp_state;
+}
+
+int
+hwq_qp_fail(struct hwq_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	return hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
+}
