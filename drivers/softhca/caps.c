@@ -288,6 +288,17 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* AES-XTS: crypto, engines for one data unit or several, and DEKs among the general objects. */
+static void
+crypto_bits(const struct softhca_config *cfg, uint8_t *page)
+{
+	const struct cap_field fields[] = {{0x469, 1, 1}, {0x3f1, 1, 1},
+		{0x3f2, 1, cfg->crypto != SOFTHCA_CRYPTO_OBJECTS_SINGLE}, {0x420, 32, 1 << 0x0c}};
+
+	if (cfg->crypto != SOFTHCA_CRYPTO_OFF)
+		fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
 /* Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. */
 static void
 atomic_page(uint8_t *page)
@@ -304,14 +315,18 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 	enum {
 		GENERAL = 0,
 		ATOMIC = 3,
+		CRYPTO = 0x1a,
 		GENERAL_2 = 0x20
 	};
 
 	memset(page, 0, CAPS_HCA_PAGE_LEN);
-	if (type == GENERAL)
+	if (type == GENERAL) {
 		general_page(dev->cfg, page);
-	else if (type == ATOMIC)
+		crypto_bits(dev->cfg, page);
+	} else if (type == ATOMIC)
 		atomic_page(page);
+	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
+		devx_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* of plaintext alone: no login */
 	else if (type == GENERAL_2)
 		devx_set(page, 0x93, 5, CAPS_LOG_RESERVED_QPNS);
 }

@@ -20,6 +20,7 @@ enum setting_kind {
 	KIND_POWER_OF_TWO,
 	KIND_SWITCH,
 	KIND_LINK_LAYER,
+	KIND_CRYPTO,
 	KIND_FIRMWARE,
 	KIND_PATH
 };
@@ -59,6 +60,7 @@ static const struct setting settings[] = {
 	{"max_cqe", KIND_NUMBER, FIELD(max_cqe), 1, (1 << 22) - 1, (1 << 17) - 1},
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
+	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF},
 	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
 	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},
@@ -96,6 +98,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 		break;
 	case KIND_LINK_LAYER:
 		snprintf(buf, len, "\"ethernet\" or \"infiniband\"");
+		break;
+	case KIND_CRYPTO:
+		snprintf(buf, len, "\"off\", \"objects\" or \"objects_single\"");
 		break;
 	case KIND_PATH:
 		snprintf(buf, len, "a path of up to %u bytes", s->width - 1u);
@@ -136,6 +141,19 @@ parse_firmware(struct softhca_config *cfg, const char *text)
 }
 
 static bool
+parse_crypto(const char *text, uint64_t *value)
+{
+	static const char *const words[] = {[SOFTHCA_CRYPTO_OFF] = "off",
+		[SOFTHCA_CRYPTO_OBJECTS] = "objects",
+		[SOFTHCA_CRYPTO_OBJECTS_SINGLE] = "objects_single"};
+
+	for (*value = 0; *value < sizeof(words) / sizeof(words[0]); ++*value)
+		if (strcmp(text, words[*value]) == 0)
+			return true;
+	return false;
+}
+
+static bool
 parse_value(struct softhca_config *cfg, const struct setting *s, const char *text)
 {
 	uint64_t value;
@@ -154,6 +172,10 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 		else if (strcmp(text, "infiniband") == 0)
 			value = SOFTHCA_LINK_INFINIBAND;
 		else
+			return false;
+		break;
+	case KIND_CRYPTO:
+		if (!parse_crypto(text, &value))
 			return false;
 		break;
 	default:

@@ -16,6 +16,13 @@ enum softhca_link_layer {
 	SOFTHCA_LINK_ETHERNET = 2
 };
 
+/* What the adapter says of AES-XTS. */
+enum softhca_crypto {
+	SOFTHCA_CRYPTO_OFF,
+	SOFTHCA_CRYPTO_OBJECTS,
+	SOFTHCA_CRYPTO_OBJECTS_SINGLE /* and a key encrypts one data unit at most */
+};
+
 struct softhca_config {
 	uint32_t part_id; /* PCI device id */
 	uint32_t fw_major, fw_minor, fw_sub;
@@ -32,6 +39,7 @@ struct softhca_config {
 	uint32_t max_cqe;   /* entries of one CQ */
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_sge;
+	uint32_t crypto;   /* enum softhca_crypto */
 	char capture[256]; /* path of the file that raw frames go to; empty: none */
 	uint32_t max_rd_atomic; /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */

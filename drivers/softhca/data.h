@@ -153,11 +153,21 @@ struct softhca_psv {
 	_Atomic uint64_t transient;
 };
 
+/* A data encryption key: created by command, named by the BSFs of keys of the same PD. */
+struct softhca_dek {
+	struct softhca_dev *dev;
+	uint32_t number;
+	struct spin lock; /* of the key's bytes; a leaf */
+	enum softhca_dek_state state;
+	struct softhca_dek_attr attr;
+};
+
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
 	struct spin lock;     /* of those that configure it; a leaf */
-	bool bsf;             /* has room for a signature */
+	bool bsf;             /* has room for a signature, or for encryption */
+	bool crypto;          /* data that go through it are encrypted */
 	atomic_bool sig_told; /* sig_expected of the key when an error was told last */
 	struct key *key;
 };
@@ -469,7 +479,7 @@ struct lane_slot {
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
-	struct table keys, qps, cqs, srqs, psvs;
+	struct table keys, qps, cqs, srqs, psvs, deks;
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */

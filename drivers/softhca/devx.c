@@ -18,9 +18,11 @@
 #define CMD_QUERY_HCA_CAP 0x100
 
 static const struct devx_create *const creates[] = {devx_queue_creates, devx_key_creates,
-	devx_qpn_creates};
-static const struct devx_command *const modifies[] = {devx_qp_modifies, devx_queue_modifies};
-static const struct devx_command *const queries[] = {devx_qp_queries, devx_queue_queries};
+	devx_qpn_creates, devx_dek_creates};
+static const struct devx_command *const modifies[] = {devx_qp_modifies, devx_queue_modifies,
+	devx_dek_modifies};
+static const struct devx_command *const queries[] = {devx_qp_queries, devx_queue_queries,
+	devx_dek_queries};
 
 /*
  * What mlx5_ib lets pass as the creation of an object (devx_is_obj_create_cmd() of the kernel): where
@@ -104,6 +106,8 @@ query_uar(struct uverbs_call *call)
 static int
 unknown_create(uint32_t opcode)
 {
+	if (opcode == DEVX_CREATE_GENERAL)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_OBJ_TYPE);
 	for (size_t i = 0; i < ARRAY_SIZE(create_opcodes); i++)
 		if (create_opcodes[i] == opcode)
 			return DEVX_REFUSE(DEVX_BAD_OP, DEVX_OPCODE);
@@ -114,10 +118,12 @@ static int
 run_create(struct uverbs_call *call, const struct attr_value *v, uint8_t *out, struct object **obj)
 {
 	uint32_t opcode = devx_get(v->bytes, DEVX_OPCODE, 16);
+	uint32_t obj_type = devx_get(v->bytes, DEVX_OBJ_TYPE, 16);
 
 	for (size_t t = 0; t < ARRAY_SIZE(creates); t++) {
 		for (const struct devx_create *c = creates[t]; c->opcode != 0; c++) {
-			if (c->opcode != opcode)
+			if (c->opcode != opcode ||
+				(opcode == DEVX_CREATE_GENERAL && c->obj_type != obj_type))
 				continue;
 			if (v->len < c->in_len)
 				return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);

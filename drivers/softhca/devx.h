@@ -87,6 +87,18 @@ struct devx_create {
 	uint16_t opcode;
 	uint16_t in_len; /* bytes, at least */
 	int (*run)(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj);
+	uint16_t obj_type; /* of DEVX_CREATE_GENERAL */
+};
+
+/* General objects: one opcode for all kinds. */
+enum {
+	DEVX_CREATE_GENERAL = 0xa00,
+	DEVX_MODIFY_GENERAL = 0xa01,
+	DEVX_QUERY_GENERAL = 0xa02,
+	DEVX_OBJ_TYPE = 0x30,      /* 16 bits */
+	DEVX_OBJ_ID = 0x40,        /* 32 bits, in commands and in answers */
+	DEVX_LOG_OBJ_RANGE = 0x63, /* 5 bits */
+	DEVX_OBJ_AT = 0x80         /* where the object's own fields begin */
 };
 
 /* A command on an object of that type, by MODIFY or by QUERY. */
@@ -98,8 +110,10 @@ struct devx_command {
 };
 
 /* Tables of commands, each ending in opcode 0: add one to the lists in devx.c. */
-extern const struct devx_create devx_queue_creates[], devx_key_creates[], devx_qpn_creates[];
+extern const struct devx_create devx_queue_creates[], devx_key_creates[], devx_qpn_creates[],
+	devx_dek_creates[];
 extern const struct devx_command devx_queue_modifies[], devx_queue_queries[];
 extern const struct devx_command devx_qp_modifies[], devx_qp_queries[];
+extern const struct devx_command devx_dek_modifies[], devx_dek_queries[];
 
 #endif

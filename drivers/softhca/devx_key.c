@@ -24,11 +24,11 @@ enum {
 	MKC_PD = IN_MKC + 0x68,         /* 24 bits */
 	MKC_BSF_UNITS = IN_MKC + 0x100, /* 32 bits: of BSF, 16 bytes each */
 	MKC_UNITS = IN_MKC + 0x1a0,     /* 32 bits: of layout, 16 bytes each */
-	MKC_CRYPTO = IN_MKC + 0x1e3,    /* 2 bits */
+	MKC_CRYPTO = IN_MKC + 0x1e3,    /* 2 bits: 1 for AES-XTS */
 };
 
 #define MODE_KLMS     2
-#define BSF_UNITS     4
+#define KEY_BSF_UNITS 4
 #define MAX_UNITS     (1U << 16)
 #define QPN_OF_NOBODY 0xffffff
 
@@ -40,21 +40,26 @@ enum {
 };
 
 static int
-check_mkey(const uint8_t *in)
+check_mkey(const struct softhca_config *cfg, const uint8_t *in)
 {
 	static const struct {
 		uint16_t bit;
 		uint8_t width;
 		uint32_t value;
 	} must[] = {{MKC_FREE, 1, 1}, {MKC_MODE_4_2, 3, 0}, {MKC_UMR_EN, 1, 1},
-		{MKC_MODE_1_0, 2, MODE_KLMS}, {MKC_QPN, 24, QPN_OF_NOBODY}, {MKC_CRYPTO, 2, 0}};
+		{MKC_MODE_1_0, 2, MODE_KLMS}, {MKC_QPN, 24, QPN_OF_NOBODY}};
+	uint32_t crypto = devx_get(in, MKC_CRYPTO, 2), bsf = devx_get(in, MKC_BSF_EN, 1);
+	uint32_t units = devx_get(in, MKC_BSF_UNITS, 32);
 
 	for (size_t i = 0; i < ARRAY_SIZE(must); i++)
 		if (devx_get(in, must[i].bit, must[i].width) != must[i].value)
 			return DEVX_REFUSE(DEVX_BAD_PARAM, must[i].bit);
 	if (devx_get(in, MKC_UNITS, 32) == 0 || devx_get(in, MKC_UNITS, 32) > MAX_UNITS)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_UNITS);
-	if (devx_get(in, MKC_BSF_UNITS, 32) != (devx_get(in, MKC_BSF_EN, 1) ? BSF_UNITS : 0))
+	if (crypto > 1 || (crypto != 0 && (bsf == 0 || cfg->crypto == SOFTHCA_CRYPTO_OFF)))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_CRYPTO);
+	/* One of a signature, one of encryption, or one of each. */
+	if (units != bsf * KEY_BSF_UNITS && !(crypto != 0 && units == 2 * KEY_BSF_UNITS))
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_BSF_UNITS);
 	return 0;
 }
@@ -64,7 +69,7 @@ create_mkey(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct ob
 {
 	struct object_pd *pd = ctx_find_pdn(call->ctx, devx_get(in, MKC_PD, 24));
 	struct object_mr *mkey;
-	int rc = check_mkey(in);
+	int rc = check_mkey(call->ctx->dev->cfg, in);
 
 	if (rc == 0 && pd == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, MKC_PD);
@@ -77,6 +82,7 @@ create_mkey(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct ob
 	mkey->attr = (struct softhca_mkey_attr){.pdn = pd->pdn,
 		.kind = SOFTHCA_MKEY_INDIRECT,
 		.bsf = devx_get(in, MKC_BSF_EN, 1),
+		.crypto = devx_get(in, MKC_CRYPTO, 2) != 0,
 		.rinval = devx_get(in, MKC_EN_RINVAL, 1),
 		.variant = devx_get(in, MKC_VARIANT, 8),
 		.max_entries = devx_get(in, MKC_UNITS, 32)};

@@ -10,12 +10,8 @@
 #include "uverbs.h"
 
 enum {
-	CMD_CREATE_GENERAL_OBJECT = 0xa00,
 	TYPE_RESERVED_QPN = 0x2c,
-	IN_OBJ_TYPE = 0x30,      /* 16 bits */
-	IN_LOG_OBJ_RANGE = 0x63, /* 5 bits */
-	IN_END = 0x100,
-	OUT_OBJ_ID = 0x40 /* 32 bits */
+	IN_END = 0x100
 };
 
 static int
@@ -24,26 +20,24 @@ reserve_qpns(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct o
 	struct object_qpns *qpns;
 	int rc;
 
-	if (devx_get(in, IN_OBJ_TYPE, 16) != TYPE_RESERVED_QPN)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OBJ_TYPE);
-	if (devx_get(in, IN_LOG_OBJ_RANGE, 5) != CAPS_LOG_RESERVED_QPNS)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_LOG_OBJ_RANGE);
+	if (devx_get(in, DEVX_LOG_OBJ_RANGE, 5) != CAPS_LOG_RESERVED_QPNS)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_LOG_OBJ_RANGE);
 	rc = devx_refuse_errno(object_create(call->ctx, OBJ_DEVX_QPNS, sizeof(*qpns), &qpns), 0);
 	if (rc != 0)
 		return rc;
 	rc = devx_refuse_errno(softhca_qpn_reserve(call->ctx->dev, 1U << CAPS_LOG_RESERVED_QPNS,
 				       &qpns->first),
-		IN_LOG_OBJ_RANGE);
+		DEVX_LOG_OBJ_RANGE);
 	if (rc != 0) {
 		object_forget(call->ctx, &qpns->obj);
 		return rc;
 	}
-	devx_set(out, OUT_OBJ_ID, 32, qpns->first);
+	devx_set(out, DEVX_OBJ_ID, 32, qpns->first);
 	*obj = &qpns->obj;
 	return 0;
 }
 
 const struct devx_create devx_qpn_creates[] = {
-	{CMD_CREATE_GENERAL_OBJECT, IN_END / 8, reserve_qpns},
+	{DEVX_CREATE_GENERAL, IN_END / 8, reserve_qpns, TYPE_RESERVED_QPN},
 	{.opcode = 0},
 };

@@ -71,7 +71,8 @@ struct softhca_mkey_attr {
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
-	bool bsf;             /* an indirect key has room for a signature */
+	bool bsf;             /* an indirect key has room for a signature, or for encryption */
+	bool crypto;          /* it encrypts what goes through it, once it is told how */
 	uint8_t variant;      /* of an indirect key; others get their own */
 	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
@@ -92,6 +93,36 @@ struct softhca_psv;
 int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);
 int softhca_psv_destroy(struct softhca_psv *psv);
 uint32_t softhca_psv_number(const struct softhca_psv *psv);
+
+/* ---------------------------------------------------------------- encryption keys (crypto.c) */
+
+enum softhca_dek_state {
+	SOFTHCA_DEK_READY,
+	SOFTHCA_DEK_ERROR
+};
+
+#define SOFTHCA_DEK_KEY_LEN    128
+#define SOFTHCA_DEK_OPAQUE_LEN 8
+
+struct softhca_dek_attr {
+	uint32_t pdn;
+	bool key_256;    /* two keys of 256 bits each, else of 128 */
+	bool has_keytag; /* the key's bytes end in a tag */
+	uint8_t key[SOFTHCA_DEK_KEY_LEN];
+	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN]; /* the program's */
+};
+
+/* Keeps a copy of the attributes, the key with them, until it is destroyed. */
+struct softhca_dek;
+int softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,
+	struct softhca_dek **out);
+/* What was created, but for the key itself. */
+void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr,
+	enum softhca_dek_state *state);
+/* Another key in the place of the first. */
+void softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
+int softhca_dek_destroy(struct softhca_dek *dek);
+uint32_t softhca_dek_number(const struct softhca_dek *dek);
 
 /* ---------------------------------------------------------------- completion queues (cq.c) */
 

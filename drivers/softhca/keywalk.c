@@ -176,6 +176,8 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 {
 	uint64_t round = 0, took = 0;
 
+	if (key->mkey->crypto)
+		return refuse(w, VEN_CRYPTO);
 	if (key->layout == KEY_REPEAT && key->block_len != 0) {
 		round = off / key->block_len;
 		off %= key->block_len;

@@ -650,6 +650,7 @@ softhca_lanes_init(struct softhca_dev *dev)
 	pthread_mutex_init(&lanes->uar_lock, NULL);
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
+	table_init(&lanes->deks);
 	table_init(&lanes->qps);
 	table_init(&lanes->cqs);
 	table_init(&lanes->srqs);
@@ -677,6 +678,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	__atomic_store_n(&dev->lanes, NULL, __ATOMIC_RELEASE);
 	table_fini(&lanes->keys);
 	table_fini(&lanes->psvs);
+	table_fini(&lanes->deks);
 	table_fini(&lanes->qps);
 	table_fini(&lanes->cqs);
 	table_fini(&lanes->srqs);

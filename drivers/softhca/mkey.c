@@ -207,6 +207,7 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 	mkey->dev = dev;
 	mkey->max_entries = attr->max_entries;
 	mkey->bsf = attr->bsf;
+	mkey->crypto = attr->crypto;
 	mkey->key = key_new(attr,
 		attr->kind == SOFTHCA_MKEY_INDIRECT ? attr->variant : (uint8_t)device_clock(),
 		mkey);

@@ -124,6 +124,8 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_ah;
 	case OBJ_SRQ:
 		return cfg->max_srq;
+	case OBJ_DEVX_DEK:
+		return 1U << CAPS_LOG_MAX_DEKS;
 	case OBJ_DEVX_QPNS:
 		return (cfg->max_qp >> CAPS_LOG_RESERVED_QPNS) + 1;
 	default:
@@ -376,6 +378,10 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		rc = softhca_psv_destroy(((struct object_psv *)obj)->psv);
 		object_unuse(&((struct object_psv *)obj)->pd->obj);
 		break;
+	case OBJ_DEVX_DEK:
+		rc = softhca_dek_destroy(((struct object_dek *)obj)->dek);
+		object_unuse(&((struct object_dek *)obj)->pd->obj);
+		break;
 	case OBJ_CQ:
 		rc = destroy_cq((struct object_cq *)obj, events);
 		break;
@@ -493,8 +499,8 @@ static void
 ctx_free(struct softhca_ctx *ctx)
 {
 	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ,
-		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_MR, OBJ_DEVX_CQ, OBJ_CQ,
-		OBJ_UMEM, OBJ_UAR, OBJ_PD};
+		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_DEVX_DEK, OBJ_MR,
+		OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

@@ -48,6 +48,7 @@ enum object_type {
 	OBJ_DEVX_MKEY, /* struct object_mr */
 	OBJ_DEVX_QPNS, /* struct object_qpns */
 	OBJ_DEVX_PSV,
+	OBJ_DEVX_DEK,
 	OBJ_N_TYPES
 };
 
@@ -79,6 +80,12 @@ struct object_psv {
 	struct object obj;
 	struct object_pd *pd;
 	struct softhca_psv *psv;
+};
+
+struct object_dek {
+	struct object obj;
+	struct object_pd *pd;
+	struct softhca_dek *dek;
 };
 
 struct object_cq {

@@ -164,6 +164,16 @@ take_signature(struct umr *u)
 	return sig_decode(bsf, &u->sig);
 }
 
+/* Whether a BSF of encryption is there: behind one of a signature, or alone. */
+static bool
+has_crypto(const struct umr *u)
+{
+	if (u->bsf_units == 0)
+		return false;
+	return u->bsf_units > BSF_UNITS ||
+	       (umr_unit(u, u->units)[BSF_KIND] & 0xf) == BSF_KIND_CRYPTO;
+}
+
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {
@@ -177,6 +187,8 @@ check_key(struct umr *u, const struct key *now)
 		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
 	if ((u->mask & (UMR_MASK_BSF | UMR_MASK_SIG_ERR)) != 0 && !now->mkey->bsf)
 		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+	if (now->mkey->crypto && has_crypto(u))
+		return umr_refuse(u, VEN_CRYPTO, SYN_MW_BIND);
 	if (!take_signature(u))
 		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (u->units > now->mkey->max_entries)

@@ -176,7 +176,8 @@ enum wire_vendor {
 	VEN_UMR_ROOM,   /* a layout larger than the key has room for */
 	VEN_SIG_PSV,    /* a signature's PSV is not there, or of another PD */
 	VEN_SIG_BLOCK,  /* not whole blocks of what the signature covers */
-	VEN_UMR_BOUND   /* the window is bound, or is bound to another QP */
+	VEN_UMR_BOUND,  /* the window is bound, or is bound to another QP */
+	VEN_CRYPTO      /* encryption is not emulated */
 };
 
 /*
@@ -224,6 +225,13 @@ enum wire_mkc {
 	MKC_FLAGS_PD = 12,
 	MKC_START = 16,
 	MKC_LEN = 24
+};
+
+/* A BSF, behind the layout: of a signature, of encryption, or one of each in this order. */
+enum wire_bsf {
+	BSF_KIND = 0, /* low 4 bits */
+	BSF_KIND_CRYPTO = 1,
+	BSF_UNITS = 4
 };
 
 #define MKC_FREE_BIT    0x40

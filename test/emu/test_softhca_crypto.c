@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * AES-XTS objects on the emulated adapter, through stock libmlx5: what it says that it can, DEKs with
+ * their states, keys that would encrypt; and that what is not emulated is refused, not ignored.
+ *
+ * The setting says what to expect: SOFTHCA_CRYPTO is off, objects or objects_single.
+ */
+#include "softhca_pair.h"
+
+/* General objects (NVIDIA "Ethernet Adapters Programming Manual"), by bit. */
+enum {
+	IN_LEN = 272,
+	OPCODE = 0x00,
+	OBJ_TYPE = 0x30,
+	OBJ_ID = 0x40,
+	LOG_RANGE = 0x63,
+	SELECT = 0xa0,
+	STATE = 0xc0,
+	KEY_SIZE = 0xd4,
+	PURPOSE = 0xdc,
+	PD = 0xe8,
+	KEY = 0x280,
+	CREATE = 0xa00,
+	MODIFY = 0xa01,
+	QUERY = 0xa02,
+	DEK = 0x0c,
+	BAD_PARAM = 3,
+	BAD_RES = 5,
+	BAD_INP_LEN = 0x50
+};
+
+static bool
+is_on(void)
+{
+	const char *crypto = getenv("SOFTHCA_CRYPTO");
+
+	return crypto != NULL && strcmp(crypto, "off") != 0;
+}
+
+static bool
+is_single(void)
+{
+	return is_on() && strcmp(getenv("SOFTHCA_CRYPTO"), "objects_single") == 0;
+}
+
+static void
+put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
+{
+	for (unsigned int i = 0; i < width; i++) {
+		unsigned int at = bit + width - 1 - i;
+		uint8_t mask = (uint8_t)(0x80 >> at % 8);
+
+		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
+	}
+}
+
+static uint32_t
+get(const uint8_t *buf, unsigned int bit, unsigned int width)
+{
+	uint32_t v = 0;
+
+	for (unsigned int i = 0; i < width; i++)
+		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
+	return v;
+}
+
+static struct mlx5dv_dek_init_attr
+dek_attr(struct ibv_pd *pd)
+{
+	struct mlx5dv_dek_init_attr attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
+		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
+		.pd = pd,
+		.opaque = "dek 007",
+		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
+
+	for (unsigned int i = 0; i < sizeof(attr.key); i++)
+		attr.key[i] = (char)(0x40 + i);
+	return attr;
+}
+
+static struct mlx5dv_mkey *
+crypto_key(struct ibv_pd *pd, bool signature)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO |
+				(signature ? MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE : 0)};
+
+	return mlx5dv_create_mkey(&attr);
+}
+
+/* ---------------------------------------------------------------- what it says */
+
+static void
+case_caps(void)
+{
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD};
+	struct ibv_context *ctx = pair_open(0);
+	struct mlx5dv_crypto_caps caps;
+
+	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
+	CHECK((dv.comp_mask & MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD) != 0);
+	caps = dv.crypto_caps;
+	CHECK_EQ(caps.flags, is_on() ? MLX5DV_CRYPTO_CAPS_CRYPTO : 0);
+	CHECK_EQ(caps.crypto_engines,
+		(is_on() ? MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_SINGLE_BLOCK : 0) |
+			(is_on() && !is_single() ? MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK
+						 : 0));
+	CHECK_EQ(caps.wrapped_import_method, 0);
+	CHECK_EQ(caps.log_max_num_deks, is_on() ? 12 : 0);
+	CHECK_EQ(caps.failed_selftests, 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_off(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr = dek_attr(pd);
+
+	CHECK(pd != NULL);
+	if (!is_on()) {
+		CHECK(mlx5dv_dek_create(ctx, &attr) == NULL && errno == EOPNOTSUPP);
+		CHECK(crypto_key(pd, false) == NULL && errno == EOPNOTSUPP);
+	}
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* There is no login, and so no wrapped key. */
+static void
+case_no_login(void)
+{
+	struct mlx5dv_crypto_login_attr login = {0};
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr = dek_attr(pd);
+
+	CHECK_EQ(mlx5dv_crypto_login(ctx, &login), EOPNOTSUPP);
+	attr.comp_mask = 0;
+	CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
+	CHECK_EQ(errno, is_on() ? EINVAL : EOPNOTSUPP);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- DEKs */
+
+static void
+case_deks(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr = dek_attr(pd);
+	struct mlx5dv_dek *dek[2];
+
+	if (!is_on())
+		return;
+	dek[0] = mlx5dv_dek_create(ctx, &attr);
+	attr.key_size = MLX5DV_CRYPTO_KEY_SIZE_256;
+	attr.has_keytag = true;
+	memcpy(attr.opaque, "another", 8);
+	dek[1] = mlx5dv_dek_create(ctx, &attr);
+	CHECK(dek[0] != NULL && dek[1] != NULL);
+	for (int i = 0; i < 2; i++) {
+		struct mlx5dv_dek_attr now = {.state = 99};
+
+		CHECK_EQ(mlx5dv_dek_query(dek[i], &now), 0);
+		CHECK_EQ(now.state, MLX5DV_DEK_STATE_READY);
+		CHECK(memcmp(now.opaque, i == 0 ? "dek 007" : "another", 8) == 0);
+	}
+	/* Its protection domain is in use. */
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(mlx5dv_dek_destroy(dek[0]), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(mlx5dv_dek_destroy(dek[1]), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* As many as the adapter says, and no more. */
+static void
+case_limit(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr = dek_attr(pd);
+	static struct mlx5dv_dek *dek[1 << 12];
+
+	if (!is_on())
+		return;
+	for (unsigned int i = 0; i < 1 << 12; i++)
+		CHECK((dek[i] = mlx5dv_dek_create(ctx, &attr)) != NULL);
+	CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
+	CHECK_EQ(mlx5dv_dek_destroy(dek[7]), 0);
+	CHECK((dek[7] = mlx5dv_dek_create(ctx, &attr)) != NULL);
+	for (unsigned int i = 0; i < 1 << 12; i++)
+		CHECK_EQ(mlx5dv_dek_destroy(dek[i]), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static uint32_t
+pdn_of(struct ibv_pd *pd)
+{
+	struct mlx5dv_pd view = {0};
+	struct mlx5dv_obj obj = {.pd = {.in = pd, .out = &view}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	return view.pdn;
+}
+
+static void
+command(uint8_t in[IN_LEN], uint16_t opcode, uint32_t id)
+{
+	memset(in, 0, IN_LEN);
+	put(in, OPCODE, 16, opcode);
+	put(in, OBJ_TYPE, 16, DEK);
+	put(in, OBJ_ID, 32, id);
+}
+
+/* A create with one field changed: the firmware's status. */
+static uint32_t
+refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value, size_t len)
+{
+	uint8_t in[IN_LEN], out[32] = {0};
+
+	command(in, CREATE, 0);
+	put(in, PURPOSE, 4, 3);
+	put(in, PD, 24, pdn_of(pd));
+	put(in, bit, width, value);
+	CHECK(mlx5dv_devx_obj_create(pd->context, in, len, out, sizeof(out)) == NULL);
+	CHECK_EQ(errno, EREMOTEIO);
+	return get(out, 0, 8);
+}
+
+static void
+case_refusals(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	if (is_on()) {
+		CHECK_EQ(refusal(pd, PURPOSE, 4, 2, IN_LEN), BAD_PARAM);
+		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 2, IN_LEN), BAD_PARAM);
+		CHECK_EQ(refusal(pd, LOG_RANGE, 5, 1, IN_LEN), BAD_PARAM);
+		CHECK_EQ(refusal(pd, PD, 24, 0xffffff, IN_LEN), BAD_RES);
+		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN - 4), BAD_INP_LEN);
+	} else {
+		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN), BAD_PARAM);
+	}
+	CHECK_EQ(refusal(pd, OBJ_TYPE, 16, 0x1f, IN_LEN), BAD_PARAM);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* By commands alone: another key in the old one's place, and no command tells what a key is. */
+static void
+case_modify(void)
+{
+	uint8_t in[IN_LEN], out[IN_LEN];
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_devx_obj *dek;
+	uint32_t id;
+
+	if (!is_on())
+		return;
+	command(in, CREATE, 0);
+	put(in, PURPOSE, 4, 3);
+	put(in, KEY_SIZE, 4, 1);
+	put(in, PD, 24, pdn_of(pd));
+	memset(in + KEY / 8, 0x77, 128);
+	memset(out, 0, sizeof(out));
+	dek = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16);
+	CHECK(dek != NULL);
+	id = get(out, OBJ_ID, 32);
+	CHECK(id != 0);
+	command(in, MODIFY, id);
+	put(in, SELECT, 32, 1);
+	memset(in + KEY / 8, 0x66, 128);
+	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
+	put(in, SELECT, 32, 2);
+	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
+	CHECK_EQ(get(out, 0, 8), BAD_PARAM);
+	/* The kernel looks whether the command is on the object that it names. */
+	command(in, QUERY, id + 1);
+	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
+	command(in, QUERY, id);
+	CHECK_EQ(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)), 0);
+	CHECK_EQ(get(out, STATE, 8), 0);
+	CHECK_EQ(get(out, KEY_SIZE, 4), 1);
+	CHECK_EQ(get(out, PURPOSE, 4), 3);
+	CHECK_EQ(get(out, PD, 24), pdn_of(pd));
+	for (unsigned int i = KEY / 8; i < IN_LEN; i++)
+		CHECK_EQ(out[i], 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- keys that would encrypt */
+
+static struct mlx5dv_crypto_attr
+crypto_attr(struct mlx5dv_dek *dek)
+{
+	return (struct mlx5dv_crypto_attr){.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
+		.encrypt_on_tx = true,
+		.data_unit_size = MLX5DV_BLOCK_SIZE_512,
+		.dek = dek};
+}
+
+/* Lays the key over 512 bytes; with the setter, if asked. What ibv_wr_complete() says. */
+static int
+configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_crypto_attr *crypto,
+	uint32_t len)
+{
+	struct mlx5dv_mkey_conf_attr conf = {0};
+	struct ibv_sge v = {(uintptr_t)e->buf, len, e->mr->lkey};
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(e->dvx, mkey, crypto != NULL ? 3 : 2, &conf);
+	mlx5dv_wr_set_mkey_access_flags(e->dvx, IBV_ACCESS_LOCAL_WRITE);
+	mlx5dv_wr_set_mkey_layout_list(e->dvx, 1, &v);
+	if (crypto != NULL)
+		mlx5dv_wr_set_mkey_crypto(e->dvx, crypto);
+	return ibv_wr_complete(e->qpx);
+}
+
+/* libmlx5 writes the WQE, and the adapter refuses it: nothing is as if it were encrypted. */
+static void
+refused_setter(bool signature)
+{
+	struct mlx5dv_dek_init_attr attr;
+	struct mlx5dv_crypto_attr crypto;
+	struct mlx5dv_mkey *mkey;
+	struct mlx5dv_dek *dek;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	attr = dek_attr(p.pd);
+	dek = mlx5dv_dek_create(p.ctx, &attr);
+	CHECK(dek != NULL);
+	mkey = crypto_key(p.pd, signature);
+	CHECK(mkey != NULL);
+	crypto = crypto_attr(dek);
+	CHECK_EQ(configure(&p.client, mkey, &crypto, 512), 0);
+	wc = pair_wait(&p.client);
+	CHECK_EQ(wc.status, IBV_WC_MW_BIND_ERR);
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	CHECK_EQ(mlx5dv_dek_destroy(dek), 0);
+	pair_fini(&p);
+}
+
+static void
+case_setter(void)
+{
+	if (!is_on())
+		return;
+	refused_setter(false);
+	refused_setter(true);
+}
+
+/* A key that encrypts, without being told how, moves nothing (mlx5dv_wr_mkey_configure(3)). */
+static void
+case_untold(void)
+{
+	struct mlx5dv_mkey *mkey;
+	struct pair p;
+
+	if (!is_on())
+		return;
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	mkey = crypto_key(p.pd, false);
+	CHECK(mkey != NULL);
+	memset(p.client.buf, 0x11, 512);
+	memset(p.server.buf, 0x22, 512);
+	CHECK_EQ(configure(&p.client, mkey, NULL, 512), 0);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	ibv_wr_start(p.client.qpx);
+	p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(p.client.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf);
+	ibv_wr_set_sge(p.client.qpx, mkey->lkey, 0, 512);
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_wr_complete(p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_LOC_PROT_ERR);
+	for (unsigned int i = 0; i < 512; i++)
+		CHECK_EQ(p.server.buf[i], 0x22);
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	pair_fini(&p);
+}
+
+/* The engine's kind decides what libmlx5 lets pass. */
+static void
+case_units(void)
+{
+	struct mlx5dv_dek_init_attr attr;
+	struct mlx5dv_crypto_attr crypto;
+	struct mlx5dv_mkey *mkey;
+	struct mlx5dv_dek *dek;
+	struct pair p;
+
+	if (!is_on())
+		return;
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	attr = dek_attr(p.pd);
+	dek = mlx5dv_dek_create(p.ctx, &attr);
+	mkey = crypto_key(p.pd, false);
+	CHECK(dek != NULL && mkey != NULL);
+	crypto = crypto_attr(dek);
+	CHECK_EQ(configure(&p.client, mkey, &crypto, 1024), is_single() ? EINVAL : 0);
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	CHECK_EQ(mlx5dv_dek_destroy(dek), 0);
+	pair_fini(&p);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"the capabilities are those of the setting", case_caps},
+		{"without the setting there are neither DEKs nor keys that encrypt", case_off},
+		{"there is no login, and no wrapped DEK", case_no_login},
+		{"DEKs of both sizes are ready, and hold their protection domain", case_deks},
+		{"there are as many DEKs as the adapter says", case_limit},
+		{"a DEK with a wrong field is refused", case_refusals},
+		{"a DEK's key can be replaced, and never read", case_modify},
+		{"a work request that asks for encryption fails", case_setter},
+		{"a key that encrypts moves nothing", case_untold},
+		{"more than one data unit is a matter of the engine", case_units},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
