@@ -58,12 +58,16 @@ static int
 read_caps(struct hwq_dev *dev, uint8_t *n_ports)
 {
 	struct hwq_dev_caps *caps = &dev->caps;
+	struct mlx5dv_crypto_caps crypto;
+	struct mlx5dv_sig_caps sig;
 	struct ibv_device_attr attr;
 	int ret;
 
 	ret = hwq_verbs_query_device(dev->ctx, &attr);
 	if (ret == 0)
 		ret = hwq_verbs_query_memcpy(dev->ctx, &caps->max_memcpy_len);
+	if (ret == 0)
+		ret = hwq_verbs_query_offloads(dev->ctx, &sig, &crypto);
 	if (ret != 0) {
 		hwq_log("%s: querying the device: %s", hwq_dev_name(dev), strerror(-ret));
 		return ret;
@@ -79,6 +83,9 @@ read_caps(struct hwq_dev *dev, uint8_t *n_ports)
 	/* Nothing smaller than a byte is sent on the wire for these two. */
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;
 	caps->max_dest_rd_atomic = attr.max_qp_rd_atom > 255 ? 255 : attr.max_qp_rd_atom;
+	caps->sig_block_prot = sig.block_prot;
+	caps->crypto_engines = crypto.crypto_engines;
+	caps->crypto_wrapped = crypto.wrapped_import_method;
 	*n_ports = attr.phys_port_cnt;
 	return 0;
 }

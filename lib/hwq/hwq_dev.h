@@ -7,6 +7,7 @@
  *       |-- hwq_mr_register                 memory, for all queues           hwq_mr.h
  *       `-- hwq_domain_create               one per lcore: its own doorbells hwq_qp.h
  *             |-- hwq_cq_create                                              hwq_qp.h
+ *             |-- hwq_mkey_pool_create            indirect keys              hwq_mkey.h
  *             `-- hwq_qp_create -> hwq_qp_connect                            hwq_qp.h
  *                   |  hwq_wqe_memcpy() ...  into the send queue             hwq_wqe.h, hwq_sq.h
  *                   |  hwq_sq_ring()         one doorbell for the burst      hwq_db.h
@@ -41,6 +42,9 @@ struct hwq_dev_caps {
 	uint32_t max_sge;        /**< data segments of one work request */
 	uint32_t max_rd_atomic;  /**< RDMA reads a QP may have in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
+	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
+	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
+	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */
 };
 
 /** The port and address that QPs of the device use. */

@@ -51,8 +51,8 @@ hwq_domain_destroy(struct hwq_domain *domain)
 	int ret = 0;
 
 	if (domain->refs != 0) {
-		hwq_log("%s: destroying a domain that has %u queues", hwq_dev_name(domain->dev),
-			domain->refs);
+		hwq_log("%s: destroying a domain that has %u queues and pools",
+			hwq_dev_name(domain->dev), domain->refs);
 		return -EBUSY;
 	}
 	if (domain->pd != NULL)

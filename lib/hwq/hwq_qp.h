@@ -29,6 +29,7 @@
 struct ibv_td;
 struct ibv_qp;
 struct hwq_qp_info;
+struct hwq_mkey_pool;
 
 /** One lcore's share of the device. */
 struct hwq_domain {
@@ -36,12 +37,13 @@ struct hwq_domain {
 	struct ibv_td *td; /**< NULL where the device gives out no register of one's own */
 	struct ibv_pd *pd; /**< parent domain of td and of the device's PD */
 	struct hwq_bf bf;  /**< the domain's doorbell register */
-	unsigned int refs; /**< CQs and QPs created in it */
+	unsigned int refs; /**< CQs, QPs and pools created in it */
+	struct hwq_mkey_pool *mkey_pools; /**< hwq_mkey_find() looks through them */
 };
 
 /** @return 0; -ENOMEM; or the errno of the verbs call that failed. */
 HWQ_API int hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **domain);
-/** @return 0; -EBUSY while it has CQs or QPs: nothing was destroyed. */
+/** @return 0; -EBUSY while it has CQs, QPs or pools: nothing was destroyed. */
 HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
 
 /**

@@ -87,6 +87,27 @@ hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
 }
 
 int
+hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
+	struct mlx5dv_crypto_caps *crypto)
+{
+	struct mlx5dv_context attr = {.comp_mask = MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD |
+						   MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD};
+	int ret;
+
+	memset(sig, 0, sizeof(*sig));
+	memset(crypto, 0, sizeof(*crypto));
+	errno = 0;
+	ret = err_from_ret(mlx5dv_query_device(ctx, &attr));
+	if (ret != 0)
+		return ret;
+	if (attr.comp_mask & MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD)
+		*sig = attr.sig_caps;
+	if (attr.comp_mask & MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD)
+		*crypto = attr.crypto_caps;
+	return 0;
+}
+
+int
 hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr)
 {
 	errno = 0;
@@ -179,6 +200,86 @@ hwq_verbs_mr_dereg(struct ibv_mr *mr)
 {
 	errno = 0;
 	return err_from_ret(ibv_dereg_mr(mr));
+}
+
+int
+hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
+{
+	struct mlx5dv_pd view = {0};
+	struct mlx5dv_obj obj = {.pd = {.in = pd, .out = &view}};
+	int ret;
+
+	errno = 0;
+	ret = err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD));
+	if (ret == 0)
+		*pdn = view.pdn;
+	return ret;
+}
+
+/* What a command's status is to libmlx5 (rdma-core 44, providers/mlx5/mlx5.c). */
+static int
+err_from_status(uint8_t status)
+{
+	switch (status) {
+	case 0x02: /* BAD_OP */
+	case 0x03: /* BAD_PARAM */
+	case 0x05: /* BAD_RES */
+	case 0x09: /* BAD_RES_STATE */
+	case 0x0a: /* IX */
+	case 0x10: /* BAD_QP_STATE */
+	case 0x30: /* BAD_PKT */
+	case 0x40: /* BAD_SIZE_OUTS_CQES */
+		return -EINVAL;
+	case 0x06: /* RES_BUSY */
+		return -EBUSY;
+	case 0x08: /* LIM */
+		return -ENOMEM;
+	case 0x0f: /* NO_RES */
+		return -EAGAIN;
+	default:
+		return -EIO;
+	}
+}
+
+int
+hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
+	size_t out_len, struct mlx5dv_devx_obj **obj)
+{
+	struct mlx5dv_devx_obj *made;
+
+	errno = 0;
+	made = mlx5dv_devx_obj_create(ctx, in, in_len, out, out_len);
+	if (made == NULL && errno == EREMOTEIO)
+		return err_from_status(*(const uint8_t *)out);
+	if (made == NULL)
+		return err_from_errno();
+	*obj = made;
+	return 0;
+}
+
+int
+hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj)
+{
+	errno = 0;
+	return err_from_ret(mlx5dv_devx_obj_destroy(obj));
+}
+
+int
+hwq_verbs_mkey_try_tag(struct ibv_pd *pd)
+{
+	struct mlx5dv_mkey_init_attr attr = {
+		.pd = pd,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG,
+		.max_entries = 1,
+	};
+	struct mlx5dv_mkey *made;
+
+	errno = 0;
+	made = mlx5dv_create_mkey(&attr);
+	if (made == NULL)
+		return err_from_errno();
+	return err_from_ret(mlx5dv_destroy_mkey(made));
 }
 
 int

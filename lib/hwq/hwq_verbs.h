@@ -20,6 +20,9 @@ int hwq_verbs_close(struct ibv_context *ctx);
 int hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
 /* 0 in *len: the device has no DMA MMO. */
 int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
+/* What mlx5dv_query_device(3) says of signatures and encryption; zeros: neither. */
+int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
+	struct mlx5dv_crypto_caps *crypto);
 int hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
 /* All valid entries of all ports, at most max. */
 int hwq_verbs_query_gids(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max,
@@ -34,6 +37,15 @@ int hwq_verbs_parent_alloc(struct ibv_pd *pd, struct ibv_td *td, struct ibv_pd *
 int hwq_verbs_mr_reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access,
 	struct ibv_mr **mr);
 int hwq_verbs_mr_dereg(struct ibv_mr *mr);
+
+/* The PD's number, for commands. */
+int hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
+/* A command that makes an object; its refusal by the device becomes -errno, as with libmlx5. */
+int hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
+	size_t out_len, struct mlx5dv_devx_obj **obj);
+int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
+/* 0: the tags of keys may be changed; -EOPNOTSUPP: not with this kernel. */
+int hwq_verbs_mkey_try_tag(struct ibv_pd *pd);
 
 /* 64-byte entries, for one thread. */
 int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq);

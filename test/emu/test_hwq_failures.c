@@ -32,6 +32,9 @@ WRAP(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx), 
 WRAP(hwq_verbs_query_device, 0, (struct ibv_context * ctx, struct ibv_device_attr *attr),
 	(ctx, attr))
 WRAP(hwq_verbs_query_memcpy, 0, (struct ibv_context * ctx, uint64_t *len), (ctx, len))
+WRAP(hwq_verbs_query_offloads, 0,
+	(struct ibv_context * ctx, struct mlx5dv_sig_caps *sig, struct mlx5dv_crypto_caps *crypto),
+	(ctx, sig, crypto))
 WRAP(hwq_verbs_query_port, 0, (struct ibv_context * ctx, uint8_t port, struct ibv_port_attr *attr),
 	(ctx, port, attr))
 WRAP(hwq_verbs_query_gids, 0,

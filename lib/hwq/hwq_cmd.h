@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fields of firmware commands: bits, counted from the first byte's highest one.
+ *
+ * Offsets and numbers are those that libmlx5 44 sends (rdma-core, providers/mlx5/mlx5_ifc.h);
+ * test_hwq_mkey holds both against each other.
+ */
+#ifndef HWQ_CMD_H
+#define HWQ_CMD_H
+
+#include <stdint.h>
+
+/* Heads of all commands and of their answers. */
+#define CMD_OPCODE     0x00 /* 16 bits */
+#define CMD_OUT_STATUS 0x00 /* 8 bits */
+#define CMD_OUT_NUMBER 0x48 /* 24 bits: of the object that was made */
+
+/* Writes value as width bits, at most 32, into a command that starts as zeros. */
+static inline void
+hwq_cmd_put(uint8_t *cmd, unsigned int bit, unsigned int width, uint32_t value)
+{
+	for (; width != 0; bit++) {
+		width--;
+		if (value >> width & 1)
+			cmd[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	}
+}
+
+static inline uint32_t
+hwq_cmd_get(const uint8_t *cmd, unsigned int bit, unsigned int width)
+{
+	uint32_t value = 0;
+
+	for (; width != 0; width--, bit++)
+		value = value << 1 | (cmd[bit / 8] >> (7 - bit % 8) & 1);
+	return value;
+}
+
+#endif
