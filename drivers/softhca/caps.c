@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "devx.h"
+#include "dm.h"
 
 enum {
 	PORT_STATE_DOWN = 1,
@@ -116,6 +117,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	caps_query_device(dev, &resp->base);
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
+	resp->max_dm_size = DM_LEN;
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
@@ -268,6 +270,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */
 		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
 		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
+		{0x1a8, 1, 1}, /* device_memory */
 		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},
 		{0x1fc, 4, 1},        /* cqe_version */
 		{0x21d, 1, ethernet}, /* roce */
@@ -308,6 +311,16 @@ atomic_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* Device memory: in units of 64 bytes, aligned up to pages. Where it lies is the kernel's business. */
+static void
+memory_page(uint8_t *page)
+{
+	static const struct cap_field fields[] = {{0x0, 1, 1}, {0x2b, 5, DM_LOG_UNIT},
+		{0x38, 8, DM_LOG_MAX_ALIGN - DM_LOG_UNIT}, {0x80, 32, DM_LEN}, {0xa0, 32, DM_LEN}};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
 /* Pages that say "nothing of this" are all zero, as is any page that is not known here. */
 void
 caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN])
@@ -315,6 +328,7 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 	enum {
 		GENERAL = 0,
 		ATOMIC = 3,
+		DEVICE_MEMORY = 0xf,
 		CRYPTO = 0x1a,
 		GENERAL_2 = 0x20
 	};
@@ -325,6 +339,8 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 		crypto_bits(dev->cfg, page);
 	} else if (type == ATOMIC)
 		atomic_page(page);
+	else if (type == DEVICE_MEMORY)
+		memory_page(page);
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
 		devx_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* of plaintext alone: no login */
 	else if (type == GENERAL_2)

@@ -3,6 +3,7 @@
 #include "object.h"
 
 #include "caps.h"
+#include "dm.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -266,9 +267,22 @@ destroy_mr(struct object_mr *mr)
 {
 	int rc = softhca_mkey_destroy(mr->mkey);
 
-	if (rc == 0)
-		object_unuse(&mr->pd->obj);
-	return rc;
+	if (rc != 0)
+		return rc;
+	object_unuse(&mr->pd->obj);
+	if (mr->dm != NULL)
+		object_unuse(&mr->dm->obj);
+	return 0;
+}
+
+static int
+destroy_dm(struct softhca_ctx *ctx, struct object_dm *dm)
+{
+	/* In a child of fork(): the parent has it still. */
+	if (dm->owner != getpid())
+		return -EIO;
+	dm_give(ctx, dm->first_page, dm_pages(dm->len));
+	return 0;
 }
 
 static int
@@ -397,6 +411,9 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 	case OBJ_AH:
 		object_unuse(&((struct object_ah *)obj)->pd->obj);
 		break;
+	case OBJ_DM:
+		rc = destroy_dm(ctx, (struct object_dm *)obj);
+		break;
 	case OBJ_UMEM:
 		break;
 	case OBJ_DEVX_QPNS:
@@ -499,7 +516,7 @@ static void
 ctx_free(struct softhca_ctx *ctx)
 {
 	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ,
-		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_DEVX_DEK, OBJ_MR,
+		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_DEVX_DEK, OBJ_MR, OBJ_DM,
 		OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
@@ -515,6 +532,7 @@ ctx_free(struct softhca_ctx *ctx)
 	if (softhca_clock_remove(ctx->dev, ctx->clock) == 0)
 		munmap(ctx->clock, CTX_PAGE);
 	munmap(ctx->bar, CTX_BAR_LEN);
+	dm_detach(ctx);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx->files);
 	free(ctx->objects);
@@ -613,8 +631,12 @@ ctx_alloc(struct softhca_dev *dev, int fd)
 	ctx->dev = dev;
 	ctx->st_dev = st.st_dev;
 	ctx->st_ino = st.st_ino;
+	if (dm_attach(ctx, fd) != 0)
+		goto remove_clock;
 	pthread_mutex_init(&ctx->lock, NULL);
 	return ctx;
+remove_clock:
+	(void)softhca_clock_remove(dev, ctx->clock);
 unmap_clock:
 	munmap(ctx->clock, CTX_PAGE);
 unmap_bar:
@@ -647,10 +669,12 @@ ctx_open(struct softhca_dev *dev, int flags)
 	pthread_mutex_unlock(&list_lock);
 	for (; closed != NULL; closed = next) {
 		next = closed->next;
-		if (closed->dead)
+		if (closed->dead) {
+			munmap(closed->dm, DM_LEN);
 			free(closed);
-		else
+		} else {
 			ctx_free(closed);
+		}
 	}
 	if (rc != 0 && fd >= 0)
 		close(fd);
@@ -739,6 +763,7 @@ ctx_fork_child(void)
 		devs[i].lanes = NULL;
 	memset(counts, 0, sizeof(counts));
 	memset(pdn_used, 0, sizeof(pdn_used));
+	dm_fork_child();
 	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next) {
 		if (!ctx->dead) {
 			for (uint32_t i = 0; i < ctx->n_files; i++)

@@ -25,6 +25,7 @@
 #define CTX_MAX_UARS          2048
 #define CTX_CORE_CLOCK_OFFSET 0x500000 /* (MLX5_IB_MMAP_CORE_CLOCK << 8) pages of 4 KiB */
 #define CTX_CLOCK_INFO_OFFSET 0x700000 /* (MLX5_IB_MMAP_CLOCK_INFO << 8) pages of 4 KiB */
+#define CTX_DM_OFFSET         0x800000 /* (MLX5_IB_MMAP_DEVICE_MEM << 8) pages of 4 KiB */
 /* Page 0 of the UAR range stays unused, so that page id 0 is never valid. */
 #define CTX_UAR_OFFSET (16 << 20)
 #define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
@@ -41,10 +42,11 @@ enum object_type {
 	OBJ_AH,
 	OBJ_SRQ,
 	OBJ_XRCD,
+	OBJ_DM, /* struct object_dm: dm.h */
 	OBJ_UMEM,
 	/* Those that firmware commands make: object_is_devx(). */
-	OBJ_DEVX_CQ, /* struct object_devx_cq */
-	OBJ_DEVX_QP, /* struct object_devx_qp */
+	OBJ_DEVX_CQ,   /* struct object_devx_cq */
+	OBJ_DEVX_QP,   /* struct object_devx_qp */
 	OBJ_DEVX_MKEY, /* struct object_mr */
 	OBJ_DEVX_QPNS, /* struct object_qpns */
 	OBJ_DEVX_PSV,
@@ -69,9 +71,13 @@ struct object_uar {
 	uint32_t page_id;
 };
 
+struct object_dm; /* device memory: dm.h */
+struct dm_pool;
+
 struct object_mr {
 	struct object obj;
 	struct object_pd *pd;
+	struct object_dm *dm; /* NULL: the program's memory */
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr attr;
 };
@@ -167,6 +173,8 @@ struct softhca_ctx {
 	bool opened;    /* GET_CONTEXT has been called */
 	uint8_t *bar;   /* the device's mapping of the UAR pages */
 	uint8_t *clock; /* and of the page with the running clock */
+	uint8_t *dm;    /* and of device memory */
+	struct dm_pool *dm_pool;
 	uint8_t uar_used[CTX_MAX_UARS / 8];
 	struct object **objects; /* by handle; handle 0 is never given out */
 	uint32_t n_objects, next_handle;

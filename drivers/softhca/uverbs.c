@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ioctl front: finds the method, checks every attribute, calls the handler, answers. */
 #include "uverbs.h"
+#include "uverbs_dm.h"
 #include "uverbs_key.h"
 
 #include "fault.h"
@@ -252,6 +253,7 @@ find_method(uint16_t object, uint16_t method)
 		{key_methods, n_key_methods},
 		{devx_methods, n_devx_methods},
 		{srq_methods, n_srq_methods},
+		{dm_methods, n_dm_methods},
 	};
 
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
@@ -280,13 +282,13 @@ run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_att
 	int rc;
 
 	pthread_mutex_lock(&call->ctx->lock);
-	if (call->ctx->dead)
+	if (call->ctx->dead && !method->after_fork)
 		rc = -EIO;
 	else if (!call->ctx->opened && !method->before_open)
 		rc = -EINVAL;
 	else
 		rc = take_attrs(call, n_attrs);
-	if (rc == 0 && machine_is(MACHINE_CALLS))
+	if (rc == 0 && !call->ctx->dead && machine_is(MACHINE_CALLS))
 		rc = refused(call, method);
 	if (rc == 0)
 		rc = method->handler(call);

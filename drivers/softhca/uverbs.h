@@ -71,6 +71,7 @@ struct uverbs_method {
 	uverbs_handler handler;
 	const struct attr_spec *specs;
 	uint32_t n_specs;
+	bool after_fork; /* legal in a child, on a context that it inherited */
 };
 
 /* Tables of method groups: uverbs_device.c, uverbs_objects.c, devx.c. */

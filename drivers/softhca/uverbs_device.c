@@ -176,7 +176,8 @@ static const struct attr_spec invoke_write_attrs[] = {
 	}
 
 const struct uverbs_method device_methods[] = {
-	DEVICE_METHOD(UVERBS_METHOD_INVOKE_WRITE, true, uverbs_invoke_write, invoke_write_attrs),
+	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, true, uverbs_invoke_write,
+		invoke_write_attrs, ARRAY_SIZE(invoke_write_attrs), .after_fork = true},
 	DEVICE_METHOD(UVERBS_METHOD_GET_CONTEXT, true, get_context, get_context_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_CONTEXT, false, query_context, query_context_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_PORT, false, query_port, query_port_attrs),

@@ -188,7 +188,7 @@ rereg_mr(struct uverbs_call *call)
 		attr.access = req->access_flags;
 	if ((req->flags & REREG_PD) != 0)
 		pd = object_find(call->ctx, OBJ_PD, req->pd_handle);
-	if (pd == NULL)
+	if (pd == NULL || mr->dm != NULL)
 		return -EINVAL;
 	attr.pdn = pd->pdn;
 	rc = check_mr(call->ctx->dev, &attr);
@@ -285,15 +285,16 @@ struct write_command {
 	uint32_t number;
 	uint16_t in_len, out_len; /* of the core's parts, at least */
 	uverbs_handler handler;
+	bool after_fork; /* as uverbs_method.after_fork */
 };
 
 #define EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (n))
 
 static const struct write_command commands[] = {
 	{IB_USER_VERBS_CMD_QUERY_DEVICE, sizeof(struct ib_uverbs_query_device),
-		sizeof(struct ib_uverbs_query_device_resp), query_device},
+		sizeof(struct ib_uverbs_query_device_resp), query_device, true},
 	{EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), sizeof(struct ib_uverbs_ex_query_device),
-		offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), query_device_ex},
+		offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), query_device_ex, true},
 	{IB_USER_VERBS_CMD_ALLOC_PD, sizeof(struct ib_uverbs_alloc_pd),
 		sizeof(struct ib_uverbs_alloc_pd_resp), alloc_pd},
 	{IB_USER_VERBS_CMD_REG_MR, sizeof(struct ib_uverbs_reg_mr),
@@ -345,10 +346,12 @@ uverbs_invoke_write(struct uverbs_call *call)
 
 		if (cmd->number != number)
 			continue;
+		if (call->ctx->dead && !cmd->after_fork)
+			return -EIO;
 		if (call_attr(call, UVERBS_ATTR_CORE_IN)->len < cmd->in_len ||
 			call_attr(call, UVERBS_ATTR_CORE_OUT)->len < cmd->out_len)
 			return -ENOSPC;
 		return call->ctx->opened ? cmd->handler(call) : -EINVAL;
 	}
-	return unknown_command(number);
+	return call->ctx->dead ? -EIO : unknown_command(number);
 }

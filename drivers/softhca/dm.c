@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pages of device memory: taken, given back, never two owners at once.
+ *
+ * A child of fork() shares the contexts that it inherited with its parent, as it does on a card: so
+ * who has which page is in memory that both share, and changes by atomics alone.
+ */
+#include "dm.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+_Static_assert(DM_PAGES == 64, "one bit a page");
+_Static_assert(CTX_DM_OFFSET + DM_LEN <= CTX_UAR_OFFSET, "below the UAR pages");
+
+struct dm_pool {
+	_Atomic uint64_t used;
+	_Atomic uint64_t owner[DM_PAGES]; /* inode of the context's memfd */
+};
+
+/* One of each adapter, made with the first context; under the list's lock of object.c. */
+static struct dm_pool *pools;
+
+static uint64_t
+mask_of(uint32_t first, uint32_t n)
+{
+	return (n == DM_PAGES ? UINT64_MAX : (UINT64_C(1) << n) - 1) << first;
+}
+
+/*
+ * Pages that the program has mapped: those of live objects, and those of objects that went while
+ * someone had them mapped (ibv_import_dm(3)), which stay out of use as long, as with the kernel.
+ */
+static uint64_t
+mapped_pages(const struct softhca_ctx *ctx)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	uint64_t mapped = 0;
+	char line[512];
+
+	if (f == NULL)
+		return UINT64_MAX;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		unsigned long from, to, offset, inode;
+		unsigned int dev_major, dev_minor;
+
+		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &from, &to, &offset, &dev_major,
+			    &dev_minor, &inode) != 6 ||
+			inode != ctx->st_ino || makedev(dev_major, dev_minor) != ctx->st_dev ||
+			from == (uintptr_t)ctx->dm)
+			continue;
+		for (uint32_t i = 0; i < DM_PAGES; i++) {
+			uint64_t at = CTX_DM_OFFSET + (uint64_t)i * CTX_PAGE;
+
+			if (at + CTX_PAGE > offset && at < offset + (to - from))
+				mapped |= mask_of(i, 1);
+		}
+	}
+	fclose(f);
+	return mapped;
+}
+
+int
+dm_take(struct softhca_ctx *ctx, uint32_t n)
+{
+	uint64_t busy = mapped_pages(ctx);
+	uint64_t used = atomic_load(&ctx->dm_pool->used);
+	uint32_t first = 0;
+
+	if (n == 0 || n > DM_PAGES)
+		return -ENOMEM;
+	for (;;) {
+		uint64_t mask = mask_of(first, n);
+
+		if (((used | busy) & mask) != 0) {
+			if (++first + n > DM_PAGES)
+				return -ENOMEM;
+		} else if (atomic_compare_exchange_strong(&ctx->dm_pool->used, &used,
+				   used | mask)) {
+			break;
+		} else {
+			first = 0;
+		}
+	}
+	for (uint32_t i = first; i < first + n; i++)
+		atomic_store(&ctx->dm_pool->owner[i], ctx->st_ino);
+	memset(dm_page(ctx, first), 0, (size_t)n * CTX_PAGE);
+	return first;
+}
+
+void
+dm_give(struct softhca_ctx *ctx, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++)
+		atomic_store(&ctx->dm_pool->owner[i], 0);
+	atomic_fetch_and(&ctx->dm_pool->used, ~mask_of(first, n));
+}
+
+void *
+dm_page(const struct softhca_ctx *ctx, uint32_t page)
+{
+	return ctx->dm + (size_t)page * CTX_PAGE;
+}
+
+int
+dm_attach(struct softhca_ctx *ctx, int fd)
+{
+	void *map;
+
+	if (pools == NULL) {
+		map = mmap(NULL, SOFTHCA_MAX_DEVICES * sizeof(*pools), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (map == MAP_FAILED)
+			return -1;
+		pools = map;
+	}
+	map = mmap(NULL, DM_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_DM_OFFSET);
+	if (map == MAP_FAILED)
+		return -1;
+	ctx->dm = map;
+	ctx->dm_pool = &pools[ctx->dev->index];
+	return 0;
+}
+
+void
+dm_detach(struct softhca_ctx *ctx)
+{
+	for (uint32_t i = 0; i < DM_PAGES; i++)
+		if (atomic_load(&ctx->dm_pool->owner[i]) == ctx->st_ino)
+			dm_give(ctx, i, 1);
+	munmap(ctx->dm, DM_LEN);
+}
+
+void
+dm_fork_child(void)
+{
+	pools = NULL;
+}
