@@ -29,6 +29,8 @@
 		exit(EXIT_FAILURE);                                                                \
 	} while (0)
 
+#define EMU_QKEY 0x1234567u /* of UD QPs */
+
 /* Settings are read when the libraries load: start again with them, unless they are there. */
 static inline void
 emu_setting(char **argv, const char *name, const char *value)
@@ -112,85 +114,141 @@ stock_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		EMU_DIE("stock modify to state %d: %s", attr->qp_state, strerror(ret));
 }
 
+/* What verbs calls a type of hwq's. */
+static inline enum ibv_qp_type
+stock_type(enum hwq_qp_type type)
+{
+	static const enum ibv_qp_type types[] = {[HWQ_QP_RC] = IBV_QPT_RC,
+		[HWQ_QP_UC] = IBV_QPT_UC,
+		[HWQ_QP_UD] = IBV_QPT_UD,
+		[HWQ_QP_XRC_SEND] = IBV_QPT_XRC_SEND,
+		[HWQ_QP_DCI] = IBV_QPT_DRIVER,
+		[HWQ_QP_RAW_PACKET] = IBV_QPT_RAW_PACKET};
+
+	return types[type];
+}
+
+/* RESET to INIT: what ibv_modify_qp(3) requires of each type. */
 static inline void
 stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
 		.port_num = dev->port.port,
+		.qkey = EMU_QKEY,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
+	int mask = IBV_QP_STATE | IBV_QP_PORT;
 
-	stock_modify(qp, &attr,
-		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	if (qp->qp_type != IBV_QPT_RAW_PACKET)
+		mask |= IBV_QP_PKEY_INDEX;
+	if (qp->qp_type == IBV_QPT_UD)
+		mask |= IBV_QP_QKEY;
+	else if (qp->qp_type != IBV_QPT_RAW_PACKET && qp->qp_type != IBV_QPT_DRIVER)
+		mask |= IBV_QP_ACCESS_FLAGS;
+	stock_modify(qp, &attr, mask);
 }
 
-/* INIT to RTS, to a QP of the same port. */
+/* INIT to RTS, to a QP of the same port where the type has a peer. */
 static inline void
 stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 {
-	struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR,
+	enum ibv_qp_type type = qp->qp_type;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = qpn,
 		.max_dest_rd_atomic = 16,
 		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 16,
 		.ah_attr = {.is_global = dev->port.has_gid,
 			.port_num = dev->port.port,
 			.dlid = dev->port.lid,
 			.grh = {.sgid_index = dev->port.gid_index, .hop_limit = 64}}};
-	struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.max_rd_atomic = 16};
+	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE;
 
-	memcpy(rtr.ah_attr.grh.dgid.raw, dev->port.gid, 16);
-	stock_modify(qp, &rtr,
-		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	stock_modify(qp, &rts,
-		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	memcpy(attr.ah_attr.grh.dgid.raw, dev->port.gid, 16);
+	if (type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_XRC_SEND ||
+		type == IBV_QPT_XRC_RECV)
+		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
+		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (type == IBV_QPT_DRIVER)
+		rtr |= IBV_QP_PATH_MTU;
+	stock_modify(qp, &attr, rtr);
+	if (type != IBV_QPT_RAW_PACKET)
+		rts |= IBV_QP_SQ_PSN;
+	if (type == IBV_QPT_XRC_RECV)
+		rts |= IBV_QP_TIMEOUT;
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND || type == IBV_QPT_DRIVER)
+		rts |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		       IBV_QP_MAX_QP_RD_ATOMIC;
+	attr.qp_state = IBV_QPS_RTS;
+	stock_modify(qp, &attr, rts);
 }
 
-/* A QP as hwq_qp_create() makes it of conf, but for ibv_wr_*(); in INIT. */
-static inline void
-stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
+/* The QP that hwq_qp_create() makes of conf, but for ibv_wr_*(), in RESET; or NULL and errno. */
+static inline struct ibv_qp *
+stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
+	struct ibv_qp_cap *cap)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = stock_type(conf->type),
 		.sq_sig_all = conf->sq_sig_all,
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = {.max_send_wr = conf->sq_wr,
 			.max_send_sge = conf->max_sge,
 			.max_inline_data = conf->max_inline,
 			.max_recv_wr = conf->rq_wr,
 			.max_recv_sge = conf->rq_wr != 0},
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			     (conf->max_tso_header != 0 ? IBV_QP_INIT_ATTR_MAX_TSO_HEADER : 0),
 		.pd = dev->pd,
-		.send_ops_flags = conf->send_ops != 0
-					  ? conf->send_ops
-					  : IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
-						    IBV_QP_EX_WITH_SEND,
+		.send_ops_flags = conf->send_ops,
+		.max_tso_header = conf->max_tso_header,
 	};
 	struct mlx5dv_qp_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS |
-			     MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+			     MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS |
+			     (conf->type == HWQ_QP_DCI ? MLX5DV_QP_INIT_ATTR_MASK_DC : 0) |
+			     (conf->dci_streams ? MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS : 0),
 		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
-		.send_ops_flags =
-			MLX5DV_QP_EX_WITH_RAW_WQE | (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0),
+		.send_ops_flags = MLX5DV_QP_EX_WITH_RAW_WQE | conf->mlx5_ops |
+				  (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0),
+		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
+			.dci_streams = {.log_num_concurent = conf->log_dci_streams,
+				.log_num_errored = conf->log_dci_errored}},
 	};
+	struct ibv_qp *qp;
+
+	if (attr.send_ops_flags == 0 && conf->type == HWQ_QP_RC)
+		attr.send_ops_flags =
+			IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
+	errno = 0;
+	qp = mlx5dv_create_qp(dev->ctx, &attr, &mlx5_attr);
+	*cap = attr.cap;
+	return qp;
+}
+
+/* The same in INIT, with a CQ of its own. */
+static inline void
+stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
+{
+	struct ibv_qp_cap cap;
 	struct mlx5dv_obj obj;
 
 	memset(s, 0, sizeof(*s));
 	s->cq = ibv_create_cq(dev->ctx, 4096, NULL, NULL, 0);
 	if (s->cq == NULL)
 		EMU_DIE("stock CQ: %s", strerror(errno));
-	attr.send_cq = attr.recv_cq = s->cq;
-	s->qp = mlx5dv_create_qp(dev->ctx, &attr, &mlx5_attr);
+	s->qp = stock_create_qp(dev, conf, s->cq, &cap);
 	if (s->qp == NULL)
 		EMU_DIE("stock QP: %s", strerror(errno));
 	s->ex = ibv_qp_to_qp_ex(s->qp);
 	s->dv = mlx5dv_qp_ex_from_ibv_qp_ex(s->ex);
-	s->max_inline = attr.cap.max_inline_data;
+	s->max_inline = cap.max_inline_data;
 	/* The QP alone, not its CQ: libmlx5 goes on owning both. */
 	obj.qp.in = s->qp;
 	obj.qp.out = &s->view;
@@ -245,6 +303,21 @@ twin_connect_self(struct twin *t)
 	ret = hwq_qp_connect(t->qp, &addr);
 	if (ret != 0)
 		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
+}
+
+/* To RTS: to itself where its type has a peer. */
+static inline void
+twin_ready(struct twin *t, enum hwq_qp_type type)
+{
+	int ret;
+
+	if (type == HWQ_QP_RC || type == HWQ_QP_UC || type == HWQ_QP_XRC_SEND) {
+		twin_connect_self(t);
+		return;
+	}
+	ret = hwq_qp_ready(t->qp);
+	if (ret != 0)
+		EMU_DIE("hwq QP to RTS: %s", strerror(-ret));
 }
 
 static inline void

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Twins: see hwq_twin.h. Posting to both, and comparing what is in their rings. */
+#include "hwq_twin.h"
+
+#include "hwq_twin_count.h"
+
+#define MAX_BATCH 4
+#define DUMP_LEN  8192
+
+struct hwq_dev *twin_dev;
+struct hwq_mr twin_mr;
+uint8_t *twin_mem;
+struct twin_totals twin_totals;
+unsigned long twin_cases;
+
+static uint64_t state;
+
+uint64_t
+twin_random(void)
+{
+	return check_random(&state);
+}
+
+uint64_t
+twin_draw(uint64_t n)
+{
+	return check_random(&state) % n;
+}
+
+unsigned int
+twin_hwq_flags(unsigned int flags)
+{
+	return (flags & IBV_SEND_FENCE ? HWQ_WQE_FENCE : 0) |
+	       (flags & IBV_SEND_SIGNALED ? HWQ_WQE_SIGNALED : 0) |
+	       (flags & IBV_SEND_SOLICITED ? HWQ_WQE_SOLICITED : 0);
+}
+
+uint32_t
+twin_get32(const uint8_t *p)
+{
+	__be32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+uint64_t
+twin_get64(const uint8_t *p)
+{
+	return (uint64_t)twin_get32(p) << 32 | twin_get32(p + 4);
+}
+
+/* ------------------------------------------------------------------ drawing */
+
+static bool
+can_post(const struct twin_pair *p, const struct twin_builder *b)
+{
+	return (b->types >> p->conf.type & 1) != 0 &&
+	       (p->conf.send_ops & b->send_ops) == b->send_ops &&
+	       (p->conf.mlx5_ops & b->mlx5_ops) == b->mlx5_ops;
+}
+
+bool
+twin_can_post(const struct twin_pair *p, const struct twin_builder *b)
+{
+	return can_post(p, b);
+}
+
+void
+twin_draw_work(struct twin_pair *p, struct twin_work *w,
+	bool (*may)(const struct twin_pair *p, const struct twin_builder *builder))
+{
+	unsigned int n_builders = 0, n_setters = 0, bit;
+
+	while (p->builders[n_builders] != NULL)
+		n_builders++;
+	do
+		w->builder = p->builders[twin_draw(n_builders)];
+	while (!can_post(p, w->builder) || (may != NULL && !may(p, w->builder)));
+	while (w->builder->setters[n_setters] != NULL)
+		n_setters++;
+	w->setter = (unsigned int)twin_draw(n_setters);
+	w->flags = 0;
+	for (bit = 0; bit < TWIN_FLAGS; bit++)
+		if ((w->builder->flags & twin_flag_bits[bit]) != 0 && twin_draw(2) == 0)
+			w->flags |= twin_flag_bits[bit];
+	w->n_wqes = 1;
+	w->builder->draw(p, w);
+}
+
+/* ------------------------------------------------------------------ comparing */
+
+/* The next WQE of the stock ring, in one piece; returns its DS. */
+static unsigned int
+stock_read(struct stock *s, uint8_t *wqe)
+{
+	uint32_t n = s->view.sq.wqe_cnt;
+	const uint8_t *ring = s->view.sq.buf;
+	unsigned int ds = ring[s->at % n * 64 + 7] & 63, i;
+
+	for (i = 0; i < ds; i++)
+		memcpy(wqe + i * 16, ring + (s->at * 64 + i * 16) % (n * 64), 16);
+	if (s->at % n + (ds + 3) / 4 > n)
+		twin_totals.split++;
+	s->at += (ds + 3) / 4;
+	return ds;
+}
+
+/* wqe_index and QPN are those of the queue itself; then they are blanked. */
+static void
+check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
+{
+	CHECK((twin_get32(wqe) >> 8 & 0xffff) == (index & 0xffff),
+		"%s: wqe_index 0x%04x at 0x%04llx", who, twin_get32(wqe) >> 8 & 0xffff,
+		(unsigned long long)index & 0xffff);
+	CHECK(twin_get32(wqe + 4) >> 8 == qpn, "%s: QPN 0x%06x in QP 0x%06x", who,
+		twin_get32(wqe + 4) >> 8, qpn);
+	memset(wqe + 1, 0, 2);
+	memset(wqe + 4, 0, 3);
+}
+
+/* What lies between the WQE before and this one can only be a fill to the ring's end. */
+static void
+check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint16_t bb = (uint16_t)(to - from);
+	const uint8_t *nop = hwq_sq_at(sq, from);
+
+	if (bb == 0)
+		return;
+	twin_totals.fills++;
+	CHECK((to & sq->mask) == 0, "a fill that does not end at the ring's end");
+	CHECK(twin_get32(nop) == (uint32_t)from << 8 &&
+			twin_get32(nop + 4) == (p->twin.qp->qpn << 8 | bb * 4u) &&
+			twin_get64(nop + 8) == 0,
+		"a fill is an unsignalled NOP of its length");
+}
+
+/* Where a WQE of bb WQEBBs must start that comes behind index from. */
+static uint16_t
+place_of(const struct hwq_sq *sq, uint16_t from, unsigned int bb)
+{
+	uint32_t tail = sq->mask + 1 - (from & sq->mask);
+
+	return (uint16_t)(tail < bb ? from + tail : from);
+}
+
+static void
+dump_both(const struct twin_pair *p, const struct twin_work *w, const uint8_t *theirs,
+	const uint8_t *ours, size_t len)
+{
+	char *text = malloc(DUMP_LEN);
+
+	fprintf(stderr, "%s: %s, %s, flags 0x%x; names blanked\n", p->name, w->builder->name,
+		w->builder->setters[w->setter], w->flags);
+	if (text == NULL)
+		return;
+	hwq_dump_wqe(theirs, len, text, DUMP_LEN);
+	fprintf(stderr, "libmlx5: %s", text);
+	hwq_dump_wqe(ours, len, text, DUMP_LEN);
+	fprintf(stderr, "hwq:     %s", text);
+	free(text);
+}
+
+static bool
+compare_one(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint16_t *from)
+{
+	uint8_t theirs[TWIN_RAW_LEN], ours[TWIN_RAW_LEN];
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint64_t at = p->stock.at;
+	unsigned int ds = stock_read(&p->stock, theirs), before = check_failures;
+	uint16_t place = place_of(sq, *from, (ds + 3) / 4);
+
+	check_fill(p, *from, place);
+	*from = (uint16_t)(place + (ds + 3) / 4);
+	memcpy(ours, hwq_sq_at(sq, place), ds * 16);
+	CHECK(ours[7] == theirs[7], "DS %u, libmlx5 %u", ours[7], theirs[7]);
+	check_names(theirs, at, p->stock.qp->qp_num, "libmlx5");
+	check_names(ours, place, p->twin.qp->qpn, "hwq");
+	if (w->builder->names != NULL)
+		w->builder->names(p, w, nth, theirs, ours);
+	if (theirs[11] >> 5 == 1)
+		twin_totals.small_fences++;
+	check_bytes(ours, theirs, ds * 16, w->builder->name);
+	if (check_failures == before)
+		return true;
+	dump_both(p, w, theirs, ours, ds * 16);
+	return false;
+}
+
+bool
+twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from)
+{
+	unsigned int nth;
+
+	for (nth = 0; nth < w->n_wqes; nth++)
+		if (!compare_one(p, w, nth, from))
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------------------ posting to both */
+
+void
+twin_prepare(struct twin_pair *p, unsigned int n_wqes)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint32_t n = p->stock.view.sq.wqe_cnt, i;
+
+	for (i = 0; i < n_wqes * HWQ_WQE_MAX_BB && i < n; i++)
+		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
+	/* And behind the fill. */
+	for (i = 0; i < (n_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
+		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
+}
+
+void
+twin_drain(struct twin_pair *p, unsigned int want_status)
+{
+	struct hwq_cqe rec;
+	struct ibv_wc wc;
+	uint64_t end = emu_now_ns() + 5000000000ull;
+	struct hwq_sq *sq = &p->twin.qp->sq;
+
+	emu_pump();
+	while (ibv_poll_cq(p->stock.cq, 1, &wc) > 0)
+		CHECK((unsigned int)wc.status == want_status, "stock status %d", wc.status);
+	while (hwq_sq_used_bb(sq) != 0 && emu_now_ns() < end) {
+		emu_pump();
+		while (hwq_cq_poll(p->twin.cq, &rec, 1) == 1) {
+			CHECK(rec.syndrome == (want_status == IBV_WC_SUCCESS ? 0 : 5),
+				"syndrome 0x%x of WQE 0x%x", rec.syndrome, rec.wqe_counter);
+			hwq_sq_complete(sq, rec.wqe_counter);
+		}
+	}
+	CHECK(hwq_sq_used_bb(sq) == 0, "%u WQEBBs never completed", hwq_sq_used_bb(sq));
+	if (hwq_sq_used_bb(sq) != 0)
+		exit(EXIT_FAILURE);
+}
+
+static void
+stock_post(struct twin_pair *p, const struct twin_work *w)
+{
+	p->stock.ex->wr_id = (uintptr_t)w;
+	p->stock.ex->wr_flags = w->flags;
+	w->builder->stock(p, w);
+}
+
+static void
+hwq_post(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+{
+	wr->wr_id = (uintptr_t)w;
+	wr->wr_flags = twin_hwq_flags(w->flags);
+	w->builder->hwq(p, wr, w);
+}
+
+static void
+hwq_start(struct twin_pair *p, struct hwq_wr *wr)
+{
+	if (p->start != NULL)
+		p->start(wr, &p->twin.qp->sq);
+	else
+		hwq_wr_start(wr, &p->twin.qp->sq);
+}
+
+/* Begins a batch of each and forgets it: neither shows a trace of it. */
+static void
+abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
+{
+	struct hwq_sq before_abort = p->twin.qp->sq;
+	struct hwq_wr wr;
+	unsigned int i;
+
+	ibv_wr_start(p->stock.ex);
+	hwq_start(p, &wr);
+	for (i = 0; i < n; i++) {
+		stock_post(p, &w[i]);
+		hwq_post(p, &wr, &w[i]);
+	}
+	ibv_wr_abort(p->stock.ex);
+	hwq_wr_abort(&wr);
+	CHECK(memcmp(&before_abort, &p->twin.qp->sq, sizeof(before_abort)) == 0,
+		"an aborted batch left a trace");
+	twin_totals.aborted++;
+}
+
+static void
+say_refused(const struct twin_pair *p, const struct twin_work *w, unsigned int n, int theirs,
+	int ours)
+{
+	unsigned int i;
+
+	CHECK(theirs == -ours, "%s: a batch of %u: libmlx5 says %d, hwq %d", p->name, n, theirs,
+		ours);
+	for (i = 0; i < n && theirs != -ours; i++)
+		fprintf(stderr, "  %s, %s, flags 0x%x\n", w[i].builder->name,
+			w[i].builder->setters[w[i].setter], w[i].flags);
+}
+
+/* A batch by each critical region; both refuse it whole, with the same errno, or neither does. */
+static void
+region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq, before_batch = *sq;
+	unsigned int i, n_wqes = 0;
+	uint16_t from = sq->pi;
+	struct hwq_wr wr;
+	int theirs, ours;
+
+	for (i = 0; i < n; i++)
+		n_wqes += w[i].n_wqes;
+	twin_prepare(p, n_wqes);
+	ibv_wr_start(p->stock.ex);
+	hwq_start(p, &wr);
+	for (i = 0; i < n; i++) {
+		stock_post(p, &w[i]);
+		hwq_post(p, &wr, &w[i]);
+	}
+	theirs = ibv_wr_complete(p->stock.ex);
+	ours = hwq_wr_complete(&wr);
+	say_refused(p, w, n, theirs, ours);
+	if (theirs != 0 || ours != 0) {
+		twin_totals.refused++;
+		CHECK(memcmp(&before_batch, sq, sizeof(before_batch)) == 0,
+			"a refused batch left a trace");
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		twin_count(p, &w[i]);
+		if (!twin_compare(p, &w[i], &from))
+			return;
+	}
+	CHECK(from == sq->pi, "the batch ends at 0x%04x, not at 0x%04x", sq->pi, from);
+}
+
+/* One work request on each, hwq's by hwq_wqe.h; false: that does not have it. */
+static bool
+direct_both(struct twin_pair *p, const struct twin_work *w)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint16_t from = sq->pi;
+	int theirs, ours;
+
+	if (w->builder->direct == NULL)
+		return false;
+	twin_prepare(p, 1);
+	ours = w->builder->direct(p, w);
+	if (ours == 0)
+		return false;
+	ibv_wr_start(p->stock.ex);
+	stock_post(p, w);
+	theirs = ibv_wr_complete(p->stock.ex);
+	say_refused(p, w, 1, theirs, ours < 0 ? ours : 0);
+	if (theirs != 0 || ours < 0) {
+		twin_totals.refused++;
+		CHECK(sq->pi == from, "refused work took room");
+		return true;
+	}
+	twin_count(p, w);
+	twin_totals.direct++;
+	if (twin_compare(p, w, &from))
+		CHECK(from == sq->pi, "the WQE ends at 0x%04x, not at 0x%04x", sq->pi, from);
+	return true;
+}
+
+/* The fence that LOCAL_INV and UMRs leave is hwq_wr.h's alone. */
+static bool
+may_go_direct(const struct twin_pair *p)
+{
+	return (p->conf.send_ops & (IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)) == 0 &&
+	       p->conf.mlx5_ops == 0 && twin_draw(2) == 0;
+}
+
+static void
+batch(struct twin_pair *p)
+{
+	static struct twin_work w[MAX_BATCH];
+	unsigned int n = 1 + (unsigned int)twin_draw(MAX_BATCH), i;
+
+	for (i = 0; i < n; i++)
+		twin_draw_work(p, &w[i], NULL);
+	if (twin_draw(8) == 0)
+		abort_both(p, w, n);
+	if (may_go_direct(p)) {
+		for (i = 0; i < n && direct_both(p, &w[i]); i++)
+			;
+		hwq_sq_ring(&p->twin.qp->sq);
+	} else {
+		region_both(p, w, n);
+	}
+	twin_drain(p, IBV_WC_WR_FLUSH_ERR);
+	twin_totals.batches++;
+}
+
+void
+twin_run(struct twin_pair *pairs, unsigned int n)
+{
+	while (check_failures == 0 && twin_fewest(pairs, n) < twin_cases)
+		for (unsigned int i = 0; i < 64 && check_failures == 0; i++)
+			batch(&pairs[twin_draw(n)]);
+}
+
+/* ------------------------------------------------------------------ opening and closing */
+
+/* By NOPs of sixteen WQEBBs, to where the wire's 16-bit index soon wraps. */
+static void
+skip_first_laps(struct twin_pair *p)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint8_t nop[TWIN_RAW_LEN] = {0};
+
+	while (p->stock.at < 65000) {
+		mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)(void *)nop, 0, MLX5_OPCODE_NOP, 0,
+			p->stock.qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, 63, 0, 0);
+		ibv_wr_start(p->stock.ex);
+		mlx5dv_wr_raw_wqe(p->stock.dv, nop);
+		CHECK_EQ(ibv_wr_complete(p->stock.ex), 0, "a NOP");
+		p->stock.at += 16;
+		hwq_put_ctrl(sq, hwq_sq_reserve(sq, 16), sq->pi, 0, MLX5_OPCODE_NOP, 63,
+			HWQ_WQE_SIGNALED, 0);
+		hwq_sq_commit(sq, 16);
+		hwq_sq_ring(sq);
+		twin_drain(p, IBV_WC_WR_FLUSH_ERR);
+	}
+}
+
+static void
+pair_open(struct twin_pair *p, bool wild)
+{
+	stock_create(twin_dev, &p->conf, &p->stock);
+	twin_create(twin_dev, &p->conf, &p->twin);
+	p->wild = wild;
+	CHECK(p->stock.view.sq.wqe_cnt == hwq_sq_n_bb(&p->twin.qp->sq),
+		"rings of different length");
+	stock_connect(twin_dev, p->stock.qp, p->stock.qp->qp_num);
+	twin_ready(&p->twin, p->conf.type);
+	if (!wild)
+		return;
+	stock_to_err(&p->stock);
+	CHECK_EQ(hwq_qp_fail(p->twin.qp), 0, "to ERR");
+	skip_first_laps(p);
+}
+
+void
+twin_open(struct twin_pair *pairs, unsigned int n, bool wild)
+{
+	for (unsigned int i = 0; i < n; i++)
+		pair_open(&pairs[i], wild);
+}
+
+void
+twin_close(struct twin_pair *pairs, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		twin_destroy(&pairs[i].twin);
+		stock_destroy(&pairs[i].stock);
+	}
+}
+
+void
+twin_wild(struct twin_pair *pairs, unsigned int n)
+{
+	twin_open(pairs, n, true);
+	twin_run(pairs, n);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(twin_cases < 10000 || pairs[i].stock.at > 65536,
+			"%s: no lap of the wire's index", pairs[i].name);
+	twin_close(pairs, n);
+}
+
+void
+twin_begin(int argc, char **argv, unsigned long cases)
+{
+	int ret;
+
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	twin_cases = argc > 1 ? strtoul(argv[1], NULL, 0) : cases;
+	state = argc > 2 ? strtoull(argv[2], NULL, 0) : emu_now_ns();
+	printf("seed %llu, at least %lu cases of each builder and type\n",
+		(unsigned long long)state, twin_cases);
+	twin_dev = emu_open();
+	twin_mem = aligned_alloc(4096, TWIN_MEM_LEN);
+	if (twin_mem == NULL)
+		EMU_DIE("no memory");
+	for (size_t i = 0; i < TWIN_MEM_LEN; i++)
+		twin_mem[i] = (uint8_t)twin_random();
+	ret = hwq_mr_register(twin_dev, twin_mem, TWIN_MEM_LEN,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND,
+		&twin_mr);
+	if (ret != 0)
+		EMU_DIE("registering memory: %s", strerror(-ret));
+}
+
+int
+twin_end(const struct twin_pair *pairs, unsigned int n)
+{
+	twin_print();
+	if (check_failures == 0)
+		twin_coverage(pairs, n);
+	CHECK_EQ(hwq_mr_deregister(&twin_mr), 0, "deregister");
+	CHECK_EQ(hwq_dev_close(twin_dev), 0, "close");
+	free(twin_mem);
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

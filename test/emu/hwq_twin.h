@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Twins: the same work requests posted through stock libmlx5 and through hwq leave the same bytes in
+ * the send queue, or the same error.
+ *
+ * A program says which builders there are and what they are drawn from; the harness draws, posts,
+ * compares, counts.
+ *
+ *     twin_begin(argc, argv, 20000);                  device, memory, seed: [CASES [SEED]]
+ *     twin_wild(pairs, n);                            until each builder of each type had CASES
+ *     return twin_end(pairs, n);                      prints what was drawn; a legal combination
+ *                                                     that was not, fails
+ *
+ * Each work request is read from its ring by its own start and DS, unwrapped where libmlx5 split
+ * it, without the NOPs that hwq fills its ring's end with (which are checked on their own). Renamed,
+ * and checked against its own queue, are wqe_index, QPN and the memcpy's opaque key and address; a
+ * builder renames what else is its own (names). All else up to DS must be equal. libmlx5 leaves some
+ * bytes as the last lap of its ring left them: its ring is cleared ahead, hwq's is filled with 0xa5.
+ *
+ * "Wild": both QPs are in ERR, so that any address, key and length at all can be posted and is
+ * flushed.
+ */
+#ifndef HWQ_TWIN_H
+#define HWQ_TWIN_H
+
+#include "hwq_emu.h"
+#include "hwq_wr.h"
+
+#define TWIN_MEM_LEN (256u * 1024)
+#define TWIN_RAW_LEN 1024 /* of the longest WQE there can be */
+#define TWIN_SETTERS 32   /* at most, of one builder */
+#define TWIN_BODY    8192 /* bytes of what a builder draws */
+#define TWIN_TYPES   6    /* enum hwq_qp_type */
+#define TWIN_FLAGS   5    /* of IBV_SEND_* that a work request may have: see twin_flag_bits */
+#define TWIN_ALL     (1u << TWIN_FLAGS)
+
+/* The flags of RDMA and SEND, and of most else. */
+#define TWIN_RDMA_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+
+struct twin_pair;
+struct twin_builder;
+
+/* One work request, as drawn. */
+struct twin_work {
+	const struct twin_builder *builder;
+	unsigned int setter; /* index into builder->setters */
+	unsigned int flags;  /* IBV_SEND_* */
+	unsigned int n_wqes; /* it becomes, one after the other: 1 unless draw says otherwise */
+	_Alignas(64) uint8_t body[TWIN_BODY]; /* the builder's own */
+};
+
+/* A work request's own: struct x *x = TWIN_OWN(w, struct x). */
+#define TWIN_OWN(w, type)                                                                          \
+	({                                                                                         \
+		static_assert(sizeof(type) <= TWIN_BODY, "too large for a work request");          \
+		(type *)(uintptr_t)(w)->body;                                                      \
+	})
+
+struct twin_builder {
+	const char *name;
+	unsigned int types; /* 1u << HWQ_QP_*: those that have it */
+	uint64_t send_ops;  /* what a QP must be created for: IBV_QP_EX_WITH_* */
+	uint64_t mlx5_ops;  /* MLX5DV_QP_EX_WITH_*; MEMCPY is conf.mmo */
+	const char *const
+		*setters;   /* names of the setters, or sets of them, up to NULL; "-": none */
+	unsigned int flags; /* IBV_SEND_* that are legal with it */
+	unsigned int code;  /* the program's own */
+	/* Draws its own, for w->setter and w->flags, any values at all: now and then refused ones. */
+	void (*draw)(struct twin_pair *p, struct twin_work *w);
+	/* Builder and setters; complete says what became of them. */
+	void (*stock)(struct twin_pair *p, const struct twin_work *w);
+	void (*hwq)(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w);
+	/* NULL, or: by hwq_wqe.h, where it has this. WQEBBs; 0: it has not; -errno. */
+	int (*direct)(struct twin_pair *p, const struct twin_work *w);
+	/* NULL, or: renames what must differ in WQE nth of the work request: checks it in both
+	 * against its own queue or object, and blanks it. */
+	void (*names)(struct twin_pair *p, const struct twin_work *w, unsigned int nth,
+		uint8_t *theirs, uint8_t *ours);
+};
+
+/* Twin QPs. The upper half is the program's to fill in. */
+struct twin_pair {
+	const char *name;
+	struct hwq_qp_conf conf;
+	const struct twin_builder *const
+		*builders; /* up to NULL; those that conf has no bit for are
+						       not drawn */
+	void (*start)(struct hwq_wr *wr, struct hwq_sq *sq); /* NULL: hwq_wr_start() */
+	void *own; /* the program's objects for the pair */
+
+	struct stock stock;
+	struct twin twin;
+	bool wild;
+	uint32_t stock_opaque_lkey; /* learnt from the first memcpy; one for the PD's life */
+	uint64_t stock_opaque_addr;
+};
+
+struct twin_totals {
+	unsigned long cases, refused, split, fills, batches, aborted, small_fences, direct;
+};
+
+extern struct hwq_dev *twin_dev;
+extern struct hwq_mr twin_mr; /* of twin_mem: all rights */
+extern uint8_t *twin_mem;     /* TWIN_MEM_LEN */
+extern struct twin_totals twin_totals;
+extern unsigned long twin_cases; /* at least so many of each builder and type */
+
+/* Opens all of the above. Arguments: [CASES [SEED]]. */
+void twin_begin(int argc, char **argv, unsigned long cases);
+/* Creates both QPs of each pair, and takes them to RTS; or to ERR, past the ring's first laps. */
+void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
+void twin_close(struct twin_pair *pairs, unsigned int n);
+/* Posts what is drawn to open pairs, until each builder had its cases or a check failed. */
+void twin_run(struct twin_pair *pairs, unsigned int n);
+/* twin_open(), twin_run(), twin_close(), all wild. */
+void twin_wild(struct twin_pair *pairs, unsigned int n);
+/* Prints the counts, checks that every legal combination was drawn, closes; the exit code. */
+int twin_end(const struct twin_pair *pairs, unsigned int n);
+
+/* 0 to n - 1; any 64 bits. */
+uint64_t twin_draw(uint64_t n);
+uint64_t twin_random(void);
+/* IBV_SEND_* as hwq has them. */
+unsigned int twin_hwq_flags(unsigned int flags);
+/* Big-endian words at p. */
+uint32_t twin_get32(const uint8_t *p);
+uint64_t twin_get64(const uint8_t *p);
+
+/* ---- for programs that post by themselves */
+
+/* A work request of any builder that fits the pair, from all, or of those that may() says. */
+void twin_draw_work(struct twin_pair *p, struct twin_work *w,
+	bool (*may)(const struct twin_pair *p, const struct twin_builder *builder));
+/* Clears libmlx5's room for so many WQEs, spoils ours. */
+void twin_prepare(struct twin_pair *p, unsigned int n_wqes);
+/* Compares the WQEs of w, of both, at their next place; *from moves behind hwq's. */
+bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from);
+void twin_count(const struct twin_pair *p, const struct twin_work *w);
+/* Takes every completion of both, of that status, an enum ibv_wc_status. */
+void twin_drain(struct twin_pair *p, unsigned int status);
+
+/* ---- data: what the setters of RDMA, SEND and atomics take (hwq_twin_data.c) */
+
+enum twin_setter {
+	TWIN_SGE,
+	TWIN_SGE_LIST,
+	TWIN_INLINE,
+	TWIN_INLINE_LIST,
+	TWIN_DATA_SETTERS
+};
+
+#define TWIN_MAX_SGE 30
+#define TWIN_MAX_BUF 8
+
+struct twin_data {
+	unsigned int n;
+	struct ibv_sge sge[TWIN_MAX_SGE + 2];
+	struct ibv_data_buf buf[TWIN_MAX_BUF];
+	const uint8_t *bytes; /* inline: what buf is cut from */
+	size_t len;
+};
+
+extern const char *const twin_data_setters[];   /* all four */
+extern const char *const twin_memory_setters[]; /* the first two: no inline data */
+extern const char *const twin_no_setter[];      /* none */
+
+/* Any address, key and length where the pair is wild; else inside the first half of twin_mem. */
+void twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge);
+void twin_draw_data(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d);
+void twin_stock_data(struct twin_pair *p, enum twin_setter setter, const struct twin_data *d);
+void twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data *d);
+/* The same lists as hwq has them. */
+void twin_hwq_lists(const struct twin_data *d, struct hwq_sge *sge, struct hwq_buf *buf);
+
+/* ---- operations that several QP types have (hwq_twin_ops.c) */
+
+/* Those that take data: twin_builder.code. */
+enum twin_code {
+	TWIN_SEND,
+	TWIN_SEND_IMM,
+	TWIN_SEND_INV,
+	TWIN_WRITE,
+	TWIN_WRITE_IMM,
+	TWIN_READ,
+	TWIN_CMP_SWP,
+	TWIN_FETCH_ADD,
+};
+
+/* What their builders are given. */
+struct twin_args {
+	uint32_t rkey, imm; /* imm: or the key to invalidate */
+	uint64_t raddr, operand[2];
+};
+
+/* Anything at all where the pair is wild; else in the second half of twin_mem. */
+void twin_draw_args(const struct twin_pair *p, struct twin_args *a);
+/* The builder alone: setters are to follow. */
+void twin_stock_op(struct twin_pair *p, enum twin_code code, const struct twin_args *a);
+void twin_hwq_op(struct hwq_wr *wr, enum twin_code code, const struct twin_args *a);
+
+/* Builders without setters, for every type that has them. */
+extern const struct twin_builder twin_nop, twin_raw_wqe, twin_memcpy, twin_local_inv;
+
+/* What twin_memcpy draws. */
+struct twin_copy {
+	struct ibv_sge src;
+	uint32_t dst_lkey;
+	uint64_t dst, len;
+};
+
+#endif
