@@ -36,6 +36,22 @@ enum {
 enum {
 	CORE_CLOCK_KHZ = 1000000
 };
+/* ibv_query_device_ex(3): what each transport may do with memory on demand. */
+enum {
+	ODP_SUPPORT = 1 << 0,
+	ODP_SUPPORT_IMPLICIT = 1 << 1,
+	ODP_SEND = 1 << 0,
+	ODP_RECV = 1 << 1,
+	ODP_WRITE = 1 << 2,
+	ODP_READ = 1 << 3,
+	ODP_ATOMIC = 1 << 4,
+	ODP_SRQ_RECV = 1 << 5,
+	ODP_UD = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
+	ODP_UC = ODP_SEND | ODP_RECV | ODP_WRITE,
+	/* Receives of XRC and DC are an SRQ's. */
+	ODP_XRC = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
+	ODP_RC = ODP_XRC | ODP_RECV
+};
 
 static uint32_t
 log2_up(uint64_t n)
@@ -103,6 +119,16 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 	resp->device_cap_flags |= IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
 }
 
+static void
+odp_caps(struct ib_uverbs_ex_query_device_resp *resp)
+{
+	resp->odp_caps.general_caps = ODP_SUPPORT | ODP_SUPPORT_IMPLICIT;
+	resp->odp_caps.per_transport_caps.rc_odp_caps = ODP_RC;
+	resp->odp_caps.per_transport_caps.uc_odp_caps = ODP_UC;
+	resp->odp_caps.per_transport_caps.ud_odp_caps = ODP_UD;
+	resp->xrc_odp_caps = ODP_XRC;
+}
+
 void
 caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_device_resp *resp,
 	struct mlx5_ib_query_device_resp *mlx5)
@@ -118,6 +144,8 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
 	resp->max_dm_size = DM_LEN;
+	if (softhca_odp_is_possible())
+		odp_caps(resp);
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
@@ -259,11 +287,11 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
 		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
-		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
-		{0x148, 1, 1}, {0x217, 1, 1}, {0x480, 1, 1}, /* signatures: sig_crc32c, sho, domains */
-		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
-		{0x20, 1, 1}, /* hca_cap_2 */
-		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
+		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)}, {0x148, 1, 1},
+		{0x217, 1, 1}, {0x480, 1, 1},  /* signatures: sig_crc32c, sho, domains */
+		{0x122, 1, 1},                 /* qpc_extension: MMO, and streams of a DCI */
+		{0x20, 1, 1},                  /* hca_cap_2 */
+		{0x151, 1, ethernet},          /* rts2rts_qp_udp_sport */
 		{0x400, 32, 1 << (0x2c - 32)}, /* general_obj_types: reserved QPNs */
 		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
 		{0x21a, 1, 1},                                                 /* dct */
@@ -321,12 +349,28 @@ memory_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* From the first bit on: send, receive, write, read, atomic, srq_receive. */
+static void
+odp_page(uint8_t *page)
+{
+	static const struct {
+		uint16_t bit;
+		uint8_t caps;
+	} transports[] = {{0x80, ODP_RC}, {0xa0, ODP_UC}, {0xc0, ODP_UD}, {0xe0, ODP_XRC},
+		{0x100, ODP_XRC}};
+
+	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++)
+		for (uint16_t b = 0; b < 6; b++)
+			devx_set(page, transports[t].bit + b, 1, transports[t].caps >> b & 1);
+}
+
 /* Pages that say "nothing of this" are all zero, as is any page that is not known here. */
 void
 caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN])
 {
 	enum {
 		GENERAL = 0,
+		ODP = 2,
 		ATOMIC = 3,
 		DEVICE_MEMORY = 0xf,
 		CRYPTO = 0x1a,
@@ -337,7 +381,9 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 	if (type == GENERAL) {
 		general_page(dev->cfg, page);
 		crypto_bits(dev->cfg, page);
-	} else if (type == ATOMIC)
+	} else if (type == ODP && softhca_odp_is_possible())
+		odp_page(page);
+	else if (type == ATOMIC)
 		atomic_page(page);
 	else if (type == DEVICE_MEMORY)
 		memory_page(page);

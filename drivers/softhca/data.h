@@ -190,6 +190,7 @@ enum access {
 	ACC_REMOTE_READ = 4,
 	ACC_REMOTE_ATOMIC = 8,
 	ACC_MW_BIND = 16,
+	ACC_ON_DEMAND = 64,
 	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC
 };
 
@@ -205,6 +206,7 @@ struct sg_piece {
 struct sg {
 	uint64_t len;
 	unsigned int n;
+	uint32_t odp; /* not 0: some of it is on demand, and touched by odp.c alone */
 	struct sg_piece v[SG_MAX];
 	struct sg_piece *big; /* where all pieces are, with n > SG_MAX; the run's memory */
 };
@@ -219,6 +221,7 @@ static inline void
 sg_clear(struct sg *sg)
 {
 	sg->n = 0;
+	sg->odp = 0;
 	sg->len = 0;
 }
 
@@ -228,6 +231,7 @@ sg_set(struct sg *sg, void *p, uint64_t len)
 	sg->v[0].p = p;
 	sg->v[0].len = len;
 	sg->n = 1;
+	sg->odp = 0;
 	sg->len = len;
 }
 
@@ -483,6 +487,8 @@ struct softhca_lanes {
 	struct lane_slot slots[LANE_SLOTS];
 	struct uar_set *_Atomic uars;
 	atomic_bool look; /* some page calls for attention: look at all of them */
+	atomic_bool odp;  /* there are, or were, keys on demand */
+	struct spin odp_lock; /* then: of atomics; a leaf */
 	struct clock_set *_Atomic clocks;
 	pthread_mutex_t uar_lock;   /* of changes to these sets */
 	_Atomic uint64_t port_free; /* timing.c: when the wire is, device time */
@@ -496,6 +502,9 @@ void clocks_tick(struct softhca_lanes *lanes);
 
 /* Every page of the adapter is looked at in the next turn. Inside a turn only. */
 void lanes_call_attention(struct softhca_dev *dev);
+/* For control calls that look into tables: what they find stays until they leave. */
+struct lane_slot *lanes_enter(struct softhca_lanes *lanes);
+void lanes_leave(struct lane_slot *slot);
 
 static inline struct softhca_lanes *
 dev_lanes(struct softhca_dev *dev)
@@ -586,16 +595,44 @@ key_gather(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32
 	return key_gather_any(run, lanes, number, pdn, need, va, len, sg);
 }
 
-/* keysig.c: what becomes of data that went to a key with a signature. */
-void run_after_copy(struct run *run, uint64_t len);
+/* How a copy ended: memory on demand may not be there. What lies before the page has moved. */
+enum sg_end {
+	SG_MOVED,
+	SG_NO_SRC,
+	SG_NO_DST
+};
 
-/* sg_copy() for a work request. */
-static inline void
+/* odp.c: sg_copy() where a list is on demand. Otherwise than SG_MOVED, run->vendor says why. */
+enum sg_end odp_move(struct run *run, const struct sg *dst, const struct sg *src);
+/* The list becomes a copy of what it names. False: it is not there, or no memory. */
+bool odp_fetch(struct run *run, struct sg *sg);
+/* 8 bytes on demand; a store is given what was loaded. lanes->odp_lock makes the two one. */
+bool odp_load(struct run *run, const void *p, uint64_t *value);
+bool odp_store(void *p, uint64_t old, uint64_t value);
+/* Returns when every lane knows that there are keys on demand. */
+void odp_begin(struct softhca_dev *dev);
+
+static inline enum sg_end
+run_move(struct run *run, const struct sg *dst, const struct sg *src)
+{
+	if (__builtin_expect((dst->odp | src->odp) != 0, 0))
+		return odp_move(run, dst, src);
+	sg_copy(dst, src);
+	return SG_MOVED;
+}
+
+/* keysig.c: what becomes of data that went to a key with a signature. */
+enum sg_end run_after_copy(struct run *run, uint64_t len);
+
+/* The data of a work request: moved, and then what their keys ask for. */
+static inline enum sg_end __attribute__((warn_unused_result))
 run_copy(struct run *run, const struct sg *dst, const struct sg *src)
 {
-	sg_copy(dst, src);
-	if (run->after != NULL)
-		run_after_copy(run, src->len);
+	enum sg_end end = run_move(run, dst, src);
+
+	if (end == SG_MOVED && run->after != NULL)
+		return run_after_copy(run, src->len);
+	return end;
 }
 
 /* keysig.c: key_walk() for a key with a signature. off is of the key, both are checked here. */
@@ -696,7 +733,8 @@ bool qp_runs_opcode(const struct softhca_qp *qp, uint32_t opcode);
 unsigned int run_hold_peer(struct run *run, const struct wqe *wqe);
 /* A UD message, whose payload is src, to whom its address names. It arrives, or does not. */
 struct sg;
-void ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src);
+/* SYN_OK, whether somebody receives it or not; SYN_LOC_PROT. */
+unsigned int ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src);
 /* The PD by which the responder judges a request: of the XRC SRQ that it names, or of the peer. */
 uint32_t responder_pdn(const struct run *run);
 /* The streams of a DCI: true where that of the WQE is in error; one more is; -EINVAL. */

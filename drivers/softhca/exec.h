@@ -44,11 +44,10 @@ unsigned int exec_gather(struct run *run, const struct wqe *wqe, unsigned int fi
  * The responder's rules for a request to its memory. SYN_OK: *out is it. Otherwise the responder is
  * in error already, and the syndrome is the requester's.
  */
-unsigned int responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
-	void **out);
-/* The same, for requests that may use memory in pieces. */
 unsigned int responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
 	struct sg *out);
+/* Told here: memory that a request reaches may not be used so. The requester's syndrome. */
+unsigned int responder_refuse_memory(struct run *run);
 unsigned int responder_may_read(struct run *run);
 
 /* rq.c: the responder's QP into error. Its receive side is let go. */

@@ -76,6 +76,5 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 		return SYN_LOC_PROT;
 	if (len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	run_copy(run, &dst, &src);
-	return SYN_OK;
+	return run_copy(run, &dst, &src) == SG_MOVED ? SYN_OK : SYN_LOC_PROT;
 }

@@ -187,6 +187,17 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 	}
 }
 
+/* What follows the inline header, where the CPU may read it. */
+static unsigned int
+gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
+{
+	unsigned int syn = exec_gather(run, wqe, wqe->first + eth->units, 0, sg);
+
+	if (syn == SYN_OK && sg->odp && !odp_fetch(run, sg))
+		return SYN_LOC_PROT;
+	return syn;
+}
+
 static void
 send_frame(const struct run *run, uint8_t *frame, unsigned int len)
 {
@@ -209,7 +220,7 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 	run->vendor = VEN_SEGMENT;
 	if (!read_eth(run, wqe, &eth))
 		return SYN_QP_OP;
-	syn = exec_gather(run, wqe, wqe->first + eth.units, 0, &sg);
+	syn = gather_frame(run, wqe, &eth, &sg);
 	if (syn != SYN_OK)
 		return syn;
 	run->vendor = VEN_LENGTH;
@@ -274,7 +285,7 @@ exec_tso(struct run *run, const struct wqe *wqe)
 	at = find_layers(eth.header, eth.header_len);
 	if (!is_tso_header(&eth, &at))
 		return SYN_QP_OP;
-	syn = exec_gather(run, wqe, wqe->first + eth.units, 0, &sg);
+	syn = gather_frame(run, wqe, &eth, &sg);
 	if (syn != SYN_OK)
 		return syn;
 	run->vendor = VEN_LENGTH;

@@ -30,20 +30,25 @@ responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_
 }
 
 unsigned int
-responder_memory(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len, void **out)
+responder_refuse_memory(struct run *run)
 {
-	struct sg sg;
-	unsigned int syn = responder_gather(run, access, raddr, len, &sg);
-
-	if (syn != SYN_OK)
-		return syn;
-	if (sg.n == 1) {
-		*out = sg.v[0].p;
-		return SYN_OK;
-	}
-	run->vendor = VEN_KEY_PIECES;
-	responder_fail(run, run->peer, SYN_REM_ACCESS);
+	if (!qp_is_unreliable(run->qp))
+		responder_fail(run, run->peer, SYN_REM_ACCESS);
 	return SYN_REM_ACCESS;
+}
+
+/* Between the two ends' memory; far: how the copy ends where the responder's is not there. */
+static unsigned int
+move_data(struct run *run, const struct sg *dst, const struct sg *src, enum sg_end far)
+{
+	enum sg_end end;
+
+	if (src->len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	end = run_copy(run, dst, src);
+	if (end == SG_MOVED)
+		return SYN_OK;
+	return end == far ? responder_refuse_memory(run) : SYN_LOC_PROT;
 }
 
 /* Reads and atomics are answered from resources that both ends promised to have. */
@@ -86,12 +91,10 @@ exec_write(struct run *run, const struct wqe *wqe)
 	syn = responder_gather(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &dst);
 	if (syn != SYN_OK)
 		return syn;
-	if (src.len > RUN_LONG_COPY)
-		run_drop_cq(run);
-	run_copy(run, &dst, &src);
-	if (wqe->opcode == OPC_WRITE_IMM)
+	syn = move_data(run, &dst, &src, SG_NO_DST);
+	if (syn == SYN_OK && wqe->opcode == OPC_WRITE_IMM)
 		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
-	return SYN_OK;
+	return syn;
 }
 
 unsigned int
@@ -114,9 +117,6 @@ exec_read(struct run *run, const struct wqe *wqe)
 		syn = responder_may_read(run);
 	if (syn != SYN_OK)
 		return syn;
-	if (dst.len > RUN_LONG_COPY)
-		run_drop_cq(run);
-	run_copy(run, &dst, &src);
 	run->byte_cnt = (uint32_t)dst.len;
-	return SYN_OK;
+	return move_data(run, &dst, &src, SG_NO_SRC);
 }

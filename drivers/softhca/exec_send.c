@@ -22,6 +22,24 @@ responder_invalidate(struct run *run, const struct wqe *wqe)
 	return SYN_REM_OP;
 }
 
+/* The message into its receive. On demand, either end's memory may not be there. */
+static unsigned int
+receive_data(struct run *run, const struct sg *to, const struct sg *src)
+{
+	enum sg_end end;
+
+	if (src->len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	end = run_copy(run, to, src);
+	if (end == SG_MOVED)
+		return SYN_OK;
+	if (end == SG_NO_SRC)
+		return SYN_LOC_PROT;
+	responder_fail_receive(run, run->peer, SYN_LOC_PROT);
+	run->vendor = VEN_PEER_RECEIVE;
+	return SYN_REM_OP;
+}
+
 unsigned int
 responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, uint32_t byte_cnt)
 {
@@ -43,9 +61,10 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 		return syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP;
 	}
 	if (src != NULL && src->len != 0) {
-		if (src->len > RUN_LONG_COPY)
-			run_drop_cq(run);
-		run_copy(run, &recv.sg, src);
+		unsigned int moved = receive_data(run, &recv.sg, src);
+
+		if (moved != SYN_OK)
+			return moved;
 	}
 	if (is_invalidate(wqe)) {
 		syn = responder_invalidate(run, wqe);

@@ -88,6 +88,22 @@ int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_att
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 
+/* ibv_advise_mr(3) for one range of a key with IBV_ACCESS_ON_DEMAND (odp.c). */
+struct softhca_advice {
+	uint32_t key;
+	uint64_t va, len;
+	bool write, fault; /* pages come in to be written; pages come in at all */
+	bool flush;        /* wait, and tell what became of it */
+};
+
+/*
+ * -ENOENT: no such key, or not on demand; -EINVAL: not a region; -EPERM: of another PD, or not to be
+ * written; with flush -EFAULT: not within the region, or not there.
+ */
+int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct softhca_advice *a);
+/* False in a sandbox that forbids what keys on demand need. */
+bool softhca_odp_is_possible(void);
+
 /* A signature's running state: named by the BSFs of keys of the same PD. */
 struct softhca_psv;
 int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);

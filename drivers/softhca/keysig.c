@@ -134,38 +134,43 @@ sig_in(struct run *run, struct sig_after *a, struct sg *sg)
 	return sg_push(run, sg, a->wire, a->wire_len);
 }
 
-static void
+static enum sg_end
 after_copy(struct run *run, struct sig_after *a, uint64_t moved)
 {
 	struct sig_error error = {0};
 	struct sg from;
 	uint64_t wire = moved > a->at ? moved - a->at : 0, data, memory;
+	enum sg_end end;
 
 	if (wire > a->wire_len)
 		wire = a->wire_len;
 	/* A message that ends inside a block leaves that block alone. */
 	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
-		return;
+		return SG_MOVED;
 	if (!sig_stretch(&a->sig.mem, data, &memory) && a->sig.mem.type != SIG_NONE) {
 		data -= data % a->sig.mem.block;
 		sig_stretch(&a->sig.mem, data, &memory);
 	}
 	sig_convert(&a->sig, &a->sig.wire, &a->sig.mem, a->wire, a->bytes, a->first, data, &error);
 	sg_set(&from, a->bytes, memory);
-	sg_copy(&a->memory, &from);
+	end = run_move(run, &a->memory, &from);
 	if (error.found)
 		tell_error(run, a->key, a->peer, false, &error);
+	return end;
 }
 
-void
+enum sg_end
 run_after_copy(struct run *run, uint64_t len)
 {
-	while (run->after != NULL) {
+	enum sg_end end = SG_MOVED;
+
+	while (run->after != NULL && end == SG_MOVED) {
 		struct sig_after *a = run->after;
 
 		run->after = a->next;
-		after_copy(run, a, len);
+		end = after_copy(run, a, len);
 	}
+	return end;
 }
 
 /* ---- data that go out: converted at once */
@@ -181,7 +186,8 @@ sig_out(struct run *run, struct sig_after *a, struct sg *sg)
 	if (a->wire == NULL || a->bytes == NULL)
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
-	sg_copy(&to, &a->memory);
+	if (run_move(run, &to, &a->memory) != SG_MOVED)
+		return false;
 	sig_convert(&a->sig, &a->sig.mem, &a->sig.wire, a->bytes, a->wire, a->first, a->data,
 		&error);
 	if (error.found)

@@ -122,6 +122,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 		return refuse(w, VEN_KEY_ACCESS);
 	if (off > key->len || len > key->len - off)
 		return refuse(w, VEN_KEY_BOUNDS);
+	w->sg->odp |= key->access & ACC_ON_DEMAND;
 	if (key->layout == KEY_PLAIN)
 		return sg_append(w->run, w->sg, (void *)(uintptr_t)(key->addr + off), len);
 	if (depth == KEY_MAX_DEPTH)
@@ -230,8 +231,7 @@ bool
 layout_gather(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg)
 {
-	const struct walk w = {
-		.run = run, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
+	const struct walk w = {.run = run, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
 
 	if (off > key->len || len > key->len - off)
 		return refuse(&w, VEN_KEY_BOUNDS);

@@ -719,6 +719,18 @@ slot_claim_any(struct softhca_lanes *lanes)
 	}
 }
 
+struct lane_slot *
+lanes_enter(struct softhca_lanes *lanes)
+{
+	return slot_claim_any(lanes);
+}
+
+void
+lanes_leave(struct lane_slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
+}
+
 unsigned int
 softhca_pump(void)
 {

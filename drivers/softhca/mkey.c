@@ -190,7 +190,7 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->len = attr->len;
 	key->rinval = attr->rinval;
 	key->variant = variant;
-	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval)
+	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval && (attr->access & ACC_ON_DEMAND) == 0)
 		key->plain = key_plain_tag(key->pdn, variant);
 	return key;
 }
@@ -213,6 +213,8 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 		mkey);
 	if (mkey->key == NULL)
 		goto free_mkey;
+	if ((attr->access & ACC_ON_DEMAND) != 0)
+		odp_begin(dev);
 	err = table_put(&dev->lanes->keys, mkey->key, &mkey->index);
 	if (err != 0)
 		goto free_key;
@@ -235,6 +237,8 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 	if (key == NULL)
 		return -ENOMEM;
 	mkey->key = key;
+	if ((attr->access & ACC_ON_DEMAND) != 0)
+		odp_begin(mkey->dev);
 	table_set(&mkey->dev->lanes->keys, mkey->index, key);
 	softhca_quiesce(mkey->dev);
 	free(old);
@@ -307,6 +311,7 @@ key_gather_any(struct run *run, struct softhca_lanes *lanes, uint32_t number, ui
 	run->vendor = VEN_KEY_BOUNDS;
 	if (!key_covers(key, va, len, &off))
 		return false;
+	sg->odp |= key->access & ACC_ON_DEMAND;
 	return sg_push(run, sg, (void *)(uintptr_t)(key->addr + off), len);
 }
 

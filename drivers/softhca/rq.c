@@ -54,8 +54,7 @@ rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct recv_wqe *
 	if (!rq_has_work(qp))
 		return SYN_RNR;
 	recv->index = ci;
-	recv->sg.n = 0;
-	recv->sg.len = 0;
+	sg_clear(&recv->sg);
 	return rq_scatter(run, qp->pdn, qp->dev,
 		qp->rq + ((size_t)(ci & (qp->rq_n - 1)) << qp->rq_log_stride),
 		(1u << qp->rq_log_stride) / WQE_SEG, need, &recv->sg);

@@ -72,8 +72,7 @@ exec_gather(struct run *run, const struct wqe *wqe, unsigned int first, uint32_t
 {
 	unsigned int ds = first;
 
-	sg->n = 0;
-	sg->len = 0;
+	sg_clear(sg);
 	while (ds < wqe->ds) {
 		const uint8_t *seg = wqe_seg(run, wqe, ds);
 		uint32_t len = get_be32(seg + DATA_LEN);

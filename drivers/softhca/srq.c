@@ -103,8 +103,7 @@ srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need, struct recv_wq
 	if (!srq_has_work(srq))
 		return SYN_RNR;
 	recv->index = srq->head;
-	recv->sg.n = 0;
-	recv->sg.len = 0;
+	sg_clear(&recv->sg);
 	return rq_scatter(run, srq->pdn, srq->dev, wqe + WQE_SEG,
 		(1u << srq->log_stride) / WQE_SEG - 1, need, &recv->sg);
 }

@@ -309,7 +309,7 @@ ud_sender(const struct run *run, const uint8_t *av, bool has_grh)
 	       run->qp->number;
 }
 
-void
+unsigned int
 ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 {
 	bool imm = wqe->opcode == OPC_SEND_IMM, has_grh;
@@ -322,25 +322,31 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 		.slid = qp_port(run->qp)->lid};
 	struct recv_wqe recv;
 	enum wire_syndrome syn;
+	enum sg_end end;
 	struct sg whole;
 
 	if (run_hold_peer(run, wqe) != SYN_OK)
-		return;
+		return SYN_OK;
 	syn = rq_peek(run, run->peer, GRH_LEN + src->len, &recv);
 	if (syn == SYN_RNR)
-		return;
+		return SYN_OK;
 	if (syn != SYN_OK) {
 		responder_fail_receive(run, run->peer, syn);
-		return;
+		return SYN_OK;
 	}
 	has_grh = ud_header(run, av, (uint32_t)src->len, imm, header);
 	cqe.flags_rqpn = ud_sender(run, av, has_grh);
 	sg_set(&whole, header, GRH_LEN);
+	whole.odp = src->odp;
 	for (unsigned int i = 0; i < src->n; i++)
 		if (!sg_push(run, &whole, sg_pieces(src)[i].p, sg_pieces(src)[i].len))
-			return;
-	run_copy(run, &recv.sg, &whole);
-	rq_complete(run, run->peer, &cqe);
+			return SYN_OK;
+	end = run_copy(run, &recv.sg, &whole);
+	if (end == SG_MOVED)
+		rq_complete(run, run->peer, &cqe);
+	else if (end == SG_NO_DST)
+		responder_fail_receive(run, run->peer, SYN_LOC_PROT);
+	return end == SG_NO_SRC ? SYN_LOC_PROT : SYN_OK;
 }
 
 unsigned int
@@ -355,8 +361,7 @@ exec_ud_send(struct run *run, const struct wqe *wqe)
 		run->vendor = VEN_LENGTH;
 		return SYN_LOC_LEN;
 	}
-	ud_deliver(run, wqe, &src);
-	return SYN_OK;
+	return ud_deliver(run, wqe, &src);
 }
 
 /* ---- streams of a DCI (mlx5dv_create_qp(3), dci_streams) */

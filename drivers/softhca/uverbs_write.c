@@ -21,7 +21,7 @@
 #define ACCESS_SUPPORTED                                                                           \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
-		IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_HUGETLB |                              \
+		IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_HUGETLB | IB_UVERBS_ACCESS_ON_DEMAND | \
 		IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
 /* Answers in the core's part. The driver's part goes by call_out(call, UVERBS_ATTR_UHW_OUT). */
@@ -93,7 +93,9 @@ alloc_pd(struct uverbs_call *call)
 static int
 check_access(uint32_t access)
 {
-	if ((access & (IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_ZERO_BASED)) != 0)
+	if ((access & IB_UVERBS_ACCESS_ZERO_BASED) != 0)
+		return -EOPNOTSUPP;
+	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) != 0 && !softhca_odp_is_possible())
 		return -EOPNOTSUPP;
 	if ((access & ~(uint32_t)ACCESS_SUPPORTED) != 0)
 		return -EINVAL;
@@ -106,15 +108,19 @@ check_access(uint32_t access)
 static int
 check_region(const struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 {
+	bool odp = (attr->access & IB_UVERBS_ACCESS_ON_DEMAND) != 0;
 	long page = sysconf(_SC_PAGESIZE);
 	uint64_t end;
 
+	/* All of the process's memory, by its own addresses: ibv_reg_mr(3), implicit ODP. */
+	if (odp && attr->addr == 0 && attr->len == UINT64_MAX)
+		return attr->iova == 0 ? 0 : -EINVAL;
 	if (attr->len == 0 || __builtin_add_overflow(attr->addr, attr->len, &end) ||
 		__builtin_add_overflow(attr->iova, attr->len, &end) ||
 		attr->addr % page != attr->iova % page || attr->len > dev->cfg->max_mr_size)
 		return -EINVAL;
-	if (!memory_is_mapped(attr->addr, attr->len,
-		    (attr->access & IB_UVERBS_ACCESS_LOCAL_WRITE) != 0))
+	if (!odp && !memory_is_mapped(attr->addr, attr->len,
+			    (attr->access & IB_UVERBS_ACCESS_LOCAL_WRITE) != 0))
 		return -EFAULT;
 	return 0;
 }

@@ -177,7 +177,8 @@ enum wire_vendor {
 	VEN_SIG_PSV,    /* a signature's PSV is not there, or of another PD */
 	VEN_SIG_BLOCK,  /* not whole blocks of what the signature covers */
 	VEN_UMR_BOUND,  /* the window is bound, or is bound to another QP */
-	VEN_CRYPTO      /* encryption is not emulated */
+	VEN_CRYPTO,     /* encryption is not emulated */
+	VEN_KEY_PAGE    /* on demand: a page that is not there, or may not be written */
 };
 
 /*
