@@ -41,11 +41,8 @@ hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **out)
 		hwq_log("%s: taking over a CQ: %s", hwq_dev_name(domain->dev), strerror(-ret));
 		goto err_destroy;
 	}
-	cq->buf = view.buf;
-	cq->dbrec = (_Atomic(__be32) *)view.dbrec;
-	cq->n_cqe = view.cqe_cnt;
-	cq->mask = view.cqe_cnt - 1;
-	cq->log_n = (uint32_t)__builtin_ctz(view.cqe_cnt);
+	hwq_cq_init(cq, view.buf, view.cqe_cnt, (_Atomic(__be32) *)view.dbrec);
+	cq->uar = view.cq_uar;
 	cq->cqn = view.cqn;
 	domain->refs++;
 	*out = cq;
@@ -105,6 +102,6 @@ hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn)
 		else if (n_dropped != 0)
 			cq_move(cq, i - 1, i - 1 + n_dropped);
 	}
-	cq->ci += n_dropped;
+	hwq_cq_seek(cq, cq->ci + n_dropped);
 	hwq_cq_publish(cq);
 }

@@ -23,41 +23,61 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "hwq_cqe.h"
 #include "hwq_dev.h"
 #include "hwq_wire.h"
 
 struct ibv_cq;
+struct hwq_channel;
 struct hwq_domain;
 
-/** One completion, decoded. */
-struct hwq_cqe {
-	uint32_t qpn;         /**< the queue pair it belongs to */
-	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
-	uint8_t opcode;       /**< MLX5_CQE_*: REQ, RESP_*, REQ_ERR, RESP_ERR, SIG_ERR */
-	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
-	uint8_t syndrome;     /**< 0, or MLX5_CQE_SYNDROME_* of an error CQE */
-	uint8_t vendor_err;   /**< of an error CQE */
-	uint8_t solicited;    /**< the sender asked for an event */
-	uint8_t reserved;
-	uint32_t byte_cnt; /**< bytes moved; 0 in an error CQE */
-	__be32 imm_inval;  /**< immediate data, or the key that was invalidated; responder CQEs */
-};
-
 struct hwq_cq {
+	const uint8_t *next;    /**< entry ci: the one to look at */
+	const uint8_t *end;     /**< behind the last entry */
 	uint8_t *buf;           /**< entries of 64 bytes */
 	_Atomic(__be32) *dbrec; /**< [0] consumer index, [1] arm word */
+	uint32_t ci;            /**< free-running index of the next entry */
+	uint32_t published;     /**< ci, as the device knows it */
 	uint32_t mask;          /**< entries - 1 */
 	uint32_t log_n;         /**< log2 of entries */
-	uint32_t ci;            /**< next entry to look at; free-running */
-	uint32_t published;     /**< ci, as the device knows it */
+	uint8_t lap;            /**< owner bit of the next entry, once the device has written it */
+
+	/* For events: hwq_event.h. */
+	uint32_t arm_sn; /**< events taken so far */
+	uint8_t *uar;    /**< where CQs are armed; other CQs' too */
 
 	/* Control path. */
 	uint32_t n_cqe;    /**< entries */
-	uint32_t reserved; /**< entries that the QPs on it may need at once */
+	uint32_t reserved; /**< entries that the queues on it may need at once */
 	uint32_t cqn;
 	struct ibv_cq *cq;
-	struct hwq_domain *domain;
+	struct hwq_channel *channel; /**< NULL: no events */
+	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
+
+/** Sets the consumer index, and what goes with it. */
+static inline void
+hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
+{
+	cq->ci = ci;
+	cq->next = cq->buf + (size_t)(ci & cq->mask) * sizeof(struct mlx5_cqe64);
+	cq->lap = (ci >> cq->log_n) & MLX5_CQE_OWNER_MASK;
+}
+
+/** Starts a CQ over memory and a doorbell record that the caller provides; n_cqe is a power of
+ *  two. The entries are as libmlx5 leaves them: invalid. */
+static inline void
+hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, _Atomic(__be32) *dbrec)
+{
+	cq->buf = (uint8_t *)buf;
+	cq->end = cq->buf + (size_t)n_cqe * sizeof(struct mlx5_cqe64);
+	cq->dbrec = dbrec;
+	cq->n_cqe = n_cqe;
+	cq->mask = n_cqe - 1;
+	cq->log_n = (uint32_t)__builtin_ctz(n_cqe);
+	cq->published = 0;
+	hwq_cq_seek(cq, 0);
+}
 
 /**
  * The device wrote the entry before its owner bit; without this fence the CPU might read the rest
@@ -83,59 +103,35 @@ hwq_cq_entry(const struct hwq_cq *cq, uint32_t index)
 					   (size_t)(index & cq->mask) * sizeof(struct mlx5_cqe64));
 }
 
+/* Opcode, format, solicited and owner bits of an entry, read before all else of it. */
+static inline uint8_t
+hwq_cqe_op_own(const uint8_t *entry)
+{
+	const uint8_t *op_own = entry + offsetof(struct mlx5_cqe64, op_own);
+
+	return atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)op_own, memory_order_acquire);
+}
+
 /** True if the device wrote entry @p index in its current lap: opcode set, owner bit of the lap. */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 {
-	const struct mlx5_cqe64 *e = hwq_cq_entry(cq, index);
-	uint8_t op_own = atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)&e->op_own,
-		memory_order_acquire);
+	uint8_t op_own = hwq_cqe_op_own((const uint8_t *)hwq_cq_entry(cq, index));
 	uint8_t lap = (index >> cq->log_n) & MLX5_CQE_OWNER_MASK;
 
 	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
-}
-
-/** True if entry @p index is ours and tells of a work request that went well: opcode 0, the owner
- *  bit of the lap, whatever the format and solicited bits between them. */
-static inline bool
-hwq_cq_is_good_send(const struct hwq_cq *cq, uint32_t index)
-{
-	const struct mlx5_cqe64 *e = hwq_cq_entry(cq, index);
-	uint8_t op_own = atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)&e->op_own,
-		memory_order_acquire);
-
-	return (op_own & 0xf1) == ((index >> cq->log_n) & MLX5_CQE_OWNER_MASK);
-}
-
-/** A CQE's 64 bytes as a record. */
-static inline void
-hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
-{
-	uint32_t sop_qpn = be32toh(e->sop_drop_qpn);
-	uint8_t opcode = e->op_own >> 4;
-	bool err = opcode == MLX5_CQE_REQ_ERR || opcode == MLX5_CQE_RESP_ERR;
-	const struct mlx5_err_cqe *bad = (const struct mlx5_err_cqe *)e;
-
-	out->qpn = sop_qpn & 0xffffff;
-	out->wqe_counter = be16toh(e->wqe_counter);
-	out->opcode = opcode;
-	out->wqe_opcode = (uint8_t)(sop_qpn >> 24);
-	out->syndrome = err ? bad->syndrome : 0;
-	out->vendor_err = err ? bad->vendor_err_synd : 0;
-	out->solicited = (e->op_own >> 1) & 1;
-	out->reserved = 0;
-	out->byte_cnt = err ? 0 : be32toh(e->byte_cnt);
-	out->imm_inval = err ? 0 : e->imm_inval_pkey;
 }
 
 /** @return true and the next completion in *out, or false: none yet. Consumes nothing. */
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 {
-	if (!hwq_cq_is_ours(cq, cq->ci))
+	uint8_t op_own = hwq_cqe_op_own(cq->next);
+
+	if ((op_own & MLX5_CQE_OWNER_MASK) != cq->lap || op_own >> 4 == MLX5_CQE_INVALID)
 		return false;
 	hwq_fence_owner_before_cqe();
-	hwq_cqe_decode(hwq_cq_entry(cq, cq->ci), out);
+	hwq_cqe_decode((const struct mlx5_cqe64 *)cq->next, out);
 	return true;
 }
 
@@ -143,6 +139,11 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 static inline void
 hwq_cq_advance(struct hwq_cq *cq)
 {
+	cq->next += sizeof(struct mlx5_cqe64);
+	if (__builtin_expect(cq->next == cq->end, 0)) {
+		cq->next = cq->buf;
+		cq->lap ^= MLX5_CQE_OWNER_MASK;
+	}
 	cq->ci++;
 }
 

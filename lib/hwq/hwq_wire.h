@@ -47,6 +47,27 @@ struct hwq_wire_inline_seg {
 	uint8_t data[];
 };
 
+/** A CQE that tells of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
+struct hwq_wire_sig_err_cqe {
+	uint8_t reserved0[16];
+	__be32 expected_guard_app; /* upper half of 64 bits of guard, or guard and application tag */
+	__be32 actual_guard_app;
+	__be32 expected_ref; /* lower half, or reference tag */
+	__be32 actual_ref;
+	__be16 syndrome;
+	uint8_t sig_type;
+	uint8_t domain;
+	__be32 mkey;
+	__be64 offset;
+	uint8_t reserved48[8];
+	__be32 qpn;
+	uint8_t reserved60[2];
+	uint8_t signature;
+	uint8_t op_own;
+};
+
+#define HWQ_ERR_CQE_HW_SYNDROME 52u /**< byte of an error CQE: hw_err_synd, linux/mlx5/device.h */
+
 static_assert(sizeof(struct mlx5_wqe_ctrl_seg) == 16, "control segment: one DS");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, opmod_idx_opcode) == 0, "");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, qpn_ds) == 4, "");
@@ -88,5 +109,11 @@ static_assert(offsetof(struct mlx5_err_cqe, syndrome) == 55, "");
 static_assert(offsetof(struct mlx5_err_cqe, s_wqe_opcode_qpn) == 56, "same place as in a good CQE");
 static_assert(offsetof(struct mlx5_err_cqe, wqe_counter) == 60, "same place as in a good CQE");
 static_assert(offsetof(struct mlx5_err_cqe, op_own) == 63, "same place as in a good CQE");
+static_assert(sizeof(struct hwq_wire_sig_err_cqe) == 64, "");
+static_assert(offsetof(struct hwq_wire_sig_err_cqe, syndrome) == 32, "");
+static_assert(offsetof(struct hwq_wire_sig_err_cqe, mkey) == 36, "");
+static_assert(offsetof(struct hwq_wire_sig_err_cqe, offset) == 40, "");
+static_assert(offsetof(struct hwq_wire_sig_err_cqe, qpn) == 56, "same place as in a good CQE");
+static_assert(offsetof(struct hwq_wire_sig_err_cqe, op_own) == 63, "same place as in a good CQE");
 
 #endif

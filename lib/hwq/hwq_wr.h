@@ -38,6 +38,7 @@
 #define HWQ_WR_H
 
 #include "hwq_db.h"
+#include "hwq_poll.h"
 #include "hwq_wqe.h"
 
 /** A batch: one critical region. */
@@ -510,45 +511,6 @@ static HWQ_INLINE void
 hwq_wr_abort(struct hwq_wr *wr)
 {
 	hwq_wr_start(wr, wr->sq);
-}
-
-/* ------------------------------------------------------------------ completions */
-
-/**
- * Takes good completions of the queue's work requests, oldest first, and frees their WQEs and all
- * before them. Publishes. Stops at the first CQE of another kind: a failed or flushed WQE, a
- * receive, another QP on the CQ; hwq_cq_poll() shows what it is, hwq_sq_wr_id() whose, and
- * hwq_sq_complete() frees it. A flush makes a CQE for every fill too, a NOP of the wr_id of the
- * request behind it.
- * @return how many wr_ids are in wr_id, at most n.
- */
-static HWQ_INLINE unsigned int
-hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
-{
-	struct hwq_cq *cq = sq->cq;
-	const uint64_t *wr_ids = sq->wr_ids;
-	__be32 qpn = htobe32(sq->qpn_shifted >> 8);
-	uint32_t ci = cq->ci, mask = sq->mask;
-	uint16_t counter = 0;
-	unsigned int i;
-
-	for (i = 0; i < n; i++, ci++) {
-		const struct mlx5_cqe64 *e = hwq_cq_entry(cq, ci);
-
-		if (!hwq_cq_is_good_send(cq, ci))
-			break;
-		hwq_fence_owner_before_cqe();
-		if (__builtin_expect(((e->sop_drop_qpn ^ qpn) & htobe32(0xffffff)) != 0, 0))
-			break;
-		counter = be16toh(e->wqe_counter);
-		wr_id[i] = wr_ids[counter & mask];
-	}
-	if (i != 0) {
-		cq->ci = ci;
-		hwq_sq_complete(sq, counter);
-		hwq_cq_publish(cq);
-	}
-	return i;
 }
 
 #endif

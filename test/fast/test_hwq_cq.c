@@ -2,7 +2,8 @@
 /*
  * The CQ: owner bit over its laps, consumer index, decoding; and a WQE or CQE as text. The CQEs are
  * written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24 | QPN at
- * 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36.
+ * 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36; and of receives and
+ * signature errors as their cases say.
  */
 #include <stdlib.h>
 
@@ -26,12 +27,10 @@ start(uint32_t ci)
 	memset(buf, 0, sizeof(buf));
 	for (i = 0; i < N_CQE; i++)
 		buf[i * 64 + 63] = 0xf0; /* as libmlx5 presets: invalid */
-	cq = (struct hwq_cq){.buf = buf,
-		.dbrec = dbrec,
-		.mask = N_CQE - 1,
-		.log_n = 3,
-		.n_cqe = N_CQE};
-	cq.ci = cq.published = ci;
+	memset(&cq, 0, sizeof(cq));
+	hwq_cq_init(&cq, buf, N_CQE, dbrec);
+	hwq_cq_seek(&cq, ci);
+	cq.published = ci;
 	dbrec[0] = 0;
 }
 
@@ -117,6 +116,7 @@ decode(void)
 	hwq_cq_advance(&cq);
 	device_writes(1, 13, 0x000001, 7);
 	memcpy(e + 64 + 44, "\xff\xff\xff\xff", 4);
+	e[64 + 52] = 0x1d;
 	e[64 + 54] = 0x68;
 	e[64 + 55] = 0x04;
 	CHECK(hwq_cq_peek(&cq, &rec), "an error CQE");
@@ -124,10 +124,111 @@ decode(void)
 	CHECK_EQ(rec.wqe_opcode, 8, "the WQE's opcode");
 	CHECK_EQ(rec.syndrome, 4, "syndrome");
 	CHECK_EQ(rec.vendor_err, 0x68, "vendor syndrome");
+	CHECK_EQ(rec.hw_syndrome, 0x1d, "hardware syndrome");
+	CHECK_EQ(rec.timestamp, 0, "no time, which would be made of syndromes");
 	CHECK_EQ(rec.byte_cnt, 0, "an error CQE has no byte count");
 	CHECK(strcmp(hwq_syndrome_str(rec.syndrome), "local protection error") == 0, "its name");
 	CHECK(strcmp(hwq_syndrome_str(0x21), "unknown syndrome") == 0, "a name for a hole");
 	CHECK(strcmp(hwq_syndrome_str(0xff), "unknown syndrome") == 0, "a name beyond the table");
+}
+
+/* All that a receive tells: path bits at 17, LID at 22, flags, service level and QPN from 24 on,
+ * checksums at 28 and 29 of what libmlx5 names hds_ip_ext and l4_hdr_type_etc, VLAN at 30. */
+static void
+decode_receive(void)
+{
+	static const struct {
+		uint8_t opcode, flags;
+	} kinds[] = {
+		{1, HWQ_RECV_WITH_IMM},
+		{2, 0},
+		{3, HWQ_RECV_WITH_IMM},
+		{4, HWQ_RECV_WITH_INV},
+	};
+	struct hwq_cqe rec;
+	uint8_t *e = buf;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		start(0);
+		device_writes(0, kinds[i].opcode, 0x42, 9);
+		e[17] = 0xff;
+		memcpy(e + 22, "\x12\x34", 2);
+		memcpy(e + 24, "\xa5\xab\xcd\xef", 4);
+		e[28] = 0x06;
+		e[29] = 2 << 2;
+		memcpy(e + 30, "\x0f\xa0", 2);
+		memcpy(e + 32, "\xff\x00\x01\x02", 4);
+		memcpy(e + 36, "\x11\x22\x33\x44", 4);
+		memcpy(e + 48, "\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
+		CHECK_EQ(rec.recv.dlid_path_bits, 0x7f, "path bits");
+		CHECK_EQ(rec.recv.slid, 0x1234, "LID");
+		CHECK_EQ(rec.recv.sl, 5, "service level");
+		CHECK_EQ(rec.recv.src_qp, 0xabcdef, "sender's QPN");
+		CHECK_EQ(rec.recv.vlan, 0xfa0, "VLAN");
+		CHECK_EQ(rec.recv.uidx, 0x000102, "user index");
+		CHECK_EQ(rec.recv.pkey_index, 0x3344, "pkey");
+		CHECK_EQ(rec.timestamp, 0x0102030405060708, "timestamp");
+		CHECK_EQ(hwq_cqe_inval_rkey(&rec), 0x11223344, "invalidated key");
+		CHECK_EQ(rec.recv.flags, kinds[i].flags | HWQ_RECV_GRH | HWQ_RECV_IP_CSUM_OK,
+			"flags");
+		e[24] = 0x00;
+		e[28] = 0x02;
+		e[29] = 1 << 2;
+		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
+		CHECK_EQ(rec.recv.flags, kinds[i].flags | HWQ_RECV_L3_OK | HWQ_RECV_IPV6, "flags");
+	}
+}
+
+/* Expected at 16 and 24, actual at 20 and 28, what is wrong at 32, type, domain, key, offset. */
+static void
+decode_signature_error(void)
+{
+	static const struct {
+		uint16_t syndrome;
+		uint8_t kind;
+		uint64_t expected, actual;
+	} kinds[] = {
+		{0x0800, HWQ_SIG_REFTAG, 0x55667788, 0xddeeff00},
+		{0x3800, HWQ_SIG_REFTAG, 0x55667788, 0xddeeff00},
+		{0x1000, HWQ_SIG_APPTAG, 0x3344, 0xbbcc},
+		{0x3000, HWQ_SIG_APPTAG, 0x3344, 0xbbcc},
+		{0x2000, HWQ_SIG_GUARD, 0x1122334455667788, 0x99aabbccddeeff00},
+		{0x0001, HWQ_SIG_UNKNOWN, 0x1122334455667788, 0x99aabbccddeeff00},
+	};
+	struct hwq_cqe rec;
+	uint8_t *e = buf;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		start(0);
+		device_writes(0, 12, 0x42, 9);
+		memcpy(e + 16, "\x11\x22\x33\x44\x99\xaa\xbb\xcc", 8);
+		memcpy(e + 24, "\x55\x66\x77\x88\xdd\xee\xff\x00", 8);
+		e[32] = (uint8_t)(kinds[i].syndrome >> 8);
+		e[33] = (uint8_t)kinds[i].syndrome;
+		e[34] = i % 2;
+		e[35] = i / 2 % 2;
+		memcpy(e + 36, "\x00\xab\xcd\x05", 4);
+		memcpy(e + 40, "\x00\x00\x00\x01\x00\x00\x02\x08", 8);
+		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
+		CHECK_EQ(rec.opcode, MLX5_CQE_SIG_ERR, "opcode");
+		CHECK_EQ(rec.qpn, 0x42, "QPN");
+		CHECK_EQ(rec.syndrome, 0, "it is no failed work request");
+		CHECK_EQ(rec.byte_cnt, 0, "bytes");
+		CHECK_EQ(rec.sig.mkey, 0xabcd05, "key");
+		CHECK_EQ(rec.sig.syndrome, kinds[i].syndrome, "syndrome");
+		CHECK_EQ(rec.sig.kind, kinds[i].kind, "kind");
+		CHECK_EQ(rec.sig.transaction, i % 2, "type");
+		CHECK_EQ(rec.sig.memory, i / 2 % 2, "domain");
+		CHECK_EQ(rec.sig.expected, kinds[i].expected, "expected");
+		CHECK_EQ(rec.sig.actual, kinds[i].actual, "actual");
+		CHECK_EQ(rec.sig.offset, 0x100000208, "offset");
+	}
+	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 16), 0x1122, "T10-DIF's guard");
+	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 32), 0x11223344, "a CRC32");
+	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 64), 0x1122334455667788, "a CRC64");
 }
 
 static void
@@ -196,6 +297,8 @@ main(void)
 	RUN("entries are taken once, in order, over many laps", laps());
 	RUN("the consumer index wraps at 24 and at 32 bits", index_wraps());
 	RUN("good and error CQEs become records", decode());
+	RUN("receives of every kind become records", decode_receive());
+	RUN("signature errors become records", decode_signature_error());
 	RUN("WQEs and CQEs become text", as_text());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * One completion: the 64 bytes of a CQE as a plain record.
+ *
+ * Which fields mean something depends on what completed:
+ *
+ *     opcode                          also filled in
+ *     MLX5_CQE_REQ                    byte_cnt of reads and atomics
+ *     MLX5_CQE_RESP_WR_IMM, _SEND*    byte_cnt, imm_inval, recv
+ *     MLX5_CQE_REQ_ERR, _RESP_ERR     syndrome, vendor_err, hw_syndrome
+ *     MLX5_CQE_SIG_ERR                sig; of a queue, qpn alone: no WQE completes by it
+ *
+ * The values are those that ibv_wc_read_*(3) of libmlx5 give, and of a signature error those that
+ * mlx5dv_mkey_check(3) works with. The layout of a signature error and of hw_syndrome is in no
+ * installed header: struct mlx5_sig_err_cqe and mlx5_err_cqe of the kernel's linux/mlx5/device.h.
+ */
+#ifndef HWQ_CQE_H
+#define HWQ_CQE_H
+
+#include <stdbool.h>
+
+#include "hwq_wire.h"
+
+/** What a receive was like. */
+enum hwq_recv_flags {
+	HWQ_RECV_WITH_IMM = 1 << 0, /**< imm_inval is immediate data */
+	HWQ_RECV_WITH_INV = 1 << 1, /**< imm_inval is the key that was invalidated */
+	HWQ_RECV_GRH = 1 << 2,      /**< the first 40 bytes are a GRH (UD: ibv_poll_cq(3)) */
+	HWQ_RECV_L3_OK = 1 << 3,    /**< the device found the IP header's checksum right */
+	HWQ_RECV_L4_OK = 1 << 4,    /**< and that of TCP or UDP */
+	HWQ_RECV_IPV4 = 1 << 5,     /**< it is an IPv4 packet */
+	HWQ_RECV_IPV6 = 1 << 6,
+	/** All that IBV_WC_IP_CSUM_OK takes, on queues whose device checks at all. */
+	HWQ_RECV_IP_CSUM_OK = HWQ_RECV_L3_OK | HWQ_RECV_L4_OK | HWQ_RECV_IPV4,
+};
+
+/** Of receives. */
+struct hwq_cqe_recv {
+	uint32_t src_qp;        /**< the sender's QPN (UD) */
+	uint32_t uidx;          /**< user index of the queue; SRQ number with CQEs of version 0 */
+	uint16_t slid;          /**< InfiniBand: the sender's LID */
+	uint16_t pkey_index;    /**< of UD; the low half of what imm_inval is otherwise */
+	uint16_t vlan;          /**< tag of an Ethernet frame whose VLAN header was taken off */
+	uint8_t sl;             /**< service level */
+	uint8_t dlid_path_bits; /**< InfiniBand: of the destination LID */
+	uint8_t flags;          /**< enum hwq_recv_flags */
+};
+
+/** What a signature error is about; the first that applies, as libmlx5 has it. */
+enum hwq_sig_kind {
+	HWQ_SIG_UNKNOWN,
+	HWQ_SIG_REFTAG,
+	HWQ_SIG_APPTAG,
+	HWQ_SIG_GUARD,
+};
+
+/** Bits of hwq_cqe_sig.syndrome. */
+#define HWQ_SIG_SYNDROME_REFTAG (1u << 11)
+#define HWQ_SIG_SYNDROME_APPTAG (1u << 12)
+#define HWQ_SIG_SYNDROME_GUARD  (1u << 13)
+
+/** Of signature errors. */
+struct hwq_cqe_sig {
+	uint32_t mkey;      /**< the key whose data is wrong */
+	uint16_t syndrome;  /**< HWQ_SIG_SYNDROME_*: all that is wrong */
+	uint8_t kind;       /**< enum hwq_sig_kind: what expected and actual are of */
+	bool memory;        /**< found in the memory domain; else on the wire */
+	bool transaction;   /**< of a whole transaction; else of a block */
+	uint8_t raw_domain; /**< 0 wire, 1 memory; anything else is not known */
+	uint8_t raw_type;   /**< 0 block, 1 transaction; anything else is not known */
+	uint64_t expected;  /**< a tag; or a guard in the upper bits: hwq_sig_guard() */
+	uint64_t actual;
+	uint64_t offset; /**< where in the key's data, bytes */
+};
+
+/** One completion, decoded. */
+struct hwq_cqe {
+	uint32_t qpn;         /**< the queue pair it belongs to */
+	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
+	uint8_t opcode;       /**< MLX5_CQE_* */
+	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
+	uint8_t syndrome;     /**< 0, or MLX5_CQE_SYNDROME_* of an error CQE */
+	uint8_t vendor_err;   /**< of an error CQE */
+	uint8_t hw_syndrome;  /**< of an error CQE */
+	uint8_t solicited;    /**< the sender asked for an event */
+	uint32_t byte_cnt;    /**< bytes moved; 0 in an error CQE */
+	__be32 imm_inval;     /**< immediate data, or the key that was invalidated */
+	uint64_t timestamp;   /**< of the device's clock; 0 in error and signature error CQEs */
+	union {
+		struct hwq_cqe_recv recv; /**< opcode RESP_*, but not RESP_ERR */
+		struct hwq_cqe_sig sig;   /**< opcode SIG_ERR */
+	};
+};
+
+/** A guard of @p bits bits (16: T10-DIF; 32, 64: CRCs) out of hwq_cqe_sig.expected or .actual. */
+static inline uint64_t
+hwq_sig_guard(uint64_t value, unsigned int bits)
+{
+	return value >> (64 - bits);
+}
+
+/** The key that the sender invalidated, where recv.flags has HWQ_RECV_WITH_INV. */
+static inline uint32_t
+hwq_cqe_inval_rkey(const struct hwq_cqe *cqe)
+{
+	return be32toh(cqe->imm_inval);
+}
+
+static inline uint8_t
+hwq_cqe_recv_flags(const struct mlx5_cqe64 *e, uint8_t opcode)
+{
+	uint8_t l3 = (e->l4_hdr_type_etc >> 2) & 3;
+	uint8_t flags = 0;
+
+	if (opcode == MLX5_CQE_RESP_WR_IMM || opcode == MLX5_CQE_RESP_SEND_IMM)
+		flags |= HWQ_RECV_WITH_IMM;
+	if (opcode == MLX5_CQE_RESP_SEND_INV)
+		flags |= HWQ_RECV_WITH_INV;
+	if ((be32toh(e->flags_rqpn) >> 28 & 3) != 0)
+		flags |= HWQ_RECV_GRH;
+	if (e->hds_ip_ext & MLX5_CQE_L3_OK)
+		flags |= HWQ_RECV_L3_OK;
+	if (e->hds_ip_ext & MLX5_CQE_L4_OK)
+		flags |= HWQ_RECV_L4_OK;
+	if (l3 == MLX5_CQE_L3_HDR_TYPE_IPV4)
+		flags |= HWQ_RECV_IPV4;
+	if (l3 == MLX5_CQE_L3_HDR_TYPE_IPV6)
+		flags |= HWQ_RECV_IPV6;
+	return flags;
+}
+
+static inline void
+hwq_cqe_decode_recv(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
+{
+	struct hwq_cqe_recv *recv = &out->recv;
+	uint32_t flags_rqpn = be32toh(e->flags_rqpn);
+
+	recv->src_qp = flags_rqpn & 0xffffff;
+	recv->uidx = be32toh(e->srqn_uidx) & 0xffffff;
+	recv->slid = be16toh(e->slid);
+	recv->pkey_index = (uint16_t)(be32toh(e->imm_inval_pkey) & 0xffff);
+	recv->vlan = be16toh(e->vlan_info);
+	recv->sl = (flags_rqpn >> 24) & 0xf;
+	recv->dlid_path_bits = e->ml_path & 0x7f;
+	recv->flags = hwq_cqe_recv_flags(e, out->opcode);
+}
+
+static inline void
+hwq_cqe_decode_err(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
+{
+	const struct mlx5_err_cqe *bad = (const struct mlx5_err_cqe *)e;
+
+	out->syndrome = bad->syndrome;
+	out->vendor_err = bad->vendor_err_synd;
+	out->hw_syndrome = ((const uint8_t *)e)[HWQ_ERR_CQE_HW_SYNDROME];
+	out->byte_cnt = 0;
+	out->imm_inval = 0;
+	out->timestamp = 0;
+}
+
+static inline void
+hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
+{
+	const struct hwq_wire_sig_err_cqe *bad = (const struct hwq_wire_sig_err_cqe *)e;
+	uint64_t expected =
+		(uint64_t)be32toh(bad->expected_guard_app) << 32 | be32toh(bad->expected_ref);
+	uint64_t actual = (uint64_t)be32toh(bad->actual_guard_app) << 32 | be32toh(bad->actual_ref);
+	struct hwq_cqe_sig *sig = &out->sig;
+
+	/* What tells of a WQE in other CQEs is reserved here. */
+	out->wqe_counter = 0;
+	out->wqe_opcode = 0;
+	out->byte_cnt = 0;
+	out->imm_inval = 0;
+	out->timestamp = 0;
+	sig->mkey = be32toh(bad->mkey);
+	sig->syndrome = be16toh(bad->syndrome);
+	sig->raw_domain = bad->domain;
+	sig->raw_type = bad->sig_type;
+	sig->memory = bad->domain == 1;
+	sig->transaction = bad->sig_type == 1;
+	sig->offset = be64toh(bad->offset);
+	sig->kind = HWQ_SIG_UNKNOWN;
+	if (sig->syndrome & HWQ_SIG_SYNDROME_REFTAG) {
+		sig->kind = HWQ_SIG_REFTAG;
+		expected &= 0xffffffff;
+		actual &= 0xffffffff;
+	} else if (sig->syndrome & HWQ_SIG_SYNDROME_APPTAG) {
+		sig->kind = HWQ_SIG_APPTAG;
+		expected = expected >> 32 & 0xffff;
+		actual = actual >> 32 & 0xffff;
+	} else if (sig->syndrome & HWQ_SIG_SYNDROME_GUARD) {
+		sig->kind = HWQ_SIG_GUARD;
+	}
+	sig->expected = expected;
+	sig->actual = actual;
+}
+
+/** A CQE's 64 bytes as a record. Of a union that the opcode does not name, nothing is written. */
+static inline void
+hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
+{
+	uint32_t sop_qpn = be32toh(e->sop_drop_qpn);
+	uint8_t opcode = e->op_own >> 4;
+
+	out->qpn = sop_qpn & 0xffffff;
+	out->wqe_counter = be16toh(e->wqe_counter);
+	out->opcode = opcode;
+	out->wqe_opcode = (uint8_t)(sop_qpn >> 24);
+	out->syndrome = 0;
+	out->vendor_err = 0;
+	out->hw_syndrome = 0;
+	out->solicited = (e->op_own >> 1) & 1;
+	out->byte_cnt = be32toh(e->byte_cnt);
+	out->imm_inval = e->imm_inval_pkey;
+	out->timestamp = be64toh(e->timestamp);
+	if (__builtin_expect(opcode == MLX5_CQE_REQ, 1))
+		return;
+	if (opcode <= MLX5_CQE_RESP_SEND_INV)
+		hwq_cqe_decode_recv(e, out);
+	else if (opcode == MLX5_CQE_REQ_ERR || opcode == MLX5_CQE_RESP_ERR)
+		hwq_cqe_decode_err(e, out);
+	else if (opcode == MLX5_CQE_SIG_ERR)
+		hwq_cqe_decode_sig(e, out);
+}
+
+#endif
