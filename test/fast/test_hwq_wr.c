@@ -259,9 +259,7 @@ good_completions_only(void)
 	start();
 	for (i = 0; i < 4; i++)
 		put_cqe(&entries[i], 0, 0, 0xf0);
-	cq.buf = (uint8_t *)entries;
-	cq.mask = 3;
-	cq.log_n = 2;
+	hwq_cq_init(&cq, entries, 4, cq_dbrec);
 	for (i = 0; i < 8; i++) {
 		wr.wr_id = 100 + i;
 		write_one(HWQ_WQE_SIGNALED);
@@ -274,7 +272,11 @@ good_completions_only(void)
 	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 2, "up to another QP's");
 	CHECK(ids[0] == 100 && ids[1] == 102, "wr_ids");
 	CHECK_EQ(sq.ci, (uint16_t)(START + 3), "freed, with what was not signalled");
-	CHECK_EQ(be32toh(cq_dbrec[0]), 2, "published");
+	CHECK_EQ(be32toh(cq_dbrec[0]), 0, "not published");
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	CHECK_EQ(be32toh(cq_dbrec[0]), 2, "published with the next batch");
 	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), MLX5_CQE_REQ_ERR << 4);
 	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "an error");
 	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), MLX5_CQE_RESP_SEND << 4);
