@@ -236,10 +236,13 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 
 	if (key == NULL)
 		return -ENOMEM;
+	spin_lock(
+		&mkey->lock); /* a work request may be about to learn that it is no indirect key */
 	mkey->key = key;
 	if ((attr->access & ACC_ON_DEMAND) != 0)
 		odp_begin(mkey->dev);
 	table_set(&mkey->dev->lanes->keys, mkey->index, key);
+	spin_unlock(&mkey->lock);
 	softhca_quiesce(mkey->dev);
 	free(old);
 	return 0;
@@ -320,10 +323,20 @@ key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint3
 {
 	enum wire_vendor why;
 	struct key *key = key_find(lanes, number, pdn, &why);
+	struct softhca_mkey *mkey;
+	bool may;
 
-	if (key == NULL || !key->rinval || (key->qpn != KEY_ANY_QP && key->qpn != qpn))
+	if (key == NULL)
 		return false;
-	return !atomic_exchange_explicit(&key->freed, true, memory_order_relaxed);
+	/* Who configures it at this moment begins with what it is afterwards, or has ended before. */
+	mkey = key->mkey;
+	spin_lock(&mkey->lock);
+	key = key_find(lanes, number, pdn, &why);
+	may = key != NULL && key->rinval && (key->qpn == KEY_ANY_QP || key->qpn == qpn);
+	if (may)
+		atomic_store_explicit(&key->freed, true, memory_order_relaxed);
+	spin_unlock(&mkey->lock);
+	return may;
 }
 
 /* ---- memory lists */
