@@ -287,8 +287,9 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
 		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
-		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)}, {0x148, 1, 1},
-		{0x217, 1, 1}, {0x480, 1, 1},  /* signatures: sig_crc32c, sho, domains */
+		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
+		/* Signatures: sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
+		{0x148, 1, 1}, {0x1f0, 1, 1}, {0x217, 1, 1}, {0x480, 1, 1},
 		{0x122, 1, 1},                 /* qpc_extension: MMO, and streams of a DCI */
 		{0x20, 1, 1},                  /* hca_cap_2 */
 		{0x151, 1, ethernet},          /* rts2rts_qp_udp_sport */

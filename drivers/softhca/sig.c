@@ -99,7 +99,7 @@ enum bsf {
 static uint32_t
 block_of(uint8_t selector)
 {
-	static const uint16_t blocks[] = {0, 512, 520, 4096, 4160};
+	static const uint16_t blocks[] = {0, 512, 520, 4096, 4160, 0, 4048};
 
 	return selector < sizeof(blocks) / sizeof(blocks[0]) ? blocks[selector] : 0;
 }
