@@ -101,6 +101,7 @@ cq_fail(struct softhca_cq *cq)
 		return;
 	softhca_log("mlx5_%u: CQ 0x%x of %u entries overrun", cq->dev->index, cq->number, cq->n);
 	softhca_event_cq_async(cq->event, EVENT_CQ_ERR);
+	atomic_store_explicit(&cq->dev->lanes->cq_failed, true, memory_order_release);
 	lanes_call_attention(cq->dev);
 }
 

@@ -90,6 +90,14 @@ table_get(struct table *t, uint32_t number)
 	return atomic_load_explicit(&leaf[number & (TABLE_LEAF - 1)], memory_order_acquire);
 }
 
+/* None of the TABLE_LEAF numbers around this one has ever been given out. */
+static inline bool
+table_leaf_is_absent(struct table *t, uint32_t number)
+{
+	return atomic_load_explicit(&t->top[number >> TABLE_LEAF_LOG], memory_order_relaxed) ==
+	       NULL;
+}
+
 /* ---- keys */
 
 enum key_layout {
@@ -306,6 +314,12 @@ struct cqe_sig_err {
 	uint32_t key;
 };
 
+static inline bool
+cq_has_failed(const struct softhca_cq *cq)
+{
+	return atomic_load_explicit(&cq->failed, memory_order_relaxed);
+}
+
 /* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /* The CQ is of no more use: an event says so, and its QPs fail. cq->lock held. */
@@ -403,6 +417,7 @@ struct softhca_qp {
 	uint8_t *stream_errors;
 	uint32_t n_errored, max_errored;
 	bool draining;
+	bool established; /* of the receive side: the first message in RTR has been told */
 	void *event;
 	struct qp_timing timing; /* of who holds uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
@@ -416,6 +431,13 @@ qp_state(const struct softhca_qp *qp)
 /* Receive side held: the QP into error; its receive queue is flushed, its send queue will be. */
 struct run;
 void qp_fail_receive_side(struct run *run, struct softhca_qp *qp);
+/* The same, told by an event: the queue or its CQ cannot be used any more. */
+void qp_fatal_receive_side(struct run *run, struct softhca_qp *qp);
+/*
+ * Inside a turn: the QPs of a CQ that failed, which have no page and so no visits (DCTs), into
+ * error. False: no CQ did.
+ */
+bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
 
 /* ---- UAR pages */
 
@@ -489,6 +511,7 @@ struct softhca_lanes {
 	atomic_bool look; /* some page calls for attention: look at all of them */
 	atomic_bool odp;  /* there are, or were, keys on demand */
 	struct spin odp_lock; /* then: of atomics; a leaf */
+	atomic_bool cq_failed; /* and QPs without a page may have to be put in error */
 	struct clock_set *_Atomic clocks;
 	pthread_mutex_t uar_lock;   /* of changes to these sets */
 	_Atomic uint64_t port_free; /* timing.c: when the wire is, device time */
@@ -766,6 +789,8 @@ struct recv_wqe {
 	struct sg sg;
 };
 bool rq_has_work(const struct softhca_qp *qp);
+/* There is a receive. A record that counts more of them than the queue holds is the QP's end. */
+bool rq_is_ready(struct run *run, struct softhca_qp *qp);
 void rq_flush(struct run *run, struct softhca_qp *qp);
 /* The oldest receive WQE's memory. SYN_RNR: there is none; SYN_LOC_PROT: it may not be written. */
 enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need,

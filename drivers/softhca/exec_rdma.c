@@ -70,7 +70,7 @@ write_may_end(struct run *run, const struct wqe *wqe)
 	if (wqe->opcode != OPC_WRITE_IMM)
 		return true;
 	if (run->peer_srq == NULL)
-		return rq_has_work(run->peer);
+		return rq_is_ready(run, run->peer);
 	run_hold_srq(run, run->peer_srq);
 	return srq_has_work(run->peer_srq);
 }

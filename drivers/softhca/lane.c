@@ -505,6 +505,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 		else
 			work += serve_due_resting(lanes, set, slot);
 	}
+	work += qps_fail_with_their_cqs(lanes);
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
 	return work;
 }

@@ -45,7 +45,7 @@ modify_check(const struct softhca_qp *qp, const struct softhca_qp_attr *a, uint3
 	t = qp_transition(qp->type, from, to);
 	if (t == NULL || (t->need & ~TRANSITION_ALLOWED & ~rest) != 0)
 		return -EINVAL;
-	if ((rest & ~((t->need & ~TRANSITION_ALLOWED) | t->may | M_CUR_STATE)) != 0)
+	if ((rest & ~((t->need & ~TRANSITION_ALLOWED) | t->may)) != 0)
 		return -EINVAL;
 	return values_are_legal(qp, a, rest) ? 0 : -EINVAL;
 }
@@ -70,7 +70,6 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 		if (mask & (bit))                                                                  \
 			to->field = a->field;                                                      \
 	} while (0)
-	TAKE(M_EN_SQD_NOTIFY, en_sqd_notify);
 	TAKE(M_ACCESS, access);
 	TAKE(M_PKEY_INDEX, pkey_index);
 	TAKE(M_PORT, port);
@@ -109,6 +108,7 @@ reset_queues(struct softhca_qp *qp)
 	qp->bad_bf = false;
 	qp->wait = WAIT_NONE;
 	qp->draining = false;
+	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
@@ -119,15 +119,18 @@ qp_tell_last_wqe(struct softhca_qp *qp)
 		softhca_event_qp_async(qp->event, EVENT_LAST_WQE_REACHED);
 }
 
+/* notify: this time going to SQD shall be told when it is drained. */
 static void
-enter_state(struct softhca_qp *qp, enum qp_state to)
+enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 {
 	enum qp_state from = qp_state(qp);
 
 	if (to == QP_RESET)
 		reset_queues(qp);
-	if (to == QP_SQD && from == QP_RTS)
+	if (to == QP_SQD && from == QP_RTS) {
 		qp->draining = true; /* until a lane has finished what had begun, and says so */
+		qp->attr.en_sqd_notify = notify;
+	}
 	if (from == QP_SQD && to == QP_RTS)
 		qp->draining = false;
 	atomic_store_explicit(&qp->state, to, memory_order_release);
@@ -172,7 +175,8 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 		if (!(mask & M_STATE) || attr->state != QP_RESET)
 			modify_values(&qp->attr, attr, mask);
 		if (mask & M_STATE)
-			enter_state(qp, attr->state);
+			enter_state(qp, attr->state,
+				(mask & M_EN_SQD_NOTIFY) != 0 && attr->en_sqd_notify != 0);
 	}
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */

@@ -2,6 +2,7 @@
 /* The receive side of a QP: taking receive WQEs in order, scattering, and the responder's errors. */
 #include "exec.h"
 
+#define EVENT_QP_FATAL      1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_QP_REQ_ERR    2 /* IBV_EVENT_QP_REQ_ERR */
 #define EVENT_QP_ACCESS_ERR 3 /* IBV_EVENT_QP_ACCESS_ERR */
 
@@ -19,6 +20,18 @@ bool
 rq_has_work(const struct softhca_qp *qp)
 {
 	return qp->rq_n != 0 && rq_posted(qp) != 0;
+}
+
+bool
+rq_is_ready(struct run *run, struct softhca_qp *qp)
+{
+	uint16_t posted = qp->rq_n != 0 ? rq_posted(qp) : 0;
+
+	if (posted <= qp->rq_n)
+		return posted != 0;
+	violation("QP 0x%x: %u WQEs posted to a receive queue of %u", qp->number, posted, qp->rq_n);
+	qp_fatal_receive_side(run, qp);
+	return false;
 }
 
 enum wire_syndrome
@@ -51,7 +64,7 @@ rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct recv_wqe *
 		run_hold_srq(run, run->peer_srq);
 		return srq_peek(run, run->peer_srq, need, recv);
 	}
-	if (!rq_has_work(qp))
+	if (!rq_is_ready(run, qp))
 		return SYN_RNR;
 	recv->index = ci;
 	sg_clear(&recv->sg);
@@ -111,13 +124,52 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 void
 qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 {
-	bool was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
+	bool was_error =
+		atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
 
 	rq_flush(run, qp);
 	if (!was_error)
 		qp_tell_last_wqe(qp);
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* its send queue is flushed by who holds that */
+}
+
+void
+qp_fatal_receive_side(struct run *run, struct softhca_qp *qp)
+{
+	qp_fail_receive_side(run, qp);
+	run_drop_cq(run);
+	softhca_event_qp_async(qp->event, EVENT_QP_FATAL);
+}
+
+static void
+fail_with_its_cq(struct run *run, struct softhca_qp *qp)
+{
+	if (qp->uar != NULL || qp->recv_cq == NULL || !cq_has_failed(qp->recv_cq))
+		return;
+	spin_lock(&qp->recv);
+	if (qp_state(qp) == QP_RTR || qp_state(qp) == QP_RTS)
+		qp_fatal_receive_side(run, qp);
+	spin_unlock(&qp->recv);
+}
+
+bool
+qps_fail_with_their_cqs(struct softhca_lanes *lanes)
+{
+	struct run run = {.lanes = lanes};
+
+	if (!atomic_load_explicit(&lanes->cq_failed, memory_order_relaxed) ||
+		!atomic_exchange_explicit(&lanes->cq_failed, false, memory_order_acquire))
+		return false;
+	for (uint32_t number = 0; number < 1u << 24; number++) {
+		struct softhca_qp *qp = table_get(&lanes->qps, number);
+
+		if (qp != NULL)
+			fail_with_its_cq(&run, qp);
+		else if (table_leaf_is_absent(&lanes->qps, number))
+			number |= TABLE_LEAF - 1;
+	}
+	return true;
 }
 
 void

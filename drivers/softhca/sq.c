@@ -628,8 +628,7 @@ sq_visit_error(struct run *run)
 static bool
 cq_failed(const struct softhca_qp *qp)
 {
-	return atomic_load_explicit(&qp->send_cq->failed, memory_order_relaxed) ||
-	       atomic_load_explicit(&qp->recv_cq->failed, memory_order_relaxed);
+	return cq_has_failed(qp->send_cq) || cq_has_failed(qp->recv_cq);
 }
 
 bool

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#define EVENT_COMM_EST 4    /* IBV_EVENT_COMM_EST */
 #define UD_MAX_MESSAGE 4096 /* the port's MTU */
 #define GRH_LEN        40
 #define QKEY_OWN       0x80000000u /* of a WQE's qkey: the QP's own is meant */
@@ -162,6 +163,15 @@ accepts(const struct run *run, const struct wqe *wqe, const struct softhca_qp *p
 	}
 }
 
+/* What is received can be told to nobody any more: the sender's retries will end. */
+static unsigned int
+xrc_cq_failed(struct run *run)
+{
+	qp_fatal_receive_side(run, run->peer);
+	run_drop_peer(run);
+	return EXEC_WAIT_PEER;
+}
+
 /* An XRC request names the queue that receives it, and whose PD guards the memory. */
 static unsigned int
 find_xrc_srq(struct run *run, const struct wqe *wqe)
@@ -172,11 +182,22 @@ find_xrc_srq(struct run *run, const struct wqe *wqe)
 
 	if (srq != NULL && srq->cq != NULL && srq->xrcdn == run->peer->xrcdn) {
 		run->peer_srq = srq;
-		return SYN_OK;
+		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
 	}
 	run->vendor = VEN_XRC_SRQ;
 	responder_fail(run, run->peer, SYN_REM_INV_REQ);
 	return SYN_REM_INV_REQ;
+}
+
+/* A connection's first message, before the program set the QP to RTS (ibv_get_async_event(3)). */
+static void
+tell_established(struct softhca_qp *peer)
+{
+	if (qp_state(peer) != QP_RTR || peer->established || peer->type == SOFTHCA_QP_UD ||
+		peer->type == SOFTHCA_QP_DCT)
+		return;
+	peer->established = true;
+	softhca_event_qp_async(peer->event, EVENT_COMM_EST);
 }
 
 static bool
@@ -209,6 +230,7 @@ run_hold_peer(struct run *run, const struct wqe *wqe)
 		run_drop_peer(run);
 		return EXEC_WAIT_PEER;
 	}
+	tell_established(peer);
 	if (qp->type == SOFTHCA_QP_XRC_SEND)
 		return find_xrc_srq(run, wqe);
 	run->peer_srq = peer->srq;

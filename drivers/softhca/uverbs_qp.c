@@ -3,7 +3,10 @@
 #include "uverbs_qp.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -33,7 +36,7 @@ enum {
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 #define QPT_DRIVER 0xff /* which of the vendor's types it is, its flags say */
-#define WQEBB 64U
+#define WQEBB      64U
 
 static bool
 is_power_of_two(uint64_t n)
@@ -113,6 +116,17 @@ find_dc_type(uint32_t flags, uint32_t *known)
 	}
 }
 
+/* CAP_NET_RAW, as the kernel demands of who makes a raw packet queue pair (packet(7)). */
+static bool
+may_send_raw(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW)) != 0;
+}
+
 /* The type that is asked for, or -errno, and the flags that it takes. */
 static int
 find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
@@ -128,6 +142,8 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	case SOFTHCA_QP_XRC_RECV:
 		return (int)type;
 	case SOFTHCA_QP_RAW:
+		if (!may_send_raw())
+			return -EPERM;
 		if (call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
 			return (int)type;
 		return -EOPNOTSUPP;

@@ -34,6 +34,10 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &init);
 
+	if (qp == NULL && errno == EPERM) {
+		printf("skipped: raw packets take CAP_NET_RAW\n");
+		exit(SKIP);
+	}
 	CHECK(qp != NULL);
 	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
 	attr.qp_state = IBV_QPS_RTR;

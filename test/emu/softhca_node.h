@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One end with all that a queue pair of any type needs, queue pairs of every type, and what each
+ * needs to go from state to state: the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3).
+ */
+#ifndef SOFTHCA_NODE_H
+#define SOFTHCA_NODE_H
+
+#include <fcntl.h>
+
+#include "softhca_pair.h"
+
+#define NODE_BUF  65536
+#define NODE_QKEY 0x1234567u
+#define NODE_DC   0x1122334455667788ull
+
+enum kind {
+	K_RC,
+	K_UC,
+	K_UD,
+	K_RAW,
+	K_XRC_SEND,
+	K_XRC_RECV,
+	K_DCI,
+	K_DCT,
+	N_KINDS
+};
+
+struct node {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq, *xrc_srq;
+	struct ibv_xrcd *xrcd;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+	uint32_t xrc_srqn;
+};
+
+static inline struct ibv_srq *
+node_xrc_srq(struct node *n)
+{
+	struct ibv_srq_init_attr_ex init = {.attr = {.max_wr = 15, .max_sge = 1},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = n->pd,
+		.xrcd = n->xrcd,
+		.cq = n->rcq};
+
+	return ibv_create_srq_ex(n->ctx, &init);
+}
+
+static inline struct node
+node_open(int n_recv_cqe)
+{
+	struct node n = {.ctx = pair_open(0)};
+	struct ibv_xrcd_init_attr xrcd = {.fd = -1,
+		.oflags = O_CREAT,
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS};
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 15, .max_sge = 1}};
+
+	n.pd = ibv_alloc_pd(n.ctx);
+	n.scq = ibv_create_cq(n.ctx, 255, NULL, NULL, 0);
+	n.rcq = ibv_create_cq(n.ctx, n_recv_cqe, NULL, NULL, 0);
+	n.buf = calloc(1, NODE_BUF);
+	CHECK(n.pd != NULL && n.scq != NULL && n.rcq != NULL && n.buf != NULL);
+	n.mr = ibv_reg_mr(n.pd, n.buf, NODE_BUF, PAIR_ALL);
+	n.srq = ibv_create_srq(n.pd, &srq);
+	n.xrcd = ibv_open_xrcd(n.ctx, &xrcd);
+	CHECK(n.mr != NULL && n.srq != NULL && n.xrcd != NULL);
+	n.xrc_srq = node_xrc_srq(&n);
+	CHECK(n.xrc_srq != NULL);
+	CHECK_EQ(ibv_get_srq_num(n.xrc_srq, &n.xrc_srqn), 0);
+	return n;
+}
+
+static inline void
+node_close(struct node *n)
+{
+	CHECK_EQ(ibv_destroy_srq(n->xrc_srq), 0);
+	CHECK_EQ(ibv_destroy_srq(n->srq), 0);
+	CHECK_EQ(ibv_close_xrcd(n->xrcd), 0);
+	CHECK_EQ(ibv_dereg_mr(n->mr), 0);
+	CHECK_EQ(ibv_destroy_cq(n->scq), 0);
+	CHECK_EQ(ibv_destroy_cq(n->rcq), 0);
+	CHECK_EQ(ibv_dealloc_pd(n->pd), 0);
+	CHECK_EQ(ibv_close_device(n->ctx), 0);
+	free(n->buf);
+}
+
+/* ---- queue pairs */
+
+static inline struct ibv_qp *
+node_dc(struct node *n, enum kind kind)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.srq = kind == K_DCT ? n->srq : NULL,
+		.pd = n->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD};
+	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCT, .dct_access_key = NODE_DC}};
+
+	if (kind == K_DCI) {
+		dv.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
+		dv.dc_init_attr.dct_access_key = 0;
+		init.cap = (struct ibv_qp_cap){.max_send_wr = 16, .max_send_sge = 1};
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND;
+	}
+	return mlx5dv_create_qp(n->ctx, &init, &dv);
+}
+
+/* A queue pair of that type in RESET, or NULL. */
+static inline struct ibv_qp *
+node_try_qp(struct node *n, enum kind kind)
+{
+	static const enum ibv_qp_type types[] = {[K_RC] = IBV_QPT_RC,
+		[K_UC] = IBV_QPT_UC,
+		[K_UD] = IBV_QPT_UD,
+		[K_RAW] = IBV_QPT_RAW_PACKET,
+		[K_XRC_SEND] = IBV_QPT_XRC_SEND,
+		[K_XRC_RECV] = IBV_QPT_XRC_RECV};
+	struct ibv_qp_init_attr_ex init = {.pd = n->pd,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.cap = {.max_send_wr = 16, .max_send_sge = 1, .max_recv_wr = 16, .max_recv_sge = 1},
+		.comp_mask = IBV_QP_INIT_ATTR_PD};
+
+	if (kind == K_DCI || kind == K_DCT)
+		return node_dc(n, kind);
+	init.qp_type = types[kind];
+	if (kind == K_XRC_RECV)
+		init = (struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_XRC_RECV,
+			.xrcd = n->xrcd,
+			.comp_mask = IBV_QP_INIT_ATTR_XRCD};
+	if (kind == K_XRC_SEND) {
+		init.recv_cq = NULL;
+		init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
+	}
+	return ibv_create_qp_ex(n->ctx, &init);
+}
+
+static inline struct ibv_qp *
+node_qp(struct node *n, enum kind kind)
+{
+	struct ibv_qp *qp = node_try_qp(n, kind);
+
+	CHECK(qp != NULL);
+	return qp;
+}
+
+/* Raw packets are for who has CAP_NET_RAW alone. */
+static inline bool
+node_may(struct node *n, enum kind kind)
+{
+	struct ibv_qp *qp = node_try_qp(n, kind);
+
+	CHECK(qp != NULL || (kind == K_RAW && errno == EPERM));
+	return qp != NULL && ibv_destroy_qp(qp) == 0;
+}
+
+/* What the type needs, besides the state, on the way from RESET to RTS. */
+static inline int
+node_need(enum kind kind, enum ibv_qp_state to)
+{
+	const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	const int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	const int requester = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			      IBV_QP_MAX_QP_RD_ATOMIC;
+	const int init = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	const int needs[N_KINDS][3] = {
+		[K_RC] = {init | IBV_QP_ACCESS_FLAGS, connected | responder, requester},
+		[K_UC] = {init | IBV_QP_ACCESS_FLAGS, connected, IBV_QP_SQ_PSN},
+		[K_UD] = {init | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
+		[K_RAW] = {IBV_QP_PORT, 0, 0},
+		[K_XRC_SEND] = {init | IBV_QP_ACCESS_FLAGS, connected, requester},
+		[K_XRC_RECV] = {init | IBV_QP_ACCESS_FLAGS, connected | responder,
+			IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
+		[K_DCI] = {init, IBV_QP_PATH_MTU, requester},
+		[K_DCT] = {init | IBV_QP_ACCESS_FLAGS,
+			IBV_QP_MIN_RNR_TIMER | IBV_QP_AV | IBV_QP_PATH_MTU, 0},
+	};
+
+	return to >= IBV_QPS_INIT && to <= IBV_QPS_RTS ? needs[kind][to - IBV_QPS_INIT] : 0;
+}
+
+/* Values that do for every attribute. */
+static inline struct ibv_qp_attr
+node_attr(struct node *n, uint32_t dest)
+{
+	struct ibv_qp_attr attr = {.port_num = 1,
+		.qp_access_flags = PAIR_ALL & ~IBV_ACCESS_LOCAL_WRITE,
+		.qkey = NODE_QKEY,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.rq_psn = 0x123456,
+		.sq_psn = 0x654321,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 8,
+		.min_rnr_timer = 1,
+		.timeout = 8,
+		.retry_cnt = 1,
+		.rnr_retry = 1,
+		.ah_attr = {.is_global = 1,
+			.port_num = 1,
+			.sl = 3,
+			.grh = {.sgid_index = 1, .hop_limit = 33}}};
+
+	CHECK_EQ(ibv_query_gid(n->ctx, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	return attr;
+}
+
+/* From RESET as far as `to`, at most RTS. A DCT stops in RTR. */
+static inline void
+node_ready(struct node *n, struct ibv_qp *qp, enum kind kind, uint32_t dest, enum ibv_qp_state to)
+{
+	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= to && !(kind == K_DCT && s > IBV_QPS_RTR);
+		s++) {
+		struct ibv_qp_attr attr = node_attr(n, dest);
+
+		attr.qp_state = s;
+		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(kind, s)), 0);
+	}
+}
+
+static inline int
+node_move(struct ibv_qp *qp, enum ibv_qp_state to)
+{
+	return ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = to}, IBV_QP_STATE);
+}
+
+static inline enum ibv_qp_state
+node_state(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+/* ---- work */
+
+/* What a post and a poll order, for ThreadSanitizer, which does not see inside libmlx5. */
+static inline void
+node_publish(struct ibv_qp *qp, struct ibv_srq *srq)
+{
+	struct mlx5dv_qp dvqp = {0};
+	struct mlx5dv_srq dvsrq = {0};
+	struct mlx5dv_obj obj = {.qp = {qp, &dvqp}, .srq = {srq, &dvsrq}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, qp != NULL ? MLX5DV_OBJ_QP : MLX5DV_OBJ_SRQ), 0);
+	PAIR_RELEASE(qp != NULL ? &dvqp.dbrec[MLX5_RCV_DBR] : dvsrq.dbrec);
+	if (qp != NULL)
+		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
+}
+
+static inline bool
+node_try_wait(struct ibv_cq *cq, struct ibv_wc *wc, unsigned int ms)
+{
+	uint64_t end = pair_now_ms() + ms;
+	struct mlx5dv_cq dv = {0};
+	struct mlx5dv_obj obj = {.cq = {cq, &dv}};
+	uint32_t slot;
+
+	while (ibv_poll_cq(cq, 1, wc) == 0) {
+		if (pair_now_ms() >= end)
+			return false;
+		pair_run();
+	}
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	slot = (be32toh(dv.dbrec[0]) - 1) & (dv.cqe_cnt - 1);
+	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
+	(void)slot;
+	return true;
+}
+
+static inline struct ibv_wc
+node_wait(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	CHECK(node_try_wait(cq, &wc, 10000));
+	return wc;
+}
+
+static inline void
+node_expect_none(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	CHECK(!node_try_wait(cq, &wc, pair_is_pumped() ? 1 : 20));
+}
+
+static inline void
+node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
+{
+	struct ibv_sge sge = {(uintptr_t)n->buf + NODE_BUF / 2, 128, n->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	node_publish(qp, srq);
+	CHECK_EQ(srq != NULL ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad), 0);
+}
+
+/* Where a message goes, as far as the type says it in each work request. */
+struct node_to {
+	struct ibv_ah *ah;
+	uint32_t qpn, srqn;
+};
+
+/* A SEND of 64 bytes, or one with a key that is none. */
+static inline void
+node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_to *to, bool bad_key)
+{
+	struct ibv_sge sge = {(uintptr_t)n->buf, 64, n->mr->lkey ^ (bad_key ? 0x100 : 0)};
+	struct ibv_send_wr wr = {.wr_id = 77,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+	struct ibv_qp_ex *qpx;
+
+	node_publish(qp, NULL);
+	if (kind == K_DCI) {
+		qpx = ibv_qp_to_qp_ex(qp);
+		ibv_wr_start(qpx);
+		qpx->wr_id = 77;
+		qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(qpx);
+		mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), to->ah, to->qpn, NODE_DC);
+		ibv_wr_set_sge(qpx, sge.lkey, sge.addr, sge.length);
+		CHECK_EQ(ibv_wr_complete(qpx), 0);
+		return;
+	}
+	if (kind == K_XRC_SEND)
+		wr.qp_type.xrc.remote_srqn = to->srqn;
+	if (kind == K_UD) {
+		wr.wr.ud.ah = to->ah;
+		wr.wr.ud.remote_qpn = to->qpn;
+		wr.wr.ud.remote_qkey = NODE_QKEY;
+	}
+	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
+}
+
+/* The next asynchronous event within ms: its type, or -1. */
+static inline int
+node_event(struct node *n, struct ibv_async_event *event, unsigned int ms)
+{
+	struct pollfd fd = {.fd = n->ctx->async_fd, .events = POLLIN};
+	uint64_t end = pair_now_ms() + ms;
+
+	while (poll(&fd, 1, 0) != 1) {
+		if (pair_now_ms() >= end)
+			return -1;
+		pair_run();
+	}
+	CHECK_EQ(ibv_get_async_event(n->ctx, event), 0);
+	ibv_ack_async_event(event);
+	return (int)event->event_type;
+}
+
+#endif

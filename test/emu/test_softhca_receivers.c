@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a receiving side tells besides its completions: the first message of a connection
+ * (ibv_get_async_event(3)), a receive queue that counts more than it holds, a completion queue that
+ * is full (ibv_create_cq(3)); and who may make a raw packet queue pair (packet(7), CAP_NET_RAW).
+ */
+#include <linux/capability.h>
+#include <sys/syscall.h>
+
+#include "softhca_node.h"
+
+struct link {
+	struct node a, b;
+	enum kind send, recv;
+	struct ibv_qp *from, *to;
+	struct node_to dest;
+};
+
+static void
+link_open(struct link *l, enum kind send, enum ibv_qp_state receiver, int n_recv_cqe)
+{
+	struct ibv_qp_attr attr;
+
+	memset(l, 0, sizeof(*l));
+	l->a = node_open(255);
+	l->b = node_open(n_recv_cqe);
+	l->send = send;
+	l->recv = send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
+	l->from = node_qp(&l->a, send);
+	l->to = node_qp(&l->b, l->recv);
+	node_ready(&l->a, l->from, send, l->to->qp_num, IBV_QPS_RTS);
+	node_ready(&l->b, l->to, l->recv, l->from->qp_num, receiver);
+	attr = node_attr(&l->a, 0);
+	l->dest = (struct node_to){ibv_create_ah(l->a.pd, &attr.ah_attr), l->to->qp_num,
+		l->b.xrc_srqn};
+	CHECK(l->dest.ah != NULL);
+}
+
+static void
+link_close(struct link *l)
+{
+	CHECK_EQ(ibv_destroy_ah(l->dest.ah), 0);
+	CHECK_EQ(ibv_destroy_qp(l->from), 0);
+	CHECK_EQ(ibv_destroy_qp(l->to), 0);
+	node_close(&l->a);
+	node_close(&l->b);
+}
+
+static void
+link_recv(struct link *l)
+{
+	struct ibv_srq *srq = l->recv == K_XRC_RECV ? l->b.xrc_srq
+			      : l->recv == K_DCT    ? l->b.srq
+						    : NULL;
+
+	node_recv(&l->b, srq != NULL ? NULL : l->to, srq, 9);
+}
+
+static enum ibv_wc_status
+link_send(struct link *l)
+{
+	node_send(&l->a, l->from, l->send, &l->dest, false);
+	return node_wait(l->a.scq).status;
+}
+
+/* ---- the first message */
+
+static void
+established(enum kind send, enum ibv_qp_state receiver, bool told)
+{
+	struct ibv_async_event event;
+	struct link l;
+
+	link_open(&l, send, receiver, 255);
+	for (int i = 0; i < 3; i++)
+		link_recv(&l);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
+		CHECK_EQ(node_wait(l.b.rcq).status, IBV_WC_SUCCESS);
+		if (told && i == 0) {
+			CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_COMM_EST);
+			CHECK(event.element.qp == l.to);
+		}
+		CHECK_EQ(node_event(&l.b, &event, 2), -1);
+		CHECK_EQ(node_event(&l.a, &event, 0), -1);
+	}
+	/* A new life, a new connection. */
+	if (told) {
+		CHECK_EQ(node_move(l.to, IBV_QPS_RESET), 0);
+		node_ready(&l.b, l.to, l.recv, l.from->qp_num, receiver);
+		link_recv(&l);
+		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
+		CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_COMM_EST);
+	}
+	link_close(&l);
+}
+
+static void
+case_established(void)
+{
+	established(K_RC, IBV_QPS_RTR, true);
+	established(K_UC, IBV_QPS_RTR, true);
+	established(K_XRC_SEND, IBV_QPS_RTR, true);
+	established(K_RC, IBV_QPS_RTS, false);
+	/* These are connected to nobody. */
+	established(K_UD, IBV_QPS_RTR, false);
+	established(K_DCI, IBV_QPS_RTR, false);
+}
+
+/* ---- a receive queue that counts more than it holds */
+
+static enum ibv_wc_status
+write_imm(struct link *l)
+{
+	struct ibv_sge sge = {(uintptr_t)l->a.buf, 64, l->a.mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)l->b.buf + 4096, l->b.mr->rkey}};
+	struct ibv_send_wr *bad;
+
+	node_publish(l->from, NULL);
+	CHECK_EQ(ibv_post_send(l->from, &wr, &bad), 0);
+	return node_wait(l->a.scq).status;
+}
+
+static void
+overposted(enum kind send, bool imm)
+{
+	unsigned long violations = softhca_violations();
+	struct ibv_async_event event;
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj;
+	struct link l;
+
+	link_open(&l, send, IBV_QPS_RTS, 255);
+	obj = (struct mlx5dv_obj){.qp = {l.to, &dv}};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	l.a.buf[0] = 1;
+	for (uint32_t i = 0; i < dv.rq.wqe_cnt; i++)
+		link_recv(&l);
+	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS); /* full is not too full */
+	CHECK_EQ(node_wait(l.b.rcq).status, IBV_WC_SUCCESS);
+	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 2), __ATOMIC_RELEASE);
+	CHECK_EQ(imm ? write_imm(&l) : link_send(&l),
+		send == K_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
+	CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_QP_FATAL);
+	CHECK(event.element.qp == l.to);
+	CHECK_EQ(node_state(l.to), IBV_QPS_ERR);
+	CHECK(softhca_violations() > violations);
+	CHECK_EQ(l.b.buf[4096], 0);
+	node_expect_none(l.b.rcq); /* what is there cannot be told from what is not */
+	CHECK_EQ(node_event(&l.b, &event, 2), -1);
+	link_close(&l);
+}
+
+static void
+case_overposted(void)
+{
+	overposted(K_RC, false);
+	overposted(K_RC, true);
+	overposted(K_UC, false);
+	overposted(K_UD, false);
+}
+
+/* ---- a full completion queue */
+
+/* Of a connection the QP has visits; of a DCT and an XRC target it has none. */
+static void
+cq_overrun(enum kind send)
+{
+	struct ibv_async_event event;
+	bool cq = false, qp = false;
+	struct link l;
+
+	link_open(&l, send, IBV_QPS_RTS, 3);
+	for (int i = 0; i < 8; i++)
+		link_recv(&l);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
+	/* The fifth has no room. It may be told before the queue pair fails, and is its last. */
+	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
+	if (send == K_XRC_SEND) /* its target meets the failed CQ with the next request */
+		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
+	for (int i = 0; i < 2; i++) {
+		int type = node_event(&l.b, &event, 5000);
+
+		cq |= type == IBV_EVENT_CQ_ERR && event.element.cq == l.b.rcq;
+		qp |= type == IBV_EVENT_QP_FATAL && event.element.qp == l.to;
+	}
+	CHECK(cq && qp);
+	CHECK_EQ(node_state(l.to), IBV_QPS_ERR);
+	if (send != K_XRC_SEND)
+		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
+	/* A DCT that is over in error goes as any other. */
+	link_close(&l);
+}
+
+static void
+case_cq_overrun(void)
+{
+	cq_overrun(K_RC);
+	cq_overrun(K_XRC_SEND);
+	cq_overrun(K_DCI);
+}
+
+/* ---- CAP_NET_RAW */
+
+static void
+set_net_raw(bool on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
+	if (on)
+		data[0].effective |= CAP_TO_MASK(CAP_NET_RAW);
+	else
+		data[0].effective &= ~CAP_TO_MASK(CAP_NET_RAW);
+	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
+}
+
+static bool
+may_be_raw(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
+	return (data[0].permitted & CAP_TO_MASK(CAP_NET_RAW)) != 0;
+}
+
+static void
+case_net_raw(void)
+{
+	struct node n = node_open(255);
+	struct ibv_qp *qp;
+
+	if (may_be_raw()) {
+		set_net_raw(true);
+		qp = node_qp(&n, K_RAW);
+		CHECK_EQ(ibv_destroy_qp(qp), 0);
+		set_net_raw(false);
+	}
+	errno = 0;
+	CHECK(node_try_qp(&n, K_RAW) == NULL);
+	CHECK_EQ(errno, EPERM);
+	/* Others need no capability. */
+	qp = node_qp(&n, K_UD);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	if (may_be_raw())
+		set_net_raw(true);
+	node_close(&n);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"a connection in RTR tells its first message, once", case_established},
+		{"a receive queue that counts more than it holds is the end of its QP",
+			case_overposted},
+		{"with a full CQ its QPs end, those that only receive as well", case_cq_overrun},
+		{"a raw packet queue pair takes CAP_NET_RAW", case_net_raw},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
