@@ -155,6 +155,9 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 		return -ENOMEM;
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
 	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
+	qp->sq.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
+	if (qp->sq.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
+		qp->sq.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
 	if (conf->mmo) {
 		qp->sq.mmo_lkey = htobe32(qp->opaque.lkey);
 		qp->sq.mmo_addr = htobe64((uintptr_t)qp->opaque.addr);

@@ -59,6 +59,7 @@ struct hwq_sq {
 	uint8_t fm_cache;     /**< fence that the next WQE of hwq_wr.h carries */
 	bool not_rts;         /**< hwq_wr_complete() says -EINVAL, as libmlx5 before RTS */
 	uint32_t max_inline;  /**< bytes of inline data of one WQE */
+	uint32_t max_umr_ds;  /**< units of layout and BSF of one UMR */
 	/** Of memcpy WQEs: the queue's own opaque buffer, as it goes into each. */
 	union {
 		struct hwq_wire_mmo_seg mmo;

@@ -32,6 +32,9 @@
 #define HWQ_CQ_DBR_ARM     1u           /**< word of the CQ's doorbell record: arm */
 #define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index is 24 bits on the wire */
 #define HWQ_UMR_HEAD_DS    8u           /**< control, UMR control and key context of a UMR */
+#define HWQ_UMR_LAYOUT_MAX 52u    /**< units of layout and BSF that leave DS within six bits */
+#define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout's first unit a pattern */
+#define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< bytes of a memory window: one KLM's */
 #define HWQ_INLINE_HDR_LEN 4u           /**< byte count ahead of inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
@@ -88,6 +91,15 @@ static_assert(offsetof(struct mlx5_wqe_umr_ctrl_seg, klm_octowords) == 4, "");
 static_assert(offsetof(struct mlx5_wqe_umr_ctrl_seg, mkey_mask) == 8, "");
 static_assert(sizeof(struct mlx5_wqe_mkey_context_seg) == 64, "key context segment: four DS");
 static_assert(offsetof(struct mlx5_wqe_mkey_context_seg, qpn_mkey) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_mkey_context_seg, access_flags) == 2, "");
+static_assert(offsetof(struct mlx5_wqe_mkey_context_seg, start_addr) == 16, "");
+static_assert(offsetof(struct mlx5_wqe_mkey_context_seg, len) == 24, "");
+static_assert(sizeof(struct mlx5_wqe_umr_klm_seg) == 16, "an entry of a list: one DS");
+static_assert(offsetof(struct mlx5_wqe_umr_klm_seg, mkey) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_umr_klm_seg, address) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_umr_repeat_block_seg) == 16, "head of a pattern: one DS");
+static_assert(sizeof(struct mlx5_wqe_umr_repeat_ent_seg) == 16, "its entry: one DS");
+static_assert(HWQ_UMR_HEAD_DS + HWQ_UMR_LAYOUT_MAX <= HWQ_DS_MAX, "");
 static_assert(sizeof(struct hwq_wire_mmo_seg) == 16, "MMO segment: one DS");
 static_assert(offsetof(struct hwq_wire_mmo_seg, lkey) == 4, "");
 static_assert(offsetof(struct hwq_wire_mmo_seg, addr) == 8, "");

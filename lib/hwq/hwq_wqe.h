@@ -38,6 +38,8 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
+	/* Not the control segment's: hwq_wr.h's builders alone know them. */
+	HWQ_WQE_INLINE = 1 << 8, /**< layouts of keys want it (hwq_wr_umr.h), others ignore it */
 };
 
 /** One piece of local memory, as struct ibv_sge. */
@@ -66,6 +68,17 @@ hwq_put_pair(void *at, __be32 first, __be32 second)
 #endif
 
 	memcpy(at, &both, sizeof(both));
+}
+
+/* The word whose last byte is fm_ce_se: flags above that byte are not the device's. */
+static HWQ_INLINE __be32
+hwq_fm_ce_se_word(uint32_t flags)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	return flags << 24;
+#else
+	return flags & 0xff;
+#endif
 }
 
 /** Control segment of a WQE of @p ds units that starts at ring index @p pi. */

@@ -55,7 +55,7 @@ struct hwq_wr {
 	uint32_t qpn_shifted;
 	uint32_t sig_bits;
 	uint16_t pi;           /* where the next WQE starts: sq->pi and what the batch added */
-	uint16_t full;         /* pi of a full ring */
+	uint16_t full;         /* pi of a full ring; pi itself behind an error */
 	uint16_t end;          /* the pi at which hwq_wr_rare() must look: full, or pi itself */
 	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
 	uint8_t opmod, opcode; /* of the WQE that was begun last */
@@ -91,16 +91,19 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 		wr->fm_cache = sq->fm_cache;
 		wr->err = sq->not_rts ? -EINVAL : 0;
 		wr->end = wr->pi;
+		if (wr->err != 0)
+			wr->full = wr->pi;
 	}
 }
 
-/* The first error stays; every later builder goes to hwq_wr_rare(). */
+/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
 static HWQ_INLINE void
 hwq_wr_fail(struct hwq_wr *wr, int err)
 {
 	if (wr->err == 0)
 		wr->err = err;
 	wr->end = wr->pi;
+	wr->full = wr->pi;
 	wr->open = false;
 }
 
@@ -177,8 +180,8 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 		return false;
 	hwq_wr_place(wr);
 	/* The word of signature, DC stream and fm_ce_se; and imm. */
-	hwq_put_pair(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature), htobe32(fm_ce_se),
-		imm);
+	hwq_put_pair(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
+		hwq_fm_ce_se_word(fm_ce_se), imm);
 	wr->opmod = opmod;
 	wr->opcode = opcode;
 	wr->open = true;

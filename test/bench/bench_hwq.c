@@ -20,12 +20,15 @@
 #include "../emu/hwq_emu.h"
 #include "hwq_burst.h"
 #include "hwq_wr.h"
+#include "hwq_wr_umr.h"
 
 #define N_OPS     512 /* posted before the adapter runs */
 #define OP_LEN    64
 #define BURST_MAX 32
 #define RUNS      101
 #define MEM_LEN   (2u * N_OPS * OP_LEN)
+#define LIST_LEN  4 /* entries of a UMR list, 16 bytes each */
+#define UMR_FLAGS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -34,6 +37,10 @@ struct op {
 	uint64_t src, dst, wr_id;
 	uint32_t lkey, rkey, len;
 	uint32_t stock_flags, hwq_flags;
+	struct mlx5dv_mkey *stock_mkey; /* of UMR lists, and what it shall lead to */
+	struct hwq_mkey *hwq_mkey;
+	struct ibv_sge stock_list[LIST_LEN];
+	struct hwq_sge hwq_list[LIST_LEN];
 };
 
 struct bench {
@@ -43,6 +50,7 @@ struct bench {
 	struct stock stock;
 	struct twin twin;
 	struct hwq_mr mr;
+	struct hwq_mkey_pool *mkeys;
 	uint8_t *mem;
 	struct op ops[N_OPS];
 	uint64_t wr_ids; /* sum of those that came back */
@@ -76,6 +84,22 @@ stock_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 		ex->wr_id = op[i].wr_id;
 		ex->wr_flags = op[i].stock_flags;
 		mlx5dv_wr_memcpy(dv, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
+	}
+	return ibv_wr_complete(ex) == 0;
+}
+
+static ALWAYS_INLINE bool
+stock_umr_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_qp_ex *ex = b->stock.ex;
+	struct mlx5dv_qp_ex *dv = b->stock.dv;
+
+	ibv_wr_start(ex);
+	for (unsigned int i = 0; i < n; i++) {
+		ex->wr_id = op[i].wr_id;
+		ex->wr_flags = op[i].stock_flags;
+		mlx5dv_wr_mr_list(dv, op[i].stock_mkey, UMR_FLAGS, LIST_LEN,
+			(struct ibv_sge *)op[i].stock_list);
 	}
 	return ibv_wr_complete(ex) == 0;
 }
@@ -132,6 +156,20 @@ hwq_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 		wr.wr_id = op[i].wr_id;
 		wr.wr_flags = op[i].hwq_flags;
 		hwq_wr_memcpy(&wr, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
+	}
+	return hwq_wr_complete(&wr) == 0;
+}
+
+static ALWAYS_INLINE bool
+hwq_umr_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_wr wr;
+
+	hwq_wr_start(&wr, &b->twin.qp->sq);
+	for (unsigned int i = 0; i < n; i++) {
+		wr.wr_id = op[i].wr_id;
+		wr.wr_flags = op[i].hwq_flags;
+		hwq_wr_mr_list(&wr, op[i].hwq_mkey, UMR_FLAGS, LIST_LEN, op[i].hwq_list);
 	}
 	return hwq_wr_complete(&wr) == 0;
 }
@@ -213,9 +251,11 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 
 MEASURED(stock_write)
 MEASURED(stock_memcpy)
+MEASURED(stock_umr)
 MEASURED(stock_cqe)
 MEASURED(hwq_write)
 MEASURED(hwq_memcpy)
+MEASURED(hwq_umr)
 MEASURED(burst_write)
 MEASURED(burst_memcpy)
 MEASURED(hwq_cqe)
@@ -259,6 +299,8 @@ static struct function hwq_cqe = FUNCTION(measured_hwq_cqe);
 static struct function hwq_empty = FUNCTION(measured_hwq_empty);
 static struct function stock_write = FUNCTION(measured_stock_write);
 static struct function stock_memcpy = FUNCTION(measured_stock_memcpy);
+static struct function stock_umr = FUNCTION(measured_stock_umr);
+static struct function hwq_umr = FUNCTION(measured_hwq_umr);
 static struct function hwq_write = FUNCTION(measured_hwq_write);
 static struct function hwq_memcpy = FUNCTION(measured_hwq_memcpy);
 static struct function burst_write = FUNCTION(measured_burst_write);
@@ -271,14 +313,47 @@ static const struct way ways[] = {
 	{"memcpy", "libmlx5", &stock_memcpy, &stock_cqe, &stock_empty},
 	{"memcpy", "hwq", &hwq_memcpy, &hwq_cqe, &hwq_empty},
 	{"memcpy", "hwq burst", &burst_memcpy, &hwq_cqe, &hwq_empty},
+	{"UMR list", "libmlx5", &stock_umr, &stock_cqe, &stock_empty},
+	{"UMR list", "hwq", &hwq_umr, &hwq_cqe, &hwq_empty},
 };
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
+/* A key for each operation and library, and the four pieces that it leads to. */
+static void
+bench_open_keys(struct bench *b)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = b->dev->pd,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.max_entries = LIST_LEN};
+	struct hwq_mkey_conf conf = {.n = N_OPS, .max_entries = LIST_LEN};
+	int ret = hwq_mkey_pool_create(b->twin.domain, &conf, &b->mkeys);
+
+	if (ret != 0)
+		EMU_DIE("keys: %s", strerror(-ret));
+	for (unsigned int i = 0; i < N_OPS; i++) {
+		struct op *op = &b->ops[i];
+
+		op->hwq_mkey = hwq_mkey_get(b->mkeys);
+		op->stock_mkey = mlx5dv_create_mkey(&attr);
+		if (op->stock_mkey == NULL)
+			EMU_DIE("libmlx5's keys: %s", strerror(errno));
+		for (unsigned int k = 0; k < LIST_LEN; k++) {
+			uint64_t addr = op->src + (uint64_t)(LIST_LEN - 1 - k) * OP_LEN / LIST_LEN;
+
+			op->stock_list[k] = (struct ibv_sge){addr, OP_LEN / LIST_LEN, op->lkey};
+			op->hwq_list[k] = (struct hwq_sge){addr, OP_LEN / LIST_LEN, op->lkey};
+		}
+	}
+}
+
 static void
 bench_open(struct bench *b)
 {
-	struct hwq_qp_conf conf = {.sq_wr = 2 * N_OPS, .max_sge = 1, .mmo = true};
+	struct hwq_qp_conf conf = {.sq_wr = 2 * N_OPS,
+		.max_sge = 1,
+		.mmo = true,
+		.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST};
 	struct ibv_td_init_attr td_attr = {0};
 	struct ibv_parent_domain_init_attr pd_attr = {0};
 	struct hwq_dev with_td;
@@ -313,14 +388,28 @@ bench_open(struct bench *b)
 			.lkey = b->mr.lkey,
 			.rkey = b->mr.rkey,
 			.len = OP_LEN,
-			.stock_flags = IBV_SEND_SIGNALED,
-			.hwq_flags = HWQ_WQE_SIGNALED,
+			.stock_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+			.hwq_flags = HWQ_WQE_SIGNALED | HWQ_WQE_INLINE,
 		};
+	bench_open_keys(b);
+}
+
+static void
+bench_close_keys(struct bench *b)
+{
+	for (unsigned int i = 0; i < N_OPS; i++) {
+		hwq_mkey_put(b->ops[i].hwq_mkey);
+		if (mlx5dv_destroy_mkey(b->ops[i].stock_mkey) != 0)
+			EMU_DIE("closing");
+	}
+	if (hwq_mkey_pool_destroy(b->mkeys) != 0)
+		EMU_DIE("closing");
 }
 
 static void
 bench_close(struct bench *b)
 {
+	bench_close_keys(b);
 	stock_destroy(&b->stock);
 	twin_destroy(&b->twin);
 	if (ibv_dealloc_pd(b->pd) != 0 || ibv_dealloc_td(b->td) != 0 ||

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Segments of a UMR: what a work request says to change about a key, and what the key leads to.
+ *
+ *     DS  0        control: opcode UMR, imm is the key
+ *         1 - 3    UMR control: which fields change (a mask), how long the layout is
+ *         4 - 7    key context: the fields' new values
+ *         8 - ...  layout, a multiple of four units: a list of KLMs, or a pattern and its entries;
+ *                  then the BSF of a key for signatures or encryption
+ *
+ * Bytes are those of libmlx5 (mlx5dv_wr_post(3), mlx5dv_wr_mkey_configure(3)).
+ */
+#ifndef HWQ_UMR_H
+#define HWQ_UMR_H
+
+#include "hwq_mkey.h"
+#include "hwq_wqe.h"
+
+#define HWQ_UMR_CTRL_DS    1u /**< where the UMR control segment is */
+#define HWQ_UMR_CONTEXT_DS 4u /**< where the key context is */
+
+#define HWQ_UMR_ACCESS_ALL                                                                         \
+	((unsigned int)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                         \
+			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC))
+
+/** The bits of UMR control's mkey_mask that go with access flags. */
+#define HWQ_UMR_MASK_ACCESS                                                                        \
+	(MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |                                          \
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ |                                   \
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE |                                  \
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_ATOMIC)
+
+static_assert(IBV_ACCESS_LOCAL_WRITE == 1 << 0 && IBV_ACCESS_REMOTE_WRITE == 1 << 1 &&
+		      IBV_ACCESS_REMOTE_READ == 1 << 2 && IBV_ACCESS_REMOTE_ATOMIC == 1 << 3,
+	"hwq_umr_access() counts on it");
+
+/** IBV_ACCESS_* flags, of which the four above count, as a key context has them. */
+static HWQ_INLINE uint8_t
+hwq_umr_access(unsigned int access)
+{
+	return (uint8_t)((access & IBV_ACCESS_LOCAL_WRITE
+					 ? MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_LOCAL_WRITE
+					 : 0) |
+			 (access & IBV_ACCESS_REMOTE_WRITE
+					 ? MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE
+					 : 0) |
+			 (access & IBV_ACCESS_REMOTE_READ
+					 ? MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ
+					 : 0) |
+			 (access & IBV_ACCESS_REMOTE_ATOMIC
+					 ? MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC
+					 : 0));
+}
+
+/** Units of a layout with its padding. */
+static HWQ_INLINE unsigned int
+hwq_umr_pad(unsigned int units)
+{
+	return (units + HWQ_DS_PER_BB - 1) & ~(HWQ_DS_PER_BB - 1);
+}
+
+/**
+ * UMR control segment and key context.
+ * @param flags MLX5_WQE_UMR_CTRL_FLAG_*.
+ * @param units of the layout, with its padding.
+ * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change, to
+ * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0, hwq_umr_access(), who may use it and its tag, where
+ *   it begins, and its length.
+ */
+static HWQ_INLINE void
+hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask, uint8_t free,
+	uint8_t access, uint32_t qpn_mkey, uint64_t start, uint64_t len)
+{
+	uint8_t *umr = (uint8_t *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
+	uint8_t *context = (uint8_t *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
+	__be64 mask_be = htobe64(mask), start_be = htobe64(start), len_be = htobe64(len);
+
+	hwq_put_pair(umr, htobe32((uint32_t)flags << 24), htobe32(units << 16));
+	memcpy(umr + 8, &mask_be, sizeof(mask_be));
+	memset(umr + 16, 0, 32);
+	hwq_put_pair(context, htobe32((uint32_t)free << 24 | (uint32_t)access << 8),
+		htobe32(qpn_mkey));
+	memset(context + 8, 0, 8);
+	memcpy(context + 16, &start_be, sizeof(start_be));
+	memcpy(context + 24, &len_be, sizeof(len_be));
+	memset(context + 32, 0, 32);
+}
+
+static_assert(offsetof(struct hwq_sge, lkey) == offsetof(struct hwq_sge, len) + 4,
+	"hwq_put_klm() takes both at once");
+
+/* One KLM: the same bytes as a data segment's. @return its length. */
+static HWQ_INLINE uint32_t
+hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	uint64_t both;
+
+	/* Length and key by one load, one swap and one store. */
+	memcpy(&both, &sge->len, sizeof(both));
+	klm->address = htobe64(sge->addr);
+	both = __builtin_bswap64(both);
+	both = both << 32 | both >> 32;
+	memcpy(klm, &both, sizeof(both));
+#else
+	klm->address = sge->addr;
+	hwq_put_pair(klm, sge->len, sge->lkey);
+#endif
+	return sge->len;
+}
+
+/**
+ * A layout that is @p n pieces one after the other, and zeros up to four units.
+ * @return bytes that it describes, as libmlx5 adds them up: in 32 bits, with a sign.
+ */
+static HWQ_INLINE uint64_t
+hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
+{
+	struct mlx5_wqe_umr_klm_seg *klm = (struct mlx5_wqe_umr_klm_seg *)at;
+	unsigned int i = 0, k;
+	uint32_t len = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (k = 0; k < 4; k++) {
+			len += hwq_put_klm(&klm[i + k], &sge[i + k]);
+		}
+	if (i < n) {
+		memset(&klm[i], 0, 4 * sizeof(*klm));
+		for (; i < n; i++)
+			len += hwq_put_klm(&klm[i], &sge[i]);
+	}
+	return (uint64_t)(int64_t)(int32_t)len;
+}
+
+/**
+ * A layout that repeats: @p n entries, each bytes_count bytes of which the next round begins
+ * bytes_count + bytes_skip further; @p repeat rounds. It takes one unit more than it has entries,
+ * and zeros up to four units. @return bytes that it describes.
+ */
+static HWQ_INLINE uint64_t
+hwq_put_pattern(void *at, uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)
+{
+	struct mlx5_wqe_umr_repeat_block_seg *block = (struct mlx5_wqe_umr_repeat_block_seg *)at;
+	struct mlx5_wqe_umr_repeat_ent_seg *entry = block->entries;
+	uint64_t len = 0;
+	unsigned int i;
+
+	memset((uint8_t *)at + (size_t)n / 4 * HWQ_BB_LEN, 0, HWQ_BB_LEN);
+	for (i = 0; i < n; i++) {
+		uint32_t bytes = data[i].bytes_count;
+
+		len += bytes;
+		entry[i].stride = htobe16((uint16_t)(bytes + data[i].bytes_skip));
+		entry[i].byte_count = htobe16((uint16_t)bytes);
+		entry[i].memkey = htobe32(data[i].lkey);
+		entry[i].va = htobe64(data[i].addr);
+	}
+	block->byte_count = htobe32((uint32_t)len);
+	block->op = htobe32(HWQ_UMR_OP_PATTERN);
+	block->repeat_count = htobe32(repeat);
+	block->reserved = 0;
+	block->num_ent = htobe16((uint16_t)n);
+	return len * repeat;
+}
+
+#endif

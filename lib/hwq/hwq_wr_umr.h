@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Work requests that change keys: memory windows and layouts of indirect keys, by the names and the
+ * meaning of ibv_wr_post(3) and mlx5dv_wr_post(3).
+ *
+ *     hwq_wr_start(&wr, sq);
+ *     wr.wr_flags = HWQ_WQE_INLINE;                  layouts travel in the WQE: no other way
+ *     hwq_wr_mr_list(&wr, mkey, access, n, sge);     from here on the key leads there
+ *     wr.wr_flags = HWQ_WQE_SIGNALED;
+ *     hwq_wr_rdma_write(&wr, rkey, raddr);           the WQE behind waits for it: small fence
+ *     hwq_wr_set_sge(&wr, mkey->lkey, 0, len);       the key begins at 0
+ *     ret = hwq_wr_complete(&wr);
+ *
+ * Builders without setters. Errors, out of hwq_wr_complete():
+ *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, the tag of a key changed that is not of
+ *                HWQ_MKEY_UPDATE_TAG: these two even where an error came before, as with libmlx5;
+ *                a window of more than 2 GiB
+ *   -EINVAL      access flags beyond HWQ_UMR_ACCESS_ALL
+ *   -ENOMEM      more entries than the key, or a WQE of the QP, has room for; or a full ring
+ *
+ * The QP is created for them: IBV_QP_EX_WITH_BIND_MW in send_ops; MLX5DV_QP_EX_WITH_MR_LIST,
+ * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops, with max_inline for more than four units of layout.
+ *
+ * Thread: the owner of the queue's domain and of the key's pool, alone.
+ */
+#ifndef HWQ_WR_UMR_H
+#define HWQ_WR_UMR_H
+
+#include "hwq_umr.h"
+#include "hwq_wr.h"
+
+/* ------------------------------------------------------------------ what they share */
+
+/* Two of libmlx5's errors take the place of one before them; EINVAL before RTS stays. */
+static HWQ_INLINE void
+hwq_wr_umr_fail(struct hwq_wr *wr, int err)
+{
+	hwq_wr_fail(wr, err);
+	if (err == -EOPNOTSUPP && !wr->sq->not_rts)
+		wr->err = err;
+}
+
+/*
+ * Room for a UMR of a layout of @p units, a multiple of four; and of its control segment all that
+ * its length leaves. It needs no look at wr->end: every one takes the fence that was left, and
+ * where there is an error there is no room.
+ */
+static HWQ_INLINE bool
+hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
+{
+	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
+	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits;
+
+	if (__builtin_expect(wr->open, 0))
+		hwq_wr_fail(wr, -EINVAL);
+	if (__builtin_expect((wr->pi & wr->mask) + n_bb > wr->mask + 1, 0) ||
+		__builtin_expect((uint16_t)(wr->full - wr->pi) < n_bb, 0)) {
+		if (!hwq_wr_contiguous(wr, n_bb))
+			return false;
+	}
+	if ((fm_ce_se & HWQ_WQE_FENCE) == 0)
+		fm_ce_se |= wr->fm_cache;
+	hwq_wr_place(wr);
+	hwq_put_pair(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
+		hwq_fm_ce_se_word(fm_ce_se), htobe32(imm));
+	wr->opmod = 0;
+	wr->opcode = MLX5_OPCODE_UMR;
+	return true;
+}
+
+/* Closes it; the WQE behind waits for it. */
+static HWQ_INLINE void
+hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
+{
+	hwq_wr_end(wr, HWQ_UMR_HEAD_DS + units);
+	hwq_wr_leave_fence(wr);
+}
+
+/* ------------------------------------------------------------------ memory windows */
+
+/**
+ * Binds a memory window to a part of a region, or unbinds it where the length is 0
+ * (ibv_wr_bind_mw(3)); takes no setter. As libmlx5's, it binds as type 2 whatever mw says; no
+ * HWQ_WQE_INLINE is needed. mw and bind_info are read here, and mw->rkey stays as it is.
+ * -EOPNOTSUPP: more than 2 GiB.
+ */
+static HWQ_INLINE void
+hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
+	const struct ibv_mw_bind_info *bind_info)
+{
+	uint64_t len = bind_info->length;
+	unsigned int units = len != 0 ? HWQ_DS_PER_BB : 0;
+	uint64_t mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN;
+	uint8_t flags = MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE;
+
+	if (!hwq_wr_umr_begin(wr, mw->rkey, units))
+		return;
+	if (len == 0) {
+		hwq_put_umr_head(wr->wqe, flags | MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN, 0, mask,
+			MLX5_WQE_MKEY_CONTEXT_FREE, 0, 0xffffff00 | (rkey & 0xff), 0, 0);
+	} else if (__builtin_expect(len > HWQ_UMR_WINDOW_MAX, 0)) {
+		hwq_wr_fail(wr, -EOPNOTSUPP);
+		return;
+	} else {
+		struct hwq_sge sge = {bind_info->addr, (uint32_t)len, bind_info->mr->lkey};
+		bool from_0 = (bind_info->mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0;
+
+		mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR |
+			HWQ_UMR_MASK_ACCESS;
+		hwq_put_umr_head(wr->wqe, flags | MLX5_WQE_UMR_CTRL_FLAG_CHECK_FREE, units, mask, 0,
+			hwq_umr_access(bind_info->mw_access_flags), wr->qpn_shifted | (rkey & 0xff),
+			from_0 ? 0 : bind_info->addr, len);
+		hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), &sge, 1);
+	}
+	hwq_wr_umr_end(wr, units);
+}
+
+/* ------------------------------------------------------------------ layouts */
+
+/*
+ * Whether a layout of n entries in units units, unpadded, can be as it is; the rest is rare. The
+ * key's tag and what it is for are looked at by hwq_umr_refusal().
+ */
+static HWQ_INLINE bool
+hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
+	unsigned int n, unsigned int units)
+{
+	return (wr->wr_flags & HWQ_WQE_INLINE) != 0 && (access & ~HWQ_UMR_ACCESS_ALL) == 0 &&
+	       units <= wr->sq->max_umr_ds && n <= mkey->max_entries &&
+	       (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) == 0 && (mkey->lkey & 0xff) == 0;
+}
+
+/* 0, or why it cannot be: libmlx5's errors in its order. */
+static __attribute__((noinline, cold, unused)) int
+hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int flags,
+	unsigned int access, unsigned int n, unsigned int units)
+{
+	bool tagged = (mkey->lkey & 0xff) != 0;
+
+	if ((flags & HWQ_WQE_INLINE) == 0)
+		return -EOPNOTSUPP;
+	if (tagged && (mkey->flags & HWQ_MKEY_UPDATE_TAG) == 0)
+		return -EOPNOTSUPP;
+	if ((access & ~HWQ_UMR_ACCESS_ALL) != 0)
+		return -EINVAL;
+	if (units > sq->max_umr_ds || n > mkey->max_entries)
+		return -ENOMEM;
+	return 0;
+}
+
+/* UMR control and key context of a layout of a plain key. */
+static HWQ_INLINE void
+hwq_put_layout_head(uint8_t *wqe, const struct hwq_mkey *mkey, unsigned int access,
+	unsigned int units, uint64_t len)
+{
+	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, units,
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS,
+		0, hwq_umr_access(access), 0xffffff00 | (mkey->lkey & 0xff), 0, len);
+}
+
+/* Begins a layout's UMR; false: there is none. */
+static HWQ_INLINE bool
+hwq_wr_layout_begin(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
+	unsigned int n, unsigned int units)
+{
+	if (__builtin_expect(!hwq_wr_umr_is_plain(wr, mkey, access, n, units), 0)) {
+		int err = hwq_umr_refusal(wr->sq, mkey, wr->wr_flags, access, n, units);
+
+		if (err != 0) {
+			hwq_wr_umr_fail(wr, err);
+			return false;
+		}
+	}
+	return hwq_wr_umr_begin(wr, mkey->lkey, hwq_umr_pad(units));
+}
+
+/**
+ * The key becomes num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)); what
+ * access_flags allow is allowed. Pieces may be of other indirect keys.
+ */
+static HWQ_INLINE void
+hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
+	const struct hwq_sge *sge)
+{
+	unsigned int units = num_sge;
+	uint64_t len;
+
+	if (!hwq_wr_layout_begin(wr, mkey, access_flags, num_sge, units))
+		return;
+	len = hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), sge, num_sge);
+	hwq_put_layout_head(wr->wqe, mkey, access_flags, hwq_umr_pad(units), len);
+	mkey->length = len;
+	hwq_wr_umr_end(wr, hwq_umr_pad(units));
+}
+
+/**
+ * The key becomes a pattern (mlx5dv_wr_mr_interleaved(3)): bytes_count bytes of each entry, then the
+ * same again bytes_skip further, repeat_count times. It takes one entry more of a WQE's room than it
+ * has, and of the key's.
+ */
+static HWQ_INLINE void
+hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags,
+	uint32_t repeat_count, uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
+{
+	unsigned int units = num_interleaved + 1u;
+	uint64_t len;
+
+	if (!hwq_wr_layout_begin(wr, mkey, access_flags, num_interleaved, units))
+		return;
+	len = hwq_put_pattern(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), repeat_count, data,
+		num_interleaved);
+	hwq_put_layout_head(wr->wqe, mkey, access_flags, hwq_umr_pad(units), len);
+	mkey->length = len;
+	hwq_wr_umr_end(wr, hwq_umr_pad(units));
+}
+
+#endif

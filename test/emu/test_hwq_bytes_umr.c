@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys changed by work requests: windows bound and unbound, lists, patterns. Posted through stock
+ * libmlx5 and through hwq they are the same bytes, or the same error (hwq_twin.h).
+ *
+ * Keys are twins too: libmlx5's by mlx5dv_create_mkey(3), hwq's from a pool, of as many entries. A
+ * UMR names its key in imm; that is checked against the key and blanked.
+ *
+ * usage: test_hwq_bytes_umr [CASES [SEED]]
+ */
+#include "hwq_twin.h"
+#include "hwq_wr_umr.h"
+
+#define OPS_LIST   (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
+#define OPS_WINDOW (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
+#define RC         (1u << HWQ_QP_RC)
+#define CONNECTED  (RC | 1u << HWQ_QP_UC | 1u << HWQ_QP_XRC_SEND | 1u << HWQ_QP_DCI)
+
+#define N_KEYS    4
+#define N_ENTRIES 70 /* more than any WQE takes */
+
+/* ------------------------------------------------------------------ keys */
+
+/* Which key of hwq's a layout is for: the setter, for the counts. */
+enum key_kind {
+	KEY_PLAIN,
+	KEY_TAGGED,
+	KEY_ADOPTED,
+	N_KINDS
+};
+
+static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key", NULL};
+static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
+
+static struct hwq_domain *domain;
+static struct hwq_mkey_pool *pools[N_KEYS][2];
+static struct mlx5dv_mkey *stock_keys[N_KEYS];
+static struct hwq_mkey *pool_keys[N_KEYS][2], adopted_keys[N_KEYS];
+
+static void
+keys_create(void)
+{
+	int ret = hwq_domain_create(twin_dev, &domain);
+
+	for (unsigned int i = 0; i < N_KEYS && ret == 0; i++) {
+		struct mlx5dv_mkey_init_attr attr = {.pd = twin_dev->pd,
+			.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+					MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG,
+			.max_entries = key_entries[i]};
+
+		for (unsigned int tag = 0; tag < 2 && ret == 0; tag++) {
+			struct hwq_mkey_conf conf = {.n = 1,
+				.max_entries = key_entries[i],
+				.flags = tag ? HWQ_MKEY_UPDATE_TAG : 0};
+
+			ret = hwq_mkey_pool_create(domain, &conf, &pools[i][tag]);
+			if (ret == 0)
+				pool_keys[i][tag] = hwq_mkey_get(pools[i][tag]);
+		}
+		stock_keys[i] = mlx5dv_create_mkey(&attr);
+		if (ret == 0 && stock_keys[i] == NULL)
+			ret = -errno;
+		else if (ret == 0)
+			hwq_mkey_adopt(&adopted_keys[i], stock_keys[i], attr.max_entries, 0);
+	}
+	if (ret != 0)
+		EMU_DIE("keys: %s", strerror(-ret));
+}
+
+static void
+keys_destroy(void)
+{
+	for (unsigned int i = 0; i < N_KEYS; i++) {
+		CHECK_EQ(mlx5dv_destroy_mkey(stock_keys[i]), 0, "libmlx5's key");
+		for (unsigned int tag = 0; tag < 2; tag++) {
+			hwq_mkey_put(pool_keys[i][tag]);
+			CHECK_EQ(hwq_mkey_pool_destroy(pools[i][tag]), 0, "a pool");
+		}
+	}
+	CHECK_EQ(hwq_domain_destroy(domain), 0, "the domain");
+}
+
+/* ------------------------------------------------------------------ layouts */
+
+struct layout {
+	unsigned int key;
+	uint8_t tag;
+	bool is_inline;
+	uint32_t access, repeat;
+	uint16_t n;
+	struct ibv_sge sge[N_ENTRIES];
+	struct mlx5dv_mr_interleaved data[N_ENTRIES];
+};
+
+enum layout_code {
+	LIST,
+	PATTERN
+};
+
+static struct hwq_mkey *
+our_key(const struct twin_work *w)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+
+	if (w->setter == KEY_ADOPTED)
+		return &adopted_keys[l->key];
+	return pool_keys[l->key][w->setter == KEY_TAGGED];
+}
+
+static uint32_t
+any_len(void)
+{
+	static const uint32_t edge[] = {0, 1, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff};
+
+	return twin_draw(3) == 0 ? edge[twin_draw(7)] : (uint32_t)twin_random();
+}
+
+static void
+draw_layout(struct twin_pair *p, struct twin_work *w)
+{
+	struct layout *l = TWIN_OWN(w, struct layout);
+	unsigned int room = p->twin.qp->sq.max_umr_ds - w->builder->code;
+
+	l->key = (unsigned int)twin_draw(N_KEYS);
+	l->tag = w->setter == KEY_TAGGED ? (uint8_t)twin_random() : 0;
+	l->is_inline = twin_draw(100) != 0;
+	l->access = (uint32_t)twin_draw(16);
+	if (twin_draw(100) == 0)
+		l->access |= 1u << twin_draw(32);
+	l->repeat = any_len();
+	if (room > key_entries[l->key])
+		room = key_entries[l->key];
+	l->n = (uint16_t)twin_draw(room + 1);
+	if (twin_draw(100) == 0)
+		l->n = (uint16_t)(room + 1 + twin_draw(N_ENTRIES - room));
+	for (unsigned int i = 0; i < l->n; i++) {
+		l->sge[i] = (struct ibv_sge){twin_random(), any_len(), (uint32_t)twin_random()};
+		l->data[i] = (struct mlx5dv_mr_interleaved){twin_random(), any_len(), any_len(),
+			(uint32_t)twin_random()};
+	}
+}
+
+static void
+stock_layout(struct twin_pair *p, const struct twin_work *w)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+	struct mlx5dv_mkey *key = stock_keys[l->key];
+	struct layout copy = *l; /* libmlx5's are not const */
+
+	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
+	if (l->is_inline)
+		p->stock.ex->wr_flags |= IBV_SEND_INLINE;
+	if (w->builder->code == LIST)
+		mlx5dv_wr_mr_list(p->stock.dv, key, l->access, l->n, copy.sge);
+	else
+		mlx5dv_wr_mr_interleaved(p->stock.dv, key, l->access, l->repeat, l->n, copy.data);
+}
+
+static void
+hwq_layout(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+	struct hwq_mkey *key = our_key(w);
+	struct hwq_sge sge[N_ENTRIES];
+
+	(void)p;
+	for (unsigned int i = 0; i < l->n; i++)
+		sge[i] = (struct hwq_sge){l->sge[i].addr, l->sge[i].length, l->sge[i].lkey};
+	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
+	if (l->is_inline)
+		wr->wr_flags |= HWQ_WQE_INLINE;
+	if (w->builder->code == LIST)
+		hwq_wr_mr_list(wr, key, l->access, l->n, sge);
+	else
+		hwq_wr_mr_interleaved(wr, key, l->access, l->repeat, l->n, l->data);
+}
+
+static void
+names_layout(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
+	uint8_t *ours)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+
+	(void)p, (void)nth;
+	CHECK_EQ(twin_get32(theirs + 12), (stock_keys[l->key]->lkey & ~0xffu) | l->tag,
+		"libmlx5's key");
+	CHECK_EQ(twin_get32(ours + 12), (our_key(w)->lkey & ~0xffu) | l->tag, "hwq's key");
+	memset(theirs + 12, 0, 3);
+	memset(ours + 12, 0, 3);
+}
+
+static const struct twin_builder mr_list = {.name = "mr_list",
+	.types = RC,
+	.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST,
+	.setters = key_kinds,
+	.flags = TWIN_RDMA_FLAGS,
+	.code = LIST,
+	.draw = draw_layout,
+	.stock = stock_layout,
+	.hwq = hwq_layout,
+	.names = names_layout};
+static const struct twin_builder mr_interleaved = {.name = "mr_interleaved",
+	.types = RC,
+	.mlx5_ops = MLX5DV_QP_EX_WITH_MR_INTERLEAVED,
+	.setters = key_kinds,
+	.flags = TWIN_RDMA_FLAGS,
+	.code = PATTERN,
+	.draw = draw_layout,
+	.stock = stock_layout,
+	.hwq = hwq_layout,
+	.names = names_layout};
+
+/* ------------------------------------------------------------------ windows */
+
+static const char *const mw_types[] = {"type 1", "type 2", NULL};
+
+struct window {
+	struct ibv_mw mw;
+	struct ibv_mr region;
+	uint32_t rkey;
+	struct ibv_mw_bind_info info; /* but for its region */
+	bool is_inline;
+};
+
+static void
+draw_window(struct twin_pair *p, struct twin_work *w)
+{
+	static const uint64_t edge[] = {0, 1, (1ull << 31) - 1, 1ull << 31, (1ull << 31) + 1,
+		1ull << 32, ~0ull};
+	struct window *x = TWIN_OWN(w, struct window);
+
+	(void)p;
+	memset(x, 0, sizeof(*x));
+	x->mw.type = w->setter == 0 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2;
+	x->mw.rkey = (uint32_t)twin_random();
+	x->region.lkey = (uint32_t)twin_random();
+	x->rkey = (uint32_t)twin_random();
+	x->info.addr = twin_random();
+	x->info.length = twin_draw(1ull << 31);
+	if (twin_draw(8) == 0)
+		x->info.length = edge[twin_draw(4)];
+	if (twin_draw(100) == 0)
+		x->info.length = edge[twin_draw(7)];
+	/* ZERO_BASED among them, and what no window has. */
+	x->info.mw_access_flags = (unsigned int)twin_draw(1u << 8);
+	x->is_inline = twin_draw(2) == 0;
+}
+
+static void
+stock_window(struct twin_pair *p, const struct twin_work *w)
+{
+	struct window x = *TWIN_OWN(w, const struct window);
+
+	x.info.mr = &x.region;
+	if (x.is_inline)
+		p->stock.ex->wr_flags |= IBV_SEND_INLINE;
+	ibv_wr_bind_mw(p->stock.ex, &x.mw, x.rkey, &x.info);
+}
+
+static void
+hwq_window(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+{
+	struct window x = *TWIN_OWN(w, const struct window);
+
+	(void)p;
+	x.info.mr = &x.region;
+	if (x.is_inline)
+		wr->wr_flags |= HWQ_WQE_INLINE;
+	hwq_wr_bind_mw(wr, &x.mw, x.rkey, &x.info);
+}
+
+/* A window of type 2 is bound to the QP, which its key context names. */
+static void
+names_window(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
+	uint8_t *ours)
+{
+	(void)nth;
+	if (TWIN_OWN(w, const struct window)->info.length == 0)
+		return;
+	CHECK_EQ(twin_get32(theirs + 68) >> 8, p->stock.qp->qp_num, "libmlx5's window");
+	CHECK_EQ(twin_get32(ours + 68) >> 8, p->twin.qp->qpn, "hwq's window");
+	memset(theirs + 68, 0, 3);
+	memset(ours + 68, 0, 3);
+}
+
+static const struct twin_builder bind_mw = {.name = "bind_mw",
+	.types = CONNECTED,
+	.send_ops = IBV_QP_EX_WITH_BIND_MW,
+	.setters = mw_types,
+	.flags = TWIN_RDMA_FLAGS,
+	.draw = draw_window,
+	.stock = stock_window,
+	.hwq = hwq_window,
+	.names = names_window};
+
+/* ------------------------------------------------------------------ pairs */
+
+static const struct twin_builder *const rc_builders[] = {&mr_list, &mr_interleaved, &bind_mw,
+	&twin_local_inv, &twin_memcpy, &twin_nop, &twin_raw_wqe, NULL};
+static const struct twin_builder *const window_builders[] = {&bind_mw, &twin_local_inv, &twin_nop,
+	NULL};
+
+static struct twin_pair pairs[] = {
+	{.name = "layouts of the least room",
+		.builders = rc_builders,
+		.conf = {.sq_wr = 16, .max_sge = 1, .mmo = true, .mlx5_ops = OPS_LIST}},
+	{.name = "layouts of the most room",
+		.builders = rc_builders,
+		.conf = {.sq_wr = 16,
+			.max_sge = 3,
+			.max_inline = 812,
+			.mmo = true,
+			.mlx5_ops = OPS_LIST}},
+	{.name = "layouts, windows, sq_sig_all",
+		.builders = rc_builders,
+		.conf = {.sq_wr = 32,
+			.max_sge = 2,
+			.max_inline = 200,
+			.mmo = true,
+			.sq_sig_all = true,
+			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | OPS_WINDOW,
+			.mlx5_ops = OPS_LIST}},
+	{.name = "windows",
+		.builders = window_builders,
+		.conf = {.sq_wr = 16, .max_sge = 1, .send_ops = OPS_WINDOW}},
+	{.name = "windows, UC",
+		.builders = window_builders,
+		.conf = {.type = HWQ_QP_UC, .sq_wr = 16, .max_sge = 1, .send_ops = OPS_WINDOW}},
+	{.name = "windows, XRC",
+		.builders = window_builders,
+		.conf = {.type = HWQ_QP_XRC_SEND,
+			.sq_wr = 16,
+			.max_sge = 1,
+			.send_ops = OPS_WINDOW}},
+	{.name = "windows, DCI",
+		.builders = window_builders,
+		.conf = {.type = HWQ_QP_DCI, .sq_wr = 16, .max_sge = 1, .send_ops = OPS_WINDOW}},
+};
+
+#define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
+
+int
+main(int argc, char **argv)
+{
+	twin_begin(argc, argv, 10000);
+	keys_create();
+	RUN("any change of a key has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS));
+	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0,
+		"a case that must come up did not");
+	keys_destroy();
+	return twin_end(pairs, N_PAIRS);
+}
