@@ -1,32 +1,46 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The long form of the adapter's fuzzer: malformed control calls and malformed WQEs, seed after seed,
-# plain and under ASan and UBSan in turn. Stops at the first seed that fails, and says how to repeat it.
+# The long form of the adapter's fuzzers: malformed control calls, and malformed work on queues of every
+# type, seed after seed; plain, under ASan and UBSan, and the calls beside a device thread under TSan.
+# Stops at the first seed that fails, and says how to repeat it.
 #
 # usage: usertools/fuzz.sh [SECONDS [FIRST SEED]]     default: 600, a seed by the clock
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 help_if_asked "$@"
-end=$((SECONDS + ${1:-600})) seed=${2:-$(date +%s)} first=$seed rounds=10
+seconds=${1:-600} seed=${2:-$(date +%s)} first=$seed
 
 need "${build_packages[@]}" util-linux
-say "building in build/ and build-test/asan/"
+say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false
+build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+
+# try DIR THREADS FUZZER AMOUNT: one seed. Addresses are part of what is tried: without randomisation
+# a seed tries the same again.
+try() {
+	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/emu/$3 $4 $seed"
+
+	if ! env SOFTHCA_FORCE=1 SOFTHCA_THREADS="$2" ASAN_OPTIONS=detect_leaks=0 \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
+		timeout 600 setarch -R "$top/$1/test/emu/$3" "$4" "$seed" >"$log" 2>&1; then
+		tail -n 60 "$log" >&2
+		die "seed $seed fails; again: $again"
+	fi
+}
+
+end=$((SECONDS + seconds))
 while [ $SECONDS -lt "$end" ]; do
-	# Addresses are part of what is tried: without randomisation a seed tries the same again.
-	for dir in build build-test/asan; do
-		if ! ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-			timeout 300 setarch -R "$top/$dir/test/emu/fuzz_softhca" "$rounds" "$seed" \
-			>"$log" 2>&1; then
-			tail -n 40 "$log" >&2
-			die "seed $seed fails; again: setarch -R $dir/test/emu/fuzz_softhca $rounds $seed"
-		fi
-	done
+	try build 0 fuzz_queues 100000
+	try build 0 fuzz_ioctl 10
+	try build-test/asan 0 fuzz_queues 20000
+	try build-test/asan 0 fuzz_ioctl 5
+	try build-test/tsan 1 fuzz_ioctl 2
 	seed=$((seed + 1))
 done
 say "$((seed - first)) seeds from $first on: no crash, no hang, nothing touched that is not registered"

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control calls of verbs: fuzz_calls.h. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "fuzz_calls.h"
+
+/* What the calls of one type of object need of the others; any may be missing. */
+struct stock {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_xrcd *xrcd;
+	union ibv_gid gid;
+};
+
+static void
+use_device(struct ibv_context *ctx)
+{
+	struct ibv_port_attr port;
+	struct ibv_device_attr_ex dev;
+	struct ibv_gid_entry gids[8];
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
+
+	ibv_query_port(ctx, 1, &port);
+	ibv_query_device_ex(ctx, NULL, &dev);
+	ibv_query_gid_table(ctx, gids, 8, 0);
+	ibv_query_rt_values_ex(ctx, &values);
+	mlx5dv_query_device(ctx, &dv);
+}
+
+static void
+use_memory(const struct stock *s)
+{
+	uint8_t *mem = fuzz_guarded(FUZZ_PAGE);
+	struct ibv_mr *mr =
+		ibv_reg_mr(s->pd, mem, FUZZ_PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	struct ibv_mr *null = ibv_alloc_null_mr(s->pd);
+
+	for (unsigned int type = IBV_MW_TYPE_1; type <= IBV_MW_TYPE_2; type++) {
+		struct ibv_mw *mw = ibv_alloc_mw(s->pd, (enum ibv_mw_type)type);
+
+		if (mw != NULL)
+			ibv_dealloc_mw(mw);
+	}
+	if (null != NULL)
+		ibv_dereg_mr(null);
+	if (mr != NULL) {
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
+		ibv_dereg_mr(mr);
+	}
+	/* It may be registered still, by a malformed call: it stays. */
+}
+
+static void
+use_cqs(struct ibv_context *ctx)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_cq_init_attr_ex attr = {.cqe = 16,
+		.channel = channel,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
+	struct mlx5dv_cq_init_attr dv = {.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
+		.cqe_size = 128};
+	struct ibv_cq_ex *cq = mlx5dv_create_cq(ctx, &attr, &dv);
+	struct ibv_modify_cq_attr moderate = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = {4, 10}};
+
+	if (cq != NULL) {
+		ibv_modify_cq(ibv_cq_ex_to_cq(cq), &moderate);
+		ibv_resize_cq(ibv_cq_ex_to_cq(cq), 32);
+		ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	}
+	if (channel != NULL)
+		ibv_destroy_comp_channel(channel);
+}
+
+static void
+use_domains(const struct stock *s)
+{
+	struct ibv_td *td = ibv_alloc_td(s->ctx, &(struct ibv_td_init_attr){0});
+	struct ibv_ah_attr ah_attr = {.is_global = 1,
+		.port_num = 1,
+		.grh = {.hop_limit = 1, .dgid = s->gid}};
+	struct ibv_ah *ah = ibv_create_ah(s->pd, &ah_attr);
+	struct mlx5dv_var *var = mlx5dv_alloc_var(s->ctx, 0);
+
+	if (var != NULL)
+		mlx5dv_free_var(var);
+	if (ah != NULL)
+		ibv_destroy_ah(ah);
+	if (td != NULL)
+		ibv_dealloc_td(td);
+}
+
+static void
+use_srqs(const struct stock *s)
+{
+	struct ibv_srq_init_attr_ex xrc = {.attr = {8, 1, 0},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = s->pd,
+		.xrcd = s->xrcd,
+		.cq = s->cq};
+	struct ibv_srq *srq = s->xrcd == NULL ? NULL : ibv_create_srq_ex(s->ctx, &xrc);
+	struct ibv_srq_attr attr = {.srq_limit = 2};
+
+	if (s->srq != NULL) {
+		ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT);
+		ibv_query_srq(s->srq, &attr);
+	}
+	if (srq != NULL)
+		ibv_destroy_srq(srq);
+}
+
+/* ---- queue pairs */
+
+static struct ibv_qp *
+make_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_type dc)
+{
+	struct ibv_qp_init_attr_ex init = {.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = {8, 8, 2, 2, 64},
+		.qp_type = type,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = s->pd};
+	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+		.dc_init_attr = {.dc_type = dc, .dct_access_key = 7}};
+
+	if (type == IBV_QPT_XRC_RECV || type == IBV_QPT_XRC_SEND || dc != 0)
+		init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
+	if (type == IBV_QPT_XRC_RECV) {
+		init = (struct ibv_qp_init_attr_ex){.qp_type = type,
+			.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+			.xrcd = s->xrcd};
+		return s->xrcd == NULL ? NULL : ibv_create_qp_ex(s->ctx, &init);
+	}
+	if (type != IBV_QPT_DRIVER)
+		return ibv_create_qp_ex(s->ctx, &init);
+	if (dc == MLX5DV_DCTYPE_DCT) {
+		memset(&init.cap, 0, sizeof(init.cap));
+		init.srq = s->srq;
+	}
+	return mlx5dv_create_qp(s->ctx, &init, &dv);
+}
+
+static const struct {
+	enum ibv_qp_type type;
+	enum mlx5dv_dc_type dc;
+	int init, rtr, rts; /* attributes that each transition needs */
+} types[] = {
+#define INIT      (IBV_QP_PKEY_INDEX | IBV_QP_PORT)
+#define CONNECTED (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define RESPONDER (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define REQUESTER                                                                                  \
+	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
+		IBV_QP_MAX_QP_RD_ATOMIC)
+	{IBV_QPT_RC, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED | RESPONDER, REQUESTER},
+	{IBV_QPT_UC, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED, IBV_QP_SQ_PSN},
+	{IBV_QPT_UD, 0, INIT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
+	{IBV_QPT_XRC_SEND, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED, REQUESTER},
+	{IBV_QPT_XRC_RECV, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED | RESPONDER,
+		IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
+	{IBV_QPT_RAW_PACKET, 0, IBV_QP_PORT, 0, 0},
+	{IBV_QPT_DRIVER, MLX5DV_DCTYPE_DCI, INIT, IBV_QP_PATH_MTU, REQUESTER},
+	{IBV_QPT_DRIVER, MLX5DV_DCTYPE_DCT, INIT | IBV_QP_ACCESS_FLAGS,
+		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER, 0},
+};
+
+static void
+use_qp(const struct stock *s, struct ibv_qp *qp, int init_mask, int rtr_mask, int rts_mask)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = 7,
+		.path_mtu = IBV_MTU_1024,
+		.timeout = 10,
+		.dest_qp_num = qp->qp_num,
+		.ah_attr = {.is_global = 1,
+			.port_num = 1,
+			.grh = {.hop_limit = 1, .dgid = s->gid}}};
+
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | init_mask);
+	attr.qp_state = IBV_QPS_RTR;
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr_mask);
+	attr.qp_state = IBV_QPS_RTS;
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | rts_mask);
+	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+	mlx5dv_modify_qp_udp_sport(qp, 50000);
+	attr.qp_state = IBV_QPS_ERR;
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
+static void
+use_qps(const struct stock *s)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct ibv_qp *qp = make_qp(s, types[i].type, types[i].dc);
+
+		if (qp == NULL)
+			continue;
+		use_qp(s, qp, types[i].init, types[i].rtr, types[i].rts);
+		ibv_destroy_qp(qp);
+	}
+}
+
+void
+calls_of_verbs(struct ibv_context *ctx)
+{
+	struct stock s = {.ctx = ctx, .pd = ibv_alloc_pd(ctx)};
+	struct ibv_xrcd_init_attr xrcd = {.comp_mask =
+						  IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT};
+
+	if (s.pd == NULL)
+		return;
+	ibv_query_gid(ctx, 1, 0, &s.gid);
+	s.cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	s.srq = ibv_create_srq(s.pd, &(struct ibv_srq_init_attr){.attr = {8, 1, 0}});
+	s.xrcd = ibv_open_xrcd(ctx, &xrcd);
+	use_device(ctx);
+	use_memory(&s);
+	use_cqs(ctx);
+	use_domains(&s);
+	use_srqs(&s);
+	if (s.cq != NULL)
+		use_qps(&s);
+	if (s.xrcd != NULL)
+		ibv_close_xrcd(s.xrcd);
+	if (s.srq != NULL)
+		ibv_destroy_srq(s.srq);
+	if (s.cq != NULL)
+		ibv_destroy_cq(s.cq);
+	ibv_dealloc_pd(s.pd);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is around the data half of the adapter: the other half's part, and a clock, random numbers and
+ * a wire that do the same again for the same seed.
+ */
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "capture.h"
+#include "fuzz_world.h"
+
+/* ---- what the control half provides */
+
+struct softhca_dev fuzz_dev;
+static struct softhca_config cfg;
+unsigned long fuzz_frames;
+
+struct softhca_dev *
+softhca_devices(unsigned int *n)
+{
+	*n = 1;
+	return &fuzz_dev;
+}
+
+/* Log lines of refused work are not what is looked for. */
+void
+softhca_log(const char *fmt, ...)
+{
+}
+
+void
+softhca_event_cq_comp(void *event)
+{
+}
+
+void
+softhca_event_cq_async(void *event, uint32_t type)
+{
+}
+
+void
+softhca_event_qp_async(void *event, uint32_t type)
+{
+}
+
+bool
+softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+{
+	return true;
+}
+
+/*
+ * Linked in the place of the machine's clock and of its random numbers: a seed shall do the same again.
+ */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+ssize_t __wrap_getrandom(void *p, size_t len, unsigned int flags);
+
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	static uint64_t ns = 1000000000;
+
+	ns += 500;
+	ts->tv_sec = (time_t)(ns / 1000000000);
+	ts->tv_nsec = (long)(ns % 1000000000);
+	return 0;
+}
+
+ssize_t
+__wrap_getrandom(void *p, size_t len, unsigned int flags)
+{
+	rnd_bytes(p, len);
+	return (ssize_t)len;
+}
+
+/* Linked in the place of the capture file. */
+void __wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_t len);
+
+void
+__wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_t len)
+{
+	if (len < 60 || len > 9216)
+		FUZZ_DIE("a frame of %zu bytes", len);
+	if (fuzz_has_secret(frame, len))
+		FUZZ_DIE("a frame carries what was not its WQE's");
+	fuzz_frames++;
+}
+
+void
+world_init(void)
+{
+	static const uint8_t gid[16] = {0xfe, 0x80, [8] = 2, 0, 0, 0xff, 0xfe, 0, 0, 1};
+
+	cfg.strict_doorbells = 1;
+	cfg.bf_reg_size = 512;
+	cfg.max_memcpy = 8192;
+	cfg.ports = 1;
+	cfg.max_rd_atomic = 16;
+	cfg.link_layer = SOFTHCA_LINK_ETHERNET;
+	fuzz_dev.cfg = &cfg;
+	fuzz_dev.port[0].n_gids = 1;
+	memcpy(fuzz_dev.port[0].gid[0], gid, sizeof(gid));
+	FUZZ_MUST(softhca_lanes_init(&fuzz_dev));
+}
+
+void
+world_fini(void)
+{
+	softhca_lanes_fini(&fuzz_dev);
+}

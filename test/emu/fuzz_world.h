@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The adapter's data half, and a world of queues of every type for it, in guarded memory. The control
+ * half is not there: queues and keys are made by the calls of hca.h.
+ */
+#ifndef FUZZ_WORLD_H
+#define FUZZ_WORLD_H
+
+#include <string.h>
+
+#include <infiniband/mlx5dv.h>
+
+#include "dev.h"
+
+#include "fuzz.h"
+
+#define FUZZ_PDN       5
+#define FUZZ_OTHER_PDN 6
+#define FUZZ_UNITS     24 /* of layout, that an indirect key has room for; a window: 4 */
+#define FUZZ_RW_LEN    32768u
+#define FUZZ_MARGIN    256u /* of a region's memory, in front and behind, that is not registered */
+
+enum {
+	N_UARS = 4,
+	N_CQS = 4,
+	N_SRQS = 2,
+	N_RW = 2,
+	N_INDIRECT = 6, /* the last two with room for a signature */
+	N_WINDOWS = 3,
+	N_PSVS = 3
+};
+
+/* RC to each other, RC to itself with an SRQ, and of every other type; responders after senders. */
+enum {
+	Q_RC_A,
+	Q_RC_B,
+	Q_RC_SRQ,
+	Q_UC,
+	Q_UD,
+	Q_XRC_SEND,
+	Q_XRC_RECV,
+	Q_DCI,
+	Q_DCT,
+	Q_RAW,
+	N_QUEUES
+};
+
+struct fuzz_region {
+	uint8_t *mem;
+	size_t len;        /* of mem */
+	uint64_t va, size; /* what is registered of it */
+	struct softhca_mkey *mkey;
+};
+
+struct fuzz_queue {
+	enum softhca_qp_type type;
+	struct softhca_qp *qp;
+	unsigned int uar;
+	uint8_t *sq, *rq;
+	_Atomic uint32_t *db;
+	uint32_t sq_bb, rq_n, rq_stride;
+	uint16_t pi, rq_pi;
+	bool must_fail[64]; /* by WQEBB */
+};
+
+struct fuzz_srq {
+	struct softhca_srq *srq;
+	uint8_t *buf;
+	_Atomic uint32_t *db;
+	uint32_t n, stride;
+	uint16_t pi, last; /* last: index of the entry posted last */
+};
+
+struct fuzz_cq {
+	struct softhca_cq *cq;
+	uint8_t *buf;
+	_Atomic uint32_t *db;
+	uint32_t n, len, seen; /* seen: completions that were looked at */
+};
+
+struct fuzz_world {
+	bool calm; /* most work is right: queues get far before they fail */
+	uint8_t *page[N_UARS];
+	struct softhca_uar *uar[N_UARS];
+	struct fuzz_cq cq[N_CQS];
+	struct fuzz_srq srq[N_SRQS]; /* the second is XRC's */
+	struct fuzz_queue queue[N_QUEUES];
+	struct fuzz_region rw[N_RW], ro, other;
+	uint8_t *none; /* registered nowhere */
+	struct softhca_mkey *indirect[N_INDIRECT], *window[N_WINDOWS];
+	struct softhca_psv *psv[N_PSVS];
+};
+
+/* 0, or the program ends and says what failed. */
+#define FUZZ_MUST(err)                                                                             \
+	do {                                                                                       \
+		int err_ = (err);                                                                  \
+		if (err_ != 0)                                                                     \
+			FUZZ_DIE("%s: %s", #err, strerror(-err_));                                 \
+	} while (0)
+
+extern struct softhca_dev fuzz_dev;
+extern unsigned long fuzz_frames; /* that raw queues sent */
+
+void world_init(void);
+void world_fini(void);
+/* Queues of every type in RTS; keys without a layout yet. */
+void world_create(struct fuzz_world *w, bool calm);
+void world_destroy(struct fuzz_world *w);
+/* From whatever state to RTS. A DCT is made anew. */
+void world_connect(struct fuzz_world *w, unsigned int queue);
+unsigned int world_state(const struct fuzz_queue *q, uint32_t *hw_bb);
+
+#endif
