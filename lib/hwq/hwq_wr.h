@@ -41,6 +41,15 @@
 #include "hwq_poll.h"
 #include "hwq_wqe.h"
 
+struct hwq_mkey;
+
+/* What the WQE that was begun last waits for. */
+enum hwq_wr_open {
+	HWQ_WR_CLOSED,
+	HWQ_WR_DATA, /* its data setter */
+	HWQ_WR_KEY,  /* setters of hwq_wr_mkey.h */
+};
+
 /** A batch: one critical region. */
 struct hwq_wr {
 	uint64_t wr_id;        /**< of the next builder */
@@ -59,10 +68,12 @@ struct hwq_wr {
 	uint16_t end;          /* the pi at which hwq_wr_rare() must look: full, or pi itself */
 	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
 	uint8_t opmod, opcode; /* of the WQE that was begun last */
-	bool open;             /* it waits for its data setter */
+	uint8_t open;          /* enum hwq_wr_open */
+	uint8_t setters_left;  /* HWQ_WR_KEY: so many */
 	unsigned int ds;       /* its length, or of its head while it is open */
 	uint8_t *wqe;
-	int err; /* the first error, or 0 */
+	struct hwq_mkey *mkey; /* HWQ_WR_KEY: the key */
+	int err;               /* the first error, or 0 */
 };
 
 /** Begins a batch (ibv_wr_start(3)). wr_id and wr_flags start as 0. */
@@ -83,9 +94,11 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 	wr->fm_cache = 0;
 	wr->opmod = 0;
 	wr->opcode = 0;
-	wr->open = false;
+	wr->open = HWQ_WR_CLOSED;
+	wr->setters_left = 0;
 	wr->ds = 0;
 	wr->wqe = NULL;
+	wr->mkey = NULL;
 	wr->err = 0;
 	if (__builtin_expect(sq->fm_cache != 0 || sq->not_rts, 0)) {
 		wr->fm_cache = sq->fm_cache;
@@ -104,7 +117,7 @@ hwq_wr_fail(struct hwq_wr *wr, int err)
 		wr->err = err;
 	wr->end = wr->pi;
 	wr->full = wr->pi;
-	wr->open = false;
+	wr->open = HWQ_WR_CLOSED;
 }
 
 /* ------------------------------------------------------------------ room and heads */
@@ -184,7 +197,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 		hwq_fm_ce_se_word(fm_ce_se), imm);
 	wr->opmod = opmod;
 	wr->opcode = opcode;
-	wr->open = true;
+	wr->open = HWQ_WR_DATA;
 	return true;
 }
 
@@ -198,7 +211,7 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 	memcpy(wr->wqe, &word, sizeof(word));
 	wr->pi = (uint16_t)(wr->pi + hwq_ds_to_bb(ds));
 	wr->ds = ds;
-	wr->open = false;
+	wr->open = HWQ_WR_CLOSED;
 }
 
 /* ------------------------------------------------------------------ builders */
@@ -385,7 +398,7 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 	uint16_t from = wr->pi;
 	uint64_t wr_id;
 
-	if (__builtin_expect(!wr->open, 0)) {
+	if (__builtin_expect(wr->open != HWQ_WR_DATA, 0)) {
 		hwq_wr_fail(wr, -EINVAL);
 		return false;
 	}
@@ -412,7 +425,7 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 static HWQ_INLINE void
 hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	if (__builtin_expect(!wr->open, 0)) {
+	if (__builtin_expect(wr->open != HWQ_WR_DATA, 0)) {
 		hwq_wr_fail(wr, -EINVAL);
 		return;
 	}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * How a key signs and encrypts: attributes taken into its context, and what becomes of them.
+ *
+ *     hwq_key_begin()                    a configuration begins: what was new is old now
+ *     hwq_sig_take(), hwq_crypto_take()  setters: checked, kept by value
+ *     hwq_key_plan()                     all setters are there: what its UMR must carry
+ *     hwq_put_key_bsf()                  and is written behind the layout: hwq_bsf.h
+ *
+ * hwq_wr_mkey.h calls them in this order. Rules and errors are libmlx5's (qp.c: functions that end
+ * in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize), and so is this: attributes
+ * are taken when the setter is called, and stay so if the batch is then refused or aborted.
+ */
+#ifndef HWQ_KEY_H
+#define HWQ_KEY_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "hwq_mkey.h"
+#include "hwq_wire_bsf.h"
+
+/** What a key's crypto setter takes: struct mlx5dv_crypto_attr, with a DEK of hwq's. */
+struct hwq_crypto_attr {
+	enum mlx5dv_crypto_standard crypto_standard;
+	bool encrypt_on_tx;
+	enum mlx5dv_signature_crypto_order signature_crypto_order;
+	enum mlx5dv_block_size data_unit_size;
+	char initial_tweak[16]; /**< little endian */
+	uint32_t dek;           /**< its object id: hwq_dek.id */
+	char keytag[8];
+	uint64_t comp_mask; /**< 0 */
+};
+
+/* ------------------------------------------------------------------ taking attributes */
+
+/* All attributes stay; those of the last configuration are not new any more. */
+static inline void
+hwq_key_begin(struct hwq_mkey *mkey, bool reset_sig)
+{
+	struct hwq_sig_block *block = mkey->sig != NULL ? &mkey->sig->block : NULL;
+
+	if (block != NULL && reset_sig) {
+		block->mem.type = HWQ_SIG_NONE;
+		block->wire.type = HWQ_SIG_NONE;
+		block->state = HWQ_BSF_RESET;
+	} else if (block != NULL && block->state == HWQ_BSF_UPDATED) {
+		block->state = HWQ_BSF_SET;
+	} else if (block != NULL && block->state == HWQ_BSF_RESET) {
+		block->state = HWQ_BSF_INIT;
+	}
+	if (mkey->crypto != NULL && mkey->crypto->state == HWQ_BSF_UPDATED)
+		mkey->crypto->state = HWQ_BSF_SET;
+}
+
+static inline bool
+hwq_sig_dif_is_valid(const struct mlx5dv_sig_t10dif *dif)
+{
+	const unsigned int known = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP |
+				   MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE |
+				   MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE;
+
+	return (dif->bg == 0 || dif->bg == 0xffff) &&
+	       (dif->bg_type == MLX5DV_SIG_T10DIF_CRC || dif->bg_type == MLX5DV_SIG_T10DIF_CSUM) &&
+	       (dif->flags & ~known) == 0;
+}
+
+static inline bool
+hwq_sig_crc_is_valid(const struct mlx5dv_sig_crc *crc)
+{
+	switch (crc->type) {
+	case MLX5DV_SIG_CRC_TYPE_CRC32:
+	case MLX5DV_SIG_CRC_TYPE_CRC32C:
+		return crc->seed == 0 || crc->seed == UINT32_MAX;
+	case MLX5DV_SIG_CRC_TYPE_CRC64_XP10:
+		return crc->seed == 0 || crc->seed == UINT64_MAX;
+	default:
+		return false;
+	}
+}
+
+static inline bool
+hwq_block_size_is_valid(enum mlx5dv_block_size size)
+{
+	return (unsigned int)size <= MLX5DV_BLOCK_SIZE_4160;
+}
+
+/* No domain is valid too. */
+static inline bool
+hwq_sig_domain_is_valid(const struct mlx5dv_sig_block_domain *domain)
+{
+	if (domain == NULL)
+		return true;
+	if (!hwq_block_size_is_valid(domain->block_size) || domain->comp_mask != 0)
+		return false;
+	if (domain->sig_type == MLX5DV_SIG_TYPE_T10DIF)
+		return hwq_sig_dif_is_valid(domain->sig.dif);
+	return domain->sig_type == MLX5DV_SIG_TYPE_CRC && hwq_sig_crc_is_valid(domain->sig.crc);
+}
+
+static inline void
+hwq_sig_domain_take(struct hwq_sig_domain *to, const struct mlx5dv_sig_block_domain *from)
+{
+	if (from == NULL) {
+		to->type = HWQ_SIG_NONE;
+		return;
+	}
+	if (from->sig_type == MLX5DV_SIG_TYPE_CRC) {
+		to->crc = *from->sig.crc;
+		to->type = HWQ_SIG_CRC;
+	} else {
+		to->dif = *from->sig.dif;
+		to->type = HWQ_SIG_T10DIF;
+	}
+	to->block_size = from->block_size;
+}
+
+/* False: not valid, or given before in this configuration; nothing was taken. */
+static inline bool
+hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *attr)
+{
+	if (block->state == HWQ_BSF_UPDATED || (attr->mem == NULL && attr->wire == NULL) ||
+		(attr->flags & ~(uint32_t)MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) != 0 ||
+		attr->comp_mask != 0 || !hwq_sig_domain_is_valid(attr->mem) ||
+		!hwq_sig_domain_is_valid(attr->wire))
+		return false;
+	hwq_sig_domain_take(&block->mem, attr->mem);
+	hwq_sig_domain_take(&block->wire, attr->wire);
+	block->flags = attr->flags;
+	block->check_mask = attr->check_mask;
+	block->copy_mask = attr->copy_mask;
+	block->state = HWQ_BSF_UPDATED;
+	return true;
+}
+
+/* False: the same. */
+static inline bool
+hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *attr)
+{
+	enum mlx5dv_signature_crypto_order order = attr->signature_crypto_order;
+
+	if (crypto->state == HWQ_BSF_UPDATED || attr->comp_mask != 0 ||
+		attr->crypto_standard != MLX5DV_CRYPTO_STANDARD_AES_XTS ||
+		(order != MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX &&
+			order != MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX) ||
+		!hwq_block_size_is_valid(attr->data_unit_size))
+		return false;
+	crypto->crypto_standard = attr->crypto_standard;
+	crypto->encrypt_on_tx = attr->encrypt_on_tx;
+	crypto->signature_crypto_order = order;
+	crypto->data_unit_size = attr->data_unit_size;
+	crypto->dek = attr->dek;
+	memcpy(crypto->initial_tweak, attr->initial_tweak, sizeof(crypto->initial_tweak));
+	memcpy(crypto->keytag, attr->keytag, sizeof(crypto->keytag));
+	crypto->state = HWQ_BSF_UPDATED;
+	return true;
+}
+
+/* ------------------------------------------------------------------ what a UMR must carry */
+
+/** What goes with a configuration beside its layout. */
+struct hwq_key_plan {
+	int err;           /**< 0, or why there is no configuration */
+	uint32_t flags_pd; /**< bits of the key context */
+	uint64_t mask;     /**< bits of the UMR's mkey_mask */
+	uint8_t n_sig;     /**< descriptions of signatures: 0 or 1 */
+	uint8_t n_crypto;  /**< and of encryption */
+	bool set_psvs;     /**< WQEs follow that set the signatures' start */
+};
+
+/* The errors that came so far are told to the device: from then on it may tell of the next. */
+static inline bool
+hwq_key_tell_errors(struct hwq_mkey_sig *sig, struct hwq_key_plan *plan)
+{
+	if (!sig->err_count_updated)
+		return false;
+	plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
+	plan->flags_pd |= (sig->err_count & 1) << HWQ_MKC_SIG_ERR_SHIFT;
+	sig->err_count_updated = false;
+	return true;
+}
+
+static inline unsigned int
+hwq_block_size_bytes(enum mlx5dv_block_size size)
+{
+	static const uint16_t bytes[] = {[MLX5DV_BLOCK_SIZE_512] = 512,
+		[MLX5DV_BLOCK_SIZE_520] = 520,
+		[MLX5DV_BLOCK_SIZE_4048] = 4048,
+		[MLX5DV_BLOCK_SIZE_4096] = 4096,
+		[MLX5DV_BLOCK_SIZE_4160] = 4160};
+
+	return bytes[size];
+}
+
+/* An engine for single data units takes keys of one, at most. */
+static inline bool
+hwq_crypto_fits(const struct hwq_mkey *mkey)
+{
+	const struct hwq_mkey_crypto *crypto = mkey->crypto;
+
+	if (crypto->state != HWQ_BSF_UPDATED && crypto->state != HWQ_BSF_SET)
+		return true;
+	if ((crypto->engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_SINGLE_BLOCK) == 0 ||
+		(crypto->engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK) != 0)
+		return true;
+	return mkey->length <= hwq_block_size_bytes(crypto->data_unit_size);
+}
+
+static inline void
+hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
+{
+	enum hwq_bsf_state state = mkey->sig->block.state;
+
+	/* Attributes that are not there are off. */
+	if (state != HWQ_BSF_UPDATED && state != HWQ_BSF_SET)
+		plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
+	if (hwq_key_tell_errors(mkey->sig, plan) && state == HWQ_BSF_SET)
+		plan->set_psvs = true;
+	plan->n_sig = state == HWQ_BSF_UPDATED;
+}
+
+/* One key may sign and encrypt: then both are written as soon as one is new. */
+static inline void
+hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
+{
+	enum hwq_bsf_state crypto = mkey->crypto->state, sig = HWQ_BSF_INIT;
+
+	if (mkey->sig != NULL) {
+		sig = mkey->sig->block.state;
+		if (hwq_key_tell_errors(mkey->sig, plan) && sig == HWQ_BSF_SET)
+			plan->set_psvs = true;
+	}
+	if (!hwq_crypto_fits(mkey)) {
+		plan->err = -EINVAL;
+		return;
+	}
+	if (sig != HWQ_BSF_UPDATED && sig != HWQ_BSF_RESET && crypto != HWQ_BSF_UPDATED)
+		return;
+	plan->n_sig = mkey->sig != NULL;
+	plan->n_crypto = crypto == HWQ_BSF_UPDATED || crypto == HWQ_BSF_SET;
+}
+
+/*
+ * layout_len: bytes of the layout in the WQE; room: what the QP has for that and for descriptions.
+ * The key then counts its errors as told.
+ */
+static inline struct hwq_key_plan
+hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)
+{
+	struct hwq_key_plan plan = {0};
+
+	if (mkey->crypto != NULL)
+		hwq_key_plan_crypto(mkey, &plan);
+	else if (mkey->sig != NULL)
+		hwq_key_plan_sig(mkey, &plan);
+	if (plan.n_sig + plan.n_crypto == 0 || plan.err != 0)
+		return plan;
+	if (layout_len + (plan.n_sig + plan.n_crypto) * HWQ_BSF_LEN > room)
+		plan.err = -ENOMEM;
+	else if (mkey->length > UINT32_MAX)
+		/* It must fit raw_len. */
+		plan.err = -EINVAL;
+	plan.mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
+	plan.flags_pd |= HWQ_MKC_BSF_ENABLE;
+	if (plan.n_sig != 0 && mkey->sig->block.state == HWQ_BSF_UPDATED)
+		plan.set_psvs = true;
+	return plan;
+}
+
+#endif

@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys configured through stock libmlx5 and through hwq: the same bytes in the send queue, UMR and
+ * SET_PSVs, or the same error (hwq_twin.h): each kind of key, each set of setters in every order,
+ * any attributes, also such as are refused.
+ *
+ * Renamed, and checked against the key and the DEK: mkey index, PSV index, DEK id. libmlx5 does not
+ * tell its PSVs and DEKs: they are learnt from their first WQE, and must stay.
+ *
+ * SOFTHCA_CRYPTO says which engine the adapter has: for one data unit a key, or several.
+ *
+ * usage: test_hwq_bytes_mkey [CASES [SEED]]
+ */
+#include "hwq_twin.h"
+
+#include "hwq_wr_mkey.h"
+
+#define MAX_ENTRIES 64
+#define N_KEYS      3 /* of a kind */
+#define N_DEKS      4
+#define MAX_STEPS   4
+#define MAX_ORDERS  24
+#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, as many as fit a WQE */
+
+/* ------------------------------------------------------------------ keys and DEKs */
+
+enum kind {
+	PLAIN,
+	SIGN,
+	CRYPT,
+	BOTH,
+	N_KINDS
+};
+
+struct key {
+	struct mlx5dv_mkey *theirs;
+	struct hwq_mkey *ours;
+	struct hwq_mkey_pool *pool;
+	uint32_t mem_psv, wire_psv; /* of libmlx5's key; 0: not learnt yet */
+};
+
+struct keys {
+	struct key key[N_KINDS][N_KEYS];
+};
+
+struct dek {
+	struct mlx5dv_dek *theirs;
+	struct mlx5dv_devx_obj *ours;
+	uint32_t our_id, their_id; /* their_id 0: not learnt yet */
+};
+
+static const uint16_t key_entries[N_KEYS] = {4, 16, 52};
+static struct dek deks[N_DEKS];
+
+static void
+key_create(struct twin_pair *p, struct key *k, enum kind kind, uint16_t entries)
+{
+	bool sign = kind == SIGN || kind == BOTH, crypt = kind == CRYPT || kind == BOTH;
+	struct mlx5dv_mkey_init_attr attr = {.pd = twin_dev->pd,
+		.max_entries = entries,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG |
+				(sign ? MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE : 0) |
+				(crypt ? MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO : 0)};
+	struct hwq_mkey_conf conf = {.n = 1,
+		.max_entries = entries,
+		.flags = HWQ_MKEY_UPDATE_TAG | (sign ? HWQ_MKEY_SIG : 0) |
+			 (crypt ? HWQ_MKEY_CRYPTO : 0)};
+	int ret = hwq_mkey_pool_create(p->twin.domain, &conf, &k->pool);
+
+	if (ret != 0)
+		EMU_DIE("a key of kind %d: %s", kind, strerror(-ret));
+	k->ours = hwq_mkey_get(k->pool);
+	k->theirs = mlx5dv_create_mkey(&attr);
+	if (k->theirs == NULL)
+		EMU_DIE("libmlx5's key of kind %d: %s", kind, strerror(errno));
+	k->mem_psv = k->wire_psv = 0;
+}
+
+static void
+key_destroy(struct key *k)
+{
+	CHECK_EQ(mlx5dv_destroy_mkey(k->theirs), 0, "destroying libmlx5's key");
+	hwq_mkey_put(k->ours);
+	CHECK_EQ(hwq_mkey_pool_destroy(k->pool), 0, "destroying a key");
+}
+
+/* A general object of type 0xc: as mlx5dv_dek_create(3) makes it, but with an id that is told. */
+static void
+dek_create(struct dek *d)
+{
+	struct mlx5dv_dek_init_attr attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
+		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
+		.pd = twin_dev->pd,
+		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
+	uint8_t in[272] = {0x0a, 0x00, [7] = 0x0c, [16 + 11] = 3}, out[16] = {0};
+	struct mlx5dv_pd view = {0};
+	struct mlx5dv_obj obj = {.pd = {.in = twin_dev->pd, .out = &view}};
+
+	d->theirs = mlx5dv_dek_create(twin_dev->ctx, &attr);
+	if (d->theirs == NULL || mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD) != 0)
+		EMU_DIE("a DEK: %s", strerror(errno));
+	in[16 + 13] = (uint8_t)(view.pdn >> 16);
+	in[16 + 14] = (uint8_t)(view.pdn >> 8);
+	in[16 + 15] = (uint8_t)view.pdn;
+	d->ours = mlx5dv_devx_obj_create(twin_dev->ctx, in, sizeof(in), out, sizeof(out));
+	if (d->ours == NULL)
+		EMU_DIE("a DEK: %s", strerror(errno));
+	d->our_id = twin_get32(out + 8);
+}
+
+/* ------------------------------------------------------------------ work, as drawn */
+
+enum step {
+	ACCESS,
+	LIST,
+	PATTERN,
+	SIG,
+	CRYPTO
+};
+
+struct domain {
+	struct mlx5dv_sig_block_domain d;
+	struct mlx5dv_sig_t10dif dif;
+	struct mlx5dv_sig_crc crc;
+};
+
+struct own {
+	struct key *key;
+	enum kind kind;
+	struct mlx5dv_mkey_conf_attr attr;
+	uint8_t tag, num_setters;
+	bool no_inline;
+	unsigned int n_steps, order;
+	enum step steps[MAX_STEPS + 1];
+	uint32_t access;
+	uint16_t n_sge, n_data;
+	uint32_t repeat;
+	struct ibv_sge sge[MAX_ENTRIES];
+	struct mlx5dv_mr_interleaved data[MAX_ENTRIES];
+	struct domain mem, wire;
+	struct mlx5dv_sig_block_attr sig;
+	struct mlx5dv_crypto_attr crypto;
+	const struct dek *dek;
+	bool psv_mem, psv_wire; /* SET_PSVs that must follow the UMR */
+};
+
+/* Sets of setters, by kind of key: those before plain[6], sign[12], crypt[12] alone. */
+static const char *const set_names[N_KINDS][25] = {
+	[PLAIN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", NULL},
+	[SIGN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
+		"list+sig", "pattern+sig", "access+sig", "access+list+sig", "access+pattern+sig",
+		NULL},
+	[CRYPT] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "crypto",
+		"list+crypto", "pattern+crypto", "access+crypto", "access+list+crypto",
+		"access+pattern+crypto", NULL},
+	[BOTH] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
+		"list+sig", "pattern+sig", "access+sig", "access+list+sig", "access+pattern+sig",
+		"crypto", "list+crypto", "pattern+crypto", "access+crypto", "access+list+crypto",
+		"access+pattern+crypto", "sig+crypto", "list+sig+crypto", "pattern+sig+crypto",
+		"access+sig+crypto", "access+list+sig+crypto", "access+pattern+sig+crypto", NULL},
+};
+
+static struct {
+	unsigned long orders[N_KINDS][24][MAX_ORDERS], resets[N_KINDS][24];
+	unsigned long psvs, fresh, extra, no_inline, bsfs, same, copies;
+} drawn;
+
+static bool
+one_in(unsigned int n)
+{
+	return twin_draw(n) == 0;
+}
+
+/* The setters of the set, in an order of their own; its number among all orders. */
+static void
+draw_steps(struct own *o, unsigned int set)
+{
+	unsigned int i, base = 1;
+
+	o->n_steps = 0;
+	if (set % 6 >= 3)
+		o->steps[o->n_steps++] = ACCESS;
+	if (set % 3 != 0)
+		o->steps[o->n_steps++] = set % 3 == 1 ? LIST : PATTERN;
+	if (o->kind != CRYPT && set / 6 % 2 == 1)
+		o->steps[o->n_steps++] = SIG;
+	if ((o->kind == CRYPT && set / 6 == 1) || (o->kind == BOTH && set / 12 == 1))
+		o->steps[o->n_steps++] = CRYPTO;
+	o->order = 0;
+	for (i = o->n_steps; i > 1; i--) {
+		unsigned int k = (unsigned int)twin_draw(i);
+		enum step last = o->steps[i - 1];
+
+		o->steps[i - 1] = o->steps[k];
+		o->steps[k] = last;
+		o->order += k * base;
+		base *= i;
+	}
+	o->num_setters = (uint8_t)o->n_steps;
+}
+
+/* Now and then more than the key or the WQE has room for. */
+static uint16_t
+draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
+{
+	unsigned int room = p->twin.qp->sq.max_umr_ds - head, max = o->key->ours->max_entries;
+	unsigned int bsf = o->kind == PLAIN ? 0 : o->kind == BOTH ? 8 : 4;
+
+	if (one_in(40))
+		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
+	/* Mostly so that descriptions fit too. */
+	if (room > bsf + head && !one_in(8))
+		room -= bsf + head;
+	max = room < max ? room : max;
+	return (uint16_t)(one_in(4) ? max : twin_draw(max + 1));
+}
+
+/* The length decides whether a key can be signed or encrypted: mostly it does. */
+static uint32_t
+draw_len(const struct own *o, unsigned int n)
+{
+	if (one_in(60))
+		return (uint32_t)twin_random();
+	if (o->kind == CRYPT || o->kind == BOTH)
+		return (uint32_t)twin_draw(512 / (n == 0 ? 1 : n) + 1);
+	return (uint32_t)twin_draw(100000);
+}
+
+static void
+draw_layouts(const struct twin_pair *p, struct own *o)
+{
+	unsigned int i;
+
+	o->access = one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(16);
+	o->n_sge = draw_entries(p, o, 0);
+	for (i = 0; i < o->n_sge; i++)
+		o->sge[i] = (struct ibv_sge){twin_random(), draw_len(o, o->n_sge),
+			(uint32_t)twin_random()};
+	o->n_data = draw_entries(p, o, 1);
+	o->repeat = one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(2);
+	for (i = 0; i < o->n_data; i++)
+		o->data[i] = (struct mlx5dv_mr_interleaved){.addr = twin_random(),
+			.bytes_count = draw_len(o, o->n_data),
+			.bytes_skip = (uint32_t)twin_draw(one_in(4) ? 0x100000000 : 5000),
+			.lkey = (uint32_t)twin_random()};
+}
+
+/* A wrong field, rarely. */
+static void
+spoil_domain(struct domain *d)
+{
+	switch (twin_draw(8)) {
+	case 0:
+		d->d.sig_type = 2 + twin_draw(3);
+		break;
+	case 1:
+		d->d.block_size = 5 + twin_draw(300);
+		break;
+	case 2:
+		d->d.comp_mask = 1ull << twin_draw(64);
+		break;
+	case 3:
+		d->dif.bg = (uint16_t)twin_random();
+		break;
+	case 4:
+		d->dif.bg_type = 2 + twin_draw(3);
+		break;
+	case 5:
+		d->dif.flags = (uint16_t)twin_random();
+		break;
+	case 6:
+		d->crc.type = 3 + twin_draw(3);
+		break;
+	default:
+		d->crc.seed = twin_random();
+		break;
+	}
+}
+
+static void
+draw_domain(struct domain *d)
+{
+	static const uint64_t ones[] = {UINT32_MAX, UINT32_MAX, UINT64_MAX};
+
+	memset(d, 0, sizeof(*d));
+	d->d.block_size = twin_draw(5);
+	d->d.sig_type = twin_draw(2) == 0 ? MLX5DV_SIG_TYPE_CRC : MLX5DV_SIG_TYPE_T10DIF;
+	d->dif = (struct mlx5dv_sig_t10dif){.bg_type = twin_draw(2),
+		.bg = one_in(2) ? 0 : 0xffff,
+		.app_tag = (uint16_t)twin_random(),
+		.ref_tag = (uint32_t)twin_random(),
+		.flags = (uint16_t)twin_draw(8)};
+	d->crc.type = twin_draw(3);
+	d->crc.seed = one_in(2) ? 0 : ones[d->crc.type];
+}
+
+static void
+point_domain(struct domain *d)
+{
+	if (d->d.sig_type == MLX5DV_SIG_TYPE_CRC)
+		d->d.sig.crc = &d->crc;
+	else
+		d->d.sig.dif = &d->dif;
+}
+
+static void
+draw_sig(struct own *o)
+{
+	unsigned int which = (unsigned int)twin_draw(4);
+
+	draw_domain(&o->mem);
+	draw_domain(&o->wire);
+	/* Alike, but for a detail now and then. */
+	if (one_in(2)) {
+		struct domain mine = o->wire;
+
+		o->wire = o->mem;
+		if (one_in(3))
+			o->wire.dif.app_tag = mine.dif.app_tag;
+		if (one_in(3))
+			o->wire.dif.ref_tag = mine.dif.ref_tag;
+		if (one_in(3))
+			o->wire.dif.bg = mine.dif.bg;
+		if (one_in(3))
+			o->wire.crc.seed ^= o->wire.crc.seed;
+		if (one_in(6))
+			o->wire.d.block_size = mine.d.block_size;
+	}
+	if (one_in(50))
+		spoil_domain(one_in(2) ? &o->mem : &o->wire);
+	point_domain(&o->mem);
+	point_domain(&o->wire);
+	o->sig = (struct mlx5dv_sig_block_attr){.mem = which != 0 ? &o->mem.d : NULL,
+		.wire = which != 1 ? &o->wire.d : NULL,
+		.flags = one_in(6) ? MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK : 0,
+		.check_mask = (uint8_t)twin_random(),
+		.copy_mask = (uint8_t)twin_random()};
+	if (one_in(200))
+		o->sig.flags = (uint32_t)twin_random();
+	if (one_in(200))
+		o->sig.comp_mask = 1ull << twin_draw(64);
+	if (one_in(200))
+		o->sig.mem = o->sig.wire = NULL;
+}
+
+static void
+draw_crypto(struct own *o)
+{
+	unsigned int i;
+
+	o->dek = &deks[twin_draw(N_DEKS)];
+	o->crypto = (struct mlx5dv_crypto_attr){.crypto_standard = one_in(200) ? 1 : 0,
+		.encrypt_on_tx = one_in(2),
+		.signature_crypto_order = one_in(200) ? 2 : twin_draw(2),
+		.data_unit_size = one_in(200) ? 5 + twin_draw(9) : twin_draw(5),
+		.dek = o->dek->theirs,
+		.comp_mask = one_in(200) ? 1ull << twin_draw(64) : 0};
+	for (i = 0; i < sizeof(o->crypto.initial_tweak); i++)
+		o->crypto.initial_tweak[i] = (char)twin_random();
+	for (i = 0; i < sizeof(o->crypto.keytag); i++)
+		o->crypto.keytag[i] = (char)twin_random();
+}
+
+/* A layout of just one data unit, or a byte more. */
+static void
+draw_one_unit(struct own *o)
+{
+	static const uint32_t units[] = {512, 520, 4048, 4096, 4160};
+	unsigned int i;
+
+	if ((unsigned int)o->crypto.data_unit_size >= 5)
+		return;
+	for (i = 0; i < o->n_sge; i++)
+		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !one_in(3) : 0;
+}
+
+static void
+draw(struct twin_pair *p, struct twin_work *w)
+{
+	struct own *o = TWIN_OWN(w, struct own);
+	struct keys *keys = p->own;
+	unsigned int which = (unsigned int)twin_draw(N_KEYS);
+
+	memset(o, 0, sizeof(*o));
+	/* At most: it is known once the work is posted. */
+	w->n_wqes = 3;
+	o->kind = w->builder->code;
+	o->key = &keys->key[o->kind][which];
+	o->tag = one_in(2) ? 0 : (uint8_t)twin_random();
+	draw_steps(o, w->setter);
+	draw_layouts(p, o);
+	draw_sig(o);
+	draw_crypto(o);
+	if (one_in(8))
+		draw_one_unit(o);
+	o->attr.conf_flags = one_in(4) ? MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR : 0;
+	if (one_in(200))
+		o->attr.conf_flags |= 1u << twin_draw(32);
+	if (one_in(200))
+		o->attr.comp_mask = 1ull << twin_draw(64);
+	o->no_inline = one_in(100);
+	/* One setter too many; or one twice, in the place of another. */
+	if (one_in(100) && o->n_steps != 0)
+		o->steps[o->n_steps++] = o->steps[0];
+	else if (one_in(100) && o->n_steps > 1)
+		o->steps[1] = o->steps[0];
+}
+
+/* ------------------------------------------------------------------ posting it */
+
+static void
+stock_step(struct mlx5dv_qp_ex *dv, const struct own *o, enum step step)
+{
+	switch (step) {
+	case ACCESS:
+		mlx5dv_wr_set_mkey_access_flags(dv, o->access);
+		break;
+	case LIST:
+		mlx5dv_wr_set_mkey_layout_list(dv, o->n_sge, o->sge);
+		break;
+	case PATTERN:
+		mlx5dv_wr_set_mkey_layout_interleaved(dv, o->repeat, o->n_data, o->data);
+		break;
+	case SIG:
+		mlx5dv_wr_set_mkey_sig_block(dv, &o->sig);
+		break;
+	case CRYPTO:
+		mlx5dv_wr_set_mkey_crypto(dv, &o->crypto);
+		break;
+	}
+}
+
+static void
+stock(struct twin_pair *p, const struct twin_work *w)
+{
+	const struct own *o = TWIN_OWN(w, const struct own);
+	struct mlx5dv_mkey_conf_attr attr = o->attr;
+	unsigned int i;
+
+	p->stock.ex->wr_flags = w->flags | (o->no_inline ? 0 : IBV_SEND_INLINE);
+	o->key->theirs->lkey = (o->key->theirs->lkey & ~0xffu) | o->tag;
+	mlx5dv_wr_mkey_configure(p->stock.dv, o->key->theirs, o->num_setters, &attr);
+	for (i = 0; i < o->n_steps; i++)
+		stock_step(p->stock.dv, o, o->steps[i]);
+}
+
+static void
+hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
+{
+	const struct mlx5dv_crypto_attr *c = &o->crypto;
+	struct hwq_crypto_attr crypto = {.crypto_standard = c->crypto_standard,
+		.encrypt_on_tx = c->encrypt_on_tx,
+		.signature_crypto_order = c->signature_crypto_order,
+		.data_unit_size = c->data_unit_size,
+		.dek = o->dek->our_id,
+		.comp_mask = c->comp_mask};
+	struct hwq_sge sge[MAX_ENTRIES];
+	unsigned int i;
+
+	switch (step) {
+	case ACCESS:
+		hwq_wr_set_mkey_access_flags(wr, o->access);
+		break;
+	case LIST:
+		for (i = 0; i < o->n_sge; i++)
+			sge[i] = (struct hwq_sge){o->sge[i].addr, o->sge[i].length, o->sge[i].lkey};
+		hwq_wr_set_mkey_layout_list(wr, o->n_sge, sge);
+		break;
+	case PATTERN:
+		hwq_wr_set_mkey_layout_interleaved(wr, o->repeat, o->n_data, o->data);
+		break;
+	case SIG:
+		hwq_wr_set_mkey_sig_block(wr, &o->sig);
+		break;
+	case CRYPTO:
+		memcpy(crypto.initial_tweak, c->initial_tweak, sizeof(crypto.initial_tweak));
+		memcpy(crypto.keytag, c->keytag, sizeof(crypto.keytag));
+		hwq_wr_set_mkey_crypto(wr, &crypto);
+		break;
+	}
+}
+
+/* What follows the UMR: new signatures start anew, and so do kept ones once errors are told. */
+static void
+expect_psvs(struct twin_work *w, struct own *o, enum hwq_bsf_state before, bool untold)
+{
+	const struct hwq_sig_block *block = &o->key->ours->sig->block;
+	bool set = untold && (before == HWQ_BSF_UPDATED || before == HWQ_BSF_SET) &&
+		   (o->attr.conf_flags & MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR) == 0;
+	unsigned int i;
+
+	for (i = 0; i < o->n_steps; i++)
+		set |= o->steps[i] == SIG;
+	o->psv_mem = set && block->mem.type != HWQ_SIG_NONE;
+	o->psv_wire = set && block->wire.type != HWQ_SIG_NONE;
+	w->n_wqes = 1 + o->psv_mem + o->psv_wire;
+}
+
+static void
+hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+{
+	struct own *o = TWIN_OWN(w, struct own);
+	struct hwq_mkey *mkey = o->key->ours;
+	enum hwq_bsf_state before = mkey->sig != NULL ? mkey->sig->block.state : HWQ_BSF_INIT;
+	bool untold = mkey->sig != NULL && mkey->sig->err_count_updated;
+	unsigned int i;
+
+	(void)p;
+	wr->wr_flags |= o->no_inline ? 0 : HWQ_WQE_INLINE;
+	mkey->lkey = (mkey->lkey & ~0xffu) | o->tag;
+	hwq_wr_mkey_configure(wr, mkey, o->num_setters, &o->attr);
+	for (i = 0; i < o->n_steps; i++)
+		hwq_step(wr, o, o->steps[i]);
+	drawn.extra += o->n_steps > o->num_setters;
+	drawn.no_inline += o->no_inline;
+	((struct twin_work *)(uintptr_t)w)->n_wqes = 1;
+	if (mkey->sig != NULL)
+		expect_psvs((struct twin_work *)(uintptr_t)w, o, before, untold);
+}
+
+/* ------------------------------------------------------------------ comparing it */
+
+/* 24 bits at p are a number of ours, and one of theirs that stays. */
+static void
+rename24(uint8_t *theirs, uint8_t *ours, uint32_t *their_number, uint32_t our_number,
+	const char *what)
+{
+	uint32_t t = twin_get32(theirs) & 0xffffff, u = twin_get32(ours) & 0xffffff;
+
+	if (*their_number == 0)
+		*their_number = t;
+	CHECK(t != 0 && t == *their_number, "libmlx5's %s is 0x%x, was 0x%x", what, t,
+		*their_number);
+	CHECK(u == our_number, "%s is 0x%x, not 0x%x", what, u, our_number);
+	memset(theirs + 1, 0, 3);
+	memset(ours + 1, 0, 3);
+}
+
+static void
+names_sig_bsf(struct own *o, uint8_t *theirs, uint8_t *ours)
+{
+	struct key *k = o->key;
+
+	drawn.bsfs++;
+	drawn.same += (ours[0] & 0x10) != 0;
+	drawn.copies +=
+		(ours[0] & 0x10) != 0 && (o->sig.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) != 0;
+	if (twin_get32(ours + 8) != 0)
+		rename24(theirs + 8, ours + 8, &k->wire_psv, k->ours->sig->wire_psv.index,
+			"PSV of the wire");
+	if (twin_get32(ours + 12) != 0)
+		rename24(theirs + 12, ours + 12, &k->mem_psv, k->ours->sig->mem_psv.index,
+			"PSV of memory");
+}
+
+/* A key keeps its DEK where the setter is not there: the one that libmlx5's bytes name. */
+static void
+names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
+{
+	uint32_t u = twin_get32(ours + 32);
+	unsigned int i;
+
+	for (i = 0; i < N_DEKS && deks[i].our_id != u; i++)
+		;
+	CHECK(i < N_DEKS, "DEK 0x%x is none", u);
+	if (i < N_DEKS)
+		rename24(theirs + 32, ours + 32, &deks[i].their_id, deks[i].our_id, "DEK");
+}
+
+static void
+names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
+{
+	/* Layout and descriptions, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
+	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
+	unsigned int units = twin_get32(ours + 20) & 0xffff;
+
+	CHECK(twin_get32(theirs + 12) >> 8 == o->key->theirs->lkey >> 8, "libmlx5's key 0x%x",
+		twin_get32(theirs + 12));
+	CHECK(twin_get32(ours + 12) >> 8 == o->key->ours->lkey >> 8, "key 0x%x",
+		twin_get32(ours + 12));
+	memset(theirs + 12, 0, 3);
+	memset(ours + 12, 0, 3);
+	/* Where these differ, the bytes do: nothing to rename then. */
+	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
+		return;
+	if (o->kind != CRYPT) {
+		names_sig_bsf(o, theirs + at, ours + at);
+		at += 64;
+		units -= 4;
+	}
+	if (units != 0)
+		names_crypto_bsf(theirs + at, ours + at);
+}
+
+static void
+names(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
+	uint8_t *ours)
+{
+	struct own *o = TWIN_OWN(w, struct own);
+	struct key *k = o->key;
+
+	(void)p;
+	if (nth == 0) {
+		drawn.orders[o->kind][w->setter][o->order]++;
+		drawn.resets[o->kind][w->setter] += o->attr.conf_flags != 0;
+		names_umr(o, theirs, ours);
+		return;
+	}
+	drawn.psvs++;
+	if (nth == 1 && o->psv_mem)
+		rename24(theirs + 16, ours + 16, &k->mem_psv, k->ours->sig->mem_psv.index,
+			"PSV of memory");
+	else
+		rename24(theirs + 16, ours + 16, &k->wire_psv, k->ours->sig->wire_psv.index,
+			"PSV of the wire");
+}
+
+/* ------------------------------------------------------------------ the run */
+
+#define CONFIGURE(of, text)                                                                        \
+	{                                                                                          \
+		.name = text, .types = 1u << HWQ_QP_RC,                                            \
+		.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE, .setters = set_names[of],            \
+		.flags = TWIN_RDMA_FLAGS, .code = of, .draw = draw, .stock = stock, .hwq = hwq,    \
+		.names = names                                                                     \
+	}
+
+static const struct twin_builder configure[N_KINDS] = {CONFIGURE(PLAIN, "configure plain"),
+	CONFIGURE(SIGN, "configure sign"), CONFIGURE(CRYPT, "configure crypt"),
+	CONFIGURE(BOTH, "configure both")};
+
+static const struct twin_builder *const builders[] = {&configure[PLAIN], &configure[SIGN],
+	&configure[CRYPT], &configure[BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
+	&twin_local_inv, NULL};
+
+/* With LOCAL_INV libmlx5 makes room for the head of a UMR: doc/hwq.md says what is without. */
+#define PAIR(text, ...)                                                                            \
+	{                                                                                          \
+		.name = text, .builders = builders,                                                \
+		.conf =                                                                            \
+		{.max_sge = 1,                                                                     \
+			.mmo = true,                                                               \
+			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_LOCAL_INV,          \
+			.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE,                              \
+			__VA_ARGS__ }                                                              \
+	}
+
+static struct twin_pair pairs[] = {
+	PAIR("4 units", .sq_wr = 32),
+	PAIR("20 units", .sq_wr = 16, .max_inline = 316),
+	PAIR("52 units", .sq_wr = 16, .max_inline = MAX_INLINE),
+	PAIR("sq_sig_all", .sq_wr = 16, .max_inline = 444, .sq_sig_all = true),
+};
+
+#define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
+
+static struct keys keys[N_PAIRS];
+
+static void
+open_keys(void)
+{
+	unsigned int i, kind, k;
+
+	for (i = 0; i < N_DEKS; i++)
+		dek_create(&deks[i]);
+	for (i = 0; i < N_PAIRS; i++) {
+		pairs[i].own = &keys[i];
+		for (kind = 0; kind < N_KINDS; kind++)
+			for (k = 0; k < N_KEYS; k++)
+				key_create(&pairs[i], &keys[i].key[kind][k], kind, key_entries[k]);
+	}
+}
+
+static void
+close_keys(void)
+{
+	unsigned int i, kind, k;
+
+	for (i = 0; i < N_PAIRS; i++)
+		for (kind = 0; kind < N_KINDS; kind++)
+			for (k = 0; k < N_KEYS; k++)
+				key_destroy(&keys[i].key[kind][k]);
+	for (i = 0; i < N_DEKS; i++) {
+		CHECK_EQ(mlx5dv_dek_destroy(deks[i].theirs), 0, "destroying libmlx5's DEK");
+		CHECK_EQ(mlx5dv_devx_obj_destroy(deks[i].ours), 0, "destroying a DEK");
+	}
+}
+
+/* Rounds, with new keys between them: those have an error count to tell. */
+static void
+run(void)
+{
+	unsigned long cases = twin_cases, round;
+	unsigned int i, kind, k;
+
+	for (round = 1; round <= 64 && check_failures == 0; round++) {
+		twin_cases = cases * round / 64;
+		twin_run(pairs, N_PAIRS);
+		for (i = 0; i < N_PAIRS; i++)
+			for (kind = 0; kind < N_KINDS; kind++) {
+				k = (unsigned int)twin_draw(N_KEYS);
+				key_destroy(&keys[i].key[kind][k]);
+				key_create(&pairs[i], &keys[i].key[kind][k], kind, key_entries[k]);
+				drawn.fresh++;
+			}
+	}
+	twin_cases = cases;
+}
+
+static void
+check_orders(void)
+{
+	static const unsigned int factorial[] = {1, 1, 2, 6, 24};
+	unsigned int kind, set, order, seen = 0;
+
+	for (kind = 0; kind < N_KINDS; kind++)
+		for (set = 0; set_names[kind][set] != NULL; set++) {
+			struct own o = {.kind = kind};
+
+			draw_steps(&o, set);
+			for (order = 0; order < factorial[o.n_steps]; order++, seen++)
+				CHECK(drawn.orders[kind][set][order] != 0,
+					"%s %s: order %u was never drawn", configure[kind].name,
+					set_names[kind][set], order);
+			CHECK(drawn.resets[kind][set] != 0, "%s %s: never with a reset",
+				configure[kind].name, set_names[kind][set]);
+		}
+	printf("  %u orders of setters; SET_PSVs %lu, signatures' descriptions %lu, of like "
+	       "domains "
+	       "%lu, with a copy mask %lu, new keys %lu, a setter too many %lu, not inline %lu\n",
+		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.fresh, drawn.extra,
+		drawn.no_inline);
+	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.extra != 0 &&
+			drawn.no_inline != 0 && twin_totals.split != 0 && twin_totals.fills != 0,
+		"a case that must come up did not");
+}
+
+int
+main(int argc, char **argv)
+{
+	if (getenv("SOFTHCA_CRYPTO") == NULL) {
+		setenv("SOFTHCA_THREADS", "0", 1);
+		emu_setting(argv, "SOFTHCA_CRYPTO", "objects");
+	}
+	twin_begin(argc, argv, 20000);
+	twin_open(pairs, N_PAIRS, true);
+	open_keys();
+	run();
+	if (check_failures == 0)
+		check_orders();
+	close_keys();
+	twin_close(pairs, N_PAIRS);
+	return twin_end(pairs, N_PAIRS);
+}
