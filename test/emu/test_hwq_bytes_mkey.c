@@ -11,7 +11,7 @@
  *
  * usage: test_hwq_bytes_mkey [CASES [SEED]]
  */
-#include "hwq_twin.h"
+#include "hwq_twin_key.h"
 
 #include "hwq_wr_mkey.h"
 
@@ -22,92 +22,13 @@
 #define MAX_ORDERS  24
 #define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, as many as fit a WQE */
 
-/* ------------------------------------------------------------------ keys and DEKs */
-
-enum kind {
-	PLAIN,
-	SIGN,
-	CRYPT,
-	BOTH,
-	N_KINDS
-};
-
-struct key {
-	struct mlx5dv_mkey *theirs;
-	struct hwq_mkey *ours;
-	struct hwq_mkey_pool *pool;
-	uint32_t mem_psv, wire_psv; /* of libmlx5's key; 0: not learnt yet */
-};
-
 struct keys {
-	struct key key[N_KINDS][N_KEYS];
-};
-
-struct dek {
-	struct mlx5dv_dek *theirs;
-	struct mlx5dv_devx_obj *ours;
-	uint32_t our_id, their_id; /* their_id 0: not learnt yet */
+	struct key key[KEY_KINDS][N_KEYS];
 };
 
 static const uint16_t key_entries[N_KEYS] = {4, 16, 52};
 static struct dek deks[N_DEKS];
-
-static void
-key_create(struct twin_pair *p, struct key *k, enum kind kind, uint16_t entries)
-{
-	bool sign = kind == SIGN || kind == BOTH, crypt = kind == CRYPT || kind == BOTH;
-	struct mlx5dv_mkey_init_attr attr = {.pd = twin_dev->pd,
-		.max_entries = entries,
-		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
-				MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG |
-				(sign ? MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE : 0) |
-				(crypt ? MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO : 0)};
-	struct hwq_mkey_conf conf = {.n = 1,
-		.max_entries = entries,
-		.flags = HWQ_MKEY_UPDATE_TAG | (sign ? HWQ_MKEY_SIG : 0) |
-			 (crypt ? HWQ_MKEY_CRYPTO : 0)};
-	int ret = hwq_mkey_pool_create(p->twin.domain, &conf, &k->pool);
-
-	if (ret != 0)
-		EMU_DIE("a key of kind %d: %s", kind, strerror(-ret));
-	k->ours = hwq_mkey_get(k->pool);
-	k->theirs = mlx5dv_create_mkey(&attr);
-	if (k->theirs == NULL)
-		EMU_DIE("libmlx5's key of kind %d: %s", kind, strerror(errno));
-	k->mem_psv = k->wire_psv = 0;
-}
-
-static void
-key_destroy(struct key *k)
-{
-	CHECK_EQ(mlx5dv_destroy_mkey(k->theirs), 0, "destroying libmlx5's key");
-	hwq_mkey_put(k->ours);
-	CHECK_EQ(hwq_mkey_pool_destroy(k->pool), 0, "destroying a key");
-}
-
-/* A general object of type 0xc: as mlx5dv_dek_create(3) makes it, but with an id that is told. */
-static void
-dek_create(struct dek *d)
-{
-	struct mlx5dv_dek_init_attr attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
-		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
-		.pd = twin_dev->pd,
-		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
-	uint8_t in[272] = {0x0a, 0x00, [7] = 0x0c, [16 + 11] = 3}, out[16] = {0};
-	struct mlx5dv_pd view = {0};
-	struct mlx5dv_obj obj = {.pd = {.in = twin_dev->pd, .out = &view}};
-
-	d->theirs = mlx5dv_dek_create(twin_dev->ctx, &attr);
-	if (d->theirs == NULL || mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD) != 0)
-		EMU_DIE("a DEK: %s", strerror(errno));
-	in[16 + 13] = (uint8_t)(view.pdn >> 16);
-	in[16 + 14] = (uint8_t)(view.pdn >> 8);
-	in[16 + 15] = (uint8_t)view.pdn;
-	d->ours = mlx5dv_devx_obj_create(twin_dev->ctx, in, sizeof(in), out, sizeof(out));
-	if (d->ours == NULL)
-		EMU_DIE("a DEK: %s", strerror(errno));
-	d->our_id = twin_get32(out + 8);
-}
+static struct sig_cq sig_cq;
 
 /* ------------------------------------------------------------------ work, as drawn */
 
@@ -119,15 +40,9 @@ enum step {
 	CRYPTO
 };
 
-struct domain {
-	struct mlx5dv_sig_block_domain d;
-	struct mlx5dv_sig_t10dif dif;
-	struct mlx5dv_sig_crc crc;
-};
-
 struct own {
 	struct key *key;
-	enum kind kind;
+	enum key_kind kind;
 	struct mlx5dv_mkey_conf_attr attr;
 	uint8_t tag, num_setters;
 	bool no_inline;
@@ -138,23 +53,22 @@ struct own {
 	uint32_t repeat;
 	struct ibv_sge sge[MAX_ENTRIES];
 	struct mlx5dv_mr_interleaved data[MAX_ENTRIES];
-	struct domain mem, wire;
-	struct mlx5dv_sig_block_attr sig;
+	struct sig sig;
 	struct mlx5dv_crypto_attr crypto;
 	const struct dek *dek;
 	bool psv_mem, psv_wire; /* SET_PSVs that must follow the UMR */
 };
 
 /* Sets of setters, by kind of key: those before plain[6], sign[12], crypt[12] alone. */
-static const char *const set_names[N_KINDS][25] = {
-	[PLAIN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", NULL},
-	[SIGN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
+static const char *const set_names[KEY_KINDS][25] = {
+	[KEY_PLAIN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", NULL},
+	[KEY_SIGN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
 		"list+sig", "pattern+sig", "access+sig", "access+list+sig", "access+pattern+sig",
 		NULL},
-	[CRYPT] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "crypto",
+	[KEY_CRYPT] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "crypto",
 		"list+crypto", "pattern+crypto", "access+crypto", "access+list+crypto",
 		"access+pattern+crypto", NULL},
-	[BOTH] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
+	[KEY_BOTH] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
 		"list+sig", "pattern+sig", "access+sig", "access+list+sig", "access+pattern+sig",
 		"crypto", "list+crypto", "pattern+crypto", "access+crypto", "access+list+crypto",
 		"access+pattern+crypto", "sig+crypto", "list+sig+crypto", "pattern+sig+crypto",
@@ -162,8 +76,8 @@ static const char *const set_names[N_KINDS][25] = {
 };
 
 static struct {
-	unsigned long orders[N_KINDS][24][MAX_ORDERS], resets[N_KINDS][24];
-	unsigned long psvs, fresh, extra, no_inline, bsfs, same, copies;
+	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
+	unsigned long psvs, fresh, told, known, extra, no_inline, bsfs, same, copies;
 } drawn;
 
 static bool
@@ -183,9 +97,9 @@ draw_steps(struct own *o, unsigned int set)
 		o->steps[o->n_steps++] = ACCESS;
 	if (set % 3 != 0)
 		o->steps[o->n_steps++] = set % 3 == 1 ? LIST : PATTERN;
-	if (o->kind != CRYPT && set / 6 % 2 == 1)
+	if (o->kind != KEY_CRYPT && set / 6 % 2 == 1)
 		o->steps[o->n_steps++] = SIG;
-	if ((o->kind == CRYPT && set / 6 == 1) || (o->kind == BOTH && set / 12 == 1))
+	if ((o->kind == KEY_CRYPT && set / 6 == 1) || (o->kind == KEY_BOTH && set / 12 == 1))
 		o->steps[o->n_steps++] = CRYPTO;
 	o->order = 0;
 	for (i = o->n_steps; i > 1; i--) {
@@ -205,7 +119,7 @@ static uint16_t
 draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 {
 	unsigned int room = p->twin.qp->sq.max_umr_ds - head, max = o->key->ours->max_entries;
-	unsigned int bsf = o->kind == PLAIN ? 0 : o->kind == BOTH ? 8 : 4;
+	unsigned int bsf = o->kind == KEY_PLAIN ? 0 : o->kind == KEY_BOTH ? 8 : 4;
 
 	if (one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
@@ -222,7 +136,7 @@ draw_len(const struct own *o, unsigned int n)
 {
 	if (one_in(60))
 		return (uint32_t)twin_random();
-	if (o->kind == CRYPT || o->kind == BOTH)
+	if (o->kind == KEY_CRYPT || o->kind == KEY_BOTH)
 		return (uint32_t)twin_draw(512 / (n == 0 ? 1 : n) + 1);
 	return (uint32_t)twin_draw(100000);
 }
@@ -244,104 +158,6 @@ draw_layouts(const struct twin_pair *p, struct own *o)
 			.bytes_count = draw_len(o, o->n_data),
 			.bytes_skip = (uint32_t)twin_draw(one_in(4) ? 0x100000000 : 5000),
 			.lkey = (uint32_t)twin_random()};
-}
-
-/* A wrong field, rarely. */
-static void
-spoil_domain(struct domain *d)
-{
-	switch (twin_draw(8)) {
-	case 0:
-		d->d.sig_type = 2 + twin_draw(3);
-		break;
-	case 1:
-		d->d.block_size = 5 + twin_draw(300);
-		break;
-	case 2:
-		d->d.comp_mask = 1ull << twin_draw(64);
-		break;
-	case 3:
-		d->dif.bg = (uint16_t)twin_random();
-		break;
-	case 4:
-		d->dif.bg_type = 2 + twin_draw(3);
-		break;
-	case 5:
-		d->dif.flags = (uint16_t)twin_random();
-		break;
-	case 6:
-		d->crc.type = 3 + twin_draw(3);
-		break;
-	default:
-		d->crc.seed = twin_random();
-		break;
-	}
-}
-
-static void
-draw_domain(struct domain *d)
-{
-	static const uint64_t ones[] = {UINT32_MAX, UINT32_MAX, UINT64_MAX};
-
-	memset(d, 0, sizeof(*d));
-	d->d.block_size = twin_draw(5);
-	d->d.sig_type = twin_draw(2) == 0 ? MLX5DV_SIG_TYPE_CRC : MLX5DV_SIG_TYPE_T10DIF;
-	d->dif = (struct mlx5dv_sig_t10dif){.bg_type = twin_draw(2),
-		.bg = one_in(2) ? 0 : 0xffff,
-		.app_tag = (uint16_t)twin_random(),
-		.ref_tag = (uint32_t)twin_random(),
-		.flags = (uint16_t)twin_draw(8)};
-	d->crc.type = twin_draw(3);
-	d->crc.seed = one_in(2) ? 0 : ones[d->crc.type];
-}
-
-static void
-point_domain(struct domain *d)
-{
-	if (d->d.sig_type == MLX5DV_SIG_TYPE_CRC)
-		d->d.sig.crc = &d->crc;
-	else
-		d->d.sig.dif = &d->dif;
-}
-
-static void
-draw_sig(struct own *o)
-{
-	unsigned int which = (unsigned int)twin_draw(4);
-
-	draw_domain(&o->mem);
-	draw_domain(&o->wire);
-	/* Alike, but for a detail now and then. */
-	if (one_in(2)) {
-		struct domain mine = o->wire;
-
-		o->wire = o->mem;
-		if (one_in(3))
-			o->wire.dif.app_tag = mine.dif.app_tag;
-		if (one_in(3))
-			o->wire.dif.ref_tag = mine.dif.ref_tag;
-		if (one_in(3))
-			o->wire.dif.bg = mine.dif.bg;
-		if (one_in(3))
-			o->wire.crc.seed ^= o->wire.crc.seed;
-		if (one_in(6))
-			o->wire.d.block_size = mine.d.block_size;
-	}
-	if (one_in(50))
-		spoil_domain(one_in(2) ? &o->mem : &o->wire);
-	point_domain(&o->mem);
-	point_domain(&o->wire);
-	o->sig = (struct mlx5dv_sig_block_attr){.mem = which != 0 ? &o->mem.d : NULL,
-		.wire = which != 1 ? &o->wire.d : NULL,
-		.flags = one_in(6) ? MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK : 0,
-		.check_mask = (uint8_t)twin_random(),
-		.copy_mask = (uint8_t)twin_random()};
-	if (one_in(200))
-		o->sig.flags = (uint32_t)twin_random();
-	if (one_in(200))
-		o->sig.comp_mask = 1ull << twin_draw(64);
-	if (one_in(200))
-		o->sig.mem = o->sig.wire = NULL;
 }
 
 static void
@@ -390,7 +206,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	o->tag = one_in(2) ? 0 : (uint8_t)twin_random();
 	draw_steps(o, w->setter);
 	draw_layouts(p, o);
-	draw_sig(o);
+	draw_sig(&o->sig, true);
 	draw_crypto(o);
 	if (one_in(8))
 		draw_one_unit(o);
@@ -423,7 +239,7 @@ stock_step(struct mlx5dv_qp_ex *dv, const struct own *o, enum step step)
 		mlx5dv_wr_set_mkey_layout_interleaved(dv, o->repeat, o->n_data, o->data);
 		break;
 	case SIG:
-		mlx5dv_wr_set_mkey_sig_block(dv, &o->sig);
+		mlx5dv_wr_set_mkey_sig_block(dv, &o->sig.attr);
 		break;
 	case CRYPTO:
 		mlx5dv_wr_set_mkey_crypto(dv, &o->crypto);
@@ -471,7 +287,7 @@ hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 		hwq_wr_set_mkey_layout_interleaved(wr, o->repeat, o->n_data, o->data);
 		break;
 	case SIG:
-		hwq_wr_set_mkey_sig_block(wr, &o->sig);
+		hwq_wr_set_mkey_sig_block(wr, &o->sig.attr);
 		break;
 	case CRYPTO:
 		memcpy(crypto.initial_tweak, c->initial_tweak, sizeof(crypto.initial_tweak));
@@ -544,8 +360,8 @@ names_sig_bsf(struct own *o, uint8_t *theirs, uint8_t *ours)
 
 	drawn.bsfs++;
 	drawn.same += (ours[0] & 0x10) != 0;
-	drawn.copies +=
-		(ours[0] & 0x10) != 0 && (o->sig.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) != 0;
+	drawn.copies += (ours[0] & 0x10) != 0 &&
+			(o->sig.attr.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) != 0;
 	if (twin_get32(ours + 8) != 0)
 		rename24(theirs + 8, ours + 8, &k->wire_psv, k->ours->sig->wire_psv.index,
 			"PSV of the wire");
@@ -584,7 +400,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 	/* Where these differ, the bytes do: nothing to rename then. */
 	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
 		return;
-	if (o->kind != CRYPT) {
+	if (o->kind != KEY_CRYPT) {
 		names_sig_bsf(o, theirs + at, ours + at);
 		at += 64;
 		units -= 4;
@@ -626,12 +442,12 @@ names(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t 
 		.names = names                                                                     \
 	}
 
-static const struct twin_builder configure[N_KINDS] = {CONFIGURE(PLAIN, "configure plain"),
-	CONFIGURE(SIGN, "configure sign"), CONFIGURE(CRYPT, "configure crypt"),
-	CONFIGURE(BOTH, "configure both")};
+static const struct twin_builder configure[KEY_KINDS] = {CONFIGURE(KEY_PLAIN, "configure plain"),
+	CONFIGURE(KEY_SIGN, "configure sign"), CONFIGURE(KEY_CRYPT, "configure crypt"),
+	CONFIGURE(KEY_BOTH, "configure both")};
 
-static const struct twin_builder *const builders[] = {&configure[PLAIN], &configure[SIGN],
-	&configure[CRYPT], &configure[BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
+static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &configure[KEY_SIGN],
+	&configure[KEY_CRYPT], &configure[KEY_BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
 	&twin_local_inv, NULL};
 
 /* With LOCAL_INV libmlx5 makes room for the head of a UMR: doc/hwq.md says what is without. */
@@ -655,6 +471,8 @@ static struct twin_pair pairs[] = {
 
 #define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
 
+#define ROUNDS 500
+
 static struct keys keys[N_PAIRS];
 
 static void
@@ -666,7 +484,7 @@ open_keys(void)
 		dek_create(&deks[i]);
 	for (i = 0; i < N_PAIRS; i++) {
 		pairs[i].own = &keys[i];
-		for (kind = 0; kind < N_KINDS; kind++)
+		for (kind = 0; kind < KEY_KINDS; kind++)
 			for (k = 0; k < N_KEYS; k++)
 				key_create(&pairs[i], &keys[i].key[kind][k], kind, key_entries[k]);
 	}
@@ -678,32 +496,67 @@ close_keys(void)
 	unsigned int i, kind, k;
 
 	for (i = 0; i < N_PAIRS; i++)
-		for (kind = 0; kind < N_KINDS; kind++)
+		for (kind = 0; kind < KEY_KINDS; kind++)
 			for (k = 0; k < N_KEYS; k++)
 				key_destroy(&keys[i].key[kind][k]);
-	for (i = 0; i < N_DEKS; i++) {
-		CHECK_EQ(mlx5dv_dek_destroy(deks[i].theirs), 0, "destroying libmlx5's DEK");
-		CHECK_EQ(mlx5dv_devx_obj_destroy(deks[i].ours), 0, "destroying a DEK");
+	for (i = 0; i < N_DEKS; i++)
+		dek_destroy(&deks[i]);
+}
+
+static void
+renew(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries)
+{
+	key_destroy(k);
+	key_create(p, k, kind, entries);
+	drawn.fresh++;
+}
+
+/* Wrong signatures, as many as there be; asked for, or not, before the key is configured again. */
+static void
+tell(struct twin_pair *p, struct key *k)
+{
+	unsigned int n = (unsigned int)twin_draw(4);
+	uint8_t cqe[64];
+
+	for (; n != 0; n--) {
+		sig_draw_cqe(cqe);
+		sig_tell(&sig_cq, cqe, k, p->twin.domain);
+		drawn.told++;
+		if (!one_in(4))
+			drawn.known += sig_check_both(k);
+	}
+	sig_check_both(k);
+}
+
+/* Between the rounds, new keys and wrong signatures: both have an error count to tell. */
+static void
+between(struct twin_pair *p, struct keys *of)
+{
+	unsigned int kind, k;
+
+	for (kind = 0; kind < KEY_KINDS; kind++) {
+		k = (unsigned int)twin_draw(N_KEYS);
+		if (one_in(4))
+			renew(p, &of->key[kind][k], kind, key_entries[k]);
+		k = (unsigned int)twin_draw(N_KEYS);
+		if (kind == KEY_SIGN || kind == KEY_BOTH)
+			tell(p, &of->key[kind][k]);
+		else
+			sig_check_both(&of->key[kind][k]);
 	}
 }
 
-/* Rounds, with new keys between them: those have an error count to tell. */
 static void
 run(void)
 {
 	unsigned long cases = twin_cases, round;
-	unsigned int i, kind, k;
+	unsigned int i;
 
-	for (round = 1; round <= 64 && check_failures == 0; round++) {
-		twin_cases = cases * round / 64;
+	for (round = 1; round <= ROUNDS && check_failures == 0; round++) {
+		twin_cases = cases * round / ROUNDS;
 		twin_run(pairs, N_PAIRS);
 		for (i = 0; i < N_PAIRS; i++)
-			for (kind = 0; kind < N_KINDS; kind++) {
-				k = (unsigned int)twin_draw(N_KEYS);
-				key_destroy(&keys[i].key[kind][k]);
-				key_create(&pairs[i], &keys[i].key[kind][k], kind, key_entries[k]);
-				drawn.fresh++;
-			}
+			between(&pairs[i], &keys[i]);
 	}
 	twin_cases = cases;
 }
@@ -714,7 +567,7 @@ check_orders(void)
 	static const unsigned int factorial[] = {1, 1, 2, 6, 24};
 	unsigned int kind, set, order, seen = 0;
 
-	for (kind = 0; kind < N_KINDS; kind++)
+	for (kind = 0; kind < KEY_KINDS; kind++)
 		for (set = 0; set_names[kind][set] != NULL; set++) {
 			struct own o = {.kind = kind};
 
@@ -726,13 +579,15 @@ check_orders(void)
 			CHECK(drawn.resets[kind][set] != 0, "%s %s: never with a reset",
 				configure[kind].name, set_names[kind][set]);
 		}
-	printf("  %u orders of setters; SET_PSVs %lu, signatures' descriptions %lu, of like "
-	       "domains "
-	       "%lu, with a copy mask %lu, new keys %lu, a setter too many %lu, not inline %lu\n",
-		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.fresh, drawn.extra,
-		drawn.no_inline);
-	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.extra != 0 &&
-			drawn.no_inline != 0 && twin_totals.split != 0 && twin_totals.fills != 0,
+	printf("  %u orders of setters; SET_PSVs %lu, signatures' BSFs %lu, of like domains %lu, "
+	       "with "
+	       "a copy mask %lu; errors told %lu, asked for %lu; new keys %lu, setters too many "
+	       "%lu, not inline %lu\n",
+		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.told, drawn.known,
+		drawn.fresh, drawn.extra, drawn.no_inline);
+	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
+			drawn.extra != 0 && drawn.no_inline != 0 && twin_totals.split != 0 &&
+			twin_totals.fills != 0,
 		"a case that must come up did not");
 }
 
@@ -745,11 +600,13 @@ main(int argc, char **argv)
 	}
 	twin_begin(argc, argv, 20000);
 	twin_open(pairs, N_PAIRS, true);
+	sig_cq_open(&sig_cq);
 	open_keys();
 	run();
 	if (check_failures == 0)
 		check_orders();
 	close_keys();
+	sig_cq_close(&sig_cq);
 	twin_close(pairs, N_PAIRS);
 	return twin_end(pairs, N_PAIRS);
 }
