@@ -144,6 +144,12 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
 	resp->max_dm_size = DM_LEN;
+	/* Indirection tables, but no queue pair that uses one. */
+	if (ethernet) {
+		resp->max_wq_type_rq = dev->cfg->max_qp;
+		resp->rss_caps.max_rwq_indirection_tables = dev->cfg->max_qp;
+		resp->rss_caps.max_rwq_indirection_table_size = 1 << CAPS_LOG_MAX_WQ_TABLE;
+	}
 	if (softhca_odp_is_possible())
 		odp_caps(resp);
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;

@@ -471,6 +471,7 @@ struct softhca_uar {
 	unsigned int n_qps, n_cqs, max_qps, max_cqs;
 	struct softhca_qp **qps;
 	struct softhca_cq **cqs;
+	struct softhca_wq *wqs; /* of its CQs */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Takes what rang: marks QPs, moves their announced index. Returns doorbells taken. lock held. */
@@ -485,6 +486,9 @@ int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
 void uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
+
+/* wq.c: flushes those in error. lock held. Returns true where one wants to be visited again. */
+bool uar_visit_wqs(struct run *run, struct softhca_uar *uar);
 
 /* Every queue of the page is looked at in the next turn. */
 void uar_call_attention(struct softhca_uar *uar);

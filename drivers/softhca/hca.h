@@ -264,6 +264,32 @@ uint32_t softhca_srq_limit(struct softhca_srq *srq); /* 0: not armed */
 int softhca_srq_destroy(struct softhca_srq *srq);    /* -EBUSY while a QP uses it */
 uint32_t softhca_srq_number(const struct softhca_srq *srq);
 
+/* ---------------------------------------------------------------- work queues (wq.c) */
+
+/* As verbs count (enum ibv_wq_state). */
+enum softhca_wq_state {
+	SOFTHCA_WQ_RESET,
+	SOFTHCA_WQ_RDY,
+	SOFTHCA_WQ_ERR
+};
+
+struct softhca_wq_attr {
+	_Atomic uint32_t *dbrec; /* WQEs posted; big endian, 16 bits count */
+	uint32_t n_wqe;          /* a power of two */
+	uint32_t uidx;           /* what CQEs name it by */
+	struct softhca_cq *cq;   /* where its completions go */
+	void *event;             /* event.c's handle */
+};
+
+struct softhca_wq;
+int softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *attr,
+	struct softhca_wq **out);
+void softhca_wq_destroy(struct softhca_wq *wq);
+uint32_t softhca_wq_number(const struct softhca_wq *wq);
+enum softhca_wq_state softhca_wq_state(struct softhca_wq *wq);
+/* -EINVAL: it is not in `from`, or does not go from there to `to`. */
+int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhca_wq_state to);
+
 /* ---------------------------------------------------------------- lanes (lane.c) */
 
 int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, unless pumped */

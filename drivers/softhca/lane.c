@@ -349,6 +349,8 @@ uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
 		again |= sq_visit(&run);
 		run.qp->rang = false;
 	}
+	if (uar->wqs != NULL)
+		again |= uar_visit_wqs(&run, uar);
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
 	atomic_store_explicit(&uar->again, again, memory_order_relaxed);

@@ -120,6 +120,8 @@ limit_of(const struct softhca_config *cfg, enum object_type type)
 		return cfg->max_cq;
 	case OBJ_QP:
 	case OBJ_DEVX_QP:
+	case OBJ_WQ:
+	case OBJ_WQ_TABLE:
 		return cfg->max_qp;
 	case OBJ_AH:
 		return cfg->max_ah;
@@ -342,6 +344,22 @@ destroy_srq(struct object_srq *srq, struct object_events *events)
 	return 0;
 }
 
+static void
+destroy_wq(struct object_wq *wq, struct object_events *events)
+{
+	softhca_wq_destroy(wq->wq);
+	event_source_fini(&wq->event, &events->comp_read, &events->async_read);
+	object_unuse(&wq->pd->obj);
+	object_unuse(&wq->cq->obj);
+}
+
+static void
+destroy_wq_table(struct object_wq_table *table)
+{
+	for (uint32_t i = 0; i < table->n; i++)
+		object_unuse(&table->wqs[i]->obj);
+}
+
 static int
 destroy_devx_cq(struct object_devx_cq *cq, struct object_events *events)
 {
@@ -413,6 +431,12 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 		break;
 	case OBJ_DM:
 		rc = destroy_dm(ctx, (struct object_dm *)obj);
+		break;
+	case OBJ_WQ:
+		destroy_wq((struct object_wq *)obj, events);
+		break;
+	case OBJ_WQ_TABLE:
+		destroy_wq_table((struct object_wq_table *)obj);
 		break;
 	case OBJ_UMEM:
 		break;
@@ -515,9 +539,9 @@ ctx_give_page(struct softhca_ctx *ctx, uint32_t page_id)
 static void
 ctx_free(struct softhca_ctx *ctx)
 {
-	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_SRQ,
-		OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV, OBJ_DEVX_DEK, OBJ_MR, OBJ_DM,
-		OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
+	static const enum object_type order[] = {OBJ_DEVX_QPNS, OBJ_DEVX_QP, OBJ_QP, OBJ_WQ_TABLE,
+		OBJ_WQ, OBJ_SRQ, OBJ_XRCD, OBJ_AH, OBJ_MW, OBJ_DEVX_MKEY, OBJ_DEVX_PSV,
+		OBJ_DEVX_DEK, OBJ_MR, OBJ_DM, OBJ_DEVX_CQ, OBJ_CQ, OBJ_UMEM, OBJ_UAR, OBJ_PD};
 
 	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
 		for (uint32_t i = 1; i < ctx->n_objects; i++) {

@@ -43,6 +43,8 @@ enum object_type {
 	OBJ_SRQ,
 	OBJ_XRCD,
 	OBJ_DM, /* struct object_dm: dm.h */
+	OBJ_WQ,
+	OBJ_WQ_TABLE,
 	OBJ_UMEM,
 	/* Those that firmware commands make: object_is_devx(). */
 	OBJ_DEVX_CQ,   /* struct object_devx_cq */
@@ -131,6 +133,21 @@ struct object_srq {
 	struct object_xrcd *xrcd;
 	struct event_source event;
 	uint32_t max_wr, max_sge;
+};
+
+struct object_wq {
+	struct object obj;
+	struct softhca_wq *wq;
+	struct object_pd *pd;
+	struct object_cq *cq;
+	struct event_source event;
+};
+
+/* Work queues by index; a queue may be in it more than once. */
+struct object_wq_table {
+	struct object obj;
+	uint32_t n;
+	struct object_wq *wqs[];
 };
 
 /* Numbers that no queue pair gets: devx_qpn.c. */

@@ -3,6 +3,7 @@
 #include "uverbs.h"
 #include "uverbs_dm.h"
 #include "uverbs_key.h"
+#include "uverbs_wq.h"
 
 #include "fault.h"
 
@@ -254,6 +255,7 @@ find_method(uint16_t object, uint16_t method)
 		{devx_methods, n_devx_methods},
 		{srq_methods, n_srq_methods},
 		{dm_methods, n_dm_methods},
+		{wq_methods, n_wq_methods},
 	};
 
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)

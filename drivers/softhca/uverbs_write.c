@@ -14,6 +14,7 @@
 #include "uverbs_key.h"
 #include "uverbs_qp.h"
 #include "uverbs_srq.h"
+#include "uverbs_wq.h"
 
 #define REREG_TRANS  1U
 #define REREG_PD     2U
@@ -327,6 +328,11 @@ static const struct write_command commands[] = {
 	{IB_USER_VERBS_CMD_MODIFY_SRQ, sizeof(struct ib_uverbs_modify_srq), 0, uverbs_modify_srq},
 	{IB_USER_VERBS_CMD_QUERY_SRQ, sizeof(struct ib_uverbs_query_srq),
 		sizeof(struct ib_uverbs_query_srq_resp), uverbs_query_srq},
+	{EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), sizeof(struct ib_uverbs_ex_modify_wq), 0,
+		uverbs_modify_wq},
+	{EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL),
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table),
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table_resp), uverbs_create_wq_table},
 };
 
 /* Numbers that the kernel has no command for are EINVAL; those not emulated, EOPNOTSUPP. */

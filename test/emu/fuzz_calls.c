@@ -55,6 +55,49 @@ use_memory(const struct stock *s)
 }
 
 static void
+use_device_memory(const struct stock *s)
+{
+	struct ibv_dm *dm = ibv_alloc_dm(s->ctx, &(struct ibv_alloc_dm_attr){.length = 100});
+	struct ibv_dm *same;
+	struct ibv_mr *mr;
+
+	if (dm == NULL)
+		return;
+	mr = ibv_reg_dm_mr(s->pd, dm, 4, 96, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
+	same = ibv_import_dm(s->ctx, dm->handle);
+	mlx5dv_dm_map_op_addr(dm, 0);
+	if (same != NULL)
+		ibv_unimport_dm(same);
+	if (mr != NULL)
+		ibv_dereg_mr(mr);
+	ibv_free_dm(dm);
+}
+
+static void
+use_wqs(const struct stock *s)
+{
+	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 4,
+		.max_sge = 1,
+		.pd = s->pd,
+		.cq = s->cq};
+	struct ibv_wq *wq = ibv_create_wq(s->ctx, &init);
+	struct ibv_rwq_ind_table_init_attr entries = {.ind_tbl = &wq};
+	struct ibv_rwq_ind_table *table;
+	struct ibv_wq_attr attr = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY};
+
+	if (wq == NULL)
+		return;
+	ibv_modify_wq(wq, &attr);
+	attr.wq_state = IBV_WQS_ERR;
+	ibv_modify_wq(wq, &attr);
+	table = ibv_create_rwq_ind_table(s->ctx, &entries);
+	if (table != NULL)
+		ibv_destroy_rwq_ind_table(table);
+	ibv_destroy_wq(wq);
+}
+
+static void
 use_cqs(struct ibv_context *ctx)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
@@ -224,11 +267,14 @@ calls_of_verbs(struct ibv_context *ctx)
 	s.xrcd = ibv_open_xrcd(ctx, &xrcd);
 	use_device(ctx);
 	use_memory(&s);
+	use_device_memory(&s);
 	use_cqs(ctx);
 	use_domains(&s);
 	use_srqs(&s);
-	if (s.cq != NULL)
+	if (s.cq != NULL) {
 		use_qps(&s);
+		use_wqs(&s);
+	}
 	if (s.xrcd != NULL)
 		ibv_close_xrcd(s.xrcd);
 	if (s.srq != NULL)

@@ -79,6 +79,106 @@ case_srq(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+static uint32_t
+be32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+/*
+ * What is posted lies where these say: entry after entry, each a list of segments of 16 bytes (bytes,
+ * key, address) that ends in a key of its own, and the record counts.
+ */
+static void
+case_wq(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	struct ibv_wq_init_attr attr = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 20,
+		.max_sge = 3,
+		.pd = pd,
+		.cq = cq};
+	struct ibv_wq *wq = ibv_create_wq(ctx, &attr);
+	struct ibv_wq_attr rdy = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY};
+	struct mlx5dv_rwq out = {0};
+	struct mlx5dv_obj obj = {.rwq = {wq, &out}};
+
+	CHECK(pd != NULL && cq != NULL && wq != NULL);
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ), 0);
+	CHECK_EQ(out.wqe_cnt, 32);
+	CHECK_EQ(out.stride, 64); /* 3 segments of 16 bytes */
+	CHECK_EQ(ibv_modify_wq(wq, &rdy), 0);
+	CHECK_EQ(be32toh(*out.dbrec), 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct ibv_sge sge[2] = {{0x10000 + i, 100 + i, 0xabcd00 + i}, {0x20000, 7, 9}};
+		struct ibv_recv_wr wr = {.sg_list = sge, .num_sge = 2}, *bad;
+		const uint8_t *wqe = (uint8_t *)out.buf + i * out.stride;
+
+		CHECK_EQ(ibv_post_wq_recv(wq, &wr, &bad), 0);
+		CHECK_EQ(be32toh(*out.dbrec), i + 1);
+		CHECK_EQ(be32_at(wqe), 100 + i);
+		CHECK_EQ(be32_at(wqe + 4), 0xabcd00 + i);
+		CHECK_EQ(be32_at(wqe + 8), 0);
+		CHECK_EQ(be32_at(wqe + 12), 0x10000 + i);
+		CHECK_EQ(be32_at(wqe + 16), 7);
+		CHECK_EQ(be32_at(wqe + 36), 0x100);
+	}
+	CHECK_EQ(ibv_destroy_wq(wq), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* What is copied there, and what the adapter writes there, is seen at the address that is said. */
+static void
+case_dm(void)
+{
+	static const uint8_t first[8] = "abcdefg", second[8] = "ABCDEFG";
+	struct mlx5dv_dm out = {0};
+	struct mlx5dv_obj obj;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE,
+				   .send_flags = IBV_SEND_SIGNALED,
+				   .sg_list = &sge,
+				   .num_sge = 1},
+			   *bad;
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	struct pair p;
+
+	pair_init(&p, NULL);
+	dm = ibv_alloc_dm(p.ctx, &(struct ibv_alloc_dm_attr){.length = 9000, .log_align_req = 7});
+	CHECK(dm != NULL);
+	obj = (struct mlx5dv_obj){.dm = {dm, &out}};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM), 0);
+	CHECK_EQ(out.length, 9000);
+	CHECK_EQ((uintptr_t)out.buf % 128, 0);
+	CHECK_EQ(ibv_memcpy_to_dm(dm, 8992, first, 8), 0);
+	CHECK_EQ(memcmp((uint8_t *)out.buf + 8992, first, 8), 0);
+	/* Asked for with the mask, it also says by what address a region's keys know it. */
+	out = (struct mlx5dv_dm){.comp_mask = MLX5DV_DM_MASK_REMOTE_VA};
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM), 0);
+	CHECK_EQ(out.comp_mask & MLX5DV_DM_MASK_REMOTE_VA, MLX5DV_DM_MASK_REMOTE_VA);
+	mr = ibv_reg_dm_mr(p.pd, dm, 0, 9000, PAIR_ALL | IBV_ACCESS_ZERO_BASED);
+	CHECK(mr != NULL);
+	memcpy(p.client.buf, second, 8);
+	sge = (struct ibv_sge){(uintptr_t)p.client.buf, 8, p.client.mr->lkey};
+	wr.wr.rdma.rkey = mr->rkey;
+	wr.wr.rdma.remote_addr = out.remote_va + 4096;
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp((uint8_t *)out.buf + 4096, second, 8), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_free_dm(dm), 0);
+	pair_fini(&p);
+}
+
 /* The bytes that a UD WQE carries of an address: its GID, and the MAC that belongs to it. */
 static void
 case_ah(void)
@@ -114,6 +214,8 @@ case_ah(void)
 static const struct check_case cases[] = {
 	{"a QP, its CQ and its PD are where they are said to be", case_queues},
 	{"so is a shared receive queue", case_srq},
+	{"so is a work queue", case_wq},
+	{"so is device memory", case_dm},
 	{"an address handle carries the address", case_ah},
 };
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Work queues: receive queues that are no queue pair's (ibv_create_wq(3)).
+ *
+ * Packets would reach them through a queue pair with an indirection table, of which this adapter has
+ * none. So receives wait, until the queue goes into error and they are flushed.
+ *
+ *   RESET -> RDY -> ERR -> RESET, and RDY -> RESET
+ *
+ * A work queue has no doorbell page: it is visited with that of its CQ, and is under its lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "data.h"
+#include "fault.h"
+
+#define EVENT_WQ_FATAL 19 /* IBV_EVENT_WQ_FATAL */
+
+struct softhca_wq {
+	struct softhca_wq *next; /* of those with the same doorbell page */
+	struct softhca_wq_attr attr;
+	struct softhca_dev *dev;
+	enum softhca_wq_state state;
+	uint32_t number;
+	uint16_t ci; /* receives used up; as the record counts */
+};
+
+int
+softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *attr,
+	struct softhca_wq **out)
+{
+	struct softhca_uar *uar = attr->cq->uar;
+	struct softhca_wq *wq = calloc(1, sizeof(*wq));
+	int err;
+
+	if (wq == NULL)
+		return -ENOMEM;
+	/* Of queue pairs' numbers, as mlx5 counts: no queue pair gets it. */
+	err = softhca_qpn_reserve(dev, 1, &wq->number);
+	if (err != 0) {
+		free(wq);
+		return err;
+	}
+	wq->attr = *attr;
+	wq->dev = dev;
+	atomic_fetch_add(&attr->cq->users, 1);
+	uar_lock(uar);
+	wq->next = uar->wqs;
+	uar->wqs = wq;
+	uar_unlock(uar);
+	*out = wq;
+	return 0;
+}
+
+void
+softhca_wq_destroy(struct softhca_wq *wq)
+{
+	struct softhca_uar *uar = wq->attr.cq->uar;
+	struct softhca_wq **link = &uar->wqs;
+
+	uar_lock(uar);
+	while (*link != wq)
+		link = &(*link)->next;
+	*link = wq->next;
+	uar_unlock(uar);
+	softhca_qpn_release(wq->dev, 1, wq->number);
+	atomic_fetch_sub(&wq->attr.cq->users, 1);
+	free(wq);
+}
+
+uint32_t
+softhca_wq_number(const struct softhca_wq *wq)
+{
+	return wq->number;
+}
+
+enum softhca_wq_state
+softhca_wq_state(struct softhca_wq *wq)
+{
+	enum softhca_wq_state state;
+
+	uar_lock(wq->attr.cq->uar);
+	state = wq->state;
+	uar_unlock(wq->attr.cq->uar);
+	return state;
+}
+
+static bool
+may_go(enum softhca_wq_state from, enum softhca_wq_state to)
+{
+	switch (to) {
+	case SOFTHCA_WQ_RESET:
+		return true;
+	case SOFTHCA_WQ_RDY:
+		return from != SOFTHCA_WQ_ERR;
+	default:
+		return from != SOFTHCA_WQ_RESET;
+	}
+}
+
+int
+softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhca_wq_state to)
+{
+	struct softhca_uar *uar = wq->attr.cq->uar;
+	int err = 0;
+
+	uar_lock(uar);
+	if (from != wq->state || !may_go(from, to))
+		err = -EINVAL;
+	else
+		wq->state = to;
+	if (err == 0 && to == SOFTHCA_WQ_RESET)
+		wq->ci = 0;
+	uar_call_attention(uar);
+	uar_unlock(uar);
+	return err;
+}
+
+static void
+wq_flush(struct run *run, struct softhca_wq *wq)
+{
+	/* Pairs with the program's store of the record, after the WQEs before it were written. */
+	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(wq->attr.dbrec, memory_order_acquire));
+	struct cqe flushed = {.opcode = CQE_RESP_ERR,
+		.syndrome = SYN_FLUSH,
+		.uidx = wq->attr.uidx,
+		.opcode_qpn = wq->number};
+
+	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
+	if (pi == wq->ci || (uint16_t)(pi - wq->ci) > wq->attr.n_wqe)
+		return;
+	run_hold_cq(run, wq->attr.cq);
+	for (; wq->ci != pi; wq->ci++) {
+		flushed.wqe_counter = wq->ci;
+		flushed.timestamp = run_now(run);
+		cq_push(wq->attr.cq, &flushed);
+		run->work++;
+	}
+	run_drop_cq(run);
+}
+
+static bool
+wq_visit(struct run *run, struct softhca_wq *wq)
+{
+	if (wq->state == SOFTHCA_WQ_RDY &&
+		atomic_load_explicit(&wq->attr.cq->failed, memory_order_relaxed)) {
+		wq->state = SOFTHCA_WQ_ERR;
+		softhca_event_qp_async(wq->attr.event, EVENT_WQ_FATAL);
+	}
+	if (wq->state != SOFTHCA_WQ_ERR || fault_device_is_dead(wq->dev))
+		return false;
+	wq_flush(run, wq);
+	/* Receives may still be posted, and ring no doorbell. */
+	return true;
+}
+
+bool
+uar_visit_wqs(struct run *run, struct softhca_uar *uar)
+{
+	bool again = false;
+
+	for (struct softhca_wq *wq = uar->wqs; wq != NULL; wq = wq->next)
+		again |= wq_visit(run, wq);
+	return again;
+}
