@@ -6,15 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hwq_event.h"
 #include "hwq_internal.h"
 #include "hwq_log.h"
 #include "hwq_qp.h"
+#include "hwq_srq.h"
 #include "hwq_verbs.h"
+
+int
+hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
+{
+	struct mlx5dv_cq view;
+	int ret;
+
+	ret = hwq_verbs_cq_take(cq->cq, &view);
+	if (ret != 0)
+		return ret;
+	if (view.cqe_size != sizeof(struct mlx5_cqe64)) {
+		hwq_log("%s: CQ 0x%06x has entries of %u bytes, and hwq reads those of 64 only: "
+			"create it with mlx5dv_create_cq(3) and cqe_size 64, or unset "
+			"MLX5_CQE_SIZE",
+			dev, view.cqn, view.cqe_size);
+		return -EOPNOTSUPP;
+	}
+	if ((view.cqe_cnt & (view.cqe_cnt - 1)) != 0)
+		return -EPROTO;
+	hwq_cq_init(cq, view.buf, view.cqe_cnt, (_Atomic(__be32) *)view.dbrec);
+	cq->uar = view.cq_uar;
+	cq->cqn = view.cqn;
+	return 0;
+}
 
 int
 hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **out)
 {
-	struct mlx5dv_cq view;
+	return hwq_cq_create_on(domain, n_cqe, NULL, out);
+}
+
+int
+hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_channel *channel,
+	struct hwq_cq **out)
+{
+	struct ibv_comp_channel *events = channel != NULL ? channel->channel : NULL;
 	struct hwq_cq *cq;
 	int ret;
 
@@ -27,23 +60,22 @@ hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **out)
 	if (cq == NULL)
 		return -ENOMEM;
 	cq->domain = domain;
-	ret = hwq_verbs_cq_create(domain->dev->ctx, n_cqe < 2 ? 2 : n_cqe, &cq->cq);
+	ret = hwq_verbs_cq_create(domain->dev->ctx, n_cqe < 2 ? 2 : n_cqe, events, cq, &cq->cq);
 	if (ret != 0) {
 		hwq_log("%s: creating a CQ of %u entries: %s", hwq_dev_name(domain->dev), n_cqe,
 			strerror(-ret));
 		goto err_free;
 	}
-	ret = hwq_verbs_cq_take(cq->cq, &view);
-	if (ret == 0 && (view.cqe_size != sizeof(struct mlx5_cqe64) || view.cqe_cnt < n_cqe ||
-				(view.cqe_cnt & (view.cqe_cnt - 1)) != 0))
+	ret = hwq_cq_take_over(cq, hwq_dev_name(domain->dev));
+	if (ret == 0 && cq->n_cqe < n_cqe)
 		ret = -EPROTO;
 	if (ret != 0) {
 		hwq_log("%s: taking over a CQ: %s", hwq_dev_name(domain->dev), strerror(-ret));
 		goto err_destroy;
 	}
-	hwq_cq_init(cq, view.buf, view.cqe_cnt, (_Atomic(__be32) *)view.dbrec);
-	cq->uar = view.cq_uar;
-	cq->cqn = view.cqn;
+	cq->channel = channel;
+	if (channel != NULL)
+		channel->refs++;
 	domain->refs++;
 	*out = cq;
 	return 0;
@@ -69,6 +101,8 @@ hwq_cq_destroy(struct hwq_cq *cq)
 		hwq_log("%s: destroying a CQ: %s", hwq_dev_name(cq->domain->dev), strerror(-ret));
 		return ret;
 	}
+	if (cq->channel != NULL)
+		cq->channel->refs--;
 	cq->domain->refs--;
 	free(cq);
 	return 0;
@@ -86,7 +120,17 @@ cq_move(struct hwq_cq *cq, uint32_t from, uint32_t to)
 }
 
 void
-hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn)
+hwq_cq_drop_all(struct hwq_cq *cq)
+{
+	struct hwq_cqe rec;
+
+	while (hwq_cq_peek(cq, &rec))
+		hwq_cq_advance(cq);
+	hwq_cq_publish(cq);
+}
+
+void
+hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq)
 {
 	uint32_t end = cq->ci, i, n_dropped = 0;
 
@@ -94,13 +138,15 @@ hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn)
 		end++;
 	hwq_fence_owner_before_cqe();
 	for (i = end; i != cq->ci; i--) {
-		struct hwq_cqe rec;
+		const struct mlx5_cqe64 *e = hwq_cq_entry(cq, i - 1);
 
-		hwq_cqe_decode(hwq_cq_entry(cq, i - 1), &rec);
-		if (rec.qpn == qpn)
+		if ((be32toh(e->sop_drop_qpn) & 0xffffff) == qpn) {
+			if (srq != NULL && hwq_cqe_is_recv(e->op_own))
+				hwq_srq_complete(srq, be16toh(e->wqe_counter));
 			n_dropped++;
-		else if (n_dropped != 0)
+		} else if (n_dropped != 0) {
 			cq_move(cq, i - 1, i - 1 + n_dropped);
+		}
 	}
 	hwq_cq_seek(cq, cq->ci + n_dropped);
 	hwq_cq_publish(cq);

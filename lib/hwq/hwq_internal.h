@@ -30,6 +30,7 @@ const struct hwq_qp_info *hwq_qp_info(enum hwq_qp_type type);
 uint64_t hwq_conf_send_ops(const struct hwq_qp_conf *conf);
 uint64_t hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_max_sge(const struct hwq_qp_conf *conf);
+uint32_t hwq_conf_rq_sge(const struct hwq_qp_conf *conf);
 /* Work requests to ask libmlx5 for. */
 uint32_t hwq_conf_sq_wr(const struct hwq_qp_conf *conf);
 /* What libmlx5 makes of it: WQEBBs of the send ring, entries of the receive ring. */
@@ -47,10 +48,22 @@ int hwq_qp_to_init(struct hwq_qp *qp);
 void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah);
 
+/* What cq->cq shows becomes hwq's; -EOPNOTSUPP: entries of another size. */
+int hwq_cq_take_over(struct hwq_cq *cq, const char *dev);
 /*
- * Drops the completions of a QP that makes no more of them. Entries of other QPs keep their order;
- * theirs may go on arriving, behind what is looked at here.
+ * Drops the completions of a QP that makes no more of them, and gives the entries of an SRQ back that
+ * they name. Entries of other QPs keep their order; theirs may go on arriving, behind what is looked
+ * at here.
  */
-void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn);
+void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq);
+/* The same of all that is there. */
+void hwq_cq_drop_all(struct hwq_cq *cq);
+
+/* What srq->srq shows becomes hwq's. */
+int hwq_srq_take_over(struct hwq_srq *srq, const char *dev);
+/* CQEs that one more QP with the SRQ makes possible in the CQ: its entries, counted once. */
+uint32_t hwq_srq_cqe_needed(const struct hwq_srq *srq, const struct hwq_cq *cq);
+void hwq_srq_attach(struct hwq_srq *srq, struct hwq_cq *cq);
+void hwq_srq_detach(struct hwq_srq *srq, struct hwq_cq *cq);
 
 #endif

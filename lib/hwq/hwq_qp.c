@@ -9,6 +9,7 @@
 
 #include "hwq_internal.h"
 #include "hwq_log.h"
+#include "hwq_srq.h"
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
 
@@ -58,10 +59,11 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = qp->cq->cq,
 		.recv_cq = qp->cq->cq,
+		.srq = conf->srq != NULL ? conf->srq->srq : NULL,
 		.cap = {.max_send_wr = hwq_conf_sq_wr(conf),
 			.max_recv_wr = conf->rq_wr,
 			.max_send_sge = hwq_conf_max_sge(conf),
-			.max_recv_sge = conf->rq_wr != 0,
+			.max_recv_sge = conf->rq_wr == 0 ? 0 : hwq_conf_rq_sge(conf),
 			.max_inline_data = conf->max_inline},
 		.qp_type = qp->info->verbs_type,
 		/* hwq sets the bit itself: fills of the ring must not ask for a CQE. */
@@ -132,6 +134,18 @@ view_check(const struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct
 }
 
 static int
+take_over_rq(struct hwq_qp *qp, const struct mlx5dv_qp *view)
+{
+	uint64_t *wr_ids = calloc(view->rq.wqe_cnt, sizeof(*wr_ids));
+
+	if (wr_ids == NULL)
+		return -ENOMEM;
+	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn,
+		(_Atomic(__be32) *)view->dbrec, qp->cq, wr_ids);
+	return 0;
+}
+
+static int
 take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp_cap *cap)
 {
 	uint32_t inline_max = hwq_conf_inline_max(conf);
@@ -167,12 +181,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 						 : HWQ_MMO_LEN_MAX - 1;
 	}
 	if (conf->rq_wr != 0)
-		qp->rq = (struct hwq_rq){
-			.buf = view.rq.buf,
-			.mask = view.rq.wqe_cnt - 1,
-			.stride = view.rq.stride,
-			.dbrec = dbrec,
-		};
+		return take_over_rq(qp, &view);
 	return 0;
 }
 
@@ -205,7 +214,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	qp->cq = cq;
 	qp->info = hwq_qp_info(conf->type);
 	qp->qkey = conf->qkey;
-	qp->n_cqe = hwq_qp_cqe_needed(conf);
+	qp->n_cqe = hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf);
 	qp->psn = new_psn();
 	ret = conf->mmo ? opaque_create(qp) : 0;
 	if (ret != 0)
@@ -225,6 +234,9 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 		goto err_destroy;
 	}
 	cq->reserved += qp->n_cqe;
+	qp->srq = conf->srq;
+	if (qp->srq != NULL)
+		hwq_srq_attach(qp->srq, cq);
 	domain->refs++;
 	*out = qp;
 	return 0;
@@ -232,6 +244,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 err_destroy:
 	hwq_verbs_qp_destroy(qp->qp);
 	free(qp->sq.wr_ids);
+	free(qp->rq.wr_ids);
 err_opaque:
 	opaque_destroy(qp);
 err_free:
@@ -248,7 +261,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		ret = hwq_verbs_qp_destroy(qp->qp);
 	if (ret == 0) {
 		qp->qp = NULL;
-		hwq_cq_drop(qp->cq, qp->qpn);
+		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
 		ret = opaque_destroy(qp);
 	}
 	if (ret != 0) {
@@ -257,8 +270,11 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		return ret;
 	}
 	qp->cq->reserved -= qp->n_cqe;
+	if (qp->srq != NULL)
+		hwq_srq_detach(qp->srq, qp->cq);
 	qp->domain->refs--;
 	free(qp->sq.wr_ids);
+	free(qp->rq.wr_ids);
 	free(qp);
 	return 0;
 }

@@ -24,6 +24,7 @@
 
 #include "hwq_cq.h"
 #include "hwq_mr.h"
+#include "hwq_rq.h"
 #include "hwq_sq.h"
 
 struct ibv_td;
@@ -74,7 +75,9 @@ struct hwq_qp_conf {
 	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
 	bool sq_sig_all;     /**< every WQE asks for a CQE, HWQ_WQE_SIGNALED or not */
 	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
-	uint32_t rq_wr;      /**< receive work requests of one segment; 0: no receive queue */
+	uint32_t rq_wr;      /**< receive work requests it must hold at once; 0: no receive queue */
+	uint32_t rq_sge;     /**< pieces of memory of one of them; 0: 1 */
+	struct hwq_srq *srq; /**< receives come from there, and rq_wr is 0; NULL: they do not */
 	/**
 	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: SEND, RDMA write
 	 * and RDMA read, as far as the type has them. -EOPNOTSUPP: one that the type does not
@@ -89,25 +92,17 @@ struct hwq_qp_conf {
 	uint8_t log_dci_errored; /**< log2 of how many may fail before the QP does */
 };
 
-/** A receive queue's ring: hwq_rq.h has its data path. */
-struct hwq_rq {
-	uint8_t *buf;
-	uint32_t mask;          /**< entries - 1 */
-	uint32_t stride;        /**< bytes of an entry */
-	uint16_t pi, ci;        /**< free-running */
-	_Atomic(__be32) *dbrec; /**< HWQ_RCV_DBR is ours */
-};
-
 struct hwq_qp {
 	struct hwq_sq sq;
 	struct hwq_rq rq; /**< buf is NULL without a receive queue */
 
 	/* Control path. */
 	uint32_t qpn;
-	uint32_t psn;      /**< of our requests */
-	uint32_t qkey;     /**< of a UD QP */
-	uint32_t n_cqe;    /**< entries it may need in its CQ at once */
-	struct hwq_cq *cq; /**< of both directions */
+	uint32_t psn;        /**< of our requests */
+	uint32_t qkey;       /**< of a UD QP */
+	uint32_t n_cqe;      /**< entries it may need in its CQ at once */
+	struct hwq_cq *cq;   /**< of both directions */
+	struct hwq_srq *srq; /**< NULL: none */
 	struct hwq_domain *domain;
 	const struct hwq_qp_info *info; /**< what its type is and can */
 	struct ibv_qp *qp;
@@ -116,7 +111,8 @@ struct hwq_qp {
 	void *opaque_buf;
 };
 
-/** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE. */
+/** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE.
+ *  Of QPs that share an SRQ and a CQ, the first alone needs the SRQ's entries. */
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**

@@ -10,6 +10,7 @@
 
 #include "hwq_internal.h"
 #include "hwq_log.h"
+#include "hwq_srq.h"
 #include "hwq_wire.h"
 
 #define OPS_RDMA                                                                                   \
@@ -109,15 +110,22 @@ hwq_conf_sq_bb(const struct hwq_qp_conf *conf)
 	return pow2_up(hwq_conf_sq_wr(conf) * hwq_ds_to_bb(conf_max_ds(conf)));
 }
 
-/* Entries of 16 bytes, and libmlx5 makes no ring shorter than a WQEBB. */
+uint32_t
+hwq_conf_rq_sge(const struct hwq_qp_conf *conf)
+{
+	return conf->rq_sge == 0 ? 1 : conf->rq_sge;
+}
+
+/* An entry is a power of two of segments, and libmlx5 makes no ring shorter than a WQEBB. */
 uint32_t
 hwq_conf_rq_wr(const struct hwq_qp_conf *conf)
 {
-	uint32_t n = pow2_up(conf->rq_wr);
+	uint32_t n = pow2_up(conf->rq_wr),
+		 shortest = HWQ_DS_PER_BB / pow2_up(hwq_conf_rq_sge(conf));
 
 	if (conf->rq_wr == 0)
 		return 0;
-	return n < HWQ_DS_PER_BB ? HWQ_DS_PER_BB : n;
+	return n < shortest ? shortest : n;
 }
 
 uint32_t
@@ -125,7 +133,7 @@ hwq_qp_cqe_needed(const struct hwq_qp_conf *conf)
 {
 	if (hwq_qp_info(conf->type) == NULL)
 		return 0;
-	return hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf);
+	return hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, NULL);
 }
 
 /* ------------------------------------------------------------------ is it possible? */
@@ -150,13 +158,20 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 			dev, info->name, (unsigned long long)ops, (unsigned long long)mlx5_ops);
 		return -EOPNOTSUPP;
 	}
-	if ((conf->rq_wr != 0 && !info->has_rq) ||
+	if (((conf->rq_wr != 0 || conf->srq != NULL) && !info->has_rq) ||
 		(conf->max_tso_header != 0 && conf->type != HWQ_QP_RAW_PACKET) ||
 		(conf->dci_streams && conf->type != HWQ_QP_DCI)) {
 		hwq_log("%s: a %s QP has no %s", dev, info->name,
 			conf->max_tso_header != 0 ? "TSO"
 			: conf->dci_streams       ? "DCI streams"
 						  : "receive queue");
+		return -EINVAL;
+	}
+	if (conf->srq != NULL && (conf->rq_wr != 0 || conf->srq->xrc_cq != NULL)) {
+		hwq_log("%s: a QP that receives from an SRQ has no receives of its own, and the "
+			"SRQ "
+			"is none of XRC",
+			dev);
 		return -EINVAL;
 	}
 	return 0;
@@ -172,6 +187,11 @@ check_sizes(const char *dev, const struct hwq_dev_caps *caps, const struct hwq_q
 		hwq_log("%s: a QP of %u send and %u receive WQEs: 1 to %u, and at most %u, are "
 			"possible",
 			dev, conf->sq_wr, conf->rq_wr, caps->max_qp_wr, caps->max_qp_wr);
+		return -EINVAL;
+	}
+	if (conf->rq_wr != 0 && hwq_conf_rq_sge(conf) > caps->max_sge) {
+		hwq_log("%s: a receive of %u pieces of memory: at most %u are possible", dev,
+			conf->rq_sge, caps->max_sge);
 		return -EINVAL;
 	}
 	/* DS has six bits: libmlx5 would let 64 pass, and the device would read 0. */
@@ -200,6 +220,7 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 	const struct hwq_dev_caps *caps = &domain->dev->caps;
 	const char *dev = hwq_dev_name(domain->dev);
 	const char *sig = getenv("MLX5_QP_SIGNATURE");
+	uint32_t n_cqe;
 	int ret;
 
 	ret = check_type(dev, conf);
@@ -207,9 +228,10 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 		ret = check_sizes(dev, caps, conf);
 	if (ret != 0)
 		return ret;
-	if (hwq_qp_cqe_needed(conf) > cq->n_cqe - cq->reserved) {
+	n_cqe = hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, cq);
+	if (n_cqe > cq->n_cqe - cq->reserved) {
 		hwq_log("%s: the QP may need %u CQEs at once, and the CQ has %u of %u left", dev,
-			hwq_qp_cqe_needed(conf), cq->n_cqe - cq->reserved, cq->n_cqe);
+			n_cqe, cq->n_cqe - cq->reserved, cq->n_cqe);
 		return -ENOSPC;
 	}
 	if (conf->mmo && caps->max_memcpy_len == 0) {

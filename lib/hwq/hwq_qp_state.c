@@ -173,7 +173,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
 		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */
-		hwq_cq_drop(qp->cq, qp->qpn);
+		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
 		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
 		qp->sq.fm_cache = 0;
 		qp->sq.not_rts = true;

@@ -283,11 +283,14 @@ hwq_verbs_mkey_try_tag(struct ibv_pd *pd)
 }
 
 int
-hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq)
+hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,
+	void *user, struct ibv_cq **cq)
 {
 	/* libmlx5 makes room for one more than it is asked for. */
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = n_cqe - 1,
+		.channel = channel,
+		.cq_context = user,
 		.wc_flags = IBV_WC_STANDARD_FLAGS,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,

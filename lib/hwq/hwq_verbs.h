@@ -48,7 +48,8 @@ int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
 int hwq_verbs_mkey_try_tag(struct ibv_pd *pd);
 
 /* 64-byte entries, for one thread. */
-int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_cq **cq);
+int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,
+	void *user, struct ibv_cq **cq);
 int hwq_verbs_cq_destroy(struct ibv_cq *cq);
 /* From here on libmlx5 leaves the CQ's indices alone. */
 int hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view);

@@ -202,7 +202,9 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 			.max_send_sge = conf->max_sge,
 			.max_inline_data = conf->max_inline,
 			.max_recv_wr = conf->rq_wr,
-			.max_recv_sge = conf->rq_wr != 0},
+			.max_recv_sge = conf->rq_wr == 0    ? 0
+					: conf->rq_sge == 0 ? 1
+							    : conf->rq_sge},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 			     (conf->max_tso_header != 0 ? IBV_QP_INIT_ATTR_MAX_TSO_HEADER : 0),
 		.pd = dev->pd,

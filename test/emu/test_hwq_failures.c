@@ -49,8 +49,10 @@ WRAP(hwq_verbs_mr_reg, 1,
 	(struct ibv_pd * pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr),
 	(pd, addr, len, access, mr))
 WRAP(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
-WRAP(hwq_verbs_cq_create, 1, (struct ibv_context * ctx, uint32_t n_cqe, struct ibv_cq **cq),
-	(ctx, n_cqe, cq))
+WRAP(hwq_verbs_cq_create, 1,
+	(struct ibv_context * ctx, uint32_t n_cqe, struct ibv_comp_channel *channel, void *user,
+		struct ibv_cq **cq),
+	(ctx, n_cqe, channel, user, cq))
 WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
 WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
 WRAP(hwq_verbs_qp_create, 1,

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * More verbs as lib/hwq calls them, by the rules of hwq_verbs.h: completion channels, shared receive
+ * queues, and what a caller's own objects show.
+ */
+#ifndef HWQ_VERBS_CTL_H
+#define HWQ_VERBS_CTL_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+int hwq_verbs_channel_create(struct ibv_context *ctx, struct ibv_comp_channel **channel);
+int hwq_verbs_channel_destroy(struct ibv_comp_channel *channel);
+/* *user is what the event's CQ was created with. */
+int hwq_verbs_channel_get_event(struct ibv_comp_channel *channel, void **user);
+
+/* attr is updated to what the SRQ has. */
+int hwq_verbs_srq_create(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr,
+	struct ibv_srq **srq);
+int hwq_verbs_srq_destroy(struct ibv_srq *srq);
+int hwq_verbs_srq_modify(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
+
+#endif

@@ -1,0 +1,794 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receive queues and shared receive queues, hwq's beside libmlx5's: the same posts make the same
+ * bytes and the same record, and the same messages the same completions. Then what goes wrong: full,
+ * too many pieces, errors, flushes, resets, limits.
+ */
+#include <fcntl.h>
+#include <poll.h>
+
+#include "hwq_emu.h"
+#include "hwq_rq.h"
+#include "hwq_srq.h"
+#include "hwq_wr.h"
+
+#define MEM   (64 * 1024)
+#define N_MSG 400
+
+static struct hwq_dev *dev;
+static uint8_t mem[2][MEM] __attribute__((aligned(4096))); /* [0] sources, [1] destinations */
+static struct hwq_mr mrs[2];
+static uint64_t rnd = 11;
+
+static uint32_t
+below(uint32_t n)
+{
+	return (uint32_t)(check_random(&rnd) % n);
+}
+
+/* The same list for both libraries: up to max pieces, some of length 0 where that means nothing. */
+static unsigned int
+draw_list(struct hwq_sge *sge, struct ibv_sge *stock, unsigned int max, bool empty_ones)
+{
+	unsigned int i, n = below(max + 1);
+
+	for (i = 0; i < n; i++) {
+		uint32_t len = empty_ones && below(4) == 0 ? 0 : 1 + below(64);
+
+		sge[i] = (struct hwq_sge){(uintptr_t)mem[1] + below(MEM - 64), len, mrs[1].lkey};
+		stock[i] = (struct ibv_sge){sge[i].addr, len, sge[i].lkey};
+	}
+	return n;
+}
+
+static void
+memory_create(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (hwq_mr_register(dev, mem[i], MEM, IBV_ACCESS_LOCAL_WRITE, &mrs[i]) != 0)
+			EMU_DIE("registering");
+	for (i = 0; i < MEM; i++)
+		mem[0][i] = (uint8_t)(i * 7 + i / 256);
+}
+
+static void
+memory_destroy(void)
+{
+	if (hwq_mr_deregister(&mrs[0]) != 0 || hwq_mr_deregister(&mrs[1]) != 0)
+		EMU_DIE("deregistering");
+}
+
+/* ------------------------------------------------------------------ receive queues: bytes */
+
+static void
+same_bytes_in_a_receive_queue(uint32_t n_wr, uint32_t n_sge)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 2, .rq_wr = n_wr, .rq_sge = n_sge};
+	struct hwq_sge sge[16];
+	struct ibv_sge ibv_sge[16];
+	struct ibv_recv_wr wr, *bad;
+	struct hwq_rq *rq;
+	struct stock s;
+	struct twin t;
+	unsigned int i, n;
+	int ret, stock_ret;
+
+	twin_create(dev, &conf, &t);
+	stock_create(dev, &conf, &s);
+	rq = &t.qp->rq;
+	CHECK_EQ(rq->stride, s.view.rq.stride, "stride");
+	CHECK_EQ(rq->mask + 1, s.view.rq.wqe_cnt, "entries");
+	CHECK_EQ(rq->max_sge * 16, rq->stride, "pieces");
+	for (i = 0; i <= rq->mask + 3; i++) {
+		n = draw_list(sge, ibv_sge, rq->max_sge, true);
+		if (i == 1) /* one piece too many, while there is room */
+			n = rq->max_sge + 1u;
+		wr = (struct ibv_recv_wr){.wr_id = i, .sg_list = ibv_sge, .num_sge = (int)n};
+		ret = hwq_rq_post_list(rq, i, sge, n);
+		stock_ret = ibv_post_recv(s.qp, &wr, &bad);
+		CHECK_EQ(ret, -stock_ret, "errno");
+	}
+	hwq_rq_ring(rq);
+	CHECK_EQ(hwq_rq_free(rq), 0, "free entries");
+	check_bytes(rq->buf, s.view.rq.buf, (size_t)(rq->mask + 1) * rq->stride, "the ring");
+	CHECK_EQ(be32toh(rq->dbrec[0]), be32toh(s.view.dbrec[0]), "the record");
+	stock_destroy(&s);
+	twin_destroy(&t);
+}
+
+static void
+receive_queue_bytes(void)
+{
+	static const uint32_t n_wr[] = {1, 3, 8, 100}, n_sge[] = {0, 1, 2, 3, 7, 16};
+	unsigned int i, j;
+
+	for (i = 0; i < 4; i++)
+		for (j = 0; j < 6; j++)
+			same_bytes_in_a_receive_queue(n_wr[i], n_sge[j]);
+}
+
+/* ------------------------------------------------------------------ receive queues: effect */
+
+static void
+connect_pair(struct hwq_qp *a, struct hwq_qp *b)
+{
+	struct hwq_addr addr_a, addr_b;
+
+	hwq_qp_addr(a, &addr_a);
+	hwq_qp_addr(b, &addr_b);
+	if (hwq_qp_connect(a, &addr_b) != 0 || hwq_qp_connect(b, &addr_a) != 0)
+		EMU_DIE("connecting");
+}
+
+static void
+pump_sends(struct twin *t, uint32_t n)
+{
+	struct hwq_cqe rec = {0};
+
+	for (; n != 0; n--) {
+		if (!emu_wait(t->cq, &rec))
+			EMU_DIE("a send does not complete");
+		CHECK_EQ(rec.syndrome, 0, "syndrome of a send");
+		hwq_sq_complete(&t->qp->sq, rec.wqe_counter);
+	}
+}
+
+/* Messages of every kind into lists of memory, in bursts, over many laps. */
+static void
+messages_into_lists(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 64, .max_sge = 1, .rq_wr = 32, .rq_sge = 3};
+	static const uint8_t kinds[] = {MLX5_CQE_RESP_SEND, MLX5_CQE_RESP_SEND_IMM,
+		MLX5_CQE_RESP_WR_IMM};
+	struct hwq_cqe rec[32];
+	uint64_t ids[32], next_id = 1000, seen = 1000;
+	struct twin a, b;
+	struct hwq_rq *rq;
+	unsigned int i, j, n, got;
+
+	conf.send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+			IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	twin_create(dev, &conf, &a);
+	twin_create(dev, &conf, &b);
+	connect_pair(a.qp, b.qp);
+	rq = &b.qp->rq;
+	for (j = 0; j < N_MSG && check_failures == 0; j++) {
+		uint8_t kind[32];
+		uint32_t lens[32];
+
+		n = 1 + below(32);
+		memset(mem[1], 0, MEM);
+		for (i = 0; i < n; i++) {
+			uint64_t at = (uintptr_t)mem[1] + i * 1024;
+			const struct hwq_sge sge[3] = {{at, 100, mrs[1].lkey},
+				{at + 200, 1, mrs[1].lkey}, {at + 300, 500, mrs[1].lkey}};
+
+			kind[i] = (uint8_t)below(3);
+			lens[i] = 1 + below(600);
+			CHECK_EQ(hwq_rq_post_list(rq, next_id++, sge, 3), 0, "posting");
+		}
+		hwq_rq_ring(rq);
+		for (i = 0; i < n; i++) {
+			__be32 imm = htobe32(j * 100 + i);
+			struct hwq_wr wr;
+
+			hwq_wr_start(&wr, &a.qp->sq);
+			wr.wr_flags = HWQ_WQE_SIGNALED;
+			if (kind[i] == 0)
+				hwq_wr_send(&wr);
+			else if (kind[i] == 1)
+				hwq_wr_send_imm(&wr, imm);
+			else
+				hwq_wr_rdma_write_imm(&wr, 0, 0, imm);
+			/* Without data, a write needs no memory of the peer. */
+			hwq_wr_set_sge(&wr, mrs[0].lkey, (uintptr_t)mem[0],
+				kind[i] == 2 ? 0 : lens[i]);
+			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
+		}
+		pump_sends(&a, n);
+		for (got = 0; got < n;) {
+			unsigned int more = hwq_rq_poll(rq, rec + got, ids + got, n - got);
+
+			if (more == 0 && softhca_pump() == 0)
+				break;
+			got += more;
+		}
+		CHECK_EQ(got, n, "receives");
+		for (i = 0; i < got; i++) {
+			uint32_t first = lens[i] < 100 ? lens[i] : 100;
+			uint32_t rest = lens[i] < 102 ? 0 : lens[i] - 101;
+
+			CHECK_EQ(ids[i], seen++, "wr_id");
+			CHECK_EQ(rec[i].opcode, kinds[kind[i]], "kind");
+			CHECK_EQ(rec[i].qpn, b.qp->qpn, "QPN");
+			CHECK_EQ(rec[i].syndrome, 0, "syndrome");
+			CHECK_EQ(!!(rec[i].recv.flags & HWQ_RECV_WITH_IMM), kind[i] != 0, "flag");
+			if (kind[i] != 0)
+				CHECK_EQ(be32toh(rec[i].imm_inval), j * 100 + i, "immediate");
+			if (kind[i] == 2)
+				continue;
+			CHECK_EQ(rec[i].byte_cnt, lens[i], "bytes");
+			check_bytes(mem[1] + i * 1024, mem[0], first, "first piece");
+			check_bytes(mem[1] + i * 1024 + 300, mem[0] + 101, rest, "third piece");
+		}
+		CHECK_EQ(hwq_rq_free(rq), 32, "free entries");
+	}
+	/* Failed: too little memory. Flushed: all that is behind it. */
+	for (i = 0; i < 32; i++) {
+		const struct hwq_sge sge = {(uintptr_t)mem[1], 8, mrs[1].lkey};
+
+		CHECK_EQ(hwq_rq_post_list(rq, i, &sge, 1), 0, "posting");
+	}
+	hwq_rq_ring(rq);
+	CHECK_EQ(hwq_wqe_send(&a.qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 9, 0), 1, "WQEBBs");
+	hwq_sq_ring(&a.qp->sq);
+	emu_pump();
+	for (got = 0; got < 32; got += n) {
+		n = hwq_rq_poll(rq, rec + got, ids + got, 32 - got);
+		if (n == 0)
+			break;
+	}
+	CHECK_EQ(got, 32, "receives of a queue in error");
+	for (i = 0; i < got; i++) {
+		CHECK_EQ(ids[i], i, "wr_id");
+		CHECK_EQ(rec[i].opcode, MLX5_CQE_RESP_ERR, "kind");
+		CHECK_EQ(rec[i].syndrome,
+			i == 0 ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR
+			       : MLX5_CQE_SYNDROME_WR_FLUSH_ERR,
+			"syndrome");
+	}
+	twin_destroy(&a);
+	twin_destroy(&b);
+}
+
+/* A receive's CQE between a send's, on one CQ: each poll stops where the other's begins. */
+static void
+two_directions_on_one_cq(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 8, .rq_wr = 8};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 64, mrs[1].lkey};
+	struct hwq_addr addr;
+	struct hwq_cqe rec[4];
+	uint64_t ids[4];
+	struct twin t;
+	unsigned int i;
+
+	twin_create(dev, &conf, &t);
+	hwq_qp_addr(t.qp, &addr);
+	CHECK_EQ(hwq_qp_connect(t.qp, &addr), 0, "connect");
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(hwq_rq_post_list(&t.qp->rq, i, &sge, 1), 0, "posting");
+		hwq_rq_ring(&t.qp->rq);
+		CHECK_EQ(hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+		CHECK_EQ(hwq_wqe_send(&t.qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 5,
+				 HWQ_WQE_SIGNALED),
+			1, "WQEBBs");
+		hwq_sq_ring(&t.qp->sq);
+		emu_pump();
+		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 0, "the NOP is first");
+		CHECK_EQ(hwq_cq_poll(t.cq, rec, 1), 1, "the NOP");
+		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 1, "then the receive");
+		CHECK_EQ(ids[0], i, "wr_id");
+		CHECK_EQ(rec[0].byte_cnt, 5, "bytes");
+		CHECK_EQ(hwq_cq_poll(t.cq, rec, 4), 1, "then the send");
+		hwq_sq_complete(&t.qp->sq, rec[0].wqe_counter);
+	}
+	twin_destroy(&t);
+}
+
+/* Receives of two QPs in turn, on one CQ: each poll stops where the other's begin. */
+static void
+two_queues_on_one_cq(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 32, .rq_wr = 8};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 64, mrs[1].lkey};
+	struct hwq_qp *qp[2];
+	struct hwq_domain *domain;
+	struct hwq_cqe rec[4];
+	struct hwq_cq *cq;
+	uint64_t ids[4];
+	unsigned int i;
+
+	if (hwq_domain_create(dev, &domain) != 0 ||
+		hwq_cq_create(domain, 2 * hwq_qp_cqe_needed(&conf), &cq) != 0 ||
+		hwq_qp_create(domain, cq, &conf, &qp[0]) != 0 ||
+		hwq_qp_create(domain, cq, &conf, &qp[1]) != 0)
+		EMU_DIE("queues");
+	connect_pair(qp[0], qp[1]);
+	for (i = 0; i < 20; i++) {
+		unsigned int to = i / 2 % 2;
+
+		CHECK_EQ(hwq_rq_post_list(&qp[to]->rq, i, &sge, 1), 0, "posting");
+		hwq_rq_ring(&qp[to]->rq);
+		CHECK_EQ(hwq_wqe_send(&qp[!to]->sq, mrs[0].lkey, (uintptr_t)mem[0], 1 + i, 0), 1,
+			"WQEBBs");
+		hwq_sq_ring(&qp[!to]->sq);
+		emu_pump();
+		if (i % 4 != 3)
+			continue;
+		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 0, "the other's are first");
+		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 2, "two of the first");
+		CHECK(ids[0] == i - 3 && ids[1] == i - 2, "wr_ids %u", i);
+		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 0, "then the other's");
+		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 2, "two of the second");
+		CHECK(ids[0] == i - 1 && ids[1] == i, "wr_ids %u", i);
+	}
+	if (hwq_qp_destroy(qp[0]) != 0 || hwq_qp_destroy(qp[1]) != 0 || hwq_cq_destroy(cq) != 0 ||
+		hwq_domain_destroy(domain) != 0)
+		EMU_DIE("destroying");
+}
+
+/* ------------------------------------------------------------------ shared receive queues */
+
+struct stock_srq {
+	struct ibv_srq *srq;
+	struct mlx5dv_srq view;
+};
+
+static void
+stock_srq_create(const struct hwq_srq_conf *conf, struct stock_srq *s)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = conf->n_wr, .max_sge = conf->max_sge}};
+	struct mlx5dv_obj obj;
+
+	s->srq = ibv_create_srq(dev->pd, &attr);
+	if (s->srq == NULL)
+		EMU_DIE("stock SRQ: %s", strerror(errno));
+	memset(&s->view, 0, sizeof(s->view));
+	obj.srq.in = s->srq;
+	obj.srq.out = &s->view;
+	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ) != 0)
+		EMU_DIE("stock SRQ's ring");
+}
+
+static struct ibv_qp *
+stock_qp_on_srq(struct ibv_srq *srq, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.srq = srq,
+		.cap = {.max_send_wr = 4, .max_send_sge = 1}};
+	struct ibv_qp *qp = ibv_create_qp(dev->pd, &attr);
+
+	if (qp == NULL)
+		EMU_DIE("stock QP: %s", strerror(errno));
+	stock_to_init(dev, qp);
+	return qp;
+}
+
+static void
+same_srq_bytes(const struct hwq_srq *srq, const struct stock_srq *s)
+{
+	check_bytes(srq->buf, s->view.buf, (size_t)(srq->mask + 1) * srq->stride, "the entries");
+	CHECK_EQ(be32toh(*srq->dbrec), be32toh(*s->view.dbrec), "the record");
+}
+
+/* A sender for each receiving QP of both SRQs. */
+#define N_QP 3
+
+struct srq_twins {
+	struct hwq_srq *srq;
+	struct stock_srq stock;
+	struct hwq_domain *domain;
+	struct hwq_cq *cq, *send_cq;
+	struct ibv_cq *stock_cq;
+	struct hwq_qp *qp[N_QP], *to_hwq[N_QP], *to_stock[N_QP];
+	struct ibv_qp *stock_qp[N_QP];
+};
+
+static void
+stock_peers(struct hwq_qp *a, struct ibv_qp *b)
+{
+	struct hwq_addr addr;
+
+	a->psn = 0; /* as stock_connect() has it */
+	hwq_qp_addr(a, &addr);
+	stock_connect(dev, b, a->qpn);
+	addr.qpn = htobe32(b->qp_num);
+	addr.psn = 0;
+	if (hwq_qp_connect(a, &addr) != 0)
+		EMU_DIE("connecting to a stock QP");
+}
+
+static void
+srq_twins_create(const struct hwq_srq_conf *conf, struct srq_twins *t)
+{
+	struct hwq_qp_conf recv_conf = {.sq_wr = 2}, send_conf = {.sq_wr = 64};
+	unsigned int i;
+
+	memset(t, 0, sizeof(*t));
+	if (hwq_domain_create(dev, &t->domain) != 0 || hwq_srq_create(dev, conf, &t->srq) != 0 ||
+		hwq_cq_create(t->domain, 256, &t->cq) != 0 ||
+		hwq_cq_create(t->domain, 1024, &t->send_cq) != 0)
+		EMU_DIE("an SRQ's twins");
+	stock_srq_create(conf, &t->stock);
+	t->stock_cq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
+	recv_conf.srq = t->srq;
+	for (i = 0; i < N_QP; i++) {
+		if (hwq_qp_create(t->domain, t->cq, &recv_conf, &t->qp[i]) != 0 ||
+			hwq_qp_create(t->domain, t->send_cq, &send_conf, &t->to_hwq[i]) != 0 ||
+			hwq_qp_create(t->domain, t->send_cq, &send_conf, &t->to_stock[i]) != 0)
+			EMU_DIE("QPs of an SRQ");
+		t->stock_qp[i] = stock_qp_on_srq(t->stock.srq, t->stock_cq);
+		connect_pair(t->to_hwq[i], t->qp[i]);
+		stock_peers(t->to_stock[i], t->stock_qp[i]);
+	}
+	/* Counted once, for all of its QPs. */
+	CHECK_EQ(t->cq->reserved, N_QP * hwq_sq_n_bb(&t->qp[0]->sq) + hwq_srq_size(t->srq),
+		"CQEs reserved");
+}
+
+static void
+srq_twins_destroy(struct srq_twins *t)
+{
+	unsigned int i;
+
+	CHECK_EQ(hwq_srq_destroy(t->srq), -EBUSY, "destroying an SRQ in use");
+	for (i = 0; i < N_QP; i++)
+		if (hwq_qp_destroy(t->qp[i]) != 0 || hwq_qp_destroy(t->to_hwq[i]) != 0 ||
+			hwq_qp_destroy(t->to_stock[i]) != 0 || ibv_destroy_qp(t->stock_qp[i]) != 0)
+			EMU_DIE("destroying QPs of an SRQ");
+	CHECK_EQ(t->cq->reserved, 0, "CQEs reserved");
+	if (hwq_srq_destroy(t->srq) != 0 || ibv_destroy_srq(t->stock.srq) != 0 ||
+		hwq_cq_destroy(t->cq) != 0 || hwq_cq_destroy(t->send_cq) != 0 ||
+		ibv_destroy_cq(t->stock_cq) != 0 || hwq_domain_destroy(t->domain) != 0)
+		EMU_DIE("destroying an SRQ's twins");
+}
+
+/* The same message to both. */
+static void
+send_to_both(struct srq_twins *t, unsigned int i, uint32_t len)
+{
+	struct hwq_qp *to[2] = {t->to_hwq[i], t->to_stock[i]};
+	struct hwq_cqe rec = {0};
+	unsigned int k;
+
+	for (k = 0; k < 2; k++) {
+		CHECK_EQ(hwq_wqe_send(&to[k]->sq, mrs[0].lkey, (uintptr_t)mem[0], len,
+				 HWQ_WQE_SIGNALED),
+			1, "WQEBBs");
+		hwq_sq_ring(&to[k]->sq);
+		if (!emu_wait(t->send_cq, &rec))
+			EMU_DIE("a send does not complete");
+		CHECK_EQ(rec.syndrome, 0, "syndrome");
+		hwq_sq_complete(&to[k]->sq, rec.wqe_counter);
+	}
+}
+
+static void
+take_from_both(struct srq_twins *t, unsigned int n)
+{
+	struct hwq_cqe rec[64];
+	uint64_t ids[64];
+	struct ibv_wc wc[64];
+	unsigned int i;
+
+	CHECK_EQ(hwq_srq_poll(t->srq, t->cq, rec, ids, n), n, "receives");
+	CHECK_EQ(ibv_poll_cq(t->stock_cq, (int)n, wc), n, "libmlx5's receives");
+	for (i = 0; i < n && check_failures == 0; i++) {
+		unsigned int k = 0;
+
+		while (k < N_QP - 1 && t->qp[k]->qpn != rec[i].qpn)
+			k++;
+		CHECK_EQ(wc[i].status, IBV_WC_SUCCESS, "status");
+		CHECK_EQ(ids[i], wc[i].wr_id, "wr_id");
+		CHECK_EQ(rec[i].byte_cnt, wc[i].byte_len, "bytes");
+		CHECK_EQ(rec[i].syndrome, 0, "syndrome");
+		CHECK_EQ(t->stock_qp[k]->qp_num, wc[i].qp_num, "which QP received");
+	}
+}
+
+/* Posts and messages at random, over many laps of the list. */
+static void
+srq_like_libmlx5(uint32_t n_wr, uint32_t n_sge)
+{
+	struct hwq_srq_conf conf = {.n_wr = n_wr, .max_sge = n_sge};
+	struct hwq_sge sge[16];
+	struct ibv_sge ibv_sge[16];
+	struct ibv_recv_wr wr, *bad;
+	uint32_t posted = 0, unread = 0;
+	struct srq_twins t;
+	unsigned int step, n;
+
+	srq_twins_create(&conf, &t);
+	same_srq_bytes(t.srq, &t.stock);
+	for (step = 0; step < 600 && check_failures == 0; step++) {
+		uint32_t want = 1 + below(4);
+
+		while (want-- != 0) {
+			int ret, stock_ret;
+
+			n = 1 + draw_list(sge, ibv_sge, t.srq->max_sge - 1u, false);
+			sge[n - 1] = (struct hwq_sge){(uintptr_t)mem[1], 512, mrs[1].lkey};
+			ibv_sge[n - 1] = (struct ibv_sge){(uintptr_t)mem[1], 512, mrs[1].lkey};
+			if (below(20) == 0)
+				n = t.srq->max_sge + 1u;
+			wr = (struct ibv_recv_wr){.wr_id = step * 10 + want,
+				.sg_list = ibv_sge,
+				.num_sge = (int)n};
+			ret = hwq_srq_post_list(t.srq, wr.wr_id, sge, n);
+			stock_ret = ibv_post_srq_recv(t.stock.srq, &wr, &bad);
+			CHECK_EQ(ret, -stock_ret, "errno");
+			posted += ret == 0;
+		}
+		hwq_srq_ring(t.srq);
+		same_srq_bytes(t.srq, &t.stock);
+		while (posted != 0 && unread < 60 && below(3) != 0) {
+			send_to_both(&t, below(N_QP), 1 + below(512));
+			posted--;
+			unread++;
+		}
+		if (unread != 0 && below(2) == 0) {
+			n = 1 + below(unread);
+			take_from_both(&t, n);
+			unread -= n;
+		}
+		same_srq_bytes(t.srq, &t.stock);
+	}
+	srq_twins_destroy(&t);
+}
+
+static void
+srq_twin(void)
+{
+	srq_like_libmlx5(1, 1);
+	srq_like_libmlx5(20, 3);
+	srq_like_libmlx5(60, 15);
+}
+
+static bool
+saw_limit_event(void)
+{
+	struct ibv_async_event event;
+	struct pollfd fd = {.fd = dev->ctx->async_fd, .events = POLLIN};
+	bool seen = false;
+
+	while (poll(&fd, 1, 0) == 1 && ibv_get_async_event(dev->ctx, &event) == 0) {
+		seen |= event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED;
+		ibv_ack_async_event(&event);
+	}
+	return seen;
+}
+
+static void
+srq_limit(void)
+{
+	struct hwq_srq_conf conf = {.n_wr = 8, .max_sge = 1};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 512, mrs[1].lkey};
+	struct ibv_recv_wr wr = {0}, *bad;
+	struct srq_twins t;
+	unsigned int i;
+
+	srq_twins_create(&conf, &t);
+	for (i = 0; i < 8; i++) {
+		CHECK_EQ(hwq_srq_post_list(t.srq, i, &sge, 1), 0, "posting");
+		CHECK_EQ(ibv_post_srq_recv(t.stock.srq, &wr, &bad), 0, "posting");
+	}
+	hwq_srq_ring(t.srq);
+	CHECK_EQ(hwq_srq_arm_limit(t.srq, 6), 0, "arming");
+	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq) + 1), -EINVAL, "beyond it");
+	/* The stock twin has no limit: its empty messages have no data and need none. */
+	for (i = 0; i < 4; i++) {
+		CHECK(!saw_limit_event(), "an event after %u of 8", i);
+		send_to_both(&t, 0, 0);
+		if (i >= 2)
+			break;
+	}
+	CHECK(saw_limit_event(), "no event where 5 are left");
+	send_to_both(&t, 0, 0);
+	CHECK(!saw_limit_event(), "one event, until it is armed again");
+	srq_twins_destroy(&t);
+}
+
+/* A QP that goes gives back what its unread completions name; other QPs' stay. */
+static void
+srq_and_resets(void)
+{
+	struct hwq_srq_conf conf = {.n_wr = 15, .max_sge = 1};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 512, mrs[1].lkey};
+	struct ibv_recv_wr wr = {.sg_list = NULL}, *bad;
+	struct hwq_cqe rec[16];
+	uint64_t ids[16];
+	struct srq_twins t;
+	unsigned int round, i;
+
+	srq_twins_create(&conf, &t);
+	CHECK_EQ(hwq_srq_size(t.srq), 15, "entries");
+	for (round = 0; round < 10; round++) {
+		for (i = 0; hwq_srq_post_list(t.srq, round * 100 + i, &sge, 1) == 0; i++)
+			;
+		CHECK_EQ(i, 15, "an empty SRQ takes");
+		while (ibv_post_srq_recv(t.stock.srq, &wr, &bad) == 0)
+			;
+		hwq_srq_ring(t.srq);
+		for (i = 0; i < 15; i++)
+			send_to_both(&t, i % 3, 0);
+		CHECK_EQ(hwq_qp_reset(t.qp[1]), 0, "reset");
+		CHECK_EQ(hwq_srq_poll(t.srq, t.cq, rec, ids, 16), 10, "of the other two");
+		for (i = 0; i < 10; i++) {
+			CHECK_EQ(ids[i], round * 100 + i / 2 * 3 + i % 2 * 2, "wr_id");
+			CHECK(rec[i].qpn != t.qp[1]->qpn, "of the QP that was reset");
+		}
+		while (ibv_poll_cq(t.stock_cq, 16, (struct ibv_wc[16]){0}) > 0)
+			;
+		CHECK_EQ(hwq_qp_reset(t.to_hwq[1]), 0, "reset");
+		connect_pair(t.to_hwq[1], t.qp[1]);
+		if (check_failures != 0)
+			break;
+	}
+	srq_twins_destroy(&t);
+}
+
+/* ------------------------------------------------------------------ XRC */
+
+static struct ibv_qp *
+xrc_qp(enum ibv_qp_type type, struct ibv_xrcd *xrcd, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr_ex attr = {.qp_type = type,
+		.comp_mask = type == IBV_QPT_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD,
+		.xrcd = xrcd,
+		.pd = dev->pd,
+		.send_cq = type == IBV_QPT_XRC_SEND ? cq : NULL,
+		.cap = {.max_send_wr = type == IBV_QPT_XRC_SEND ? 64 : 0,
+			.max_send_sge = type == IBV_QPT_XRC_SEND}};
+	struct ibv_qp *qp = ibv_create_qp_ex(dev->ctx, &attr);
+
+	if (qp == NULL)
+		EMU_DIE("XRC QP: %s", strerror(errno));
+	stock_to_init(dev, qp);
+	return qp;
+}
+
+static void
+xrc(void)
+{
+	struct ibv_xrcd_init_attr xrcd_attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+							    IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT};
+	struct ibv_xrcd *xrcd = ibv_open_xrcd(dev->ctx, &xrcd_attr);
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 512, mrs[1].lkey};
+	struct ibv_cq *send_cq = ibv_create_cq(dev->ctx, 64, NULL, NULL, 0);
+	struct ibv_qp *send, *recv;
+	struct hwq_srq_conf conf = {.n_wr = 20, .max_sge = 2};
+	struct hwq_domain *domain;
+	struct hwq_srq *srq[2], *none = NULL;
+	struct hwq_cq *cq[2], *small;
+	struct hwq_cqe rec[32];
+	uint64_t ids[32];
+	struct ibv_wc wc;
+	unsigned int i;
+
+	if (xrcd == NULL || send_cq == NULL || hwq_domain_create(dev, &domain) != 0)
+		EMU_DIE("XRC domain: %s", strerror(errno));
+	conf.xrcd = xrcd;
+	CHECK_EQ(hwq_srq_create(dev, &conf, &none), -EINVAL, "without a CQ");
+	if (hwq_cq_create(domain, 16, &small) != 0)
+		EMU_DIE("a CQ");
+	conf.cq = small;
+	CHECK_EQ(hwq_srq_create(dev, &conf, &none), -ENOSPC, "with too small a CQ");
+	CHECK(none == NULL, "out-pointer");
+	for (i = 0; i < 2; i++) {
+		if (hwq_cq_create(domain, 64, &cq[i]) != 0)
+			EMU_DIE("a CQ");
+		conf.cq = cq[i];
+		CHECK_EQ(hwq_srq_create(dev, &conf, &srq[i]), 0, "creating");
+	}
+	CHECK_EQ(hwq_cq_destroy(cq[0]), -EBUSY, "destroying the CQ of an XRC SRQ");
+	send = xrc_qp(IBV_QPT_XRC_SEND, NULL, send_cq);
+	recv = xrc_qp(IBV_QPT_XRC_RECV, xrcd, NULL);
+	stock_connect(dev, send, recv->qp_num);
+	stock_connect(dev, recv, send->qp_num);
+	for (i = 0; i < 200 && check_failures == 0; i++) {
+		struct ibv_sge data = {(uintptr_t)mem[0], i + 1, mrs[0].lkey};
+		struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_IMM,
+					   .send_flags = IBV_SEND_SIGNALED,
+					   .sg_list = &data,
+					   .num_sge = 1,
+					   .imm_data = htobe32(i),
+					   .qp_type.xrc.remote_srqn = srq[i % 2]->srqn},
+				   *bad;
+
+		CHECK_EQ(hwq_srq_post_list(srq[i % 2], i, &sge, 1), 0, "posting");
+		hwq_srq_ring(srq[i % 2]);
+		CHECK_EQ(ibv_post_send(send, &wr, &bad), 0, "sending");
+		emu_pump();
+		CHECK_EQ(ibv_poll_cq(send_cq, 1, &wc), 1, "sent");
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS, "sent");
+		CHECK_EQ(hwq_srq_poll(srq[(i + 1) % 2], cq[(i + 1) % 2], rec, ids, 32), 0,
+			"the other SRQ");
+		CHECK_EQ(hwq_srq_poll(srq[i % 2], cq[i % 2], rec, ids, 32), 1, "receives");
+		CHECK_EQ(ids[0], i, "wr_id");
+		CHECK_EQ(rec[0].byte_cnt, i + 1, "bytes");
+		CHECK_EQ(be32toh(rec[0].imm_inval), i, "immediate");
+		CHECK_EQ(rec[0].qpn, recv->qp_num, "the QP that received");
+	}
+	if (ibv_destroy_qp(send) != 0 || ibv_destroy_qp(recv) != 0)
+		EMU_DIE("destroying XRC QPs");
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(hwq_srq_destroy(srq[i]), 0, "destroying");
+		CHECK_EQ(hwq_cq_destroy(cq[i]), 0, "destroying its CQ");
+	}
+	CHECK_EQ(hwq_cq_destroy(small), 0, "destroying");
+	if (ibv_destroy_cq(send_cq) != 0 || ibv_close_xrcd(xrcd) != 0 ||
+		hwq_domain_destroy(domain) != 0)
+		EMU_DIE("destroying");
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+static void
+no_line(const char *text)
+{
+	(void)text;
+}
+
+static void
+refusals(void)
+{
+	struct hwq_srq_conf conf = {.n_wr = 8, .max_sge = 1};
+	struct hwq_qp_conf qp_conf = {.sq_wr = 2};
+	struct hwq_srq *srq = NULL, *none = NULL;
+	struct hwq_domain *domain;
+	struct hwq_qp *qp = NULL;
+	struct hwq_cq *cq;
+
+	hwq_log_set(no_line);
+	if (hwq_domain_create(dev, &domain) != 0 || hwq_cq_create(domain, 8, &cq) != 0)
+		EMU_DIE("queues");
+	CHECK_EQ(hwq_srq_create(dev, &(struct hwq_srq_conf){0}, &none), -EINVAL, "no entries");
+	conf.max_sge = dev->caps.max_sge + 1;
+	CHECK_EQ(hwq_srq_create(dev, &conf, &none), -EINVAL, "too many pieces");
+	conf.max_sge = 1;
+	conf.n_wr = 1 << 30;
+	CHECK(hwq_srq_create(dev, &conf, &none) < 0, "too many entries");
+	conf.n_wr = 8;
+	conf.cq = cq;
+	CHECK_EQ(hwq_srq_create(dev, &conf, &none), -EINVAL, "a CQ without an XRC domain");
+	conf.cq = NULL;
+	setenv("MLX5_SRQ_SIGNATURE", "1", 1);
+	CHECK_EQ(hwq_srq_create(dev, &conf, &none), -EOPNOTSUPP, "signed entries");
+	unsetenv("MLX5_SRQ_SIGNATURE");
+	CHECK(none == NULL, "out-pointer");
+	CHECK_EQ(hwq_srq_create(dev, &conf, &srq), 0, "creating");
+	qp_conf.srq = srq;
+	CHECK_EQ(hwq_qp_create(domain, cq, &qp_conf, &qp), -ENOSPC, "a CQ that is too small");
+	qp_conf.rq_wr = 4;
+	CHECK_EQ(hwq_qp_create(domain, cq, &qp_conf, &qp), -EINVAL, "receives of two places");
+	qp_conf.rq_wr = 4;
+	qp_conf.srq = NULL;
+	qp_conf.rq_sge = dev->caps.max_sge + 1;
+	CHECK_EQ(hwq_qp_create(domain, cq, &qp_conf, &qp), -EINVAL, "too many pieces");
+	CHECK(qp == NULL, "out-pointer");
+	CHECK_EQ(hwq_srq_destroy(srq), 0, "destroying");
+	if (hwq_cq_destroy(cq) != 0 || hwq_domain_destroy(domain) != 0)
+		EMU_DIE("destroying");
+	hwq_log_set(NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	dev = emu_open();
+	memory_create();
+	RUN("receive queues: the same posts make libmlx5's bytes", receive_queue_bytes());
+	RUN("messages of every kind come back as wr_ids, failed and flushed ones too",
+		messages_into_lists());
+	RUN("a poll for receives stops where sends begin", two_directions_on_one_cq());
+	RUN("and where those of another queue begin", two_queues_on_one_cq());
+	RUN("shared receive queues: libmlx5's bytes, links and completions, lap after lap",
+		srq_twin());
+	RUN("an SRQ tells once that it runs low", srq_limit());
+	RUN("a reset gives an SRQ's entries back", srq_and_resets());
+	RUN("XRC: each SRQ completes in its own CQ", xrc());
+	RUN("what is not possible is refused", refusals());
+	memory_destroy();
+	if (hwq_dev_close(dev) != 0)
+		EMU_DIE("closing");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
