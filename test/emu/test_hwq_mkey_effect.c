@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What signing keys do, configured through stock libmlx5 and through hwq: the same script of
+ * configurations, transfers and damage, run on both one after the other, moves the same bytes, ends
+ * the same work requests with the same status, and finds the same wrong signatures.
+ *
+ * usage: test_hwq_mkey_effect [SCRIPTS [SEED]]
+ */
+#include "hwq_twin_key.h"
+
+#include "hwq_wr_mkey.h"
+
+#define N_ACTS     10
+#define MAX_PIECES 3
+#define MAX_BLOCKS 4
+#define PIECE_ROOM 20480u /* of MAX_BLOCKS blocks with their signatures */
+#define REMOTE_AT  (128u * 1024)
+#define ACCESS     15u
+
+enum act_kind {
+	CONFIGURE,
+	WRITE_OUT,    /* from the key, as local key */
+	READ_IN,      /* into the key */
+	REMOTE_WRITE, /* into the key, as remote key */
+	REMOTE_READ,
+	DAMAGE
+};
+
+struct act {
+	enum act_kind kind;
+	bool layout, sign, reset, pattern;
+	struct sig sig;
+	uint64_t at;
+	uint32_t len;
+	uint8_t flip;
+};
+
+struct script {
+	unsigned int n;
+	uint32_t block, n_blocks;   /* of memory, as the first configuration has them */
+	uint32_t sig_len, wire_len; /* bytes of a signature in memory, on the wire */
+	struct act acts[N_ACTS];
+};
+
+/* What became of one act. */
+struct outcome {
+	int complete, status, vendor, check;
+	struct mlx5dv_mkey_err err;
+};
+
+static const uint32_t block_len[] = {512, 520, 4048, 4096, 4160};
+
+static struct {
+	unsigned long scripts, moved, failed, checked, by_type[4];
+} seen;
+
+static struct twin_pair pair;
+static struct key key;
+
+static bool
+one_in(unsigned int n)
+{
+	return twin_draw(n) == 0;
+}
+
+/* ------------------------------------------------------------------ scripts */
+
+static uint32_t
+signature_len(const struct mlx5dv_sig_block_domain *d)
+{
+	if (d == NULL)
+		return 0;
+	if (d->sig_type == MLX5DV_SIG_TYPE_T10DIF)
+		return 8;
+	return d->sig.crc->type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10 ? 8 : 4;
+}
+
+static void
+draw_configure(struct act *a, bool first)
+{
+	a->kind = CONFIGURE;
+	a->layout = first || one_in(3);
+	a->sign = first || one_in(3);
+	a->reset = !a->sign && one_in(4);
+	a->pattern = one_in(4);
+	draw_sig(&a->sig, false);
+	/* Tags and guards are all looked at in most, and blocks are alike. */
+	if (!one_in(4))
+		a->sig.attr.check_mask = 0xff;
+	if (!one_in(8))
+		a->sig.wire.d.block_size = a->sig.mem.d.block_size;
+	if (one_in(6))
+		a->sig.attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
+}
+
+/* Whole blocks, mostly. Lengths of remote requests count what is on the wire. */
+static void
+draw_move(const struct script *s, const struct act *conf, struct act *a)
+{
+	bool remote = a->kind == REMOTE_WRITE || a->kind == REMOTE_READ;
+	uint32_t unit = s->block + (remote ? signature_len(conf->sig.attr.wire) : 0);
+	uint32_t first = (uint32_t)twin_draw(s->n_blocks);
+
+	a->at = (uint64_t)first * unit;
+	a->len = (uint32_t)(1 + twin_draw(s->n_blocks - first)) * unit;
+	if (one_in(40))
+		a->len += (uint32_t)twin_draw(600);
+}
+
+/* Where byte at of a key that is a list is in memory: see layout(). */
+static uint64_t
+place(const struct script *s, uint64_t at)
+{
+	uint64_t cut = s->n_blocks * (s->block + s->sig_len) / 3 + 1;
+
+	if (at < cut)
+		return at;
+	return at < 2 * cut ? PIECE_ROOM + 7 + at - cut : 2 * PIECE_ROOM + at - 2 * cut;
+}
+
+/* A byte of data or of a signature, in the key's memory or on the other side. */
+static void
+draw_damage(const struct script *s, struct act *a)
+{
+	bool wire = one_in(2);
+	uint32_t sig_len = wire ? s->wire_len : s->sig_len, at = s->block;
+
+	a->kind = DAMAGE;
+	a->flip = (uint8_t)(1 + twin_draw(255));
+	if (sig_len == 0 || one_in(3))
+		at = (uint32_t)twin_draw(s->block);
+	else
+		at += (uint32_t)twin_draw(sig_len);
+	a->at = twin_draw(s->n_blocks) * (s->block + sig_len) + at;
+	a->at = wire ? REMOTE_AT + a->at : place(s, a->at);
+}
+
+static void
+draw_script(struct script *s)
+{
+	const struct act *conf = &s->acts[0];
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	s->n = 4 + (unsigned int)twin_draw(N_ACTS - 3);
+	draw_configure(&s->acts[0], true);
+	s->block = block_len[s->acts[0].sig.mem.d.block_size];
+	s->n_blocks = 1 + (uint32_t)twin_draw(MAX_BLOCKS);
+	s->sig_len = signature_len(conf->sig.attr.mem);
+	s->wire_len = signature_len(conf->sig.attr.wire);
+	/* First the signatures are made. */
+	s->acts[1] = (struct act){.kind = s->sig_len != 0 ? READ_IN : WRITE_OUT,
+		.len = s->n_blocks * s->block};
+	for (i = 2; i < s->n; i++) {
+		struct act *a = &s->acts[i];
+
+		if (one_in(4)) {
+			draw_configure(a, false);
+			/* The layout is for the blocks of the first. */
+			a->layout = false;
+		} else if (one_in(3)) {
+			draw_damage(s, a);
+		} else {
+			a->kind = (enum act_kind)(WRITE_OUT + twin_draw(4));
+			draw_move(s, conf, a);
+		}
+	}
+}
+
+/* The key lies over MAX_PIECES pieces, or over blocks and their signatures apart. */
+static unsigned int
+layout(const struct script *s, struct ibv_sge *sge, struct mlx5dv_mr_interleaved *data)
+{
+	uint32_t len = s->n_blocks * (s->block + s->sig_len), cut = len / 3 + 1;
+	uintptr_t base = (uintptr_t)twin_mem;
+
+	sge[0] = (struct ibv_sge){base, cut, twin_mr.lkey};
+	sge[1] = (struct ibv_sge){base + PIECE_ROOM + 7, cut, twin_mr.lkey};
+	sge[2] = (struct ibv_sge){base + 2 * PIECE_ROOM, len - 2 * cut, twin_mr.lkey};
+	data[0] = (struct mlx5dv_mr_interleaved){base, s->block, 16, twin_mr.lkey};
+	data[1] =
+		(struct mlx5dv_mr_interleaved){base + 2 * PIECE_ROOM, s->sig_len, 3, twin_mr.lkey};
+	return s->sig_len != 0 ? 2 : 1;
+}
+
+/* ------------------------------------------------------------------ one side and the other */
+
+static void
+stock_configure(const struct script *s, const struct act *a)
+{
+	struct mlx5dv_mkey_conf_attr conf = {
+		.conf_flags = a->reset ? MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR : 0};
+	struct mlx5dv_mr_interleaved data[2];
+	struct ibv_sge sge[MAX_PIECES];
+	unsigned int n_data = layout(s, sge, data);
+	struct mlx5dv_qp_ex *dv = pair.stock.dv;
+
+	mlx5dv_wr_mkey_configure(dv, key.theirs, (uint8_t)(1 + a->layout + a->sign), &conf);
+	mlx5dv_wr_set_mkey_access_flags(dv, ACCESS);
+	if (a->sign)
+		mlx5dv_wr_set_mkey_sig_block(dv, &a->sig.attr);
+	if (a->layout && a->pattern)
+		mlx5dv_wr_set_mkey_layout_interleaved(dv, s->n_blocks, (uint16_t)n_data, data);
+	else if (a->layout)
+		mlx5dv_wr_set_mkey_layout_list(dv, MAX_PIECES, sge);
+}
+
+static void
+hwq_configure(struct hwq_wr *wr, const struct script *s, const struct act *a)
+{
+	struct mlx5dv_mkey_conf_attr conf = {
+		.conf_flags = a->reset ? MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR : 0};
+	struct mlx5dv_mr_interleaved data[2];
+	struct ibv_sge sge[MAX_PIECES];
+	struct hwq_sge list[MAX_PIECES];
+	unsigned int n_data = layout(s, sge, data), i;
+
+	for (i = 0; i < MAX_PIECES; i++)
+		list[i] = (struct hwq_sge){sge[i].addr, sge[i].length, sge[i].lkey};
+	hwq_wr_mkey_configure(wr, key.ours, (uint8_t)(1 + a->layout + a->sign), &conf);
+	hwq_wr_set_mkey_access_flags(wr, ACCESS);
+	if (a->sign)
+		hwq_wr_set_mkey_sig_block(wr, &a->sig.attr);
+	if (a->layout && a->pattern)
+		hwq_wr_set_mkey_layout_interleaved(wr, s->n_blocks, (uint16_t)n_data, data);
+	else if (a->layout)
+		hwq_wr_set_mkey_layout_list(wr, MAX_PIECES, list);
+}
+
+static int
+stock_post(const struct script *s, const struct act *a)
+{
+	struct ibv_qp_ex *ex = pair.stock.ex;
+	uint64_t far = (uintptr_t)twin_mem + REMOTE_AT;
+	bool remote = a->kind == REMOTE_WRITE || a->kind == REMOTE_READ;
+
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	if (a->kind == CONFIGURE) {
+		stock_configure(s, a);
+		return ibv_wr_complete(ex);
+	}
+	if (a->kind == WRITE_OUT || a->kind == REMOTE_WRITE)
+		ibv_wr_rdma_write(ex, remote ? key.theirs->rkey : twin_mr.rkey,
+			remote ? a->at : far);
+	else
+		ibv_wr_rdma_read(ex, remote ? key.theirs->rkey : twin_mr.rkey,
+			remote ? a->at : far);
+	ibv_wr_set_sge(ex, remote ? twin_mr.lkey : key.theirs->lkey, remote ? far : a->at, a->len);
+	return ibv_wr_complete(ex);
+}
+
+static int
+hwq_post(const struct script *s, const struct act *a)
+{
+	uint64_t far = (uintptr_t)twin_mem + REMOTE_AT;
+	bool remote = a->kind == REMOTE_WRITE || a->kind == REMOTE_READ;
+	struct hwq_wr wr;
+
+	hwq_wr_start(&wr, &pair.twin.qp->sq);
+	wr.wr_id = 1;
+	wr.wr_flags = HWQ_WQE_SIGNALED | HWQ_WQE_INLINE;
+	if (a->kind == CONFIGURE) {
+		hwq_configure(&wr, s, a);
+		return -hwq_wr_complete(&wr);
+	}
+	if (a->kind == WRITE_OUT || a->kind == REMOTE_WRITE)
+		hwq_wr_rdma_write(&wr, remote ? key.ours->rkey : twin_mr.rkey,
+			remote ? a->at : far);
+	else
+		hwq_wr_rdma_read(&wr, remote ? key.ours->rkey : twin_mr.rkey, remote ? a->at : far);
+	hwq_wr_set_sge(&wr, remote ? twin_mr.lkey : key.ours->lkey, remote ? far : a->at, a->len);
+	return -hwq_wr_complete(&wr);
+}
+
+static void
+stock_again(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+	stock_modify(pair.stock.qp, &attr, IBV_QP_STATE);
+	stock_to_init(twin_dev, pair.stock.qp);
+	stock_connect(twin_dev, pair.stock.qp, pair.stock.qp->qp_num);
+}
+
+/* Its first completion says it all: the others are flushed, or there are none. */
+static void
+stock_wait(struct outcome *o)
+{
+	struct ibv_wc wc;
+
+	emu_pump();
+	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1) {
+		/* Only a signature error was there, which is none. */
+		if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
+			EMU_DIE("libmlx5's work did not complete");
+	}
+	o->status = (int)wc.status;
+	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
+	if (wc.status != IBV_WC_SUCCESS)
+		stock_again();
+}
+
+/* As libmlx5 translates them (mlx5_handle_error_cqe()). */
+static int
+status_of(uint8_t syndrome)
+{
+	static const uint8_t status[0x17] = {[0x01] = IBV_WC_LOC_LEN_ERR,
+		[0x02] = IBV_WC_LOC_QP_OP_ERR,
+		[0x04] = IBV_WC_LOC_PROT_ERR,
+		[0x05] = IBV_WC_WR_FLUSH_ERR,
+		[0x06] = IBV_WC_MW_BIND_ERR,
+		[0x12] = IBV_WC_REM_INV_REQ_ERR,
+		[0x13] = IBV_WC_REM_ACCESS_ERR,
+		[0x14] = IBV_WC_REM_OP_ERR};
+
+	return syndrome < sizeof(status) ? status[syndrome] : -1;
+}
+
+static void
+hwq_wait(struct outcome *o)
+{
+	struct hwq_cqe rec;
+
+	emu_pump();
+	do {
+		if (hwq_cq_poll(pair.twin.cq, &rec, 1) != 1)
+			EMU_DIE("hwq's work did not complete");
+		if (rec.opcode == MLX5_CQE_SIG_ERR)
+			CHECK_EQ(hwq_mkey_note_err(pair.twin.domain, &rec), 0, "noting an error");
+	} while (rec.opcode == MLX5_CQE_SIG_ERR);
+	o->status = status_of(rec.syndrome);
+	o->vendor = rec.vendor_err;
+	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
+	if (rec.syndrome == 0)
+		return;
+	CHECK_EQ(hwq_qp_reset(pair.twin.qp), 0, "reset");
+	twin_connect_self(&pair.twin);
+}
+
+static void
+act(const struct script *s, const struct act *a, bool ours, struct outcome *o)
+{
+	memset(o, 0, sizeof(*o));
+	if (a->kind == DAMAGE) {
+		twin_mem[a->at] ^= a->flip;
+		return;
+	}
+	o->complete = ours ? hwq_post(s, a) : stock_post(s, a);
+	if (o->complete == 0) {
+		if (ours)
+			hwq_wait(o);
+		else
+			stock_wait(o);
+	}
+	o->check =
+		ours ? -hwq_mkey_check(key.ours, &o->err) : mlx5dv_mkey_check(key.theirs, &o->err);
+}
+
+/* ------------------------------------------------------------------ comparing them */
+
+static void
+note(const struct outcome *o)
+{
+	seen.failed += o->status != 0;
+	if (o->check == 0 && o->err.err_type != MLX5DV_MKEY_NO_ERR)
+		seen.by_type[o->err.err_type & 3]++;
+	seen.checked++;
+}
+
+static bool
+same(const struct script *s, unsigned int i, const struct outcome *t, const struct outcome *u)
+{
+	note(u);
+	CHECK(t->complete == u->complete, "act %u: libmlx5 completes with %d, hwq with %d", i,
+		t->complete, u->complete);
+	CHECK(t->status == u->status && t->vendor == u->vendor,
+		"act %u, kind %d: libmlx5's status %d vendor 0x%x, hwq's %d 0x%x", i,
+		s->acts[i].kind, t->status, t->vendor, u->status, u->vendor);
+	CHECK(t->check == u->check && memcmp(&t->err, &u->err, sizeof(t->err)) == 0,
+		"act %u, kind %d: libmlx5's key says %d, %d; hwq's %d, %d", i, s->acts[i].kind,
+		t->check, t->err.err_type, u->check, u->err.err_type);
+	return check_failures == 0;
+}
+
+static void
+run_script(const uint8_t *before, uint8_t *after)
+{
+	static struct outcome theirs[N_ACTS], ours[N_ACTS];
+	static struct script s;
+	unsigned int i;
+
+	draw_script(&s);
+	memcpy(twin_mem, before, TWIN_MEM_LEN);
+	for (i = 0; i < s.n; i++)
+		act(&s, &s.acts[i], false, &theirs[i]);
+	memcpy(after, twin_mem, TWIN_MEM_LEN);
+	memcpy(twin_mem, before, TWIN_MEM_LEN);
+	for (i = 0; i < s.n; i++)
+		act(&s, &s.acts[i], true, &ours[i]);
+	for (i = 0; i < s.n && same(&s, i, &theirs[i], &ours[i]); i++)
+		;
+	CHECK(memcmp(after, twin_mem, TWIN_MEM_LEN) == 0, "hwq's key moved other bytes");
+	seen.moved += memcmp(before, after, TWIN_MEM_LEN) != 0;
+	seen.scripts++;
+}
+
+int
+main(int argc, char **argv)
+{
+	static uint8_t before[TWIN_MEM_LEN], after[TWIN_MEM_LEN];
+
+	twin_begin(argc, argv, 2000);
+	pair = (struct twin_pair){.name = "signing",
+		.conf = {.sq_wr = 16,
+			.max_sge = 1,
+			.max_inline = 316,
+			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+				    IBV_QP_EX_WITH_LOCAL_INV,
+			.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE}};
+	twin_open(&pair, 1, false);
+	memcpy(before, twin_mem, TWIN_MEM_LEN);
+	key_create(&pair, &key, KEY_SIGN, 8);
+	while (check_failures == 0 && seen.scripts < twin_cases) {
+		run_script(before, after);
+		if (one_in(8)) {
+			key_destroy(&key);
+			key_create(&pair, &key, KEY_SIGN, 8);
+		}
+	}
+	key_destroy(&key);
+	twin_close(&pair, 1);
+	printf("  %lu scripts, of which %lu moved bytes; %lu acts, %lu failed; wrong guards %lu, "
+	       "reference tags %lu, application tags %lu\n",
+		seen.scripts, seen.moved, seen.checked, seen.failed,
+		seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD],
+		seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG],
+		seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG]);
+	CHECK(check_failures != 0 || (seen.moved != 0 && seen.failed != 0 &&
+					     seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD] != 0 &&
+					     seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG] != 0 &&
+					     seen.by_type[MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG] != 0),
+		"a case that must come up did not");
+	CHECK_EQ(hwq_mr_deregister(&twin_mr), 0, "deregister");
+	CHECK_EQ(hwq_dev_close(twin_dev), 0, "close");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
