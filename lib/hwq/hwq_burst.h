@@ -101,6 +101,7 @@ hwq_burst_end(struct hwq_burst *b)
 		return;
 	b->sq->pi = b->pi;
 	b->sq->last = (uint16_t)(b->pi - 1);
+	b->sq->moved = true;
 }
 
 #endif

@@ -42,6 +42,7 @@ struct hwq_dev_caps {
 	uint32_t max_sge;        /**< data segments of one work request */
 	uint32_t max_rd_atomic;  /**< RDMA reads a QP may have in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
+	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
 	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
 	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */

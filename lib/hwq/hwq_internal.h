@@ -13,6 +13,7 @@
 struct hwq_qp_info {
 	const char *name;
 	enum ibv_qp_type verbs_type;
+	enum hwq_transport transport;
 	uint8_t transport_ds; /* segments of its own, behind the control segment of every WQE */
 	bool has_rq;          /* it may have a receive queue */
 	bool has_peer;        /* hwq_qp_connect(), not hwq_qp_ready() */
@@ -44,6 +45,9 @@ int hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 
 /* RESET to INIT. */
 int hwq_qp_to_init(struct hwq_qp *qp);
+/* 0, or -errno and a log line: doing what. */
+int hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote,
+	const char *what);
 /* A port's way to a peer. */
 void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah);

@@ -133,6 +133,17 @@ view_check(const struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct
 	return -EPROTO;
 }
 
+/* What raw packets need to know of the device. */
+static int
+take_over_eth(struct hwq_qp *qp, const struct hwq_qp_conf *conf)
+{
+	const struct hwq_dev *dev = qp->domain->dev;
+
+	qp->sq.max_tso_header = conf->max_tso_header;
+	qp->sq.ip_csum = dev->caps.raw_ip_csum && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	return hwq_verbs_eth_inline(qp->qp, qp->sq.buf, &qp->sq.eth_inline);
+}
+
 static int
 take_over_rq(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 {
@@ -151,6 +162,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	uint32_t inline_max = hwq_conf_inline_max(conf);
 	_Atomic(__be32) *dbrec;
 	struct mlx5dv_qp view;
+	uint64_t *wr_ids;
 	int ret;
 
 	ret = hwq_verbs_qp_take(qp->qp, &view);
@@ -163,10 +175,12 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	hwq_sq_init(&qp->sq, view.sq.buf, view.sq.wqe_cnt, qp->qpn, dbrec, choose_bf(qp, &view),
 		qp->cq);
 	qp->sq.sig_bits = conf->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
+	qp->sq.transport = (uint8_t)qp->info->transport;
 	qp->sq.not_rts = true;
-	qp->sq.wr_ids = calloc(view.sq.wqe_cnt, sizeof(*qp->sq.wr_ids));
-	if (qp->sq.wr_ids == NULL)
+	wr_ids = calloc(view.sq.wqe_cnt, sizeof(*wr_ids));
+	if (wr_ids == NULL)
 		return -ENOMEM;
+	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
 	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
 	qp->sq.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
@@ -181,8 +195,10 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 						 : HWQ_MMO_LEN_MAX - 1;
 	}
 	if (conf->rq_wr != 0)
-		return take_over_rq(qp, &view);
-	return 0;
+		ret = take_over_rq(qp, &view);
+	if (ret == 0 && conf->type == HWQ_QP_RAW_PACKET)
+		ret = take_over_eth(qp, conf);
+	return ret;
 }
 
 /* 24 bits that an earlier connection of the same QPN most likely did not use. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* States of a queue pair: to INIT, to RTS with a peer or without, back by reset, to ERR. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hwq_internal.h"
@@ -51,23 +52,20 @@ hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
 	memcpy(addr->gid, dev->port.gid, sizeof(addr->gid));
 }
 
-static int
-addr_check(const struct hwq_qp *qp, const struct hwq_addr *remote)
+int
+hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote, const char *what)
 {
-	const struct hwq_dev_port *port = &qp->domain->dev->port;
 	bool known = remote->version == HWQ_ADDR_VERSION;
 
 	if (remote->version == 0 ||
 		(known && (remote->mtu < IBV_MTU_256 || remote->mtu > IBV_MTU_4096)) ||
 		(known && port->link_layer == IBV_LINK_LAYER_ETHERNET && !remote->has_gid)) {
-		hwq_log("QP 0x%06x: connecting: not a valid address of a peer", qp->qpn);
+		hwq_log("%s: not a valid address of a peer", what);
 		return -EINVAL;
 	}
 	if (!known || remote->link_layer != port->link_layer) {
-		hwq_log("QP 0x%06x: connecting: the peer's address is of version %u and link layer "
-			"%u; "
-			"ours %u and %u",
-			qp->qpn, remote->version, remote->link_layer, HWQ_ADDR_VERSION,
+		hwq_log("%s: the peer's address is of version %u and link layer %u; ours %u and %u",
+			what, remote->version, remote->link_layer, HWQ_ADDR_VERSION,
 			port->link_layer);
 		return -EPROTONOSUPPORT;
 	}
@@ -132,6 +130,7 @@ to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 int
 hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 {
+	char what[32];
 	int ret;
 
 	if (!qp->info->has_peer) {
@@ -139,7 +138,8 @@ hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 			qp->info->name);
 		return -EINVAL;
 	}
-	ret = addr_check(qp, remote);
+	snprintf(what, sizeof(what), "connecting QP 0x%06x", qp->qpn);
+	ret = hwq_addr_check(&qp->domain->dev->port, remote, what);
 	if (ret != 0)
 		return ret;
 	ret = to_rts(qp, remote);
@@ -176,6 +176,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
 		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
 		qp->sq.fm_cache = 0;
+		qp->sq.moved = true;
 		qp->sq.not_rts = true;
 		qp->rq.pi = qp->rq.ci = 0;
 		ret = hwq_qp_to_init(qp);

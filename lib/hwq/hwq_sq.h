@@ -45,6 +45,16 @@ struct hwq_bf {
 	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
 };
 
+/** What lies behind the control segment of WQEs that take data, by the type of QP; and how a batch
+ *  of hwq_wr.h starts. */
+enum hwq_transport {
+	HWQ_TRANSPORT_NONE, /**< RC, UC: nothing */
+	HWQ_TRANSPORT_UD,   /**< an address vector */
+	HWQ_TRANSPORT_XRC,  /**< the number of an SRQ */
+	HWQ_TRANSPORT_DC,   /**< an address vector */
+	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: checksums and headers */
+};
+
 struct hwq_sq {
 	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
@@ -56,10 +66,25 @@ struct hwq_sq {
 	uint16_t last;        /**< where the last committed WQE starts */
 	uint8_t sig_bits;     /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
 	uint8_t max_sge;      /**< data segments of one WQE */
-	uint8_t fm_cache;     /**< fence that the next WQE of hwq_wr.h carries */
-	bool not_rts;         /**< hwq_wr_complete() says -EINVAL, as libmlx5 before RTS */
-	uint32_t max_inline;  /**< bytes of inline data of one WQE */
-	uint32_t max_umr_ds;  /**< units of layout and BSF of one UMR */
+	/** One comparison says that a batch starts as most do. */
+	union {
+		uint32_t start;
+		struct {
+			uint8_t transport; /**< enum hwq_transport */
+			uint8_t fm_cache;  /**< fence that the next WQE of hwq_wr.h carries */
+			bool not_rts;      /**< hwq_wr_complete() says -EINVAL, as libmlx5's */
+			bool moved;        /**< pi, by others than hwq_wr.h: its place is void */
+		};
+	};
+	/** hwq_wr.h's place: what it has to know of pi and of the room ahead. */
+	uint8_t *at, *limit;
+	uint64_t index_qpn;      /**< pi and QPN, as the first word of a control segment has them */
+	uintptr_t wr_id_bias;    /**< wr_ids, so that the one of the WQE at x is at x / 8 + bias */
+	uint32_t max_inline;     /**< bytes of inline data of one WQE */
+	uint16_t max_tso_header; /**< RAW_PACKET: bytes of a TSO WQE's headers */
+	uint8_t eth_inline;      /**< RAW_PACKET: bytes of each frame that must be inline */
+	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
+	uint32_t max_umr_ds;     /**< units of layout and BSF of one UMR */
 	/** Of memcpy WQEs: the queue's own opaque buffer, as it goes into each. */
 	union {
 		struct hwq_wire_mmo_seg mmo;
@@ -87,9 +112,18 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 	sq->mask = n_bb - 1;
 	sq->qpn_shifted = qpn << 8;
 	sq->qpn_be = htobe32(qpn);
+	sq->moved = true;
 	sq->dbrec = dbrec;
 	sq->bf = bf;
 	sq->cq = cq;
+}
+
+/** Gives it the memory that hwq_wr.h needs, a wr_id for each WQEBB; of the caller. */
+static inline void
+hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
+{
+	sq->wr_ids = wr_ids;
+	sq->wr_id_bias = (uintptr_t)wr_ids - (uintptr_t)sq->buf / (HWQ_BB_LEN / sizeof(*wr_ids));
 }
 
 /** WQEBBs of the ring. */
@@ -155,6 +189,7 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 {
 	sq->last = sq->pi;
 	sq->pi = (uint16_t)(sq->pi + n_bb);
+	sq->moved = true;
 }
 
 /**

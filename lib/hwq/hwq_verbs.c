@@ -2,6 +2,7 @@
 /* Every verbs call of lib/hwq that can fail: their ways to report an error become one, -errno. */
 #include "hwq_verbs.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -372,4 +373,54 @@ hwq_verbs_qp_query(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 	errno = 0;
 	return err_from_ret(ibv_query_qp(qp, attr, mask, &init));
+}
+
+int
+hwq_verbs_ah_create(struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ah)
+{
+	struct ibv_ah *made;
+
+	errno = 0;
+	made = ibv_create_ah(pd, attr);
+	if (made == NULL)
+		return err_from_errno();
+	*ah = made;
+	return 0;
+}
+
+int
+hwq_verbs_ah_destroy(struct ibv_ah *ah)
+{
+	errno = 0;
+	return err_from_ret(ibv_destroy_ah(ah));
+}
+
+int
+hwq_verbs_ah_take(struct ibv_ah *ah, struct mlx5dv_ah *view)
+{
+	struct mlx5dv_obj obj = {.ah = {.in = ah, .out = view}};
+
+	errno = 0;
+	memset(view, 0, sizeof(*view));
+	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH));
+}
+
+int
+hwq_verbs_eth_inline(struct ibv_qp *qp, void *ring, uint8_t *bytes)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+	const uint8_t frame[64] = {0};
+	__be16 size;
+
+	/* Never posted: what libmlx5 would have written tells. */
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_sge(ex, 0, (uintptr_t)frame, sizeof(frame));
+	ibv_wr_abort(ex);
+	memcpy(&size,
+		(const uint8_t *)ring + sizeof(struct mlx5_wqe_ctrl_seg) +
+			offsetof(struct mlx5_wqe_eth_seg, inline_hdr_sz),
+		sizeof(size));
+	*bytes = (uint8_t)be16toh(size);
+	return be16toh(size) > sizeof(frame) ? -EPROTO : 0;
 }

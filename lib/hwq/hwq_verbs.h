@@ -62,4 +62,12 @@ int hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view);
 int hwq_verbs_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int hwq_verbs_qp_query(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 
+int hwq_verbs_ah_create(struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ah);
+int hwq_verbs_ah_destroy(struct ibv_ah *ah);
+int hwq_verbs_ah_take(struct ibv_ah *ah, struct mlx5dv_ah *view);
+
+/* Bytes of a frame that libmlx5 puts inline for the device, which it says nowhere else. Of a new
+ * QP that can SEND, whose ring is still libmlx5's. */
+int hwq_verbs_eth_inline(struct ibv_qp *qp, void *ring, uint8_t *bytes);
+
 #endif

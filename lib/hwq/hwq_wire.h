@@ -35,6 +35,7 @@
 #define HWQ_UMR_LAYOUT_MAX 52u    /**< units of layout and BSF that leave DS within six bits */
 #define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout's first unit a pattern */
 #define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< bytes of a memory window: one KLM's */
+#define HWQ_AV_DS          3u           /**< address vector of a datagram */
 #define HWQ_INLINE_HDR_LEN 4u           /**< byte count ahead of inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
@@ -100,6 +101,14 @@ static_assert(offsetof(struct mlx5_wqe_umr_klm_seg, address) == 8, "");
 static_assert(sizeof(struct mlx5_wqe_umr_repeat_block_seg) == 16, "head of a pattern: one DS");
 static_assert(sizeof(struct mlx5_wqe_umr_repeat_ent_seg) == 16, "its entry: one DS");
 static_assert(HWQ_UMR_HEAD_DS + HWQ_UMR_LAYOUT_MAX <= HWQ_DS_MAX, "");
+static_assert(sizeof(struct mlx5_wqe_av) == HWQ_AV_DS * HWQ_DS_LEN, "address vector: three DS");
+static_assert(offsetof(struct mlx5_wqe_av, key) == 0, "");
+static_assert(offsetof(struct mlx5_wqe_av, dqp_dct) == 8, "");
+static_assert(sizeof(struct mlx5_wqe_eth_seg) == 32, "Ethernet segment: one DS, and header bytes");
+static_assert(offsetof(struct mlx5_wqe_eth_seg, cs_flags) == 4, "");
+static_assert(offsetof(struct mlx5_wqe_eth_seg, mss) == 6, "");
+static_assert(offsetof(struct mlx5_wqe_eth_seg, inline_hdr_sz) == 12, "");
+static_assert(offsetof(struct mlx5_wqe_eth_seg, inline_hdr_start) == 14, "");
 static_assert(sizeof(struct hwq_wire_mmo_seg) == 16, "MMO segment: one DS");
 static_assert(offsetof(struct hwq_wire_mmo_seg, lkey) == 4, "");
 static_assert(offsetof(struct hwq_wire_mmo_seg, addr) == 8, "");

@@ -38,8 +38,9 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
-	/* Not the control segment's: hwq_wr.h's builders alone know them. */
-	HWQ_WQE_INLINE = 1 << 8, /**< layouts of keys want it (hwq_wr_umr.h), others ignore it */
+	/* Not the control segment's: builders of hwq_wr.h alone know them, others ignore them. */
+	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
+	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
 
 /** One piece of local memory, as struct ibv_sge. */

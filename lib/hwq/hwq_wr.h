@@ -5,7 +5,7 @@
  *
  *     struct hwq_wr wr;
  *
- *     hwq_wr_start(&wr, sq);
+ *     hwq_wr_start(&wr, sq);                        RC and UC; hwq_wr_start_ud() and others
  *     wr.wr_id = 1;                                 of the next builder; comes back with its CQE
  *     wr.wr_flags = HWQ_WQE_SIGNALED;
  *     hwq_wr_rdma_write(&wr, rkey, raddr);          a builder, then
@@ -19,9 +19,10 @@
  * Builders and setters return nothing. The first error sticks, and comes out of hwq_wr_complete():
  *   -ENOMEM  the ring is full: poll, complete, post the batch again. Or a setter got more data
  *            segments or inline bytes than the QP was created for.
- *   -EINVAL  the length of a memcpy, or the QP is not in RTS yet; as with libmlx5. Also what
- *            libmlx5 does not notice: a builder without its data setter, a setter without builder,
- *            a raw WQE whose DS is 0.
+ *   -EINVAL  the length of a memcpy, IP_CSUM that the port cannot compute, headers too short or
+ *            too long, or the QP is not in RTS yet; as with libmlx5. Also what libmlx5 does not
+ *            notice: a builder without its setters, a setter too many, a raw WQE whose DS is 0, a
+ *            start for another type of QP.
  *
  * Until then everything is the handle's: the queue's indices, its doorbell record and the device
  * see nothing of the batch. hwq_wr_abort() forgets it, and so does an error. Between start and
@@ -29,6 +30,9 @@
  *
  * Meant to be inlined whole: a handle on the caller's stack then lives in registers. Keep its
  * address to yourself.
+ *
+ * Files: hwq_wr.h the region, hwq_wr_ops.h builders, hwq_wr_set.h data setters, hwq_wr_addr.h
+ * setters of UD, XRC and DC, hwq_wr_eth.h raw packets. This one includes them all.
  *
  * An operation that the QP was not created for is refused at creation: see hwq_qp_conf.send_ops.
  *
@@ -43,11 +47,12 @@
 
 struct hwq_mkey;
 
-/* What the WQE that was begun last waits for. */
+/* What the WQE that was begun last waits for: a set of */
 enum hwq_wr_open {
-	HWQ_WR_CLOSED,
-	HWQ_WR_DATA, /* its data setter */
-	HWQ_WR_KEY,  /* setters of hwq_wr_mkey.h */
+	HWQ_WR_CLOSED = 0,
+	HWQ_WR_DATA = 1, /* its data setter */
+	HWQ_WR_ADDR = 2, /* its address setter */
+	HWQ_WR_KEY = 4,  /* setters of hwq_wr_mkey.h */
 };
 
 /** A batch: one critical region. */
@@ -56,41 +61,64 @@ struct hwq_wr {
 	unsigned int wr_flags; /**< of the next builder: enum hwq_wqe_flags */
 
 	/* Private. What the loop of a batch needs is here, so that no store to a WQE makes the
-	 * compiler read it again. */
+	 * compiler read it again; and nothing of the ring's end, which is one of the rare things that
+	 * end stands for. */
 	struct hwq_sq *sq;
-	uint8_t *buf;
-	uint64_t *wr_ids;
-	uint32_t mask;
-	uint32_t qpn_shifted;
-	uint32_t sig_bits;
-	uint16_t pi;           /* where the next WQE starts: sq->pi and what the batch added */
-	uint16_t full;         /* pi of a full ring; pi itself behind an error */
-	uint16_t end;          /* the pi at which hwq_wr_rare() must look: full, or pi itself */
+	uint8_t *at;           /* where the next WQE starts */
+	uint8_t *limit;        /* where the room ends that is known of and in one piece */
+	uint8_t *end;          /* where hwq_wr_rare() must look: limit, or at */
+	uint64_t index_qpn;    /* as the queue has it, of the next WQE */
+	uintptr_t wr_id_bias;  /* as the queue has it */
+	uint32_t sig_bits;     /* as the queue has it */
+	uint8_t transport;     /* enum hwq_transport: a constant, once inlined */
 	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
 	uint8_t opmod, opcode; /* of the WQE that was begun last */
 	uint8_t open;          /* enum hwq_wr_open */
 	uint8_t setters_left;  /* HWQ_WR_KEY: so many */
-	unsigned int ds;       /* its length, or of its head while it is open */
+	unsigned int ds;       /* its length, or so far while it is open */
 	uint8_t *wqe;
 	struct hwq_mkey *mkey; /* HWQ_WR_KEY: the key */
 	int err;               /* the first error, or 0 */
 };
 
-/** Begins a batch (ibv_wr_start(3)). wr_id and wr_flags start as 0. */
+/* One WQEBB further, in index_qpn. */
+#define HWQ_WR_INDEX_SHIFT 40
+
+/* pi of the queue, with what the batch added. */
+static HWQ_INLINE uint16_t
+hwq_wr_pi(const struct hwq_wr *wr)
+{
+	return (uint16_t)(wr->index_qpn >> HWQ_WR_INDEX_SHIFT);
+}
+
+/* Takes up the batch's place at pi, with room to the ring's end or to where it is full. */
 static HWQ_INLINE void
-hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
+hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
+{
+	struct hwq_sq *sq = wr->sq;
+	uint32_t in_ring = pi & sq->mask, tail = sq->mask + 1 - in_ring;
+	uint32_t room = (uint16_t)(hwq_sq_full_pi(sq) - pi);
+
+	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
+	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
+	wr->end = wr->limit;
+	wr->index_qpn = (uint64_t)pi << HWQ_WR_INDEX_SHIFT | sq->qpn_shifted;
+}
+
+static HWQ_INLINE void
+hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transport)
 {
 	wr->wr_id = 0;
 	wr->wr_flags = 0;
 	wr->sq = sq;
-	wr->buf = sq->buf;
-	wr->wr_ids = sq->wr_ids;
-	wr->mask = sq->mask;
-	wr->qpn_shifted = sq->qpn_shifted;
+	/* Where the last batch left off; of room there can only be more since. */
+	wr->at = sq->at;
+	wr->limit = sq->limit;
+	wr->end = sq->limit;
+	wr->index_qpn = sq->index_qpn;
+	wr->wr_id_bias = sq->wr_id_bias;
 	wr->sig_bits = sq->sig_bits;
-	wr->pi = sq->pi;
-	wr->full = hwq_sq_full_pi(sq);
-	wr->end = wr->full;
+	wr->transport = (uint8_t)transport;
 	wr->fm_cache = 0;
 	wr->opmod = 0;
 	wr->opcode = 0;
@@ -100,13 +128,50 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 	wr->wqe = NULL;
 	wr->mkey = NULL;
 	wr->err = 0;
-	if (__builtin_expect(sq->fm_cache != 0 || sq->not_rts, 0)) {
+	if (__builtin_expect(sq->start != htole32(transport), 0)) {
 		wr->fm_cache = sq->fm_cache;
-		wr->err = sq->not_rts ? -EINVAL : 0;
-		wr->end = wr->pi;
+		wr->err = sq->not_rts || sq->transport != transport ? -EINVAL : 0;
+		if (sq->moved)
+			hwq_wr_seek(wr, sq->pi);
 		if (wr->err != 0)
-			wr->full = wr->pi;
+			wr->limit = wr->at;
+		wr->end = wr->at;
 	}
+}
+
+/** Begins a batch (ibv_wr_start(3)) of an RC or UC queue. wr_id and wr_flags start as 0. */
+static HWQ_INLINE void
+hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_NONE);
+}
+
+/** The same of a UD queue: hwq_wr_set_ud_addr() goes with every work request. */
+static HWQ_INLINE void
+hwq_wr_start_ud(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_UD);
+}
+
+/** The same of an XRC_SEND queue: hwq_wr_set_xrc_srqn() goes with all that takes data. */
+static HWQ_INLINE void
+hwq_wr_start_xrc(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_XRC);
+}
+
+/** The same of a DCI: hwq_wr_set_dc_addr(), or with a stream, goes with all that takes data. */
+static HWQ_INLINE void
+hwq_wr_start_dc(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_DC);
+}
+
+/** The same of a queue of raw packets: hwq_wr_send() and hwq_wr_send_tso() alone. */
+static HWQ_INLINE void
+hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_ETH);
 }
 
 /* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
@@ -115,8 +180,8 @@ hwq_wr_fail(struct hwq_wr *wr, int err)
 {
 	if (wr->err == 0)
 		wr->err = err;
-	wr->end = wr->pi;
-	wr->full = wr->pi;
+	wr->limit = wr->at;
+	wr->end = wr->at;
 	wr->open = HWQ_WR_CLOSED;
 }
 
@@ -127,56 +192,90 @@ static HWQ_INLINE void
 hwq_wr_leave_fence(struct hwq_wr *wr)
 {
 	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
-	wr->end = wr->pi;
+	wr->end = wr->at;
 }
 
 /*
- * What a builder meets at wr->end: an error before it, a full ring, or the fence that a WQE before
- * it left, which it takes unless it has one of its own. False: there is no WQE.
+ * What a builder meets at wr->end: an error before it, a full ring, the ring's end, or the fence
+ * that a WQE before it left, which it takes unless it has one of its own. False: there is no WQE.
  */
 static HWQ_INLINE bool
 hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 {
-	if (wr->err == 0 && wr->pi == wr->full)
+	uint16_t pi = hwq_wr_pi(wr);
+
+	if (wr->err == 0 && pi == hwq_sq_full_pi(wr->sq))
 		wr->err = -ENOMEM;
 	if (wr->err != 0)
 		return false;
 	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
 		*fm_ce_se |= wr->fm_cache;
 	wr->fm_cache = 0;
-	wr->end = wr->full;
+	wr->end = wr->limit;
+	if (wr->at == wr->limit)
+		hwq_wr_seek(wr, pi);
 	return true;
 }
 
 /*
- * Contiguous room for n_bb WQEBBs, of which there is at least one: fills the ring's end if need be,
- * in memory that is free until the batch is posted. False: full.
+ * WQEBBs that a WQE of n_bb leaves at the ring's end because it does not fit there; -1: full, or
+ * behind an error. Looks for more room where what is known of does not do.
  */
+static HWQ_INLINE int
+hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
+{
+	uint32_t tail, gap;
+	uint16_t pi;
+
+	if (__builtin_expect((size_t)(wr->limit - wr->at) >= (size_t)n_bb * HWQ_BB_LEN, 1))
+		return 0;
+	if (wr->err != 0)
+		return -1;
+	pi = hwq_wr_pi(wr);
+	hwq_wr_seek(wr, pi);
+	tail = wr->sq->mask + 1 - (pi & wr->sq->mask);
+	gap = tail >= n_bb ? 0 : tail;
+	return (uint16_t)(hwq_sq_full_pi(wr->sq) - pi) < gap + n_bb ? -1 : (int)gap;
+}
+
+/* Fills the ring's end, in memory that is free until the batch is posted. */
+static HWQ_INLINE void
+hwq_wr_fill(struct hwq_wr *wr, unsigned int gap)
+{
+	uint16_t pi = hwq_wr_pi(wr);
+
+	hwq_sq_put_fill(wr->sq, pi, gap);
+	hwq_wr_seek(wr, (uint16_t)(pi + gap));
+}
+
+/* Contiguous room for n_bb WQEBBs, of which there is at least one. False: full. */
 static HWQ_INLINE bool
 hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
 {
-	uint32_t tail = wr->mask + 1 - (wr->pi & wr->mask);
-	uint32_t need = tail >= n_bb ? n_bb : tail + n_bb;
+	int gap = hwq_wr_gap(wr, n_bb);
 
-	if (__builtin_expect((uint16_t)(wr->full - wr->pi) < need, 0)) {
+	if (__builtin_expect(gap < 0, 0)) {
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	if (__builtin_expect(tail < n_bb, 0)) {
-		hwq_sq_put_fill(wr->sq, wr->pi, tail);
-		wr->pi = (uint16_t)(wr->pi + tail);
-	}
+	if (__builtin_expect(gap > 0, 0))
+		hwq_wr_fill(wr, (unsigned int)gap);
 	return true;
+}
+
+/* wr_id of the WQE that starts at wqe. */
+static HWQ_INLINE uint64_t *
+hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
+{
+	return (uint64_t *)(wr->wr_id_bias + (uintptr_t)wqe / 8);
 }
 
 /* Where the next WQE starts, and that wr_id goes with it. */
 static HWQ_INLINE void
 hwq_wr_place(struct hwq_wr *wr)
 {
-	size_t at = wr->pi & wr->mask;
-
-	wr->wqe = wr->buf + at * HWQ_BB_LEN;
-	wr->wr_ids[at] = wr->wr_id;
+	wr->wqe = wr->at;
+	*hwq_wr_id_of(wr, wr->at) = wr->wr_id;
 }
 
 /* Opens a WQE that starts with n_bb WQEBBs: all of its control segment that its length leaves. */
@@ -185,9 +284,9 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 {
 	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits;
 
-	if (__builtin_expect(wr->open, 0))
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
-	if (__builtin_expect(wr->pi == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
+	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
@@ -201,300 +300,78 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 	return true;
 }
 
-/* Closes it: from here on it is part of the batch. */
+/* Moves behind a WQE of ds units. */
 static HWQ_INLINE void
-hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
+hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 {
-	uint64_t first = (uint64_t)wr->opmod << 56 | (uint64_t)wr->opcode << 32;
-	__be64 word = htobe64((uint64_t)wr->pi << 40 | (first | wr->qpn_shifted | ds));
-
-	memcpy(wr->wqe, &word, sizeof(word));
-	wr->pi = (uint16_t)(wr->pi + hwq_ds_to_bb(ds));
+	wr->at += (size_t)hwq_ds_to_bb(ds) * HWQ_BB_LEN;
+	wr->index_qpn += (uint64_t)hwq_ds_to_bb(ds) << HWQ_WR_INDEX_SHIFT;
 	wr->ds = ds;
 	wr->open = HWQ_WR_CLOSED;
 }
 
-/* ------------------------------------------------------------------ builders */
-
+/* Closes it: from here on it is part of the batch. */
 static HWQ_INLINE void
-hwq_wr_send_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm)
+hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 {
-	if (hwq_wr_begin(wr, 0, opcode, imm, 1))
-		wr->ds = 1;
+	uint64_t first = (uint64_t)wr->opmod << 56 | (uint64_t)wr->opcode << 32 | ds;
+	__be64 word = htobe64(wr->index_qpn | first);
+
+	memcpy(wr->wqe, &word, sizeof(word));
+	hwq_wr_pass(wr, ds);
 }
 
-/** SEND; a data setter follows, as with all builders up to the atomics (ibv_wr_send(3)). */
+/* Moves the n_bb WQEBBs that there are of the open WQE to the ring's start, which is free, over a
+ * gap, which becomes a fill. */
 static HWQ_INLINE void
-hwq_wr_send(struct hwq_wr *wr)
+hwq_wr_move(struct hwq_wr *wr, unsigned int gap, unsigned int n_bb)
 {
-	hwq_wr_send_op(wr, MLX5_OPCODE_SEND, 0);
+	uint8_t *from = wr->wqe, *to = wr->sq->buf;
+
+	/* Before the fill is written over it. */
+	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
+	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
+	hwq_wr_fill(wr, gap);
+	wr->wqe = to;
 }
 
-/** SEND with immediate data. */
+/* One of its setters is done, and it has ds units so far: closes it unless it waits for another. */
 static HWQ_INLINE void
-hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
+hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 {
-	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_IMM, imm_data);
-}
-
-/** SEND that invalidates a key of the receiver. */
-static HWQ_INLINE void
-hwq_wr_send_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
-{
-	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_INVAL, htobe32(invalidate_rkey));
-}
-
-static HWQ_INLINE void
-hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr, __be32 imm)
-{
-	if (!hwq_wr_begin(wr, 0, opcode, imm, 1))
-		return;
-	hwq_put_raddr(hwq_at_ds(wr->wqe, 1), remote_addr, rkey);
-	wr->ds = 2;
-}
-
-/** RDMA write (ibv_wr_rdma_write(3)). */
-static HWQ_INLINE void
-hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
-{
-	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE, rkey, remote_addr, 0);
-}
-
-/** RDMA write with immediate data, which takes a receive of the peer. */
-static HWQ_INLINE void
-hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
-{
-	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, remote_addr, imm_data);
-}
-
-/** RDMA read, into what the data setter names. */
-static HWQ_INLINE void
-hwq_wr_rdma_read(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
-{
-	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_READ, rkey, remote_addr, 0);
-}
-
-static HWQ_INLINE void
-hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr,
-	uint64_t swap_add, uint64_t compare)
-{
-	struct mlx5_wqe_atomic_seg *seg;
-
-	if (!hwq_wr_begin(wr, 0, opcode, 0, 1))
-		return;
-	hwq_put_raddr(hwq_at_ds(wr->wqe, 1), remote_addr, rkey);
-	seg = (struct mlx5_wqe_atomic_seg *)hwq_at_ds(wr->wqe, 2);
-	seg->swap_add = htobe64(swap_add);
-	seg->compare = htobe64(compare);
-	wr->ds = 3;
-}
-
-/** Eight bytes become swap if they are compare; the setter names where the old value goes. */
-static HWQ_INLINE void
-hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t compare,
-	uint64_t swap)
-{
-	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_CS, rkey, remote_addr, swap, compare);
-}
-
-/** Adds to eight bytes; the setter names where the old value goes. */
-static HWQ_INLINE void
-hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t add)
-{
-	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_FA, rkey, remote_addr, add, 0);
-}
-
-/** Copies by the DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. */
-static HWQ_INLINE void
-hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_t src_lkey,
-	uint64_t src_addr, uint64_t length)
-{
-	uint32_t byte_count;
-
-	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
-		hwq_wr_fail(wr, -EINVAL);
-		return;
+	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_ETH ||
+		wr->open == setter) {
+		hwq_wr_end(wr, ds);
+	} else {
+		wr->open &= (uint8_t)~setter;
+		wr->ds = ds;
 	}
-	if (!hwq_wr_begin(wr, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 0, 1))
-		return;
-	hwq_put_mmo(hwq_at_ds(wr->wqe, 1), wr->sq);
-	hwq_put_data(hwq_at_ds(wr->wqe, 2), src_lkey, src_addr, byte_count);
-	hwq_put_data(hwq_at_ds(wr->wqe, 3), dest_lkey, dest_addr, byte_count);
-	hwq_wr_end(wr, 4);
 }
-
-/** Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The WQE behind it
- *  carries a fence that makes it wait for this one. */
-static HWQ_INLINE void
-hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
-{
-	struct mlx5_wqe_umr_ctrl_seg *umr;
-	struct mlx5_wqe_mkey_context_seg *mkey;
-
-	if (!hwq_wr_begin(wr, 0, MLX5_OPCODE_UMR, htobe32(invalidate_rkey), 2))
-		return;
-	umr = (struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wr->wqe, 1);
-	mkey = (struct mlx5_wqe_mkey_context_seg *)(umr + 1);
-	memset(umr, 0, sizeof(*umr) + sizeof(*mkey));
-	umr->flags = MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE |
-		     MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN;
-	umr->mkey_mask =
-		htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN);
-	mkey->free = MLX5_WQE_MKEY_CONTEXT_FREE;
-	mkey->qpn_mkey = htobe32(0xffffff00);
-	hwq_wr_end(wr, HWQ_UMR_HEAD_DS);
-	hwq_wr_leave_fence(wr);
-}
-
-/** Does nothing, in order; takes no setter. libmlx5 has none: as its mlx5dv_wr_raw_wqe(3) of a NOP,
- *  this one drops the fence that a WQE before it left. */
-static HWQ_INLINE void
-hwq_wr_nop(struct hwq_wr *wr)
-{
-	wr->fm_cache = 0;
-	if (hwq_wr_begin(wr, 0, MLX5_OPCODE_NOP, 0, 1))
-		hwq_wr_end(wr, 1);
-}
-
-/**
- * A WQE of the caller's, as it is but for its wqe_index (mlx5dv_wr_raw_wqe(3)): wr_flags, sq_sig_all
- * and the fence that a WQE before it left do not touch it. Not longer than what the QP was created
- * for, or the ring may never have room for it.
- */
-static HWQ_INLINE void
-hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
-{
-	const struct mlx5_wqe_ctrl_seg *from = (const struct mlx5_wqe_ctrl_seg *)wqe;
-	unsigned int ds = be32toh(from->qpn_ds) & HWQ_DS_MAX;
-	uint32_t word = be32toh(from->opmod_idx_opcode) & 0xff0000ff;
-	uint32_t ignored = 0;
-	__be32 first;
-
-	if (__builtin_expect(wr->open || ds == 0, 0))
-		hwq_wr_fail(wr, -EINVAL);
-	if (__builtin_expect(wr->pi == wr->end, 0) && !hwq_wr_rare(wr, &ignored))
-		return;
-	if (!hwq_wr_contiguous(wr, hwq_ds_to_bb(ds)))
-		return;
-	hwq_wr_place(wr);
-	memcpy(wr->wqe, wqe, (size_t)ds * HWQ_DS_LEN);
-	first = htobe32(word | (uint32_t)wr->pi << 8);
-	memcpy(wr->wqe, &first, sizeof(first));
-	wr->pi = (uint16_t)(wr->pi + hwq_ds_to_bb(ds));
-	wr->ds = ds;
-}
-
-/* ------------------------------------------------------------------ data setters */
 
 /*
- * Room for the open WQE to become one of ds units. Its head is in one WQEBB: where it cannot grow
- * in place, it moves to the ring's start. False: no room, or more than a WQE can have.
+ * Room for the open WQE to become one of ds units. Where it cannot grow in place, its head moves to
+ * the ring's start. False: no room, or more than a WQE can have.
  */
 static HWQ_INLINE bool
 hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 {
-	uint8_t head[HWQ_BB_LEN];
-	uint16_t from = wr->pi;
-	uint64_t wr_id;
+	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
+	int gap;
 
-	if (__builtin_expect(wr->open != HWQ_WR_DATA, 0)) {
-		hwq_wr_fail(wr, -EINVAL);
-		return false;
-	}
-	if (ds <= HWQ_DS_PER_BB)
+	/* Constants, where they can be. */
+	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
+		wr->transport == HWQ_TRANSPORT_UD)
+		head_bb = 1;
+	if (ds <= head_bb * HWQ_DS_PER_BB)
 		return true;
-	if (__builtin_expect(ds > HWQ_DS_MAX, 0)) {
+	gap = ds > HWQ_DS_MAX ? -1 : hwq_wr_gap(wr, hwq_ds_to_bb(ds));
+	if (__builtin_expect(gap < 0, 0)) {
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	/* A fill would be written over it. */
-	memcpy(head, wr->wqe, sizeof(head));
-	wr_id = wr->wr_ids[from & wr->mask];
-	if (!hwq_wr_contiguous(wr, hwq_ds_to_bb(ds)))
-		return false;
-	if (__builtin_expect(wr->pi != from, 0)) {
-		wr->wqe = wr->buf;
-		wr->wr_ids[0] = wr_id;
-		memcpy(wr->wqe, head, sizeof(head));
-	}
+	if (__builtin_expect(gap > 0, 0))
+		hwq_wr_move(wr, (unsigned int)gap, head_bb);
 	return true;
-}
-
-/** One piece of memory (ibv_wr_set_sge(3)); of length 0: no data. */
-static HWQ_INLINE void
-hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
-{
-	if (__builtin_expect(wr->open != HWQ_WR_DATA, 0)) {
-		hwq_wr_fail(wr, -EINVAL);
-		return;
-	}
-	if (__builtin_expect(length != 0, 1)) {
-		hwq_put_data(hwq_at_ds(wr->wqe, wr->ds), lkey, addr, length);
-		hwq_wr_end(wr, wr->ds + 1);
-	} else {
-		hwq_wr_end(wr, wr->ds);
-	}
-}
-
-/** A list of pieces (ibv_wr_set_sge_list(3)). -ENOMEM: more of them, empty ones included, than the
- *  QP was created for. */
-static HWQ_INLINE void
-hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_list)
-{
-	unsigned int ds = wr->ds;
-	size_t i;
-
-	if (__builtin_expect(num_sge > wr->sq->max_sge, 0)) {
-		hwq_wr_fail(wr, wr->open ? -ENOMEM : -EINVAL);
-		return;
-	}
-	for (i = 0; i < num_sge; i++)
-		ds += sg_list[i].len != 0;
-	if (!hwq_wr_grow(wr, ds))
-		return;
-	hwq_put_data_list(hwq_at_ds(wr->wqe, wr->ds), sg_list, (unsigned int)num_sge);
-	hwq_wr_end(wr, ds);
-}
-
-/** Bytes copied into the WQE (ibv_wr_set_inline_data(3)): the caller's buffer is free at once. For
- *  SEND and RDMA write. -ENOMEM: more than the QP was created for. */
-static HWQ_INLINE void
-hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
-{
-	unsigned int ds;
-
-	if (__builtin_expect(length > wr->sq->max_inline, 0)) {
-		hwq_wr_fail(wr, wr->open ? -ENOMEM : -EINVAL);
-		return;
-	}
-	ds = wr->ds + hwq_inline_ds(length);
-	if (!hwq_wr_grow(wr, ds))
-		return;
-	hwq_put_inline(hwq_at_ds(wr->wqe, wr->ds), addr, length);
-	hwq_wr_end(wr, ds);
-}
-
-/** The same of a list of buffers (ibv_wr_set_inline_data_list(3)). */
-static HWQ_INLINE void
-hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_buf *buf_list)
-{
-	size_t i, len = 0;
-	unsigned int ds;
-
-	for (i = 0; i < num_buf; i++) {
-		/* Sums of huge lengths must not wrap back into range. */
-		if (__builtin_expect(buf_list[i].len > wr->sq->max_inline - len, 0)) {
-			hwq_wr_fail(wr, wr->open ? -ENOMEM : -EINVAL);
-			return;
-		}
-		len += buf_list[i].len;
-	}
-	ds = wr->ds + hwq_inline_ds(len);
-	if (!hwq_wr_grow(wr, ds))
-		return;
-	hwq_put_inline_list(hwq_at_ds(wr->wqe, wr->ds), buf_list, (unsigned int)num_buf, len);
-	hwq_wr_end(wr, ds);
 }
 
 /* ------------------------------------------------------------------ the region's end */
@@ -508,17 +385,21 @@ static HWQ_INLINE int
 hwq_wr_complete(struct hwq_wr *wr)
 {
 	struct hwq_sq *sq = wr->sq;
+	uint16_t pi = hwq_wr_pi(wr);
 
-	if (__builtin_expect(wr->open, 0))
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->err != 0, 0))
 		return wr->err;
 	if (__builtin_expect(wr->wqe == NULL, 0))
 		return 0;
-	sq->pi = wr->pi;
-	sq->last = (uint16_t)(wr->pi - hwq_ds_to_bb(wr->ds));
-	sq->fm_cache = wr->fm_cache;
-	hwq_sq_announce(sq, wr->pi, wr->wqe, wr->ds);
+	sq->pi = pi;
+	sq->last = (uint16_t)(pi - hwq_ds_to_bb(wr->ds));
+	sq->at = wr->at;
+	sq->limit = wr->limit;
+	sq->index_qpn = wr->index_qpn;
+	sq->start = htole32(wr->transport | (uint32_t)wr->fm_cache << 8);
+	hwq_sq_announce(sq, pi, wr->wqe, wr->ds);
 	return 0;
 }
 
@@ -526,7 +407,12 @@ hwq_wr_complete(struct hwq_wr *wr)
 static HWQ_INLINE void
 hwq_wr_abort(struct hwq_wr *wr)
 {
-	hwq_wr_start(wr, wr->sq);
+	hwq_wr_start_as(wr, wr->sq, (enum hwq_transport)wr->transport);
 }
+
+#include "hwq_wr_ops.h"
+#include "hwq_wr_set.h"
+#include "hwq_wr_addr.h"
+#include "hwq_wr_eth.h"
 
 #endif

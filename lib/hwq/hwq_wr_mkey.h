@@ -61,36 +61,18 @@ hwq_wr_key_context(const struct hwq_wr *wr)
 	return (struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wr->wqe, HWQ_UMR_CONTEXT_DS);
 }
 
-/* What there is of a WQE moves from index from to the ring's start, and a fill to its place. */
-static __attribute__((noinline, cold, unused)) void
-hwq_key_move(const struct hwq_sq *sq, uint16_t from, uint32_t tail_bb, unsigned int n_bb)
-{
-	uint8_t copy[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
-	size_t len = n_bb * (size_t)HWQ_BB_LEN;
-
-	memcpy(copy, hwq_sq_at(sq, from), len);
-	hwq_sq_put_fill(sq, from, tail_bb);
-	memcpy(sq->buf, copy, len);
-	sq->wr_ids[0] = sq->wr_ids[from & sq->mask];
-}
-
 /* Room for the open WQE to become one of ds units. False: full. */
 static HWQ_INLINE bool
 hwq_wr_key_grow(struct hwq_wr *wr, unsigned int ds)
 {
-	unsigned int n_bb = ds / HWQ_DS_PER_BB;
-	uint32_t tail = wr->mask + 1 - (wr->pi & wr->mask);
-	uint32_t need = tail >= n_bb ? n_bb : tail + n_bb;
+	int gap = hwq_wr_gap(wr, ds / HWQ_DS_PER_BB);
 
-	if (__builtin_expect((uint16_t)(wr->full - wr->pi) < need, 0)) {
+	if (__builtin_expect(gap < 0, 0)) {
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	if (__builtin_expect(tail < n_bb, 0)) {
-		hwq_key_move(wr->sq, wr->pi, tail, wr->ds / HWQ_DS_PER_BB);
-		wr->pi = (uint16_t)(wr->pi + tail);
-		wr->wqe = wr->buf;
-	}
+	if (__builtin_expect(gap > 0, 0))
+		hwq_wr_move(wr, (unsigned int)gap, wr->ds / HWQ_DS_PER_BB);
 	return true;
 }
 

@@ -52,13 +52,10 @@ hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
 	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
 	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits;
 
-	if (__builtin_expect(wr->open, 0))
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
-	if (__builtin_expect((wr->pi & wr->mask) + n_bb > wr->mask + 1, 0) ||
-		__builtin_expect((uint16_t)(wr->full - wr->pi) < n_bb, 0)) {
-		if (!hwq_wr_contiguous(wr, n_bb))
-			return false;
-	}
+	if (!hwq_wr_contiguous(wr, n_bb))
+		return false;
 	if ((fm_ce_se & HWQ_WQE_FENCE) == 0)
 		fm_ce_se |= wr->fm_cache;
 	hwq_wr_place(wr);
@@ -110,8 +107,8 @@ hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
 		mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR |
 			HWQ_UMR_MASK_ACCESS;
 		hwq_put_umr_head(wr->wqe, flags | MLX5_WQE_UMR_CTRL_FLAG_CHECK_FREE, units, mask, 0,
-			hwq_umr_access(bind_info->mw_access_flags), wr->qpn_shifted | (rkey & 0xff),
-			from_0 ? 0 : bind_info->addr, len);
+			hwq_umr_access(bind_info->mw_access_flags),
+			wr->sq->qpn_shifted | (rkey & 0xff), from_0 ? 0 : bind_info->addr, len);
 		hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), &sge, 1);
 	}
 	hwq_wr_umr_end(wr, units);

@@ -255,13 +255,28 @@ hwq_post(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 	w->builder->hwq(p, wr, w);
 }
 
-static void
-hwq_start(struct twin_pair *p, struct hwq_wr *wr)
+void
+twin_start(struct twin_pair *p, struct hwq_wr *wr)
 {
-	if (p->start != NULL)
-		p->start(wr, &p->twin.qp->sq);
-	else
-		hwq_wr_start(wr, &p->twin.qp->sq);
+	struct hwq_sq *sq = &p->twin.qp->sq;
+
+	switch (p->conf.type) {
+	case HWQ_QP_UD:
+		hwq_wr_start_ud(wr, sq);
+		break;
+	case HWQ_QP_XRC_SEND:
+		hwq_wr_start_xrc(wr, sq);
+		break;
+	case HWQ_QP_DCI:
+		hwq_wr_start_dc(wr, sq);
+		break;
+	case HWQ_QP_RAW_PACKET:
+		hwq_wr_start_raw(wr, sq);
+		break;
+	default:
+		hwq_wr_start(wr, sq);
+		break;
+	}
 }
 
 /* Begins a batch of each and forgets it: neither shows a trace of it. */
@@ -273,7 +288,7 @@ abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 	unsigned int i;
 
 	ibv_wr_start(p->stock.ex);
-	hwq_start(p, &wr);
+	twin_start(p, &wr);
 	for (i = 0; i < n; i++) {
 		stock_post(p, &w[i]);
 		hwq_post(p, &wr, &w[i]);
@@ -312,7 +327,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 		n_wqes += w[i].n_wqes;
 	twin_prepare(p, n_wqes);
 	ibv_wr_start(p->stock.ex);
-	hwq_start(p, &wr);
+	twin_start(p, &wr);
 	for (i = 0; i < n; i++) {
 		stock_post(p, &w[i]);
 		hwq_post(p, &wr, &w[i]);

@@ -85,8 +85,7 @@ struct twin_pair {
 	const struct twin_builder *const
 		*builders; /* up to NULL; those that conf has no bit for are
 						       not drawn */
-	void (*start)(struct hwq_wr *wr, struct hwq_sq *sq); /* NULL: hwq_wr_start() */
-	void *own; /* the program's objects for the pair */
+	void *own;         /* the program's objects for the pair */
 
 	struct stock stock;
 	struct twin twin;
@@ -127,6 +126,9 @@ uint32_t twin_get32(const uint8_t *p);
 uint64_t twin_get64(const uint8_t *p);
 
 /* ---- for programs that post by themselves */
+
+/* hwq_wr_start() of the pair's type. */
+void twin_start(struct twin_pair *p, struct hwq_wr *wr);
 
 /* A work request of any builder that fits the pair, from all, or of those that may() says. */
 void twin_draw_work(struct twin_pair *p, struct twin_work *w,

@@ -35,7 +35,7 @@ start(void)
 	dbrec[1] = htobe32(START);
 	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
 	sq.pi = sq.ci = sq.rung = sq.last = START;
-	sq.wr_ids = wr_ids;
+	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.max_sge = 8;
 	sq.max_inline = 200;
 	sq.max_memcpy_len = 1ull << 31;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Address handles: made by verbs, read once. */
+#include "hwq_ah.h"
+
+#include <string.h>
+
+#include "hwq_internal.h"
+#include "hwq_log.h"
+#include "hwq_verbs.h"
+
+int
+hwq_ah_from_verbs(struct ibv_ah *from, struct hwq_ah *ah)
+{
+	struct mlx5dv_ah view;
+	int ret;
+
+	ret = hwq_verbs_ah_take(from, &view);
+	if (ret != 0)
+		return ret;
+	*ah = (struct hwq_ah){.av = *view.av};
+	return 0;
+}
+
+int
+hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah)
+{
+	struct ibv_ah_attr attr = {0};
+	struct ibv_ah *made;
+	int ret;
+
+	ret = hwq_addr_check(&dev->port, remote, "an address handle");
+	if (ret != 0)
+		return ret;
+	hwq_addr_to_ah(&dev->port, remote, &attr);
+	ret = hwq_verbs_ah_create(dev->pd, &attr, &made);
+	if (ret != 0) {
+		hwq_log("%s: creating an address handle: %s", hwq_dev_name(dev), strerror(-ret));
+		return ret;
+	}
+	ret = hwq_ah_from_verbs(made, ah);
+	if (ret != 0) {
+		hwq_log("%s: reading an address handle: %s", hwq_dev_name(dev), strerror(-ret));
+		hwq_verbs_ah_destroy(made);
+		return ret;
+	}
+	ah->ah = made;
+	ah->dev = dev;
+	atomic_fetch_add(&dev->refs, 1);
+	return 0;
+}
+
+int
+hwq_ah_destroy(struct hwq_ah *ah)
+{
+	int ret;
+
+	if (ah->ah == NULL)
+		return 0;
+	ret = hwq_verbs_ah_destroy(ah->ah);
+	if (ret != 0) {
+		hwq_log("%s: destroying an address handle: %s", hwq_dev_name(ah->dev),
+			strerror(-ret));
+		return ret;
+	}
+	atomic_fetch_sub(&ah->dev->refs, 1);
+	memset(ah, 0, sizeof(*ah));
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO);
+ * hwq_wr.h includes them and says how they are used.
+ *
+ *     control | Ethernet segment: checksums to compute, MSS, inline headers | data
+ *
+ * Some devices want the first 18 bytes of a frame inline: the data setters then take them out of
+ * the data, which they read through its address.
+ */
+#ifndef HWQ_WR_ETH_H
+#define HWQ_WR_ETH_H
+
+#include "hwq_wr.h"
+
+#define HWQ_ETH_DS         1u  /* without inline headers; their first two bytes fit */
+#define HWQ_ETH_HDR_AT     14u /* of the segment: where inline headers are */
+#define HWQ_TSO_HDR_MIN    14u /* bytes: a MAC header */
+#define HWQ_ETH_CSUM_FLAGS (MLX5_ETH_WQE_L3_CSUM | MLX5_ETH_WQE_L4_CSUM)
+
+/* Units of an Ethernet segment with so many bytes of inline headers. */
+static HWQ_INLINE unsigned int
+hwq_eth_ds(unsigned int hdr_len)
+{
+	return hdr_len <= 2 ? HWQ_ETH_DS : (HWQ_ETH_HDR_AT + hdr_len + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
+}
+
+/* Opens a WQE with an Ethernet segment, zeroed but for the checksum flags; NULL: there is none. */
+static HWQ_INLINE struct mlx5_wqe_eth_seg *
+hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
+{
+	bool csum = (wr->wr_flags & HWQ_WQE_IP_CSUM) != 0;
+	struct mlx5_wqe_eth_seg *eth;
+
+	if (!hwq_wr_begin(wr, 0, opcode, 0, hwq_ds_to_bb(1 + eth_ds)))
+		return NULL;
+	if (__builtin_expect(csum && !wr->sq->ip_csum, 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return NULL;
+	}
+	eth = (struct mlx5_wqe_eth_seg *)hwq_at_ds(wr->wqe, 1);
+	memset(eth, 0, (size_t)eth_ds * HWQ_DS_LEN);
+	eth->cs_flags = csum ? HWQ_ETH_CSUM_FLAGS : 0;
+	wr->ds = 1 + eth_ds;
+	return eth;
+}
+
+static HWQ_INLINE void
+hwq_wr_eth_send(struct hwq_wr *wr)
+{
+	hwq_wr_eth_begin(wr, MLX5_OPCODE_SEND, hwq_eth_ds(wr->sq->eth_inline));
+}
+
+/**
+ * A stream of data that the device cuts into frames of mss bytes, each behind the headers at hdr,
+ * which it adjusts (ibv_wr_send_tso(3)); a data setter follows. hdr is free at once.
+ * -EINVAL: headers of less than 14 bytes, or more than the QP was created for (max_tso_header).
+ */
+static HWQ_INLINE void
+hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
+{
+	bool good = hdr_sz >= HWQ_TSO_HDR_MIN && hdr_sz <= wr->sq->max_tso_header;
+	struct mlx5_wqe_eth_seg *eth;
+
+	if (wr->transport != HWQ_TRANSPORT_ETH)
+		hwq_wr_fail(wr, -EINVAL);
+	eth = hwq_wr_eth_begin(wr, MLX5_OPCODE_TSO, hwq_eth_ds(good ? hdr_sz : 0));
+	if (eth == NULL)
+		return;
+	if (__builtin_expect(!good, 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	eth->mss = htobe16(mss);
+	eth->inline_hdr_sz = htobe16(hdr_sz);
+	memcpy((uint8_t *)eth + HWQ_ETH_HDR_AT, hdr, hdr_sz);
+}
+
+/* ------------------------------------------------------------------ headers out of the data */
+
+/* True if the open WQE must have its frame's first bytes inline. */
+static HWQ_INLINE bool
+hwq_wr_wants_header(const struct hwq_wr *wr)
+{
+	return wr->transport == HWQ_TRANSPORT_ETH && wr->opcode == MLX5_OPCODE_SEND &&
+	       wr->sq->eth_inline != 0;
+}
+
+/* Where the taking of headers ended: piece i of a list, off bytes into it; too_short: nowhere. */
+struct hwq_eth_taken {
+	size_t i, off;
+	bool too_short;
+};
+
+/* Takes headers of left bytes out of a list of n pieces, whose address and length piece() tells. */
+static __attribute__((noinline, cold, unused)) struct hwq_eth_taken
+hwq_eth_take(uint8_t *to, size_t left, const void *list, size_t n,
+	struct hwq_buf (*piece)(const void *list, size_t i))
+{
+	struct hwq_eth_taken t = {0, 0, false};
+
+	while (left != 0 && t.i < n) {
+		struct hwq_buf from = piece(list, t.i);
+		size_t take = from.len < left ? from.len : left;
+
+		if (take != 0)
+			memcpy(to, from.addr, take);
+		to += take;
+		left -= take;
+		t.off = take == from.len ? 0 : take;
+		t.i += take == from.len;
+	}
+	t.too_short = left != 0;
+	return t;
+}
+
+static inline struct hwq_buf
+hwq_eth_sge_piece(const void *list, size_t i)
+{
+	const struct hwq_sge *sge = (const struct hwq_sge *)list + i;
+
+	return (struct hwq_buf){(const void *)(uintptr_t)sge->addr, sge->len};
+}
+
+static inline struct hwq_buf
+hwq_eth_buf_piece(const void *list, size_t i)
+{
+	return ((const struct hwq_buf *)list)[i];
+}
+
+static HWQ_INLINE uint8_t *
+hwq_wr_eth_header(struct hwq_wr *wr)
+{
+	struct mlx5_wqe_eth_seg *eth = (struct mlx5_wqe_eth_seg *)hwq_at_ds(wr->wqe, 1);
+
+	eth->inline_hdr_sz = htobe16(wr->sq->eth_inline);
+	return (uint8_t *)eth + HWQ_ETH_HDR_AT;
+}
+
+static HWQ_INLINE void
+hwq_wr_eth_sge_list(struct hwq_wr *wr, size_t n, const struct hwq_sge *sge)
+{
+	struct hwq_eth_taken t =
+		hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->eth_inline, sge, n, hwq_eth_sge_piece);
+	unsigned int ds = wr->ds;
+	size_t i;
+
+	if (t.too_short) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	for (i = t.i; i < n; i++)
+		ds += sge[i].len != 0;
+	if (!hwq_wr_grow(wr, ds))
+		return;
+	for (i = t.i, ds = wr->ds; i < n; i++, t.off = 0) {
+		if (sge[i].len != 0)
+			hwq_put_data(hwq_at_ds(wr->wqe, ds++), sge[i].lkey, sge[i].addr + t.off,
+				sge[i].len - (uint32_t)t.off);
+	}
+	hwq_wr_done(wr, HWQ_WR_DATA, ds);
+}
+
+/* Out of one piece of inline data, which moves behind them. False: it is too short. */
+static HWQ_INLINE bool
+hwq_wr_eth_header_of(struct hwq_wr *wr, const void **addr, size_t *length)
+{
+	size_t len = wr->sq->eth_inline;
+
+	if (*length < len) {
+		hwq_wr_fail(wr, -EINVAL);
+		return false;
+	}
+	memcpy(hwq_wr_eth_header(wr), *addr, len);
+	*addr = (const uint8_t *)*addr + len;
+	*length -= len;
+	return true;
+}
+
+static HWQ_INLINE void
+hwq_wr_eth_inline_list(struct hwq_wr *wr, size_t n, const struct hwq_buf *buf)
+{
+	struct hwq_eth_taken t =
+		hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->eth_inline, buf, n, hwq_eth_buf_piece);
+	size_t i, len = 0;
+	uint8_t *to;
+
+	if (t.too_short) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	for (i = t.i; i < n; i++) {
+		size_t piece = buf[i].len - (i == t.i ? t.off : 0);
+
+		if (piece > wr->sq->max_inline - len) {
+			hwq_wr_fail(wr, -EINVAL);
+			return;
+		}
+		len += piece;
+	}
+	if (!hwq_wr_grow(wr, wr->ds + hwq_inline_ds(len)))
+		return;
+	if (len != 0) {
+		to = hwq_put_inline_hdr(hwq_at_ds(wr->wqe, wr->ds), len);
+		for (i = t.i; i < n; i++, t.off = 0) {
+			if (buf[i].len != 0)
+				memcpy(to, (const uint8_t *)buf[i].addr + t.off,
+					buf[i].len - t.off);
+			to += buf[i].len - t.off;
+		}
+	}
+	hwq_wr_done(wr, HWQ_WR_DATA, wr->ds + hwq_inline_ds(len));
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Builders of work requests; hwq_wr.h includes them and says how they are used.
+ */
+#ifndef HWQ_WR_OPS_H
+#define HWQ_WR_OPS_H
+
+#include "hwq_wr.h"
+
+/* Of hwq_wr_eth.h. */
+static HWQ_INLINE void hwq_wr_eth_send(struct hwq_wr *wr);
+
+/* Segments of the transport's own, which lie behind the control segment and have a setter. */
+static HWQ_INLINE unsigned int
+hwq_wr_transport_ds(const struct hwq_wr *wr)
+{
+	switch (wr->transport) {
+	case HWQ_TRANSPORT_UD:
+	case HWQ_TRANSPORT_DC:
+		return HWQ_AV_DS;
+	case HWQ_TRANSPORT_XRC:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Opens a WQE that takes data behind a head of op_ds units and the transport's. Where those of the
+ * operation are, behind the control segment; NULL: there is no WQE. */
+static HWQ_INLINE uint8_t *
+hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_ds)
+{
+	unsigned int transport_ds = hwq_wr_transport_ds(wr);
+
+	if (!hwq_wr_begin(wr, 0, opcode, imm, hwq_ds_to_bb(op_ds + transport_ds)))
+		return NULL;
+	if (transport_ds != 0)
+		wr->open = HWQ_WR_DATA | HWQ_WR_ADDR;
+	wr->ds = op_ds + transport_ds;
+	return (uint8_t *)hwq_at_ds(wr->wqe, 1 + transport_ds);
+}
+
+static HWQ_INLINE void
+hwq_wr_send_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm)
+{
+	if (wr->transport == HWQ_TRANSPORT_ETH)
+		hwq_wr_fail(wr, -EINVAL);
+	hwq_wr_begin_op(wr, opcode, imm, 1);
+}
+
+/** SEND; a data setter follows, as with all builders up to the atomics (ibv_wr_send(3)); and the
+ *  address setter of UD, XRC and DC, before it or behind. Of raw packets: a frame. */
+static HWQ_INLINE void
+hwq_wr_send(struct hwq_wr *wr)
+{
+	if (wr->transport == HWQ_TRANSPORT_ETH)
+		hwq_wr_eth_send(wr);
+	else
+		hwq_wr_send_op(wr, MLX5_OPCODE_SEND, 0);
+}
+
+/** SEND with immediate data. */
+static HWQ_INLINE void
+hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
+{
+	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_IMM, imm_data);
+}
+
+/** SEND that invalidates a key of the receiver. */
+static HWQ_INLINE void
+hwq_wr_send_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
+{
+	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_INVAL, htobe32(invalidate_rkey));
+}
+
+/* Datagrams and frames have no remote memory. */
+static HWQ_INLINE uint8_t *
+hwq_wr_begin_remote(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr,
+	__be32 imm, unsigned int op_ds)
+{
+	uint8_t *seg;
+
+	if (wr->transport == HWQ_TRANSPORT_ETH || wr->transport == HWQ_TRANSPORT_UD)
+		hwq_wr_fail(wr, -EINVAL);
+	seg = hwq_wr_begin_op(wr, opcode, imm, op_ds);
+	if (seg == NULL)
+		return NULL;
+	hwq_put_raddr(seg, remote_addr, rkey);
+	return seg + HWQ_DS_LEN;
+}
+
+static HWQ_INLINE void
+hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr, __be32 imm)
+{
+	hwq_wr_begin_remote(wr, opcode, rkey, remote_addr, imm, 2);
+}
+
+/** RDMA write (ibv_wr_rdma_write(3)). */
+static HWQ_INLINE void
+hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
+{
+	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE, rkey, remote_addr, 0);
+}
+
+/** RDMA write with immediate data, which takes a receive of the peer. */
+static HWQ_INLINE void
+hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
+{
+	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, remote_addr, imm_data);
+}
+
+/** RDMA read, into what the data setter names. */
+static HWQ_INLINE void
+hwq_wr_rdma_read(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
+{
+	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_READ, rkey, remote_addr, 0);
+}
+
+static HWQ_INLINE void
+hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr,
+	uint64_t swap_add, uint64_t compare)
+{
+	struct mlx5_wqe_atomic_seg *seg =
+		(struct mlx5_wqe_atomic_seg *)(void *)hwq_wr_begin_remote(wr, opcode, rkey,
+			remote_addr, 0, 3);
+
+	if (seg == NULL)
+		return;
+	seg->swap_add = htobe64(swap_add);
+	seg->compare = htobe64(compare);
+}
+
+/** Eight bytes become swap if they are compare; the setter names where the old value goes. */
+static HWQ_INLINE void
+hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t compare,
+	uint64_t swap)
+{
+	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_CS, rkey, remote_addr, swap, compare);
+}
+
+/** Adds to eight bytes; the setter names where the old value goes. */
+static HWQ_INLINE void
+hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t add)
+{
+	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_FA, rkey, remote_addr, add, 0);
+}
+
+/** Copies by the DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. */
+static HWQ_INLINE void
+hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_t src_lkey,
+	uint64_t src_addr, uint64_t length)
+{
+	uint32_t byte_count;
+
+	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	if (!hwq_wr_begin(wr, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 0, 1))
+		return;
+	hwq_put_mmo(hwq_at_ds(wr->wqe, 1), wr->sq);
+	hwq_put_data(hwq_at_ds(wr->wqe, 2), src_lkey, src_addr, byte_count);
+	hwq_put_data(hwq_at_ds(wr->wqe, 3), dest_lkey, dest_addr, byte_count);
+	hwq_wr_end(wr, 4);
+}
+
+/** Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The WQE behind it
+ *  carries a fence that makes it wait for this one. */
+static HWQ_INLINE void
+hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
+{
+	struct mlx5_wqe_umr_ctrl_seg *umr;
+	struct mlx5_wqe_mkey_context_seg *mkey;
+
+	if (!hwq_wr_begin(wr, 0, MLX5_OPCODE_UMR, htobe32(invalidate_rkey), 2))
+		return;
+	umr = (struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wr->wqe, 1);
+	mkey = (struct mlx5_wqe_mkey_context_seg *)(umr + 1);
+	memset(umr, 0, sizeof(*umr) + sizeof(*mkey));
+	umr->flags = MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE |
+		     MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN;
+	umr->mkey_mask =
+		htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN);
+	mkey->free = MLX5_WQE_MKEY_CONTEXT_FREE;
+	mkey->qpn_mkey = htobe32(0xffffff00);
+	hwq_wr_end(wr, HWQ_UMR_HEAD_DS);
+	hwq_wr_leave_fence(wr);
+}
+
+/** Does nothing, in order; takes no setter. libmlx5 has none: as its mlx5dv_wr_raw_wqe(3) of a NOP,
+ *  this one drops the fence that a WQE before it left. */
+static HWQ_INLINE void
+hwq_wr_nop(struct hwq_wr *wr)
+{
+	wr->fm_cache = 0;
+	if (hwq_wr_begin(wr, 0, MLX5_OPCODE_NOP, 0, 1))
+		hwq_wr_end(wr, 1);
+}
+
+/**
+ * A WQE of the caller's, as it is but for its wqe_index (mlx5dv_wr_raw_wqe(3)): wr_flags, sq_sig_all
+ * and the fence that a WQE before it left do not touch it. Not longer than what the QP was created
+ * for, or the ring may never have room for it.
+ */
+static HWQ_INLINE void
+hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
+{
+	const struct mlx5_wqe_ctrl_seg *from = (const struct mlx5_wqe_ctrl_seg *)wqe;
+	unsigned int ds = be32toh(from->qpn_ds) & HWQ_DS_MAX;
+	uint32_t word = be32toh(from->opmod_idx_opcode) & 0xff0000ff;
+	uint32_t ignored = 0;
+	__be32 first;
+
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED || ds == 0, 0))
+		hwq_wr_fail(wr, -EINVAL);
+	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &ignored))
+		return;
+	wr->fm_cache = 0;
+	if (!hwq_wr_contiguous(wr, hwq_ds_to_bb(ds)))
+		return;
+	hwq_wr_place(wr);
+	memcpy(wr->wqe, wqe, (size_t)ds * HWQ_DS_LEN);
+	first = htobe32(word | (uint32_t)hwq_wr_pi(wr) << 8);
+	memcpy(wr->wqe, &first, sizeof(first));
+	hwq_wr_pass(wr, ds);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Data setters of work requests; hwq_wr.h includes them and says how they are used.
+ */
+#ifndef HWQ_WR_SET_H
+#define HWQ_WR_SET_H
+
+#include "hwq_wr_eth.h"
+
+static HWQ_INLINE bool
+hwq_wr_wants_data(const struct hwq_wr *wr)
+{
+	return (wr->open & HWQ_WR_DATA) != 0;
+}
+
+/** One piece of memory (ibv_wr_set_sge(3)); of length 0: no data. */
+static HWQ_INLINE void
+hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	if (__builtin_expect(!hwq_wr_wants_data(wr), 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	if (hwq_wr_wants_header(wr)) {
+		struct hwq_sge one = {addr, length, lkey};
+
+		hwq_wr_eth_sge_list(wr, 1, &one);
+		return;
+	}
+	/* Without a transport's segment, it always fits where the head is. */
+	if (wr->transport != HWQ_TRANSPORT_NONE && !hwq_wr_grow(wr, wr->ds + (length != 0)))
+		return;
+	if (__builtin_expect(length != 0, 1)) {
+		hwq_put_data(hwq_at_ds(wr->wqe, wr->ds), lkey, addr, length);
+		hwq_wr_done(wr, HWQ_WR_DATA, wr->ds + 1);
+	} else {
+		hwq_wr_done(wr, HWQ_WR_DATA, wr->ds);
+	}
+}
+
+/** A list of pieces (ibv_wr_set_sge_list(3)). -ENOMEM: more of them, empty ones included, than the
+ *  QP was created for. */
+static HWQ_INLINE void
+hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_list)
+{
+	unsigned int ds = wr->ds;
+	size_t i;
+
+	if (__builtin_expect(!hwq_wr_wants_data(wr) || num_sge > wr->sq->max_sge, 0)) {
+		hwq_wr_fail(wr, hwq_wr_wants_data(wr) ? -ENOMEM : -EINVAL);
+		return;
+	}
+	if (hwq_wr_wants_header(wr)) {
+		hwq_wr_eth_sge_list(wr, num_sge, sg_list);
+		return;
+	}
+	for (i = 0; i < num_sge; i++)
+		ds += sg_list[i].len != 0;
+	if (!hwq_wr_grow(wr, ds))
+		return;
+	hwq_put_data_list(hwq_at_ds(wr->wqe, wr->ds), sg_list, (unsigned int)num_sge);
+	hwq_wr_done(wr, HWQ_WR_DATA, ds);
+}
+
+/** Bytes copied into the WQE (ibv_wr_set_inline_data(3)): the caller's buffer is free at once. For
+ *  SEND and RDMA write. -ENOMEM: more than the QP was created for. */
+static HWQ_INLINE void
+hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
+{
+	unsigned int ds;
+
+	if (__builtin_expect(!hwq_wr_wants_data(wr), 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	if (hwq_wr_wants_header(wr) && !hwq_wr_eth_header_of(wr, &addr, &length))
+		return;
+	if (__builtin_expect(length > wr->sq->max_inline, 0)) {
+		hwq_wr_fail(wr, -ENOMEM);
+		return;
+	}
+	ds = wr->ds + hwq_inline_ds(length);
+	if (!hwq_wr_grow(wr, ds))
+		return;
+	hwq_put_inline(hwq_at_ds(wr->wqe, wr->ds), addr, length);
+	hwq_wr_done(wr, HWQ_WR_DATA, ds);
+}
+
+/** The same of a list of buffers (ibv_wr_set_inline_data_list(3)). */
+static HWQ_INLINE void
+hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_buf *buf_list)
+{
+	size_t i, len = 0;
+	unsigned int ds;
+
+	if (__builtin_expect(!hwq_wr_wants_data(wr), 0)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return;
+	}
+	if (hwq_wr_wants_header(wr)) {
+		hwq_wr_eth_inline_list(wr, num_buf, buf_list);
+		return;
+	}
+	for (i = 0; i < num_buf; i++) {
+		/* Sums of huge lengths must not wrap back into range. */
+		if (__builtin_expect(buf_list[i].len > wr->sq->max_inline - len, 0)) {
+			hwq_wr_fail(wr, wr->transport == HWQ_TRANSPORT_ETH ? -EINVAL : -ENOMEM);
+			return;
+		}
+		len += buf_list[i].len;
+	}
+	ds = wr->ds + hwq_inline_ds(len);
+	if (!hwq_wr_grow(wr, ds))
+		return;
+	hwq_put_inline_list(hwq_at_ds(wr->wqe, wr->ds), buf_list, (unsigned int)num_buf, len);
+	hwq_wr_done(wr, HWQ_WR_DATA, ds);
+}
+
+#endif
