@@ -37,17 +37,10 @@ responder_refuse_memory(struct run *run)
 	return SYN_REM_ACCESS;
 }
 
-/* Between the two ends' memory; far: how the copy ends where the responder's is not there. */
-static unsigned int
-move_data(struct run *run, const struct sg *dst, const struct sg *src, enum sg_end far)
+/* A copy between the two ends that found no memory. far: how it ends where that is the responder's. */
+static unsigned int __attribute__((cold, noinline))
+no_memory(struct run *run, enum sg_end end, enum sg_end far)
 {
-	enum sg_end end;
-
-	if (src->len > RUN_LONG_COPY)
-		run_drop_cq(run);
-	end = run_copy(run, dst, src);
-	if (end == SG_MOVED)
-		return SYN_OK;
 	return end == far ? responder_refuse_memory(run) : SYN_LOC_PROT;
 }
 
@@ -80,6 +73,7 @@ exec_write(struct run *run, const struct wqe *wqe)
 {
 	struct sg src, dst;
 	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, 0, &src);
+	enum sg_end end;
 
 	if (syn != SYN_OK)
 		return syn;
@@ -91,10 +85,14 @@ exec_write(struct run *run, const struct wqe *wqe)
 	syn = responder_gather(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &dst);
 	if (syn != SYN_OK)
 		return syn;
-	syn = move_data(run, &dst, &src, SG_NO_DST);
-	if (syn == SYN_OK && wqe->opcode == OPC_WRITE_IMM)
+	if (src.len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	end = run_copy(run, &dst, &src);
+	if (end != SG_MOVED)
+		return no_memory(run, end, SG_NO_DST);
+	if (wqe->opcode == OPC_WRITE_IMM)
 		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
-	return syn;
+	return SYN_OK;
 }
 
 unsigned int
@@ -102,6 +100,7 @@ exec_read(struct run *run, const struct wqe *wqe)
 {
 	struct sg dst, src;
 	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, ACC_LOCAL_WRITE, &dst);
+	enum sg_end end;
 
 	if (syn != SYN_OK)
 		return syn;
@@ -117,6 +116,11 @@ exec_read(struct run *run, const struct wqe *wqe)
 		syn = responder_may_read(run);
 	if (syn != SYN_OK)
 		return syn;
+	if (dst.len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	end = run_copy(run, &dst, &src);
+	if (end != SG_MOVED)
+		return no_memory(run, end, SG_NO_SRC);
 	run->byte_cnt = (uint32_t)dst.len;
-	return move_data(run, &dst, &src, SG_NO_SRC);
+	return SYN_OK;
 }

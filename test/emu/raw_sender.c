@@ -5,8 +5,11 @@
  *
  *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
  *
- * Prints the status of the last work completion.
+ * Prints the status of the last work completion. PAIR_ON_DEMAND=1: from memory on demand, which
+ * with RAW_SENDER_GONE=1 may not be touched when the request runs.
  */
+#include <sys/mman.h>
+
 #include "softhca_pair.h"
 
 #define MAX_PAYLOAD (512 * 1024)
@@ -96,7 +99,7 @@ main(int argc, char **argv)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
 	struct ibv_qp *qp = make_raw_qp(ctx, pd, cq);
-	uint8_t header[256], *buf = malloc(MAX_PAYLOAD);
+	uint8_t header[256], *buf = aligned_alloc(4096, MAX_PAYLOAD);
 	unsigned int header_len, len;
 	struct ibv_sge sge[2];
 	struct ibv_send_wr wr = {.sg_list = sge, .num_sge = 2, .send_flags = IBV_SEND_SIGNALED};
@@ -109,7 +112,7 @@ main(int argc, char **argv)
 	CHECK(buf != NULL && len <= MAX_PAYLOAD - sizeof(header));
 	if (atoi(argv[5]) != 0)
 		wr.send_flags |= IBV_SEND_IP_CSUM;
-	mr = ibv_reg_mr(pd, buf, MAX_PAYLOAD, IBV_ACCESS_LOCAL_WRITE);
+	mr = ibv_reg_mr(pd, buf, MAX_PAYLOAD, IBV_ACCESS_LOCAL_WRITE | pair_on_demand());
 	CHECK(mr != NULL);
 	memcpy(buf, header, header_len);
 	for (unsigned int i = 0; i < len; i++)
@@ -127,8 +130,11 @@ main(int argc, char **argv)
 		sge[0].length += header_len;
 	}
 	sge[1] = (struct ibv_sge){sge[0].addr + sge[0].length, len - len / 3, mr->lkey};
+	if (getenv("RAW_SENDER_GONE") != NULL)
+		CHECK_EQ(mprotect(buf, MAX_PAYLOAD, PROT_NONE), 0);
 	for (int i = 0; i < atoi(argv[6]); i++)
 		status = send_one(qp, cq, &wr);
+	CHECK_EQ(mprotect(buf, MAX_PAYLOAD, PROT_READ | PROT_WRITE), 0);
 	printf("%s\n", ibv_wc_status_str(status));
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);

@@ -5,6 +5,7 @@
  * mlx5dv_wr_set_mkey_sig_block(3); order of a CRC's bytes: see doc/softhca.md.
  */
 #include <isa-l.h>
+#include <sys/mman.h>
 
 #include "softhca_pair.h"
 
@@ -415,6 +416,35 @@ case_reset(void)
 	rig_fini(&r);
 }
 
+/* The key's memory is on demand, and its second page may not be touched. */
+static void
+without_memory(bool read, bool wire)
+{
+	const uint32_t blocks = 16, len = blocks * (BLOCK + 8);
+	struct domain d;
+	struct rig r;
+
+	rig_init(&r);
+	CHECK_EQ(ibv_rereg_mr(r.p.client.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			 PAIR_ALL | IBV_ACCESS_ON_DEMAND),
+		0);
+	domain(&d, DIF_CRC, false, 0);
+	configure(&r, len, wire ? NULL : &d.d, wire ? &d.d : NULL, 0);
+	CHECK_EQ(mprotect(r.p.client.buf + 4096, 4096, PROT_NONE), 0);
+	CHECK_EQ(move(&r, read, 0, blocks * BLOCK), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(mprotect(r.p.client.buf + 4096, 4096, PROT_READ | PROT_WRITE), 0);
+	for (uint32_t i = 0; i < PAIR_BUF && !read; i++)
+		CHECK_EQ(r.p.server.buf[i], 0x22);
+	rig_fini(&r);
+}
+
+static void
+case_without_memory(void)
+{
+	for (int i = 0; i < 4; i++)
+		without_memory(i % 2 != 0, i / 2 != 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -425,6 +455,7 @@ main(int argc, char **argv)
 		{"escapes leave a block unchecked", case_escape},
 		{"what is no whole block of the key is refused", case_refused},
 		{"reset, the key has no signature", case_reset},
+		{"a signature over memory that is gone fails the request", case_without_memory},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -33,10 +33,11 @@ class Raw(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.dir)
 
-    def run_sender(self, kind, header, length, mss=0, csum=1, count=1, capture=None):
+    def run_sender(self, kind, header, length, mss=0, csum=1, count=1, capture=None,
+                   **more):
         # Pumped, and without BlueFlame: see raw_sender.c, mend_wrapped_header().
         env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path, SOFTHCA_THREADS='0',
-                   MLX5_SHUT_UP_BF='1')
+                   MLX5_SHUT_UP_BF='1', **more)
         out = subprocess.run([SENDER, kind, header.hex(), str(length), str(mss), str(csum),
                               str(count)], env=env, stdout=subprocess.PIPE, timeout=60,
                              stderr=subprocess.PIPE, universal_newlines=True)
@@ -162,6 +163,18 @@ class Raw(unittest.TestCase):
         self.assertEqual(self.run_sender('send', header, 9216 - 14), 'success')
         self.assertEqual(self.run_sender('send', header, 9217 - 14), 'local length error')
         self.assertEqual(len(self.frames()), 1)
+
+    def test_memory_on_demand(self):
+        header = bytes(Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2')
+                       / TCP(**TCP_HDR))
+        for kind, mss in (('send', 0), ('tso', 1448)):
+            self.assertEqual(self.run_sender(kind, header, 5000, mss, PAIR_ON_DEMAND='1'), 'success')
+            frames = self.frames()
+            self.assertEqual(b''.join(f[len(header):] for f in frames), pattern(5000))
+            os.remove(self.path)
+            self.assertEqual(self.run_sender(kind, header, 5000, mss, PAIR_ON_DEMAND='1',
+                                             RAW_SENDER_GONE='1'), 'local protection error')
+            self.assertFalse(os.path.exists(self.path))
 
     def test_file_that_cannot_be_written(self):
         header = bytes(Ether(**MACS, type=0x88b5))

@@ -5,6 +5,7 @@
  * down: InfiniBand volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
  */
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "softhca_pair.h"
 
@@ -63,7 +64,7 @@ node_open(void)
 	n.rcq = ibv_create_cq(n.ctx, 256, NULL, NULL, 0);
 	n.buf = calloc(1, BUF);
 	CHECK(n.pd != NULL && n.scq != NULL && n.rcq != NULL && n.buf != NULL);
-	n.mr = ibv_reg_mr(n.pd, n.buf, BUF, PAIR_ALL);
+	n.mr = ibv_reg_mr(n.pd, n.buf, BUF, PAIR_ALL | pair_on_demand());
 	CHECK(n.mr != NULL);
 	return n;
 }
@@ -489,6 +490,87 @@ case_uc(void)
 	wr->invalidate_rkey = b.mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_LOC_QP_OP_ERR);
 	CHECK_EQ(state_of(from), IBV_QPS_SQE);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---------------------------------------------------------------- memory on demand */
+
+/* A key over what is there, but may not be touched. */
+static struct ibv_mr *
+nothing_there(struct node *n)
+{
+	void *p = mmap(NULL, BUF, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	CHECK(p != MAP_FAILED);
+	mr = ibv_reg_mr(n->pd, p, BUF, PAIR_ALL | IBV_ACCESS_ON_DEMAND);
+	CHECK(mr != NULL);
+	return mr;
+}
+
+static void
+drop(struct ibv_mr *mr)
+{
+	void *p = mr->addr;
+
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(p, BUF), 0);
+}
+
+static void
+case_ud_on_demand(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
+	struct ud u = ud_open(1);
+	struct ibv_mr *from = nothing_there(&u.a), *to = nothing_there(&u.b);
+	struct node a = u.a;
+
+	/* The sender's memory: nothing arrives, and its send queue stops. */
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	u.a.buf = from->addr;
+	u.a.mr = from;
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_LOC_PROT_ERR);
+	u.a = a;
+	expect_none(u.b.rcq);
+	CHECK_EQ(state_of(u.from), IBV_QPS_SQE);
+	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
+	/* The receiver's is not the sender's business. */
+	post_recv(u.to, to, (uintptr_t)to->addr, BUF, 2);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(state_of(u.to), IBV_QPS_ERR);
+	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	drop(from);
+	drop(to);
+	ud_close(&u);
+}
+
+static void
+case_uc_on_demand(void)
+{
+	struct node a = node_open(), b = node_open();
+	struct ibv_qp *from = make_qp(&a, IBV_QPT_UC), *to = make_qp(&b, IBV_QPT_UC);
+	struct ibv_mr *mr = nothing_there(&b);
+	struct ibv_send_wr *wr;
+	struct send s;
+
+	connect_qp(&a, from, to->qp_num);
+	connect_qp(&b, to, from->qp_num);
+	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
+	wr->wr.rdma.remote_addr = (uintptr_t)mr->addr;
+	wr->wr.rdma.rkey = mr->rkey;
+	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
+	CHECK_EQ(state_of(to), IBV_QPS_RTS);
+	post_recv(to, mr, (uintptr_t)mr->addr, 64, 5);
+	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
+	CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(state_of(from), IBV_QPS_RTS);
+	drop(mr);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
 	node_close(&a);
@@ -1097,6 +1179,9 @@ main(int argc, char **argv)
 		{"UD stops sending after its own error, and goes on after RTS", case_ud_states},
 		{"UD needs room for the header", case_ud_short_receive},
 		{"UC drops what RC would refuse", case_uc},
+		{"UD without its memory on demand fails where that is", case_ud_on_demand},
+		{"UC drops what has no memory on demand, and only a receive says so",
+			case_uc_on_demand},
 		{"an SRQ serves two QPs", case_srq},
 		{"an SRQ tells its limit, and a QP its last WQE", case_srq_events},
 		{"an SRQ's receives are of its PD", case_srq_pd},
