@@ -617,6 +617,7 @@ sq_visit_error(struct run *run)
 		sq_flush(run);
 	if (rq_has_work(qp)) {
 		run_drop_cq(run);
+		run_drop_peer(run); /* one receive side at a time; it may be this very one */
 		spin_lock(&qp->recv);
 		if (qp_state(qp) == QP_ERR)
 			rq_flush(run, qp);
