@@ -32,7 +32,8 @@ twin_hwq_flags(unsigned int flags)
 {
 	return (flags & IBV_SEND_FENCE ? HWQ_WQE_FENCE : 0) |
 	       (flags & IBV_SEND_SIGNALED ? HWQ_WQE_SIGNALED : 0) |
-	       (flags & IBV_SEND_SOLICITED ? HWQ_WQE_SOLICITED : 0);
+	       (flags & IBV_SEND_SOLICITED ? HWQ_WQE_SOLICITED : 0) |
+	       (flags & IBV_SEND_IP_CSUM ? HWQ_WQE_IP_CSUM : 0);
 }
 
 uint32_t
@@ -391,7 +392,8 @@ static void
 batch(struct twin_pair *p)
 {
 	static struct twin_work w[MAX_BATCH];
-	unsigned int n = 1 + (unsigned int)twin_draw(MAX_BATCH), i;
+	unsigned int max = p->batch_max != 0 ? p->batch_max : MAX_BATCH;
+	unsigned int n = 1 + (unsigned int)twin_draw(max), i;
 
 	for (i = 0; i < n; i++)
 		twin_draw_work(p, &w[i], NULL);

@@ -85,6 +85,7 @@ struct twin_pair {
 	const struct twin_builder *const
 		*builders; /* up to NULL; those that conf has no bit for are
 						       not drawn */
+	unsigned int batch_max; /* work requests of a batch; 0: 4 */
 	void *own;         /* the program's objects for the pair */
 
 	struct stock stock;
