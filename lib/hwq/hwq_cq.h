@@ -174,4 +174,7 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 /** A plain word for a MLX5_CQE_SYNDROME_*; "unknown syndrome" for the rest. Never NULL. */
 HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
 
+/** The enum ibv_wc_status of ibv_poll_cq(3) for hwq_cqe.syndrome; IBV_WC_SUCCESS for 0. */
+HWQ_API int hwq_syndrome_status(uint8_t syndrome);
+
 #endif

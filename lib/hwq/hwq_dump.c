@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <infiniband/verbs.h>
+
 #include "hwq_wire.h"
 
 enum segment {
@@ -118,6 +120,32 @@ hwq_syndrome_str(uint8_t syndrome)
 	if (syndrome >= sizeof(syndromes) / sizeof(syndromes[0]) || syndromes[syndrome] == NULL)
 		return "unknown syndrome";
 	return syndromes[syndrome];
+}
+
+int
+hwq_syndrome_status(uint8_t syndrome)
+{
+	static const uint8_t status[] = {
+		[0] = IBV_WC_SUCCESS,
+		[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR] = IBV_WC_LOC_LEN_ERR,
+		[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR] = IBV_WC_LOC_QP_OP_ERR,
+		[MLX5_CQE_SYNDROME_LOCAL_PROT_ERR] = IBV_WC_LOC_PROT_ERR,
+		[MLX5_CQE_SYNDROME_WR_FLUSH_ERR] = IBV_WC_WR_FLUSH_ERR,
+		[MLX5_CQE_SYNDROME_MW_BIND_ERR] = IBV_WC_MW_BIND_ERR,
+		[MLX5_CQE_SYNDROME_BAD_RESP_ERR] = IBV_WC_BAD_RESP_ERR,
+		[MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR] = IBV_WC_LOC_ACCESS_ERR,
+		[MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR] = IBV_WC_REM_INV_REQ_ERR,
+		[MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR] = IBV_WC_REM_ACCESS_ERR,
+		[MLX5_CQE_SYNDROME_REMOTE_OP_ERR] = IBV_WC_REM_OP_ERR,
+		[MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR] = IBV_WC_RETRY_EXC_ERR,
+		[MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR] = IBV_WC_RNR_RETRY_EXC_ERR,
+		[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR] = IBV_WC_REM_ABORT_ERR,
+	};
+
+	/* Syndrome 0 has its own place; every other hole is what libmlx5 calls general. */
+	if (syndrome >= sizeof(status) || (syndrome != 0 && status[syndrome] == 0))
+		return IBV_WC_GENERAL_ERR;
+	return status[syndrome];
 }
 
 /* ------------------------------------------------------------------ WQEs */

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arming and completion channels, as ibv_req_notify_cq(3) and ibv_get_cq_event(3) mean them: one
+ * event for each arming, none without, none lost between a poll and a sleep; and the words are those
+ * that libmlx5 writes.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "hwq_emu.h"
+#include "hwq_event.h"
+
+static struct hwq_dev *dev;
+
+struct rig {
+	struct hwq_domain *domain;
+	struct hwq_channel *channel;
+	struct hwq_cq *cq[2];
+	struct hwq_qp *qp[2];
+};
+
+static void
+connect_pair(struct hwq_qp *a, struct hwq_qp *b)
+{
+	struct hwq_addr addr_a, addr_b;
+
+	hwq_qp_addr(a, &addr_a);
+	hwq_qp_addr(b, &addr_b);
+	if (hwq_qp_connect(a, &addr_b) != 0 || hwq_qp_connect(b, &addr_a) != 0)
+		EMU_DIE("connecting");
+}
+
+static void
+rig_create(struct rig *r, bool non_blocking)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 64, .rq_wr = 64};
+	unsigned int i;
+
+	if (hwq_domain_create(dev, &r->domain) != 0 || hwq_channel_create(dev, &r->channel) != 0)
+		EMU_DIE("a channel");
+	for (i = 0; i < 2; i++)
+		if (hwq_cq_create_on(r->domain, hwq_qp_cqe_needed(&conf), r->channel, &r->cq[i]) !=
+				0 ||
+			hwq_qp_create(r->domain, r->cq[i], &conf, &r->qp[i]) != 0)
+			EMU_DIE("queues on a channel");
+	connect_pair(r->qp[0], r->qp[1]);
+	if (non_blocking && fcntl(r->channel->fd, F_SETFL, O_NONBLOCK) != 0)
+		EMU_DIE("O_NONBLOCK");
+}
+
+static void
+rig_destroy(struct rig *r)
+{
+	unsigned int i;
+
+	CHECK_EQ(hwq_channel_destroy(r->channel), -EBUSY, "destroying a channel in use");
+	for (i = 0; i < 2; i++)
+		if (hwq_qp_destroy(r->qp[i]) != 0 || hwq_cq_destroy(r->cq[i]) != 0)
+			EMU_DIE("destroying queues");
+	if (hwq_channel_destroy(r->channel) != 0 || hwq_domain_destroy(r->domain) != 0)
+		EMU_DIE("destroying a channel");
+}
+
+static void
+post_nop(struct hwq_qp *qp)
+{
+	if (hwq_wqe_nop(&qp->sq, HWQ_WQE_SIGNALED) != 1)
+		EMU_DIE("full");
+	hwq_sq_ring(&qp->sq);
+}
+
+/* Completes all that is there; returns how many. */
+static unsigned int
+take(struct hwq_cq *cq, struct hwq_qp *qp)
+{
+	struct hwq_cqe rec[16];
+	unsigned int i, n, sum = 0;
+
+	while ((n = hwq_cq_poll(cq, rec, 16)) != 0) {
+		for (i = 0; i < n; i++) {
+			if (hwq_cqe_is_recv((uint8_t)(rec[i].opcode << 4)))
+				hwq_rq_complete(&qp->rq, rec[i].wqe_counter);
+			else
+				hwq_sq_complete(&qp->sq, rec[i].wqe_counter);
+		}
+		sum += n;
+	}
+	return sum;
+}
+
+/* One event of the CQ, acknowledged; or none. */
+static void
+expect_event(struct rig *r, struct hwq_cq *cq, const char *when)
+{
+	struct hwq_cq *got = NULL;
+
+	emu_pump();
+	CHECK(hwq_channel_get_event(r->channel, &got) == 0 && got == cq, "no event of it: %s",
+		when);
+	if (got != NULL)
+		hwq_cq_ack_events(got, 1);
+}
+
+static void
+expect_none(struct rig *r, const char *when)
+{
+	struct hwq_cq *got = NULL;
+
+	emu_pump();
+	CHECK_EQ(hwq_channel_get_event(r->channel, &got), -EAGAIN, when);
+}
+
+static void
+one_event_for_each_arming(void)
+{
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+	struct rig r;
+	unsigned int i;
+
+	rig_create(&r, true);
+	cq = r.cq[0];
+	qp = r.qp[0];
+	post_nop(qp);
+	expect_none(&r, "not armed");
+	CHECK_EQ(take(cq, qp), 1, "completions");
+	for (i = 0; i < 300 && check_failures == 0; i++) {
+		hwq_cq_arm(cq, false);
+		expect_none(&r, "armed, and nothing completes");
+		post_nop(qp);
+		expect_event(&r, cq, "armed");
+		post_nop(qp);
+		expect_none(&r, "the event disarmed it");
+		CHECK_EQ(take(cq, qp), 2, "completions");
+		/* Unread at the time of arming: that counts. */
+		post_nop(qp);
+		emu_pump();
+		hwq_cq_arm(cq, false);
+		expect_event(&r, cq, "armed where something is unread");
+		CHECK_EQ(take(cq, qp), 1, "completions");
+		/* And armed twice is armed. */
+		hwq_cq_arm(cq, false);
+		hwq_cq_arm(cq, false);
+		post_nop(qp);
+		expect_event(&r, cq, "armed twice");
+		expect_none(&r, "one event");
+		CHECK_EQ(take(cq, qp), 1, "completions");
+	}
+	/* Two CQs of one channel. */
+	hwq_cq_arm(r.cq[1], false);
+	hwq_cq_arm(r.cq[0], false);
+	post_nop(r.qp[1]);
+	expect_event(&r, r.cq[1], "the second CQ");
+	post_nop(r.qp[0]);
+	expect_event(&r, r.cq[0], "the first CQ");
+	rig_destroy(&r);
+}
+
+static void
+solicited_only(void)
+{
+	struct rig r;
+	unsigned int i;
+
+	rig_create(&r, true);
+	for (i = 0; i < 3; i++) {
+		CHECK(hwq_rq_post(&r.qp[1]->rq, 0, 0, 0), "posting");
+		hwq_rq_ring(&r.qp[1]->rq);
+	}
+	hwq_cq_arm(r.cq[1], true);
+	CHECK_EQ(hwq_wqe_send(&r.qp[0]->sq, 0, 0, 0, 0), 1, "WQEBBs");
+	hwq_sq_ring(&r.qp[0]->sq);
+	expect_none(&r, "the sender did not ask for it");
+	CHECK_EQ(hwq_wqe_send(&r.qp[0]->sq, 0, 0, 0, HWQ_WQE_SOLICITED), 1, "WQEBBs");
+	hwq_sq_ring(&r.qp[0]->sq);
+	expect_event(&r, r.cq[1], "the sender asked for it");
+	CHECK_EQ(take(r.cq[1], r.qp[1]), 2, "completions");
+	/* A failure counts as solicited. */
+	hwq_cq_arm(r.cq[1], true);
+	expect_none(&r, "armed");
+	CHECK_EQ(hwq_qp_fail(r.qp[1]), 0, "to ERR");
+	expect_event(&r, r.cq[1], "a flushed receive");
+	CHECK_EQ(take(r.cq[1], r.qp[1]), 1, "completions");
+	rig_destroy(&r);
+}
+
+/* A CQ of libmlx5's that goes the same way, event for event. */
+struct stock_rig {
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct mlx5dv_cq view;
+};
+
+static void
+stock_rig_create(struct stock_rig *s)
+{
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 4, .max_send_sge = 1}};
+	struct mlx5dv_obj obj;
+
+	memset(s, 0, sizeof(*s));
+	s->channel = ibv_create_comp_channel(dev->ctx);
+	s->cq = ibv_create_cq(dev->ctx, 100, NULL, s->channel, 0);
+	if (s->channel == NULL || s->cq == NULL)
+		EMU_DIE("libmlx5's CQ");
+	attr.send_cq = attr.recv_cq = s->cq;
+	s->qp = ibv_create_qp(dev->pd, &attr);
+	obj.cq.in = s->cq;
+	obj.cq.out = &s->view;
+	if (s->qp == NULL || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ) != 0)
+		EMU_DIE("libmlx5's QP");
+	stock_to_init(dev, s->qp);
+	stock_connect(dev, s->qp, s->qp->qp_num);
+}
+
+static void
+stock_rig_destroy(struct stock_rig *s)
+{
+	if (ibv_destroy_qp(s->qp) != 0 || ibv_destroy_cq(s->cq) != 0 ||
+		ibv_destroy_comp_channel(s->channel) != 0)
+		EMU_DIE("destroying libmlx5's CQ");
+}
+
+static void
+stock_one_event(struct stock_rig *s)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED},
+			   *bad;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *user;
+
+	if (ibv_post_send(s->qp, &wr, &bad) != 0)
+		EMU_DIE("posting");
+	emu_pump();
+	if (ibv_get_cq_event(s->channel, &cq, &user) != 0 || ibv_poll_cq(s->cq, 1, &wc) != 1)
+		EMU_DIE("libmlx5's event");
+	ibv_ack_cq_events(cq, 1);
+}
+
+/* Unpumped, the words stay to be read. */
+static void
+the_words_of_libmlx5(void)
+{
+	struct stock_rig s;
+	struct rig r;
+	unsigned int i;
+
+	rig_create(&r, true);
+	stock_rig_create(&s);
+	for (i = 0; i < 300 && check_failures == 0; i++) {
+		unsigned int k;
+
+		for (k = 0; k < 2; k++) {
+			uint64_t doorbell;
+
+			if (ibv_req_notify_cq(s.cq, k == 0) != 0)
+				EMU_DIE("arming");
+			hwq_cq_arm(r.cq[0], k == 0);
+			memcpy(&doorbell, r.cq[0]->uar + MLX5_CQ_DOORBELL, sizeof(doorbell));
+			CHECK_EQ(be32toh(r.cq[0]->dbrec[1]), be32toh(s.view.dbrec[1]), "the word");
+			CHECK_EQ(be64toh(doorbell),
+				(uint64_t)be32toh(s.view.dbrec[1]) << 32 | r.cq[0]->cqn,
+				"the doorbell");
+			CHECK(r.cq[0]->uar == s.view.cq_uar, "the doorbell's place");
+			CHECK_EQ(be32toh(r.cq[0]->dbrec[0]), be32toh(s.view.dbrec[0]), "the index");
+		}
+		stock_one_event(&s);
+		post_nop(r.qp[0]);
+		expect_event(&r, r.cq[0], "armed");
+		CHECK_EQ(take(r.cq[0], r.qp[0]), 1, "completions");
+	}
+	stock_rig_destroy(&s);
+	rig_destroy(&r);
+}
+
+/* ------------------------------------------------------------------ nothing is lost */
+
+#define N_NAPS 3000
+
+struct sender {
+	struct hwq_domain *domain;
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+};
+
+/* One message after the other, after pauses of all lengths; one at a time is unread. */
+static _Atomic unsigned int n_seen;
+
+static void *
+send_slowly(void *arg)
+{
+	struct sender *s = (struct sender *)arg;
+	uint64_t rnd = 1;
+	unsigned int i, k;
+
+	for (i = 0; i < N_NAPS; i++) {
+		while (atomic_load(&n_seen) < i)
+			sched_yield();
+		for (k = check_random(&rnd) % 512; k != 0; k--)
+			__asm__ volatile("" ::: "memory");
+		while (hwq_wqe_send(&s->qp->sq, 0, 0, 0, HWQ_WQE_SIGNALED) != 1)
+			take(s->cq, s->qp);
+		hwq_sq_ring(&s->qp->sq);
+	}
+	return NULL;
+}
+
+static void
+nothing_is_lost(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 64};
+	unsigned int i, naps = 0;
+	struct hwq_cq *got;
+	struct sender s;
+	struct rig r;
+	pthread_t thread;
+
+	rig_create(&r, false);
+	if (hwq_domain_create(dev, &s.domain) != 0 ||
+		hwq_cq_create(s.domain, hwq_qp_cqe_needed(&conf), &s.cq) != 0 ||
+		hwq_qp_create(s.domain, s.cq, &conf, &s.qp) != 0 || hwq_qp_reset(r.qp[0]) != 0)
+		EMU_DIE("a sender");
+	connect_pair(s.qp, r.qp[0]);
+	for (i = 0; i < 64; i++)
+		CHECK(hwq_rq_post(&r.qp[0]->rq, 0, 0, 0), "posting");
+	hwq_rq_ring(&r.qp[0]->rq);
+	atomic_store(&n_seen, 0);
+	if (pthread_create(&thread, NULL, send_slowly, &s) != 0)
+		EMU_DIE("a thread");
+	hwq_cq_arm(r.cq[0], false);
+	while (atomic_load(&n_seen) < N_NAPS) {
+		struct pollfd fd = {.fd = r.channel->fd, .events = POLLIN};
+		unsigned int n = take(r.cq[0], r.qp[0]);
+
+		for (i = 0; i < n; i++)
+			hwq_rq_post(&r.qp[0]->rq, 0, 0, 0);
+		hwq_rq_ring(&r.qp[0]->rq);
+		atomic_fetch_add(&n_seen, n);
+		if (n != 0)
+			continue;
+		if (poll(&fd, 1, 5000) != 1)
+			EMU_DIE("asleep after %u of %u messages: one was lost",
+				atomic_load(&n_seen), N_NAPS);
+		if (hwq_channel_get_event(r.channel, &got) != 0)
+			EMU_DIE("an event");
+		hwq_cq_ack_events(got, 1);
+		naps++;
+		hwq_cq_arm(r.cq[0], false);
+	}
+	pthread_join(thread, NULL);
+	printf("  %u messages, %u sleeps\n", N_NAPS, naps);
+	CHECK(naps > 0, "never asleep");
+	if (hwq_qp_destroy(s.qp) != 0 || hwq_cq_destroy(s.cq) != 0 ||
+		hwq_domain_destroy(s.domain) != 0)
+		EMU_DIE("destroying a sender");
+	rig_destroy(&r);
+}
+
+static void
+no_line(const char *text)
+{
+	(void)text;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+	bool pumped;
+
+	(void)argc;
+	if (threads == NULL)
+		emu_setting(argv, "SOFTHCA_THREADS", "0");
+	pumped = threads == NULL || strcmp(threads, "0") == 0;
+	hwq_log_set(no_line);
+	dev = emu_open();
+	if (pumped) {
+		RUN("an arming is one event, none without", one_event_for_each_arming());
+		RUN("solicited events only, if asked for", solicited_only());
+		RUN("arming writes what libmlx5 writes", the_words_of_libmlx5());
+	} else {
+		RUN("arm, poll again, sleep: nothing is lost", nothing_is_lost());
+	}
+	if (hwq_dev_close(dev) != 0)
+		EMU_DIE("closing");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
