@@ -122,7 +122,9 @@ mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 	hwq_cmd_put(in, MKC_CRYPTO_EN, 2, (mkey->flags & HWQ_MKEY_CRYPTO) != 0);
 	ret = hwq_verbs_devx_create(dev->ctx, in, sizeof(in), out, sizeof(out), &mkey->obj);
 	if (ret == 0)
-		mkey->lkey = mkey->rkey = hwq_cmd_get(out, CMD_OUT_NUMBER, 24) << 8;
+		mkey->lkey = hwq_cmd_get(out, CMD_OUT_NUMBER, 24) << 8;
+	if (ret == 0)
+		hwq_mkey_set_tag(mkey, 0);
 	return ret;
 }
 
@@ -150,6 +152,7 @@ hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv, uint16_t max
 		.max_entries = max_entries,
 		.flags = (uint8_t)(flags & HWQ_MKEY_UPDATE_TAG),
 	};
+	hwq_mkey_set_tag(mkey, dv->lkey & 0xff);
 }
 
 /* ------------------------------------------------------------------ pools */

@@ -129,13 +129,14 @@ struct hwq_mkey_crypto {
 
 /* ------------------------------------------------------------------ keys */
 
-/** An indirect key. Written by hwq, but for the tags of HWQ_MKEY_UPDATE_TAG. */
+/** An indirect key. Written by hwq. */
 struct hwq_mkey {
-	uint32_t lkey, rkey;      /**< equal; index << 8, and the tag, which starts as 0 */
+	uint32_t lkey, rkey;      /**< equal; index << 8, and the tag: hwq_mkey_set_tag() */
 	uint16_t max_entries;     /**< KLMs of a list; of a pattern, one less */
 	uint8_t flags;            /**< enum hwq_mkey_flags */
 	bool out;                 /**< private: not in its pool */
-	uint64_t length;          /**< bytes that its last layout describes, as its UMR says them */
+	uint32_t plain_end;       /**< private: 0 if it signs or encrypts, else max_entries + 1 */
+	uint64_t length;          /**< of its last layout; kept of keys that sign or encrypt */
 	struct hwq_mkey_sig *sig; /**< NULL: no key for signatures */
 	struct hwq_mkey_crypto *crypto; /**< NULL: no key for encryption */
 	struct hwq_mkey_pool *pool;     /**< NULL: hwq_mkey_adopt()'s */
@@ -207,6 +208,20 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 /** The key of the domain's pools whose lkey or rkey this is, whatever its tag; NULL: none. For
  *  signature-error CQEs, which name the key: not for the data path. */
 HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t key);
+
+/**
+ * Changes the key's tag, the low byte of lkey and rkey, which its next UMR tells the device: until
+ * then the old keys count. Of a key that is not of HWQ_MKEY_UPDATE_TAG that UMR is refused, unless
+ * the tag is 0 again.
+ */
+static inline void
+hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
+{
+	mkey->lkey = mkey->rkey = (mkey->lkey & ~0xffu) | tag;
+	mkey->plain_end = tag == 0 && (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) == 0
+				  ? mkey->max_entries + 1u
+				  : 0;
+}
 
 /**
  * Fills in *mkey, the caller's storage, from a key of mlx5dv_create_mkey(3), for layouts. It is the

@@ -74,15 +74,19 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 {
 	uint8_t *umr = (uint8_t *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
 	uint8_t *context = (uint8_t *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
-	__be64 mask_be = htobe64(mask), start_be = htobe64(start), len_be = htobe64(len);
+	__be64 start_be = htobe64(start), len_be = htobe64(len);
+	__be64 first_be = htobe64((uint64_t)flags << 56 | (uint64_t)units << 16);
+	__be64 who_be = htobe64((uint64_t)free << 56 | (uint64_t)access << 40 | qpn_mkey);
+	__be64 mask_be = htobe64(mask);
 
-	hwq_put_pair(umr, htobe32((uint32_t)flags << 24), htobe32(units << 16));
+	memcpy(umr, &first_be, sizeof(first_be));
 	memcpy(umr + 8, &mask_be, sizeof(mask_be));
 	memset(umr + 16, 0, 32);
-	hwq_put_pair(context, htobe32((uint32_t)free << 24 | (uint32_t)access << 8),
-		htobe32(qpn_mkey));
-	memset(context + 8, 0, 8);
-	memcpy(context + 16, &start_be, sizeof(start_be));
+	memcpy(context, &who_be, sizeof(who_be));
+	/* Start is 0 mostly: then this is one store. */
+	memset(context + 8, 0, 16);
+	if (!__builtin_constant_p(start) || start != 0)
+		memcpy(context + 16, &start_be, sizeof(start_be));
 	memcpy(context + 24, &len_be, sizeof(len_be));
 	memset(context + 32, 0, 32);
 }

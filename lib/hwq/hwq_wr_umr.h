@@ -47,31 +47,49 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
  * where there is an error there is no room.
  */
 static HWQ_INLINE bool
-hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
+hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
 {
 	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
-	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits;
+	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits | fence;
+	__be32 word, imm_be;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
 	if (!hwq_wr_contiguous(wr, n_bb))
 		return false;
-	if ((fm_ce_se & HWQ_WQE_FENCE) == 0)
-		fm_ce_se |= wr->fm_cache;
 	hwq_wr_place(wr);
-	hwq_put_pair(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
-		hwq_fm_ce_se_word(fm_ce_se), htobe32(imm));
-	wr->opmod = 0;
-	wr->opcode = MLX5_OPCODE_UMR;
+	word = hwq_fm_ce_se_word(fm_ce_se);
+	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature), &word, sizeof(word));
+	imm_be = htobe32(imm);
+	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm_be, sizeof(imm_be));
 	return true;
+}
+
+/* The fence that was left, unless the WQE has one of its own. */
+static HWQ_INLINE uint32_t
+hwq_wr_umr_fence(const struct hwq_wr *wr)
+{
+	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->fm_cache;
+}
+
+/* The same with that fence. */
+static HWQ_INLINE bool
+hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
+{
+	return hwq_wr_umr_begin_fenced(wr, imm, units, hwq_wr_umr_fence(wr));
 }
 
 /* Closes it; the WQE behind waits for it. */
 static HWQ_INLINE void
 hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
 {
-	hwq_wr_end(wr, HWQ_UMR_HEAD_DS + units);
+	unsigned int ds = HWQ_UMR_HEAD_DS + units;
+	__be64 word = htobe64(wr->index_qpn | (uint64_t)MLX5_OPCODE_UMR << 32 | ds);
+
+	memcpy(wr->wqe, &word, sizeof(word));
+	hwq_wr_pass(wr, ds);
 	hwq_wr_leave_fence(wr);
+	wr->is_umr = true;
 }
 
 /* ------------------------------------------------------------------ memory windows */
@@ -116,17 +134,25 @@ hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
 
 /* ------------------------------------------------------------------ layouts */
 
+/* A QP that was created for layouts has room for four units at least. */
+static HWQ_INLINE bool
+hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
+{
+	return (__builtin_constant_p(units) && units <= HWQ_DS_PER_BB) || units <= sq->max_umr_ds;
+}
+
 /*
- * Whether a layout of n entries in units units, unpadded, can be as it is; the rest is rare. The
- * key's tag and what it is for are looked at by hwq_umr_refusal().
+ * Whether a layout of n entries in units units, unpadded, is as easy as most are: allowed, without
+ * FENCE, of a key whose tag is 0 and that neither signs nor encrypts.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
 {
-	return (wr->wr_flags & HWQ_WQE_INLINE) != 0 && (access & ~HWQ_UMR_ACCESS_ALL) == 0 &&
-	       units <= wr->sq->max_umr_ds && n <= mkey->max_entries &&
-	       (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) == 0 && (mkey->lkey & 0xff) == 0;
+	/* INLINE, and nothing but flags below FENCE beside it. */
+	return wr->wr_flags - HWQ_WQE_INLINE < HWQ_WQE_FENCE &&
+	       (access & ~HWQ_UMR_ACCESS_ALL) == 0 && hwq_umr_fits(wr->sq, units) &&
+	       n < mkey->plain_end;
 }
 
 /* 0, or why it cannot be: libmlx5's errors in its order. */
@@ -149,29 +175,55 @@ hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 
 /* UMR control and key context of a layout of a plain key. */
 static HWQ_INLINE void
-hwq_put_layout_head(uint8_t *wqe, const struct hwq_mkey *mkey, unsigned int access,
-	unsigned int units, uint64_t len)
+hwq_put_layout_head(uint8_t *wqe, uint8_t tag, unsigned int access, unsigned int units,
+	uint64_t len)
 {
 	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, units,
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
 			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS,
-		0, hwq_umr_access(access), 0xffffff00 | (mkey->lkey & 0xff), 0, len);
+		0, hwq_umr_access(access), 0xffffff00 | tag, 0, len);
 }
 
-/* Begins a layout's UMR; false: there is none. */
+/* Layouts are written by these two, once for tag 0 as a constant and once for any. */
+static HWQ_INLINE void
+hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+	unsigned int access, unsigned int n, const struct hwq_sge *sge)
+{
+	unsigned int units = hwq_umr_pad(n);
+	uint64_t len;
+
+	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, units, fence))
+		return;
+	len = hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), sge, n);
+	hwq_put_layout_head(wr->wqe, tag, access, units, len);
+	hwq_wr_umr_end(wr, units);
+}
+
+static HWQ_INLINE void
+hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+	unsigned int access, uint32_t repeat, unsigned int n,
+	const struct mlx5dv_mr_interleaved *data)
+{
+	unsigned int units = hwq_umr_pad(n + 1);
+	uint64_t len;
+
+	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, units, fence))
+		return;
+	len = hwq_put_pattern(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), repeat, data, n);
+	hwq_put_layout_head(wr->wqe, tag, access, units, len);
+	hwq_wr_umr_end(wr, units);
+}
+
+/* What is not plain: false, and the batch has an error. */
 static HWQ_INLINE bool
-hwq_wr_layout_begin(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
+hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
 {
-	if (__builtin_expect(!hwq_wr_umr_is_plain(wr, mkey, access, n, units), 0)) {
-		int err = hwq_umr_refusal(wr->sq, mkey, wr->wr_flags, access, n, units);
+	int err = hwq_umr_refusal(wr->sq, mkey, wr->wr_flags, access, n, units);
 
-		if (err != 0) {
-			hwq_wr_umr_fail(wr, err);
-			return false;
-		}
-	}
-	return hwq_wr_umr_begin(wr, mkey->lkey, hwq_umr_pad(units));
+	if (err != 0)
+		hwq_wr_umr_fail(wr, err);
+	return err == 0;
 }
 
 /**
@@ -182,15 +234,11 @@ static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
 	const struct hwq_sge *sge)
 {
-	unsigned int units = num_sge;
-	uint64_t len;
-
-	if (!hwq_wr_layout_begin(wr, mkey, access_flags, num_sge, units))
-		return;
-	len = hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), sge, num_sge);
-	hwq_put_layout_head(wr->wqe, mkey, access_flags, hwq_umr_pad(units), len);
-	mkey->length = len;
-	hwq_wr_umr_end(wr, hwq_umr_pad(units));
+	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1))
+		hwq_wr_put_list(wr, mkey, 0, wr->fm_cache, access_flags, num_sge, sge);
+	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_sge, num_sge))
+		hwq_wr_put_list(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), access_flags,
+			num_sge, sge);
 }
 
 /**
@@ -203,15 +251,14 @@ hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	uint32_t repeat_count, uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
 {
 	unsigned int units = num_interleaved + 1u;
-	uint64_t len;
 
-	if (!hwq_wr_layout_begin(wr, mkey, access_flags, num_interleaved, units))
-		return;
-	len = hwq_put_pattern(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), repeat_count, data,
-		num_interleaved);
-	hwq_put_layout_head(wr->wqe, mkey, access_flags, hwq_umr_pad(units), len);
-	mkey->length = len;
-	hwq_wr_umr_end(wr, hwq_umr_pad(units));
+	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_interleaved, units),
+		    1))
+		hwq_wr_put_pattern(wr, mkey, 0, wr->fm_cache, access_flags, repeat_count,
+			num_interleaved, data);
+	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_interleaved, units))
+		hwq_wr_put_pattern(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), access_flags,
+			repeat_count, num_interleaved, data);
 }
 
 #endif

@@ -166,7 +166,7 @@ hwq_layout(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 	(void)p;
 	for (unsigned int i = 0; i < l->n; i++)
 		sge[i] = (struct hwq_sge){l->sge[i].addr, l->sge[i].length, l->sge[i].lkey};
-	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
+	hwq_mkey_set_tag(key, l->tag);
 	if (l->is_inline)
 		wr->wr_flags |= HWQ_WQE_INLINE;
 	if (w->builder->code == LIST)
