@@ -96,18 +96,44 @@ hwq_conf_inline_max(const struct hwq_qp_conf *conf)
 	return (HWQ_DS_MAX - head) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
 }
 
-/* At least two of the longest, for the fill (hwq_sq.h). */
+/* What libmlx5 counts for one WQE. */
+static uint32_t
+conf_wqe_bb(const struct hwq_qp_conf *conf)
+{
+	return hwq_ds_to_bb(conf_max_ds(conf));
+}
+
+/*
+ * The longest UMR: its head, and a layout of what libmlx5 has for inline data. Where keys are
+ * configured and no work that is like it is named, libmlx5 does not count the head.
+ */
+static uint32_t
+conf_umr_bb(const struct hwq_qp_conf *conf)
+{
+	uint32_t units = conf_wqe_bb(conf) * HWQ_DS_PER_BB - conf_head_ds(conf);
+
+	if ((conf->mlx5_ops & MLX5DV_QP_EX_WITH_MKEY_CONFIGURE) == 0)
+		return 0;
+	if (units > HWQ_UMR_LAYOUT_MAX)
+		units = HWQ_UMR_LAYOUT_MAX;
+	return hwq_ds_to_bb(HWQ_UMR_HEAD_DS) + hwq_ds_to_bb(units);
+}
+
+/* At least two of the longest, for the fill (hwq_sq.h), in WQEs as long as libmlx5 counts them. */
 uint32_t
 hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
 {
-	return conf->sq_wr < 2 ? 2 : conf->sq_wr;
+	uint32_t n = conf->sq_wr < 2 ? 2 : conf->sq_wr;
+	uint32_t bb = conf_wqe_bb(conf), umr_bb = conf_umr_bb(conf);
+
+	return umr_bb <= bb ? n : (n * umr_bb + bb - 1) / bb;
 }
 
 /* libmlx5 rounds the ring's bytes up to a power of two, counting every WQE at its longest. */
 uint32_t
 hwq_conf_sq_bb(const struct hwq_qp_conf *conf)
 {
-	return pow2_up(hwq_conf_sq_wr(conf) * hwq_ds_to_bb(conf_max_ds(conf)));
+	return pow2_up(hwq_conf_sq_wr(conf) * conf_wqe_bb(conf));
 }
 
 uint32_t

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Configurations of keys where the twins cannot follow: what libmlx5 does not notice, rings that are
+ * nearly full, sizes of rings, QPs that cannot, and completions that are no key's.
+ */
+#include "hwq_emu.h"
+
+#include "hwq_mkey_check.h"
+#include "hwq_wr_mkey.h"
+
+static struct hwq_dev *dev;
+static const struct mlx5dv_mkey_conf_attr nothing;
+
+/* A QP in ERR, where work is flushed, and a key. */
+struct rig {
+	struct twin t;
+	struct hwq_mkey_pool *pool;
+	struct hwq_mkey *key;
+};
+
+static void
+rig_open(struct rig *r, struct hwq_qp_conf *conf, uint16_t entries, unsigned int flags)
+{
+	struct hwq_mkey_conf key = {.n = 1, .max_entries = entries, .flags = flags};
+	int ret;
+
+	conf->mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE;
+	twin_create(dev, conf, &r->t);
+	twin_connect_self(&r->t);
+	CHECK_EQ(hwq_qp_fail(r->t.qp), 0, "to ERR");
+	ret = hwq_mkey_pool_create(r->t.domain, &key, &r->pool);
+	if (ret != 0)
+		EMU_DIE("a key: %s", strerror(-ret));
+	r->key = hwq_mkey_get(r->pool);
+}
+
+static void
+rig_close(struct rig *r)
+{
+	hwq_mkey_put(r->key);
+	CHECK_EQ(hwq_mkey_pool_destroy(r->pool), 0, "destroying the pool");
+	twin_destroy(&r->t);
+}
+
+static void
+begin(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_start(wr, &r->t.qp->sq);
+	wr->wr_flags = HWQ_WQE_INLINE;
+}
+
+static void
+drain(struct rig *r)
+{
+	struct hwq_sq *sq = &r->t.qp->sq;
+	struct hwq_cqe rec;
+
+	while (hwq_sq_used_bb(sq) != 0 && emu_wait(r->t.cq, &rec))
+		hwq_sq_complete(sq, rec.wqe_counter);
+	CHECK_EQ(hwq_sq_used_bb(sq), 0, "WQEBBs that are left");
+}
+
+static struct mlx5dv_sig_crc crc = {.type = MLX5DV_SIG_CRC_TYPE_CRC32};
+static struct mlx5dv_sig_block_domain domain = {.sig_type = MLX5DV_SIG_TYPE_CRC,
+	.sig = {.crc = &crc}};
+static struct mlx5dv_sig_block_attr both = {.mem = &domain, .wire = &domain, .check_mask = 0xff};
+
+/* ------------------------------------------------------------------ what libmlx5 does not notice */
+
+static void
+too_few(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 2, &nothing);
+	hwq_wr_set_mkey_access_flags(wr, 0);
+}
+
+static void
+another_builder(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_mkey_configure(wr, r->key, 0, &nothing);
+}
+
+static void
+a_raw_wqe(struct rig *r, struct hwq_wr *wr)
+{
+	uint8_t nop[16] = {[7] = 1};
+
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_raw_wqe(wr, nop);
+}
+
+static void
+a_nop(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_nop(wr);
+}
+
+static void
+data_for_a_key(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_set_sge(wr, 1, 2, 3);
+}
+
+static void
+inline_data_for_a_key(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_set_inline_data(wr, "abc", 3);
+}
+
+static void
+a_setter_alone(struct rig *r, struct hwq_wr *wr)
+{
+	(void)r;
+	hwq_wr_set_mkey_access_flags(wr, 0);
+}
+
+static void
+a_key_for_data(struct rig *r, struct hwq_wr *wr)
+{
+	struct hwq_sge sge = {0, 0, 0};
+
+	(void)r;
+	hwq_wr_rdma_write(wr, 1, 2);
+	hwq_wr_set_mkey_layout_list(wr, 1, &sge);
+}
+
+static void
+a_setter_behind(struct rig *r, struct hwq_wr *wr)
+{
+	hwq_wr_mkey_configure(wr, r->key, 0, &nothing);
+	hwq_wr_set_mkey_sig_block(wr, &both);
+}
+
+static void
+broken_requests(void)
+{
+	static void (*const requests[])(struct rig *, struct hwq_wr *) = {too_few, another_builder,
+		a_raw_wqe, a_nop, data_for_a_key, inline_data_for_a_key, a_setter_alone,
+		a_key_for_data, a_setter_behind};
+	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
+	struct hwq_wr wr;
+	struct rig r;
+	unsigned int i;
+
+	rig_open(&r, &conf, 4, HWQ_MKEY_SIG);
+	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct hwq_sq before = r.t.qp->sq;
+
+		begin(&r, &wr);
+		requests[i](&r, &wr);
+		CHECK(hwq_wr_complete(&wr) == -EINVAL, "request %u was not refused", i);
+		CHECK(memcmp(&before, &r.t.qp->sq, sizeof(before)) == 0, "request %u left a trace",
+			i);
+	}
+	/* And the key is still good. */
+	begin(&r, &wr);
+	hwq_wr_mkey_configure(&wr, r.key, 1, &nothing);
+	hwq_wr_set_mkey_sig_block(&wr, &both);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "a request as it should be");
+	drain(&r);
+	rig_close(&r);
+}
+
+/* ------------------------------------------------------------------ room */
+
+/* All that one work request can be: layout, signatures of both domains. */
+static int
+post_longest(struct rig *r, struct hwq_wr *wr)
+{
+	static struct hwq_sge sge[64];
+	unsigned int n = r->t.qp->sq.max_umr_ds;
+
+	begin(r, wr);
+	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
+	hwq_wr_set_mkey_layout_list(wr, (uint16_t)n, sge);
+	return hwq_wr_complete(wr);
+}
+
+/* A drained ring takes it at every place, whatever libmlx5 counted for it. */
+static void
+longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
+{
+	struct hwq_qp_conf conf = {.sq_wr = sq_wr,
+		.max_sge = 1,
+		.max_inline = max_inline,
+		.send_ops = send_ops};
+	struct hwq_wr wr;
+	struct rig r;
+	unsigned int i;
+
+	rig_open(&r, &conf, 64, 0);
+	for (i = 0; i < 4 * hwq_sq_n_bb(&r.t.qp->sq); i++) {
+		CHECK_EQ(post_longest(&r, &wr), 0, "the longest configuration in a drained ring");
+		drain(&r);
+		begin(&r, &wr);
+		hwq_wr_nop(&wr);
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
+		drain(&r);
+	}
+	/* And as many as were asked for, less the fill, without draining. */
+	for (i = 0; i + 1 < sq_wr; i++)
+		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
+	drain(&r);
+	rig_close(&r);
+}
+
+static void
+ring_sizes(void)
+{
+	static const uint32_t max_inline[] = {0, 28, 60, 92, 300, 600, 796, 860};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(max_inline) / sizeof(max_inline[0]); i++) {
+		longest_fits(max_inline[i], 1, 0);
+		longest_fits(max_inline[i], 7, IBV_QP_EX_WITH_SEND);
+		if (max_inline[i] <= 812)
+			longest_fits(max_inline[i], 7, IBV_QP_EX_WITH_LOCAL_INV);
+	}
+}
+
+/* Full is noticed at whatever step it happens, and nothing of the batch is there then. */
+static void
+full_ring(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4, .max_sge = 1, .max_inline = 316};
+	unsigned int i, k, n_refused = 0;
+	struct hwq_sge sge[8] = {{0, 0, 0}};
+	struct hwq_wr wr;
+	struct rig r;
+
+	rig_open(&r, &conf, 16, HWQ_MKEY_SIG);
+	for (i = 0; i < 3 * hwq_sq_n_bb(&r.t.qp->sq); i++) {
+		struct hwq_sq *sq = &r.t.qp->sq, before;
+		uint32_t room;
+		int ret;
+
+		/* From nothing free to all free, at every place. */
+		begin(&r, &wr);
+		for (k = 0; k < i % hwq_sq_n_bb(sq); k++)
+			hwq_wr_nop(&wr);
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "NOPs");
+		before = *sq;
+		room = hwq_sq_free_bb(sq);
+		begin(&r, &wr);
+		hwq_wr_mkey_configure(&wr, r.key, 2, &nothing);
+		hwq_wr_set_mkey_layout_list(&wr, 8, sge);
+		hwq_wr_set_mkey_sig_block(&wr, &both);
+		ret = hwq_wr_complete(&wr);
+		/* Two of head, two of layout, one of a BSF, two SET_PSVs, and a fill of four. */
+		CHECK(room < 7       ? ret == -ENOMEM
+			: room >= 11 ? ret == 0
+				     : ret == 0 || ret == -ENOMEM,
+			"%u WQEBBs are free: %d", room, ret);
+		CHECK(ret == 0 || memcmp(&before, sq, sizeof(before)) == 0, "a trace in the queue");
+		n_refused += ret != 0;
+		drain(&r);
+	}
+	CHECK(n_refused != 0, "it was never full");
+	rig_close(&r);
+}
+
+/* ------------------------------------------------------------------ keys, QPs, completions */
+
+static int
+complete_one(struct rig *r, struct hwq_mkey *key)
+{
+	struct hwq_wr wr;
+
+	begin(r, &wr);
+	hwq_wr_mkey_configure(&wr, key, 1, &nothing);
+	hwq_wr_set_mkey_sig_block(&wr, &both);
+	return hwq_wr_complete(&wr);
+}
+
+/* A tag is the caller's business where it was asked for; a key of libmlx5's has no state here. */
+static void
+keys(void)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = dev->pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
+	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
+	struct mlx5dv_mkey *theirs = mlx5dv_create_mkey(&attr);
+	struct hwq_mkey adopted;
+	struct hwq_wr wr;
+	struct rig r;
+
+	if (theirs == NULL)
+		EMU_DIE("libmlx5's key: %s", strerror(errno));
+	rig_open(&r, &conf, 4, HWQ_MKEY_SIG);
+	hwq_mkey_adopt(&adopted, theirs, 4, 0);
+	CHECK_EQ(complete_one(&r, &adopted), -EINVAL, "a signature for an adopted key");
+	begin(&r, &wr);
+	hwq_wr_mkey_configure(&wr, &adopted, 0, &nothing);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "configuring an adopted key");
+	drain(&r);
+	r.key->lkey |= 5;
+	CHECK_EQ(complete_one(&r, r.key), -EOPNOTSUPP, "a tag that was not asked for");
+	r.key->lkey &= ~0xffu;
+	CHECK_EQ(complete_one(&r, r.key), 0, "no tag");
+	drain(&r);
+	CHECK_EQ(mlx5dv_destroy_mkey(theirs), 0, "destroying libmlx5's key");
+	rig_close(&r);
+}
+
+/* Only RC QPs configure keys: libmlx5 refuses the others in the same words. */
+static void
+qp_types(void)
+{
+	static const enum hwq_qp_type types[] = {HWQ_QP_UC, HWQ_QP_UD, HWQ_QP_XRC_SEND, HWQ_QP_DCI};
+	struct hwq_domain *d;
+	struct hwq_cq *cq;
+	struct ibv_cq *stock_cq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
+	unsigned int i;
+
+	CHECK_EQ(hwq_domain_create(dev, &d), 0, "a domain");
+	CHECK_EQ(hwq_cq_create(d, 256, &cq), 0, "a CQ");
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct hwq_qp_conf conf = {.type = types[i],
+			.sq_wr = 4,
+			.max_sge = 1,
+			.send_ops = IBV_QP_EX_WITH_SEND,
+			.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
+		struct ibv_qp_cap cap;
+		struct hwq_qp *qp;
+
+		CHECK(stock_create_qp(dev, &conf, stock_cq, &cap) == NULL && errno == EOPNOTSUPP,
+			"libmlx5 and type %d: errno %d", types[i], errno);
+		CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EOPNOTSUPP, "a QP that cannot");
+	}
+	CHECK_EQ(ibv_destroy_cq(stock_cq), 0, "destroying libmlx5's CQ");
+	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroying the CQ");
+	CHECK_EQ(hwq_domain_destroy(d), 0, "destroying the domain");
+}
+
+static void
+no_error_of_ours(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4, .max_sge = 1};
+	struct mlx5dv_mkey_err err;
+	struct hwq_cqe rec = {.opcode = MLX5_CQE_REQ};
+	struct rig r;
+
+	rig_open(&r, &conf, 4, 0);
+	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -EINVAL, "no signature error");
+	rec.opcode = MLX5_CQE_SIG_ERR;
+	rec.sig.mkey = r.key->lkey;
+	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a key that does not sign");
+	rec.sig.mkey = r.key->lkey + 0x100;
+	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a key that is none");
+	CHECK_EQ(hwq_mkey_check(r.key, &err), -EINVAL, "a key that does not sign");
+	rig_close(&r);
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	dev = emu_open();
+	broken_requests();
+	ring_sizes();
+	full_ring();
+	keys();
+	qp_types();
+	no_error_of_ours();
+	CHECK_EQ(hwq_dev_close(dev), 0, "close");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
