@@ -391,6 +391,7 @@ struct softhca_qp {
 	uint16_t bad_bf_idx;
 	enum wire_vendor bad_bf_why;
 	bool mute; /* a fault: the WQE at the head runs, and its completion is lost */
+	bool receive_struck; /* a fault has had its turn at the receive of the WQE at the head */
 	enum wait_kind wait;
 	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
 	uint64_t wait_until;
@@ -545,6 +546,7 @@ struct run {
 	struct softhca_lanes *lanes;
 	struct sig_after *after; /* what the data that move will have to go through: keysig.c */
 	bool sig_drain;          /* a signature was wrong: the send queue stops after this WQE */
+	bool receive_mute;       /* a fault: the receive's completion is lost */
 	bool receiving;          /* keys are those of the peer's receive */
 	struct spill *spill;     /* memory of the WQE that runs: run_alloc() */
 	struct softhca_qp *qp;

@@ -4,6 +4,8 @@
  *
  * Offsets in bits, as libmlx5 44 sends them (mlx5dv_create_mkey(3)).
  */
+#include <errno.h>
+
 #include "devx.h"
 #include "uverbs.h"
 
@@ -99,7 +101,7 @@ create_mkey(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct ob
 	return 0;
 }
 
-/* One PSV: the command could make four. */
+/* The command could make four; mlx5_ib lets it pass for one: devx_is_obj_create_cmd() of the kernel. */
 static int
 create_psv(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {
@@ -107,10 +109,10 @@ create_psv(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obj
 	struct object_psv *psv;
 	int rc = 0;
 
+	if (devx_get(in, IN_PSV_N, 4) != 1)
+		return -EINVAL;
 	if (pd == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, IN_PSV_PD);
-	else if (devx_get(in, IN_PSV_N, 4) != 1)
-		rc = DEVX_REFUSE(DEVX_BAD_PARAM, IN_PSV_N);
 	if (rc == 0)
 		rc = devx_refuse_errno(object_create(call->ctx, OBJ_DEVX_PSV, sizeof(*psv), &psv),
 			0);

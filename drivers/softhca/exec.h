@@ -8,7 +8,8 @@
 /* What became of a WQE: a syndrome (SYN_OK: done), or that it must be tried again. */
 enum exec_result {
 	EXEC_WAIT_RNR = 0x100,
-	EXEC_WAIT_PEER = 0x101
+	EXEC_WAIT_PEER = 0x101,
+	EXEC_WAIT_TIME = 0x102 /* until qp->wait_until, which is set */
 };
 
 typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
@@ -22,8 +23,8 @@ struct opcode_fact {
 
 extern const struct opcode_fact opcode_facts[64];
 
-exec_fn exec_nop, exec_ud_send, exec_raw_send, exec_tso, exec_send, exec_write, exec_read, exec_atomic, exec_mmo, exec_umr,
-	exec_set_psv;
+exec_fn exec_nop, exec_ud_send, exec_raw_send, exec_tso, exec_send, exec_write, exec_read,
+	exec_atomic, exec_mmo, exec_umr, exec_set_psv;
 
 static inline const uint8_t *
 wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
@@ -53,6 +54,12 @@ unsigned int responder_may_read(struct run *run);
 /* rq.c: the responder's QP into error. Its receive side is let go. */
 void responder_fail_receive(struct run *run, struct softhca_qp *qp, enum wire_syndrome syndrome);
 void responder_fail(struct run *run, struct softhca_qp *qp, enum wire_syndrome nak);
+
+/*
+ * rq.c: faults on demand at a message's receive. SYN_OK: it may arrive; EXEC_WAIT_TIME: later; or the
+ * syndrome of the receive, which is for the caller to fail.
+ */
+unsigned int responder_strike(struct run *run, struct softhca_qp *qp);
 
 /* exec_send.c: a message's end at the responder: the receive WQE that SEND and immediate use up. */
 unsigned int responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src,

@@ -52,6 +52,7 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 		.byte_cnt = byte_cnt,
 		.flags_rqpn = run->qp->type == SOFTHCA_QP_DCI ? run->qp->number : 0};
 	enum wire_syndrome syn = rq_peek(run, peer, src == NULL ? 0 : src->len, &recv);
+	unsigned int struck;
 
 	if (syn == SYN_RNR)
 		return EXEC_WAIT_RNR;
@@ -59,6 +60,14 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 		responder_fail_receive(run, peer, syn);
 		run->vendor = VEN_PEER_RECEIVE;
 		return syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP;
+	}
+	struck = responder_strike(run, peer);
+	if (struck == EXEC_WAIT_TIME)
+		return struck;
+	if (struck != SYN_OK) {
+		responder_fail_receive(run, peer, (enum wire_syndrome)struck);
+		run->vendor = VEN_PEER_RECEIVE;
+		return SYN_REM_OP;
 	}
 	if (src != NULL && src->len != 0) {
 		unsigned int moved = receive_data(run, &recv.sg, src);

@@ -4,41 +4,23 @@
  *
  * One lock guards the list. It is taken only while there are faults, and nothing waits under it.
  */
-#include "fault.h"
-
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5_user_ioctl_cmds.h>
-
+#include "fault_line.h"
 #include "softhca.h"
 
 _Atomic unsigned int machine_bits;
 
 #define FAULTS_MAX   64
 #define FILE_LOOK_NS 10000000 /* between looks at the control file, on the data path */
-#define LINE_LEN     256
 
 #define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL and its neighbours */
 #define EVENT_PORT_ACTIVE  9
 #define EVENT_PORT_ERR     10
-
-struct fault {
-	enum fault_kind kind;
-	uint64_t op;    /* the first operation that it hits, from 1; 0: at once */
-	uint64_t times; /* how many it hits */
-	uint64_t qp;    /* 0: any */
-	uint64_t syndrome, vendor, ms, port, device, error;
-	int call; /* index of calls[] */
-	uint64_t seen;
-	bool of_file;
-};
 
 struct device_faults {
 	bool down[SOFTHCA_MAX_PORTS];
@@ -63,202 +45,18 @@ static struct {
 	uint64_t looked_at;
 } file;
 
-/* ---- the language */
-
-static const struct {
-	const char *name;
-	int object, method;
-	int write_cmd, write_cmd2; /* of INVOKE_WRITE, or -1 */
-	bool ends;                 /* ends an object: also where the device is dead */
-} calls[] = {
-	{"alloc_pd", -1, 0, IB_USER_VERBS_CMD_ALLOC_PD, -1, false},
-	{"reg_mr", -1, 0, IB_USER_VERBS_CMD_REG_MR, -1, false},
-	{"rereg_mr", -1, 0, IB_USER_VERBS_CMD_REREG_MR, -1, false},
-	{"create_ah", -1, 0, IB_USER_VERBS_CMD_CREATE_AH, -1, false},
-	{"modify_qp", -1, 0, IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_EX_CMD_MODIFY_QP, false},
-	{"query_qp", -1, 0, IB_USER_VERBS_CMD_QUERY_QP, -1, false},
-	{"create_cq", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, -1, -1, false},
-	{"create_qp", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, -1, -1, false},
-	{"alloc_uar", MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, -1, -1, false},
-	{"devx", MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, -1, -1, false},
-	{"destroy_cq", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, -1, -1, true},
-	{"destroy_qp", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, -1, -1, true},
-	{"dereg_mr", UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, -1, -1, true},
-	{"dealloc_pd", UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, -1, -1, true},
-};
-
-#define N_CALLS ((int)(sizeof(calls) / sizeof(calls[0])))
-
-enum fault_key {
-	KEY_OP = 1 << 0,
-	KEY_TIMES = 1 << 1,
-	KEY_QP = 1 << 2,
-	KEY_SYNDROME = 1 << 3,
-	KEY_VENDOR = 1 << 4,
-	KEY_MS = 1 << 5,
-	KEY_PORT = 1 << 6,
-	KEY_DEVICE = 1 << 7,
-	KEY_ERRNO = 1 << 8,
-	KEY_CALL = 1 << 9
-};
-
-#define KEYS_OF_OP (KEY_OP | KEY_TIMES | KEY_QP | KEY_DEVICE)
-
-static const struct {
-	const char *name;
-	unsigned int may, must;
-	const char *form; /* for the error that names a malformed line */
-} kinds[FAULT_N_KINDS] = {
-	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
-		"complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
-	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop [op=N] [times=N] [qp=N]"},
-	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N [op=N] [times=N] [qp=N]"},
-	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal [op=N] [times=N] [qp=N]"},
-	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun [op=N] [times=N] [qp=N]"},
-	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained [op=N] [times=N] [qp=N]"},
-	[FAULT_PORT_DOWN] = {"port_down", KEY_OP | KEY_QP | KEY_MS | KEY_PORT | KEY_DEVICE, 0,
-		"port_down [port=N] [ms=N] [op=N] [qp=N] [device=N]"},
-	[FAULT_PORT_UP] = {"port_up", KEY_PORT | KEY_DEVICE, 0, "port_up [port=N] [device=N]"},
-	[FAULT_DEVICE_FATAL] = {"device_fatal", KEY_OP | KEY_QP | KEY_DEVICE, 0,
-		"device_fatal [op=N] [qp=N] [device=N]"},
-	[FAULT_REFUSE] = {"refuse", KEY_CALL | KEY_ERRNO | KEY_OP | KEY_TIMES | KEY_DEVICE,
-		KEY_CALL | KEY_ERRNO, "refuse call=NAME errno=1..133 [op=N] [times=N]"},
-};
-
-struct parser {
-	struct fault fault;
-	unsigned int given;
-	char err[512];
-};
-
-static bool
-parse_number(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*out = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-	return errno == 0 && *end == '\0';
-}
-
-static bool
-parse_call(struct parser *p, const char *value)
-{
-	int n;
-
-	for (p->fault.call = 0; p->fault.call < N_CALLS; p->fault.call++)
-		if (strcmp(calls[p->fault.call].name, value) == 0)
-			return true;
-	n = snprintf(p->err, sizeof(p->err), "no call \"%s\"; there are:", value);
-	for (int i = 0; i < N_CALLS && n < (int)sizeof(p->err); i++)
-		n += snprintf(p->err + n, sizeof(p->err) - (size_t)n, " %s", calls[i].name);
-	return false;
-}
-
-static bool
-parse_pair(struct parser *p, const char *name, const char *value)
-{
-	struct fault *f = &p->fault;
-	const struct {
-		const char *name;
-		enum fault_key key;
-		uint64_t *to, min, max;
-	} keys[] = {
-		{"op", KEY_OP, &f->op, 1, UINT64_MAX},
-		{"times", KEY_TIMES, &f->times, 1, UINT64_MAX},
-		{"qp", KEY_QP, &f->qp, 1, 0xffffff},
-		{"syndrome", KEY_SYNDROME, &f->syndrome, 1, 255},
-		{"vendor", KEY_VENDOR, &f->vendor, 0, 255},
-		{"ms", KEY_MS, &f->ms, 1, 3600000},
-		{"port", KEY_PORT, &f->port, 1, SOFTHCA_MAX_PORTS},
-		{"device", KEY_DEVICE, &f->device, 0, SOFTHCA_MAX_DEVICES - 1},
-		{"errno", KEY_ERRNO, &f->error, 1, 133},
-	};
-
-	if (strcmp(name, "call") == 0 && (kinds[f->kind].may & KEY_CALL) != 0) {
-		p->given |= KEY_CALL;
-		return parse_call(p, value);
-	}
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(keys[i].name, name) != 0 || (kinds[f->kind].may & keys[i].key) == 0)
-			continue;
-		p->given |= keys[i].key;
-		if (parse_number(value, keys[i].to) && *keys[i].to >= keys[i].min &&
-			*keys[i].to <= keys[i].max)
-			return true;
-		snprintf(p->err, sizeof(p->err), "%s=%s: not a number from %llu to %llu", name,
-			value, (unsigned long long)keys[i].min, (unsigned long long)keys[i].max);
-		return false;
-	}
-	snprintf(p->err, sizeof(p->err), "\"%s\" is not a part of: %s", name, kinds[f->kind].form);
-	return false;
-}
-
-static bool
-parse_kind(struct parser *p, const char *word)
-{
-	int n;
-
-	for (int k = 1; k < FAULT_N_KINDS; k++) {
-		if (strcmp(kinds[k].name, word) == 0) {
-			p->fault.kind = (enum fault_kind)k;
-			return true;
-		}
-	}
-	n = snprintf(p->err, sizeof(p->err), "no fault \"%s\"; there are:", word);
-	for (int k = 1; k < FAULT_N_KINDS && n < (int)sizeof(p->err); k++)
-		n += snprintf(p->err + n, sizeof(p->err) - (size_t)n, " %s", kinds[k].name);
-	return false;
-}
-
-/* 1: a fault; 0: an empty line or a comment; -EINVAL: p->err says what is wrong. */
-static int
-parse_line(struct parser *p, const char *text)
-{
-	char line[LINE_LEN], *save = NULL, *word;
-
-	*p = (struct parser){.fault = {.times = 1, .port = 1, .call = -1}};
-	if (strlen(text) >= sizeof(line)) {
-		snprintf(p->err, sizeof(p->err), "longer than %d bytes", LINE_LEN - 1);
-		return -EINVAL;
-	}
-	strcpy(line, text);
-	line[strcspn(line, "#\n")] = '\0';
-	for (word = strtok_r(line, " \t\r", &save); word != NULL;
-		word = strtok_r(NULL, " \t\r", &save)) {
-		char *eq = strchr(word, '=');
-
-		if (p->fault.kind == FAULT_NONE) {
-			if (!parse_kind(p, word))
-				return -EINVAL;
-			continue;
-		}
-		if (eq == NULL) {
-			snprintf(p->err, sizeof(p->err), "\"%s\" is not NAME=VALUE", word);
-			return -EINVAL;
-		}
-		*eq = '\0';
-		if (!parse_pair(p, word, eq + 1))
-			return -EINVAL;
-	}
-	if (p->fault.kind == FAULT_NONE)
-		return 0;
-	if ((kinds[p->fault.kind].must & ~p->given) != 0) {
-		snprintf(p->err, sizeof(p->err), "incomplete; it is: %s",
-			kinds[p->fault.kind].form);
-		return -EINVAL;
-	}
-	return 1;
-}
-
 /* ---- the list; lock held */
 
 static bool
 is_of_ops(const struct fault *f)
 {
 	return f->kind != FAULT_REFUSE && f->kind != FAULT_PORT_UP && f->op != 0;
+}
+
+static bool
+is_of_receives(enum fault_kind kind)
+{
+	return kind == FAULT_RECV_COMPLETE || kind == FAULT_RECV_DROP || kind == FAULT_RECV_LATE;
 }
 
 static void
@@ -386,15 +184,15 @@ file_read(void)
 {
 	static struct fault read[FAULTS_MAX];
 	unsigned int n = 0, n_line = 0;
-	char line[LINE_LEN + 2];
-	struct parser p;
+	char line[FAULT_LINE_LEN + 2];
+	struct fault_parser p;
 	FILE *f = fopen(file.path, "re");
 	int rc = 0;
 
 	drop_faults(true);
 	while (f != NULL && rc >= 0 && fgets(line, sizeof(line), f) != NULL) {
 		n_line++;
-		rc = parse_line(&p, line);
+		rc = fault_parse(&p, line);
 		if (rc > 0 && n < FAULTS_MAX) {
 			p.fault.of_file = true;
 			read[n++] = p.fault;
@@ -474,8 +272,8 @@ fault_tick(struct softhca_dev *dev, bool from_call)
 	pthread_mutex_unlock(&lock);
 }
 
-struct fault_hit
-fault_next(struct softhca_qp *qp)
+static struct fault_hit
+next_hit(struct softhca_qp *qp, bool receives)
 {
 	struct fault_hit hit = {.kind = FAULT_NONE};
 
@@ -483,8 +281,9 @@ fault_next(struct softhca_qp *qp)
 	for (unsigned int i = 0; i < n_faults; i++) {
 		const struct fault f = faults[i];
 
-		if (!is_of_ops(&f) || (f.qp != 0 && f.qp != qp->number) ||
-			f.device != qp->dev->index || !fault_counts(i))
+		if (!is_of_ops(&f) || is_of_receives(f.kind) != receives ||
+			(f.qp != 0 && f.qp != qp->number) || f.device != qp->dev->index ||
+			!fault_counts(i))
 			continue;
 		if (is_of_device(f.kind)) {
 			strike_device(&f, qp->dev->index);
@@ -499,30 +298,32 @@ fault_next(struct softhca_qp *qp)
 	return hit;
 }
 
+struct fault_hit
+fault_next(struct softhca_qp *qp)
+{
+	return next_hit(qp, false);
+}
+
+struct fault_hit
+fault_next_receive(struct softhca_qp *qp)
+{
+	return next_hit(qp, true);
+}
+
 int
-fault_refuses(struct softhca_dev *dev, uint16_t object, uint16_t method, int64_t write_cmd)
+fault_refuses(struct softhca_dev *dev, const struct fault_call *call)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
-	for (int c = 0; c < N_CALLS && rc == 0; c++) {
-		bool is_write = calls[c].object < 0;
+	for (unsigned int i = 0; i < n_faults && rc == 0; i++) {
+		const struct fault f = faults[i];
 
-		if (is_write ? write_cmd < 0 || (calls[c].write_cmd != write_cmd &&
-							calls[c].write_cmd2 != write_cmd)
-			     : write_cmd >= 0 || calls[c].object != object ||
-					calls[c].method != method)
-			continue;
-		for (unsigned int i = 0; i < n_faults && rc == 0; i++) {
-			const struct fault f = faults[i];
-
-			if (f.kind == FAULT_REFUSE && f.call == c && f.device == dev->index &&
-				fault_counts(i))
-				rc = -(int)f.error;
-		}
-		if (rc == 0 && devices[dev->index].dead && !calls[c].ends)
-			rc = -EIO;
+		if (f.device == dev->index && fault_is_of_call(&f, call) && fault_counts(i))
+			rc = -(int)f.error;
 	}
+	if (rc == 0 && devices[dev->index].dead && !fault_call_ends(call))
+		rc = -EIO;
 	update_bits();
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -545,8 +346,8 @@ fault_device_is_dead(const struct softhca_dev *dev)
 int
 softhca_fault(const char *line)
 {
-	struct parser p;
-	int rc = parse_line(&p, line);
+	struct fault_parser p;
+	int rc = fault_parse(&p, line);
 
 	if (rc < 0) {
 		softhca_log("fault \"%s\": %s", line, p.err);

@@ -26,16 +26,19 @@ machine_is(unsigned int bits)
 
 enum fault_kind {
 	FAULT_NONE,
-	FAULT_COMPLETE,     /* the WQE does not run, and completes with a syndrome */
-	FAULT_DROP,         /* it runs, and its completion is lost */
-	FAULT_LATE,         /* it, and what is behind it, waits */
-	FAULT_QP_FATAL,     /* the QP fails without a completion that says why */
-	FAULT_CQ_OVERRUN,   /* its send CQ fails */
-	FAULT_SQ_DRAINED,   /* the send queue stops before it */
-	FAULT_PORT_DOWN,    /* the link is lost */
-	FAULT_PORT_UP,      /* and back */
-	FAULT_DEVICE_FATAL, /* nothing runs any more */
-	FAULT_REFUSE,       /* a control call fails */
+	FAULT_COMPLETE,      /* the WQE does not run, and completes with a syndrome */
+	FAULT_DROP,          /* it runs, and its completion is lost */
+	FAULT_LATE,          /* it, and what is behind it, waits */
+	FAULT_RECV_COMPLETE, /* the receive fails with a syndrome, and its QP with it */
+	FAULT_RECV_DROP,     /* the message arrives, and the receive's completion is lost */
+	FAULT_RECV_LATE,     /* the message waits at its responder */
+	FAULT_QP_FATAL,      /* the QP fails without a completion that says why */
+	FAULT_CQ_OVERRUN,    /* its send CQ fails */
+	FAULT_SQ_DRAINED,    /* the send queue stops before it */
+	FAULT_PORT_DOWN,     /* the link is lost */
+	FAULT_PORT_UP,       /* and back */
+	FAULT_DEVICE_FATAL,  /* nothing runs any more */
+	FAULT_REFUSE,        /* a control call fails */
 	FAULT_N_KINDS
 };
 
@@ -47,10 +50,20 @@ struct fault_hit {
 
 /* A WQE is about to run for the first time: what happens to it instead. */
 struct fault_hit fault_next(struct softhca_qp *qp);
+/* A message is about to arrive in a receive of this QP: the same for that receive. */
+struct fault_hit fault_next_receive(struct softhca_qp *qp);
 /* Control file, timers, events that are due. Inside a turn of that adapter's lanes. */
 void fault_tick(struct softhca_dev *dev, bool from_call);
-/* 0, or the -errno that a control call shall end with. write_cmd: of INVOKE_WRITE, else -1. */
-int fault_refuses(struct softhca_dev *dev, uint16_t object, uint16_t method, int64_t write_cmd);
+
+/* A control call, as faults know it. */
+struct fault_call {
+	uint16_t object, method; /* of the ioctl */
+	uint16_t opcode;         /* of its firmware command, or 0 */
+	int64_t write_cmd;       /* of INVOKE_WRITE, or -1 */
+};
+
+/* 0, or the -errno that the call shall end with. */
+int fault_refuses(struct softhca_dev *dev, const struct fault_call *call);
 bool fault_port_is_down(const struct softhca_dev *dev, unsigned int port);
 bool fault_device_is_dead(const struct softhca_dev *dev);
 

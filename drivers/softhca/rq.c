@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The receive side of a QP: taking receive WQEs in order, scattering, and the responder's errors. */
 #include "exec.h"
+#include "fault.h"
 
 #define EVENT_QP_FATAL      1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_QP_REQ_ERR    2 /* IBV_EVENT_QP_REQ_ERR */
@@ -85,7 +86,8 @@ srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 	cqe->wqe_counter = srq_take(srq);
 	cqe->timestamp = run_now(run);
 	run_hold_cq(run, cq);
-	cq_push(cq, cqe);
+	if (!run->receive_mute)
+		cq_push(cq, cqe);
 	run->work++;
 }
 
@@ -104,7 +106,8 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 	full.wqe_counter = ci;
 	full.timestamp = run_now(run);
 	run_hold_cq(run, qp->recv_cq);
-	cq_push(qp->recv_cq, &full);
+	if (!run->receive_mute)
+		cq_push(qp->recv_cq, &full);
 	atomic_store_explicit(&qp->rq_ci, (uint16_t)(ci + 1), memory_order_relaxed);
 	run->work++;
 }
@@ -179,6 +182,7 @@ responder_fail_receive(struct run *run, struct softhca_qp *qp, enum wire_syndrom
 		.syndrome = syndrome,
 		.vendor = run->vendor};
 
+	run->receive_mute = false; /* a failure is told */
 	rq_complete(run, qp, &failed);
 	qp_fail_receive_side(run, qp);
 	run_drop_cq(run);
@@ -194,4 +198,30 @@ responder_fail(struct run *run, struct softhca_qp *qp, enum wire_syndrome nak)
 	softhca_event_qp_async(qp->event,
 		nak == SYN_REM_ACCESS ? EVENT_QP_ACCESS_ERR : EVENT_QP_REQ_ERR);
 	run_drop_peer(run);
+}
+
+/* Each message meets its fault once, however often it is tried. */
+unsigned int
+responder_strike(struct run *run, struct softhca_qp *qp)
+{
+	struct fault_hit hit;
+
+	if (!machine_is(MACHINE_OPS) || run->qp->receive_struck)
+		return SYN_OK;
+	run->qp->receive_struck = true;
+	hit = fault_next_receive(qp);
+	switch (hit.kind) {
+	case FAULT_RECV_COMPLETE:
+		run->vendor = (enum wire_vendor)hit.vendor;
+		return hit.syndrome;
+	case FAULT_RECV_LATE:
+		run->qp->wait = WAIT_TIME;
+		run->qp->wait_until = run_now(run) + hit.ns;
+		return EXEC_WAIT_TIME;
+	case FAULT_RECV_DROP:
+		run->receive_mute = true;
+		return SYN_OK;
+	default:
+		return SYN_OK;
+	}
 }

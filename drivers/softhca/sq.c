@@ -189,6 +189,7 @@ sq_advance(struct softhca_qp *qp, uint32_t bb)
 		qp->announced = qp->sq_ci;
 	qp->bad_bf = false;
 	qp->mute = false;
+	qp->receive_struck = false;
 	qp->wait = WAIT_NONE;
 }
 
@@ -402,6 +403,7 @@ sq_step(struct run *run, uint16_t posted)
 	if (run->spill != NULL)
 		run_free_spill(run);
 	run->receiving = false;
+	run->receive_mute = false;
 	run->sig_drain = false;
 	run->byte_cnt = 0;
 	run->vendor = why;
@@ -420,6 +422,8 @@ sq_step(struct run *run, uint16_t posted)
 	}
 	if (result == SYN_OK || (qp_is_unreliable(run->qp) && is_of_responder(result)))
 		return sq_step_done(run, &wqe);
+	if (result == EXEC_WAIT_TIME)
+		return STEP_WAIT;
 	if (result == EXEC_WAIT_RNR) {
 		if (!wait_for_receive(run))
 			return STEP_WAIT;

@@ -344,6 +344,7 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 		.slid = qp_port(run->qp)->lid};
 	struct recv_wqe recv;
 	enum wire_syndrome syn;
+	unsigned int struck;
 	enum sg_end end;
 	struct sg whole;
 
@@ -354,6 +355,13 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 		return SYN_OK;
 	if (syn != SYN_OK) {
 		responder_fail_receive(run, run->peer, syn);
+		return SYN_OK;
+	}
+	struck = responder_strike(run, run->peer);
+	if (struck == EXEC_WAIT_TIME)
+		return struck;
+	if (struck != SYN_OK) {
+		responder_fail_receive(run, run->peer, (enum wire_syndrome)struck);
 		return SYN_OK;
 	}
 	has_grh = ud_header(run, av, (uint32_t)src->len, imm, header);

@@ -15,6 +15,7 @@
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 /* ---------------------------------------------------------------- memory of the program */
 
@@ -266,16 +267,44 @@ find_method(uint16_t object, uint16_t method)
 	return NULL;
 }
 
+/* The opcode of the firmware command that a call carries, or 0: its first 16 bits. */
+static uint16_t
+devx_opcode(struct uverbs_call *call, const struct uverbs_method *method)
+{
+	static const struct {
+		uint16_t object, method, attr;
+	} carriers[] = {
+		{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN},
+		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE,
+			MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN},
+		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
+			MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN},
+		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY,
+			MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
+		const uint8_t *in;
+
+		if (carriers[i].object != method->object || carriers[i].method != method->method)
+			continue;
+		in = call_in(call, carriers[i].attr);
+		return (uint16_t)(in[0] << 8 | in[1]);
+	}
+	return 0;
+}
+
 /* A fault on demand: 0, or what the call ends with. */
 static int
 refused(struct uverbs_call *call, const struct uverbs_method *method)
 {
 	bool is_write = method->object == UVERBS_OBJECT_DEVICE &&
 			method->method == UVERBS_METHOD_INVOKE_WRITE;
+	const struct fault_call asked = {method->object, method->method, devx_opcode(call, method),
+		is_write ? (int64_t)call_in_u64(call, UVERBS_ATTR_WRITE_CMD) : -1};
 
 	fault_tick(call->ctx->dev, true);
-	return fault_refuses(call->ctx->dev, method->object, method->method,
-		is_write ? (int64_t)call_in_u64(call, UVERBS_ATTR_WRITE_CMD) : -1);
+	return fault_refuses(call->ctx->dev, &asked);
 }
 
 static int

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults on demand, each as stock libibverbs sees it. */
-#include <fcntl.h>
-
-#include "softhca_pair.h"
+#include "softhca_faults.h"
 
 static struct pair p;
-static const char *fault_file;
 
 static void
 write_one(uint64_t id)
@@ -49,12 +46,6 @@ port_state(void)
 
 	CHECK_EQ(ibv_query_port(p.ctx, 1, &attr), 0);
 	return attr.state;
-}
-
-static void
-fault(const char *line)
-{
-	CHECK_EQ(softhca_fault(line), 0);
 }
 
 static void
@@ -384,51 +375,24 @@ case_malformed(void)
 }
 
 static void
-write_file(const char *text)
-{
-	char tmp[256];
-	FILE *f;
-
-	snprintf(tmp, sizeof(tmp), "%s.new", fault_file);
-	f = fopen(tmp, "w");
-	CHECK(f != NULL);
-	fputs(text, f);
-	fclose(f);
-	CHECK_EQ(rename(tmp, fault_file), 0);
-}
-
-/* Lets the adapter look: it does so every 10 ms. */
-static void
-wait_for_faults(unsigned int n)
-{
-	uint64_t end_ms = pair_now_ms() + 5000;
-
-	while (softhca_faults_left() != n) {
-		CHECK(pair_now_ms() < end_ms);
-		softhca_pump();
-		usleep(1000);
-	}
-}
-
-static void
 case_file(void)
 {
 	begin();
-	write_file("# two\ncomplete syndrome=0x13 op=2 # the second\n\ndrop\n");
-	wait_for_faults(2);
+	faults_write("# two\ncomplete syndrome=0x13 op=2 # the second\n\ndrop\n");
+	faults_await(2);
 	write_one(1);
 	pair_expect_none(&p.client);
 	write_one(2);
 	expect(2, IBV_WC_REM_ACCESS_ERR);
-	write_file("refuse call=alloc_pd errno=12\n"); /* at once: a call looks itself */
+	faults_write("refuse call=alloc_pd errno=12\n"); /* at once: a call looks itself */
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	CHECK_EQ(errno, ENOMEM);
 	/* What the file no longer says is disarmed. */
-	write_file("drop op=100\nlate ms=1 op=100\n");
-	wait_for_faults(2);
-	write_file("");
-	wait_for_faults(0);
+	faults_write("drop op=100\nlate ms=1 op=100\n");
+	faults_await(2);
+	faults_write("");
+	faults_await(0);
 	end();
 }
 
@@ -438,11 +402,11 @@ case_malformed_file(void)
 	char where[300];
 
 	begin();
-	write_file("drop op=100\n");
-	wait_for_faults(1);
+	faults_write("drop op=100\n");
+	faults_await(1);
 	capture_begin();
-	write_file("drop op=100\n\nlate ms=soon\n");
-	wait_for_faults(0);
+	faults_write("drop op=100\n\nlate ms=soon\n");
+	faults_await(0);
 	capture_end();
 	snprintf(where, sizeof(where), "%s:3: ms=soon: not a number", fault_file);
 	CHECK(strstr(captured, where) != NULL);
@@ -470,21 +434,5 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	static char path[] = "/tmp/softhca-faults.XXXXXX";
-	int rc;
-
-	/* Read when the library loads: start again with it. */
-	if (getenv("SOFTHCA_FAULTS") == NULL) {
-		int fd = mkstemp(path);
-
-		CHECK(fd >= 0);
-		close(fd);
-		setenv("SOFTHCA_FAULTS", path, 1);
-		execv("/proc/self/exe", argv);
-		CHECK(!"execv");
-	}
-	fault_file = getenv("SOFTHCA_FAULTS");
-	rc = check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
-	unlink(fault_file);
-	return rc;
+	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines of the control file and of softhca_fault(), and the names of what can be refused. */
+#include "fault_line.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+/* Where a control call is recognised by: an ioctl method, one or two write commands, an opcode. */
+struct call_name {
+	const char *name;
+	int object, method; /* NO_METHOD: a write command */
+	int64_t write_cmd, write_cmd2;
+	uint16_t opcode; /* of a firmware command; 0: any, or none */
+	bool ends;       /* ends an object */
+};
+
+#define NO_METHOD (-1)
+#define EX(cmd)   ((int64_t)IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##cmd)
+#define WRITE(name, cmd)                                                                           \
+	{                                                                                          \
+		name, NO_METHOD, 0, IB_USER_VERBS_CMD_##cmd, -1, 0, false                          \
+	}
+#define MAKES(name, object, method)                                                                \
+	{                                                                                          \
+		name, object, method, -1, -1, 0, false                                             \
+	}
+#define ENDS(name, object, method)                                                                 \
+	{                                                                                          \
+		name, object, method, -1, -1, 0, true                                              \
+	}
+#define DEVX(name, method, opcode)                                                                 \
+	{                                                                                          \
+		name, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_##method, -1, -1, opcode,   \
+			false                                                                      \
+	}
+
+static const struct call_name calls[] = {
+	WRITE("alloc_pd", ALLOC_PD),
+	WRITE("reg_mr", REG_MR),
+	WRITE("rereg_mr", REREG_MR),
+	WRITE("alloc_mw", ALLOC_MW),
+	WRITE("create_ah", CREATE_AH),
+	WRITE("create_comp_channel", CREATE_COMP_CHANNEL),
+	WRITE("query_qp", QUERY_QP),
+	WRITE("resize_cq", RESIZE_CQ),
+	WRITE("modify_srq", MODIFY_SRQ),
+	WRITE("query_srq", QUERY_SRQ),
+	WRITE("open_xrcd", OPEN_XRCD),
+	{"query_device", NO_METHOD, 0, IB_USER_VERBS_CMD_QUERY_DEVICE, EX(QUERY_DEVICE), 0, false},
+	{"modify_cq", NO_METHOD, 0, EX(MODIFY_CQ), -1, 0, false},
+	{"modify_qp", NO_METHOD, 0, IB_USER_VERBS_CMD_MODIFY_QP, EX(MODIFY_QP), 0, false},
+	{"modify_wq", NO_METHOD, 0, EX(MODIFY_WQ), -1, 0, false},
+	{"create_rwq_ind_table", NO_METHOD, 0, EX(CREATE_RWQ_IND_TBL), -1, 0, false},
+	MAKES("create_cq", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE),
+	MAKES("create_qp", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE),
+	MAKES("create_srq", UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE),
+	MAKES("create_wq", UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE),
+	MAKES("alloc_dm", UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC),
+	MAKES("reg_dm_mr", UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG),
+	MAKES("advise_mr", UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR),
+	MAKES("alloc_uar", MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+	MAKES("reg_umem", MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG),
+	MAKES("devx", MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER),
+	MAKES("query_eqn", MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN),
+	DEVX("devx_create", CREATE, 0),
+	DEVX("devx_modify", MODIFY, 0),
+	DEVX("devx_query", QUERY, 0),
+	DEVX("create_mkey", CREATE, 0x200),
+	DEVX("create_psv", CREATE, 0x600),
+	DEVX("devx_create_cq", CREATE, 0x400),
+	DEVX("devx_create_qp", CREATE, 0x500),
+	ENDS("devx_destroy", MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
+	ENDS("dereg_umem", MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG),
+	ENDS("free_uar", MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY),
+	ENDS("destroy_cq", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY),
+	ENDS("destroy_qp", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY),
+	ENDS("destroy_srq", UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY),
+	ENDS("destroy_wq", UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY),
+	ENDS("destroy_rwq_ind_table", UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY),
+	ENDS("destroy_ah", UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY),
+	ENDS("dealloc_mw", UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY),
+	ENDS("free_dm", UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE),
+	ENDS("close_xrcd", UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY),
+	ENDS("dereg_mr", UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY),
+	ENDS("dealloc_pd", UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY),
+};
+
+#define N_CALLS ((int)(sizeof(calls) / sizeof(calls[0])))
+
+enum fault_key {
+	KEY_OP = 1 << 0,
+	KEY_TIMES = 1 << 1,
+	KEY_QP = 1 << 2,
+	KEY_SYNDROME = 1 << 3,
+	KEY_VENDOR = 1 << 4,
+	KEY_MS = 1 << 5,
+	KEY_PORT = 1 << 6,
+	KEY_DEVICE = 1 << 7,
+	KEY_ERRNO = 1 << 8,
+	KEY_CALL = 1 << 9,
+	KEY_OPCODE = 1 << 10
+};
+
+#define KEYS_OF_OP (KEY_OP | KEY_TIMES | KEY_QP | KEY_DEVICE)
+
+static const struct {
+	const char *name;
+	unsigned int may, must;
+	const char *form; /* for the error that names a malformed line */
+} kinds[FAULT_N_KINDS] = {
+	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
+		"complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
+	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop [op=N] [times=N] [qp=N]"},
+	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N [op=N] [times=N] [qp=N]"},
+	[FAULT_RECV_COMPLETE] = {"recv_complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR,
+		KEY_SYNDROME,
+		"recv_complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
+	[FAULT_RECV_DROP] = {"recv_drop", KEYS_OF_OP, 0, "recv_drop [op=N] [times=N] [qp=N]"},
+	[FAULT_RECV_LATE] = {"recv_late", KEYS_OF_OP | KEY_MS, KEY_MS,
+		"recv_late ms=N [op=N] [times=N] [qp=N]"},
+	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal [op=N] [times=N] [qp=N]"},
+	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun [op=N] [times=N] [qp=N]"},
+	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained [op=N] [times=N] [qp=N]"},
+	[FAULT_PORT_DOWN] = {"port_down", KEY_OP | KEY_QP | KEY_MS | KEY_PORT | KEY_DEVICE, 0,
+		"port_down [port=N] [ms=N] [op=N] [qp=N] [device=N]"},
+	[FAULT_PORT_UP] = {"port_up", KEY_PORT | KEY_DEVICE, 0, "port_up [port=N] [device=N]"},
+	[FAULT_DEVICE_FATAL] = {"device_fatal", KEY_OP | KEY_QP | KEY_DEVICE, 0,
+		"device_fatal [op=N] [qp=N] [device=N]"},
+	[FAULT_REFUSE] = {"refuse",
+		KEY_CALL | KEY_ERRNO | KEY_OP | KEY_TIMES | KEY_DEVICE | KEY_OPCODE,
+		KEY_CALL | KEY_ERRNO, "refuse call=NAME errno=1..133 [opcode=N] [op=N] [times=N]"},
+};
+
+static bool
+parse_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	return errno == 0 && *end == '\0';
+}
+
+static bool
+parse_call(struct fault_parser *p, const char *value)
+{
+	int n;
+
+	for (p->fault.call = 0; p->fault.call < N_CALLS; p->fault.call++)
+		if (strcmp(calls[p->fault.call].name, value) == 0)
+			return true;
+	n = snprintf(p->err, sizeof(p->err), "no call \"%s\"; there are:", value);
+	for (int i = 0; i < N_CALLS && n < (int)sizeof(p->err); i++)
+		n += snprintf(p->err + n, sizeof(p->err) - (size_t)n, " %s", calls[i].name);
+	return false;
+}
+
+static bool
+parse_pair(struct fault_parser *p, const char *name, const char *value)
+{
+	struct fault *f = &p->fault;
+	const struct {
+		const char *name;
+		enum fault_key key;
+		uint64_t *to, min, max;
+	} keys[] = {
+		{"op", KEY_OP, &f->op, 1, UINT64_MAX},
+		{"times", KEY_TIMES, &f->times, 1, UINT64_MAX},
+		{"qp", KEY_QP, &f->qp, 1, 0xffffff},
+		{"syndrome", KEY_SYNDROME, &f->syndrome, 1, 255},
+		{"vendor", KEY_VENDOR, &f->vendor, 0, 255},
+		{"ms", KEY_MS, &f->ms, 1, 3600000},
+		{"port", KEY_PORT, &f->port, 1, SOFTHCA_MAX_PORTS},
+		{"device", KEY_DEVICE, &f->device, 0, SOFTHCA_MAX_DEVICES - 1},
+		{"errno", KEY_ERRNO, &f->error, 1, 133},
+		{"opcode", KEY_OPCODE, &f->opcode, 1, 0xffff},
+	};
+
+	if (strcmp(name, "call") == 0 && (kinds[f->kind].may & KEY_CALL) != 0) {
+		p->given |= KEY_CALL;
+		return parse_call(p, value);
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(keys[i].name, name) != 0 || (kinds[f->kind].may & keys[i].key) == 0)
+			continue;
+		p->given |= keys[i].key;
+		if (parse_number(value, keys[i].to) && *keys[i].to >= keys[i].min &&
+			*keys[i].to <= keys[i].max)
+			return true;
+		snprintf(p->err, sizeof(p->err), "%s=%s: not a number from %llu to %llu", name,
+			value, (unsigned long long)keys[i].min, (unsigned long long)keys[i].max);
+		return false;
+	}
+	snprintf(p->err, sizeof(p->err), "\"%s\" is not a part of: %s", name, kinds[f->kind].form);
+	return false;
+}
+
+static bool
+parse_kind(struct fault_parser *p, const char *word)
+{
+	int n;
+
+	for (int k = 1; k < FAULT_N_KINDS; k++) {
+		if (strcmp(kinds[k].name, word) == 0) {
+			p->fault.kind = (enum fault_kind)k;
+			return true;
+		}
+	}
+	n = snprintf(p->err, sizeof(p->err), "no fault \"%s\"; there are:", word);
+	for (int k = 1; k < FAULT_N_KINDS && n < (int)sizeof(p->err); k++)
+		n += snprintf(p->err + n, sizeof(p->err) - (size_t)n, " %s", kinds[k].name);
+	return false;
+}
+
+static bool
+takes_opcode(const struct fault *f)
+{
+	const struct call_name *name = &calls[f->call];
+
+	return (name->object == MLX5_IB_OBJECT_DEVX_OBJ && !name->ends && name->opcode == 0) ||
+	       (name->object == MLX5_IB_OBJECT_DEVX && name->method == MLX5_IB_METHOD_DEVX_OTHER);
+}
+
+int
+fault_parse(struct fault_parser *p, const char *text)
+{
+	char line[FAULT_LINE_LEN], *save = NULL, *word;
+
+	*p = (struct fault_parser){.fault = {.times = 1, .port = 1, .call = -1}};
+	if (strlen(text) >= sizeof(line)) {
+		snprintf(p->err, sizeof(p->err), "longer than %d bytes", FAULT_LINE_LEN - 1);
+		return -EINVAL;
+	}
+	strcpy(line, text);
+	line[strcspn(line, "#\n")] = '\0';
+	for (word = strtok_r(line, " \t\r", &save); word != NULL;
+		word = strtok_r(NULL, " \t\r", &save)) {
+		char *eq = strchr(word, '=');
+
+		if (p->fault.kind == FAULT_NONE) {
+			if (!parse_kind(p, word))
+				return -EINVAL;
+			continue;
+		}
+		if (eq == NULL) {
+			snprintf(p->err, sizeof(p->err), "\"%s\" is not NAME=VALUE", word);
+			return -EINVAL;
+		}
+		*eq = '\0';
+		if (!parse_pair(p, word, eq + 1))
+			return -EINVAL;
+	}
+	if (p->fault.kind == FAULT_NONE)
+		return 0;
+	if ((kinds[p->fault.kind].must & ~p->given) != 0) {
+		snprintf(p->err, sizeof(p->err), "incomplete; it is: %s",
+			kinds[p->fault.kind].form);
+		return -EINVAL;
+	}
+	if (p->fault.opcode != 0 && !takes_opcode(&p->fault)) {
+		snprintf(p->err, sizeof(p->err),
+			"opcode=N is for: devx devx_create devx_modify devx_query");
+		return -EINVAL;
+	}
+	return 1;
+}
+
+/* ---- which calls a name stands for */
+
+static bool
+name_fits(const struct call_name *name, const struct fault_call *call)
+{
+	if (name->object == NO_METHOD)
+		return call->write_cmd >= 0 &&
+		       (name->write_cmd == call->write_cmd || name->write_cmd2 == call->write_cmd);
+	return call->write_cmd < 0 && name->object == call->object &&
+	       name->method == call->method && (name->opcode == 0 || name->opcode == call->opcode);
+}
+
+bool
+fault_is_of_call(const struct fault *f, const struct fault_call *call)
+{
+	return f->kind == FAULT_REFUSE && name_fits(&calls[f->call], call) &&
+	       (f->opcode == 0 || f->opcode == call->opcode);
+}
+
+bool
+fault_call_ends(const struct fault_call *call)
+{
+	for (int i = 0; i < N_CALLS; i++)
+		if (calls[i].ends && name_fits(&calls[i], call))
+			return true;
+	return false;
+}

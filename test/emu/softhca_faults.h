@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of faults on demand: arming them, from code and by the control file. */
+#ifndef SOFTHCA_FAULTS_H
+#define SOFTHCA_FAULTS_H
+
+#include <fcntl.h>
+
+#include "softhca_pair.h"
+
+static const char *fault_file;
+
+static inline void
+fault(const char *line)
+{
+	CHECK_EQ(softhca_fault(line), 0);
+}
+
+static inline void
+faults_write(const char *text)
+{
+	char tmp[256];
+	FILE *f;
+
+	snprintf(tmp, sizeof(tmp), "%s.new", fault_file);
+	f = fopen(tmp, "w");
+	CHECK(f != NULL);
+	fputs(text, f);
+	fclose(f);
+	CHECK_EQ(rename(tmp, fault_file), 0);
+}
+
+/* Lets the adapter look: it does so every 10 ms. */
+static inline void
+faults_await(unsigned int n)
+{
+	uint64_t end_ms = pair_now_ms() + 5000;
+
+	while (softhca_faults_left() != n) {
+		CHECK(pair_now_ms() < end_ms);
+		softhca_pump();
+		usleep(1000);
+	}
+}
+
+/* As check_main(), with a control file. */
+static inline int
+faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
+{
+	static char path[] = "/tmp/softhca-faults.XXXXXX";
+	int rc;
+
+	/* Read when the library loads: start again with it. */
+	if (getenv("SOFTHCA_FAULTS") == NULL) {
+		int fd = mkstemp(path);
+
+		CHECK(fd >= 0);
+		close(fd);
+		setenv("SOFTHCA_FAULTS", path, 1);
+		execv("/proc/self/exe", argv);
+		CHECK(!"execv");
+	}
+	fault_file = getenv("SOFTHCA_FAULTS");
+	rc = check_main(cases, n, argc, argv);
+	unlink(fault_file);
+	return rc;
+}
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Control calls that are refused on demand, each as stock libibverbs and libmlx5 see it: once with the
+ * errno that was asked for, and then no more; armed from code, and by the control file.
+ */
+#include "softhca_faults.h"
+
+/* What the calls need of each other; each maker leaves its object here. */
+static struct {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_mw *mw;
+	struct ibv_dm *dm;
+	struct ibv_mr *dm_mr;
+	struct ibv_xrcd *xrcd;
+	struct ibv_ah *ah;
+	struct ibv_wq *wq;
+	struct ibv_rwq_ind_table *table;
+	struct mlx5dv_mkey *mkey;
+	struct mlx5dv_devx_umem *umem;
+	struct mlx5dv_devx_uar *uar;
+	struct mlx5dv_devx_obj *obj;
+	uint8_t mem[4096] __attribute__((aligned(4096)));
+} t;
+
+/* 0, or the errno of a maker that gave nothing. */
+static int
+made(const void *obj)
+{
+	return obj != NULL ? 0 : errno;
+}
+
+static int
+create_cq(void)
+{
+	t.cq = ibv_create_cq(t.ctx, 4, NULL, NULL, 0);
+	return made(t.cq);
+}
+
+static int
+resize_cq(void)
+{
+	return ibv_resize_cq(t.cq, 16);
+}
+
+static int
+modify_cq(void)
+{
+	return ibv_modify_cq(t.cq, &(struct ibv_modify_cq_attr){.attr_mask = IBV_CQ_ATTR_MODERATE,
+					   .moderate = {2, 5}});
+}
+
+static int
+destroy_cq(void)
+{
+	return ibv_destroy_cq(t.cq);
+}
+
+static int
+create_srq(void)
+{
+	t.srq = ibv_create_srq(t.pd, &(struct ibv_srq_init_attr){.attr = {8, 1, 0}});
+	return made(t.srq);
+}
+
+static int
+modify_srq(void)
+{
+	return ibv_modify_srq(t.srq, &(struct ibv_srq_attr){.srq_limit = 0}, IBV_SRQ_LIMIT);
+}
+
+static int
+query_srq(void)
+{
+	struct ibv_srq_attr attr;
+
+	return ibv_query_srq(t.srq, &attr);
+}
+
+static int
+destroy_srq(void)
+{
+	return ibv_destroy_srq(t.srq);
+}
+
+static int
+alloc_mw(void)
+{
+	t.mw = ibv_alloc_mw(t.pd, IBV_MW_TYPE_1);
+	return made(t.mw);
+}
+
+static int
+dealloc_mw(void)
+{
+	return ibv_dealloc_mw(t.mw);
+}
+
+static int
+alloc_dm(void)
+{
+	t.dm = ibv_alloc_dm(t.ctx, &(struct ibv_alloc_dm_attr){.length = 4096});
+	return made(t.dm);
+}
+
+static int
+reg_dm_mr(void)
+{
+	t.dm_mr =
+		ibv_reg_dm_mr(t.pd, t.dm, 0, 4096, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
+	return made(t.dm_mr);
+}
+
+static int
+dereg_mr(void)
+{
+	return ibv_dereg_mr(t.dm_mr);
+}
+
+static int
+free_dm(void)
+{
+	return ibv_free_dm(t.dm);
+}
+
+static int
+open_xrcd(void)
+{
+	t.xrcd = ibv_open_xrcd(t.ctx,
+		&(struct ibv_xrcd_init_attr){.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+							  IBV_XRCD_INIT_ATTR_OFLAGS,
+			.fd = -1,
+			.oflags = O_CREAT});
+	return made(t.xrcd);
+}
+
+static int
+close_xrcd(void)
+{
+	return ibv_close_xrcd(t.xrcd);
+}
+
+static int
+create_ah(void)
+{
+	struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}};
+
+	CHECK_EQ(ibv_query_gid(t.ctx, 1, 1, &attr.grh.dgid), 0);
+	attr.grh.sgid_index = 1;
+	t.ah = ibv_create_ah(t.pd, &attr);
+	return made(t.ah);
+}
+
+static int
+destroy_ah(void)
+{
+	return ibv_destroy_ah(t.ah);
+}
+
+static int
+create_wq(void)
+{
+	t.wq = ibv_create_wq(t.ctx, &(struct ibv_wq_init_attr){.wq_type = IBV_WQT_RQ,
+					    .max_wr = 4,
+					    .max_sge = 1,
+					    .pd = t.pd,
+					    .cq = t.cq});
+	return made(t.wq);
+}
+
+static int
+modify_wq(void)
+{
+	return ibv_modify_wq(t.wq,
+		&(struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY});
+}
+
+static int
+destroy_wq(void)
+{
+	return ibv_destroy_wq(t.wq);
+}
+
+static int
+create_table(void)
+{
+	t.table = ibv_create_rwq_ind_table(t.ctx,
+		&(struct ibv_rwq_ind_table_init_attr){.ind_tbl = &t.wq});
+	return made(t.table);
+}
+
+static int
+destroy_table(void)
+{
+	return ibv_destroy_rwq_ind_table(t.table);
+}
+
+static int
+query_device(void)
+{
+	struct ibv_device_attr_ex attr;
+
+	return ibv_query_device_ex(t.ctx, NULL, &attr);
+}
+
+static int
+create_comp_channel(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(t.ctx);
+	int rc = made(channel);
+
+	if (channel != NULL)
+		CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+	return rc;
+}
+
+/* ---- mlx5's own */
+
+/* An indirect key with a signature has two PSVs. */
+static int
+create_mkey(void)
+{
+	t.mkey = mlx5dv_create_mkey(&(struct mlx5dv_mkey_init_attr){.pd = t.pd,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE,
+		.max_entries = 4});
+	return made(t.mkey);
+}
+
+static int
+destroy_mkey(void)
+{
+	return mlx5dv_destroy_mkey(t.mkey);
+}
+
+static int
+reg_umem(void)
+{
+	t.umem = mlx5dv_devx_umem_reg(t.ctx, t.mem, sizeof(t.mem), IBV_ACCESS_LOCAL_WRITE);
+	return made(t.umem);
+}
+
+static int
+dereg_umem(void)
+{
+	return mlx5dv_devx_umem_dereg(t.umem) == 0 ? 0 : errno;
+}
+
+static int
+alloc_uar(void)
+{
+	t.uar = mlx5dv_devx_alloc_uar(t.ctx,
+		MLX5DV_UAR_ALLOC_TYPE_BF); /* libmlx5 keeps one of NC */
+	return made(t.uar);
+}
+
+/* CREATE_CQ, by its bytes: bit offsets are those of the programming manual. */
+static int
+devx_create_cq(void)
+{
+	uint8_t in[272] = {0x04}, out[16] = {0};
+	uint32_t umem = htobe32(t.umem->umem_id), page = htobe32(t.uar->page_id), eqn;
+
+	CHECK_EQ(mlx5dv_devx_query_eqn(t.ctx, 0, &eqn), 0);
+	in[16] = 0x02; /* the record is in user memory */
+	memcpy(in + 20, &umem, 4);
+	memcpy(in + 28, &page, 4);
+	in[28] = 4; /* log2 of the entries */
+	in[39] = (uint8_t)eqn;
+	in[78] = 0x08; /* the record's offset: 2048 */
+	memcpy(in + 88, &umem, 4);
+	in[92] = 0x80;
+	t.obj = mlx5dv_devx_obj_create(t.ctx, in, sizeof(in), out, sizeof(out));
+	return made(t.obj);
+}
+
+static int
+devx_destroy(void)
+{
+	return mlx5dv_devx_obj_destroy(t.obj) == 0 ? 0 : errno;
+}
+
+static int
+query_hca_cap(void)
+{
+	uint8_t in[16] = {0x01}, out[16 + 4096];
+
+	return mlx5dv_devx_general_cmd(t.ctx, in, sizeof(in), out, sizeof(out)) == 0 ? 0 : errno;
+}
+
+/* In order: each needs what those before it have made, and those that end it come last. */
+static const struct {
+	const char *line;
+	int error;
+	int (*call)(void);
+} rows[] = {
+	{"refuse call=query_device errno=5", EIO, query_device},
+	{"refuse call=create_comp_channel errno=24", EMFILE, create_comp_channel},
+	{"refuse call=create_cq errno=12", ENOMEM, create_cq},
+	{"refuse call=resize_cq errno=28", ENOSPC, resize_cq},
+	{"refuse call=modify_cq errno=5", EIO, modify_cq},
+	{"refuse call=create_wq errno=28", ENOSPC, create_wq},
+	{"refuse call=modify_wq errno=22", EINVAL, modify_wq},
+	{"refuse call=create_rwq_ind_table errno=12", ENOMEM, create_table},
+	{"refuse call=destroy_rwq_ind_table errno=16", EBUSY, destroy_table},
+	{"refuse call=destroy_wq errno=16", EBUSY, destroy_wq},
+	{"refuse call=create_srq errno=12", ENOMEM, create_srq},
+	{"refuse call=modify_srq errno=22", EINVAL, modify_srq},
+	{"refuse call=query_srq errno=5", EIO, query_srq},
+	{"refuse call=destroy_srq errno=16", EBUSY, destroy_srq},
+	{"refuse call=alloc_mw errno=12", ENOMEM, alloc_mw},
+	{"refuse call=dealloc_mw errno=16", EBUSY, dealloc_mw},
+	{"refuse call=alloc_dm errno=28", ENOSPC, alloc_dm},
+	{"refuse call=reg_dm_mr errno=12", ENOMEM, reg_dm_mr},
+	{"refuse call=dereg_mr errno=16", EBUSY, dereg_mr},
+	{"refuse call=free_dm errno=16", EBUSY, free_dm},
+	{"refuse call=open_xrcd errno=12", ENOMEM, open_xrcd},
+	{"refuse call=close_xrcd errno=16", EBUSY, close_xrcd},
+	{"refuse call=create_ah errno=110", ETIMEDOUT, create_ah},
+	{"refuse call=destroy_ah errno=16", EBUSY, destroy_ah},
+	{"refuse call=destroy_cq errno=16", EBUSY, destroy_cq},
+	{"refuse call=devx errno=5", EIO, query_hca_cap},
+	{"refuse call=devx opcode=0x100 errno=121", EREMOTEIO, query_hca_cap},
+	{"refuse call=reg_umem errno=14", EFAULT, reg_umem},
+	{"refuse call=alloc_uar errno=28", ENOSPC, alloc_uar},
+	{"refuse call=devx_create opcode=0x400 errno=121", EREMOTEIO, devx_create_cq},
+	{"refuse call=devx_destroy errno=16", EBUSY, devx_destroy},
+	{"refuse call=devx_create_cq errno=12", ENOMEM, devx_create_cq},
+	{"refuse call=devx_destroy errno=5", EIO, devx_destroy},
+	{"refuse call=dereg_umem errno=16", EBUSY, dereg_umem},
+	{"refuse call=create_mkey errno=28", ENOSPC, create_mkey},
+	{"refuse call=devx_destroy errno=16", EBUSY, destroy_mkey},
+};
+
+static void
+begin(void)
+{
+	t.ctx = pair_open(0);
+	t.pd = ibv_alloc_pd(t.ctx);
+	CHECK(t.pd != NULL);
+}
+
+static void
+end(void)
+{
+	CHECK_EQ(softhca_faults_left(), 0);
+	mlx5dv_devx_free_uar(t.uar);
+	CHECK_EQ(ibv_dealloc_pd(t.pd), 0);
+	CHECK_EQ(ibv_close_device(t.ctx), 0);
+}
+
+static void
+refuse_each(bool by_file)
+{
+	begin();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int rc;
+
+		if (by_file)
+			faults_write(rows[i].line);
+		else
+			fault(rows[i].line);
+		errno = 0;
+		rc = rows[i].call();
+		if (rc != rows[i].error)
+			fprintf(stderr, "%s: %d\n", rows[i].line, rc);
+		CHECK_EQ(rc, rows[i].error);
+		CHECK_EQ(softhca_faults_left(), 0);
+		errno = 0;
+		rc = rows[i].call();
+		if (rc != 0)
+			fprintf(stderr, "after %s: %d\n", rows[i].line, rc);
+		CHECK_EQ(rc, 0);
+	}
+	faults_write("");
+	end();
+}
+
+static void
+case_from_code(void)
+{
+	refuse_each(false);
+}
+
+static void
+case_from_file(void)
+{
+	refuse_each(true);
+}
+
+/* The second of two is refused: libmlx5 takes back what it had made. */
+static void
+case_psv(void)
+{
+	begin();
+	CHECK_EQ(alloc_uar(), 0);
+	fault("refuse call=create_psv errno=12 op=2");
+	CHECK_EQ(create_mkey(), ENOMEM);
+	CHECK_EQ(create_mkey(), 0);
+	CHECK_EQ(destroy_mkey(), 0);
+	end();
+}
+
+static void
+case_other_opcode(void)
+{
+	begin();
+	CHECK_EQ(alloc_uar(), 0);
+	CHECK_EQ(reg_umem(), 0);
+	fault("refuse call=devx_create opcode=0x500 errno=12");
+	CHECK_EQ(devx_create_cq(), 0);
+	CHECK_EQ(softhca_faults_left(), 1);
+	softhca_faults_clear();
+	CHECK_EQ(devx_destroy(), 0);
+	CHECK_EQ(dereg_umem(), 0);
+	CHECK_EQ(softhca_fault("refuse call=alloc_pd opcode=0x200 errno=12"), -EINVAL);
+	CHECK_EQ(softhca_fault("refuse call=create_mkey opcode=0x600 errno=12"), -EINVAL);
+	end();
+}
+
+/* With the adapter dead, what there is can be destroyed, and nothing made. */
+static void
+case_dead(void)
+{
+	begin();
+	CHECK_EQ(alloc_uar(), 0);
+	CHECK_EQ(create_srq(), 0);
+	CHECK_EQ(alloc_mw(), 0);
+	CHECK_EQ(reg_umem(), 0);
+	fault("device_fatal");
+	CHECK_EQ(create_mkey(), EIO);
+	CHECK_EQ(open_xrcd(), EIO);
+	CHECK_EQ(destroy_srq(), 0);
+	CHECK_EQ(dealloc_mw(), 0);
+	CHECK_EQ(dereg_umem(), 0);
+	end();
+	softhca_faults_clear();
+}
+
+static const struct check_case cases[] = {
+	{"calls are refused from code", case_from_code},
+	{"calls are refused by the control file", case_from_file},
+	{"the second PSV of a key is refused", case_psv},
+	{"a firmware command of another opcode is not refused", case_other_opcode},
+	{"a dead adapter lets go of its objects", case_dead},
+};
+
+int
+main(int argc, char **argv)
+{
+	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}

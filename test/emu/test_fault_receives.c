@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Faults on demand at receives: their completions fail, are lost, or come late. */
+#include "softhca_faults.h"
+
+#define GRH 40
+
+static struct pair p;
+
+static void
+send_one(uint64_t id, enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)p.server.buf, p.server.mr->rkey}};
+	struct ibv_send_wr *bad;
+
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+}
+
+static void
+expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = pair_wait(e);
+
+	CHECK_EQ(wc.wr_id, id);
+	CHECK_EQ(wc.status, status);
+}
+
+/* Receives 101, 102, ... of the server, each into 64 bytes of its own. */
+static void
+begin(unsigned int receives)
+{
+	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
+	memset(p.client.buf, 0x5c, 64);
+	memset(p.server.buf, 0, 1024);
+	for (unsigned int i = 0; i < receives; i++)
+		pair_post_recv(&p.server, 101 + i, 64 * i, 64);
+}
+
+static void
+end(void)
+{
+	CHECK_EQ(softhca_faults_left(), 0);
+	pair_fini(&p);
+}
+
+/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each: ibv_poll_cq(3). */
+static void
+case_syndromes(void)
+{
+	static const struct {
+		unsigned int syndrome;
+		enum ibv_wc_status status;
+	} known[] = {
+		{MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, IBV_WC_LOC_LEN_ERR},
+		{MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, IBV_WC_LOC_PROT_ERR},
+		{MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR, IBV_WC_LOC_ACCESS_ERR},
+		{MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, IBV_WC_REM_INV_REQ_ERR},
+		{0x77, IBV_WC_GENERAL_ERR},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		char line[80];
+		struct ibv_wc wc;
+
+		begin(3);
+		snprintf(line, sizeof(line), "recv_complete syndrome=0x%x vendor=0x9%zx op=2 qp=%u",
+			known[i].syndrome, i, p.server.qp->qp_num);
+		fault(line);
+		send_one(1, IBV_WR_SEND);
+		send_one(2, IBV_WR_SEND);
+		expect(&p.server, 101, IBV_WC_SUCCESS);
+		wc = pair_wait(&p.server);
+		CHECK_EQ(wc.wr_id, 102);
+		CHECK_EQ(wc.status, known[i].status);
+		CHECK_EQ(wc.vendor_err, 0x90 + i);
+		expect(&p.server, 103, IBV_WC_WR_FLUSH_ERR);
+		expect(&p.client, 1, IBV_WC_SUCCESS);
+		expect(&p.client, 2, IBV_WC_REM_OP_ERR);
+		CHECK_EQ(p.server.buf[0], 0x5c);
+		CHECK_EQ(p.server.buf[64], 0); /* what failed did not arrive */
+		end();
+	}
+}
+
+static void
+case_drop(void)
+{
+	begin(3);
+	fault("recv_drop op=2");
+	for (uint64_t id = 1; id <= 3; id++)
+		send_one(id, IBV_WR_SEND);
+	for (uint64_t id = 1; id <= 3; id++)
+		expect(&p.client, id, IBV_WC_SUCCESS);
+	/* libmlx5 counts a QP's receives by their completions: the third goes by the second's name. */
+	expect(&p.server, 101, IBV_WC_SUCCESS);
+	expect(&p.server, 102, IBV_WC_SUCCESS);
+	pair_expect_none(&p.server);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all have arrived */
+	end();
+}
+
+static void
+case_late(void)
+{
+	uint64_t start;
+
+	begin(3);
+	fault("recv_late ms=60 op=2");
+	start = pair_now_ms();
+	for (uint64_t id = 1; id <= 3; id++)
+		send_one(id, IBV_WR_SEND);
+	expect(&p.server, 101, IBV_WC_SUCCESS);
+	expect(&p.server, 102, IBV_WC_SUCCESS);
+	CHECK(pair_now_ms() - start >= 60);
+	expect(&p.server, 103, IBV_WC_SUCCESS);
+	CHECK(pair_now_ms() - start < 5000);
+	for (uint64_t id = 1; id <= 3; id++)
+		expect(&p.client, id, IBV_WC_SUCCESS);
+	end();
+}
+
+/* Only what uses a receive counts, and only those of the QP that is named. */
+static void
+case_counting(void)
+{
+	char line[80];
+
+	begin(2);
+	snprintf(line, sizeof(line), "recv_drop qp=%u", p.client.qp->qp_num);
+	fault(line);
+	send_one(1, IBV_WR_RDMA_WRITE);
+	send_one(2, IBV_WR_RDMA_WRITE_WITH_IMM);
+	send_one(3, IBV_WR_SEND);
+	for (uint64_t id = 1; id <= 3; id++)
+		expect(&p.client, id, IBV_WC_SUCCESS);
+	expect(&p.server, 101, IBV_WC_SUCCESS);
+	expect(&p.server, 102, IBV_WC_SUCCESS);
+	CHECK_EQ(softhca_faults_left(), 1);
+	softhca_faults_clear();
+	end();
+}
+
+/* A sender that waits for a receive meets the fault once, when there is one. */
+static void
+case_immediate(void)
+{
+	begin(0);
+	fault("recv_complete syndrome=4");
+	send_one(1, IBV_WR_RDMA_WRITE_WITH_IMM);
+	pair_run();
+	CHECK_EQ(softhca_faults_left(), 1);
+	pair_post_recv(&p.server, 101, 0, 64);
+	expect(&p.server, 101, IBV_WC_LOC_PROT_ERR);
+	expect(&p.client, 1, IBV_WC_REM_OP_ERR);
+	end();
+}
+
+static void
+case_file(void)
+{
+	begin(3);
+	faults_write("recv_drop\nrecv_late ms=40 op=1 # of those that are left\n"
+		     "recv_complete syndrome=1 op=1\n");
+	faults_await(3);
+	for (uint64_t id = 1; id <= 3; id++)
+		send_one(id, IBV_WR_SEND);
+	expect(&p.server, 101, IBV_WC_SUCCESS); /* of the second: see case_drop() */
+	expect(&p.server, 102, IBV_WC_LOC_LEN_ERR);
+	expect(&p.client, 1, IBV_WC_SUCCESS);
+	expect(&p.client, 2, IBV_WC_SUCCESS);
+	expect(&p.client, 3, IBV_WC_REM_OP_ERR);
+	faults_write("");
+	end();
+}
+
+/* ---- UD, into a shared receive queue */
+
+static struct {
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+} ud;
+
+static void
+ud_init(void)
+{
+	struct ibv_qp_init_attr init = {.send_cq = p.client.cq,
+		.recv_cq = p.server.cq,
+		.cap = {.max_send_wr = 8, .max_send_sge = 1},
+		.qp_type = IBV_QPT_UD};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 7};
+	struct ibv_ah_attr ah = {.is_global = 1,
+		.port_num = 1,
+		.grh = {.hop_limit = 1, .sgid_index = 1}};
+
+	ud.srq = ibv_create_srq(p.pd, &(struct ibv_srq_init_attr){.attr = {8, 1, 0}});
+	CHECK(ud.srq != NULL);
+	init.srq = ud.srq;
+	ud.qp = ibv_create_qp(p.pd, &init);
+	CHECK(ud.qp != NULL);
+	CHECK_EQ(ibv_modify_qp(ud.qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(ud.qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(ud.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	CHECK_EQ(ibv_query_gid(p.ctx, 1, 1, &ah.grh.dgid), 0);
+	ud.ah = ibv_create_ah(p.pd, &ah);
+	CHECK(ud.ah != NULL);
+}
+
+static void
+ud_send(uint64_t id)
+{
+	struct ibv_sge from = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
+	struct ibv_sge to = {(uintptr_t)p.server.buf, 64 + GRH, p.server.mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = 100 + id, .sg_list = &to, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr wr = {.wr_id = id,
+		.sg_list = &from,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = {ud.ah, ud.qp->qp_num, 7}};
+	struct ibv_send_wr *bad;
+
+	CHECK_EQ(ibv_post_srq_recv(ud.srq, &recv, &bad_recv), 0);
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(ud.qp, &wr, &bad), 0);
+}
+
+static void
+case_ud(void)
+{
+	uint64_t start;
+
+	begin(0);
+	ud_init();
+	fault("recv_drop");
+	ud_send(1);
+	expect(&p.client, 1, IBV_WC_SUCCESS);
+	pair_expect_none(&p.server);
+	CHECK_EQ(p.server.buf[GRH], 0x5c);
+	fault("recv_late ms=40");
+	start = pair_now_ms();
+	ud_send(2);
+	expect(&p.server, 102, IBV_WC_SUCCESS);
+	CHECK(pair_now_ms() - start >= 40);
+	expect(&p.client, 2, IBV_WC_SUCCESS);
+	fault("recv_complete syndrome=1");
+	ud_send(3);
+	expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
+	expect(&p.client, 3, IBV_WC_SUCCESS); /* nobody tells it */
+	CHECK_EQ(ibv_destroy_ah(ud.ah), 0);
+	CHECK_EQ(ibv_destroy_qp(ud.qp), 0);
+	CHECK_EQ(ibv_destroy_srq(ud.srq), 0);
+	end();
+}
+
+static const struct check_case cases[] = {
+	{"a receive fails with any syndrome", case_syndromes},
+	{"a receive's completion is lost, its message is not", case_drop},
+	{"a message that arrives late holds up what is behind it", case_late},
+	{"what uses no receive, or another QP's, is not counted", case_counting},
+	{"a write with immediate meets it when there is a receive", case_immediate},
+	{"receives meet the faults of the control file, in its order", case_file},
+	{"unreliable messages, and receives of a shared queue", case_ud},
+};
+
+int
+main(int argc, char **argv)
+{
+	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}

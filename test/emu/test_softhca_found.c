@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the fuzzers found in the emulated adapter, and shall not find again. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../hwq_check.h"
+#include "softhca_rig.h"
+
+/* Its receive side was held when the queue's own was taken, for ever. */
+static void
+case_self_overposted(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
+	const struct mlx5_cqe64 *cqe;
+
+	rig_init(&r, &(struct rig_opts){.no_connect = true});
+	rig_connect(&r.a, r.a.qpn, 7, 1);
+	rig_sge(&w, (uintptr_t)r.a.buf, r.a.key, 64);
+	atomic_store(&r.a.qp_db[MLX5_RCV_DBR], htobe32(r.a.rq_n + 1));
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK_EQ(r.a.qp_event.async[IBV_EVENT_QP_FATAL], 1, "fatal events");
+	cqe = rig_poll(&r.a);
+	CHECK(cqe != NULL && rig_err(cqe)->syndrome == MLX5_CQE_SYNDROME_WR_FLUSH_ERR,
+		"the send was not flushed");
+	rig_fini(&r);
+}
+
+int
+main(void)
+{
+	alarm(30); /* a hang is a failure */
+	RUN("a queue pair connected to itself, with more receives than it has, fails and rests",
+		case_self_overposted());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
