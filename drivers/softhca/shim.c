@@ -2,7 +2,7 @@
 /*
  * The libc calls by which a program reaches a character device, answered for the emulated one.
  *
- * open, stat, fstat and ioctl, in the forms that libibverbs and libmlx5 44 use, and socket, which
+ * open, stat, fstat, mmap and ioctl, in the forms that libibverbs and libmlx5 44 use, and socket, which
  * is refused for the RDMA netlink so that discovery reads sysfs. Whatever is not ours goes to the
  * kernel by a raw system call: that needs no dlsym(), so it works from the first instruction of a
  * process, in static binaries, and below the sanitizers' own interceptors.
@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <rdma/mlx5-abi.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "init.h"
@@ -249,6 +251,40 @@ SOFTHCA_API int
 __fxstat64(int version, int fd, struct stat64 *st)
 {
 	return fstat_any(fd, (struct stat *)st);
+}
+
+/* ---------------------------------------------------------------- mmap */
+
+/*
+ * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES): mlx5_ib
+ * has none any more, and says EINVAL. The file would give the same pages to every queue. All other
+ * mappings, of whatever, are the kernel's alone.
+ */
+static void *
+mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	const off_t command = (off_t)MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES << 20;
+	struct stat st;
+
+	if ((flags & MAP_SHARED) != 0 && fd >= 0 && offset >> 20 == command >> 20 &&
+		softhca_active() && softhca_fstat(fd, &st) == 0 &&
+		ctx_find_dev(st.st_dev, st.st_ino) != NULL) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+}
+
+SOFTHCA_API void *
+mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return mmap_any(addr, len, prot, flags, fd, offset);
+}
+
+SOFTHCA_API void *
+mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
+{
+	return mmap_any(addr, len, prot, flags, fd, offset);
 }
 
 /* ---------------------------------------------------------------- ioctl, socket */

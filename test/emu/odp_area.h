@@ -32,12 +32,19 @@ area_unmap(struct area *a, unsigned int first, unsigned int n)
 	CHECK_EQ(munmap(a->at + first * PAGE, n * PAGE), 0);
 }
 
-/* A key over addresses where there is nothing. */
+/*
+ * A key over addresses where there is nothing, far below where the kernel puts new mappings: so
+ * nothing else comes there.
+ */
 static inline void
 area_init(struct area *a, struct ibv_pd *pd, int access)
 {
-	a->at = mmap(NULL, AREA_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(a->at != MAP_FAILED);
+	static unsigned int n;
+	uint8_t *here = mmap(NULL, AREA_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(here != MAP_FAILED && munmap(here, AREA_LEN) == 0);
+	a->at = here - (UINT64_C(16) << 30) - UINT64_C(2) * AREA_LEN * (n++ % 1024);
+	area_map(a, 0, AREA_PAGES, PROT_NONE);
 	area_unmap(a, 0, AREA_PAGES);
 	a->mr = ibv_reg_mr(pd, a->at, AREA_LEN, access | IBV_ACCESS_ON_DEMAND);
 	CHECK(a->mr != NULL);

@@ -514,7 +514,7 @@ case_race(void)
 
 	pair_init(&p, NULL);
 	area_init(&a, p.pd, PAIR_ALL);
-	area_map(&a, 0, AREA_PAGES, PROT_NONE); /* before the thread's stack comes there */
+	area_map(&a, 0, AREA_PAGES, PROT_NONE);
 	atomic_store(&stop, false);
 	CHECK_EQ(pthread_create(&thread, NULL, come_and_go, &a), 0);
 	while (pair_now_ms() < end) {
