@@ -400,12 +400,14 @@ hwq_wr_complete(struct hwq_wr *wr)
 	if (__builtin_expect(wr->wqe == NULL, 0))
 		return 0;
 	sq->pi = pi;
-	sq->last = (uint16_t)(pi - hwq_ds_to_bb(wr->ds));
+	/* It decides about BlueFlame, which a UMR never gets. */
+	if (!wr->is_umr)
+		sq->last = (uint16_t)(pi - hwq_ds_to_bb(wr->ds));
 	sq->at = wr->at;
 	sq->limit = wr->limit;
 	sq->index_qpn = wr->index_qpn;
 	sq->start = htole32(wr->transport | (uint32_t)wr->fm_cache << 8);
-	/* By BlueFlame, or not: what it saves the device is little beside what a UMR takes there. */
+	/* What BlueFlame saves the device is little beside what a UMR takes there. */
 	hwq_sq_announce(sq, pi, wr->wqe, wr->is_umr ? 1 : wr->ds);
 	return 0;
 }

@@ -45,7 +45,7 @@
 #define HWQ_WR_MKEY_H
 
 #include "hwq_bsf.h"
-#include "hwq_wr_umr.h"
+#include "hwq_wr_key.h"
 
 /* ------------------------------------------------------------------ the WQE while it is open */
 

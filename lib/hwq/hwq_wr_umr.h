@@ -27,70 +27,7 @@
 #ifndef HWQ_WR_UMR_H
 #define HWQ_WR_UMR_H
 
-#include "hwq_umr.h"
-#include "hwq_wr.h"
-
-/* ------------------------------------------------------------------ what they share */
-
-/* Two of libmlx5's errors take the place of one before them; EINVAL before RTS stays. */
-static HWQ_INLINE void
-hwq_wr_umr_fail(struct hwq_wr *wr, int err)
-{
-	hwq_wr_fail(wr, err);
-	if (err == -EOPNOTSUPP && !wr->sq->not_rts)
-		wr->err = err;
-}
-
-/*
- * Room for a UMR of a layout of @p units, a multiple of four; and of its control segment all that
- * its length leaves. It needs no look at wr->end: every one takes the fence that was left, and
- * where there is an error there is no room.
- */
-static HWQ_INLINE bool
-hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
-{
-	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
-	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits | fence;
-	__be32 word, imm_be;
-
-	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
-		hwq_wr_fail(wr, -EINVAL);
-	if (!hwq_wr_contiguous(wr, n_bb))
-		return false;
-	hwq_wr_place(wr);
-	word = hwq_fm_ce_se_word(fm_ce_se);
-	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature), &word, sizeof(word));
-	imm_be = htobe32(imm);
-	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm_be, sizeof(imm_be));
-	return true;
-}
-
-/* The fence that was left, unless the WQE has one of its own. */
-static HWQ_INLINE uint32_t
-hwq_wr_umr_fence(const struct hwq_wr *wr)
-{
-	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->fm_cache;
-}
-
-/* The same with that fence. */
-static HWQ_INLINE bool
-hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
-{
-	return hwq_wr_umr_begin_fenced(wr, imm, units, hwq_wr_umr_fence(wr));
-}
-
-/* Closes it; the WQE behind waits for it. */
-static HWQ_INLINE void
-hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
-{
-	unsigned int ds = HWQ_UMR_HEAD_DS + units;
-	__be64 word = htobe64(wr->index_qpn | (uint64_t)MLX5_OPCODE_UMR << 32 | ds);
-
-	memcpy(wr->wqe, &word, sizeof(word));
-	hwq_wr_pass(wr, ds);
-	hwq_wr_leave_fence(wr);
-	wr->is_umr = true;
-}
+#include "hwq_wr_mkey.h"
 
 /* ------------------------------------------------------------------ memory windows */
 
@@ -226,6 +163,53 @@ hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned i
 	return err == 0;
 }
 
+/* Keys that sign or encrypt: their state goes into the UMR too. */
+static HWQ_INLINE bool
+hwq_wr_key_is_special(const struct hwq_mkey *mkey)
+{
+	return (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) != 0;
+}
+
+/*
+ * A layout of such a key: a list, or a pattern. Apart, and in a copy of the
+ * handle, so that the caller's own need not be in memory.
+ */
+static __attribute__((noinline, cold, unused)) void
+hwq_wr_special(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, bool is_list,
+	uint16_t n, const struct hwq_sge *sge, uint32_t repeat_count,
+	const struct mlx5dv_mr_interleaved *data)
+{
+	const struct mlx5dv_mkey_conf_attr attr = {0};
+
+	hwq_wr_mkey_configure(wr, mkey, 2, &attr);
+	hwq_wr_set_mkey_access_flags(wr, access_flags);
+	if (is_list)
+		hwq_wr_set_mkey_layout_list(wr, n, sge);
+	else
+		hwq_wr_set_mkey_layout_interleaved(wr, repeat_count, n, data);
+}
+
+static HWQ_INLINE void
+hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, bool is_list,
+	uint16_t n, const struct hwq_sge *sge, uint32_t repeat_count,
+	const struct mlx5dv_mr_interleaved *data)
+{
+	struct hwq_wr copy = *wr;
+
+	hwq_wr_special(&copy, mkey, access_flags, is_list, n, sge, repeat_count, data);
+	/* What has changed: all else is, and stays, what the compiler knows of it. */
+	wr->at = copy.at;
+	wr->limit = copy.at;
+	wr->end = copy.at;
+	wr->index_qpn = copy.index_qpn;
+	wr->wqe = copy.wqe;
+	wr->ds = copy.ds;
+	wr->err = copy.err;
+	wr->open = HWQ_WR_CLOSED;
+	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+	wr->is_umr = true;
+}
+
 /**
  * The key becomes num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)); what
  * access_flags allow is allowed. Pieces may be of other indirect keys.
@@ -236,6 +220,8 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 {
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1))
 		hwq_wr_put_list(wr, mkey, 0, wr->fm_cache, access_flags, num_sge, sge);
+	else if (hwq_wr_key_is_special(mkey))
+		hwq_wr_special_layout(wr, mkey, access_flags, true, num_sge, sge, 0, NULL);
 	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_sge, num_sge))
 		hwq_wr_put_list(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), access_flags,
 			num_sge, sge);
@@ -256,6 +242,9 @@ hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 		    1))
 		hwq_wr_put_pattern(wr, mkey, 0, wr->fm_cache, access_flags, repeat_count,
 			num_interleaved, data);
+	else if (hwq_wr_key_is_special(mkey))
+		hwq_wr_special_layout(wr, mkey, access_flags, false, num_interleaved, NULL,
+			repeat_count, data);
 	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_interleaved, units))
 		hwq_wr_put_pattern(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), access_flags,
 			repeat_count, num_interleaved, data);

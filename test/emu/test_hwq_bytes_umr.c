@@ -26,42 +26,57 @@ enum key_kind {
 	KEY_PLAIN,
 	KEY_TAGGED,
 	KEY_ADOPTED,
-	N_KINDS
+	KEY_SIGNING,
 };
 
-static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key", NULL};
+static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key",
+	"signing key", NULL};
 static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
 
+/* Pools of each number of entries, by their flags. */
+#define N_POOLS 3
+static const unsigned int pool_flags[N_POOLS] = {0, HWQ_MKEY_UPDATE_TAG, HWQ_MKEY_SIG};
+
 static struct hwq_domain *domain;
-static struct hwq_mkey_pool *pools[N_KEYS][2];
-static struct mlx5dv_mkey *stock_keys[N_KEYS];
-static struct hwq_mkey *pool_keys[N_KEYS][2], adopted_keys[N_KEYS];
+static struct hwq_mkey_pool *pools[N_KEYS][N_POOLS];
+static struct mlx5dv_mkey *stock_keys[N_KEYS], *stock_signing[N_KEYS];
+static struct hwq_mkey *pool_keys[N_KEYS][N_POOLS], adopted_keys[N_KEYS];
+
+static struct mlx5dv_mkey *
+stock_create_key(uint16_t *entries, uint32_t flags)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = twin_dev->pd,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | flags,
+		.max_entries = *entries};
+	struct mlx5dv_mkey *made = mlx5dv_create_mkey(&attr);
+
+	if (made == NULL)
+		EMU_DIE("libmlx5's key: %s", strerror(errno));
+	*entries = attr.max_entries;
+	return made;
+}
 
 static void
 keys_create(void)
 {
 	int ret = hwq_domain_create(twin_dev, &domain);
 
-	for (unsigned int i = 0; i < N_KEYS && ret == 0; i++) {
-		struct mlx5dv_mkey_init_attr attr = {.pd = twin_dev->pd,
-			.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
-					MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG,
-			.max_entries = key_entries[i]};
+	for (unsigned int i = 0; i < N_KEYS; i++) {
+		uint16_t entries = key_entries[i];
 
-		for (unsigned int tag = 0; tag < 2 && ret == 0; tag++) {
+		for (unsigned int k = 0; k < N_POOLS && ret == 0; k++) {
 			struct hwq_mkey_conf conf = {.n = 1,
 				.max_entries = key_entries[i],
-				.flags = tag ? HWQ_MKEY_UPDATE_TAG : 0};
+				.flags = pool_flags[k]};
 
-			ret = hwq_mkey_pool_create(domain, &conf, &pools[i][tag]);
+			ret = hwq_mkey_pool_create(domain, &conf, &pools[i][k]);
 			if (ret == 0)
-				pool_keys[i][tag] = hwq_mkey_get(pools[i][tag]);
+				pool_keys[i][k] = hwq_mkey_get(pools[i][k]);
 		}
-		stock_keys[i] = mlx5dv_create_mkey(&attr);
-		if (ret == 0 && stock_keys[i] == NULL)
-			ret = -errno;
-		else if (ret == 0)
-			hwq_mkey_adopt(&adopted_keys[i], stock_keys[i], attr.max_entries, 0);
+		stock_keys[i] = stock_create_key(&entries, MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG);
+		hwq_mkey_adopt(&adopted_keys[i], stock_keys[i], entries, 0);
+		stock_signing[i] =
+			stock_create_key(&entries, MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
 	}
 	if (ret != 0)
 		EMU_DIE("keys: %s", strerror(-ret));
@@ -72,9 +87,10 @@ keys_destroy(void)
 {
 	for (unsigned int i = 0; i < N_KEYS; i++) {
 		CHECK_EQ(mlx5dv_destroy_mkey(stock_keys[i]), 0, "libmlx5's key");
-		for (unsigned int tag = 0; tag < 2; tag++) {
-			hwq_mkey_put(pool_keys[i][tag]);
-			CHECK_EQ(hwq_mkey_pool_destroy(pools[i][tag]), 0, "a pool");
+		CHECK_EQ(mlx5dv_destroy_mkey(stock_signing[i]), 0, "libmlx5's key");
+		for (unsigned int k = 0; k < N_POOLS; k++) {
+			hwq_mkey_put(pool_keys[i][k]);
+			CHECK_EQ(hwq_mkey_pool_destroy(pools[i][k]), 0, "a pool");
 		}
 	}
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "the domain");
@@ -102,9 +118,22 @@ our_key(const struct twin_work *w)
 {
 	const struct layout *l = TWIN_OWN(w, const struct layout);
 
-	if (w->setter == KEY_ADOPTED)
+	switch (w->setter) {
+	case KEY_ADOPTED:
 		return &adopted_keys[l->key];
-	return pool_keys[l->key][w->setter == KEY_TAGGED];
+	case KEY_SIGNING:
+		return pool_keys[l->key][2];
+	default:
+		return pool_keys[l->key][w->setter == KEY_TAGGED];
+	}
+}
+
+static struct mlx5dv_mkey *
+their_key(const struct twin_work *w)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+
+	return w->setter == KEY_SIGNING ? stock_signing[l->key] : stock_keys[l->key];
 }
 
 static uint32_t
@@ -144,7 +173,7 @@ static void
 stock_layout(struct twin_pair *p, const struct twin_work *w)
 {
 	const struct layout *l = TWIN_OWN(w, const struct layout);
-	struct mlx5dv_mkey *key = stock_keys[l->key];
+	struct mlx5dv_mkey *key = their_key(w);
 	struct layout copy = *l; /* libmlx5's are not const */
 
 	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
@@ -182,8 +211,7 @@ names_layout(struct twin_pair *p, const struct twin_work *w, unsigned int nth, u
 	const struct layout *l = TWIN_OWN(w, const struct layout);
 
 	(void)p, (void)nth;
-	CHECK_EQ(twin_get32(theirs + 12), (stock_keys[l->key]->lkey & ~0xffu) | l->tag,
-		"libmlx5's key");
+	CHECK_EQ(twin_get32(theirs + 12), (their_key(w)->lkey & ~0xffu) | l->tag, "libmlx5's key");
 	CHECK_EQ(twin_get32(ours + 12), (our_key(w)->lkey & ~0xffu) | l->tag, "hwq's key");
 	memset(theirs + 12, 0, 3);
 	memset(ours + 12, 0, 3);
