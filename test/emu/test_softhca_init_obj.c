@@ -3,7 +3,79 @@
  * What mlx5dv_init_obj(3) says of the emulated adapter's objects is where things really are: each
  * field is held against what the program asked for, what another call says, or what happens there.
  */
+#include <sys/mman.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "raw_ioctl.h"
 #include "softhca_pair.h"
+
+static uint16_t
+be16_at(const void *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be16toh(v);
+}
+
+static uint32_t
+be32_at(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+/* The number by which the adapter knows a protection domain, asked by its own method. */
+static uint32_t
+query_pdn(struct ibv_pd *pd)
+{
+	struct raw_ioctl c = raw_start(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY);
+	uint32_t pdn = 0;
+
+	raw_handle(&c, MLX5_IB_ATTR_QUERY_PD_HANDLE, pd->handle);
+	raw_out(&c, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pdn, sizeof(pdn));
+	CHECK_EQ(raw_run(pd->context->cmd_fd, &c), 0);
+	return pdn;
+}
+
+/*
+ * While nobody runs the adapter, a doorbell stays where it was rung: at the register, which is in the
+ * page that the mmap offset names too. It is the first 8 bytes of the WQE.
+ */
+static void
+check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
+{
+	size_t within = (uintptr_t)qp->bf.reg % 4096;
+	uint8_t *page =
+		mmap(NULL, 4096, PROT_READ, MAP_SHARED, ctx->cmd_fd, (off_t)qp->uar_mmap_offset);
+
+	CHECK(page != MAP_FAILED);
+	CHECK_EQ(memcmp(qp->bf.reg, qp->sq.buf, 8), 0);
+	CHECK_EQ(memcmp(page + within, qp->sq.buf, 8), 0);
+	CHECK_EQ(munmap(page, 4096), 0);
+}
+
+/* A register has two buffers; without BlueFlame there is none to copy a WQE to. */
+static uint32_t
+bf_size(void)
+{
+	const char *reg = getenv("SOFTHCA_BF_REG_SIZE");
+
+	return reg != NULL ? (uint32_t)atoi(reg) / 2 : 512 / 2;
+}
+
+/* The same of a CQ: what arms it names it, 0x20 bytes into its page (MLX5_CQ_DOORBELL of libmlx5). */
+static void
+check_arm(struct ibv_cq *ibcq, const struct mlx5dv_cq *cq)
+{
+	CHECK_EQ(ibv_req_notify_cq(ibcq, 0), 0);
+	CHECK_EQ(be32_at((uint8_t *)cq->cq_uar + 0x20 + 4), cq->cqn);
+	CHECK_EQ(be32_at((uint8_t *)cq->cq_uar + 0x20), be32toh(cq->dbrec[1]));
+}
 
 static void
 case_queues(void)
@@ -23,6 +95,7 @@ case_queues(void)
 		.pd = {p.pd, &pd}};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ | MLX5DV_OBJ_PD), 0);
 	CHECK(pd.pdn != 0);
+	CHECK_EQ(pd.pdn, query_pdn(p.pd));
 	CHECK(cq.buf != NULL && cq.dbrec != NULL && cq.cq_uar != NULL && cq.cqn != 0);
 	CHECK_EQ(cq.cqe_cnt, 128);
 	CHECK_EQ(cq.cqe_size, 64);
@@ -33,6 +106,7 @@ case_queues(void)
 	CHECK((uint8_t *)qp.sq.buf >= (uint8_t *)qp.rq.buf + (size_t)qp.rq.wqe_cnt * qp.rq.stride);
 	CHECK(qp.bf.reg != NULL && qp.comp_mask == MLX5DV_QP_MASK_UAR_MMAP_OFFSET);
 	CHECK(qp.uar_mmap_offset != 0);
+	CHECK_EQ(qp.bf.size, bf_size());
 
 	/* A receive, a SEND and both completions are found where these say. */
 	pair_post_recv(&p.server, 1, 0, 64);
@@ -41,6 +115,10 @@ case_queues(void)
 	wr.num_sge = 1;
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	if (pair_is_pumped()) {
+		check_doorbell(p.ctx, &qp);
+		check_arm(p.client.cq, &cq);
+	}
 	CHECK_EQ(be32toh(qp.dbrec[MLX5_SND_DBR]), 1);
 	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)qp.sq.buf + 4)) >> 8, p.client.qp->qp_num);
 	wc = pair_wait(&p.client);
@@ -48,6 +126,13 @@ case_queues(void)
 	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)cq.buf + 56)) & 0xffffff, p.client.qp->qp_num);
 	CHECK_EQ(be32toh(cq.dbrec[0]) & 0xffffff, 1);
 	(void)pair_wait(&p.server);
+	/* The second receive lies one stride behind the first. */
+	pair_post_recv(&p.client, 1, 8, 40);
+	pair_post_recv(&p.client, 2, 16, 48);
+	CHECK_EQ(be32toh(qp.dbrec[MLX5_RCV_DBR]), 2);
+	CHECK_EQ(be32_at(qp.rq.buf), 40);
+	CHECK_EQ(be32_at((uint8_t *)qp.rq.buf + qp.rq.stride), 48);
+	CHECK_EQ(be32_at((uint8_t *)qp.rq.buf + qp.rq.stride + 4), p.client.mr->lkey);
 	pair_fini(&p);
 }
 
@@ -58,9 +143,11 @@ case_srq(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 20, .max_sge = 3}};
 	struct mlx5dv_srq out = {.comp_mask = MLX5DV_SRQ_MASK_SRQN};
-	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
+	struct ibv_sge sge = {0x12345678, 99, 0x4567};
+	struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1}, *bad;
 	struct mlx5dv_obj obj;
 	struct ibv_srq *srq;
+	uint32_t number = 0, at, n = 1;
 
 	CHECK(pd != NULL);
 	srq = ibv_create_srq(pd, &attr);
@@ -71,21 +158,23 @@ case_srq(void)
 	CHECK_EQ(out.stride, 64); /* a link and 3 segments of 16 bytes */
 	CHECK_EQ(out.head, 0);
 	CHECK(out.tail >= 20);
+	/* Each WQE names the next, from the head to the tail: a bytes' swap or a wrong stride loses it. */
+	for (at = (uint32_t)out.head; at != (uint32_t)out.tail && n < 64; n++)
+		at = be16_at((uint8_t *)out.buf + (size_t)at * out.stride + 2);
+	CHECK_EQ(at, out.tail);
+	CHECK_EQ(n, attr.attr.max_wr + 1);
 	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
 	CHECK_EQ(be32toh(*out.dbrec), 1);
-	CHECK(out.comp_mask == MLX5DV_SRQ_MASK_SRQN && out.srqn != 0);
+	CHECK_EQ(be32_at((uint8_t *)out.buf + 16), 99);
+	CHECK_EQ(be32_at((uint8_t *)out.buf + 20), 0x4567);
+	CHECK_EQ(be32_at((uint8_t *)out.buf + 28), 0x12345678);
+	CHECK_EQ(out.comp_mask, MLX5DV_SRQ_MASK_SRQN);
+	CHECK_EQ(ibv_get_srq_num(srq, &number), 0);
+	CHECK(number != 0);
+	CHECK_EQ(out.srqn, number);
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-}
-
-static uint32_t
-be32_at(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
 }
 
 /*
@@ -188,7 +277,10 @@ case_ah(void)
 	struct ibv_ah_attr attr = {.is_global = 1,
 		.port_num = 1,
 		.sl = 3,
-		.grh = {.sgid_index = 1, .hop_limit = 9, .traffic_class = 0x5c}};
+		.grh = {.sgid_index = 1,
+			.hop_limit = 9,
+			.traffic_class = 0x5c,
+			.flow_label = 0x12345}};
 	struct mlx5dv_ah out = {0};
 	struct mlx5dv_obj obj;
 	struct ibv_ah *ah;
@@ -203,6 +295,7 @@ case_ah(void)
 	CHECK_EQ(out.av->hop_limit, 9);
 	CHECK_EQ(out.av->tclass, 0x5c);
 	CHECK_EQ(out.av->stat_rate_sl & 0xf, 3 << 1);
+	CHECK_EQ(be32toh(out.av->grh_gid_fl), 1 << 20 | 0x12345); /* source GID, flow label */
 	/* RFC 4291, appendix A: the MAC inside a link-local address. */
 	CHECK_EQ(out.av->rmac[0], attr.grh.dgid.raw[8] ^ 2);
 	CHECK_EQ(memcmp(out.av->rmac + 3, attr.grh.dgid.raw + 13, 3), 0);
