@@ -513,8 +513,9 @@ twin_begin(int argc, char **argv, unsigned long cases)
 int
 twin_end(const struct twin_pair *pairs, unsigned int n)
 {
-	twin_print();
-	if (check_failures == 0)
+	if (n != 0)
+		twin_print();
+	if (n != 0 && check_failures == 0)
 		twin_coverage(pairs, n);
 	CHECK_EQ(hwq_mr_deregister(&twin_mr), 0, "deregister");
 	CHECK_EQ(hwq_dev_close(twin_dev), 0, "close");

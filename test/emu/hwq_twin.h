@@ -83,10 +83,10 @@ struct twin_pair {
 	const char *name;
 	struct hwq_qp_conf conf;
 	const struct twin_builder *const
-		*builders; /* up to NULL; those that conf has no bit for are
+		*builders;      /* up to NULL; those that conf has no bit for are
 						       not drawn */
 	unsigned int batch_max; /* work requests of a batch; 0: 4 */
-	void *own;         /* the program's objects for the pair */
+	void *own;              /* the program's objects for the pair */
 
 	struct stock stock;
 	struct twin twin;
@@ -114,7 +114,8 @@ void twin_close(struct twin_pair *pairs, unsigned int n);
 void twin_run(struct twin_pair *pairs, unsigned int n);
 /* twin_open(), twin_run(), twin_close(), all wild. */
 void twin_wild(struct twin_pair *pairs, unsigned int n);
-/* Prints the counts, checks that every legal combination was drawn, closes; the exit code. */
+/* Prints the counts, checks that every legal combination was drawn, closes; the exit code. Without
+ * pairs, there are no counts. */
 int twin_end(const struct twin_pair *pairs, unsigned int n);
 
 /* 0 to n - 1; any 64 bits. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types of queue pairs: what libmlx5's creation refuses hwq refuses, with the same errno; the life of
+ * each; and batches that are begun for another type.
+ */
+#include "hwq_emu.h"
+#include "hwq_wr.h"
+
+#define N_TYPES  6
+#define N_CASES  3000
+#define OPS_ALL  ((1ull << 11) - 1) /* that ibv_create_qp_ex(3) of rdma-core 44 knows */
+#define MLX5_ALL ((1ull << 5) - 1)
+
+static struct hwq_dev *dev;
+static struct hwq_domain *domain;
+static struct hwq_cq *cq;
+static uint64_t rnd;
+
+static uint64_t
+draw(uint64_t n)
+{
+	return check_random(&rnd) % n;
+}
+
+/* ------------------------------------------------------------------ creation */
+
+/* Bits that the type supports, by the manual page's table of ibv_wr_post(3) and libmlx5's source. */
+static const uint64_t legal[N_TYPES] = {
+	[HWQ_QP_RC] = OPS_ALL & ~IBV_QP_EX_WITH_TSO,
+	[HWQ_QP_UC] = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+		      IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+		      IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_LOCAL_INV |
+		      IBV_QP_EX_WITH_BIND_MW,
+	[HWQ_QP_UD] = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM,
+	[HWQ_QP_XRC_SEND] = OPS_ALL & ~IBV_QP_EX_WITH_TSO,
+	[HWQ_QP_DCI] = OPS_ALL & ~IBV_QP_EX_WITH_TSO,
+	[HWQ_QP_RAW_PACKET] = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO,
+};
+
+static void
+draw_conf(struct hwq_qp_conf *conf)
+{
+	*conf = (struct hwq_qp_conf){.type = (enum hwq_qp_type)draw(N_TYPES),
+		.sq_wr = 2 + (uint32_t)draw(20),
+		.max_sge = 1 + (uint32_t)draw(12),
+		.max_inline = (uint32_t)draw(200)};
+	conf->send_ops = (check_random(&rnd) & legal[conf->type]) | IBV_QP_EX_WITH_SEND;
+	conf->qkey = EMU_QKEY;
+	switch (draw(12)) {
+	case 0: /* one bit, known or not: flush is among the latter */
+		conf->send_ops |= 1ull << draw(64);
+		break;
+	case 1:
+		conf->mlx5_ops =
+			check_random(&rnd) & MLX5_ALL & ~(uint64_t)MLX5DV_QP_EX_WITH_MEMCPY;
+		break;
+	case 2:
+		conf->mlx5_ops = 1ull << (5 + draw(59));
+		break;
+	case 3:
+		conf->mmo = true;
+		break;
+	case 4:
+		conf->max_sge = 100;
+		break;
+	case 5:
+		conf->max_inline = 4000;
+		break;
+	case 6:
+		if (conf->type == HWQ_QP_DCI) {
+			conf->dci_streams = true;
+			conf->log_dci_streams = (uint8_t)draw(32);
+			conf->log_dci_errored = (uint8_t)draw(32);
+		}
+		break;
+	case 7:
+		if (conf->type == HWQ_QP_RAW_PACKET)
+			conf->max_tso_header = (uint16_t)draw(300);
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+check_same(const struct hwq_qp_conf *conf, int theirs, int ours)
+{
+	CHECK(theirs == -ours,
+		"type %d send_ops 0x%llx mlx5_ops 0x%llx mmo %d sge %u inline %u tso %u streams "
+		"%u/%u: "
+		"libmlx5 %d, hwq %d",
+		(int)conf->type, (unsigned long long)conf->send_ops,
+		(unsigned long long)conf->mlx5_ops, conf->mmo, conf->max_sge, conf->max_inline,
+		conf->max_tso_header, conf->log_dci_streams, conf->log_dci_errored, theirs, ours);
+}
+
+static void
+same_refusals(struct ibv_cq *stock_cq)
+{
+	unsigned int made[N_TYPES] = {0}, refused[N_TYPES] = {0}, i;
+
+	for (i = 0; i < N_CASES; i++) {
+		struct hwq_qp_conf conf;
+		struct ibv_qp_cap cap;
+		struct hwq_qp *ours = NULL;
+		struct ibv_qp *theirs;
+		int ret;
+
+		draw_conf(&conf);
+		theirs = stock_create_qp(dev, &conf, stock_cq, &cap);
+		ret = theirs == NULL ? errno : 0;
+		check_same(&conf, ret, hwq_qp_create(domain, cq, &conf, &ours));
+		if (ours != NULL)
+			CHECK_EQ(hwq_qp_destroy(ours), 0, "destroy");
+		if (theirs != NULL)
+			CHECK_EQ(ibv_destroy_qp(theirs), 0, "stock destroy");
+		if (ret == 0)
+			made[conf.type]++;
+		else
+			refused[conf.type]++;
+	}
+	for (i = 0; i < N_TYPES; i++) {
+		printf("  type %u: %u made, %u refused\n", i, made[i], refused[i]);
+		CHECK(made[i] > 0 && refused[i] > 0, "type %u", i);
+	}
+}
+
+/* What libmlx5 does not refuse, or without an errno: doc/hwq.md. */
+static void
+own_refusals(void)
+{
+	struct hwq_qp_conf conf = {.type = HWQ_QP_UD, .sq_wr = 4, .max_tso_header = 64};
+	struct hwq_qp *qp;
+
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "TSO headers on UD");
+	conf = (struct hwq_qp_conf){.type = HWQ_QP_UD, .sq_wr = 4, .send_ops = IBV_QP_EX_WITH_TSO};
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EOPNOTSUPP, "TSO on UD");
+	conf = (struct hwq_qp_conf){.sq_wr = 4, .dci_streams = true};
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "streams of an RC QP");
+	conf = (struct hwq_qp_conf){.type = HWQ_QP_XRC_SEND, .sq_wr = 4, .rq_wr = 4};
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "receives of XRC_SEND");
+	conf.type = HWQ_QP_DCI;
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "receives of a DCI");
+	conf = (struct hwq_qp_conf){.type = (enum hwq_qp_type)N_TYPES, .sq_wr = 4};
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EOPNOTSUPP, "no type");
+	CHECK_EQ(hwq_qp_cqe_needed(&conf), 0, "CQEs of no type");
+	CHECK_EQ(cq->reserved, 0, "CQEs reserved for what was refused");
+}
+
+/* ------------------------------------------------------------------ lives */
+
+static int
+ready(struct hwq_qp *qp, bool has_peer)
+{
+	struct hwq_addr addr;
+
+	hwq_qp_addr(qp, &addr);
+	return has_peer ? hwq_qp_connect(qp, &addr) : hwq_qp_ready(qp);
+}
+
+static int
+post_nop(struct hwq_qp *qp, enum hwq_qp_type start)
+{
+	static void (*const starts[N_TYPES])(struct hwq_wr *, struct hwq_sq *) = {hwq_wr_start,
+		hwq_wr_start, hwq_wr_start_ud, hwq_wr_start_xrc, hwq_wr_start_dc, hwq_wr_start_raw};
+	struct hwq_wr wr;
+
+	starts[start](&wr, &qp->sq);
+	wr.wr_id = 77;
+	wr.wr_flags = HWQ_WQE_SIGNALED;
+	hwq_wr_nop(&wr);
+	return hwq_wr_complete(&wr);
+}
+
+static void
+one_life(enum hwq_qp_type type)
+{
+	struct hwq_qp_conf conf = {.type = type, .sq_wr = 8, .qkey = EMU_QKEY};
+	bool has_peer = type == HWQ_QP_RC || type == HWQ_QP_UC || type == HWQ_QP_XRC_SEND;
+	enum hwq_qp_type other;
+	struct hwq_qp *qp;
+	uint64_t id = 0;
+	unsigned int round;
+
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), 0, "create");
+	for (round = 0; round < 3; round++) {
+		CHECK_EQ(hwq_qp_state(qp), IBV_QPS_INIT, "at first");
+		CHECK_EQ(post_nop(qp, type), -EINVAL, "a batch before RTS");
+		CHECK_EQ(ready(qp, !has_peer), -EINVAL, "the way of the other types");
+		CHECK_EQ(ready(qp, has_peer), 0, "to RTS");
+		CHECK_EQ(hwq_qp_state(qp), IBV_QPS_RTS, "then");
+		for (other = 0; other < N_TYPES; other++) {
+			bool fits = other == type || (other + type == 1 && other <= 1 && type <= 1);
+			uint16_t pi = qp->sq.pi;
+
+			CHECK_EQ(post_nop(qp, other), fits ? 0 : -EINVAL, "a start by type");
+			CHECK_EQ(qp->sq.pi, (uint16_t)(pi + fits), "producer index");
+			emu_pump();
+			CHECK_EQ(hwq_wr_poll(&qp->sq, &id, 1), fits, "completions");
+		}
+		CHECK_EQ(id, 77, "wr_id");
+		if (round == 1)
+			CHECK_EQ(hwq_qp_fail(qp), 0, "to ERR");
+		CHECK_EQ(hwq_qp_reset(qp), 0, "reset");
+	}
+	CHECK_EQ(hwq_qp_destroy(qp), 0, "destroy");
+}
+
+static void
+lives(void)
+{
+	enum hwq_qp_type type;
+
+	for (type = 0; type < N_TYPES; type++)
+		one_life(type);
+}
+
+static void
+no_log(const char *text)
+{
+	(void)text;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct ibv_cq *stock_cq;
+
+	(void)argc;
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	rnd = emu_now_ns();
+	printf("seed %llu\n", (unsigned long long)rnd);
+	dev = emu_open();
+	hwq_log_set(no_log);
+	stock_cq = ibv_create_cq(dev->ctx, 64, NULL, NULL, 0);
+	if (stock_cq == NULL || hwq_domain_create(dev, &domain) != 0 ||
+		hwq_cq_create(domain, 4096, &cq) != 0)
+		EMU_DIE("domain and CQs");
+	RUN("what libmlx5 refuses is refused, with its errno", same_refusals(stock_cq));
+	RUN("what makes no sense with the type is refused", own_refusals());
+	RUN("each type goes its own way to RTS, to ERR and back", lives());
+	CHECK_EQ(hwq_cq_destroy(cq), 0, "CQ");
+	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
+	CHECK_EQ(ibv_destroy_cq(stock_cq), 0, "stock CQ");
+	CHECK_EQ(hwq_dev_close(dev), 0, "device");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
