@@ -147,7 +147,7 @@ after_copy(struct run *run, struct sig_after *a, uint64_t moved)
 	/* A message that ends inside a block leaves that block alone. */
 	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
 		return SG_MOVED;
-	if (!sig_stretch(&a->sig.mem, data, &memory) && a->sig.mem.type != SIG_NONE) {
+	if (!sig_stretch(&a->sig.mem, data, &memory)) {
 		data -= data % a->sig.mem.block;
 		sig_stretch(&a->sig.mem, data, &memory);
 	}
@@ -206,8 +206,8 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 		return false;
 	a->first = first;
 	a->data = data;
-	return data <= RC_MAX_MESSAGE && first <= UINT64_MAX / 2 &&
-	       sig_stretch(&a->sig.mem, first, memory_off) &&
+	/* The length is that of a segment: 2 GiB at most. The offset is anything. */
+	return first <= UINT64_MAX / 2 && sig_stretch(&a->sig.mem, first, memory_off) &&
 	       sig_stretch(&a->sig.mem, data, &a->memory_len) &&
 	       sig_stretch(&a->sig.wire, first, &first) &&
 	       sig_stretch(&a->sig.wire, data, &a->wire_len);

@@ -72,7 +72,7 @@ sg_append(struct run *run, struct sg *sg, void *p, uint64_t len)
 	if (sg->n != 0) {
 		struct sg_piece *last = (struct sg_piece *)sg_pieces(sg) + sg->n - 1;
 
-		if (last->p != SINK && p != SINK && (char *)last->p + last->len == p) {
+		if ((char *)last->p + last->len == p) {
 			last->len += len;
 			sg->len += len;
 			return true;
@@ -179,12 +179,12 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 
 	if (key->mkey->crypto)
 		return refuse(w, VEN_CRYPTO);
-	if (key->layout == KEY_REPEAT && key->block_len != 0) {
+	if (key->block_len != 0) { /* of a list: round 0, or behind its end */
 		round = off / key->block_len;
 		off %= key->block_len;
 	}
 	for (; len != 0; len -= took, off = 0, round++) {
-		if (key->n_entries == 0 || round >= key->repeat)
+		if (round >= key->repeat)
 			return refuse(w, VEN_KEY_BOUNDS);
 		if (!walk_round(w, key, round, off, len, &took, depth))
 			return false;

@@ -211,7 +211,7 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 		attr.cap.max_inline_data = 512;
 		attr.send_ops_flags |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
 		dv.send_ops_flags |= MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED |
-				     MLX5DV_QP_EX_WITH_MKEY_CONFIGURE;
+				     MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | MLX5DV_QP_EX_WITH_RAW_WQE;
 	}
 	if (o->dv_flags != 0) {
 		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
