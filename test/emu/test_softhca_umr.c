@@ -116,7 +116,7 @@ bind_wqe(struct keys *k)
 	struct ibv_mw_bind_info info = {.mr = k->mr,
 		.addr = (uintptr_t)k->p.server.buf + 1000,
 		.length = 64,
-		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE};
 	struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW,
 		.bind_mw = {.mw = k->mw, .rkey = ibv_inc_rkey(k->mw->rkey), .bind_info = info}};
 	struct ibv_mw_bind bind = {.bind_info = info};
