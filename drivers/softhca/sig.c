@@ -244,7 +244,8 @@ as_number(const struct sig_domain *d, const uint8_t *sig)
 static bool
 escapes(const struct sig_domain *d, const uint8_t *sig)
 {
-	if (d->type != SIG_T10DIF || get_be16(sig + 2) != 0xffff)
+	/* The flags are of T10-DIF alone. */
+	if (get_be16(sig + 2) != 0xffff)
 		return false;
 	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
 }
@@ -254,16 +255,15 @@ static void
 check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint8_t *right,
 	uint64_t offset, struct sig_error *error)
 {
-	bool dif = d->type == SIG_T10DIF;
 	uint16_t syndrome = 0;
 
 	if (error->found || escapes(d, found))
 		return;
-	if (differs(d, mask, found, right, 0, dif ? 2 : 4))
+	if (differs(d, mask, found, right, 0, d->type == SIG_T10DIF ? 2 : 4))
 		syndrome = SYNDROME_GUARD;
-	else if (dif && differs(d, mask, found, right, 2, 4))
+	else if (differs(d, mask, found, right, 2, 4))
 		syndrome = SYNDROME_APP;
-	else if (dif && differs(d, mask, found, right, 4, 8))
+	else if (d->type == SIG_T10DIF && differs(d, mask, found, right, 4, 8))
 		syndrome = SYNDROME_REF;
 	if (syndrome == 0)
 		return;

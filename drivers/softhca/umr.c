@@ -95,7 +95,8 @@ check_region(struct umr *u, const struct key *window)
 
 	if (mr == NULL)
 		return SYN_MW_BIND;
-	if (mr->kind != SOFTHCA_MKEY_MR || (mr->access & ACC_MW_BIND) == 0 ||
+	/* Which a region alone may have. */
+	if ((mr->access & ACC_MW_BIND) == 0 ||
 		((window->access & writes) != 0 && (mr->access & ACC_LOCAL_WRITE) == 0))
 		return umr_refuse(u, VEN_KEY_ACCESS, SYN_MW_BIND);
 	off = e->va - mr->iova;

@@ -531,10 +531,10 @@ case_segments(void)
 	configure(&r);
 	memcpy(r.p.server.buf, "0123456789", 10);
 	memcpy(r.p.server.buf + 10, r.data, N * r.block);
-	memcpy(r.p.server.buf + 10 + N * r.block, "abcdefghij", 10);
+	memset(r.p.server.buf + 10 + N * r.block, 0x33, 600); /* more than a block */
 	v[0] = (struct ibv_sge){(uintptr_t)e->buf + 20000, 10, e->mr->lkey};
 	v[1] = (struct ibv_sge){0, N * r.block, r.mkey->lkey};
-	v[2] = (struct ibv_sge){(uintptr_t)e->buf + 30000, 10, e->mr->lkey};
+	v[2] = (struct ibv_sge){(uintptr_t)e->buf + 30000, 600, e->mr->lkey};
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
@@ -546,8 +546,9 @@ case_segments(void)
 	CHECK_EQ(memcmp(e->buf, want, N * unit(&r, &dif)), 0);
 	CHECK_EQ(e->buf[N * unit(&r, &dif)], 0x11);
 	CHECK_EQ(memcmp(e->buf + 20000, "0123456789", 10), 0);
-	CHECK_EQ(memcmp(e->buf + 30000, "abcdefghij", 10), 0);
-	CHECK_EQ(e->buf[30010], 0x11);
+	for (uint32_t i = 0; i < 600; i++)
+		CHECK_EQ(e->buf[30000 + i], 0x33);
+	CHECK_EQ(e->buf[30600], 0x11);
 	rig_fini(&r);
 }
 
@@ -766,6 +767,38 @@ wrong_psv(bool wire, bool other_pd)
 	rig_fini(&r);
 }
 
+/* The key's own length, in bytes of memory, bounds it as well as its layout does. */
+static void
+case_length(void)
+{
+	const size_t len = 64 + offsetof(struct mlx5_wqe_mkey_context_seg, len);
+	const struct {
+		uint32_t key_len, off, len;
+		enum ibv_wc_status status;
+	} tries[] = {
+		{520, 0, 512, IBV_WC_SUCCESS},
+		{520, 0, 1024, IBV_WC_LOC_PROT_ERR},
+		{520, 512, 512, IBV_WC_LOC_PROT_ERR},
+		{519, 0, 512, IBV_WC_LOC_PROT_ERR},
+		{519, 512, 512, IBV_WC_LOC_PROT_ERR},
+	};
+
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct scribe_wqe w;
+		struct rig r;
+
+		rig_init(&r, 0, dif, none, 0);
+		scribe_init(&r.p);
+		w = written(&r, r.mkey);
+		scribe_set(&w, len, 8, tries[i].key_len);
+		CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
+		CHECK_EQ(move(&r, READ, tries[i].off, tries[i].len), tries[i].status);
+		for (uint32_t b = tries[i].status == IBV_WC_SUCCESS ? 520 : 0; b < 2000; b++)
+			CHECK_EQ(r.p.client.buf[b], 0x11);
+		rig_fini(&r);
+	}
+}
+
 /* The work request that sets one. */
 static void
 set_psv(bool other_pd, bool absent, enum ibv_wc_status status)
@@ -822,6 +855,34 @@ refused_bsf(size_t at, uint8_t value)
 	rig_fini(&r);
 }
 
+/* A BSF with a signature on neither side: data pass as they are, and atomics do not. */
+static void
+case_neither(void)
+{
+	const enum op ops[] = {READ, WRITE, FETCH_ADD};
+
+	for (size_t i = 0; i < 3; i++) {
+		enum ibv_wc_status status =
+			ops[i] == FETCH_ADD ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS;
+		struct scribe_wqe w;
+		struct rig r;
+
+		rig_init(&r, 0, crc32c, crc32, 0);
+		r.owner = &r.p.server;
+		scribe_init(&r.p);
+		w = written(&r, r.mkey);
+		scribe_set(&w, bsf_of(&w) + BSF_WIRE_PSV - 1, 4, 0);
+		scribe_set(&w, bsf_of(&w) + BSF_MEM_PSV - 1, 4, 0);
+		CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
+		CHECK_EQ(move_remote(&r, ops[i], 8, ops[i] == FETCH_ADD ? 8 : 101), status);
+		CHECK_EQ(r.p.client.buf[100], ops[i] == READ ? 0x22 : 0x11);
+		CHECK_EQ(r.p.server.buf[8 + 100], ops[i] == WRITE ? 0x11 : 0x22);
+		CHECK_EQ(r.p.server.buf[8], ops[i] == WRITE ? 0x11 : 0x22);
+		CHECK_EQ(r.p.server.buf[7], 0x22);
+		rig_fini(&r);
+	}
+}
+
 static void
 case_bsfs(void)
 {
@@ -859,7 +920,9 @@ main(int argc, char **argv)
 		{"a peer counts what is on the wire", case_remote},
 		{"offsets are of whole blocks, and do not come round", case_offsets},
 		{"a key with a signature stands alone", case_inside},
+		{"a key's length bounds it", case_length},
 		{"PSVs are there, and of the PD", case_psvs},
+		{"a BSF may sign neither side", case_neither},
 		{"BSFs that are not understood are refused", case_bsfs},
 	};
 

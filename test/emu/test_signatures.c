@@ -359,12 +359,32 @@ escape(uint16_t flags, bool ref_too, enum mlx5dv_mkey_err_type error)
 }
 
 static void
+no_escape(uint16_t flags)
+{
+	uint8_t signed_data[DATA + N * 8];
+	struct domain mem;
+	struct rig r;
+
+	rig_init(&r);
+	sign(DIF_CRC, true, r.data, signed_data);
+	memcpy(r.p.client.buf, signed_data, sizeof(signed_data));
+	r.p.client.buf[3] ^= 1;
+	configure(&r, sizeof(signed_data), domain(&mem, DIF_CRC, true, flags), NULL, 0xff);
+	CHECK_EQ(move(&r, false, 0, DATA), IBV_WC_SUCCESS);
+	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	rig_fini(&r);
+}
+
+static void
 case_escape(void)
 {
 	escape(0, true, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE, false, MLX5DV_MKEY_NO_ERR);
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE, false, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE, true, MLX5DV_MKEY_NO_ERR);
+	/* A block with another tag is checked. */
+	no_escape(MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE);
+	no_escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE);
 }
 
 /* Signatures cover whole blocks, and what the layout has of them. */

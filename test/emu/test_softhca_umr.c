@@ -310,7 +310,7 @@ case_lengths(void)
 
 /* Entries without a byte: nothing can be reached through them. */
 static void
-case_empty(void)
+empty(uint64_t off)
 {
 	struct scribe_wqe w;
 	struct keys k;
@@ -320,20 +320,31 @@ case_empty(void)
 	change(&w, (struct change[]){{KLM(0, byte_count), 4, 0, false},
 			   {KLM(1, byte_count), 4, 0, false}, END});
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(write_to(&k, k.mkey->rkey, 0, 1), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(write_to(&k, k.mkey->rkey, off, 1), IBV_WC_REM_ACCESS_ERR);
 	expect_untouched(&k);
 	keys_close(&k);
 
+	/* Rounds without end that lead nowhere: that is seen in the first one. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
+	scribe_set(&w, REPEAT(repeat_count), 4, UINT32_MAX);
 	change(&w, (struct change[]){{REPEAT(byte_count), 4, 0, false},
 			   {ENTRY(0, byte_count), 2, 0, false}, {ENTRY(1, byte_count), 2, 0, false},
 			   {ENTRY(2, byte_count), 2, 0, false}, END});
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(write_to(&k, k.mkey->rkey, 0, 1), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(write_to(&k, k.mkey->rkey, off, 1), IBV_WC_REM_ACCESS_ERR);
 	expect_untouched(&k);
 	keys_close(&k);
+}
 
+static void
+case_empty(void)
+{
+	struct scribe_wqe w;
+	struct keys k;
+
+	empty(0);
+	empty(1);
 	/* One of three: the others follow each other. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
@@ -425,12 +436,6 @@ case_window_fields(void)
 			(struct change[]){{KLM(0, byte_count), 4, 0, false},
 				{MKC(len), 8, 0, false}, END},
 			refused);
-		window(type,
-			(struct change[]){{REPEAT(byte_count), 4, 64, false},
-				{REPEAT(op), 4, 0x400, false}, {REPEAT(repeat_count), 4, 1, false},
-				{REPEAT(num_ent), 2, 1, false},
-				{ENTRY(0, byte_count), 2, 64, false}, END},
-			refused);
 		/* Far outside its region. */
 		window(type, (struct change[]){{KLM(0, address), 8, UINT64_C(1) << 40, false}, END},
 			refused);
@@ -479,6 +484,19 @@ case_window_keys(void)
 	{
 		struct scribe_wqe w;
 		struct keys k;
+
+		/* The same place, as one round of one entry. */
+		keys_open(&k, 2, 0, IBV_MW_TYPE_1);
+		w = bind_wqe(&k);
+		scribe_set(&w, ENTRY(0, va), 8, scribe_get(&w, KLM(0, address), 8));
+		scribe_set(&w, ENTRY(0, memkey), 4, scribe_get(&w, KLM(0, mkey), 4));
+		change(&w,
+			(struct change[]){{REPEAT(byte_count), 4, 64, false},
+				{REPEAT(op), 4, 0x400, false}, {REPEAT(repeat_count), 4, 1, false},
+				{REPEAT(num_ent), 2, 1, false},
+				{ENTRY(0, byte_count), 2, 64, false}, END});
+		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_MW_BIND_ERR);
+		keys_close(&k);
 
 		keys_open(&k, 2, 0, IBV_MW_TYPE_1);
 		w = bind_wqe(&k);
