@@ -155,9 +155,31 @@ overposted(enum kind send, bool imm)
 	link_close(&l);
 }
 
+/* The same queue pair sends and receives. */
+static void
+overposted_itself(void)
+{
+	struct ibv_async_event event;
+	struct node n = node_open(255);
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj = {.qp = {qp, &dv}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_RTS);
+	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 1), __ATOMIC_RELEASE);
+	node_send(&n, qp, K_RC, NULL, false);
+	CHECK_EQ(node_wait(n.scq).status, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(node_event(&n, &event, 5000), IBV_EVENT_QP_FATAL);
+	CHECK_EQ(node_state(qp), IBV_QPS_ERR);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	node_close(&n);
+}
+
 static void
 case_overposted(void)
 {
+	overposted_itself();
 	overposted(K_RC, false);
 	overposted(K_RC, true);
 	overposted(K_UC, false);
