@@ -218,8 +218,8 @@ hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
 }
 
 /* What a command's status is to libmlx5 (rdma-core 44, providers/mlx5/mlx5.c). */
-static int
-err_from_status(uint8_t status)
+int
+hwq_verbs_err_from_status(uint8_t status)
 {
 	switch (status) {
 	case 0x02: /* BAD_OP */
@@ -251,7 +251,7 @@ hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, vo
 	errno = 0;
 	made = mlx5dv_devx_obj_create(ctx, in, in_len, out, out_len);
 	if (made == NULL && errno == EREMOTEIO)
-		return err_from_status(*(const uint8_t *)out);
+		return hwq_verbs_err_from_status(*(const uint8_t *)out);
 	if (made == NULL)
 		return err_from_errno();
 	*obj = made;

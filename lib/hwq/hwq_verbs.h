@@ -11,6 +11,9 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
+/* What the status of a firmware command, in its answer's first byte, is to libmlx5: -errno. */
+int hwq_verbs_err_from_status(uint8_t status);
+
 /* Frees with ibv_free_device_list(). -ENODEV: the list is empty. */
 int hwq_verbs_list(struct ibv_device ***list, int *n);
 /* With DEVX; -EOPNOTSUPP: no mlx5 device. */

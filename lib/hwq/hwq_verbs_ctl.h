@@ -6,6 +6,8 @@
 #ifndef HWQ_VERBS_CTL_H
 #define HWQ_VERBS_CTL_H
 
+#include <stdbool.h>
+
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
@@ -20,5 +22,19 @@ int hwq_verbs_srq_create(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a
 int hwq_verbs_srq_destroy(struct ibv_srq *srq);
 int hwq_verbs_srq_modify(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
+
+/* What QUERY_QP says of a queue pair, whoever made it. */
+struct hwq_qp_hw {
+	uint8_t state; /* HWQ_QPC_* */
+	bool signs;    /* its WQEs carry a signature */
+	bool inlines;  /* short data may come in CQEs: scatter to CQE */
+	uint16_t next; /* index of the WQEBB that it runs next */
+};
+
+#define HWQ_QPC_SQ_DRAINED 5
+
+int hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
+/* What QUERY_CQ says: whether CQEs may be compressed. */
+int hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed);
 
 #endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cancelling what is pending: on the first lap of the ring hwq is held against
+ * mlx5dv_qp_cancel_posted_send_wrs() of libmlx5, count, bytes and effect. On later laps, where
+ * libmlx5 compares a masked index with one that runs free, the manual page is the judge, by a list
+ * of what is pending that this test keeps itself.
+ */
+#include "hwq_cancel.h"
+#include "hwq_emu.h"
+#include "hwq_wr.h"
+
+#define N_SLOT   256
+#define SLOT     256
+#define N_WR_IDS 4
+#define MAX_LEN  150 /* inline: up to three WQEBBs */
+
+static struct hwq_dev *dev;
+static uint64_t rnd = 3;
+static uint8_t mem[2][N_SLOT][SLOT]; /* [0] libmlx5's, [1] hwq's destinations */
+static struct hwq_mr mr;
+static uint8_t data[MAX_LEN];
+
+static const struct hwq_qp_conf conf = {.sq_wr = 32,
+	.max_inline = MAX_LEN,
+	.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ};
+
+/* One request: len bytes inline, or none, into the slot of its number. */
+struct request {
+	uint64_t wr_id;
+	uint32_t len;
+	uint16_t slot;
+	bool signaled, cancelled;
+};
+
+static struct request
+draw(uint16_t slot)
+{
+	return (struct request){.wr_id = 100 + check_random(&rnd) % N_WR_IDS,
+		.len = 1 + (uint32_t)(check_random(&rnd) % MAX_LEN),
+		.slot = slot,
+		.signaled = check_random(&rnd) % 2};
+}
+
+static void
+stock_post(struct stock *s, const struct request *r)
+{
+	ibv_wr_start(s->ex);
+	s->ex->wr_id = r->wr_id;
+	s->ex->wr_flags = r->signaled ? IBV_SEND_SIGNALED : 0;
+	ibv_wr_rdma_write(s->ex, mr.rkey, (uintptr_t)mem[0][r->slot]);
+	ibv_wr_set_inline_data(s->ex, data, r->len);
+	CHECK_EQ(ibv_wr_complete(s->ex), 0, "libmlx5's posting");
+}
+
+static int
+hwq_post(struct hwq_qp *qp, const struct request *r)
+{
+	struct hwq_wr wr;
+
+	hwq_wr_start(&wr, &qp->sq);
+	wr.wr_id = r->wr_id;
+	wr.wr_flags = r->signaled ? HWQ_WQE_SIGNALED : 0;
+	hwq_wr_rdma_write(&wr, mr.rkey, (uintptr_t)mem[1][r->slot]);
+	hwq_wr_set_inline_data(&wr, data, r->len);
+	return hwq_wr_complete(&wr);
+}
+
+/* ------------------------------------------------------------------ the first lap */
+
+/* Bytes up to DS, but for QPN and address: the destinations are two. */
+static void
+same_wqes(const struct stock *s, const struct hwq_sq *sq)
+{
+	uint16_t i = 0;
+
+	while (i != sq->pi && check_failures == 0) {
+		uint8_t a[192], b[192];
+		const uint8_t *stock = (const uint8_t *)s->view.sq.buf + i * 64u;
+		const uint8_t *ours = (const uint8_t *)hwq_sq_at(sq, i);
+		uint32_t len = (ours[7] & 0x3f) * 16u, used = len;
+
+		memcpy(a, stock, len);
+		memcpy(b, ours, len);
+		memset(a + 4, 0, 3);
+		memset(b + 4, 0, 3);
+		memset(a + 16, 0, 8);
+		memset(b + 16, 0, 8);
+		/* Padding of inline data is as it was before in libmlx5's. */
+		used = 32 + 4 + (be32toh(*(const __be32 *)(const void *)(ours + 32)) & 0x3ff);
+		check_bytes(b, a, used < len ? used : len, "a WQE");
+		i = (uint16_t)(i + (len + 63) / 64);
+	}
+}
+
+static void
+modify(struct ibv_qp *qp, enum ibv_qp_state to)
+{
+	struct ibv_qp_attr attr = {.qp_state = to};
+
+	stock_modify(qp, &attr, IBV_QP_STATE);
+}
+
+static void
+same_completions(struct stock *s, struct twin *t, const struct request *r, unsigned int n)
+{
+	uint64_t ids[64];
+	struct ibv_wc wc[64];
+	unsigned int i, n_signaled = 0;
+
+	for (i = 0; i < n; i++)
+		n_signaled += r[i].signaled;
+	emu_pump();
+	CHECK_EQ(hwq_wr_poll(&t->qp->sq, ids, 64), n_signaled, "completions");
+	CHECK_EQ(ibv_poll_cq(s->cq, 64, wc), n_signaled, "libmlx5's completions");
+	for (i = 0, n_signaled = 0; i < n; i++) {
+		if (!r[i].signaled)
+			continue;
+		CHECK_EQ(ids[n_signaled], r[i].wr_id, "wr_id");
+		CHECK_EQ(wc[n_signaled].wr_id, r[i].wr_id, "libmlx5's wr_id");
+		CHECK_EQ(wc[n_signaled].status, IBV_WC_SUCCESS, "status");
+		n_signaled++;
+	}
+	check_bytes(mem[1], mem[0], sizeof(mem[0]), "what was written");
+}
+
+static void
+like_libmlx5(void)
+{
+	unsigned int round, i, n, n_run, total = 0;
+
+	for (round = 0; round < 300 && check_failures == 0; round++) {
+		struct request r[32];
+		struct stock s;
+		struct twin t;
+
+		memset(mem, 0, sizeof(mem));
+		twin_create(dev, &conf, &t);
+		stock_create(dev, &conf, &s);
+		CHECK_EQ(hwq_sq_n_bb(&t.qp->sq), s.view.sq.wqe_cnt, "WQEBBs");
+		CHECK_EQ(mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100), -EINVAL, "in INIT");
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100), -EINVAL, "in INIT");
+		stock_connect(dev, s.qp, s.qp->qp_num);
+		twin_connect_self(&t);
+		n = 1 + (unsigned int)(check_random(&rnd) % 20);
+		n_run = (unsigned int)(check_random(&rnd) % n);
+		for (i = 0; i < n; i++) {
+			r[i] = draw((uint16_t)i);
+			if (i == n_run) {
+				emu_pump();
+				CHECK_EQ(mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100), -EINVAL,
+					"in RTS");
+				CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100), -EINVAL,
+					"in RTS");
+				modify(s.qp, IBV_QPS_SQD);
+				CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+				emu_pump();
+			}
+			stock_post(&s, &r[i]);
+			CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
+		}
+		emu_pump();
+		for (i = 0; i < N_WR_IDS; i += 2) {
+			int ret = mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100 + i);
+
+			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100 + i), ret, "how many");
+			total += ret > 0 ? (unsigned int)ret : 0;
+		}
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 99), 0, "an id of nothing");
+		same_wqes(&s, &t.qp->sq);
+		modify(s.qp, IBV_QPS_RTS);
+		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
+		same_completions(&s, &t, r, n);
+		stock_destroy(&s);
+		twin_destroy(&t);
+	}
+	printf("  %u cancelled on both\n", total);
+	CHECK(total > 100, "%u cancelled", total);
+}
+
+/* ------------------------------------------------------------------ later laps */
+
+/* As many as fit, while the queue stands still. */
+static unsigned int
+post_while_stopped(struct twin *t, struct request *r, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max) {
+		r[n] = draw((uint16_t)n);
+		if (hwq_post(t->qp, &r[n]) != 0)
+			break;
+		n++;
+	}
+	return n;
+}
+
+static unsigned int
+mark_cancelled(struct request *r, unsigned int n, uint64_t wr_id)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < n; i++) {
+		if (r[i].wr_id != wr_id)
+			continue;
+		r[i].cancelled = true;
+		count++;
+	}
+	return count;
+}
+
+static void
+check_effect(const struct request *r, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		CHECK((mem[1][r[i].slot][0] == data[0]) == !r[i].cancelled,
+			"request %u of %u bytes, cancelled %d", i, r[i].len, r[i].cancelled);
+}
+
+static void
+by_the_manual(void)
+{
+	static struct request r[N_SLOT];
+	unsigned int round, i, n, total = 0, fills = 0;
+	uint64_t ids[64];
+	struct twin t;
+
+	twin_create(dev, &conf, &t);
+	twin_connect_self(&t);
+	for (round = 0; round < 4000 && check_failures == 0; round++) {
+		struct hwq_sq *sq = &t.qp->sq;
+		unsigned int n_signaled = 0;
+		uint64_t victim = 100 + check_random(&rnd) % N_WR_IDS;
+
+		memset(mem[1], 0, sizeof(mem[1]));
+		CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+		n = post_while_stopped(&t, r, 1 + (unsigned int)(check_random(&rnd) % 40));
+		fills += hwq_sq_is_fill(sq, sq->fill) && (uint16_t)(sq->pi - sq->fill) < 64;
+		emu_pump();
+		i = mark_cancelled(r, n, victim);
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), i, "how many");
+		total += i;
+		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
+		emu_pump();
+		check_effect(r, n);
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), -EINVAL, "in RTS");
+		for (i = 0; i < n; i++)
+			n_signaled += r[i].signaled;
+		CHECK_EQ(hwq_wr_poll(sq, ids, 64), n_signaled, "completions");
+		for (i = 0, n_signaled = 0; i < n; i++)
+			if (r[i].signaled)
+				CHECK_EQ(ids[n_signaled++], r[i].wr_id, "wr_id");
+		/* What was not signalled at the end is freed by this one. */
+		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+		hwq_sq_ring(sq);
+		emu_pump();
+		CHECK_EQ(hwq_wr_poll(sq, ids, 1), 1, "a completion");
+	}
+	CHECK(fills > 100, "%u fills", fills);
+	printf("  %u cancelled, %u rounds with a fill pending\n", total, fills);
+	twin_destroy(&t);
+}
+
+/* In the middle of a queue: what ran already is not pending, whatever its id. */
+static void
+from_the_device_on(void)
+{
+	static struct request r[16];
+	struct hwq_cqe rec = {0};
+	struct twin t;
+	unsigned int i;
+
+	twin_create(dev, &conf, &t);
+	twin_connect_self(&t);
+	memset(mem[1], 0, sizeof(mem[1]));
+	for (i = 0; i < 16; i++) {
+		r[i] = (struct request){.wr_id = 7, .len = 100, .slot = (uint16_t)i};
+		if (i == 6) {
+			emu_pump();
+			CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+		}
+		CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
+	}
+	/* Until it has been told that it stands still. */
+	emu_pump();
+	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 10, "how many");
+	/* In error, a cancelled request is flushed like any other. */
+	CHECK_EQ(hwq_qp_fail(t.qp), 0, "to ERR");
+	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), -EINVAL, "in ERR");
+	emu_pump();
+	for (i = 0; i < 16; i++)
+		CHECK((mem[1][i][0] == data[0]) == (i < 6), "request %u", i);
+	for (i = 6; i < 16; i++) {
+		CHECK(hwq_cq_poll(t.cq, &rec, 1) == 1, "flush %u", i);
+		CHECK_EQ(rec.syndrome, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, "syndrome");
+		CHECK_EQ(hwq_sq_wr_id(&t.qp->sq, rec.wqe_counter), 7, "wr_id");
+	}
+	twin_destroy(&t);
+}
+
+static void
+no_line(const char *text)
+{
+	(void)text;
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned int i;
+
+	(void)argc;
+	/*
+	 * libmlx5 looks for the next WQE in a table that it fills in only where WQEs start. What
+	 * malloc(3) left between them could be a match: let it leave what is none (mallopt(3)).
+	 */
+	setenv("SOFTHCA_THREADS", "0", 1);
+	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
+	hwq_log_set(no_line);
+	dev = emu_open();
+	for (i = 0; i < MAX_LEN; i++)
+		data[i] = (uint8_t)(i * 3 + 1);
+	if (hwq_mr_register(dev, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+		    &mr) != 0)
+		EMU_DIE("registering");
+	RUN("on the first lap, it is what libmlx5 does", like_libmlx5());
+	RUN("on later laps, past fills, it is what the manual says", by_the_manual());
+	RUN("what the device has run is not pending", from_the_device_on());
+	if (hwq_mr_deregister(&mr) != 0 || hwq_dev_close(dev) != 0)
+		EMU_DIE("closing");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
