@@ -601,7 +601,7 @@ main(int argc, char **argv)
 		setenv("SOFTHCA_THREADS", "0", 1);
 		emu_setting(argv, "SOFTHCA_CRYPTO", "objects");
 	}
-	twin_begin(argc, argv, 20000);
+	twin_begin(argc, argv, 30000);
 	twin_open(pairs, N_PAIRS, true);
 	sig_cq_open(&sig_cq);
 	open_keys();
