@@ -54,13 +54,16 @@ need() {
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	ibverbs-providers libisal-dev libssl-dev)
 
+# What build() builds, where a script does not need all of it.
+targets=()
+
 # build DIR [MESON OPTION...]: configures once, then builds. Quiet unless it fails.
 build() {
 	local dir=$top/$1 log
 	shift
 	log=$(mktemp)
 	if ! { { [ -f "$dir/build.ninja" ] || meson setup "$dir" "$top" "$@"; } &&
-		ninja -C "$dir"; } >"$log" 2>&1; then
+		ninja -C "$dir" "${targets[@]}"; } >"$log" 2>&1; then
 		tail -n 60 "$log" >&2
 		die "the build in $dir failed; the end of its output is above"
 	fi

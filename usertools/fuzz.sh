@@ -12,6 +12,7 @@ help_if_asked "$@"
 seconds=${1:-600} seed=${2:-$(date +%s)} first=$seed
 
 need "${build_packages[@]}" util-linux
+targets=(test/emu/fuzz_queues test/emu/fuzz_ioctl)
 say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false

@@ -11,6 +11,7 @@ help_if_asked "$@"
 ops=${1:-20000000} cycles=${2:-10000} seed=${3:-$(date +%s)}
 
 need "${build_packages[@]}" util-linux
+targets=(test/emu/test_softhca_stress)
 say "building in build/ and build-test/tsan/"
 build build
 build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
