@@ -390,13 +390,16 @@ case_from_file(void)
 	refuse_each(true);
 }
 
-/* The second of two is refused: libmlx5 takes back what it had made. */
+/* A key has two, and is made by another command: the second key's first is the third. */
 static void
 case_psv(void)
 {
 	begin();
 	CHECK_EQ(alloc_uar(), 0);
-	fault("refuse call=create_psv errno=12 op=2");
+	fault("refuse call=create_psv errno=12 op=3");
+	CHECK_EQ(create_mkey(), 0);
+	CHECK_EQ(softhca_faults_left(), 1);
+	CHECK_EQ(destroy_mkey(), 0);
 	CHECK_EQ(create_mkey(), ENOMEM);
 	CHECK_EQ(create_mkey(), 0);
 	CHECK_EQ(destroy_mkey(), 0);
@@ -442,7 +445,7 @@ case_dead(void)
 static const struct check_case cases[] = {
 	{"calls are refused from code", case_from_code},
 	{"calls are refused by the control file", case_from_file},
-	{"the second PSV of a key is refused", case_psv},
+	{"the third PSV is refused, whatever is made between", case_psv},
 	{"a firmware command of another opcode is not refused", case_other_opcode},
 	{"a dead adapter lets go of its objects", case_dead},
 };
