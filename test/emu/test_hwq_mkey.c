@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of keys: the commands that make them are libmlx5's, byte for byte; nothing is left behind
- * when one of them, or an allocation, fails; and a pool gives out each key once.
+ * Pools of keys and of DEKs: the commands that make them are libmlx5's, byte for byte; nothing is
+ * left behind when one of them, or an allocation, fails; and a pool gives out each key once.
  *
  * The program stands between libmlx5 and the adapter: ioctl(2) passes here. What a DEVX command
  * says is recorded, and any one can be refused, with any errno or status. hwq is linked statically,
@@ -15,6 +15,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl.h>
 
+#include "hwq_dek.h"
 #include "hwq_emu.h"
 #include "hwq_mkey.h"
 
@@ -321,6 +322,133 @@ bad_configurations(void)
 	CHECK_EQ(our_pool(1, 1u << 4, 1, &pool), -EINVAL, "an unknown flag");
 }
 
+/* ------------------------------------------------------------------ DEKs */
+
+#define N_DEKS 5
+
+static bool
+has_crypto(void)
+{
+	return dev->caps.crypto_engines != 0;
+}
+
+static void
+draw_dek(uint64_t *rnd, struct hwq_dek_conf *conf)
+{
+	memset(conf, 0, sizeof(*conf));
+	conf->key_size =
+		check_random(rnd) % 2 ? MLX5DV_CRYPTO_KEY_SIZE_128 : MLX5DV_CRYPTO_KEY_SIZE_256;
+	conf->has_keytag = check_random(rnd) % 2;
+	for (size_t i = 0; i < sizeof(conf->opaque); i++)
+		conf->opaque[i] = (char)check_random(rnd);
+	for (size_t i = 0; i < sizeof(conf->key); i++)
+		conf->key[i] = (char)check_random(rnd);
+}
+
+static struct mlx5dv_dek *
+stock_dek(const struct hwq_dek_conf *conf)
+{
+	struct mlx5dv_dek_init_attr attr = {.key_size = conf->key_size,
+		.has_keytag = conf->has_keytag,
+		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
+		.pd = dev->pd,
+		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
+
+	memcpy(attr.opaque, conf->opaque, sizeof(attr.opaque));
+	memcpy(attr.key, conf->key, sizeof(attr.key));
+	errno = 0;
+	return mlx5dv_dek_create(dev->ctx, &attr);
+}
+
+static void
+same_dek_commands(void)
+{
+	uint8_t theirs[CMD_MAX];
+	struct hwq_dek_pool *pool;
+	struct hwq_dek_conf conf;
+	struct mlx5dv_dek *stock;
+	uint64_t rnd = 1;
+	int ret;
+
+	for (unsigned int i = 0; i < 64; i++) {
+		draw_dek(&rnd, &conf);
+		trace_start();
+		stock = stock_dek(&conf);
+		ret = stock == NULL ? errno : 0;
+		CHECK_EQ(ret, has_crypto() ? 0 : EOPNOTSUPP, "libmlx5's DEK");
+		memcpy(theirs, trace.cmd[0], sizeof(theirs));
+		CHECK_EQ(hwq_dek_pool_create(domain, 1, &conf, &pool), -ret, "a pool of one");
+		if (ret != 0)
+			continue;
+		CHECK_EQ(trace.n_made, 2, "commands");
+		CHECK_EQ(trace.len[1], trace.len[0], "length of a command");
+		check_bytes(trace.cmd[1], theirs, trace.len[0], "a command");
+		CHECK_EQ(mlx5dv_dek_destroy(stock), 0, "libmlx5's DEK");
+		CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "destroy");
+		CHECK_EQ(trace.n_made, trace.n_destroyed, "objects left");
+	}
+}
+
+static void
+deks_have_users(void)
+{
+	struct hwq_dek_conf conf[N_DEKS];
+	struct hwq_dek_pool *pool;
+	struct hwq_dek *dek, *other;
+	uint64_t rnd = 2;
+
+	for (unsigned int i = 0; i < N_DEKS; i++)
+		draw_dek(&rnd, &conf[i]);
+	CHECK_EQ(hwq_dek_pool_create(domain, 0, conf, &pool), -EINVAL, "none");
+	if (!has_crypto())
+		return;
+	conf[3].wrapped = true;
+	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL, "wrapped");
+	conf[3].wrapped = false;
+	conf[1].key_size = (enum mlx5dv_crypto_key_size)7;
+	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL, "a size of no key");
+	conf[1].key_size = MLX5DV_CRYPTO_KEY_SIZE_128;
+	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), 0, "a pool");
+	dek = hwq_dek_get(pool, 4);
+	other = hwq_dek_get(pool, 0);
+	CHECK(dek != NULL && other != NULL && dek->id != other->id, "ids");
+	CHECK(hwq_dek_get(pool, 4) == dek && hwq_dek_get(pool, N_DEKS) == NULL, "by number");
+	CHECK(hwq_dek_put(other) && !hwq_dek_put(other) && hwq_dek_put(dek), "back");
+	CHECK_EQ(hwq_dek_pool_destroy(pool), -EBUSY, "one is out");
+	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain that has pools");
+	CHECK(hwq_dek_put(dek) && !hwq_dek_put(dek), "back");
+	CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "destroy");
+}
+
+static void
+every_dek_refusal(void)
+{
+	struct hwq_dek_conf conf[N_DEKS];
+	struct hwq_dek_pool *pool;
+	uint64_t rnd = 3;
+	unsigned int i;
+
+	for (i = 0; i < N_DEKS; i++)
+		draw_dek(&rnd, &conf[i]);
+	for (i = 1; has_crypto() && i <= N_DEKS; i++) {
+		trace_start();
+		trace.refuse_at = i, trace.refuse_errno = ENOTRECOVERABLE;
+		CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -ENOTRECOVERABLE,
+			"the command's errno");
+		CHECK(trace.n_made == i - 1 && trace.n_made == trace.n_destroyed, "objects left");
+		trace_start();
+		CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), 0, "a pool");
+		trace.destroys = true, trace.refuse_at = i, trace.refuse_errno = EPERM;
+		CHECK_EQ(hwq_dek_pool_destroy(pool), -EPERM, "a destruction's errno");
+		CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "a second try");
+		CHECK_EQ(trace.n_made, trace.n_destroyed, "objects left");
+	}
+	n_callocs = 0, fail_calloc_at = 1;
+	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool),
+		has_crypto() ? -ENOMEM : -EOPNOTSUPP, "no memory");
+	fail_calloc_at = 0;
+}
+
 /* ------------------------------------------------------------------ failures */
 
 #define N_KEYS 3
@@ -362,12 +490,15 @@ every_refusal(void)
 	every_refusal_of(0);
 	if (dev->caps.sig_block_prot != 0)
 		every_refusal_of(HWQ_MKEY_SIG);
+	if (dev->caps.crypto_engines != 0)
+		every_refusal_of(HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO);
 }
 
 static void
 every_allocation(void)
 {
-	unsigned int flags = dev->caps.sig_block_prot != 0 ? HWQ_MKEY_SIG : 0;
+	unsigned int flags = (dev->caps.sig_block_prot != 0 ? HWQ_MKEY_SIG : 0) |
+			     (dev->caps.crypto_engines != 0 ? HWQ_MKEY_CRYPTO : 0);
 	struct hwq_mkey_pool *pool;
 	unsigned int n, i;
 
@@ -400,6 +531,9 @@ main(int argc, char **argv)
 	RUN("what no key can be is refused", bad_configurations());
 	RUN("a refused command leaves nothing behind", every_refusal());
 	RUN("so does an allocation that fails", every_allocation());
+	RUN("a DEK is made by libmlx5's command", same_dek_commands());
+	RUN("DEKs are given out by number, as often as they are needed", deks_have_users());
+	RUN("a DEK that is refused leaves nothing behind", every_dek_refusal());
 	CHECK(log_lines > 0, "no log line");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
