@@ -28,7 +28,8 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  *
  * For queues that are posted to by hwq_wr.h: other builders keep no wr_ids, and theirs would be
  * compared with those of the ring's last lap. A work request that is a NOP already, by hwq_wr_nop()
- * or because it was cancelled, counts like any other. NOPs that fill the ring's end are none.
+ * or because it was cancelled, counts like any other. NOPs that fill the ring's end do not; nor does
+ * one of whole WQEBBs that looks like them: unsignalled, and up to the ring's end.
  *
  * @return how many were cancelled; -EINVAL the QP is not in SQD, or not yet: it drains; or the errno
  *   of the device's answer. Nothing was cancelled then.

@@ -64,7 +64,6 @@ struct hwq_sq {
 	uint16_t ci;          /**< first WQEBB not known to be complete */
 	uint16_t rung;        /**< pi at the last doorbell */
 	uint16_t last;        /**< where the last committed WQE starts */
-	uint16_t fill;        /**< where the last NOP that fills the ring's end starts */
 	uint8_t sig_bits;     /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
 	uint8_t max_sge;      /**< data segments of one WQE */
 	/** One comparison says that a batch starts as most do. */
@@ -212,20 +211,18 @@ hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 	return (uint16_t)(wqe_counter - sq->ci);
 }
 
-/* A NOP from index pi to the ring's end that asks for no CQE: MLX5_OPCODE_NOP is 0. There is never
- * more than one in flight. */
+/* A NOP from index pi to the ring's end that asks for no CQE: MLX5_OPCODE_NOP is 0. */
 static inline void
-hwq_sq_put_fill(struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
+hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 {
 	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, pi);
 
 	memset(ctrl, 0, sizeof(*ctrl));
 	ctrl->opmod_idx_opcode = htobe32((uint32_t)pi << 8 | MLX5_OPCODE_NOP);
 	ctrl->qpn_ds = htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
-	sq->fill = pi;
 }
 
-/** True if the WQE at index is a NOP that fills the ring's end, and no work request. */
+/** True if the WQE at index is an unsignalled NOP up to the ring's end, as a fill is. */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 {
@@ -233,7 +230,7 @@ hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, index);
 	uint32_t tail_bb = hwq_sq_n_bb(sq) - (index & sq->mask);
 
-	return index == sq->fill && ctrl->fm_ce_se == 0 &&
+	return ctrl->fm_ce_se == 0 &&
 	       ctrl->opmod_idx_opcode == htobe32((uint32_t)index << 8 | MLX5_OPCODE_NOP) &&
 	       ctrl->qpn_ds == htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
 }
