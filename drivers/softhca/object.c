@@ -19,6 +19,9 @@
 #include <rdma/mlx5-abi.h>
 
 #define MAX_PDN (1 << 16)
+/* The memfd's name, and how /proc/pid/maps has it. */
+#define DEVICE_NAME    "softhca"
+#define DEVICE_MAPPING "/memfd:" DEVICE_NAME " "
 
 /* Lock order: list_lock (the contexts and their refs), a context's lock, count_lock. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -159,7 +162,8 @@ count_down(struct softhca_dev *dev, enum object_type type)
 
 /*
  * The kernel pins what it is given, and fails with EFAULT where that cannot be. Here the mappings
- * of the process are looked at: proc(5), /proc/pid/maps, which is sorted by address.
+ * of the process are looked at: proc(5), /proc/pid/maps, which is sorted by address. Pages of a device
+ * cannot be pinned: neither can ours.
  */
 bool
 memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
@@ -181,7 +185,8 @@ memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
 			sscanf(line, "%lx-%lx %c%c", &from, &to, &read_flag, &write_flag) != 4 ||
 			to <= at)
 			continue;
-		if (from > at || read_flag != 'r' || (writable && write_flag != 'w'))
+		if (from > at || read_flag != 'r' || (writable && write_flag != 'w') ||
+			strstr(line, DEVICE_MAPPING) != NULL)
 			break;
 		at = to;
 	}
@@ -681,7 +686,7 @@ ctx_open(struct softhca_dev *dev, int flags)
 	closed = unlink_closed();
 	if (dev->lanes == NULL)
 		rc = softhca_lanes_init(dev);
-	fd = rc == 0 ? memfd_create("softhca", mfd_flags) : -1;
+	fd = rc == 0 ? memfd_create(DEVICE_NAME, mfd_flags) : -1;
 	if (fd >= 0)
 		ctx = ctx_alloc(dev, fd);
 	if (ctx != NULL) {

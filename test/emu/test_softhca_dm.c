@@ -342,6 +342,10 @@ case_bounds(void)
 	CHECK_EQ(raw_reg(pd, dm, 1001, 0, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, UINT64_MAX, 2, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, 2, UINT64_MAX, DM_ALL), EINVAL);
+	/* Where it is mapped, it is no memory that a kernel could pin. */
+	errno = 0;
+	CHECK(ibv_reg_mr(pd, address_of(dm), 64, IBV_ACCESS_LOCAL_WRITE) == NULL);
+	CHECK_EQ(errno, EFAULT);
 	CHECK_EQ(ibv_free_dm(dm), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
