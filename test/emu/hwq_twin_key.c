@@ -44,35 +44,31 @@ key_destroy(struct key *k)
 	CHECK_EQ(hwq_mkey_pool_destroy(k->pool), 0, "destroying a key");
 }
 
-/* A general object of type 0xc: as mlx5dv_dek_create(3) makes it, but with an id that is told. */
 void
-dek_create(struct dek *d)
+dek_create(struct twin_pair *p, struct dek *d)
 {
 	struct mlx5dv_dek_init_attr attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
 		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
 		.pd = twin_dev->pd,
 		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
-	uint8_t in[272] = {0x0a, 0x00, [7] = 0x0c, [16 + 11] = 3}, out[16] = {0};
-	struct mlx5dv_pd view = {0};
-	struct mlx5dv_obj obj = {.pd = {.in = twin_dev->pd, .out = &view}};
+	struct hwq_dek_conf conf = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128};
+	int ret = hwq_dek_pool_create(p->twin.domain, 1, &conf, &d->pool);
 
+	if (ret != 0)
+		EMU_DIE("a DEK: %s", strerror(-ret));
+	d->ours = hwq_dek_get(d->pool, 0);
 	d->theirs = mlx5dv_dek_create(twin_dev->ctx, &attr);
-	if (d->theirs == NULL || mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD) != 0)
-		EMU_DIE("a DEK: %s", strerror(errno));
-	in[16 + 13] = (uint8_t)(view.pdn >> 16);
-	in[16 + 14] = (uint8_t)(view.pdn >> 8);
-	in[16 + 15] = (uint8_t)view.pdn;
-	d->ours = mlx5dv_devx_obj_create(twin_dev->ctx, in, sizeof(in), out, sizeof(out));
-	if (d->ours == NULL)
-		EMU_DIE("a DEK: %s", strerror(errno));
-	d->our_id = twin_get32(out + 8);
+	if (d->theirs == NULL)
+		EMU_DIE("libmlx5's DEK: %s", strerror(errno));
+	d->their_id = 0;
 }
 
 void
 dek_destroy(struct dek *d)
 {
 	CHECK_EQ(mlx5dv_dek_destroy(d->theirs), 0, "destroying libmlx5's DEK");
-	CHECK_EQ(mlx5dv_devx_obj_destroy(d->ours), 0, "destroying a DEK");
+	hwq_dek_put(d->ours);
+	CHECK_EQ(hwq_dek_pool_destroy(d->pool), 0, "destroying a DEK");
 }
 
 /* ------------------------------------------------------------------ signature attributes */

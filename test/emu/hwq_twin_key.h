@@ -8,6 +8,7 @@
 
 #include "hwq_twin.h"
 
+#include "hwq_dek.h"
 #include "hwq_mkey_check.h"
 
 enum key_kind {
@@ -27,14 +28,15 @@ struct key {
 
 struct dek {
 	struct mlx5dv_dek *theirs;
-	struct mlx5dv_devx_obj *ours;
-	uint32_t our_id, their_id; /* their_id 0: not learnt yet */
+	struct hwq_dek *ours;
+	struct hwq_dek_pool *pool;
+	uint32_t their_id; /* 0: not learnt yet */
 };
 
 /* ours in a pool of its own, of the pair's domain. Their tags may be changed. */
 void key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries);
 void key_destroy(struct key *k);
-void dek_create(struct dek *d);
+void dek_create(struct twin_pair *p, struct dek *d);
 void dek_destroy(struct dek *d);
 
 struct domain {

@@ -269,7 +269,7 @@ hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 		.encrypt_on_tx = c->encrypt_on_tx,
 		.signature_crypto_order = c->signature_crypto_order,
 		.data_unit_size = c->data_unit_size,
-		.dek = o->dek->our_id,
+		.dek = o->dek->ours->id,
 		.comp_mask = c->comp_mask};
 	struct hwq_sge sge[MAX_ENTRIES];
 	unsigned int i;
@@ -377,11 +377,11 @@ names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 	uint32_t u = twin_get32(ours + 32);
 	unsigned int i;
 
-	for (i = 0; i < N_DEKS && deks[i].our_id != u; i++)
+	for (i = 0; i < N_DEKS && deks[i].ours->id != u; i++)
 		;
 	CHECK(i < N_DEKS, "DEK 0x%x is none", u);
 	if (i < N_DEKS)
-		rename24(theirs + 32, ours + 32, &deks[i].their_id, deks[i].our_id, "DEK");
+		rename24(theirs + 32, ours + 32, &deks[i].their_id, deks[i].ours->id, "DEK");
 }
 
 static void
@@ -484,7 +484,7 @@ open_keys(void)
 	unsigned int i, kind, k;
 
 	for (i = 0; i < N_DEKS; i++)
-		dek_create(&deks[i]);
+		dek_create(&pairs[i % N_PAIRS], &deks[i]);
 	for (i = 0; i < N_PAIRS; i++) {
 		pairs[i].own = &keys[i];
 		for (kind = 0; kind < KEY_KINDS; kind++)
