@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Firmware commands that make keys, PSVs and reserved numbers, and those on a queue pair of the
+ * verbs: a good one works, and with one field wrong it is refused. Fields are set by their place in
+ * the structures of the programming manual, by bit offset, not by the adapter's own tables.
+ */
+#include "softhca_node.h"
+
+#define HDR     16
+#define IN_LEN  276 /* of the longest command here */
+#define MKEY_IN 272
+
+enum status {
+	OK = 0,
+	BAD_PARAM = 3,
+	BAD_RES = 5,
+	BAD_QP_STATE = 0x10,
+	BAD_INP_LEN = 0x50,
+	NOT_PASSED_ON = 0xff /* EINVAL: the kernel would not */
+};
+
+struct field {
+	unsigned int bit, width;
+	uint32_t value;
+	enum status status; /* with it in place of the good one */
+};
+
+static void
+put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
+{
+	for (unsigned int i = 0; i < width; i++) {
+		unsigned int at = bit + width - 1 - i;
+		uint8_t mask = (uint8_t)(0x80 >> at % 8);
+
+		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
+	}
+}
+
+static uint32_t
+pdn_of(struct ibv_pd *pd)
+{
+	struct mlx5dv_pd out;
+	struct mlx5dv_obj obj = {.pd = {pd, &out}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	return out.pdn;
+}
+
+/* ---- creations */
+
+/* As it is; with each field wrong; and too short by any number of bytes. */
+static void
+creation(struct node *n, const uint8_t *good, size_t len, const struct field *wrong, size_t n_wrong)
+{
+	uint8_t in[IN_LEN], out[32];
+	struct mlx5dv_devx_obj *obj = mlx5dv_devx_obj_create(n->ctx, good, len, out, sizeof(out));
+
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	for (size_t i = 0; i < n_wrong; i++) {
+		memcpy(in, good, len);
+		put(in, wrong[i].bit, wrong[i].width, wrong[i].value);
+		memset(out, 0, sizeof(out));
+		obj = mlx5dv_devx_obj_create(n->ctx, in, len, out, sizeof(out));
+		CHECK(obj == NULL);
+		if (wrong[i].status == NOT_PASSED_ON) {
+			CHECK_EQ(errno, EINVAL);
+			continue;
+		}
+		CHECK_EQ(errno, EREMOTEIO);
+		CHECK_EQ(out[0], wrong[i].status);
+	}
+	for (size_t shorter = HDR; shorter < len; shorter += 4) {
+		CHECK(mlx5dv_devx_obj_create(n->ctx, good, shorter, out, sizeof(out)) == NULL);
+		CHECK_EQ(out[0], BAD_INP_LEN);
+	}
+}
+
+static void
+case_mkey(void)
+{
+	static const struct field wrong[] = {
+		{0x80 + 0x01, 1, 0, BAD_PARAM},       /* not free */
+		{0x80 + 0x03, 3, 1, BAD_PARAM},       /* a mode that there is none of */
+		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* not for UMR */
+		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* physical addresses */
+		{0x80 + 0x16, 2, 1, BAD_PARAM},       /* pages */
+		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* of one queue pair */
+		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* no such PD */
+		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
+		{0x80 + 0x61, 1, 1, BAD_PARAM},       /* BSFs without room */
+		{0x80 + 0x1a0, 32, 0, BAD_PARAM},     /* no room for a layout */
+		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM}, {0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM},
+		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
+	};
+	struct node n = node_open(255);
+	uint8_t in[MKEY_IN] = {0};
+
+	put(in, 0, 16, 0x200);
+	put(in, 0x80 + 0x01, 1, 1);
+	put(in, 0x80 + 0x10, 1, 1);
+	put(in, 0x80 + 0x16, 2, 2);
+	put(in, 0x80 + 0x20, 24, 0xffffff);
+	put(in, 0x80 + 0x68, 24, pdn_of(n.pd));
+	put(in, 0x80 + 0x1a0, 32, 4);
+	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
+	node_close(&n);
+}
+
+static void
+case_psv(void)
+{
+	static const struct field wrong[] = {
+		{0x40, 4, 0, NOT_PASSED_ON},
+		{0x40, 4, 2, NOT_PASSED_ON}, /* one by one */
+		{0x48, 24, 0xfffffe, BAD_RES},
+	};
+	struct node n = node_open(255);
+	uint8_t in[HDR] = {0};
+
+	put(in, 0, 16, 0x600);
+	put(in, 0x40, 4, 1);
+	put(in, 0x48, 24, pdn_of(n.pd));
+	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
+	node_close(&n);
+}
+
+/* ---- on a queue pair of the verbs */
+
+static uint8_t
+command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f, size_t n)
+{
+	uint8_t in[IN_LEN] = {0}, out[HDR] = {0};
+	int rc;
+
+	put(in, 0, 16, opcode);
+	put(in, 0x48, 24, qpn);
+	for (size_t i = 0; i < n; i++)
+		put(in, f[i].bit, f[i].width, f[i].value);
+	rc = mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, sizeof(out));
+	CHECK(rc == 0 || rc == EREMOTEIO || rc == EINVAL);
+	return rc == EINVAL ? NOT_PASSED_ON : out[0];
+}
+
+static void
+case_init2init(void)
+{
+	static const struct field good[] = {{0x80, 32, 1 << 11, OK}},
+				  mmo[] = {{0x40, 1, 1, OK}, {0x860, 32, 8, OK}, {0x882, 1, 1, OK}};
+	static const struct field wrong[] = {{0x80, 32, 1, BAD_PARAM}, {0x860, 32, 1, BAD_PARAM},
+		{0x840, 32, 1, BAD_PARAM}, {0x860, 32, 8, BAD_PARAM} /* without the extension */};
+	struct node n = node_open(255);
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num, good, 1), BAD_QP_STATE);
+	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_INIT);
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num, good, 1), OK);
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num, mmo, 3), OK);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK_EQ(command(qp, 0x50e, qp->qp_num, &wrong[i], 1), wrong[i].status);
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num ^ 1, good, 1), NOT_PASSED_ON);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	node_close(&n);
+}
+
+static void
+case_rts2rts(void)
+{
+	static const struct field good[] = {{0x860, 32, 4, OK}};
+	static const struct field wrong[][2] = {
+		{{0x860, 32, 4, BAD_PARAM}, {0x80, 32, 1, OK}},
+		{{0x860, 32, 4, BAD_PARAM}, {0x840, 32, 1, OK}},
+		{{0x860, 32, 0, BAD_PARAM}, {0x40, 1, 1, OK}},
+		{{0x860, 32, 2, BAD_PARAM}, {0x40, 1, 1, OK}},
+		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* streams are of a DCI */
+	};
+	struct node n = node_open(255);
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+
+	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_RTR);
+	CHECK_EQ(command(qp, 0x505, qp->qp_num, good, 1), BAD_QP_STATE);
+	CHECK_EQ(node_move(qp, IBV_QPS_RESET), 0);
+	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_RTS);
+	CHECK_EQ(command(qp, 0x505, qp->qp_num, good, 1), OK);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK_EQ(command(qp, 0x505, qp->qp_num, wrong[i], 2), wrong[i][0].status);
+	CHECK_EQ(command(qp, 0x505, qp->qp_num ^ 1, good, 1), NOT_PASSED_ON);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	node_close(&n);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"an indirect key with one field wrong is refused", case_mkey},
+		{"so is a PSV", case_psv},
+		{"INIT2INIT takes what it knows, in INIT, of the queue pair it names",
+			case_init2init},
+		{"RTS2RTS does, in RTS", case_rts2rts},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
