@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What lists, patterns and windows do, laid out through stock libmlx5 and through hwq: the same
+ * script of layouts, bindings, invalidations and transfers, run on both one after the other, moves
+ * the same bytes, and ends the same work requests with the same status.
+ *
+ * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
+ */
+#include "hwq_twin.h"
+#include "hwq_wr_umr.h"
+
+#define N_ACTS    14
+#define N_PIECES  16
+#define ENTRIES   16
+#define LAYOUT_AT (64u * 1024) /* what keys and windows lead to */
+#define FAR_AT    (192u * 1024)
+#define MOVE_MAX  8192u
+
+enum act_kind {
+	LIST,
+	PATTERN,
+	BIND,
+	INV_KEY,
+	INV_WINDOW,
+	/* Transfers. */
+	KEY_WRITE, /* into the key, as remote key */
+	KEY_READ,
+	LOCAL_WRITE, /* from the key, as local key */
+	LOCAL_READ,
+	KEY_COPY, /* into it, by memcpy */
+	WINDOW_WRITE,
+	WINDOW_READ,
+	N_KINDS
+};
+
+static const char *const kinds[] = {"list", "pattern", "bind", "invalidate the key",
+	"invalidate the window", "write to the key", "read from the key", "write from the key",
+	"read into the key", "copy into the key", "write to the window", "read from the window"};
+
+struct act {
+	enum act_kind kind;
+	uint32_t access, repeat, len;
+	uint16_t n;
+	uint64_t at; /* in the key; or of a window's memory */
+	uint8_t tag; /* of the window from here on */
+	bool from_0;
+	struct ibv_sge sge[N_PIECES];
+	struct mlx5dv_mr_interleaved data[N_PIECES];
+};
+
+/* What became of one act. */
+struct outcome {
+	int complete, status, vendor;
+};
+
+static struct twin_pair pair;
+static struct mlx5dv_mkey *stock_key;
+static struct hwq_mkey_pool *pool;
+static struct hwq_mkey *hwq_key;
+static struct ibv_mw *stock_mw, *hwq_mw;
+
+static struct {
+	unsigned long scripts, moved, good[N_KINDS], bad[N_KINDS];
+} seen;
+
+static bool
+one_in(unsigned int n)
+{
+	return twin_draw(n) == 0;
+}
+
+/* ------------------------------------------------------------------ scripts */
+
+/* All rights mostly, else any. */
+static uint32_t
+draw_access(void)
+{
+	return one_in(3) ? (uint32_t)twin_draw(16) : 15;
+}
+
+static void
+draw_pieces(struct act *a)
+{
+	uintptr_t base = (uintptr_t)twin_mem + LAYOUT_AT;
+	unsigned int max = a->kind == LIST ? N_PIECES : N_PIECES - 1;
+
+	a->access = draw_access();
+	a->n = (uint16_t)(1 + twin_draw(one_in(2) ? 4 : max));
+	a->repeat = 1 + (uint32_t)twin_draw(20);
+	for (unsigned int i = 0; i < a->n; i++) {
+		uint64_t addr = base + i * 4096u + twin_draw(2048);
+		/* Now and then a piece of a region that is not there. */
+		uint32_t lkey = one_in(60) ? 0x77777700 : twin_mr.lkey;
+
+		a->sge[i] = (struct ibv_sge){addr, 1 + (uint32_t)twin_draw(2048), lkey};
+		a->data[i] = (struct mlx5dv_mr_interleaved){addr, 1 + (uint32_t)twin_draw(60),
+			(uint32_t)twin_draw(40), lkey};
+	}
+}
+
+static void
+draw_act(struct act *a, bool first)
+{
+	memset(a, 0, sizeof(*a));
+	a->kind = first ? (enum act_kind)twin_draw(2) : (enum act_kind)twin_draw(N_KINDS);
+	if ((a->kind == INV_KEY || a->kind == INV_WINDOW) && !one_in(3))
+		a->kind = KEY_WRITE;
+	a->len = 1 + (uint32_t)twin_draw(one_in(3) ? MOVE_MAX : 64);
+	a->at = twin_draw(one_in(2) ? 1 : 512);
+	if (a->kind == LIST || a->kind == PATTERN)
+		draw_pieces(a);
+	if (a->kind != BIND)
+		return;
+	a->access = draw_access() & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE;
+	a->from_0 = one_in(2);
+	a->tag = (uint8_t)twin_random();
+	a->at = LAYOUT_AT + twin_draw(32768);
+	a->len = one_in(10) ? 0 : 1 + (uint32_t)twin_draw(16384);
+}
+
+/* ------------------------------------------------------------------ one side and the other */
+
+static uint64_t window_base; /* where a transfer begins that is at 0 of the window */
+
+/* The window's next key: its tag counts from the same start with both. */
+static uint32_t
+next_rkey(const struct ibv_mw *mw, uint8_t tag)
+{
+	return (mw->rkey & ~0xffu) | tag;
+}
+
+static void
+bind_info(const struct act *a, struct ibv_mw_bind_info *info)
+{
+	*info = (struct ibv_mw_bind_info){.mr = twin_mr.mr,
+		.addr = (uintptr_t)twin_mem + a->at,
+		.length = a->len,
+		.mw_access_flags = a->access | (a->from_0 ? IBV_ACCESS_ZERO_BASED : 0)};
+	window_base = a->from_0 ? 0 : info->addr;
+}
+
+static int
+stock_post(const struct act *a)
+{
+	uint64_t far = (uintptr_t)twin_mem + FAR_AT;
+	struct ibv_qp_ex *ex = pair.stock.ex;
+	struct ibv_mw_bind_info info;
+	struct act copy = *a; /* libmlx5's lists are not const */
+	bool window = a->kind == WINDOW_WRITE || a->kind == WINDOW_READ;
+	uint32_t rkey = window ? stock_mw->rkey : stock_key->rkey;
+	uint64_t at = window ? window_base + a->at : a->at;
+
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	switch (a->kind) {
+	case LIST:
+		mlx5dv_wr_mr_list(pair.stock.dv, stock_key, a->access, a->n, copy.sge);
+		break;
+	case PATTERN:
+		mlx5dv_wr_mr_interleaved(pair.stock.dv, stock_key, a->access, a->repeat, a->n,
+			copy.data);
+		break;
+	case BIND:
+		bind_info(a, &info);
+		ibv_wr_bind_mw(ex, stock_mw, next_rkey(stock_mw, a->tag), &info);
+		break;
+	case INV_KEY:
+		ibv_wr_local_inv(ex, stock_key->rkey);
+		break;
+	case INV_WINDOW:
+		ibv_wr_local_inv(ex, stock_mw->rkey);
+		break;
+	case KEY_COPY:
+		mlx5dv_wr_memcpy(pair.stock.dv, stock_key->lkey, a->at, twin_mr.lkey, far, a->len);
+		break;
+	case LOCAL_WRITE:
+	case LOCAL_READ:
+		if (a->kind == LOCAL_WRITE)
+			ibv_wr_rdma_write(ex, twin_mr.rkey, far);
+		else
+			ibv_wr_rdma_read(ex, twin_mr.rkey, far);
+		ibv_wr_set_sge(ex, stock_key->lkey, a->at, a->len);
+		break;
+	default:
+		if (a->kind == KEY_WRITE || a->kind == WINDOW_WRITE)
+			ibv_wr_rdma_write(ex, rkey, at);
+		else
+			ibv_wr_rdma_read(ex, rkey, at);
+		ibv_wr_set_sge(ex, twin_mr.lkey, far, a->len);
+		break;
+	}
+	return ibv_wr_complete(ex);
+}
+
+static void
+hwq_layout(struct hwq_wr *wr, const struct act *a)
+{
+	struct hwq_sge sge[N_PIECES];
+
+	for (unsigned int i = 0; i < a->n; i++)
+		sge[i] = (struct hwq_sge){a->sge[i].addr, a->sge[i].length, a->sge[i].lkey};
+	if (a->kind == LIST)
+		hwq_wr_mr_list(wr, hwq_key, a->access, a->n, sge);
+	else
+		hwq_wr_mr_interleaved(wr, hwq_key, a->access, a->repeat, a->n, a->data);
+}
+
+static int
+hwq_post(const struct act *a)
+{
+	uint64_t far = (uintptr_t)twin_mem + FAR_AT;
+	struct ibv_mw_bind_info info;
+	bool window = a->kind == WINDOW_WRITE || a->kind == WINDOW_READ;
+	uint32_t rkey = window ? hwq_mw->rkey : hwq_key->rkey;
+	uint64_t at = window ? window_base + a->at : a->at;
+	struct hwq_wr wr;
+
+	hwq_wr_start(&wr, &pair.twin.qp->sq);
+	wr.wr_id = 1;
+	wr.wr_flags = HWQ_WQE_SIGNALED | HWQ_WQE_INLINE;
+	switch (a->kind) {
+	case LIST:
+	case PATTERN:
+		hwq_layout(&wr, a);
+		break;
+	case BIND:
+		bind_info(a, &info);
+		hwq_wr_bind_mw(&wr, hwq_mw, next_rkey(hwq_mw, a->tag), &info);
+		break;
+	case INV_KEY:
+		hwq_wr_local_inv(&wr, hwq_key->rkey);
+		break;
+	case INV_WINDOW:
+		hwq_wr_local_inv(&wr, hwq_mw->rkey);
+		break;
+	case KEY_COPY:
+		hwq_wr_memcpy(&wr, hwq_key->lkey, a->at, twin_mr.lkey, far, a->len);
+		break;
+	case LOCAL_WRITE:
+	case LOCAL_READ:
+		if (a->kind == LOCAL_WRITE)
+			hwq_wr_rdma_write(&wr, twin_mr.rkey, far);
+		else
+			hwq_wr_rdma_read(&wr, twin_mr.rkey, far);
+		hwq_wr_set_sge(&wr, hwq_key->lkey, a->at, a->len);
+		break;
+	default:
+		if (a->kind == KEY_WRITE || a->kind == WINDOW_WRITE)
+			hwq_wr_rdma_write(&wr, rkey, at);
+		else
+			hwq_wr_rdma_read(&wr, rkey, at);
+		hwq_wr_set_sge(&wr, twin_mr.lkey, far, a->len);
+		break;
+	}
+	return -hwq_wr_complete(&wr);
+}
+
+/* ------------------------------------------------------------------ what became of it */
+
+static void
+stock_again(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+	stock_modify(pair.stock.qp, &attr, IBV_QP_STATE);
+	stock_to_init(twin_dev, pair.stock.qp);
+	stock_connect(twin_dev, pair.stock.qp, pair.stock.qp->qp_num);
+}
+
+static void
+stock_act(const struct act *a, struct outcome *o)
+{
+	struct ibv_wc wc;
+
+	o->complete = stock_post(a);
+	if (o->complete != 0)
+		return;
+	emu_pump();
+	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
+		EMU_DIE("libmlx5's work did not complete");
+	o->status = (int)wc.status;
+	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
+	if (wc.status != IBV_WC_SUCCESS)
+		stock_again();
+	else if (a->kind == BIND)
+		stock_mw->rkey = next_rkey(stock_mw, a->tag);
+}
+
+/* As libmlx5 translates them (mlx5_handle_error_cqe()). */
+static int
+status_of(uint8_t syndrome)
+{
+	static const uint8_t status[0x17] = {[0x01] = IBV_WC_LOC_LEN_ERR,
+		[0x02] = IBV_WC_LOC_QP_OP_ERR,
+		[0x04] = IBV_WC_LOC_PROT_ERR,
+		[0x05] = IBV_WC_WR_FLUSH_ERR,
+		[0x06] = IBV_WC_MW_BIND_ERR,
+		[0x12] = IBV_WC_REM_INV_REQ_ERR,
+		[0x13] = IBV_WC_REM_ACCESS_ERR,
+		[0x14] = IBV_WC_REM_OP_ERR};
+
+	return syndrome < sizeof(status) ? status[syndrome] : -1;
+}
+
+static void
+hwq_act(const struct act *a, struct outcome *o)
+{
+	struct hwq_cqe rec;
+
+	o->complete = hwq_post(a);
+	if (o->complete != 0)
+		return;
+	emu_pump();
+	if (hwq_cq_poll(pair.twin.cq, &rec, 1) != 1)
+		EMU_DIE("hwq's work did not complete");
+	o->status = status_of(rec.syndrome);
+	o->vendor = rec.syndrome != 0 ? rec.vendor_err : 0;
+	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
+	if (rec.syndrome != 0) {
+		CHECK_EQ(hwq_qp_reset(pair.twin.qp), 0, "reset");
+		twin_connect_self(&pair.twin);
+	} else if (a->kind == BIND) {
+		hwq_mw->rkey = next_rkey(hwq_mw, a->tag);
+	}
+}
+
+static void
+run_script(const uint8_t *before, uint8_t *after)
+{
+	static struct outcome theirs[N_ACTS], ours[N_ACTS];
+	static struct act acts[N_ACTS];
+	unsigned int n = 3 + (unsigned int)twin_draw(N_ACTS - 2), i;
+	uint64_t base = window_base;
+
+	memset(theirs, 0, sizeof(theirs));
+	memset(ours, 0, sizeof(ours));
+	for (i = 0; i < n; i++)
+		draw_act(&acts[i], i == 0);
+	memcpy(twin_mem, before, TWIN_MEM_LEN);
+	for (i = 0; i < n; i++)
+		stock_act(&acts[i], &theirs[i]);
+	memcpy(after, twin_mem, TWIN_MEM_LEN);
+	memcpy(twin_mem, before, TWIN_MEM_LEN);
+	window_base = base;
+	for (i = 0; i < n; i++)
+		hwq_act(&acts[i], &ours[i]);
+	for (i = 0; i < n && check_failures == 0; i++) {
+		CHECK(memcmp(&theirs[i], &ours[i], sizeof(ours[i])) == 0,
+			"act %u, %s: libmlx5's errno %d status %d vendor 0x%x, hwq's %d %d 0x%x", i,
+			kinds[acts[i].kind], theirs[i].complete, theirs[i].status, theirs[i].vendor,
+			ours[i].complete, ours[i].status, ours[i].vendor);
+		if (ours[i].complete == 0 && ours[i].status == 0)
+			seen.good[acts[i].kind]++;
+		else
+			seen.bad[acts[i].kind]++;
+	}
+	CHECK(memcmp(after, twin_mem, TWIN_MEM_LEN) == 0, "hwq's work moved other bytes");
+	seen.moved += memcmp(before, after, TWIN_MEM_LEN) != 0;
+	seen.scripts++;
+}
+
+static void
+run_scripts(void)
+{
+	static uint8_t before[TWIN_MEM_LEN], after[TWIN_MEM_LEN];
+	/* The tags that they are made with differ. */
+	const struct act bound = {.kind = BIND, .at = LAYOUT_AT, .len = 64, .tag = 1};
+	struct outcome o = {0};
+
+	memcpy(before, twin_mem, TWIN_MEM_LEN);
+	stock_act(&bound, &o);
+	CHECK(o.complete == 0 && o.status == 0, "libmlx5's first binding");
+	hwq_act(&bound, &o);
+	CHECK(o.complete == 0 && o.status == 0, "hwq's first binding");
+	while (seen.scripts < twin_cases && check_failures == 0)
+		run_script(before, after);
+	printf("  %lu scripts, of which moved bytes %lu; good and refused:\n", seen.scripts,
+		seen.moved);
+	for (unsigned int i = 0; i < N_KINDS; i++)
+		printf("    %-22s %8lu %8lu\n", kinds[i], seen.good[i], seen.bad[i]);
+	if (twin_cases < 500)
+		return;
+	for (unsigned int i = 0; i < N_KINDS; i++)
+		CHECK(seen.good[i] > 0 && (seen.bad[i] > 0 || i == PATTERN || i == LIST),
+			"%s never went both ways", kinds[i]);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct mlx5dv_mkey_init_attr attr = {.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.max_entries = ENTRIES};
+	struct hwq_mkey_conf conf = {.n = 1, .max_entries = ENTRIES};
+
+	twin_begin(argc, argv, 4000);
+	pair = (struct twin_pair){.name = "layouts and windows",
+		.conf = {.sq_wr = 16,
+			.max_sge = 1,
+			.max_inline = 16 * ENTRIES,
+			.mmo = twin_dev->caps.max_memcpy_len != 0,
+			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+				    IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW,
+			.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED}};
+	twin_open(&pair, 1, false);
+	attr.pd = twin_dev->pd;
+	stock_key = mlx5dv_create_mkey(&attr);
+	stock_mw = ibv_alloc_mw(twin_dev->pd, IBV_MW_TYPE_2);
+	hwq_mw = ibv_alloc_mw(twin_dev->pd, IBV_MW_TYPE_2);
+	if (stock_key == NULL || stock_mw == NULL || hwq_mw == NULL ||
+		hwq_mkey_pool_create(pair.twin.domain, &conf, &pool) != 0)
+		EMU_DIE("keys");
+	hwq_key = hwq_mkey_get(pool);
+	RUN("lists, patterns and windows do what libmlx5's do", run_scripts());
+	hwq_mkey_put(hwq_key);
+	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "pool");
+	CHECK_EQ(mlx5dv_destroy_mkey(stock_key), 0, "key");
+	CHECK_EQ(ibv_dealloc_mw(stock_mw) | ibv_dealloc_mw(hwq_mw), 0, "windows");
+	twin_close(&pair, 1);
+	CHECK_EQ(hwq_mr_deregister(&twin_mr), 0, "deregister");
+	CHECK_EQ(hwq_dev_close(twin_dev), 0, "close");
+	free(twin_mem);
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
