@@ -50,12 +50,14 @@ make_memory(struct fuzz_world *w)
 	/* One region goes up to the last byte of its memory, one ends before it. */
 	make_region(&w->rw[0], FUZZ_RW_LEN, 0, FUZZ_PDN, all);
 	make_region(&w->rw[1], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all);
+	make_region(&w->rw[2], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all | IBV_ACCESS_ON_DEMAND);
 	make_region(&w->ro, FUZZ_PAGE, 0, FUZZ_PDN, IBV_ACCESS_REMOTE_READ);
 	make_region(&w->other, FUZZ_PAGE, 0, FUZZ_OTHER_PDN, all);
 	w->none = fuzz_guarded(FUZZ_PAGE);
 	fuzz_fill_secret(w->none, FUZZ_PAGE);
 	memset(w->rw[0].mem, 0x11, FUZZ_RW_LEN);
 	memset((void *)(uintptr_t)w->rw[1].va, 0x22, w->rw[1].size);
+	memset((void *)(uintptr_t)w->rw[2].va, 0x55, w->rw[2].size);
 	rnd_bytes(w->ro.mem, w->ro.len);
 	fuzz_freeze(w->ro.mem, true);
 	fuzz_freeze(w->other.mem, true);
@@ -74,7 +76,7 @@ make_memory(struct fuzz_world *w)
 static void
 free_memory(struct fuzz_world *w)
 {
-	struct fuzz_region *regions[] = {&w->rw[0], &w->rw[1], &w->ro, &w->other};
+	struct fuzz_region *regions[] = {&w->rw[0], &w->rw[1], &w->rw[2], &w->ro, &w->other};
 
 	for (unsigned int i = 0; i < N_PSVS; i++)
 		FUZZ_MUST(softhca_psv_destroy(w->psv[i]));

@@ -24,7 +24,7 @@ enum {
 	N_UARS = 4,
 	N_CQS = 4,
 	N_SRQS = 2,
-	N_RW = 2,
+	N_RW = 3,       /* the last is on demand */
 	N_INDIRECT = 6, /* the last two with room for a signature */
 	N_WINDOWS = 3,
 	N_PSVS = 3
