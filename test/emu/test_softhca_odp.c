@@ -510,14 +510,15 @@ case_race(void)
 	struct area a;
 	pthread_t thread;
 	unsigned int n[2] = {0, 0};
-	uint64_t end = pair_now_ms() + 300;
+	uint64_t end = pair_now_ms() + 20000;
 
 	pair_init(&p, NULL);
 	area_init(&a, p.pd, PAIR_ALL);
 	area_map(&a, 0, AREA_PAGES, PROT_NONE);
 	atomic_store(&stop, false);
 	CHECK_EQ(pthread_create(&thread, NULL, come_and_go, &a), 0);
-	while (pair_now_ms() < end) {
+	/* Both outcomes, however late a loaded machine lets the other thread run. */
+	while ((n[0] < 100 || n[1] < 100) && pair_now_ms() < end) {
 		enum op op = n[0] % 2 != 0 ? OP_WRITE : OP_READ;
 		struct ibv_wc wc = run(&p, op, spot_of(a.mr, 0), spot_of(p.server.mr, 0));
 
@@ -530,7 +531,7 @@ case_race(void)
 	}
 	atomic_store(&stop, true);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
-	CHECK(n[0] > 10 && n[1] > 10);
+	CHECK(n[0] >= 100 && n[1] >= 100);
 	area_fini(&a);
 	pair_fini(&p);
 }
