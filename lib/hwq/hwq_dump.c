@@ -2,12 +2,11 @@
 /* WQEs and CQEs as text, from a table of which segments each opcode has. */
 #include "hwq_dump.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
 
+#include "hwq_dump_text.h"
 #include "hwq_wire.h"
 
 enum segment {
@@ -17,6 +16,8 @@ enum segment {
 	SEG_DATA, /* data or inline, up to the WQE's end */
 	SEG_SRC,
 	SEG_DST,
+	SEG_UMR, /* all of it, up to the WQE's end: hwq_dump_key.c */
+	SEG_PSV,
 };
 
 struct opcode_info {
@@ -36,7 +37,8 @@ static const struct opcode_info opcodes[] = {
 	/* The operands are shown as they are. */
 	{MLX5_OPCODE_ATOMIC_CS, "ATOMIC_CS", {SEG_RADDR, SEG_NONE, SEG_DATA}},
 	{MLX5_OPCODE_ATOMIC_FA, "ATOMIC_FA", {SEG_RADDR, SEG_NONE, SEG_DATA}},
-	{MLX5_OPCODE_UMR, "UMR", {SEG_NONE}},
+	{MLX5_OPCODE_UMR, "UMR", {SEG_UMR}},
+	{MLX5_OPCODE_SET_PSV, "SET_PSV", {SEG_PSV}},
 	{MLX5_OPCODE_MMO, "MMO", {SEG_MMO, SEG_SRC, SEG_DST}},
 };
 
@@ -69,28 +71,6 @@ static const char *const cqe_opcodes[16] = {
 	[MLX5_CQE_RESP_ERR] = "RESP_ERR",
 	[MLX5_CQE_INVALID] = "INVALID",
 };
-
-/* Text that grows like one snprintf(3): counts everything, keeps what fits. */
-struct text {
-	char *at;
-	size_t room, len;
-};
-
-static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-add(struct text *t, const char *fmt, ...)
-{
-	size_t skip = t->len < t->room ? t->len : t->room;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->room == skip ? NULL : t->at + skip, t->room - skip, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->len += (size_t)n;
-}
 
 static struct text
 text_start(char *at, size_t room)
@@ -156,8 +136,8 @@ dump_raddr(struct text *t, const uint8_t *at)
 	struct mlx5_wqe_raddr_seg seg;
 
 	memcpy(&seg, at, sizeof(seg));
-	add(t, "  raddr addr 0x%016llx rkey 0x%08x\n", (unsigned long long)be64toh(seg.raddr),
-		be32toh(seg.rkey));
+	hwq_text_add(t, "  raddr addr 0x%016llx rkey 0x%08x\n",
+		(unsigned long long)be64toh(seg.raddr), be32toh(seg.rkey));
 }
 
 static void
@@ -166,8 +146,8 @@ dump_mmo(struct text *t, const uint8_t *at)
 	struct hwq_wire_mmo_seg seg;
 
 	memcpy(&seg, at, sizeof(seg));
-	add(t, "  mmo control 0x%08x opaque addr 0x%016llx lkey 0x%08x\n", be32toh(seg.control),
-		(unsigned long long)be64toh(seg.addr), be32toh(seg.lkey));
+	hwq_text_add(t, "  mmo control 0x%08x opaque addr 0x%016llx lkey 0x%08x\n",
+		be32toh(seg.control), (unsigned long long)be64toh(seg.addr), be32toh(seg.lkey));
 }
 
 static void
@@ -176,7 +156,7 @@ dump_data(struct text *t, const char *name, const uint8_t *at)
 	struct mlx5_wqe_data_seg seg;
 
 	memcpy(&seg, at, sizeof(seg));
-	add(t, "  %s addr 0x%016llx len %u lkey 0x%08x\n", name,
+	hwq_text_add(t, "  %s addr 0x%016llx len %u lkey 0x%08x\n", name,
 		(unsigned long long)be64toh(seg.addr), be32toh(seg.byte_count), be32toh(seg.lkey));
 }
 
@@ -189,22 +169,22 @@ dump_inline(struct text *t, const uint8_t *at, size_t left)
 
 	memcpy(&word, at, sizeof(word));
 	len = be32toh(word) & ~MLX5_INLINE_SEG;
-	add(t, "  inline len %zu:", len);
+	hwq_text_add(t, "  inline len %zu:", len);
 	for (i = 0; i < len && i < left - sizeof(word); i++)
-		add(t, " %02x", at[sizeof(word) + i]);
-	add(t, "%s\n", i < len ? " ..." : "");
+		hwq_text_add(t, " %02x", at[sizeof(word) + i]);
+	hwq_text_add(t, "%s\n", i < len ? " ..." : "");
 	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
 }
 
-static void
-dump_hex(struct text *t, const uint8_t *at)
+void
+hwq_dump_hex(struct text *t, const uint8_t *at)
 {
 	size_t i;
 
-	add(t, "  hex  ");
+	hwq_text_add(t, "  hex  ");
 	for (i = 0; i < HWQ_DS_LEN; i++)
-		add(t, " %02x", at[i]);
-	add(t, "\n");
+		hwq_text_add(t, " %02x", at[i]);
+	hwq_text_add(t, "\n");
 }
 
 /* One segment, or one DS of hex where the table has none. Returns DS units. */
@@ -224,13 +204,18 @@ dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
 	case SEG_DST:
 		dump_data(t, "dst", at);
 		return 1;
+	case SEG_UMR:
+		return hwq_dump_umr(t, at, left);
+	case SEG_PSV:
+		hwq_dump_set_psv(t, at);
+		return 1;
 	case SEG_DATA:
 		if (at[0] & 0x80)
 			return dump_inline(t, at, left);
 		dump_data(t, "data", at);
 		return 1;
 	default:
-		dump_hex(t, at);
+		hwq_dump_hex(t, at);
 		return 1;
 	}
 }
@@ -241,12 +226,12 @@ dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opc
 	uint32_t word = be32toh(ctrl->opmod_idx_opcode);
 	uint32_t qpn_ds = be32toh(ctrl->qpn_ds);
 
-	add(t, "WQE 0x%04x qpn 0x%06x ", (word >> 8) & 0xffff, qpn_ds >> 8);
+	hwq_text_add(t, "WQE 0x%04x qpn 0x%06x ", (word >> 8) & 0xffff, qpn_ds >> 8);
 	if (info != NULL)
-		add(t, "%s", info->name);
+		hwq_text_add(t, "%s", info->name);
 	else
-		add(t, "opcode 0x%02x", word & 0xff);
-	add(t, " opmod 0x%02x ds %u imm 0x%08x%s%s%s\n", word >> 24, qpn_ds & HWQ_DS_MAX,
+		hwq_text_add(t, "opcode 0x%02x", word & 0xff);
+	hwq_text_add(t, " opmod 0x%02x ds %u imm 0x%08x%s%s%s\n", word >> 24, qpn_ds & HWQ_DS_MAX,
 		be32toh(ctrl->imm), ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE ? " SIGNALED" : "",
 		ctrl->fm_ce_se & MLX5_WQE_CTRL_SOLICITED ? " SOLICITED" : "",
 		ctrl->fm_ce_se & MLX5_WQE_CTRL_FENCE ? " FENCE" : "");
@@ -261,7 +246,7 @@ hwq_dump_wqe(const void *wqe, size_t wqe_len, char *out, size_t out_len)
 	size_t at, end, n = 0;
 
 	if (wqe_len < sizeof(ctrl)) {
-		add(&t, "no WQE: %zu bytes\n", wqe_len);
+		hwq_text_add(&t, "no WQE: %zu bytes\n", wqe_len);
 		return t.len;
 	}
 	memcpy(&ctrl, wqe, sizeof(ctrl));
@@ -298,20 +283,22 @@ hwq_dump_record(const struct hwq_cqe *cqe, char *out, size_t out_len)
 	const struct opcode_info *info = opcode_find(cqe->wqe_opcode);
 	const char *kind = cqe->opcode < 16 ? cqe_opcodes[cqe->opcode] : NULL;
 
-	add(&t, "CQE qpn 0x%06x WQE 0x%04x ", cqe->qpn, cqe->wqe_counter);
+	hwq_text_add(&t, "CQE qpn 0x%06x WQE 0x%04x ", cqe->qpn, cqe->wqe_counter);
 	if (kind != NULL)
-		add(&t, "%s", kind);
+		hwq_text_add(&t, "%s", kind);
 	else
-		add(&t, "opcode 0x%x", cqe->opcode);
+		hwq_text_add(&t, "opcode 0x%x", cqe->opcode);
 	if (cqe->opcode == MLX5_CQE_REQ || cqe->opcode == MLX5_CQE_REQ_ERR)
-		add(&t, " of %s (0x%02x)", info != NULL ? info->name : "unknown opcode",
+		hwq_text_add(&t, " of %s (0x%02x)", info != NULL ? info->name : "unknown opcode",
 			cqe->wqe_opcode);
-	if (cqe->opcode == MLX5_CQE_REQ_ERR || cqe->opcode == MLX5_CQE_RESP_ERR)
-		add(&t, ": %s (syndrome 0x%02x vendor 0x%02x)", hwq_syndrome_str(cqe->syndrome),
-			cqe->syndrome, cqe->vendor_err);
+	if (cqe->opcode == MLX5_CQE_SIG_ERR)
+		hwq_dump_sig_err(&t, &cqe->sig);
+	else if (cqe->opcode == MLX5_CQE_REQ_ERR || cqe->opcode == MLX5_CQE_RESP_ERR)
+		hwq_text_add(&t, ": %s (syndrome 0x%02x vendor 0x%02x)",
+			hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err);
 	else
-		add(&t, " byte_cnt %u imm 0x%08x", cqe->byte_cnt, be32toh(cqe->imm_inval));
-	add(&t, "\n");
+		hwq_text_add(&t, " byte_cnt %u imm 0x%08x", cqe->byte_cnt, be32toh(cqe->imm_inval));
+	hwq_text_add(&t, "\n");
 	return t.len;
 }
 
