@@ -19,8 +19,8 @@
 
 #include "../emu/hwq_emu.h"
 #include "hwq_burst.h"
+#include "hwq_umr_image.h"
 #include "hwq_wr.h"
-#include "hwq_wr_umr.h"
 
 #define N_OPS     512 /* posted before the adapter runs */
 #define OP_LEN    64
@@ -51,6 +51,7 @@ struct bench {
 	struct twin twin;
 	struct hwq_mr mr;
 	struct hwq_mkey_pool *mkeys;
+	struct hwq_umr_image image;
 	uint8_t *mem;
 	struct op ops[N_OPS];
 	uint64_t wr_ids; /* sum of those that came back */
@@ -174,6 +175,21 @@ hwq_umr_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_complete(&wr) == 0;
 }
 
+/* The layout of all is one prepared image. */
+static ALWAYS_INLINE bool
+hwq_image_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct hwq_wr wr;
+
+	hwq_wr_start(&wr, &b->twin.qp->sq);
+	for (unsigned int i = 0; i < n; i++) {
+		wr.wr_id = op[i].wr_id;
+		wr.wr_flags = op[i].hwq_flags;
+		hwq_wr_umr_image(&wr, op[i].hwq_mkey, &b->image);
+	}
+	return hwq_wr_complete(&wr) == 0;
+}
+
 /* ---- lib/hwq: bursts of constant flags, without wr_id */
 
 static ALWAYS_INLINE bool
@@ -256,6 +272,7 @@ MEASURED(stock_cqe)
 MEASURED(hwq_write)
 MEASURED(hwq_memcpy)
 MEASURED(hwq_umr)
+MEASURED(hwq_image)
 MEASURED(burst_write)
 MEASURED(burst_memcpy)
 MEASURED(hwq_cqe)
@@ -301,6 +318,7 @@ static struct function stock_write = FUNCTION(measured_stock_write);
 static struct function stock_memcpy = FUNCTION(measured_stock_memcpy);
 static struct function stock_umr = FUNCTION(measured_stock_umr);
 static struct function hwq_umr = FUNCTION(measured_hwq_umr);
+static struct function hwq_image = FUNCTION(measured_hwq_image);
 static struct function hwq_write = FUNCTION(measured_hwq_write);
 static struct function hwq_memcpy = FUNCTION(measured_hwq_memcpy);
 static struct function burst_write = FUNCTION(measured_burst_write);
@@ -315,6 +333,7 @@ static const struct way ways[] = {
 	{"memcpy", "hwq burst", &burst_memcpy, &hwq_cqe, &hwq_empty},
 	{"UMR list", "libmlx5", &stock_umr, &stock_cqe, &stock_empty},
 	{"UMR list", "hwq", &hwq_umr, &hwq_cqe, &hwq_empty},
+	{"UMR list", "hwq image", &hwq_image, &hwq_cqe, &hwq_empty},
 };
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -345,6 +364,8 @@ bench_open_keys(struct bench *b)
 			op->hwq_list[k] = (struct hwq_sge){addr, OP_LEN / LIST_LEN, op->lkey};
 		}
 	}
+	if (hwq_umr_image_list(&b->image, UMR_FLAGS, LIST_LEN, b->ops[0].hwq_list) != 0)
+		EMU_DIE("an image");
 }
 
 static void

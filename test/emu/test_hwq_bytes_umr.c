@@ -9,7 +9,7 @@
  * usage: test_hwq_bytes_umr [CASES [SEED]]
  */
 #include "hwq_twin.h"
-#include "hwq_wr_umr.h"
+#include "hwq_umr_image.h"
 
 #define OPS_LIST   (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
 #define OPS_WINDOW (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
@@ -27,10 +27,12 @@ enum key_kind {
 	KEY_TAGGED,
 	KEY_ADOPTED,
 	KEY_SIGNING,
+	KEY_IMAGE,    /* tagged key, by an image */
+	KEY_IMAGE_AT, /* the same, with other addresses */
 };
 
 static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key",
-	"signing key", NULL};
+	"signing key", "image", "image, other memory", NULL};
 static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
 
 /* Pools of each number of entries, by their flags. */
@@ -124,7 +126,7 @@ our_key(const struct twin_work *w)
 	case KEY_SIGNING:
 		return pool_keys[l->key][2];
 	default:
-		return pool_keys[l->key][w->setter == KEY_TAGGED];
+		return pool_keys[l->key][w->setter != KEY_PLAIN];
 	}
 }
 
@@ -151,7 +153,7 @@ draw_layout(struct twin_pair *p, struct twin_work *w)
 	unsigned int room = p->twin.qp->sq.max_umr_ds - w->builder->code;
 
 	l->key = (unsigned int)twin_draw(N_KEYS);
-	l->tag = w->setter == KEY_TAGGED ? (uint8_t)twin_random() : 0;
+	l->tag = our_key(w)->flags & HWQ_MKEY_UPDATE_TAG ? (uint8_t)twin_draw(3) : 0;
 	l->is_inline = twin_draw(100) != 0;
 	l->access = (uint32_t)twin_draw(16);
 	if (twin_draw(100) == 0)
@@ -185,6 +187,40 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 		mlx5dv_wr_mr_interleaved(p->stock.dv, key, l->access, l->repeat, l->n, copy.data);
 }
 
+/* By an image, with addresses of its own or with those of the layout. False: there is no such. */
+static bool
+hwq_image(struct hwq_wr *wr, const struct twin_work *w, struct hwq_mkey *key,
+	const struct hwq_sge *sge)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+	struct mlx5dv_mr_interleaved data[N_ENTRIES];
+	struct hwq_sge list[N_ENTRIES];
+	struct hwq_umr_image image;
+	uint64_t addr[N_ENTRIES];
+	int ret;
+
+	memset(&image, 0x5a, sizeof(image));
+	for (unsigned int i = 0; i < l->n; i++) {
+		list[i] = sge[i];
+		data[i] = l->data[i];
+		if (w->setter != KEY_IMAGE_AT)
+			continue;
+		addr[i] = w->builder->code == LIST ? list[i].addr : data[i].addr;
+		list[i].addr = data[i].addr = ~addr[i];
+	}
+	if (w->builder->code == LIST)
+		ret = hwq_umr_image_list(&image, l->access, l->n, list);
+	else
+		ret = hwq_umr_image_pattern(&image, l->access, l->repeat, l->n, data);
+	if (ret != 0)
+		return false;
+	if (w->setter == KEY_IMAGE_AT)
+		hwq_wr_umr_image_at(wr, key, &image, addr);
+	else
+		hwq_wr_umr_image(wr, key, &image);
+	return true;
+}
+
 static void
 hwq_layout(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 {
@@ -198,6 +234,8 @@ hwq_layout(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 	hwq_mkey_set_tag(key, l->tag);
 	if (l->is_inline)
 		wr->wr_flags |= HWQ_WQE_INLINE;
+	if (w->setter >= KEY_IMAGE && hwq_image(wr, w, key, sge))
+		return;
 	if (w->builder->code == LIST)
 		hwq_wr_mr_list(wr, key, l->access, l->n, sge);
 	else

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Layouts prepared ahead: the WQE of a list or a pattern as an image, to be posted as often as the
+ * layout repeats, for other keys or other memory.
+ *
+ *     struct hwq_umr_image image;                        the caller's, 1 KiB
+ *
+ *     ret = hwq_umr_image_list(&image, access, n, sge);  once
+ *     ...
+ *     wr.wr_flags = HWQ_WQE_INLINE;
+ *     hwq_wr_umr_image(&wr, mkey, &image);               as hwq_wr_mr_list(), copied and patched
+ *     hwq_wr_umr_image_at(&wr, mkey, &image, addr);      the same with other addresses
+ *
+ * The bytes, and the errors of posting, are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved().
+ * Beyond them, -EINVAL: the key signs or encrypts, which no image knows of.
+ *
+ * Thread: an image belongs to nobody; it is read when it is posted.
+ */
+#ifndef HWQ_UMR_IMAGE_H
+#define HWQ_UMR_IMAGE_H
+
+#include <errno.h>
+
+#include "hwq_wr_umr.h"
+
+/** A prepared layout. Written by the two functions below. */
+struct hwq_umr_image {
+	/** The WQE, but for what only its queue and its key know. */
+	_Alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
+	uint16_t n;     /**< entries */
+	uint16_t units; /**< with a pattern's head, without padding */
+	uint8_t n_bb;   /**< WQEBBs */
+};
+
+static_assert((HWQ_UMR_HEAD_DS + HWQ_UMR_LAYOUT_MAX + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB <=
+		      HWQ_WQE_MAX_BB,
+	"");
+
+static inline int
+hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned int n,
+	unsigned int units)
+{
+	if ((access_flags & ~HWQ_UMR_ACCESS_ALL) != 0)
+		return -EINVAL;
+	if (units > HWQ_UMR_LAYOUT_MAX)
+		return -ENOMEM;
+	memset(image->wqe, 0, HWQ_BB_LEN);
+	image->n = (uint16_t)n;
+	image->units = (uint16_t)units;
+	image->n_bb = (uint8_t)((HWQ_UMR_HEAD_DS + hwq_umr_pad(units)) / HWQ_DS_PER_BB);
+	return 0;
+}
+
+/** Prepares hwq_wr_mr_list() of these. @return 0; -EINVAL access_flags, -ENOMEM num_sge that no
+ *  work request could have: the image is as it was. */
+static inline int
+hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t num_sge,
+	const struct hwq_sge *sge)
+{
+	int ret = hwq_umr_image_start(image, access_flags, num_sge, num_sge);
+	uint64_t len;
+
+	if (ret != 0)
+		return ret;
+	len = hwq_put_klm_list(hwq_at_ds(image->wqe, HWQ_UMR_HEAD_DS), sge, num_sge);
+	hwq_put_layout_head(image->wqe, 0, access_flags, hwq_umr_pad(image->units), len);
+	return 0;
+}
+
+/** Prepares hwq_wr_mr_interleaved() of these. @return as hwq_umr_image_list(). */
+static inline int
+hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32_t repeat_count,
+	uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
+{
+	int ret = hwq_umr_image_start(image, access_flags, num_interleaved, num_interleaved + 1u);
+	uint64_t len;
+
+	if (ret != 0)
+		return ret;
+	len = hwq_put_pattern(hwq_at_ds(image->wqe, HWQ_UMR_HEAD_DS), repeat_count, data,
+		num_interleaved);
+	hwq_put_layout_head(image->wqe, 0, access_flags, hwq_umr_pad(image->units), len);
+	return 0;
+}
+
+/* Whether the key takes it, and the handle; the rest is rare. */
+static HWQ_INLINE bool
+hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
+	const struct hwq_umr_image *image)
+{
+	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, 0, image->n, image->units), 1))
+		return true;
+	if (hwq_wr_key_is_special(mkey)) {
+		hwq_wr_fail(wr, -EINVAL);
+		return false;
+	}
+	return hwq_wr_layout_is_good(wr, mkey, 0, image->n, image->units);
+}
+
+/* Copies it, and patches what is the queue's and the key's. False: no room. */
+static HWQ_INLINE bool
+hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
+{
+	unsigned int i, n_bb = image->n_bb;
+
+	if (!hwq_wr_umr_begin(wr, mkey->lkey, hwq_umr_pad(image->units)))
+		return false;
+	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], HWQ_BB_LEN - HWQ_DS_LEN);
+	for (i = 1; i < n_bb; i++)
+		memcpy(wr->wqe + i * HWQ_BB_LEN, image->wqe + i * HWQ_BB_LEN, HWQ_BB_LEN);
+	/* The key context names the tag. */
+	wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = (uint8_t)mkey->lkey;
+	return true;
+}
+
+/** The key becomes what the image says. */
+static HWQ_INLINE void
+hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
+{
+	if (!hwq_wr_image_is_good(wr, mkey, image) || !hwq_wr_put_image(wr, mkey, image))
+		return;
+	hwq_wr_umr_end(wr, hwq_umr_pad(image->units));
+}
+
+/** The same, with the addresses of its entries replaced by addr, as many as it has. */
+static HWQ_INLINE void
+hwq_wr_umr_image_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
+	const struct hwq_umr_image *image, const uint64_t *addr)
+{
+	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
+
+	if (!hwq_wr_image_is_good(wr, mkey, image) || !hwq_wr_put_image(wr, mkey, image))
+		return;
+	for (i = 0; i < image->n; i++) {
+		__be64 at = htobe64(addr[i]);
+
+		memcpy(wr->wqe + (first + i) * HWQ_DS_LEN + 8, &at, sizeof(at));
+	}
+	hwq_wr_umr_end(wr, hwq_umr_pad(image->units));
+}
+
+static_assert(offsetof(struct mlx5_wqe_umr_klm_seg, address) == 8 &&
+		      offsetof(struct mlx5_wqe_umr_repeat_ent_seg, va) == 8,
+	"where entries have their address");
+
+#endif
