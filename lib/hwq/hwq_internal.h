@@ -63,6 +63,9 @@ void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq);
 /* The same of all that is there. */
 void hwq_cq_drop_all(struct hwq_cq *cq);
 
+/* True if n more CQEs fit; else a log line. */
+bool hwq_obj_has_room(const char *dev, const struct hwq_cq *cq, uint32_t n);
+
 /* What srq->srq shows becomes hwq's. */
 int hwq_srq_take_over(struct hwq_srq *srq, const char *dev);
 /* CQEs that one more QP with the SRQ makes possible in the CQ: its entries, counted once. */

@@ -108,6 +108,27 @@ hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view)
 	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ));
 }
 
+int
+hwq_verbs_rwq_take(struct ibv_wq *wq, struct mlx5dv_rwq *view)
+{
+	struct mlx5dv_obj obj = {.rwq = {.in = wq, .out = view}};
+
+	errno = 0;
+	memset(view, 0, sizeof(*view));
+	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ));
+}
+
+int
+hwq_verbs_dm_take(struct ibv_dm *dm, struct mlx5dv_dm *view)
+{
+	struct mlx5dv_obj obj = {.dm = {.in = dm, .out = view}};
+
+	errno = 0;
+	memset(view, 0, sizeof(*view));
+	view->comp_mask = MLX5DV_DM_MASK_REMOTE_VA;
+	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM));
+}
+
 /* An error of the call, or of the command as its answer tells it. */
 static int
 err_from_cmd(int ret, const uint8_t *out)

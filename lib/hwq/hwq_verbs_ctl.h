@@ -23,6 +23,9 @@ int hwq_verbs_srq_destroy(struct ibv_srq *srq);
 int hwq_verbs_srq_modify(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
 
+int hwq_verbs_rwq_take(struct ibv_wq *wq, struct mlx5dv_rwq *view);
+int hwq_verbs_dm_take(struct ibv_dm *dm, struct mlx5dv_dm *view);
+
 /* What QUERY_QP says of a queue pair, whoever made it. */
 struct hwq_qp_hw {
 	uint8_t state; /* HWQ_QPC_* */
