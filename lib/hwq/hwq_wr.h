@@ -391,24 +391,25 @@ static HWQ_INLINE int
 hwq_wr_complete(struct hwq_wr *wr)
 {
 	struct hwq_sq *sq = wr->sq;
-	uint16_t pi = hwq_wr_pi(wr);
+	uint16_t pi = hwq_wr_pi(wr), n_bb = (uint16_t)hwq_ds_to_bb(wr->ds);
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->err != 0, 0))
 		return wr->err;
-	if (__builtin_expect(wr->wqe == NULL, 0))
+	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
 	sq->pi = pi;
-	/* It decides about BlueFlame, which a UMR never gets. */
-	if (!wr->is_umr)
-		sq->last = (uint16_t)(pi - hwq_ds_to_bb(wr->ds));
+	sq->last = (uint16_t)(pi - n_bb);
 	sq->at = wr->at;
 	sq->limit = wr->limit;
 	sq->index_qpn = wr->index_qpn;
 	sq->start = htole32(wr->transport | (uint32_t)wr->fm_cache << 8);
-	/* What BlueFlame saves the device is little beside what a UMR takes there. */
-	hwq_sq_announce(sq, pi, wr->wqe, wr->is_umr ? 1 : wr->ds);
+	/* The last WQE ends at at: with a length that is a constant, nothing else need be kept. */
+	if (wr->is_umr)
+		hwq_sq_announce(sq, pi, wr->wqe, 1);
+	else
+		hwq_sq_announce(sq, pi, wr->at - (size_t)n_bb * HWQ_BB_LEN, wr->ds);
 	return 0;
 }
 

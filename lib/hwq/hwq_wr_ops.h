@@ -153,6 +153,8 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 {
 	uint32_t byte_count;
 
+	/* Whatever comes of it, so that it is a constant behind the loop of a batch. */
+	wr->ds = 4;
 	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
 		hwq_wr_fail(wr, -EINVAL);
 		return;
