@@ -23,12 +23,20 @@
 /** A burst that is being written. Private; on the caller's stack. */
 struct hwq_burst {
 	struct hwq_sq *sq;
-	uint8_t *buf;
-	uint64_t qpn_shifted;
-	uint32_t mask;
+	uint8_t *at, *end; /* where the next WQE starts, and the ring ends */
+	uint64_t
+		index_qpn; /* of the next WQE, where the first word of its control segment has them */
 	uint32_t sig_bits;
-	uint16_t pi;
 };
+
+/* One WQEBB further, in index_qpn. */
+#define HWQ_BURST_STEP (1ull << 40)
+
+static HWQ_INLINE uint16_t
+hwq_burst_pi(const struct hwq_burst *b)
+{
+	return (uint16_t)(b->index_qpn / HWQ_BURST_STEP);
+}
 
 /** Begins a burst. @return how many WQEs may be written: n, or as many as there is room for. */
 static HWQ_INLINE unsigned int
@@ -37,11 +45,10 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	uint32_t room = hwq_sq_free_bb(sq);
 
 	b->sq = sq;
-	b->buf = sq->buf;
-	b->qpn_shifted = sq->qpn_shifted;
-	b->mask = sq->mask;
+	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
+	b->end = sq->buf + (size_t)hwq_sq_n_bb(sq) * HWQ_BB_LEN;
+	b->index_qpn = sq->pi * HWQ_BURST_STEP | sq->qpn_shifted;
 	b->sig_bits = sq->sig_bits;
-	b->pi = sq->pi;
 	return n < room ? n : room;
 }
 
@@ -51,13 +58,18 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 	unsigned int flags)
 {
 	uint64_t first = (uint64_t)opmod << 56 | (uint64_t)opcode << 32 | ds;
-	uint8_t *wqe = b->buf + (size_t)(b->pi & b->mask) * HWQ_BB_LEN;
-	__be64 word = htobe64((uint64_t)b->pi << 40 | (first | b->qpn_shifted));
+	__be64 word = htobe64(b->index_qpn | first);
+	uint8_t *wqe = b->at;
 
 	memcpy(wqe, &word, sizeof(word));
 	hwq_put_pair(wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
 		htobe32(flags | b->sig_bits), 0);
-	b->pi++;
+	b->at += HWQ_BB_LEN;
+	b->index_qpn += HWQ_BURST_STEP;
+	if (__builtin_expect(b->at == b->end, 0)) {
+		b->at = b->sq->buf;
+		b->index_qpn = hwq_burst_pi(b) * HWQ_BURST_STEP | b->sq->qpn_shifted;
+	}
 	return wqe;
 }
 
@@ -97,10 +109,12 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 static HWQ_INLINE void
 hwq_burst_end(struct hwq_burst *b)
 {
-	if (b->pi == b->sq->pi)
+	uint16_t pi = hwq_burst_pi(b);
+
+	if (pi == b->sq->pi)
 		return;
-	b->sq->pi = b->pi;
-	b->sq->last = (uint16_t)(b->pi - 1);
+	b->sq->pi = pi;
+	b->sq->last = (uint16_t)(pi - 1);
 	b->sq->moved = true;
 }
 

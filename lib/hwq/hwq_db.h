@@ -114,11 +114,10 @@ hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 
 /* Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units. */
 static inline void
-hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds)
+hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds, bool only_one)
 {
 	struct hwq_bf *bf = sq->bf;
 	uint8_t *reg = bf->reg + bf->offset;
-	bool only_one = sq->last == sq->rung;
 
 	hwq_cq_publish(sq->cq);
 	sq->rung = pi;
@@ -150,7 +149,8 @@ hwq_sq_ring(struct hwq_sq *sq)
 	if (sq->pi == sq->rung)
 		return;
 	ctrl = (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
-	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, be32toh(ctrl->qpn_ds) & HWQ_DS_MAX);
+	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, be32toh(ctrl->qpn_ds) & HWQ_DS_MAX,
+		sq->last == sq->rung);
 }
 
 #endif

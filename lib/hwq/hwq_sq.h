@@ -55,6 +55,9 @@ enum hwq_transport {
 	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: checksums and headers */
 };
 
+/* hwq_sq.start of a queue in RTS whose place is good. */
+#define HWQ_SQ_START(transport, fm_cache) htole32((uint32_t)(transport) << 8 | (fm_cache))
+
 struct hwq_sq {
 	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
@@ -63,15 +66,15 @@ struct hwq_sq {
 	uint16_t pi;          /**< next WQEBB to reserve */
 	uint16_t ci;          /**< first WQEBB not known to be complete */
 	uint16_t rung;        /**< pi at the last doorbell */
-	uint16_t last;        /**< where the last committed WQE starts */
-	uint8_t sig_bits;     /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
+	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
+	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
 	uint8_t max_sge;      /**< data segments of one WQE */
 	/** One comparison says that a batch starts as most do. */
 	union {
 		uint32_t start;
 		struct {
-			uint8_t transport; /**< enum hwq_transport */
 			uint8_t fm_cache;  /**< fence that the next WQE of hwq_wr.h carries */
+			uint8_t transport; /**< enum hwq_transport */
 			bool not_rts;      /**< hwq_wr_complete() says -EINVAL, as libmlx5's */
 			bool moved;        /**< pi, by others than hwq_wr.h: its place is void */
 		};

@@ -196,9 +196,11 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 	/* Length 0 wraps to the largest there is. */
 	if (__builtin_expect(len - 1 < sq->easy_memcpy_len, 1))
 		return true;
+	if (len == 0 || len > sq->max_memcpy_len)
+		return false;
 	/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
 	*byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
-	return len != 0 && len <= sq->max_memcpy_len;
+	return true;
 }
 
 static HWQ_INLINE void *

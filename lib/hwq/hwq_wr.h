@@ -68,8 +68,6 @@ struct hwq_wr {
 	uint8_t *limit;        /* where the room ends that is known of and in one piece */
 	uint8_t *end;          /* where hwq_wr_rare() must look: limit, or at */
 	uint64_t index_qpn;    /* as the queue has it, of the next WQE */
-	uintptr_t wr_id_bias;  /* as the queue has it */
-	uint32_t sig_bits;     /* as the queue has it */
 	uint8_t transport;     /* enum hwq_transport: a constant, once inlined */
 	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
 	bool is_umr;           /* the last WQE is one */
@@ -92,7 +90,10 @@ hwq_wr_pi(const struct hwq_wr *wr)
 	return (uint16_t)(wr->index_qpn >> HWQ_WR_INDEX_SHIFT);
 }
 
-/* Takes up the batch's place at pi, with room to the ring's end or to where it is full. */
+/*
+ * Takes up the batch's place at pi, with room to the ring's end or to where it is full. The queue
+ * keeps the limit; its own place is void until the batch is posted.
+ */
 static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 {
@@ -103,6 +104,8 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
 	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
 	wr->end = wr->limit;
+	sq->limit = wr->limit;
+	sq->moved = true;
 	wr->index_qpn = (uint64_t)pi << HWQ_WR_INDEX_SHIFT | sq->qpn_shifted;
 }
 
@@ -117,8 +120,6 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->limit = sq->limit;
 	wr->end = sq->limit;
 	wr->index_qpn = sq->index_qpn;
-	wr->wr_id_bias = sq->wr_id_bias;
-	wr->sig_bits = sq->sig_bits;
 	wr->transport = (uint8_t)transport;
 	wr->fm_cache = 0;
 	wr->is_umr = false;
@@ -130,9 +131,11 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wqe = NULL;
 	wr->mkey = NULL;
 	wr->err = 0;
-	if (__builtin_expect(sq->start != htole32(transport), 0)) {
+	if (__builtin_expect(sq->start != HWQ_SQ_START(transport, 0), 0)) {
 		wr->fm_cache = sq->fm_cache;
-		if (__builtin_expect((sq->start & ~htole32(0xff00)) != htole32(transport), 0)) {
+		if (__builtin_expect((sq->start & ~HWQ_SQ_START(0, 0xff)) !=
+					     HWQ_SQ_START(transport, 0),
+			    0)) {
 			if (sq->moved)
 				hwq_wr_seek(wr, sq->pi);
 			if (sq->not_rts || sq->transport != transport) {
@@ -216,8 +219,9 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
 		*fm_ce_se |= wr->fm_cache;
 	wr->fm_cache = 0;
+	wr->limit = wr->sq->limit;
 	wr->end = wr->limit;
-	if (wr->at == wr->limit)
+	if (wr->at == wr->end)
 		hwq_wr_seek(wr, pi);
 	return true;
 }
@@ -272,7 +276,7 @@ hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
 static HWQ_INLINE uint64_t *
 hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 {
-	return (uint64_t *)(wr->wr_id_bias + (uintptr_t)wqe / 8);
+	return (uint64_t *)(wr->sq->wr_id_bias + (uintptr_t)wqe / 8);
 }
 
 /* Where the next WQE starts, and that wr_id goes with it. */
@@ -288,12 +292,14 @@ hwq_wr_place(struct hwq_wr *wr)
 static HWQ_INLINE bool
 hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsigned int n_bb)
 {
-	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits;
+	uint32_t fm_ce_se = wr->wr_flags | wr->sq->sig_bits;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
+	/* As it is either way: said again, so that the compiler need not keep it. */
+	wr->fm_cache = 0;
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
 	hwq_wr_place(wr);
@@ -400,16 +406,15 @@ hwq_wr_complete(struct hwq_wr *wr)
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
 	sq->pi = pi;
-	sq->last = (uint16_t)(pi - n_bb);
 	sq->at = wr->at;
-	sq->limit = wr->limit;
 	sq->index_qpn = wr->index_qpn;
-	sq->start = htole32(wr->transport | (uint32_t)wr->fm_cache << 8);
+	sq->start = HWQ_SQ_START(wr->transport, wr->fm_cache);
 	/* The last WQE ends at at: with a length that is a constant, nothing else need be kept. */
 	if (wr->is_umr)
-		hwq_sq_announce(sq, pi, wr->wqe, 1);
+		hwq_sq_announce(sq, pi, wr->wqe, 1, false);
 	else
-		hwq_sq_announce(sq, pi, wr->at - (size_t)n_bb * HWQ_BB_LEN, wr->ds);
+		hwq_sq_announce(sq, pi, wr->at - (size_t)n_bb * HWQ_BB_LEN, wr->ds,
+			(uint16_t)(pi - n_bb) == sq->rung);
 	return 0;
 }
 

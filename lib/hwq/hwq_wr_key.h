@@ -27,7 +27,7 @@ static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
 {
 	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
-	uint32_t fm_ce_se = wr->wr_flags | wr->sig_bits | fence;
+	uint32_t fm_ce_se = wr->wr_flags | wr->sq->sig_bits | fence;
 	__be32 word, imm_be;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))

@@ -282,6 +282,17 @@ struct twin {
 	struct hwq_qp *qp;
 };
 
+/* Nothing of a send queue is otherwise than before, but what hwq_wr.h knows of the room ahead. */
+static inline bool
+twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
+{
+	struct hwq_sq now = *sq;
+
+	now.limit = before->limit;
+	now.moved = before->moved;
+	return memcmp(&now, before, sizeof(now)) == 0;
+}
+
 static inline void
 twin_create(struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct twin *t)
 {

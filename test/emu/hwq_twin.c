@@ -296,8 +296,7 @@ abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 	}
 	ibv_wr_abort(p->stock.ex);
 	hwq_wr_abort(&wr);
-	CHECK(memcmp(&before_abort, &p->twin.qp->sq, sizeof(before_abort)) == 0,
-		"an aborted batch left a trace");
+	CHECK(twin_same_sq(&p->twin.qp->sq, &before_abort), "an aborted batch left a trace");
 	twin_totals.aborted++;
 }
 
@@ -338,8 +337,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 	say_refused(p, w, n, theirs, ours);
 	if (theirs != 0 || ours != 0) {
 		twin_totals.refused++;
-		CHECK(memcmp(&before_batch, sq, sizeof(before_batch)) == 0,
-			"a refused batch left a trace");
+		CHECK(twin_same_sq(sq, &before_batch), "a refused batch left a trace");
 		return;
 	}
 	for (i = 0; i < n; i++) {
