@@ -77,7 +77,7 @@ static const char *const set_names[KEY_KINDS][25] = {
 
 static struct {
 	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
-	unsigned long psvs, fresh, told, known, extra, no_inline, bsfs, same, copies;
+	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
 } drawn;
 
 static bool
@@ -191,6 +191,31 @@ draw_one_unit(struct own *o)
 		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !one_in(3) : 0;
 }
 
+/* One setter too many; one twice, in the place of another; or one that the key is not for. */
+static void
+spoil_steps(struct own *o)
+{
+	unsigned int last = o->n_steps - 1;
+
+	if (o->n_steps == 0 || !one_in(30))
+		return;
+	switch (twin_draw(3)) {
+	case 0:
+		o->steps[o->n_steps++] = o->steps[0];
+		break;
+	case 1:
+		o->steps[last] = o->steps[0];
+		break;
+	default:
+		if (o->kind == KEY_PLAIN || o->kind == KEY_CRYPT)
+			o->steps[last] = SIG;
+		else if (o->kind == KEY_SIGN)
+			o->steps[last] = CRYPTO;
+		drawn.foreign += o->kind != KEY_BOTH;
+		break;
+	}
+}
+
 static void
 draw(struct twin_pair *p, struct twin_work *w)
 {
@@ -216,11 +241,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	if (one_in(200))
 		o->attr.comp_mask = 1ull << twin_draw(64);
 	o->no_inline = one_in(100);
-	/* One setter too many; or one twice, in the place of another. */
-	if (one_in(100) && o->n_steps != 0)
-		o->steps[o->n_steps++] = o->steps[0];
-	else if (one_in(100) && o->n_steps > 1)
-		o->steps[1] = o->steps[0];
+	spoil_steps(o);
 }
 
 /* ------------------------------------------------------------------ posting it */
@@ -585,12 +606,12 @@ check_orders(void)
 	printf("  %u orders of setters; SET_PSVs %lu, signatures' BSFs %lu, of like domains %lu, "
 	       "with "
 	       "a copy mask %lu; errors told %lu, asked for %lu; new keys %lu, setters too many "
-	       "%lu, not inline %lu\n",
+	       "%lu, not the key's %lu, not inline %lu\n",
 		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.told, drawn.known,
-		drawn.fresh, drawn.extra, drawn.no_inline);
+		drawn.fresh, drawn.extra, drawn.foreign, drawn.no_inline);
 	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
-			drawn.extra != 0 && drawn.no_inline != 0 && twin_totals.split != 0 &&
-			twin_totals.fills != 0,
+			drawn.extra != 0 && drawn.foreign != 0 && drawn.no_inline != 0 &&
+			twin_totals.split != 0 && twin_totals.fills != 0,
 		"a case that must come up did not");
 }
 
