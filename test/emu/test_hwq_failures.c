@@ -1,22 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every verbs call under lib/hwq fails once, in turn: the caller gets that error, nothing is left
- * behind, and what could not be destroyed can be destroyed later. The calls are wrapped by the linker
- * (ld(1), --wrap), so this program has hwq as a static library.
+ * Every verbs call and every allocation under lib/hwq fails once, in turn, for a queue of each type:
+ * the caller gets that error, nothing is left behind, and what could not be destroyed can be
+ * destroyed later. The calls are wrapped by the linker (ld(1), --wrap), so this program has hwq as a
+ * static library.
  */
+#include "hwq_ah.h"
 #include "hwq_emu.h"
 #include "hwq_verbs.h"
 
 #define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
 
+#define MEMORY_MAX 64
+
 static unsigned int calls, fail_at, live;
+static int failed_by; /* what the call that failed said */
 static bool no_td;
+
+static bool
+fails_by(int err)
+{
+	if (++calls != fail_at)
+		return false;
+	failed_by = err;
+	return true;
+}
 
 static bool
 fails(void)
 {
-	return ++calls == fail_at;
+	return fails_by(REFUSAL);
 }
+
+/* ------------------------------------------------------------------ memory */
+
+static const void *memory[MEMORY_MAX];
+
+/* Notes from's place as to's: what is allocated has been nothing, what is freed becomes that. */
+static bool
+note(const void *from, const void *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < MEMORY_MAX; i++) {
+		if (memory[i] == from) {
+			memory[i] = to;
+			live += to != NULL ? 1u : -1u;
+			return true;
+		}
+	}
+	return false;
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+int __real_posix_memalign(void **out, size_t alignment, size_t size);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
+void __real_free(void *p);
+void __wrap_free(void *p);
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	void *p = fails_by(-ENOMEM) ? NULL : __real_calloc(n, size);
+
+	if (p != NULL && !note(NULL, p))
+		EMU_DIE("more than %u pieces of memory", MEMORY_MAX);
+	return p;
+}
+
+int
+__wrap_posix_memalign(void **out, size_t alignment, size_t size)
+{
+	int ret = fails_by(-ENOMEM) ? ENOMEM : __real_posix_memalign(out, alignment, size);
+
+	if (ret == 0 && !note(NULL, *out))
+		EMU_DIE("more than %u pieces of memory", MEMORY_MAX);
+	return ret;
+}
+
+void
+__wrap_free(void *p)
+{
+	if (p != NULL)
+		CHECK(note(p, NULL), "memory freed that is not there");
+	__real_free(p);
+}
+
+/* ------------------------------------------------------------------ verbs calls */
 
 #define WRAP(name, change, params, args)                                                           \
 	int __real_##name params;                                                                  \
@@ -64,6 +135,12 @@ WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, vi
 WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
 	(qp, attr, mask))
 
+WRAP(hwq_verbs_ah_create, 1, (struct ibv_pd * pd, struct ibv_ah_attr *attr, struct ibv_ah **ah),
+	(pd, attr, ah))
+WRAP(hwq_verbs_ah_destroy, -1, (struct ibv_ah * ah), (ah))
+WRAP(hwq_verbs_ah_take, 0, (struct ibv_ah * ah, struct mlx5dv_ah *view), (ah, view))
+WRAP(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *bytes), (qp, ring, bytes))
+
 int __real_hwq_verbs_close(struct ibv_context *ctx);
 int __wrap_hwq_verbs_close(struct ibv_context *ctx);
 
@@ -93,18 +170,53 @@ __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
 
 /* ------------------------------------------------------------------ the life of a queue */
 
+#define N_OTHERS 5 /* types beside RC */
+
 struct rig {
 	struct hwq_dev *dev;
 	struct hwq_mr mr;
+	struct hwq_ah ah;
 	struct twin t;
+	struct hwq_cq *cq; /* of others */
+	struct hwq_qp *others[N_OTHERS];
 	uint8_t mem[256];
 };
+
+static int
+others_up(struct rig *r)
+{
+	unsigned int i;
+	int ret;
+
+	ret = hwq_cq_create(r->t.domain, 512, &r->cq);
+	for (i = 0; i < N_OTHERS && ret == 0; i++) {
+		struct hwq_qp_conf conf = {.type = (enum hwq_qp_type)(HWQ_QP_RC + 1 + i),
+			.sq_wr = 4,
+			.qkey = EMU_QKEY};
+		struct hwq_addr addr;
+
+		if (conf.type != HWQ_QP_XRC_SEND && conf.type != HWQ_QP_DCI)
+			conf.rq_wr = 4;
+		ret = hwq_qp_create(r->t.domain, r->cq, &conf, &r->others[i]);
+		if (ret != 0)
+			return ret;
+		hwq_qp_addr(r->others[i], &addr);
+		ret = conf.type == HWQ_QP_UC || conf.type == HWQ_QP_XRC_SEND
+			      ? hwq_qp_connect(r->others[i], &addr)
+			      : hwq_qp_ready(r->others[i]);
+		if (ret == 0)
+			ret = hwq_qp_reset(r->others[i]);
+		if (ret == 0 && i == 0)
+			ret = hwq_ah_create(r->dev, &addr, &r->ah);
+	}
+	return ret;
+}
 
 /* Step by step; stops at the first error. */
 static int
 rig_up(struct rig *r)
 {
-	static const struct hwq_qp_conf conf = {.sq_wr = 8, .mmo = true};
+	static const struct hwq_qp_conf conf = {.sq_wr = 8, .rq_wr = 8, .mmo = true};
 	struct hwq_addr addr;
 	int ret;
 
@@ -126,7 +238,7 @@ rig_up(struct rig *r)
 		ret = hwq_qp_reset(r->t.qp);
 	if (ret == 0)
 		ret = hwq_qp_connect(r->t.qp, &addr);
-	return ret;
+	return ret != 0 ? ret : others_up(r);
 }
 
 /* Takes down what is up; a step that is refused is tried once more. */
@@ -134,6 +246,7 @@ static int
 rig_down(struct rig *r)
 {
 	int first = 0, ret = 0;
+	unsigned int i;
 
 #define DOWN(what, call)                                                                           \
 	do {                                                                                       \
@@ -144,6 +257,10 @@ rig_down(struct rig *r)
 				CHECK_EQ((call), 0, "a second try");                               \
 		}                                                                                  \
 	} while (0)
+	for (i = 0; i < N_OTHERS; i++)
+		DOWN(r->others[i] != NULL, hwq_qp_destroy(r->others[i]));
+	DOWN(r->cq != NULL, hwq_cq_destroy(r->cq));
+	DOWN(r->ah.ah != NULL, hwq_ah_destroy(&r->ah));
 	DOWN(r->t.qp != NULL, hwq_qp_destroy(r->t.qp));
 	DOWN(r->t.cq != NULL, hwq_cq_destroy(r->t.cq));
 	DOWN(r->t.domain != NULL, hwq_domain_destroy(r->t.domain));
@@ -164,12 +281,15 @@ every_step_of_the_way_up(void)
 	n_steps = calls;
 	CHECK_EQ(rig_down(&r), 0, "down");
 	CHECK_EQ(live, 0, "objects left");
-	CHECK(n_steps >= 20, "%u calls", n_steps);
+	printf("  %u calls and allocations on the way up\n", n_steps);
+	CHECK(n_steps >= 60, "%u calls", n_steps);
 	for (step = 1; step <= n_steps; step++) {
 		r = (struct rig){0};
 		calls = 0;
 		fail_at = step;
-		CHECK_EQ(rig_up(&r), REFUSAL, "the error of the call that failed");
+		failed_by = 0;
+		CHECK_EQ(rig_up(&r), failed_by, "the error of the call that failed");
+		CHECK(failed_by != 0, "call %u did not fail", step);
 		fail_at = 0;
 		CHECK_EQ(rig_down(&r), 0, "down");
 		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
