@@ -158,7 +158,7 @@ work_and_receives(void)
 		[MLX5_CQE_RESP_SEND_INV] = IBV_WC_RECV};
 	struct ibv_poll_cq_attr attr = {0};
 	uint32_t counts[16] = {0};
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 	struct reader r;
 	uint8_t cqe[64];
 	unsigned int i;
@@ -273,7 +273,7 @@ compare_sig(struct signer *g, uint32_t counts[4])
 		[HWQ_SIG_APPTAG] = MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG,
 		[HWQ_SIG_GUARD] = MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD};
 	struct mlx5dv_mkey_err err;
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 	uint64_t expected, actual;
 	uint8_t cqe[64];
 	struct ibv_wc wc;

@@ -74,7 +74,7 @@ laps(void)
 static void
 index_wraps(void)
 {
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 
 	start(0xffffff);
 	device_writes(0xffffff, 0, 1, 2);
@@ -97,7 +97,7 @@ index_wraps(void)
 static void
 decode(void)
 {
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 	uint8_t *e = buf;
 
 	start(0);
@@ -145,7 +145,7 @@ decode_receive(void)
 		{3, HWQ_RECV_WITH_IMM},
 		{4, HWQ_RECV_WITH_INV},
 	};
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 	uint8_t *e = buf;
 	unsigned int i;
 
@@ -197,7 +197,7 @@ decode_signature_error(void)
 		{0x2000, HWQ_SIG_GUARD, 0x1122334455667788, 0x99aabbccddeeff00},
 		{0x0001, HWQ_SIG_UNKNOWN, 0x1122334455667788, 0x99aabbccddeeff00},
 	};
-	struct hwq_cqe rec;
+	struct hwq_cqe rec = {0};
 	uint8_t *e = buf;
 	unsigned int i;
 
