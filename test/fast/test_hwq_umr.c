@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bytes of UMRs, written out by hand from infiniband/mlx5dv.h and the manual pages, over a ring in
+ * plain memory; their errors; images; and rings that end or are full.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+
+#include "hwq_umr_image.h"
+
+#define N_BB  16
+#define QPN   0x123456
+#define START 65530
+
+static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
+static uint8_t reg[1024] __attribute__((aligned(64)));
+static uint64_t wr_ids[N_BB];
+static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static struct hwq_bf bf;
+static struct hwq_cq cq;
+static struct hwq_sq sq;
+static struct hwq_wr wr;
+static struct hwq_mkey mkey;
+
+static const struct hwq_sge two[] = {{0x1122334455667788, 0x100, 0x0a0b0c0d}, {1, 0x20, 2}};
+static const struct hwq_sge many[20];
+static const struct mlx5dv_mr_interleaved strides[20] = {{0x10, 5, 7, 9}};
+
+static void
+start_at(uint16_t pi)
+{
+	struct mlx5dv_mkey dv = {.lkey = 0xabcd56, .rkey = 0xabcd56};
+
+	memset(ring, 0xa5, sizeof(ring));
+	memset(reg, 0, sizeof(reg));
+	memset(&cq, 0, sizeof(cq));
+	cq.dbrec = cq_dbrec;
+	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
+	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
+	sq.pi = sq.ci = sq.rung = sq.last = pi;
+	hwq_sq_set_wr_ids(&sq, wr_ids);
+	sq.max_umr_ds = 12;
+	sq.max_memcpy_len = 1ull << 31;
+	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_UPDATE_TAG);
+	hwq_wr_start(&wr, &sq);
+	wr.wr_flags = HWQ_WQE_INLINE | HWQ_WQE_SIGNALED;
+}
+
+static void
+start(void)
+{
+	start_at(START);
+}
+
+/* Sets bytes of an expected WQE from text: hexadecimal, spaces between. */
+static void
+put(uint8_t *want, const char *hex)
+{
+	while (*hex != '\0') {
+		char *end;
+
+		*want++ = (uint8_t)strtoul(hex, &end, 16);
+		hex = end;
+	}
+}
+
+static void
+check_wqe(uint16_t index, const uint8_t *want, size_t len, const char *what)
+{
+	check_bytes(hwq_sq_at(&sq, index), want, len, what);
+}
+
+static void
+golden_list(void)
+{
+	uint8_t want[192] = {0};
+
+	put(want, "00 ff fa 25  12 34 56 0c  00 00 00 08  00 ab cd 56");
+	put(want + 16, "80 00 00 00  00 04 00 00  00 00 00 00 20 3c 20 01");
+	put(want + 64, "00 00 18 00  ff ff ff 56");
+	put(want + 88, "00 00 00 00 00 00 01 20");
+	put(want + 128, "00 00 01 00  0a 0b 0c 0d  11 22 33 44 55 66 77 88");
+	put(want + 144, "00 00 00 20  00 00 00 02  00 00 00 00 00 00 00 01");
+	start();
+	hwq_wr_mr_list(&wr, &mkey, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ, 2, two);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "a list");
+	check_wqe(START, want, sizeof(want), "a list");
+	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
+	CHECK_EQ(sq.fm_cache, 0x20, "the fence that it leaves");
+	/* Eight bytes in the doorbell, and no more. */
+	CHECK(memcmp(reg, want, 8) == 0 && reg[8] == 0, "the doorbell");
+}
+
+static void
+golden_pattern(void)
+{
+	uint8_t want[192] = {0};
+
+	put(want, "00 00 06 25  12 34 56 0c  00 00 00 28  00 ab cd 00");
+	put(want + 16, "80 00 00 00  00 04 00 00  00 00 00 00 20 3c 20 01");
+	put(want + 64, "00 00 60 00  ff ff ff 00");
+	put(want + 88, "00 00 00 00 00 00 00 0f");
+	put(want + 128, "00 00 00 05  00 00 04 00  00 00 00 03  00 00 00 01");
+	put(want + 144, "00 0c 00 05  00 00 00 09  00 00 00 00 00 00 00 10");
+	start_at(0);
+	hwq_mkey_set_tag(&mkey, 0);
+	hwq_wr_mr_list(&wr, &mkey, 0, 0, NULL);
+	hwq_wr_mr_list(&wr, &mkey, 0, 8, many);
+	/* Small fence: it waits for the one before it. */
+	hwq_wr_mr_interleaved(&wr, &mkey, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1,
+		strides);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "a pattern");
+	check_wqe(6, want, sizeof(want), "a pattern");
+	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
+}
+
+static void
+golden_windows(void)
+{
+	struct ibv_mr region = {.lkey = 0x0a0b0c0d};
+	struct ibv_mw mw = {.rkey = 0xdead11};
+	struct ibv_mw_bind_info info = {.mr = &region,
+		.addr = 0x1122334455667788,
+		.length = 1u << 31,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+	uint8_t bind[192] = {0}, unbind[128] = {0};
+
+	put(bind, "00 ff fa 25  12 34 56 0c  00 00 00 08  00 de ad 11");
+	put(bind + 16, "b0 00 00 00  00 04 00 00  00 00 00 00 20 3c 60 41");
+	put(bind + 64, "00 00 20 00  12 34 56 77");
+	put(bind + 80, "11 22 33 44 55 66 77 88  00 00 00 00 80 00 00 00");
+	put(bind + 128, "80 00 00 00  0a 0b 0c 0d  11 22 33 44 55 66 77 88");
+	put(unbind, "00 ff fd 25  12 34 56 08  00 00 00 80  00 de ad 11");
+	put(unbind + 16, "98 00 00 00  00 00 00 00  00 00 00 00 20 00 60 00");
+	put(unbind + 64, "40 00 00 00  ff ff ff 99");
+	start();
+	wr.wr_flags = HWQ_WQE_SIGNALED;
+	hwq_wr_bind_mw(&wr, &mw, 0x77, &info);
+	info.length = 0;
+	wr.wr_flags = HWQ_WQE_FENCE;
+	hwq_wr_bind_mw(&wr, &mw, 0x99, &info);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "windows");
+	check_wqe(START, bind, sizeof(bind), "bound");
+	check_wqe((uint16_t)(START + 3), unbind, sizeof(unbind), "unbound");
+}
+
+/* ------------------------------------------------------------------ errors */
+
+static void
+check_refused(int want, const char *what)
+{
+	struct hwq_sq before = sq;
+
+	CHECK_EQ(hwq_wr_complete(&wr), want, what);
+	CHECK(memcmp(&before, &sq, sizeof(sq)) == 0, "%s left a trace", what);
+}
+
+static void
+errors(void)
+{
+	struct ibv_mr region = {0};
+	struct ibv_mw mw = {0};
+	struct ibv_mw_bind_info info = {.mr = &region, .length = (1ull << 31) + 1};
+
+	start();
+	hwq_wr_mr_list(&wr, &mkey, 1u << 4, 2, two);
+	check_refused(-EINVAL, "an access flag of no key");
+	start();
+	hwq_wr_mr_list(&wr, &mkey, 0, 9, many);
+	check_refused(-ENOMEM, "more than the key has room for");
+	start();
+	mkey.max_entries = 16;
+	hwq_mkey_set_tag(&mkey, 0);
+	hwq_wr_mr_list(&wr, &mkey, 0, 13, many);
+	check_refused(-ENOMEM, "more than a WQE has room for");
+	start();
+	mkey.max_entries = 16;
+	hwq_wr_mr_interleaved(&wr, &mkey, 0, 1, 12, strides);
+	check_refused(-ENOMEM, "a pattern takes a unit more");
+	start();
+	mkey.flags = 0;
+	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
+	check_refused(-EOPNOTSUPP, "a tag that was not to change");
+	start();
+	wr.wr_flags = HWQ_WQE_SIGNALED;
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
+	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
+	check_refused(-EOPNOTSUPP, "no INLINE, in the place of the error before");
+	start();
+	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
+	hwq_wr_bind_mw(&wr, &mw, 0, &info);
+	check_refused(-EINVAL, "the first error");
+	start();
+	hwq_wr_bind_mw(&wr, &mw, 0, &info);
+	check_refused(-EOPNOTSUPP, "a window of more than 2 GiB");
+	start();
+	sq.not_rts = true;
+	hwq_wr_start(&wr, &sq);
+	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
+	check_refused(-EINVAL, "before RTS");
+}
+
+/* ------------------------------------------------------------------ images */
+
+static void
+images(void)
+{
+	static const uint64_t addr[] = {two[0].addr, two[1].addr};
+	struct hwq_sge elsewhere[2] = {two[0], two[1]};
+	struct hwq_umr_image image;
+	uint8_t want[192];
+	unsigned int i;
+
+	elsewhere[0].addr = elsewhere[1].addr = 0;
+	start();
+	hwq_wr_mr_list(&wr, &mkey, 15, 2, two);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "the builder");
+	memcpy(want, hwq_sq_at(&sq, START), sizeof(want));
+	for (i = 0; i < 2; i++) {
+		memset(&image, 0x5a, sizeof(image));
+		CHECK_EQ(hwq_umr_image_list(&image, 15, 2, i == 0 ? two : elsewhere), 0, "image");
+		start();
+		if (i == 0)
+			hwq_wr_umr_image(&wr, &mkey, &image);
+		else
+			hwq_wr_umr_image_at(&wr, &mkey, &image, addr);
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "the image");
+		check_wqe(START, want, sizeof(want), "an image");
+	}
+	CHECK_EQ(hwq_umr_image_list(&image, 16, 2, two), -EINVAL, "an access flag of no key");
+	CHECK_EQ(hwq_umr_image_list(&image, 0, 53, NULL), -ENOMEM, "more than any WQE takes");
+	CHECK_EQ(hwq_umr_image_pattern(&image, 0, 1, 52, NULL), -ENOMEM, "a unit more");
+	start();
+	mkey.flags |= HWQ_MKEY_SIG;
+	mkey.plain_end = 0;
+	hwq_wr_umr_image(&wr, &mkey, &image);
+	check_refused(-EINVAL, "the image of a key that signs");
+}
+
+/* ------------------------------------------------------------------ the ring */
+
+/* At every place: in one piece, behind a fill where it would cross the end, or refused. */
+static void
+every_place(void)
+{
+	for (unsigned int used = 0; used < N_BB; used++) {
+		for (unsigned int at = 0; at < N_BB; at++) {
+			uint16_t pi = (uint16_t)(START + at), to = pi;
+			uint32_t tail = N_BB - pi % N_BB, need = tail < 3 ? tail + 3 : 3;
+			uint8_t nop[16] = {0};
+
+			start_at(pi);
+			sq.ci = (uint16_t)(pi - used);
+			hwq_wr_start(&wr, &sq);
+			wr.wr_flags = HWQ_WQE_INLINE;
+			hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
+			if (used + need > N_BB) {
+				check_refused(-ENOMEM, "no room");
+				continue;
+			}
+			CHECK_EQ(hwq_wr_complete(&wr), 0, "room");
+			if (tail < 3)
+				to = (uint16_t)(pi + tail);
+			CHECK_EQ(sq.pi, (uint16_t)(to + 3), "where it ends");
+			CHECK(ring[to % N_BB * 64 + 3] == 0x25, "at %u: not at its place", at);
+			if (to == pi)
+				continue;
+			nop[1] = (uint8_t)(pi >> 8), nop[2] = (uint8_t)pi;
+			put(nop + 4, "12 34 56");
+			nop[7] = (uint8_t)(tail * 4);
+			check_wqe(pi, nop, sizeof(nop), "a fill");
+		}
+	}
+}
+
+int
+main(void)
+{
+	RUN("a list is the bytes that its format says", golden_list());
+	RUN("so is a pattern", golden_pattern());
+	RUN("so are windows", golden_windows());
+	RUN("what cannot be is refused, by libmlx5's errors", errors());
+	RUN("an image is the builder's bytes", images());
+	RUN("wherever the ring ends, a UMR is in one piece", every_place());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
