@@ -7,6 +7,8 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_dump_text.h"
+#include "hwq_qp.h"
+#include "hwq_srq.h"
 #include "hwq_wire.h"
 
 enum segment {
@@ -18,6 +20,7 @@ enum segment {
 	SEG_DST,
 	SEG_UMR, /* all of it, up to the WQE's end: hwq_dump_key.c */
 	SEG_PSV,
+	SEG_ATOMIC,
 };
 
 struct opcode_info {
@@ -34,9 +37,9 @@ static const struct opcode_info opcodes[] = {
 	{MLX5_OPCODE_SEND, "SEND", {SEG_DATA}},
 	{MLX5_OPCODE_SEND_IMM, "SEND_IMM", {SEG_DATA}},
 	{MLX5_OPCODE_SEND_INVAL, "SEND_INVAL", {SEG_DATA}},
-	/* The operands are shown as they are. */
-	{MLX5_OPCODE_ATOMIC_CS, "ATOMIC_CS", {SEG_RADDR, SEG_NONE, SEG_DATA}},
-	{MLX5_OPCODE_ATOMIC_FA, "ATOMIC_FA", {SEG_RADDR, SEG_NONE, SEG_DATA}},
+	{MLX5_OPCODE_TSO, "TSO", {SEG_DATA}},
+	{MLX5_OPCODE_ATOMIC_CS, "ATOMIC_CS", {SEG_RADDR, SEG_ATOMIC, SEG_DATA}},
+	{MLX5_OPCODE_ATOMIC_FA, "ATOMIC_FA", {SEG_RADDR, SEG_ATOMIC, SEG_DATA}},
 	{MLX5_OPCODE_UMR, "UMR", {SEG_UMR}},
 	{MLX5_OPCODE_SET_PSV, "SET_PSV", {SEG_PSV}},
 	{MLX5_OPCODE_MMO, "MMO", {SEG_MMO, SEG_SRC, SEG_DST}},
@@ -206,6 +209,9 @@ dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
 		return 1;
 	case SEG_UMR:
 		return hwq_dump_umr(t, at, left);
+	case SEG_ATOMIC:
+		hwq_dump_atomic(t, at);
+		return 1;
 	case SEG_PSV:
 		hwq_dump_set_psv(t, at);
 		return 1;
@@ -231,14 +237,46 @@ dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opc
 		hwq_text_add(t, "%s", info->name);
 	else
 		hwq_text_add(t, "opcode 0x%02x", word & 0xff);
-	hwq_text_add(t, " opmod 0x%02x ds %u imm 0x%08x%s%s%s\n", word >> 24, qpn_ds & HWQ_DS_MAX,
+	hwq_text_add(t, " opmod 0x%02x ds %u imm 0x%08x%s%s%s%s", word >> 24, qpn_ds & HWQ_DS_MAX,
 		be32toh(ctrl->imm), ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE ? " SIGNALED" : "",
 		ctrl->fm_ce_se & MLX5_WQE_CTRL_SOLICITED ? " SOLICITED" : "",
-		ctrl->fm_ce_se & MLX5_WQE_CTRL_FENCE ? " FENCE" : "");
+		ctrl->fm_ce_se & MLX5_WQE_CTRL_FENCE ? " FENCE" : "",
+		ctrl->fm_ce_se & MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE ? " SMALL_FENCE" : "");
+	if (ctrl->dci_stream_channel_id != 0)
+		hwq_text_add(t, " stream %u", be16toh(ctrl->dci_stream_channel_id));
+	hwq_text_add(t, "\n");
+}
+
+/* What a transport puts ahead of the segments of operations that it carries. Returns DS units. */
+static size_t
+dump_transport(struct text *t, enum hwq_transport transport, enum segment first, const uint8_t *at,
+	size_t left)
+{
+	if (left < HWQ_DS_LEN || (first != SEG_RADDR && first != SEG_DATA))
+		return 0;
+	switch (transport) {
+	case HWQ_TRANSPORT_UD:
+	case HWQ_TRANSPORT_DC:
+		return hwq_dump_av(t, at, left, transport == HWQ_TRANSPORT_DC);
+	case HWQ_TRANSPORT_XRC:
+		hwq_dump_xrc(t, at);
+		return 1;
+	case HWQ_TRANSPORT_ETH:
+		return hwq_dump_eth(t, at, left);
+	default:
+		return 0;
+	}
 }
 
 size_t
 hwq_dump_wqe(const void *wqe, size_t wqe_len, char *out, size_t out_len)
+{
+	return hwq_dump_wqe_as(HWQ_TRANSPORT_NONE, wqe, wqe_len, out, out_len);
+}
+
+size_t
+hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len, char *out,
+	size_t out_len)
 {
 	struct text t = text_start(out, out_len);
 	const struct opcode_info *info;
@@ -255,7 +293,12 @@ hwq_dump_wqe(const void *wqe, size_t wqe_len, char *out, size_t out_len)
 	end = (be32toh(ctrl.qpn_ds) & HWQ_DS_MAX) * HWQ_DS_LEN;
 	if (end > wqe_len)
 		end = wqe_len / HWQ_DS_LEN * HWQ_DS_LEN;
-	for (at = sizeof(ctrl); at < end;) {
+	at = sizeof(ctrl);
+	if (end > at)
+		at += HWQ_DS_LEN * dump_transport(&t, transport,
+					   info != NULL ? info->segs[0] : SEG_NONE,
+					   (const uint8_t *)wqe + at, end - at);
+	while (at < end) {
 		enum segment seg = info != NULL && n < 4 ? info->segs[n] : SEG_NONE;
 
 		at += HWQ_DS_LEN * dump_segment(&t, seg, (const uint8_t *)wqe + at, end - at);
@@ -271,7 +314,8 @@ hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *out, size_t
 {
 	size_t left = (hwq_sq_n_bb(sq) - (wqe_counter & sq->mask)) * (size_t)HWQ_BB_LEN;
 
-	return hwq_dump_wqe(hwq_sq_at(sq, wqe_counter), left, out, out_len);
+	return hwq_dump_wqe_as((enum hwq_transport)sq->transport, hwq_sq_at(sq, wqe_counter), left,
+		out, out_len);
 }
 
 /* ------------------------------------------------------------------ CQEs */
@@ -294,8 +338,11 @@ hwq_dump_record(const struct hwq_cqe *cqe, char *out, size_t out_len)
 	if (cqe->opcode == MLX5_CQE_SIG_ERR)
 		hwq_dump_sig_err(&t, &cqe->sig);
 	else if (cqe->opcode == MLX5_CQE_REQ_ERR || cqe->opcode == MLX5_CQE_RESP_ERR)
-		hwq_text_add(&t, ": %s (syndrome 0x%02x vendor 0x%02x)",
-			hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err);
+		hwq_text_add(&t, ": %s (syndrome 0x%02x vendor 0x%02x hw 0x%02x)",
+			hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err,
+			cqe->hw_syndrome);
+	else if (cqe->opcode >= MLX5_CQE_RESP_WR_IMM && cqe->opcode <= MLX5_CQE_RESP_SEND_INV)
+		hwq_dump_recv(&t, cqe);
 	else
 		hwq_text_add(&t, " byte_cnt %u imm 0x%08x", cqe->byte_cnt, be32toh(cqe->imm_inval));
 	hwq_text_add(&t, "\n");
@@ -311,4 +358,44 @@ hwq_dump_cqe(const void *cqe, char *out, size_t out_len)
 	memcpy(&copy, cqe, sizeof(copy));
 	hwq_cqe_decode(&copy, &rec);
 	return hwq_dump_record(&rec, out, out_len);
+}
+
+/* ------------------------------------------------------------------ failed work */
+
+static void
+dump_recv_list(struct text *t, const uint8_t *at, unsigned int n)
+{
+	unsigned int i;
+	__be32 lkey;
+
+	for (i = 0; i < n; i++, at += HWQ_DS_LEN) {
+		memcpy(&lkey, at + offsetof(struct mlx5_wqe_data_seg, lkey), sizeof(lkey));
+		if (be32toh(lkey) == MLX5_INVALID_LKEY)
+			break;
+		dump_data(t, "receive into", at);
+	}
+}
+
+size_t
+hwq_dump_completion(const struct hwq_cqe *cqe, const struct hwq_qp *qp, char *out, size_t out_len)
+{
+	size_t len = hwq_dump_record(cqe, out, out_len), at = len < out_len ? len : out_len;
+	struct text t = text_start(out + at, out_len - at);
+
+	if (cqe->opcode == MLX5_CQE_REQ || cqe->opcode == MLX5_CQE_REQ_ERR)
+		return len + (qp->sq.buf == NULL ? 0
+						 : hwq_dump_sq_wqe(&qp->sq, cqe->wqe_counter,
+							   out + at, out_len - at));
+	if (cqe->opcode == MLX5_CQE_SIG_ERR)
+		return len;
+	if (qp->srq != NULL)
+		dump_recv_list(&t,
+			(const uint8_t *)(hwq_srq_entry(qp->srq, cqe->wqe_counter & qp->srq->mask) +
+					  1),
+			qp->srq->max_sge);
+	else if (qp->rq.buf != NULL)
+		dump_recv_list(&t,
+			qp->rq.buf + (size_t)(cqe->wqe_counter & qp->rq.mask) * qp->rq.stride,
+			qp->rq.max_sge);
+	return len + t.len;
 }

@@ -9,12 +9,18 @@
 #include "hwq_cq.h"
 #include "hwq_sq.h"
 
+struct hwq_qp;
+
 /**
  * Decodes the WQE at @p wqe: one line for the control segment, one for each segment after it. Reads
  * no more than wqe_len bytes, whatever the WQE's DS says.
  * @return characters the whole text has, as snprintf(3); text holds what fits, ended by 0.
  */
 HWQ_API size_t hwq_dump_wqe(const void *wqe, size_t wqe_len, char *text, size_t text_len);
+
+/** The same of a queue of another transport than RC and UC, whose WQEs have segments of its own. */
+HWQ_API size_t hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len,
+	char *text, size_t text_len);
 
 /** The WQE of @p sq that starts at wqe_counter: what a CQE names. Owner thread. */
 HWQ_API size_t hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *text,
@@ -25,5 +31,12 @@ HWQ_API size_t hwq_dump_cqe(const void *cqe, char *text, size_t text_len);
 
 /** The same of a record that hwq_cq_peek() filled. */
 HWQ_API size_t hwq_dump_record(const struct hwq_cqe *cqe, char *text, size_t text_len);
+
+/**
+ * A completion of @p qp and the work request it tells of: the WQE in the send queue, or the memory that
+ * was posted to receive into. What a failed completion prints. Owner thread, before the WQE is freed.
+ */
+HWQ_API size_t hwq_dump_completion(const struct hwq_cqe *cqe, const struct hwq_qp *qp, char *text,
+	size_t text_len);
 
 #endif

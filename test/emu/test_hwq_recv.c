@@ -142,6 +142,7 @@ messages_into_lists(void)
 	struct hwq_qp_conf conf = {.sq_wr = 64, .max_sge = 1, .rq_wr = 32, .rq_sge = 3};
 	static const uint8_t kinds[] = {MLX5_CQE_RESP_SEND, MLX5_CQE_RESP_SEND_IMM,
 		MLX5_CQE_RESP_WR_IMM};
+	char text[1024], want[128];
 	struct hwq_cqe rec[32];
 	uint64_t ids[32], next_id = 1000, seen = 1000;
 	struct twin a, b;
@@ -231,6 +232,19 @@ messages_into_lists(void)
 			break;
 	}
 	CHECK_EQ(got, 32, "receives of a queue in error");
+	hwq_dump_completion(&rec[0], b.qp, text, sizeof(text));
+	snprintf(want, sizeof(want), "\n  receive into addr 0x%016llx len 8 lkey 0x%08x\n",
+		(unsigned long long)(uintptr_t)mem[1], mrs[1].lkey);
+	CHECK(strstr(text, "RESP_ERR: local length error") != NULL && strstr(text, want) != NULL,
+		"a failed receive is %s", text);
+	CHECK(hwq_cq_poll(a.cq, rec + 1, 1) == 1 && rec[1].syndrome != 0, "the send fails too");
+	hwq_dump_completion(&rec[1], a.qp, text, sizeof(text));
+	snprintf(want, sizeof(want), "\n  data addr 0x%016llx len 9 lkey 0x%08x\n",
+		(unsigned long long)(uintptr_t)mem[0], mrs[0].lkey);
+	CHECK(strstr(text, "REQ_ERR of SEND") != NULL && strstr(text, want) != NULL,
+		"a failed send is %s", text);
+	rec[1] = (struct hwq_cqe){.opcode = MLX5_CQE_RESP_ERR,
+		.syndrome = MLX5_CQE_SYNDROME_WR_FLUSH_ERR};
 	for (i = 0; i < got; i++) {
 		CHECK_EQ(ids[i], i, "wr_id");
 		CHECK_EQ(rec[i].opcode, MLX5_CQE_RESP_ERR, "kind");
