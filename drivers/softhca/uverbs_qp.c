@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates, modifies and queries queue pairs for the program; qp.c knows what they do. */
+/* Creates queue pairs for the program; qp.c knows what they do. */
 #include "uverbs_qp.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,23 +13,6 @@
 #include <rdma/mlx5-abi.h>
 
 #include "caps.h"
-
-/* Attribute mask of ibv_modify_qp(3): part of the ABI, though uapi headers do not name it. */
-enum {
-	QP_STATE = 1 << 0,
-	QP_CUR_STATE = 1 << 1,
-	QP_ACCESS_FLAGS = 1 << 3,
-	QP_PKEY_INDEX = 1 << 4,
-	QP_PORT = 1 << 5,
-	QP_AV = 1 << 7,
-	QP_PATH_MTU = 1 << 8,
-	QP_MAX_RD_ATOMIC = 1 << 13,
-	QP_ALT_PATH = 1 << 14,
-	QP_MAX_DEST_RD_ATOMIC = 1 << 17,
-	QP_PATH_MIG_STATE = 1 << 18,
-	QP_DEST_QPN = 1 << 20,
-	QP_LEGACY_MASK = (1 << 21) - 1,
-};
 
 /* Flags of every type: where the UAR is, and leave to scatter into CQEs, which is not used. */
 #define CREATE_FLAGS                                                                               \
@@ -43,8 +25,6 @@ is_power_of_two(uint64_t n)
 {
 	return n != 0 && (n & (n - 1)) == 0;
 }
-
-/* ---------------------------------------------------------------- create */
 
 static int
 check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
@@ -381,170 +361,4 @@ uverbs_destroy_qp(struct uverbs_call *call)
 		return rc;
 	resp.events_reported = events.async_read;
 	return call_out(call, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
-}
-
-/* ---------------------------------------------------------------- modify */
-
-static int
-check_path(const struct softhca_dev *dev, const struct ib_uverbs_qp_dest *dest)
-{
-	struct ib_uverbs_gid_entry gid;
-
-	if (dest->port_num == 0 || dest->port_num > dev->cfg->ports)
-		return -EINVAL;
-	if (dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET && !dest->is_global)
-		return -EINVAL;
-	if (dest->is_global && caps_gid(dev, dest->port_num, dest->sgid_index, &gid) != 0)
-		return -EINVAL;
-	return 0;
-}
-
-/* What depends on the adapter rather than on the QP's state, which is qp.c's to judge. */
-static int
-check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *req)
-{
-	enum {
-		LAST_STATE = 6,
-		MTU_256 = 1,
-		MTU_4096 = 5
-	};
-	uint32_t mask = req->attr_mask;
-
-	if ((mask & ~(uint32_t)QP_LEGACY_MASK) != 0 ||
-		(mask & (QP_ALT_PATH | QP_PATH_MIG_STATE)) != 0)
-		return -EOPNOTSUPP;
-	if (((mask & QP_STATE) != 0 && req->qp_state > LAST_STATE) ||
-		((mask & QP_CUR_STATE) != 0 && req->cur_qp_state > LAST_STATE))
-		return -EINVAL;
-	if ((mask & QP_PORT) != 0 && (req->port_num == 0 || req->port_num > dev->cfg->ports))
-		return -EINVAL;
-	if ((mask & QP_PKEY_INDEX) != 0 && req->pkey_index >= caps_pkey_table_len(dev))
-		return -EINVAL;
-	if ((mask & QP_PATH_MTU) != 0 && (req->path_mtu < MTU_256 || req->path_mtu > MTU_4096))
-		return -EINVAL;
-	if (((mask & QP_MAX_RD_ATOMIC) != 0 && req->max_rd_atomic > dev->cfg->max_rd_atomic) ||
-		((mask & QP_MAX_DEST_RD_ATOMIC) != 0 &&
-			req->max_dest_rd_atomic > dev->cfg->max_rd_atomic))
-		return -EINVAL;
-	return (mask & QP_AV) != 0 ? check_path(dev, &req->dest) : 0;
-}
-
-static int
-modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs_modify_qp *req)
-{
-	struct softhca_qp_attr attr;
-	int rc;
-
-	if (qp == NULL)
-		return -EINVAL;
-	rc = check_modify(call->ctx->dev, req);
-	if (rc != 0)
-		return rc;
-	attr = (struct softhca_qp_attr){
-		.state = req->qp_state,
-		.cur_state = req->cur_qp_state,
-		.path_mtu = req->path_mtu,
-		.qkey = req->qkey,
-		.rq_psn = req->rq_psn & 0xffffff,
-		.sq_psn = req->sq_psn & 0xffffff,
-		.dest_qpn = req->dest_qp_num & 0xffffff,
-		.access = req->qp_access_flags,
-		.pkey_index = req->pkey_index,
-		.en_sqd_notify = req->en_sqd_async_notify,
-		.max_rd_atomic = req->max_rd_atomic,
-		.max_dest_rd_atomic = req->max_dest_rd_atomic,
-		.min_rnr_timer = req->min_rnr_timer,
-		.port = req->port_num,
-		.timeout = req->timeout,
-		.retry_cnt = req->retry_cnt,
-		.rnr_retry = req->rnr_retry,
-		.is_global = req->dest.is_global,
-		.sgid_index = req->dest.sgid_index,
-		.hop_limit = req->dest.hop_limit,
-		.sl = req->dest.sl,
-		.dlid = req->dest.dlid,
-	};
-	memcpy(attr.dgid, req->dest.dgid, sizeof(attr.dgid));
-	return softhca_qp_modify(qp->qp, &attr, req->attr_mask);
-}
-
-int
-uverbs_modify_qp(struct uverbs_call *call)
-{
-	const struct ib_uverbs_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-
-	return modify_qp(call, object_find(call->ctx, OBJ_QP, req->qp_handle), req);
-}
-
-/* As above; a DCT that goes to RTR gets its number. Rates are not limited. */
-int
-uverbs_ex_modify_qp(struct uverbs_call *call)
-{
-	const struct ib_uverbs_ex_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->base.qp_handle);
-	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
-	struct mlx5_ib_modify_qp_resp mlx5 = {.response_length = sizeof(mlx5)};
-	int rc;
-
-	if (req->base.attr_mask >> 31 != 0 || req->rate_limit != 0 || req->reserved != 0)
-		return -EOPNOTSUPP;
-	rc = modify_qp(call, qp, &req->base);
-	if (rc != 0)
-		return rc;
-	if (qp->type == SOFTHCA_QP_DCT)
-		mlx5.dctn = softhca_qp_number(qp->qp);
-	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
-}
-
-/* ---------------------------------------------------------------- query */
-
-int
-uverbs_query_qp(struct uverbs_call *call)
-{
-	const struct ib_uverbs_query_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->qp_handle);
-	struct ib_uverbs_query_qp_resp resp;
-	struct softhca_qp_attr attr = {0};
-	uint32_t hw_sq_bb;
-
-	if (qp == NULL)
-		return -EINVAL;
-	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
-	resp = (struct ib_uverbs_query_qp_resp){
-		.dest =
-			{
-				.dlid = attr.dlid,
-				.sgid_index = attr.sgid_index,
-				.hop_limit = attr.hop_limit,
-				.sl = attr.sl,
-				.is_global = attr.is_global,
-				.port_num = attr.port,
-			},
-		.max_send_wr = qp->max_send_wr,
-		.max_recv_wr = qp->max_recv_wr,
-		.max_send_sge = qp->max_send_sge,
-		.max_recv_sge = qp->max_recv_sge,
-		.max_inline_data = qp->max_inline,
-		.qkey = attr.qkey,
-		.rq_psn = attr.rq_psn,
-		.sq_psn = attr.sq_psn,
-		.dest_qp_num = attr.dest_qpn,
-		.qp_access_flags = attr.access,
-		.pkey_index = attr.pkey_index,
-		.qp_state = attr.state,
-		.cur_qp_state = attr.cur_state,
-		.path_mtu = attr.path_mtu,
-		.sq_draining = attr.sq_draining,
-		.max_rd_atomic = attr.max_rd_atomic,
-		.max_dest_rd_atomic = attr.max_dest_rd_atomic,
-		.min_rnr_timer = attr.min_rnr_timer,
-		.port_num = attr.port,
-		.timeout = attr.timeout,
-		.retry_cnt = attr.retry_cnt,
-		.rnr_retry = attr.rnr_retry,
-		.sq_sig_all = qp->sig_all,
-	};
-	memcpy(resp.dest.dgid, attr.dgid, sizeof(attr.dgid));
-	return call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
