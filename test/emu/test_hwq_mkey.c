@@ -127,7 +127,8 @@ static unsigned int n_callocs, fail_calloc_at;
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-void *
+/* Not hidden: the linker takes those of sanitizers' libraries for it too. */
+__attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
 	return ++n_callocs == fail_calloc_at ? NULL : __real_calloc(n, size);

@@ -6,6 +6,8 @@
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */
+#include <fcntl.h>
+
 #include "hwq_twin.h"
 #include "hwq_wr_umr.h"
 
@@ -258,6 +260,16 @@ hwq_post(const struct act *a)
 
 /* ------------------------------------------------------------------ what became of it */
 
+/* A QP that fails makes an event. */
+static void
+read_events(void)
+{
+	struct ibv_async_event event;
+
+	while (ibv_get_async_event(twin_dev->ctx, &event) == 0)
+		ibv_ack_async_event(&event);
+}
+
 static void
 stock_again(void)
 {
@@ -342,6 +354,7 @@ run_script(const uint8_t *before, uint8_t *after)
 		stock_act(&acts[i], &theirs[i]);
 	memcpy(after, twin_mem, TWIN_MEM_LEN);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
+	read_events();
 	window_base = base;
 	for (i = 0; i < n; i++)
 		hwq_act(&acts[i], &ours[i]);
@@ -356,6 +369,7 @@ run_script(const uint8_t *before, uint8_t *after)
 			seen.bad[acts[i].kind]++;
 	}
 	CHECK(memcmp(after, twin_mem, TWIN_MEM_LEN) == 0, "hwq's work moved other bytes");
+	read_events();
 	seen.moved += memcmp(before, after, TWIN_MEM_LEN) != 0;
 	seen.scripts++;
 }
@@ -403,6 +417,7 @@ main(int argc, char **argv)
 				    IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW,
 			.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED}};
 	twin_open(&pair, 1, false);
+	CHECK_EQ(fcntl(twin_dev->ctx->async_fd, F_SETFL, O_NONBLOCK), 0, "events without waiting");
 	attr.pd = twin_dev->pd;
 	stock_key = mlx5dv_create_mkey(&attr);
 	stock_mw = ibv_alloc_mw(twin_dev->pd, IBV_MW_TYPE_2);
