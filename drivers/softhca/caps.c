@@ -262,7 +262,8 @@ caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp 
 		.cqe_version = 1,
 		.cmds_supp_uhw =
 			MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
-		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.eth_min_inline = dev->cfg->eth_inline ? MLX5_USER_INLINE_MODE_L2
+						       : MLX5_USER_INLINE_MODE_NONE,
 		.clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1,
 		.log_uar_size = 12,
 		.num_uars_per_page = 1,
@@ -305,7 +306,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */
 		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
 		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
-		{0x1a8, 1, 1}, /* device_memory */
+		{0x1a8, 1, 1},                                                 /* device_memory */
 		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},
 		{0x1fc, 4, 1},        /* cqe_version */
 		{0x21d, 1, ethernet}, /* roce */

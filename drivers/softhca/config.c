@@ -61,6 +61,7 @@ static const struct setting settings[] = {
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF},
+	{"eth_inline", KIND_SWITCH, FIELD(eth_inline), 0, 1, 0},
 	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
 	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},

@@ -164,10 +164,34 @@ hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 
 /* ------------------------------------------------------------------ raw packets */
 
+/*
+ * Where the first bytes of a frame must be inline, both read them: real memory, of lengths about
+ * theirs; but not exactly theirs by one piece, which libmlx5 44 sends twice (doc/hwq.md).
+ */
+static void
+draw_header_data(struct twin_pair *p, struct twin_work *w)
+{
+	struct twin_data *d = &TWIN_OWN(w, struct own)->data;
+	uint32_t header = p->twin.qp->sq.eth_inline;
+	unsigned int i;
+
+	for (i = 0; i < d->n && w->setter <= TWIN_SGE_LIST; i++) {
+		d->sge[i].addr = (uintptr_t)twin_mem + twin_draw(TWIN_MEM_LEN - 4096);
+		d->sge[i].length = twin_draw(3) == 0 ? (uint32_t)twin_draw(4096)
+						     : (uint32_t)twin_draw(2 * header);
+	}
+	if (w->setter == TWIN_SGE && d->sge[0].length == header)
+		d->sge[0].length++;
+	if (w->setter == TWIN_INLINE && d->len == header)
+		d->len++;
+}
+
 static void
 draw_frame(struct twin_pair *p, struct twin_work *w)
 {
 	twin_draw_data(p, w->setter, &TWIN_OWN(w, struct own)->data);
+	if (p->twin.qp->sq.eth_inline != 0)
+		draw_header_data(p, w);
 }
 
 static void
