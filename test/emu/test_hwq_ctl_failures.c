@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Channels, shared receive queues, and a caller's own objects: every verbs call and every allocation
+ * under their create paths fails once, in turn. The caller gets that error, nothing is left behind,
+ * no count of CQ entries or users moves, and what could not be destroyed can be destroyed later. And
+ * what the device says of objects that hwq does not drive. The calls are wrapped by the linker (ld(1),
+ * --wrap), so this program has hwq as a static library.
+ */
+#include "hwq_emu.h"
+#include "hwq_event.h"
+#include "hwq_obj.h"
+#include "hwq_verbs.h"
+#include "hwq_verbs_ctl.h"
+
+#define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
+
+static unsigned int calls, fail_at, live;
+static int cause; /* the error of the call that failed */
+static bool say_compressed, say_signs, say_inlines;
+
+static bool
+fails(int err)
+{
+	if (++calls != fail_at)
+		return false;
+	cause = err;
+	return true;
+}
+
+#define WRAP(name, change, params, args)                                                           \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		int ret = fails(REFUSAL) ? REFUSAL : __real_##name args;                           \
+		live += ret == 0 ? (unsigned int)(change) : 0;                                     \
+		return ret;                                                                        \
+	}
+
+WRAP(hwq_verbs_channel_create, 1, (struct ibv_context * ctx, struct ibv_comp_channel **channel),
+	(ctx, channel))
+WRAP(hwq_verbs_channel_destroy, -1, (struct ibv_comp_channel * channel), (channel))
+WRAP(hwq_verbs_cq_create, 1,
+	(struct ibv_context * ctx, uint32_t n_cqe, struct ibv_comp_channel *channel, void *user,
+		struct ibv_cq **cq),
+	(ctx, n_cqe, channel, user, cq))
+WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
+WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
+WRAP(hwq_verbs_srq_create, 1,
+	(struct ibv_context * ctx, struct ibv_srq_init_attr_ex *attr, struct ibv_srq **srq),
+	(ctx, attr, srq))
+WRAP(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
+WRAP(hwq_verbs_srq_take, 0, (struct ibv_srq * srq, struct mlx5dv_srq *view), (srq, view))
+WRAP(hwq_verbs_qp_create, 1,
+	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
+		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
+	(ctx, attr, mlx5_attr, qp))
+WRAP(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
+WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
+WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
+	(qp, attr, mask))
+WRAP(hwq_verbs_qp_query, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
+	(qp, attr, mask))
+WRAP(hwq_verbs_rwq_take, 0, (struct ibv_wq * wq, struct mlx5dv_rwq *view), (wq, view))
+WRAP(hwq_verbs_dm_take, 0, (struct ibv_dm * dm, struct mlx5dv_dm *view), (dm, view))
+
+int __real_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
+int __wrap_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
+
+int
+__wrap_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw)
+{
+	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_qp_query_hw(qp, hw);
+
+	hw->signs = say_signs;
+	hw->inlines = say_inlines;
+	return ret;
+}
+
+int __real_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed);
+int __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed);
+
+int
+__wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed)
+{
+	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_cq_query_hw(cq, cqn, compressed);
+
+	*compressed = say_compressed;
+	return ret;
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return fails(-ENOMEM) ? NULL : __real_calloc(n, size);
+}
+
+/* ------------------------------------------------------------------ hwq's own */
+
+static struct hwq_dev *dev;
+static struct hwq_domain *domain;
+
+struct rig {
+	struct hwq_channel *channel;
+	struct hwq_cq *cq;
+	struct hwq_srq *srq;
+	struct hwq_qp *qp;
+	struct hwq_cq *other_cq;
+	struct hwq_qp *other; /* with a receive queue */
+};
+
+static int
+rig_up(struct rig *r)
+{
+	const struct hwq_srq_conf srq_conf = {.n_wr = 8, .max_sge = 2};
+	struct hwq_qp_conf conf = {.sq_wr = 4}, other = {.sq_wr = 4, .rq_wr = 4, .rq_sge = 2};
+	int ret;
+
+	ret = hwq_channel_create(dev, &r->channel);
+	if (ret == 0)
+		ret = hwq_cq_create_on(domain, 64, r->channel, &r->cq);
+	if (ret == 0)
+		ret = hwq_srq_create(dev, &srq_conf, &r->srq);
+	conf.srq = r->srq;
+	if (ret == 0)
+		ret = hwq_qp_create(domain, r->cq, &conf, &r->qp);
+	if (ret == 0)
+		ret = hwq_cq_create(domain, 64, &r->other_cq);
+	if (ret == 0)
+		ret = hwq_qp_create(domain, r->other_cq, &other, &r->other);
+	return ret;
+}
+
+/* Takes down what is up; a step that is refused is tried once more. */
+static int
+rig_down(struct rig *r)
+{
+	int first = 0, ret = 0;
+
+#define DOWN(what, call)                                                                           \
+	do {                                                                                       \
+		if (what) {                                                                        \
+			ret = call;                                                                \
+			first = first == 0 ? ret : first;                                          \
+			if (ret != 0)                                                              \
+				CHECK_EQ((call), 0, "a second try");                               \
+		}                                                                                  \
+	} while (0)
+	DOWN(r->other != NULL, hwq_qp_destroy(r->other));
+	DOWN(r->qp != NULL, hwq_qp_destroy(r->qp));
+	if (r->srq != NULL)
+		CHECK_EQ(r->srq->refs, 0, "QPs of the SRQ");
+	if (r->cq != NULL)
+		CHECK_EQ(r->cq->reserved, 0, "CQEs reserved");
+	DOWN(r->srq != NULL, hwq_srq_destroy(r->srq));
+	DOWN(r->other_cq != NULL, hwq_cq_destroy(r->other_cq));
+	DOWN(r->cq != NULL, hwq_cq_destroy(r->cq));
+	if (r->channel != NULL)
+		CHECK_EQ(r->channel->refs, 0, "CQs of the channel");
+	DOWN(r->channel != NULL, hwq_channel_destroy(r->channel));
+#undef DOWN
+	return first;
+}
+
+static void
+every_step_of_the_way_up(void)
+{
+	unsigned int step, n_steps, refs = dev->refs;
+	struct rig r = {0};
+
+	calls = fail_at = 0;
+	CHECK_EQ(rig_up(&r), 0, "without a refusal");
+	n_steps = calls;
+	CHECK_EQ(rig_down(&r), 0, "down");
+	CHECK(n_steps >= 15, "%u calls", n_steps);
+	for (step = 1; step <= n_steps; step++) {
+		r = (struct rig){0};
+		calls = 0;
+		fail_at = step;
+		CHECK_EQ(rig_up(&r), cause, "the error of the call that failed");
+		fail_at = 0;
+		CHECK_EQ(rig_down(&r), 0, "down");
+		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
+		CHECK_EQ(dev->refs, refs, "users of the device");
+	}
+	printf("  %u calls and allocations\n", n_steps);
+}
+
+static void
+every_step_of_the_way_down(void)
+{
+	unsigned int step, n_steps = 1;
+	struct rig r;
+	int ret;
+
+	for (step = 1; step <= n_steps; step++) {
+		r = (struct rig){0};
+		calls = fail_at = 0;
+		CHECK_EQ(rig_up(&r), 0, "up");
+		calls = 0;
+		fail_at = step;
+		ret = rig_down(&r);
+		if (step == 1)
+			n_steps = calls - 1; /* one was called twice */
+		CHECK_EQ(ret, REFUSAL, "what destroy says");
+		CHECK_EQ(live, 0, "objects left");
+	}
+	CHECK(n_steps >= 6, "%u calls", n_steps);
+}
+
+/* ------------------------------------------------------------------ a caller's own */
+
+struct own {
+	struct ibv_cq *cq, *wq_cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp, *with_srq;
+	struct ibv_wq *wq;
+};
+
+static void
+own_create(struct own *o)
+{
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 8, .max_sge = 1}};
+	struct ibv_qp_init_attr qp = {.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_wq_init_attr wq = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 8,
+		.max_sge = 1,
+		.pd = dev->pd};
+
+	o->cq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
+	o->wq_cq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
+	o->srq = ibv_create_srq(dev->pd, &srq);
+	qp.send_cq = qp.recv_cq = o->cq;
+	o->qp = ibv_create_qp(dev->pd, &qp);
+	qp.srq = o->srq;
+	qp.cap.max_recv_wr = qp.cap.max_recv_sge = 0;
+	o->with_srq = ibv_create_qp(dev->pd, &qp);
+	wq.cq = o->wq_cq;
+	o->wq = ibv_create_wq(dev->ctx, &wq);
+	if (o->cq == NULL || o->wq_cq == NULL || o->srq == NULL || o->qp == NULL ||
+		o->with_srq == NULL || o->wq == NULL)
+		EMU_DIE("verbs objects: %s", strerror(errno));
+}
+
+static void
+own_destroy(struct own *o)
+{
+	if (ibv_destroy_wq(o->wq) != 0 || ibv_destroy_qp(o->with_srq) != 0 ||
+		ibv_destroy_qp(o->qp) != 0 || ibv_destroy_srq(o->srq) != 0 ||
+		ibv_destroy_cq(o->cq) != 0 || ibv_destroy_cq(o->wq_cq) != 0)
+		EMU_DIE("destroying verbs objects");
+}
+
+struct taken {
+	struct hwq_cq *cq, *wq_cq;
+	struct hwq_srq *srq;
+	struct hwq_qp *qp, *with_srq;
+	struct hwq_obj_rwq *rwq;
+};
+
+static int
+take_all(const struct own *o, struct taken *t)
+{
+	struct hwq_obj_qp qp = {.qp = o->qp, .max_sge = 1};
+	int ret;
+
+	ret = hwq_obj_cq(o->cq, &t->cq);
+	if (ret == 0)
+		ret = hwq_obj_cq(o->wq_cq, &t->wq_cq);
+	if (ret == 0)
+		ret = hwq_obj_srq(o->srq, NULL, &t->srq);
+	qp.send_cq = qp.recv_cq = t->cq;
+	if (ret == 0)
+		ret = hwq_obj_qp(&qp, &t->qp);
+	qp.qp = o->with_srq;
+	qp.srq = t->srq;
+	if (ret == 0)
+		ret = hwq_obj_qp(&qp, &t->with_srq);
+	if (ret == 0)
+		ret = hwq_obj_rwq(o->wq, t->wq_cq, &t->rwq);
+	return ret;
+}
+
+static void
+release_all(struct taken *t)
+{
+	if (t->rwq != NULL)
+		hwq_obj_rwq_release(t->rwq);
+	if (t->with_srq != NULL)
+		hwq_obj_qp_release(t->with_srq);
+	if (t->qp != NULL)
+		hwq_obj_qp_release(t->qp);
+	if (t->srq != NULL)
+		CHECK_EQ(hwq_obj_srq_release(t->srq), 0, "releasing an SRQ");
+	if (t->wq_cq != NULL)
+		CHECK_EQ(hwq_obj_cq_release(t->wq_cq), 0, "releasing a CQ");
+	if (t->cq != NULL)
+		CHECK_EQ(hwq_obj_cq_release(t->cq), 0, "releasing a CQ");
+}
+
+static void
+every_step_of_taking_over(void)
+{
+	unsigned int step, n_steps;
+	struct taken t = {0};
+	struct own o;
+
+	own_create(&o);
+	calls = fail_at = 0;
+	CHECK_EQ(take_all(&o, &t), 0, "without a refusal");
+	n_steps = calls;
+	release_all(&t);
+	for (step = 1; step <= n_steps; step++) {
+		t = (struct taken){0};
+		calls = 0;
+		fail_at = step;
+		CHECK_EQ(take_all(&o, &t), cause, "the error of the call that failed");
+		fail_at = 0;
+		release_all(&t);
+	}
+	printf("  %u calls and allocations\n", n_steps);
+	CHECK(n_steps >= 18, "%u calls", n_steps);
+	own_destroy(&o);
+}
+
+static void
+what_the_device_says(void)
+{
+	struct hwq_obj_qp qp = {.max_sge = 1};
+	struct hwq_qp *none = NULL;
+	struct hwq_cq *cq = NULL;
+	struct own o;
+
+	fail_at = 0;
+	own_create(&o);
+	say_compressed = true;
+	CHECK_EQ(hwq_obj_cq(o.cq, &cq), -EOPNOTSUPP, "compressed CQEs");
+	CHECK(cq == NULL, "out-pointer");
+	say_compressed = false;
+	CHECK_EQ(hwq_obj_cq(o.cq, &cq), 0, "a CQ");
+	qp.qp = o.qp;
+	qp.send_cq = qp.recv_cq = cq;
+	say_signs = true;
+	CHECK_EQ(hwq_obj_qp(&qp, &none), -EOPNOTSUPP, "signed WQEs");
+	say_signs = false;
+	say_inlines = true;
+	CHECK_EQ(hwq_obj_qp(&qp, &none), -EOPNOTSUPP, "data in CQEs");
+	say_inlines = false;
+	setenv("MLX5_SRQ_SIGNATURE", "1", 1);
+	setenv("MLX5_RWQ_SIGNATURE", "1", 1);
+	CHECK_EQ(hwq_obj_srq(o.srq, NULL, &(struct hwq_srq *){NULL}), -EOPNOTSUPP,
+		"signed entries");
+	CHECK_EQ(hwq_obj_rwq(o.wq, cq, &(struct hwq_obj_rwq *){NULL}), -EOPNOTSUPP,
+		"signed entries");
+	unsetenv("MLX5_SRQ_SIGNATURE");
+	unsetenv("MLX5_RWQ_SIGNATURE");
+	CHECK(none == NULL, "out-pointer");
+	CHECK_EQ(hwq_obj_cq_release(cq), 0, "releasing");
+	own_destroy(&o);
+}
+
+static unsigned int log_lines;
+
+static void
+count_log(const char *text)
+{
+	(void)text;
+	log_lines++;
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	dev = emu_open();
+	if (hwq_domain_create(dev, &domain) != 0)
+		EMU_DIE("a domain");
+	hwq_log_set(count_log);
+	RUN("a call that fails on the way up leaves nothing behind", every_step_of_the_way_up());
+	RUN("a call that fails on the way down can be tried again", every_step_of_the_way_down());
+	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)
+		RUN("taking over leaves nothing behind either", every_step_of_taking_over());
+	RUN("what hwq does not drive is refused, as the device tells of it",
+		what_the_device_says());
+	hwq_log_set(NULL);
+	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)
+		EMU_DIE("closing");
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
