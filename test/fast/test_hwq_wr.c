@@ -115,6 +115,101 @@ errors_stick(void)
 	check_refused(-EINVAL, "before RTS");
 }
 
+/* Begins a batch of a queue of another type, over the same ring. */
+static void
+start_as(enum hwq_transport transport)
+{
+	start();
+	sq.transport = (uint8_t)transport;
+	hwq_wr_start_as(&wr, &sq, transport);
+}
+
+static void
+setters_go_with_their_types(void)
+{
+	static const struct hwq_ah ah;
+
+	start_as(HWQ_TRANSPORT_UD);
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "a datagram without address");
+	check_untouched("a datagram without address");
+	start_as(HWQ_TRANSPORT_UD);
+	hwq_wr_send(&wr);
+	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	check_refused(-EINVAL, "two addresses");
+	start_as(HWQ_TRANSPORT_DC);
+	hwq_wr_rdma_write(&wr, 1, 2);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	check_refused(-EINVAL, "data twice");
+	start_as(HWQ_TRANSPORT_DC);
+	hwq_wr_rdma_write(&wr, 1, 2);
+	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	check_refused(-EINVAL, "another type's address");
+	start_as(HWQ_TRANSPORT_XRC);
+	hwq_wr_set_xrc_srqn(&wr, 1);
+	check_refused(-EINVAL, "an address without builder");
+	start_as(HWQ_TRANSPORT_XRC);
+	hwq_wr_nop(&wr);
+	hwq_wr_set_xrc_srqn(&wr, 1);
+	check_refused(-EINVAL, "an address of what takes none");
+	start();
+	hwq_wr_send(&wr);
+	hwq_wr_set_xrc_srqn(&wr, 1);
+	check_refused(-EINVAL, "an address of RC");
+	start_as(HWQ_TRANSPORT_UD);
+	hwq_wr_rdma_read(&wr, 1, 2);
+	check_refused(-EINVAL, "an RDMA read of UD");
+	start_as(HWQ_TRANSPORT_ETH);
+	hwq_wr_send_imm(&wr, 1);
+	check_refused(-EINVAL, "immediate data of a frame");
+	start();
+	hwq_wr_send_tso(&wr, data, 54, 100);
+	check_refused(-EINVAL, "TSO of RC");
+	start();
+	sq.transport = HWQ_TRANSPORT_UD;
+	hwq_wr_start(&wr, &sq);
+	hwq_wr_nop(&wr);
+	check_refused(-EINVAL, "the start of another type");
+}
+
+/* As libmlx5's errors of raw packets, on a port that computes no checksums. */
+static void
+frames_are_checked(void)
+{
+	static const struct hwq_sge none;
+	struct hwq_buf too_long[2] = {{data, 150}, {data, 100}};
+
+	start_as(HWQ_TRANSPORT_ETH);
+	wr.wr_flags = HWQ_WQE_IP_CSUM;
+	hwq_wr_send(&wr);
+	check_refused(-EINVAL, "checksums");
+	start_as(HWQ_TRANSPORT_ETH);
+	sq.max_tso_header = 60;
+	hwq_wr_send_tso(&wr, data, 13, 100);
+	check_refused(-EINVAL, "headers too short");
+	start_as(HWQ_TRANSPORT_ETH);
+	sq.max_tso_header = 60;
+	hwq_wr_send_tso(&wr, data, 61, 100);
+	check_refused(-EINVAL, "headers too long");
+	start_as(HWQ_TRANSPORT_ETH);
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data_list(&wr, 2, too_long);
+	check_refused(-EINVAL, "a list of too much inline data");
+	start_as(HWQ_TRANSPORT_ETH);
+	sq.eth_inline = 18;
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge_list(&wr, 0, &none);
+	check_refused(-EINVAL, "no header at all");
+	start_as(HWQ_TRANSPORT_ETH);
+	sq.eth_inline = 18;
+	hwq_wr_send(&wr);
+	hwq_wr_set_inline_data(&wr, data, 17);
+	check_refused(-EINVAL, "a frame shorter than its header");
+}
+
 static void
 full_ring_refuses_the_batch(void)
 {
@@ -294,6 +389,8 @@ int
 main(void)
 {
 	RUN("the first error sticks, and nothing is posted", errors_stick());
+	RUN("setters and builders go with their types", setters_go_with_their_types());
+	RUN("frames are checked as libmlx5 checks them", frames_are_checked());
 	RUN("a batch that does not fit is refused whole", full_ring_refuses_the_batch());
 	RUN("abort leaves no trace", abort_leaves_no_trace());
 	RUN("LOCAL_INV leaves a fence to the WQE behind it", fence_of_local_inv());
