@@ -28,9 +28,9 @@
 struct hwq_umr_image {
 	/** The WQE, but for what only its queue and its key know. */
 	_Alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
-	uint16_t n;     /**< entries */
-	uint16_t units; /**< with a pattern's head, without padding */
-	uint8_t n_bb;   /**< WQEBBs */
+	uint32_t n;      /**< entries */
+	uint32_t units;  /**< with a pattern's head, without padding */
+	uint32_t padded; /**< with it */
 };
 
 static_assert((HWQ_UMR_HEAD_DS + HWQ_UMR_LAYOUT_MAX + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB <=
@@ -46,9 +46,9 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
 	if (units > HWQ_UMR_LAYOUT_MAX)
 		return -ENOMEM;
 	memset(image->wqe, 0, HWQ_BB_LEN);
-	image->n = (uint16_t)n;
-	image->units = (uint16_t)units;
-	image->n_bb = (uint8_t)((HWQ_UMR_HEAD_DS + hwq_umr_pad(units)) / HWQ_DS_PER_BB);
+	image->n = n;
+	image->units = units;
+	image->padded = hwq_umr_pad(units);
 	return 0;
 }
 
@@ -64,7 +64,7 @@ hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t 
 	if (ret != 0)
 		return ret;
 	len = hwq_put_klm_list(hwq_at_ds(image->wqe, HWQ_UMR_HEAD_DS), sge, num_sge);
-	hwq_put_layout_head(image->wqe, 0, access_flags, hwq_umr_pad(image->units), len);
+	hwq_put_layout_head(image->wqe, 0, access_flags, image->padded, len);
 	return 0;
 }
 
@@ -80,47 +80,59 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 		return ret;
 	len = hwq_put_pattern(hwq_at_ds(image->wqe, HWQ_UMR_HEAD_DS), repeat_count, data,
 		num_interleaved);
-	hwq_put_layout_head(image->wqe, 0, access_flags, hwq_umr_pad(image->units), len);
+	hwq_put_layout_head(image->wqe, 0, access_flags, image->padded, len);
 	return 0;
 }
 
-/* Whether the key takes it, and the handle; the rest is rare. */
+/* What is not plain: false, and the batch has an error. */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image)
 {
-	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, 0, image->n, image->units), 1))
-		return true;
-	if (hwq_wr_key_is_special(mkey)) {
-		hwq_wr_fail(wr, -EINVAL);
-		return false;
-	}
-	return hwq_wr_layout_is_good(wr, mkey, 0, image->n, image->units);
+	if (!hwq_wr_key_is_special(mkey))
+		return hwq_wr_layout_is_good(wr, mkey, 0, image->n, image->units);
+	hwq_wr_fail(wr, -EINVAL);
+	return false;
 }
 
-/* Copies it, and patches what is the queue's and the key's. False: no room. */
-static HWQ_INLINE bool
-hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
+/* Copies it, and patches what is the queue's and the key's; and addresses, unless addr is NULL. */
+static HWQ_INLINE void
+hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+	const struct hwq_umr_image *image, const uint64_t *addr)
 {
-	unsigned int i, n_bb = image->n_bb;
+	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
 
-	if (!hwq_wr_umr_begin(wr, mkey->lkey, hwq_umr_pad(image->units)))
-		return false;
-	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], HWQ_BB_LEN - HWQ_DS_LEN);
-	for (i = 1; i < n_bb; i++)
-		memcpy(wr->wqe + i * HWQ_BB_LEN, image->wqe + i * HWQ_BB_LEN, HWQ_BB_LEN);
-	/* The key context names the tag. */
-	wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = (uint8_t)mkey->lkey;
-	return true;
+	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, image->padded, fence))
+		return;
+	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], (HWQ_UMR_HEAD_DS - 1) * HWQ_DS_LEN);
+	for (i = HWQ_UMR_HEAD_DS; i < HWQ_UMR_HEAD_DS + image->padded; i += HWQ_DS_PER_BB)
+		memcpy(hwq_at_ds(wr->wqe, i), &image->wqe[i * HWQ_DS_LEN], HWQ_BB_LEN);
+	/* The key context names the tag, which is 0 in the image. */
+	if (!__builtin_constant_p(tag) || tag != 0)
+		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = tag;
+	for (i = 0; addr != NULL && i < image->n; i++) {
+		__be64 at = htobe64(addr[i]);
+
+		memcpy(wr->wqe + (first + i) * HWQ_DS_LEN + 8, &at, sizeof(at));
+	}
+	hwq_wr_umr_end(wr, image->padded);
+}
+
+static HWQ_INLINE void
+hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
+	const struct hwq_umr_image *image, const uint64_t *addr)
+{
+	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, 0, image->n, image->units), 1))
+		hwq_wr_put_image(wr, mkey, 0, wr->fm_cache, image, addr);
+	else if (hwq_wr_image_is_good(wr, mkey, image))
+		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }
 
 /** The key becomes what the image says. */
 static HWQ_INLINE void
 hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
 {
-	if (!hwq_wr_image_is_good(wr, mkey, image) || !hwq_wr_put_image(wr, mkey, image))
-		return;
-	hwq_wr_umr_end(wr, hwq_umr_pad(image->units));
+	hwq_wr_umr_image_or_at(wr, mkey, image, NULL);
 }
 
 /** The same, with the addresses of its entries replaced by addr, as many as it has. */
@@ -128,16 +140,7 @@ static HWQ_INLINE void
 hwq_wr_umr_image_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
-	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
-
-	if (!hwq_wr_image_is_good(wr, mkey, image) || !hwq_wr_put_image(wr, mkey, image))
-		return;
-	for (i = 0; i < image->n; i++) {
-		__be64 at = htobe64(addr[i]);
-
-		memcpy(wr->wqe + (first + i) * HWQ_DS_LEN + 8, &at, sizeof(at));
-	}
-	hwq_wr_umr_end(wr, hwq_umr_pad(image->units));
+	hwq_wr_umr_image_or_at(wr, mkey, image, addr);
 }
 
 static_assert(offsetof(struct mlx5_wqe_umr_klm_seg, address) == 8 &&
