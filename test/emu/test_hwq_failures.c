@@ -52,12 +52,15 @@ note(const void *from, const void *to)
 	return false;
 }
 
+/* Visible, because the linker renames what shared libraries lack too, with sanitizers. */
+#pragma GCC visibility push(default)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 int __real_posix_memalign(void **out, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 void __real_free(void *p);
 void __wrap_free(void *p);
+#pragma GCC visibility pop
 
 void *
 __wrap_calloc(size_t n, size_t size)
