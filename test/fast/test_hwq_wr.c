@@ -127,6 +127,7 @@ start_as(enum hwq_transport transport)
 	hwq_wr_start_as(&wr, &sq, transport);
 }
 
+/* Each is whole but for the one thing that is wrong with it. */
 static void
 setters_go_with_their_types(void)
 {
@@ -141,15 +142,18 @@ setters_go_with_their_types(void)
 	hwq_wr_send(&wr);
 	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
 	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "two addresses");
 	start_as(HWQ_TRANSPORT_DC);
 	hwq_wr_rdma_write(&wr, 1, 2);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
+	hwq_wr_set_dc_addr(&wr, &ah, 1, 2);
 	check_refused(-EINVAL, "data twice");
 	start_as(HWQ_TRANSPORT_DC);
 	hwq_wr_rdma_write(&wr, 1, 2);
 	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "another type's address");
 	start_as(HWQ_TRANSPORT_XRC);
 	hwq_wr_set_xrc_srqn(&wr, 1);
@@ -161,15 +165,20 @@ setters_go_with_their_types(void)
 	start();
 	hwq_wr_send(&wr);
 	hwq_wr_set_xrc_srqn(&wr, 1);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "an address of RC");
 	start_as(HWQ_TRANSPORT_UD);
 	hwq_wr_rdma_read(&wr, 1, 2);
+	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "an RDMA read of UD");
 	start_as(HWQ_TRANSPORT_ETH);
 	hwq_wr_send_imm(&wr, 1);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "immediate data of a frame");
 	start();
 	hwq_wr_send_tso(&wr, data, 54, 100);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "TSO of RC");
 	start();
 	sq.transport = HWQ_TRANSPORT_UD;
@@ -188,14 +197,17 @@ frames_are_checked(void)
 	start_as(HWQ_TRANSPORT_ETH);
 	wr.wr_flags = HWQ_WQE_IP_CSUM;
 	hwq_wr_send(&wr);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "checksums");
 	start_as(HWQ_TRANSPORT_ETH);
 	sq.max_tso_header = 60;
 	hwq_wr_send_tso(&wr, data, 13, 100);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "headers too short");
 	start_as(HWQ_TRANSPORT_ETH);
 	sq.max_tso_header = 60;
 	hwq_wr_send_tso(&wr, data, 61, 100);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "headers too long");
 	start_as(HWQ_TRANSPORT_ETH);
 	hwq_wr_send(&wr);
