@@ -67,9 +67,11 @@ uverbs_modify_cq(struct uverbs_call *call)
 	const struct ib_uverbs_ex_modify_cq *req = call_in(call, UVERBS_ATTR_CORE_IN);
 	struct object_cq *cq = object_find(call->ctx, OBJ_CQ, req->cq_handle);
 
-	if (req->attr_mask == 0 || (req->attr_mask & ~CQ_MODERATE) != 0)
+	if (req->attr_mask == 0 || req->reserved != 0)
+		return -EINVAL;
+	if (req->attr_mask != CQ_MODERATE)
 		return -EOPNOTSUPP;
-	if (cq == NULL || req->reserved != 0 || req->attr.cq_period > CAPS_MAX_CQ_PERIOD)
+	if (cq == NULL || req->attr.cq_period > CAPS_MAX_CQ_PERIOD)
 		return -EINVAL;
 	softhca_cq_moderate(cq->cq, req->attr.cq_count, req->attr.cq_period);
 	return 0;

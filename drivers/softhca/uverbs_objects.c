@@ -115,8 +115,9 @@ check_cq(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t
 	uint32_t cqe = call_in_u32(call, UVERBS_ATTR_CREATE_CQ_CQE);
 
 	if ((flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
-				 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)) != 0 ||
-		req->cqe_comp_en != 0 ||
+				 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)) != 0)
+		return -EINVAL;
+	if (req->cqe_comp_en != 0 ||
 		(req->flags | PAD) != (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | PAD) ||
 		((req->flags & PAD) != 0 && req->cqe_size != 128))
 		return -EOPNOTSUPP;

@@ -17,6 +17,11 @@
 /* Flags of every type: where the UAR is, and leave to scatter into CQEs, which is not used. */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+/* What the ABI has; which of it a type takes, create_flags_of() says. */
+#define CREATE_ATTR_FLAGS                                                                          \
+	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |          \
+		IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |  \
+		IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
 #define QPT_DRIVER 0xff /* which of the vendor's types it is, its flags say */
 #define WQEBB      64U
 
@@ -189,6 +194,8 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 
 	if (type < 0)
 		return type;
+	if ((flags & ~(uint32_t)CREATE_ATTR_FLAGS) != 0)
+		return -EINVAL;
 	if (call_has(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN) ||
 		(flags & ~create_flags_of(type)) != 0)
 		return -EOPNOTSUPP;

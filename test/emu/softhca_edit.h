@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of stock libibverbs and libmlx5 with one thing changed on their way to the adapter: the
+ * program answers ioctl(2) itself, so it exports it (export_dynamic), and passes it on.
+ *
+ *   refuses(call, arg, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0, edits, n):
+ *        libmlx5's own call works; with each edit it fails with that errno, and leaves nothing.
+ *
+ * Expected values: the kernel's drivers/infiniband/core/uverbs_*.c and hw/mlx5/{qp,cq,srq}.c.
+ */
+#ifndef SOFTHCA_EDIT_H
+#define SOFTHCA_EDIT_H
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl.h>
+
+#include "softhca_check.h"
+
+#define EDIT_ATTRS 32
+
+enum edit_how {
+	SET,  /* `width` bytes at `at` of the attribute */
+	PLUS, /* the same, added to what is there */
+	DROP, /* the attribute is not there */
+	HAS,  /* it is there: a handle, a descriptor, or a number of `width` bytes */
+	LEN,  /* it is as long as that */
+	OUT,  /* it is written there */
+};
+
+struct edit {
+	enum edit_how how;
+	uint16_t attr, at;
+	uint8_t width;
+	uint64_t value;
+	int err;
+};
+
+#define SET_IN(attr, type, field, value, err)                                                      \
+	{                                                                                          \
+		SET, attr, offsetof(type, field), sizeof(((type *)0)->field), value, err           \
+	}
+#define PLUS_IN(attr, type, field, value, err)                                                     \
+	{                                                                                          \
+		PLUS, attr, offsetof(type, field), sizeof(((type *)0)->field), value, err          \
+	}
+
+/* What is changed on the way; write_cmd: where the method is INVOKE_WRITE. */
+static struct {
+	const struct edit *edit;
+	uint16_t object, method;
+	uint64_t write_cmd;
+	unsigned int done;
+	/* Or nothing is changed, but what an attribute holds is noted: handles that no header gives. */
+	uint16_t spy;
+	uint64_t spied;
+} editor;
+
+struct edit_call {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[EDIT_ATTRS];
+};
+
+static int
+edit_pass(int fd, unsigned long request, void *arg)
+{
+	static int (*real)(int, unsigned long, ...);
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
+	return real(fd, request, arg);
+}
+
+static struct ib_uverbs_attr *
+edit_find(struct edit_call *c, uint16_t id)
+{
+	for (unsigned int i = 0; i < c->hdr.num_attrs; i++)
+		if (c->attrs[i].attr_id == id)
+			return &c->attrs[i];
+	return NULL;
+}
+
+static bool
+edit_is_of(struct edit_call *c)
+{
+	struct ib_uverbs_attr *cmd;
+
+	if (c->hdr.object_id != editor.object || c->hdr.method_id != editor.method)
+		return false;
+	if (editor.object != UVERBS_OBJECT_DEVICE || editor.method != UVERBS_METHOD_INVOKE_WRITE)
+		return true;
+	cmd = edit_find(c, UVERBS_ATTR_WRITE_CMD);
+	return cmd != NULL && cmd->data == editor.write_cmd;
+}
+
+/* Bytes up to 8 lie in the attribute; others are copied, as they are not ours to write. */
+static void
+edit_bytes(struct ib_uverbs_attr *attr, const struct edit *e, uint8_t copy[512])
+{
+	uint8_t *bytes = (uint8_t *)&attr->data;
+	uint64_t v = 0;
+
+	if (attr->len > 8) {
+		CHECK(attr->len <= 512);
+		memcpy(copy, (void *)(uintptr_t)attr->data, attr->len);
+		attr->data = (uintptr_t)copy;
+		bytes = copy;
+	}
+	CHECK(e->at + e->width <= attr->len);
+	if (e->how == PLUS)
+		memcpy(&v, bytes + e->at, e->width);
+	v += e->value;
+	memcpy(bytes + e->at, &v, e->width);
+}
+
+static void
+edit_apply(struct edit_call *c, const struct edit *e, uint8_t copy[512])
+{
+	struct ib_uverbs_attr *attr = edit_find(c, e->attr);
+
+	if (e->how == HAS && attr == NULL) {
+		CHECK(c->hdr.num_attrs < EDIT_ATTRS);
+		attr = &c->attrs[c->hdr.num_attrs++];
+		*attr = (struct ib_uverbs_attr){.attr_id = e->attr,
+			.len = e->width,
+			.flags = UVERBS_ATTR_F_MANDATORY};
+		c->hdr.length += sizeof(*attr);
+	}
+	CHECK(attr != NULL);
+	switch (e->how) {
+	case DROP:
+		*attr = c->attrs[--c->hdr.num_attrs];
+		c->hdr.length -= sizeof(*attr);
+		break;
+	case HAS:
+	case OUT:
+		attr->data = e->value;
+		break;
+	case LEN:
+		attr->len = (uint16_t)e->value;
+		break;
+	default:
+		edit_bytes(attr, e, copy);
+	}
+	editor.done++;
+}
+
+__attribute__((visibility("default"))) int
+ioctl(int fd, unsigned long request, ...)
+{
+	struct ib_uverbs_ioctl_hdr *hdr;
+	uint8_t copy[512];
+	struct edit_call c;
+	va_list ap;
+
+	va_start(ap, request);
+	hdr = va_arg(ap, void *);
+	va_end(ap);
+	if ((editor.edit == NULL && editor.spy == 0) || request != RDMA_VERBS_IOCTL ||
+		hdr->num_attrs > EDIT_ATTRS)
+		return edit_pass(fd, request, hdr);
+	memcpy(&c, hdr, hdr->length);
+	if (!edit_is_of(&c))
+		return edit_pass(fd, request, hdr);
+	if (editor.spy != 0) {
+		CHECK(edit_find(&c, editor.spy) != NULL);
+		editor.spied = edit_find(&c, editor.spy)->data;
+		return edit_pass(fd, request, hdr);
+	}
+	edit_apply(&c, editor.edit, copy);
+	return edit_pass(fd, request, &c);
+}
+
+/* `call` returns 0, or the errno, and undoes what it did. */
+static inline void
+refuses(int (*call)(void *), void *arg, uint16_t object, uint16_t method, uint64_t write_cmd,
+	const struct edit *edits, size_t n)
+{
+	CHECK_EQ(call(arg), 0);
+	for (size_t i = 0; i < n; i++) {
+		int err;
+
+		editor.edit = &edits[i];
+		editor.object = object;
+		editor.method = method;
+		editor.write_cmd = write_cmd;
+		editor.done = 0;
+		err = call(arg);
+		editor.edit = NULL;
+		CHECK(editor.done != 0);
+		if (err != edits[i].err) {
+			fprintf(stderr, "object 0x%x, method 0x%x, edit %zu: %d, not %d\n", object,
+				method, i, err, edits[i].err);
+			exit(1);
+		}
+	}
+	CHECK_EQ(call(arg), 0);
+}
+
+#endif
