@@ -277,7 +277,7 @@ hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /* Out of line, so that the one comparison that most WQEs need is with memory. */
-static __attribute__((noinline, cold, unused)) uint32_t
+static __attribute__((noinline, unused)) uint32_t
 hwq_sq_more_bb(const uint8_t *wqe)
 {
 	return hwq_ds_to_bb(wqe[7] & HWQ_DS_MAX) - 1;

@@ -240,6 +240,13 @@ hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	return true;
 }
 
+/* The same of WQEs that take more than one WQEBB: counted on its own. */
+static ALWAYS_INLINE bool
+hwq_long_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	return hwq_cqe_burst(b, op, n);
+}
+
 static ALWAYS_INLINE bool
 hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -276,6 +283,7 @@ MEASURED(hwq_image)
 MEASURED(burst_write)
 MEASURED(burst_memcpy)
 MEASURED(hwq_cqe)
+MEASURED(hwq_long_cqe)
 
 #define MEASURED_EMPTY(x)                                                                          \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
@@ -313,6 +321,7 @@ struct way {
 static struct function stock_cqe = FUNCTION(measured_stock_cqe);
 static struct function stock_empty = FUNCTION(measured_stock_empty);
 static struct function hwq_cqe = FUNCTION(measured_hwq_cqe);
+static struct function hwq_long_cqe = FUNCTION(measured_hwq_long_cqe);
 static struct function hwq_empty = FUNCTION(measured_hwq_empty);
 static struct function stock_write = FUNCTION(measured_stock_write);
 static struct function stock_memcpy = FUNCTION(measured_stock_memcpy);
@@ -332,8 +341,8 @@ static const struct way ways[] = {
 	{"memcpy", "hwq", &hwq_memcpy, &hwq_cqe, &hwq_empty},
 	{"memcpy", "hwq burst", &burst_memcpy, &hwq_cqe, &hwq_empty},
 	{"UMR list", "libmlx5", &stock_umr, &stock_cqe, &stock_empty},
-	{"UMR list", "hwq", &hwq_umr, &hwq_cqe, &hwq_empty},
-	{"UMR list", "hwq image", &hwq_image, &hwq_cqe, &hwq_empty},
+	{"UMR list", "hwq", &hwq_umr, &hwq_long_cqe, &hwq_empty},
+	{"UMR list", "hwq image", &hwq_image, &hwq_long_cqe, &hwq_empty},
 };
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -520,6 +529,7 @@ table(struct bench *b, const char *counts)
 			print_row(counts, ways[i].operation, ways[i].by, ways[i].post, bursts[k]);
 		print_row(counts, "CQE", "libmlx5", &stock_cqe, bursts[k]);
 		print_row(counts, "CQE", "hwq", &hwq_cqe, bursts[k]);
+		print_row(counts, "CQE of a UMR", "hwq", &hwq_long_cqe, bursts[k]);
 		print_row(counts, "empty poll", "libmlx5", &stock_empty, bursts[k]);
 		print_row(counts, "empty poll", "hwq", &hwq_empty, bursts[k]);
 	}
@@ -528,13 +538,13 @@ table(struct bench *b, const char *counts)
 static void
 count(struct bench *b, unsigned int burst)
 {
-	struct function *polls[] = {&stock_cqe, &hwq_cqe, &stock_empty, &hwq_empty};
+	struct function *polls[] = {&stock_cqe, &hwq_cqe, &hwq_long_cqe, &stock_empty, &hwq_empty};
 
 	for (unsigned int i = 0; i < N_WAYS; i++) {
 		run_way(b, &ways[i], burst, 0);
 		printf("%s %llu\n", ways[i].post->name, (unsigned long long)ways[i].post->n_ops);
 	}
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < sizeof(polls) / sizeof(polls[0]); i++)
 		printf("%s %llu\n", polls[i]->name, (unsigned long long)polls[i]->n_ops);
 }
 
