@@ -5,6 +5,7 @@
 #include "hwq_twin_count.h"
 
 #define MAX_BATCH 4
+#define MAX_PAIRS 32u
 #define DUMP_LEN  8192
 
 struct hwq_dev *twin_dev;
@@ -408,12 +409,32 @@ batch(struct twin_pair *p)
 	twin_totals.batches++;
 }
 
+/* Those of the pairs that have a builder whose cases are not complete. */
+static unsigned int
+unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
+{
+	unsigned int i, n_left = 0;
+
+	for (i = 0; i < n && i < MAX_PAIRS; i++)
+		if (twin_fewest(&pairs[i], 1) < twin_cases)
+			left[n_left++] = &pairs[i];
+	return n_left;
+}
+
 void
 twin_run(struct twin_pair *pairs, unsigned int n)
 {
-	while (check_failures == 0 && twin_fewest(pairs, n) < twin_cases)
-		for (unsigned int i = 0; i < 64 && check_failures == 0; i++)
-			batch(&pairs[twin_draw(n)]);
+	struct twin_pair *left[MAX_PAIRS];
+	unsigned int n_left, i;
+
+	if (n > MAX_PAIRS)
+		EMU_DIE("%u pairs, of %u at most", n, MAX_PAIRS);
+	while ((n_left = unfinished(pairs, n, left)) != 0)
+		for (i = 0; i < 64; i++) {
+			batch(left[twin_draw(n_left)]);
+			if (check_failures != 0)
+				return;
+		}
 }
 
 /* ------------------------------------------------------------------ opening and closing */
