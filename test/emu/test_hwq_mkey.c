@@ -5,7 +5,7 @@
  *
  * The program stands between libmlx5 and the adapter: ioctl(2) passes here. What a DEVX command
  * says is recorded, and any one can be refused, with any errno or status. hwq is linked statically,
- * with its calloc(3) wrapped (ld(1), --wrap).
+ * with its calloc(3), and one of its verbs calls, wrapped (ld(1), --wrap).
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -132,6 +132,18 @@ __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
 	return ++n_callocs == fail_calloc_at ? NULL : __real_calloc(n, size);
+}
+
+/* The PD's number, which no command tells. */
+static bool fail_pdn;
+
+int __real_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
+int __wrap_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
+
+int
+__wrap_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
+{
+	return fail_pdn ? -EPERM : __real_hwq_verbs_pdn(pd, pdn);
 }
 
 /* ------------------------------------------------------------------ what libmlx5 sends */
@@ -459,13 +471,15 @@ every_refusal_of(unsigned int flags)
 {
 	static const int errnos[] = {ENOMEM, EPERM, ENOTRECOVERABLE};
 	struct hwq_mkey_pool *pool;
-	unsigned int n, i;
+	unsigned int n, i, tries;
 
 	trace_start();
 	CHECK_EQ(our_pool(N_KEYS, flags, 4, &pool), 0, "without a refusal");
 	n = trace.n_made;
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "destroy");
-	CHECK_EQ(n, (flags & HWQ_MKEY_SIG ? 3 : 1) * N_KEYS, "commands");
+	/* One key more is made to see if tags can change. */
+	tries = flags & HWQ_MKEY_UPDATE_TAG ? 1 : 0;
+	CHECK_EQ(n, (flags & HWQ_MKEY_SIG ? 3 : 1) * N_KEYS + tries, "commands");
 	for (i = 1; i <= n; i++) {
 		trace_start();
 		trace.refuse_at = i, trace.refuse_errno = errnos[i % 3];
@@ -474,7 +488,7 @@ every_refusal_of(unsigned int flags)
 			"command %u refused: %u made, %u destroyed", i, trace.n_made,
 			trace.n_destroyed);
 	}
-	for (i = 1; i <= n; i++) {
+	for (i = tries + 1; i <= n; i++) {
 		trace_start();
 		CHECK_EQ(our_pool(N_KEYS, flags, 4, &pool), 0, "a pool");
 		trace.destroys = true, trace.refuse_at = i, trace.refuse_errno = EPERM;
@@ -488,7 +502,17 @@ every_refusal_of(unsigned int flags)
 static void
 every_refusal(void)
 {
+	const struct hwq_dek_conf conf = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128};
+	struct hwq_dek_pool *dek_pool;
+	struct hwq_mkey_pool *pool;
+
 	every_refusal_of(0);
+	every_refusal_of(HWQ_MKEY_UPDATE_TAG | HWQ_MKEY_REMOTE_INV);
+	fail_pdn = true;
+	CHECK_EQ(our_pool(1, 0, 4, &pool), -EPERM, "no number of the PD");
+	CHECK_EQ(hwq_dek_pool_create(domain, 1, &conf, &dek_pool),
+		dev->caps.crypto_engines != 0 ? -EPERM : -EOPNOTSUPP, "no number of the PD");
+	fail_pdn = false;
 	if (dev->caps.sig_block_prot != 0)
 		every_refusal_of(HWQ_MKEY_SIG);
 	if (dev->caps.crypto_engines != 0)
