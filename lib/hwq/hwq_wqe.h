@@ -12,6 +12,9 @@
  *   -EINVAL     the work request is not possible (each builder says when); nothing was written
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
+ * SEND and RDMA are those of RC and UC queues, memcpy of RC and DCI, NOP of all: the other types have
+ * segments of their own, which hwq_wr.h writes.
+ *
  * They are always-inline: with constant flags and counts the branches fold away. The WQE starts at
  * sq->last after a call that returned > 0, which is the wqe_counter that its CQE will carry.
  *
