@@ -92,7 +92,8 @@ __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-void *
+/* Not hidden: the linker takes those of sanitizers' libraries for it too. */
+__attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
 	return fails(-ENOMEM) ? NULL : __real_calloc(n, size);
