@@ -25,12 +25,6 @@
 #define QPT_DRIVER 0xff /* which of the vendor's types it is, its flags say */
 #define WQEBB      64U
 
-static bool
-is_power_of_two(uint64_t n)
-{
-	return n != 0 && (n & (n - 1)) == 0;
-}
-
 static int
 check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
 {
@@ -49,7 +43,10 @@ check_queue(uint64_t addr, uint64_t len)
 	return len != 0 && !memory_is_mapped(addr, len, true) ? -EFAULT : 0;
 }
 
-/* Receive WQEs, then send WQEs; of a raw QP the latter lie apart. */
+/*
+ * Receive WQEs, then send WQEs; of a raw QP the latter lie apart. That their numbers are powers of
+ * two, softhca_qp_create() checks.
+ */
 static int
 check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
 	const struct mlx5_ib_create_qp *req)
@@ -57,9 +54,7 @@ check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
 	uint64_t sq_len = (uint64_t)req->sq_wqe_count * WQEBB, rq_len = 0;
 	int rc = 0;
 
-	if ((req->sq_wqe_count != 0 && !is_power_of_two(req->sq_wqe_count)) ||
-		(req->rq_wqe_count != 0 && !is_power_of_two(req->rq_wqe_count)) ||
-		req->sq_wqe_count > cfg->max_qp_wr || req->rq_wqe_count > cfg->max_qp_wr)
+	if (req->sq_wqe_count > cfg->max_qp_wr || req->rq_wqe_count > cfg->max_qp_wr)
 		return -EINVAL;
 	if (req->rq_wqe_count != 0 && (req->rq_wqe_shift < 4 || req->rq_wqe_shift > 9))
 		return -EINVAL;

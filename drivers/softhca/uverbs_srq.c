@@ -23,7 +23,7 @@ struct xrc_domain {
 	struct xrc_domain *next;
 	struct softhca_dev *dev;
 	uint32_t number, refs;
-	int file; /* -1: shared with nobody */
+	int file; /* -1: shared with nobody; the inode below is 0, which no file has */
 	dev_t st_dev;
 	ino_t st_ino;
 };
@@ -42,8 +42,7 @@ static struct xrc_domain *
 domain_find(const struct softhca_dev *dev, const struct stat *st)
 {
 	for (struct xrc_domain *d = domains; d != NULL; d = d->next)
-		if (d->dev == dev && d->file >= 0 && d->st_dev == st->st_dev &&
-			d->st_ino == st->st_ino)
+		if (d->dev == dev && d->st_dev == st->st_dev && d->st_ino == st->st_ino)
 			return d;
 	return NULL;
 }
@@ -302,16 +301,15 @@ int
 uverbs_modify_srq(struct uverbs_call *call)
 {
 	enum {
-		MAX_WR = 1,
 		LIMIT = 2
-	}; /* IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT */
+	}; /* IBV_SRQ_LIMIT */
 	const struct ib_uverbs_modify_srq *req = call_in(call, UVERBS_ATTR_CORE_IN);
 	struct object_srq *srq = object_find(call->ctx, OBJ_SRQ, req->srq_handle);
 
 	if (srq == NULL)
 		return -EINVAL;
 	/* mlx5 does not resize: its driver answers EINVAL. */
-	if ((req->attr_mask & MAX_WR) != 0 || (req->attr_mask & ~(uint32_t)LIMIT) != 0)
+	if ((req->attr_mask & ~(uint32_t)LIMIT) != 0)
 		return -EINVAL;
 	return (req->attr_mask & LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;
 }

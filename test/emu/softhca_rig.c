@@ -109,6 +109,8 @@ end_create_qp(struct rig_end *e, const struct rig_opts *o)
 	struct softhca_qp_init init = {.type = SOFTHCA_QP_RC, .pdn = RIG_PDN};
 	int err;
 
+	if (o->type != 0)
+		init.type = o->type;
 	e->sq_bb = o->sq_bb != 0 ? o->sq_bb : 64;
 	e->rq_n = o->rq_n != 0 ? o->rq_n : 16;
 	e->qp_buf = rig_alloc((size_t)e->rq_n * 64 + (size_t)e->sq_bb * 64);

@@ -41,6 +41,7 @@ struct rig_opts {
 	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size;
 	bool ignore_overrun, shared_uar, no_connect;
 	uint64_t max_memcpy;
+	enum softhca_qp_type type; /* 0: RC; others connect themselves */
 };
 
 struct rig {

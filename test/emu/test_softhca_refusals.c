@@ -5,6 +5,7 @@
  * behind: all that the call named can be destroyed at the end.
  */
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -55,6 +56,14 @@ world_close(struct world *w)
 {
 	node_close(&w->n);
 	CHECK_EQ(munmap(w->pages, 3 * PAGE), 0);
+}
+
+static bool
+is_ethernet(void)
+{
+	const char *layer = getenv("SOFTHCA_LINK_LAYER");
+
+	return layer == NULL || strcmp(layer, "infiniband") != 0;
 }
 
 /* ---- queue pairs */
@@ -126,7 +135,7 @@ case_qp_buffers(void)
 	};
 
 	REFUSED(&w, K_RC, edits);
-	if (node_may(&w.n, K_RAW))
+	if (is_ethernet() && node_may(&w.n, K_RAW))
 		REFUSED(&w, K_RAW, raw);
 	world_close(&w);
 }
@@ -189,7 +198,7 @@ case_qp_names(void)
 	REFUSED(&w, K_XRC_SEND, send);
 	REFUSED(&w, K_XRC_RECV, recv);
 	REFUSED(&w, K_DCT, dct);
-	if (node_may(&w.n, K_RAW))
+	if (is_ethernet() && node_may(&w.n, K_RAW))
 		refuses(make_qp, (w.kind = K_RAW, &w), UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0,
 			send, N(send));
 	world_close(&w);
@@ -257,6 +266,17 @@ to_init(void *arg)
 	return err;
 }
 
+/* From RESET to RESET, and nothing more. */
+static int
+to_reset(void *arg)
+{
+	struct world *w = arg;
+	int err = node_move(w->qp, IBV_QPS_RESET);
+
+	CHECK_EQ(node_state(w->qp), IBV_QPS_RESET);
+	return err;
+}
+
 /* From INIT to RTR; a DCT goes with the longer command, whose answer has its number. */
 static int
 to_rtr(void *arg)
@@ -270,6 +290,7 @@ to_rtr(void *arg)
 	editor.edit = NULL; /* a DCT takes the same command to INIT */
 	node_ready(&w->n, qp, w->kind, 0, IBV_QPS_INIT);
 	editor.edit = edit;
+	attr.ah_attr.is_global = is_ethernet();
 	attr.qp_state = IBV_QPS_RTR;
 	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(w->kind, IBV_QPS_RTR));
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
@@ -309,15 +330,21 @@ case_modify(void)
 		IN(port_num, 0, EINVAL),
 		IN(pkey_index, 0x7fff, EINVAL),
 	};
-	/* A path needs a GID where the link is Ethernet. */
+	const struct edit anywhere[] = {
+		IN(qp_state, 7, EINVAL),
+		IN(qp_state, 0xff, EINVAL),
+	};
 	const struct edit rtr[] = {
-		IN(dest.is_global, 0, EINVAL),
-		IN(dest.sgid_index, 200, EINVAL),
 		IN(dest.port_num, 2, EINVAL),
 		IN(dest.port_num, 0, EINVAL),
 		IN(path_mtu, 0, EINVAL),
 		IN(path_mtu, 6, EINVAL),
 		IN(max_dest_rd_atomic, 0xff, EINVAL),
+	};
+	/* A path needs a GID where the link is Ethernet. */
+	const struct edit global[] = {
+		IN(dest.is_global, 0, EINVAL),
+		IN(dest.sgid_index, 200, EINVAL),
 	};
 	const struct edit dct[] = {
 		PLUS_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_qp, base.attr_mask,
@@ -336,9 +363,12 @@ case_modify(void)
 	w.kind = K_RC;
 	w.qp = node_qp(&w.n, K_RC);
 	WRITE(to_init, &w, IB_USER_VERBS_CMD_MODIFY_QP, init);
+	WRITE(to_reset, &w, IB_USER_VERBS_CMD_MODIFY_QP, anywhere);
 	WRITE(query_qp, &w, IB_USER_VERBS_CMD_QUERY_QP, query);
 	CHECK_EQ(ibv_destroy_qp(w.qp), 0);
 	WRITE(to_rtr, &w, IB_USER_VERBS_CMD_MODIFY_QP, rtr);
+	if (is_ethernet())
+		WRITE(to_rtr, &w, IB_USER_VERBS_CMD_MODIFY_QP, global);
 	w.kind = K_DCT;
 	WRITE(to_rtr, &w, EXTENDED(IB_USER_VERBS_EX_CMD_MODIFY_QP), dct);
 	world_close(&w);
@@ -388,6 +418,7 @@ case_srq(void)
 			{SET, UVERBS_ATTR_CREATE_SRQ_MAX_WR, 0, 4, (uint32_t)dev.max_srq_wr + 1,
 				EINVAL},
 			{SET, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, 0, 4, 32, EINVAL},
+			{SET, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, 0, 4, 1u << 28, EINVAL},
 			{SET, UVERBS_ATTR_CREATE_SRQ_TYPE, 0, 8, IB_UVERBS_SRQT_TM, EOPNOTSUPP},
 			{HAS, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, .value = w.xrcd, .err = EINVAL},
 			{HAS, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, .value = w.n.scq->handle,
@@ -471,6 +502,24 @@ open_xrcd(void *arg)
 	return err;
 }
 
+/* An inode's number is its file system's: the roots of two often have the same. */
+static void
+same_number(struct world *w)
+{
+	int proc = open("/proc", O_RDONLY | O_CLOEXEC), sys = open("/sys", O_RDONLY | O_CLOEXEC);
+	struct stat a, b;
+	struct ibv_xrcd *xrcd, *none;
+
+	if (proc >= 0 && sys >= 0 && fstat(proc, &a) == 0 && fstat(sys, &b) == 0 &&
+		a.st_ino == b.st_ino && a.st_dev != b.st_dev) {
+		CHECK_EQ(open_domain(w->n.ctx, proc, O_CREAT, &xrcd), 0);
+		CHECK_EQ(open_domain(w->n.ctx, sys, 0, &none), EAGAIN);
+		CHECK_EQ(ibv_close_xrcd(xrcd), 0);
+	}
+	close(proc);
+	close(sys);
+}
+
 /* A file is one domain of one adapter: another file, or another adapter, has another. */
 static void
 case_domains(void)
@@ -499,6 +548,7 @@ case_domains(void)
 	CHECK_EQ(ibv_close_xrcd(a), 0);
 	CHECK_EQ(ibv_close_xrcd(same), 0);
 	CHECK_EQ(open_domain(w.n.ctx, fd_a, 0, &none), EAGAIN);
+	same_number(&w);
 	close(null);
 	close(fd_b);
 	close(fd_a);
@@ -641,6 +691,32 @@ move_wq(void *arg)
 }
 
 static int
+make_wq(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 16,
+		.max_sge = 1,
+		.pd = w->n.pd,
+		.cq = w->n.rcq};
+	struct ibv_wq *wq = ibv_create_wq(w->n.ctx, &init);
+
+	if (wq == NULL)
+		return errno;
+	CHECK_EQ(ibv_destroy_wq(wq), 0);
+	return 0;
+}
+
+static int
+to_ready(void *arg)
+{
+	struct world *w = arg;
+
+	return ibv_modify_wq(w->wq,
+		&(struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY});
+}
+
+static int
 make_table(void *arg)
 {
 	struct world *w = arg;
@@ -671,15 +747,32 @@ case_wq(void)
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, attr_mask, 9, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 	};
+	/* From RDY, where each state of the ABI may follow. */
+	const struct edit ready[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 0x10000,
+			EINVAL),
+	};
+	const struct edit create[] = {
+		{HAS, UVERBS_ATTR_CREATE_WQ_EVENT_FD, .value = 0xffff, .err = EBADF},
+	};
 	const struct edit table[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table, comp_mask, 1,
 			EOPNOTSUPP),
 	};
 
 	w.wq = ibv_create_wq(w.n.ctx, &init);
+	if (w.wq == NULL && !is_ethernet()) {
+		CHECK_EQ(errno, EOPNOTSUPP);
+		world_close(&w);
+		return;
+	}
 	CHECK(w.wq != NULL);
 	WRITE(move_wq, &w, EXTENDED(IB_USER_VERBS_EX_CMD_MODIFY_WQ), modify);
 	WRITE(make_table, &w, EXTENDED(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), table);
+	CHECK_EQ(to_ready(&w), 0);
+	WRITE(to_ready, &w, EXTENDED(IB_USER_VERBS_EX_CMD_MODIFY_WQ), ready);
+	refuses(make_wq, &w, UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, 0, create, N(create));
 	CHECK_EQ(ibv_destroy_wq(w.wq), 0);
 	world_close(&w);
 }

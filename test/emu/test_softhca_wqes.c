@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * WQEs that no library writes: hand-made ones with one thing wrong, and sizes that no queue has.
+ * Each is refused where it is, and moves no byte.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../hwq_check.h"
+#include "softhca_rig.h"
+
+#define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
+#define INLINE UINT32_C(0x80000000)
+
+static uint64_t
+va(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static void
+set_be32(void *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The one completion of what is posted. */
+static void
+expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
+{
+	const struct mlx5_cqe64 *cqe;
+
+	rig_post(&r->a, w);
+	rig_run(r);
+	cqe = rig_poll(&r->a);
+	CHECK(cqe != NULL, "%s: no completion", what);
+	if (cqe == NULL)
+		return;
+	CHECK_EQ(cqe->op_own >> 4, syndrome == 0 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, what);
+	if (syndrome != 0)
+		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
+	CHECK(rig_poll(&r->a) == NULL, "%s: a second completion", what);
+}
+
+static void
+expect_alone(const struct rig_wqe *w, uint8_t syndrome, const char *what)
+{
+	struct rig r;
+
+	rig_init(&r, NULL);
+	expect(&r, w, syndrome, what);
+	rig_fini(&r);
+}
+
+/* ---- inline data */
+
+/* What an inline segment says it holds must be in the WQE: what is behind it is another's. */
+static void
+case_inline_end(void)
+{
+	for (uint32_t len = 12; len <= 13; len++) {
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+		uint8_t data[12] = {1, 2, 3};
+		struct rig r;
+
+		rig_init(&r, NULL);
+		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		rig_inline(&w, data,
+			sizeof(data)); /* one unit of 16 bytes, 4 of which say the length */
+		set_be32(w.bytes + 16, len | INLINE);
+		expect(&r, &w, len == 12 ? 0 : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "inline data");
+		CHECK_EQ(rig_poll(&r.b) != NULL, len == 12, "received");
+		rig_fini(&r);
+	}
+	{
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+
+		rig_inline(&w, "", 1);
+		set_be32(w.bytes + 16, 0x7fffffff | INLINE);
+		expect_alone(&w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "the longest inline data");
+	}
+}
+
+/* What a read or an atomic brings is not put into the WQE. */
+static void
+case_inline_answer(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
+	struct rig r;
+	uint8_t zeros[8] = {0};
+
+	rig_init(&r, NULL);
+	memset(r.b.buf, 0x5a, 64);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_inline(&w, zeros, 8);
+	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "a read into the WQE");
+	CHECK(memcmp(rig_sq_at(&r.a, 0) + 36, zeros, 8) == 0, "the WQE was written");
+	rig_fini(&r);
+
+	rig_init(&r, NULL);
+	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_atomic(&w, 1, 0);
+	rig_inline(&w, zeros, 8);
+	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "an atomic into the WQE");
+	CHECK_EQ(r.b.buf[0] + r.b.buf[7], 0, "the atomic's memory");
+	rig_fini(&r);
+}
+
+/* ---- lengths */
+
+/* An atomic brings 8 bytes: no less, which would lie behind them, and no more. */
+static void
+case_atomic_length(void)
+{
+	static const uint32_t lens[] = {4, 7, 8, 9, 16};
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
+		struct rig r;
+
+		rig_init(&r, NULL);
+		rig_raddr(&w, va(r.b.buf), r.b.key);
+		rig_atomic(&w, 1, 0);
+		rig_sge(&w, va(r.a.buf), r.a.key, lens[i]);
+		expect(&r, &w, lens[i] == 8 ? 0 : MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, "an atomic");
+		CHECK_EQ(r.b.buf[7] + r.b.buf[0], lens[i] == 8, "the atomic's memory");
+		rig_fini(&r);
+	}
+}
+
+/* A message is 2 GiB at most (InfiniBand volume 1, 9.7.8): a segment more is too long. */
+static void
+case_message_length(void)
+{
+	const size_t len = (size_t)1 << 31;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+	struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.len = len,
+		.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
+	struct softhca_mkey *mkey;
+	unsigned int n_dev;
+	struct rig r;
+	void *big = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(big != MAP_FAILED, "no address space");
+	rig_init(&r, NULL);
+	attr.addr = attr.iova = va(big);
+	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_sge(&w, va(big), softhca_mkey_key(mkey), 0); /* 2 GiB */
+	rig_sge(&w, va(big), softhca_mkey_key(mkey), 1);
+	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, "a message of 2 GiB and a byte");
+	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
+	rig_fini(&r);
+	munmap(big, len);
+}
+
+/* ---- the DMA engine's WQE: of one opcode modifier and one size */
+
+static void
+case_mmo(void)
+{
+	for (unsigned int opmod = 0; opmod < 4; opmod++) {
+		for (uint32_t ds = 3; ds <= 5; ds++) {
+			bool good = opmod == 1 && ds == 4;
+			struct rig_wqe w = rig_wqe(MLX5_OPCODE_MMO, ALWAYS);
+			struct rig r;
+
+			rig_init(&r, NULL);
+			memset(r.a.buf, 0x33, 16);
+			w.opmod = (uint8_t)opmod;
+			rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0); /* opaque */
+			rig_sge(&w, va(r.a.buf), r.a.key, 16);
+			rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
+			rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
+			w.ds = ds;
+			expect(&r, &w, good ? 0 : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "MMO");
+			CHECK_EQ(r.a.buf[64], good ? 0x33 : 0, "copied");
+			rig_fini(&r);
+		}
+	}
+}
+
+/* ---- what stays in the adapter has no address segment, whatever the queue pair's type */
+
+static void
+connect_as(struct rig_end *e, enum softhca_qp_type type)
+{
+	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT,
+		.port = 1,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qpn = 0xabcdef,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
+		.timeout = 14,
+		.mmo = true};
+	int peer = IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	int err, access = IBV_QP_ACCESS_FLAGS, answers = 0;
+
+	if (type == SOFTHCA_QP_DCI)
+		peer = access = 0;
+	if (type == SOFTHCA_QP_RC)
+		answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	err = softhca_qp_modify(e->qp, &attr,
+		(uint32_t)(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | access));
+	CHECK_EQ(err, 0, "INIT");
+	CHECK_EQ(softhca_qp_modify(e->qp, &attr, SOFTHCA_QP_MMO), 0, "MMO");
+	attr.state = IBV_QPS_RTR;
+	err = softhca_qp_modify(e->qp, &attr,
+		(uint32_t)(IBV_QP_STATE | IBV_QP_PATH_MTU | peer | answers));
+	CHECK_EQ(err, 0, "RTR");
+	attr.state = IBV_QPS_RTS;
+	err = softhca_qp_modify(e->qp, &attr,
+		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	CHECK_EQ(err, 0, "RTS");
+}
+
+/* The same WQE on a queue pair of that type: opcode, syndrome and vendor syndrome of its CQE. */
+static uint32_t
+run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
+{
+	const struct rig_opts o = {.no_connect = true, .type = type};
+	struct rig_wqe w = *wqe;
+	const struct mlx5_cqe64 *cqe;
+	uint32_t result = 0;
+	struct rig r;
+
+	rig_init(&r, &o);
+	connect_as(&r.a, type);
+	if (copies) {
+		w.opmod = 1;
+		rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
+		rig_sge(&w, va(r.a.buf), r.a.key, 16);
+		rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
+	}
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	cqe = rig_poll(&r.a);
+	CHECK(cqe != NULL, "type %u: no completion", type);
+	if (cqe != NULL) {
+		result = cqe->op_own >> 4;
+		if (result != MLX5_CQE_REQ)
+			result |= (uint32_t)rig_err(cqe)->syndrome << 8 |
+				  (uint32_t)rig_err(cqe)->vendor_err_synd << 16;
+	}
+	rig_fini(&r);
+	return result;
+}
+
+static void
+case_no_address(void)
+{
+	static const enum softhca_qp_type types[] = {SOFTHCA_QP_DCI, SOFTHCA_QP_XRC_SEND};
+	struct rig_wqe wqes[] = {
+		rig_wqe(MLX5_OPCODE_NOP, ALWAYS),
+		rig_wqe(MLX5_OPCODE_MMO, ALWAYS),
+		rig_wqe(MLX5_OPCODE_UMR, ALWAYS),
+		rig_wqe(MLX5_OPCODE_SET_PSV, ALWAYS),
+	};
+
+	wqes[2].ds = 1 + 3 + 4; /* control, UMR, context: of no key */
+	wqes[3].ds = 2;         /* a PSV that there is none of */
+	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[0], false), MLX5_CQE_REQ, "a NOP");
+	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[1], true), MLX5_CQE_REQ, "a copy");
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t as_rc = run_on(SOFTHCA_QP_RC, &wqes[i], i == 1);
+
+		for (unsigned int t = 0; t < 2; t++)
+			CHECK_EQ(run_on(types[t], &wqes[i], i == 1), as_rc, "as on RC");
+	}
+}
+
+/* ---- queues */
+
+/* In error, a WQE that runs beyond the record is flushed once, and nothing is taken behind it. */
+static void
+case_flush_end(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	struct rig r;
+
+	rig_init(&r, NULL);
+	w.ds = 8; /* two WQEBBs */
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "ERR");
+	(void)rig_put(&r.a, &w);
+	atomic_store(&r.a.qp_db[MLX5_SND_DBR], htobe32(1));
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) != NULL, "not flushed");
+	CHECK(rig_poll(&r.a) == NULL, "flushed what was not posted");
+	rig_fini(&r);
+}
+
+static void
+expect_no_qp(struct rig *r, uint32_t sq_bb, uint32_t rq_wqe, uint32_t log_rq_stride)
+{
+	struct softhca_qp_init init = {.type = SOFTHCA_QP_RC,
+		.pdn = RIG_PDN,
+		.send_cq = r->a.cq,
+		.recv_cq = r->a.cq,
+		.uar = r->a.uar,
+		.buf = r->a.qp_buf,
+		.dbrec = r->a.qp_db,
+		.sq_bb = sq_bb,
+		.rq_wqe = rq_wqe,
+		.log_rq_stride = log_rq_stride};
+	struct softhca_qp *qp;
+	unsigned int n_dev;
+	int err = softhca_qp_create(softhca_devices(&n_dev), &init, &qp);
+
+	CHECK_EQ(err, -EINVAL, "the sizes of a QP");
+	if (err == 0)
+		softhca_qp_destroy(qp);
+}
+
+static void
+expect_no_srq(struct rig *r, uint32_t n_wqe, uint32_t log_stride)
+{
+	const struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = r->a.qp_buf,
+		.dbrec = r->a.qp_db,
+		.n_wqe = n_wqe,
+		.log_stride = log_stride};
+	struct softhca_srq *srq;
+	unsigned int n_dev;
+	int err = softhca_srq_create(softhca_devices(&n_dev), &attr, &srq);
+
+	CHECK_EQ(err, -EINVAL, "the sizes of an SRQ");
+	if (err == 0)
+		softhca_srq_destroy(srq);
+}
+
+static void
+case_sizes(void)
+{
+	struct rig r;
+
+	rig_init(&r, NULL);
+	expect_no_qp(&r, 3, 16, 6);
+	expect_no_qp(&r, 65536, 16, 6);
+	expect_no_qp(&r, 64, 3, 6);
+	expect_no_qp(&r, 64, 65536, 6);
+	expect_no_qp(&r, 64, 16, 3);
+	expect_no_qp(&r, 64, 16, 11);
+	expect_no_srq(&r, 0, 6);
+	expect_no_srq(&r, 3, 6);
+	expect_no_srq(&r, 65536, 6);
+	expect_no_srq(&r, 16, 4);
+	expect_no_srq(&r, 16, 11);
+	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 0, 64), -EINVAL, "no entries");
+	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 3, 64), -EINVAL, "3 entries");
+	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 1u << 24, 64), -EINVAL, "2^24 entries");
+	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 16, 32), -EINVAL, "entries of 32 bytes");
+	rig_fini(&r);
+}
+
+int
+main(void)
+{
+	RUN("inline data end with their WQE", case_inline_end());
+	RUN("answers are not put into the WQE", case_inline_answer());
+	RUN("an atomic brings 8 bytes", case_atomic_length());
+	RUN("a message is 2 GiB at most", case_message_length());
+	RUN("a DMA WQE has its opcode modifier and its size", case_mmo());
+	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
+	RUN("a flush ends at the record", case_flush_end());
+	RUN("sizes that no queue has are refused", case_sizes());
+	return check_failures != 0;
+}
