@@ -273,6 +273,8 @@ case_umem(void)
 
 	CHECK(mem != MAP_FAILED && mprotect(mem, 4096, PROT_READ) == 0);
 	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 0, 0) == NULL && errno == EINVAL);
+	CHECK(mlx5dv_devx_umem_reg(ctx, (void *)(UINTPTR_MAX - 4095), 8192, 0) == NULL &&
+		errno == EINVAL);
 	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, 1 << 10) == NULL && errno == EINVAL);
 	CHECK(mlx5dv_devx_umem_reg(ctx, mem, 8192, IBV_ACCESS_REMOTE_WRITE) == NULL &&
 		errno == EINVAL);
@@ -291,6 +293,8 @@ case_umem(void)
 
 /* ---------------------------------------------------------------- states and traffic */
 
+static const struct wrong *spoil; /* in what modify() sends; NULL: nothing */
+
 static enum status
 modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 {
@@ -299,6 +303,8 @@ modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 
 	put(in, 0, 16, opcode);
 	put(in, 0x48, 24, s->qpn);
+	if (spoil != NULL)
+		put(in, spoil->bit, spoil->width, spoil->value);
 	rc = mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR);
 	CHECK_EQ(rc == 0, out[0] == 0);
 	return (enum status)out[0];
@@ -411,6 +417,61 @@ case_states(void)
 	put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
 	CHECK(mlx5dv_devx_obj_modify(s.cq, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
+	side_fini(&s);
+}
+
+static enum status
+step(struct side *s, uint16_t opcode)
+{
+	return opcode == 0x502 ? to_init(s, 1) : opcode == 0x503 ? to_rtr(s, s->qpn, 1) : to_rts(s);
+}
+
+/* Each field of a transition that has a range, beyond it; the queue pair stays in its state. */
+static void
+case_ranges(void)
+{
+	static const struct {
+		uint16_t opcode;
+		struct wrong field;
+	} wrong[] = {
+		{0x502, {0x80, 32, 1, BAD_PARAM}},                    /* an optional field */
+		{0x502, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
+		{0x502, {0xc0 + 0xc0 + 0x128, 8, 0xff, BAD_PARAM}},   /* port */
+		{0x503, {0x80, 32, 1, BAD_PARAM}},                    /* an optional field */
+		{0x503, {0xc0 + 0xc0 + 0x128, 8, 0, BAD_PARAM}},      /* port */
+		{0x503, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
+		{0x503, {0xc0 + 0x40, 3, 0, BAD_PARAM}},              /* MTU */
+		{0x503, {0xc0 + 0x40, 3, 6, BAD_PARAM}},              /* the same */
+		{0x503, {0xc0 + 0x488, 3, 7, BAD_PARAM}}, /* 128 reads and atomics to answer */
+		{0x504, {0x80, 32, 1, BAD_PARAM}},        /* an optional field */
+		{0x504, {0xc0 + 0x388, 3, 7, BAD_PARAM}}, /* 128 of its own */
+	};
+	uint8_t in[MOD_IN] = {0}, out[MOD_IN];
+	struct side s;
+
+	side_init(&s);
+	for (uint16_t opcode = 0x502; opcode <= 0x504; opcode++) {
+		for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+			if (wrong[i].opcode != opcode)
+				continue;
+			spoil = &wrong[i].field;
+			CHECK_EQ(step(&s, opcode), wrong[i].field.status);
+			spoil = NULL;
+			expect_state(&s, opcode - 0x502u);
+		}
+		CHECK_EQ(step(&s, opcode), OK);
+	}
+	/* Too short; and another's number is not asked about. */
+	put(in, 0, 16, 0x502);
+	put(in, 0x48, 24, s.qpn);
+	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
+	CHECK_EQ(out[0], BAD_INP_LEN);
+	put(in, 0, 16, 0x50b);
+	put(in, 0x48, 24, s.qpn + 1);
+	CHECK(mlx5dv_devx_obj_query(s.qp, in, HDR, out, MOD_IN) != 0 && errno == EINVAL);
+	put(in, 0, 16, 0x402);
+	put(in, 0x48, 24, s.cqn + 1);
+	CHECK(mlx5dv_devx_obj_query(s.cq, in, HDR, out, MOD_IN) != 0 && errno == EINVAL);
 	side_fini(&s);
 }
 
@@ -547,6 +608,7 @@ case_abandoned(void)
 static const struct check_case cases[] = {
 	{"user memory is checked as the kernel does", case_umem},
 	{"a command with one wrong field is refused and says which", case_refused},
+	{"a transition with a field beyond its range does not happen", case_ranges},
 	{"states go by commands, in their order", case_states},
 	{"messages go between queues that the program laid out", case_traffic},
 	{"an abandoned context leaves nothing", case_abandoned},
