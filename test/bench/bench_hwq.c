@@ -261,15 +261,16 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst)                                                                \
 	{                                                                                          \
-		unsigned int i, n = 0;                                                             \
-                                                                                                   \
-		if (burst == 1)                                                                    \
-			for (i = 0; i < N_OPS; i++)                                                \
-				n += x##_burst(b, &b->ops[i], 1);                                  \
-		else                                                                               \
-			for (i = 0; i < N_OPS; i += burst)                                         \
-				n += x##_burst(b, &b->ops[i], burst);                              \
-		return n == N_OPS / burst;                                                         \
+		if (burst == 1) {                                                                  \
+			for (unsigned int i = 0; i < N_OPS; i++)                                   \
+				if (!x##_burst(b, &b->ops[i], 1))                                  \
+					return false;                                              \
+			return true;                                                               \
+		}                                                                                  \
+		for (unsigned int i = 0; i < N_OPS; i += burst)                                    \
+			if (!x##_burst(b, &b->ops[i], burst))                                      \
+				return false;                                                      \
+		return true;                                                                       \
 	}
 
 MEASURED(stock_write)
