@@ -189,10 +189,46 @@ case_rts2rts(void)
 	node_close(&n);
 }
 
+/* Transitions by command are for queue pairs that commands made: the verbs' own are not moved. */
+static void
+case_not_its_own(void)
+{
+	static const struct field init[] = {{0xc0 + 0xc0 + 0x128, 8, 1, OK}}; /* port */
+	struct node n = node_open(255);
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+
+	CHECK_EQ(command(qp, 0x502, qp->qp_num, init, 1), NOT_PASSED_ON);
+	CHECK_EQ(command(qp, 0x507, qp->qp_num, NULL, 0), NOT_PASSED_ON);
+	CHECK_EQ(node_state(qp), IBV_QPS_RESET);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	node_close(&n);
+}
+
+/* Without an object only what asks is passed on: anything else would be another's to do. */
+static void
+case_general(void)
+{
+	static const uint16_t opcodes[] = {0x101, 0x200, 0x500, 0x50a, 0x600, 0x7fff};
+	uint8_t in[IN_LEN] = {0}, out[HDR + 4096] = {0};
+	struct node n = node_open(255);
+
+	put(in, 0, 16, 0x100); /* QUERY_HCA_CAP */
+	CHECK_EQ(mlx5dv_devx_general_cmd(n.ctx, in, HDR, out, sizeof(out)), 0);
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		put(in, 0, 16, opcodes[i]);
+		CHECK(mlx5dv_devx_general_cmd(n.ctx, in, HDR, out, sizeof(out)) != 0);
+		CHECK_EQ(errno, EINVAL);
+	}
+	node_close(&n);
+}
+
 int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
+		{"a command without an object asks, and does nothing else", case_general},
+		{"a transition by command of a queue pair of the verbs is not passed on",
+			case_not_its_own},
 		{"an indirect key with one field wrong is refused", case_mkey},
 		{"so is a PSV", case_psv},
 		{"INIT2INIT takes what it knows, in INIT, of the queue pair it names",

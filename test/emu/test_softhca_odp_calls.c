@@ -250,6 +250,9 @@ case_advice_on_keys(void)
 	struct ibv_sge two[2];
 
 	CHECK(other != NULL && list != NULL && mw != NULL && plain != NULL && fixed != NULL);
+	/* Beyond the region is beyond the key, whatever is there. */
+	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf, PAGE + 1), EFAULT);
+	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf + PAGE, 1), EFAULT);
 	for (uint32_t flags = 0; flags <= FLUSH; flags += FLUSH) {
 		CHECK_EQ(advise(o.pd, FETCH, flags, fixed->lkey, buf, PAGE), 0);
 		CHECK_EQ(advise(o.pd, FETCH, flags, fixed->lkey ^ 1, buf, PAGE), ENOENT);

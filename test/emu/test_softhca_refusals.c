@@ -10,7 +10,10 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "raw_ioctl.h"
 #include "softhca_edit.h"
 #include "softhca_node.h"
 
@@ -536,6 +539,7 @@ case_domains(void)
 
 	CHECK(fd_a >= 0 && fd_b >= 0 && null >= 0);
 	WRITE(open_xrcd, &w, IB_USER_VERBS_CMD_OPEN_XRCD, edits);
+	CHECK_EQ(open_domain(w.n.ctx, 0xffff, O_CREAT, &none), EBADF);
 	CHECK_EQ(open_domain(w.n.ctx, fd_a, 0, &none), EAGAIN);
 	CHECK_EQ(open_domain(w.n.ctx, fd_a, O_CREAT, &a), 0);
 	CHECK_EQ(open_domain(w.n.ctx, fd_b, 0, &none), EAGAIN);
@@ -759,6 +763,11 @@ case_wq(void)
 	const struct edit table[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table, comp_mask, 1,
 			EOPNOTSUPP),
+		/* More queues than it names. */
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
+			log_ind_tbl_size, 4, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
+			log_ind_tbl_size, 40, EINVAL),
 	};
 
 	w.wq = ibv_create_wq(w.n.ctx, &init);
@@ -777,7 +786,67 @@ case_wq(void)
 	world_close(&w);
 }
 
+/* ---- windows and pages */
+
+static int
+make_mw(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_mw *mw = ibv_alloc_mw(w->n.pd, IBV_MW_TYPE_2);
+
+	if (mw == NULL)
+		return errno;
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	return 0;
+}
+
+/* libmlx5 keeps the pages that it is given: by hand, then. */
+static int
+make_uar(void *arg)
+{
+	struct world *w = arg;
+	struct raw_ioctl c = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
+	struct raw_ioctl end = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY);
+	uint32_t len, id;
+	uint64_t offset;
+	int err;
+
+	raw_handle(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
+	raw_u64(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &id, sizeof(id));
+	err = raw_run(w->n.ctx->cmd_fd, &c);
+	if (err != 0)
+		return err;
+	raw_handle(&end, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, (uint32_t)c.attrs[0].data);
+	CHECK_EQ(raw_run(w->n.ctx->cmd_fd, &end), 0);
+	return 0;
+}
+
+static void
+case_windows_and_pages(void)
+{
+	struct world w = world_open();
+	const struct edit mw[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, pd_handle, NO_HANDLE,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, pd_handle, w.n.scq->handle,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, mw_type, 3, EINVAL),
+	};
+	const struct edit uar[] = {
+		{SET, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, 0, 8, 2, EOPNOTSUPP},
+		{OUT, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, .value = w.ro, .err = EFAULT},
+	};
+
+	WRITE(make_mw, &w, IB_USER_VERBS_CMD_ALLOC_MW, mw);
+	refuses(make_uar, &w, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, 0, uar, N(uar));
+	world_close(&w);
+}
+
 static const struct check_case cases[] = {
+	{"windows are of a domain, and pages of a known type", case_windows_and_pages},
 	{"a queue pair's buffers are aligned, mapped and writable to their last byte",
 		case_qp_buffers},
 	{"a queue pair is no larger than the device allows", case_qp_sizes},

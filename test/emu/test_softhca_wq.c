@@ -106,6 +106,24 @@ case_flush(void)
 	rig_fini(&r);
 }
 
+/* A record that counts more than the queue holds counts nothing: there are no such WQEs. */
+static void
+case_too_many(void)
+{
+	struct rig r;
+
+	rig_init(&r, NULL, 32);
+	CHECK_EQ(r.dv.wqe_cnt, 32);
+	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
+	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
+	__atomic_store_n((uint32_t *)r.dv.dbrec, htobe32(33), __ATOMIC_RELEASE);
+	pair_expect_none(&r.p.client);
+	__atomic_store_n((uint32_t *)r.dv.dbrec, 0, __ATOMIC_RELEASE);
+	post(r.wq, &r.dv, 7);
+	expect_flushed(&r, 7, 1);
+	rig_fini(&r);
+}
+
 /* By way of RESET the queue is as new: what it held is gone without a word. */
 static void
 case_reset(void)
@@ -442,6 +460,7 @@ case_infiniband(void)
 }
 
 static const struct check_case cases[] = {
+	{"a record that counts too many work requests flushes none", case_too_many},
 	{"receives wait, and in error complete as flushed", case_flush},
 	{"RESET makes a queue new", case_reset},
 	{"states follow each other as they may", case_states},

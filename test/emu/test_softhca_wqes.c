@@ -274,6 +274,19 @@ case_no_address(void)
 	}
 }
 
+/* ---- opcodes: 64 of a byte's 256 can be an operation's */
+
+static void
+case_opcodes(void)
+{
+	for (unsigned int opcode = 64; opcode < 256; opcode++) {
+		struct rig_wqe w = rig_wqe((uint8_t)opcode, ALWAYS);
+
+		w.ds = 16;
+		expect_alone(&w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "an opcode above 63");
+	}
+}
+
 /* ---- queues */
 
 /* In error, a WQE that runs beyond the record is flushed once, and nothing is taken behind it. */
@@ -366,6 +379,7 @@ main(void)
 	RUN("a message is 2 GiB at most", case_message_length());
 	RUN("a DMA WQE has its opcode modifier and its size", case_mmo());
 	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
+	RUN("no opcode above 63 is run", case_opcodes());
 	RUN("a flush ends at the record", case_flush_end());
 	RUN("sizes that no queue has are refused", case_sizes());
 	return check_failures != 0;
