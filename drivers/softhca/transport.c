@@ -180,7 +180,8 @@ find_xrc_srq(struct run *run, const struct wqe *wqe)
 	struct softhca_srq *srq =
 		number > 0xffffff ? NULL : table_get(&run->peer->dev->lanes->srqs, number);
 
-	if (srq != NULL && srq->cq != NULL && srq->xrcdn == run->peer->xrcdn) {
+	/* One that is in no domain has number 0, which is no QP's. */
+	if (srq != NULL && srq->xrcdn == run->peer->xrcdn) {
 		run->peer_srq = srq;
 		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
 	}

@@ -164,7 +164,7 @@ uverbs_modify_wq(struct uverbs_call *call)
 	from = (req->attr_mask & ATTR_CURR_STATE) != 0 ? req->curr_wq_state
 						       : softhca_wq_state(wq->wq);
 	to = (req->attr_mask & ATTR_STATE) != 0 ? req->wq_state : from;
-	if (from > SOFTHCA_WQ_ERR || to > SOFTHCA_WQ_ERR)
+	if (to > SOFTHCA_WQ_ERR)
 		return -EINVAL;
 	if ((req->attr_mask & ATTR_FLAGS) != 0 && (req->flags_mask & fixed) != 0)
 		return -EOPNOTSUPP;

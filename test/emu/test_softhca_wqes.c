@@ -158,6 +158,44 @@ case_message_length(void)
 	munmap(big, len);
 }
 
+/*
+ * A receive's list ends at its end marker, which is both the length 0 and the key 0x100; a length of
+ * 0 is 2 GiB otherwise, and that key is nobody's.
+ */
+static void
+case_receive_end(void)
+{
+	static const struct {
+		bool end_key;
+		uint32_t len;
+		uint8_t syndrome;
+	} lists[] = {
+		{false, 0, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR},
+		{true, 64, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR},
+		{true, 0, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR},
+	};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+		const struct mlx5_cqe64 *cqe;
+		struct rig r;
+
+		rig_init(&r, NULL);
+		rig_recv(&r.b, va(r.b.buf), lists[i].end_key ? MLX5_INVALID_LKEY : r.b.key, 64);
+		set_be32(r.b.rq, lists[i].len);
+		rig_sge(&w, va(r.a.buf), r.a.key, 10);
+		rig_post(&r.a, &w);
+		rig_run(&r);
+		cqe = rig_poll(&r.b);
+		CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_ERR, "list %u: no error", i);
+		if (cqe != NULL)
+			CHECK_EQ(rig_err(cqe)->syndrome, lists[i].syndrome,
+				lists[i].end_key ? "a receive with the end marker's key"
+						 : "a receive of 2 GiB");
+		rig_fini(&r);
+	}
+}
+
 /* ---- the DMA engine's WQE: of one opcode modifier and one size */
 
 static void
@@ -377,6 +415,7 @@ main(void)
 	RUN("answers are not put into the WQE", case_inline_answer());
 	RUN("an atomic brings 8 bytes", case_atomic_length());
 	RUN("a message is 2 GiB at most", case_message_length());
+	RUN("a receive's list ends at the marker alone", case_receive_end());
 	RUN("a DMA WQE has its opcode modifier and its size", case_mmo());
 	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
 	RUN("no opcode above 63 is run", case_opcodes());
