@@ -225,7 +225,7 @@ case_mmo(void)
 /* ---- what stays in the adapter has no address segment, whatever the queue pair's type */
 
 static void
-connect_as(struct rig_end *e, enum softhca_qp_type type)
+connect_as(struct rig_end *e, enum softhca_qp_type type, uint8_t timeout)
 {
 	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT,
 		.port = 1,
@@ -233,7 +233,7 @@ connect_as(struct rig_end *e, enum softhca_qp_type type)
 		.dest_qpn = 0xabcdef,
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
-		.timeout = 14,
+		.timeout = timeout,
 		.mmo = true};
 	int peer = IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	int err, access = IBV_QP_ACCESS_FLAGS, answers = 0;
@@ -268,7 +268,7 @@ run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 	struct rig r;
 
 	rig_init(&r, &o);
-	connect_as(&r.a, type);
+	connect_as(&r.a, type, 14);
 	if (copies) {
 		w.opmod = 1;
 		rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
@@ -322,6 +322,30 @@ case_opcodes(void)
 
 		w.ds = 16;
 		expect_alone(&w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "an opcode above 63");
+	}
+}
+
+/* ---- a peer that never answers: ibv_modify_qp(3), timeout; 0 is no limit (InfiniBand, 9.7.6.1.3) */
+
+static void
+case_no_timeout(void)
+{
+	for (uint8_t timeout = 0; timeout <= 1; timeout++) {
+		const struct rig_opts o = {.no_connect = true};
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+		const struct mlx5_cqe64 *cqe;
+		struct rig r;
+
+		rig_init(&r, &o);
+		connect_as(&r.a, SOFTHCA_QP_RC, timeout);
+		rig_sge(&w, va(r.a.buf), r.a.key, 10);
+		rig_post(&r.a, &w);
+		cqe = rig_wait(&r, &r.a, timeout == 0 ? 20 : 5000);
+		CHECK_EQ(cqe != NULL, timeout != 0, "a completion");
+		if (cqe != NULL)
+			CHECK_EQ(rig_err(cqe)->syndrome, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
+				"given up");
+		rig_fini(&r);
 	}
 }
 
@@ -419,6 +443,7 @@ main(void)
 	RUN("a DMA WQE has its opcode modifier and its size", case_mmo());
 	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
 	RUN("no opcode above 63 is run", case_opcodes());
+	RUN("without a timeout an absent peer is waited for", case_no_timeout());
 	RUN("a flush ends at the record", case_flush_end());
 	RUN("sizes that no queue has are refused", case_sizes());
 	return check_failures != 0;
