@@ -845,6 +845,38 @@ case_window_life(void)
 	pair_fini(&p);
 }
 
+static enum ibv_wc_status
+add_at(struct pair *p, uint32_t rkey, uint64_t raddr)
+{
+	start(&p->client, 0);
+	ibv_wr_atomic_fetch_add(p->client.qpx, rkey, raddr, 1);
+	ibv_wr_set_sge(p->client.qpx, p->client.mr->lkey, (uintptr_t)p->client.buf, 8);
+	return finish(&p->client);
+}
+
+/* An atomic's 8 bytes lie in one piece: what is behind a piece's end is not the key's. */
+static void
+case_atomic_in_a_piece(void)
+{
+	struct ibv_sge v[2];
+	struct mlx5dv_mkey *mkey;
+	struct pair p;
+
+	keys_init(&p);
+	mkey = mkey_new(p.pd, 4, 0);
+	v[0] = sge(&p.server, 0, 12);
+	v[1] = sge(&p.server, 4096, 12);
+	CHECK_EQ(set_list(&p.server, mkey, PAIR_ALL, 2, v), IBV_WC_SUCCESS);
+	memset(p.server.buf, 0, 16);
+	CHECK_EQ(add_at(&p, mkey->rkey, 0), IBV_WC_SUCCESS);
+	CHECK_EQ(p.server.buf[0], 1);
+	CHECK_EQ(add_at(&p, mkey->rkey, 8), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(p.server.buf[8], 0);
+	CHECK_EQ(p.server.buf[4096], 0xee);
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	pair_fini(&p);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -857,6 +889,7 @@ main(int argc, char **argv)
 		{"a thousand configurations, each in force when it has completed",
 			case_many_configurations},
 		{"each rule on the way through keys is kept", case_rules},
+		{"an atomic lies in one piece of a list", case_atomic_in_a_piece},
 		{"a layer that may not be written may be read", case_read_only_layer},
 		{"local use keeps to rights and bounds", case_local_rules},
 		{"invalidation is for the current key of what can be invalidated", case_invalidate},
