@@ -6,6 +6,7 @@
 #ifndef HWQ_POLL_H
 #define HWQ_POLL_H
 
+#include "hwq_cq.h"
 #include "hwq_wqe.h"
 
 /* True if the entry is the device's last word on a WQE of the queue that went well: opcode 0, owner

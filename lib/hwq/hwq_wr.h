@@ -426,8 +426,8 @@ hwq_wr_abort(struct hwq_wr *wr)
 }
 
 #include "hwq_wr_ops.h"
+#include "hwq_wr_eth.h"
 #include "hwq_wr_set.h"
 #include "hwq_wr_addr.h"
-#include "hwq_wr_eth.h"
 
 #endif

@@ -8,7 +8,9 @@
 #define HWQ_WR_ADDR_H
 
 #include "hwq_ah.h"
-#include "hwq_wr.h"
+#ifndef HWQ_WR_H
+#error "include hwq_wr.h, which includes this"
+#endif
 
 /* Address vector and what the work request adds to it. */
 static HWQ_INLINE void

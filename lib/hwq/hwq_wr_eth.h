@@ -12,7 +12,9 @@
 #ifndef HWQ_WR_ETH_H
 #define HWQ_WR_ETH_H
 
-#include "hwq_wr.h"
+#ifndef HWQ_WR_H
+#error "include hwq_wr.h, which includes this"
+#endif
 
 #define HWQ_ETH_DS         1u  /* without inline headers; their first two bytes fit */
 #define HWQ_ETH_HDR_AT     14u /* of the segment: where inline headers are */

@@ -6,7 +6,9 @@
 #ifndef HWQ_WR_OPS_H
 #define HWQ_WR_OPS_H
 
-#include "hwq_wr.h"
+#ifndef HWQ_WR_H
+#error "include hwq_wr.h, which includes this"
+#endif
 
 /* Of hwq_wr_eth.h. */
 static HWQ_INLINE void hwq_wr_eth_send(struct hwq_wr *wr);

@@ -6,7 +6,9 @@
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
 
-#include "hwq_wr_eth.h"
+#ifndef HWQ_WR_H
+#error "include hwq_wr.h, which includes this"
+#endif
 
 static HWQ_INLINE bool
 hwq_wr_wants_data(const struct hwq_wr *wr)
