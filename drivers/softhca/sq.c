@@ -411,7 +411,8 @@ sq_step(struct run *run, uint16_t posted)
 		wqe_report(run->qp, &wqe, why, posted);
 	} else if (wqe.opcode >= 64 || opcode_facts[wqe.opcode].exec == NULL) {
 		run->vendor = VEN_WQE_OPCODE;
-	} else if (run->qp->type != SOFTHCA_QP_RC && !qp_runs_opcode(run->qp, wqe.opcode)) {
+	} else if ((run->qp->type != SOFTHCA_QP_RC || wqe.opcode == OPC_TSO) &&
+		   !qp_runs_opcode(run->qp, wqe.opcode)) {
 		run->vendor = VEN_QP_TYPE;
 	} else if (wqe.ds + 1 < opcode_facts[wqe.opcode].min_ds + wqe.first) {
 		run->vendor = VEN_WQE_DS;

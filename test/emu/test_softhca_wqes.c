@@ -349,6 +349,27 @@ case_no_timeout(void)
 	}
 }
 
+/* Raw packets are a raw queue pair's alone (packet(7): CAP_NET_RAW): a good TSO WQE on an RC one. */
+static void
+case_tso_on_rc(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_TSO, ALWAYS);
+	uint8_t *eth = w.bytes + 16, *frame = eth + 14;
+	struct rig r;
+
+	rig_init(&r, NULL);
+	eth[7] = 100; /* MSS */
+	eth[13] = 54; /* Ethernet, IPv4, TCP */
+	frame[12] = 0x08;
+	frame[14] = 0x45;
+	frame[14 + 9] = 6;
+	frame[34 + 12] = 5 << 4;
+	w.ds = 1 + 1 + 4;
+	rig_sge(&w, va(r.a.buf), r.a.key, 200);
+	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "TSO on RC");
+	rig_fini(&r);
+}
+
 /* ---- queues */
 
 /* In error, a WQE that runs beyond the record is flushed once, and nothing is taken behind it. */
@@ -444,6 +465,7 @@ main(void)
 	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
 	RUN("no opcode above 63 is run", case_opcodes());
 	RUN("without a timeout an absent peer is waited for", case_no_timeout());
+	RUN("raw packets are not for RC", case_tso_on_rc());
 	RUN("a flush ends at the record", case_flush_end());
 	RUN("sizes that no queue has are refused", case_sizes());
 	return check_failures != 0;
