@@ -412,6 +412,7 @@ main(int argc, char **argv)
 		{"the capabilities are those of the setting", case_caps},
 		{"there is no login, and no wrapped DEK", case_no_login},
 		{"without the setting there are neither DEKs nor keys that encrypt", case_off},
+		{"a DEK with a wrong field is refused", case_refusals},
 	};
 	static const struct check_case on[] = {
 		{"the capabilities are those of the setting", case_caps},
