@@ -3,8 +3,10 @@
 #include "hwq_cancel.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "hwq_internal.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 #include "hwq_verbs_ctl.h"
@@ -32,25 +34,82 @@ hwq_qp_resume(struct hwq_qp *qp)
 	return modify(qp, IBV_QPS_RTS, "resuming");
 }
 
-/* Opcode and modifier become a NOP's; index, length, and what was asked for stay. */
-static void
-make_nop(void *wqe)
-{
-	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)wqe;
+/* ------------------------------------------------------------------ what was cancelled */
 
-	ctrl->opmod_idx_opcode &= htobe32(0xffff00);
-	ctrl->opmod_idx_opcode |= htobe32(MLX5_OPCODE_NOP);
+/* A mark holds its WQE's index, so that it ends when the device has passed. */
+#define MARK(index) (0x10000u | (index))
+
+static bool
+is_nop(const struct mlx5_wqe_ctrl_seg *ctrl)
+{
+	return (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_NOP;
 }
 
-static int
-cancel_from(struct hwq_sq *sq, uint16_t index, uint64_t wr_id)
+static bool
+was_cancelled(const struct hwq_qp *qp, uint16_t index)
 {
+	const struct mlx5_wqe_ctrl_seg *ctrl =
+		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(&qp->sq, index);
+
+	return qp->cancelled[index & qp->sq.mask] != 0 && is_nop(ctrl);
+}
+
+/* Memory for marks, and none of WQEs that the device has left behind. */
+static int
+prepare_marks(struct hwq_qp *qp, uint16_t next)
+{
+	struct hwq_sq *sq = &qp->sq;
+	uint16_t pending = (uint16_t)(sq->pi - next);
+	uint32_t i;
+
+	if (qp->cancelled == NULL)
+		qp->cancelled = calloc(hwq_sq_n_bb(sq), sizeof(*qp->cancelled));
+	if (qp->cancelled == NULL)
+		return -ENOMEM;
+	for (i = 0; i < hwq_sq_n_bb(sq); i++)
+		if ((uint16_t)(qp->cancelled[i] - next) >= pending)
+			qp->cancelled[i] = 0;
+	return 0;
+}
+
+void
+hwq_qp_forget_cancelled(struct hwq_qp *qp)
+{
+	free(qp->cancelled);
+	qp->cancelled = NULL;
+}
+
+/* ------------------------------------------------------------------ cancelling */
+
+/* Opcode and modifier become a NOP's; index, length, and what was asked for stay. What was posted
+ * as a NOP stays one, unmarked. */
+static void
+make_nop(struct hwq_qp *qp, uint16_t index)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(&qp->sq, index);
+
+	if (is_nop(ctrl))
+		return;
+	ctrl->opmod_idx_opcode &= htobe32(0xffff00);
+	ctrl->opmod_idx_opcode |= htobe32(MLX5_OPCODE_NOP);
+	qp->cancelled[index & qp->sq.mask] = MARK(index);
+}
+
+/* What was cancelled before lies in front of what could be cancelled now: all of it, or none. */
+static int
+cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)
+{
+	struct hwq_sq *sq = &qp->sq;
 	int n = 0;
 
 	while (index != sq->pi) {
-		if (hwq_sq_wr_id(sq, index) == wr_id && !hwq_sq_is_fill(sq, index)) {
-			make_nop(hwq_sq_at(sq, index));
-			n++;
+		if (hwq_sq_wr_id(sq, index) == wr_id) {
+			if (was_cancelled(qp, index))
+				return -EINVAL;
+			if (!hwq_sq_is_fill(sq, index)) {
+				make_nop(qp, index);
+				n++;
+			}
 		}
 		index = hwq_sq_end_of(sq, index, index & sq->mask);
 	}
@@ -77,5 +136,6 @@ hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id)
 			qp->qpn, hw.next, sq->ci, sq->pi);
 		return -EPROTO;
 	}
-	return cancel_from(sq, hw.next, wr_id);
+	ret = prepare_marks(qp, hw.next);
+	return ret != 0 ? ret : cancel_from(qp, hw.next, wr_id);
 }

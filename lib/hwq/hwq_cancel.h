@@ -27,12 +27,15 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  * request asked for one. Pending is what the device, asked for its own next index, has not begun.
  *
  * For queues that are posted to by hwq_wr.h: other builders keep no wr_ids, and theirs would be
- * compared with those of the ring's last lap. A work request that is a NOP already, by hwq_wr_nop()
- * or because it was cancelled, counts like any other. NOPs that fill the ring's end do not; nor does
- * one of whole WQEBBs that looks like them: unsignalled, and up to the ring's end.
+ * compared with those of the ring's last lap. What counts is WQEs: a configuration of a key that
+ * signs is up to three (hwq_wr_mkey.h). A NOP by hwq_wr_nop() counts like any other. NOPs that fill
+ * the ring's end do not; nor does one of whole WQEBBs that looks like them: unsignalled, and up to
+ * the ring's end.
  *
- * @return how many were cancelled; -EINVAL the QP is not in SQD, or not yet: it drains; or the errno
- *   of the device's answer. Nothing was cancelled then.
+ * @return how many were cancelled; -EINVAL the QP is not in SQD, or not yet: it drains; or one of
+ *   wr_id that pends was cancelled before: resume, or give what is posted while the queue stands
+ *   still a wr_id of its own; -ENOMEM; or the errno of the device's answer. Nothing was cancelled
+ *   then.
  */
 HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
 

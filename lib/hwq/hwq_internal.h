@@ -52,6 +52,9 @@ int hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remot
 void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah);
 
+/* Nothing that is pending was cancelled: the queue is empty, or goes away. */
+void hwq_qp_forget_cancelled(struct hwq_qp *qp);
+
 /* What cq->cq shows becomes hwq's; -EOPNOTSUPP: entries of another size. */
 int hwq_cq_take_over(struct hwq_cq *cq, const char *dev);
 /*

@@ -224,6 +224,7 @@ hwq_obj_qp_release(struct hwq_qp *qp)
 		qp->rq.cq->reserved -= qp->rq.mask + 1;
 	if (qp->srq != NULL && qp->rq.cq != NULL)
 		hwq_srq_detach(qp->srq, qp->rq.cq);
+	hwq_qp_forget_cancelled(qp);
 	free(qp->sq.wr_ids);
 	free(qp->rq.wr_ids);
 	free(qp);
@@ -241,6 +242,7 @@ start_anew(struct hwq_qp *qp)
 	qp->sq.fm_cache = 0;
 	qp->sq.moved = true;
 	qp->rq.pi = qp->rq.ci = 0;
+	hwq_qp_forget_cancelled(qp);
 }
 
 int

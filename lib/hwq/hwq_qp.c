@@ -289,6 +289,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 	if (qp->srq != NULL)
 		hwq_srq_detach(qp->srq, qp->cq);
 	qp->domain->refs--;
+	hwq_qp_forget_cancelled(qp);
 	free(qp->sq.wr_ids);
 	free(qp->rq.wr_ids);
 	free(qp);

@@ -109,6 +109,7 @@ struct hwq_qp {
 	struct hwq_bf bf;     /**< its doorbell register where the domain has none of its own */
 	struct hwq_mr opaque; /**< the device's scratch for memcpy, if created with mmo */
 	void *opaque_buf;
+	uint32_t *cancelled; /**< marks of cancelled WQEs, by WQEBB; NULL: there were none yet */
 };
 
 /** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE.

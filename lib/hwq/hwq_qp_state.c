@@ -179,6 +179,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 		qp->sq.moved = true;
 		qp->sq.not_rts = true;
 		qp->rq.pi = qp->rq.ci = 0;
+		hwq_qp_forget_cancelled(qp);
 		ret = hwq_qp_to_init(qp);
 	}
 	if (ret != 0)

@@ -24,13 +24,15 @@ static const struct hwq_qp_conf conf = {.sq_wr = 32,
 	.max_inline = MAX_LEN,
 	.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ};
 
-/* One request: len bytes inline, or none, into the slot of its number. */
+/* One request: len bytes inline into the slot of its number; or a raw NOP, which has no length. */
 struct request {
 	uint64_t wr_id;
 	uint32_t len;
 	uint16_t slot;
 	bool signaled, cancelled;
 };
+
+static const uint8_t raw_nop[2][16] = {{[7] = 1}, {[7] = 1, [11] = MLX5_WQE_CTRL_CQ_UPDATE}};
 
 static struct request
 draw(uint16_t slot)
@@ -47,8 +49,19 @@ stock_post(struct stock *s, const struct request *r)
 	ibv_wr_start(s->ex);
 	s->ex->wr_id = r->wr_id;
 	s->ex->wr_flags = r->signaled ? IBV_SEND_SIGNALED : 0;
-	ibv_wr_rdma_write(s->ex, mr.rkey, (uintptr_t)mem[0][r->slot]);
-	ibv_wr_set_inline_data(s->ex, data, r->len);
+	if (r->len != 0) {
+		ibv_wr_rdma_write(s->ex, mr.rkey, (uintptr_t)mem[0][r->slot]);
+		ibv_wr_set_inline_data(s->ex, data, r->len);
+	} else {
+		uint8_t nop[16];
+
+		/* As libmlx5's application has to: the number of its QP. */
+		memcpy(nop, raw_nop[r->signaled], sizeof(nop));
+		nop[4] = (uint8_t)(s->qp->qp_num >> 16);
+		nop[5] = (uint8_t)(s->qp->qp_num >> 8);
+		nop[6] = (uint8_t)s->qp->qp_num;
+		mlx5dv_wr_raw_wqe(s->dv, nop);
+	}
 	CHECK_EQ(ibv_wr_complete(s->ex), 0, "libmlx5's posting");
 }
 
@@ -60,8 +73,12 @@ hwq_post(struct hwq_qp *qp, const struct request *r)
 	hwq_wr_start(&wr, &qp->sq);
 	wr.wr_id = r->wr_id;
 	wr.wr_flags = r->signaled ? HWQ_WQE_SIGNALED : 0;
-	hwq_wr_rdma_write(&wr, mr.rkey, (uintptr_t)mem[1][r->slot]);
-	hwq_wr_set_inline_data(&wr, data, r->len);
+	if (r->len != 0) {
+		hwq_wr_rdma_write(&wr, mr.rkey, (uintptr_t)mem[1][r->slot]);
+		hwq_wr_set_inline_data(&wr, data, r->len);
+	} else {
+		hwq_wr_nop(&wr);
+	}
 	return hwq_wr_complete(&wr);
 }
 
@@ -85,7 +102,7 @@ same_wqes(const struct stock *s, const struct hwq_sq *sq)
 		memset(b + 4, 0, 3);
 		memset(a + 16, 0, 8);
 		memset(b + 16, 0, 8);
-		/* Padding of inline data is as it was before in libmlx5's. */
+		/* Padding of inline data is as it was before in libmlx5's. A NOP has none. */
 		used = 32 + 4 + (be32toh(*(const __be32 *)(const void *)(ours + 32)) & 0x3ff);
 		check_bytes(b, a, used < len ? used : len, "a WQE");
 		i = (uint16_t)(i + (len + 63) / 64);
@@ -123,10 +140,75 @@ same_completions(struct stock *s, struct twin *t, const struct request *r, unsig
 	check_bytes(mem[1], mem[0], sizeof(mem[0]), "what was written");
 }
 
+/* Both posters: some requests, of which every fifth or so is a NOP. */
+static void
+post_both(struct stock *s, struct twin *t, struct request *r, unsigned int from, unsigned int to)
+{
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		r[i] = draw((uint16_t)i);
+		if (check_random(&rnd) % 5 == 0)
+			r[i].len = 0;
+		stock_post(s, &r[i]);
+		CHECK_EQ(hwq_post(t->qp, &r[i]), 0, "posting");
+	}
+}
+
+/* Cancels on both, with the same result. */
+static int
+cancel_both(struct stock *s, struct twin *t, uint64_t wr_id)
+{
+	int ret = mlx5dv_qp_cancel_posted_send_wrs(s->dv, wr_id);
+
+	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t->qp, wr_id), ret, "how many");
+	return ret;
+}
+
+static void
+stop_both(struct stock *s, struct twin *t)
+{
+	emu_pump();
+	CHECK_EQ(cancel_both(s, t, 100), -EINVAL, "in RTS");
+	modify(s->qp, IBV_QPS_SQD);
+	CHECK_EQ(hwq_qp_stop(t->qp), 0, "stop");
+	emu_pump();
+}
+
+static void
+resume_both(struct stock *s, struct twin *t)
+{
+	modify(s->qp, IBV_QPS_RTS);
+	CHECK_EQ(hwq_qp_resume(t->qp), 0, "resume");
+}
+
+static struct {
+	unsigned int cancelled, again, stopped_again;
+} seen;
+
+/* Some are cancelled, some of them again, and some of what is posted behind them. */
+static void
+cancel_and_again(struct stock *s, struct twin *t, struct request *r, unsigned int n,
+	unsigned int more)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < N_WR_IDS; i += 2) {
+		ret = cancel_both(s, t, 100 + i);
+		seen.cancelled += ret > 0 ? (unsigned int)ret : 0;
+	}
+	cancel_both(s, t, 99);
+	post_both(s, t, r, n, n + more);
+	emu_pump();
+	for (i = 0; i < N_WR_IDS - 1; i++)
+		seen.again += cancel_both(s, t, 100 + i) == -EINVAL;
+}
+
 static void
 like_libmlx5(void)
 {
-	unsigned int round, i, n, n_run, total = 0;
+	unsigned int round, n, more, n_run;
 
 	for (round = 0; round < 300 && check_failures == 0; round++) {
 		struct request r[32];
@@ -137,44 +219,34 @@ like_libmlx5(void)
 		twin_create(dev, &conf, &t);
 		stock_create(dev, &conf, &s);
 		CHECK_EQ(hwq_sq_n_bb(&t.qp->sq), s.view.sq.wqe_cnt, "WQEBBs");
-		CHECK_EQ(mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100), -EINVAL, "in INIT");
-		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100), -EINVAL, "in INIT");
+		CHECK_EQ(cancel_both(&s, &t, 100), -EINVAL, "in INIT");
 		stock_connect(dev, s.qp, s.qp->qp_num);
 		twin_connect_self(&t);
-		n = 1 + (unsigned int)(check_random(&rnd) % 20);
+		n = 1 + (unsigned int)(check_random(&rnd) % 16);
+		more = (unsigned int)(check_random(&rnd) % 5);
 		n_run = (unsigned int)(check_random(&rnd) % n);
-		for (i = 0; i < n; i++) {
-			r[i] = draw((uint16_t)i);
-			if (i == n_run) {
-				emu_pump();
-				CHECK_EQ(mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100), -EINVAL,
-					"in RTS");
-				CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100), -EINVAL,
-					"in RTS");
-				modify(s.qp, IBV_QPS_SQD);
-				CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
-				emu_pump();
-			}
-			stock_post(&s, &r[i]);
-			CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
-		}
+		post_both(&s, &t, r, 0, n_run);
+		stop_both(&s, &t);
+		post_both(&s, &t, r, n_run, n);
 		emu_pump();
-		for (i = 0; i < N_WR_IDS; i += 2) {
-			int ret = mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100 + i);
-
-			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100 + i), ret, "how many");
-			total += ret > 0 ? (unsigned int)ret : 0;
-		}
-		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 99), 0, "an id of nothing");
+		cancel_and_again(&s, &t, r, n, more);
 		same_wqes(&s, &t.qp->sq);
-		modify(s.qp, IBV_QPS_RTS);
-		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
-		same_completions(&s, &t, r, n);
+		/* On and off: what is pending was cancelled still. */
+		if (round % 4 == 0) {
+			resume_both(&s, &t);
+			modify(s.qp, IBV_QPS_SQD);
+			CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+			emu_pump();
+			seen.stopped_again += cancel_both(&s, &t, 100) == -EINVAL;
+		}
+		resume_both(&s, &t);
+		same_completions(&s, &t, r, n + more);
 		stock_destroy(&s);
 		twin_destroy(&t);
 	}
-	printf("  %u cancelled on both\n", total);
-	CHECK(total > 100, "%u cancelled", total);
+	printf("  %u cancelled on both, %u times something that was, %u times after a stop\n",
+		seen.cancelled, seen.again, seen.stopped_again);
+	CHECK(seen.cancelled > 100 && seen.again > 100, "too few");
 }
 
 /* ------------------------------------------------------------------ later laps */
@@ -250,6 +322,8 @@ by_the_manual(void)
 		emu_pump();
 		i = mark_cancelled(r, n, victim);
 		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), i, "how many");
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), i == 0 ? 0 : -EINVAL,
+			"the same again");
 		total += i;
 		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
 		emu_pump();
@@ -306,6 +380,55 @@ from_the_device_on(void)
 		CHECK_EQ(rec.syndrome, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, "syndrome");
 		CHECK_EQ(hwq_sq_wr_id(&t.qp->sq, rec.wqe_counter), 7, "wr_id");
 	}
+	/* Behind a reset, nothing is what was cancelled before it. */
+	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
+	twin_connect_self(&t);
+	CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+	emu_pump();
+	r[0].len = 0;
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(hwq_post(t.qp, &r[0]), 0, "posting");
+	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 40, "how many");
+	twin_destroy(&t);
+}
+
+/* WQEBB 3 of three laps of the wire's index, which thus have one wqe_index: writes, then a NOP. */
+static void
+one_index_three_requests(void)
+{
+	struct request r = {.wr_id = 7, .slot = 0, .signaled = true};
+	uint64_t id = 0;
+	struct twin t;
+	uint32_t n;
+
+	twin_create(dev, &conf, &t);
+	twin_connect_self(&t);
+	for (n = 0; n < 2 * 65536 + 4 && check_failures == 0; n++) {
+		bool is_third = (n & 0xffff) == 3, between = n == 65536 + 1000;
+
+		r.len = n < 65536 * 2 ? 8 : 0;
+		memset(mem[1][0], 0, SLOT);
+		if (is_third || between) {
+			CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+			emu_pump();
+		}
+		CHECK_EQ(hwq_post(t.qp, &r), 0, "posting");
+		emu_pump();
+		if (between)
+			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 99), 0, "of nothing");
+		if (is_third) {
+			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 1, "how many");
+			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), r.len == 0 ? 1 : -EINVAL,
+				"again");
+		}
+		if (is_third || between) {
+			CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
+			emu_pump();
+		}
+		CHECK((mem[1][0][0] == data[0]) == (r.len != 0 && !is_third), "request %u", n);
+		CHECK_EQ(hwq_wr_poll(&t.qp->sq, &id, 1), 1, "completions");
+	}
+	CHECK_EQ(t.qp->sq.pi, 4, "the index");
 	twin_destroy(&t);
 }
 
@@ -337,6 +460,8 @@ main(int argc, char **argv)
 	RUN("on the first lap, it is what libmlx5 does", like_libmlx5());
 	RUN("on later laps, past fills, it is what the manual says", by_the_manual());
 	RUN("what the device has run is not pending", from_the_device_on());
+	RUN("a request with the index of one that was cancelled is another",
+		one_index_three_requests());
 	if (hwq_mr_deregister(&mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

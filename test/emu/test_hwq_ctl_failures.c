@@ -6,11 +6,13 @@
  * what the device says of objects that hwq does not drive. The calls are wrapped by the linker (ld(1),
  * --wrap), so this program has hwq as a static library.
  */
+#include "hwq_cancel.h"
 #include "hwq_emu.h"
 #include "hwq_event.h"
 #include "hwq_obj.h"
 #include "hwq_verbs.h"
 #include "hwq_verbs_ctl.h"
+#include "hwq_wr.h"
 
 #define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
 
@@ -364,6 +366,42 @@ what_the_device_says(void)
 	own_destroy(&o);
 }
 
+/* ------------------------------------------------------------------ cancelling */
+
+/* A SEND waits in a queue that stands still. */
+static void
+every_step_of_cancelling(void)
+{
+	const struct hwq_qp_conf conf = {.sq_wr = 4};
+	uint8_t before[HWQ_BB_LEN];
+	struct hwq_wr wr;
+	struct twin t;
+	unsigned int step;
+
+	fail_at = 0;
+	twin_create(dev, &conf, &t);
+	twin_connect_self(&t);
+	CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+	emu_pump();
+	hwq_wr_start(&wr, &t.qp->sq);
+	wr.wr_id = 3;
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge(&wr, 1, 2, 3);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
+	memcpy(before, t.qp->sq.buf, sizeof(before));
+	for (step = 1; step <= 2; step++) {
+		calls = 0;
+		fail_at = step;
+		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 3), step == 1 ? REFUSAL : -ENOMEM,
+			"the error of the call that failed");
+		check_bytes(t.qp->sq.buf, before, sizeof(before), "the ring");
+	}
+	calls = fail_at = 0;
+	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 3), 1, "how many");
+	CHECK_EQ(calls, 2, "calls and allocations");
+	twin_destroy(&t);
+}
+
 static unsigned int log_lines;
 
 static void
@@ -388,6 +426,7 @@ main(int argc, char **argv)
 		RUN("taking over leaves nothing behind either", every_step_of_taking_over());
 	RUN("what hwq does not drive is refused, as the device tells of it",
 		what_the_device_says());
+	RUN("a cancel that is refused leaves the ring as it is", every_step_of_cancelling());
 	hwq_log_set(NULL);
 	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
