@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hand-made WQEs on a raw packet queue pair: what an Ethernet segment may say, which headers get
+ * checksums and which do not, what can be cut, and which operations are no raw packet's. Frames are
+ * judged as they leave, by the rules of RFC 791, 1071, 8200 and 9293.
+ */
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "../hwq_check.h"
+#include "capture.h"
+#include "softhca_rig.h"
+
+#define ALWAYS    MLX5_WQE_CTRL_CQ_UPDATE
+#define QP_OP     MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR
+#define TOO_LONG  MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR
+#define L3        MLX5_ETH_WQE_L3_CSUM
+#define L4        MLX5_ETH_WQE_L4_CSUM
+#define MAX_FRAME 9216
+#define MIN_FRAME 60
+#define IP_AT     14
+#define TCP_AT    34 /* behind an IPv4 header without options */
+#define TCP6_AT   54
+#define TCP_HDR   54 /* Ethernet, IPv4, TCP */
+
+/* What has left since rig_open(): how many frames, their bytes, and the last one. */
+static struct {
+	unsigned int n;
+	size_t bytes, len;
+	uint8_t last[MAX_FRAME];
+} left;
+
+void __wrap_capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len);
+
+void
+__wrap_capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len)
+{
+	(void)cfg;
+	CHECK(len <= MAX_FRAME, "a frame of %zu bytes", len);
+	if (len > MAX_FRAME)
+		return;
+	left.n++;
+	left.bytes += len;
+	left.len = len;
+	memcpy(left.last, frame, len);
+}
+
+static uint64_t
+va(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static void
+set16(uint8_t *p, unsigned int v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void
+rig_open(struct rig *r)
+{
+	const struct rig_opts o = {.no_connect = true, .type = SOFTHCA_QP_RAW};
+	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT, .port = 1};
+
+	rig_init(r, &o);
+	CHECK_EQ(softhca_qp_modify(r->a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0, "INIT");
+	CHECK_EQ(rig_modify(&r->a, IBV_QPS_RTR), 0, "RTR");
+	CHECK_EQ(rig_modify(&r->a, IBV_QPS_RTS), 0, "RTS");
+	for (unsigned int i = 0; i < RIG_BUF; i++)
+		r->a.buf[i] = (uint8_t)(i * 3 + i / 256);
+	memset(&left, 0, sizeof(left));
+}
+
+/* A WQE with that inline header, as long as the header makes it. */
+static struct rig_wqe
+eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_t len)
+{
+	struct rig_wqe w = rig_wqe(opcode, ALWAYS);
+	uint8_t *eth = w.bytes + 16;
+
+	eth[4] = flags;
+	set16(eth + 6, mss);
+	set16(eth + 12, len);
+	memcpy(eth + 14, header, len);
+	w.ds = 2 + (len > 2 ? (len - 2 + 15u) / 16 : 0);
+	return w;
+}
+
+/* Its one completion; nothing leaves with an error. Returns the vendor's syndrome. */
+static uint8_t
+expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
+{
+	const struct mlx5_cqe64 *cqe;
+
+	rig_post(&r->a, w);
+	rig_run(r);
+	cqe = rig_poll(&r->a);
+	CHECK(cqe != NULL, "%s: no completion", what);
+	if (cqe == NULL)
+		return 0;
+	CHECK_EQ(cqe->op_own >> 4, syndrome == 0 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, what);
+	if (syndrome == 0)
+		return 0;
+	CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
+	CHECK_EQ(left.n, 0, what);
+	return rig_err(cqe)->vendor_err_synd;
+}
+
+/* On a queue pair of its own, with len bytes of memory behind the header. */
+static void
+expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
+{
+	struct rig r;
+
+	rig_open(&r);
+	if (len != 0)
+		rig_sge(&w, va(r.a.buf), r.a.key, len);
+	expect(&r, &w, syndrome, what);
+	rig_fini(&r);
+}
+
+/* ---- headers to send by */
+
+static unsigned int
+sum16(unsigned int sum, const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sum += i % 2 == 0 ? (unsigned int)p[i] << 8 : p[i];
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Right checksums make all ones of what they are over (RFC 1071, section 1). */
+static bool
+l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
+{
+	const uint8_t *ip = frame + IP_AT;
+	unsigned int proto = v6 ? ip[6] : ip[9];
+	unsigned int sum = sum16(proto + (unsigned int)l4_len, ip + (v6 ? 8 : 12), v6 ? 32 : 8);
+
+	return sum16(sum, frame + (v6 ? TCP6_AT : TCP_AT), l4_len) == 0xffff;
+}
+
+/* Ethernet, IPv4 and 20 bytes of that protocol, whose checksums are wrong. */
+static void
+ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)
+{
+	memset(h, 0x11, TCP_HDR);
+	set16(h + 12, ETH_P_IP);
+	h[IP_AT] = 0x45;
+	set16(h + IP_AT + 2, total);
+	set16(h + IP_AT + 6, 0x4000); /* not to be fragmented */
+	h[IP_AT + 9] = proto;
+	h[TCP_AT + 12] = 5 << 4; /* of TCP: 20 bytes */
+}
+
+static void
+ipv6_header(uint8_t h[TCP_HDR + 20], unsigned int payload)
+{
+	memset(h, 0x22, TCP_HDR + 20);
+	set16(h + 12, ETH_P_IPV6);
+	h[IP_AT] = 0x60;
+	set16(h + IP_AT + 4, payload);
+	h[IP_AT + 6] = IPPROTO_TCP;
+	h[TCP6_AT + 12] = 5 << 4;
+}
+
+/* ---- the inline header */
+
+/* It lies in its WQE: 2 bytes in the segment's last two, and 16 in each unit behind. */
+static void
+case_header_end(void)
+{
+	static const uint8_t opcodes[] = {MLX5_OPCODE_SEND, MLX5_OPCODE_TSO};
+	uint8_t h[TCP_HDR];
+
+	ipv4_header(h, IPPROTO_TCP, 40);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rig_wqe w = eth_wqe(opcodes[i], 100, 0, h, TCP_HDR);
+
+		expect_alone(w, 0, 0, "a header to the WQE's end");
+		w.ds--;
+		expect_alone(w, 0, QP_OP, "a header that runs beyond its WQE");
+		w = eth_wqe(opcodes[i], 100, 0, h, TCP_HDR);
+		set16(w.bytes + 16 + 12, 0xffff);
+		expect_alone(w, 0, QP_OP, "the longest header");
+	}
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), 0, 0, "18 bytes");
+	{
+		struct rig_wqe w = eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18);
+
+		set16(w.bytes + 16 + 12, 19);
+		expect_alone(w, 0, QP_OP, "19 bytes where 18 find room");
+	}
+}
+
+/* The longest that a WQE of 63 units holds, beside the control segment. */
+static void
+case_header_longest(void)
+{
+	enum {
+		LONGEST = 61 * 16 + 2
+	};
+	uint8_t h[LONGEST];
+	struct rig r;
+	struct rig_wqe w;
+
+	for (unsigned int i = 0; i < LONGEST; i++)
+		h[i] = (uint8_t)(i * 7);
+	w = eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, LONGEST);
+	rig_open(&r);
+	expect(&r, &w, 0, "the longest header");
+	CHECK_EQ(left.len, LONGEST, "its length");
+	check_bytes(left.last, h, LONGEST, "the longest header");
+	rig_fini(&r);
+}
+
+/* ---- lengths */
+
+/* A frame has its Ethernet header at least, and is no longer than the port takes. */
+static void
+case_frame_lengths(void)
+{
+	uint8_t h[TCP_HDR];
+
+	ipv4_header(h, IPPROTO_TCP, 40);
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 14), 0, 0, "14 bytes");
+	CHECK_EQ(left.len, MIN_FRAME, "padded");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 13), 0, TOO_LONG, "13 bytes");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 2), 12, 0, "2 and 12 bytes");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 2), 11, TOO_LONG, "2 and 11 bytes");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), MAX_FRAME - 18, 0, "the longest");
+	CHECK_EQ(left.len, MAX_FRAME, "whole");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), MAX_FRAME - 17, TOO_LONG, "longer");
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), RIG_BUF, TOO_LONG, "64 KiB");
+}
+
+/* The same of what is cut: each frame, and all of it, which is 256 KiB (the adapter says max_tso). */
+static void
+case_tso_lengths(void)
+{
+	struct rig_wqe w;
+	uint8_t h[TCP_HDR];
+
+	ipv4_header(h, IPPROTO_TCP, 0);
+	expect_alone(eth_wqe(MLX5_OPCODE_TSO, MAX_FRAME - TCP_HDR, 0, h, TCP_HDR), RIG_BUF, 0,
+		"the longest frames");
+	CHECK_EQ(left.n, (RIG_BUF + MAX_FRAME - TCP_HDR - 1) / (MAX_FRAME - TCP_HDR), "frames");
+	w = eth_wqe(MLX5_OPCODE_TSO, MAX_FRAME - TCP_HDR + 1, 0, h, TCP_HDR);
+	expect_alone(w, 10, TOO_LONG, "a longer MSS");
+	expect_alone(eth_wqe(MLX5_OPCODE_TSO, 0xffff, 0, h, TCP_HDR), 10, TOO_LONG, "the longest");
+	for (unsigned int more = 0; more <= 1; more++) {
+		struct rig r;
+
+		rig_open(&r);
+		w = eth_wqe(MLX5_OPCODE_TSO, 1000, 0, h, TCP_HDR);
+		for (unsigned int i = 0; i < 4; i++)
+			rig_sge(&w, va(r.a.buf), r.a.key, RIG_BUF);
+		if (more != 0)
+			rig_sge(&w, va(r.a.buf), r.a.key, more);
+		expect(&r, &w, more != 0 ? TOO_LONG : 0, "256 KiB");
+		if (more == 0) {
+			CHECK_EQ(left.n, 263, "frames of 256 KiB");
+			CHECK_EQ(left.bytes, 4 * RIG_BUF + 263 * TCP_HDR, "bytes");
+			check_bytes(left.last + TCP_HDR, r.a.buf + RIG_BUF - 144, 144, "the last");
+		}
+		rig_fini(&r);
+	}
+}
+
+/* ---- memory behind the header */
+
+/* Keys are asked as with any other message; one of them gives zeros. */
+static void
+case_memory(void)
+{
+	static const uint8_t opcodes[] = {MLX5_OPCODE_SEND, MLX5_OPCODE_TSO};
+	uint8_t h[TCP_HDR], zeros[100] = {0};
+
+	ipv4_header(h, IPPROTO_TCP, 140);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rig_wqe w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
+		struct rig r;
+
+		rig_open(&r);
+		rig_sge(&w, va(r.a.buf), r.a.key ^ 0x100, 100);
+		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a key that is none");
+		rig_fini(&r);
+		rig_open(&r);
+		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
+		rig_sge(&w, va(r.a.buf) + RIG_BUF - 99, r.a.key, 100);
+		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a byte too many");
+		rig_fini(&r);
+		rig_open(&r);
+		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
+		rig_sge(&w, va(r.a.buf), r.a.key, 8);
+		rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 92);
+		expect(&r, &w, 0, "the key of zeros");
+		CHECK_EQ(left.len, TCP_HDR + 100, "its length");
+		check_bytes(left.last + TCP_HDR, r.a.buf, 8, "the memory");
+		check_bytes(left.last + TCP_HDR + 8, zeros, 92, "the zeros");
+		rig_fini(&r);
+	}
+}
+
+/* ---- what can be cut: Ethernet, IP and TCP, and nothing behind them, into pieces of a size */
+
+static void
+expect_no_tso(const uint8_t h[TCP_HDR], uint16_t mss, const char *what)
+{
+	expect_alone(eth_wqe(MLX5_OPCODE_TSO, mss, 0, h, TCP_HDR), 200, QP_OP, what);
+}
+
+static void
+case_tso_headers(void)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+		const char *what;
+	} wrong[] = {
+		{IP_AT + 9, IPPROTO_UDP, "UDP that looks like TCP"},
+		{IP_AT + 9, IPPROTO_ICMP, "ICMP"},
+		{12, 0x88, "a type that is not IP"},
+		{12, 0x81, "a VLAN tag and nothing known behind"},
+		{IP_AT, 0x65, "version 6 where the type says 4"},
+		{IP_AT, 0x44, "an IP header of 16 bytes"},
+		{IP_AT, 0x4f, "an IP header longer than all"},
+		{IP_AT, 0x46, "IP options that are TCP's place"},
+		{IP_AT + 6, 0x20, "a first fragment"},
+		{IP_AT + 7, 0x01, "a later fragment"},
+		{TCP_AT + 12, 4 << 4, "a TCP header of 16 bytes"},
+		{TCP_AT + 12, 6 << 4, "a TCP header longer than all"},
+	};
+	uint8_t h[TCP_HDR];
+
+	ipv4_header(h, IPPROTO_TCP, 0);
+	expect_alone(eth_wqe(MLX5_OPCODE_TSO, 100, 0, h, TCP_HDR), 200, 0, "a good header");
+	CHECK_EQ(left.n, 2, "frames");
+	expect_no_tso(h, 0, "pieces of no size");
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ipv4_header(h, IPPROTO_TCP, 0);
+		h[wrong[i].at] = wrong[i].value;
+		expect_no_tso(h, 100, wrong[i].what);
+	}
+	for (uint16_t len = 0; len < TCP_HDR; len++) {
+		ipv4_header(h, IPPROTO_TCP, 0);
+		expect_alone(eth_wqe(MLX5_OPCODE_TSO, 100, 0, h, len), 200, QP_OP, "a cut header");
+	}
+	for (unsigned int i = 0; i < TCP_HDR; i += 2)
+		set16(h + i, ETH_P_8021Q);
+	expect_no_tso(h, 100, "VLAN tags to the end");
+}
+
+/* ---- checksums */
+
+/* A frame of the header and 46 bytes with both flags, or those. */
+static void
+send_frame(const uint8_t *h, uint16_t len, uint8_t flags)
+{
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, flags, h, len), 46, 0, "a frame");
+	CHECK_EQ(left.n, 1, "frames");
+}
+
+/* As it was given: nothing in it that a checksum is of. */
+static void
+expect_as_it_was(const uint8_t *h, uint16_t len, const char *what)
+{
+	send_frame(h, len, L3 | L4);
+	check_bytes(left.last, h, len, what);
+}
+
+static void
+case_no_checksums(void)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+		const char *what;
+	} wrong[] = {
+		{12, 0x88, "a type that is not IP"},
+		{IP_AT, 0x65, "version 6 where the type says 4"},
+		{IP_AT, 0x44, "an IP header of 16 bytes"},
+	};
+	uint8_t h[TCP_HDR + 20];
+
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ipv4_header(h, IPPROTO_TCP, 86);
+		h[wrong[i].at] = wrong[i].value;
+		expect_as_it_was(h, TCP_HDR, wrong[i].what);
+	}
+	ipv6_header(h, 66);
+	h[IP_AT] = 0x40;
+	expect_as_it_was(h, TCP_HDR + 20, "version 4 where the type says 6");
+	/* An IP header longer than the frame: 14 + 56 of its 60 bytes. */
+	ipv4_header(h, IPPROTO_TCP, 56);
+	h[IP_AT] = 0x4f;
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 16, 0, "a short frame");
+	check_bytes(left.last, h, TCP_HDR, "an IP header that is not all there");
+	/* Tags all the way, and no type behind them. */
+	for (unsigned int i = 0; i < TCP_HDR; i += 2)
+		set16(h + i, ETH_P_8021Q);
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 0, 0, "tags");
+	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
+}
+
+/* Only what the flags ask for; IPv6 has none of its own. */
+static void
+case_flags(void)
+{
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		bool l3 = (flags & 1) != 0, l4 = (flags & 2) != 0;
+		uint8_t cs = (uint8_t)((l3 ? L3 : 0) | (l4 ? L4 : 0)), h[TCP_HDR + 20];
+
+		ipv4_header(h, IPPROTO_TCP, 86);
+		send_frame(h, TCP_HDR, cs);
+		CHECK_EQ(sum16(0, left.last + IP_AT, 20) == 0xffff, l3, "the IP checksum");
+		CHECK_EQ(l4_is_right(left.last, false, 66), l4, "the TCP checksum");
+		ipv4_header(h, IPPROTO_UDP, 86);
+		send_frame(h, TCP_HDR, cs);
+		CHECK_EQ(l4_is_right(left.last, false, 66), l4, "the UDP checksum");
+		ipv6_header(h, 66);
+		send_frame(h, TCP_HDR + 20, cs);
+		CHECK_EQ(l4_is_right(left.last, true, 66), l4, "the TCP checksum over IPv6");
+		check_bytes(left.last, h, TCP6_AT, "the IPv6 header");
+	}
+}
+
+/* A TCP checksum is over what IP says is there, and over the frame where IP says what cannot be. */
+static void
+case_ip_lengths(void)
+{
+	static const struct {
+		unsigned int total, l4;
+	} lens[] = {{86, 66}, {60, 40}, {40, 20}, {0, 66}, {19, 66}, {87, 66}, {65535, 66}};
+	uint8_t h[TCP_HDR];
+
+	for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		ipv4_header(h, IPPROTO_TCP, lens[i].total);
+		send_frame(h, TCP_HDR, L3 | L4);
+		CHECK(l4_is_right(left.last, false, lens[i].l4), "a frame whose IP says %u bytes",
+			lens[i].total);
+	}
+}
+
+/* In a fragment, and above a protocol that is neither, IP's own is put in and nothing else. */
+static void
+case_only_ip(void)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+	} ways[] = {{IP_AT + 6, 0x20}, {IP_AT + 7, 0x01}, {IP_AT + 9, IPPROTO_ICMP}};
+	uint8_t h[TCP_HDR];
+
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		ipv4_header(h, IPPROTO_TCP, 86);
+		h[ways[i].at] = ways[i].value;
+		send_frame(h, TCP_HDR, L3 | L4);
+		CHECK(sum16(0, left.last + IP_AT, 20) == 0xffff, "way %u: the IP checksum", i);
+		check_bytes(left.last + TCP_AT, h + TCP_AT, 20, "what is above IP");
+	}
+}
+
+/* ---- operations */
+
+/* All that a raw queue pair runs is SEND, TSO and NOP: whatever else, with a good frame in it. */
+static void
+case_opcodes(void)
+{
+	static const uint8_t others[] = {MLX5_OPCODE_SEND_IMM, MLX5_OPCODE_SEND_INVAL,
+		MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_RDMA_READ,
+		MLX5_OPCODE_ATOMIC_CS, MLX5_OPCODE_ATOMIC_FA, MLX5_OPCODE_UMR, MLX5_OPCODE_SET_PSV,
+		MLX5_OPCODE_MMO};
+	uint8_t h[TCP_HDR], why = 0;
+
+	ipv4_header(h, IPPROTO_TCP, 40);
+	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, TCP_HDR), 46, 0, "SEND");
+	expect_alone(eth_wqe(MLX5_OPCODE_TSO, 20, 0, h, TCP_HDR), 46, 0, "TSO");
+	expect_alone(rig_wqe(MLX5_OPCODE_NOP, ALWAYS), 0, 0, "NOP");
+	for (unsigned int i = 0; i < sizeof(others); i++) {
+		struct rig_wqe w = eth_wqe(others[i], 20, 0, h, TCP_HDR);
+		uint8_t vendor;
+		struct rig r;
+
+		rig_open(&r);
+		rig_sge(&w, va(r.a.buf), r.a.key, 46);
+		vendor = expect(&r, &w, QP_OP, "another operation");
+		CHECK(why == 0 || vendor == why, "opcode 0x%x: vendor's syndrome 0x%x, not 0x%x",
+			others[i], vendor, why);
+		why = vendor;
+		rig_fini(&r);
+	}
+}
+
+int
+main(void)
+{
+	RUN("an inline header ends in its WQE", case_header_end());
+	RUN("the longest header leaves whole", case_header_longest());
+	RUN("a frame has an Ethernet header and no more than the port takes", case_frame_lengths());
+	RUN("what is cut has its limits too", case_tso_lengths());
+	RUN("keys guard what is sent behind a header", case_memory());
+	RUN("headers of TCP alone can be cut", case_tso_headers());
+	RUN("where no checksum is, none is put", case_no_checksums());
+	RUN("checksums are put where they are asked for", case_flags());
+	RUN("TCP ends where IP says, if it can", case_ip_lengths());
+	RUN("fragments and other protocols have IP's checksum alone", case_only_ip());
+	RUN("no other operation is a raw packet's", case_opcodes());
+	return check_failures != 0;
+}
