@@ -92,6 +92,12 @@ hwq_cq_destroy(struct hwq_cq *cq)
 {
 	int ret;
 
+	if (cq->domain == NULL) {
+		hwq_log("CQ 0x%06x is the caller's own: not for hwq_cq_destroy(), but "
+			"hwq_obj_cq_release(), then ibv_destroy_cq(3)",
+			cq->cqn);
+		return -EINVAL;
+	}
 	if (cq->reserved != 0) {
 		hwq_log("%s: destroying a CQ that QPs use", hwq_dev_name(cq->domain->dev));
 		return -EBUSY;

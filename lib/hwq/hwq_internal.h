@@ -43,6 +43,9 @@ uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
 int hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf);
 
+/* True if hwq made it; else a log line: what is refused, and what to call instead. */
+bool hwq_qp_is_own(const struct hwq_qp *qp, const char *what, const char *instead);
+
 /* RESET to INIT. */
 int hwq_qp_to_init(struct hwq_qp *qp);
 /* 0, or -errno and a log line: doing what. */

@@ -99,6 +99,12 @@ hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **out)
 int
 hwq_obj_cq_release(struct hwq_cq *cq)
 {
+	if (cq->domain != NULL) {
+		hwq_log("CQ 0x%06x is hwq's own: not for hwq_obj_cq_release(), but "
+			"hwq_cq_destroy()",
+			cq->cqn);
+		return -EINVAL;
+	}
 	if (cq->reserved != 0)
 		return -EBUSY;
 	free(cq);
@@ -140,6 +146,12 @@ hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq **out)
 int
 hwq_obj_srq_release(struct hwq_srq *srq)
 {
+	if (srq->dev != NULL) {
+		hwq_log("SRQ 0x%06x is hwq's own: not for hwq_obj_srq_release(), but "
+			"hwq_srq_destroy()",
+			srq->srqn);
+		return -EINVAL;
+	}
 	if (srq->refs != 0)
 		return -EBUSY;
 	if (srq->xrc_cq != NULL)

@@ -15,7 +15,9 @@
  * ibv_req_notify_cq() must not be called on them: libmlx5's own indices are stale. States are the
  * caller's: ibv_modify_qp(3), then hwq_obj_qp_sync().
  *
- * Functions of hwq_qp.h that make, connect, reset or destroy queues are for hwq's own. hwq_qp_state(),
+ * Functions of hwq_qp.h that connect, reset or destroy queues are for hwq's own: they refuse these
+ * with -EINVAL and a log line that says what to call instead. So do those that release, here, of
+ * hwq's own (hwq_obj_qp_release() leaves it as it is). hwq_qp_state(),
  * hwq_qp_fail(), hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take any.
  * hwq_ah.h does the same for address handles (hwq_ah_from_verbs()).
  *
@@ -55,7 +57,7 @@ HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
  *   -ENOMEM; or the errno of mlx5dv_init_obj(3) or of QUERY_CQ.
  */
 HWQ_API int hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **cq);
-/** @return 0; -EBUSY while queues of hwq's are on it. */
+/** @return 0; -EBUSY while queues of hwq's are on it; -EINVAL it is hwq's own. */
 HWQ_API int hwq_obj_cq_release(struct hwq_cq *cq);
 
 /** What a caller knows of a QP, and mlx5dv_init_obj(3) does not tell. */
@@ -105,7 +107,7 @@ HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
  *  @return 0; -EBUSY it has been posted to already; -ENOSPC; -EOPNOTSUPP MLX5_SRQ_SIGNATURE is set;
  *   -ENOMEM; or the errno of mlx5dv_init_obj(3). */
 HWQ_API int hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq **srq);
-/** @return 0; -EBUSY while QPs of hwq's use it. */
+/** @return 0; -EBUSY while QPs of hwq's use it; -EINVAL it is hwq's own. */
 HWQ_API int hwq_obj_srq_release(struct hwq_srq *srq);
 
 /** A receive work queue (ibv_create_wq(3)). */

@@ -218,6 +218,12 @@ hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **out)
 void
 hwq_obj_qp_release(struct hwq_qp *qp)
 {
+	if (qp->domain != NULL) {
+		hwq_log("QP 0x%06x is hwq's own: not for hwq_obj_qp_release(), but "
+			"hwq_qp_destroy()",
+			qp->qpn);
+		return;
+	}
 	if (qp->cq != NULL)
 		qp->cq->reserved -= qp->n_cqe;
 	if (qp->rq.buf != NULL)

@@ -273,6 +273,8 @@ hwq_qp_destroy(struct hwq_qp *qp)
 {
 	int ret = 0;
 
+	if (!hwq_qp_is_own(qp, "hwq_qp_destroy()", "hwq_obj_qp_release(), then ibv_destroy_qp(3)"))
+		return -EINVAL;
 	if (qp->qp != NULL)
 		ret = hwq_verbs_qp_destroy(qp->qp);
 	if (ret == 0) {

@@ -54,7 +54,8 @@ HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
  * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the verbs call's errno.
  */
 HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
-/** @return 0; -EBUSY while QPs use it: nothing was destroyed. */
+/** @return 0; -EBUSY while QPs use it: nothing was destroyed; -EINVAL it is the caller's own:
+ *  hwq_obj_cq_release(). */
 HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 
 /** Types of queue pairs, with what verbs calls them (ibv_create_qp_ex(3), mlx5dv_create_qp(3)). */
@@ -127,7 +128,8 @@ HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf, struct hwq_qp **qp);
 
 /** Destroys it in any state, and drops its completions from the CQ.
- *  @return 0, or -errno: it is still there, to be destroyed again. */
+ *  @return 0, or -errno: it is still there, to be destroyed again; -EINVAL it is the caller's own:
+ *   hwq_obj_qp_release(). */
 HWQ_API int hwq_qp_destroy(struct hwq_qp *qp);
 
 #define HWQ_ADDR_VERSION 1
@@ -148,13 +150,15 @@ struct hwq_addr {
 
 static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding of its own");
 
-/** Fills in how peers reach qp. Valid until the QP is destroyed; a reset keeps it. */
+/** Fills in how peers reach qp. Valid until the QP is destroyed; a reset keeps it. Of a caller's own
+ *  QP (hwq_obj.h): all zeros, which are no address. */
 HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
  * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before
  * either sends. For types that have a peer: RC, UC and XRC_SEND, whose peer is an XRC_RECV QP.
- * @return 0; -EINVAL no valid address, the QP is not in INIT, or its type has no peer;
+ * @return 0; -EINVAL no valid address, the QP is not in INIT, its type has no peer, or it is the
+ *   caller's own (hwq_obj.h);
  *   -EPROTONOSUPPORT the peer is on another link layer, or of another version; or the errno of
  *   ibv_modify_qp(3).
  */
@@ -163,8 +167,8 @@ HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 /**
  * INIT to RTS for types without a peer of their own: UD, DCI and RAW_PACKET. Where a work request
  * goes is said with it.
- * @return 0; -EINVAL the QP is not in INIT, or its type has a peer; or the errno of
- *   ibv_modify_qp(3).
+ * @return 0; -EINVAL the QP is not in INIT, its type has a peer, or it is the caller's own
+ *   (hwq_obj.h); or the errno of ibv_modify_qp(3).
  */
 HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
 
@@ -172,7 +176,8 @@ HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
  * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty
  * and its indices are 0. MMO stays enabled. Connect, or make ready, again to use it. Read completions that you
  * still want before the call.
- * @return 0, or the errno of ibv_modify_qp(3); call again, or destroy the QP, then.
+ * @return 0; -EINVAL it is the caller's own: ibv_modify_qp(3), then hwq_obj_qp_sync(); or the errno
+ *   of ibv_modify_qp(3); call again, or destroy the QP, then.
  */
 HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
 

@@ -15,10 +15,22 @@
 #define QP_MIN_RNR_TIMER 12
 #define QP_HOP_LIMIT     64
 
+/* Of a caller's own QP. */
+#define CHANGE_STATE "ibv_modify_qp(3), then hwq_obj_qp_sync()"
+
 static const char *
 dev_name(const struct hwq_domain *domain)
 {
 	return hwq_dev_name(domain->dev);
+}
+
+bool
+hwq_qp_is_own(const struct hwq_qp *qp, const char *what, const char *instead)
+{
+	if (qp->domain != NULL)
+		return true;
+	hwq_log("QP 0x%06x is the caller's own: not for %s, but %s", qp->qpn, what, instead);
+	return false;
 }
 
 int
@@ -38,9 +50,12 @@ hwq_qp_to_init(struct hwq_qp *qp)
 void
 hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
 {
-	const struct hwq_dev *dev = qp->domain->dev;
+	const struct hwq_dev *dev;
 
 	memset(addr, 0, sizeof(*addr));
+	if (!hwq_qp_is_own(qp, "hwq_qp_addr()", "ibv_query_qp(3)"))
+		return;
+	dev = qp->domain->dev;
 	addr->version = HWQ_ADDR_VERSION;
 	addr->link_layer = dev->port.link_layer;
 	addr->mtu = dev->port.active_mtu;
@@ -133,6 +148,8 @@ hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 	char what[32];
 	int ret;
 
+	if (!hwq_qp_is_own(qp, "hwq_qp_connect()", CHANGE_STATE))
+		return -EINVAL;
 	if (!qp->info->has_peer) {
 		hwq_log("QP 0x%06x: connecting: a %s QP has no peer: hwq_qp_ready()", qp->qpn,
 			qp->info->name);
@@ -154,6 +171,8 @@ hwq_qp_ready(struct hwq_qp *qp)
 {
 	int ret;
 
+	if (!hwq_qp_is_own(qp, "hwq_qp_ready()", CHANGE_STATE))
+		return -EINVAL;
 	if (qp->info->has_peer) {
 		hwq_log("QP 0x%06x: a %s QP has a peer: hwq_qp_connect()", qp->qpn, qp->info->name);
 		return -EINVAL;
@@ -170,6 +189,8 @@ hwq_qp_reset(struct hwq_qp *qp)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int ret;
 
+	if (!hwq_qp_is_own(qp, "hwq_qp_reset()", CHANGE_STATE))
+		return -EINVAL;
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
 		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */

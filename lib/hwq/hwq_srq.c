@@ -146,6 +146,12 @@ hwq_srq_destroy(struct hwq_srq *srq)
 	struct hwq_cq *cq = srq->xrc_cq;
 	int ret;
 
+	if (srq->dev == NULL) {
+		hwq_log("SRQ 0x%06x is the caller's own: not for hwq_srq_destroy(), but "
+			"hwq_obj_srq_release(), then ibv_destroy_srq(3)",
+			srq->srqn);
+		return -EINVAL;
+	}
 	if (srq->refs != 0) {
 		hwq_log("%s: destroying an SRQ that %u QPs use", hwq_dev_name(srq->dev), srq->refs);
 		return -EBUSY;

@@ -68,7 +68,8 @@ HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 	struct hwq_srq **srq);
 
 /** Destroys it, with what is posted. If its XRC CQ is its alone, unread completions are dropped from
- *  it. @return 0; -EBUSY QPs use it; or the errno of ibv_destroy_srq(3): it is still there. */
+ *  it. @return 0; -EBUSY QPs use it; -EINVAL it is the caller's own: hwq_obj_srq_release(); or the
+ *  errno of ibv_destroy_srq(3): it is still there. */
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 
 /**

@@ -530,6 +530,87 @@ refusals(void)
 		EMU_DIE("destroying");
 }
 
+/* The last line that was logged must name what to call. */
+static char last_line[256];
+
+static void
+keep_line(const char *text)
+{
+	snprintf(last_line, sizeof(last_line), "%s", text);
+}
+
+#define REFUSED(call, instead)                                                                     \
+	do {                                                                                       \
+		last_line[0] = '\0';                                                               \
+		CHECK_EQ(call, -EINVAL, #call);                                                    \
+		CHECK(strstr(last_line, instead) != NULL, #call " says: %s", last_line);           \
+	} while (0)
+
+static void
+taken_ones_are_not_ours(struct taken *t, struct hwq_srq *srq)
+{
+	struct hwq_addr addr = {.version = 1}, zeros = {0};
+
+	REFUSED(hwq_qp_connect(t->qp, &addr), "ibv_modify_qp(3), then hwq_obj_qp_sync()");
+	REFUSED(hwq_qp_ready(t->qp), "ibv_modify_qp(3), then hwq_obj_qp_sync()");
+	REFUSED(hwq_qp_reset(t->qp), "ibv_modify_qp(3), then hwq_obj_qp_sync()");
+	REFUSED(hwq_qp_destroy(t->qp), "hwq_obj_qp_release(), then ibv_destroy_qp(3)");
+	REFUSED(hwq_cq_destroy(t->cq), "hwq_obj_cq_release(), then ibv_destroy_cq(3)");
+	REFUSED(hwq_srq_destroy(srq), "hwq_obj_srq_release(), then ibv_destroy_srq(3)");
+	last_line[0] = '\0';
+	hwq_qp_addr(t->qp, &addr);
+	CHECK(strstr(last_line, "ibv_query_qp(3)") != NULL, "hwq_qp_addr() says: %s", last_line);
+	check_bytes(&addr, &zeros, sizeof(addr), "an address");
+}
+
+static void
+ours_are_not_taken(void)
+{
+	const struct hwq_srq_conf srq_conf = {.n_wr = 8, .max_sge = 1};
+	const struct hwq_qp_conf conf = {.sq_wr = 4};
+	struct hwq_srq *srq = NULL;
+	struct twin t;
+
+	twin_create(dev, &conf, &t);
+	CHECK_EQ(hwq_srq_create(dev, &srq_conf, &srq), 0, "an SRQ");
+	REFUSED(hwq_obj_cq_release(t.cq), "hwq_cq_destroy()");
+	REFUSED(hwq_obj_srq_release(srq), "hwq_srq_destroy()");
+	last_line[0] = '\0';
+	hwq_obj_qp_release(t.qp);
+	CHECK(strstr(last_line, "hwq_qp_destroy()") != NULL, "hwq_obj_qp_release() says: %s",
+		last_line);
+	CHECK_EQ(hwq_srq_destroy(srq), 0, "destroying it");
+	twin_destroy(&t);
+}
+
+/* Nothing of it is done: they go on working. */
+static void
+whose_they_are(void)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 10, .max_sge = 2}};
+	struct ibv_srq *ibsrq = ibv_create_srq(dev->pd, &attr);
+	struct hwq_srq *srq;
+	struct taken t;
+
+	if (ibsrq == NULL)
+		EMU_DIE("an SRQ");
+	hwq_log_set(keep_line);
+	CHECK_EQ(hwq_obj_srq(ibsrq, NULL, &srq), 0, "taking an SRQ");
+	take(&t, BY_CREATE_QP_EX, dev->pd, NULL, false);
+	taken_ones_are_not_ours(&t, srq);
+	connect_self(&t);
+	work(&t, 10, false);
+	taken_ones_are_not_ours(&t, srq);
+	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_RTS, "state");
+	work(&t, 20, false);
+	ours_are_not_taken();
+	hwq_log_set(NULL);
+	release(&t);
+	CHECK_EQ(hwq_obj_srq_release(srq), 0, "releasing an SRQ");
+	if (ibv_destroy_srq(ibsrq) != 0)
+		EMU_DIE("destroying");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -554,6 +635,7 @@ main(int argc, char **argv)
 	RUN("the number of a PD is the device's", protection_domain());
 	RUN("datagrams by an address handle", datagrams());
 	RUN("what cannot be taken over is refused", refusals());
+	RUN("what is the caller's stays the caller's, and hwq's hwq's", whose_they_are());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
