@@ -162,6 +162,9 @@ case_limits(void)
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, max + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, UINT64_MAX, 0, MEMIC), ENOMEM);
+	/* As many pages as would be one, or all, in 32 bits. */
+	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + 1, 0, MEMIC), ENOMEM);
+	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, 0, 0, MEMIC), EINVAL);
 	CHECK_EQ(raw_alloc(ctx, 64, 12, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, 64, 13, MEMIC), EINVAL);

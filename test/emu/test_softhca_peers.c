@@ -115,6 +115,106 @@ case_dc_address(void)
 	dc_address(offsetof(struct mlx5_wqe_av, rgid) + 15, IBV_WC_RETRY_EXC_ERR);
 }
 
+/* A SEND of 64 bytes to a number, with that key. */
+static void
+send_with_key(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t qpn, uint64_t key)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+
+	node_publish(dci, NULL);
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qpx);
+	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), ah, qpn, key);
+	ibv_wr_set_sge(qpx, n->mr->lkey, (uintptr_t)n->buf, 64);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+}
+
+/*
+ * A DCI that names another queue pair than a DCT: where there is no key to be wrong, the key that is
+ * nothing opens it as little.
+ */
+static void
+case_dc_key(void)
+{
+	static const uint64_t keys[] = {0, NODE_DC};
+
+	for (size_t l = 0; l < N_LISTENERS; l++) {
+		for (size_t k = 0; k < 2; k++) {
+			struct node a = node_open(255), b = node_open(255);
+			struct ibv_qp *dci = node_qp(&a, K_DCI), *to = node_qp(&b, listeners[l]);
+			struct ibv_qp_attr attr = node_attr(&a, 0);
+			struct ibv_ah *ah = ibv_create_ah(a.pd, &attr.ah_attr);
+			bool good = listeners[l] == K_DCT && keys[k] == NODE_DC;
+
+			CHECK(ah != NULL);
+			node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
+			node_ready(&b, to, listeners[l], dci->qp_num, IBV_QPS_RTS);
+			node_recv(&b, listeners[l] <= K_UD ? to : NULL,
+				listeners[l] == K_DCT ? b.srq : b.xrc_srq, 9);
+			if (listeners[l] <= K_UD)
+				node_recv(&b, to, NULL, 9);
+			send_with_key(&a, dci, ah, to->qp_num, keys[k]);
+			CHECK_EQ(node_wait(a.scq).status,
+				good ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR);
+			if (good)
+				CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
+			else
+				node_expect_none(b.rcq);
+			CHECK_EQ(ibv_destroy_ah(ah), 0);
+			CHECK_EQ(ibv_destroy_qp(dci), 0);
+			CHECK_EQ(ibv_destroy_qp(to), 0);
+			node_close(&a);
+			node_close(&b);
+		}
+	}
+}
+
+/* ---- UD */
+
+/*
+ * The sender's own GID, by its index in the address: of an index behind the last there is none, and
+ * so no header that would name it (libmlx5's mlx5_wqe_av: 27:20 of grh_gid_fl).
+ */
+static void
+case_ud_gid_index(void)
+{
+	struct ibv_gid_entry gids[64];
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_qp *from = node_qp(&a, K_UD), *to = node_qp(&b, K_UD);
+	struct ibv_qp_attr attr = node_attr(&a, 0);
+	struct node_to dest = {ibv_create_ah(a.pd, &attr.ah_attr), to->qp_num, 0};
+	ssize_t n_gids = ibv_query_gid_table(a.ctx, gids, 64, 0);
+	uint8_t zeros[40] = {0};
+	struct mlx5dv_ah dv = {0};
+	struct mlx5dv_obj obj = {.ah = {dest.ah, &dv}};
+
+	CHECK(dest.ah != NULL && n_gids >= 2);
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
+	node_ready(&a, from, K_UD, 0, IBV_QPS_RTS);
+	node_ready(&b, to, K_UD, 0, IBV_QPS_RTS);
+	for (uint32_t i = 0; i <= (uint32_t)n_gids + 1; i++) {
+		uint32_t index = i <= (uint32_t)n_gids ? i : 255;
+		struct ibv_wc wc;
+
+		dv.av->grh_gid_fl = htobe32(1u << 30 | index << 20);
+		memset(b.buf + NODE_BUF / 2, 0xee, 104);
+		node_recv(&b, to, NULL, 9);
+		node_send(&a, from, K_UD, &dest, false);
+		CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
+		wc = node_wait(b.rcq);
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		CHECK_EQ((wc.wc_flags & IBV_WC_GRH) != 0, index < (uint32_t)n_gids);
+		CHECK_EQ(memcmp(b.buf + NODE_BUF / 2, zeros, 40) == 0, index >= (uint32_t)n_gids);
+		CHECK_EQ(wc.byte_len, 104);
+	}
+	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
 /* ---- XRC */
 
 /* A shared receive queue that is not of XRC, though it is the same program's. */
@@ -199,6 +299,79 @@ case_operations(void)
 	operation(K_UD, IBV_WR_SEND_WITH_INV, IBV_WC_LOC_QP_OP_ERR);
 }
 
+/* To another type than UD the qkey of one that has none, 0, opens nothing. */
+static void
+case_ud_key(void)
+{
+	for (size_t l = 0; l < N_LISTENERS; l++) {
+		struct node a = node_open(255), b = node_open(255);
+		struct ibv_qp *from = node_qp(&a, K_UD), *to = node_qp(&b, listeners[l]);
+		struct ibv_qp_attr attr = node_attr(&a, 0);
+		struct ibv_ah *ah = ibv_create_ah(a.pd, &attr.ah_attr);
+		struct ibv_sge sge = {(uintptr_t)a.buf, 64, a.mr->lkey};
+		struct ibv_send_wr wr = {.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED};
+		struct ibv_send_wr *bad;
+
+		CHECK(ah != NULL);
+		node_ready(&b, to, listeners[l], from->qp_num, IBV_QPS_RTS);
+		node_ready(&a, from, K_UD, 0, IBV_QPS_RTS);
+		node_recv(&b, listeners[l] <= K_UD ? to : NULL,
+			listeners[l] == K_DCT ? b.srq : b.xrc_srq, 9);
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = to->qp_num;
+		node_publish(from, NULL);
+		CHECK_EQ(ibv_post_send(from, &wr, &bad), 0);
+		CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
+		node_expect_none(b.rcq);
+		CHECK_EQ(ibv_destroy_ah(ah), 0);
+		CHECK_EQ(ibv_destroy_qp(from), 0);
+		CHECK_EQ(ibv_destroy_qp(to), 0);
+		node_close(&a);
+		node_close(&b);
+	}
+}
+
+/* ---- states */
+
+/* In SQE the send queue alone has stopped: what comes in is received (ibv_modify_qp(3)). */
+static void
+receives_in_sqe(enum kind kind)
+{
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_qp *from = node_qp(&a, kind), *to = node_qp(&b, kind);
+	struct ibv_qp_attr attr = node_attr(&a, 0);
+	struct node_to dest = {ibv_create_ah(a.pd, &attr.ah_attr), to->qp_num, 0};
+	struct node_to back = {ibv_create_ah(b.pd, &attr.ah_attr), from->qp_num, 0};
+
+	CHECK(dest.ah != NULL && back.ah != NULL);
+	node_ready(&a, from, kind, to->qp_num, IBV_QPS_RTS);
+	node_ready(&b, to, kind, from->qp_num, IBV_QPS_RTS);
+	node_recv(&b, to, NULL, 9);
+	node_send(&b, to, kind, &back, true);
+	CHECK_EQ(node_wait(b.scq).status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(node_state(to), IBV_QPS_SQE);
+	node_send(&a, from, kind, &dest, false);
+	CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(node_state(to), IBV_QPS_SQE);
+	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
+	CHECK_EQ(ibv_destroy_ah(back.ah), 0);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
+static void
+case_sqe(void)
+{
+	receives_in_sqe(K_UC);
+	receives_in_sqe(K_UD);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -206,7 +379,11 @@ main(int argc, char **argv)
 		{"a message reaches its own transport alone", case_types},
 		{"a connection is between two", case_connections},
 		{"a DCT is at its port", case_dc_address},
+		{"only a DCT answers a DCI, and only with its key", case_dc_key},
+		{"the qkey 0 opens nothing that is not of UD", case_ud_key},
+		{"a UD message names its sender by a GID that there is", case_ud_gid_index},
 		{"XRC reaches the receive queues of XRC alone", case_xrc_basic},
+		{"a queue pair whose sends have stopped goes on receiving", case_sqe},
 		{"what a transport has not is the sender's error", case_operations},
 	};
 

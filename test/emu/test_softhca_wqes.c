@@ -429,6 +429,26 @@ expect_no_srq(struct rig *r, uint32_t n_wqe, uint32_t log_stride)
 		softhca_srq_destroy(srq);
 }
 
+/* Padding fills what entries of 128 bytes have besides: there is none in those of 64. */
+static void
+expect_padded_resize(struct rig *r)
+{
+	static uint8_t buf[16 * 128] __attribute__((aligned(128)));
+	struct softhca_cq_attr attr = {.buf = buf,
+		.dbrec = r->b.qp_db + 8,
+		.n_cqe = 16,
+		.cqe_len = 128,
+		.pad = true,
+		.uar = r->a.uar};
+	struct softhca_cq *cq;
+	unsigned int n_dev;
+
+	CHECK_EQ(softhca_cq_create(softhca_devices(&n_dev), &attr, &cq), 0, "a padded CQ");
+	CHECK_EQ(softhca_cq_resize(cq, buf, 16, 64), -EINVAL, "padded, of 64 bytes");
+	CHECK_EQ(softhca_cq_resize(cq, buf, 8, 128), 0, "padded, of 128 bytes");
+	CHECK_EQ(softhca_cq_destroy(cq), 0, "destroy");
+}
+
 static void
 case_sizes(void)
 {
@@ -449,6 +469,7 @@ case_sizes(void)
 	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 0, 64), -EINVAL, "no entries");
 	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 3, 64), -EINVAL, "3 entries");
 	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 1u << 24, 64), -EINVAL, "2^24 entries");
+	expect_padded_resize(&r);
 	CHECK_EQ(softhca_cq_resize(r.a.cq, r.a.cq_buf, 16, 32), -EINVAL, "entries of 32 bytes");
 	rig_fini(&r);
 }
