@@ -311,7 +311,8 @@ keys(void)
 static void
 qp_types(void)
 {
-	static const enum hwq_qp_type types[] = {HWQ_QP_UC, HWQ_QP_UD, HWQ_QP_XRC_SEND, HWQ_QP_DCI};
+	static const enum hwq_qp_type types[] = {HWQ_QP_UC, HWQ_QP_UD, HWQ_QP_XRC_SEND, HWQ_QP_DCI,
+		HWQ_QP_RAW_PACKET};
 	struct hwq_domain *d;
 	struct hwq_cq *cq;
 	struct ibv_cq *stock_cq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
