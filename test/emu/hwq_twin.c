@@ -241,62 +241,29 @@ twin_drain(struct twin_pair *p, unsigned int want_status)
 		exit(EXIT_FAILURE);
 }
 
+/* A batch that is not complete yet. */
 static void
-stock_post(struct twin_pair *p, const struct twin_work *w)
+stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 {
-	p->stock.ex->wr_id = (uintptr_t)w;
-	p->stock.ex->wr_flags = w->flags;
-	w->builder->stock(p, w);
-}
+	unsigned int i;
 
-static void
-hwq_post(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	wr->wr_id = (uintptr_t)w;
-	wr->wr_flags = twin_hwq_flags(w->flags);
-	w->builder->hwq(p, wr, w);
-}
-
-void
-twin_start(struct twin_pair *p, struct hwq_wr *wr)
-{
-	struct hwq_sq *sq = &p->twin.qp->sq;
-
-	switch (p->conf.type) {
-	case HWQ_QP_UD:
-		hwq_wr_start_ud(wr, sq);
-		break;
-	case HWQ_QP_XRC_SEND:
-		hwq_wr_start_xrc(wr, sq);
-		break;
-	case HWQ_QP_DCI:
-		hwq_wr_start_dc(wr, sq);
-		break;
-	case HWQ_QP_RAW_PACKET:
-		hwq_wr_start_raw(wr, sq);
-		break;
-	default:
-		hwq_wr_start(wr, sq);
-		break;
+	ibv_wr_start(p->stock.ex);
+	for (i = 0; i < n; i++) {
+		p->stock.ex->wr_id = (uintptr_t)&w[i];
+		p->stock.ex->wr_flags = w[i].flags;
+		w[i].builder->stock(p, &w[i]);
 	}
 }
 
 /* Begins a batch of each and forgets it: neither shows a trace of it. */
 static void
-abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
+abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
 	struct hwq_sq before_abort = p->twin.qp->sq;
-	struct hwq_wr wr;
-	unsigned int i;
 
-	ibv_wr_start(p->stock.ex);
-	twin_start(p, &wr);
-	for (i = 0; i < n; i++) {
-		stock_post(p, &w[i]);
-		hwq_post(p, &wr, &w[i]);
-	}
+	stock_batch(p, w, n);
 	ibv_wr_abort(p->stock.ex);
-	hwq_wr_abort(&wr);
+	post(p, w, n, true);
 	CHECK(twin_same_sq(&p->twin.qp->sq, &before_abort), "an aborted batch left a trace");
 	twin_totals.aborted++;
 }
@@ -316,25 +283,19 @@ say_refused(const struct twin_pair *p, const struct twin_work *w, unsigned int n
 
 /* A batch by each critical region; both refuse it whole, with the same errno, or neither does. */
 static void
-region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n)
+region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq, before_batch = *sq;
 	unsigned int i, n_wqes = 0;
 	uint16_t from = sq->pi;
-	struct hwq_wr wr;
 	int theirs, ours;
 
 	for (i = 0; i < n; i++)
 		n_wqes += w[i].n_wqes;
 	twin_prepare(p, n_wqes);
-	ibv_wr_start(p->stock.ex);
-	twin_start(p, &wr);
-	for (i = 0; i < n; i++) {
-		stock_post(p, &w[i]);
-		hwq_post(p, &wr, &w[i]);
-	}
+	stock_batch(p, w, n);
 	theirs = ibv_wr_complete(p->stock.ex);
-	ours = hwq_wr_complete(&wr);
+	ours = post(p, w, n, false);
 	say_refused(p, w, n, theirs, ours);
 	if (theirs != 0 || ours != 0) {
 		twin_totals.refused++;
@@ -363,8 +324,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 	ours = w->builder->direct(p, w);
 	if (ours == 0)
 		return false;
-	ibv_wr_start(p->stock.ex);
-	stock_post(p, w);
+	stock_batch(p, w, 1);
 	theirs = ibv_wr_complete(p->stock.ex);
 	say_refused(p, w, 1, theirs, ours < 0 ? ours : 0);
 	if (theirs != 0 || ours < 0) {
@@ -388,7 +348,7 @@ may_go_direct(const struct twin_pair *p)
 }
 
 static void
-batch(struct twin_pair *p)
+batch(struct twin_pair *p, twin_post_fn *post)
 {
 	static struct twin_work w[MAX_BATCH];
 	unsigned int max = p->batch_max != 0 ? p->batch_max : MAX_BATCH;
@@ -397,13 +357,13 @@ batch(struct twin_pair *p)
 	for (i = 0; i < n; i++)
 		twin_draw_work(p, &w[i], NULL);
 	if (twin_draw(8) == 0)
-		abort_both(p, w, n);
+		abort_both(p, w, n, post);
 	if (may_go_direct(p)) {
 		for (i = 0; i < n && direct_both(p, &w[i]); i++)
 			;
 		hwq_sq_ring(&p->twin.qp->sq);
 	} else {
-		region_both(p, w, n);
+		region_both(p, w, n, post);
 	}
 	twin_drain(p, IBV_WC_WR_FLUSH_ERR);
 	twin_totals.batches++;
@@ -422,7 +382,7 @@ unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
 }
 
 void
-twin_run(struct twin_pair *pairs, unsigned int n)
+twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 {
 	struct twin_pair *left[MAX_PAIRS];
 	unsigned int n_left, i;
@@ -431,7 +391,7 @@ twin_run(struct twin_pair *pairs, unsigned int n)
 		EMU_DIE("%u pairs, of %u at most", n, MAX_PAIRS);
 	while ((n_left = unfinished(pairs, n, left)) != 0)
 		for (i = 0; i < 64; i++) {
-			batch(left[twin_draw(n_left)]);
+			batch(left[twin_draw(n_left)], post);
 			if (check_failures != 0)
 				return;
 		}
@@ -495,10 +455,10 @@ twin_close(struct twin_pair *pairs, unsigned int n)
 }
 
 void
-twin_wild(struct twin_pair *pairs, unsigned int n)
+twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 {
 	twin_open(pairs, n, true);
-	twin_run(pairs, n);
+	twin_run(pairs, n, post);
 	for (unsigned int i = 0; i < n; i++)
 		CHECK(twin_cases < 10000 || pairs[i].stock.at > 65536,
 			"%s: no lap of the wire's index", pairs[i].name);

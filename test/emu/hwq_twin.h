@@ -4,10 +4,10 @@
  * the send queue, or the same error.
  *
  * A program says which builders there are and what they are drawn from; the harness draws, posts,
- * compares, counts.
+ * compares, counts. The program posts hwq's half itself, by hwq_twin_post.h.
  *
  *     twin_begin(argc, argv, 20000);                  device, memory, seed: [CASES [SEED]]
- *     twin_wild(pairs, n);                            until each builder of each type had CASES
+ *     twin_wild(pairs, n, post);                      until each builder of each type had CASES
  *     return twin_end(pairs, n);                      prints what was drawn; a legal combination
  *                                                     that was not, fails
  *
@@ -56,6 +56,15 @@ struct twin_work {
 		(type *)(uintptr_t)(w)->body;                                                      \
 	})
 
+/* Builders that the harness has (hwq_twin_ops.c). */
+enum twin_common {
+	TWIN_OF_PROGRAM, /* is none of them: twin_hwq_own() posts it */
+	TWIN_NOP,
+	TWIN_RAW_WQE,
+	TWIN_MEMCPY,
+	TWIN_LOCAL_INV
+};
+
 struct twin_builder {
 	const char *name;
 	unsigned int types; /* 1u << HWQ_QP_*: those that have it */
@@ -64,12 +73,12 @@ struct twin_builder {
 	const char *const
 		*setters;   /* names of the setters, or sets of them, up to NULL; "-": none */
 	unsigned int flags; /* IBV_SEND_* that are legal with it */
-	unsigned int code;  /* the program's own */
+	enum twin_common common;
+	unsigned int code; /* the program's own */
 	/* Draws its own, for w->setter and w->flags, any values at all: now and then refused ones. */
 	void (*draw)(struct twin_pair *p, struct twin_work *w);
-	/* Builder and setters; complete says what became of them. */
+	/* libmlx5's builder and setters; complete says what became of them. */
 	void (*stock)(struct twin_pair *p, const struct twin_work *w);
-	void (*hwq)(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w);
 	/* NULL, or: by hwq_wqe.h, where it has this. WQEBBs; 0: it has not; -errno. */
 	int (*direct)(struct twin_pair *p, const struct twin_work *w);
 	/* NULL, or: renames what must differ in WQE nth of the work request: checks it in both
@@ -97,7 +106,14 @@ struct twin_pair {
 
 struct twin_totals {
 	unsigned long cases, refused, split, fills, batches, aborted, small_fences, direct;
+	/* Batches that hwq posted; those in whose code the transport was a constant. */
+	unsigned long posted, folded;
 };
+
+/* Posts n work requests through hwq in one batch: what complete says, or 0 where it is aborted
+ * instead. See hwq_twin_post.h. */
+typedef int twin_post_fn(struct twin_pair *p, const struct twin_work *w, unsigned int n,
+	bool abort);
 
 extern struct hwq_dev *twin_dev;
 extern struct hwq_mr twin_mr; /* of twin_mem: all rights */
@@ -111,9 +127,9 @@ void twin_begin(int argc, char **argv, unsigned long cases);
 void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
 void twin_close(struct twin_pair *pairs, unsigned int n);
 /* Posts what is drawn to open pairs, until each builder had its cases or a check failed. */
-void twin_run(struct twin_pair *pairs, unsigned int n);
+void twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
 /* twin_open(), twin_run(), twin_close(), all wild. */
-void twin_wild(struct twin_pair *pairs, unsigned int n);
+void twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
 /* Prints the counts, checks that every legal combination was drawn, closes; the exit code. Without
  * pairs, there are no counts. */
 int twin_end(const struct twin_pair *pairs, unsigned int n);
@@ -128,9 +144,6 @@ uint32_t twin_get32(const uint8_t *p);
 uint64_t twin_get64(const uint8_t *p);
 
 /* ---- for programs that post by themselves */
-
-/* hwq_wr_start() of the pair's type. */
-void twin_start(struct twin_pair *p, struct hwq_wr *wr);
 
 /* A work request of any builder that fits the pair, from all, or of those that may() says. */
 void twin_draw_work(struct twin_pair *p, struct twin_work *w,
@@ -172,7 +185,6 @@ extern const char *const twin_no_setter[];      /* none */
 void twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge);
 void twin_draw_data(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d);
 void twin_stock_data(struct twin_pair *p, enum twin_setter setter, const struct twin_data *d);
-void twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data *d);
 /* The same lists as hwq has them. */
 void twin_hwq_lists(const struct twin_data *d, struct hwq_sge *sge, struct hwq_buf *buf);
 
@@ -200,7 +212,6 @@ struct twin_args {
 void twin_draw_args(const struct twin_pair *p, struct twin_args *a);
 /* The builder alone: setters are to follow. */
 void twin_stock_op(struct twin_pair *p, enum twin_code code, const struct twin_args *a);
-void twin_hwq_op(struct hwq_wr *wr, enum twin_code code, const struct twin_args *a);
 
 /* Builders without setters, for every type that has them. */
 extern const struct twin_builder twin_nop, twin_raw_wqe, twin_memcpy, twin_local_inv;
@@ -211,5 +222,13 @@ struct twin_copy {
 	uint32_t dst_lkey;
 	uint64_t dst, len;
 };
+
+/* What twin_local_inv draws. */
+struct twin_inv {
+	uint32_t rkey;
+};
+
+/* What twin_raw_wqe draws, copied to wqe, of TWIN_RAW_LEN, which it returns: for that QP. */
+const void *twin_raw_for(const struct twin_work *w, uint32_t qpn, uint8_t *wqe);
 
 #endif

@@ -115,6 +115,9 @@ twin_print(void)
 		twin_totals.cases, twin_totals.split, twin_totals.fills, twin_totals.refused,
 		twin_totals.batches, twin_totals.aborted, twin_totals.small_fences,
 		twin_totals.direct);
+	printf("  %lu batches posted by hwq, of which the code knew the transport as a constant: "
+	       "%lu\n",
+		twin_totals.posted, twin_totals.folded);
 }
 
 /* Every setter with every set of flags that goes with the builder. */
@@ -141,6 +144,10 @@ twin_coverage(const struct twin_pair *pairs, unsigned int n)
 				row_of(pairs[i].builders[k], pairs[i].conf.type);
 	for (i = 0; i < n_rows; i++)
 		row_coverage(&rows[i]);
+#if defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&              \
+	!defined(__SANITIZE_THREAD__)
+	CHECK(twin_totals.folded == twin_totals.posted, "the transport was no constant");
+#endif
 	CHECK(twin_totals.aborted > 0 && twin_totals.refused > 0,
 		"a case that must come up did not");
 }

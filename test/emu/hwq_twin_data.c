@@ -107,26 +107,3 @@ twin_hwq_lists(const struct twin_data *d, struct hwq_sge *sge, struct hwq_buf *b
 	for (i = 0; i < d->n && i < TWIN_MAX_BUF; i++)
 		buf[i] = (struct hwq_buf){d->buf[i].addr, d->buf[i].length};
 }
-
-void
-twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data *d)
-{
-	struct hwq_sge sge[TWIN_MAX_SGE + 2];
-	struct hwq_buf buf[TWIN_MAX_BUF];
-
-	twin_hwq_lists(d, sge, buf);
-	switch (setter) {
-	case TWIN_SGE:
-		hwq_wr_set_sge(wr, sge[0].lkey, sge[0].addr, sge[0].len);
-		break;
-	case TWIN_SGE_LIST:
-		hwq_wr_set_sge_list(wr, d->n, sge);
-		break;
-	case TWIN_INLINE:
-		hwq_wr_set_inline_data(wr, d->bytes, d->len);
-		break;
-	default:
-		hwq_wr_set_inline_data_list(wr, d->n, buf);
-		break;
-	}
-}

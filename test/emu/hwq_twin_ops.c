@@ -52,37 +52,6 @@ twin_stock_op(struct twin_pair *p, enum twin_code code, const struct twin_args *
 	}
 }
 
-void
-twin_hwq_op(struct hwq_wr *wr, enum twin_code code, const struct twin_args *a)
-{
-	switch (code) {
-	case TWIN_SEND:
-		hwq_wr_send(wr);
-		break;
-	case TWIN_SEND_IMM:
-		hwq_wr_send_imm(wr, a->imm);
-		break;
-	case TWIN_SEND_INV:
-		hwq_wr_send_inv(wr, a->imm);
-		break;
-	case TWIN_WRITE:
-		hwq_wr_rdma_write(wr, a->rkey, a->raddr);
-		break;
-	case TWIN_WRITE_IMM:
-		hwq_wr_rdma_write_imm(wr, a->rkey, a->raddr, a->imm);
-		break;
-	case TWIN_READ:
-		hwq_wr_rdma_read(wr, a->rkey, a->raddr);
-		break;
-	case TWIN_CMP_SWP:
-		hwq_wr_atomic_cmp_swp(wr, a->rkey, a->raddr, a->operand[0], a->operand[1]);
-		break;
-	case TWIN_FETCH_ADD:
-		hwq_wr_atomic_fetch_add(wr, a->rkey, a->raddr, a->operand[0]);
-		break;
-	}
-}
-
 /* ------------------------------------------------------------------ NOP */
 
 static void
@@ -107,13 +76,6 @@ stock_nop(struct twin_pair *p, const struct twin_work *w)
 	mlx5dv_wr_raw_wqe(p->stock.dv, &nop);
 }
 
-static void
-hwq_nop(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	(void)p, (void)w;
-	hwq_wr_nop(wr);
-}
-
 static int
 direct_nop(struct twin_pair *p, const struct twin_work *w)
 {
@@ -121,12 +83,12 @@ direct_nop(struct twin_pair *p, const struct twin_work *w)
 }
 
 const struct twin_builder twin_nop = {.name = "nop",
+	.common = TWIN_NOP,
 	.types = TYPES_ANY,
 	.setters = twin_no_setter,
 	.flags = TWIN_RDMA_FLAGS,
 	.draw = draw_nothing,
 	.stock = stock_nop,
-	.hwq = hwq_nop,
 	.direct = direct_nop};
 
 /* ------------------------------------------------------------------ raw WQEs */
@@ -160,8 +122,8 @@ draw_raw(struct twin_pair *p, struct twin_work *w)
 }
 
 /* The QPN is the caller's to set. */
-static const void *
-raw_for(const struct twin_work *w, uint32_t qpn, uint8_t *wqe)
+const void *
+twin_raw_for(const struct twin_work *w, uint32_t qpn, uint8_t *wqe)
 {
 	memcpy(wqe, TWIN_OWN(w, struct raw), TWIN_RAW_LEN);
 	wqe[4] = (uint8_t)(qpn >> 16);
@@ -175,24 +137,16 @@ stock_raw(struct twin_pair *p, const struct twin_work *w)
 {
 	uint8_t wqe[TWIN_RAW_LEN];
 
-	mlx5dv_wr_raw_wqe(p->stock.dv, raw_for(w, p->stock.qp->qp_num, wqe));
-}
-
-static void
-hwq_raw(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	uint8_t wqe[TWIN_RAW_LEN];
-
-	hwq_wr_raw_wqe(wr, raw_for(w, p->twin.qp->qpn, wqe));
+	mlx5dv_wr_raw_wqe(p->stock.dv, twin_raw_for(w, p->stock.qp->qp_num, wqe));
 }
 
 const struct twin_builder twin_raw_wqe = {.name = "raw_wqe",
+	.common = TWIN_RAW_WQE,
 	.types = TYPES_ANY,
 	.setters = twin_no_setter,
 	.flags = TWIN_RDMA_FLAGS,
 	.draw = draw_raw,
-	.stock = stock_raw,
-	.hwq = hwq_raw};
+	.stock = stock_raw};
 
 /* ------------------------------------------------------------------ memcpy */
 
@@ -223,15 +177,6 @@ stock_memcpy(struct twin_pair *p, const struct twin_work *w)
 	const struct twin_copy *c = TWIN_OWN(w, const struct twin_copy);
 
 	mlx5dv_wr_memcpy(p->stock.dv, c->dst_lkey, c->dst, c->src.lkey, c->src.addr, c->len);
-}
-
-static void
-hwq_memcpy(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	const struct twin_copy *c = TWIN_OWN(w, const struct twin_copy);
-
-	(void)p;
-	hwq_wr_memcpy(wr, c->dst_lkey, c->dst, c->src.lkey, c->src.addr, c->len);
 }
 
 static int
@@ -278,46 +223,35 @@ names_memcpy(struct twin_pair *p, const struct twin_work *w, unsigned int nth, u
 }
 
 const struct twin_builder twin_memcpy = {.name = "memcpy",
+	.common = TWIN_MEMCPY,
 	.types = TYPE(RC) | TYPE(DCI),
 	.setters = twin_no_setter,
 	.flags = TWIN_RDMA_FLAGS,
 	.draw = draw_memcpy,
 	.stock = stock_memcpy,
-	.hwq = hwq_memcpy,
 	.direct = direct_memcpy,
 	.names = names_memcpy};
 
 /* ------------------------------------------------------------------ LOCAL_INV */
 
-struct inv {
-	uint32_t rkey;
-};
-
 static void
 draw_inv(struct twin_pair *p, struct twin_work *w)
 {
 	(void)p;
-	TWIN_OWN(w, struct inv)->rkey = (uint32_t)twin_random();
+	TWIN_OWN(w, struct twin_inv)->rkey = (uint32_t)twin_random();
 }
 
 static void
 stock_inv(struct twin_pair *p, const struct twin_work *w)
 {
-	ibv_wr_local_inv(p->stock.ex, TWIN_OWN(w, const struct inv)->rkey);
-}
-
-static void
-hwq_inv(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	(void)p;
-	hwq_wr_local_inv(wr, TWIN_OWN(w, const struct inv)->rkey);
+	ibv_wr_local_inv(p->stock.ex, TWIN_OWN(w, const struct twin_inv)->rkey);
 }
 
 const struct twin_builder twin_local_inv = {.name = "local_inv",
+	.common = TWIN_LOCAL_INV,
 	.types = TYPES_WINDOW,
 	.send_ops = IBV_QP_EX_WITH_LOCAL_INV,
 	.setters = twin_no_setter,
 	.flags = TWIN_RDMA_FLAGS,
 	.draw = draw_inv,
-	.stock = stock_inv,
-	.hwq = hwq_inv};
+	.stock = stock_inv};

@@ -10,7 +10,7 @@
  * usage: test_hwq_bytes [CASES [SEED]]
  */
 #include "hwq_burst.h"
-#include "hwq_twin.h"
+#include "hwq_twin_post.h"
 
 #define OPS_WRITE IBV_QP_EX_WITH_RDMA_WRITE
 #define OPS_UC                                                                                     \
@@ -56,14 +56,21 @@ stock(struct twin_pair *p, const struct twin_work *w)
 	twin_stock_data(p, w->setter, &o->data);
 }
 
-static void
-hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
 {
 	const struct own *o = TWIN_OWN(w, const struct own);
 
-	(void)p;
+	(void)type;
 	twin_hwq_op(wr, w->builder->code, &o->args);
 	twin_hwq_data(wr, w->setter, &o->data);
+}
+
+/* UC starts as RC does. */
+static int
+post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
+{
+	return twin_batch(p, w, n, abort, HWQ_QP_RC);
 }
 
 /* ------------------------------------------------------------------ by hwq_wqe.h */
@@ -170,7 +177,6 @@ direct(struct twin_pair *p, const struct twin_work *w)
 		.flags = TWIN_RDMA_FLAGS,                                                          \
 		.draw = draw,                                                                      \
 		.stock = stock,                                                                    \
-		.hwq = hwq,                                                                        \
 		.direct = direct}
 
 BUILDER(send, RC | UC, TWIN_SEND, IBV_QP_EX_WITH_SEND, twin_data_setters);
@@ -302,24 +308,15 @@ run_stock(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 static void
 run_hwq(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool region)
 {
-	struct hwq_sq *sq = &p->twin.qp->sq;
-	struct hwq_wr wr;
 	unsigned int i;
 
-	hwq_wr_start(&wr, sq);
-	for (i = 0; i < n; i++) {
-		wr.wr_id = (uintptr_t)&w[i];
-		wr.wr_flags = twin_hwq_flags(w[i].flags);
-		if (region)
-			w[i].builder->hwq(p, &wr, &w[i]);
-		else
-			CHECK(w[i].builder->direct(p, &w[i]) > 0, "hwq refuses %s",
-				w[i].builder->name);
+	if (region) {
+		CHECK_EQ(post(p, w, n, false), 0, "hwq_wr_complete");
+		return;
 	}
-	if (region)
-		CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq_wr_complete");
-	else
-		hwq_sq_ring(sq);
+	for (i = 0; i < n; i++)
+		CHECK(w[i].builder->direct(p, &w[i]) > 0, "hwq refuses %s", w[i].builder->name);
+	hwq_sq_ring(&p->twin.qp->sq);
 }
 
 /* libmlx5's work runs first, then the memory is as before, then ours. */
@@ -376,7 +373,7 @@ int
 main(int argc, char **argv)
 {
 	twin_begin(argc, argv, 20000);
-	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS));
+	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	RUN("work that runs has libmlx5's bytes and effect", real());
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
 			twin_totals.direct > 0,

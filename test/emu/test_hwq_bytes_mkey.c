@@ -13,6 +13,7 @@
  */
 #include "hwq_twin_key.h"
 
+#include "hwq_twin_post.h"
 #include "hwq_wr_mkey.h"
 
 #define MAX_ENTRIES 64
@@ -282,7 +283,7 @@ stock(struct twin_pair *p, const struct twin_work *w)
 		stock_step(p->stock.dv, o, o->steps[i]);
 }
 
-static void
+static HWQ_INLINE void
 hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 {
 	const struct mlx5dv_crypto_attr *c = &o->crypto;
@@ -334,8 +335,8 @@ expect_psvs(struct twin_work *w, struct own *o, enum hwq_bsf_state before, bool 
 	w->n_wqes = 1 + o->psv_mem + o->psv_wire;
 }
 
-static void
-hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
 {
 	struct own *o = TWIN_OWN(w, struct own);
 	struct hwq_mkey *mkey = o->key->ours;
@@ -343,7 +344,7 @@ hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 	bool untold = mkey->sig != NULL && mkey->sig->err_count_updated;
 	unsigned int i;
 
-	(void)p;
+	(void)type;
 	wr->wr_flags |= o->no_inline ? 0 : HWQ_WQE_INLINE;
 	mkey->lkey = (mkey->lkey & ~0xffu) | o->tag;
 	hwq_wr_mkey_configure(wr, mkey, o->num_setters, &o->attr);
@@ -354,6 +355,12 @@ hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
 	((struct twin_work *)(uintptr_t)w)->n_wqes = 1;
 	if (mkey->sig != NULL)
 		expect_psvs((struct twin_work *)(uintptr_t)w, o, before, untold);
+}
+
+static int
+post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
+{
+	return twin_batch(p, w, n, abort, HWQ_QP_RC);
 }
 
 /* ------------------------------------------------------------------ comparing it */
@@ -459,8 +466,7 @@ names(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t 
 	{                                                                                          \
 		.name = text, .types = 1u << HWQ_QP_RC,                                            \
 		.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE, .setters = set_names[of],            \
-		.flags = TWIN_RDMA_FLAGS, .code = of, .draw = draw, .stock = stock, .hwq = hwq,    \
-		.names = names                                                                     \
+		.flags = TWIN_RDMA_FLAGS, .code = of, .draw = draw, .stock = stock, .names = names \
 	}
 
 static const struct twin_builder configure[KEY_KINDS] = {CONFIGURE(KEY_PLAIN, "configure plain"),
@@ -578,7 +584,7 @@ run(void)
 
 	for (round = 1; round <= ROUNDS && check_failures == 0; round++) {
 		twin_cases = cases * round / ROUNDS;
-		twin_run(pairs, N_PAIRS);
+		twin_run(pairs, N_PAIRS, post);
 		for (i = 0; i < N_PAIRS; i++)
 			between(&pairs[i], &keys[i]);
 	}

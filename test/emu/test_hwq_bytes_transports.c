@@ -7,7 +7,7 @@
  * usage: test_hwq_bytes_transports [CASES [SEED]]
  */
 #include "hwq_ah.h"
-#include "hwq_twin.h"
+#include "hwq_twin_post.h"
 
 #define UD  (1u << HWQ_QP_UD)
 #define XRC (1u << HWQ_QP_XRC_SEND)
@@ -127,42 +127,40 @@ stock(struct twin_pair *p, const struct twin_work *w)
 		stock_address(p, o, c.stream);
 }
 
-static void
-hwq_address(struct twin_pair *p, struct hwq_wr *wr, const struct own *o, bool stream)
+static HWQ_INLINE void
+hwq_address(struct hwq_wr *wr, const struct own *o, bool stream, enum hwq_qp_type type)
 {
 	const struct hwq_ah *ah = &ahs[o->ah].hwq;
 
-	switch (p->conf.type) {
-	case HWQ_QP_UD:
+	if (type == HWQ_QP_UD)
 		hwq_wr_set_ud_addr(wr, ah, o->number, o->qkey);
-		break;
-	case HWQ_QP_XRC_SEND:
+	else if (type == HWQ_QP_XRC_SEND)
 		hwq_wr_set_xrc_srqn(wr, o->number);
-		break;
-	default:
-		if (stream)
-			hwq_wr_set_dc_addr_stream(wr, ah, o->number, o->dc_key, o->stream);
-		else
-			hwq_wr_set_dc_addr(wr, ah, o->number, o->dc_key);
-		break;
-	}
+	else if (stream)
+		hwq_wr_set_dc_addr_stream(wr, ah, o->number, o->dc_key, o->stream);
+	else
+		hwq_wr_set_dc_addr(wr, ah, o->number, o->dc_key);
 }
 
-static void
-hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+hwq_setters(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
 {
 	const struct own *o = TWIN_OWN(w, const struct own);
 	struct chosen c = chosen(w);
 
-	twin_hwq_op(wr, w->builder->code, &o->args);
 	if (c.address_first)
-		hwq_address(p, wr, o, c.stream);
+		hwq_address(wr, o, c.stream, type);
 	twin_hwq_data(wr, c.data, &o->data);
 	if (!c.address_first)
-		hwq_address(p, wr, o, c.stream);
+		hwq_address(wr, o, c.stream, type);
 }
 
 /* ------------------------------------------------------------------ raw packets */
+
+enum frame_code {
+	FRAME,
+	TSO
+};
 
 /*
  * Where the first bytes of a frame must be inline, both read them: real memory, of lengths about
@@ -199,14 +197,6 @@ stock_frame(struct twin_pair *p, const struct twin_work *w)
 {
 	ibv_wr_send(p->stock.ex);
 	twin_stock_data(p, w->setter, &TWIN_OWN(w, const struct own)->data);
-}
-
-static void
-hwq_frame(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
-{
-	(void)p;
-	hwq_wr_send(wr);
-	twin_hwq_data(wr, w->setter, &TWIN_OWN(w, const struct own)->data);
 }
 
 /* Units of a TSO WQE ahead of its data, and where they end in libmlx5's ring, unwrapped. */
@@ -256,13 +246,15 @@ stock_tso(struct twin_pair *p, const struct twin_work *w)
 		twin_stock_data(p, w->setter, &o->data);
 }
 
-static void
-hwq_tso(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+hwq_frame(struct hwq_wr *wr, const struct twin_work *w)
 {
 	const struct own *o = TWIN_OWN(w, const struct own);
 
-	(void)p;
-	hwq_wr_send_tso(wr, o->hdr, o->hdr_len, o->mss);
+	if (w->builder->code == TSO)
+		hwq_wr_send_tso(wr, o->hdr, o->hdr_len, o->mss);
+	else
+		hwq_wr_send(wr);
 	twin_hwq_data(wr, w->setter, &o->data);
 }
 
@@ -287,6 +279,36 @@ names_tso(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint
 		memcpy(theirs + i * 16, ring + (at + (i + 2) * 16) % ring_len(p), 16);
 }
 
+/* ------------------------------------------------------------------ posting it through hwq */
+
+static HWQ_INLINE void
+twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
+{
+	const struct own *o = TWIN_OWN(w, const struct own);
+
+	if (type == HWQ_QP_RAW_PACKET) {
+		hwq_frame(wr, w);
+		return;
+	}
+	twin_hwq_op(wr, w->builder->code, &o->args);
+	hwq_setters(wr, w, type);
+}
+
+static int
+post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
+{
+	switch (p->conf.type) {
+	case HWQ_QP_UD:
+		return twin_batch(p, w, n, abort, HWQ_QP_UD);
+	case HWQ_QP_XRC_SEND:
+		return twin_batch(p, w, n, abort, HWQ_QP_XRC_SEND);
+	case HWQ_QP_DCI:
+		return twin_batch(p, w, n, abort, HWQ_QP_DCI);
+	default:
+		return twin_batch(p, w, n, abort, HWQ_QP_RAW_PACKET);
+	}
+}
+
 /* ------------------------------------------------------------------ builders and queues */
 
 #define BUILDER(prefix, x, x_types, x_code, x_ops, x_setters)                                      \
@@ -297,8 +319,7 @@ names_tso(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint
 		.setters = x_setters,                                                              \
 		.flags = TWIN_RDMA_FLAGS,                                                          \
 		.draw = draw,                                                                      \
-		.stock = stock,                                                                    \
-		.hwq = hwq}
+		.stock = stock}
 
 BUILDER(ud, send, UD, TWIN_SEND, OPS_SEND, ud_setters);
 BUILDER(ud, send_imm, UD, TWIN_SEND_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, ud_setters);
@@ -335,16 +356,15 @@ static const struct twin_builder raw_send = {.name = "send",
 	.setters = twin_data_setters,
 	.flags = TWIN_RDMA_FLAGS | IBV_SEND_IP_CSUM,
 	.draw = draw_frame,
-	.stock = stock_frame,
-	.hwq = hwq_frame};
+	.stock = stock_frame};
 static const struct twin_builder raw_send_tso = {.name = "send_tso",
 	.types = RAW,
+	.code = TSO,
 	.send_ops = IBV_QP_EX_WITH_TSO,
 	.setters = twin_data_setters,
 	.flags = TWIN_RDMA_FLAGS | IBV_SEND_IP_CSUM,
 	.draw = draw_tso,
 	.stock = stock_tso,
-	.hwq = hwq_tso,
 	.names = names_tso};
 
 static const struct twin_builder *const ud_builders[] = {&twin_nop, &twin_raw_wqe, &ud_send,
@@ -499,7 +519,7 @@ main(int argc, char **argv)
 	twin_begin(argc, argv, 20000);
 	RUN("an address handle of a peer is libmlx5's", addresses_are_the_same());
 	open_addresses();
-	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS));
+	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	close_addresses();
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
 			(mended > 0 || twin_cases < 1000),

@@ -8,7 +8,7 @@
  *
  * usage: test_hwq_bytes_umr [CASES [SEED]]
  */
-#include "hwq_twin.h"
+#include "hwq_twin_post.h"
 #include "hwq_umr_image.h"
 
 #define OPS_LIST   (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
@@ -110,9 +110,10 @@ struct layout {
 	struct mlx5dv_mr_interleaved data[N_ENTRIES];
 };
 
-enum layout_code {
+enum umr_code {
 	LIST,
-	PATTERN
+	PATTERN,
+	WINDOW
 };
 
 static struct hwq_mkey *
@@ -188,7 +189,7 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 }
 
 /* By an image, with addresses of its own or with those of the layout. False: there is no such. */
-static bool
+static HWQ_INLINE bool
 hwq_image(struct hwq_wr *wr, const struct twin_work *w, struct hwq_mkey *key,
 	const struct hwq_sge *sge)
 {
@@ -221,14 +222,13 @@ hwq_image(struct hwq_wr *wr, const struct twin_work *w, struct hwq_mkey *key,
 	return true;
 }
 
-static void
-hwq_layout(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 {
 	const struct layout *l = TWIN_OWN(w, const struct layout);
 	struct hwq_mkey *key = our_key(w);
 	struct hwq_sge sge[N_ENTRIES];
 
-	(void)p;
 	for (unsigned int i = 0; i < l->n; i++)
 		sge[i] = (struct hwq_sge){l->sge[i].addr, l->sge[i].length, l->sge[i].lkey};
 	hwq_mkey_set_tag(key, l->tag);
@@ -263,7 +263,6 @@ static const struct twin_builder mr_list = {.name = "mr_list",
 	.code = LIST,
 	.draw = draw_layout,
 	.stock = stock_layout,
-	.hwq = hwq_layout,
 	.names = names_layout};
 static const struct twin_builder mr_interleaved = {.name = "mr_interleaved",
 	.types = RC,
@@ -273,7 +272,6 @@ static const struct twin_builder mr_interleaved = {.name = "mr_interleaved",
 	.code = PATTERN,
 	.draw = draw_layout,
 	.stock = stock_layout,
-	.hwq = hwq_layout,
 	.names = names_layout};
 
 /* ------------------------------------------------------------------ windows */
@@ -323,12 +321,11 @@ stock_window(struct twin_pair *p, const struct twin_work *w)
 	ibv_wr_bind_mw(p->stock.ex, &x.mw, x.rkey, &x.info);
 }
 
-static void
-hwq_window(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w)
+static HWQ_INLINE void
+hwq_window(struct hwq_wr *wr, const struct twin_work *w)
 {
 	struct window x = *TWIN_OWN(w, const struct window);
 
-	(void)p;
 	x.info.mr = &x.region;
 	if (x.is_inline)
 		wr->wr_flags |= HWQ_WQE_INLINE;
@@ -354,10 +351,34 @@ static const struct twin_builder bind_mw = {.name = "bind_mw",
 	.send_ops = IBV_QP_EX_WITH_BIND_MW,
 	.setters = mw_types,
 	.flags = TWIN_RDMA_FLAGS,
+	.code = WINDOW,
 	.draw = draw_window,
 	.stock = stock_window,
-	.hwq = hwq_window,
 	.names = names_window};
+
+/* ------------------------------------------------------------------ posting through hwq */
+
+static HWQ_INLINE void
+twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
+{
+	if (w->builder->code == WINDOW)
+		hwq_window(wr, w);
+	else if (type == HWQ_QP_RC)
+		hwq_layout(wr, w);
+}
+
+static int
+post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
+{
+	switch (p->conf.type) {
+	case HWQ_QP_XRC_SEND:
+		return twin_batch(p, w, n, abort, HWQ_QP_XRC_SEND);
+	case HWQ_QP_DCI:
+		return twin_batch(p, w, n, abort, HWQ_QP_DCI);
+	default: /* UC starts as RC does */
+		return twin_batch(p, w, n, abort, HWQ_QP_RC);
+	}
+}
 
 /* ------------------------------------------------------------------ pairs */
 
@@ -410,7 +431,7 @@ main(int argc, char **argv)
 {
 	twin_begin(argc, argv, 10000);
 	keys_create();
-	RUN("any change of a key has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS));
+	RUN("any change of a key has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0,
 		"a case that must come up did not");
 	keys_destroy();

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 
 #include "hwq_ah.h"
-#include "hwq_twin.h"
+#include "hwq_twin_wr.h"
 #include "hwq_wr_umr.h"
 
 #define DC_KEY  0x1122334455667788ull
@@ -212,22 +212,15 @@ stock_address(unsigned int to)
 	}
 }
 
-static void
-hwq_address(struct hwq_wr *wr, unsigned int to)
+static HWQ_INLINE void
+hwq_address(struct hwq_wr *wr, unsigned int to, enum hwq_qp_type type)
 {
-	switch (conf.type) {
-	case HWQ_QP_UD:
+	if (type == HWQ_QP_UD)
 		hwq_wr_set_ud_addr(wr, &hwq_ah, rcv[to].qp->qp_num, EMU_QKEY);
-		break;
-	case HWQ_QP_XRC_SEND:
+	else if (type == HWQ_QP_XRC_SEND)
 		hwq_wr_set_xrc_srqn(wr, rcv[to].srqn);
-		break;
-	case HWQ_QP_DCI:
+	else if (type == HWQ_QP_DCI)
 		hwq_wr_set_dc_addr(wr, &hwq_ah, rcv[to].qp->qp_num, DC_KEY);
-		break;
-	default:
-		break;
-	}
 }
 
 /* One of what was posted is done: its status, an enum ibv_wc_status; or -1: nothing came. */
@@ -309,23 +302,39 @@ post_stock(const struct message *m)
 	CHECK_EQ(ibv_wr_complete(pair.stock.ex), 0, "ibv_wr_complete");
 }
 
-static void
-post_hwq(const struct message *m)
+/* type is a constant, as it is in a program of one type. */
+static HWQ_INLINE int
+post_hwq_as(const struct message *m, enum hwq_qp_type type)
 {
 	struct twin_args a = m->args;
 	struct hwq_wr wr;
 
 	a.raddr = (uintptr_t)rcv[HWQ].area + AREA / 2;
-	twin_start(&pair, &wr);
+	twin_start(&wr, &pair.twin.qp->sq, type);
 	wr.wr_id = 1;
 	wr.wr_flags = twin_hwq_flags(m->flags);
 	twin_hwq_op(&wr, m->code, &a);
 	if (m->address_first)
-		hwq_address(&wr, HWQ);
+		hwq_address(&wr, HWQ, type);
 	twin_hwq_data(&wr, m->setter, &m->data);
 	if (!m->address_first)
-		hwq_address(&wr, HWQ);
-	CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq_wr_complete");
+		hwq_address(&wr, HWQ, type);
+	return hwq_wr_complete(&wr);
+}
+
+static int
+post_hwq(const struct message *m)
+{
+	switch (conf.type) {
+	case HWQ_QP_UD:
+		return post_hwq_as(m, HWQ_QP_UD);
+	case HWQ_QP_XRC_SEND:
+		return post_hwq_as(m, HWQ_QP_XRC_SEND);
+	case HWQ_QP_DCI:
+		return post_hwq_as(m, HWQ_QP_DCI);
+	default:
+		return post_hwq_as(m, HWQ_QP_RC);
+	}
 }
 
 /* Both receivers' completions, of which there may be none, say the same, but for who sent it. */
@@ -372,7 +381,7 @@ messages(enum hwq_qp_type type)
 		pending = takes_receive ? 0 : 1;
 		post_stock(&m);
 		CHECK_EQ(stock_status(), IBV_WC_SUCCESS, "libmlx5's status");
-		post_hwq(&m);
+		CHECK_EQ(post_hwq(&m), 0, "hwq_wr_complete");
 		CHECK_EQ(hwq_status(), IBV_WC_SUCCESS, "hwq's status");
 		written += !takes_receive;
 		arrived += compare_arrivals();
@@ -441,7 +450,7 @@ post_to_keys(enum twin_code code, const uint32_t *rkey, int want, const char *wh
 		if (k == STOCK)
 			post_stock(&m);
 		else
-			post_hwq(&m);
+			CHECK_EQ(post_hwq(&m), 0, "hwq_wr_complete");
 		CHECK_EQ(k == STOCK ? stock_status() : hwq_status(), want, what);
 	}
 }
