@@ -86,11 +86,12 @@ struct hwq_obj_qp {
 
 /**
  * Takes a QP over: RC, UC, UD, XRC_SEND, DCI, RAW_PACKET; made by ibv_create_qp(3), ibv_create_qp_ex(3)
- * or mlx5dv_create_qp(3). hwq_obj_qp_release() ends it; the ibv_qp stays the caller's.
+ * or mlx5dv_create_qp(3); RAW_PACKET by one of the last two, with send_ops_flags.
+ * hwq_obj_qp_release() ends it; the ibv_qp stays the caller's.
  * @return 0; -EBUSY it has been posted to already; -EINVAL a queue without its CQ, or what is stated
  *   cannot be (bf is another register's); -ENOSPC a CQ has no room for a CQE of each of its WQEs: make
- *   it larger; -EOPNOTSUPP signed WQEs, data in CQEs, a type that is not listed; -ENOMEM; or the errno
- *   of mlx5dv_init_obj(3), ibv_query_qp(3) or QUERY_QP.
+ *   it larger; -EOPNOTSUPP signed WQEs, data in CQEs, a type that is not listed, RAW_PACKET
+ *   without ibv_wr_*(); -ENOMEM; or the errno of mlx5dv_init_obj(3), ibv_query_qp(3) or QUERY_QP.
  */
 HWQ_API int hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **qp);
 /** Forgets it. What is in its CQs stays there: to be polled, or dropped with the CQ. */

@@ -12,12 +12,17 @@
 #include "hwq_verbs.h"
 #include "hwq_verbs_ctl.h"
 
-/* A DCT has no send queue: of IBV_QPT_DRIVER only the DCI does. */
+/*
+ * Of IBV_QPT_DRIVER, a DCI. A DCT has no queues, and mlx5dv_init_obj(3) no eye for that; it is the one
+ * with an SRQ (mlx5dv_create_qp(3)).
+ */
 static const struct hwq_qp_info *
 info_of(const struct ibv_qp *qp)
 {
 	enum hwq_qp_type type;
 
+	if (qp->qp_type == IBV_QPT_DRIVER && qp->srq != NULL)
+		return NULL;
 	for (type = HWQ_QP_RC; hwq_qp_info(type) != NULL; type++)
 		if (hwq_qp_info(type)->verbs_type == qp->qp_type)
 			return hwq_qp_info(type);
@@ -42,6 +47,14 @@ check_hw(const char *dev, struct ibv_qp *qp)
 	if (hw.signs) {
 		hwq_log("%s: QP 0x%06x has signed WQEs, and hwq signs none: create it without "
 			"MLX5_QP_SIGNATURE",
+			dev, qp->qp_num);
+		return -EOPNOTSUPP;
+	}
+	/* What hwq_verbs_eth_inline() asks. */
+	if (qp->qp_type == IBV_QPT_RAW_PACKET && ibv_qp_to_qp_ex(qp) == NULL) {
+		hwq_log("%s: QP 0x%06x sends raw packets and has no ibv_wr_*(), which tell how "
+			"much of a frame is inline: create it by ibv_create_qp_ex(3) with "
+			"IBV_QP_EX_WITH_SEND",
 			dev, qp->qp_num);
 		return -EOPNOTSUPP;
 	}
