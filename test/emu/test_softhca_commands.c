@@ -4,6 +4,9 @@
  * verbs: a good one works, and with one field wrong it is refused. Fields are set by their place in
  * the structures of the programming manual, by bit offset, not by the adapter's own tables.
  */
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "raw_ioctl.h"
 #include "softhca_node.h"
 
 #define HDR     16
@@ -189,6 +192,122 @@ case_rts2rts(void)
 	node_close(&n);
 }
 
+/* A WRITE by stream 1, of a key that is none: the stream ends in error, and what follows is flushed. */
+static enum ibv_wc_status
+stream_write(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, bool bad_key)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+
+	node_publish(dci, NULL);
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qpx, n->mr->rkey, (uintptr_t)n->buf + 4096);
+	mlx5dv_wr_set_dc_addr_stream(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), ah, dctn, NODE_DC, 1);
+	ibv_wr_set_sge(qpx, n->mr->lkey ^ (bad_key ? 0x100 : 0), (uintptr_t)n->buf, 8);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+	return node_wait(n->scq).status;
+}
+
+static struct ibv_qp *
+stream_dci(struct node *n)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.pd = n->pd,
+		.cap = {.max_send_wr = 16, .max_send_sge = 1},
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
+	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC |
+						      MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS,
+		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
+			.dci_streams = {.log_num_concurent = 2, .log_num_errored = 2}}};
+	struct ibv_qp *qp = mlx5dv_create_qp(n->ctx, &init, &dv);
+
+	CHECK(qp != NULL);
+	return qp;
+}
+
+/* A stream comes out of error by its own bit and the extension that holds its number, and no other. */
+static void
+case_streams(void)
+{
+	static const struct field wrong[][3] = {
+		{{0x860, 32, 1, OK}, {0x40, 1, 0, OK}, {0x890, 16, 1, OK}},
+		{{0x860, 32, 0, OK}, {0x40, 1, 1, OK}, {0x890, 16, 1, OK}},
+		{{0x860, 32, 2, OK}, {0x40, 1, 1, OK}, {0x890, 16, 1, OK}},
+		{{0x860, 32, 5, OK}, {0x40, 1, 1, OK}, {0x890, 16, 1, OK}},
+		{{0x860, 32, 1, OK}, {0x40, 1, 1, OK}, {0x890, 16, 2, OK}},
+	};
+	static const struct field good[] = {{0x860, 32, 1, OK}, {0x40, 1, 1, OK},
+		{0x890, 16, 1, OK}};
+	struct node n = node_open(255);
+	struct ibv_qp *dci = stream_dci(&n), *dct = node_qp(&n, K_DCT);
+	struct ibv_qp_attr attr = node_attr(&n, 0);
+	struct ibv_ah *ah = ibv_create_ah(n.pd, &attr.ah_attr);
+
+	CHECK(ah != NULL);
+	node_ready(&n, dct, K_DCT, 0, IBV_QPS_RTR);
+	node_ready(&n, dci, K_DCI, 0, IBV_QPS_RTS);
+	CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, true), IBV_WC_LOC_PROT_ERR);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CHECK_EQ(command(dci, 0x505, dci->qp_num, wrong[i], 3), BAD_PARAM);
+		CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, false), IBV_WC_WR_FLUSH_ERR);
+	}
+	CHECK_EQ(command(dci, 0x505, dci->qp_num, good, 3), OK);
+	CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, false), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_destroy_qp(dci), 0);
+	CHECK_EQ(ibv_destroy_qp(dct), 0);
+	node_close(&n);
+}
+
+/* An adapter without the DMA engine lets no queue pair have it (SOFTHCA_MAX_MEMCPY=0). */
+static void
+case_no_mmo(void)
+{
+	static const struct field other[] = {{0x80, 32, 1 << 11, OK}},
+				  mmo[] = {{0x40, 1, 1, OK}, {0x860, 32, 8, OK}, {0x882, 1, 1, OK}};
+	struct node n = node_open(255);
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+
+	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_INIT);
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num, other, 1), OK);
+	CHECK_EQ(command(qp, 0x50e, qp->qp_num, mmo, 3), BAD_PARAM);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	node_close(&n);
+}
+
+/* ---- doorbell pages */
+
+static int
+query_uar(struct ibv_context *ctx, uint32_t page, uint32_t *known_as)
+{
+	struct raw_ioctl c = raw_start(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_UAR);
+
+	raw_u32(&c, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, page);
+	raw_out(&c, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, known_as, sizeof(*known_as));
+	return raw_run(ctx->cmd_fd, &c);
+}
+
+/* A page is known while it is the program's. */
+static void
+case_uar(void)
+{
+	struct node n = node_open(255);
+	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(n.ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	uint32_t known_as = 0xabcdef;
+
+	CHECK(uar != NULL);
+	CHECK_EQ(query_uar(n.ctx, 0x7ffff0, &known_as), EINVAL);
+	CHECK_EQ(query_uar(n.ctx, UINT32_MAX, &known_as), EINVAL);
+	CHECK_EQ(known_as, 0xabcdef);
+	CHECK_EQ(query_uar(n.ctx, uar->page_id, &known_as), 0);
+	CHECK_EQ(known_as, uar->page_id);
+	mlx5dv_devx_free_uar(uar);
+	node_close(&n);
+}
+
 /* Transitions by command are for queue pairs that commands made: the verbs' own are not moved. */
 static void
 case_not_its_own(void)
@@ -234,7 +353,16 @@ main(int argc, char **argv)
 		{"INIT2INIT takes what it knows, in INIT, of the queue pair it names",
 			case_init2init},
 		{"RTS2RTS does, in RTS", case_rts2rts},
+		{"a stream comes out of error by its own bit and number", case_streams},
+		{"a doorbell page that is not the program's is not known", case_uar},
 	};
+	static const struct check_case no_mmo_cases[] = {
+		{"without the DMA engine no queue pair has it", case_no_mmo},
+	};
+	const char *max_memcpy = getenv("SOFTHCA_MAX_MEMCPY");
+
+	if (max_memcpy != NULL && strcmp(max_memcpy, "0") == 0)
+		return check_main(no_mmo_cases, 1, argc, argv);
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

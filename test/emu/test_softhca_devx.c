@@ -581,6 +581,112 @@ case_traffic(void)
 	side_fini(&b);
 }
 
+/* ---------------------------------------------------------------- limits and link layers */
+
+/* What the adapter was told to have at most, with memory for more (doc/softhca.md). */
+static void
+case_limits(void)
+{
+	static const struct wrong cq = {0x80 + 0x63, 5, 5, BAD_PARAM};
+	static const struct wrong qp[] = {
+		{0xc0 + 0x49, 4, 5, BAD_PARAM}, /* receives */
+		{0xc0 + 0x51, 4, 5, BAD_PARAM}, /* sends */
+	};
+	struct side s;
+
+	side_init(&s); /* 16 of each */
+	expect_refused(&s, s.cq_in, CQ_IN, &cq);
+	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
+		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
+	side_fini(&s);
+}
+
+/* Entries of a receive queue: 16 to 512 bytes. */
+static void
+case_strides(void)
+{
+	uint8_t in[QP_IN], out[HDR];
+	struct side s;
+
+	side_init(&s);
+	memcpy(in, s.qp_in, QP_IN);
+	put(in, 0xc0 + 0x49, 4, 0); /* one of them: there is memory for any */
+	for (uint32_t log = 0; log < 8; log++) {
+		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM};
+		struct mlx5dv_devx_obj *obj;
+
+		if (log > 5) {
+			expect_refused(&s, in, QP_IN, &stride);
+			continue;
+		}
+		put(in, stride.bit, stride.width, log);
+		obj = create(&s, in, QP_IN, out);
+		CHECK(obj != NULL);
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	}
+	side_fini(&s);
+}
+
+/* Without a send queue there is nothing that its record could count. */
+static void
+case_no_send_queue(void)
+{
+	static struct side a, b;
+	uint8_t out[HDR], in[MOD_IN] = {0};
+	uint64_t word = 0;
+
+	side_init(&a);
+	side_init(&b);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
+	put(a.qp_in, 0xc0 + 0x50, 1, 1); /* no_sq */
+	a.qp = create(&a, a.qp_in, QP_IN, out);
+	CHECK(a.qp != NULL);
+	a.qpn = get(out, 0x48, 24);
+	connect_sides(&a, &b);
+	connect_sides(&b, &a);
+	/* It receives. */
+	post_recv(&a, 0);
+	post_send(&b, 5);
+	CHECK_EQ(poll_one(&b)[63] >> 4, 0);
+	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
+	/* What lies where a send queue would be is a good WQE: of nobody. */
+	post_send(&a, 7);
+	put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
+	__atomic_store_n((uint64_t *)a.uar->reg_addr, word, __ATOMIC_RELEASE);
+	/* Nothing of it runs, and in error nothing of it is flushed; receives go on, and are. */
+	post_recv(&a, 1);
+	post_recv(&a, 2);
+	post_send(&b, 6);
+	CHECK_EQ(poll_one(&b)[63] >> 4, 0);
+	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
+	expect_state(&a, 3);
+	CHECK_EQ(modify(&a, 0x507, in), OK);
+	CHECK_EQ(poll_one(&a)[63] >> 4, 14); /* a receive's error */
+	expect_state(&a, 6);
+	CHECK_EQ(a.mem[CQ_AT + a.cq_ci % CQE_N * 64 + 63] >> 4, 15); /* no completion */
+	CHECK_EQ(b.mem[CQ_AT + b.cq_ci % CQE_N * 64 + 63] >> 4, 15);
+	side_fini(&a);
+	side_fini(&b);
+}
+
+/* On InfiniBand a path needs a GID where it has a GRH alone. */
+static void
+case_infiniband(void)
+{
+	static const struct wrong grh = {0xc0 + 0xc0 + 0x28, 1, 1, BAD_PARAM};
+	struct side s;
+
+	side_init(&s);
+	CHECK_EQ(to_init(&s, 1), OK);
+	spoil = &grh;
+	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM);
+	spoil = NULL;
+	expect_state(&s, 1);
+	CHECK_EQ(to_rtr(&s, s.qpn, 200), OK);
+	expect_state(&s, 2);
+	side_fini(&s);
+}
+
 /* The library's part of what is abandoned is lost for good: no leak of ours. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
@@ -610,12 +716,27 @@ static const struct check_case cases[] = {
 	{"a command with one wrong field is refused and says which", case_refused},
 	{"a transition with a field beyond its range does not happen", case_ranges},
 	{"states go by commands, in their order", case_states},
+	{"entries of a receive queue have a size that there is", case_strides},
+	{"a record counts nothing where there is no send queue", case_no_send_queue},
 	{"messages go between queues that the program laid out", case_traffic},
 	{"an abandoned context leaves nothing", case_abandoned},
+};
+
+static const struct check_case limit_cases[] = {
+	{"no queue is longer than the adapter's limits", case_limits},
+};
+static const struct check_case infiniband_cases[] = {
+	{"a path without a GRH has no GID", case_infiniband},
 };
 
 int
 main(int argc, char **argv)
 {
+	const char *layer = getenv("SOFTHCA_LINK_LAYER");
+
+	if (layer != NULL && strcmp(layer, "infiniband") == 0)
+		return check_main(infiniband_cases, 1, argc, argv);
+	if (getenv("SOFTHCA_MAX_CQE") != NULL)
+		return check_main(limit_cases, 1, argc, argv);
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
