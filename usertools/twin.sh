@@ -22,13 +22,15 @@ if [ "$cases" -lt $least ]; then
 	say "$cases cases do not draw every combination: $least instead"
 	cases=$least
 fi
+programs=(test_hwq_bytes test_hwq_bytes_transports test_hwq_bytes_umr test_hwq_bytes_mkey)
+targets=("${programs[@]/#/test/emu/}")
 need "${build_packages[@]}"
 say "building in build/"
 build build
 
 lines=()
 failed=0
-for program in test_hwq_bytes test_hwq_bytes_transports test_hwq_bytes_umr test_hwq_bytes_mkey; do
+for program in "${programs[@]}"; do
 	say "$program, at least $cases cases of each, seed $seed"
 	result=passed
 	env SOFTHCA_CRYPTO="${SOFTHCA_CRYPTO:-objects}" \
