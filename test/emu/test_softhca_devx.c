@@ -627,6 +627,25 @@ case_strides(void)
 	side_fini(&s);
 }
 
+/* A receive queue of nothing, which takes no memory: only the sends' 1 KiB is there. */
+static void
+case_no_receive_queue(void)
+{
+	uint8_t in[QP_IN], out[HDR];
+	struct mlx5dv_devx_obj *obj;
+	struct side s;
+
+	side_init(&s);
+	memcpy(in, s.qp_in, QP_IN);
+	put(in, 0x820, 32, MEM_LEN - SQ_BB * 64);
+	CHECK(create(&s, in, QP_IN, out) == NULL && get(out, 0, 8) == BAD_PARAM);
+	put(in, 0xc0 + 0x565, 3, 3);
+	obj = create(&s, in, QP_IN, out);
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	side_fini(&s);
+}
+
 /* Without a send queue there is nothing that its record could count. */
 static void
 case_no_send_queue(void)
@@ -717,6 +736,7 @@ static const struct check_case cases[] = {
 	{"a transition with a field beyond its range does not happen", case_ranges},
 	{"states go by commands, in their order", case_states},
 	{"entries of a receive queue have a size that there is", case_strides},
+	{"a receive queue can be none", case_no_receive_queue},
 	{"a record counts nothing where there is no send queue", case_no_send_queue},
 	{"messages go between queues that the program laid out", case_traffic},
 	{"an abandoned context leaves nothing", case_abandoned},
