@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tests of refused calls have in common: a node, and memory of which nothing, or nothing
+ * more, may be written. A call is libmlx5's own with one field changed, which libibverbs and libmlx5
+ * never send. Each is refused with the kernel's errno, and leaves nothing behind: all that the call
+ * named can be destroyed at the end.
+ */
+#ifndef SOFTHCA_REFUSALS_H
+#define SOFTHCA_REFUSALS_H
+
+#include <sys/mman.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "raw_ioctl.h"
+#include "softhca_edit.h"
+#include "softhca_node.h"
+
+#define N(a)      (sizeof(a) / sizeof((a)[0]))
+#define NO_HANDLE 0xffffff
+#define PAGE      4096u
+
+#define WRITE(call, w, cmd, edits)                                                                 \
+	refuses(call, w, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, cmd, edits, N(edits))
+#define EXTENDED(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
+
+/* What calls work on: a node, and memory of which nothing, or nothing more, may be written. */
+struct world {
+	struct node n;
+	enum kind kind;
+	bool streams;
+	uint8_t *pages;
+	uint64_t xrcd;           /* its handle */
+	uint64_t none, ro, last; /* cannot be touched; not be written; the last 64 bytes that can */
+	struct ibv_qp *qp;
+	struct ibv_wq *wq;
+};
+
+static inline struct world
+world_open(void)
+{
+	struct world w = {.n = node_open(255)};
+
+	w.pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(w.pages != MAP_FAILED);
+	CHECK_EQ(mprotect(w.pages + PAGE, PAGE, PROT_READ), 0);
+	CHECK_EQ(mprotect(w.pages + 2 * PAGE, PAGE, PROT_NONE), 0);
+	w.last = (uintptr_t)w.pages + PAGE - 64;
+	w.ro = (uintptr_t)w.pages + PAGE;
+	w.none = (uintptr_t)w.pages + 2 * PAGE;
+	editor.object = UVERBS_OBJECT_QP;
+	editor.method = UVERBS_METHOD_QP_CREATE;
+	editor.spy = UVERBS_ATTR_CREATE_QP_XRCD_HANDLE;
+	CHECK(node_may(&w.n, K_XRC_RECV));
+	editor.spy = 0;
+	w.xrcd = editor.spied;
+	return w;
+}
+
+static inline void
+world_close(struct world *w)
+{
+	node_close(&w->n);
+	CHECK_EQ(munmap(w->pages, 3 * PAGE), 0);
+}
+
+static inline bool
+is_ethernet(void)
+{
+	const char *layer = getenv("SOFTHCA_LINK_LAYER");
+
+	return layer == NULL || strcmp(layer, "infiniband") != 0;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work queues, windows and doorbell pages that may not be made or changed. */
+#include "softhca_refusals.h"
+
+/* ---- work queues */
+
+static int
+move_wq(void *arg)
+{
+	struct world *w = arg;
+	int err = ibv_modify_wq(w->wq,
+		&(struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY});
+
+	if (err == 0)
+		CHECK_EQ(ibv_modify_wq(w->wq, &(struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE,
+						      .wq_state = IBV_WQS_RESET}),
+			0);
+	return err;
+}
+
+static int
+make_wq(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 16,
+		.max_sge = 1,
+		.pd = w->n.pd,
+		.cq = w->n.rcq};
+	struct ibv_wq *wq = ibv_create_wq(w->n.ctx, &init);
+
+	if (wq == NULL)
+		return errno;
+	CHECK_EQ(ibv_destroy_wq(wq), 0);
+	return 0;
+}
+
+static int
+to_ready(void *arg)
+{
+	struct world *w = arg;
+
+	return ibv_modify_wq(w->wq,
+		&(struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY});
+}
+
+static int
+make_table(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_rwq_ind_table_init_attr init = {.log_ind_tbl_size = 0, .ind_tbl = &w->wq};
+	struct ibv_rwq_ind_table *table = ibv_create_rwq_ind_table(w->n.ctx, &init);
+
+	if (table == NULL)
+		return errno;
+	CHECK_EQ(ibv_destroy_rwq_ind_table(table), 0);
+	return 0;
+}
+
+static void
+case_wq(void)
+{
+	struct world w = world_open();
+	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ,
+		.max_wr = 16,
+		.max_sge = 1,
+		.pd = w.n.pd,
+		.cq = w.n.rcq};
+	const struct edit modify[] = {
+		SET_IN(UVERBS_ATTR_UHW_IN, struct mlx5_ib_modify_wq, comp_mask, 1, EOPNOTSUPP),
+		SET_IN(UVERBS_ATTR_UHW_IN, struct mlx5_ib_modify_wq, reserved, 1, EOPNOTSUPP),
+		{LEN, UVERBS_ATTR_UHW_IN, .value = 4, .err = EINVAL},
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_handle, NO_HANDLE,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, attr_mask, 9, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
+	};
+	/* From RDY, where each state of the ABI may follow. */
+	const struct edit ready[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 0x10000,
+			EINVAL),
+	};
+	const struct edit create[] = {
+		{HAS, UVERBS_ATTR_CREATE_WQ_EVENT_FD, .value = 0xffff, .err = EBADF},
+	};
+	const struct edit table[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table, comp_mask, 1,
+			EOPNOTSUPP),
+		/* More queues than it names. */
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
+			log_ind_tbl_size, 4, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
+			log_ind_tbl_size, 40, EINVAL),
+	};
+
+	w.wq = ibv_create_wq(w.n.ctx, &init);
+	if (w.wq == NULL && !is_ethernet()) {
+		CHECK_EQ(errno, EOPNOTSUPP);
+		world_close(&w);
+		return;
+	}
+	CHECK(w.wq != NULL);
+	WRITE(move_wq, &w, EXTENDED(IB_USER_VERBS_EX_CMD_MODIFY_WQ), modify);
+	WRITE(make_table, &w, EXTENDED(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), table);
+	CHECK_EQ(to_ready(&w), 0);
+	WRITE(to_ready, &w, EXTENDED(IB_USER_VERBS_EX_CMD_MODIFY_WQ), ready);
+	refuses(make_wq, &w, UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, 0, create, N(create));
+	CHECK_EQ(ibv_destroy_wq(w.wq), 0);
+	world_close(&w);
+}
+
+/* ---- windows and pages */
+
+static int
+make_mw(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_mw *mw = ibv_alloc_mw(w->n.pd, IBV_MW_TYPE_2);
+
+	if (mw == NULL)
+		return errno;
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	return 0;
+}
+
+/* libmlx5 keeps the pages that it is given: by hand, then. */
+static int
+make_uar(void *arg)
+{
+	struct world *w = arg;
+	struct raw_ioctl c = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
+	struct raw_ioctl end = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY);
+	uint32_t len, id;
+	uint64_t offset;
+	int err;
+
+	raw_handle(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
+	raw_u64(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
+	raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &id, sizeof(id));
+	err = raw_run(w->n.ctx->cmd_fd, &c);
+	if (err != 0)
+		return err;
+	raw_handle(&end, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, (uint32_t)c.attrs[0].data);
+	CHECK_EQ(raw_run(w->n.ctx->cmd_fd, &end), 0);
+	return 0;
+}
+
+static void
+case_windows_and_pages(void)
+{
+	struct world w = world_open();
+	const struct edit mw[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, pd_handle, NO_HANDLE,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, pd_handle, w.n.scq->handle,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_alloc_mw, mw_type, 3, EINVAL),
+	};
+	const struct edit uar[] = {
+		{SET, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, 0, 8, 2, EOPNOTSUPP},
+		{OUT, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, .value = w.ro, .err = EFAULT},
+	};
+
+	WRITE(make_mw, &w, IB_USER_VERBS_CMD_ALLOC_MW, mw);
+	refuses(make_uar, &w, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, 0, uar, N(uar));
+	world_close(&w);
+}
+
+static const struct check_case cases[] = {
+	{"windows are of a domain, and pages of a known type", case_windows_and_pages},
+	{"calls on work queues are checked", case_wq},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, N(cases), argc, argv);
+}
