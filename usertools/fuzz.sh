@@ -12,7 +12,7 @@ help_if_asked "$@"
 seconds=${1:-600} seed=${2:-$(date +%s)} first=$seed
 
 need "${build_packages[@]}" util-linux
-targets=(test/emu/fuzz_queues test/emu/fuzz_ioctl)
+targets=(test/fuzz_queues test/fuzz_ioctl)
 say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false
@@ -24,12 +24,12 @@ trap 'rm -f "$log"' EXIT
 # try DIR THREADS FUZZER AMOUNT: one seed. Addresses are part of what is tried: without randomisation
 # a seed tries the same again.
 try() {
-	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/emu/$3 $4 $seed"
+	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/$3 $4 $seed"
 
 	if ! env SOFTHCA_FORCE=1 SOFTHCA_THREADS="$2" ASAN_OPTIONS=detect_leaks=0 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
-		timeout 600 setarch -R "$top/$1/test/emu/$3" "$4" "$seed" >"$log" 2>&1; then
+		timeout 600 setarch -R "$top/$1/test/$3" "$4" "$seed" >"$log" 2>&1; then
 		tail -n 60 "$log" >&2
 		die "seed $seed fails; again: $again"
 	fi

@@ -11,16 +11,16 @@ help_if_asked "$@"
 ops=${1:-20000000} cycles=${2:-10000} seed=${3:-$(date +%s)}
 
 need "${build_packages[@]}" util-linux
-targets=(test/emu/test_softhca_stress)
+targets=(test/test_softhca_stress)
 say "building in build/ and build-test/tsan/"
 build build
 build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 
 for threads in 0 2; do
 	say "SOFTHCA_THREADS=$threads, seed $seed"
-	SOFTHCA_THREADS=$threads "$top/build/test/emu/test_softhca_stress" "$ops" "$cycles" "$seed"
+	SOFTHCA_THREADS=$threads "$top/build/test/test_softhca_stress" "$ops" "$cycles" "$seed"
 	say "SOFTHCA_THREADS=$threads, seed $seed, under TSan"
 	SOFTHCA_THREADS=$threads TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
-		setarch -R "$top/build-test/tsan/test/emu/test_softhca_stress" \
+		setarch -R "$top/build-test/tsan/test/test_softhca_stress" \
 		$((ops / 10)) $((cycles / 10)) "$seed"
 done

@@ -23,7 +23,7 @@ if [ "$cases" -lt $least ]; then
 	cases=$least
 fi
 programs=(test_hwq_bytes test_hwq_bytes_transports test_hwq_bytes_umr test_hwq_bytes_mkey)
-targets=("${programs[@]/#/test/emu/}")
+targets=("${programs[@]/#/test/}")
 need "${build_packages[@]}"
 say "building in build/"
 build build
@@ -34,7 +34,7 @@ for program in "${programs[@]}"; do
 	say "$program, at least $cases cases of each, seed $seed"
 	result=passed
 	env SOFTHCA_CRYPTO="${SOFTHCA_CRYPTO:-objects}" \
-		"$top/build/test/emu/$program" "$cases" "$seed" || result="FAILED, exit code $?"
+		"$top/build/test/$program" "$cases" "$seed" || result="FAILED, exit code $?"
 	[ "$result" = passed ] || failed=1
 	lines+=("$(printf '%-26s at least %s cases of each, seed %s: %s' \
 		"$program" "$cases" "$seed" "$result")")

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../emu/hwq_emu.h"
+#include "hwq_emu.h"
 #include "hwq_burst.h"
 #include "hwq_umr_image.h"
 #include "hwq_wr.h"

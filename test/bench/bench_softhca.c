@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../emu/hwq_emu.h"
+#include "hwq_emu.h"
 
 #define BURST    32
 #define ROUNDS   4000 /* bursts of one run */
