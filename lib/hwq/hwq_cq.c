@@ -13,6 +13,24 @@
 #include "hwq_srq.h"
 #include "hwq_verbs.h"
 
+/* The public names have the values of the device. */
+#define SAME(ours, theirs)                                                                         \
+	static_assert((int)HWQ_SYNDROME_##ours == MLX5_CQE_SYNDROME_##theirs, #ours)
+SAME(LOCAL_LENGTH, LOCAL_LENGTH_ERR);
+SAME(LOCAL_QP_OP, LOCAL_QP_OP_ERR);
+SAME(LOCAL_PROT, LOCAL_PROT_ERR);
+SAME(WR_FLUSH, WR_FLUSH_ERR);
+SAME(MW_BIND, MW_BIND_ERR);
+SAME(BAD_RESP, BAD_RESP_ERR);
+SAME(LOCAL_ACCESS, LOCAL_ACCESS_ERR);
+SAME(REMOTE_INVAL_REQ, REMOTE_INVAL_REQ_ERR);
+SAME(REMOTE_ACCESS, REMOTE_ACCESS_ERR);
+SAME(REMOTE_OP, REMOTE_OP_ERR);
+SAME(TRANSPORT_RETRY_EXC, TRANSPORT_RETRY_EXC_ERR);
+SAME(RNR_RETRY_EXC, RNR_RETRY_EXC_ERR);
+SAME(REMOTE_ABORTED, REMOTE_ABORTED_ERR);
+#undef SAME
+
 int
 hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
 {

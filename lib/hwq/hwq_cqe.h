@@ -22,6 +22,27 @@
 
 #include "hwq_wire.h"
 
+/**
+ * Why a WQE failed: the syndrome of an error CQE, hwq_cqe.syndrome. The values are the device's, as
+ * MLX5_CQE_SYNDROME_* of infiniband/mlx5dv.h; ibv_poll_cq(3) describes the matching IBV_WC_*_ERR.
+ */
+enum hwq_syndrome {
+	HWQ_SYNDROME_NONE = 0,                /**< not an error CQE */
+	HWQ_SYNDROME_LOCAL_LENGTH = 0x01,     /**< a message longer than its buffers or the limit */
+	HWQ_SYNDROME_LOCAL_QP_OP = 0x02,      /**< the QP cannot run this WQE */
+	HWQ_SYNDROME_LOCAL_PROT = 0x04,       /**< a local key does not allow the access */
+	HWQ_SYNDROME_WR_FLUSH = 0x05,         /**< did not run: the QP was in error before */
+	HWQ_SYNDROME_MW_BIND = 0x06,          /**< a UMR or a memory window was refused */
+	HWQ_SYNDROME_BAD_RESP = 0x10,         /**< the responder's answer made no sense */
+	HWQ_SYNDROME_LOCAL_ACCESS = 0x11,     /**< a peer's write with immediate met a local key */
+	HWQ_SYNDROME_REMOTE_INVAL_REQ = 0x12, /**< the responder refused the kind of request */
+	HWQ_SYNDROME_REMOTE_ACCESS = 0x13,    /**< the responder's key does not allow the access */
+	HWQ_SYNDROME_REMOTE_OP = 0x14,        /**< the responder failed to run the request */
+	HWQ_SYNDROME_TRANSPORT_RETRY_EXC = 0x15, /**< no answer after all retries */
+	HWQ_SYNDROME_RNR_RETRY_EXC = 0x16,       /**< no receive was ready after all RNR retries */
+	HWQ_SYNDROME_REMOTE_ABORTED = 0x22,      /**< the responder aborted the request */
+};
+
 /** What a receive was like. */
 enum hwq_recv_flags {
 	HWQ_RECV_WITH_IMM = 1 << 0, /**< imm_inval is immediate data */
@@ -80,7 +101,7 @@ struct hwq_cqe {
 	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
 	uint8_t opcode;       /**< MLX5_CQE_* */
 	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
-	uint8_t syndrome;     /**< 0, or MLX5_CQE_SYNDROME_* of an error CQE */
+	uint8_t syndrome;     /**< enum hwq_syndrome: 0 unless an error CQE */
 	uint8_t vendor_err;   /**< of an error CQE */
 	uint8_t hw_syndrome;  /**< of an error CQE */
 	uint8_t solicited;    /**< the sender asked for an event */

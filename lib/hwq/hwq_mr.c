@@ -2,12 +2,19 @@
 /* Memory registration. */
 #include "hwq_mr.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "hwq_log.h"
 #include "hwq_verbs.h"
+
+static_assert((int)HWQ_ACCESS_LOCAL_WRITE == IBV_ACCESS_LOCAL_WRITE, "");
+static_assert((int)HWQ_ACCESS_REMOTE_WRITE == IBV_ACCESS_REMOTE_WRITE, "");
+static_assert((int)HWQ_ACCESS_REMOTE_READ == IBV_ACCESS_REMOTE_READ, "");
+static_assert((int)HWQ_ACCESS_REMOTE_ATOMIC == IBV_ACCESS_REMOTE_ATOMIC, "");
+static_assert((int)HWQ_ACCESS_MW_BIND == IBV_ACCESS_MW_BIND, "");
 
 static void
 log_failure(const struct hwq_dev *dev, const void *addr, size_t len, int ret)

@@ -10,6 +10,15 @@
 
 struct ibv_mr;
 
+/** Who may do what with a registered range. The values are those of IBV_ACCESS_* of ibv_reg_mr(3). */
+enum hwq_access {
+	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the device writes it for WQEs of this side */
+	HWQ_ACCESS_REMOTE_WRITE = 1 << 1,  /**< a peer writes it; needs LOCAL_WRITE too */
+	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer reads it */
+	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer's atomics; needs LOCAL_WRITE too */
+	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
+};
+
 /** A registered range, in the caller's storage. Written by hwq_mr_register() only. */
 struct hwq_mr {
 	void *addr;
@@ -22,7 +31,8 @@ struct hwq_mr {
 /**
  * Registers and pins [addr, addr + len), for every queue of the device. The memory stays the
  * caller's, and must outlive the registration.
- * @param access IBV_ACCESS_* flags of ibv_reg_mr(3); 0 is local read only.
+ * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3); 0 lets this side's
+ *   WQEs read it, and nothing else.
  * @return 0; -EINVAL empty range, or flags that contradict each other; -EFAULT not mapped; -ENOMEM,
  *   where the log says if RLIMIT_MEMLOCK is the cause. *mr is written on success only.
  */
