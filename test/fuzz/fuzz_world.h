@@ -11,6 +11,7 @@
 #include <infiniband/mlx5dv.h>
 
 #include "dev.h"
+#include "hca.h"
 
 #include "fuzz.h"
 

@@ -2,14 +2,16 @@
 /* Lines of the control file and of softhca_fault(), and the names of what can be refused. */
 #include "fault_line.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "number.h"
 
 /* Where a control call is recognised by: an ioctl method, one or two write commands, an opcode. */
 struct call_name {
@@ -138,18 +140,6 @@ static const struct {
 };
 
 static bool
-parse_number(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*out = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-	return errno == 0 && *end == '\0';
-}
-
-static bool
 parse_call(struct fault_parser *p, const char *value)
 {
 	int n;
@@ -192,7 +182,7 @@ parse_pair(struct fault_parser *p, const char *name, const char *value)
 		if (strcmp(keys[i].name, name) != 0 || (kinds[f->kind].may & keys[i].key) == 0)
 			continue;
 		p->given |= keys[i].key;
-		if (parse_number(value, keys[i].to) && *keys[i].to >= keys[i].min &&
+		if (number_parse(value, keys[i].to) && *keys[i].to >= keys[i].min &&
 			*keys[i].to <= keys[i].max)
 			return true;
 		snprintf(p->err, sizeof(p->err), "%s=%s: not a number from %llu to %llu", name,

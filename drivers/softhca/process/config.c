@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
 #define FAULTS_VARIABLE "SOFTHCA_FAULTS" /* fault.c's */
@@ -113,19 +115,6 @@ allowed(const struct setting *s, char *buf, size_t len)
 	return buf;
 }
 
-/* Digits in base 10, or 16 after 0x, with nothing around them. */
-static bool
-parse_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-	return errno == 0 && *end == '\0';
-}
-
 static bool
 parse_firmware(struct softhca_config *cfg, const char *text)
 {
@@ -180,7 +169,7 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 			return false;
 		break;
 	default:
-		if (!parse_number(text, &value))
+		if (!number_parse(text, &value))
 			return false;
 		if (s->or_zero && value == 0)
 			break;

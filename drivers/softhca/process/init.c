@@ -2,17 +2,15 @@
 /* Whether the adapter comes up in this process: decided once, when the library is loaded. */
 #include "init.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "caps.h"
 #include "dev.h"
+#include "devices.h"
+#include "log.h"
 #include "object.h"
 #include "softhca.h"
 #include "sysfs.h"
@@ -26,33 +24,6 @@ bool
 softhca_active(void)
 {
 	return atomic_load_explicit(&active, memory_order_acquire);
-}
-
-struct softhca_dev *
-softhca_devices(unsigned int *n)
-{
-	*n = config.devices;
-	return devices;
-}
-
-/* One write(2), so that lines of several processes do not mix. */
-void
-softhca_log(const char *fmt, ...)
-{
-	char line[1024] = "softhca: ";
-	size_t at = strlen(line);
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, ap);
-	va_end(ap);
-	at += n < 0 ? 0 : (size_t)n;
-	if (at > sizeof(line) - 2)
-		at = sizeof(line) - 2;
-	line[at] = '\n';
-	while (write(STDERR_FILENO, line, at + 1) < 0 && errno == EINTR)
-		;
 }
 
 struct softhca_dev *
@@ -113,8 +84,10 @@ static void __attribute__((constructor)) bring_up(void)
 		for (unsigned int port = 1; port <= config.ports; port++)
 			fill_port(&devices[i], port);
 	}
+	softhca_devices_set(devices, config.devices);
 	if (sysfs_create(&config, root, &first_uverbs) != 0) {
 		config.devices = 0;
+		softhca_devices_set(devices, 0);
 		return;
 	}
 	pthread_atfork(ctx_fork_prepare, ctx_fork_parent, ctx_fork_child);

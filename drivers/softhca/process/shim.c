@@ -28,12 +28,13 @@
 
 #include "init.h"
 #include "object.h"
+#include "raw.h"
 #include "softhca.h"
 #include "sysfs.h"
 #include "uverbs.h"
 
 #ifndef __LP64__
-#error "struct stat is taken to be what the kernel fills: 64-bit machines only"
+#error "The kernel's struct stat is libc's on 64-bit machines only"
 #endif
 
 int __open_2(const char *path, int flags);
@@ -181,16 +182,10 @@ stat_any(const char *path, struct stat *st)
 	return 0;
 }
 
-int
-softhca_fstat(int fd, struct stat *st)
-{
-	return syscall(SYS_fstat, fd, st);
-}
-
 static int
 fstat_any(int fd, struct stat *st)
 {
-	int rc = softhca_fstat(fd, st);
+	int rc = raw_fstat(fd, st);
 	struct softhca_dev *dev;
 
 	if (rc != 0 || !softhca_active() || !S_ISREG(st->st_mode))
@@ -267,7 +262,7 @@ mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 	struct stat st;
 
 	if ((flags & MAP_SHARED) != 0 && fd >= 0 && offset >> 20 == command >> 20 &&
-		softhca_active() && softhca_fstat(fd, &st) == 0 &&
+		softhca_active() && raw_fstat(fd, &st) == 0 &&
 		ctx_find_dev(st.st_dev, st.st_ino) != NULL) {
 		errno = EINVAL;
 		return MAP_FAILED;

@@ -28,6 +28,9 @@
 
 #include "caps.h"
 #include "dev.h"
+#include "devices.h"
+#include "log.h"
+#include "raw.h"
 
 #define PREFIX "softhca-"
 #define STALE_SECONDS                                                                              \
@@ -399,7 +402,7 @@ release_lock(void)
 	struct stat now, lock;
 
 	snprintf(path, sizeof(path), "%s/lock", tree);
-	if (softhca_fstat(lock_fd, &now) == 0 && stat(path, &lock) == 0 &&
+	if (raw_fstat(lock_fd, &now) == 0 && stat(path, &lock) == 0 &&
 		now.st_ino == lock.st_ino && now.st_dev == lock.st_dev)
 		close(lock_fd);
 	lock_fd = -1;

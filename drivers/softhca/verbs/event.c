@@ -14,7 +14,8 @@
 
 #include <rdma/ib_user_verbs.h>
 
-#include "dev.h"
+#include "log.h"
+#include "raw.h"
 
 /* Room for unread records, about 750 bytes each in the socket. What the kernel grants is less. */
 #define SOCKET_BYTES (4 << 20)
@@ -61,7 +62,7 @@ event_file_create(bool is_async, struct event_file **out, int *fd)
 		free(file);
 		return rc;
 	}
-	if (softhca_fstat(pair[1], &st) != 0) {
+	if (raw_fstat(pair[1], &st) != 0) {
 		rc = -errno;
 		close(pair[0]);
 		close(pair[1]);
@@ -191,7 +192,7 @@ dup_if_end(const struct event_file *file, int fd)
 
 	if (copy < 0)
 		return -1;
-	if (softhca_fstat(copy, &st) == 0 && event_file_is_inode(file, st.st_dev, st.st_ino))
+	if (raw_fstat(copy, &st) == 0 && event_file_is_inode(file, st.st_dev, st.st_ino))
 		return copy;
 	close(copy);
 	return -1;

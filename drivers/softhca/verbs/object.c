@@ -3,7 +3,10 @@
 #include "object.h"
 
 #include "caps.h"
+#include "devices.h"
 #include "dm.h"
+#include "log.h"
+#include "raw.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -486,7 +489,7 @@ ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async)
 {
 	struct stat st;
 
-	if (softhca_fstat(fd, &st) != 0)
+	if (raw_fstat(fd, &st) != 0)
 		return NULL;
 	for (uint32_t i = 0; i < ctx->n_files; i++)
 		if (event_file_is_async(ctx->files[i]) == is_async &&
@@ -599,7 +602,7 @@ unlink_closed(void)
 	while ((entry = readdir(dir)) != NULL) {
 		struct stat st;
 
-		if (entry->d_name[0] == '.' || softhca_fstat(atoi(entry->d_name), &st) != 0)
+		if (entry->d_name[0] == '.' || raw_fstat(atoi(entry->d_name), &st) != 0)
 			continue;
 		for (ctx = contexts; ctx != NULL; ctx = ctx->next)
 			ctx->seen |= ctx_has_inode(ctx, st.st_dev, st.st_ino);
@@ -645,7 +648,7 @@ ctx_alloc(struct softhca_dev *dev, int fd)
 		return NULL;
 	if (ftruncate(fd, CTX_UAR_OFFSET + CTX_BAR_LEN) != 0 || !write_clock_info(fd) ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-		softhca_fstat(fd, &st) != 0)
+		raw_fstat(fd, &st) != 0)
 		goto fail;
 	ctx->bar = mmap(NULL, CTX_BAR_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
 		CTX_UAR_OFFSET);
@@ -726,7 +729,7 @@ ctx_get(int fd)
 	struct softhca_ctx *ctx;
 	struct stat st;
 
-	if (softhca_fstat(fd, &st) != 0)
+	if (raw_fstat(fd, &st) != 0)
 		return NULL;
 	pthread_mutex_lock(&list_lock);
 	ctx = find_inode(st.st_dev, st.st_ino);

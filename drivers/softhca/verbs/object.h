@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "dev.h"
+#include "hca.h"
 #include "event.h"
 
 #define CTX_PAGE              4096

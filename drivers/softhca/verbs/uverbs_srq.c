@@ -13,6 +13,8 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "raw.h"
+
 /* ---------------------------------------------------------------- XRC domains */
 
 /*
@@ -79,7 +81,7 @@ domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain 
 		*out = domain_new(dev, -1, NULL);
 		return *out != NULL ? 0 : -ENOMEM;
 	}
-	if (softhca_fstat(fd, &st) != 0)
+	if (raw_fstat(fd, &st) != 0)
 		return -EBADF;
 	*out = domain_find(dev, &st);
 	if (*out != NULL) {

@@ -11,6 +11,7 @@
 #include <infiniband/mlx5dv.h>
 
 #include "dev.h"
+#include "hca.h"
 
 #define RIG_PDN    5
 #define RIG_BUF    (1 << 16)

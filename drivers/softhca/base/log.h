@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Log lines of the emulated adapter. */
+#ifndef SOFTHCA_LOG_H
+#define SOFTHCA_LOG_H
+
+/* Writes one line, "softhca: ...", to stderr. For errors and changes of state, not for a data path. */
+void softhca_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers in settings and in lines that describe faults. */
+#ifndef SOFTHCA_NUMBER_H
+#define SOFTHCA_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Reads a number: decimal digits, or 0x and hexadecimal digits, and nothing before or after them.
+ * False: text is not such a number, or the number needs more than 64 bits. *value is then undefined.
+ */
+bool number_parse(const char *text, uint64_t *value);
+
+#endif
