@@ -4,14 +4,14 @@
  *
  *   libibverbs + libmlx5                             memory of the process
  *        | ioctl                                       |  queues, doorbell records
- *   shim.c -> uverbs.c -> object.c  (control half)     |
+ *   process/ -> verbs/ devx/        (control half)     |
  *        | create, modify, query, destroy              |
- *   qp.c  cq.c  mkey.c  lane.c      (data half)  <-----+--- UAR pages (shared mapping)
+ *   lane/ -> exec/ -> queue/ key/   (data half)  <-----+--- UAR pages (shared mapping)
  *        | completions, async events
  *   event.c -> sockets that the program polls
  *
  * Who may block whom:
- *  - Control calls come from any thread of the program, and are serialised per object by object.c.
+ *  - Control calls come from any thread of the program. The calls on one context run one at a time.
  *  - The data half runs in lanes: a lane is a device thread, or a thread inside softhca_pump().
  *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
  *    it first unpublishes, then waits in softhca_quiesce() until no lane can still see it.
@@ -58,7 +58,7 @@ int softhca_uar_destroy(struct softhca_uar *uar);
 enum softhca_mkey_kind {
 	SOFTHCA_MKEY_MR,       /* plain memory */
 	SOFTHCA_MKEY_INDIRECT, /* work requests lay it out over other keys; starts without rights */
-	SOFTHCA_MKEY_WINDOW_1, /* a memory window of type 1 or 2: the same, bound to one region */
+	SOFTHCA_MKEY_WINDOW_1, /* a memory window of type 1 or 2: an indirect key over one region */
 	SOFTHCA_MKEY_WINDOW_2
 };
 
@@ -150,7 +150,7 @@ struct softhca_cq_attr {
 	bool ignore_overrun;
 	bool pad;                /* entries of 128 bytes are written whole: zeros, then the 64 */
 	struct softhca_uar *uar; /* where arm doorbells arrive */
-	void *event;             /* event.c's handle: passed back in softhca_event_cq_* */
+	void *event;             /* given back in softhca_event_cq_*() */
 	uint32_t event_count, event_period_us; /* answered by query: softhca_cq_moderate() */
 };
 
@@ -200,19 +200,18 @@ struct softhca_qp_init {
 	uint64_t dc_key; /* DCT: what a sender must know */
 	bool streams;    /* DCI: errors are per stream, until 2^log_errored streams are in error */
 	uint8_t log_errored;
-	void *event; /* event.c's handle: passed back in softhca_event_qp */
+	void *event; /* given back in softhca_event_qp_async() */
 };
 
 /*
- * Attributes and mask bits are the verbs' own (ib_uverbs_modify_qp, IBV_QP_* of ibv_modify_qp(3)).
- * -EINVAL: a transition or an attribute set that the state table does not have. Without IBV_QP_STATE
- * the state stays.
+ * Mask bits that verbs do not have: firmware commands set these attributes. RTS2RTS sets udp_sport,
+ * in state RTS; INIT2INIT sets the others, in state INIT.
  */
-/* Two mask bits that are no verbs: the firmware command INIT2INIT gives them, in state INIT. */
+#define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* udp_sport is given */
 #define SOFTHCA_QP_MMO          (1u << 30) /* mmo is given */
-#define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* udp_sport is given; in RTS, by RTS2RTS */
 #define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* drain_sigerr is given */
 
+/* Named as in struct ib_uverbs_modify_qp, uapi ib_user_verbs.h. */
 struct softhca_qp_attr {
 	uint32_t state, cur_state, path_mtu;
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
@@ -231,6 +230,11 @@ struct softhca_qp_attr {
 
 int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	struct softhca_qp **out);
+/*
+ * Sets the attributes that the mask names: IBV_QP_* of ibv_modify_qp(3) (qp_mask.h) and the bits
+ * above. Without IBV_QP_STATE the state stays. -EINVAL: the state table does not have this
+ * transition, or not with this set of attributes, or a value is out of range.
+ */
 int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
@@ -253,7 +257,7 @@ struct softhca_srq_attr {
 	struct softhca_cq *cq;   /* XRC: where its completions go; else NULL */
 	uint32_t xrcdn;          /* XRC: its domain */
 	uint32_t uidx;           /* XRC: what CQEs name it by */
-	void *event;             /* event.c's handle */
+	void *event;             /* given back in softhca_event_qp_async() */
 };
 
 int softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
@@ -278,7 +282,7 @@ struct softhca_wq_attr {
 	uint32_t n_wqe;          /* a power of two */
 	uint32_t uidx;           /* what CQEs name it by */
 	struct softhca_cq *cq;   /* where its completions go */
-	void *event;             /* event.c's handle */
+	void *event;             /* given back in softhca_event_qp_async() */
 };
 
 struct softhca_wq;
@@ -303,7 +307,7 @@ void softhca_quiesce(struct softhca_dev *dev);
 int softhca_clock_add(struct softhca_dev *dev, void *page);
 int softhca_clock_remove(struct softhca_dev *dev, void *page);
 
-/* ---------------------------------------------------------------- towards event.c */
+/* ---------------------------------------------------------------- events (event.c, contexts.c) */
 
 /* Async event numbers are the verbs' own (IBV_EVENT_*). Called with QP or CQ locks held. */
 void softhca_event_cq_comp(void *event);

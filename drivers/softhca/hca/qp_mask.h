@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mask bits of ibv_modify_qp(3), for those who may not include its header. */
+/* The mask bits of ibv_modify_qp(3), IBV_QP_*: rooms of the adapter do not include verbs.h. */
 #ifndef SOFTHCA_QP_MASK_H
 #define SOFTHCA_QP_MASK_H
 
