@@ -672,6 +672,7 @@ bool layout_gather(struct run *run, struct softhca_lanes *lanes, const struct ke
 
 struct wqe {
 	const uint8_t *seg0; /* the control segment */
+	const struct opcode *op; /* the row of its opcode */
 	uint32_t opcode, opmod, ds, bb;
 	uint32_t first; /* where the operation's own segments begin, behind control and address */
 	uint32_t imm;   /* as host number of the big-endian word */
@@ -752,9 +753,8 @@ qp_is_unreliable(const struct softhca_qp *qp)
 }
 
 struct wqe;
-/* 16-byte units of address between the control segment and the operation's own. */
-unsigned int qp_address_units(const struct softhca_qp *qp, uint32_t opcode);
-bool qp_runs_opcode(const struct softhca_qp *qp, uint32_t opcode);
+/* 16-byte units of address between the control segment and the operation's own, if it goes to a peer. */
+unsigned int qp_address_units(enum softhca_qp_type type);
 /*
  * The responder that the WQE goes to, with its receive side held, in run->peer. SYN_OK, or
  * EXEC_WAIT_PEER: absent, or not ready; or the syndrome of its refusal.

@@ -4,6 +4,7 @@
 #define SOFTHCA_EXEC_H
 
 #include "data.h"
+#include "opcode.h"
 
 /* What became of a WQE: a syndrome (SYN_OK: done), or that it must be tried again. */
 enum exec_result {
@@ -11,17 +12,6 @@ enum exec_result {
 	EXEC_WAIT_PEER = 0x101,
 	EXEC_WAIT_TIME = 0x102 /* until qp->wait_until, which is set */
 };
-
-typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
-
-/* What the device knows of an opcode. */
-struct opcode_fact {
-	exec_fn *exec; /* NULL: not an opcode of this device */
-	uint8_t min_ds;
-	enum wire_cqe_opcode recv; /* completion at the peer, where the operation uses a receive */
-};
-
-extern const struct opcode_fact opcode_facts[64];
 
 exec_fn exec_nop, exec_ud_send, exec_raw_send, exec_tso, exec_send, exec_write, exec_read,
 	exec_atomic, exec_mmo, exec_umr, exec_set_psv;
@@ -34,12 +24,25 @@ wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
 	return run->qp->sq + (off & run->qp->sq_mask);
 }
 
+/* The 16-byte unit at which the WQE's data segments begin, where its opcode has any. */
+static inline unsigned int
+wqe_data_unit(const struct wqe *wqe)
+{
+	return wqe->op->head_ds + wqe->first - 1;
+}
+
 /*
- * The local memory that data segments `first`.. name, and inline data where `need` is 0 (they are
- * read). SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP with run->vendor set.
+ * The local memory that data segments from unit `first` on name, as the opcode wants to use it, and
+ * inline data where it reads. SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP with run->vendor set.
  */
-unsigned int exec_gather(struct run *run, const struct wqe *wqe, unsigned int first, uint32_t need,
+unsigned int exec_gather_at(struct run *run, const struct wqe *wqe, unsigned int first,
 	struct sg *sg);
+
+static inline unsigned int
+exec_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
+{
+	return exec_gather_at(run, wqe, wqe_data_unit(wqe), sg);
+}
 
 /*
  * The responder's rules for a request to its memory. SYN_OK: *out is it. Otherwise the responder is

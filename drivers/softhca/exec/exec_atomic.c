@@ -2,8 +2,7 @@
 /* Compare and swap, fetch and add: 8 bytes of the responder's memory in the host's byte order. */
 #include "exec.h"
 
-#define ATOMIC_UNITS 2 /* remote address, operands */
-#define ATOMIC_LEN   8
+#define ATOMIC_LEN 8
 
 static uint64_t
 atomic_apply(const struct wqe *wqe, const uint8_t *operands, uint64_t *target)
@@ -102,7 +101,7 @@ exec_atomic(struct run *run, const struct wqe *wqe)
 {
 	struct sg dst, src, target;
 	uint64_t old;
-	unsigned int syn = exec_gather(run, wqe, wqe->first + ATOMIC_UNITS, ACC_LOCAL_WRITE, &dst);
+	unsigned int syn = exec_gather(run, wqe, &dst);
 
 	if (syn == SYN_OK)
 		syn = atomic_check(run, &dst);

@@ -191,7 +191,7 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
 {
-	unsigned int syn = exec_gather(run, wqe, wqe->first + eth->units, 0, sg);
+	unsigned int syn = exec_gather_at(run, wqe, wqe->first + eth->units, sg);
 
 	if (syn == SYN_OK && sg->odp && !odp_fetch(run, sg))
 		return SYN_LOC_PROT;

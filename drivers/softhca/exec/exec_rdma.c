@@ -2,8 +2,6 @@
 /* RDMA write, with immediate or without, and RDMA read. */
 #include "exec.h"
 
-#define RADDR_UNITS 1
-
 unsigned int
 responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_t len,
 	struct sg *out)
@@ -60,7 +58,7 @@ responder_may_read(struct run *run)
 static bool
 write_may_end(struct run *run, const struct wqe *wqe)
 {
-	if (wqe->opcode != OPC_WRITE_IMM)
+	if (wqe->op->recv == 0)
 		return true;
 	if (run->peer_srq == NULL)
 		return rq_is_ready(run, run->peer);
@@ -72,7 +70,7 @@ unsigned int
 exec_write(struct run *run, const struct wqe *wqe)
 {
 	struct sg src, dst;
-	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, 0, &src);
+	unsigned int syn = exec_gather(run, wqe, &src);
 	enum sg_end end;
 
 	if (syn != SYN_OK)
@@ -82,7 +80,8 @@ exec_write(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (!write_may_end(run, wqe))
 		return EXEC_WAIT_RNR;
-	syn = responder_gather(run, ACC_REMOTE_WRITE, wqe_seg(run, wqe, wqe->first), src.len, &dst);
+	syn = responder_gather(run, wqe->op->remote_access, wqe_seg(run, wqe, wqe->first), src.len,
+		&dst);
 	if (syn != SYN_OK)
 		return syn;
 	if (src.len > RUN_LONG_COPY)
@@ -90,7 +89,7 @@ exec_write(struct run *run, const struct wqe *wqe)
 	end = run_copy(run, &dst, &src);
 	if (end != SG_MOVED)
 		return no_memory(run, end, SG_NO_DST);
-	if (wqe->opcode == OPC_WRITE_IMM)
+	if (wqe->op->recv != 0)
 		return responder_receive(run, wqe, NULL, (uint32_t)src.len);
 	return SYN_OK;
 }
@@ -99,7 +98,7 @@ unsigned int
 exec_read(struct run *run, const struct wqe *wqe)
 {
 	struct sg dst, src;
-	unsigned int syn = exec_gather(run, wqe, wqe->first + RADDR_UNITS, ACC_LOCAL_WRITE, &dst);
+	unsigned int syn = exec_gather(run, wqe, &dst);
 	enum sg_end end;
 
 	if (syn != SYN_OK)
@@ -111,7 +110,8 @@ exec_read(struct run *run, const struct wqe *wqe)
 	syn = run_hold_peer(run, wqe);
 	if (syn != SYN_OK)
 		return syn;
-	syn = responder_gather(run, ACC_REMOTE_READ, wqe_seg(run, wqe, wqe->first), dst.len, &src);
+	syn = responder_gather(run, wqe->op->remote_access, wqe_seg(run, wqe, wqe->first), dst.len,
+		&src);
 	if (syn == SYN_OK)
 		syn = responder_may_read(run);
 	if (syn != SYN_OK)

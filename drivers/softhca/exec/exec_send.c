@@ -43,10 +43,9 @@ receive_data(struct run *run, const struct sg *to, const struct sg *src)
 unsigned int
 responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, uint32_t byte_cnt)
 {
-	const struct opcode_fact *fact = &opcode_facts[wqe->opcode];
 	struct softhca_qp *peer = run->peer;
 	struct recv_wqe recv;
-	struct cqe cqe = {.opcode = fact->recv,
+	struct cqe cqe = {.opcode = wqe->op->recv,
 		.solicited = wqe->solicited,
 		.imm = wqe->imm,
 		.byte_cnt = byte_cnt,
@@ -94,7 +93,7 @@ exec_send(struct run *run, const struct wqe *wqe)
 		return exec_ud_send(run, wqe);
 	if (run->qp->type == SOFTHCA_QP_RAW)
 		return exec_raw_send(run, wqe);
-	syn = exec_gather(run, wqe, wqe->first, 0, &src);
+	syn = exec_gather(run, wqe, &src);
 	if (syn == SYN_OK)
 		syn = run_hold_peer(run, wqe);
 	if (syn != SYN_OK)

@@ -14,22 +14,6 @@
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
-const struct opcode_fact opcode_facts[64] = {
-	[OPC_NOP] = {exec_nop, 1, CQE_REQ},
-	[OPC_SEND_INV] = {exec_send, 1, CQE_RESP_SEND_INV},
-	[OPC_WRITE] = {exec_write, 2, CQE_REQ},
-	[OPC_WRITE_IMM] = {exec_write, 2, CQE_RESP_WRITE_IMM},
-	[OPC_SEND] = {exec_send, 1, CQE_RESP_SEND},
-	[OPC_SEND_IMM] = {exec_send, 1, CQE_RESP_SEND_IMM},
-	[OPC_TSO] = {exec_tso, 2, CQE_REQ},
-	[OPC_READ] = {exec_read, 2, CQE_REQ},
-	[OPC_ATOMIC_CS] = {exec_atomic, 3, CQE_REQ},
-	[OPC_ATOMIC_FA] = {exec_atomic, 3, CQE_REQ},
-	[OPC_SET_PSV] = {exec_set_psv, PSV_UNIT + 1, CQE_REQ},
-	[OPC_UMR] = {exec_umr, UMR_LAYOUT_UNIT, CQE_REQ},
-	[OPC_MMO] = {exec_mmo, 1, CQE_REQ},
-};
-
 /* ---- gathering */
 
 /* Inline data lie in the ring of WQEBBs and may run past its end. */
@@ -67,9 +51,9 @@ gather_data_seg(struct run *run, const uint8_t *seg, uint32_t need, uint32_t len
 }
 
 unsigned int
-exec_gather(struct run *run, const struct wqe *wqe, unsigned int first, uint32_t need,
-	struct sg *sg)
+exec_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
 {
+	const uint32_t need = wqe->op->access;
 	unsigned int ds = first;
 
 	sg_clear(sg);
@@ -104,9 +88,10 @@ wqe_fetch(const struct softhca_qp *qp)
 	wqe.opmod = op >> 24;
 	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
 	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
+	wqe.op = opcode_find(wqe.opcode);
 	wqe.first = 1;
-	if (qp->type != SOFTHCA_QP_RC)
-		wqe.first += qp_address_units(qp, wqe.opcode);
+	if (qp->type != SOFTHCA_QP_RC && !wqe.op->local)
+		wqe.first += qp_address_units(qp->type);
 	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
 	wqe.ce = (fm_ce_se >> 2) & 3;
 	wqe.solicited = (fm_ce_se & 2) != 0;
@@ -409,17 +394,16 @@ sq_step(struct run *run, uint16_t posted)
 	run->vendor = why;
 	if (why != VEN_NONE) {
 		wqe_report(run->qp, &wqe, why, posted);
-	} else if (wqe.opcode >= 64 || opcode_facts[wqe.opcode].exec == NULL) {
+	} else if (wqe.op->exec == NULL) {
 		run->vendor = VEN_WQE_OPCODE;
-	} else if ((run->qp->type != SOFTHCA_QP_RC || wqe.opcode == OPC_TSO) &&
-		   !qp_runs_opcode(run->qp, wqe.opcode)) {
+	} else if (!opcode_runs_on(wqe.op, run->qp->type)) {
 		run->vendor = VEN_QP_TYPE;
-	} else if (wqe.ds + 1 < opcode_facts[wqe.opcode].min_ds + wqe.first) {
+	} else if (wqe.ds < wqe_data_unit(&wqe)) {
 		run->vendor = VEN_WQE_DS;
 	} else if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, &wqe)) {
 		result = SYN_FLUSH;
 	} else {
-		result = opcode_facts[wqe.opcode].exec(run, &wqe);
+		result = wqe.op->exec(run, &wqe);
 	}
 	if (result == SYN_OK || (qp_is_unreliable(run->qp) && is_of_responder(result)))
 		return sq_step_done(run, &wqe);
@@ -473,6 +457,26 @@ sq_strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 	}
 }
 
+/* Bytes that the WQE moves over the port. A malformed WQE names some, and fails when it runs. */
+static uint64_t
+sq_wire_bytes(const struct run *run, const struct wqe *wqe)
+{
+	uint64_t bytes = 0;
+	uint32_t ds = wqe_data_unit(wqe);
+
+	if (wqe->op->remote_access == ACC_REMOTE_ATOMIC)
+		return sizeof(uint64_t);
+	while (ds != 0 && ds < wqe->ds) {
+		uint32_t len = get_be32(wqe_seg(run, wqe, ds) + DATA_LEN);
+
+		bytes += len & ~DATA_INLINE;
+		ds += (len & DATA_INLINE) != 0
+			      ? (INLINE_DATA + (len & ~DATA_INLINE) + WQE_SEG - 1) / WQE_SEG
+			      : 1;
+	}
+	return bytes;
+}
+
 /* The WQE at the head is met for the first time. */
 static enum step
 sq_first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
@@ -483,7 +487,8 @@ sq_first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 
 	if (step != STEP_NEXT)
 		return step;
-	due = timing_due(run, wqe, posted);
+	due = wqe->op->local ? timing_due(run, posted, true, 0)
+			     : timing_due(run, posted, false, sq_wire_bytes(run, wqe));
 	if (hit.kind == FAULT_LATE && due < run_now(run) + hit.ns)
 		due = run_now(run) + hit.ns;
 	if (due <= run_now(run))
@@ -497,8 +502,7 @@ sq_first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 static bool
 sq_has_link(const struct softhca_qp *qp, const struct wqe *wqe)
 {
-	return wqe->opcode == OPC_NOP || wqe->opcode == OPC_MMO ||
-	       !fault_port_is_down(qp->dev, qp->attr.port);
+	return wqe->op->local || !fault_port_is_down(qp->dev, qp->attr.port);
 }
 
 /* A step of an adapter with faults or timing: sq_step(), where nothing stands against it. */

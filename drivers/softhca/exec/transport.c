@@ -17,12 +17,9 @@
 #define QKEY_OWN       0x80000000u /* of a WQE's qkey: the QP's own is meant */
 
 unsigned int
-qp_address_units(const struct softhca_qp *qp, uint32_t opcode)
+qp_address_units(enum softhca_qp_type type)
 {
-	/* What stays in the adapter has no address. */
-	if (opcode == OPC_NOP || opcode == OPC_UMR || opcode == OPC_MMO || opcode == OPC_SET_PSV)
-		return 0;
-	switch (qp->type) {
+	switch (type) {
 	case SOFTHCA_QP_UD:
 	case SOFTHCA_QP_DCI:
 		return AV_UNITS;
@@ -30,27 +27,6 @@ qp_address_units(const struct softhca_qp *qp, uint32_t opcode)
 		return XRC_UNITS;
 	default:
 		return 0;
-	}
-}
-
-/* Which transport carries which operation: InfiniBand architecture, volume 1, chapter 9.2. */
-bool
-qp_runs_opcode(const struct softhca_qp *qp, uint32_t opcode)
-{
-	switch (opcode) {
-	case OPC_NOP:
-	case OPC_SEND:
-		return true;
-	case OPC_SEND_IMM:
-		return qp->type != SOFTHCA_QP_RAW;
-	case OPC_WRITE:
-	case OPC_WRITE_IMM:
-	case OPC_UMR:
-		return qp->type != SOFTHCA_QP_RAW && qp->type != SOFTHCA_QP_UD;
-	case OPC_TSO:
-		return qp->type == SOFTHCA_QP_RAW;
-	default:
-		return qp->type != SOFTHCA_QP_RAW && !qp_is_unreliable(qp);
 	}
 }
 
@@ -338,7 +314,7 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 	bool imm = wqe->opcode == OPC_SEND_IMM, has_grh;
 	const uint8_t *av = wqe_address(wqe);
 	uint8_t header[GRH_LEN];
-	struct cqe cqe = {.opcode = opcode_facts[wqe->opcode].recv,
+	struct cqe cqe = {.opcode = wqe->op->recv,
 		.solicited = wqe->solicited,
 		.imm = imm ? wqe->imm : 0,
 		.byte_cnt = GRH_LEN + (uint32_t)src->len,
@@ -384,7 +360,7 @@ unsigned int
 exec_ud_send(struct run *run, const struct wqe *wqe)
 {
 	struct sg src;
-	unsigned int syn = exec_gather(run, wqe, wqe->first, 0, &src);
+	unsigned int syn = exec_gather(run, wqe, &src);
 
 	if (syn != SYN_OK)
 		return syn;

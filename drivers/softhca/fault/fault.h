@@ -67,8 +67,12 @@ int fault_refuses(struct softhca_dev *dev, const struct fault_call *call);
 bool fault_port_is_down(const struct softhca_dev *dev, unsigned int port);
 bool fault_device_is_dead(const struct softhca_dev *dev);
 
-/* timing.c: when the WQE at the head of a queue may complete, as device time; 0: at once. */
-uint64_t timing_due(struct run *run, const struct wqe *wqe, uint16_t posted);
+/*
+ * timing.c: when the WQE at the head of run->qp may complete, as device time; 0: at once.
+ * posted: WQEBBs from it to the doorbell record. local: it stays inside the adapter. Otherwise it
+ * takes `bytes` over the port.
+ */
+uint64_t timing_due(struct run *run, uint16_t posted, bool local, uint64_t bytes);
 void timing_init(const struct softhca_config *cfg);
 static inline bool
 timing_is_on(const struct softhca_config *cfg)

@@ -5,10 +5,9 @@
  *     posted --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
  *                 one after another                  shared by all queues               overlapping
  *
- * A WQE runs at the time at which it is due, and completes then. DMA MMO and NOP have no peer, and
- * take no part of the port and no round trip.
+ * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
+ * takes no time of the port and no round trip.
  */
-#include "exec.h"
 #include "fault.h"
 
 void
@@ -42,32 +41,6 @@ timing_posted_at(struct run *run, uint16_t posted)
 	return t->marks[0].at;
 }
 
-static bool
-timing_has_peer(const struct wqe *wqe)
-{
-	return wqe->opcode != OPC_NOP && wqe->opcode != OPC_MMO;
-}
-
-/* Bytes that its data segments name. A malformed WQE names some, and fails when it runs. */
-static uint64_t
-timing_bytes(const struct run *run, const struct wqe *wqe)
-{
-	uint64_t bytes = 0;
-	uint32_t ds = wqe->opcode < 64 ? opcode_facts[wqe->opcode].min_ds + wqe->first - 1 : 0;
-
-	if (wqe->opcode == OPC_ATOMIC_CS || wqe->opcode == OPC_ATOMIC_FA)
-		return sizeof(uint64_t);
-	while (ds != 0 && ds < wqe->ds) {
-		uint32_t len = get_be32(wqe_seg(run, wqe, ds) + DATA_LEN);
-
-		bytes += len & ~DATA_INLINE;
-		ds += (len & DATA_INLINE) != 0
-			      ? (INLINE_DATA + (len & ~DATA_INLINE) + WQE_SEG - 1) / WQE_SEG
-			      : 1;
-	}
-	return bytes;
-}
-
 /* The port is busy with these bytes from `at` on, or from when it is free: until when? */
 static uint64_t
 timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
@@ -81,7 +54,7 @@ timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 }
 
 uint64_t
-timing_due(struct run *run, const struct wqe *wqe, uint16_t posted)
+timing_due(struct run *run, uint16_t posted, bool local, uint64_t bytes)
 {
 	const struct softhca_config *cfg = run->lanes->dev->cfg;
 	struct softhca_qp *qp = run->qp;
@@ -94,11 +67,10 @@ timing_due(struct run *run, const struct wqe *wqe, uint16_t posted)
 		at = qp->timing.free;
 	at += cfg->latency_ns;
 	qp->timing.free = at;
-	if (!timing_has_peer(wqe))
+	if (local)
 		return at;
 	/* Mbit/s are bits a microsecond: 8000 / Mbit/s is ns a byte. */
 	if (cfg->bandwidth_mbps != 0)
-		at = timing_take_port(run->lanes, at,
-			timing_bytes(run, wqe) * 8000 / cfg->bandwidth_mbps);
+		at = timing_take_port(run->lanes, at, bytes * 8000 / cfg->bandwidth_mbps);
 	return at + cfg->round_trip_ns;
 }
