@@ -182,7 +182,7 @@ class Tests:
 		log = tempfile.TemporaryFile()
 		return {"name": name, "log": log, "at": time.monotonic(),
 			"limit": 10 * self.seconds.get(name, test["timeout"] / 10) + 10,
-			"process": subprocess.Popen(self.before + test["cmd"], env=env, cwd=test["workdir"], stdout=log, stderr=log,
+			"process": subprocess.Popen(self.before + test["cmd"], env=env, cwd=test["workdir"] or self.build, stdout=log, stderr=log,
 				stdin=subprocess.DEVNULL, start_new_session=True)}
 
 	@staticmethod
