@@ -3,7 +3,9 @@
 #include <hwq_cq.h>
 #include <hwq_sq.h>
 
-#include "gantry_priv.h"
+#include "gantry_issue.h"
+#include "gantry_queue.h"
+#include "gantry_recover.h"
 
 /* Takes every CQE of a connection. A good one accounts for its WQE and all before it. */
 static inline void
@@ -88,7 +90,7 @@ hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 uint16_t
 gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
-	gantry_mem_refresh(&q->mem);
+	gantry_region_refresh(&q->view);
 	if (q->outstanding != 0)
 		take_all_cqes(q);
 	if (unlikely(q->issue != gantry_counter_get(&q->head)))

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From descriptors to WQEs: submit, split, fence, one doorbell a connection. */
+#include "gantry_issue.h"
+
 #include <hwq_db.h>
-#include <hwq_wqe.h>
 
 #include "gantry_xlate.h"
 
-/* ------------------------------------------------------------------ WQEs */
-
-/*
- * Writes one WQE for len bytes of x. Every WQE here is one WQEBB, so the ring needs no fill and
- * `posted` counts both. False: the ring is full, nothing was written.
- */
-static __rte_always_inline bool
-put_wqe(struct gantry_conn *c, const struct gantry_xlate *x, uint8_t kind, uint32_t len)
-{
-	bool signal = (c->posted & c->signal_mask) == c->signal_mask;
-	unsigned int flags = signal ? HWQ_WQE_SIGNALED : 0;
-	int n;
-
-	if (kind == GANTRY_WQE_MEMCPY)
-		n = hwq_wqe_memcpy(c->sq, x->dst_key, x->dst, x->src_key, x->src, len, flags);
-	else if (kind == GANTRY_WQE_WRITE)
-		n = hwq_wqe_rdma_write(c->sq, x->dst_key, x->dst, x->src_key, x->src, len, flags);
-	else
-		n = hwq_wqe_rdma_read(c->sq, x->src_key, x->src, x->dst_key, x->dst, len, flags);
-	if (unlikely(n <= 0))
-		return false;
-	c->posted++;
-	return true;
-}
+/* ------------------------------------------------------------------ doorbells */
 
 /* What gantry_ring_all() and gantry_poll() must look at. */
 static inline void
@@ -88,14 +66,14 @@ slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
 static bool
 split_push(struct gantry_queue *q)
 {
-	struct gantry_xlate *x = &q->split;
+	struct gantry_work *x = &q->split;
 	struct gantry_conn *c = &q->conn[x->conn];
 	uint64_t before = c->posted;
 
 	while (x->len != 0) {
 		uint64_t len = RTE_MIN(x->len, c->max_len);
 
-		if (!put_wqe(c, x, x->kind, len))
+		if (!gantry_wqe_put(c, x, x->kind, len))
 			break;
 		x->src += len;
 		x->dst += len;
@@ -110,7 +88,7 @@ split_push(struct gantry_queue *q)
 
 /* Begins to split the descriptor of slot `issue`. True: it was issued wholly at once. */
 static bool
-split_begin(struct gantry_queue *q, const struct gantry_xlate *x)
+split_begin(struct gantry_queue *q, const struct gantry_work *x)
 {
 	q->split = *x;
 	q->where[q->issue & q->mask] = GANTRY_WHERE_NOWHERE;
@@ -148,7 +126,7 @@ issue_any(struct gantry_queue *q, const struct gantry_desc *d)
 {
 	uint32_t slot = q->issue & q->mask;
 	enum gantry_status status;
-	struct gantry_xlate x;
+	struct gantry_work x;
 	struct gantry_conn *c;
 
 	/* A fenced descriptor waits until nothing at all is outstanding: see doc/engine.md. */
@@ -166,7 +144,7 @@ issue_any(struct gantry_queue *q, const struct gantry_desc *d)
 		if (!split_begin(q, &x))
 			return false;
 	} else {
-		if (!put_wqe(c, &x, x.kind, x.len))
+		if (!gantry_wqe_put(c, &x, x.kind, x.len))
 			return false;
 		note_posted(q, x.conn, 1);
 		q->where[slot] = gantry_where(x.conn, c->posted - 1);
@@ -183,7 +161,7 @@ static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
 {
 	const uint8_t kind = mmo ? GANTRY_WQE_MEMCPY : GANTRY_WQE_WRITE;
-	const struct gantry_region *src = q->mem.src, *dst = q->mem.dst;
+	const struct gantry_region *src = q->view.src, *dst = q->view.dst;
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	struct gantry_comp *comp = q->comp;
 	uint64_t max_len = own->max_len;
@@ -195,10 +173,10 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 		const struct gantry_desc *d = &desc[i];
 
 		if (likely(gantry_xlate_is_easy(d, src, dst, max_len))) {
-			struct gantry_xlate x = gantry_xlate_easy(d, src, dst, mmo);
+			struct gantry_work x = gantry_xlate_easy(d, src, dst, mmo);
 			uint32_t slot = q->issue & mask;
 
-			if (unlikely(!put_wqe(own, &x, kind, x.len)))
+			if (unlikely(!gantry_wqe_put(own, &x, kind, x.len)))
 				break;
 			slot_prepare(&comp[slot], d);
 			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted - 1);
@@ -208,8 +186,8 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 		}
 		if (!issue_any(q, d))
 			break;
-		src = q->mem.src;
-		dst = q->mem.dst;
+		src = q->view.src;
+		dst = q->view.dst;
 	}
 	return i;
 }
@@ -264,7 +242,7 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 	uint32_t room = q->mask + 1 - (uint32_t)(head - gantry_counter_get(&q->tail));
 	uint32_t i = 0;
 
-	gantry_mem_refresh(&q->mem);
+	gantry_region_refresh(&q->view);
 	n = RTE_MIN(n, room);
 	/* Whoever comes while others wait, waits behind them. */
 	if (likely(q->issue == head)) {

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "gantry_priv.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_queue.h"
 
 /* What a gantry_addr carries. */
 struct peer_addr {
@@ -15,42 +17,6 @@ struct peer_addr {
 static_assert(sizeof(struct peer_addr) == sizeof(struct gantry_addr), "plain bytes, all of them");
 
 static const char peer_magic[8] = "gantry1";
-
-int
-gantry_conn_open(struct gantry_queue *q, struct gantry_conn *c, bool mmo, uint64_t max_len)
-{
-	struct hwq_qp_conf conf = {.sq_wr = q->sq_wr, .mmo = mmo};
-	struct hwq_cq *cq;
-	struct hwq_qp *qp;
-	int ret;
-
-	ret = hwq_cq_create(q->domain, hwq_qp_cqe_needed(&conf), &cq);
-	if (ret != 0)
-		return ret;
-	ret = hwq_qp_create(q->domain, cq, &conf, &qp);
-	if (ret != 0) {
-		hwq_cq_destroy(cq);
-		return ret;
-	}
-	*c = (struct gantry_conn){
-		.sq = &qp->sq,
-		.cq = cq,
-		.max_len = max_len,
-		/* Four CQEs a lap, so that a full ring never waits for all of itself. */
-		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
-		.state = GANTRY_CONN_OPEN,
-		.qp = qp,
-	};
-	return 0;
-}
-
-void
-gantry_conn_close(struct gantry_conn *c)
-{
-	hwq_qp_destroy(c->qp);
-	hwq_cq_destroy(c->cq);
-	memset(c, 0, sizeof(*c));
-}
 
 /* The connection of an open peer, or NULL. */
 static struct gantry_conn *
@@ -76,7 +42,7 @@ gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *add
 	if (i == GANTRY_MAX_PEERS)
 		return -ENOSPC;
 	c = &q->conn[GANTRY_CONN_PEER + i];
-	ret = gantry_conn_open(q, c, false, q->g->max_msg_len);
+	ret = gantry_conn_open(c, q->domain, q->sq_wr, false, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		return ret;

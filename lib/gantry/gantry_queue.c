@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creates and destroys queues: slots, the doorbell domain, and the connection to itself. */
+#include "gantry_queue.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include <rte_malloc.h>
+#include <rte_common.h>
 
-#include "gantry_priv.h"
+#include "gantry_alloc.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
 
 #define DEFAULT_DEPTH 512
 #define MIN_DEPTH     2
@@ -16,12 +20,9 @@
 static int
 slots_alloc(struct gantry_queue *q, uint32_t depth, int socket)
 {
-	q->where = rte_zmalloc_socket("gantry_where", depth * sizeof(*q->where),
-		RTE_CACHE_LINE_SIZE, socket);
-	q->comp = rte_zmalloc_socket("gantry_comp", depth * sizeof(*q->comp), RTE_CACHE_LINE_SIZE,
-		socket);
-	q->pend = rte_zmalloc_socket("gantry_pend", depth * sizeof(*q->pend), RTE_CACHE_LINE_SIZE,
-		socket);
+	q->where = gantry_alloc("gantry_where", depth * sizeof(*q->where), socket);
+	q->comp = gantry_alloc("gantry_comp", depth * sizeof(*q->comp), socket);
+	q->pend = gantry_alloc("gantry_pend", depth * sizeof(*q->pend), socket);
 	if (q->where == NULL || q->comp == NULL || q->pend == NULL)
 		return -ENOMEM;
 	q->mask = depth - 1;
@@ -31,9 +32,9 @@ slots_alloc(struct gantry_queue *q, uint32_t depth, int socket)
 static void
 slots_free(struct gantry_queue *q)
 {
-	rte_free(q->pend);
-	rte_free(q->comp);
-	rte_free(q->where);
+	gantry_free(q->pend);
+	gantry_free(q->comp);
+	gantry_free(q->where);
 }
 
 /* The queue's connection to itself. */
@@ -43,7 +44,7 @@ own_open(struct gantry_queue *q)
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	int ret;
 
-	ret = gantry_conn_open(q, own, q->mmo, q->g->info.max_copy_len);
+	ret = gantry_conn_open(own, q->domain, q->sq_wr, q->mmo, q->g->info.max_copy_len);
 	if (ret != 0)
 		return ret;
 	hwq_qp_addr(own->qp, &q->own_addr);
@@ -74,7 +75,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 		return -EINVAL;
 	socket = conf->socket != 0 ? conf->socket - 1 : g->info.numa_node;
 
-	q = rte_zmalloc_socket("gantry_queue", sizeof(*q), RTE_CACHE_LINE_SIZE, socket);
+	q = gantry_alloc("gantry_queue", sizeof(*q), socket);
 	if (q == NULL)
 		return -ENOMEM;
 	q->g = g;
@@ -85,7 +86,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = slots_alloc(q, depth, socket);
 	if (ret != 0)
 		goto free_slots;
-	ret = gantry_mem_view_init(&q->mem, &g->mem);
+	ret = gantry_region_view_init(&q->view, &g->regions);
 	if (ret != 0)
 		goto free_slots;
 	ret = hwq_domain_create(g->dev, &q->domain);
@@ -101,10 +102,10 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 destroy_domain:
 	hwq_domain_destroy(q->domain);
 fini_view:
-	gantry_mem_view_fini(&q->mem);
+	gantry_region_view_fini(&q->view);
 free_slots:
 	slots_free(q);
-	rte_free(q);
+	gantry_free(q);
 	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
 	return ret;
 }
@@ -121,8 +122,14 @@ gantry_queue_destroy(struct gantry_queue *q)
 		if (q->conn[i].state != GANTRY_CONN_CLOSED)
 			gantry_conn_close(&q->conn[i]);
 	hwq_domain_destroy(q->domain);
-	gantry_mem_view_fini(&q->mem);
+	gantry_region_view_fini(&q->view);
 	slots_free(q);
-	rte_free(q);
+	gantry_free(q);
 	return 0;
+}
+
+uint32_t
+gantry_in_flight(const struct gantry_queue *q)
+{
+	return gantry_counter_get(&q->head) - gantry_counter_get(&q->tail);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection in error: which descriptors failed, which were flushed, and what comes after. */
+#include "gantry_recover.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
@@ -8,9 +11,7 @@
 #include <hwq_dump.h>
 #include <hwq_sq.h>
 
-#include <infiniband/mlx5dv.h>
-
-#include "gantry_priv.h"
+#include "gantry_log.h"
 
 /* Failed WQEs that are logged, a queue and second. */
 #define DUMPS_A_SECOND 4
@@ -21,17 +22,17 @@ static enum gantry_status
 status_of_syndrome(uint8_t syndrome)
 {
 	switch (syndrome) {
-	case MLX5_CQE_SYNDROME_WR_FLUSH_ERR:
+	case HWQ_SYNDROME_WR_FLUSH:
 		return GANTRY_FLUSHED;
-	case MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+	case HWQ_SYNDROME_REMOTE_ACCESS:
 		return GANTRY_REMOTE_ACCESS;
-	case MLX5_CQE_SYNDROME_BAD_RESP_ERR:
-	case MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
-	case MLX5_CQE_SYNDROME_REMOTE_OP_ERR:
-	case MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR:
+	case HWQ_SYNDROME_BAD_RESP:
+	case HWQ_SYNDROME_REMOTE_INVAL_REQ:
+	case HWQ_SYNDROME_REMOTE_OP:
+	case HWQ_SYNDROME_REMOTE_ABORTED:
 		return GANTRY_REMOTE_ERROR;
-	case MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
-	case MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR:
+	case HWQ_SYNDROME_TRANSPORT_RETRY_EXC:
+	case HWQ_SYNDROME_RNR_RETRY_EXC:
 		return GANTRY_UNREACHABLE;
 	default:
 		return GANTRY_LOCAL_ERROR;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters, read from any thread, and the statuses in words. */
-#include "gantry_priv.h"
+#include "gantry_queue.h"
 
 void
 gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
@@ -18,12 +18,6 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
-}
-
-uint32_t
-gantry_in_flight(const struct gantry_queue *q)
-{
-	return gantry_counter_get(&q->head) - gantry_counter_get(&q->tail);
 }
 
 const char *

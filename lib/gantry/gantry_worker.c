@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker lcore's loop: from its ring to its queue, and from its queue to its ring. */
+#include "gantry_worker.h"
+
 #include <sched.h>
 
 #define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
@@ -7,7 +9,7 @@
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
-#include "gantry_priv.h"
+#include "gantry_queue.h"
 
 /* After so many turns without work, let other threads of this CPU run. */
 #define IDLE_TURNS 256
@@ -61,7 +63,7 @@ gantry_worker_main(void *arg)
 	bool stop;
 
 	do {
-		/* Pairs with the release in gantry_start(): what the control thread did to the
+		/* Pairs with the release in start_worker(): what the control thread did to the
 		 * queue is done. */
 		stop = atomic_load_explicit(&w->stop, memory_order_acquire);
 		if (give(w) + (stop ? 0 : take(w)) != 0) {
@@ -72,8 +74,8 @@ gantry_worker_main(void *arg)
 				sched_yield();
 		}
 	} while (!stop || gantry_in_flight(w->q) != 0);
-	gantry_mem_view_offline(&w->q->mem);
-	/* Pairs with the acquire in is_running(): the queue is the control thread's again. */
+	gantry_region_view_offline(&w->q->view);
+	/* Pairs with the acquire in gantry_worker_is_running(): the queue is the control thread's again. */
 	atomic_store_explicit(&w->running, false, memory_order_release);
 	return 0;
 }

@@ -42,9 +42,9 @@ find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint
 {
 	const struct gantry_region *r = *hit;
 
-	if (gantry_mem_hit(r, addr, len))
+	if (gantry_region_hit(r, addr, len))
 		return r;
-	r = gantry_mem_find(q->mem.table, addr, len);
+	r = gantry_region_find(q->view.table, addr, len);
 	if (r != NULL)
 		*hit = r;
 	return r;
@@ -68,7 +68,7 @@ check(const struct gantry_desc *d)
 }
 
 enum gantry_status
-gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_xlate *x)
+gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *x)
 {
 	const struct gantry_region *src = NULL, *dst = NULL;
 	enum gantry_status status = check(d);
@@ -76,12 +76,12 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	if (status != GANTRY_OK || d->op == GANTRY_OP_NOP)
 		return status;
 	if (d->op != GANTRY_OP_READ) {
-		src = find_region(q, &q->mem.src, d->src, d->len);
+		src = find_region(q, &q->view.src, d->src, d->len);
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
 	if (d->op != GANTRY_OP_WRITE) {
-		dst = find_region(q, &q->mem.dst, d->dst, d->len);
+		dst = find_region(q, &q->view.dst, d->dst, d->len);
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
@@ -93,7 +93,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		*x = gantry_xlate_easy(d, src, dst, q->mmo);
 		return GANTRY_TO_HARDWARE;
 	}
-	*x = (struct gantry_xlate){
+	*x = (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,

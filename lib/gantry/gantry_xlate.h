@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "gantry_priv.h"
+#include "gantry_queue.h"
 
 static_assert(offsetof(struct gantry_desc, cookie) == 8, "head_of() takes all before the cookie");
 static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_key and imm");
@@ -44,15 +44,15 @@ gantry_xlate_is_easy(const struct gantry_desc *d, const struct gantry_region *sr
 {
 	return gantry_desc_head(d) == gantry_desc_head_of(GANTRY_OP_COPY) &&
 	       (d->remote_key | d->imm | d->arg[0] | d->arg[1]) == 0 && d->len <= max_len &&
-	       gantry_mem_hit(src, d->src, d->len) && gantry_mem_hit(dst, d->dst, d->len);
+	       gantry_region_hit(src, d->src, d->len) && gantry_region_hit(dst, d->dst, d->len);
 }
 
 /* What an easy copy is to do. */
-static __rte_always_inline struct gantry_xlate
+static __rte_always_inline struct gantry_work
 gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
 	const struct gantry_region *dst, bool mmo)
 {
-	return (struct gantry_xlate){
+	return (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
@@ -69,7 +69,7 @@ gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
  * x is what to do. Leaves the regions it found as the last hits.
  */
 enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d,
-	struct gantry_xlate *x);
+	struct gantry_work *x);
 
 /* No status of a completion. */
 #define GANTRY_TO_HARDWARE GANTRY_STATUS_MAX

@@ -8,10 +8,10 @@
 
 #include <rte_common.h>
 
-#include <infiniband/verbs.h>
-
 #include "gantry_env.h"
-#include "gantry_priv.h"
+#include "gantry_engine.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
 #define MAX_BURST 64

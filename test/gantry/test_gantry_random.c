@@ -16,7 +16,10 @@
 #include <rte_lcore.h>
 
 #include "gantry_env.h"
-#include "gantry_priv.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
 
 #define N_LANES      3 /* one queue of the main lcore, two workers */
 #define SLICE_LEN    65536

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's memory, from EAL's heap or from libc's. */
+#include "gantry_alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_ring.h>
+
+/* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
+#define RING_FLAGS (RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ)
+
+#ifdef GANTRY_ALLOC_LIBC
+
+void *
+gantry_alloc(const char *name, size_t len, int socket)
+{
+	void *block;
+
+	/* Takes any length: the byte behind the block is no longer ours. */
+	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
+		return NULL;
+	memset(block, 0, len);
+	return block;
+}
+
+void
+gantry_free(void *block)
+{
+	free(block);
+}
+
+int
+gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
+	struct rte_ring **out)
+{
+	/* rte_ring_init() rounds n up in this way for RING_F_EXACT_SZ. */
+	ssize_t len = rte_ring_get_memsize_elem(elem_len, rte_align32pow2(n + 1));
+	struct rte_ring *ring;
+	int ret;
+
+	if (len < 0)
+		return len;
+	ring = gantry_alloc(name, len, socket);
+	if (ring == NULL)
+		return -ENOMEM;
+	ret = rte_ring_init(ring, name, n, RING_FLAGS);
+	if (ret != 0) {
+		gantry_free(ring);
+		return ret;
+	}
+	*out = ring;
+	return 0;
+}
+
+void
+gantry_free_ring(struct rte_ring *ring)
+{
+	gantry_free(ring);
+}
+
+#else
+
+void *
+gantry_alloc(const char *name, size_t len, int socket)
+{
+	return rte_zmalloc_socket(name, len, RTE_CACHE_LINE_SIZE, socket);
+}
+
+void
+gantry_free(void *block)
+{
+	rte_free(block);
+}
+
+int
+gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
+	struct rte_ring **out)
+{
+	struct rte_ring *ring = rte_ring_create_elem(name, elem_len, n, socket, RING_FLAGS);
+
+	if (ring == NULL)
+		return -rte_errno;
+	*out = ring;
+	return 0;
+}
+
+void
+gantry_free_ring(struct rte_ring *ring)
+{
+	rte_ring_free(ring);
+}
+
+#endif

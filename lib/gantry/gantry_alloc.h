@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All memory that the engine allocates for itself. This file alone chooses where it comes from:
+ * EAL's heap of a NUMA node, or libc's heap in builds with a sanitizer (GANTRY_ALLOC_LIBC), because
+ * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap.
+ *
+ * Control thread. Every block and ring begins on a cache line, is zeroed, and has one owner, who
+ * frees it.
+ */
+#ifndef GANTRY_ALLOC_H
+#define GANTRY_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rte_ring;
+
+/* The socket of memory that no NUMA node is better for. */
+#define GANTRY_ALLOC_ANY_SOCKET (-1)
+
+/* len bytes on the NUMA node `socket`, or NULL. name: for EAL's heap dumps. */
+void *gantry_alloc(const char *name, size_t len, int socket);
+
+/* Frees a block. NULL: nothing happens. */
+void gantry_free(void *block);
+
+/*
+ * A ring for n elements of elem_len bytes, with one producer and one consumer thread.
+ * 0; -EEXIST another ring has the name; -EINVAL; -ENOMEM.
+ */
+int gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
+	struct rte_ring **out);
+
+void gantry_free_ring(struct rte_ring *ring);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection: a QP, a CQ that serves no other QP, and how much of its send queue is in use.
+ *
+ * A CQ must hold one CQE for every WQE of its QPs, because an error flushes them all. A CQ shared by
+ * a queue's connections would need that room for 64 peers that may never connect.
+ */
+#ifndef GANTRY_CONN_H
+#define GANTRY_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hwq_cq.h>
+#include <hwq_qp.h>
+
+enum gantry_conn_state {
+	GANTRY_CONN_CLOSED = 0,
+	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
+	GANTRY_CONN_READY,    /* takes WQEs */
+	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
+	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
+};
+
+/* `done` and `posted` never start again at 0, also when the QP is reset. Every WQE is one WQEBB. */
+struct gantry_conn {
+	uint64_t done;   /* WQEBBs whose CQE has come, or that a later CQE accounts for */
+	uint64_t posted; /* WQEBBs written to the send queue */
+	struct hwq_sq *sq;
+	struct hwq_cq *cq;
+	uint64_t max_len;     /* bytes that one WQE moves */
+	uint64_t signal_mask; /* a WQE asks for a CQE if `posted` has all these bits */
+	uint8_t state;        /* enum gantry_conn_state */
+	struct hwq_qp *qp;
+};
+
+/*
+ * Creates the QP, with room for sq_wr WQEs, and the CQ; the connection is then GANTRY_CONN_OPEN.
+ * mmo: the send queue takes memcpy WQEs. 0, or a negative errno with *c as it was.
+ */
+int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, uint32_t sq_wr, bool mmo,
+	uint64_t max_len);
+
+/* Destroys QP and CQ; *c is zeroed, which is GANTRY_CONN_CLOSED. */
+void gantry_conn_close(struct gantry_conn *c);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens a device as an engine, and closes it. */
+#include "gantry_engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "gantry_alloc.h"
+#include "gantry_log.h"
+
+/*
+ * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0, so
+ * stay well below it (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5).
+ */
+#define MAX_WQE_LEN (UINT64_C(1) << 30)
+
+/* Makes a line of lib/hwq's log one of ours. */
+static void
+log_line(const char *text)
+{
+	LOG(ERR, "%s", text);
+}
+
+/* Decides how copies are carried and how many bytes one WQE copies. 0 or -EOPNOTSUPP. */
+static int
+choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, enum gantry_copy_path wish)
+{
+	bool has_mmo = caps->max_memcpy_len != 0;
+	uint64_t limit;
+
+	if (wish == GANTRY_COPY_MMO && !has_mmo) {
+		LOG(ERR, "%s has no DMA MMO: choose copy path RDMA or AUTO", g->info.device);
+		return -EOPNOTSUPP;
+	}
+	if (has_mmo && wish != GANTRY_COPY_RDMA) {
+		g->info.copy_path = GANTRY_COPY_MMO;
+		limit = caps->max_memcpy_len;
+	} else {
+		g->info.copy_path = GANTRY_COPY_RDMA;
+		limit = caps->max_msg_len;
+	}
+	g->info.max_copy_len = RTE_MIN(limit, MAX_WQE_LEN);
+	return 0;
+}
+
+int
+gantry_create(const struct gantry_conf *conf, struct gantry **out)
+{
+	static const struct gantry_conf defaults;
+	const struct hwq_dev_caps *caps;
+	struct gantry *g;
+	int ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	if ((unsigned int)conf->copy_path > GANTRY_COPY_RDMA)
+		return -EINVAL;
+	g = gantry_alloc("gantry", sizeof(*g), GANTRY_ALLOC_ANY_SOCKET);
+	if (g == NULL)
+		return -ENOMEM;
+	TAILQ_INIT(&g->queues);
+	TAILQ_INIT(&g->workers);
+
+	hwq_log_set(log_line);
+	ret = hwq_dev_open(conf->device, &g->dev);
+	if (ret != 0) {
+		LOG(ERR, "cannot open %s: %s",
+			conf->device == NULL ? "an mlx5 device" : conf->device, strerror(-ret));
+		goto free_engine;
+	}
+	caps = hwq_dev_caps(g->dev);
+	g->info.device = hwq_dev_name(g->dev);
+	g->info.numa_node = hwq_dev_numa_node(g->dev);
+	g->max_msg_len = RTE_MIN(caps->max_msg_len, MAX_WQE_LEN);
+	ret = choose_copy_path(g, caps, conf->copy_path);
+	if (ret != 0)
+		goto close_dev;
+	ret = gantry_region_dir_init(&g->regions);
+	if (ret != 0)
+		goto close_dev;
+
+	LOG(INFO, "%s: copies by %s, at most %" PRIu64 " bytes a WQE", g->info.device,
+		g->info.copy_path == GANTRY_COPY_MMO ? "DMA MMO" : "loopback RDMA write",
+		g->info.max_copy_len);
+	*out = g;
+	return 0;
+
+close_dev:
+	hwq_dev_close(g->dev);
+free_engine:
+	gantry_free(g);
+	return ret;
+}
+
+int
+gantry_destroy(struct gantry *g)
+{
+	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) ||
+		!gantry_region_dir_is_empty(&g->regions))
+		return -EBUSY;
+	gantry_region_dir_fini(&g->regions);
+	hwq_dev_close(g->dev);
+	gantry_free(g);
+	return 0;
+}
+
+void
+gantry_info_get(const struct gantry *g, struct gantry_info *info)
+{
+	*info = g->info;
+}

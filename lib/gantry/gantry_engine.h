@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An engine: one device, the table of its registered memory, and lists of what was created on it. */
+#ifndef GANTRY_ENGINE_H
+#define GANTRY_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <hwq_dev.h>
+
+#include "gantry.h"
+#include "gantry_region.h"
+
+/* Control thread, but for `regions`: see gantry_region.h. */
+struct gantry {
+	struct hwq_dev *dev;
+	struct gantry_region_dir regions;
+	struct gantry_info info;
+	uint64_t max_msg_len; /* bytes that one WQE moves to or from a peer */
+	bool running;         /* between gantry_start() and gantry_stop() */
+	TAILQ_HEAD(, gantry_queue) queues;
+	TAILQ_HEAD(, gantry_worker) workers;
+};
+
+#endif

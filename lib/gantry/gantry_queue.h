@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A queue: descriptors in flight, and the connections that carry them.
+ *
+ *   gantry_queue ---- gantry_conn[1]          the queue connected to itself: copies
+ *                 \-- gantry_conn[2 + peer]   WRITE and READ
+ *
+ * Each descriptor in flight has a slot in a ring. Sequence numbers run free in 64 bits:
+ *
+ *       tail                issue                 head
+ *        |  issued or settled |  waiting: pend[]   |
+ *   -----+--------------------+--------------------+----->
+ *      next to hand out     next to issue        next to accept
+ */
+#ifndef GANTRY_QUEUE_H
+#define GANTRY_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "gantry.h"
+#include "gantry_conn.h"
+#include "gantry_counter.h"
+#include "gantry_region.h"
+#include "gantry_wqe.h"
+
+#define GANTRY_MAX_PEERS 64
+#define GANTRY_MAX_DEPTH 16384
+
+/* Index of a connection in gantry_queue::conn. */
+enum {
+	GANTRY_CONN_NONE = 0, /* no hardware; all its work counts as done. Refused ones and NOPs */
+	GANTRY_CONN_OWN = 1,  /* the queue connected to itself: copies */
+	GANTRY_CONN_PEER = 2, /* the first peer */
+	GANTRY_MAX_CONNS = GANTRY_CONN_PEER + GANTRY_MAX_PEERS,
+};
+
+/*
+ * Where the last WQE of a slot is: the connection in the low byte, and above it the value of
+ * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so a
+ * CQE writes to no slot.
+ */
+#define GANTRY_WHERE_SHIFT   8
+#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE */
+
+static inline uint64_t
+gantry_where(uint32_t conn, uint64_t index)
+{
+	return index << GANTRY_WHERE_SHIFT | conn;
+}
+
+static inline uint32_t
+gantry_where_conn(uint64_t where)
+{
+	return where & ((1u << GANTRY_WHERE_SHIFT) - 1);
+}
+
+static inline uint64_t
+gantry_where_index(uint64_t where)
+{
+	return where >> GANTRY_WHERE_SHIFT;
+}
+
+struct gantry_queue_stats {
+	gantry_counter bytes;
+	gantry_counter doorbells;
+	gantry_counter wqes;
+	gantry_counter cqes;
+	gantry_counter recoveries;
+	gantry_counter by_status[GANTRY_STATUS_MAX];
+};
+
+struct gantry_queue {
+	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
+	uint64_t *where;          /* see gantry_where() */
+	struct gantry_comp *comp; /* the completion as it will be handed out */
+	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
+	uint32_t mask;
+	bool mmo; /* copies go by DMA MMO */
+
+	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
+	bool splitting;       /* the descriptor of slot `issue` is issued in part */
+	bool lost;            /* the own connection could not be set up again */
+	uint32_t outstanding; /* WQEBBs of all connections that are posted and not done */
+	gantry_counter head;
+	gantry_counter tail;
+	uint64_t issue;
+	uint64_t peers_unrung; /* bit n: WQEs to peer n were written after its last doorbell */
+	uint64_t peers_active; /* bit n: peer n has WQEs that are posted and not done */
+	struct gantry_region_view view;
+	struct gantry_queue_stats stats;
+	struct gantry_work split; /* if splitting: what is still to be posted */
+	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
+	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
+	struct gantry_conn conn[GANTRY_MAX_CONNS];
+
+	/* Control thread. */
+	struct gantry *g;
+	struct hwq_domain *domain;
+	struct hwq_addr own_addr; /* of the own connection: it is connected to this address */
+	uint32_t sq_wr;           /* WQEs that each connection's send queue holds */
+	bool of_worker;           /* only gantry_worker_destroy() destroys it */
+	TAILQ_ENTRY(gantry_queue) next;
+};
+
+#endif
