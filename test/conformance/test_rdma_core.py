@@ -30,7 +30,7 @@ SKIP = 77
 
 def skip(reason):
     print('skipped:', reason)
-    sys.exit(SKIP)
+    sys.exit(CHECK_SKIP)
 
 
 def unpack(folder):

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "hwq_check.h"
+#include "check.h"
 
 #include "hwq_db.h"
 #include "hwq_wqe.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hwq_check.h"
+#include "check.h"
 
 #include "hwq_wr.h"
 

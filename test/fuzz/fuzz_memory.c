@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hwq_check.h"
+#include "check.h"
 
 #define SLACK_BYTE 0x3c
 #define SECRET_RUN 12 /* bytes in a row that chance does not make */

@@ -11,28 +11,9 @@
 
 #include "gantry_env.h"
 
-#define EXIT_SKIPPED 77
-#define GUARD_LEN    4096
+#define GUARD_LEN 4096
 /* Longer than any case may take, shorter than the runner's own limit. */
 #define PATIENCE_SECONDS 40
-
-static const char *current_case = "(setting up)";
-
-void
-env_fail(const char *file, int line, const char *what)
-{
-	fprintf(stderr, "FAIL %s\n  %s:%d: %s\n", current_case, file, line, what);
-	_exit(1);
-}
-
-void
-env_fail_eq(const char *file, int line, const char *a, long long av, const char *b, long long bv)
-{
-	fprintf(stderr, "FAIL %s\n  %s:%d: %s is %lld (0x%llx), %s is %lld (0x%llx)\n",
-		current_case, file, line, a, av, (unsigned long long)av, b, bv,
-		(unsigned long long)bv);
-	_exit(1);
-}
 
 void
 env_init(unsigned int n_workers)
@@ -49,26 +30,22 @@ env_init(unsigned int n_workers)
 		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%ld", i, cpus > 1 ? 1L : 0L);
 	if (rte_eal_init(9, argv) < 0) {
 		printf("SKIP: EAL does not start here\n");
-		exit(EXIT_SKIPPED);
+		exit(CHECK_SKIP);
 	}
 }
 
 void
-env_run(const struct env_case *cases, unsigned int n, int argc, char **argv)
+env_run(const struct check_case *cases, unsigned int n, int argc, char **argv)
 {
 	unsigned int i, ran = 0;
 
 	for (i = 0; i < n; i++) {
-		if (argc > 1 && strstr(cases[i].name, argv[1]) == NULL)
+		if (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL)
 			continue;
-		current_case = cases[i].name;
 		alarm(PATIENCE_SECONDS * 4);
-		cases[i].run();
-		printf("ok   %s\n", cases[i].name);
-		fflush(stdout);
+		CHECK_EQ(check_main(&cases[i], 1, 0, NULL), 0);
 		ran++;
 	}
-	current_case = "(cleaning up)";
 	CHECK(ran > 0);
 }
 
@@ -100,16 +77,6 @@ env_unmap(void *p, size_t len)
 	munmap((uint8_t *)p - GUARD_LEN, len + 2 * GUARD_LEN);
 }
 
-uint64_t
-env_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 void
 env_fill(void *p, size_t len, uint64_t seed)
 {
@@ -119,7 +86,7 @@ env_fill(void *p, size_t len, uint64_t seed)
 
 	for (i = 0; i < len; i++) {
 		if (i % 8 == 0)
-			word = env_random(&seed);
+			word = check_random(&seed);
 		byte[i] = word >> i % 8 * 8;
 	}
 }
@@ -133,7 +100,7 @@ env_is_filled(const void *p, size_t len, uint64_t seed)
 
 	for (i = 0; i < len; i++) {
 		if (i % 8 == 0)
-			word = env_random(&seed);
+			word = check_random(&seed);
 		if (byte[i] != (uint8_t)(word >> i % 8 * 8))
 			return false;
 	}

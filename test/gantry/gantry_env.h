@@ -2,44 +2,19 @@
 /*
  * What the engine's tests share: EAL, a registered arena of memory, checks, and patient polling.
  *
- * A case's name is a sentence; a check that fails prints where and why, and ends the program.
+ * A check that fails ends the program.
  */
 #ifndef GANTRY_ENV_H
 #define GANTRY_ENV_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <gantry.h>
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			env_fail(__FILE__, __LINE__, #cond);                                       \
-	} while (0)
-
-#define CHECK_EQ(a, b)                                                                             \
-	do {                                                                                       \
-		long long a_ = (long long)(a), b_ = (long long)(b);                                \
-		if (a_ != b_)                                                                      \
-			env_fail_eq(__FILE__, __LINE__, #a, a_, #b, b_);                           \
-	} while (0)
-
-struct env_case {
-	const char *name;
-	void (*run)(void);
-};
-
-__attribute__((noreturn)) void env_fail(const char *file, int line, const char *what);
-__attribute__((noreturn)) void env_fail_eq(const char *file, int line, const char *a, long long av,
-	const char *b, long long bv);
+#include "check.h"
 
 /* Brings EAL up with lcores 0 to n_workers on the CPUs there are, and skips where it cannot. */
 void env_init(unsigned int n_workers);
 /* Runs the cases whose name contains argv[1], or all. */
-void env_run(const struct env_case *cases, unsigned int n, int argc, char **argv);
+void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
 /* Takes everything down, which must leave nothing behind. Returns the program's exit code. */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
@@ -51,9 +26,6 @@ void env_unmap(void *p, size_t len);
 /* Bytes that depend on a seed and their place: every piece of memory differs from every other. */
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
-
-/* Random numbers of a seed (splitmix64). */
-uint64_t env_random(uint64_t *state);
 
 /* gantry_poll(), after giving the device a turn where it has no thread. */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);

@@ -207,11 +207,11 @@ failures_anywhere_are_survived(void)
 	uint32_t round, i;
 
 	for (round = 0; round < 150; round++) {
-		uint32_t n = 1 + env_random(&seed) % MAX_BURST, failed = n;
+		uint32_t n = 1 + check_random(&seed) % MAX_BURST, failed = n;
 
 		reset_pieces(round);
 		for (i = 0; i < n; i++) {
-			bool fails = env_random(&seed) % 16 == 0;
+			bool fails = check_random(&seed) % 16 == 0;
 
 			desc[i] = fails ? failing_copy(i) : good_copy(i);
 			if (fails && failed == n)
@@ -486,7 +486,7 @@ a_peer_that_is_gone_is_unreachable(void)
 	env_queue_done(a);
 }
 
-static const struct env_case cases[] = {
+static const struct check_case cases[] = {
 	{"a failed copy is told from those before and after",
 		a_failed_copy_is_told_from_those_before_and_after},
 	{"what was still waiting runs after a failure",

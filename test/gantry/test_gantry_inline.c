@@ -306,14 +306,14 @@ many_laps_keep_order(void)
 
 	/* More than 65,536 WQEs: the hardware's indices wrap. */
 	while (got < 70000) {
-		uint32_t n = env_random(&seed) % 40, i, k;
+		uint32_t n = check_random(&seed) % 40, i, k;
 
 		for (i = 0; i < n; i++) {
 			desc[i] = env_copy(src + (put + i) % 1000, dst, 1 + (put + i) % 64);
 			desc[i].cookie = put + i;
 		}
 		put += gantry_submit(q, desc, n);
-		k = env_poll(q, comp, env_random(&seed) % 48);
+		k = env_poll(q, comp, check_random(&seed) % 48);
 		for (i = 0; i < k; i++) {
 			CHECK_EQ(comp[i].cookie, got + i);
 			CHECK_EQ(comp[i].len, 1 + (got + i) % 64);
@@ -611,7 +611,7 @@ statuses_have_names(void)
 	CHECK(gantry_status_name(-1) != NULL);
 }
 
-static const struct env_case cases[] = {
+static const struct check_case cases[] = {
 	{"copies of every length move exactly their bytes", copies_of_every_length},
 	{"a NOP uses no hardware and waits its turn", a_nop_uses_no_hardware_and_waits_its_turn},
 	{"write and read reach a peer", write_and_read_reach_a_peer},

@@ -80,7 +80,7 @@ conflicts(const struct lane *l, struct range src, struct range dst)
 static uint64_t
 pick_len(struct lane *l)
 {
-	uint64_t r = env_random(&l->seed);
+	uint64_t r = check_random(&l->seed);
 
 	/* Mostly short, sometimes up to a quarter of the slice. */
 	return 1 + (r >> 8) % (r % 32 == 0 ? SLICE_LEN / 4 : 256);
@@ -97,15 +97,15 @@ make_good(struct lane *l, struct gantry_desc *d)
 
 	src.len = dst.len = len;
 	do {
-		src.addr = env_random(&l->seed) % (SLICE_LEN - len + 1);
-		dst.addr = env_random(&l->seed) % (SLICE_LEN - len + 1);
+		src.addr = check_random(&l->seed) % (SLICE_LEN - len + 1);
+		dst.addr = check_random(&l->seed) % (SLICE_LEN - len + 1);
 	} while (overlap(src, dst));
-	d->op = ops[env_random(&l->seed) % 4];
+	d->op = ops[check_random(&l->seed) % 4];
 	d->src = (uintptr_t)l->mem + src.addr;
 	d->dst = (uintptr_t)l->mem + dst.addr;
 	d->len = len;
 	if (d->op != GANTRY_OP_COPY) {
-		d->peer = env_random(&l->seed) % 2 ? l->peer : l->back;
+		d->peer = check_random(&l->seed) % 2 ? l->peer : l->back;
 		d->remote_key = gantry_mem_remote_key(l->reg);
 	}
 	if (l->fence_next || conflicts(l, src, dst)) {
@@ -122,16 +122,16 @@ make_good(struct lane *l, struct gantry_desc *d)
 static enum gantry_status
 make_bad(struct lane *l, struct gantry_desc *d)
 {
-	*d = env_copy(l->mem, l->mem + 8192, 1 + env_random(&l->seed) % 8000);
-	switch (env_random(&l->seed) % 10) {
+	*d = env_copy(l->mem, l->mem + 8192, 1 + check_random(&l->seed) % 8000);
+	switch (check_random(&l->seed) % 10) {
 	case 0:
-		d->op = GANTRY_OP_MAX + env_random(&l->seed) % 200;
+		d->op = GANTRY_OP_MAX + check_random(&l->seed) % 200;
 		return GANTRY_BAD_OP;
 	case 1:
 		d->op = 0;
 		return GANTRY_BAD_OP;
 	case 2:
-		d->arg[env_random(&l->seed) % 2] = 1 + env_random(&l->seed) % 1000;
+		d->arg[check_random(&l->seed) % 2] = 1 + check_random(&l->seed) % 1000;
 		return GANTRY_BAD_FIELD;
 	case 3:
 		d->layout = 1;
@@ -140,10 +140,10 @@ make_bad(struct lane *l, struct gantry_desc *d)
 		d->len = 0;
 		return GANTRY_BAD_LENGTH;
 	case 5:
-		d->len = UINT64_MAX - env_random(&l->seed) % 1000;
+		d->len = UINT64_MAX - check_random(&l->seed) % 1000;
 		return GANTRY_BAD_LENGTH;
 	case 6:
-		*(env_random(&l->seed) % 2 ? &d->src : &d->dst) = 0;
+		*(check_random(&l->seed) % 2 ? &d->src : &d->dst) = 0;
 		return GANTRY_BAD_ADDRESS;
 	case 7:
 		d->src = (uintptr_t)l->mem + SLICE_LEN - d->len + 1;
@@ -152,8 +152,8 @@ make_bad(struct lane *l, struct gantry_desc *d)
 		d->dst = (uintptr_t)l->mem - 1;
 		return GANTRY_NOT_REGISTERED;
 	default:
-		d->op = env_random(&l->seed) % 2 ? GANTRY_OP_WRITE : GANTRY_OP_READ;
-		d->peer = 2 + env_random(&l->seed) % 1000;
+		d->op = check_random(&l->seed) % 2 ? GANTRY_OP_WRITE : GANTRY_OP_READ;
+		d->peer = 2 + check_random(&l->seed) % 1000;
 		return GANTRY_BAD_PEER;
 	}
 }
@@ -175,7 +175,7 @@ make_one(struct lane *l)
 {
 	struct gantry_desc *d = &l->desc[l->made % RTE_DIM(l->desc)];
 	struct expected *e = &l->exp[l->made % RTE_DIM(l->exp)];
-	uint64_t kind = env_random(&l->seed) % 400;
+	uint64_t kind = check_random(&l->seed) % 400;
 
 	memset(d, 0, sizeof(*d));
 	e->status = GANTRY_OK;
@@ -201,7 +201,7 @@ make_one(struct lane *l)
 static void
 lane_put(struct lane *l, uint64_t goal)
 {
-	uint64_t n = env_random(&l->seed) % 100;
+	uint64_t n = check_random(&l->seed) % 100;
 	uint32_t first;
 
 	while (l->made < goal && l->made < l->put + n && l->made < l->got + RTE_DIM(l->exp))
@@ -218,7 +218,7 @@ static void
 lane_take(struct lane *l)
 {
 	struct gantry_comp comp[100];
-	uint32_t n = env_random(&l->seed) % 100, i;
+	uint32_t n = check_random(&l->seed) % 100, i;
 
 	n = l->w != NULL ? gantry_dequeue_burst(l->w, comp, n) : env_poll(l->q, comp, n);
 	for (i = 0; i < n; i++, l->got++) {
@@ -321,7 +321,7 @@ every_descriptor_does_what_the_model_says(void)
 	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &broken_mem->mr), 0);
 }
 
-static const struct env_case cases[] = {
+static const struct check_case cases[] = {
 	{"every descriptor does what the model says", every_descriptor_does_what_the_model_says},
 };
 

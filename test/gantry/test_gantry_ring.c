@@ -148,10 +148,10 @@ each_worker_hands_back_everything_once_and_in_order(void)
 		while (busy) {
 			busy = false;
 			for (i = 0; i < n_workers; i++) {
-				unsigned int n = env_random(&seed) % 128;
+				unsigned int n = check_random(&seed) % 128;
 
 				feed_put(&feed[i], RTE_MIN(n, goal - feed[i].put));
-				feed_take(&feed[i], env_random(&seed) % 128);
+				feed_take(&feed[i], check_random(&seed) % 128);
 				busy |= feed[i].got < goal;
 			}
 			CHECK(rte_get_timer_cycles() < end);
@@ -357,7 +357,7 @@ memory_is_registered_while_workers_run(void)
 	env_unmap(m, 64 * 4096);
 }
 
-static const struct env_case cases[] = {
+static const struct check_case cases[] = {
 	{"each worker hands back everything, once and in order",
 		each_worker_hands_back_everything_once_and_in_order},
 	{"full rings push back and lose nothing", full_rings_push_back_and_lose_nothing},

@@ -11,7 +11,7 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
-#include "hwq_check.h"
+#include "check.h"
 
 #include "hwq_cq.h"
 #include "hwq_db.h"

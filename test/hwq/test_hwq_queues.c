@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "hwq_check.h"
+#include "check.h"
 
 #include "hwq_emu.h"
 #include "hwq_rq.h"

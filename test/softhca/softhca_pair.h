@@ -18,7 +18,7 @@
 #include <infiniband/verbs.h>
 
 #include "softhca.h"
-#include "softhca_check.h"
+#include "check.h"
 
 #define PAIR_BUF 65536
 #define PAIR_ALL                                                                                   \
@@ -141,7 +141,7 @@ pair_open(unsigned int device)
 
 	if (!softhca_active()) {
 		printf("skipped: the emulated adapter is not active in this process\n");
-		exit(SKIP);
+		exit(CHECK_SKIP);
 	}
 	CHECK(list != NULL);
 	for (unsigned int i = 0; i <= device; i++)

@@ -21,7 +21,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl.h>
 
-#include "softhca_check.h"
+#include "check.h"
 
 #define EDIT_ATTRS 32
 

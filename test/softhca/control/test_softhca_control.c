@@ -25,7 +25,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "softhca.h"
-#include "softhca_check.h"
+#include "check.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -750,7 +750,7 @@ main(int argc, char **argv)
 {
 	if (!softhca_active()) {
 		printf("skipped: this machine has an mlx5 device\n");
-		return SKIP;
+		return CHECK_SKIP;
 	}
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

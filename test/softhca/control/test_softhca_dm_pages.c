@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hwq_check.h"
+#include "check.h"
 #include "dm.h"
 
 static struct softhca_dev dev;

@@ -13,7 +13,7 @@
 #include <infiniband/verbs.h>
 
 #include "softhca.h"
-#include "softhca_check.h"
+#include "check.h"
 
 #define HANG_SECONDS 60
 
@@ -303,7 +303,7 @@ main(int argc, char **argv)
 {
 	if (!softhca_active()) {
 		printf("skipped: this machine has an mlx5 device\n");
-		return SKIP;
+		return CHECK_SKIP;
 	}
 	alarm(HANG_SECONDS);
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

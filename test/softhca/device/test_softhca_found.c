@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "hwq_check.h"
+#include "check.h"
 #include "softhca_rig.h"
 
 /* Its receive side was held when the queue's own was taken, for ever. */

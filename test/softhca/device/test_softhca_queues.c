@@ -2,7 +2,7 @@
 /* The emulated adapter's queues, driven by hand: every operation, strictness, BlueFlame, CQs. */
 #include <stdlib.h>
 
-#include "hwq_check.h"
+#include "check.h"
 #include "softhca_rig.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-#include "hwq_check.h"
+#include "check.h"
 #include "capture.h"
 #include "softhca_rig.h"
 

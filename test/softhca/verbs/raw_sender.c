@@ -39,7 +39,7 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 
 	if (qp == NULL && errno == EPERM) {
 		printf("skipped: raw packets take CAP_NET_RAW\n");
-		exit(SKIP);
+		exit(CHECK_SKIP);
 	}
 	CHECK(qp != NULL);
 	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checks of all test programs. A check that fails prints its file, line and values.
+ *
+ * Then the program goes on, counts the failure and exits with 1 at its end. Programs that are built with
+ * -DCHECK_STOPS=1 end at once instead: there, a check also guards what the lines after it use.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef CHECK_STOPS
+#define CHECK_STOPS 0
+#endif
+
+/* The exit code of a test that cannot run here. It prints the reason last. */
+#define CHECK_SKIP 77
+
+/* Of the whole program, however many files it is made of. */
+__attribute__((weak)) unsigned int check_failures;
+
+/* Failures are counted, but not printed, after so many. */
+#define CHECK_LINES_MAX 40
+
+/* CHECK(condition), or CHECK(condition, "format", values...): format is a literal. */
+#define CHECK(cond, ...)                                                                           \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			check_failed(__FILE__, __LINE__, #cond, " " __VA_ARGS__);                  \
+			CHECK_END();                                                               \
+		}                                                                                  \
+	} while (0)
+
+/* CHECK_EQ(got, want), or CHECK_EQ(got, want, "what got is"): compares integers. */
+#define CHECK_EQ(got, want, ...)                                                                   \
+	do {                                                                                       \
+		long long got_ = (long long)(got), want_ = (long long)(want);                      \
+		if (got_ != want_) {                                                               \
+			const char *const what_[] = {#got, ##__VA_ARGS__};                         \
+			check_failed_eq(__FILE__, __LINE__,                                        \
+				what_[sizeof(what_) / sizeof(what_[0]) - 1], got_, #want, want_);  \
+			CHECK_END();                                                               \
+		}                                                                                  \
+	} while (0)
+
+/* _exit(): other threads may be at work on what exit() takes down. */
+#define CHECK_END()                                                                                \
+	do {                                                                                       \
+		if (CHECK_STOPS) {                                                                 \
+			fflush(NULL);                                                              \
+			_exit(1);                                                                  \
+		}                                                                                  \
+	} while (0)
+
+/* Counts a failure. True: it is to be printed. */
+static inline bool
+check_count(void)
+{
+	fflush(stdout);
+	return check_failures++ < CHECK_LINES_MAX;
+}
+
+__attribute__((cold, format(printf, 4, 5))) static inline void
+check_failed(const char *file, int line, const char *cond, const char *format, ...)
+{
+	int err = errno;
+	va_list args;
+
+	if (!check_count())
+		return;
+	va_start(args, format);
+	fprintf(stderr, "%s:%d: not so: %s", file, line, cond);
+	if (format[1] != '\0') {
+		fputc(':', stderr);
+		vfprintf(stderr, format, args);
+	}
+	fprintf(stderr, " (errno %d, %s)\n", err, strerror(err));
+	va_end(args);
+}
+
+__attribute__((cold)) static inline void
+check_failed_eq(const char *file, int line, const char *what, long long got, const char *expected,
+	long long want)
+{
+	if (check_count())
+		fprintf(stderr, "%s:%d: %s is %lld (0x%llx), %s is %lld (0x%llx)\n", file, line, what,
+			got, (unsigned long long)got, expected, want, (unsigned long long)want);
+}
+
+static inline void
+check_hex(FILE *f, const char *name, const uint8_t *p, size_t len)
+{
+	size_t i;
+
+	fprintf(f, "  %s", name);
+	for (i = 0; i < len; i++)
+		fprintf(f, "%s%02x", i % 16 == 0 ? "\n    " : i % 4 == 0 ? " " : "", p[i]);
+	fputc('\n', f);
+}
+
+/* Compares bytes, prints both where they differ, and goes on. False: they differ. */
+static inline bool
+check_bytes(const void *got, const void *want, size_t len, const char *what)
+{
+	if (memcmp(got, want, len) == 0)
+		return true;
+	if (check_count()) {
+		fprintf(stderr, "%s: bytes differ\n", what);
+		check_hex(stderr, "got", (const uint8_t *)got, len);
+		check_hex(stderr, "want", (const uint8_t *)want, len);
+	}
+	return false;
+}
+
+/* Runs one case: its name is a sentence. */
+#define RUN(sentence, call)                                                                        \
+	do {                                                                                       \
+		unsigned int before_ = check_failures;                                             \
+		call;                                                                              \
+		printf("%s: %s\n", check_failures == before_ ? "ok" : "FAILED", sentence);         \
+		fflush(stdout);                                                                    \
+	} while (0)
+
+struct check_case {
+	const char *sentence;
+	void (*run)(void);
+};
+
+/*
+ * Runs every case, or those whose sentence contains argv[1]. Returns the program's exit code: 1 where a
+ * check failed or no case was run.
+ */
+static inline int
+check_main(const struct check_case *cases, size_t n, int argc, char **argv)
+{
+	unsigned int ran = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned int before = check_failures;
+
+		if (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL)
+			continue;
+		printf("%s ... ", cases[i].sentence);
+		fflush(stdout);
+		cases[i].run();
+		printf("%s\n", check_failures == before ? "ok" : "FAILED");
+		ran++;
+	}
+	return ran > 0 && check_failures == 0 ? 0 : 1;
+}
+
+/* splitmix64: for one seed, the same numbers on every machine. */
+static inline uint64_t
+check_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+#endif
