@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: completion times are those that the settings promise, worked out here by hand.
- * Pumped and polled without a pause, so that what is measured is the model and not a sleep.
+ * The timing model: each completion comes at the nanosecond that the settings promise, worked out here
+ * by hand.
  */
-#include "softhca_pair.h"
+#include "softhca_clock.h"
 
-/* Values large enough to stand out of a busy machine's noise. */
-#define LATENCY_US    1000
-#define ROUND_TRIP_US 20000
-#define MBPS          80 /* 10 bytes a microsecond */
+/* The settings of this test, in ns: meson.build. */
+#define LATENCY    UINT64_C(1000000)
+#define ROUND_TRIP UINT64_C(20000000)
+#define BYTE       UINT64_C(100) /* 80 Mbit/s are 10 bytes a microsecond */
 
 static struct pair p;
-
-static uint64_t
-now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
 
 static void
 post_write(struct pair_end *from, struct pair_end *to, uint32_t len, unsigned int n)
@@ -36,111 +27,187 @@ post_write(struct pair_end *from, struct pair_end *to, uint32_t len, unsigned in
 			.next = i + 1 < n ? &wr[i + 1] : NULL,
 			.wr.rdma = {(uintptr_t)to->buf + 32768, to->mr->rkey}};
 	}
+	pair_publish(from);
 	CHECK_EQ(ibv_post_send(from->qp, wr, &bad), 0);
+	clock_settle();
 }
 
 static void
-wait_one(struct pair_end *e)
+expect_at(struct pair_end *e, uint64_t at)
 {
-	struct ibv_wc wc;
-	int n;
-
-	do {
-		softhca_pump();
-		n = ibv_poll_cq(e->cq, 1, &wc);
-	} while (n == 0);
-	CHECK_EQ(n, 1);
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-}
-
-static bool late;
-
-/* Never early. Late, once in a while, is the machine: see punctual(). */
-static void
-expect_us(uint64_t start, uint64_t want)
-{
-	uint64_t took = now_us() - start;
-
-	CHECK(took >= want);
-	if (took > want + want / 2 + 10000)
-		late = true;
-}
-
-/* Of five tries one keeps to its times. */
-static void
-punctual(void (*run)(void))
-{
-	for (unsigned int i = 0; i < 5; i++) {
-		late = false;
-		run();
-		if (!late)
-			return;
-	}
-	CHECK(!late);
+	CHECK_EQ(clock_expect_at(e, at).status, IBV_WC_SUCCESS);
 }
 
 /* The i-th of n posted at once completes after i latencies, its bytes and one round trip. */
 static void
-burst(void)
+case_burst(void)
 {
 	uint64_t start;
 
 	pair_init(&p, NULL);
-	start = now_us();
+	start = clock_ns;
 	post_write(&p.client, &p.server, 10, 30);
-	for (unsigned int i = 1; i <= 30; i++) {
-		wait_one(&p.client);
-		expect_us(start, (uint64_t)i * LATENCY_US + 1 + ROUND_TRIP_US);
-	}
+	for (unsigned int i = 1; i <= 30; i++)
+		expect_at(&p.client, start + i * LATENCY + 10 * BYTE + ROUND_TRIP);
+	clock_pass(10 * ROUND_TRIP);
+	clock_expect_none(&p.client);
 	pair_fini(&p);
 }
 
-/* 20,000 bytes take 2 ms at 10 a microsecond: more than the latency, which overlaps. */
+/* 20,000 bytes take 2 ms on the port, longer than the latency, which overlaps. */
 static void
-bandwidth(void)
+case_bandwidth(void)
 {
 	uint64_t start;
 
 	pair_init(&p, NULL);
-	start = now_us();
+	start = clock_ns;
 	post_write(&p.client, &p.server, 20000, 20);
-	for (unsigned int i = 1; i <= 20; i++) {
-		wait_one(&p.client);
-		expect_us(start, LATENCY_US + (uint64_t)i * 2000 + ROUND_TRIP_US);
-	}
+	for (unsigned int i = 1; i <= 20; i++)
+		expect_at(&p.client, start + LATENCY + i * 20000 * BYTE + ROUND_TRIP);
 	pair_fini(&p);
 }
 
-/* Two queues have a latency each, and share the port. */
+/* Each queue has its own latency; the port is one, and sends one message of 2 ms after another. */
 static void
-two_queues(void)
+case_two_queues(void)
 {
+	unsigned int done[2] = {0, 0};
+	struct ibv_wc wc;
 	uint64_t start;
 
 	pair_init(&p, NULL);
-	start = now_us();
+	start = clock_ns;
 	post_write(&p.client, &p.server, 20000, 10);
 	post_write(&p.server, &p.client, 20000, 10);
-	for (unsigned int i = 1; i <= 10; i++) {
-		wait_one(&p.client);
-		wait_one(&p.server);
+	for (unsigned int i = 1; i <= 20; i++) {
+		uint64_t at = start + LATENCY + i * 20000 * BYTE + ROUND_TRIP;
+		unsigned int client;
+
+		clock_pass(at - 1 - clock_ns);
+		clock_expect_none(&p.client);
+		clock_expect_none(&p.server);
+		clock_pass(1);
+		client = (unsigned int)ibv_poll_cq(p.client.cq, 1, &wc);
+		CHECK_EQ((unsigned int)ibv_poll_cq(p.server.cq, 1, &wc), 1 - client);
+		done[client]++;
 	}
-	expect_us(start, LATENCY_US + 20 * 2000 + ROUND_TRIP_US);
+	CHECK_EQ(done[0], 10);
+	CHECK_EQ(done[1], 10);
+	pair_fini(&p);
+}
+
+/* A later doorbell counts from its own time, an idle queue owes nothing to the past. */
+static void
+case_doorbells(void)
+{
+	uint64_t start;
+
+	pair_init(&p, NULL);
+	start = clock_ns;
+	post_write(&p.client, &p.server, 10, 1);
+	clock_pass(LATENCY / 2);
+	post_write(&p.client, &p.server, 10, 1);
+	clock_pass(LATENCY * 4);
+	post_write(&p.client, &p.server, 10, 1);
+	expect_at(&p.client, start + LATENCY + 10 * BYTE + ROUND_TRIP);
+	expect_at(&p.client, start + 2 * LATENCY + 10 * BYTE + ROUND_TRIP);
+	expect_at(&p.client, start + LATENCY / 2 + 5 * LATENCY + 10 * BYTE + ROUND_TRIP);
+	clock_pass(5 * ROUND_TRIP);
+	start = clock_ns;
+	post_write(&p.client, &p.server, 10, 1);
+	expect_at(&p.client, start + LATENCY + 10 * BYTE + ROUND_TRIP);
+	pair_fini(&p);
+}
+
+/* Times of eight doorbells are kept: of more, the last ones count from the eighth. */
+static void
+case_many_doorbells(void)
+{
+	uint64_t start;
+
+	pair_init(&p, NULL);
+	start = clock_ns;
+	for (unsigned int i = 0; i < 12; i++) {
+		post_write(&p.client, &p.server, 10, 1);
+		clock_pass(1500000);
+	}
+	for (unsigned int i = 0; i < 12; i++) {
+		uint64_t posted = start + (i < 8 ? i : 7) * UINT64_C(1500000);
+		uint64_t behind = i < 8 ? 1 : i - 6;
+
+		expect_at(&p.client, posted + behind * LATENCY + 10 * BYTE + ROUND_TRIP);
+	}
+	pair_fini(&p);
+}
+
+static void
+post_one(enum ibv_wr_opcode opcode, unsigned int flags, const uint32_t *lens, int n)
+{
+	struct ibv_sge sge[4];
+	struct ibv_send_wr wr = {.sg_list = sge,
+		.num_sge = n,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED | flags};
+	struct ibv_send_wr *bad;
+
+	for (int i = 0; i < n; i++)
+		sge[i] = (struct ibv_sge){(uintptr_t)p.client.buf + 4096 * (unsigned int)i, lens[i],
+			p.client.mr->lkey};
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.remote_addr = (uintptr_t)p.server.buf;
+		wr.wr.atomic.rkey = p.server.mr->rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)p.server.buf;
+		wr.wr.rdma.rkey = p.server.mr->rkey;
+	}
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	clock_settle();
+}
+
+/* Every segment counts, inline or not; an atomic is 8 bytes. */
+static void
+case_bytes(void)
+{
+	static const struct {
+		enum ibv_wr_opcode opcode;
+		unsigned int flags;
+		int n;
+		uint32_t lens[4], bytes;
+	} ops[] = {
+		{IBV_WR_RDMA_WRITE, 0, 4, {100, 2000, 30, 4}, 2134},
+		{IBV_WR_RDMA_WRITE, IBV_SEND_INLINE, 1, {200}, 200},
+		{IBV_WR_RDMA_WRITE, IBV_SEND_INLINE, 2, {12, 13}, 25},
+		{IBV_WR_RDMA_WRITE_WITH_IMM, 0, 1, {77}, 77},
+		{IBV_WR_RDMA_READ, 0, 2, {3000, 1}, 3001},
+		{IBV_WR_SEND, 0, 2, {500, 50}, 550},
+		{IBV_WR_SEND, IBV_SEND_INLINE, 1, {28}, 28},
+		{IBV_WR_SEND, 0, 0, {0}, 0},
+		{IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 1, {8}, 8},
+		{IBV_WR_ATOMIC_CMP_AND_SWP, 0, 1, {8}, 8},
+	};
+
+	pair_init(&p, NULL);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		uint64_t start = clock_ns;
+
+		pair_post_recv(&p.server, i, 32768, 8192);
+		post_one(ops[i].opcode, ops[i].flags, ops[i].lens, ops[i].n);
+		expect_at(&p.client, start + LATENCY + ops[i].bytes * BYTE + ROUND_TRIP);
+	}
 	pair_fini(&p);
 }
 
 /* A copy inside the adapter has no wire. */
 static void
-local(void)
+case_local(void)
 {
 	uint64_t start;
 
 	pair_init(&p, NULL);
-	if (!pair_has_mmo(p.ctx)) {
-		pair_fini(&p);
-		return;
-	}
-	start = now_us();
+	CHECK(pair_has_mmo(p.ctx));
+	start = clock_ns;
 	ibv_wr_start(p.client.qpx);
 	for (unsigned int i = 0; i < 10; i++) {
 		p.client.qpx->wr_id = i;
@@ -148,41 +215,20 @@ local(void)
 		mlx5dv_wr_memcpy(p.client.dvx, p.client.mr->lkey, (uintptr_t)p.client.buf + 32768,
 			p.client.mr->lkey, (uintptr_t)p.client.buf, 20000);
 	}
+	pair_publish(&p.client);
 	CHECK_EQ(ibv_wr_complete(p.client.qpx), 0);
 	for (unsigned int i = 1; i <= 10; i++)
-		wait_one(&p.client);
-	expect_us(start, 10 * LATENCY_US);
+		expect_at(&p.client, start + i * LATENCY);
 	pair_fini(&p);
-}
-
-static void
-case_burst(void)
-{
-	punctual(burst);
-}
-
-static void
-case_bandwidth(void)
-{
-	punctual(bandwidth);
-}
-
-static void
-case_two_queues(void)
-{
-	punctual(two_queues);
-}
-
-static void
-case_local(void)
-{
-	punctual(local);
 }
 
 static const struct check_case cases[] = {
 	{"a burst's operations follow each other by the latency, one round trip later", case_burst},
 	{"data take their time on the port", case_bandwidth},
 	{"queues share the port", case_two_queues},
+	{"a doorbell counts from its own time", case_doorbells},
+	{"the times of eight doorbells are kept", case_many_doorbells},
+	{"the bytes of an operation are those of its segments", case_bytes},
 	{"a copy inside the adapter takes no wire", case_local},
 };
 

@@ -223,6 +223,11 @@ conversions(enum kind kind, bool ones)
 	CHECK(memcmp(r.p.client.buf + with / N, signed_data + with / N, with / N) == 0);
 	CHECK_EQ(r.p.client.buf[with / N - 1], 0x11);
 	CHECK_EQ(r.p.client.buf[with / N * 2], 0x11);
+	memset(r.p.server.buf, 0x22, PAIR_BUF);
+	memcpy(r.p.client.buf, signed_data, with);
+	CHECK_EQ(move(&r, false, BLOCK, BLOCK), IBV_WC_SUCCESS);
+	expect(r.p.server.buf, r.data + BLOCK, BLOCK, 0x22);
+	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
 	/* The wire has them. */
 	memset(r.p.server.buf, 0x22, PAIR_BUF);
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
@@ -233,6 +238,15 @@ conversions(enum kind kind, bool ones)
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
 	CHECK_EQ(move(&r, true, 0, DATA), IBV_WC_SUCCESS);
 	expect(r.p.client.buf, r.data, DATA, 0x11);
+	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
+	/* From the second block on, out and in. */
+	memset(r.p.server.buf, 0x22, PAIR_BUF);
+	CHECK_EQ(move(&r, false, BLOCK, BLOCK), IBV_WC_SUCCESS);
+	expect(r.p.server.buf, signed_data + with / N, with / N, 0x22);
+	memset(r.p.client.buf, 0x11, PAIR_BUF);
+	CHECK_EQ(move(&r, true, BLOCK, BLOCK), IBV_WC_SUCCESS);
+	expect(r.p.client.buf + BLOCK, r.data + BLOCK, BLOCK, 0x11);
+	CHECK_EQ(r.p.client.buf[BLOCK - 1], 0x11);
 	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
 	rig_fini(&r);
 }
