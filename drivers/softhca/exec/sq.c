@@ -517,6 +517,8 @@ sq_step_watched(struct run *run, uint16_t posted)
 		step = sq_first_look(run, &wqe, posted);
 		if (step != STEP_NEXT)
 			return step;
+	} else {
+		timing_note(run, posted);
 	}
 	if (fault_device_is_dead(qp->dev))
 		return STEP_WAIT;

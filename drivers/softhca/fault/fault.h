@@ -73,6 +73,8 @@ bool fault_device_is_dead(const struct softhca_dev *dev);
  * takes `bytes` over the port.
  */
 uint64_t timing_due(struct run *run, uint16_t posted, bool local, uint64_t bytes);
+/* While the head waits: remembers when the WQEs behind it were announced. */
+void timing_note(struct run *run, uint16_t posted);
 void timing_init(const struct softhca_config *cfg);
 static inline bool
 timing_is_on(const struct softhca_config *cfg)

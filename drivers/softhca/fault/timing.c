@@ -17,7 +17,7 @@ timing_init(const struct softhca_config *cfg)
 		atomic_fetch_or(&machine_bits, MACHINE_OPS);
 }
 
-/* When the WQE at the head was announced. Marks are few: with more doorbells the oldest time counts. */
+/* When the WQE at the head was announced. Doorbells beyond the last mark share that mark's time. */
 static uint64_t
 timing_posted_at(struct run *run, uint16_t posted)
 {
@@ -51,6 +51,13 @@ timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 		end = (was > at ? was : at) + ns;
 	while (!atomic_compare_exchange_weak(&lanes->port_free, &was, end));
 	return end;
+}
+
+void
+timing_note(struct run *run, uint16_t posted)
+{
+	if (timing_is_on(run->lanes->dev->cfg))
+		timing_posted_at(run, posted);
 }
 
 uint64_t
