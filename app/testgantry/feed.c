@@ -3,7 +3,7 @@
  * @file
  * Sets up one worker with its buffers and its peer, and keeps count of its chunks.
  */
-#include "lane.h"
+#include "feed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 #include "report.h"
 
 #define CACHE_LINE 64
-#define GUARD      0x5a      /* follows a destination; nobody may write it */
-#define HUGE_PAGE  (2 << 20) /* align to it, so that the kernel can use such pages */
+#define GUARD      0x5a      /* the byte behind a destination, which no copy may change */
+#define HUGE_PAGE  (2 << 20) /* shorter buffers cannot use huge pages */
 #define PAGE       4096
 
 /* ------------------------------------------------------------------ buffers */
@@ -61,151 +61,151 @@ buffers_destroy(struct buffers *b)
 /* ------------------------------------------------------------------ set up */
 
 static int
-create_worker(struct lane *l, struct gantry *g, const struct options *o)
+create_worker(struct feed *feed, struct gantry *g, const struct options *o)
 {
 	const struct gantry_worker_conf conf = {
 		.queue.depth = RTE_MAX(2u, rte_align32pow2(o->depth)),
 		.ring_size = o->ring_size,
 		.burst = o->burst,
 	};
-	int rc = gantry_worker_create(g, l->lcore_id, &conf, &l->worker);
+	int rc = gantry_worker_create(g, feed->lcore_id, &conf, &feed->worker);
 
 	if (rc == 0)
 		return 0;
-	error_print("cannot give lcore %u a worker: %s", l->lcore_id, strerror(-rc));
+	error_print("cannot give lcore %u a worker: %s", feed->lcore_id, strerror(-rc));
 	return -1;
 }
 
 int
-lane_create(struct lane *l, struct gantry *g, unsigned int lcore_id, const struct options *o)
+feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id, const struct options *o)
 {
-	*l = (struct lane){
+	*feed = (struct feed){
 		.lcore_id = lcore_id,
 		.mode = o->mode,
 		.depth = o->depth,
 		.slot_len = RTE_ALIGN_CEIL((size_t)o->chunk_len + 1, (size_t)CACHE_LINE),
-		.chunk = calloc(o->depth, sizeof(*l->chunk)),
-		.desc = aligned_alloc(CACHE_LINE, o->depth * sizeof(*l->desc)),
+		.chunk = calloc(o->depth, sizeof(*feed->chunk)),
+		.desc = aligned_alloc(CACHE_LINE, o->depth * sizeof(*feed->desc)),
 	};
-	if (l->chunk == NULL || l->desc == NULL) {
+	if (feed->chunk == NULL || feed->desc == NULL) {
 		error_print("no memory for %u chunks: lower --depth", o->depth);
 		return -1;
 	}
-	if (buffers_create(&l->src, g, l->depth * l->slot_len,
+	if (buffers_create(&feed->src, g, feed->depth * feed->slot_len,
 		    o->mode == MODE_READ ? GANTRY_MEM_REMOTE_READ : 0) != 0)
 		return -1;
-	if (buffers_create(&l->dst, g, l->depth * l->slot_len,
+	if (buffers_create(&feed->dst, g, feed->depth * feed->slot_len,
 		    o->mode == MODE_WRITE ? GANTRY_MEM_REMOTE_WRITE : 0) != 0)
 		return -1;
-	return create_worker(l, g, o);
+	return create_worker(feed, g, o);
 }
 
 int
-lane_connect(struct lane *l, const struct lane *target)
+feed_connect(struct feed *feed, const struct feed *target)
 {
-	struct gantry_queue *near = gantry_worker_queue(l->worker);
+	struct gantry_queue *near = gantry_worker_queue(feed->worker);
 	struct gantry_queue *far = gantry_worker_queue(target->worker);
 	struct gantry_addr near_addr, far_addr;
 	uint16_t far_peer;
 	int rc;
 
-	l->target = target;
-	rc = gantry_peer_open(near, &l->peer, &near_addr);
+	feed->target = target;
+	rc = gantry_peer_open(near, &feed->peer, &near_addr);
 	if (rc == 0)
 		rc = gantry_peer_open(far, &far_peer, &far_addr);
 	if (rc == 0)
-		rc = gantry_peer_connect(near, l->peer, &far_addr);
+		rc = gantry_peer_connect(near, feed->peer, &far_addr);
 	if (rc == 0)
 		rc = gantry_peer_connect(far, far_peer, &near_addr);
 	if (rc == 0)
 		return 0;
-	error_print("cannot connect lcore %u to lcore %u: %s", l->lcore_id, target->lcore_id,
+	error_print("cannot connect lcore %u to lcore %u: %s", feed->lcore_id, target->lcore_id,
 		strerror(-rc));
 	return -1;
 }
 
-/* Takes out everything the worker still has, so that it can be freed. */
+/* Empties the worker's rings: only then can it be freed. */
 static void
-take_back(struct lane *l)
+take_back(struct feed *feed)
 {
 	struct gantry_comp comp[32];
 	struct gantry_desc desc[32];
 	unsigned int n;
 
-	while ((n = gantry_dequeue_burst(l->worker, comp, RTE_DIM(comp))) > 0)
-		l->done += n;
-	while ((n = gantry_reclaim_burst(l->worker, desc, RTE_DIM(desc))) > 0)
-		l->sent -= n;
+	while ((n = gantry_dequeue_burst(feed->worker, comp, RTE_DIM(comp))) > 0)
+		feed->done += n;
+	while ((n = gantry_reclaim_burst(feed->worker, desc, RTE_DIM(desc))) > 0)
+		feed->sent -= n;
 }
 
 int
-lane_destroy(struct lane *l)
+feed_destroy(struct feed *feed)
 {
 	int rc = 0;
 
-	if (l->worker != NULL) {
-		take_back(l);
-		if (l->done != l->sent) {
+	if (feed->worker != NULL) {
+		take_back(feed);
+		if (feed->done != feed->sent) {
 			error_print("lcore %u: %" PRIu64 " descriptors went out, %" PRIu64
 				    " came back",
-				l->lcore_id, l->sent, l->done);
+				feed->lcore_id, feed->sent, feed->done);
 			rc = -1;
 		}
-		gantry_worker_destroy(l->worker);
+		gantry_worker_destroy(feed->worker);
 	}
-	buffers_destroy(&l->dst);
-	buffers_destroy(&l->src);
-	free(l->desc);
-	free(l->chunk);
-	*l = (struct lane){0};
+	buffers_destroy(&feed->dst);
+	buffers_destroy(&feed->src);
+	free(feed->desc);
+	free(feed->chunk);
+	*feed = (struct feed){0};
 	return rc;
 }
 
 /* ------------------------------------------------------------------ chunks */
 
 static uint32_t
-slot_of(const struct lane *l, uint64_t number)
+slot_of(const struct feed *feed, uint64_t number)
 {
-	return number % l->depth;
+	return number % feed->depth;
 }
 
 static uint8_t *
-source_of(const struct lane *l, uint64_t number)
+source_of(const struct feed *feed, uint64_t number)
 {
-	const struct lane *owner = l->mode == MODE_READ ? l->target : l;
+	const struct feed *owner = feed->mode == MODE_READ ? feed->target : feed;
 
-	return owner->src.base + slot_of(l, number) * l->slot_len;
+	return owner->src.base + slot_of(feed, number) * feed->slot_len;
 }
 
 static uint8_t *
-destination_of(const struct lane *l, uint64_t number)
+destination_of(const struct feed *feed, uint64_t number)
 {
-	const struct lane *owner = l->mode == MODE_WRITE ? l->target : l;
+	const struct feed *owner = feed->mode == MODE_WRITE ? feed->target : feed;
 
-	return owner->dst.base + slot_of(l, number) * l->slot_len;
+	return owner->dst.base + slot_of(feed, number) * feed->slot_len;
 }
 
 uint32_t
-lane_room(const struct lane *l)
+feed_room(const struct feed *feed)
 {
-	return l->depth - (uint32_t)(l->filled - l->done);
+	return feed->depth - (uint32_t)(feed->filled - feed->done);
 }
 
 uint32_t
-lane_in_flight(const struct lane *l)
+feed_in_flight(const struct feed *feed)
 {
-	return l->filled - l->done;
+	return feed->filled - feed->done;
 }
 
 void *
-lane_next_source(const struct lane *l)
+feed_next_source(const struct feed *feed)
 {
-	return source_of(l, l->filled);
+	return source_of(feed, feed->filled);
 }
 
 /*
- * Makes the destination differ from the source in every page and at both ends, so that bytes left
- * over from before never pass for a copy that was not done.
+ * Makes the destination differ from the source in every page and at both ends. Otherwise the bytes of
+ * an earlier, equal chunk could hide that this one was not copied.
  */
 static void
 poison(uint8_t *dst, const uint8_t *src, uint64_t len)
@@ -217,63 +217,63 @@ poison(uint8_t *dst, const uint8_t *src, uint64_t len)
 }
 
 void
-lane_fill(struct lane *l, const struct chunk *c)
+feed_fill(struct feed *feed, const struct chunk *c)
 {
-	uint8_t *src = source_of(l, l->filled);
-	uint8_t *dst = destination_of(l, l->filled);
-	struct gantry_desc *d = &l->desc[slot_of(l, l->filled)];
+	uint8_t *src = source_of(feed, feed->filled);
+	uint8_t *dst = destination_of(feed, feed->filled);
+	struct gantry_desc *d = &feed->desc[slot_of(feed, feed->filled)];
 
 	poison(dst, src, c->len);
 	*d = (struct gantry_desc){
 		.op = GANTRY_OP_COPY,
-		.cookie = l->filled,
+		.cookie = feed->filled,
 		.src = (uintptr_t)src,
 		.dst = (uintptr_t)dst,
 		.len = c->len,
 	};
-	if (l->mode == MODE_WRITE) {
+	if (feed->mode == MODE_WRITE) {
 		d->op = GANTRY_OP_WRITE;
-		d->remote_key = gantry_mem_remote_key(l->target->dst.mem);
-		d->peer = l->peer;
-	} else if (l->mode == MODE_READ) {
+		d->remote_key = gantry_mem_remote_key(feed->target->dst.mem);
+		d->peer = feed->peer;
+	} else if (feed->mode == MODE_READ) {
 		d->op = GANTRY_OP_READ;
-		d->remote_key = gantry_mem_remote_key(l->target->src.mem);
-		d->peer = l->peer;
+		d->remote_key = gantry_mem_remote_key(feed->target->src.mem);
+		d->peer = feed->peer;
 	}
-	l->chunk[slot_of(l, l->filled)] = *c;
-	l->filled++;
+	feed->chunk[slot_of(feed, feed->filled)] = *c;
+	feed->filled++;
 }
 
 void
-lane_send(struct lane *l)
+feed_send(struct feed *feed)
 {
 	uint32_t first, n;
 	unsigned int taken;
 
-	while (l->sent < l->filled) {
-		first = slot_of(l, l->sent);
-		n = RTE_MIN((uint64_t)(l->depth - first), l->filled - l->sent);
-		taken = gantry_enqueue_burst(l->worker, &l->desc[first], n);
-		l->sent += taken;
+	while (feed->sent < feed->filled) {
+		first = slot_of(feed, feed->sent);
+		n = RTE_MIN((uint64_t)(feed->depth - first), feed->filled - feed->sent);
+		taken = gantry_enqueue_burst(feed->worker, &feed->desc[first], n);
+		feed->sent += taken;
 		if (taken < n)
-			return; /* the ring is full: the rest goes next time */
+			return; /* the ring is full: the rest is sent in a later round */
 	}
 }
 
 static int
-check_completion(const struct lane *l, const struct gantry_comp *comp, uint64_t number,
+check_completion(const struct feed *feed, const struct gantry_comp *comp, uint64_t number,
 	const struct chunk *c)
 {
 	if (comp->cookie != number) {
 		error_print("lcore %u: the completion of chunk %" PRIu64 " came where %" PRIu64
 			    "'s was due",
-			l->lcore_id, comp->cookie, number);
+			feed->lcore_id, comp->cookie, number);
 		return -1;
 	}
 	if (comp->status != GANTRY_OK) {
 		error_print("%s, %" PRIu64 " bytes from %" PRIu64
 			    " on: lcore %u reports: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
-			c->file->input, c->len, c->offset, l->lcore_id,
+			c->file->input, c->len, c->offset, feed->lcore_id,
 			gantry_status_name(comp->status), comp->syndrome, comp->vendor_syndrome);
 		return -1;
 	}
@@ -281,18 +281,18 @@ check_completion(const struct lane *l, const struct gantry_comp *comp, uint64_t 
 }
 
 int
-lane_accept(struct lane *l, const struct gantry_comp *comp, struct chunk *c, const void **data)
+feed_accept(struct feed *feed, const struct gantry_comp *comp, struct chunk *c, const void **data)
 {
-	uint64_t number = l->done++; /* it came back, whatever became of it */
-	const uint8_t *dst = destination_of(l, number);
+	uint64_t number = feed->done++; /* also if it failed: it is no longer in flight */
+	const uint8_t *dst = destination_of(feed, number);
 
-	*c = l->chunk[slot_of(l, number)];
-	if (check_completion(l, comp, number, c) != 0)
+	*c = feed->chunk[slot_of(feed, number)];
+	if (check_completion(feed, comp, number, c) != 0)
 		return -1;
 	if (dst[c->len] != GUARD) {
 		error_print("%s, %" PRIu64 " bytes from %" PRIu64
 			    " on: lcore %u's queue wrote past the end of its destination",
-			c->file->input, c->len, c->offset, l->lcore_id);
+			c->file->input, c->len, c->offset, feed->lcore_id);
 		return -1;
 	}
 	*data = dst;

@@ -21,7 +21,7 @@
 
 /* ------------------------------------------------------------------ paths */
 
-/* The last part of a path, or "" where it has no name of its own: "/", ".", "..". */
+/* The last part of a path, or "" for "/", "." and "..", which are no names. */
 static void
 last_part(const char *path, char *part)
 {
@@ -54,7 +54,7 @@ whole_path(const char *path, char *whole)
 	return 0;
 }
 
-/* What an input is called below the output folder. */
+/* The path of an input below the output folder. */
 static int
 name_below(const char *input, bool parents, char *name)
 {
@@ -74,7 +74,7 @@ name_below(const char *input, bool parents, char *name)
 	return -1;
 }
 
-/* Absolute path without links of what is or will be at path: its missing end is taken as it is. */
+/* The absolute path without links of `path`, whose last parts may not exist yet. */
 static int
 resolve(const char *path, char *resolved)
 {
@@ -197,7 +197,7 @@ by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* below: the folder's own output. */
+/* below: the output folder of `folder`. */
 static int
 add_folder(struct file_set *set, const char *folder, const char *below)
 {
@@ -208,7 +208,7 @@ add_folder(struct file_set *set, const char *folder, const char *below)
 	FTS *fts;
 	int rc = 0;
 
-	/* Without the slashes at its end, which fts would keep in some paths and not in others. */
+	/* Without slashes at its end: fts keeps them in some paths and drops them in others. */
 	while (len > 1 && folder[len - 1] == '/')
 		len--;
 	memcpy(top, folder, len);
@@ -329,7 +329,7 @@ check_same_names(struct file **sorted, size_t n)
 	return 0;
 }
 
-/* Where something is already in the place of an output. */
+/* Refuses an output whose path is in use by an input, or by anything but a regular file. */
 static int
 check_target(const struct file *f, struct file **sorted, size_t n)
 {
@@ -386,7 +386,7 @@ check_out(const char *out)
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (strlen(out) >= PATH_MAX - 32) { /* the temporary names need some */
+	if (strlen(out) >= PATH_MAX - 32) { /* room for temporary names */
 		error_print("--out: the path is too long");
 		return -1;
 	}

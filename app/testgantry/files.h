@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The input set: which files are moved, and under which name each comes out.
+ * The set of files to move, with the input's and the output's path of each.
  */
 #ifndef TESTGANTRY_FILES_H
 #define TESTGANTRY_FILES_H
@@ -11,15 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** One file to move. output.h has what is done to it. */
+/** One file to move. output.h has the calls that move it. */
 struct file {
 	char *input;  /**< path to read */
-	char *output; /**< path it gets */
+	char *output; /**< path that the moved file gets */
 	char *temp;   /**< path while it is being written, else NULL */
 	dev_t dev;    /**< of the input, with ino */
 	ino_t ino;
-	uint64_t size;     /**< when it was opened; before that, when it was found */
-	uint64_t read;     /**< bytes handed out to be moved */
+	uint64_t size;     /**< bytes, as found while planning, and again when it was opened */
+	uint64_t read;     /**< bytes read for chunks */
 	uint64_t written;  /**< bytes of the output */
 	uint64_t verified; /**< bytes found equal */
 	int in_fd;         /**< -1: not open */
@@ -30,7 +30,7 @@ struct file_set {
 	struct file *file;
 	size_t n;
 	size_t capacity;
-	uint64_t bytes;           /**< of all files, when they were found */
+	uint64_t bytes;           /**< of all files, as found while planning */
 	size_t n_skipped_links;   /**< symbolic links in folders */
 	size_t n_skipped_special; /**< devices, sockets, pipes in folders */
 	char **made;              /**< folders made for the outputs, outermost first */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Moves a file set: reads chunks into the lanes, writes what comes back, verifies, publishes.
+ * Moves a file set: reads chunks into the feeds, writes what comes back, verifies, publishes.
  *
  * Files are read in order, one after the other; those that are read to their end but not yet
  * written, verified and published follow behind, at most OPEN_MAX_FILES of them.
@@ -21,14 +21,15 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
-#include "lane.h"
+#include "feed.h"
 #include "output.h"
 
-#define OPEN_MAX_FILES 64           /* each has two file descriptors */
-#define FEED_LEN       (32u << 20)  /* read for a lane in one round; a chunk may be longer */
-#define VERIFY_LEN     (256u << 10) /* read back and compared at a time */
-#define VERIFY_TURNS   8            /* of these in one round */
-#define STALL_NS       UINT64_C(10000000000)
+#define OPEN_MAX_FILES 64 /* open at once; each has two file descriptors */
+#define FILL_LEN                                                                                   \
+	(32u << 20) /* bytes read for one feed in one round, or one chunk if that is longer */
+#define VERIFY_LEN   (256u << 10) /* bytes read back and compared in one turn */
+#define VERIFY_TURNS 8            /* turns in one round */
+#define STALL_NS     UINT64_C(10000000000)
 
 struct flow {
 	const struct options *opt;
@@ -36,10 +37,10 @@ struct flow {
 	struct report *report;
 	struct gantry *engine;
 	bool started;
-	struct lane *lanes;
-	size_t n_lanes;
-	size_t n_opened;    /* files opened, from the set's first on */
-	size_t n_published; /* files done, from the set's first on */
+	struct feed *feeds;
+	size_t n_feeds;
+	size_t n_opened;    /* the set's first files, which have been opened */
+	size_t n_published; /* the set's first files, which have their names */
 	uint64_t bytes_read;
 	uint64_t bytes_moved;
 	uint64_t last_completion_ns;
@@ -79,8 +80,8 @@ say_engine(const struct flow *f)
 	struct gantry_info info;
 
 	gantry_info_get(f->engine, &info);
-	printf("device %s, %zu worker lcore%s: ", info.device, f->n_lanes,
-		f->n_lanes == 1 ? "" : "s");
+	printf("device %s, %zu worker lcore%s: ", info.device, f->n_feeds,
+		f->n_feeds == 1 ? "" : "s");
 	if (f->opt->mode == MODE_WRITE)
 		printf("RDMA write to a peer\n");
 	else if (f->opt->mode == MODE_READ)
@@ -95,7 +96,7 @@ say_engine(const struct flow *f)
 }
 
 static int
-count_lanes(struct flow *f)
+count_feeds(struct flow *f)
 {
 	unsigned int have = rte_lcore_count() - 1; /* the main lcore reads and writes files */
 
@@ -110,25 +111,25 @@ count_lanes(struct flow *f)
 			f->opt->nb_cores, have, f->opt->nb_cores);
 		return -1;
 	}
-	f->n_lanes = f->opt->nb_cores != 0 ? f->opt->nb_cores : have;
+	f->n_feeds = f->opt->nb_cores != 0 ? f->opt->nb_cores : have;
 	return 0;
 }
 
 static int
-create_lanes(struct flow *f)
+create_feeds(struct flow *f)
 {
 	unsigned int lcore_id = rte_get_next_lcore(-1, 1, 0);
 
-	f->lanes = calloc(f->n_lanes, sizeof(*f->lanes));
-	if (f->lanes == NULL) {
-		error_print("out of memory for %zu workers", f->n_lanes);
+	f->feeds = calloc(f->n_feeds, sizeof(*f->feeds));
+	if (f->feeds == NULL) {
+		error_print("out of memory for %zu workers", f->n_feeds);
 		return -1;
 	}
-	if (report_reset(f->report, f->n_lanes) != 0)
+	if (report_reset(f->report, f->n_feeds) != 0)
 		return -1;
-	for (size_t i = 0; i < f->n_lanes; i++) {
+	for (size_t i = 0; i < f->n_feeds; i++) {
 		f->report->rows[i].lcore_id = lcore_id;
-		if (lane_create(&f->lanes[i], f->engine, lcore_id, f->opt) != 0)
+		if (feed_create(&f->feeds[i], f->engine, lcore_id, f->opt) != 0)
 			return -1;
 		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
 	}
@@ -136,12 +137,12 @@ create_lanes(struct flow *f)
 }
 
 static int
-connect_lanes(struct flow *f)
+connect_feeds(struct flow *f)
 {
 	if (f->opt->mode == MODE_COPY)
 		return 0;
-	for (size_t i = 0; i < f->n_lanes; i++)
-		if (lane_connect(&f->lanes[i], &f->lanes[(i + 1) % f->n_lanes]) != 0)
+	for (size_t i = 0; i < f->n_feeds; i++)
+		if (feed_connect(&f->feeds[i], &f->feeds[(i + 1) % f->n_feeds]) != 0)
 			return -1;
 	return 0;
 }
@@ -185,8 +186,8 @@ flow_create(const struct options *o, struct file_set *set, struct report *report
 	f->opt = o;
 	f->set = set;
 	f->report = report;
-	if (count_lanes(f) != 0 || create_scratch(f) != 0 || open_engine(f) != 0 ||
-		create_lanes(f) != 0 || connect_lanes(f) != 0 || start_engine(f) != 0) {
+	if (count_feeds(f) != 0 || create_scratch(f) != 0 || open_engine(f) != 0 ||
+		create_feeds(f) != 0 || connect_feeds(f) != 0 || start_engine(f) != 0) {
 		flow_destroy(f);
 		return -1;
 	}
@@ -203,24 +204,24 @@ flow_create(const struct options *o, struct file_set *set, struct report *report
 void
 flow_count(struct flow *f)
 {
-	for (size_t i = 0; i < f->n_lanes; i++)
-		if (f->lanes[i].worker != NULL)
-			gantry_stats_get(gantry_worker_queue(f->lanes[i].worker),
+	for (size_t i = 0; i < f->n_feeds; i++)
+		if (f->feeds[i].worker != NULL)
+			gantry_stats_get(gantry_worker_queue(f->feeds[i].worker),
 				&f->report->rows[i].now);
 	f->report->end_ns = RTE_MAX(f->last_completion_ns, f->report->base_ns);
 }
 
 static int
-destroy_lanes(struct flow *f)
+destroy_feeds(struct flow *f)
 {
 	int rc = 0;
 
-	if (f->lanes == NULL)
+	if (f->feeds == NULL)
 		return 0;
 	flow_count(f);
-	for (size_t i = 0; i < f->n_lanes; i++)
-		rc |= lane_destroy(&f->lanes[i]);
-	free(f->lanes);
+	for (size_t i = 0; i < f->n_feeds; i++)
+		rc |= feed_destroy(&f->feeds[i]);
+	free(f->feeds);
 	return rc;
 }
 
@@ -229,11 +230,11 @@ flow_destroy(struct flow *f)
 {
 	int rc;
 
-	/* The outputs first: should the device hang, nothing half-written is left. */
+	/* Outputs first: if the device hangs in gantry_stop(), no half-written file is left. */
 	outputs_discard(f->set);
 	if (f->started)
 		gantry_stop(f->engine);
-	rc = destroy_lanes(f);
+	rc = destroy_feeds(f);
 	if (f->engine != NULL && gantry_destroy(f->engine) != 0) {
 		error_print("the engine was still in use when it was closed");
 		rc = -1;
@@ -246,7 +247,7 @@ flow_destroy(struct flow *f)
 
 /* ------------------------------------------------------------------ feed the workers */
 
-/* The file to read from, opened; NULL when there is none now. */
+/* The open file to read from, or NULL: all are read, or too many are open. 0 or -1. */
 static int
 file_to_read(struct flow *f, struct file **file)
 {
@@ -265,7 +266,7 @@ file_to_read(struct flow *f, struct file **file)
 }
 
 static int
-fill_one(struct flow *f, struct lane *l, struct file *file)
+fill_one(struct flow *f, struct feed *feed, struct file *file)
 {
 	const struct chunk c = {
 		.file = file,
@@ -273,24 +274,24 @@ fill_one(struct flow *f, struct lane *l, struct file *file)
 		.len = RTE_MIN(f->opt->chunk_len, file->size - file->read),
 	};
 
-	if (output_read(file, lane_next_source(l), c.len) != 0)
+	if (output_read(file, feed_next_source(feed), c.len) != 0)
 		return -1;
-	lane_fill(l, &c);
+	feed_fill(feed, &c);
 	f->bytes_read += c.len;
 	return 0;
 }
 
-/* Fills one burst, if there is room for one. Returns the chunks filled, or -1. */
+/* Reads and sends one burst of chunks, if the feed has room for it. Returns how many, or -1. */
 static int
-feed_lane(struct flow *f, struct lane *l)
+fill_feed(struct flow *f, struct feed *feed)
 {
-	uint32_t burst = RTE_MIN(f->opt->burst, l->depth);
-	uint64_t limit = f->bytes_read + FEED_LEN;
+	uint32_t burst = RTE_MIN(f->opt->burst, feed->depth);
+	uint64_t limit = f->bytes_read + FILL_LEN;
 	struct file *file;
 	uint32_t n = 0;
 
-	if (lane_room(l) < burst) {
-		lane_send(l);
+	if (feed_room(feed) < burst) {
+		feed_send(feed);
 		return 0;
 	}
 	while (n < burst && f->bytes_read < limit) {
@@ -298,23 +299,23 @@ feed_lane(struct flow *f, struct lane *l)
 			return -1;
 		if (file == NULL)
 			break;
-		if (fill_one(f, l, file) != 0)
+		if (fill_one(f, feed, file) != 0)
 			return -1;
 		n++;
 	}
-	lane_send(l);
+	feed_send(feed);
 	return n;
 }
 
 /* ------------------------------------------------------------------ collect */
 
 static int
-collect_one(struct flow *f, struct lane *l, const struct gantry_comp *comp)
+collect_one(struct flow *f, struct feed *feed, const struct gantry_comp *comp)
 {
 	const void *data;
 	struct chunk c;
 
-	if (lane_accept(l, comp, &c, &data) != 0)
+	if (feed_accept(feed, comp, &c, &data) != 0)
 		return -1;
 	f->bytes_moved += c.len;
 	return output_write(c.file, data, c.len, c.offset);
@@ -322,14 +323,14 @@ collect_one(struct flow *f, struct lane *l, const struct gantry_comp *comp)
 
 /* Returns the completions collected, or -1. */
 static int
-collect_lane(struct flow *f, struct lane *l)
+collect_feed(struct flow *f, struct feed *feed)
 {
 	struct gantry_comp comp[32];
-	unsigned int n = gantry_dequeue_burst(l->worker, comp, RTE_DIM(comp));
+	unsigned int n = gantry_dequeue_burst(feed->worker, comp, RTE_DIM(comp));
 
 	for (unsigned int i = 0; i < n; i++) {
-		if (collect_one(f, l, &comp[i]) != 0) {
-			l->done += n - i - 1; /* the rest came back too, and is not looked at */
+		if (collect_one(f, feed, &comp[i]) != 0) {
+			feed->done += n - i - 1; /* these came back too; nobody checks them */
 			return -1;
 		}
 	}
@@ -340,7 +341,7 @@ collect_lane(struct flow *f, struct lane *l)
 
 /* ------------------------------------------------------------------ verify */
 
-/* Verifies the oldest file a little, if all of it is written. Returns 1, 0 if it cannot yet, -1. */
+/* Verifies a part of the oldest open file. Returns 1; 0 it is not written to its end yet; -1. */
 static int
 verify_turn(struct flow *f)
 {
@@ -385,8 +386,8 @@ warn_of_stall(struct flow *f)
 
 	if (now < RTE_MAX(f->next_stall_ns, f->last_completion_ns + STALL_NS))
 		return;
-	for (size_t i = 0; i < f->n_lanes; i++)
-		n += lane_in_flight(&f->lanes[i]);
+	for (size_t i = 0; i < f->n_feeds; i++)
+		n += feed_in_flight(&f->feeds[i]);
 	error_print("no completion for %.0f s, %" PRIu64 " chunks are in flight; still waiting",
 		(now - f->last_completion_ns) / 1e9, n);
 	f->next_stall_ns = now + STALL_NS;
@@ -398,12 +399,12 @@ flow_step(struct flow *f)
 	int work = 0;
 	int n;
 
-	for (size_t i = 0; i < f->n_lanes; i++) {
-		n = collect_lane(f, &f->lanes[i]);
+	for (size_t i = 0; i < f->n_feeds; i++) {
+		n = collect_feed(f, &f->feeds[i]);
 		if (n < 0)
 			return FLOW_FAILED;
 		work += n;
-		n = feed_lane(f, &f->lanes[i]);
+		n = fill_feed(f, &f->feeds[i]);
 		if (n < 0)
 			return FLOW_FAILED;
 		work += n;

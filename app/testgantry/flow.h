@@ -5,7 +5,7 @@
  *
  *     flow_create -> flow_step ... until it is not FLOW_BUSY or FLOW_IDLE -> flow_destroy
  *
- * Main lcore only. What fails prints its error.
+ * Main lcore only. Calls that fail print the error.
  */
 #ifndef TESTGANTRY_FLOW_H
 #define TESTGANTRY_FLOW_H
@@ -23,14 +23,17 @@ enum flow_state {
 	FLOW_FAILED, /**< the error is printed */
 };
 
-/** Opens the device and starts the workers. The set and the report stay the caller's. 0 or -1. */
+/**
+ * Opens the device and starts the workers. The set and the report stay the caller's, and must outlive
+ * the flow. @return 0 or -1.
+ */
 int flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow);
 
 /** One round: collects completions, feeds the workers, verifies a little. */
 enum flow_state flow_step(struct flow *flow);
 
-/** Updates the report's counters. */
+/** Reads the workers' counters into the report. */
 void flow_count(struct flow *flow);
 
 void flow_progress(const struct flow *flow, struct progress *p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Starts a run, takes it round by round, and tells how it ended.
+ * Starts a job, does its rounds, and prints how it ended.
  */
-#include "run.h"
+#include "job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #define NS_PER_S      UINT64_C(1000000000)
-#define IDLE_SLEEP_US 20 /* the CPU may be needed by whoever makes the completions */
+#define IDLE_SLEEP_US 20 /* lets a worker or the device run if it shares this CPU */
 
 /* ------------------------------------------------------------------ inputs */
 
 int
-run_add_input(struct app *app, const char *path)
+job_add_input(struct app *app, const char *path)
 {
 	char **grown = realloc(app->inputs, (app->n_inputs + 1) * sizeof(*grown));
 
@@ -33,7 +33,7 @@ run_add_input(struct app *app, const char *path)
 }
 
 void
-run_clear_inputs(struct app *app)
+job_clear_inputs(struct app *app)
 {
 	for (int i = 0; i < app->n_inputs; i++)
 		free(app->inputs[i]);
@@ -43,7 +43,7 @@ run_clear_inputs(struct app *app)
 }
 
 int
-run_plan(struct app *app)
+job_plan(struct app *app)
 {
 	files_free(&app->set);
 	if (app->opt.out[0] == '\0') {
@@ -66,7 +66,7 @@ run_plan(struct app *app)
 /* ------------------------------------------------------------------ start and end */
 
 int
-run_start(struct app *app)
+job_start(struct app *app)
 {
 	if (flow_create(&app->opt, &app->set, &app->report, &app->flow) != 0) {
 		app->failed = true;
@@ -97,7 +97,7 @@ say_done(const struct app *app, uint64_t bytes, double seconds)
 }
 
 static void
-run_end(struct app *app, bool done, const char *reason)
+job_end(struct app *app, bool done, const char *reason)
 {
 	double seconds = (now_ns() - app->start_ns) / 1e9;
 	struct progress p;
@@ -108,7 +108,7 @@ run_end(struct app *app, bool done, const char *reason)
 	app->flow = NULL;
 	progress_end();
 	if (app->opt.interactive)
-		putchar('\n'); /* the prompt has the line */
+		putchar('\n'); /* the terminal's line belongs to the prompt */
 	report_print(stdout, &app->report);
 	say_skipped(&app->set);
 	if (done)
@@ -123,10 +123,10 @@ run_end(struct app *app, bool done, const char *reason)
 }
 
 void
-run_stop(struct app *app, const char *reason)
+job_stop(struct app *app, const char *reason)
 {
 	if (app->flow != NULL)
-		run_end(app, false, reason);
+		job_end(app, false, reason);
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -149,23 +149,23 @@ show_progress(struct app *app)
 {
 	struct progress p;
 
-	if (app->opt.interactive) /* the prompt has the line */
+	if (app->opt.interactive) /* the terminal's line belongs to the prompt */
 		return;
 	flow_progress(app->flow, &p);
 	progress_show(&p);
 }
 
 void
-run_step(struct app *app)
+job_step(struct app *app)
 {
 	enum flow_state state = flow_step(app->flow);
 
 	switch (state) {
 	case FLOW_DONE:
-		run_end(app, true, "done");
+		job_end(app, true, "done");
 		return;
 	case FLOW_FAILED:
-		run_end(app, false, "failed");
+		job_end(app, false, "failed");
 		return;
 	case FLOW_IDLE:
 		usleep(IDLE_SLEEP_US);
@@ -178,8 +178,8 @@ run_step(struct app *app)
 }
 
 void
-run_wait(struct app *app)
+job_wait(struct app *app)
 {
 	while (app->flow != NULL && stop_signal == 0)
-		run_step(app);
+		job_step(app);
 }

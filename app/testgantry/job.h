@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A run from its start to its last line: what the command line does once and the prompt may repeat.
+ * A job: the inputs are planned, moved and verified, and the result is printed. The command line does
+ * one job; at the prompt there may be many, one after the other.
  */
-#ifndef TESTGANTRY_RUN_H
-#define TESTGANTRY_RUN_H
+#ifndef TESTGANTRY_JOB_H
+#define TESTGANTRY_JOB_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -15,40 +16,40 @@
 #include "options.h"
 #include "report.h"
 
-/** What the program knows. */
+/** The state of the program. */
 struct app {
 	struct options opt;
 	char **inputs; /**< what to move, each allocated */
 	int n_inputs;
-	struct file_set set;  /**< of the run */
-	struct flow *flow;    /**< of the run; NULL when there is none */
-	struct report report; /**< of the run, or of the last */
+	struct file_set set;  /**< of the job that runs or ran last */
+	struct flow *flow;    /**< of the job that runs; NULL when none does */
+	struct report report; /**< of the job that runs or ran last */
 	uint64_t start_ns;
 	uint64_t next_table_ns;
-	bool failed; /**< a run did not end well */
+	bool failed; /**< a job failed or was stopped */
 };
 
 /** The signal that asks the program to end, or 0. Written by the handler. */
 extern volatile sig_atomic_t stop_signal;
 
 /** Adds an input. 0, or -1 with the error printed. */
-int run_add_input(struct app *app, const char *path);
+int job_add_input(struct app *app, const char *path);
 
-void run_clear_inputs(struct app *app);
+void job_clear_inputs(struct app *app);
 
-/** Plans the files: what is wrong with them shows before anything is opened. 0 or -1. */
-int run_plan(struct app *app);
+/** Plans the files, before anything is opened. 0, or -1 with the error printed. */
+int job_plan(struct app *app);
 
-/** Opens the device and starts on what was planned. 0, or -1 with the error printed. */
-int run_start(struct app *app);
+/** Opens the device and starts to move the planned files. 0, or -1 with the error printed. */
+int job_start(struct app *app);
 
-/** One round of the run; ends it, with its table, when it is done or has failed. */
-void run_step(struct app *app);
+/** One round of the job. Ends the job, and prints its table, when it is done or has failed. */
+void job_step(struct app *app);
 
-/** Rounds until the run has ended or a signal has come. */
-void run_wait(struct app *app);
+/** Rounds until the job has ended or a signal has come. */
+void job_wait(struct app *app);
 
-/** Ends the run before it is done. reason: what asked for it. */
-void run_stop(struct app *app, const char *reason);
+/** Stops the job if one runs. reason: printed as the cause. */
+void job_stop(struct app *app, const char *reason);
 
 #endif

@@ -17,13 +17,13 @@
 #include <rte_errno.h>
 
 #include "prompt.h"
-#include "run.h"
+#include "job.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
 volatile sig_atomic_t stop_signal;
 
-/* ------------------------------------------------------------------ the two halves of argv */
+/* ------------------------------------------------------------------ arguments of EAL and app */
 
 struct args {
 	int argc;
@@ -108,7 +108,7 @@ have_free_huge_pages(void)
 	return have;
 }
 
-/* EAL takes its pages from files, where it is not told otherwise. */
+/* EAL takes huge pages from files in a hugetlbfs, unless its options say otherwise. */
 static bool
 have_hugetlbfs(void)
 {
@@ -125,8 +125,8 @@ have_hugetlbfs(void)
 }
 
 /*
- * What EAL gets: our additions first, so that the user's own come later and win. Needs room for
- * eal->argc + 5 pointers.
+ * Builds EAL's arguments: our additions, then the user's, because the last of two equal options
+ * counts. argv has room for eal->argc + 5 pointers.
  */
 static int
 build_eal_args(const struct args *eal, char **argv)
@@ -170,7 +170,7 @@ start_eal(const struct args *eal)
 	}
 	argc = build_eal_args(eal, argv);
 	rc = rte_eal_init(argc, argv);
-	free(argv); /* the strings stay the process's own */
+	free(argv); /* the strings belong to the process */
 	if (rc >= 0)
 		return 0;
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
@@ -193,9 +193,9 @@ on_signal(int number)
 }
 
 /*
- * The loops see that one came, and stop. Should the device hang while it is stopped, the third
- * ends the program; unfinished outputs are gone by then. Writing into a closed pipe, or past the
- * limit of a file's size, is an error like others.
+ * The first signal ends the loops. If the device then hangs, the third signal ends the program;
+ * unfinished outputs have been removed by then. SIGPIPE and SIGXFSZ are ignored: the write that
+ * caused one fails with an errno, which is reported.
  */
 static void
 catch_signals(void)
@@ -212,13 +212,13 @@ catch_signals(void)
 /* ------------------------------------------------------------------ main */
 
 static void
-run_once(struct app *app)
+do_job(struct app *app)
 {
-	if (stop_signal == 0 && run_start(app) == 0)
-		run_wait(app);
+	if (stop_signal == 0 && job_start(app) == 0)
+		job_wait(app);
 }
 
-/* True if the only run there is has ended by itself: a signal that came then changes nothing. */
+/* True if the command line's job has ended: a signal that comes after that changes nothing. */
 static bool
 has_ended(const struct app *app)
 {
@@ -234,16 +234,16 @@ run_app(struct app *app)
 		if (prompt_run(app) != 0)
 			app->failed = true;
 	} else {
-		run_once(app);
+		do_job(app);
 	}
 	if (stop_signal == 0 || has_ended(app))
 		return app->failed ? EXIT_FAILURE : EXIT_SUCCESS;
 	snprintf(reason, sizeof(reason), "stopped by %s", strsignal(stop_signal));
-	run_stop(app, reason);
+	job_stop(app, reason);
 	return 128 + stop_signal;
 }
 
-/* True for "testgantry -h --": EAL prints its own page, and ends the program. */
+/* True for "testgantry -h --": EAL prints its help and ends the program. */
 static bool
 wants_eal_help(const struct args *eal)
 {
@@ -261,10 +261,10 @@ prepare(struct app *app, const struct args *args)
 	if (app->opt.help)
 		return 0;
 	for (int i = 0; i < app->opt.n_inputs; i++)
-		if (run_add_input(app, app->opt.inputs[i]) != 0)
+		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
-	/* What is wrong with the files shows at once, not after EAL's lines. */
-	return app->opt.interactive ? 0 : run_plan(app);
+	/* Plan before EAL starts: errors of the inputs then come before EAL's many lines. */
+	return app->opt.interactive ? 0 : job_plan(app);
 }
 
 int
@@ -294,6 +294,6 @@ main(int argc, char **argv)
 out:
 	report_free(&app.report);
 	files_free(&app.set);
-	run_clear_inputs(&app);
+	job_clear_inputs(&app);
 	return status;
 }

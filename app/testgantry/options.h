@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What the user asked for: the settings, from the command line and from the prompt.
+ * The settings, from the command line and from the prompt.
  */
 #ifndef TESTGANTRY_OPTIONS_H
 #define TESTGANTRY_OPTIONS_H
@@ -25,10 +25,10 @@ struct options {
 	char device[64];    /**< empty: the first one */
 	char out[PATH_MAX]; /**< empty: not given */
 	bool parents;
-	uint64_t chunk_len;    /**< bytes of a descriptor */
+	uint64_t chunk_len;    /**< bytes that one descriptor moves */
 	uint32_t depth;        /**< chunks in flight for each worker */
 	uint32_t ring_size;    /**< 0: the engine's default */
-	uint32_t burst;        /**< descriptors handed over at a time */
+	uint32_t burst;        /**< descriptors handed to a worker at a time */
 	uint32_t nb_cores;     /**< worker lcores to use; 0: all */
 	uint32_t stats_period; /**< seconds; 0: no table before the end */
 	bool interactive;
@@ -45,7 +45,7 @@ int options_parse(struct options *o, int argc, char **argv);
 /** Sets one setting by its name, as "--NAME VALUE" would. 0, or -1 with the error printed. */
 int options_set(struct options *o, const char *name, const char *value);
 
-/** True if arg is an option of the app and not of EAL, such as "--out" or "--out=DIR". */
+/** True if arg is an option of testgantry, not of EAL, such as "--out" or "--out=DIR". */
 bool options_is_ours(const char *arg);
 
 void options_help(FILE *f);

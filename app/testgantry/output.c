@@ -18,7 +18,7 @@
 
 #include "report.h"
 
-/* Short, so that it fits wherever the output's own name does not. */
+/* Short: an output's own name may already have the 255 bytes that a name can have. */
 #define TEMP_NAME ".testgantry-XXXXXX"
 
 /* ------------------------------------------------------------------ folders */
@@ -51,7 +51,7 @@ make_folder(struct file_set *set, const char *path)
 		rmdir(path);
 		errno = ENOMEM;
 	} else if (errno == EEXIST) {
-		return 0; /* if it is no folder, what comes next in it fails with ENOTDIR */
+		return 0; /* if it is not a folder, opening a file in it fails with ENOTDIR */
 	}
 	error_print("cannot make the folder %s: %s", path, strerror(errno));
 	return -1;
@@ -251,7 +251,7 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What the input's mode becomes under the umask: set-id bits are nobody's to copy. */
+/* The permission bits of the input that the umask allows; no set-user-ID or set-group-ID bit. */
 static mode_t
 output_mode(const struct file *f)
 {
@@ -269,7 +269,7 @@ output_publish(struct file *f)
 {
 	int fd = f->out_fd;
 
-	fchmod(fd, output_mode(f)); /* where modes are not kept, the file is good all the same */
+	fchmod(fd, output_mode(f)); /* a file system without permission bits is no error */
 	close_fd(&f->in_fd);
 	f->out_fd = -1;
 	if (close(fd) != 0) {
@@ -301,7 +301,7 @@ outputs_discard(struct file_set *set)
 		f->temp = NULL;
 	}
 	while (set->n_made > 0) {
-		rmdir(set->made[--set->n_made]); /* stays when a finished output is in it */
+		rmdir(set->made[--set->n_made]); /* fails, as it should, if a finished output is in it */
 		free(set->made[set->n_made]);
 	}
 }

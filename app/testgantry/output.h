@@ -5,7 +5,7 @@
  *
  *     output_open -> output_read, output_write ... -> output_verify ... -> output_publish
  *
- * outputs_discard() at any point removes what is unfinished. Functions that return int or ssize_t
+ * outputs_discard() may come at any point: it removes unfinished outputs. Functions that return int or ssize_t
  * print the error when they return -1.
  */
 #ifndef TESTGANTRY_OUTPUT_H
@@ -31,7 +31,7 @@ int output_write(struct file *f, const void *buffer, size_t len, uint64_t offset
  */
 int output_verify(struct file *f, void *scratch_in, void *scratch_out, size_t len);
 
-/** Gives a verified output its mode and its name. */
+/** Gives a verified output the permission bits of its input, and its name. */
 int output_publish(struct file *f);
 
 /** Closes what is open, removes temporary files, and folders that were made and are empty. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Commands of the prompt, and the loop that serves them beside a run on the same lcore.
+ * The prompt's commands, and the loop that serves them and the job on one lcore.
  */
 #include "prompt.h"
 
@@ -17,19 +17,19 @@
 
 #define PROMPT "testgantry> "
 
-static struct app *the_app; /* cmdline's callbacks get one pointer, fixed at build time */
+static struct app *the_app; /* cmdline cannot pass it to its callbacks */
 
-/* "set NAME" of these; "parents" besides. */
+/* The names that "set" takes. */
 #define SETTING_NAMES                                                                              \
 	"mode#out#chunk#depth#burst#ring-size#copy-path#device#nb-cores#stats-period#parents"
 
-/* True, with a message, when a command needs a run to have ended. */
+/* True, with a message, while a job runs: the command has to wait for its end. */
 static bool
-refuse_while_running(struct cmdline *cl)
+refuse_during_job(struct cmdline *cl)
 {
 	if (the_app->flow == NULL)
 		return false;
-	cmdline_printf(cl, "a run is going on: stop it first, or wait\n");
+	cmdline_printf(cl, "a job is running: stop it first, or wait\n");
 	return true;
 }
 
@@ -42,10 +42,10 @@ struct verb_result {
 static void
 verb_start(struct cmdline *cl)
 {
-	if (refuse_while_running(cl))
+	if (refuse_during_job(cl))
 		return;
-	if (run_plan(the_app) == 0)
-		run_start(the_app);
+	if (job_plan(the_app) == 0)
+		job_start(the_app);
 	else
 		the_app->failed = true;
 }
@@ -55,7 +55,7 @@ verb_stop(struct cmdline *cl)
 {
 	if (the_app->flow == NULL)
 		cmdline_printf(cl, "nothing is running\n");
-	run_stop(the_app, "stopped");
+	job_stop(the_app, "stopped");
 }
 
 static void
@@ -63,19 +63,20 @@ verb_help(struct cmdline *cl)
 {
 	cmdline_printf(cl,
 		"start                move the files\n"
-		"stop                 end the run; what is unfinished is removed\n"
-		"wait                 until the run has ended\n"
-		"show stats           the table per lcore, of this run or the last\n"
+		"stop                 stop the job; unfinished outputs are removed\n"
+		"wait                 wait until the job has ended\n"
+		"show stats           counters per lcore, of this job or the last one\n"
 		"show config          all settings\n"
-		"show files           what goes where\n"
-		"clear stats          count from now on\n"
+		"show files           the inputs and the output each becomes\n"
+		"clear stats          count from 0 again\n"
 		"clear files          forget the inputs\n"
-		"add PATH             one more file or folder\n"
-		"set NAME VALUE       mode, out, chunk, depth, burst, ring-size, copy-path, "
-		"device,\n"
-		"                     nb-cores, stats-period: as --NAME VALUE (testgantry -h)\n"
-		"set parents on|off   keep the inputs' whole paths\n"
-		"quit                 stop and leave\n");
+		"add PATH             add a file or folder to the inputs\n"
+		"set NAME VALUE       change a setting: mode, out, chunk, depth, burst, "
+		"ring-size,\n"
+		"                     copy-path, device, nb-cores, stats-period. VALUE as after\n"
+		"                     --NAME: testgantry -h explains\n"
+		"set parents on|off   on: keep the whole paths of the inputs\n"
+		"quit                 stop the job and leave\n");
 }
 
 static void
@@ -88,7 +89,7 @@ on_verb(void *parsed, struct cmdline *cl, void *data)
 	else if (strcmp(r->verb, "stop") == 0)
 		verb_stop(cl);
 	else if (strcmp(r->verb, "wait") == 0)
-		run_wait(the_app);
+		job_wait(the_app);
 	else if (strcmp(r->verb, "help") == 0)
 		verb_help(cl);
 	else
@@ -125,7 +126,7 @@ show_stats(struct cmdline *cl)
 static void
 show_files(void)
 {
-	if (the_app->flow != NULL || run_plan(the_app) == 0)
+	if (the_app->flow != NULL || job_plan(the_app) == 0)
 		files_show(&the_app->set);
 	fflush(stdout);
 }
@@ -150,8 +151,8 @@ on_clear(void *parsed, struct cmdline *cl, void *data)
 	const struct object_result *r = parsed;
 
 	if (strcmp(r->object, "files") == 0) {
-		if (!refuse_while_running(cl))
-			run_clear_inputs(the_app);
+		if (!refuse_during_job(cl))
+			job_clear_inputs(the_app);
 		return;
 	}
 	if (the_app->flow != NULL)
@@ -203,7 +204,7 @@ on_set(void *parsed, struct cmdline *cl, void *data)
 {
 	const struct text_result *r = parsed;
 
-	if (refuse_while_running(cl))
+	if (refuse_during_job(cl))
 		return;
 	if (strcmp(r->name, "parents") == 0)
 		set_parents(cl, r->value);
@@ -216,8 +217,8 @@ on_add(void *parsed, struct cmdline *cl, void *data)
 {
 	const struct text_result *r = parsed;
 
-	if (!refuse_while_running(cl))
-		run_add_input(the_app, r->value);
+	if (!refuse_during_job(cl))
+		job_add_input(the_app, r->value);
 }
 
 static cmdline_parse_token_string_t tok_set =
@@ -259,7 +260,7 @@ enum input {
 	INPUT_END,
 };
 
-/* Takes one character, if there is one; without a run, waits for it or for a signal. */
+/* Takes one character if there is one. While no job runs, waits for one or for a signal. */
 static enum input
 take_char(char *c)
 {
@@ -283,15 +284,15 @@ serve(struct cmdline *cl)
 	while (stop_signal == 0) {
 		input = take_char(&c);
 		if (input == INPUT_END) {
-			run_wait(the_app);
+			job_wait(the_app);
 			return;
 		}
 		if (input == INPUT_CHAR && cmdline_in(cl, &c, 1) < 0)
 			return;
 		if (the_app->flow == NULL)
 			continue;
-		run_step(the_app);
-		if (the_app->flow == NULL) /* its table came after the prompt */
+		job_step(the_app);
+		if (the_app->flow == NULL) /* its table was printed behind the prompt */
 			cmdline_printf(cl, PROMPT);
 	}
 }
@@ -309,7 +310,7 @@ prompt_run(struct app *app)
 	}
 	serve(cl);
 	if (stop_signal == 0)
-		run_stop(app, "stopped");
+		job_stop(app, "stopped");
 	cmdline_stdin_exit(cl);
 	return 0;
 }

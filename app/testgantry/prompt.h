@@ -6,11 +6,11 @@
 #ifndef TESTGANTRY_PROMPT_H
 #define TESTGANTRY_PROMPT_H
 
-#include "run.h"
+#include "job.h"
 
 /**
- * Serves commands until "quit", the end of the input, or a signal, with a run going on meanwhile.
- * "quit" stops a run that is not done; the end of the input lets it finish.
+ * Serves commands until "quit", the end of the input, or a signal. A job runs meanwhile. "quit" stops
+ * it; after the end of the input it runs to its end.
  * @return 0, or -1 with the error printed.
  */
 int prompt_run(struct app *app);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What the user sees: errors, the progress line, and the table at the end.
+ * Output for the user: errors, the progress line, and the table of counters.
  */
 #ifndef TESTGANTRY_REPORT_H
 #define TESTGANTRY_REPORT_H
@@ -13,16 +13,16 @@
 
 #include "gantry.h"
 
-/** Prints "testgantry: ..." on stderr, after whatever progress line is on the terminal. */
+/** Prints "testgantry: ..." and a newline to stderr; ends a progress line first. */
 void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** The same without the newline: the caller goes on with stderr and ends it. */
+/** As error_print(), without the newline: the caller prints the rest of the line to stderr. */
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Nanoseconds of a clock that only goes forward. */
 uint64_t now_ns(void);
 
-/** How far a run has come. */
+/** How far a job has come. */
 struct progress {
 	uint64_t bytes_moved;
 	uint64_t bytes_total;
@@ -30,13 +30,13 @@ struct progress {
 	size_t files_total;
 };
 
-/** Shows how far it is: on a terminal rewriting one line, elsewhere a line a second. */
+/** Prints it: on a terminal by rewriting one line, elsewhere as a new line every second. */
 void progress_show(const struct progress *p);
 
 /** Ends the progress line, if one is on the terminal. */
 void progress_end(void);
 
-/** The counters of one worker, and those to count from. */
+/** The counters of one worker: shown is `now` less `base`. */
 struct report_row {
 	unsigned int lcore_id;
 	struct gantry_stats now;
@@ -50,10 +50,10 @@ struct report {
 	uint64_t end_ns;  /**< to here */
 };
 
-/** Starts over with n rows. 0, or -1 with the error printed. */
+/** Makes a report of n rows of zeros. 0, or -1 with the error printed. */
 int report_reset(struct report *r, size_t n_rows);
 
-/** Counts from now on. */
+/** Makes the present counters and time the new base. */
 void report_clear(struct report *r);
 
 void report_print(FILE *f, const struct report *r);

@@ -645,7 +645,7 @@ class Prompt(Case):
 				result = self.script(*lines, args=["--out", self.out, big])
 				self.check_refused(result, "stopped: 0 of 1 files")
 				self.assertFalse(os.path.exists(self.out))
-		self.assertIn("a run is going on", result.out)
+		self.assertIn("a job is running", result.out)
 		self.assertIn("nothing is running", result.out)
 
 	def test_clear_stats_counts_anew(self):
