@@ -10,8 +10,6 @@
 #include <stdlib.h>
 
 #include "exec.h"
-#include "psv.h"
-#include "retire.h"
 
 #define MASK_ACCESS (UMR_MASK_LW | UMR_MASK_RR | UMR_MASK_RW | UMR_MASK_ATOMIC)
 #define MASK_KNOWN                                                                                 \
@@ -34,7 +32,7 @@ struct umr {
 static unsigned int
 umr_refuse(struct umr *u, enum wire_vendor why, enum wire_syndrome syndrome)
 {
-	u->run->use.vendor = why;
+	u->run->vendor = why;
 	return syndrome;
 }
 
@@ -92,7 +90,7 @@ check_region(struct umr *u, const struct key *window)
 {
 	const struct key_entry *e = &window->entry[0];
 	const uint32_t writes = ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
-	const struct key *mr = key_find(u->run->lanes, e->number, window->pdn, &u->run->use.vendor);
+	const struct key *mr = key_find(u->run->lanes, e->number, window->pdn, &u->run->vendor);
 	uint64_t off;
 
 	if (mr == NULL)
