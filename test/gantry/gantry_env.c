@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the engine's tests share: see gantry_env.h. */
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
+#include <rte_errno.h>
 
 #include <softhca.h>
 
@@ -19,19 +21,30 @@ void
 env_init(unsigned int n_workers)
 {
 	char lcores[256];
+	int cpu[2] = {0, 0};
 	char *argv[] = {"test", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry", "-m",
 		"64", "--lcores", lcores, NULL};
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned int i;
+	unsigned int i, n_cpus = 0;
+	cpu_set_t cpus;
 	int n;
 
-	n = snprintf(lcores, sizeof(lcores), "0@0");
+	CHECK_EQ(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	for (i = 0; i < CPU_SETSIZE && n_cpus < RTE_DIM(cpu); i++)
+		if (CPU_ISSET(i, &cpus))
+			cpu[n_cpus++] = i;
+	n = snprintf(lcores, sizeof(lcores), "0@%d", cpu[0]);
 	for (i = 1; i <= n_workers; i++)
-		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%ld", i, cpus > 1 ? 1L : 0L);
-	if (rte_eal_init(9, argv) < 0) {
-		printf("SKIP: EAL does not start here\n");
-		exit(CHECK_SKIP);
-	}
+		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%d", i, cpu[n_cpus > 1]);
+	if (rte_eal_init(9, argv) >= 0)
+		return;
+	fprintf(stderr,
+		"EAL did not start: %s. Its lines above say why.\n"
+		"The engine's tests need it; it was given --no-huge -m 64 --lcores %s.\n"
+		"Check that DPDK is installed as doc/building.md says, that /var/run/dpdk or\n"
+		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or "
+		"mapped.\n",
+		rte_strerror(rte_errno), lcores);
+	exit(1);
 }
 
 void

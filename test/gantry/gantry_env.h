@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-/* Brings EAL up with lcores 0 to n_workers on the CPUs there are, and skips where it cannot. */
+/* Starts EAL with lcores 0 to n_workers on two CPUs, or on one if there is one. Without EAL: exit 1. */
 void env_init(unsigned int n_workers);
 /* Runs the cases whose name contains argv[1], or all. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);

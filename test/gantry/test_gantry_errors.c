@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_log.h>
+
+#include <softhca.h>
 
 #include "gantry_env.h"
 #include "gantry_engine.h"
@@ -117,6 +120,113 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		check_pieces(moved, 8);
 	}
+	env_queue_done(q);
+}
+
+/* By loopback the device calls it a remote error (0x13), by DMA MMO a local one (0x04). */
+static void
+a_destination_that_is_refused_is_a_local_error_by_any_path(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc desc = env_copy(src, broken, 8);
+	struct gantry_comp comp;
+
+	env_do(q, &desc, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp.syndrome, mmo ? SYNDROME_LOCAL_PROT : SYNDROME_REMOTE_ACCESS);
+	CHECK_EQ(env_do_one(q, good_copy(0)), GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* The table of doc/engine.md. The vendor syndrome of each is a number of the test's choice. */
+static void
+every_syndrome_has_its_status_and_is_reported(void)
+{
+	static const struct {
+		uint8_t syndrome;
+		uint8_t of_peer;
+	} rows[] = {
+		{0x01, GANTRY_LOCAL_ERROR},
+		{0x02, GANTRY_LOCAL_ERROR},
+		{0x04, GANTRY_LOCAL_ERROR},
+		{0x05, GANTRY_FLUSHED},
+		{0x06, GANTRY_LOCAL_ERROR},
+		{0x10, GANTRY_REMOTE_ERROR},
+		{0x11, GANTRY_LOCAL_ERROR},
+		{0x12, GANTRY_REMOTE_ERROR},
+		{0x13, GANTRY_REMOTE_ACCESS},
+		{0x14, GANTRY_REMOTE_ERROR},
+		{0x15, GANTRY_UNREACHABLE},
+		{0x16, GANTRY_UNREACHABLE},
+		{0x22, GANTRY_REMOTE_ERROR},
+	};
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc desc;
+	struct gantry_comp comp;
+	uint16_t pa, pb;
+	char line[80];
+	uint32_t i, to_peer;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		for (to_peer = 0; to_peer < 2; to_peer++) {
+			bool flushed = rows[i].of_peer == GANTRY_FLUSHED;
+			uint8_t vendor = 0x80 + i;
+
+			env_connect(q, &pa, q, &pb);
+			snprintf(line, sizeof(line), "complete syndrome=0x%02x vendor=0x%02x",
+				rows[i].syndrome, vendor);
+			CHECK_EQ(softhca_fault(line), 0);
+			desc = to_peer ? good_write(1, pa) : good_copy(1);
+			env_do(q, &desc, &comp, 1);
+			CHECK_EQ(softhca_faults_left(), 0);
+			CHECK_EQ(comp.status,
+				to_peer || flushed ? rows[i].of_peer : GANTRY_LOCAL_ERROR);
+			CHECK_EQ(comp.syndrome, flushed ? 0 : rows[i].syndrome);
+			CHECK_EQ(comp.vendor_syndrome, flushed ? 0 : vendor);
+			CHECK_EQ(gantry_peer_close(q, pa), 0);
+			CHECK_EQ(gantry_peer_close(q, pb), 0);
+		}
+	}
+	CHECK_EQ(env_stats(q).recoveries, RTE_DIM(rows));
+	env_queue_done(q);
+}
+
+/* How many lines of the log name a syndrome. */
+static unsigned int
+count_failures_logged(FILE *log)
+{
+	unsigned int n = 0;
+	char line[600];
+
+	fflush(log);
+	rewind(log);
+	while (fgets(line, sizeof(line), log) != NULL)
+		n += strstr(line, "(syndrome 0x") != NULL;
+	return n;
+}
+
+static void
+no_more_than_four_failed_wqes_a_second_are_logged(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	FILE *log = tmpfile();
+	uint32_t i;
+
+	CHECK(log != NULL);
+	CHECK_EQ(rte_openlog_stream(log), 0);
+	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(count_failures_logged(log), 1);
+	/* The second does not end before the test says so. */
+	CHECK(q->dump_tsc != 0);
+	q->dump_tsc = UINT64_MAX;
+	for (i = 1; i < 10; i++)
+		CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(count_failures_logged(log), 4);
+	q->dump_tsc = 0;
+	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(count_failures_logged(log), 5);
+	rte_openlog_stream(NULL);
+	fclose(log);
 	env_queue_done(q);
 }
 
@@ -254,7 +364,71 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 	env_queue_done(q);
 }
 
+/*
+ * The ring is full of the failing one's WQEs when the long one comes, so that it waits with no WQE
+ * posted; then the own connection is lost.
+ */
+static void
+a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)
+{
+	uint64_t max_copy_len = g->info.max_copy_len, n_bb;
+	struct gantry_desc desc[2];
+	struct gantry_comp comp[2];
+	struct gantry_queue *q;
+
+	g->info.max_copy_len = 64;
+	q = env_queue(g, 4);
+	g->info.max_copy_len = max_copy_len;
+	memset(&q->own_addr, 0, sizeof(q->own_addr));
+	n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq);
+	desc[0] = env_copy(broken, dst, 64 * n_bb);
+	desc[1] = env_copy(src, dst, 2 * 64 * n_bb);
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	CHECK_EQ(env_stats(q).wqes, n_bb);
+	CHECK(q->splitting);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_stats(q).wqes, n_bb);
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ peers */
+
+static void
+a_peer_is_busy_while_descriptors_to_it_wait(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+	uint32_t round;
+
+	env_connect(q, &pa, q, &pb);
+	CHECK_EQ(pa, 0); /* as the peer field of descriptors that use no peer */
+	for (round = 0; round < 2; round++) {
+		desc[0] = good_copy(0);
+		desc[1] = good_write(1, pb);
+		if (round == 1) {
+			desc[1].op = GANTRY_OP_READ;
+			desc[1].remote_key = gantry_mem_remote_key(src_mem);
+		}
+		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy, until a poll */
+		desc[2] = good_copy(2);            /* waits behind it */
+		CHECK_EQ(gantry_submit(q, desc, 3), 3);
+		CHECK_EQ(gantry_peer_close(q, pb), -EBUSY);
+		env_collect(q, comp, 3);
+		CHECK_EQ(comp[1].status, GANTRY_OK);
+	}
+	desc[1] = good_copy(1);
+	desc[1].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	/* Nothing that waits goes to a peer. */
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	env_collect(q, comp, 3);
+	env_queue_done(q);
+}
 
 struct refusal {
 	uint8_t op;
@@ -489,6 +663,12 @@ a_peer_that_is_gone_is_unreachable(void)
 static const struct check_case cases[] = {
 	{"a failed copy is told from those before and after",
 		a_failed_copy_is_told_from_those_before_and_after},
+	{"a destination that is refused is a local error, by any path",
+		a_destination_that_is_refused_is_a_local_error_by_any_path},
+	{"every syndrome has its status, and is reported",
+		every_syndrome_has_its_status_and_is_reported},
+	{"no more than four failed WQEs a second are logged",
+		no_more_than_four_failed_wqes_a_second_are_logged},
 	{"what was still waiting runs after a failure",
 		what_was_still_waiting_runs_after_a_failure},
 	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
@@ -497,6 +677,10 @@ static const struct check_case cases[] = {
 	{"failures anywhere are survived", failures_anywhere_are_survived},
 	{"a queue that cannot be repaired gives everything back",
 		a_queue_that_cannot_be_repaired_gives_everything_back},
+	{"a long copy that has not begun learns that the device is lost",
+		a_long_copy_that_has_not_begun_learns_that_the_device_is_lost},
+	{"a peer is busy while descriptors to it wait",
+		a_peer_is_busy_while_descriptors_to_it_wait},
 	{"what the peer refuses fails alone, and flushes the rest",
 		what_the_peer_refuses_fails_alone_and_flushes_the_rest},
 	{"a split write that fails in its middle completes once",

@@ -20,11 +20,19 @@ static struct gantry *g;
 static uint8_t *src, *dst;
 static struct gantry_mem *src_mem, *dst_mem;
 
-/* One worker with what the main lcore put in and took out. */
+/* The n-th descriptor of a feed has place n % PLACES of its destinations, with bytes around it. */
+#define PLACES    1024
+#define PLACE_LEN 256
+#define UNTOUCHED 0xe5
+
+/* One worker, and how many descriptors the main lcore put in and took out. */
 struct feed {
 	struct gantry_worker *w;
+	uint8_t *dst; /* PLACES * PLACE_LEN */
 	uint64_t put, got, bad, bytes;
 };
+
+static_assert(N_WORKERS * PLACES * PLACE_LEN <= ARENA_LEN, "each feed has destinations of its own");
 
 static struct gantry_worker *
 worker_on(unsigned int lcore, uint32_t depth, uint32_t ring_size, uint16_t burst)
@@ -40,11 +48,17 @@ worker_on(unsigned int lcore, uint32_t depth, uint32_t ring_size, uint16_t burst
 	return w;
 }
 
+static uint8_t *
+place(const struct feed *f, uint64_t n)
+{
+	return f->dst + n % PLACES * PLACE_LEN;
+}
+
 /* The n-th descriptor of a feed: every seventh is bad. Cookies say which it is. */
 static struct gantry_desc
 nth(const struct feed *f, uint64_t n)
 {
-	struct gantry_desc d = env_copy(src + n % 1000, dst + n % 5000, 1 + n % 200);
+	struct gantry_desc d = env_copy(src + n % 1000, place(f, n) + 1 + n % 8, 1 + n % 200);
 
 	d.cookie = n;
 	if (n % 7 == 3)
@@ -58,13 +72,28 @@ feed_put(struct feed *f, unsigned int n)
 	struct gantry_desc desc[128];
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		CHECK(f->put + i < f->got + PLACES);
 		desc[i] = nth(f, f->put + i);
+		memset(place(f, f->put + i), UNTOUCHED, PLACE_LEN);
+	}
 	n = gantry_enqueue_burst(f->w, desc, n);
 	/* The caller may reuse its memory at once. */
 	memset(desc, 0xff, sizeof(desc));
 	f->put += n;
 	return n;
+}
+
+/* The place of the n-th descriptor has its bytes and no others: none, if it was bad. */
+static void
+check_place(const struct feed *f, uint64_t n)
+{
+	const struct gantry_desc d = nth(f, n);
+	uint64_t first = 1 + n % 8, end = first + (d.dst != 0 ? d.len : 0), i;
+	const uint8_t *p = place(f, n);
+
+	for (i = 0; i < PLACE_LEN; i++)
+		CHECK_EQ(p[i], i >= first && i < end ? src[n % 1000 + i - first] : UNTOUCHED);
 }
 
 static unsigned int
@@ -81,6 +110,7 @@ feed_take(struct feed *f, unsigned int n)
 		CHECK_EQ(comp[i].op, d.op);
 		CHECK_EQ(comp[i].len, d.len);
 		CHECK_EQ(comp[i].status, d.dst == 0 ? GANTRY_BAD_ADDRESS : GANTRY_OK);
+		check_place(f, f->got);
 		if (d.dst == 0)
 			f->bad++;
 		else
@@ -142,8 +172,10 @@ each_worker_hands_back_everything_once_and_in_order(void)
 		uint64_t seed = n_workers, goal = 30000, end = patience();
 		bool busy = true;
 
-		for (i = 0; i < n_workers; i++)
+		for (i = 0; i < n_workers; i++) {
 			feed[i].w = worker_on(i + 1, 64 << i, 256, 1 + 31 * i);
+			feed[i].dst = dst + i * PLACES * PLACE_LEN;
+		}
 		CHECK_EQ(gantry_start(g), 0);
 		while (busy) {
 			busy = false;
@@ -167,7 +199,7 @@ each_worker_hands_back_everything_once_and_in_order(void)
 static void
 full_rings_push_back_and_lose_nothing(void)
 {
-	struct feed f = {.w = worker_on(1, 16, 64, 32)};
+	struct feed f = {.w = worker_on(1, 16, 64, 32), .dst = dst};
 	uint64_t end = patience();
 	unsigned int n;
 
@@ -196,7 +228,7 @@ full_rings_push_back_and_lose_nothing(void)
 static void
 stopping_finishes_what_is_in_flight_and_keeps_the_rest(void)
 {
-	struct feed f = {.w = worker_on(2, 8, 128, 4)};
+	struct feed f = {.w = worker_on(2, 8, 128, 4), .dst = dst};
 	struct gantry_desc back[128];
 	uint64_t before = 0;
 	unsigned int round, n, i;
@@ -337,7 +369,7 @@ workers_reach_each_other(void)
 static void
 memory_is_registered_while_workers_run(void)
 {
-	struct feed f = {.w = worker_on(1, 64, 256, 32)};
+	struct feed f = {.w = worker_on(1, 64, 256, 32), .dst = dst};
 	struct gantry_mem *mem[64];
 	uint8_t *m = env_map(64 * 4096);
 	unsigned int i;

@@ -22,11 +22,11 @@ static unsigned int
 atomic_check(struct run *run, const struct sg *dst)
 {
 	if (dst->len != ATOMIC_LEN) {
-		run->vendor = VEN_LENGTH;
+		run->use.vendor = VEN_LENGTH;
 		return SYN_LOC_LEN;
 	}
 	if (run->qp->attr.max_rd_atomic == 0) {
-		run->vendor = VEN_NO_RD_ATOMIC;
+		run->use.vendor = VEN_NO_RD_ATOMIC;
 		return SYN_QP_OP;
 	}
 	return SYN_OK;
@@ -35,7 +35,7 @@ atomic_check(struct run *run, const struct sg *dst)
 static unsigned int
 responder_misaligned(struct run *run)
 {
-	run->vendor = VEN_ALIGNMENT;
+	run->use.vendor = VEN_ALIGNMENT;
 	responder_fail(run, run->peer, SYN_REM_INV_REQ);
 	return SYN_REM_INV_REQ;
 }
@@ -53,7 +53,7 @@ atomic_target(struct run *run, const struct wqe *wqe, struct sg *target)
 	if (syn != SYN_OK)
 		return syn;
 	if (target->n != 1) {
-		run->vendor = VEN_KEY_PIECES;
+		run->use.vendor = VEN_KEY_PIECES;
 		return responder_refuse_memory(run);
 	}
 	syn = responder_may_read(run);
@@ -71,7 +71,7 @@ atomic_on_demand(struct run *run, const struct wqe *wqe, void *target, uint64_t 
 {
 	uint64_t value;
 
-	if (!odp_load(run, target, &value))
+	if (!odp_load(&run->use, target, &value))
 		return false;
 	*old = atomic_apply(wqe, wqe_seg(run, wqe, wqe->first + 1), &value);
 	return odp_store(target, *old, value);

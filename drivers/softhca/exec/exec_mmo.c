@@ -11,7 +11,7 @@ enum mmo_seg {
 static unsigned int
 mmo_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndrome)
 {
-	run->vendor = why;
+	run->use.vendor = why;
 	return syndrome;
 }
 
@@ -43,7 +43,7 @@ static bool
 mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, struct sg *sg)
 {
 	sg_clear(sg);
-	return key_gather(run, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+	return key_gather(&run->use, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
 		get_be64(seg + DATA_VA), len, sg);
 }
 
@@ -55,7 +55,7 @@ mmo_opaque_is_good(struct run *run, const struct wqe *wqe)
 	struct sg sg;
 
 	sg_clear(&sg);
-	return key_gather(run, run->lanes, get_be32(seg + MMO_OPAQUE_LKEY), run->qp->pdn,
+	return key_gather(&run->use, run->lanes, get_be32(seg + MMO_OPAQUE_LKEY), run->qp->pdn,
 		ACC_LOCAL_WRITE, get_be64(seg + MMO_OPAQUE_VA), MMO_OPAQUE_LEN, &sg);
 }
 

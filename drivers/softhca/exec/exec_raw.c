@@ -193,7 +193,7 @@ gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, stru
 {
 	unsigned int syn = exec_gather_at(run, wqe, wqe->first + eth->units, sg);
 
-	if (syn == SYN_OK && sg->odp && !odp_fetch(run, sg))
+	if (syn == SYN_OK && sg->odp && !odp_fetch(&run->use, sg))
 		return SYN_LOC_PROT;
 	return syn;
 }
@@ -217,13 +217,13 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 	struct eth eth;
 	struct sg sg;
 
-	run->vendor = VEN_SEGMENT;
+	run->use.vendor = VEN_SEGMENT;
 	if (!read_eth(run, wqe, &eth))
 		return SYN_QP_OP;
 	syn = gather_frame(run, wqe, &eth, &sg);
 	if (syn != SYN_OK)
 		return syn;
-	run->vendor = VEN_LENGTH;
+	run->use.vendor = VEN_LENGTH;
 	if (eth.header_len + sg.len < MIN_ETH_LEN || eth.header_len + sg.len > MAX_FRAME)
 		return SYN_LOC_LEN;
 	len = eth.header_len + (unsigned int)sg.len;
@@ -279,7 +279,7 @@ exec_tso(struct run *run, const struct wqe *wqe)
 	struct eth eth;
 	struct sg sg;
 
-	run->vendor = VEN_SEGMENT;
+	run->use.vendor = VEN_SEGMENT;
 	if (!read_eth(run, wqe, &eth))
 		return SYN_QP_OP;
 	at = find_layers(eth.header, eth.header_len);
@@ -288,7 +288,7 @@ exec_tso(struct run *run, const struct wqe *wqe)
 	syn = gather_frame(run, wqe, &eth, &sg);
 	if (syn != SYN_OK)
 		return syn;
-	run->vendor = VEN_LENGTH;
+	run->use.vendor = VEN_LENGTH;
 	if (sg.len > MAX_TSO || eth.header_len + eth.mss > MAX_FRAME)
 		return SYN_LOC_LEN;
 	do {

@@ -12,12 +12,12 @@ responder_gather(struct run *run, uint32_t access, const uint8_t *raddr, uint64_
 	sg_clear(out);
 	/* A request of a kind that the QP does not accept is invalid, whatever its key says. */
 	if ((peer->attr.access & access) == 0) {
-		run->vendor = VEN_QP_ACCESS;
+		run->use.vendor = VEN_QP_ACCESS;
 		nak = SYN_REM_INV_REQ;
 	} else if (len == 0) {
 		/* The key of a request without data is not looked at. */
 		return SYN_OK;
-	} else if (key_gather(run, peer->dev->lanes, get_be32(raddr + RADDR_RKEY),
+	} else if (key_gather(&run->use, peer->dev->lanes, get_be32(raddr + RADDR_RKEY),
 			   responder_pdn(run), access, get_be64(raddr + RADDR_VA), len, out)) {
 		return SYN_OK;
 	}
@@ -49,7 +49,7 @@ responder_may_read(struct run *run)
 	/* A DCT has them without a promise. */
 	if (run->peer->attr.max_dest_rd_atomic != 0 || run->peer->type == SOFTHCA_QP_DCT)
 		return SYN_OK;
-	run->vendor = VEN_NO_RD_ATOMIC;
+	run->use.vendor = VEN_NO_RD_ATOMIC;
 	responder_fail(run, run->peer, SYN_REM_INV_REQ);
 	return SYN_REM_INV_REQ;
 }
@@ -104,7 +104,7 @@ exec_read(struct run *run, const struct wqe *wqe)
 	if (syn != SYN_OK)
 		return syn;
 	if (run->qp->attr.max_rd_atomic == 0) {
-		run->vendor = VEN_NO_RD_ATOMIC;
+		run->use.vendor = VEN_NO_RD_ATOMIC;
 		return SYN_QP_OP;
 	}
 	syn = run_hold_peer(run, wqe);

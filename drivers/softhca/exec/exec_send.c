@@ -17,7 +17,7 @@ responder_invalidate(struct run *run, const struct wqe *wqe)
 {
 	if (key_invalidate(run->peer->dev->lanes, wqe->imm, responder_pdn(run), run->peer->number))
 		return SYN_OK;
-	run->vendor = VEN_KEY_ACCESS;
+	run->use.vendor = VEN_KEY_ACCESS;
 	responder_fail_receive(run, run->peer, SYN_REM_INV_REQ);
 	return SYN_REM_OP;
 }
@@ -36,7 +36,7 @@ receive_data(struct run *run, const struct sg *to, const struct sg *src)
 	if (end == SG_NO_SRC)
 		return SYN_LOC_PROT;
 	responder_fail_receive(run, run->peer, SYN_LOC_PROT);
-	run->vendor = VEN_PEER_RECEIVE;
+	run->use.vendor = VEN_PEER_RECEIVE;
 	return SYN_REM_OP;
 }
 
@@ -57,7 +57,7 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 		return EXEC_WAIT_RNR;
 	if (syn != SYN_OK) {
 		responder_fail_receive(run, peer, syn);
-		run->vendor = VEN_PEER_RECEIVE;
+		run->use.vendor = VEN_PEER_RECEIVE;
 		return syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP;
 	}
 	struck = responder_strike(run, peer);
@@ -65,7 +65,7 @@ responder_receive(struct run *run, const struct wqe *wqe, const struct sg *src, 
 		return struck;
 	if (struck != SYN_OK) {
 		responder_fail_receive(run, peer, (enum wire_syndrome)struck);
-		run->vendor = VEN_PEER_RECEIVE;
+		run->use.vendor = VEN_PEER_RECEIVE;
 		return SYN_REM_OP;
 	}
 	if (src != NULL && src->len != 0) {

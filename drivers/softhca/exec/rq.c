@@ -2,6 +2,8 @@
 /* The receive side of a QP: taking receive WQEs in order, scattering, and the responder's errors. */
 #include "exec.h"
 #include "fault.h"
+#include "uar.h"
+#include "violation.h"
 
 #define EVENT_QP_FATAL      1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_QP_REQ_ERR    2 /* IBV_EVENT_QP_REQ_ERR */
@@ -39,7 +41,7 @@ enum wire_syndrome
 rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t *seg,
 	unsigned int n, uint64_t need, struct sg *sg)
 {
-	run->receiving = true;
+	run->use.receiving = true;
 	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
 		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
 
@@ -47,13 +49,26 @@ rq_scatter(struct run *run, uint32_t pdn, struct softhca_dev *dev, const uint8_t
 			break;
 		if (len == 0)
 			len = DATA_LEN_ZERO_IS;
-		if (!key_gather(run, dev->lanes, lkey, pdn, ACC_LOCAL_WRITE,
+		if (!key_gather(&run->use, dev->lanes, lkey, pdn, ACC_LOCAL_WRITE,
 			    get_be64(seg + DATA_VA), len, sg))
 			return SYN_LOC_PROT;
 	}
-	run->receiving = false;
-	run->vendor = VEN_LENGTH;
+	run->use.receiving = false;
+	run->use.vendor = VEN_LENGTH;
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
+}
+
+/* SRQ held. */
+static enum wire_syndrome
+srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need, struct recv_wqe *recv)
+{
+	unsigned int n;
+	const uint8_t *seg = srq_head(srq, &recv->index, &n);
+
+	if (seg == NULL)
+		return SYN_RNR;
+	sg_clear(&recv->sg);
+	return rq_scatter(run, srq->pdn, srq->dev, seg, n, need, &recv->sg);
 }
 
 enum wire_syndrome
@@ -159,11 +174,12 @@ fail_with_its_cq(struct run *run, struct softhca_qp *qp)
 bool
 qps_fail_with_their_cqs(struct softhca_lanes *lanes)
 {
-	struct run run = {.lanes = lanes};
+	struct run run;
 
 	if (!atomic_load_explicit(&lanes->cq_failed, memory_order_relaxed) ||
 		!atomic_exchange_explicit(&lanes->cq_failed, false, memory_order_acquire))
 		return false;
+	run_init(&run, lanes);
 	for (uint32_t number = 0; number < 1u << 24; number++) {
 		struct softhca_qp *qp = table_get(&lanes->qps, number);
 
@@ -180,7 +196,7 @@ responder_fail_receive(struct run *run, struct softhca_qp *qp, enum wire_syndrom
 {
 	const struct cqe failed = {.opcode = CQE_RESP_ERR,
 		.syndrome = syndrome,
-		.vendor = run->vendor};
+		.vendor = run->use.vendor};
 
 	run->receive_mute = false; /* a failure is told */
 	rq_complete(run, qp, &failed);
@@ -206,13 +222,13 @@ responder_strike(struct run *run, struct softhca_qp *qp)
 {
 	struct fault_hit hit;
 
-	if (!machine_is(MACHINE_OPS) || run->qp->receive_struck)
+	if (!fault_watches(WATCH_WQES) || run->qp->receive_struck)
 		return SYN_OK;
 	run->qp->receive_struck = true;
-	hit = fault_next_receive(qp);
+	hit = fault_next_receive(qp->dev, qp->number);
 	switch (hit.kind) {
 	case FAULT_RECV_COMPLETE:
-		run->vendor = (enum wire_vendor)hit.vendor;
+		run->use.vendor = (enum wire_vendor)hit.vendor;
 		return hit.syndrome;
 	case FAULT_RECV_LATE:
 		run->qp->wait = WAIT_TIME;

@@ -8,11 +8,57 @@
  */
 #include "exec.h"
 #include "fault.h"
+#include "uar.h"
+#include "violation.h"
 
 #define VISIT_MAX 256 /* WQEs of one visit: the other queues of the lane wait as long */
 
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
+
+/* ---- what keys ask of a run */
+
+static struct run *
+run_of(struct key_use *use)
+{
+	return (struct run *)(void *)((char *)use - offsetof(struct run, use));
+}
+
+/* The CQ of the work that used the key is told: which CQ a card takes is not public. */
+static void
+run_sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
+{
+	struct run *run = run_of(use);
+	struct softhca_qp *qp = error->peer ? run->peer : run->qp;
+	const struct cqe_sig_err sig_err = {.error = error->error,
+		.memory = error->memory,
+		.key = error->key};
+	const struct cqe cqe = {.opcode = CQE_SIG_ERR,
+		.opcode_qpn = qp->number,
+		.timestamp = run_now(run),
+		.sig_err = &sig_err};
+
+	if (!error->peer && qp->attr.drain_sigerr)
+		run->sig_drain = true;
+	if (!tell)
+		return;
+	run_hold_cq(run, error->peer ? qp->recv_cq : qp->send_cq);
+	cq_push(run->cq, &cqe);
+}
+
+static void
+run_may_wait(struct key_use *use)
+{
+	run_drop_cq(run_of(use));
+}
+
+static const struct key_user run_user = {run_sig_error, run_may_wait};
+
+void
+run_init(struct run *run, struct softhca_lanes *lanes)
+{
+	*run = (struct run){.use.user = &run_user, .lanes = lanes};
+}
 
 /* ---- gathering */
 
@@ -23,9 +69,9 @@ gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 	uint64_t to_end = (uint64_t)(run->qp->sq + run->qp->sq_mask + 1 - data);
 
 	if (len <= to_end)
-		return sg_push(run, sg, (void *)(uintptr_t)data, len);
-	return sg_push(run, sg, (void *)(uintptr_t)data, to_end) &&
-	       sg_push(run, sg, run->qp->sq, len - to_end);
+		return sg_push(&run->use, sg, (void *)(uintptr_t)data, len);
+	return sg_push(&run->use, sg, (void *)(uintptr_t)data, to_end) &&
+	       sg_push(&run->use, sg, run->qp->sq, len - to_end);
 }
 
 /* Returns the 16-byte units taken, or 0: the data do not fit the WQE, or may not be inline here. */
@@ -35,7 +81,7 @@ gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint3
 {
 	unsigned int units = (INLINE_DATA + len + WQE_SEG - 1) / WQE_SEG;
 
-	run->vendor = VEN_SEGMENT;
+	run->use.vendor = VEN_SEGMENT;
 	if (need != 0 || units > wqe->ds - ds)
 		return 0;
 	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
@@ -46,7 +92,7 @@ gather_data_seg(struct run *run, const uint8_t *seg, uint32_t need, uint32_t len
 {
 	if (len == 0)
 		len = DATA_LEN_ZERO_IS;
-	return key_gather(run, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+	return key_gather(&run->use, run->lanes, get_be32(seg + DATA_LKEY), run->qp->pdn, need,
 		get_be64(seg + DATA_VA), len, sg);
 }
 
@@ -71,7 +117,7 @@ exec_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struc
 		}
 		ds += units;
 	}
-	run->vendor = VEN_LENGTH;
+	run->use.vendor = VEN_LENGTH;
 	return sg->len > RC_MAX_MESSAGE ? SYN_LOC_LEN : SYN_OK;
 }
 
@@ -146,7 +192,7 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		.opcode_qpn = wqe->opcode << 24 | qp->number,
 		.wqe_counter = qp->sq_ci,
 		.syndrome = syn,
-		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->vendor,
+		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->use.vendor,
 		.timestamp = run_now(run),
 	};
 
@@ -292,7 +338,7 @@ wait_for_receive(struct run *run)
 	struct softhca_qp *qp = run->qp;
 	uint64_t ns = rnr_wait_ns(run->peer);
 
-	run->vendor = VEN_RNR;
+	run->use.vendor = VEN_RNR;
 	if (qp->wait != WAIT_RNR) {
 		qp->wait = WAIT_RNR;
 		qp->wait_left = qp->attr.rnr_retry;
@@ -325,7 +371,7 @@ wait_for_peer(struct run *run)
 {
 	struct softhca_qp *qp = run->qp;
 
-	run->vendor = VEN_NO_PEER;
+	run->use.vendor = VEN_NO_PEER;
 	if (qp->wait != WAIT_PEER) {
 		qp->wait = WAIT_PEER;
 		qp->wait_until = run_now(run) + peer_wait_ns(qp);
@@ -385,21 +431,21 @@ sq_step(struct run *run, uint16_t posted)
 	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
 	unsigned int result = SYN_QP_OP;
 
-	if (run->spill != NULL)
-		run_free_spill(run);
-	run->receiving = false;
+	if (run->use.spill != NULL)
+		key_use_free(&run->use);
+	run->use.receiving = false;
 	run->receive_mute = false;
 	run->sig_drain = false;
 	run->byte_cnt = 0;
-	run->vendor = why;
+	run->use.vendor = why;
 	if (why != VEN_NONE) {
 		wqe_report(run->qp, &wqe, why, posted);
 	} else if (wqe.op->exec == NULL) {
-		run->vendor = VEN_WQE_OPCODE;
+		run->use.vendor = VEN_WQE_OPCODE;
 	} else if (!opcode_runs_on(wqe.op, run->qp->type)) {
-		run->vendor = VEN_QP_TYPE;
+		run->use.vendor = VEN_QP_TYPE;
 	} else if (wqe.ds < wqe_data_unit(&wqe)) {
-		run->vendor = VEN_WQE_DS;
+		run->use.vendor = VEN_WQE_DS;
 	} else if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, &wqe)) {
 		result = SYN_FLUSH;
 	} else {
@@ -431,7 +477,7 @@ sq_strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 
 	switch (hit.kind) {
 	case FAULT_COMPLETE:
-		run->vendor = (enum wire_vendor)hit.vendor;
+		run->use.vendor = (enum wire_vendor)hit.vendor;
 		sq_fail(run, wqe, (enum wire_syndrome)hit.syndrome);
 		return STEP_ERROR;
 	case FAULT_QP_FATAL:
@@ -477,18 +523,31 @@ sq_wire_bytes(const struct run *run, const struct wqe *wqe)
 	return bytes;
 }
 
+/* When the WQE at the head may complete; 0: at once. */
+static uint64_t
+sq_timing_due(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	const struct timing_op op = {.head = run->qp->sq_ci,
+		.posted = posted,
+		.local = wqe->op->local,
+		.bytes = wqe->op->local ? 0 : sq_wire_bytes(run, wqe)};
+
+	if (!timing_is_on(run->lanes->dev->cfg))
+		return 0;
+	return timing_due(run->lanes, &run->qp->timing, &op, run_now(run));
+}
+
 /* The WQE at the head is met for the first time. */
 static enum step
 sq_first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
-	struct fault_hit hit = fault_next(run->qp);
+	struct fault_hit hit = fault_next(run->qp->dev, run->qp->number);
 	enum step step = sq_strike(run, wqe, hit);
 	uint64_t due;
 
 	if (step != STEP_NEXT)
 		return step;
-	due = wqe->op->local ? timing_due(run, posted, true, 0)
-			     : timing_due(run, posted, false, sq_wire_bytes(run, wqe));
+	due = sq_timing_due(run, wqe, posted);
 	if (hit.kind == FAULT_LATE && due < run_now(run) + hit.ns)
 		due = run_now(run) + hit.ns;
 	if (due <= run_now(run))
@@ -517,8 +576,8 @@ sq_step_watched(struct run *run, uint16_t posted)
 		step = sq_first_look(run, &wqe, posted);
 		if (step != STEP_NEXT)
 			return step;
-	} else {
-		timing_note(run, posted);
+	} else if (timing_is_on(run->lanes->dev->cfg)) {
+		timing_note(&qp->timing, qp->sq_ci, posted, run_now(run));
 	}
 	if (fault_device_is_dead(qp->dev))
 		return STEP_WAIT;
@@ -583,7 +642,7 @@ sq_run(struct run *run)
 		sq_fatal(run);
 		return false;
 	}
-	watched = machine_is(MACHINE_OPS) || qp->wait == WAIT_TIME;
+	watched = fault_watches(WATCH_WQES) || qp->wait == WAIT_TIME;
 	limit = sq_limit(qp, posted);
 	for (unsigned int n = 0; limit != 0; n++) {
 		uint16_t before = qp->sq_ci, ran;
@@ -662,8 +721,8 @@ sq_visit(struct run *run)
 		sq_flush(run);
 	run_drop_cq(run);
 	run_drop_peer(run);
-	if (run->spill != NULL)
-		run_free_spill(run);
+	if (run->use.spill != NULL)
+		key_use_free(&run->use);
 	/* In error, receives may still be posted, and ring no doorbell. */
 	return more || qp->wait != WAIT_NONE || qp_state(qp) == QP_ERR;
 }

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "uar.h"
+
 #define EVENT_COMM_EST 4    /* IBV_EVENT_COMM_EST */
 #define UD_MAX_MESSAGE 4096 /* the port's MTU */
 #define GRH_LEN        40
@@ -161,7 +163,7 @@ find_xrc_srq(struct run *run, const struct wqe *wqe)
 		run->peer_srq = srq;
 		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
 	}
-	run->vendor = VEN_XRC_SRQ;
+	run->use.vendor = VEN_XRC_SRQ;
 	responder_fail(run, run->peer, SYN_REM_INV_REQ);
 	return SYN_REM_INV_REQ;
 }
@@ -195,12 +197,13 @@ run_hold_peer(struct run *run, const struct wqe *wqe)
 		run_drop_cq(run);
 		run_drop_peer(run);
 	}
-	run->vendor = VEN_NO_PEER;
+	run->use.vendor = VEN_NO_PEER;
 	if (peer == NULL)
 		return EXEC_WAIT_PEER;
 	if (run->peer == NULL) {
 		spin_lock(&peer->recv);
 		run->peer = peer;
+		run->use.peer_qpn = peer->number;
 	}
 	if (!accepts(run, wqe, peer)) {
 		run_drop_cq(run);
@@ -346,7 +349,7 @@ ud_deliver(struct run *run, const struct wqe *wqe, const struct sg *src)
 	sg_set(&whole, header, GRH_LEN);
 	whole.odp = src->odp;
 	for (unsigned int i = 0; i < src->n; i++)
-		if (!sg_push(run, &whole, sg_pieces(src)[i].p, sg_pieces(src)[i].len))
+		if (!sg_push(&run->use, &whole, sg_pieces(src)[i].p, sg_pieces(src)[i].len))
 			return SYN_OK;
 	end = run_copy(run, &recv.sg, &whole);
 	if (end == SG_MOVED)
@@ -365,7 +368,7 @@ exec_ud_send(struct run *run, const struct wqe *wqe)
 	if (syn != SYN_OK)
 		return syn;
 	if (src.len > UD_MAX_MESSAGE) {
-		run->vendor = VEN_LENGTH;
+		run->use.vendor = VEN_LENGTH;
 		return SYN_LOC_LEN;
 	}
 	return ud_deliver(run, wqe, &src);

@@ -6,14 +6,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "clock.h"
+#include "dev.h"
 #include "fault_line.h"
+#include "hca.h"
 #include "softhca.h"
+#include "timing.h"
 
-_Atomic unsigned int machine_bits;
+_Atomic unsigned int fault_watch_bits;
 
 #define FAULTS_MAX   64
 #define FILE_LOOK_NS 10000000 /* between looks at the control file, on the data path */
@@ -62,23 +68,23 @@ is_of_receives(enum fault_kind kind)
 static void
 update_bits(void)
 {
-	unsigned int bits = file.path != NULL ? MACHINE_TICK | MACHINE_CALLS : 0;
+	unsigned int bits = file.path != NULL ? WATCH_TURNS | WATCH_CALLS : 0;
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
 
 	for (unsigned int i = 0; i < n_faults; i++)
-		bits |= faults[i].kind == FAULT_REFUSE ? MACHINE_CALLS : MACHINE_OPS;
+		bits |= faults[i].kind == FAULT_REFUSE ? WATCH_CALLS : WATCH_WQES;
 	for (unsigned int d = 0; d < n; d++) {
 		if (timing_is_on(devs[d].cfg))
-			bits |= MACHINE_OPS;
+			bits |= WATCH_WQES;
 		if (devices[d].down_bits != 0)
-			bits |= MACHINE_OPS | MACHINE_TICK;
+			bits |= WATCH_WQES | WATCH_TURNS;
 		if (devices[d].dead)
-			bits |= MACHINE_OPS | MACHINE_CALLS;
+			bits |= WATCH_WQES | WATCH_CALLS;
 		if (devices[d].n_events != 0)
-			bits |= MACHINE_TICK;
+			bits |= WATCH_TURNS;
 	}
-	atomic_store(&machine_bits, bits);
+	atomic_store(&fault_watch_bits, bits);
 }
 
 static void
@@ -235,10 +241,17 @@ static void __attribute__((constructor)) find_file(void)
 	if (path == NULL || *path == '\0')
 		return;
 	file.path = path;
-	atomic_fetch_or(&machine_bits, MACHINE_TICK | MACHINE_CALLS);
+	atomic_fetch_or(&fault_watch_bits, WATCH_TURNS | WATCH_CALLS);
 }
 
 /* ---- what the rest of the adapter asks */
+
+void
+fault_init(const struct softhca_config *cfg)
+{
+	if (timing_is_on(cfg))
+		atomic_fetch_or(&fault_watch_bits, WATCH_WQES);
+}
 
 static void
 deliver_events(struct softhca_dev *dev, struct device_faults *d)
@@ -273,7 +286,7 @@ fault_tick(struct softhca_dev *dev, bool from_call)
 }
 
 static struct fault_hit
-next_hit(struct softhca_qp *qp, bool receives)
+next_hit(const struct softhca_dev *dev, uint32_t qpn, bool receives)
 {
 	struct fault_hit hit = {.kind = FAULT_NONE};
 
@@ -282,11 +295,11 @@ next_hit(struct softhca_qp *qp, bool receives)
 		const struct fault f = faults[i];
 
 		if (!is_of_ops(&f) || is_of_receives(f.kind) != receives ||
-			(f.qp != 0 && f.qp != qp->number) || f.device != qp->dev->index ||
+			(f.qp != 0 && f.qp != qpn) || f.device != dev->index ||
 			!fault_counts(i))
 			continue;
 		if (is_of_device(f.kind)) {
-			strike_device(&f, qp->dev->index);
+			strike_device(&f, dev->index);
 		} else {
 			hit = (struct fault_hit){f.kind, (uint8_t)f.syndrome, (uint8_t)f.vendor,
 				f.ms * 1000000};
@@ -299,15 +312,15 @@ next_hit(struct softhca_qp *qp, bool receives)
 }
 
 struct fault_hit
-fault_next(struct softhca_qp *qp)
+fault_next(const struct softhca_dev *dev, uint32_t qpn)
 {
-	return next_hit(qp, false);
+	return next_hit(dev, qpn, false);
 }
 
 struct fault_hit
-fault_next_receive(struct softhca_qp *qp)
+fault_next_receive(const struct softhca_dev *dev, uint32_t qpn)
 {
-	return next_hit(qp, true);
+	return next_hit(dev, qpn, true);
 }
 
 int

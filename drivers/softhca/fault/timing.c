@@ -8,26 +8,22 @@
  * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
  * takes no time of the port and no round trip.
  */
-#include "fault.h"
+#include "timing.h"
 
-void
-timing_init(const struct softhca_config *cfg)
-{
-	if (timing_is_on(cfg))
-		atomic_fetch_or(&machine_bits, MACHINE_OPS);
-}
+#include <stdatomic.h>
+#include <string.h>
+
+#include "lanes.h"
 
 /* When the WQE at the head was announced. Doorbells beyond the last mark share that mark's time. */
 static uint64_t
-timing_posted_at(struct run *run, uint16_t posted)
+timing_posted_at(struct timing_queue *t, uint16_t head, uint16_t posted, uint64_t now)
 {
-	struct softhca_qp *qp = run->qp;
-	struct qp_timing *t = &qp->timing;
-	uint16_t end = (uint16_t)(qp->sq_ci + posted);
+	uint16_t end = (uint16_t)(head + posted);
 
-	/* Behind the head: of WQEs that are done, or of a life before RESET. */
-	while (t->n != 0 && ((uint16_t)(t->marks[0].end - qp->sq_ci) == 0 ||
-				    (uint16_t)(t->marks[0].end - qp->sq_ci) > posted)) {
+	/* Drops marks behind the head: of WQEs that are done, or from before RESET. */
+	while (t->n != 0 && ((uint16_t)(t->marks[0].end - head) == 0 ||
+				    (uint16_t)(t->marks[0].end - head) > posted)) {
 		t->n--;
 		memmove(t->marks, t->marks + 1, t->n * sizeof(t->marks[0]));
 	}
@@ -35,13 +31,13 @@ timing_posted_at(struct run *run, uint16_t posted)
 		if (t->n == TIMING_MARKS)
 			t->n--;
 		else
-			t->marks[t->n].at = run_now(run);
+			t->marks[t->n].at = now;
 		t->marks[t->n++].end = end;
 	}
 	return t->marks[0].at;
 }
 
-/* The port is busy with these bytes from `at` on, or from when it is free: until when? */
+/* The port carries these bytes from `at` on, or from when it is free: until when? */
 static uint64_t
 timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 {
@@ -54,30 +50,26 @@ timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 }
 
 void
-timing_note(struct run *run, uint16_t posted)
+timing_note(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t now)
 {
-	if (timing_is_on(run->lanes->dev->cfg))
-		timing_posted_at(run, posted);
+	timing_posted_at(queue, head, posted, now);
 }
 
 uint64_t
-timing_due(struct run *run, uint16_t posted, bool local, uint64_t bytes)
+timing_due(struct softhca_lanes *lanes, struct timing_queue *queue, const struct timing_op *op,
+	uint64_t now)
 {
-	const struct softhca_config *cfg = run->lanes->dev->cfg;
-	struct softhca_qp *qp = run->qp;
-	uint64_t at;
+	const struct softhca_config *cfg = lanes->dev->cfg;
+	uint64_t at = timing_posted_at(queue, op->head, op->posted, now);
 
-	if (!timing_is_on(cfg))
-		return 0;
-	at = timing_posted_at(run, posted);
-	if (at < qp->timing.free)
-		at = qp->timing.free;
+	if (at < queue->free)
+		at = queue->free;
 	at += cfg->latency_ns;
-	qp->timing.free = at;
-	if (local)
+	queue->free = at;
+	if (op->local)
 		return at;
 	/* Mbit/s are bits a microsecond: 8000 / Mbit/s is ns a byte. */
 	if (cfg->bandwidth_mbps != 0)
-		at = timing_take_port(run->lanes, at, bytes * 8000 / cfg->bandwidth_mbps);
+		at = timing_take_port(lanes, at, op->bytes * 8000 / cfg->bandwidth_mbps);
 	return at + cfg->round_trip_ns;
 }

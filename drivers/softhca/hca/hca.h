@@ -159,7 +159,8 @@ int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *att
 int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
 /*
- * Another buffer for what comes from now on; the old one ends in an entry that says so. -EINVAL: its
+ * After softhca_settle(): another buffer for later completions; the old one ends in an entry that
+ * says so. -EINVAL: its
  * size, more completions in the CQ than it has entries, or no room for that entry.
  */
 int softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len);
@@ -298,6 +299,8 @@ int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum so
 
 int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, unless pumped */
 void softhca_lanes_fini(struct softhca_dev *dev);
+/* Runs what rang before the call, as a card has by the time it sees a command. Not inside a turn. */
+void softhca_settle(struct softhca_dev *dev);
 /* Returns when everything unpublished before the call is out of every lane's sight. */
 void softhca_quiesce(struct softhca_dev *dev);
 

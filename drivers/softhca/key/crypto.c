@@ -7,7 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "hca.h"
+#include "lanes.h"
+
+/* Created by command, named by the BSFs of keys of the same PD. */
+struct softhca_dek {
+	struct softhca_dev *dev;
+	uint32_t number;
+	struct spin lock; /* of the key's bytes; a leaf */
+	enum softhca_dek_state state;
+	struct softhca_dek_attr attr;
+};
 
 int
 softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "exec.h"
+#include "move.h"
+#include "psv.h"
+#include "walk.h"
 
 /* ---- PSVs */
 
@@ -48,59 +50,13 @@ softhca_psv_number(const struct softhca_psv *psv)
 	return psv->number;
 }
 
-static struct softhca_psv *
-psv_find(struct run *run, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
+struct softhca_psv *
+psv_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
 {
 	struct softhca_psv *psv = table_get(&lanes->psvs, number);
 
-	run->vendor = VEN_SIG_PSV;
 	return psv != NULL && psv->pdn == pdn ? psv : NULL;
 }
-
-unsigned int
-exec_set_psv(struct run *run, const struct wqe *wqe)
-{
-	const uint8_t *seg = wqe_seg(run, wqe, PSV_UNIT);
-	struct softhca_psv *psv =
-		psv_find(run, run->lanes, get_be32(seg + PSV_INDEX) & 0xffffff, run->qp->pdn);
-
-	if (psv == NULL)
-		return SYN_LOC_PROT;
-	atomic_store_explicit(&psv->transient, get_be64(seg + PSV_TRANSIENT), memory_order_relaxed);
-	return SYN_OK;
-}
-
-/* ---- errors */
-
-/*
- * One error is told, then none until the program has configured the key anew and said that it knows:
- * libmlx5 counts the errors from 1 on, and gives the count's lowest bit with the configuration.
- * It goes to the CQ of the work that used the key: which one a card takes is not public.
- */
-static void
-tell_error(struct run *run, const struct key *key, bool peer, bool memory,
-	const struct sig_error *error)
-{
-	struct softhca_mkey *mkey = key->mkey;
-	bool seen = !key->sig_expected;
-	struct softhca_qp *qp = peer ? run->peer : run->qp;
-	const struct cqe_sig_err sig_err = {.error = *error,
-		.memory = memory,
-		.key = mkey->index << 8 | key->variant};
-	const struct cqe cqe = {.opcode = CQE_SIG_ERR,
-		.opcode_qpn = qp->number,
-		.timestamp = run_now(run),
-		.sig_err = &sig_err};
-
-	if (!peer && qp->attr.drain_sigerr)
-		run->sig_drain = true;
-	if (!atomic_compare_exchange_strong(&mkey->sig_told, &seen, key->sig_expected))
-		return;
-	run_hold_cq(run, peer ? qp->recv_cq : qp->send_cq);
-	cq_push(run->cq, &cqe);
-}
-
-/* ---- data that come in: converted once they are there */
 
 struct sig_after {
 	struct sig_after *next;
@@ -114,28 +70,53 @@ struct sig_after {
 	bool remote, peer; /* the request is a peer's; the key is one of the peer */
 };
 
-static bool
-has_signature(const struct key_sig *sig, struct run *run, struct softhca_lanes *lanes, uint32_t pdn)
+/* ---- errors */
+
+/*
+ * One error is told, then none until the program has configured the key anew and said that it knows:
+ * libmlx5 counts the errors from 1 on, and gives the count's lowest bit with the configuration.
+ * It goes to the CQ of the work that used the key: which one a card takes is not public.
+ */
+static void
+tell_error(struct key_use *use, const struct sig_after *a, bool memory,
+	const struct sig_error *error)
 {
-	return (sig->mem.type == SIG_NONE || psv_find(run, lanes, sig->mem.psv, pdn) != NULL) &&
-	       (sig->wire.type == SIG_NONE || psv_find(run, lanes, sig->wire.psv, pdn) != NULL);
+	const struct key *key = a->key;
+	struct softhca_mkey *mkey = key->mkey;
+	bool seen = !key->sig_expected;
+	const struct key_sig_error what = {.error = *error,
+		.key = mkey->index << 8 | key->variant,
+		.peer = a->peer,
+		.memory = memory};
+
+	use->user->sig_error(use, &what,
+		atomic_compare_exchange_strong(&mkey->sig_told, &seen, key->sig_expected));
+}
+
+/* ---- data that come in: converted once they are there */
+
+static bool
+has_signature(const struct key_sig *sig, struct softhca_lanes *lanes, uint32_t pdn)
+{
+	return (sig->mem.type == SIG_NONE || psv_find(lanes, sig->mem.psv, pdn) != NULL) &&
+	       (sig->wire.type == SIG_NONE || psv_find(lanes, sig->wire.psv, pdn) != NULL);
 }
 
 static bool
-sig_in(struct run *run, struct sig_after *a, struct sg *sg)
+sig_in(struct key_use *use, struct sig_after *a, struct sg *sg)
 {
-	a->wire = run_alloc(run, a->wire_len);
-	a->bytes = run_alloc(run, a->memory_len);
+	a->wire = key_use_alloc(use, a->wire_len);
+	a->bytes = key_use_alloc(use, a->memory_len);
 	if (a->wire == NULL || a->bytes == NULL)
 		return false;
 	a->at = sg->len;
-	a->next = run->after;
-	run->after = a;
-	return sg_push(run, sg, a->wire, a->wire_len);
+	a->next = use->after;
+	use->after = a;
+	return sg_push(use, sg, a->wire, a->wire_len);
 }
 
 static enum sg_end
-after_copy(struct run *run, struct sig_after *a, uint64_t moved)
+after_copy(struct key_use *use, struct sig_after *a, uint64_t moved)
 {
 	struct sig_error error = {0};
 	struct sg from;
@@ -153,22 +134,22 @@ after_copy(struct run *run, struct sig_after *a, uint64_t moved)
 	}
 	sig_convert(&a->sig, &a->sig.wire, &a->sig.mem, a->wire, a->bytes, a->first, data, &error);
 	sg_set(&from, a->bytes, memory);
-	end = run_move(run, &a->memory, &from);
+	end = sg_move(use, &a->memory, &from);
 	if (error.found)
-		tell_error(run, a->key, a->peer, false, &error);
+		tell_error(use, a, false, &error);
 	return end;
 }
 
 enum sg_end
-run_after_copy(struct run *run, uint64_t len)
+sig_after_move(struct key_use *use, uint64_t len)
 {
 	enum sg_end end = SG_MOVED;
 
-	while (run->after != NULL && end == SG_MOVED) {
-		struct sig_after *a = run->after;
+	while (use->after != NULL && end == SG_MOVED) {
+		struct sig_after *a = use->after;
 
-		run->after = a->next;
-		end = after_copy(run, a, len);
+		use->after = a->next;
+		end = after_copy(use, a, len);
 	}
 	return end;
 }
@@ -176,23 +157,23 @@ run_after_copy(struct run *run, uint64_t len)
 /* ---- data that go out: converted at once */
 
 static bool
-sig_out(struct run *run, struct sig_after *a, struct sg *sg)
+sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 {
 	struct sig_error error = {0};
 	struct sg to;
 
-	a->wire = run_alloc(run, a->wire_len);
-	a->bytes = run_alloc(run, a->memory_len);
+	a->wire = key_use_alloc(use, a->wire_len);
+	a->bytes = key_use_alloc(use, a->memory_len);
 	if (a->wire == NULL || a->bytes == NULL)
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
-	if (run_move(run, &to, &a->memory) != SG_MOVED)
+	if (sg_move(use, &to, &a->memory) != SG_MOVED)
 		return false;
 	sig_convert(&a->sig, &a->sig.mem, &a->sig.wire, a->bytes, a->wire, a->first, a->data,
 		&error);
 	if (error.found)
-		tell_error(run, a->key, a->peer, true, &error);
-	return sg_push(run, sg, a->wire, a->wire_len);
+		tell_error(use, a, true, &error);
+	return sg_push(use, sg, a->wire, a->wire_len);
 }
 
 /* What the request's offset and length are in data, in memory and on the wire. */
@@ -214,28 +195,29 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 }
 
 bool
-sig_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg)
 {
 	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE;
-	struct sig_after *a = run_alloc(run, sizeof(*a));
+	struct sig_after *a = key_use_alloc(use, sizeof(*a));
 	uint64_t memory_off;
 
-	run->vendor = VEN_KEY_ACCESS;
+	use->vendor = VEN_KEY_ACCESS;
 	if (a == NULL || (need & ACC_REMOTE_ATOMIC) != 0)
 		return false;
 	a->key = key;
 	a->sig = key->sig;
 	a->remote = (need & ACC_REMOTE) != 0;
-	a->peer = a->remote || run->receiving;
-	if (!has_signature(&a->sig, run, lanes, key->pdn))
+	a->peer = a->remote || use->receiving;
+	use->vendor = VEN_SIG_PSV;
+	if (!has_signature(&a->sig, lanes, key->pdn))
 		return false;
-	run->vendor = VEN_SIG_BLOCK;
+	use->vendor = VEN_SIG_BLOCK;
 	if (!sig_measure(a, off, len, &memory_off))
 		return false;
 	sg_clear(&a->memory);
-	if (!layout_gather(run, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,
+	if (!layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,
 		    a->memory_len, &a->memory))
 		return false;
-	return need & writes ? sig_in(run, a, sg) : sig_out(run, a, sg);
+	return need & writes ? sig_in(use, a, sg) : sig_out(use, a, sg);
 }

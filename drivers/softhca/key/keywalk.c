@@ -1,73 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an indirect key to memory: through its layout, into the keys that the layout names, as far as
- * KEY_MAX_DEPTH; and the memory that the list of pieces takes while a WQE runs.
+ * From an indirect key to memory: through its layout, into the keys that the layout names, at most
+ * KEY_MAX_DEPTH.
  *
  * Each layer narrows: a byte is reached only where every key on the way is valid, of the same PD,
  * and covers it; and is written only where every key on the way may be written. A remote right is
  * the business of the outermost key alone, because the program granted it there.
  */
-#include <stdlib.h>
-
-#include "data.h"
-
-/* ---- memory of the WQE that runs */
-
-struct spill {
-	struct spill *next;
-	_Alignas(16) char bytes[];
-};
-
-void *
-run_alloc(struct run *run, size_t len)
-{
-	struct spill *spill = malloc(sizeof(*spill) + len);
-
-	if (spill == NULL)
-		return NULL;
-	spill->next = run->spill;
-	run->spill = spill;
-	return spill->bytes;
-}
-
-void
-run_free_spill(struct run *run)
-{
-	run->after = NULL; /* which was in that memory */
-	while (run->spill != NULL) {
-		struct spill *next = run->spill->next;
-
-		free(run->spill);
-		run->spill = next;
-	}
-}
-
-/* ---- lists of pieces */
-
-#define SG_LIMIT (1u << 20) /* pieces of one message, a power of two */
-
-bool
-sg_grow(struct run *run, struct sg *sg)
-{
-	struct sg_piece *big;
-
-	/* The room is the power of two from n on: it is used up where n is one. */
-	if ((sg->n & (sg->n - 1)) != 0)
-		return true;
-	run->vendor = VEN_KEY_PIECES;
-	if (sg->n >= SG_LIMIT)
-		return false;
-	big = run_alloc(run, 2 * sg->n * sizeof(*big));
-	if (big == NULL)
-		return false;
-	memcpy(big, sg_pieces(sg), sg->n * sizeof(*big));
-	sg->big = big;
-	return true;
-}
+#include "walk.h"
 
 /* Entries that follow each other in memory are one piece: fewer of them to copy. */
 static bool
-sg_append(struct run *run, struct sg *sg, void *p, uint64_t len)
+sg_append(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 {
 	if (sg->n != 0) {
 		struct sg_piece *last = (struct sg_piece *)sg_pieces(sg) + sg->n - 1;
@@ -78,13 +22,11 @@ sg_append(struct run *run, struct sg *sg, void *p, uint64_t len)
 			return true;
 		}
 	}
-	return sg_push(run, sg, p, len);
+	return sg_push(use, sg, p, len);
 }
 
-/* ---- the walk */
-
 struct walk {
-	struct run *run;
+	struct key_use *use;
 	struct softhca_lanes *lanes;
 	struct sg *sg;
 	uint32_t pdn;
@@ -97,7 +39,7 @@ static bool walk_layout(const struct walk *w, const struct key *key, uint64_t of
 static bool
 refuse(const struct walk *w, enum wire_vendor why)
 {
-	w->run->vendor = why;
+	w->use->vendor = why;
 	return false;
 }
 
@@ -109,8 +51,8 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	uint64_t off;
 
 	if (number == SOFTHCA_DUMP_FILL_KEY)
-		return sg_append(w->run, w->sg, SINK, len);
-	key = key_find(w->lanes, number, w->pdn, &w->run->vendor);
+		return sg_append(w->use, w->sg, SINK, len);
+	key = key_find(w->lanes, number, w->pdn, &w->use->vendor);
 	if (key == NULL)
 		return false;
 	if (key->kind == SOFTHCA_MKEY_WINDOW_1 || key->kind == SOFTHCA_MKEY_WINDOW_2)
@@ -124,7 +66,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 		return refuse(w, VEN_KEY_BOUNDS);
 	w->sg->odp |= key->access & ACC_ON_DEMAND;
 	if (key->layout == KEY_PLAIN)
-		return sg_append(w->run, w->sg, (void *)(uintptr_t)(key->addr + off), len);
+		return sg_append(w->use, w->sg, (void *)(uintptr_t)(key->addr + off), len);
 	if (depth == KEY_MAX_DEPTH)
 		return refuse(w, VEN_KEY_DEPTH);
 	return walk_layout(w, key, off, len, depth + 1);
@@ -196,42 +138,42 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 
 /* A window is for the remote side only, and one of type 2 for one QP (InfiniBand, 10.6.7). */
 static bool
-may_use_window(const struct run *run, const struct key *key, uint32_t need)
+may_use_window(const struct key_use *use, const struct key *key, uint32_t need)
 {
 	if (key->kind == SOFTHCA_MKEY_INDIRECT)
 		return true;
 	return (need & ACC_REMOTE) != 0 &&
-	       (key->qpn == KEY_ANY_QP || (run->peer != NULL && run->peer->number == key->qpn));
+	       (key->qpn == KEY_ANY_QP || use->peer_qpn == key->qpn);
 }
 
 bool
-key_walk(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+key_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t va, uint64_t len, struct sg *sg)
 {
 	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
-	const struct walk w = {.run = run,
+	const struct walk w = {.use = use,
 		.lanes = lanes,
 		.sg = sg,
 		.pdn = key->pdn,
 		.need = need & writes ? ACC_LOCAL_WRITE : 0};
 	uint64_t off = va - key->iova;
 
-	if (!may_use_window(run, key, need))
+	if (!may_use_window(use, key, need))
 		return refuse(&w, VEN_KEY_WINDOW);
 	if ((key->access & need) != need)
 		return refuse(&w, VEN_KEY_ACCESS);
 	if (key->sig_on)
-		return sig_walk(run, lanes, key, need, off, len, sg);
+		return sig_walk(use, lanes, key, need, off, len, sg);
 	if (off > key->len || len > key->len - off)
 		return refuse(&w, VEN_KEY_BOUNDS);
 	return walk_layout(&w, key, off, len, 1);
 }
 
 bool
-layout_gather(struct run *run, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
+layout_gather(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg)
 {
-	const struct walk w = {.run = run, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
+	const struct walk w = {.use = use, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
 
 	if (off > key->len || len > key->len - off)
 		return refuse(&w, VEN_KEY_BOUNDS);

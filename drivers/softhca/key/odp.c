@@ -10,6 +10,8 @@
  * a check and an access in which the program could take the page away. Data pass through a buffer:
  * then a failure is of one end, and it is known of which.
  */
+#include "odp.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "data.h"
+#include "key.h"
 
 #define BOUNCE 16384
 
@@ -105,13 +107,13 @@ cursor_pass(struct cursor *c, uint8_t *buf, uint64_t len, bool out)
 }
 
 enum sg_end
-odp_move(struct run *run, const struct sg *dst, const struct sg *src)
+odp_move(struct key_use *use, const struct sg *dst, const struct sg *src)
 {
 	struct cursor in = {.v = sg_pieces(src)}, out = {.v = sg_pieces(dst)};
 	uint8_t bounce[BOUNCE];
 
-	run_drop_cq(run); /* a page may take long to come */
-	run->vendor = VEN_KEY_PAGE;
+	use->user->may_wait(use);
+	use->vendor = VEN_KEY_PAGE;
 	for (uint64_t left = src->len, n; left != 0; left -= n) {
 		n = left < BOUNCE ? left : BOUNCE;
 		if (!cursor_pass(&in, bounce, n, false))
@@ -123,26 +125,26 @@ odp_move(struct run *run, const struct sg *dst, const struct sg *src)
 }
 
 bool
-odp_fetch(struct run *run, struct sg *sg)
+odp_fetch(struct key_use *use, struct sg *sg)
 {
-	void *p = run_alloc(run, sg->len);
+	void *p = key_use_alloc(use, sg->len);
 	struct sg copy;
 
-	run->vendor = VEN_KEY_PAGE;
+	use->vendor = VEN_KEY_PAGE;
 	if (p == NULL)
 		return false;
 	sg_set(&copy, p, sg->len);
-	if (odp_move(run, &copy, sg) != SG_MOVED)
+	if (odp_move(use, &copy, sg) != SG_MOVED)
 		return false;
 	sg_set(sg, p, copy.len);
 	return true;
 }
 
 bool
-odp_load(struct run *run, const void *p, uint64_t *value)
+odp_load(struct key_use *use, const void *p, uint64_t *value)
 {
-	run_drop_cq(run);
-	run->vendor = VEN_KEY_PAGE;
+	use->user->may_wait(use);
+	use->vendor = VEN_KEY_PAGE;
 	return odp_read(value, p, sizeof(*value));
 }
 
@@ -167,7 +169,7 @@ odp_begin(struct softhca_dev *dev)
 static int
 advised_key(struct softhca_dev *dev, uint32_t number, uint32_t pdn, bool write, struct key *out)
 {
-	struct lane_slot *slot = lanes_enter(dev->lanes);
+	struct lane_slot *slot = turn_claim(dev->lanes);
 	const struct key *key = table_get(&dev->lanes->keys, number >> 8);
 	int rc = 0;
 
@@ -181,7 +183,7 @@ advised_key(struct softhca_dev *dev, uint32_t number, uint32_t pdn, bool write, 
 		rc = -EPERM;
 	else
 		memcpy(out, key, sizeof(*out));
-	lanes_leave(slot);
+	turn_end(slot);
 	return rc;
 }
 

@@ -14,343 +14,37 @@
  *    waits for n * REST_NS at most (and for the turn under way).
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "clock.h"
+#include "clock_page.h"
 #include "fault.h"
+#include "lanes.h"
+#include "retire.h"
+#include "run.h"
 #include "softhca.h"
-
-/* ---- locks */
-
-#if defined(__x86_64__) || defined(__i386__)
-#define cpu_relax() __builtin_ia32_pause()
-#else
-#define cpu_relax() atomic_signal_fence(memory_order_seq_cst)
-#endif
-
-void
-spin_lock_slow(struct spin *lock)
-{
-	for (unsigned int n = 1;; n++) {
-		while (atomic_load_explicit(&lock->held, memory_order_relaxed) != 0) {
-			if (n++ % 64 == 0)
-				sched_yield();
-			cpu_relax();
-		}
-		if (spin_trylock(lock))
-			return;
-	}
-}
-
-/* ---- breaches of protocol */
-
-static atomic_ulong n_violations;
-
-unsigned long
-softhca_violations(void)
-{
-	return atomic_load(&n_violations);
-}
-
-void
-violation(const char *fmt, ...)
-{
-	unsigned long n = atomic_fetch_add(&n_violations, 1) + 1;
-	char text[256];
-	va_list ap;
-
-	/* A broken program breaks the rule at every doorbell: the first lines say it, then few do. */
-	if (n > 64 && (n & (n - 1)) != 0)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	softhca_log("%s", text);
-}
-
-/* ---- UAR pages */
-
-/* The pages of one adapter. Once published only their warmth changes: others make a new set. */
-struct uar_set {
-	unsigned int n;
-	_Atomic uint64_t *warm; /* one bit a page */
-	struct softhca_uar *v[];
-};
-
-static bool
-set_is_warm(const struct uar_set *set, unsigned int i)
-{
-	return atomic_load_explicit(&set->warm[i / 64], memory_order_relaxed) >> i % 64 & 1;
-}
-
-static void
-set_warm(struct uar_set *set, unsigned int i, bool warm)
-{
-	const uint64_t bit = UINT64_C(1) << i % 64;
-
-	if (warm)
-		atomic_fetch_or_explicit(&set->warm[i / 64], bit, memory_order_relaxed);
-	else
-		atomic_fetch_and_explicit(&set->warm[i / 64], ~bit, memory_order_relaxed);
-}
-
-static struct uar_set *
-set_new(unsigned int max)
-{
-	size_t pages = sizeof(struct uar_set) + max * sizeof(struct softhca_uar *);
-	struct uar_set *set = calloc(1, pages + (max + 63) / 64 * sizeof(uint64_t));
-
-	if (set != NULL)
-		set->warm = (_Atomic uint64_t *)(void *)((char *)set + pages);
-	return set;
-}
-
-static void
-set_add(struct uar_set *set, struct softhca_uar *uar, bool warm)
-{
-	set_warm(set, set->n, warm);
-	set->v[set->n++] = uar;
-}
-
-void
-uar_call_attention(struct softhca_uar *uar)
-{
-	atomic_store_explicit(&uar->attention, true, memory_order_release);
-	atomic_store_explicit(&uar->dev->lanes->look, true, memory_order_release);
-}
-
-void
-uar_lock(struct softhca_uar *uar)
-{
-	spin_lock(&uar->lock);
-}
-
-void
-uar_unlock(struct softhca_uar *uar)
-{
-	spin_unlock(&uar->lock);
-}
-
-/* The set with one page more, or with one less; NULL: no memory. */
-static struct uar_set *
-uar_set_change(const struct uar_set *old, struct softhca_uar *add, struct softhca_uar *drop)
-{
-	unsigned int n = old == NULL ? 0 : old->n;
-	struct uar_set *set = set_new(n + 1);
-
-	if (set == NULL)
-		return NULL;
-	for (unsigned int i = 0; i < n; i++)
-		if (old->v[i] != drop)
-			set_add(set, old->v[i], set_is_warm(old, i));
-	if (add != NULL)
-		set_add(set, add, true);
-	return set;
-}
-
-static int
-uar_set_replace(struct softhca_lanes *lanes, struct softhca_uar *add, struct softhca_uar *drop)
-{
-	struct uar_set *old, *set;
-
-	pthread_mutex_lock(&lanes->uar_lock);
-	old = atomic_load(&lanes->uars);
-	set = uar_set_change(old, add, drop);
-	if (set != NULL)
-		atomic_store(&lanes->uars, set);
-	pthread_mutex_unlock(&lanes->uar_lock);
-	if (set == NULL)
-		return -ENOMEM;
-	softhca_quiesce(lanes->dev);
-	free(old);
-	return 0;
-}
-
-int
-softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
-	enum softhca_uar_type type, struct softhca_uar **out)
-{
-	struct softhca_uar *uar = aligned_alloc(CACHE_LINE, sizeof(*uar));
-	int err;
-
-	if (uar == NULL)
-		return -ENOMEM;
-	memset(uar, 0, sizeof(*uar));
-	uar->dev = dev;
-	uar->page = page;
-	uar->page_id = page_id;
-	uar->bf_len = type == SOFTHCA_UAR_BF ? dev->cfg->bf_reg_size / 2 : 0;
-	if (uar->bf_len > BF_MAX_WORDS * 8)
-		uar->bf_len = BF_MAX_WORDS * 8;
-	doorbells_init(uar);
-	err = uar_set_replace(dev->lanes, uar, NULL);
-	if (err != 0) {
-		free(uar);
-		return err;
-	}
-	*out = uar;
-	return 0;
-}
-
-int
-softhca_uar_destroy(struct softhca_uar *uar)
-{
-	bool busy;
-	int err;
-
-	uar_lock(uar);
-	busy = uar->n_qps != 0 || uar->n_cqs != 0;
-	uar_unlock(uar);
-	if (busy)
-		return -EBUSY;
-	err = uar_set_replace(uar->dev->lanes, NULL, uar);
-	if (err != 0)
-		return err;
-	free(uar->qps);
-	free(uar->cqs);
-	free(uar);
-	return 0;
-}
-
-static int
-list_grow(void *list, unsigned int n, unsigned int *max, size_t entry)
-{
-	unsigned int want = *max == 0 ? 4 : *max * 2;
-	void *p;
-
-	if (n < *max)
-		return 0;
-	p = realloc(*(void **)list, want * entry);
-	if (p == NULL)
-		return -ENOMEM;
-	*(void **)list = p;
-	*max = want;
-	return 0;
-}
-
-int
-uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
-{
-	int err;
-
-	uar_lock(uar);
-	err = list_grow(&uar->qps, uar->n_qps, &uar->max_qps, sizeof(*uar->qps));
-	if (err == 0)
-		uar->qps[uar->n_qps++] = qp;
-	uar_unlock(uar);
-	return err;
-}
-
-/*
- * With two queues left on a page, doorbells announced nothing; the one that stays is announced as
- * far as it has been posted, since its doorbells may have been overwritten.
- */
-static void
-uar_announce_rest(struct softhca_uar *uar)
-{
-	struct softhca_qp *qp;
-
-	if (uar->n_qps != 1)
-		return;
-	qp = uar->qps[0];
-	if (qp_state(qp) == QP_RESET)
-		return;
-	qp->announced =
-		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
-	uar_call_attention(uar);
-}
-
-static void
-uar_arm_cqs(struct softhca_uar *uar)
-{
-	for (unsigned int i = 0; i < uar->n_cqs; i++)
-		cq_take_arm(uar->cqs[i]);
-}
-
-void
-uar_discard_doorbells(struct softhca_uar *uar)
-{
-	bool arm = false;
-
-	doorbells_take(uar, &arm);
-	if (arm)
-		uar_arm_cqs(uar);
-	uar_call_attention(uar);
-}
-
-void
-uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
-{
-	unsigned int i = 0;
-
-	uar_lock(uar);
-	uar_discard_doorbells(uar);
-	while (uar->qps[i] != qp)
-		i++;
-	uar->qps[i] = uar->qps[--uar->n_qps];
-	uar_announce_rest(uar);
-	uar_unlock(uar);
-}
-
-int
-uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
-{
-	int err;
-
-	uar_lock(uar);
-	err = list_grow(&uar->cqs, uar->n_cqs, &uar->max_cqs, sizeof(*uar->cqs));
-	if (err == 0)
-		uar->cqs[uar->n_cqs++] = cq;
-	uar_unlock(uar);
-	return err;
-}
-
-void
-uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
-{
-	unsigned int i = 0;
-
-	uar_lock(uar);
-	while (uar->cqs[i] != cq)
-		i++;
-	uar->cqs[i] = uar->cqs[--uar->n_cqs];
-	uar_unlock(uar);
-}
+#include "uar.h"
+#include "wq.h"
 
 /* ---- one turn */
-
-/* Events of CQs that wait for their time. Cleared before looking, as `attention`. */
-static bool
-uar_cq_timers(struct softhca_uar *uar)
-{
-	uint64_t now = device_clock();
-	bool wait = false;
-
-	atomic_exchange_explicit(&uar->timed, false, memory_order_acquire);
-	for (unsigned int i = 0; i < uar->n_cqs; i++)
-		wait |= cq_event_timer(uar->cqs[i], now);
-	if (wait)
-		atomic_store_explicit(&uar->timed, true, memory_order_relaxed);
-	return wait;
-}
 
 static unsigned int
 uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
 {
-	struct run run = {.lanes = lanes};
+	struct run run;
 	bool again = false;
 
+	run_init(&run, lanes);
 	for (unsigned int i = 0; i < uar->n_qps; i++) {
 		run.qp = uar->qps[i];
 		again |= sq_visit(&run);
 		run.qp->rang = false;
 	}
 	if (uar->wqs != NULL)
-		again |= uar_visit_wqs(&run, uar);
+		again |= uar_visit_wqs(uar, &run.work);
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
 	atomic_store_explicit(&uar->again, again, memory_order_relaxed);
@@ -365,9 +59,7 @@ uar_serve(struct softhca_lanes *lanes, struct softhca_uar *uar)
 
 	if (!spin_trylock(&uar->lock))
 		return 0;
-	work = doorbells_take(uar, &arm);
-	if (arm)
-		uar_arm_cqs(uar);
+	work = uar_take_doorbells(uar, &arm);
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/* Cleared before looking: what calls from now on is seen by the next turn. */
@@ -399,58 +91,61 @@ uar_calls(struct softhca_uar *uar)
 
 /* A warm page that is silent for long becomes a resting one. */
 static void
-page_cools(struct uar_set *set, unsigned int i)
+page_cools(struct page_set *set, unsigned int i)
 {
-	atomic_uint *quiet = &set->v[i]->quiet;
+	struct softhca_uar *uar = set->v[i];
+	atomic_uint *quiet = &uar->quiet;
 	unsigned int turns = atomic_load_explicit(quiet, memory_order_relaxed) + 1;
 
 	atomic_store_explicit(quiet, turns, memory_order_relaxed);
 	if (turns >= QUIET_TURNS)
-		set_warm(set, i, false);
+		page_mark(set, i, false);
 }
 
 static unsigned int
-serve_warm(struct softhca_lanes *lanes, struct uar_set *set)
+serve_warm(struct softhca_lanes *lanes, struct page_set *set)
 {
 	unsigned int work = 0;
 
 	for (unsigned int w = 0; w * 64 < set->n; w++) {
-		uint64_t bits = atomic_load_explicit(&set->warm[w], memory_order_relaxed);
+		uint64_t bits = atomic_load_explicit(&set->marks[w], memory_order_relaxed);
 
 		for (; bits != 0; bits &= bits - 1) {
 			unsigned int i = w * 64 + (unsigned int)__builtin_ctzll(bits);
+			struct softhca_uar *uar = set->v[i];
 
-			if (!uar_calls(set->v[i])) {
+			if (!uar_calls(uar)) {
 				page_cools(set, i);
 				continue;
 			}
-			atomic_store_explicit(&set->v[i]->quiet, 0, memory_order_relaxed);
-			work += uar_serve(lanes, set->v[i]);
+			atomic_store_explicit(&uar->quiet, 0, memory_order_relaxed);
+			work += uar_serve(lanes, uar);
 		}
 	}
 	return work;
 }
 
 static unsigned int
-serve_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot,
+serve_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot,
 	unsigned int n)
 {
 	unsigned int work = 0;
 
 	for (; n != 0; n--) {
 		unsigned int i = slot->cursor++ % set->n;
+		struct softhca_uar *uar = set->v[i];
 
-		if (set_is_warm(set, i) || !uar_calls(set->v[i]))
+		if (page_is_marked(set, i) || !uar_calls(uar))
 			continue;
-		atomic_store_explicit(&set->v[i]->quiet, 0, memory_order_relaxed);
-		set_warm(set, i, true);
-		work += uar_serve(lanes, set->v[i]);
+		atomic_store_explicit(&uar->quiet, 0, memory_order_relaxed);
+		page_mark(set, i, true);
+		work += uar_serve(lanes, uar);
 	}
 	return work;
 }
 
 static unsigned int
-serve_all_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot)
+serve_all_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot)
 {
 	unsigned int work = 0;
 
@@ -466,7 +161,7 @@ serve_all_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_
 
 /* A busy lane's share for the pages that rest. */
 static unsigned int
-serve_due_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_slot *slot)
+serve_due_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot)
 {
 	uint64_t now, due;
 
@@ -478,23 +173,14 @@ serve_due_resting(struct softhca_lanes *lanes, struct uar_set *set, struct lane_
 	return serve_resting(lanes, set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
-static _Thread_local struct lane_slot *current_slot;
-
-struct lane_slot *
-lane_slot_current(void)
-{
-	return current_slot;
-}
-
-/* The slot's epoch is odd, and this lane made it so. */
+/* The turn of that slot has begun; it ends here. */
 static unsigned int
 lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
-	struct uar_set *set = atomic_load_explicit(&lanes->uars, memory_order_seq_cst);
+	struct page_set *set = atomic_load_explicit(&lanes->uars, memory_order_seq_cst);
 	unsigned int work = 0;
 
-	current_slot = slot;
-	if (machine_is(MACHINE_TICK))
+	if (fault_watches(WATCH_TURNS))
 		fault_tick(lanes->dev, false);
 	clocks_tick(lanes);
 	if (set != NULL && set->n != 0) {
@@ -508,48 +194,8 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 			work += serve_due_resting(lanes, set, slot);
 	}
 	work += qps_fail_with_their_cqs(lanes);
-	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
+	turn_end(slot);
 	return work;
-}
-
-void
-lanes_call_attention(struct softhca_dev *dev)
-{
-	/* Called inside a turn: the set cannot go away. */
-	struct uar_set *set = atomic_load(&dev->lanes->uars);
-
-	for (unsigned int i = 0; set != NULL && i < set->n; i++)
-		uar_call_attention(set->v[i]);
-}
-
-static void
-slot_wait(struct lane_slot *slot)
-{
-	unsigned int epoch = atomic_load_explicit(&slot->epoch, memory_order_seq_cst);
-
-	for (unsigned int n = 0; epoch & 1; n++) {
-		if (n < 256)
-			sched_yield();
-		else
-			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-		if (atomic_load_explicit(&slot->epoch, memory_order_acquire) != epoch)
-			return;
-	}
-}
-
-void
-softhca_quiesce(struct softhca_dev *dev)
-{
-	unsigned int n;
-	struct softhca_dev *devs = softhca_devices(&n);
-
-	/* A connection may lead from one adapter to another, so the lanes of each may look here. */
-	for (unsigned int d = 0; d < n; d++) {
-		struct softhca_lanes *lanes = dev_lanes(&devs[d]);
-
-		for (unsigned int i = 0; lanes != NULL && i < LANE_SLOTS; i++)
-			slot_wait(&lanes->slots[i]);
-	}
 }
 
 /* ---- device threads */
@@ -606,8 +252,7 @@ lane_main(void *arg)
 	if (process_cpus_known)
 		sched_setaffinity(0, sizeof(process_cpus), &process_cpus);
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
-		/* Full barrier: a quiesce that misses this turn has unpublished before it loads. */
-		atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
+		turn_begin(slot);
 		if (lane_turn(start.lanes, slot) != 0)
 			idle = 0;
 		else
@@ -649,8 +294,8 @@ softhca_lanes_init(struct softhca_dev *dev)
 		return -ENOMEM;
 	memset(lanes, 0, sizeof(*lanes));
 	lanes->dev = dev;
-	timing_init(dev->cfg);
-	pthread_mutex_init(&lanes->uar_lock, NULL);
+	fault_init(dev->cfg);
+	pthread_mutex_init(&lanes->sets_lock, NULL);
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
 	table_init(&lanes->deks);
@@ -685,7 +330,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->qps);
 	table_fini(&lanes->cqs);
 	table_fini(&lanes->srqs);
-	pthread_mutex_destroy(&lanes->uar_lock);
+	pthread_mutex_destroy(&lanes->sets_lock);
 	free(atomic_load(&lanes->clocks));
 	free(atomic_load(&lanes->uars));
 	for (unsigned int i = 0; i < LANE_SLOTS; i++)
@@ -694,45 +339,6 @@ softhca_lanes_fini(struct softhca_dev *dev)
 }
 
 /* ---- the pump */
-
-static _Thread_local unsigned int pump_slot;
-
-/* Odd epoch by compare-and-swap: a slot belongs to whoever turned it odd. */
-static bool
-slot_claim(struct lane_slot *slot)
-{
-	unsigned int epoch = atomic_load_explicit(&slot->epoch, memory_order_relaxed);
-
-	return !(epoch & 1) && atomic_compare_exchange_strong(&slot->epoch, &epoch, epoch + 1);
-}
-
-static struct lane_slot *
-slot_claim_any(struct softhca_lanes *lanes)
-{
-	const unsigned int n = LANE_SLOTS - SOFTHCA_MAX_THREADS;
-
-	for (unsigned int tries = 1;; tries++) {
-		struct lane_slot *slot = &lanes->slots[SOFTHCA_MAX_THREADS + pump_slot % n];
-
-		if (slot_claim(slot))
-			return slot;
-		pump_slot++;
-		if (tries % n == 0)
-			sched_yield();
-	}
-}
-
-struct lane_slot *
-lanes_enter(struct softhca_lanes *lanes)
-{
-	return slot_claim_any(lanes);
-}
-
-void
-lanes_leave(struct lane_slot *slot)
-{
-	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
-}
 
 unsigned int
 softhca_pump(void)
@@ -744,7 +350,17 @@ softhca_pump(void)
 		struct softhca_lanes *lanes = dev_lanes(&devs[d]);
 
 		if (lanes != NULL)
-			work += lane_turn(lanes, slot_claim_any(lanes));
+			work += lane_turn(lanes, turn_claim(lanes));
 	}
 	return work;
+}
+
+#define SETTLE_TURNS 1024 /* at most: others may go on ringing */
+
+void
+softhca_settle(struct softhca_dev *dev)
+{
+	for (unsigned int turns = 0; turns < SETTLE_TURNS && softhca_pump() != 0; turns++)
+		;
+	softhca_quiesce(dev);
 }

@@ -2,7 +2,7 @@
 /*
  * The sysfs tree that libibverbs' discovery reads: made when the library loads, gone at exit.
  *
- *   $TMPDIR/softhca-XXXXXX/
+ *   $TMPDIR/softhca-XXXXXX/            .softhca-XXXXXX until its lock is held
  *     lock                             held by flock(2) while a process uses the tree
  *     class/infiniband_verbs/abi_version, uverbs<N>/{ibdev,dev,abi_version}
  *     class/infiniband/mlx5_<i>/{node_type,node_guid,...,device/modalias,ports/<p>/...}
@@ -33,8 +33,9 @@
 #include "raw.h"
 
 #define PREFIX "softhca-"
-#define STALE_SECONDS                                                                              \
-	60 /* a tree without a lock is being made; older than this, it never will be */
+#define HIDDEN "." PREFIX /* of a tree whose lock is not held yet */
+/* A hidden tree without a lock is being made, unless it is older. */
+#define STALE_SECONDS 60
 
 static char tree[PATH_MAX];
 static int lock_fd = -1;
@@ -316,7 +317,8 @@ sweep(const char *where)
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+		if ((strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 ||
+			    strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0) &&
 			is_stale(dirfd(dir), entry->d_name))
 			remove_at(dirfd(dir), entry->d_name);
 	closedir(dir);
@@ -344,21 +346,36 @@ hold_lock(void)
 	return 0;
 }
 
+/* The tree gets its name when its lock is held: from then on a death leaves a free lock behind. */
+static int
+show_tree(const char *where)
+{
+	char shown[PATH_MAX];
+
+	snprintf(shown, sizeof(shown), "%s/%s", where, strrchr(tree, '/') + strlen("/."));
+	if (rename(tree, shown) != 0)
+		return -errno;
+	memcpy(tree, shown, strlen(shown) + 1);
+	return 0;
+}
+
 static int
 make_tree(void)
 {
 	const char *where = getuid() == geteuid() ? getenv("TMPDIR") : NULL;
+	int rc;
 
 	if (where == NULL || *where != '/' || access(where, W_OK) != 0)
 		where = "/tmp";
 	if (access(where, W_OK) != 0)
 		where = "/dev/shm";
 	sweep(where);
-	if (snprintf(tree, sizeof(tree), "%s/" PREFIX "XXXXXX", where) >= (int)sizeof(tree) / 2)
+	if (snprintf(tree, sizeof(tree), "%s/" HIDDEN "XXXXXX", where) >= (int)sizeof(tree) / 2)
 		return -ENAMETOOLONG;
 	if (mkdtemp(tree) == NULL)
 		return -errno;
-	return hold_lock();
+	rc = hold_lock();
+	return rc != 0 ? rc : show_tree(where);
 }
 
 int

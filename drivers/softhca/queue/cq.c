@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: writing CQEs, the owner bit, overrun, and arming for events. */
+/* Completion queues: creation, writing CQEs, the owner bit, and overrun. */
+#include "cq.h"
+
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "lanes.h"
+#include "uar.h"
 
 #define EVENT_CQ_ERR 0 /* IBV_EVENT_CQ_ERR */
 
@@ -102,7 +106,7 @@ cq_fail(struct softhca_cq *cq)
 	softhca_log("mlx5_%u: CQ 0x%x of %u entries overrun", cq->dev->index, cq->number, cq->n);
 	softhca_event_cq_async(cq->event, EVENT_CQ_ERR);
 	atomic_store_explicit(&cq->dev->lanes->cq_failed, true, memory_order_release);
-	lanes_call_attention(cq->dev);
+	uars_call_attention(cq->dev);
 }
 
 static void
@@ -142,25 +146,6 @@ cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
 }
 
-/* How much of what the arming asks for lies at or after the given consumer index. */
-static uint32_t
-cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
-{
-	uint32_t end = arm == ARM_ANY ? cq->pi : cq->solicited_end;
-	uint32_t ahead = (end - ci) & CQ_INDEX_MASK;
-
-	return ahead <= cq->n ? ahead : 0;
-}
-
-void
-cq_notify(struct softhca_cq *cq)
-{
-	cq->arm = ARM_NONE;
-	cq->event_waiting = 0;
-	cq->event_due = 0;
-	softhca_event_cq_comp(cq->event);
-}
-
 void
 cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 {
@@ -169,7 +154,7 @@ cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 
 	if (!cq->ignore_overrun && cq_is_full(cq))
 		cq_fail(cq);
-	if (atomic_load_explicit(&cq->failed, memory_order_relaxed))
+	if (cq_has_failed(cq))
 		return;
 	owner = (cq->pi >> cq->log_n) & 1;
 	p = cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride;
@@ -180,31 +165,25 @@ cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 	cq->pi++;
 	if (solicited)
 		cq->solicited_end = cq->pi;
-	if ((cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited)) &&
-		cq_event_is_due(cq, 1))
-		cq_notify(cq);
+	cq_event_push(cq, solicited);
 }
 
-bool
-cq_take_arm(struct softhca_cq *cq)
+void
+softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *pi, uint32_t *ci)
 {
-	uint32_t word = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_ARM], memory_order_relaxed));
-	enum cq_arm arm;
-	uint32_t unseen;
-
-	if (word == CQ_ARM_PARK)
-		return false;
-	word = be32toh(atomic_exchange_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK),
-		memory_order_acq_rel));
-	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
 	spin_lock(&cq->lock);
-	/* What came after the index that the program had read would otherwise go unnoticed. */
-	cq->arm = arm;
-	cq->event_waiting = 0;
-	cq->event_due = 0;
-	unseen = cq_unseen(cq, arm, word & CQ_INDEX_MASK);
-	if (unseen != 0 && cq_event_is_due(cq, unseen))
-		cq_notify(cq);
+	*attr = (struct softhca_cq_attr){.buf = cq->buf - (cq->stride - CQE64),
+		.dbrec = cq->dbrec,
+		.n_cqe = cq->n,
+		.cqe_len = cq->stride,
+		.ignore_overrun = cq->ignore_overrun,
+		.pad = cq->pad,
+		.uar = cq->uar,
+		.event = cq->event,
+		.event_count = cq->event_count,
+		.event_period_us = (uint32_t)(cq->event_period / 1000)};
+	*pi = cq->pi & CQ_INDEX_MASK;
+	*ci = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_CI], memory_order_acquire)) &
+	      CQ_INDEX_MASK;
 	spin_unlock(&cq->lock);
-	return true;
 }

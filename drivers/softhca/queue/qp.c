@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "cq.h"
+#include "lanes.h"
+#include "qp.h"
 #include "qp_mask.h"
+#include "qp_states.h"
+#include "srq.h"
+#include "uar.h"
 
 #define EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
 #define STREAM_BYTES           (65536 / 8)

@@ -6,8 +6,9 @@
  * of the InfiniBand architecture, volume 1, chapter 11.2.5.2, "Modify queue pair". Alternate paths
  * and resizing are not capabilities of this adapter.
  */
-#include "data.h"
+#include "qp.h"
 #include "qp_mask.h"
+#include "qp_states.h"
 
 #define N_STATES 7
 #define ALLOWED  TRANSITION_ALLOWED

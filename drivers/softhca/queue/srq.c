@@ -5,11 +5,17 @@
  * The list starts at index 0. Each WQE names the next in its first segment; the doorbell record
  * counts how many of them are posted. Order and layout: libmlx5's mlx5_post_srq_recv().
  */
+#include "srq.h"
+
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "cq.h"
+#include "lanes.h"
+#include "violation.h"
+#include "wire.h"
 
 #define EVENT_SRQ_ERR           14 /* IBV_EVENT_SRQ_ERR */
 #define EVENT_SRQ_LIMIT_REACHED 15 /* IBV_EVENT_SRQ_LIMIT_REACHED */
@@ -95,17 +101,16 @@ srq_has_work(struct softhca_srq *srq)
 	return posted != 0 && !srq->failed;
 }
 
-enum wire_syndrome
-srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need, struct recv_wqe *recv)
+const uint8_t *
+srq_head(struct softhca_srq *srq, uint16_t *index, unsigned int *n)
 {
 	const uint8_t *wqe = srq->buf + ((size_t)srq->head << srq->log_stride);
 
 	if (!srq_has_work(srq))
-		return SYN_RNR;
-	recv->index = srq->head;
-	sg_clear(&recv->sg);
-	return rq_scatter(run, srq->pdn, srq->dev, wqe + WQE_SEG,
-		(1u << srq->log_stride) / WQE_SEG - 1, need, &recv->sg);
+		return NULL;
+	*index = srq->head;
+	*n = (1u << srq->log_stride) / WQE_SEG - 1;
+	return wqe + WQE_SEG;
 }
 
 /* Fewer than the limit are left: said once, until it is armed again (ibv_modify_srq(3)). */

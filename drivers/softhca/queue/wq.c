@@ -9,11 +9,17 @@
  *
  * A work queue has no doorbell page: it is visited with that of its CQ, and is under its lock.
  */
+#include "wq.h"
+
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "data.h"
+#include "clock.h"
+#include "cq.h"
 #include "fault.h"
+#include "uar.h"
+#include "wire.h"
 
 #define EVENT_WQ_FATAL 19 /* IBV_EVENT_WQ_FATAL */
 
@@ -117,50 +123,50 @@ softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhc
 	return err;
 }
 
-static void
-wq_flush(struct run *run, struct softhca_wq *wq)
+static unsigned int
+wq_flush(struct softhca_wq *wq)
 {
 	/* Pairs with the program's store of the record, after the WQEs before it were written. */
 	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(wq->attr.dbrec, memory_order_acquire));
+	uint16_t posted = (uint16_t)(pi - wq->ci);
 	struct cqe flushed = {.opcode = CQE_RESP_ERR,
 		.syndrome = SYN_FLUSH,
 		.uidx = wq->attr.uidx,
 		.opcode_qpn = wq->number};
 
 	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
-	if (pi == wq->ci || (uint16_t)(pi - wq->ci) > wq->attr.n_wqe)
-		return;
-	run_hold_cq(run, wq->attr.cq);
+	if (posted == 0 || posted > wq->attr.n_wqe)
+		return 0;
+	flushed.timestamp = device_clock();
+	spin_lock(&wq->attr.cq->lock);
 	for (; wq->ci != pi; wq->ci++) {
 		flushed.wqe_counter = wq->ci;
-		flushed.timestamp = run_now(run);
 		cq_push(wq->attr.cq, &flushed);
-		run->work++;
 	}
-	run_drop_cq(run);
+	spin_unlock(&wq->attr.cq->lock);
+	return posted;
 }
 
 static bool
-wq_visit(struct run *run, struct softhca_wq *wq)
+wq_visit(struct softhca_wq *wq, unsigned int *work)
 {
-	if (wq->state == SOFTHCA_WQ_RDY &&
-		atomic_load_explicit(&wq->attr.cq->failed, memory_order_relaxed)) {
+	if (wq->state == SOFTHCA_WQ_RDY && cq_has_failed(wq->attr.cq)) {
 		wq->state = SOFTHCA_WQ_ERR;
 		softhca_event_qp_async(wq->attr.event, EVENT_WQ_FATAL);
 	}
 	if (wq->state != SOFTHCA_WQ_ERR || fault_device_is_dead(wq->dev))
 		return false;
-	wq_flush(run, wq);
+	*work += wq_flush(wq);
 	/* Receives may still be posted, and ring no doorbell. */
 	return true;
 }
 
 bool
-uar_visit_wqs(struct run *run, struct softhca_uar *uar)
+uar_visit_wqs(struct softhca_uar *uar, unsigned int *work)
 {
 	bool again = false;
 
 	for (struct softhca_wq *wq = uar->wqs; wq != NULL; wq = wq->next)
-		again |= wq_visit(run, wq);
+		again |= wq_visit(wq, work);
 	return again;
 }

@@ -319,7 +319,7 @@ run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_att
 		rc = -EINVAL;
 	else
 		rc = take_attrs(call, n_attrs);
-	if (rc == 0 && !call->ctx->dead && machine_is(MACHINE_CALLS))
+	if (rc == 0 && !call->ctx->dead && fault_watches(WATCH_CALLS))
 		rc = refused(call, method);
 	if (rc == 0)
 		rc = method->handler(call);

@@ -55,9 +55,11 @@ uverbs_resize_cq(struct uverbs_call *call)
 		return rc;
 	softhca_cq_query(cq->cq, &now, &pi, &ci);
 	/* As the kernel: the same size is no resizing, and the buffer stays. */
-	if (entries != now.n_cqe)
+	if (entries != now.n_cqe) {
+		softhca_settle(call->ctx->dev);
 		rc = softhca_cq_resize(cq->cq, (void *)(uintptr_t)mlx5->buf_addr, entries,
 			mlx5->cqe_size);
+	}
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 

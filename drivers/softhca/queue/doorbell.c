@@ -28,9 +28,14 @@
  * A judgement is also postponed while the writer may be half-way (each word is read again for a
  * bounded time), and dropped when meanwhile the buffer or its twin rings again.
  */
+#include "doorbell.h"
+
+#include <endian.h>
 #include <string.h>
 
-#include "data.h"
+#include "qp.h"
+#include "violation.h"
+#include "wire.h"
 
 #define POISON       0x9d5cf1a3b7e84c62ull
 #define RECHECKS_MAX 2000

@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What makes the adapter behave otherwise than well and at once: faults on demand (fault.c) and the
- * timing model (timing.c). With neither, the data path pays one predictable branch for both.
+ * Faults on demand. Without faults and without the timing model the data path pays one predictable
+ * branch for both.
  */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
 
-#include "data.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-enum machine {
-	MACHINE_OPS = 1,  /* WQEs are to be looked at before they run */
-	MACHINE_TICK = 2, /* lanes call fault_tick() every turn */
-	MACHINE_CALLS = 4 /* control calls ask fault_refuses() */
+#include "config.h"
+
+struct softhca_dev;
+
+/* What faults, or the timing model, want to be asked about now. */
+enum fault_watch {
+	WATCH_WQES = 1,  /* a WQE is about to run, or a message to arrive */
+	WATCH_TURNS = 2, /* a lane's turn: fault_tick() */
+	WATCH_CALLS = 4  /* a control call: fault_refuses() */
 };
 
-extern _Atomic unsigned int machine_bits;
+extern _Atomic unsigned int fault_watch_bits;
 
 static inline bool
-machine_is(unsigned int bits)
+fault_watches(enum fault_watch what)
 {
-	return __builtin_expect((atomic_load_explicit(&machine_bits, memory_order_relaxed) &
-					bits) != 0,
+	return __builtin_expect((atomic_load_explicit(&fault_watch_bits, memory_order_relaxed) &
+					what) != 0,
 		0);
 }
+
+/* An adapter is about to run: the timing model watches its WQEs, if it is on. */
+void fault_init(const struct softhca_config *cfg);
 
 enum fault_kind {
 	FAULT_NONE,
@@ -49,9 +59,9 @@ struct fault_hit {
 };
 
 /* A WQE is about to run for the first time: what happens to it instead. */
-struct fault_hit fault_next(struct softhca_qp *qp);
-/* A message is about to arrive in a receive of this QP: the same for that receive. */
-struct fault_hit fault_next_receive(struct softhca_qp *qp);
+struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
+/* A message is about to arrive in a receive of this QP: what happens to the receive instead. */
+struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
 /* Control file, timers, events that are due. Inside a turn of that adapter's lanes. */
 void fault_tick(struct softhca_dev *dev, bool from_call);
 
@@ -66,20 +76,5 @@ struct fault_call {
 int fault_refuses(struct softhca_dev *dev, const struct fault_call *call);
 bool fault_port_is_down(const struct softhca_dev *dev, unsigned int port);
 bool fault_device_is_dead(const struct softhca_dev *dev);
-
-/*
- * timing.c: when the WQE at the head of run->qp may complete, as device time; 0: at once.
- * posted: WQEBBs from it to the doorbell record. local: it stays inside the adapter. Otherwise it
- * takes `bytes` over the port.
- */
-uint64_t timing_due(struct run *run, uint16_t posted, bool local, uint64_t bytes);
-/* While the head waits: remembers when the WQEs behind it were announced. */
-void timing_note(struct run *run, uint16_t posted);
-void timing_init(const struct softhca_config *cfg);
-static inline bool
-timing_is_on(const struct softhca_config *cfg)
-{
-	return cfg->latency_ns != 0 || cfg->round_trip_ns != 0 || cfg->bandwidth_mbps != 0;
-}
 
 #endif

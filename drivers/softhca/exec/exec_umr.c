@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "exec.h"
+#include "psv.h"
+#include "retire.h"
 
 #define MASK_ACCESS (UMR_MASK_LW | UMR_MASK_RR | UMR_MASK_RW | UMR_MASK_ATOMIC)
 #define MASK_KNOWN                                                                                 \
@@ -32,7 +34,7 @@ struct umr {
 static unsigned int
 umr_refuse(struct umr *u, enum wire_vendor why, enum wire_syndrome syndrome)
 {
-	u->run->vendor = why;
+	u->run->use.vendor = why;
 	return syndrome;
 }
 
@@ -90,7 +92,7 @@ check_region(struct umr *u, const struct key *window)
 {
 	const struct key_entry *e = &window->entry[0];
 	const uint32_t writes = ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
-	const struct key *mr = key_find(u->run->lanes, e->number, window->pdn, &u->run->vendor);
+	const struct key *mr = key_find(u->run->lanes, e->number, window->pdn, &u->run->use.vendor);
 	uint64_t off;
 
 	if (mr == NULL)

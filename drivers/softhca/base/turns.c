@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Turns and quiescence: an epoch for each lane, odd while its turn runs. */
+#include "turns.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "dev.h"
+#include "hca.h"
+#include "lanes.h"
+
+static _Thread_local struct lane_slot *current;
+static _Thread_local unsigned int hint; /* the slot that was free last time */
+
+struct lane_slot *
+turn_slot(void)
+{
+	return current;
+}
+
+void
+turn_begin(struct lane_slot *slot)
+{
+	/* A full barrier: a softhca_quiesce() that misses this turn unpublished before its loads. */
+	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
+	current = slot;
+}
+
+/* A slot belongs to the thread that turned its epoch odd. */
+static bool
+slot_claim(struct lane_slot *slot)
+{
+	unsigned int epoch = atomic_load_explicit(&slot->epoch, memory_order_relaxed);
+
+	return !(epoch & 1) && atomic_compare_exchange_strong(&slot->epoch, &epoch, epoch + 1);
+}
+
+struct lane_slot *
+turn_claim(struct softhca_lanes *lanes)
+{
+	const unsigned int n = LANE_SLOTS - SOFTHCA_MAX_THREADS;
+
+	for (unsigned int tries = 1;; tries++) {
+		struct lane_slot *slot = &lanes->slots[SOFTHCA_MAX_THREADS + hint % n];
+
+		if (slot_claim(slot)) {
+			current = slot;
+			return slot;
+		}
+		hint++;
+		if (tries % n == 0)
+			sched_yield();
+	}
+}
+
+void
+turn_end(struct lane_slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_release);
+}
+
+static void
+slot_wait(struct lane_slot *slot)
+{
+	unsigned int epoch = atomic_load_explicit(&slot->epoch, memory_order_seq_cst);
+
+	for (unsigned int n = 0; epoch & 1; n++) {
+		if (n < 256)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+		if (atomic_load_explicit(&slot->epoch, memory_order_acquire) != epoch)
+			return;
+	}
+}
+
+/* Slot i of all adapters' together; NULL: that adapter has no lanes. */
+static struct lane_slot *
+slot_of(unsigned int i)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+	struct softhca_lanes *lanes = i / LANE_SLOTS < n ? dev_lanes(&devs[i / LANE_SLOTS]) : NULL;
+
+	return lanes == NULL ? NULL : &lanes->slots[i % LANE_SLOTS];
+}
+
+void
+softhca_quiesce(struct softhca_dev *dev)
+{
+	unsigned int n;
+
+	/* A connection may lead from one adapter to another, so turns of every adapter count. */
+	(void)dev;
+	softhca_devices(&n);
+	for (unsigned int i = 0; i < n * LANE_SLOTS; i++) {
+		struct lane_slot *slot = slot_of(i);
+
+		if (slot != NULL)
+			slot_wait(slot);
+	}
+}
+
+void
+turns_note(struct turns_seen *seen, const struct lane_slot *own)
+{
+	unsigned int n;
+
+	softhca_devices(&n);
+	seen->n = n * LANE_SLOTS;
+	for (unsigned int i = 0; i < seen->n; i++) {
+		struct lane_slot *slot = slot_of(i);
+		unsigned int epoch = 0;
+
+		if (slot != NULL && slot != own)
+			epoch = atomic_load_explicit(&slot->epoch, memory_order_seq_cst);
+		seen->epoch[i] = epoch & 1 ? epoch : 0;
+	}
+}
+
+bool
+turns_are_over(const struct turns_seen *seen)
+{
+	for (unsigned int i = 0; i < seen->n; i++) {
+		struct lane_slot *slot = seen->epoch[i] != 0 ? slot_of(i) : NULL;
+
+		if (slot != NULL &&
+			atomic_load_explicit(&slot->epoch, memory_order_acquire) == seen->epoch[i])
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The timing model: when an operation may complete. */
+#ifndef SOFTHCA_TIMING_H
+#define SOFTHCA_TIMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+
+struct softhca_lanes;
+
+#define TIMING_MARKS 8
+
+/* One send queue: when its doorbells were seen, and until when it is busy. Device time. */
+struct timing_queue {
+	struct {
+		uint64_t at;
+		uint16_t end;
+	} marks[TIMING_MARKS];
+	unsigned int n;
+	uint64_t free;
+};
+
+/* The operation at the head of a queue. */
+struct timing_op {
+	uint16_t head;   /* its WQEBB */
+	uint16_t posted; /* WQEBBs from it to the doorbell record */
+	bool local;      /* it stays inside the adapter: no bytes on the port, no round trip */
+	uint64_t bytes;
+};
+
+static inline bool
+timing_is_on(const struct softhca_config *cfg)
+{
+	return cfg->latency_ns != 0 || cfg->round_trip_ns != 0 || cfg->bandwidth_mbps != 0;
+}
+
+/* When the operation may complete. The queue's lock is held; `now` is device time. */
+uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
+	const struct timing_op *op, uint64_t now);
+/* While the WQE at `head` waits: remembers when the WQEs behind it were announced. */
+void timing_note(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t now);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One WQE's use of keys: what the rules for keys need to know of it, and what they say of it. Who
+ * runs WQEs keeps one of these and hands it to every call here; it is not shared between threads.
+ */
+#ifndef SOFTHCA_KEY_USE_H
+#define SOFTHCA_KEY_USE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sig.h"
+#include "wire.h"
+
+/* A signature that did not match. */
+struct key_sig_error {
+	struct sig_error error;
+	uint32_t key; /* number and variant of the key that data went through */
+	bool peer;    /* the key is the responder's: its CQ tells, else the requester's does */
+	bool memory;  /* found in the key's memory; else on the wire */
+};
+
+struct key_use;
+
+/* What keys ask of whoever runs the WQE. Called rarely. */
+struct key_user {
+	/* A signature was wrong. `tell`: the program has not been told since it last configured the key. */
+	void (*sig_error)(struct key_use *use, const struct key_sig_error *error, bool tell);
+	/* Memory on demand may take long to come: locks that others wait for are let go. */
+	void (*may_wait)(struct key_use *use);
+};
+
+struct key_use {
+	const struct key_user *user;
+	struct spill *spill;     /* memory of the WQE that runs: key_use_alloc() */
+	struct sig_after *after; /* conversions that wait for the data to arrive */
+	enum wire_vendor vendor; /* of the failure being reported */
+	bool receiving;          /* keys are those of a receive WQE */
+	uint32_t peer_qpn;       /* the responder's QP, where a remote right is used */
+};
+
+/* Memory for as long as the WQE runs, or NULL. */
+void *key_use_alloc(struct key_use *use, size_t len);
+/* The WQE is over: frees what key_use_alloc() gave. */
+void key_use_free(struct key_use *use);
+
+#endif

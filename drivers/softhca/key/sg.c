@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of memory pieces: growing them, and moving bytes from one list to another. */
+#include "sg.h"
+
+char key_sink[1];
+
+#define SG_LIMIT (1u << 20) /* pieces of one message, a power of two */
+
+bool
+sg_grow(struct key_use *use, struct sg *sg)
+{
+	struct sg_piece *big;
+
+	/* The room is the power of two from n on: it is used up where n is one. */
+	if ((sg->n & (sg->n - 1)) != 0)
+		return true;
+	use->vendor = VEN_KEY_PIECES;
+	if (sg->n >= SG_LIMIT)
+		return false;
+	big = key_use_alloc(use, 2 * sg->n * sizeof(*big));
+	if (big == NULL)
+		return false;
+	memcpy(big, sg_pieces(sg), sg->n * sizeof(*big));
+	sg->big = big;
+	return true;
+}
+
+static void *
+piece_at(void *p, uint64_t off)
+{
+	return p == SINK ? SINK : (char *)p + off;
+}
+
+void
+sg_copy_pieces(const struct sg *dst, const struct sg *src)
+{
+	uint64_t left = src->len, doff = 0, soff = 0;
+	const struct sg_piece *dv = sg_pieces(dst), *sv = sg_pieces(src);
+	unsigned int d = 0, s = 0;
+
+	while (left != 0) {
+		uint64_t n = dv[d].len - doff;
+
+		if (n > sv[s].len - soff)
+			n = sv[s].len - soff;
+		if (n > left)
+			n = left;
+		piece_copy(piece_at(dv[d].p, doff), piece_at(sv[s].p, soff), n);
+		left -= n;
+		doff += n;
+		soff += n;
+		if (doff == dv[d].len) {
+			d++;
+			doff = 0;
+		}
+		if (soff == sv[s].len) {
+			s++;
+			soff = 0;
+		}
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device's running clock, as programs map it: 8 bytes, big endian, one page for each context
+ * (ibv_query_rt_values_ex(3)).
+ *
+ * A card's counter is a register. Here each turn of a lane writes the counter to memory: it lags by
+ * up to an idle device thread's sleep, and does not move while no thread runs the adapter.
+ */
+#include "clock_page.h"
+
+#include <endian.h>
+
+#include "clock.h"
+#include "hca.h"
+#include "lanes.h"
+
+static void
+clock_write(_Atomic uint64_t *word, uint64_t now)
+{
+	atomic_store_explicit(word, htobe64(now), memory_order_relaxed);
+}
+
+void
+clocks_tick(struct softhca_lanes *lanes)
+{
+	struct page_set *set = atomic_load_explicit(&lanes->clocks, memory_order_acquire);
+	uint64_t now;
+
+	if (set == NULL || set->n == 0)
+		return;
+	now = device_clock();
+	for (unsigned int i = 0; i < set->n; i++)
+		clock_write(set->v[i], now);
+}
+
+int
+softhca_clock_add(struct softhca_dev *dev, void *page)
+{
+	struct softhca_lanes *lanes = dev->lanes;
+
+	clock_write(page, device_clock());
+	return page_set_replace(dev, &lanes->clocks, &lanes->sets_lock, page, NULL);
+}
+
+int
+softhca_clock_remove(struct softhca_dev *dev, void *page)
+{
+	struct softhca_lanes *lanes = dev->lanes;
+
+	return page_set_replace(dev, &lanes->clocks, &lanes->sets_lock, NULL, page);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The running clock that programs have mapped. */
+#ifndef SOFTHCA_CLOCK_PAGE_H
+#define SOFTHCA_CLOCK_PAGE_H
+
+struct softhca_lanes;
+
+/* Writes device time to every clock page of the adapter. Inside a turn. */
+void clocks_tick(struct softhca_lanes *lanes);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events of completion queues: arming for one, and how many completions make one
+ * (ibv_req_notify_cq(3), ibv_modify_cq(3)).
+ *
+ * Moderation: an event comes with the count-th completion since the CQ was armed, or when the period
+ * has passed since the first of them; a period of 0 never passes.
+ */
+#include <endian.h>
+
+#include "clock.h"
+#include "cq.h"
+#include "uar.h"
+
+/* Sends the event that was armed for. */
+static void
+cq_notify(struct softhca_cq *cq)
+{
+	cq->arm = ARM_NONE;
+	cq->event_waiting = 0;
+	cq->event_due = 0;
+	softhca_event_cq_comp(cq->event);
+}
+
+/* n more completions count for the event that was armed for: is it due? */
+static bool
+cq_event_is_due(struct softhca_cq *cq, uint32_t n)
+{
+	cq->event_waiting += n;
+	if (cq->event_waiting >= cq->event_count && (cq->event_count > 1 || cq->event_period == 0))
+		return true;
+	if (cq->event_due == 0 && cq->event_period != 0) {
+		cq->event_due = device_clock() + cq->event_period;
+		atomic_store_explicit(&cq->uar->timed, true, memory_order_release);
+		uar_call_attention(cq->uar);
+	}
+	return false;
+}
+
+void
+cq_event_push(struct softhca_cq *cq, bool solicited)
+{
+	if ((cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited)) &&
+		cq_event_is_due(cq, 1))
+		cq_notify(cq);
+}
+
+/* How much of what the arming asks for lies at or after the given consumer index. */
+static uint32_t
+cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
+{
+	uint32_t end = arm == ARM_ANY ? cq->pi : cq->solicited_end;
+	uint32_t ahead = (end - ci) & CQ_INDEX_MASK;
+
+	return ahead <= cq->n ? ahead : 0;
+}
+
+void
+cq_take_arm(struct softhca_cq *cq)
+{
+	uint32_t word = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_ARM], memory_order_relaxed));
+	enum cq_arm arm;
+	uint32_t unseen;
+
+	if (word == CQ_ARM_PARK)
+		return;
+	word = be32toh(atomic_exchange_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK),
+		memory_order_acq_rel));
+	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
+	spin_lock(&cq->lock);
+	/* What came after the index that the program had read would otherwise go unnoticed. */
+	cq->arm = arm;
+	cq->event_waiting = 0;
+	cq->event_due = 0;
+	unseen = cq_unseen(cq, arm, word & CQ_INDEX_MASK);
+	if (unseen != 0 && cq_event_is_due(cq, unseen))
+		cq_notify(cq);
+	spin_unlock(&cq->lock);
+}
+
+void
+softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us)
+{
+	spin_lock(&cq->lock);
+	cq->event_count = count;
+	cq->event_period = (uint64_t)period_us * 1000;
+	/* What is waiting is judged anew, and at once. */
+	if (cq->event_waiting != 0)
+		cq->event_due = device_clock();
+	spin_unlock(&cq->lock);
+	atomic_store_explicit(&cq->uar->timed, true, memory_order_release);
+	uar_call_attention(cq->uar);
+}
+
+bool
+cq_event_timer(struct softhca_cq *cq, uint64_t now)
+{
+	bool waits;
+
+	spin_lock(&cq->lock);
+	if (cq->event_due != 0 && now >= cq->event_due)
+		cq_notify(cq);
+	waits = cq->event_due != 0;
+	spin_unlock(&cq->lock);
+	return waits;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Another buffer for a completion queue under way (ibv_resize_cq(3)). */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "cq.h"
+#include "uar.h"
+
+static uint32_t
+cq_outstanding(struct softhca_cq *cq)
+{
+	uint32_t ci = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_CI], memory_order_acquire));
+
+	return (cq->pi - ci) & CQ_INDEX_MASK;
+}
+
+/* The last entry of the old buffer: its reader goes on in the new one, an index further. */
+static void
+cq_write_resize(struct softhca_cq *cq)
+{
+	uint8_t *p = cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride;
+	uint8_t owner = (cq->pi >> cq->log_n) & 1;
+
+	memset(p, 0, CQE_OP_OWN);
+	__atomic_store_n(&p[CQE_OP_OWN], (uint8_t)(CQE_RESIZE << 4 | owner), __ATOMIC_RELEASE);
+	cq->pi++;
+	cq->solicited_end++;
+}
+
+int
+softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len)
+{
+	uint32_t outstanding;
+	int err = 0;
+
+	if ((cq->pad && cqe_len != 128) || n_cqe == 0 || (n_cqe & (n_cqe - 1)) != 0 ||
+		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
+		return -EINVAL;
+	uar_lock(cq->uar);
+	/* An arming of before counts indices of before. */
+	cq_take_arm(cq);
+	spin_lock(&cq->lock);
+	outstanding = cq_outstanding(cq);
+	/* What is there must find room in the new buffer, and the mark in the old one. */
+	if (outstanding > n_cqe || outstanding >= cq->n)
+		err = -EINVAL;
+	if (err == 0) {
+		cq_write_resize(cq);
+		cq->n = n_cqe;
+		cq->log_n = (uint32_t)__builtin_ctz(n_cqe);
+		cq->mask = n_cqe - 1;
+		cq->stride = cqe_len;
+		cq->buf = (uint8_t *)buf + (cqe_len - CQE64);
+	}
+	spin_unlock(&cq->lock);
+	uar_unlock(cq->uar);
+	return err;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queue pairs. */
+#ifndef SOFTHCA_QP_H
+#define SOFTHCA_QP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "spin.h"
+#include "timing.h"
+#include "wire.h"
+
+enum qp_state {
+	QP_RESET,
+	QP_INIT,
+	QP_RTR,
+	QP_RTS,
+	QP_SQD,
+	QP_SQE,
+	QP_ERR
+}; /* the numbers of enum ibv_qp_state */
+
+enum wait_kind {
+	WAIT_NONE,
+	WAIT_RNR,
+	WAIT_PEER,
+	WAIT_TIME /* a late fault, or the timing model */
+};
+
+struct softhca_qp {
+	/* Send side: of who holds uar->lock. */
+	uint8_t *sq;
+	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
+	uint16_t sq_ci;          /* next WQEBB to run */
+	uint16_t announced;      /* first WQEBB that no doorbell has announced */
+	bool rang;               /* a doorbell named this QP in this turn */
+	bool bad_bf; /* the BlueFlame copy of WQE bad_bf_idx was not what the SQ holds */
+	uint16_t bad_bf_idx;
+	enum wire_vendor bad_bf_why;
+	bool mute; /* a fault: the WQE at the head runs, and its completion is lost */
+	bool receive_struck; /* a fault has had its turn at the receive of the WQE at the head */
+	enum wait_kind wait;
+	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
+	uint64_t wait_until;
+
+	_Atomic uint32_t *dbrec;
+	struct softhca_cq *send_cq, *recv_cq;
+	struct softhca_uar *uar;
+	struct softhca_dev *dev;
+	uint32_t number, pdn, uidx;
+
+	/* Receive side: under `recv`. A state change, except to error, also needs uar->lock. */
+	struct spin recv __attribute__((aligned(CACHE_LINE)));
+	atomic_uint state;
+	uint8_t *rq;
+	uint32_t rq_n, rq_log_stride;
+	_Atomic uint16_t rq_ci;
+
+	struct softhca_qp_attr attr;
+	enum softhca_qp_type type;
+	struct softhca_srq *srq;
+	uint32_t xrcdn;
+	uint64_t dc_key;
+	/* DCI with streams, of who holds uar->lock: a bit for each stream in error. */
+	uint8_t *stream_errors;
+	uint32_t n_errored, max_errored;
+	bool draining;
+	bool established; /* of the receive side: the first message in RTR has been told */
+	void *event;
+	struct timing_queue timing; /* of who holds uar->lock */
+} __attribute__((aligned(CACHE_LINE)));
+
+static inline enum qp_state
+qp_state(const struct softhca_qp *qp)
+{
+	return atomic_load_explicit(&qp->state, memory_order_acquire);
+}
+
+static inline bool
+qp_is_unreliable(const struct softhca_qp *qp)
+{
+	return qp->type == SOFTHCA_QP_UC || qp->type == SOFTHCA_QP_UD;
+}
+
+/* The QP went into error: told to those who share an SRQ (IBV_EVENT_QP_LAST_WQE_REACHED). */
+void qp_tell_last_wqe(struct softhca_qp *qp);
+
+#endif

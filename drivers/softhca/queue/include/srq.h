@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared receive queues. */
+#ifndef SOFTHCA_SRQ_H
+#define SOFTHCA_SRQ_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "spin.h"
+
+/* The WQEs and their indices are under `lock`. */
+struct softhca_srq {
+	struct spin lock;
+	uint16_t head;  /* index of the next WQE to use */
+	uint16_t taken; /* free running, as the record counts */
+	uint32_t n, log_stride, limit;
+	uint8_t *buf;
+	_Atomic uint32_t *dbrec;
+	bool failed; /* its list was broken: it holds nothing any more */
+	uint32_t number, pdn, xrcdn, uidx;
+	struct softhca_cq *cq; /* XRC, else NULL */
+	struct softhca_dev *dev;
+	void *event;
+	atomic_uint users; /* QPs */
+} __attribute__((aligned(CACHE_LINE)));
+
+/* srq->lock held for all of these. */
+
+bool srq_has_work(struct softhca_srq *srq);
+/* The data segments of the oldest WQE, n of them; NULL: there is no WQE. *index is the WQE's. */
+const uint8_t *srq_head(struct softhca_srq *srq, uint16_t *index, unsigned int *n);
+/* Uses up the oldest WQE, and returns its index. */
+uint16_t srq_take(struct softhca_srq *srq);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UAR pages: doorbells, and the queues that name a page. */
+#ifndef SOFTHCA_UAR_H
+#define SOFTHCA_UAR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "lanes.h"
+#include "spin.h"
+
+struct softhca_wq;
+
+#define BF_MAX_WORDS 32 /* of 8 bytes in one BlueFlame buffer */
+
+/* One BlueFlame buffer, as the device remembers it: see doorbell.c. */
+struct bf_buf {
+	uint32_t offset;
+	bool verified; /* was empty after the last doorbell in its twin had been taken */
+	bool shadow_known;
+	uint32_t shadow_words;
+	uint64_t shadow[BF_MAX_WORDS];
+};
+
+#define UAR_BELLS 5 /* words of a page that ring: four buffers, and the CQ doorbell */
+
+/*
+ * Who holds `lock` owns the send side of the page's QPs, and its WQs. Lanes only try it; control
+ * calls wait for it in uar_lock(). So a send queue is never run by two threads.
+ */
+struct softhca_uar {
+	/* What a lane looks at in passing lies in one cache line. */
+	struct spin lock;
+	uint8_t *page;
+	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
+	atomic_bool timed;         /* an event of one of its CQs may wait for its time */
+	atomic_bool attention;     /* look at every queue of this page, doorbell or not */
+	atomic_bool again; /* some queue waits for time, for receives, or for its next share */
+	atomic_uint quiet; /* turns since it last rang: see lane.c */
+	struct softhca_dev *dev;
+	uint32_t page_id;
+	uint32_t bf_len; /* bytes of one buffer; 0: 8-byte doorbells only */
+	unsigned int n_bufs;
+	struct bf_buf buf[4]; /* twins side by side */
+	unsigned int n_qps, n_cqs, max_qps, max_cqs;
+	struct softhca_qp **qps;
+	struct softhca_cq **cqs;
+	struct softhca_wq *wqs; /* of its CQs */
+} __attribute__((aligned(CACHE_LINE)));
+
+/* Waits for the lock: no lane runs this page's queues until uar_unlock(). For control calls. */
+static inline void
+uar_lock(struct softhca_uar *uar)
+{
+	spin_lock(&uar->lock);
+}
+
+static inline void
+uar_unlock(struct softhca_uar *uar)
+{
+	spin_unlock(&uar->lock);
+}
+
+/* Every queue of the page is looked at in the next turn. */
+static inline void
+uar_call_attention(struct softhca_uar *uar)
+{
+	atomic_store_explicit(&uar->attention, true, memory_order_release);
+	atomic_store_explicit(&uar->dev->lanes->look, true, memory_order_release);
+}
+
+/* Every queue of the adapter is looked at in the next turn. Inside a turn. */
+void uars_call_attention(struct softhca_dev *dev);
+
+/* Takes what rang on the page: QPs and CQs learn of it. Returns doorbells taken. lock held. */
+unsigned int uar_take_doorbells(struct softhca_uar *uar, bool *arm);
+/* uar_take_doorbells(), so that none of it is taken for a later queue's. lock held. */
+void uar_discard_doorbells(struct softhca_uar *uar);
+/* Sends events of the page's CQs that are due. True: some wait for their time. lock held. */
+bool uar_cq_timers(struct softhca_uar *uar);
+
+/* Queues that name the page. A detached queue is no longer run when the call returns. -ENOMEM. */
+int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
+void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
+int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
+void uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work queues, as lanes see them. */
+#ifndef SOFTHCA_WQ_H
+#define SOFTHCA_WQ_H
+
+#include <stdbool.h>
+
+struct softhca_uar;
+
+/*
+ * Flushes the page's WQs that are in error; *work counts the receives. The page's lock is held, and
+ * no CQ's. True: one wants to be visited again.
+ */
+bool uar_visit_wqs(struct softhca_uar *uar, unsigned int *work);
+
+#endif

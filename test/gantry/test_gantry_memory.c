@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When the engine frees its own memory: tables of regions, queues, workers. */
+#include <rte_common.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "gantry_engine.h"
+#include "gantry_env.h"
+
+static struct gantry *g;
+static uint8_t *memory;
+
+/* Replaces the table of regions twice; what it registers, it ends. */
+static void
+replace_table(void)
+{
+	struct gantry_mem *mem;
+
+	CHECK_EQ(gantry_mem_register(g, memory, 4096, 0, &mem), 0);
+	CHECK_EQ(gantry_mem_unregister(mem), 0);
+}
+
+static unsigned int
+tables_retired(void)
+{
+	const struct gantry_region_table *t;
+	unsigned int n = 0;
+
+	for (t = g->regions.retired; t != NULL; t = t->next)
+		n++;
+	return n;
+}
+
+static void
+a_table_lives_until_every_queue_that_used_it_has_been_called_again(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8), *unused = env_queue(g, 8);
+	struct gantry_comp comp;
+
+	replace_table();
+	CHECK_EQ(tables_retired(), 0); /* no queue has looked anything up yet */
+	CHECK_EQ(gantry_poll(a, &comp, 1), 0);
+	CHECK_EQ(gantry_poll(b, &comp, 1), 0);
+	replace_table();
+	CHECK_EQ(tables_retired(), 2);
+	CHECK_EQ(gantry_poll(a, &comp, 1), 0);
+	replace_table();
+	CHECK_EQ(tables_retired(), 4); /* b was not called */
+	CHECK_EQ(gantry_poll(a, &comp, 1), 0);
+	CHECK_EQ(gantry_poll(b, &comp, 1), 0);
+	replace_table();
+	CHECK_EQ(tables_retired(), 2); /* the new ones, which nobody has passed */
+	env_queue_done(a);
+	env_queue_done(b);
+	replace_table();
+	CHECK_EQ(tables_retired(), 0);
+	env_queue_done(unused);
+}
+
+static void
+a_worker_that_is_stopped_holds_no_table(void)
+{
+	const struct gantry_desc nop = {.op = GANTRY_OP_NOP};
+	struct gantry_worker *w;
+	struct gantry_comp comp;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	CHECK_EQ(gantry_start(g), 0);
+	CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
+	while (gantry_dequeue_burst(w, &comp, 1) == 0)
+		;
+	CHECK_EQ(gantry_stop(g), 0);
+	replace_table();
+	CHECK_EQ(tables_retired(), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+/* Blocks in EAL's heap. Under sanitizers the engine's are libc's, and LeakSanitizer counts them. */
+static unsigned int
+blocks(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	CHECK_EQ(rte_malloc_get_socket_stats(rte_socket_id(), &stats), 0);
+	return stats.alloc_count;
+}
+
+static void
+what_is_created_and_destroyed_leaves_no_block_behind(void)
+{
+	unsigned int before, i;
+	struct gantry_queue *q;
+	struct gantry_worker *w;
+	struct gantry_mem *mem;
+	struct gantry *other;
+
+	before = blocks();
+	for (i = 0; i < 3; i++) {
+		q = env_queue(g, 1024);
+#ifndef GANTRY_ALLOC_LIBC
+		CHECK(blocks() > before);
+#endif
+		env_queue_done(q);
+		CHECK_EQ(blocks(), before);
+	}
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	CHECK_EQ(blocks(), before);
+	CHECK_EQ(gantry_mem_register(g, memory, 4096, 0, &mem), 0);
+	CHECK_EQ(gantry_mem_unregister(mem), 0);
+	CHECK_EQ(blocks(), before);
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	CHECK_EQ(gantry_destroy(other), 0);
+	CHECK_EQ(blocks(), before);
+}
+
+static void
+a_queue_that_is_destroyed_makes_room_for_another(void)
+{
+	unsigned int i;
+
+	/* More than the 1,024 readers that the table of regions has. */
+	for (i = 0; i < GANTRY_MAX_QUEUES + 10; i++)
+		env_queue_done(env_queue(g, 2));
+}
+
+static const struct check_case cases[] = {
+	{"a table lives until every queue that used it has been called again",
+		a_table_lives_until_every_queue_that_used_it_has_been_called_again},
+	{"a worker that is stopped holds no table", a_worker_that_is_stopped_holds_no_table},
+	{"what is created and destroyed leaves no block behind",
+		what_is_created_and_destroyed_leaves_no_block_behind},
+	{"a queue that is destroyed makes room for another",
+		a_queue_that_is_destroyed_makes_room_for_another},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(1);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	memory = env_map(4096);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, NULL, 0);
+}
