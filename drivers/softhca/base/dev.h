@@ -28,7 +28,7 @@ struct softhca_port {
 struct softhca_dev {
 	const struct softhca_config *cfg;
 	struct softhca_port port[SOFTHCA_MAX_PORTS]; /* port 1 first */
-	unsigned int index; /* mlx5_<index> */
+	unsigned int index;                          /* mlx5_<index> */
 	struct softhca_lanes *lanes;
 };
 

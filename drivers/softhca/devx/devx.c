@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands that come through DEVX: which there are, and how they are answered.
+ * The DEVX methods: they find a firmware command among the rows of the classes, run it, and answer.
  *
- * A command that the firmware would fail gets its status and a syndrome in the answer and EREMOTEIO,
- * as mlx5_ib gives; one that mlx5_ib would not let pass, EINVAL.
+ * Where the firmware would refuse a command, the answer has status and syndrome and the call fails
+ * with EREMOTEIO. Where mlx5_ib would not pass the command on, the call fails with EINVAL.
  */
 #include "devx.h"
 
@@ -13,20 +13,13 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "caps.h"
-#include "uverbs.h"
+#include "uverbs_uar.h"
 
 #define CMD_QUERY_HCA_CAP 0x100
 
-static const struct devx_create *const creates[] = {devx_queue_creates, devx_key_creates,
-	devx_qpn_creates, devx_dek_creates};
-static const struct devx_command *const modifies[] = {devx_qp_modifies, devx_queue_modifies,
-	devx_dek_modifies};
-static const struct devx_command *const queries[] = {devx_qp_queries, devx_queue_queries,
-	devx_dek_queries};
-
 /*
- * What mlx5_ib lets pass as the creation of an object (devx_is_obj_create_cmd() of the kernel): where
- * it is not emulated, the firmware does not know it.
+ * Opcodes that mlx5_ib passes on as the creation of an object (devx_is_obj_create_cmd() of the
+ * kernel). Those that are not emulated are refused as by a firmware that does not know them.
  */
 static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x705, 0x710, 0x717,
 	0x771, 0x782, 0x800, 0x806, 0x80e, 0x816, 0x827, 0x829, 0x900, 0x904, 0x908, 0x90c, 0x912,
@@ -41,27 +34,11 @@ answer(struct uverbs_call *call, uint16_t attr, uint8_t *out, size_t len, int re
 		return refusal;
 	if (refusal > 0) {
 		memset(out, 0, len);
-		devx_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
-		devx_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
+		bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
+		bits_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
 	}
 	rc = call_out(call, attr, out, len);
 	return rc == 0 && refusal > 0 ? -EREMOTEIO : rc;
-}
-
-int
-devx_refuse_errno(int err, uint32_t bit)
-{
-	switch (err) {
-	case 0:
-		return 0;
-	case -ENOSPC:
-	case -ENOMEM:
-		return DEVX_REFUSE(DEVX_NO_RES, bit);
-	case -EBUSY:
-		return DEVX_REFUSE(DEVX_BUSY, bit);
-	default:
-		return DEVX_REFUSE(DEVX_BAD_PARAM, bit);
-	}
 }
 
 /* ---------------------------------------------------------------- commands without an object */
@@ -72,9 +49,9 @@ general_cmd(struct uverbs_call *call)
 	const uint8_t *in = call_in(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	uint8_t out[DEVX_HEADER + CAPS_HCA_PAGE_LEN] = {0};
 
-	if (devx_get(in, DEVX_OPCODE, 16) != CMD_QUERY_HCA_CAP)
+	if (bits_get(in, DEVX_OPCODE, 16) != CMD_QUERY_HCA_CAP)
 		return -EINVAL;
-	caps_hca_page(call->ctx->dev, devx_get(in, DEVX_OP_MOD, 16) >> 1, out + DEVX_HEADER);
+	caps_hca_page(call->ctx->dev, bits_get(in, DEVX_OP_MOD, 16) >> 1, out + DEVX_HEADER);
 	return answer(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, sizeof(out), 0);
 }
 
@@ -90,13 +67,13 @@ query_eqn(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* Pages are known to the device by the numbers that the program has. */
+/* The device and the program have one number for a page. */
 static int
 query_uar(struct uverbs_call *call)
 {
 	uint32_t page = call_in_u32(call, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
 
-	if (ctx_find_uar(call->ctx, page) == NULL)
+	if (uar_find_page(call->ctx, page) == NULL)
 		return -EINVAL;
 	return call_out(call, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &page, sizeof(page));
 }
@@ -114,23 +91,37 @@ unknown_create(uint32_t opcode)
 	return -EINVAL;
 }
 
+static const struct devx_create *
+find_create(uint32_t opcode, uint32_t obj_type)
+{
+	const struct object_class *const *classes;
+	uint32_t n;
+
+	classes = object_classes(&n);
+	for (uint32_t c = 0; c < n; c++) {
+		for (uint32_t i = 0; i < classes[c]->n_creates; i++) {
+			const struct devx_create *create = &classes[c]->creates[i];
+
+			if (create->opcode == opcode &&
+				(opcode != DEVX_CREATE_GENERAL || create->obj_type == obj_type))
+				return create;
+		}
+	}
+	return NULL;
+}
+
 static int
 run_create(struct uverbs_call *call, const struct attr_value *v, uint8_t *out, struct object **obj)
 {
-	uint32_t opcode = devx_get(v->bytes, DEVX_OPCODE, 16);
-	uint32_t obj_type = devx_get(v->bytes, DEVX_OBJ_TYPE, 16);
+	uint32_t opcode = bits_get(v->bytes, DEVX_OPCODE, 16);
+	const struct devx_create *create =
+		find_create(opcode, bits_get(v->bytes, DEVX_OBJ_TYPE, 16));
 
-	for (size_t t = 0; t < ARRAY_SIZE(creates); t++) {
-		for (const struct devx_create *c = creates[t]; c->opcode != 0; c++) {
-			if (c->opcode != opcode ||
-				(opcode == DEVX_CREATE_GENERAL && c->obj_type != obj_type))
-				continue;
-			if (v->len < c->in_len)
-				return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-			return c->run(call, v->bytes, out, obj);
-		}
-	}
-	return unknown_create(opcode);
+	if (create == NULL)
+		return unknown_create(opcode);
+	if (v->len < create->in_len)
+		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
+	return create->run(call, v->bytes, out, obj);
 }
 
 static int
@@ -152,29 +143,44 @@ create_obj(struct uverbs_call *call)
 static int
 destroy_obj(struct uverbs_call *call)
 {
-	struct object *obj = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE)->obj;
+	struct object *obj = call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE);
 
-	return object_is_devx(obj) ? object_destroy(call->ctx, obj, NULL) : -ENOENT;
+	return obj->cls->by_devx ? object_destroy(call->ctx, obj, NULL) : -ENOENT;
+}
+
+static const struct devx_command *
+find_command(enum devx_verb verb, const struct object_class *cls, uint32_t opcode)
+{
+	const struct object_class *const *classes;
+	uint32_t n;
+
+	classes = object_classes(&n);
+	for (uint32_t c = 0; c < n; c++) {
+		for (uint32_t i = 0; i < classes[c]->n_commands; i++) {
+			const struct devx_command *command = &classes[c]->commands[i];
+
+			if (command->verb == verb && command->cls == cls &&
+				command->opcode == opcode)
+				return command;
+		}
+	}
+	return NULL;
 }
 
 static int
-run_command(struct uverbs_call *call, const struct devx_command *const *tables, size_t n,
-	struct object *obj, const struct attr_value *v, uint8_t *out, size_t *out_len)
+run_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
+	const struct attr_value *v, uint8_t *out, size_t *out_len)
 {
-	uint32_t opcode = devx_get(v->bytes, DEVX_OPCODE, 16);
+	const struct devx_command *command =
+		find_command(verb, obj->cls, bits_get(v->bytes, DEVX_OPCODE, 16));
 
 	*out_len = DEVX_HEADER;
-	for (size_t t = 0; t < n; t++) {
-		for (const struct devx_command *c = tables[t]; c->opcode != 0; c++) {
-			if (c->opcode != opcode || c->type != obj->type)
-				continue;
-			if (v->len < c->in_len)
-				return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-			*out_len = c->out_len;
-			return c->run(call, obj, v->bytes, out);
-		}
-	}
-	return -EINVAL;
+	if (command == NULL)
+		return -EINVAL;
+	if (v->len < command->in_len)
+		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
+	*out_len = command->out_len;
+	return command->run(call, obj, v->bytes, out);
 }
 
 static int
@@ -182,8 +188,8 @@ modify_obj(struct uverbs_call *call)
 {
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
-	int rc = run_command(call, modifies, ARRAY_SIZE(modifies),
-		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE)->obj,
+	int rc = run_command(call, DEVX_MODIFIES,
+		call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
 		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN), out, &len);
 
 	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, len, rc);
@@ -194,67 +200,10 @@ query_obj(struct uverbs_call *call)
 {
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
-	int rc = run_command(call, queries, ARRAY_SIZE(queries),
-		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE)->obj,
+	int rc = run_command(call, DEVX_QUERIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
 		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN), out, &len);
 
 	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, len, rc);
-}
-
-/* ---------------------------------------------------------------- user memory */
-
-static int
-check_umem(struct uverbs_call *call, uint64_t addr, uint64_t len, uint32_t access)
-{
-	enum {
-		LOCAL_WRITE = 1,
-		REMOTE_WRITE = 2,
-		REMOTE_READ = 4
-	};
-	uint64_t end;
-
-	if ((access & ~(uint32_t)(LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ)) != 0 ||
-		((access & REMOTE_WRITE) != 0 && (access & LOCAL_WRITE) == 0))
-		return -EINVAL;
-	/* The page sizes that would do: one of at least 4 KiB must be among them. */
-	if (call_has(call, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP) &&
-		call_in_u64(call, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP) < CTX_PAGE)
-		return -EINVAL;
-	if (len == 0 || __builtin_add_overflow(addr, len, &end))
-		return -EINVAL;
-	return memory_is_mapped(addr, len, (access & LOCAL_WRITE) != 0) ? 0 : -EFAULT;
-}
-
-static int
-reg_umem(struct uverbs_call *call)
-{
-	uint64_t addr = call_in_u64(call, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR);
-	uint64_t len = call_in_u64(call, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN);
-	uint32_t access = call_in_u32(call, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS);
-	struct object_umem *umem;
-	int rc = check_umem(call, addr, len, access);
-
-	if (rc == 0)
-		rc = object_create(call->ctx, OBJ_UMEM, sizeof(*umem), &umem);
-	if (rc != 0)
-		return rc;
-	umem->addr = addr;
-	umem->len = len;
-	umem->writable = (access & 1) != 0;
-	call_attr(call, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE)->data = umem->obj.handle;
-	/* The context's own number: firmware numbers memory for each user context, too. */
-	rc = call_out(call, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->obj.handle,
-		sizeof(umem->obj.handle));
-	if (rc != 0)
-		(void)object_destroy(call->ctx, &umem->obj, NULL);
-	return rc;
-}
-
-static int
-dereg_umem(struct uverbs_call *call)
-{
-	return object_destroy(call->ctx, call_attr(call, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE)->obj,
-		NULL);
 }
 
 /* ---------------------------------------------------------------- methods */
@@ -277,45 +226,37 @@ static const struct attr_spec create_attrs[] = {
 	{MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, ATTR_OUT, ATTR_REQUIRED, DEVX_HEADER},
 };
 static const struct attr_spec destroy_attrs[] = {
-	{MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_ANY},
+	{MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = NULL},
 };
 static const struct attr_spec modify_attrs[] = {
-	{MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_ANY},
+	{MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = NULL},
 	{MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN, ATTR_IN, ATTR_REQUIRED, DEVX_HEADER, ATTR_ANY_LEN},
 	{MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, ATTR_OUT, ATTR_REQUIRED, DEVX_HEADER},
 };
 static const struct attr_spec query_attrs[] = {
-	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_ANY},
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = NULL},
 	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, ATTR_IN, ATTR_REQUIRED, DEVX_HEADER, ATTR_ANY_LEN},
 	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, ATTR_OUT, ATTR_REQUIRED, DEVX_HEADER},
 };
-static const struct attr_spec reg_umem_attrs[] = {
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, ATTR_IN, ATTR_REQUIRED, 8, 8},
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, ATTR_IN, ATTR_REQUIRED, 8, 8},
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, ATTR_IN, ATTR_OPTIONAL, 4, 8},
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, ATTR_OUT, ATTR_REQUIRED, 4},
-	{MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, ATTR_IN, ATTR_OPTIONAL, 8, 8},
-};
-static const struct attr_spec dereg_umem_attrs[] = {
-	{MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_UMEM},
-};
 
-#define METHOD(object, method, handler, attrs)                                                     \
+/* carrier: the attribute that carries a firmware command; 0: none. */
+#define METHOD(object, method, handler, attrs, carrier)                                            \
 	{                                                                                          \
 		MLX5_IB_OBJECT_##object, MLX5_IB_METHOD_##method, false, handler, attrs,           \
-			ARRAY_SIZE(attrs)                                                          \
+			ARRAY_SIZE(attrs), .firmware = carrier                                     \
 	}
 
-const struct uverbs_method devx_methods[] = {
-	METHOD(DEVX, DEVX_OTHER, general_cmd, general_attrs),
-	METHOD(DEVX, DEVX_QUERY_EQN, query_eqn, eqn_attrs),
-	METHOD(DEVX, DEVX_QUERY_UAR, query_uar, uar_attrs),
-	METHOD(DEVX_OBJ, DEVX_OBJ_CREATE, create_obj, create_attrs),
-	METHOD(DEVX_OBJ, DEVX_OBJ_DESTROY, destroy_obj, destroy_attrs),
-	METHOD(DEVX_OBJ, DEVX_OBJ_MODIFY, modify_obj, modify_attrs),
-	METHOD(DEVX_OBJ, DEVX_OBJ_QUERY, query_obj, query_attrs),
-	METHOD(DEVX_UMEM, DEVX_UMEM_REG, reg_umem, reg_umem_attrs),
-	METHOD(DEVX_UMEM, DEVX_UMEM_DEREG, dereg_umem, dereg_umem_attrs),
+static const struct uverbs_method methods[] = {
+	METHOD(DEVX, DEVX_OTHER, general_cmd, general_attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN),
+	METHOD(DEVX, DEVX_QUERY_EQN, query_eqn, eqn_attrs, 0),
+	METHOD(DEVX, DEVX_QUERY_UAR, query_uar, uar_attrs, 0),
+	METHOD(DEVX_OBJ, DEVX_OBJ_CREATE, create_obj, create_attrs,
+		MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN),
+	METHOD(DEVX_OBJ, DEVX_OBJ_DESTROY, destroy_obj, destroy_attrs, 0),
+	METHOD(DEVX_OBJ, DEVX_OBJ_MODIFY, modify_obj, modify_attrs,
+		MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN),
+	METHOD(DEVX_OBJ, DEVX_OBJ_QUERY, query_obj, query_attrs,
+		MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN),
 };
-const uint32_t n_devx_methods = ARRAY_SIZE(devx_methods);
+
+const struct object_class devx_class = {.name = "DEVX", CLASS_METHODS(methods)};

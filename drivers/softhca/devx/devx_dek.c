@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys by firmware commands, in plaintext (mlx5dv_dek_create(3)): there is no login
- * that wrapped ones would need.
+ * Data encryption keys, made by a firmware command (mlx5dv_dek_create(3)). Their bytes come in
+ * plaintext: wrapped keys need a login, which is not emulated.
  *
- * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. To modify: the Linux
- * driver's mlx5_core replaces a key so.
+ * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. The command that replaces
+ * a key is laid out as the Linux driver mlx5_core sends it.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "caps.h"
 #include "devx.h"
-#include "uverbs.h"
+#include "hca.h"
+#include "uverbs_pd.h"
 
 enum {
 	TYPE_DEK = 0x0c,
@@ -28,16 +30,22 @@ enum {
 #define PURPOSE_AES_XTS 3
 #define SELECT_KEY      1
 
+struct object_dek {
+	struct object obj;
+	struct object_pd *pd;
+	struct softhca_dek *dek;
+};
+
 static int
 check_dek(const struct softhca_config *cfg, const uint8_t *in)
 {
 	if (cfg->crypto == SOFTHCA_CRYPTO_OFF)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_OBJ_TYPE);
-	if (devx_get(in, DEVX_LOG_OBJ_RANGE, 5) != 0)
+	if (bits_get(in, DEVX_LOG_OBJ_RANGE, 5) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_LOG_OBJ_RANGE);
-	if (devx_get(in, DEK_KEY_SIZE, 4) > 1)
+	if (bits_get(in, DEK_KEY_SIZE, 4) > 1)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEK_KEY_SIZE);
-	if (devx_get(in, DEK_PURPOSE, 4) != PURPOSE_AES_XTS)
+	if (bits_get(in, DEK_PURPOSE, 4) != PURPOSE_AES_XTS)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEK_PURPOSE);
 	return 0;
 }
@@ -46,8 +54,8 @@ static int
 dek_make(struct uverbs_call *call, const uint8_t *in, uint32_t pdn, struct softhca_dek **out)
 {
 	struct softhca_dek_attr attr = {.pdn = pdn,
-		.key_256 = devx_get(in, DEK_KEY_SIZE, 4) == 1,
-		.has_keytag = devx_get(in, DEK_HAS_KEYTAG, 1)};
+		.key_256 = bits_get(in, DEK_KEY_SIZE, 4) == 1,
+		.has_keytag = bits_get(in, DEK_HAS_KEYTAG, 1)};
 	int rc;
 
 	memcpy(attr.key, in + DEK_KEY / 8, sizeof(attr.key));
@@ -60,15 +68,14 @@ dek_make(struct uverbs_call *call, const uint8_t *in, uint32_t pdn, struct softh
 static int
 create_dek(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {
-	struct object_pd *pd = ctx_find_pdn(call->ctx, devx_get(in, DEK_PD, 24));
+	struct object_pd *pd = pd_find_number(call->ctx, bits_get(in, DEK_PD, 24));
 	struct object_dek *dek;
 	int rc = check_dek(call->ctx->dev->cfg, in);
 
 	if (rc == 0 && pd == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, DEK_PD);
 	if (rc == 0)
-		rc = devx_refuse_errno(object_create(call->ctx, OBJ_DEVX_DEK, sizeof(*dek), &dek),
-			0);
+		rc = devx_refuse_errno(object_create(call->ctx, &devx_dek_class, &dek), 0);
 	if (rc != 0)
 		return rc;
 	rc = devx_refuse_errno(dek_make(call, in, pd->pdn, &dek->dek), 0);
@@ -78,17 +85,17 @@ create_dek(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obj
 	}
 	dek->pd = pd;
 	object_use(&pd->obj);
-	devx_set(out, DEVX_OBJ_ID, 32, softhca_dek_number(dek->dek));
+	bits_set(out, DEVX_OBJ_ID, 32, softhca_dek_number(dek->dek));
 	*obj = &dek->obj;
 	return 0;
 }
 
-/* A command on the object says its type and number again. */
+/* A command on the object repeats its type and number. */
 static int
 check_named(const struct object_dek *dek, const uint8_t *in)
 {
-	if (devx_get(in, DEVX_OBJ_TYPE, 16) != TYPE_DEK ||
-		devx_get(in, DEVX_OBJ_ID, 32) != softhca_dek_number(dek->dek))
+	if (bits_get(in, DEVX_OBJ_TYPE, 16) != TYPE_DEK ||
+		bits_get(in, DEVX_OBJ_ID, 32) != softhca_dek_number(dek->dek))
 		return -EINVAL;
 	return 0;
 }
@@ -104,12 +111,12 @@ query_dek(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 	if (check_named(dek, in) != 0)
 		return -EINVAL;
 	softhca_dek_query(dek->dek, &attr, &state);
-	devx_set(out, DEVX_OBJ_ID, 32, softhca_dek_number(dek->dek));
-	devx_set(out, DEK_STATE, 8, state);
-	devx_set(out, DEK_KEY_SIZE, 4, attr.key_256);
-	devx_set(out, DEK_HAS_KEYTAG, 1, attr.has_keytag);
-	devx_set(out, DEK_PURPOSE, 4, PURPOSE_AES_XTS);
-	devx_set(out, DEK_PD, 24, attr.pdn);
+	bits_set(out, DEVX_OBJ_ID, 32, softhca_dek_number(dek->dek));
+	bits_set(out, DEK_STATE, 8, state);
+	bits_set(out, DEK_KEY_SIZE, 4, attr.key_256);
+	bits_set(out, DEK_HAS_KEYTAG, 1, attr.has_keytag);
+	bits_set(out, DEK_PURPOSE, 4, PURPOSE_AES_XTS);
+	bits_set(out, DEK_PD, 24, attr.pdn);
 	memcpy(out + DEK_OPAQUE / 8, attr.opaque, sizeof(attr.opaque));
 	return 0;
 }
@@ -123,21 +130,43 @@ modify_dek(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint
 	(void)out;
 	if (check_named(dek, in) != 0)
 		return -EINVAL;
-	if (devx_get(in, DEVX_OBJ_AT, 32) != 0 || devx_get(in, DEK_SELECT_LOW, 32) != SELECT_KEY)
+	if (bits_get(in, DEVX_OBJ_AT, 32) != 0 || bits_get(in, DEK_SELECT_LOW, 32) != SELECT_KEY)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEK_SELECT_LOW);
 	softhca_dek_rekey(dek->dek, in + DEK_KEY / 8);
 	return 0;
 }
 
-const struct devx_create devx_dek_creates[] = {
+static int
+destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	struct object_dek *dek = (struct object_dek *)obj;
+	int rc = softhca_dek_destroy(dek->dek);
+
+	if (rc == 0)
+		object_unuse(&dek->pd->obj);
+	return rc;
+}
+
+static uint32_t
+limit(const struct softhca_config *cfg)
+{
+	return 1U << CAPS_LOG_MAX_DEKS;
+}
+
+static const struct devx_create creates[] = {
 	{DEVX_CREATE_GENERAL, DEK_END / 8, create_dek, TYPE_DEK},
-	{.opcode = 0},
 };
-const struct devx_command devx_dek_modifies[] = {
-	{OBJ_DEVX_DEK, DEVX_MODIFY_GENERAL, DEK_END / 8, DEVX_HEADER, modify_dek},
-	{.opcode = 0},
+static const struct devx_command commands[] = {
+	{DEVX_MODIFIES, &devx_dek_class, DEVX_MODIFY_GENERAL, DEK_END / 8, DEVX_HEADER, modify_dek},
+	{DEVX_QUERIES, &devx_dek_class, DEVX_QUERY_GENERAL, DEVX_HEADER, DEK_END / 8, query_dek},
 };
-const struct devx_command devx_dek_queries[] = {
-	{OBJ_DEVX_DEK, DEVX_QUERY_GENERAL, DEVX_HEADER, DEK_END / 8, query_dek},
-	{.opcode = 0},
+
+const struct object_class devx_dek_class = {
+	.name = "DEK",
+	.size = sizeof(struct object_dek),
+	.limit = limit,
+	.destroy = destroy,
+	.by_devx = true,
+	CLASS_CREATES(creates),
+	CLASS_COMMANDS(commands),
 };

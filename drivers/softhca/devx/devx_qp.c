@@ -1,397 +1,178 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands on queue pairs: their contexts, and the transitions between states.
+ * Queue pairs made by a firmware command, in memory that the program registered for them.
  *
- * Offsets in bits, as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters
- * Programming Manual").
+ * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
  */
-#include "devx_qp.h"
-
 #include <errno.h>
-#include <string.h>
 
-#include "caps.h"
 #include "devx.h"
-#include "qp_mask.h"
-#include "uverbs.h"
+#include "devx_cq.h"
+#include "devx_qpc.h"
+#include "devx_umem.h"
+#include "uverbs_qp.h"
+
+#define CMD_CREATE_QP 0x500
 
 enum {
-	CMD_RST2INIT = 0x502,
-	CMD_INIT2RTR = 0x503,
-	CMD_RTR2RTS = 0x504,
-	CMD_RTS2RTS = 0x505,
-	CMD_2ERR = 0x507,
-	CMD_2RST = 0x50a,
-	CMD_QUERY = 0x50b,
-	CMD_INIT2INIT = 0x50e
-};
-
-/* As verbs count. */
-enum {
-	STATE_RESET,
-	STATE_INIT,
-	STATE_RTR,
-	STATE_RTS,
-	STATE_ERR = 6
+	IN_QP_OPT_MASK = 0x80,
+	IN_QP_UMEM_OFFSET = 0x800,
+	IN_QP_UMEM_ID = 0x840,
+	IN_QP_UMEM_VALID = 0x860,
+	IN_QP_END = 0x880
 };
 
 enum {
-	ACCESS_WRITE = 2,
-	ACCESS_READ = 4,
-	ACCESS_ATOMIC = 8
+	ST_RC = 0,
+	RQ_REGULAR = 0,
+	RQ_ZERO = 3
 };
 
-/* Transitions and QUERY_QP share the place of the context. */
-enum {
-	IN_EXT = 0x40,             /* 1 bit: the extension below is there */
-	IN_OPT_MASK = 0x80,        /* 32 bits */
-	IN_OPT_MASK_95_64 = 0x840, /* 32 bits */
-	IN_OPT_MASK_63_32 = 0x860, /* 32 bits */
-	IN_EXT_MMO = 0x882,
-	IN_EXT_STREAM = 0x890, /* 16 bits */
-	IN_EXT_END = 0x8a0,
-	OPT_DRAIN_SIGERR = 1 << 11,
-	OPT_63_32_STREAM = 1 << 0,
-	OPT_63_32_UDP_SPORT = 1 << 2,
-	OPT_63_32_MMO = 1 << 3,
-	IN_QPC_END = QPC_AT + QPC_LEN
-};
-
-/* What comes with a transition, until it is known to be good. */
-struct change {
-	struct softhca_qp_attr attr;
-	uint32_t mask;
+struct object_devx_qp {
+	struct object_qp qp;
+	struct object_umem *buf, *dbr;
 };
 
 static int
-apply(struct object_qp *qp, const struct change *c)
+check(struct uverbs_call *call, const uint8_t *in, const uint8_t *qpc,
+	const struct softhca_qp_init *init)
 {
-	return devx_refuse_errno(softhca_qp_modify(qp->qp, &c->attr, c->mask), QPC_AT + QPC_STATE);
-}
-
-static uint32_t
-state_of(struct object_qp *qp)
-{
-	struct softhca_qp_attr attr;
-	uint32_t hw_sq_bb;
-
-	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
-	return attr.state;
-}
-
-/* The number must be the object's, and its state the one that the command begins in. */
-static int
-check(struct object_qp *qp, const uint8_t *in, uint32_t from)
-{
-	if (devx_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
-		return -EINVAL;
-	if (state_of(qp) != from)
-		return DEVX_REFUSE(DEVX_BAD_QP_STATE, QPC_AT + QPC_STATE);
-	return 0;
-}
-
-static int
-init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
-	uint32_t opt = devx_get(in, IN_OPT_MASK, 32), opt_32 = devx_get(in, IN_OPT_MASK_63_32, 32);
-	struct change c = {.mask = 0};
-	int rc = check(qp, in, STATE_INIT);
+	uint32_t rq_type = bits_get(qpc, QPC_RQ_TYPE, 3);
 
-	(void)out;
-	if (rc != 0)
-		return rc;
-	if ((opt & ~(uint32_t)OPT_DRAIN_SIGERR) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
-	if ((opt_32 & ~(uint32_t)OPT_63_32_MMO) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
-	if (devx_get(in, IN_OPT_MASK_95_64, 32) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
-	if ((opt & OPT_DRAIN_SIGERR) != 0) {
-		c.mask |= SOFTHCA_QP_DRAIN_SIGERR;
-		c.attr.drain_sigerr = devx_get(in, QPC_AT + QPC_DRAIN_SIGERR, 1);
-	}
-	if ((opt_32 & OPT_63_32_MMO) != 0) {
-		if (devx_get(in, IN_EXT, 1) == 0 || cfg->max_memcpy == 0)
-			return DEVX_REFUSE(DEVX_BAD_PARAM, IN_EXT);
-		c.mask |= SOFTHCA_QP_MMO;
-		c.attr.mmo = devx_get(in, IN_EXT_MMO, 1);
-	}
-	return apply(qp, &c);
-}
-
-/* In RTS: a stream of a DCI out of error, or another UDP source port. */
-static int
-rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
-	uint32_t opt_32 = devx_get(in, IN_OPT_MASK_63_32, 32);
-	struct change c = {.mask = SOFTHCA_QP_UDP_SPORT,
-		.attr = {.udp_sport = devx_get(in, QPC_AT + QPC_PATH + ADS_UDP_SPORT, 16)}};
-	int rc = check(qp, in, STATE_RTS);
-
-	(void)call;
-	(void)out;
-	if (rc != 0)
-		return rc;
-	if (devx_get(in, IN_OPT_MASK, 32) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
-	if (devx_get(in, IN_OPT_MASK_95_64, 32) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
-	if (opt_32 == OPT_63_32_UDP_SPORT)
-		return apply(qp, &c);
-	if (opt_32 != OPT_63_32_STREAM || devx_get(in, IN_EXT, 1) == 0 ||
-		softhca_qp_reset_stream(qp->qp, devx_get(in, IN_EXT_STREAM, 16)) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
+	if (bits_get(in, IN_QP_OPT_MASK, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_OPT_MASK);
+	if (bits_get(qpc, QPC_ST, 8) != ST_RC)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_ST);
+	if (rq_type != RQ_REGULAR && rq_type != RQ_ZERO)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
+	if (init->sq_bb > cfg->max_qp_wr)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_SQ_SIZE);
+	if (init->rq_wqe > cfg->max_qp_wr || init->log_rq_stride > 9)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_SIZE);
+	if (bits_get(in, IN_QP_UMEM_VALID, 1) == 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_UMEM_VALID);
+	if (bits_get(qpc, QPC_DBR_UMEM_VALID, 1) == 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_DBR_UMEM_VALID);
 	return 0;
 }
 
-/* ---------------------------------------------------------------- states, of DEVX queue pairs */
-
 static int
-check_port(struct uverbs_call *call, const uint8_t *path)
+find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 {
-	uint32_t port = devx_get(path, ADS_PORT, 8);
-
-	if (port == 0 || port > call->ctx->dev->cfg->ports)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT);
-	if (devx_get(path, ADS_PKEY_INDEX, 16) >= caps_pkey_table_len(call->ctx->dev))
-		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PKEY_INDEX);
+	qp->pd = pd_find_number(ctx, bits_get(qpc, QPC_PD, 24));
+	qp->send_cq = devx_find_cq(ctx, bits_get(qpc, QPC_CQN_SND, 24));
+	qp->recv_cq = devx_find_cq(ctx, bits_get(qpc, QPC_CQN_RCV, 24));
+	qp->uar = uar_find_page(ctx, bits_get(qpc, QPC_UAR_PAGE, 24));
+	if (qp->pd == NULL)
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_PD);
+	if (qp->send_cq == NULL)
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_CQN_SND);
+	if (qp->recv_cq == NULL)
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_CQN_RCV);
+	if (qp->uar == NULL)
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_UAR_PAGE);
 	return 0;
 }
 
-static uint32_t
-context_access(const uint8_t *qpc)
-{
-	return (devx_get(qpc, QPC_RRE, 1) ? ACCESS_READ : 0) |
-	       (devx_get(qpc, QPC_RWE, 1) ? ACCESS_WRITE : 0) |
-	       (devx_get(qpc, QPC_RAE, 1) ? ACCESS_ATOMIC : 0);
-}
-
-/* Optional fields are not emulated: what the transition needs comes with it always. */
 static int
-begin(struct object_qp *qp, const uint8_t *in, uint32_t from)
+find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,
+	struct softhca_qp_init *init)
 {
-	int rc = check(qp, in, from);
+	const uint8_t *qpc = in + QPC_AT / 8;
+	uint64_t len = (uint64_t)init->sq_bb * 64 + ((uint64_t)init->rq_wqe << init->log_rq_stride);
+	void *dbrec;
+	int rc;
 
-	if (rc == 0 && devx_get(in, IN_OPT_MASK, 32) != 0)
-		rc = DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	rc = umem_find(ctx,
+		&(struct umem_range){bits_get(in, IN_QP_UMEM_ID, 32),
+			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID},
+		&qp->buf, &init->buf);
+	if (rc == 0)
+		rc = umem_find(ctx,
+			&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
+				bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID},
+			&qp->dbr, &dbrec);
+	if (rc == 0)
+		init->dbrec = dbrec;
 	return rc;
 }
 
+/* Finds the objects and the memory that the command names, and makes the queue pair. */
 static int
-rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,
+	struct softhca_qp_init *init)
 {
-	struct object_qp *qp = (struct object_qp *)obj;
-	const uint8_t *qpc = in + QPC_AT / 8, *path = qpc + QPC_PATH / 8;
-	struct change c = {
-		.mask = M_STATE | M_PKEY_INDEX | M_PORT | M_ACCESS,
-		.attr = {.state = STATE_INIT,
-			.pkey_index = devx_get(path, ADS_PKEY_INDEX, 16),
-			.port = devx_get(path, ADS_PORT, 8),
-			.access = context_access(qpc)},
-	};
-	int rc = begin(qp, in, STATE_RESET);
+	int rc = find_parts(ctx, in + QPC_AT / 8, &qp->qp);
 
-	(void)out;
 	if (rc == 0)
-		rc = check_port(call, path);
-	return rc != 0 ? rc : apply(qp, &c);
+		rc = find_memory(ctx, in, qp, init);
+	if (rc != 0)
+		return rc;
+	init->pdn = qp->qp.pd->pdn;
+	init->send_cq = qp->qp.send_cq->cq;
+	init->recv_cq = qp->qp.recv_cq->cq;
+	init->uar = qp->qp.uar->uar;
+	init->event = &qp->qp.event;
+	return devx_refuse_errno(softhca_qp_create(ctx->dev, init, &qp->qp.qp), QPC_AT);
 }
 
 static int
-check_path(struct uverbs_call *call, const struct softhca_qp_attr *attr, uint32_t port)
+create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {
-	bool ethernet = call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
-	struct ib_uverbs_gid_entry gid;
-
-	if ((ethernet || attr->is_global) &&
-		caps_gid(call->ctx->dev, port, attr->sgid_index, &gid) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_SGID_INDEX);
-	return 0;
-}
-
-static int
-init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
-	const uint8_t *qpc = in + QPC_AT / 8, *path = qpc + QPC_PATH / 8;
-	bool ethernet = call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
-	struct change c = {
-		.mask = M_STATE | M_AV | M_PATH_MTU | M_DEST_QPN | M_RQ_PSN | M_MAX_DEST_RD_ATOMIC |
-			M_MIN_RNR_TIMER,
-		.attr = {.state = STATE_RTR,
-			.path_mtu = devx_get(qpc, QPC_MTU, 3),
-			.dest_qpn = devx_get(qpc, QPC_REMOTE_QPN, 24),
-			.rq_psn = devx_get(qpc, QPC_NEXT_RCV_PSN, 24),
-			.max_dest_rd_atomic = 1U << devx_get(qpc, QPC_LOG_RRA_MAX, 3),
-			.min_rnr_timer = devx_get(qpc, QPC_MIN_RNR, 5),
-			.is_global = ethernet || devx_get(path, ADS_GRH, 1) != 0,
-			.dlid = devx_get(path, ADS_RLID, 16),
-			.sgid_index = devx_get(path, ADS_SGID_INDEX, 8),
-			.hop_limit = devx_get(path, ADS_HOP_LIMIT, 8),
-			.sl = devx_get(path, ADS_SL, 4)},
-	};
-	int rc = begin(qp, in, STATE_INIT);
-
-	(void)out;
-	memcpy(c.attr.dgid, path + ADS_RGID / 8, sizeof(c.attr.dgid));
-	memcpy(c.attr.dmac, path + ADS_RMAC / 8, sizeof(c.attr.dmac));
-	if (rc == 0)
-		rc = check_port(call, path);
-	if (rc == 0)
-		rc = check_path(call, &c.attr, devx_get(path, ADS_PORT, 8));
-	return rc != 0 ? rc : apply(qp, &c);
-}
-
-static int
-rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
 	const uint8_t *qpc = in + QPC_AT / 8;
-	struct change c = {
-		.mask = M_STATE | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_SQ_PSN |
-			M_MAX_RD_ATOMIC,
-		.attr = {.state = STATE_RTS,
-			.timeout = devx_get(qpc, QPC_PATH + ADS_ACK_TIMEOUT, 5),
-			.retry_cnt = devx_get(qpc, QPC_RETRY_COUNT, 3),
-			.rnr_retry = devx_get(qpc, QPC_RNR_RETRY, 3),
-			.sq_psn = devx_get(qpc, QPC_NEXT_SEND_PSN, 24),
-			.max_rd_atomic = 1U << devx_get(qpc, QPC_LOG_SRA_MAX, 3)},
+	bool has_sq = bits_get(qpc, QPC_NO_SQ, 1) == 0;
+	bool has_rq = bits_get(qpc, QPC_RQ_TYPE, 3) == RQ_REGULAR;
+	struct softhca_qp_init init = {
+		.type = SOFTHCA_QP_RC,
+		.sq_bb = has_sq ? 1U << bits_get(qpc, QPC_LOG_SQ_SIZE, 4) : 0,
+		.rq_wqe = has_rq ? 1U << bits_get(qpc, QPC_LOG_RQ_SIZE, 4) : 0,
+		.log_rq_stride = 4 + bits_get(qpc, QPC_LOG_RQ_STRIDE, 3),
+		.uidx = bits_get(qpc, QPC_USER_INDEX, 24),
 	};
-	int rc = begin(qp, in, STATE_RTR);
+	struct object_devx_qp *qp;
+	int rc = check(call, in, qpc, &init);
 
-	(void)call;
-	(void)out;
-	return rc != 0 ? rc : apply(qp, &c);
-}
-
-/* From any state. */
-static int
-end_in(struct object *obj, const uint8_t *in, uint32_t state)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
-	struct change c = {.mask = M_STATE, .attr = {.state = state}};
-
-	if (devx_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
-		return -EINVAL;
-	return apply(qp, &c);
-}
-
-static int
-to_err(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	(void)call;
-	(void)out;
-	return end_in(obj, in, STATE_ERR);
-}
-
-static int
-to_rst(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	(void)call;
-	(void)out;
-	return end_in(obj, in, STATE_RESET);
-}
-
-/* ---------------------------------------------------------------- query */
-
-/* The firmware's numbers for the verbs' states: it tells a drained send queue from a draining one. */
-static uint32_t
-firmware_state(const struct softhca_qp_attr *attr)
-{
-	enum {
-		RST,
-		INIT,
-		RTR,
-		RTS,
-		SQER,
-		SQ_DRAINED,
-		ERR,
-		SQ_DRAINING
-	};
-	static const uint8_t states[] = {RST, INIT, RTR, RTS, SQ_DRAINED, SQER, ERR};
-
-	if (states[attr->state] == SQ_DRAINED && attr->sq_draining)
-		return SQ_DRAINING;
-	return states[attr->state];
-}
-
-static void
-write_path(uint8_t *path, const struct softhca_qp_attr *attr)
-{
-	devx_set(path, ADS_PKEY_INDEX, 16, attr->pkey_index);
-	devx_set(path, ADS_GRH, 1, attr->is_global);
-	devx_set(path, ADS_RLID, 16, attr->dlid);
-	devx_set(path, ADS_ACK_TIMEOUT, 5, attr->timeout);
-	devx_set(path, ADS_SGID_INDEX, 8, attr->sgid_index);
-	devx_set(path, ADS_HOP_LIMIT, 8, attr->hop_limit);
-	devx_set(path, ADS_UDP_SPORT, 16, attr->udp_sport);
-	devx_set(path, ADS_SL, 4, attr->sl);
-	devx_set(path, ADS_PORT, 8, attr->port);
-	memcpy(path + ADS_RGID / 8, attr->dgid, sizeof(attr->dgid));
-	memcpy(path + ADS_RMAC / 8, attr->dmac, sizeof(attr->dmac));
-}
-
-static uint32_t
-log2_down(uint32_t n)
-{
-	return n <= 1 ? 0 : 31 - __builtin_clz(n);
-}
-
-static int
-query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
-{
-	struct object_qp *qp = (struct object_qp *)obj;
-	uint8_t *qpc = out + QPC_AT / 8;
-	struct softhca_qp_attr attr;
-	uint32_t hw_sq_bb;
-
-	(void)call;
-	if (devx_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
-		return -EINVAL;
-	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
-	devx_set(qpc, QPC_STATE, 4, firmware_state(&attr));
-	devx_set(qpc, QPC_DRAIN_SIGERR, 1, attr.drain_sigerr);
-	devx_set(qpc, QPC_PD, 24, qp->pd != NULL ? qp->pd->pdn : 0);
-	devx_set(qpc, QPC_MTU, 3, attr.path_mtu);
-	devx_set(qpc, QPC_UAR_PAGE, 24, qp->uar != NULL ? qp->uar->page_id : 0);
-	devx_set(qpc, QPC_REMOTE_QPN, 24, attr.dest_qpn);
-	write_path(qpc + QPC_PATH / 8, &attr);
-	devx_set(qpc, QPC_LOG_SRA_MAX, 3, log2_down(attr.max_rd_atomic));
-	devx_set(qpc, QPC_RETRY_COUNT, 3, attr.retry_cnt);
-	devx_set(qpc, QPC_RNR_RETRY, 3, attr.rnr_retry);
-	devx_set(qpc, QPC_NEXT_SEND_PSN, 24, attr.sq_psn);
-	devx_set(qpc, QPC_CQN_SND, 24,
-		qp->send_cq != NULL ? softhca_cq_number(qp->send_cq->cq) : 0);
-	devx_set(qpc, QPC_LOG_RRA_MAX, 3, log2_down(attr.max_dest_rd_atomic));
-	devx_set(qpc, QPC_RRE, 1, (attr.access & ACCESS_READ) != 0);
-	devx_set(qpc, QPC_RWE, 1, (attr.access & ACCESS_WRITE) != 0);
-	devx_set(qpc, QPC_RAE, 1, (attr.access & ACCESS_ATOMIC) != 0);
-	devx_set(qpc, QPC_MIN_RNR, 5, attr.min_rnr_timer);
-	devx_set(qpc, QPC_NEXT_RCV_PSN, 24, attr.rq_psn);
-	devx_set(qpc, QPC_CQN_RCV, 24,
-		qp->recv_cq != NULL ? softhca_cq_number(qp->recv_cq->cq) : 0);
-	devx_set(qpc, QPC_QKEY, 32, attr.qkey);
-	devx_set(qpc, QPC_HW_SQ_WQEBB, 16, hw_sq_bb);
+	if (rc == 0)
+		rc = devx_refuse_errno(object_create(call->ctx, &devx_qp_class, &qp), 0);
+	if (rc != 0)
+		return rc;
+	rc = make(call->ctx, in, qp, &init);
+	if (rc != 0) {
+		object_forget(call->ctx, &qp->qp.obj);
+		return rc;
+	}
+	qp->qp.type = SOFTHCA_QP_RC;
+	qp_use_names(&qp->qp);
+	object_use(&qp->buf->obj);
+	object_use(&qp->dbr->obj);
+	bits_set(out, DEVX_NUMBER, 24, softhca_qp_number(qp->qp.qp));
+	*obj = &qp->qp.obj;
 	return 0;
 }
 
-const struct devx_command devx_qp_modifies[] = {
-	{OBJ_QP, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
-	{OBJ_QP, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
-	{OBJ_DEVX_QP, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
-	{OBJ_DEVX_QP, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
-	{OBJ_DEVX_QP, CMD_RST2INIT, IN_QPC_END / 8, DEVX_HEADER, rst2init},
-	{OBJ_DEVX_QP, CMD_INIT2RTR, IN_QPC_END / 8, DEVX_HEADER, init2rtr},
-	{OBJ_DEVX_QP, CMD_RTR2RTS, IN_QPC_END / 8, DEVX_HEADER, rtr2rts},
-	{OBJ_DEVX_QP, CMD_2ERR, DEVX_HEADER, DEVX_HEADER, to_err},
-	{OBJ_DEVX_QP, CMD_2RST, DEVX_HEADER, DEVX_HEADER, to_rst},
-	{.opcode = 0},
+static int
+destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	struct object_devx_qp *qp = (struct object_devx_qp *)obj;
+	int rc = qp_destroy(ctx, obj, events);
+
+	if (rc != 0)
+		return rc;
+	object_unuse(&qp->buf->obj);
+	object_unuse(&qp->dbr->obj);
+	return 0;
+}
+
+static const struct devx_create creates[] = {
+	{CMD_CREATE_QP, IN_QP_END / 8, create},
 };
-const struct devx_command devx_qp_queries[] = {
-	{OBJ_QP, CMD_QUERY, DEVX_HEADER, IN_QPC_END / 8, query},
-	{OBJ_DEVX_QP, CMD_QUERY, DEVX_HEADER, IN_QPC_END / 8, query},
-	{.opcode = 0},
+
+const struct object_class devx_qp_class = {
+	.name = "DEVX QP",
+	.size = sizeof(struct object_devx_qp),
+	.limit = qp_limit,
+	.destroy = destroy,
+	.by_devx = true,
+	CLASS_CREATES(creates),
 };

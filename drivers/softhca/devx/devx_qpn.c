@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pair numbers that are set aside for the program: mlx5dv_reserved_qpn_alloc(3). They name no
- * queue pair, and none gets them while the object lives.
+ * Queue pair numbers that are reserved for the program: mlx5dv_reserved_qpn_alloc(3). No queue pair
+ * gets one of them while the object lives.
  *
  * Offsets in bits, as libmlx5 44 sends them: a general object of type 0x2c.
  */
 #include "caps.h"
 #include "devx.h"
-#include "uverbs.h"
+#include "hca.h"
+
+struct object_qpns {
+	struct object obj;
+	uint32_t first;
+};
 
 enum {
 	TYPE_RESERVED_QPN = 0x2c,
@@ -20,9 +25,9 @@ reserve_qpns(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct o
 	struct object_qpns *qpns;
 	int rc;
 
-	if (devx_get(in, DEVX_LOG_OBJ_RANGE, 5) != CAPS_LOG_RESERVED_QPNS)
+	if (bits_get(in, DEVX_LOG_OBJ_RANGE, 5) != CAPS_LOG_RESERVED_QPNS)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_LOG_OBJ_RANGE);
-	rc = devx_refuse_errno(object_create(call->ctx, OBJ_DEVX_QPNS, sizeof(*qpns), &qpns), 0);
+	rc = devx_refuse_errno(object_create(call->ctx, &devx_qpns_class, &qpns), 0);
 	if (rc != 0)
 		return rc;
 	rc = devx_refuse_errno(softhca_qpn_reserve(call->ctx->dev, 1U << CAPS_LOG_RESERVED_QPNS,
@@ -32,12 +37,34 @@ reserve_qpns(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct o
 		object_forget(call->ctx, &qpns->obj);
 		return rc;
 	}
-	devx_set(out, DEVX_OBJ_ID, 32, qpns->first);
+	bits_set(out, DEVX_OBJ_ID, 32, qpns->first);
 	*obj = &qpns->obj;
 	return 0;
 }
 
-const struct devx_create devx_qpn_creates[] = {
+static int
+destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	softhca_qpn_release(ctx->dev, 1U << CAPS_LOG_RESERVED_QPNS,
+		((struct object_qpns *)obj)->first);
+	return 0;
+}
+
+static uint32_t
+limit(const struct softhca_config *cfg)
+{
+	return (cfg->max_qp >> CAPS_LOG_RESERVED_QPNS) + 1;
+}
+
+static const struct devx_create creates[] = {
 	{DEVX_CREATE_GENERAL, IN_END / 8, reserve_qpns, TYPE_RESERVED_QPN},
-	{.opcode = 0},
+};
+
+const struct object_class devx_qpns_class = {
+	.name = "QP numbers",
+	.size = sizeof(struct object_qpns),
+	.limit = limit,
+	.destroy = destroy,
+	.by_devx = true,
+	CLASS_CREATES(creates),
 };

@@ -2,7 +2,6 @@
 /* Whether the adapter comes up in this process: decided once, when the library is loaded. */
 #include "init.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 #include "dev.h"
 #include "devices.h"
 #include "log.h"
-#include "object.h"
+#include "fork.h"
+#include "object_table.h"
 #include "softhca.h"
 #include "sysfs.h"
 
@@ -90,7 +90,8 @@ static void __attribute__((constructor)) bring_up(void)
 		softhca_devices_set(devices, 0);
 		return;
 	}
-	pthread_atfork(ctx_fork_prepare, ctx_fork_parent, ctx_fork_child);
+	object_table_init();
+	(void)fork_init();
 	atomic_store_explicit(&active, true, memory_order_release);
 }
 

@@ -27,11 +27,11 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "init.h"
-#include "object.h"
+#include "contexts.h"
+#include "ioctl.h"
 #include "raw.h"
 #include "softhca.h"
 #include "sysfs.h"
-#include "uverbs.h"
 
 #ifndef __LP64__
 #error "The kernel's struct stat is libc's on 64-bit machines only"

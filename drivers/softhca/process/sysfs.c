@@ -419,8 +419,8 @@ release_lock(void)
 	struct stat now, lock;
 
 	snprintf(path, sizeof(path), "%s/lock", tree);
-	if (raw_fstat(lock_fd, &now) == 0 && stat(path, &lock) == 0 &&
-		now.st_ino == lock.st_ino && now.st_dev == lock.st_dev)
+	if (raw_fstat(lock_fd, &now) == 0 && stat(path, &lock) == 0 && now.st_ino == lock.st_ino &&
+		now.st_dev == lock.st_dev)
 		close(lock_fd);
 	lock_fd = -1;
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the adapter says it can: from the settings, and never more than is emulated.
+ * The capabilities of the adapter, as far as they are emulated and as the settings say.
  *
  * Sources: ibv_query_device(3), ibv_query_port(3), uapi ib_user_verbs.h and mlx5-abi.h; the
  * capability page's layout as libmlx5 44 reads it, from NVIDIA's "Ethernet Adapters Programming
  * Manual", QUERY_HCA_CAP.
  */
 #include "caps.h"
-#include "fault.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-#include "devx.h"
+#include "bits.h"
 #include "dm.h"
+#include "fault.h"
+#include "hca.h"
 
 enum {
 	PORT_STATE_DOWN = 1,
@@ -48,7 +49,7 @@ enum {
 	ODP_SRQ_RECV = 1 << 5,
 	ODP_UD = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
 	ODP_UC = ODP_SEND | ODP_RECV | ODP_WRITE,
-	/* Receives of XRC and DC are an SRQ's. */
+	/* XRC and DC receive from SRQs. */
 	ODP_XRC = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
 	ODP_RC = ODP_XRC | ODP_RECV
 };
@@ -63,7 +64,7 @@ log2_up(uint64_t n)
 	return log;
 }
 
-/* Of MAC 02:53:48:00:<device>:<port>, as EUI-64 (RFC 4291, appendix A). Port 0: the node. */
+/* EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). Port 0: the node. */
 static uint64_t
 port_guid(const struct softhca_dev *dev, uint32_t port)
 {
@@ -144,7 +145,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
 	resp->max_dm_size = DM_LEN;
-	/* Indirection tables, but no queue pair that uses one. */
+	/* There are indirection tables, but no queue pair type that uses one. */
 	if (ethernet) {
 		resp->max_wq_type_rq = dev->cfg->max_qp;
 		resp->rss_caps.max_rwq_indirection_tables = dev->cfg->max_qp;
@@ -251,8 +252,7 @@ caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp 
 		.max_rq_desc_sz = 512,
 		.max_send_wqebb = dev->cfg->max_qp_wr,
 		.max_recv_wr = dev->cfg->max_qp_wr,
-		.max_srq_recv_wr =
-			dev->cfg->max_qp_wr, /* the kernel says it, not the library, that there are none */
+		.max_srq_recv_wr = dev->cfg->max_qp_wr,
 		.num_ports = dev->cfg->ports,
 		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
@@ -281,7 +281,7 @@ static void
 fill_page(uint8_t *page, const struct cap_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		devx_set(page, fields[i].bit, fields[i].width, fields[i].value);
+		bits_set(page, fields[i].bit, fields[i].width, fields[i].value);
 }
 
 static void
@@ -289,7 +289,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 {
 	bool ethernet = cfg->link_layer == SOFTHCA_LINK_ETHERNET;
 	bool mmo = cfg->max_memcpy != 0;
-	/* 2 GiB has no logarithm that fits: it is written 0. */
+	/* The field has 5 bits: 0 stands for 2 GiB. */
 	uint32_t log_mmo = cfg->max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(cfg->max_memcpy);
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
@@ -327,7 +327,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* AES-XTS: crypto, engines for one data unit or several, and DEKs among the general objects. */
+/* crypto, AES-XTS for one data unit and for several, and DEKs among the general objects. */
 static void
 crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 {
@@ -347,7 +347,7 @@ atomic_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* Device memory: in units of 64 bytes, aligned up to pages. Where it lies is the kernel's business. */
+/* Device memory comes in units of 64 bytes. Alignments go up to a page. */
 static void
 memory_page(uint8_t *page)
 {
@@ -357,7 +357,7 @@ memory_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* From the first bit on: send, receive, write, read, atomic, srq_receive. */
+/* The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. */
 static void
 odp_page(uint8_t *page)
 {
@@ -369,10 +369,9 @@ odp_page(uint8_t *page)
 
 	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++)
 		for (uint16_t b = 0; b < 6; b++)
-			devx_set(page, transports[t].bit + b, 1, transports[t].caps >> b & 1);
+			bits_set(page, transports[t].bit + b, 1, transports[t].caps >> b & 1);
 }
 
-/* Pages that say "nothing of this" are all zero, as is any page that is not known here. */
 void
 caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN])
 {
@@ -396,7 +395,7 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 	else if (type == DEVICE_MEMORY)
 		memory_page(page);
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
-		devx_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* of plaintext alone: no login */
+		bits_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* plaintext DEKs: there is no login */
 	else if (type == GENERAL_2)
-		devx_set(page, 0x93, 5, CAPS_LOG_RESERVED_QPNS);
+		bits_set(page, 0x93, 5, CAPS_LOG_RESERVED_QPNS);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the adapter says it can, in each of the forms that it is asked in. */
+/* The capabilities of the adapter, in each form in which programs ask for them. */
 #ifndef SOFTHCA_CAPS_H
 #define SOFTHCA_CAPS_H
 
@@ -9,17 +9,17 @@
 
 #include "dev.h"
 
-#define CAPS_COMP_VECTORS  8
-#define CAPS_GID_TABLE_LEN 255
-#define CAPS_VENDOR_ID     0x02c9
-#define CAPS_MAX_CQ_COUNT  0xffff
-#define CAPS_MAX_CQ_PERIOD 0xfff /* us */
-#define CAPS_MAX_MSG       (1U << 30)
-#define CAPS_MAX_TSO       262144
-#define CAPS_LOG_MAX_WQ_TABLE 11 /* entries of an indirection table */
-#define CAPS_LOG_RESERVED_QPNS 6 /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
+#define CAPS_COMP_VECTORS      8
+#define CAPS_GID_TABLE_LEN     255
+#define CAPS_VENDOR_ID         0x02c9
+#define CAPS_MAX_CQ_COUNT      0xffff
+#define CAPS_MAX_CQ_PERIOD     0xfff /* us */
+#define CAPS_MAX_MSG           (1U << 30)
+#define CAPS_MAX_TSO           262144
+#define CAPS_LOG_MAX_WQ_TABLE  11 /* entries of an indirection table */
+#define CAPS_LOG_RESERVED_QPNS 6  /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
 #define CAPS_LOG_MAX_DEKS      12
-#define CAPS_DCI_LOG_MAX   6 /* streams of a DCI: concurrent, and in error */
+#define CAPS_DCI_LOG_MAX       6 /* streams of a DCI: concurrent, and in error */
 
 /* Types of GIDs, as the kernel counts them (enum ib_uverbs_gid_type). */
 enum caps_gid_type {
@@ -28,7 +28,7 @@ enum caps_gid_type {
 	CAPS_GID_ROCE_V2
 };
 
-/* GUIDs are the same in every process: mlx5_0 is mlx5_0. Host byte order. */
+/* An adapter has this GUID in every process. Host byte order. */
 uint64_t caps_node_guid(const struct softhca_dev *dev);
 
 void caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp);
@@ -44,7 +44,7 @@ uint32_t caps_pkey_table_len(const struct softhca_dev *dev);
 int caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 	struct ib_uverbs_gid_entry *entry);
 
-/* One page of QUERY_HCA_CAP, as the firmware lays it out, big endian. */
+/* A page of the answer to QUERY_HCA_CAP, big endian. Pages that are not emulated are all zeros. */
 #define CAPS_HCA_PAGE_LEN 0x100
 void caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN]);
 

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands that change a completion queue: RESIZE_CQ and MODIFY_CQ. */
+/* Completion queues: ibv_create_cq_ex(3), ibv_resize_cq(3), ibv_modify_cq(3). */
 #include "uverbs_cq.h"
 
 #include <errno.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "call.h"
 #include "caps.h"
+#include "mapped.h"
 
 #define CQ_MODERATE 1U /* of ib_uverbs_ex_modify_cq.attr_mask: IBV_CQ_ATTR_MODERATE */
+#define PAD         MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
 
-uint64_t
-uverbs_cq_entries(uint32_t cqe)
+/*
+ * Entries of the buffer, as the kernel counts them: one more than asked for, rounded up to a power of
+ * two. libmlx5 asks for one less than its buffer holds.
+ */
+static uint64_t
+entries_of(uint32_t cqe)
 {
 	uint64_t n = 1;
 
@@ -21,6 +29,131 @@ uverbs_cq_entries(uint32_t cqe)
 		n *= 2;
 	return n;
 }
+
+/* ---------------------------------------------------------------- creation and end */
+
+static int
+check_create(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t entries)
+{
+	const struct softhca_config *cfg = call->ctx->dev->cfg;
+	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_CQ_FLAGS);
+	uint32_t cqe = call_in_u32(call, UVERBS_ATTR_CREATE_CQ_CQE);
+
+	if ((flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
+				 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)) != 0)
+		return -EINVAL;
+	if (req->cqe_comp_en != 0 ||
+		(req->flags | PAD) != (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | PAD) ||
+		((req->flags & PAD) != 0 && req->cqe_size != 128))
+		return -EOPNOTSUPP;
+	if (cqe == 0 || cqe > cfg->max_cqe ||
+		call_in_u32(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR) >= CAPS_COMP_VECTORS ||
+		(req->cqe_size != 64 && req->cqe_size != 128) || req->buf_addr % 64 != 0 ||
+		req->db_addr % 8 != 0)
+		return -EINVAL;
+	if (!memory_is_mapped(req->buf_addr, entries * req->cqe_size, true) ||
+		!memory_is_mapped(req->db_addr, 8, true))
+		return -EFAULT;
+	return 0;
+}
+
+static int
+answer(struct uverbs_call *call, const struct object_cq *cq, uint64_t entries)
+{
+	struct mlx5_ib_create_cq_resp mlx5 = {.cqn = softhca_cq_number(cq->cq)};
+	uint32_t cqe = entries - 1;
+	int rc;
+
+	call_attr(call, UVERBS_ATTR_CREATE_CQ_HANDLE)->data = cq->obj.handle;
+	rc = call_out(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cqe, sizeof(cqe));
+	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
+}
+
+static int
+create(struct uverbs_call *call)
+{
+	const struct mlx5_ib_create_cq *req = call_in(call, UVERBS_ATTR_UHW_IN);
+	uint64_t entries = entries_of(call_in_u32(call, UVERBS_ATTR_CREATE_CQ_CQE));
+	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_CQ_FLAGS);
+	struct event_file *comp, *async;
+	struct softhca_cq_attr attr;
+	struct object_cq *cq;
+	int rc;
+
+	rc = check_create(call, req, entries);
+	if (rc == 0)
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, false, &comp);
+	if (rc == 0)
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, true, &async);
+	if (rc == 0 && uar_find_page(call->ctx, req->uar_page_index) == NULL)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = object_create(call->ctx, &cq_class, &cq);
+	if (rc != 0)
+		return rc;
+	cq->uar = uar_find_page(call->ctx, req->uar_page_index);
+	cq->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
+	cq->event.comp = event_file_get(comp);
+	cq->event.async = event_file_get(async);
+	attr = (struct softhca_cq_attr){
+		.buf = (void *)(uintptr_t)req->buf_addr,
+		.dbrec = (_Atomic uint32_t *)(uintptr_t)req->db_addr,
+		.n_cqe = entries,
+		.cqe_len = req->cqe_size,
+		.ignore_overrun = (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) != 0,
+		.pad = (req->flags & PAD) != 0,
+		.uar = cq->uar->uar,
+		.event = &cq->event,
+	};
+	rc = softhca_cq_create(call->ctx->dev, &attr, &cq->cq);
+	if (rc != 0) {
+		event_file_put(comp);
+		event_file_put(async);
+		object_forget(call->ctx, &cq->obj);
+		return rc;
+	}
+	object_use(&cq->uar->obj);
+	rc = answer(call, cq, entries);
+	if (rc != 0)
+		(void)object_destroy(call->ctx, &cq->obj, NULL);
+	return rc;
+}
+
+int
+cq_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	struct object_cq *cq = (struct object_cq *)obj;
+	int rc = softhca_cq_destroy(cq->cq);
+
+	if (rc != 0)
+		return rc;
+	event_source_fini(&cq->event, &events->comp_read, &events->async_read);
+	object_unuse(&cq->uar->obj);
+	return 0;
+}
+
+uint32_t
+cq_limit(const struct softhca_config *cfg)
+{
+	return cfg->max_cq;
+}
+
+static int
+destroy(struct uverbs_call *call)
+{
+	struct object *obj = call_obj(call, UVERBS_ATTR_DESTROY_CQ_HANDLE);
+	struct ib_uverbs_destroy_cq_resp resp = {0};
+	struct object_events events = {0};
+	int rc = object_destroy(call->ctx, obj, &events);
+
+	if (rc != 0)
+		return rc;
+	resp.comp_events_reported = events.comp_read;
+	resp.async_events_reported = events.async_read;
+	return call_out(call, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+}
+
+/* ---------------------------------------------------------------- changes */
 
 static int
 check_resize(struct uverbs_call *call, uint32_t cqe, uint64_t entries)
@@ -36,13 +169,13 @@ check_resize(struct uverbs_call *call, uint32_t cqe, uint64_t entries)
 	return memory_is_mapped(mlx5->buf_addr, entries * mlx5->cqe_size, true) ? 0 : -EFAULT;
 }
 
-int
-uverbs_resize_cq(struct uverbs_call *call)
+static int
+resize(struct uverbs_call *call)
 {
 	const struct ib_uverbs_resize_cq *req = call_in(call, UVERBS_ATTR_CORE_IN);
 	const struct mlx5_ib_resize_cq *mlx5 = call_in(call, UVERBS_ATTR_UHW_IN);
-	struct object_cq *cq = object_find(call->ctx, OBJ_CQ, req->cq_handle);
-	uint64_t entries = uverbs_cq_entries(req->cqe);
+	struct object_cq *cq = object_find(call->ctx, &cq_class, req->cq_handle);
+	uint64_t entries = entries_of(req->cqe);
 	struct ib_uverbs_resize_cq_resp resp = {.cqe = entries - 1};
 	struct softhca_cq_attr now;
 	uint32_t pi, ci;
@@ -54,7 +187,7 @@ uverbs_resize_cq(struct uverbs_call *call)
 	if (rc != 0)
 		return rc;
 	softhca_cq_query(cq->cq, &now, &pi, &ci);
-	/* As the kernel: the same size is no resizing, and the buffer stays. */
+	/* As with the kernel: where the size stays, the buffer stays too. */
 	if (entries != now.n_cqe) {
 		softhca_settle(call->ctx->dev);
 		rc = softhca_cq_resize(cq->cq, (void *)(uintptr_t)mlx5->buf_addr, entries,
@@ -63,11 +196,11 @@ uverbs_resize_cq(struct uverbs_call *call)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-int
-uverbs_modify_cq(struct uverbs_call *call)
+static int
+modify(struct uverbs_call *call)
 {
 	const struct ib_uverbs_ex_modify_cq *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_cq *cq = object_find(call->ctx, OBJ_CQ, req->cq_handle);
+	struct object_cq *cq = object_find(call->ctx, &cq_class, req->cq_handle);
 
 	if (req->attr_mask == 0 || req->reserved != 0)
 		return -EINVAL;
@@ -78,3 +211,45 @@ uverbs_modify_cq(struct uverbs_call *call)
 	softhca_cq_moderate(cq->cq, req->attr.cq_count, req->attr.cq_period);
 	return 0;
 }
+
+/* ---------------------------------------------------------------- the table */
+
+static const struct attr_spec create_attrs[] = {
+	{UVERBS_ATTR_CREATE_CQ_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
+	{UVERBS_ATTR_CREATE_CQ_CQE, ATTR_IN, ATTR_REQUIRED, 4, 4},
+	{UVERBS_ATTR_CREATE_CQ_USER_HANDLE, ATTR_IN, ATTR_REQUIRED, 8, 8},
+	{UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, ATTR_FD, ATTR_OPTIONAL},
+	{UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, ATTR_IN, ATTR_REQUIRED, 4, 4},
+	{UVERBS_ATTR_CREATE_CQ_FLAGS, ATTR_IN, ATTR_OPTIONAL, 4, 8},
+	{UVERBS_ATTR_CREATE_CQ_RESP_CQE, ATTR_OUT, ATTR_REQUIRED, 4},
+	{UVERBS_ATTR_CREATE_CQ_EVENT_FD, ATTR_FD, ATTR_OPTIONAL},
+	{UVERBS_ATTR_UHW_IN, ATTR_IN, ATTR_REQUIRED, offsetof(struct mlx5_ib_create_cq, reserved1),
+		sizeof(struct mlx5_ib_create_cq)},
+	{UVERBS_ATTR_UHW_OUT, ATTR_OUT, ATTR_REQUIRED, 4},
+};
+static const struct attr_spec destroy_attrs[] = {
+	{UVERBS_ATTR_DESTROY_CQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &cq_class},
+	{UVERBS_ATTR_DESTROY_CQ_RESP, ATTR_OUT, ATTR_REQUIRED,
+		sizeof(struct ib_uverbs_destroy_cq_resp)},
+};
+
+static const struct uverbs_method methods[] = {
+	{UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, false, create, create_attrs,
+		ARRAY_SIZE(create_attrs)},
+	{UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, destroy, destroy_attrs,
+		ARRAY_SIZE(destroy_attrs)},
+};
+static const struct write_command writes[] = {
+	{IB_USER_VERBS_CMD_RESIZE_CQ, sizeof(struct ib_uverbs_resize_cq), sizeof(uint32_t), resize},
+	{WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_CQ), sizeof(struct ib_uverbs_ex_modify_cq), 0,
+		modify},
+};
+
+const struct object_class cq_class = {
+	.name = "CQ",
+	.size = sizeof(struct object_cq),
+	.limit = cq_limit,
+	.destroy = cq_destroy,
+	CLASS_METHODS(methods),
+	CLASS_WRITES(writes),
+};

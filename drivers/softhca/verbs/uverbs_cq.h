@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that change completion queues. */
+/* Completion queues. */
 #ifndef SOFTHCA_UVERBS_CQ_H
 #define SOFTHCA_UVERBS_CQ_H
 
-#include "uverbs.h"
+#include "event.h"
+#include "hca.h"
+#include "object.h"
+#include "uverbs_uar.h"
 
-/*
- * The kernel's sizes: one entry more than asked for, and up to a power of two. libmlx5 asks for
- * one less than its buffer holds.
- */
-uint64_t uverbs_cq_entries(uint32_t cqe);
-int uverbs_resize_cq(struct uverbs_call *call);
-int uverbs_modify_cq(struct uverbs_call *call);
+struct object_cq {
+	struct object obj;
+	struct softhca_cq *cq;
+	struct object_uar *uar;
+	struct event_source event;
+};
+
+/* object_class.destroy and .limit of classes whose struct begins with object_cq. */
+int cq_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+uint32_t cq_limit(const struct softhca_config *cfg);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods of the device itself: contexts, ports, GIDs, and files for async events. */
+/* Calls on the adapter itself: contexts, capabilities, ports, GIDs, and event files. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "call.h"
 #include "caps.h"
-#include "uverbs.h"
+#include "context.h"
 
 static int
 get_context(struct uverbs_call *call)
@@ -23,7 +26,7 @@ get_context(struct uverbs_call *call)
 	if (call->ctx->opened)
 		return -EINVAL;
 	memcpy(&req, call_in(call, UVERBS_ATTR_UHW_IN), sizeof(req));
-	/* Older libraries know neither DEVX nor allocated UARs, and there are no static ones. */
+	/* A library must allocate its UARs, as it does for DEVX: there are no static ones. */
 	if ((req.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX) != 0 || req.comp_mask != 0 ||
 		(req.lib_caps & MLX5_LIB_CAP_DYN_UAR) == 0 || req.max_cqe_version < 1)
 		return -EINVAL;
@@ -55,6 +58,36 @@ query_context(struct uverbs_call *call)
 }
 
 static int
+query_device(struct uverbs_call *call)
+{
+	struct ib_uverbs_query_device_resp resp;
+
+	caps_query_device(call->ctx->dev, &resp);
+	return call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}
+
+static int
+query_device_ex(struct uverbs_call *call)
+{
+	const struct ib_uverbs_ex_query_device *req = call_in(call, UVERBS_ATTR_CORE_IN);
+	struct attr_value *core = call_attr(call, UVERBS_ATTR_CORE_OUT);
+	struct attr_value *uhw = call_attr(call, UVERBS_ATTR_UHW_OUT);
+	struct ib_uverbs_ex_query_device_resp resp;
+	struct mlx5_ib_query_device_resp mlx5;
+	int rc;
+
+	if (req->comp_mask != 0 || req->reserved != 0)
+		return -EINVAL;
+	caps_query_device_ex(call->ctx->dev, &resp, &mlx5);
+	if (core->len < resp.response_length)
+		resp.response_length = core->len;
+	if (uhw->len < mlx5.response_length)
+		mlx5.response_length = uhw->len;
+	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
+}
+
+static int
 query_port(struct uverbs_call *call)
 {
 	uint64_t port = call_in_u64(call, UVERBS_ATTR_QUERY_PORT_PORT_NUM);
@@ -64,7 +97,7 @@ query_port(struct uverbs_call *call)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
 }
 
-/* No switchdev, so no vport: only that the port exists. */
+/* There is no switchdev and so no vport: the answer says that the port exists, and nothing more. */
 static int
 query_port_mlx5(struct uverbs_call *call)
 {
@@ -116,6 +149,21 @@ query_gid_table(struct uverbs_call *call)
 }
 
 static int
+create_comp_channel(struct uverbs_call *call)
+{
+	struct ib_uverbs_create_comp_channel_resp resp;
+	int fd, rc = ctx_add_file(call->ctx, false, &fd);
+
+	if (rc != 0)
+		return rc;
+	resp.fd = fd;
+	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	if (rc != 0)
+		close(fd);
+	return rc;
+}
+
+static int
 alloc_async_event(struct uverbs_call *call)
 {
 	int fd, rc = ctx_add_file(call->ctx, true, &fd);
@@ -162,22 +210,13 @@ static const struct attr_spec query_gid_table_attrs[] = {
 static const struct attr_spec alloc_async_event_attrs[] = {
 	{UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, ATTR_NEW_FD, ATTR_REQUIRED},
 };
-static const struct attr_spec invoke_write_attrs[] = {
-	{UVERBS_ATTR_CORE_IN, ATTR_IN, ATTR_OPTIONAL, 0, ATTR_ANY_LEN},
-	{UVERBS_ATTR_CORE_OUT, ATTR_OUT, ATTR_OPTIONAL, 0},
-	{UVERBS_ATTR_WRITE_CMD, ATTR_IN, ATTR_REQUIRED, 4, 8},
-	{UVERBS_ATTR_UHW_IN, ATTR_IN, ATTR_OPTIONAL, 0, ATTR_ANY_LEN},
-	{UVERBS_ATTR_UHW_OUT, ATTR_OUT, ATTR_OPTIONAL, 0},
-};
 
 #define DEVICE_METHOD(method, early, handler, attrs)                                               \
 	{                                                                                          \
 		UVERBS_OBJECT_DEVICE, method, early, handler, attrs, ARRAY_SIZE(attrs)             \
 	}
 
-const struct uverbs_method device_methods[] = {
-	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, true, uverbs_invoke_write,
-		invoke_write_attrs, ARRAY_SIZE(invoke_write_attrs), .after_fork = true},
+static const struct uverbs_method methods[] = {
 	DEVICE_METHOD(UVERBS_METHOD_GET_CONTEXT, true, get_context, get_context_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_CONTEXT, false, query_context, query_context_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_PORT, false, query_port, query_port_attrs),
@@ -187,4 +226,17 @@ const struct uverbs_method device_methods[] = {
 	{UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, alloc_async_event,
 		alloc_async_event_attrs, ARRAY_SIZE(alloc_async_event_attrs)},
 };
-const uint32_t n_device_methods = ARRAY_SIZE(device_methods);
+static const struct write_command writes[] = {
+	{IB_USER_VERBS_CMD_QUERY_DEVICE, sizeof(struct ib_uverbs_query_device),
+		sizeof(struct ib_uverbs_query_device_resp), query_device, true},
+	{WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), sizeof(struct ib_uverbs_ex_query_device),
+		offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), query_device_ex, true},
+	{IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, sizeof(struct ib_uverbs_create_comp_channel),
+		sizeof(struct ib_uverbs_create_comp_channel_resp), create_comp_channel},
+};
+
+const struct object_class device_class = {
+	.name = "device",
+	CLASS_METHODS(methods),
+	CLASS_WRITES(writes),
+};

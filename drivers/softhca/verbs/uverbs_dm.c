@@ -4,8 +4,6 @@
  * over it. The rules are those of the kernel's uverbs_std_types_dm.c, uverbs_std_types_mr.c and
  * drivers/infiniband/hw/mlx5/dm.c.
  */
-#include "uverbs_dm.h"
-
 #include <errno.h>
 #include <unistd.h>
 
@@ -14,15 +12,24 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "call.h"
 #include "dm.h"
+#include "uverbs_mr.h"
 
-/* Windows cannot be bound to it, and nothing of it is paged in on demand. */
+/* No windows over device memory, and no paging on demand. */
 #define DM_ACCESS                                                                                  \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
 		IB_UVERBS_ACCESS_ZERO_BASED | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
-/* By what libmlx5 finds it in the context's memory: the page, and where in that page it begins. */
+struct object_dm {
+	struct object obj;
+	uint64_t len; /* as asked for: the object has all bytes of its pages */
+	uint32_t first_page;
+	pid_t owner; /* a child of fork() does not free what its parent allocated */
+};
+
+/* libmlx5 maps the memory by the number of its first page and the offset in that page. */
 static int
 answer_place(struct uverbs_call *call, const struct object_dm *dm, uint16_t index_id,
 	uint16_t offset_id)
@@ -37,7 +44,7 @@ answer_place(struct uverbs_call *call, const struct object_dm *dm, uint16_t inde
 static int
 check_alloc(struct uverbs_call *call, uint64_t len)
 {
-	/* The other types are memory of a steering engine, which this adapter has not. */
+	/* The other types are memory of a steering engine, which is not emulated. */
 	if (call_in_u64(call, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE) != MLX5_IB_UAPI_DM_TYPE_MEMIC)
 		return -EOPNOTSUPP;
 	if (len == 0 || call_in_u32(call, UVERBS_ATTR_ALLOC_DM_ALIGNMENT) > DM_LOG_MAX_ALIGN)
@@ -53,7 +60,7 @@ alloc_dm(struct uverbs_call *call)
 	int page, rc = check_alloc(call, len);
 
 	if (rc == 0)
-		rc = object_create(call->ctx, OBJ_DM, sizeof(*dm), &dm);
+		rc = object_create(call->ctx, &dm_class, &dm);
 	if (rc != 0)
 		return rc;
 	page = dm_take(call->ctx, dm_pages(len));
@@ -73,15 +80,20 @@ alloc_dm(struct uverbs_call *call)
 }
 
 static int
-free_dm(struct uverbs_call *call)
+destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
-	return object_destroy(call->ctx, call_attr(call, UVERBS_ATTR_FREE_DM_HANDLE)->obj, NULL);
+	struct object_dm *dm = (struct object_dm *)obj;
+
+	if (dm->owner != getpid())
+		return -EIO;
+	dm_give(ctx, dm->first_page, dm_pages(dm->len));
+	return 0;
 }
 
 static int
 query_dm(struct uverbs_call *call)
 {
-	struct object_dm *dm = (void *)call_attr(call, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE)->obj;
+	struct object_dm *dm = call_obj(call, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
 	int rc = answer_place(call, dm, MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX,
 		MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET);
 
@@ -90,7 +102,7 @@ query_dm(struct uverbs_call *call)
 				 sizeof(dm->len));
 }
 
-/* Addresses at which a load or a store is an atomic operation: this adapter has none. */
+/* Atomic operations by a load or a store on an address are not emulated. */
 static int
 map_op_addr(struct uverbs_call *call)
 {
@@ -127,8 +139,8 @@ answer_region(struct uverbs_call *call, const struct object_mr *mr)
 static int
 reg_dm_mr(struct uverbs_call *call)
 {
-	struct object_dm *dm = (void *)call_attr(call, UVERBS_ATTR_REG_DM_MR_DM_HANDLE)->obj;
-	struct object_pd *pd = (void *)call_attr(call, UVERBS_ATTR_REG_DM_MR_PD_HANDLE)->obj;
+	struct object_dm *dm = call_obj(call, UVERBS_ATTR_REG_DM_MR_DM_HANDLE);
+	struct object_pd *pd = call_obj(call, UVERBS_ATTR_REG_DM_MR_PD_HANDLE);
 	uint64_t access = call_in_u64(call, UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS);
 	uint64_t offset = call_in_u64(call, UVERBS_ATTR_REG_DM_MR_OFFSET);
 	uint64_t len = call_in_u64(call, UVERBS_ATTR_REG_DM_MR_LENGTH);
@@ -136,7 +148,7 @@ reg_dm_mr(struct uverbs_call *call)
 	int rc = check_region(dm, access, offset, len);
 
 	if (rc == 0)
-		rc = object_create(call->ctx, OBJ_MR, sizeof(*mr), &mr);
+		rc = object_create(call->ctx, &mr_class, &mr);
 	if (rc != 0)
 		return rc;
 	/* Zero-based: work requests call its first byte 0. */
@@ -150,7 +162,7 @@ reg_dm_mr(struct uverbs_call *call)
 		return rc;
 	}
 	mr->pd = pd;
-	mr->dm = dm;
+	mr->dm = &dm->obj;
 	object_use(&pd->obj);
 	object_use(&dm->obj);
 	rc = answer_region(call, mr);
@@ -170,16 +182,16 @@ static const struct attr_spec alloc_attrs[] = {
 	{MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, ATTR_IN, ATTR_OPTIONAL, 8, 8},
 };
 static const struct attr_spec free_attrs[] = {
-	{UVERBS_ATTR_FREE_DM_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_DM},
+	{UVERBS_ATTR_FREE_DM_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &dm_class},
 };
 static const struct attr_spec query_attrs[] = {
-	{MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_DM},
+	{MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &dm_class},
 	{MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, ATTR_OUT, ATTR_REQUIRED, 8},
 	{MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, ATTR_OUT, ATTR_REQUIRED, 2},
 	{MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, ATTR_OUT, ATTR_REQUIRED, 8},
 };
 static const struct attr_spec map_op_attrs[] = {
-	{MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_DM},
+	{MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &dm_class},
 	{MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, ATTR_IN, ATTR_REQUIRED, 1, 1},
 	{MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, ATTR_OUT, ATTR_REQUIRED, 8},
 	{MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, ATTR_OUT, ATTR_REQUIRED, 2},
@@ -188,17 +200,17 @@ static const struct attr_spec reg_attrs[] = {
 	{UVERBS_ATTR_REG_DM_MR_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
 	{UVERBS_ATTR_REG_DM_MR_OFFSET, ATTR_IN, ATTR_REQUIRED, 8, 8},
 	{UVERBS_ATTR_REG_DM_MR_LENGTH, ATTR_IN, ATTR_REQUIRED, 8, 8},
-	{UVERBS_ATTR_REG_DM_MR_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_PD},
+	{UVERBS_ATTR_REG_DM_MR_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &pd_class},
 	{UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, ATTR_IN, ATTR_OPTIONAL, 4, 8},
-	{UVERBS_ATTR_REG_DM_MR_DM_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_DM},
+	{UVERBS_ATTR_REG_DM_MR_DM_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &dm_class},
 	{UVERBS_ATTR_REG_DM_MR_RESP_LKEY, ATTR_OUT, ATTR_REQUIRED, 4},
 	{UVERBS_ATTR_REG_DM_MR_RESP_RKEY, ATTR_OUT, ATTR_REQUIRED, 4},
 };
 
-const struct uverbs_method dm_methods[] = {
+static const struct uverbs_method methods[] = {
 	{UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, false, alloc_dm, alloc_attrs,
 		ARRAY_SIZE(alloc_attrs), .after_fork = true},
-	{UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, false, free_dm, free_attrs,
+	{UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, false, call_destroy, free_attrs,
 		ARRAY_SIZE(free_attrs), .after_fork = true},
 	{UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, false, query_dm, query_attrs,
 		ARRAY_SIZE(query_attrs), .after_fork = true},
@@ -207,4 +219,10 @@ const struct uverbs_method dm_methods[] = {
 	{UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, false, reg_dm_mr, reg_attrs,
 		ARRAY_SIZE(reg_attrs)},
 };
-const uint32_t n_dm_methods = ARRAY_SIZE(dm_methods);
+
+const struct object_class dm_class = {
+	.name = "device memory",
+	.size = sizeof(struct object_dm),
+	.destroy = destroy,
+	CLASS_METHODS(methods),
+};

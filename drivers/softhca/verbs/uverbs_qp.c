@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates queue pairs for the program; qp.c knows what they do. */
+/* Queue pairs: creation and end. ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
 #include "uverbs_qp.h"
 
 #include <errno.h>
@@ -12,18 +12,22 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "call.h"
 #include "caps.h"
+#include "mapped.h"
 
-/* Flags of every type: where the UAR is, and leave to scatter into CQEs, which is not used. */
+/* Flags that every type takes. Scattering into CQEs is allowed by them, and is not done. */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-/* What the ABI has; which of it a type takes, create_flags_of() says. */
+/* Flags that the ABI has. create_flags_of() says which of them a type takes. */
 #define CREATE_ATTR_FLAGS                                                                          \
 	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |          \
 		IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |  \
 		IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
-#define QPT_DRIVER 0xff /* which of the vendor's types it is, its flags say */
+#define QPT_DRIVER 0xff /* IBV_QPT_DRIVER: flags say which of the vendor's types */
 #define WQEBB      64U
+
+/* ---------------------------------------------------------------- what is asked for */
 
 static int
 check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
@@ -34,7 +38,7 @@ check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
 	return 0;
 }
 
-/* One of the queues: its memory is the program's. Sizes as libmlx5 gives them. */
+/* A queue's buffer, in the program's memory. */
 static int
 check_queue(uint64_t addr, uint64_t len)
 {
@@ -44,8 +48,8 @@ check_queue(uint64_t addr, uint64_t len)
 }
 
 /*
- * Receive WQEs, then send WQEs; of a raw QP the latter lie apart. That their numbers are powers of
- * two, softhca_qp_create() checks.
+ * One buffer holds receive WQEs and then send WQEs; a raw QP has two buffers. softhca_qp_create()
+ * checks that the numbers of WQEs are powers of two.
  */
 static int
 check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
@@ -73,14 +77,14 @@ check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
 	return rc;
 }
 
-/* A type that sends has a page to ring on, and queues. */
+/* A type that sends has a UAR page and queues of its own. */
 static bool
 type_sends(enum softhca_qp_type type)
 {
 	return type != SOFTHCA_QP_XRC_RECV && type != SOFTHCA_QP_DCT;
 }
 
-/* Of IBV_QPT_DRIVER: the type, or -errno, by the flags of mlx5dv_create_qp(3). */
+/* The type that the flags of mlx5dv_create_qp(3) ask for with IBV_QPT_DRIVER, or -errno. */
 static int
 find_dc_type(uint32_t flags, uint32_t *known)
 {
@@ -96,7 +100,7 @@ find_dc_type(uint32_t flags, uint32_t *known)
 	}
 }
 
-/* CAP_NET_RAW, as the kernel demands of who makes a raw packet queue pair (packet(7)). */
+/* Whether the process has CAP_NET_RAW, which the kernel demands for raw packet QPs (packet(7)). */
 static bool
 may_send_raw(void)
 {
@@ -107,7 +111,7 @@ may_send_raw(void)
 	       (data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW)) != 0;
 }
 
-/* The type that is asked for, or -errno, and the flags that it takes. */
+/* The type that the call asks for, or -errno; *known: the flags that this type takes. */
 static int
 find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
 {
@@ -134,12 +138,11 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	}
 }
 
-/* What each type must name, and what it may not: ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
+/* Which objects a type must name, and which not: ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
 static int
 check_names(struct uverbs_call *call, enum softhca_qp_type type)
 {
-	const struct object_srq *srq =
-		(void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->obj;
+	const struct object_srq *srq = call_obj(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
 	bool pd = call_has(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
 	bool scq = call_has(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
 	bool rcq = call_has(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
@@ -154,7 +157,7 @@ check_names(struct uverbs_call *call, enum softhca_qp_type type)
 	if (!rcq || (type == SOFTHCA_QP_DCT && srq == NULL) ||
 		(type == SOFTHCA_QP_RAW && srq != NULL))
 		return -EINVAL;
-	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* an XRC one belongs to no QP */
+	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* no QP takes an XRC SRQ */
 }
 
 static int
@@ -168,7 +171,7 @@ check_streams(const struct mlx5_ib_create_qp *req)
 	return 0;
 }
 
-/* Without multicast, none of it is ever looped back: to ask for that is to ask for nothing. */
+/* There is no multicast, so blocking its loopback needs no work. */
 static uint32_t
 create_flags_of(enum softhca_qp_type type)
 {
@@ -179,7 +182,7 @@ create_flags_of(enum softhca_qp_type type)
 	return flags;
 }
 
-/* The type, or -errno. */
+/* Checks the whole call. The type, or -errno. */
 static int
 check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 {
@@ -207,6 +210,8 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 	return rc != 0 ? rc : type;
 }
 
+/* ---------------------------------------------------------------- creation */
+
 static struct softhca_cq *
 cq_of(const struct object_cq *cq)
 {
@@ -214,7 +219,7 @@ cq_of(const struct object_cq *cq)
 }
 
 static int
-make_qp(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create_qp *req)
+make(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create_qp *req)
 {
 	struct softhca_qp_init init = {
 		.type = qp->type,
@@ -222,7 +227,7 @@ make_qp(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_cre
 		.send_cq = cq_of(qp->send_cq),
 		.recv_cq = cq_of(qp->recv_cq),
 		.srq = qp->srq != NULL ? qp->srq->srq : NULL,
-		.xrcdn = qp->xrcd != NULL ? xrc_domain_number(qp->xrcd->domain) : 0,
+		.xrcdn = qp->xrcd != NULL ? xrcd_number(qp->xrcd) : 0,
 		.uidx = req->uidx,
 		.sig_all = qp->sig_all,
 		.event = &qp->event,
@@ -250,7 +255,7 @@ make_qp(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_cre
 }
 
 static int
-answer_create(struct uverbs_call *call, struct object_qp *qp)
+answer(struct uverbs_call *call, struct object_qp *qp)
 {
 	const struct ib_uverbs_qp_cap *cap = call_in(call, UVERBS_ATTR_CREATE_QP_CAP);
 	struct mlx5_ib_create_qp_resp mlx5 = {0};
@@ -277,20 +282,20 @@ keep_cap(struct object_qp *qp, const struct ib_uverbs_qp_cap *cap,
 	qp->max_inline = cap->max_inline_data;
 }
 
-/* The objects that a QP names, as far as its type does. */
+/* Sets the objects that a QP names: NULL where the call names none. */
 static void
 take_names(struct uverbs_call *call, struct object_qp *qp)
 {
-	qp->pd = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE)->obj;
-	qp->send_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)->obj;
-	qp->recv_cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)->obj;
-	qp->srq = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->obj;
-	qp->xrcd = (void *)call_attr(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE)->obj;
+	qp->pd = call_obj(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+	qp->send_cq = call_obj(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
+	qp->recv_cq = call_obj(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	qp->srq = call_obj(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	qp->xrcd = call_obj(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
 	qp->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_QP_USER_HANDLE);
 }
 
-static void
-use_names(struct object_qp *qp)
+void
+qp_use_names(struct object_qp *qp)
 {
 	if (qp->pd != NULL)
 		object_use(&qp->pd->obj);
@@ -306,12 +311,29 @@ use_names(struct object_qp *qp)
 		object_use(&qp->uar->obj);
 }
 
-int
-uverbs_create_qp(struct uverbs_call *call)
+static void
+unuse_names(struct object_qp *qp)
+{
+	if (qp->pd != NULL)
+		object_unuse(&qp->pd->obj);
+	if (qp->send_cq != NULL)
+		object_unuse(&qp->send_cq->obj);
+	if (qp->recv_cq != NULL)
+		object_unuse(&qp->recv_cq->obj);
+	if (qp->srq != NULL)
+		object_unuse(&qp->srq->obj);
+	if (qp->xrcd != NULL)
+		object_unuse(&qp->xrcd->obj);
+	if (qp->uar != NULL)
+		object_unuse(&qp->uar->obj);
+}
+
+static int
+create(struct uverbs_call *call)
 {
 	const struct mlx5_ib_create_qp *req = call_in(call, UVERBS_ATTR_UHW_IN);
 	uint32_t flags = call_in_u32(call, UVERBS_ATTR_CREATE_QP_FLAGS);
-	struct event_file *async = NULL;
+	struct event_file *async;
 	struct object_uar *uar = NULL;
 	struct object_qp *qp;
 	int rc, type = check_create(call, req);
@@ -319,17 +341,13 @@ uverbs_create_qp(struct uverbs_call *call)
 	if (type < 0)
 		return type;
 	if (type_sends(type)) {
-		uar = ctx_find_uar(call->ctx, req->bfreg_index);
+		uar = uar_find_page(call->ctx, req->bfreg_index);
 		if (uar == NULL)
 			return -EINVAL;
 	}
-	if (call_has(call, UVERBS_ATTR_CREATE_QP_EVENT_FD)) {
-		async = ctx_find_file(call->ctx,
-			call_attr(call, UVERBS_ATTR_CREATE_QP_EVENT_FD)->data, true);
-		if (async == NULL)
-			return -EBADF;
-	}
-	rc = object_create(call->ctx, OBJ_QP, sizeof(*qp), &qp);
+	rc = call_event_file(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, true, &async);
+	if (rc == 0)
+		rc = object_create(call->ctx, &qp_class, &qp);
 	if (rc != 0)
 		return rc;
 	qp->type = type;
@@ -338,23 +356,44 @@ uverbs_create_qp(struct uverbs_call *call)
 	qp->sig_all = (flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL) != 0;
 	keep_cap(qp, call_in(call, UVERBS_ATTR_CREATE_QP_CAP), req);
 	qp->event.async = event_file_get(async);
-	rc = make_qp(call, qp, req);
+	rc = make(call, qp, req);
 	if (rc != 0) {
 		event_file_put(qp->event.async);
 		object_forget(call->ctx, &qp->obj);
 		return rc;
 	}
-	use_names(qp);
-	rc = answer_create(call, qp);
+	qp_use_names(qp);
+	rc = answer(call, qp);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &qp->obj, NULL);
 	return rc;
 }
 
+/* ---------------------------------------------------------------- end */
+
 int
-uverbs_destroy_qp(struct uverbs_call *call)
+qp_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
-	struct object *obj = call_attr(call, UVERBS_ATTR_DESTROY_QP_HANDLE)->obj;
+	struct object_qp *qp = (struct object_qp *)obj;
+	int rc = softhca_qp_destroy(qp->qp);
+
+	if (rc != 0)
+		return rc;
+	event_source_fini(&qp->event, &events->comp_read, &events->async_read);
+	unuse_names(qp);
+	return 0;
+}
+
+uint32_t
+qp_limit(const struct softhca_config *cfg)
+{
+	return cfg->max_qp;
+}
+
+static int
+destroy(struct uverbs_call *call)
+{
+	struct object *obj = call_obj(call, UVERBS_ATTR_DESTROY_QP_HANDLE);
 	struct ib_uverbs_destroy_qp_resp resp = {0};
 	struct object_events events = {0};
 	int rc = object_destroy(call->ctx, obj, &events);
@@ -364,3 +403,47 @@ uverbs_destroy_qp(struct uverbs_call *call)
 	resp.events_reported = events.async_read;
 	return call_out(call, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
 }
+
+/* ---------------------------------------------------------------- the table */
+
+/* Indirection tables are not listed: a call that names one gets EPROTONOSUPPORT. */
+static const struct attr_spec create_attrs[] = {
+	{UVERBS_ATTR_CREATE_QP_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
+	{UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &xrcd_class},
+	{UVERBS_ATTR_CREATE_QP_PD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &pd_class},
+	{UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &srq_class},
+	{UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &cq_class},
+	{UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &cq_class},
+	{UVERBS_ATTR_CREATE_QP_USER_HANDLE, ATTR_IN, ATTR_REQUIRED, 8, 8},
+	{UVERBS_ATTR_CREATE_QP_CAP, ATTR_IN, ATTR_REQUIRED, sizeof(struct ib_uverbs_qp_cap),
+		sizeof(struct ib_uverbs_qp_cap)},
+	{UVERBS_ATTR_CREATE_QP_TYPE, ATTR_IN, ATTR_REQUIRED, 1, 8},
+	{UVERBS_ATTR_CREATE_QP_FLAGS, ATTR_IN, ATTR_OPTIONAL, 4, 8},
+	{UVERBS_ATTR_CREATE_QP_SOURCE_QPN, ATTR_IN, ATTR_OPTIONAL, 4, 4},
+	{UVERBS_ATTR_CREATE_QP_EVENT_FD, ATTR_FD, ATTR_OPTIONAL},
+	{UVERBS_ATTR_CREATE_QP_RESP_CAP, ATTR_OUT, ATTR_REQUIRED, sizeof(struct ib_uverbs_qp_cap)},
+	{UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, ATTR_OUT, ATTR_REQUIRED, 4},
+	{UVERBS_ATTR_UHW_IN, ATTR_IN, ATTR_REQUIRED, offsetof(struct mlx5_ib_create_qp, uidx),
+		sizeof(struct mlx5_ib_create_qp)},
+	{UVERBS_ATTR_UHW_OUT, ATTR_OUT, ATTR_REQUIRED, 4},
+};
+static const struct attr_spec destroy_attrs[] = {
+	{UVERBS_ATTR_DESTROY_QP_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &qp_class},
+	{UVERBS_ATTR_DESTROY_QP_RESP, ATTR_OUT, ATTR_REQUIRED,
+		sizeof(struct ib_uverbs_destroy_qp_resp)},
+};
+
+static const struct uverbs_method methods[] = {
+	{UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, false, create, create_attrs,
+		ARRAY_SIZE(create_attrs)},
+	{UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, false, destroy, destroy_attrs,
+		ARRAY_SIZE(destroy_attrs)},
+};
+
+const struct object_class qp_class = {
+	.name = "QP",
+	.size = sizeof(struct object_qp),
+	.limit = qp_limit,
+	.destroy = qp_destroy,
+	CLASS_METHODS(methods),
+};

@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on queue pairs. */
+/* Queue pairs. */
 #ifndef SOFTHCA_UVERBS_QP_H
 #define SOFTHCA_UVERBS_QP_H
 
-#include "uverbs.h"
+#include "event.h"
+#include "hca.h"
+#include "object.h"
+#include "uverbs_cq.h"
+#include "uverbs_pd.h"
+#include "uverbs_srq.h"
+#include "uverbs_uar.h"
+#include "uverbs_xrcd.h"
 
-int uverbs_create_qp(struct uverbs_call *call);
-int uverbs_destroy_qp(struct uverbs_call *call);
-int uverbs_query_qp(struct uverbs_call *call);
-int uverbs_modify_qp(struct uverbs_call *call);
-int uverbs_ex_modify_qp(struct uverbs_call *call);
+struct object_qp {
+	struct object obj;
+	struct softhca_qp *qp;
+	enum softhca_qp_type type;
+	/* NULL where the type has none. */
+	struct object_pd *pd;
+	struct object_cq *send_cq, *recv_cq;
+	struct object_srq *srq;
+	struct object_xrcd *xrcd;
+	struct object_uar *uar;
+	struct event_source event;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+	bool sig_all;
+};
+
+/* object_use() for all objects that a QP names; qp_destroy() undoes it. */
+void qp_use_names(struct object_qp *qp);
+/* object_class.destroy and .limit of classes whose struct begins with object_qp. */
+int qp_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+uint32_t qp_limit(const struct softhca_config *cfg);
 
 #endif

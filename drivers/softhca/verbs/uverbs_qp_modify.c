@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modifies and queries the program's queue pairs; qp.c knows what states allow. */
+/* Queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half checks what a state allows. */
 #include "uverbs_qp.h"
 
 #include <errno.h>
@@ -9,16 +9,11 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "call.h"
 #include "caps.h"
+#include "qp_mask.h"
 
-/* Attribute mask of ibv_modify_qp(3): part of the ABI, though uapi headers do not name it. */
-enum {
-	QP_PKEY_INDEX = 1 << 4,
-	QP_AV = 1 << 7,
-	QP_ALT_PATH = 1 << 14,
-	QP_PATH_MIG_STATE = 1 << 18,
-	QP_LEGACY_MASK = (1 << 21) - 1,
-};
+#define MASK_OF_VERBS ((1U << 21) - 1) /* what MODIFY_QP takes: qp_mask.h */
 
 /* ---------------------------------------------------------------- modify */
 
@@ -36,18 +31,17 @@ check_path(const struct softhca_dev *dev, const struct ib_uverbs_qp_dest *dest)
 	return 0;
 }
 
-/* What depends on the adapter's tables; states and the ranges of values are qp.c's to judge. */
+/* Checks what depends on the adapter's tables. The data half checks states and ranges of values. */
 static int
 check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *req)
 {
 	uint32_t mask = req->attr_mask;
 
-	if ((mask & ~(uint32_t)QP_LEGACY_MASK) != 0 ||
-		(mask & (QP_ALT_PATH | QP_PATH_MIG_STATE)) != 0)
+	if ((mask & ~MASK_OF_VERBS) != 0 || (mask & (M_ALT_PATH | M_PATH_MIG_STATE)) != 0)
 		return -EOPNOTSUPP;
-	if ((mask & QP_PKEY_INDEX) != 0 && req->pkey_index >= caps_pkey_table_len(dev))
+	if ((mask & M_PKEY_INDEX) != 0 && req->pkey_index >= caps_pkey_table_len(dev))
 		return -EINVAL;
-	return (mask & QP_AV) != 0 ? check_path(dev, &req->dest) : 0;
+	return (mask & M_AV) != 0 ? check_path(dev, &req->dest) : 0;
 }
 
 static int
@@ -89,20 +83,20 @@ modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs
 	return softhca_qp_modify(qp->qp, &attr, req->attr_mask);
 }
 
-int
-uverbs_modify_qp(struct uverbs_call *call)
+static int
+modify(struct uverbs_call *call)
 {
 	const struct ib_uverbs_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
 
-	return modify_qp(call, object_find(call->ctx, OBJ_QP, req->qp_handle), req);
+	return modify_qp(call, object_find(call->ctx, &qp_class, req->qp_handle), req);
 }
 
-/* As above; a DCT that goes to RTR gets its number. Rates are not limited. */
-int
-uverbs_ex_modify_qp(struct uverbs_call *call)
+/* As MODIFY_QP. In RTR a DCT gets its number. Rate limits are not emulated. */
+static int
+ex_modify(struct uverbs_call *call)
 {
 	const struct ib_uverbs_ex_modify_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->base.qp_handle);
+	struct object_qp *qp = object_find(call->ctx, &qp_class, req->base.qp_handle);
 	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
 	struct mlx5_ib_modify_qp_resp mlx5 = {.response_length = sizeof(mlx5)};
 	int rc;
@@ -120,11 +114,11 @@ uverbs_ex_modify_qp(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- query */
 
-int
-uverbs_query_qp(struct uverbs_call *call)
+static int
+query(struct uverbs_call *call)
 {
 	const struct ib_uverbs_query_qp *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_qp *qp = object_find(call->ctx, OBJ_QP, req->qp_handle);
+	struct object_qp *qp = object_find(call->ctx, &qp_class, req->qp_handle);
 	struct ib_uverbs_query_qp_resp resp;
 	struct softhca_qp_attr attr = {0};
 	uint32_t hw_sq_bb;
@@ -169,3 +163,13 @@ uverbs_query_qp(struct uverbs_call *call)
 	memcpy(resp.dest.dgid, attr.dgid, sizeof(attr.dgid));
 	return call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
+
+static const struct write_command writes[] = {
+	{IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
+		sizeof(struct ib_uverbs_query_qp_resp), query},
+	{IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, modify},
+	{WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), sizeof(struct ib_uverbs_ex_modify_qp),
+		sizeof(struct ib_uverbs_ex_modify_qp_resp), ex_modify},
+};
+
+const struct object_class qp_modify_class = {.name = "QP commands", CLASS_WRITES(writes)};

@@ -1,169 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receive queues, and the XRC domains that some of them are in. */
+/* Shared receive queues: ibv_create_srq_ex(3), ibv_modify_srq(3). */
 #include "uverbs_srq.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "raw.h"
+#include "call.h"
+#include "mapped.h"
 
-/* ---------------------------------------------------------------- XRC domains */
+#define MAX_SGE    31 /* entries that the largest WQE, of 512 bytes, holds */
+#define MASK_LIMIT 2u /* IBV_SRQ_LIMIT */
 
-/*
- * Opens of one file share a domain (ibv_open_xrcd(3)). The file is held open here, so that its inode
- * is not given to another one while the domain lives.
- */
-struct xrc_domain {
-	struct xrc_domain *next;
-	struct softhca_dev *dev;
-	uint32_t number, refs;
-	int file; /* -1: shared with nobody; the inode below is 0, which no file has */
-	dev_t st_dev;
-	ino_t st_ino;
-};
-
-static pthread_mutex_t domains_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct xrc_domain *domains;
-static uint32_t last_number;
-
-uint32_t
-xrc_domain_number(const struct xrc_domain *domain)
-{
-	return domain->number;
-}
-
-static struct xrc_domain *
-domain_find(const struct softhca_dev *dev, const struct stat *st)
-{
-	for (struct xrc_domain *d = domains; d != NULL; d = d->next)
-		if (d->dev == dev && d->st_dev == st->st_dev && d->st_ino == st->st_ino)
-			return d;
-	return NULL;
-}
-
-/* domains_lock held. file: a descriptor that becomes the domain's, or -1. */
-static struct xrc_domain *
-domain_new(struct softhca_dev *dev, int file, const struct stat *st)
-{
-	struct xrc_domain *d = calloc(1, sizeof(*d));
-
-	if (d == NULL)
-		return NULL;
-	d->dev = dev;
-	d->number = ++last_number; /* 0 is no domain */
-	d->refs = 1;
-	d->file = file;
-	if (file >= 0) {
-		d->st_dev = st->st_dev;
-		d->st_ino = st->st_ino;
-	}
-	d->next = domains;
-	domains = d;
-	return d;
-}
-
-/* The domain of a file. EAGAIN and EINVAL as ibv_open_xrcd(3) says. */
-static int
-domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain **out)
-{
-	struct stat st;
-	int file;
-
-	if (fd == -1) {
-		*out = domain_new(dev, -1, NULL);
-		return *out != NULL ? 0 : -ENOMEM;
-	}
-	if (raw_fstat(fd, &st) != 0)
-		return -EBADF;
-	*out = domain_find(dev, &st);
-	if (*out != NULL) {
-		if ((oflags & O_EXCL) != 0)
-			return -EINVAL;
-		(*out)->refs++;
-		return 0;
-	}
-	if ((oflags & O_CREAT) == 0)
-		return -EAGAIN;
-	file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (file < 0)
-		return -errno;
-	*out = domain_new(dev, file, &st);
-	if (*out == NULL) {
-		close(file);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-void
-xrc_domain_put(struct xrc_domain *domain)
-{
-	struct xrc_domain **link = &domains;
-
-	pthread_mutex_lock(&domains_lock);
-	if (--domain->refs != 0) {
-		pthread_mutex_unlock(&domains_lock);
-		return;
-	}
-	while (*link != domain)
-		link = &(*link)->next;
-	*link = domain->next;
-	pthread_mutex_unlock(&domains_lock);
-	if (domain->file >= 0)
-		close(domain->file);
-	free(domain);
-}
-
-int
-uverbs_open_xrcd(struct uverbs_call *call)
-{
-	const struct ib_uverbs_open_xrcd *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct ib_uverbs_open_xrcd_resp resp = {0};
-	struct object_xrcd *xrcd;
-	int rc;
-
-	if ((req->oflags & ~(uint32_t)(O_CREAT | O_EXCL)) != 0)
-		return -EINVAL;
-	rc = object_create(call->ctx, OBJ_XRCD, sizeof(*xrcd), &xrcd);
-	if (rc != 0)
-		return rc;
-	pthread_mutex_lock(&domains_lock);
-	rc = domain_open(call->ctx->dev, (int)req->fd, req->oflags, &xrcd->domain);
-	pthread_mutex_unlock(&domains_lock);
-	if (rc != 0) {
-		object_forget(call->ctx, &xrcd->obj);
-		return rc;
-	}
-	resp.xrcd_handle = xrcd->obj.handle;
-	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-	if (rc != 0)
-		(void)object_destroy(call->ctx, &xrcd->obj, NULL);
-	return rc;
-}
-
-static int
-close_xrcd(struct uverbs_call *call)
-{
-	return object_destroy(call->ctx, call->values[0].obj, NULL);
-}
-
-/* ---------------------------------------------------------------- SRQs */
-
-#define MAX_SGE 31 /* of the largest WQE, 512 bytes */
+/* ---------------------------------------------------------------- creation and end */
 
 struct srq_size {
 	uint32_t n, log_stride;
 };
 
-/* The kernel's sizes: one entry more than asked for, and both numbers up to powers of two. */
+/* As the kernel counts: one entry more than asked for; both numbers rounded up to powers of two. */
 static struct srq_size
 srq_size(uint32_t max_wr, uint32_t max_sge)
 {
@@ -177,7 +35,7 @@ srq_size(uint32_t max_wr, uint32_t max_sge)
 }
 
 static int
-check_srq(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
+check_create(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 {
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
 	uint32_t max_wr = call_in_u32(call, UVERBS_ATTR_CREATE_SRQ_MAX_WR);
@@ -186,12 +44,12 @@ check_srq(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 	bool xrc = type == IB_UVERBS_SRQT_XRC;
 	struct srq_size size;
 
-	if (type != IB_UVERBS_SRQT_BASIC && !xrc) /* matching of tags is not emulated */
+	if (type != IB_UVERBS_SRQT_BASIC && !xrc) /* tag matching is not emulated */
 		return -EOPNOTSUPP;
 	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE) != xrc ||
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
-	/* libmlx5 asks for as many segments as fit its WQEs, which may be more than a program may. */
+	/* libmlx5 asks for as many entries as fit its WQE: that may be more than max_sge. */
 	if (max_wr >= cfg->max_qp_wr || max_sge > MAX_SGE ||
 		srq_size(max_wr, max_sge).log_stride > srq_size(max_wr, cfg->max_sge).log_stride)
 		return -EINVAL;
@@ -206,7 +64,7 @@ check_srq(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 }
 
 static int
-make_srq(struct uverbs_call *call, struct object_srq *srq, const struct mlx5_ib_create_srq *req)
+make(struct uverbs_call *call, struct object_srq *srq, const struct mlx5_ib_create_srq *req)
 {
 	struct srq_size size = srq_size(srq->max_wr, srq->max_sge);
 	const struct softhca_srq_attr attr = {
@@ -216,7 +74,7 @@ make_srq(struct uverbs_call *call, struct object_srq *srq, const struct mlx5_ib_
 		.n_wqe = size.n,
 		.log_stride = size.log_stride,
 		.cq = srq->cq != NULL ? srq->cq->cq : NULL,
-		.xrcdn = srq->xrcd != NULL ? xrc_domain_number(srq->xrcd->domain) : 0,
+		.xrcdn = srq->xrcd != NULL ? xrcd_number(srq->xrcd) : 0,
 		.uidx = req->uidx,
 		.event = &srq->event,
 	};
@@ -226,7 +84,7 @@ make_srq(struct uverbs_call *call, struct object_srq *srq, const struct mlx5_ib_
 }
 
 static int
-answer_srq(struct uverbs_call *call, const struct object_srq *srq)
+answer(struct uverbs_call *call, const struct object_srq *srq)
 {
 	struct mlx5_ib_create_srq_resp mlx5 = {.srqn = softhca_srq_number(srq->srq)};
 	int rc;
@@ -243,32 +101,27 @@ answer_srq(struct uverbs_call *call, const struct object_srq *srq)
 }
 
 static int
-create_srq(struct uverbs_call *call)
+create(struct uverbs_call *call)
 {
 	const struct mlx5_ib_create_srq *req = call_in(call, UVERBS_ATTR_UHW_IN);
-	struct event_file *async = NULL;
+	struct event_file *async;
 	struct object_srq *srq;
-	int rc = check_srq(call, req);
+	int rc = check_create(call, req);
 
+	if (rc == 0)
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, true, &async);
+	if (rc == 0)
+		rc = object_create(call->ctx, &srq_class, &srq);
 	if (rc != 0)
 		return rc;
-	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD)) {
-		async = ctx_find_file(call->ctx,
-			call_attr(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD)->data, true);
-		if (async == NULL)
-			return -EBADF;
-	}
-	rc = object_create(call->ctx, OBJ_SRQ, sizeof(*srq), &srq);
-	if (rc != 0)
-		return rc;
-	srq->pd = (void *)call_attr(call, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE)->obj;
-	srq->cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE)->obj;
-	srq->xrcd = (void *)call_attr(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE)->obj;
+	srq->pd = call_obj(call, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE);
+	srq->cq = call_obj(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE);
+	srq->xrcd = call_obj(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE);
 	srq->max_wr = call_in_u32(call, UVERBS_ATTR_CREATE_SRQ_MAX_WR);
 	srq->max_sge = call_in_u32(call, UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
 	srq->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE);
 	srq->event.async = event_file_get(async);
-	rc = make_srq(call, srq, req);
+	rc = make(call, srq, req);
 	if (rc != 0) {
 		event_file_put(srq->event.async);
 		object_forget(call->ctx, &srq->obj);
@@ -279,16 +132,33 @@ create_srq(struct uverbs_call *call)
 		object_use(&srq->cq->obj);
 	if (srq->xrcd != NULL)
 		object_use(&srq->xrcd->obj);
-	rc = answer_srq(call, srq);
+	rc = answer(call, srq);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &srq->obj, NULL);
 	return rc;
 }
 
 static int
-destroy_srq(struct uverbs_call *call)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
-	struct object *obj = call_attr(call, UVERBS_ATTR_DESTROY_SRQ_HANDLE)->obj;
+	struct object_srq *srq = (struct object_srq *)obj;
+	int rc = softhca_srq_destroy(srq->srq);
+
+	if (rc != 0)
+		return rc;
+	event_source_fini(&srq->event, &events->comp_read, &events->async_read);
+	object_unuse(&srq->pd->obj);
+	if (srq->cq != NULL)
+		object_unuse(&srq->cq->obj);
+	if (srq->xrcd != NULL)
+		object_unuse(&srq->xrcd->obj);
+	return 0;
+}
+
+static int
+destroy(struct uverbs_call *call)
+{
+	struct object *obj = call_obj(call, UVERBS_ATTR_DESTROY_SRQ_HANDLE);
 	struct ib_uverbs_destroy_srq_resp resp = {0};
 	struct object_events events = {0};
 	int rc = object_destroy(call->ctx, obj, &events);
@@ -299,28 +169,33 @@ destroy_srq(struct uverbs_call *call)
 	return call_out(call, UVERBS_ATTR_DESTROY_SRQ_RESP, &resp, sizeof(resp));
 }
 
-int
-uverbs_modify_srq(struct uverbs_call *call)
+static uint32_t
+limit(const struct softhca_config *cfg)
 {
-	enum {
-		LIMIT = 2
-	}; /* IBV_SRQ_LIMIT */
+	return cfg->max_srq;
+}
+
+/* ---------------------------------------------------------------- limit and query */
+
+static int
+modify(struct uverbs_call *call)
+{
 	const struct ib_uverbs_modify_srq *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_srq *srq = object_find(call->ctx, OBJ_SRQ, req->srq_handle);
+	struct object_srq *srq = object_find(call->ctx, &srq_class, req->srq_handle);
 
 	if (srq == NULL)
 		return -EINVAL;
 	/* mlx5 does not resize: its driver answers EINVAL. */
-	if ((req->attr_mask & ~(uint32_t)LIMIT) != 0)
+	if ((req->attr_mask & ~MASK_LIMIT) != 0)
 		return -EINVAL;
-	return (req->attr_mask & LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;
+	return (req->attr_mask & MASK_LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;
 }
 
-int
-uverbs_query_srq(struct uverbs_call *call)
+static int
+query(struct uverbs_call *call)
 {
 	const struct ib_uverbs_query_srq *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_srq *srq = object_find(call->ctx, OBJ_SRQ, req->srq_handle);
+	struct object_srq *srq = object_find(call->ctx, &srq_class, req->srq_handle);
 	struct ib_uverbs_query_srq_resp resp;
 
 	if (srq == NULL)
@@ -333,14 +208,13 @@ uverbs_query_srq(struct uverbs_call *call)
 	return call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-static const struct attr_spec close_xrcd_attrs[] = {
-	{UVERBS_ATTR_DESTROY_XRCD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_XRCD},
-};
-static const struct attr_spec create_srq_attrs[] = {
+/* ---------------------------------------------------------------- the table */
+
+static const struct attr_spec create_attrs[] = {
 	{UVERBS_ATTR_CREATE_SRQ_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
-	{UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_PD},
-	{UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_XRCD},
-	{UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .type = OBJ_CQ},
+	{UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &pd_class},
+	{UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &xrcd_class},
+	{UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &cq_class},
 	{UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, ATTR_IN, ATTR_REQUIRED, 8, 8},
 	{UVERBS_ATTR_CREATE_SRQ_MAX_WR, ATTR_IN, ATTR_REQUIRED, 4, 4},
 	{UVERBS_ATTR_CREATE_SRQ_MAX_SGE, ATTR_IN, ATTR_REQUIRED, 4, 4},
@@ -354,18 +228,29 @@ static const struct attr_spec create_srq_attrs[] = {
 		sizeof(struct mlx5_ib_create_srq)},
 	{UVERBS_ATTR_UHW_OUT, ATTR_OUT, ATTR_REQUIRED, 4},
 };
-static const struct attr_spec destroy_srq_attrs[] = {
-	{UVERBS_ATTR_DESTROY_SRQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_SRQ},
+static const struct attr_spec destroy_attrs[] = {
+	{UVERBS_ATTR_DESTROY_SRQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &srq_class},
 	{UVERBS_ATTR_DESTROY_SRQ_RESP, ATTR_OUT, ATTR_REQUIRED,
 		sizeof(struct ib_uverbs_destroy_srq_resp)},
 };
 
-const struct uverbs_method srq_methods[] = {
-	{UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, false, close_xrcd, close_xrcd_attrs,
-		ARRAY_SIZE(close_xrcd_attrs)},
-	{UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, false, create_srq, create_srq_attrs,
-		ARRAY_SIZE(create_srq_attrs)},
-	{UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, false, destroy_srq, destroy_srq_attrs,
-		ARRAY_SIZE(destroy_srq_attrs)},
+static const struct uverbs_method methods[] = {
+	{UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, false, create, create_attrs,
+		ARRAY_SIZE(create_attrs)},
+	{UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, false, destroy, destroy_attrs,
+		ARRAY_SIZE(destroy_attrs)},
 };
-const uint32_t n_srq_methods = ARRAY_SIZE(srq_methods);
+static const struct write_command writes[] = {
+	{IB_USER_VERBS_CMD_MODIFY_SRQ, sizeof(struct ib_uverbs_modify_srq), 0, modify},
+	{IB_USER_VERBS_CMD_QUERY_SRQ, sizeof(struct ib_uverbs_query_srq),
+		sizeof(struct ib_uverbs_query_srq_resp), query},
+};
+
+const struct object_class srq_class = {
+	.name = "SRQ",
+	.size = sizeof(struct object_srq),
+	.limit = limit,
+	.destroy = end,
+	CLASS_METHODS(methods),
+	CLASS_WRITES(writes),
+};

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on shared receive queues and XRC domains that come as write() commands. */
+/* Shared receive queues. */
 #ifndef SOFTHCA_UVERBS_SRQ_H
 #define SOFTHCA_UVERBS_SRQ_H
 
-#include "uverbs.h"
+#include "event.h"
+#include "hca.h"
+#include "object.h"
+#include "uverbs_cq.h"
+#include "uverbs_pd.h"
+#include "uverbs_xrcd.h"
 
-int uverbs_open_xrcd(struct uverbs_call *call);
-int uverbs_modify_srq(struct uverbs_call *call);
-int uverbs_query_srq(struct uverbs_call *call);
+struct object_srq {
+	struct object obj;
+	struct softhca_srq *srq;
+	struct object_pd *pd;
+	struct object_cq *cq; /* this and the domain: of an XRC SRQ; else NULL */
+	struct object_xrcd *xrcd;
+	struct event_source event;
+	uint32_t max_wr, max_sge;
+};
 
 #endif

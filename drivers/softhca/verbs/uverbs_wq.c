@@ -4,8 +4,6 @@
  * ibv_create_rwq_ind_table(3). The rules are those of the kernel's uverbs_std_types_wq.c,
  * uverbs_cmd.c and drivers/infiniband/hw/mlx5/qp.c.
  */
-#include "uverbs_wq.h"
-
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -15,7 +13,13 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "call.h"
 #include "caps.h"
+#include "event.h"
+#include "hca.h"
+#include "mapped.h"
+#include "uverbs_cq.h"
+#include "uverbs_pd.h"
 
 #define WQ_FLAGS                                                                                   \
 	(IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_SCATTER_FCS |                     \
@@ -29,7 +33,28 @@ enum {
 	ATTR_ALL = ATTR_STATE | ATTR_CURR_STATE | ATTR_FLAGS
 };
 
-/* ---------------------------------------------------------------- creation */
+struct object_wq {
+	struct object obj;
+	struct softhca_wq *wq;
+	struct object_pd *pd;
+	struct object_cq *cq;
+	struct event_source event;
+};
+
+/* Work queues by index. A queue may be at several indices. */
+struct object_wq_table {
+	struct object obj;
+	uint32_t n;
+	struct object_wq *wqs[];
+};
+
+static uint32_t
+limit(const struct softhca_config *cfg)
+{
+	return cfg->max_qp;
+}
+
+/* ---------------------------------------------------------------- creation and end */
 
 static int
 check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
@@ -37,13 +62,13 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
 	uint64_t flags = call_in_u64(call, UVERBS_ATTR_CREATE_WQ_FLAGS);
 
-	/* As the kernel where nothing is Ethernet: it has no such object. */
+	/* As the kernel answers without an Ethernet port. */
 	if (cfg->link_layer != SOFTHCA_LINK_ETHERNET)
 		return -EOPNOTSUPP;
 	if (call_in_u64(call, UVERBS_ATTR_CREATE_WQ_TYPE) != IB_UVERBS_WQT_RQ ||
 		(flags & ~(uint64_t)WQ_FLAGS) != 0)
 		return -EINVAL;
-	/* Neither offloads, nor WQEs of several strides or with a signature. */
+	/* Offloads, WQEs of several strides and WQEs with a signature are not emulated. */
 	if (flags != 0 || req->comp_mask != 0 || req->flags != 0)
 		return -EOPNOTSUPP;
 	if (call_in_u32(call, UVERBS_ATTR_CREATE_WQ_MAX_WR) > cfg->max_qp_wr ||
@@ -59,7 +84,7 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	return 0;
 }
 
-/* Both sizes are answered as they were asked for: the kernel leaves them alone. */
+/* The kernel too answers both sizes as they were asked for. */
 static int
 answer_wq(struct uverbs_call *call, const struct object_wq *wq)
 {
@@ -96,23 +121,18 @@ static int
 create_wq(struct uverbs_call *call)
 {
 	const struct mlx5_ib_create_wq *req = call_in(call, UVERBS_ATTR_UHW_IN);
-	struct event_file *async = NULL;
+	struct event_file *async;
 	struct object_wq *wq;
 	int rc = check_wq(call, req);
 
+	if (rc == 0)
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD, true, &async);
+	if (rc == 0)
+		rc = object_create(call->ctx, &wq_class, &wq);
 	if (rc != 0)
 		return rc;
-	if (call_has(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD)) {
-		async = ctx_find_file(call->ctx,
-			call_attr(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD)->data, true);
-		if (async == NULL)
-			return -EBADF;
-	}
-	rc = object_create(call->ctx, OBJ_WQ, sizeof(*wq), &wq);
-	if (rc != 0)
-		return rc;
-	wq->pd = (void *)call_attr(call, UVERBS_ATTR_CREATE_WQ_PD_HANDLE)->obj;
-	wq->cq = (void *)call_attr(call, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE)->obj;
+	wq->pd = call_obj(call, UVERBS_ATTR_CREATE_WQ_PD_HANDLE);
+	wq->cq = call_obj(call, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE);
 	wq->event.element = call_in_u64(call, UVERBS_ATTR_CREATE_WQ_USER_HANDLE);
 	wq->event.async = event_file_get(async);
 	rc = make_wq(call, wq, req);
@@ -130,9 +150,21 @@ create_wq(struct uverbs_call *call)
 }
 
 static int
+end_wq(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	struct object_wq *wq = (struct object_wq *)obj;
+
+	softhca_wq_destroy(wq->wq);
+	event_source_fini(&wq->event, &events->comp_read, &events->async_read);
+	object_unuse(&wq->pd->obj);
+	object_unuse(&wq->cq->obj);
+	return 0;
+}
+
+static int
 destroy_wq(struct uverbs_call *call)
 {
-	struct object *obj = call_attr(call, UVERBS_ATTR_DESTROY_WQ_HANDLE)->obj;
+	struct object *obj = call_obj(call, UVERBS_ATTR_DESTROY_WQ_HANDLE);
 	struct object_events events = {0};
 	int rc = object_destroy(call->ctx, obj, &events);
 
@@ -144,14 +176,13 @@ destroy_wq(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- states */
 
-/* The program's word for the present state is taken, and then held against what it is. */
-int
-uverbs_modify_wq(struct uverbs_call *call)
+static int
+modify_wq(struct uverbs_call *call)
 {
 	const uint32_t fixed =
 		IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING;
 	const struct ib_uverbs_ex_modify_wq *req = call_in(call, UVERBS_ATTR_CORE_IN);
-	struct object_wq *wq = object_find(call->ctx, OBJ_WQ, req->wq_handle);
+	struct object_wq *wq = object_find(call->ctx, &wq_class, req->wq_handle);
 	struct mlx5_ib_modify_wq mlx5;
 	uint32_t from, to;
 
@@ -188,12 +219,12 @@ answer_table(struct uverbs_call *call, const struct object_wq_table *table)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 }
 
-/* All of the queues, or -EINVAL and none. */
+/* Puts all queues in, or none: -EINVAL. */
 static int
 fill_table(struct uverbs_call *call, struct object_wq_table *table, const uint32_t *handles)
 {
 	for (uint32_t i = 0; i < table->n; i++) {
-		table->wqs[i] = object_find(call->ctx, OBJ_WQ, handles[i]);
+		table->wqs[i] = object_find(call->ctx, &wq_class, handles[i]);
 		if (table->wqs[i] == NULL)
 			return -EINVAL;
 	}
@@ -202,8 +233,8 @@ fill_table(struct uverbs_call *call, struct object_wq_table *table, const uint32
 	return 0;
 }
 
-int
-uverbs_create_wq_table(struct uverbs_call *call)
+static int
+create_table(struct uverbs_call *call)
 {
 	const struct ib_uverbs_ex_create_rwq_ind_table *req = call_in(call, UVERBS_ATTR_CORE_IN);
 	uint32_t n =
@@ -216,8 +247,7 @@ uverbs_create_wq_table(struct uverbs_call *call)
 	if (n == 0 || call_attr(call, UVERBS_ATTR_CORE_IN)->len <
 			      sizeof(*req) + n * sizeof(req->wq_handles[0]))
 		return -EINVAL;
-	rc = object_create(call->ctx, OBJ_WQ_TABLE, sizeof(*table) + n * sizeof(table->wqs[0]),
-		&table);
+	rc = object_create_longer(call->ctx, &wq_table_class, n * sizeof(table->wqs[0]), &table);
 	if (rc != 0)
 		return rc;
 	table->n = n;
@@ -233,17 +263,21 @@ uverbs_create_wq_table(struct uverbs_call *call)
 }
 
 static int
-destroy_table(struct uverbs_call *call)
+end_table(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
-	return object_destroy(call->ctx, call->values[0].obj, NULL);
+	struct object_wq_table *table = (struct object_wq_table *)obj;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		object_unuse(&table->wqs[i]->obj);
+	return 0;
 }
 
 /* ---------------------------------------------------------------- the tables */
 
 static const struct attr_spec create_attrs[] = {
 	{UVERBS_ATTR_CREATE_WQ_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
-	{UVERBS_ATTR_CREATE_WQ_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_PD},
-	{UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_CQ},
+	{UVERBS_ATTR_CREATE_WQ_PD_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &pd_class},
+	{UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &cq_class},
 	{UVERBS_ATTR_CREATE_WQ_USER_HANDLE, ATTR_IN, ATTR_REQUIRED, 8, 8},
 	{UVERBS_ATTR_CREATE_WQ_TYPE, ATTR_IN, ATTR_REQUIRED, 8, 8},
 	{UVERBS_ATTR_CREATE_WQ_EVENT_FD, ATTR_FD, ATTR_OPTIONAL},
@@ -259,19 +293,49 @@ static const struct attr_spec create_attrs[] = {
 	{UVERBS_ATTR_UHW_OUT, ATTR_OUT, ATTR_OPTIONAL, sizeof(struct mlx5_ib_create_wq_resp)},
 };
 static const struct attr_spec destroy_attrs[] = {
-	{UVERBS_ATTR_DESTROY_WQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_WQ},
+	{UVERBS_ATTR_DESTROY_WQ_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &wq_class},
 	{UVERBS_ATTR_DESTROY_WQ_RESP, ATTR_OUT, ATTR_REQUIRED, 4},
 };
-static const struct attr_spec destroy_table_attrs[] = {
-	{UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .type = OBJ_WQ_TABLE},
-};
 
-const struct uverbs_method wq_methods[] = {
+static const struct uverbs_method wq_methods[] = {
 	{UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, false, create_wq, create_attrs,
 		ARRAY_SIZE(create_attrs)},
 	{UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, false, destroy_wq, destroy_attrs,
 		ARRAY_SIZE(destroy_attrs)},
-	{UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, false, destroy_table,
+};
+static const struct write_command wq_writes[] = {
+	{WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), sizeof(struct ib_uverbs_ex_modify_wq), 0,
+		modify_wq},
+};
+
+const struct object_class wq_class = {
+	.name = "WQ",
+	.size = sizeof(struct object_wq),
+	.limit = limit,
+	.destroy = end_wq,
+	CLASS_METHODS(wq_methods),
+	CLASS_WRITES(wq_writes),
+};
+
+static const struct attr_spec destroy_table_attrs[] = {
+	{UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &wq_table_class},
+};
+
+static const struct uverbs_method table_methods[] = {
+	{UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, false, call_destroy,
 		destroy_table_attrs, ARRAY_SIZE(destroy_table_attrs)},
 };
-const uint32_t n_wq_methods = ARRAY_SIZE(wq_methods);
+static const struct write_command table_writes[] = {
+	{WRITE_EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL),
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table),
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table_resp), create_table},
+};
+
+const struct object_class wq_table_class = {
+	.name = "indirection table",
+	.size = sizeof(struct object_wq_table),
+	.limit = limit,
+	.destroy = end_table,
+	CLASS_METHODS(table_methods),
+	CLASS_WRITES(table_writes),
+};

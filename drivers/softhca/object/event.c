@@ -14,10 +14,11 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "hca.h"
 #include "log.h"
 #include "raw.h"
 
-/* Room for unread records, about 750 bytes each in the socket. What the kernel grants is less. */
+/* Room for unread records: each takes about 750 bytes of it. The kernel may grant less. */
 #define SOCKET_BYTES (4 << 20)
 
 struct event_file {
@@ -183,7 +184,10 @@ softhca_event_qp_async(void *event, uint32_t type)
 	deliver_async(event, type);
 }
 
-/* A descriptor of the program's end, if fd is one. Duplicated first: then it cannot change. */
+/*
+ * A duplicate of fd, if fd is the program's end; else -1. It is duplicated first, because the program
+ * may replace fd after the check.
+ */
 static int
 dup_if_end(const struct event_file *file, int fd)
 {
@@ -198,7 +202,7 @@ dup_if_end(const struct event_file *file, int fd)
 	return -1;
 }
 
-/* Where the program's end is now: where it was, or any descriptor of the process, or nowhere. */
+/* Looks for the program's end where it was last, then among all descriptors of the process. */
 static int
 dup_program_end(struct event_file *file)
 {
@@ -226,8 +230,8 @@ dup_program_end(struct event_file *file)
 
 /*
  * Takes all unread records out, drops those of the element, and puts the others back in order.
- * Returns how many were dropped. A program thread that reads meanwhile gets a record first, or
- * finds it again: either way every record is read or dropped, once.
+ * Returns how many it dropped. A thread of the program that reads meanwhile gets a record either
+ * before it is taken out or after it is put back: every record is read once or dropped once.
  */
 static uint32_t
 drop_unread(struct event_file *file, uint64_t element)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pages of device memory: taken, given back, never two owners at once.
+ * Takes and gives back pages of device memory.
  *
- * A child of fork() shares the contexts that it inherited with its parent, as it does on a card: so
- * who has which page is in memory that both share, and changes by atomics alone.
+ * A child of fork() shares the contexts that it inherited with its parent, as it does on a card. So
+ * the owners of pages are kept in memory that both processes share, and change by atomics.
  */
 #include "dm.h"
 
@@ -22,7 +22,7 @@ struct dm_pool {
 	_Atomic uint64_t owner[DM_PAGES]; /* inode of the context's memfd */
 };
 
-/* One of each adapter, made with the first context; under the list's lock of object.c. */
+/* A pool for each adapter, made with the first context. Under the lock of the list of contexts. */
 static struct dm_pool *pools;
 
 static uint64_t
@@ -32,8 +32,8 @@ mask_of(uint32_t first, uint32_t n)
 }
 
 /*
- * Pages that the program has mapped: those of live objects, and those of objects that went while
- * someone had them mapped (ibv_import_dm(3)), which stay out of use as long, as with the kernel.
+ * Pages that the program has mapped. Where an object ends while its pages are mapped
+ * (ibv_import_dm(3)), nobody gets these pages until they are unmapped, as with the kernel.
  */
 static uint64_t
 mapped_pages(const struct softhca_ctx *ctx)

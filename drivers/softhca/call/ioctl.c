@@ -1,127 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ioctl front: finds the method, checks every attribute, calls the handler, answers. */
-#include "uverbs.h"
-#include "uverbs_dm.h"
-#include "uverbs_key.h"
-#include "uverbs_wq.h"
-
-#include "fault.h"
+#include "ioctl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/mlx5_user_ioctl_cmds.h>
 
-/* ---------------------------------------------------------------- memory of the program */
-
-/*
- * Bad pointers end in EFAULT, as in the kernel: process_vm_readv(2) on ourselves. Where a sandbox
- * forbids that call, the copy is a plain one, and a bad pointer is the program's crash.
- */
-static int
-copy_checked(void *local, uint64_t remote, size_t len, bool in)
-{
-	struct iovec here = {.iov_base = local, .iov_len = len};
-	struct iovec there = {.iov_base = (void *)(uintptr_t)remote, .iov_len = len};
-	ssize_t n;
-
-	if (len == 0)
-		return 0;
-	n = in ? process_vm_readv(getpid(), &here, 1, &there, 1, 0)
-	       : process_vm_writev(getpid(), &here, 1, &there, 1, 0);
-	if (n == (ssize_t)len)
-		return 0;
-	if (n >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES))
-		return -EFAULT;
-	if (in)
-		memcpy(local, there.iov_base, len);
-	else
-		memcpy(there.iov_base, local, len);
-	return 0;
-}
-
-int
-copy_in(void *dst, uint64_t src, size_t len)
-{
-	return copy_checked(dst, src, len, true);
-}
-
-int
-copy_out(uint64_t dst, const void *src, size_t len)
-{
-	return copy_checked((void *)(uintptr_t)src, dst, len, false);
-}
-
-/* ---------------------------------------------------------------- what handlers ask for */
-
-struct attr_value *
-call_attr(struct uverbs_call *call, uint16_t id)
-{
-	for (uint32_t i = 0; i < call->n_specs; i++)
-		if (call->specs[i].id == id)
-			return &call->values[i];
-	abort(); /* a handler that asks for what its own table does not list */
-}
-
-bool
-call_has(struct uverbs_call *call, uint16_t id)
-{
-	return call_attr(call, id)->present;
-}
-
-const void *
-call_in(struct uverbs_call *call, uint16_t id)
-{
-	return call_attr(call, id)->bytes;
-}
-
-uint32_t
-call_in_u32(struct uverbs_call *call, uint16_t id)
-{
-	uint32_t v;
-
-	memcpy(&v, call_in(call, id), sizeof(v));
-	return v;
-}
-
-uint64_t
-call_in_u64(struct uverbs_call *call, uint16_t id)
-{
-	uint64_t v;
-
-	memcpy(&v, call_in(call, id), sizeof(v));
-	return v;
-}
-
-int
-call_out(struct uverbs_call *call, uint16_t id, const void *src, size_t len)
-{
-	static const uint8_t zeros[256];
-	struct attr_value *v = call_attr(call, id);
-	uint16_t flags;
-	int rc;
-
-	if (!v->present)
-		return 0;
-	if (len > v->len)
-		len = v->len;
-	rc = copy_out(v->data, src, len);
-	while (rc == 0 && len < v->len) {
-		size_t n = v->len - len < sizeof(zeros) ? v->len - len : sizeof(zeros);
-
-		rc = copy_out(v->data + len, zeros, n);
-		len += n;
-	}
-	if (rc != 0)
-		return rc;
-	flags = call->attrs[v->slot].flags | UVERBS_ATTR_F_VALID_OUTPUT;
-	return copy_out((uintptr_t)&call->user->attrs[v->slot].flags, &flags, sizeof(flags));
-}
+#include "call.h"
+#include "copy.h"
+#include "fault.h"
 
 /* ---------------------------------------------------------------- attributes */
 
@@ -134,7 +24,7 @@ all_zero(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* Every input gets a zero-padded buffer of its own, of at least spec->len bytes. */
+/* Copies an input into a buffer of at least spec->len bytes, with zeros after it. */
 static int
 take_input(const struct attr_spec *spec, const struct ib_uverbs_attr *attr, struct attr_value *v)
 {
@@ -176,7 +66,7 @@ take_attr(struct uverbs_call *call, const struct attr_spec *spec, const struct i
 	case ATTR_OBJ:
 		if (attr->len != 0 || attr->data > UINT32_MAX)
 			return -EINVAL;
-		v->obj = object_find(call->ctx, spec->type, attr->data);
+		v->obj = object_find(call->ctx, spec->cls, attr->data);
 		return v->obj == NULL ? -ENOENT : 0;
 	case ATTR_FD:
 		if (attr->len != 0)
@@ -246,61 +136,40 @@ give_handles(struct uverbs_call *call)
 static const struct uverbs_method *
 find_method(uint16_t object, uint16_t method)
 {
-	const struct {
-		const struct uverbs_method *methods;
-		uint32_t n;
-	} groups[] = {
-		{device_methods, n_device_methods},
-		{object_methods, n_object_methods},
-		{key_methods, n_key_methods},
-		{devx_methods, n_devx_methods},
-		{srq_methods, n_srq_methods},
-		{dm_methods, n_dm_methods},
-		{wq_methods, n_wq_methods},
-	};
+	const struct object_class *const *classes;
+	uint32_t n;
 
-	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-		for (uint32_t i = 0; i < groups[g].n; i++)
-			if (groups[g].methods[i].object == object &&
-				groups[g].methods[i].method == method)
-				return &groups[g].methods[i];
+	classes = object_classes(&n);
+	for (uint32_t c = 0; c < n; c++) {
+		const struct object_class *cls = classes[c];
+
+		for (uint32_t i = 0; i < cls->n_methods; i++)
+			if (cls->methods[i].object == object && cls->methods[i].method == method)
+				return &cls->methods[i];
+	}
 	return NULL;
 }
 
-/* The opcode of the firmware command that a call carries, or 0: its first 16 bits. */
+/* The opcode of the firmware command that a call carries: its first 16 bits. 0: it carries none. */
 static uint16_t
-devx_opcode(struct uverbs_call *call, const struct uverbs_method *method)
+firmware_opcode(struct uverbs_call *call, const struct uverbs_method *method)
 {
-	static const struct {
-		uint16_t object, method, attr;
-	} carriers[] = {
-		{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN},
-		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE,
-			MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN},
-		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
-			MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN},
-		{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY,
-			MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN},
-	};
+	const uint8_t *in;
 
-	for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
-		const uint8_t *in;
-
-		if (carriers[i].object != method->object || carriers[i].method != method->method)
-			continue;
-		in = call_in(call, carriers[i].attr);
-		return (uint16_t)(in[0] << 8 | in[1]);
-	}
-	return 0;
+	if (method->firmware == 0)
+		return 0;
+	in = call_in(call, method->firmware);
+	return (uint16_t)(in[0] << 8 | in[1]);
 }
 
-/* A fault on demand: 0, or what the call ends with. */
+/* Whether a fault on demand refuses this call: 0, or the -errno that it ends with. */
 static int
 refused(struct uverbs_call *call, const struct uverbs_method *method)
 {
 	bool is_write = method->object == UVERBS_OBJECT_DEVICE &&
 			method->method == UVERBS_METHOD_INVOKE_WRITE;
-	const struct fault_call asked = {method->object, method->method, devx_opcode(call, method),
+	const struct fault_call asked = {method->object, method->method,
+		firmware_opcode(call, method),
 		is_write ? (int64_t)call_in_u64(call, UVERBS_ATTR_WRITE_CMD) : -1};
 
 	fault_tick(call->ctx->dev, true);

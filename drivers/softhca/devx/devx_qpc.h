@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the fields of a queue pair's context lie in firmware commands, in bits from its first. */
-#ifndef SOFTHCA_DEVX_QP_H
-#define SOFTHCA_DEVX_QP_H
+/* The fields of a queue pair's context in firmware commands: bit offsets in the context. */
+#ifndef SOFTHCA_DEVX_QPC_H
+#define SOFTHCA_DEVX_QPC_H
 
 enum devx_qpc {
-	QPC_AT = 0xc0, /* of the context, in every command that has one */
+	QPC_AT = 0xc0, /* where the context begins, in every command that has one */
 	QPC_LEN = 0x740,
 	QPC_STATE = 0, /* 4 bits */
 	QPC_ST = 0x08, /* 8 bits: the service; 0 is RC */

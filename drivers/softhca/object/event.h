@@ -16,33 +16,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "hca.h"
-
 struct event_file;
 
-/* One CQ or QP, as a source of events: hca.h's "event.c's handle". */
+/* A CQ, QP, SRQ or WQ as a source of events. hca.h's `event` members point to one. */
 struct event_source {
-	uint64_t element;         /* what records name the object by: the program's handle */
+	uint64_t element;         /* the program's handle of the object, which records carry */
 	struct event_file *comp;  /* CQ only, may be NULL */
 	struct event_file *async; /* may be NULL */
 	_Atomic uint32_t comp_sent, async_sent;
 };
 
-/* Makes a socket pair. *fd is the program's end; the caller of open() owns it. */
+/* Makes a socket pair. *fd is the program's end, and the program closes it. */
 int event_file_create(bool is_async, struct event_file **out, int *fd);
 struct event_file *event_file_get(struct event_file *file);
 void event_file_put(struct event_file *file);
 /* In a child of fork(): closes the device's end, which the parent alone uses. */
 void event_file_abandon(struct event_file *file);
-/* An async record that is no object's: of the adapter or a port. Never waits for the program. */
+/* Puts in a record about the adapter or a port. Does not wait for the program to read. */
 void event_file_post(struct event_file *file, uint64_t element, uint32_t type);
 bool event_file_is_async(const struct event_file *file);
 bool event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino);
 
 /*
- * Ends a source that no lane can reach any more: takes its unread records out of the sockets,
- * lets go of its files, and tells how many records of it the program has read. (libibverbs waits
- * in destroy until that many have been acknowledged: ibv_ack_cq_events(3).)
+ * Ends a source that no lane can reach any more: takes its unread records out of the sockets, puts
+ * its files, and counts the records of it that the program has read. libibverbs waits in destroy
+ * until the program has acknowledged that many (ibv_ack_cq_events(3)).
  */
 void event_source_fini(struct event_source *src, uint32_t *comp_read, uint32_t *async_read);
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies from and to memory that a call names by address. -EFAULT: the address is bad. All accesses
+ * to such memory go through these two, so a bad address does not crash the program.
+ */
+#ifndef SOFTHCA_COPY_H
+#define SOFTHCA_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int copy_in(void *dst, uint64_t src, size_t len);
+int copy_out(uint64_t dst, const void *src, size_t len);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Firmware commands on queue pairs: their contexts, and the transitions between states.
+ *
+ * Offsets in bits, as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters
+ * Programming Manual").
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "caps.h"
+#include "devx.h"
+#include "devx_qpc.h"
+#include "qp_mask.h"
+#include "uverbs_qp.h"
+
+enum {
+	CMD_RST2INIT = 0x502,
+	CMD_INIT2RTR = 0x503,
+	CMD_RTR2RTS = 0x504,
+	CMD_RTS2RTS = 0x505,
+	CMD_2ERR = 0x507,
+	CMD_2RST = 0x50a,
+	CMD_QUERY = 0x50b,
+	CMD_INIT2INIT = 0x50e
+};
+
+/* As verbs count. */
+enum {
+	STATE_RESET,
+	STATE_INIT,
+	STATE_RTR,
+	STATE_RTS,
+	STATE_ERR = 6
+};
+
+enum {
+	ACCESS_WRITE = 2,
+	ACCESS_READ = 4,
+	ACCESS_ATOMIC = 8
+};
+
+/* Transitions and QUERY_QP share the place of the context. */
+enum {
+	IN_EXT = 0x40,             /* 1 bit: the extension below is there */
+	IN_OPT_MASK = 0x80,        /* 32 bits */
+	IN_OPT_MASK_95_64 = 0x840, /* 32 bits */
+	IN_OPT_MASK_63_32 = 0x860, /* 32 bits */
+	IN_EXT_MMO = 0x882,
+	IN_EXT_STREAM = 0x890, /* 16 bits */
+	IN_EXT_END = 0x8a0,
+	OPT_DRAIN_SIGERR = 1 << 11,
+	OPT_63_32_STREAM = 1 << 0,
+	OPT_63_32_UDP_SPORT = 1 << 2,
+	OPT_63_32_MMO = 1 << 3,
+	IN_QPC_END = QPC_AT + QPC_LEN
+};
+
+/* The attributes of a transition, until the whole command is checked. */
+struct change {
+	struct softhca_qp_attr attr;
+	uint32_t mask;
+};
+
+static int
+apply(struct object_qp *qp, const struct change *c)
+{
+	return devx_refuse_errno(softhca_qp_modify(qp->qp, &c->attr, c->mask), QPC_AT + QPC_STATE);
+}
+
+static uint32_t
+state_of(struct object_qp *qp)
+{
+	struct softhca_qp_attr attr;
+	uint32_t hw_sq_bb;
+
+	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
+	return attr.state;
+}
+
+/* Checks that the command has the object's number, and that the QP is in the state `from`. */
+static int
+check(struct object_qp *qp, const uint8_t *in, uint32_t from)
+{
+	if (bits_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
+		return -EINVAL;
+	if (state_of(qp) != from)
+		return DEVX_REFUSE(DEVX_BAD_QP_STATE, QPC_AT + QPC_STATE);
+	return 0;
+}
+
+static int
+init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	const struct softhca_config *cfg = call->ctx->dev->cfg;
+	uint32_t opt = bits_get(in, IN_OPT_MASK, 32), opt_32 = bits_get(in, IN_OPT_MASK_63_32, 32);
+	struct change c = {.mask = 0};
+	int rc = check(qp, in, STATE_INIT);
+
+	(void)out;
+	if (rc != 0)
+		return rc;
+	if ((opt & ~(uint32_t)OPT_DRAIN_SIGERR) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	if ((opt_32 & ~(uint32_t)OPT_63_32_MMO) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
+	if (bits_get(in, IN_OPT_MASK_95_64, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
+	if ((opt & OPT_DRAIN_SIGERR) != 0) {
+		c.mask |= SOFTHCA_QP_DRAIN_SIGERR;
+		c.attr.drain_sigerr = bits_get(in, QPC_AT + QPC_DRAIN_SIGERR, 1);
+	}
+	if ((opt_32 & OPT_63_32_MMO) != 0) {
+		if (bits_get(in, IN_EXT, 1) == 0 || cfg->max_memcpy == 0)
+			return DEVX_REFUSE(DEVX_BAD_PARAM, IN_EXT);
+		c.mask |= SOFTHCA_QP_MMO;
+		c.attr.mmo = bits_get(in, IN_EXT_MMO, 1);
+	}
+	return apply(qp, &c);
+}
+
+/* In RTS: takes a stream of a DCI out of error, or sets the UDP source port. */
+static int
+rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	uint32_t opt_32 = bits_get(in, IN_OPT_MASK_63_32, 32);
+	struct change c = {.mask = SOFTHCA_QP_UDP_SPORT,
+		.attr = {.udp_sport = bits_get(in, QPC_AT + QPC_PATH + ADS_UDP_SPORT, 16)}};
+	int rc = check(qp, in, STATE_RTS);
+
+	(void)call;
+	(void)out;
+	if (rc != 0)
+		return rc;
+	if (bits_get(in, IN_OPT_MASK, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	if (bits_get(in, IN_OPT_MASK_95_64, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
+	if (opt_32 == OPT_63_32_UDP_SPORT)
+		return apply(qp, &c);
+	if (opt_32 != OPT_63_32_STREAM || bits_get(in, IN_EXT, 1) == 0 ||
+		softhca_qp_reset_stream(qp->qp, bits_get(in, IN_EXT_STREAM, 16)) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- states, of DEVX queue pairs */
+
+static int
+check_port(struct uverbs_call *call, const uint8_t *path)
+{
+	uint32_t port = bits_get(path, ADS_PORT, 8);
+
+	if (port == 0 || port > call->ctx->dev->cfg->ports)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT);
+	if (bits_get(path, ADS_PKEY_INDEX, 16) >= caps_pkey_table_len(call->ctx->dev))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PKEY_INDEX);
+	return 0;
+}
+
+static uint32_t
+context_access(const uint8_t *qpc)
+{
+	return (bits_get(qpc, QPC_RRE, 1) ? ACCESS_READ : 0) |
+	       (bits_get(qpc, QPC_RWE, 1) ? ACCESS_WRITE : 0) |
+	       (bits_get(qpc, QPC_RAE, 1) ? ACCESS_ATOMIC : 0);
+}
+
+/* Optional fields are not emulated; the required ones are always in the command. */
+static int
+begin(struct object_qp *qp, const uint8_t *in, uint32_t from)
+{
+	int rc = check(qp, in, from);
+
+	if (rc == 0 && bits_get(in, IN_OPT_MASK, 32) != 0)
+		rc = DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	return rc;
+}
+
+static int
+rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	const uint8_t *qpc = in + QPC_AT / 8, *path = qpc + QPC_PATH / 8;
+	struct change c = {
+		.mask = M_STATE | M_PKEY_INDEX | M_PORT | M_ACCESS,
+		.attr = {.state = STATE_INIT,
+			.pkey_index = bits_get(path, ADS_PKEY_INDEX, 16),
+			.port = bits_get(path, ADS_PORT, 8),
+			.access = context_access(qpc)},
+	};
+	int rc = begin(qp, in, STATE_RESET);
+
+	(void)out;
+	if (rc == 0)
+		rc = check_port(call, path);
+	return rc != 0 ? rc : apply(qp, &c);
+}
+
+static int
+check_path(struct uverbs_call *call, const struct softhca_qp_attr *attr, uint32_t port)
+{
+	bool ethernet = call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	struct ib_uverbs_gid_entry gid;
+
+	if ((ethernet || attr->is_global) &&
+		caps_gid(call->ctx->dev, port, attr->sgid_index, &gid) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_SGID_INDEX);
+	return 0;
+}
+
+static int
+init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	const uint8_t *qpc = in + QPC_AT / 8, *path = qpc + QPC_PATH / 8;
+	bool ethernet = call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	struct change c = {
+		.mask = M_STATE | M_AV | M_PATH_MTU | M_DEST_QPN | M_RQ_PSN | M_MAX_DEST_RD_ATOMIC |
+			M_MIN_RNR_TIMER,
+		.attr = {.state = STATE_RTR,
+			.path_mtu = bits_get(qpc, QPC_MTU, 3),
+			.dest_qpn = bits_get(qpc, QPC_REMOTE_QPN, 24),
+			.rq_psn = bits_get(qpc, QPC_NEXT_RCV_PSN, 24),
+			.max_dest_rd_atomic = 1U << bits_get(qpc, QPC_LOG_RRA_MAX, 3),
+			.min_rnr_timer = bits_get(qpc, QPC_MIN_RNR, 5),
+			.is_global = ethernet || bits_get(path, ADS_GRH, 1) != 0,
+			.dlid = bits_get(path, ADS_RLID, 16),
+			.sgid_index = bits_get(path, ADS_SGID_INDEX, 8),
+			.hop_limit = bits_get(path, ADS_HOP_LIMIT, 8),
+			.sl = bits_get(path, ADS_SL, 4)},
+	};
+	int rc = begin(qp, in, STATE_INIT);
+
+	(void)out;
+	memcpy(c.attr.dgid, path + ADS_RGID / 8, sizeof(c.attr.dgid));
+	memcpy(c.attr.dmac, path + ADS_RMAC / 8, sizeof(c.attr.dmac));
+	if (rc == 0)
+		rc = check_port(call, path);
+	if (rc == 0)
+		rc = check_path(call, &c.attr, bits_get(path, ADS_PORT, 8));
+	return rc != 0 ? rc : apply(qp, &c);
+}
+
+static int
+rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	const uint8_t *qpc = in + QPC_AT / 8;
+	struct change c = {
+		.mask = M_STATE | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_SQ_PSN |
+			M_MAX_RD_ATOMIC,
+		.attr = {.state = STATE_RTS,
+			.timeout = bits_get(qpc, QPC_PATH + ADS_ACK_TIMEOUT, 5),
+			.retry_cnt = bits_get(qpc, QPC_RETRY_COUNT, 3),
+			.rnr_retry = bits_get(qpc, QPC_RNR_RETRY, 3),
+			.sq_psn = bits_get(qpc, QPC_NEXT_SEND_PSN, 24),
+			.max_rd_atomic = 1U << bits_get(qpc, QPC_LOG_SRA_MAX, 3)},
+	};
+	int rc = begin(qp, in, STATE_RTR);
+
+	(void)call;
+	(void)out;
+	return rc != 0 ? rc : apply(qp, &c);
+}
+
+/* From any state. */
+static int
+end_in(struct object *obj, const uint8_t *in, uint32_t state)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	struct change c = {.mask = M_STATE, .attr = {.state = state}};
+
+	if (bits_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
+		return -EINVAL;
+	return apply(qp, &c);
+}
+
+static int
+to_err(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	(void)call;
+	(void)out;
+	return end_in(obj, in, STATE_ERR);
+}
+
+static int
+to_rst(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	(void)call;
+	(void)out;
+	return end_in(obj, in, STATE_RESET);
+}
+
+/* ---------------------------------------------------------------- query */
+
+/* The firmware's number of a verbs' state. It has two for SQD: draining and drained. */
+static uint32_t
+firmware_state(const struct softhca_qp_attr *attr)
+{
+	enum {
+		RST,
+		INIT,
+		RTR,
+		RTS,
+		SQER,
+		SQ_DRAINED,
+		ERR,
+		SQ_DRAINING
+	};
+	static const uint8_t states[] = {RST, INIT, RTR, RTS, SQ_DRAINED, SQER, ERR};
+
+	if (states[attr->state] == SQ_DRAINED && attr->sq_draining)
+		return SQ_DRAINING;
+	return states[attr->state];
+}
+
+static void
+write_path(uint8_t *path, const struct softhca_qp_attr *attr)
+{
+	bits_set(path, ADS_PKEY_INDEX, 16, attr->pkey_index);
+	bits_set(path, ADS_GRH, 1, attr->is_global);
+	bits_set(path, ADS_RLID, 16, attr->dlid);
+	bits_set(path, ADS_ACK_TIMEOUT, 5, attr->timeout);
+	bits_set(path, ADS_SGID_INDEX, 8, attr->sgid_index);
+	bits_set(path, ADS_HOP_LIMIT, 8, attr->hop_limit);
+	bits_set(path, ADS_UDP_SPORT, 16, attr->udp_sport);
+	bits_set(path, ADS_SL, 4, attr->sl);
+	bits_set(path, ADS_PORT, 8, attr->port);
+	memcpy(path + ADS_RGID / 8, attr->dgid, sizeof(attr->dgid));
+	memcpy(path + ADS_RMAC / 8, attr->dmac, sizeof(attr->dmac));
+}
+
+static uint32_t
+log2_down(uint32_t n)
+{
+	return n <= 1 ? 0 : 31 - __builtin_clz(n);
+}
+
+static int
+query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	uint8_t *qpc = out + QPC_AT / 8;
+	struct softhca_qp_attr attr;
+	uint32_t hw_sq_bb;
+
+	(void)call;
+	if (bits_get(in, DEVX_NUMBER, 24) != softhca_qp_number(qp->qp))
+		return -EINVAL;
+	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
+	bits_set(qpc, QPC_STATE, 4, firmware_state(&attr));
+	bits_set(qpc, QPC_DRAIN_SIGERR, 1, attr.drain_sigerr);
+	bits_set(qpc, QPC_PD, 24, qp->pd != NULL ? qp->pd->pdn : 0);
+	bits_set(qpc, QPC_MTU, 3, attr.path_mtu);
+	bits_set(qpc, QPC_UAR_PAGE, 24, qp->uar != NULL ? qp->uar->page_id : 0);
+	bits_set(qpc, QPC_REMOTE_QPN, 24, attr.dest_qpn);
+	write_path(qpc + QPC_PATH / 8, &attr);
+	bits_set(qpc, QPC_LOG_SRA_MAX, 3, log2_down(attr.max_rd_atomic));
+	bits_set(qpc, QPC_RETRY_COUNT, 3, attr.retry_cnt);
+	bits_set(qpc, QPC_RNR_RETRY, 3, attr.rnr_retry);
+	bits_set(qpc, QPC_NEXT_SEND_PSN, 24, attr.sq_psn);
+	bits_set(qpc, QPC_CQN_SND, 24,
+		qp->send_cq != NULL ? softhca_cq_number(qp->send_cq->cq) : 0);
+	bits_set(qpc, QPC_LOG_RRA_MAX, 3, log2_down(attr.max_dest_rd_atomic));
+	bits_set(qpc, QPC_RRE, 1, (attr.access & ACCESS_READ) != 0);
+	bits_set(qpc, QPC_RWE, 1, (attr.access & ACCESS_WRITE) != 0);
+	bits_set(qpc, QPC_RAE, 1, (attr.access & ACCESS_ATOMIC) != 0);
+	bits_set(qpc, QPC_MIN_RNR, 5, attr.min_rnr_timer);
+	bits_set(qpc, QPC_NEXT_RCV_PSN, 24, attr.rq_psn);
+	bits_set(qpc, QPC_CQN_RCV, 24,
+		qp->recv_cq != NULL ? softhca_cq_number(qp->recv_cq->cq) : 0);
+	bits_set(qpc, QPC_QKEY, 32, attr.qkey);
+	bits_set(qpc, QPC_HW_SQ_WQEBB, 16, hw_sq_bb);
+	return 0;
+}
+
+static const struct devx_command commands[] = {
+	{DEVX_MODIFIES, &qp_class, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
+	{DEVX_MODIFIES, &qp_class, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_INIT2INIT, IN_EXT_END / 8, DEVX_HEADER, init2init},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_RTS2RTS, IN_EXT_END / 8, DEVX_HEADER, rts2rts},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_RST2INIT, IN_QPC_END / 8, DEVX_HEADER, rst2init},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_INIT2RTR, IN_QPC_END / 8, DEVX_HEADER, init2rtr},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_RTR2RTS, IN_QPC_END / 8, DEVX_HEADER, rtr2rts},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_2ERR, DEVX_HEADER, DEVX_HEADER, to_err},
+	{DEVX_MODIFIES, &devx_qp_class, CMD_2RST, DEVX_HEADER, DEVX_HEADER, to_rst},
+	{DEVX_QUERIES, &qp_class, CMD_QUERY, DEVX_HEADER, IN_QPC_END / 8, query},
+	{DEVX_QUERIES, &devx_qp_class, CMD_QUERY, DEVX_HEADER, IN_QPC_END / 8, query},
+};
+
+const struct object_class devx_qp_commands_class = {
+	.name = "DEVX QP commands",
+	CLASS_COMMANDS(commands),
+};

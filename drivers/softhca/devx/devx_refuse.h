@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How firmware commands are refused. */
+#ifndef SOFTHCA_DEVX_REFUSE_H
+#define SOFTHCA_DEVX_REFUSE_H
+
+#include <stdint.h>
+
+/* The firmware's status: 8 bits, the first of an answer. */
+enum devx_status {
+	DEVX_BAD_OP = 0x02,
+	DEVX_BAD_PARAM = 0x03,
+	DEVX_BAD_RES = 0x05, /* a number names nothing, or not what it should */
+	DEVX_BUSY = 0x06,
+	DEVX_NO_RES = 0x0f,
+	DEVX_BAD_QP_STATE = 0x10,
+	DEVX_BAD_INP_LEN = 0x50,
+	DEVX_BAD_OUTP_LEN = 0x51
+};
+
+/*
+ * What a handler of a firmware command returns: 0; or -errno, as the kernel refuses; or
+ * DEVX_REFUSE(), as the firmware refuses. In the last case the call fails with EREMOTEIO, and the
+ * answer has the status and a syndrome. The syndromes of a card are not public: here a syndrome is
+ * the bit offset of the wrong field, plus DEVX_FIELD.
+ */
+#define DEVX_FIELD                    0x10000
+#define DEVX_REFUSE(status, bit)      ((int)(status) << 20 | DEVX_FIELD | (int)(bit))
+#define DEVX_REFUSED_STATUS(refusal)  ((uint32_t)(refusal) >> 20)
+#define DEVX_REFUSED_SYNDROM(refusal) ((uint32_t)(refusal)&0xfffff)
+
+/*
+ * The refusal for an -errno of another room, about the field at that bit. 0 stays 0. For calls that
+ * made nothing.
+ */
+int devx_refuse_errno(int err, uint32_t bit);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that firmware commands name, for queues and doorbell records: mlx5dv_devx_umem_reg(3). */
+#ifndef SOFTHCA_DEVX_UMEM_H
+#define SOFTHCA_DEVX_UMEM_H
+
+#include "object.h"
+
+/* Commands name it by its handle. */
+struct object_umem {
+	struct object obj;
+	uint64_t addr, len;
+	bool writable;
+};
+
+/* A range of user memory in a command. */
+struct umem_range {
+	uint32_t id;
+	uint64_t offset, len;
+	uint32_t align; /* bytes, of the address */
+	uint32_t bit;   /* of the field that has the id: for refusals */
+};
+
+/*
+ * The memory of a range that the device will write, and the range's address in this process. Returns
+ * as devx_refuse.h says.
+ */
+int umem_find(struct softhca_ctx *ctx, const struct umem_range *range, struct object_umem **umem,
+	void **at);
+
+#endif

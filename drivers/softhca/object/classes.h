@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of objects: a row for each class, in the order in which the objects of a closed context
+ * end. A class stands before the classes whose objects its own objects name. ROW(x) stands for the
+ * struct object_class x_class, which the file of these objects defines.
+ *
+ * The last rows have no objects, only calls.
+ */
+#ifndef SOFTHCA_CLASSES_H
+#define SOFTHCA_CLASSES_H
+
+#include "object.h"
+
+#define OBJECT_CLASSES(ROW)                                                                        \
+	ROW(devx_qpns)                                                                             \
+	ROW(devx_qp)                                                                               \
+	ROW(qp)                                                                                    \
+	ROW(wq_table)                                                                              \
+	ROW(wq)                                                                                    \
+	ROW(srq)                                                                                   \
+	ROW(xrcd)                                                                                  \
+	ROW(ah)                                                                                    \
+	ROW(mw)                                                                                    \
+	ROW(devx_mkey)                                                                             \
+	ROW(devx_psv)                                                                              \
+	ROW(devx_dek)                                                                              \
+	ROW(mr)                                                                                    \
+	ROW(dm)                                                                                    \
+	ROW(devx_cq)                                                                               \
+	ROW(cq)                                                                                    \
+	ROW(umem)                                                                                  \
+	ROW(uar)                                                                                   \
+	ROW(pd)                                                                                    \
+	ROW(device)                                                                                \
+	ROW(qp_modify)                                                                             \
+	ROW(write)                                                                                 \
+	ROW(devx)                                                                                  \
+	ROW(devx_qp_commands)
+
+#define OBJECT_CLASS_DECLARE(name) extern const struct object_class name##_class;
+#define OBJECT_CLASS_COUNT(name)   +1
+#define OBJECT_N_CLASSES           (0 OBJECT_CLASSES(OBJECT_CLASS_COUNT))
+
+OBJECT_CLASSES(OBJECT_CLASS_DECLARE)
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One context: its memory, its end, its event files. */
+#include "context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rdma/mlx5-abi.h>
+
+#include "dm.h"
+#include "hca.h"
+#include "object.h"
+#include "raw.h"
+
+/* ---------------------------------------------------------------- creation */
+
+/*
+ * The page by which libmlx5 turns timestamps into wall-clock time (mlx5dv_get_clock_info(3)). The
+ * adapter's clock counts nanoseconds of CLOCK_MONOTONIC: its rate is constant, so one pair of
+ * readings serves for the context's life.
+ */
+static bool
+write_clock_info(int fd)
+{
+	struct mlx5_ib_clock_info info = {.mult = 1, .mask = UINT64_MAX / 2};
+	struct timespec wall, device;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_MONOTONIC, &device);
+	info.nsec = wall.tv_sec * UINT64_C(1000000000) + wall.tv_nsec;
+	info.cycles = device.tv_sec * UINT64_C(1000000000) + device.tv_nsec;
+	info.overflow_period = info.mask / 2;
+	return pwrite(fd, &info, sizeof(info), CTX_CLOCK_INFO_OFFSET) == sizeof(info);
+}
+
+struct softhca_ctx *
+ctx_create(struct softhca_dev *dev, int fd)
+{
+	struct softhca_ctx *ctx = calloc(1, sizeof(*ctx));
+	struct stat st;
+
+	if (ctx == NULL)
+		return NULL;
+	if (ftruncate(fd, CTX_UAR_OFFSET + CTX_BAR_LEN) != 0 || !write_clock_info(fd) ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+		raw_fstat(fd, &st) != 0)
+		goto fail;
+	ctx->bar = mmap(NULL, CTX_BAR_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+		CTX_UAR_OFFSET);
+	if (ctx->bar == MAP_FAILED)
+		goto fail;
+	ctx->clock =
+		mmap(NULL, CTX_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_CORE_CLOCK_OFFSET);
+	if (ctx->clock == MAP_FAILED)
+		goto unmap_bar;
+	if (softhca_clock_add(dev, ctx->clock) != 0)
+		goto unmap_clock;
+	ctx->dev = dev;
+	ctx->st_dev = st.st_dev;
+	ctx->st_ino = st.st_ino;
+	if (dm_attach(ctx, fd) != 0)
+		goto remove_clock;
+	pthread_mutex_init(&ctx->lock, NULL);
+	return ctx;
+remove_clock:
+	(void)softhca_clock_remove(dev, ctx->clock);
+unmap_clock:
+	munmap(ctx->clock, CTX_PAGE);
+unmap_bar:
+	munmap(ctx->bar, CTX_BAR_LEN);
+fail:
+	free(ctx);
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- end */
+
+void
+ctx_destroy(struct softhca_ctx *ctx)
+{
+	object_destroy_all(ctx);
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		event_file_put(ctx->files[i]);
+	if (softhca_clock_remove(ctx->dev, ctx->clock) == 0)
+		munmap(ctx->clock, CTX_PAGE);
+	munmap(ctx->bar, CTX_BAR_LEN);
+	dm_detach(ctx);
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->files);
+	free(ctx->objects);
+	free(ctx);
+}
+
+/* Device memory stays mapped: on a card too, a child shares it with its parent. */
+void
+ctx_abandon(struct softhca_ctx *ctx)
+{
+	if (!ctx->dead) {
+		for (uint32_t i = 0; i < ctx->n_files; i++)
+			event_file_abandon(ctx->files[i]);
+		munmap(ctx->clock, CTX_PAGE);
+		munmap(ctx->bar, CTX_BAR_LEN);
+	}
+	ctx->dead = true;
+	ctx->refs = 0;
+}
+
+/* Its objects and event files are copies of the parent's: only the child's mapping goes. */
+void
+ctx_free_abandoned(struct softhca_ctx *ctx)
+{
+	munmap(ctx->dm, DM_LEN);
+	free(ctx);
+}
+
+/* ---------------------------------------------------------------- event files */
+
+int
+ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd)
+{
+	struct event_file **grown =
+		realloc(ctx->files, (ctx->n_files + 1) * sizeof(struct event_file *));
+	int rc;
+
+	if (grown == NULL)
+		return -ENOMEM;
+	ctx->files = grown;
+	rc = event_file_create(is_async, &grown[ctx->n_files], fd);
+	if (rc == 0)
+		ctx->n_files++;
+	return rc;
+}
+
+struct event_file *
+ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async)
+{
+	struct stat st;
+
+	if (raw_fstat(fd, &st) != 0)
+		return NULL;
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		if (event_file_is_async(ctx->files[i]) == is_async &&
+			event_file_is_inode(ctx->files[i], st.st_dev, st.st_ino))
+			return ctx->files[i];
+	return NULL;
+}
+
+bool
+ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino)
+{
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		if (event_file_is_async(ctx->files[i]) &&
+			event_file_is_inode(ctx->files[i], dev, ino))
+			return true;
+	return false;
+}
+
+void
+ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port)
+{
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		if (event_file_is_async(ctx->files[i]))
+			event_file_post(ctx->files[i], port, type);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of open contexts: opens, finds, and notices closed ones. */
+#include "contexts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "hca.h"
+#include "raw.h"
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* the contexts, their refs, seen */
+static struct softhca_ctx *contexts;
+
+/* ---------------------------------------------------------------- closed contexts */
+
+/*
+ * No call of ours runs at close(2). So a context is closed when no descriptor of this process is its
+ * character device or one of its async event files; the next open looks for closed contexts.
+ * Takes them off the list and returns them, linked by next. list_lock held.
+ */
+static struct softhca_ctx *
+unlink_closed(void)
+{
+	struct softhca_ctx **link = &contexts, *ctx, *closed = NULL;
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return NULL; /* no descriptor is free: a later open looks again */
+	for (ctx = contexts; ctx != NULL; ctx = ctx->next)
+		ctx->seen = ctx->refs != 0;
+	while ((entry = readdir(dir)) != NULL) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || raw_fstat(atoi(entry->d_name), &st) != 0)
+			continue;
+		for (ctx = contexts; ctx != NULL; ctx = ctx->next)
+			ctx->seen |= (ctx->st_dev == st.st_dev && ctx->st_ino == st.st_ino) ||
+				     ctx_has_async_file(ctx, st.st_dev, st.st_ino);
+	}
+	closedir(dir);
+	while ((ctx = *link) != NULL) {
+		if (ctx->seen) {
+			link = &ctx->next;
+			continue;
+		}
+		*link = ctx->next;
+		ctx->next = closed;
+		closed = ctx;
+	}
+	return closed;
+}
+
+static void
+free_closed(struct softhca_ctx *closed)
+{
+	struct softhca_ctx *next;
+
+	for (; closed != NULL; closed = next) {
+		next = closed->next;
+		if (closed->dead)
+			ctx_free_abandoned(closed);
+		else
+			ctx_destroy(closed);
+	}
+}
+
+/* ---------------------------------------------------------------- open and find */
+
+int
+ctx_open(struct softhca_dev *dev, int flags)
+{
+	unsigned int mfd_flags = MFD_ALLOW_SEALING | ((flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+	struct softhca_ctx *ctx = NULL, *closed;
+	int fd, rc = 0;
+
+	pthread_mutex_lock(&list_lock);
+	closed = unlink_closed();
+	if (dev->lanes == NULL)
+		rc = softhca_lanes_init(dev);
+	fd = rc == 0 ? memfd_create(CTX_MEMFD_NAME, mfd_flags) : -1;
+	if (fd >= 0)
+		ctx = ctx_create(dev, fd);
+	if (ctx != NULL) {
+		ctx->next = contexts;
+		contexts = ctx;
+	} else if (rc == 0) {
+		rc = errno == 0 ? -ENOMEM : -errno;
+	}
+	pthread_mutex_unlock(&list_lock);
+	free_closed(closed);
+	if (rc != 0 && fd >= 0)
+		close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+static struct softhca_ctx *
+find_inode(dev_t dev, ino_t ino)
+{
+	struct softhca_ctx *ctx = contexts;
+
+	while (ctx != NULL && (ctx->st_dev != dev || ctx->st_ino != ino))
+		ctx = ctx->next;
+	return ctx;
+}
+
+struct softhca_ctx *
+ctx_get(int fd)
+{
+	struct softhca_ctx *ctx;
+	struct stat st;
+
+	if (raw_fstat(fd, &st) != 0)
+		return NULL;
+	pthread_mutex_lock(&list_lock);
+	ctx = find_inode(st.st_dev, st.st_ino);
+	if (ctx != NULL)
+		ctx->refs++;
+	pthread_mutex_unlock(&list_lock);
+	return ctx;
+}
+
+void
+ctx_put(struct softhca_ctx *ctx)
+{
+	pthread_mutex_lock(&list_lock);
+	ctx->refs--;
+	pthread_mutex_unlock(&list_lock);
+}
+
+struct softhca_dev *
+ctx_find_dev(dev_t st_dev, ino_t st_ino)
+{
+	struct softhca_dev *dev;
+	struct softhca_ctx *ctx;
+
+	pthread_mutex_lock(&list_lock);
+	ctx = find_inode(st_dev, st_ino);
+	dev = ctx != NULL ? ctx->dev : NULL;
+	pthread_mutex_unlock(&list_lock);
+	return dev;
+}
+
+/* ---------------------------------------------------------------- events of the adapter */
+
+bool
+softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+{
+	struct softhca_ctx *end, *ctx;
+
+	if (pthread_mutex_trylock(&list_lock) != 0)
+		return false;
+	/* Takes all of their locks, or none: so no context gets the event twice. */
+	for (end = contexts; end != NULL; end = end->next)
+		if (pthread_mutex_trylock(&end->lock) != 0)
+			break;
+	for (ctx = contexts; ctx != end; ctx = ctx->next) {
+		if (end == NULL && ctx->dev == dev && !ctx->dead)
+			ctx_post_event(ctx, type, port);
+		pthread_mutex_unlock(&ctx->lock);
+	}
+	pthread_mutex_unlock(&list_lock);
+	return end == NULL;
+}
+
+/* ---------------------------------------------------------------- fork(2) */
+
+void
+contexts_fork_prepare(void)
+{
+	pthread_mutex_lock(&list_lock);
+	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next)
+		pthread_mutex_lock(&ctx->lock);
+}
+
+void
+contexts_fork_parent(void)
+{
+	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next)
+		pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_unlock(&list_lock);
+}
+
+void
+contexts_fork_child(void)
+{
+	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next)
+		ctx_abandon(ctx);
+	contexts_fork_parent();
+}

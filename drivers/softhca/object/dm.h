@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pages of the adapter's own memory (ibv_alloc_dm(3)), and which context has which page.
+ *
+ *   memfd of a context:  ... | 8 MiB: device memory, DM_PAGES pages | ...
+ *
+ * The adapter has DM_PAGES pages for all of its contexts. The context that has page i finds it at
+ * page i of the range in its own memfd. In the memfds of other contexts that page is not used.
+ */
+#ifndef SOFTHCA_DM_H
+#define SOFTHCA_DM_H
+
+#include <stdint.h>
+
+#include "ctx.h"
+
+/* One bit of a word each; and libmlx5's mmap offsets allow fewer than 256. */
+#define DM_PAGES         64
+#define DM_LEN           (DM_PAGES * CTX_PAGE)
+#define DM_LOG_UNIT      6  /* a length is a multiple of 64 bytes */
+#define DM_LOG_MAX_ALIGN 12 /* an allocation begins on a page */
+
+static inline uint32_t
+dm_pages(uint64_t len)
+{
+	return (len + CTX_PAGE - 1) / CTX_PAGE;
+}
+
+/* Takes n pages in a row and fills them with zeros: the number of the first page. -ENOMEM. */
+int dm_take(struct softhca_ctx *ctx, uint32_t n);
+void dm_give(struct softhca_ctx *ctx, uint32_t first, uint32_t n);
+/* Where the adapter sees a page. */
+void *dm_page(const struct softhca_ctx *ctx, uint32_t page);
+
+/* The device's mapping of a new context's memory. fd: its memfd. -1 with errno. */
+int dm_attach(struct softhca_ctx *ctx, int fd);
+/* Unmaps it, and frees the context's pages, with those that children of fork() took in it. */
+void dm_detach(struct softhca_ctx *ctx);
+/* In a child of fork(): contexts that it opens from now on do not share pages with the parent. */
+void dm_fork_child(void);
+
+#endif

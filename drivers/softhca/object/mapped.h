@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which memory of the process is mapped. */
+#ifndef SOFTHCA_MAPPED_H
+#define SOFTHCA_MAPPED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctx.h"
+
+/*
+ * Whether [addr, addr+len) is mapped in this process, readable, and writable where that is asked. The
+ * adapter's own pages do not count: the kernel cannot pin pages of a device either.
+ */
+bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
+
+#endif

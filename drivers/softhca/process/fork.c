@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fork(2): in the parent everything goes on. The child has no adapter threads, and the locks of the
+ * data half may be held there for ever, so what the parent's adapters held is abandoned: the child's
+ * next open starts with an adapter that has no objects.
+ */
+#include "fork.h"
+
+#include <pthread.h>
+
+#include "contexts.h"
+#include "dev.h"
+#include "devices.h"
+#include "dm.h"
+#include "object.h"
+#include "pdn.h"
+
+/* No uverbs call runs from here on, and all locks of the control half are held. */
+static void
+prepare(void)
+{
+	contexts_fork_prepare();
+	object_fork_prepare();
+	pdn_fork_prepare();
+}
+
+static void
+parent(void)
+{
+	pdn_fork_parent();
+	object_fork_parent();
+	contexts_fork_parent();
+}
+
+static void
+child(void)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	for (unsigned int i = 0; i < n; i++)
+		devs[i].lanes = NULL;
+	pdn_fork_child();
+	object_fork_child();
+	dm_fork_child();
+	contexts_fork_child();
+}
+
+int
+fork_init(void)
+{
+	return pthread_atfork(prepare, parent, child);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives out numbers of protection domains. */
+#include "pdn.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "bitmap.h"
+
+#define MAX_PDN (1 << 16)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
+static uint8_t used[SOFTHCA_MAX_DEVICES][MAX_PDN / 8];
+static uint32_t next[SOFTHCA_MAX_DEVICES];
+
+/* Numbers are given out in turn, so that one just given back is not soon taken again. */
+int
+pdn_take(struct softhca_dev *dev)
+{
+	uint32_t i = dev->index, pdn = 0;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t n = 0; n < MAX_PDN; n++) {
+		uint32_t candidate = next[i]++ % MAX_PDN;
+
+		if (candidate == 0 || bitmap_has(used[i], candidate))
+			continue;
+		bitmap_add(used[i], candidate);
+		pdn = candidate;
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+	return pdn != 0 ? (int)pdn : -ENOSPC;
+}
+
+void
+pdn_give(struct softhca_dev *dev, uint32_t pdn)
+{
+	pthread_mutex_lock(&lock);
+	bitmap_remove(used[dev->index], pdn);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+pdn_fork_prepare(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void
+pdn_fork_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void
+pdn_fork_child(void)
+{
+	memset(used, 0, sizeof(used));
+	pthread_mutex_unlock(&lock);
+}

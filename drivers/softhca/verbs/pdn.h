@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers of protection domains: unique in an adapter. */
+#ifndef SOFTHCA_PDN_H
+#define SOFTHCA_PDN_H
+
+#include <stdint.h>
+
+#include "dev.h"
+
+/* A number that no protection domain of the adapter has, never 0. -ENOSPC. */
+int pdn_take(struct softhca_dev *dev);
+void pdn_give(struct softhca_dev *dev, uint32_t pdn);
+
+/* Around fork(2). The parent's numbers are free in the child. */
+void pdn_fork_prepare(void);
+void pdn_fork_parent(void);
+void pdn_fork_child(void);
+
+#endif

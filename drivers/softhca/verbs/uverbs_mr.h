@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keys of memory regions, memory windows, and indirect keys. */
+#ifndef SOFTHCA_UVERBS_MR_H
+#define SOFTHCA_UVERBS_MR_H
+
+#include "hca.h"
+#include "object.h"
+#include "uverbs_pd.h"
+
+/* An MR, an MW, or an indirect key. */
+struct object_mr {
+	struct object obj;
+	struct object_pd *pd;
+	struct object *dm; /* of a region of device memory; else NULL */
+	struct softhca_mkey *mkey;
+	struct softhca_mkey_attr attr;
+};
+
+/* object_class.destroy and .limit of classes whose struct is object_mr. */
+int mr_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+uint32_t mr_limit(const struct softhca_config *cfg);
+
+#endif
