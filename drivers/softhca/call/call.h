@@ -78,7 +78,7 @@ struct uverbs_method {
 
 /* A write() command, which libibverbs sends through the method INVOKE_WRITE. */
 struct write_command {
-	uint32_t number; /* IB_USER_VERBS_CMD_*, or WRITE_EX() */
+	uint32_t number;  /* IB_USER_VERBS_CMD_*, or WRITE_EX() */
 	uint16_t in_len;  /* bytes of UVERBS_ATTR_CORE_IN, at least */
 	uint16_t out_len; /* bytes of UVERBS_ATTR_CORE_OUT, at least */
 	uverbs_handler handler;
