@@ -15,18 +15,18 @@
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
-	struct table keys, psvs, deks;     /* key/ */
-	struct table qps, cqs, srqs;       /* queue/ */
+	struct table keys, psvs, deks;      /* key/ */
+	struct table qps, cqs, srqs;        /* queue/ */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
-	struct page_set *_Atomic uars;     /* queue/: struct softhca_uar; marked: it rang lately */
-	struct page_set *_Atomic clocks;   /* lane/: clock pages */
-	pthread_mutex_t sets_lock;         /* of changes to these sets */
-	atomic_bool look;                  /* queue/: some UAR page calls for attention */
-	atomic_bool cq_failed;             /* queue/: QPs without a page may have to fail with a CQ */
-	atomic_bool odp;                   /* key/: there are, or were, keys on demand */
-	struct spin odp_lock;              /* key/: then, of atomic operations; a leaf */
-	_Atomic uint64_t port_free;        /* fault/timing.c: when the port is free; device time */
-	atomic_bool stop;                  /* lane/ */
+	struct page_set *_Atomic uars;      /* queue/: struct softhca_uar; marked: it rang lately */
+	struct page_set *_Atomic clocks;    /* lane/: clock pages */
+	pthread_mutex_t sets_lock;          /* of changes to these sets */
+	atomic_bool look;                   /* queue/: some UAR page calls for attention */
+	atomic_bool cq_failed;      /* queue/: QPs without a page may have to fail with a CQ */
+	atomic_bool odp;            /* key/: there are, or were, keys on demand */
+	struct spin odp_lock;       /* key/: then, of atomic operations; a leaf */
+	_Atomic uint64_t port_free; /* fault/timing.c: when the port is free; device time */
+	atomic_bool stop;           /* lane/ */
 	unsigned int n_threads;
 	pthread_t threads[SOFTHCA_MAX_THREADS];
 };

@@ -24,10 +24,10 @@ struct softhca_lanes;
 
 /* The other members belong to the thread whose turn it is. */
 struct lane_slot {
-	atomic_uint epoch;                 /* odd while a turn runs */
-	unsigned int busy_turns, cursor;   /* lane.c */
-	uint64_t looked_at;                /* lane.c; device time */
-	struct graves *graves;             /* key/retire.c */
+	atomic_uint epoch;               /* odd while a turn runs */
+	unsigned int busy_turns, cursor; /* lane.c */
+	uint64_t looked_at;              /* lane.c; device time */
+	struct graves *graves;           /* key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* A device thread's turn, in the slot of its own. */

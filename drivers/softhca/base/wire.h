@@ -246,10 +246,13 @@ enum wire_psv {
 	PSV_TRANSIENT = 8
 };
 
-/* A SIG_ERR completion has these in place of the others, up to the time stamp. */
+/*
+ * A SIG_ERR completion has these in place of the other fields before the time stamp. Expected and
+ * actual signature are 64 bits each, in two halves: guard and application tag, then reference tag.
+ */
 enum wire_sig_err {
-	SIG_ERR_EXPECTED = 16, /* 64 bits in two halves, 8 bytes apart: guard and application tag, */
-	SIG_ERR_ACTUAL = 20,   /* then the reference tag */
+	SIG_ERR_EXPECTED = 16,
+	SIG_ERR_ACTUAL = 20,
 	SIG_ERR_EXPECTED_LOW = 24,
 	SIG_ERR_ACTUAL_LOW = 28,
 	SIG_ERR_SYNDROME = 32, /* 16 bits */

@@ -295,8 +295,7 @@ next_hit(const struct softhca_dev *dev, uint32_t qpn, bool receives)
 		const struct fault f = faults[i];
 
 		if (!is_of_ops(&f) || is_of_receives(f.kind) != receives ||
-			(f.qp != 0 && f.qp != qpn) || f.device != dev->index ||
-			!fault_counts(i))
+			(f.qp != 0 && f.qp != qpn) || f.device != dev->index || !fault_counts(i))
 			continue;
 		if (is_of_device(f.kind)) {
 			strike_device(&f, dev->index);

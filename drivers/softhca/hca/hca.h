@@ -15,8 +15,9 @@
  *  - The data half runs in lanes: a lane is a device thread, or a thread inside softhca_pump().
  *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
  *    it first unpublishes, then waits in softhca_quiesce() until no lane can still see it.
- *  - Lock order inside a lane: QP send side, then QP receive side, then CQ, then event channel.
- *    Code that holds a receive-side lock never takes a send-side lock.
+ *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ, then
+ *    event.c. At most one of each kind is held. Locks of keys, of DEKs and of atomics on demand are
+ *    leaves: nothing is taken, and no lane is waited for, while one is held.
  */
 #ifndef SOFTHCA_HCA_H
 #define SOFTHCA_HCA_H

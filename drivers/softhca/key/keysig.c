@@ -7,12 +7,14 @@
  * the wire (mlx5dv_wr_set_mkey_sig_block(3) shows both; that it is so is assumed). Tags count from
  * the key's first byte, whole blocks at a time.
  */
+#include "keysig.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "move.h"
 #include "psv.h"
-#include "walk.h"
+#include "keywalk.h"
 
 /* ---- PSVs */
 

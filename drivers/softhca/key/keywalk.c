@@ -7,7 +7,7 @@
  * and covers it; and is written only where every key on the way may be written. A remote right is
  * the business of the outermost key alone, because the program granted it there.
  */
-#include "walk.h"
+#include "keywalk.h"
 
 /* Entries that follow each other in memory are one piece: fewer of them to copy. */
 static bool
@@ -136,42 +136,9 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 	return true;
 }
 
-/* A window is for the remote side only, and one of type 2 for one QP (InfiniBand, 10.6.7). */
-static bool
-may_use_window(const struct key_use *use, const struct key *key, uint32_t need)
-{
-	if (key->kind == SOFTHCA_MKEY_INDIRECT)
-		return true;
-	return (need & ACC_REMOTE) != 0 &&
-	       (key->qpn == KEY_ANY_QP || use->peer_qpn == key->qpn);
-}
-
 bool
-key_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
-	uint64_t va, uint64_t len, struct sg *sg)
-{
-	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
-	const struct walk w = {.use = use,
-		.lanes = lanes,
-		.sg = sg,
-		.pdn = key->pdn,
-		.need = need & writes ? ACC_LOCAL_WRITE : 0};
-	uint64_t off = va - key->iova;
-
-	if (!may_use_window(use, key, need))
-		return refuse(&w, VEN_KEY_WINDOW);
-	if ((key->access & need) != need)
-		return refuse(&w, VEN_KEY_ACCESS);
-	if (key->sig_on)
-		return sig_walk(use, lanes, key, need, off, len, sg);
-	if (off > key->len || len > key->len - off)
-		return refuse(&w, VEN_KEY_BOUNDS);
-	return walk_layout(&w, key, off, len, 1);
-}
-
-bool
-layout_gather(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
-	uint64_t off, uint64_t len, struct sg *sg)
+layout_gather(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
+	uint32_t need, uint64_t off, uint64_t len, struct sg *sg)
 {
 	const struct walk w = {.use = use, .lanes = lanes, .sg = sg, .pdn = key->pdn, .need = need};
 

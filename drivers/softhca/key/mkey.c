@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory keys: creating and finding them, and the rules that guard them. */
+/* Memory keys: creating, changing, finding and invalidating them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "gather.h"
+#include "key.h"
 #include "odp.h"
-#include "walk.h"
 
 static struct key *
 key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mkey *mkey)
@@ -31,7 +30,7 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->rinval = attr->rinval;
 	key->variant = variant;
 	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval && (attr->access & ACC_ON_DEMAND) == 0)
-		key->plain = key_plain_tag(key->pdn, variant);
+		key->plain = key_plain_id(key->pdn, variant);
 	return key;
 }
 
@@ -76,11 +75,12 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 
 	if (key == NULL)
 		return -ENOMEM;
+	/* Before the lock: this waits for lanes, and a lane may wait for the lock. */
+	if ((attr->access & ACC_ON_DEMAND) != 0)
+		odp_begin(mkey->dev);
 	/* A UMR may be checking the key's kind: it runs wholly before or wholly after this. */
 	spin_lock(&mkey->lock);
 	mkey->key = key;
-	if ((attr->access & ACC_ON_DEMAND) != 0)
-		odp_begin(mkey->dev);
 	table_set(&mkey->dev->lanes->keys, mkey->index, key);
 	spin_unlock(&mkey->lock);
 	softhca_quiesce(mkey->dev);
@@ -132,30 +132,6 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 		return NULL;
 	*why = VEN_KEY_PD;
 	return key->pdn == pdn ? key : NULL;
-}
-
-bool
-key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
-	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
-{
-	struct key *key;
-	uint64_t off;
-
-	if (number == SOFTHCA_DUMP_FILL_KEY)
-		return sg_push(use, sg, SINK, len);
-	key = key_find(lanes, number, pdn, &use->vendor);
-	if (key == NULL)
-		return false;
-	if (key->kind != SOFTHCA_MKEY_MR)
-		return key_walk(use, lanes, key, need, va, len, sg);
-	use->vendor = VEN_KEY_ACCESS;
-	if ((key->access & need) != need)
-		return false;
-	use->vendor = VEN_KEY_BOUNDS;
-	if (!key_covers(key, va, len, &off))
-		return false;
-	sg->odp |= key->access & ACC_ON_DEMAND;
-	return sg_push(use, sg, (void *)(uintptr_t)(key->addr + off), len);
 }
 
 bool

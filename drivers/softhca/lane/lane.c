@@ -26,7 +26,7 @@
 #include "retire.h"
 #include "run.h"
 #include "softhca.h"
-#include "uar.h"
+#include "uar_queues.h"
 #include "wq.h"
 
 /* ---- one turn */

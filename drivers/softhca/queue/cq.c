@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lanes.h"
-#include "uar.h"
+#include "uar_queues.h"
 
 #define EVENT_CQ_ERR 0 /* IBV_EVENT_CQ_ERR */
 

@@ -17,8 +17,8 @@
 struct run {
 	struct key_use use; /* of the WQE that runs */
 	struct softhca_lanes *lanes;
-	bool sig_drain;          /* a signature was wrong: the send queue stops after this WQE */
-	bool receive_mute;       /* a fault: the receive's completion is lost */
+	bool sig_drain;    /* a signature was wrong: the send queue stops after this WQE */
+	bool receive_mute; /* a fault: the receive's completion is lost */
 	struct softhca_qp *qp;
 	struct softhca_qp *peer; /* its receive side is held, or NULL */
 	/* Where the message's receive comes from: the peer's SRQ, or the XRC one that it names. */

@@ -24,7 +24,7 @@ key_gather(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, ui
 	uint64_t off;
 
 	/* Plain regions are the common case. */
-	if (__builtin_expect(key != NULL && key->plain == key_plain_tag(pdn, (uint8_t)number) &&
+	if (__builtin_expect(key != NULL && key->plain == key_plain_id(pdn, (uint8_t)number) &&
 				     (key->access & need) == need && key_covers(key, va, len, &off),
 		    1))
 		return sg_push(use, sg, (void *)(uintptr_t)(key->addr + off), len);

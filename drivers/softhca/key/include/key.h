@@ -44,7 +44,7 @@ struct key_entry {
  * a new one in its place.
  */
 struct key {
-	uint64_t plain; /* key_plain_tag() of a region that no work request changes; else 0 */
+	uint64_t plain; /* key_plain_id() of a region that no work request changes; else 0 */
 	uint32_t pdn, access;
 	uint64_t addr, iova, len;
 	uint8_t variant;
@@ -73,7 +73,7 @@ struct softhca_mkey {
 };
 
 static inline uint64_t
-key_plain_tag(uint32_t pdn, uint8_t variant)
+key_plain_id(uint32_t pdn, uint8_t variant)
 {
 	return (uint64_t)pdn << 32 | 1u << 8 | variant;
 }

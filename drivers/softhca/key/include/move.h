@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving a WQE's data between memory lists: plain memory, memory on demand, signatures. */
+/* Moving a WQE's data between memory lists, and converting it where keys have signatures. */
 #ifndef SOFTHCA_MOVE_H
 #define SOFTHCA_MOVE_H
 
 #include "odp.h"
-#include "sg.h"
-
-static inline enum sg_end
-sg_move(struct key_use *use, const struct sg *dst, const struct sg *src)
-{
-	if (__builtin_expect((dst->odp | src->odp) != 0, 0))
-		return odp_move(use, dst, src);
-	sg_copy(dst, src);
-	return SG_MOVED;
-}
 
 /* keysig.c: converts what has arrived for keys with signatures. len: bytes that were moved. */
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);

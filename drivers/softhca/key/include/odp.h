@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory on demand, which may not be there. */
+/* Moving data that may lie in memory on demand, which may not be there. */
 #ifndef SOFTHCA_ODP_H
 #define SOFTHCA_ODP_H
 
@@ -16,6 +16,16 @@ enum sg_end {
 
 /* sg_copy() where a list is on demand. Unless SG_MOVED, use->vendor says why. */
 enum sg_end odp_move(struct key_use *use, const struct sg *dst, const struct sg *src);
+/* Moves src->len bytes between any two lists. */
+static inline enum sg_end
+sg_move(struct key_use *use, const struct sg *dst, const struct sg *src)
+{
+	if (__builtin_expect((dst->odp | src->odp) != 0, 0))
+		return odp_move(use, dst, src);
+	sg_copy(dst, src);
+	return SG_MOVED;
+}
+
 /* Replaces the list by a copy of what it names. False: it is not there, or no memory. */
 bool odp_fetch(struct key_use *use, struct sg *sg);
 /*

@@ -36,13 +36,14 @@ struct softhca_qp {
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
 	bool rang;               /* a doorbell named this QP in this turn */
-	bool bad_bf; /* the BlueFlame copy of WQE bad_bf_idx was not what the SQ holds */
+	/* The BlueFlame copy of WQE bad_bf_idx was not what the SQ holds. */
+	bool bad_bf;
 	uint16_t bad_bf_idx;
 	enum wire_vendor bad_bf_why;
-	bool mute; /* a fault: the WQE at the head runs, and its completion is lost */
-	bool receive_struck; /* a fault has had its turn at the receive of the WQE at the head */
+	/* Faults at the WQE at the head: its completion will be lost; its receive has been struck. */
+	bool mute, receive_struck;
 	enum wait_kind wait;
-	uint32_t wait_left; /* retries left; of RNR, 7 is for ever */
+	uint32_t wait_left; /* retries left; 7 of RNR: no limit */
 	uint64_t wait_until;
 
 	_Atomic uint32_t *dbrec;
@@ -84,7 +85,14 @@ qp_is_unreliable(const struct softhca_qp *qp)
 	return qp->type == SOFTHCA_QP_UC || qp->type == SOFTHCA_QP_UD;
 }
 
-/* The QP went into error: told to those who share an SRQ (IBV_EVENT_QP_LAST_WQE_REACHED). */
-void qp_tell_last_wqe(struct softhca_qp *qp);
+#define QP_EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
+
+/* The QP went into error: told to those who share an SRQ. */
+static inline void
+qp_tell_last_wqe(struct softhca_qp *qp)
+{
+	if (qp->srq != NULL && qp->type != SOFTHCA_QP_DCT)
+		softhca_event_qp_async(qp->event, QP_EVENT_LAST_WQE_REACHED);
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UAR pages: doorbells, and the queues that name a page. */
+/* One UAR page: its doorbells, its queues, and calling lanes to it. */
 #ifndef SOFTHCA_UAR_H
 #define SOFTHCA_UAR_H
 
@@ -70,21 +70,5 @@ uar_call_attention(struct softhca_uar *uar)
 	atomic_store_explicit(&uar->attention, true, memory_order_release);
 	atomic_store_explicit(&uar->dev->lanes->look, true, memory_order_release);
 }
-
-/* Every queue of the adapter is looked at in the next turn. Inside a turn. */
-void uars_call_attention(struct softhca_dev *dev);
-
-/* Takes what rang on the page: QPs and CQs learn of it. Returns doorbells taken. lock held. */
-unsigned int uar_take_doorbells(struct softhca_uar *uar, bool *arm);
-/* uar_take_doorbells(), so that none of it is taken for a later queue's. lock held. */
-void uar_discard_doorbells(struct softhca_uar *uar);
-/* Sends events of the page's CQs that are due. True: some wait for their time. lock held. */
-bool uar_cq_timers(struct softhca_uar *uar);
-
-/* Queues that name the page. A detached queue is no longer run when the call returns. -ENOMEM. */
-int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
-void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
-int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
-void uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq);
 
 #endif

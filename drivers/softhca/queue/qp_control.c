@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs as objects: creation, and the states that ibv_modify_qp(3) moves them through. */
+/* What control calls do with queue pairs: creation, states (ibv_modify_qp(3)), queries, destruction. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,9 @@
 #include "qp_mask.h"
 #include "qp_states.h"
 #include "srq.h"
-#include "uar.h"
+#include "uar_queues.h"
 
-#define EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
-#define STREAM_BYTES           (65536 / 8)
+#define STREAM_BYTES (65536 / 8)
 
 static bool
 between(uint32_t v, uint32_t lo, uint32_t hi)
@@ -115,13 +114,6 @@ reset_queues(struct softhca_qp *qp)
 	qp->draining = false;
 	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
-}
-
-void
-qp_tell_last_wqe(struct softhca_qp *qp)
-{
-	if (qp->srq != NULL && qp->type != SOFTHCA_QP_DCT)
-		softhca_event_qp_async(qp->event, EVENT_LAST_WQE_REACHED);
 }
 
 /* notify: this time going to SQD shall be told when it is drained. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UAR pages: creation, the queues that name a page, and calling lanes to them. */
-#include "uar.h"
+/* UAR pages: creation, the queues that name a page, and what a lane does for all of them. */
+#include "uar_queues.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rules that guard a key's memory, for every kind of key. */
+#include "gather.h"
+
+#include "keysig.h"
+#include "keywalk.h"
+
+static bool
+refuse(struct key_use *use, enum wire_vendor why)
+{
+	use->vendor = why;
+	return false;
+}
+
+/* A window is for the remote side only, and one of type 2 for one QP (InfiniBand, 10.6.7). */
+static bool
+may_use_window(const struct key_use *use, const struct key *key, uint32_t need)
+{
+	return (need & ACC_REMOTE) != 0 && (key->qpn == KEY_ANY_QP || use->peer_qpn == key->qpn);
+}
+
+/* An indirect key or a window. */
+static bool
+gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
+	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
+{
+	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC;
+	uint64_t off = va - key->iova;
+
+	if (key->kind != SOFTHCA_MKEY_INDIRECT && !may_use_window(use, key, need))
+		return refuse(use, VEN_KEY_WINDOW);
+	if ((key->access & need) != need)
+		return refuse(use, VEN_KEY_ACCESS);
+	if (key->sig_on)
+		return sig_walk(use, lanes, key, need, off, len, sg);
+	return layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, off, len, sg);
+}
+
+bool
+key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
+{
+	struct key *key;
+	uint64_t off;
+
+	if (number == SOFTHCA_DUMP_FILL_KEY)
+		return sg_push(use, sg, SINK, len);
+	key = key_find(lanes, number, pdn, &use->vendor);
+	if (key == NULL)
+		return false;
+	if (key->kind != SOFTHCA_MKEY_MR)
+		return gather_layout(use, lanes, key, need, va, len, sg);
+	if ((key->access & need) != need)
+		return refuse(use, VEN_KEY_ACCESS);
+	if (!key_covers(key, va, len, &off))
+		return refuse(use, VEN_KEY_BOUNDS);
+	sg->odp |= key->access & ACC_ON_DEMAND;
+	return sg_push(use, sg, (void *)(uintptr_t)(key->addr + off), len);
+}

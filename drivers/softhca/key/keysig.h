@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Data that go through a key with a signature. */
+#ifndef SOFTHCA_KEYSIG_H
+#define SOFTHCA_KEYSIG_H
+
+#include "key.h"
+#include "sg.h"
+
+/*
+ * Appends a buffer for [off, off+len) of a key with a signature to the list. Data to be read are in it
+ * already; data to be written are converted by sig_after_move(). need: IBV_ACCESS_* bits. False:
+ * use->vendor says why.
+ */
+bool sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
+	uint32_t need, uint64_t off, uint64_t len, struct sg *sg);
+
+#endif
