@@ -29,13 +29,10 @@ struct hwq_burst {
 	uint32_t sig_bits;
 };
 
-/* One WQEBB further, in index_qpn. */
-#define HWQ_BURST_STEP (1ull << 40)
-
 static HWQ_INLINE uint16_t
 hwq_burst_pi(const struct hwq_burst *b)
 {
-	return (uint16_t)(b->index_qpn / HWQ_BURST_STEP);
+	return (uint16_t)(b->index_qpn >> HWQ_INDEX_SHIFT);
 }
 
 /** Begins a burst. @return how many WQEs may be written: n, or as many as there is room for. */
@@ -47,7 +44,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	b->sq = sq;
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->end = sq->buf + (size_t)hwq_sq_n_bb(sq) * HWQ_BB_LEN;
-	b->index_qpn = sq->pi * HWQ_BURST_STEP | sq->qpn_shifted;
+	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
 	b->sig_bits = sq->sig_bits;
 	return n < room ? n : room;
 }
@@ -57,18 +54,15 @@ static HWQ_INLINE uint8_t *
 hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
 	unsigned int flags)
 {
-	uint64_t first = (uint64_t)opmod << 56 | (uint64_t)opcode << 32 | ds;
-	__be64 word = htobe64(b->index_qpn | first);
 	uint8_t *wqe = b->at;
 
-	memcpy(wqe, &word, sizeof(word));
-	hwq_put_pair(wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
-		htobe32(flags | b->sig_bits), 0);
+	hwq_put_ctrl_first(wqe, b->index_qpn, opmod, opcode, ds);
+	hwq_put_ctrl_rest(wqe, flags | b->sig_bits, 0);
 	b->at += HWQ_BB_LEN;
-	b->index_qpn += HWQ_BURST_STEP;
+	b->index_qpn += HWQ_INDEX_STEP;
 	if (__builtin_expect(b->at == b->end, 0)) {
 		b->at = b->sq->buf;
-		b->index_qpn = hwq_burst_pi(b) * HWQ_BURST_STEP | b->sq->qpn_shifted;
+		b->index_qpn = hwq_index_qpn(hwq_burst_pi(b), b->sq->qpn_shifted);
 	}
 	return wqe;
 }
@@ -80,8 +74,7 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 {
 	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_RDMA_WRITE, 3, flags);
 
-	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
-	hwq_put_data(hwq_at_ds(wqe, 2), lkey, addr, len);
+	hwq_put_rdma(wqe, rkey, raddr, lkey, addr, len);
 	if (__builtin_expect(len == 0, 0))
 		/* Without its data segment: DS is the word's last byte. */
 		wqe[7] = 2;
@@ -99,9 +92,7 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 	if (__builtin_expect(!hwq_memcpy_count(b->sq, len, &byte_count), 0))
 		return false;
 	wqe = hwq_burst_next(b, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 4, flags);
-	hwq_put_mmo(hwq_at_ds(wqe, 1), b->sq);
-	hwq_put_data(hwq_at_ds(wqe, 2), src_lkey, src, byte_count);
-	hwq_put_data(hwq_at_ds(wqe, 3), dst_lkey, dst, byte_count);
+	hwq_put_memcpy(wqe, &b->sq->mmo, dst_lkey, dst, src_lkey, src, byte_count);
 	return true;
 }
 

@@ -144,12 +144,7 @@ take_sq(struct hwq_qp *qp, const struct hwq_obj_qp *obj, const struct mlx5dv_qp 
 		sq->max_umr_ds = HWQ_UMR_LAYOUT_MAX;
 	sq->max_tso_header = obj->max_tso_header;
 	sq->ip_csum = obj->ip_csum;
-	sq->mmo_lkey = htobe32(obj->mmo_lkey);
-	sq->mmo_addr = htobe64(obj->mmo_addr);
-	sq->max_memcpy_len =
-		obj->max_memcpy_len < HWQ_MMO_LEN_MAX ? obj->max_memcpy_len : HWQ_MMO_LEN_MAX;
-	sq->easy_memcpy_len =
-		sq->max_memcpy_len < HWQ_MMO_LEN_MAX ? sq->max_memcpy_len : HWQ_MMO_LEN_MAX - 1;
+	hwq_sq_set_memcpy(sq, obj->mmo_lkey, obj->mmo_addr, obj->max_memcpy_len);
 	if (obj->qp->qp_type == IBV_QPT_RAW_PACKET)
 		return hwq_verbs_eth_inline(obj->qp, sq->buf, &sq->eth_inline);
 	return 0;

@@ -186,14 +186,9 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	qp->sq.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
 	if (qp->sq.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
 		qp->sq.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
-	if (conf->mmo) {
-		qp->sq.mmo_lkey = htobe32(qp->opaque.lkey);
-		qp->sq.mmo_addr = htobe64((uintptr_t)qp->opaque.addr);
-		qp->sq.max_memcpy_len = qp->domain->dev->caps.max_memcpy_len;
-		qp->sq.easy_memcpy_len = qp->sq.max_memcpy_len < HWQ_MMO_LEN_MAX
-						 ? qp->sq.max_memcpy_len
-						 : HWQ_MMO_LEN_MAX - 1;
-	}
+	if (conf->mmo)
+		hwq_sq_set_memcpy(&qp->sq, qp->opaque.lkey, (uintptr_t)qp->opaque.addr,
+			qp->domain->dev->caps.max_memcpy_len);
 	if (conf->rq_wr != 0)
 		ret = take_over_rq(qp, &view);
 	if (ret == 0 && conf->type == HWQ_QP_RAW_PACKET)

@@ -20,8 +20,10 @@
 #ifndef HWQ_RQ_H
 #define HWQ_RQ_H
 
+#include <errno.h>
+
 #include "hwq_db.h"
-#include "hwq_wqe.h"
+#include "hwq_seg.h"
 
 /** A receive queue's ring. */
 struct hwq_rq {
@@ -61,17 +63,6 @@ static inline uint32_t
 hwq_rq_free(const struct hwq_rq *rq)
 {
 	return rq->mask + 1 - (uint16_t)(rq->pi - rq->ci);
-}
-
-/* Ends a list of n segments in an entry that has room for max. */
-static inline void
-hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max)
-{
-	if (n >= max)
-		return;
-	seg[n].byte_count = 0;
-	seg[n].lkey = htobe32(MLX5_INVALID_LKEY);
-	seg[n].addr = 0;
 }
 
 /**

@@ -32,8 +32,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "hwq_dev.h"
-#include "hwq_wire.h"
+#include "hwq_seg.h"
 
 struct hwq_cq;
 
@@ -129,6 +128,19 @@ hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 	sq->wr_id_bias = (uintptr_t)wr_ids - (uintptr_t)sq->buf / (HWQ_BB_LEN / sizeof(*wr_ids));
 }
 
+/**
+ * Allows memcpy of up to @p max_len bytes, at most 2 GiB. The device may write HWQ_MMO_OPAQUE_LEN bytes
+ * at @p addr, by @p lkey, for its own use. They belong to the caller, and to this queue only.
+ */
+static inline void
+hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_len)
+{
+	sq->mmo_lkey = htobe32(lkey);
+	sq->mmo_addr = htobe64(addr);
+	sq->max_memcpy_len = max_len < HWQ_MMO_LEN_MAX ? max_len : HWQ_MMO_LEN_MAX;
+	sq->easy_memcpy_len = max_len < HWQ_MMO_LEN_MAX ? max_len : HWQ_MMO_LEN_MAX - 1;
+}
+
 /** WQEBBs of the ring. */
 static inline uint32_t
 hwq_sq_n_bb(const struct hwq_sq *sq)
@@ -218,11 +230,11 @@ hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 static inline void
 hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 {
-	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, pi);
+	void *wqe = hwq_sq_at(sq, pi);
 
-	memset(ctrl, 0, sizeof(*ctrl));
-	ctrl->opmod_idx_opcode = htobe32((uint32_t)pi << 8 | MLX5_OPCODE_NOP);
-	ctrl->qpn_ds = htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
+	hwq_put_ctrl_first(wqe, hwq_index_qpn(pi, sq->qpn_shifted), 0, MLX5_OPCODE_NOP,
+		tail_bb * HWQ_DS_PER_BB);
+	hwq_put_ctrl_rest(wqe, 0, 0);
 }
 
 /** True if the WQE at index is an unsignalled NOP up to the ring's end, as a fill is. */

@@ -15,7 +15,7 @@
 #define HWQ_UMR_H
 
 #include "hwq_mkey.h"
-#include "hwq_wqe.h"
+#include "hwq_seg.h"
 
 #define HWQ_UMR_CTRL_DS    1u /**< where the UMR control segment is */
 #define HWQ_UMR_CONTEXT_DS 4u /**< where the key context is */

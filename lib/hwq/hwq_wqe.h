@@ -31,160 +31,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hwq_seg.h"
 #include "hwq_sq.h"
-#include "hwq_wire.h"
 
-#define HWQ_INLINE inline __attribute__((always_inline))
-
-/** Flags of a WQE: bits of the control segment's fm_ce_se, as IBV_SEND_* of ibv_wr_post(3) mean. */
-enum hwq_wqe_flags {
-	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
-	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
-	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
-	/* Not the control segment's: builders of hwq_wr.h alone know them, others ignore them. */
-	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
-	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
-};
-
-/** One piece of local memory, as struct ibv_sge. */
-struct hwq_sge {
-	uint64_t addr;
-	uint32_t len; /**< bytes */
-	uint32_t lkey;
-};
-
-/** One piece of inline data, as struct ibv_data_buf. */
-struct hwq_buf {
-	const void *addr;
-	size_t len; /**< bytes */
-};
-
-/* ------------------------------------------------------------------ segments */
-
-/* Two words by one store. */
-static HWQ_INLINE void
-hwq_put_pair(void *at, __be32 first, __be32 second)
-{
-#if __BYTE_ORDER == __LITTLE_ENDIAN
-	uint64_t both = first | (uint64_t)second << 32;
-#else
-	uint64_t both = (uint64_t)first << 32 | second;
-#endif
-
-	memcpy(at, &both, sizeof(both));
-}
-
-/* The word whose last byte is fm_ce_se: flags above that byte are not the device's. */
-static HWQ_INLINE __be32
-hwq_fm_ce_se_word(uint32_t flags)
-{
-#if __BYTE_ORDER == __LITTLE_ENDIAN
-	return flags << 24;
-#else
-	return flags & 0xff;
-#endif
-}
+/* ------------------------------------------------------------------ segments of a queue */
 
 /** Control segment of a WQE of @p ds units that starts at ring index @p pi. */
 static HWQ_INLINE void
 hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t opcode,
 	unsigned int ds, unsigned int flags, __be32 imm)
 {
-	struct mlx5_wqe_ctrl_seg *ctrl = (struct mlx5_wqe_ctrl_seg *)at;
-
-	ctrl->opmod_idx_opcode = htobe32((uint32_t)opmod << 24 | (uint32_t)pi << 8 | opcode);
-	ctrl->qpn_ds = htobe32(sq->qpn_shifted | ds);
-	ctrl->signature = 0;
-	ctrl->dci_stream_channel_id = 0;
-	ctrl->fm_ce_se = (uint8_t)(flags | sq->sig_bits);
-	ctrl->imm = imm;
+	hwq_put_ctrl_first(at, hwq_index_qpn(pi, sq->qpn_shifted), opmod, opcode, ds);
+	hwq_put_ctrl_rest(at, flags | sq->sig_bits, imm);
 }
 
-/** Remote address segment. */
-static HWQ_INLINE void
-hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
-{
-	struct mlx5_wqe_raddr_seg *seg = (struct mlx5_wqe_raddr_seg *)at;
-
-	seg->raddr = htobe64(raddr);
-	hwq_put_pair(&seg->rkey, htobe32(rkey), 0);
-}
-
-/** Data segment. */
-static HWQ_INLINE void
-hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
-{
-	struct mlx5_wqe_data_seg *seg = (struct mlx5_wqe_data_seg *)at;
-
-	seg->byte_count = htobe32(len);
-	seg->lkey = htobe32(lkey);
-	seg->addr = htobe64(addr);
-}
-
-/** Data segments of a list, without those of length 0. @return DS units written. */
-static HWQ_INLINE unsigned int
-hwq_put_data_list(void *at, const struct hwq_sge *sge, unsigned int n_sge)
-{
-	struct mlx5_wqe_data_seg *seg = (struct mlx5_wqe_data_seg *)at;
-	unsigned int i, n = 0;
-
-	for (i = 0; i < n_sge; i++) {
-		if (sge[i].len == 0)
-			continue;
-		hwq_put_data(&seg[n++], sge[i].lkey, sge[i].addr, sge[i].len);
-	}
-	return n;
-}
-
-/** DS units of an inline segment of @p len bytes; none for none. */
-static HWQ_INLINE unsigned int
-hwq_inline_ds(size_t len)
-{
-	return len == 0 ? 0
-			: (unsigned int)((len + HWQ_INLINE_HDR_LEN + HWQ_DS_LEN - 1) / HWQ_DS_LEN);
-}
-
-/* Header and zeroed padding of an inline segment of len > 0 bytes, which the caller fills in. */
-static HWQ_INLINE uint8_t *
-hwq_put_inline_hdr(void *at, size_t len)
-{
-	struct hwq_wire_inline_seg *seg = (struct hwq_wire_inline_seg *)at;
-
-	/* The padding lies in the last DS: clear that whole, data comes after. */
-	memset((uint8_t *)at + (hwq_inline_ds(len) - 1) * HWQ_DS_LEN, 0, HWQ_DS_LEN);
-	seg->byte_count = htobe32((uint32_t)len | MLX5_INLINE_SEG);
-	return seg->data;
-}
-
-/** Inline segment; nothing for length 0. @return DS units written. */
-static HWQ_INLINE unsigned int
-hwq_put_inline(void *at, const void *data, size_t len)
-{
-	if (len == 0)
-		return 0;
-	memcpy(hwq_put_inline_hdr(at, len), data, len);
-	return hwq_inline_ds(len);
-}
-
-/** One inline segment of a list of buffers whose lengths add up to @p len. @return DS units. */
-static HWQ_INLINE unsigned int
-hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, size_t len)
-{
-	uint8_t *to;
-	unsigned int i;
-
-	if (len == 0)
-		return 0;
-	to = hwq_put_inline_hdr(at, len);
-	for (i = 0; i < n_buf; i++) {
-		if (buf[i].len != 0)
-			memcpy(to, buf[i].addr, buf[i].len);
-		to += buf[i].len;
-	}
-	return hwq_inline_ds(len);
-}
-
-/** MMO segment: the queue's own opaque buffer, where the device keeps what it must. */
+/** MMO segment: the queue's own scratch memory for the device. */
 static HWQ_INLINE void
 hwq_put_mmo(void *at, const struct hwq_sq *sq)
 {
@@ -204,12 +65,6 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 	/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
 	*byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
 	return true;
-}
-
-static HWQ_INLINE void *
-hwq_at_ds(void *wqe, unsigned int ds)
-{
-	return (uint8_t *)wqe + (size_t)ds * HWQ_DS_LEN;
 }
 
 /* ------------------------------------------------------------------ whole WQEs */
@@ -235,19 +90,16 @@ static HWQ_INLINE int
 hwq_wqe_memcpy(struct hwq_sq *sq, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey, uint64_t src,
 	uint64_t len, unsigned int flags)
 {
-	/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
-	uint32_t byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
-	void *wqe;
+	uint32_t byte_count;
+	uint8_t *wqe;
 
-	if (__builtin_expect(len == 0 || len > sq->max_memcpy_len, 0))
+	if (__builtin_expect(!hwq_memcpy_count(sq, len, &byte_count), 0))
 		return -EINVAL;
-	wqe = hwq_sq_reserve(sq, 1);
+	wqe = (uint8_t *)hwq_sq_reserve(sq, 1);
 	if (wqe == NULL)
 		return 0;
 	hwq_put_ctrl(sq, wqe, sq->pi, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 4, flags, 0);
-	hwq_put_mmo(hwq_at_ds(wqe, 1), sq);
-	hwq_put_data(hwq_at_ds(wqe, 2), src_lkey, src, byte_count);
-	hwq_put_data(hwq_at_ds(wqe, 3), dst_lkey, dst, byte_count);
+	hwq_put_memcpy(wqe, &sq->mmo, dst_lkey, dst, src_lkey, src, byte_count);
 	hwq_sq_commit(sq, 1);
 	return 1;
 }

@@ -80,14 +80,11 @@ struct hwq_wr {
 	int err;               /* the first error, or 0 */
 };
 
-/* One WQEBB further, in index_qpn. */
-#define HWQ_WR_INDEX_SHIFT 40
-
 /* pi of the queue, with what the batch added. */
 static HWQ_INLINE uint16_t
 hwq_wr_pi(const struct hwq_wr *wr)
 {
-	return (uint16_t)(wr->index_qpn >> HWQ_WR_INDEX_SHIFT);
+	return (uint16_t)(wr->index_qpn >> HWQ_INDEX_SHIFT);
 }
 
 /*
@@ -106,7 +103,7 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	wr->end = wr->limit;
 	sq->limit = wr->limit;
 	sq->moved = true;
-	wr->index_qpn = (uint64_t)pi << HWQ_WR_INDEX_SHIFT | sq->qpn_shifted;
+	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 }
 
 static HWQ_INLINE void
@@ -303,9 +300,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
 	hwq_wr_place(wr);
-	/* The word of signature, DC stream and fm_ce_se; and imm. */
-	hwq_put_pair(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature),
-		hwq_fm_ce_se_word(fm_ce_se), imm);
+	hwq_put_ctrl_rest(wr->wqe, fm_ce_se, imm);
 	wr->opmod = opmod;
 	wr->opcode = opcode;
 	wr->open = HWQ_WR_DATA;
@@ -317,7 +312,7 @@ static HWQ_INLINE void
 hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 {
 	wr->at += (size_t)hwq_ds_to_bb(ds) * HWQ_BB_LEN;
-	wr->index_qpn += (uint64_t)hwq_ds_to_bb(ds) << HWQ_WR_INDEX_SHIFT;
+	wr->index_qpn += hwq_ds_to_bb(ds) * HWQ_INDEX_STEP;
 	wr->ds = ds;
 	wr->open = HWQ_WR_CLOSED;
 }
@@ -326,10 +321,7 @@ hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 static HWQ_INLINE void
 hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 {
-	uint64_t first = (uint64_t)wr->opmod << 56 | (uint64_t)wr->opcode << 32 | ds;
-	__be64 word = htobe64(wr->index_qpn | first);
-
-	memcpy(wr->wqe, &word, sizeof(word));
+	hwq_put_ctrl_first(wr->wqe, wr->index_qpn, wr->opmod, wr->opcode, ds);
 	hwq_wr_pass(wr, ds);
 }
 

@@ -16,24 +16,15 @@
 #error "include hwq_wr.h, which includes this"
 #endif
 
-#define HWQ_ETH_DS         1u  /* without inline headers; their first two bytes fit */
-#define HWQ_ETH_HDR_AT     14u /* of the segment: where inline headers are */
-#define HWQ_TSO_HDR_MIN    14u /* bytes: a MAC header */
-#define HWQ_ETH_CSUM_FLAGS (MLX5_ETH_WQE_L3_CSUM | MLX5_ETH_WQE_L4_CSUM)
+#define HWQ_TSO_HDR_MIN 14u /* bytes: a MAC header */
 
-/* Units of an Ethernet segment with so many bytes of inline headers. */
-static HWQ_INLINE unsigned int
-hwq_eth_ds(unsigned int hdr_len)
-{
-	return hdr_len <= 2 ? HWQ_ETH_DS : (HWQ_ETH_HDR_AT + hdr_len + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
-}
-
-/* Opens a WQE with an Ethernet segment, zeroed but for the checksum flags; NULL: there is none. */
-static HWQ_INLINE struct mlx5_wqe_eth_seg *
+/* Opens a WQE with an Ethernet segment, zeroed but for the checksum flags.
+ * @return the segment; NULL: the batch has failed, and there is no WQE. */
+static HWQ_INLINE uint8_t *
 hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
 {
 	bool csum = (wr->wr_flags & HWQ_WQE_IP_CSUM) != 0;
-	struct mlx5_wqe_eth_seg *eth;
+	uint8_t *eth;
 
 	if (!hwq_wr_begin(wr, 0, opcode, 0, hwq_ds_to_bb(1 + eth_ds)))
 		return NULL;
@@ -41,9 +32,8 @@ hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
 		hwq_wr_fail(wr, -EINVAL);
 		return NULL;
 	}
-	eth = (struct mlx5_wqe_eth_seg *)hwq_at_ds(wr->wqe, 1);
-	memset(eth, 0, (size_t)eth_ds * HWQ_DS_LEN);
-	eth->cs_flags = csum ? HWQ_ETH_CSUM_FLAGS : 0;
+	eth = (uint8_t *)hwq_at_ds(wr->wqe, 1);
+	hwq_put_eth(eth, eth_ds, csum);
 	wr->ds = 1 + eth_ds;
 	return eth;
 }
@@ -63,7 +53,7 @@ static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
 	bool good = hdr_sz >= HWQ_TSO_HDR_MIN && hdr_sz <= wr->sq->max_tso_header;
-	struct mlx5_wqe_eth_seg *eth;
+	uint8_t *eth;
 
 	if (wr->transport != HWQ_TRANSPORT_ETH)
 		hwq_wr_fail(wr, -EINVAL);
@@ -74,9 +64,7 @@ hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t ms
 		hwq_wr_fail(wr, -EINVAL);
 		return;
 	}
-	eth->mss = htobe16(mss);
-	eth->inline_hdr_sz = htobe16(hdr_sz);
-	memcpy((uint8_t *)eth + HWQ_ETH_HDR_AT, hdr, hdr_sz);
+	hwq_put_eth_tso(eth, hdr, hdr_sz, mss);
 }
 
 /* ------------------------------------------------------------------ headers out of the data */
@@ -134,10 +122,7 @@ hwq_eth_buf_piece(const void *list, size_t i)
 static HWQ_INLINE uint8_t *
 hwq_wr_eth_header(struct hwq_wr *wr)
 {
-	struct mlx5_wqe_eth_seg *eth = (struct mlx5_wqe_eth_seg *)hwq_at_ds(wr->wqe, 1);
-
-	eth->inline_hdr_sz = htobe16(wr->sq->eth_inline);
-	return (uint8_t *)eth + HWQ_ETH_HDR_AT;
+	return hwq_put_eth_hdr_len(hwq_at_ds(wr->wqe, 1), wr->sq->eth_inline);
 }
 
 static HWQ_INLINE void

@@ -28,17 +28,13 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 {
 	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
 	uint32_t fm_ce_se = wr->wr_flags | wr->sq->sig_bits | fence;
-	__be32 word, imm_be;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
 	if (!hwq_wr_contiguous(wr, n_bb))
 		return false;
 	hwq_wr_place(wr);
-	word = hwq_fm_ce_se_word(fm_ce_se);
-	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, signature), &word, sizeof(word));
-	imm_be = htobe32(imm);
-	memcpy(wr->wqe + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm_be, sizeof(imm_be));
+	hwq_put_ctrl_rest_apart(wr->wqe, fm_ce_se, htobe32(imm));
 	return true;
 }
 
@@ -61,9 +57,8 @@ static HWQ_INLINE void
 hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
 {
 	unsigned int ds = HWQ_UMR_HEAD_DS + units;
-	__be64 word = htobe64(wr->index_qpn | (uint64_t)MLX5_OPCODE_UMR << 32 | ds);
 
-	memcpy(wr->wqe, &word, sizeof(word));
+	hwq_put_ctrl_first(wr->wqe, wr->index_qpn, 0, MLX5_OPCODE_UMR, ds);
 	hwq_wr_pass(wr, ds);
 	hwq_wr_leave_fence(wr);
 	wr->is_umr = true;

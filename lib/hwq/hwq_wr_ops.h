@@ -10,6 +10,8 @@
 #error "include hwq_wr.h, which includes this"
 #endif
 
+#include "hwq_umr.h"
+
 /* Of hwq_wr_eth.h. */
 static HWQ_INLINE void hwq_wr_eth_send(struct hwq_wr *wr);
 
@@ -123,14 +125,10 @@ static HWQ_INLINE void
 hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr,
 	uint64_t swap_add, uint64_t compare)
 {
-	struct mlx5_wqe_atomic_seg *seg =
-		(struct mlx5_wqe_atomic_seg *)(void *)hwq_wr_begin_remote(wr, opcode, rkey,
-			remote_addr, 0, 3);
+	uint8_t *seg = hwq_wr_begin_remote(wr, opcode, rkey, remote_addr, 0, 3);
 
-	if (seg == NULL)
-		return;
-	seg->swap_add = htobe64(swap_add);
-	seg->compare = htobe64(compare);
+	if (seg != NULL)
+		hwq_put_atomic(seg, swap_add, compare);
 }
 
 /** Eight bytes become swap if they are compare; the setter names where the old value goes. */
@@ -163,9 +161,7 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 	}
 	if (!hwq_wr_begin(wr, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 0, 1))
 		return;
-	hwq_put_mmo(hwq_at_ds(wr->wqe, 1), wr->sq);
-	hwq_put_data(hwq_at_ds(wr->wqe, 2), src_lkey, src_addr, byte_count);
-	hwq_put_data(hwq_at_ds(wr->wqe, 3), dest_lkey, dest_addr, byte_count);
+	hwq_put_memcpy(wr->wqe, &wr->sq->mmo, dest_lkey, dest_addr, src_lkey, src_addr, byte_count);
 	hwq_wr_end(wr, 4);
 }
 
@@ -174,21 +170,15 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 static HWQ_INLINE void
 hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 {
-	struct mlx5_wqe_umr_ctrl_seg *umr;
-	struct mlx5_wqe_mkey_context_seg *mkey;
-
 	if (!hwq_wr_begin(wr, 0, MLX5_OPCODE_UMR, htobe32(invalidate_rkey), 2))
 		return;
-	umr = (struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wr->wqe, 1);
-	mkey = (struct mlx5_wqe_mkey_context_seg *)(umr + 1);
-	memset(umr, 0, sizeof(*umr) + sizeof(*mkey));
-	umr->flags = MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE |
-		     MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN;
-	umr->mkey_mask =
-		htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN);
-	mkey->free = MLX5_WQE_MKEY_CONTEXT_FREE;
-	mkey->qpn_mkey = htobe32(0xffffff00);
+	hwq_put_umr_head(wr->wqe,
+		MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE |
+			MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN,
+		0,
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN,
+		MLX5_WQE_MKEY_CONTEXT_FREE, 0, 0xffffff00, 0, 0);
 	hwq_wr_end(wr, HWQ_UMR_HEAD_DS);
 	hwq_wr_leave_fence(wr);
 }
@@ -213,9 +203,8 @@ hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
 {
 	const struct mlx5_wqe_ctrl_seg *from = (const struct mlx5_wqe_ctrl_seg *)wqe;
 	unsigned int ds = be32toh(from->qpn_ds) & HWQ_DS_MAX;
-	uint32_t word = be32toh(from->opmod_idx_opcode) & 0xff0000ff;
+	uint32_t word = be32toh(from->opmod_idx_opcode);
 	uint32_t ignored = 0;
-	__be32 first;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED || ds == 0, 0))
 		hwq_wr_fail(wr, -EINVAL);
@@ -226,8 +215,7 @@ hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
 		return;
 	hwq_wr_place(wr);
 	memcpy(wr->wqe, wqe, (size_t)ds * HWQ_DS_LEN);
-	first = htobe32(word | (uint32_t)hwq_wr_pi(wr) << 8);
-	memcpy(wr->wqe, &first, sizeof(first));
+	hwq_put_ctrl_index(wr->wqe, word, hwq_wr_pi(wr));
 	hwq_wr_pass(wr, ds);
 }
 

@@ -254,7 +254,7 @@ as_text(void)
 	unsigned int i, j;
 
 	hwq_sq_init(&sq, ring, 8, 0x42, dbrec, NULL, NULL);
-	sq.max_memcpy_len = 1 << 20;
+	hwq_sq_set_memcpy(&sq, 0, 0, 1 << 20);
 	sq.max_inline = 32;
 	hwq_wqe_memcpy(&sq, 0xd, 0xd000, 0x5, 0x5000, 4096, HWQ_WQE_SIGNALED);
 	len = hwq_dump_sq_wqe(&sq, 0, text, sizeof(text));

@@ -42,7 +42,7 @@ start_at(uint16_t pi)
 	sq.pi = sq.ci = sq.rung = sq.last = pi;
 	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.max_umr_ds = 12;
-	sq.max_memcpy_len = 1ull << 31;
+	hwq_sq_set_memcpy(&sq, 0, 0, 1ull << 31);
 	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_UPDATE_TAG);
 	hwq_wr_start(&wr, &sq);
 	wr.wr_flags = HWQ_WQE_INLINE | HWQ_WQE_SIGNALED;

@@ -12,7 +12,9 @@
 
 #include "check.h"
 
+#include "hwq_burst.h"
 #include "hwq_wqe.h"
+#include "hwq_wr.h"
 
 #define N_BB 16
 #define QPN  0x123456
@@ -30,9 +32,7 @@ start(void)
 	sq.pi = sq.ci = sq.rung = sq.last = 65530;
 	sq.max_sge = 8;
 	sq.max_inline = 200;
-	sq.max_memcpy_len = 1ull << 31;
-	sq.mmo_lkey = htobe32(0x0badcafe);
-	sq.mmo_addr = htobe64(0x1122334455667780);
+	hwq_sq_set_memcpy(&sq, 0x0badcafe, 0x1122334455667780, 1ull << 31);
 }
 
 /* 65530 mod 16: the sixth WQEBB from the end. */
@@ -52,24 +52,8 @@ expect(const uint8_t *want, size_t len, const char *what)
 static void
 nop(void)
 {
-	static const uint8_t want[] = {
-		0x00,
-		0xff,
-		0xfa,
-		0x00,
-		0x12,
-		0x34,
-		0x56,
-		0x01,
-		0,
-		0,
-		0,
-		0x08,
-		0,
-		0,
-		0,
-		0,
-	};
+	static const uint8_t want[] = {0x00, 0xff, 0xfa, 0x00, 0x12, 0x34, 0x56, 0x01, 0, 0, 0,
+		0x08, 0, 0, 0, 0};
 
 	start();
 	CHECK_EQ(hwq_wqe_nop(&sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
@@ -80,72 +64,11 @@ nop(void)
 static void
 memcpy_mmo(void)
 {
-	static const uint8_t want[] = {
-		0x01,
-		0xff,
-		0xfa,
-		0x2f,
-		0x12,
-		0x34,
-		0x56,
-		0x04,
-		0,
-		0,
-		0,
-		0x88,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x0b,
-		0xad,
-		0xca,
-		0xfe,
-		0x11,
-		0x22,
-		0x33,
-		0x44,
-		0x55,
-		0x66,
-		0x77,
-		0x80,
-		0x00,
-		0x01,
-		0x02,
-		0x03,
-		0x00,
-		0x00,
-		0x5a,
-		0x00,
-		0,
-		0,
-		0x7f,
-		0xff,
-		0x10,
-		0x20,
-		0x30,
-		0x41,
-		0x00,
-		0x01,
-		0x02,
-		0x03,
-		0x00,
-		0x00,
-		0xd5,
-		0x00,
-		0,
-		0,
-		0x7f,
-		0xee,
-		0x50,
-		0x60,
-		0x70,
-		0x83,
-	};
+	static const uint8_t want[] = {0x01, 0xff, 0xfa, 0x2f, 0x12, 0x34, 0x56, 0x04, 0, 0, 0,
+		0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0x0b, 0xad, 0xca, 0xfe, 0x11, 0x22, 0x33, 0x44, 0x55,
+		0x66, 0x77, 0x80, 0x00, 0x01, 0x02, 0x03, 0x00, 0x00, 0x5a, 0x00, 0, 0, 0x7f, 0xff,
+		0x10, 0x20, 0x30, 0x41, 0x00, 0x01, 0x02, 0x03, 0x00, 0x00, 0xd5, 0x00, 0, 0, 0x7f,
+		0xee, 0x50, 0x60, 0x70, 0x83};
 	uint32_t zero = 0;
 
 	start();
@@ -162,9 +85,9 @@ memcpy_mmo(void)
 	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 0, 0), -EINVAL, "length 0");
 	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, (1ull << 31) + 1, 0), -EINVAL, "above 2 GiB");
 	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 1ull << 32, 0), -EINVAL, "4 GiB, low half 0");
-	sq.max_memcpy_len = 4096;
+	hwq_sq_set_memcpy(&sq, 0, 0, 4096);
 	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 4097, 0), -EINVAL, "above the device's limit");
-	sq.max_memcpy_len = 0;
+	hwq_sq_set_memcpy(&sq, 0, 0, 0);
 	CHECK_EQ(hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 1, 0), -EINVAL, "a QP without MMO");
 	CHECK_EQ(sq.pi, 65530, "refused work takes no room");
 	CHECK(AT[0] == 0xa5, "refused work writes nothing");
@@ -173,90 +96,13 @@ memcpy_mmo(void)
 static void
 rdma_one(void)
 {
-	static const uint8_t write[] = {
-		0x00,
-		0xff,
-		0xfa,
-		0x08,
-		0x12,
-		0x34,
-		0x56,
-		0x03,
-		0,
-		0,
-		0,
-		0x0a,
-		0,
-		0,
-		0,
-		0,
-		0x01,
-		0x02,
-		0x03,
-		0x04,
-		0x05,
-		0x06,
-		0x07,
-		0x08,
-		0xca,
-		0xfe,
-		0xd0,
-		0x0d,
-		0,
-		0,
-		0,
-		0,
-		0x7f,
-		0xff,
-		0xff,
-		0xff,
-		0x00,
-		0x00,
-		0x77,
-		0x00,
-		0xff,
-		0xee,
-		0xdd,
-		0xcc,
-		0xbb,
-		0xaa,
-		0x99,
-		0x88,
-	};
-	static const uint8_t read_empty[] = {
-		0x00,
-		0xff,
-		0xfa,
-		0x10,
-		0x12,
-		0x34,
-		0x56,
-		0x02,
-		0,
-		0,
-		0,
-		0x80,
-		0,
-		0,
-		0,
-		0,
-		0x01,
-		0x02,
-		0x03,
-		0x04,
-		0x05,
-		0x06,
-		0x07,
-		0x08,
-		0xca,
-		0xfe,
-		0xd0,
-		0x0d,
-		0,
-		0,
-		0,
-		0,
-	};
+	static const uint8_t write[] = {0x00, 0xff, 0xfa, 0x08, 0x12, 0x34, 0x56, 0x03, 0, 0, 0,
+		0x0a, 0, 0, 0, 0, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xca, 0xfe, 0xd0,
+		0x0d, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0x00, 0x00, 0x77, 0x00, 0xff, 0xee, 0xdd,
+		0xcc, 0xbb, 0xaa, 0x99, 0x88};
+	static const uint8_t read_empty[] = {0x00, 0xff, 0xfa, 0x10, 0x12, 0x34, 0x56, 0x02, 0, 0,
+		0, 0x80, 0, 0, 0, 0, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xca, 0xfe,
+		0xd0, 0x0d, 0, 0, 0, 0};
 
 	start();
 	CHECK_EQ(hwq_wqe_rdma_write(&sq, 0xcafed00d, 0x0102030405060708, 0x7700, 0xffeeddccbbaa9988,
@@ -273,95 +119,13 @@ rdma_one(void)
 static void
 send_list(void)
 {
-	static const struct hwq_sge sge[] = {
-		{.addr = 0x10, .len = 1, .lkey = 0xa},
-		{.addr = 0x20, .len = 0, .lkey = 0xb},
-		{.addr = 0x30, .len = 2, .lkey = 0xc},
-		{.addr = 0x40, .len = 3, .lkey = 0xd},
-		{.addr = 0x50, .len = 4, .lkey = 0xe},
-	};
-	static const uint8_t want[] = {
-		0x00,
-		0xff,
-		0xfa,
-		0x0a,
-		0x12,
-		0x34,
-		0x56,
-		0x05,
-		0,
-		0,
-		0,
-		0x08,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		1,
-		0,
-		0,
-		0,
-		0xa,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x10,
-		0,
-		0,
-		0,
-		2,
-		0,
-		0,
-		0,
-		0xc,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x30,
-		0,
-		0,
-		0,
-		3,
-		0,
-		0,
-		0,
-		0xd,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x40,
-		0,
-		0,
-		0,
-		4,
-		0,
-		0,
-		0,
-		0xe,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x50,
-	};
+	static const struct hwq_sge sge[] = {{.addr = 0x10, .len = 1, .lkey = 0xa},
+		{.addr = 0x20, .len = 0, .lkey = 0xb}, {.addr = 0x30, .len = 2, .lkey = 0xc},
+		{.addr = 0x40, .len = 3, .lkey = 0xd}, {.addr = 0x50, .len = 4, .lkey = 0xe}};
+	static const uint8_t want[] = {0x00, 0xff, 0xfa, 0x0a, 0x12, 0x34, 0x56, 0x05, 0, 0, 0,
+		0x08, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0xa, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 2,
+		0, 0, 0, 0xc, 0, 0, 0, 0, 0, 0, 0, 0x30, 0, 0, 0, 3, 0, 0, 0, 0xd, 0, 0, 0, 0, 0, 0,
+		0, 0x40, 0, 0, 0, 4, 0, 0, 0, 0xe, 0, 0, 0, 0, 0, 0, 0, 0x50};
 
 	start();
 	sq.sig_bits = 0x08; /* sq_sig_all */
@@ -378,72 +142,10 @@ send_list(void)
 static void
 write_inline(void)
 {
-	static const uint8_t want13[] = {
-		0x00,
-		0xff,
-		0xfa,
-		0x08,
-		0x12,
-		0x34,
-		0x56,
-		0x04,
-		0,
-		0,
-		0,
-		0x08,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x12,
-		0x34,
-		0,
-		0,
-		0,
-		0x99,
-		0,
-		0,
-		0,
-		0,
-		0x80,
-		0,
-		0,
-		0x0d,
-		'H',
-		'e',
-		'l',
-		'l',
-		'o',
-		',',
-		' ',
-		'w',
-		'o',
-		'r',
-		'l',
-		'd',
-		'!',
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-	};
+	static const uint8_t want13[] = {0x00, 0xff, 0xfa, 0x08, 0x12, 0x34, 0x56, 0x04, 0, 0, 0,
+		0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 0, 0, 0, 0x99, 0, 0, 0, 0, 0x80, 0,
+		0, 0x0d, 'H', 'e', 'l', 'l', 'o', ',', ' ', 'w', 'o', 'r', 'l', 'd', '!', 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 	static const struct hwq_buf parts[] = {{"Hello", 5}, {NULL, 0}, {", world!", 8}};
 	static const struct hwq_buf huge[] = {{"x", 1}, {"x", SIZE_MAX}};
 
@@ -468,6 +170,112 @@ write_inline(void)
 	CHECK_EQ(sq.pi, 65531, "only the first was taken");
 }
 
+/* Flags that only some builders of hwq_wr.h know: none of their bits may reach a WQE. */
+#define NOT_WIRE (HWQ_WQE_INLINE | HWQ_WQE_IP_CSUM)
+
+/* Signature, DC stream and fm_ce_se of the WQE at AT: only the last byte is flags, SIGNALED and FENCE. */
+static void
+expect_flags(const char *what)
+{
+	static const uint8_t want[] = {0, 0, 0, 0x88};
+
+	check_bytes(AT + 8, want, sizeof(want), what);
+}
+
+static void
+flags_stay_in_their_byte(void)
+{
+	const unsigned int flags = HWQ_WQE_SIGNALED | HWQ_WQE_FENCE | NOT_WIRE;
+	static uint64_t wr_ids[N_BB];
+	static uint8_t reg[1024];
+	static _Atomic(__be32) cq_dbrec[2];
+	struct hwq_bf bf = {.reg = reg, .toggle = 256, .max_ds = 16};
+	struct hwq_cq cq = {.dbrec = cq_dbrec};
+	struct hwq_burst b;
+	struct hwq_wr wr;
+
+	start();
+	hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, flags);
+	expect_flags("hwq_wqe_rdma_write()");
+	start();
+	hwq_wqe_memcpy(&sq, 1, 2, 3, 4, 5, flags);
+	expect_flags("hwq_wqe_memcpy()");
+	start();
+	hwq_burst_start(&b, &sq, 1);
+	hwq_burst_rdma_write(&b, 1, 2, 3, 4, 5, flags);
+	expect_flags("hwq_burst_rdma_write()");
+	start();
+	hwq_burst_start(&b, &sq, 1);
+	CHECK(hwq_burst_memcpy(&b, 1, 2, 3, 4, 5, flags), "a memcpy of 5 bytes");
+	expect_flags("hwq_burst_memcpy()");
+	start();
+	sq.bf = &bf;
+	sq.cq = &cq;
+	hwq_sq_set_wr_ids(&sq, wr_ids);
+	hwq_wr_start(&wr, &sq);
+	wr.wr_flags = flags;
+	hwq_wr_rdma_write(&wr, 1, 2);
+	hwq_wr_set_sge(&wr, 3, 4, 5);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq_wr_complete()");
+	expect_flags("hwq_wr_rdma_write()");
+}
+
+/* Lengths around the largest, 2 GiB, which all three families encode as 0. */
+static void
+longest_memcpy(void)
+{
+	static const struct {
+		uint64_t len, max;
+		int good;
+		uint8_t want[4];
+	} cases[] = {
+		{1ull << 31, 1ull << 31, 1, {0, 0, 0, 0}},
+		{(1ull << 31) - 1, 1ull << 31, 1, {0x7f, 0xff, 0xff, 0xff}},
+		{(1ull << 31) + 1, 1ull << 31, 0, {0}},
+		{1ull << 31, 4096, 0, {0}},
+		{4096, 4096, 1, {0, 0, 0x10, 0}},
+		{4097, 4096, 0, {0}},
+		{(1ull << 32) + 1, 1ull << 31, 0, {0}},
+		{0, 1ull << 31, 0, {0}},
+	};
+	static uint64_t wr_ids[N_BB];
+	static uint8_t reg[1024];
+	static _Atomic(__be32) cq_dbrec[2];
+	struct hwq_bf bf = {.reg = reg, .toggle = 256, .max_ds = 16};
+	struct hwq_cq cq = {.dbrec = cq_dbrec};
+	struct hwq_burst b;
+	struct hwq_wr wr;
+	unsigned int i, by;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (by = 0; by < 3; by++) {
+			uint64_t len = cases[i].len;
+			int good;
+
+			start();
+			hwq_sq_set_memcpy(&sq, 0, 0, cases[i].max);
+			sq.bf = &bf;
+			sq.cq = &cq;
+			hwq_sq_set_wr_ids(&sq, wr_ids);
+			if (by == 0) {
+				good = hwq_wqe_memcpy(&sq, 1, 2, 3, 4, len, 0) == 1;
+			} else if (by == 1) {
+				hwq_burst_start(&b, &sq, 1);
+				good = hwq_burst_memcpy(&b, 1, 2, 3, 4, len, 0);
+			} else {
+				hwq_wr_start(&wr, &sq);
+				hwq_wr_memcpy(&wr, 1, 2, 3, 4, len);
+				good = hwq_wr_complete(&wr) == 0;
+			}
+			CHECK_EQ(good, cases[i].good, "whether the length is possible");
+			if (!good)
+				continue;
+			check_bytes(AT + 32, cases[i].want, 4, "byte count of the source");
+			check_bytes(AT + 48, cases[i].want, 4, "byte count of the destination");
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -476,5 +284,9 @@ main(void)
 	RUN("RDMA of one segment, and of none where the length is 0", rdma_one());
 	RUN("a list leaves out its empty segments", send_list());
 	RUN("inline data is counted, copied and padded with 0", write_inline());
+	RUN("flags that are not the control segment's reach no WQE, by any family of builders",
+		flags_stay_in_their_byte());
+	RUN("all families of builders take the lengths of a memcpy up to 2 GiB, which is 0",
+		longest_memcpy());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

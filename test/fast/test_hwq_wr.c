@@ -38,7 +38,7 @@ start(void)
 	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.max_sge = 8;
 	sq.max_inline = 200;
-	sq.max_memcpy_len = 1ull << 31;
+	hwq_sq_set_memcpy(&sq, 0, 0, 1ull << 31);
 	hwq_wr_start(&wr, &sq);
 }
 

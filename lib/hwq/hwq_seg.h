@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Segments of WQEs. This file, hwq_umr.h (keys) and hwq_bsf.h (signatures, encryption) are the only
+ * code that writes them; all builders call it:
+ *
+ *     hwq_wqe.h      one WQE at a time
+ *     hwq_burst.h    bursts of WQEs that are alike
+ *     hwq_wr.h       batches of work requests, as ibv_wr_post(3)
+ *
+ * A put function writes one segment, or a part of one, at the given place. The caller has reserved
+ * the room and knows that it fits. The bytes are those of libmlx5 (ibv_wr_post(3),
+ * mlx5dv_wr_post(3)).
+ *
+ * Thread: the owner of the memory that is written.
+ */
+#ifndef HWQ_SEG_H
+#define HWQ_SEG_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "hwq_wire.h"
+
+#define HWQ_INLINE inline __attribute__((always_inline))
+
+/** Flags of a WQE: bits of the control segment's fm_ce_se, as IBV_SEND_* of ibv_wr_post(3) mean. */
+enum hwq_wqe_flags {
+	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
+	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
+	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
+	/* Not the control segment's: builders of hwq_wr.h alone know them, others ignore them. */
+	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
+	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
+};
+
+/** One piece of local memory, as struct ibv_sge. */
+struct hwq_sge {
+	uint64_t addr;
+	uint32_t len; /**< bytes */
+	uint32_t lkey;
+};
+
+/** One piece of inline data, as struct ibv_data_buf. */
+struct hwq_buf {
+	const void *addr;
+	size_t len; /**< bytes */
+};
+
+/* ------------------------------------------------------------------ control */
+
+#define HWQ_OPCODE_SHIFT 32 /* of a control segment's first 64 bits */
+#define HWQ_INDEX_SHIFT  40
+
+/* One WQEBB further, in hwq_index_qpn(). */
+#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT)
+
+/* Ring index and QPN << 8, as the first 64 bits of a control segment have them. */
+static HWQ_INLINE uint64_t
+hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
+{
+	return (uint64_t)pi << HWQ_INDEX_SHIFT | qpn_shifted;
+}
+
+/** Where DS unit @p ds of a WQE is. */
+static HWQ_INLINE void *
+hwq_at_ds(void *wqe, unsigned int ds)
+{
+	return (uint8_t *)wqe + (size_t)ds * HWQ_DS_LEN;
+}
+
+/* Two words by one store. */
+static HWQ_INLINE void
+hwq_put_pair(void *at, __be32 first, __be32 second)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	uint64_t both = first | (uint64_t)second << 32;
+#else
+	uint64_t both = (uint64_t)first << 32 | second;
+#endif
+
+	memcpy(at, &both, sizeof(both));
+}
+
+/* The word whose last byte is fm_ce_se: flags above that byte are not the device's. */
+static HWQ_INLINE __be32
+hwq_fm_ce_se_word(uint32_t flags)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	return flags << 24;
+#else
+	return flags & 0xff;
+#endif
+}
+
+/* First word of a control segment: opcode, ring index, QPN and DS. Index and QPN come as
+ * hwq_index_qpn() has them. */
+static HWQ_INLINE void
+hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, unsigned int ds)
+{
+	__be64 word = htobe64(
+		index_qpn | (uint64_t)opmod << 56 | (uint64_t)opcode << HWQ_OPCODE_SHIFT | ds);
+
+	memcpy(at, &word, sizeof(word));
+}
+
+/* The rest of a control segment, by one store: flags, of which only fm_ce_se's byte counts, and
+ * imm. */
+static HWQ_INLINE void
+hwq_put_ctrl_rest(void *at, uint32_t flags, __be32 imm)
+{
+	hwq_put_pair((uint8_t *)at + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags), imm);
+}
+
+/* The same bytes by two stores: cheaper where neither value is a constant. */
+static HWQ_INLINE void
+hwq_put_ctrl_rest_apart(void *at, uint32_t flags, __be32 imm)
+{
+	__be32 word = hwq_fm_ce_se_word(flags);
+
+	memcpy((uint8_t *)at + offsetof(struct mlx5_wqe_ctrl_seg, signature), &word, sizeof(word));
+	memcpy((uint8_t *)at + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm, sizeof(imm));
+}
+
+/* The ring index alone, in a first word whose other bits are those of @p word. */
+static HWQ_INLINE void
+hwq_put_ctrl_index(void *at, uint32_t word, uint16_t pi)
+{
+	__be32 first = htobe32((word & 0xff0000ff) | (uint32_t)pi << 8);
+
+	memcpy(at, &first, sizeof(first));
+}
+
+/* The stream of a DCI, in a control segment whose rest is written. */
+static HWQ_INLINE void
+hwq_put_ctrl_stream(uint8_t *wqe, uint16_t stream_id)
+{
+	__be16 stream = htobe16(stream_id);
+
+	memcpy(wqe + offsetof(struct mlx5_wqe_ctrl_seg, dci_stream_channel_id), &stream,
+		sizeof(stream));
+}
+
+/* ------------------------------------------------------------------ addresses and operands */
+
+/** Remote address segment. */
+static HWQ_INLINE void
+hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
+{
+	struct mlx5_wqe_raddr_seg *seg = (struct mlx5_wqe_raddr_seg *)at;
+
+	seg->raddr = htobe64(raddr);
+	hwq_put_pair(&seg->rkey, htobe32(rkey), 0);
+}
+
+/** Operands of an atomic. */
+static HWQ_INLINE void
+hwq_put_atomic(void *at, uint64_t swap_add, uint64_t compare)
+{
+	struct mlx5_wqe_atomic_seg *seg = (struct mlx5_wqe_atomic_seg *)at;
+
+	seg->swap_add = htobe64(swap_add);
+	seg->compare = htobe64(compare);
+}
+
+/** Address vector of a datagram: @p av, with the number and the key of the remote queue. */
+static HWQ_INLINE void
+hwq_put_av(void *at, const struct mlx5_wqe_av *av, uint32_t number, uint64_t key)
+{
+	struct mlx5_wqe_av *seg = (struct mlx5_wqe_av *)at;
+	__be64 key_be = htobe64(key);
+
+	memcpy(seg, av, sizeof(*seg));
+	memcpy(&seg->key, &key_be, sizeof(key_be));
+	seg->dqp_dct = htobe32(number | MLX5_EXTENDED_UD_AV);
+}
+
+/** XRC segment: the number of an SRQ at the peer. */
+static HWQ_INLINE void
+hwq_put_xrc(void *at, uint32_t srqn)
+{
+	hwq_put_pair(at, htobe32(srqn), 0);
+	memset((uint8_t *)at + 8, 0, 8);
+}
+
+/* ------------------------------------------------------------------ data */
+
+/** Data segment. */
+static HWQ_INLINE void
+hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
+{
+	struct mlx5_wqe_data_seg *seg = (struct mlx5_wqe_data_seg *)at;
+
+	seg->byte_count = htobe32(len);
+	seg->lkey = htobe32(lkey);
+	seg->addr = htobe64(addr);
+}
+
+/** Data segments of a list, without those of length 0. @return DS units written. */
+static HWQ_INLINE unsigned int
+hwq_put_data_list(void *at, const struct hwq_sge *sge, unsigned int n_sge)
+{
+	struct mlx5_wqe_data_seg *seg = (struct mlx5_wqe_data_seg *)at;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < n_sge; i++) {
+		if (sge[i].len == 0)
+			continue;
+		hwq_put_data(&seg[n++], sge[i].lkey, sge[i].addr, sge[i].len);
+	}
+	return n;
+}
+
+/** DS units of an inline segment of @p len bytes; none for none. */
+static HWQ_INLINE unsigned int
+hwq_inline_ds(size_t len)
+{
+	return len == 0 ? 0
+			: (unsigned int)((len + HWQ_INLINE_HDR_LEN + HWQ_DS_LEN - 1) / HWQ_DS_LEN);
+}
+
+/* Header and zeroed padding of an inline segment of len > 0 bytes, which the caller fills in. */
+static HWQ_INLINE uint8_t *
+hwq_put_inline_hdr(void *at, size_t len)
+{
+	struct hwq_wire_inline_seg *seg = (struct hwq_wire_inline_seg *)at;
+
+	/* The padding lies in the last DS: clear that whole, data comes after. */
+	memset((uint8_t *)at + (hwq_inline_ds(len) - 1) * HWQ_DS_LEN, 0, HWQ_DS_LEN);
+	seg->byte_count = htobe32((uint32_t)len | MLX5_INLINE_SEG);
+	return seg->data;
+}
+
+/** Inline segment; nothing for length 0. @return DS units written. */
+static HWQ_INLINE unsigned int
+hwq_put_inline(void *at, const void *data, size_t len)
+{
+	if (len == 0)
+		return 0;
+	memcpy(hwq_put_inline_hdr(at, len), data, len);
+	return hwq_inline_ds(len);
+}
+
+/** One inline segment of a list of buffers whose lengths add up to @p len. @return DS units. */
+static HWQ_INLINE unsigned int
+hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, size_t len)
+{
+	uint8_t *to;
+	unsigned int i;
+
+	if (len == 0)
+		return 0;
+	to = hwq_put_inline_hdr(at, len);
+	for (i = 0; i < n_buf; i++) {
+		if (buf[i].len != 0)
+			memcpy(to, buf[i].addr, buf[i].len);
+		to += buf[i].len;
+	}
+	return hwq_inline_ds(len);
+}
+
+/** Ends a receive's list of @p n data segments where the entry has room for @p max. */
+static HWQ_INLINE void
+hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max)
+{
+	if (n < max)
+		hwq_put_data(&seg[n], MLX5_INVALID_LKEY, 0, 0);
+}
+
+/* ------------------------------------------------------------------ bodies of whole operations */
+
+/** What follows the control segment of an RDMA write or read of one piece of memory. */
+static HWQ_INLINE void
+hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
+	uint32_t len)
+{
+	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_data(hwq_at_ds(wqe, 2), lkey, addr, len);
+}
+
+/** What follows the control segment of a memcpy. @param mmo the device's scratch memory, by key and
+ *  address; each queue has its own. @param byte_count as the wire has it: 0 stands for 2 GiB. */
+static HWQ_INLINE void
+hwq_put_memcpy(uint8_t *wqe, const struct hwq_wire_mmo_seg *mmo, uint32_t dst_lkey, uint64_t dst,
+	uint32_t src_lkey, uint64_t src, uint32_t byte_count)
+{
+	memcpy(hwq_at_ds(wqe, 1), mmo, sizeof(*mmo));
+	hwq_put_data(hwq_at_ds(wqe, 2), src_lkey, src, byte_count);
+	hwq_put_data(hwq_at_ds(wqe, 3), dst_lkey, dst, byte_count);
+}
+
+/* ------------------------------------------------------------------ raw packets */
+
+#define HWQ_ETH_DS         1u /* units of an Ethernet segment whose inline headers are 2 bytes or less */
+#define HWQ_ETH_HDR_AT     14u /* where inline headers start in the segment, bytes */
+#define HWQ_ETH_CSUM_FLAGS (MLX5_ETH_WQE_L3_CSUM | MLX5_ETH_WQE_L4_CSUM)
+
+/** DS units of an Ethernet segment with @p hdr_len bytes of inline headers. */
+static HWQ_INLINE unsigned int
+hwq_eth_ds(unsigned int hdr_len)
+{
+	return hdr_len <= 2 ? HWQ_ETH_DS : (HWQ_ETH_HDR_AT + hdr_len + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
+}
+
+/** Ethernet segment of @p eth_ds units without headers. */
+static HWQ_INLINE void
+hwq_put_eth(void *at, unsigned int eth_ds, bool csum)
+{
+	struct mlx5_wqe_eth_seg *eth = (struct mlx5_wqe_eth_seg *)at;
+
+	memset(eth, 0, (size_t)eth_ds * HWQ_DS_LEN);
+	eth->cs_flags = csum ? HWQ_ETH_CSUM_FLAGS : 0;
+}
+
+/** Length of the inline headers of an Ethernet segment. @return where the caller writes them. */
+static HWQ_INLINE uint8_t *
+hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
+{
+	struct mlx5_wqe_eth_seg *eth = (struct mlx5_wqe_eth_seg *)at;
+
+	eth->inline_hdr_sz = htobe16(hdr_len);
+	return (uint8_t *)at + HWQ_ETH_HDR_AT;
+}
+
+/** Inline headers of a TSO, and the length of the frames that the device cuts. */
+static HWQ_INLINE void
+hwq_put_eth_tso(void *at, const void *hdr, uint16_t hdr_len, uint16_t mss)
+{
+	struct mlx5_wqe_eth_seg *eth = (struct mlx5_wqe_eth_seg *)at;
+
+	eth->mss = htobe16(mss);
+	memcpy(hwq_put_eth_hdr_len(at, hdr_len), hdr, hdr_len);
+}
+
+#endif
