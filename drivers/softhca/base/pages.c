@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hca.h"
+#include "turns.h"
 
 void
 page_mark(struct page_set *set, unsigned int i, bool mark)
@@ -53,8 +53,7 @@ page_set_change(const struct page_set *old, void *add, void *drop)
 }
 
 int
-page_set_replace(struct softhca_dev *dev, struct page_set *_Atomic *where, pthread_mutex_t *lock,
-	void *add, void *drop)
+page_set_replace(struct page_set *_Atomic *where, pthread_mutex_t *lock, void *add, void *drop)
 {
 	struct page_set *old, *set;
 
@@ -66,7 +65,7 @@ page_set_replace(struct softhca_dev *dev, struct page_set *_Atomic *where, pthre
 	pthread_mutex_unlock(lock);
 	if (set == NULL)
 		return -ENOMEM;
-	softhca_quiesce(dev);
+	softhca_quiesce();
 	free(old);
 	return 0;
 }

@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct softhca_dev;
-
 struct page_set {
 	unsigned int n;
 	_Atomic uint64_t *marks; /* a bit for each page, for the set's users; set for a new page */
@@ -32,7 +30,6 @@ void page_mark(struct page_set *set, unsigned int i, bool mark);
  * Publishes at *where a copy of the set there, with `add` in it and `drop` not (each may be NULL).
  * `lock` orders callers. Waits in softhca_quiesce(): not inside a turn. -ENOMEM.
  */
-int page_set_replace(struct softhca_dev *dev, struct page_set *_Atomic *where,
-	pthread_mutex_t *lock, void *add, void *drop);
+int page_set_replace(struct page_set *_Atomic *where, pthread_mutex_t *lock, void *add, void *drop);
 
 #endif

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "dev.h"
-#include "hca.h"
 #include "lanes.h"
 
 static _Thread_local struct lane_slot *current;
@@ -86,12 +85,10 @@ slot_of(unsigned int i)
 }
 
 void
-softhca_quiesce(struct softhca_dev *dev)
+softhca_quiesce(void)
 {
 	unsigned int n;
 
-	/* A connection may lead from one adapter to another, so turns of every adapter count. */
-	(void)dev;
 	softhca_devices(&n);
 	for (unsigned int i = 0; i < n * LANE_SLOTS; i++) {
 		struct lane_slot *slot = slot_of(i);

@@ -38,7 +38,14 @@ void turn_end(struct lane_slot *slot);
 /* The slot of the turn that this thread is in. */
 struct lane_slot *turn_slot(void);
 
-/* The turns that ran at one moment, on all adapters: a connection may lead to another adapter. */
+/*
+ * Returns when every turn that ran at the call has ended: then no lane can see what was unpublished
+ * before. Turns of all adapters count, because a connection may lead from one adapter to another.
+ * Not inside a turn.
+ */
+void softhca_quiesce(void);
+
+/* The turns that ran at one moment, on all adapters. */
 struct turns_seen {
 	unsigned int n;
 	unsigned int epoch[SOFTHCA_MAX_DEVICES * LANE_SLOTS]; /* 0: no turn ran there */

@@ -14,7 +14,7 @@
  *  - Control calls come from any thread of the program. The calls on one context run one at a time.
  *  - The data half runs in lanes: a lane is a device thread, or a thread inside softhca_pump().
  *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
- *    it first unpublishes, then waits in softhca_quiesce() until no lane can still see it.
+ *    it first unpublishes, then waits in softhca_quiesce() (turns.h) until no lane can still see it.
  *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ, then
  *    event.c. At most one of each kind is held. Locks of keys, of DEKs and of atomics on demand are
  *    leaves: nothing is taken, and no lane is waited for, while one is held.
@@ -302,8 +302,6 @@ int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, u
 void softhca_lanes_fini(struct softhca_dev *dev);
 /* Runs what rang before the call, as a card has by the time it sees a command. Not inside a turn. */
 void softhca_settle(struct softhca_dev *dev);
-/* Returns when everything unpublished before the call is out of every lane's sight. */
-void softhca_quiesce(struct softhca_dev *dev);
 
 /* ---------------------------------------------------------------- the running clock (clock.c) */
 

@@ -64,7 +64,7 @@ int
 softhca_dek_destroy(struct softhca_dek *dek)
 {
 	table_remove(&dek->dev->lanes->deks, dek->number);
-	softhca_quiesce(dek->dev);
+	softhca_quiesce();
 	explicit_bzero(dek, sizeof(*dek));
 	free(dek);
 	return 0;

@@ -41,7 +41,7 @@ int
 softhca_psv_destroy(struct softhca_psv *psv)
 {
 	table_remove(&psv->dev->lanes->psvs, psv->number);
-	softhca_quiesce(psv->dev);
+	softhca_quiesce();
 	free(psv);
 	return 0;
 }

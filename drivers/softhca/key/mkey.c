@@ -83,7 +83,7 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 	mkey->key = key;
 	table_set(&mkey->dev->lanes->keys, mkey->index, key);
 	spin_unlock(&mkey->lock);
-	softhca_quiesce(mkey->dev);
+	softhca_quiesce();
 	free(old);
 	return 0;
 }
@@ -92,7 +92,7 @@ int
 softhca_mkey_destroy(struct softhca_mkey *mkey)
 {
 	table_remove(&mkey->dev->lanes->keys, mkey->index);
-	softhca_quiesce(mkey->dev);
+	softhca_quiesce();
 	free(mkey->key);
 	free(mkey);
 	return 0;

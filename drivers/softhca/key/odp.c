@@ -162,7 +162,7 @@ void
 odp_begin(struct softhca_dev *dev)
 {
 	atomic_store(&dev->lanes->odp, true);
-	softhca_quiesce(dev);
+	softhca_quiesce();
 }
 
 /* What advice needs to know of a key: it may go as soon as nobody is in a turn. */

@@ -39,7 +39,7 @@ softhca_clock_add(struct softhca_dev *dev, void *page)
 	struct softhca_lanes *lanes = dev->lanes;
 
 	clock_write(page, device_clock());
-	return page_set_replace(dev, &lanes->clocks, &lanes->sets_lock, page, NULL);
+	return page_set_replace(&lanes->clocks, &lanes->sets_lock, page, NULL);
 }
 
 int
@@ -47,5 +47,5 @@ softhca_clock_remove(struct softhca_dev *dev, void *page)
 {
 	struct softhca_lanes *lanes = dev->lanes;
 
-	return page_set_replace(dev, &lanes->clocks, &lanes->sets_lock, NULL, page);
+	return page_set_replace(&lanes->clocks, &lanes->sets_lock, NULL, page);
 }

@@ -362,5 +362,5 @@ softhca_settle(struct softhca_dev *dev)
 {
 	for (unsigned int turns = 0; turns < SETTLE_TURNS && softhca_pump() != 0; turns++)
 		;
-	softhca_quiesce(dev);
+	softhca_quiesce();
 }

@@ -66,7 +66,7 @@ softhca_cq_destroy(struct softhca_cq *cq)
 		return -EBUSY;
 	uar_detach_cq(cq->uar, cq);
 	table_remove(&cq->dev->lanes->cqs, cq->number);
-	softhca_quiesce(cq->dev);
+	softhca_quiesce();
 	free(cq);
 	return 0;
 }

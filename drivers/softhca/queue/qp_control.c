@@ -290,7 +290,7 @@ softhca_qp_destroy(struct softhca_qp *qp)
 	if (qp->uar != NULL)
 		uar_detach_qp(qp->uar, qp);
 	/* A peer's lane may have found it before, and still be at work on its receive side. */
-	softhca_quiesce(qp->dev);
+	softhca_quiesce();
 	qp_count_users(qp, -1);
 	free(qp->stream_errors);
 	free(qp);
@@ -317,5 +317,5 @@ softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first)
 {
 	for (uint32_t i = 0; i < n; i++)
 		table_remove(&dev->lanes->qps, first + i);
-	softhca_quiesce(dev);
+	softhca_quiesce();
 }

@@ -61,7 +61,7 @@ softhca_srq_destroy(struct softhca_srq *srq)
 	if (atomic_load(&srq->users) != 0)
 		return -EBUSY;
 	table_remove(&srq->dev->lanes->srqs, srq->number);
-	softhca_quiesce(srq->dev);
+	softhca_quiesce();
 	if (srq->cq != NULL)
 		atomic_fetch_sub(&srq->cq->users, 1);
 	free(srq);

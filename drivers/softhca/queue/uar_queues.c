@@ -30,7 +30,7 @@ softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 	if (uar->bf_len > BF_MAX_WORDS * 8)
 		uar->bf_len = BF_MAX_WORDS * 8;
 	doorbells_init(uar);
-	err = page_set_replace(dev, &dev->lanes->uars, &dev->lanes->sets_lock, uar, NULL);
+	err = page_set_replace(&dev->lanes->uars, &dev->lanes->sets_lock, uar, NULL);
 	if (err != 0) {
 		free(uar);
 		return err;
@@ -51,7 +51,7 @@ softhca_uar_destroy(struct softhca_uar *uar)
 	uar_unlock(uar);
 	if (busy)
 		return -EBUSY;
-	err = page_set_replace(uar->dev, &lanes->uars, &lanes->sets_lock, NULL, uar);
+	err = page_set_replace(&lanes->uars, &lanes->sets_lock, NULL, uar);
 	if (err != 0)
 		return err;
 	free(uar->qps);
