@@ -24,6 +24,7 @@ import unittest
 
 TIMEOUT = 120  # of one run; sanitizers are slow
 CHUNK = 64 << 10
+DEPTH = 32  # the default of --depth
 NOBODY = 65534
 FORCED = {"SOFTHCA_FORCE": "1"}  # not on a real device, which the machine may have
 
@@ -111,7 +112,7 @@ class Case(unittest.TestCase):
 
 	def make_sizes(self):
 		sizes = [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7,
-			64 * CHUNK * 2 + 12345]
+			2 * DEPTH * CHUNK + 12345]
 		for size in sizes:
 			self.make(f"in/{size}", size)
 		return self.path("in")
@@ -535,7 +536,7 @@ class Failures(Case):
 		self.check_moved(result, source, self.path("out/in"))
 
 	def test_an_input_that_shrinks(self):
-		source = self.make_sparse("file", 512 << 20)
+		source = self.make_sparse("file", 4 << 30)  # not read to its end before it shrinks
 		with self.running("--out", self.out, "--depth", 2, source) as process:
 			wait_for(self.leftovers, process)
 			os.truncate(source, 1 << 20)
