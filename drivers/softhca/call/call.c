@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "ctx_files.h"
 #include "copy.h"
 
 struct attr_value *

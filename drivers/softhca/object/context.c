@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One context: its memory, its end, its event files. */
+/* One context: its memory, and its end. */
 #include "context.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "dm.h"
+#include "event.h"
 #include "hca.h"
 #include "object.h"
 #include "raw.h"
@@ -116,54 +117,4 @@ ctx_free_abandoned(struct softhca_ctx *ctx)
 {
 	munmap(ctx->dm, DM_LEN);
 	free(ctx);
-}
-
-/* ---------------------------------------------------------------- event files */
-
-int
-ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd)
-{
-	struct event_file **grown =
-		realloc(ctx->files, (ctx->n_files + 1) * sizeof(struct event_file *));
-	int rc;
-
-	if (grown == NULL)
-		return -ENOMEM;
-	ctx->files = grown;
-	rc = event_file_create(is_async, &grown[ctx->n_files], fd);
-	if (rc == 0)
-		ctx->n_files++;
-	return rc;
-}
-
-struct event_file *
-ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async)
-{
-	struct stat st;
-
-	if (raw_fstat(fd, &st) != 0)
-		return NULL;
-	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]) == is_async &&
-			event_file_is_inode(ctx->files[i], st.st_dev, st.st_ino))
-			return ctx->files[i];
-	return NULL;
-}
-
-bool
-ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino)
-{
-	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]) &&
-			event_file_is_inode(ctx->files[i], dev, ino))
-			return true;
-	return false;
-}
-
-void
-ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port)
-{
-	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]))
-			event_file_post(ctx->files[i], port, type);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "ctx_files.h"
 #include "hca.h"
 #include "raw.h"
 

@@ -12,7 +12,7 @@
 
 #include "call.h"
 #include "caps.h"
-#include "context.h"
+#include "ctx_files.h"
 
 static int
 get_context(struct uverbs_call *call)

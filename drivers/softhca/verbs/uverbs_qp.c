@@ -15,6 +15,8 @@
 #include "call.h"
 #include "caps.h"
 #include "mapped.h"
+#include "uverbs_srq.h"
+#include "uverbs_xrcd.h"
 
 /* Flags that every type takes. Scattering into CQEs is allowed by them, and is not done. */
 #define CREATE_FLAGS                                                                               \

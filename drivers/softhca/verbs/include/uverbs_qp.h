@@ -8,9 +8,10 @@
 #include "object.h"
 #include "uverbs_cq.h"
 #include "uverbs_pd.h"
-#include "uverbs_srq.h"
 #include "uverbs_uar.h"
-#include "uverbs_xrcd.h"
+
+struct object_srq;
+struct object_xrcd;
 
 struct object_qp {
 	struct object obj;
