@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DMA MMO memcpy: from one local key to another, without a peer (mlx5dv_wr_post(3), memcpy). */
-#include "exec.h"
+#include "gather.h"
+#include "requester.h"
 
 enum mmo_seg {
 	MMO_SEG_OPAQUE = 1,
@@ -8,34 +9,19 @@ enum mmo_seg {
 	MMO_SEG_DST = 3
 };
 
-static unsigned int
-mmo_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndrome)
-{
-	run->use.vendor = why;
-	return syndrome;
-}
-
-static uint64_t
-mmo_len(const uint8_t *seg)
-{
-	uint32_t len = get_be32(seg + DATA_LEN);
-
-	return len == 0 ? DATA_LEN_ZERO_IS : len;
-}
-
 /* Opcode modifier, size, the QP's permission, lengths: in the order a fetch would meet them. */
 static unsigned int
 mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 {
 	if (wqe->opmod != MMO_OPMOD_DMA)
-		return mmo_refuse(run, VEN_WQE_OPCODE, SYN_QP_OP);
+		return requester_refuse(run, VEN_WQE_OPCODE, SYN_QP_OP);
 	if (wqe->ds != MMO_DS)
-		return mmo_refuse(run, VEN_WQE_DS, SYN_QP_OP);
+		return requester_refuse(run, VEN_WQE_DS, SYN_QP_OP);
 	if (!run->qp->attr.mmo)
-		return mmo_refuse(run, VEN_MMO_OFF, SYN_QP_OP);
+		return requester_refuse(run, VEN_MMO_OFF, SYN_QP_OP);
 	if (len > run->lanes->dev->cfg->max_memcpy ||
-		len != mmo_len(wqe_seg(run, wqe, MMO_SEG_DST)))
-		return mmo_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
+		len != wqe_data_len(wqe_seg(run, wqe, MMO_SEG_DST)))
+		return requester_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
 	return SYN_OK;
 }
 
@@ -47,7 +33,7 @@ mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, str
 		get_be64(seg + DATA_VA), len, sg);
 }
 
-/* Where the device may leave what it has to say of the operation: it must be allowed to. */
+/* The device may write here what it has to say of the operation: the key must allow it. */
 static bool
 mmo_opaque_is_good(struct run *run, const struct wqe *wqe)
 {
@@ -63,7 +49,7 @@ unsigned int
 exec_mmo(struct run *run, const struct wqe *wqe)
 {
 	const uint8_t *src_seg = wqe_seg(run, wqe, MMO_SEG_SRC);
-	uint64_t len = mmo_len(src_seg);
+	uint64_t len = wqe_data_len(src_seg);
 	unsigned int syn = mmo_check(run, wqe, len);
 	struct sg src, dst;
 
@@ -76,5 +62,5 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 		return SYN_LOC_PROT;
 	if (len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	return run_copy(run, &dst, &src) == SG_MOVED ? SYN_OK : SYN_LOC_PROT;
+	return key_use_move(&run->use, &dst, &src) == SG_MOVED ? SYN_OK : SYN_LOC_PROT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NOP: completes, and is how a send queue's tail is filled. */
-#include "exec.h"
+/* NOP: does nothing. Programs fill the tail of a send queue with it. */
+#include "opcode.h"
 
 unsigned int
 exec_nop(struct run *run, const struct wqe *wqe)

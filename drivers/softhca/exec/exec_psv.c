@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work request that sets a PSV: the running state of a signature (mlx5dv_wr_post(3)). */
-#include "exec.h"
+#include "requester.h"
 #include "psv.h"
 
 unsigned int

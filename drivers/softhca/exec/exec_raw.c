@@ -7,7 +7,9 @@
  * sequence number and flags, and the checksums (Linux, Documentation/networking/segmentation-offloads).
  */
 #include "capture.h"
-#include "exec.h"
+#include "frame.h"
+#include "odp.h"
+#include "requester.h"
 
 #define MAX_FRAME   9216 /* of the port: a jumbo frame, with its header */
 #define MIN_FRAME   60   /* shorter ones are padded; the FCS is not counted */
@@ -16,124 +18,10 @@
 #define MIN_ETH_LEN 14
 
 enum {
-	TYPE_IPV4 = 0x0800,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_VLAN = 0x8100,
-	TYPE_QINQ = 0x88a8,
-	PROTO_TCP = 6,
-	PROTO_UDP = 17,
-	IPV4_LEN = 20,
-	IPV6_LEN = 40,
-	TCP_LEN = 20,
-	UDP_LEN = 8
-};
-
-enum {
 	TCP_FIN = 0x01,
 	TCP_PSH = 0x08,
 	TCP_CWR = 0x80
 };
-
-/* Where the headers of a frame lie; l3 == 0: no IP; proto == 0: nothing known above IP. */
-struct layers {
-	unsigned int l3, l4, proto;
-	bool v6;
-};
-
-static bool
-find_ip(const uint8_t *p, unsigned int len, struct layers *at)
-{
-	unsigned int type_at = 12;
-
-	while (type_at + 2 <= len &&
-		(get_be16(p + type_at) == TYPE_VLAN || get_be16(p + type_at) == TYPE_QINQ))
-		type_at += 4;
-	if (type_at + 2 > len)
-		return false;
-	at->l3 = type_at + 2;
-	if (get_be16(p + type_at) == TYPE_IPV6) {
-		at->v6 = true;
-		at->l4 = at->l3 + IPV6_LEN;
-		return at->l4 <= len && p[at->l3] >> 4 == 6;
-	}
-	if (get_be16(p + type_at) != TYPE_IPV4 || at->l3 + IPV4_LEN > len || p[at->l3] >> 4 != 4)
-		return false;
-	at->l4 = at->l3 + (p[at->l3] & 0xf) * 4;
-	return at->l4 >= at->l3 + IPV4_LEN && at->l4 <= len;
-}
-
-static struct layers
-find_layers(const uint8_t *p, unsigned int len)
-{
-	struct layers at = {0};
-
-	if (!find_ip(p, len, &at))
-		return (struct layers){0};
-	at.proto = p[at.l3 + (at.v6 ? 6 : 9)];
-	/* Of a fragment, the checksum is not in this frame, or not of this frame alone. */
-	if (!at.v6 && (get_be16(p + at.l3 + 6) & 0x3fff) != 0)
-		at.proto = 0;
-	if ((at.proto == PROTO_TCP && at.l4 + TCP_LEN <= len) ||
-		(at.proto == PROTO_UDP && at.l4 + UDP_LEN <= len))
-		return at;
-	at.proto = 0;
-	return at;
-}
-
-/* ---- checksums: RFC 1071 */
-
-static uint32_t
-sum_bytes(const uint8_t *p, unsigned int len)
-{
-	uint32_t sum = 0;
-
-	for (; len >= 2; p += 2, len -= 2)
-		sum += get_be16(p);
-	return len != 0 ? sum + ((uint32_t)*p << 8) : sum;
-}
-
-static uint32_t
-sum_end(uint32_t sum)
-{
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum & 0xffff;
-}
-
-static void
-put_l3_checksum(uint8_t *p, const struct layers *at)
-{
-	if (at->l3 == 0 || at->v6)
-		return;
-	put_be16(p + at->l3 + 10, 0);
-	put_be16(p + at->l3 + 10, sum_end(sum_bytes(p + at->l3, at->l4 - at->l3)));
-}
-
-/* Over what the IP header says is there: an Ethernet frame may be longer. */
-static unsigned int
-l4_len(const uint8_t *p, unsigned int len, const struct layers *at)
-{
-	unsigned int end =
-		at->v6 ? at->l4 + get_be16(p + at->l3 + 4) : at->l3 + get_be16(p + at->l3 + 2);
-
-	return end >= at->l4 && end <= len ? end - at->l4 : len - at->l4;
-}
-
-static void
-put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at)
-{
-	unsigned int field = at->l4 + (at->proto == PROTO_TCP ? 16 : 6);
-	unsigned int n;
-	uint32_t sum;
-
-	if (at->proto == 0)
-		return;
-	n = l4_len(p, len, at);
-	put_be16(p + field, 0);
-	sum = sum_bytes(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
-	sum = sum_end(sum + sum_bytes(p + at->l4, n));
-	put_be16(p + field, sum == 0 && at->proto == PROTO_UDP ? 0xffff : sum);
-}
 
 /* ---- the Ethernet segment of the WQE */
 
@@ -191,7 +79,7 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
 {
-	unsigned int syn = exec_gather_at(run, wqe, wqe->first + eth->units, sg);
+	unsigned int syn = wqe_gather_at(run, wqe, wqe->first + eth->units, sg);
 
 	if (syn == SYN_OK && sg->odp && !odp_fetch(&run->use, sg))
 		return SYN_LOC_PROT;
@@ -229,11 +117,11 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 	len = eth.header_len + (unsigned int)sg.len;
 	memcpy(frame, eth.header, eth.header_len);
 	copy_part(frame + eth.header_len, &sg, 0, sg.len);
-	at = find_layers(frame, len);
+	at = frame_layers(frame, len);
 	if ((eth.cs_flags & ETH_L4_CSUM) != 0)
-		put_l4_checksum(frame, len, &at);
+		frame_put_l4_checksum(frame, len, &at);
 	if ((eth.cs_flags & ETH_L3_CSUM) != 0)
-		put_l3_checksum(frame, &at);
+		frame_put_l3_checksum(frame, &at);
 	send_frame(run, frame, len);
 	return SYN_OK;
 }
@@ -282,7 +170,7 @@ exec_tso(struct run *run, const struct wqe *wqe)
 	run->use.vendor = VEN_SEGMENT;
 	if (!read_eth(run, wqe, &eth))
 		return SYN_QP_OP;
-	at = find_layers(eth.header, eth.header_len);
+	at = frame_layers(eth.header, eth.header_len);
 	if (!is_tso_header(&eth, &at))
 		return SYN_QP_OP;
 	syn = gather_frame(run, wqe, &eth, &sg);
@@ -296,8 +184,8 @@ exec_tso(struct run *run, const struct wqe *wqe)
 
 		cut_header(frame, &eth, &at, n++, seg, off + seg == sg.len);
 		copy_part(frame + eth.header_len, &sg, off, seg);
-		put_l3_checksum(frame, &at);
-		put_l4_checksum(frame, eth.header_len + seg, &at);
+		frame_put_l3_checksum(frame, &at);
+		frame_put_l4_checksum(frame, eth.header_len + seg, &at);
 		send_frame(run, frame, eth.header_len + seg);
 		off += seg;
 	} while (off < sg.len);

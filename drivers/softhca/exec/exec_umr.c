@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "exec.h"
+#include "requester.h"
 #include "psv.h"
 #include "retire.h"
 

@@ -2,7 +2,7 @@
 /* The table of opcodes. */
 #include "opcode.h"
 
-#include "exec.h"
+#include "key.h"
 
 #define RELIABLE                                                                                   \
 	(QP_TYPE_BIT(SOFTHCA_QP_RC) | QP_TYPE_BIT(SOFTHCA_QP_XRC_SEND) |                           \
@@ -19,38 +19,46 @@ _Static_assert(QP_TYPE_BIT(SOFTHCA_QP_DCI) == 1 && QP_TYPE_BIT(SOFTHCA_QP_DCT) =
 const struct opcode opcodes[OPCODES] = {
 	[OPC_NOP] = {.exec = exec_nop, .qp_types = MESSAGES | RAW, .head_ds = 1, .local = true},
 	[OPC_SEND_INV] = {.exec = exec_send,
+		.respond = respond_send,
 		.qp_types = RELIABLE,
 		.head_ds = 1,
 		.recv = CQE_RESP_SEND_INV},
 	[OPC_WRITE] = {.exec = exec_write,
+		.respond = respond_write,
 		.qp_types = CONNECTED,
 		.head_ds = 2,
 		.remote_access = ACC_REMOTE_WRITE},
 	[OPC_WRITE_IMM] = {.exec = exec_write,
+		.respond = respond_write,
 		.qp_types = CONNECTED,
 		.head_ds = 2,
 		.remote_access = ACC_REMOTE_WRITE,
 		.recv = CQE_RESP_WRITE_IMM},
 	[OPC_SEND] = {.exec = exec_send,
+		.respond = respond_send,
 		.qp_types = MESSAGES | RAW,
 		.head_ds = 1,
 		.recv = CQE_RESP_SEND},
 	[OPC_SEND_IMM] = {.exec = exec_send,
+		.respond = respond_send,
 		.qp_types = MESSAGES,
 		.head_ds = 1,
 		.recv = CQE_RESP_SEND_IMM},
 	[OPC_TSO] = {.exec = exec_tso, .qp_types = RAW, .head_ds = 2},
 	[OPC_READ] = {.exec = exec_read,
+		.respond = respond_read,
 		.qp_types = RELIABLE,
 		.head_ds = 2,
 		.access = ACC_LOCAL_WRITE,
 		.remote_access = ACC_REMOTE_READ},
 	[OPC_ATOMIC_CS] = {.exec = exec_atomic,
+		.respond = respond_compare_swap,
 		.qp_types = RELIABLE,
 		.head_ds = 3,
 		.access = ACC_LOCAL_WRITE,
 		.remote_access = ACC_REMOTE_ATOMIC},
 	[OPC_ATOMIC_FA] = {.exec = exec_atomic,
+		.respond = respond_fetch_add,
 		.qp_types = RELIABLE,
 		.head_ds = 3,
 		.access = ACC_LOCAL_WRITE,

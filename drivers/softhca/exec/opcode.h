@@ -2,7 +2,8 @@
 /*
  * What the device knows of each opcode of a send queue: one row of one table.
  *
- * A new opcode is a row in opcode.c and its executor.
+ * A new opcode is a row in opcode.c and its executor: exec_*.c for the requester and, unless the
+ * opcode stays inside the adapter, respond_*.c for the responder.
  */
 #ifndef SOFTHCA_OPCODE_H
 #define SOFTHCA_OPCODE_H
@@ -13,30 +14,37 @@
 #include "hca.h"
 #include "wire.h"
 
+struct answer;
+struct message;
 struct run;
 struct wqe;
 
-/* Runs one WQE: SYN_OK, the syndrome it fails with, or an enum exec_result. */
+/* Runs one WQE: SYN_OK, the syndrome that it fails with, or enum message_result. */
 typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
+/* Answers one message, at the QP that run->responder holds: as responder_ask(). */
+typedef unsigned int respond_fn(struct run *run, const struct message *m, struct answer *answer);
+
+exec_fn exec_nop, exec_send, exec_write, exec_read, exec_atomic, exec_tso, exec_mmo, exec_umr,
+	exec_set_psv;
+respond_fn respond_send, respond_write, respond_read, respond_compare_swap, respond_fetch_add;
 
 struct opcode {
-	exec_fn *exec;     /* NULL: not an opcode of this device */
-	uint16_t qp_types; /* QP_TYPE_BIT() of each QP type that may run it */
+	exec_fn *exec;       /* NULL: not an opcode of this device */
+	respond_fn *respond; /* NULL: no message reaches a responder */
+	uint16_t qp_types;   /* QP_TYPE_BIT() of each QP type that may run it */
 	/*
 	 * 16-byte units before its data segments: control segment, remote address and operands, but
 	 * not the address of a datagram. A WQE with fewer units is malformed.
 	 */
 	uint8_t head_ds;
 	/*
-	 * Stays inside the adapter. Otherwise it goes to a peer or onto the wire: an address may
-	 * precede its segments, it needs a link, and it takes port and round trip in the timing model.
+	 * It stays inside the adapter. Other opcodes may have an address behind the control segment,
+	 * need a link, and take port and round trip in the timing model.
 	 */
 	bool local;
-	uint32_t
-		access; /* to the memory of its data segments: ACC_LOCAL_WRITE, or 0 to read them */
-	uint32_t remote_access;    /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
-	enum wire_cqe_opcode recv; /* completion of the receive that it uses at the peer */
-	bool uses_receive;
+	uint8_t access;        /* to its data segments: ACC_LOCAL_WRITE; 0: it reads them */
+	uint8_t remote_access; /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
+	uint8_t recv; /* enum wire_cqe_opcode of the receive that it uses at the responder, or 0 */
 };
 
 /* The values of enum softhca_qp_type differ in their lowest four bits: see opcode.c. */

@@ -102,13 +102,12 @@ srq_has_work(struct softhca_srq *srq)
 }
 
 const uint8_t *
-srq_head(struct softhca_srq *srq, uint16_t *index, unsigned int *n)
+srq_head(struct softhca_srq *srq, unsigned int *n)
 {
 	const uint8_t *wqe = srq->buf + ((size_t)srq->head << srq->log_stride);
 
 	if (!srq_has_work(srq))
 		return NULL;
-	*index = srq->head;
 	*n = (1u << srq->log_stride) / WQE_SEG - 1;
 	return wqe + WQE_SEG;
 }

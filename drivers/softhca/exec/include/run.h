@@ -1,44 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One visit to one send queue, and what it holds meanwhile. */
+/*
+ * One visit of a lane to the queues of a UAR page, which the lane holds: what the requester and the
+ * responder use during it.
+ *
+ * Lock order: UAR, then one receive side, then one SRQ, then one CQ, then event.c. A visit holds at
+ * most one of each.
+ */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
 
 #include "clock.h"
 #include "cq.h"
 #include "lanes.h"
-#include "move.h"
 #include "qp.h"
 #include "srq.h"
 #include "use.h"
 
-/* A copy of more bytes lets the CQ go first: others complete to it meanwhile. */
-#define RUN_LONG_COPY 32768
+/* The responder's own state. Only responder files, rq.c and run.c use it. */
+struct responder {
+	struct softhca_qp *qp;    /* its receive side is held, or NULL */
+	struct softhca_srq *from; /* receives come from it; NULL: from the QP's own queue */
+	struct softhca_srq *srq;  /* held, or NULL */
+	uint32_t client; /* the one QP that qp is connected to; 0: each message names another */
+	bool mute;       /* a fault: the receive's completion is lost */
+};
 
 struct run {
-	struct key_use use; /* of the WQE that runs */
+	struct key_use use; /* of the WQE that runs: its requester and its responder */
 	struct softhca_lanes *lanes;
-	bool sig_drain;    /* a signature was wrong: the send queue stops after this WQE */
-	bool receive_mute; /* a fault: the receive's completion is lost */
-	struct softhca_qp *qp;
-	struct softhca_qp *peer; /* its receive side is held, or NULL */
-	/* Where the message's receive comes from: the peer's SRQ, or the XRC one that it names. */
-	struct softhca_srq *peer_srq;
-	struct softhca_srq *srq; /* held, or NULL */
-	struct softhca_cq *cq;   /* held, or NULL */
-	uint64_t now;            /* device time, 0 until first asked for */
-	unsigned int work;       /* WQEs executed or flushed */
-	uint32_t byte_cnt;       /* of the WQE that ran */
+	struct softhca_qp *qp; /* the requester */
+	struct responder responder;
+	struct softhca_cq *cq; /* held, or NULL: a send CQ or a receive CQ */
+	uint64_t now;          /* device time; 0: not asked for yet */
+	unsigned int work;     /* WQEs executed or flushed */
+	uint32_t byte_cnt;     /* of the WQE that ran */
+	bool sig_drain;        /* a signature was wrong: the send queue stops after this WQE */
 };
 
 /* A lane is about to visit queues of this adapter. */
 void run_init(struct run *run, struct softhca_lanes *lanes);
-/* One visit to run->qp. UAR held. Returns true where the queue wants to be visited again. */
+/* sq.c: one visit to run->qp, whose UAR is held. True: the queue wants to be visited again. */
 bool sq_visit(struct run *run);
 /*
- * Inside a turn: the QPs of a CQ that failed, which have no page and so no visits (DCTs), into
- * error. False: no CQ did.
+ * qp_fail.c: puts QPs into error whose CQ failed, and which have no page and so no visits (DCTs).
+ * Inside a turn. False: no CQ failed.
  */
 bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
+
+/* Longer copies are made without a CQ held: others complete to it meanwhile. */
+#define RUN_LONG_COPY 32768
 
 static inline uint64_t
 run_now(struct run *run)
@@ -48,7 +58,7 @@ run_now(struct run *run)
 	return run->now;
 }
 
-/* Holds the CQ; another that was held is let go. */
+/* Holds the CQ until the next call; lets go another that was held. */
 static inline void
 run_hold_cq(struct run *run, struct softhca_cq *cq)
 {
@@ -67,32 +77,6 @@ run_drop_cq(struct run *run)
 		return;
 	spin_unlock(&run->cq->lock);
 	run->cq = NULL;
-}
-
-static inline void
-run_drop_peer(struct run *run)
-{
-	if (run->srq != NULL)
-		spin_unlock(&run->srq->lock);
-	run->srq = NULL;
-	run->peer_srq = NULL;
-	if (run->peer == NULL)
-		return;
-	spin_unlock(&run->peer->recv);
-	run->peer = NULL;
-}
-
-/* Holds the SRQ; a CQ that was held is let go, since an SRQ's lock comes before a CQ's. */
-static inline void
-run_hold_srq(struct run *run, struct softhca_srq *srq)
-{
-	if (run->srq == srq)
-		return;
-	run_drop_cq(run);
-	if (run->srq != NULL)
-		spin_unlock(&run->srq->lock);
-	spin_lock(&srq->lock);
-	run->srq = srq;
 }
 
 #endif

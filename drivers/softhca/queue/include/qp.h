@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dev.h"
 #include "hca.h"
 #include "spin.h"
 #include "timing.h"
@@ -40,8 +41,9 @@ struct softhca_qp {
 	bool bad_bf;
 	uint16_t bad_bf_idx;
 	enum wire_vendor bad_bf_why;
-	/* Faults at the WQE at the head: its completion will be lost; its receive has been struck. */
-	bool mute, receive_struck;
+	bool mute;    /* a fault: the WQE at the head runs, and its completion is lost */
+	bool delayed; /* a fault at the responder has delayed the message of the WQE at the head */
+	uint8_t rnr_timer; /* the responder's, from its last RNR NAK */
 	enum wait_kind wait;
 	uint32_t wait_left; /* retries left; 7 of RNR: no limit */
 	uint64_t wait_until;
@@ -77,6 +79,15 @@ static inline enum qp_state
 qp_state(const struct softhca_qp *qp)
 {
 	return atomic_load_explicit(&qp->state, memory_order_acquire);
+}
+
+/* The port that the QP is on; the first one before the program has named one. */
+static inline const struct softhca_port *
+qp_port(const struct softhca_qp *qp)
+{
+	unsigned int port = qp->attr.port;
+
+	return &qp->dev->port[port >= 1 && port <= SOFTHCA_MAX_PORTS ? port - 1 : 0];
 }
 
 static inline bool

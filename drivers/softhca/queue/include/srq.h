@@ -29,8 +29,8 @@ struct softhca_srq {
 /* srq->lock held for all of these. */
 
 bool srq_has_work(struct softhca_srq *srq);
-/* The data segments of the oldest WQE, n of them; NULL: there is no WQE. *index is the WQE's. */
-const uint8_t *srq_head(struct softhca_srq *srq, uint16_t *index, unsigned int *n);
+/* The data segments of the oldest WQE, n of them; NULL: there is no WQE. */
+const uint8_t *srq_head(struct softhca_srq *srq, unsigned int *n);
 /* Uses up the oldest WQE, and returns its index. */
 uint16_t srq_take(struct softhca_srq *srq);
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The address in a WQE, behind its control segment:
+ *
+ *   XRC   16 bytes: the number of an SRQ
+ *   DC    48 bytes, an address vector: a DCT, its access key, and the way to its port
+ *   UD    48 bytes, an address vector: a QP, its qkey, and the way to its port
+ */
+#include <string.h>
+
+#include "requester.h"
+
+#define QKEY_OWN 0x80000000u /* of a WQE's qkey: the sender's own is meant */
+
+/* An address vector lies in the WQE's first WQEBB, whole. */
+static const uint8_t *
+address_vector(const struct wqe *wqe)
+{
+	return wqe->seg0 + WQE_SEG;
+}
+
+/* The source GID that the address vector names by its index, if the message has a global header. */
+static void
+take_source(const struct softhca_qp *qp, const uint8_t *av, struct message_path *path)
+{
+	const struct softhca_port *port = qp_port(qp);
+	uint32_t grh = get_be32(av + AV_GRH), index = grh >> 20 & 0xff;
+	bool ethernet = qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+
+	path->slid = (uint16_t)port->lid;
+	path->flow = grh & 0xfffff;
+	path->has_grh = index < port->n_gids && (ethernet || (grh >> 30 & 1) != 0);
+	if (!path->has_grh)
+		return;
+	path->sgid = port->gid[index];
+	path->is_v2 = port->gid_is_v2[index];
+}
+
+static void
+take_vector(const struct softhca_qp *qp, const uint8_t *av, struct message *m)
+{
+	struct message_path *path = &m->path;
+
+	m->dest_qpn = get_be32(av + AV_DEST_QPN) & 0xffffff;
+	memcpy(path->dgid, av + AV_GID, sizeof(path->dgid));
+	memcpy(path->dmac, av + AV_MAC, sizeof(path->dmac));
+	path->dlid = (uint16_t)get_be16(av + AV_LID);
+	path->sl = av[AV_SL] & 0xf;
+	path->tclass = av[AV_TCLASS];
+	path->hop_limit = av[AV_HOP_LIMIT];
+	take_source(qp, av, path);
+}
+
+void
+message_address(const struct run *run, const struct wqe *wqe, struct message *m)
+{
+	const struct softhca_qp *qp = run->qp;
+	const uint8_t *av = address_vector(wqe);
+
+	switch (qp->type) {
+	case SOFTHCA_QP_XRC_SEND:
+		m->srqn = get_be32(wqe_seg(run, wqe, 1) + XRC_SRQN);
+		break;
+	case SOFTHCA_QP_DCI:
+		m->dc_key = get_be64(av + AV_DC_KEY);
+		take_vector(qp, av, m);
+		break;
+	case SOFTHCA_QP_UD:
+		m->qkey = get_be32(av + AV_QKEY);
+		if ((m->qkey & QKEY_OWN) != 0)
+			m->qkey = qp->attr.qkey;
+		take_vector(qp, av, m);
+		break;
+	default:
+		break;
+	}
+}

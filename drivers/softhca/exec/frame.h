@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IP and TCP or UDP headers of Ethernet frames. */
+#ifndef SOFTHCA_FRAME_H
+#define SOFTHCA_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	PROTO_TCP = 6,
+	PROTO_UDP = 17
+};
+
+/* Offsets of a frame's headers. l3 == 0: no IP; proto == 0: no TCP and no UDP is found. */
+struct layers {
+	unsigned int l3, l4, proto;
+	bool v6;
+};
+
+struct layers frame_layers(const uint8_t *p, unsigned int len);
+/* The IPv4 header's checksum. Nothing is written where there is none. */
+void frame_put_l3_checksum(uint8_t *p, const struct layers *at);
+/* The checksum of TCP or UDP, over the whole frame of len bytes. */
+void frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A GRH, an IPv6 header or an IPv4 header, as a datagram's receive shows it: what the packet had on
+ * the wire, whose length counts the transport's headers and trailer with the payload.
+ */
+#include "grh.h"
+
+#include <string.h>
+
+enum {
+	BTH_LEN = 12,
+	DETH_LEN = 8,
+	IMM_LEN = 4,
+	ICRC_LEN = 4,
+	UDP_LEN = 8,
+	IPV4_LEN = 20,
+	NEXT_IBA = 0x1b,
+	NEXT_UDP = 17
+};
+
+static uint32_t
+ip_checksum(const uint8_t *p, unsigned int len)
+{
+	uint32_t sum = 0;
+
+	for (unsigned int i = 0; i < len; i += 2)
+		sum += get_be16(p + i);
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum & 0xffff;
+}
+
+/* The network header of RoCE v2 over IPv4: in the last 20 of the 40 bytes (IBTA annex A17.4.5.2). */
+static void
+write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
+{
+	p += GRH_LEN - IPV4_LEN;
+	p[0] = 0x45;
+	p[1] = path->tclass;
+	put_be16(p + 2, IPV4_LEN + UDP_LEN + len);
+	put_be16(p + 6, 0x4000); /* not to be fragmented */
+	p[8] = path->hop_limit;
+	p[9] = NEXT_UDP;
+	memcpy(p + 12, path->sgid + 12, 4);
+	memcpy(p + 16, path->dgid + 12, 4);
+	put_be16(p + 10, ip_checksum(p, IPV4_LEN));
+}
+
+/* A GRH, which is an IPv6 header (InfiniBand architecture, volume 1, chapter 8.3; RFC 8200). */
+static void
+write_ipv6(uint8_t *p, const struct message_path *path, uint32_t len)
+{
+	put_be32(p, 6u << 28 | (uint32_t)path->tclass << 20 | path->flow);
+	put_be16(p + 4, path->is_v2 ? UDP_LEN + len : len);
+	p[6] = path->is_v2 ? NEXT_UDP : NEXT_IBA;
+	p[7] = path->hop_limit;
+	memcpy(p + 8, path->sgid, 16);
+	memcpy(p + 24, path->dgid, 16);
+}
+
+void
+grh_write(uint8_t *p, const struct message_path *path, uint64_t len, bool has_imm)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const uint32_t padded = ((uint32_t)len + 3) & ~3u;
+	const uint32_t packet = BTH_LEN + DETH_LEN + (has_imm ? IMM_LEN : 0) + padded + ICRC_LEN;
+
+	memset(p, 0, GRH_LEN);
+	if (!path->has_grh)
+		return;
+	if (path->is_v2 && memcmp(path->sgid, mapped, sizeof(mapped)) == 0)
+		write_ipv4(p, path, packet);
+	else
+		write_ipv6(p, path, packet);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network header in front of a datagram's payload in its receive. */
+#ifndef SOFTHCA_GRH_H
+#define SOFTHCA_GRH_H
+
+#include "message.h"
+
+#define GRH_LEN 40
+
+/* Writes GRH_LEN bytes: zeros where the message has no global header. len: bytes of payload. */
+void grh_write(uint8_t *p, const struct message_path *path, uint64_t len, bool has_imm);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The message that a requester sends to a responder, and the answer that comes back.
+ *
+ *        requester                                               responder
+ *   sq*.c    visits a send queue                            responder.c       takes the message
+ *   wqe.c    fetches a WQE, gathers its memory              responder_find.c  finds its QP
+ *   exec_*.c one file for each kind of opcode               rq.c              finds the receive
+ *      |                                                    respond_*.c       judges the key,
+ *      |                                                         ^            places the bytes
+ *      +---- struct message ------ responder_ask() --------------+
+ *      <---- result, struct answer ------------------------------+
+ *
+ * opcode.c says for each opcode which exec_*.c and respond_*.c functions run it. An opcode that stays
+ * inside the adapter has no responder.
+ *
+ * A requester knows the responder only by this call. The payload is a list of pieces of the
+ * requester's memory: the responder copies from it, or into it, once. A message holds no other
+ * pointer that a packet could not replace.
+ *
+ * Locks: during a call the responder takes the receive side of the QP that it finds, then perhaps an
+ * SRQ. It keeps them for the next message, until it finds another QP or responder_release() is called.
+ */
+#ifndef SOFTHCA_MESSAGE_H
+#define SOFTHCA_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "opcode.h"
+#include "wire.h"
+
+struct run;
+struct sg;
+
+/* The way of a message whose WQE holds an address: UD and DC. */
+struct message_path {
+	uint8_t dgid[16], dmac[6];
+	uint16_t dlid;
+	uint16_t slid; /* the sender's port */
+	/* The global header, where the message has one. */
+	bool has_grh;
+	bool is_v2; /* RoCE v2, where sgid is one of Ethernet */
+	const uint8_t *sgid;
+	uint32_t flow;
+	uint8_t sl, tclass, hop_limit;
+};
+
+struct message {
+	const struct opcode *op;
+
+	/* Who asks. */
+	enum softhca_qp_type type;
+	uint32_t qpn;
+
+	/* Who shall answer. */
+	uint32_t dest_qpn;        /* the QP; of DC the DCT */
+	uint32_t srqn;            /* XRC: the receive queue */
+	uint32_t qkey;            /* UD */
+	uint64_t dc_key;          /* DC */
+	struct message_path path; /* UD, DC */
+
+	/* What is asked. */
+	uint64_t va; /* the responder's memory: writes, reads, atomics */
+	uint32_t rkey;
+	uint32_t imm; /* immediate data, or the key to invalidate; host byte order */
+	bool solicited;
+	bool delayed;               /* a fault has delayed it before, and does not strike twice */
+	uint64_t swap_add, compare; /* operands of an atomic */
+	const struct sg *payload;   /* source; of a read the destination; of an atomic NULL */
+};
+
+/* Results of responder_ask() that are no syndrome. */
+enum message_result {
+	MESSAGE_RNR = 0x100,     /* no receive is posted: answer.rnr_timer */
+	MESSAGE_NO_PEER = 0x101, /* nobody answers, or not yet */
+	MESSAGE_LATER = 0x102    /* the message is delayed: try it again at answer.until */
+};
+
+struct answer {
+	enum wire_vendor vendor; /* of a result other than SYN_OK */
+	uint8_t rnr_timer;       /* the responder's, as ibv_modify_qp(3) encodes min_rnr_timer */
+	uint64_t until;          /* device time */
+	uint64_t old;            /* atomics: the value before */
+};
+
+/*
+ * Carries a message to its responder, and out what it asks. SYN_OK; a syndrome of the requester;
+ * SYN_LOC_PROT also where the payload's memory is not there; or enum message_result. The requester's
+ * UAR is held, and no receive side but the responder's own.
+ */
+unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
+
+/* Lets go what the responder holds. Must precede taking any receive side, and end each visit. */
+void responder_release(struct run *run);
+
+#endif

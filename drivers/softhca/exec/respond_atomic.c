@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The responder of atomics: compare and swap, fetch and add, on 8 bytes of its memory in the host's
+ * byte order.
+ */
+#include "responder.h"
+
+#define ATOMIC_LEN 8
+
+typedef uint64_t apply_fn(const struct message *m, uint64_t *target);
+
+static uint64_t
+apply_add(const struct message *m, uint64_t *target)
+{
+	return __atomic_fetch_add(target, m->swap_add, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t
+apply_compare_swap(const struct message *m, uint64_t *target)
+{
+	uint64_t old = m->compare;
+
+	/* On failure the found value replaces `old`; on success the two are equal. */
+	__atomic_compare_exchange_n(target, &old, m->swap_add, false, __ATOMIC_SEQ_CST,
+		__ATOMIC_SEQ_CST);
+	return old;
+}
+
+static unsigned int
+misaligned(struct run *run)
+{
+	run->use.vendor = VEN_ALIGNMENT;
+	return responder_fail(run, SYN_REM_INV_REQ);
+}
+
+/* The memory that may be changed. Its iova and its address may differ: both must be aligned. */
+static unsigned int
+atomic_target(struct run *run, const struct message *m, struct sg *target)
+{
+	unsigned int syn;
+
+	if (m->va % ATOMIC_LEN != 0)
+		return misaligned(run);
+	syn = responder_gather(run, m, ATOMIC_LEN, target);
+	if (syn != SYN_OK)
+		return syn;
+	if (target->n != 1) {
+		run->use.vendor = VEN_KEY_PIECES;
+		return responder_refuse_memory(run, m);
+	}
+	syn = responder_may_read(run);
+	if (syn == SYN_OK && target->v[0].p != SINK && (uintptr_t)target->v[0].p % ATOMIC_LEN != 0)
+		return misaligned(run);
+	return syn;
+}
+
+/*
+ * Memory on demand can only be loaded and stored. The lock keeps the adapter's other atomics out, so
+ * it is atomic among them, and IBV_ATOMIC_HCA promises no more.
+ */
+static bool
+apply_on_demand(struct run *run, const struct message *m, apply_fn *apply, void *target,
+	uint64_t *old)
+{
+	uint64_t value;
+
+	if (!odp_load(&run->use, target, &value))
+		return false;
+	*old = apply(m, &value);
+	return odp_store(target, *old, value);
+}
+
+static bool
+atomic_run(struct run *run, const struct message *m, apply_fn *apply, const struct sg *target,
+	uint64_t *old)
+{
+	struct softhca_lanes *lanes = run->responder.qp->dev->lanes;
+	bool is_locked = atomic_load_explicit(&lanes->odp, memory_order_relaxed), is_there = true;
+	void *p = target->v[0].p;
+	uint64_t zero = 0;
+
+	if (is_locked)
+		spin_lock(&lanes->odp_lock);
+	if (target->odp)
+		is_there = apply_on_demand(run, m, apply, p, old);
+	else
+		*old = apply(m, p == SINK ? &zero : p);
+	if (is_locked)
+		spin_unlock(&lanes->odp_lock);
+	return is_there;
+}
+
+static unsigned int
+respond_atomic(struct run *run, const struct message *m, apply_fn *apply, struct answer *answer)
+{
+	struct sg target;
+	unsigned int syn = atomic_target(run, m, &target);
+
+	if (syn != SYN_OK)
+		return syn;
+	if (!atomic_run(run, m, apply, &target, &answer->old))
+		return responder_refuse_memory(run, m);
+	return SYN_OK;
+}
+
+unsigned int
+respond_fetch_add(struct run *run, const struct message *m, struct answer *answer)
+{
+	return respond_atomic(run, m, apply_add, answer);
+}
+
+unsigned int
+respond_compare_swap(struct run *run, const struct message *m, struct answer *answer)
+{
+	return respond_atomic(run, m, apply_compare_swap, answer);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The QP that a message is for: each transport names it in its own way.
+ *
+ *   RC, UC    the QP that the sender is connected to
+ *   XRC       the QP that the sender is connected to, and an SRQ of that QP's domain
+ *   DC        a DCT by its number, its access key and its port
+ *   UD        a QP by its number, its qkey and its port
+ */
+#include "responder.h"
+
+#define EVENT_COMM_EST 4 /* IBV_EVENT_COMM_EST */
+
+/* The QP of that number in this adapter or another of the process: numbers are wide apart. */
+static struct softhca_qp *
+find_qp(struct softhca_lanes *here, uint32_t number)
+{
+	struct softhca_qp *qp = table_get(&here->qps, number);
+	struct softhca_dev *devs;
+	unsigned int n;
+
+	if (qp != NULL)
+		return qp;
+	devs = softhca_devices(&n);
+	for (unsigned int i = 0; i < n && qp == NULL; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL)
+			qp = table_get(&lanes->qps, number);
+	}
+	return qp;
+}
+
+/* The message would arrive at the port that the QP is on. */
+static bool
+path_reaches(const struct message_path *path, const struct softhca_qp *qp)
+{
+	const struct softhca_port *port = qp_port(qp);
+
+	if (qp->dev->cfg->link_layer != SOFTHCA_LINK_ETHERNET)
+		return path->dlid == port->lid;
+	if (memcmp(path->dmac, port->mac, sizeof(port->mac)) != 0)
+		return false;
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		if (memcmp(path->dgid, port->gid[i], sizeof(port->gid[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool
+may_receive(const struct softhca_qp *qp)
+{
+	enum qp_state state = qp_state(qp);
+
+	return state == QP_RTR || state == QP_RTS || state == QP_SQD || state == QP_SQE;
+}
+
+static bool
+accepts(const struct softhca_qp *qp, const struct message *m)
+{
+	if (!may_receive(qp))
+		return false;
+	switch (m->type) {
+	case SOFTHCA_QP_RC:
+	case SOFTHCA_QP_UC:
+		return qp->type == m->type && qp->attr.dest_qpn == m->qpn;
+	case SOFTHCA_QP_XRC_SEND:
+		return qp->type == SOFTHCA_QP_XRC_RECV && qp->attr.dest_qpn == m->qpn;
+	case SOFTHCA_QP_DCI:
+		return qp->type == SOFTHCA_QP_DCT && qp->dc_key == m->dc_key &&
+		       path_reaches(&m->path, qp);
+	case SOFTHCA_QP_UD:
+		return qp->type == SOFTHCA_QP_UD && qp->attr.qkey == m->qkey &&
+		       path_reaches(&m->path, qp);
+	default:
+		return false;
+	}
+}
+
+/* The XRC SRQ's CQ has failed, so the QP fails; the sender finds nobody until its retries end. */
+static unsigned int
+xrc_cq_failed(struct run *run)
+{
+	qp_fatal_receive_side(run, run->responder.qp);
+	responder_release(run);
+	return MESSAGE_NO_PEER;
+}
+
+static unsigned int
+find_xrc_srq(struct run *run, const struct message *m)
+{
+	struct responder *r = &run->responder;
+	struct softhca_srq *srq =
+		m->srqn > 0xffffff ? NULL : table_get(&r->qp->dev->lanes->srqs, m->srqn);
+
+	/* An SRQ without a domain has domain number 0, and no QP has. */
+	if (srq != NULL && srq->xrcdn == r->qp->xrcdn) {
+		r->from = srq;
+		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
+	}
+	run->use.vendor = VEN_XRC_SRQ;
+	return responder_fail(run, SYN_REM_INV_REQ);
+}
+
+/* A connection's first message, before the program set the QP to RTS (ibv_get_async_event(3)). */
+static void
+tell_established(struct softhca_qp *qp)
+{
+	if (qp_state(qp) != QP_RTR || qp->established || qp->type == SOFTHCA_QP_UD ||
+		qp->type == SOFTHCA_QP_DCT)
+		return;
+	qp->established = true;
+	softhca_event_qp_async(qp->event, EVENT_COMM_EST);
+}
+
+/* Holds the receive side of qp, and of no other QP. */
+static void
+hold(struct run *run, struct softhca_qp *qp)
+{
+	struct responder *r = &run->responder;
+
+	if (r->qp == qp)
+		return;
+	run_drop_cq(run);
+	responder_release(run);
+	if (qp == NULL)
+		return;
+	spin_lock(&qp->recv);
+	r->qp = qp;
+	run->use.peer_qpn = qp->number;
+}
+
+unsigned int
+responder_find(struct run *run, const struct message *m)
+{
+	struct responder *r = &run->responder;
+	struct softhca_qp *qp = find_qp(run->lanes, m->dest_qpn);
+
+	hold(run, qp);
+	run->use.vendor = VEN_NO_PEER;
+	if (qp == NULL)
+		return MESSAGE_NO_PEER;
+	if (!accepts(qp, m)) {
+		run_drop_cq(run);
+		responder_release(run);
+		return MESSAGE_NO_PEER;
+	}
+	tell_established(qp);
+	if (m->type == SOFTHCA_QP_XRC_SEND)
+		return find_xrc_srq(run, m);
+	r->from = qp->srq;
+	if (m->type == SOFTHCA_QP_RC || m->type == SOFTHCA_QP_UC)
+		r->client = m->qpn;
+	return SYN_OK;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions of a send queue, and how it ends: in error, flushed, or stopped. */
+#include "rq.h"
+#include "sq.h"
+
+#define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
+#define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
+
+void
+sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
+{
+	struct softhca_qp *qp = run->qp;
+	const struct cqe cqe = {
+		.opcode = syn == SYN_OK ? CQE_REQ : CQE_REQ_ERR,
+		.uidx = qp->uidx,
+		.byte_cnt = run->byte_cnt,
+		.opcode_qpn = wqe->opcode << 24 | qp->number,
+		.wqe_counter = qp->sq_ci,
+		.syndrome = syn,
+		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->use.vendor,
+		.timestamp = run_now(run),
+	};
+
+	run_hold_cq(run, qp->send_cq);
+	cq_push(qp->send_cq, &cqe);
+}
+
+/* WQEs complete as flushed whether signalled or not, unless their CE field says otherwise. */
+void
+sq_flush(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp);
+
+	if (qp->sq_bb == 0 || posted > qp->sq_bb)
+		return;
+	run->byte_cnt = 0;
+	while (posted != 0) {
+		struct wqe wqe = wqe_fetch(qp);
+
+		if (wqe.ce != CE_NO_FLUSH)
+			sq_complete(run, &wqe, SYN_FLUSH);
+		if (wqe.bb > posted)
+			wqe.bb = posted;
+		sq_advance(qp, wqe.bb);
+		posted = (uint16_t)(posted - wqe.bb);
+		run->work++;
+	}
+}
+
+/* Takes the QP's own receive side, which guards its state. No other may be held then, and no CQ. */
+static void
+lock_state(struct run *run)
+{
+	run_drop_cq(run);
+	responder_release(run);
+	spin_lock(&run->qp->recv);
+}
+
+/* Of a reliable QP: both queues are flushed, after the completion that says why. */
+static void
+enter_error(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	bool was_error;
+
+	lock_state(run);
+	was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
+	rq_flush(run, qp);
+	run_drop_cq(run);
+	if (!was_error)
+		qp_tell_last_wqe(qp);
+	spin_unlock(&qp->recv);
+	sq_flush(run);
+}
+
+/* Leaves RTS, unless the QP went into error meanwhile. */
+static void
+leave_rts(struct run *run, enum qp_state to)
+{
+	struct softhca_qp *qp = run->qp;
+
+	lock_state(run);
+	if (qp_state(qp) == QP_RTS)
+		atomic_store_explicit(&qp->state, to, memory_order_release);
+	spin_unlock(&qp->recv);
+}
+
+void
+sq_stop(struct run *run)
+{
+	leave_rts(run, QP_SQD);
+	softhca_event_qp_async(run->qp->event, EVENT_SQ_DRAINED);
+}
+
+bool
+sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp);
+
+	run->byte_cnt = 0;
+	sq_complete(run, wqe, syn);
+	run->work++;
+	if (syn != SYN_FLUSH && stream_fail(qp, wqe))
+		syn = SYN_FLUSH; /* the rest of the queue goes on */
+	sq_advance(qp, wqe->bb <= posted ? wqe->bb : posted);
+	if (syn == SYN_FLUSH)
+		return true;
+	if (!qp_is_unreliable(qp)) {
+		enter_error(run);
+		return false;
+	}
+	/* An unreliable QP goes on receiving, and the program may set it to RTS again. */
+	leave_rts(run, QP_SQE);
+	sq_flush(run);
+	return false;
+}
+
+void
+sq_fatal(struct run *run)
+{
+	enter_error(run);
+	run_drop_cq(run);
+	softhca_event_qp_async(run->qp->event, EVENT_QP_FATAL);
+	run->work++;
+}

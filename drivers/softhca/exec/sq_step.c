@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One WQE: checked, run by its opcode's executor, and what its result means for the queue. */
+#include "sq.h"
+
+static enum step
+step_done(struct run *run, const struct wqe *wqe)
+{
+	if (wqe->ce >= CE_ALWAYS && !run->qp->mute)
+		sq_complete(run, wqe, SYN_OK);
+	sq_advance(run->qp, wqe->bb);
+	run->work++;
+	if (__builtin_expect(!run->sig_drain, 1))
+		return STEP_NEXT;
+	/* mlx5dv_create_qp(3), SIG_PIPELINING: a wrong signature stops the queue. */
+	sq_stop(run);
+	return STEP_NEXT;
+}
+
+/* An unreliable sender does not hear of it. */
+static bool
+is_of_responder(unsigned int result)
+{
+	return result == MESSAGE_RNR || result == MESSAGE_NO_PEER || result == SYN_REM_ACCESS ||
+	       result == SYN_REM_INV_REQ || result == SYN_REM_OP;
+}
+
+static enum step
+step_failed(struct run *run, const struct wqe *wqe, unsigned int result)
+{
+	if (qp_is_unreliable(run->qp) && is_of_responder(result))
+		return step_done(run, wqe);
+	if (result == MESSAGE_LATER)
+		return STEP_WAIT;
+	if (result == MESSAGE_RNR) {
+		if (!wait_for_receive(run))
+			return STEP_WAIT;
+		result = SYN_RNR;
+	} else if (result == MESSAGE_NO_PEER) {
+		if (!wait_for_peer(run))
+			return STEP_WAIT;
+		result = SYN_RETRY;
+	}
+	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
+}
+
+enum step
+sq_step(struct run *run, uint16_t posted)
+{
+	struct wqe wqe = wqe_fetch(run->qp);
+	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
+	unsigned int result = SYN_QP_OP;
+
+	if (run->use.spill != NULL)
+		key_use_free(&run->use);
+	run->use.receiving = false;
+	run->sig_drain = false;
+	run->byte_cnt = 0;
+	run->use.vendor = why;
+	if (why != VEN_NONE)
+		wqe_report(run->qp, &wqe, why, posted);
+	else if (wqe.op->exec == NULL)
+		run->use.vendor = VEN_WQE_OPCODE;
+	else if (!opcode_runs_on(wqe.op, run->qp->type))
+		run->use.vendor = VEN_QP_TYPE;
+	else if (wqe.ds < wqe_data_unit(&wqe))
+		run->use.vendor = VEN_WQE_DS;
+	else if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, &wqe))
+		result = SYN_FLUSH;
+	else
+		result = wqe.op->exec(run, &wqe);
+	return __builtin_expect(result == SYN_OK, 1) ? step_done(run, &wqe)
+						     : step_failed(run, &wqe, result);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head of a send queue waits: for a receive (RNR), for its peer, or until a time. */
+#include "requester.h"
+#include "sq.h"
+
+void
+requester_take_answer(struct run *run, unsigned int result, const struct answer *answer)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run->use.vendor = answer->vendor;
+	if (result == MESSAGE_RNR)
+		qp->rnr_timer = answer->rnr_timer;
+	if (result != MESSAGE_LATER)
+		return;
+	qp->delayed = true;
+	qp->wait = WAIT_TIME;
+	qp->wait_until = answer->until;
+}
+
+/*
+ * RNR NAK timer of the responder, in units of 10 us: the encoding of InfiniBand volume 1, "RNR NAK
+ * timer field"; ibv_modify_qp(3), min_rnr_timer.
+ */
+static const uint32_t rnr_timer[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+	32768, 49152};
+
+#define RNR_FOR_EVER 7
+
+bool
+wait_for_receive(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint64_t ns = rnr_timer[qp->rnr_timer & 31] * UINT64_C(10000);
+
+	run->use.vendor = VEN_RNR;
+	if (qp->wait != WAIT_RNR) {
+		qp->wait = WAIT_RNR;
+		qp->wait_left = qp->attr.rnr_retry;
+		qp->wait_until = run_now(run) + ns;
+		return qp->wait_left == 0;
+	}
+	if (run_now(run) < qp->wait_until)
+		return false;
+	qp->wait_until = run_now(run) + ns;
+	if (qp->attr.rnr_retry == RNR_FOR_EVER)
+		return false;
+	return --qp->wait_left == 0;
+}
+
+/* Bounds all transport retries against a peer that is absent or not ready: see doc/softhca.md. */
+#define PEER_WAIT_MAX_NS UINT64_C(500000000)
+
+static uint64_t
+peer_wait_ns(const struct softhca_qp *qp)
+{
+	/* 4.096 us * 2^timeout for each try (ibv_modify_qp(3), timeout). */
+	uint64_t ns =
+		(UINT64_C(4096) << (qp->attr.timeout & 31)) * (uint64_t)(qp->attr.retry_cnt + 1);
+
+	return ns < PEER_WAIT_MAX_NS ? ns : PEER_WAIT_MAX_NS;
+}
+
+bool
+wait_for_peer(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	run->use.vendor = VEN_NO_PEER;
+	if (qp->wait != WAIT_PEER) {
+		qp->wait = WAIT_PEER;
+		qp->wait_until = run_now(run) + peer_wait_ns(qp);
+		return false;
+	}
+	/* Timeout 0 waits for ever. */
+	return qp->attr.timeout != 0 && run_now(run) >= qp->wait_until;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps of a send queue that faults on demand or the timing model watch. */
+#include "fault.h"
+#include "key.h"
+#include "sq.h"
+#include "timing.h"
+
+/* What a fault does before the WQE at the head runs; STEP_NEXT: it may run. */
+static enum step
+strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
+{
+	struct softhca_qp *qp = run->qp;
+
+	switch (hit.kind) {
+	case FAULT_COMPLETE:
+		run->use.vendor = (enum wire_vendor)hit.vendor;
+		sq_fail(run, wqe, (enum wire_syndrome)hit.syndrome);
+		return STEP_STOP;
+	case FAULT_QP_FATAL:
+		sq_fatal(run);
+		return STEP_STOP;
+	case FAULT_CQ_OVERRUN:
+		run_hold_cq(run, qp->send_cq);
+		cq_fail(qp->send_cq);
+		return STEP_STOP;
+	case FAULT_SQ_DRAINED:
+		sq_stop(run);
+		return STEP_STOP;
+	case FAULT_DROP:
+		qp->mute = true;
+		return STEP_NEXT;
+	default:
+		return STEP_NEXT;
+	}
+}
+
+/* Bytes that the WQE moves over the port. A malformed WQE names some, and fails when it runs. */
+static uint64_t
+wire_bytes(const struct run *run, const struct wqe *wqe)
+{
+	uint64_t bytes = 0;
+	uint32_t ds = wqe_data_unit(wqe);
+
+	if (wqe->op->remote_access == ACC_REMOTE_ATOMIC)
+		return sizeof(uint64_t);
+	while (ds != 0 && ds < wqe->ds) {
+		uint32_t len = get_be32(wqe_seg(run, wqe, ds) + DATA_LEN);
+
+		bytes += len & ~DATA_INLINE;
+		ds += (len & DATA_INLINE) != 0
+			      ? (INLINE_DATA + (len & ~DATA_INLINE) + WQE_SEG - 1) / WQE_SEG
+			      : 1;
+	}
+	return bytes;
+}
+
+/* When the timing model lets the WQE at the head complete; 0: at once. */
+static uint64_t
+due(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	const struct timing_op op = {.head = run->qp->sq_ci,
+		.posted = posted,
+		.local = wqe->op->local,
+		.bytes = wqe->op->local ? 0 : wire_bytes(run, wqe)};
+
+	if (!timing_is_on(run->lanes->dev->cfg))
+		return 0;
+	return timing_due(run->lanes, &run->qp->timing, &op, run_now(run));
+}
+
+/* The WQE at the head is met for the first time. */
+static enum step
+first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	struct fault_hit hit = fault_next(run->qp->dev, run->qp->number);
+	enum step step = strike(run, wqe, hit);
+	uint64_t at;
+
+	if (step != STEP_NEXT)
+		return step;
+	at = due(run, wqe, posted);
+	if (hit.kind == FAULT_LATE && at < run_now(run) + hit.ns)
+		at = run_now(run) + hit.ns;
+	if (at <= run_now(run))
+		return STEP_NEXT;
+	run->qp->wait = WAIT_TIME;
+	run->qp->wait_until = at;
+	return STEP_WAIT;
+}
+
+/* Without a link, what needs a peer is retried until that is given up. */
+static bool
+has_link(const struct softhca_qp *qp, const struct wqe *wqe)
+{
+	return wqe->op->local || !fault_port_is_down(qp->dev, qp->attr.port);
+}
+
+enum step
+sq_step_watched(struct run *run, uint16_t posted)
+{
+	struct softhca_qp *qp = run->qp;
+	struct wqe wqe = wqe_fetch(qp);
+	enum step step;
+
+	if (qp->wait == WAIT_NONE) {
+		step = first_look(run, &wqe, posted);
+		if (step != STEP_NEXT)
+			return step;
+	} else if (timing_is_on(run->lanes->dev->cfg)) {
+		timing_note(&qp->timing, qp->sq_ci, posted, run_now(run));
+	}
+	if (fault_device_is_dead(qp->dev))
+		return STEP_WAIT;
+	if (qp->wait == WAIT_TIME && run_now(run) < qp->wait_until)
+		return STEP_WAIT;
+	if (has_link(qp, &wqe))
+		return sq_step(run, posted);
+	if (!wait_for_peer(run))
+		return STEP_WAIT;
+	sq_fail(run, &wqe, SYN_RETRY);
+	return STEP_STOP;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A WQE's data segments become a list of memory; and what is logged of a WQE that breaks the rules. */
+#include "wqe.h"
+
+#include "gather.h"
+#include "violation.h"
+
+/* Inline data lie in the ring of WQEBBs and may run past its end. */
+static bool
+gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
+{
+	uint64_t to_end = (uint64_t)(run->qp->sq + run->qp->sq_mask + 1 - data);
+
+	if (len <= to_end)
+		return sg_push(&run->use, sg, (void *)(uintptr_t)data, len);
+	return sg_push(&run->use, sg, (void *)(uintptr_t)data, to_end) &&
+	       sg_push(&run->use, sg, run->qp->sq, len - to_end);
+}
+
+/* Returns the 16-byte units taken, or 0: the data do not fit the WQE, or may not be inline here. */
+static unsigned int
+gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint32_t len,
+	struct sg *sg)
+{
+	unsigned int units = (INLINE_DATA + len + WQE_SEG - 1) / WQE_SEG;
+
+	run->use.vendor = VEN_SEGMENT;
+	if (wqe->op->access != 0 || units > wqe->ds - ds)
+		return 0;
+	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
+}
+
+unsigned int
+wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
+{
+	unsigned int ds = first;
+
+	sg_clear(sg);
+	while (ds < wqe->ds) {
+		const uint8_t *seg = wqe_seg(run, wqe, ds);
+		uint32_t len = get_be32(seg + DATA_LEN);
+		unsigned int units = 1;
+
+		if ((len & DATA_INLINE) != 0) {
+			units = gather_inline_seg(run, wqe, ds, len & ~DATA_INLINE, sg);
+			if (units == 0)
+				return SYN_QP_OP;
+		} else if (!key_gather(&run->use, run->lanes, get_be32(seg + DATA_LKEY),
+				   run->qp->pdn, wqe->op->access, get_be64(seg + DATA_VA),
+				   wqe_data_len(seg), sg)) {
+			return SYN_LOC_PROT;
+		}
+		ds += units;
+	}
+	run->use.vendor = VEN_LENGTH;
+	return sg->len > RC_MAX_MESSAGE ? SYN_LOC_LEN : SYN_OK;
+}
+
+void
+wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor why,
+	uint16_t posted)
+{
+	uint32_t op = get_be32(wqe->seg0 + CTRL_OPMOD_IDX_OPCODE);
+	uint32_t qpn = get_be32(wqe->seg0 + CTRL_QPN_DS) >> 8;
+
+	if (why == VEN_WQE_INDEX)
+		violation("QP 0x%x: the WQE at WQEBB 0x%x says index 0x%x", qp->number, qp->sq_ci,
+			(op >> 8) & 0xffff);
+	else if (why == VEN_WQE_QPN)
+		violation("QP 0x%x: WQE 0x%x says QP 0x%x", qp->number, qp->sq_ci, qpn);
+	else if (why == VEN_WQE_DS)
+		violation("QP 0x%x: WQE 0x%x has DS %u, with %u WQEBBs posted", qp->number,
+			qp->sq_ci, wqe->ds, posted);
+}
