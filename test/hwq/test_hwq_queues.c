@@ -252,7 +252,7 @@ out:
 static bool
 peek_wait(const struct hwq_cq *cq, struct hwq_cqe *rec)
 {
-	uint64_t end = emu_now_ns() + 2000000000ull;
+	uint64_t end = emu_now_ns() + 20000000000ull;
 
 	while (!hwq_cq_peek(cq, rec)) {
 		if (softhca_pump() == 0 && emu_now_ns() > end)
@@ -391,6 +391,7 @@ stale_completions(void)
 	struct hwq_domain *domain;
 	struct hwq_addr addr;
 	struct hwq_cqe rec = {0};
+	uint64_t deadline;
 	struct hwq_cq *cq;
 
 	if (hwq_domain_create(dev, &domain) != 0 || hwq_cq_create(domain, 2 * need, &cq) != 0 ||
@@ -415,7 +416,8 @@ stale_completions(void)
 		}
 		CHECK_EQ(hwq_wqe_nop(&b->sq, HWQ_WQE_SIGNALED), 1, "never announced");
 		/* Wait until the device is done with all of them: the last one's entry is there. */
-		for (i = 0; !hwq_cq_is_ours(cq, cq->ci + 14) && i < 20000; i++) {
+		for (deadline = emu_now_ns() + 20000000000ull;
+			!hwq_cq_is_ours(cq, cq->ci + 14) && emu_now_ns() < deadline;) {
 			emu_pump();
 			usleep(100);
 		}

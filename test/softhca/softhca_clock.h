@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A virtual CLOCK_MONOTONIC. It stands still until the test moves it, so that a test can say to the
- * nanosecond when something happens, on a machine however busy. Include it once in a program: the
- * program's clock_gettime() comes before libc's for every library of the process. The adapter must be
- * pumped (SOFTHCA_THREADS=0).
- */
-#ifndef SOFTHCA_CLOCK_H
-#define SOFTHCA_CLOCK_H
-
-#include <sys/syscall.h>
+/* Waiting by the virtual clock, for the ends of a pair. */
+#ifndef SOFTHCA_CLOCK_WAITS_H
+#define SOFTHCA_CLOCK_WAITS_H
 
 #include "softhca_pair.h"
-
-static uint64_t clock_ns = UINT64_C(1000000000000);
-
-__attribute__((visibility("default"))) int
-clock_gettime(clockid_t clock, struct timespec *ts)
-{
-	if (clock != CLOCK_MONOTONIC)
-		return (int)syscall(SYS_clock_gettime, clock, ts);
-	ts->tv_sec = (time_t)(clock_ns / 1000000000);
-	ts->tv_nsec = (long)(clock_ns % 1000000000);
-	return 0;
-}
+#include "virtual_clock.h"
 
 /* The adapter does all that it can do at this time. Once more after idle: a turn may leave an event. */
 static inline void

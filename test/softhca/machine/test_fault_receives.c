@@ -109,18 +109,13 @@ case_drop(void)
 static void
 case_late(void)
 {
-	uint64_t start;
-
 	begin(3);
-	fault("recv_late ms=60 op=2");
-	start = pair_now_ms();
+	fault("recv_late ms=60 op=2"); /* how late: test_softhca_waits */
 	for (uint64_t id = 1; id <= 3; id++)
 		send_one(id, IBV_WR_SEND);
 	expect(&p.server, 101, IBV_WC_SUCCESS);
 	expect(&p.server, 102, IBV_WC_SUCCESS);
-	CHECK(pair_now_ms() - start >= 60);
 	expect(&p.server, 103, IBV_WC_SUCCESS);
-	CHECK(pair_now_ms() - start < 5000);
 	for (uint64_t id = 1; id <= 3; id++)
 		expect(&p.client, id, IBV_WC_SUCCESS);
 	/* However often it is tried, it is one message. */
@@ -155,6 +150,35 @@ case_counting(void)
 	end();
 }
 
+/*
+ * A write, and behind it a request that has no receive, announced by one doorbell. Returns when that
+ * request has been tried: the visit that completed the write went on to it, and a query waits for the
+ * end of the visit.
+ */
+static void
+begin_to_wait(enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
+	struct ibv_send_wr wr[2] = {{.opcode = IBV_WR_RDMA_WRITE, .next = &wr[1]},
+		{.opcode = opcode}};
+	struct ibv_qp_init_attr init;
+	struct ibv_send_wr *bad;
+	struct ibv_qp_attr attr;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		wr[i].wr_id = i;
+		wr[i].sg_list = &sge;
+		wr[i].num_sge = 1;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)p.server.buf;
+		wr[i].wr.rdma.rkey = p.server.mr->rkey;
+	}
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, wr, &bad), 0);
+	expect(&p.client, 0, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
+}
+
 /* A sender that waits for a receive meets the fault once, when there is one. */
 static void
 case_waiting(void)
@@ -164,9 +188,7 @@ case_waiting(void)
 	for (size_t i = 0; i < 2; i++) {
 		begin(0);
 		fault("recv_complete syndrome=4");
-		send_one(1, opcodes[i]);
-		usleep(5000);
-		pair_run();
+		begin_to_wait(opcodes[i]);
 		CHECK_EQ(softhca_faults_left(), 1);
 		pair_post_recv(&p.server, 101, 0, 64);
 		expect(&p.server, 101, IBV_WC_LOC_PROT_ERR);
@@ -252,8 +274,6 @@ ud_send(uint64_t id)
 static void
 case_ud(void)
 {
-	uint64_t start;
-
 	begin(0);
 	ud_init();
 	fault("recv_drop");
@@ -262,10 +282,8 @@ case_ud(void)
 	pair_expect_none(&p.server);
 	CHECK_EQ(p.server.buf[GRH], 0x5c);
 	fault("recv_late ms=40");
-	start = pair_now_ms();
 	ud_send(2);
 	expect(&p.server, 102, IBV_WC_SUCCESS);
-	CHECK(pair_now_ms() - start >= 40);
 	expect(&p.client, 2, IBV_WC_SUCCESS);
 	fault("recv_complete syndrome=1");
 	ud_send(3);

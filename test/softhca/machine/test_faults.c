@@ -154,19 +154,14 @@ case_drop(void)
 static void
 case_late(void)
 {
-	uint64_t start;
-
 	begin();
-	fault("late ms=60 op=2");
-	start = pair_now_ms();
+	fault("late ms=60 op=2"); /* how late: test_softhca_waits */
 	write_one(1);
 	write_one(2);
 	write_one(3);
 	expect(1, IBV_WC_SUCCESS);
 	expect(2, IBV_WC_SUCCESS);
-	CHECK(pair_now_ms() - start >= 60);
 	expect(3, IBV_WC_SUCCESS);
-	CHECK(pair_now_ms() - start < 5000);
 	end();
 }
 
