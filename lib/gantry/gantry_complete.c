@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From CQEs to completions: what is done, in the order of submission. */
+/* Takes CQEs, and hands out completions in the order of submission: gantry_poll(). */
 #include <hwq_cq.h>
 #include <hwq_sq.h>
 
@@ -7,7 +7,7 @@
 #include "gantry_queue.h"
 #include "gantry_recover.h"
 
-/* Takes every CQE of a connection. A good one accounts for its WQE and all before it. */
+/* Takes every CQE of a connection. One without error accounts for its WQE and all before it. */
 static inline void
 take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -31,7 +31,7 @@ take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 	}
 }
 
-/* Only connections with WQEs outstanding are looked at. */
+/* Polls only connections that have WQEs outstanding. */
 static inline void
 take_all_cqes(struct gantry_queue *q)
 {
@@ -50,7 +50,7 @@ take_all_cqes(struct gantry_queue *q)
 	}
 }
 
-/* Hands out what is done, from the oldest on, up to the first that is not. */
+/* Hands out completions from the oldest slot on, up to the first slot that is not done. */
 static inline uint32_t
 hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 {
@@ -62,7 +62,7 @@ hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 	uint64_t bytes = 0;
 	uint32_t i, ok = 0;
 
-	/* A descriptor that is issued in part is beyond `issue`. */
+	/* A slot that is issued in part is slot `issue`, so it is not among these. */
 	n = RTE_MIN(n, q->issue - tail);
 	for (i = 0; i < n; i++) {
 		uint32_t slot = (tail + i) & mask;
@@ -82,7 +82,8 @@ hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 		return 0;
 	gantry_counter_add(&q->stats.by_status[GANTRY_OK], ok);
 	gantry_counter_add(&q->stats.bytes, bytes);
-	/* Pairs with the acquire in gantry_stats_get(): who sees it completed sees it submitted. */
+	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
+	 * not less. */
 	atomic_store_explicit(&q->tail, tail + i, memory_order_release);
 	return i;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From descriptors to WQEs: submit, split, fence, one doorbell a connection. */
+/* Issues descriptors: WQEs, splitting of long ones, fences, doorbells; and gantry_submit(). */
 #include "gantry_issue.h"
 
 #include <hwq_db.h>
@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------ doorbells */
 
-/* What gantry_ring_all() and gantry_poll() must look at. */
+/* Accounts for n WQEs that were written to a connection; ring_all() will ring its doorbell. */
 static inline void
 note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 {
@@ -19,7 +19,7 @@ note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 	}
 }
 
-/* Announces what was written to a connection; its last WQE asks for the CQE that accounts for all. */
+/* Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. */
 static inline void
 ring(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -42,14 +42,14 @@ ring_all(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ slots */
 
-/* The answer, as it will be if all goes well. */
+/* Prepares the completion of a descriptor that succeeds. */
 static inline void
 slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d)
 {
 	*comp = (struct gantry_comp){.cookie = d->cookie, .op = d->op, .len = d->len};
 }
 
-/* A descriptor that needs no hardware: it is done when its turn comes. */
+/* Completes a descriptor without hardware: it is handed out when all before it are. */
 static void
 slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
 {
@@ -59,52 +59,49 @@ slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
 
 /* ------------------------------------------------------------------ splitting */
 
-/*
- * Issues what is left of the descriptor that is being split, as far as the ring has room.
- * True: all of it is issued.
- */
+/* Posts WQEs for the rest of the split descriptor, until the send queue is full. True: all posted. */
 static bool
 split_push(struct gantry_queue *q)
 {
-	struct gantry_work *x = &q->split;
-	struct gantry_conn *c = &q->conn[x->conn];
+	struct gantry_work *w = &q->split;
+	struct gantry_conn *c = &q->conn[w->conn];
 	uint64_t before = c->posted;
 
-	while (x->len != 0) {
-		uint64_t len = RTE_MIN(x->len, c->max_len);
+	while (w->len != 0) {
+		uint64_t len = RTE_MIN(w->len, c->max_len);
 
-		if (!gantry_wqe_put(c, x, x->kind, len))
+		if (!gantry_wqe_put(c, w, w->kind, len))
 			break;
-		x->src += len;
-		x->dst += len;
-		x->len -= len;
+		w->src += len;
+		w->dst += len;
+		w->len -= len;
 	}
 	if (c->posted != before) {
-		note_posted(q, x->conn, c->posted - before);
-		q->where[q->issue & q->mask] = gantry_where(x->conn, c->posted - 1);
+		note_posted(q, w->conn, c->posted - before);
+		q->where[q->issue & q->mask] = gantry_where(w->conn, c->posted - 1);
 	}
-	return x->len == 0;
+	return w->len == 0;
 }
 
-/* Begins to split the descriptor of slot `issue`. True: it was issued wholly at once. */
+/* Begins to split the descriptor of slot `issue`. True: all of it is posted. */
 static bool
-split_begin(struct gantry_queue *q, const struct gantry_work *x)
+split_begin(struct gantry_queue *q, const struct gantry_work *w)
 {
-	q->split = *x;
+	q->split = *w;
 	q->where[q->issue & q->mask] = GANTRY_WHERE_NOWHERE;
 	q->splitting = !split_push(q);
 	return !q->splitting;
 }
 
-/* Goes on with it. True: it needs no more issuing. */
+/* Posts more of the split descriptor. True: nothing is left to post. */
 static bool
 split_continue(struct gantry_queue *q)
 {
 	uint32_t conn = q->split.conn;
 
 	if (unlikely(q->conn[conn].state != GANTRY_CONN_READY)) {
-		/* It failed before the first WQE of this descriptor: see gantry_recover.c. The own
-		 * connection comes back, a peer's does not. */
+		/* No WQE of this descriptor is posted: else fail_from() in gantry_recover.c had
+		 * settled it. The own connection will be set up again, a peer's will not. */
 		if (conn == GANTRY_CONN_OWN && !q->lost)
 			return false;
 		slot_settle(q, q->issue & q->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER);
@@ -118,44 +115,44 @@ split_continue(struct gantry_queue *q)
 /* ------------------------------------------------------------------ issuing */
 
 /*
- * Issues or settles the descriptor of slot `issue`, whatever it is. False: it has to wait, and has
- * left no trace but for the part of a split one that is issued.
+ * Issues or settles the descriptor of slot `issue`. False: it has to wait. Nothing of it is posted
+ * then, unless it is being split.
  */
 static __rte_noinline bool
 issue_any(struct gantry_queue *q, const struct gantry_desc *d)
 {
 	uint32_t slot = q->issue & q->mask;
 	enum gantry_status status;
-	struct gantry_work x;
+	struct gantry_work w;
 	struct gantry_conn *c;
 
-	/* A fenced descriptor waits until nothing at all is outstanding: see doc/engine.md. */
+	/* A fenced descriptor waits until no WQE is outstanding: doc/engine.md says why. */
 	if ((d->flags & GANTRY_DESC_FENCE) != 0 && q->outstanding != 0)
 		return false;
 	slot_prepare(&q->comp[slot], d);
-	status = gantry_xlate(q, d, &x);
+	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(q, slot, status);
 		q->issue++;
 		return true;
 	}
-	c = &q->conn[x.conn];
-	if (x.len > c->max_len) {
-		if (!split_begin(q, &x))
+	c = &q->conn[w.conn];
+	if (w.len > c->max_len) {
+		if (!split_begin(q, &w))
 			return false;
 	} else {
-		if (!gantry_wqe_put(c, &x, x.kind, x.len))
+		if (!gantry_wqe_put(c, &w, w.kind, w.len))
 			return false;
-		note_posted(q, x.conn, 1);
-		q->where[slot] = gantry_where(x.conn, c->posted - 1);
+		note_posted(q, w.conn, 1);
+		q->where[slot] = gantry_where(w.conn, c->posted - 1);
 	}
 	q->issue++;
 	return true;
 }
 
 /*
- * Issues descriptors from slot `issue` on, until one has to wait. Returns how many are issued or
- * settled. No CQE is looked at meanwhile, so no connection changes its state.
+ * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many. Takes
+ * no CQE, so every connection keeps its state meanwhile.
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
@@ -173,10 +170,10 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 		const struct gantry_desc *d = &desc[i];
 
 		if (likely(gantry_xlate_is_easy(d, src, dst, max_len))) {
-			struct gantry_work x = gantry_xlate_easy(d, src, dst, mmo);
+			struct gantry_work w = gantry_xlate_easy(d, src, dst, mmo);
 			uint32_t slot = q->issue & mask;
 
-			if (unlikely(!gantry_wqe_put(own, &x, kind, x.len)))
+			if (unlikely(!gantry_wqe_put(own, &w, kind, w.len)))
 				break;
 			slot_prepare(&comp[slot], d);
 			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted - 1);
@@ -192,7 +189,7 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 	return i;
 }
 
-/* The device is gone: no copy is easy any more. */
+/* issue_burst() for a queue whose own connection is lost: copies are refused. */
 static uint32_t
 issue_lost(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
@@ -207,7 +204,7 @@ static uint32_t
 issue(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY)) {
-		/* While it drains, all wait: soon it is set up again, or lost. */
+		/* It drains: everything waits until it is set up again or lost. */
 		return q->lost ? issue_lost(q, desc, n) : 0;
 	}
 	return q->mmo ? issue_burst(q, desc, n, true) : issue_burst(q, desc, n, false);
@@ -244,7 +241,7 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 
 	gantry_region_refresh(&q->view);
 	n = RTE_MIN(n, room);
-	/* Whoever comes while others wait, waits behind them. */
+	/* While descriptors wait, new ones wait behind them. */
 	if (likely(q->issue == head)) {
 		i = issue(q, desc, n);
 		ring_all(q);

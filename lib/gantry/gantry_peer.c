@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A queue's connections: to itself, and to peers. */
+/* A queue's connections to peers. */
 #include <errno.h>
 #include <string.h>
 
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
+#include "gantry_xlate.h"
 
-/* What a gantry_addr carries. */
+/* The bytes of a gantry_addr. */
 struct peer_addr {
 	char magic[8];
 	struct hwq_addr hwq;
@@ -73,7 +74,7 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 	return 0;
 }
 
-/* True while a descriptor to the peer is accepted and not polled. */
+/* True: a descriptor to the peer was accepted, and its completion is not handed out. */
 static bool
 peer_is_busy(const struct gantry_queue *q, uint16_t peer)
 {
@@ -81,11 +82,11 @@ peer_is_busy(const struct gantry_queue *q, uint16_t peer)
 
 	for (; seq != head; seq++) {
 		const struct gantry_desc *d = &q->pend[seq & q->mask];
-		uint32_t conn = gantry_where_conn(q->where[seq & q->mask]);
+		uint64_t where = q->where[seq & q->mask];
 
-		if (seq < q->issue ? conn == (uint32_t)GANTRY_CONN_PEER + peer
-				   : d->peer == peer &&
-					     (d->op == GANTRY_OP_WRITE || d->op == GANTRY_OP_READ))
+		/* Issued ones name their connection; of waiting ones the descriptor is kept. */
+		if (seq < q->issue ? gantry_where_conn(where) == (uint32_t)GANTRY_CONN_PEER + peer
+				   : gantry_xlate_is_to_peer(d) && d->peer == peer)
 			return true;
 	}
 	return false;

@@ -13,10 +13,10 @@
 
 #define DEFAULT_DEPTH 512
 #define MIN_DEPTH     2
-/* Send queues are no shorter than this: a copy that is split keeps the device busy. */
+/* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
 
-/* Memory of the slots, on the socket. */
+/* Memory of the slots. 0 or -ENOMEM; slots_free() frees what there is. */
 static int
 slots_alloc(struct gantry_queue *q, uint32_t depth, int socket)
 {
@@ -37,7 +37,7 @@ slots_free(struct gantry_queue *q)
 	gantry_free(q->where);
 }
 
-/* The queue's connection to itself. */
+/* Creates the own connection, and connects it to itself. */
 static int
 own_open(struct gantry_queue *q)
 {
@@ -81,7 +81,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->g = g;
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
-	/* What needs no hardware is done from the start. */
+	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = UINT64_MAX;
 	ret = slots_alloc(q, depth, socket);
 	if (ret != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection in error: which descriptors failed, which were flushed, and what comes after. */
+/* A connection in error: the status of its descriptors, and what becomes of it. */
 #include "gantry_recover.h"
 
 #include <stdio.h>
@@ -13,11 +13,11 @@
 
 #include "gantry_log.h"
 
-/* Failed WQEs that are logged, a queue and second. */
+/* How many failed WQEs of one queue are logged in a second. */
 #define DUMPS_A_SECOND 4
 #define DUMP_TEXT_LEN  512
 
-/* What a syndrome says of the operation: ibv_poll_cq(3), MLX5_CQE_SYNDROME_* of mlx5dv.h. */
+/* The status that a syndrome means: the table in doc/engine.md; ibv_poll_cq(3). */
 static enum gantry_status
 status_of_syndrome(uint8_t syndrome)
 {
@@ -44,13 +44,13 @@ status_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syn
 {
 	enum gantry_status status = status_of_syndrome(syndrome);
 
-	/* The far end of a loopback is here: a copy fails alike by MMO and by RDMA. */
+	/* Both ends of the own connection are here: what RDMA calls remote is local memory. */
 	if (c == &q->conn[GANTRY_CONN_OWN] && status != GANTRY_FLUSHED)
 		return GANTRY_LOCAL_ERROR;
 	return status;
 }
 
-/* A name for the log. */
+/* The connection's name in the log. buf: storage for it. */
 static const char *
 conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, size_t len)
 {
@@ -60,7 +60,7 @@ conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, 
 	return buf;
 }
 
-/* Logs the WQE that failed, but no more than a few a second: errors come in crowds. */
+/* Logs the WQE that failed, unless DUMPS_A_SECOND were logged: errors can come by the thousand. */
 static __rte_cold void
 log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct hwq_cqe *cqe)
 {
@@ -81,9 +81,9 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 }
 
 /*
- * Writes what became of every descriptor of the connection that has WQEs from `index` on: the first
- * of them owns the WQE that failed, the device flushes the rest. Once for each error, so that the
- * CQEs of the flush need not look for their slots.
+ * Writes the status of every descriptor whose last WQE on the connection is `index` or later. The first
+ * of them owns the WQE that failed and gets `status`; the device flushes the others. Called with the
+ * first error CQE, so the CQEs of flushed WQEs need not search for their slots.
  */
 static void
 fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_status status,
@@ -105,14 +105,14 @@ fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_sta
 		}
 		status = GANTRY_FLUSHED;
 		if (seq == q->issue) {
-			/* Issued in part: no more of it. It is done with its last WQE. */
+			/* It is being split: post no more. It is done when its last WQE is. */
 			q->splitting = false;
 			q->issue++;
 		}
 	}
 }
 
-/* Every WQE of the own connection is accounted for: set it up again. */
+/* Resets and connects the own connection, on which no WQE is outstanding. */
 static void
 own_restart(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -132,7 +132,7 @@ own_restart(struct gantry_queue *q, struct gantry_conn *c)
 	LOG(NOTICE, "own connection is set up again");
 }
 
-/* The last CQE of a connection in error has come. */
+/* All CQEs of a connection in error have come: no stale CQE can follow. */
 static void
 drained(struct gantry_queue *q, struct gantry_conn *c)
 {

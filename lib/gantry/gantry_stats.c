@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters, read from any thread, and the statuses in words. */
+/* Reads counters, and names statuses. */
 #include "gantry_queue.h"
 
 void
@@ -7,8 +7,8 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 {
 	unsigned int i;
 
-	/* completed first: it never exceeds submitted, and a reader may rely on that. The pair is
-	 * the release and acquire of tail in gantry_poll() and here. */
+	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
+	 * the release in hand_out(). */
 	stats->completed = atomic_load_explicit(&q->tail, memory_order_acquire);
 	stats->submitted = gantry_counter_get(&q->head);
 	stats->bytes = gantry_counter_get(&q->stats.bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker lcore's loop: from its ring to its queue, and from its queue to its ring. */
+/* The loop of a worker lcore: descriptors from ring to queue, completions from queue to ring. */
 #include "gantry_worker.h"
 
 #include <sched.h>
@@ -11,10 +11,10 @@
 
 #include "gantry_queue.h"
 
-/* After so many turns without work, let other threads of this CPU run. */
+/* After so many turns without work, other threads of this CPU run. */
 #define IDLE_TURNS 256
 
-/* Takes descriptors for whose completions there surely is room. Returns how many. */
+/* Submits descriptors, no more than `out` has room for completions. Returns how many. */
 static inline uint32_t
 take(struct gantry_worker *w)
 {
@@ -34,8 +34,8 @@ take(struct gantry_worker *w)
 }
 
 /*
- * Hands completions out: take() saw to it that there is room. Notes how much there is after that,
- * which only grows until the next turn. Returns how many were handed out.
+ * Moves completions to `out`, which has room for all that are in flight: take() saw to it. Then notes
+ * the room that is left. Returns how many it moved.
  */
 static inline uint32_t
 give(struct gantry_worker *w)
@@ -63,8 +63,8 @@ gantry_worker_main(void *arg)
 	bool stop;
 
 	do {
-		/* Pairs with the release in start_worker(): what the control thread did to the
-		 * queue is done. */
+		/* Pairs with the release in start_worker(): the worker sees the queue as the control
+		 * thread left it. */
 		stop = atomic_load_explicit(&w->stop, memory_order_acquire);
 		if (give(w) + (stop ? 0 : take(w)) != 0) {
 			idle = 0;
@@ -75,7 +75,7 @@ gantry_worker_main(void *arg)
 		}
 	} while (!stop || gantry_in_flight(w->q) != 0);
 	gantry_region_view_offline(&w->q->view);
-	/* Pairs with the acquire in gantry_worker_is_running(): the queue is the control thread's again. */
+	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);
 	return 0;
 }

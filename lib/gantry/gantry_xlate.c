@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a descriptor by every rule, and turns it into what the hardware is to do. */
+/* The rules of descriptors, one row for each operation, and the keys of the memory they name. */
 #include "gantry_xlate.h"
 
-static bool
-is_to_peer(const struct gantry_desc *d)
+/* Which fields of a descriptor an operation uses, besides op, flags and cookie. */
+enum {
+	USES_MEMORY = 1 << 0, /* src, dst and len */
+	USES_PEER = 1 << 1,   /* peer and remote_key */
+	LOCAL_SRC = 1 << 2,   /* src must be registered here; without it, src is at the peer */
+	LOCAL_DST = 1 << 3,   /* dst must be registered here; without it, dst is at the peer */
+};
+
+/* One row for each operation. A new operation needs a row here and a kind in gantry_wqe.h. */
+static const struct op_rule {
+	uint8_t uses;
+	uint8_t kind; /* enum gantry_wqe_kind; of COPY, the queue decides */
+} rules[GANTRY_OP_MAX] = {
+	[GANTRY_OP_NOP] = {0},
+	[GANTRY_OP_COPY] = {USES_MEMORY | LOCAL_SRC | LOCAL_DST},
+	[GANTRY_OP_WRITE] = {USES_MEMORY | USES_PEER | LOCAL_SRC, GANTRY_WQE_WRITE},
+	[GANTRY_OP_READ] = {USES_MEMORY | USES_PEER | LOCAL_DST, GANTRY_WQE_READ},
+};
+
+/* NULL: there is no such operation. */
+static const struct op_rule *
+find_rule(uint8_t op)
 {
-	return d->op == GANTRY_OP_WRITE || d->op == GANTRY_OP_READ;
+	return op == 0 || op >= GANTRY_OP_MAX ? NULL : &rules[op];
 }
 
-/* Fields that the operation does not use must be zero: they may mean something one day. */
-static bool
-unused_fields_are_zero(const struct gantry_desc *d)
+bool
+gantry_xlate_is_to_peer(const struct gantry_desc *d)
 {
-	bool nop = d->op == GANTRY_OP_NOP;
+	const struct op_rule *rule = find_rule(d->op);
 
+	return rule != NULL && (rule->uses & USES_PEER) != 0;
+}
+
+/* Fields that no operation of today uses, or not this one, must be zero: gantry_desc.h. */
+static bool
+unused_fields_are_zero(const struct gantry_desc *d, unsigned int uses)
+{
 	if (d->zero != 0 || d->layout != 0 || d->imm != 0 || d->arg[0] != 0 || d->arg[1] != 0 ||
 		(d->flags & ~GANTRY_DESC_FENCE) != 0)
 		return false;
-	if (!is_to_peer(d) && (d->peer != 0 || d->remote_key != 0))
+	if ((uses & USES_PEER) == 0 && (d->peer != 0 || d->remote_key != 0))
 		return false;
-	return !nop || (d->src | d->dst | d->len) == 0;
+	return (uses & USES_MEMORY) != 0 || (d->src | d->dst | d->len) == 0;
 }
 
 static bool
@@ -35,7 +61,7 @@ peer_is_ready(const struct gantry_queue *q, uint16_t peer)
 	       q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_READY;
 }
 
-/* Looks [addr, addr + len) up, first where the last look-up through *hit ended. */
+/* The region that covers [addr, addr + len), or NULL. *hit is the last one found; it is tried first. */
 static const struct gantry_region *
 find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr,
 	uint64_t len)
@@ -50,15 +76,15 @@ find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint
 	return r;
 }
 
-/* What is wrong with the descriptor by itself. GANTRY_OK: nothing. */
+/* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
-check(const struct gantry_desc *d)
+check(const struct gantry_desc *d, const struct op_rule *rule)
 {
-	if (d->op == 0 || d->op >= GANTRY_OP_MAX)
+	if (rule == NULL)
 		return GANTRY_BAD_OP;
-	if (!unused_fields_are_zero(d))
+	if (!unused_fields_are_zero(d, rule->uses))
 		return GANTRY_BAD_FIELD;
-	if (d->op == GANTRY_OP_NOP)
+	if ((rule->uses & USES_MEMORY) == 0)
 		return GANTRY_OK;
 	if (d->len == 0 || overflows(d->src, d->len) || overflows(d->dst, d->len))
 		return GANTRY_BAD_LENGTH;
@@ -68,39 +94,40 @@ check(const struct gantry_desc *d)
 }
 
 enum gantry_status
-gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *x)
+gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {
 	const struct gantry_region *src = NULL, *dst = NULL;
-	enum gantry_status status = check(d);
+	const struct op_rule *rule = find_rule(d->op);
+	enum gantry_status status = check(d, rule);
 
-	if (status != GANTRY_OK || d->op == GANTRY_OP_NOP)
+	if (status != GANTRY_OK || rule->uses == 0)
 		return status;
-	if (d->op != GANTRY_OP_READ) {
+	if ((rule->uses & LOCAL_SRC) != 0) {
 		src = find_region(q, &q->view.src, d->src, d->len);
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
-	if (d->op != GANTRY_OP_WRITE) {
+	if ((rule->uses & LOCAL_DST) != 0) {
 		dst = find_region(q, &q->view.dst, d->dst, d->len);
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
-	if (is_to_peer(d) && !peer_is_ready(q, d->peer))
+	if ((rule->uses & USES_PEER) != 0 && !peer_is_ready(q, d->peer))
 		return GANTRY_BAD_PEER;
 	if (q->lost)
 		return GANTRY_DEVICE_LOST;
-	if (d->op == GANTRY_OP_COPY) {
-		*x = gantry_xlate_easy(d, src, dst, q->mmo);
+	if ((rule->uses & USES_PEER) == 0) {
+		*w = gantry_xlate_easy(d, src, dst, q->mmo);
 		return GANTRY_TO_HARDWARE;
 	}
-	*x = (struct gantry_work){
+	*w = (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
 		.src_key = src != NULL ? src->lkey : d->remote_key,
 		.dst_key = dst != NULL ? dst->lkey : d->remote_key,
 		.conn = GANTRY_CONN_PEER + d->peer,
-		.kind = src != NULL ? GANTRY_WQE_WRITE : GANTRY_WQE_READ,
+		.kind = rule->kind,
 	};
 	return GANTRY_TO_HARDWARE;
 }

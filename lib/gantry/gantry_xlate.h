@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks a descriptor and turns it into what the hardware is to do. Writes nothing to hardware.
+ * Translates a descriptor into work for the hardware, or into the status that refuses it. Writes
+ * nothing to the hardware.
  *
- * gantry_xlate() knows every rule. The copy that a dataplane sends by the million is recognised
- * before it, by few comparisons that cover many rules at once.
+ * gantry_xlate() checks every rule. gantry_xlate_is_easy() comes first: with few comparisons it finds
+ * the plain copies, which most descriptors are, and lets them skip gantry_xlate().
  */
 #ifndef GANTRY_XLATE_H
 #define GANTRY_XLATE_H
@@ -35,8 +36,8 @@ gantry_desc_head_of(enum gantry_op op)
 }
 
 /*
- * True: d is a copy without flags, wholly within the regions of the last hits, short enough for one
- * WQE, and nothing is wrong with it. False says nothing: gantry_xlate() decides.
+ * True: d is a correct copy without flags, in the regions of the last hits, short enough for one WQE.
+ * False: anything else; call gantry_xlate().
  */
 static __rte_always_inline bool
 gantry_xlate_is_easy(const struct gantry_desc *d, const struct gantry_region *src,
@@ -47,7 +48,7 @@ gantry_xlate_is_easy(const struct gantry_desc *d, const struct gantry_region *sr
 	       gantry_region_hit(src, d->src, d->len) && gantry_region_hit(dst, d->dst, d->len);
 }
 
-/* What an easy copy is to do. */
+/* The work of a correct copy whose regions are known. */
 static __rte_always_inline struct gantry_work
 gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
 	const struct gantry_region *dst, bool mmo)
@@ -57,21 +58,24 @@ gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
 		.dst = d->dst,
 		.len = d->len,
 		.src_key = src->lkey,
-		/* By loopback, the destination is remote memory. */
+		/* A loopback write names its destination by a remote key. */
 		.dst_key = mmo ? dst->lkey : dst->rkey,
 		.conn = GANTRY_CONN_OWN,
 		.kind = mmo ? GANTRY_WQE_MEMCPY : GANTRY_WQE_WRITE,
 	};
 }
 
+/* True: the operation goes to the peer that the descriptor names. */
+bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
+
 /*
- * The status of a descriptor that needs no hardware, and stores nothing; or GANTRY_TO_HARDWARE, and
- * x is what to do. Leaves the regions it found as the last hits.
+ * Checks d. Returns GANTRY_TO_HARDWARE and the work in *w; or the status that d completes with, if it
+ * needs no hardware, and *w is not written. Stores the regions it found as the queue's last hits.
  */
 enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d,
-	struct gantry_work *x);
+	struct gantry_work *w);
 
-/* No status of a completion. */
+/* What gantry_xlate() returns for work. It is never the status of a completion. */
 #define GANTRY_TO_HARDWARE GANTRY_STATUS_MAX
 
 #endif
