@@ -8,7 +8,9 @@
 #include <time.h>
 
 #include "capture.h"
+#include "devices.h"
 #include "fuzz_world.h"
+#include "log.h"
 
 /* ---- what the control half provides */
 

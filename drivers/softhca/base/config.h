@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the emulated adapter can: the settings of doc/softhca.md, read once, then constant. */
+/* The settings of the emulated adapter (doc/softhca.md): read once, then constant. */
 #ifndef SOFTHCA_CONFIG_H
 #define SOFTHCA_CONFIG_H
 
@@ -16,11 +16,11 @@ enum softhca_link_layer {
 	SOFTHCA_LINK_ETHERNET = 2
 };
 
-/* What the adapter says of AES-XTS. */
+/* Encryption with AES-XTS. */
 enum softhca_crypto {
 	SOFTHCA_CRYPTO_OFF,
 	SOFTHCA_CRYPTO_OBJECTS,
-	SOFTHCA_CRYPTO_OBJECTS_SINGLE /* and a key encrypts one data unit at most */
+	SOFTHCA_CRYPTO_OBJECTS_SINGLE /* as OBJECTS, but a key encrypts at most one data unit */
 };
 
 struct softhca_config {

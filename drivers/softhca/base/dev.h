@@ -4,8 +4,6 @@
 #define SOFTHCA_DEV_H
 
 #include "config.h"
-#include "devices.h"
-#include "log.h"
 
 struct softhca_lanes; /* everything the data half keeps for one adapter */
 

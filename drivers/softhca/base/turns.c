@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "dev.h"
+#include "devices.h"
 #include "lanes.h"
 
 static _Thread_local struct lane_slot *current;

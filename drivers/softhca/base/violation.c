@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "dev.h"
+#include "log.h"
 #include "softhca.h"
 
 static atomic_ulong n_violations;

@@ -112,7 +112,7 @@ take_attrs(struct uverbs_call *call, uint32_t n)
 	return 0;
 }
 
-/* New handles and descriptors go back in the attributes themselves. */
+/* Writes new handles and descriptors into the attributes of the program. */
 static int
 give_handles(struct uverbs_call *call)
 {
@@ -177,7 +177,7 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 }
 
 static int
-run(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_attrs)
+handle(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_attrs)
 {
 	int rc;
 
@@ -231,7 +231,7 @@ uverbs_ioctl(struct softhca_ctx *ctx, void *user)
 		call.attrs = attrs;
 		call.specs = method->specs;
 		call.n_specs = method->n_specs;
-		rc = run(&call, method, hdr.num_attrs);
+		rc = handle(&call, method, hdr.num_attrs);
 	}
 	free(attrs);
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The DEVX methods: they find a firmware command among the rows of the classes, run it, and answer.
+ * The DEVX methods: they find a firmware command in the rows of the classes, carry it out, and answer.
  *
  * Where the firmware would refuse a command, the answer has status and syndrome and the call fails
  * with EREMOTEIO. Where mlx5_ib would not pass the command on, the call fails with EINVAL.
@@ -19,7 +19,7 @@
 
 /*
  * Opcodes that mlx5_ib passes on as the creation of an object (devx_is_obj_create_cmd() of the
- * kernel). Those that are not emulated are refused as by a firmware that does not know them.
+ * kernel). Where an opcode is not emulated, the answer is that of a firmware that does not know it.
  */
 static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x705, 0x710, 0x717,
 	0x771, 0x782, 0x800, 0x806, 0x80e, 0x816, 0x827, 0x829, 0x900, 0x904, 0x908, 0x90c, 0x912,
@@ -67,7 +67,7 @@ query_eqn(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* The device and the program have one number for a page. */
+/* The number of a page is the same for the device and for the program. */
 static int
 query_uar(struct uverbs_call *call)
 {
@@ -111,7 +111,8 @@ find_create(uint32_t opcode, uint32_t obj_type)
 }
 
 static int
-run_create(struct uverbs_call *call, const struct attr_value *v, uint8_t *out, struct object **obj)
+create_by_command(struct uverbs_call *call, const struct attr_value *v, uint8_t *out,
+	struct object **obj)
 {
 	uint32_t opcode = bits_get(v->bytes, DEVX_OPCODE, 16);
 	const struct devx_create *create =
@@ -121,7 +122,7 @@ run_create(struct uverbs_call *call, const struct attr_value *v, uint8_t *out, s
 		return unknown_create(opcode);
 	if (v->len < create->in_len)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-	return create->run(call, v->bytes, out, obj);
+	return create->handler(call, v->bytes, out, obj);
 }
 
 static int
@@ -130,7 +131,7 @@ create_obj(struct uverbs_call *call)
 	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
 	uint8_t out[DEVX_OUT_CREATE] = {0};
 	struct object *obj = NULL;
-	int rc = run_create(call, v, out, &obj);
+	int rc = create_by_command(call, v, out, &obj);
 
 	rc = answer(call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, sizeof(out), rc);
 	if (rc != 0 && obj != NULL)
@@ -168,7 +169,7 @@ find_command(enum devx_verb verb, const struct object_class *cls, uint32_t opcod
 }
 
 static int
-run_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
+do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 	const struct attr_value *v, uint8_t *out, size_t *out_len)
 {
 	const struct devx_command *command =
@@ -180,7 +181,7 @@ run_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 	if (v->len < command->in_len)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
 	*out_len = command->out_len;
-	return command->run(call, obj, v->bytes, out);
+	return command->handler(call, obj, v->bytes, out);
 }
 
 static int
@@ -188,9 +189,9 @@ modify_obj(struct uverbs_call *call)
 {
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
-	int rc = run_command(call, DEVX_MODIFIES,
-		call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
-		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN), out, &len);
+	int rc =
+		do_command(call, DEVX_MODIFIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
+			call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN), out, &len);
 
 	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, len, rc);
 }
@@ -200,7 +201,7 @@ query_obj(struct uverbs_call *call)
 {
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
-	int rc = run_command(call, DEVX_QUERIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
+	int rc = do_command(call, DEVX_QUERIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
 		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN), out, &len);
 
 	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, len, rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Firmware commands, which programs send through DEVX: how a command is laid out, and the rows in
- * which the class of an object lists its commands. Fields are bit offsets: bits.h.
+ * which a class of objects lists its commands. Fields are bit offsets: bits.h.
  */
 #ifndef SOFTHCA_DEVX_H
 #define SOFTHCA_DEVX_H
@@ -37,13 +37,14 @@ enum {
 };
 
 /*
- * A command that makes an object. run() sets *obj on success, and writes what the answer has after
- * its header; out is filled with zeros before. It returns as devx_refuse.h says.
+ * A command that makes an object. The handler sets *obj on success, and fills in the answer, which is
+ * all zeros before. It returns as devx_refuse.h says.
  */
 struct devx_create {
 	uint16_t opcode;
 	uint16_t in_len; /* bytes, at least */
-	int (*run)(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj);
+	int (*handler)(struct uverbs_call *call, const uint8_t *in, uint8_t *out,
+		struct object **obj);
 	uint16_t obj_type; /* of DEVX_CREATE_GENERAL */
 };
 
@@ -57,8 +58,10 @@ struct devx_command {
 	enum devx_verb verb;
 	const struct object_class *cls;
 	uint16_t opcode;
-	uint16_t in_len, out_len; /* bytes: of the command at least, of the answer */
-	int (*run)(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out);
+	uint16_t in_len;  /* bytes of the command, at least */
+	uint16_t out_len; /* bytes of the answer */
+	int (*handler)(struct uverbs_call *call, struct object *obj, const uint8_t *in,
+		uint8_t *out);
 };
 
 /* Members of a class's row. */

@@ -15,19 +15,19 @@
 #define CMD_CREATE_CQ 0x400
 #define CMD_QUERY_CQ  0x402
 
-/* A completion queue's context, where all commands have it. */
+/* A completion queue's context lies at CQC_AT in every command. Offsets in it: */
 enum {
 	CQC_AT = 0x80,
 	CQC_LEN = 0x200,
 	CQC_DBR_UMEM_VALID = 0x06,
-	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128, 2 is 128 written whole */
-	CQC_CC = 0x0b,          /* collapsed: one entry, written again and again */
+	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128, 2 is 128 with padding */
+	CQC_CC = 0x0b,          /* collapsed: the CQ has one entry */
 	CQC_OI = 0x0e,          /* ignore overrun */
 	CQC_COMPRESSION = 0x11, /* 1 bit */
 	CQC_DBR_UMEM_ID = 0x20, /* 32 bits */
 	CQC_LOG_SIZE = 0x63,    /* 5 bits */
 	CQC_UAR_PAGE = 0x68,    /* 24 bits */
-	CQC_PERIOD = 0x84,      /* 12 bits: us, of moderation */
+	CQC_PERIOD = 0x84,      /* 12 bits: moderation, us */
 	CQC_MAX_COUNT = 0x90,   /* 16 bits */
 	CQC_EQN = 0xb8,         /* 8 bits */
 	CQC_CONSUMER = 0x148,   /* 24 bits */

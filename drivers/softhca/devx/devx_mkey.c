@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Indirect keys, made by a firmware command; work requests configure them (umr.c).
+ * Indirect keys, made by a firmware command; work requests configure them.
  *
  * Offsets in bits, as libmlx5 44 sends them (mlx5dv_create_mkey(3)).
  */
@@ -23,7 +23,7 @@ enum {
 	MKC_PD = IN_MKC + 0x68,         /* 24 bits */
 	MKC_BSF_UNITS = IN_MKC + 0x100, /* 32 bits: of BSF, 16 bytes each */
 	MKC_UNITS = IN_MKC + 0x1a0,     /* 32 bits: of layout, 16 bytes each */
-	MKC_CRYPTO = IN_MKC + 0x1e3,    /* 2 bits: 1 for AES-XTS */
+	MKC_CRYPTO = IN_MKC + 0x1e3,    /* 2 bits: 1 is AES-XTS */
 };
 
 #define MODE_KLMS     2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands on queue pairs: their contexts, and the transitions between states.
+ * Firmware commands on queue pairs: the transitions between states, and queries.
  *
  * Offsets in bits, as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters
  * Programming Manual").
@@ -25,7 +25,7 @@ enum {
 	CMD_INIT2INIT = 0x50e
 };
 
-/* As verbs count. */
+/* Numbers of the verbs (enum ibv_qp_state). */
 enum {
 	STATE_RESET,
 	STATE_INIT,
@@ -40,9 +40,9 @@ enum {
 	ACCESS_ATOMIC = 8
 };
 
-/* Transitions and QUERY_QP share the place of the context. */
+/* Fields of the transitions, besides the context. */
 enum {
-	IN_EXT = 0x40,             /* 1 bit: the extension below is there */
+	IN_EXT = 0x40,             /* 1 bit: the command has IN_EXT_* */
 	IN_OPT_MASK = 0x80,        /* 32 bits */
 	IN_OPT_MASK_95_64 = 0x840, /* 32 bits */
 	IN_OPT_MASK_63_32 = 0x860, /* 32 bits */
@@ -266,7 +266,7 @@ rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 	return rc != 0 ? rc : apply(qp, &c);
 }
 
-/* From any state. */
+/* Transitions from any state to ERR or RESET. */
 static int
 end_in(struct object *obj, const uint8_t *in, uint32_t state)
 {

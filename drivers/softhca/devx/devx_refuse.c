@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How firmware commands are refused. */
+/* Refusals for errors of the other rooms. */
 #include "devx_refuse.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 enum devx_status {
 	DEVX_BAD_OP = 0x02,
 	DEVX_BAD_PARAM = 0x03,
-	DEVX_BAD_RES = 0x05, /* a number names nothing, or not what it should */
+	DEVX_BAD_RES = 0x05, /* a number names no object, or an object of another kind */
 	DEVX_BUSY = 0x06,
 	DEVX_NO_RES = 0x0f,
 	DEVX_BAD_QP_STATE = 0x10,
@@ -29,8 +29,7 @@ enum devx_status {
 #define DEVX_REFUSED_SYNDROM(refusal) ((uint32_t)(refusal)&0xfffff)
 
 /*
- * The refusal for an -errno of another room, about the field at that bit. 0 stays 0. For calls that
- * made nothing.
+ * The refusal for an -errno that a creation failed with; bit: the field that is wrong. 0 stays 0.
  */
 int devx_refuse_errno(int err, uint32_t bit);
 

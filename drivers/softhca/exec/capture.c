@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dev.h"
+#include "log.h"
 
 #define MAGIC_NS          0xa1b23c4du
 #define SNAP_LEN          262144

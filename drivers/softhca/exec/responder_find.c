@@ -7,6 +7,7 @@
  *   DC        a DCT by its number, its access key and its port
  *   UD        a QP by its number, its qkey and its port
  */
+#include "devices.h"
 #include "responder.h"
 
 #define EVENT_COMM_EST 4 /* IBV_EVENT_COMM_EST */

@@ -14,8 +14,10 @@
 
 #include "clock.h"
 #include "dev.h"
+#include "devices.h"
 #include "fault_line.h"
 #include "hca.h"
+#include "log.h"
 #include "softhca.h"
 #include "timing.h"
 

@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "clock_page.h"
+#include "devices.h"
 #include "fault.h"
 #include "lanes.h"
 #include "retire.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One context: its memory, and its end. */
+/* Makes and ends a context. */
 #include "context.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ ctx_abandon(struct softhca_ctx *ctx)
 	ctx->refs = 0;
 }
 
-/* Its objects and event files are copies of the parent's: only the child's mapping goes. */
+/* Its objects and event files stay allocated: their locks may be held for ever in the child. */
 void
 ctx_free_abandoned(struct softhca_ctx *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of open contexts: opens, finds, and notices closed ones. */
+/* The list of open contexts: opens contexts, finds them, and notices which are closed. */
 #include "contexts.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static struct softhca_ctx *contexts;
 /* ---------------------------------------------------------------- closed contexts */
 
 /*
- * No call of ours runs at close(2). So a context is closed when no descriptor of this process is its
+ * The library does not see close(2). So a context is closed when no descriptor of this process is its
  * character device or one of its async event files; the next open looks for closed contexts.
  * Takes them off the list and returns them, linked by next. list_lock held.
  */

@@ -22,12 +22,12 @@
 #define SOCKET_BYTES (4 << 20)
 
 struct event_file {
-	pthread_mutex_t lock; /* keeps writers away while event_source_fini() sorts the queue */
+	pthread_mutex_t lock; /* no writer while event_source_fini() takes records out */
 	_Atomic uint32_t refs;
 	int fd; /* the device's end */
 	dev_t dev;
 	ino_t ino;      /* of the program's end */
-	int program_fd; /* its number at first; the program may have moved it since */
+	int program_fd; /* the number it had last: the program may move it */
 	bool is_async;
 };
 

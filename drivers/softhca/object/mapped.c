@@ -25,7 +25,7 @@ memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
 		char read_flag, write_flag;
 		bool whole = line_start;
 
-		line_start = strchr(line, '\n') != NULL; /* a long path comes in pieces */
+		line_start = strchr(line, '\n') != NULL; /* fgets() cuts lines with long paths */
 		if (!whole ||
 			sscanf(line, "%lx-%lx %c%c", &from, &to, &read_flag, &write_flag) != 4 ||
 			to <= at)

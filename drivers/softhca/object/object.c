@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects behind handles: made, found, counted, ended. */
+/* Objects behind handles: creates, finds, counts and ends them. */
 #include "object.h"
 
 #include <errno.h>

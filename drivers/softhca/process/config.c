@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the settings of the emulated adapter, and refuses what it does not understand. */
+/* Reads the settings of the emulated adapter. A setting that is wrong is an error. */
 #include "config.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
-#define FAULTS_VARIABLE "SOFTHCA_FAULTS" /* fault.c's */
+#define FAULTS_VARIABLE "SOFTHCA_FAULTS" /* not a setting: fault.c reads it */
 #define LINE_LEN        512
 
 extern char **environ;
@@ -38,7 +38,7 @@ struct setting {
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
-/* doc/softhca.md has the same table, for people. */
+/* doc/softhca.md explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, 4129},
@@ -81,7 +81,7 @@ set_field(struct softhca_config *cfg, const struct setting *s, uint64_t value)
 		memcpy((char *)cfg + s->offset, &(uint32_t){value}, sizeof(uint32_t));
 }
 
-/* Text of what a setting may be, for the error that names it. */
+/* The values that a setting may have, in words, for an error message. */
 static const char *
 allowed(const struct setting *s, char *buf, size_t len)
 {
@@ -276,7 +276,7 @@ load_file(struct softhca_config *cfg, const char *path, char *err, size_t err_le
 	return rc;
 }
 
-/* Every SOFTHCA_ variable is looked at, so that a misspelt one is found. */
+/* Looks at every variable SOFTHCA_*, so that a misspelt name is an error. */
 static int
 load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 {

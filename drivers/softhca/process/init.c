@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the adapter comes up in this process: decided once, when the library is loaded. */
+/* Decides, when the library is loaded, whether this process has emulated adapters; makes them. */
 #include "init.h"
 
 #include <stdatomic.h>
@@ -9,8 +9,8 @@
 #include "caps.h"
 #include "dev.h"
 #include "devices.h"
-#include "log.h"
 #include "fork.h"
+#include "log.h"
 #include "object_table.h"
 #include "softhca.h"
 #include "sysfs.h"
@@ -31,7 +31,7 @@ softhca_device_by_uverbs(unsigned int uverbs)
 {
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
-	/* Said when a program first looks for devices, and not by every shell that is preloaded. */
+	/* Only programs that look for devices log this; others, such as shells, are preloaded too. */
 	if (!atomic_exchange(&announced, true))
 		softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u)", config.devices,
 			config.part_id);
@@ -58,7 +58,7 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 		port->gid_is_v2[port->n_gids] = gid.gid_type == CAPS_GID_ROCE_V2;
 		port->n_gids++;
 	}
-	/* Its link-local GID is made of its Ethernet address: RFC 4291, appendix A. */
+	/* The link-local GID contains the Ethernet address: RFC 4291, appendix A. */
 	port->mac[0] = port->gid[0][8] ^ 2;
 	memcpy(port->mac + 1, port->gid[0] + 9, 2);
 	memcpy(port->mac + 3, port->gid[0] + 13, 3);
@@ -95,7 +95,7 @@ static void __attribute__((constructor)) bring_up(void)
 	atomic_store_explicit(&active, true, memory_order_release);
 }
 
-/* Threads may still run: only the files go. The rest ends with the process. */
+/* Removes the files, and no memory: threads of the program may still use the adapters. */
 static void __attribute__((destructor)) take_down(void)
 {
 	if (softhca_active())

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the shim asks about the adapters of this process. */
+/* The adapters of this process by the number of their character device. */
 #ifndef SOFTHCA_INIT_H
 #define SOFTHCA_INIT_H
 
 #include "dev.h"
 
-/* The adapter behind /dev/infiniband/uverbs<N>, or NULL. Announces the emulation, once. */
+/*
+ * The adapter behind /dev/infiniband/uverbs<N>, or NULL. The first call that finds one logs that there
+ * is an emulated adapter.
+ */
 struct softhca_dev *softhca_device_by_uverbs(unsigned int uverbs);
+/* N of the adapter's /dev/infiniband/uverbs<N>. */
 unsigned int softhca_uverbs_of(const struct softhca_dev *dev);
 
 #endif

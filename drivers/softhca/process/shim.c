@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls by which a program reaches a character device, answered for the emulated one.
+ * The libc calls by which a program uses a character device, for the emulated devices.
  *
  * open, stat, fstat, mmap and ioctl, in the forms that libibverbs and libmlx5 44 use, and socket, which
- * is refused for the RDMA netlink so that discovery reads sysfs. Whatever is not ours goes to the
- * kernel by a raw system call: that needs no dlsym(), so it works from the first instruction of a
- * process, in static binaries, and below the sanitizers' own interceptors.
+ * fails for the RDMA netlink, so that discovery reads sysfs. Calls on other files go to the kernel
+ * by a raw system call. That needs no dlsym(), so it works from the first instruction of a process,
+ * in static binaries, and below the sanitizers' own interceptors.
  */
-#undef _FORTIFY_SOURCE   /* its inline open() would stand in the way of the definition */
-#undef _FILE_OFFSET_BITS /* would rename open to open64: both are defined here */
+#undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
+#undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -221,8 +221,8 @@ fstat64(int fd, struct stat64 *st)
 }
 
 /*
- * What stat was called before glibc 2.33. gcc's thread sanitizer still turns fstat into __fxstat.
- * The version tells old layouts apart; 64-bit machines have had but one.
+ * The names of stat and fstat before glibc 2.33; gcc's thread sanitizer still calls __fxstat. The
+ * version is that of struct stat's layout: 64-bit machines have one layout.
  */
 SOFTHCA_API int
 __xstat(int version, const char *path, struct stat *st)
@@ -251,9 +251,9 @@ __fxstat64(int version, int fd, struct stat64 *st)
 /* ---------------------------------------------------------------- mmap */
 
 /*
- * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES): mlx5_ib
- * has none any more, and says EINVAL. The file would give the same pages to every queue. All other
- * mappings, of whatever, are the kernel's alone.
+ * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). The
+ * answer is EINVAL, as from mlx5_ib, which has dropped them: the memfd would give all queues one set
+ * of pages. The kernel handles all other mappings.
  */
 static void *
 mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
@@ -306,8 +306,8 @@ ioctl(int fd, unsigned long request, ...)
 }
 
 /*
- * libibverbs asks the kernel's RDMA netlink first, and reads sysfs only where there is none. The
- * kernel knows nothing of the emulated adapter; what else it has is in our tree.
+ * libibverbs asks the kernel by RDMA netlink first, and reads sysfs only where that fails. The kernel
+ * does not know the emulated adapter; the sysfs tree has it, and the machine's other devices.
  */
 SOFTHCA_API int
 socket(int domain, int type, int protocol)

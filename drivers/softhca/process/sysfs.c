@@ -8,8 +8,8 @@
  *     class/infiniband/mlx5_<i>/{node_type,node_guid,...,device/modalias,ports/<p>/...}
  *     other devices of the machine, as symbolic links
  *
- * A tree whose lock is free belonged to a process that died: the next start removes it. The lock's
- * descriptor is inherited by fork(), so the last of a family that exits removes the tree.
+ * A tree whose lock is free belonged to a process that died: the next start removes it. A
+ * child of fork() inherits the lock's descriptor, so the last of these processes removes the tree.
  */
 #include "sysfs.h"
 
@@ -50,7 +50,7 @@ sysfs_real_root(void)
 
 	if (name == NULL)
 		return "/sys";
-	/* One of ours: inherited from a program on the adapter that exec()ed this one. */
+	/* A tree of this library: a program with an emulated adapter has executed this one. */
 	if (strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0)
 		return "/sys";
 	return env;
@@ -71,7 +71,7 @@ read_line(const char *path, char *buf, size_t len)
 	return true;
 }
 
-/* By its PCI id (Mellanox, Connect-IB and later) or, for a subfunction, the driver's own bus name. */
+/* Looks at the PCI id (Mellanox, Connect-IB and later); a subfunction has the driver's bus name. */
 static bool
 is_mlx5(const char *root, const char *ibdev)
 {
@@ -240,7 +240,7 @@ struct link_state {
 	unsigned int next_uverbs;
 };
 
-/* A device of another vendor keeps its place. */
+/* Links a device of another vendor into the tree, under its own name. */
 static int
 visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 {

@@ -11,17 +11,17 @@
 #define SYSFS_MAJOR      231 /* of the kernel's uverbs devices; minors count from 192 */
 #define SYSFS_MINOR_BASE 192
 
-/* Where the machine's own sysfs is for this process: SYSFS_PATH, unless that is one of ours. */
+/* The machine's own sysfs: SYSFS_PATH, unless that is a tree of this library; else /sys. */
 const char *sysfs_real_root(void);
-/* The name of an mlx5 device below root, or false. */
+/* Finds an mlx5 device below root and copies its name. False: there is none. */
 bool sysfs_find_mlx5(const char *root, char *name, size_t len);
 /*
  * Builds the tree in a new temporary directory and points SYSFS_PATH to it. Other vendors'
- * devices below root stay visible in it. *first_uverbs: our /dev/infiniband/uverbs<N> start there.
- * 0, or -errno with what failed on stderr.
+ * devices below root stay visible in it. *first_uverbs: N of the first adapter's
+ * /dev/infiniband/uverbs<N>. -errno: it has logged what failed.
  */
 int sysfs_create(const struct softhca_config *cfg, const char *root, unsigned int *first_uverbs);
-/* Removes the tree, unless a parent or child by fork() still has it. */
+/* Removes the tree, unless a parent or a child by fork() still uses it. */
 void sysfs_remove(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "log.h"
 #include "uar_queues.h"
 
 #define EVENT_CQ_ERR 0 /* IBV_EVENT_CQ_ERR */

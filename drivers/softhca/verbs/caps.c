@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The capabilities of the adapter, as far as they are emulated and as the settings say.
+ * The capabilities of the adapter: what is emulated and what the settings allow.
  *
  * Sources: ibv_query_device(3), ibv_query_port(3), uapi ib_user_verbs.h and mlx5-abi.h; the
  * capability page's layout as libmlx5 44 reads it, from NVIDIA's "Ethernet Adapters Programming

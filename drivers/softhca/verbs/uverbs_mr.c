@@ -24,7 +24,7 @@
 
 /* ---------------------------------------------------------------- registration */
 
-/* ib_check_mr_access() of the kernel: memory that peers may write must be writable locally. */
+/* As ib_check_mr_access() of the kernel: memory that peers may write must be writable locally. */
 static int
 check_access(uint32_t access)
 {
@@ -166,7 +166,7 @@ query(struct uverbs_call *call)
 	return rc;
 }
 
-/* Errors as ibv_advise(3) has them, and mlx5_ib's get_prefetchable_mr(). */
+/* Errors: ibv_advise_mr(3), and mlx5_ib's get_prefetchable_mr(). */
 static int
 advise(struct uverbs_call *call)
 {

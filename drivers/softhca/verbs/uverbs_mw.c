@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory windows: allocated here, bound by work requests (umr.c). ibv_alloc_mw(3). */
+/* Memory windows: allocated here, bound by work requests. ibv_alloc_mw(3). */
 #include <errno.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>

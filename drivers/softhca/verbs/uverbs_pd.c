@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protection domains. */
+/* Protection domains: ibv_alloc_pd(3). */
 #include "uverbs_pd.h"
 
 #include <errno.h>

@@ -238,7 +238,7 @@ make(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create
 	if (qp->type == SOFTHCA_QP_DCT)
 		init.dc_key = req->access_key;
 	if (qp->type == SOFTHCA_QP_XRC_SEND)
-		init.recv_cq = init.send_cq; /* nothing is ever received */
+		init.recv_cq = init.send_cq; /* the QP receives nothing */
 	if (type_sends(qp->type)) {
 		init.uar = qp->uar->uar;
 		init.buf = (void *)(uintptr_t)req->buf_addr;

@@ -185,7 +185,7 @@ modify(struct uverbs_call *call)
 
 	if (srq == NULL)
 		return -EINVAL;
-	/* mlx5 does not resize: its driver answers EINVAL. */
+	/* The kernel's mlx5_ib does not resize SRQs either: EINVAL. */
 	if ((req->attr_mask & ~MASK_LIMIT) != 0)
 		return -EINVAL;
 	return (req->attr_mask & MASK_LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;

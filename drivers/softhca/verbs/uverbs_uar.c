@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UAR pages. */
+/* UAR pages: mlx5dv_devx_alloc_uar(3). */
 #include "uverbs_uar.h"
 
 #include <errno.h>

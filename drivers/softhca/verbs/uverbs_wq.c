@@ -41,7 +41,7 @@ struct object_wq {
 	struct event_source event;
 };
 
-/* Work queues by index. A queue may be at several indices. */
+/* Work queues by index. One queue may stand at several indices. */
 struct object_wq_table {
 	struct object obj;
 	uint32_t n;

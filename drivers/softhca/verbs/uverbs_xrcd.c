@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XRC domains. */
+/* XRC domains: ibv_open_xrcd(3). */
 #include "uverbs_xrcd.h"
 
 #include <errno.h>

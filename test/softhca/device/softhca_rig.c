@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "devices.h"
+#include "log.h"
 #include "softhca.h"
 
 /* ---- what the control half provides */

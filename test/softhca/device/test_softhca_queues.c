@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "devices.h"
 #include "softhca_rig.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE

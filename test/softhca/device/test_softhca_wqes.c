@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "check.h"
+#include "devices.h"
 #include "softhca_rig.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE

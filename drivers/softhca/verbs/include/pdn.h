@@ -7,7 +7,7 @@
 
 #include "dev.h"
 
-/* A number that no protection domain of the adapter has, never 0. -ENOSPC. */
+/* A number that no protection domain of the adapter has; not 0. -ENOSPC. */
 int pdn_take(struct softhca_dev *dev);
 void pdn_give(struct softhca_dev *dev, uint32_t pdn);
 
