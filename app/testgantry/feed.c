@@ -204,8 +204,8 @@ feed_next_source(const struct feed *feed)
 }
 
 /*
- * Makes the destination differ from the source in every page and at both ends. Otherwise the bytes of
- * an earlier, equal chunk could hide that this one was not copied.
+ * Makes the destination differ from the source in every page and at both ends. Otherwise the bytes
+ * of an earlier, equal chunk could hide that this one was not copied.
  */
 static void
 poison(uint8_t *dst, const uint8_t *src, uint64_t len)

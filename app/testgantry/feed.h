@@ -82,7 +82,8 @@ void feed_send(struct feed *feed);
 /**
  * Checks one completion, and returns its chunk.
  * @param data where the bytes arrived; valid until the next feed_fill().
- * @return 0; -1 the completion is an error or out of order, or bytes behind the destination changed.
+ * @return 0; -1 the completion is an error or out of order, or bytes behind the destination
+ *   changed.
  */
 int feed_accept(struct feed *feed, const struct gantry_comp *comp, struct chunk *c,
 	const void **data);

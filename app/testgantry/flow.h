@@ -24,8 +24,8 @@ enum flow_state {
 };
 
 /**
- * Opens the device and starts the workers. The set and the report stay the caller's, and must outlive
- * the flow. @return 0 or -1.
+ * Opens the device and starts the workers. The set and the report stay the caller's, and must
+ * outlive the flow. @return 0 or -1.
  */
 int flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A job: the inputs are planned, moved and verified, and the result is printed. The command line does
- * one job; at the prompt there may be many, one after the other.
+ * A job: the inputs are planned, moved and verified, and the result is printed. The command line
+ * does one job; at the prompt there may be many, one after the other.
  */
 #ifndef TESTGANTRY_JOB_H
 #define TESTGANTRY_JOB_H

@@ -301,7 +301,7 @@ outputs_discard(struct file_set *set)
 		f->temp = NULL;
 	}
 	while (set->n_made > 0) {
-		rmdir(set->made[--set->n_made]); /* fails, as it should, if a finished output is in it */
+		rmdir(set->made[--set->n_made]); /* fails if a finished output is in it */
 		free(set->made[set->n_made]);
 	}
 }

@@ -5,8 +5,8 @@
  *
  *     output_open -> output_read, output_write ... -> output_verify ... -> output_publish
  *
- * outputs_discard() may come at any point: it removes unfinished outputs. Functions that return int or ssize_t
- * print the error when they return -1.
+ * outputs_discard() may come at any point: it removes unfinished outputs. Functions that return int
+ * or ssize_t print the error when they return -1.
  */
 #ifndef TESTGANTRY_OUTPUT_H
 #define TESTGANTRY_OUTPUT_H

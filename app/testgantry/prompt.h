@@ -9,8 +9,8 @@
 #include "job.h"
 
 /**
- * Serves commands until "quit", the end of the input, or a signal. A job runs meanwhile. "quit" stops
- * it; after the end of the input it runs to its end.
+ * Serves commands until "quit", the end of the input, or a signal. A job runs meanwhile. "quit"
+ * stops it; after the end of the input it runs to its end.
  * @return 0, or -1 with the error printed.
  */
 int prompt_run(struct app *app);

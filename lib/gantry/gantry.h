@@ -24,28 +24,42 @@
  * Both modes run the same code: a worker is a loop around gantry_submit() and gantry_poll().
  *
  * ## Promises
- * - Every accepted descriptor completes exactly once, with a status, in the order of submission on
- *   its queue. A call that is full accepts fewer and says how many; nothing is lost.
- * - A bad descriptor completes with its own status and never reaches the hardware.
- * - A copy longer than the device's limit is split, and completes once.
+ * - Every accepted descriptor completes exactly once, with a status. On one queue, completions come
+ *   in the order of submission.
+ * - A call that finds a queue or ring full accepts fewer descriptors and returns how many. The
+ *   caller keeps the others.
+ * - A descriptor that breaks a rule of gantry_desc.h never reaches the hardware. It completes with
+ *   the status that names the rule, and others are not affected.
+ * - An operation longer than one WQE can carry is split into several WQEs, and completes once.
  *
  * ## Errors
- * When the hardware fails an operation, its connection stops. The failed descriptor completes with
- * its status. Copies behind it that the hardware already had come back GANTRY_FLUSHED, and the
- * queue's own connection is set up again at once: copies that were still waiting in the queue, and
- * what is submitted next, run. A connection to a peer stays down (GANTRY_BAD_PEER) until both ends
- * have closed it and opened it anew, because what was flushed may have been carried out there. One
- * connection's failure does not touch the others. A NOP needs no hardware and never fails.
+ * A queue has one connection to itself, for copies, and one to each peer. When the hardware fails
+ * an operation:
+ * - The descriptor completes with the status of the failure, and its connection stops.
+ * - Later descriptors whose WQEs the connection already had complete with GANTRY_FLUSHED.
+ * - The queue's connection to itself is set up again at once. Copies that still waited in the
+ *   queue, and copies submitted later, run. Submit flushed copies again if they are still wanted.
+ * - A connection to a peer stays down: its descriptors complete with GANTRY_BAD_PEER. The peer may
+ *   have carried out some of the flushed ones. Find out which, then close the connection at both
+ *   ends and open it again.
+ * - Other connections are not affected. A NOP needs no connection and never fails.
  *
  * ## Threads
- * A queue has one owner thread at a time; so has each end of a worker's rings. Calls on different
- * queues are independent. gantry_create, destroy, start and stop, and everything that creates or
- * destroys, come from one control thread, in any order with the data path of other queues.
- * EAL must be initialised (rte_eal_init) before any call.
+ * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_in_flight() and
+ *   the gantry_peer_ calls of a queue. A worker's lcore owns the worker's queue while it runs.
+ * - Control thread: one thread for all other calls. It may create, register and destroy while the
+ *   owners of other queues work.
+ * - Rings: one thread enqueues to a worker, and one thread dequeues from it.
+ * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
+ *   gantry_status_name().
+ *
+ * Another thread may take over a role when the first one has stopped calling and the two have
+ * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call.
  *
  * ## Values
- * Functions return 0 or a negative errno; objects come through an out-pointer that is written only
- * on success. A configuration that is all zero (or NULL) means the defaults.
+ * Functions that return int return 0 or a negative errno. Objects come through an out-pointer,
+ * which is written only on success. NULL as a configuration, or 0 in a field of it, means the
+ * default. Lengths are in bytes.
  */
 #ifndef GANTRY_H
 #define GANTRY_H
@@ -78,28 +92,33 @@ enum gantry_copy_path {
 };
 
 struct gantry_conf {
-	const char *device; /**< verbs device name; NULL: the first mlx5 device */
+	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
 	enum gantry_copy_path copy_path;
 };
 
-/** What the engine runs on. Strings live as long as the engine. */
+/** The device of an engine, and how the engine uses it. */
 struct gantry_info {
-	const char *device;
-	enum gantry_copy_path copy_path; /**< what copies really use: MMO or RDMA */
+	const char *device;              /**< valid until gantry_destroy() */
+	enum gantry_copy_path copy_path; /**< the path that was chosen: MMO or RDMA, never AUTO */
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
-	int numa_node;         /**< of the device, or -1 */
+	int numa_node;         /**< of the device; -1: unknown */
 };
 
 /**
- * Opens a device.
- * @return 0; -ENODEV no such device, or none at all; -EOPNOTSUPP copy_path needs what it lacks;
- *   -EINVAL; -ENOMEM; or the errno of the verbs call that failed. The log names the remedy.
+ * Opens a device as an engine. Control thread.
+ * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device has
+ *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; -EINVAL copy_path is no enum value;
+ *   -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
 
-/** Closes it. @return 0; -EBUSY while memory, queues or workers of it exist. */
+/**
+ * Closes the device and frees the engine. Control thread.
+ * @return 0; -EBUSY memory, queues or workers of it are left: end those first.
+ */
 GANTRY_API int gantry_destroy(struct gantry *g);
 
+/** Copies what is known of the engine's device to *info. Any thread. */
 GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info);
 
 /* ------------------------------------------------------------------ memory */
@@ -108,146 +127,184 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 #define GANTRY_MEM_REMOTE_READ  (1u << 1) /**< peers may READ here */
 
 /**
- * Registers [addr, addr + len) with the device, pinned, for all queues of the engine. The memory
- * stays the caller's. Regions may not overlap ones registered before. A descriptor that names the
- * memory is submitted, or enqueued, after this call has returned.
- * Where copies are carried by RDMA (gantry_info::copy_path), the device needs every region open to
- * remote writes: then a peer that has the key may write there, GANTRY_MEM_REMOTE_WRITE or not.
- * Control thread; queues may be running.
- * @return 0; -EINVAL empty, overflowing, or unknown flags; -EEXIST overlaps a registered region;
- *   -EFAULT not mapped; -ENOMEM (the log says if RLIMIT_MEMLOCK is the cause); or the errno of the
- *   verbs call that failed.
+ * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. The
+ * memory stays the caller's, who keeps it mapped until gantry_mem_unregister(). Descriptors may
+ * name it when the call has returned.
+ * Where copies go by RDMA (gantry_info::copy_path), the device opens every region to remote writes.
+ * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
+ * Control thread; workers may run.
+ * @param flags GANTRY_MEM_*, or 0: no peer may read or write it.
+ * @return 0; -EINVAL addr is NULL, len is 0, addr + len overflows, or an unknown flag; -EEXIST it
+ *   overlaps a registered region; -EFAULT a page is not mapped; -ENOMEM: the log says if
+ *   RLIMIT_MEMLOCK is the cause; or the negative errno of the verbs call that failed.
  */
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);
 
 /**
- * Ends a registration. Descriptors that name the memory must have completed. Control thread.
- * @return 0; -EBUSY while workers run or inline queues have work in flight; -ENOMEM: try again.
+ * Ends a registration and frees mem. Control thread.
+ * @return 0; -EBUSY workers run, or a queue has descriptors in flight: stop the workers, poll the
+ *   queues, call again; -ENOMEM the region is still registered: call again.
  */
 GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem);
 
-/** What a peer puts in gantry_desc::remote_key to reach this memory. */
+/** The key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread. */
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 
 /* ------------------------------------------------------------------ inline mode: queues */
 
 struct gantry_queue_conf {
-	uint32_t depth; /**< descriptors in flight, a power of two, 2 to 16384; 0: 512 */
-	/** NUMA node of the queue's memory + 1; 0: the device's, or a worker's lcore's */
+	uint32_t depth; /**< descriptors in flight at most, a power of two, 2 to 16384; 0: 512 */
+	/**
+	 * 1 + the NUMA node of the queue's memory; 0: the node of the device, or of the worker's
+	 * lcore where a worker has the queue
+	 */
 	int socket;
 };
 
 /**
- * Creates a queue: a send queue and completion queue of its own, doorbell page included.
- * @return 0; -EINVAL; -ENOSPC the engine has its 1024 queues; -ENOMEM; or the errno of the verbs
- *   call that failed.
+ * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
+ * thread.
+ * @return 0; -EINVAL depth or socket is out of range; -ENOSPC the engine has 1024 queues already;
+ *   -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
 
-/** Frees it. @return 0; -EBUSY while completions are due: poll until gantry_in_flight() is 0. */
+/**
+ * Frees a queue and its connections to peers. Control thread; the owner makes no more calls.
+ * @return 0; -EBUSY descriptors are in flight: poll until gantry_in_flight() is 0; or it is a
+ *   worker's queue: gantry_worker_destroy() frees it.
+ */
 GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
 
 /**
- * Hands descriptors to the hardware, with one doorbell for each connection used. Owner thread.
- * @return how many were accepted, from the first on; fewer than n when the queue is full: poll, then
- *   submit the rest.
+ * Accepts descriptors, and hands them to the hardware with one doorbell for each connection they
+ * use. The array may be reused when the call returns. Owner thread.
+ * @return how many were accepted: the first ones of the array. Fewer than n: the queue is full;
+ *   poll, then submit the rest.
  */
 GANTRY_API uint16_t gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	uint16_t n);
 
 /**
- * Collects completions, and pushes on with copies that are still being split. Owner thread.
- * @return how many records were written to comp; 0 when none is due yet.
+ * Collects completions. It also hands waiting descriptors and the rest of split ones to the
+ * hardware, and sets a failed connection up again: call it while descriptors are in flight. Owner
+ * thread.
+ * @return how many records were written to comp, at most n; 0: the oldest descriptor is not done.
  */
 GANTRY_API uint16_t gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
 
-/** Descriptors accepted and not yet polled. Owner thread. */
+/**
+ * How many descriptors were accepted whose completions gantry_poll() has not returned. Owner
+ * thread.
+ */
 GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
 
 /* ------------------------------------------------------------------ peers */
 
-/** One end of a connection, to be carried to the other by any means. Plain bytes. */
+/** The address of one end of a connection: plain bytes, sent to the other end by any means. */
 struct gantry_addr {
 	uint8_t bytes[64];
 };
 
 /**
- * Opens one end of a connection on a queue: its address goes to the other end, and the other end's
- * comes back to gantry_peer_connect(). Owner thread, or control thread while the worker is stopped.
- * @return 0; -ENOSPC the queue has its 64 connections; -ENOMEM; or the errno of the verbs call.
+ * Opens one end of a connection on a queue. Send *addr to the other end, and give the address that
+ * it sends back to gantry_peer_connect(). The queue owns the connection. Owner thread; of a
+ * worker's queue, the control thread while the worker is stopped.
+ * @param peer the connection's number for gantry_desc::peer.
+ * @return 0; -ENOSPC the queue has 64 connections already: close one; -ENOMEM; or the negative
+ *   errno of the verbs call that failed.
  */
 GANTRY_API int gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *addr);
 
 /**
- * Connects it: WRITE and READ may name it when both ends have done so.
- * @return 0; -EINVAL no such peer, or not an address; -EISCONN; -EPROTONOSUPPORT the other end is
- *   on another kind of network; or the errno of the verbs call.
+ * Connects an open end to the address of the other end, which *addr is copied from. WRITE and READ
+ * may use the connection when both ends have made this call. Thread: as gantry_peer_open().
+ * @return 0; -EINVAL there is no such peer, or addr is not from gantry_peer_open(); -EISCONN it is
+ *   or was connected; -EPROTONOSUPPORT one end is on Ethernet, the other on InfiniBand; or the
+ *   negative errno of the verbs call that failed. On failure close the end, and open another.
  */
 GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
 
-/** Closes it. @return 0; -EINVAL no such peer; -EBUSY while descriptors to it are in flight. */
+/**
+ * Closes one end of a connection. Its number may be given to the next one that is opened. Thread:
+ * as gantry_peer_open().
+ * @return 0; -EINVAL there is no such peer; -EBUSY descriptors to it are in flight: poll, then call
+ *   again.
+ */
 GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
 
 /* ------------------------------------------------------------------ ring mode: workers */
 
 struct gantry_worker_conf {
 	struct gantry_queue_conf queue;
-	uint32_t ring_size; /**< elements of each ring, a power of two; 0: 1024 */
-	uint16_t burst;     /**< descriptors taken at a time, at most 256; 0: 32 */
+	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
+	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
 };
 
 /**
- * Gives a worker lcore a queue and two rings. One worker an lcore.
- * @return 0; -EINVAL not an enabled worker lcore, or a bad size; -EBUSY it has a worker already;
- *   -ENOMEM; or what gantry_queue_create() returns.
+ * Creates a worker: a queue and two rings for one lcore. It works from the next gantry_start() on.
+ * Control thread.
+ * @return 0; -EINVAL lcore_id is the main lcore or not enabled, or a size is out of range; -EBUSY
+ *   the lcore has a worker already, of this or another engine; -EEXIST, -ENOMEM from
+ *   rte_ring_create_elem(); or an error of gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 	const struct gantry_worker_conf *conf, struct gantry_worker **w);
 
 /**
- * Frees it. @return 0; -EBUSY while it runs, or holds descriptors or completions: take them out
- * with gantry_dequeue_burst() and gantry_reclaim_burst() first.
+ * Frees a worker, its rings and its queue. Control thread.
+ * @return 0; -EBUSY it runs: call gantry_stop(); or its rings are not empty: call
+ *   gantry_dequeue_burst() and gantry_reclaim_burst() until both return 0.
  */
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
-/** The worker's queue, to open peers on while it is stopped, and to read statistics. */
+/**
+ * The worker's queue: for gantry_stats_get() at any time, and for the gantry_peer_ calls while the
+ * worker is stopped. It lives until gantry_worker_destroy(). Control thread.
+ */
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 
 /**
- * Runs every worker on its lcore. A worker that is created later runs from the next start on.
- * @return 0; -EBUSY an lcore runs something else, and no worker was started; -EALREADY running.
+ * Starts every worker on its lcore. A worker that is created later waits for the next
+ * gantry_start(). Control thread.
+ * @return 0; -EBUSY an lcore runs something else: no worker runs; wait for that lcore
+ *   (rte_eal_wait_lcore()), then call again; -EALREADY the workers run; or an error of
+ *   rte_eal_remote_launch().
  */
 GANTRY_API int gantry_start(struct gantry *g);
 
 /**
- * Stops every worker and waits for it. What is in flight finishes, and its completions are in the
- * rings. Descriptors that no worker took stay in theirs: they run after the next gantry_start(), or
- * come back through gantry_reclaim_burst().
- * @return 0; -EALREADY not running.
+ * Stops every worker, and waits until their descriptors in flight have completed. Their completions
+ * are in the rings then. Descriptors that a worker had not taken stay in its ring: they run after
+ * the next gantry_start(), or gantry_reclaim_burst() returns them. Control thread.
+ * @return 0; -EALREADY the workers do not run.
  */
 GANTRY_API int gantry_stop(struct gantry *g);
 
 /**
- * Puts descriptors on the worker's ring. One producer thread a worker.
- * @return how many were taken, from the first on; fewer than n when the ring is full.
+ * Copies descriptors to the worker's ring. One producer thread for each worker; the worker may be
+ * stopped.
+ * @return how many were accepted: the first ones of the array. Fewer than n: the ring is full;
+ *   dequeue completions, then enqueue the rest.
  */
 GANTRY_API unsigned int gantry_enqueue_burst(struct gantry_worker *w,
 	const struct gantry_desc *desc, unsigned int n);
 
 /**
- * Takes completions from the worker's ring. One consumer thread a worker. A worker whose completion
- * ring is full takes no descriptors until there is room.
- * @return how many records were written to comp.
+ * Takes completions from the worker's ring. While that ring is full, the worker takes no
+ * descriptors. One consumer thread for each worker; the worker may be stopped.
+ * @return how many records were written to comp, at most n.
  */
 GANTRY_API unsigned int gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp,
 	unsigned int n);
 
 /**
- * Takes back descriptors that no worker has started. Only while stopped.
- * @return how many were written to desc; 0 also while the worker runs.
+ * Takes descriptors back that the worker has not taken. They will have no completion. Control
+ * thread, while the worker is stopped.
+ * @return how many were written to desc, at most n, the oldest first; 0 while the worker runs.
  */
 GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc,
 	unsigned int n);
@@ -256,20 +313,23 @@ GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gan
 
 /** Counters of one queue since it was created. */
 struct gantry_stats {
-	uint64_t submitted; /**< descriptors accepted */
-	uint64_t completed; /**< completions handed out */
-	uint64_t bytes;     /**< of descriptors that completed GANTRY_OK */
-	uint64_t doorbells;
-	uint64_t wqes; /**< NOPs that fill a ring's end not counted */
-	uint64_t cqes;
-	uint64_t recoveries; /**< times the queue's own connection was set up again */
-	uint64_t by_status[GANTRY_STATUS_MAX];
+	uint64_t submitted;  /**< descriptors accepted */
+	uint64_t completed;  /**< completions handed out */
+	uint64_t bytes;      /**< of descriptors that completed GANTRY_OK */
+	uint64_t doorbells;  /**< doorbells rung */
+	uint64_t wqes;       /**< WQEs handed to the hardware */
+	uint64_t cqes;       /**< CQEs received */
+	uint64_t recoveries; /**< how often the queue's connection to itself was set up again */
+	uint64_t by_status[GANTRY_STATUS_MAX]; /**< completions handed out, by status */
 };
 
-/** Reads the counters, each one by itself consistent. Any thread. */
+/**
+ * Copies the counters to *stats. While the owner works, they are not all of one moment; `completed`
+ * is never more than `submitted`. Any thread.
+ */
 GANTRY_API void gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats);
 
-/** A status as a short English phrase. */
+/** A status as a short English phrase, "unknown status" for other numbers. Any thread. */
 GANTRY_API const char *gantry_status_name(enum gantry_status status);
 
 #ifdef __cplusplus

@@ -2,8 +2,8 @@
 /*
  * A connection: a QP, a CQ that serves no other QP, and how much of its send queue is in use.
  *
- * A CQ must hold one CQE for every WQE of its QPs, because an error flushes them all. A CQ shared by
- * a queue's connections would need that room for 64 peers that may never connect.
+ * A CQ must hold one CQE for every WQE of its QPs, because an error flushes them all. A CQ shared
+ * by a queue's connections would need that room for 64 peers that may never connect.
  */
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H

@@ -12,8 +12,8 @@
 #include "gantry_log.h"
 
 /*
- * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0, so
- * stay well below it (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5).
+ * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0,
+ * so stay well below it (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5).
  */
 #define MAX_WQE_LEN (UINT64_C(1) << 30)
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An engine: one device, the table of its registered memory, and lists of what was created on it. */
+/*
+ * An engine: one device, the table of its registered memory, and lists of what was created on it.
+ */
 #ifndef GANTRY_ENGINE_H
 #define GANTRY_ENGINE_H
 

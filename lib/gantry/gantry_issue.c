@@ -19,7 +19,9 @@ note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 	}
 }
 
-/* Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. */
+/*
+ * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it.
+ */
 static inline void
 ring(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -59,7 +61,9 @@ slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
 
 /* ------------------------------------------------------------------ splitting */
 
-/* Posts WQEs for the rest of the split descriptor, until the send queue is full. True: all posted. */
+/*
+ * Posts WQEs for the rest of the split descriptor, until the send queue is full. True: all posted.
+ */
 static bool
 split_push(struct gantry_queue *q)
 {
@@ -151,8 +155,8 @@ issue_any(struct gantry_queue *q, const struct gantry_desc *d)
 }
 
 /*
- * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many. Takes
- * no CQE, so every connection keeps its state meanwhile.
+ * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many.
+ * Takes no CQE, so every connection keeps its state meanwhile.
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)

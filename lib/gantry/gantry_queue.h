@@ -38,8 +38,8 @@ enum {
 
 /*
  * Where the last WQE of a slot is: the connection in the low byte, and above it the value of
- * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so a
- * CQE writes to no slot.
+ * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so
+ * a CQE writes to no slot.
  */
 #define GANTRY_WHERE_SHIFT   8
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE */

@@ -81,9 +81,9 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 }
 
 /*
- * Writes the status of every descriptor whose last WQE on the connection is `index` or later. The first
- * of them owns the WQE that failed and gets `status`; the device flushes the others. Called with the
- * first error CQE, so the CQEs of flushed WQEs need not search for their slots.
+ * Writes the status of every descriptor whose last WQE on the connection is `index` or later. The
+ * first of them owns the WQE that failed and gets `status`; the device flushes the others. Called
+ * with the first error CQE, so the CQEs of flushed WQEs need not search for their slots.
  */
 static void
 fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_status status,

@@ -9,8 +9,8 @@
  *     rte_rcu_qsbr: frees an old table when     gantry_region_find()     binary search
  *     every online queue has refreshed
  *
- * A table never changes once it is published: readers need neither a lock nor a retry. A queue's last
- * hits point into the table that it holds, and are forgotten together with it.
+ * A table never changes once it is published: readers need neither a lock nor a retry. A queue's
+ * last hits point into the table that it holds, and are forgotten together with it.
  */
 #ifndef GANTRY_REGION_H
 #define GANTRY_REGION_H
@@ -109,7 +109,10 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 {
 	uint64_t off = addr - r->addr;
 
-	/* An address below r makes `off` huge, and a len of 0 makes `len - 1` huge: neither is less. */
+	/*
+	 * An address below r makes `off` huge, and a len of 0 makes `len - 1` huge: neither is
+	 * less.
+	 */
 	return off < r->len && len - 1 < r->len - off;
 }
 

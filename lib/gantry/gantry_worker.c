@@ -34,8 +34,8 @@ take(struct gantry_worker *w)
 }
 
 /*
- * Moves completions to `out`, which has room for all that are in flight: take() saw to it. Then notes
- * the room that is left. Returns how many it moved.
+ * Moves completions to `out`, which has room for all that are in flight: take() saw to it. Then
+ * notes the room that is left. Returns how many it moved.
  */
 static inline uint32_t
 give(struct gantry_worker *w)
@@ -63,8 +63,8 @@ gantry_worker_main(void *arg)
 	bool stop;
 
 	do {
-		/* Pairs with the release in start_worker(): the worker sees the queue as the control
-		 * thread left it. */
+		/* Pairs with the release in start_worker(): the queue is as the control thread
+		 * left it. */
 		stop = atomic_load_explicit(&w->stop, memory_order_acquire);
 		if (give(w) + (stop ? 0 : take(w)) != 0) {
 			idle = 0;

@@ -32,8 +32,8 @@ struct gantry_work {
 
 /*
  * Writes one WQE for the first len bytes of the work. Callers pass a constant `kind` where they
- * know it. Every WQE here is one WQEBB, so the ring's end needs no NOPs and `posted` counts WQEs and
- * WQEBBs alike. False: the send queue is full and nothing was written.
+ * know it. Every WQE here is one WQEBB, so the ring's end needs no NOPs and `posted` counts WQEs
+ * and WQEBBs alike. False: the send queue is full and nothing was written.
  */
 static __rte_always_inline bool
 gantry_wqe_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind, uint32_t len)

@@ -61,7 +61,10 @@ peer_is_ready(const struct gantry_queue *q, uint16_t peer)
 	       q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_READY;
 }
 
-/* The region that covers [addr, addr + len), or NULL. *hit is the last one found; it is tried first. */
+/*
+ * The region that covers [addr, addr + len), or NULL. *hit is the last one found; it is tried
+ * first.
+ */
 static const struct gantry_region *
 find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr,
 	uint64_t len)

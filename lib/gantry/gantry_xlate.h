@@ -3,8 +3,8 @@
  * Translates a descriptor into work for the hardware, or into the status that refuses it. Writes
  * nothing to the hardware.
  *
- * gantry_xlate() checks every rule. gantry_xlate_is_easy() comes first: with few comparisons it finds
- * the plain copies, which most descriptors are, and lets them skip gantry_xlate().
+ * gantry_xlate() checks every rule. gantry_xlate_is_easy() comes first: with few comparisons it
+ * finds the plain copies, which most descriptors are, and lets them skip gantry_xlate().
  */
 #ifndef GANTRY_XLATE_H
 #define GANTRY_XLATE_H
@@ -36,8 +36,8 @@ gantry_desc_head_of(enum gantry_op op)
 }
 
 /*
- * True: d is a correct copy without flags, in the regions of the last hits, short enough for one WQE.
- * False: anything else; call gantry_xlate().
+ * True: d is a correct copy without flags, in the regions of the last hits, short enough for one
+ * WQE. False: anything else; call gantry_xlate().
  */
 static __rte_always_inline bool
 gantry_xlate_is_easy(const struct gantry_desc *d, const struct gantry_region *src,
@@ -69,8 +69,9 @@ gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
 bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 
 /*
- * Checks d. Returns GANTRY_TO_HARDWARE and the work in *w; or the status that d completes with, if it
- * needs no hardware, and *w is not written. Stores the regions it found as the queue's last hits.
+ * Checks d. Returns GANTRY_TO_HARDWARE and the work in *w; or the status that d completes with, if
+ * it needs no hardware, and *w is not written. Stores the regions it found as the queue's last
+ * hits.
  */
 enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d,
 	struct gantry_work *w);
