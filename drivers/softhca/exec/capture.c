@@ -57,7 +57,7 @@ capture_open(const char *path)
 	return FAILED;
 }
 
-/* By the first frame of the process: a process that sends none leaves the file alone. */
+/* The first frame of the process opens the file: a process that sends none leaves it alone. */
 static int
 capture_file(const char *path)
 {
@@ -90,7 +90,7 @@ capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len
 		.nsec = (uint32_t)now.tv_nsec,
 		.len = (uint32_t)len,
 		.full_len = (uint32_t)len};
-	/* One call that appends: records of several lanes do not mix. */
+	/* O_APPEND and one call for a record: records of several lanes do not mix. */
 	if (writev(fd, parts, 2) == (ssize_t)(sizeof(header) + len))
 		return;
 	softhca_log("the capture file %s is cut short: %s", cfg->capture, strerror(errno));

@@ -9,7 +9,7 @@ enum mmo_seg {
 	MMO_SEG_DST = 3
 };
 
-/* Opcode modifier, size, the QP's permission, lengths: in the order a fetch would meet them. */
+/* Checks in this order: opcode modifier, size, the QP's permission, lengths. */
 static unsigned int
 mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 {

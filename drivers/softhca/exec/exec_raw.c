@@ -51,7 +51,7 @@ read_eth(const struct run *run, const struct wqe *wqe, struct eth *eth)
 	return true;
 }
 
-/* The bytes of a list from an offset on. */
+/* Copies len bytes of a list, from an offset on. */
 static void
 copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 {
@@ -75,7 +75,7 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 	}
 }
 
-/* What follows the inline header, where the CPU may read it. */
+/* The memory behind the inline header. What is on demand is fetched, so that it can be read. */
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
 {
@@ -128,7 +128,7 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 
 /* ---- TSO */
 
-/* What a frame's header says that the template does not: it is number n, of seg bytes. */
+/* The header of frame number n of a segment, which carries seg bytes: the template, corrected. */
 static void
 cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsigned int n,
 	unsigned int seg, bool last)
@@ -149,7 +149,7 @@ cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsig
 		tcp[13] &= (uint8_t)~TCP_CWR;
 }
 
-/* A header to cut by: Ethernet, IP and TCP, and nothing behind them. */
+/* The inline header is Ethernet, IP and TCP, with nothing behind them: frames can be cut by it. */
 static bool
 is_tso_header(const struct eth *eth, const struct layers *at)
 {

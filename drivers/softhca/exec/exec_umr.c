@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UMR: the work request that gives an indirect key its layout, its rights and its variant, binds a
- * memory window, and takes either's rights away (mlx5dv_wr_mkey_configure(3), mlx5dv_wr_post(3),
- * ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
+ * UMR: the work request that gives an indirect key its layout, its rights and its variant; that binds
+ * a memory window; and that takes the rights of a key or a window away (mlx5dv_wr_mkey_configure(3),
+ * mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
  *
- * The new state is built aside and published whole, so that a lane sees the key as it was or as it
- * is. What a request may do to a window is of the InfiniBand architecture, volume 1, chapter 10.6.6.
+ * A new key is built aside and published whole: other lanes see the old key or the new one, never a
+ * mixture. The InfiniBand architecture, volume 1, chapter 10.6.6, says what may be done to a window.
  */
 #include <stdlib.h>
 
+#include "key.h"
 #include "requester.h"
-#include "psv.h"
 #include "retire.h"
 
 #define MASK_ACCESS (UMR_MASK_LW | UMR_MASK_RR | UMR_MASK_RW | UMR_MASK_ATOMIC)
@@ -23,20 +23,14 @@ struct umr {
 	const struct wqe *wqe;
 	const uint8_t *mkc;
 	uint64_t mask;
-	uint32_t units; /* of layout */
-	uint32_t bsf_units, mkc_flags;
+	uint32_t units, bsf_units; /* 16-byte units of the layout, and of BSFs behind it */
+	uint32_t mkc_flags;
 	struct key_sig sig;
-	uint32_t qpn; /* of the new state */
-	uint8_t flags, variant;
+	uint32_t qpn;    /* of the new key */
+	uint8_t variant; /* of the new key */
+	uint8_t flags;
 	bool free; /* the request takes the key's rights away */
 };
-
-static unsigned int
-umr_refuse(struct umr *u, enum wire_vendor why, enum wire_syndrome syndrome)
-{
-	u->run->use.vendor = why;
-	return syndrome;
-}
 
 static const uint8_t *
 umr_unit(const struct umr *u, uint32_t i)
@@ -68,7 +62,7 @@ umr_decode(struct umr *u)
 		(extra != 0 && (u->flags & UMR_TRANSLATION_OFFSET)) ||
 		((u->units | u->bsf_units) != 0 && !(u->flags & UMR_INLINE)) ||
 		u->units + u->bsf_units > room)
-		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	return SYN_OK;
 }
 
@@ -86,7 +80,7 @@ is_free(const struct key *key)
 	return atomic_load_explicit(&((struct key *)key)->freed, memory_order_relaxed);
 }
 
-/* The region that a window is bound to must allow it, and cover it, now. */
+/* The region that a window is bound to must allow it and cover it when the request runs. */
 static unsigned int
 check_region(struct umr *u, const struct key *window)
 {
@@ -97,51 +91,55 @@ check_region(struct umr *u, const struct key *window)
 
 	if (mr == NULL)
 		return SYN_MW_BIND;
-	/* Which a region alone may have. */
+	/* Only a region can have ACC_MW_BIND, so `mr` is one. */
 	if ((mr->access & ACC_MW_BIND) == 0 ||
 		((window->access & writes) != 0 && (mr->access & ACC_LOCAL_WRITE) == 0))
-		return umr_refuse(u, VEN_KEY_ACCESS, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_ACCESS, SYN_MW_BIND);
 	off = e->va - mr->iova;
 	if (off > mr->len || e->len > mr->len - off)
-		return umr_refuse(u, VEN_KEY_BOUNDS, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_BOUNDS, SYN_MW_BIND);
 	return SYN_OK;
 }
 
-/* Type 1: its current key; type 2: not bound yet, and for this QP from now on. */
+/*
+ * The request names a window of type 1 by its current key, and the window serves every QP. A window of
+ * type 2 must not be bound, and will serve this QP only.
+ */
 static unsigned int
 check_bind(struct umr *u, const struct key *now, const struct key *window)
 {
 	if (window->n_entries != 1 || window->layout != KEY_LIST ||
 		window->entry[0].len != window->len)
-		return umr_refuse(u, VEN_UMR_FIELDS, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_MW_BIND);
 	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && now->variant != (u->wqe->imm & 0xff))
-		return umr_refuse(u, VEN_KEY_VARIANT, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_VARIANT, SYN_MW_BIND);
 	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && window->qpn != KEY_ANY_QP)
-		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (now->kind == SOFTHCA_MKEY_WINDOW_2 && window->qpn != u->run->qp->number)
-		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if ((now->kind == SOFTHCA_MKEY_WINDOW_2 || (u->flags & UMR_CHECK_FREE)) && !is_free(now))
-		return umr_refuse(u, VEN_UMR_BOUND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_BOUND, SYN_MW_BIND);
 	return check_region(u, window);
 }
 
 /*
- * A stale key takes nothing away, and a bound window is its QP's to invalidate. libmlx5 unbinds a
- * window of type 1 without the check of the QP, and invalidates with it, which is for type 2 only.
+ * The request must name the current key, and only the QP that a window is bound to may invalidate it.
+ * libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. It sets that flag to invalidate a key, and
+ * a window of type 1 cannot be invalidated.
  */
 static unsigned int
 check_free(struct umr *u, const struct key *now)
 {
 	if (u->units != 0)
-		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && (u->flags & UMR_CHECK_QPN))
-		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (is_free(now) && now->kind != SOFTHCA_MKEY_WINDOW_1)
-		return umr_refuse(u, VEN_KEY_FREE, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_FREE, SYN_MW_BIND);
 	if (now->variant != (u->wqe->imm & 0xff))
-		return umr_refuse(u, VEN_KEY_VARIANT, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_VARIANT, SYN_MW_BIND);
 	if (now->qpn != KEY_ANY_QP && now->qpn != u->run->qp->number)
-		return umr_refuse(u, VEN_UMR_BOUND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_BOUND, SYN_MW_BIND);
 	return SYN_OK;
 }
 
@@ -151,7 +149,7 @@ sig_is_enabled(const struct umr *u)
 	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
 }
 
-/* The BSF follows the layout. It is there if, and only if, it is to be in force. */
+/* A request with a BSF must enable it, and one that enables it must have it, behind the layout. */
 static bool
 take_signature(struct umr *u)
 {
@@ -167,7 +165,7 @@ take_signature(struct umr *u)
 	return sig_decode(bsf, &u->sig);
 }
 
-/* Whether a BSF of encryption is there: behind one of a signature, or alone. */
+/* The request has a BSF of encryption: behind the BSF of a signature, or alone. */
 static bool
 has_crypto(const struct umr *u)
 {
@@ -181,25 +179,25 @@ static unsigned int
 check_key(struct umr *u, const struct key *now)
 {
 	if (now->kind == SOFTHCA_MKEY_MR)
-		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (now->pdn != u->run->qp->pdn)
-		return umr_refuse(u, VEN_KEY_PD, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_PD, SYN_MW_BIND);
 	if (u->free)
 		return check_free(u, now);
 	if (now->kind == SOFTHCA_MKEY_INDIRECT && (u->mask & UMR_MASK_QPN) && u->qpn != KEY_ANY_QP)
-		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if ((u->mask & (UMR_MASK_BSF | UMR_MASK_SIG_ERR)) != 0 && !now->mkey->bsf)
-		return umr_refuse(u, VEN_UMR_KIND, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (now->mkey->crypto && has_crypto(u))
-		return umr_refuse(u, VEN_CRYPTO, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_CRYPTO, SYN_MW_BIND);
 	if (!take_signature(u))
-		return umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (u->units > now->mkey->max_entries)
-		return umr_refuse(u, VEN_UMR_ROOM, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_UMR_ROOM, SYN_MW_BIND);
 	return SYN_OK;
 }
 
-/* ---- the new state */
+/* ---- the new key */
 
 static void
 take_list(struct umr *u, struct key *key)
@@ -213,7 +211,7 @@ take_list(struct umr *u, struct key *key)
 		struct key_entry *e = &key->entry[key->n_entries];
 
 		e->len = get_be32(klm + KLM_LEN);
-		if (e->len == 0) /* padding, or an entry that holds nothing */
+		if (e->len == 0) /* padding, or an empty entry */
 			continue;
 		e->start = start;
 		e->va = get_be64(klm + KLM_VA);
@@ -255,7 +253,7 @@ static bool
 take_layout(struct umr *u, const struct key *now, struct key *key)
 {
 	if (u->units == 0) {
-		/* The layout stays. */
+		/* The new key keeps the layout of the old one. */
 		memcpy(key->entry, now->entry, now->n_entries * sizeof(now->entry[0]));
 		key->n_entries = now->n_entries;
 		return true;
@@ -322,9 +320,9 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	*out = NULL;
 	key = key_copy(now, room);
 	if (key == NULL || !retire_reserve())
-		syn = umr_refuse(u, VEN_UMR_ROOM, SYN_QP_OP);
+		syn = requester_refuse(u->run, VEN_UMR_ROOM, SYN_QP_OP);
 	else if (!take_layout(u, now, key))
-		syn = umr_refuse(u, VEN_UMR_FIELDS, SYN_QP_OP);
+		syn = requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (syn == SYN_OK) {
 		take_values(u, key);
 		if (is_window(now) && !u->free)
@@ -337,7 +335,7 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	return syn;
 }
 
-/* The key's lock is held: the one in force is mkey->key. */
+/* mkey->lock is held: mkey->key is the published one. */
 static unsigned int
 umr_apply(struct umr *u, struct softhca_mkey *mkey)
 {
@@ -350,7 +348,7 @@ umr_apply(struct umr *u, struct softhca_mkey *mkey)
 		return syn;
 	if (!table_replace(&u->run->lanes->keys, mkey->index, now, key)) {
 		free(key); /* destroyed meanwhile */
-		return umr_refuse(u, VEN_KEY_INDEX, SYN_MW_BIND);
+		return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND);
 	}
 	mkey->key = key;
 	retire_key(now);
@@ -368,7 +366,7 @@ exec_umr(struct run *run, const struct wqe *wqe)
 		return syn;
 	key = table_get(&run->lanes->keys, wqe->imm >> 8);
 	if (key == NULL)
-		return umr_refuse(&u, VEN_KEY_INDEX, SYN_MW_BIND);
+		return requester_refuse(run, VEN_KEY_INDEX, SYN_MW_BIND);
 	spin_lock(&key->mkey->lock);
 	syn = umr_apply(&u, key->mkey);
 	spin_unlock(&key->mkey->lock);

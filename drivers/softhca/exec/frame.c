@@ -2,7 +2,7 @@
 /* Where an Ethernet frame's IP and TCP or UDP headers lie, and their checksums. */
 #include "frame.h"
 
-#include "wire.h"
+#include "checksum.h"
 
 enum {
 	TYPE_IPV4 = 0x0800,
@@ -55,33 +55,13 @@ frame_layers(const uint8_t *p, unsigned int len)
 	return at;
 }
 
-/* ---- checksums: RFC 1071 */
-
-static uint32_t
-sum_bytes(const uint8_t *p, unsigned int len)
-{
-	uint32_t sum = 0;
-
-	for (; len >= 2; p += 2, len -= 2)
-		sum += get_be16(p);
-	return len != 0 ? sum + ((uint32_t)*p << 8) : sum;
-}
-
-static uint32_t
-sum_end(uint32_t sum)
-{
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum & 0xffff;
-}
-
 void
 frame_put_l3_checksum(uint8_t *p, const struct layers *at)
 {
 	if (at->l3 == 0 || at->v6)
 		return;
 	put_be16(p + at->l3 + 10, 0);
-	put_be16(p + at->l3 + 10, sum_end(sum_bytes(p + at->l3, at->l4 - at->l3)));
+	put_be16(p + at->l3 + 10, checksum_end(checksum_add(p + at->l3, at->l4 - at->l3)));
 }
 
 /* Bytes from the TCP or UDP header on that the IP header counts: the frame may have more. */
@@ -105,7 +85,7 @@ frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at)
 		return;
 	n = l4_len(p, len, at);
 	put_be16(p + field, 0);
-	sum = sum_bytes(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
-	sum = sum_end(sum + sum_bytes(p + at->l4, n));
+	sum = checksum_add(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
+	sum = checksum_end(sum + checksum_add(p + at->l4, n));
 	put_be16(p + field, sum == 0 && at->proto == PROTO_UDP ? 0xffff : sum);
 }

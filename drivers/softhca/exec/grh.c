@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "checksum.h"
+
 enum {
 	BTH_LEN = 12,
 	DETH_LEN = 8,
@@ -17,18 +19,6 @@ enum {
 	NEXT_IBA = 0x1b,
 	NEXT_UDP = 17
 };
-
-static uint32_t
-ip_checksum(const uint8_t *p, unsigned int len)
-{
-	uint32_t sum = 0;
-
-	for (unsigned int i = 0; i < len; i += 2)
-		sum += get_be16(p + i);
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum & 0xffff;
-}
 
 /* The network header of RoCE v2 over IPv4: in the last 20 of the 40 bytes (IBTA annex A17.4.5.2). */
 static void
@@ -43,7 +33,7 @@ write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 	p[9] = NEXT_UDP;
 	memcpy(p + 12, path->sgid + 12, 4);
 	memcpy(p + 16, path->dgid + 12, 4);
-	put_be16(p + 10, ip_checksum(p, IPV4_LEN));
+	put_be16(p + 10, checksum_end(checksum_add(p, IPV4_LEN)));
 }
 
 /* A GRH, which is an IPv6 header (InfiniBand architecture, volume 1, chapter 8.3; RFC 8200). */

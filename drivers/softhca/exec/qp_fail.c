@@ -2,6 +2,7 @@
 /* A QP goes into error from its receive side, by what its peer asked or because its CQ failed. */
 #include "rq.h"
 #include "uar.h"
+#include "visit.h"
 
 #define EVENT_QP_FATAL 1 /* IBV_EVENT_QP_FATAL */
 

@@ -39,6 +39,9 @@ sq_advance(struct softhca_qp *qp, uint32_t bb)
 	qp->wait = WAIT_NONE;
 }
 
+/* sq.c: one visit to the send queue of run->qp. True: it wants to be visited again. */
+bool sq_visit(struct run *run);
+
 /* sq_step.c: runs the WQE at the head. posted: WQEBBs from it to the doorbell record. */
 enum step sq_step(struct run *run, uint16_t posted);
 /* sq_watch.c: sq_step(), of an adapter with faults or timing: they may forbid it, or delay it. */

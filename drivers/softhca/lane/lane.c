@@ -25,35 +25,29 @@
 #include "fault.h"
 #include "lanes.h"
 #include "retire.h"
-#include "run.h"
 #include "softhca.h"
 #include "uar_queues.h"
+#include "visit.h"
 #include "wq.h"
 
 /* ---- one turn */
 
 static unsigned int
-uar_visit_qps(struct softhca_lanes *lanes, struct softhca_uar *uar)
+uar_visit_queues(struct softhca_uar *uar)
 {
-	struct run run;
 	bool again = false;
+	unsigned int work = qps_visit(uar, &again);
 
-	run_init(&run, lanes);
-	for (unsigned int i = 0; i < uar->n_qps; i++) {
-		run.qp = uar->qps[i];
-		again |= sq_visit(&run);
-		run.qp->rang = false;
-	}
 	if (uar->wqs != NULL)
-		again |= uar_visit_wqs(uar, &run.work);
+		again |= uar_visit_wqs(uar, &work);
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
 	atomic_store_explicit(&uar->again, again, memory_order_relaxed);
-	return run.work;
+	return work;
 }
 
 static unsigned int
-uar_serve(struct softhca_lanes *lanes, struct softhca_uar *uar)
+uar_serve(struct softhca_uar *uar)
 {
 	unsigned int work;
 	bool arm = false;
@@ -65,7 +59,7 @@ uar_serve(struct softhca_lanes *lanes, struct softhca_uar *uar)
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/* Cleared before looking: what calls from now on is seen by the next turn. */
 		atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
-		work += uar_visit_qps(lanes, uar);
+		work += uar_visit_queues(uar);
 	}
 	spin_unlock(&uar->lock);
 	return work + (arm ? 1 : 0);
@@ -104,7 +98,7 @@ page_cools(struct page_set *set, unsigned int i)
 }
 
 static unsigned int
-serve_warm(struct softhca_lanes *lanes, struct page_set *set)
+serve_warm(struct page_set *set)
 {
 	unsigned int work = 0;
 
@@ -120,15 +114,14 @@ serve_warm(struct softhca_lanes *lanes, struct page_set *set)
 				continue;
 			}
 			atomic_store_explicit(&uar->quiet, 0, memory_order_relaxed);
-			work += uar_serve(lanes, uar);
+			work += uar_serve(uar);
 		}
 	}
 	return work;
 }
 
 static unsigned int
-serve_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot,
-	unsigned int n)
+serve_resting(struct page_set *set, struct lane_slot *slot, unsigned int n)
 {
 	unsigned int work = 0;
 
@@ -140,13 +133,13 @@ serve_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slo
 			continue;
 		atomic_store_explicit(&uar->quiet, 0, memory_order_relaxed);
 		page_mark(set, i, true);
-		work += uar_serve(lanes, uar);
+		work += uar_serve(uar);
 	}
 	return work;
 }
 
 static unsigned int
-serve_all_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot)
+serve_all_resting(struct page_set *set, struct lane_slot *slot)
 {
 	unsigned int work = 0;
 
@@ -154,15 +147,15 @@ serve_all_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane
 		unsigned int left = set->n - n;
 
 		if (n != 0)
-			work += serve_warm(lanes, set);
-		work += serve_resting(lanes, set, slot, left < REST_CHUNK ? left : REST_CHUNK);
+			work += serve_warm(set);
+		work += serve_resting(set, slot, left < REST_CHUNK ? left : REST_CHUNK);
 	}
 	return work;
 }
 
 /* A busy lane's share for the pages that rest. */
 static unsigned int
-serve_due_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane_slot *slot)
+serve_due_resting(struct page_set *set, struct lane_slot *slot)
 {
 	uint64_t now, due;
 
@@ -171,7 +164,7 @@ serve_due_resting(struct softhca_lanes *lanes, struct page_set *set, struct lane
 	now = device_clock();
 	due = (now - slot->looked_at) / REST_NS;
 	slot->looked_at = now;
-	return serve_resting(lanes, set, slot, due < set->n ? (unsigned int)due : set->n);
+	return serve_resting(set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
 /* The turn of that slot has begun; it ends here. */
@@ -188,11 +181,11 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
 			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
 
-		work = serve_warm(lanes, set);
+		work = serve_warm(set);
 		if (work == 0 || look)
-			work += serve_all_resting(lanes, set, slot);
+			work += serve_all_resting(set, slot);
 		else
-			work += serve_due_resting(lanes, set, slot);
+			work += serve_due_resting(set, slot);
 	}
 	work += qps_fail_with_their_cqs(lanes);
 	turn_end(slot);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the rules for keys ask of a visit: telling of a wrong signature, letting others go on. */
-#include "run.h"
+/* A visit to the queue pairs of a UAR page; and what the rules for keys ask of it. */
+#include "visit.h"
 
 #include <stddef.h>
+
+#include "sq.h"
+#include "uar.h"
 
 static struct run *
 run_of(struct key_use *use)
@@ -44,4 +47,18 @@ void
 run_init(struct run *run, struct softhca_lanes *lanes)
 {
 	*run = (struct run){.use.user = &run_user, .lanes = lanes};
+}
+
+unsigned int
+qps_visit(struct softhca_uar *uar, bool *again)
+{
+	struct run run;
+
+	run_init(&run, uar->dev->lanes);
+	for (unsigned int i = 0; i < uar->n_qps; i++) {
+		run.qp = uar->qps[i];
+		*again |= sq_visit(&run);
+		run.qp->rang = false;
+	}
+	return run.work;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One visit of a lane to the queues of a UAR page, which the lane holds: what the requester and the
- * responder use during it.
- *
- * Lock order: UAR, then one receive side, then one SRQ, then one CQ, then event.c. A visit holds at
- * most one of each.
+ * One visit of a lane to the queue pairs of a UAR page, which the lane holds: what the requester and
+ * the responder use during it. It holds at most one receive side, one SRQ and one CQ; hca.h has their
+ * order.
  */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
@@ -16,7 +14,7 @@
 #include "srq.h"
 #include "use.h"
 
-/* The responder's own state. Only responder files, rq.c and run.c use it. */
+/* The responder's own state. Only responder files, rq.c and visit.c use it. */
 struct responder {
 	struct softhca_qp *qp;    /* its receive side is held, or NULL */
 	struct softhca_srq *from; /* receives come from it; NULL: from the QP's own queue */
@@ -39,13 +37,6 @@ struct run {
 
 /* A lane is about to visit queues of this adapter. */
 void run_init(struct run *run, struct softhca_lanes *lanes);
-/* sq.c: one visit to run->qp, whose UAR is held. True: the queue wants to be visited again. */
-bool sq_visit(struct run *run);
-/*
- * qp_fail.c: puts QPs into error whose CQ failed, and which have no page and so no visits (DCTs).
- * Inside a turn. False: no CQ failed.
- */
-bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
 
 /* Longer copies are made without a CQ held: others complete to it meanwhile. */
 #define RUN_LONG_COPY 32768
