@@ -101,10 +101,10 @@ enum gantry_status {
 	 * Failed in the hardware. Some bytes at dst may be written. Of WRITE and READ the
 	 * connection is down: gantry.h, Errors, says what to do.
 	 */
-	GANTRY_LOCAL_ERROR, /**< local protection, length or operation error: see syndrome */
+	GANTRY_LOCAL_ERROR,   /**< local protection, length or operation error: see syndrome */
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
-	GANTRY_REMOTE_ERROR, /**< the peer failed to carry it out */
-	GANTRY_UNREACHABLE,  /**< the peer did not answer after all retries */
+	GANTRY_REMOTE_ERROR,  /**< the peer failed to carry it out */
+	GANTRY_UNREACHABLE,   /**< the peer did not answer after all retries */
 	/* Not carried out, or only in part, because something else failed. */
 	GANTRY_FLUSHED,     /**< an earlier operation on the connection failed: gantry.h, Errors */
 	GANTRY_DEVICE_LOST, /**< the queue's connection to itself is lost: destroy the engine */
