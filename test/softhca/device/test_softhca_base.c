@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ground floor of the adapter: which numbers objects get, how long turns are waited for, when
+ * replaced keys are freed, and sets of pages. Each part alone, without an adapter around it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "check.h"
+#include "dev.h"
+#include "devices.h"
+#include "key.h"
+#include "lanes.h"
+#include "pages.h"
+#include "retire.h"
+#include "table.h"
+#include "turns.h"
+
+#define LAST 0xfffffeu /* the highest number; 0xffffff is multicast's */
+
+static struct softhca_dev devs[2];
+static int object;
+
+/* ---- tables */
+
+static struct table *
+table_create(uint32_t base)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	CHECK(t != NULL);
+	table_init(t);
+	t->base = base;
+	return t;
+}
+
+static void
+table_destroy(struct table *t)
+{
+	table_fini(t);
+	free(t);
+}
+
+static uint32_t
+put(struct table *t)
+{
+	uint32_t number = 0;
+
+	CHECK_EQ(table_put(t, &object, &number), 0);
+	CHECK(table_get(t, number) == &object);
+	return number;
+}
+
+/* A number that was freed comes back after 65536 others. */
+static void
+case_numbers_come_back_late(void)
+{
+	struct table *t = table_create(0x1234);
+
+	for (uint32_t lap = 0; lap < 2; lap++) {
+		for (uint32_t i = 0; i < 65536; i++) {
+			uint32_t number = put(t);
+
+			CHECK_EQ(number, 0x1234 + i);
+			table_remove(t, number);
+			CHECK(table_get(t, number) == NULL);
+		}
+	}
+	table_destroy(t);
+}
+
+/* One that is in use is passed over; the numbers wrap, below the lowest and above the highest none is given. */
+static void
+case_numbers_wrap(void)
+{
+	struct table *t = table_create(LAST - 1);
+	uint32_t n[4];
+
+	for (unsigned int i = 0; i < 4; i++)
+		n[i] = put(t);
+	CHECK_EQ(n[0], LAST - 1);
+	CHECK_EQ(n[1], LAST);
+	CHECK_EQ(n[2], TABLE_FIRST);
+	CHECK_EQ(n[3], TABLE_FIRST + 1);
+	table_remove(t, LAST);
+	/* Around: the free one, and not those in use. */
+	for (uint32_t i = 4; i < 65536; i++)
+		table_remove(t, put(t));
+	CHECK_EQ(put(t), LAST);
+	CHECK_EQ(put(t), TABLE_FIRST + 2);
+	table_destroy(t);
+}
+
+static void
+case_numbers_start_anywhere(void)
+{
+	uint32_t first = 0, differ = 0;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		struct table *t = calloc(1, sizeof(*t));
+		uint32_t number;
+
+		CHECK(t != NULL);
+		table_init(t);
+		number = put(t);
+		CHECK(number >= TABLE_FIRST && number <= LAST);
+		if (i == 0)
+			first = number;
+		differ += number != first;
+		table_destroy(t);
+	}
+	CHECK(differ != 0);
+}
+
+/* With more than half of 65536 numbers in use, twice as many pass before one comes back. */
+static void
+case_window_grows(void)
+{
+	const uint32_t held = 40000, n = 90000;
+	uint8_t *seen = calloc(1, held + n);
+	struct table *t = table_create(TABLE_FIRST);
+
+	CHECK(seen != NULL);
+	for (uint32_t i = 0; i < held; i++)
+		CHECK_EQ(put(t), TABLE_FIRST + i);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t number = put(t);
+
+		CHECK(number - TABLE_FIRST < held + n && !seen[number - TABLE_FIRST]);
+		seen[number - TABLE_FIRST] = 1;
+		table_remove(t, number);
+	}
+	table_destroy(t);
+	free(seen);
+}
+
+/* With half of them in use, and no more, the window stays; full, it gives nothing. */
+static void
+case_window_stays(void)
+{
+	struct table *t = table_create(TABLE_FIRST);
+	uint32_t number;
+
+	for (uint32_t i = 0; i < 32768; i++)
+		put(t);
+	for (uint32_t i = 0; i < 32768; i++)
+		table_remove(t, put(t));
+	CHECK_EQ(put(t), TABLE_FIRST + 32768);
+	table_destroy(t);
+	t = table_create(TABLE_FIRST);
+	t->window = 4;
+	for (uint32_t i = 0; i < 4; i++) {
+		put(t);
+		t->used = 0; /* so that it does not grow */
+	}
+	CHECK_EQ(table_put(t, &object, &number), -ENOMEM);
+	table_destroy(t);
+}
+
+static void
+case_ranges(void)
+{
+	struct table *t = table_create(0x1001);
+	uint32_t first, one = put(t);
+
+	CHECK_EQ(one, 0x1001);
+	/* The numbers from 0x1000 on are not all free. */
+	CHECK_EQ(table_put_range(t, &object, 16, &first), 0);
+	CHECK_EQ(first, 0x1010);
+	for (uint32_t i = 0; i < 16; i++)
+		CHECK(table_get(t, first + i) == &object);
+	CHECK(table_get(t, first - 1) == NULL);
+	CHECK(table_get(t, first + 16) == NULL);
+	CHECK_EQ(table_put_range(t, &object, 16, &first), 0);
+	CHECK_EQ(first, 0x1020);
+	CHECK_EQ(t->used, 33);
+	for (uint32_t i = 0; i < 16; i++)
+		table_remove(t, first + i);
+	CHECK_EQ(t->used, 17);
+	table_destroy(t);
+	/* Not across the end, and none of the lowest numbers. */
+	t = table_create(LAST - 2);
+	CHECK_EQ(table_put_range(t, &object, 64, &first), 0);
+	CHECK_EQ(first, TABLE_FIRST);
+	table_destroy(t);
+	t = table_create(LAST);
+	CHECK_EQ(table_put_range(t, &object, 1, &first), 0);
+	CHECK_EQ(first, LAST);
+	table_destroy(t);
+}
+
+static void
+case_replace(void)
+{
+	struct table *t = table_create(0x2000);
+	int other, third;
+	uint32_t number = put(t);
+
+	CHECK(!table_replace(t, number, &other, &third));
+	CHECK(table_get(t, number) == &object);
+	CHECK(table_replace(t, number, &object, &other));
+	CHECK(table_get(t, number) == &other);
+	table_set(t, number, &third);
+	CHECK(table_get(t, number) == &third);
+	/* Numbers have 24 bits. */
+	CHECK(table_get(t, number | 0x5000000) == &third);
+	CHECK(!table_leaf_is_absent(t, number));
+	CHECK(table_leaf_is_absent(t, 0x100000));
+	CHECK(table_get(t, 0x100000) == NULL);
+	table_destroy(t);
+}
+
+/* ---- turns */
+
+static struct softhca_lanes *
+lanes_create(unsigned int i)
+{
+	struct softhca_lanes *lanes = aligned_alloc(CACHE_LINE, sizeof(*lanes));
+
+	CHECK(lanes != NULL);
+	memset(lanes, 0, sizeof(*lanes));
+	lanes->dev = &devs[i];
+	devs[i].lanes = lanes;
+	return lanes;
+}
+
+static void
+lanes_destroy(unsigned int i)
+{
+	free(devs[i].lanes);
+	devs[i].lanes = NULL;
+}
+
+static atomic_bool in_turn, leave, left, waited;
+
+static void *
+turn_main(void *arg)
+{
+	struct lane_slot *slot = turn_claim(arg);
+
+	atomic_store(&in_turn, true);
+	while (!atomic_load(&leave))
+		sched_yield();
+	atomic_store(&left, true);
+	turn_end(slot);
+	return NULL;
+}
+
+static void *
+quiesce_main(void *arg)
+{
+	softhca_quiesce();
+	CHECK(atomic_load(&left));
+	atomic_store(&waited, true);
+	return NULL;
+}
+
+/* On whichever adapter the turn is. */
+static void
+case_quiesce_waits(void)
+{
+	lanes_create(0);
+	lanes_create(1);
+	softhca_quiesce();
+	for (unsigned int i = 0; i < 2; i++) {
+		pthread_t turn, quiesce;
+
+		in_turn = leave = left = waited = false;
+		CHECK_EQ(pthread_create(&turn, NULL, turn_main, devs[i].lanes), 0);
+		while (!atomic_load(&in_turn))
+			sched_yield();
+		CHECK_EQ(pthread_create(&quiesce, NULL, quiesce_main, NULL), 0);
+		/* Time for it to return too early. */
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		CHECK(!atomic_load(&waited));
+		atomic_store(&leave, true);
+		CHECK_EQ(pthread_join(turn, NULL), 0);
+		CHECK_EQ(pthread_join(quiesce, NULL), 0);
+		CHECK(atomic_load(&waited));
+	}
+	lanes_destroy(0);
+	lanes_destroy(1);
+}
+
+/* As many at once as there are slots beside the device threads'; each is another one. */
+static void
+case_claims(void)
+{
+	struct softhca_lanes *lanes = lanes_create(0);
+	struct lane_slot *slots[LANE_SLOTS - SOFTHCA_MAX_THREADS];
+	const unsigned int n = LANE_SLOTS - SOFTHCA_MAX_THREADS;
+
+	for (unsigned int i = 0; i < n; i++) {
+		slots[i] = turn_claim(lanes);
+		CHECK(turn_slot() == slots[i]);
+		CHECK_EQ(slots[i]->epoch, 1);
+		CHECK(slots[i] >= &lanes->slots[SOFTHCA_MAX_THREADS] &&
+			slots[i] < &lanes->slots[LANE_SLOTS]);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		turn_end(slots[i]);
+		CHECK_EQ(slots[i]->epoch, 2);
+	}
+	turn_begin(&lanes->slots[3]);
+	CHECK(turn_slot() == &lanes->slots[3]);
+	CHECK_EQ(lanes->slots[3].epoch, 1);
+	turn_end(&lanes->slots[3]);
+	CHECK_EQ(lanes->slots[3].epoch, 2);
+	lanes_destroy(0);
+}
+
+/* ---- replaced keys */
+
+#define N_KEYS 1000
+
+static struct key *keys[N_KEYS];
+static unsigned int n_keys, n_freed;
+
+void __wrap_free(void *p);
+void __real_free(void *p);
+
+void
+__wrap_free(void *p)
+{
+	for (unsigned int i = 0; p != NULL && i < n_keys; i++) {
+		if (keys[i] == p) {
+			keys[i] = NULL;
+			n_freed++;
+		}
+	}
+	__real_free(p);
+}
+
+static void
+replace_keys(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		CHECK(n_keys < N_KEYS);
+		keys[n_keys] = calloc(1, sizeof(struct key));
+		CHECK(keys[n_keys] != NULL);
+		retire_key(keys[n_keys++]);
+	}
+}
+
+/* Turns begin and end, as another lane's. */
+static void
+toggle(struct lane_slot *slot)
+{
+	atomic_fetch_add(&slot->epoch, 1);
+}
+
+static void
+keys_begin(void)
+{
+	n_keys = n_freed = 0;
+	lanes_create(0);
+	lanes_create(1);
+	turn_begin(&devs[0].lanes->slots[0]);
+	CHECK(retire_reserve());
+}
+
+static void
+keys_end(void)
+{
+	turn_end(&devs[0].lanes->slots[0]);
+	retire_fini(&devs[0].lanes->slots[0]);
+	CHECK_EQ(n_freed, n_keys);
+	retire_fini(&devs[0].lanes->slots[0]); /* nothing is left */
+	lanes_destroy(0);
+	lanes_destroy(1);
+}
+
+/* Batches of 64: a batch is freed with the next one, however long the lane's own turn is. */
+static void
+case_keys_are_freed(void)
+{
+	keys_begin();
+	replace_keys(64);
+	CHECK_EQ(n_freed, 0);
+	replace_keys(63);
+	CHECK_EQ(n_freed, 0);
+	replace_keys(1);
+	CHECK_EQ(n_freed, 64);
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK(keys[i] == NULL && keys[64 + i] != NULL);
+	CHECK(retire_reserve());
+	replace_keys(64);
+	CHECK_EQ(n_freed, 128);
+	keys_end();
+}
+
+/* A turn that ran when a batch was complete may look at its keys until it ends. */
+static void
+case_keys_wait_for_turns(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int s = 1; s < LANE_SLOTS; s += LANE_SLOTS - 2) {
+			struct lane_slot *other;
+
+			keys_begin();
+			other = &devs[i].lanes->slots[s];
+			toggle(other);
+			replace_keys(264);
+			CHECK_EQ(n_freed, 0);
+			toggle(other);
+			replace_keys(1);
+			CHECK_EQ(n_freed, 64);
+			for (unsigned int k = 0; k < 64; k++)
+				CHECK(keys[k] == NULL && keys[64 + k] != NULL);
+			keys_end();
+		}
+	}
+}
+
+/* A turn that began later, or one that ended and began again, does not see them. */
+static void
+case_keys_do_not_wait_for_later_turns(void)
+{
+	struct lane_slot *other;
+
+	keys_begin();
+	other = &devs[1].lanes->slots[5];
+	toggle(other);
+	replace_keys(64);
+	toggle(other);
+	toggle(other);
+	replace_keys(64);
+	CHECK_EQ(n_freed, 64);
+	/* The second turn was noted for the second batch. */
+	replace_keys(100);
+	CHECK_EQ(n_freed, 64);
+	toggle(other);
+	replace_keys(1);
+	CHECK_EQ(n_freed, 128);
+	keys_end();
+}
+
+/* ---- sets of pages */
+
+static void
+case_page_sets(void)
+{
+	struct page_set *_Atomic set = NULL;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char pages[130];
+
+	for (unsigned int i = 0; i < 130; i++) {
+		CHECK_EQ(page_set_replace(&set, &lock, &pages[i], NULL), 0);
+		CHECK_EQ(set->n, i + 1);
+		CHECK(set->v[i] == &pages[i] && page_is_marked(set, i));
+		if (i % 3 == 0)
+			page_mark(set, i, false);
+	}
+	CHECK_EQ(page_set_replace(&set, &lock, NULL, &pages[63]), 0);
+	CHECK_EQ(set->n, 129);
+	for (unsigned int i = 0; i < 129; i++) {
+		unsigned int page = i < 63 ? i : i + 1;
+
+		CHECK(set->v[i] == &pages[page]);
+		CHECK_EQ(page_is_marked(set, i), page % 3 != 0);
+	}
+	page_mark(set, 0, true);
+	CHECK(page_is_marked(set, 0));
+	CHECK(!page_is_marked(set, 3));
+	free(set);
+}
+
+static const struct check_case cases[] = {
+	{"a number comes back after 65536 others", case_numbers_come_back_late},
+	{"numbers wrap and pass over those in use", case_numbers_wrap},
+	{"each table starts at a number of its own", case_numbers_start_anywhere},
+	{"with many numbers in use, more pass before one comes back", case_window_grows},
+	{"with half of the numbers in use, the window stays", case_window_stays},
+	{"a range of numbers is free and aligned", case_ranges},
+	{"an object is replaced by number", case_replace},
+	{"quiescence waits for the turns of all adapters", case_quiesce_waits},
+	{"each turn has a slot of its own", case_claims},
+	{"replaced keys are freed in batches", case_keys_are_freed},
+	{"replaced keys wait for the turns that may see them", case_keys_wait_for_turns},
+	{"replaced keys do not wait for later turns", case_keys_do_not_wait_for_later_turns},
+	{"a changed set of pages keeps order and marks", case_page_sets},
+};
+
+int
+main(int argc, char **argv)
+{
+	softhca_devices_set(devs, 2);
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
