@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum wire_size {
-	WQEBB = 64, /* a send WQE takes whole ones of these */
+	WQEBB = 64, /* a send WQE takes a whole number of these */
 	WQE_SEG = 16,
 	CQE64 = 64
 };
@@ -30,13 +30,13 @@ enum wire_ctrl {
 };
 
 enum wire_ce {
-	CE_ON_ERROR = 0, /* also when flushed */
-	CE_NO_FLUSH = 1, /* on an error of its own, not when flushed */
+	CE_ON_ERROR = 0, /* a completion on errors, and when flushed */
+	CE_NO_FLUSH = 1, /* a completion on its own error, and none when flushed */
 	CE_ALWAYS = 2,
 	CE_ALWAYS_EVENT = 3
 };
 
-/* Segments of 16 bytes that follow it. */
+/* The 16-byte segments behind the control segment. */
 enum wire_seg {
 	RADDR_VA = 0,
 	RADDR_RKEY = 8,
@@ -66,7 +66,7 @@ enum wire_seg {
 	ETH_L3_CSUM = 0x40,
 	ETH_L4_CSUM = 0x80,
 	XRC_UNITS = 1,
-	SRQ_NEXT_INDEX = 2, /* of a shared receive WQE, whose data segments follow at 16 */
+	SRQ_NEXT_INDEX = 2, /* in a WQE of a shared receive queue; its data segments start at 16 */
 	MMO_OPAQUE_LKEY = 4,
 	MMO_OPAQUE_VA = 8
 };
@@ -171,23 +171,23 @@ enum wire_vendor {
 	VEN_KEY_DEPTH,  /* more indirect keys on the way to memory than KEY_MAX_DEPTH */
 	VEN_KEY_WINDOW, /* a window used as a local key, inside another key, or by another QP */
 	VEN_KEY_PIECES, /* more pieces of memory than one message may have */
-	VEN_UMR_KIND,   /* not a key that work requests configure so */
-	VEN_UMR_FIELDS, /* fields of the WQE that are not understood, or contradict each other */
+	VEN_UMR_KIND,   /* work requests do not configure this kind of key like this */
+	VEN_UMR_FIELDS, /* fields of the WQE are unknown, or contradict each other */
 	VEN_UMR_ROOM,   /* a layout larger than the key has room for */
-	VEN_SIG_PSV,    /* a signature's PSV is not there, or of another PD */
-	VEN_SIG_BLOCK,  /* not whole blocks of what the signature covers */
-	VEN_UMR_BOUND,  /* the window is bound, or is bound to another QP */
+	VEN_SIG_PSV,    /* a signature's PSV does not exist, or is of another PD */
+	VEN_SIG_BLOCK,  /* the data are not whole blocks of the signature */
+	VEN_UMR_BOUND,  /* the window is bound already, or to another QP */
 	VEN_CRYPTO,     /* encryption is not emulated */
-	VEN_KEY_PAGE    /* on demand: a page that is not there, or may not be written */
+	VEN_KEY_PAGE    /* on demand: a page does not exist, or may not be written */
 };
 
 /*
- * UMR, behind the control segment, whose immediate names the key: what to change, the new values,
- * then the layout. Layout as mlx5dv.h has it (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg,
+ * UMR: the control segment's immediate names the key; then follow what to change, the new values,
+ * and the layout. Fields as in mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg,
  * mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
  */
 enum wire_umr {
-	UMR_CTRL_UNIT = 1, /* where it begins, in units of 16 bytes */
+	UMR_CTRL_UNIT = 1, /* first 16-byte unit of this part */
 	UMR_FLAGS = 0,
 	UMR_KLM_UNITS = 4,
 	UMR_OFFSET_OR_BSF_UNITS = 6,
@@ -228,7 +228,7 @@ enum wire_mkc {
 	MKC_LEN = 24
 };
 
-/* A BSF, behind the layout: of a signature, of encryption, or one of each in this order. */
+/* A BSF follows the layout: one of a signature, one of encryption, or both in this order. */
 enum wire_bsf {
 	BSF_KIND = 0, /* low 4 bits */
 	BSF_KIND_CRYPTO = 1,
@@ -237,7 +237,7 @@ enum wire_bsf {
 
 #define MKC_FREE_BIT    0x40
 #define MKC_BSF_ENABLED 0x40000000u /* of the flags: a signature is in force */
-#define MKC_SIG_ERR     0x04000000u /* the errors seen so far, modulo 2 */
+#define MKC_SIG_ERR     0x04000000u /* errors acknowledged so far, modulo 2 */
 
 /* SET_PSV. */
 enum wire_psv {
@@ -268,7 +268,7 @@ enum wire_mkc_access {
 	MKC_ATOMIC = 1 << 6
 };
 
-/* One unit of a layout. The first says by its operation that the others are repeated. */
+/* One unit of a layout: a KLM; or the head of a repeated list, and its entries. */
 enum wire_klm {
 	KLM_LEN = 0,
 	KLM_KEY = 4,

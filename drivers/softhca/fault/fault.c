@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults on demand: a list of what shall go wrong, from softhca_fault() and from a control file.
  *
- * One lock guards the list. It is taken only while there are faults, and nothing waits under it.
+ * Faults on demand: a list of the faults that softhca_fault() and the control file have armed.
+ *
+ * One lock guards the list. It is taken only while faults are armed; nothing waits while holding
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,7 @@
 _Atomic unsigned int fault_watch_bits;
 
 #define FAULTS_MAX   64
-#define FILE_LOOK_NS 10000000 /* between looks at the control file, on the data path */
+#define FILE_LOOK_NS 10000000 /* ns between looks at the control file, on the data path */
 
 #define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL and its neighbours */
 #define EVENT_PORT_ACTIVE  9
@@ -32,7 +34,7 @@ _Atomic unsigned int fault_watch_bits;
 
 struct device_faults {
 	bool down[SOFTHCA_MAX_PORTS];
-	uint64_t up_at[SOFTHCA_MAX_PORTS]; /* device time; 0: by a fault of its own */
+	uint64_t up_at[SOFTHCA_MAX_PORTS]; /* device time; 0: up by a fault only */
 	_Atomic unsigned int down_bits;
 	atomic_bool dead;
 	struct {
@@ -111,7 +113,7 @@ port_set(struct device_faults *d, uint32_t port, bool down, uint64_t up_at)
 		atomic_fetch_and(&d->down_bits, ~(1u << (port - 1)));
 }
 
-/* What a fault does to a whole adapter. */
+/* Applies a fault of a whole adapter. */
 static void
 strike_device(const struct fault *f, unsigned int device)
 {
@@ -157,7 +159,10 @@ add_fault(const struct fault *f)
 	return 0;
 }
 
-/* Counts what matches; true where it is this one's turn. A fault that is spent leaves the list. */
+/*
+ * Counts an operation that matches fault i. True: the fault strikes it. A spent fault leaves the
+ * list.
+ */
 static bool
 fault_counts(unsigned int i)
 {
@@ -186,7 +191,7 @@ drop_faults(bool of_file_only)
 
 /* ---- the control file; lock held */
 
-/* All lines are good, or none counts. */
+/* One bad line makes the whole file void. */
 static void
 file_read(void)
 {
@@ -258,7 +263,7 @@ fault_init(const struct softhca_config *cfg)
 static void
 deliver_events(struct softhca_dev *dev, struct device_faults *d)
 {
-	/* The list of contexts may be busy: then again in the next turn. */
+	/* The list of contexts may be locked: then the next turn tries again. */
 	while (d->n_events != 0 &&
 		softhca_event_device(dev, d->events[0].type, d->events[0].port)) {
 		d->n_events--;

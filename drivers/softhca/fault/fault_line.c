@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of the control file and of softhca_fault(), and the names of what can be refused. */
+/*
+ * The grammar of faults: lines of the control file and of softhca_fault(), and names of control
+ * calls.
+ */
 #include "fault_line.h"
 
 #include <errno.h>
@@ -13,13 +16,16 @@
 
 #include "number.h"
 
-/* Where a control call is recognised by: an ioctl method, one or two write commands, an opcode. */
+/*
+ * How a control call is recognised: by its ioctl method, its one or two write commands, its
+ * opcode.
+ */
 struct call_name {
 	const char *name;
 	int object, method; /* NO_METHOD: a write command */
 	int64_t write_cmd, write_cmd2;
 	uint16_t opcode; /* of a firmware command; 0: any, or none */
-	bool ends;       /* ends an object */
+	bool ends;       /* the call ends an object */
 };
 
 #define NO_METHOD (-1)
@@ -114,7 +120,7 @@ enum fault_key {
 static const struct {
 	const char *name;
 	unsigned int may, must;
-	const char *form; /* for the error that names a malformed line */
+	const char *form; /* how a line of this kind is written, for error texts */
 } kinds[FAULT_N_KINDS] = {
 	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
 		"complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
@@ -263,7 +269,7 @@ fault_parse(struct fault_parser *p, const char *text)
 	return 1;
 }
 
-/* ---- which calls a name stands for */
+/* ---- which control calls a name means */
 
 static bool
 name_fits(const struct call_name *name, const struct fault_call *call)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One fault as a line says it: the grammar of doc/softhca.md, "Faults on demand". */
+/* One fault, read from a line: the grammar is in doc/softhca.md, "Faults on demand". */
 #ifndef SOFTHCA_FAULT_LINE_H
 #define SOFTHCA_FAULT_LINE_H
 
@@ -9,12 +9,12 @@
 
 struct fault {
 	enum fault_kind kind;
-	uint64_t op;    /* the first operation that it hits, from 1; 0: at once */
-	uint64_t times; /* how many it hits */
+	uint64_t op;    /* number of the first operation that it strikes, from 1; 0: at once */
+	uint64_t times; /* how many operations it strikes */
 	uint64_t qp;    /* 0: any */
 	uint64_t syndrome, vendor, ms, port, device, error;
 	uint64_t opcode; /* of firmware commands; 0: any */
-	int call;        /* FAULT_REFUSE: which name */
+	int call;        /* FAULT_REFUSE: index of the name of the refused calls */
 	uint64_t seen;
 	bool of_file;
 };
@@ -22,14 +22,17 @@ struct fault {
 struct fault_parser {
 	struct fault fault;
 	unsigned int given;
-	char err[2048]; /* what is wrong, and what is right */
+	char err[2048]; /* what is wrong with the line, and what is allowed */
 };
 
-/* 1: a fault; 0: an empty line or a comment; -EINVAL: err says what is wrong. */
+/*
+ * Reads a line. 1: p->fault is set; 0: an empty line or a comment; -EINVAL: p->err says what is
+ * wrong.
+ */
 int fault_parse(struct fault_parser *p, const char *text);
-/* Whether that is a call of the fault's name; and whether calls of the name end an object. */
+/* The call is one of those that the fault refuses. */
 bool fault_is_of_call(const struct fault *f, const struct fault_call *call);
-/* Calls that end an object: they go on where the device is dead. */
+/* The call ends an object. Such calls succeed on a dead device too. */
 bool fault_call_ends(const struct fault_call *call);
 
 #endif

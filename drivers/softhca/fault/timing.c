@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: when an operation may complete, so that designs compare as they would on a wire.
  *
- *     posted --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
- *                 one after another                  shared by all queues               overlapping
+ * The timing model: when an operation may complete, so that designs compare as they would on a
+ * real network.
+ *
+ *      posted --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
+ *                  one after another                  shared by all queues               overlapping
  *
  * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
  * takes no time of the port and no round trip.
@@ -37,7 +39,10 @@ timing_posted_at(struct timing_queue *t, uint16_t head, uint16_t posted, uint64_
 	return t->marks[0].at;
 }
 
-/* The port carries these bytes from `at` on, or from when it is free: until when? */
+/*
+ * Takes the port for ns, from `at` on or from when it is free. Returns the time when it is free
+ * again.
+ */
 static uint64_t
 timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 {
@@ -68,7 +73,7 @@ timing_due(struct softhca_lanes *lanes, struct timing_queue *queue, const struct
 	queue->free = at;
 	if (op->local)
 		return at;
-	/* Mbit/s are bits a microsecond: 8000 / Mbit/s is ns a byte. */
+	/* 1 Mbit/s is 1 bit/us: a byte takes 8000 / (Mbit/s) ns. */
 	if (cfg->bandwidth_mbps != 0)
 		at = timing_take_port(lanes, at, op->bytes * 8000 / cfg->bandwidth_mbps);
 	return at + cfg->round_trip_ns;

@@ -14,10 +14,10 @@
  *  - Control calls come from any thread of the program. The calls on one context run one at a time.
  *  - The data half runs in lanes: a lane is a device thread, or a thread inside softhca_pump().
  *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
- *    it first unpublishes, then waits in softhca_quiesce() (turns.h) until no lane can still see it.
- *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ, then
- *    event.c. At most one of each kind is held. Locks of keys, of DEKs and of atomics on demand are
- *    leaves: nothing is taken, and no lane is waited for, while one is held.
+ *    it first unpublishes, then waits in softhca_quiesce() (turns.h) until no lane can see it.
+ *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ,
+ *    then event.c. At most one of each kind is held. Locks of keys, of DEKs and of atomics on
+ *    demand are leaves: nothing is taken, and no lane is waited for, while one is held.
  */
 #ifndef SOFTHCA_HCA_H
 #define SOFTHCA_HCA_H
@@ -39,7 +39,7 @@ struct softhca_cq;
 struct softhca_srq;
 struct softhca_qp;
 
-/* ---------------------------------------------------------------- UAR: doorbell pages (lane.c) */
+/* ---------------------------------------------------------------- UAR pages (uar_queues.c) */
 
 enum softhca_uar_type {
 	SOFTHCA_UAR_BF,
@@ -47,8 +47,8 @@ enum softhca_uar_type {
 };
 
 /*
- * Takes the device's own mapping of a 4 KiB UAR page into the set that lanes scan.
- * -ENOMEM. Destroy: -EBUSY while a QP or CQ names the page.
+ * Adds a UAR page to those that lanes visit; `page` is the device's own mapping of its 4 KiB.
+ * -ENOMEM. Destroy: -EBUSY while a QP or CQ names the page; -ENOMEM.
  */
 int softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 	enum softhca_uar_type type, struct softhca_uar **out);
@@ -68,12 +68,12 @@ struct softhca_mkey_attr {
 	uint32_t pdn;
 	uint32_t access;
 	uint64_t addr; /* where the memory is in this process */
-	uint64_t iova; /* what work requests call its first byte */
+	uint64_t iova; /* the address that work requests use for its first byte */
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
 	bool bsf;             /* an indirect key has room for a signature, or for encryption */
-	bool crypto;          /* it encrypts what goes through it, once it is told how */
+	bool crypto;          /* it can be configured to encrypt data that go through it */
 	uint8_t variant;      /* of an indirect key; others get their own */
 	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
@@ -83,9 +83,9 @@ struct softhca_mkey_attr {
 
 int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
 	struct softhca_mkey **out);
-/* Replaces the attributes; the key stays, as where REREG_MR changes a region in place. */
+/* Replaces the attributes: REREG_MR changes a region without a new key. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
-/* Windows and indirect keys that lead to it lead nowhere from now on. */
+/* From then on, windows and indirect keys that name it reach no memory. */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 
@@ -93,8 +93,8 @@ uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 struct softhca_advice {
 	uint32_t key;
 	uint64_t va, len;
-	bool write, fault; /* pages come in to be written; pages come in at all */
-	bool flush;        /* wait, and tell what became of it */
+	bool write, fault; /* for writing; missing pages are brought in */
+	bool flush;        /* the call tells the result */
 };
 
 /*
@@ -105,7 +105,7 @@ int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct soft
 /* False in a sandbox that forbids what keys on demand need. */
 bool softhca_odp_is_possible(void);
 
-/* A signature's running state: named by the BSFs of keys of the same PD. */
+/* The running state of a signature. BSFs of keys of the same PD name it. */
 struct softhca_psv;
 int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);
 int softhca_psv_destroy(struct softhca_psv *psv);
@@ -129,14 +129,14 @@ struct softhca_dek_attr {
 	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN]; /* the program's */
 };
 
-/* Keeps a copy of the attributes, the key with them, until it is destroyed. */
+/* Keeps a copy of the attributes and of the key until it is destroyed. */
 struct softhca_dek;
 int softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,
 	struct softhca_dek **out);
-/* What was created, but for the key itself. */
+/* The attributes, without the key itself. */
 void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr,
 	enum softhca_dek_state *state);
-/* Another key in the place of the first. */
+/* Replaces the key. */
 void softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
 int softhca_dek_destroy(struct softhca_dek *dek);
 uint32_t softhca_dek_number(const struct softhca_dek *dek);
@@ -149,10 +149,10 @@ struct softhca_cq_attr {
 	uint32_t n_cqe;          /* a power of two */
 	uint32_t cqe_len;        /* 64 or 128 bytes */
 	bool ignore_overrun;
-	bool pad;                /* entries of 128 bytes are written whole: zeros, then the 64 */
+	bool pad;                /* of entries of 128 bytes, zeros fill the first 64 */
 	struct softhca_uar *uar; /* where arm doorbells arrive */
 	void *event;             /* given back in softhca_event_cq_*() */
-	uint32_t event_count, event_period_us; /* answered by query: softhca_cq_moderate() */
+	uint32_t event_count, event_period_us; /* only for query: softhca_cq_moderate() sets them */
 };
 
 int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
@@ -160,17 +160,17 @@ int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *att
 int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
 /*
- * After softhca_settle(): another buffer for later completions; the old one ends in an entry that
- * says so. -EINVAL: its
- * size, more completions in the CQ than it has entries, or no room for that entry.
+ * Gives the CQ another buffer; call softhca_settle() first. The old buffer ends in an entry that
+ * says so. -EINVAL: the size, more completions in the CQ than the new buffer has entries, or no
+ * room for that last entry.
  */
 int softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len);
-/* Events with the count-th completion or after the period; 0 and 0: with each. */
+/* Sends events at the count-th completion or after the period; 0 and 0: at each completion. */
 void softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us);
 void softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *pi,
 	uint32_t *ci);
 
-/* ---------------------------------------------------------------- queue pairs (qp.c) */
+/* ---------------------------------------------------------------- queue pairs (qp_control.c) */
 
 /* As verbs count (enum ibv_qp_type); the dynamically connected ones are one number there. */
 enum softhca_qp_type {
@@ -191,7 +191,7 @@ struct softhca_qp_init {
 	struct softhca_srq *srq; /* NULL: receives are the QP's own, or there are none */
 	struct softhca_uar *uar; /* NULL: the QP does not send (XRC_RECV, DCT) */
 	void *buf;               /* receive WQEs, then send WQEs */
-	void *sq_buf;            /* send WQEs, where they lie apart (RAW); else NULL */
+	void *sq_buf;            /* RAW: its send WQEs; else NULL: they are in buf */
 	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
 	uint32_t sq_bb;          /* send WQEBBs of 64 bytes, a power of two, or 0 */
 	uint32_t rq_wqe;         /* receive WQEs, a power of two, or 0 */
@@ -242,10 +242,13 @@ void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
 uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
-/* n numbers in a row, from a multiple of n, that no QP gets meanwhile. -ENOSPC, -ENOMEM. */
+/* Reserves n QP numbers in a row, the first a multiple of n. -ENOSPC, -ENOMEM. */
 int softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first);
 void softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first);
-/* A stream of a DCI out of error (mlx5dv_dci_stream_id_reset(3)). -EINVAL: it is not in error. */
+/*
+ * Takes a stream of a DCI out of error (mlx5dv_dci_stream_id_reset(3)). -EINVAL: it is not in
+ * error.
+ */
 int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
 
 /* ---------------------------------------------------------------- shared receive queues (srq.c) */
@@ -293,19 +296,22 @@ int softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *att
 void softhca_wq_destroy(struct softhca_wq *wq);
 uint32_t softhca_wq_number(const struct softhca_wq *wq);
 enum softhca_wq_state softhca_wq_state(struct softhca_wq *wq);
-/* -EINVAL: it is not in `from`, or does not go from there to `to`. */
+/* -EINVAL: the queue is not in `from`, or has no transition from there to `to`. */
 int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhca_wq_state to);
 
 /* ---------------------------------------------------------------- lanes (lane.c) */
 
 int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, unless pumped */
 void softhca_lanes_fini(struct softhca_dev *dev);
-/* Runs what rang before the call, as a card has by the time it sees a command. Not inside a turn. */
+/*
+ * Runs what rang before the call: a card has done so by the time it sees a command. Not inside a
+ * turn.
+ */
 void softhca_settle(struct softhca_dev *dev);
 
-/* ---------------------------------------------------------------- the running clock (clock.c) */
+/* ---------------------------------------------------------------- the clock page (clock_page.c) */
 
-/* A page whose first 8 bytes are the device's clock, until it is removed. -ENOMEM. */
+/* Keeps the device's clock in the first 8 bytes of a page, until it is removed. -ENOMEM. */
 int softhca_clock_add(struct softhca_dev *dev, void *page);
 int softhca_clock_remove(struct softhca_dev *dev, void *page);
 
@@ -316,8 +322,9 @@ void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
 /*
- * An event of the adapter, or of a port of it, to every open context. Called inside a turn, so it
- * does not wait: false where a control call holds what it needs; then nobody got it.
+ * Sends an event of the adapter, or of a port of it, to every open context. Called inside a turn,
+ * so it does not wait. False: a control call holds a lock that it needs, and no context got the
+ * event.
  */
 bool softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys (mlx5dv_dek_create(3)): kept, numbered, and forgotten without a trace. Nothing
- * is encrypted with them: a work request that asks for it is refused (umr.c).
+ * Data encryption keys (mlx5dv_dek_create(3)): stored under a number, and erased when destroyed.
+ * Nothing is encrypted with them: a UMR that asks for encryption is refused (exec_umr.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "hca.h"
 #include "lanes.h"
 
-/* Created by command, named by the BSFs of keys of the same PD. */
+/* A command creates it; BSFs of keys of the same PD name it. */
 struct softhca_dek {
 	struct softhca_dev *dev;
 	uint32_t number;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys with a signature: data that go through one are converted between its memory and its wire
- * domain, in a buffer of their own; PSVs; and the completion that tells of a wrong signature.
  *
- * On the local side a length counts data without signatures; a remote request's counts what is on
- * the wire (mlx5dv_wr_set_mkey_sig_block(3) shows both; that it is so is assumed). Tags count from
- * the key's first byte, whole blocks at a time.
+ * PSVs, and keys with a signature: data that go through such a key are converted between its
+ * memory domain and its wire domain, in a buffer.
+ *
+ * A local length counts data without signatures; a remote request's length counts bytes on the
+ * wire. mlx5dv_wr_set_mkey_sig_block(3) shows both; that cards do so is assumed. Reference tags
+ * count from the key's first byte, in whole blocks.
  */
 #include "keysig.h"
 
@@ -65,19 +66,19 @@ struct sig_after {
 	const struct key *key;
 	struct key_sig sig;
 	struct sg memory;
-	uint64_t at; /* where in the list that data fill the buffer is */
+	uint64_t at; /* offset of the buffer in the list that data fill */
 	uint64_t first, data;
 	uint64_t wire_len, memory_len;
 	uint8_t *wire, *bytes;
-	bool remote, peer; /* the request is a peer's; the key is one of the peer */
+	bool remote, peer; /* of a peer's request; of the responder's key */
 };
 
 /* ---- errors */
 
 /*
- * One error is told, then none until the program has configured the key anew and said that it knows:
- * libmlx5 counts the errors from 1 on, and gives the count's lowest bit with the configuration.
- * It goes to the CQ of the work that used the key: which one a card takes is not public.
+ * After one error is told, no more are told until the program configures the key again and
+ * acknowledges the error: libmlx5 counts errors from 1 on, and the configuration carries the
+ * lowest bit of that count.
  */
 static void
 tell_error(struct key_use *use, const struct sig_after *a, bool memory,
@@ -95,7 +96,7 @@ tell_error(struct key_use *use, const struct sig_after *a, bool memory,
 		atomic_compare_exchange_strong(&mkey->sig_told, &seen, key->sig_expected));
 }
 
-/* ---- data that come in: converted once they are there */
+/* ---- data that come in are converted when they have arrived */
 
 static bool
 has_signature(const struct key_sig *sig, struct softhca_lanes *lanes, uint32_t pdn)
@@ -127,7 +128,7 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t moved)
 
 	if (wire > a->wire_len)
 		wire = a->wire_len;
-	/* A message that ends inside a block leaves that block alone. */
+	/* A message that ends inside a block does not change that block. */
 	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
 		return SG_MOVED;
 	if (!sig_stretch(&a->sig.mem, data, &memory)) {
@@ -156,7 +157,7 @@ sig_after_move(struct key_use *use, uint64_t len)
 	return end;
 }
 
-/* ---- data that go out: converted at once */
+/* ---- data that go out are converted at once */
 
 static bool
 sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
@@ -178,7 +179,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	return sg_push(use, sg, a->wire, a->wire_len);
 }
 
-/* What the request's offset and length are in data, in memory and on the wire. */
+/* Computes the request's offset and length in data, in memory and on the wire. */
 static bool
 sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)
 {
@@ -189,7 +190,7 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 		return false;
 	a->first = first;
 	a->data = data;
-	/* The length is that of a segment: 2 GiB at most. The offset is anything. */
+	/* The length is at most 2 GiB, as in a segment; the offset may be any number. */
 	return first <= UINT64_MAX / 2 && sig_stretch(&a->sig.mem, first, memory_off) &&
 	       sig_stretch(&a->sig.mem, data, &a->memory_len) &&
 	       sig_stretch(&a->sig.wire, first, &first) &&

@@ -7,9 +7,9 @@
 #include "sg.h"
 
 /*
- * Appends a buffer for [off, off+len) of a key with a signature to the list. Data to be read are in it
- * already; data to be written are converted by sig_after_move(). need: IBV_ACCESS_* bits. False:
- * use->vendor says why.
+ * Appends to the list a buffer for [off, off+len) of a key with a signature. Data to be read are
+ * in it already; data to be written are converted by sig_after_move(). need: IBV_ACCESS_* bits.
+ * False: use->vendor says why.
  */
 bool sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
 	uint32_t need, uint64_t off, uint64_t len, struct sg *sg);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an indirect key to memory: through its layout, into the keys that the layout names, at most
- * KEY_MAX_DEPTH.
  *
- * Each layer narrows: a byte is reached only where every key on the way is valid, of the same PD,
- * and covers it; and is written only where every key on the way may be written. A remote right is
- * the business of the outermost key alone, because the program granted it there.
+ * From an indirect key to memory: through its layout, into the keys that the layout names, through
+ * at most KEY_MAX_DEPTH layouts.
+ *
+ * Each key on the way narrows: a byte is reached only where every key on the way is valid, of the
+ * same PD, and covers it; it is written only where every key on the way allows local writes. Only
+ * the outermost key needs the remote right, because the program granted that right there.
  */
 #include "keywalk.h"
 
-/* Entries that follow each other in memory are one piece: fewer of them to copy. */
+/* Appends a piece. One that continues the last piece joins it: fewer pieces to copy. */
 static bool
 sg_append(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 {
@@ -43,7 +44,7 @@ refuse(const struct walk *w, enum wire_vendor why)
 	return false;
 }
 
-/* The part [va, va+len) of a key that another one names. */
+/* Appends [va, va+len) of a key that a layout names. */
 static bool
 walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsigned int depth)
 {
@@ -72,7 +73,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	return walk_layout(w, key, off, len, depth + 1);
 }
 
-/* The entry that holds byte `off` of a round. Empty entries before it are passed over. */
+/* The entry that holds byte `off` of a round; empty entries are skipped. */
 static uint32_t
 find_entry(const struct key *key, uint64_t off)
 {
@@ -89,7 +90,7 @@ find_entry(const struct key *key, uint64_t off)
 	return lo;
 }
 
-/* Round `round` of the entries, from byte `off` of it on: at most len bytes. Sets what it took. */
+/* Appends at most len bytes of a round, from its byte `off` on. *took: how many. */
 static bool
 walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t off, uint64_t len,
 	uint64_t *took, unsigned int depth)
@@ -112,7 +113,7 @@ walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t
 	return true;
 }
 
-/* off and len are inside the key's length, which may be more than its layout has. */
+/* Appends [off, off+len), which the key covers; the layout may be shorter than the key. */
 static bool
 walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
 	unsigned int depth)
@@ -121,7 +122,7 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 
 	if (key->mkey->crypto)
 		return refuse(w, VEN_CRYPTO);
-	if (key->block_len != 0) { /* of a list: round 0, or behind its end */
+	if (key->block_len != 0) { /* a list has round 0 alone: a later one is behind its end */
 		round = off / key->block_len;
 		off %= key->block_len;
 	}

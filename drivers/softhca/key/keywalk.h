@@ -7,8 +7,8 @@
 #include "sg.h"
 
 /*
- * Appends the memory behind [off, off+len) of a key's layout to the list. need: ACC_LOCAL_WRITE or 0,
- * of the keys that the layout names; the key's own rights and signature are the caller's business.
+ * Appends to the list the memory behind [off, off+len) of a key's layout. need: ACC_LOCAL_WRITE or
+ * 0, of the keys that the layout names. The caller judges the key's own rights and signature.
  * False: use->vendor says why.
  */
 bool layout_gather(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On-demand paging: keys over memory that need not be there when they are registered, and may go and
- * come back while they are.
  *
- * A card takes a page fault where it meets a page that is not there; the kernel brings the page in,
- * or says that there is none. Here the kernel does both: such memory is only ever touched by
- * process_vm_readv(2) and process_vm_writev(2) on ourselves, which fault pages in as the program's
- * own accesses would, and fail where those would be SIGSEGV or SIGBUS. So there is no moment between
- * a check and an access in which the program could take the page away. Data pass through a buffer:
- * then a failure is of one end, and it is known of which.
+ * On-demand paging: keys over memory that need not be there when they are registered, and that may
+ * go and come back while they exist.
+ *
+ * A card takes a page fault where a page is missing; the kernel brings the page in, or says that
+ * there is none. Here only process_vm_readv(2) and process_vm_writev(2) on this process touch such
+ * memory: they fault pages in as the program's own accesses would, and fail where those would
+ * raise SIGSEGV or SIGBUS. So the program cannot take a page away between a check and an access.
+ * Data pass through a buffer, so each failure belongs to one end, source or destination.
  */
 #include "odp.h"
 
@@ -46,10 +46,10 @@ odp_write(void *to, const void *buf, size_t len)
 }
 
 /*
- * The page of an address is there, and may be written. Said by the kernel adding nothing to a word
- * of it, which no store of the program can be lost to (futex(2), FUTEX_WAKE_OP). Nobody waits on
- * our word; who waits on the program's is woken only where that word is 2047, and a futex may wake
- * for no reason.
+ * The page of an address is there, and may be written. FUTEX_WAKE_OP (futex(2)) makes the kernel
+ * add 0 to a word of it, atomically: no store of the program is lost. Nobody waits on `nobody`. A
+ * waiter on the program's word is woken only where the word is 2047, and futex waiters must expect
+ * wakes without a reason.
  */
 static bool
 odp_may_write(uint64_t addr)
@@ -81,13 +81,13 @@ softhca_odp_is_possible(void)
 
 /* ---- work requests */
 
-/* Where a copy is in a list of pieces. */
+/* A place in a list of pieces. */
 struct cursor {
 	const struct sg_piece *v;
 	uint64_t off;
 };
 
-/* The next bytes of the list: into the buffer, or out of it. */
+/* Moves len bytes between the buffer and the list: out of the buffer, or into it. */
 static bool
 cursor_pass(struct cursor *c, uint8_t *buf, uint64_t len, bool out)
 {
@@ -151,7 +151,7 @@ odp_load(struct key_use *use, const void *p, uint64_t *value)
 bool
 odp_store(void *p, uint64_t old, uint64_t value)
 {
-	/* What stays as it is must be writable nevertheless. */
+	/* A value that does not change needs a writable page nevertheless. */
 	return value == old ? p == SINK || odp_may_write((uintptr_t)p)
 			    : odp_write(p, &value, sizeof(value));
 }
@@ -165,7 +165,7 @@ odp_begin(struct softhca_dev *dev)
 	softhca_quiesce();
 }
 
-/* What advice needs to know of a key: it may go as soon as nobody is in a turn. */
+/* Copies the key that is advised: the key itself may be freed once the turn has ended. */
 static int
 advised_key(struct softhca_dev *dev, uint32_t number, uint32_t pdn, bool write, struct key *out)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures: guards, tags, and data converted block by block.
+ *
+ * Block signatures: their guards and tags, and converting data block by block.
  *
  * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
- * (SBC-3). CRC32 and CRC32C: 4 bytes. Their order is settled by no public source: little endian is
+ * (SBC-3). CRC32 and CRC32C: 4 bytes. No public source tells their byte order: little endian is
  * assumed, as storage software keeps CRC32C.
  */
 #include "sig.h"
@@ -72,7 +73,7 @@ guard_crc32(const uint8_t *p, uint32_t len, uint32_t crc, uint32_t polynomial)
 enum bsf {
 	BSF_SIZE_SBS = 0, /* 7:6 size, 4 both domains have the same structure */
 	BSF_CHECK_MASK = 1,
-	BSF_WIRE = 2, /* copy mask where the structure is the same, else block size */
+	BSF_WIRE = 2, /* copy mask where both domains have the same structure, else block size */
 	BSF_MEM = 3,
 	BSF_WIRE_FORMAT_PSV = 8,
 	BSF_MEM_FORMAT_PSV = 12,
@@ -191,7 +192,7 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 #define SYNDROME_APP   (1u << 12)
 #define SYNDROME_GUARD (1u << 13)
 
-/* The signature that belongs behind a block. n: which block of the key it is. */
+/* Writes the signature of a block. n: the block's number in the key. */
 static void
 sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
 {
@@ -212,7 +213,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
 	memcpy(sig, &crc, sizeof(crc));
 }
 
-/* The mask's bit for a byte of the signature as it lies in the stream: the manual page's table. */
+/* The mask's bit for a byte of the signature: the manual page's table. */
 static bool
 mask_has(const struct sig_domain *d, uint8_t mask, uint32_t byte)
 {
@@ -229,7 +230,7 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 	return false;
 }
 
-/* As a SIG_ERR completion has it: T10-DIF whole, a CRC in the upper half. */
+/* The signature as a SIG_ERR completion shows it: T10-DIF whole, a CRC in the upper half. */
 static uint64_t
 as_number(const struct sig_domain *d, const uint8_t *sig)
 {
@@ -244,13 +245,16 @@ as_number(const struct sig_domain *d, const uint8_t *sig)
 static bool
 escapes(const struct sig_domain *d, const uint8_t *sig)
 {
-	/* The flags are of T10-DIF alone. */
+	/* Escapes exist only in T10-DIF. */
 	if (get_be16(sig + 2) != 0xffff)
 		return false;
 	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
 }
 
-/* The first of guard, application tag and reference tag that is wrong: mlx5dv_mkey_check(3). */
+/*
+ * Finds the first wrong field, in the order guard, application tag, reference tag:
+ * mlx5dv_mkey_check(3).
+ */
 static void
 check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint8_t *right,
 	uint64_t offset, struct sig_error *error)
@@ -276,7 +280,7 @@ check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint
 
 /* ---- conversion */
 
-/* Takes the signatures out: data alone go to `to`. */
+/* Removes the signatures: `to` gets the data alone. */
 static void
 strip(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to, uint64_t first,
 	uint64_t data, struct sig_error *error)
@@ -293,7 +297,7 @@ strip(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to
 	}
 }
 
-/* Puts them in. The data may lie at the end of where they go to. */
+/* Adds the signatures. The data may lie at the end of `to`. */
 static void
 insert(const struct sig_domain *d, const uint8_t *from, uint8_t *to, uint64_t first, uint64_t data)
 {
@@ -305,7 +309,7 @@ insert(const struct sig_domain *d, const uint8_t *from, uint8_t *to, uint64_t fi
 		sign(d, to + i * unit, first / d->block + i, to + i * unit + d->block);
 }
 
-/* Both domains have the same structure: the masked bytes are those that came in. */
+/* Both domains have the same structure: bytes in the copy mask keep the value that came in. */
 static void
 copy_masked(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to,
 	uint64_t data)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lanes: the threads that run the adapter, the pages they scan, and waiting until they have left.
  *
- * A lane is a device thread or a caller of softhca_pump(). In one turn it goes through UAR pages and
- * serves those that no other lane is serving. Doorbells are memory: one that a lane passes by is
- * still there in the next turn, so nothing is lost by trying, by backing off, or by sleeping.
+ * Lanes: the scheduler that visits UAR pages, and the threads that run it.
  *
- * Which pages? Those that rang lately are warm, and looked at in every turn. The others rest:
- *  - a turn in which nothing warm rang looks at all of them, so an idle adapter is found idle by
- *    looking, and a first doorbell is served at once;
- *  - while warm pages keep the lane busy, it looks at one resting page for each REST_NS that pass.
- *    That is about a hundredth of its time, however many rest, and with n of them a first doorbell
- *    waits for n * REST_NS at most (and for the turn under way).
+ * A lane is a device thread or a caller of softhca_pump(). In one turn it goes through UAR pages
+ * and serves those that no other lane is serving. Doorbells are memory: one that a lane misses is
+ * still there in the next turn. So a lane may skip a locked page, back off, or sleep, and loses
+ * nothing.
+ *
+ * Pages that rang lately are warm: every turn looks at them. The other pages rest:
+ *
+ *   - A turn in which no warm page rang looks at all resting pages, so an idle adapter serves a
+ *     first doorbell at once.
+ *   - While warm pages keep a lane busy, it looks at one resting page for each REST_NS that pass.
+ *     That takes about a hundredth of its time, however many pages rest. With n of them, a first
+ *     doorbell waits at most n * REST_NS and the turn under way.
  */
 #include <errno.h>
 #include <sched.h>
@@ -57,7 +60,10 @@ uar_serve(struct softhca_uar *uar)
 	work = uar_take_doorbells(uar, &arm);
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
-		/* Cleared before looking: what calls from now on is seen by the next turn. */
+		/*
+		 * Cleared before looking: the next turn sees a call for attention that comes from
+		 * now on.
+		 */
 		atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
 		work += uar_visit_queues(uar);
 	}
@@ -65,7 +71,10 @@ uar_serve(struct softhca_uar *uar)
 	return work + (arm ? 1 : 0);
 }
 
-/* Whether there is anything to serve on a page; without its lock, so that passing by is cheap. */
+/*
+ * Whether the page has something to serve. Without its lock, to make looking at silent pages
+ * cheap.
+ */
 static bool
 uar_calls(struct softhca_uar *uar)
 {
@@ -79,12 +88,12 @@ uar_calls(struct softhca_uar *uar)
 	       atomic_load_explicit(&uar->attention, memory_order_relaxed);
 }
 
-#define QUIET_TURNS 1024 /* without a doorbell until a page rests */
+#define QUIET_TURNS 1024 /* turns without a doorbell until a warm page rests */
 #define REST_NS     1000 /* see the top of this file */
 #define REST_TURNS  8    /* busy turns between looks at the clock */
 #define REST_CHUNK  32   /* resting pages that an idle lane looks at between looks at the warm */
 
-/* A warm page that is silent for long becomes a resting one. */
+/* A warm page did not ring in this turn: after QUIET_TURNS of them it rests. */
 static void
 page_cools(struct page_set *set, unsigned int i)
 {
@@ -153,7 +162,7 @@ serve_all_resting(struct page_set *set, struct lane_slot *slot)
 	return work;
 }
 
-/* A busy lane's share for the pages that rest. */
+/* A busy lane's looks at resting pages, for the time since the last ones. */
 static unsigned int
 serve_due_resting(struct page_set *set, struct lane_slot *slot)
 {
@@ -167,7 +176,7 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
 	return serve_resting(set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
-/* The turn of that slot has begun; it ends here. */
+/* Runs the turn that has begun in the slot, and ends it. */
 static unsigned int
 lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
@@ -206,7 +215,10 @@ static void __attribute__((constructor)) remember_affinity(void)
 	process_cpus_known = sched_getaffinity(0, sizeof(process_cpus), &process_cpus) == 0;
 }
 
-/* Busy, then polite, then asleep: at most IDLE_SLEEP_MAX ns late when a doorbell rings again. */
+/*
+ * An idle lane first spins, then yields, then sleeps: at most IDLE_SLEEP_MAX ns, so a doorbell
+ * waits no longer.
+ */
 #define IDLE_SPINS     64
 #define IDLE_YIELDS    128
 #define IDLE_SLEEP_MIN 20000
@@ -255,7 +267,7 @@ lane_main(void *arg)
 	return NULL;
 }
 
-/* The program's signals are the program's threads' business. */
+/* Device threads block all signals: handlers run on the program's own threads. */
 static int
 lane_start(struct softhca_lanes *lanes, unsigned int index)
 {
@@ -349,7 +361,7 @@ softhca_pump(void)
 	return work;
 }
 
-#define SETTLE_TURNS 1024 /* at most: others may go on ringing */
+#define SETTLE_TURNS 1024 /* at most, because other queues may go on ringing */
 
 void
 softhca_settle(struct softhca_dev *dev)

@@ -43,8 +43,8 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	if (err != 0)
 		goto free_cq;
 	/*
-	 * The first arm word a program writes may equal the record's initial 0. Parking a value that
-	 * cannot be written tells the two apart.
+	 * The first arm word that a program writes may be 0, as a fresh record is. So the record
+	 * holds a value that no program writes until the CQ is armed.
 	 */
 	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
 	err = uar_attach_cq(cq->uar, cq);
@@ -96,8 +96,8 @@ cq_is_full(struct softhca_cq *cq)
 }
 
 /*
- * The CQ is of no more use: its error is an event, and each of its QPs fails when a lane next looks
- * at it (InfiniBand architecture, volume 1, "CQ overrun").
+ * An overrun CQ is useless: an event tells it, and each of its QPs fails when a lane next visits
+ * it (InfiniBand architecture, volume 1, "CQ overrun").
  */
 void
 cq_fail(struct softhca_cq *cq)
@@ -143,7 +143,9 @@ cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
 	put_be32(p + CQE_OPCODE_QPN, cqe->opcode_qpn);
 	put_be16(p + CQE_WQE_COUNTER, cqe->wqe_counter);
 	p[CQE_SIGNATURE] = 0;
-	/* Last, and with release: whoever sees the owner bit turn sees all of the above. */
+	/*
+	 * Last, with release order: a program that sees the owner bit change sees the whole entry.
+	 */
 	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
 }
 

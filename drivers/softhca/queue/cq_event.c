@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of completion queues: arming for one, and how many completions make one
- * (ibv_req_notify_cq(3), ibv_modify_cq(3)).
  *
- * Moderation: an event comes with the count-th completion since the CQ was armed, or when the period
- * has passed since the first of them; a period of 0 never passes.
+ * Events of completion queues: arming (ibv_req_notify_cq(3)), and how many completions make an
+ * event (ibv_modify_cq(3)).
+ *
+ * Moderation: an event comes with the count-th completion since the CQ was armed, or when the
+ * period has passed since the first of these completions. A period of 0 sets no time limit.
  */
 #include <endian.h>
 
@@ -45,7 +46,7 @@ cq_event_push(struct softhca_cq *cq, bool solicited)
 		cq_notify(cq);
 }
 
-/* How much of what the arming asks for lies at or after the given consumer index. */
+/* Completions that the arming asks for, from the consumer index `ci` on. */
 static uint32_t
 cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 {
@@ -68,7 +69,7 @@ cq_take_arm(struct softhca_cq *cq)
 		memory_order_acq_rel));
 	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
 	spin_lock(&cq->lock);
-	/* What came after the index that the program had read would otherwise go unnoticed. */
+	/* Completions from the arming's index on count: the program has not seen them. */
 	cq->arm = arm;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
@@ -84,7 +85,7 @@ softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us)
 	spin_lock(&cq->lock);
 	cq->event_count = count;
 	cq->event_period = (uint64_t)period_us * 1000;
-	/* What is waiting is judged anew, and at once. */
+	/* A waiting event is sent at the next look, rather than by the old count and period. */
 	if (cq->event_waiting != 0)
 		cq->event_due = device_clock();
 	spin_unlock(&cq->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Another buffer for a completion queue under way (ibv_resize_cq(3)). */
+/* Gives a completion queue in use another buffer (ibv_resize_cq(3)). */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,10 @@ cq_outstanding(struct softhca_cq *cq)
 	return (cq->pi - ci) & CQ_INDEX_MASK;
 }
 
-/* The last entry of the old buffer: its reader goes on in the new one, an index further. */
+/*
+ * Ends the old buffer: a reader that finds this entry goes on in the new buffer, at the next
+ * index.
+ */
 static void
 cq_write_resize(struct softhca_cq *cq)
 {
@@ -38,11 +41,11 @@ softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe
 		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
 		return -EINVAL;
 	uar_lock(cq->uar);
-	/* An arming of before counts indices of before. */
+	/* An arming that the program wrote before the resize has an index of the old buffer. */
 	cq_take_arm(cq);
 	spin_lock(&cq->lock);
 	outstanding = cq_outstanding(cq);
-	/* What is there must find room in the new buffer, and the mark in the old one. */
+	/* The completions must fit in the new buffer, and this last entry in the old one. */
 	if (outstanding > n_cqe || outstanding >= cq->n)
 		err = -EINVAL;
 	if (err == 0) {

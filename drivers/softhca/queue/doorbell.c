@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ *
  * Doorbells and BlueFlame: what rang on a UAR page, and whether it agrees with the send queue.
  *
- * A UAR page has two BlueFlame registers of two buffers each; a driver rings by writing the first 8
- * bytes of the last posted WQE to a buffer (a doorbell), or by copying the whole WQE there
- * (BlueFlame), and uses the twin buffer next. Here the page is memory. The device clears the first
- * word when it takes a doorbell: no WQE starts with 8 zero bytes, since its DS is not 0.
+ * A UAR page has two BlueFlame registers of two buffers each. A driver writes the first 8 bytes of
+ * the last posted WQE to a buffer (a doorbell), or copies the whole WQE there (BlueFlame), and
+ * uses the twin buffer next. Here the page is memory. The device clears the first word when it
+ * takes a doorbell: no WQE starts with 8 zero bytes, since its DS is not 0.
  *
- * Memory loses doorbells: a second one overwrites a first that was not taken. So a hit on a page
- * that several queues share only says "look", and each of them runs up to its doorbell record. A
- * queue alone on its page is held to the letter: it runs up to what was announced, because the
- * later of two announcements covers the earlier.
+ * Memory loses doorbells: a second one overwrites a first that was not taken. So on a page that
+ * several queues share, a doorbell makes each of them run up to its doorbell record. A queue alone
+ * on its page runs exactly up to what was announced: the later of two announcements covers the
+ * earlier.
  *
- * Checking BlueFlame. A doorbell and a BlueFlame copy begin alike, so every buffer holds a poison
- * pattern behind its first word, put back whenever the device has taken one. A word that still is
- * poison has not been written (a doorbell, or a copy under way). A word that is not poison belongs
+ * Checking BlueFlame. The first word does not tell a doorbell from a BlueFlame copy. So the other
+ * words of a buffer hold a poison pattern, which the device restores when it takes a ring. A word
+ * that is still poison has not been written (a doorbell, or a copy under way). A word that is not
+ * poison belongs
+ *
  *   (a) to the copy that the first word announced: it must equal the WQE in the send queue; or
- *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which is remembered in
- *       the buffer's shadow; or
- *   (c) to a copy that was overwritten by a later doorbell in the same buffer, before the device
- *       took either. Nothing is known of that copy any more.
- * Neither (b) nor (c) may be called a mismatch. (c) is excluded by the twins' alternation: between
- * two rings of one buffer lies a ring of its twin. So if a buffer was seen empty after the last ring
- * of its twin was taken (`verified`), and its twin is empty after this one has been taken, then it
- * was rung exactly once since, and what lies in it is (a) or (b). Only then are words judged. Of a
- * buffer rung again in between nothing is claimed.
- * A judgement is also postponed while the writer may be half-way (each word is read again for a
- * bounded time), and dropped when meanwhile the buffer or its twin rings again.
+ *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which the buffer's
+ *       shadow remembers; or
+ *   (c) to a copy that a later doorbell in the same buffer overwrote before the device took either:
+ *       nothing is known of that copy.
+ *
+ * Only (a) can be a mismatch, so (c) must be ruled out. Drivers alternate: between two rings of
+ * one buffer lies a ring of its twin. `verified` says that a buffer was seen empty after its
+ * twin's last ring was taken. If the buffer then rings, and its twin is empty after that ring is
+ * taken, then the buffer rang exactly once, and its words belong to (a) or (b). Otherwise its
+ * words are not judged.
+ *
+ * The writer may be half-way, so a wrong word is read again for a bounded time. The judgement is
+ * dropped where the buffer or its twin rings again meanwhile.
  */
 #include "doorbell.h"
 
@@ -62,7 +67,10 @@ doorbells_init(struct softhca_uar *uar)
 {
 	uint32_t spacing = UAR_BF_SPACING, len = uar->bf_len;
 
-	/* Without BlueFlame, or on an uncached page, there are no twins: the first word rings. */
+	/*
+	 * Without BlueFlame, or on an uncached page, drivers do not alternate: they ring the first
+	 * word.
+	 */
 	if (len != 0)
 		spacing = 2 * len;
 	for (unsigned int i = 0; i < 4; i++)
@@ -76,7 +84,7 @@ doorbells_init(struct softhca_uar *uar)
 		memory_order_relaxed);
 }
 
-/* Word i of the WQE at a WQEBB index, as the program wrote it; the queue is a ring. */
+/* Word i of the WQE at a WQEBB index, as it lies in the send queue, which is a ring. */
 static uint64_t
 sq_word(const struct softhca_qp *qp, uint16_t idx, unsigned int i)
 {
@@ -104,7 +112,7 @@ struct ring {
 	bool once; /* rung exactly once since the buffer was known empty */
 };
 
-/* How many words a copy of a WQE fills: whole WQEBBs, or none where it does not fit the buffer. */
+/* Words that a copy of a WQE fills: whole WQEBBs; 0 where it does not fit the buffer. */
 static unsigned int
 bf_words(const struct softhca_uar *uar, uint32_t ds)
 {
@@ -120,7 +128,10 @@ rings_again(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_b
 	       atomic_load_explicit(buf_word(uar, twin, 0), memory_order_relaxed) != 0;
 }
 
-/* True where a word of the copy is neither absent, nor right, nor late, and stays so. */
+/*
+ * True where a word of the copy is not poison, differs from this WQE and the one before, and stays
+ * so.
+ */
 static bool
 bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_buf *twin,
 	const struct softhca_qp *qp, uint16_t idx, uint32_t ds)
@@ -140,10 +151,10 @@ bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_bu
 }
 
 /*
- * Poison back where something was written, and a copy kept of what may still be on its way. That is
- * no longer than this ring's copy or, its writer late, the one before it; of a buffer that rang more
- * often than was seen, anything. An untouched word says nothing of those behind it: the front of a
- * late copy has been cleared already.
+ * Restores the poison where something was written, and remembers the WQE whose copy may still be
+ * arriving. How many words may have been written? As many as this copy has, or the copy before it
+ * where that writer was slow. All words, where the buffer may have rung more than once. A poison
+ * word does not end the search: the first words of a late copy may have been cleared already.
  */
 static void
 bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp,
@@ -168,14 +179,14 @@ uar_find_qp(struct softhca_uar *uar, uint32_t number)
 	for (unsigned int i = 0; i < uar->n_qps; i++)
 		if (uar->qps[i]->number == number)
 			return uar->qps[i];
-	if (uar->n_qps == 0) /* of a queue that is gone */
+	if (uar->n_qps == 0) /* a doorbell of a queue that was destroyed */
 		return NULL;
 	violation("doorbell on UAR page 0x%x names QP 0x%x, which has no queue there", uar->page_id,
 		number);
 	return NULL;
 }
 
-/* The WQE that a doorbell pointed at cannot be trusted: it fails when its turn comes. */
+/* The WQE that a doorbell announced cannot be trusted: it fails when it reaches the head. */
 static void
 qp_distrust(struct softhca_qp *qp, uint16_t idx, enum wire_vendor why)
 {
@@ -200,7 +211,7 @@ ring_decode(uint64_t word, bool once)
 	return r;
 }
 
-/* The doorbell points at a WQE that is posted and has not run: compares the two. */
+/* Compares the ring with its WQE, which is posted and has not run. */
 static void
 ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin,
 	struct softhca_qp *qp, const struct ring *r)
@@ -219,7 +230,7 @@ ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twi
 	}
 }
 
-/* Moves the announced index; true where the ring's WQE is posted and has not run. */
+/* Moves the announced index. True: the ring's WQE is posted and has not run. */
 static bool
 ring_announce(struct softhca_qp *qp, const struct ring *r)
 {
@@ -231,7 +242,7 @@ ring_announce(struct softhca_qp *qp, const struct ring *r)
 
 	qp->rang = true;
 	if (ahead == 0 || ahead > qp->sq_bb)
-		return false; /* of work that has run */
+		return false; /* its WQE has run */
 	if (ahead > posted) {
 		violation("QP 0x%x: a doorbell announces WQEBBs up to 0x%x, the doorbell record "
 			  "only "
@@ -263,7 +274,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 		bf_clear(uar, buf, known ? qp : NULL, &r);
 }
 
-/* One buffer and its twin: see the top of this file for what `verified` excludes. */
+/* Takes a buffer's ring. The top of this file tells what `verified` is for. */
 static unsigned int
 buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 {

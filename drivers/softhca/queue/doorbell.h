@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rings on a UAR page. */
+/* Taking doorbells and BlueFlame copies from a UAR page. */
 #ifndef SOFTHCA_DOORBELL_H
 #define SOFTHCA_DOORBELL_H
 
 #include "uar.h"
 
-/* Nothing rings on the page yet. */
+/* Clears the page: nothing rings on it yet. */
 void doorbells_init(struct softhca_uar *uar);
-/* Takes what rang: marks QPs, moves their announced index; *arm: the CQ doorbell rang. lock held. */
+/*
+ * Takes what rang: marks QPs and moves their announced index. *arm: the CQ doorbell rang. Returns
+ * how many doorbells there were. lock held.
+ */
 unsigned int doorbells_take(struct softhca_uar *uar, bool *arm);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What control calls do with queue pairs: creation, states (ibv_modify_qp(3)), queries, destruction. */
+/*
+ * What control calls do with queue pairs: create, modify (ibv_modify_qp(3)), query and destroy
+ * them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +99,7 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 		modify_path(to, a);
 }
 
-/* Queues and attributes as at creation. A doorbell still on the page is of the past. */
+/* Sets queues and attributes to their values at creation. Doorbells on the page are discarded. */
 static void
 reset_queues(struct softhca_qp *qp)
 {
@@ -116,7 +119,7 @@ reset_queues(struct softhca_qp *qp)
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
-/* notify: this time going to SQD shall be told when it is drained. */
+/* notify: an event tells when a send queue that goes to SQD is drained. */
 static void
 enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 {
@@ -125,7 +128,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (to == QP_RESET)
 		reset_queues(qp);
 	if (to == QP_SQD && from == QP_RTS) {
-		qp->draining = true; /* until a lane has finished what had begun, and says so */
+		qp->draining = true; /* until a lane has finished the WQE that had begun */
 		qp->attr.en_sqd_notify = notify;
 	}
 	if (from == QP_SQD && to == QP_RTS)
@@ -135,7 +138,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp_tell_last_wqe(qp);
 }
 
-/* No lane runs the QP's queues, nor delivers to it. */
+/* While locked, no lane runs the QP's queues or delivers to it. */
 static void
 qp_lock(struct softhca_qp *qp)
 {
@@ -152,7 +155,7 @@ qp_unlock(struct softhca_qp *qp)
 		uar_unlock(qp->uar);
 }
 
-/* A DCT gets its number when it can be sent to. */
+/* A DCT gets its number in RTR, when it can be sent to. */
 static int
 dct_publish(struct softhca_qp *qp)
 {
@@ -231,7 +234,7 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	return qp;
 }
 
-/* Its CQs and its SRQ stay while it is there. */
+/* Keeps its CQs and its SRQ from being destroyed, or lets them. */
 static void
 qp_count_users(struct softhca_qp *qp, int by)
 {
@@ -289,7 +292,7 @@ softhca_qp_destroy(struct softhca_qp *qp)
 		table_remove(&qp->dev->lanes->qps, qp->number);
 	if (qp->uar != NULL)
 		uar_detach_qp(qp->uar, qp);
-	/* A peer's lane may have found it before, and still be at work on its receive side. */
+	/* A peer's lane may have found the QP before, and be working on its receive side. */
 	softhca_quiesce();
 	qp_count_users(qp, -1);
 	free(qp->stream_errors);
@@ -303,7 +306,7 @@ softhca_qp_number(const struct softhca_qp *qp)
 	return qp->number;
 }
 
-/* What reserved numbers name: a QP in RESET, which nobody's message reaches. */
+/* Reserved numbers name this QP. It stays in RESET, so no message reaches it. */
 static struct softhca_qp reserved;
 
 int

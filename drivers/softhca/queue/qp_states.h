@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state tables of queue pairs. */
+/* Looking up a state table of queue pairs. */
 #ifndef SOFTHCA_QP_STATES_H
 #define SOFTHCA_QP_STATES_H
 

@@ -112,7 +112,7 @@ srq_head(struct softhca_srq *srq, unsigned int *n)
 	return wqe + WQE_SEG;
 }
 
-/* Fewer than the limit are left: said once, until it is armed again (ibv_modify_srq(3)). */
+/* Tells once that fewer than the limit are left; arming again repeats it (ibv_modify_srq(3)). */
 static void
 srq_check_limit(struct softhca_srq *srq)
 {

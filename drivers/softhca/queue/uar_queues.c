@@ -90,8 +90,8 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 }
 
 /*
- * With two queues left on a page, doorbells announced nothing; the one that stays is announced as
- * far as it has been posted, since its doorbells may have been overwritten.
+ * With two queues on a page, doorbells announced nothing, and may have overwritten each other. So
+ * all that is posted in the queue that stays counts as announced.
  */
 static void
 uar_announce_rest(struct softhca_uar *uar)

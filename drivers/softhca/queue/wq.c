@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work queues: receive queues that are no queue pair's (ibv_create_wq(3)).
  *
- * Packets would reach them through a queue pair with an indirection table, of which this adapter has
- * none. So receives wait, until the queue goes into error and they are flushed.
+ * Work queues: receive queues that belong to no queue pair (ibv_create_wq(3)).
+ *
+ * Packets reach them through a queue pair with an indirection table, and this adapter has none. So
+ * receives wait until the queue goes into error, and are flushed then.
  *
  *   RESET -> RDY -> ERR -> RESET, and RDY -> RESET
  *
- * A work queue has no doorbell page: it is visited with that of its CQ, and is under its lock.
+ * A work queue has no UAR page of its own: lanes visit it with its CQ's page, whose lock guards
+ * it.
  */
 #include "wq.h"
 
@@ -24,12 +26,12 @@
 #define EVENT_WQ_FATAL 19 /* IBV_EVENT_WQ_FATAL */
 
 struct softhca_wq {
-	struct softhca_wq *next; /* of those with the same doorbell page */
+	struct softhca_wq *next; /* next on the UAR page */
 	struct softhca_wq_attr attr;
 	struct softhca_dev *dev;
 	enum softhca_wq_state state;
 	uint32_t number;
-	uint16_t ci; /* receives used up; as the record counts */
+	uint16_t ci; /* receives used up, counted as in the record */
 };
 
 int
@@ -42,7 +44,7 @@ softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *attr,
 
 	if (wq == NULL)
 		return -ENOMEM;
-	/* Of queue pairs' numbers, as mlx5 counts: no queue pair gets it. */
+	/* Its number is a QP number, as mlx5 counts them: no queue pair gets it. */
 	err = softhca_qpn_reserve(dev, 1, &wq->number);
 	if (err != 0) {
 		free(wq);

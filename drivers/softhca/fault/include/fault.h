@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults on demand. Without faults and without the timing model the data path pays one predictable
- * branch for both.
+ * Faults on demand. With no fault armed and the timing model off, the data path pays one
+ * predictable branch for both.
  */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
@@ -14,7 +14,7 @@
 
 struct softhca_dev;
 
-/* What faults, or the timing model, want to be asked about now. */
+/* What faults or the timing model watch now. */
 enum fault_watch {
 	WATCH_WQES = 1,  /* a WQE is about to run, or a message to arrive */
 	WATCH_TURNS = 2, /* a lane's turn: fault_tick() */
@@ -31,14 +31,14 @@ fault_watches(enum fault_watch what)
 		0);
 }
 
-/* An adapter is about to run: the timing model watches its WQEs, if it is on. */
+/* Before an adapter runs: WQEs are watched where its timing model is on. */
 void fault_init(const struct softhca_config *cfg);
 
 enum fault_kind {
 	FAULT_NONE,
 	FAULT_COMPLETE,      /* the WQE does not run, and completes with a syndrome */
 	FAULT_DROP,          /* it runs, and its completion is lost */
-	FAULT_LATE,          /* it, and what is behind it, waits */
+	FAULT_LATE,          /* it and the WQEs behind it wait */
 	FAULT_RECV_COMPLETE, /* the receive fails with a syndrome, and its QP with it */
 	FAULT_RECV_DROP,     /* the message arrives, and the receive's completion is lost */
 	FAULT_RECV_LATE,     /* the message waits at its responder */
@@ -46,7 +46,7 @@ enum fault_kind {
 	FAULT_CQ_OVERRUN,    /* its send CQ fails */
 	FAULT_SQ_DRAINED,    /* the send queue stops before it */
 	FAULT_PORT_DOWN,     /* the link is lost */
-	FAULT_PORT_UP,       /* and back */
+	FAULT_PORT_UP,       /* the link comes back */
 	FAULT_DEVICE_FATAL,  /* nothing runs any more */
 	FAULT_REFUSE,        /* a control call fails */
 	FAULT_N_KINDS
@@ -58,21 +58,24 @@ struct fault_hit {
 	uint64_t ns;
 };
 
-/* A WQE is about to run for the first time: what happens to it instead. */
+/* The WQE at the head of this QP is about to run for the first time: what happens to it instead. */
 struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
 /* A message is about to arrive in a receive of this QP: what happens to the receive instead. */
 struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
-/* Control file, timers, events that are due. Inside a turn of that adapter's lanes. */
+/*
+ * Reads the control file, brings ports up that are due, delivers events. Inside a turn of that
+ * adapter.
+ */
 void fault_tick(struct softhca_dev *dev, bool from_call);
 
-/* A control call, as faults know it. */
+/* A control call, as faults recognise it. */
 struct fault_call {
 	uint16_t object, method; /* of the ioctl */
 	uint16_t opcode;         /* of its firmware command, or 0 */
 	int64_t write_cmd;       /* of INVOKE_WRITE, or -1 */
 };
 
-/* 0, or the -errno that the call shall end with. */
+/* 0, or the -errno that the call ends with. */
 int fault_refuses(struct softhca_dev *dev, const struct fault_call *call);
 bool fault_port_is_down(const struct softhca_dev *dev, unsigned int port);
 bool fault_device_is_dead(const struct softhca_dev *dev);

@@ -12,7 +12,7 @@ struct softhca_lanes;
 
 #define TIMING_MARKS 8
 
-/* One send queue: when its doorbells were seen, and until when it is busy. Device time. */
+/* What the model remembers of a send queue; device time. */
 struct timing_queue {
 	struct {
 		uint64_t at;
@@ -22,7 +22,7 @@ struct timing_queue {
 	uint64_t free;
 };
 
-/* The operation at the head of a queue. */
+/* The WQE at the head of a queue. */
 struct timing_op {
 	uint16_t head;   /* its WQEBB */
 	uint16_t posted; /* WQEBBs from it to the doorbell record */

@@ -6,15 +6,15 @@
 #include "key.h"
 #include "sg.h"
 
-/* key_gather() for every kind of key: each rule is checked, and its failure told. */
+/* key_gather() for every kind of key: checks each rule, and says which one forbids the access. */
 bool key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
 
 /*
- * Appends the memory behind [va, va+len) of a key to the list. need: IBV_ACCESS_* bits, 0 for a
+ * Appends to the list the memory behind [va, va+len) of a key. need: IBV_ACCESS_* bits, 0 for a
  * local read; with a remote right in it, the request is one that use->peer_qpn answers.
- * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor has the rule that forbids it. The pieces stay
- * valid while the WQE runs.
+ * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor has the rule that forbids it. The pieces
+ * stay valid while the WQE runs.
  */
 static inline bool
 key_gather(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures: what a key's BSF says, and what it does to data on their way
+ * Block signatures: what a key's BSF asks for, and converting data
  * (mlx5dv_wr_set_mkey_sig_block(3)).
  */
 #ifndef SOFTHCA_SIG_H
@@ -16,7 +16,7 @@ enum sig_type {
 	SIG_CRC32C
 };
 
-/* One of the two sides that data pass between: memory, and the wire. */
+/* One of the two domains that data pass between: memory, and the wire. */
 struct sig_domain {
 	enum sig_type type;
 	uint32_t block, psv;
@@ -39,21 +39,21 @@ struct sig_error {
 
 #define SIG_BSF_LEN 64
 
-/* Reads a BSF. False: it asks for what is not known here. */
+/* Reads a BSF. False: it asks for something that this adapter does not do. */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig);
 
 uint32_t sig_len(const struct sig_domain *domain);
 /*
- * The bytes that `data` bytes, or a place that far on, are with their signatures. False: it is not
- * at the end of a block.
+ * The length of `data` bytes with their signatures; an offset counts as a length from 0. False: it
+ * does not end with a block.
  */
 bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
-/* The other way: bytes with signatures to bytes of data. */
+/* The length without signatures of bytes that have them. False: it does not end with a block. */
 bool sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out);
 
 /*
- * Converts `data` bytes, which begin at byte `first` of what the key names, from one domain to the
- * other. The first error goes to *error; data move on in spite of it.
+ * Converts `data` bytes from one domain to the other. They begin at byte `first` of what the key
+ * names. *error is the first error; the conversion goes on in spite of it.
  */
 void sig_convert(const struct key_sig *sig, const struct sig_domain *in,
 	const struct sig_domain *out, const uint8_t *from, uint8_t *to, uint64_t first,

@@ -25,7 +25,9 @@ struct key_use;
 
 /* What keys ask of whoever runs the WQE. Called rarely. */
 struct key_user {
-	/* A signature was wrong. `tell`: the program has not been told since it last configured the key. */
+	/*
+	 * A signature was wrong. tell: the program has not been told of an error of this key yet.
+	 */
 	void (*sig_error)(struct key_use *use, const struct key_sig_error *error, bool tell);
 	/* Memory on demand may take long to come: locks that others wait for are let go. */
 	void (*may_wait)(struct key_use *use);

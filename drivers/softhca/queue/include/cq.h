@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: adding completions, overrun, and events. */
+/* Completion queues, as those see them who complete work. */
 #ifndef SOFTHCA_CQ_H
 #define SOFTHCA_CQ_H
 
@@ -26,20 +26,23 @@ struct softhca_cq {
 	uint32_t pi, ci_seen;   /* free running; the record holds 24 bits of the consumer's */
 	uint32_t solicited_end; /* pi after the last solicited or failed completion */
 	uint32_t n, log_n, mask, stride;
-	uint8_t *buf; /* of the first 64-byte CQE; with 128-byte entries in their second half */
+	uint8_t *buf; /* the first 64-byte CQE; in entries of 128 bytes, their second half */
 	_Atomic uint32_t *dbrec;
 	enum cq_arm arm;
 	bool ignore_overrun, pad;
 	atomic_bool failed;
-	/* Moderation, cq_event.c. An event comes with the event_count-th completion since the CQ was
-	 * armed, or event_period ns after the first of them; event_due is that time, 0: no event waits. */
+	/*
+	 * Moderation (cq_event.c): an event comes with the event_count-th completion since the CQ
+	 * was armed, or event_period ns after the first of them. event_due is that time; 0: no
+	 * event waits.
+	 */
 	uint32_t event_count, event_waiting;
 	uint64_t event_period, event_due;
 	void *event;
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
 	uint32_t number;
-	atomic_uint users; /* QPs, SRQs and WQs */
+	atomic_uint users; /* QPs, SRQs and WQs that complete to it */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct cqe_sig_err {
@@ -68,16 +71,19 @@ cq_has_failed(const struct softhca_cq *cq)
 
 /* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
-/* The CQ is of no more use: an event says so, and its QPs fail. cq->lock held. Inside a turn. */
+/*
+ * The CQ cannot be used any more: an event says so, and its QPs fail. cq->lock held. Inside a
+ * turn.
+ */
 void cq_fail(struct softhca_cq *cq);
 
 /* ---- events: cq_event.c */
 
-/* An arm doorbell rang on this CQ's page. */
+/* The page's arm doorbell rang: takes the arming that the record holds, if there is a new one. */
 void cq_take_arm(struct softhca_cq *cq);
 /* A completion was added: sends the event that is due. cq->lock held. */
 void cq_event_push(struct softhca_cq *cq, bool solicited);
-/* Sends an event whose time has come. True where one still waits for its time. */
+/* Sends an event whose time has come. True: an event waits for its time. */
 bool cq_event_timer(struct softhca_cq *cq, uint64_t now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs. */
+/* A queue pair. */
 #ifndef SOFTHCA_QP_H
 #define SOFTHCA_QP_H
 
@@ -31,7 +31,7 @@ enum wait_kind {
 };
 
 struct softhca_qp {
-	/* Send side: of who holds uar->lock. */
+	/* Send side: for who holds uar->lock. */
 	uint8_t *sq;
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
@@ -66,13 +66,13 @@ struct softhca_qp {
 	struct softhca_srq *srq;
 	uint32_t xrcdn;
 	uint64_t dc_key;
-	/* DCI with streams, of who holds uar->lock: a bit for each stream in error. */
+	/* DCI with streams, for who holds uar->lock: a bit for each stream in error. */
 	uint8_t *stream_errors;
 	uint32_t n_errored, max_errored;
 	bool draining;
-	bool established; /* of the receive side: the first message in RTR has been told */
+	bool established; /* under `recv`: the event of the first message in RTR was sent */
 	void *event;
-	struct timing_queue timing; /* of who holds uar->lock */
+	struct timing_queue timing; /* for who holds uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
 
 static inline enum qp_state
@@ -98,7 +98,7 @@ qp_is_unreliable(const struct softhca_qp *qp)
 
 #define QP_EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
 
-/* The QP went into error: told to those who share an SRQ. */
+/* The QP went into error. QPs with an SRQ tell that the last WQE was reached. */
 static inline void
 qp_tell_last_wqe(struct softhca_qp *qp)
 {

@@ -10,15 +10,15 @@
 #include "hca.h"
 #include "spin.h"
 
-/* The WQEs and their indices are under `lock`. */
+/* A shared receive queue. `lock` guards its WQEs and indices. */
 struct softhca_srq {
 	struct spin lock;
 	uint16_t head;  /* index of the next WQE to use */
-	uint16_t taken; /* free running, as the record counts */
+	uint16_t taken; /* WQEs used up; free running, counted as in the record */
 	uint32_t n, log_stride, limit;
 	uint8_t *buf;
 	_Atomic uint32_t *dbrec;
-	bool failed; /* its list was broken: it holds nothing any more */
+	bool failed; /* its list of WQEs was broken: it gives no more receives */
 	uint32_t number, pdn, xrcdn, uidx;
 	struct softhca_cq *cq; /* XRC, else NULL */
 	struct softhca_dev *dev;
@@ -29,7 +29,7 @@ struct softhca_srq {
 /* srq->lock held for all of these. */
 
 bool srq_has_work(struct softhca_srq *srq);
-/* The data segments of the oldest WQE, n of them; NULL: there is no WQE. */
+/* The data segments of the oldest WQE, n of them; NULL: no WQE is posted. */
 const uint8_t *srq_head(struct softhca_srq *srq, unsigned int *n);
 /* Uses up the oldest WQE, and returns its index. */
 uint16_t srq_take(struct softhca_srq *srq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One UAR page: its doorbells, its queues, and calling lanes to it. */
+/* One UAR page, and calling lanes to it. */
 #ifndef SOFTHCA_UAR_H
 #define SOFTHCA_UAR_H
 
@@ -18,7 +18,7 @@ struct softhca_wq;
 /* One BlueFlame buffer, as the device remembers it: see doorbell.c. */
 struct bf_buf {
 	uint32_t offset;
-	bool verified; /* was empty after the last doorbell in its twin had been taken */
+	bool verified; /* it was empty when the last ring of its twin had been taken */
 	bool shadow_known;
 	uint32_t shadow_words;
 	uint64_t shadow[BF_MAX_WORDS];
@@ -27,27 +27,27 @@ struct bf_buf {
 #define UAR_BELLS 5 /* words of a page that ring: four buffers, and the CQ doorbell */
 
 /*
- * Who holds `lock` owns the send side of the page's QPs, and its WQs. Lanes only try it; control
- * calls wait for it in uar_lock(). So a send queue is never run by two threads.
+ * Who holds `lock` owns the send side of the page's QPs, and its WQs. Lanes only try to take it;
+ * control calls wait for it in uar_lock(). So two threads never run one send queue.
  */
 struct softhca_uar {
-	/* What a lane looks at in passing lies in one cache line. */
+	/* What a lane reads of a page that does not ring lies in one cache line. */
 	struct spin lock;
 	uint8_t *page;
 	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
 	atomic_bool timed;         /* an event of one of its CQs may wait for its time */
-	atomic_bool attention;     /* look at every queue of this page, doorbell or not */
-	atomic_bool again; /* some queue waits for time, for receives, or for its next share */
-	atomic_uint quiet; /* turns since it last rang: see lane.c */
+	atomic_bool attention;     /* look at every queue of this page, even without a doorbell */
+	atomic_bool again;         /* some queue waits: for time, a receive, or its next share */
+	atomic_uint quiet;         /* turns since it last rang: see lane.c */
 	struct softhca_dev *dev;
 	uint32_t page_id;
 	uint32_t bf_len; /* bytes of one buffer; 0: 8-byte doorbells only */
 	unsigned int n_bufs;
-	struct bf_buf buf[4]; /* twins side by side */
+	struct bf_buf buf[4]; /* twins are neighbours */
 	unsigned int n_qps, n_cqs, max_qps, max_cqs;
 	struct softhca_qp **qps;
 	struct softhca_cq **cqs;
-	struct softhca_wq *wqs; /* of its CQs */
+	struct softhca_wq *wqs; /* work queues that complete to its CQs */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Waits for the lock: no lane runs this page's queues until uar_unlock(). For control calls. */
