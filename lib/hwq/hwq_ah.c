@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "hwq_internal.h"
+#include "hwq_addr.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hwq_internal.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_obj.h"
 
 static int
 modify(struct hwq_qp *qp, enum ibv_qp_state to, const char *how)
@@ -70,13 +69,6 @@ prepare_marks(struct hwq_qp *qp, uint16_t next)
 		if ((uint16_t)(qp->cancelled[i] - next) >= pending)
 			qp->cancelled[i] = 0;
 	return 0;
-}
-
-void
-hwq_qp_forget_cancelled(struct hwq_qp *qp)
-{
-	free(qp->cancelled);
-	qp->cancelled = NULL;
 }
 
 /* ------------------------------------------------------------------ cancelling */

@@ -23,8 +23,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "hwq_api.h"
 #include "hwq_cqe.h"
-#include "hwq_dev.h"
 #include "hwq_wire.h"
 
 struct ibv_cq;
@@ -171,10 +171,21 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 	return i;
 }
 
-/** A plain word for a MLX5_CQE_SYNDROME_*; "unknown syndrome" for the rest. Never NULL. */
-HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
+/**
+ * Creates a CQ of 64-byte entries, without events (hwq_cq_create_on() makes one with events).
+ * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum
+ *   of what its QPs need: hwq_qp_cqe_needed() of each.
+ * @param cq the CQ, owned by the domain's thread. Destroy it before the domain.
+ * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the errno of
+ *   mlx5dv_create_cq(3).
+ */
+HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
 
-/** The enum ibv_wc_status of ibv_poll_cq(3) for hwq_cqe.syndrome; IBV_WC_SUCCESS for 0. */
-HWQ_API int hwq_syndrome_status(uint8_t syndrome);
+/**
+ * Destroys a CQ, with the completions that it holds.
+ * @return 0; -EBUSY QPs or SRQs use it: nothing was destroyed; -EINVAL it is the caller's own:
+ *   hwq_obj_cq_release(); or the errno of ibv_destroy_cq(3): it is still there.
+ */
+HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 
 #endif

@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 
+#include "hwq_api.h"
 #include "hwq_wire.h"
 
 /**
@@ -42,6 +43,14 @@ enum hwq_syndrome {
 	HWQ_SYNDROME_RNR_RETRY_EXC = 0x16,       /**< no receive was ready after all RNR retries */
 	HWQ_SYNDROME_REMOTE_ABORTED = 0x22,      /**< the responder aborted the request */
 };
+
+/** A name in words for a syndrome; "unknown syndrome" for one that is not known. Any thread. @return a
+ *  string that is always there, never NULL. */
+HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
+
+/** The enum ibv_wc_status of ibv_poll_cq(3) for hwq_cqe.syndrome; IBV_WC_SUCCESS for 0,
+ *  IBV_WC_GENERAL_ERR for one that is not known. Any thread. */
+HWQ_API int hwq_syndrome_status(uint8_t syndrome);
 
 /** What a receive was like. */
 enum hwq_recv_flags {

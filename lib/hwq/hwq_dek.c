@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "hwq_cmd.h"
+#include "hwq_domain.h"
 #include "hwq_log.h"
-#include "hwq_qp.h"
 #include "hwq_verbs.h"
 
 #define CMD_CREATE_GENERAL_OBJECT 0xa00

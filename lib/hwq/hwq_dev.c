@@ -259,3 +259,9 @@ hwq_dev_name(const struct hwq_dev *dev)
 {
 	return ibv_get_device_name(dev->ctx->device);
 }
+
+void
+hwq_log_set(void (*line)(const char *text))
+{
+	hwq_log_to(line);
+}

@@ -5,8 +5,8 @@
  *
  *     hwq_dev_open ---- hwq_dev_caps
  *       |-- hwq_mr_register                 memory, for all queues           hwq_mr.h
- *       `-- hwq_domain_create               one per lcore: its own doorbells hwq_qp.h
- *             |-- hwq_cq_create                                              hwq_qp.h
+ *       `-- hwq_domain_create               one per lcore: its own doorbells hwq_domain.h
+ *             |-- hwq_cq_create                                              hwq_cq.h
  *             |-- hwq_mkey_pool_create            indirect keys              hwq_mkey.h
  *             `-- hwq_qp_create -> hwq_qp_connect                            hwq_qp.h
  *                   |  hwq_wqe_memcpy() ...  into the send queue             hwq_wqe.h, hwq_sq.h
@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HWQ_API __attribute__((visibility("default")))
+#include "hwq_api.h"
 
 struct ibv_context;
 struct ibv_pd;

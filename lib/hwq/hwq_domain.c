@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains: an lcore's doorbell register, and the protection domain that goes with it. */
+/* Domains: a doorbell register, and the protection domain that goes with it. */
+#include "hwq_domain.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hwq_log.h"
-#include "hwq_qp.h"
 #include "hwq_verbs.h"
 
 int

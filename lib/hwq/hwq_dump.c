@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include <infiniband/verbs.h>
-
+#include "hwq_dump_addr.h"
+#include "hwq_dump_key.h"
 #include "hwq_dump_text.h"
 #include "hwq_qp.h"
 #include "hwq_srq.h"
@@ -45,22 +45,6 @@ static const struct opcode_info opcodes[] = {
 	{MLX5_OPCODE_MMO, "MMO", {SEG_MMO, SEG_SRC, SEG_DST}},
 };
 
-static const char *const syndromes[] = {
-	[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR] = "local length error",
-	[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR] = "local QP operation error",
-	[MLX5_CQE_SYNDROME_LOCAL_PROT_ERR] = "local protection error",
-	[MLX5_CQE_SYNDROME_WR_FLUSH_ERR] = "flushed",
-	[MLX5_CQE_SYNDROME_MW_BIND_ERR] = "memory window bind error",
-	[MLX5_CQE_SYNDROME_BAD_RESP_ERR] = "bad response",
-	[MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR] = "local access error",
-	[MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR] = "remote invalid request",
-	[MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR] = "remote access error",
-	[MLX5_CQE_SYNDROME_REMOTE_OP_ERR] = "remote operation error",
-	[MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR] = "retries exceeded",
-	[MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR] = "RNR retries exceeded",
-	[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR] = "remote aborted",
-};
-
 static const char *const cqe_opcodes[16] = {
 	[MLX5_CQE_REQ] = "REQ",
 	[MLX5_CQE_RESP_WR_IMM] = "RESP_WR_IMM",
@@ -93,42 +77,6 @@ opcode_find(uint8_t opcode)
 			return &opcodes[i];
 	}
 	return NULL;
-}
-
-const char *
-hwq_syndrome_str(uint8_t syndrome)
-{
-	if (syndrome == 0)
-		return "success";
-	if (syndrome >= sizeof(syndromes) / sizeof(syndromes[0]) || syndromes[syndrome] == NULL)
-		return "unknown syndrome";
-	return syndromes[syndrome];
-}
-
-int
-hwq_syndrome_status(uint8_t syndrome)
-{
-	static const uint8_t status[] = {
-		[0] = IBV_WC_SUCCESS,
-		[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR] = IBV_WC_LOC_LEN_ERR,
-		[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR] = IBV_WC_LOC_QP_OP_ERR,
-		[MLX5_CQE_SYNDROME_LOCAL_PROT_ERR] = IBV_WC_LOC_PROT_ERR,
-		[MLX5_CQE_SYNDROME_WR_FLUSH_ERR] = IBV_WC_WR_FLUSH_ERR,
-		[MLX5_CQE_SYNDROME_MW_BIND_ERR] = IBV_WC_MW_BIND_ERR,
-		[MLX5_CQE_SYNDROME_BAD_RESP_ERR] = IBV_WC_BAD_RESP_ERR,
-		[MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR] = IBV_WC_LOC_ACCESS_ERR,
-		[MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR] = IBV_WC_REM_INV_REQ_ERR,
-		[MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR] = IBV_WC_REM_ACCESS_ERR,
-		[MLX5_CQE_SYNDROME_REMOTE_OP_ERR] = IBV_WC_REM_OP_ERR,
-		[MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR] = IBV_WC_RETRY_EXC_ERR,
-		[MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR] = IBV_WC_RNR_RETRY_EXC_ERR,
-		[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR] = IBV_WC_REM_ABORT_ERR,
-	};
-
-	/* Syndrome 0 has its own place; every other hole is what libmlx5 calls general. */
-	if (syndrome >= sizeof(status) || (syndrome != 0 && status[syndrome] == 0))
-		return IBV_WC_GENERAL_ERR;
-	return status[syndrome];
 }
 
 /* ------------------------------------------------------------------ WQEs */
@@ -177,17 +125,6 @@ dump_inline(struct text *t, const uint8_t *at, size_t left)
 		hwq_text_add(t, " %02x", at[sizeof(word) + i]);
 	hwq_text_add(t, "%s\n", i < len ? " ..." : "");
 	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
-}
-
-void
-hwq_dump_hex(struct text *t, const uint8_t *at)
-{
-	size_t i;
-
-	hwq_text_add(t, "  hex  ");
-	for (i = 0; i < HWQ_DS_LEN; i++)
-		hwq_text_add(t, " %02x", at[i]);
-	hwq_text_add(t, "\n");
 }
 
 /* One segment, or one DS of hex where the table has none. Returns DS units. */

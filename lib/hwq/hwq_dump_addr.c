@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Segments of a transport's own as text: addresses, SRQ numbers, Ethernet headers; and operands. */
-#include <string.h>
+#include "hwq_dump_addr.h"
 
-#include "hwq_dump_text.h"
+#include <string.h>
 
 /* An address vector of a UD QP or a DCI: three DS. */
 size_t

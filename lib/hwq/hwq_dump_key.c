@@ -3,28 +3,12 @@
  * Work requests on keys as text: UMRs with their layouts, signatures and encryption, SET_PSV, and
  * CQEs of wrong signatures. Key tags are not shown: they are nobody's to know.
  */
-#include "hwq_dump_text.h"
+#include "hwq_dump_key.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "hwq_umr.h"
 #include "hwq_wire_bsf.h"
-
-void
-hwq_text_add(struct text *t, const char *fmt, ...)
-{
-	size_t skip = t->len < t->room ? t->len : t->room;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->room == skip ? NULL : t->at + skip, t->room - skip, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->len += (size_t)n;
-}
 
 /* ------------------------------------------------------------------ UMR control, key context */
 

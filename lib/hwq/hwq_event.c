@@ -9,7 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_log.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_channel.h"
 
 int
 hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **out)

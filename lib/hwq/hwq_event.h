@@ -26,6 +26,7 @@
 
 #include "hwq_cq.h"
 #include "hwq_db.h"
+#include "hwq_dev.h"
 
 struct ibv_comp_channel;
 

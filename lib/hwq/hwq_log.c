@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "hwq_dev.h"
-
 static void
 line_to_stderr(const char *text)
 {
@@ -16,7 +14,7 @@ line_to_stderr(const char *text)
 static void (*log_line)(const char *text) = line_to_stderr;
 
 void
-hwq_log_set(void (*line)(const char *text))
+hwq_log_to(void (*line)(const char *text))
 {
 	log_line = line != NULL ? line : line_to_stderr;
 }

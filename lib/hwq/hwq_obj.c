@@ -8,10 +8,12 @@
 
 #include <infiniband/verbs.h>
 
-#include "hwq_internal.h"
+#include "hwq_cq_create.h"
 #include "hwq_log.h"
+#include "hwq_obj_room.h"
+#include "hwq_srq_create.h"
 #include "hwq_verbs.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_obj.h"
 
 int
 hwq_obj_pdn(struct ibv_pd *pd, uint32_t *pdn)

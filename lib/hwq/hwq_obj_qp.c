@@ -6,11 +6,15 @@
 
 #include <infiniband/verbs.h>
 
-#include "hwq_internal.h"
+#include "hwq_cq_drop.h"
 #include "hwq_log.h"
 #include "hwq_obj.h"
+#include "hwq_obj_room.h"
+#include "hwq_qp_state.h"
+#include "hwq_qp_type.h"
+#include "hwq_srq_create.h"
 #include "hwq_verbs.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_obj.h"
 
 /*
  * Of IBV_QPT_DRIVER, a DCI. A DCT has no queues, and mlx5dv_init_obj(3) no eye for that; it is the one
@@ -244,7 +248,7 @@ hwq_obj_qp_release(struct hwq_qp *qp)
 	free(qp);
 }
 
-/* libmlx5 zeroed the doorbell records on the way to RESET. */
+/* The QP is in RESET. */
 static void
 start_anew(struct hwq_qp *qp)
 {
@@ -252,11 +256,7 @@ start_anew(struct hwq_qp *qp)
 		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
 	if (qp->rq.cq != NULL && qp->rq.cq != qp->cq)
 		hwq_cq_drop(qp->rq.cq, qp->qpn, qp->srq);
-	qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
-	qp->sq.fm_cache = 0;
-	qp->sq.moved = true;
-	qp->rq.pi = qp->rq.ci = 0;
-	hwq_qp_forget_cancelled(qp);
+	hwq_qp_empty_rings(qp);
 }
 
 int

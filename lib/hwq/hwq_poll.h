@@ -7,7 +7,7 @@
 #define HWQ_POLL_H
 
 #include "hwq_cq.h"
-#include "hwq_wqe.h"
+#include "hwq_sq.h"
 
 /* True if the entry is the device's last word on a WQE of the queue that went well: opcode 0, owner
  * bit of the lap, whatever the format and solicited bits between them; and our QPN. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Domains, completion queues and queue pairs: everything but their data path.
+ * Queue pairs: everything but their data path.
  *
- * A domain holds the doorbell register of one lcore (ibv_alloc_td(3), ibv_alloc_parent_domain(3)):
- * no other queue writes it, so nothing is locked. libmlx5 creates the queues; from then on hwq owns
- * their indices. Never pass hwq's QPs or CQs to ibv_post_send(), ibv_post_recv(), ibv_wr_*(),
- * ibv_poll_cq(), ibv_resize_cq() or ibv_req_notify_cq(): libmlx5's own indices are stale.
+ * libmlx5 creates the queues; from then on hwq owns their indices. Never pass hwq's QPs or CQs to
+ * ibv_post_send(), ibv_post_recv(), ibv_wr_*(), ibv_poll_cq(), ibv_resize_cq() or
+ * ibv_req_notify_cq(): libmlx5's own indices are stale.
  *
  *     RESET --hwq_qp_create--> INIT --hwq_qp_connect--> RTS --an operation fails--> ERR
  *                                ^   or hwq_qp_ready                                 |
@@ -23,40 +22,13 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_cq.h"
+#include "hwq_domain.h"
 #include "hwq_mr.h"
 #include "hwq_rq.h"
 #include "hwq_sq.h"
 
-struct ibv_td;
 struct ibv_qp;
 struct hwq_qp_info;
-struct hwq_mkey_pool;
-
-/** One lcore's share of the device. */
-struct hwq_domain {
-	struct hwq_dev *dev;
-	struct ibv_td *td; /**< NULL where the device gives out no register of one's own */
-	struct ibv_pd *pd; /**< parent domain of td and of the device's PD */
-	struct hwq_bf bf;  /**< the domain's doorbell register */
-	unsigned int refs; /**< CQs, QPs and pools created in it */
-	struct hwq_mkey_pool *mkey_pools; /**< hwq_mkey_find() looks through them */
-};
-
-/** @return 0; -ENOMEM; or the errno of the verbs call that failed. */
-HWQ_API int hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **domain);
-/** @return 0; -EBUSY while it has CQs, QPs or pools: nothing was destroyed. */
-HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
-
-/**
- * Creates a CQ of 64-byte entries.
- * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum
- *   of what its QPs need: hwq_qp_cqe_needed() of each.
- * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the verbs call's errno.
- */
-HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
-/** @return 0; -EBUSY while QPs use it: nothing was destroyed; -EINVAL it is the caller's own:
- *  hwq_obj_cq_release(). */
-HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 
 /** Types of queue pairs, with what verbs calls them (ibv_create_qp_ex(3), mlx5dv_create_qp(3)). */
 enum hwq_qp_type {

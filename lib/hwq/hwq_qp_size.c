@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of a QP: what a configuration asks for, what libmlx5 makes of it, and whether it is
- * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp.c compares them with
+ * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c compares them with
  * what mlx5dv_init_obj(3) shows.
  */
+#include "hwq_qp_size.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hwq_internal.h"
 #include "hwq_log.h"
-#include "hwq_srq.h"
+#include "hwq_qp_type.h"
+#include "hwq_srq_create.h"
 #include "hwq_wire.h"
 
 #define OPS_RDMA                                                                                   \

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* States of a queue pair: to INIT, to RTS with a peer or without, back by reset, to ERR. */
+#include "hwq_qp_state.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hwq_internal.h"
+#include "hwq_addr.h"
+#include "hwq_cq_drop.h"
 #include "hwq_log.h"
+#include "hwq_qp_type.h"
 #include "hwq_verbs.h"
 
 /* Requester: retry for ever on RNR, seven times 4.096 us << 14 on silence (ibv_modify_qp(3)). */
@@ -13,7 +17,6 @@
 #define QP_RETRY_CNT     7
 #define QP_RNR_RETRY     7
 #define QP_MIN_RNR_TIMER 12
-#define QP_HOP_LIMIT     64
 
 /* Of a caller's own QP. */
 #define CHANGE_STATE "ibv_modify_qp(3), then hwq_obj_qp_sync()"
@@ -65,40 +68,6 @@ hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
 	addr->qpn = htobe32(qp->qpn);
 	addr->psn = htobe32(qp->psn);
 	memcpy(addr->gid, dev->port.gid, sizeof(addr->gid));
-}
-
-int
-hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote, const char *what)
-{
-	bool known = remote->version == HWQ_ADDR_VERSION;
-
-	if (remote->version == 0 ||
-		(known && (remote->mtu < IBV_MTU_256 || remote->mtu > IBV_MTU_4096)) ||
-		(known && port->link_layer == IBV_LINK_LAYER_ETHERNET && !remote->has_gid)) {
-		hwq_log("%s: not a valid address of a peer", what);
-		return -EINVAL;
-	}
-	if (!known || remote->link_layer != port->link_layer) {
-		hwq_log("%s: the peer's address is of version %u and link layer %u; ours %u and %u",
-			what, remote->version, remote->link_layer, HWQ_ADDR_VERSION,
-			port->link_layer);
-		return -EPROTONOSUPPORT;
-	}
-	return 0;
-}
-
-void
-hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
-	struct ibv_ah_attr *ah)
-{
-	ah->port_num = port->port;
-	ah->dlid = be16toh(remote->lid);
-	if (port->link_layer != IBV_LINK_LAYER_ETHERNET)
-		return;
-	ah->is_global = 1;
-	ah->grh.sgid_index = port->gid_index;
-	ah->grh.hop_limit = QP_HOP_LIMIT;
-	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
 }
 
 static uint8_t
@@ -193,14 +162,10 @@ hwq_qp_reset(struct hwq_qp *qp)
 		return -EINVAL;
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
-		/* libmlx5 zeroed the doorbell record, but leaves the CQ alone, as it is ours. */
+		/* libmlx5 does not drop completions from a CQ that hwq has taken over. */
 		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
-		qp->sq.pi = qp->sq.ci = qp->sq.rung = qp->sq.last = 0;
-		qp->sq.fm_cache = 0;
-		qp->sq.moved = true;
+		hwq_qp_empty_rings(qp);
 		qp->sq.not_rts = true;
-		qp->rq.pi = qp->rq.ci = 0;
-		hwq_qp_forget_cancelled(qp);
 		ret = hwq_qp_to_init(qp);
 	}
 	if (ret != 0)

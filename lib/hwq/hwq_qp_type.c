@@ -3,7 +3,7 @@
  * What each type of QP supports: operations, as libmlx5 has them (mlx5_qp_fill_wr_pfns()), and the
  * attributes that ibv_modify_qp(3) requires of it on the way to RTS.
  */
-#include "hwq_internal.h"
+#include "hwq_qp_type.h"
 
 #include <infiniband/mlx5dv.h>
 

@@ -120,6 +120,15 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 	sq->cq = cq;
 }
 
+/** Empties the ring: its QP is in RESET, where the device's index is 0. */
+static inline void
+hwq_sq_restart(struct hwq_sq *sq)
+{
+	sq->pi = sq->ci = sq->rung = sq->last = 0;
+	sq->fm_cache = 0;
+	sq->moved = true;
+}
+
 /** Gives it the memory that hwq_wr.h needs, a wr_id for each WQEBB; of the caller. */
 static inline void
 hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)

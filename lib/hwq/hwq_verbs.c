@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every verbs call of lib/hwq that can fail: their ways to report an error become one, -errno. */
+/* Verbs calls that can fail, of devices, memory, CQs, QPs and address handles: errors become -errno. */
 #include "hwq_verbs.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <string.h>
 
-/* A call that reports by errno: cleared before, so that a forgotten errno is not an older one. */
-static int
-err_from_errno(void)
-{
-	return errno != 0 ? -errno : -EIO;
-}
-
-/* A call that returns an errno value, or -1 and errno. */
-static int
-err_from_ret(int ret)
-{
-	if (ret == 0)
-		return 0;
-	return ret > 0 ? -ret : err_from_errno();
-}
+#include "hwq_verbs_errno.h"
 
 int
 hwq_verbs_list(struct ibv_device ***list, int *n)

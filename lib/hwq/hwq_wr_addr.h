@@ -8,9 +8,7 @@
 #define HWQ_WR_ADDR_H
 
 #include "hwq_ah.h"
-#ifndef HWQ_WR_H
-#error "include hwq_wr.h, which includes this"
-#endif
+#include "hwq_wr_batch.h"
 
 /* The setter's address vector; number and key are those of the remote queue. */
 static HWQ_INLINE void

@@ -12,9 +12,7 @@
 #ifndef HWQ_WR_ETH_H
 #define HWQ_WR_ETH_H
 
-#ifndef HWQ_WR_H
-#error "include hwq_wr.h, which includes this"
-#endif
+#include "hwq_wr_batch.h"
 
 #define HWQ_TSO_HDR_MIN 14u /* bytes: a MAC header */
 

@@ -7,7 +7,7 @@
 #define HWQ_WR_KEY_H
 
 #include "hwq_umr.h"
-#include "hwq_wr.h"
+#include "hwq_wr_batch.h"
 
 /* Two of libmlx5's errors take the place of one before them; EINVAL before RTS stays. */
 static HWQ_INLINE void

@@ -45,6 +45,7 @@
 #define HWQ_WR_MKEY_H
 
 #include "hwq_bsf.h"
+#include "hwq_wr.h"
 #include "hwq_wr_key.h"
 
 /* ------------------------------------------------------------------ the WQE while it is open */

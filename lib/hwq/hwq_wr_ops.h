@@ -6,14 +6,10 @@
 #ifndef HWQ_WR_OPS_H
 #define HWQ_WR_OPS_H
 
-#ifndef HWQ_WR_H
-#error "include hwq_wr.h, which includes this"
-#endif
-
 #include "hwq_umr.h"
-
-/* Of hwq_wr_eth.h. */
-static HWQ_INLINE void hwq_wr_eth_send(struct hwq_wr *wr);
+#include "hwq_wqe.h"
+#include "hwq_wr_batch.h"
+#include "hwq_wr_eth.h"
 
 /* Segments of the transport's own, which lie behind the control segment and have a setter. */
 static HWQ_INLINE unsigned int

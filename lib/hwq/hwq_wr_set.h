@@ -6,9 +6,8 @@
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
 
-#ifndef HWQ_WR_H
-#error "include hwq_wr.h, which includes this"
-#endif
+#include "hwq_wr_batch.h"
+#include "hwq_wr_eth.h"
 
 static HWQ_INLINE bool
 hwq_wr_wants_data(const struct hwq_wr *wr)

@@ -27,6 +27,7 @@
 #ifndef HWQ_WR_UMR_H
 #define HWQ_WR_UMR_H
 
+#include "hwq_wr.h"
 #include "hwq_wr_mkey.h"
 
 /* ------------------------------------------------------------------ memory windows */

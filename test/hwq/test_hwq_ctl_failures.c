@@ -11,7 +11,9 @@
 #include "hwq_event.h"
 #include "hwq_obj.h"
 #include "hwq_verbs.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_channel.h"
+#include "hwq_verbs_obj.h"
+#include "hwq_verbs_srq.h"
 #include "hwq_wr.h"
 
 #define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */

@@ -1,35 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: create, destroy, and dropping what a queue pair that is gone left in one. */
-#include "hwq_cq.h"
+/* Completion queues: create, take over from libmlx5, empty, destroy. */
+#include "hwq_cq_create.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hwq_domain.h"
 #include "hwq_event.h"
-#include "hwq_internal.h"
 #include "hwq_log.h"
-#include "hwq_qp.h"
-#include "hwq_srq.h"
 #include "hwq_verbs.h"
-
-/* The public names have the values of the device. */
-#define SAME(ours, theirs)                                                                         \
-	static_assert((int)HWQ_SYNDROME_##ours == MLX5_CQE_SYNDROME_##theirs, #ours)
-SAME(LOCAL_LENGTH, LOCAL_LENGTH_ERR);
-SAME(LOCAL_QP_OP, LOCAL_QP_OP_ERR);
-SAME(LOCAL_PROT, LOCAL_PROT_ERR);
-SAME(WR_FLUSH, WR_FLUSH_ERR);
-SAME(MW_BIND, MW_BIND_ERR);
-SAME(BAD_RESP, BAD_RESP_ERR);
-SAME(LOCAL_ACCESS, LOCAL_ACCESS_ERR);
-SAME(REMOTE_INVAL_REQ, REMOTE_INVAL_REQ_ERR);
-SAME(REMOTE_ACCESS, REMOTE_ACCESS_ERR);
-SAME(REMOTE_OP, REMOTE_OP_ERR);
-SAME(TRANSPORT_RETRY_EXC, TRANSPORT_RETRY_EXC_ERR);
-SAME(RNR_RETRY_EXC, RNR_RETRY_EXC_ERR);
-SAME(REMOTE_ABORTED, REMOTE_ABORTED_ERR);
-#undef SAME
 
 int
 hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
@@ -132,17 +112,6 @@ hwq_cq_destroy(struct hwq_cq *cq)
 	return 0;
 }
 
-/* Moves an entry up by some places; the owner bit stays that of the place's lap. */
-static void
-cq_move(struct hwq_cq *cq, uint32_t from, uint32_t to)
-{
-	struct mlx5_cqe64 *dst = (struct mlx5_cqe64 *)(uintptr_t)hwq_cq_entry(cq, to);
-	uint8_t owner = (to >> cq->log_n) & MLX5_CQE_OWNER_MASK;
-
-	memcpy(dst, hwq_cq_entry(cq, from), sizeof(*dst));
-	dst->op_own = (uint8_t)((dst->op_own & ~MLX5_CQE_OWNER_MASK) | owner);
-}
-
 void
 hwq_cq_drop_all(struct hwq_cq *cq)
 {
@@ -150,28 +119,5 @@ hwq_cq_drop_all(struct hwq_cq *cq)
 
 	while (hwq_cq_peek(cq, &rec))
 		hwq_cq_advance(cq);
-	hwq_cq_publish(cq);
-}
-
-void
-hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq)
-{
-	uint32_t end = cq->ci, i, n_dropped = 0;
-
-	while (end - cq->ci < cq->n_cqe && hwq_cq_is_ours(cq, end))
-		end++;
-	hwq_fence_owner_before_cqe();
-	for (i = end; i != cq->ci; i--) {
-		const struct mlx5_cqe64 *e = hwq_cq_entry(cq, i - 1);
-
-		if ((be32toh(e->sop_drop_qpn) & 0xffffff) == qpn) {
-			if (srq != NULL && hwq_cqe_is_recv(e->op_own))
-				hwq_srq_complete(srq, be16toh(e->wqe_counter));
-			n_dropped++;
-		} else if (n_dropped != 0) {
-			cq_move(cq, i - 1, i - 1 + n_dropped);
-		}
-	}
-	hwq_cq_seek(cq, cq->ci + n_dropped);
 	hwq_cq_publish(cq);
 }

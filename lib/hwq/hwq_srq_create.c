@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared receive queues: create, take over from libmlx5, limit, destroy. */
-#include "hwq_srq.h"
+#include "hwq_srq_create.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 
 #include <infiniband/verbs.h>
 
-#include "hwq_internal.h"
+#include "hwq_cq_create.h"
+#include "hwq_dev.h"
 #include "hwq_log.h"
-#include "hwq_verbs_ctl.h"
+#include "hwq_verbs_srq.h"
 
 static int
 conf_check(const struct hwq_dev *dev, const struct hwq_srq_conf *conf)

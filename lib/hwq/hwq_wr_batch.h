@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * A batch of work requests: start, room for its WQEs, complete, abort; see hwq_wr.h.
+ */
+#ifndef HWQ_WR_BATCH_H
+#define HWQ_WR_BATCH_H
+
+#include <errno.h>
+
+#include "hwq_db.h"
+#include "hwq_seg.h"
+
+struct hwq_mkey;
+
+/* Setters that the open WQE still needs (bit mask). 0: no WQE is open. */
+enum hwq_wr_open {
+	HWQ_WR_CLOSED = 0,
+	HWQ_WR_DATA = 1, /* a data setter */
+	HWQ_WR_ADDR = 2, /* an address setter */
+	HWQ_WR_KEY = 4,  /* setters of hwq_wr_mkey.h, as many as setters_left says */
+};
+
+/** A batch: one critical region. */
+struct hwq_wr {
+	uint64_t wr_id;        /**< of the next builder */
+	unsigned int wr_flags; /**< of the next builder: enum hwq_wqe_flags */
+
+	/* Private. What the loop of a batch needs is here, so that no store to a WQE makes the
+	 * compiler read it again; and nothing of the ring's end, which is one of the rare things that
+	 * end stands for. */
+	struct hwq_sq *sq;
+	uint8_t *at;           /* where the next WQE starts */
+	uint8_t *limit;        /* where the room ends that is known of and in one piece */
+	uint8_t *end;          /* where hwq_wr_rare() must look: limit, or at */
+	uint64_t index_qpn;    /* as the queue has it, of the next WQE */
+	uint8_t transport;     /* enum hwq_transport: a constant, once inlined */
+	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
+	bool is_umr;           /* the last WQE is one */
+	uint8_t opmod, opcode; /* of the WQE that was begun last */
+	uint8_t open;          /* enum hwq_wr_open */
+	uint8_t setters_left;  /* HWQ_WR_KEY: so many */
+	unsigned int ds;       /* its length, or so far while it is open */
+	uint8_t *wqe;
+	struct hwq_mkey *mkey; /* HWQ_WR_KEY: the key */
+	int err;               /* the first error, or 0 */
+};
+
+/* pi of the queue, with what the batch added. */
+static HWQ_INLINE uint16_t
+hwq_wr_pi(const struct hwq_wr *wr)
+{
+	return (uint16_t)(wr->index_qpn >> HWQ_INDEX_SHIFT);
+}
+
+/*
+ * Takes up the batch's place at pi, with room to the ring's end or to where it is full. The queue
+ * keeps the limit; its own place is void until the batch is posted.
+ */
+static HWQ_INLINE void
+hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
+{
+	struct hwq_sq *sq = wr->sq;
+	uint32_t in_ring = pi & sq->mask, tail = sq->mask + 1 - in_ring;
+	uint32_t room = (uint16_t)(hwq_sq_full_pi(sq) - pi);
+
+	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
+	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
+	wr->end = wr->limit;
+	sq->limit = wr->limit;
+	sq->moved = true;
+	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
+}
+
+static HWQ_INLINE void
+hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transport)
+{
+	wr->wr_id = 0;
+	wr->wr_flags = 0;
+	wr->sq = sq;
+	/* Where the last batch left off; of room there can only be more since. */
+	wr->at = sq->at;
+	wr->limit = sq->limit;
+	wr->end = sq->limit;
+	wr->index_qpn = sq->index_qpn;
+	wr->transport = (uint8_t)transport;
+	wr->fm_cache = 0;
+	wr->is_umr = false;
+	wr->opmod = 0;
+	wr->opcode = 0;
+	wr->open = HWQ_WR_CLOSED;
+	wr->setters_left = 0;
+	wr->ds = 0;
+	wr->wqe = NULL;
+	wr->mkey = NULL;
+	wr->err = 0;
+	if (__builtin_expect(sq->start != HWQ_SQ_START(transport, 0), 0)) {
+		wr->fm_cache = sq->fm_cache;
+		if (__builtin_expect((sq->start & ~HWQ_SQ_START(0, 0xff)) !=
+					     HWQ_SQ_START(transport, 0),
+			    0)) {
+			if (sq->moved)
+				hwq_wr_seek(wr, sq->pi);
+			if (sq->not_rts || sq->transport != transport) {
+				wr->err = -EINVAL;
+				wr->limit = wr->at;
+			}
+		}
+		wr->end = wr->at;
+	}
+}
+
+/** Begins a batch (ibv_wr_start(3)) of an RC or UC queue. wr_id and wr_flags start as 0. */
+static HWQ_INLINE void
+hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_NONE);
+}
+
+/** The same of a UD queue: hwq_wr_set_ud_addr() goes with every work request. */
+static HWQ_INLINE void
+hwq_wr_start_ud(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_UD);
+}
+
+/** The same of an XRC_SEND queue: hwq_wr_set_xrc_srqn() goes with all that takes data. */
+static HWQ_INLINE void
+hwq_wr_start_xrc(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_XRC);
+}
+
+/** The same of a DCI: hwq_wr_set_dc_addr(), or with a stream, goes with all that takes data. */
+static HWQ_INLINE void
+hwq_wr_start_dc(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_DC);
+}
+
+/** The same of a queue of raw packets: hwq_wr_send() and hwq_wr_send_tso() alone. */
+static HWQ_INLINE void
+hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
+{
+	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_ETH);
+}
+
+/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
+static HWQ_INLINE void
+hwq_wr_fail(struct hwq_wr *wr, int err)
+{
+	if (wr->err == 0)
+		wr->err = err;
+	wr->limit = wr->at;
+	wr->end = wr->at;
+	wr->open = HWQ_WR_CLOSED;
+}
+
+/* ------------------------------------------------------------------ room and heads */
+
+/* The WQE behind must wait for this one. */
+static HWQ_INLINE void
+hwq_wr_leave_fence(struct hwq_wr *wr)
+{
+	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+	wr->end = wr->at;
+}
+
+/*
+ * What a builder meets at wr->end: an error before it, a full ring, the ring's end, or the fence
+ * that a WQE before it left, which it takes unless it has one of its own. False: there is no WQE.
+ */
+static HWQ_INLINE bool
+hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
+{
+	uint16_t pi = hwq_wr_pi(wr);
+
+	if (wr->err == 0 && pi == hwq_sq_full_pi(wr->sq))
+		wr->err = -ENOMEM;
+	if (wr->err != 0)
+		return false;
+	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
+		*fm_ce_se |= wr->fm_cache;
+	wr->fm_cache = 0;
+	wr->limit = wr->sq->limit;
+	wr->end = wr->limit;
+	if (wr->at == wr->end)
+		hwq_wr_seek(wr, pi);
+	return true;
+}
+
+/*
+ * WQEBBs that a WQE of n_bb leaves at the ring's end because it does not fit there; -1: full, or
+ * behind an error. Looks for more room where what is known of does not do.
+ */
+static HWQ_INLINE int
+hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
+{
+	uint32_t tail, gap;
+	uint16_t pi;
+
+	if (__builtin_expect((size_t)(wr->limit - wr->at) >= (size_t)n_bb * HWQ_BB_LEN, 1))
+		return 0;
+	if (wr->err != 0)
+		return -1;
+	pi = hwq_wr_pi(wr);
+	hwq_wr_seek(wr, pi);
+	tail = wr->sq->mask + 1 - (pi & wr->sq->mask);
+	gap = tail >= n_bb ? 0 : tail;
+	return (uint16_t)(hwq_sq_full_pi(wr->sq) - pi) < gap + n_bb ? -1 : (int)gap;
+}
+
+/* Fills the ring's end, in memory that is free until the batch is posted. */
+static HWQ_INLINE void
+hwq_wr_fill(struct hwq_wr *wr, unsigned int gap)
+{
+	uint16_t pi = hwq_wr_pi(wr);
+
+	hwq_sq_put_fill(wr->sq, pi, gap);
+	hwq_wr_seek(wr, (uint16_t)(pi + gap));
+}
+
+/* Contiguous room for n_bb WQEBBs, of which there is at least one. False: full. */
+static HWQ_INLINE bool
+hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
+{
+	int gap = hwq_wr_gap(wr, n_bb);
+
+	if (__builtin_expect(gap < 0, 0)) {
+		hwq_wr_fail(wr, -ENOMEM);
+		return false;
+	}
+	if (__builtin_expect(gap > 0, 0))
+		hwq_wr_fill(wr, (unsigned int)gap);
+	return true;
+}
+
+/* wr_id of the WQE that starts at wqe. */
+static HWQ_INLINE uint64_t *
+hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
+{
+	return (uint64_t *)(wr->sq->wr_id_bias + (uintptr_t)wqe / 8);
+}
+
+/* Where the next WQE starts, and that wr_id goes with it. */
+static HWQ_INLINE void
+hwq_wr_place(struct hwq_wr *wr)
+{
+	wr->wqe = wr->at;
+	wr->is_umr = false;
+	*hwq_wr_id_of(wr, wr->at) = wr->wr_id;
+}
+
+/* Opens a WQE that starts with n_bb WQEBBs: all of its control segment that its length leaves. */
+static HWQ_INLINE bool
+hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsigned int n_bb)
+{
+	uint32_t fm_ce_se = wr->wr_flags | wr->sq->sig_bits;
+
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
+		hwq_wr_fail(wr, -EINVAL);
+	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
+		return false;
+	/* As it is either way: said again, so that the compiler need not keep it. */
+	wr->fm_cache = 0;
+	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
+		return false;
+	hwq_wr_place(wr);
+	hwq_put_ctrl_rest(wr->wqe, fm_ce_se, imm);
+	wr->opmod = opmod;
+	wr->opcode = opcode;
+	wr->open = HWQ_WR_DATA;
+	return true;
+}
+
+/* Moves behind a WQE of ds units. */
+static HWQ_INLINE void
+hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
+{
+	wr->at += (size_t)hwq_ds_to_bb(ds) * HWQ_BB_LEN;
+	wr->index_qpn += hwq_ds_to_bb(ds) * HWQ_INDEX_STEP;
+	wr->ds = ds;
+	wr->open = HWQ_WR_CLOSED;
+}
+
+/* Closes it: from here on it is part of the batch. */
+static HWQ_INLINE void
+hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
+{
+	hwq_put_ctrl_first(wr->wqe, wr->index_qpn, wr->opmod, wr->opcode, ds);
+	hwq_wr_pass(wr, ds);
+}
+
+/* Moves the n_bb WQEBBs that there are of the open WQE to the ring's start, which is free, over a
+ * gap, which becomes a fill. */
+static HWQ_INLINE void
+hwq_wr_move(struct hwq_wr *wr, unsigned int gap, unsigned int n_bb)
+{
+	uint8_t *from = wr->wqe, *to = wr->sq->buf;
+
+	/* Before the fill is written over it. */
+	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
+	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
+	hwq_wr_fill(wr, gap);
+	wr->wqe = to;
+}
+
+/* One of its setters is done, and it has ds units so far: closes it unless it waits for another. */
+static HWQ_INLINE void
+hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
+{
+	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_ETH ||
+		wr->open == setter) {
+		hwq_wr_end(wr, ds);
+	} else {
+		wr->open &= (uint8_t)~setter;
+		wr->ds = ds;
+	}
+}
+
+/*
+ * Room for the open WQE to become one of ds units. Where it cannot grow in place, its head moves to
+ * the ring's start. False: no room, or more than a WQE can have.
+ */
+static HWQ_INLINE bool
+hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
+{
+	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
+	int gap;
+
+	/* Constants, where they can be. */
+	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
+		wr->transport == HWQ_TRANSPORT_UD)
+		head_bb = 1;
+	if (ds <= head_bb * HWQ_DS_PER_BB)
+		return true;
+	gap = ds > HWQ_DS_MAX ? -1 : hwq_wr_gap(wr, hwq_ds_to_bb(ds));
+	if (__builtin_expect(gap < 0, 0)) {
+		hwq_wr_fail(wr, -ENOMEM);
+		return false;
+	}
+	if (__builtin_expect(gap > 0, 0))
+		hwq_wr_move(wr, (unsigned int)gap, head_bb);
+	return true;
+}
+
+/* ------------------------------------------------------------------ the region's end */
+
+/**
+ * Posts the batch with one doorbell (ibv_wr_complete(3)); an empty one does nothing.
+ * @return 0; or the batch's first error, as a negative errno: nothing of it was posted, and the
+ *   queue is as it was at hwq_wr_start().
+ */
+static HWQ_INLINE int
+hwq_wr_complete(struct hwq_wr *wr)
+{
+	struct hwq_sq *sq = wr->sq;
+	uint16_t pi = hwq_wr_pi(wr), n_bb = (uint16_t)hwq_ds_to_bb(wr->ds);
+
+	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
+		hwq_wr_fail(wr, -EINVAL);
+	if (__builtin_expect(wr->err != 0, 0))
+		return wr->err;
+	if (__builtin_expect(wr->ds == 0, 0))
+		return 0;
+	sq->pi = pi;
+	sq->at = wr->at;
+	sq->index_qpn = wr->index_qpn;
+	sq->start = HWQ_SQ_START(wr->transport, wr->fm_cache);
+	/* The last WQE ends at at: with a length that is a constant, nothing else need be kept. */
+	if (wr->is_umr)
+		hwq_sq_announce(sq, pi, wr->wqe, 1, false);
+	else
+		hwq_sq_announce(sq, pi, wr->at - (size_t)n_bb * HWQ_BB_LEN, wr->ds,
+			(uint16_t)(pi - n_bb) == sq->rung);
+	return 0;
+}
+
+/** Discards the batch (ibv_wr_abort(3)): the queue is as it was at hwq_wr_start(). */
+static HWQ_INLINE void
+hwq_wr_abort(struct hwq_wr *wr)
+{
+	hwq_wr_start_as(wr, wr->sq, (enum hwq_transport)wr->transport);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses of peers. */
+#ifndef HWQ_ADDR_H
+#define HWQ_ADDR_H
+
+#include "hwq_qp.h"
+
+struct ibv_ah_attr;
+
+/* Whether a peer can be reached from the port. @return 0; or -errno and a log line, where what says
+ * what was being done. */
+int hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote,
+	const char *what);
+/* The way from the port to a peer. */
+void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
+	struct ibv_ah_attr *ah);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text that grows in the caller's buffer: what all files that make text of WQEs and CQEs use. */
+#ifndef HWQ_DUMP_TEXT_H
+#define HWQ_DUMP_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Counts all characters as snprintf(3) does, and keeps those that fit. */
+struct text {
+	char *at;
+	size_t room, len;
+};
+
+void hwq_text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* One DS in hex. */
+void hwq_dump_hex(struct text *t, const uint8_t *at);
+
+#endif

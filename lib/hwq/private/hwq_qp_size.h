@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sizes of a QP: what a configuration asks for, and what libmlx5 makes of it. */
+#ifndef HWQ_QP_SIZE_H
+#define HWQ_QP_SIZE_H
+
+#include "hwq_qp.h"
+
+/* Fields of a configuration, with the default in the place of 0. */
+uint64_t hwq_conf_send_ops(const struct hwq_qp_conf *conf);
+uint64_t hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf);
+uint32_t hwq_conf_max_sge(const struct hwq_qp_conf *conf);
+uint32_t hwq_conf_rq_sge(const struct hwq_qp_conf *conf);
+/* Work requests to ask libmlx5 for. */
+uint32_t hwq_conf_sq_wr(const struct hwq_qp_conf *conf);
+/* What libmlx5 makes of a configuration: WQEBBs of the send ring, entries of the receive ring. */
+uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
+uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);
+/* Most inline data that fits behind the longest head, whatever libmlx5 has room for. */
+uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
+/* @return 0; or -errno, and a log line says what is possible. */
+int hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
+	const struct hwq_qp_conf *conf);
+
+#endif

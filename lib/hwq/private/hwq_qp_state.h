@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps of a QP's life that several files take. */
+#ifndef HWQ_QP_STATE_H
+#define HWQ_QP_STATE_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "hwq_qp.h"
+
+/* True if hwq made the QP. Else a log line says what is refused, and what to call instead. */
+bool hwq_qp_is_own(const struct hwq_qp *qp, const char *what, const char *instead);
+
+/* RESET to INIT. @return 0, or the errno of ibv_modify_qp(3). */
+int hwq_qp_to_init(struct hwq_qp *qp);
+
+/* Forgets which WQEs were cancelled: the queue is empty, or goes away. */
+static inline void
+hwq_qp_forget_cancelled(struct hwq_qp *qp)
+{
+	free(qp->cancelled);
+	qp->cancelled = NULL;
+}
+
+/* Empties both rings of a QP in RESET. libmlx5 has zeroed their doorbell records; the CQ is dropped
+ * by the caller. */
+static inline void
+hwq_qp_empty_rings(struct hwq_qp *qp)
+{
+	hwq_sq_restart(&qp->sq);
+	qp->rq.pi = qp->rq.ci = 0;
+	hwq_qp_forget_cancelled(qp);
+}
+
+#endif
