@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults on demand at receives: their completions fail, are lost, or come late. */
+#include <sys/mman.h>
+
 #include "softhca_faults.h"
 
 #define GRH 40
@@ -103,6 +105,36 @@ case_drop(void)
 	pair_expect_none(&p.server);
 	for (unsigned int i = 0; i < 3; i++)
 		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all have arrived */
+	end();
+}
+
+/*
+ * The receive's completion is to be lost, but the message's own memory is missing, so nothing arrives.
+ * The completions that follow are not lost: the sender's receive is flushed, and tells.
+ */
+static void
+case_drop_of_nothing(void)
+{
+	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_sge sge = {(uintptr_t)gone, 64};
+	struct ibv_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+	struct ibv_send_wr *bad;
+	struct ibv_mr *mr;
+
+	begin(1);
+	CHECK(gone != MAP_FAILED);
+	mr = ibv_reg_mr(p.pd, gone, 4096, IBV_ACCESS_ON_DEMAND);
+	CHECK(mr != NULL);
+	sge.lkey = mr->lkey;
+	pair_post_recv(&p.client, 201, 0, 64);
+	fault("recv_drop");
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	expect(&p.client, 1, IBV_WC_LOC_PROT_ERR);
+	expect(&p.client, 201, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_none(&p.server);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(gone, 4096), 0);
 	end();
 }
 
@@ -298,6 +330,7 @@ case_ud(void)
 static const struct check_case cases[] = {
 	{"a receive fails with any syndrome", case_syndromes},
 	{"a receive's completion is lost, its message is not", case_drop},
+	{"a message that cannot arrive loses no other completion", case_drop_of_nothing},
 	{"a message that arrives late holds up what is behind it", case_late},
 	{"what uses no receive, or another QP's, is not counted", case_counting},
 	{"a message that waits meets it when there is a receive", case_waiting},

@@ -238,6 +238,33 @@ case_port(void)
 	end();
 }
 
+/* Without a link, what stays inside the adapter runs: a window is bound. */
+static void
+case_port_down_umr(void)
+{
+	struct ibv_mw_bind bind = {.wr_id = 1, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_mw *mw;
+
+	pair_init(&p, &(struct pair_opts){.timeout = 8,
+			      .retry_cnt = 1,
+			      .access = PAIR_ALL | IBV_ACCESS_MW_BIND});
+	mw = ibv_alloc_mw(p.pd, IBV_MW_TYPE_1);
+	CHECK(mw != NULL);
+	bind.bind_info = (struct ibv_mw_bind_info){p.client.mr, (uintptr_t)p.client.buf, 4096,
+		IBV_ACCESS_REMOTE_READ};
+	fault("port_down");
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_bind_mw(p.client.qp, mw, &bind), 0);
+	expect(1, IBV_WC_SUCCESS);
+	write_one(2);
+	expect(2, IBV_WC_RETRY_EXC_ERR);
+	fault("port_up");
+	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	end();
+}
+
 static void
 case_port_blinks(void)
 {
@@ -418,6 +445,7 @@ static const struct check_case cases[] = {
 	{"a completion queue overruns", case_cq_overrun},
 	{"a send queue stops, and goes on", case_sq_drained},
 	{"a port goes down and up", case_port},
+	{"a UMR needs no link", case_port_down_umr},
 	{"a port that blinks costs retries only", case_port_blinks},
 	{"the device dies, and can be taken down", case_device_fatal},
 	{"control calls are refused with any errno", case_refused},

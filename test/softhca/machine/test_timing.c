@@ -222,6 +222,28 @@ case_local(void)
 	pair_fini(&p);
 }
 
+/* Binding a window is a UMR: it takes its queue's latency, no bytes of the port and no round trip. */
+static void
+case_local_umr(void)
+{
+	struct ibv_mw_bind bind = {.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_mw *mw;
+	uint64_t start;
+
+	pair_init(&p, &(struct pair_opts){.access = PAIR_ALL | IBV_ACCESS_MW_BIND});
+	mw = ibv_alloc_mw(p.pd, IBV_MW_TYPE_1);
+	CHECK(mw != NULL);
+	bind.bind_info = (struct ibv_mw_bind_info){p.client.mr, (uintptr_t)p.client.buf, 4096,
+		IBV_ACCESS_REMOTE_READ};
+	start = clock_ns;
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_bind_mw(p.client.qp, mw, &bind), 0);
+	clock_settle();
+	expect_at(&p.client, start + LATENCY);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	pair_fini(&p);
+}
+
 static const struct check_case cases[] = {
 	{"a burst's operations follow each other by the latency, one round trip later", case_burst},
 	{"data take their time on the port", case_bandwidth},
@@ -230,6 +252,7 @@ static const struct check_case cases[] = {
 	{"the times of eight doorbells are kept", case_many_doorbells},
 	{"the bytes of an operation are those of its segments", case_bytes},
 	{"a copy inside the adapter takes no wire", case_local},
+	{"a UMR takes no wire", case_local_umr},
 };
 
 int
