@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine's tests share: see gantry_env.h. */
+/* Helpers of the engine's tests: gantry_env.h. */
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>

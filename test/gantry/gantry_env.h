@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the engine's tests share: EAL, a registered arena of memory, checks, and patient polling.
+ * Helpers of the engine's tests: EAL, memory with known bytes, and polling with a limit of time.
  *
  * A check that fails ends the program.
  */
@@ -11,30 +11,36 @@
 
 #include "check.h"
 
-/* Starts EAL with lcores 0 to n_workers on two CPUs, or on one if there is one. Without EAL: exit 1. */
+/*
+ * Starts EAL with lcores 0 to n_workers on two CPUs, or on one if there is one. Without EAL: exit
+ * 1.
+ */
 void env_init(unsigned int n_workers);
 /* Runs the cases whose name contains argv[1], or all. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
-/* Takes everything down, which must leave nothing behind. Returns the program's exit code. */
+/* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code. */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
-/* Page-aligned memory of its own mapping, with a page on each side that nobody may touch. */
+/* Page-aligned memory between two pages that cannot be accessed. */
 void *env_map(size_t len);
 void env_unmap(void *p, size_t len);
 
-/* Bytes that depend on a seed and their place: every piece of memory differs from every other. */
+/*
+ * Writes, or compares, bytes that depend on the seed and the place: no two places have equal bytes
+ * for long.
+ */
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
-/* gantry_poll(), after giving the device a turn where it has no thread. */
+/* gantry_poll(). If the adapter has no thread, runs it for one turn before. */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
 /* Submits all of them and collects all completions, in order. */
 void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n);
 /* The status of one descriptor that is submitted alone. */
 enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
-/* A queue of its own, inline; and its end, when nothing is in flight any more. */
+/* Creates a queue; destroys it, when nothing is in flight. */
 struct gantry_queue *env_queue(struct gantry *g, uint32_t depth);
 void env_queue_done(struct gantry_queue *q);
 

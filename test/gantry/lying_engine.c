@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Preloaded into testgantry, it makes the engine lie about one descriptor, the LIE_AT'th of those
+ * Preloaded into testgantry, it makes the engine lie about one descriptor: number LIE_AT of those
  * enqueued or dequeued: the test of the app sees whether it notices.
  *
  *   LIE=skip    it is not carried out, and completes well

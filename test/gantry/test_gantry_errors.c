@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that the hardware fails: which descriptor gets which status, what is flushed, what runs
- * afterwards. Keys are broken behind the engine's back, so that it has no chance to refuse.
+ * Operations that the hardware fails: which descriptor gets which status, what is flushed, what
+ * runs afterwards. Keys are broken behind the engine's back, so that it has no chance to refuse.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 static struct gantry *g;
 static bool mmo;
-static uint64_t piece; /* bytes that one WQE copies on every device of the suite, at most a page */
+static uint64_t piece; /* a page, or what one WQE copies if that is less */
 static uint8_t *src, *dst, *broken, *closed;
 static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
 
@@ -60,7 +60,7 @@ good_write(uint32_t i, uint16_t peer)
 	return d;
 }
 
-/* What the pieces of dst must hold: those of src where moved says so, else what was there. */
+/* Piece i of dst has the bytes of src if moved[i], else those of reset_pieces(). */
 static void
 check_pieces(const bool *moved, uint32_t n)
 {
@@ -274,7 +274,7 @@ a_split_copy_that_fails_completes_once(void)
 			CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[0].status, GANTRY_OK);
 		CHECK_EQ(comp[1].status, GANTRY_LOCAL_ERROR);
-		/* Flushed if the hardware had them already, else they ran: both, never neither. */
+		/* Flushed if the hardware had them already, else they ran. */
 		for (i = 2; i < 4; i++) {
 			bool same = memcmp(dst + i * piece, src + i * piece, piece) == 0;
 
@@ -566,7 +566,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 
-	/* The same where the ring is full of its predecessors when the long one begins. */
+	/* Now the ring is full of earlier WQEs when the long one begins. */
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	for (i = 0; i < 66; i++)
@@ -593,11 +593,11 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 }
 
 /*
- * The ring is full of the failing one's WQEs when the next long one begins, so that one is not posted
- * at all: to a peer it is refused; on the own connection it runs after the repair.
+ * The ring is full of the failing one's WQEs when the next long one begins, so that one is not
+ * posted at all: to a peer it is refused; on the own connection it runs after the repair.
  */
 static void
-a_long_one_that_has_not_begun_is_refused_or_runs(void)
+a_long_operation_that_has_not_begun_is_refused_or_runs_later(void)
 {
 	uint64_t max_msg_len = g->max_msg_len, max_copy_len = g->info.max_copy_len;
 	struct gantry_queue *q;
@@ -687,8 +687,8 @@ static const struct check_case cases[] = {
 		a_split_write_that_fails_in_its_middle_completes_once},
 	{"a long write that waits for a failing peer is refused",
 		a_long_write_that_waits_for_a_failing_peer_is_refused},
-	{"a long one that has not begun is refused, or runs",
-		a_long_one_that_has_not_begun_is_refused_or_runs},
+	{"a long operation that has not begun is refused, or runs later",
+		a_long_operation_that_has_not_begun_is_refused_or_runs_later},
 	{"a peer that is gone is unreachable", a_peer_that_is_gone_is_unreachable},
 };
 
@@ -711,7 +711,7 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
 	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	/* Make the broken one whole, so that it can be taken back. */
+	/* gantry_mem_unregister() needs a registration to end. */
 	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, closed_mem, broken_mem},
 		4);

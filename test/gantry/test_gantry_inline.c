@@ -11,7 +11,7 @@
 
 static struct gantry *g;
 static struct gantry_info info;
-static uint8_t *src, *dst; /* ARENA_LEN each, registered apart */
+static uint8_t *src, *dst; /* ARENA_LEN each, two regions */
 static struct gantry_mem *src_mem, *dst_mem;
 
 /* WQEs that one copy takes. */
@@ -222,7 +222,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 		CHECK_EQ(env_stats(q).bytes, before.bytes);
 		CHECK_EQ(dst[0], 0x5a);
 	}
-	/* The rows were bad for no other reason than the one they name. */
+	/* Without the one change of its row, each descriptor is good. */
 	CHECK_EQ(env_do_one(q, c), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, nop), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(nop, flags, GANTRY_DESC_FENCE)), GANTRY_OK);
@@ -234,7 +234,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 }
 
 static void
-bad_among_good_harms_nobody(void)
+bad_descriptors_among_good_ones_harm_no_other(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_desc desc[48];
@@ -391,7 +391,7 @@ a_long_copy_is_split_and_completes_once(void)
 }
 
 static void
-who_comes_behind_a_split_copy_waits_and_loses_nothing(void)
+descriptors_behind_a_split_copy_wait_and_none_is_lost(void)
 {
 	struct gantry_queue *q = env_queue(g, 16);
 	uint64_t len = RTE_MIN(info.max_copy_len * 200, ARENA_LEN / 16);
@@ -411,7 +411,7 @@ who_comes_behind_a_split_copy_waits_and_loses_nothing(void)
 	CHECK_EQ(gantry_submit(q, desc, 9), 9);
 	CHECK_EQ(gantry_submit(q, desc + 9, 7), 7);
 	CHECK_EQ(gantry_submit(q, desc, 1), 0);
-	/* What the caller may do with his descriptors once they are accepted. */
+	/* The caller may reuse the memory of accepted descriptors. */
 	memset(desc, 0xff, sizeof(desc));
 	env_collect(q, comp, 16);
 	for (i = 0; i < 16; i++) {
@@ -539,7 +539,7 @@ memory_is_known_from_registration_to_its_end(void)
 	CHECK_EQ(gantry_mem_register(g, m + 4096, 2 * 4096, 0, &a), 0);
 	CHECK_EQ(gantry_mem_register(g, m + 3 * 4096, 4096, 0, &b), 0);
 	CHECK_EQ(env_do_one(q, env_copy(m + 4096, dst, 100)), GANTRY_OK);
-	/* Two regions side by side are not one. */
+	/* No descriptor may reach from one region into the next. */
 	CHECK_EQ(env_do_one(q, env_copy(m + 3 * 4096 - 50, dst, 100)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, env_copy(m + 3 * 4096 - 50, dst, 50)), GANTRY_OK);
 
@@ -617,15 +617,16 @@ static const struct check_case cases[] = {
 	{"write and read reach a peer", write_and_read_reach_a_peer},
 	{"each bad descriptor gets its own status and no WQE",
 		each_bad_descriptor_gets_its_own_status_and_no_wqe},
-	{"bad among good harms nobody", bad_among_good_harms_nobody},
+	{"bad descriptors among good ones harm no other",
+		bad_descriptors_among_good_ones_harm_no_other},
 	{"a full queue accepts fewer and loses nothing",
 		a_full_queue_accepts_fewer_and_loses_nothing},
 	{"many laps keep order", many_laps_keep_order},
 	{"one doorbell and one CQE for a burst", one_doorbell_and_one_cqe_for_a_burst},
 	{"wrong configurations are refused", wrong_configurations_are_refused},
 	{"a long copy is split and completes once", a_long_copy_is_split_and_completes_once},
-	{"who comes behind a split copy waits, and nothing is lost",
-		who_comes_behind_a_split_copy_waits_and_loses_nothing},
+	{"descriptors behind a split copy wait, and none is lost",
+		descriptors_behind_a_split_copy_wait_and_none_is_lost},
 	{"fenced copies see what came before", fenced_copies_see_what_came_before},
 	{"a fence holds across connections", a_fence_holds_across_connections},
 	{"connections have an end, and rules", connections_have_an_end_and_rules},
@@ -644,7 +645,7 @@ main(int argc, char **argv)
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	gantry_info_get(g, &info);
-	/* What the device was set up to be decides how copies travel. */
+	/* The adapter's setting decides how copies are carried. */
 	if (max_memcpy != NULL) {
 		uint64_t limit = strtoull(max_memcpy, NULL, 0);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random descriptors against a model, in both modes at once: each comes back exactly once, in order,
- * with the status that was known beforehand; at the end memory and counters are what the model says.
+ * Random descriptors against a model, in both modes at once: each comes back exactly once, in
+ * order, with the status that was known beforehand; at the end memory and counters are what the
+ * model says.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]      DESCRIPTORS: for each queue, at least 4000
  *
@@ -38,7 +39,7 @@ struct expected {
 	uint64_t len;
 };
 
-/* One queue with memory of its own, and the model of both. */
+/* One queue, the slice of memory that only its descriptors use, and the model of the slice. */
 struct stream {
 	struct gantry_worker *w; /* NULL: inline */
 	struct gantry_queue *q;
@@ -50,8 +51,8 @@ struct stream {
 	unsigned int n_unfenced;
 	bool fence_next;
 	uint64_t made, put, got;
-	struct gantry_desc desc[1024]; /* made, not put: at made & 1023 */
-	struct expected exp[8192];     /* put or made, not got */
+	struct gantry_desc desc[1024]; /* of number n at n % 1024, while it is made and not put */
+	struct expected exp[8192];     /* of number n at n % 8192, while it is made and not got */
 	uint64_t bytes, failures, by_status[GANTRY_STATUS_MAX], by_op_ok[GANTRY_OP_MAX];
 };
 
@@ -87,7 +88,7 @@ pick_len(struct stream *s)
 	return 1 + (r >> 8) % (r % 32 == 0 ? SLICE_LEN / 4 : 256);
 }
 
-/* A good COPY, WRITE or READ within the slice; what it reads and writes never overlaps. */
+/* A good COPY, WRITE or READ within the slice. Its source and destination do not overlap. */
 static void
 make_good(struct stream *s, struct gantry_desc *d)
 {
@@ -119,7 +120,7 @@ make_good(struct stream *s, struct gantry_desc *d)
 	memcpy(s->model + dst.addr, s->model + src.addr, len);
 }
 
-/* Breaks a good descriptor that the model has not seen. Returns its status. */
+/* Makes a descriptor that breaks one rule. Returns the status that it must get. */
 static enum gantry_status
 make_bad(struct stream *s, struct gantry_desc *d)
 {
@@ -265,7 +266,7 @@ stream_open(struct stream *s, unsigned int i, uint64_t seed)
 	CHECK(s->peer < 2 && s->back < 2);
 }
 
-/* However short the run is, each operation and each status that can be foreseen came up. */
+/* Also in a short run, each operation and each status that the model can foresee came up. */
 static void
 check_variety(const struct stream *s)
 {
@@ -344,7 +345,7 @@ every_descriptor_does_what_the_model_says(void)
 		stream_close(&streams[i]);
 		CHECK_EQ(gantry_mem_unregister(streams[i].reg), 0);
 	}
-	/* Make the broken one whole, so that it can be taken back. */
+	/* gantry_mem_unregister() needs a registration to end. */
 	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &broken_mem->mr), 0);
 }
 

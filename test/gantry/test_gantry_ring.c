@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ring mode: workers on their lcores, full rings, stop and start, and the rules of both. */
+/* Ring mode: workers on their lcores, full rings, stop and start, refused calls. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -20,7 +20,9 @@ static struct gantry *g;
 static uint8_t *src, *dst;
 static struct gantry_mem *src_mem, *dst_mem;
 
-/* The n-th descriptor of a feed has place n % PLACES of its destinations, with bytes around it. */
+/*
+ * The n-th descriptor of a feed writes inside place n % PLACES, and not to its first or last byte.
+ */
 #define PLACES    1024
 #define PLACE_LEN 256
 #define UNTOUCHED 0xe5
@@ -84,7 +86,7 @@ feed_put(struct feed *f, unsigned int n)
 	return n;
 }
 
-/* The place of the n-th descriptor has its bytes and no others: none, if it was bad. */
+/* The place of the n-th descriptor has the bytes that it copied, and is untouched around them. */
 static void
 check_place(const struct feed *f, uint64_t n)
 {
@@ -206,7 +208,9 @@ full_rings_push_back_and_lose_nothing(void)
 	CHECK_EQ(feed_put(&f, 100), 64);
 	CHECK_EQ(feed_put(&f, 1), 0);
 	CHECK_EQ(gantry_start(g), 0);
-	/* Nobody takes completions: one ring of them, one ring of descriptors, and no more. */
+	/*
+	 * Nobody takes completions: the rings take 64 completions and 64 descriptors, and no more.
+	 */
 	while (f.put < 128) {
 		feed_put(&f, 100);
 		CHECK(rte_get_timer_cycles() < end);
@@ -241,7 +245,7 @@ stopping_finishes_what_is_in_flight_and_keeps_the_rest(void)
 			rte_delay_us_block(round * 10);
 		CHECK_EQ(gantry_stop(g), 0);
 		CHECK_EQ(gantry_in_flight(gantry_worker_queue(f.w)), 0);
-		/* What was taken has been answered, and stands in the ring. */
+		/* All that the worker took has its completion in the ring. */
 		while (feed_take(&f, 128) != 0)
 			;
 		CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, f.got);
@@ -365,7 +369,7 @@ workers_reach_each_other(void)
 	CHECK_EQ(gantry_worker_destroy(b), 0);
 }
 
-/* Tables of regions come and go under the workers' feet; what they use stays where it is. */
+/* The table of regions is replaced while workers use it. */
 static void
 memory_is_registered_while_workers_run(void)
 {

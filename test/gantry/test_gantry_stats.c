@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the counters count: CQEs, WQEs and doorbells; and what a reader in another thread may see. */
+/*
+ * What the counters count: CQEs, WQEs and doorbells; and what a reader in another thread may see.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
