@@ -172,7 +172,7 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 		firmware_opcode(call, method),
 		is_write ? (int64_t)call_in_u64(call, UVERBS_ATTR_WRITE_CMD) : -1};
 
-	fault_tick(call->ctx->dev, true);
+	fault_look(call->ctx->dev);
 	return fault_refuses(call->ctx->dev, &asked);
 }
 

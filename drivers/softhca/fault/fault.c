@@ -18,7 +18,6 @@
 #include "dev.h"
 #include "devices.h"
 #include "fault_line.h"
-#include "hca.h"
 #include "log.h"
 #include "softhca.h"
 #include "timing.h"
@@ -261,33 +260,54 @@ fault_init(const struct softhca_config *cfg)
 }
 
 static void
-deliver_events(struct softhca_dev *dev, struct device_faults *d)
+deliver_events(struct softhca_dev *dev, struct device_faults *d, fault_deliver *deliver)
 {
 	/* The list of contexts may be locked: then the next turn tries again. */
-	while (d->n_events != 0 &&
-		softhca_event_device(dev, d->events[0].type, d->events[0].port)) {
+	while (d->n_events != 0 && deliver(dev, d->events[0].type, d->events[0].port)) {
 		d->n_events--;
 		memmove(d->events, d->events + 1, d->n_events * sizeof(d->events[0]));
 	}
 }
 
+/* A port that is down for a time comes up when that is over. */
+static void
+raise_ports(struct device_faults *d, uint64_t now)
+{
+	for (unsigned int port = 1; port <= SOFTHCA_MAX_PORTS; port++)
+		if (d->up_at[port - 1] != 0 && now >= d->up_at[port - 1])
+			port_set(d, port, false, 0);
+}
+
 void
-fault_tick(struct softhca_dev *dev, bool from_call)
+fault_tick(struct softhca_dev *dev, fault_deliver *deliver)
 {
 	struct device_faults *d = &devices[dev->index];
 	uint64_t now = device_clock();
 
 	if (pthread_mutex_trylock(&lock) != 0)
 		return;
-	if (file.path != NULL && (from_call || now - file.looked_at >= FILE_LOOK_NS)) {
+	if (file.path != NULL && now - file.looked_at >= FILE_LOOK_NS) {
 		file.looked_at = now;
 		file_look();
 	}
-	for (unsigned int port = 1; port <= SOFTHCA_MAX_PORTS; port++)
-		if (d->up_at[port - 1] != 0 && now >= d->up_at[port - 1])
-			port_set(d, port, false, 0);
-	if (!from_call)
-		deliver_events(dev, d);
+	raise_ports(d, now);
+	deliver_events(dev, d, deliver);
+	update_bits();
+	pthread_mutex_unlock(&lock);
+}
+
+void
+fault_look(struct softhca_dev *dev)
+{
+	uint64_t now = device_clock();
+
+	if (pthread_mutex_trylock(&lock) != 0)
+		return;
+	if (file.path != NULL) {
+		file.looked_at = now;
+		file_look();
+	}
+	raise_ports(&devices[dev->index], now);
 	update_bits();
 	pthread_mutex_unlock(&lock);
 }

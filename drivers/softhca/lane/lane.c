@@ -26,6 +26,7 @@
 #include "clock_page.h"
 #include "devices.h"
 #include "fault.h"
+#include "hca.h"
 #include "lanes.h"
 #include "retire.h"
 #include "softhca.h"
@@ -184,7 +185,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	unsigned int work = 0;
 
 	if (fault_watches(WATCH_TURNS))
-		fault_tick(lanes->dev, false);
+		fault_tick(lanes->dev, softhca_event_device);
 	clocks_tick(lanes);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
