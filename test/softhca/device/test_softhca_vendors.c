@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Vendor syndromes: each names the check that a request failed (doc/softhca.md; enum wire_vendor). One
+ * request for each check of a QP, with one thing wrong.
+ */
+#include <stdlib.h>
+
+#include "check.h"
+#include "devices.h"
+#include "softhca_rig.h"
+#include "wire.h"
+
+#define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
+
+static struct rig r;
+
+static uint64_t
+va(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static void
+begin(const struct rig_opts *o)
+{
+	rig_init(&r, o);
+}
+
+/* The completion of what is posted; ends the rig. */
+static void
+end(uint8_t syndrome, uint8_t vendor, const char *what)
+{
+	const struct mlx5_cqe64 *cqe;
+
+	rig_run(&r);
+	cqe = rig_poll(&r.a);
+	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ_ERR, "%s: no error", what);
+	if (cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ_ERR) {
+		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, vendor, what);
+	}
+	rig_fini(&r);
+}
+
+static struct softhca_dev *
+device(void)
+{
+	unsigned int n;
+
+	return softhca_devices(&n);
+}
+
+/* ---- the control segment */
+
+static void
+break_control(unsigned int byte, uint8_t flip, uint8_t vendor, const char *what)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	uint16_t idx;
+
+	begin(NULL);
+	idx = rig_put(&r.a, &w);
+	rig_sq_at(&r.a, idx)[byte] ^= flip;
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	end(SYN_QP_OP, vendor, what);
+}
+
+static void
+case_control(void)
+{
+	struct rig_wqe w;
+
+	break_control(2, 1, VEN_WQE_INDEX, "another index");
+	break_control(6, 1, VEN_WQE_QPN, "another QP");
+	break_control(7, 1, VEN_WQE_DS, "no DS");
+	break_control(7, 0x3f, VEN_WQE_DS, "a DS beyond the record");
+	for (unsigned int opcode = 0x3e; opcode <= 0x40; opcode += 2) {
+		w = rig_wqe((uint8_t)opcode, ALWAYS);
+		begin(NULL);
+		rig_post(&r.a, &w);
+		end(SYN_QP_OP, VEN_WQE_OPCODE, "an unknown opcode");
+	}
+	w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+	begin(NULL);
+	rig_post(&r.a, &w);
+	end(SYN_QP_OP, VEN_WQE_DS, "a write without an address");
+	w = rig_wqe(MLX5_OPCODE_TSO, ALWAYS);
+	w.ds = 6;
+	begin(NULL);
+	rig_post(&r.a, &w);
+	end(SYN_QP_OP, VEN_QP_TYPE, "TSO on RC");
+}
+
+static void
+case_doorbell(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	uint16_t idx;
+
+	/* The doorbell says what the WQE does not. */
+	begin(NULL);
+	idx = rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_sq_at(&r.a, idx)[3] = MLX5_OPCODE_SEND;
+	end(SYN_QP_OP, VEN_DOORBELL, "a doorbell that differs");
+
+	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	begin(NULL);
+	rig_inline(&w, "0123456789abcdef", 16);
+	idx = rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_blueflame(&r.a, idx);
+	rig_sq_at(&r.a, idx)[24] ^= 1;
+	end(SYN_QP_OP, VEN_BLUEFLAME, "a BlueFlame copy that differs");
+}
+
+/* ---- data segments */
+
+static void
+case_segments(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	uint32_t len = htobe32(13 | MLX5_INLINE_SEG);
+
+	begin(NULL);
+	rig_inline(&w, "0123456789ab", 12);
+	memcpy(w.bytes + 16, &len, 4);
+	rig_post(&r.a, &w);
+	end(SYN_QP_OP, VEN_SEGMENT, "inline data beyond the WQE");
+
+	w = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
+	begin(NULL);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_inline(&w, "", 1);
+	rig_post(&r.a, &w);
+	end(SYN_QP_OP, VEN_SEGMENT, "a read into the WQE");
+
+	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
+	begin(NULL);
+	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_atomic(&w, 1, 0);
+	rig_sge(&w, va(r.a.buf), r.a.key, 16);
+	rig_post(&r.a, &w);
+	end(SYN_LOC_LEN, VEN_LENGTH, "an atomic of 16 bytes");
+
+	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
+	begin(NULL);
+	rig_raddr(&w, va(r.b.buf) + 4, r.b.key);
+	rig_atomic(&w, 1, 0);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	end(SYN_REM_INV_REQ, VEN_ALIGNMENT, "an atomic across 8 bytes");
+}
+
+/* ---- the DMA engine */
+
+static void
+copy(uint8_t opmod, uint32_t ds, uint32_t len, uint8_t syndrome, uint8_t vendor)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_MMO, ALWAYS);
+
+	begin(&(struct rig_opts){.max_memcpy = 64});
+	w.opmod = opmod;
+	rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
+	rig_sge(&w, va(r.a.buf), r.a.key, len);
+	rig_sge(&w, va(r.a.buf) + 128, r.a.key, len);
+	w.ds = ds;
+	rig_post(&r.a, &w);
+	end(syndrome, vendor, "a copy");
+}
+
+static void
+case_copies(void)
+{
+	copy(0, 4, 64, SYN_QP_OP, VEN_WQE_OPCODE);
+	copy(1, 3, 64, SYN_QP_OP, VEN_WQE_DS);
+	copy(1, 4, 65, SYN_LOC_LEN, VEN_LENGTH);
+}
+
+/* ---- keys, at both ends */
+
+enum wrong {
+	INDEX,
+	VARIANT,
+	PD,
+	ACCESS,
+	BOUNDS,
+	N_WRONG
+};
+
+static const uint8_t key_vendor[N_WRONG] = {VEN_KEY_INDEX, VEN_KEY_VARIANT, VEN_KEY_PD,
+	VEN_KEY_ACCESS, VEN_KEY_BOUNDS};
+
+/* A key over the end's buffer with that one thing wrong. */
+static uint32_t
+wrong_key(struct rig_end *e, enum wrong wrong, struct softhca_mkey **mkey)
+{
+	struct softhca_mkey_attr attr = {.pdn = wrong == PD ? RIG_PDN + 1 : RIG_PDN,
+		.access = wrong == ACCESS ? IBV_ACCESS_LOCAL_WRITE
+					  : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+						    IBV_ACCESS_REMOTE_READ,
+		.addr = va(e->buf),
+		.iova = va(e->buf),
+		.len = wrong == BOUNDS ? 63 : RIG_BUF};
+
+	if (wrong == ACCESS && e == &r.a)
+		attr.access = 0;
+	CHECK_EQ(softhca_mkey_create(device(), &attr, mkey), 0, "key");
+	return softhca_mkey_key(*mkey) ^ (wrong == VARIANT ? 1 : wrong == INDEX ? 0x80000000 : 0);
+}
+
+static void
+case_keys(void)
+{
+	for (enum wrong wrong = 0; wrong < N_WRONG; wrong++) {
+		for (unsigned int remote = 0; remote < 2; remote++) {
+			/* Reading needs a right of the memory that is written: the requester's. */
+			struct rig_wqe w =
+				rig_wqe(remote ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ,
+					ALWAYS);
+			struct softhca_mkey *mkey;
+			uint32_t key;
+
+			begin(NULL);
+			key = wrong_key(remote ? &r.b : &r.a, wrong, &mkey);
+			rig_raddr(&w, va(r.b.buf), remote ? key : r.b.key);
+			rig_sge(&w, va(r.a.buf), remote ? r.a.key : key, 64);
+			rig_post(&r.a, &w);
+			rig_run(&r);
+			CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
+			end(remote ? SYN_REM_ACCESS : SYN_LOC_PROT, key_vendor[wrong],
+				remote ? "a remote key" : "a local key");
+		}
+	}
+}
+
+/* A key that a SEND with invalidate took away. */
+static void
+case_free_key(void)
+{
+	struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.kind = SOFTHCA_MKEY_INDIRECT,
+		.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+		.max_entries = 4};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
+	struct softhca_mkey *mkey;
+
+	begin(NULL);
+	CHECK_EQ(softhca_mkey_create(device(), &attr, &mkey), 0, "key");
+	rig_raddr(&w, 0, softhca_mkey_key(mkey));
+	rig_sge(&w, va(r.a.buf), r.a.key, 64);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
+	end(SYN_REM_ACCESS, VEN_KEY_FREE, "a key that is not configured");
+}
+
+/* ---- what the QPs allow */
+
+static void
+connect_b(uint32_t access)
+{
+	struct softhca_qp_attr attr = {.state = IBV_QPS_RTS, .access = access};
+
+	CHECK_EQ(softhca_qp_modify(r.b.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0, "rights");
+}
+
+static void
+case_qp(void)
+{
+	static const uint8_t opcodes[] = {MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_READ,
+		MLX5_OPCODE_ATOMIC_FA};
+	static const uint32_t rights[] = {IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ,
+		IBV_ACCESS_REMOTE_ATOMIC};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rig_wqe w = rig_wqe(opcodes[i], ALWAYS);
+
+		begin(NULL);
+		connect_b((rights[0] | rights[1] | rights[2]) & ~rights[i]);
+		rig_raddr(&w, va(r.b.buf), r.b.key);
+		if (i == 2)
+			rig_atomic(&w, 1, 0);
+		rig_sge(&w, va(r.a.buf), r.a.key, 8);
+		rig_post(&r.a, &w);
+		end(SYN_REM_INV_REQ, VEN_QP_ACCESS, "a right that the QP has not");
+	}
+}
+
+static void
+case_receives(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+
+	begin(&(struct rig_opts){.no_connect = true});
+	rig_connect(&r.a, r.b.qpn, 0, 1);
+	rig_connect(&r.b, r.a.qpn, 0, 1);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	end(SYN_RNR, VEN_RNR, "no receive");
+
+	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	begin(NULL);
+	rig_recv(&r.b, va(r.b.buf), r.b.key, 7);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	{
+		const struct mlx5_cqe64 *cqe = rig_poll(&r.b);
+
+		CHECK(cqe != NULL && rig_err(cqe)->syndrome == SYN_LOC_LEN, "a short receive");
+		if (cqe != NULL)
+			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_LENGTH, "a short receive");
+	}
+	end(SYN_REM_INV_REQ, VEN_PEER_RECEIVE, "a short receive at the peer");
+
+	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	begin(NULL);
+	rig_recv(&r.b, va(r.b.buf), r.b.key ^ 1, 64);
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	{
+		const struct mlx5_cqe64 *cqe = rig_poll(&r.b);
+
+		CHECK(cqe != NULL && rig_err(cqe)->syndrome == SYN_LOC_PROT, "a receive's key");
+		if (cqe != NULL)
+			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_KEY_VARIANT, "a receive's key");
+	}
+	end(SYN_REM_OP, VEN_PEER_RECEIVE, "a receive's key at the peer");
+}
+
+static void
+case_flushed(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+
+	begin(NULL);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "ERR");
+	rig_post(&r.a, &w);
+	end(SYN_FLUSH, VEN_NONE, "flushed");
+}
+
+int
+main(void)
+{
+	RUN("a control segment that is wrong is named", case_control());
+	RUN("a doorbell that differs from its WQE is named", case_doorbell());
+	RUN("data segments that are wrong are named", case_segments());
+	RUN("a copy that the DMA engine refuses is named", case_copies());
+	RUN("what a key refuses is named, at both ends", case_keys());
+	RUN("a key that is free is named", case_free_key());
+	RUN("what the responder's QP does not allow is named", case_qp());
+	RUN("a receive that fails is named, at both ends", case_receives());
+	RUN("flushed work has no vendor syndrome", case_flushed());
+	return check_failures != 0;
+}
