@@ -176,11 +176,30 @@ side_fini(struct side *s)
 
 /* ---------------------------------------------------------------- what is refused */
 
+#define ANY UINT32_MAX
+
 struct wrong {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status;
+	unsigned int
+		named; /* 0: the refusal names this field; else the one that it names, or ANY */
 };
+
+/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+static void
+expect_answer(const uint8_t *out, const struct wrong *w)
+{
+	uint32_t syndrome = 0x10000 + (w->named != 0 ? w->named : w->bit);
+
+	if (w->named == ANY)
+		syndrome = get(out, 0x20, 32);
+	if (get(out, 0, 8) != w->status || get(out, 0x20, 32) != syndrome)
+		fprintf(stderr, "bit 0x%x: status 0x%x, syndrome 0x%x\n", w->bit, get(out, 0, 8),
+			get(out, 0x20, 32));
+	CHECK_EQ(get(out, 0, 8), w->status);
+	CHECK_EQ(get(out, 0x20, 32), syndrome);
+}
 
 /* A good command with one field wrong. */
 static void
@@ -191,44 +210,41 @@ expect_refused(struct side *s, const uint8_t *good, size_t len, const struct wro
 	memcpy(in, good, len);
 	put(in, w->bit, w->width, w->value);
 	CHECK(create(s, in, len, out) == NULL);
-	if (get(out, 0, 8) != w->status || get(out, 0x20, 32) == 0)
-		fprintf(stderr, "bit 0x%x: status 0x%x, syndrome 0x%x\n", w->bit, get(out, 0, 8),
-			get(out, 0x20, 32));
-	CHECK_EQ(get(out, 0, 8), w->status);
-	CHECK(get(out, 0x20, 32) != 0);
+	expect_answer(out, w);
 }
 
 static void
 case_refused(void)
 {
 	static const struct wrong cq[] = {
-		{0x80 + 0x06, 1, 0, BAD_PARAM},         /* doorbell record by address */
-		{0x80 + 0x08, 3, 3, BAD_PARAM},         /* entries of no known size */
-		{0x80 + 0x0b, 1, 1, BAD_PARAM},         /* collapsed */
-		{0x80 + 0x11, 1, 1, BAD_PARAM},         /* compressed */
-		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},   /* no such umem */
-		{0x80 + 0x63, 5, 31, BAD_PARAM},        /* too many entries */
-		{0x80 + 0x63, 5, 9, BAD_PARAM},         /* more than the memory holds */
-		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},   /* no such UAR */
-		{0x80 + 0xb8, 8, 0, BAD_RES},           /* no such EQ */
-		{0x80 + 0xb8, 8, 200, BAD_RES},         /* nor this one */
-		{0x80 + 0x1e0, 32, 4, BAD_PARAM},       /* crooked doorbell record */
-		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM}, /* and one behind the end */
-		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM}, {0x280, 32, 0xffffffff, BAD_PARAM},
-		{0x2a0, 32, 32, BAD_PARAM}, {0x2a0, 32, MEM_LEN - 64, BAD_PARAM},
-		{0x2c0, 32, 0, BAD_RES}, {0x2e0, 1, 0, BAD_PARAM}, /* pages by address */
+		{0x80 + 0x06, 1, 0, BAD_PARAM},                /* doorbell record by address */
+		{0x80 + 0x08, 3, 3, BAD_PARAM},                /* entries of no known size */
+		{0x80 + 0x0b, 1, 1, BAD_PARAM},                /* collapsed */
+		{0x80 + 0x11, 1, 1, BAD_PARAM, ANY},           /* compressed */
+		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},          /* no such umem */
+		{0x80 + 0x63, 5, 31, BAD_PARAM},               /* too many entries */
+		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0},         /* more than the memory holds */
+		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},          /* no such UAR */
+		{0x80 + 0xb8, 8, 0, BAD_RES},                  /* no such EQ */
+		{0x80 + 0xb8, 8, 200, BAD_RES},                /* nor this one */
+		{0x80 + 0x1e0, 32, 4, BAD_PARAM, 0x80 + 0x20}, /* crooked doorbell record */
+		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20}, /* and one behind the end */
+		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM, 0x80 + 0x20},
+		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0}, {0x2a0, 32, 32, BAD_PARAM, 0x2c0},
+		{0x2a0, 32, MEM_LEN - 64, BAD_PARAM, 0x2c0}, {0x2c0, 32, 0, BAD_RES},
+		{0x2e0, 1, 0, BAD_PARAM}, /* pages by address */
 	};
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
 		{0xc0 + 0x08, 8, 3, BAD_PARAM}, /* a UD one */
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
-		{0xc0 + 0x51, 4, 15, BAD_PARAM}, /* more than the memory holds */
-		{0xc0 + 0x49, 4, 15, BAD_PARAM},
-		{0xc0 + 0x4d, 3, 7, BAD_PARAM},
+		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
+		{0xc0 + 0x49, 4, 15, BAD_PARAM, 0x840},
+		{0xc0 + 0x4d, 3, 7, BAD_PARAM, ANY},
 		{0xc0 + 0x68, 24, 0, BAD_RES},
 		{0xc0 + 0x3e8, 24, 0, BAD_RES},
 		{0xc0 + 0x4e8, 24, 0, BAD_RES},
-		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM},
+		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM, 0xc0 + 0x720},
 		{0xc0 + 0x565, 3, 1, BAD_PARAM}, /* a shared receive queue */
 		{0xc0 + 0x683, 1, 0, BAD_PARAM},
 		{0xc0 + 0x720, 32, 0, BAD_RES},
@@ -307,6 +323,8 @@ modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 		put(in, spoil->bit, spoil->width, spoil->value);
 	rc = mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR);
 	CHECK_EQ(rc == 0, out[0] == 0);
+	if (spoil != NULL && rc != 0)
+		expect_answer(out, spoil);
 	return (enum status)out[0];
 }
 
@@ -440,11 +458,11 @@ case_ranges(void)
 		{0x503, {0x80, 32, 1, BAD_PARAM}},                    /* an optional field */
 		{0x503, {0xc0 + 0xc0 + 0x128, 8, 0, BAD_PARAM}},      /* port */
 		{0x503, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
-		{0x503, {0xc0 + 0x40, 3, 0, BAD_PARAM}},              /* MTU */
-		{0x503, {0xc0 + 0x40, 3, 6, BAD_PARAM}},              /* the same */
-		{0x503, {0xc0 + 0x488, 3, 7, BAD_PARAM}}, /* 128 reads and atomics to answer */
-		{0x504, {0x80, 32, 1, BAD_PARAM}},        /* an optional field */
-		{0x504, {0xc0 + 0x388, 3, 7, BAD_PARAM}}, /* 128 of its own */
+		{0x503, {0xc0 + 0x40, 3, 0, BAD_PARAM, ANY}},         /* MTU */
+		{0x503, {0xc0 + 0x40, 3, 6, BAD_PARAM, ANY}},         /* the same */
+		{0x503, {0xc0 + 0x488, 3, 7, BAD_PARAM, ANY}}, /* 128 reads and atomics to answer */
+		{0x504, {0x80, 32, 1, BAD_PARAM}},             /* an optional field */
+		{0x504, {0xc0 + 0x388, 3, 7, BAD_PARAM, ANY}}, /* 128 of its own */
 	};
 	uint8_t in[MOD_IN] = {0}, out[MOD_IN];
 	struct side s;
@@ -612,7 +630,7 @@ case_strides(void)
 	memcpy(in, s.qp_in, QP_IN);
 	put(in, 0xc0 + 0x49, 4, 0); /* one of them: there is memory for any */
 	for (uint32_t log = 0; log < 8; log++) {
-		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM};
+		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM, ANY};
 		struct mlx5dv_devx_obj *obj;
 
 		if (log > 5) {
@@ -692,7 +710,7 @@ case_no_send_queue(void)
 static void
 case_infiniband(void)
 {
-	static const struct wrong grh = {0xc0 + 0xc0 + 0x28, 1, 1, BAD_PARAM};
+	static const struct wrong grh = {0xc0 + 0xc0 + 0x28, 1, 1, BAD_PARAM, ANY};
 	struct side s;
 
 	side_init(&s);
