@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hand-made messages to a responder, from a sender that is no QP of this process: a responder needs
+ * nothing of the requester but the message.
+ */
+#include "check.h"
+#include "devices.h"
+#include "fault.h"
+#include "message.h"
+#include "run.h"
+#include "sg.h"
+#include "softhca.h"
+#include "softhca_rig.h"
+
+#define SENDER    0x123456u /* its QP number */
+#define RNR_TIMER 5
+
+static struct rig r;
+static struct run run;
+static struct answer answer;
+
+/* The responder is QP b, which is connected to the sender. */
+static void
+begin(void)
+{
+	rig_init(&r, &(struct rig_opts){.no_connect = true});
+	rig_connect(&r.b, SENDER, 7, RNR_TIMER);
+	run_init(&run, softhca_devices(&(unsigned int){0})->lanes);
+	memset(&answer, 0, sizeof(answer));
+}
+
+static void
+end(void)
+{
+	responder_release(&run);
+	run_drop_cq(&run);
+	CHECK(run.qp == NULL, "no requester was made up");
+	rig_fini(&r);
+}
+
+static struct message
+message(uint8_t opcode, const struct sg *payload)
+{
+	return (struct message){.op = opcode_find(opcode),
+		.type = SOFTHCA_QP_RC,
+		.qpn = SENDER,
+		.dest_qpn = r.b.qpn,
+		.va = (uintptr_t)r.b.buf,
+		.rkey = r.b.key,
+		.payload = payload};
+}
+
+static unsigned int
+ask(const struct message *m)
+{
+	return responder_ask(&run, m, &answer);
+}
+
+static struct sg *
+list(struct sg *sg, void *p, uint64_t len)
+{
+	sg_set(sg, p, len);
+	return sg;
+}
+
+static void
+case_write_and_read(void)
+{
+	char out[64] = "from a process that is not here", in[64] = "";
+	struct message m;
+	struct sg sg;
+
+	begin();
+	m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
+	CHECK_EQ(ask(&m), 0);
+	CHECK(memcmp(r.b.buf, out, sizeof(out)) == 0, "written");
+	r.b.buf[0] = 'F';
+	m = message(MLX5_OPCODE_RDMA_READ, list(&sg, in, sizeof(in)));
+	CHECK_EQ(ask(&m), 0);
+	CHECK_EQ(in[0], 'F');
+	CHECK(memcmp(in + 1, out + 1, sizeof(in) - 1) == 0, "read");
+	end();
+}
+
+static void
+case_atomics(void)
+{
+	const uint64_t start = UINT64_C(0x1122334455667788);
+	struct message m;
+	uint64_t now;
+
+	begin();
+	memcpy(r.b.buf, &start, sizeof(start));
+	m = message(MLX5_OPCODE_ATOMIC_FA, NULL);
+	m.swap_add = 5;
+	CHECK_EQ(ask(&m), 0);
+	CHECK_EQ(answer.old, start);
+	m = message(MLX5_OPCODE_ATOMIC_CS, NULL);
+	m.compare = start;
+	m.swap_add = 1;
+	CHECK_EQ(ask(&m), 0);
+	CHECK_EQ(answer.old, start + 5);
+	memcpy(&now, r.b.buf, sizeof(now));
+	CHECK_EQ(now, start + 5, "a comparison that differs changes nothing");
+	m.compare = start + 5;
+	CHECK_EQ(ask(&m), 0);
+	memcpy(&now, r.b.buf, sizeof(now));
+	CHECK_EQ(now, 1);
+	end();
+}
+
+/* Without a receive the sender learns the responder's timer; then the message arrives once. */
+static void
+case_send(void)
+{
+	char out[32] = "a message";
+	const struct mlx5_cqe64 *cqe;
+	struct message m;
+	struct sg sg;
+
+	begin();
+	m = message(MLX5_OPCODE_SEND_IMM, list(&sg, out, sizeof(out)));
+	m.imm = 0xabcd;
+	CHECK_EQ(ask(&m), MESSAGE_RNR);
+	CHECK_EQ(answer.rnr_timer, RNR_TIMER);
+	rig_recv(&r.b, (uintptr_t)r.b.buf + 512, r.b.key, 64);
+	CHECK_EQ(ask(&m), 0);
+	responder_release(&run);
+	run_drop_cq(&run);
+	cqe = rig_poll(&r.b);
+	CHECK(cqe != NULL, "a completion");
+	if (cqe != NULL) {
+		CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_SEND_IMM);
+		CHECK_EQ(be32toh(cqe->byte_cnt), sizeof(out));
+		CHECK_EQ(be32toh(cqe->imm_inval_pkey), 0xabcd);
+	}
+	CHECK(rig_poll(&r.b) == NULL, "one completion");
+	CHECK(memcmp(r.b.buf + 512, out, sizeof(out)) == 0, "received");
+	CHECK_EQ(ask(&m), MESSAGE_RNR, "its receive is used up");
+	end();
+}
+
+static void
+case_nobody(void)
+{
+	char out[8] = "lost";
+	struct message m;
+	struct sg sg;
+
+	begin();
+	m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
+	m.qpn = SENDER + 1;
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "the QP is connected to another");
+	m = message(MLX5_OPCODE_RDMA_WRITE, &sg);
+	m.type = SOFTHCA_QP_UC;
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "the QP is of another type");
+	m = message(MLX5_OPCODE_RDMA_WRITE, &sg);
+	m.dest_qpn = r.a.qpn;
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "the QP is in RESET");
+	m.dest_qpn = 0xfffffe;
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "no QP has that number");
+	CHECK_EQ(r.b.buf[0], 0, "nothing was written");
+	end();
+}
+
+/* The responder fails, tells its program, and is let go: its program can reset it. */
+static void
+case_refused(void)
+{
+	char out[8] = "refused";
+	struct message m;
+	struct sg sg;
+
+	begin();
+	m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
+	m.va += RIG_BUF - 7; /* one byte beyond the key */
+	CHECK_EQ(ask(&m), MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
+	CHECK_EQ(answer.vendor, VEN_KEY_BOUNDS);
+	CHECK_EQ(r.b.qp_event.async[IBV_EVENT_QP_ACCESS_ERR], 1);
+	CHECK_EQ(r.b.buf[RIG_BUF - 7], 0, "nothing was written");
+	m = message(MLX5_OPCODE_RDMA_WRITE, &sg);
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "it is in error");
+	CHECK_EQ(rig_modify(&r.b, IBV_QPS_RESET), 0);
+	end();
+}
+
+/* A fault delays a message: it names the time, strikes once, and the message then arrives. */
+static void
+case_later(void)
+{
+	char out[16] = "late";
+	struct message m;
+	struct sg sg;
+
+	begin();
+	rig_recv(&r.b, (uintptr_t)r.b.buf, r.b.key, 64);
+	CHECK_EQ(softhca_fault("recv_late ms=7"), 0);
+	m = message(MLX5_OPCODE_SEND, list(&sg, out, sizeof(out)));
+	CHECK_EQ(ask(&m), MESSAGE_LATER);
+	CHECK_EQ(answer.until, run_now(&run) + 7000000);
+	CHECK_EQ(r.b.buf[0], 0, "it has not arrived");
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(softhca_fault("recv_late ms=7"), 0);
+	m.delayed = true;
+	CHECK_EQ(ask(&m), 0);
+	CHECK_EQ(r.b.buf[0], 'l', "it has arrived");
+	CHECK_EQ(softhca_faults_left(), 1, "a message meets one fault");
+	softhca_faults_clear();
+	end();
+}
+
+static const struct check_case cases[] = {
+	{"writes and reads of a sender elsewhere", case_write_and_read},
+	{"atomics answer with the old value", case_atomics},
+	{"a message waits for a receive, and uses up one", case_send},
+	{"a message that is for nobody", case_nobody},
+	{"a responder that refuses fails, and is let go", case_refused},
+	{"a delayed message says until when", case_later},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
