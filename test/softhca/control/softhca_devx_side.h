@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A queue pair and a CQ that firmware commands make in the program's memory, with all that they need.
+ *
+ * Fields are set by their place in the structures of the programming manual, by bit offset, not by
+ * the adapter's own tables.
+ */
+#ifndef SOFTHCA_DEVX_SIDE_H
+#define SOFTHCA_DEVX_SIDE_H
+
+#include <sys/mman.h>
+
+#include "softhca_pair.h"
+
+#define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions without page lists */
+#define QP_IN  272
+#define MOD_IN 264
+#define HDR    16
+#define CQE_N  16
+#define SQ_BB  16
+#define RQ_N   16
+#define RQ_LEN (RQ_N * 16)
+
+static inline void
+put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
+{
+	for (unsigned int i = 0; i < width; i++) {
+		unsigned int at = bit + width - 1 - i;
+		uint8_t mask = (uint8_t)(0x80 >> at % 8);
+
+		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
+	}
+}
+
+static inline uint32_t
+get(const uint8_t *buf, unsigned int bit, unsigned int width)
+{
+	uint32_t v = 0;
+
+	for (unsigned int i = 0; i < width; i++)
+		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
+	return v;
+}
+
+/* One side: everything that a queue pair of its own needs. */
+struct side {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint32_t pdn;
+	uint8_t *mem; /* a page each: CQ, QP, doorbell records, data */
+	struct mlx5dv_devx_umem *umem, *read_only;
+	struct mlx5dv_devx_uar *uar;
+	struct mlx5dv_devx_obj *cq, *qp;
+	uint32_t cqn, qpn, eqn;
+	uint16_t sq_pi;
+	uint32_t cq_ci;
+	uint8_t cq_in[CQ_IN], qp_in[QP_IN];
+};
+
+enum {
+	CQ_AT = 0,
+	QP_AT = 4096,
+	DB_AT = 8192,
+	DATA_AT = 12288,
+	MEM_LEN = 16384
+};
+
+static inline struct mlx5dv_devx_obj *
+create(struct side *s, const uint8_t *in, size_t len, uint8_t out[HDR])
+{
+	memset(out, 0, HDR);
+	return mlx5dv_devx_obj_create(s->ctx, in, len, out, HDR);
+}
+
+static inline void
+fill_cq(struct side *s)
+{
+	uint8_t *in = s->cq_in;
+
+	put(in, 0, 16, 0x400);
+	put(in, 0x80 + 0x06, 1, 1); /* dbr_umem_valid */
+	put(in, 0x80 + 0x20, 32, s->umem->umem_id);
+	put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
+	put(in, 0x80 + 0x68, 24, s->uar->page_id);
+	put(in, 0x80 + 0xb8, 8, s->eqn);
+	put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset */
+	put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
+	put(in, 0x2c0, 32, s->umem->umem_id);
+	put(in, 0x2e0, 1, 1);
+}
+
+static inline void
+fill_qp(struct side *s)
+{
+	uint8_t *in = s->qp_in;
+
+	put(in, 0, 16, 0x500);
+	put(in, 0xc0 + 0x28, 24, s->pdn);
+	put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
+	put(in, 0xc0 + 0x4d, 3, 0); /* of 16 bytes */
+	put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
+	put(in, 0xc0 + 0x68, 24, s->uar->page_id);
+	put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
+	put(in, 0xc0 + 0x3e8, 24, s->cqn);
+	put(in, 0xc0 + 0x4e8, 24, s->cqn);
+	put(in, 0xc0 + 0x520, 32, DB_AT + 64);
+	put(in, 0xc0 + 0x683, 1, 1);
+	put(in, 0xc0 + 0x720, 32, s->umem->umem_id);
+	put(in, 0x820, 32, QP_AT);
+	put(in, 0x840, 32, s->umem->umem_id);
+	put(in, 0x860, 1, 1);
+}
+
+static inline void
+side_init(struct side *s)
+{
+	struct mlx5dv_pd dvpd;
+	struct mlx5dv_obj obj = {.pd = {.out = &dvpd}};
+	uint8_t out[HDR];
+
+	memset(s, 0, sizeof(*s));
+	s->ctx = pair_open(0);
+	s->pd = ibv_alloc_pd(s->ctx);
+	CHECK(s->pd != NULL);
+	obj.pd.in = s->pd;
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	s->pdn = dvpd.pdn;
+	s->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(s->mem != MAP_FAILED);
+	for (unsigned int i = 0; i < CQE_N; i++)
+		s->mem[CQ_AT + i * 64 + 63] = 0xf0; /* invalid */
+	s->umem = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, IBV_ACCESS_LOCAL_WRITE);
+	s->read_only = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, 0);
+	CHECK(s->umem != NULL && s->read_only != NULL);
+	s->mr = ibv_reg_mr(s->pd, s->mem + DATA_AT, 4096, PAIR_ALL);
+	s->uar = mlx5dv_devx_alloc_uar(s->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	CHECK(s->mr != NULL && s->uar != NULL);
+	CHECK_EQ(mlx5dv_devx_query_eqn(s->ctx, 0, &s->eqn), 0);
+	fill_cq(s);
+	s->cq = create(s, s->cq_in, CQ_IN, out);
+	CHECK(s->cq != NULL);
+	s->cqn = get(out, 0x48, 24);
+	fill_qp(s);
+	s->qp = create(s, s->qp_in, QP_IN, out);
+	CHECK(s->qp != NULL);
+	s->qpn = get(out, 0x48, 24);
+	CHECK(s->cqn != 0 && s->qpn != 0);
+}
+
+#endif
