@@ -106,7 +106,7 @@ hwq_burst_end(struct hwq_burst *b)
 		return;
 	b->sq->pi = pi;
 	b->sq->last = (uint16_t)(pi - 1);
-	b->sq->moved = true;
+	b->sq->wr.moved = true;
 }
 
 #endif

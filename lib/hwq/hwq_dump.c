@@ -251,8 +251,8 @@ hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *out, size_t
 {
 	size_t left = (hwq_sq_n_bb(sq) - (wqe_counter & sq->mask)) * (size_t)HWQ_BB_LEN;
 
-	return hwq_dump_wqe_as((enum hwq_transport)sq->transport, hwq_sq_at(sq, wqe_counter), left,
-		out, out_len);
+	return hwq_dump_wqe_as((enum hwq_transport)sq->wr.transport, hwq_sq_at(sq, wqe_counter),
+		left, out, out_len);
 }
 
 /* ------------------------------------------------------------------ CQEs */

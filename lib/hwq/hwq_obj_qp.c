@@ -140,17 +140,17 @@ take_sq(struct hwq_qp *qp, const struct hwq_obj_qp *obj, const struct mlx5dv_qp 
 		choose_bf(qp, obj->bf, view), obj->send_cq);
 	hwq_sq_set_wr_ids(sq, wr_ids);
 	sq->sig_bits = obj->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
-	sq->transport = (uint8_t)qp->info->transport;
+	sq->wr.transport = (uint8_t)qp->info->transport;
 	sq->max_sge = (uint8_t)obj->max_sge;
 	sq->max_inline = obj->max_inline;
-	sq->max_umr_ds = (obj->max_inline + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
-	if (sq->max_umr_ds > HWQ_UMR_LAYOUT_MAX)
-		sq->max_umr_ds = HWQ_UMR_LAYOUT_MAX;
-	sq->max_tso_header = obj->max_tso_header;
-	sq->ip_csum = obj->ip_csum;
+	sq->wr.max_umr_ds = (obj->max_inline + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
+	if (sq->wr.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
+		sq->wr.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
+	sq->wr.max_tso_header = obj->max_tso_header;
+	sq->wr.ip_csum = obj->ip_csum;
 	hwq_sq_set_memcpy(sq, obj->mmo_lkey, obj->mmo_addr, obj->max_memcpy_len);
 	if (obj->qp->qp_type == IBV_QPT_RAW_PACKET)
-		return hwq_verbs_eth_inline(obj->qp, sq->buf, &sq->eth_inline);
+		return hwq_verbs_eth_inline(obj->qp, sq->buf, &sq->wr.eth_inline);
 	return 0;
 }
 
@@ -217,7 +217,7 @@ hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **out)
 	if (ret == 0)
 		ret = hwq_obj_qp_sync(qp);
 	if (ret < 0) {
-		free(qp->sq.wr_ids);
+		free(qp->sq.wr.wr_ids);
 		free(qp->rq.wr_ids);
 		free(qp);
 		return ret;
@@ -243,7 +243,7 @@ hwq_obj_qp_release(struct hwq_qp *qp)
 	if (qp->srq != NULL && qp->rq.cq != NULL)
 		hwq_srq_detach(qp->srq, qp->rq.cq);
 	hwq_qp_forget_cancelled(qp);
-	free(qp->sq.wr_ids);
+	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);
 	free(qp);
 }
@@ -268,6 +268,6 @@ hwq_obj_qp_sync(struct hwq_qp *qp)
 		return state;
 	if (state == IBV_QPS_RESET)
 		start_anew(qp);
-	qp->sq.not_rts = state < IBV_QPS_RTS;
+	qp->sq.wr.not_rts = state < IBV_QPS_RTS;
 	return state;
 }

@@ -36,7 +36,7 @@ static HWQ_INLINE unsigned int
 hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
 {
 	struct hwq_cq *cq = sq->cq;
-	const uint64_t *wr_ids = sq->wr_ids;
+	const uint64_t *wr_ids = sq->wr.wr_ids;
 	const uint8_t *next = cq->next;
 	uint32_t mask = sq->mask, counter = 0, at = 0;
 	__be32 qpn = sq->qpn_be;

@@ -142,9 +142,10 @@ take_over_eth(struct hwq_qp *qp, const struct hwq_qp_conf *conf)
 {
 	const struct hwq_dev *dev = qp->domain->dev;
 
-	qp->sq.max_tso_header = conf->max_tso_header;
-	qp->sq.ip_csum = dev->caps.raw_ip_csum && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET;
-	return hwq_verbs_eth_inline(qp->qp, qp->sq.buf, &qp->sq.eth_inline);
+	qp->sq.wr.max_tso_header = conf->max_tso_header;
+	qp->sq.wr.ip_csum =
+		dev->caps.raw_ip_csum && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	return hwq_verbs_eth_inline(qp->qp, qp->sq.buf, &qp->sq.wr.eth_inline);
 }
 
 static int
@@ -178,17 +179,17 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	hwq_sq_init(&qp->sq, view.sq.buf, view.sq.wqe_cnt, qp->qpn, dbrec, choose_bf(qp, &view),
 		qp->cq);
 	qp->sq.sig_bits = conf->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
-	qp->sq.transport = (uint8_t)qp->info->transport;
-	qp->sq.not_rts = true;
+	qp->sq.wr.transport = (uint8_t)qp->info->transport;
+	qp->sq.wr.not_rts = true;
 	wr_ids = calloc(view.sq.wqe_cnt, sizeof(*wr_ids));
 	if (wr_ids == NULL)
 		return -ENOMEM;
 	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
 	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
-	qp->sq.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
-	if (qp->sq.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
-		qp->sq.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
+	qp->sq.wr.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
+	if (qp->sq.wr.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
+		qp->sq.wr.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
 	if (conf->mmo)
 		hwq_sq_set_memcpy(&qp->sq, qp->opaque.lkey, (uintptr_t)qp->opaque.addr,
 			qp->domain->dev->caps.max_memcpy_len);
@@ -257,7 +258,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 
 err_destroy:
 	hwq_verbs_qp_destroy(qp->qp);
-	free(qp->sq.wr_ids);
+	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);
 err_opaque:
 	opaque_destroy(qp);
@@ -290,7 +291,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		hwq_srq_detach(qp->srq, qp->cq);
 	qp->domain->refs--;
 	hwq_qp_forget_cancelled(qp);
-	free(qp->sq.wr_ids);
+	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);
 	free(qp);
 	return 0;

@@ -107,7 +107,7 @@ to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 		ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->rts);
 	}
 	if (ret == 0)
-		qp->sq.not_rts = false;
+		qp->sq.wr.not_rts = false;
 	return ret;
 }
 
@@ -165,7 +165,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 		/* libmlx5 does not drop completions from a CQ that hwq has taken over. */
 		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
 		hwq_qp_empty_rings(qp);
-		qp->sq.not_rts = true;
+		qp->sq.wr.not_rts = true;
 		ret = hwq_qp_to_init(qp);
 	}
 	if (ret != 0)

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "hwq_seg.h"
+#include "hwq_sq_wr.h"
 
 struct hwq_cq;
 
@@ -44,50 +45,25 @@ struct hwq_bf {
 	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
 };
 
-/** What lies behind the control segment of WQEs that take data, by the type of QP; and how a batch
- *  of hwq_wr.h starts. */
-enum hwq_transport {
-	HWQ_TRANSPORT_NONE, /**< RC, UC: nothing */
-	HWQ_TRANSPORT_UD,   /**< an address vector */
-	HWQ_TRANSPORT_XRC,  /**< the number of an SRQ */
-	HWQ_TRANSPORT_DC,   /**< an address vector */
-	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: checksums and headers */
-};
-
-/* hwq_sq.start of a queue in RTS whose place is good. */
-#define HWQ_SQ_START(transport, fm_cache) htole32((uint32_t)(transport) << 8 | (fm_cache))
-
 struct hwq_sq {
-	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
-	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
-	__be32 qpn_be;        /**< QPN, as a CQE has it */
-	uint32_t mask;        /**< n_bb - 1 */
-	uint16_t pi;          /**< next WQEBB to reserve */
-	uint16_t ci;          /**< first WQEBB not known to be complete */
-	uint16_t rung;        /**< pi at the last doorbell */
-	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
-	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
-	uint8_t max_sge;      /**< data segments of one WQE */
-	/** One comparison says that a batch starts as most do. */
-	union {
-		uint32_t start;
-		struct {
-			uint8_t fm_cache;  /**< fence that the next WQE of hwq_wr.h carries */
-			uint8_t transport; /**< enum hwq_transport */
-			bool not_rts;      /**< hwq_wr_complete() says -EINVAL, as libmlx5's */
-			bool moved;        /**< pi, by others than hwq_wr.h: its place is void */
-		};
-	};
-	/** hwq_wr.h's place: what it has to know of pi and of the room ahead. */
-	uint8_t *at, *limit;
-	uint64_t index_qpn;      /**< pi and QPN, as the first word of a control segment has them */
-	uintptr_t wr_id_bias;    /**< wr_ids, so that the one of the WQE at x is at x / 8 + bias */
-	uint32_t max_inline;     /**< bytes of inline data of one WQE */
-	uint16_t max_tso_header; /**< RAW_PACKET: bytes of a TSO WQE's headers */
-	uint8_t eth_inline;      /**< RAW_PACKET: bytes of each frame that must be inline */
-	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
-	uint32_t max_umr_ds;     /**< units of layout and BSF of one UMR */
-	/** Of memcpy WQEs: the queue's own opaque buffer, as it goes into each. */
+	uint8_t *buf;           /**< n_bb WQEBBs, 64-byte aligned */
+	uint32_t mask;          /**< n_bb - 1 */
+	uint32_t qpn_shifted;   /**< QPN << 8, as the control segment has it */
+	uint16_t pi;            /**< next WQEBB to reserve */
+	uint16_t ci;            /**< first WQEBB not known to be complete */
+	uint16_t rung;          /**< pi at the last doorbell */
+	uint16_t last;          /**< where the last WQE of hwq_sq_commit() starts */
+	uint32_t sig_bits;      /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
+	uint32_t max_inline;    /**< bytes of inline data of one WQE */
+	struct hwq_bf *bf;      /**< doorbell register */
+	_Atomic(__be32) *dbrec; /**< doorbell record; word HWQ_SND_DBR is ours */
+	struct hwq_cq *cq;      /**< where its completions come */
+	__be32 qpn_be;          /**< QPN, as a CQE has it */
+	uint8_t max_sge;        /**< data segments of one WQE */
+
+	struct hwq_sq_wr wr; /**< of hwq_wr.h alone, but for wr.moved */
+
+	/** Of memcpy WQEs: the device's scratch memory, as it goes into each. */
 	union {
 		struct hwq_wire_mmo_seg mmo;
 		struct {
@@ -96,13 +72,12 @@ struct hwq_sq {
 			__be64 mmo_addr;
 		};
 	};
-	uint64_t max_memcpy_len;  /**< 0: the queue was not created for memcpy */
-	uint64_t easy_memcpy_len; /**< up to here no length needs a second look: below 2 GiB */
-	uint64_t *wr_ids;         /**< of each WQEBB where a WQE of hwq_wr.h starts */
-	struct hwq_bf *bf;
-	_Atomic(__be32) *dbrec; /**< HWQ_SND_DBR is ours */
-	struct hwq_cq *cq;
+	uint64_t max_memcpy_len;  /**< bytes; 0: the queue was not created for memcpy */
+	uint64_t easy_memcpy_len; /**< longest whose byte count on the wire is its length */
 };
+
+static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 bytes");
+static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
 /** Starts a ring over memory and a doorbell that the caller provides; n_bb is a power of two. */
 static inline void
@@ -114,7 +89,7 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 	sq->mask = n_bb - 1;
 	sq->qpn_shifted = qpn << 8;
 	sq->qpn_be = htobe32(qpn);
-	sq->moved = true;
+	sq->wr.moved = true;
 	sq->dbrec = dbrec;
 	sq->bf = bf;
 	sq->cq = cq;
@@ -125,16 +100,16 @@ static inline void
 hwq_sq_restart(struct hwq_sq *sq)
 {
 	sq->pi = sq->ci = sq->rung = sq->last = 0;
-	sq->fm_cache = 0;
-	sq->moved = true;
+	sq->wr.fm_cache = 0;
+	sq->wr.moved = true;
 }
 
-/** Gives it the memory that hwq_wr.h needs, a wr_id for each WQEBB; of the caller. */
+/** Gives the queue memory for the wr_ids of hwq_wr.h, one for each WQEBB. It stays the caller's. */
 static inline void
 hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 {
-	sq->wr_ids = wr_ids;
-	sq->wr_id_bias = (uintptr_t)wr_ids - (uintptr_t)sq->buf / (HWQ_BB_LEN / sizeof(*wr_ids));
+	sq->wr.wr_ids = wr_ids;
+	sq->wr.wr_id_bias = (uintptr_t)wr_ids - (uintptr_t)sq->buf / (HWQ_BB_LEN / sizeof(*wr_ids));
 }
 
 /**
@@ -213,7 +188,7 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 {
 	sq->last = sq->pi;
 	sq->pi = (uint16_t)(sq->pi + n_bb);
-	sq->moved = true;
+	sq->wr.moved = true;
 }
 
 /**
@@ -294,7 +269,7 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 static inline uint64_t
 hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
-	return sq->wr_ids[wqe_counter & sq->mask];
+	return sq->wr.wr_ids[wqe_counter & sq->mask];
 }
 
 /* Out of line, so that the one comparison that most WQEs need is with memory. */

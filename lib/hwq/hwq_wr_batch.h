@@ -67,8 +67,8 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
 	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
 	wr->end = wr->limit;
-	sq->limit = wr->limit;
-	sq->moved = true;
+	sq->wr.limit = wr->limit;
+	sq->wr.moved = true;
 	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 }
 
@@ -79,10 +79,10 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wr_flags = 0;
 	wr->sq = sq;
 	/* Where the last batch left off; of room there can only be more since. */
-	wr->at = sq->at;
-	wr->limit = sq->limit;
-	wr->end = sq->limit;
-	wr->index_qpn = sq->index_qpn;
+	wr->at = sq->wr.at;
+	wr->limit = sq->wr.limit;
+	wr->end = sq->wr.limit;
+	wr->index_qpn = sq->wr.index_qpn;
 	wr->transport = (uint8_t)transport;
 	wr->fm_cache = 0;
 	wr->is_umr = false;
@@ -94,14 +94,14 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wqe = NULL;
 	wr->mkey = NULL;
 	wr->err = 0;
-	if (__builtin_expect(sq->start != HWQ_SQ_START(transport, 0), 0)) {
-		wr->fm_cache = sq->fm_cache;
-		if (__builtin_expect((sq->start & ~HWQ_SQ_START(0, 0xff)) !=
+	if (__builtin_expect(sq->wr.start != HWQ_SQ_START(transport, 0), 0)) {
+		wr->fm_cache = sq->wr.fm_cache;
+		if (__builtin_expect((sq->wr.start & ~HWQ_SQ_START(0, 0xff)) !=
 					     HWQ_SQ_START(transport, 0),
 			    0)) {
-			if (sq->moved)
+			if (sq->wr.moved)
 				hwq_wr_seek(wr, sq->pi);
-			if (sq->not_rts || sq->transport != transport) {
+			if (sq->wr.not_rts || sq->wr.transport != transport) {
 				wr->err = -EINVAL;
 				wr->limit = wr->at;
 			}
@@ -182,7 +182,7 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
 		*fm_ce_se |= wr->fm_cache;
 	wr->fm_cache = 0;
-	wr->limit = wr->sq->limit;
+	wr->limit = wr->sq->wr.limit;
 	wr->end = wr->limit;
 	if (wr->at == wr->end)
 		hwq_wr_seek(wr, pi);
@@ -239,7 +239,7 @@ hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
 static HWQ_INLINE uint64_t *
 hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 {
-	return (uint64_t *)(wr->sq->wr_id_bias + (uintptr_t)wqe / 8);
+	return (uint64_t *)(wr->sq->wr.wr_id_bias + (uintptr_t)wqe / 8);
 }
 
 /* Where the next WQE starts, and that wr_id goes with it. */
@@ -364,9 +364,9 @@ hwq_wr_complete(struct hwq_wr *wr)
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
 	sq->pi = pi;
-	sq->at = wr->at;
-	sq->index_qpn = wr->index_qpn;
-	sq->start = HWQ_SQ_START(wr->transport, wr->fm_cache);
+	sq->wr.at = wr->at;
+	sq->wr.index_qpn = wr->index_qpn;
+	sq->wr.start = HWQ_SQ_START(wr->transport, wr->fm_cache);
 	/* The last WQE ends at at: with a length that is a constant, nothing else need be kept. */
 	if (wr->is_umr)
 		hwq_sq_announce(sq, pi, wr->wqe, 1, false);

@@ -26,7 +26,7 @@ hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
 
 	if (!hwq_wr_begin(wr, 0, opcode, 0, hwq_ds_to_bb(1 + eth_ds)))
 		return NULL;
-	if (__builtin_expect(csum && !wr->sq->ip_csum, 0)) {
+	if (__builtin_expect(csum && !wr->sq->wr.ip_csum, 0)) {
 		hwq_wr_fail(wr, -EINVAL);
 		return NULL;
 	}
@@ -39,7 +39,7 @@ hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
 static HWQ_INLINE void
 hwq_wr_eth_send(struct hwq_wr *wr)
 {
-	hwq_wr_eth_begin(wr, MLX5_OPCODE_SEND, hwq_eth_ds(wr->sq->eth_inline));
+	hwq_wr_eth_begin(wr, MLX5_OPCODE_SEND, hwq_eth_ds(wr->sq->wr.eth_inline));
 }
 
 /**
@@ -50,7 +50,7 @@ hwq_wr_eth_send(struct hwq_wr *wr)
 static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
-	bool good = hdr_sz >= HWQ_TSO_HDR_MIN && hdr_sz <= wr->sq->max_tso_header;
+	bool good = hdr_sz >= HWQ_TSO_HDR_MIN && hdr_sz <= wr->sq->wr.max_tso_header;
 	uint8_t *eth;
 
 	if (wr->transport != HWQ_TRANSPORT_ETH)
@@ -72,7 +72,7 @@ static HWQ_INLINE bool
 hwq_wr_wants_header(const struct hwq_wr *wr)
 {
 	return wr->transport == HWQ_TRANSPORT_ETH && wr->opcode == MLX5_OPCODE_SEND &&
-	       wr->sq->eth_inline != 0;
+	       wr->sq->wr.eth_inline != 0;
 }
 
 /* Where the taking of headers ended: piece i of a list, off bytes into it; too_short: nowhere. */
@@ -120,14 +120,14 @@ hwq_eth_buf_piece(const void *list, size_t i)
 static HWQ_INLINE uint8_t *
 hwq_wr_eth_header(struct hwq_wr *wr)
 {
-	return hwq_put_eth_hdr_len(hwq_at_ds(wr->wqe, 1), wr->sq->eth_inline);
+	return hwq_put_eth_hdr_len(hwq_at_ds(wr->wqe, 1), wr->sq->wr.eth_inline);
 }
 
 static HWQ_INLINE void
 hwq_wr_eth_sge_list(struct hwq_wr *wr, size_t n, const struct hwq_sge *sge)
 {
-	struct hwq_eth_taken t =
-		hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->eth_inline, sge, n, hwq_eth_sge_piece);
+	struct hwq_eth_taken t = hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->wr.eth_inline, sge, n,
+		hwq_eth_sge_piece);
 	unsigned int ds = wr->ds;
 	size_t i;
 
@@ -151,7 +151,7 @@ hwq_wr_eth_sge_list(struct hwq_wr *wr, size_t n, const struct hwq_sge *sge)
 static HWQ_INLINE bool
 hwq_wr_eth_header_of(struct hwq_wr *wr, const void **addr, size_t *length)
 {
-	size_t len = wr->sq->eth_inline;
+	size_t len = wr->sq->wr.eth_inline;
 
 	if (*length < len) {
 		hwq_wr_fail(wr, -EINVAL);
@@ -166,8 +166,8 @@ hwq_wr_eth_header_of(struct hwq_wr *wr, const void **addr, size_t *length)
 static HWQ_INLINE void
 hwq_wr_eth_inline_list(struct hwq_wr *wr, size_t n, const struct hwq_buf *buf)
 {
-	struct hwq_eth_taken t =
-		hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->eth_inline, buf, n, hwq_eth_buf_piece);
+	struct hwq_eth_taken t = hwq_eth_take(hwq_wr_eth_header(wr), wr->sq->wr.eth_inline, buf, n,
+		hwq_eth_buf_piece);
 	size_t i, len = 0;
 	uint8_t *to;
 

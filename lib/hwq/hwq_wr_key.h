@@ -14,7 +14,7 @@ static HWQ_INLINE void
 hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 {
 	hwq_wr_fail(wr, err);
-	if (err == -EOPNOTSUPP && !wr->sq->not_rts)
+	if (err == -EOPNOTSUPP && !wr->sq->wr.not_rts)
 		wr->err = err;
 }
 

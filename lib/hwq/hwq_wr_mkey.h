@@ -127,7 +127,7 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 
 	if (__builtin_expect(sig != NULL || mkey->crypto != NULL, 0)) {
 		plan = hwq_key_plan(mkey, (wr->ds - HWQ_UMR_HEAD_DS) * HWQ_DS_LEN,
-			wr->sq->max_umr_ds * HWQ_DS_LEN);
+			wr->sq->wr.max_umr_ds * HWQ_DS_LEN);
 		if (plan.err != 0) {
 			hwq_wr_fail(wr, plan.err);
 			return;
@@ -184,10 +184,10 @@ hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
 
 	if (num_setters != 0)
 		return;
-	plan = hwq_key_plan(mkey, 0, wr->sq->max_umr_ds * HWQ_DS_LEN);
+	plan = hwq_key_plan(mkey, 0, wr->sq->wr.max_umr_ds * HWQ_DS_LEN);
 	if (plan.err == 0)
 		plan.err = hwq_put_key_bsf(bsf, mkey, &plan);
-	if (plan.err != 0 && !wr->sq->not_rts)
+	if (plan.err != 0 && !wr->sq->wr.not_rts)
 		wr->err = plan.err;
 }
 
@@ -254,7 +254,7 @@ hwq_wr_layout_room(struct hwq_wr *wr, unsigned int n, unsigned int units)
 {
 	if (!hwq_wr_key_is_open(wr))
 		return false;
-	if (units > wr->sq->max_umr_ds || n > wr->mkey->max_entries) {
+	if (units > wr->sq->wr.max_umr_ds || n > wr->mkey->max_entries) {
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}

@@ -76,7 +76,8 @@ hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
 static HWQ_INLINE bool
 hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
 {
-	return (__builtin_constant_p(units) && units <= HWQ_DS_PER_BB) || units <= sq->max_umr_ds;
+	return (__builtin_constant_p(units) && units <= HWQ_DS_PER_BB) ||
+	       units <= sq->wr.max_umr_ds;
 }
 
 /*
@@ -106,7 +107,7 @@ hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 		return -EOPNOTSUPP;
 	if ((access & ~HWQ_UMR_ACCESS_ALL) != 0)
 		return -EINVAL;
-	if (units > sq->max_umr_ds || n > mkey->max_entries)
+	if (units > sq->wr.max_umr_ds || n > mkey->max_entries)
 		return -ENOMEM;
 	return 0;
 }

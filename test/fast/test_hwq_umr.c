@@ -41,7 +41,7 @@ start_at(uint16_t pi)
 	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
 	sq.pi = sq.ci = sq.rung = sq.last = pi;
 	hwq_sq_set_wr_ids(&sq, wr_ids);
-	sq.max_umr_ds = 12;
+	sq.wr.max_umr_ds = 12;
 	hwq_sq_set_memcpy(&sq, 0, 0, 1ull << 31);
 	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_UPDATE_TAG);
 	hwq_wr_start(&wr, &sq);
@@ -88,9 +88,10 @@ golden_list(void)
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a list");
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
-	CHECK_EQ(sq.fm_cache, 0x20, "the fence that it leaves");
-	/* Eight bytes in the doorbell, and no more. */
-	CHECK(memcmp(reg, want, 8) == 0 && reg[8] == 0, "the doorbell");
+	CHECK_EQ(sq.wr.fm_cache, 0x20, "the fence that it leaves");
+	/* Eight bytes in the doorbell, and no more: a UMR never goes by BlueFlame. */
+	memset(want + 8, 0, sizeof(want) - 8);
+	check_bytes(reg, want, sizeof(want), "the doorbell register");
 }
 
 static void
@@ -196,7 +197,7 @@ errors(void)
 	hwq_wr_bind_mw(&wr, &mw, 0, &info);
 	check_refused(-EOPNOTSUPP, "a window of more than 2 GiB");
 	start();
-	sq.not_rts = true;
+	sq.wr.not_rts = true;
 	hwq_wr_start(&wr, &sq);
 	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
 	check_refused(-EINVAL, "before RTS");

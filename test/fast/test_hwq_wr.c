@@ -4,7 +4,9 @@
  * an aborted one leaves no trace. Over a ring and a doorbell in plain memory.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "check.h"
 
@@ -51,7 +53,7 @@ check_untouched(const char *what)
 	memcpy(&word, reg, 8);
 	CHECK(sq.pi == START && sq.ci == START && sq.rung == START && sq.last == START,
 		"%s: an index moved", what);
-	CHECK(sq.fm_cache == 0, "%s: a fence stayed", what);
+	CHECK(sq.wr.fm_cache == 0, "%s: a fence stayed", what);
 	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell", what);
 }
 
@@ -112,7 +114,7 @@ errors_stick(void)
 	CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "a last builder without setter");
 	check_untouched("a last builder without setter");
 	start();
-	sq.not_rts = true;
+	sq.wr.not_rts = true;
 	hwq_wr_start(&wr, &sq);
 	hwq_wr_nop(&wr);
 	check_refused(-EINVAL, "before RTS");
@@ -123,7 +125,7 @@ static void
 start_as(enum hwq_transport transport)
 {
 	start();
-	sq.transport = (uint8_t)transport;
+	sq.wr.transport = (uint8_t)transport;
 	hwq_wr_start_as(&wr, &sq, transport);
 }
 
@@ -181,7 +183,7 @@ setters_go_with_their_types(void)
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "TSO of RC");
 	start();
-	sq.transport = HWQ_TRANSPORT_UD;
+	sq.wr.transport = HWQ_TRANSPORT_UD;
 	hwq_wr_start(&wr, &sq);
 	hwq_wr_nop(&wr);
 	check_refused(-EINVAL, "the start of another type");
@@ -200,12 +202,12 @@ frames_are_checked(void)
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "checksums");
 	start_as(HWQ_TRANSPORT_ETH);
-	sq.max_tso_header = 60;
+	sq.wr.max_tso_header = 60;
 	hwq_wr_send_tso(&wr, data, 13, 100);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "headers too short");
 	start_as(HWQ_TRANSPORT_ETH);
-	sq.max_tso_header = 60;
+	sq.wr.max_tso_header = 60;
 	hwq_wr_send_tso(&wr, data, 61, 100);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 	check_refused(-EINVAL, "headers too long");
@@ -214,12 +216,12 @@ frames_are_checked(void)
 	hwq_wr_set_inline_data_list(&wr, 2, too_long);
 	check_refused(-EINVAL, "a list of too much inline data");
 	start_as(HWQ_TRANSPORT_ETH);
-	sq.eth_inline = 18;
+	sq.wr.eth_inline = 18;
 	hwq_wr_send(&wr);
 	hwq_wr_set_sge_list(&wr, 0, &none);
 	check_refused(-EINVAL, "no header at all");
 	start_as(HWQ_TRANSPORT_ETH);
-	sq.eth_inline = 18;
+	sq.wr.eth_inline = 18;
 	hwq_wr_send(&wr);
 	hwq_wr_set_inline_data(&wr, data, 17);
 	check_refused(-EINVAL, "a frame shorter than its header");
@@ -400,6 +402,85 @@ good_completions_only(void)
 	CHECK_EQ(ids[0], 105, "wr_id");
 }
 
+/* ------------------------------------------------------------------ order of the stores */
+
+/*
+ * The page of the send doorbell record, and that of the doorbell register, refuse the first store. What
+ * is known then is what the device could know, had it looked.
+ */
+static uint8_t *trap_dbrec, *trap_reg;
+static volatile uint32_t ci_at_dbrec, ci_at_reg, pi_at_reg;
+static volatile unsigned int trapped;
+
+static void
+on_store(int sig, siginfo_t *info, void *context)
+{
+	uint8_t *page = (uint8_t *)((uintptr_t)info->si_addr & ~(uintptr_t)4095);
+
+	(void)sig, (void)context;
+	if (page != trap_dbrec && page != trap_reg)
+		abort();
+	if (page == trap_dbrec)
+		ci_at_dbrec = be32toh(cq_dbrec[0]);
+	if (page == trap_reg) {
+		ci_at_reg = be32toh(cq_dbrec[0]);
+		pi_at_reg = be32toh(((_Atomic(__be32) *)(void *)trap_dbrec)[1]);
+	}
+	trapped++;
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* A ring with pages for its record and register that trap, and three completions not published. */
+static void
+start_trapped(void)
+{
+	start();
+	cq.ci = 3;
+	sq.dbrec = (_Atomic(__be32) *)(void *)trap_dbrec;
+	bf.reg = trap_reg;
+	cq_dbrec[0] = 0;
+	trapped = 0;
+	ci_at_dbrec = ci_at_reg = pi_at_reg = ~0u;
+	mprotect(trap_dbrec, 4096, PROT_READ);
+	mprotect(trap_reg, 4096, PROT_READ);
+}
+
+static void
+check_order(const char *what)
+{
+	CHECK(trapped == 2, "%s: %u of the two stores were seen", what, trapped);
+	CHECK(ci_at_dbrec == 3, "%s: consumer index 0x%x at the doorbell record's store", what,
+		ci_at_dbrec);
+	CHECK(ci_at_reg == 3, "%s: consumer index 0x%x at the doorbell", what, ci_at_reg);
+	CHECK(pi_at_reg == (uint16_t)(START + 1), "%s: producer index 0x%x at the doorbell", what,
+		pi_at_reg);
+}
+
+static void
+doorbell_comes_last(void)
+{
+	struct sigaction act = {.sa_sigaction = on_store, .sa_flags = SA_SIGINFO}, old;
+
+	trap_dbrec = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	trap_reg = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (trap_dbrec == MAP_FAILED || trap_reg == MAP_FAILED ||
+		sigaction(SIGSEGV, &act, &old) != 0) {
+		CHECK(false, "no pages that trap");
+		return;
+	}
+	start_trapped();
+	hwq_wr_nop(&wr);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
+	check_order("hwq_wr_complete()");
+	start_trapped();
+	hwq_wqe_nop(&sq, 0);
+	hwq_sq_ring(&sq);
+	check_order("hwq_sq_ring()");
+	sigaction(SIGSEGV, &old, NULL);
+	munmap(trap_dbrec, 4096);
+	munmap(trap_reg, 4096);
+}
+
 int
 main(void)
 {
@@ -414,5 +495,6 @@ main(void)
 	RUN("good completions hand back wr_ids, the first other one ends it",
 		good_completions_only());
 	RUN("one WQE goes by BlueFlame", one_wqe_goes_by_blueflame());
+	RUN("the CQ's index, then the doorbell record, then the doorbell", doorbell_comes_last());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -288,8 +288,8 @@ twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 {
 	struct hwq_sq now = *sq;
 
-	now.limit = before->limit;
-	now.moved = before->moved;
+	now.wr.limit = before->wr.limit;
+	now.wr.moved = before->wr.moved;
 	return memcmp(&now, before, sizeof(now)) == 0;
 }
 

@@ -171,7 +171,7 @@ static int
 post_longest(struct rig *r, struct hwq_wr *wr)
 {
 	static struct hwq_sge sge[64];
-	unsigned int n = r->t.qp->sq.max_umr_ds;
+	unsigned int n = r->t.qp->sq.wr.max_umr_ds;
 
 	begin(r, wr);
 	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);

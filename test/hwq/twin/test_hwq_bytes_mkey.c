@@ -119,7 +119,7 @@ draw_steps(struct own *o, unsigned int set)
 static uint16_t
 draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 {
-	unsigned int room = p->twin.qp->sq.max_umr_ds - head, max = o->key->ours->max_entries;
+	unsigned int room = p->twin.qp->sq.wr.max_umr_ds - head, max = o->key->ours->max_entries;
 	unsigned int bsf = o->kind == KEY_PLAIN ? 0 : o->kind == KEY_BOTH ? 8 : 4;
 
 	if (one_in(40))

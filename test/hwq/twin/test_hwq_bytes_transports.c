@@ -170,7 +170,7 @@ static void
 draw_header_data(struct twin_pair *p, struct twin_work *w)
 {
 	struct twin_data *d = &TWIN_OWN(w, struct own)->data;
-	uint32_t header = p->twin.qp->sq.eth_inline;
+	uint32_t header = p->twin.qp->sq.wr.eth_inline;
 	unsigned int i;
 
 	for (i = 0; i < d->n && w->setter <= TWIN_SGE_LIST; i++) {
@@ -188,7 +188,7 @@ static void
 draw_frame(struct twin_pair *p, struct twin_work *w)
 {
 	twin_draw_data(p, w->setter, &TWIN_OWN(w, struct own)->data);
-	if (p->twin.qp->sq.eth_inline != 0)
+	if (p->twin.qp->sq.wr.eth_inline != 0)
 		draw_header_data(p, w);
 }
 

@@ -151,7 +151,7 @@ static void
 draw_layout(struct twin_pair *p, struct twin_work *w)
 {
 	struct layout *l = TWIN_OWN(w, struct layout);
-	unsigned int room = p->twin.qp->sq.max_umr_ds - w->builder->code;
+	unsigned int room = p->twin.qp->sq.wr.max_umr_ds - w->builder->code;
 
 	l->key = (unsigned int)twin_draw(N_KEYS);
 	l->tag = our_key(w)->flags & HWQ_MKEY_UPDATE_TAG ? (uint8_t)twin_draw(3) : 0;
