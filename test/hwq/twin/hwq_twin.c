@@ -322,8 +322,10 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 		return false;
 	twin_prepare(p, 1);
 	ours = w->builder->direct(p, w);
-	if (ours == 0)
+	if (ours == TWIN_HAS_NOT)
 		return false;
+	CHECK(ours != 0, "%s: %s finds the ring full, and a batch always fits", p->name,
+		w->builder->name);
 	stock_batch(p, w, 1);
 	theirs = ibv_wr_complete(p->stock.ex);
 	say_refused(p, w, 1, theirs, ours < 0 ? ours : 0);

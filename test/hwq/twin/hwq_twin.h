@@ -23,6 +23,8 @@
 #ifndef HWQ_TWIN_H
 #define HWQ_TWIN_H
 
+#include <limits.h>
+
 #include "hwq_emu.h"
 #include "hwq_wr.h"
 
@@ -36,6 +38,9 @@
 
 /* The flags of RDMA and SEND, and of most else. */
 #define TWIN_RDMA_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+
+/* What twin_builder.direct returns where there is no such builder. */
+#define TWIN_HAS_NOT INT_MIN
 
 struct twin_pair;
 struct twin_builder;
@@ -79,7 +84,8 @@ struct twin_builder {
 	void (*draw)(struct twin_pair *p, struct twin_work *w);
 	/* libmlx5's builder and setters; complete says what became of them. */
 	void (*stock)(struct twin_pair *p, const struct twin_work *w);
-	/* NULL, or: by hwq_wqe.h, where it has this. WQEBBs; 0: it has not; -errno. */
+	/* Posts by hwq_wqe.h or hwq_burst.h. NULL: they have no such builder. Returns what the builder
+	 * does, or TWIN_HAS_NOT for a code that they do not have. */
 	int (*direct)(struct twin_pair *p, const struct twin_work *w);
 	/* NULL, or: renames what must differ in WQE nth of the work request: checks it in both
 	 * against its own queue or object, and blanks it. */

@@ -162,7 +162,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 	case TWIN_READ:
 		return direct_read(sq, o, w->setter, flags);
 	default:
-		return 0;
+		return TWIN_HAS_NOT;
 	}
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dropping a queue pair's completions from a CQ that others use too, over entries made by hand. */
+#include <stdlib.h>
+
+#include "check.h"
+
+#include "hwq_cq_drop.h"
+
+#define N_CQE 8
+
+static uint8_t entries[N_CQE * 64] __attribute__((aligned(64)));
+static _Atomic(__be32) dbrec[2];
+static struct hwq_cq cq;
+
+/* Entries of the first lap, all written by the device: QPN at byte 56, WQE counter at 60, opcode and
+ * owner bit at 63. */
+static void
+start(const uint32_t *qpn, unsigned int n)
+{
+	unsigned int i;
+
+	memset(entries, 0, sizeof(entries));
+	for (i = 0; i < N_CQE; i++)
+		entries[i * 64 + 63] = 0xf0;
+	for (i = 0; i < n; i++) {
+		entries[i * 64 + 57] = (uint8_t)(qpn[i] >> 16);
+		entries[i * 64 + 58] = (uint8_t)(qpn[i] >> 8);
+		entries[i * 64 + 59] = (uint8_t)qpn[i];
+		entries[i * 64 + 61] = (uint8_t)i;
+		entries[i * 64 + 63] = 0;
+	}
+	memset(&cq, 0, sizeof(cq));
+	hwq_cq_init(&cq, entries, N_CQE, dbrec);
+}
+
+/* What is left: QPN and WQE counter of each, in order. */
+static void
+expect(const uint32_t (*want)[2], unsigned int n, const char *what)
+{
+	struct hwq_cqe rec = {0};
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		CHECK(hwq_cq_peek(&cq, &rec), "%s: entry %u is missing", what, i);
+		CHECK(rec.qpn == want[i][0] && rec.wqe_counter == want[i][1],
+			"%s: entry %u is of QP 0x%06x, WQE %u", what, i, rec.qpn, rec.wqe_counter);
+		hwq_cq_advance(&cq);
+	}
+	CHECK(!hwq_cq_peek(&cq, &rec), "%s: an entry too many", what);
+}
+
+/* QPNs that differ from the dropped one in one of their 24 bits each. */
+static void
+all_bits_of_the_number(void)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < 24; bit++) {
+		const uint32_t dropped = 0x5a5a5a, other = dropped ^ 1u << bit;
+		const uint32_t qpn[] = {dropped, other, dropped, other};
+		const uint32_t left[][2] = {{other, 1}, {other, 3}};
+
+		start(qpn, 4);
+		hwq_cq_drop(&cq, dropped, NULL);
+		CHECK_EQ(cq.ci, 2, "the consumer index");
+		CHECK_EQ(be32toh(dbrec[0]), 2, "the consumer index that the device knows");
+		expect(left, 2, "two of four");
+	}
+}
+
+int
+main(void)
+{
+	RUN("a drop takes the entries of one QPN, by all of its 24 bits, and keeps the others' "
+	    "order",
+		all_bits_of_the_number());
+	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
