@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The emulated adapter's queues, driven by hand: every operation, strictness, BlueFlame, CQs. */
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "check.h"
 #include "devices.h"
+#include "key.h"
 #include "softhca_rig.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
@@ -1005,6 +1008,46 @@ case_threads(void)
 	rig_fini(&r);
 }
 
+static void *
+register_on_demand(void *arg)
+{
+	struct rig_end *e = arg;
+	const struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.access = ACC_LOCAL_WRITE | ACC_ON_DEMAND,
+		.addr = va(e->buf),
+		.iova = va(e->buf),
+		.len = RIG_BUF};
+
+	CHECK_EQ(softhca_mkey_modify(e->mkey, &attr), 0);
+	return NULL;
+}
+
+/* In a turn, as a lane that is about to run a UMR: the key's lock must be free. */
+static void
+case_on_demand_waits_unlocked(void)
+{
+	unsigned int n;
+	struct softhca_lanes *lanes;
+	struct lane_slot *slot;
+	pthread_t thread;
+	struct rig r;
+	bool is_free;
+
+	rig_init(&r, NULL);
+	lanes = softhca_devices(&n)[0].lanes;
+	slot = turn_claim(lanes);
+	CHECK_EQ(pthread_create(&thread, NULL, register_on_demand, &r.a), 0);
+	while (!atomic_load(&lanes->odp))
+		sched_yield();
+	is_free = spin_trylock(&r.a.mkey->lock);
+	CHECK(is_free, "the key is locked while lanes are waited for");
+	if (is_free)
+		spin_unlock(&r.a.mkey->lock);
+	turn_end(slot);
+	pthread_join(thread, NULL);
+	rig_fini(&r);
+}
+
 int
 main(void)
 {
@@ -1037,6 +1080,8 @@ main(void)
 	RUN("an absent or unready peer is retried, then given up", case_no_peer());
 	RUN("queues that share a page all run on any doorbell", case_shared_page());
 	RUN("an atomic's address and its memory are aligned", case_atomic_alignment());
+	RUN("registering on demand waits for lanes without the key's lock",
+		case_on_demand_waits_unlocked());
 	RUN("device threads lose no doorbell", case_threads());
 	return check_failures != 0;
 }

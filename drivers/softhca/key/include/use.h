@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One WQE's use of keys: what the rules for keys need to know of it, and what they say of it. Who
- * runs WQEs keeps one of these and hands it to every call here; it is not shared between threads.
+ * One WQE's use of keys. Whoever runs a WQE keeps a struct key_use and passes it to every call of
+ * this room: it tells what the rules for keys need to know, and takes what they report. Only one
+ * thread uses it.
  */
 #ifndef SOFTHCA_KEY_USE_H
 #define SOFTHCA_KEY_USE_H
@@ -25,9 +26,7 @@ struct key_use;
 
 /* What keys ask of whoever runs the WQE. Called rarely. */
 struct key_user {
-	/*
-	 * A signature was wrong. tell: the program has not been told of an error of this key yet.
-	 */
+	/* A signature was wrong. tell: the program has not been told of an error of this key. */
 	void (*sig_error)(struct key_use *use, const struct key_sig_error *error, bool tell);
 	/* Memory on demand may take long to come: locks that others wait for are let go. */
 	void (*may_wait)(struct key_use *use);
