@@ -18,6 +18,158 @@ import unittest
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
+# All that ibv_devinfo -v says of the default adapter: limits as in doc/softhca.md, the rest as a
+# ConnectX-7 has it or 0 for what is not emulated.
+DEVINFO = """\
+hca_id: mlx5_0
+transport: InfiniBand (0)
+fw_ver: 28.36.1010
+node_guid: 0053:48ff:fe00:0000
+sys_image_guid: 0053:48ff:fe00:0000
+vendor_id: 0x02c9
+vendor_part_id: 4129
+hw_ver: 0x0
+board_id: SOFTHCA0000000001
+phys_port_cnt: 1
+max_mr_size: 0xffffffffffffffff
+page_size_cap: 0xfffffffffffff000
+max_qp: 16384
+max_qp_wr: 32768
+device_cap_flags: 0x05121c80
+CURR_QP_STATE_MOD
+PORT_ACTIVE_EVENT
+SYS_IMAGE_GUID
+RC_RNR_NAK_GEN
+MEM_WINDOW
+XRC
+MEM_WINDOW_TYPE_2B
+RAW_IP_CSUM
+max_sge: 30
+max_sge_rd: 30
+max_cq: 16384
+max_cqe: 131071
+max_mr: 131072
+max_pd: 16384
+max_qp_rd_atom: 16
+max_ee_rd_atom: 0
+max_res_rd_atom: 262144
+max_qp_init_rd_atom: 16
+max_ee_init_rd_atom: 0
+atomic_cap: ATOMIC_HCA (1)
+max_ee: 0
+max_rdd: 0
+max_mw: 131072
+max_raw_ipv6_qp: 0
+max_raw_ethy_qp: 0
+max_mcast_grp: 0
+max_mcast_qp_attach: 0
+max_total_mcast_qp_attach: 0
+max_ah: 65536
+max_fmr: 0
+max_srq: 16384
+max_srq_wr: 32767
+max_srq_sge: 30
+max_pkeys: 1
+local_ca_ack_delay: 16
+general_odp_caps:
+ODP_SUPPORT
+ODP_SUPPORT_IMPLICIT
+rc_odp_caps:
+SUPPORT_SEND
+SUPPORT_RECV
+SUPPORT_WRITE
+SUPPORT_READ
+SUPPORT_ATOMIC
+SUPPORT_SRQ
+uc_odp_caps:
+SUPPORT_SEND
+SUPPORT_RECV
+SUPPORT_WRITE
+ud_odp_caps:
+SUPPORT_SEND
+SUPPORT_RECV
+SUPPORT_SRQ
+xrc_odp_caps:
+SUPPORT_SEND
+SUPPORT_WRITE
+SUPPORT_READ
+SUPPORT_ATOMIC
+SUPPORT_SRQ
+completion timestamp_mask: 0xffffffffffffffff
+hca_core_clock: 1000000kHZ
+device_cap_flags_ex: 0x5121C80
+tso_caps:
+max_tso: 262144
+supported_qp:
+SUPPORT_RAW_PACKET
+rss_caps:
+max_rwq_indirection_tables: 16384
+max_rwq_indirection_table_size: 2048
+rx_hash_function: 0x0
+rx_hash_fields_mask: 0x0
+max_wq_type_rq: 16384
+packet_pacing_caps:
+qp_rate_limit_min: 0kbps
+qp_rate_limit_max: 0kbps
+tag matching not supported
+cq moderation caps:
+max_cq_count: 65535
+max_cq_period: 4095 us
+maximum available device memory: 262144Bytes
+num_comp_vectors: 8
+port: 1
+state: PORT_ACTIVE (4)
+max_mtu: 4096 (5)
+active_mtu: 4096 (5)
+sm_lid: 0
+port_lid: 0
+port_lmc: 0x00
+link_layer: Ethernet
+max_msg_sz: 0x40000000
+port_cap_flags: 0x04010000
+port_cap_flags2: 0x0000
+max_vl_num: invalid value (0)
+bad_pkey_cntr: 0x0
+qkey_viol_cntr: 0x0
+sm_sl: 0
+pkey_tbl_len: 1
+gid_tbl_len: 255
+subnet_timeout: 0
+init_type_reply: 0
+active_width: 4X (2)
+active_speed: 100.0 Gbps (128)
+phys_state: LINK_UP (5)
+GID[  0]: fe80:0000:0000:0000:0053:48ff:fe00:0001, RoCE v1
+GID[  1]: fe80::53:48ff:fe00:1, RoCE v2
+GID[  2]: 0000:0000:0000:0000:0000:ffff:c633:640b, RoCE v1
+GID[  3]: ::ffff:198.51.100.11, RoCE v2
+"""
+
+# With link_layer=infiniband other lines stand in the place of these.
+INFINIBAND = (
+    ('device_cap_flags: 0x05121c80', 'device_cap_flags: 0x01121c80'),
+    ('RAW_IP_CSUM', ''),
+    ('max_pkeys: 1', 'max_pkeys: 128'),
+    ('device_cap_flags_ex: 0x5121C80', 'device_cap_flags_ex: 0x1121C80'),
+    ('max_tso: 262144\nsupported_qp:\nSUPPORT_RAW_PACKET', 'max_tso: 0'),
+    ('max_rwq_indirection_tables: 16384\n'
+     'max_rwq_indirection_table_size: 2048',
+     'max_rwq_indirection_tables: 0\n'
+     'max_rwq_indirection_table_size: 0'),
+    ('max_wq_type_rq: 16384', 'max_wq_type_rq: 0'),
+    ('sm_lid: 0\nport_lid: 0', 'sm_lid: 1\nport_lid: 1'),
+    ('link_layer: Ethernet', 'link_layer: InfiniBand'),
+    ('port_cap_flags: 0x04010000', 'port_cap_flags: 0x00010000'),
+    ('max_vl_num: invalid value (0)', 'max_vl_num: 8 (4)'),
+    ('pkey_tbl_len: 1', 'pkey_tbl_len: 128'),
+    ('subnet_timeout: 0', 'subnet_timeout: 18'),
+    ('GID[  0]: fe80:0000:0000:0000:0053:48ff:fe00:0001, RoCE v1\n'
+     'GID[  1]: fe80::53:48ff:fe00:1, RoCE v2\n'
+     'GID[  2]: 0000:0000:0000:0000:0000:ffff:c633:640b, RoCE v1\n'
+     'GID[  3]: ::ffff:198.51.100.11, RoCE v2',
+     'GID[  0]: fe80:0000:0000:0000:0053:48ff:fe00:0001'),
+)
+
 
 def clean_env(**more):
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
@@ -66,6 +218,36 @@ class Launcher(Case):
         self.assertEqual(info['atomic_cap'], 'ATOMIC_HCA (1)')
         self.assertEqual(info['phys_state'], 'LINK_UP (5)')
         self.assertTrue(info['GID[  1]'].endswith('RoCE v2'))
+
+    def lines(self, **settings):
+        result = self.run_on('ibv_devinfo', '-v', **settings)
+        return [' '.join(line.split()) for line in result.stdout.splitlines() if line.strip()]
+
+    def test_devinfo_says_all_of_this(self):
+        self.maxDiff = None
+        expected = [' '.join(line.split()) for line in DEVINFO.splitlines()]
+        lines = self.lines()
+        if 'ODP_SUPPORT' not in lines:
+            self.skipTest('this kernel gives no memory on demand')
+        self.assertEqual(lines, expected)
+
+    def test_devinfo_says_other_things_on_infiniband(self):
+        self.maxDiff = None
+        text = DEVINFO
+        for ethernet, infiniband in INFINIBAND:
+            self.assertIn(ethernet + '\n', text)
+            text = text.replace(ethernet + '\n', infiniband + '\n' if infiniband else '')
+        expected = [' '.join(line.split()) for line in text.splitlines()]
+        lines = self.lines(SOFTHCA_LINK_LAYER='infiniband')
+        if 'ODP_SUPPORT' not in lines:
+            self.skipTest('this kernel gives no memory on demand')
+        self.assertEqual(lines, expected)
+        # A second port is as the first, but for its addresses.
+        port = expected[expected.index('port: 1'):]
+        port = [line.replace('port: 1', 'port: 2').replace('port_lid: 1', 'port_lid: 2')
+                .replace('fe00:0001', 'fe00:0002') for line in port]
+        lines = self.lines(SOFTHCA_LINK_LAYER='infiniband', SOFTHCA_PORTS='2')
+        self.assertEqual(lines[lines.index('port: 2'):], port)
 
     def test_one_line_says_that_it_is_emulated(self):
         result = self.run_on('ibv_devices')
