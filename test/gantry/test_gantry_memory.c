@@ -130,6 +130,18 @@ a_queue_that_is_destroyed_makes_room_for_another(void)
 		env_queue_done(env_queue(g, 2));
 }
 
+/* The adapter of this program copies 2 GiB by one WQE; in a WQE, that length is encoded as 0. */
+static void
+one_wqe_never_copies_more_than_1_gib(void)
+{
+	struct gantry_info info;
+
+	CHECK_EQ(strtoull(getenv("SOFTHCA_MAX_MEMCPY"), NULL, 0), UINT64_C(1) << 31);
+	gantry_info_get(g, &info);
+	CHECK_EQ(info.copy_path, GANTRY_COPY_MMO);
+	CHECK_EQ(info.max_copy_len, UINT64_C(1) << 30);
+}
+
 static const struct check_case cases[] = {
 	{"a table lives until every queue that used it has been called again",
 		a_table_lives_until_every_queue_that_used_it_has_been_called_again},
@@ -138,6 +150,7 @@ static const struct check_case cases[] = {
 		what_is_created_and_destroyed_leaves_no_block_behind},
 	{"a queue that is destroyed makes room for another",
 		a_queue_that_is_destroyed_makes_room_for_another},
+	{"one WQE never copies more than 1 GiB", one_wqe_never_copies_more_than_1_gib},
 };
 
 int
