@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * Faults on demand: a list of the faults that softhca_fault() and the control file have armed.
  *
  * One lock guards the list. It is taken only while faults are armed; nothing waits while holding

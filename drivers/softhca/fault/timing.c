@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * The timing model: when an operation may complete, so that designs compare as they would on a
  * real network.
  *

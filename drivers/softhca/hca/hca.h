@@ -299,7 +299,7 @@ enum softhca_wq_state softhca_wq_state(struct softhca_wq *wq);
 /* -EINVAL: the queue is not in `from`, or has no transition from there to `to`. */
 int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhca_wq_state to);
 
-/* ---------------------------------------------------------------- lanes (lane.c) */
+/* ---------------------------------------------------------------- lanes (threads.c) */
 
 int softhca_lanes_init(struct softhca_dev *dev); /* starts the device threads, unless pumped */
 void softhca_lanes_fini(struct softhca_dev *dev);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * PSVs, and keys with a signature: data that go through such a key are converted between its
  * memory domain and its wire domain, in a buffer.
  *

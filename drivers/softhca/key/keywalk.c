@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * From an indirect key to memory: through its layout, into the keys that the layout names, through
  * at most KEY_MAX_DEPTH layouts.
  *

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * On-demand paging: keys over memory that need not be there when they are registered, and that may
  * go and come back while they exist.
  *

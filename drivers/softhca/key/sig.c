@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * Block signatures: their guards and tags, and converting data block by block.
  *
  * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * Events of completion queues: arming (ibv_req_notify_cq(3)), and how many completions make an
  * event (ibv_modify_cq(3)).
  *

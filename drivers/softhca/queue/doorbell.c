@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * Doorbells and BlueFlame: what rang on a UAR page, and whether it agrees with the send queue.
  *
  * A UAR page has two BlueFlame registers of two buffers each. A driver writes the first 8 bytes of

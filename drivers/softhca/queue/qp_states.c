@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * The state tables: which attributes each type of queue pair needs, and which it may bring, to go
  * from state to state.
  *

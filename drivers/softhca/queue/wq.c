@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *
  * Work queues: receive queues that belong to no queue pair (ibv_create_wq(3)).
  *
  * Packets reach them through a queue pair with an indirection table, and this adapter has none. So

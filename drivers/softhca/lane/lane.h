@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One turn of a lane. */
+#ifndef SOFTHCA_LANE_H
+#define SOFTHCA_LANE_H
+
+struct lane_slot;
+struct softhca_lanes;
+
+/* Runs the turn that has begun in the slot, and ends it. Returns how much work it found. */
+unsigned int lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot);
+
+#endif
