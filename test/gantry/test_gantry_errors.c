@@ -191,9 +191,9 @@ every_syndrome_has_its_status_and_is_reported(void)
 	env_queue_done(q);
 }
 
-/* How many lines of the log name a syndrome. */
+/* How many lines of the log have these words. */
 static unsigned int
-count_failures_logged(FILE *log)
+count_lines(FILE *log, const char *words)
 {
 	unsigned int n = 0;
 	char line[600];
@@ -201,8 +201,41 @@ count_failures_logged(FILE *log)
 	fflush(log);
 	rewind(log);
 	while (fgets(line, sizeof(line), log) != NULL)
-		n += strstr(line, "(syndrome 0x") != NULL;
+		n += strstr(line, words) != NULL;
 	return n;
+}
+
+static unsigned int
+count_failures_logged(FILE *log)
+{
+	return count_lines(log, "(syndrome 0x");
+}
+
+static void
+the_log_names_the_connection_and_decodes_the_wqe(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	FILE *log = tmpfile();
+	struct gantry_desc d;
+	uint16_t pa, pb;
+
+	CHECK(log != NULL);
+	env_connect(q, &pa, q, &pb);
+	CHECK_EQ(pb, 1);
+	CHECK_EQ(rte_openlog_stream(log), 0);
+	d = good_write(0, pb);
+	d.remote_key ^= 0x7700;
+	CHECK_EQ(env_do_one(q, d), GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(count_lines(log, "gantry: peer 1: remote access error (syndrome 0x13"), 1);
+	CHECK_EQ(count_lines(log, "RDMA_WRITE"), 1);
+	CHECK_EQ(count_lines(log, "gantry: peer 1 is down"), 1);
+	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(count_lines(log, "gantry: own connection: local protection error (syndrome 0x04"),
+		1);
+	CHECK_EQ(count_lines(log, "gantry: own connection is set up again"), 1);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	env_queue_done(q);
 }
 
 static void
@@ -222,6 +255,7 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	for (i = 1; i < 10; i++)
 		CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 4);
+	CHECK_EQ(count_lines(log, "no more this second"), 1);
 	q->dump_tsc = 0;
 	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 5);
@@ -667,6 +701,8 @@ static const struct check_case cases[] = {
 		a_destination_that_is_refused_is_a_local_error_by_any_path},
 	{"every syndrome has its status, and is reported",
 		every_syndrome_has_its_status_and_is_reported},
+	{"the log names the connection and decodes the WQE",
+		the_log_names_the_connection_and_decodes_the_wqe},
 	{"no more than four failed WQEs a second are logged",
 		no_more_than_four_failed_wqes_a_second_are_logged},
 	{"what was still waiting runs after a failure",
