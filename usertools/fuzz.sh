@@ -28,7 +28,7 @@ try() {
 
 	if ! env SOFTHCA_FORCE=1 SOFTHCA_THREADS="$2" ASAN_OPTIONS=detect_leaks=0 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
+		TSAN_OPTIONS="exitcode=66 suppressions=$top/config/tsan.supp" \
 		timeout 600 setarch -R "$top/$1/test/$3" "$4" "$seed" >"$log" 2>&1; then
 		tail -n 60 "$log" >&2
 		die "seed $seed fails; again: $again"

@@ -20,7 +20,7 @@ for threads in 0 2; do
 	say "SOFTHCA_THREADS=$threads, seed $seed"
 	SOFTHCA_THREADS=$threads "$top/build/test/test_softhca_stress" "$ops" "$cycles" "$seed"
 	say "SOFTHCA_THREADS=$threads, seed $seed, under TSan"
-	SOFTHCA_THREADS=$threads TSAN_OPTIONS="exitcode=66 suppressions=$top/test/sanitizers/tsan.supp" \
+	SOFTHCA_THREADS=$threads TSAN_OPTIONS="exitcode=66 suppressions=$top/config/tsan.supp" \
 		setarch -R "$top/build-test/tsan/test/test_softhca_stress" \
 		$((ops / 10)) $((cycles / 10)) "$seed"
 done
