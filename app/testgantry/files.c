@@ -186,7 +186,7 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 	case FTS_NS:
 		error_print("cannot read %s: %s", e->fts_path, strerror(e->fts_errno));
 		return -1;
-	default: /* a folder, before and after its entries */
+	default: /* a folder: fts returns it before and after its entries */
 		return 0;
 	}
 }
@@ -379,7 +379,7 @@ check_names(struct file_set *set)
 	return rc;
 }
 
-/* The folder, or the nearest one above that exists, must be one to write in. */
+/* The output folder, or the nearest folder above it that exists, must be writable. */
 static int
 check_out(const char *out)
 {

@@ -24,12 +24,11 @@
 #include "feed.h"
 #include "output.h"
 
-#define OPEN_MAX_FILES 64 /* open at once; each has two file descriptors */
-#define FILL_LEN                                                                                   \
-	(32u << 20) /* bytes read for one feed in one round, or one chunk if that is longer */
-#define VERIFY_LEN   (256u << 10) /* bytes read back and compared in one turn */
-#define VERIFY_TURNS 8            /* turns in one round */
-#define STALL_NS     UINT64_C(10000000000)
+#define OPEN_MAX_FILES 64           /* open at once; each has two file descriptors */
+#define FILL_LEN       (32u << 20)  /* read for one feed in one round; a chunk may be longer */
+#define VERIFY_LEN     (256u << 10) /* read back and compared in one turn */
+#define VERIFY_TURNS   8            /* turns in one round */
+#define STALL_NS       UINT64_C(10000000000)
 
 struct flow {
 	const struct options *opt;

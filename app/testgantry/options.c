@@ -289,7 +289,7 @@ report_unknown(int opt, const char *arg)
 	return -1;
 }
 
-/* The argument that getopt_long just stumbled over. */
+/* The argument that getopt_long() has refused. */
 static const char *
 culprit(char **argv)
 {
@@ -326,7 +326,7 @@ options_parse(struct options *o, int argc, char **argv)
 	}
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
-	optind = 1; /* EAL parses next */
+	optind = 1; /* EAL calls getopt_long() after this */
 	return 0;
 }
 

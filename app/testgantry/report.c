@@ -30,7 +30,7 @@ static void
 error_vbegin(const char *format, va_list args)
 {
 	progress_end();
-	fflush(stdout); /* so that the two streams stay in order where both are one file */
+	fflush(stdout); /* keeps the order of lines where stdout and stderr are one file */
 	fputs("testgantry: ", stderr);
 	vfprintf(stderr, format, args);
 }
