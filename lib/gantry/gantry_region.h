@@ -52,8 +52,8 @@ struct gantry_region_dir {
 
 /* A queue's side. Written by its owner. */
 struct gantry_region_view {
-	const struct gantry_region
-		*src; /* the last hits; after a reload, a region that covers nothing */
+	/* The last hits; after a reload, a region that covers nothing. */
+	const struct gantry_region *src;
 	const struct gantry_region *dst;
 	const struct gantry_region_table *table;
 	struct gantry_region_dir *dir;
