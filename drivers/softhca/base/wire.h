@@ -79,22 +79,6 @@ enum wire_seg {
 #define MMO_OPAQUE_LEN   64
 #define RC_MAX_MESSAGE   0x80000000u
 
-enum wire_opcode {
-	OPC_NOP = 0x00,
-	OPC_SEND_INV = 0x01,
-	OPC_WRITE = 0x08,
-	OPC_WRITE_IMM = 0x09,
-	OPC_SEND = 0x0a,
-	OPC_SEND_IMM = 0x0b,
-	OPC_TSO = 0x0e,
-	OPC_READ = 0x10,
-	OPC_ATOMIC_CS = 0x11,
-	OPC_ATOMIC_FA = 0x12,
-	OPC_SET_PSV = 0x20,
-	OPC_UMR = 0x25,
-	OPC_MMO = 0x2f
-};
-
 /* CQE: the last 64 bytes of an entry. */
 enum wire_cqe {
 	CQE_UIDX = 32,

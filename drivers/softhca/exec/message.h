@@ -15,8 +15,8 @@
  * inside the adapter has no responder.
  *
  * A requester knows the responder only by this call. The payload is a list of pieces of the
- * requester's memory: the responder copies from it, or into it, once. A message holds no other
- * pointer that a packet could not replace.
+ * requester's memory: the responder copies from it, or into it, once. All else in a message is
+ * numbers, as a packet could carry them; `op` and `sgid` point into tables.
  *
  * Locks: during a call the responder takes the receive side of the QP that it finds, then perhaps an
  * SRQ. It keeps them for the next message, until it finds another QP or responder_release() is called.
@@ -34,17 +34,17 @@
 struct run;
 struct sg;
 
-/* The way of a message whose WQE holds an address: UD and DC. */
+/* From port to port: of transports whose WQEs hold an address vector, UD and DC. */
 struct message_path {
 	uint8_t dgid[16], dmac[6];
 	uint16_t dlid;
-	uint16_t slid; /* the sender's port */
-	/* The global header, where the message has one. */
-	bool has_grh;
-	bool is_v2; /* RoCE v2, where sgid is one of Ethernet */
+	uint16_t slid; /* of the sender's port */
+	uint8_t sl;
+	bool has_grh; /* the packet has a global header: the fields below say what is in it */
+	bool is_v2;   /* sgid is of RoCE v2; else of RoCE v1 or InfiniBand */
 	const uint8_t *sgid;
 	uint32_t flow;
-	uint8_t sl, tclass, hop_limit;
+	uint8_t tclass, hop_limit;
 };
 
 struct message {
@@ -66,7 +66,7 @@ struct message {
 	uint32_t rkey;
 	uint32_t imm; /* immediate data, or the key to invalidate; host byte order */
 	bool solicited;
-	bool delayed;               /* a fault has delayed it before, and does not strike twice */
+	bool delayed;               /* a fault has delayed it already: no other fault meets it */
 	uint64_t swap_add, compare; /* operands of an atomic */
 	const struct sg *payload;   /* source; of a read the destination; of an atomic NULL */
 };
@@ -86,13 +86,16 @@ struct answer {
 };
 
 /*
- * Carries a message to its responder, and out what it asks. SYN_OK; a syndrome of the requester;
- * SYN_LOC_PROT also where the payload's memory is not there; or enum message_result. The requester's
- * UAR is held, and no receive side but the responder's own.
+ * Has the responder do what a message asks. Returns SYN_OK; the syndrome that the requester completes
+ * with, SYN_LOC_PROT where the payload's own memory is missing; or enum message_result. The
+ * requester's UAR is held. The only receive side that may be held is run->responder's.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
 
-/* Lets go what the responder holds. Must precede taking any receive side, and end each visit. */
+/*
+ * Lets go what the responder holds. Called before anybody else takes a receive side in this visit, and
+ * at the end of the visit.
+ */
 void responder_release(struct run *run);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * What the device knows of each opcode of a send queue: one row of one table.
  *
- * A new opcode is a row in opcode.c and its executor: exec_*.c for the requester and, unless the
- * opcode stays inside the adapter, respond_*.c for the responder.
+ * A new opcode is its number and its executor's name here, its row in opcode.c, and its executor in an
+ * exec_*.c. If it asks something new of a peer, the peer's answer is a function in a respond_*.c.
  */
 #ifndef SOFTHCA_OPCODE_H
 #define SOFTHCA_OPCODE_H
@@ -13,6 +13,23 @@
 
 #include "hca.h"
 #include "wire.h"
+
+/* The numbers of mlx5dv.h, MLX5_OPCODE_*. */
+enum opcode_number {
+	OPC_NOP = 0x00,
+	OPC_SEND_INV = 0x01,
+	OPC_WRITE = 0x08,
+	OPC_WRITE_IMM = 0x09,
+	OPC_SEND = 0x0a,
+	OPC_SEND_IMM = 0x0b,
+	OPC_TSO = 0x0e,
+	OPC_READ = 0x10,
+	OPC_ATOMIC_CS = 0x11,
+	OPC_ATOMIC_FA = 0x12,
+	OPC_SET_PSV = 0x20,
+	OPC_UMR = 0x25,
+	OPC_MMO = 0x2f
+};
 
 struct answer;
 struct message;

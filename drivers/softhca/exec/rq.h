@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive side of a QP. qp->recv is held in all calls, but where a call says otherwise. */
+/* The receive side of a QP. The caller holds qp->recv, unless a call says otherwise. */
 #ifndef SOFTHCA_RQ_H
 #define SOFTHCA_RQ_H
 
@@ -23,7 +23,7 @@ responder_hold_srq(struct run *run)
 
 /* Receives are posted. Needs no lock. */
 bool rq_has_work(const struct softhca_qp *qp);
-/* A receive is there. A record that counts more of them than the queue holds is the QP's end. */
+/* A receive is posted. If the record counts more of them than the queue holds, the QP fails. */
 bool rq_is_ready(struct run *run, struct softhca_qp *qp);
 /*
  * The memory of the oldest receive, as far as `need` bytes: of run->responder.from, which is held
@@ -31,14 +31,14 @@ bool rq_is_ready(struct run *run, struct softhca_qp *qp);
  * SYN_LOC_LEN: it is too small. The receive stays.
  */
 enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct sg *sg);
-/* Uses up the receive that rq_peek() showed, and completes it: the caller says what the CQE says. */
+/* Uses up the receive that rq_peek() showed, and completes it. The QP, index and time are filled in. */
 void rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe);
 /* Completes everything posted to the QP's own queue as flushed. */
 void rq_flush(struct run *run, struct softhca_qp *qp);
 
-/* qp_fail.c: the QP into error. Its receive queue is flushed; its send queue will be. */
+/* qp_fail.c: puts the QP into error. Flushes its receive queue; its lane will flush its send queue. */
 void qp_fail_receive_side(struct run *run, struct softhca_qp *qp);
-/* qp_fail.c: into error, and an event tells it: the queue or its CQ cannot be used any more. */
+/* qp_fail.c: qp_fail_receive_side(), told by an event: the queue or its CQ cannot be used any more. */
 void qp_fatal_receive_side(struct run *run, struct softhca_qp *qp);
 
 #endif
