@@ -42,6 +42,10 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	CHECK_EQ(cqe->op_own >> 4, syndrome == 0 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, what);
 	if (syndrome != 0)
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
+	/* What an operation brought: the length that ibv_poll_cq(3) gives reads and atomics. */
+	if (syndrome == 0 &&
+		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))
+		CHECK_EQ(be32toh(cqe->byte_cnt), 8, "bytes of an atomic");
 	CHECK(rig_poll(&r->a) == NULL, "%s: a second completion", what);
 }
 
