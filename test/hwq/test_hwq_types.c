@@ -215,6 +215,68 @@ lives(void)
 		one_life(type);
 }
 
+/* ------------------------------------------------------------------ what a connection is made of */
+
+/* What ibv_query_qp(3) says of a QP after it was connected to that address. */
+static void
+check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_addr *to,
+	enum ibv_mtu mtu, uint8_t rd_atomic)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	CHECK_EQ(ibv_query_qp(qp->qp, &a, IBV_QP_STATE, &init), 0, "query");
+	CHECK_EQ(a.qp_state, IBV_QPS_RTS, "state");
+	CHECK_EQ(a.dest_qp_num, be32toh(to->qpn), "destination QP");
+	CHECK_EQ(a.rq_psn, be32toh(to->psn), "PSN to receive");
+	CHECK_EQ(a.sq_psn, be32toh(own->psn), "PSN to send");
+	CHECK_EQ(a.path_mtu, mtu, "MTU");
+	CHECK_EQ(a.max_rd_atomic, rd_atomic, "reads it asks for");
+	CHECK_EQ(a.max_dest_rd_atomic, 16, "reads it serves");
+	CHECK_EQ(a.port_num, 1, "port");
+	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_WRITE, "rights");
+	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ, "rights");
+	/* As most programs choose them: 67 ms, as often as there is, and 0.64 ms (ibv_modify_qp(3)). */
+	CHECK_EQ(a.timeout, 14, "timeout");
+	CHECK_EQ(a.retry_cnt, 7, "retries");
+	CHECK_EQ(a.rnr_retry, 7, "RNR retries");
+	CHECK_EQ(a.min_rnr_timer, 12, "RNR timer");
+	CHECK_EQ(a.ah_attr.is_global, 1, "global");
+	CHECK_EQ(a.ah_attr.port_num, 1, "port of the path");
+	CHECK_EQ(a.ah_attr.grh.sgid_index, dev->port.gid_index, "GID index");
+	CHECK_EQ(a.ah_attr.grh.hop_limit, 64, "hop limit");
+	check_bytes(&a.ah_attr.grh.dgid, to->gid, 16, "GID");
+}
+
+/* Of MTU and reads, the smaller of both ends. */
+static void
+connections(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	struct hwq_addr own, to;
+	struct hwq_qp *a, *b;
+
+	for (unsigned int round = 0; round < 2; round++) {
+		if (hwq_qp_create(domain, cq, &conf, &a) != 0 ||
+			hwq_qp_create(domain, cq, &conf, &b) != 0)
+			EMU_DIE("QPs");
+		hwq_qp_addr(a, &own);
+		hwq_qp_addr(b, &to);
+		CHECK_EQ(be32toh(own.qpn), a->qp->qp_num, "own number");
+		CHECK_EQ(own.mtu, IBV_MTU_4096, "own MTU");
+		CHECK_EQ(own.max_rd_atomic, 16, "own reads");
+		if (round == 1) {
+			to.mtu = IBV_MTU_1024;
+			to.max_rd_atomic = 3;
+		}
+		CHECK_EQ(hwq_qp_connect(a, &to), 0, "connect");
+		check_connected(a, &own, &to, round == 0 ? IBV_MTU_4096 : IBV_MTU_1024,
+			round == 0 ? 16 : 3);
+		CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
+		CHECK_EQ(hwq_qp_destroy(b), 0, "destroy");
+	}
+}
+
 static void
 no_log(const char *text)
 {
@@ -239,6 +301,8 @@ main(int argc, char **argv)
 	RUN("what libmlx5 refuses is refused, with its errno", same_refusals(stock_cq));
 	RUN("what makes no sense with the type is refused", own_refusals());
 	RUN("each type goes its own way to RTS, to ERR and back", lives());
+	RUN("a connection has the peer's address, and the smaller of both ends' limits",
+		connections());
 	CHECK_EQ(hwq_cq_destroy(cq), 0, "CQ");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(ibv_destroy_cq(stock_cq), 0, "stock CQ");
