@@ -47,10 +47,4 @@ struct softhca_config {
 	uint32_t latency_ns, round_trip_ns, bandwidth_mbps;
 };
 
-/*
- * Fills cfg from the defaults, the file named by SOFTHCA_CONFIG and SOFTHCA_* variables, in that
- * order. -EINVAL: a setting is wrong; err then says which, and what is allowed.
- */
-int softhca_config_load(struct softhca_config *cfg, char *err, size_t err_len);
-
 #endif

@@ -12,6 +12,7 @@
 #include "fork.h"
 #include "log.h"
 #include "object_table.h"
+#include "settings.h"
 #include "softhca.h"
 #include "sysfs.h"
 
@@ -69,7 +70,7 @@ static void __attribute__((constructor)) bring_up(void)
 	const char *root = sysfs_real_root();
 	char err[512], name[64];
 
-	if (softhca_config_load(&config, err, sizeof(err)) != 0) {
+	if (settings_load(&config, err, sizeof(err)) != 0) {
 		softhca_log("%s", err);
 		softhca_log("the adapter does not come up until this is put right");
 		config.devices = 0;

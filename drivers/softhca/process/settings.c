@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the settings of the emulated adapter. A setting that is wrong is an error. */
-#include "config.h"
+#include "settings.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -302,7 +302,7 @@ load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 }
 
 int
-softhca_config_load(struct softhca_config *cfg, char *err, size_t err_len)
+settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 {
 	struct softhca_config tmp = {.fw_major = 28, .fw_minor = 36, .fw_sub = 1010};
 	const char *path = getenv(CONFIG_VARIABLE);
