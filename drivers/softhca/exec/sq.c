@@ -88,7 +88,7 @@ sq_run(struct run *run)
 	return false;
 }
 
-/* In SQD only work that had begun is finished; then the program is told, if it asked. */
+/* In SQD only the WQE that already waits is finished. Then an event tells, if the program asked. */
 static void
 sq_drain(struct run *run)
 {
@@ -112,9 +112,7 @@ sq_visit_error(struct run *run)
 	if (qp->sq_bb != 0 && sq_posted(qp) != 0)
 		sq_flush(run);
 	if (rq_has_work(qp)) {
-		run_drop_cq(run);
-		responder_release(run); /* one receive side at a time; it may be this very one */
-		spin_lock(&qp->recv);
+		sq_lock_state(run);
 		if (qp_state(qp) == QP_ERR)
 			rq_flush(run, qp);
 		run_drop_cq(run);
@@ -149,6 +147,6 @@ sq_visit(struct run *run)
 	responder_release(run);
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
-	/* In error, receives may still be posted, and ring no doorbell. */
+	/* To a QP in error receives may still be posted. They ring no doorbell. */
 	return more || qp->wait != WAIT_NONE || qp_state(qp) == QP_ERR;
 }

@@ -56,6 +56,11 @@ void sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 bool sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn);
 /* sq_complete.c: the QP fails without a completion that tells: its queue or its CQ is unusable. */
 void sq_fatal(struct run *run);
+/*
+ * sq_complete.c: takes the QP's own receive side, which guards its state. The responder's is let go
+ * first, as only one may be held; so is a CQ, which is locked after it.
+ */
+void sq_lock_state(struct run *run);
 /* sq_complete.c: completes everything posted as flushed. */
 void sq_flush(struct run *run);
 /* sq_complete.c: the queue stops behind the last WQE that ran: SQD, and an event tells. */

@@ -48,9 +48,8 @@ sq_flush(struct run *run)
 	}
 }
 
-/* Takes the QP's own receive side, which guards its state. No other may be held then, and no CQ. */
-static void
-lock_state(struct run *run)
+void
+sq_lock_state(struct run *run)
 {
 	run_drop_cq(run);
 	responder_release(run);
@@ -64,7 +63,7 @@ enter_error(struct run *run)
 	struct softhca_qp *qp = run->qp;
 	bool was_error;
 
-	lock_state(run);
+	sq_lock_state(run);
 	was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
 	rq_flush(run, qp);
 	run_drop_cq(run);
@@ -80,7 +79,7 @@ leave_rts(struct run *run, enum qp_state to)
 {
 	struct softhca_qp *qp = run->qp;
 
-	lock_state(run);
+	sq_lock_state(run);
 	if (qp_state(qp) == QP_RTS)
 		atomic_store_explicit(&qp->state, to, memory_order_release);
 	spin_unlock(&qp->recv);
