@@ -54,6 +54,10 @@ need() {
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	ibverbs-providers libisal-dev libssl-dev)
 
+# What the tests want besides: nm, clang-format 14, and other people's programs.
+test_packages=(binutils clang-format python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils
+	util-linux)
+
 # What build() builds, where a script does not need all of it.
 targets=()
 

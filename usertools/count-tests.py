@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts the results in meson's testlog.json: prints "PASSED FAILED SKIPPED".
 
-Names each skipped test with its own reason on standard error, so that a skip is never silent.
+Names on standard error each test that was skipped, with the reason that it printed last; with --names
+also each test that failed.
+
+usage: count-tests.py [--names] TESTLOG.JSON
 """
 import json
 import sys
 
 
-def main(path):
+def main(path, names):
 	count = {"passed": 0, "failed": 0, "skipped": 0}
 	with open(path, encoding="utf-8") as log:
 		for line in log:
@@ -20,9 +23,11 @@ def main(path):
 				output = (test.get("stdout", "") + test.get("stderr", "")).strip()
 				reason = output.splitlines()[-1] if output else "no reason given"
 				print(f"skipped: {test['name']}: {reason}", file=sys.stderr)
+			elif kind == "failed" and names:
+				print(f"failed: {test['name']}: {result}", file=sys.stderr)
 	print(count["passed"], count["failed"], count["skipped"])
 
 
-if len(sys.argv) != 2:
-	sys.exit("usage: count-tests.py TESTLOG.JSON")
-main(sys.argv[1])
+if len(sys.argv) not in (2, 3) or (len(sys.argv) == 3 and sys.argv[1] != "--names"):
+	sys.exit(__doc__)
+main(sys.argv[-1], len(sys.argv) == 3)

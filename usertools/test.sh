@@ -9,7 +9,7 @@ set -euo pipefail
 
 help_if_asked "$@"
 
-need "${build_packages[@]}" python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils util-linux
+need "${build_packages[@]}" "${test_packages[@]}"
 
 passed=0 failed=0 skipped=0
 

@@ -4,8 +4,9 @@
 
 All of them are run, module by module, and again from behind the test that took the interpreter
 with it. Judged by name: each test that the list file names must say "ok". With no device, or one
-that lacks a capability, they would be skipped, and a skip is no success here. Besides, so many of
-all must say "ok" as the list's line "floor N" asks.
+that lacks a capability, they would be skipped, and a skip is no success here. Any other test may
+be skipped, but fails the suite if it fails, unless a line "fails NAME" expects that. Besides, so many
+of all must say "ok" as the list's line "floor N" asks.
 
 usage: test_rdma_core.py LAUNCHER LIST [--table FILE] [MODULE...]
   --table FILE   writes what became of all tests, as a page
@@ -30,7 +31,7 @@ SKIP = 77
 
 def skip(reason):
     print('skipped:', reason)
-    sys.exit(CHECK_SKIP)
+    sys.exit(SKIP)
 
 
 def unpack(folder):
@@ -42,16 +43,18 @@ def unpack(folder):
 
 
 def read_list(path):
-    """The names that must say "ok", and how many of all must."""
-    names, floor = [], 0
+    """The names that must say "ok", those that are expected to fail, and how many of all must be ok."""
+    names, failing, floor = [], [], 0
     with open(path, encoding='ascii') as f:
         for line in f:
             line = line.split('#')[0].strip()
             if line.startswith('floor '):
                 floor = int(line.split()[1])
+            elif line.startswith('fails '):
+                failing.append(line.split()[1])
             elif line:
                 names.append(line)
-    return names, floor
+    return names, failing, floor
 
 
 def all_names(folder):
@@ -156,7 +159,7 @@ def main():
                       capture_output=True, check=False).returncode != 0:
         skip('pyverbs or scapy is not there (packages python3-pyverbs, python3-scapy)')
     launcher = os.path.abspath(args.launcher)
-    must, floor = read_list(args.list)
+    must, failing, floor = read_list(args.list)
     verdicts, logs = {}, {}
     with tempfile.TemporaryDirectory(prefix='rdma-core-tests.') as folder:
         unpack(folder)
@@ -173,11 +176,15 @@ def main():
         floor = 0
     bad = {name: verdicts.get(name, 'is no test here') for name in must
            if verdicts.get(name) != 'ok'}
+    for name, verdict in verdicts.items():
+        if name in must or verdict.startswith(('ok', 'skipped')):
+            continue
+        if name in failing:
+            print(f'fails, as the list says: {name}: {verdict}')
+        else:
+            bad[name] = f'{verdict}, and the list does not expect that'
     for module in sorted({name.split('.')[1] for name in bad}):
         print(logs.get(module, ''))
-    for name, verdict in verdicts.items():
-        if name not in bad and not verdict.startswith(('ok', 'skipped')):
-            print(f'not asked for: {name}: {verdict}')
     for name, verdict in bad.items():
         print(f'{name}: {verdict}')
     ok = [name for name, verdict in verdicts.items() if verdict == 'ok']
@@ -185,7 +192,7 @@ def main():
         write_table(args.table, verdicts)
     for name in sorted(set(ok) - set(must)):
         print(f'ok, and not in the list: {name}')
-    print(f'{len(must) - len(bad)} of {len(must)} listed ok; {len(ok)} of {len(verdicts)} in all, '
+    print(f'{len(must) - len(set(must) & set(bad))} of {len(must)} listed ok; {len(ok)} of {len(verdicts)} in all, '
           f'at least {floor} wanted')
     sys.exit(1 if bad or len(ok) < floor else 0)
 

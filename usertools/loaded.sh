@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds Gantry and passes its plain suites over and over while other processes keep two CPUs busy: no test
+# may depend on a quiet machine. Prints each run's result and names the tests that failed in it.
+# The exit code is 0 if no test failed in any run.
+#
+# usage: usertools/loaded.sh [RUNS [BUSY]]     default: 10 runs beside 2 busy processes
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+help_if_asked "$@"
+runs=${1:-10} busy=${2:-2}
+[[ $# -le 2 && $runs =~ ^[1-9][0-9]{0,3}$ && $busy =~ ^[0-9]{1,3}$ ]] ||
+	die "RUNS and BUSY are decimal numbers: see usertools/loaded.sh --help"
+
+need "${build_packages[@]}" "${test_packages[@]}"
+say "building in build-test/plain"
+build build-test/plain -Dwerror=true
+
+pids=()
+stop() {
+	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+}
+trap stop EXIT
+for ((i = 0; i < busy; i++)); do
+	(while :; do :; done) &
+	pids+=($!)
+done
+
+log=$top/build-test/plain/meson-logs/testlog.json
+bad=0
+for ((i = 1; i <= runs; i++)); do
+	rm -f "$log"
+	code=0
+	# Beside busy processes a test takes longer; that it is slow is no failure.
+	meson test -C "$top/build-test/plain" --no-rebuild --quiet --timeout-multiplier 4 >/dev/null 2>&1 ||
+		code=$?
+	[ -f "$log" ] || die "meson test wrote no $log"
+	read -r passed failed skipped <<<"$("$top/usertools/count-tests.py" --names "$log")"
+	[ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+	[ "$failed" -eq 0 ] || bad=$((bad + 1))
+	printf 'run %d of %d: %d passed, %d failed, %d skipped\n' "$i" "$runs" "$passed" "$failed" "$skipped"
+done
+printf '%d of %d runs without a failure\n' $((runs - bad)) "$runs"
+[ "$bad" -eq 0 ]
