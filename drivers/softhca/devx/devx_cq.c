@@ -154,10 +154,10 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_devx_cq *cq = (struct object_devx_cq *)obj;
-	int rc = cq_destroy(ctx, obj, events);
+	int rc = cq_end(ctx, obj, events);
 
 	if (rc != 0)
 		return rc;
@@ -178,7 +178,7 @@ const struct object_class devx_cq_class = {
 	.name = "DEVX CQ",
 	.size = sizeof(struct object_devx_cq),
 	.limit = cq_limit,
-	.destroy = destroy,
+	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 	CLASS_COMMANDS(commands),

@@ -137,7 +137,7 @@ modify_dek(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_dek *dek = (struct object_dek *)obj;
 	int rc = softhca_dek_destroy(dek->dek);
@@ -165,7 +165,7 @@ const struct object_class devx_dek_class = {
 	.name = "DEK",
 	.size = sizeof(struct object_dek),
 	.limit = limit,
-	.destroy = destroy,
+	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 	CLASS_COMMANDS(commands),

@@ -97,7 +97,7 @@ const struct object_class devx_mkey_class = {
 	.name = "indirect key",
 	.size = sizeof(struct object_mr),
 	.limit = mr_limit,
-	.destroy = mr_destroy,
+	.end = mr_end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 };

@@ -53,7 +53,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_psv *psv = (struct object_psv *)obj;
 	int rc = softhca_psv_destroy(psv->psv);
@@ -71,7 +71,7 @@ const struct object_class devx_psv_class = {
 	.name = "PSV",
 	.size = sizeof(struct object_psv),
 	.limit = mr_limit,
-	.destroy = destroy,
+	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 };

@@ -152,10 +152,10 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_devx_qp *qp = (struct object_devx_qp *)obj;
-	int rc = qp_destroy(ctx, obj, events);
+	int rc = qp_end(ctx, obj, events);
 
 	if (rc != 0)
 		return rc;
@@ -172,7 +172,7 @@ const struct object_class devx_qp_class = {
 	.name = "DEVX QP",
 	.size = sizeof(struct object_devx_qp),
 	.limit = qp_limit,
-	.destroy = destroy,
+	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 };

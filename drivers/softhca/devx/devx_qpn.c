@@ -43,7 +43,7 @@ reserve_qpns(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct o
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	softhca_qpn_release(ctx->dev, 1U << CAPS_LOG_RESERVED_QPNS,
 		((struct object_qpns *)obj)->first);
@@ -64,7 +64,7 @@ const struct object_class devx_qpns_class = {
 	.name = "QP numbers",
 	.size = sizeof(struct object_qpns),
 	.limit = limit,
-	.destroy = destroy,
+	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 };

@@ -73,7 +73,7 @@ reg(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	return 0;
 }
@@ -100,6 +100,6 @@ static const struct uverbs_method methods[] = {
 const struct object_class umem_class = {
 	.name = "user memory",
 	.size = sizeof(struct object_umem),
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 };

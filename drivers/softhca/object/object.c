@@ -148,7 +148,7 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 
 	if (obj->users != 0)
 		return -EBUSY;
-	rc = obj->cls->destroy(ctx, obj, events != NULL ? events : &unread);
+	rc = obj->cls->end(ctx, obj, events != NULL ? events : &unread);
 	if (rc == 0)
 		object_forget(ctx, obj);
 	return rc;

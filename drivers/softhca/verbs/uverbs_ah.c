@@ -78,7 +78,7 @@ create(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	object_unuse(&((struct object_ah *)obj)->pd->obj);
 	return 0;
@@ -107,7 +107,7 @@ const struct object_class ah_class = {
 	.name = "AH",
 	.size = sizeof(struct object_ah),
 	.limit = limit,
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

@@ -120,7 +120,7 @@ create(struct uverbs_call *call)
 }
 
 int
-cq_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+cq_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_cq *cq = (struct object_cq *)obj;
 	int rc = softhca_cq_destroy(cq->cq);
@@ -249,7 +249,7 @@ const struct object_class cq_class = {
 	.name = "CQ",
 	.size = sizeof(struct object_cq),
 	.limit = cq_limit,
-	.destroy = cq_destroy,
+	.end = cq_end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

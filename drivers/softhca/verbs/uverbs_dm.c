@@ -80,7 +80,7 @@ alloc_dm(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_dm *dm = (struct object_dm *)obj;
 
@@ -223,6 +223,6 @@ static const struct uverbs_method methods[] = {
 const struct object_class dm_class = {
 	.name = "device memory",
 	.size = sizeof(struct object_dm),
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 };

@@ -195,7 +195,7 @@ advise(struct uverbs_call *call)
 }
 
 int
-mr_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_mr *mr = (struct object_mr *)obj;
 	int rc = softhca_mkey_destroy(mr->mkey);
@@ -253,7 +253,7 @@ const struct object_class mr_class = {
 	.name = "MR",
 	.size = sizeof(struct object_mr),
 	.limit = mr_limit,
-	.destroy = mr_destroy,
+	.end = mr_end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

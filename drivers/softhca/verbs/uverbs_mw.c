@@ -61,7 +61,7 @@ const struct object_class mw_class = {
 	.name = "MW",
 	.size = sizeof(struct object_mr),
 	.limit = mr_limit,
-	.destroy = mr_destroy,
+	.end = mr_end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

@@ -59,7 +59,7 @@ query(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	pdn_give(ctx->dev, ((struct object_pd *)obj)->pdn);
 	return 0;
@@ -94,7 +94,7 @@ const struct object_class pd_class = {
 	.name = "PD",
 	.size = sizeof(struct object_pd),
 	.limit = limit,
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

@@ -374,7 +374,7 @@ create(struct uverbs_call *call)
 /* ---------------------------------------------------------------- end */
 
 int
-qp_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+qp_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_qp *qp = (struct object_qp *)obj;
 	int rc = softhca_qp_destroy(qp->qp);
@@ -446,6 +446,6 @@ const struct object_class qp_class = {
 	.name = "QP",
 	.size = sizeof(struct object_qp),
 	.limit = qp_limit,
-	.destroy = qp_destroy,
+	.end = qp_end,
 	CLASS_METHODS(methods),
 };

@@ -250,7 +250,7 @@ const struct object_class srq_class = {
 	.name = "SRQ",
 	.size = sizeof(struct object_srq),
 	.limit = limit,
-	.destroy = end,
+	.end = end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

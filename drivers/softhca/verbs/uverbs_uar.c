@@ -92,7 +92,7 @@ alloc(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_uar *uar = (struct object_uar *)obj;
 	int rc = softhca_uar_destroy(uar->uar);
@@ -123,6 +123,6 @@ static const struct uverbs_method methods[] = {
 const struct object_class uar_class = {
 	.name = "UAR",
 	.size = sizeof(struct object_uar),
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 };

@@ -312,7 +312,7 @@ const struct object_class wq_class = {
 	.name = "WQ",
 	.size = sizeof(struct object_wq),
 	.limit = limit,
-	.destroy = end_wq,
+	.end = end_wq,
 	CLASS_METHODS(wq_methods),
 	CLASS_WRITES(wq_writes),
 };
@@ -335,7 +335,7 @@ const struct object_class wq_table_class = {
 	.name = "indirection table",
 	.size = sizeof(struct object_wq_table),
 	.limit = limit,
-	.destroy = end_table,
+	.end = end_table,
 	CLASS_METHODS(table_methods),
 	CLASS_WRITES(table_writes),
 };

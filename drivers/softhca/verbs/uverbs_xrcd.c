@@ -148,7 +148,7 @@ open_xrcd(struct uverbs_call *call)
 }
 
 static int
-destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	domain_put(((struct object_xrcd *)obj)->domain);
 	return 0;
@@ -170,7 +170,7 @@ static const struct write_command writes[] = {
 const struct object_class xrcd_class = {
 	.name = "XRC domain",
 	.size = sizeof(struct object_xrcd),
-	.destroy = destroy,
+	.end = end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

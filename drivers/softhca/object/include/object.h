@@ -44,7 +44,7 @@ struct object_class {
 	 * Ends what the object stands for, and calls object_unuse() for the objects that it names.
 	 * -errno: it stays as it was. Sets *events where objects of the class have events.
 	 */
-	int (*destroy)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 	bool by_devx; /* a firmware command makes it, and the DEVX method DESTROY ends it */
 
 	const struct uverbs_method *methods; /* ioctl methods: call.h */
@@ -80,11 +80,11 @@ int object_create_longer(struct softhca_ctx *ctx, const struct object_class *cls
 	void *out);
 /* The object of that class behind a handle, or NULL. cls == NULL: of any class. */
 void *object_find(struct softhca_ctx *ctx, const struct object_class *cls, uint32_t handle);
-/* Takes back object_create(), where the rest of a creation failed. Does not call cls->destroy(). */
+/* Takes back object_create(), where the rest of a creation failed. Does not call cls->end(). */
 void object_forget(struct softhca_ctx *ctx, struct object *obj);
 /*
- * Ends an object and frees it. events may be NULL. -EBUSY: other objects name it; other -errno: from
- * cls->destroy().
+ * Ends an object and frees it. events may be NULL. -EBUSY: other objects name it. Other errors are
+ * those of cls->end().
  */
 int object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 /* Ends all objects of a context in the order of the table. Logs those that cannot end. */

@@ -16,8 +16,8 @@ struct object_mr {
 	struct softhca_mkey_attr attr;
 };
 
-/* object_class.destroy and .limit of classes whose struct is object_mr. */
-int mr_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+/* object_class.end and .limit of classes whose struct is object_mr. */
+int mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t mr_limit(const struct softhca_config *cfg);
 
 #endif

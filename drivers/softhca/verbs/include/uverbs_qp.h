@@ -28,10 +28,10 @@ struct object_qp {
 	bool sig_all;
 };
 
-/* object_use() for all objects that a QP names; qp_destroy() undoes it. */
+/* object_use() for all objects that a QP names; qp_end() undoes it. */
 void qp_use_names(struct object_qp *qp);
-/* object_class.destroy and .limit of classes whose struct begins with object_qp. */
-int qp_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+/* object_class.end and .limit of classes whose struct begins with object_qp. */
+int qp_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t qp_limit(const struct softhca_config *cfg);
 
 #endif
