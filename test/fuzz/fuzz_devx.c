@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "devx_bits.h"
 #include "softhca.h"
 
 #include "fuzz_calls.h"
@@ -16,27 +17,6 @@
 #define SQ_AT      4096 /* in the user memory: behind the CQ */
 
 unsigned long fuzz_devx_queues;
-
-static void
-put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
-{
-	for (unsigned int i = 0; i < width; i++) {
-		unsigned int at = bit + width - 1 - i;
-		uint8_t mask = (uint8_t)(0x80 >> at % 8);
-
-		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
-	}
-}
-
-static uint32_t
-get(const uint8_t *buf, unsigned int bit, unsigned int width)
-{
-	uint32_t v = 0;
-
-	for (unsigned int i = 0; i < width; i++)
-		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
-	return v;
-}
 
 struct side {
 	struct ibv_context *ctx;
@@ -52,33 +32,33 @@ struct side {
 static void
 fill_cq(const struct side *s, uint8_t *in)
 {
-	put(in, 0, 16, 0x400);
-	put(in, 0x80 + 0x06, 1, 1);
-	put(in, 0x80 + 0x20, 32, s->record_umem->umem_id);
-	put(in, 0x80 + 0x63, 5, 2 + (uint32_t)rnd(4));
-	put(in, 0x80 + 0x68, 24, s->uar->page_id);
-	put(in, 0x80 + 0xb8, 8, s->eqn);
-	put(in, 0x2c0, 32, s->umem->umem_id);
-	put(in, 0x2e0, 1, 1);
+	devx_put(in, 0, 16, 0x400);
+	devx_put(in, 0x80 + 0x06, 1, 1);
+	devx_put(in, 0x80 + 0x20, 32, s->record_umem->umem_id);
+	devx_put(in, 0x80 + 0x63, 5, 2 + (uint32_t)rnd(4));
+	devx_put(in, 0x80 + 0x68, 24, s->uar->page_id);
+	devx_put(in, 0x80 + 0xb8, 8, s->eqn);
+	devx_put(in, 0x2c0, 32, s->umem->umem_id);
+	devx_put(in, 0x2e0, 1, 1);
 }
 
 static void
 fill_qp(const struct side *s, uint32_t cqn, uint8_t *in)
 {
-	put(in, 0, 16, 0x500);
-	put(in, 0xc0 + 0x28, 24, s->pdn);
-	put(in, 0xc0 + 0x49, 4, 4);
-	put(in, 0xc0 + 0x4d, 3, (uint32_t)rnd(3));
-	put(in, 0xc0 + 0x51, 4, 2 + (uint32_t)rnd(4));
-	put(in, 0xc0 + 0x68, 24, s->uar->page_id);
-	put(in, 0xc0 + 0x3e8, 24, cqn);
-	put(in, 0xc0 + 0x4e8, 24, cqn);
-	put(in, 0xc0 + 0x520, 32, 8);
-	put(in, 0xc0 + 0x683, 1, 1);
-	put(in, 0xc0 + 0x720, 32, s->record_umem->umem_id);
-	put(in, 0x820, 32, SQ_AT);
-	put(in, 0x840, 32, s->umem->umem_id);
-	put(in, 0x860, 1, 1);
+	devx_put(in, 0, 16, 0x500);
+	devx_put(in, 0xc0 + 0x28, 24, s->pdn);
+	devx_put(in, 0xc0 + 0x49, 4, 4);
+	devx_put(in, 0xc0 + 0x4d, 3, (uint32_t)rnd(3));
+	devx_put(in, 0xc0 + 0x51, 4, 2 + (uint32_t)rnd(4));
+	devx_put(in, 0xc0 + 0x68, 24, s->uar->page_id);
+	devx_put(in, 0xc0 + 0x3e8, 24, cqn);
+	devx_put(in, 0xc0 + 0x4e8, 24, cqn);
+	devx_put(in, 0xc0 + 0x520, 32, 8);
+	devx_put(in, 0xc0 + 0x683, 1, 1);
+	devx_put(in, 0xc0 + 0x720, 32, s->record_umem->umem_id);
+	devx_put(in, 0x820, 32, SQ_AT);
+	devx_put(in, 0x840, 32, s->umem->umem_id);
+	devx_put(in, 0x860, 1, 1);
 }
 
 /* Sizes, offsets, memory: the fields that decide where the adapter reads and writes. */
@@ -92,7 +72,7 @@ change(uint8_t *in, const uint16_t *bits, const uint8_t *widths, size_t n)
 	if (one_in(4)) /* anywhere, but in the opcode */
 		mutate_field_be(in + 8, CREATE_LEN - 8);
 	else
-		put(in, bits[i], widths[i], (uint32_t)(one_in(2) ? rnd_word() : rnd(40)));
+		devx_put(in, bits[i], widths[i], (uint32_t)(one_in(2) ? rnd_word() : rnd(40)));
 }
 
 static struct mlx5dv_devx_obj *
@@ -106,7 +86,7 @@ make_cq(const struct side *s, uint32_t *cqn)
 	fill_cq(s, in);
 	change(in, bits, widths, 4);
 	cq = mlx5dv_devx_obj_create(s->ctx, in, sizeof(in), out, sizeof(out));
-	*cqn = get(out, 0x48, 24);
+	*cqn = devx_get(out, 0x48, 24);
 	return cq;
 }
 
@@ -121,7 +101,7 @@ make_qp(const struct side *s, uint32_t cqn, uint32_t *qpn)
 	fill_qp(s, cqn, in);
 	change(in, bits, widths, 5);
 	qp = mlx5dv_devx_obj_create(s->ctx, in, sizeof(in), out, sizeof(out));
-	*qpn = get(out, 0x48, 24);
+	*qpn = devx_get(out, 0x48, 24);
 	return qp;
 }
 
@@ -130,8 +110,8 @@ modify(struct mlx5dv_devx_obj *qp, uint32_t opcode, uint32_t qpn, uint8_t *in)
 {
 	uint8_t out[16] = {0};
 
-	put(in, 0, 16, opcode);
-	put(in, 0x48, 24, qpn);
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, qpn);
 	mlx5dv_devx_obj_modify(qp, in, MODIFY_LEN, out, sizeof(out));
 }
 
@@ -141,14 +121,14 @@ connect_qp(struct mlx5dv_devx_obj *qp, uint32_t qpn)
 {
 	uint8_t init[MODIFY_LEN] = {0}, rtr[MODIFY_LEN] = {0}, rts[MODIFY_LEN] = {0};
 
-	put(init, 0xc0 + 0x490, 3, 7);
-	put(init, 0xc0 + 0xc0 + 0x128, 8, 1);
+	devx_put(init, 0xc0 + 0x490, 3, 7);
+	devx_put(init, 0xc0 + 0xc0 + 0x128, 8, 1);
 	modify(qp, 0x502, qpn, init);
-	put(rtr, 0xc0 + 0x40, 3, IBV_MTU_1024);
-	put(rtr, 0xc0 + 0xa8, 24, qpn);
-	put(rtr, 0xc0 + 0xc0 + 0x128, 8, 1);
+	devx_put(rtr, 0xc0 + 0x40, 3, IBV_MTU_1024);
+	devx_put(rtr, 0xc0 + 0xa8, 24, qpn);
+	devx_put(rtr, 0xc0 + 0xc0 + 0x128, 8, 1);
 	modify(qp, 0x503, qpn, rtr);
-	put(rts, 0xc0 + 0xc0 + 0x40, 5, 1);
+	devx_put(rts, 0xc0 + 0xc0 + 0x40, 5, 1);
 	modify(qp, 0x504, qpn, rts);
 }
 
@@ -212,8 +192,8 @@ use_commands(const struct side *s)
 		struct mlx5dv_devx_obj *obj;
 
 		memset(in, 0, sizeof(in));
-		put(in, 0, 16, commands[i]);
-		put(in, 0x30, 16, (uint32_t)rnd(70));
+		devx_put(in, 0, 16, commands[i]);
+		devx_put(in, 0x30, 16, (uint32_t)rnd(70));
 		mutate_field_be(in + 8, sizeof(in) - 8);
 		mlx5dv_devx_general_cmd(s->ctx, in, sizeof(in), out, sizeof(out));
 		obj = mlx5dv_devx_obj_create(s->ctx, in, sizeof(in), out, sizeof(out));

@@ -10,6 +10,7 @@
 
 #include <sys/mman.h>
 
+#include "devx_bits.h"
 #include "softhca_pair.h"
 
 #define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions without page lists */
@@ -20,27 +21,6 @@
 #define SQ_BB  16
 #define RQ_N   16
 #define RQ_LEN (RQ_N * 16)
-
-static inline void
-put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
-{
-	for (unsigned int i = 0; i < width; i++) {
-		unsigned int at = bit + width - 1 - i;
-		uint8_t mask = (uint8_t)(0x80 >> at % 8);
-
-		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
-	}
-}
-
-static inline uint32_t
-get(const uint8_t *buf, unsigned int bit, unsigned int width)
-{
-	uint32_t v = 0;
-
-	for (unsigned int i = 0; i < width; i++)
-		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
-	return v;
-}
 
 /* One side: everything that a queue pair of its own needs. */
 struct side {
@@ -78,16 +58,16 @@ fill_cq(struct side *s)
 {
 	uint8_t *in = s->cq_in;
 
-	put(in, 0, 16, 0x400);
-	put(in, 0x80 + 0x06, 1, 1); /* dbr_umem_valid */
-	put(in, 0x80 + 0x20, 32, s->umem->umem_id);
-	put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
-	put(in, 0x80 + 0x68, 24, s->uar->page_id);
-	put(in, 0x80 + 0xb8, 8, s->eqn);
-	put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset */
-	put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
-	put(in, 0x2c0, 32, s->umem->umem_id);
-	put(in, 0x2e0, 1, 1);
+	devx_put(in, 0, 16, 0x400);
+	devx_put(in, 0x80 + 0x06, 1, 1); /* dbr_umem_valid */
+	devx_put(in, 0x80 + 0x20, 32, s->umem->umem_id);
+	devx_put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
+	devx_put(in, 0x80 + 0x68, 24, s->uar->page_id);
+	devx_put(in, 0x80 + 0xb8, 8, s->eqn);
+	devx_put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset */
+	devx_put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
+	devx_put(in, 0x2c0, 32, s->umem->umem_id);
+	devx_put(in, 0x2e0, 1, 1);
 }
 
 static inline void
@@ -95,21 +75,21 @@ fill_qp(struct side *s)
 {
 	uint8_t *in = s->qp_in;
 
-	put(in, 0, 16, 0x500);
-	put(in, 0xc0 + 0x28, 24, s->pdn);
-	put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
-	put(in, 0xc0 + 0x4d, 3, 0); /* of 16 bytes */
-	put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
-	put(in, 0xc0 + 0x68, 24, s->uar->page_id);
-	put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
-	put(in, 0xc0 + 0x3e8, 24, s->cqn);
-	put(in, 0xc0 + 0x4e8, 24, s->cqn);
-	put(in, 0xc0 + 0x520, 32, DB_AT + 64);
-	put(in, 0xc0 + 0x683, 1, 1);
-	put(in, 0xc0 + 0x720, 32, s->umem->umem_id);
-	put(in, 0x820, 32, QP_AT);
-	put(in, 0x840, 32, s->umem->umem_id);
-	put(in, 0x860, 1, 1);
+	devx_put(in, 0, 16, 0x500);
+	devx_put(in, 0xc0 + 0x28, 24, s->pdn);
+	devx_put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
+	devx_put(in, 0xc0 + 0x4d, 3, 0); /* of 16 bytes */
+	devx_put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
+	devx_put(in, 0xc0 + 0x68, 24, s->uar->page_id);
+	devx_put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
+	devx_put(in, 0xc0 + 0x3e8, 24, s->cqn);
+	devx_put(in, 0xc0 + 0x4e8, 24, s->cqn);
+	devx_put(in, 0xc0 + 0x520, 32, DB_AT + 64);
+	devx_put(in, 0xc0 + 0x683, 1, 1);
+	devx_put(in, 0xc0 + 0x720, 32, s->umem->umem_id);
+	devx_put(in, 0x820, 32, QP_AT);
+	devx_put(in, 0x840, 32, s->umem->umem_id);
+	devx_put(in, 0x860, 1, 1);
 }
 
 static inline void
@@ -140,11 +120,11 @@ side_init(struct side *s)
 	fill_cq(s);
 	s->cq = create(s, s->cq_in, CQ_IN, out);
 	CHECK(s->cq != NULL);
-	s->cqn = get(out, 0x48, 24);
+	s->cqn = devx_get(out, 0x48, 24);
 	fill_qp(s);
 	s->qp = create(s, s->qp_in, QP_IN, out);
 	CHECK(s->qp != NULL);
-	s->qpn = get(out, 0x48, 24);
+	s->qpn = devx_get(out, 0x48, 24);
 	CHECK(s->cqn != 0 && s->qpn != 0);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
+#include "devx_bits.h"
 #include "raw_ioctl.h"
 #include "softhca_node.h"
 
@@ -27,17 +28,6 @@ struct field {
 	uint32_t value;
 	enum status status; /* with it in place of the good one */
 };
-
-static void
-put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
-{
-	for (unsigned int i = 0; i < width; i++) {
-		unsigned int at = bit + width - 1 - i;
-		uint8_t mask = (uint8_t)(0x80 >> at % 8);
-
-		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
-	}
-}
 
 static uint32_t
 pdn_of(struct ibv_pd *pd)
@@ -62,7 +52,7 @@ creation(struct node *n, const uint8_t *good, size_t len, const struct field *wr
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	for (size_t i = 0; i < n_wrong; i++) {
 		memcpy(in, good, len);
-		put(in, wrong[i].bit, wrong[i].width, wrong[i].value);
+		devx_put(in, wrong[i].bit, wrong[i].width, wrong[i].value);
 		memset(out, 0, sizeof(out));
 		obj = mlx5dv_devx_obj_create(n->ctx, in, len, out, sizeof(out));
 		CHECK(obj == NULL);
@@ -99,13 +89,13 @@ case_mkey(void)
 	struct node n = node_open(255);
 	uint8_t in[MKEY_IN] = {0};
 
-	put(in, 0, 16, 0x200);
-	put(in, 0x80 + 0x01, 1, 1);
-	put(in, 0x80 + 0x10, 1, 1);
-	put(in, 0x80 + 0x16, 2, 2);
-	put(in, 0x80 + 0x20, 24, 0xffffff);
-	put(in, 0x80 + 0x68, 24, pdn_of(n.pd));
-	put(in, 0x80 + 0x1a0, 32, 4);
+	devx_put(in, 0, 16, 0x200);
+	devx_put(in, 0x80 + 0x01, 1, 1);
+	devx_put(in, 0x80 + 0x10, 1, 1);
+	devx_put(in, 0x80 + 0x16, 2, 2);
+	devx_put(in, 0x80 + 0x20, 24, 0xffffff);
+	devx_put(in, 0x80 + 0x68, 24, pdn_of(n.pd));
+	devx_put(in, 0x80 + 0x1a0, 32, 4);
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
 	node_close(&n);
 }
@@ -121,9 +111,9 @@ case_psv(void)
 	struct node n = node_open(255);
 	uint8_t in[HDR] = {0};
 
-	put(in, 0, 16, 0x600);
-	put(in, 0x40, 4, 1);
-	put(in, 0x48, 24, pdn_of(n.pd));
+	devx_put(in, 0, 16, 0x600);
+	devx_put(in, 0x40, 4, 1);
+	devx_put(in, 0x48, 24, pdn_of(n.pd));
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
 	node_close(&n);
 }
@@ -136,10 +126,10 @@ command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f,
 	uint8_t in[IN_LEN] = {0}, out[HDR] = {0};
 	int rc;
 
-	put(in, 0, 16, opcode);
-	put(in, 0x48, 24, qpn);
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, qpn);
 	for (size_t i = 0; i < n; i++)
-		put(in, f[i].bit, f[i].width, f[i].value);
+		devx_put(in, f[i].bit, f[i].width, f[i].value);
 	rc = mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, sizeof(out));
 	CHECK(rc == 0 || rc == EREMOTEIO || rc == EINVAL);
 	return rc == EINVAL ? NOT_PASSED_ON : out[0];
@@ -331,10 +321,10 @@ case_general(void)
 	uint8_t in[IN_LEN] = {0}, out[HDR + 4096] = {0};
 	struct node n = node_open(255);
 
-	put(in, 0, 16, 0x100); /* QUERY_HCA_CAP */
+	devx_put(in, 0, 16, 0x100); /* QUERY_HCA_CAP */
 	CHECK_EQ(mlx5dv_devx_general_cmd(n.ctx, in, HDR, out, sizeof(out)), 0);
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-		put(in, 0, 16, opcodes[i]);
+		devx_put(in, 0, 16, opcodes[i]);
 		CHECK(mlx5dv_devx_general_cmd(n.ctx, in, HDR, out, sizeof(out)) != 0);
 		CHECK_EQ(errno, EINVAL);
 	}

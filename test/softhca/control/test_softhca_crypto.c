@@ -5,6 +5,7 @@
  *
  * The setting says what to expect: SOFTHCA_CRYPTO is off, objects or objects_single.
  */
+#include "devx_bits.h"
 #include "softhca_pair.h"
 
 /* General objects (NVIDIA "Ethernet Adapters Programming Manual"), by bit. */
@@ -41,27 +42,6 @@ static bool
 is_single(void)
 {
 	return is_on() && strcmp(getenv("SOFTHCA_CRYPTO"), "objects_single") == 0;
-}
-
-static void
-put(uint8_t *buf, unsigned int bit, unsigned int width, uint32_t value)
-{
-	for (unsigned int i = 0; i < width; i++) {
-		unsigned int at = bit + width - 1 - i;
-		uint8_t mask = (uint8_t)(0x80 >> at % 8);
-
-		buf[at / 8] = (uint8_t)((buf[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
-	}
-}
-
-static uint32_t
-get(const uint8_t *buf, unsigned int bit, unsigned int width)
-{
-	uint32_t v = 0;
-
-	for (unsigned int i = 0; i < width; i++)
-		v = v << 1 | (buf[(bit + i) / 8] >> (7 - (bit + i) % 8) & 1);
-	return v;
 }
 
 static struct mlx5dv_dek_init_attr
@@ -210,9 +190,9 @@ static void
 command(uint8_t in[IN_LEN], uint16_t opcode, uint32_t id)
 {
 	memset(in, 0, IN_LEN);
-	put(in, OPCODE, 16, opcode);
-	put(in, OBJ_TYPE, 16, DEK);
-	put(in, OBJ_ID, 32, id);
+	devx_put(in, OPCODE, 16, opcode);
+	devx_put(in, OBJ_TYPE, 16, DEK);
+	devx_put(in, OBJ_ID, 32, id);
 }
 
 /* A create with one field changed: the firmware's status. */
@@ -222,12 +202,12 @@ refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value,
 	uint8_t in[IN_LEN], out[32] = {0};
 
 	command(in, CREATE, 0);
-	put(in, PURPOSE, 4, 3);
-	put(in, PD, 24, pdn_of(pd));
-	put(in, bit, width, value);
+	devx_put(in, PURPOSE, 4, 3);
+	devx_put(in, PD, 24, pdn_of(pd));
+	devx_put(in, bit, width, value);
 	CHECK(mlx5dv_devx_obj_create(pd->context, in, len, out, sizeof(out)) == NULL);
 	CHECK_EQ(errno, EREMOTEIO);
-	return get(out, 0, 8);
+	return devx_get(out, 0, 8);
 }
 
 static void
@@ -261,31 +241,31 @@ case_modify(void)
 	uint32_t id;
 
 	command(in, CREATE, 0);
-	put(in, PURPOSE, 4, 3);
-	put(in, KEY_SIZE, 4, 1);
-	put(in, PD, 24, pdn_of(pd));
+	devx_put(in, PURPOSE, 4, 3);
+	devx_put(in, KEY_SIZE, 4, 1);
+	devx_put(in, PD, 24, pdn_of(pd));
 	memset(in + KEY / 8, 0x77, 128);
 	memset(out, 0, sizeof(out));
 	dek = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16);
 	CHECK(dek != NULL);
-	id = get(out, OBJ_ID, 32);
+	id = devx_get(out, OBJ_ID, 32);
 	CHECK(id != 0);
 	command(in, MODIFY, id);
-	put(in, SELECT, 32, 1);
+	devx_put(in, SELECT, 32, 1);
 	memset(in + KEY / 8, 0x66, 128);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
-	put(in, SELECT, 32, 2);
+	devx_put(in, SELECT, 32, 2);
 	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
-	CHECK_EQ(get(out, 0, 8), BAD_PARAM);
+	CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
 	/* The kernel looks whether the command is on the object that it names. */
 	command(in, QUERY, id + 1);
 	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
 	command(in, QUERY, id);
 	CHECK_EQ(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)), 0);
-	CHECK_EQ(get(out, STATE, 8), 0);
-	CHECK_EQ(get(out, KEY_SIZE, 4), 1);
-	CHECK_EQ(get(out, PURPOSE, 4), 3);
-	CHECK_EQ(get(out, PD, 24), pdn_of(pd));
+	CHECK_EQ(devx_get(out, STATE, 8), 0);
+	CHECK_EQ(devx_get(out, KEY_SIZE, 4), 1);
+	CHECK_EQ(devx_get(out, PURPOSE, 4), 3);
+	CHECK_EQ(devx_get(out, PD, 24), pdn_of(pd));
 	for (unsigned int i = KEY / 8; i < IN_LEN; i++)
 		CHECK_EQ(out[i], 0);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);

@@ -55,12 +55,12 @@ expect_answer(const uint8_t *out, const struct wrong *w)
 	uint32_t syndrome = 0x10000 + (w->named != 0 ? w->named : w->bit);
 
 	if (w->named == ANY)
-		syndrome = get(out, 0x20, 32);
-	if (get(out, 0, 8) != w->status || get(out, 0x20, 32) != syndrome)
-		fprintf(stderr, "bit 0x%x: status 0x%x, syndrome 0x%x\n", w->bit, get(out, 0, 8),
-			get(out, 0x20, 32));
-	CHECK_EQ(get(out, 0, 8), w->status);
-	CHECK_EQ(get(out, 0x20, 32), syndrome);
+		syndrome = devx_get(out, 0x20, 32);
+	if (devx_get(out, 0, 8) != w->status || devx_get(out, 0x20, 32) != syndrome)
+		fprintf(stderr, "bit 0x%x: status 0x%x, syndrome 0x%x\n", w->bit,
+			devx_get(out, 0, 8), devx_get(out, 0x20, 32));
+	CHECK_EQ(devx_get(out, 0, 8), w->status);
+	CHECK_EQ(devx_get(out, 0x20, 32), syndrome);
 }
 
 /* A good command with one field wrong. */
@@ -70,7 +70,7 @@ expect_refused(struct side *s, const uint8_t *good, size_t len, const struct wro
 	uint8_t in[512], out[HDR];
 
 	memcpy(in, good, len);
-	put(in, w->bit, w->width, w->value);
+	devx_put(in, w->bit, w->width, w->value);
 	CHECK(create(s, in, len, out) == NULL);
 	expect_answer(out, w);
 }
@@ -133,9 +133,9 @@ case_refused(void)
 	}
 	CHECK(create(&s, s.cq_in, HDR - 1, out) == NULL && errno == EINVAL);
 	/* Known to the kernel and not here; and known to nobody. */
-	put(in, 0, 16, 0x900);
+	devx_put(in, 0, 16, 0x900);
 	CHECK(create(&s, in, CQ_IN, out) == NULL && out[0] == BAD_OP);
-	put(in, 0, 16, 0xfff0);
+	devx_put(in, 0, 16, 0xfff0);
 	CHECK(create(&s, in, CQ_IN, out) == NULL && errno == EINVAL && out[0] == 0);
 	side_fini(&s);
 }
@@ -179,10 +179,10 @@ modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 	uint8_t out[HDR] = {0};
 	int rc;
 
-	put(in, 0, 16, opcode);
-	put(in, 0x48, 24, s->qpn);
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, s->qpn);
 	if (spoil != NULL)
-		put(in, spoil->bit, spoil->width, spoil->value);
+		devx_put(in, spoil->bit, spoil->width, spoil->value);
 	rc = mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR);
 	CHECK_EQ(rc == 0, out[0] == 0);
 	if (spoil != NULL && rc != 0)
@@ -195,8 +195,8 @@ to_init(struct side *s, uint32_t port)
 {
 	uint8_t in[MOD_IN] = {0};
 
-	put(in, 0xc0 + 0x490, 3, 7); /* read, write, atomic */
-	put(in, 0xc0 + 0xc0 + 0x128, 8, port);
+	devx_put(in, 0xc0 + 0x490, 3, 7); /* read, write, atomic */
+	devx_put(in, 0xc0 + 0xc0 + 0x128, 8, port);
 	return modify(s, 0x502, in);
 }
 
@@ -207,13 +207,13 @@ to_rtr(struct side *s, uint32_t qpn, uint32_t gid_index)
 	union ibv_gid gid;
 
 	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
-	put(in, 0xc0 + 0x40, 3, IBV_MTU_1024);
-	put(in, 0xc0 + 0xa8, 24, qpn);
-	put(in, 0xc0 + 0x4a8, 24, 0x1234);
-	put(in, 0xc0 + 0x4a3, 5, 12);
-	put(in, 0xc0 + 0x488, 3, 2);
-	put(in, 0xc0 + 0xc0 + 0x128, 8, 1);
-	put(in, 0xc0 + 0xc0 + 0x48, 8, gid_index);
+	devx_put(in, 0xc0 + 0x40, 3, IBV_MTU_1024);
+	devx_put(in, 0xc0 + 0xa8, 24, qpn);
+	devx_put(in, 0xc0 + 0x4a8, 24, 0x1234);
+	devx_put(in, 0xc0 + 0x4a3, 5, 12);
+	devx_put(in, 0xc0 + 0x488, 3, 2);
+	devx_put(in, 0xc0 + 0xc0 + 0x128, 8, 1);
+	devx_put(in, 0xc0 + 0xc0 + 0x48, 8, gid_index);
 	memcpy(in + (0xc0 + 0xc0 + 0x80) / 8, gid.raw, 16);
 	return modify(s, 0x503, in);
 }
@@ -223,11 +223,11 @@ to_rts(struct side *s)
 {
 	uint8_t in[MOD_IN] = {0};
 
-	put(in, 0xc0 + 0xc0 + 0x40, 5, 14);
-	put(in, 0xc0 + 0x38d, 3, 6);
-	put(in, 0xc0 + 0x390, 3, 5);
-	put(in, 0xc0 + 0x3c8, 24, 0x4321);
-	put(in, 0xc0 + 0x388, 3, 3);
+	devx_put(in, 0xc0 + 0xc0 + 0x40, 5, 14);
+	devx_put(in, 0xc0 + 0x38d, 3, 6);
+	devx_put(in, 0xc0 + 0x390, 3, 5);
+	devx_put(in, 0xc0 + 0x3c8, 24, 0x4321);
+	devx_put(in, 0xc0 + 0x388, 3, 3);
 	return modify(s, 0x504, in);
 }
 
@@ -236,8 +236,8 @@ query(struct side *s, uint8_t out[MOD_IN])
 {
 	uint8_t in[HDR] = {0};
 
-	put(in, 0, 16, 0x50b);
-	put(in, 0x48, 24, s->qpn);
+	devx_put(in, 0, 16, 0x50b);
+	devx_put(in, 0x48, 24, s->qpn);
 	memset(out, 0, MOD_IN);
 	CHECK_EQ(mlx5dv_devx_obj_query(s->qp, in, HDR, out, MOD_IN), 0);
 }
@@ -249,7 +249,7 @@ expect_state(struct side *s, uint32_t state)
 	uint8_t out[MOD_IN];
 
 	query(s, out);
-	CHECK_EQ(get(out, 0xc0, 4), state);
+	CHECK_EQ(devx_get(out, 0xc0, 4), state);
 }
 
 static void
@@ -270,31 +270,31 @@ case_states(void)
 	CHECK_EQ(to_rtr(&s, s.qpn, 1), OK);
 	CHECK_EQ(to_rts(&s), OK);
 	query(&s, out);
-	CHECK_EQ(get(out, 0xc0, 4), 3);
-	CHECK_EQ(get(out, 0xc0 + 0x28, 24), s.pdn);
-	CHECK_EQ(get(out, 0xc0 + 0x40, 3), IBV_MTU_1024);
-	CHECK_EQ(get(out, 0xc0 + 0x68, 24), s.uar->page_id);
-	CHECK_EQ(get(out, 0xc0 + 0xa8, 24), s.qpn);
-	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x40, 5), 14);
-	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x48, 8), 1);
-	CHECK_EQ(get(out, 0xc0 + 0xc0 + 0x128, 8), 1);
-	CHECK_EQ(get(out, 0xc0 + 0x388, 3), 3);
-	CHECK_EQ(get(out, 0xc0 + 0x38d, 3), 6);
-	CHECK_EQ(get(out, 0xc0 + 0x390, 3), 5);
-	CHECK_EQ(get(out, 0xc0 + 0x3c8, 24), 0x4321);
-	CHECK_EQ(get(out, 0xc0 + 0x3e8, 24), s.cqn);
-	CHECK_EQ(get(out, 0xc0 + 0x488, 3), 2);
-	CHECK_EQ(get(out, 0xc0 + 0x490, 3), 7);
-	CHECK_EQ(get(out, 0xc0 + 0x4a3, 5), 12);
-	CHECK_EQ(get(out, 0xc0 + 0x4a8, 24), 0x1234);
-	CHECK_EQ(get(out, 0xc0 + 0x4e8, 24), s.cqn);
+	CHECK_EQ(devx_get(out, 0xc0, 4), 3);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x28, 24), s.pdn);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x40, 3), IBV_MTU_1024);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x68, 24), s.uar->page_id);
+	CHECK_EQ(devx_get(out, 0xc0 + 0xa8, 24), s.qpn);
+	CHECK_EQ(devx_get(out, 0xc0 + 0xc0 + 0x40, 5), 14);
+	CHECK_EQ(devx_get(out, 0xc0 + 0xc0 + 0x48, 8), 1);
+	CHECK_EQ(devx_get(out, 0xc0 + 0xc0 + 0x128, 8), 1);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x388, 3), 3);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x38d, 3), 6);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x390, 3), 5);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x3c8, 24), 0x4321);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x3e8, 24), s.cqn);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x488, 3), 2);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x490, 3), 7);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x4a3, 5), 12);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x4a8, 24), 0x1234);
+	CHECK_EQ(devx_get(out, 0xc0 + 0x4e8, 24), s.cqn);
 	CHECK_EQ(modify(&s, 0x507, in), OK);
 	expect_state(&s, 6);
 	CHECK_EQ(modify(&s, 0x50a, in), OK);
 	expect_state(&s, 0);
 	/* Another's number, and a command that is none of a queue pair's. */
-	put(in, 0, 16, 0x50a);
-	put(in, 0x48, 24, s.qpn + 1);
+	devx_put(in, 0, 16, 0x50a);
+	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
 	CHECK(mlx5dv_devx_obj_modify(s.cq, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
 	side_fini(&s);
@@ -342,15 +342,15 @@ case_ranges(void)
 		CHECK_EQ(step(&s, opcode), OK);
 	}
 	/* Too short; and another's number is not asked about. */
-	put(in, 0, 16, 0x502);
-	put(in, 0x48, 24, s.qpn);
+	devx_put(in, 0, 16, 0x502);
+	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
 	CHECK_EQ(out[0], BAD_INP_LEN);
-	put(in, 0, 16, 0x50b);
-	put(in, 0x48, 24, s.qpn + 1);
+	devx_put(in, 0, 16, 0x50b);
+	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_query(s.qp, in, HDR, out, MOD_IN) != 0 && errno == EINVAL);
-	put(in, 0, 16, 0x402);
-	put(in, 0x48, 24, s.cqn + 1);
+	devx_put(in, 0, 16, 0x402);
+	devx_put(in, 0x48, 24, s.cqn + 1);
 	CHECK(mlx5dv_devx_obj_query(s.cq, in, HDR, out, MOD_IN) != 0 && errno == EINVAL);
 	side_fini(&s);
 }
@@ -376,8 +376,8 @@ post_recv(struct side *s, uint16_t index)
 	uint8_t *seg = s->mem + QP_AT + index % RQ_N * 16;
 	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + 2048 + index % 16 * 64);
 
-	put(seg, 0, 32, 64);
-	put(seg, 32, 32, s->mr->lkey);
+	devx_put(seg, 0, 32, 64);
+	devx_put(seg, 32, 32, s->mr->lkey);
 	memcpy(seg + 8, &va, 8);
 	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
 }
@@ -390,12 +390,12 @@ post_send(struct side *s, uint32_t imm)
 	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + s->sq_pi % 16 * 64), word;
 
 	memset(wqe, 0, 64);
-	put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
-	put(wqe, 32, 32, s->qpn << 8 | 2);
+	devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
+	devx_put(wqe, 32, 32, s->qpn << 8 | 2);
 	wqe[11] = 8; /* a completion */
-	put(wqe, 96, 32, imm);
-	put(wqe, 128, 32, 64);
-	put(wqe, 160, 32, s->mr->lkey);
+	devx_put(wqe, 96, 32, imm);
+	devx_put(wqe, 128, 32, 64);
+	devx_put(wqe, 160, 32, s->mr->lkey);
 	memcpy(wqe + 24, &va, 8);
 	s->sq_pi++;
 	store_be32(s, DB_AT + 68, s->sq_pi);
@@ -443,20 +443,20 @@ case_traffic(void)
 		post_send(&a, 0xc0ffee00 + i);
 		cqe = poll_one(&a);
 		CHECK_EQ(cqe[63] >> 4, 0);
-		CHECK_EQ(get(cqe, 60 * 8, 16), i);
+		CHECK_EQ(devx_get(cqe, 60 * 8, 16), i);
 		cqe = poll_one(&b);
 		CHECK_EQ(cqe[63] >> 4, 3); /* received, with an immediate */
-		CHECK_EQ(get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
-		CHECK_EQ(get(cqe, 44 * 8, 32), 64);
-		CHECK_EQ(get(cqe, 32 * 8 + 8, 24), 0xabcde);
+		CHECK_EQ(devx_get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
+		CHECK_EQ(devx_get(cqe, 44 * 8, 32), 64);
+		CHECK_EQ(devx_get(cqe, 32 * 8 + 8, 24), 0xabcde);
 		CHECK_EQ(memcmp(from, b.mem + DATA_AT + 2048 + i % 16 * 64, 64), 0);
 	}
-	put(in, 0, 16, 0x402); /* QUERY_CQ */
-	put(in, 0x48, 24, b.cqn);
+	devx_put(in, 0, 16, 0x402); /* QUERY_CQ */
+	devx_put(in, 0x48, 24, b.cqn);
 	CHECK_EQ(mlx5dv_devx_obj_query(b.cq, in, HDR, out, sizeof(out)), 0);
-	CHECK_EQ(get(out, 0x80 + 0x63, 5), 4);
-	CHECK_EQ(get(out, 0x80 + 0x148, 24), 100); /* consumed */
-	CHECK_EQ(get(out, 0x80 + 0x168, 24), 100); /* produced */
+	CHECK_EQ(devx_get(out, 0x80 + 0x63, 5), 4);
+	CHECK_EQ(devx_get(out, 0x80 + 0x148, 24), 100); /* consumed */
+	CHECK_EQ(devx_get(out, 0x80 + 0x168, 24), 100); /* produced */
 	side_fini(&a);
 	side_fini(&b);
 }
@@ -490,7 +490,7 @@ case_strides(void)
 
 	side_init(&s);
 	memcpy(in, s.qp_in, QP_IN);
-	put(in, 0xc0 + 0x49, 4, 0); /* one of them: there is memory for any */
+	devx_put(in, 0xc0 + 0x49, 4, 0); /* one of them: there is memory for any */
 	for (uint32_t log = 0; log < 8; log++) {
 		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM, ANY};
 		struct mlx5dv_devx_obj *obj;
@@ -499,7 +499,7 @@ case_strides(void)
 			expect_refused(&s, in, QP_IN, &stride);
 			continue;
 		}
-		put(in, stride.bit, stride.width, log);
+		devx_put(in, stride.bit, stride.width, log);
 		obj = create(&s, in, QP_IN, out);
 		CHECK(obj != NULL);
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
@@ -517,9 +517,9 @@ case_no_receive_queue(void)
 
 	side_init(&s);
 	memcpy(in, s.qp_in, QP_IN);
-	put(in, 0x820, 32, MEM_LEN - SQ_BB * 64);
-	CHECK(create(&s, in, QP_IN, out) == NULL && get(out, 0, 8) == BAD_PARAM);
-	put(in, 0xc0 + 0x565, 3, 3);
+	devx_put(in, 0x820, 32, MEM_LEN - SQ_BB * 64);
+	CHECK(create(&s, in, QP_IN, out) == NULL && devx_get(out, 0, 8) == BAD_PARAM);
+	devx_put(in, 0xc0 + 0x565, 3, 3);
 	obj = create(&s, in, QP_IN, out);
 	CHECK(obj != NULL);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
@@ -537,10 +537,10 @@ case_no_send_queue(void)
 	side_init(&a);
 	side_init(&b);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
-	put(a.qp_in, 0xc0 + 0x50, 1, 1); /* no_sq */
+	devx_put(a.qp_in, 0xc0 + 0x50, 1, 1); /* no_sq */
 	a.qp = create(&a, a.qp_in, QP_IN, out);
 	CHECK(a.qp != NULL);
-	a.qpn = get(out, 0x48, 24);
+	a.qpn = devx_get(out, 0x48, 24);
 	connect_sides(&a, &b);
 	connect_sides(&b, &a);
 	/* It receives. */
@@ -550,7 +550,7 @@ case_no_send_queue(void)
 	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
 	/* What lies where a send queue would be is a good WQE: of nobody. */
 	post_send(&a, 7);
-	put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
+	devx_put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
 	__atomic_store_n((uint64_t *)a.uar->reg_addr, word, __ATOMIC_RELEASE);
 	/* Nothing of it runs, and in error nothing of it is flushed; receives go on, and are. */
 	post_recv(&a, 1);
