@@ -5,7 +5,7 @@
  *
  * The address vector is libmlx5's own, read once (mlx5dv_init_obj(3)); a work request copies it.
  *
- * Threads: as hwq_dev.h says; any number of owner threads may use a handle that stays as it is.
+ * Threads: as hwq_dev.h says; any number of owner threads may use a handle that nobody changes.
  */
 #ifndef HWQ_AH_H
 #define HWQ_AH_H

@@ -70,7 +70,7 @@ hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq
 }
 
 /* Whether both domains have blocks and signatures of one kind, and which bytes of a signature then
- * pass from one to the other as they are. */
+ * are copied from one to the other unchanged. */
 static inline bool
 hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire,
 	uint8_t *copy_mask)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Bursts of WQEs of one WQEBB each: room is asked for once, and nothing is kept of a request.
+ * Bursts of WQEs of one WQEBB each: the room is checked once for the whole burst, and no wr_id is kept.
  *
  *     n = hwq_burst_start(&b, sq, n);          how many of n have room
  *     for (i = 0; i < n; i++)
@@ -9,10 +9,10 @@
  *     hwq_burst_end(&b);                       the queue learns of them
  *     hwq_sq_ring(sq);                         the device does
  *
- * For a loop whose requests are all alike. The bytes are those of hwq_wqe.h; there is no wr_id, and
- * between start and end no other builder of the queue may run.
+ * For a loop of requests of one kind. The bytes are those of hwq_wqe.h, and there are no wr_ids. No
+ * other builder of the queue may run between start and end.
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_BURST_H
 #define HWQ_BURST_H
@@ -49,7 +49,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	return n < room ? n : room;
 }
 
-/* Control segment of the next WQE, whose rest the caller has in hand; moves on. */
+/* Writes the control segment of the next WQE. @return the WQE, whose other segments the caller writes. */
 static HWQ_INLINE uint8_t *
 hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
 	unsigned int flags)
@@ -67,7 +67,8 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 	return wqe;
 }
 
-/** RDMA write of one piece of memory, as hwq_wqe_rdma_write(). */
+/** RDMA write of one piece of memory, as hwq_wqe_rdma_write(). At most as often as hwq_burst_start()
+ *  returned. @param flags enum hwq_wqe_flags. */
 static HWQ_INLINE void
 hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint32_t len, unsigned int flags)
@@ -76,11 +77,11 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 
 	hwq_put_rdma(wqe, rkey, raddr, lkey, addr, len);
 	if (__builtin_expect(len == 0, 0))
-		/* Without its data segment: DS is the word's last byte. */
+		/* A message without data has no data segment. DS is the byte at 7. */
 		wqe[7] = 2;
 }
 
-/** Memory copy, as hwq_wqe_memcpy(). @return false: len is 0 or more than sq->max_memcpy_len, and
+/** Memory copy of @p len bytes, as hwq_wqe_memcpy(). @return false: len is 0 or more than sq->max_memcpy_len, and
  *  nothing was written. */
 static HWQ_INLINE bool
 hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
@@ -96,7 +97,7 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 	return true;
 }
 
-/** Hands the burst over to the queue, as hwq_sq_commit() does a WQE. */
+/** Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device. */
 static HWQ_INLINE void
 hwq_burst_end(struct hwq_burst *b)
 {

@@ -8,7 +8,7 @@
  *                                                 |
  *                                  hwq_qp_cancel_posted_send_wrs
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_CANCEL_H
 #define HWQ_CANCEL_H

@@ -6,7 +6,7 @@
  *     device writes CQE n, its owner bit last
  *          |
  *     hwq_cq_peek      is entry ci ours? decode it into a plain record
- *     hwq_cq_advance   ci + 1, in our memory alone
+ *     hwq_cq_advance   ci + 1; the device does not know yet
  *     hwq_cq_publish   tell the device, once a burst: these entries may be written again
  *
  * hwq_cq_poll() does all three for a burst. hwq_sq_ring() publishes too, so that the device learns
@@ -15,7 +15,7 @@
  * A WQE that fails or is flushed makes a CQE whether it asked for one or not. hwq_qp_create() thus
  * refuses a QP whose WQEs could overrun the CQ.
  *
- * Thread: the owner of the CQ's domain, alone.
+ * Thread: the owner of the CQ's domain, and no other.
  */
 #ifndef HWQ_CQ_H
 #define HWQ_CQ_H
@@ -55,7 +55,7 @@ struct hwq_cq {
 	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
 
-/** Sets the consumer index, and what goes with it. */
+/** Sets the consumer index, and the fields that are derived from it. */
 static inline void
 hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 {

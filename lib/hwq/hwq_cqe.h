@@ -9,7 +9,7 @@
  *     MLX5_CQE_REQ                    byte_cnt of reads and atomics
  *     MLX5_CQE_RESP_WR_IMM, _SEND*    byte_cnt, imm_inval, recv
  *     MLX5_CQE_REQ_ERR, _RESP_ERR     syndrome, vendor_err, hw_syndrome
- *     MLX5_CQE_SIG_ERR                sig; of a queue, qpn alone: no WQE completes by it
+ *     MLX5_CQE_SIG_ERR                sig, and of the queue only qpn: no WQE completes by it
  *
  * The values are those that ibv_wc_read_*(3) of libmlx5 give, and of a signature error those that
  * mlx5dv_mkey_check(3) works with. The layout of a signature error and of hw_syndrome is in no
@@ -94,7 +94,7 @@ enum hwq_sig_kind {
 struct hwq_cqe_sig {
 	uint32_t mkey;      /**< the key whose data is wrong */
 	uint16_t syndrome;  /**< HWQ_SIG_SYNDROME_*: all that is wrong */
-	uint8_t kind;       /**< enum hwq_sig_kind: what expected and actual are of */
+	uint8_t kind;       /**< enum hwq_sig_kind: what expected and actual are */
 	bool memory;        /**< found in the memory domain; else on the wire */
 	bool transaction;   /**< of a whole transaction; else of a block */
 	uint8_t raw_domain; /**< 0 wire, 1 memory; anything else is not known */

@@ -13,8 +13,8 @@
  * BlueFlame saves the device the read of the WQE. It is used where exactly one WQE is pending that
  * fits the register; never with MLX5_SHUT_UP_BF, nor where the register is shared or has no size.
  *
- * Thread: the owner of the queue's domain, alone: the register's two halves alternate, and all send
- * queues of a domain share that state.
+ * Thread: the owner of the queue's domain, and no other: the register's two halves alternate, and all
+ * send queues of a domain share that state.
  */
 #ifndef HWQ_DB_H
 #define HWQ_DB_H

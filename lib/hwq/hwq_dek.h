@@ -12,7 +12,7 @@
  * A DEK is what mlx5dv_dek_create(3) makes, by the same command, sent through DEVX. Its bytes go to
  * the device and are kept nowhere else. A caller's own DEK is as good, where its id is known.
  *
- * Thread: a pool and its DEKs belong to the owner of its domain, alone; nothing is locked.
+ * Thread: a pool and its DEKs belong to the owner of its domain, and to no other; nothing is locked.
  */
 #ifndef HWQ_DEK_H
 #define HWQ_DEK_H
@@ -46,7 +46,7 @@ struct hwq_dek {
 
 /**
  * Makes n DEKs of the n configurations. conf is read here, and may be wiped then.
- * @return 0; -EINVAL none, an unknown size, plaintext for a device that takes wrapped keys alone, or
+ * @return 0; -EINVAL none, an unknown size, plaintext for a device that takes only wrapped keys, or
  *   the reverse (caps.crypto_wrapped says so ahead); -EOPNOTSUPP the device has no AES-XTS
  *   (caps.crypto_engines); -ENOMEM; or why the device refused a command: nothing is left behind then.
  */

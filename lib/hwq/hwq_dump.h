@@ -18,7 +18,7 @@ struct hwq_qp;
  */
 HWQ_API size_t hwq_dump_wqe(const void *wqe, size_t wqe_len, char *text, size_t text_len);
 
-/** The same of a queue of another transport than RC and UC, whose WQEs have segments of its own. */
+/** Decodes a WQE of a queue of any transport. UD, XRC, DC and raw packets have more segments. */
 HWQ_API size_t hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len,
 	char *text, size_t text_len);
 
@@ -29,7 +29,7 @@ HWQ_API size_t hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, ch
 /** Decodes the 64 bytes of a CQE, on one line. @return as hwq_dump_wqe(). */
 HWQ_API size_t hwq_dump_cqe(const void *cqe, char *text, size_t text_len);
 
-/** The same of a record that hwq_cq_peek() filled. */
+/** Decodes a record that hwq_cq_peek() wrote, on one line. @return as hwq_dump_wqe(). */
 HWQ_API size_t hwq_dump_record(const struct hwq_cqe *cqe, char *text, size_t text_len);
 
 /**

@@ -3,7 +3,7 @@
  * @file
  * How a key signs and encrypts: attributes taken into its context, and what becomes of them.
  *
- *     hwq_key_begin()                    a configuration begins: what was new is old now
+ *     hwq_key_begin()                    a configuration begins: no attribute is new
  *     hwq_sig_take(), hwq_crypto_take()  setters: checked, kept by value
  *     hwq_key_plan()                     all setters are there: what its UMR must carry
  *     hwq_put_key_bsf()                  and is written behind the layout: hwq_bsf.h
@@ -86,7 +86,7 @@ hwq_block_size_is_valid(enum mlx5dv_block_size size)
 	return (unsigned int)size <= MLX5DV_BLOCK_SIZE_4160;
 }
 
-/* No domain is valid too. */
+/* NULL, which stands for no domain, is valid. */
 static inline bool
 hwq_sig_domain_is_valid(const struct mlx5dv_sig_block_domain *domain)
 {
@@ -116,7 +116,8 @@ hwq_sig_domain_take(struct hwq_sig_domain *to, const struct mlx5dv_sig_block_dom
 	to->block_size = from->block_size;
 }
 
-/* False: not valid, or given before in this configuration; nothing was taken. */
+/* Takes the attributes of a signature setter. @return false: not valid, or given before in this
+ * configuration; nothing was taken. */
 static inline bool
 hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *attr)
 {
@@ -134,7 +135,8 @@ hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *at
 	return true;
 }
 
-/* False: the same. */
+/* Takes the attributes of a crypto setter. @return false: not valid, or given before in this
+ * configuration; nothing was taken. */
 static inline bool
 hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *attr)
 {
@@ -159,7 +161,7 @@ hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *at
 
 /* ------------------------------------------------------------------ what a UMR must carry */
 
-/** What goes with a configuration beside its layout. */
+/** What a configuration carries beside its layout. */
 struct hwq_key_plan {
 	int err;           /**< 0, or why there is no configuration */
 	uint32_t flags_pd; /**< bits of the key context */
@@ -193,7 +195,7 @@ hwq_block_size_bytes(enum mlx5dv_block_size size)
 	return bytes[size];
 }
 
-/* An engine for single data units takes keys of one, at most. */
+/* An engine for single data units takes keys of at most one unit. */
 static inline bool
 hwq_crypto_fits(const struct hwq_mkey *mkey)
 {
@@ -212,7 +214,7 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 {
 	enum hwq_bsf_state state = mkey->sig->block.state;
 
-	/* Attributes that are not there are off. */
+	/* NULL: the key has no such attributes. */
 	if (state != HWQ_BSF_UPDATED && state != HWQ_BSF_SET)
 		plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
 	if (hwq_key_tell_errors(mkey->sig, plan) && state == HWQ_BSF_SET)
@@ -220,7 +222,7 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 	plan->n_sig = state == HWQ_BSF_UPDATED;
 }
 
-/* One key may sign and encrypt: then both are written as soon as one is new. */
+/* A key that signs and encrypts: if one of the two is new, both are written. */
 static inline void
 hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 {

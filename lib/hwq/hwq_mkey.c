@@ -46,7 +46,7 @@ enum {
 	PSV_OUT_END = 0x100,
 };
 
-#define FLAGS_ALL   (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO | HWQ_MKEY_UPDATE_TAG | HWQ_MKEY_REMOTE_INV)
+#define FLAGS_ALL   (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO | HWQ_MKEY_UPDATE_VARIANT | HWQ_MKEY_REMOTE_INV)
 #define ENTRIES_MAX 65532u
 
 static_assert(sizeof(struct hwq_mkey) <= HWQ_BB_LEN, "what a builder needs is in one cache line");
@@ -150,7 +150,7 @@ hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv, uint16_t max
 		.lkey = dv->lkey,
 		.rkey = dv->rkey,
 		.max_entries = max_entries,
-		.flags = (uint8_t)(flags & HWQ_MKEY_UPDATE_TAG),
+		.flags = (uint8_t)(flags & HWQ_MKEY_UPDATE_VARIANT),
 	};
 	hwq_mkey_set_tag(mkey, dv->lkey & 0xff);
 }
@@ -281,8 +281,8 @@ hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mkey_conf *conf
 	if (pool == NULL)
 		return -ENOMEM;
 	ret = hwq_verbs_pdn(dev->pd, &pdn);
-	if (ret == 0 && (conf->flags & HWQ_MKEY_UPDATE_TAG))
-		ret = hwq_verbs_mkey_try_tag(dev->pd);
+	if (ret == 0 && (conf->flags & HWQ_MKEY_UPDATE_VARIANT))
+		ret = hwq_verbs_mkey_try_variant(dev->pd);
 	for (i = 0; ret == 0 && i < conf->n; i++)
 		ret = pool_fill(pool, i, conf, pdn);
 	if (ret != 0) {

@@ -15,11 +15,11 @@
  * a crypto context if it is for encryption. A caller's own struct mlx5dv_mkey is a number like any
  * other where a work request wants an lkey or rkey; for layouts, hwq_mkey_adopt() makes a key of it.
  *
- * A key goes back as it is: the device keeps its layout, its signature configuration and its state
- * until somebody configures it again. Where a peer knows its rkey, invalidate it first
+ * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and its
+ * state until it is configured again. Where a peer knows its rkey, invalidate it first
  * (hwq_wr_local_inv()).
  *
- * Thread: a pool and its keys belong to the owner of its domain, alone; nothing is locked.
+ * Thread: a pool and its keys belong to the owner of its domain, and to no other; nothing is locked.
  */
 #ifndef HWQ_MKEY_H
 #define HWQ_MKEY_H
@@ -37,10 +37,14 @@ struct hwq_mkey_pool;
 
 /** What keys are for: bits of hwq_mkey_conf.flags, as MLX5DV_MKEY_INIT_ATTR_FLAGS_* mean. */
 enum hwq_mkey_flags {
-	HWQ_MKEY_SIG = 1 << 0,        /**< block signatures; takes two PSVs for each key */
-	HWQ_MKEY_CRYPTO = 1 << 1,     /**< encryption */
-	HWQ_MKEY_UPDATE_TAG = 1 << 2, /**< the caller may change the low byte of lkey and rkey */
+	HWQ_MKEY_SIG = 1 << 0,    /**< block signatures; takes two PSVs for each key */
+	HWQ_MKEY_CRYPTO = 1 << 1, /**< encryption */
+	/** The caller may change the variant, the low byte of lkey and rkey. */
+	HWQ_MKEY_UPDATE_VARIANT = 1 << 2,
 	HWQ_MKEY_REMOTE_INV = 1 << 3, /**< a peer may invalidate it by SEND with invalidate */
+
+	/** The variant by mlx5dv_create_mkey(3)'s word for it. */
+	HWQ_MKEY_UPDATE_TAG = HWQ_MKEY_UPDATE_VARIANT,
 };
 
 /* ------------------------------------------------------------------ signatures */
@@ -131,7 +135,7 @@ struct hwq_mkey_crypto {
 
 /** An indirect key. Written by hwq. */
 struct hwq_mkey {
-	uint32_t lkey, rkey;      /**< equal; index << 8, and the tag: hwq_mkey_set_tag() */
+	uint32_t lkey, rkey;      /**< equal; index << 8, and the variant */
 	uint16_t max_entries;     /**< KLMs of a list; of a pattern, one less */
 	uint8_t flags;            /**< enum hwq_mkey_flags */
 	bool out;                 /**< private: not in its pool */
@@ -150,7 +154,7 @@ struct hwq_mkey_conf {
 	unsigned int flags;   /**< enum hwq_mkey_flags */
 };
 
-/** Keys of one owner thread: hwq_mkey_get() and hwq_mkey_put() alone look inside. */
+/** Keys of one owner thread. Private to hwq_mkey_get(), hwq_mkey_put() and the pool's functions. */
 struct hwq_mkey_pool {
 	struct hwq_domain *domain;
 	struct hwq_mkey_pool *next; /* of the domain */
@@ -164,7 +168,7 @@ struct hwq_mkey_pool {
 /**
  * Makes n keys, all alike: three commands for each key with signatures, one for others.
  * @return 0; -EINVAL no keys, no entries, more than 65532 of them, or an unknown flag; -EOPNOTSUPP
- *   the device has no block signatures, no encryption or no update of tags, and they were asked
+ *   the device has no block signatures, no encryption or no update of variants, and they were asked
  *   for (caps.sig_block_prot, caps.crypto_engines say so ahead); -ENOMEM; or why the device refused
  *   a command: nothing is left behind then.
  */
@@ -191,7 +195,7 @@ hwq_mkey_get(struct hwq_mkey_pool *pool)
 	return mkey;
 }
 
-/** Gives it back. Work requests that name it must have completed.
+/** Gives the key back to its pool. Work requests that name it must have completed.
  *  @return false: it was not out, or is of no pool; nothing happened. */
 static inline bool
 hwq_mkey_put(struct hwq_mkey *mkey)
@@ -205,22 +209,29 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 	return true;
 }
 
-/** The key of the domain's pools whose lkey or rkey this is, whatever its tag; NULL: none. For
- *  signature-error CQEs, which name the key: not for the data path. */
+/** The key of the domain's pools whose lkey or rkey this is; variants are not compared. NULL: none. For
+ *  signature-error CQEs, which name the key. It walks the pools: not for the data path. */
 HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t key);
 
 /**
- * Changes the key's tag, the low byte of lkey and rkey, which its next UMR tells the device: until
- * then the old keys count. Of a key that is not of HWQ_MKEY_UPDATE_TAG that UMR is refused, unless
- * the tag is 0 again.
+ * Changes the key's variant, the low byte of lkey and rkey. The key's next UMR tells the device; until
+ * that has run, the old lkey and rkey are valid. Without HWQ_MKEY_UPDATE_VARIANT that UMR is refused,
+ * unless the variant is 0 again.
  */
+static inline void
+hwq_mkey_set_variant(struct hwq_mkey *mkey, uint8_t variant)
+{
+	mkey->lkey = mkey->rkey = (mkey->lkey & ~0xffu) | variant;
+	mkey->plain_end = variant == 0 && (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) == 0
+				  ? mkey->max_entries + 1u
+				  : 0;
+}
+
+/** hwq_mkey_set_variant(), by mlx5dv_create_mkey(3)'s word for the variant. */
 static inline void
 hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 {
-	mkey->lkey = mkey->rkey = (mkey->lkey & ~0xffu) | tag;
-	mkey->plain_end = tag == 0 && (mkey->flags & (HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO)) == 0
-				  ? mkey->max_entries + 1u
-				  : 0;
+	hwq_mkey_set_variant(mkey, tag);
 }
 
 /**
@@ -228,7 +239,7 @@ hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
  * caller's, who destroys it with mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it
  * (-EINVAL), whatever it was created for: libmlx5 has their state.
  * @param max_entries as mlx5dv_create_mkey(3) left it in its attributes.
- * @param flags HWQ_MKEY_UPDATE_TAG if it was created so; others are ignored.
+ * @param flags HWQ_MKEY_UPDATE_VARIANT if it was created so; others are ignored.
  */
 HWQ_API void hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv,
 	uint16_t max_entries, unsigned int flags);

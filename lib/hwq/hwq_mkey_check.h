@@ -14,7 +14,7 @@
  * (hwq_wr_mkey_configure(), with or without setters). libmlx5 does the first step inside its
  * ibv_poll_cq(3); here it is the caller's, as all CQEs are.
  *
- * Thread: the owner of the domain, alone.
+ * Thread: the owner of the domain, and no other.
  */
 #ifndef HWQ_MKEY_CHECK_H
 #define HWQ_MKEY_CHECK_H

@@ -17,9 +17,9 @@
  *
  * Functions of hwq_qp.h that connect, reset or destroy queues are for hwq's own: they refuse these
  * with -EINVAL and a log line that says what to call instead. So do those that release, here, of
- * hwq's own (hwq_obj_qp_release() leaves it as it is). hwq_qp_state(),
+ * hwq's own (hwq_obj_qp_release() does not change it). hwq_qp_state(),
  * hwq_qp_fail(), hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take any.
- * hwq_ah.h does the same for address handles (hwq_ah_from_verbs()).
+ * hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
  *
  * What hwq does not drive is refused with -EOPNOTSUPP and a log line that says what to do: CQEs of 128
  * bytes, compressed ones, data in CQEs (scatter to CQE), signed WQEs.
@@ -78,7 +78,7 @@ struct hwq_obj_qp {
 	 * have other writers, libmlx5 among them; doorbells of 8 bytes at one place then.
 	 */
 	struct hwq_bf *bf;
-	/** For memcpy: 64 bytes that the device may write, one queue's alone, and their key. */
+	/** For memcpy: 64 bytes that the device may write, which no other queue uses, and their key. */
 	uint64_t mmo_addr;
 	uint32_t mmo_lkey;
 	uint64_t max_memcpy_len; /**< of mlx5dv_query_device(3); 0: no memcpy */

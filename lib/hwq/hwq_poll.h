@@ -9,8 +9,8 @@
 #include "hwq_cq.h"
 #include "hwq_sq.h"
 
-/* True if the entry is the device's last word on a WQE of the queue that went well: opcode 0, owner
- * bit of the lap, whatever the format and solicited bits between them; and our QPN. */
+/* True if the entry is a good completion of this QPN: opcode 0 (REQ), and the owner bit of the lap. The
+ * format and solicited bits between the two do not matter. */
 static HWQ_INLINE bool
 hwq_poll_is_ours(const struct hwq_cq *cq, const uint8_t *entry, __be32 qpn)
 {

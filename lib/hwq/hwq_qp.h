@@ -12,7 +12,7 @@
  *                                `------------------ hwq_qp_reset <------------------'
  *
  * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() touch the CQ and come from the
- * domain's owner thread, or while that thread leaves the domain alone.
+ * domain's owner thread, or while that thread does not use the domain.
  */
 #ifndef HWQ_QP_H
 #define HWQ_QP_H
@@ -57,8 +57,8 @@ struct hwq_qp_conf {
 	 * support, or a bit that is not known. NOP and raw WQEs need none.
 	 */
 	uint64_t send_ops;
-	uint64_t mlx5_ops;       /**< the same of MLX5DV_QP_EX_WITH_*, beside mmo's */
-	uint32_t qkey;           /**< UD: what a datagram to the QP must carry */
+	uint64_t mlx5_ops; /**< MLX5DV_QP_EX_WITH_* operations to be posted; mmo adds memcpy's */
+	uint32_t qkey;     /**< UD: what a datagram to the QP must carry */
 	uint16_t max_tso_header; /**< RAW_PACKET: bytes of headers of one TSO WQE; 0: no TSO */
 	bool dci_streams;        /**< DCI: its WQEs are of streams, which fail on their own */
 	uint8_t log_dci_streams; /**< log2 of how many may run at once */
@@ -86,7 +86,7 @@ struct hwq_qp {
 };
 
 /** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE.
- *  Of QPs that share an SRQ and a CQ, the first alone needs the SRQ's entries. */
+ *  Of QPs that share an SRQ and a CQ, only the first needs the SRQ's entries. */
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**

@@ -15,7 +15,7 @@
  * The bytes are those of libmlx5's ibv_post_recv(3): pieces of length 0 are left out, and where an
  * entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_RQ_H
 #define HWQ_RQ_H

@@ -29,7 +29,7 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
-	/* Not the control segment's: builders of hwq_wr.h alone know them, others ignore them. */
+	/* Not bits of the control segment: some builders of hwq_wr.h read them, all others ignore them. */
 	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
@@ -82,7 +82,7 @@ hwq_put_pair(void *at, __be32 first, __be32 second)
 	memcpy(at, &both, sizeof(both));
 }
 
-/* The word whose last byte is fm_ce_se: flags above that byte are not the device's. */
+/* The word of signature, DC stream and fm_ce_se: the flags' low byte is fm_ce_se, the rest is 0. */
 static HWQ_INLINE __be32
 hwq_fm_ce_se_word(uint32_t flags)
 {

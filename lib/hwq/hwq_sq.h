@@ -23,7 +23,7 @@
  * Room comes back through hwq_sq_complete(): a CQE frees its WQE and everything before it. Ask for
  * a CQE (HWQ_WQE_SIGNALED) before the ring fills with WQEs that make none.
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_SQ_H
 #define HWQ_SQ_H
@@ -41,7 +41,7 @@ struct hwq_cq;
 struct hwq_bf {
 	uint8_t *reg;
 	uint32_t offset; /**< 0 or toggle: which half is next */
-	uint32_t toggle; /**< bytes of a half; 0: not ours alone, always write at 0 */
+	uint32_t toggle; /**< bytes of a half; 0: others write here too, so always write at 0 */
 	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
 };
 
@@ -61,7 +61,7 @@ struct hwq_sq {
 	__be32 qpn_be;          /**< QPN, as a CQE has it */
 	uint8_t max_sge;        /**< data segments of one WQE */
 
-	struct hwq_sq_wr wr; /**< of hwq_wr.h alone, but for wr.moved */
+	struct hwq_sq_wr wr; /**< for hwq_wr.h only; all who move pi set wr.moved */
 
 	/** Of memcpy WQEs: the device's scratch memory, as it goes into each. */
 	union {
@@ -192,8 +192,8 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 }
 
 /**
- * Makes the WQE that was committed last ask for a CQE, whatever it was built with: for a caller who
- * learns only at the end of a burst which WQE is its last. Before hwq_sq_ring(), while it pends.
+ * Makes the WQE that was committed last ask for a CQE: for a caller who learns only at the end of a
+ * burst which WQE is its last. Call it before hwq_sq_ring().
  */
 static inline void
 hwq_sq_signal_last(struct hwq_sq *sq)

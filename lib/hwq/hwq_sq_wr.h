@@ -23,7 +23,7 @@ enum hwq_transport {
 /* hwq_sq_wr.start of a queue in RTS, whose at, limit and index_qpn are valid. */
 #define HWQ_SQ_START(transport, fm_cache) htole32((uint32_t)(transport) << 8 | (fm_cache))
 
-/** The state, and the limits that hwq_wr.h alone checks. */
+/** State between batches, and the limits that only hwq_wr.h checks. */
 struct hwq_sq_wr {
 	/** What hwq_wr_start() checks, by one comparison in the common case. */
 	union {

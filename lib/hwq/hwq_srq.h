@@ -13,8 +13,8 @@
  *     hwq_srq_poll        the entry goes behind tail, which moves to it
  *
  * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes are
- * those of libmlx5's ibv_post_srq_recv(3). As there, a piece of length 0 is written as it is, which
- * the device reads as 2 GiB: leave it out.
+ * those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does,
+ * and the device reads it as 2 GiB: leave it out.
  *
  * Completions of a basic SRQ come in the CQ of the queue pair that received; those of an XRC SRQ in
  * the CQ that it was created with. Entries complete in any order.
@@ -67,8 +67,8 @@ struct hwq_srq_conf {
 HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 	struct hwq_srq **srq);
 
-/** Destroys it, with what is posted. If its XRC CQ is its alone, unread completions are dropped from
- *  it. @return 0; -EBUSY QPs use it; -EINVAL it is the caller's own: hwq_obj_srq_release(); or the
+/** Destroys it, with what is posted. If nothing else uses its XRC CQ, unread completions are dropped
+ *  from that. @return 0; -EBUSY QPs use it; -EINVAL it is the caller's own: hwq_obj_srq_release(); or the
  *  errno of ibv_destroy_srq(3): it is still there. */
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 

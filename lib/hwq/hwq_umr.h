@@ -64,9 +64,12 @@ hwq_umr_pad(unsigned int units)
  * UMR control segment and key context.
  * @param flags MLX5_WQE_UMR_CTRL_FLAG_*.
  * @param units of the layout, with its padding.
- * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change, to
- * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0, hwq_umr_access(), who may use it and its tag, where
- *   it begins, and its length.
+ * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change to the values below.
+ * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0.
+ * @param access hwq_umr_access().
+ * @param qpn_mkey QPN << 8 of the only QP that may use the key, 0xffffff00 for any; and the key's variant.
+ * @param start first address of the key.
+ * @param len its length, bytes.
  */
 static HWQ_INLINE void
 hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask, uint8_t free,
@@ -94,7 +97,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 static_assert(offsetof(struct hwq_sge, lkey) == offsetof(struct hwq_sge, len) + 4,
 	"hwq_put_klm() takes both at once");
 
-/* One KLM: the same bytes as a data segment's. @return its length. */
+/* One KLM, which has the layout of a data segment. @return its length, bytes. */
 static HWQ_INLINE uint32_t
 hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
 {

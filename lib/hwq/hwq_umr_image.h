@@ -15,7 +15,8 @@
  * The bytes, and the errors of posting, are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved().
  * Beyond them, -EINVAL: the key signs or encrypts, which no image knows of.
  *
- * Thread: an image belongs to nobody; it is read when it is posted.
+ * Thread: any. An image is only read when it is posted, so several threads may post one image. It belongs
+ * to the caller, and may be freed after the call.
  */
 #ifndef HWQ_UMR_IMAGE_H
 #define HWQ_UMR_IMAGE_H
@@ -26,7 +27,7 @@
 
 /** A prepared layout. Written by the two functions below. */
 struct hwq_umr_image {
-	/** The WQE, but for what only its queue and its key know. */
+	/** The WQE, without control segment and the key's variant, which posting writes. */
 	_Alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
 	uint32_t n;      /**< entries */
 	uint32_t units;  /**< with a pattern's head, without padding */
@@ -84,7 +85,7 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 	return 0;
 }
 
-/* What is not plain: false, and the batch has an error. */
+/* Checks an image for a key that is not plain. False: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image)
@@ -95,9 +96,9 @@ hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	return false;
 }
 
-/* Copies it, and patches what is the queue's and the key's; and addresses, unless addr is NULL. */
+/* Copies the image, and patches what depends on queue and key; addresses too, unless addr is NULL. */
 static HWQ_INLINE void
-hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
 	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
@@ -107,9 +108,9 @@ hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, ui
 	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], (HWQ_UMR_HEAD_DS - 1) * HWQ_DS_LEN);
 	for (i = HWQ_UMR_HEAD_DS; i < HWQ_UMR_HEAD_DS + image->padded; i += HWQ_DS_PER_BB)
 		memcpy(hwq_at_ds(wr->wqe, i), &image->wqe[i * HWQ_DS_LEN], HWQ_BB_LEN);
-	/* The key context names the tag, which is 0 in the image. */
-	if (!__builtin_constant_p(tag) || tag != 0)
-		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = tag;
+	/* The key context names the variant, which is 0 in the image. */
+	if (!__builtin_constant_p(variant) || variant != 0)
+		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = variant;
 	for (i = 0; addr != NULL && i < image->n; i++) {
 		__be64 at = htobe64(addr[i]);
 
@@ -128,14 +129,14 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }
 
-/** The key becomes what the image says. */
+/** Lays the key out as the image says. */
 static HWQ_INLINE void
 hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
 {
 	hwq_wr_umr_image_or_at(wr, mkey, image, NULL);
 }
 
-/** The same, with the addresses of its entries replaced by addr, as many as it has. */
+/** Lays the key out as the image says, with other addresses: addr has one for each entry. */
 static HWQ_INLINE void
 hwq_wr_umr_image_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image, const uint64_t *addr)

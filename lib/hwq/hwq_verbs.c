@@ -251,7 +251,7 @@ hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj)
 }
 
 int
-hwq_verbs_mkey_try_tag(struct ibv_pd *pd)
+hwq_verbs_mkey_try_variant(struct ibv_pd *pd)
 {
 	struct mlx5dv_mkey_init_attr attr = {
 		.pd = pd,

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders: the only code that writes segments.
- *
- *     hwq_put_*   one segment, at a given place; the caller has reserved and knows it fits
- *     hwq_wqe_*   one whole WQE: check, reserve, put, commit
+ * Builders of one WQE: check, reserve, put segments (hwq_seg.h), commit.
  *
  * Every hwq_wqe_*() returns:
  *   > 0         the WQEBBs of the WQE; it is committed, and goes out with the next hwq_sq_ring()
@@ -12,18 +9,18 @@
  *   -EINVAL     the work request is not possible (each builder says when); nothing was written
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
- * SEND and RDMA are those of RC and UC queues, memcpy of RC and DCI, NOP of all: the other types have
- * segments of their own, which hwq_wr.h writes.
+ * SEND and RDMA are for RC and UC queues, memcpy for RC queues and DCIs, NOP for all. Other types need
+ * more segments, which the builders of hwq_wr.h write.
  *
- * They are always-inline: with constant flags and counts the branches fold away. The WQE starts at
- * sq->last after a call that returned > 0, which is the wqe_counter that its CQE will carry.
+ * All are always-inline: the compiler removes branches on constant flags and counts. After a call that
+ * returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.
  *
- * Bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)), with what it leaves from the
- * ring's last lap (imm of operations without one, padding of inline data) written as 0. A data
- * segment of length 0 is left out. Lengths above caps.max_msg_len are not checked, as libmlx5 does
- * not either: the device fails them. doc/hwq.md has all differences.
+ * The bytes are libmlx5's (ibv_wr_post(3), mlx5dv_wr_post(3)), except that unused bytes (imm of
+ * operations without it, padding of inline data) are 0, where libmlx5 leaves old ones. A data segment
+ * of length 0 is left out. Lengths above caps.max_msg_len are not checked, as in libmlx5: the device
+ * fails them. doc/hwq.md lists all differences.
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_WQE_H
 #define HWQ_WQE_H
@@ -52,12 +49,12 @@ hwq_put_mmo(void *at, const struct hwq_sq *sq)
 	memcpy(at, &sq->mmo, sizeof(sq->mmo));
 }
 
-/* The byte count of a memcpy's data segments. False: no length that one may have. */
+/* Byte count of a memcpy's data segments. @return false: len is 0, or more than sq->max_memcpy_len. */
 static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 {
 	*byte_count = (uint32_t)len;
-	/* Length 0 wraps to the largest there is. */
+	/* Length 0 wraps to the largest number, which is above easy_memcpy_len. */
 	if (__builtin_expect(len - 1 < sq->easy_memcpy_len, 1))
 		return true;
 	if (len == 0 || len > sq->max_memcpy_len)
@@ -69,7 +66,7 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 
 /* ------------------------------------------------------------------ whole WQEs */
 
-/** A NOP: does nothing, in order. One WQEBB. */
+/** NOP of one WQEBB: does nothing, and completes in order. */
 static HWQ_INLINE int
 hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 {
@@ -137,7 +134,8 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
 	return 1;
 }
 
-/** The same of a list. -ENOMEM: n_sge, empty ones included, is more than the QP was made for. */
+/** SEND, RDMA write or read of a list of pieces of memory.
+ * -ENOMEM: n_sge, which counts empty pieces too, is more than sq->max_sge. */
 static HWQ_INLINE int
 hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	const struct hwq_sge *sge, unsigned int n_sge, unsigned int flags)
@@ -179,7 +177,8 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** The same of a list of buffers, which become one inline segment. */
+/** SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment.
+ * -ENOMEM: their sum is more than sq->max_inline. */
 static HWQ_INLINE int
 hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	const struct hwq_buf *buf, unsigned int n_buf, unsigned int flags)
@@ -213,6 +212,7 @@ hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lk
 	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, lkey, addr, len, flags);
 }
 
+/** RDMA write of a list: see hwq_wqe_list(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_write_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const struct hwq_sge *sge,
 	unsigned int n_sge, unsigned int flags)
@@ -220,6 +220,7 @@ hwq_wqe_rdma_write_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const 
 	return hwq_wqe_list(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, sge, n_sge, flags);
 }
 
+/** RDMA write of bytes copied into the WQE: see hwq_wqe_inline(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_write_inline(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const void *data,
 	size_t len, unsigned int flags)
@@ -227,6 +228,7 @@ hwq_wqe_rdma_write_inline(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, cons
 	return hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, data, len, flags);
 }
 
+/** RDMA write of buffers copied into the WQE: see hwq_wqe_inline_list(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_write_inline_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr,
 	const struct hwq_buf *buf, unsigned int n_buf, unsigned int flags)
@@ -242,6 +244,7 @@ hwq_wqe_rdma_read(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lke
 	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_READ, rkey, raddr, lkey, addr, len, flags);
 }
 
+/** RDMA read into a list: see hwq_wqe_list(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_read_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const struct hwq_sge *sge,
 	unsigned int n_sge, unsigned int flags)
@@ -256,6 +259,7 @@ hwq_wqe_send(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsi
 	return hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, lkey, addr, len, flags);
 }
 
+/** SEND of a list: see hwq_wqe_list(). */
 static HWQ_INLINE int
 hwq_wqe_send_list(struct hwq_sq *sq, const struct hwq_sge *sge, unsigned int n_sge,
 	unsigned int flags)
@@ -263,12 +267,14 @@ hwq_wqe_send_list(struct hwq_sq *sq, const struct hwq_sge *sge, unsigned int n_s
 	return hwq_wqe_list(sq, MLX5_OPCODE_SEND, 0, 0, sge, n_sge, flags);
 }
 
+/** SEND of bytes copied into the WQE: see hwq_wqe_inline(). */
 static HWQ_INLINE int
 hwq_wqe_send_inline(struct hwq_sq *sq, const void *data, size_t len, unsigned int flags)
 {
 	return hwq_wqe_inline(sq, MLX5_OPCODE_SEND, 0, 0, data, len, flags);
 }
 
+/** SEND of buffers copied into the WQE: see hwq_wqe_inline_list(). */
 static HWQ_INLINE int
 hwq_wqe_send_inline_list(struct hwq_sq *sq, const struct hwq_buf *buf, unsigned int n_buf,
 	unsigned int flags)

@@ -24,12 +24,11 @@
  *            notice: a builder without its setters, a setter too many, a raw WQE whose DS is 0, a
  *            start for another type of QP.
  *
- * Until then everything is the handle's: the queue's indices, its doorbell record and the device
- * see nothing of the batch. hwq_wr_abort() forgets it, and so does an error. Between start and
- * complete or abort no other builder of the queue may run, hwq_wqe.h's included.
+ * Until hwq_wr_complete() the batch is in the handle: the queue's indices, its doorbell record and the
+ * device do not change. hwq_wr_abort(), or an error, discards it. No other builder of the queue may run
+ * between start and complete or abort, those of hwq_wqe.h and hwq_burst.h included.
  *
- * Meant to be inlined whole: a handle on the caller's stack then lives in registers. Keep its
- * address to yourself.
+ * Declare the handle on the stack, and do not store its address: after inlining it lives in registers.
  *
  * Files: hwq_wr_batch.h start, complete and abort; hwq_wr_ops.h builders; hwq_wr_set.h data setters;
  * hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This one includes them
@@ -37,7 +36,7 @@
  *
  * An operation that the QP was not created for is refused at creation: see hwq_qp_conf.send_ops.
  *
- * Thread: the owner of the queue's domain, alone.
+ * Thread: the owner of the queue's domain, and no other.
  */
 #ifndef HWQ_WR_H
 #define HWQ_WR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Where work requests of UD, XRC and DC go: setters that go with each, before its data setter or
- * behind; hwq_wr.h includes them and says how they are used.
+ * Address setters of UD, XRC and DC: one for each work request that takes data, called before or after
+ * its data setter. See hwq_wr.h.
  */
 #ifndef HWQ_WR_ADDR_H
 #define HWQ_WR_ADDR_H
@@ -10,7 +10,7 @@
 #include "hwq_ah.h"
 #include "hwq_wr_batch.h"
 
-/* The setter's address vector; number and key are those of the remote queue. */
+/* Writes the address vector. Number and key are the remote queue's. */
 static HWQ_INLINE void
 hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint64_t key)
 {
@@ -18,7 +18,7 @@ hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint6
 	hwq_wr_done(wr, HWQ_WR_ADDR, wr->ds);
 }
 
-/* True if the WQE waits for its address; else the batch has failed. */
+/* True if the open WQE still needs its address. Else the batch fails. */
 static HWQ_INLINE bool
 hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 {
@@ -56,8 +56,8 @@ hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_d
 		hwq_wr_put_av(wr, ah, remote_dctn, remote_dc_key);
 }
 
-/** The same, and the stream of the DCI that it is of (mlx5dv_wr_set_dc_addr_stream(3)); 0 is what
- *  hwq_wr_set_dc_addr() is of. */
+/** The DCT that a work request is for, and the DCI's stream that carries it
+ *  (mlx5dv_wr_set_dc_addr_stream(3)). hwq_wr_set_dc_addr() uses stream 0. */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr_stream(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,
 	uint64_t remote_dc_key, uint16_t stream_id)

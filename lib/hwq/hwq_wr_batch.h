@@ -26,23 +26,22 @@ struct hwq_wr {
 	uint64_t wr_id;        /**< of the next builder */
 	unsigned int wr_flags; /**< of the next builder: enum hwq_wqe_flags */
 
-	/* Private. What the loop of a batch needs is here, so that no store to a WQE makes the
-	 * compiler read it again; and nothing of the ring's end, which is one of the rare things that
-	 * end stands for. */
+	/* Private. These are copies of what is in *sq, because after each store to a WQE the compiler
+	 * would read *sq again. */
 	struct hwq_sq *sq;
 	uint8_t *at;           /* where the next WQE starts */
-	uint8_t *limit;        /* where the room ends that is known of and in one piece */
-	uint8_t *end;          /* where hwq_wr_rare() must look: limit, or at */
-	uint64_t index_qpn;    /* as the queue has it, of the next WQE */
-	uint8_t transport;     /* enum hwq_transport: a constant, once inlined */
+	uint8_t *limit;        /* end of the contiguous room behind at that is known to be free */
+	uint8_t *end;          /* a builder that starts here calls hwq_wr_rare() first */
+	uint64_t index_qpn;    /* hwq_index_qpn() of the next WQE */
+	uint8_t transport;     /* enum hwq_transport; inlining makes it a constant */
 	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
 	bool is_umr;           /* the last WQE is one */
-	uint8_t opmod, opcode; /* of the WQE that was begun last */
+	uint8_t opmod, opcode; /* of the open WQE */
 	uint8_t open;          /* enum hwq_wr_open */
-	uint8_t setters_left;  /* HWQ_WR_KEY: so many */
-	unsigned int ds;       /* its length, or so far while it is open */
-	uint8_t *wqe;
-	struct hwq_mkey *mkey; /* HWQ_WR_KEY: the key */
+	uint8_t setters_left;  /* with HWQ_WR_KEY: setters still to come */
+	unsigned int ds;       /* length of the last WQE in DS units; of an open one, so far */
+	uint8_t *wqe;          /* the open, or last, WQE */
+	struct hwq_mkey *mkey; /* with HWQ_WR_KEY: the key that is configured */
 	int err;               /* the first error, or 0 */
 };
 
@@ -54,8 +53,8 @@ hwq_wr_pi(const struct hwq_wr *wr)
 }
 
 /*
- * Takes up the batch's place at pi, with room to the ring's end or to where it is full. The queue
- * keeps the limit; its own place is void until the batch is posted.
+ * Moves the batch to index pi. Its room ends at the ring's end, or where the ring is full. The queue's
+ * own place is stale until the batch is posted.
  */
 static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
@@ -78,7 +77,7 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wr_id = 0;
 	wr->wr_flags = 0;
 	wr->sq = sq;
-	/* Where the last batch left off; of room there can only be more since. */
+	/* Where the last batch ended. The room behind it can only have grown since. */
 	wr->at = sq->wr.at;
 	wr->limit = sq->wr.limit;
 	wr->end = sq->wr.limit;
@@ -117,28 +116,30 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_NONE);
 }
 
-/** The same of a UD queue: hwq_wr_set_ud_addr() goes with every work request. */
+/** Begins a batch of a UD queue. Every work request needs hwq_wr_set_ud_addr(). */
 static HWQ_INLINE void
 hwq_wr_start_ud(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_UD);
 }
 
-/** The same of an XRC_SEND queue: hwq_wr_set_xrc_srqn() goes with all that takes data. */
+/** Begins a batch of an XRC_SEND queue. Work requests that take data need hwq_wr_set_xrc_srqn(). */
 static HWQ_INLINE void
 hwq_wr_start_xrc(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_XRC);
 }
 
-/** The same of a DCI: hwq_wr_set_dc_addr(), or with a stream, goes with all that takes data. */
+/** Begins a batch of a DCI. Work requests that take data need hwq_wr_set_dc_addr() or
+ *  hwq_wr_set_dc_addr_stream(). */
 static HWQ_INLINE void
 hwq_wr_start_dc(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_DC);
 }
 
-/** The same of a queue of raw packets: hwq_wr_send() and hwq_wr_send_tso() alone. */
+/** Begins a batch of a RAW_PACKET queue, whose builders are hwq_wr_send(), hwq_wr_send_tso(),
+ *  hwq_wr_nop() and hwq_wr_raw_wqe(). */
 static HWQ_INLINE void
 hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 {
@@ -158,7 +159,7 @@ hwq_wr_fail(struct hwq_wr *wr, int err)
 
 /* ------------------------------------------------------------------ room and heads */
 
-/* The WQE behind must wait for this one. */
+/* The next WQE must wait for this one. */
 static HWQ_INLINE void
 hwq_wr_leave_fence(struct hwq_wr *wr)
 {
@@ -167,8 +168,9 @@ hwq_wr_leave_fence(struct hwq_wr *wr)
 }
 
 /*
- * What a builder meets at wr->end: an error before it, a full ring, the ring's end, or the fence
- * that a WQE before it left, which it takes unless it has one of its own. False: there is no WQE.
+ * What a builder does at wr->end, for one of four reasons: an error before it, a full ring, the ring's
+ * end, or a fence that an earlier WQE left for this one, which FENCE replaces. @return false: the batch
+ * has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
@@ -190,8 +192,8 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 }
 
 /*
- * WQEBBs that a WQE of n_bb leaves at the ring's end because it does not fit there; -1: full, or
- * behind an error. Looks for more room where what is known of does not do.
+ * WQEBBs to fill at the ring's end, because a WQE of n_bb does not fit there. @return -1: the ring is
+ * full, or the batch has failed. Looks for more room than is known of, if that is too short.
  */
 static HWQ_INLINE int
 hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
@@ -210,7 +212,7 @@ hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
 	return (uint16_t)(hwq_sq_full_pi(wr->sq) - pi) < gap + n_bb ? -1 : (int)gap;
 }
 
-/* Fills the ring's end, in memory that is free until the batch is posted. */
+/* Fills the ring's end. The device does not see it before the batch is posted. */
 static HWQ_INLINE void
 hwq_wr_fill(struct hwq_wr *wr, unsigned int gap)
 {
@@ -220,7 +222,7 @@ hwq_wr_fill(struct hwq_wr *wr, unsigned int gap)
 	hwq_wr_seek(wr, (uint16_t)(pi + gap));
 }
 
-/* Contiguous room for n_bb WQEBBs, of which there is at least one. False: full. */
+/* Makes contiguous room for n_bb WQEBBs; one is there already. @return false: full. */
 static HWQ_INLINE bool
 hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
 {
@@ -242,7 +244,7 @@ hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 	return (uint64_t *)(wr->sq->wr.wr_id_bias + (uintptr_t)wqe / 8);
 }
 
-/* Where the next WQE starts, and that wr_id goes with it. */
+/* Starts the next WQE here, and stores its wr_id. */
 static HWQ_INLINE void
 hwq_wr_place(struct hwq_wr *wr)
 {
@@ -251,7 +253,8 @@ hwq_wr_place(struct hwq_wr *wr)
 	*hwq_wr_id_of(wr, wr->at) = wr->wr_id;
 }
 
-/* Opens a WQE that starts with n_bb WQEBBs: all of its control segment that its length leaves. */
+/* Opens a WQE of at least n_bb WQEBBs, and writes its control segment except the first word, which
+ * has the length. @return false: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsigned int n_bb)
 {
@@ -261,7 +264,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
-	/* As it is either way: said again, so that the compiler need not keep it. */
+	/* It is 0 here anyway. The store lets the compiler drop the variable. */
 	wr->fm_cache = 0;
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
@@ -273,7 +276,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 	return true;
 }
 
-/* Moves behind a WQE of ds units. */
+/* Moves the batch behind a WQE of ds units. */
 static HWQ_INLINE void
 hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 {
@@ -283,7 +286,7 @@ hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 	wr->open = HWQ_WR_CLOSED;
 }
 
-/* Closes it: from here on it is part of the batch. */
+/* Closes the open WQE: it is part of the batch now. */
 static HWQ_INLINE void
 hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 {
@@ -291,21 +294,21 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 	hwq_wr_pass(wr, ds);
 }
 
-/* Moves the n_bb WQEBBs that there are of the open WQE to the ring's start, which is free, over a
- * gap, which becomes a fill. */
+/* Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the rest
+ * of the ring, gap WQEBBs, become a fill. */
 static HWQ_INLINE void
 hwq_wr_move(struct hwq_wr *wr, unsigned int gap, unsigned int n_bb)
 {
 	uint8_t *from = wr->wqe, *to = wr->sq->buf;
 
-	/* Before the fill is written over it. */
+	/* Copy first: the fill overwrites it. */
 	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
 	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
 	hwq_wr_fill(wr, gap);
 	wr->wqe = to;
 }
 
-/* One of its setters is done, and it has ds units so far: closes it unless it waits for another. */
+/* One setter of the open WQE is done; the WQE has ds units so far. Closes it if no setter is missing. */
 static HWQ_INLINE void
 hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 {
@@ -319,8 +322,8 @@ hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 }
 
 /*
- * Room for the open WQE to become one of ds units. Where it cannot grow in place, its head moves to
- * the ring's start. False: no room, or more than a WQE can have.
+ * Makes room for the open WQE to grow to ds units. Where it cannot grow in place, it moves to the
+ * ring's start. @return false: no room, or more units than a WQE can have; the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
@@ -328,7 +331,7 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
 	int gap;
 
-	/* Constants, where they can be. */
+	/* These types' heads fit one WQEBB: a constant for the compiler. */
 	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
 		wr->transport == HWQ_TRANSPORT_UD)
 		head_bb = 1;
@@ -367,7 +370,8 @@ hwq_wr_complete(struct hwq_wr *wr)
 	sq->wr.at = wr->at;
 	sq->wr.index_qpn = wr->index_qpn;
 	sq->wr.start = HWQ_SQ_START(wr->transport, wr->fm_cache);
-	/* The last WQE ends at at: with a length that is a constant, nothing else need be kept. */
+	/* The last WQE ends at wr->at. Its start is computed from there: with a constant length, the
+	 * compiler need not keep it. */
 	if (wr->is_umr)
 		hwq_sq_announce(sq, pi, wr->wqe, 1, false);
 	else

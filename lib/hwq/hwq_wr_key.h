@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all UMRs of a batch share: how one begins and ends. hwq_wr_umr.h and hwq_wr_mkey.h have the
- * work requests.
+ * How every UMR of a batch begins and ends. The work requests themselves are in hwq_wr_umr.h and
+ * hwq_wr_mkey.h.
  */
 #ifndef HWQ_WR_KEY_H
 #define HWQ_WR_KEY_H
@@ -9,7 +9,7 @@
 #include "hwq_umr.h"
 #include "hwq_wr_batch.h"
 
-/* Two of libmlx5's errors take the place of one before them; EINVAL before RTS stays. */
+/* EOPNOTSUPP of a UMR replaces an earlier error, as in libmlx5, unless the QP is not in RTS yet. */
 static HWQ_INLINE void
 hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 {
@@ -19,9 +19,9 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 }
 
 /*
- * Room for a UMR of a layout of @p units, a multiple of four; and of its control segment all that
- * its length leaves. It needs no look at wr->end: every one takes the fence that was left, and
- * where there is an error there is no room.
+ * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment except the
+ * first word. It need not look at wr->end: a UMR always takes the fence that was left, and after an
+ * error there is no room.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
@@ -38,21 +38,21 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 	return true;
 }
 
-/* The fence that was left, unless the WQE has one of its own. */
+/* The fence that an earlier WQE left for this one; 0 if the caller asks for FENCE. */
 static HWQ_INLINE uint32_t
 hwq_wr_umr_fence(const struct hwq_wr *wr)
 {
 	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->fm_cache;
 }
 
-/* The same with that fence. */
+/* Opens a UMR with the fence that it must carry. */
 static HWQ_INLINE bool
 hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
 {
 	return hwq_wr_umr_begin_fenced(wr, imm, units, hwq_wr_umr_fence(wr));
 }
 
-/* Closes it; the WQE behind waits for it. */
+/* Closes the UMR. The next WQE waits for it. */
 static HWQ_INLINE void
 hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
 {

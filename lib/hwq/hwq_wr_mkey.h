@@ -22,8 +22,8 @@
  * libmlx5. All carry the request's wr_id.
  *
  * Errors, out of hwq_wr_complete():
- *   -EOPNOTSUPP  no HWQ_WQE_INLINE, unknown conf_flags or comp_mask, the tag of a key changed that
- *                is not of HWQ_MKEY_UPDATE_TAG: even where an error came before, as with libmlx5
+ *   -EOPNOTSUPP  no HWQ_WQE_INLINE, unknown conf_flags or comp_mask, the variant of a key changed that
+ *                is not of HWQ_MKEY_UPDATE_VARIANT: even where an error came before, as with libmlx5
  *   -EINVAL      a setter twice, one too many, or without hwq_wr_mkey_configure(); too few of them;
  *                attributes that are not valid; signatures or encryption for a key that was not
  *                created for them, or over more than 4 GiB; a copy mask for domains that differ; more
@@ -39,7 +39,7 @@
  * and descriptions: 16 bytes for each entry, rounded up to 64, 64 for a signature, 64 for encryption,
  * less 4 in all.
  *
- * Thread: the owner of the queue's domain and of the key's pool, alone.
+ * Thread: the owner of the queue's domain and of the key's pool, and no other.
  */
 #ifndef HWQ_WR_MKEY_H
 #define HWQ_WR_MKEY_H
@@ -207,7 +207,7 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 		return;
 	}
 	begun = hwq_wr_umr_begin(wr, mkey->lkey, 0);
-	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_TAG) == 0) {
+	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0) {
 		hwq_wr_umr_fail(wr, -EOPNOTSUPP);
 		return;
 	}

@@ -11,7 +11,7 @@
 #include "hwq_wr_batch.h"
 #include "hwq_wr_eth.h"
 
-/* Segments of the transport's own, which lie behind the control segment and have a setter. */
+/* DS units of the transport's segment behind the control segment, which an address setter writes. */
 static HWQ_INLINE unsigned int
 hwq_wr_transport_ds(const struct hwq_wr *wr)
 {
@@ -26,8 +26,8 @@ hwq_wr_transport_ds(const struct hwq_wr *wr)
 	}
 }
 
-/* Opens a WQE that takes data behind a head of op_ds units and the transport's. Where those of the
- * operation are, behind the control segment; NULL: there is no WQE. */
+/* Opens a WQE that takes data. Ahead of the data it has op_ds units (control segment and operation) and
+ * the transport's. @return where the operation's segments start; NULL: the batch has failed. */
 static HWQ_INLINE uint8_t *
 hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_ds)
 {
@@ -149,7 +149,7 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 {
 	uint32_t byte_count;
 
-	/* Whatever comes of it, so that it is a constant behind the loop of a batch. */
+	/* Set in every case, so that it is a constant after the loop of a batch. */
 	wr->ds = 4;
 	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
 		hwq_wr_fail(wr, -EINVAL);
@@ -190,9 +190,9 @@ hwq_wr_nop(struct hwq_wr *wr)
 }
 
 /**
- * A WQE of the caller's, as it is but for its wqe_index (mlx5dv_wr_raw_wqe(3)): wr_flags, sq_sig_all
- * and the fence that a WQE before it left do not touch it. Not longer than what the QP was created
- * for, or the ring may never have room for it.
+ * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)). Only its wqe_index is replaced: wr_flags,
+ * sq_sig_all and the fence that an earlier WQE left have no effect on it. It must not be longer than the
+ * longest WQE that the QP was created for, or the ring may never have room for it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data setters of work requests; hwq_wr.h includes them and says how they are used.
+ * Data setters of work requests: each that takes data needs one of them. See hwq_wr.h.
  */
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
@@ -88,7 +88,8 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/** The same of a list of buffers (ibv_wr_set_inline_data_list(3)). */
+/** Bytes of several buffers, copied into the WQE one after the other
+ *  (ibv_wr_set_inline_data_list(3)). -ENOMEM: more than the QP was created for. */
 static HWQ_INLINE void
 hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_buf *buf_list)
 {

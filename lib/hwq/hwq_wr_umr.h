@@ -13,8 +13,8 @@
  *     ret = hwq_wr_complete(&wr);
  *
  * Builders without setters. Errors, out of hwq_wr_complete():
- *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, the tag of a key changed that is not of
- *                HWQ_MKEY_UPDATE_TAG: these two even where an error came before, as with libmlx5;
+ *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, the variant of a key changed that is not of
+ *                HWQ_MKEY_UPDATE_VARIANT: these two even where an error came before, as with libmlx5;
  *                a window of more than 2 GiB
  *   -EINVAL      access flags beyond HWQ_UMR_ACCESS_ALL
  *   -ENOMEM      more entries than the key, or a WQE of the QP, has room for; or a full ring
@@ -22,7 +22,7 @@
  * The QP is created for them: IBV_QP_EX_WITH_BIND_MW in send_ops; MLX5DV_QP_EX_WITH_MR_LIST,
  * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops, with max_inline for more than four units of layout.
  *
- * Thread: the owner of the queue's domain and of the key's pool, alone.
+ * Thread: the owner of the queue's domain and of the key's pool, and no other.
  */
 #ifndef HWQ_WR_UMR_H
 #define HWQ_WR_UMR_H
@@ -82,28 +82,28 @@ hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
 
 /*
  * Whether a layout of n entries in units units, unpadded, is as easy as most are: allowed, without
- * FENCE, of a key whose tag is 0 and that neither signs nor encrypts.
+ * FENCE, of a key whose variant is 0 and that neither signs nor encrypts.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
 {
-	/* INLINE, and nothing but flags below FENCE beside it. */
+	/* True if INLINE is set, FENCE is not, and no flag above INLINE is. */
 	return wr->wr_flags - HWQ_WQE_INLINE < HWQ_WQE_FENCE &&
 	       (access & ~HWQ_UMR_ACCESS_ALL) == 0 && hwq_umr_fits(wr->sq, units) &&
 	       n < mkey->plain_end;
 }
 
-/* 0, or why it cannot be: libmlx5's errors in its order. */
+/* @return 0, or why the layout is refused: libmlx5's errors, in libmlx5's order. */
 static __attribute__((noinline, cold, unused)) int
 hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int flags,
 	unsigned int access, unsigned int n, unsigned int units)
 {
-	bool tagged = (mkey->lkey & 0xff) != 0;
+	bool changed = (mkey->lkey & 0xff) != 0;
 
 	if ((flags & HWQ_WQE_INLINE) == 0)
 		return -EOPNOTSUPP;
-	if (tagged && (mkey->flags & HWQ_MKEY_UPDATE_TAG) == 0)
+	if (changed && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0)
 		return -EOPNOTSUPP;
 	if ((access & ~HWQ_UMR_ACCESS_ALL) != 0)
 		return -EINVAL;
@@ -114,18 +114,18 @@ hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 
 /* UMR control and key context of a layout of a plain key. */
 static HWQ_INLINE void
-hwq_put_layout_head(uint8_t *wqe, uint8_t tag, unsigned int access, unsigned int units,
+hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned int units,
 	uint64_t len)
 {
 	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, units,
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
 			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS,
-		0, hwq_umr_access(access), 0xffffff00 | tag, 0, len);
+		0, hwq_umr_access(access), 0xffffff00 | variant, 0, len);
 }
 
-/* Layouts are written by these two, once for tag 0 as a constant and once for any. */
+/* These two write layouts. Callers pass variant 0 as a constant, or any variant. */
 static HWQ_INLINE void
-hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	unsigned int access, unsigned int n, const struct hwq_sge *sge)
 {
 	unsigned int units = hwq_umr_pad(n);
@@ -134,12 +134,12 @@ hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uin
 	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, units, fence))
 		return;
 	len = hwq_put_klm_list(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), sge, n);
-	hwq_put_layout_head(wr->wqe, tag, access, units, len);
+	hwq_put_layout_head(wr->wqe, variant, access, units, len);
 	hwq_wr_umr_end(wr, units);
 }
 
 static HWQ_INLINE void
-hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, uint32_t fence,
+hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	unsigned int access, uint32_t repeat, unsigned int n,
 	const struct mlx5dv_mr_interleaved *data)
 {
@@ -149,11 +149,11 @@ hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t tag, 
 	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, units, fence))
 		return;
 	len = hwq_put_pattern(hwq_at_ds(wr->wqe, HWQ_UMR_HEAD_DS), repeat, data, n);
-	hwq_put_layout_head(wr->wqe, tag, access, units, len);
+	hwq_put_layout_head(wr->wqe, variant, access, units, len);
 	hwq_wr_umr_end(wr, units);
 }
 
-/* What is not plain: false, and the batch has an error. */
+/* Checks a layout that is not plain. False: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
@@ -165,7 +165,7 @@ hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned i
 	return err == 0;
 }
 
-/* Keys that sign or encrypt: their state goes into the UMR too. */
+/* True if the key signs or encrypts: the UMR then carries that state too. */
 static HWQ_INLINE bool
 hwq_wr_key_is_special(const struct hwq_mkey *mkey)
 {
@@ -173,8 +173,8 @@ hwq_wr_key_is_special(const struct hwq_mkey *mkey)
 }
 
 /*
- * A layout of such a key: a list, or a pattern. Apart, and in a copy of the handle, so that the
- * caller's own need not be in memory.
+ * A layout of a key that signs or encrypts. Out of line, and on a copy of the handle, so that the
+ * caller's handle can stay in registers.
  */
 static __attribute__((noinline, cold, unused)) void
 hwq_wr_special(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, bool is_list,
@@ -199,7 +199,7 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	struct hwq_wr copy = *wr;
 
 	hwq_wr_special(&copy, mkey, access_flags, is_list, n, sge, repeat_count, data);
-	/* What has changed: all else is, and stays, what the compiler knows of it. */
+	/* Only the fields that changed: the compiler still knows the values of the others. */
 	wr->at = copy.at;
 	wr->limit = copy.at;
 	wr->end = copy.at;

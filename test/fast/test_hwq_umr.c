@@ -43,7 +43,7 @@ start_at(uint16_t pi)
 	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.wr.max_umr_ds = 12;
 	hwq_sq_set_memcpy(&sq, 0, 0, 1ull << 31);
-	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_UPDATE_TAG);
+	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_UPDATE_VARIANT);
 	hwq_wr_start(&wr, &sq);
 	wr.wr_flags = HWQ_WQE_INLINE | HWQ_WQE_SIGNALED;
 }
@@ -173,7 +173,7 @@ errors(void)
 	check_refused(-ENOMEM, "more than the key has room for");
 	start();
 	mkey.max_entries = 16;
-	hwq_mkey_set_tag(&mkey, 0);
+	hwq_mkey_set_variant(&mkey, 0);
 	hwq_wr_mr_list(&wr, &mkey, 0, 13, many);
 	check_refused(-ENOMEM, "more than a WQE has room for");
 	start();

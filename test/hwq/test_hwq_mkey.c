@@ -165,7 +165,7 @@ static const struct {
 } flag_pairs[] = {
 	{HWQ_MKEY_SIG, MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE},
 	{HWQ_MKEY_CRYPTO, MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO},
-	{HWQ_MKEY_UPDATE_TAG, MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG},
+	{HWQ_MKEY_UPDATE_VARIANT, MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG},
 	{HWQ_MKEY_REMOTE_INV, MLX5DV_MKEY_INIT_ATTR_FLAGS_REMOTE_INVALIDATE},
 };
 
@@ -217,7 +217,7 @@ same_commands_of(unsigned int flags, uint16_t entries)
 	if (ret != 0)
 		return;
 	/* One key more, made and destroyed, to see if tags can change. */
-	skip = flags & HWQ_MKEY_UPDATE_TAG ? 1 : 0;
+	skip = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(trace.n_made, n_theirs + skip, "commands");
 	CHECK_EQ(trace.n_destroyed, skip, "destructions");
 	for (unsigned int i = 0; i < n_theirs; i++) {
@@ -269,7 +269,7 @@ each_key_once(void)
 
 	trace_start();
 	CHECK_EQ(our_pool(N, HWQ_MKEY_SIG, 5, &pool), 0, "a pool");
-	CHECK_EQ(our_pool(3, HWQ_MKEY_UPDATE_TAG, 1, &other), 0, "another");
+	CHECK_EQ(our_pool(3, HWQ_MKEY_UPDATE_VARIANT, 1, &other), 0, "another");
 	for (i = 0; i < N; i++) {
 		key[i] = hwq_mkey_get(pool);
 		CHECK(key[i] != NULL && key[i]->max_entries == 8 && key[i]->lkey != 0 &&
@@ -317,9 +317,9 @@ adopted(void)
 	struct hwq_mkey mkey;
 
 	memset(&mkey, 0xff, sizeof(mkey));
-	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_SIG | HWQ_MKEY_UPDATE_TAG);
+	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_SIG | HWQ_MKEY_UPDATE_VARIANT);
 	CHECK(mkey.lkey == 0x1200 && mkey.rkey == 0x1200 && mkey.max_entries == 8, "names");
-	CHECK(mkey.flags == HWQ_MKEY_UPDATE_TAG && mkey.sig == NULL && mkey.crypto == NULL,
+	CHECK(mkey.flags == HWQ_MKEY_UPDATE_VARIANT && mkey.sig == NULL && mkey.crypto == NULL,
 		"it is for layouts");
 	CHECK(!hwq_mkey_put(&mkey), "it has no pool");
 }
@@ -478,7 +478,7 @@ every_refusal_of(unsigned int flags)
 	n = trace.n_made;
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "destroy");
 	/* One key more is made to see if tags can change. */
-	tries = flags & HWQ_MKEY_UPDATE_TAG ? 1 : 0;
+	tries = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(n, (flags & HWQ_MKEY_SIG ? 3 : 1) * N_KEYS + tries, "commands");
 	for (i = 1; i <= n; i++) {
 		trace_start();
@@ -507,7 +507,7 @@ every_refusal(void)
 	struct hwq_mkey_pool *pool;
 
 	every_refusal_of(0);
-	every_refusal_of(HWQ_MKEY_UPDATE_TAG | HWQ_MKEY_REMOTE_INV);
+	every_refusal_of(HWQ_MKEY_UPDATE_VARIANT | HWQ_MKEY_REMOTE_INV);
 	fail_pdn = true;
 	CHECK_EQ(our_pool(1, 0, 4, &pool), -EPERM, "no number of the PD");
 	CHECK_EQ(hwq_dek_pool_create(domain, 1, &conf, &dek_pool),

@@ -47,8 +47,8 @@ int hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
 int hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
 	size_t out_len, struct mlx5dv_devx_obj **obj);
 int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
-/* 0: the tags of keys may be changed; -EOPNOTSUPP: not with this kernel. */
-int hwq_verbs_mkey_try_tag(struct ibv_pd *pd);
+/* 0: the variants of keys may be changed; -EOPNOTSUPP: not with this kernel. */
+int hwq_verbs_mkey_try_variant(struct ibv_pd *pd);
 
 /* 64-byte entries, for one thread. */
 int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,

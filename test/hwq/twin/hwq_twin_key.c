@@ -23,7 +23,7 @@ key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entr
 				(crypt ? MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO : 0)};
 	struct hwq_mkey_conf conf = {.n = 1,
 		.max_entries = entries,
-		.flags = HWQ_MKEY_UPDATE_TAG | (sign ? HWQ_MKEY_SIG : 0) |
+		.flags = HWQ_MKEY_UPDATE_VARIANT | (sign ? HWQ_MKEY_SIG : 0) |
 			 (crypt ? HWQ_MKEY_CRYPTO : 0)};
 	int ret = hwq_mkey_pool_create(p->twin.domain, &conf, &k->pool);
 

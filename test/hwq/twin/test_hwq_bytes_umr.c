@@ -37,7 +37,7 @@ static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
 
 /* Pools of each number of entries, by their flags. */
 #define N_POOLS 3
-static const unsigned int pool_flags[N_POOLS] = {0, HWQ_MKEY_UPDATE_TAG, HWQ_MKEY_SIG};
+static const unsigned int pool_flags[N_POOLS] = {0, HWQ_MKEY_UPDATE_VARIANT, HWQ_MKEY_SIG};
 
 static struct hwq_domain *domain;
 static struct hwq_mkey_pool *pools[N_KEYS][N_POOLS];
@@ -154,7 +154,7 @@ draw_layout(struct twin_pair *p, struct twin_work *w)
 	unsigned int room = p->twin.qp->sq.wr.max_umr_ds - w->builder->code;
 
 	l->key = (unsigned int)twin_draw(N_KEYS);
-	l->tag = our_key(w)->flags & HWQ_MKEY_UPDATE_TAG ? (uint8_t)twin_draw(3) : 0;
+	l->tag = our_key(w)->flags & HWQ_MKEY_UPDATE_VARIANT ? (uint8_t)twin_draw(3) : 0;
 	l->is_inline = twin_draw(100) != 0;
 	l->access = (uint32_t)twin_draw(16);
 	if (twin_draw(100) == 0)
@@ -231,7 +231,7 @@ hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 
 	for (unsigned int i = 0; i < l->n; i++)
 		sge[i] = (struct hwq_sge){l->sge[i].addr, l->sge[i].length, l->sge[i].lkey};
-	hwq_mkey_set_tag(key, l->tag);
+	hwq_mkey_set_variant(key, l->tag);
 	if (l->is_inline)
 		wr->wr_flags |= HWQ_WQE_INLINE;
 	if (w->setter >= KEY_IMAGE && hwq_image(wr, w, key, sge))
