@@ -10,6 +10,7 @@
  * usage: test_hwq_bytes [CASES [SEED]]
  */
 #include "hwq_burst.h"
+#include "hwq_rq.h"
 #include "hwq_twin_post.h"
 
 #define OPS_WRITE IBV_QP_EX_WITH_RDMA_WRITE
@@ -196,14 +197,21 @@ static const struct twin_builder *const rc_builders[] = {&twin_nop, &twin_raw_wq
 static const struct twin_builder *const uc_builders[] = {&twin_nop, &twin_raw_wqe, &twin_local_inv,
 	&send, &send_imm, &send_inv, &rdma_write, &rdma_write_imm, NULL};
 
+#define N_RUN 4 /* work requests of a batch that runs; receives of a queue */
+
 /* All types of pairs are of those that the builders name, so what is drawn is what is legal. */
 static struct twin_pair pairs[] = {
 	{.name = "one segment",
 		.builders = rc_builders,
-		.conf = {.sq_wr = 64, .max_sge = 1, .mmo = true, .send_ops = OPS_RC | OPS_ATOMIC}},
+		.conf = {.sq_wr = 64,
+			.rq_wr = N_RUN,
+			.max_sge = 1,
+			.mmo = true,
+			.send_ops = OPS_RC | OPS_ATOMIC}},
 	{.name = "sixteen WQEBBs",
 		.builders = rc_builders,
 		.conf = {.sq_wr = 16,
+			.rq_wr = N_RUN,
 			.max_sge = 30,
 			.max_inline = 972,
 			.mmo = true,
@@ -211,6 +219,7 @@ static struct twin_pair pairs[] = {
 	{.name = "local_inv",
 		.builders = rc_builders,
 		.conf = {.sq_wr = 32,
+			.rq_wr = N_RUN,
 			.max_sge = 4,
 			.max_inline = 60,
 			.mmo = true,
@@ -218,6 +227,7 @@ static struct twin_pair pairs[] = {
 	{.name = "sq_sig_all",
 		.builders = rc_builders,
 		.conf = {.sq_wr = 16,
+			.rq_wr = N_RUN,
 			.max_sge = 13,
 			.max_inline = 220,
 			.mmo = true,
@@ -227,6 +237,7 @@ static struct twin_pair pairs[] = {
 		.builders = uc_builders,
 		.conf = {.type = HWQ_QP_UC,
 			.sq_wr = 16,
+			.rq_wr = N_RUN,
 			.max_sge = 6,
 			.max_inline = 300,
 			.send_ops = OPS_UC}},
@@ -234,6 +245,7 @@ static struct twin_pair pairs[] = {
 		.builders = uc_builders,
 		.conf = {.type = HWQ_QP_UC,
 			.sq_wr = 16,
+			.rq_wr = N_RUN,
 			.max_sge = 2,
 			.max_inline = 28,
 			.sq_sig_all = true,
@@ -244,18 +256,16 @@ static struct twin_pair pairs[] = {
 
 /* ------------------------------------------------------------------ work that runs */
 
-#define N_RUN 4
-
 static uint8_t *before, *after_stock;
-static unsigned long moved;
+static unsigned long moved, n_sends;
 
-/* What runs to its end without a receiver, a window or a key to invalidate. */
+/* What runs to its end without a window or a key to invalidate, and with receives for SENDs. */
 static bool
 runs(const struct twin_pair *p, const struct twin_builder *b)
 {
 	(void)p;
-	return b == &twin_nop || b == &twin_memcpy || b == &rdma_write || b == &rdma_read ||
-	       b == &atomic_cmp_swp || b == &atomic_fetch_add;
+	return b == &twin_nop || b == &twin_memcpy || b == &send || b == &rdma_write ||
+	       b == &rdma_read || b == &atomic_cmp_swp || b == &atomic_fetch_add;
 }
 
 static bool
@@ -264,24 +274,78 @@ runs_direct(const struct twin_pair *p, const struct twin_builder *b)
 	return runs(p, b) && b != &atomic_cmp_swp && b != &atomic_fetch_add;
 }
 
-/* Both hand back the same wr_ids: those of signalled work, in order. */
+/* Bytes of a message. */
+static uint64_t
+message_len(const struct twin_work *w)
+{
+	const struct own *o = TWIN_OWN(w, const struct own);
+	uint64_t len = 0;
+	unsigned int i;
+
+	if (w->setter == TWIN_INLINE || w->setter == TWIN_INLINE_LIST)
+		return o->data.len;
+	for (i = 0; i < (w->setter == TWIN_SGE ? 1 : o->data.n); i++)
+		len += o->data.sge[i].length;
+	return len;
+}
+
+/* Draws work that runs. A SEND must fit the receives, which are the second half of the memory. */
+static void
+draw_that_runs(struct twin_pair *p, struct twin_work *w, bool region)
+{
+	do
+		twin_draw_work(p, w, region ? runs : runs_direct);
+	while (w->builder == &send && message_len(w) > TWIN_MEM_LEN / 2);
+	n_sends += w->builder == &send;
+}
+
+static void
+post_receives(struct twin_pair *p, unsigned int n)
+{
+	struct hwq_sge into = {(uintptr_t)twin_mem + TWIN_MEM_LEN / 2, TWIN_MEM_LEN / 2,
+		twin_mr.lkey};
+	struct ibv_sge sge = {.addr = into.addr, .length = into.len, .lkey = into.lkey};
+	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(ibv_post_recv(p->stock.qp, &wr, &bad), 0, "ibv_post_recv");
+		CHECK_EQ(hwq_rq_post_list(&p->twin.qp->rq, 0, &into, 1), 0, "a receive");
+	}
+	hwq_rq_ring(&p->twin.qp->rq);
+}
+
+/* Both hand back the same wr_ids: those of signalled work, in order; and as many receives. */
 static void
 drain_wr_ids(struct twin_pair *p)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
-	uint64_t ids[N_RUN];
-	struct ibv_wc wc[N_RUN + 1];
-	unsigned int n, i;
+	uint64_t ids[N_RUN], id;
+	struct hwq_cqe rec;
+	struct ibv_wc wc[2 * N_RUN + 1];
+	unsigned int n = 0, n_recv = 0, n_theirs = 0, i;
 	int theirs;
 
 	emu_pump();
-	theirs = ibv_poll_cq(p->stock.cq, N_RUN + 1, wc);
-	for (n = 0; n < N_RUN && hwq_wr_poll(sq, &ids[n], 1) == 1; n++)
-		;
-	CHECK((int)n == theirs, "%u completions, libmlx5 has %d", n, theirs);
-	for (i = 0; i < n; i++)
-		CHECK(ids[i] == wc[i].wr_id, "wr_id 0x%llx, libmlx5 has 0x%llx",
-			(unsigned long long)ids[i], (unsigned long long)wc[i].wr_id);
+	theirs = ibv_poll_cq(p->stock.cq, 2 * N_RUN + 1, wc);
+	for (;;) {
+		if (n < N_RUN && hwq_wr_poll(sq, &ids[n], 1) == 1)
+			n++;
+		else if (hwq_rq_poll(&p->twin.qp->rq, &rec, &id, 1) == 1)
+			n_recv += rec.syndrome == 0;
+		else
+			break;
+	}
+	CHECK((int)(n + n_recv) == theirs, "%u completions, %u of them receives, libmlx5 has %d",
+		n + n_recv, n_recv, theirs);
+	for (i = 0; i < (unsigned int)theirs; i++) {
+		if (wc[i].opcode == IBV_WC_RECV)
+			continue;
+		CHECK(n_theirs < n && ids[n_theirs] == wc[i].wr_id,
+			"wr_id %u is not libmlx5's 0x%llx", n_theirs,
+			(unsigned long long)wc[i].wr_id);
+		n_theirs++;
+	}
 	CHECK(hwq_wr_poll(sq, ids, N_RUN) == 0, "a completion too many");
 	CHECK(hwq_sq_used_bb(sq) == 0, "%u WQEBBs never completed", hwq_sq_used_bb(sq));
 }
@@ -331,7 +395,9 @@ run_both(struct twin_pair *p)
 	twin_prepare(p, n);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
 	for (i = 0; i < n; i++) {
-		twin_draw_work(p, &w[i], region ? runs : runs_direct);
+		draw_that_runs(p, &w[i], region);
+		if (w[i].builder == &send)
+			post_receives(p, 1);
 		/* Later work of a batch reads what earlier work wrote: fenced, or it is a race. */
 		w[i].flags |= IBV_SEND_FENCE;
 		if (i + 1 == n)
@@ -363,8 +429,8 @@ real(void)
 	for (i = 0; i < twin_cases && check_failures == 0; i++)
 		run_both(&pairs[twin_draw(N_PAIRS)]);
 	twin_close(pairs, N_PAIRS);
-	printf("  %lu batches run, of which moved bytes %lu\n", i, moved);
-	CHECK(moved > 0, "no work moved anything");
+	printf("  %lu batches run, of which moved bytes %lu; SENDs %lu\n", i, moved, n_sends);
+	CHECK(moved > 0 && n_sends > 0, "no work moved anything, or no SEND ran");
 	free(before);
 	free(after_stock);
 }
