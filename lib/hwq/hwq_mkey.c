@@ -124,7 +124,7 @@ mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 	if (ret == 0)
 		mkey->lkey = hwq_cmd_get(out, CMD_OUT_NUMBER, 24) << 8;
 	if (ret == 0)
-		hwq_mkey_set_tag(mkey, 0);
+		hwq_mkey_set_variant(mkey, 0);
 	return ret;
 }
 
@@ -152,7 +152,7 @@ hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv, uint16_t max
 		.max_entries = max_entries,
 		.flags = (uint8_t)(flags & HWQ_MKEY_UPDATE_VARIANT),
 	};
-	hwq_mkey_set_tag(mkey, dv->lkey & 0xff);
+	hwq_mkey_set_variant(mkey, dv->lkey & 0xff);
 }
 
 /* ------------------------------------------------------------------ pools */
