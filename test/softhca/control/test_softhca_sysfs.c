@@ -128,6 +128,15 @@ make_tree(const char *name, bool lock, bool locked, unsigned int age)
 }
 
 static void
+remove_all(void)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", where);
+	CHECK_EQ(system(command), 0);
+}
+
+static void
 case_sweep(void)
 {
 	static const struct {
@@ -164,6 +173,8 @@ case_sweep(void)
 	for (unsigned int i = 0; i < 10; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	remove_all();
+	CHECK_EQ(mkdir(where, 0755), 0);
 }
 
 /* Numbers of other devices are left to them; their entries are links. */
@@ -215,6 +226,36 @@ case_other_devices(void)
 	CHECK(strcmp(name, "mlx5_7") == 0);
 }
 
+/* Two devices of one name cannot both be shown: no tree is left behind. */
+static void
+case_failure(void)
+{
+	const char *dirs[] = {"class", "class/infiniband_verbs", "class/infiniband_verbs/uverbs0",
+		"class/infiniband_verbs/uverbs1", "class/infiniband"};
+	char root[200], path[400];
+	unsigned int first;
+
+	snprintf(root, sizeof(root), "%s/twice", where);
+	CHECK_EQ(mkdir(root, 0755), 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, dirs[i]);
+		CHECK_EQ(mkdir(path, 0755), 0);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs%u/ibdev", root, i);
+		f = fopen(path, "w");
+		CHECK(f != NULL);
+		fputs("rxe0\n", f);
+		fclose(f);
+	}
+	CHECK_EQ(count("softhca-"), 0);
+	CHECK_EQ(sysfs_create(&cfg, root, &first), -EEXIST);
+	CHECK_EQ(count("softhca-"), 0);
+	CHECK_EQ(count(".softhca-"), 0);
+}
+
 /* The directory that TMPDIR names, where it can be written. */
 static void
 case_where(void)
@@ -229,19 +270,11 @@ case_where(void)
 	sysfs_remove();
 }
 
-static void
-remove_all(void)
-{
-	char command[100];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", where);
-	CHECK_EQ(system(command), 0);
-}
-
 static const struct check_case cases[] = {
 	{"a tree is seen when its lock is held", case_locked_before_seen},
 	{"a start removes the trees of the dead, and no others", case_sweep},
 	{"other vendors' devices keep their numbers", case_other_devices},
+	{"a tree that cannot be made is taken down", case_failure},
 	{"trees are where TMPDIR says", case_where},
 };
 
