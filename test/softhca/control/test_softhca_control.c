@@ -133,6 +133,7 @@ static void
 case_port_values(void)
 {
 	struct ibv_context *ctx = open_adapter();
+	struct mlx5dv_port dv;
 	struct ibv_port_attr port;
 	__be16 pkey;
 
@@ -143,6 +144,12 @@ case_port_values(void)
 	CHECK_EQ(port.pkey_tbl_len, 1);
 	CHECK_EQ(ibv_query_pkey(ctx, 1, 0, &pkey), 0);
 	CHECK_EQ(pkey, 0xffff);
+	/* There is no switch in the adapter, so mlx5dv_query_port(3) has nothing to say. */
+	memset(&dv, 0x5a, sizeof(dv));
+	CHECK_EQ(mlx5dv_query_port(ctx, 1, &dv), 0);
+	CHECK_EQ(dv.flags, 0);
+	CHECK_EQ(mlx5dv_query_port(ctx, 0, &dv), EINVAL);
+	CHECK_EQ(mlx5dv_query_port(ctx, 2, &dv), EINVAL);
 	CHECK_EQ(ibv_query_port(ctx, 0, &port), EINVAL);
 	CHECK_EQ(ibv_query_port(ctx, 2, &port), EINVAL);
 	CHECK_EQ(ibv_close_device(ctx), 0);
