@@ -91,8 +91,9 @@ check_failed_eq(const char *file, int line, const char *what, long long got, con
 	long long want)
 {
 	if (check_count())
-		fprintf(stderr, "%s:%d: %s is %lld (0x%llx), %s is %lld (0x%llx)\n", file, line, what,
-			got, (unsigned long long)got, expected, want, (unsigned long long)want);
+		fprintf(stderr, "%s:%d: %s is %lld (0x%llx), %s is %lld (0x%llx)\n", file, line,
+			what, got, (unsigned long long)got, expected, want,
+			(unsigned long long)want);
 }
 
 static inline void
