@@ -232,49 +232,19 @@ node_move(struct ibv_qp *qp, enum ibv_qp_state to)
 	return ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = to}, IBV_QP_STATE);
 }
 
-static inline enum ibv_qp_state
-node_state(struct ibv_qp *qp)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
-	return attr.qp_state;
-}
-
 /* ---- work */
-
-/* What a post and a poll order, for ThreadSanitizer, which does not see inside libmlx5. */
-static inline void
-node_publish(struct ibv_qp *qp, struct ibv_srq *srq)
-{
-	struct mlx5dv_qp dvqp = {0};
-	struct mlx5dv_srq dvsrq = {0};
-	struct mlx5dv_obj obj = {.qp = {qp, &dvqp}, .srq = {srq, &dvsrq}};
-
-	CHECK_EQ(mlx5dv_init_obj(&obj, qp != NULL ? MLX5DV_OBJ_QP : MLX5DV_OBJ_SRQ), 0);
-	PAIR_RELEASE(qp != NULL ? &dvqp.dbrec[MLX5_RCV_DBR] : dvsrq.dbrec);
-	if (qp != NULL)
-		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
-}
 
 static inline bool
 node_try_wait(struct ibv_cq *cq, struct ibv_wc *wc, unsigned int ms)
 {
 	uint64_t end = pair_now_ms() + ms;
-	struct mlx5dv_cq dv = {0};
-	struct mlx5dv_obj obj = {.cq = {cq, &dv}};
-	uint32_t slot;
 
 	while (ibv_poll_cq(cq, 1, wc) == 0) {
 		if (pair_now_ms() >= end)
 			return false;
 		pair_run();
 	}
-	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
-	slot = (be32toh(dv.dbrec[0]) - 1) & (dv.cqe_cnt - 1);
-	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
-	(void)slot;
+	pair_observe_cq(cq);
 	return true;
 }
 
@@ -301,7 +271,7 @@ node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
 	struct ibv_sge sge = {(uintptr_t)n->buf + NODE_BUF / 2, 128, n->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	node_publish(qp, srq);
+	pair_publish_to(qp, srq);
 	CHECK_EQ(srq != NULL ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad), 0);
 }
 
@@ -324,7 +294,7 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 	struct ibv_send_wr *bad;
 	struct ibv_qp_ex *qpx;
 
-	node_publish(qp, NULL);
+	pair_publish_to(qp, NULL);
 	if (kind == K_DCI) {
 		qpx = ibv_qp_to_qp_ex(qp);
 		ibv_wr_start(qpx);

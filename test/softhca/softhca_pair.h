@@ -68,7 +68,7 @@ struct pair {
 };
 
 /*
- * ThreadSanitizer does not see inside libmlx5. These two stand for what happens there: a post
+ * ThreadSanitizer does not see inside libmlx5. PAIR_RELEASE and PAIR_ACQUIRE stand for what happens there: a post
  * releases the doorbell record, and a poll acquires the owner byte of a CQE.
  */
 #ifdef __SANITIZE_THREAD__
@@ -95,6 +95,44 @@ pair_observe(struct pair_end *e)
 	uint32_t slot = e->polled++ & (e->n_cqe - 1);
 
 	PAIR_ACQUIRE(e->cqes + (size_t)slot * e->cqe_len + e->cqe_len - 1);
+}
+
+/* As pair_publish(), of any queue pair, or of an SRQ where qp is NULL. */
+static inline void
+pair_publish_to(struct ibv_qp *qp, struct ibv_srq *srq)
+{
+	struct mlx5dv_qp dvqp = {0};
+	struct mlx5dv_srq dvsrq = {0};
+	struct mlx5dv_obj obj = {.qp = {qp, &dvqp}, .srq = {srq, &dvsrq}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, qp != NULL ? MLX5DV_OBJ_QP : MLX5DV_OBJ_SRQ), 0);
+	PAIR_RELEASE(qp != NULL ? &dvqp.dbrec[MLX5_RCV_DBR] : dvsrq.dbrec);
+	if (qp != NULL)
+		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
+}
+
+/* As pair_observe(), of any CQ: the CQE that was polled last. */
+static inline void
+pair_observe_cq(struct ibv_cq *cq)
+{
+	struct mlx5dv_cq dv = {0};
+	struct mlx5dv_obj obj = {.cq = {cq, &dv}};
+	uint32_t slot;
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	slot = (be32toh(dv.dbrec[0]) - 1) & (dv.cqe_cnt - 1);
+	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
+	(void)slot;
+}
+
+static inline enum ibv_qp_state
+pair_state(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
 }
 
 static inline uint64_t

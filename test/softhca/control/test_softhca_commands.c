@@ -188,7 +188,7 @@ stream_write(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dct
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
 
-	node_publish(dci, NULL);
+	pair_publish_to(dci, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_rdma_write(qpx, n->mr->rkey, (uintptr_t)n->buf + 4096);
@@ -308,7 +308,7 @@ case_not_its_own(void)
 
 	CHECK_EQ(command(qp, 0x502, qp->qp_num, init, 1), NOT_PASSED_ON);
 	CHECK_EQ(command(qp, 0x507, qp->qp_num, NULL, 0), NOT_PASSED_ON);
-	CHECK_EQ(node_state(qp), IBV_QPS_RESET);
+	CHECK_EQ(pair_state(qp), IBV_QPS_RESET);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	node_close(&n);
 }

@@ -198,7 +198,7 @@ to_init(void *arg)
 	err = ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | node_need(w->kind, IBV_QPS_INIT));
 	if (err == 0)
 		CHECK_EQ(node_move(w->qp, IBV_QPS_RESET), 0);
-	CHECK_EQ(node_state(w->qp), IBV_QPS_RESET);
+	CHECK_EQ(pair_state(w->qp), IBV_QPS_RESET);
 	return err;
 }
 
@@ -209,7 +209,7 @@ to_reset(void *arg)
 	struct world *w = arg;
 	int err = node_move(w->qp, IBV_QPS_RESET);
 
-	CHECK_EQ(node_state(w->qp), IBV_QPS_RESET);
+	CHECK_EQ(pair_state(w->qp), IBV_QPS_RESET);
 	return err;
 }
 

@@ -44,7 +44,7 @@ message(enum kind send, enum kind recv, bool connected, bool arrives)
 	} else {
 		node_expect_none(b.rcq);
 	}
-	CHECK(node_state(to) != IBV_QPS_ERR);
+	CHECK(pair_state(to) != IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(other), 0);
@@ -121,7 +121,7 @@ send_with_key(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t qp
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
 
-	node_publish(dci, NULL);
+	pair_publish_to(dci, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_send(qpx);
@@ -267,11 +267,11 @@ operation(enum kind kind, enum ibv_wr_opcode op, enum ibv_wc_status status)
 		wr.wr.rdma.rkey = b.mr->rkey;
 	}
 	node_recv(&b, to, NULL, 9);
-	node_publish(from, NULL);
+	pair_publish_to(from, NULL);
 	CHECK_EQ(ibv_post_send(from, &wr, &bad), 0);
 	CHECK_EQ(node_wait(a.scq).status, status);
 	if (status != IBV_WC_SUCCESS) {
-		CHECK_EQ(node_state(from), IBV_QPS_SQE);
+		CHECK_EQ(pair_state(from), IBV_QPS_SQE);
 		CHECK_EQ(b.buf[0], 0);
 		CHECK_EQ(a.buf[0], 0x77);
 		node_expect_none(b.rcq);
@@ -322,7 +322,7 @@ case_ud_key(void)
 			listeners[l] == K_DCT ? b.srq : b.xrc_srq, 9);
 		wr.wr.ud.ah = ah;
 		wr.wr.ud.remote_qpn = to->qp_num;
-		node_publish(from, NULL);
+		pair_publish_to(from, NULL);
 		CHECK_EQ(ibv_post_send(from, &wr, &bad), 0);
 		CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
 		node_expect_none(b.rcq);
@@ -352,11 +352,11 @@ receives_in_sqe(enum kind kind)
 	node_recv(&b, to, NULL, 9);
 	node_send(&b, to, kind, &back, true);
 	CHECK_EQ(node_wait(b.scq).status, IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(node_state(to), IBV_QPS_SQE);
+	CHECK_EQ(pair_state(to), IBV_QPS_SQE);
 	node_send(&a, from, kind, &dest, false);
 	CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
-	CHECK_EQ(node_state(to), IBV_QPS_SQE);
+	CHECK_EQ(pair_state(to), IBV_QPS_SQE);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	CHECK_EQ(ibv_destroy_ah(back.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(from), 0);

@@ -120,7 +120,7 @@ write_imm(struct link *l)
 		.wr.rdma = {(uintptr_t)l->b.buf + 4096, l->b.mr->rkey}};
 	struct ibv_send_wr *bad;
 
-	node_publish(l->from, NULL);
+	pair_publish_to(l->from, NULL);
 	CHECK_EQ(ibv_post_send(l->from, &wr, &bad), 0);
 	return node_wait(l->a.scq).status;
 }
@@ -147,7 +147,7 @@ overposted(enum kind send, bool imm)
 		send == K_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
 	CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_QP_FATAL);
 	CHECK(event.element.qp == l.to);
-	CHECK_EQ(node_state(l.to), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	CHECK(softhca_violations() > violations);
 	CHECK_EQ(l.b.buf[4096], 0);
 	node_expect_none(l.b.rcq); /* what is there cannot be told from what is not */
@@ -171,7 +171,7 @@ overposted_itself(void)
 	node_send(&n, qp, K_RC, NULL, false);
 	CHECK_EQ(node_wait(n.scq).status, IBV_WC_WR_FLUSH_ERR);
 	CHECK_EQ(node_event(&n, &event, 5000), IBV_EVENT_QP_FATAL);
-	CHECK_EQ(node_state(qp), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(qp), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	node_close(&n);
 }
@@ -212,7 +212,7 @@ cq_overrun(enum kind send)
 		qp |= type == IBV_EVENT_QP_FATAL && event.element.qp == l.to;
 	}
 	CHECK(cq && qp);
-	CHECK_EQ(node_state(l.to), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	if (send != K_XRC_SEND)
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
 	/* A DCT that is over in error goes as any other. */

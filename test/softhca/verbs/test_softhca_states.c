@@ -151,7 +151,7 @@ qp_in(struct node *n, struct ibv_qp *qp, enum kind k, int state)
 		make_sqe(n, qp, k);
 	else if (state > IBV_QPS_RTS)
 		CHECK_EQ(node_move(qp, state), 0);
-	CHECK_EQ(node_state(qp), state);
+	CHECK_EQ(pair_state(qp), state);
 	return qp;
 }
 
@@ -178,7 +178,7 @@ try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
 			exit(1);
 		}
 		if (rc == 0) {
-			CHECK_EQ(node_state(qp), to);
+			CHECK_EQ(pair_state(qp), to);
 			qp = qp_in(n, qp, k, from);
 			continue;
 		}
@@ -186,7 +186,7 @@ try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
 			CHECK_EQ(rc, EOPNOTSUPP);
 		else
 			CHECK_EQ(rc, EINVAL);
-		CHECK_EQ(node_state(qp), from);
+		CHECK_EQ(pair_state(qp), from);
 	}
 	return qp;
 }
@@ -255,7 +255,7 @@ case_values(void)
 		attr.qp_state = bad[i].to;
 		memcpy((uint8_t *)&attr + bad[i].at, &bad[i].value, bad[i].len); /* little endian */
 		CHECK_EQ(ibv_modify_qp(qp, &attr, mask), EINVAL);
-		CHECK_EQ(node_state(qp), bad[i].to - 1);
+		CHECK_EQ(pair_state(qp), bad[i].to - 1);
 	}
 	/* States that there are none of. */
 	CHECK_EQ(node_move(qp, 7), EINVAL);
@@ -281,7 +281,7 @@ case_rate_limit(void)
 				 &(struct ibv_qp_attr){.qp_state = IBV_QPS_SQD, .rate_limit = 1000},
 				 IBV_QP_STATE | IBV_QP_RATE_LIMIT),
 			EOPNOTSUPP);
-		CHECK_EQ(node_state(qp), IBV_QPS_RTS);
+		CHECK_EQ(pair_state(qp), IBV_QPS_RTS);
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 	}
 	node_close(&n);
@@ -511,7 +511,7 @@ case_restart(void)
 			node_send(&d.n, d.from, d.send, &d.dest, false);
 			CHECK_EQ(node_wait(d.n.scq).status, IBV_WC_LOC_PROT_ERR);
 			CHECK_EQ(node_wait(d.n.scq).status, IBV_WC_WR_FLUSH_ERR);
-			CHECK_EQ(node_state(d.from), unreliable ? IBV_QPS_SQE : IBV_QPS_ERR);
+			CHECK_EQ(pair_state(d.from), unreliable ? IBV_QPS_SQE : IBV_QPS_ERR);
 			if (unreliable)
 				CHECK_EQ(node_move(d.from, IBV_QPS_ERR), 0);
 			/* In error a receive is flushed, if it is the queue pair's own. */

@@ -13,37 +13,6 @@
 #define QKEY 0x1234567u
 #define GRH  40
 
-/* What a post and a poll order, for ThreadSanitizer, which does not see inside libmlx5. */
-#ifdef __SANITIZE_THREAD__
-static void
-publish(struct ibv_qp *qp, struct ibv_srq *srq)
-{
-	struct mlx5dv_qp dvqp = {0};
-	struct mlx5dv_srq dvsrq = {0};
-	struct mlx5dv_obj obj = {.qp = {qp, &dvqp}, .srq = {srq, &dvsrq}};
-
-	CHECK_EQ(mlx5dv_init_obj(&obj, qp != NULL ? MLX5DV_OBJ_QP : MLX5DV_OBJ_SRQ), 0);
-	PAIR_RELEASE(qp != NULL ? &dvqp.dbrec[MLX5_RCV_DBR] : dvsrq.dbrec);
-	if (qp != NULL)
-		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
-}
-
-static void
-observe(struct ibv_cq *cq)
-{
-	struct mlx5dv_cq dv = {0};
-	struct mlx5dv_obj obj = {.cq = {cq, &dv}};
-	uint32_t slot;
-
-	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
-	slot = (be32toh(dv.dbrec[0]) - 1) & (dv.cqe_cnt - 1);
-	PAIR_ACQUIRE((uint8_t *)dv.buf + (size_t)slot * dv.cqe_size + dv.cqe_size - 1);
-}
-#else
-#define publish(qp, srq) ((void)0)
-#define observe(cq)      ((void)0)
-#endif
-
 /* One end: all that a queue pair needs. */
 struct node {
 	struct ibv_context *ctx;
@@ -164,16 +133,6 @@ ud_to(struct ibv_qp *qp, enum ibv_qp_state to)
 		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
 }
 
-static enum ibv_qp_state
-state_of(struct ibv_qp *qp)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
-	return attr.qp_state;
-}
-
 static struct ibv_wc
 wait_wc(struct ibv_cq *cq)
 {
@@ -184,7 +143,7 @@ wait_wc(struct ibv_cq *cq)
 		pair_run();
 		CHECK(pair_now_ms() < end);
 	}
-	observe(cq);
+	pair_observe_cq(cq);
 	return wc;
 }
 
@@ -204,7 +163,7 @@ post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uin
 	struct ibv_sge sge = {addr, len, mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	publish(qp, NULL);
+	pair_publish_to(qp, NULL);
 	CHECK_EQ(ibv_post_recv(qp, &wr, &bad), 0);
 }
 
@@ -214,7 +173,7 @@ post_srq(struct node *n, uint32_t at, uint32_t len, uint64_t id)
 	struct ibv_sge sge = {(uintptr_t)n->buf + at, len, n->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	publish(NULL, n->srq);
+	pair_publish_to(NULL, n->srq);
 	return ibv_post_srq_recv(n->srq, &wr, &bad);
 }
 
@@ -238,7 +197,7 @@ send_status(struct ibv_qp *qp, struct node *n, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 
-	publish(qp, NULL);
+	pair_publish_to(qp, NULL);
 	CHECK_EQ(ibv_post_send(qp, wr, &bad), 0);
 	return wait_wc(n->scq).status;
 }
@@ -404,8 +363,8 @@ case_ud_drops(void)
 	ud_misses(&u, offsetof(struct mlx5_wqe_av, rmac));
 	ud_misses(&u, offsetof(struct mlx5_wqe_av, rgid) + 15);
 	expect_none(u.b.rcq);
-	CHECK_EQ(state_of(u.to), IBV_QPS_RTR);
-	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
+	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	/* The high bit asks for the sender's own qkey. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, 0x80000000u, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).wr_id, 1);
@@ -429,9 +388,9 @@ case_ud_states(void)
 	/* More than the MTU: the send queue stops, receives go on, and RTS makes it whole again. */
 	ud_arrives(&u, QKEY, 4096);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 4097), IBV_WC_LOC_LEN_ERR);
-	CHECK_EQ(state_of(u.from), IBV_QPS_SQE);
+	CHECK_EQ(pair_state(u.from), IBV_QPS_SQE);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(state_of(u.to), IBV_QPS_RTR);
+	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
 	ud_arrives(&u, QKEY, 8);
 	CHECK_EQ(ibv_destroy_qp(init), 0);
@@ -451,8 +410,8 @@ case_ud_short_receive(void)
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_LEN_ERR);
-	CHECK_EQ(state_of(u.to), IBV_QPS_ERR);
-	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(u.to), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	ud_close(&u);
 }
 
@@ -476,7 +435,7 @@ case_uc(void)
 	wr->wr.rdma.rkey = b.mr->rkey ^ 0x100;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
 	CHECK_EQ(b.buf[0], 0);
-	CHECK_EQ(state_of(to), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(to), IBV_QPS_RTS);
 	wr->wr.rdma.rkey = b.mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
 	CHECK_EQ(b.buf[0], 77);
@@ -489,7 +448,7 @@ case_uc(void)
 	wr = send_wr(&s, &a, IBV_WR_SEND_WITH_INV, 64);
 	wr->invalidate_rkey = b.mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_LOC_QP_OP_ERR);
-	CHECK_EQ(state_of(from), IBV_QPS_SQE);
+	CHECK_EQ(pair_state(from), IBV_QPS_SQE);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
 	node_close(&a);
@@ -535,7 +494,7 @@ case_ud_on_demand(void)
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_LOC_PROT_ERR);
 	u.a = a;
 	expect_none(u.b.rcq);
-	CHECK_EQ(state_of(u.from), IBV_QPS_SQE);
+	CHECK_EQ(pair_state(u.from), IBV_QPS_SQE);
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
@@ -543,8 +502,8 @@ case_ud_on_demand(void)
 	post_recv(u.to, to, (uintptr_t)to->addr, BUF, 2);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(state_of(u.to), IBV_QPS_ERR);
-	CHECK_EQ(state_of(u.from), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(u.to), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	drop(from);
 	drop(to);
 	ud_close(&u);
@@ -565,11 +524,11 @@ case_uc_on_demand(void)
 	wr->wr.rdma.remote_addr = (uintptr_t)mr->addr;
 	wr->wr.rdma.rkey = mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_SUCCESS);
-	CHECK_EQ(state_of(to), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(to), IBV_QPS_RTS);
 	post_recv(to, mr, (uintptr_t)mr->addr, 64, 5);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(state_of(from), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(from), IBV_QPS_RTS);
 	drop(mr);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
@@ -638,7 +597,7 @@ case_srq(void)
 	/* None left: the sender's RNR retries end. The QP with the SRQ stays as it is. */
 	CHECK_EQ(send_status(from[0], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 		IBV_WC_RNR_RETRY_EXC_ERR);
-	CHECK_EQ(state_of(to[0]), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(to[0]), IBV_QPS_RTS);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(ibv_destroy_qp(from[i]), 0);
 		CHECK_EQ(ibv_destroy_qp(to[i]), 0);
@@ -884,7 +843,7 @@ case_xrc(void)
 	CHECK_EQ(x.b.buf[4096], 42);
 	/* A queue that is not in the responder's domain. */
 	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
-	CHECK_EQ(state_of(x.to), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(x.to), IBV_QPS_ERR);
 	xrc_close(&x);
 }
 
@@ -1008,7 +967,7 @@ dc_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, u
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
 	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
 
-	publish(dci, NULL);
+	pair_publish_to(dci, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
@@ -1043,7 +1002,7 @@ case_dc(void)
 	a.buf[0] = 99;
 	CHECK_EQ(dc_write(&a, dci, ah, dct[0]->qp_num, DC_KEY + 1, &b), IBV_WC_RETRY_EXC_ERR);
 	CHECK_EQ(b.buf[0], 8);
-	CHECK_EQ(state_of(dci), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(ibv_destroy_qp(dct[i]), 0);
@@ -1061,7 +1020,7 @@ stream_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dct
 
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
-	publish(dci, NULL);
+	pair_publish_to(dci, NULL);
 	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
 	mlx5dv_wr_set_dc_addr_stream(dvx, ah, dctn, DC_KEY, stream);
 	ibv_wr_set_sge(qpx, good ? a->mr->lkey : a->mr->lkey ^ 0x100, (uintptr_t)a->buf, 64);
@@ -1090,11 +1049,11 @@ case_dc_streams(void)
 	CHECK(mlx5dv_dci_stream_id_reset(dci, 2) != 0); /* it is not in error */
 	CHECK_EQ(mlx5dv_dci_stream_id_reset(dci, 1), 0);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_SUCCESS);
-	CHECK_EQ(state_of(dci), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 7, false), IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(state_of(dci), IBV_QPS_RTS);
+	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 9, false), IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(state_of(dci), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
 	CHECK_EQ(ibv_destroy_qp(dct), 0);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
