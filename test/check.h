@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks of all test programs. A check that fails prints its file, line and values.
+ * Check macros and the case runner of all test programs.
  *
- * Then the program goes on, counts the failure and exits with 1 at its end. Programs that are built with
- * -DCHECK_STOPS=1 end at once instead: there, a check also guards what the lines after it use.
+ * A check that fails prints its file, line and values, and is counted. The program goes on, and its
+ * exit code is 1. A program built with -DCHECK_STOPS=1 exits at the first failed check, so its
+ * checks also protect the lines that follow.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -24,13 +25,13 @@
 /* The exit code of a test that cannot run here. It prints the reason last. */
 #define CHECK_SKIP 77
 
-/* Of the whole program, however many files it is made of. */
+/* One count for the whole program: the linker merges the copies of all its files. */
 __attribute__((weak)) unsigned int check_failures;
 
-/* Failures are counted, but not printed, after so many. */
+/* Failures beyond this number are counted, but not printed. */
 #define CHECK_LINES_MAX 40
 
-/* CHECK(condition), or CHECK(condition, "format", values...): format is a literal. */
+/* CHECK(condition), or CHECK(condition, "format", values...). The format is a string literal. */
 #define CHECK(cond, ...)                                                                           \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
@@ -51,7 +52,7 @@ __attribute__((weak)) unsigned int check_failures;
 		}                                                                                  \
 	} while (0)
 
-/* _exit(): other threads may be at work on what exit() takes down. */
+/* _exit() instead of exit(): other threads may still use what exit() takes down. */
 #define CHECK_END()                                                                                \
 	do {                                                                                       \
 		if (CHECK_STOPS) {                                                                 \
@@ -60,7 +61,7 @@ __attribute__((weak)) unsigned int check_failures;
 		}                                                                                  \
 	} while (0)
 
-/* Counts a failure. True: it is to be printed. */
+/* Counts a failure. Returns true if it is to be printed. */
 static inline bool
 check_count(void)
 {
@@ -107,7 +108,10 @@ check_hex(FILE *f, const char *name, const uint8_t *p, size_t len)
 	fputc('\n', f);
 }
 
-/* Compares bytes, prints both where they differ, and goes on. False: they differ. */
+/*
+ * Compares bytes. Where they differ, prints both and counts a failure. Returns true if they are
+ * equal.
+ */
 static inline bool
 check_bytes(const void *got, const void *want, size_t len, const char *what)
 {
@@ -121,7 +125,7 @@ check_bytes(const void *got, const void *want, size_t len, const char *what)
 	return false;
 }
 
-/* Runs one case: its name is a sentence. */
+/* Runs one case and prints its name, which is a sentence. */
 #define RUN(sentence, call)                                                                        \
 	do {                                                                                       \
 		unsigned int before_ = check_failures;                                             \
@@ -136,8 +140,8 @@ struct check_case {
 };
 
 /*
- * Runs every case, or those whose sentence contains argv[1]. Returns the program's exit code: 1 where a
- * check failed or no case was run.
+ * Runs every case, or only those whose name contains argv[1]. Returns the program's exit code: 1 if
+ * a check failed or no case was run.
  */
 static inline int
 check_main(const struct check_case *cases, size_t n, int argc, char **argv)
@@ -158,7 +162,7 @@ check_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	return ran > 0 && check_failures == 0 ? 0 : 1;
 }
 
-/* splitmix64: for one seed, the same numbers on every machine. */
+/* splitmix64: one seed gives one sequence of numbers on every machine. */
 static inline uint64_t
 check_random(uint64_t *state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hex dump of WQEs or CQEs as text: the command around hwq_dump.h. */
+/* The command hwq-decode: prints a hex dump of WQEs or CQEs as text, by hwq_dump.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -133,7 +133,10 @@ read_dump(FILE *f, struct bytes *b)
 	return good;
 }
 
-/* Each with what it takes of the ring. The last may end with its last segment. */
+/*
+ * Prints each WQE and skips the room that it takes in the ring. The last WQE may end with its last
+ * segment.
+ */
 static int
 print_wqes(const struct bytes *b, enum hwq_transport transport, char *text)
 {

@@ -32,12 +32,12 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* One operation, as a caller might keep it. */
+/* One operation, as a caller might store it. */
 struct op {
 	uint64_t src, dst, wr_id;
 	uint32_t lkey, rkey, len;
 	uint32_t stock_flags, hwq_flags;
-	struct mlx5dv_mkey *stock_mkey; /* of UMR lists, and what it shall lead to */
+	struct mlx5dv_mkey *stock_mkey; /* stock_mkey: destination of UMR lists */
 	struct hwq_mkey *hwq_mkey;
 	struct ibv_sge stock_list[LIST_LEN];
 	struct hwq_sge hwq_list[LIST_LEN];
@@ -46,7 +46,7 @@ struct op {
 struct bench {
 	struct hwq_dev *dev;
 	struct ibv_td *td;
-	struct ibv_pd *pd; /* of td: libmlx5's */
+	struct ibv_pd *pd; /* libmlx5's PD, with td */
 	struct stock stock;
 	struct twin twin;
 	struct hwq_mr mr;
@@ -54,7 +54,7 @@ struct bench {
 	struct hwq_umr_image image;
 	uint8_t *mem;
 	struct op ops[N_OPS];
-	uint64_t wr_ids; /* sum of those that came back */
+	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
 };
 
 /* ---- libmlx5 */
@@ -130,7 +130,7 @@ stock_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	return ibv_poll_cq(b->stock.cq, (int)n, wc) == 0;
 }
 
-/* ---- lib/hwq: by the critical region */
+/* ---- lib/hwq: the critical region of hwq_wr.h */
 
 static ALWAYS_INLINE bool
 hwq_write_burst(struct bench *b, const struct op *op, unsigned int n)
@@ -175,7 +175,7 @@ hwq_umr_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_complete(&wr) == 0;
 }
 
-/* The layout of all is one prepared image. */
+/* Posts UMRs that all have the layout of one prepared image. */
 static ALWAYS_INLINE bool
 hwq_image_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -240,7 +240,7 @@ hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	return true;
 }
 
-/* The same of WQEs that take more than one WQEBB: counted on its own. */
+/* hwq_cqe_burst() under another name, so that WQEs of several WQEBBs are counted apart. */
 static ALWAYS_INLINE bool
 hwq_long_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -256,7 +256,9 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_poll(&b->twin.qp->sq, wr_id, n) == 0;
 }
 
-/* The caller's loop: N_OPS operations in bursts. A caller who posts one at a time knows it. */
+/*
+ * The caller's loop: N_OPS operations in bursts. At a burst of 1, the 1 is a constant of the code.
+ */
 #define MEASURED(x)                                                                                \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst)                                                                \
@@ -304,7 +306,7 @@ MEASURED_EMPTY(hwq_empty)
 struct function {
 	const char *name;
 	bool (*call)(struct bench *b, unsigned int burst);
-	uint64_t n_ops; /* operations done so far */
+	uint64_t n_ops; /* operations executed so far */
 	double ns[RUNS];
 };
 
@@ -313,7 +315,7 @@ struct function {
 		.name = #x, .call = x                                                              \
 	}
 
-/* One way to post, and the polling that goes with it. */
+/* One way to post, and the polling that belongs to it. */
 struct way {
 	const char *operation, *by;
 	struct function *post, *poll, *empty;
@@ -348,7 +350,7 @@ static const struct way ways[] = {
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* A key for each operation and library, and the four pieces that it leads to. */
+/* For each operation, a key of each library, and the four pieces of memory that it leads to. */
 static void
 bench_open_keys(struct bench *b)
 {
@@ -450,7 +452,7 @@ bench_close(struct bench *b)
 	hwq_dev_close(b->dev);
 }
 
-/* All operations by f in bursts; ns of one. */
+/* Runs all operations through f, in bursts. Returns ns per operation. */
 static double
 run(struct bench *b, struct function *f, unsigned int burst)
 {
@@ -481,7 +483,10 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Instructions of one operation by the file of counts; NULL: there is none. */
+/*
+ * Prints the instructions per operation that the file of counts has. Without a file, prints
+ * nothing.
+ */
 static void
 print_count(const char *path, const char *name, unsigned int burst)
 {

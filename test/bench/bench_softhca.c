@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the emulated adapter costs: small operations, copies against memcpy, and queues that idle.
+ * What the emulated adapter costs: small operations, copies against memcpy, and idle queues.
  *
- * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. Figures only:
- * nothing passes or fails by time.
+ * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. It prints figures
+ * only: nothing passes or fails by time.
  *
  * usage: bench_softhca [ops|copies|idle]...    default: all
  *        bench_softhca count OPERATION         64 bursts, for a counter of instructions
@@ -16,7 +16,7 @@
 #include "hwq_emu.h"
 
 #define BURST    32
-#define ROUNDS   4000 /* bursts of one run */
+#define ROUNDS   4000 /* bursts in one run */
 #define RUNS     9
 #define OP_LEN   64
 #define WALK_LEN (16u << 20)
@@ -103,7 +103,7 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 		EMU_DIE("posting: %s", ret == 0 ? "the ring is full" : strerror(-ret));
 }
 
-/* Takes n completions. */
+/* Takes n completions. A bad one ends the program. */
 static void
 reap(struct bench *b, unsigned int n)
 {
@@ -127,7 +127,7 @@ struct cost {
 	double device, all; /* ns per operation */
 };
 
-/* every: each operation asks for a completion; otherwise the burst's last. */
+/* every: each operation asks for a completion. Otherwise only the last of a burst does. */
 static struct cost
 run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 {
@@ -190,7 +190,7 @@ bench_ops(void)
 			all[r] = cost.all;
 		}
 		printf("  %-8s %-18s %8.1f %8.1f\n", op_names[op],
-			i % 2 != 0 ? "of every one" : "of the last", median(device, RUNS),
+			i % 2 != 0 ? "of every WQE" : "of the last WQE", median(device, RUNS),
 			median(all, RUNS));
 	}
 	bench_close(&b);
@@ -235,7 +235,7 @@ bench_copies_by(struct bench *b, enum op op)
 	double ratio[PAIRS], device[PAIRS], plain[PAIRS];
 
 	for (unsigned int i = 0; i < PAIRS; i++) {
-		/* Which goes first changes from pair to pair. */
+		/* Each pair of runs starts with the other copier. */
 		if (i % 2 == 0)
 			device[i] = copy_by_device(b, op);
 		plain[i] = copy_by_memcpy(b);
@@ -263,7 +263,7 @@ bench_copies(void)
 }
 
 /*
- * ---- queues that idle: on other pages (libmlx5 puts two thread domains on one), and on the busy
+ * ---- idle queues, on other pages (libmlx5 puts two thread domains on one page) or on the busy
  * queue's page
  */
 

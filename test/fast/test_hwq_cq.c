@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CQ: owner bit over its laps, consumer index, decoding; and a WQE or CQE as text. The CQEs are
- * written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24 | QPN at
- * 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36; and of receives and
- * signature errors as their cases say.
+ * CQs over plain memory: owner bit, consumer index, decoding of CQEs; and WQEs and CQEs as text.
+ *
+ * The CQEs are written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode <<
+ * 24 | QPN at 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36. The
+ * cases say the fields of receives and of signature errors.
  */
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ start(uint32_t ci)
 
 	memset(buf, 0, sizeof(buf));
 	for (i = 0; i < N_CQE; i++)
-		buf[i * 64 + 63] = 0xf0; /* as libmlx5 presets: invalid */
+		buf[i * 64 + 63] = 0xf0; /* libmlx5 presets the opcode to invalid */
 	memset(&cq, 0, sizeof(cq));
 	hwq_cq_init(&cq, buf, N_CQE, dbrec);
 	hwq_cq_seek(&cq, ci);
@@ -34,7 +35,7 @@ start(uint32_t ci)
 	dbrec[0] = 0;
 }
 
-/* The device's side: entry number n of all time. */
+/* Writes entry n as the device does. n counts from the first lap on. */
 static void
 device_writes(uint64_t n, uint8_t opcode, uint32_t qpn, uint16_t counter)
 {
@@ -78,19 +79,19 @@ index_wraps(void)
 
 	start(0xffffff);
 	device_writes(0xffffff, 0, 1, 2);
-	CHECK(hwq_cq_peek(&cq, &rec), "the last of 24 bits");
+	CHECK(hwq_cq_peek(&cq, &rec), "the entry with the largest 24-bit index");
 	hwq_cq_advance(&cq);
-	CHECK_EQ(be32toh(dbrec[0]), 0, "not told before publish");
+	CHECK_EQ(be32toh(dbrec[0]), 0, "the record does not change before publish");
 	hwq_cq_publish(&cq);
 	CHECK_EQ(be32toh(dbrec[0]), 0, "24 bits wrap to 0");
-	CHECK(!hwq_cq_peek(&cq, &rec), "the next entry is of the lap before");
+	CHECK(!hwq_cq_peek(&cq, &rec), "the next entry is from the lap before");
 
 	start(0xffffffff);
 	device_writes(0xffffffff, 0, 1, 2);
-	CHECK(hwq_cq_peek(&cq, &rec), "the last of 32 bits");
+	CHECK(hwq_cq_peek(&cq, &rec), "the entry with the largest 32-bit index");
 	hwq_cq_advance(&cq);
 	device_writes(0x100000000, 0, 1, 3);
-	CHECK(hwq_cq_peek(&cq, &rec), "the first after 32 bits");
+	CHECK(hwq_cq_peek(&cq, &rec), "the first entry after the 32-bit index wrapped");
 	CHECK_EQ(rec.wqe_counter, 3, "its counter");
 }
 
@@ -125,15 +126,19 @@ decode(void)
 	CHECK_EQ(rec.syndrome, 4, "syndrome");
 	CHECK_EQ(rec.vendor_err, 0x68, "vendor syndrome");
 	CHECK_EQ(rec.hw_syndrome, 0x1d, "hardware syndrome");
-	CHECK_EQ(rec.timestamp, 0, "no time, which would be made of syndromes");
+	CHECK_EQ(rec.timestamp, 0, "no timestamp: its bytes would be syndromes");
 	CHECK_EQ(rec.byte_cnt, 0, "an error CQE has no byte count");
 	CHECK(strcmp(hwq_syndrome_str(rec.syndrome), "local protection error") == 0, "its name");
-	CHECK(strcmp(hwq_syndrome_str(0x21), "unknown syndrome") == 0, "a name for a hole");
-	CHECK(strcmp(hwq_syndrome_str(0xff), "unknown syndrome") == 0, "a name beyond the table");
+	CHECK(strcmp(hwq_syndrome_str(0x21), "unknown syndrome") == 0,
+		"the name of an unassigned syndrome");
+	CHECK(strcmp(hwq_syndrome_str(0xff), "unknown syndrome") == 0,
+		"the name of a syndrome beyond the table");
 }
 
-/* All that a receive tells: path bits at 17, LID at 22, flags, service level and QPN from 24 on,
- * checksums at 28 and 29 of what libmlx5 names hds_ip_ext and l4_hdr_type_etc, VLAN at 30. */
+/*
+ * All fields of a receive CQE: path bits at 17, LID at 22, flags, service level and QPN from 24 on,
+ * checksums at 28 and 29 (libmlx5 names them hds_ip_ext and l4_hdr_type_etc), VLAN at 30.
+ */
 static void
 decode_receive(void)
 {
@@ -181,7 +186,10 @@ decode_receive(void)
 	}
 }
 
-/* Expected at 16 and 24, actual at 20 and 28, what is wrong at 32, type, domain, key, offset. */
+/*
+ * A signature error CQE: expected values at 16 and 24, actual ones at 20 and 28, syndrome at 32,
+ * type, domain, key, offset.
+ */
 static void
 decode_signature_error(void)
 {
@@ -215,7 +223,7 @@ decode_signature_error(void)
 		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
 		CHECK_EQ(rec.opcode, MLX5_CQE_SIG_ERR, "opcode");
 		CHECK_EQ(rec.qpn, 0x42, "QPN");
-		CHECK_EQ(rec.syndrome, 0, "it is no failed work request");
+		CHECK_EQ(rec.syndrome, 0, "a signature error is not a failed work request");
 		CHECK_EQ(rec.byte_cnt, 0, "bytes");
 		CHECK_EQ(rec.sig.mkey, 0xabcd05, "key");
 		CHECK_EQ(rec.sig.syndrome, kinds[i].syndrome, "syndrome");
@@ -263,8 +271,9 @@ as_text(void)
 	expect_text(text, "SIGNALED");
 	expect_text(text, "src addr 0x0000000000005000 len 4096 lkey 0x00000005");
 	expect_text(text, "dst addr 0x000000000000d000 len 4096 lkey 0x0000000d");
-	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, cut, sizeof(cut)), len, "length where it does not fit");
-	CHECK_EQ(strlen(cut), sizeof(cut) - 1, "what fits is kept");
+	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, cut, sizeof(cut)), len,
+		"length of a text that does not fit");
+	CHECK_EQ(strlen(cut), sizeof(cut) - 1, "the text is cut where the room ends");
 	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, NULL, 0), len, "length alone");
 	hwq_wqe_rdma_write_inline(&sq, 0x9, 0x1000, "\x01\x02\xff", 3, 0);
 	hwq_dump_sq_wqe(&sq, 1, text, sizeof(text));
@@ -275,7 +284,7 @@ as_text(void)
 	expect_text(text,
 		"CQE qpn 0x000042 WQE 0x0003 REQ_ERR of MMO (0x2f): local protection error");
 
-	/* Anything at all is dumped without a step outside. */
+	/* Random bytes are dumped without an access outside of them. */
 	for (i = 0; i < 20000; i++) {
 		uint8_t *junk = malloc(64);
 

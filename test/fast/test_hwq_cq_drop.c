@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping a queue pair's completions from a CQ that others use too, over entries made by hand. */
+/*
+ * Tests that dropping one QP's completions keeps those of other QPs on the CQ. The entries are made
+ * by hand.
+ */
 #include <stdlib.h>
 
 #include "check.h"
@@ -12,8 +15,9 @@ static uint8_t entries[N_CQE * 64] __attribute__((aligned(64)));
 static _Atomic(__be32) dbrec[2];
 static struct hwq_cq cq;
 
-/* Entries of the first lap, all written by the device: QPN at byte 56, WQE counter at 60, opcode and
- * owner bit at 63. */
+/*
+ * Writes n entries of the first lap: QPN at byte 56, WQE counter at 60, opcode and owner bit at 63.
+ */
 static void
 start(const uint32_t *qpn, unsigned int n)
 {
@@ -33,7 +37,7 @@ start(const uint32_t *qpn, unsigned int n)
 	hwq_cq_init(&cq, entries, N_CQE, dbrec);
 }
 
-/* What is left: QPN and WQE counter of each, in order. */
+/* Checks that exactly these entries are left, in this order: QPN and WQE counter of each. */
 static void
 expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 {
@@ -46,10 +50,10 @@ expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 			"%s: entry %u is of QP 0x%06x, WQE %u", what, i, rec.qpn, rec.wqe_counter);
 		hwq_cq_advance(&cq);
 	}
-	CHECK(!hwq_cq_peek(&cq, &rec), "%s: an entry too many", what);
+	CHECK(!hwq_cq_peek(&cq, &rec), "%s: one entry too many", what);
 }
 
-/* QPNs that differ from the dropped one in one of their 24 bits each. */
+/* The other QPNs each differ from the dropped one in one of the 24 bits. */
 static void
 all_bits_of_the_number(void)
 {
@@ -64,7 +68,7 @@ all_bits_of_the_number(void)
 		hwq_cq_drop(&cq, dropped, NULL);
 		CHECK_EQ(cq.ci, 2, "the consumer index");
 		CHECK_EQ(be32toh(dbrec[0]), 2, "the consumer index that the device knows");
-		expect(left, 2, "two of four");
+		expect(left, 2, "two of four entries are left");
 	}
 }
 

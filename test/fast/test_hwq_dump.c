@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests on keys as text. The bytes are written here by hand, by the places that
- * infiniband/mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, ...) and the kernel's
- * linux/mlx5/qp.h (mlx5_bsf, mlx5_seg_set_psv) give them.
+ * UMR and SET_PSV WQEs as text. The test writes the WQEs by hand, with the layouts of
+ * infiniband/mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, ...) and of the kernel's
+ * linux/mlx5/qp.h (mlx5_bsf, mlx5_seg_set_psv).
  */
 #include <stdlib.h>
 
@@ -54,7 +54,10 @@ set_psv(void)
 	       "  psv 0x000077 signature 0x1122334455667788\n");
 }
 
-/* Flags, units of layout and BSF, mask; rights, QPN and tag, flags, start, length. */
+/*
+ * The UMR's control and mkey context segments: flags, units of layout and BSF, mask; access rights,
+ * QPN and tag, flags, start, length.
+ */
 static void
 umr_head(unsigned int ds, unsigned int layout, unsigned int bsf, uint64_t mask)
 {
@@ -79,7 +82,10 @@ list_and_dif(void)
 	put(144, 4, 1096);
 	put(148, 4, 0x2200);
 	put(152, 8, 0x9000);
-	/* 64 bytes from 192 on: T10-DIF over 520 bytes in memory, CRC64 over 4048 on the wire. */
+	/*
+	 * The BSF is the 64 bytes from 192 on: T10-DIF over blocks of 520 bytes in memory, CRC64
+	 * over 4048 on the wire.
+	 */
 	put(192, 4, 0x80cf0602);
 	put(200, 4, 0x52000b0b);
 	put(204, 4, 0x0a0a);
@@ -121,7 +127,10 @@ pattern_and_encryption(void)
 	put(162, 2, 8);
 	put(164, 4, 0x2200);
 	put(168, 8, 0x9000);
-	/* The same CRC32C, of 4160 bytes and seed 0, in both; AES-XTS of units of 4096. */
+	/*
+	 * Both domains have one CRC32C over blocks of 4160 bytes, with seed 0; AES-XTS has units of
+	 * 4096.
+	 */
 	put(192, 4, 0xd0f0f004);
 	put(200, 4, 0x43000b0b);
 	put(204, 4, 0x43000a0a);
@@ -142,10 +151,10 @@ pattern_and_encryption(void)
 	       "  wire blocks of 4160 psv 0x000b0b CRC32C\n"
 	       "  encrypted: on the wire, data alone; units of 4096 dek 0x009999 tweak "
 	       "000102030405060708090a0b0c0d0e0f\n");
-	CHECK(strstr(text, "5ec7e7") == NULL, "a key tag is told");
+	CHECK(strstr(text, "5ec7e7") == NULL, "the text says that there is a key tag");
 }
 
-/* Whatever the bytes say, and however few there are: nothing behind them is read. */
+/* For any bytes, and any number of them, nothing behind them is read. */
 static void
 any_bytes(void)
 {
@@ -165,7 +174,7 @@ any_bytes(void)
 			copy[3] = opcodes[rand() % 4];
 			copy[7] = (uint8_t)rand();
 		}
-		/* At the end of what may be read. */
+		/* The copy ends where readable memory ends. */
 		CHECK(hwq_dump_wqe(copy, len, text, sizeof(text)) > 0, "no text");
 		free(copy);
 	}
@@ -176,7 +185,7 @@ main(void)
 {
 	RUN("SET_PSV has its PSV and its signature", set_psv());
 	RUN("a list with a T10-DIF signature", list_and_dif());
-	RUN("a pattern, signed alike on both sides, encrypted", pattern_and_encryption());
-	RUN("any bytes make a text, and nothing else is read", any_bytes());
+	RUN("a pattern with equal signatures in both domains, encrypted", pattern_and_encryption());
+	RUN("any bytes are dumped as text, and nothing behind them is read", any_bytes());
 	return check_failures == 0 ? 0 : 1;
 }

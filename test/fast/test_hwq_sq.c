@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ring against a model that counts in 64 bits and keeps a list of what is in it: room, fills,
- * full at every position, completion, doorbells.
+ * The send queue's ring against a model that counts in 64 bits and lists the WQEs in flight: room,
+ * fills, a full ring at every position, completion, doorbells.
  */
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ start(uint32_t n_bb, uint16_t index)
 
 struct model {
 	uint64_t n, pi, ci;
-	unsigned int head, tail; /* of wqe: what is in flight */
+	unsigned int head, tail; /* range of wqe that is in flight */
 	struct {
 		uint64_t at;
 		unsigned int bb;
@@ -56,7 +56,10 @@ model_put(struct model *m, unsigned int bb, bool fill)
 	m->pi += bb;
 }
 
-/* True if there is room for bb in one piece; takes it, and the fill before it. */
+/*
+ * Returns true if there is room for bb WQEBBs in one piece, and takes them and the fill before
+ * them.
+ */
 static bool
 model_take(struct model *m, unsigned int bb)
 {
@@ -71,7 +74,7 @@ model_take(struct model *m, unsigned int bb)
 	return true;
 }
 
-/* Completes up to the i-th in flight, which is no fill: returns its index. */
+/* Completes all WQEs up to the i-th in flight, which is not a fill. Returns its index. */
 static uint16_t
 model_complete(struct model *m, unsigned int i)
 {
@@ -86,7 +89,7 @@ model_complete(struct model *m, unsigned int i)
 
 /* ------------------------------------------------------------------ cases */
 
-/* A NOP by the format: opcode 0, no CE bit, DS of the whole rest of the ring. */
+/* Checks a fill: opcode 0, no CE bit, and a DS that covers the rest of the ring. */
 static void
 check_fill(uint64_t at, unsigned int bb)
 {
@@ -117,7 +120,9 @@ take_both(struct model *m, unsigned int bb)
 	CHECK(at + bb * 64 <= ring + m->n * 64, "WQE beyond the ring's end");
 	if (m->pi - bb != old_pi)
 		check_fill(old_pi, (unsigned int)(m->pi - bb - old_pi));
-	/* As a builder does: the control segment's DS is what complete reads. */
+	/*
+	 * hwq_sq_complete() reads the DS of the control segment, so it is written as by a builder.
+	 */
 	memset(at, 0x11, bb * 64);
 	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds =
 		htobe32((uint32_t)QPN << 8 | (bb < 16 ? bb * 4 : 63));
@@ -155,7 +160,10 @@ random_against_model(uint64_t seed)
 	}
 }
 
-/* From every start, WQEs of every size: how many fit before "full", and that nothing more does. */
+/*
+ * From every start, with WQEs of every size: counts how many fit before the ring is full, and that
+ * nothing more fits.
+ */
 static void
 full_at_every_position(void)
 {
@@ -166,7 +174,10 @@ full_at_every_position(void)
 			for (w = 1; w <= n / 2 && w <= 16; w++) {
 				uint16_t index = (uint16_t)(START + at);
 				uint32_t left = n - index % n;
-				/* Whole WQEs to the end, the fill, whole WQEs from the start. */
+				/*
+				 * Whole WQEs fit up to the end; then comes the fill; then whole
+				 * WQEs from the start.
+				 */
 				uint32_t fill = left % w;
 				uint32_t want = left / w;
 
@@ -216,7 +227,8 @@ largest_ring(void)
 	CHECK_EQ(i, 32768, "NOPs in the largest ring");
 	CHECK_EQ(hwq_sq_used_bb(&sq), 32768, "used");
 	CHECK_EQ(hwq_sq_free_bb(&sq), 0, "free");
-	CHECK_EQ(hwq_sq_complete(&sq, (uint16_t)(START + 32767)), 32768, "freed at once");
+	CHECK_EQ(hwq_sq_complete(&sq, (uint16_t)(START + 32767)), 32768,
+		"one completion frees all WQEBBs");
 	free(big);
 }
 
@@ -267,7 +279,7 @@ doorbell(void)
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record: 65536 is 0");
 }
 
-/* A fill and its WQE are two: the device must fetch both. */
+/* A fill and its WQE are two WQEs: the device must fetch both, so BlueFlame is not used. */
 static void
 fill_is_no_blueflame(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bytes of UMRs, written out by hand from infiniband/mlx5dv.h and the manual pages, over a ring in
- * plain memory; their errors; images; and rings that end or are full.
+ * UMR WQEs over a ring in plain memory. The expected bytes are written by hand from
+ * infiniband/mlx5dv.h and the manual pages. Also tested: errors, prepared images, and rings that
+ * are full or near their end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ start(void)
 	start_at(START);
 }
 
-/* Sets bytes of an expected WQE from text: hexadecimal, spaces between. */
+/* Writes bytes into an expected WQE. The text is hexadecimal, with spaces between. */
 static void
 put(uint8_t *want, const char *hex)
 {
@@ -89,7 +90,7 @@ golden_list(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.wr.fm_cache, 0x20, "the fence that it leaves");
-	/* Eight bytes in the doorbell, and no more: a UMR never goes by BlueFlame. */
+	/* The doorbell writes eight bytes and no more: a UMR never goes by BlueFlame. */
 	memset(want + 8, 0, sizeof(want) - 8);
 	check_bytes(reg, want, sizeof(want), "the doorbell register");
 }
@@ -109,7 +110,7 @@ golden_pattern(void)
 	hwq_mkey_set_tag(&mkey, 0);
 	hwq_wr_mr_list(&wr, &mkey, 0, 0, NULL);
 	hwq_wr_mr_list(&wr, &mkey, 0, 8, many);
-	/* Small fence: it waits for the one before it. */
+	/* The small fence: this UMR waits for the one before it. */
 	hwq_wr_mr_interleaved(&wr, &mkey, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1,
 		strides);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a pattern");
@@ -167,7 +168,7 @@ errors(void)
 
 	start();
 	hwq_wr_mr_list(&wr, &mkey, 1u << 4, 2, two);
-	check_refused(-EINVAL, "an access flag of no key");
+	check_refused(-EINVAL, "an access flag that keys do not have");
 	start();
 	hwq_wr_mr_list(&wr, &mkey, 0, 9, many);
 	check_refused(-ENOMEM, "more than the key has room for");
@@ -179,20 +180,20 @@ errors(void)
 	start();
 	mkey.max_entries = 16;
 	hwq_wr_mr_interleaved(&wr, &mkey, 0, 1, 12, strides);
-	check_refused(-ENOMEM, "a pattern takes a unit more");
+	check_refused(-ENOMEM, "a pattern takes one unit more");
 	start();
 	mkey.flags = 0;
 	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
-	check_refused(-EOPNOTSUPP, "a tag that was not to change");
+	check_refused(-EOPNOTSUPP, "a new tag for a pool without HWQ_MKEY_UPDATE_TAG");
 	start();
 	wr.wr_flags = HWQ_WQE_SIGNALED;
 	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
 	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
-	check_refused(-EOPNOTSUPP, "no INLINE, in the place of the error before");
+	check_refused(-EOPNOTSUPP, "a UMR without INLINE, after another error");
 	start();
 	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);
 	hwq_wr_bind_mw(&wr, &mw, 0, &info);
-	check_refused(-EINVAL, "the first error");
+	check_refused(-EINVAL, "the batch returns its first error");
 	start();
 	hwq_wr_bind_mw(&wr, &mw, 0, &info);
 	check_refused(-EOPNOTSUPP, "a window of more than 2 GiB");
@@ -230,9 +231,11 @@ images(void)
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "the image");
 		check_wqe(START, want, sizeof(want), "an image");
 	}
-	CHECK_EQ(hwq_umr_image_list(&image, 16, 2, two), -EINVAL, "an access flag of no key");
+	CHECK_EQ(hwq_umr_image_list(&image, 16, 2, two), -EINVAL,
+		"an access flag that keys do not have");
 	CHECK_EQ(hwq_umr_image_list(&image, 0, 53, NULL), -ENOMEM, "more than any WQE takes");
-	CHECK_EQ(hwq_umr_image_pattern(&image, 0, 1, 52, NULL), -ENOMEM, "a unit more");
+	CHECK_EQ(hwq_umr_image_pattern(&image, 0, 1, 52, NULL), -ENOMEM,
+		"one unit more than the key has room for");
 	start();
 	mkey.flags |= HWQ_MKEY_SIG;
 	mkey.plain_end = 0;
@@ -242,7 +245,10 @@ images(void)
 
 /* ------------------------------------------------------------------ the ring */
 
-/* At every place: in one piece, behind a fill where it would cross the end, or refused. */
+/*
+ * At every place of the ring, a UMR is in one piece, or behind a fill where it would cross the end,
+ * or refused.
+ */
 static void
 every_place(void)
 {
@@ -264,7 +270,7 @@ every_place(void)
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "room");
 			if (tail < 3)
 				to = (uint16_t)(pi + tail);
-			CHECK_EQ(sq.pi, (uint16_t)(to + 3), "where it ends");
+			CHECK_EQ(sq.pi, (uint16_t)(to + 3), "where the UMR ends");
 			CHECK(ring[to % N_BB * 64 + 3] == 0x25, "at %u: not at its place", at);
 			if (to == pi)
 				continue;
@@ -279,11 +285,11 @@ every_place(void)
 int
 main(void)
 {
-	RUN("a list is the bytes that its format says", golden_list());
-	RUN("so is a pattern", golden_pattern());
-	RUN("so are windows", golden_windows());
-	RUN("what cannot be is refused, by libmlx5's errors", errors());
-	RUN("an image is the builder's bytes", images());
-	RUN("wherever the ring ends, a UMR is in one piece", every_place());
+	RUN("a list has the bytes of its format", golden_list());
+	RUN("a pattern has the bytes of its format", golden_pattern());
+	RUN("windows have the bytes of their format", golden_windows());
+	RUN("invalid requests are refused with libmlx5's errors", errors());
+	RUN("an image has the bytes that the builder writes", images());
+	RUN("a UMR is in one piece, wherever the ring ends", every_place());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builders write the bytes of the WQE format, and no others.
+ * Builders write exactly the bytes of the WQE format.
  *
- * The expected bytes are written out by hand from the format: control segment {opmod, wqe_index 16,
+ * The expected bytes are written by hand from the format: control segment {opmod, wqe_index 16,
  * opcode; QPN 24, DS; signature, 2 bytes, fm_ce_se; imm}, remote address {addr, rkey, 0}, data
- * {byte count, lkey, addr}, MMO {0, lkey, addr}; all big endian; CE is bits 3:2 (2: always), SE bit
- * 1, FM bits 7:5 (4: fence).
+ * {byte count, lkey, addr}, MMO {0, lkey, addr}; all big endian. CE is bits 3:2 (2: always), SE is
+ * bit 1, FM is bits 7:5 (4: fence).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
 static _Atomic(__be32) dbrec[2];
 static struct hwq_sq sq;
 
-/* A ring at 65530 full of old bytes, so that a byte left unwritten shows. */
+/* A ring at index 65530, filled with old bytes: a byte that a builder does not write is seen. */
 static void
 start(void)
 {
@@ -35,10 +35,10 @@ start(void)
 	hwq_sq_set_memcpy(&sq, 0x0badcafe, 0x1122334455667780, 1ull << 31);
 }
 
-/* 65530 mod 16: the sixth WQEBB from the end. */
+/* 65530 modulo 16 is 10: the sixth WQEBB from the end. */
 #define AT (ring + 10 * 64)
 
-/* Bytes behind the WQE are still old. */
+/* Compares the WQE, and checks that the bytes behind it are not written. */
 static void
 expect(const uint8_t *want, size_t len, const char *what)
 {
@@ -128,7 +128,7 @@ send_list(void)
 		0, 0x40, 0, 0, 0, 4, 0, 0, 0, 0xe, 0, 0, 0, 0, 0, 0, 0, 0x50};
 
 	start();
-	sq.sig_bits = 0x08; /* sq_sig_all */
+	sq.sig_bits = 0x08; /* as sq_sig_all sets it */
 	CHECK_EQ(hwq_wqe_send_list(&sq, sge, 5, 0), 2, "WQEBBs");
 	expect(want, sizeof(want), "SEND of a list with a hole");
 	CHECK_EQ(sq.pi, 65532, "producer index");
@@ -153,11 +153,11 @@ write_inline(void)
 	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world!", 13,
 			 HWQ_WQE_SIGNALED),
 		1, "WQEBBs");
-	expect(want13, sizeof(want13), "inline write of 13 bytes: padding is 0");
+	expect(want13, sizeof(want13), "inline write of 13 bytes, padded with 0");
 	start();
 	CHECK_EQ(hwq_wqe_rdma_write_inline_list(&sq, 0x99, 0x1234, parts, 3, HWQ_WQE_SIGNALED), 1,
 		"WQEBBs");
-	expect(want13, sizeof(want13), "the same in parts");
+	expect(want13, sizeof(want13), "inline write of 13 bytes in several parts");
 	start();
 	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world", 12, HWQ_WQE_SIGNALED),
 		1, "WQEBBs");
@@ -167,13 +167,16 @@ write_inline(void)
 	CHECK_EQ(AT[7], 1, "DS of no bytes: no inline segment");
 	CHECK_EQ(hwq_wqe_send_inline(&sq, ring, 201, 0), -ENOMEM, "one byte too many");
 	CHECK_EQ(hwq_wqe_send_inline_list(&sq, huge, 2, 0), -ENOMEM, "lengths that wrap");
-	CHECK_EQ(sq.pi, 65531, "only the first was taken");
+	CHECK_EQ(sq.pi, 65531, "only the first write is in the ring");
 }
 
-/* Flags that only some builders of hwq_wr.h know: none of their bits may reach a WQE. */
+/* Flags that only some builders of hwq_wr.h know. None of their bits may reach a WQE. */
 #define NOT_WIRE (HWQ_WQE_INLINE | HWQ_WQE_IP_CSUM)
 
-/* Signature, DC stream and fm_ce_se of the WQE at AT: only the last byte is flags, SIGNALED and FENCE. */
+/*
+ * Checks signature, DC stream and fm_ce_se of the WQE at AT: only the last byte may hold flags,
+ * SIGNALED and FENCE.
+ */
 static void
 expect_flags(const char *what)
 {
@@ -220,7 +223,7 @@ flags_stay_in_their_byte(void)
 	expect_flags("hwq_wr_rdma_write()");
 }
 
-/* Lengths around the largest, 2 GiB, which all three families encode as 0. */
+/* Lengths around 2 GiB, the largest one, which all three families of builders encode as 0. */
 static void
 longest_memcpy(void)
 {
@@ -279,14 +282,15 @@ longest_memcpy(void)
 int
 main(void)
 {
-	RUN("a NOP is its control segment", nop());
-	RUN("memcpy has MMO, source and destination segments, and 2 GiB is 0", memcpy_mmo());
-	RUN("RDMA of one segment, and of none where the length is 0", rdma_one());
+	RUN("a NOP is a control segment alone", nop());
+	RUN("memcpy has MMO, source and destination segments, and encodes 2 GiB as 0",
+		memcpy_mmo());
+	RUN("RDMA has one data segment, and none if the length is 0", rdma_one());
 	RUN("a list leaves out its empty segments", send_list());
 	RUN("inline data is counted, copied and padded with 0", write_inline());
-	RUN("flags that are not the control segment's reach no WQE, by any family of builders",
+	RUN("no family of builders writes flags that the control segment does not have",
 		flags_stay_in_their_byte());
-	RUN("all families of builders take the lengths of a memcpy up to 2 GiB, which is 0",
+	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",
 		longest_memcpy());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

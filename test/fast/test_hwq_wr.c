@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The critical region of work requests: errors stick, a batch is posted whole or not at all, and
- * an aborted one leaves no trace. Over a ring and a doorbell in plain memory.
+ * The critical region of work requests, over a ring and a doorbell in plain memory: the first error
+ * of a batch stays, a batch is posted whole or not at all, and an aborted batch leaves no trace.
  */
 #include <errno.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ start(void)
 	hwq_wr_start(&wr, &sq);
 }
 
-/* The queue and the device are as start() made them. */
+/* Checks that the queue and the device are as start() left them. */
 static void
 check_untouched(const char *what)
 {
@@ -53,15 +53,17 @@ check_untouched(const char *what)
 	memcpy(&word, reg, 8);
 	CHECK(sq.pi == START && sq.ci == START && sq.rung == START && sq.last == START,
 		"%s: an index moved", what);
-	CHECK(sq.wr.fm_cache == 0, "%s: a fence stayed", what);
-	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell", what);
+	CHECK(sq.wr.fm_cache == 0, "%s: a fence is left", what);
+	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell was written", what);
 }
 
-/* It fails with want, and the ring then takes a whole batch as if nothing had been. */
+/* Checks that the batch fails with `want`, and that the ring then takes a whole batch. */
 static void
 check_refused(int want, const char *what)
 {
-	/* More work, with an error that is not want's, does not make it that one, nor good. */
+	/*
+	 * More work with another error changes nothing: the batch still fails with the first error.
+	 */
 	if (want == -EINVAL) {
 		hwq_wr_send(&wr);
 		hwq_wr_set_inline_data(&wr, data, 201);
@@ -129,7 +131,7 @@ start_as(enum hwq_transport transport)
 	hwq_wr_start_as(&wr, &sq, transport);
 }
 
-/* Each is whole but for the one thing that is wrong with it. */
+/* Each work request has one error, and is valid otherwise. */
 static void
 setters_go_with_their_types(void)
 {
@@ -156,40 +158,40 @@ setters_go_with_their_types(void)
 	hwq_wr_rdma_write(&wr, 1, 2);
 	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
-	check_refused(-EINVAL, "another type's address");
+	check_refused(-EINVAL, "an address setter of another type");
 	start_as(HWQ_TRANSPORT_XRC);
 	hwq_wr_set_xrc_srqn(&wr, 1);
 	check_refused(-EINVAL, "an address without builder");
 	start_as(HWQ_TRANSPORT_XRC);
 	hwq_wr_nop(&wr);
 	hwq_wr_set_xrc_srqn(&wr, 1);
-	check_refused(-EINVAL, "an address of what takes none");
+	check_refused(-EINVAL, "an address for a builder that takes none");
 	start();
 	hwq_wr_send(&wr);
 	hwq_wr_set_xrc_srqn(&wr, 1);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
-	check_refused(-EINVAL, "an address of RC");
+	check_refused(-EINVAL, "an address on an RC QP");
 	start_as(HWQ_TRANSPORT_UD);
 	hwq_wr_rdma_read(&wr, 1, 2);
 	hwq_wr_set_ud_addr(&wr, &ah, 1, 2);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
-	check_refused(-EINVAL, "an RDMA read of UD");
+	check_refused(-EINVAL, "an RDMA read on a UD QP");
 	start_as(HWQ_TRANSPORT_ETH);
 	hwq_wr_send_imm(&wr, 1);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
-	check_refused(-EINVAL, "immediate data of a frame");
+	check_refused(-EINVAL, "immediate data in a raw packet");
 	start();
 	hwq_wr_send_tso(&wr, data, 54, 100);
 	hwq_wr_set_sge(&wr, 1, 2, 3);
-	check_refused(-EINVAL, "TSO of RC");
+	check_refused(-EINVAL, "TSO on an RC QP");
 	start();
 	sq.wr.transport = HWQ_TRANSPORT_UD;
 	hwq_wr_start(&wr, &sq);
 	hwq_wr_nop(&wr);
-	check_refused(-EINVAL, "the start of another type");
+	check_refused(-EINVAL, "a start for another type");
 }
 
-/* As libmlx5's errors of raw packets, on a port that computes no checksums. */
+/* The errors are libmlx5's errors for raw packets, on a port that computes no checksums. */
 static void
 frames_are_checked(void)
 {
@@ -288,7 +290,10 @@ write_one(unsigned int flags)
 	hwq_wr_set_sge(&wr, 1, 2, 3);
 }
 
-/* FM is 1 for the small fence, 4 for the caller's (infiniband/mlx5dv.h, control segment). */
+/*
+ * FM is 1 for the small fence, and 4 for the fence that a caller asks for (infiniband/mlx5dv.h,
+ * control segment).
+ */
 static void
 fence_of_local_inv(void)
 {
@@ -302,8 +307,8 @@ fence_of_local_inv(void)
 	hwq_wr_local_inv(&wr, 9);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
 	CHECK_EQ(fence_of(START), 0, "LOCAL_INV");
-	CHECK_EQ(fence_of(START + 2), 1, "the WQE behind it");
-	CHECK_EQ(fence_of(START + 3), 0, "the second behind it");
+	CHECK_EQ(fence_of(START + 2), 1, "the WQE behind LOCAL_INV");
+	CHECK_EQ(fence_of(START + 3), 0, "the second WQE behind LOCAL_INV");
 	CHECK_EQ(fence_of((uint16_t)(START + 6)), 4, "the caller's own fence");
 	CHECK_EQ(fence_of((uint16_t)(START + 7)), 0, "behind the caller's own fence");
 	hwq_wr_start(&wr, &sq);
@@ -314,10 +319,10 @@ fence_of_local_inv(void)
 	write_one(0);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
 	CHECK_EQ(fence_of((uint16_t)(START + 10)), 1, "the next batch, after an aborted one");
-	CHECK_EQ(fence_of((uint16_t)(START + 11)), 0, "the second of it");
+	CHECK_EQ(fence_of((uint16_t)(START + 11)), 0, "the second WQE of the next batch");
 }
 
-/* 65530 is WQEBB 10 of 16: two WQEs of 4 WQEBBs leave two to the end, which become a fill. */
+/* Index 65530 is WQEBB 10 of 16. Two WQEs of 4 WQEBBs leave a fill of two WQEBBs at the end. */
 static void
 wr_ids_go_with_their_wqes(void)
 {
@@ -347,10 +352,13 @@ one_wqe_goes_by_blueflame(void)
 	write_one(HWQ_WQE_SIGNALED);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
 	check_bytes(reg, ring + 10 * 64, 64, "BlueFlame");
-	CHECK_EQ(bf.offset, 256, "the other half is next");
+	CHECK_EQ(bf.offset, 256, "the other half of the register is next");
 }
 
-/* As a device writes one: QPN and wqe_counter big endian, opcode 7:4, solicited 1, owner 0. */
+/*
+ * Writes a CQE as a device does: QPN and wqe_counter big endian, opcode in bits 7:4, solicited bit
+ * 1, owner bit 0.
+ */
 static void
 put_cqe(struct mlx5_cqe64 *e, uint32_t qpn, uint16_t counter, uint8_t op_own)
 {
@@ -376,13 +384,13 @@ good_completions_only(void)
 		write_one(HWQ_WQE_SIGNALED);
 	}
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
-	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "none is written yet");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 0, "no CQE is written yet");
 	put_cqe(&entries[0], QPN, START, 0);
 	put_cqe(&entries[1], QPN, (uint16_t)(START + 2), 2);
 	put_cqe(&entries[2], QPN + 1, 3, 0);
-	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 2, "up to another QP's");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 2, "the poll stops at another QP's CQE");
 	CHECK(ids[0] == 100 && ids[1] == 102, "wr_ids");
-	CHECK_EQ(sq.ci, (uint16_t)(START + 3), "freed, with what was not signalled");
+	CHECK_EQ(sq.ci, (uint16_t)(START + 3), "freed, with the unsignalled WQEs before");
 	CHECK_EQ(be32toh(cq_dbrec[0]), 0, "not published");
 	hwq_wr_start(&wr, &sq);
 	write_one(0);
@@ -395,18 +403,18 @@ good_completions_only(void)
 	put_cqe(&entries[2], QPN, (uint16_t)(START + 3), 0);
 	put_cqe(&entries[3], QPN, (uint16_t)(START + 4), 0);
 	CHECK_EQ(hwq_wr_poll(&sq, ids, 1), 1, "no more than asked for");
-	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "the last lap's entry is none");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "an entry of the lap before is not taken");
 	CHECK_EQ(ids[0], 104, "wr_id");
 	put_cqe(&entries[0], QPN, (uint16_t)(START + 5), 1);
-	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "the next lap");
+	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 1, "the entries of the next lap");
 	CHECK_EQ(ids[0], 105, "wr_id");
 }
 
 /* ------------------------------------------------------------------ order of the stores */
 
 /*
- * The page of the send doorbell record, and that of the doorbell register, refuse the first store. What
- * is known then is what the device could know, had it looked.
+ * The pages of the send doorbell record and of the doorbell register refuse the first store. The
+ * handler notes what the device could read at that moment.
  */
 static uint8_t *trap_dbrec, *trap_reg;
 static volatile uint32_t ci_at_dbrec, ci_at_reg, pi_at_reg;
@@ -430,7 +438,10 @@ on_store(int sig, siginfo_t *info, void *context)
 	mprotect(page, 4096, PROT_READ | PROT_WRITE);
 }
 
-/* A ring with pages for its record and register that trap, and three completions not published. */
+/*
+ * A ring whose doorbell record and register are on pages that trap, and three completions not
+ * published.
+ */
 static void
 start_trapped(void)
 {
@@ -485,16 +496,18 @@ int
 main(void)
 {
 	RUN("the first error sticks, and nothing is posted", errors_stick());
-	RUN("setters and builders go with their types", setters_go_with_their_types());
+	RUN("setters and builders are refused on QPs of other types",
+		setters_go_with_their_types());
 	RUN("frames are checked as libmlx5 checks them", frames_are_checked());
 	RUN("a batch that does not fit is refused whole", full_ring_refuses_the_batch());
-	RUN("abort leaves no trace", abort_leaves_no_trace());
-	RUN("LOCAL_INV leaves a fence to the WQE behind it", fence_of_local_inv());
-	RUN("wr_ids go with their WQEs, past fills and the index's wrap",
+	RUN("an aborted batch leaves no trace", abort_leaves_no_trace());
+	RUN("the WQE behind LOCAL_INV has a fence", fence_of_local_inv());
+	RUN("each WQE has its wr_id, past fills and the wrap of the index",
 		wr_ids_go_with_their_wqes());
-	RUN("good completions hand back wr_ids, the first other one ends it",
+	RUN("a poll returns the wr_ids of good completions up to the first other CQE",
 		good_completions_only());
-	RUN("one WQE goes by BlueFlame", one_wqe_goes_by_blueflame());
-	RUN("the CQ's index, then the doorbell record, then the doorbell", doorbell_comes_last());
+	RUN("a batch of one WQE is posted by BlueFlame", one_wqe_goes_by_blueflame());
+	RUN("the CQ's index is written first, then the doorbell record, then the doorbell",
+		doorbell_comes_last());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

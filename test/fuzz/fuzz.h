@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the adapter's fuzzers share: numbers from a seed, mutations, and memory that tells who touched
- * it.
+ * What the adapter's fuzzers share: random numbers from a seed, mutations, and guarded memory that
+ * shows when something was written or read outside of it.
  *
- *   PROT_NONE page | slack, must stay | the memory, up to its last byte | PROT_NONE page
+ *   PROT_NONE page | slack, must not change | the memory, up to its last byte | PROT_NONE page
  *
- * Secret memory holds one byte over and over. Nothing may carry it anywhere else: a run of it where
- * data arrive is a read of what was not the adapter's to read.
+ * Secret memory is filled with one byte value. A run of that value in any other memory shows that
+ * the adapter read memory that it must not read.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -23,7 +23,10 @@
 void fuzz_die(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 
-/* Everything depends on this one number, which is printed. A hang ends the program. */
+/*
+ * Sets the seed, which all random numbers depend on. A program that hangs is ended after so many
+ * seconds.
+ */
 void fuzz_begin(uint64_t seed, unsigned int seconds);
 
 uint64_t rnd(uint64_t n);
@@ -32,20 +35,22 @@ one_in(unsigned int n)
 {
 	return rnd(n) == 0;
 }
-/* A number as bugs like them: at the edge of something, or anything. */
+/* A number that is likely to show a bug: at the edge of a range, or random. */
 uint64_t rnd_word(void);
 void rnd_bytes(uint8_t *p, size_t len);
 
-/* One field of a structure in host order, or big endian, is changed to what may not be expected. */
+/* Changes one field of a structure, in host order or in big endian, to an unexpected value. */
 void mutate_field(uint8_t *p, size_t len);
 void mutate_field_be(uint8_t *p, size_t len);
 
-/* Memory of exactly len bytes, zeros. Freed by fuzz_free(), which checks its slack. */
+/* Returns len zeroed bytes of guarded memory. fuzz_free() checks the slack and frees it. */
 uint8_t *fuzz_guarded(size_t len);
 void fuzz_free(uint8_t *p);
-/* From now on the memory must stay as it is now; false: it may change again. */
+/* true: from now on the memory must not change. false: it may change again. */
 void fuzz_freeze(uint8_t *p, bool frozen);
-/* The slack of all guarded memory, and what is frozen: as it was, or the program ends. */
+/*
+ * Checks the slack of all guarded memory, and all frozen memory. The program ends if one changed.
+ */
 void fuzz_check_guards(void);
 
 void fuzz_fill_secret(uint8_t *p, size_t len);

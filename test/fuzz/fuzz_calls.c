@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control calls of verbs: fuzz_calls.h. */
+/* Control calls of verbs for the fuzzer of control calls: see fuzz_calls.h. */
 #include <fcntl.h>
 #include <string.h>
 
 #include "fuzz_calls.h"
 
-/* What the calls of one type of object need of the others; any may be missing. */
+/* The objects that the calls for one type of object need. Any of them may be NULL. */
 struct stock {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -51,7 +51,7 @@ use_memory(const struct stock *s)
 		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
 		ibv_dereg_mr(mr);
 	}
-	/* It may be registered still, by a malformed call: it stays. */
+	/* The memory is not freed: a malformed call may have left it registered. */
 }
 
 static void
@@ -192,7 +192,7 @@ make_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_type dc)
 static const struct {
 	enum ibv_qp_type type;
 	enum mlx5dv_dc_type dc;
-	int init, rtr, rts; /* attributes that each transition needs */
+	int init, rtr, rts; /* Attribute masks of each transition. */
 } types[] = {
 #define INIT      (IBV_QP_PKEY_INDEX | IBV_QP_PORT)
 #define CONNECTED (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzzer of control calls has stock libibverbs do, so that each of its calls is a template. */
+/*
+ * Calls of stock libibverbs for the fuzzer of control calls: each is the template of malformed
+ * ones.
+ */
 #ifndef FUZZ_CALLS_H
 #define FUZZ_CALLS_H
 
@@ -8,14 +11,17 @@
 
 #include "fuzz.h"
 
-/* fuzz_calls.c: everything that verbs can make, change, ask and end; whatever fails is left out. */
+/*
+ * fuzz_calls.c: creates, modifies, queries and destroys every object of verbs. A call that fails is
+ * skipped.
+ */
 void calls_of_verbs(struct ibv_context *ctx);
 /*
- * fuzz_devx.c: firmware commands. Queues that the adapter grants, although their commands were
- * changed, are used to their ends: their memory lies between pages that cannot be touched.
+ * fuzz_devx.c: firmware commands. A queue that the adapter creates from a changed command is used
+ * up to its end; its memory lies between pages that cannot be accessed.
  */
 void calls_of_devx(struct ibv_context *ctx);
 
-extern unsigned long fuzz_devx_queues; /* that were granted, and used */
+extern unsigned long fuzz_devx_queues; /* Number of queues created by changed commands and used. */
 
 #endif

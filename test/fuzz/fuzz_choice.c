@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys, addresses and lengths for work requests: right, at the edge of what is right, or anything. */
+/*
+ * Draws keys, addresses and lengths for work requests: valid ones, ones at the edge of a range, and
+ * random ones.
+ */
 #include "fuzz_wqe.h"
 
-static bool tame; /* what is asked for now shall be right: the work request is to get far */
+/* If set, what is drawn is mostly valid, so that the work request is executed. */
+static bool tame;
 
 void
 wqe_be_tame(bool on)
@@ -70,7 +74,7 @@ wqe_some_va(const struct fuzz_world *w, uint32_t key)
 		r = &w->ro;
 	if (key == softhca_mkey_key(w->other.mkey))
 		r = &w->other;
-	/* Keys over keys begin at address 0 here, mostly. */
+	/* In most cases an indirect key starts at address 0 here. */
 	for (unsigned int i = 0; i < N_INDIRECT; i++)
 		if (key == softhca_mkey_key(w->indirect[i]) && !one_in(8))
 			return one_in(2) ? 0 : rnd(4096);

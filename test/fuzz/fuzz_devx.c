@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands for the fuzzer of control calls: fuzz_calls.h. Fields are set by their bit offset
- * in the structures of the programming manual, as in test_softhca_devx.c.
+ * Firmware commands for the fuzzer of control calls: see fuzz_calls.h. Fields are set by their bit
+ * offset in the structures of the programming manual, as in test_softhca_devx.c.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define CREATE_LEN 272
 #define MODIFY_LEN 264
 #define UMEM_LEN   16384
-#define SQ_AT      4096 /* in the user memory: behind the CQ */
+#define SQ_AT      4096 /* Offset in the user memory, after the CQ. */
 
 unsigned long fuzz_devx_queues;
 
@@ -27,7 +27,7 @@ struct side {
 	struct mlx5dv_devx_uar *uar;
 };
 
-/* ---- queues whose commands were changed, and which the adapter granted */
+/* ---- queues created by changed commands */
 
 static void
 fill_cq(const struct side *s, uint8_t *in)
@@ -61,15 +61,15 @@ fill_qp(const struct side *s, uint32_t cqn, uint8_t *in)
 	devx_put(in, 0x860, 1, 1);
 }
 
-/* Sizes, offsets, memory: the fields that decide where the adapter reads and writes. */
+/* Changes a size, an offset or a memory field: these decide where the adapter reads and writes. */
 static void
 change(uint8_t *in, const uint16_t *bits, const uint8_t *widths, size_t n)
 {
 	size_t i = rnd(n);
 
-	if (one_in(3)) /* as it is */
+	if (one_in(3)) /* unchanged */
 		return;
-	if (one_in(4)) /* anywhere, but in the opcode */
+	if (one_in(4)) /* any field but the opcode */
 		mutate_field_be(in + 8, CREATE_LEN - 8);
 	else
 		devx_put(in, bits[i], widths[i], (uint32_t)(one_in(2) ? rnd_word() : rnd(40)));
@@ -115,7 +115,7 @@ modify(struct mlx5dv_devx_obj *qp, uint32_t opcode, uint32_t qpn, uint8_t *in)
 	mlx5dv_devx_obj_modify(qp, in, MODIFY_LEN, out, sizeof(out));
 }
 
-/* RESET to RTS, towards itself. */
+/* From RESET to RTS, connected to itself. */
 static void
 connect_qp(struct mlx5dv_devx_obj *qp, uint32_t qpn)
 {
@@ -132,7 +132,9 @@ connect_qp(struct mlx5dv_devx_obj *qp, uint32_t qpn)
 	modify(qp, 0x504, qpn, rts);
 }
 
-/* Everything posted, whatever the size: each WQE is read, and flushed into the CQ. */
+/*
+ * Posts the whole ring, whatever its size: the adapter reads each WQE and flushes it into the CQ.
+ */
 static void
 use_queue(const struct side *s, struct mlx5dv_devx_obj *qp, uint32_t qpn)
 {

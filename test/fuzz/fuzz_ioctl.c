@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fuzzer of the adapter's ioctl front. Stock libibverbs and libmlx5 do their work, and every call
- * that they make is the template of malformed ones, made before and after it: so each method and each
- * write command is met with live handles, most of it right. Nothing may crash or hang, and
+ * A fuzzer of the adapter's ioctl front. Stock libibverbs and libmlx5 run as usual. Each of their
+ * calls is the template of malformed calls, made before and after it, so that each method and each
+ * write command sees valid handles and mostly valid data. Nothing may crash or hang, and
  *
- *  - what an attribute points to lies in a box: nothing around it may be written;
- *  - pointers inside structures lead into an arena, or to where nothing is;
- *  - a call that fails does so with an errno that the ABI has.
+ *  - an attribute points to memory in a box, and nothing around that memory may be written;
+ *  - pointers inside structures lead into an arena, or to unmapped addresses;
+ *  - a call that fails returns an errno of the ABI.
  *
  * usage: fuzz_ioctl [ROUNDS [SEED]]     usertools/fuzz.sh has the long form
  *
- * SOFTHCA_THREADS is 0 here, unless it is set: with threads, they run beside the calls.
+ * SOFTHCA_THREADS is 0 here, unless it is set. With threads, they run while the calls are made.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #define ARENA_LEN (1u << 20)
 #define BOX_LEN   (1u << 18)
 #define BOX_BYTE  0xb6
-#define BOX_EDGE  64 /* bytes in front and behind that must stay */
+#define BOX_EDGE  64 /* bytes before and after an attribute, which must not change */
 
 static uint8_t *arena, *box;
 static size_t box_used;
@@ -42,7 +42,7 @@ static struct {
 } boxes[MAX_ATTRS];
 static unsigned int n_boxes;
 static unsigned long n_calls, n_taken, n_methods;
-static bool fuzzing; /* calls are templates */
+static bool fuzzing; /* each call of libibverbs is used as a template */
 
 struct call {
 	struct ib_uverbs_ioctl_hdr hdr;
@@ -70,9 +70,11 @@ wild_pointer(void)
 	case 0:
 		return 0;
 	case 1:
-		return (uintptr_t)arena - FUZZ_PAGE + rnd(FUZZ_PAGE); /* cannot be touched */
+		/* the page in front: cannot be accessed */
+		return (uintptr_t)arena - FUZZ_PAGE + rnd(FUZZ_PAGE);
 	case 2:
-		return (uintptr_t)arena + ARENA_LEN - rnd(64); /* runs into what cannot */
+		/* runs into the page behind, which cannot be accessed */
+		return (uintptr_t)arena + ARENA_LEN - rnd(64);
 	case 3:
 		return UINT64_C(0x8000000000000000) + rnd(1 << 20);
 	default:
@@ -80,7 +82,7 @@ wild_pointer(void)
 	}
 }
 
-/* No pointer leads to memory in use: what happens there would be the program's fault. */
+/* Replaces pointers to memory in use: damage there would be this program's own fault. */
 static void
 tame_pointers(uint8_t *p, size_t len)
 {
@@ -95,7 +97,7 @@ tame_pointers(uint8_t *p, size_t len)
 	}
 }
 
-/* ---- boxes: memory of one attribute */
+/* ---- boxes: the memory of one attribute each */
 
 static void
 box_reset(void)
@@ -120,7 +122,7 @@ box_take(size_t len)
 	return box + at;
 }
 
-/* Nothing but the attributes' own bytes may differ. */
+/* Ends the program if a byte of the boxes outside of the attributes' own memory changed. */
 static void
 box_check(const struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -147,7 +149,7 @@ is_drivers(const struct call *c)
 	return (c->hdr.object_id & UVERBS_ID_NS_MASK) != 0;
 }
 
-/* The length and the number of an attribute, and what may stand beside them. */
+/* Changes the length, the number or the flags of an attribute. */
 static void
 mutate_frame(struct ib_uverbs_attr *a)
 {
@@ -174,7 +176,10 @@ mutate_frame(struct ib_uverbs_attr *a)
 	}
 }
 
-/* An attribute's bytes, or room for its answer, in a box of its own; or a word, changed or not. */
+/*
+ * Gives an attribute its bytes, or room for its answer, in a box of its own. A value stored in the
+ * attribute itself is copied, changed or not.
+ */
 static void
 fill_attr(const struct call *c, const struct ib_uverbs_attr *from, struct ib_uverbs_attr *to,
 	bool change)
@@ -192,7 +197,8 @@ fill_attr(const struct call *c, const struct ib_uverbs_attr *from, struct ib_uve
 	if (points)
 		memcpy(p, (const void *)(uintptr_t)from->data,
 			to->len < from->len ? to->len : from->len);
-	if (is_drivers(c) && points) { /* a firmware command: no pointers, big endian */
+	/* a firmware command: it has no pointers and is big endian */
+	if (is_drivers(c) && points) {
 		for (unsigned int n = change ? 1 + (unsigned int)rnd(3) : 0; n != 0; n--)
 			mutate_field_be(p, to->len);
 	} else {
@@ -241,7 +247,7 @@ mutate_shape(struct call *c)
 		c->hdr.num_attrs = (uint16_t)rnd(65536);
 }
 
-/* An errno that the ABI has for a refusal: anything else would be a fault of the front. */
+/* Ends the program if the errno is not one that the ABI has for a refusal. */
 static void
 check_errno(const struct ib_uverbs_ioctl_hdr *hdr, int err)
 {
@@ -269,10 +275,14 @@ real_ioctl(int fd, unsigned long request, void *arg)
 static void
 malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
-	/* What the front reads may run into pages that cannot be read. */
+	/*
+	 * The call ends at the last byte of the arena: reading beyond it hits a page that cannot be
+	 * read.
+	 */
 	struct call *c = (struct call *)(void *)(arena + ARENA_LEN - sizeof(*c));
 	uint16_t n = hdr->num_attrs, changed = n == 0 ? 0 : (uint16_t)rnd(n);
-	unsigned int what = (unsigned int)rnd(8); /* 0: the shape; 1: a frame; else: contents */
+	/* 0: changes the call's shape; 1: one attribute's frame; else: contents */
+	unsigned int what = (unsigned int)rnd(8);
 
 	box_reset();
 	memset(c, 0, sizeof(*c));
@@ -293,7 +303,7 @@ malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 		softhca_pump();
 }
 
-/* Interposed: libibverbs calls this one. */
+/* Stands in front of libc's: libibverbs calls this one. */
 __attribute__((visibility("default"))) int
 ioctl(int fd, unsigned long request, ...)
 {
@@ -306,7 +316,10 @@ ioctl(int fd, unsigned long request, ...)
 	hdr = va_arg(ap, void *);
 	va_end(ap);
 	is_template = fuzzing && request == RDMA_VERBS_IOCTL && hdr->num_attrs <= MAX_ATTRS / 2;
-	/* Taken once only: a malformed one that is good enough would take its place. */
+	/*
+	 * GET_CONTEXT succeeds once only: a malformed call that succeeds would take the template's
+	 * place.
+	 */
 	opens = is_template && hdr->object_id == UVERBS_OBJECT_DEVICE &&
 		hdr->method_id == UVERBS_METHOD_GET_CONTEXT;
 	for (unsigned int i = 0; is_template && !opens && i < 12; i++)
@@ -346,7 +359,10 @@ main(int argc, char **argv)
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 3;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
-	/* Settings are read when the library loads: start again with one that does the same again. */
+	/*
+	 * Settings are read when the library loads, so the program starts again with this one. With
+	 * address randomisation off, one seed repeats one run.
+	 */
 	if (getenv("SOFTHCA_THREADS") == NULL) {
 		setenv("SOFTHCA_THREADS", "0", 1);
 		execv("/proc/self/exe", argv);
@@ -364,7 +380,7 @@ main(int argc, char **argv)
 	printf("%lu templates, %lu malformed calls, %lu of them good; %lu queues by changed "
 	       "commands\n",
 		n_methods, n_calls, n_taken, fuzz_devx_queues);
-	/* A fuzzer that gets nowhere finds nothing. */
+	/* A fuzzer whose calls are all refused finds nothing: that is a failure. */
 	return n_calls >= 1000 * rounds && n_taken != 0 && fuzz_devx_queues != 0 ? EXIT_SUCCESS
 										 : EXIT_FAILURE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is around the data half of the adapter: the other half's part, and a clock, random numbers and
- * a wire that do the same again for the same seed.
+ * The surroundings of the adapter's data half: replacements for the control half, and a clock,
+ * random numbers and a wire that repeat for one seed.
  */
 #include <string.h>
 #include <sys/types.h>
@@ -12,13 +12,13 @@
 #include "fuzz_world.h"
 #include "log.h"
 
-/* ---- what the control half provides */
+/* ---- replacements for the control half */
 
 struct softhca_dev fuzz_dev;
 static struct softhca_config cfg;
 unsigned long fuzz_frames;
 
-/* Log lines of refused work are not what is looked for. */
+/* Log lines about refused work are dropped. */
 void
 softhca_log(const char *fmt, ...)
 {
@@ -46,7 +46,8 @@ softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
 }
 
 /*
- * Linked in the place of the machine's clock and of its random numbers: a seed shall do the same again.
+ * The linker puts these in place of the machine's clock and random numbers: one seed repeats one
+ * run.
  */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 ssize_t __wrap_getrandom(void *p, size_t len, unsigned int flags);
@@ -69,7 +70,7 @@ __wrap_getrandom(void *p, size_t len, unsigned int flags)
 	return (ssize_t)len;
 }
 
-/* Linked in the place of the capture file. */
+/* The linker puts this in place of the capture file. */
 void __wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_t len);
 
 void
@@ -78,7 +79,7 @@ __wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_
 	if (len < 60 || len > 9216)
 		FUZZ_DIE("a frame of %zu bytes", len);
 	if (fuzz_has_secret(frame, len))
-		FUZZ_DIE("a frame carries what was not its WQE's");
+		FUZZ_DIE("a frame carries bytes that its WQE did not point to");
 	fuzz_frames++;
 }
 

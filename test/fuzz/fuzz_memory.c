@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers, mutations and guarded memory of the fuzzers: fuzz.h. */
+/* Random numbers, mutations and guarded memory of the fuzzers: see fuzz.h. */
 #include "fuzz.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "check.h"
 
 #define SLACK_BYTE 0x3c
-#define SECRET_RUN 12 /* bytes in a row that chance does not make */
+#define SECRET_RUN 12 /* more equal bytes in a row than random data has */
 
 static uint64_t state;
 
@@ -93,7 +93,7 @@ mutated(uint64_t v)
 	}
 }
 
-/* The bytes of the field come first in v, in host order: little endian. */
+/* In host order, which is little endian, the field's bytes come first in v. */
 static void
 mutate(uint8_t *p, size_t len, bool swap)
 {
@@ -128,7 +128,7 @@ mutate_field_be(uint8_t *p, size_t len)
 
 struct block {
 	struct block *next;
-	uint8_t *base; /* of the first page that cannot be touched */
+	uint8_t *base; /* address of the first page that cannot be accessed */
 	uint8_t *mem, *copy;
 	size_t len, slack, pages;
 	bool frozen;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fuzzer of the adapter's queues: work requests, receives, doorbells and records that are nearly
- * right, on queues of every type. Nothing may crash, hang, or touch what is not registered:
+ * A fuzzer of the adapter's queues: nearly valid work requests, receives, doorbells and records, on
+ * queues of every type. Nothing may crash or hang, and the adapter may not touch unregistered
+ * memory:
  *
- *  - queues, records, doorbell pages and regions end at pages that cannot be touched;
- *  - what the adapter may only read, and what is in front of all of it, must stay as it was;
- *  - what it may not read holds a secret, which must not turn up in memory or in frames.
+ *  - queues, records, doorbell pages and regions end at pages that cannot be accessed;
+ *  - memory that the adapter may only read, and the slack in front of all memory, must not change;
+ *  - memory that the adapter may not read holds a secret, which must not appear in memory or in
+ *    frames.
  *
  * usage: fuzz_queues [BURSTS [SEED]]     usertools/fuzz.sh has the long form
  */
@@ -18,12 +20,13 @@
 
 #include "fuzz_wqe.h"
 
-#define WORLD_BURSTS 200 /* then all is made anew */
-#define SRQ_NEXT_AT  2   /* where an entry of an SRQ names the next one: mlx5_wqe_srq_next_seg */
-#define MAX_TURNS    10000
+#define WORLD_BURSTS 200 /* bursts until everything is created anew */
+/* offset of the next entry's index in an SRQ entry: mlx5_wqe_srq_next_seg */
+#define SRQ_NEXT_AT 2
+#define MAX_TURNS   10000
 
 static struct fuzz_world w;
-static unsigned long n_wqes, n_cqes, n_good[64]; /* completed well, by opcode */
+static unsigned long n_wqes, n_cqes, n_good[64]; /* n_good: good completions by opcode */
 
 /* ---- posting */
 
@@ -40,7 +43,10 @@ put_wqe(unsigned int queue, const struct fuzz_wqe *wqe)
 	struct mlx5_wqe_ctrl_seg ctrl;
 	unsigned int bb = (wqe->posted_ds + 3) / 4;
 
-	/* To the end of the last WQEBB: only what is not posted at all is a secret. */
+	/*
+	 * Fills up to the end of the last WQEBB: only memory that is not posted at all holds a
+	 * secret.
+	 */
 	for (unsigned int i = 16; i < bb * 64; i++)
 		*sq_at(q, i) = i < wqe->posted_ds * 16 ? wqe->bytes[i] : 0x44;
 	mlx5dv_set_ctrl_seg(&ctrl, q->pi, wqe->opcode, wqe->opmod, softhca_qp_number(q->qp),
@@ -56,7 +62,10 @@ put_wqe(unsigned int queue, const struct fuzz_wqe *wqe)
 	n_wqes++;
 }
 
-/* A record that is not the producer index may post the whole ring: nothing in it is a secret then. */
+/*
+ * Returns a wrong doorbell record. It may post the whole ring, so the ring's secrets are removed
+ * first.
+ */
 static uint32_t
 lie_about_posts(struct fuzz_queue *q)
 {
@@ -67,7 +76,7 @@ lie_about_posts(struct fuzz_queue *q)
 	return (uint32_t)rnd_word();
 }
 
-/* As much as is free, and by its own idea: more is a mistake that is made now and then. */
+/* Posts as much as this program believes to be free. Now and then it posts more, by mistake. */
 static void
 post_sends(unsigned int queue)
 {
@@ -76,8 +85,8 @@ post_sends(unsigned int queue)
 	uint32_t hw_bb;
 
 	world_state(q, &hw_bb);
-	if (q->pi !=
-		(uint16_t)hw_bb) /* what is posted behind one that waits may become a part of it */
+	/* The device may read what is posted now as a part of an earlier WQE that waits. */
+	if (q->pi != (uint16_t)hw_bb)
 		memset(q->must_fail, 0, sizeof(q->must_fail));
 	for (unsigned int n = 1 + (unsigned int)rnd(4); n != 0; n--) {
 		struct fuzz_wqe wqe;
@@ -134,7 +143,7 @@ post_srq(struct fuzz_srq *s)
 	atomic_store(&s->db[0], htobe32(one_in(500) ? (uint32_t)rnd_word() : s->pi));
 }
 
-/* Bytes on a doorbell page that no driver writes. */
+/* Writes bytes to a doorbell page that no driver writes. */
 static void
 ring_nonsense(void)
 {
@@ -156,7 +165,7 @@ ring_nonsense(void)
 
 /* ---- completions */
 
-/* uidx is the queue's index here: fuzz_world.c. */
+/* Checks a good CQE. The uidx that fuzz_world.c gives a queue is its index. */
 static void
 check_good(const struct mlx5_cqe64 *cqe)
 {
@@ -164,10 +173,10 @@ check_good(const struct mlx5_cqe64 *cqe)
 	uint16_t index = be16toh(cqe->wqe_counter);
 
 	if (queue >= N_QUEUES || w.queue[queue].sq_bb == 0)
-		FUZZ_DIE("a completion is of no queue");
+		FUZZ_DIE("a completion names no queue");
 	if (w.queue[queue].must_fail[index & (w.queue[queue].sq_bb - 1)])
-		FUZZ_DIE("queue %u: WQE 0x%x (opcode 0x%x) claims more than it has, and completed "
-			 "well",
+		FUZZ_DIE("queue %u: WQE 0x%x (opcode 0x%x) says it is longer than it is, and "
+			 "completed well",
 			queue, index, be32toh(cqe->sop_drop_qpn) >> 24);
 	n_good[be32toh(cqe->sop_drop_qpn) >> 24 & 63]++;
 }
@@ -204,9 +213,9 @@ take_completions(void)
 	}
 }
 
-/* ---- what must be so */
+/* ---- what must be true */
 
-/* Rings and records are the program's to write. */
+/* Rings and records: only the program may write them. */
 static void
 freeze_queues(bool frozen)
 {
@@ -235,7 +244,8 @@ check_regions(void)
 			if (r->mem[r->len - behind + at] != FUZZ_SECRET)
 				FUZZ_DIE("written: byte %zu behind a region", at);
 		if (fuzz_has_secret((uint8_t *)(uintptr_t)r->va, r->size))
-			FUZZ_DIE("read: what is not registered, or not posted, is in a region");
+			FUZZ_DIE("read: a region holds bytes of memory that is not registered or "
+				 "not posted");
 	}
 }
 
@@ -249,7 +259,10 @@ run_adapter(void)
 			FUZZ_DIE("the adapter does not come to rest");
 }
 
-/* A queue in error, or one that waits, begins anew now and then; an empty one forgets its WQEs. */
+/*
+ * Now and then resets a queue that is in error or waits. In an empty queue, the WQEs become secret
+ * again.
+ */
 static void
 tidy_queues(void)
 {
@@ -318,6 +331,6 @@ main(int argc, char **argv)
 		missing += n_good[opcodes[i]] == 0;
 	}
 	printf("\n");
-	/* A fuzzer that gets nowhere finds nothing. */
+	/* A fuzzer whose work all fails finds nothing: that is a failure. */
 	return bursts >= 5000 && missing != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

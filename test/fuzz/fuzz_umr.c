@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UMR, windows, signatures and PSVs for the fuzzer of queues. */
+/* Draws UMR, windows, signatures and PSVs for the fuzzer of queues. */
 #include <string.h>
 
 #include "fuzz_wqe.h"
 
-#define STRIDED_OP 0x400 /* of a repeat block */
-#define LAYOUT_AT  8     /* units in front of the layout */
+#define STRIDED_OP 0x400 /* opcode of a repeat block */
+#define LAYOUT_AT  8     /* 16-byte units in front of the layout */
 
 #define ACCESS_ALL                                                                                 \
 	(MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC |                                               \
@@ -21,8 +21,8 @@
 #define BSF_ENABLED (1u << 30)
 
 /*
- * A BSF (basic structure first), which mlx5dv.h does not have: the layout of libmlx5 44,
- * providers/mlx5/wqe.h, struct mlx5_bsf.
+ * A BSF that starts with the basic structure. mlx5dv.h does not have it: this layout is struct
+ * mlx5_bsf of libmlx5 44, providers/mlx5/wqe.h.
  */
 enum {
 	BSF_UNITS = 4,
@@ -58,7 +58,7 @@ end(struct fuzz_wqe *q, struct umr *u, uint32_t qpn, uint32_t key)
 		u->units += 4 * (1 + (unsigned int)rnd(one_in(2) ? 4 : 16000));
 	u->ctrl->klm_octowords = htobe16((uint16_t)u->units);
 	if (u->units > FUZZ_UNITS)
-		wqe_claims(q, UINT16_MAX); /* too much for any WQE */
+		wqe_claims(q, UINT16_MAX); /* more than the key has room for: it must fail */
 	if (u->units != 0)
 		wqe_claims(q, LAYOUT_AT + u->units + be16toh(u->ctrl->bsf_octowords));
 	u->ctrl->mkey_mask = htobe64(u->mask);
@@ -69,7 +69,7 @@ end(struct fuzz_wqe *q, struct umr *u, uint32_t qpn, uint32_t key)
 
 /* ---- layouts */
 
-/* What an entry leads to: regions, other keys, itself. */
+/* Draws where an entry leads to: a region, another key, or the key itself. */
 static void
 some_target(const struct fuzz_world *w, __be32 *key, __be64 *va)
 {
@@ -88,7 +88,7 @@ put_list(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u)
 		uint32_t len = one_in(3) ? 512u << rnd(4) : wqe_some_len();
 
 		if (i >= u->units)
-			continue; /* padding */
+			continue; /* a padding entry */
 		klm->byte_count = htobe32(len);
 		some_target(w, &klm->mkey, &klm->address);
 		u->len += len;
@@ -133,7 +133,7 @@ put_dif(uint8_t *p)
 	p[13] = (uint8_t)rnd(256);
 }
 
-/* T10-DIF, CRC32 or CRC32C; 0 is a domain without. */
+/* Draws T10-DIF, CRC32 or CRC32C, or 0 for a domain without a signature. */
 static void
 put_format(const struct fuzz_world *w, uint8_t *p, uint8_t *dif)
 {

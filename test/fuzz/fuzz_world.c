@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the fuzzer of queues: fuzz_world.h. */
+/* Creates the queues, keys and memory that the fuzzer of queues works on: see fuzz_world.h. */
 #include "fuzz_world.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ make_memory(struct fuzz_world *w)
 	const uint32_t all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 
-	/* One region goes up to the last byte of its memory, one ends before it. */
+	/* One region ends at the last byte of its memory, one before it. */
 	make_region(&w->rw[0], FUZZ_RW_LEN, 0, FUZZ_PDN, all);
 	make_region(&w->rw[1], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all);
 	make_region(&w->rw[2], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all | IBV_ACCESS_ON_DEMAND);
@@ -185,13 +185,14 @@ make_queue(struct fuzz_world *w, unsigned int queue)
 	struct fuzz_queue *q = &w->queue[queue];
 
 	*q = (struct fuzz_queue){.type = types[queue], .rq_stride = 16};
-	/* Two of them are alone on their page. */
+	/* Two queues have a doorbell page of their own. */
 	q->uar = queue == Q_RC_A ? 1 : queue == Q_RC_B ? 2 : 0;
 	q->sq_bb = sends(q->type) ? 16u << (queue % 3) : 0;
 	q->rq_n = has_rq(queue) ? 4 : 0;
 	if (has_rq(queue))
 		q->rq_stride = 16u << (queue % 4);
-	q->sq = fuzz_guarded(q->sq_bb != 0 ? q->sq_bb * 64 : 64); /* none has an address, too */
+	/* a ring of no WQEs has an address, too */
+	q->sq = fuzz_guarded(q->sq_bb != 0 ? q->sq_bb * 64 : 64);
 	q->rq = fuzz_guarded(q->rq_n != 0 ? q->rq_n * q->rq_stride : 64);
 	q->db = make_record();
 	fuzz_fill_secret(q->sq, q->sq_bb * 64);
@@ -213,7 +214,7 @@ destination(const struct fuzz_world *w, unsigned int queue)
 #define CONNECTED (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
 #define RESPONDER (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
 
-/* What each transition needs: ibv_modify_qp(3). */
+/* Attribute masks of each transition: ibv_modify_qp(3). */
 struct masks {
 	uint32_t init, more, rtr, rts;
 };
@@ -305,7 +306,7 @@ world_state(const struct fuzz_queue *q, uint32_t *hw_bb)
 	return attr.state;
 }
 
-/* ---- the whole */
+/* ---- all of it */
 
 void
 world_create(struct fuzz_world *w, bool calm)

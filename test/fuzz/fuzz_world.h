@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The adapter's data half, and a world of queues of every type for it, in guarded memory. The control
- * half is not there: queues and keys are made by the calls of hca.h.
+ * The adapter's data half with queues of every type, in guarded memory. The control half is
+ * missing: queues and keys are created by the calls of hca.h.
  */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
@@ -17,21 +17,26 @@
 
 #define FUZZ_PDN       5
 #define FUZZ_OTHER_PDN 6
-#define FUZZ_UNITS     24 /* of layout, that an indirect key has room for; a window: 4 */
-#define FUZZ_RW_LEN    32768u
-#define FUZZ_MARGIN    256u /* of a region's memory, in front and behind, that is not registered */
+/* 16-byte units of layout that an indirect key has room for; a window has room for 4 */
+#define FUZZ_UNITS  24
+#define FUZZ_RW_LEN 32768u
+/* bytes before and after a region in its memory that are not registered */
+#define FUZZ_MARGIN 256u
 
 enum {
 	N_UARS = 4,
 	N_CQS = 4,
 	N_SRQS = 2,
-	N_RW = 3,       /* the last is on demand */
-	N_INDIRECT = 6, /* the last two with room for a signature */
+	N_RW = 3,       /* the last region is on demand */
+	N_INDIRECT = 6, /* the last two keys have room for a signature */
 	N_WINDOWS = 3,
 	N_PSVS = 3
 };
 
-/* RC to each other, RC to itself with an SRQ, and of every other type; responders after senders. */
+/*
+ * Two RC QPs connected to each other, one RC QP connected to itself with an SRQ, and one of every
+ * other type. Senders come before responders.
+ */
 enum {
 	Q_RC_A,
 	Q_RC_B,
@@ -48,8 +53,8 @@ enum {
 
 struct fuzz_region {
 	uint8_t *mem;
-	size_t len;        /* of mem */
-	uint64_t va, size; /* what is registered of it */
+	size_t len;        /* length of mem */
+	uint64_t va, size; /* the registered part of mem */
 	struct softhca_mkey *mkey;
 };
 
@@ -61,7 +66,7 @@ struct fuzz_queue {
 	_Atomic uint32_t *db;
 	uint32_t sq_bb, rq_n, rq_stride;
 	uint16_t pi, rq_pi;
-	bool must_fail[64]; /* by WQEBB */
+	bool must_fail[64]; /* by the WQEBB that a WQE starts at */
 };
 
 struct fuzz_srq {
@@ -69,30 +74,30 @@ struct fuzz_srq {
 	uint8_t *buf;
 	_Atomic uint32_t *db;
 	uint32_t n, stride;
-	uint16_t pi, last; /* last: index of the entry posted last */
+	uint16_t pi, last; /* last: index of the entry that was posted last */
 };
 
 struct fuzz_cq {
 	struct softhca_cq *cq;
 	uint8_t *buf;
 	_Atomic uint32_t *db;
-	uint32_t n, len, seen; /* seen: completions that were looked at */
+	uint32_t n, len, seen; /* seen: producer index up to which completions were checked */
 };
 
 struct fuzz_world {
-	bool calm; /* most work is right: queues get far before they fail */
+	bool calm; /* most work is valid, so that queues run long before they fail */
 	uint8_t *page[N_UARS];
 	struct softhca_uar *uar[N_UARS];
 	struct fuzz_cq cq[N_CQS];
-	struct fuzz_srq srq[N_SRQS]; /* the second is XRC's */
+	struct fuzz_srq srq[N_SRQS]; /* the second one is an XRC SRQ */
 	struct fuzz_queue queue[N_QUEUES];
 	struct fuzz_region rw[N_RW], ro, other;
-	uint8_t *none; /* registered nowhere */
+	uint8_t *none; /* memory that no key covers */
 	struct softhca_mkey *indirect[N_INDIRECT], *window[N_WINDOWS];
 	struct softhca_psv *psv[N_PSVS];
 };
 
-/* 0, or the program ends and says what failed. */
+/* Ends the program with a message if the call does not return 0. */
 #define FUZZ_MUST(err)                                                                             \
 	do {                                                                                       \
 		int err_ = (err);                                                                  \
@@ -101,14 +106,14 @@ struct fuzz_world {
 	} while (0)
 
 extern struct softhca_dev fuzz_dev;
-extern unsigned long fuzz_frames; /* that raw queues sent */
+extern unsigned long fuzz_frames; /* number of frames that raw queues sent */
 
 void world_init(void);
 void world_fini(void);
-/* Queues of every type in RTS; keys without a layout yet. */
+/* Creates queues of every type in RTS, and keys that have no layout yet. */
 void world_create(struct fuzz_world *w, bool calm);
 void world_destroy(struct fuzz_world *w);
-/* From whatever state to RTS. A DCT is made anew. */
+/* Takes a queue from any state to RTS. A DCT is destroyed and created anew. */
 void world_connect(struct fuzz_world *w, unsigned int queue);
 unsigned int world_state(const struct fuzz_queue *q, uint32_t *hw_bb);
 

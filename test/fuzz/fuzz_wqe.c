@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests that are nearly right: fuzz_wqe.h. */
+/* Draws work requests that are nearly valid: see fuzz_wqe.h. */
 #include "fuzz_wqe.h"
 
 #include <string.h>
 
-#define MAX_DS 63 /* as the control segment can say */
+#define MAX_DS 63 /* the largest value of the control segment's field */
 
 #define DC_KEY UINT64_C(0x1122334455667788)
 
 void
 wqe_claims(struct fuzz_wqe *q, unsigned int units)
 {
-	/* What stands behind a false length is no longer what it was written as. */
+	/* Once one length is false, the device may take the following segments for other ones. */
 	if (!q->lied && units > q->claimed_ds)
 		q->claimed_ds = units;
 }
@@ -39,7 +39,7 @@ put_data(const struct fuzz_world *w, struct fuzz_wqe *q)
 	wqe_some_data(w, wqe_more(q, 1));
 }
 
-/* Inline data; sometimes the length says more than there is room for. */
+/* Adds inline data. Sometimes its length says more than there is room for. */
 static void
 put_inline(const struct fuzz_world *w, struct fuzz_wqe *q)
 {
@@ -61,7 +61,7 @@ put_inline(const struct fuzz_world *w, struct fuzz_wqe *q)
 	q->lied |= lies;
 }
 
-/* Much of one region, from its front or up to its end. */
+/* Adds a long data segment of one region, from its start or up to its end. */
 static void
 put_big_data(const struct fuzz_world *w, struct fuzz_wqe *q)
 {
@@ -130,7 +130,7 @@ put_address(const struct fuzz_world *w, struct fuzz_wqe *q, unsigned int queue)
 
 /* ---- raw Ethernet */
 
-/* Ethernet, IPv4 or IPv6, TCP: as TSO wants it. */
+/* Writes Ethernet, IPv4 or IPv6, and TCP headers, as TSO needs them. */
 static unsigned int
 some_header(uint8_t *p)
 {
@@ -182,7 +182,7 @@ make_mmo(const struct fuzz_world *w, struct fuzz_wqe *q)
 	uint8_t *seg = wqe_more(q, 1);
 
 	wqe_some_data(w, seg);
-	if (!one_in(8)) /* the opaque segment, as it should be */
+	if (!one_in(8)) /* a valid opaque segment */
 		mlx5dv_set_data_seg((void *)seg, 0, softhca_mkey_key(w->rw[0].mkey), w->rw[0].va);
 	seg = wqe_more(q, 2);
 	wqe_some_data(w, seg);
@@ -200,7 +200,7 @@ make_atomic(const struct fuzz_world *w, struct fuzz_wqe *q)
 
 	put_raddr(w, q);
 	rnd_bytes(wqe_more(q, 1), 16);
-	if (one_in(4)) { /* up to the last byte, and too little or too much */
+	if (one_in(4)) { /* the last bytes of a region, fewer or more than an atomic has */
 		len = 1 + (uint32_t)rnd(12);
 		key = softhca_mkey_key(w->rw[0].mkey);
 		va = w->rw[0].va + w->rw[0].size - len;
@@ -259,7 +259,10 @@ some_opcode(unsigned int queue)
 	return connected[rnd(sizeof(connected))];
 }
 
-/* The control segment says more than was posted: what follows in the ring is not this WQE's. */
+/*
+ * The control segment says more than was posted: the device reads the ring's next bytes as part of
+ * it.
+ */
 static void
 post_short(struct fuzz_wqe *q)
 {
@@ -268,7 +271,7 @@ post_short(struct fuzz_wqe *q)
 
 	if (q->ds > 4 || (q->opcode != MLX5_OPCODE_RDMA_WRITE && q->opcode != MLX5_OPCODE_SEND))
 		return;
-	units = 5 + (unsigned int)rnd(MAX_DS - 4 - q->ds); /* into another WQEBB */
+	units = 5 + (unsigned int)rnd(MAX_DS - 4 - q->ds); /* at least one more WQEBB */
 	seg = (void *)wqe_more(q, units);
 	q->posted_ds = q->ds - units + 1;
 	seg->byte_count = htobe32((units * 16 - 4) | MLX5_INLINE_SEG);

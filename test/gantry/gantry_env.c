@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Helpers of the engine's tests: gantry_env.h. */
+/* Helpers of the engine's tests: see gantry_env.h. */
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "gantry_env.h"
 
 #define GUARD_LEN 4096
-/* Longer than any case may take, shorter than the runner's own limit. */
+/* Seconds: longer than any case takes, shorter than the runner's timeout. */
 #define PATIENCE_SECONDS 40
 
 void

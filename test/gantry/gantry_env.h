@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers of the engine's tests: EAL, memory with known bytes, and polling with a limit of time.
+ * Helpers of the engine's tests: EAL, memory with known bytes, and polling with a time limit.
  *
  * A check that fails ends the program.
  */
@@ -12,8 +12,8 @@
 #include "check.h"
 
 /*
- * Starts EAL with lcores 0 to n_workers on two CPUs, or on one if there is one. Without EAL: exit
- * 1.
+ * Starts EAL with lcores 0 to n_workers on two CPUs, or on one CPU if there is only one. Exits with
+ * 1 if EAL does not start.
  */
 void env_init(unsigned int n_workers);
 /* Runs the cases whose name contains argv[1], or all. */
@@ -27,20 +27,20 @@ void *env_map(size_t len);
 void env_unmap(void *p, size_t len);
 
 /*
- * Writes, or compares, bytes that depend on the seed and the place: no two places have equal bytes
- * for long.
+ * Writes bytes that depend on the seed and the offset, or compares them. The pattern does not
+ * repeat, so misplaced bytes are seen.
  */
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
-/* gantry_poll(). If the adapter has no thread, runs it for one turn before. */
+/* Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
-/* Submits all of them and collects all completions, in order. */
+/* Submits all n descriptors and collects all completions, in order. */
 void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n);
-/* The status of one descriptor that is submitted alone. */
+/* Submits one descriptor alone and returns its status. */
 enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
-/* Creates a queue; destroys it, when nothing is in flight. */
+/* Creates a queue. env_queue_done() destroys it when nothing is in flight. */
 struct gantry_queue *env_queue(struct gantry *g, uint32_t depth);
 void env_queue_done(struct gantry_queue *q);
 
@@ -49,7 +49,7 @@ void env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int 
 
 struct gantry_stats env_stats(const struct gantry_queue *q);
 
-/* Opens a connection between two queues, or of a queue with itself. */
+/* Opens a connection between two queues, or from a queue to itself. */
 void env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, uint16_t *pb);
 
 static inline struct gantry_desc

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that the hardware fails: which descriptor gets which status, what is flushed, what
- * runs afterwards. Keys are broken behind the engine's back, so that it has no chance to refuse.
+ * Operations that fail in hardware: which descriptor gets which status, which are flushed, and
+ * which run afterwards. The tests break keys without telling the engine, so that it cannot refuse
+ * the work.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,13 +20,13 @@
 #define ARENA_LEN (UINT64_C(1) << 20)
 #define MAX_BURST 64
 
-/* MLX5_CQE_SYNDROME_*, as mlx5dv.h and ibv_poll_cq(3) have them. */
+/* MLX5_CQE_SYNDROME_*, with the values of mlx5dv.h and ibv_poll_cq(3). */
 #define SYNDROME_LOCAL_PROT    0x04
 #define SYNDROME_REMOTE_ACCESS 0x13
 
 static struct gantry *g;
 static bool mmo;
-static uint64_t piece; /* a page, or what one WQE copies if that is less */
+static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
 static uint8_t *src, *dst, *broken, *closed;
 static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
 
@@ -39,7 +40,7 @@ good_copy(uint32_t i)
 	return d;
 }
 
-/* A copy out of memory whose key the device no longer knows. */
+/* A copy from memory whose key the device no longer knows. */
 static struct gantry_desc
 failing_copy(uint32_t i)
 {
@@ -110,7 +111,7 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 		}
 		check_pieces(moved, 8);
 		CHECK_EQ(env_stats(q).recoveries, at + 1);
-		/* The connection is up again. */
+		/* The connection works again. */
 		for (i = 0; i < 8; i++) {
 			desc[i] = good_copy(i);
 			moved[i] = true;
@@ -138,7 +139,7 @@ a_destination_that_is_refused_is_a_local_error_by_any_path(void)
 	env_queue_done(q);
 }
 
-/* The table of doc/engine.md. The vendor syndrome of each is a number of the test's choice. */
+/* The table of doc/engine.md. The vendor syndrome of each row is a number that the test chooses. */
 static void
 every_syndrome_has_its_status_and_is_reported(void)
 {
@@ -191,7 +192,7 @@ every_syndrome_has_its_status_and_is_reported(void)
 	env_queue_done(q);
 }
 
-/* How many lines of the log have these words. */
+/* Returns how many lines of the log contain these words. */
 static unsigned int
 count_lines(FILE *log, const char *words)
 {
@@ -249,7 +250,7 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	CHECK_EQ(rte_openlog_stream(log), 0);
 	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 1);
-	/* The second does not end before the test says so. */
+	/* The current second of the limiter does not end before the test says so. */
 	CHECK(q->dump_tsc != 0);
 	q->dump_tsc = UINT64_MAX;
 	for (i = 1; i < 10; i++)
@@ -308,7 +309,7 @@ a_split_copy_that_fails_completes_once(void)
 			CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[0].status, GANTRY_OK);
 		CHECK_EQ(comp[1].status, GANTRY_LOCAL_ERROR);
-		/* Flushed if the hardware had them already, else they ran. */
+		/* They were flushed if the hardware had them already, else they ran. */
 		for (i = 2; i < 4; i++) {
 			bool same = memcmp(dst + i * piece, src + i * piece, piece) == 0;
 
@@ -339,7 +340,7 @@ a_split_copy_behind_a_failure_is_flushed_once(void)
 	env_queue_done(q);
 }
 
-/* Failures at random places, many times over: every status is known beforehand. */
+/* Failures at random places, many times. Every status is known beforehand. */
 static void
 failures_anywhere_are_survived(void)
 {
@@ -399,8 +400,8 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 }
 
 /*
- * The ring is full of the failing one's WQEs when the long one comes, so that it waits with no WQE
- * posted; then the own connection is lost.
+ * The ring is full of the failing copy's WQEs when the long one arrives, so it waits with no WQE
+ * posted. Then the own connection is lost.
  */
 static void
 a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)
@@ -447,7 +448,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 			desc[1].op = GANTRY_OP_READ;
 			desc[1].remote_key = gantry_mem_remote_key(src_mem);
 		}
-		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy, until a poll */
+		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy until the next poll */
 		desc[2] = good_copy(2);            /* waits behind it */
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		CHECK_EQ(gantry_peer_close(q, pb), -EBUSY);
@@ -457,7 +458,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	desc[1] = good_copy(1);
 	desc[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
-	/* Nothing that waits goes to a peer. */
+	/* No descriptor that waits uses the peer. */
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_collect(q, comp, 3);
@@ -496,7 +497,10 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 
 		env_connect(a, &pa, b, &pb);
 		reset_pieces(k);
-		/* Even ones are copies, on another connection: nothing happens to them. */
+		/*
+		 * Even descriptors are copies, on another connection: the failure does not touch
+		 * them.
+		 */
 		for (i = 0; i < 12; i++)
 			desc[i] = i % 2 == 0 ? good_copy(i) : good_write(i, pa);
 		desc[6] = good_write(6, pa);
@@ -565,7 +569,7 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
 	CHECK_EQ(comp[2].status, GANTRY_OK);
 	CHECK_EQ(env_poll(a, comp, 4), 0);
-	/* What fitted was written: 412 pieces of 1 KiB. */
+	/* The part that fits was written: 412 pieces of 1 KiB. */
 	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + piece, 412 * 1024) == 0);
 	CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
 	env_queue_done(a);
@@ -600,7 +604,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 
-	/* Now the ring is full of earlier WQEs when the long one begins. */
+	/* Now the ring is full of earlier WQEs when the long write starts. */
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	for (i = 0; i < 66; i++)
@@ -627,8 +631,8 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 }
 
 /*
- * The ring is full of the failing one's WQEs when the next long one begins, so that one is not
- * posted at all: to a peer it is refused; on the own connection it runs after the repair.
+ * The ring is full of the failing operation's WQEs when the next long one arrives, so none of its
+ * WQEs is posted. To a peer it is refused; on the own connection it runs after the repair.
  */
 static void
 a_long_operation_that_has_not_begun_is_refused_or_runs_later(void)
@@ -695,7 +699,7 @@ a_peer_that_is_gone_is_unreachable(void)
 }
 
 static const struct check_case cases[] = {
-	{"a failed copy is told from those before and after",
+	{"a failed copy is distinguished from those before and after it",
 		a_failed_copy_is_told_from_those_before_and_after},
 	{"a destination that is refused is a local error, by any path",
 		a_destination_that_is_refused_is_a_local_error_by_any_path},
@@ -705,7 +709,7 @@ static const struct check_case cases[] = {
 		the_log_names_the_connection_and_decodes_the_wqe},
 	{"no more than four failed WQEs a second are logged",
 		no_more_than_four_failed_wqes_a_second_are_logged},
-	{"what was still waiting runs after a failure",
+	{"descriptors that still waited run after a failure",
 		what_was_still_waiting_runs_after_a_failure},
 	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
 	{"a split copy behind a failure is flushed once",
@@ -717,7 +721,7 @@ static const struct check_case cases[] = {
 		a_long_copy_that_has_not_begun_learns_that_the_device_is_lost},
 	{"a peer is busy while descriptors to it wait",
 		a_peer_is_busy_while_descriptors_to_it_wait},
-	{"what the peer refuses fails alone, and flushes the rest",
+	{"an operation that the peer refuses fails, and those behind it are flushed",
 		what_the_peer_refuses_fails_alone_and_flushes_the_rest},
 	{"a split write that fails in its middle completes once",
 		a_split_write_that_fails_in_its_middle_completes_once},
@@ -725,7 +729,7 @@ static const struct check_case cases[] = {
 		a_long_write_that_waits_for_a_failing_peer_is_refused},
 	{"a long operation that has not begun is refused, or runs later",
 		a_long_operation_that_has_not_begun_is_refused_or_runs_later},
-	{"a peer that is gone is unreachable", a_peer_that_is_gone_is_unreachable},
+	{"operations to a peer that is gone are unreachable", a_peer_that_is_gone_is_unreachable},
 };
 
 int
@@ -747,7 +751,7 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
 	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	/* gantry_mem_unregister() needs a registration to end. */
+	/* gantry_mem_unregister() needs a registration to release. */
 	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, closed_mem, broken_mem},
 		4);

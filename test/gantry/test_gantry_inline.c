@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inline mode: every operation, every refusal, order, full queues, splitting, fences, memory. */
+/* Inline mode: every operation, every refusal, order, full queues, splitting, fences and memory. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 
 static struct gantry *g;
 static struct gantry_info info;
-static uint8_t *src, *dst; /* ARENA_LEN each, two regions */
+static uint8_t *src, *dst; /* two regions of ARENA_LEN each */
 static struct gantry_mem *src_mem, *dst_mem;
 
-/* WQEs that one copy takes. */
+/* Number of WQEs that one copy takes. */
 static uint64_t
 wqes_of(uint64_t len)
 {
@@ -118,7 +118,7 @@ write_and_read_reach_a_peer(void)
 	CHECK_EQ(env_stats(b).bytes, 9000);
 	CHECK_EQ(gantry_peer_close(a, pa), 0);
 	CHECK_EQ(gantry_peer_close(a, pa), -EINVAL);
-	env_queue_done(a); /* closes the peers that are left */
+	env_queue_done(a); /* also closes the peers that are still open */
 	env_queue_done(b);
 }
 
@@ -222,7 +222,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 		CHECK_EQ(env_stats(q).bytes, before.bytes);
 		CHECK_EQ(dst[0], 0x5a);
 	}
-	/* Without the one change of its row, each descriptor is good. */
+	/* Without the one change of its row, each descriptor succeeds. */
 	CHECK_EQ(env_do_one(q, c), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, nop), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(nop, flags, GANTRY_DESC_FENCE)), GANTRY_OK);
@@ -304,7 +304,7 @@ many_laps_keep_order(void)
 	struct gantry_comp comp[64];
 	struct gantry_desc desc[64];
 
-	/* More than 65,536 WQEs: the hardware's indices wrap. */
+	/* More than 65,536 WQEs, so that the hardware's indices wrap. */
 	while (got < 70000) {
 		uint32_t n = check_random(&seed) % 40, i, k;
 
@@ -367,7 +367,7 @@ wrong_configurations_are_refused(void)
 static void
 a_long_copy_is_split_and_completes_once(void)
 {
-	/* At the limit, around it, and many times what the send queue holds. */
+	/* Lengths at the limit, around it, and many times what the send queue holds. */
 	uint64_t max = RTE_MIN(info.max_copy_len, UINT64_C(1) << 20);
 	const uint64_t lens[] = {max - 1, max, max + 1, 2 * max - 1, 2 * max, 3 * max + 5,
 		RTE_MIN(max * 1000 + 3, ARENA_LEN)};
@@ -425,7 +425,7 @@ descriptors_behind_a_split_copy_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* b = a, then c = b, then ..., each fenced: the last one has what the first had. */
+/* Fenced copies a to b, b to c, and so on: the last buffer has the bytes of the first. */
 static void
 fenced_copies_see_what_came_before(void)
 {
@@ -471,7 +471,10 @@ a_fence_holds_across_connections(void)
 		desc[1].flags = GANTRY_DESC_FENCE;
 		desc[2] = env_copy(dst + 4096, dst + 2 * 4096, 4096);
 		desc[2].flags = GANTRY_DESC_FENCE;
-		/* The fenced ones are accepted, and held back until the device is done. */
+		/*
+		 * The fenced descriptors are accepted, and held back until the device has finished
+		 * the earlier ones.
+		 */
 		uint64_t wqes = env_stats(q).wqes;
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		CHECK_EQ(env_stats(q).wqes - wqes, RTE_MIN(wqes_of(4096), UINT64_C(64)));
@@ -568,7 +571,7 @@ memory_is_known_from_registration_to_its_end(void)
 	env_unmap(m, 16 * 4096);
 }
 
-/* Pieces registered in no order, with holes between them. */
+/* Pieces are registered in random order, with holes between them. */
 static void
 the_right_region_is_found_among_many(void)
 {
@@ -629,8 +632,9 @@ static const struct check_case cases[] = {
 		descriptors_behind_a_split_copy_wait_and_none_is_lost},
 	{"fenced copies see what came before", fenced_copies_see_what_came_before},
 	{"a fence holds across connections", a_fence_holds_across_connections},
-	{"connections have an end, and rules", connections_have_an_end_and_rules},
-	{"memory is known from its registration to its end",
+	{"connections are closed, and wrong calls on them are refused",
+		connections_have_an_end_and_rules},
+	{"memory can be used from its registration to its release",
 		memory_is_known_from_registration_to_its_end},
 	{"the right region is found among many", the_right_region_is_found_among_many},
 	{"statuses have names", statuses_have_names},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the engine frees its own memory: tables of regions, queues, workers. */
+/* Tests when the engine frees its own memory: tables of regions, queues, workers. */
 #include <rte_common.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
@@ -10,7 +10,7 @@
 static struct gantry *g;
 static uint8_t *memory;
 
-/* Replaces the table of regions twice; what it registers, it ends. */
+/* Replaces the table of regions twice, by registering memory and releasing it. */
 static void
 replace_table(void)
 {
@@ -45,11 +45,11 @@ a_table_lives_until_every_queue_that_used_it_has_been_called_again(void)
 	CHECK_EQ(tables_retired(), 2);
 	CHECK_EQ(gantry_poll(a, &comp, 1), 0);
 	replace_table();
-	CHECK_EQ(tables_retired(), 4); /* b was not called */
+	CHECK_EQ(tables_retired(), 4); /* b was not called since */
 	CHECK_EQ(gantry_poll(a, &comp, 1), 0);
 	CHECK_EQ(gantry_poll(b, &comp, 1), 0);
 	replace_table();
-	CHECK_EQ(tables_retired(), 2); /* the new ones, which nobody has passed */
+	CHECK_EQ(tables_retired(), 2); /* the two newest tables, which no queue has passed yet */
 	env_queue_done(a);
 	env_queue_done(b);
 	replace_table();
@@ -75,7 +75,10 @@ a_worker_that_is_stopped_holds_no_table(void)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
-/* Blocks in EAL's heap. Under sanitizers the engine's are libc's, and LeakSanitizer counts them. */
+/*
+ * Returns the number of blocks in EAL's heap. Under sanitizers the engine's blocks are libc's, and
+ * LeakSanitizer counts them.
+ */
 static unsigned int
 blocks(void)
 {
@@ -116,7 +119,7 @@ what_is_created_and_destroyed_leaves_no_block_behind(void)
 
 /* More queues than the table of regions has readers, one after the other. */
 #ifdef GANTRY_ALLOC_LIBC
-#define N_QUEUES 20 /* under sanitizers it takes a minute */
+#define N_QUEUES 20 /* more take a minute under sanitizers */
 #else
 #define N_QUEUES (GANTRY_MAX_QUEUES + 10)
 #endif
@@ -130,7 +133,7 @@ a_queue_that_is_destroyed_makes_room_for_another(void)
 		env_queue_done(env_queue(g, 2));
 }
 
-/* The adapter of this program copies 2 GiB by one WQE; in a WQE, that length is encoded as 0. */
+/* The adapter of this program copies 2 GiB by one WQE. A WQE encodes that length as 0. */
 static void
 one_wqe_never_copies_more_than_1_gib(void)
 {
@@ -146,7 +149,7 @@ static const struct check_case cases[] = {
 	{"a table lives until every queue that used it has been called again",
 		a_table_lives_until_every_queue_that_used_it_has_been_called_again},
 	{"a worker that is stopped holds no table", a_worker_that_is_stopped_holds_no_table},
-	{"what is created and destroyed leaves no block behind",
+	{"creating and destroying every object leaves no block of memory behind",
 		what_is_created_and_destroyed_leaves_no_block_behind},
 	{"a queue that is destroyed makes room for another",
 		a_queue_that_is_destroyed_makes_room_for_another},

@@ -51,8 +51,9 @@ struct stream {
 	unsigned int n_unfenced;
 	bool fence_next;
 	uint64_t made, put, got;
-	struct gantry_desc desc[1024]; /* of number n at n % 1024, while it is made and not put */
-	struct expected exp[8192];     /* of number n at n % 8192, while it is made and not got */
+	struct gantry_desc desc[1024]; /* descriptor n is at n % 1024 until it is submitted */
+	/* the expected completion n is at n % 8192 until it is received */
+	struct expected exp[8192];
 	uint64_t bytes, failures, by_status[GANTRY_STATUS_MAX], by_op_ok[GANTRY_OP_MAX];
 };
 
@@ -266,7 +267,7 @@ stream_open(struct stream *s, unsigned int i, uint64_t seed)
 	CHECK(s->peer < 2 && s->back < 2);
 }
 
-/* Also in a short run, each operation and each status that the model can foresee came up. */
+/* Even in a short run, each operation and each status that the model can foresee was drawn. */
 static void
 check_variety(const struct stream *s)
 {
@@ -300,7 +301,7 @@ stream_close(struct stream *s)
 	CHECK_EQ(s->w != NULL ? gantry_worker_destroy(s->w) : gantry_queue_destroy(s->q), 0);
 }
 
-/* The suite's form: a fifth of it under sanitizers. usertools/random.sh runs long ones. */
+/* The number for the suite, a fifth of it under sanitizers. usertools/random.sh runs more. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 4000
 #else
@@ -328,7 +329,7 @@ every_descriptor_does_what_the_model_says(void)
 		busy = false;
 		if (now_got != got || end == 0) {
 			end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
-			alarm(2 * PATIENCE); /* for a call that never returns */
+			alarm(2 * PATIENCE); /* ends a call that never returns */
 		}
 		got = now_got;
 		now_got = 0;
@@ -345,7 +346,7 @@ every_descriptor_does_what_the_model_says(void)
 		stream_close(&streams[i]);
 		CHECK_EQ(gantry_mem_unregister(streams[i].reg), 0);
 	}
-	/* gantry_mem_unregister() needs a registration to end. */
+	/* gantry_mem_unregister() needs a registration to release. */
 	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &broken_mem->mr), 0);
 }
 

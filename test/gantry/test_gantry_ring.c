@@ -27,14 +27,14 @@ static struct gantry_mem *src_mem, *dst_mem;
 #define PLACE_LEN 256
 #define UNTOUCHED 0xe5
 
-/* Descriptors of each worker: many laps of the rings. */
+/* Descriptors of each worker: enough for many laps of the rings. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 5000 /* sanitizers are slow */
 #else
 #define GOAL 30000
 #endif
 
-/* One worker, and how many descriptors the main lcore put in and took out. */
+/* A worker, and how many descriptors the main lcore enqueued and completions it dequeued. */
 struct feed {
 	struct gantry_worker *w;
 	uint8_t *dst; /* PLACES * PLACE_LEN */
@@ -63,7 +63,7 @@ place(const struct feed *f, uint64_t n)
 	return f->dst + n % PLACES * PLACE_LEN;
 }
 
-/* The n-th descriptor of a feed: every seventh is bad. Cookies say which it is. */
+/* The n-th descriptor of a feed. Every seventh one is bad. The cookie is its number. */
 static struct gantry_desc
 nth(const struct feed *f, uint64_t n)
 {
@@ -87,13 +87,16 @@ feed_put(struct feed *f, unsigned int n)
 		memset(place(f, f->put + i), UNTOUCHED, PLACE_LEN);
 	}
 	n = gantry_enqueue_burst(f->w, desc, n);
-	/* The caller may reuse its memory at once. */
+	/* The caller may reuse its memory after the call. */
 	memset(desc, 0xff, sizeof(desc));
 	f->put += n;
 	return n;
 }
 
-/* The place of the n-th descriptor has the bytes that it copied, and is untouched around them. */
+/*
+ * Checks that the place of the n-th descriptor has the bytes that it copied, and that the bytes
+ * around them did not change.
+ */
 static void
 check_place(const struct feed *f, uint64_t n)
 {
@@ -145,7 +148,7 @@ feed_drain(struct feed *f)
 			CHECK(rte_get_timer_cycles() < end);
 }
 
-/* The engine's counters against those of the feed. */
+/* Compares the engine's counters with those of the feed. */
 static void
 feed_check(const struct feed *f)
 {
@@ -217,7 +220,7 @@ full_rings_push_back_and_lose_nothing(void)
 	CHECK_EQ(feed_put(&f, 1), 0);
 	CHECK_EQ(gantry_start(g), 0);
 	/*
-	 * Nobody takes completions: the rings take 64 completions and 64 descriptors, and no more.
+	 * Nobody takes completions: the rings hold 64 completions and 64 descriptors, and no more.
 	 */
 	while (f.put < 128) {
 		feed_put(&f, 100);
@@ -253,14 +256,14 @@ stopping_finishes_what_is_in_flight_and_keeps_the_rest(void)
 			rte_delay_us_block(round * 10);
 		CHECK_EQ(gantry_stop(g), 0);
 		CHECK_EQ(gantry_in_flight(gantry_worker_queue(f.w)), 0);
-		/* All that the worker took has its completion in the ring. */
+		/* Each descriptor that the worker took has its completion in the ring. */
 		while (feed_take(&f, 128) != 0)
 			;
 		CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, f.got);
 		CHECK(f.got >= before);
 		before = f.got;
 	}
-	/* What nobody took comes back, in order. */
+	/* Descriptors that the worker did not take come back, in order. */
 	while ((n = gantry_reclaim_burst(f.w, back, 100)) != 0) {
 		struct feed shadow = f;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the counters count: CQEs, WQEs and doorbells; and what a reader in another thread may see.
- */
+/* Tests of the counters: CQEs, WQEs and doorbells, and what a reader in another thread may see. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,7 +19,7 @@ static struct gantry_mem *src_mem, *dst_mem;
 
 /* ------------------------------------------------------------------ hardware */
 
-/* In the pumped variant, one poll meets all CQEs at once. */
+/* In the pumped variant, one poll takes all CQEs at once. */
 static void
 every_cqe_is_counted_also_several_in_one_poll(void)
 {
@@ -38,7 +36,9 @@ every_cqe_is_counted_also_several_in_one_poll(void)
 		desc[i] = env_copy(src + 64 * i, dst + 64 * i, 64);
 	CHECK_EQ(gantry_submit(q, desc, N), N);
 	env_collect(q, comp, N);
-	/* doc/engine.md: one in each quarter of the ring, and the last of the call. */
+	/*
+	 * doc/engine.md: one CQE in each quarter of the ring, and one for the last WQE of the call.
+	 */
 	CHECK(quarter < N);
 	CHECK_EQ(env_stats(q).cqes, N / quarter + (N % quarter != 0));
 	CHECK_EQ(env_stats(q).wqes, N);
@@ -70,7 +70,7 @@ each_connection_has_one_doorbell_for_a_burst(void)
 		env_collect(q, comp, 12);
 		CHECK_EQ(env_stats(q).doorbells, 3 * round);
 	}
-	/* A burst to one peer rings that peer's doorbell alone. */
+	/* A burst to one peer rings only that peer's doorbell. */
 	CHECK_EQ(gantry_submit(q, &desc[1], 1), 1);
 	env_collect(q, comp, 1);
 	CHECK_EQ(env_stats(q).doorbells, 10);
@@ -125,14 +125,14 @@ another_thread_reads_while_the_owner_works(void)
 	env_queue_done(counted);
 }
 
-/* ThreadSanitizer puts signals off, and other CPUs step otherwise. */
+/* ThreadSanitizer delays signals, and other CPUs have no such trap flag. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define EFLAGS_TRAP 0x100
 
 static volatile sig_atomic_t stepping;
 static volatile unsigned int n_steps;
 
-/* After every instruction of the reader, the owner accepts a NOP and hands it out. */
+/* Runs after every instruction of the reader: the owner accepts a NOP and completes it. */
 static void
 step(int signal, siginfo_t *info, void *context)
 {
