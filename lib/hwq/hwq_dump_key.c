@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work requests on keys as text: UMRs with their layouts, signatures and encryption, SET_PSV, and
- * CQEs of wrong signatures. Key tags are not shown: they are nobody's to know.
+ * CQEs of wrong signatures. Tags of encryption keys are secret, so they are not shown.
  */
 #include "hwq_dump_key.h"
 
@@ -61,12 +61,14 @@ dump_context(struct text *t, const struct mlx5_wqe_mkey_context_seg *key)
 		MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ,
 		MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE,
 		MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC};
-	uint32_t qpn_tag = be32toh(key->qpn_mkey), flags = be32toh(key->flags_pd);
+	uint32_t qpn_variant = be32toh(key->qpn_mkey), flags = be32toh(key->flags_pd);
 
-	hwq_text_add(t, "  key%s qpn 0x%06x tag 0x%02x start 0x%llx len %llu errors %u%s rights",
-		key->free & MLX5_WQE_MKEY_CONTEXT_FREE ? " FREE" : "", qpn_tag >> 8, qpn_tag & 0xff,
-		(unsigned long long)be64toh(key->start_addr), (unsigned long long)be64toh(key->len),
-		flags >> HWQ_MKC_SIG_ERR_SHIFT & 1, flags & HWQ_MKC_BSF_ENABLE ? " BSF" : "");
+	hwq_text_add(t,
+		"  key%s qpn 0x%06x variant 0x%02x start 0x%llx len %llu errors %u%s rights",
+		key->free & MLX5_WQE_MKEY_CONTEXT_FREE ? " FREE" : "", qpn_variant >> 8,
+		qpn_variant & 0xff, (unsigned long long)be64toh(key->start_addr),
+		(unsigned long long)be64toh(key->len), flags >> HWQ_MKC_SIG_ERR_SHIFT & 1,
+		flags & HWQ_MKC_BSF_ENABLE ? " BSF" : "");
 	dump_bits(t, key->access_flags, rights, right_bits, 4);
 	hwq_text_add(t, "\n");
 }

@@ -10,6 +10,7 @@
 #include "hwq_log.h"
 #include "hwq_obj.h"
 #include "hwq_obj_room.h"
+#include "hwq_qp_size.h"
 #include "hwq_qp_state.h"
 #include "hwq_qp_type.h"
 #include "hwq_srq_create.h"
@@ -143,9 +144,7 @@ take_sq(struct hwq_qp *qp, const struct hwq_obj_qp *obj, const struct mlx5dv_qp 
 	sq->wr.transport = (uint8_t)qp->info->transport;
 	sq->max_sge = (uint8_t)obj->max_sge;
 	sq->max_inline = obj->max_inline;
-	sq->wr.max_umr_ds = (obj->max_inline + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
-	if (sq->wr.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
-		sq->wr.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
+	sq->wr.max_umr_ds = hwq_max_umr_ds(obj->max_inline);
 	sq->wr.max_tso_header = obj->max_tso_header;
 	sq->wr.ip_csum = obj->ip_csum;
 	hwq_sq_set_memcpy(sq, obj->mmo_lkey, obj->mmo_addr, obj->max_memcpy_len);

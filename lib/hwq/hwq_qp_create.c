@@ -187,9 +187,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
 	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
-	qp->sq.wr.max_umr_ds = (cap->max_inline_data + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
-	if (qp->sq.wr.max_umr_ds > HWQ_UMR_LAYOUT_MAX)
-		qp->sq.wr.max_umr_ds = HWQ_UMR_LAYOUT_MAX;
+	qp->sq.wr.max_umr_ds = hwq_max_umr_ds(cap->max_inline_data);
 	if (conf->mmo)
 		hwq_sq_set_memcpy(&qp->sq, qp->opaque.lkey, (uintptr_t)qp->opaque.addr,
 			qp->domain->dev->caps.max_memcpy_len);

@@ -41,6 +41,14 @@ bytes_to_ds(uint32_t len)
 }
 
 uint32_t
+hwq_max_umr_ds(uint32_t max_inline)
+{
+	uint32_t ds = (max_inline + HWQ_INLINE_HDR_LEN) / HWQ_DS_LEN;
+
+	return ds < HWQ_UMR_LAYOUT_MAX ? ds : HWQ_UMR_LAYOUT_MAX;
+}
+
+uint32_t
 hwq_conf_max_sge(const struct hwq_qp_conf *conf)
 {
 	return conf->max_sge == 0 ? 1 : conf->max_sge;

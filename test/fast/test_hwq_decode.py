@@ -115,7 +115,7 @@ def wqes():
                           0, 4, 0, 0)
             + b''.join(struct.pack('>IIQ', 100 + i, 200 + i, 300 + i) for i in range(2)) + bytes(32),
             [head('UMR', 12, 0xab00), '  umr flags INLINE layout 4 bsf 0 sets LEN',
-             '  key qpn 0xffffff tag 0x05 start 0x1000 len 8192 errors 0 rights LW RR RW']
+             '  key qpn 0xffffff variant 0x05 start 0x1000 len 8192 errors 0 rights LW RR RW']
             + [f'  klm addr 0x{300 + i:016x} len {100 + i} key 0x{200 + i:08x}' for i in range(2)]
             + [f'  klm addr 0x{0:016x} len 0 key 0x{0:08x}'] * 2)
     decodes('SET_PSV', ['wqe'], ctrl(0x20, 2) + struct.pack('>IHHQ', 0x123456, 0, 0, 0x99),

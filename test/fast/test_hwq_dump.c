@@ -97,7 +97,7 @@ list_and_dif(void)
 	put(253, 1, 0x42);
 	expect("WQE 0x1234 qpn 0x000abc UMR opmod 0x00 ds 16 imm 0x00000500 SIGNALED\n"
 	       "  umr flags INLINE layout 4 bsf 4 sets LEN SIG_ERR BSF TAG FREE\n"
-	       "  key qpn 0xffffff tag 0x07 start 0x0 len 4096 errors 1 BSF rights LW RR\n"
+	       "  key qpn 0xffffff variant 0x07 start 0x0 len 4096 errors 1 BSF rights LW RR\n"
 	       "  klm addr 0x0000000000007000 len 3000 key 0x00001100\n"
 	       "  klm addr 0x0000000000009000 len 1096 key 0x00002200\n"
 	       "  klm addr 0x0000000000000000 len 0 key 0x00000000\n"
@@ -142,7 +142,7 @@ pattern_and_encryption(void)
 	put(296, 8, 0x5ec7e75ec7e75ec7);
 	expect("WQE 0x1234 qpn 0x000abc UMR opmod 0x00 ds 20 imm 0x00000500 SIGNALED\n"
 	       "  umr flags INLINE layout 4 bsf 8 sets LEN BSF\n"
-	       "  key qpn 0xffffff tag 0x07 start 0x0 len 4096 errors 1 BSF rights LW RR\n"
+	       "  key qpn 0xffffff variant 0x07 start 0x0 len 4096 errors 1 BSF rights LW RR\n"
 	       "  pattern of 520 bytes, 2 entries, repeated 7\n"
 	       "  entry addr 0x0000000000007000 len 512 stride 600 key 0x00001100\n"
 	       "  entry addr 0x0000000000009000 len 8 stride 8 key 0x00002200\n"

@@ -17,6 +17,8 @@ uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);
 /* Most inline data that fits behind the longest head, whatever libmlx5 has room for. */
 uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
+/* Units of layout and BSF that one UMR may have, where libmlx5 allows max_inline bytes of inline data. */
+uint32_t hwq_max_umr_ds(uint32_t max_inline);
 /* @return 0; or -errno, and a log line says what is possible. */
 int hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf);
