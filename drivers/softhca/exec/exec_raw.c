@@ -41,9 +41,7 @@ read_eth(const struct run *run, const struct wqe *wqe, struct eth *eth)
 	eth->cs_flags = seg[ETH_CS_FLAGS];
 	eth->mss = get_be16(seg + ETH_MSS);
 	eth->header_len = get_be16(seg + ETH_INLINE_LEN);
-	eth->units = 1;
-	if (eth->header_len > ETH_INLINE_FIRST)
-		eth->units += (eth->header_len - ETH_INLINE_FIRST + WQE_SEG - 1) / WQE_SEG;
+	eth->units = wqe_eth_units(eth->header_len);
 	if (wqe->first + eth->units > wqe->ds || eth->header_len > MAX_HEADER)
 		return false;
 	for (unsigned int i = 0; i < eth->header_len; i++)

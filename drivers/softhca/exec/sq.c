@@ -54,6 +54,19 @@ sq_check_rest(struct run *run, uint16_t posted)
 		sq_step(run, posted);
 }
 
+/* Faults or the timing model have a say in whether the WQE at the head runs now. */
+static bool
+sq_is_watched(const struct softhca_qp *qp)
+{
+	return fault_watches(WATCH_WQES) || qp->wait == WAIT_TIME;
+}
+
+static enum step
+sq_step_head(struct run *run, uint16_t posted, bool watched)
+{
+	return watched ? sq_step_watched(run, posted) : sq_step(run, posted);
+}
+
 /* Returns true where more can run at once. */
 static bool
 sq_run(struct run *run)
@@ -68,7 +81,7 @@ sq_run(struct run *run)
 		sq_fatal(run);
 		return false;
 	}
-	watched = fault_watches(WATCH_WQES) || qp->wait == WAIT_TIME;
+	watched = sq_is_watched(qp);
 	limit = sq_limit(qp, posted);
 	for (unsigned int n = 0; limit != 0; n++) {
 		uint16_t before = qp->sq_ci, ran;
@@ -78,7 +91,7 @@ sq_run(struct run *run)
 		/* A request from the peer may have put the QP into error meanwhile. */
 		if (qp_state(qp) != QP_RTS)
 			return false;
-		if ((watched ? sq_step_watched(run, posted) : sq_step(run, posted)) != STEP_NEXT)
+		if (sq_step_head(run, posted, watched) != STEP_NEXT)
 			return false;
 		ran = (uint16_t)(qp->sq_ci - before);
 		posted = (uint16_t)(posted - ran);
@@ -96,7 +109,8 @@ sq_drain(struct run *run)
 
 	if (!qp->draining)
 		return;
-	if (qp->wait != WAIT_NONE && sq_step(run, sq_posted(qp)) != STEP_NEXT)
+	if (qp->wait != WAIT_NONE &&
+		sq_step_head(run, sq_posted(qp), sq_is_watched(qp)) != STEP_NEXT)
 		return;
 	qp->draining = false;
 	if (qp->attr.en_sqd_notify)

@@ -34,15 +34,12 @@ strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 	}
 }
 
-/* Bytes that the WQE moves over the port. A malformed WQE names some, and fails when it runs. */
+/* Bytes of the data segments from unit ds on. A malformed WQE names some, and fails when it runs. */
 static uint64_t
-wire_bytes(const struct run *run, const struct wqe *wqe)
+data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
 {
 	uint64_t bytes = 0;
-	uint32_t ds = wqe_data_unit(wqe);
 
-	if (wqe->op->remote_access == ACC_REMOTE_ATOMIC)
-		return sizeof(uint64_t);
 	while (ds != 0 && ds < wqe->ds) {
 		uint32_t len = get_be32(wqe_seg(run, wqe, ds) + DATA_LEN);
 
@@ -52,6 +49,29 @@ wire_bytes(const struct run *run, const struct wqe *wqe)
 			      : 1;
 	}
 	return bytes;
+}
+
+/* Bytes of a raw packet's frames: TSO sends the inline header in front of each piece of the data. */
+static uint64_t
+frame_bytes(const struct run *run, const struct wqe *wqe)
+{
+	const uint8_t *eth = wqe_seg(run, wqe, wqe->first);
+	const uint32_t header = get_be16(eth + ETH_INLINE_LEN), mss = get_be16(eth + ETH_MSS);
+	const uint64_t data = data_bytes(run, wqe, wqe->first + wqe_eth_units(header));
+	const bool is_cut = wqe->opcode == OPC_TSO && mss != 0 && data != 0;
+
+	return data + (is_cut ? (data + mss - 1) / mss : 1) * header;
+}
+
+/* Bytes that the WQE moves over the port. */
+static uint64_t
+wire_bytes(const struct run *run, const struct wqe *wqe)
+{
+	if (wqe->op->remote_access == ACC_REMOTE_ATOMIC)
+		return sizeof(uint64_t);
+	if (run->qp->type == SOFTHCA_QP_RAW)
+		return frame_bytes(run, wqe);
+	return data_bytes(run, wqe, wqe_data_unit(wqe));
 }
 
 /* When the timing model lets the WQE at the head complete; 0: at once. */

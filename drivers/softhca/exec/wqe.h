@@ -93,6 +93,13 @@ wqe_data_unit(const struct wqe *wqe)
 	return wqe->op->head_ds + wqe->first - 1;
 }
 
+/* 16-byte units of a raw packet's Ethernet segment, whose inline header has len bytes. */
+static inline unsigned int
+wqe_eth_units(unsigned int len)
+{
+	return len > ETH_INLINE_FIRST ? 1 + (len - ETH_INLINE_FIRST + WQE_SEG - 1) / WQE_SEG : 1;
+}
+
 /*
  * The local memory that data segments from unit `first` on name, as the opcode wants to use it, and
  * inline data where it reads. SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP with run->use.vendor set.

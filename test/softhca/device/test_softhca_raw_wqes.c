@@ -10,7 +10,9 @@
 
 #include "check.h"
 #include "capture.h"
+#include "softhca.h"
 #include "softhca_rig.h"
+#include "virtual_clock.h"
 
 #define ALWAYS    MLX5_WQE_CTRL_CQ_UPDATE
 #define QP_OP     MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR
@@ -497,6 +499,47 @@ case_opcodes(void)
 	}
 }
 
+/* ---- the timing model: 80 Mbit/s are 10 bytes a microsecond (doc/softhca.md) */
+
+static void
+expect_bytes(struct rig_wqe w, uint32_t bytes, const char *what)
+{
+	struct rig r;
+
+	rig_open(&r);
+	rig_sge(&w, va(r.a.buf), r.a.key, 150);
+	rig_inline(&w, r.a.buf, 20);
+	rig_sge(&w, va(r.a.buf), r.a.key, 30);
+	r.cfg.bandwidth_mbps = 80;
+	softhca_faults_clear(); /* lanes see the setting */
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	clock_ns += bytes * 100 - 1;
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "%s: too early", what);
+	clock_ns++;
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) != NULL, "%s: too late", what);
+	CHECK_EQ(left.bytes, bytes, what);
+	rig_fini(&r);
+}
+
+static void
+case_time(void)
+{
+	uint8_t h[TCP_HDR];
+
+	ipv4_header(h, IPPROTO_TCP, 240);
+	expect_bytes(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, TCP_HDR), TCP_HDR + 200, "a frame");
+	expect_bytes(eth_wqe(MLX5_OPCODE_SEND, 7, 0, h, 18), 218, "a frame with an MSS");
+	expect_bytes(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 2), 202, "a frame with a short header");
+	expect_bytes(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 0), 200, "a frame without a header");
+	expect_bytes(eth_wqe(MLX5_OPCODE_TSO, 100, 0, h, TCP_HDR), 2 * TCP_HDR + 200, "two frames");
+	expect_bytes(eth_wqe(MLX5_OPCODE_TSO, 95, 0, h, TCP_HDR), 3 * TCP_HDR + 200,
+		"three frames");
+	expect_bytes(eth_wqe(MLX5_OPCODE_TSO, 201, 0, h, TCP_HDR), TCP_HDR + 200, "one frame");
+}
+
 int
 main(void)
 {
@@ -511,5 +554,6 @@ main(void)
 	RUN("TCP ends where IP says, if it can", case_ip_lengths());
 	RUN("fragments and other protocols have IP's checksum alone", case_only_ip());
 	RUN("no other operation is a raw packet's", case_opcodes());
+	RUN("a frame takes its bytes' time on the port", case_time());
 	return check_failures != 0;
 }

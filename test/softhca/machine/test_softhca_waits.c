@@ -313,6 +313,31 @@ async_event(void)
 	return (int)event.event_type;
 }
 
+/* SQD lets the work request that has begun end. A late one has begun, and ends at its time. */
+static void
+case_late_in_sqd(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+	uint64_t start;
+
+	pair_init(&p, NULL);
+	fault("late ms=60 op=1");
+	start = clock_ns;
+	for (unsigned int i = 0; i < 2; i++) {
+		pair_post_recv(&p.server, i, 0, 64);
+		post_send(&p.client, i);
+	}
+	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	CHECK_EQ(async_event(), -1);
+	CHECK_EQ(clock_expect_at(&p.client, start + 60 * MS).wr_id, 0);
+	CHECK_EQ(async_event(), IBV_EVENT_SQ_DRAINED);
+	clock_pass(60 * MS);
+	clock_expect_none(&p.client);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
+	CHECK_EQ(clock_expect_one(&p.client).wr_id, 1);
+	pair_fini(&p);
+}
+
 static void
 case_port_blinks(void)
 {
@@ -370,6 +395,7 @@ static const struct check_case cases[] = {
 	{"a moderated event comes a period after the first completion", case_moderate_period},
 	{"a moderated event comes by count or by period", case_moderate_both},
 	{"a late completion comes when the fault says", case_late},
+	{"a late completion comes when the fault says in SQD too", case_late_in_sqd},
 	{"a late receive comes when the fault says", case_late_receive},
 	{"a port that blinks is up when the fault says", case_port_blinks},
 	{"the adapter's clock is the system's, to the nanosecond", case_clocks},
