@@ -14,11 +14,14 @@
  *                   `  hwq_cq_poll() -> hwq_sq_complete()                    hwq_cq.h
  *
  * Threads: calls on a device (this file, hwq_mr.h, and create and destroy in hwq_qp.h) may come
- * from any thread, but not two at once on the same object. A domain and all that was created in it
- * belong to one owner thread from the first posted WQE on; nothing in it is locked.
+ * from any thread, but two threads must not use one object at once. From the first posted WQE on, a
+ * domain and all that was created in it belong to one owner thread; nothing in it is locked.
  *
- * Errors: 0 or -errno; objects through an out-pointer that is written only on success. What the
- * caller can do about an error is in the log line that goes with it (hwq_log_set()).
+ * Errors: functions return 0 or -errno. An out-pointer is written on success only. Where a function logs
+ * an error, the line says what the caller can do (hwq_log_set()).
+ *
+ * Ownership: what a create function made belongs to the caller, who destroys it before what it was
+ * created in.
  */
 #ifndef HWQ_DEV_H
 #define HWQ_DEV_H
@@ -33,7 +36,7 @@
 struct ibv_context;
 struct ibv_pd;
 
-/** What an opened device can. All zero limits mean: not at all. */
+/** What a device can do. A limit of 0: the device does not have the feature. */
 struct hwq_dev_caps {
 	uint64_t max_memcpy_len; /**< bytes one memcpy WQE moves; 0: the device has no DMA MMO */
 	uint32_t max_msg_len;    /**< bytes one RDMA or SEND work request moves */
@@ -48,7 +51,7 @@ struct hwq_dev_caps {
 	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */
 };
 
-/** The port and address that QPs of the device use. */
+/** The port that QPs of the device use, and its address. */
 struct hwq_dev_port {
 	uint8_t port;       /**< port number, from 1 */
 	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
@@ -59,38 +62,45 @@ struct hwq_dev_port {
 	uint8_t gid[16];    /**< RoCEv2 where the port has such a GID */
 };
 
+/** An opened device. Written by hwq. */
 struct hwq_dev {
-	struct ibv_context *ctx; /**< opened with DEVX */
-	struct ibv_pd *pd;       /**< of every key and queue */
-	struct hwq_dev_caps caps;
-	struct hwq_dev_port port;
-	int numa_node;             /**< or -1 */
-	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: doorbells only */
-	_Atomic unsigned int refs; /**< keys and domains */
+	struct ibv_context *ctx;   /**< the verbs device, opened with DEVX */
+	struct ibv_pd *pd;         /**< the protection domain of all keys and queues */
+	struct hwq_dev_caps caps;  /**< hwq_dev_caps() */
+	struct hwq_dev_port port;  /**< the port in use */
+	int numa_node;             /**< hwq_dev_numa_node() */
+	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
+	_Atomic unsigned int refs; /**< how many objects of the device exist */
 };
 
 /**
- * Opens a device with DEVX (mlx5dv_open_device(3)) and allocates its protection domain. The port is
- * the first active one, else port 1.
- * @param name verbs device name ("mlx5_0"), or NULL: the first mlx5 device that opens.
- * @return 0; -ENODEV no such device, or no mlx5 device at all (the log says how to get one);
- *   -ENOMEM; or the errno of the verbs call that failed.
+ * Opens a device with DEVX (mlx5dv_open_device(3)) and allocates its protection domain. The port in use
+ * is the first active one, else port 1. hwq_dev_close() ends it.
+ * @param name verbs device name ("mlx5_0"); NULL: the first mlx5 device that opens.
+ * @param dev written on success only.
+ * @return 0; -ENODEV no such device, or no mlx5 device at all: the log says how to get one; -ENOMEM; or
+ *   the errno of the verbs call that failed, which the log names.
  */
 HWQ_API int hwq_dev_open(const char *name, struct hwq_dev **dev);
 
-/** Closes it. @return 0; -EBUSY while keys or domains of it exist: nothing was closed. */
+/**
+ * Closes a device.
+ * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3)
+ *   or ibv_close_device(3): call again.
+ */
 HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 
-/** Verbs device name; lives as long as the device. */
+/** @return the verbs device name ("mlx5_0"). The string lasts until hwq_dev_close(). Any thread. */
 HWQ_API const char *hwq_dev_name(const struct hwq_dev *dev);
 
+/** @return what the device can do. It does not change, and lasts until hwq_dev_close(). Any thread. */
 static inline const struct hwq_dev_caps *
 hwq_dev_caps(const struct hwq_dev *dev)
 {
 	return &dev->caps;
 }
 
-/** NUMA node of the device, or -1 where the system does not say. */
+/** @return the NUMA node of the device; -1: the system does not tell it. Any thread. */
 static inline int
 hwq_dev_numa_node(const struct hwq_dev *dev)
 {
@@ -98,8 +108,9 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 }
 
 /**
- * Where log lines go: one call for one line, without a newline. NULL: stderr, as at start.
- * Any thread may log; set it before the first device is opened.
+ * Says where log lines go. Call it before the first device is opened.
+ * @param line called once for each line, from the thread that logs; text has no newline and is valid
+ *   during the call. NULL, which is the default: lines go to stderr.
  */
 HWQ_API void hwq_log_set(void (*line)(const char *text));
 

@@ -3,23 +3,32 @@
  * @file
  * Sleeping until something completes: channels, arming, events.
  *
- * An armed CQ makes one event at the next completion, and is disarmed by it
- * (ibv_req_notify_cq(3)). A completion may come between the last poll and the arming, so:
+ *     hwq_channel_create                      once a device, or one for each thread that sleeps
+ *       hwq_cq_create_on                      a CQ whose events come on the channel
+ *         hwq_cq_arm                          asks for one event
+ *         hwq_channel_get_event               waits for it; the CQ is disarmed then
+ *         hwq_cq_ack_events
+ *       hwq_cq_destroy
+ *     hwq_channel_destroy
+ *
+ * An armed CQ makes one event at the next completion, which disarms it (ibv_req_notify_cq(3)). A
+ * completion that comes before the arming makes no event. So poll once more after arming:
  *
  *     hwq_cq_arm(cq, false);
  *     while (running) {
- *         while ((n = hwq_cq_poll(cq, rec, N)) != 0)       poll again after arming: what came
- *             ...                                          before makes no event
- *         poll(2) or hwq_channel_get_event(ch, &cq);       sleep: nothing can have been missed
+ *         while ((n = hwq_cq_poll(cq, rec, N)) != 0)       takes also what came before the arming
+ *             ...
+ *         hwq_channel_get_event(ch, &cq);                  sleeps; or poll(2) on ch->fd first
  *         hwq_cq_ack_events(cq, 1);
  *         hwq_cq_arm(cq, false);
  *     }
  *
- * The arming carries hwq's own consumer index, and a sequence number that counts the events taken:
- * libmlx5's own (ibv_req_notify_cq(3)) are stale.
+ * The arming carries hwq's consumer index and a sequence number that counts events. libmlx5's own
+ * numbers are stale, so ibv_req_notify_cq(3) must not be called on these CQs.
  *
- * Thread: the owner of the CQ's domain. Who gets events elsewhere hands the CQ over, as any other
- * object, before it is armed again.
+ * Threads: a channel is created and destroyed by any thread, but not by two at once on one device. Only
+ * the owner of a CQ's domain calls the other functions. If another thread waits for events, the two
+ * threads hand the CQ over as they do any object: one of them uses it at a time.
  */
 #ifndef HWQ_EVENT_H
 #define HWQ_EVENT_H
@@ -30,42 +39,65 @@
 
 struct ibv_comp_channel;
 
-/** A completion channel: where the events of any number of CQs of a device come. */
+/** A completion channel: the events of any number of CQs of one device come here. Written by hwq. */
 struct hwq_channel {
-	int fd; /**< readable when there is an event; for poll(2), and O_NONBLOCK by fcntl(2) */
-	struct ibv_comp_channel *channel;
+	int fd; /**< readable while an event waits: for poll(2); fcntl(2) may make it O_NONBLOCK */
+	struct ibv_comp_channel *channel; /**< the verbs object */
 	struct hwq_dev *dev;
-	unsigned int refs; /**< CQs on it */
+	unsigned int refs; /**< how many CQs are on it */
 };
 
-/** @return 0; -ENOMEM; or the errno of ibv_create_comp_channel(3). */
+/**
+ * Creates a completion channel. The caller destroys it before the device.
+ * @param channel written on success only.
+ * @return 0; -ENOMEM; or the errno of ibv_create_comp_channel(3).
+ */
 HWQ_API int hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **channel);
-/** @return 0; -EBUSY CQs are on it; or -errno: it is still there. */
+
+/**
+ * Destroys a channel.
+ * @return 0; -EBUSY CQs are on it: destroy them first; or the errno of ibv_destroy_comp_channel(3). After
+ *   an error the channel is still there: call again.
+ */
 HWQ_API int hwq_channel_destroy(struct hwq_channel *channel);
 
-/** hwq_cq_create() of a CQ whose events come on the channel; NULL: of one without events. Its
- *  hwq_cq_destroy() waits until every event of it that was got is acknowledged. */
+/**
+ * Creates a CQ as hwq_cq_create() does, with events.
+ * @param n_cqe entries, as hwq_cq_create() takes them.
+ * @param channel where its events come; it must outlive the CQ. NULL: the CQ has no events.
+ * @param cq written on success only. hwq_cq_destroy() waits until each event that
+ *   hwq_channel_get_event() gave for the CQ is acknowledged.
+ * @return as hwq_cq_create().
+ */
 HWQ_API int hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_channel *channel,
 	struct hwq_cq **cq);
 
 /**
- * Waits for an event, whose CQ is disarmed. Each is to be acknowledged (ibv_get_cq_event(3)).
- * @return 0; -EAGAIN none is there and the fd is non-blocking; -EINTR; or another errno.
+ * Waits for an event (ibv_get_cq_event(3)). Acknowledge each one by hwq_cq_ack_events().
+ * @param cq the CQ of the event, which is disarmed now; written on success only.
+ * @return 0; -EAGAIN no event is there and fd is O_NONBLOCK: wait by poll(2); -EINTR a signal came: call
+ *   again; or another errno of ibv_get_cq_event(3).
  */
 HWQ_API int hwq_channel_get_event(struct hwq_channel *channel, struct hwq_cq **cq);
 
-/** Acknowledges n events of the CQ; many at once are cheaper. */
+/** Acknowledges n events that hwq_channel_get_event() gave for the CQ (ibv_ack_cq_events(3)). One call for
+ *  many events costs less than many calls. */
 HWQ_API void hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n);
 
-/** For a CQ that is the caller's own (hwq_obj.h), after ibv_get_cq_event(3) showed an event of it. */
+/** Counts an event of a caller's own CQ (hwq_obj.h). Call it each time ibv_get_cq_event(3) gave an event of
+ *  the CQ, before hwq_cq_arm(). hwq_channel_get_event() does it itself. */
 static inline void
 hwq_cq_event(struct hwq_cq *cq)
 {
 	cq->arm_sn++;
 }
 
-/** Asks for an event at the next completion; at the next that is solicited or failed, if
- *  solicited_only. Publishes. */
+/**
+ * Asks for one event at the next completion, and publishes the CQ's consumer index. Then poll once more: a
+ * completion that is there already makes no event.
+ * @param solicited_only true: only a receive whose sender asked for an event (HWQ_WQE_SOLICITED), or a
+ *   failed completion, makes the event.
+ */
 static inline void
 hwq_cq_arm(struct hwq_cq *cq, bool solicited_only)
 {

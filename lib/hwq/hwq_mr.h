@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Memory registration: an address range becomes a local and a remote key (ibv_reg_mr(3)).
+ * Memory registration: an address range gets a local and a remote key (ibv_reg_mr(3)).
+ *
+ *     hwq_mr_register(dev, addr, len, access, &mr)
+ *       ... mr.lkey, mr.rkey in work requests of any queue of the device ...
+ *     hwq_mr_deregister(&mr)                        after these have completed
+ *
+ * Threads: as hwq_dev.h says. Any number of threads may read a struct hwq_mr that is registered.
  */
 #ifndef HWQ_MR_H
 #define HWQ_MR_H
@@ -21,27 +27,31 @@ enum hwq_access {
 
 /** A registered range, in the caller's storage. Written by hwq_mr_register() only. */
 struct hwq_mr {
-	void *addr;
-	size_t len; /**< bytes */
-	uint32_t lkey, rkey;
+	void *addr;    /**< start of the range */
+	size_t len;    /**< bytes of the range */
+	uint32_t lkey; /**< for work requests of this side */
+	uint32_t rkey; /**< for work requests of a peer */
 	struct hwq_dev *dev;
-	struct ibv_mr *mr;
+	struct ibv_mr *mr; /**< the verbs object */
 };
 
 /**
- * Registers and pins [addr, addr + len), for every queue of the device. The memory stays the
- * caller's, and must outlive the registration.
- * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3); 0 lets this side's
- *   WQEs read it, and nothing else.
- * @return 0; -EINVAL empty range, or flags that contradict each other; -EFAULT not mapped; -ENOMEM,
- *   where the log says if RLIMIT_MEMLOCK is the cause. *mr is written on success only.
+ * Registers and pins [addr, addr + len), for every queue of the device. The memory stays the caller's,
+ * and must outlive the registration.
+ * @param len bytes.
+ * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side
+ *   may read the range, and nobody may write it.
+ * @param mr written on success only.
+ * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT the range is not
+ *   mapped; -ENOMEM: if RLIMIT_MEMLOCK is the cause, the log says so; or another errno of ibv_reg_mr(3).
  */
 HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
 	struct hwq_mr *mr);
 
 /**
- * Ends the registration. WQEs that name its keys must have completed.
- * @return 0; -EBUSY memory windows are bound to it; it is still registered then.
+ * Ends the registration. Work requests that name its keys must have completed.
+ * @return 0; -EBUSY memory windows are bound to it: unbind them first; or another errno of
+ *   ibv_dereg_mr(3). After an error the range is still registered.
  */
 HWQ_API int hwq_mr_deregister(struct hwq_mr *mr);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A caller's own verbs objects, driven by hwq: what mlx5dv_init_obj(3) shows of them, as hwq's queues.
+ * A caller's own verbs objects, driven by hwq: it takes their rings over, as mlx5dv_init_obj(3) shows them.
  *
  *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;       made, connected, destroyed by the caller
  *
@@ -15,16 +15,20 @@
  * ibv_req_notify_cq() must not be called on them: libmlx5's own indices are stale. States are the
  * caller's: ibv_modify_qp(3), then hwq_obj_qp_sync().
  *
- * Functions of hwq_qp.h that connect, reset or destroy queues are for hwq's own: they refuse these
- * with -EINVAL and a log line that says what to call instead. So do those that release, here, of
- * hwq's own (hwq_obj_qp_release() does not change it). hwq_qp_state(),
- * hwq_qp_fail(), hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take any.
- * hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
+ * The verbs object stays the caller's, and must outlive what hwq made of it. The memory of hwq's own
+ * structure is hwq's, until the function that releases it.
  *
- * What hwq does not drive is refused with -EOPNOTSUPP and a log line that says what to do: CQEs of 128
- * bytes, compressed ones, data in CQEs (scatter to CQE), signed WQEs.
+ * Functions of hwq_qp.h that connect, reset or destroy queues are for queues that hwq created. They
+ * refuse a caller's own with -EINVAL, and a log line says what to call instead. In the same way the
+ * functions here that release refuse what hwq created. hwq_qp_state(), hwq_qp_fail(), hwq_qp_stop(),
+ * hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take both kinds. hwq_ah_from_verbs() of hwq_ah.h
+ * takes over address handles.
  *
- * Thread: one owner thread for a QP, its CQs, its SRQ and its doorbell register, as for hwq's own.
+ * What hwq does not drive is refused with -EOPNOTSUPP, and a log line says what to do: CQEs of 128
+ * bytes, compressed CQEs, data in CQEs (scatter to CQE), signed WQEs.
+ *
+ * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, as hwq's own have. Only
+ * it calls the functions of this file for them. hwq_obj_pdn() and hwq_obj_dm() may come from any thread.
  */
 #ifndef HWQ_OBJ_H
 #define HWQ_OBJ_H
@@ -36,91 +40,132 @@ struct ibv_dm;
 struct ibv_pd;
 struct ibv_wq;
 
-/** @return 0, and the number of a protection domain, as keys and queues made by commands carry it;
- *  or the errno of mlx5dv_init_obj(3). */
+/**
+ * The number of a protection domain, for keys and queues that are made by firmware commands
+ * (mlx5dv_devx_obj_create(3)).
+ * @param pdn 24 bits; written on success only.
+ * @return 0; or the errno of mlx5dv_init_obj(3).
+ */
 HWQ_API int hwq_obj_pdn(struct ibv_pd *pd, uint32_t *pdn);
 
-/** Device memory as the CPU reaches it. */
+/** Device memory (ibv_alloc_dm(3)) as the CPU reaches it. */
 struct hwq_obj_dm {
 	void *addr;         /**< mapped here; copy with ibv_memcpy_to_dm(3), or aligned stores */
 	uint64_t len;       /**< bytes of the mapping */
-	uint64_t remote_va; /**< of memory of another kind than MEMIC; 0 otherwise */
+	uint64_t remote_va; /**< the device's address of it, for kinds other than MEMIC; else 0 */
 };
 
-/** @return 0; or the errno of mlx5dv_init_obj(3). */
+/**
+ * Shows where device memory is mapped. The mapping lasts until ibv_free_dm(3).
+ * @param out written on success only.
+ * @return 0; or the errno of mlx5dv_init_obj(3).
+ */
 HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
 
 /**
- * Takes a CQ over. hwq_obj_cq_release() ends it; the ibv_cq stays the caller's. Events: the caller
- * gets them by ibv_get_cq_event(3), then calls hwq_cq_event() and hwq_cq_arm().
- * @return 0; -EBUSY it has been polled already; -EOPNOTSUPP CQEs of 128 bytes, or compressed;
- *   -ENOMEM; or the errno of mlx5dv_init_obj(3) or of QUERY_CQ.
+ * Takes a CQ over. hwq_obj_cq_release() gives it back. For events, the caller gets them by
+ * ibv_get_cq_event(3), then calls hwq_cq_event() and hwq_cq_arm() of hwq_event.h.
+ * @param cq written on success only.
+ * @return 0; -EBUSY it has been polled already: create a new one; -EOPNOTSUPP its CQEs have 128 bytes or
+ *   are compressed; -ENOMEM; or the errno of mlx5dv_init_obj(3) or of the command QUERY_CQ.
  */
 HWQ_API int hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **cq);
-/** @return 0; -EBUSY while queues of hwq's are on it; -EINVAL it is hwq's own. */
+
+/**
+ * Gives a CQ back: frees hwq's structure. The ibv_cq can only be destroyed then.
+ * @return 0; -EBUSY queues are on it: release them first; -EINVAL hwq created it: call
+ *   hwq_cq_destroy(). After an error nothing changed.
+ */
 HWQ_API int hwq_obj_cq_release(struct hwq_cq *cq);
 
-/** What a caller knows of a QP, and mlx5dv_init_obj(3) does not tell. */
+/** What the caller must say of a QP, because mlx5dv_init_obj(3) does not tell it. */
 struct hwq_obj_qp {
 	struct ibv_qp *qp;
-	struct hwq_cq *send_cq;  /**< the QP's; NULL if it has no send queue */
-	struct hwq_cq *recv_cq;  /**< the QP's; NULL if it has no receive queue of its own */
-	struct hwq_srq *srq;     /**< the QP's; NULL: none */
-	bool sq_sig_all;         /**< as it was created */
+	struct hwq_cq *send_cq;  /**< its send CQ; NULL if it has no send queue */
+	struct hwq_cq *recv_cq;  /**< its receive CQ; NULL if it receives nothing */
+	struct hwq_srq *srq;     /**< its SRQ; NULL: none */
+	bool sq_sig_all;         /**< sq_sig_all that it was created with */
 	uint32_t max_sge;        /**< cap.max_send_sge that it was created with */
-	uint32_t max_inline;     /**< cap.max_inline_data that creating it returned */
-	uint16_t max_tso_header; /**< RAW_PACKET: as it was created */
+	uint32_t max_inline;     /**< cap.max_inline_data that creating it returned, bytes */
+	uint16_t max_tso_header; /**< RAW_PACKET: max_tso_header that it was created with, bytes */
 	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
 	/**
-	 * The doorbell register of a thread domain (ibv_alloc_td(3)), if the QP was created in a parent
-	 * domain of one: storage of the caller's, zeroed before the first QP, the same for all QPs of
-	 * the thread domain. It alternates its halves and carries BlueFlame. NULL: the register may
-	 * have other writers, libmlx5 among them; doorbells of 8 bytes at one place then.
+	 * Only for a QP in a parent domain with a thread domain (ibv_alloc_td(3)): the state of the
+	 * thread domain's doorbell register. The caller owns the storage, zeroes it before the first QP,
+	 * and gives one storage for all QPs of the thread domain. Doorbells then alternate between the
+	 * register's halves, and BlueFlame is used.
+	 * NULL: the register may have other writers, for example libmlx5. Every doorbell is then one
+	 * store of 8 bytes at one place.
 	 */
 	struct hwq_bf *bf;
-	/** For memcpy: 64 bytes that the device may write, which no other queue uses, and their key. */
+	/** For memcpy: the address of 64 bytes that the device may write. No other queue may use them. */
 	uint64_t mmo_addr;
-	uint32_t mmo_lkey;
-	uint64_t max_memcpy_len; /**< of mlx5dv_query_device(3); 0: no memcpy */
+	uint32_t mmo_lkey;       /**< for memcpy: the key of these 64 bytes */
+	uint64_t max_memcpy_len; /**< longest memcpy, bytes: mlx5dv_query_device(3); 0: no memcpy */
 };
 
 /**
- * Takes a QP over: RC, UC, UD, XRC_SEND, DCI, RAW_PACKET; made by ibv_create_qp(3), ibv_create_qp_ex(3)
- * or mlx5dv_create_qp(3); RAW_PACKET by one of the last two, with send_ops_flags.
- * hwq_obj_qp_release() ends it; the ibv_qp stays the caller's.
- * @return 0; -EBUSY it has been posted to already; -EINVAL a queue without its CQ, or what is stated
- *   cannot be (bf is another register's); -ENOSPC a CQ has no room for a CQE of each of its WQEs: make
- *   it larger; -EOPNOTSUPP signed WQEs, data in CQEs, a type that is not listed, RAW_PACKET
- *   without ibv_wr_*(); -ENOMEM; or the errno of mlx5dv_init_obj(3), ibv_query_qp(3) or QUERY_QP.
+ * Takes a QP over. Its type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was made by ibv_create_qp(3),
+ * ibv_create_qp_ex(3) or mlx5dv_create_qp(3); a RAW_PACKET QP by one of the last two, with send_ops_flags.
+ * hwq_obj_qp_release() gives it back.
+ * @param obj read during the call; only obj->bf must last as long as the QP.
+ * @param qp written on success only.
+ * @return 0; -EBUSY it has been posted to already: create a new one; -EINVAL a queue has no CQ in obj, its
+ *   sizes are beyond what hwq drives, or obj->bf is of another register; -ENOSPC a CQ has no room for a
+ *   CQE of each WQE: create a larger CQ; -EOPNOTSUPP signed WQEs, data in CQEs, a type that is not listed, or a RAW_PACKET QP without
+ *   ibv_wr_*(); -ENOMEM; or the errno of mlx5dv_init_obj(3), of ibv_query_qp(3) or of the command
+ *   QUERY_QP.
  */
 HWQ_API int hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **qp);
-/** Forgets it. What is in its CQs stays there: to be polled, or dropped with the CQ. */
+
+/**
+ * Gives a QP back: frees hwq's structure. Its completions stay in the CQs until somebody polls them. A QP
+ * that hwq created is not changed; a log line says to call hwq_qp_destroy().
+ */
 HWQ_API void hwq_obj_qp_release(struct hwq_qp *qp);
 
 /**
- * To be called after each change of the QP's state, RESET above all. In RESET its indices start anew
- * and its completions are dropped from the CQs; only from RTS on hwq_wr_complete() posts.
- * @return the state, an enum ibv_qp_state; or the errno of ibv_query_qp(3).
+ * Asks the device for the QP's state. Call it after each ibv_modify_qp(3). In RESET it empties the rings,
+ * sets their indices to 0, and drops the QP's completions from the CQs. hwq_wr_complete() posts once
+ * this function has seen RTS; before, it returns -EINVAL.
+ * @return the state, an enum ibv_qp_state; or the errno of ibv_query_qp(3): call again.
  */
 HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
 
-/** Takes an SRQ over. cq: of an XRC SRQ, the CQ it was created with; else NULL.
- *  @return 0; -EBUSY it has been posted to already; -ENOSPC; -EOPNOTSUPP MLX5_SRQ_SIGNATURE is set;
- *   -ENOMEM; or the errno of mlx5dv_init_obj(3). */
+/**
+ * Takes an SRQ over. hwq_obj_srq_release() gives it back.
+ * @param cq XRC SRQ: the CQ that it was created with; else NULL.
+ * @param srq written on success only.
+ * @return 0; -EBUSY it has been posted to already: create a new one; -ENOSPC cq has no room for a CQE of
+ *   each entry: create a larger CQ; -EOPNOTSUPP the environment variable MLX5_SRQ_SIGNATURE is set: unset
+ *   it; -ENOMEM; or the errno of mlx5dv_init_obj(3).
+ */
 HWQ_API int hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq **srq);
-/** @return 0; -EBUSY while QPs of hwq's use it; -EINVAL it is hwq's own. */
+
+/**
+ * Gives an SRQ back: frees hwq's structure.
+ * @return 0; -EBUSY QPs receive from it: release them first; -EINVAL hwq created it: call
+ *   hwq_srq_destroy(). After an error nothing changed.
+ */
 HWQ_API int hwq_obj_srq_release(struct hwq_srq *srq);
 
-/** A receive work queue (ibv_create_wq(3)). */
+/** A receive work queue (ibv_create_wq(3)) that hwq drives. */
 struct hwq_obj_rwq {
-	struct hwq_rq rq; /**< every receive on its CQ is its */
-	struct ibv_wq *wq;
+	struct hwq_rq rq;  /**< its ring: hwq_rq_post_list(), hwq_rq_ring(), hwq_rq_poll() */
+	struct ibv_wq *wq; /**< the verbs object */
 };
 
-/** Takes one over, whose CQ has no other receives.
- *  @return 0; -EBUSY; -ENOSPC; -EOPNOTSUPP MLX5_RWQ_SIGNATURE is set; -ENOMEM; or the errno of
- *   mlx5dv_init_obj(3). */
+/**
+ * Takes a receive work queue over. hwq_obj_rwq_release() gives it back.
+ * @param cq its CQ, which must have no other receives.
+ * @param rwq written on success only.
+ * @return 0; -EBUSY it has been posted to already: create a new one; -ENOSPC cq has no room for a CQE of
+ *   each entry: create a larger CQ; -EOPNOTSUPP the environment variable MLX5_RWQ_SIGNATURE is set: unset
+ *   it; -ENOMEM; or the errno of mlx5dv_init_obj(3).
+ */
 HWQ_API int hwq_obj_rwq(struct ibv_wq *wq, struct hwq_cq *cq, struct hwq_obj_rwq **rwq);
+
+/** Gives a receive work queue back: frees hwq's structure. Its completions stay in the CQ. */
 HWQ_API void hwq_obj_rwq_release(struct hwq_obj_rwq *rwq);
 
 #endif

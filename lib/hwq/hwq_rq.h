@@ -3,19 +3,27 @@
  * @file
  * A receive queue's data path: post lists of memory, ring, take completions as wr_ids.
  *
- *     hwq_rq_post_list(rq, wr_id, sge, n)     an entry; the device does not know of it yet
- *     hwq_rq_ring(rq)                         once a burst: all of them
+ *            ci                          pi
+ *     -------+---------------------------+-------------
+ *      free  | posted: the device's      | free
+ *
+ *     hwq_rq_post_list(rq, wr_id, sge, n)     fills one entry; the device does not know of it yet
+ *     hwq_rq_ring(rq)                         once a burst: the device learns of all new entries
  *          ... a peer sends ...
- *     n = hwq_rq_poll(rq, rec, wr_id, N)      receives, good and failed, oldest first
+ *     n = hwq_rq_poll(rq, rec, wr_id, N)      completed receives, good and failed, oldest first
+ *
+ * The ring and the wr_ids belong to the queue pair (hwq_qp.h) or the receive work queue (hwq_obj.h)
+ * that the ring is part of. The memory that an entry names stays the caller's. The device may write it
+ * until the entry has completed.
  *
  * Each SEND, and each RDMA write with immediate data, of the peer takes the oldest entry. Entries
- * complete in order. A queue pair in error flushes them: a record each, with syndrome
- * MLX5_CQE_SYNDROME_WR_FLUSH_ERR.
+ * complete in order. A queue pair in error flushes its entries: each makes a record with syndrome
+ * HWQ_SYNDROME_WR_FLUSH.
  *
- * The bytes are those of libmlx5's ibv_post_recv(3): pieces of length 0 are left out, and where an
+ * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out. Where an
  * entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
  *
- * Thread: the owner of the queue's domain, and no other.
+ * Thread: only the owner of the queue's domain calls the functions of this file.
  */
 #ifndef HWQ_RQ_H
 #define HWQ_RQ_H
@@ -28,19 +36,27 @@
 /** A receive queue's ring. */
 struct hwq_rq {
 	uint8_t *buf;
-	uint32_t mask;          /**< entries - 1 */
+	uint32_t mask;          /**< number of entries - 1 */
 	uint32_t stride;        /**< bytes of an entry */
-	uint16_t pi, ci;        /**< free-running */
-	uint16_t max_sge;       /**< pieces of memory of an entry */
-	__be32 qpn_be;          /**< whose completions are its, as CQEs have it */
-	__be32 qpn_mask;        /**< bits of qpn_be that count; 0: every receive on its CQ is its */
-	uint64_t *wr_ids;       /**< of each entry */
-	_Atomic(__be32) *dbrec; /**< HWQ_RCV_DBR is ours */
-	struct hwq_cq *cq;
+	uint16_t pi;            /**< index of the next entry to post; runs free at 16 bits */
+	uint16_t ci;            /**< index of the oldest posted entry; runs free at 16 bits */
+	uint16_t max_sge;       /**< most pieces of memory of an entry */
+	__be32 qpn_be;          /**< QPN of the queue's completions, in the byte order of CQEs */
+	__be32 qpn_mask;        /**< bits of qpn_be to compare; 0: all receives on the CQ are its */
+	uint64_t *wr_ids;       /**< wr_id of each entry */
+	_Atomic(__be32) *dbrec; /**< doorbell record; the queue writes word HWQ_RCV_DBR only */
+	struct hwq_cq *cq;      /**< where the queue's receives complete */
 };
 
-/** Starts a ring over memory and a doorbell record that the caller provides. n entries, a power of
- *  two; qpn 0: every receive on cq is its. */
+/**
+ * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj.h call it for
+ * their queues.
+ * @param buf the ring: n entries of stride bytes. It stays the caller's, as all memory below.
+ * @param n number of entries, a power of two, at most 32768.
+ * @param stride bytes of an entry; 16 for each piece of memory.
+ * @param qpn the queue pair whose receives are the queue's; 0: every receive on cq is the queue's.
+ * @param wr_ids room for n numbers.
+ */
 static inline void
 hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t qpn,
 	_Atomic(__be32) *dbrec, struct hwq_cq *cq, uint64_t *wr_ids)
@@ -58,7 +74,7 @@ hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t 
 	};
 }
 
-/** Entries that can be posted now. */
+/** @return how many entries can be posted now. */
 static inline uint32_t
 hwq_rq_free(const struct hwq_rq *rq)
 {
@@ -66,9 +82,12 @@ hwq_rq_free(const struct hwq_rq *rq)
 }
 
 /**
- * Posts an entry that receives into the pieces of memory, in order.
- * @return 0; -ENOMEM the queue is full: take completions; -EINVAL more pieces than rq->max_sge.
- *   Nothing was written then.
+ * Posts an entry that receives into pieces of memory, in order (ibv_post_recv(3)). The device learns of
+ * it from hwq_rq_ring().
+ * @param wr_id comes back from hwq_rq_poll().
+ * @param sge n_sge pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
+ * @return 0; -ENOMEM the queue is full: poll, then post again; -EINVAL n_sge is more than rq->max_sge.
+ *   After an error nothing was written.
  */
 static inline int
 hwq_rq_post_list(struct hwq_rq *rq, uint64_t wr_id, const struct hwq_sge *sge, unsigned int n_sge)
@@ -86,7 +105,11 @@ hwq_rq_post_list(struct hwq_rq *rq, uint64_t wr_id, const struct hwq_sge *sge, u
 	return 0;
 }
 
-/** Posts one piece of memory to receive into, with wr_id 0. @return false: full. */
+/**
+ * Posts an entry of one piece of memory, with wr_id 0: hwq_rq_post_list() for callers without wr_ids.
+ * @param len bytes.
+ * @return true; or false: the queue is full, and nothing was written. Poll, then post again.
+ */
 static inline bool
 hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
 {
@@ -95,8 +118,11 @@ hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
 	return hwq_rq_post_list(rq, 0, &sge, 1) == 0;
 }
 
-/** Announces what was posted. A receive queue has no doorbell register: the record is enough. The
- *  CQ's consumer index goes first, so that the device knows of room for what will complete. */
+/**
+ * Tells the device of all entries posted so far: once a burst. It writes the doorbell record only; a
+ * receive queue has no doorbell register. It publishes the CQ's consumer index first, so that the device
+ * knows of room for the completions.
+ */
 static inline void
 hwq_rq_ring(struct hwq_rq *rq)
 {
@@ -105,21 +131,28 @@ hwq_rq_ring(struct hwq_rq *rq)
 	atomic_store_explicit(&rq->dbrec[HWQ_RCV_DBR], htobe32(rq->pi), memory_order_release);
 }
 
-/** wr_id of the oldest entry: of the completion that hwq_cq_peek() shows, if it is this queue's. */
+/**
+ * For callers who take completions by hwq_cq_peek().
+ * @return the wr_id of the oldest posted entry. The queue's next receive completion tells of that entry.
+ */
 static inline uint64_t
 hwq_rq_wr_id(const struct hwq_rq *rq)
 {
 	return rq->wr_ids[rq->ci & rq->mask];
 }
 
-/** Frees the entry that a responder CQE names. Entries complete in order. */
+/**
+ * Frees an entry, and all posted before it. For callers who take completions by hwq_cq_peek() or
+ * hwq_cq_poll(); hwq_rq_poll() frees entries itself.
+ * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
+ */
 static inline void
 hwq_rq_complete(struct hwq_rq *rq, uint16_t wqe_counter)
 {
 	rq->ci = (uint16_t)(wqe_counter + 1);
 }
 
-/* A receive that went well, failed, or was flushed. */
+/* True for the completion of a receive: good, failed or flushed. */
 static inline bool
 hwq_cqe_is_recv(uint8_t op_own)
 {
@@ -129,7 +162,8 @@ hwq_cqe_is_recv(uint8_t op_own)
 	       opcode == MLX5_CQE_RESP_ERR;
 }
 
-/* The entry at cq->next is a receive of the QPN; it may be decoded then. */
+/* True if the device has written the entry at cq->next, and it is a receive of the QPN. Then it may be
+ * decoded. */
 static inline bool
 hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 {
@@ -143,8 +177,12 @@ hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 }
 
 /**
- * Takes receives of the queue, oldest first, frees their entries, publishes. Stops at the first CQE
- * of another kind or queue, which hwq_cq_poll() shows. rec[i].syndrome is 0 where data came.
+ * Takes completed receives of the queue, oldest first. It frees their entries and publishes the CQ's
+ * consumer index. It stops at the first CQE of another kind or of another queue: take that one by
+ * hwq_cq_poll().
+ * @param rec room for n records. rec[i].syndrome is 0 where data came, else an enum hwq_syndrome;
+ *   rec[i].byte_cnt is the length in bytes.
+ * @param wr_id room for n numbers: the wr_id of each record's entry.
  * @return how many are in rec and wr_id, at most n.
  */
 static inline unsigned int

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Shared receive queues: entries that the messages of many queue pairs take.
+ * Shared receive queues (SRQs): the messages of many queue pairs take entries of one queue.
  *
  *     head                                 tail
  *      |                                    |
  *      e0 -> e1 -> e2 -> ... -> ... -> ... en      free entries, each naming the next
  *
- *     hwq_srq_post_list   fills the entry at head; head moves to the one that it names
- *     hwq_srq_ring        the record: how many were posted, ever
- *          ... a message takes an entry; its CQE names it ...
- *     hwq_srq_poll        the entry goes behind tail, which moves to it
+ *     hwq_srq_create                      or hwq_obj_srq() for the caller's own SRQ
+ *       hwq_qp_create with conf.srq       any number of queue pairs
+ *       hwq_srq_post_list                 fills the entry at head; head moves to the next free one
+ *       hwq_srq_ring                      tells the device how many entries were ever posted
+ *          ... a message takes an entry; its CQE names the entry ...
+ *       hwq_srq_poll                      frees the entry: it becomes the tail
+ *     hwq_srq_destroy                     after its queue pairs
  *
  * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes are
- * those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does,
- * and the device reads it as 2 GiB: leave it out.
+ * those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does, and the
+ * device reads it as 2 GiB: leave it out. The memory that an entry names stays the caller's. The device
+ * may write it until the entry has completed.
  *
- * Completions of a basic SRQ come in the CQ of the queue pair that received; those of an XRC SRQ in
- * the CQ that it was created with. Entries complete in any order.
+ * Receives of a basic SRQ complete in the CQ of the queue pair that received. Receives of an XRC SRQ
+ * complete in the CQ that the SRQ was created with. Entries complete in any order.
  *
- * Thread: one owner thread, of all queue pairs that use it and of their CQs too.
+ * Thread: one owner thread has the SRQ, all queue pairs that receive from it, and their CQs. Only it
+ * calls the functions of this file.
  */
 #ifndef HWQ_SRQ_H
 #define HWQ_SRQ_H
@@ -29,64 +34,80 @@
 struct ibv_srq;
 struct ibv_xrcd;
 
+/** A shared receive queue. Written by hwq. */
 struct hwq_srq {
 	uint8_t *buf;
-	uint32_t stride;  /**< bytes of an entry */
-	uint32_t mask;    /**< entries - 1 */
-	uint32_t head;    /**< first free entry */
-	uint32_t tail;    /**< last free entry */
-	uint32_t counter; /**< entries posted so far */
-	uint16_t max_sge; /**< pieces of memory of an entry */
-	uint64_t *wr_ids; /**< of each entry */
-	_Atomic(__be32) *dbrec;
+	uint32_t stride;        /**< bytes of an entry */
+	uint32_t mask;          /**< number of entries - 1 */
+	uint32_t head;          /**< index of the first free entry */
+	uint32_t tail;          /**< index of the last free entry */
+	uint32_t counter;       /**< how many entries were ever posted */
+	uint16_t max_sge;       /**< most pieces of memory of an entry */
+	uint64_t *wr_ids;       /**< wr_id of each entry */
+	_Atomic(__be32) *dbrec; /**< doorbell record: the counter */
 
 	/* Control path. */
-	uint32_t srqn;       /**< number: hwq_wr_set_xrc_srqn() takes that of an XRC SRQ */
+	uint32_t srqn;       /**< its number; peers name an XRC SRQ by it: hwq_wr_set_xrc_srqn() */
 	struct hwq_dev *dev; /**< NULL: the caller's own SRQ (hwq_obj.h) */
-	struct ibv_srq *srq;
-	struct hwq_cq *xrc_cq;  /**< of an XRC SRQ */
-	struct hwq_cq *on_cq;   /**< the CQ that has room for its entries reserved */
-	unsigned int on_cq_qps; /**< QPs of on_cq that receive from it */
-	unsigned int refs;      /**< QPs that receive from it */
+	struct ibv_srq *srq; /**< the verbs object */
+	struct hwq_cq *xrc_cq;  /**< XRC SRQ: its CQ; NULL: a basic SRQ */
+	struct hwq_cq *on_cq;   /**< the CQ in which room for the SRQ's receives is reserved */
+	unsigned int on_cq_qps; /**< how many QPs of on_cq receive from it */
+	unsigned int refs;      /**< how many QPs receive from it */
 };
 
 /** What an SRQ is for. */
 struct hwq_srq_conf {
-	uint32_t n_wr;         /**< entries it must hold at once, from 1 */
-	uint32_t max_sge;      /**< pieces of memory of an entry; 0: 1 */
-	struct ibv_xrcd *xrcd; /**< of an XRC SRQ; NULL: a basic one */
-	struct hwq_cq *cq;     /**< of an XRC SRQ; best it has no other receives */
+	uint32_t n_wr;         /**< how many entries it must hold at once, from 1 */
+	uint32_t max_sge;      /**< most pieces of memory of an entry; 0 stands for 1 */
+	struct ibv_xrcd *xrcd; /**< XRC SRQ: its XRC domain; NULL: a basic SRQ */
+	struct hwq_cq *cq;     /**< XRC SRQ: its CQ, best one without other receives; else NULL */
 };
 
 /**
- * Creates one.
- * @return 0; -EINVAL beyond what the device can, or an XRC domain without a CQ; -ENOSPC the CQ of an
- *   XRC SRQ has no room for a CQE of each entry: make it larger; -EOPNOTSUPP MLX5_SRQ_SIGNATURE is
- *   set; -ENOMEM; or the errno of the verbs call.
+ * Creates an SRQ (ibv_create_srq_ex(3)). The caller destroys it by hwq_srq_destroy(), before the device
+ * and before conf->cq.
+ * @param srq written on success only.
+ * @return 0; -EINVAL the sizes are beyond what the device can, or conf has an XRC domain without a CQ;
+ *   -ENOSPC conf->cq has no room for a CQE of each entry: create a larger CQ; -EOPNOTSUPP the
+ *   environment variable MLX5_SRQ_SIGNATURE is set: unset it; -ENOMEM; or the errno of
+ *   ibv_create_srq_ex(3) or mlx5dv_init_obj(3). A log line says what is possible.
  */
 HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 	struct hwq_srq **srq);
 
-/** Destroys it, with what is posted. If nothing else uses its XRC CQ, unread completions are dropped
- *  from that. @return 0; -EBUSY QPs use it; -EINVAL it is the caller's own: hwq_obj_srq_release(); or the
- *  errno of ibv_destroy_srq(3): it is still there. */
+/**
+ * Destroys an SRQ, with the entries that are posted. If nothing else uses the CQ of an XRC SRQ,
+ * completions that were not taken are dropped from that CQ.
+ * @return 0; -EBUSY QPs receive from it: destroy them first; -EINVAL it is the caller's own SRQ: call
+ *   hwq_obj_srq_release(); or the errno of ibv_destroy_srq(3): the SRQ is still there, call again.
+ */
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 
 /**
- * Asks for one IBV_EVENT_SRQ_LIMIT_REACHED, by ibv_get_async_event(3), once fewer than limit posted
- * entries are left (ibv_modify_srq(3)); 0: for none.
- * @return 0; -EINVAL limit is beyond what it holds; or the errno of ibv_modify_srq(3).
+ * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED once fewer than limit posted entries are left
+ * (ibv_modify_srq(3)). It comes by ibv_get_async_event(3). Call again for the next event.
+ * @param limit number of entries; 0: no event.
+ * @return 0; -EINVAL limit is more than hwq_srq_size(); or the errno of ibv_modify_srq(3): nothing
+ *   changed.
  */
 HWQ_API int hwq_srq_arm_limit(struct hwq_srq *srq, uint32_t limit);
 
+/* The entry of an index. */
 static inline struct mlx5_wqe_srq_next_seg *
 hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
 {
 	return (struct mlx5_wqe_srq_next_seg *)(srq->buf + (size_t)index * srq->stride);
 }
 
-/** Starts a queue over memory whose entries are linked already, as libmlx5 leaves them. n entries, a
- *  power of two: 0 is the first free one, n - 1 the last. */
+/**
+ * Starts an empty queue over memory that the caller provides. hwq_srq_create() and hwq_obj_srq() call it.
+ * @param buf n entries of stride bytes, linked in order as libmlx5 leaves them: entry 0 is the first
+ *   free one, n - 1 the last. It stays the caller's, as dbrec and wr_ids do.
+ * @param n number of entries, a power of two.
+ * @param stride bytes of an entry: 16 for the link, and 16 for each piece of memory.
+ * @param wr_ids room for n numbers.
+ */
 static inline void
 hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, _Atomic(__be32) *dbrec,
 	uint64_t *wr_ids)
@@ -103,7 +124,7 @@ hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, _Atomi
 	srq->wr_ids = wr_ids;
 }
 
-/** Entries that it holds at once. */
+/** @return how many entries it holds at once. */
 static inline uint32_t
 hwq_srq_size(const struct hwq_srq *srq)
 {
@@ -111,9 +132,12 @@ hwq_srq_size(const struct hwq_srq *srq)
 }
 
 /**
- * Posts an entry that receives into the pieces of memory, in order.
- * @return 0; -EINVAL more pieces than srq->max_sge; -ENOMEM the queue is full: take completions.
- *   Nothing was written then.
+ * Posts an entry that receives into pieces of memory, in order (ibv_post_srq_recv(3)). The device learns
+ * of it from hwq_srq_ring().
+ * @param wr_id comes back from hwq_srq_poll().
+ * @param sge n_sge pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
+ * @return 0; -EINVAL n_sge is more than srq->max_sge; -ENOMEM the queue is full: poll, then post again.
+ *   After an error nothing was written.
  */
 static inline int
 hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge,
@@ -136,7 +160,10 @@ hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge
 	return 0;
 }
 
-/** Announces what was posted. Whoever polls the CQs publishes them: hwq_srq_poll(), hwq_cq_poll(). */
+/**
+ * Tells the device of all entries posted so far: once a burst. It does not publish a CQ's consumer index:
+ * hwq_srq_poll() and hwq_cq_poll() do.
+ */
 static inline void
 hwq_srq_ring(struct hwq_srq *srq)
 {
@@ -144,7 +171,12 @@ hwq_srq_ring(struct hwq_srq *srq)
 	atomic_store_explicit(srq->dbrec, htobe32(srq->counter), memory_order_release);
 }
 
-/** Frees the entry that a responder CQE names. @return its wr_id. */
+/**
+ * Frees an entry. For callers who take completions by hwq_cq_peek() or hwq_cq_poll(); hwq_srq_poll() frees
+ * entries itself.
+ * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
+ * @return the entry's wr_id.
+ */
 static inline uint64_t
 hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
 {
@@ -156,10 +188,14 @@ hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
 }
 
 /**
- * Takes receives from a CQ whose receives are all of this SRQ, oldest first, frees their entries,
- * publishes. rec[i].qpn says which QP received, rec[i].syndrome is 0 where data came. Stops at the
- * first CQE that is no receive. On a CQ that other receive queues use too, hwq_cq_peek() and
- * rec.qpn tell whose a receive is, and hwq_srq_complete() frees it.
+ * Takes completed receives from a CQ, oldest first. It frees their entries and publishes the CQ's consumer
+ * index. It stops at the first CQE that is no receive: take that one by hwq_cq_poll().
+ *
+ * All receives on the CQ must be of this SRQ. On a CQ that other receive queues use too, take
+ * completions by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for those of this SRQ.
+ * @param rec room for n records. rec[i].qpn is the queue pair that received. rec[i].syndrome is 0 where
+ *   data came, else an enum hwq_syndrome; rec[i].byte_cnt is the length in bytes.
+ * @param wr_id room for n numbers: the wr_id of each record's entry.
  * @return how many are in rec and wr_id, at most n.
  */
 static inline unsigned int
