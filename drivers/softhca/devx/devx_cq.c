@@ -63,8 +63,10 @@ check(struct uverbs_call *call, const uint8_t *in, const uint8_t *cqc)
 	uint32_t eqn = bits_get(cqc, CQC_EQN, 8);
 	uint32_t entries = 1U << bits_get(cqc, CQC_LOG_SIZE, 5);
 
-	if (bits_get(cqc, CQC_CC, 1) != 0 || bits_get(cqc, CQC_COMPRESSION, 1) != 0)
+	if (bits_get(cqc, CQC_CC, 1) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CC);
+	if (bits_get(cqc, CQC_COMPRESSION, 1) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_COMPRESSION);
 	if (bits_get(cqc, CQC_CQE_SZ, 3) > 2)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CQE_SZ);
 	if (entries - 1 > call->ctx->dev->cfg->max_cqe)

@@ -48,8 +48,10 @@ check(struct uverbs_call *call, const uint8_t *in, const uint8_t *qpc,
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
 	if (init->sq_bb > cfg->max_qp_wr)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_SQ_SIZE);
-	if (init->rq_wqe > cfg->max_qp_wr || init->log_rq_stride > 9)
+	if (init->rq_wqe > cfg->max_qp_wr)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_SIZE);
+	if (init->log_rq_stride > 9)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_STRIDE);
 	if (bits_get(in, IN_QP_UMEM_VALID, 1) == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_UMEM_VALID);
 	if (bits_get(qpc, QPC_DBR_UMEM_VALID, 1) == 0)

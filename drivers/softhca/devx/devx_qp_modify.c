@@ -34,6 +34,12 @@ enum {
 	STATE_ERR = 6
 };
 
+/* Also of the verbs (enum ibv_mtu). */
+enum {
+	MTU_256 = 1,
+	MTU_4096 = 5
+};
+
 enum {
 	ACCESS_WRITE = 2,
 	ACCESS_READ = 4,
@@ -211,6 +217,15 @@ check_path(struct uverbs_call *call, const struct softhca_qp_attr *attr, uint32_
 	return 0;
 }
 
+/* How many RDMA reads and atomics may be under way. bit: of the field, which has a logarithm. */
+static int
+check_depth(struct uverbs_call *call, uint32_t depth, uint32_t bit)
+{
+	if (depth > call->ctx->dev->cfg->max_rd_atomic)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + bit);
+	return 0;
+}
+
 static int
 init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -241,6 +256,10 @@ init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 		rc = check_port(call, path);
 	if (rc == 0)
 		rc = check_path(call, &c.attr, bits_get(path, ADS_PORT, 8));
+	if (rc == 0 && (c.attr.path_mtu < MTU_256 || c.attr.path_mtu > MTU_4096))
+		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_MTU);
+	if (rc == 0)
+		rc = check_depth(call, c.attr.max_dest_rd_atomic, QPC_LOG_RRA_MAX);
 	return rc != 0 ? rc : apply(qp, &c);
 }
 
@@ -261,8 +280,9 @@ rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 	};
 	int rc = begin(qp, in, STATE_RTR);
 
-	(void)call;
 	(void)out;
+	if (rc == 0)
+		rc = check_depth(call, c.attr.max_rd_atomic, QPC_LOG_SRA_MAX);
 	return rc != 0 ? rc : apply(qp, &c);
 }
 
