@@ -184,7 +184,7 @@ errors(void)
 	start();
 	mkey.flags = 0;
 	hwq_wr_mr_list(&wr, &mkey, 0, 2, two);
-	check_refused(-EOPNOTSUPP, "a new tag for a pool without HWQ_MKEY_UPDATE_TAG");
+	check_refused(-EOPNOTSUPP, "a new variant for a pool without HWQ_MKEY_UPDATE_VARIANT");
 	start();
 	wr.wr_flags = HWQ_WQE_SIGNALED;
 	hwq_wr_memcpy(&wr, 1, 2, 3, 4, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the hwq tests on the emulated adapter share: its settings, and twins of stock verbs. */
+/* What the hwq tests on the emulated adapter share: its settings, stock QPs and hwq QPs (twins). */
 #ifndef HWQ_EMU_H
 #define HWQ_EMU_H
 
@@ -31,7 +31,10 @@
 
 #define EMU_QKEY 0x1234567u /* of UD QPs */
 
-/* Settings are read when the libraries load: start again with them, unless they are there. */
+/*
+ * Settings are read when the libraries load. If this one is not set, sets it and starts the program
+ * again.
+ */
 static inline void
 emu_setting(char **argv, const char *name, const char *value)
 {
@@ -46,7 +49,7 @@ emu_setting(char **argv, const char *name, const char *value)
 	EMU_DIE("starting again: %s", strerror(errno));
 }
 
-/* Opens the device, or exits: skipped where it is not the emulated one. */
+/* Opens the device. Exits if that fails; skips the test if the device is not the emulated one. */
 static inline struct hwq_dev *
 emu_open(void)
 {
@@ -72,7 +75,7 @@ emu_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-/* Runs the adapter until it says that it is idle. With device threads too. */
+/* Runs the adapter until it says that it is idle. Works with device threads, too. */
 static inline void
 emu_pump(void)
 {
@@ -80,7 +83,10 @@ emu_pump(void)
 		;
 }
 
-/* Waits for the next completion; false after 20 seconds of silence, which no busy machine needs. */
+/*
+ * Waits for the next completion. Returns false after 20 seconds without one; no busy machine takes
+ * that long.
+ */
 static inline bool
 emu_wait(struct hwq_cq *cq, struct hwq_cqe *rec)
 {
@@ -100,8 +106,9 @@ struct stock {
 	struct ibv_qp_ex *ex;
 	struct mlx5dv_qp_ex *dv;
 	struct ibv_cq *cq;
-	struct mlx5dv_qp view; /* where its ring is: to be read, and cleared where it is free */
-	uint64_t at;           /* WQEBB of the next WQE, counted here */
+	/* view: the place of its ring, which tests read, and clear where it is free */
+	struct mlx5dv_qp view;
+	uint64_t at; /* WQEBB of the next WQE, counted by the test */
 	uint32_t max_inline;
 };
 
@@ -114,7 +121,7 @@ stock_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		EMU_DIE("stock modify to state %d: %s", attr->qp_state, strerror(ret));
 }
 
-/* What verbs calls a type of hwq's. */
+/* The QP type of verbs for a type of hwq. */
 static inline enum ibv_qp_type
 stock_type(enum hwq_qp_type type)
 {
@@ -128,7 +135,7 @@ stock_type(enum hwq_qp_type type)
 	return types[type];
 }
 
-/* RESET to INIT: what ibv_modify_qp(3) requires of each type. */
+/* From RESET to INIT, with the attributes that ibv_modify_qp(3) requires for each type. */
 static inline void
 stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 {
@@ -148,7 +155,7 @@ stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 	stock_modify(qp, &attr, mask);
 }
 
-/* INIT to RTS, to a QP of the same port where the type has a peer. */
+/* From INIT to RTS. A type that has a peer is connected to a QP of the same port. */
 static inline void
 stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 {
@@ -188,7 +195,10 @@ stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 	stock_modify(qp, &attr, rts);
 }
 
-/* The QP that hwq_qp_create() makes of conf, but for ibv_wr_*(), in RESET; or NULL and errno. */
+/*
+ * Creates, in RESET, the QP that hwq_qp_create() makes of conf, for ibv_wr_*(). Returns NULL and
+ * sets errno if that fails.
+ */
 static inline struct ibv_qp *
 stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
 	struct ibv_qp_cap *cap)
@@ -234,7 +244,7 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 	return qp;
 }
 
-/* The same in INIT, with a CQ of its own. */
+/* Creates the QP as stock_create_qp() does, with a CQ of its own, and takes it to INIT. */
 static inline void
 stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
 {
@@ -251,7 +261,7 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 	s->ex = ibv_qp_to_qp_ex(s->qp);
 	s->dv = mlx5dv_qp_ex_from_ibv_qp_ex(s->ex);
 	s->max_inline = cap.max_inline_data;
-	/* The QP alone, not its CQ: libmlx5 goes on owning both. */
+	/* Initialises the QP only, not its CQ: libmlx5 still owns both. */
 	obj.qp.in = s->qp;
 	obj.qp.out = &s->view;
 	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) != 0)
@@ -282,7 +292,7 @@ struct twin {
 	struct hwq_qp *qp;
 };
 
-/* Nothing of a send queue is otherwise than before, but what hwq_wr.h knows of the room ahead. */
+/* Returns true if the send queue is unchanged, but for what hwq_wr.h stores about the free room. */
 static inline bool
 twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 {
@@ -318,7 +328,7 @@ twin_connect_self(struct twin *t)
 		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
 }
 
-/* To RTS: to itself where its type has a peer. */
+/* Takes the QP to RTS. A type that has a peer is connected to itself. */
 static inline void
 twin_ready(struct twin *t, enum hwq_qp_type type)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hwq broken on purpose, one way at a time, by writing into its ring, its doorbell record and its
- * doorbell register what a bug would write. The emulated adapter must see each: otherwise the tests
- * that pass on it say nothing.
+ * Breaks hwq on purpose, one error at a time, by writing wrong values to its ring, doorbell record
+ * or doorbell register. The emulated adapter must notice each error, or a passing test on the
+ * adapter would prove nothing.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 static struct hwq_dev *dev;
 static struct twin t;
 static struct hwq_mr mr;
-static uint8_t *mem; /* source in the first half, destination in the second */
+static uint8_t *mem; /* first half: source; second half: destination */
 static unsigned long violations;
 
 /* ------------------------------------------------------------------ a fresh queue, one WQE */
@@ -51,7 +51,7 @@ moved(void)
 	return memcmp(mem, mem + MEM_LEN / 2, 64) == 0;
 }
 
-/* The whole and healthy way, which every breakage below is one step away from. */
+/* Posts a valid WQE. Each case below differs from this in one step. */
 static void
 expect_success(void)
 {
@@ -75,7 +75,7 @@ expect_caught(void)
 		rec.vendor_err);
 	CHECK(softhca_violations() > violations, "no violation was counted");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_ERR, "state");
-	CHECK(!moved(), "it was carried out all the same");
+	CHECK(!moved(), "the adapter executed the broken WQE");
 }
 
 static void
@@ -85,7 +85,7 @@ expect_nothing(void)
 
 	emu_pump();
 	CHECK_EQ(hwq_cq_poll(t.cq, &rec, 1), 0, "completions");
-	CHECK(!moved(), "it was carried out, unannounced");
+	CHECK(!moved(), "the adapter executed a WQE without a doorbell");
 }
 
 /* ------------------------------------------------------------------ ringing by hand */
@@ -157,7 +157,7 @@ wrong_index(void)
 	}
 }
 
-/* The classic: an index that is masked to the ring is right on its first lap. */
+/* A common error: an index that is masked to the ring is right on its first lap only. */
 static void
 masked_index(void)
 {
@@ -189,7 +189,10 @@ wrong_qpn(void)
 	ctrl->qpn_ds ^= htobe32(0x100);
 	hwq_sq_ring(&t.qp->sq);
 	expect_caught();
-	/* Behind a good one: nobody is told, as on silicon; told rightly, the WQE is wrong. */
+	/*
+	 * The broken WQE stands behind a good one. A doorbell with the wrong QPN completes nothing,
+	 * as on silicon. A doorbell with the right QPN makes the device read the broken WQE.
+	 */
 	start();
 	CHECK_EQ(hwq_wqe_nop(&t.qp->sq, 0), 1, "WQEBBs");
 	ctrl = post(HWQ_WQE_SIGNALED);
@@ -218,7 +221,7 @@ wrong_ds(void)
 	}
 }
 
-/* A fill one WQEBB short: what follows it is an old WQE, with an old index. */
+/* The fill is one WQEBB short: an old WQE with an old index follows it. */
 static void
 short_fill(void)
 {
@@ -229,7 +232,7 @@ short_fill(void)
 	uint8_t *fill;
 
 	start();
-	/* To the last but one WQEBB of the second lap. */
+	/* Up to the last but one WQEBB of the second lap. */
 	for (i = 0; i < 2 * n - 2; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
@@ -320,7 +323,7 @@ forgotten_record(void)
 	CHECK(softhca_violations() > violations, "no violation was counted");
 }
 
-/* More than the ring holds: what was not fetched yet has been overwritten. */
+/* More WQEs than the ring holds: WQEs that the device has not fetched are overwritten. */
 static void
 overfull_ring(void)
 {
@@ -329,7 +332,7 @@ overfull_ring(void)
 
 	start();
 	for (i = 0; i <= sq->mask + 1u; i++) {
-		sq->ci = sq->pi; /* "it is surely done by now" */
+		sq->ci = sq->pi; /* frees WQEs that are not complete */
 		CHECK_EQ(hwq_wqe_nop(sq, 0), 1, "WQEBBs");
 	}
 	hwq_sq_ring(sq);
@@ -354,7 +357,7 @@ saw_event(int type)
 	return seen;
 }
 
-/* A consumer that never tells its index lets the device overrun the CQ. */
+/* A consumer that never publishes its index lets the device overrun the CQ. */
 static void
 unpublished_index(struct twin *own)
 {
@@ -363,7 +366,7 @@ unpublished_index(struct twin *own)
 	uint32_t i;
 
 	for (i = 0; i <= own->cq->n_cqe; i++) {
-		own->cq->published = own->cq->ci; /* "told" */
+		own->cq->published = own->cq->ci; /* pretends that the index was published */
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
 		emu_pump();
@@ -376,7 +379,7 @@ unpublished_index(struct twin *own)
 	CHECK(saw_event(IBV_EVENT_CQ_ERR), "no IBV_EVENT_CQ_ERR");
 }
 
-/* A consumer that is wrong about the lap sees entries that are not there, or none at all. */
+/* A consumer that is wrong about the lap sees old entries, or no entry. */
 static void
 stale_owner(struct twin *own)
 {
@@ -384,7 +387,7 @@ stale_owner(struct twin *own)
 	struct hwq_cqe rec = {0};
 	uint32_t i, n = own->cq->n_cqe;
 
-	/* One lap, and one more: entry 0 is new, entry 1 is of the lap before. */
+	/* One lap and one entry more: entry 0 is new, entry 1 is from the lap before. */
 	for (i = 0; i < n + 1; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
@@ -394,16 +397,17 @@ stale_owner(struct twin *own)
 		CHECK_EQ(hwq_cq_poll(own->cq, &rec, 1), 1, "completions");
 		hwq_sq_complete(sq, rec.wqe_counter);
 	}
-	own->cq->lap = 0; /* that of the first */
-	CHECK(!hwq_cq_peek(own->cq, &rec), "the new entry has the second lap's bit");
+	own->cq->lap = 0; /* the first lap */
+	CHECK(!hwq_cq_peek(own->cq, &rec),
+		"an entry of the second lap is not seen as one of the first");
 	own->cq->next += sizeof(struct mlx5_cqe64);
-	CHECK(hwq_cq_peek(own->cq, &rec), "an entry of the lap before has the first lap's bit");
-	CHECK_EQ(rec.wqe_counter, 1, "and is what was seen before");
+	CHECK(hwq_cq_peek(own->cq, &rec), "an entry of the first lap is seen");
+	CHECK_EQ(rec.wqe_counter, 1, "it is the entry that was consumed before");
 	hwq_cq_seek(own->cq, own->cq->ci);
-	CHECK(hwq_cq_peek(own->cq, &rec), "rightly read, the new entry is there");
-	CHECK_EQ(rec.wqe_counter, n, "and the new one");
+	CHECK(hwq_cq_peek(own->cq, &rec), "with the right lap, the new entry is seen");
+	CHECK_EQ(rec.wqe_counter, n, "the counter of the new entry");
 	hwq_cq_advance(own->cq);
-	CHECK(!hwq_cq_peek(own->cq, &rec), "and the old one is not");
+	CHECK(!hwq_cq_peek(own->cq, &rec), "with the right lap, the old entry is not seen");
 }
 
 static void
@@ -412,7 +416,7 @@ with_own_queue(void (*body)(struct twin *own))
 	static const struct hwq_qp_conf conf = {.sq_wr = 8};
 	struct twin own;
 
-	/* Alone on its page: the other queue is away meanwhile. */
+	/* This queue has its page alone: the other queue is destroyed first. */
 	twin_create(dev, &conf, &own);
 	twin_connect_self(&own);
 	body(&own);
@@ -435,7 +439,7 @@ main(int argc, char **argv)
 	if (ret != 0)
 		EMU_DIE("registering memory: %s", strerror(-ret));
 	twin_create(dev, &conf, &t);
-	RUN("nothing broken: it runs", healthy());
+	RUN("an unbroken WQE runs", healthy());
 	RUN("a wrong wqe_index is caught", wrong_index());
 	RUN("a wqe_index masked to the ring is caught on the second lap", masked_index());
 	RUN("a wrong QPN is caught", wrong_qpn());
@@ -449,7 +453,7 @@ main(int argc, char **argv)
 		forgotten_record());
 	RUN("a ring filled beyond its end is caught", overfull_ring());
 	twin_destroy(&t);
-	RUN("a consumer index that is never told overruns the CQ",
+	RUN("a CQ whose consumer index is never published is overrun",
 		with_own_queue(unpublished_index));
 	RUN("the owner bit of the wrong lap shows old completions", with_own_queue(stale_owner));
 	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregister");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Configurations of keys where the twins cannot follow: what libmlx5 does not notice, rings that are
- * nearly full, sizes of rings, QPs that cannot, and completions that are no key's.
+ * Configurations of keys that the twin tests cannot compare: errors that libmlx5 does not notice,
+ * rings that are nearly full, sizes of rings, QPs that cannot configure keys, and completions that
+ * belong to no key.
  */
 #include "hwq_emu.h"
 
@@ -11,7 +12,7 @@
 static struct hwq_dev *dev;
 static const struct mlx5dv_mkey_conf_attr nothing;
 
-/* A QP in ERR, where work is flushed, and a key. */
+/* A key, and a QP in ERR, where work is flushed. */
 struct rig {
 	struct twin t;
 	struct hwq_mkey_pool *pool;
@@ -65,7 +66,7 @@ static struct mlx5dv_sig_block_domain domain = {.sig_type = MLX5DV_SIG_TYPE_CRC,
 	.sig = {.crc = &crc}};
 static struct mlx5dv_sig_block_attr both = {.mem = &domain, .wire = &domain, .check_mask = 0xff};
 
-/* ------------------------------------------------------------------ what libmlx5 does not notice */
+/* ----------------------------------------------------------------- what libmlx5 does not notice */
 
 static void
 too_few(struct rig *r, struct hwq_wr *wr)
@@ -153,9 +154,9 @@ broken_requests(void)
 		begin(&r, &wr);
 		requests[i](&r, &wr);
 		CHECK(hwq_wr_complete(&wr) == -EINVAL, "request %u was not refused", i);
-		CHECK(twin_same_sq(&r.t.qp->sq, &before), "request %u left a trace", i);
+		CHECK(twin_same_sq(&r.t.qp->sq, &before), "request %u changed the queue", i);
 	}
-	/* And the key is still good. */
+	/* The key still works. */
 	begin(&r, &wr);
 	hwq_wr_mkey_configure(&wr, r.key, 1, &nothing);
 	hwq_wr_set_mkey_sig_block(&wr, &both);
@@ -166,7 +167,7 @@ broken_requests(void)
 
 /* ------------------------------------------------------------------ room */
 
-/* All that one work request can be: layout, signatures of both domains. */
+/* Posts the longest work request: a layout, and signatures of both domains. */
 static int
 post_longest(struct rig *r, struct hwq_wr *wr)
 {
@@ -179,7 +180,7 @@ post_longest(struct rig *r, struct hwq_wr *wr)
 	return hwq_wr_complete(wr);
 }
 
-/* A drained ring takes it at every place, whatever libmlx5 counted for it. */
+/* An empty ring takes it at every place, whatever size libmlx5 computed for the ring. */
 static void
 longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 {
@@ -200,7 +201,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
 		drain(&r);
 	}
-	/* And as many as were asked for, less the fill, without draining. */
+	/* The ring also holds sq_wr of them, one of which may be a fill. */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
 	drain(&r);
@@ -221,7 +222,10 @@ ring_sizes(void)
 	}
 }
 
-/* Full is noticed at whatever step it happens, and nothing of the batch is there then. */
+/*
+ * A full ring is noticed at each step of a configuration, and then nothing of the batch is left in
+ * it.
+ */
 static void
 full_ring(void)
 {
@@ -237,7 +241,7 @@ full_ring(void)
 		uint32_t room;
 		int ret;
 
-		/* From nothing free to all free, at every place. */
+		/* From no free WQEBB to all free, at every place. */
 		begin(&r, &wr);
 		for (k = 0; k < i % hwq_sq_n_bb(sq); k++)
 			hwq_wr_nop(&wr);
@@ -249,16 +253,19 @@ full_ring(void)
 		hwq_wr_set_mkey_layout_list(&wr, 8, sge);
 		hwq_wr_set_mkey_sig_block(&wr, &both);
 		ret = hwq_wr_complete(&wr);
-		/* Two of head, two of layout, one of a BSF, two SET_PSVs, and a fill of four. */
+		/*
+		 * Two WQEBBs of head, two of layout, one of a BSF, two SET_PSVs, and a fill of up
+		 * to four.
+		 */
 		CHECK(room < 7       ? ret == -ENOMEM
 			: room >= 11 ? ret == 0
 				     : ret == 0 || ret == -ENOMEM,
 			"%u WQEBBs are free: %d", room, ret);
-		CHECK(ret == 0 || twin_same_sq(sq, &before), "a trace in the queue");
+		CHECK(ret == 0 || twin_same_sq(sq, &before), "a refused batch changed the queue");
 		n_refused += ret != 0;
 		drain(&r);
 	}
-	CHECK(n_refused != 0, "it was never full");
+	CHECK(n_refused != 0, "the ring was never full");
 	rig_close(&r);
 }
 
@@ -275,7 +282,10 @@ complete_one(struct rig *r, struct hwq_mkey *key)
 	return hwq_wr_complete(&wr);
 }
 
-/* A tag is the caller's business where it was asked for; a key of libmlx5's has no state here. */
+/*
+ * The caller chooses a key's variant only if the pool allows it. A key of libmlx5 has no state in
+ * hwq.
+ */
 static void
 keys(void)
 {
@@ -307,7 +317,7 @@ keys(void)
 	rig_close(&r);
 }
 
-/* Only RC QPs configure keys: libmlx5 refuses the others in the same words. */
+/* Only RC QPs configure keys. libmlx5 refuses other types with the same errno. */
 static void
 qp_types(void)
 {

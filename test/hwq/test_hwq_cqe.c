@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CQEs of every kind, read by libmlx5 and by hwq: the same 64 bytes, random but for what names the
- * queue, are laid where libmlx5 looks next, and must say the same to both (ibv_start_poll(3),
- * mlx5dv_mkey_check(3)). Nothing else writes that CQ: its queue pair is idle.
+ * CQEs of every kind, read by libmlx5 and by hwq. A CQE of 64 random bytes, with the right queue
+ * number, is written where libmlx5 reads next. Both must report the same fields (ibv_start_poll(3),
+ * mlx5dv_mkey_check(3)). The QP is idle, so nothing else writes this CQ.
  */
 #include "hwq_emu.h"
 
 static struct hwq_dev *dev;
 static uint64_t rnd = 5;
 
-/* Where libmlx5 looks next, and what it has seen so far. */
+/* Where libmlx5 reads next, and the entries that it has read so far. */
 struct place {
 	struct mlx5dv_cq view;
 	uint32_t ci;
@@ -33,7 +33,7 @@ place_next(const struct place *p)
 	return (uint8_t *)p->view.buf + (size_t)(p->ci & (p->view.cqe_cnt - 1)) * 64;
 }
 
-/* The bytes, as a device would write them there. */
+/* Writes the bytes as a device does. */
 static void
 place_put(struct place *p, uint8_t cqe[64])
 {
@@ -48,7 +48,7 @@ struct reader {
 	struct ibv_cq_ex *cq;
 	struct ibv_qp *qp;
 	struct place place;
-	uint8_t sent[64], received[64]; /* real ones */
+	uint8_t sent[64], received[64]; /* a real CQE each */
 };
 
 static void
@@ -111,13 +111,13 @@ draw(struct reader *r, uint8_t opcode, uint8_t cqe[64])
 	cqe[56] = work[check_random(&rnd) % sizeof(work)];
 	memcpy(cqe + 57, real + 57, 5); /* QPN, counter */
 	cqe[63] = (uint8_t)(opcode << 4 | (check_random(&rnd) & 2));
-	/* Of all syndromes, those that mean something, and others. */
+	/* Mostly a known syndrome, sometimes any. */
 	if (opcode >= MLX5_CQE_REQ_ERR && check_random(&rnd) % 4 != 0)
 		cqe[55] = (uint8_t)(check_random(&rnd) % 0x24);
-	/* 0 is none: an error CQE always has one. */
+	/* An error CQE never has syndrome 0. */
 	if (cqe[55] == 0)
 		cqe[55] = 1;
-	/* An entry of an SRQ would be posted again by libmlx5: a page fault. */
+	/* libmlx5 would post an SRQ's entry again: vendor syndrome 0x93 is a page fault. */
 	if (cqe[54] == 0x93)
 		cqe[54] = 0;
 }
@@ -197,12 +197,12 @@ work_and_receives(void)
 
 /* ------------------------------------------------------------------ signature errors */
 
-/* T10-DIF, CRC32 and CRC64 in memory, and another of them on the wire. */
+/* T10-DIF, CRC32 or CRC64 in memory, and another one of them on the wire. */
 struct signer {
 	struct stock s;
 	struct mlx5dv_mkey *mkey;
 	struct place place;
-	unsigned int guard_bits[2]; /* of the wire, of memory */
+	unsigned int guard_bits[2]; /* guard bits on the wire and in memory */
 };
 
 static void
@@ -229,7 +229,7 @@ signer_configure(struct signer *g, const struct mlx5dv_sig_block_domain *mem,
 	if (ibv_wr_complete(g->s.ex) != 0)
 		EMU_DIE("configuring a key");
 	emu_pump();
-	/* Whether it went well is no matter: libmlx5 knows the key's signatures now. */
+	/* It does not matter whether the work succeeds: libmlx5 now knows the key's signatures. */
 	while (ibv_poll_cq(g->s.cq, 1, &wc) == 1)
 		g->place.ci++;
 	if (hwq_mr_deregister(&mr) != 0)
@@ -294,7 +294,7 @@ compare_sig(struct signer *g, uint32_t counts[4])
 	CHECK_EQ(rec.sig.mkey, g->mkey->lkey, "key");
 	counts[rec.sig.kind]++;
 	if (rec.sig.kind == HWQ_SIG_UNKNOWN || rec.sig.transaction) {
-		CHECK_EQ(ret, EINVAL, "what libmlx5 does not know");
+		CHECK_EQ(ret, EINVAL, "an error that libmlx5 does not know");
 		return;
 	}
 	CHECK_EQ(ret, 0, "mlx5dv_mkey_check()");
@@ -356,9 +356,9 @@ main(int argc, char **argv)
 	/* libmlx5 prints every error CQE that it sees. */
 	emu_setting(argv, "MLX5_DEBUG_FILE", "/dev/null");
 	dev = emu_open();
-	RUN("work, receives and errors: what libmlx5 reads in a CQE, hwq reads",
+	RUN("work, receives and errors: hwq reads in a CQE what libmlx5 reads",
 		work_and_receives());
-	RUN("signature errors: what mlx5dv_mkey_check() says of them", signature_errors());
+	RUN("signature errors: hwq reports what mlx5dv_mkey_check() reports", signature_errors());
 	if (hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

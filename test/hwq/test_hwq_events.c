@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arming and completion channels, as ibv_req_notify_cq(3) and ibv_get_cq_event(3) mean them: one
- * event for each arming, none without, none lost between a poll and a sleep; and the words are those
- * that libmlx5 writes.
+ * Arming and completion channels, as in ibv_req_notify_cq(3) and ibv_get_cq_event(3): one event for
+ * each arming, none without one, and none lost between a poll and a sleep. The arming doorbells are
+ * compared with libmlx5's.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -70,7 +70,7 @@ post_nop(struct hwq_qp *qp)
 	hwq_sq_ring(&qp->sq);
 }
 
-/* Completes all that is there; returns how many. */
+/* Consumes all completions that are there. Returns their number. */
 static unsigned int
 take(struct hwq_cq *cq, struct hwq_qp *qp)
 {
@@ -89,7 +89,7 @@ take(struct hwq_cq *cq, struct hwq_qp *qp)
 	return sum;
 }
 
-/* One event of the CQ, acknowledged; or none. */
+/* Checks that the next event is of this CQ, and acknowledges it. */
 static void
 expect_event(struct rig *r, struct hwq_cq *cq, const char *when)
 {
@@ -131,15 +131,15 @@ one_event_for_each_arming(void)
 		post_nop(qp);
 		expect_event(&r, cq, "armed");
 		post_nop(qp);
-		expect_none(&r, "the event disarmed it");
+		expect_none(&r, "an event disarms the CQ");
 		CHECK_EQ(take(cq, qp), 2, "completions");
-		/* Unread at the time of arming: that counts. */
+		/* A completion that is unread at the time of arming makes an event. */
 		post_nop(qp);
 		emu_pump();
 		hwq_cq_arm(cq, false);
-		expect_event(&r, cq, "armed where something is unread");
+		expect_event(&r, cq, "armed while a completion is unread");
 		CHECK_EQ(take(cq, qp), 1, "completions");
-		/* And armed twice is armed. */
+		/* Arming twice gives one event. */
 		hwq_cq_arm(cq, false);
 		hwq_cq_arm(cq, false);
 		post_nop(qp);
@@ -185,7 +185,7 @@ solicited_only(void)
 	rig_destroy(&r);
 }
 
-/* A CQ of libmlx5's that goes the same way, event for event. */
+/* A CQ of libmlx5 that gets the same work, for comparison. */
 struct stock_rig {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
@@ -240,7 +240,7 @@ stock_one_event(struct stock_rig *s)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* Unpumped, the words stay to be read. */
+/* The adapter is not pumped, so that the arming words can be read. */
 static void
 the_words_of_libmlx5(void)
 {
@@ -286,7 +286,10 @@ struct sender {
 	struct hwq_qp *qp;
 };
 
-/* One message after the other, after pauses of all lengths; one at a time is unread. */
+/*
+ * A slow sender: one message after the other, after pauses of all lengths. One message at a time is
+ * unread.
+ */
 static _Atomic unsigned int n_seen;
 
 static void
@@ -317,8 +320,8 @@ send_slowly(void *arg)
 }
 
 /*
- * Either by the recipe of hwq_event.h: arm, poll again, sleep. Or poll, arm, sleep: then it is the
- * index in the arming that makes an event of what came between.
+ * poll_again: arm, poll again, sleep, as hwq_event.h says. Otherwise: poll, arm, sleep; then the
+ * consumer index in the arming makes an event of a completion that came in between.
  */
 static void
 nothing_is_lost(bool poll_again)
@@ -357,7 +360,10 @@ nothing_is_lost(bool poll_again)
 		if (n != 0)
 			continue;
 		if (!poll_again) {
-			/* The message comes before the arming in some cases: seen, and not consumed. */
+			/*
+			 * In every second round the message comes before the arming: it is seen,
+			 * and not consumed.
+			 */
 			while (naps % 2 == 0 && !hwq_cq_peek(r.cq[0], &rec))
 				sched_yield();
 			dawdle(&rnd, 512);
@@ -375,8 +381,10 @@ nothing_is_lost(bool poll_again)
 	}
 	pthread_join(thread, NULL);
 	printf("  %u messages, %u sleeps\n", N_NAPS, naps);
-	/* Each event is of a message behind the index of its arming; one that comes before an arming
-	 * that nothing was polled for is of the same message as the last. */
+	/*
+	 * Each event is about a message behind the index of its arming. If no poll came before the
+	 * arming, a second event may be about the last message.
+	 */
 	CHECK(naps > 0 && naps <= (poll_again ? 2 : 1) * N_NAPS, "%u sleeps", naps);
 	if (hwq_qp_destroy(s.qp) != 0 || hwq_cq_destroy(s.cq) != 0 ||
 		hwq_domain_destroy(s.domain) != 0)
@@ -405,10 +413,11 @@ main(int argc, char **argv)
 	if (pumped) {
 		RUN("an arming is one event, none without", one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());
-		RUN("arming writes what libmlx5 writes", the_words_of_libmlx5());
+		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());
 	} else {
 		RUN("arm, poll again, sleep: nothing is lost", nothing_is_lost(true));
-		RUN("poll, arm, sleep: the index in the arming tells", nothing_is_lost(false));
+		RUN("poll, arm, sleep: the index in the arming makes the event",
+			nothing_is_lost(false));
 	}
 	if (hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");

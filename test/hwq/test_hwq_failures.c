@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every verbs call and every allocation under lib/hwq fails once, in turn, for a queue of each type:
- * the caller gets that error, nothing is left behind, and what could not be destroyed can be
- * destroyed later. The calls are wrapped by the linker (ld(1), --wrap), so this program has hwq as a
- * static library.
+ * Each verbs call and each allocation under lib/hwq fails once, in turn, for a queue of each type.
+ * The caller gets that error, no object is left, and an object that could not be destroyed can be
+ * destroyed later. The linker wraps the calls (ld(1), --wrap), so this program links hwq
+ * statically.
  */
 #include "hwq_ah.h"
 #include "hwq_emu.h"
 #include "hwq_verbs.h"
 
-#define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
+#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
 
 #define MEMORY_MAX 64
 
 static unsigned int calls, fail_at, live;
-static int failed_by; /* what the call that failed said */
+static int failed_by; /* the error that the failed call returned */
 static bool no_td;
 
 static bool
@@ -36,7 +36,10 @@ fails(void)
 
 static const void *memory[MEMORY_MAX];
 
-/* Notes from's place as to's: what is allocated has been nothing, what is freed becomes that. */
+/*
+ * Replaces `from` by `to` in the list of allocated memory. NULL stands for a free place of the
+ * list.
+ */
 static bool
 note(const void *from, const void *to)
 {
@@ -52,7 +55,7 @@ note(const void *from, const void *to)
 	return false;
 }
 
-/* Visible, because the linker renames what shared libraries lack too, with sanitizers. */
+/* Visible: with sanitizers, the linker also uses these for shared libraries. */
 #pragma GCC visibility push(default)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -86,7 +89,7 @@ void
 __wrap_free(void *p)
 {
 	if (p != NULL)
-		CHECK(note(p, NULL), "memory freed that is not there");
+		CHECK(note(p, NULL), "freed memory that was not allocated");
 	__real_free(p);
 }
 
@@ -147,7 +150,7 @@ WRAP(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *bytes), 
 int __real_hwq_verbs_close(struct ibv_context *ctx);
 int __wrap_hwq_verbs_close(struct ibv_context *ctx);
 
-/* Whatever it says, the context is gone, as after close(2). */
+/* The context is closed whatever this returns, as with close(2). */
 int
 __wrap_hwq_verbs_close(struct ibv_context *ctx)
 {
@@ -180,7 +183,7 @@ struct rig {
 	struct hwq_mr mr;
 	struct hwq_ah ah;
 	struct twin t;
-	struct hwq_cq *cq; /* of others */
+	struct hwq_cq *cq; /* CQs of the other types */
 	struct hwq_qp *others[N_OTHERS];
 	uint8_t mem[256];
 };
@@ -215,7 +218,7 @@ others_up(struct rig *r)
 	return ret;
 }
 
-/* Step by step; stops at the first error. */
+/* Creates step by step. Stops at the first error. */
 static int
 rig_up(struct rig *r)
 {
@@ -244,7 +247,7 @@ rig_up(struct rig *r)
 	return ret != 0 ? ret : others_up(r);
 }
 
-/* Takes down what is up; a step that is refused is tried once more. */
+/* Destroys what exists. A step that is refused is tried a second time. */
 static int
 rig_down(struct rig *r)
 {
@@ -284,7 +287,7 @@ every_step_of_the_way_up(void)
 	n_steps = calls;
 	CHECK_EQ(rig_down(&r), 0, "down");
 	CHECK_EQ(live, 0, "objects left");
-	printf("  %u calls and allocations on the way up\n", n_steps);
+	printf("  %u calls and allocations to create it all\n", n_steps);
 	CHECK(n_steps >= 60, "%u calls", n_steps);
 	for (step = 1; step <= n_steps; step++) {
 		r = (struct rig){0};
@@ -314,15 +317,18 @@ every_step_of_the_way_down(void)
 		fail_at = step;
 		ret = rig_down(&r);
 		if (step == 1)
-			n_steps = calls - 1; /* one was called twice */
-		/* The last is ibv_close_device(3), after which there is nothing to try again. */
+			n_steps = calls - 1; /* one step was called twice */
+		/* The last step is ibv_close_device(3), after which nothing can be tried again. */
 		CHECK_EQ(ret, step < n_steps ? REFUSAL : 0, "what destroy says");
 		CHECK_EQ(live, 0, "objects left");
 	}
 	CHECK(n_steps >= 8, "%u calls", n_steps);
 }
 
-/* No register of one's own: doorbells of eight bytes, at a place that others may use. */
+/*
+ * Without a thread domain there is no register of its own: doorbells have eight bytes, at a place
+ * that other queues may use.
+ */
 static void
 without_thread_domains(void)
 {
@@ -333,7 +339,8 @@ without_thread_domains(void)
 	calls = fail_at = 0;
 	no_td = true;
 	CHECK_EQ(rig_up(&r), 0, "up");
-	CHECK(r.t.qp->sq.bf->max_ds == 0 && r.t.qp->sq.bf->toggle == 0, "BlueFlame all the same");
+	CHECK(r.t.qp->sq.bf->max_ds == 0 && r.t.qp->sq.bf->toggle == 0,
+		"BlueFlame is used without a register of its own");
 	for (i = 0; i < 100; i++) {
 		memset(r.mem, (int)i, 128);
 		CHECK_EQ(hwq_wqe_memcpy(&r.t.qp->sq, r.mr.lkey, (uintptr_t)r.mem + 128, r.mr.lkey,
@@ -368,8 +375,8 @@ main(int argc, char **argv)
 		return CHECK_SKIP;
 	}
 	hwq_log_set(count_log);
-	RUN("a call that fails on the way up leaves nothing behind", every_step_of_the_way_up());
-	RUN("a call that fails on the way down can be tried again", every_step_of_the_way_down());
+	RUN("a create call that fails leaves nothing behind", every_step_of_the_way_up());
+	RUN("a destroy call that fails can be tried again", every_step_of_the_way_down());
 	CHECK(log_lines >= 25, "%u log lines", log_lines);
 	hwq_log_set(NULL);
 	RUN("queues without a thread domain work", without_thread_domains());

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of keys and of DEKs: the commands that make them are libmlx5's, byte for byte; nothing is
- * left behind when one of them, or an allocation, fails; and a pool gives out each key once.
+ * Pools of keys and of DEKs: the firmware commands that create them are libmlx5's, byte for byte;
+ * nothing is left when a command or an allocation fails; and a pool gives out each key once.
  *
- * The program stands between libmlx5 and the adapter: ioctl(2) passes here. What a DEVX command
- * says is recorded, and any one can be refused, with any errno or status. hwq is linked statically,
- * with its calloc(3), and one of its verbs calls, wrapped (ld(1), --wrap).
+ * The program defines ioctl(2), so that libmlx5's calls to the adapter pass here. It records the
+ * DEVX commands, and can refuse any of them with any errno or status. hwq is linked statically,
+ * with its calloc(3) and one of its verbs calls wrapped (ld(1), --wrap).
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -22,17 +22,18 @@
 #define CMD_MAX  512
 #define CMDS_MAX 16
 
-/* ------------------------------------------------------------------ between libmlx5 and the adapter */
+/* -------------------------------------------------------------- between libmlx5 and the adapter */
 
 static struct {
-	bool on; /* count and record */
+	bool on; /* count and record commands */
 	unsigned int n, n_made, n_destroyed;
 	uint8_t cmd[CMDS_MAX][CMD_MAX];
 	uint16_t len[CMDS_MAX];
-	unsigned int refuse_at; /* the n-th creation or, if destroys, destruction; 0: none */
+	/* number of the creation (or destruction, if destroys is set) to refuse; 0: none */
+	unsigned int refuse_at;
 	bool destroys;
 	int refuse_errno;
-	uint8_t status; /* answered with EREMOTEIO */
+	uint8_t status; /* status in the answer, with EREMOTEIO */
 } trace;
 
 static const struct ib_uverbs_attr *
@@ -58,7 +59,7 @@ record(const struct ib_uverbs_ioctl_hdr *hdr)
 		in->len);
 }
 
-/* True: refused, and errno says why. */
+/* Returns true if the command is refused, and sets errno. */
 static bool
 refused(const struct ib_uverbs_ioctl_hdr *hdr, bool destroys)
 {
@@ -121,20 +122,20 @@ trace_start(void)
 	trace.on = true;
 }
 
-/* Which allocation fails; 0: none. */
+/* Number of the allocation that fails; 0: none. */
 static unsigned int n_callocs, fail_calloc_at;
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Not hidden: the linker takes those of sanitizers' libraries for it too. */
+/* Visible: the linker also uses it for the sanitizers' libraries. */
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
 	return ++n_callocs == fail_calloc_at ? NULL : __real_calloc(n, size);
 }
 
-/* The PD's number, which no command tells. */
+/* Fails the call that asks for the PD's number, which no command contains. */
 static bool fail_pdn;
 
 int __real_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
@@ -216,7 +217,7 @@ same_commands_of(unsigned int flags, uint16_t entries)
 	CHECK_EQ(our_pool(1, flags, entries, &pool), -ret, "a pool of one");
 	if (ret != 0)
 		return;
-	/* One key more, made and destroyed, to see if tags can change. */
+	/* One more key is created and destroyed, to see whether the adapter allows UPDATE_VARIANT. */
 	skip = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(trace.n_made, n_theirs + skip, "commands");
 	CHECK_EQ(trace.n_destroyed, skip, "destructions");
@@ -239,7 +240,7 @@ same_commands(void)
 			same_commands_of(flags, entries[i]);
 }
 
-/* A refused command's errno is what libmlx5 makes of it. */
+/* The errno of a refused command is the one that libmlx5 makes of it. */
 static void
 same_errnos(void)
 {
@@ -289,18 +290,18 @@ each_key_once(void)
 			i);
 	}
 	CHECK(hwq_mkey_get(pool) == NULL, "a key too many");
-	CHECK_EQ(hwq_mkey_pool_destroy(pool), -EBUSY, "all keys are out");
+	CHECK_EQ(hwq_mkey_pool_destroy(pool), -EBUSY, "no key has been given back");
 	CHECK(hwq_mkey_put(key[7]) && !hwq_mkey_put(key[7]), "given back twice");
 	CHECK(hwq_mkey_put(key[3]), "given back");
-	CHECK_EQ(hwq_mkey_pool_destroy(pool), -EBUSY, "most keys are out");
+	CHECK_EQ(hwq_mkey_pool_destroy(pool), -EBUSY, "most keys are not given back");
 	again = hwq_mkey_get(pool);
-	CHECK(again == key[3], "the last that came back is not the first to go");
+	CHECK(again == key[3], "the key given back last is not given out first");
 	hwq_mkey_put(again);
 	for (i = 0; i < N; i++)
 		CHECK(hwq_mkey_put(key[i]) == (i != 3 && i != 7), "key %u", i);
 	again = hwq_mkey_get(other);
 	CHECK(hwq_mkey_find(domain, again->rkey) == again, "a key of the other pool");
-	CHECK(hwq_mkey_find(domain, 0xffffff00) == NULL, "a key of nobody");
+	CHECK(hwq_mkey_find(domain, 0xffffff00) == NULL, "a key number that does not exist");
 	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain that has pools");
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "destroy");
 	CHECK(hwq_mkey_find(domain, again->rkey) == again, "without the first pool");
@@ -320,8 +321,8 @@ adopted(void)
 	hwq_mkey_adopt(&mkey, &dv, 8, HWQ_MKEY_SIG | HWQ_MKEY_UPDATE_VARIANT);
 	CHECK(mkey.lkey == 0x1200 && mkey.rkey == 0x1200 && mkey.max_entries == 8, "names");
 	CHECK(mkey.flags == HWQ_MKEY_UPDATE_VARIANT && mkey.sig == NULL && mkey.crypto == NULL,
-		"it is for layouts");
-	CHECK(!hwq_mkey_put(&mkey), "it has no pool");
+		"an adopted key is for layouts only");
+	CHECK(!hwq_mkey_put(&mkey), "an adopted key has no pool");
 }
 
 static void
@@ -419,7 +420,8 @@ deks_have_users(void)
 	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL, "wrapped");
 	conf[3].wrapped = false;
 	conf[1].key_size = (enum mlx5dv_crypto_key_size)7;
-	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL, "a size of no key");
+	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL,
+		"a size that keys do not have");
 	conf[1].key_size = MLX5DV_CRYPTO_KEY_SIZE_128;
 	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), 0, "a pool");
 	dek = hwq_dek_get(pool, 4);
@@ -427,7 +429,7 @@ deks_have_users(void)
 	CHECK(dek != NULL && other != NULL && dek->id != other->id, "ids");
 	CHECK(hwq_dek_get(pool, 4) == dek && hwq_dek_get(pool, N_DEKS) == NULL, "by number");
 	CHECK(hwq_dek_put(other) && !hwq_dek_put(other) && hwq_dek_put(dek), "back");
-	CHECK_EQ(hwq_dek_pool_destroy(pool), -EBUSY, "one is out");
+	CHECK_EQ(hwq_dek_pool_destroy(pool), -EBUSY, "one DEK is not given back");
 	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain that has pools");
 	CHECK(hwq_dek_put(dek) && !hwq_dek_put(dek), "back");
 	CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "destroy");
@@ -477,7 +479,7 @@ every_refusal_of(unsigned int flags)
 	CHECK_EQ(our_pool(N_KEYS, flags, 4, &pool), 0, "without a refusal");
 	n = trace.n_made;
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "destroy");
-	/* One key more is made to see if tags can change. */
+	/* One more key is created, to see whether the adapter allows UPDATE_VARIANT. */
 	tries = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(n, (flags & HWQ_MKEY_SIG ? 3 : 1) * N_KEYS + tries, "commands");
 	for (i = 1; i <= n; i++) {
@@ -553,9 +555,9 @@ main(int argc, char **argv)
 	RUN("a refused command is the error that libmlx5 makes of it", same_errnos());
 	RUN("a pool gives each key once, and takes it back once", each_key_once());
 	RUN("a caller's own key is for layouts", adopted());
-	RUN("what no key can be is refused", bad_configurations());
+	RUN("keys with impossible attributes are refused", bad_configurations());
 	RUN("a refused command leaves nothing behind", every_refusal());
-	RUN("so does an allocation that fails", every_allocation());
+	RUN("an allocation that fails leaves nothing behind", every_allocation());
 	RUN("a DEK is made by libmlx5's command", same_dek_commands());
 	RUN("DEKs are given out by number, as often as they are needed", deks_have_users());
 	RUN("a DEK that is refused leaves nothing behind", every_dek_refusal());

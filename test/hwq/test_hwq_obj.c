@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own verbs objects, driven by hwq: queue pairs made in each of the three ways, with and
- * without a doorbell register of their own; CQs, SRQs, work queues, device memory, PDs and address
- * handles. And what cannot be taken over.
+ * A caller's own verbs objects, driven by hwq: QPs created in three ways, with and without a
+ * doorbell register of their own; CQs, SRQs, work queues, device memory, PDs and address handles.
+ * Also tested: objects that hwq cannot take over.
  */
 #include "hwq_ah.h"
 #include "hwq_emu.h"
@@ -11,7 +11,8 @@
 
 #define HALF 16384
 
-static struct hwq_dev *dev; /* for its context and port: the objects here are verbs' own */
+/* only its context and port are used: the objects here are created by verbs */
+static struct hwq_dev *dev;
 static struct ibv_context *ctx;
 static uint8_t mem[2 * HALF] __attribute__((aligned(4096)));
 static struct ibv_mr *mr;
@@ -108,7 +109,7 @@ release(struct taken *t)
 		EMU_DIE("destroying");
 }
 
-/* Writes and messages of random lengths, of which every fourth completes; over many laps. */
+/* Writes and messages of random lengths, over many laps. Every fourth is signalled. */
 static void
 work(struct taken *t, unsigned int n, bool sig_all)
 {
@@ -170,7 +171,7 @@ queue_pairs(void)
 			struct hwq_wr wr;
 			struct taken t, a, b;
 
-			/* A register that others may write. */
+			/* A register that other queues may write, too. */
 			take(&t, how, dev->pd, NULL, sig_all);
 			CHECK(t.qp->sq.bf->toggle == 0 && t.qp->sq.bf->max_ds == 0,
 				"a shared register alternates");
@@ -179,7 +180,7 @@ queue_pairs(void)
 			connect_self(&t);
 			work(&t, 300, sig_all);
 			release(&t);
-			/* One of a thread domain's, which two QPs share. */
+			/* The register of a thread domain, which two QPs share. */
 			if (td == NULL)
 				EMU_DIE("a thread domain");
 			pd_attr.td = td;
@@ -203,7 +204,7 @@ queue_pairs(void)
 	}
 }
 
-/* Through an error and RESET, which are the caller's. */
+/* The caller takes the QP to ERR, to RESET and back. */
 static void
 states(void)
 {
@@ -283,7 +284,10 @@ shared_receive_queue(void)
 		EMU_DIE("destroying");
 }
 
-/* Nothing arrives at the emulated adapter's work queues: bytes and record, beside libmlx5's. */
+/*
+ * The emulated adapter delivers nothing to work queues, so their bytes and record are compared with
+ * libmlx5's.
+ */
 static void
 work_queue(void)
 {
@@ -310,7 +314,7 @@ work_queue(void)
 		obj.rwq.out = &view[i];
 		if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ) != 0)
 			EMU_DIE("where a work queue is");
-		/* libmlx5 leaves in it what the memory had before. */
+		/* libmlx5 does not clear a work queue's memory. */
 		memset(view[i].buf, 0, (size_t)view[i].wqe_cnt * view[i].stride);
 	}
 	CHECK_EQ(hwq_obj_cq(cq[0], &hcq), 0, "taking a CQ");
@@ -342,7 +346,7 @@ work_queue(void)
 			EMU_DIE("destroying");
 }
 
-/* Device memory, written by its address and read by a queue pair. */
+/* Device memory is written by its address and read through a QP. */
 static void
 device_memory(void)
 {
@@ -380,7 +384,7 @@ device_memory(void)
 		EMU_DIE("freeing device memory");
 }
 
-/* The number that the device has for a QP's PD: QUERY_QP, 24 bits at 0x28 of the context. */
+/* The device's number of a QP's PD: QUERY_QP, 24 bits at 0x28 of the context. */
 static void
 protection_domain(void)
 {
@@ -405,7 +409,7 @@ protection_domain(void)
 		EMU_DIE("destroying");
 }
 
-/* A datagram to itself, by the caller's QP and address handle. */
+/* A datagram to the QP itself, with the caller's QP and address handle. */
 static void
 datagrams(void)
 {
@@ -497,7 +501,7 @@ refusals(void)
 		EMU_DIE("CQs");
 	hwq_log_set(count_line);
 	CHECK_EQ(hwq_obj_cq(ibv_cq_ex_to_cq(cq_ex), &none), -EOPNOTSUPP, "CQEs of 128 bytes");
-	/* A completion of libmlx5's, on its own CQ. */
+	/* A completion of libmlx5 on its own CQ. */
 	used = make_qp(BY_CREATE_QP, dev->pd, polled, NULL, IBV_QPT_RC, false);
 	stock_to_init(dev, used);
 	CHECK_EQ(ibv_post_recv(used, &recv, &bad), 0, "posting");
@@ -512,7 +516,7 @@ refusals(void)
 	CHECK(none == NULL && qp == NULL, "out-pointers");
 	if (ibv_destroy_qp(used) != 0)
 		EMU_DIE("destroying");
-	/* 32 entries, and the QP's send queue alone has more WQEBBs. */
+	/* The CQ has 32 entries, and the QP's send queue alone has more WQEBBs. */
 	obj.qp = make_qp(BY_CREATE_QP, dev->pd, ibcq, NULL, IBV_QPT_RC, false);
 	CHECK_EQ(hwq_obj_qp(&obj, &qp), -ENOSPC, "a CQ that is too small");
 	obj.recv_cq = NULL;
@@ -530,7 +534,7 @@ refusals(void)
 		EMU_DIE("destroying");
 }
 
-/* The last line that was logged must name what to call. */
+/* The last logged line must name the call to use instead. */
 static char last_line[256];
 
 static void
@@ -583,7 +587,7 @@ ours_are_not_taken(void)
 	twin_destroy(&t);
 }
 
-/* Nothing of it is done: they go on working. */
+/* The refused call does nothing: the objects go on working. */
 static void
 whose_they_are(void)
 {
@@ -627,15 +631,15 @@ main(int argc, char **argv)
 		EMU_DIE("registering");
 	RUN("queue pairs made in every way, with and without a register of their own",
 		queue_pairs());
-	RUN("states are the caller's", states());
-	RUN("a shared receive queue", shared_receive_queue());
+	RUN("the caller moves a QP through its states", states());
+	RUN("messages arrive in a caller's shared receive queue", shared_receive_queue());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)
-		RUN("a work queue: libmlx5's bytes and record", work_queue());
-	RUN("device memory is where it is said to be", device_memory());
-	RUN("the number of a PD is the device's", protection_domain());
-	RUN("datagrams by an address handle", datagrams());
-	RUN("what cannot be taken over is refused", refusals());
-	RUN("what is the caller's stays the caller's, and hwq's hwq's", whose_they_are());
+		RUN("a work queue has libmlx5's bytes and record", work_queue());
+	RUN("device memory is at its address", device_memory());
+	RUN("a PD has the number that the device knows", protection_domain());
+	RUN("datagrams go to the address of an address handle", datagrams());
+	RUN("objects that hwq cannot take over are refused", refusals());
+	RUN("hwq does not change the caller's objects, nor verbs calls hwq's", whose_they_are());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Channels, shared receive queues, and a caller's own objects: every verbs call and every allocation
- * under their create paths fails once, in turn. The caller gets that error, nothing is left behind,
- * no count of CQ entries or users moves, and what could not be destroyed can be destroyed later. And
- * what the device says of objects that hwq does not drive. The calls are wrapped by the linker (ld(1),
- * --wrap), so this program has hwq as a static library.
+ * Channels, shared receive queues, and a caller's own objects: each verbs call and each allocation
+ * under their create paths fails once, in turn. The caller gets that error, no object is left, no
+ * count of CQ entries or users changes, and an object that could not be destroyed can be destroyed
+ * later. Also tested: what the device says about objects that hwq does not drive. The linker wraps
+ * the calls (ld(1), --wrap), so this program links hwq statically.
  */
 #include "hwq_cancel.h"
 #include "hwq_emu.h"
@@ -16,10 +16,10 @@
 #include "hwq_verbs_srq.h"
 #include "hwq_wr.h"
 
-#define REFUSAL (-ENOTRECOVERABLE) /* nothing else in here returns it */
+#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
 
 static unsigned int calls, fail_at, live;
-static int cause; /* the error of the call that failed */
+static int cause; /* the error that the failed call returned */
 static bool say_compressed, say_signs, say_inlines;
 
 static bool
@@ -96,7 +96,7 @@ __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Not hidden: the linker takes those of sanitizers' libraries for it too. */
+/* Visible: the linker also uses it for the sanitizers' libraries. */
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
@@ -114,7 +114,7 @@ struct rig {
 	struct hwq_srq *srq;
 	struct hwq_qp *qp;
 	struct hwq_cq *other_cq;
-	struct hwq_qp *other; /* with a receive queue */
+	struct hwq_qp *other; /* has a receive queue */
 };
 
 static int
@@ -139,7 +139,7 @@ rig_up(struct rig *r)
 	return ret;
 }
 
-/* Takes down what is up; a step that is refused is tried once more. */
+/* Destroys what exists. A step that is refused is tried a second time. */
 static int
 rig_down(struct rig *r)
 {
@@ -209,7 +209,7 @@ every_step_of_the_way_down(void)
 		fail_at = step;
 		ret = rig_down(&r);
 		if (step == 1)
-			n_steps = calls - 1; /* one was called twice */
+			n_steps = calls - 1; /* one step was called twice */
 		CHECK_EQ(ret, REFUSAL, "what destroy says");
 		CHECK_EQ(live, 0, "objects left");
 	}
@@ -370,7 +370,7 @@ what_the_device_says(void)
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* A SEND waits in a queue that stands still. */
+/* A SEND waits in a queue that is stopped. */
 static void
 every_step_of_cancelling(void)
 {
@@ -422,11 +422,12 @@ main(int argc, char **argv)
 	if (hwq_domain_create(dev, &domain) != 0)
 		EMU_DIE("a domain");
 	hwq_log_set(count_log);
-	RUN("a call that fails on the way up leaves nothing behind", every_step_of_the_way_up());
-	RUN("a call that fails on the way down can be tried again", every_step_of_the_way_down());
+	RUN("a create call that fails leaves nothing behind", every_step_of_the_way_up());
+	RUN("a destroy call that fails can be tried again", every_step_of_the_way_down());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)
-		RUN("taking over leaves nothing behind either", every_step_of_taking_over());
-	RUN("what hwq does not drive is refused, as the device tells of it",
+		RUN("taking over a caller's object and failing leaves nothing behind",
+			every_step_of_taking_over());
+	RUN("objects that hwq does not drive are refused, by what the device says of them",
 		what_the_device_says());
 	RUN("a cancel that is refused leaves the ring as it is", every_step_of_cancelling());
 	hwq_log_set(NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own queue pairs of the types that have a receiver elsewhere, taken over: what XRC_SEND
- * and DCI send arrives at an SRQ of stock verbs, what RAW_PACKET sends is in the capture file, and
- * what memcpy copies is copied.
+ * A caller's own QPs of the types whose receiver is another object, driven by hwq: messages of
+ * XRC_SEND and DCI arrive at an SRQ of stock verbs, frames of RAW_PACKET are in the capture file,
+ * and memcpy copies.
  */
 #include <fcntl.h>
 
@@ -84,7 +84,7 @@ make(struct taken *t, enum how how, enum ibv_qp_type type, bool may_memcpy)
 	CHECK_EQ(hwq_obj_cq(t->ibcq, &t->cq), 0, "taking a CQ");
 }
 
-/* And to RTS, towards a QP of that number where it has a peer. */
+/* Also takes the QP to RTS, connected to the QP of that number if its type has a peer. */
 static void
 take(struct taken *t, struct hwq_obj_qp obj, uint32_t peer)
 {
@@ -120,7 +120,7 @@ one_completion(struct taken *t, uint64_t want)
 	CHECK_EQ(id, want, "wr_id");
 }
 
-/* Data of a work request, at offset `at` of mem: inline, or in one or two pieces. */
+/* Sets the data of a work request, at offset `at` of mem: inline, or in one or two pieces. */
 static void
 set_data(struct hwq_wr *wr, unsigned int i, uint32_t at, uint32_t len)
 {
@@ -191,7 +191,7 @@ xrc_target(struct receiver *r)
 	stock_to_init(dev, r->qp);
 }
 
-/* A DCT stays in RTR, and gets its number there. */
+/* A DCT stays in RTR. It gets its number there. */
 static void
 dc_target(struct receiver *r)
 {
@@ -328,7 +328,7 @@ dc(void)
 	CHECK_EQ(ibv_destroy_ah(ibah), 0, "address handle");
 }
 
-/* The next frame of the capture file is these bytes: pcap has 16 of its own before each. */
+/* Checks the next frame of the capture file. Each frame follows a pcap header of 16 bytes. */
 static void
 captured(int fd, const uint8_t *want, uint32_t len)
 {
@@ -352,7 +352,7 @@ frames(const char *path)
 		make(&t, how, IBV_QPT_RAW_PACKET, false);
 		take(&t, (struct hwq_obj_qp){0}, 0);
 		for (i = 0; i < N_MESSAGES && check_failures == 0; i++) {
-			/* As long as an Ethernet frame has to be. */
+			/* At least the shortest length of an Ethernet frame. */
 			uint32_t len = 60 + draw_len() % (MAX_LEN - 60), at = i * 7;
 			struct hwq_wr wr;
 
@@ -364,7 +364,7 @@ frames(const char *path)
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
 			one_completion(&t, i);
 			if (fd < 0) {
-				/* The first frame made the file. */
+				/* The first frame created the file. */
 				fd = open(path, O_RDONLY | O_CLOEXEC);
 				if (fd < 0 || lseek(fd, 24, SEEK_SET) != 24)
 					EMU_DIE("%s: %s", path, strerror(errno));
@@ -407,7 +407,7 @@ copies(void)
 		CHECK_EQ(mem[HALF + len], 0, "the byte behind");
 	}
 	release(&t);
-	/* Not stated, there is none. */
+	/* Without mmo in its description, the QP has no memcpy. */
 	make(&t, BY_MLX5DV_CREATE_QP, IBV_QPT_RC, true);
 	take(&t, (struct hwq_obj_qp){0}, t.ibqp->qp_num);
 	hwq_wr_start(&wr, &t.qp->sq);
@@ -427,7 +427,7 @@ keep_line(const char *text)
 	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
-/* libmlx5's own builder tells how much of a frame is inline, and this QP has none. */
+/* libmlx5's own builder knows how much of a frame must be inline, and this QP has no builders. */
 static void
 raw_without_builders(void)
 {
@@ -479,10 +479,10 @@ main(int argc, char **argv)
 	mr = ibv_reg_mr(dev->pd, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE);
 	if (mr == NULL)
 		EMU_DIE("registering");
-	RUN("what an XRC_SEND QP sends arrives at the SRQ", xrc());
-	RUN("what a DCI sends arrives at the DCT's SRQ", dc());
-	RUN("what a RAW_PACKET QP sends is in the capture file", frames(path));
-	RUN("what memcpy copies is copied", copies());
+	RUN("messages of an XRC_SEND QP arrive at the SRQ", xrc());
+	RUN("messages of a DCI arrive at the DCT's SRQ", dc());
+	RUN("frames of a RAW_PACKET QP are in the capture file", frames(path));
+	RUN("a memcpy copies its bytes and no others", copies());
 	RUN("a RAW_PACKET QP without libmlx5's builders is refused", raw_without_builders());
 	RUN("a DCT is refused", dc_target_is_refused());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)

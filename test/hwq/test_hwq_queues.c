@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * hwq's queues at work on the emulated adapter: laps, errors, flushes, resets, shared CQs, receive
- * queues, refusals and threads. Run in every mode: device threads or pump, with BlueFlame, with
- * MLX5_SHUT_UP_BF, and on an adapter that has no BlueFlame; on both link layers; without MMO.
+ * queues, refusals and threads. It runs in every mode: device threads or pump; with BlueFlame, with
+ * MLX5_SHUT_UP_BF, and on an adapter without BlueFlame; on both link layers; without MMO.
  *
  * usage: test_hwq_queues [SEED]
  */
@@ -50,7 +50,7 @@ memory_destroy(struct memory *m)
 	free(m->at);
 }
 
-/* Takes completions until the ring is empty: each must be good. */
+/* Takes completions until the ring is empty. Each must be good. */
 static void
 drain(struct twin *t)
 {
@@ -68,7 +68,7 @@ drain(struct twin *t)
 
 /* ------------------------------------------------------------------ laps */
 
-/* Copies len bytes at offset by a way drawn from rnd; returns what the builder says. */
+/* Copies len bytes at offset by a builder drawn from rnd. Returns what the builder returns. */
 static int
 copy_some(struct hwq_sq *sq, const struct memory *m, uint64_t *rnd, uint32_t at, uint32_t len,
 	unsigned int flags)
@@ -97,7 +97,10 @@ copy_some(struct hwq_sq *sq, const struct memory *m, uint64_t *rnd, uint32_t at,
 	}
 }
 
-/* Random bursts of random work, random signalling; every byte is checked once all is drained. */
+/*
+ * Random bursts of random work with random signalling. Every byte is checked when all work is
+ * complete.
+ */
 static void
 many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_work)
 {
@@ -106,7 +109,7 @@ many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_w
 	uint32_t first_cqe = t->cq->ci;
 	uint64_t last = emu_now_ns();
 	struct hwq_cqe rec[8];
-	/* What the second half must be: 0, or the source's byte, which is never 0. */
+	/* The expected second half: 0, or the source's byte, which is never 0. */
 	uint8_t *want = calloc(1, HALF);
 
 	if (want == NULL)
@@ -133,7 +136,7 @@ many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_w
 		burst = hwq_cq_poll(t->cq, rec, 8);
 		if (burst != 0 || i != 0)
 			last = emu_now_ns();
-		CHECK(emu_now_ns() - last < 5000000000ull, "nothing moves any more");
+		CHECK(emu_now_ns() - last < 5000000000ull, "the queue makes no progress");
 		for (i = 0; i < burst; i++) {
 			CHECK(rec[i].syndrome == 0 && rec[i].qpn == t->qp->qpn, "syndrome 0x%x",
 				rec[i].syndrome);
@@ -185,7 +188,7 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Four owners, each with a domain of its own; two domains share a page, and no register. */
+/* Four owner threads with a domain each. Two domains share a page, but no register. */
 static void
 threads(void)
 {
@@ -236,7 +239,8 @@ blueflame_by_mode(void)
 	CHECK((reg->max_ds != 0) == bf, "BlueFlame: up to %u DS", reg->max_ds);
 	CHECK(dev->no_bf == (shut_up != NULL), "MLX5_SHUT_UP_BF");
 	if (lanes == NULL || strcmp(lanes, "0") != 0)
-		goto out; /* the register cannot be looked at: the device takes it at once */
+		/* A device thread takes the content at once: the test cannot read it. */
+		goto out;
 	CHECK_EQ(hwq_wqe_rdma_write_inline(&t.qp->sq, 1, 2, "data", 0, HWQ_WQE_SIGNALED), 1,
 		"WQEBBs");
 	memcpy(word, reg->reg + reg->offset, 16);
@@ -263,7 +267,7 @@ peek_wait(const struct hwq_cq *cq, struct hwq_cqe *rec)
 	return true;
 }
 
-/* The CQ is exactly as large as hwq_qp_cqe_needed() says; the device may never overrun it. */
+/* The CQ is as large as hwq_qp_cqe_needed() says, and the device must never overrun it. */
 static void
 full_and_flushed(void)
 {
@@ -279,10 +283,10 @@ full_and_flushed(void)
 		while (hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED) == 1)
 			n++;
 		hwq_sq_ring(&t.qp->sq);
-		/* Room comes one by one, and is used at once. */
+		/* Places become free one by one, and each is used at once. */
 		for (n = 0; n < 200; n++) {
 			CHECK(peek_wait(t.cq, &rec), "no completion");
-			/* Not published here: the doorbell must do it. */
+			/* The index is not published here: the doorbell must publish it. */
 			hwq_cq_advance(t.cq);
 			hwq_sq_complete(&t.qp->sq, rec.wqe_counter);
 			CHECK_EQ(hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
@@ -291,7 +295,7 @@ full_and_flushed(void)
 				return;
 		}
 		drain(&t);
-		/* A full ring of WQEs that asked for no CQE, flushed: a CQE each. */
+		/* A full ring of unsignalled WQEs is flushed: one CQE for each. */
 		CHECK_EQ(hwq_qp_fail(t.qp), 0, "to ERR");
 		for (n = 0; hwq_wqe_nop(&t.qp->sq, 0) == 1; n++)
 			;
@@ -321,7 +325,7 @@ bad_work(struct hwq_sq *sq, const struct memory *m)
 		(uintptr_t)m->at, 64, 0);
 }
 
-/* One good, one bad, a fill and more behind it: what each becomes, in order. */
+/* One good WQE, one bad one, a fill and more behind it: checks how each completes, in order. */
 static void
 error_and_flush(void)
 {
@@ -362,7 +366,9 @@ error_and_flush(void)
 	hwq_dump_sq_wqe(sq, rec.wqe_counter, text, sizeof(text));
 	CHECK(strstr(text, has_mmo ? "MMO" : "RDMA_WRITE") != NULL, "%s", text);
 	CHECK_EQ(hwq_sq_complete(sq, rec.wqe_counter), 1, "freed");
-	/* The fill, which asked for no CQE, is a WQE like any other now. */
+	/*
+	 * The fill is flushed like any other WQE: it gets a CQE, although it did not ask for one.
+	 */
 	for (i = 0; i < 3; i++) {
 		static const uint32_t freed[] = {2, 3, 1};
 
@@ -373,7 +379,7 @@ error_and_flush(void)
 	CHECK_EQ(hwq_sq_used_bb(sq), 0, "used");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_ERR, "state");
 	CHECK_EQ(hwq_cq_poll(t.cq, &rec, 1), 0, "more completions than WQEs");
-	/* And it is as new after a reset, MMO included. */
+	/* After a reset the QP works as a new one, MMO included. */
 	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_INIT, "state");
 	twin_connect_self(&t);
@@ -383,7 +389,10 @@ error_and_flush(void)
 	memory_destroy(&m);
 }
 
-/* Two QPs on one CQ; one is reset, or destroyed, with completions unread and WQEs unannounced. */
+/*
+ * Two QPs share a CQ. One is reset or destroyed while completions are unread and WQEs have no
+ * doorbell yet.
+ */
 static void
 stale_completions(void)
 {
@@ -401,7 +410,10 @@ stale_completions(void)
 		EMU_DIE("queues");
 	hwq_qp_addr(a, &addr);
 	CHECK_EQ(hwq_qp_connect(a, &addr), 0, "connect");
-	/* Odd rounds put the stale ones across the end of the CQ, and on either lap. */
+	/*
+	 * In odd rounds the stale entries cross the end of the CQ. Both values of the owner bit
+	 * occur.
+	 */
 	for (round = 0; round < 40; round++) {
 		uint16_t first = a->sq.pi;
 
@@ -417,7 +429,9 @@ stale_completions(void)
 			hwq_sq_ring(&b->sq);
 		}
 		CHECK_EQ(hwq_wqe_nop(&b->sq, HWQ_WQE_SIGNALED), 1, "never announced");
-		/* Wait until the device is done with all of them: the last one's entry is there. */
+		/*
+		 * Waits until the device has completed all of them: the last one's entry is there.
+		 */
 		for (deadline = emu_now_ns() + 20000000000ull;
 			!hwq_cq_is_ours(cq, cq->ci + 14) && emu_now_ns() < deadline;) {
 			emu_pump();
@@ -461,7 +475,7 @@ connect_pair(struct twin *a, struct twin *b)
 	CHECK_EQ(hwq_qp_connect(b->qp, &addr_a), 0, "connect");
 }
 
-/* SENDs of every kind into a receive queue, over its laps. */
+/* SENDs of every kind into a receive queue, over many laps. */
 static void
 send_and_receive(void)
 {
@@ -556,7 +570,7 @@ refused_queues(void)
 	CHECK(none == NULL, "out-pointer of a refused CQ");
 	CHECK_EQ(try_qp(domain, cq, ok), 0, "a good QP");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){0}), -EINVAL, "no WQEs");
-	/* Flush and atomic write are no operations of these queues; bit 40 is none at all. */
+	/* Flush and atomic write are not operations of these queues. Bit 40 is unknown. */
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 4, .send_ops = 1u << 11}),
 		-EOPNOTSUPP, "flush");
 	CHECK_EQ(try_qp(domain, cq,
@@ -681,9 +695,12 @@ main(int argc, char **argv)
 	has_mmo = hwq_dev_caps(dev)->max_memcpy_len != 0;
 	RUN("BlueFlame is used where it is there and wanted", blueflame_by_mode());
 	RUN("a QP on itself moves every byte, over many laps", laps_on_itself());
-	RUN("a CQ of the stated size is never overrun, full or flushed", full_and_flushed());
-	RUN("what fails and what is flushed complete in order; a reset repairs", error_and_flush());
-	RUN("a QP that goes takes its completions along, and no others", stale_completions());
+	RUN("a CQ of the stated size is never overrun, with a full or a flushed queue",
+		full_and_flushed());
+	RUN("failed and flushed work completes in order, and a reset repairs the QP",
+		error_and_flush());
+	RUN("a QP that is reset or destroyed takes its own completions from the CQ",
+		stale_completions());
 	RUN("SENDs are received", send_and_receive());
 	RUN("threads with a domain each do not disturb one another", threads());
 	hwq_log_set(count_log);

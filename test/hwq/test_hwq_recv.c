@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receive queues and shared receive queues, hwq's beside libmlx5's: the same posts make the same
- * bytes and the same record, and the same messages the same completions. Then what goes wrong: full,
- * too many pieces, errors, flushes, resets, limits.
+ * Receive queues and shared receive queues of hwq and libmlx5: equal posts must write equal bytes
+ * and records, and equal messages must give equal completions. Also tested: full queues, too many
+ * pieces, errors, flushes, resets, limits.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +26,10 @@ below(uint32_t n)
 	return (uint32_t)(check_random(&rnd) % n);
 }
 
-/* The same list for both libraries: up to max pieces, some of length 0 where that means nothing. */
+/*
+ * Draws one list for both libraries: up to max pieces. A piece of length 0 is drawn only where it
+ * means no data.
+ */
 static unsigned int
 draw_list(struct hwq_sge *sge, struct ibv_sge *stock, unsigned int max, bool empty_ones)
 {
@@ -83,7 +86,7 @@ same_bytes_in_a_receive_queue(uint32_t n_wr, uint32_t n_sge)
 	CHECK_EQ(rq->max_sge * 16, rq->stride, "pieces");
 	for (i = 0; i <= rq->mask + 3; i++) {
 		n = draw_list(sge, ibv_sge, rq->max_sge, true);
-		if (i == 1) /* one piece too many, while there is room */
+		if (i == 1) /* also tries one piece too many, while there is room */
 			n = rq->max_sge + 1u;
 		wr = (struct ibv_recv_wr){.wr_id = i, .sg_list = ibv_sge, .num_sge = (int)n};
 		ret = hwq_rq_post_list(rq, i, sge, n);
@@ -135,7 +138,7 @@ pump_sends(struct twin *t, uint32_t n)
 	}
 }
 
-/* Messages of every kind into lists of memory, in bursts, over many laps. */
+/* Messages of every kind into receives with lists, in bursts, over many laps. */
 static void
 messages_into_lists(void)
 {
@@ -183,7 +186,7 @@ messages_into_lists(void)
 				hwq_wr_send_imm(&wr, imm);
 			else
 				hwq_wr_rdma_write_imm(&wr, 0, 0, imm);
-			/* Without data, a write needs no memory of the peer. */
+			/* A write without data needs no memory of the peer. */
 			hwq_wr_set_sge(&wr, mrs[0].lkey, (uintptr_t)mem[0],
 				kind[i] == 2 ? 0 : lens[i]);
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
@@ -216,7 +219,7 @@ messages_into_lists(void)
 		}
 		CHECK_EQ(hwq_rq_free(rq), 32, "free entries");
 	}
-	/* Failed: too little memory. Flushed: all that is behind it. */
+	/* The first receive fails: its memory is too small. All receives behind it are flushed. */
 	for (i = 0; i < 32; i++) {
 		const struct hwq_sge sge = {(uintptr_t)mem[1], 8, mrs[1].lkey};
 
@@ -237,7 +240,7 @@ messages_into_lists(void)
 		(unsigned long long)(uintptr_t)mem[1], mrs[1].lkey);
 	CHECK(strstr(text, "RESP_ERR: local length error") != NULL && strstr(text, want) != NULL,
 		"a failed receive is %s", text);
-	CHECK(hwq_cq_poll(a.cq, rec + 1, 1) == 1 && rec[1].syndrome != 0, "the send fails too");
+	CHECK(hwq_cq_poll(a.cq, rec + 1, 1) == 1 && rec[1].syndrome != 0, "the send fails, too");
 	hwq_dump_completion(&rec[1], a.qp, text, sizeof(text));
 	snprintf(want, sizeof(want), "\n  data addr 0x%016llx len 9 lkey 0x%08x\n",
 		(unsigned long long)(uintptr_t)mem[0], mrs[0].lkey);
@@ -257,7 +260,7 @@ messages_into_lists(void)
 	twin_destroy(&b);
 }
 
-/* A receive's CQE between a send's, on one CQ: each poll stops where the other's begins. */
+/* Receive and send CQEs on one CQ: a poll for one kind stops where the other kind begins. */
 static void
 two_directions_on_one_cq(void)
 {
@@ -281,18 +284,21 @@ two_directions_on_one_cq(void)
 			1, "WQEBBs");
 		hwq_sq_ring(&t.qp->sq);
 		emu_pump();
-		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 0, "the NOP is first");
+		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 0, "no receive before the NOP");
 		CHECK_EQ(hwq_cq_poll(t.cq, rec, 1), 1, "the NOP");
-		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 1, "then the receive");
+		CHECK_EQ(hwq_rq_poll(&t.qp->rq, rec, ids, 4), 1, "the receive behind the NOP");
 		CHECK_EQ(ids[0], i, "wr_id");
 		CHECK_EQ(rec[0].byte_cnt, 5, "bytes");
-		CHECK_EQ(hwq_cq_poll(t.cq, rec, 4), 1, "then the send");
+		CHECK_EQ(hwq_cq_poll(t.cq, rec, 4), 1, "the send behind the receive");
 		hwq_sq_complete(&t.qp->sq, rec[0].wqe_counter);
 	}
 	twin_destroy(&t);
 }
 
-/* Receives of two QPs in turn, on one CQ: each poll stops where the other's begin. */
+/*
+ * Receives of two QPs take turns on one CQ: a poll for one QP stops where the other's entries
+ * begin.
+ */
 static void
 two_queues_on_one_cq(void)
 {
@@ -322,11 +328,13 @@ two_queues_on_one_cq(void)
 		emu_pump();
 		if (i % 4 != 3)
 			continue;
-		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 0, "the other's are first");
-		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 2, "two of the first");
+		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 0,
+			"no receive before those of the other QP");
+		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 2, "two receives of the first QP");
 		CHECK(ids[0] == i - 3 && ids[1] == i - 2, "wr_ids %u", i);
-		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 0, "then the other's");
-		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 2, "two of the second");
+		CHECK_EQ(hwq_rq_poll(&qp[0]->rq, rec, ids, 4), 0,
+			"no receive before those of the other QP");
+		CHECK_EQ(hwq_rq_poll(&qp[1]->rq, rec, ids, 4), 2, "two receives of the second QP");
 		CHECK(ids[0] == i - 1 && ids[1] == i, "wr_ids %u", i);
 	}
 	if (hwq_qp_destroy(qp[0]) != 0 || hwq_qp_destroy(qp[1]) != 0 || hwq_cq_destroy(cq) != 0 ||
@@ -398,7 +406,7 @@ stock_peers(struct hwq_qp *a, struct ibv_qp *b)
 {
 	struct hwq_addr addr;
 
-	a->psn = 0; /* as stock_connect() has it */
+	a->psn = 0; /* the PSN that stock_connect() uses */
 	hwq_qp_addr(a, &addr);
 	stock_connect(dev, b, a->qpn);
 	addr.qpn = htobe32(b->qp_num);
@@ -430,7 +438,7 @@ srq_twins_create(const struct hwq_srq_conf *conf, struct srq_twins *t)
 		connect_pair(t->to_hwq[i], t->qp[i]);
 		stock_peers(t->to_stock[i], t->stock_qp[i]);
 	}
-	/* Counted once, for all of its QPs. */
+	/* The SRQ's entries are counted once, for all of its QPs. */
 	CHECK_EQ(t->cq->reserved, N_QP * hwq_sq_n_bb(&t->qp[0]->sq) + hwq_srq_size(t->srq),
 		"CQEs reserved");
 }
@@ -452,7 +460,7 @@ srq_twins_destroy(struct srq_twins *t)
 		EMU_DIE("destroying an SRQ's twins");
 }
 
-/* The same message to both. */
+/* Sends one message to both. */
 static void
 send_to_both(struct srq_twins *t, unsigned int i, uint32_t len)
 {
@@ -495,7 +503,7 @@ take_from_both(struct srq_twins *t, unsigned int n)
 	}
 }
 
-/* Posts and messages at random, over many laps of the list. */
+/* Posts receives and messages at random, over many laps of the SRQ's list. */
 static void
 srq_like_libmlx5(uint32_t n_wr, uint32_t n_sge)
 {
@@ -584,20 +592,20 @@ srq_limit(void)
 	hwq_srq_ring(t.srq);
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, 6), 0, "arming");
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq) + 1), -EINVAL, "beyond it");
-	/* The stock twin has no limit: its empty messages have no data and need none. */
+	/* The stock twin has no limit. Its messages are empty, so its receives need no memory. */
 	for (i = 0; i < 4; i++) {
 		CHECK(!saw_limit_event(), "an event after %u of 8", i);
 		send_to_both(&t, 0, 0);
 		if (i >= 2)
 			break;
 	}
-	CHECK(saw_limit_event(), "no event where 5 are left");
+	CHECK(saw_limit_event(), "no event when 5 are left");
 	send_to_both(&t, 0, 0);
-	CHECK(!saw_limit_event(), "one event, until it is armed again");
+	CHECK(!saw_limit_event(), "a second event without a new arming");
 	srq_twins_destroy(&t);
 }
 
-/* A QP that goes gives back what its unread completions name; other QPs' stay. */
+/* A reset QP gives back the SRQ entries of its unread completions. Other QPs' completions stay. */
 static void
 srq_and_resets(void)
 {
@@ -614,17 +622,18 @@ srq_and_resets(void)
 	for (round = 0; round < 10; round++) {
 		for (i = 0; hwq_srq_post_list(t.srq, round * 100 + i, &sge, 1) == 0; i++)
 			;
-		CHECK_EQ(i, 15, "an empty SRQ takes");
+		CHECK_EQ(i, 15, "the receives that an empty SRQ takes");
 		while (ibv_post_srq_recv(t.stock.srq, &wr, &bad) == 0)
 			;
 		hwq_srq_ring(t.srq);
 		for (i = 0; i < 15; i++)
 			send_to_both(&t, i % 3, 0);
 		CHECK_EQ(hwq_qp_reset(t.qp[1]), 0, "reset");
-		CHECK_EQ(hwq_srq_poll(t.srq, t.cq, rec, ids, 16), 10, "of the other two");
+		CHECK_EQ(hwq_srq_poll(t.srq, t.cq, rec, ids, 16), 10,
+			"completions of the other two QPs");
 		for (i = 0; i < 10; i++) {
 			CHECK_EQ(ids[i], round * 100 + i / 2 * 3 + i % 2 * 2, "wr_id");
-			CHECK(rec[i].qpn != t.qp[1]->qpn, "of the QP that was reset");
+			CHECK(rec[i].qpn != t.qp[1]->qpn, "a completion of the QP that was reset");
 		}
 		while (ibv_poll_cq(t.stock_cq, 16, (struct ibv_wc[16]){0}) > 0)
 			;
@@ -791,16 +800,16 @@ main(int argc, char **argv)
 	dev = emu_open();
 	memory_create();
 	RUN("receive queues: the same posts make libmlx5's bytes", receive_queue_bytes());
-	RUN("messages of every kind come back as wr_ids, failed and flushed ones too",
+	RUN("messages of every kind complete with their wr_ids, also failed and flushed ones",
 		messages_into_lists());
 	RUN("a poll for receives stops where sends begin", two_directions_on_one_cq());
-	RUN("and where those of another queue begin", two_queues_on_one_cq());
+	RUN("a poll for receives stops where those of another queue begin", two_queues_on_one_cq());
 	RUN("shared receive queues: libmlx5's bytes, links and completions, lap after lap",
 		srq_twin());
-	RUN("an SRQ tells once that it runs low", srq_limit());
+	RUN("an SRQ at its limit sends one event", srq_limit());
 	RUN("a reset gives an SRQ's entries back", srq_and_resets());
 	RUN("XRC: each SRQ completes in its own CQ", xrc());
-	RUN("what is not possible is refused", refusals());
+	RUN("impossible receive queues are refused", refusals());
 	memory_destroy();
 	if (hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types of queue pairs: what libmlx5's creation refuses hwq refuses, with the same errno; the life of
- * each; and batches that are begun for another type.
+ * Types of QPs: hwq refuses what libmlx5 refuses at creation, with the same errno; the states of
+ * each type; and batches that are started for another type.
  */
 #include "hwq_emu.h"
 #include "hwq_wr.h"
 
-#define N_TYPES  6
-#define N_CASES  3000
-#define OPS_ALL  ((1ull << 11) - 1) /* that ibv_create_qp_ex(3) of rdma-core 44 knows */
+#define N_TYPES 6
+#define N_CASES 3000
+/* the operations that ibv_create_qp_ex(3) of rdma-core 44 knows */
+#define OPS_ALL  ((1ull << 11) - 1)
 #define MLX5_ALL ((1ull << 5) - 1)
 
 static struct hwq_dev *dev;
@@ -24,7 +25,7 @@ draw(uint64_t n)
 
 /* ------------------------------------------------------------------ creation */
 
-/* Bits that the type supports, by the manual page's table of ibv_wr_post(3) and libmlx5's source. */
+/* Operations that each type supports, by the table of ibv_wr_post(3) and by libmlx5's source. */
 static const uint64_t legal[N_TYPES] = {
 	[HWQ_QP_RC] = OPS_ALL & ~IBV_QP_EX_WITH_TSO,
 	[HWQ_QP_UC] = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
@@ -47,7 +48,7 @@ draw_conf(struct hwq_qp_conf *conf)
 	conf->send_ops = (check_random(&rnd) & legal[conf->type]) | IBV_QP_EX_WITH_SEND;
 	conf->qkey = EMU_QKEY;
 	switch (draw(12)) {
-	case 0: /* one bit, known or not: flush is among the latter */
+	case 0: /* one bit, known or not: flush is an unknown one */
 		conf->send_ops |= 1ull << draw(64);
 		break;
 	case 1:
@@ -125,7 +126,7 @@ same_refusals(struct ibv_cq *stock_cq)
 	}
 }
 
-/* What libmlx5 does not refuse, or without an errno: doc/hwq.md. */
+/* Refused by hwq, though libmlx5 accepts it or sets no errno: doc/hwq.md. */
 static void
 own_refusals(void)
 {
@@ -147,7 +148,7 @@ own_refusals(void)
 	CHECK_EQ(cq->reserved, 0, "CQEs reserved for what was refused");
 }
 
-/* ------------------------------------------------------------------ lives */
+/* ------------------------------------------------------------------ states */
 
 static int
 ready(struct hwq_qp *qp, bool has_peer)
@@ -215,9 +216,9 @@ lives(void)
 		one_life(type);
 }
 
-/* ------------------------------------------------------------------ what a connection is made of */
+/* ----------------------------------------------------------------- what a connection is made of */
 
-/* What ibv_query_qp(3) says of a QP after it was connected to that address. */
+/* Compares ibv_query_qp(3) of a connected QP with the address. */
 static void
 check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_addr *to,
 	enum ibv_mtu mtu, uint8_t rd_atomic)
@@ -236,7 +237,7 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 	CHECK_EQ(a.port_num, 1, "port");
 	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_WRITE, "rights");
 	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ, "rights");
-	/* As most programs choose them: 67 ms, as often as there is, and 0.64 ms (ibv_modify_qp(3)). */
+	/* The values that most programs use: 67 ms, 7 retries, and 0.64 ms (ibv_modify_qp(3)). */
 	CHECK_EQ(a.timeout, 14, "timeout");
 	CHECK_EQ(a.retry_cnt, 7, "retries");
 	CHECK_EQ(a.rnr_retry, 7, "RNR retries");
@@ -248,7 +249,7 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 	check_bytes(&a.ah_attr.grh.dgid, to->gid, 16, "GID");
 }
 
-/* Of MTU and reads, the smaller of both ends. */
+/* For MTU and reads, the smaller value of both ends is used. */
 static void
 connections(void)
 {
@@ -298,9 +299,9 @@ main(int argc, char **argv)
 	if (stock_cq == NULL || hwq_domain_create(dev, &domain) != 0 ||
 		hwq_cq_create(domain, 4096, &cq) != 0)
 		EMU_DIE("domain and CQs");
-	RUN("what libmlx5 refuses is refused, with its errno", same_refusals(stock_cq));
-	RUN("what makes no sense with the type is refused", own_refusals());
-	RUN("each type goes its own way to RTS, to ERR and back", lives());
+	RUN("hwq refuses what libmlx5 refuses, with its errno", same_refusals(stock_cq));
+	RUN("attributes that do not fit the type are refused", own_refusals());
+	RUN("each type goes to RTS, to ERR and back", lives());
 	RUN("a connection has the peer's address, and the smaller of both ends' limits",
 		connections());
 	CHECK_EQ(hwq_cq_destroy(cq), 0, "CQ");

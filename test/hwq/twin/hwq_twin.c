@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Twins: see hwq_twin.h. Posting to both, and comparing what is in their rings. */
+/* The twins' harness: posts to both, and compares the contents of their rings. See hwq_twin.h. */
 #include "hwq_twin.h"
 
 #include "hwq_twin_count.h"
@@ -92,7 +92,7 @@ twin_draw_work(struct twin_pair *p, struct twin_work *w,
 
 /* ------------------------------------------------------------------ comparing */
 
-/* The next WQE of the stock ring, in one piece; returns its DS. */
+/* Copies the next WQE of the stock ring into one piece. Returns its DS. */
 static unsigned int
 stock_read(struct stock *s, uint8_t *wqe)
 {
@@ -108,7 +108,7 @@ stock_read(struct stock *s, uint8_t *wqe)
 	return ds;
 }
 
-/* wqe_index and QPN are those of the queue itself; then they are blanked. */
+/* Checks that wqe_index and QPN are the queue's own, then blanks them. */
 static void
 check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 {
@@ -121,7 +121,7 @@ check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 	memset(wqe + 4, 0, 3);
 }
 
-/* What lies between the WQE before and this one can only be a fill to the ring's end. */
+/* Between the WQE before and this one, there can only be a fill up to the ring's end. */
 static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 {
@@ -139,7 +139,7 @@ check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 		"a fill is an unsignalled NOP of its length");
 }
 
-/* Where a WQE of bb WQEBBs must start that comes behind index from. */
+/* Where a WQE of bb WQEBBs that follows index `from` must start. */
 static uint16_t
 place_of(const struct hwq_sq *sq, uint16_t from, unsigned int bb)
 {
@@ -212,7 +212,7 @@ twin_prepare(struct twin_pair *p, unsigned int n_wqes)
 
 	for (i = 0; i < n_wqes * HWQ_WQE_MAX_BB && i < n; i++)
 		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
-	/* And behind the fill. */
+	/* Also the room behind the fill. */
 	for (i = 0; i < (n_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
@@ -244,7 +244,7 @@ twin_drain(struct twin_pair *p, unsigned int want_status)
 		exit(EXIT_FAILURE);
 }
 
-/* A batch that is not complete yet. */
+/* Calls the builders of a batch, without complete. */
 static void
 stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 {
@@ -258,7 +258,7 @@ stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 	}
 }
 
-/* Begins a batch of each and forgets it: neither shows a trace of it. */
+/* Starts a batch on each and aborts it: the queues must not change. */
 static void
 abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
@@ -267,7 +267,7 @@ abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_
 	stock_batch(p, w, n);
 	ibv_wr_abort(p->stock.ex);
 	post(p, w, n, true);
-	CHECK(twin_same_sq(&p->twin.qp->sq, &before_abort), "an aborted batch left a trace");
+	CHECK(twin_same_sq(&p->twin.qp->sq, &before_abort), "an aborted batch changed the queue");
 	twin_totals.aborted++;
 }
 
@@ -284,7 +284,10 @@ say_refused(const struct twin_pair *p, const struct twin_work *w, unsigned int n
 			w[i].builder->setters[w[i].setter], w[i].flags);
 }
 
-/* A batch by each critical region; both refuse it whole, with the same errno, or neither does. */
+/*
+ * Posts a batch through the critical region of each. Both refuse the whole batch with the same
+ * errno, or both take it.
+ */
 static void
 region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
@@ -302,7 +305,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 	say_refused(p, w, n, theirs, ours);
 	if (theirs != 0 || ours != 0) {
 		twin_totals.refused++;
-		CHECK(twin_same_sq(sq, &before_batch), "a refused batch left a trace");
+		CHECK(twin_same_sq(sq, &before_batch), "a refused batch changed the queue");
 		return;
 	}
 	for (i = 0; i < n; i++) {
@@ -313,7 +316,10 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 	CHECK(from == sq->pi, "the batch ends at 0x%04x, not at 0x%04x", sq->pi, from);
 }
 
-/* One work request on each, hwq's by hwq_wqe.h; false: that does not have it. */
+/*
+ * Posts one work request on each, hwq's by hwq_wqe.h. Returns false if hwq_wqe.h has no such
+ * builder.
+ */
 static bool
 direct_both(struct twin_pair *p, const struct twin_work *w)
 {
@@ -344,7 +350,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 	return true;
 }
 
-/* The fence that LOCAL_INV and UMRs leave is hwq_wr.h's alone. */
+/* Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave. */
 static bool
 may_go_direct(const struct twin_pair *p)
 {
@@ -374,7 +380,10 @@ batch(struct twin_pair *p, twin_post_fn *post)
 	twin_totals.batches++;
 }
 
-/* Those of the pairs that have a builder whose cases are not complete. */
+/*
+ * Fills a list with the pairs that have a builder whose cases are not complete. Returns their
+ * number.
+ */
 static unsigned int
 unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
 {
@@ -404,7 +413,9 @@ twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 
 /* ------------------------------------------------------------------ opening and closing */
 
-/* By NOPs of sixteen WQEBBs, to where the wire's 16-bit index soon wraps. */
+/*
+ * Skips the first laps, by NOPs of sixteen WQEBBs, until the 16-bit index of the WQEs soon wraps.
+ */
 static void
 skip_first_laps(struct twin_pair *p)
 {

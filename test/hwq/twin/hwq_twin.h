@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Twins: the same work requests posted through stock libmlx5 and through hwq leave the same bytes in
- * the send queue, or the same error.
+ * Twins: one work request is posted through stock libmlx5 and through hwq. Both must write equal
+ * bytes to the send queue, or return the same error.
  *
- * A program says which builders there are and what they are drawn from; the harness draws, posts,
- * compares, counts. The program posts hwq's half itself, by hwq_twin_post.h.
+ * A program lists the builders and what they draw. The harness draws, posts, compares and counts.
+ * The program posts hwq's half itself, by hwq_twin_post.h.
  *
  *     twin_begin(argc, argv, 20000);                  device, memory, seed: [CASES [SEED]]
  *     twin_wild(pairs, n, post);                      until each builder of each type had CASES
- *     return twin_end(pairs, n);                      prints what was drawn; a legal combination
- *                                                     that was not, fails
+ *     return twin_end(pairs, n);                      prints what was drawn; fails if a legal
+ *                                                     combination was never drawn
  *
- * Each work request is read from its ring by its own start and DS, unwrapped where libmlx5 split
- * it, without the NOPs that hwq fills its ring's end with (which are checked on their own). Renamed,
- * and checked against its own queue, are wqe_index, QPN and the memcpy's opaque key and address; a
- * builder renames what else is its own (names). All else up to DS must be equal. libmlx5 leaves some
- * bytes as the last lap of its ring left them: its ring is cleared ahead, hwq's is filled with 0xa5.
+ * Each WQE is read from its ring by its start and DS. Where libmlx5 wraps it around the ring's end,
+ * it is joined. The NOPs that fill the end of hwq's ring are skipped, and checked apart. wqe_index,
+ * QPN and the memcpy's opaque key and address differ: they are checked against their own queue,
+ * then blanked. A builder does this for other such fields (names). All other bytes up to DS must be
+ * equal. libmlx5 does not write some bytes, so its ring is cleared beforehand; hwq's is filled with
+ * 0xa5.
  *
- * "Wild": both QPs are in ERR, so that any address, key and length at all can be posted and is
+ * "Wild": both QPs are in ERR, so that work with any address, key and length can be posted, and is
  * flushed.
  */
 #ifndef HWQ_TWIN_H
@@ -29,17 +30,18 @@
 #include "hwq_wr.h"
 
 #define TWIN_MEM_LEN (256u * 1024)
-#define TWIN_RAW_LEN 1024 /* of the longest WQE there can be */
-#define TWIN_SETTERS 32   /* at most, of one builder */
+#define TWIN_RAW_LEN 1024 /* length of the longest WQE */
+#define TWIN_SETTERS 32   /* most setters of one builder */
 #define TWIN_BODY    8192 /* bytes of what a builder draws */
 #define TWIN_TYPES   6    /* enum hwq_qp_type */
-#define TWIN_FLAGS   5    /* of IBV_SEND_* that a work request may have: see twin_flag_bits */
-#define TWIN_ALL     (1u << TWIN_FLAGS)
+/* number of the IBV_SEND_* that a work request may have: see twin_flag_bits */
+#define TWIN_FLAGS 5
+#define TWIN_ALL   (1u << TWIN_FLAGS)
 
-/* The flags of RDMA and SEND, and of most else. */
+/* The flags of RDMA, SEND and most other builders. */
 #define TWIN_RDMA_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 
-/* What twin_builder.direct returns where there is no such builder. */
+/* twin_builder.direct returns this if there is no such builder. */
 #define TWIN_HAS_NOT INT_MIN
 
 struct twin_pair;
@@ -50,11 +52,11 @@ struct twin_work {
 	const struct twin_builder *builder;
 	unsigned int setter; /* index into builder->setters */
 	unsigned int flags;  /* IBV_SEND_* */
-	unsigned int n_wqes; /* it becomes, one after the other: 1 unless draw says otherwise */
-	_Alignas(64) uint8_t body[TWIN_BODY]; /* the builder's own */
+	unsigned int n_wqes; /* WQEs that it becomes, one after the other: 1 unless draw sets it */
+	_Alignas(64) uint8_t body[TWIN_BODY]; /* drawn by the builder */
 };
 
-/* A work request's own: struct x *x = TWIN_OWN(w, struct x). */
+/* What the builder drew: struct x *x = TWIN_OWN(w, struct x). */
 #define TWIN_OWN(w, type)                                                                          \
 	({                                                                                         \
 		static_assert(sizeof(type) <= TWIN_BODY, "too large for a work request");          \
@@ -63,7 +65,7 @@ struct twin_work {
 
 /* Builders that the harness has (hwq_twin_ops.c). */
 enum twin_common {
-	TWIN_OF_PROGRAM, /* is none of them: twin_hwq_own() posts it */
+	TWIN_OF_PROGRAM, /* none of the builders below: twin_hwq_own() posts it */
 	TWIN_NOP,
 	TWIN_RAW_WQE,
 	TWIN_MEMCPY,
@@ -72,94 +74,102 @@ enum twin_common {
 
 struct twin_builder {
 	const char *name;
-	unsigned int types; /* 1u << HWQ_QP_*: those that have it */
-	uint64_t send_ops;  /* what a QP must be created for: IBV_QP_EX_WITH_* */
-	uint64_t mlx5_ops;  /* MLX5DV_QP_EX_WITH_*; MEMCPY is conf.mmo */
+	unsigned int types; /* 1u << HWQ_QP_* for each type that has it */
+	uint64_t send_ops;  /* IBV_QP_EX_WITH_* that a QP must be created with */
+	/* MLX5DV_QP_EX_WITH_* that a QP must be created with; for memcpy, conf.mmo */
+	uint64_t mlx5_ops;
 	const char *const
-		*setters;   /* names of the setters, or sets of them, up to NULL; "-": none */
+		*setters;   /* names of the setters, or of sets of them, up to NULL; "-": none */
 	unsigned int flags; /* IBV_SEND_* that are legal with it */
 	enum twin_common common;
-	unsigned int code; /* the program's own */
-	/* Draws its own, for w->setter and w->flags, any values at all: now and then refused ones. */
+	unsigned int code; /* for the program */
+	/* Draws the builder's values, for w->setter and w->flags. Some are refused now and then. */
 	void (*draw)(struct twin_pair *p, struct twin_work *w);
-	/* libmlx5's builder and setters; complete says what became of them. */
+	/* Calls libmlx5's builder and setters. complete returns the result. */
 	void (*stock)(struct twin_pair *p, const struct twin_work *w);
-	/* Posts by hwq_wqe.h or hwq_burst.h. NULL: they have no such builder. Returns what the builder
-	 * does, or TWIN_HAS_NOT for a code that they do not have. */
+	/*
+	 * Posts by hwq_wqe.h or hwq_burst.h; NULL if they have no such builder. Returns what the
+	 * builder returns, or TWIN_HAS_NOT for a code that they do not have.
+	 */
 	int (*direct)(struct twin_pair *p, const struct twin_work *w);
-	/* NULL, or: renames what must differ in WQE nth of the work request: checks it in both
-	 * against its own queue or object, and blanks it. */
+	/*
+	 * NULL, or checks the fields of WQE nth of the work request that must differ, in both
+	 * rings, against their own queue or object, and blanks them.
+	 */
 	void (*names)(struct twin_pair *p, const struct twin_work *w, unsigned int nth,
 		uint8_t *theirs, uint8_t *ours);
 };
 
-/* Twin QPs. The upper half is the program's to fill in. */
+/* A pair of QPs. The program fills in the upper half. */
 struct twin_pair {
 	const char *name;
 	struct hwq_qp_conf conf;
 	const struct twin_builder *const
-		*builders;      /* up to NULL; those that conf has no bit for are
-						       not drawn */
-	unsigned int batch_max; /* work requests of a batch; 0: 4 */
+		*builders;      /* up to NULL; those that conf does not allow are not drawn */
+	unsigned int batch_max; /* most work requests of a batch; 0: 4 */
 	void *own;              /* the program's objects for the pair */
 
 	struct stock stock;
 	struct twin twin;
 	bool wild;
-	uint32_t stock_opaque_lkey; /* learnt from the first memcpy; one for the PD's life */
+	uint32_t stock_opaque_lkey; /* known from the first memcpy; the PD keeps it for ever */
 	uint64_t stock_opaque_addr;
 };
 
 struct twin_totals {
 	unsigned long cases, refused, split, fills, batches, aborted, small_fences, direct;
-	/* Batches that hwq posted; those in whose code the transport was a constant. */
+	/* Batches that hwq posted, and those in whose code the transport was a constant. */
 	unsigned long posted, folded;
 };
 
-/* Posts n work requests through hwq in one batch: what complete says, or 0 where it is aborted
- * instead. See hwq_twin_post.h. */
+/*
+ * Posts n work requests through hwq in one batch. Returns what complete returns, or 0 if the batch
+ * is aborted. See hwq_twin_post.h.
+ */
 typedef int twin_post_fn(struct twin_pair *p, const struct twin_work *w, unsigned int n,
 	bool abort);
 
 extern struct hwq_dev *twin_dev;
-extern struct hwq_mr twin_mr; /* of twin_mem: all rights */
+extern struct hwq_mr twin_mr; /* the region of twin_mem, with all access rights */
 extern uint8_t *twin_mem;     /* TWIN_MEM_LEN */
 extern struct twin_totals twin_totals;
-extern unsigned long twin_cases; /* at least so many of each builder and type */
+extern unsigned long twin_cases; /* the least number of cases of each builder and type */
 
-/* Opens all of the above. Arguments: [CASES [SEED]]. */
+/* Opens the device and sets the variables above. Arguments: [CASES [SEED]]. */
 void twin_begin(int argc, char **argv, unsigned long cases);
-/* Creates both QPs of each pair, and takes them to RTS; or to ERR, past the ring's first laps. */
+/* Creates both QPs of each pair, and takes them to RTS, or to ERR past the ring's first laps. */
 void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
 void twin_close(struct twin_pair *pairs, unsigned int n);
-/* Posts what is drawn to open pairs, until each builder had its cases or a check failed. */
+/* Posts drawn work to open pairs, until each builder had its cases or a check failed. */
 void twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
-/* twin_open(), twin_run(), twin_close(), all wild. */
+/* Calls twin_open(), twin_run() and twin_close(), all wild. */
 void twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
-/* Prints the counts, checks that every legal combination was drawn, closes; the exit code. Without
- * pairs, there are no counts. */
+/*
+ * Prints the counts, checks that every legal combination was drawn, and closes. Returns the exit
+ * code. Without pairs, prints no counts.
+ */
 int twin_end(const struct twin_pair *pairs, unsigned int n);
 
-/* 0 to n - 1; any 64 bits. */
+/* A number from 0 to n - 1; any 64 bits. */
 uint64_t twin_draw(uint64_t n);
 uint64_t twin_random(void);
-/* IBV_SEND_* as hwq has them. */
+/* The hwq flags for IBV_SEND_* flags. */
 unsigned int twin_hwq_flags(unsigned int flags);
-/* Big-endian words at p. */
+/* The big-endian word at p. */
 uint32_t twin_get32(const uint8_t *p);
 uint64_t twin_get64(const uint8_t *p);
 
-/* ---- for programs that post by themselves */
+/* ---- for programs that post themselves */
 
-/* A work request of any builder that fits the pair, from all, or of those that may() says. */
+/* Draws a work request of any builder that fits the pair. may() limits the builders; NULL: all. */
 void twin_draw_work(struct twin_pair *p, struct twin_work *w,
 	bool (*may)(const struct twin_pair *p, const struct twin_builder *builder));
-/* Clears libmlx5's room for so many WQEs, spoils ours. */
+/* Clears libmlx5's ring, and fills hwq's with 0xa5, ahead for so many WQEs. */
 void twin_prepare(struct twin_pair *p, unsigned int n_wqes);
-/* Compares the WQEs of w, of both, at their next place; *from moves behind hwq's. */
+/* Compares the WQEs of w in both rings, at their next place. Moves *from behind hwq's WQEs. */
 bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from);
 void twin_count(const struct twin_pair *p, const struct twin_work *w);
-/* Takes every completion of both, of that status, an enum ibv_wc_status. */
+/* Takes every completion of both. Each must have that status, an enum ibv_wc_status. */
 void twin_drain(struct twin_pair *p, unsigned int status);
 
 /* ---- data: what the setters of RDMA, SEND and atomics take (hwq_twin_data.c) */
@@ -179,7 +189,7 @@ struct twin_data {
 	unsigned int n;
 	struct ibv_sge sge[TWIN_MAX_SGE + 2];
 	struct ibv_data_buf buf[TWIN_MAX_BUF];
-	const uint8_t *bytes; /* inline: what buf is cut from */
+	const uint8_t *bytes; /* inline data: the bytes that buf points into */
 	size_t len;
 };
 
@@ -187,16 +197,16 @@ extern const char *const twin_data_setters[];   /* all four */
 extern const char *const twin_memory_setters[]; /* the first two: no inline data */
 extern const char *const twin_no_setter[];      /* none */
 
-/* Any address, key and length where the pair is wild; else inside the first half of twin_mem. */
+/* Any address, key and length if the pair is wild. Else inside the first half of twin_mem. */
 void twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge);
 void twin_draw_data(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d);
 void twin_stock_data(struct twin_pair *p, enum twin_setter setter, const struct twin_data *d);
-/* The same lists as hwq has them. */
+/* Converts the lists to hwq's types. */
 void twin_hwq_lists(const struct twin_data *d, struct hwq_sge *sge, struct hwq_buf *buf);
 
 /* ---- operations that several QP types have (hwq_twin_ops.c) */
 
-/* Those that take data: twin_builder.code. */
+/* Operations that take data: twin_builder.code. */
 enum twin_code {
 	TWIN_SEND,
 	TWIN_SEND_IMM,
@@ -208,15 +218,15 @@ enum twin_code {
 	TWIN_FETCH_ADD,
 };
 
-/* What their builders are given. */
+/* The arguments of their builders. */
 struct twin_args {
 	uint32_t rkey, imm; /* imm: or the key to invalidate */
 	uint64_t raddr, operand[2];
 };
 
-/* Anything at all where the pair is wild; else in the second half of twin_mem. */
+/* Any values if the pair is wild. Else inside the second half of twin_mem. */
 void twin_draw_args(const struct twin_pair *p, struct twin_args *a);
-/* The builder alone: setters are to follow. */
+/* Calls the builder only: setters follow. */
 void twin_stock_op(struct twin_pair *p, enum twin_code code, const struct twin_args *a);
 
 /* Builders without setters, for every type that has them. */
@@ -234,7 +244,10 @@ struct twin_inv {
 	uint32_t rkey;
 };
 
-/* What twin_raw_wqe draws, copied to wqe, of TWIN_RAW_LEN, which it returns: for that QP. */
+/*
+ * Copies the raw WQE that twin_raw_wqe drew to wqe, of TWIN_RAW_LEN bytes, for that QP. Returns
+ * wqe.
+ */
 const void *twin_raw_for(const struct twin_work *w, uint32_t qpn, uint8_t *wqe);
 
 #endif

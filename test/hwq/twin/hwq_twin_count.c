@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often each builder, setter, set of flags and QP type was compared, and whether all were. */
+/*
+ * Counts how often each builder, setter, set of flags and QP type was compared, and checks that
+ * each was.
+ */
 #include "hwq_twin_count.h"
 
-#define MAX_ROWS 256 /* builders, times their types */
+#define MAX_ROWS 256 /* builders times their types */
 
 const unsigned int twin_flag_bits[TWIN_FLAGS] = {IBV_SEND_FENCE, IBV_SEND_SIGNALED,
 	IBV_SEND_SOLICITED, IBV_SEND_IP_CSUM, IBV_SEND_INLINE};
@@ -32,7 +35,7 @@ row_of(const struct twin_builder *b, enum hwq_qp_type type)
 	return &rows[n_rows++];
 }
 
-/* A set of IBV_SEND_* as an index. */
+/* The index of a set of IBV_SEND_* flags. */
 static unsigned int
 flags_index(unsigned int flags)
 {
@@ -120,7 +123,7 @@ twin_print(void)
 		twin_totals.posted, twin_totals.folded);
 }
 
-/* Every setter with every set of flags that goes with the builder. */
+/* Checks that every setter came with every set of flags that the builder allows. */
 static void
 row_coverage(const struct row *r)
 {
@@ -144,7 +147,7 @@ twin_coverage(const struct twin_pair *pairs, unsigned int n)
 				row_of(pairs[i].builders[k], pairs[i].conf.type);
 	for (i = 0; i < n_rows; i++)
 		row_coverage(&rows[i]);
-#ifdef TWIN_FOLDS /* by meson.build */
+#ifdef TWIN_FOLDS /* set by meson.build */
 	CHECK(twin_totals.folded == twin_totals.posted, "the transport was no constant");
 #endif
 	CHECK(twin_totals.aborted > 0 && twin_totals.refused > 0,

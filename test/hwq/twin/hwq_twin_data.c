@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data setters of the twins: drawn once, set in both. */
+/* Data setters of the twins: drawn once, called in both libraries. */
 #include "hwq_twin.h"
 
 #define INLINE_DATA 4096
@@ -10,7 +10,7 @@ const char *const twin_no_setter[] = {"-", NULL};
 
 static uint8_t inline_data[INLINE_DATA];
 
-/* Anything at all, with the edges often. */
+/* Any length, often at an edge. */
 static uint32_t
 wild_len(void)
 {
@@ -36,7 +36,7 @@ twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge)
 static void
 draw_inline(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d)
 {
-	/* DS ends at 63: libmlx5 would build a WQE of 64, which hwq refuses (doc/hwq.md). */
+	/* DS ends at 63: libmlx5 would build a WQE of DS 64, which hwq refuses (doc/hwq.md). */
 	uint32_t max = p->twin.qp->sq.max_inline;
 	unsigned int i;
 	size_t left;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Twins of keys: see hwq_twin_key.h. */
+/* Twins of keys and DEKs: see hwq_twin_key.h. */
 #include "hwq_twin_key.h"
 
 static bool
@@ -73,7 +73,7 @@ dek_destroy(struct dek *d)
 
 /* ------------------------------------------------------------------ signature attributes */
 
-/* A wrong field, rarely. */
+/* Rarely makes a field invalid. */
 static void
 spoil_domain(struct domain *d)
 {
@@ -131,7 +131,7 @@ point_domain(struct domain *d)
 		d->d.sig.dif = &d->dif;
 }
 
-/* Alike, but for a detail now and then. */
+/* Makes both domains equal, but for a detail now and then. */
 static void
 draw_like(struct domain *wire, const struct domain *mem)
 {
@@ -179,7 +179,7 @@ draw_sig(struct sig *s, bool invalid)
 		s->attr.mem = s->attr.wire = NULL;
 }
 
-/* ------------------------------------------------------------------ wrong signatures */
+/* ------------------------------------------------------------------ signature errors */
 
 void
 sig_cq_open(struct sig_cq *s)
@@ -209,7 +209,7 @@ put32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The layout is that of struct mlx5_sig_err_cqe in the kernel's linux/mlx5/device.h. */
+/* The layout is struct mlx5_sig_err_cqe of the kernel's linux/mlx5/device.h. */
 void
 sig_draw_cqe(uint8_t cqe[64])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Twins of keys and DEKs: one of libmlx5's, one of hwq's; signature attributes, as drawn; and
- * completions made by hand that tell both keys of the same wrong signature.
+ * Twins of keys and DEKs: one of libmlx5, one of hwq; signature attributes, as drawn; and hand-made
+ * CQEs that report one signature error for both keys.
  */
 #ifndef HWQ_TWIN_KEY_H
 #define HWQ_TWIN_KEY_H
@@ -23,17 +23,17 @@ struct key {
 	struct mlx5dv_mkey *theirs;
 	struct hwq_mkey *ours;
 	struct hwq_mkey_pool *pool;
-	uint32_t mem_psv, wire_psv; /* of libmlx5's key; 0: not learnt yet */
+	uint32_t mem_psv, wire_psv; /* numbers of libmlx5's key; 0: not known yet */
 };
 
 struct dek {
 	struct mlx5dv_dek *theirs;
 	struct hwq_dek *ours;
 	struct hwq_dek_pool *pool;
-	uint32_t their_id; /* 0: not learnt yet */
+	uint32_t their_id; /* 0: not known yet */
 };
 
-/* ours in a pool of its own, of the pair's domain. Their tags may be changed. */
+/* hwq's key is in a pool of its own, in the pair's domain. Its variant may be changed. */
 void key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries);
 void key_destroy(struct key *k);
 void dek_create(struct twin_pair *p, struct dek *d);
@@ -45,17 +45,22 @@ struct domain {
 	struct mlx5dv_sig_crc crc;
 };
 
-/* Attributes of a sig_block setter; attr points to the others. */
+/* Attributes of a sig_block setter. attr points to the other members. */
 struct sig {
 	struct domain mem, wire;
 	struct mlx5dv_sig_block_attr attr;
 };
 
-/* One or both domains, alike in half of all draws. Not valid at times, where that is asked for. */
+/*
+ * Draws one or both domains, which are equal in half of all draws. With `invalid`, they are
+ * sometimes invalid.
+ */
 void draw_sig(struct sig *s, bool invalid);
 
-/* ---- wrong signatures: into a CQ that no queue uses, so that libmlx5 alone reads it; hwq decodes
- * the same bytes. Only the key's number differs. */
+/*
+ * ---- signature errors: written into a CQ that no queue uses, so that libmlx5 alone reads it; hwq
+ * decodes the same bytes. Only the key's number differs.
+ */
 
 struct sig_cq {
 	struct ibv_cq *cq;
@@ -65,12 +70,12 @@ struct sig_cq {
 
 void sig_cq_open(struct sig_cq *s);
 void sig_cq_close(struct sig_cq *s);
-/* Any values, and mostly a syndrome, type and domain that are known. */
+/* Draws any values, and mostly a known syndrome, type and domain. */
 void sig_draw_cqe(uint8_t cqe[64]);
-/* Both hear of it. */
+/* Reports the error to both libraries. */
 void sig_tell(struct sig_cq *s, const uint8_t cqe[64], const struct key *k,
 	const struct hwq_domain *domain);
-/* Both say the same of their keys. True: and that there is an error. */
+/* Checks that both report the same about their keys. Returns true if there is an error. */
 bool sig_check_both(const struct key *k);
 
 #endif

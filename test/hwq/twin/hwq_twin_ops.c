@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of the twins that several QP types have. */
+/* Twin builders that several QP types have. */
 #include "hwq_burst.h"
 #include "hwq_twin.h"
 
@@ -60,7 +60,7 @@ draw_nothing(struct twin_pair *p, struct twin_work *w)
 	(void)p, (void)w;
 }
 
-/* libmlx5 has no builder for it: a raw WQE of that opcode. */
+/* libmlx5 has no builder for NOP: posts a raw WQE of that opcode. */
 static void
 stock_nop(struct twin_pair *p, const struct twin_work *w)
 {
@@ -97,7 +97,10 @@ struct raw {
 	uint8_t wqe[TWIN_RAW_LEN];
 };
 
-/* Control segment of a kind whose length alone matters to a QP in ERR, and any bytes behind. */
+/*
+ * Draws a control segment of a WQE whose length is all that matters to a QP in ERR, and any bytes
+ * behind it.
+ */
 static void
 draw_raw(struct twin_pair *p, struct twin_work *w)
 {
@@ -115,13 +118,13 @@ draw_raw(struct twin_pair *p, struct twin_work *w)
 	ctrl->qpn_ds = htobe32(1 + (uint32_t)twin_draw(p->conf.max_sge + 2));
 	ctrl->signature = 0;
 	ctrl->dci_stream_channel_id = 0;
-	/* The raw WQE has its own flags; wr_flags are drawn to be ignored. */
+	/* The raw WQE has its own flags. wr_flags are drawn, and must have no effect. */
 	ctrl->fm_ce_se = fm_ce_se;
 	if (twin_draw(2) == 0)
 		w->flags ^= IBV_SEND_SIGNALED | IBV_SEND_FENCE;
 }
 
-/* The QPN is the caller's to set. */
+/* The caller of a raw WQE sets its QPN. */
 const void *
 twin_raw_for(const struct twin_work *w, uint32_t qpn, uint8_t *wqe)
 {
@@ -198,7 +201,7 @@ direct_memcpy(struct twin_pair *p, const struct twin_work *w)
 	return 1;
 }
 
-/* The opaque buffer: libmlx5's is known from its first memcpy, ours is the queue's. */
+/* The opaque buffer: libmlx5's is known from its first memcpy, hwq's is the queue's. */
 static void
 names_memcpy(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)

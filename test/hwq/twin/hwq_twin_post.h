@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What twins post through hwq, as a user's program has it: a batch is one function from start to
- * complete, with the handle on its stack, and all of hwq_wr.h inlined into it. The type of QP is a
- * constant, so that each start is compared with the very code that the compiler makes of it.
+ * How twins post through hwq, as a user's program does: a batch is one function from start to
+ * complete, with the handle on its stack and all of hwq_wr.h inlined. The type of QP is a constant,
+ * so that the code that the compiler makes for each start is tested.
  *
- * A program that includes this defines twin_hwq_own(), its own builders and setters, and posts by a
- * function of its own, which calls twin_batch() for each type that it has:
+ * A program that includes this defines twin_hwq_own(), for its own builders and setters. It posts
+ * by a function that calls twin_batch() for each of its types:
  *
  *     return p->conf.type == HWQ_QP_UD ? twin_batch(p, w, n, abort, HWQ_QP_UD) : ...
  */
@@ -14,11 +14,11 @@
 
 #include "hwq_twin_wr.h"
 
-/* The work request of a builder of the program's own. */
+/* Calls a builder of the program, and its setters. */
 static HWQ_INLINE void twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w,
 	enum hwq_qp_type type);
 
-/* The work request of any builder. */
+/* Calls any builder, and its setters. */
 static HWQ_INLINE void
 twin_hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
 {
@@ -44,8 +44,10 @@ twin_hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w, enum
 	}
 }
 
-/* A batch of n work requests; what complete says, or 0 where it is aborted instead. type is a
- * constant: that of the pair, or another with the same start. */
+/*
+ * Posts a batch of n work requests. Returns what complete returns, or 0 if the batch is aborted.
+ * type is a constant: the pair's type, or another one with the same start.
+ */
 static HWQ_INLINE int
 twin_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort,
 	enum hwq_qp_type type)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts, builders and data setters of hwq_wr.h as twins draw them, inlined into who posts. */
+/* Starts, builders and data setters of hwq_wr.h for the twins, inlined into the caller. */
 #ifndef HWQ_TWIN_WR_H
 #define HWQ_TWIN_WR_H
 
 #include "hwq_twin.h"
 
-/* Begins a batch as the type wants it. */
+/* Starts a batch for the type. */
 static HWQ_INLINE void
 twin_start(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_qp_type type)
 {
@@ -28,7 +28,7 @@ twin_start(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_qp_type type)
 	}
 }
 
-/* A data setter. */
+/* Calls a data setter. */
 static HWQ_INLINE void
 twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data *d)
 {
@@ -53,7 +53,7 @@ twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data
 	}
 }
 
-/* A builder that takes data: setters are to follow. */
+/* Calls a builder that takes data: setters follow. */
 static HWQ_INLINE void
 twin_hwq_op(struct hwq_wr *wr, enum twin_code code, const struct twin_args *a)
 {

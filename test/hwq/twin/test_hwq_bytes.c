@@ -39,7 +39,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	twin_draw_data(p, w->setter, &o->data);
 	if (p->wild || (w->builder->code != TWIN_CMP_SWP && w->builder->code != TWIN_FETCH_ADD))
 		return;
-	/* Eight bytes each, where the work is to run. */
+	/* Eight bytes each, where the work is executed. */
 	w->setter = TWIN_SGE;
 	o->data.n = 1;
 	o->data.sge[0] =
@@ -67,7 +67,7 @@ twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type
 	twin_hwq_data(wr, w->setter, &o->data);
 }
 
-/* UC starts as RC does. */
+/* A UC QP has the start of RC. */
 static int
 post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 {
@@ -96,7 +96,7 @@ direct_send(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigne
 	}
 }
 
-/* A burst of this one alone. */
+/* Posts a burst of this one work request. */
 static int
 direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
 {
@@ -199,7 +199,7 @@ static const struct twin_builder *const uc_builders[] = {&twin_nop, &twin_raw_wq
 
 #define N_RUN 4 /* work requests of a batch that runs; receives of a queue */
 
-/* All types of pairs are of those that the builders name, so what is drawn is what is legal. */
+/* Each pair has a type that the builders name, so only legal work is drawn. */
 static struct twin_pair pairs[] = {
 	{.name = "one segment",
 		.builders = rc_builders,
@@ -259,7 +259,7 @@ static struct twin_pair pairs[] = {
 static uint8_t *before, *after_stock;
 static unsigned long moved, n_sends;
 
-/* What runs to its end without a window or a key to invalidate, and with receives for SENDs. */
+/* Work that succeeds without a window or a key to invalidate. SENDs need receives. */
 static bool
 runs(const struct twin_pair *p, const struct twin_builder *b)
 {
@@ -315,7 +315,7 @@ post_receives(struct twin_pair *p, unsigned int n)
 	hwq_rq_ring(&p->twin.qp->rq);
 }
 
-/* Both hand back the same wr_ids: those of signalled work, in order; and as many receives. */
+/* Checks that both complete the signalled wr_ids in order, and equally many receives. */
 static void
 drain_wr_ids(struct twin_pair *p)
 {
@@ -383,7 +383,7 @@ run_hwq(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool reg
 	hwq_sq_ring(&p->twin.qp->sq);
 }
 
-/* libmlx5's work runs first, then the memory is as before, then ours. */
+/* libmlx5's work runs first. Then the memory is restored, and hwq's work runs. */
 static void
 run_both(struct twin_pair *p)
 {
@@ -398,7 +398,7 @@ run_both(struct twin_pair *p)
 		draw_that_runs(p, &w[i], region);
 		if (w[i].builder == &send)
 			post_receives(p, 1);
-		/* Later work of a batch reads what earlier work wrote: fenced, or it is a race. */
+		/* Later work of a batch may read what earlier work wrote, so it is fenced. */
 		w[i].flags |= IBV_SEND_FENCE;
 		if (i + 1 == n)
 			w[i].flags |= IBV_SEND_SIGNALED;
@@ -439,8 +439,8 @@ int
 main(int argc, char **argv)
 {
 	twin_begin(argc, argv, 20000);
-	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
-	RUN("work that runs has libmlx5's bytes and effect", real());
+	RUN("drawn work has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
+	RUN("executed work has libmlx5's bytes and effect", real());
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
 			twin_totals.direct > 0,
 		"a case that must come up did not");

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys configured through stock libmlx5 and through hwq: the same bytes in the send queue, UMR and
- * SET_PSVs, or the same error (hwq_twin.h): each kind of key, each set of setters in every order,
- * any attributes, also such as are refused.
+ * Keys configured through stock libmlx5 and through hwq: equal bytes in the send queue, of UMR and
+ * SET_PSVs, or the same error (hwq_twin.h). Tested are each kind of key, each set of setters in
+ * every order, and any attributes, also invalid ones.
  *
- * Renamed, and checked against the key and the DEK: mkey index, PSV index, DEK id. libmlx5 does not
- * tell its PSVs and DEKs: they are learnt from their first WQE, and must stay.
+ * The mkey index, the PSV index and the DEK id differ: they are checked against the key and the
+ * DEK, then blanked. libmlx5 does not tell the numbers of its PSVs and DEKs: they are read from
+ * their first WQE, and must stay.
  *
- * SOFTHCA_CRYPTO says which engine the adapter has: for one data unit a key, or several.
+ * SOFTHCA_CRYPTO says what engine the adapter has: for one data unit per key, or for several.
  *
  * usage: test_hwq_bytes_mkey [CASES [SEED]]
  */
@@ -17,11 +18,11 @@
 #include "hwq_wr_mkey.h"
 
 #define MAX_ENTRIES 64
-#define N_KEYS      3 /* of a kind */
+#define N_KEYS      3 /* keys of each kind */
 #define N_DEKS      4
 #define MAX_STEPS   4
 #define MAX_ORDERS  24
-#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, as many as fit a WQE */
+#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, the most that fit a WQE */
 
 struct keys {
 	struct key key[KEY_KINDS][N_KEYS];
@@ -60,7 +61,10 @@ struct own {
 	bool psv_mem, psv_wire; /* SET_PSVs that must follow the UMR */
 };
 
-/* Sets of setters, by kind of key: those before plain[6], sign[12], crypt[12] alone. */
+/*
+ * Sets of setters, by kind of key. A plain key has the first 6 sets, a key that signs or encrypts
+ * has 12, and a key that does both has all.
+ */
 static const char *const set_names[KEY_KINDS][25] = {
 	[KEY_PLAIN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", NULL},
 	[KEY_SIGN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", "sig",
@@ -87,7 +91,7 @@ one_in(unsigned int n)
 	return twin_draw(n) == 0;
 }
 
-/* The setters of the set, in an order of their own; its number among all orders. */
+/* Draws the setters of the set in a random order. Stores the number of that order. */
 static void
 draw_steps(struct own *o, unsigned int set)
 {
@@ -115,7 +119,7 @@ draw_steps(struct own *o, unsigned int set)
 	o->num_setters = (uint8_t)o->n_steps;
 }
 
-/* Now and then more than the key or the WQE has room for. */
+/* Now and then more entries than the key or the WQE has room for. */
 static uint16_t
 draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 {
@@ -124,14 +128,14 @@ draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 
 	if (one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
-	/* Mostly so that descriptions fit too. */
+	/* Mostly the BSFs fit, too. */
 	if (room > bsf + head && !one_in(8))
 		room -= bsf + head;
 	max = room < max ? room : max;
 	return (uint16_t)(one_in(4) ? max : twin_draw(max + 1));
 }
 
-/* The length decides whether a key can be signed or encrypted: mostly it does. */
+/* The length decides whether a key can be signed or encrypted. Mostly it can. */
 static uint32_t
 draw_len(const struct own *o, unsigned int n)
 {
@@ -179,7 +183,7 @@ draw_crypto(struct own *o)
 		o->crypto.keytag[i] = (char)twin_random();
 }
 
-/* A layout of just one data unit, or a byte more. */
+/* A layout of exactly one data unit, or of one byte more. */
 static void
 draw_one_unit(struct own *o)
 {
@@ -192,7 +196,7 @@ draw_one_unit(struct own *o)
 		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !one_in(3) : 0;
 }
 
-/* One setter too many; one twice, in the place of another; or one that the key is not for. */
+/* Draws one setter too many, one setter twice, or one that the key is not created for. */
 static void
 spoil_steps(struct own *o)
 {
@@ -225,7 +229,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	unsigned int which = (unsigned int)twin_draw(N_KEYS);
 
 	memset(o, 0, sizeof(*o));
-	/* At most: it is known once the work is posted. */
+	/* The most WQEs that it can be. The number is known when the work is posted. */
 	w->n_wqes = 3;
 	o->kind = w->builder->code;
 	o->key = &keys->key[o->kind][which];
@@ -319,7 +323,10 @@ hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 	}
 }
 
-/* What follows the UMR: new signatures start anew, and so do kept ones once errors are told. */
+/*
+ * Notes the WQEs that follow the UMR: a SET_PSV for each new signature. Signatures that are kept
+ * get one, too, after an error was read.
+ */
 static void
 expect_psvs(struct twin_work *w, struct own *o, enum hwq_bsf_state before, bool untold)
 {
@@ -365,7 +372,10 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 /* ------------------------------------------------------------------ comparing it */
 
-/* 24 bits at p are a number of ours, and one of theirs that stays. */
+/*
+ * The 24 bits at p must be our object's number in our WQE, and always one number in libmlx5's.
+ * Blanks them.
+ */
 static void
 rename24(uint8_t *theirs, uint8_t *ours, uint32_t *their_number, uint32_t our_number,
 	const char *what)
@@ -398,7 +408,7 @@ names_sig_bsf(struct own *o, uint8_t *theirs, uint8_t *ours)
 			"PSV of memory");
 }
 
-/* A key keeps its DEK where the setter is not there: the one that libmlx5's bytes name. */
+/* A key keeps its DEK where no crypto setter is called: finds the DEK that libmlx5's bytes name. */
 static void
 names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 {
@@ -415,7 +425,7 @@ names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 static void
 names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 {
-	/* Layout and descriptions, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
+	/* The layout and the BSFs, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
 	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
 	unsigned int units = twin_get32(ours + 20) & 0xffff;
 
@@ -425,7 +435,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 		twin_get32(ours + 12));
 	memset(theirs + 12, 0, 3);
 	memset(ours + 12, 0, 3);
-	/* Where these differ, the bytes do: nothing to rename then. */
+	/* If these differ, the bytes differ: nothing to blank then. */
 	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
 		return;
 	if (o->kind != KEY_CRYPT) {
@@ -477,8 +487,10 @@ static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &co
 	&configure[KEY_CRYPT], &configure[KEY_BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
 	&twin_local_inv, NULL};
 
-/* With LOCAL_INV libmlx5 counts the head of a UMR. Without it, "no head" has a size of which hwq, who
- * counts it, makes a ring of the same length. */
+/*
+ * With LOCAL_INV, libmlx5 counts the head of a UMR. Without it ("no head"), libmlx5 does not, and
+ * hwq does; the sizes are chosen so that both rings have one length.
+ */
 #define PAIR(text, ops, ...)                                                                       \
 	{                                                                                          \
 		.name = text, .builders = builders,                                                \
@@ -541,7 +553,10 @@ renew(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries)
 	drawn.fresh++;
 }
 
-/* Wrong signatures, as many as there be; asked for, or not, before the key is configured again. */
+/*
+ * Reports signature errors, several of them. They are read, or not, before the key is configured
+ * again.
+ */
 static void
 tell(struct twin_pair *p, struct key *k)
 {
@@ -558,7 +573,10 @@ tell(struct twin_pair *p, struct key *k)
 	sig_check_both(k);
 }
 
-/* Between the rounds, new keys and wrong signatures: both have an error count to tell. */
+/*
+ * Between the rounds: creates new keys, and reports signature errors, so that both have an error
+ * count.
+ */
 static void
 between(struct twin_pair *p, struct keys *of)
 {
@@ -606,7 +624,7 @@ check_orders(void)
 				CHECK(drawn.orders[kind][set][order] != 0,
 					"%s %s: order %u was never drawn", configure[kind].name,
 					set_names[kind][set], order);
-			CHECK(drawn.resets[kind][set] != 0, "%s %s: never with a reset",
+			CHECK(drawn.resets[kind][set] != 0, "%s %s: was never drawn with a reset",
 				configure[kind].name, set_names[kind][set]);
 		}
 	printf("  %u orders of setters; SET_PSVs %lu, signatures' BSFs %lu, of like domains %lu, "

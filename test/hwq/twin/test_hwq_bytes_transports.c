@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UD, XRC_SEND, DCI and raw packet queue pairs: the same work posted through stock libmlx5 and
- * through hwq leaves the same bytes in the send queue, or the same error (hwq_twin.h). Address
- * setters go before their data setter and behind it.
+ * UD, XRC_SEND, DCI and raw packet QPs: work posted through stock libmlx5 and through hwq writes
+ * equal bytes to the send queue, or returns the same error (hwq_twin.h). Address setters are called
+ * before and after the data setter.
  *
  * usage: test_hwq_bytes_transports [CASES [SEED]]
  */
@@ -25,13 +25,13 @@
 #define N_AHS   8
 #define MAX_TSO 200
 
-/* The same address twice: libmlx5's handle, and hwq's. */
+/* One address as libmlx5's handle and as hwq's. */
 static struct {
 	struct ibv_ah *stock;
 	struct hwq_ah hwq;
 } ahs[N_AHS];
 
-/* What a builder and its setters are given. */
+/* The arguments of a builder and its setters. */
 struct own {
 	struct twin_args args;
 	struct twin_data data;
@@ -63,7 +63,10 @@ static const char *const dc_memory_setters[] = {"sge dc_addr", "sge_list dc_addr
 	"dc_addr sge_list", "sge dc_stream", "sge_list dc_stream", "dc_stream sge",
 	"dc_stream sge_list", NULL};
 
-/* What w->setter says: which data setter, whether the address comes first, and with a stream. */
+/*
+ * What w->setter stands for: the data setter, whether the address comes first, and whether there is
+ * a stream.
+ */
 struct chosen {
 	enum twin_setter data;
 	bool address_first, stream;
@@ -163,8 +166,9 @@ enum frame_code {
 };
 
 /*
- * Where the first bytes of a frame must be inline, both read them: real memory, of lengths about
- * theirs; but not exactly theirs by one piece, which libmlx5 44 sends twice (doc/hwq.md).
+ * Where the first bytes of a frame must be inline, both libraries read them: so the data are real
+ * memory, of about that length. One piece of exactly that length is not drawn: libmlx5 44 sends it
+ * twice (doc/hwq.md).
  */
 static void
 draw_header_data(struct twin_pair *p, struct twin_work *w)
@@ -199,7 +203,7 @@ stock_frame(struct twin_pair *p, const struct twin_work *w)
 	twin_stock_data(p, w->setter, &TWIN_OWN(w, const struct own)->data);
 }
 
-/* Units of a TSO WQE ahead of its data, and where they end in libmlx5's ring, unwrapped. */
+/* The 16-byte units of a TSO WQE in front of its data, and where they end in libmlx5's ring. */
 static unsigned int
 tso_head_ds(unsigned int hdr_len)
 {
@@ -213,8 +217,8 @@ ring_len(const struct twin_pair *p)
 }
 
 /*
- * libmlx5 44 writes data behind the ring where headers end exactly there: not drawn. Its batches
- * are of one work request, so that where it starts is known.
+ * Headers that end exactly at the ring's end are not drawn: libmlx5 44 then writes data behind the
+ * ring. Its batches have one work request, so that its start is known.
  */
 static void
 draw_tso(struct twin_pair *p, struct twin_work *w)
@@ -241,7 +245,7 @@ stock_tso(struct twin_pair *p, const struct twin_work *w)
 	const struct own *o = TWIN_OWN(w, const struct own);
 
 	ibv_wr_send_tso(p->stock.ex, (void *)(uintptr_t)o->hdr, o->hdr_len, o->mss);
-	/* Behind an error, its data setters write where the last work request left them. */
+	/* After an error, its data setters write where the last work request ended. */
 	if (o->hdr_len >= 14 && o->hdr_len <= p->conf.max_tso_header)
 		twin_stock_data(p, w->setter, &o->data);
 }
@@ -260,8 +264,10 @@ hwq_frame(struct hwq_wr *wr, const struct twin_work *w)
 
 static unsigned long mended;
 
-/* Where headers run past the end of its ring, libmlx5 44 leaves 32 bytes between them and the data,
- * of which DS does not know (doc/hwq.md). */
+/*
+ * Where headers cross the end of its ring, libmlx5 44 leaves 32 bytes between them and the data,
+ * which DS does not count (doc/hwq.md).
+ */
 static void
 names_tso(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)
@@ -324,7 +330,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 BUILDER(ud, send, UD, TWIN_SEND, OPS_SEND, ud_setters);
 BUILDER(ud, send_imm, UD, TWIN_SEND_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, ud_setters);
 
-/* Those of XRC and DCI are the same but for their setters. */
+/* The builders of XRC and DCI differ only in their setters. */
 #define REMOTE_BUILDERS(prefix, type)                                                              \
 	BUILDER(prefix, send, type, TWIN_SEND, OPS_SEND, prefix##_setters);                        \
 	BUILDER(prefix, send_imm, type, TWIN_SEND_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM,               \
@@ -447,7 +453,7 @@ static struct twin_pair pairs[] = {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* libmlx5's own, and what it has of the same attributes by hwq_ah_create(). */
+/* Compares libmlx5's own address handle with hwq_ah_create() of the same attributes. */
 static void
 addresses_are_the_same(void)
 {
@@ -468,12 +474,12 @@ addresses_are_the_same(void)
 		EMU_DIE("a stock address handle: %s", strerror(errno));
 	CHECK_EQ(hwq_ah_from_verbs(ah, &by_verbs), 0, "from a verbs handle");
 	CHECK_EQ(hwq_ah_create(twin_dev, &remote, &by_hwq), 0, "from a peer's address");
-	/* Without a flow label, libmlx5 draws the UDP source port: 0xc000 and above. */
+	/* Without a flow label, libmlx5 draws a random UDP source port of 0xc000 or above. */
 	CHECK(be16toh(by_hwq.av.rlid) >= 0xc000, "UDP source port 0x%x", be16toh(by_hwq.av.rlid));
 	by_hwq.av.rlid = by_verbs.av.rlid;
 	check_bytes(&by_hwq.av, &by_verbs.av, sizeof(by_hwq.av), "address vector");
 	CHECK_EQ(hwq_ah_destroy(&by_hwq), 0, "destroy");
-	CHECK_EQ(hwq_ah_destroy(&by_verbs), 0, "nothing to destroy");
+	CHECK_EQ(hwq_ah_destroy(&by_verbs), 0, "destroying an address that has no verbs handle");
 	CHECK_EQ(ibv_destroy_ah(ah), 0, "the verbs handle");
 	remote.version = 0;
 	CHECK_EQ(hwq_ah_create(twin_dev, &remote, &by_hwq), -EINVAL, "no address");
@@ -519,7 +525,7 @@ main(int argc, char **argv)
 	twin_begin(argc, argv, 20000);
 	RUN("an address handle of a peer is libmlx5's", addresses_are_the_same());
 	open_addresses();
-	RUN("any work at all has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
+	RUN("drawn work has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	close_addresses();
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
 			(mended > 0 || twin_cases < 1000),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys changed by work requests: windows bound and unbound, lists, patterns. Posted through stock
- * libmlx5 and through hwq they are the same bytes, or the same error (hwq_twin.h).
+ * libmlx5 and through hwq, they are equal bytes, or the same error (hwq_twin.h).
  *
- * Keys are twins too: libmlx5's by mlx5dv_create_mkey(3), hwq's from a pool, of as many entries. A
- * UMR names its key in imm; that is checked against the key and blanked.
+ * Keys are twins, too: libmlx5's are created by mlx5dv_create_mkey(3), hwq's come from a pool, with
+ * as many entries. A UMR names its key in imm, which is checked against the key and blanked.
  *
  * usage: test_hwq_bytes_umr [CASES [SEED]]
  */
@@ -17,25 +17,25 @@
 #define CONNECTED  (RC | 1u << HWQ_QP_UC | 1u << HWQ_QP_XRC_SEND | 1u << HWQ_QP_DCI)
 
 #define N_KEYS    4
-#define N_ENTRIES 70 /* more than any WQE takes */
+#define N_ENTRIES 70 /* more than any WQE has room for */
 
 /* ------------------------------------------------------------------ keys */
 
-/* Which key of hwq's a layout is for: the setter, for the counts. */
+/* Which key of hwq a layout is for. Counted as the setter. */
 enum key_kind {
 	KEY_PLAIN,
 	KEY_TAGGED,
 	KEY_ADOPTED,
 	KEY_SIGNING,
-	KEY_IMAGE,    /* tagged key, by an image */
-	KEY_IMAGE_AT, /* the same, with other addresses */
+	KEY_IMAGE,    /* the tagged key, by an image */
+	KEY_IMAGE_AT, /* the tagged key, by an image, with other addresses */
 };
 
 static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key",
 	"signing key", "image", "image, other memory", NULL};
 static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
 
-/* Pools of each number of entries, by their flags. */
+/* Pools for each number of entries, by their flags. */
 #define N_POOLS 3
 static const unsigned int pool_flags[N_POOLS] = {0, HWQ_MKEY_UPDATE_VARIANT, HWQ_MKEY_SIG};
 
@@ -177,7 +177,7 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 {
 	const struct layout *l = TWIN_OWN(w, const struct layout);
 	struct mlx5dv_mkey *key = their_key(w);
-	struct layout copy = *l; /* libmlx5's are not const */
+	struct layout copy = *l; /* libmlx5's lists are not const */
 
 	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
 	if (l->is_inline)
@@ -188,7 +188,10 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 		mlx5dv_wr_mr_interleaved(p->stock.dv, key, l->access, l->repeat, l->n, copy.data);
 }
 
-/* By an image, with addresses of its own or with those of the layout. False: there is no such. */
+/*
+ * Posts the layout by an image, with the image's addresses or with the layout's. Returns false if
+ * the image cannot be made.
+ */
 static HWQ_INLINE bool
 hwq_image(struct hwq_wr *wr, const struct twin_work *w, struct hwq_mkey *key,
 	const struct hwq_sge *sge)
@@ -282,7 +285,7 @@ struct window {
 	struct ibv_mw mw;
 	struct ibv_mr region;
 	uint32_t rkey;
-	struct ibv_mw_bind_info info; /* but for its region */
+	struct ibv_mw_bind_info info; /* all but its region */
 	bool is_inline;
 };
 
@@ -305,7 +308,7 @@ draw_window(struct twin_pair *p, struct twin_work *w)
 		x->info.length = edge[twin_draw(4)];
 	if (twin_draw(100) == 0)
 		x->info.length = edge[twin_draw(7)];
-	/* ZERO_BASED among them, and what no window has. */
+	/* Includes ZERO_BASED, and flags that windows do not have. */
 	x->info.mw_access_flags = (unsigned int)twin_draw(1u << 8);
 	x->is_inline = twin_draw(2) == 0;
 }
@@ -332,7 +335,7 @@ hwq_window(struct hwq_wr *wr, const struct twin_work *w)
 	hwq_wr_bind_mw(wr, &x.mw, x.rkey, &x.info);
 }
 
-/* A window of type 2 is bound to the QP, which its key context names. */
+/* A window of type 2 is bound to the QP that its key context names. */
 static void
 names_window(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)
@@ -375,7 +378,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 		return twin_batch(p, w, n, abort, HWQ_QP_XRC_SEND);
 	case HWQ_QP_DCI:
 		return twin_batch(p, w, n, abort, HWQ_QP_DCI);
-	default: /* UC starts as RC does */
+	default: /* a UC QP has the start of RC */
 		return twin_batch(p, w, n, abort, HWQ_QP_RC);
 	}
 }
@@ -431,7 +434,8 @@ main(int argc, char **argv)
 {
 	twin_begin(argc, argv, 10000);
 	keys_create();
-	RUN("any change of a key has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
+	RUN("every drawn change of a key has libmlx5's bytes and errors",
+		twin_wild(pairs, N_PAIRS, post));
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0,
 		"a case that must come up did not");
 	keys_destroy();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cancelling what is pending: on the first lap of the ring hwq is held against
- * mlx5dv_qp_cancel_posted_send_wrs() of libmlx5, count, bytes and effect. On later laps, where
- * libmlx5 compares a masked index with one that runs free, the manual page is the judge, by a list
- * of what is pending that this test keeps itself.
+ * Cancelling pending work requests. On the first lap of the ring, hwq is compared with libmlx5's
+ * mlx5dv_qp_cancel_posted_send_wrs(): count, bytes and effect. On later laps libmlx5 compares a
+ * masked index with a free-running one, which is an error. There hwq is compared with the manual
+ * page, by a list of pending requests that this test keeps.
  */
 #include "hwq_cancel.h"
 #include "hwq_emu.h"
@@ -16,7 +16,7 @@
 
 static struct hwq_dev *dev;
 static uint64_t rnd = 3;
-static uint8_t mem[2][N_SLOT][SLOT]; /* [0] libmlx5's, [1] hwq's destinations */
+static uint8_t mem[2][N_SLOT][SLOT]; /* destinations: [0] libmlx5's, [1] hwq's */
 static struct hwq_mr mr;
 static uint8_t data[MAX_LEN];
 
@@ -55,7 +55,7 @@ stock_post(struct stock *s, const struct request *r)
 	} else {
 		uint8_t nop[16];
 
-		/* As libmlx5's application has to: the number of its QP. */
+		/* The application sets the QPN of a raw WQE. */
 		memcpy(nop, raw_nop[r->signaled], sizeof(nop));
 		nop[4] = (uint8_t)(s->qp->qp_num >> 16);
 		nop[5] = (uint8_t)(s->qp->qp_num >> 8);
@@ -84,7 +84,7 @@ hwq_post(struct hwq_qp *qp, const struct request *r)
 
 /* ------------------------------------------------------------------ the first lap */
 
-/* Bytes up to DS, but for QPN and address: the destinations are two. */
+/* Compares the bytes up to DS, but for QPN and address: the two have different destinations. */
 static void
 same_wqes(const struct stock *s, const struct hwq_sq *sq)
 {
@@ -102,7 +102,7 @@ same_wqes(const struct stock *s, const struct hwq_sq *sq)
 		memset(b + 4, 0, 3);
 		memset(a + 16, 0, 8);
 		memset(b + 16, 0, 8);
-		/* Padding of inline data is as it was before in libmlx5's. A NOP has none. */
+		/* libmlx5 does not write the padding of inline data. A NOP has none. */
 		used = 32 + 4 + (be32toh(*(const __be32 *)(const void *)(ours + 32)) & 0x3ff);
 		check_bytes(b, a, used < len ? used : len, "a WQE");
 		i = (uint16_t)(i + (len + 63) / 64);
@@ -140,7 +140,7 @@ same_completions(struct stock *s, struct twin *t, const struct request *r, unsig
 	check_bytes(mem[1], mem[0], sizeof(mem[0]), "what was written");
 }
 
-/* Both posters: some requests, of which every fifth or so is a NOP. */
+/* Posts some requests on both. About every fifth is a NOP. */
 static void
 post_both(struct stock *s, struct twin *t, struct request *r, unsigned int from, unsigned int to)
 {
@@ -155,7 +155,7 @@ post_both(struct stock *s, struct twin *t, struct request *r, unsigned int from,
 	}
 }
 
-/* Cancels on both, with the same result. */
+/* Cancels on both. Both must return the same. */
 static int
 cancel_both(struct stock *s, struct twin *t, uint64_t wr_id)
 {
@@ -186,7 +186,7 @@ static struct {
 	unsigned int cancelled, again, stopped_again;
 } seen;
 
-/* Some are cancelled, some of them again, and some of what is posted behind them. */
+/* Cancels some requests, some of them again, and some of those posted behind them. */
 static void
 cancel_and_again(struct stock *s, struct twin *t, struct request *r, unsigned int n,
 	unsigned int more)
@@ -231,7 +231,9 @@ like_libmlx5(void)
 		emu_pump();
 		cancel_and_again(&s, &t, r, n, more);
 		same_wqes(&s, &t.qp->sq);
-		/* On and off: what is pending was cancelled still. */
+		/*
+		 * After a stop and a restart, cancelled requests that are pending stay cancelled.
+		 */
 		if (round % 4 == 0) {
 			resume_both(&s, &t);
 			modify(s.qp, IBV_QPS_SQD);
@@ -251,7 +253,7 @@ like_libmlx5(void)
 
 /* ------------------------------------------------------------------ later laps */
 
-/* As many as fit, while the queue stands still. */
+/* Posts as many as fit while the queue is stopped. */
 static unsigned int
 post_while_stopped(struct twin *t, struct request *r, unsigned int max)
 {
@@ -323,7 +325,7 @@ by_the_manual(void)
 		i = mark_cancelled(r, n, victim);
 		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), i, "how many");
 		CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, victim), i == 0 ? 0 : -EINVAL,
-			"the same again");
+			"the same wr_id again");
 		total += i;
 		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
 		emu_pump();
@@ -335,7 +337,7 @@ by_the_manual(void)
 		for (i = 0, n_signaled = 0; i < n; i++)
 			if (r[i].signaled)
 				CHECK_EQ(ids[n_signaled++], r[i].wr_id, "wr_id");
-		/* What was not signalled at the end is freed by this one. */
+		/* This signalled NOP frees the unsignalled WQEs at the end. */
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
 		emu_pump();
@@ -346,7 +348,7 @@ by_the_manual(void)
 	twin_destroy(&t);
 }
 
-/* In the middle of a queue: what ran already is not pending, whatever its id. */
+/* Requests that the device has executed are not pending, whatever their wr_id. */
 static void
 from_the_device_on(void)
 {
@@ -366,10 +368,10 @@ from_the_device_on(void)
 		}
 		CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
 	}
-	/* Until it has been told that it stands still. */
+	/* Until the device has seen that the queue is stopped, it may still execute requests. */
 	emu_pump();
 	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 10, "how many");
-	/* In error, a cancelled request is flushed like any other. */
+	/* In ERR, a cancelled request is flushed like any other. */
 	CHECK_EQ(hwq_qp_fail(t.qp), 0, "to ERR");
 	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), -EINVAL, "in ERR");
 	emu_pump();
@@ -380,7 +382,7 @@ from_the_device_on(void)
 		CHECK_EQ(rec.syndrome, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, "syndrome");
 		CHECK_EQ(hwq_sq_wr_id(&t.qp->sq, rec.wqe_counter), 7, "wr_id");
 	}
-	/* Behind a reset, nothing is what was cancelled before it. */
+	/* After a reset, no request counts as cancelled. */
 	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
 	twin_connect_self(&t);
 	CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
@@ -392,7 +394,7 @@ from_the_device_on(void)
 	twin_destroy(&t);
 }
 
-/* WQEBB 3 of three laps of the wire's index, which thus have one wqe_index: writes, then a NOP. */
+/* WQEBB 3 in three laps of the 16-bit index has one wqe_index: writes, then a NOP. */
 static void
 one_index_three_requests(void)
 {
@@ -445,8 +447,9 @@ main(int argc, char **argv)
 
 	(void)argc;
 	/*
-	 * libmlx5 looks for the next WQE in a table that it fills in only where WQEs start. What
-	 * malloc(3) left between them could be a match: let it leave what is none (mallopt(3)).
+	 * libmlx5 finds the next WQE by a table that it fills in only where WQEs start. Random
+	 * bytes of malloc(3) between them could match, so malloc is told to fill its memory
+	 * (mallopt(3)).
 	 */
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
@@ -457,10 +460,11 @@ main(int argc, char **argv)
 	if (hwq_mr_register(dev, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 		    &mr) != 0)
 		EMU_DIE("registering");
-	RUN("on the first lap, it is what libmlx5 does", like_libmlx5());
-	RUN("on later laps, past fills, it is what the manual says", by_the_manual());
-	RUN("what the device has run is not pending", from_the_device_on());
-	RUN("a request with the index of one that was cancelled is another",
+	RUN("on the first lap, cancelling does what libmlx5 does", like_libmlx5());
+	RUN("on later laps and past fills, cancelling does what the manual page says",
+		by_the_manual());
+	RUN("requests that the device has run are not pending", from_the_device_on());
+	RUN("a request that has the index of a cancelled one is not cancelled",
 		one_index_three_requests());
 	if (hwq_mr_deregister(&mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cancelling configurations of keys, beside libmlx5's mlx5dv_qp_cancel_posted_send_wrs(): how many
- * WQEs each kind counts (a key that signs takes up to three under one wr_id), what the rings hold
- * then, what completes, and that the keys are as they were.
+ * Cancelling configurations of keys, compared with libmlx5's mlx5dv_qp_cancel_posted_send_wrs():
+ * how many WQEs each kind counts (a key that signs takes up to three under one wr_id), the rings'
+ * contents, the completions, and that the keys do not change.
  *
  * usage: test_hwq_cancel_keys [ROUNDS [SEED]]
  */
@@ -17,14 +17,14 @@
 #define MAX_SLOTS  64
 
 enum kind {
-	LIST,       /* of a plain key */
-	PATTERN,    /* of a plain key */
-	SIGN_LIST,  /* mr_list of a key that signs: the UMR of a configuration */
+	LIST,       /* a list for a plain key */
+	PATTERN,    /* a pattern for a plain key */
+	SIGN_LIST,  /* mr_list for a key that signs: the UMR of a configuration */
 	SIGN_MEM,   /* a configuration: UMR and SET_PSV */
-	SIGN_WIRE,  /* the same */
-	SIGN_BOTH,  /* UMR and two SET_PSV */
-	INVALIDATE, /* local_inv: a UMR too */
-	WRITE,      /* no key's */
+	SIGN_WIRE,  /* a configuration: UMR and SET_PSV */
+	SIGN_BOTH,  /* a configuration: UMR and two SET_PSVs */
+	INVALIDATE, /* local_inv, which is a UMR, too */
+	WRITE,      /* an RDMA write, for no key */
 	KINDS
 };
 
@@ -129,7 +129,7 @@ hwq_post(const struct request *r)
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
 }
 
-/* ------------------------------------------------------------------ both */
+/* ------------------------------------------------------------------ both libraries */
 
 static void
 stop_both(void)
@@ -160,7 +160,10 @@ cancel_both(uint64_t wr_id)
 	return ret;
 }
 
-/* Control segments of both rings, which have no fills yet: all but QPN, and the key of imm. */
+/*
+ * Compares the control segments of both rings, but for QPN and the key in imm. There are no fills
+ * yet.
+ */
 static void
 same_controls(void)
 {
@@ -181,7 +184,7 @@ same_controls(void)
 	}
 }
 
-/* Good ones, of the same work requests. @return how many. */
+/* Takes completions of both: all good, and of the same work requests. @return their number. */
 static unsigned int
 same_completions(void)
 {
@@ -206,7 +209,7 @@ same_completions(void)
 	return n;
 }
 
-/* Work requests in a queue that stands still, of which those of one wr_id are cancelled, twice. */
+/* Work requests in a stopped queue. All of one wr_id are cancelled, twice. */
 static void
 random_work(void)
 {
@@ -220,7 +223,7 @@ random_work(void)
 			.wr_id = twin_draw(N_WR_IDS),
 			.signaled = twin_draw(2) == 0};
 
-		/* It would fail: the key is no window. */
+		/* It would fail: the key is not a window. */
 		if (r.kind == INVALIDATE)
 			r.kind = WRITE;
 		if (i == n_run) {
@@ -240,7 +243,7 @@ random_work(void)
 
 /* ------------------------------------------------------------------ one of each kind */
 
-/* How many WQEs it is, by libmlx5's umr_finalize_and_set_psvs(). */
+/* The number of WQEs of each kind, by libmlx5's umr_finalize_and_set_psvs(). */
 static const int n_wqes[KINDS] = {[LIST] = 1,
 	[PATTERN] = 1,
 	[SIGN_LIST] = 1,
@@ -250,7 +253,10 @@ static const int n_wqes[KINDS] = {[LIST] = 1,
 	[INVALIDATE] = 1,
 	[WRITE] = 1};
 
-/* The status of a write through the key, as local key; which it is not yet a key for. */
+/*
+ * Compares the status of an RDMA write that uses the key as local key. `good`: the key has a layout
+ * by now.
+ */
 static void
 same_use(bool good)
 {
@@ -305,7 +311,7 @@ one_of_each_kind(void)
 			stop_both();
 			stock_post(&r);
 			hwq_post(&r);
-			/* The adapter looks at doorbells now: WQEs are to be what they say. */
+			/* The adapter compares WQEs with their doorbells: before they change. */
 			emu_pump();
 			CHECK_EQ(cancel_both(6), 0, "another wr_id");
 			CHECK_EQ(cancel_both(5), n_wqes[kind], "WQEs");
@@ -317,7 +323,7 @@ one_of_each_kind(void)
 			close_all();
 		}
 	}
-	/* What same_use() shows: a layout that is not cancelled. */
+	/* A layout that is not cancelled takes effect, so same_use() succeeds. */
 	open_all();
 	stock_post(&(struct request){LIST, 5, true});
 	hwq_post(&(struct request){LIST, 5, true});
@@ -348,7 +354,7 @@ no_line(const char *text)
 int
 main(int argc, char **argv)
 {
-	/* As in test_hwq_cancel: what libmlx5 finds in its table between WQEs is to be no match. */
+	/* As in test_hwq_cancel.c: libmlx5's table must not match by chance between WQEs. */
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
 	twin_begin(argc, argv, 300);
@@ -361,6 +367,6 @@ main(int argc, char **argv)
 			.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | MLX5DV_QP_EX_WITH_MR_LIST |
 				    MLX5DV_QP_EX_WITH_MR_INTERLEAVED}};
 	RUN("each kind counts as many WQEs as libmlx5's", one_of_each_kind());
-	RUN("and in any mixture", any_mixture());
+	RUN("mixed kinds count as many WQEs as libmlx5's", any_mixture());
 	return twin_end(NULL, 0);
 }

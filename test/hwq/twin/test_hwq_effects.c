@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What work requests do: the same SENDs, RDMA writes, invalidations, raw WQEs and frames, posted
- * through stock libmlx5 and through hwq, arrive alike. Each poster has a receiver of its own, by
- * stock verbs; what its completion says, and every byte of what it received into or was written to,
- * must be equal. Frames are compared in the capture file.
+ * The effect of work requests: SENDs, RDMA writes, invalidations, raw WQEs and frames, posted
+ * through stock libmlx5 and through hwq, must arrive alike. Each poster has a receiver of its own,
+ * by stock verbs. The receivers' completions, and every byte of the memory they received into or
+ * that was written to, must be equal. Frames are compared in the capture file.
  *
  * usage: test_hwq_effects [CASES [SEED]]
  */
@@ -14,16 +14,16 @@
 #include "hwq_wr_umr.h"
 
 #define DC_KEY  0x1122334455667788ull
-#define AREA    8192u /* a poster's: received into, then written to */
+#define AREA    8192u /* of each poster: first half for receives, second half for writes */
 #define GRH     40u
-#define MAX_LEN 400u /* of one piece of data: two of them, and a datagram's MTU */
+#define MAX_LEN 400u /* of one piece of data: two pieces fit a datagram's MTU */
 #define STOCK   0
 #define HWQ     1
 
-/* The receiver of one of the two. */
+/* The receiver of one poster. */
 struct receiver {
 	struct ibv_qp *qp;
-	struct ibv_srq *srq; /* or NULL: qp's own receive queue */
+	struct ibv_srq *srq; /* NULL: receives are in qp's own receive queue */
 	struct ibv_cq *cq;
 	uint32_t srqn;
 	uint8_t *area;
@@ -90,7 +90,7 @@ create_plain(struct receiver *r)
 	return ibv_create_qp(twin_dev->pd, &init);
 }
 
-/* A DCT stays in RTR, and gets its number there. */
+/* A DCT stays in RTR. It gets its number there. */
 static void
 ready_dct(struct ibv_qp *qp)
 {
@@ -223,7 +223,10 @@ hwq_address(struct hwq_wr *wr, unsigned int to, enum hwq_qp_type type)
 		hwq_wr_set_dc_addr(wr, &hwq_ah, rcv[to].qp->qp_num, DC_KEY);
 }
 
-/* One of what was posted is done: its status, an enum ibv_wc_status; or -1: nothing came. */
+/*
+ * Takes one completion of what was posted. Returns its status, an enum ibv_wc_status, or -1 if none
+ * came.
+ */
 static int
 stock_status(void)
 {
@@ -233,7 +236,7 @@ stock_status(void)
 	return ibv_poll_cq(pair.stock.cq, 1, &wc) == 1 ? (int)wc.status : -1;
 }
 
-/* hwq's syndrome, of those that come up here, as libmlx5 has it. */
+/* Converts hwq's syndrome to libmlx5's status, for the syndromes that occur here. */
 static int
 hwq_status(void)
 {
@@ -302,7 +305,7 @@ post_stock(const struct message *m)
 	CHECK_EQ(ibv_wr_complete(pair.stock.ex), 0, "ibv_wr_complete");
 }
 
-/* type is a constant, as it is in a program of one type. */
+/* type is a constant, as in a program of one type. */
 static HWQ_INLINE int
 post_hwq_as(const struct message *m, enum hwq_qp_type type)
 {
@@ -337,7 +340,7 @@ post_hwq(const struct message *m)
 	}
 }
 
-/* Both receivers' completions, of which there may be none, say the same, but for who sent it. */
+/* Compares both receivers' completions, all but the sender. There may be none. */
 static unsigned int
 compare_arrivals(void)
 {
@@ -349,7 +352,7 @@ compare_arrivals(void)
 	for (k = 0; k < 2; k++) {
 		n[k] = ibv_poll_cq(rcv[k].cq, 1, &wc[k]);
 		wc[k].qp_num = wc[k].src_qp = 0;
-		/* Of other receives than a GSI QP's it means nothing (ibv_poll_cq(3)). */
+		/* pkey_index has a meaning for a GSI QP only (ibv_poll_cq(3)). */
 		wc[k].pkey_index = 0;
 	}
 	CHECK(n[STOCK] == n[HWQ], "%d completions, of libmlx5's %d", n[HWQ], n[STOCK]);
@@ -410,7 +413,7 @@ receiver_posts(struct receiver *r, struct ibv_send_wr *wr, int want, const char 
 	CHECK_EQ(wc.status, want, what);
 }
 
-/* Binds a window of the receiver's to the half of its area that is written to. */
+/* Binds a window of the receiver to the half of its area that is for writes. */
 static void
 receiver_binds(struct receiver *r, struct ibv_mw *mw, uint32_t rkey)
 {
@@ -435,7 +438,7 @@ alloc_window(void)
 	return mw;
 }
 
-/* A write to rkey, or a SEND that invalidates it, by each of the two. */
+/* Both write to rkey, or send a SEND that invalidates it. */
 static void
 post_to_keys(enum twin_code code, const uint32_t *rkey, int want, const char *what)
 {
@@ -471,7 +474,7 @@ send_inv(void)
 		memset(rcv[k].area, 0xee, AREA);
 	}
 	post_to_keys(TWIN_WRITE, rkey, IBV_WC_SUCCESS, "a write through the window");
-	CHECK(memcmp(rcv[HWQ].area + AREA / 2, twin_mem, 64) == 0, "it did not arrive");
+	CHECK(memcmp(rcv[HWQ].area + AREA / 2, twin_mem, 64) == 0, "the write did not arrive");
 	post_to_keys(TWIN_SEND_INV, rkey, IBV_WC_SUCCESS, "the SEND that invalidates it");
 	for (k = 0; k < 2; k++) {
 		CHECK_EQ(ibv_poll_cq(rcv[k].cq, 1, &wc), 1, "the receive");
@@ -495,7 +498,7 @@ own_window(unsigned int k)
 		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
 }
 
-/* The receiver writes through the poster's window: what becomes of that. */
+/* The receiver writes through the poster's window: checks the status. */
 static void
 write_back(const uint32_t *rkey, int want, const char *what)
 {
@@ -535,7 +538,7 @@ local_inv(void)
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq's bind");
 	CHECK_EQ(hwq_status(), IBV_WC_SUCCESS, "hwq's bind");
 	write_back(rkey, IBV_WC_SUCCESS, "a write through the window");
-	CHECK(memcmp(rcv[HWQ].area, twin_mem + 64, 64) == 0, "it did not arrive");
+	CHECK(memcmp(rcv[HWQ].area, twin_mem + 64, 64) == 0, "the write did not arrive");
 
 	ibv_wr_start(pair.stock.ex);
 	ibv_wr_local_inv(pair.stock.ex, rkey[STOCK]);
@@ -554,7 +557,7 @@ local_inv(void)
 
 /* ------------------------------------------------------------------ raw WQEs */
 
-/* An RDMA write by hand, of 64 bytes into a receiver's area. */
+/* Builds an RDMA write by hand, of 64 bytes into a receiver's area. */
 static void
 write_by_hand(uint8_t *wqe, uint32_t qpn, const struct receiver *r)
 {
@@ -588,7 +591,7 @@ raw_wqe(void)
 	hwq_wr_raw_wqe(&wr, wqe);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "hwq's raw WQE");
 	CHECK_EQ(hwq_status(), IBV_WC_SUCCESS, "hwq's raw WQE");
-	CHECK(memcmp(rcv[HWQ].area, twin_mem + 128, 64) == 0, "it did not arrive");
+	CHECK(memcmp(rcv[HWQ].area, twin_mem + 128, 64) == 0, "the write did not arrive");
 	check_bytes(rcv[HWQ].area, rcv[STOCK].area, AREA, "what it wrote");
 	close_all();
 }
@@ -601,7 +604,7 @@ raw_wqe(void)
 static int capture = -1;
 static uint8_t frames[2][CAPTURE_MAX];
 
-/* What was captured since the last time, without the times. */
+/* Reads the frames captured since the last call, without their times. */
 static size_t
 read_frames(uint8_t *to)
 {
@@ -617,7 +620,7 @@ read_frames(uint8_t *to)
 	return got < 0 ? 0 : (size_t)got;
 }
 
-/* Headers of a TCP packet; lengths and checksums are the device's to fill in. */
+/* Headers of a TCP packet. The device fills in lengths and checksums. */
 static void
 tcp_headers(uint8_t *hdr)
 {
@@ -649,7 +652,9 @@ draw_frame(struct frame *f)
 	f->mss = (uint16_t)(50 + twin_draw(500));
 	f->setter = f->tso ? TWIN_SGE_LIST : (enum twin_setter)twin_draw(TWIN_DATA_SETTERS);
 	tcp_headers(f->hdr);
-	/* A frame is in memory with its headers; a TSO request's data is without. */
+	/*
+	 * A frame is in memory with its headers. A TSO request's data are in memory without them.
+	 */
 	memcpy(twin_mem, f->hdr, TCP_HEADERS);
 	f->data.n = 1 + (unsigned int)twin_draw(2);
 	f->data.sge[0] = (struct ibv_sge){(uintptr_t)twin_mem,
@@ -692,7 +697,10 @@ frame_by_hwq(const struct frame *f)
 	CHECK_EQ(hwq_status(), IBV_WC_SUCCESS, "hwq's frame");
 }
 
-/* libmlx5 44 breaks TSO requests whose headers reach its ring's end (doc/hwq.md): NOPs get it past. */
+/*
+ * libmlx5 44 writes wrong TSO requests if their headers reach the ring's end (doc/hwq.md): NOPs
+ * move it past the end.
+ */
 static void
 stock_nop(void)
 {
@@ -737,7 +745,7 @@ frames_in_the_capture_file(const char *path)
 			stock_nop();
 		frame_by_stock(&f);
 		if (capture < 0) {
-			/* The first frame made the file. */
+			/* The first frame created the file. */
 			capture = open(path, O_RDONLY | O_CLOEXEC);
 			if (capture < 0 || lseek(capture, 24, SEEK_SET) != 24)
 				EMU_DIE("%s: %s", path, strerror(errno));
@@ -795,8 +803,8 @@ main(int argc, char **argv)
 	RUN("messages of DC arrive alike", messages(HWQ_QP_DCI));
 	RUN("a SEND that invalidates takes the receiver's window away", send_inv());
 	RUN("LOCAL_INV takes the poster's own window away", local_inv());
-	RUN("a raw WQE does what it says", raw_wqe());
-	RUN("frames and TSO segments are the same", frames_in_the_capture_file(path));
+	RUN("a raw WQE is executed as it is", raw_wqe());
+	RUN("frames and TSO segments are equal", frames_in_the_capture_file(path));
 	CHECK_EQ(ibv_destroy_ah(stock_ah), 0, "address handle");
 	CHECK_EQ(ibv_close_xrcd(xrcd), 0, "XRC domain");
 	return twin_end(NULL, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What signing keys do, configured through stock libmlx5 and through hwq: the same script of
- * configurations, transfers and damage, run on both one after the other, moves the same bytes, ends
- * the same work requests with the same status, and finds the same wrong signatures.
+ * The effect of signing keys, configured through stock libmlx5 and through hwq. One script of
+ * configurations, transfers and damage runs on both, one after the other. It must move equal bytes,
+ * end the work requests with equal status, and find the same signature errors.
  *
  * usage: test_hwq_mkey_effect [SCRIPTS [SEED]]
  */
@@ -13,14 +13,14 @@
 #define N_ACTS     10
 #define MAX_PIECES 3
 #define MAX_BLOCKS 4
-#define PIECE_ROOM 20480u /* of MAX_BLOCKS blocks with their signatures */
+#define PIECE_ROOM 20480u /* room for MAX_BLOCKS blocks with their signatures */
 #define REMOTE_AT  (128u * 1024)
 #define ACCESS     15u
 
 enum act_kind {
 	CONFIGURE,
-	WRITE_OUT,    /* from the key, as local key */
-	READ_IN,      /* into the key */
+	WRITE_OUT,    /* out of the key, as local key */
+	READ_IN,      /* into the key, as local key */
 	REMOTE_WRITE, /* into the key, as remote key */
 	REMOTE_READ,
 	DAMAGE
@@ -37,12 +37,12 @@ struct act {
 
 struct script {
 	unsigned int n;
-	uint32_t block, n_blocks;   /* of memory, as the first configuration has them */
-	uint32_t sig_len, wire_len; /* bytes of a signature in memory, on the wire */
+	uint32_t block, n_blocks;   /* blocks in memory, by the first configuration */
+	uint32_t sig_len, wire_len; /* bytes of a signature in memory, and on the wire */
 	struct act acts[N_ACTS];
 };
 
-/* What became of one act. */
+/* The result of one act. */
 struct outcome {
 	int complete, status, vendor, check;
 	struct mlx5dv_mkey_err err;
@@ -84,7 +84,10 @@ draw_configure(struct act *a, bool first)
 	a->reset = !a->sign && one_in(4);
 	a->pattern = one_in(4);
 	draw_sig(&a->sig, false);
-	/* Tags and guards are all looked at in most, and blocks are alike. */
+	/*
+	 * In most scripts all tags and guards are checked, and the blocks of both domains are
+	 * equal.
+	 */
 	if (!one_in(4))
 		a->sig.attr.check_mask = 0xff;
 	if (!one_in(8))
@@ -93,7 +96,7 @@ draw_configure(struct act *a, bool first)
 		a->sig.attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
 }
 
-/* Whole blocks, mostly. Lengths of remote requests count what is on the wire. */
+/* Mostly whole blocks. The length of a remote request counts the bytes on the wire. */
 static void
 draw_move(const struct script *s, const struct act *conf, struct act *a)
 {
@@ -107,7 +110,7 @@ draw_move(const struct script *s, const struct act *conf, struct act *a)
 		a->len += (uint32_t)twin_draw(600);
 }
 
-/* Where byte at of a key that is a list is in memory: see layout(). */
+/* Where byte `at` of a key with a list lies in memory: see layout(). */
 static uint64_t
 place(const struct script *s, uint64_t at)
 {
@@ -118,7 +121,7 @@ place(const struct script *s, uint64_t at)
 	return at < 2 * cut ? PIECE_ROOM + 7 + at - cut : 2 * PIECE_ROOM + at - 2 * cut;
 }
 
-/* A byte of data or of a signature, in the key's memory or on the other side. */
+/* Damages a byte of data or of a signature, in the key's memory or on the other side. */
 static void
 draw_damage(const struct script *s, struct act *a)
 {
@@ -148,7 +151,7 @@ draw_script(struct script *s)
 	s->n_blocks = 1 + (uint32_t)twin_draw(MAX_BLOCKS);
 	s->sig_len = signature_len(conf->sig.attr.mem);
 	s->wire_len = signature_len(conf->sig.attr.wire);
-	/* First the signatures are made. */
+	/* The first act makes the signatures. */
 	s->acts[1] = (struct act){.kind = s->sig_len != 0 ? READ_IN : WRITE_OUT,
 		.len = s->n_blocks * s->block};
 	for (i = 2; i < s->n; i++) {
@@ -156,7 +159,7 @@ draw_script(struct script *s)
 
 		if (one_in(4)) {
 			draw_configure(a, false);
-			/* The layout is for the blocks of the first. */
+			/* The layout fits the blocks of the first configuration only. */
 			a->layout = false;
 		} else if (one_in(3)) {
 			draw_damage(s, a);
@@ -167,7 +170,7 @@ draw_script(struct script *s)
 	}
 }
 
-/* The key lies over MAX_PIECES pieces, or over blocks and their signatures apart. */
+/* The key lies over MAX_PIECES pieces, or over blocks and, apart from them, their signatures. */
 static unsigned int
 layout(const struct script *s, struct ibv_sge *sge, struct mlx5dv_mr_interleaved *data)
 {
@@ -183,7 +186,7 @@ layout(const struct script *s, struct ibv_sge *sge, struct mlx5dv_mr_interleaved
 	return s->sig_len != 0 ? 2 : 1;
 }
 
-/* ------------------------------------------------------------------ one side and the other */
+/* ------------------------------------------------------------------ each library's side */
 
 static void
 stock_configure(const struct script *s, const struct act *a)
@@ -284,7 +287,7 @@ stock_again(void)
 	stock_connect(twin_dev, pair.stock.qp, pair.stock.qp->qp_num);
 }
 
-/* Its first completion says it all: the others are flushed, or there are none. */
+/* The first completion gives the result. The others are flushed, or there are none. */
 static void
 stock_wait(struct outcome *o)
 {
@@ -292,7 +295,7 @@ stock_wait(struct outcome *o)
 
 	emu_pump();
 	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1) {
-		/* Only a signature error was there, which is none. */
+		/* There was only a signature error CQE, which is not a completion. */
 		if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
 			EMU_DIE("libmlx5's work did not complete");
 	}
@@ -302,7 +305,7 @@ stock_wait(struct outcome *o)
 		stock_again();
 }
 
-/* As libmlx5 translates them (mlx5_handle_error_cqe()). */
+/* The status that libmlx5 makes of a syndrome (mlx5_handle_error_cqe()). */
 static int
 status_of(uint8_t syndrome)
 {
@@ -408,7 +411,7 @@ run_script(const uint8_t *before, uint8_t *after)
 
 /* ------------------------------------------------------------------ encryption */
 
-/* The adapter refuses it, of both for the same reason: it is not emulated yet. */
+/* The adapter does not emulate encryption yet: it refuses both, for the same reason. */
 static void
 encryption(void)
 {

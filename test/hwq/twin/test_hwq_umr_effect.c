@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lists, patterns and windows do, laid out through stock libmlx5 and through hwq: the same
- * script of layouts, bindings, invalidations and transfers, run on both one after the other, moves
- * the same bytes, and ends the same work requests with the same status.
+ * The effect of lists, patterns and windows, posted through stock libmlx5 and through hwq. One
+ * script of layouts, bindings, invalidations and transfers runs on both, one after the other. It
+ * must move equal bytes, and end the work requests with equal status.
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */
@@ -14,7 +14,7 @@
 #define N_ACTS    14
 #define N_PIECES  16
 #define ENTRIES   16
-#define LAYOUT_AT (64u * 1024) /* what keys and windows lead to */
+#define LAYOUT_AT (64u * 1024) /* where the memory of keys and windows begins */
 #define FAR_AT    (192u * 1024)
 #define MOVE_MAX  8192u
 
@@ -27,9 +27,9 @@ enum act_kind {
 	/* Transfers. */
 	KEY_WRITE, /* into the key, as remote key */
 	KEY_READ,
-	LOCAL_WRITE, /* from the key, as local key */
+	LOCAL_WRITE, /* out of the key, as local key */
 	LOCAL_READ,
-	KEY_COPY, /* into it, by memcpy */
+	KEY_COPY, /* into the key, by memcpy */
 	WINDOW_WRITE,
 	WINDOW_READ,
 	N_KINDS
@@ -43,14 +43,14 @@ struct act {
 	enum act_kind kind;
 	uint32_t access, repeat, len;
 	uint16_t n;
-	uint64_t at; /* in the key; or of a window's memory */
-	uint8_t tag; /* of the window from here on */
+	uint64_t at; /* offset in the key, or in a window's memory */
+	uint8_t tag; /* variant of the window's key from here on */
 	bool from_0;
 	struct ibv_sge sge[N_PIECES];
 	struct mlx5dv_mr_interleaved data[N_PIECES];
 };
 
-/* What became of one act. */
+/* The result of one act. */
 struct outcome {
 	int complete, status, vendor;
 };
@@ -73,7 +73,7 @@ one_in(unsigned int n)
 
 /* ------------------------------------------------------------------ scripts */
 
-/* All rights mostly, else any. */
+/* Mostly all access rights, else any. */
 static uint32_t
 draw_access(void)
 {
@@ -91,7 +91,7 @@ draw_pieces(struct act *a)
 	a->repeat = 1 + (uint32_t)twin_draw(20);
 	for (unsigned int i = 0; i < a->n; i++) {
 		uint64_t addr = base + i * 4096u + twin_draw(2048);
-		/* Now and then a piece of a region that is not there. */
+		/* Now and then a piece whose region does not exist. */
 		uint32_t lkey = one_in(60) ? 0x77777700 : twin_mr.lkey;
 
 		a->sge[i] = (struct ibv_sge){addr, 1 + (uint32_t)twin_draw(2048), lkey};
@@ -122,9 +122,9 @@ draw_act(struct act *a, bool first)
 
 /* ------------------------------------------------------------------ one side and the other */
 
-static uint64_t window_base; /* where a transfer begins that is at 0 of the window */
+static uint64_t window_base; /* where a transfer begins that is at offset 0 of the window */
 
-/* The window's next key: its tag counts from the same start with both. */
+/* The window's next key. Its variant counts from one start value in both. */
 static uint32_t
 next_rkey(const struct ibv_mw *mw, uint8_t tag)
 {
@@ -299,7 +299,7 @@ stock_act(const struct act *a, struct outcome *o)
 		stock_mw->rkey = next_rkey(stock_mw, a->tag);
 }
 
-/* As libmlx5 translates them (mlx5_handle_error_cqe()). */
+/* The status that libmlx5 makes of a syndrome (mlx5_handle_error_cqe()). */
 static int
 status_of(uint8_t syndrome)
 {
@@ -378,7 +378,7 @@ static void
 run_scripts(void)
 {
 	static uint8_t before[TWIN_MEM_LEN], after[TWIN_MEM_LEN];
-	/* The tags that they are made with differ. */
+	/* The first keys of the two windows have different variants. */
 	const struct act bound = {.kind = BIND, .at = LAYOUT_AT, .len = 64, .tag = 1};
 	struct outcome o = {0};
 
@@ -397,7 +397,7 @@ run_scripts(void)
 		return;
 	for (unsigned int i = 0; i < N_KINDS; i++)
 		CHECK(seen.good[i] > 0 && (seen.bad[i] > 0 || i == PATTERN || i == LIST),
-			"%s never went both ways", kinds[i]);
+			"%s never succeeded, or never failed", kinds[i]);
 }
 
 int
