@@ -1,0 +1,949 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The objects of the data half, as control calls make and end them: without memory for them, while a
+ * lane may look at them, and at the limits of their sizes. And the state tables of queue pairs, bit by
+ * bit.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "check.h"
+#include "devices.h"
+#include "lanes.h"
+#include "qp.h"
+#include "cq.h"
+#include "key.h"
+#include "softhca_rig.h"
+#include "srq.h"
+#include "turns.h"
+#include "uar.h"
+
+static struct rig r;
+
+static struct softhca_dev *
+device(void)
+{
+	unsigned int n;
+
+	return softhca_devices(&n);
+}
+
+/* ---- memory: the n-th allocation from now on fails */
+
+static unsigned int fail_at;
+static int live; /* allocations that are not freed yet */
+
+void *__wrap_malloc(size_t len);
+void *__wrap_calloc(size_t n, size_t len);
+void *__wrap_aligned_alloc(size_t align, size_t len);
+void *__wrap_realloc(void *p, size_t len);
+void __wrap_free(void *p);
+void *__real_malloc(size_t len);
+void *__real_calloc(size_t n, size_t len);
+void *__real_aligned_alloc(size_t align, size_t len);
+void *__real_realloc(void *p, size_t len);
+void __real_free(void *p);
+
+static bool
+fails(void)
+{
+	return fail_at != 0 && --fail_at == 0;
+}
+
+static void *
+count(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+void *
+__wrap_malloc(size_t len)
+{
+	return fails() ? NULL : count(__real_malloc(len));
+}
+
+void *
+__wrap_calloc(size_t n, size_t len)
+{
+	return fails() ? NULL : count(__real_calloc(n, len));
+}
+
+void *
+__wrap_aligned_alloc(size_t align, size_t len)
+{
+	return fails() ? NULL : count(__real_aligned_alloc(align, len));
+}
+
+void *
+__wrap_realloc(void *p, size_t len)
+{
+	if (fails())
+		return NULL;
+	return p == NULL ? count(__real_realloc(p, len)) : __real_realloc(p, len);
+}
+
+void
+__wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
+}
+
+/* ---- one object of each kind */
+
+static uint8_t queue_buf[65536] __attribute__((aligned(4096)));
+static uint8_t pages[2][4096] __attribute__((aligned(4096)));
+static _Atomic uint32_t record[16];
+static struct rig_event event;
+
+static int
+make_mkey(void **out, enum softhca_mkey_kind kind, uint32_t access)
+{
+	const struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
+		.addr = (uintptr_t)queue_buf,
+		.len = sizeof(queue_buf),
+		.kind = kind,
+		.access = access,
+		.max_entries = 4};
+
+	return softhca_mkey_create(device(), &attr, (struct softhca_mkey **)out);
+}
+
+static int
+make_region(void **out)
+{
+	return make_mkey(out, SOFTHCA_MKEY_MR, ACC_LOCAL_WRITE);
+}
+
+static int
+make_on_demand(void **out)
+{
+	return make_mkey(out, SOFTHCA_MKEY_MR, ACC_ON_DEMAND);
+}
+
+static int
+make_indirect(void **out)
+{
+	return make_mkey(out, SOFTHCA_MKEY_INDIRECT, 0);
+}
+
+static int
+end_mkey(void *o)
+{
+	return softhca_mkey_destroy(o);
+}
+
+static int
+make_psv(void **out)
+{
+	return softhca_psv_create(device(), RIG_PDN, (struct softhca_psv **)out);
+}
+
+static int
+end_psv(void *o)
+{
+	return softhca_psv_destroy(o);
+}
+
+static int
+make_dek(void **out)
+{
+	const struct softhca_dek_attr attr = {.pdn = RIG_PDN};
+
+	return softhca_dek_create(device(), &attr, (struct softhca_dek **)out);
+}
+
+static int
+end_dek(void *o)
+{
+	return softhca_dek_destroy(o);
+}
+
+static int
+make_cq(void **out)
+{
+	const struct softhca_cq_attr attr = {.buf = queue_buf,
+		.dbrec = record,
+		.n_cqe = 16,
+		.cqe_len = 64,
+		.uar = r.a.uar,
+		.event = &event};
+
+	return softhca_cq_create(device(), &attr, (struct softhca_cq **)out);
+}
+
+static int
+end_cq(void *o)
+{
+	return softhca_cq_destroy(o);
+}
+
+static int
+make_srq(void **out)
+{
+	const struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = queue_buf,
+		.dbrec = record,
+		.n_wqe = 16,
+		.log_stride = 6,
+		.cq = r.a.cq,
+		.event = &event};
+
+	return softhca_srq_create(device(), &attr, (struct softhca_srq **)out);
+}
+
+static int
+end_srq(void *o)
+{
+	return softhca_srq_destroy(o);
+}
+
+static int
+make_qp_of(void **out, enum softhca_qp_type type)
+{
+	const bool sends = type != SOFTHCA_QP_XRC_RECV && type != SOFTHCA_QP_DCT;
+	const struct softhca_qp_init init = {.type = type,
+		.pdn = RIG_PDN,
+		.send_cq = sends ? r.a.cq : NULL,
+		.recv_cq = r.a.cq,
+		.uar = sends ? r.a.uar : NULL,
+		.buf = queue_buf,
+		.dbrec = record,
+		.sq_bb = sends ? 16 : 0,
+		.rq_wqe = sends ? 16 : 0,
+		.log_rq_stride = 6,
+		.streams = type == SOFTHCA_QP_DCI,
+		.event = &event};
+
+	return softhca_qp_create(device(), &init, (struct softhca_qp **)out);
+}
+
+static int
+make_rc(void **out)
+{
+	return make_qp_of(out, SOFTHCA_QP_RC);
+}
+
+static int
+make_dci(void **out)
+{
+	return make_qp_of(out, SOFTHCA_QP_DCI);
+}
+
+static int
+end_qp(void *o)
+{
+	return softhca_qp_destroy(o);
+}
+
+static int
+make_wq(void **out)
+{
+	const struct softhca_wq_attr attr = {.dbrec = record,
+		.n_wqe = 16,
+		.cq = r.a.cq,
+		.event = &event};
+
+	return softhca_wq_create(device(), &attr, (struct softhca_wq **)out);
+}
+
+static int
+end_wq(void *o)
+{
+	softhca_wq_destroy(o);
+	return 0;
+}
+
+static int
+make_uar(void **out)
+{
+	return softhca_uar_create(device(), pages[0], 7, SOFTHCA_UAR_BF,
+		(struct softhca_uar **)out);
+}
+
+static int
+end_uar(void *o)
+{
+	return softhca_uar_destroy(o);
+}
+
+static int
+make_clock(void **out)
+{
+	*out = pages[1];
+	return softhca_clock_add(device(), pages[1]);
+}
+
+static int
+end_clock(void *o)
+{
+	return softhca_clock_remove(device(), o);
+}
+
+static const struct kind {
+	const char *name;
+	int (*make)(void **out);
+	int (*end)(void *o);
+	bool ends_by_memory; /* its end needs memory, and may fail */
+} kinds[] = {
+	{"a region", make_region, end_mkey, false},
+	{"a region on demand", make_on_demand, end_mkey, false},
+	{"an indirect key", make_indirect, end_mkey, false},
+	{"a PSV", make_psv, end_psv, false},
+	{"a DEK", make_dek, end_dek, false},
+	{"a CQ", make_cq, end_cq, false},
+	{"an SRQ", make_srq, end_srq, false},
+	{"an RC QP", make_rc, end_qp, false},
+	{"a DCI", make_dci, end_qp, false},
+	{"a WQ", make_wq, end_wq, false},
+	{"a UAR page", make_uar, end_uar, true},
+	{"a clock page", make_clock, end_clock, true},
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void
+begin(void)
+{
+	rig_init(&r, &(struct rig_opts){.no_connect = true});
+}
+
+/* ---- without memory */
+
+static uint32_t
+numbers_in_use(void)
+{
+	const struct softhca_lanes *l = device()->lanes;
+
+	return l->keys.used + l->psvs.used + l->deks.used + l->qps.used + l->cqs.used +
+	       l->srqs.used;
+}
+
+/* Each allocation of a call fails once. Returns the call's result with memory for all of them. */
+static int
+try_without(const struct kind *k, void **out)
+{
+	for (unsigned int n = 1; n < 20; n++) {
+		uint32_t used = numbers_in_use();
+		int err;
+
+		fail_at = n;
+		err = k->make(out);
+		if (fail_at != 0) {
+			fail_at = 0;
+			return err;
+		}
+		CHECK_EQ(err, -ENOMEM, k->name);
+		CHECK_EQ(numbers_in_use(), used, k->name);
+	}
+	return -E2BIG;
+}
+
+static void
+end_without(const struct kind *k, void *o)
+{
+	if (k->ends_by_memory) {
+		fail_at = 1;
+		CHECK_EQ(k->end(o), -ENOMEM, k->name);
+		fail_at = 0;
+	}
+	CHECK_EQ(k->end(o), 0, k->name);
+}
+
+static void
+case_memory(void)
+{
+	enum {
+		N = 10 /* more than the lists of a page have room for at first */
+	};
+
+	for (size_t i = 0; i < N_KINDS; i++) {
+		const unsigned int n = kinds[i].ends_by_memory ? 1 : N;
+		const int before = live;
+		void *o[N];
+
+		begin();
+		for (unsigned int j = 0; j < n; j++)
+			CHECK_EQ(try_without(&kinds[i], &o[j]), 0, kinds[i].name);
+		for (unsigned int j = 0; j < n; j++)
+			end_without(&kinds[i], o[j]);
+		rig_fini(&r); /* also asserts that nobody counts as a user of its CQ and page */
+		CHECK_EQ(live, before, kinds[i].name);
+	}
+}
+
+/* A region that cannot be changed stays as it was. */
+static void
+case_modify_without_memory(void)
+{
+	struct softhca_mkey_attr attr = {.pdn = RIG_PDN, .len = 8};
+	const struct key *was;
+	void *o;
+
+	begin();
+	CHECK_EQ(make_region(&o), 0);
+	was = ((struct softhca_mkey *)o)->key;
+	fail_at = 1;
+	CHECK_EQ(softhca_mkey_modify(o, &attr), -ENOMEM);
+	fail_at = 0;
+	CHECK(((struct softhca_mkey *)o)->key == was, "another key");
+	CHECK_EQ(was->len, sizeof(queue_buf));
+	CHECK_EQ(end_mkey(o), 0);
+	rig_fini(&r);
+}
+
+/* ---- calls that wait */
+
+struct call {
+	const char *name;
+	void (*run)(void *o);
+	void *o;
+	atomic_bool done;
+};
+
+static void *
+call_main(void *arg)
+{
+	struct call *c = arg;
+
+	c->run(c->o);
+	atomic_store(&c->done, true);
+	return NULL;
+}
+
+/* The call does not return while `held` is held; 10 ms are time enough for it to return too early. */
+static void
+expect_wait(struct call *c, void (*release)(void *), void *held)
+{
+	pthread_t thread;
+
+	c->done = false;
+	CHECK_EQ(pthread_create(&thread, NULL, call_main, c), 0);
+	nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	CHECK(!atomic_load(&c->done), "%s: did not wait", c->name);
+	release(held);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void
+release_turn(void *slot)
+{
+	turn_end(slot);
+}
+
+static void
+release_spin(void *lock)
+{
+	spin_unlock(lock);
+}
+
+static const struct kind *ending;
+
+static void
+run_end(void *o)
+{
+	CHECK_EQ(ending->end(o), 0, ending->name);
+}
+
+static void
+run_make_on_demand(void *o)
+{
+	CHECK_EQ(make_on_demand(o), 0);
+}
+
+static void
+run_mkey_modify(void *o)
+{
+	const struct softhca_mkey_attr attr = {.pdn = RIG_PDN, .len = 8};
+
+	CHECK_EQ(softhca_mkey_modify(o, &attr), 0);
+}
+
+static void
+run_settle(void *o)
+{
+	(void)o;
+	softhca_settle(device());
+}
+
+/* A lane may have found an object until its turn ends: it is not freed before. */
+static void
+case_turns(void)
+{
+	struct call on_demand = {"making a region on demand", run_make_on_demand, NULL, false};
+	struct call modify = {"changing a region", run_mkey_modify, NULL, false};
+	struct call settle = {"settling", run_settle, NULL, false};
+	void *o, *later;
+
+	begin();
+	for (size_t i = 0; i < N_KINDS; i++) {
+		struct call c = {kinds[i].name, run_end, NULL, false};
+
+		ending = &kinds[i];
+		CHECK_EQ(kinds[i].make(&c.o), 0, kinds[i].name);
+		expect_wait(&c, release_turn, turn_claim(device()->lanes));
+	}
+	on_demand.o = &later;
+	expect_wait(&on_demand, release_turn, turn_claim(device()->lanes));
+	CHECK_EQ(end_mkey(later), 0);
+	CHECK_EQ(make_region(&o), 0);
+	modify.o = o;
+	expect_wait(&modify, release_turn, turn_claim(device()->lanes));
+	CHECK_EQ(end_mkey(o), 0);
+	expect_wait(&settle, release_turn, turn_claim(device()->lanes));
+	rig_fini(&r);
+}
+
+static void
+run_qp_query(void *o)
+{
+	struct softhca_qp_attr attr;
+	uint32_t bb;
+
+	softhca_qp_query(o, &attr, &bb);
+}
+
+static void
+run_qp_modify(void *o)
+{
+	const struct softhca_qp_attr attr = {.state = IBV_QPS_RESET};
+
+	CHECK_EQ(softhca_qp_modify(o, &attr, IBV_QP_STATE), 0);
+}
+
+static void
+run_reset_stream(void *o)
+{
+	CHECK_EQ(softhca_qp_reset_stream(o, 1), -EINVAL, "a stream that is not in error");
+}
+
+static void
+run_wq_state(void *o)
+{
+	CHECK_EQ(softhca_wq_state(o), SOFTHCA_WQ_RESET);
+}
+
+static void
+run_wq_modify(void *o)
+{
+	CHECK_EQ(softhca_wq_modify(o, SOFTHCA_WQ_RESET, SOFTHCA_WQ_RESET), 0);
+}
+
+static void
+run_cq_query(void *o)
+{
+	struct softhca_cq_attr attr;
+	uint32_t pi, ci;
+
+	softhca_cq_query(o, &attr, &pi, &ci);
+}
+
+static void
+run_cq_moderate(void *o)
+{
+	softhca_cq_moderate(o, 1, 1);
+}
+
+static void
+run_cq_resize(void *o)
+{
+	CHECK_EQ(softhca_cq_resize(o, queue_buf, 16, 64), 0);
+}
+
+static void
+run_srq_arm(void *o)
+{
+	CHECK_EQ(softhca_srq_arm(o, 0), 0);
+}
+
+static void
+run_srq_limit(void *o)
+{
+	CHECK_EQ(softhca_srq_limit(o), 0);
+}
+
+static void
+run_make_end(void *o)
+{
+	const struct kind *k = o;
+	void *made;
+
+	CHECK_EQ(k->make(&made), 0, k->name);
+	CHECK_EQ(k->end(made), 0, k->name);
+}
+
+static void
+expect_lock(struct spin *lock, const char *name, void (*run)(void *o), void *o)
+{
+	struct call c = {name, run, o, false};
+
+	spin_lock(lock);
+	expect_wait(&c, release_spin, lock);
+}
+
+/* Control calls wait for who holds a page, a queue or a key. */
+static void
+case_locks(void)
+{
+	void *qp, *dci, *wq, *cq, *srq, *mkey;
+	struct spin *page;
+
+	begin();
+	page = &r.a.uar->lock;
+	CHECK_EQ(make_rc(&qp) | make_dci(&dci) | make_wq(&wq) | make_cq(&cq) | make_srq(&srq) |
+			 make_region(&mkey),
+		0);
+	expect_lock(page, "querying a QP", run_qp_query, qp);
+	expect_lock(page, "modifying a QP", run_qp_modify, qp);
+	expect_lock(&((struct softhca_qp *)qp)->recv, "querying its other side", run_qp_query, qp);
+	expect_lock(&((struct softhca_qp *)qp)->recv, "modifying its other side", run_qp_modify,
+		qp);
+	expect_lock(page, "resetting a stream", run_reset_stream, dci);
+	expect_lock(page, "a WQ's state", run_wq_state, wq);
+	expect_lock(page, "modifying a WQ", run_wq_modify, wq);
+	expect_lock(page, "resizing a CQ", run_cq_resize, cq);
+	expect_lock(&((struct softhca_cq *)cq)->lock, "resizing it", run_cq_resize, cq);
+	expect_lock(&((struct softhca_cq *)cq)->lock, "querying a CQ", run_cq_query, cq);
+	expect_lock(&((struct softhca_cq *)cq)->lock, "moderating a CQ", run_cq_moderate, cq);
+	expect_lock(&((struct softhca_srq *)srq)->lock, "arming an SRQ", run_srq_arm, srq);
+	expect_lock(&((struct softhca_srq *)srq)->lock, "an SRQ's limit", run_srq_limit, srq);
+	expect_lock(&((struct softhca_mkey *)mkey)->lock, "changing a region", run_mkey_modify,
+		mkey);
+	CHECK_EQ(end_qp(qp) | end_qp(dci) | end_wq(wq) | end_cq(cq) | end_srq(srq) | end_mkey(mkey),
+		0);
+	rig_fini(&r);
+}
+
+/* Making and ending each wait for the page: the other one waits for nobody here. */
+static void
+case_page_lock(void)
+{
+	static const struct kind *const named[] = {&kinds[5], &kinds[7], &kinds[9]};
+
+	begin();
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		void *made;
+
+		expect_lock(&r.a.uar->lock, named[i]->name, run_make_end,
+			(void *)(uintptr_t)named[i]);
+		CHECK_EQ(named[i]->make(&made), 0, named[i]->name);
+		ending = named[i];
+		expect_lock(&r.a.uar->lock, named[i]->name, run_end, made);
+	}
+	{
+		void *uar;
+
+		CHECK_EQ(make_uar(&uar), 0);
+		ending = &kinds[10];
+		expect_lock(&((struct softhca_uar *)uar)->lock, "ending a page", run_end, uar);
+	}
+	rig_fini(&r);
+}
+
+/* ---- sizes: the largest and the smallest that there are (the adapter's limits: doc/softhca.md) */
+
+static void
+expect_qp(uint32_t sq_bb, uint32_t rq_wqe, uint32_t log_rq_stride)
+{
+	const struct softhca_qp_init init = {.type = SOFTHCA_QP_RC,
+		.pdn = RIG_PDN,
+		.send_cq = r.a.cq,
+		.recv_cq = r.a.cq,
+		.uar = r.a.uar,
+		.buf = queue_buf,
+		.dbrec = record,
+		.sq_bb = sq_bb,
+		.rq_wqe = rq_wqe,
+		.log_rq_stride = log_rq_stride,
+		.event = &event};
+	struct softhca_qp *qp;
+
+	CHECK_EQ(softhca_qp_create(device(), &init, &qp), 0, "the sizes of a QP");
+	CHECK_EQ(softhca_qp_destroy(qp), 0);
+}
+
+static int
+srq_of(uint32_t n_wqe, uint32_t log_stride)
+{
+	const struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = queue_buf,
+		.dbrec = record,
+		.n_wqe = n_wqe,
+		.log_stride = log_stride,
+		.event = &event};
+	struct softhca_srq *srq;
+	int err = softhca_srq_create(device(), &attr, &srq);
+
+	if (err == 0) {
+		CHECK_EQ(softhca_srq_arm(srq, n_wqe), -EINVAL, "a limit of all");
+		if (n_wqe > 1)
+			CHECK_EQ(softhca_srq_arm(srq, n_wqe - 1), 0, "a limit of all but one");
+		CHECK_EQ(softhca_srq_destroy(srq), 0);
+	}
+	return err;
+}
+
+static int
+cq_of(uint32_t n_cqe, uint32_t cqe_len, bool pad)
+{
+	const struct softhca_cq_attr attr = {.buf = queue_buf,
+		.dbrec = record,
+		.n_cqe = n_cqe,
+		.cqe_len = cqe_len,
+		.pad = pad,
+		.uar = r.a.uar,
+		.event = &event};
+	struct softhca_cq *cq;
+	int err = softhca_cq_create(device(), &attr, &cq);
+
+	if (err == 0)
+		CHECK_EQ(softhca_cq_destroy(cq), 0);
+	return err;
+}
+
+static void
+case_sizes(void)
+{
+	static const struct {
+		uint32_t n, len;
+		bool pad;
+		int err;
+	} cqs[] = {{1, 64, false, 0}, {1u << 23, 64, false, 0}, {1u << 24, 64, false, -EINVAL},
+		{0, 64, false, -EINVAL}, {3, 64, false, -EINVAL}, {16, 63, false, -EINVAL},
+		{16, 65, false, -EINVAL}, {16, 127, false, -EINVAL}, {16, 129, false, -EINVAL},
+		{16, 128, true, 0}, {16, 64, true, -EINVAL}};
+	struct softhca_cq *cq;
+
+	begin();
+	expect_qp(32768, 32768, 4);
+	expect_qp(1, 1, 10);
+	expect_qp(0, 0, 0);
+	expect_qp(0, 0, 99);
+	CHECK_EQ(srq_of(32768, 5), 0, "an SRQ of 32768");
+	CHECK_EQ(srq_of(1, 10), 0, "an SRQ of 1");
+	for (size_t i = 0; i < sizeof(cqs) / sizeof(cqs[0]); i++)
+		CHECK_EQ(cq_of(cqs[i].n, cqs[i].len, cqs[i].pad), cqs[i].err, "a CQ's size");
+	for (size_t i = 0; i < 9; i++) {
+		CHECK_EQ(make_cq((void **)&cq), 0);
+		CHECK_EQ(softhca_cq_resize(cq, queue_buf, cqs[i].n, cqs[i].len), cqs[i].err,
+			"a CQ's new size");
+		CHECK_EQ(softhca_cq_destroy(cq), 0);
+	}
+	rig_fini(&r);
+}
+
+/* ---- states: the table of ibv_modify_qp(3), and its optional attributes in chapter 11.2.5.2 */
+
+#define ACCESS IBV_QP_ACCESS_FLAGS
+#define PKEY   IBV_QP_PKEY_INDEX
+#define PORT   IBV_QP_PORT
+#define QKEY   IBV_QP_QKEY
+#define AV     IBV_QP_AV
+#define MTU    IBV_QP_PATH_MTU
+#define RNR    IBV_QP_MIN_RNR_TIMER
+#define CUR    IBV_QP_CUR_STATE
+#define PATH   (AV | MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define ASKS                                                                                       \
+	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
+		IBV_QP_MAX_QP_RD_ATOMIC)
+#define ANSWERS (IBV_QP_MAX_DEST_RD_ATOMIC | RNR)
+/* Firmware's own, mlx5_ifc.h: INIT2INIT may set these, RTS2RTS that. */
+#define INIT2INIT (SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR)
+#define RTS2RTS   SOFTHCA_QP_UDP_SPORT
+
+struct way {
+	unsigned int from, to;
+	uint32_t need, may;
+};
+
+#define ANY 99
+
+static const struct way rc_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | ACCESS, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | ACCESS | INIT2INIT},
+	{IBV_QPS_INIT, IBV_QPS_RTR, PATH | ANSWERS, PKEY | ACCESS},
+	{IBV_QPS_RTR, IBV_QPS_RTS, ASKS, CUR | ACCESS | RNR},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, CUR | ACCESS | RNR | RTS2RTS},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, CUR | ACCESS | RNR},
+	{IBV_QPS_SQD, IBV_QPS_SQD, 0,
+		PKEY | PORT | AV | (ASKS & ~IBV_QP_SQ_PSN) | IBV_QP_MAX_DEST_RD_ATOMIC | ACCESS |
+			RNR},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way uc_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | ACCESS, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | ACCESS},
+	{IBV_QPS_INIT, IBV_QPS_RTR, PATH, PKEY | ACCESS},
+	{IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, CUR | ACCESS},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, CUR | ACCESS | RTS2RTS},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, CUR | ACCESS},
+	{IBV_QPS_SQD, IBV_QPS_SQD, 0, AV | ACCESS | PKEY},
+	{IBV_QPS_SQE, IBV_QPS_RTS, 0, CUR | ACCESS},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way ud_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | QKEY, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | QKEY},
+	{IBV_QPS_INIT, IBV_QPS_RTR, 0, PKEY | QKEY},
+	{IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, CUR | QKEY},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, CUR | QKEY},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, CUR | QKEY},
+	{IBV_QPS_SQD, IBV_QPS_SQD, 0, PKEY | QKEY},
+	{IBV_QPS_SQE, IBV_QPS_RTS, 0, CUR | QKEY},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way raw_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PORT, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PORT},
+	{IBV_QPS_INIT, IBV_QPS_RTR, 0, 0},
+	{IBV_QPS_RTR, IBV_QPS_RTS, 0, 0},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, 0},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, 0},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, 0},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way xrc_send_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | ACCESS, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | ACCESS | INIT2INIT},
+	{IBV_QPS_INIT, IBV_QPS_RTR, PATH, PKEY | ACCESS},
+	{IBV_QPS_RTR, IBV_QPS_RTS, ASKS, CUR | ACCESS},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, CUR | ACCESS},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, CUR | ACCESS},
+	{IBV_QPS_SQD, IBV_QPS_SQD, 0, PKEY | PORT | AV | (ASKS & ~IBV_QP_SQ_PSN) | ACCESS},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way xrc_recv_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | ACCESS, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | ACCESS},
+	{IBV_QPS_INIT, IBV_QPS_RTR, PATH | ANSWERS, PKEY | ACCESS},
+	{IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN, CUR | ACCESS | RNR},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, CUR | ACCESS | RNR},
+	{ANY, 0, 0, 0},
+};
+
+/* mlx5dv_create_qp(3) and libmlx5: a DCI has neither access flags nor a peer. */
+static const struct way dci_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | INIT2INIT},
+	{IBV_QPS_INIT, IBV_QPS_RTR, MTU, PKEY | AV},
+	{IBV_QPS_RTR, IBV_QPS_RTS, ASKS, RNR},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, RNR},
+	{ANY, 0, 0, 0},
+};
+
+static const struct way dct_ways[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT | ACCESS, 0},
+	{IBV_QPS_INIT, IBV_QPS_RTR, RNR | AV | MTU, 0},
+	{ANY, 0, 0, 0},
+};
+
+static const struct {
+	const char *name;
+	enum softhca_qp_type type;
+	const struct way *ways;
+} types[] = {
+	{"RC", SOFTHCA_QP_RC, rc_ways},
+	{"UC", SOFTHCA_QP_UC, uc_ways},
+	{"UD", SOFTHCA_QP_UD, ud_ways},
+	{"raw", SOFTHCA_QP_RAW, raw_ways},
+	{"XRC send", SOFTHCA_QP_XRC_SEND, xrc_send_ways},
+	{"XRC receive", SOFTHCA_QP_XRC_RECV, xrc_recv_ways},
+	{"DCI", SOFTHCA_QP_DCI, dci_ways},
+	{"DCT", SOFTHCA_QP_DCT, dct_ways},
+};
+
+/* Every state goes to RESET, and every state but RESET to ERR. A DCT goes by destruction alone. */
+static bool
+find_way(const struct way *ways, enum softhca_qp_type type, struct way *w)
+{
+	for (; ways->from != ANY; ways++) {
+		if (ways->from != w->from || ways->to != w->to)
+			continue;
+		*w = *ways;
+		return true;
+	}
+	w->need = w->may = 0;
+	return type != SOFTHCA_QP_DCT &&
+	       (w->to == IBV_QPS_RESET || (w->to == IBV_QPS_ERR && w->from != IBV_QPS_RESET));
+}
+
+static int
+move(struct softhca_qp *qp, unsigned int from, unsigned int to, unsigned int cur, uint32_t mask)
+{
+	const struct softhca_qp_attr attr = {.state = to,
+		.cur_state = cur,
+		.port = 1,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qpn = 77,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1};
+
+	atomic_store(&qp->state, from);
+	return softhca_qp_modify(qp, &attr, IBV_QP_STATE | mask);
+}
+
+/* One way, with each attribute besides those that it needs, and without each of these. */
+static void
+check_way(struct softhca_qp *qp, unsigned int type, const struct way *w, bool exists)
+{
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		const uint32_t mask = UINT32_C(1) << bit;
+		const bool allowed = exists && ((w->need | w->may | IBV_QP_STATE) & mask) != 0;
+
+		CHECK(move(qp, w->from, w->to, w->from, w->need | mask) == (allowed ? 0 : -EINVAL),
+			"%s from %u to %u with bit %u", types[type].name, w->from, w->to, bit);
+		if ((w->need & mask) != 0)
+			CHECK(move(qp, w->from, w->to, w->from, w->need & ~mask) == -EINVAL,
+				"%s from %u to %u without bit %u", types[type].name, w->from, w->to,
+				bit);
+		if (mask == CUR && allowed)
+			CHECK(move(qp, w->from, w->to, w->from ^ 1, w->need | mask) == -EINVAL,
+				"%s from %u to %u, from another state", types[type].name, w->from,
+				w->to);
+	}
+}
+
+static void
+case_states(void)
+{
+	begin();
+	for (unsigned int type = 0; type < sizeof(types) / sizeof(types[0]); type++) {
+		struct softhca_qp *qp;
+
+		CHECK_EQ(make_qp_of((void **)&qp, types[type].type), 0, types[type].name);
+		for (unsigned int i = 0; i < 7 * 8; i++) {
+			struct way w = {.from = i / 8, .to = i % 8};
+			bool exists = w.to < 7 && find_way(types[type].ways, types[type].type, &w);
+
+			check_way(qp, type, &w, exists);
+		}
+		atomic_store(&qp->state, IBV_QPS_RESET);
+		CHECK_EQ(softhca_qp_destroy(qp), 0, types[type].name);
+	}
+	rig_fini(&r);
+}
+
+int
+main(void)
+{
+	RUN("an object that finds no memory leaves nothing", case_memory());
+	RUN("a region that finds no memory for its change stays", case_modify_without_memory());
+	RUN("what a turn may see ends after the turn", case_turns());
+	RUN("calls wait for who holds what they change", case_locks());
+	RUN("making and ending queues wait for their page", case_page_lock());
+	RUN("the largest and the smallest queues", case_sizes());
+	RUN("each type of queue pair has its own states and attributes", case_states());
+	return check_failures != 0;
+}
