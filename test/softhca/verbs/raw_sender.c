@@ -8,7 +8,9 @@
  * Prints the status of the last work completion. PAIR_ON_DEMAND=1: from memory on demand, which
  * with RAW_SENDER_GONE=1 may not be touched when the request runs.
  */
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "softhca_pair.h"
 
@@ -92,6 +94,27 @@ send_one(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_send_wr *wr)
 	return wc.status;
 }
 
+/* This process has no descriptor of the file. */
+static void
+expect_closed(const char *path)
+{
+	for (int fd = 0; fd < 64; fd++) {
+		char link[32], to[256] = "";
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		if (readlink(link, to, sizeof(to) - 1) > 0)
+			CHECK(strcmp(to, path) != 0);
+	}
+}
+
+/* From now on no file of this process grows beyond that, and writing more is an error. */
+static void
+limit_files(rlim_t len)
+{
+	CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len, len}), 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -132,10 +155,14 @@ main(int argc, char **argv)
 	sge[1] = (struct ibv_sge){sge[0].addr + sge[0].length, len - len / 3, mr->lkey};
 	if (getenv("RAW_SENDER_GONE") != NULL)
 		CHECK_EQ(mprotect(buf, MAX_PAYLOAD, PROT_NONE), 0);
+	if (getenv("RAW_SENDER_FILE_LIMIT") != NULL)
+		limit_files((rlim_t)atoi(getenv("RAW_SENDER_FILE_LIMIT")));
 	for (int i = 0; i < atoi(argv[6]); i++)
 		status = send_one(qp, cq, &wr);
 	CHECK_EQ(mprotect(buf, MAX_PAYLOAD, PROT_READ | PROT_WRITE), 0);
 	printf("%s\n", ibv_wc_status_str(status));
+	if (getenv("RAW_SENDER_CLOSES") != NULL)
+		expect_closed(getenv("RAW_SENDER_CLOSES"));
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -47,16 +48,18 @@ class Raw(unittest.TestCase):
         self.assertEqual(out.returncode, 0, out.stderr)
         return out.stdout.strip()
 
-    def frames(self):
+    def frames(self, since=0):
         """Raw bytes, by the file format alone: scapy would rebuild fields."""
         with open(self.path, 'rb') as f:
             data = f.read()
-        magic, major, minor, _, _, _, link = struct.unpack('<IHHIIII', data[:24])
-        self.assertEqual((magic, major, minor, link), (0xa1b23c4d, 2, 4, 1))
+        # The largest frame that readers take, 262144, is what tcpdump writes too.
+        self.assertEqual(struct.unpack('<IHHIIII', data[:24]), (0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
         at, frames = 24, []
         while at < len(data):
-            _, _, got, full = struct.unpack('<IIII', data[at:at + 16])
+            sec, nsec, got, full = struct.unpack('<IIII', data[at:at + 16])
             self.assertEqual(got, full)
+            self.assertLess(nsec, 1000000000)
+            self.assertTrue(since <= sec + nsec / 1e9 + 0.01 and sec <= time.time())
             frames.append(data[at + 16:at + 16 + got])
             at += 16 + got
         self.assertEqual(at, len(data))
@@ -134,8 +137,9 @@ class Raw(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path))
 
     def check_send(self, header, length, csum):
+        since = time.time()
         self.assertEqual(self.run_sender('send', bytes(header), length, csum=csum), 'success')
-        frames = self.frames()
+        frames = self.frames(since)
         self.assertEqual(len(frames), 1)
         return frames[0]
 
@@ -181,6 +185,26 @@ class Raw(unittest.TestCase):
         path = os.path.join(self.dir, 'none', 'frames.pcap')
         self.assertEqual(self.run_sender('send', header, 100, count=3, capture=path), 'success')
         self.assertEqual(self.stderr.count('cannot be written'), 1)
+        # It is opened, has no room for its header, and is closed.
+        self.assertEqual(self.run_sender('send', header, 100, count=3, capture='/dev/full',
+                                         RAW_SENDER_CLOSES='/dev/full'), 'success')
+        self.assertEqual(self.stderr.count('cannot be written'), 1)
+
+    def test_file_that_is_cut_short(self):
+        """The second of these records finds no room: from then on nothing is written."""
+        header = bytes(Ether(**MACS, type=0x88b5))
+        size = 24 + 16 + len(header) + 100
+        self.assertEqual(self.run_sender('send', header, 100, count=4,
+                                         RAW_SENDER_FILE_LIMIT=str(size + 50)), 'success')
+        self.assertEqual(self.stderr.count('is cut short'), 1)
+        self.assertEqual(os.path.getsize(self.path), size + 50)
+
+    def test_file_that_is_there(self):
+        """What an earlier process captured is gone."""
+        header = bytes(Ether(**MACS, type=0x88b5))
+        for count in (3, 2):
+            self.assertEqual(self.run_sender('send', header, 100, count=count), 'success')
+            self.assertEqual(len(self.frames()), count)
 
     def test_tshark_reads_it(self):
         """tshark verifies the checksums, and puts the segments together again."""

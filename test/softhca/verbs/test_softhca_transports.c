@@ -12,6 +12,7 @@
 #define BUF  32768
 #define QKEY 0x1234567u
 #define GRH  40
+#define SL   7 /* service level */
 
 /* One end: all that a queue pair needs. */
 struct node {
@@ -71,7 +72,7 @@ make_qp(struct node *n, enum ibv_qp_type type)
 static struct ibv_ah_attr
 address(struct node *n, int gid_index)
 {
-	struct ibv_ah_attr ah = {.is_global = 1, .port_num = 1};
+	struct ibv_ah_attr ah = {.is_global = 1, .port_num = 1, .sl = SL};
 
 	CHECK_EQ(ibv_query_gid(n->ctx, 1, gid_index, &ah.grh.dgid), 0);
 	ah.grh.sgid_index = (uint8_t)gid_index;
@@ -354,6 +355,7 @@ case_ud_drops(void)
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
 	/* Another qkey, a number that names nothing, a QP of another type, a port that is not there. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY + 1, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY ^ 2, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ud_send(&u, u.ah, 1, QKEY, 8), IBV_WC_SUCCESS);
 	other.grh.dgid.raw[15] ^= 0x40;
 	ah = ibv_create_ah(u.a.pd, &other);
@@ -1070,6 +1072,7 @@ case_infiniband(void)
 	struct ud u = {.a = node_open(), .b = node_open()};
 	struct ibv_ah_attr ah = {.port_num = 1};
 	struct ibv_port_attr port;
+	union ibv_gid gid;
 	struct ibv_wc wc;
 
 	CHECK_EQ(ibv_query_port(u.a.ctx, 1, &port), 0);
@@ -1094,6 +1097,16 @@ case_infiniband(void)
 	CHECK_EQ(wc.slid, port.lid);
 	CHECK_EQ(wc.byte_len, GRH + 8);
 	CHECK_EQ(u.b.buf[GRH], 66);
+	CHECK_EQ(ibv_destroy_ah(u.ah), 0);
+	/* A global address has a header on InfiniBand too. */
+	ah = address(&u.b, 0);
+	ah.dlid = port.lid;
+	u.ah = ibv_create_ah(u.a.pd, &ah);
+	CHECK(u.ah != NULL);
+	wc = ud_arrives(&u, QKEY, 8);
+	CHECK_EQ(wc.sl, SL);
+	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
+	check_ipv6(u.b.buf, &gid, packet_len(8), 0x1b);
 	ud_close(&u);
 }
 
@@ -1155,7 +1168,8 @@ main(int argc, char **argv)
 		{"a reserved number is no queue pair's", case_reserved_qpns},
 	};
 	static const struct check_case infiniband[] = {
-		{"UD over InfiniBand: by LID, without a header", case_infiniband},
+		{"UD over InfiniBand: by LID, with a header where the address is global",
+			case_infiniband},
 	};
 	const char *link = getenv("SOFTHCA_LINK_LAYER");
 
