@@ -51,6 +51,11 @@ struct edit {
 		PLUS, attr, offsetof(type, field), sizeof(((type *)0)->field), value, err          \
 	}
 
+struct edit_call {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[EDIT_ATTRS];
+};
+
 /* What is changed on the way; write_cmd: where the method is INVOKE_WRITE. */
 static struct {
 	const struct edit *edit;
@@ -60,12 +65,9 @@ static struct {
 	/* Or nothing is changed, but what an attribute holds is noted: handles that no header gives. */
 	uint16_t spy;
 	uint64_t spied;
+	/* Or this is called with a copy of each call, before the call is passed on. */
+	void (*look)(int fd, struct edit_call *call);
 } editor;
-
-struct edit_call {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attrs[EDIT_ATTRS];
-};
 
 static int
 edit_pass(int fd, unsigned long request, void *arg)
@@ -162,10 +164,14 @@ ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	hdr = va_arg(ap, void *);
 	va_end(ap);
-	if ((editor.edit == NULL && editor.spy == 0) || request != RDMA_VERBS_IOCTL ||
-		hdr->num_attrs > EDIT_ATTRS)
+	if ((editor.edit == NULL && editor.spy == 0 && editor.look == NULL) ||
+		request != RDMA_VERBS_IOCTL || hdr->num_attrs > EDIT_ATTRS)
 		return edit_pass(fd, request, hdr);
 	memcpy(&c, hdr, hdr->length);
+	if (editor.look != NULL) {
+		editor.look(fd, &c);
+		return edit_pass(fd, request, hdr);
+	}
 	if (!edit_is_of(&c))
 		return edit_pass(fd, request, hdr);
 	if (editor.spy != 0) {
