@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * uverbs calls without libibverbs, which checks much itself: what is refused here, the adapter
- * refuses. Attributes are added one by one; numbers up to 8 bytes lie in them (uapi
- * rdma_user_ioctl_cmds.h).
+ * uverbs calls without libibverbs, which checks many arguments itself: with these, the adapter must
+ * refuse them. Attributes are added one by one. Values of up to 8 bytes are stored in the attribute
+ * itself (uapi rdma_user_ioctl_cmds.h).
  */
 #ifndef RAW_IOCTL_H
 #define RAW_IOCTL_H
@@ -53,7 +53,7 @@ raw_u32(struct raw_ioctl *c, uint16_t id, uint32_t v)
 	raw_attr(c, id, 4, v);
 }
 
-/* A handle: an object's, or where a new one's goes. */
+/* Adds a handle: of an object, or the place for the handle of a new one. */
 static inline struct ib_uverbs_attr *
 raw_handle(struct raw_ioctl *c, uint16_t id, uint32_t handle)
 {
@@ -66,7 +66,7 @@ raw_out(struct raw_ioctl *c, uint16_t id, void *to, uint16_t len)
 	raw_attr(c, id, len, (uintptr_t)to);
 }
 
-/* 0, or the errno. */
+/* Makes the call. Returns 0 or the errno. */
 static inline int
 raw_run(int fd, struct raw_ioctl *c)
 {

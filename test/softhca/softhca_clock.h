@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting by the virtual clock, for the ends of a pair. */
+/* Waiting by the virtual clock, for the two ends of a pair. */
 #ifndef SOFTHCA_CLOCK_WAITS_H
 #define SOFTHCA_CLOCK_WAITS_H
 
 #include "softhca_pair.h"
 #include "virtual_clock.h"
 
-/* The adapter does all that it can do at this time. Once more after idle: a turn may leave an event. */
+/*
+ * Lets the adapter do all that it can do at this time. Pumps once more after it is idle, because a
+ * turn may leave an event.
+ */
 static inline void
 clock_settle(void)
 {
@@ -14,7 +17,7 @@ clock_settle(void)
 		idle = softhca_pump() == 0 ? idle + 1 : 0;
 }
 
-/* Time passes in one step, and the adapter acts on it. */
+/* Moves the time in one step, and lets the adapter act on it. */
 static inline void
 clock_pass(uint64_t ns)
 {
@@ -23,7 +26,7 @@ clock_pass(uint64_t ns)
 	clock_settle();
 }
 
-/* No completion is there now. */
+/* Checks that no completion is there now. */
 static inline void
 clock_expect_none(struct pair_end *e)
 {
@@ -33,7 +36,7 @@ clock_expect_none(struct pair_end *e)
 	CHECK_EQ(ibv_poll_cq(e->cq, 1, &wc), 0);
 }
 
-/* One completion, which is there now. */
+/* Takes the one completion, which must be there now. */
 static inline struct ibv_wc
 clock_expect_one(struct pair_end *e)
 {
@@ -45,7 +48,7 @@ clock_expect_one(struct pair_end *e)
 	return wc;
 }
 
-/* The next completion comes at that time, and not a nanosecond earlier. */
+/* Checks that the next completion comes at that time, and not a nanosecond earlier. */
 static inline struct ibv_wc
 clock_expect_at(struct pair_end *e, uint64_t at)
 {

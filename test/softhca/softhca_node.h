@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One end with all that a queue pair of any type needs, queue pairs of every type, and what each
- * needs to go from state to state: the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3).
+ * One end with all that a QP of any type needs, QPs of every type, and the attributes that each
+ * type needs for each transition: the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3).
  */
 #ifndef SOFTHCA_NODE_H
 #define SOFTHCA_NODE_H
@@ -113,7 +113,7 @@ node_dc(struct node *n, enum kind kind)
 	return mlx5dv_create_qp(n->ctx, &init, &dv);
 }
 
-/* A queue pair of that type in RESET, or NULL. */
+/* Creates a QP of that type in RESET. Returns NULL if that fails. */
 static inline struct ibv_qp *
 node_try_qp(struct node *n, enum kind kind)
 {
@@ -152,7 +152,7 @@ node_qp(struct node *n, enum kind kind)
 	return qp;
 }
 
-/* Raw packets are for who has CAP_NET_RAW alone. */
+/* Returns true if the process may create the type: raw packets need CAP_NET_RAW. */
 static inline bool
 node_may(struct node *n, enum kind kind)
 {
@@ -162,7 +162,7 @@ node_may(struct node *n, enum kind kind)
 	return qp != NULL && ibv_destroy_qp(qp) == 0;
 }
 
-/* What the type needs, besides the state, on the way from RESET to RTS. */
+/* The attributes that the type needs, besides the state, for each transition from RESET to RTS. */
 static inline int
 node_need(enum kind kind, enum ibv_qp_state to)
 {
@@ -187,7 +187,7 @@ node_need(enum kind kind, enum ibv_qp_state to)
 	return to >= IBV_QPS_INIT && to <= IBV_QPS_RTS ? needs[kind][to - IBV_QPS_INIT] : 0;
 }
 
-/* Values that do for every attribute. */
+/* A valid value for every attribute. */
 static inline struct ibv_qp_attr
 node_attr(struct node *n, uint32_t dest)
 {
@@ -213,7 +213,7 @@ node_attr(struct node *n, uint32_t dest)
 	return attr;
 }
 
-/* From RESET as far as `to`, at most RTS. A DCT stops in RTR. */
+/* Takes the QP from RESET to the state `to`, at most RTS. A DCT stops in RTR. */
 static inline void
 node_ready(struct node *n, struct ibv_qp *qp, enum kind kind, uint32_t dest, enum ibv_qp_state to)
 {
@@ -275,13 +275,13 @@ node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
 	CHECK_EQ(srq != NULL ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad), 0);
 }
 
-/* Where a message goes, as far as the type says it in each work request. */
+/* The destination of a message, for the types that name it in each work request. */
 struct node_to {
 	struct ibv_ah *ah;
 	uint32_t qpn, srqn;
 };
 
-/* A SEND of 64 bytes, or one with a key that is none. */
+/* Posts a SEND of 64 bytes. With bad_key, its key names nothing. */
 static inline void
 node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_to *to, bool bad_key)
 {
@@ -316,7 +316,7 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
 }
 
-/* The next asynchronous event within ms: its type, or -1. */
+/* Waits up to ms for the next asynchronous event. Returns its type, or -1. */
 static inline int
 node_event(struct node *n, struct ibv_async_event *event, unsigned int ms)
 {

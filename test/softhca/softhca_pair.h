@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two connected RC queue pairs of the emulated adapter, made and driven by stock libibverbs and
- * libmlx5: a client that posts and a server that answers. With SOFTHCA_THREADS=0 waiting pumps the
- * adapter; otherwise its own threads run it.
+ * Two connected RC QPs of the emulated adapter, created and driven by stock libibverbs and libmlx5:
+ * a client that posts and a server that answers. With SOFTHCA_THREADS=0, waiting pumps the adapter.
+ * Otherwise the adapter's own threads run it.
  */
 #ifndef SOFTHCA_PAIR_H
 #define SOFTHCA_PAIR_H
@@ -28,7 +28,7 @@
 struct pair_end {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *cqx; /* the same, where opts.extended */
+	struct ibv_cq_ex *cqx; /* cq as an extended CQ, if opts.extended is set */
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
 	struct mlx5dv_qp_ex *dvx;
@@ -36,24 +36,24 @@ struct pair_end {
 	struct ibv_pd *td_pd;
 	struct ibv_mr *mr;
 	uint8_t *buf;
-	/* Where libmlx5's queues are: for pair_publish() and pair_observe() only. */
+	/* The place of libmlx5's queues, for pair_publish() and pair_observe() only. */
 	uint32_t *dbrec;
 	uint8_t *cqes;
 	uint32_t n_cqe, cqe_len, polled;
 };
 
 struct pair_opts {
-	int cqe, access;                   /* 0: 256; PAIR_ALL */
-	unsigned int qp_access;            /* PAIR_NONE: no remote right; 0: all */
-	uint32_t max_send_wr, max_recv_wr; /* 0: 64 */
-	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO for 0; 0: 7 and 1 */
-	uint8_t timeout, retry_cnt;        /* 0: 14 and 7 */
-	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO for 0; 0: 16 */
+	int cqe, access;                   /* for 0: 256 CQEs; PAIR_ALL */
+	unsigned int qp_access;            /* PAIR_NONE: no remote access; 0: all */
+	uint32_t max_send_wr, max_recv_wr; /* for 0: 64 */
+	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO stands for 0; for 0: 7 and 1 */
+	uint8_t timeout, retry_cnt;        /* for 0: 14 and 7 */
+	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO stands for 0; for 0: 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
-	bool keys;           /* the QPs configure keys and bind windows */
-	uint64_t dv_flags;   /* MLX5DV_QP_CREATE_* */
-	bool extended;       /* CQs with both timestamps */
-	bool padded;         /* CQs with entries of 128 bytes that are written whole */
+	bool keys;         /* the QPs can configure keys and bind windows */
+	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
+	bool extended;     /* CQs with both timestamps */
+	bool padded; /* CQs with entries of 128 bytes, of which the adapter writes both halves */
 	unsigned int device; /* which adapter */
 };
 
@@ -68,8 +68,8 @@ struct pair {
 };
 
 /*
- * ThreadSanitizer does not see inside libmlx5. PAIR_RELEASE and PAIR_ACQUIRE stand for what happens there: a post
- * releases the doorbell record, and a poll acquires the owner byte of a CQE.
+ * ThreadSanitizer does not see inside libmlx5. PAIR_RELEASE and PAIR_ACQUIRE tell it what happens
+ * there: a post releases the doorbell record, and a poll acquires the owner byte of a CQE.
  */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *addr);
@@ -81,7 +81,7 @@ void __tsan_release(void *addr);
 #define PAIR_ACQUIRE(p) ((void)(p))
 #endif
 
-/* Before every post: what was written to memory so far is the adapter's to see. */
+/* Before every post: tells TSan that the adapter may see what the program wrote so far. */
 static inline void
 pair_publish(struct pair_end *e)
 {
@@ -97,7 +97,7 @@ pair_observe(struct pair_end *e)
 	PAIR_ACQUIRE(e->cqes + (size_t)slot * e->cqe_len + e->cqe_len - 1);
 }
 
-/* As pair_publish(), of any queue pair, or of an SRQ where qp is NULL. */
+/* pair_publish() for any QP, or for an SRQ if qp is NULL. */
 static inline void
 pair_publish_to(struct ibv_qp *qp, struct ibv_srq *srq)
 {
@@ -111,7 +111,7 @@ pair_publish_to(struct ibv_qp *qp, struct ibv_srq *srq)
 		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
 }
 
-/* As pair_observe(), of any CQ: the CQE that was polled last. */
+/* pair_observe() for any CQ: for the CQE that was polled last. */
 static inline void
 pair_observe_cq(struct ibv_cq *cq)
 {
@@ -152,7 +152,7 @@ pair_is_pumped(void)
 	return threads != NULL && strcmp(threads, "0") == 0;
 }
 
-/* Lets the adapter run: until idle where it is pumped, a moment where it is not. */
+/* Lets the adapter run: until it is idle if it is pumped, for a moment if it has threads. */
 static inline void
 pair_run(void)
 {
@@ -164,7 +164,9 @@ pair_run(void)
 		;
 }
 
-/* PAIR_ON_DEMAND=1: the ends' own regions are on demand, which no test of theirs should notice. */
+/*
+ * With PAIR_ON_DEMAND=1, the regions of both ends are on demand. That must not change any result.
+ */
 static inline int
 pair_on_demand(void)
 {
@@ -258,7 +260,7 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 
 	if (o->own_uar)
 		e->td = ibv_alloc_td(p->ctx, &(struct ibv_td_init_attr){0});
-	/* libmlx5 has none to give where the adapter has no BlueFlame. */
+	/* libmlx5 cannot create a thread domain if the adapter has no BlueFlame. */
 	CHECK(!o->own_uar || e->td != NULL || errno == EOPNOTSUPP);
 	if (e->td != NULL) {
 		struct ibv_parent_domain_init_attr pdi = {.pd = p->pd, .td = e->td};
@@ -332,7 +334,7 @@ pair_modify(struct pair_end *e, enum ibv_qp_state state)
 	return ibv_modify_qp(e->qp, &(struct ibv_qp_attr){.qp_state = state}, IBV_QP_STATE);
 }
 
-/* RESET to RTS, towards a QP number. */
+/* From RESET to RTS, connected to a QP number. */
 static inline void
 pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 {
@@ -410,7 +412,7 @@ pair_fini(struct pair *p)
 	CHECK_EQ(ibv_close_device(p->ctx), 0);
 }
 
-/* The next completion within ms; false: none came. */
+/* Waits up to ms for the next completion. Returns false if none came. */
 static inline bool
 pair_try_wait(struct pair_end *e, struct ibv_wc *wc, unsigned int ms)
 {
@@ -439,7 +441,7 @@ pair_wait(struct pair_end *e)
 	return wc;
 }
 
-/* Nothing completes while the adapter has had its time. */
+/* Checks that nothing completes, after the adapter had time to run. */
 static inline void
 pair_expect_none(struct pair_end *e)
 {
@@ -458,7 +460,7 @@ pair_post_recv(struct pair_end *e, uint64_t id, uint32_t offset, uint32_t len)
 	CHECK_EQ(ibv_post_recv(e->qp, &wr, &bad), 0);
 }
 
-/* An asynchronous event within ms, acknowledged: its type; -1: none. */
+/* Waits up to ms for an asynchronous event, and acknowledges it. Returns its type, or -1. */
 static inline int
 pair_async(struct pair *p, unsigned int ms)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A virtual CLOCK_MONOTONIC. It stands still until the test moves it, so that a test can say to the
- * nanosecond when something happens, on a machine however busy. Include it once in a program: the
- * program's clock_gettime() comes before libc's for every library of the process. The adapter must be
+ * A virtual CLOCK_MONOTONIC. It stands still until the test moves it, so the test can say to the
+ * nanosecond when something must happen, even on a busy machine. Include it once in a program: all
+ * libraries of the process use the program's clock_gettime() instead of libc's. The adapter must be
  * pumped (SOFTHCA_THREADS=0).
  */
 #ifndef VIRTUAL_CLOCK_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A queue pair and a CQ that firmware commands make in the program's memory, with all that they need.
+ * A QP and a CQ that firmware commands create in the program's memory, and all that they need.
  *
- * Fields are set by their place in the structures of the programming manual, by bit offset, not by
- * the adapter's own tables.
+ * Fields are set by their bit offset in the structures of the programming manual, not by the
+ * adapter's own tables.
  */
 #ifndef SOFTHCA_DEVX_SIDE_H
 #define SOFTHCA_DEVX_SIDE_H
@@ -13,7 +13,7 @@
 #include "devx_bits.h"
 #include "softhca_pair.h"
 
-#define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions without page lists */
+#define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions, without page lists */
 #define QP_IN  272
 #define MOD_IN 264
 #define HDR    16
@@ -22,13 +22,13 @@
 #define RQ_N   16
 #define RQ_LEN (RQ_N * 16)
 
-/* One side: everything that a queue pair of its own needs. */
+/* All that one QP needs. */
 struct side {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	uint32_t pdn;
-	uint8_t *mem; /* a page each: CQ, QP, doorbell records, data */
+	uint8_t *mem; /* one page each for CQ, QP, doorbell records and data */
 	struct mlx5dv_devx_umem *umem, *read_only;
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
@@ -64,7 +64,7 @@ fill_cq(struct side *s)
 	devx_put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
 	devx_put(in, 0x80 + 0x68, 24, s->uar->page_id);
 	devx_put(in, 0x80 + 0xb8, 8, s->eqn);
-	devx_put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset */
+	devx_put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset in the memory */
 	devx_put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
 	devx_put(in, 0x2c0, 32, s->umem->umem_id);
 	devx_put(in, 0x2e0, 1, 1);
@@ -78,7 +78,7 @@ fill_qp(struct side *s)
 	devx_put(in, 0, 16, 0x500);
 	devx_put(in, 0xc0 + 0x28, 24, s->pdn);
 	devx_put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
-	devx_put(in, 0xc0 + 0x4d, 3, 0); /* of 16 bytes */
+	devx_put(in, 0xc0 + 0x4d, 3, 0); /* entries of 16 bytes */
 	devx_put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
 	devx_put(in, 0xc0 + 0x68, 24, s->uar->page_id);
 	devx_put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
@@ -109,7 +109,7 @@ side_init(struct side *s)
 	s->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(s->mem != MAP_FAILED);
 	for (unsigned int i = 0; i < CQE_N; i++)
-		s->mem[CQ_AT + i * 64 + 63] = 0xf0; /* invalid */
+		s->mem[CQ_AT + i * 64 + 63] = 0xf0; /* invalid opcode */
 	s->umem = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, IBV_ACCESS_LOCAL_WRITE);
 	s->read_only = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, 0);
 	CHECK(s->umem != NULL && s->read_only != NULL);

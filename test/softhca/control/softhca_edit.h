@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of stock libibverbs and libmlx5 with one thing changed on their way to the adapter: the
- * program answers ioctl(2) itself, so it exports it (export_dynamic), and passes it on.
+ * Changes calls of stock libibverbs and libmlx5 in one place before they reach the adapter. The
+ * program defines ioctl(2) for libibverbs, so it exports it (export_dynamic), and passes each call
+ * on.
  *
  *   refuses(call, arg, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0, edits, n):
- *        libmlx5's own call works; with each edit it fails with that errno, and leaves nothing.
+ *        libmlx5's own call succeeds. With each edit it fails with that errno, and leaves nothing.
  *
  * Expected values: the kernel's drivers/infiniband/core/uverbs_*.c and hw/mlx5/{qp,cq,srq}.c.
  */
@@ -26,12 +27,12 @@
 #define EDIT_ATTRS 32
 
 enum edit_how {
-	SET,  /* `width` bytes at `at` of the attribute */
-	PLUS, /* the same, added to what is there */
-	DROP, /* the attribute is not there */
-	HAS,  /* it is there: a handle, a descriptor, or a number of `width` bytes */
-	LEN,  /* it is as long as that */
-	OUT,  /* it is written there */
+	SET,  /* writes `width` bytes at `at` of the attribute */
+	PLUS, /* adds to the `width` bytes at `at` of the attribute */
+	DROP, /* removes the attribute */
+	HAS, /* sets the attribute, or adds it: a handle, a descriptor, a number of `width` bytes */
+	LEN, /* sets the attribute's length */
+	OUT, /* sets the address that the attribute points to */
 };
 
 struct edit {
@@ -56,16 +57,16 @@ struct edit_call {
 	struct ib_uverbs_attr attrs[EDIT_ATTRS];
 };
 
-/* What is changed on the way; write_cmd: where the method is INVOKE_WRITE. */
+/* The edit and the calls that it applies to. write_cmd counts if the method is INVOKE_WRITE. */
 static struct {
 	const struct edit *edit;
 	uint16_t object, method;
 	uint64_t write_cmd;
 	unsigned int done;
-	/* Or nothing is changed, but what an attribute holds is noted: handles that no header gives. */
+	/* Without an edit: the attribute whose value is noted, for handles that no header gives. */
 	uint16_t spy;
 	uint64_t spied;
-	/* Or this is called with a copy of each call, before the call is passed on. */
+	/* Without an edit: called with a copy of each call, before the call is passed on. */
 	void (*look)(int fd, struct edit_call *call);
 } editor;
 
@@ -101,7 +102,10 @@ edit_is_of(struct edit_call *c)
 	return cmd != NULL && cmd->data == editor.write_cmd;
 }
 
-/* Bytes up to 8 lie in the attribute; others are copied, as they are not ours to write. */
+/*
+ * Changes bytes of an attribute. Up to 8 bytes are stored in the attribute; longer ones are copied
+ * first, because the caller owns them.
+ */
 static void
 edit_bytes(struct ib_uverbs_attr *attr, const struct edit *e, uint8_t copy[512])
 {
@@ -183,7 +187,7 @@ ioctl(int fd, unsigned long request, ...)
 	return edit_pass(fd, request, &c);
 }
 
-/* `call` returns 0, or the errno, and undoes what it did. */
+/* `call` returns 0 or the errno, and undoes what it did. */
 static inline void
 refuses(int (*call)(void *), void *arg, uint16_t object, uint16_t method, uint64_t write_cmd,
 	const struct edit *edits, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of refused calls have in common: a node, and memory of which nothing, or nothing
- * more, may be written. A call is libmlx5's own with one field changed, which libibverbs and libmlx5
- * never send. Each is refused with the kernel's errno, and leaves nothing behind: all that the call
+ * What the tests of refused calls share: a node, and memory that a refused call may not write. Each
+ * call is libmlx5's own call with one field changed to a value that libibverbs and libmlx5 never
+ * send. It must be refused with the kernel's errno, and leave nothing behind: all objects that it
  * named can be destroyed at the end.
  */
 #ifndef SOFTHCA_REFUSALS_H
@@ -28,14 +28,18 @@
 	refuses(call, w, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, cmd, edits, N(edits))
 #define EXTENDED(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
 
-/* What calls work on: a node, and memory of which nothing, or nothing more, may be written. */
+/* The objects that calls work on, and memory that a refused call may not write. */
 struct world {
 	struct node n;
 	enum kind kind;
 	bool streams;
 	uint8_t *pages;
-	uint64_t xrcd;           /* its handle */
-	uint64_t none, ro, last; /* cannot be touched; not be written; the last 64 bytes that can */
+	uint64_t xrcd; /* handle of the XRC domain */
+	/*
+	 * addresses: none cannot be accessed; ro is read-only; last has the last 64 bytes that can
+	 * be accessed
+	 */
+	uint64_t none, ro, last;
 	struct ibv_qp *qp;
 	struct ibv_wq *wq;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the queues' memory may come from, by stock libmlx5: the caller's allocators
- * (ibv_alloc_parent_domain(3)), huge pages and contiguous ones (libmlx5's *_ALLOC_TYPE), and
- * regions of huge pages. A queue pair that is connected to itself shows that the queues work there.
+ * Where the memory of queues may come from, by stock libmlx5: the caller's allocators
+ * (ibv_alloc_parent_domain(3)), huge pages and contiguous pages (libmlx5's *_ALLOC_TYPE), and
+ * regions of huge pages. Messages on a QP that is connected to itself show that the queues work
+ * there.
  */
 #include <sys/mman.h>
 
@@ -19,7 +20,7 @@ enum answer {
 	GIVE_NONE
 };
 
-/* MLX5DV_RES_TYPE_QP, ... but for the driver's number above them. */
+/* MLX5DV_RES_TYPE_QP, ... without the driver's number in their upper bits. */
 #define N_TYPES 6
 #define TYPE(t) ((uint32_t)(MLX5DV_RES_TYPE_##t))
 
@@ -61,7 +62,10 @@ is_inside(const struct arena *a, const void *p)
 	return (const uint8_t *)p >= a->base && (const uint8_t *)p < a->base + ARENA;
 }
 
-/* A queue pair of that domain, connected to itself, with or without an SRQ. NULL where it failed. */
+/*
+ * A QP of that domain, connected to itself, with or without an SRQ. NULL if it could not be
+ * created.
+ */
 struct loop {
 	struct pair p;
 	struct ibv_pd *pd; /* the parent domain, or p.pd */
@@ -169,7 +173,7 @@ post_one(struct loop *l, struct ibv_mr *mr, uint32_t n)
 	CHECK_EQ(ibv_post_send(l->p.client.qp, &send, &bad), 0);
 }
 
-/* Several times around each queue. */
+/* Runs several laps of each queue. */
 static void
 loop_runs(struct loop *l, void *buf, int access)
 {
@@ -233,7 +237,7 @@ case_use_default(void)
 		struct arena a = {0};
 		struct loop l;
 
-		/* All from libmlx5, but for one kind (0: none of them). */
+		/* All memory comes from libmlx5, but for one kind (0: for none). */
 		for (uint32_t t = 0; t < N_TYPES; t++)
 			a.answer[t] = keep != 0 && t == keep ? GIVE : USE_DEFAULT;
 		loop_open(&l, &a);
@@ -277,7 +281,9 @@ huge_page(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Whether the queues come to be with these settings; then they work. */
+/*
+ * Creates the queues with these settings, and runs them. Returns false if they cannot be created.
+ */
 static bool
 with_settings(const char *type, bool srq)
 {
@@ -303,12 +309,15 @@ case_huge_queues(void)
 {
 	void *page = huge_page();
 
-	/* Without huge pages, libmlx5 finds none where nothing else will do; otherwise it goes on. */
+	/*
+	 * Without free huge pages, libmlx5 fails if only huge pages are allowed. Otherwise it uses
+	 * other memory.
+	 */
 	if (page != NULL)
 		CHECK_EQ(munmap(page, HUGE), 0);
 	else
 		CHECK(!with_settings("HUGE", false));
-	/* The kernel's driver has no contiguous ones to give. */
+	/* The kernel's driver has no contiguous pages. */
 	CHECK(!with_settings("CONTIG", false));
 	for (int srq = 0; srq < 2; srq++) {
 		if (page != NULL)
@@ -347,9 +356,10 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"queues and their records lie where the caller's allocator says", case_allocators},
-		{"what the caller leaves to libmlx5 comes from there", case_use_default},
-		{"a queue without memory does not come to be", case_none},
-		{"queues in huge pages where there are any, in contiguous ones nowhere",
+		{"memory that the caller's allocator does not provide comes from libmlx5",
+			case_use_default},
+		{"a queue without memory is not created", case_none},
+		{"queues can be in huge pages if there are any, and never in contiguous pages",
 			case_huge_queues},
 		{"regions of huge pages", case_huge_regions},
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands that make keys, PSVs and reserved numbers, and those on a queue pair of the
- * verbs: a good one works, and with one field wrong it is refused. Fields are set by their place in
- * the structures of the programming manual, by bit offset, not by the adapter's own tables.
+ * Firmware commands that create keys, PSVs and reserved QP numbers, and commands on a QP that verbs
+ * created: a valid command works, and a command with one invalid field is refused. Fields are set
+ * by their bit offset in the structures of the programming manual, not by the adapter's own tables.
  */
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
@@ -11,7 +11,7 @@
 #include "softhca_node.h"
 
 #define HDR     16
-#define IN_LEN  276 /* of the longest command here */
+#define IN_LEN  276 /* length of the longest command here */
 #define MKEY_IN 272
 
 enum status {
@@ -20,13 +20,13 @@ enum status {
 	BAD_RES = 5,
 	BAD_QP_STATE = 0x10,
 	BAD_INP_LEN = 0x50,
-	NOT_PASSED_ON = 0xff /* EINVAL: the kernel would not */
+	NOT_PASSED_ON = 0xff /* the kernel does not pass the command on: EINVAL */
 };
 
 struct field {
 	unsigned int bit, width;
 	uint32_t value;
-	enum status status; /* with it in place of the good one */
+	enum status status; /* the answer to the command with this value in the field */
 };
 
 static uint32_t
@@ -41,7 +41,10 @@ pdn_of(struct ibv_pd *pd)
 
 /* ---- creations */
 
-/* As it is; with each field wrong; and too short by any number of bytes. */
+/*
+ * Makes the command as it is, then with each field invalid, then too short by every number of
+ * bytes.
+ */
 static void
 creation(struct node *n, const uint8_t *good, size_t len, const struct field *wrong, size_t n_wrong)
 {
@@ -73,15 +76,15 @@ static void
 case_mkey(void)
 {
 	static const struct field wrong[] = {
-		{0x80 + 0x01, 1, 0, BAD_PARAM},       /* not free */
-		{0x80 + 0x03, 3, 1, BAD_PARAM},       /* a mode that there is none of */
+		{0x80 + 0x01, 1, 0, BAD_PARAM},       /* the key is not free */
+		{0x80 + 0x03, 3, 1, BAD_PARAM},       /* an access mode that does not exist */
 		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* not for UMR */
 		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* physical addresses */
 		{0x80 + 0x16, 2, 1, BAD_PARAM},       /* pages */
-		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* of one queue pair */
-		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* no such PD */
+		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* for one QP only */
+		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
 		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
-		{0x80 + 0x61, 1, 1, BAD_PARAM},       /* BSFs without room */
+		{0x80 + 0x61, 1, 1, BAD_PARAM},       /* BSFs without room for them */
 		{0x80 + 0x1a0, 32, 0, BAD_PARAM},     /* no room for a layout */
 		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM}, {0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
@@ -105,7 +108,7 @@ case_psv(void)
 {
 	static const struct field wrong[] = {
 		{0x40, 4, 0, NOT_PASSED_ON},
-		{0x40, 4, 2, NOT_PASSED_ON}, /* one by one */
+		{0x40, 4, 2, NOT_PASSED_ON}, /* one number of a range */
 		{0x48, 24, 0xfffffe, BAD_RES},
 	};
 	struct node n = node_open(255);
@@ -141,7 +144,8 @@ case_init2init(void)
 	static const struct field good[] = {{0x80, 32, 1 << 11, OK}},
 				  mmo[] = {{0x40, 1, 1, OK}, {0x860, 32, 8, OK}, {0x882, 1, 1, OK}};
 	static const struct field wrong[] = {{0x80, 32, 1, BAD_PARAM}, {0x860, 32, 1, BAD_PARAM},
-		{0x840, 32, 1, BAD_PARAM}, {0x860, 32, 8, BAD_PARAM} /* without the extension */};
+		{0x840, 32, 1, BAD_PARAM},
+		{0x860, 32, 8, BAD_PARAM} /* without the QPC extension */};
 	struct node n = node_open(255);
 	struct ibv_qp *qp = node_qp(&n, K_RC);
 
@@ -165,7 +169,7 @@ case_rts2rts(void)
 		{{0x860, 32, 4, BAD_PARAM}, {0x840, 32, 1, OK}},
 		{{0x860, 32, 0, BAD_PARAM}, {0x40, 1, 1, OK}},
 		{{0x860, 32, 2, BAD_PARAM}, {0x40, 1, 1, OK}},
-		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* streams are of a DCI */
+		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* only a DCI has streams */
 	};
 	struct node n = node_open(255);
 	struct ibv_qp *qp = node_qp(&n, K_RC);
@@ -182,7 +186,10 @@ case_rts2rts(void)
 	node_close(&n);
 }
 
-/* A WRITE by stream 1, of a key that is none: the stream ends in error, and what follows is flushed. */
+/*
+ * Writes on stream 1. With bad_key, its key names nothing: the stream goes to error, and later
+ * writes are flushed.
+ */
 static enum ibv_wc_status
 stream_write(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, bool bad_key)
 {
@@ -218,7 +225,7 @@ stream_dci(struct node *n)
 	return qp;
 }
 
-/* A stream comes out of error by its own bit and the extension that holds its number, and no other. */
+/* A stream leaves the error state only by its own mask bit and by the extension with its number. */
 static void
 case_streams(void)
 {
@@ -252,7 +259,7 @@ case_streams(void)
 	node_close(&n);
 }
 
-/* An adapter without the DMA engine lets no queue pair have it (SOFTHCA_MAX_MEMCPY=0). */
+/* On an adapter without the DMA engine (SOFTHCA_MAX_MEMCPY=0), no QP can use it. */
 static void
 case_no_mmo(void)
 {
@@ -280,7 +287,7 @@ query_uar(struct ibv_context *ctx, uint32_t page, uint32_t *known_as)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* A page is known while it is the program's. */
+/* A page is known only while the program has it. */
 static void
 case_uar(void)
 {
@@ -298,7 +305,7 @@ case_uar(void)
 	node_close(&n);
 }
 
-/* Transitions by command are for queue pairs that commands made: the verbs' own are not moved. */
+/* Commands move only QPs that commands created, and not those of verbs. */
 static void
 case_not_its_own(void)
 {
@@ -313,7 +320,7 @@ case_not_its_own(void)
 	node_close(&n);
 }
 
-/* Without an object only what asks is passed on: anything else would be another's to do. */
+/* A command without an object is passed on only if it is a query. Others need their own methods. */
 static void
 case_general(void)
 {
@@ -335,19 +342,19 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a command without an object asks, and does nothing else", case_general},
+		{"a command without an object is passed on only if it is a query", case_general},
 		{"a transition by command of a queue pair of the verbs is not passed on",
 			case_not_its_own},
 		{"an indirect key with one field wrong is refused", case_mkey},
-		{"so is a PSV", case_psv},
-		{"INIT2INIT takes what it knows, in INIT, of the queue pair it names",
+		{"a PSV with one field wrong is refused", case_psv},
+		{"INIT2INIT changes its fields of the queue pair that it names, in INIT",
 			case_init2init},
-		{"RTS2RTS does, in RTS", case_rts2rts},
-		{"a stream comes out of error by its own bit and number", case_streams},
-		{"a doorbell page that is not the program's is not known", case_uar},
+		{"RTS2RTS changes its fields, in RTS", case_rts2rts},
+		{"a stream leaves the error state by its own bit and number", case_streams},
+		{"a doorbell page that the program does not have is not known", case_uar},
 	};
 	static const struct check_case no_mmo_cases[] = {
-		{"without the DMA engine no queue pair has it", case_no_mmo},
+		{"without the DMA engine, no queue pair can use it", case_no_mmo},
 	};
 	const char *max_memcpy = getenv("SOFTHCA_MAX_MEMCPY");
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The emulated adapter's control half, through stock libibverbs and libmlx5: what discovery finds,
- * whose handle is busy, what is refused and how, and that nothing is left behind.
+ * which objects are busy, which calls are refused with which errno, and that nothing is left
+ * behind.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -83,7 +84,7 @@ count_mappings(void)
 	return n;
 }
 
-/* ---------------------------------------------------------------- what is found */
+/* ---------------------------------------------------------------- discovery */
 
 static void
 case_discovery(void)
@@ -103,7 +104,7 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values that the documentation promises; vendor and part as a ConnectX-7 gives them. */
+/* The values that doc/softhca.md promises. Vendor and part are those of a ConnectX-7. */
 static void
 case_device_values(void)
 {
@@ -144,7 +145,7 @@ case_port_values(void)
 	CHECK_EQ(port.pkey_tbl_len, 1);
 	CHECK_EQ(ibv_query_pkey(ctx, 1, 0, &pkey), 0);
 	CHECK_EQ(pkey, 0xffff);
-	/* There is no switch in the adapter, so mlx5dv_query_port(3) has nothing to say. */
+	/* The adapter has no switch, so mlx5dv_query_port(3) reports nothing. */
 	memset(&dv, 0x5a, sizeof(dv));
 	CHECK_EQ(mlx5dv_query_port(ctx, 1, &dv), 0);
 	CHECK_EQ(dv.flags, 0);
@@ -176,7 +177,7 @@ case_gids(void)
 	CHECK(memcmp(&one, &table[3], sizeof(one)) == 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 4, &one, 0), ENODATA);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 255, &one, 0), EINVAL);
-	/* The older call has no error for an empty entry: it answers zeros. */
+	/* The older call has no error for an empty entry: it returns zeros. */
 	CHECK_EQ(ibv_query_gid(ctx, 1, 200, &gid), 0);
 	CHECK(gid.global.subnet_prefix == 0 && gid.global.interface_id == 0);
 	CHECK(ibv_query_gid_table(ctx, table, 3, 0) == -EINVAL);
@@ -226,18 +227,22 @@ case_mr(void)
 	CHECK(mr != NULL && mr->lkey == mr->rkey);
 	key = mr->lkey;
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
-	CHECK_EQ(mr->lkey, key); /* changed in place: peers know the key */
+	CHECK_EQ(mr->lkey, key); /* the key does not change, because peers know it */
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_dealloc_pd(other), EBUSY);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 
-	/* What cannot be pinned, as the kernel has it: EFAULT. Read-only is enough for reading. */
+	/*
+	 * Memory that the kernel cannot pin: EFAULT. A read-only region can be registered without
+	 * write access.
+	 */
 	mr = ibv_reg_mr(other, buf, 2 * page, 0);
 	CHECK(mr != NULL && ibv_dereg_mr(mr) == 0);
 	CHECK(ibv_reg_mr(other, buf, 2 * page, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
 	CHECK(ibv_reg_mr(other, buf, 3 * page, 0) == NULL && errno == EFAULT);
-	CHECK(ibv_reg_mr(other, buf, 4 * page, 0) == NULL && errno == EFAULT); /* a hole */
+	/* the range has a hole */
+	CHECK(ibv_reg_mr(other, buf, 4 * page, 0) == NULL && errno == EFAULT);
 	CHECK(ibv_reg_mr(other, buf, 0, 0) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
@@ -276,7 +281,7 @@ case_sizes(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* ---------------------------------------------------------------- what is refused */
+/* ---------------------------------------------------------------- refused calls */
 
 static void
 case_refused(void)
@@ -317,7 +322,7 @@ raw(int fd, struct raw_call *call, uint16_t object, uint16_t method, uint16_t n)
 	return ioctl(fd, RDMA_VERBS_IOCTL, call) == 0 ? 0 : errno;
 }
 
-/* Errors of the ioctl front: drivers/infiniband/core/uverbs_ioctl.c gives these. */
+/* Errors of the ioctl front, as drivers/infiniband/core/uverbs_ioctl.c returns them. */
 static void
 case_bad_calls(void)
 {
@@ -348,18 +353,18 @@ case_bad_calls(void)
 	RESET();
 	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), ENOENT);
-	RESET(); /* an attribute that nobody knows: fatal if mandatory, else looked over */
+	RESET(); /* an unknown attribute: an error if it is mandatory, else ignored */
 	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
 	ATTR(1, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 2), ENOENT);
 	RESET();
 	ATTR(0, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), EPROTONOSUPPORT);
-	RESET(); /* twice the same */
+	RESET(); /* one attribute twice */
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
-	RESET(); /* too short, and at an address that is nobody's */
+	RESET(); /* too short, and at an unmapped address */
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 2, 0, (uintptr_t)&pdn);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
@@ -367,7 +372,7 @@ case_bad_calls(void)
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 64, 0, 0x10);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EFAULT);
-	RESET(); /* an old command without room for its answer, and those that do not exist */
+	RESET(); /* an old command without room for its answer, and commands that do not exist */
 	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, IB_USER_VERBS_CMD_QUERY_DEVICE);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), ENOSPC);
 	RESET();
@@ -378,7 +383,7 @@ case_bad_calls(void)
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), EINVAL);
 	RESET(); /* a second GET_CONTEXT */
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, 0), EINVAL);
-	/* the whole call at an address that is nobody's; another ioctl; another file */
+	/* The whole call at an unmapped address; another ioctl; another file. */
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, (void *)0x10) == -1 && errno == EFAULT);
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL + 1, &call) == -1 && errno == ENOTTY);
 	CHECK(ioctl(-1, RDMA_VERBS_IOCTL, &call) == -1 && errno == EBADF);
@@ -409,7 +414,7 @@ case_character_device(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* As ibv_import_device(3) asks: a duplicate of the descriptor is the same context. */
+/* A duplicate of the descriptor is the same context, as ibv_import_device(3) requires. */
 static void
 case_import(void)
 {
@@ -470,7 +475,7 @@ cycle(bool destroy)
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	} else {
-		close(channel->fd); /* or it would be the program's own leak */
+		close(channel->fd); /* the library leaves it open: not a leak of the adapter */
 	}
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -486,7 +491,7 @@ many_cycles(bool destroy)
 	mappings = count_mappings();
 	for (int i = 0; i < 50; i++)
 		cycle(destroy);
-	cycle(true); /* a closed context is noticed when the next one opens */
+	cycle(true); /* the adapter notices a closed context when the next one opens */
 	CHECK_EQ(count_fds(), fds);
 	CHECK(destroy ? count_mappings() == mappings : count_mappings() <= mappings + 51 * 4);
 }
@@ -497,11 +502,14 @@ case_cycles(void)
 	many_cycles(true);
 }
 
-/* Of the sanitizer, where there is one. */
+/* Functions of the leak sanitizer, if there is one. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* What libmlx5 and this program leave of objects that were never destroyed is theirs to count. */
+/*
+ * Objects that were never destroyed leak in libmlx5 and in this program: those leaks are not
+ * counted.
+ */
 static void
 case_abandoned(void)
 {
@@ -520,7 +528,7 @@ cycle_thread(void *arg)
 	return NULL;
 }
 
-/* Each open looks for contexts that were closed, while other threads open and close theirs. */
+/* Each open looks for closed contexts, while other threads open and close theirs. */
 static void
 case_parallel(void)
 {
@@ -539,7 +547,7 @@ next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* Calls that exist: an attribute's id, and its length, or that it is a handle or a file. */
+/* The calls that exist: each attribute's id and its length, or that it is a handle or a file. */
 enum {
 	HANDLE = 0xffff,
 	NEW = 0xfffe,
@@ -578,7 +586,7 @@ static const struct shape {
 
 static uint8_t random_area[1 << 16] __attribute__((aligned(4096)));
 
-/* Words that mean something somewhere: counts, handles, commands, pointers; and noise. */
+/* Words that are likely to have a meaning: counts, handles, commands, pointers; and random ones. */
 static uint64_t
 likely_word(uint64_t *seed)
 {
@@ -595,10 +603,11 @@ likely_word(uint64_t *seed)
 		return (uintptr_t)random_area + next_random(seed) % 16 * 4096;
 	case 4:
 		return commands[next_random(seed) % 9];
-	case 5: /* two words of 32 bits */
+	case 5: /* two 32-bit words */
 		return (next_random(seed) % 16) << 32 | next_random(seed) % 16;
 	case 6:
-		return UINT64_C(0x0400000000000040); /* 64-byte CQEs; on the page's flag */
+		/* 64-byte CQEs, and the flag for a doorbell page */
+		return UINT64_C(0x0400000000000040);
 	default:
 		return next_random(seed) << 33 | next_random(seed);
 	}
@@ -619,7 +628,7 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 		if (len <= 8 && next_random(seed) % 2 == 0)
 			attr->data = likely_word(seed);
 	}
-	switch (next_random(seed) % 40) { /* and now and then something else */
+	switch (next_random(seed) % 40) { /* now and then, one of these changes */
 	case 0:
 		attr->data = likely_word(seed);
 		break;
@@ -635,8 +644,8 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 }
 
 /*
- * Random calls, nearly right, with contents that are nearly right. Nothing may crash, and what comes
- * back is an errno of the ABI. Objects that are made by chance go with the context.
+ * Random calls that are nearly valid, with contents that are nearly valid. Nothing may crash, and
+ * each errno is one of the ABI. Objects that are created by chance end with the context.
  */
 static void
 case_random_calls(void)
@@ -676,7 +685,7 @@ case_random_calls(void)
 			errno == ENOSPC || errno == EBUSY || errno == ENODATA ||
 			errno == EREMOTEIO || errno == ENETUNREACH || errno == EMFILE);
 	}
-	/* It got past the front: objects were made, named and ended. */
+	/* Some calls succeeded: objects were created, named and destroyed. */
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
 		printf("%s%u", i == 0 ? "(good: " : " ", good[i]);
 	printf(") ");
@@ -724,7 +733,8 @@ case_fork(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 
 	CHECK_EQ(in_child(child_uses_inherited, ctx), 0);
-#ifndef __SANITIZE_THREAD__ /* which allows no new thread in a child: the adapter's is one */
+/* ThreadSanitizer allows no new thread in a child, and the adapter would start one */
+#ifndef __SANITIZE_THREAD__
 	CHECK_EQ(in_child(child_opens_its_own, ctx), 0);
 #endif
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
@@ -737,19 +747,19 @@ static const struct check_case cases[] = {
 	{"the device is a ConnectX-7 with its limits", case_device_values},
 	{"the port is active RoCE with one pkey", case_port_values},
 	{"GIDs come as RoCE v1 and v2 and the rest of the table is empty", case_gids},
-	{"what others name is busy", case_busy},
+	{"objects that others name are busy", case_busy},
 	{"regions are pinned, re-registered and refused as the kernel does", case_mr},
 	{"sizes are checked and rounded as the kernel does", case_sizes},
-	{"what is not emulated is refused", case_refused},
+	{"calls that are not emulated are refused", case_refused},
 	{"bad calls get the kernel's errors and never a crash", case_bad_calls},
 	{"the descriptor is a character device", case_character_device},
 	{"an imported descriptor is the same context", case_import},
-	{"empty channels block or say so", case_channels},
-	{"opening and closing leaves nothing", case_cycles},
-	{"closing without destroying leaves nothing of the adapter's", case_abandoned},
+	{"reading an empty channel blocks or returns EAGAIN", case_channels},
+	{"opening and closing leaves nothing behind", case_cycles},
+	{"closing without destroying leaves nothing behind in the adapter", case_abandoned},
 	{"threads open and close at once", case_parallel},
 	{"random calls never crash", case_random_calls},
-	{"a child of fork has its own adapter and not the parent's", case_fork},
+	{"a child of fork has an adapter of its own, not the parent's", case_fork},
 };
 
 int

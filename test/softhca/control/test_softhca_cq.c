@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's completion queues beyond polling, through stock libibverbs and libmlx5:
- * another size under way, events that wait, and what the clocks say.
+ * The emulated adapter's CQs beyond polling, through stock libibverbs and libmlx5: resizing with
+ * work under way, moderated events, and clocks.
  */
 #include "softhca_pair.h"
 
@@ -21,13 +21,13 @@ post_send(struct pair *p, uint64_t id)
 	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
 }
 
-/* So many writes are posted and have completed: nobody has polled yet. */
+/* Posts n writes, and returns when all have completed. No completion is polled. */
 static void
 complete(struct pair *p, uint64_t first, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		post_send(p, first + i);
-	/* Resizing waits for what rang by itself; events need a moment. */
+	/* Resizing waits for all doorbells that were rung; events need a moment. */
 	for (unsigned int i = 0; i < 10; i++)
 		pair_run();
 }
@@ -48,12 +48,12 @@ expect(struct ibv_cq *cq, uint64_t first, unsigned int n)
 	}
 }
 
-/* Completions of before and of after come in order, whichever way the size goes. */
+/* Completions from before and after a resize come in order, for a larger and for a smaller CQ. */
 static void
 resize_keeps_all(struct pair *p)
 {
 	static const int sizes[] = {100, 9, 1000, 7, 30, 4000, 15};
-	uint64_t id = 65500; /* of the program's counting only */
+	uint64_t id = 65500; /* a number of this program's own count */
 
 	for (unsigned int round = 0; round < 200; round++) {
 		unsigned int before = round % 7, after = round % 4;
@@ -91,7 +91,7 @@ case_resize_128(void)
 	pair_fini(&p);
 }
 
-/* ibv_resize_cq(3): EINVAL; and nothing has changed. */
+/* ibv_resize_cq(3) fails with EINVAL and changes nothing. */
 static void
 case_resize_refused(void)
 {
@@ -102,7 +102,7 @@ case_resize_refused(void)
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 3), EINVAL);
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 7), 0);
 	expect(p.client.cq, 1, 5);
-	/* A full one has no room for the entry that ends it. */
+	/* A full CQ has no room for the entry that marks the end of the old buffer. */
 	complete(&p, 6, 8);
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 100), EINVAL);
 	expect(p.client.cq, 6, 8);
@@ -115,7 +115,9 @@ case_resize_refused(void)
 	pair_fini(&p);
 }
 
-/* The first half of an entry of 128 bytes: zeros where padding was asked for, else let alone. */
+/*
+ * Checks the first half of an entry of 128 bytes: zeros if padding was asked for, else unchanged.
+ */
 static void
 check_half(bool padded)
 {
@@ -187,14 +189,16 @@ case_moderate_count(void)
 	complete(&p, 3, 1);
 	CHECK(has_event(&p, 5000));
 	expect(p.client.cq, 0, 4);
-	/* Counted anew with each arming, and those that are there already count. */
+	/*
+	 * The count starts anew with each arming, and includes completions that are already there.
+	 */
 	complete(&p, 4, 2);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK(!has_event(&p, 20));
 	complete(&p, 6, 2);
 	CHECK(has_event(&p, 5000));
 	expect(p.client.cq, 4, 4);
-	/* Switched off, each one is an event again; what waited comes at once. */
+	/* Without moderation, each completion makes an event. A delayed event comes at once. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(&p, 8, 1);
 	CHECK(!has_event(&p, 20));
@@ -249,7 +253,7 @@ raw_clock(struct ibv_context *ctx)
 	return (uint64_t)values.raw_clock.tv_nsec;
 }
 
-/* It comes with the adapter's next turn. */
+/* Waits for a later time: it comes with the adapter's next turn. */
 static uint64_t
 later_clock(struct ibv_context *ctx, uint64_t last)
 {
@@ -262,7 +266,7 @@ later_clock(struct ibv_context *ctx, uint64_t last)
 	return clock;
 }
 
-/* Between what the system's clock said before and after. */
+/* The clock is between the system's times from before and after the query. */
 static void
 case_clock(void)
 {
@@ -275,7 +279,7 @@ case_clock(void)
 		last = clock;
 	}
 	CHECK(raw_clock(other) >= before);
-	/* One that is closed does not stop the others'. */
+	/* Closing one context does not stop the clocks of others. */
 	CHECK_EQ(ibv_close_device(other), 0);
 	other = pair_open(0);
 	later_clock(ctx, last);
@@ -284,7 +288,7 @@ case_clock(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* libmlx5 turns the one clock into the other by the page that it mapped (mlx5dv_get_clock_info(3)). */
+/* libmlx5 converts one clock to the other by the page that it mapped (mlx5dv_get_clock_info(3)). */
 static void
 case_timestamps(void)
 {
@@ -308,7 +312,10 @@ case_timestamps(void)
 	CHECK_EQ(cq->status, IBV_WC_SUCCESS);
 	CHECK(ibv_wc_read_completion_ts(cq) >= before[0] &&
 		ibv_wc_read_completion_ts(cq) <= after[0]);
-	/* The clock page was read when the context opened: the two clocks drift apart by little. */
+	/*
+	 * The clock page was read when the context was opened. The two clocks drift apart only a
+	 * little.
+	 */
 	CHECK(ibv_wc_read_completion_wallclock_ns(cq) + 10000000 >= before[1] &&
 		ibv_wc_read_completion_wallclock_ns(cq) <= after[1] + 10000000);
 	ibv_end_poll(cq);
@@ -317,12 +324,12 @@ case_timestamps(void)
 
 static const struct check_case cases[] = {
 	{"a CQ's size changes and no completion is lost", case_resize},
-	{"so it does with entries of 128 bytes", case_resize_128},
-	{"a size that does not do is refused and nothing has changed", case_resize_refused},
-	{"padded entries are written whole", case_padding},
-	{"events come with the count-th completion", case_moderate_count},
-	{"or when their time has passed", case_moderate_period},
-	{"the running clock runs, in every context", case_clock},
+	{"a CQ's size changes with entries of 128 bytes, too", case_resize_128},
+	{"an invalid size is refused and changes nothing", case_resize_refused},
+	{"both halves of padded entries are written", case_padding},
+	{"a moderated event comes with the last completion of the count", case_moderate_count},
+	{"a moderated event comes when its period has passed", case_moderate_period},
+	{"the adapter's clock runs in every context", case_clock},
 	{"completions are stamped with both clocks", case_timestamps},
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS objects on the emulated adapter, through stock libmlx5: what it says that it can, DEKs with
- * their states, keys that would encrypt; and that what is not emulated is refused, not ignored.
+ * AES-XTS objects on the emulated adapter, through stock libmlx5: capabilities, DEKs with their
+ * states, and keys for encryption. What is not emulated must be refused, not ignored.
  *
- * The setting says what to expect: SOFTHCA_CRYPTO is off, objects or objects_single.
+ * The setting decides what is expected: SOFTHCA_CRYPTO is off, objects or objects_single.
  */
 #include "devx_bits.h"
 #include "softhca_pair.h"
 
-/* General objects (NVIDIA "Ethernet Adapters Programming Manual"), by bit. */
+/* Bits of the general objects (NVIDIA "Ethernet Adapters Programming Manual"). */
 enum {
 	IN_LEN = 272,
 	OPCODE = 0x00,
@@ -70,7 +70,7 @@ crypto_key(struct ibv_pd *pd, bool signature)
 	return mlx5dv_create_mkey(&attr);
 }
 
-/* ---------------------------------------------------------------- what it says */
+/* ---------------------------------------------------------------- capabilities */
 
 static void
 case_caps(void)
@@ -107,7 +107,7 @@ case_off(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* There is no login, and so no wrapped key. */
+/* There is no crypto login, and so no wrapped DEK. */
 static void
 case_no_login(void)
 {
@@ -147,7 +147,7 @@ case_deks(void)
 		CHECK_EQ(now.state, MLX5DV_DEK_STATE_READY);
 		CHECK(memcmp(now.opaque, i == 0 ? "dek 007" : "another", 8) == 0);
 	}
-	/* Its protection domain is in use. */
+	/* The DEK's protection domain is in use. */
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(mlx5dv_dek_destroy(dek[0]), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
@@ -156,7 +156,7 @@ case_deks(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* As many as the adapter says, and no more. */
+/* As many DEKs can be created as the adapter says, and no more. */
 static void
 case_limit(void)
 {
@@ -195,7 +195,7 @@ command(uint8_t in[IN_LEN], uint16_t opcode, uint32_t id)
 	devx_put(in, OBJ_ID, 32, id);
 }
 
-/* A create with one field changed: the firmware's status. */
+/* Creates a DEK with one field changed. Returns the firmware's status. */
 static uint32_t
 refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value, size_t len)
 {
@@ -230,7 +230,7 @@ case_refusals(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* By commands alone: another key in the old one's place, and no command tells what a key is. */
+/* By commands only: replaces a DEK's key. No command tells a key's bytes. */
 static void
 case_modify(void)
 {
@@ -257,7 +257,7 @@ case_modify(void)
 	devx_put(in, SELECT, 32, 2);
 	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
 	CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
-	/* The kernel looks whether the command is on the object that it names. */
+	/* The kernel checks that the command names the object that it is made on. */
 	command(in, QUERY, id + 1);
 	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
 	command(in, QUERY, id);
@@ -273,7 +273,7 @@ case_modify(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* ---------------------------------------------------------------- keys that would encrypt */
+/* ---------------------------------------------------------------- keys for encryption */
 
 static struct mlx5dv_crypto_attr
 crypto_attr(struct mlx5dv_dek *dek)
@@ -284,7 +284,10 @@ crypto_attr(struct mlx5dv_dek *dek)
 		.dek = dek};
 }
 
-/* Lays the key over 512 bytes; with the setter, if asked. What ibv_wr_complete() says. */
+/*
+ * Lays the key over 512 bytes, with the crypto setter if asked. Returns what ibv_wr_complete()
+ * returns.
+ */
 static int
 configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_crypto_attr *crypto,
 	uint32_t len)
@@ -303,7 +306,9 @@ configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_cryp
 	return ibv_wr_complete(e->qpx);
 }
 
-/* libmlx5 writes the WQE, and the adapter refuses it: nothing is as if it were encrypted. */
+/*
+ * libmlx5 writes the WQE, and the adapter refuses it: data must not pass as if they were encrypted.
+ */
 static void
 refused_setter(bool signature)
 {
@@ -336,7 +341,10 @@ case_setter(void)
 	refused_setter(true);
 }
 
-/* A key that encrypts, without being told how, moves nothing (mlx5dv_wr_mkey_configure(3)). */
+/*
+ * A key for encryption that has no crypto attributes yet moves nothing
+ * (mlx5dv_wr_mkey_configure(3)).
+ */
 static void
 case_untold(void)
 {
@@ -363,7 +371,7 @@ case_untold(void)
 	pair_fini(&p);
 }
 
-/* The engine's kind decides what libmlx5 lets pass. */
+/* The kind of engine decides what libmlx5 accepts. */
 static void
 case_units(void)
 {
@@ -391,19 +399,19 @@ main(int argc, char **argv)
 	static const struct check_case off[] = {
 		{"the capabilities are those of the setting", case_caps},
 		{"there is no login, and no wrapped DEK", case_no_login},
-		{"without the setting there are neither DEKs nor keys that encrypt", case_off},
+		{"without the setting there are neither DEKs nor keys for encryption", case_off},
 		{"a DEK with a wrong field is refused", case_refusals},
 	};
 	static const struct check_case on[] = {
 		{"the capabilities are those of the setting", case_caps},
 		{"there is no login, and no wrapped DEK", case_no_login},
 		{"DEKs of both sizes are ready, and hold their protection domain", case_deks},
-		{"there are as many DEKs as the adapter says", case_limit},
+		{"there are as many DEKs as the adapter says, and no more", case_limit},
 		{"a DEK with a wrong field is refused", case_refusals},
 		{"a DEK's key can be replaced, and never read", case_modify},
 		{"a work request that asks for encryption fails", case_setter},
-		{"a key that encrypts moves nothing", case_untold},
-		{"more than one data unit is a matter of the engine", case_units},
+		{"a key for encryption moves nothing", case_untold},
+		{"the engine decides whether a key may have several data units", case_units},
 	};
 
 	return is_on() ? check_main(on, sizeof(on) / sizeof(on[0]), argc, argv)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands on the emulated adapter, through stock libmlx5: user memory, CQs and queue pairs
- * that the program lays out itself, and what the firmware refuses, field by field.
+ * Firmware commands on the emulated adapter, through stock libmlx5: user memory, CQs and QPs whose
+ * memory the program lays out itself, and which fields the firmware refuses.
  *
- * Fields are set by their place in the structures of the programming manual, by bit offset, not by
- * the adapter's own tables.
+ * Fields are set by their bit offset in the structures of the programming manual, not by the
+ * adapter's own tables.
  */
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
@@ -23,7 +23,7 @@ enum status {
 static void
 side_fini(struct side *s)
 {
-	/* Whoever is named is busy. */
+	/* An object that another one names is busy. */
 	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
 	CHECK(mlx5dv_devx_obj_destroy(s->cq) != 0 && errno == EBUSY);
 	CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
@@ -39,7 +39,7 @@ side_fini(struct side *s)
 	munmap(s->mem, MEM_LEN);
 }
 
-/* ---------------------------------------------------------------- what is refused */
+/* ---------------------------------------------------------------- refused commands */
 
 struct wrong {
 	unsigned int bit, width;
@@ -48,7 +48,7 @@ struct wrong {
 	unsigned int named; /* the field that the refusal names; 0: this one */
 };
 
-/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+/* A syndrome is 0x10000 plus the bit offset of the invalid field: doc/softhca.md. */
 static void
 expect_answer(const uint8_t *out, const struct wrong *w)
 {
@@ -61,7 +61,7 @@ expect_answer(const uint8_t *out, const struct wrong *w)
 	CHECK_EQ(devx_get(out, 0x20, 32), syndrome);
 }
 
-/* A good command with one field wrong. */
+/* Makes a valid command with one field invalid. */
 static void
 expect_refused(struct side *s, const uint8_t *good, size_t len, const struct wrong *w)
 {
@@ -77,18 +77,20 @@ static void
 case_refused(void)
 {
 	static const struct wrong cq[] = {
-		{0x80 + 0x06, 1, 0, BAD_PARAM},                /* doorbell record by address */
-		{0x80 + 0x08, 3, 3, BAD_PARAM},                /* entries of no known size */
-		{0x80 + 0x0b, 1, 1, BAD_PARAM},                /* collapsed */
-		{0x80 + 0x11, 1, 1, BAD_PARAM},                /* compressed */
-		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},          /* no such umem */
-		{0x80 + 0x63, 5, 31, BAD_PARAM},               /* too many entries */
-		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0},         /* more than the memory holds */
-		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},          /* no such UAR */
-		{0x80 + 0xb8, 8, 0, BAD_RES},                  /* no such EQ */
-		{0x80 + 0xb8, 8, 200, BAD_RES},                /* nor this one */
-		{0x80 + 0x1e0, 32, 4, BAD_PARAM, 0x80 + 0x20}, /* crooked doorbell record */
-		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20}, /* and one behind the end */
+		{0x80 + 0x06, 1, 0, BAD_PARAM},        /* doorbell record by address */
+		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of entries */
+		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* collapsed */
+		{0x80 + 0x11, 1, 1, BAD_PARAM},        /* compressed */
+		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},  /* the umem does not exist */
+		{0x80 + 0x63, 5, 31, BAD_PARAM},       /* too many entries */
+		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0}, /* more than the memory holds */
+		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},  /* the UAR does not exist */
+		{0x80 + 0xb8, 8, 0, BAD_RES},          /* the EQ does not exist */
+		{0x80 + 0xb8, 8, 200, BAD_RES},        /* the EQ does not exist */
+		/* the doorbell record is not aligned */
+		{0x80 + 0x1e0, 32, 4, BAD_PARAM, 0x80 + 0x20},
+		/* the doorbell record is behind the end of the memory */
+		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20},
 		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM, 0x80 + 0x20},
 		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0}, {0x2a0, 32, 32, BAD_PARAM, 0x2c0},
 		{0x2a0, 32, MEM_LEN - 64, BAD_PARAM, 0x2c0}, {0x2c0, 32, 0, BAD_RES},
@@ -96,7 +98,7 @@ case_refused(void)
 	};
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
-		{0xc0 + 0x08, 8, 3, BAD_PARAM}, /* a UD one */
+		{0xc0 + 0x08, 8, 3, BAD_PARAM}, /* a UD QP */
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
 		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
 		{0xc0 + 0x49, 4, 15, BAD_PARAM, 0x840},
@@ -119,18 +121,18 @@ case_refused(void)
 		expect_refused(&s, s.cq_in, CQ_IN, &cq[i]);
 	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
 		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
-	/* What may not be written holds no queue. */
+	/* A queue's memory must be writable. */
 	expect_refused(&s, s.cq_in, CQ_IN,
 		&(struct wrong){0x2c0, 32, s.read_only->umem_id, BAD_RES});
 	expect_refused(&s, s.qp_in, QP_IN,
 		&(struct wrong){0x840, 32, s.read_only->umem_id, BAD_RES});
-	/* Every length that is too short, and no byte behind it is looked at. */
+	/* Every length that is too short: no byte behind the command may be read. */
 	for (size_t len = HDR; len < CQ_IN; len++) {
 		CHECK(create(&s, s.cq_in, len, out) == NULL && out[0] == BAD_INP_LEN);
 		CHECK(create(&s, s.qp_in, len, out) == NULL && out[0] == BAD_INP_LEN);
 	}
 	CHECK(create(&s, s.cq_in, HDR - 1, out) == NULL && errno == EINVAL);
-	/* Known to the kernel and not here; and known to nobody. */
+	/* An opcode that the kernel knows and the adapter does not, and an unknown opcode. */
 	devx_put(in, 0, 16, 0x900);
 	CHECK(create(&s, in, CQ_IN, out) == NULL && out[0] == BAD_OP);
 	devx_put(in, 0, 16, 0xfff0);
@@ -139,8 +141,8 @@ case_refused(void)
 }
 
 /*
- * The opcodes that make an object, as the kernel's devx_is_obj_create_cmd() lists them: it passes these
- * on, and no others. The firmware here knows some of them.
+ * The opcodes that create an object, as the kernel's devx_is_obj_create_cmd() lists them: it passes
+ * on only these. The adapter's firmware knows some of them.
  */
 static void
 case_opcodes(void)
@@ -266,7 +268,7 @@ expect_cq(struct side *s, struct mlx5dv_devx_obj *obj, uint32_t cqn, uint32_t si
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_CQ"));
 }
 
-/* Entries of 64 bytes, of 128, and of 128 that are written whole; each event queue; overrun ignored. */
+/* Entries of 64 and 128 bytes, with and without padding; each event queue; overrun ignored. */
 static void
 case_cqs(void)
 {
@@ -322,7 +324,7 @@ case_umem(void)
 
 /* ---------------------------------------------------------------- states and traffic */
 
-static const struct wrong *spoil; /* in what modify() sends; NULL: nothing */
+static const struct wrong *spoil; /* in the command of modify(); NULL: nothing is changed */
 
 static enum status
 modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
@@ -398,7 +400,7 @@ query(struct side *s, uint8_t out[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_query(s->qp, in, HDR, out, MOD_IN), 0);
 }
 
-/* The firmware's numbers: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
+/* The firmware's states: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
 static void
 expect_state(struct side *s, uint32_t state)
 {
@@ -459,7 +461,7 @@ case_states(void)
 	expect_state(&s, 0);
 	CHECK_EQ(to_init(&s, 1), OK);
 	CHECK_EQ(to_init(&s, 1), BAD_QP_STATE);
-	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM); /* an empty GID */
+	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM); /* an empty GID entry */
 	CHECK_EQ(to_rtr(&s, s.qpn, 1), OK);
 	CHECK_EQ(to_rts(&s), OK);
 	expect_context(&s, true);
@@ -467,7 +469,7 @@ case_states(void)
 	expect_state(&s, 6);
 	CHECK_EQ(modify(&s, 0x50a, in), OK);
 	expect_state(&s, 0);
-	/* Another's number, and a command that is none of a queue pair's. */
+	/* Another QP's number, and a command for another object. */
 	devx_put(in, 0, 16, 0x50a);
 	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
@@ -481,7 +483,7 @@ step(struct side *s, uint16_t opcode)
 	return opcode == 0x502 ? to_init(s, 1) : opcode == 0x503 ? to_rtr(s, s->qpn, 1) : to_rts(s);
 }
 
-/* Each field of a transition that has a range, beyond it; the queue pair stays in its state. */
+/* Each field of a transition that has a range gets a value beyond it. The QP stays in its state. */
 static void
 case_ranges(void)
 {
@@ -516,7 +518,7 @@ case_ranges(void)
 		}
 		CHECK_EQ(step(&s, opcode), OK);
 	}
-	/* Too short; and another's number is not asked about. */
+	/* Too short a command, and a query with another QP's number. */
 	devx_put(in, 0, 16, 0x502);
 	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
@@ -544,7 +546,7 @@ store_be32(struct side *s, unsigned int at, uint32_t v)
 	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
 }
 
-/* One receive of 64 bytes at an offset of the data. */
+/* Posts a receive of 64 bytes at an offset of the data. */
 static void
 post_recv(struct side *s, uint16_t index)
 {
@@ -557,7 +559,7 @@ post_recv(struct side *s, uint16_t index)
 	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
 }
 
-/* SEND with immediate of 64 bytes from the data, in one WQEBB. */
+/* Posts a SEND with immediate of 64 bytes of the data, in one WQEBB. */
 static void
 post_send(struct side *s, uint32_t imm)
 {
@@ -567,7 +569,7 @@ post_send(struct side *s, uint32_t imm)
 	memset(wqe, 0, 64);
 	devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
 	devx_put(wqe, 32, 32, s->qpn << 8 | 2);
-	wqe[11] = 8; /* a completion */
+	wqe[11] = 8; /* asks for a completion */
 	devx_put(wqe, 96, 32, imm);
 	devx_put(wqe, 128, 32, 64);
 	devx_put(wqe, 160, 32, s->mr->lkey);
@@ -597,7 +599,7 @@ poll_one(struct side *s)
 	return cqe;
 }
 
-/* More messages than any of the queues holds; each has its own bytes. */
+/* More messages than any of the queues holds. Each has its own bytes. */
 static void
 case_traffic(void)
 {
@@ -620,7 +622,7 @@ case_traffic(void)
 		CHECK_EQ(cqe[63] >> 4, 0);
 		CHECK_EQ(devx_get(cqe, 60 * 8, 16), i);
 		cqe = poll_one(&b);
-		CHECK_EQ(cqe[63] >> 4, 3); /* received, with an immediate */
+		CHECK_EQ(cqe[63] >> 4, 3); /* a receive with immediate */
 		CHECK_EQ(devx_get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
 		CHECK_EQ(devx_get(cqe, 44 * 8, 32), 64);
 		CHECK_EQ(devx_get(cqe, 32 * 8 + 8, 24), 0xabcde);
@@ -630,15 +632,15 @@ case_traffic(void)
 	devx_put(in, 0x48, 24, b.cqn);
 	CHECK_EQ(mlx5dv_devx_obj_query(b.cq, in, HDR, out, sizeof(out)), 0);
 	CHECK_EQ(devx_get(out, 0x80 + 0x63, 5), 4);
-	CHECK_EQ(devx_get(out, 0x80 + 0x148, 24), 100); /* consumed */
-	CHECK_EQ(devx_get(out, 0x80 + 0x168, 24), 100); /* produced */
+	CHECK_EQ(devx_get(out, 0x80 + 0x148, 24), 100); /* consumer index */
+	CHECK_EQ(devx_get(out, 0x80 + 0x168, 24), 100); /* producer index */
 	side_fini(&a);
 	side_fini(&b);
 }
 
 /* ---------------------------------------------------------------- limits and link layers */
 
-/* What the adapter was told to have at most, with memory for more (doc/softhca.md). */
+/* The adapter has smaller limits than the program has memory for (doc/softhca.md). */
 static void
 case_limits(void)
 {
@@ -649,14 +651,14 @@ case_limits(void)
 	};
 	struct side s;
 
-	side_init(&s); /* 16 of each */
+	side_init(&s); /* 16 sends and 16 receives */
 	expect_refused(&s, s.cq_in, CQ_IN, &cq);
 	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
 		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
 	side_fini(&s);
 }
 
-/* Entries of a receive queue: 16 to 512 bytes. */
+/* Entries of a receive queue have 16 to 512 bytes. */
 static void
 case_strides(void)
 {
@@ -665,7 +667,8 @@ case_strides(void)
 
 	side_init(&s);
 	memcpy(in, s.qp_in, QP_IN);
-	devx_put(in, 0xc0 + 0x49, 4, 0); /* one of them: there is memory for any */
+	/* one entry, so that the memory is large enough for any size */
+	devx_put(in, 0xc0 + 0x49, 4, 0);
 	for (uint32_t log = 0; log < 8; log++) {
 		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM};
 		struct mlx5dv_devx_obj *obj;
@@ -682,7 +685,9 @@ case_strides(void)
 	side_fini(&s);
 }
 
-/* A receive queue of nothing, which takes no memory: only the sends' 1 KiB is there. */
+/*
+ * A QP without a receive queue needs no memory for it: there is only the 1 KiB of the send queue.
+ */
 static void
 case_no_receive_queue(void)
 {
@@ -701,7 +706,7 @@ case_no_receive_queue(void)
 	side_fini(&s);
 }
 
-/* Without a send queue there is nothing that its record could count. */
+/* Without a send queue, the send doorbell record counts nothing. */
 static void
 case_no_send_queue(void)
 {
@@ -718,16 +723,18 @@ case_no_send_queue(void)
 	a.qpn = devx_get(out, 0x48, 24);
 	connect_sides(&a, &b);
 	connect_sides(&b, &a);
-	/* It receives. */
+	/* The QP receives. */
 	post_recv(&a, 0);
 	post_send(&b, 5);
 	CHECK_EQ(poll_one(&b)[63] >> 4, 0);
 	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
-	/* What lies where a send queue would be is a good WQE: of nobody. */
+	/* A valid WQE lies where a send queue would be, but no queue owns it. */
 	post_send(&a, 7);
 	devx_put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
 	__atomic_store_n((uint64_t *)a.uar->reg_addr, word, __ATOMIC_RELEASE);
-	/* Nothing of it runs, and in error nothing of it is flushed; receives go on, and are. */
+	/*
+	 * It is not executed, and in ERR it is not flushed. Receives work, and are flushed in ERR.
+	 */
 	post_recv(&a, 1);
 	post_recv(&a, 2);
 	post_send(&b, 6);
@@ -735,7 +742,7 @@ case_no_send_queue(void)
 	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
 	expect_state(&a, 3);
 	CHECK_EQ(modify(&a, 0x507, in), OK);
-	CHECK_EQ(poll_one(&a)[63] >> 4, 14); /* a receive's error */
+	CHECK_EQ(poll_one(&a)[63] >> 4, 14); /* an error of a receive */
 	expect_state(&a, 6);
 	CHECK_EQ(a.mem[CQ_AT + a.cq_ci % CQE_N * 64 + 63] >> 4, 15); /* no completion */
 	CHECK_EQ(b.mem[CQ_AT + b.cq_ci % CQE_N * 64 + 63] >> 4, 15);
@@ -743,7 +750,7 @@ case_no_send_queue(void)
 	side_fini(&b);
 }
 
-/* On InfiniBand a path needs a GID where it has a GRH alone. */
+/* On InfiniBand a path needs a GID only if it has a GRH. */
 static void
 case_infiniband(void)
 {
@@ -763,11 +770,14 @@ case_infiniband(void)
 	side_fini(&s);
 }
 
-/* The library's part of what is abandoned is lost for good: no leak of ours. */
+/* Objects that are never destroyed leak in libmlx5: those leaks are not counted. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* The program goes without a word: nothing is left that the next one would meet. */
+/*
+ * The program closes the context without destroying its objects. The next program finds nothing of
+ * them.
+ */
 static void
 case_abandoned(void)
 {
@@ -780,7 +790,8 @@ case_abandoned(void)
 	if (__lsan_enable != NULL)
 		__lsan_enable();
 	CHECK_EQ(ibv_close_device(s.ctx), 0);
-	ctx = pair_open(0); /* the old one's objects go now, while their memory is there */
+	/* the objects of the old context end here, while their memory exists */
+	ctx = pair_open(0);
 	pair_run();
 	munmap(s.mem, MEM_LEN);
 	pair_run();
@@ -796,19 +807,19 @@ static const struct check_case cases[] = {
 	{"a CQ has the entries that it was asked for", case_cqs},
 	{"a command with one wrong field is refused and says which", case_refused},
 	{"a transition with a field beyond its range does not happen", case_ranges},
-	{"states go by commands, in their order", case_states},
-	{"entries of a receive queue have a size that there is", case_strides},
-	{"a receive queue can be none", case_no_receive_queue},
-	{"a record counts nothing where there is no send queue", case_no_send_queue},
+	{"commands move a queue pair through its states, in their order", case_states},
+	{"entries of a receive queue have a valid size", case_strides},
+	{"a queue pair can have no receive queue", case_no_receive_queue},
+	{"without a send queue, its record counts nothing", case_no_send_queue},
 	{"messages go between queues that the program laid out", case_traffic},
-	{"an abandoned context leaves nothing", case_abandoned},
+	{"an abandoned context leaves nothing behind", case_abandoned},
 };
 
 static const struct check_case limit_cases[] = {
 	{"no queue is longer than the adapter's limits", case_limits},
 };
 static const struct check_case infiniband_cases[] = {
-	{"a path without a GRH has no GID", case_infiniband},
+	{"a path without a GRH needs no GID", case_infiniband},
 };
 
 int

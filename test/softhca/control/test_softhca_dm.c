@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's own memory, through stock libibverbs and libmlx5: whose it is, what regions
- * over it allow, and when it is free again. What libmlx5 checks itself is asked by raw calls.
+ * The emulated adapter's own memory, through stock libibverbs and libmlx5: who owns it, what
+ * regions over it allow, and when it is free again. Arguments that libmlx5 checks itself are tested
+ * by raw calls.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ address_of(struct ibv_dm *dm)
 	return out.buf;
 }
 
-/* 0 or the errno; where 0, what was made is freed. */
+/* Returns 0 or the errno. If it is 0, the memory is freed again. */
 static int
 raw_alloc(struct ibv_context *ctx, uint64_t len, uint32_t log_align, uint64_t type)
 {
@@ -100,7 +101,7 @@ raw_reg(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, uint64_t len, uin
 	return rc;
 }
 
-/* The client's request against a key of the server's side: how it ends. */
+/* Posts a request of the client against a key of the server's side. Returns its status. */
 static enum ibv_wc_status
 request(struct pair *p, enum ibv_wr_opcode op, uint32_t local, uint32_t len, uint32_t rkey,
 	uint64_t remote)
@@ -162,14 +163,14 @@ case_limits(void)
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, max + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, UINT64_MAX, 0, MEMIC), ENOMEM);
-	/* As many pages as would be one, or all, in 32 bits. */
+	/* Numbers of pages that would be 1, or all, in 32 bits. */
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, 0, 0, MEMIC), EINVAL);
 	CHECK_EQ(raw_alloc(ctx, 64, 12, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, 64, 13, MEMIC), EINVAL);
 	CHECK_EQ(raw_alloc(ctx, 64, UINT32_MAX, MEMIC), EINVAL);
-	/* The firmware's page says the same: mlx5_ifc_device_mem_cap_bits of mlx5_ifc.h. */
+	/* The firmware's page has the same values: mlx5_ifc_device_mem_cap_bits of mlx5_ifc.h. */
 	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
 	CHECK_EQ(be32toh(out[4]) >> 31, 1);
 	CHECK_EQ(6 + (be32toh(out[5]) & 0xff), 12);
@@ -200,7 +201,7 @@ case_types(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* As many as there are pages: whoever fills his page whole does not touch another's. */
+/* One allocation for each page: filling a whole page does not change another's. */
 static void
 case_exclusive(void)
 {
@@ -221,13 +222,13 @@ case_exclusive(void)
 			CHECK_EQ(got[b], i + 1);
 		CHECK_EQ(address_of(dm[i])[PAGE - 1], i + 1);
 	}
-	/* The adapter has no more, for nobody. */
+	/* The adapter has no page left, in any context. */
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[3]), 0);
 	CHECK_EQ(raw_alloc(other, PAGE + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, PAGE, 0, MEMIC), 0);
-	/* Two pages that are not neighbours are no room for two. */
+	/* Two free pages that are not neighbours have no room for an allocation of two pages. */
 	CHECK_EQ(ibv_free_dm(dm[5]), 0);
 	CHECK_EQ(raw_alloc(ctx, 2 * PAGE, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[4]), 0);
@@ -284,13 +285,13 @@ case_zero_based(void)
 	CHECK_EQ(ibv_memcpy_from_dm(p.client.buf + 8192, dm, 256, 32), 0);
 	CHECK_EQ(memcmp(p.client.buf + 8192, p.client.buf, 32), 0);
 	CHECK_EQ(memcmp(address_of(dm) + 288, p.client.buf + 288, 32), 0);
-	/* What the adapter adds there, the program reads. */
+	/* The program reads what the adapter added in the memory. */
 	CHECK_EQ(ibv_memcpy_to_dm(dm, 8, &(uint64_t){40}, 8), 0);
 	CHECK_EQ(request(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, mr->rkey, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_memcpy_from_dm(&word, dm, 8, 8), 0);
 	CHECK_EQ(word, 43);
 	CHECK_EQ(*(uint64_t *)p.client.buf, 40);
-	/* A region that is moved elsewhere would be none over this memory. */
+	/* A region over device memory cannot be moved elsewhere. */
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, DM_LOCAL) != 0);
 	CHECK_EQ(errno, EINVAL);
 	CHECK_EQ(ibv_dereg_mr(rest), 0);
@@ -300,7 +301,7 @@ case_zero_based(void)
 	CHECK_EQ(request_once(IBV_WR_RDMA_READ, 8, DM_ALL, 0, false), IBV_WC_SUCCESS);
 }
 
-/* The other queue's receive lands there, by its local key. */
+/* The other QP's receive writes there, by its local key. */
 static void
 case_local(void)
 {
@@ -345,14 +346,17 @@ case_bounds(void)
 	CHECK_EQ(raw_reg(pd, dm, 1001, 0, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, UINT64_MAX, 2, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, 2, UINT64_MAX, DM_ALL), EINVAL);
-	/* Where it is mapped, it is no memory that a kernel could pin. */
+	/* Mapped device memory cannot be pinned, so it cannot be registered as normal memory. */
 	errno = 0;
 	CHECK(ibv_reg_mr(pd, address_of(dm), 64, IBV_ACCESS_LOCAL_WRITE) == NULL);
 	CHECK_EQ(errno, EFAULT);
 	CHECK_EQ(ibv_free_dm(dm), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	/* A region of 512 bytes: its last one, and the first that is the memory's but not its. */
+	/*
+	 * A region of 512 bytes: its last byte, and the first byte behind it, which is still in the
+	 * device memory.
+	 */
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 504, false), IBV_WC_SUCCESS);
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 505, false), IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(request_once(IBV_WR_RDMA_READ, 8, DM_ALL, (uint64_t)-8, false),
@@ -405,7 +409,7 @@ case_busy(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* An import is the same memory, and keeps it from the next owner while it is mapped. */
+/* An import is one memory with the original. While it is mapped, nobody else gets the memory. */
 static void
 case_import(void)
 {
@@ -424,7 +428,9 @@ case_import(void)
 	CHECK_EQ(got, word);
 	CHECK(ibv_memcpy_from_dm(&got, imported, 5000, 4) != 0);
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	/* Of the neighbours that are left, none is one of the two pages. */
+	/*
+	 * The two mapped pages are at the front, so all others can be allocated, but not all pages.
+	 */
 	CHECK_EQ(raw_alloc(ctx, max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, max - 2 * PAGE, 0, MEMIC), 0);
 	CHECK_EQ(ibv_memcpy_from_dm(&got, imported, 4996, 4), 0);
@@ -450,7 +456,7 @@ case_abandoned(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A context that a child inherited is one file for both, and so is its memory. */
+/* A context that a child inherited is one file for both processes, and so is its memory. */
 static void
 case_fork(void)
 {
@@ -471,7 +477,7 @@ case_fork(void)
 		CHECK_EQ(raw_alloc(ctx, max / 2, 0, MEMIC), ENOMEM);
 		CHECK_EQ(ibv_free_dm(dm), EIO);
 		CHECK(ibv_alloc_pd(ctx) == NULL && errno == EIO);
-		_exit(0); /* with its quarter in use */
+		_exit(0); /* its quarter is in use */
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	for (uint64_t i = 0; i < max / 2; i++)
@@ -487,17 +493,17 @@ case_fork(void)
 
 static const struct check_case cases[] = {
 	{"lengths and alignments are limited as the queries say", case_limits},
-	{"there is no steering memory, and no address of operations", case_types},
-	{"no two share a page, and the adapter has so many", case_exclusive},
-	{"it is empty for each owner", case_zeroed},
-	{"a region's first byte is 0, wherever it begins", case_zero_based},
-	{"receives go there by the local key", case_local},
-	{"nothing is reached beyond a region, nor registered beyond the memory", case_bounds},
-	{"access and PD are kept, and what cannot be granted is refused", case_access},
-	{"what a region lies over is busy", case_busy},
-	{"an import is the same memory, and holds it", case_import},
-	{"a closed context leaves nothing taken", case_abandoned},
-	{"a child of fork shares it, and frees only its own", case_fork},
+	{"there is no steering memory, and no address for operations", case_types},
+	{"no two allocations share a page, and there are so many pages", case_exclusive},
+	{"memory is zeroed for each owner", case_zeroed},
+	{"a region's first byte has address 0, wherever the region begins", case_zero_based},
+	{"receives write there by the local key", case_local},
+	{"no access goes beyond a region, and no region beyond the memory", case_bounds},
+	{"access flags and PD are checked, and impossible flags are refused", case_access},
+	{"memory with a region over it is busy", case_busy},
+	{"an import shares the memory, and keeps it in use", case_import},
+	{"closing a context frees its memory", case_abandoned},
+	{"a child of fork shares the memory, and frees only its own", case_fork},
 };
 
 int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who has which page of device memory, asked of that part of the adapter alone: how many there are to
- * take, and that what the program has mapped is not given again, where it is this context's file.
+ * Which context has which page of device memory. It tests that part of the adapter alone: the
+ * number of pages, and that a page that the program mapped from this context's file is not given
+ * out again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 static struct softhca_dev dev;
 
-/* A context as far as this part looks: its file, and which file that is. */
+/* A context with what this part uses: its file, and the file's device and inode. */
 static void
 context_open(struct softhca_ctx *ctx, int *fd)
 {
@@ -45,17 +46,17 @@ case_counts(void)
 
 	context_open(&ctx, &fd);
 	CHECK_EQ(dm_take(&ctx, 0), -ENOMEM, "no pages");
-	CHECK_EQ(dm_take(&ctx, DM_PAGES + 1), -ENOMEM, "a page too many");
+	CHECK_EQ(dm_take(&ctx, DM_PAGES + 1), -ENOMEM, "one page too many");
 	CHECK_EQ(dm_take(&ctx, UINT32_MAX), -ENOMEM, "2^32 - 1 pages");
 	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all pages");
-	CHECK_EQ(dm_take(&ctx, 1), -ENOMEM, "a page of none");
+	CHECK_EQ(dm_take(&ctx, 1), -ENOMEM, "one page when none is left");
 	dm_give(&ctx, 5, 2);
-	CHECK_EQ(dm_take(&ctx, 3), -ENOMEM, "three of two");
-	CHECK_EQ(dm_take(&ctx, 2), 5, "two of two");
+	CHECK_EQ(dm_take(&ctx, 3), -ENOMEM, "three pages when two are left");
+	CHECK_EQ(dm_take(&ctx, 2), 5, "two pages when two are left");
 	context_close(&ctx, fd);
 }
 
-/* Inode numbers are a file system's own: the same number on another one is another file. */
+/* Inode numbers belong to a file system: an equal number on another file system is another file. */
 static void
 case_mapped(void)
 {
@@ -66,29 +67,30 @@ case_mapped(void)
 	context_open(&ctx, &fd);
 	map = mmap(NULL, CTX_PAGE, PROT_READ, MAP_SHARED, fd, CTX_DM_OFFSET + 3 * CTX_PAGE);
 	CHECK(map != MAP_FAILED, "no mapping");
-	CHECK_EQ(dm_take(&ctx, DM_PAGES), -ENOMEM, "all, with one mapped");
+	CHECK_EQ(dm_take(&ctx, DM_PAGES), -ENOMEM, "all pages, with one mapped");
 	CHECK_EQ(dm_take(&ctx, 3), 0, "those before");
 	CHECK_EQ(dm_take(&ctx, DM_PAGES - 4), 4, "those behind");
 	dm_give(&ctx, 0, 3);
 	dm_give(&ctx, 4, DM_PAGES - 4);
-	/* So far the file system it is on; now another. */
+	/* The number was on this file system. Now it is on another. */
 	ctx.st_dev ^= 1;
-	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all, with another's mapped");
+	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0,
+		"all pages, with a mapping of another file system's file");
 	dm_give(&ctx, 0, DM_PAGES);
 	ctx.st_dev ^= 1;
 	ctx.st_ino ^= 1;
-	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all, with another file's mapped");
+	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all pages, with a mapping of another file");
 	dm_give(&ctx, 0, DM_PAGES);
 	ctx.st_ino ^= 1;
 	munmap(map, CTX_PAGE);
-	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all, with none mapped");
+	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0, "all pages, with none mapped");
 	context_close(&ctx, fd);
 }
 
 int
 main(void)
 {
-	RUN("there are so many pages, and none and more are not taken", case_counts());
-	RUN("a mapping holds its pages, in this context's file alone", case_mapped());
+	RUN("all pages can be taken, and neither none nor more", case_counts());
+	RUN("a mapping of this context's file keeps its pages in use", case_mapped());
 	return check_failures != 0;
 }

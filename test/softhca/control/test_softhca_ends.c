@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts that are closed while objects are left in them: the adapter ends all of these objects.
+ * Contexts that are closed while they have objects: the adapter destroys all of these objects.
  *
- * The adapter is set to have as many objects of each kind as one context here makes. So the next
- * round gets its objects only where those of the round before have ended; and none of them can end
- * before the objects that name it.
+ * The adapter has a limit of as many objects of each kind as one context here creates. So the next
+ * round can create its objects only if those of the round before were destroyed. An object that
+ * another one names must be destroyed after that one.
  */
 #include <fcntl.h>
 
@@ -15,7 +15,10 @@
 
 static char memory[PAGE];
 
-/* The programs' leak checker, where there is one: what libmlx5 keeps of these objects is left, too. */
+/*
+ * The leak sanitizer, if there is one. libmlx5 leaks its part of these objects: those leaks are not
+ * counted.
+ */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
@@ -117,7 +120,10 @@ leave_devx(void)
 	munmap(s.mem, MEM_LEN);
 }
 
-/* Opens the adapter once more: it ends what a closed context left, and logs what it cannot end. */
+/*
+ * Opens the adapter once more. It destroys what a closed context left, and logs what it cannot
+ * destroy.
+ */
 static void
 open_silently(void)
 {
@@ -162,8 +168,8 @@ case_devx(void)
 }
 
 static const struct check_case cases[] = {
-	{"objects of the verbs end with their context", case_verbs},
-	{"objects of firmware commands end with their context", case_devx},
+	{"objects of verbs are destroyed with their context", case_verbs},
+	{"objects of firmware commands are destroyed with their context", case_devx},
 };
 
 int

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion channels and async events of the emulated adapter, with traffic between two RC queue
- * pairs of this process: what is read, what is left unread, and whose events go with whom.
+ * Completion channels and async events of the emulated adapter, with traffic between two RC QPs of
+ * this process: which events are read, which stay unread, and which end with their object.
  *
- * libibverbs waits in ibv_destroy_cq() and ibv_destroy_qp() until as many events are acknowledged
- * as the kernel says were read (ibv_ack_cq_events(3)): a wrong count hangs, so an alarm is set.
+ * ibv_destroy_cq() and ibv_destroy_qp() wait until as many events are acknowledged as the kernel
+ * says were read (ibv_ack_cq_events(3)). A wrong count hangs, so an alarm is set.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ struct pair {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *send_cq, *recv_cq; /* both on the channel */
+	struct ibv_cq *send_cq, *recv_cq; /* both use the channel */
 	struct ibv_qp *client, *server;
 	struct ibv_mr *mr;
 	char buf[4096];
@@ -137,7 +137,7 @@ poll_one(struct ibv_cq *cq)
 	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 }
 
-/* One SEND, completed on both sides. */
+/* One SEND, which completes on both sides. */
 static void
 send_one(struct pair *p)
 {
@@ -152,7 +152,7 @@ send_one(struct pair *p)
 	poll_one(p->recv_cq);
 }
 
-/* config/tsan.supp names these two, and only these. */
+/* config/tsan.supp names these two functions, and no others. */
 static void
 acknowledge(struct ibv_cq *cq, unsigned int n)
 {
@@ -165,7 +165,7 @@ acknowledge_async(struct ibv_async_event *event)
 	ibv_ack_async_event(event);
 }
 
-/* The next event's CQ, or NULL where there is none within the time. */
+/* Waits up to timeout_ms for the next event. Returns its CQ, or NULL. */
 static struct ibv_cq *
 next_event(struct pair *p, int timeout_ms)
 {
@@ -189,12 +189,12 @@ case_one_event_per_arm(void)
 
 	open_pair(&p);
 	send_one(&p);
-	CHECK(next_event(&p, 20) == NULL); /* nobody armed */
+	CHECK(next_event(&p, 20) == NULL); /* no CQ is armed */
 	CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
 	send_one(&p);
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	send_one(&p);
-	CHECK(next_event(&p, 20) == NULL); /* once */
+	CHECK(next_event(&p, 20) == NULL); /* one event for one arming */
 	acknowledge(p.recv_cq, 1);
 	close_pair(&p);
 }
@@ -211,7 +211,7 @@ case_unread(void)
 	}
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	acknowledge(p.recv_cq, 1);
-	close_pair(&p); /* hangs where unread events count */
+	close_pair(&p); /* hangs if unread events count */
 }
 
 static void
@@ -239,7 +239,7 @@ case_others_stay(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
-/* The channel's descriptor may be moved: it is known by its inode, not by its number. */
+/* The channel's descriptor may get another number: the adapter knows it by its inode. */
 static void
 case_moved(void)
 {
@@ -304,11 +304,11 @@ case_async_unread(void)
 
 static const struct check_case cases[] = {
 	{"an armed CQ sends one event", case_one_event_per_arm},
-	{"unread events of a CQ go with it and are not waited for", case_unread},
+	{"destroying a CQ drops its unread events, and does not wait for them", case_unread},
 	{"unread events of other CQs stay", case_others_stay},
-	{"a channel's descriptor may move", case_moved},
+	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
-	{"an unread async event goes with its QP", case_async_unread},
+	{"destroying a QP drops its unread async events", case_async_unread},
 };
 
 int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What mlx5dv_init_obj(3) says of the emulated adapter's objects is where things really are: each
- * field is held against what the program asked for, what another call says, or what happens there.
+ * Checks that mlx5dv_init_obj(3) describes the emulated adapter's objects correctly: each field is
+ * compared with what the program asked for, with another call, or with what happens at that
+ * address.
  */
 #include <sys/mman.h>
 
@@ -29,7 +30,7 @@ be32_at(const void *p)
 	return be32toh(v);
 }
 
-/* The number by which the adapter knows a protection domain, asked by its own method. */
+/* The adapter's number of a protection domain, by mlx5's own method. */
 static uint32_t
 query_pdn(struct ibv_pd *pd)
 {
@@ -43,8 +44,8 @@ query_pdn(struct ibv_pd *pd)
 }
 
 /*
- * While nobody runs the adapter, a doorbell stays where it was rung: at the register, which is in the
- * page that the mmap offset names too. It is the first 8 bytes of the WQE.
+ * A doorbell stays in its register while nobody runs the adapter. It is the first 8 bytes of the
+ * WQE. The register is also in the page that the mmap offset names.
  */
 static void
 check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
@@ -59,7 +60,7 @@ check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
 	CHECK_EQ(munmap(page, 4096), 0);
 }
 
-/* A register has two buffers; without BlueFlame there is none to copy a WQE to. */
+/* A register has two buffers. Without BlueFlame there are none. */
 static uint32_t
 bf_size(void)
 {
@@ -68,7 +69,10 @@ bf_size(void)
 	return reg != NULL ? (uint32_t)atoi(reg) / 2 : 512 / 2;
 }
 
-/* The same of a CQ: what arms it names it, 0x20 bytes into its page (MLX5_CQ_DOORBELL of libmlx5). */
+/*
+ * As check_doorbell(), for a CQ: the arming word names the CQ, 0x20 bytes into its page
+ * (MLX5_CQ_DOORBELL of libmlx5).
+ */
 static void
 check_arm(struct ibv_cq *ibcq, const struct mlx5dv_cq *cq)
 {
@@ -108,7 +112,7 @@ case_queues(void)
 	CHECK(qp.uar_mmap_offset != 0);
 	CHECK_EQ(qp.bf.size, bf_size());
 
-	/* A receive, a SEND and both completions are found where these say. */
+	/* A receive, a SEND and both completions are at the addresses of the description. */
 	pair_post_recv(&p.server, 1, 0, 64);
 	sge = (struct ibv_sge){(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
 	wr.sg_list = &sge;
@@ -126,7 +130,7 @@ case_queues(void)
 	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)cq.buf + 56)) & 0xffffff, p.client.qp->qp_num);
 	CHECK_EQ(be32toh(cq.dbrec[0]) & 0xffffff, 1);
 	(void)pair_wait(&p.server);
-	/* The second receive lies one stride behind the first. */
+	/* The second receive is one stride behind the first. */
 	pair_post_recv(&p.client, 1, 8, 40);
 	pair_post_recv(&p.client, 2, 16, 48);
 	CHECK_EQ(be32toh(qp.dbrec[MLX5_RCV_DBR]), 2);
@@ -158,7 +162,10 @@ case_srq(void)
 	CHECK_EQ(out.stride, 64); /* a link and 3 segments of 16 bytes */
 	CHECK_EQ(out.head, 0);
 	CHECK(out.tail >= 20);
-	/* Each WQE names the next, from the head to the tail: a bytes' swap or a wrong stride loses it. */
+	/*
+	 * Each WQE names the next one, from head to tail. A swapped byte or a wrong stride breaks
+	 * the chain.
+	 */
 	for (at = (uint32_t)out.head; at != (uint32_t)out.tail && n < 64; n++)
 		at = be16_at((uint8_t *)out.buf + (size_t)at * out.stride + 2);
 	CHECK_EQ(at, out.tail);
@@ -178,8 +185,8 @@ case_srq(void)
 }
 
 /*
- * What is posted lies where these say: entry after entry, each a list of segments of 16 bytes (bytes,
- * key, address) that ends in a key of its own, and the record counts.
+ * Each posted entry is where the description says: a list of segments of 16 bytes (length, key,
+ * address) that ends with an end marker. The record counts the entries.
  */
 static void
 case_wq(void)
@@ -223,7 +230,7 @@ case_wq(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* What is copied there, and what the adapter writes there, is seen at the address that is said. */
+/* Bytes that are copied there, or that the adapter writes, are at the described address. */
 static void
 case_dm(void)
 {
@@ -249,7 +256,10 @@ case_dm(void)
 	CHECK_EQ((uintptr_t)out.buf % 128, 0);
 	CHECK_EQ(ibv_memcpy_to_dm(dm, 8992, first, 8), 0);
 	CHECK_EQ(memcmp((uint8_t *)out.buf + 8992, first, 8), 0);
-	/* Asked for with the mask, it also says by what address a region's keys know it. */
+	/*
+	 * If the mask asks for it, it also gives the address by which a region's keys know the
+	 * memory.
+	 */
 	out = (struct mlx5dv_dm){.comp_mask = MLX5DV_DM_MASK_REMOTE_VA};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM), 0);
 	CHECK_EQ(out.comp_mask & MLX5DV_DM_MASK_REMOTE_VA, MLX5DV_DM_MASK_REMOTE_VA);
@@ -268,7 +278,7 @@ case_dm(void)
 	pair_fini(&p);
 }
 
-/* The bytes that a UD WQE carries of an address: its GID, and the MAC that belongs to it. */
+/* What a UD WQE carries of an address: its GID, and the MAC of that GID. */
 static void
 case_ah(void)
 {
@@ -295,8 +305,9 @@ case_ah(void)
 	CHECK_EQ(out.av->hop_limit, 9);
 	CHECK_EQ(out.av->tclass, 0x5c);
 	CHECK_EQ(out.av->stat_rate_sl & 0xf, 3 << 1);
-	CHECK_EQ(be32toh(out.av->grh_gid_fl), 1 << 20 | 0x12345); /* source GID, flow label */
-	/* RFC 4291, appendix A: the MAC inside a link-local address. */
+	/* source GID index, flow label */
+	CHECK_EQ(be32toh(out.av->grh_gid_fl), 1 << 20 | 0x12345);
+	/* RFC 4291, appendix A: a link-local address contains the MAC. */
 	CHECK_EQ(out.av->rmac[0], attr.grh.dgid.raw[8] ^ 2);
 	CHECK_EQ(memcmp(out.av->rmac + 3, attr.grh.dgid.raw + 13, 3), 0);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
@@ -305,11 +316,11 @@ case_ah(void)
 }
 
 static const struct check_case cases[] = {
-	{"a QP, its CQ and its PD are where they are said to be", case_queues},
-	{"so is a shared receive queue", case_srq},
-	{"so is a work queue", case_wq},
-	{"so is device memory", case_dm},
-	{"an address handle carries the address", case_ah},
+	{"a QP, its CQ and its PD are described correctly", case_queues},
+	{"a shared receive queue is described correctly", case_srq},
+	{"a work queue is described correctly", case_wq},
+	{"device memory is described correctly", case_dm},
+	{"an address handle contains the address", case_ah},
 };
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues that may not be made, resized or moderated. */
+/* Calls on CQs that are refused: creating, resizing and moderating. */
 #include "softhca_refusals.h"
 
 /* ---- completion queues */
@@ -41,7 +41,7 @@ case_cq(void)
 			IN(cqe_size, 256, EINVAL),
 			IN(cqe_comp_en, 1, EOPNOTSUPP),
 			IN(flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | 0x100, EOPNOTSUPP),
-			/* Written whole are those of 128 bytes alone. */
+			/* The adapter writes both halves of entries of 128 bytes only. */
 			IN(flags,
 				MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
 					MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that may not be made, moved or asked about as they are. */
+/* Calls on QPs that are refused: creating, modifying and querying. */
 #include "softhca_refusals.h"
 
 /* ---- queue pairs */
@@ -167,7 +167,7 @@ case_qp_flags(void)
 	world_close(&w);
 }
 
-/* The answer cannot be written: the queue pair is gone, and what it named is free. */
+/* The answer cannot be written: the QP is destroyed, and the objects that it named are free. */
 static void
 case_answers(void)
 {
@@ -202,7 +202,7 @@ to_init(void *arg)
 	return err;
 }
 
-/* From RESET to RESET, and nothing more. */
+/* From RESET to RESET only. */
 static int
 to_reset(void *arg)
 {
@@ -213,7 +213,7 @@ to_reset(void *arg)
 	return err;
 }
 
-/* From INIT to RTR; a DCT goes with the longer command, whose answer has its number. */
+/* From INIT to RTR. A DCT uses the longer command, whose answer has its number. */
 static int
 to_rtr(void *arg)
 {
@@ -223,7 +223,7 @@ to_rtr(void *arg)
 	const struct edit *edit = editor.edit;
 	int err;
 
-	editor.edit = NULL; /* a DCT takes the same command to INIT */
+	editor.edit = NULL; /* a DCT uses this command for INIT, too */
 	node_ready(&w->n, qp, w->kind, 0, IBV_QPS_INIT);
 	editor.edit = edit;
 	attr.ah_attr.is_global = is_ethernet();
@@ -274,7 +274,7 @@ case_modify(void)
 		IN(path_mtu, 6, EINVAL),
 		IN(max_dest_rd_atomic, 0xff, EINVAL),
 	};
-	/* A path needs a GID where the link is Ethernet. */
+	/* A path needs a GID if the link is Ethernet. */
 	const struct edit global[] = {
 		IN(dest.is_global, 0, EINVAL),
 		IN(dest.sgid_index, 200, EINVAL),
@@ -315,9 +315,9 @@ static const struct check_case cases[] = {
 		case_qp_buffers},
 	{"a queue pair is no larger than the device allows", case_qp_sizes},
 	{"a queue pair names what its type needs, and nothing else", case_qp_names},
-	{"a queue pair with a flag that nobody knows, or another type's, is refused",
+	{"a queue pair with an unknown flag, or with a flag of another type, is refused",
 		case_qp_flags},
-	{"an answer that cannot be written undoes what was made", case_answers},
+	{"if the answer cannot be written, the object is destroyed", case_answers},
 	{"an attribute out of its range leaves a queue pair in its state", case_modify},
 };
 

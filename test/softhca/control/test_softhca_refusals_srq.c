@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receive queues and XRC domains that may not be made, changed or asked about. */
+/* Calls on SRQs and XRC domains that are refused: creating, modifying and querying. */
 #include <sys/stat.h>
 
 #include "softhca_refusals.h"
@@ -129,7 +129,10 @@ open_xrcd(void *arg)
 	return err;
 }
 
-/* An inode's number is its file system's: the roots of two often have the same. */
+/*
+ * Inode numbers belong to a file system: the root directories of two file systems often have the
+ * same number.
+ */
 static void
 same_number(struct world *w)
 {
@@ -147,7 +150,9 @@ same_number(struct world *w)
 	close(sys);
 }
 
-/* A file is one domain of one adapter: another file, or another adapter, has another. */
+/*
+ * A file makes one XRC domain of one adapter. Another file, or another adapter, has another domain.
+ */
 static void
 case_domains(void)
 {
@@ -187,7 +192,7 @@ case_domains(void)
 static const struct check_case cases[] = {
 	{"a shared receive queue's fields are each checked", case_srq},
 	{"calls on shared receive queues are checked", case_srq_calls},
-	{"an XRC domain is one file's and one adapter's", case_domains},
+	{"an XRC domain belongs to one file and one adapter", case_domains},
 };
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work queues, windows and doorbell pages that may not be made or changed. */
+/* Calls on work queues, windows and doorbell pages that are refused: creating and modifying. */
 #include "softhca_refusals.h"
 
 /* ---- work queues */
@@ -75,7 +75,7 @@ case_wq(void)
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, attr_mask, 9, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 	};
-	/* From RDY, where each state of the ABI may follow. */
+	/* From RDY, from where each state of the ABI may follow. */
 	const struct edit ready[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 0x10000,
@@ -87,7 +87,7 @@ case_wq(void)
 	const struct edit table[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table, comp_mask, 1,
 			EOPNOTSUPP),
-		/* More queues than it names. */
+		/* The table has more queues than the call names. */
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
 			log_ind_tbl_size, 4, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
@@ -124,7 +124,7 @@ make_mw(void *arg)
 	return 0;
 }
 
-/* libmlx5 keeps the pages that it is given: by hand, then. */
+/* libmlx5 keeps the pages that it gets, so this call is made by hand. */
 static int
 make_uar(void *arg)
 {
@@ -170,7 +170,7 @@ case_windows_and_pages(void)
 }
 
 static const struct check_case cases[] = {
-	{"windows are of a domain, and pages of a known type", case_windows_and_pages},
+	{"windows need a protection domain, and pages a known type", case_windows_and_pages},
 	{"calls on work queues are checked", case_wq},
 };
 

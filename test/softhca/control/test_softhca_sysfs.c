@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sysfs trees of this process and of others: when a tree may be seen, and which trees a start
- * removes. The tree's own code alone, in a temporary directory.
+ * The fake sysfs trees of this process and of others: when others can see a tree, and which trees a
+ * start removes. It tests the tree's code alone, in a temporary directory.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "log.h"
 #include "sysfs.h"
 
-/* ---- what the rest of the adapter provides */
+/* ---- replacements for the rest of the adapter */
 
 uint32_t
 caps_pkey_table_len(const struct softhca_dev *dev)
@@ -37,7 +37,7 @@ static struct softhca_config cfg = {.part_id = 4129,
 	.ports = 1};
 static struct softhca_dev dev = {.cfg = &cfg};
 
-/* How many names in the directory begin so. */
+/* Number of names in the directory that begin with the prefix. */
 static unsigned int
 count(const char *prefix)
 {
@@ -52,7 +52,7 @@ count(const char *prefix)
 	return n;
 }
 
-/* Linked in the place of flock(2). */
+/* The linker puts this in place of flock(2). */
 int __wrap_flock(int fd, int op);
 int __real_flock(int fd, int op);
 static unsigned int visible, flocks;
@@ -84,7 +84,7 @@ create(void)
 	CHECK_EQ(first, 0);
 }
 
-/* A process that dies leaves a free lock in each tree that others can see. */
+/* A process that dies leaves a tree with a free lock, if others can see the tree. */
 static void
 case_locked_before_seen(void)
 {
@@ -100,7 +100,7 @@ case_locked_before_seen(void)
 	CHECK(strcmp(sysfs_real_root(), "/sys") == 0);
 }
 
-/* A tree as another process left it. Returns its lock, or -1: it has none. */
+/* Makes a tree as another process left it. Returns its lock, or -1 if it has none. */
 static int
 make_tree(const char *name, bool lock, bool locked, unsigned int age)
 {
@@ -112,7 +112,7 @@ make_tree(const char *name, bool lock, bool locked, unsigned int age)
 	CHECK_EQ(mkdir(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s/%s/class", where, name);
 	CHECK_EQ(mkdir(path, 0755), 0);
-	/* It leads out of the tree: whoever removes the tree stays inside. */
+	/* The link leads out of the tree. Removing the tree must not follow it. */
 	snprintf(path, sizeof(path), "%s/%s/class/link", where, name);
 	CHECK_EQ(symlink("../../other", path), 0);
 	snprintf(path, sizeof(path), "%s/%s/lock", where, name);
@@ -161,7 +161,7 @@ case_sweep(void)
 
 	for (unsigned int i = 0; i < 10; i++)
 		fds[i] = make_tree(trees[i].name, trees[i].lock, trees[i].locked, trees[i].age);
-	/* A name that leads elsewhere is not followed. */
+	/* A link with a tree's name is not followed. */
 	snprintf(path, sizeof(path), "%s/softhca-link", where);
 	CHECK_EQ(symlink("other", path), 0);
 	create();
@@ -177,7 +177,7 @@ case_sweep(void)
 	CHECK_EQ(mkdir(where, 0755), 0);
 }
 
-/* Numbers of other devices are left to them; their entries are links. */
+/* Numbers of other devices stay theirs. Their entries are links. */
 static void
 case_other_devices(void)
 {
@@ -216,7 +216,7 @@ case_other_devices(void)
 		getenv("SYSFS_PATH"));
 	CHECK_EQ(access(path, R_OK), 0);
 	sysfs_remove();
-	/* An mlx5 device by its name, where the bus says nothing else. */
+	/* A device with the name of an mlx5 device, where the bus says nothing about it. */
 	snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs3/ibdev", root);
 	f = fopen(path, "w");
 	CHECK(f != NULL);
@@ -226,7 +226,7 @@ case_other_devices(void)
 	CHECK(strcmp(name, "mlx5_7") == 0);
 }
 
-/* Two devices of one name cannot both be shown: no tree is left behind. */
+/* Two devices of one name cannot both be shown. No tree is left behind. */
 static void
 case_failure(void)
 {
@@ -256,7 +256,7 @@ case_failure(void)
 	CHECK_EQ(count(".softhca-"), 0);
 }
 
-/* The directory that TMPDIR names, where it can be written. */
+/* Trees are in the directory that TMPDIR names, if it is writable. */
 static void
 case_where(void)
 {
@@ -271,11 +271,11 @@ case_where(void)
 }
 
 static const struct check_case cases[] = {
-	{"a tree is seen when its lock is held", case_locked_before_seen},
-	{"a start removes the trees of the dead, and no others", case_sweep},
+	{"a tree can be seen only when its lock is held", case_locked_before_seen},
+	{"a start removes the trees of dead processes, and no others", case_sweep},
 	{"other vendors' devices keep their numbers", case_other_devices},
 	{"a tree that cannot be made is taken down", case_failure},
-	{"trees are where TMPDIR says", case_where},
+	{"trees are in the directory of TMPDIR", case_where},
 };
 
 int

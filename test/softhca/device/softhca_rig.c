@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rig's body: see softhca_rig.h. It stands in for the control half and the program at once. */
+/* Builds and runs the rig of softhca_rig.h. It replaces both the control half and the program. */
 #include "softhca_rig.h"
 
 #include <assert.h>
@@ -13,11 +13,11 @@
 #include "log.h"
 #include "softhca.h"
 
-/* ---- what the control half provides */
+/* ---- replacements for the control half */
 
 static struct softhca_dev rig_devs[2];
 
-/* Linked in the place of the adapter's own. */
+/* Linked in place of the adapter's own function. */
 void
 softhca_log(const char *fmt, ...)
 {
@@ -83,7 +83,7 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 	e->n_cqe = o->n_cqe != 0 ? o->n_cqe : 256;
 	e->cqe_len = o->cqe_len != 0 ? o->cqe_len : 64;
 	e->cq_buf = rig_alloc((size_t)e->n_cqe * e->cqe_len);
-	/* As libmlx5: an opcode that is no CQE, until the device has written one. */
+	/* As libmlx5 does: an opcode that is not a CQE's, until the device writes an entry. */
 	for (uint32_t i = 0; i < e->n_cqe; i++)
 		e->cq_buf[i * e->cqe_len + e->cqe_len - 1] = MLX5_CQE_INVALID << 4;
 	e->cq_db = rig_alloc(64);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two queue pairs of the emulated adapter with hand-made queues, records and doorbell pages: the
- * data half alone, without the ioctl front, libibverbs or libmlx5. The bytes a program writes are
- * built with mlx5dv.h, which the device never sees.
+ * Two QPs of the emulated adapter with hand-made queues, records and doorbell pages: the data half
+ * alone, without the ioctl front, libibverbs or libmlx5. The bytes of a program are built with
+ * mlx5dv.h, which the device does not use.
  */
 #ifndef SOFTHCA_RIG_H
 #define SOFTHCA_RIG_H
@@ -31,7 +31,7 @@ struct rig_end {
 	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx;
 	uint32_t cqe_len;
 	uint16_t sq_pi, rq_pi;
-	unsigned int bf; /* which twin is next */
+	unsigned int bf; /* which of the two buffers is next */
 	struct rig_event cq_event, qp_event;
 	uint8_t *buf; /* RIG_BUF bytes, registered */
 	struct softhca_mkey *mkey;
@@ -42,7 +42,7 @@ struct rig_opts {
 	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size;
 	bool ignore_overrun, shared_uar, no_connect;
 	uint64_t max_memcpy;
-	enum softhca_qp_type type; /* 0: RC; others connect themselves */
+	enum softhca_qp_type type; /* 0: RC; the caller connects the others */
 };
 
 struct rig {
@@ -50,10 +50,10 @@ struct rig {
 	struct rig_end a, b;
 };
 
-/* Device, pages, CQs, QPs in RTS (unless no_connect), one registered buffer each. */
+/* Creates a device, pages, CQs, QPs in RTS (unless no_connect), and one registered buffer each. */
 void rig_init(struct rig *r, const struct rig_opts *opts);
 void rig_fini(struct rig *r);
-/* RESET to RTS towards another end; rnr_retry and rnr timer as given. */
+/* From RESET to RTS, connected to another end, with that rnr_retry and RNR timer. */
 void rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer);
 int rig_modify(struct rig_end *e, uint32_t state);
 
@@ -71,22 +71,26 @@ void rig_sge(struct rig_wqe *w, uint64_t va, uint32_t lkey, uint32_t len);
 void rig_inline(struct rig_wqe *w, const void *p, uint32_t len);
 void rig_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare);
 
-/* Writes the WQE into the SQ at the producer index; returns its index. Moves no record. */
+/*
+ * Writes the WQE into the SQ at the producer index. Returns its index. Does not write the record.
+ */
 uint16_t rig_put(struct rig_end *e, const struct rig_wqe *w);
-void rig_record(struct rig_end *e);             /* the doorbell record := producer index */
-void rig_bell(struct rig_end *e, uint16_t idx); /* 8 bytes of that WQE to the next twin */
+void rig_record(struct rig_end *e); /* the doorbell record := producer index */
+/* writes the first 8 bytes of that WQE to the next buffer */
+void rig_bell(struct rig_end *e, uint16_t idx);
 void rig_blueflame(struct rig_end *e, uint16_t idx);
-void rig_post(struct rig_end *e, const struct rig_wqe *w); /* put, record, bell */
+/* rig_put(), rig_record() and rig_bell() */
+void rig_post(struct rig_end *e, const struct rig_wqe *w);
 void rig_recv(struct rig_end *e, uint64_t va, uint32_t lkey, uint32_t len);
 void rig_arm(struct rig_end *e, bool solicited);
 uint8_t *rig_sq_at(struct rig_end *e, uint16_t idx);
 _Atomic uint64_t *rig_bf_word(struct rig_end *e, unsigned int twin, unsigned int word);
 
-/* Pumps until idle (or, with device threads, waits a little). */
+/* Pumps until the device is idle. With device threads, waits a little. */
 void rig_run(struct rig *r);
 /* The next CQE, or NULL. */
 const struct mlx5_cqe64 *rig_poll(struct rig_end *e);
-/* As rig_poll(), but waits up to the given time while the device runs. */
+/* rig_poll() that waits up to the given time while the device runs. */
 const struct mlx5_cqe64 *rig_wait(struct rig *r, struct rig_end *e, unsigned int ms);
 void rig_sync_ci(struct rig_end *e); /* publishes the consumer index */
 

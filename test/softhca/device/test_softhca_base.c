@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ground floor of the adapter: which numbers objects get, how long turns are waited for, when
- * replaced keys are freed, and sets of pages. Each part alone, without an adapter around it.
+ * The adapter's base parts, each alone, without an adapter: the numbers of objects, how long turns
+ * are waited for, when replaced keys are freed, and sets of pages.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "table.h"
 #include "turns.h"
 
-#define LAST 0xfffffeu /* the highest number; 0xffffff is multicast's */
+#define LAST 0xfffffeu /* the highest number; 0xffffff is for multicast */
 
 static struct softhca_dev devs[2];
 static int object;
@@ -71,7 +71,7 @@ case_numbers_come_back_late(void)
 	table_destroy(t);
 }
 
-/* One that is in use is passed over; the numbers wrap, below the lowest and above the highest none is given. */
+/* Numbers in use are skipped. Numbers wrap: none is above the highest or below the lowest. */
 static void
 case_numbers_wrap(void)
 {
@@ -85,7 +85,7 @@ case_numbers_wrap(void)
 	CHECK_EQ(n[2], TABLE_FIRST);
 	CHECK_EQ(n[3], TABLE_FIRST + 1);
 	table_remove(t, LAST);
-	/* Around: the free one, and not those in use. */
+	/* After a lap: the number that is free, and none that is in use. */
 	for (uint32_t i = 4; i < 65536; i++)
 		table_remove(t, put(t));
 	CHECK_EQ(put(t), LAST);
@@ -136,7 +136,7 @@ case_window_grows(void)
 	free(seen);
 }
 
-/* With half of them in use, and no more, the window stays; full, it gives nothing. */
+/* With half of the numbers in use, the window does not grow. A full window gives no number. */
 static void
 case_window_stays(void)
 {
@@ -166,7 +166,7 @@ case_ranges(void)
 	uint32_t first, one = put(t);
 
 	CHECK_EQ(one, 0x1001);
-	/* The numbers from 0x1000 on are not all free. */
+	/* The 16 numbers from 0x1000 on are not all free. */
 	CHECK_EQ(table_put_range(t, &object, 16, &first), 0);
 	CHECK_EQ(first, 0x1010);
 	for (uint32_t i = 0; i < 16; i++)
@@ -180,7 +180,7 @@ case_ranges(void)
 		table_remove(t, first + i);
 	CHECK_EQ(t->used, 17);
 	table_destroy(t);
-	/* Not across the end, and none of the lowest numbers. */
+	/* A range does not cross the highest number, and does not have the lowest numbers. */
 	t = table_create(LAST - 2);
 	CHECK_EQ(table_put_range(t, &object, 64, &first), 0);
 	CHECK_EQ(first, TABLE_FIRST);
@@ -257,7 +257,7 @@ quiesce_main(void *arg)
 	return NULL;
 }
 
-/* On whichever adapter the turn is. */
+/* Quiescence waits for a turn on any adapter. */
 static void
 case_quiesce_waits(void)
 {
@@ -272,7 +272,7 @@ case_quiesce_waits(void)
 		while (!atomic_load(&in_turn))
 			sched_yield();
 		CHECK_EQ(pthread_create(&quiesce, NULL, quiesce_main, NULL), 0);
-		/* Time for it to return too early. */
+		/* Gives it time to return too early. */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		CHECK(!atomic_load(&waited));
 		atomic_store(&leave, true);
@@ -284,7 +284,7 @@ case_quiesce_waits(void)
 	lanes_destroy(1);
 }
 
-/* As many at once as there are slots beside the device threads'; each is another one. */
+/* As many threads as there are slots (beside those of device threads) get one each. */
 static void
 case_claims(void)
 {
@@ -344,7 +344,7 @@ replace_keys(unsigned int n)
 	}
 }
 
-/* Turns begin and end, as another lane's. */
+/* Starts or ends a turn of another lane. */
 static void
 toggle(struct lane_slot *slot)
 {
@@ -372,7 +372,10 @@ keys_end(void)
 	lanes_destroy(1);
 }
 
-/* Batches of 64: a batch is freed with the next one, however long the lane's own turn is. */
+/*
+ * Keys are freed in batches of 64: each batch when the next is complete, even during a long turn of
+ * the lane itself.
+ */
 static void
 case_keys_are_freed(void)
 {
@@ -391,7 +394,7 @@ case_keys_are_freed(void)
 	keys_end();
 }
 
-/* A turn that ran when a batch was complete may look at its keys until it ends. */
+/* A turn that ran when a batch became complete may use its keys until the turn ends. */
 static void
 case_keys_wait_for_turns(void)
 {
@@ -414,7 +417,7 @@ case_keys_wait_for_turns(void)
 	}
 }
 
-/* A turn that began later, or one that ended and began again, does not see them. */
+/* A turn that starts later cannot see the keys, nor can one that ended and started again. */
 static void
 case_keys_do_not_wait_for_later_turns(void)
 {
@@ -428,7 +431,7 @@ case_keys_do_not_wait_for_later_turns(void)
 	toggle(other);
 	replace_keys(64);
 	CHECK_EQ(n_freed, 64);
-	/* The second turn was noted for the second batch. */
+	/* The second turn ran when the second batch became complete. */
 	replace_keys(100);
 	CHECK_EQ(n_freed, 64);
 	toggle(other);
@@ -469,10 +472,10 @@ case_page_sets(void)
 
 static const struct check_case cases[] = {
 	{"a number comes back after 65536 others", case_numbers_come_back_late},
-	{"numbers wrap and pass over those in use", case_numbers_wrap},
+	{"numbers wrap, and those in use are skipped", case_numbers_wrap},
 	{"each table starts at a number of its own", case_numbers_start_anywhere},
 	{"with many numbers in use, more pass before one comes back", case_window_grows},
-	{"with half of the numbers in use, the window stays", case_window_stays},
+	{"with half of the numbers in use, the window does not grow", case_window_stays},
 	{"a range of numbers is free and aligned", case_ranges},
 	{"an object is replaced by number", case_replace},
 	{"quiescence waits for the turns of all adapters", case_quiesce_waits},

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzzers found in the emulated adapter, and shall not find again. */
+/* Errors that the fuzzers found in the emulated adapter, one case each. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "softhca_rig.h"
 
-/* Its receive side was held when the queue's own was taken, for ever. */
+/* A QP connected to itself took the lock of its receive side twice, and hung. */
 static void
 case_self_overposted(void)
 {
@@ -30,8 +30,8 @@ case_self_overposted(void)
 int
 main(void)
 {
-	alarm(30); /* a hang is a failure */
-	RUN("a queue pair connected to itself, with more receives than it has, fails and rests",
+	alarm(30); /* a hang fails the test */
+	RUN("a queue pair connected to itself, with more receives than it holds, fails and stops",
 		case_self_overposted());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made messages to a responder, from a sender that is no QP of this process: a responder needs
- * nothing of the requester but the message.
+ * Hand-made messages to a responder, from a sender that is not a QP of this process: a responder
+ * needs only the message, and no requester.
  */
 #include "check.h"
 #include "devices.h"
@@ -34,7 +34,7 @@ end(void)
 {
 	responder_release(&run);
 	run_drop_cq(&run);
-	CHECK(run.qp == NULL, "no requester was made up");
+	CHECK(run.qp == NULL, "the message has no requester");
 	rig_fini(&r);
 }
 
@@ -66,7 +66,7 @@ list(struct sg *sg, void *p, uint64_t len)
 static void
 case_write_and_read(void)
 {
-	char out[64] = "from a process that is not here", in[64] = "";
+	char out[64] = "from a sender in no process of this machine", in[64] = "";
 	struct message m;
 	struct sg sg;
 
@@ -109,7 +109,7 @@ case_atomics(void)
 	end();
 }
 
-/* Without a receive the sender learns the responder's timer; then the message arrives once. */
+/* Without a receive, the sender gets the responder's timer. Later the message arrives once. */
 static void
 case_send(void)
 {
@@ -163,7 +163,7 @@ case_nobody(void)
 	end();
 }
 
-/* The responder fails, tells its program, and is let go: its program can reset it. */
+/* The responder fails and sends an event. It is not locked afterwards: its program can reset it. */
 static void
 case_refused(void)
 {
@@ -184,7 +184,7 @@ case_refused(void)
 	end();
 }
 
-/* A fault delays a message: it names the time, strikes once, and the message then arrives. */
+/* A fault delays a message: it gives the time, and acts once. Then the message arrives. */
 static void
 case_later(void)
 {
@@ -204,18 +204,18 @@ case_later(void)
 	m.delayed = true;
 	CHECK_EQ(ask(&m), 0);
 	CHECK_EQ(r.b.buf[0], 'l', "it has arrived");
-	CHECK_EQ(softhca_faults_left(), 1, "a message meets one fault");
+	CHECK_EQ(softhca_faults_left(), 1, "a fault acts once on a message");
 	softhca_faults_clear();
 	end();
 }
 
 static const struct check_case cases[] = {
-	{"writes and reads of a sender elsewhere", case_write_and_read},
+	{"a sender outside of the process writes and reads", case_write_and_read},
 	{"atomics answer with the old value", case_atomics},
 	{"a message waits for a receive, and uses up one", case_send},
-	{"a message that is for nobody", case_nobody},
-	{"a responder that refuses fails, and is let go", case_refused},
-	{"a delayed message says until when", case_later},
+	{"a message without a receiver is refused", case_nobody},
+	{"a responder that refuses fails, and can be reset", case_refused},
+	{"a delayed message gives the time of its arrival", case_later},
 };
 
 int

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulated adapter's queues, driven by hand: every operation, strictness, BlueFlame, CQs. */
+/*
+ * The emulated adapter's queues, driven by hand: every operation, strict checks of WQEs and
+ * doorbells, BlueFlame, CQs, errors and flushes.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -133,7 +136,7 @@ case_memcpy(void)
 	rig_fini(&r);
 }
 
-/* ---- what the queues must be told in full */
+/* ---- strict checks of WQEs and doorbells */
 
 static void
 expect_violation(unsigned long before, const char *what)
@@ -141,7 +144,10 @@ expect_violation(unsigned long before, const char *what)
 	CHECK(rig_violations() > before, "no violation was counted: %s", what);
 }
 
-/* Posts a good NOP with one field of its control segment changed; it must fail, and QP_OP. */
+/*
+ * Posts a valid NOP with one field of its control segment changed. It must fail with a QP operation
+ * error.
+ */
 static void
 broken_wqe(unsigned int byte, uint8_t flip, const char *what)
 {
@@ -178,7 +184,7 @@ case_broken_control_segment(void)
 	broken_wqe(7, 0x20, "DS beyond what is posted");
 }
 
-/* An opcode that is not run is no breach of protocol: it gets its completion and no log line. */
+/* An unknown opcode is not a violation: it gets its completion and no log line. */
 static void
 unknown_opcode(uint8_t opcode)
 {
@@ -203,7 +209,7 @@ case_unknown_opcode(void)
 	unknown_opcode(0xff);
 }
 
-/* DS too small for what follows: the next WQE is not where it should be. */
+/* A DS that is too small: the next WQE is not where the device looks. */
 static void
 case_short_ds(void)
 {
@@ -237,12 +243,15 @@ case_forgotten_doorbell(void)
 	rig_record(&r.a);
 	rig_run(&r);
 	CHECK(rig_poll(&r.a) == NULL, "a WQE ran that no doorbell announced");
-	/* The next doorbell announces both. */
+	/* The next doorbell posts both. */
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 1);
-	/* Posted after the doorbell was written, before the device looked: not announced. */
+	/*
+	 * Posted after the doorbell was written and before the device read it: not yet posted for
+	 * the device.
+	 */
 	rig_post(&r.a, &w);
 	rig_put(&r.a, &w);
 	rig_record(&r.a);
@@ -271,10 +280,10 @@ case_record_behind(void)
 
 	rig_init(&r, NULL);
 	idx = rig_put(&r.a, &w);
-	rig_bell(&r.a, idx); /* and no record */
+	rig_bell(&r.a, idx); /* without the record */
 	rig_run(&r);
 	expect_violation(before, "doorbell without its record");
-	CHECK(rig_poll(&r.a) == NULL, "ran what the record does not name");
+	CHECK(rig_poll(&r.a) == NULL, "ran a WQE that the record does not count");
 	rig_record(&r.a);
 	rig_bell(&r.a, idx);
 	rig_run(&r);
@@ -282,7 +291,7 @@ case_record_behind(void)
 	rig_fini(&r);
 }
 
-/* A doorbell is the first 8 bytes of the WQE it announces: here its opcode is another. */
+/* A doorbell has the first 8 bytes of its WQE. Here its opcode differs. */
 static void
 case_doorbell_differs(void)
 {
@@ -322,7 +331,7 @@ case_sq_overrun(void)
 	rig_fini(&r);
 }
 
-/* ---- BlueFlame, both ways: good copies never fail, broken ones always do */
+/* ---- BlueFlame: valid copies never fail, broken ones always do */
 
 static struct rig_wqe
 inline_send(unsigned int seed, uint32_t len)
@@ -342,7 +351,10 @@ receives(struct rig *r, unsigned int n)
 		rig_recv(&r->b, va(r->b.buf), r->b.key, 4096);
 }
 
-/* Sizes and doorbells mixed, some taken late, some copies overwritten before they are taken. */
+/*
+ * Mixed sizes and doorbells. Some copies are taken late, some are overwritten before they are
+ * taken.
+ */
 static void
 case_blueflame_good(void)
 {
@@ -379,7 +391,7 @@ case_blueflame_good(void)
 	rig_fini(&r);
 }
 
-/* Each word of a copy, broken in turn, at the first and at later uses of each twin. */
+/* Breaks each word of a copy in turn, at the first and at later uses of each buffer. */
 static void
 blueflame_broken(unsigned int twin_uses, unsigned int word, uint32_t len)
 {
@@ -420,7 +432,10 @@ case_blueflame_broken(void)
 	blueflame_broken(1, 31, 220);
 }
 
-/* The copy's tail arrives after the device took its head, then the twin rings, then it again. */
+/*
+ * The tail of a copy arrives after the device took its head. Then the other buffer is used, then
+ * this one again.
+ */
 static void
 case_blueflame_late(void)
 {
@@ -439,7 +454,7 @@ case_blueflame_late(void)
 			rig_bell(&r.a, idx);
 		} else {
 			rig_blueflame(&r.a, idx);
-			/* not yet written: what lay there before is what is seen */
+			/* these words are not written yet: the device sees the old ones */
 			for (unsigned int j = late + 1; j < 24; j++)
 				atomic_store(rig_bf_word(&r.a, twin, j),
 					atomic_load(rig_bf_word(&r.a, twin, 31)));
@@ -458,7 +473,10 @@ case_blueflame_late(void)
 	rig_fini(&r);
 }
 
-/* Sizes mixed: what a late copy leaves behind the next one's end is not taken for a later copy. */
+/*
+ * Mixed sizes: words that a late copy leaves behind the end of the next copy are not taken for a
+ * later copy.
+ */
 static void
 case_blueflame_late_sizes(void)
 {
@@ -600,11 +618,11 @@ case_arming(void)
 	post_nops(&r.a, 3);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 1, "events of one arming");
-	/* Armed at an index that completions have passed: fires at once. */
+	/* The CQ is armed at an index that completions have passed: the event comes at once. */
 	rig_arm(&r.a, false);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 2, "events for what was missed");
-	/* Solicited only: the receive of an unsolicited SEND does not count. */
+	/* Armed for solicited completions: the receive of an unsolicited SEND makes no event. */
 	receives(&r, 3);
 	rig_arm(&r.b, true);
 	rig_run(&r);
@@ -622,7 +640,7 @@ case_arming(void)
 	rig_fini(&r);
 }
 
-/* An arm doorbell says only that some CQ of the page was armed: the others were not. */
+/* An arm doorbell tells only that some CQ of the page was armed. The other CQs were not. */
 static void
 case_arming_one_of_two(void)
 {
@@ -641,7 +659,7 @@ case_arming_one_of_two(void)
 	rig_fini(&r);
 }
 
-/* The first arm word of a fresh CQ may be 0, as the record is. */
+/* The first arm word of a new CQ may be 0, which is also the record's first value. */
 static void
 case_first_arm(void)
 {
@@ -669,7 +687,7 @@ case_flush(void)
 	rig_init(&r, NULL);
 	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
 	rig_raddr(&bad, va(r.b.buf), r.b.key);
-	rig_sge(&bad, va(r.a.buf), r.a.key + 1, 8); /* the variant is wrong */
+	rig_sge(&bad, va(r.a.buf), r.a.key + 1, 8); /* the key's variant is wrong */
 	rig_post(&r.a, &bad);
 	rig_post(&r.a, &nop);
 	rig_post(&r.a, &quiet);
@@ -684,7 +702,7 @@ case_flush(void)
 	expect_error(cqe, &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 	CHECK(cqe != NULL && be16toh(cqe->wqe_counter) == 3, "a NO_FLUSH WQE completed");
 	CHECK(rig_poll(&r.a) == NULL, "too many completions");
-	/* Later posts, on both sides. */
+	/* Work posted later is flushed on both sides, too. */
 	rig_post(&r.a, &nop);
 	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
@@ -723,7 +741,7 @@ case_rnr(void)
 	CHECK(rig_poll(&r.b) == NULL, "the responder saw something");
 	rig_fini(&r);
 
-	/* Two retries 1.28 ms apart, then the end. */
+	/* Two retries 1.28 ms apart, then an error. */
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 2, 1);
 	rig_connect(&r.b, r.a.qpn, 2, 14);
@@ -736,7 +754,7 @@ case_rnr(void)
 		MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
 	rig_fini(&r);
 
-	/* 7: for ever; and what waits does not hold up others. */
+	/* rnr_retry 7 retries for ever. A QP that waits does not delay others. */
 	rig_init(&r, NULL);
 	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
 	rig_sge(&w, va(r.a.buf), r.a.key, 8);
@@ -769,7 +787,10 @@ case_no_peer(void)
 		MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
 	rig_fini(&r);
 
-	/* A peer that gets ready in time is not too late; one connected elsewhere is no peer. */
+	/*
+	 * A peer that becomes ready in time is served. A QP that is connected to another one is not
+	 * a peer.
+	 */
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 7, 1);
 	w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
@@ -815,7 +836,7 @@ case_invalidate(void)
 	cqe = rig_poll(&r.b);
 	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_SEND_INV, "CQE opcode");
 	CHECK(cqe != NULL && be32toh(cqe->imm_inval_pkey) == w.imm, "invalidated rkey");
-	/* The key is no more. */
+	/* The key does not exist any more. */
 	rig_raddr(&wr, attr.iova, w.imm);
 	rig_sge(&wr, va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &wr);
@@ -824,7 +845,7 @@ case_invalidate(void)
 	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
 	rig_fini(&r);
 
-	/* A key whose owner did not allow it. */
+	/* A key that was created without remote invalidation. */
 	rig_init(&r, NULL);
 	receives(&r, 1);
 	w.imm = r.b.key;
@@ -848,7 +869,7 @@ case_shared_page(void)
 	unsigned long before = rig_violations();
 
 	rig_init(&r, &o);
-	/* The second doorbell overwrites the first: both queues run. */
+	/* The second doorbell overwrites the first. Both queues run. */
 	rig_post(&r.a, &w);
 	r.b.bf = r.a.bf ^ 1;
 	rig_post(&r.b, &w);
@@ -912,7 +933,7 @@ case_memcpy_limits(void)
 	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 
-/* The device may write to the opaque memory, so its key is checked too. */
+/* The device may write to the opaque memory, so its key is checked, too. */
 static void
 case_memcpy_opaque(void)
 {
@@ -928,7 +949,7 @@ case_memcpy_opaque(void)
 	rig_fini(&r);
 }
 
-/* A data segment of length 0 is 2 GiB: more than the key covers, so it must be refused. */
+/* A data segment of length 0 means 2 GiB. The key covers less, so it must be refused. */
 static void
 case_zero_is_2_gib(void)
 {
@@ -944,7 +965,10 @@ case_zero_is_2_gib(void)
 	rig_fini(&r);
 }
 
-/* An address and its memory must both be aligned; with an iova of its own they can differ. */
+/*
+ * The address and the memory must both be aligned. They can differ if the region has an iova of its
+ * own.
+ */
 static void
 atomic_alignment(uint64_t shift, uint64_t offset)
 {
@@ -983,7 +1007,7 @@ case_atomic_alignment(void)
 	atomic_alignment(4, 4);
 }
 
-/* Device threads instead of the pump: nothing is lost while they back off and sleep. */
+/* Device threads instead of the pump: no work is lost while they back off and sleep. */
 static void
 case_threads(void)
 {
@@ -1022,7 +1046,7 @@ register_on_demand(void *arg)
 	return NULL;
 }
 
-/* In a turn, as a lane that is about to run a UMR: the key's lock must be free. */
+/* Called in a turn, as by a lane that is about to run a UMR: the key's lock must be free. */
 static void
 case_on_demand_waits_unlocked(void)
 {
@@ -1057,26 +1081,27 @@ main(void)
 	RUN("memcpy's limits hold", case_memcpy_limits());
 	RUN("memcpy's opaque memory needs a key", case_memcpy_opaque());
 	RUN("a data segment of length 0 is 2 GiB", case_zero_is_2_gib());
-	RUN("the null key reads as zeros and swallows writes", case_null_key());
-	RUN("SEND with invalidate takes a key away, if it may", case_invalidate());
+	RUN("the null key reads as zeros and ignores writes", case_null_key());
+	RUN("SEND with invalidate invalidates a key that allows it", case_invalidate());
 	RUN("index, QPN and DS of a WQE are checked", case_broken_control_segment());
-	RUN("an opcode that is not supported fails quietly", case_unknown_opcode());
-	RUN("a DS that is too small is noticed", case_short_ds());
+	RUN("an opcode that is not supported fails without a log line", case_unknown_opcode());
+	RUN("a DS that is too small is caught", case_short_ds());
 	RUN("a WQE that no doorbell announced does not run", case_forgotten_doorbell());
 	RUN("a doorbell ahead of its record is reported", case_record_behind());
 	RUN("a doorbell that differs from its WQE is caught", case_doorbell_differs());
 	RUN("posting more than the queue holds is fatal", case_sq_overrun());
-	RUN("good BlueFlame copies raise no alarm", case_blueflame_good());
+	RUN("valid BlueFlame copies are no violation", case_blueflame_good());
 	RUN("a broken BlueFlame copy is caught, in each word", case_blueflame_broken());
-	RUN("a BlueFlame copy that arrives late raises no alarm", case_blueflame_late());
-	RUN("late copies of any size raise no alarm", case_blueflame_late_sizes());
+	RUN("a BlueFlame copy that arrives late is no violation", case_blueflame_late());
+	RUN("late BlueFlame copies of any size are no violation", case_blueflame_late_sizes());
 	RUN("queues and CQs of 128 bytes wrap for many laps", case_laps());
-	RUN("CQ overrun: event, failed QP, or overwritten where asked", case_cq_overrun());
+	RUN("CQ overrun: an event and a failed QP, or old entries are overwritten where asked",
+		case_cq_overrun());
 	RUN("an armed CQ fires once, also for what it missed", case_arming());
 	RUN("arming one CQ of a page arms no other", case_arming_one_of_two());
-	RUN("a first arm word of 0 arms", case_first_arm());
+	RUN("an arm word of 0 arms a new CQ", case_first_arm());
 	RUN("an error flushes both queues, later posts too", case_flush());
-	RUN("RNR: at once, after retries, or never", case_rnr());
+	RUN("without a receive, an RNR error comes at once, after retries, or never", case_rnr());
 	RUN("an absent or unready peer is retried, then given up", case_no_peer());
 	RUN("queues that share a page all run on any doorbell", case_shared_page());
 	RUN("an atomic's address and its memory are aligned", case_atomic_alignment());

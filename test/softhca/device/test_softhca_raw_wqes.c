@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made WQEs on a raw packet queue pair: what an Ethernet segment may say, which headers get
- * checksums and which do not, what can be cut, and which operations are no raw packet's. Frames are
- * judged as they leave, by the rules of RFC 791, 1071, 8200 and 9293.
+ * Hand-made WQEs on a raw packet QP: the rules of the Ethernet segment, which headers get checksums
+ * and which do not, which frames can be cut, and which operations are refused. Frames are checked
+ * as they leave, by RFC 791, 1071, 8200 and 9293.
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@
 #define TCP6_AT   54
 #define TCP_HDR   54 /* Ethernet, IPv4, TCP */
 
-/* What has left since rig_open(): how many frames, their bytes, and the last one. */
+/* The frames that left since rig_open(): their number, their bytes, and the last one. */
 static struct {
 	unsigned int n;
 	size_t bytes, len;
@@ -76,7 +76,7 @@ rig_open(struct rig *r)
 	memset(&left, 0, sizeof(left));
 }
 
-/* A WQE with that inline header, as long as the header makes it. */
+/* A WQE with that inline header. Its length follows from the header. */
 static struct rig_wqe
 eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_t len)
 {
@@ -91,7 +91,9 @@ eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_
 	return w;
 }
 
-/* Its one completion; nothing leaves with an error. Returns the vendor's syndrome. */
+/*
+ * Checks its one completion, and that nothing leaves after an error. Returns the vendor syndrome.
+ */
 static uint8_t
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
 {
@@ -111,7 +113,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	return rig_err(cqe)->vendor_err_synd;
 }
 
-/* On a queue pair of its own, with len bytes of memory behind the header. */
+/* On a new QP, with len bytes of memory behind the header. */
 static void
 expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 {
@@ -124,7 +126,7 @@ expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 	rig_fini(&r);
 }
 
-/* ---- headers to send by */
+/* ---- headers */
 
 static unsigned int
 sum16(unsigned int sum, const uint8_t *p, size_t len)
@@ -136,7 +138,7 @@ sum16(unsigned int sum, const uint8_t *p, size_t len)
 	return sum;
 }
 
-/* Right checksums make all ones of what they are over (RFC 1071, section 1). */
+/* With a right checksum, the sum over the bytes is all ones (RFC 1071, section 1). */
 static bool
 l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
 {
@@ -147,7 +149,7 @@ l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
 	return sum16(sum, frame + (v6 ? TCP6_AT : TCP_AT), l4_len) == 0xffff;
 }
 
-/* Ethernet, IPv4 and 20 bytes of that protocol, whose checksums are wrong. */
+/* Ethernet, IPv4 and 20 bytes of that protocol, with wrong checksums. */
 static void
 ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)
 {
@@ -155,9 +157,9 @@ ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)
 	set16(h + 12, ETH_P_IP);
 	h[IP_AT] = 0x45;
 	set16(h + IP_AT + 2, total);
-	set16(h + IP_AT + 6, 0x4000); /* not to be fragmented */
+	set16(h + IP_AT + 6, 0x4000); /* do not fragment */
 	h[IP_AT + 9] = proto;
-	h[TCP_AT + 12] = 5 << 4; /* of TCP: 20 bytes */
+	h[TCP_AT + 12] = 5 << 4; /* length of the TCP header: 20 bytes */
 }
 
 static void
@@ -173,7 +175,10 @@ ipv6_header(uint8_t h[TCP_HDR + 20], unsigned int payload)
 
 /* ---- the inline header */
 
-/* It lies in its WQE: 2 bytes in the segment's last two, and 16 in each unit behind. */
+/*
+ * The inline header must be inside its WQE: 2 bytes at the end of the segment, and 16 in each unit
+ * behind.
+ */
 static void
 case_header_end(void)
 {
@@ -196,11 +201,11 @@ case_header_end(void)
 		struct rig_wqe w = eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18);
 
 		set16(w.bytes + 16 + 12, 19);
-		expect_alone(w, 0, QP_OP, "19 bytes where 18 find room");
+		expect_alone(w, 0, QP_OP, "19 bytes where 18 have room");
 	}
 }
 
-/* The longest that a WQE of 63 units holds, beside the control segment. */
+/* The longest header in a WQE of 63 units, less the control segment. */
 static void
 case_header_longest(void)
 {
@@ -223,7 +228,7 @@ case_header_longest(void)
 
 /* ---- lengths */
 
-/* A frame has its Ethernet header at least, and is no longer than the port takes. */
+/* A frame has at least its Ethernet header, and is not longer than the port allows. */
 static void
 case_frame_lengths(void)
 {
@@ -241,7 +246,10 @@ case_frame_lengths(void)
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), RIG_BUF, TOO_LONG, "64 KiB");
 }
 
-/* The same of what is cut: each frame, and all of it, which is 256 KiB (the adapter says max_tso). */
+/*
+ * Limits of frames that are cut: each frame, and the whole request, which has at most 256 KiB
+ * (max_tso).
+ */
 static void
 case_tso_lengths(void)
 {
@@ -276,7 +284,7 @@ case_tso_lengths(void)
 
 /* ---- memory behind the header */
 
-/* Keys are asked as with any other message; one of them gives zeros. */
+/* Keys are checked as for any other message. The null key gives zeros. */
 static void
 case_memory(void)
 {
@@ -290,18 +298,18 @@ case_memory(void)
 
 		rig_open(&r);
 		rig_sge(&w, va(r.a.buf), r.a.key ^ 0x100, 100);
-		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a key that is none");
+		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a key that names nothing");
 		rig_fini(&r);
 		rig_open(&r);
 		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
 		rig_sge(&w, va(r.a.buf) + RIG_BUF - 99, r.a.key, 100);
-		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a byte too many");
+		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "one byte too many");
 		rig_fini(&r);
 		rig_open(&r);
 		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
 		rig_sge(&w, va(r.a.buf), r.a.key, 8);
 		rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 92);
-		expect(&r, &w, 0, "the key of zeros");
+		expect(&r, &w, 0, "the null key");
 		CHECK_EQ(left.len, TCP_HDR + 100, "its length");
 		check_bytes(left.last + TCP_HDR, r.a.buf, 8, "the memory");
 		check_bytes(left.last + TCP_HDR + 8, zeros, 92, "the zeros");
@@ -309,7 +317,10 @@ case_memory(void)
 	}
 }
 
-/* ---- what can be cut: Ethernet, IP and TCP, and nothing behind them, into pieces of a size */
+/*
+ * ---- frames that can be cut: Ethernet, IP and TCP, and no other header, into pieces of a given
+ * size
+ */
 
 static void
 expect_no_tso(const uint8_t h[TCP_HDR], uint16_t mss, const char *what)
@@ -328,22 +339,22 @@ case_tso_headers(void)
 		{IP_AT + 9, IPPROTO_UDP, "UDP that looks like TCP"},
 		{IP_AT + 9, IPPROTO_ICMP, "ICMP"},
 		{12, 0x88, "a type that is not IP"},
-		{12, 0x81, "a VLAN tag and nothing known behind"},
+		{12, 0x81, "a VLAN tag and an unknown type behind it"},
 		{IP_AT, 0x65, "version 6 where the type says 4"},
 		{IP_AT, 0x44, "an IP header of 16 bytes"},
-		{IP_AT, 0x4f, "an IP header longer than all"},
-		{IP_AT, 0x46, "IP options that are TCP's place"},
+		{IP_AT, 0x4f, "an IP header longer than the frame"},
+		{IP_AT, 0x46, "IP options where the TCP header would be"},
 		{IP_AT + 6, 0x20, "a first fragment"},
 		{IP_AT + 7, 0x01, "a later fragment"},
 		{TCP_AT + 12, 4 << 4, "a TCP header of 16 bytes"},
-		{TCP_AT + 12, 6 << 4, "a TCP header longer than all"},
+		{TCP_AT + 12, 6 << 4, "a TCP header longer than the frame"},
 	};
 	uint8_t h[TCP_HDR];
 
 	ipv4_header(h, IPPROTO_TCP, 0);
 	expect_alone(eth_wqe(MLX5_OPCODE_TSO, 100, 0, h, TCP_HDR), 200, 0, "a good header");
 	CHECK_EQ(left.n, 2, "frames");
-	expect_no_tso(h, 0, "pieces of no size");
+	expect_no_tso(h, 0, "an MSS of 0");
 	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		ipv4_header(h, IPPROTO_TCP, 0);
 		h[wrong[i].at] = wrong[i].value;
@@ -360,7 +371,7 @@ case_tso_headers(void)
 
 /* ---- checksums */
 
-/* A frame of the header and 46 bytes with both flags, or those. */
+/* Sends a frame of the header and 46 bytes, with both checksum flags or with `flags`. */
 static void
 send_frame(const uint8_t *h, uint16_t len, uint8_t flags)
 {
@@ -368,7 +379,7 @@ send_frame(const uint8_t *h, uint16_t len, uint8_t flags)
 	CHECK_EQ(left.n, 1, "frames");
 }
 
-/* As it was given: nothing in it that a checksum is of. */
+/* Checks that the frame is unchanged: it has no header that a checksum covers. */
 static void
 expect_as_it_was(const uint8_t *h, uint16_t len, const char *what)
 {
@@ -402,15 +413,15 @@ case_no_checksums(void)
 	ipv4_header(h, IPPROTO_TCP, 56);
 	h[IP_AT] = 0x4f;
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 16, 0, "a short frame");
-	check_bytes(left.last, h, TCP_HDR, "an IP header that is not all there");
-	/* Tags all the way, and no type behind them. */
+	check_bytes(left.last, h, TCP_HDR, "an IP header that is cut off");
+	/* VLAN tags up to the end, and no type behind them. */
 	for (unsigned int i = 0; i < TCP_HDR; i += 2)
 		set16(h + i, ETH_P_8021Q);
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 0, 0, "tags");
 	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
 }
 
-/* Only what the flags ask for; IPv6 has none of its own. */
+/* Only the checksums of the flags are written. IPv6 has no header checksum. */
 static void
 case_flags(void)
 {
@@ -432,7 +443,9 @@ case_flags(void)
 	}
 }
 
-/* A TCP checksum is over what IP says is there, and over the frame where IP says what cannot be. */
+/*
+ * A TCP checksum covers the length that IP gives, or the whole frame if IP's length is impossible.
+ */
 static void
 case_ip_lengths(void)
 {
@@ -449,7 +462,7 @@ case_ip_lengths(void)
 	}
 }
 
-/* In a fragment, and above a protocol that is neither, IP's own is put in and nothing else. */
+/* In a fragment, and for other protocols, only the IP checksum is written. */
 static void
 case_only_ip(void)
 {
@@ -464,13 +477,15 @@ case_only_ip(void)
 		h[ways[i].at] = ways[i].value;
 		send_frame(h, TCP_HDR, L3 | L4);
 		CHECK(sum16(0, left.last + IP_AT, 20) == 0xffff, "way %u: the IP checksum", i);
-		check_bytes(left.last + TCP_AT, h + TCP_AT, 20, "what is above IP");
+		check_bytes(left.last + TCP_AT, h + TCP_AT, 20, "the bytes behind the IP header");
 	}
 }
 
 /* ---- operations */
 
-/* All that a raw queue pair runs is SEND, TSO and NOP: whatever else, with a good frame in it. */
+/*
+ * A raw packet QP runs SEND, TSO and NOP. All other opcodes are refused, even with a valid frame.
+ */
 static void
 case_opcodes(void)
 {
@@ -544,16 +559,18 @@ int
 main(void)
 {
 	RUN("an inline header ends in its WQE", case_header_end());
-	RUN("the longest header leaves whole", case_header_longest());
-	RUN("a frame has an Ethernet header and no more than the port takes", case_frame_lengths());
-	RUN("what is cut has its limits too", case_tso_lengths());
-	RUN("keys guard what is sent behind a header", case_memory());
-	RUN("headers of TCP alone can be cut", case_tso_headers());
-	RUN("where no checksum is, none is put", case_no_checksums());
-	RUN("checksums are put where they are asked for", case_flags());
-	RUN("TCP ends where IP says, if it can", case_ip_lengths());
-	RUN("fragments and other protocols have IP's checksum alone", case_only_ip());
-	RUN("no other operation is a raw packet's", case_opcodes());
-	RUN("a frame takes its bytes' time on the port", case_time());
+	RUN("the longest header is sent whole", case_header_longest());
+	RUN("a frame has an Ethernet header, and is not longer than the port allows",
+		case_frame_lengths());
+	RUN("frames that are cut have limits, too", case_tso_lengths());
+	RUN("keys are checked for the memory behind a header", case_memory());
+	RUN("only frames with a TCP header can be cut", case_tso_headers());
+	RUN("a frame without checksums does not change", case_no_checksums());
+	RUN("checksums are written where they are asked for", case_flags());
+	RUN("a TCP checksum covers the length of the IP header, if that is possible",
+		case_ip_lengths());
+	RUN("fragments and other protocols get only the IP checksum", case_only_ip());
+	RUN("other operations are refused on a raw packet QP", case_opcodes());
+	RUN("a frame takes the time of its bytes on the port", case_time());
 	return check_failures != 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Vendor syndromes: each names the check that a request failed (doc/softhca.md; enum wire_vendor). One
- * request for each check of a QP, with one thing wrong.
+ * Vendor syndromes: each names the check that a request failed (doc/softhca.md; enum wire_vendor).
+ * There is one request for each check of a QP, with one error.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ begin(const struct rig_opts *o)
 	rig_init(&r, o);
 }
 
-/* The completion of what is posted; ends the rig. */
+/* Checks the completion of what is posted, and ends the rig. */
 static void
 end(uint8_t syndrome, uint8_t vendor, const char *what)
 {
@@ -98,7 +98,7 @@ case_doorbell(void)
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
 	uint16_t idx;
 
-	/* The doorbell says what the WQE does not. */
+	/* The doorbell differs from the WQE. */
 	begin(NULL);
 	idx = rig_put(&r.a, &w);
 	rig_record(&r.a);
@@ -193,7 +193,7 @@ enum wrong {
 static const uint8_t key_vendor[N_WRONG] = {VEN_KEY_INDEX, VEN_KEY_VARIANT, VEN_KEY_PD,
 	VEN_KEY_ACCESS, VEN_KEY_BOUNDS};
 
-/* A key over the end's buffer with that one thing wrong. */
+/* Makes a key over the end's buffer with one error. */
 static uint32_t
 wrong_key(struct rig_end *e, enum wrong wrong, struct softhca_mkey **mkey)
 {
@@ -216,7 +216,7 @@ case_keys(void)
 {
 	for (enum wrong wrong = 0; wrong < N_WRONG; wrong++) {
 		for (unsigned int remote = 0; remote < 2; remote++) {
-			/* Reading needs a right of the memory that is written: the requester's. */
+			/* A read needs write access to the requester's memory. */
 			struct rig_wqe w =
 				rig_wqe(remote ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ,
 					ALWAYS);
@@ -236,7 +236,7 @@ case_keys(void)
 	}
 }
 
-/* A key that a SEND with invalidate took away. */
+/* A key that a SEND with invalidate invalidated. */
 static void
 case_free_key(void)
 {
@@ -257,7 +257,7 @@ case_free_key(void)
 	end(SYN_REM_ACCESS, VEN_KEY_FREE, "a key that is not configured");
 }
 
-/* ---- what the QPs allow */
+/* ---- access flags and limits of the QPs */
 
 static void
 connect_b(uint32_t access)
@@ -285,7 +285,7 @@ case_qp(void)
 			rig_atomic(&w, 1, 0);
 		rig_sge(&w, va(r.a.buf), r.a.key, 8);
 		rig_post(&r.a, &w);
-		end(SYN_REM_INV_REQ, VEN_QP_ACCESS, "a right that the QP has not");
+		end(SYN_REM_INV_REQ, VEN_QP_ACCESS, "an access that the QP does not allow");
 	}
 }
 
@@ -346,14 +346,14 @@ case_flushed(void)
 int
 main(void)
 {
-	RUN("a control segment that is wrong is named", case_control());
-	RUN("a doorbell that differs from its WQE is named", case_doorbell());
-	RUN("data segments that are wrong are named", case_segments());
-	RUN("a copy that the DMA engine refuses is named", case_copies());
-	RUN("what a key refuses is named, at both ends", case_keys());
-	RUN("a key that is free is named", case_free_key());
-	RUN("what the responder's QP does not allow is named", case_qp());
-	RUN("a receive that fails is named, at both ends", case_receives());
+	RUN("each error of a control segment has its vendor syndrome", case_control());
+	RUN("a doorbell that differs from its WQE has its vendor syndrome", case_doorbell());
+	RUN("each error of a data segment has its vendor syndrome", case_segments());
+	RUN("a copy that the DMA engine refuses has its vendor syndrome", case_copies());
+	RUN("each refusal of a key has its vendor syndrome, at both ends", case_keys());
+	RUN("a key that is free has its vendor syndrome", case_free_key());
+	RUN("each refusal of the responder's QP has its vendor syndrome", case_qp());
+	RUN("a receive that fails has its vendor syndrome, at both ends", case_receives());
 	RUN("flushed work has no vendor syndrome", case_flushed());
 	return check_failures != 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WQEs that no library writes: hand-made ones with one thing wrong, and sizes that no queue has.
- * Each is refused where it is, and moves no byte.
+ * Hand-made WQEs with one error each, which no library writes, and sizes that no queue has. Each is
+ * refused, and moves no byte.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ set_be32(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The one completion of what is posted. */
+/* Checks the one completion of what is posted. */
 static void
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
 {
@@ -42,7 +42,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	CHECK_EQ(cqe->op_own >> 4, syndrome == 0 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, what);
 	if (syndrome != 0)
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
-	/* What an operation brought: the length that ibv_poll_cq(3) gives reads and atomics. */
+	/* The byte count of a good read or atomic, as ibv_poll_cq(3) gives it. */
 	if (syndrome == 0 &&
 		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))
 		CHECK_EQ(be32toh(cqe->byte_cnt), 8, "bytes of an atomic");
@@ -61,7 +61,7 @@ expect_alone(const struct rig_wqe *w, uint8_t syndrome, const char *what)
 
 /* ---- inline data */
 
-/* What an inline segment says it holds must be in the WQE: what is behind it is another's. */
+/* Inline data must end within their WQE: what follows belongs to another WQE. */
 static void
 case_inline_end(void)
 {
@@ -88,7 +88,7 @@ case_inline_end(void)
 	}
 }
 
-/* What a read or an atomic brings is not put into the WQE. */
+/* The answer of a read or an atomic is not written into the WQE. */
 static void
 case_inline_answer(void)
 {
@@ -116,7 +116,10 @@ case_inline_answer(void)
 
 /* ---- lengths */
 
-/* An atomic brings 8 bytes: no less, which would lie behind them, and no more. */
+/*
+ * An atomic returns 8 bytes. A shorter data segment would be overrun, and a longer one is an error,
+ * too.
+ */
 static void
 case_atomic_length(void)
 {
@@ -136,7 +139,7 @@ case_atomic_length(void)
 	}
 }
 
-/* A message is 2 GiB at most (InfiniBand volume 1, 9.7.8): a segment more is too long. */
+/* A message has at most 2 GiB (InfiniBand volume 1, 9.7.8): one more segment makes it too long. */
 static void
 case_message_length(void)
 {
@@ -164,8 +167,8 @@ case_message_length(void)
 }
 
 /*
- * A receive's list ends at its end marker, which is both the length 0 and the key 0x100; a length of
- * 0 is 2 GiB otherwise, and that key is nobody's.
+ * A receive's list ends at its end marker, which has length 0 and key 0x100. Otherwise a length of
+ * 0 means 2 GiB, and that key names nothing.
  */
 static void
 case_receive_end(void)
@@ -201,7 +204,7 @@ case_receive_end(void)
 	}
 }
 
-/* ---- the DMA engine's WQE: of one opcode modifier and one size */
+/* ---- the DMA engine's WQE has one opcode modifier and one size */
 
 static void
 case_mmo(void)
@@ -227,7 +230,7 @@ case_mmo(void)
 	}
 }
 
-/* ---- what stays in the adapter has no address segment, whatever the queue pair's type */
+/* ---- operations inside the adapter have no address segment, whatever the QP's type */
 
 static void
 connect_as(struct rig_end *e, enum softhca_qp_type type, uint8_t timeout)
@@ -262,7 +265,7 @@ connect_as(struct rig_end *e, enum softhca_qp_type type, uint8_t timeout)
 	CHECK_EQ(err, 0, "RTS");
 }
 
-/* The same WQE on a queue pair of that type: opcode, syndrome and vendor syndrome of its CQE. */
+/* Runs the WQE on a QP of that type. Returns opcode, syndrome and vendor syndrome of its CQE. */
 static uint32_t
 run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 {
@@ -305,19 +308,20 @@ case_no_address(void)
 		rig_wqe(MLX5_OPCODE_SET_PSV, ALWAYS),
 	};
 
-	wqes[2].ds = 1 + 3 + 4; /* control, UMR, context: of no key */
-	wqes[3].ds = 2;         /* a PSV that there is none of */
+	wqes[2].ds = 1 + 3 + 4; /* control, UMR, context: no key has its number */
+	wqes[3].ds = 2;         /* no PSV has its number */
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[0], false), MLX5_CQE_REQ, "a NOP");
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[1], true), MLX5_CQE_REQ, "a copy");
 	for (unsigned int i = 0; i < 4; i++) {
 		uint32_t as_rc = run_on(SOFTHCA_QP_RC, &wqes[i], i == 1);
 
 		for (unsigned int t = 0; t < 2; t++)
-			CHECK_EQ(run_on(types[t], &wqes[i], i == 1), as_rc, "as on RC");
+			CHECK_EQ(run_on(types[t], &wqes[i], i == 1), as_rc,
+				"the result on an RC QP");
 	}
 }
 
-/* ---- opcodes: 64 of a byte's 256 can be an operation's */
+/* ---- opcodes: only the 64 lowest numbers can be operations */
 
 static void
 case_opcodes(void)
@@ -330,7 +334,10 @@ case_opcodes(void)
 	}
 }
 
-/* ---- a peer that never answers: ibv_modify_qp(3), timeout; 0 is no limit (InfiniBand, 9.7.6.1.3) */
+/*
+ * ---- a peer that never answers: timeout of ibv_modify_qp(3); 0 has no limit (InfiniBand,
+ * 9.7.6.1.3)
+ */
 
 static void
 case_no_timeout(void)
@@ -354,7 +361,10 @@ case_no_timeout(void)
 	}
 }
 
-/* Raw packets are a raw queue pair's alone (packet(7): CAP_NET_RAW): a good TSO WQE on an RC one. */
+/*
+ * Only raw packet QPs send raw packets (packet(7): CAP_NET_RAW): a valid TSO WQE on an RC QP is
+ * refused.
+ */
 static void
 case_tso_on_rc(void)
 {
@@ -377,7 +387,7 @@ case_tso_on_rc(void)
 
 /* ---- queues */
 
-/* In error, a WQE that runs beyond the record is flushed once, and nothing is taken behind it. */
+/* In ERR, a WQE that is longer than the record counts is flushed once, and nothing behind it is. */
 static void
 case_flush_end(void)
 {
@@ -434,7 +444,7 @@ expect_no_srq(struct rig *r, uint32_t n_wqe, uint32_t log_stride)
 		softhca_srq_destroy(srq);
 }
 
-/* Padding fills what entries of 128 bytes have besides: there is none in those of 64. */
+/* Padding fills the first half of entries of 128 bytes. Entries of 64 bytes have none. */
 static void
 expect_padded_resize(struct rig *r)
 {
@@ -483,16 +493,17 @@ int
 main(void)
 {
 	RUN("inline data end with their WQE", case_inline_end());
-	RUN("answers are not put into the WQE", case_inline_answer());
-	RUN("an atomic brings 8 bytes", case_atomic_length());
+	RUN("answers are not written into the WQE", case_inline_answer());
+	RUN("an atomic returns 8 bytes", case_atomic_length());
 	RUN("a message is 2 GiB at most", case_message_length());
-	RUN("a receive's list ends at the marker alone", case_receive_end());
-	RUN("a DMA WQE has its opcode modifier and its size", case_mmo());
-	RUN("what stays in the adapter has no address, on DCI and XRC", case_no_address());
+	RUN("a receive's list ends at its end marker only", case_receive_end());
+	RUN("a DMA WQE has one opcode modifier and one size", case_mmo());
+	RUN("operations inside the adapter have no address segment, on DCI and XRC",
+		case_no_address());
 	RUN("no opcode above 63 is run", case_opcodes());
-	RUN("without a timeout an absent peer is waited for", case_no_timeout());
+	RUN("with timeout 0, an absent peer is waited for", case_no_timeout());
 	RUN("raw packets are not for RC", case_tso_on_rc());
-	RUN("a flush ends at the record", case_flush_end());
+	RUN("a flush ends where the record ends", case_flush_end());
 	RUN("sizes that no queue has are refused", case_sizes());
 	return check_failures != 0;
 }

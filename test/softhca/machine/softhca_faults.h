@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of faults on demand: arming them, from code and by the control file. */
+/* Helpers for tests of faults on demand: arming them from code and by the control file. */
 #ifndef SOFTHCA_FAULTS_H
 #define SOFTHCA_FAULTS_H
 
@@ -29,7 +29,7 @@ faults_write(const char *text)
 	CHECK_EQ(rename(tmp, fault_file), 0);
 }
 
-/* Lets the adapter look: it does so every 10 ms. */
+/* Waits until n faults are armed: the adapter reads the file every 10 ms. */
 static inline void
 faults_await(unsigned int n)
 {
@@ -42,14 +42,14 @@ faults_await(unsigned int n)
 	}
 }
 
-/* As check_main(), with a control file. */
+/* check_main() with a control file. */
 static inline int
 faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 {
 	static char path[] = "/tmp/softhca-faults.XXXXXX";
 	int rc;
 
-	/* Read when the library loads: start again with it. */
+	/* The variable is read when the library loads: sets it and starts the program again. */
 	if (getenv("SOFTHCA_FAULTS") == NULL) {
 		int fd = mkstemp(path);
 

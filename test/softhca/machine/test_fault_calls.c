@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control calls that are refused on demand, each as stock libibverbs and libmlx5 see it: once with the
- * errno that was asked for, and then no more; armed from code, and by the control file.
+ * Control calls that are refused on demand, as stock libibverbs and libmlx5 see it: each fails once
+ * with the errno that was asked for, and then works. The faults are armed from code, and by the
+ * control file.
  */
 #include "softhca_faults.h"
 
-/* What the calls need of each other; each maker leaves its object here. */
+/* The objects of the calls. Each function that creates one stores it here. */
 static struct {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -25,7 +26,7 @@ static struct {
 	uint8_t mem[4096] __attribute__((aligned(4096)));
 } t;
 
-/* 0, or the errno of a maker that gave nothing. */
+/* Returns 0, or the errno of a call that returned NULL. */
 static int
 made(const void *obj)
 {
@@ -216,7 +217,7 @@ create_comp_channel(void)
 	return rc;
 }
 
-/* ---- mlx5's own */
+/* ---- mlx5's own calls */
 
 /* An indirect key with a signature has two PSVs. */
 static int
@@ -252,11 +253,11 @@ static int
 alloc_uar(void)
 {
 	t.uar = mlx5dv_devx_alloc_uar(t.ctx,
-		MLX5DV_UAR_ALLOC_TYPE_BF); /* libmlx5 keeps one of NC */
+		MLX5DV_UAR_ALLOC_TYPE_BF); /* libmlx5 keeps a page of type NC, so this one is BF */
 	return made(t.uar);
 }
 
-/* CREATE_CQ, by its bytes: bit offsets are those of the programming manual. */
+/* CREATE_CQ by its bytes, at the bit offsets of the programming manual. */
 static int
 devx_create_cq(void)
 {
@@ -290,7 +291,7 @@ query_hca_cap(void)
 	return mlx5dv_devx_general_cmd(t.ctx, in, sizeof(in), out, sizeof(out)) == 0 ? 0 : errno;
 }
 
-/* In order: each needs what those before it have made, and those that end it come last. */
+/* In this order, each call has the objects that it needs. Calls that destroy them come last. */
 static const struct {
 	const char *line;
 	int error;
@@ -342,7 +343,7 @@ begin(void)
 	CHECK(t.pd != NULL);
 }
 
-/* config/tsan.supp names it. */
+/* config/tsan.supp names this function. */
 static void
 free_uar(struct mlx5dv_devx_uar *uar)
 {
@@ -397,7 +398,10 @@ case_from_file(void)
 	refuse_each(true);
 }
 
-/* A key has two, and is made by another command: the second key's first is the third. */
+/*
+ * A key has two PSVs, and another command creates the key: the first PSV of the second key is the
+ * third.
+ */
 static void
 case_psv(void)
 {
@@ -430,7 +434,7 @@ case_other_opcode(void)
 	end();
 }
 
-/* With the adapter dead, what there is can be destroyed, and nothing made. */
+/* With a dead adapter, objects can be destroyed, and none can be created. */
 static void
 case_dead(void)
 {
@@ -452,9 +456,9 @@ case_dead(void)
 static const struct check_case cases[] = {
 	{"calls are refused from code", case_from_code},
 	{"calls are refused by the control file", case_from_file},
-	{"the third PSV is refused, whatever is made between", case_psv},
+	{"the third PSV is refused, whatever is created in between", case_psv},
 	{"a firmware command of another opcode is not refused", case_other_opcode},
-	{"a dead adapter lets go of its objects", case_dead},
+	{"a dead adapter's objects can be destroyed", case_dead},
 };
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults on demand at receives: their completions fail, are lost, or come late. */
+/* Faults on demand in receives: their completions fail, are lost, or come late. */
 #include <sys/mman.h>
 
 #include "softhca_faults.h"
@@ -33,7 +33,7 @@ expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
 	CHECK_EQ(wc.status, status);
 }
 
-/* Receives 101, 102, ... of the server, each into 64 bytes of its own. */
+/* Posts receives 101, 102, ... of the server, each into 64 bytes of its own. */
 static void
 begin(unsigned int receives)
 {
@@ -51,7 +51,7 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each: ibv_poll_cq(3). */
+/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each (ibv_poll_cq(3)). */
 static void
 case_syndromes(void)
 {
@@ -85,7 +85,7 @@ case_syndromes(void)
 		expect(&p.client, 1, IBV_WC_SUCCESS);
 		expect(&p.client, 2, IBV_WC_REM_OP_ERR);
 		CHECK_EQ(p.server.buf[0], 0x5c);
-		CHECK_EQ(p.server.buf[64], 0); /* what failed did not arrive */
+		CHECK_EQ(p.server.buf[64], 0); /* the failed message did not arrive */
 		end();
 	}
 }
@@ -99,7 +99,10 @@ case_drop(void)
 		send_one(id, IBV_WR_SEND);
 	for (uint64_t id = 1; id <= 3; id++)
 		expect(&p.client, id, IBV_WC_SUCCESS);
-	/* libmlx5 counts a QP's receives by their completions: the third goes by the second's name. */
+	/*
+	 * libmlx5 counts a QP's receives by their completions: the third one gets the second one's
+	 * wr_id.
+	 */
 	expect(&p.server, 101, IBV_WC_SUCCESS);
 	expect(&p.server, 102, IBV_WC_SUCCESS);
 	pair_expect_none(&p.server);
@@ -109,8 +112,8 @@ case_drop(void)
 }
 
 /*
- * The receive's completion is to be lost, but the message's own memory is missing, so nothing arrives.
- * The completions that follow are not lost: the sender's receive is flushed, and tells.
+ * The receive's completion is to be lost. But the message's own memory is missing, so nothing
+ * arrives, and no completion is lost: the sender's receive is flushed, and completes.
  */
 static void
 case_drop_of_nothing(void)
@@ -142,7 +145,7 @@ static void
 case_late(void)
 {
 	begin(3);
-	fault("recv_late ms=60 op=2"); /* how late: test_softhca_waits */
+	fault("recv_late ms=60 op=2"); /* test_softhca_waits checks how late */
 	for (uint64_t id = 1; id <= 3; id++)
 		send_one(id, IBV_WR_SEND);
 	expect(&p.server, 101, IBV_WC_SUCCESS);
@@ -150,7 +153,7 @@ case_late(void)
 	expect(&p.server, 103, IBV_WC_SUCCESS);
 	for (uint64_t id = 1; id <= 3; id++)
 		expect(&p.client, id, IBV_WC_SUCCESS);
-	/* However often it is tried, it is one message. */
+	/* A message counts once, however often it is tried. */
 	pair_post_recv(&p.server, 104, 0, 64);
 	fault("recv_late ms=20 times=2");
 	send_one(4, IBV_WR_SEND);
@@ -161,7 +164,7 @@ case_late(void)
 	end();
 }
 
-/* Only what uses a receive counts, and only those of the QP that is named. */
+/* Only operations that use a receive count, and only on the QP that is named. */
 static void
 case_counting(void)
 {
@@ -183,8 +186,8 @@ case_counting(void)
 }
 
 /*
- * A write, and behind it a request that has no receive, announced by one doorbell. Returns when that
- * request has been tried: the visit that completed the write went on to it, and a query waits for the
+ * Posts a write, and behind it a request that has no receive, by one doorbell. Returns when that
+ * request was tried: the visit that completed the write went on to it, and a query waits for the
  * end of the visit.
  */
 static void
@@ -211,7 +214,7 @@ begin_to_wait(enum ibv_wr_opcode opcode)
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
-/* A sender that waits for a receive meets the fault once, when there is one. */
+/* A sender that waits for a receive meets the fault once, when there is a receive. */
 static void
 case_waiting(void)
 {
@@ -238,7 +241,7 @@ case_file(void)
 	faults_await(3);
 	for (uint64_t id = 1; id <= 3; id++)
 		send_one(id, IBV_WR_SEND);
-	expect(&p.server, 101, IBV_WC_SUCCESS); /* of the second: see case_drop() */
+	expect(&p.server, 101, IBV_WC_SUCCESS); /* the second receive's: see case_drop() */
 	expect(&p.server, 102, IBV_WC_LOC_LEN_ERR);
 	expect(&p.client, 1, IBV_WC_SUCCESS);
 	expect(&p.client, 2, IBV_WC_SUCCESS);
@@ -320,7 +323,7 @@ case_ud(void)
 	fault("recv_complete syndrome=1");
 	ud_send(3);
 	expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
-	expect(&p.client, 3, IBV_WC_SUCCESS); /* nobody tells it */
+	expect(&p.client, 3, IBV_WC_SUCCESS); /* it does not learn of it */
 	CHECK_EQ(ibv_destroy_ah(ud.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(ud.qp), 0);
 	CHECK_EQ(ibv_destroy_srq(ud.srq), 0);
@@ -330,12 +333,12 @@ case_ud(void)
 static const struct check_case cases[] = {
 	{"a receive fails with any syndrome", case_syndromes},
 	{"a receive's completion is lost, its message is not", case_drop},
-	{"a message that cannot arrive loses no other completion", case_drop_of_nothing},
-	{"a message that arrives late holds up what is behind it", case_late},
-	{"what uses no receive, or another QP's, is not counted", case_counting},
-	{"a message that waits meets it when there is a receive", case_waiting},
+	{"a message that cannot arrive does not use up the fault", case_drop_of_nothing},
+	{"a message that arrives late delays those behind it", case_late},
+	{"operations without a receive, or on another QP, are not counted", case_counting},
+	{"a message that waits meets the fault when there is a receive", case_waiting},
 	{"receives meet the faults of the control file, in its order", case_file},
-	{"unreliable messages, and receives of a shared queue", case_ud},
+	{"faults act on unreliable messages, and on receives of an SRQ", case_ud},
 };
 
 int

@@ -51,7 +51,7 @@ port_state(void)
 static void
 begin(void)
 {
-	/* Retries that end in 4.096 us * 2^8 * 2. */
+	/* Retries end after 4.096 us * 2^8 * 2. */
 	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
 }
 
@@ -63,7 +63,7 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each: ibv_poll_cq(3). */
+/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each (ibv_poll_cq(3)). */
 static void
 case_syndromes(void)
 {
@@ -147,7 +147,7 @@ case_drop(void)
 	expect(1, IBV_WC_SUCCESS);
 	expect(4, IBV_WC_SUCCESS);
 	pair_expect_none(&p.client);
-	CHECK_EQ(p.server.buf[63], 0x33); /* it ran */
+	CHECK_EQ(p.server.buf[63], 0x33); /* the write was executed */
 	end();
 }
 
@@ -155,7 +155,7 @@ static void
 case_late(void)
 {
 	begin();
-	fault("late ms=60 op=2"); /* how late: test_softhca_waits */
+	fault("late ms=60 op=2"); /* test_softhca_waits checks how late */
 	write_one(1);
 	write_one(2);
 	write_one(3);
@@ -226,7 +226,7 @@ case_port(void)
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
 	write_one(1);
 	expect(1, IBV_WC_SUCCESS);
-	/* Down for longer than the retries. */
+	/* The port is down for longer than the retries last. */
 	fault("port_down op=2");
 	write_one(2);
 	write_one(3);
@@ -238,7 +238,7 @@ case_port(void)
 	end();
 }
 
-/* Without a link, what stays inside the adapter runs: a window is bound. */
+/* Operations inside the adapter need no link: a window can be bound. */
 static void
 case_port_down_umr(void)
 {
@@ -268,7 +268,7 @@ case_port_down_umr(void)
 static void
 case_port_blinks(void)
 {
-	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s a try */
+	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s for each try */
 	fault("port_down ms=30 op=1");
 	write_one(1);
 	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
@@ -290,7 +290,7 @@ case_device_fatal(void)
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	CHECK_EQ(errno, EIO);
-	/* What there is can be destroyed. */
+	/* The objects can be destroyed. */
 	pair_fini(&p);
 	softhca_faults_clear();
 	begin();
@@ -406,11 +406,12 @@ case_file(void)
 	pair_expect_none(&p.client);
 	write_one(2);
 	expect(2, IBV_WC_REM_ACCESS_ERR);
-	faults_write("refuse call=alloc_pd errno=12\n"); /* at once: a call looks itself */
+	/* acts at once: a call reads the file itself */
+	faults_write("refuse call=alloc_pd errno=12\n");
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	CHECK_EQ(errno, ENOMEM);
-	/* What the file no longer says is disarmed. */
+	/* Faults that are no longer in the file are disarmed. */
 	faults_write("drop op=100\nlate ms=1 op=100\n");
 	faults_await(2);
 	faults_write("");
@@ -437,16 +438,16 @@ case_malformed_file(void)
 
 static const struct check_case cases[] = {
 	{"a completion with any syndrome at any operation", case_syndromes},
-	{"what is made to fail moves nothing", case_failed_does_not_run},
+	{"an operation that is made to fail moves nothing", case_failed_does_not_run},
 	{"a fault of one queue pair spares the others", case_other_qp},
-	{"dropped completions are of work that ran", case_drop},
-	{"a late completion holds up what is behind it", case_late},
+	{"work whose completion is dropped is executed", case_drop},
+	{"a late completion delays those behind it", case_late},
 	{"a queue pair fails fatally", case_qp_fatal},
 	{"a completion queue overruns", case_cq_overrun},
-	{"a send queue stops, and goes on", case_sq_drained},
+	{"a send queue stops (SQD), and can be restarted", case_sq_drained},
 	{"a port goes down and up", case_port},
 	{"a UMR needs no link", case_port_down_umr},
-	{"a port that blinks costs retries only", case_port_blinks},
+	{"a port that is down for a moment costs retries only", case_port_blinks},
 	{"the device dies, and can be taken down", case_device_fatal},
 	{"control calls are refused with any errno", case_refused},
 	{"a malformed line is named in an error", case_malformed},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The adapter under load: 4 threads, 64 queue pairs that share doorbell pages, every byte checked; and
- * opening and closing it over and over, which must leave nothing.
+ * The adapter under load: 4 threads and 64 QPs that share doorbell pages, with every byte checked.
+ * Then it is opened and closed many times, which must leave nothing behind.
  *
  * usage: test_softhca_stress [OPERATIONS [CYCLES [SEED]]]     usertools/stress.sh has the long form
  */
@@ -13,8 +13,8 @@
 #include "hwq_emu.h"
 
 #define N_THREADS 4
-#define QPS_EACH  16 /* of one domain: they share its doorbell register */
-#define SLOTS     8  /* operations of one burst of one queue */
+#define QPS_EACH  16 /* QPs of one domain: they share its doorbell register */
+#define SLOTS     8  /* operations in one burst of one queue */
 #define SLOT_LEN  2048
 
 #ifdef __SANITIZE_THREAD__
@@ -32,7 +32,9 @@ static struct hwq_dev *dev;
 static struct hwq_mr mr;
 static bool pumped;
 
-/* One queue: what it sends, what it sends to, and what it reads into. Nobody else touches them. */
+/*
+ * The memory of one queue: sources, destinations, and the targets of reads. No other queue uses it.
+ */
 struct lines {
 	uint8_t src[SLOTS][SLOT_LEN], dst[SLOTS][SLOT_LEN];
 };
@@ -63,7 +65,7 @@ fill(uint8_t *p, uint32_t len, uint64_t *seed)
 	}
 }
 
-/* Posts one operation that moves src to dst, in any of the ways there are. */
+/* Posts one operation that moves src to dst, by one of the ways. */
 static void
 post(struct worker *w, struct queue *q, unsigned int slot, unsigned int flags)
 {
@@ -183,7 +185,7 @@ worker_create(struct worker *w, struct lines *lines)
 		EMU_DIE("creating queues: %s", strerror(-ret));
 }
 
-/* Queue i of a thread is connected with queue i of its neighbour. */
+/* Queue i of a thread is connected to queue i of the next thread. */
 static void
 connect_all(void)
 {
@@ -233,7 +235,7 @@ case_load(uint64_t ops, uint64_t seed)
 		CHECK_EQ(hwq_domain_destroy(workers[t].domain), 0, "destroying a domain");
 	}
 	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
-	CHECK_EQ(softhca_violations(), 0, "breaches of protocol");
+	CHECK_EQ(softhca_violations(), 0, "violations");
 	free(lines);
 }
 
@@ -320,11 +322,11 @@ case_cycles(uint64_t cycles)
 		before.heap, after.heap, (unsigned long long)grew);
 	CHECK_EQ(after.fds, before.fds, "descriptors");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* The allocator may split its own few. */
+	/* The allocator may split a few mappings. */
 	CHECK(after.mappings <= before.mappings + 8, "mappings leak");
 	/*
-	 * The tables of numbers grow in large blocks, in few cycles. A leak of one object a cycle, however
-	 * small, makes the heap grow in each.
+	 * Tables of numbers grow by large blocks, in few cycles. A leak of one object in each cycle
+	 * makes the heap grow in each cycle.
 	 */
 	CHECK(grew <= cycles / 10, "memory leaks");
 #endif
@@ -344,6 +346,6 @@ main(int argc, char **argv)
 	dev = emu_open();
 	RUN("4 threads, 64 queue pairs: every byte arrives", case_load(ops, seed));
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
-	RUN("opening and closing leaves nothing", case_cycles(cycles));
+	RUN("opening and closing leaves nothing behind", case_cycles(cycles));
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UAR pages a turn looks at: one that has rested for long is served at once by an idle adapter,
- * soon by a busy one, and never forgotten. Pumped, so that turns can be counted, on a virtual clock.
+ * Which UAR pages a turn looks at. A page that had no doorbell for long rests. An idle adapter
+ * serves such a page at once, a busy one soon, and none is forgotten. The adapter is pumped, so
+ * that turns can be counted, with a virtual clock.
  */
 #include "hwq_emu.h"
 #include "virtual_clock.h"
 
 #define N_RESTING  200
-#define REST_TURNS 2000 /* more than the adapter waits before a page rests */
-/* doc/softhca.md promises 1 us for each page that rests. The adapter looks at the clock in every 8th turn. */
+#define REST_TURNS 2000 /* more turns than it takes until a page rests */
+/*
+ * doc/softhca.md promises at most 1 us for each resting page. The adapter reads the clock in every
+ * 8th turn.
+ */
 #define WAIT_US_MAX (N_RESTING + 8)
 
 static struct hwq_dev *dev;
-/* libmlx5 puts two thread domains on one page: spare is what shares the busy queue's. */
+/* libmlx5 puts two thread domains on one page: spare shares the busy queue's page. */
 static struct twin busy, spare, resting[N_RESTING];
 
 static void
@@ -34,13 +38,13 @@ done(struct twin *t)
 	return true;
 }
 
-/* A turn in which the busy queue has work: it is always served. */
+/* A turn in which the busy queue has work, which is always served. */
 static void
 busy_turn(void)
 {
 	nop(&busy);
 	CHECK(softhca_pump() != 0, "the busy queue's doorbell is seen");
-	CHECK(done(&busy), "and its NOP completes in the turn");
+	CHECK(done(&busy), "the busy queue's NOP completes in the turn");
 }
 
 static void
@@ -56,9 +60,9 @@ case_idle_adapter(void)
 	for (unsigned int i = 0; i < N_RESTING; i++) {
 		nop(&resting[i]);
 		CHECK(softhca_pump() != 0, "an idle adapter serves a page that rested");
-		CHECK(done(&resting[i]), "in one turn");
+		CHECK(done(&resting[i]), "the NOP completes in one turn");
 	}
-	CHECK_EQ(softhca_pump(), 0, "then it is idle");
+	CHECK_EQ(softhca_pump(), 0, "then the adapter is idle");
 }
 
 static void
@@ -67,12 +71,12 @@ case_all_at_once(void)
 	let_rest();
 	for (unsigned int i = 0; i < N_RESTING; i++)
 		nop(&resting[i]);
-	CHECK(softhca_pump() >= N_RESTING, "one turn of an idle adapter serves them all");
+	CHECK(softhca_pump() >= N_RESTING, "one turn of an idle adapter serves all pages");
 	for (unsigned int i = 0; i < N_RESTING; i++)
-		CHECK(done(&resting[i]), "each of them");
+		CHECK(done(&resting[i]), "a NOP of each page");
 }
 
-/* A turn takes a microsecond, so that a turn may look at one page that rests. */
+/* A turn takes a microsecond here, so that a turn may look at one resting page. */
 static void
 case_busy_adapter(void)
 {
@@ -91,11 +95,13 @@ case_busy_adapter(void)
 		total += us;
 		n++;
 	}
-	/* It does not look at all of them in each turn. */
+	/* The adapter does not look at all resting pages in each turn. */
 	CHECK(total / n >= N_RESTING / 4, "pages wait for %u us on average", total / n);
 }
 
-/* What a control call asks of a page that rests is done in the next turn, busy or not. */
+/*
+ * A control call that concerns a resting page is served in the next turn, even of a busy adapter.
+ */
 static void
 case_attention(void)
 {
@@ -103,7 +109,7 @@ case_attention(void)
 
 	let_rest();
 	CHECK(hwq_wqe_nop(&resting[3].qp->sq, HWQ_WQE_SIGNALED) == 1, "posted");
-	/* The record alone: no doorbell, so nothing runs it. */
+	/* Only the record is written: without a doorbell, nothing runs the WQE. */
 	atomic_store_explicit(&resting[3].qp->sq.dbrec[MLX5_SND_DBR], htobe32(resting[3].qp->sq.pi),
 		memory_order_release);
 	CHECK_EQ(hwq_qp_fail(resting[3].qp), 0, "into error");
@@ -127,11 +133,10 @@ main(int argc, char **argv)
 		twin_connect_self(&resting[i]);
 	}
 	let_rest();
-	RUN("an idle adapter serves a page that rested at once", case_idle_adapter());
-	RUN("and all of them in one turn", case_all_at_once());
-	RUN("a busy adapter serves a page that rested, soon", case_busy_adapter());
-	RUN("what a control call asks of a page that rests is done in the next turn",
-		case_attention());
+	RUN("an idle adapter serves a resting page at once", case_idle_adapter());
+	RUN("an idle adapter serves all resting pages in one turn", case_all_at_once());
+	RUN("a busy adapter serves a resting page within the promised time", case_busy_adapter());
+	RUN("a control call on a resting page is served in the next turn", case_attention());
 	for (unsigned int i = 0; i < N_RESTING; i++)
 		twin_destroy(&resting[i]);
 	twin_destroy(&spare);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long the adapter waits: for a receive, for a peer, for a moderated event, for a fault that has a
- * time. The end of each wait is checked to the nanosecond, on a virtual clock.
+ * How long the adapter waits: for a receive, for a peer, for a moderated event, and for a fault
+ * with a time. The end of each wait is checked to the nanosecond, on a virtual clock.
  */
 #include "softhca_clock.h"
 
@@ -31,7 +31,7 @@ or_zero(unsigned int v)
 	return v == 0 ? PAIR_ZERO : (uint8_t)v;
 }
 
-/* ---- for a receive (RNR) */
+/* ---- waiting for a receive (RNR) */
 
 static void
 rnr_init(unsigned int retries, unsigned int timer)
@@ -46,7 +46,7 @@ rnr_expect_end(unsigned int retries, uint64_t delay)
 {
 	struct ibv_wc wc;
 
-	/* Step by step: a retry is counted when the adapter runs. */
+	/* Time moves in steps: a retry is counted when the adapter runs. */
 	for (unsigned int i = 1; i < retries; i++) {
 		clock_pass(delay - 1);
 		clock_expect_none(&p.client);
@@ -85,7 +85,7 @@ case_rnr_timers(void)
 	}
 }
 
-/* A message that was received after some refusals leaves the next one all its retries. */
+/* After a message was received, the next one has all its retries. */
 static void
 case_rnr_counts_anew(void)
 {
@@ -115,7 +115,9 @@ case_rnr_for_ever(void)
 	pair_fini(&p);
 }
 
-/* ---- for a peer: 4.096 us * 2^timeout * (retry_cnt + 1), at most 500 ms (doc/softhca.md) */
+/*
+ * ---- waiting for a peer: 4.096 us * 2^timeout * (retry_cnt + 1), at most 500 ms (doc/softhca.md)
+ */
 
 static void
 peer_init(unsigned int timeout, unsigned int retries)
@@ -166,7 +168,7 @@ case_absent_peer_for_ever(void)
 	pair_fini(&p);
 }
 
-/* ---- for a moderated event (ibv_modify_cq(3)) */
+/* ---- waiting for a moderated event (ibv_modify_cq(3)) */
 
 static unsigned int
 take_events(void)
@@ -220,7 +222,7 @@ case_moderate_period(void)
 	CHECK_EQ(take_events(), 1);
 	clock_pass(100 * MS);
 	CHECK_EQ(take_events(), 0);
-	/* Again, with what is there already. */
+	/* Armed again, with completions that are already there. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(1);
 	clock_pass(4 * MS - 1);
@@ -230,7 +232,7 @@ case_moderate_period(void)
 	pair_fini(&p);
 }
 
-/* Count or period: the first of the two. */
+/* Count or period: whichever comes first. */
 static void
 case_moderate_both(void)
 {
@@ -254,7 +256,7 @@ case_moderate_both(void)
 	pair_fini(&p);
 }
 
-/* ---- for a fault that has a time */
+/* ---- waiting for a fault that has a time */
 
 static void
 fault(const char *line)
@@ -355,7 +357,7 @@ case_port_blinks(void)
 	pair_fini(&p);
 }
 
-/* ---- the running clock (ibv_query_rt_values_ex(3)) and the stamps of completions */
+/* ---- the adapter's clock (ibv_query_rt_values_ex(3)) and the timestamps of completions */
 
 static uint64_t
 raw_clock(void)
@@ -389,15 +391,15 @@ static const struct check_case cases[] = {
 	{"a refused SEND is tried rnr_retry times more", case_rnr_retries},
 	{"its tries are min_rnr_timer apart", case_rnr_timers},
 	{"each SEND has all its retries", case_rnr_counts_anew},
-	{"rnr_retry 7 is for ever", case_rnr_for_ever},
+	{"rnr_retry 7 retries for ever", case_rnr_for_ever},
 	{"an absent peer is given up after timeout and retry_cnt", case_absent_peer},
-	{"timeout 0 is for ever", case_absent_peer_for_ever},
+	{"timeout 0 waits for ever", case_absent_peer_for_ever},
 	{"a moderated event comes a period after the first completion", case_moderate_period},
 	{"a moderated event comes by count or by period", case_moderate_both},
 	{"a late completion comes when the fault says", case_late},
 	{"a late completion comes when the fault says in SQD too", case_late_in_sqd},
 	{"a late receive comes when the fault says", case_late_receive},
-	{"a port that blinks is up when the fault says", case_port_blinks},
+	{"a port that is down for a moment is up again when the fault says", case_port_blinks},
 	{"the adapter's clock is the system's, to the nanosecond", case_clocks},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: each completion comes at the nanosecond that the settings promise, worked out here
- * by hand.
+ * The timing model: each completion comes at the nanosecond that the settings promise. The times
+ * are computed by hand here.
  */
 #include "softhca_clock.h"
 
@@ -38,7 +38,7 @@ expect_at(struct pair_end *e, uint64_t at)
 	CHECK_EQ(clock_expect_at(e, at).status, IBV_WC_SUCCESS);
 }
 
-/* The i-th of n posted at once completes after i latencies, its bytes and one round trip. */
+/* Of n posted at once, the i-th completes after i latencies, its bytes' time and one round trip. */
 static void
 case_burst(void)
 {
@@ -54,7 +54,7 @@ case_burst(void)
 	pair_fini(&p);
 }
 
-/* 20,000 bytes take 2 ms on the port, longer than the latency, which overlaps. */
+/* 20,000 bytes take 2 ms on the port. This is longer than the latency, which runs meanwhile. */
 static void
 case_bandwidth(void)
 {
@@ -68,7 +68,10 @@ case_bandwidth(void)
 	pair_fini(&p);
 }
 
-/* Each queue has its own latency; the port is one, and sends one message of 2 ms after another. */
+/*
+ * Each queue has its own latency. They share one port, which sends one message of 2 ms after
+ * another.
+ */
 static void
 case_two_queues(void)
 {
@@ -97,7 +100,7 @@ case_two_queues(void)
 	pair_fini(&p);
 }
 
-/* A later doorbell counts from its own time, an idle queue owes nothing to the past. */
+/* A later doorbell counts from its own time: an idle queue does not add earlier waits. */
 static void
 case_doorbells(void)
 {
@@ -120,7 +123,9 @@ case_doorbells(void)
 	pair_fini(&p);
 }
 
-/* Times of eight doorbells are kept: of more, the last ones count from the eighth. */
+/*
+ * The times of eight doorbells are kept. If there are more, the later ones count from the eighth.
+ */
 static void
 case_many_doorbells(void)
 {
@@ -166,7 +171,7 @@ post_one(enum ibv_wr_opcode opcode, unsigned int flags, const uint32_t *lens, in
 	clock_settle();
 }
 
-/* Every segment counts, inline or not; an atomic is 8 bytes. */
+/* Every segment counts, inline or not. An atomic has 8 bytes. */
 static void
 case_bytes(void)
 {
@@ -199,7 +204,7 @@ case_bytes(void)
 	pair_fini(&p);
 }
 
-/* A copy inside the adapter has no wire. */
+/* A copy inside the adapter uses no port and has no round trip. */
 static void
 case_local(void)
 {
@@ -222,7 +227,10 @@ case_local(void)
 	pair_fini(&p);
 }
 
-/* Binding a window is a UMR: it takes its queue's latency, no bytes of the port and no round trip. */
+/*
+ * Binding a window is a UMR: it takes its queue's latency, but no time on the port and no round
+ * trip.
+ */
 static void
 case_local_umr(void)
 {
@@ -245,14 +253,14 @@ case_local_umr(void)
 }
 
 static const struct check_case cases[] = {
-	{"a burst's operations follow each other by the latency, one round trip later", case_burst},
+	{"operations of a burst complete one latency apart, after one round trip", case_burst},
 	{"data take their time on the port", case_bandwidth},
 	{"queues share the port", case_two_queues},
 	{"a doorbell counts from its own time", case_doorbells},
 	{"the times of eight doorbells are kept", case_many_doorbells},
 	{"the bytes of an operation are those of its segments", case_bytes},
-	{"a copy inside the adapter takes no wire", case_local},
-	{"a UMR takes no wire", case_local_umr},
+	{"a copy inside the adapter takes no time on the port", case_local},
+	{"a UMR takes no time on the port", case_local_umr},
 };
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that comes and goes at one address, and a key on demand over it. */
+/* Memory that is mapped and unmapped at one address, and a key on demand over it. */
 #ifndef ODP_AREA_H
 #define ODP_AREA_H
 
@@ -16,7 +16,7 @@ struct area {
 	struct ibv_mr *mr;
 };
 
-/* Something at the address again; nothing may have come there meanwhile. */
+/* Maps new memory at the address. Nothing else may be there by now. */
 static inline void
 area_map(struct area *a, unsigned int first, unsigned int n, int prot)
 {
@@ -33,8 +33,8 @@ area_unmap(struct area *a, unsigned int first, unsigned int n)
 }
 
 /*
- * A key over addresses where there is nothing, far below where the kernel puts new mappings: so
- * nothing else comes there.
+ * Creates a key over unmapped addresses. They are far below where the kernel places new mappings,
+ * so nothing else is mapped there.
  */
 static inline void
 area_init(struct area *a, struct ibv_pd *pd, int access)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends on a raw packet queue pair what test_softhca_raw.py then reads in the capture file: frames of
- * one SEND each, and TSO requests that are cut. Payload bytes count up from 0.
+ * Sends on a raw packet QP what test_softhca_raw.py reads from the capture file: frames of one SEND
+ * each, and TSO requests that the adapter cuts into frames. Payload bytes count up from 0.
  *
  *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
  *
- * Prints the status of the last work completion. PAIR_ON_DEMAND=1: from memory on demand, which
- * with RAW_SENDER_GONE=1 may not be touched when the request runs.
+ * Prints the status of the last work completion. With PAIR_ON_DEMAND=1, the memory is on demand.
+ * With RAW_SENDER_GONE=1, it also cannot be accessed when the request runs.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -53,9 +53,9 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 }
 
 /*
- * Where a TSO header runs past the end of the ring, libmlx5 44 leaves 32 bytes between it and the data
- * segments, of which their count (DS) knows nothing. Nothing runs until the adapter is pumped: the
- * segments are moved to where they belong.
+ * Where a TSO header crosses the end of the ring, libmlx5 44 leaves 32 bytes between it and the
+ * data segments, which DS does not count. The adapter does not run until it is pumped, so the
+ * segments are moved here to where they belong.
  */
 static void
 mend_wrapped_header(const struct mlx5dv_qp *dv, uint32_t posted, const struct ibv_send_wr *wr)
@@ -140,7 +140,7 @@ main(int argc, char **argv)
 	memcpy(buf, header, header_len);
 	for (unsigned int i = 0; i < len; i++)
 		buf[header_len + i] = (uint8_t)i;
-	/* In two pieces, the cut at an odd place. */
+	/* The payload is in two pieces, split at an odd offset. */
 	sge[0] = (struct ibv_sge){(uintptr_t)buf, len / 3, mr->lkey};
 	if (strcmp(argv[1], "tso") == 0) {
 		wr.opcode = IBV_WR_TSO;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests as libmlx5 writes them, changed in one place, and run.
+ * Work requests as libmlx5 writes them, changed in one place, and executed.
  *
- * The scribe is a queue pair in SQD: what libmlx5 posts there is written and not run. It is copied
- * from the send queue, and goes to another queue pair by mlx5dv_wr_raw_wqe (mlx5dv_wr_post(3)).
+ * The scribe is a QP in SQD: libmlx5 writes WQEs to its send queue, and the adapter does not
+ * execute them. A WQE is copied from there, and posted on another QP by mlx5dv_wr_raw_wqe
+ * (mlx5dv_wr_post(3)).
  */
 #ifndef SOFTHCA_SCRIBE_H
 #define SOFTHCA_SCRIBE_H
@@ -16,21 +17,24 @@ struct scribe_wqe {
 	uint8_t bytes[1024];
 };
 
-/* The pair's server becomes the scribe. It still answers what the client asks of it. */
+/* Makes the pair's server the scribe. As a responder it still serves the client. */
 static inline void
 scribe_init(struct pair *p)
 {
 	CHECK_EQ(pair_modify(&p->server, IBV_QPS_SQD), 0);
 }
 
-/* Where libmlx5 writes next. */
+/* Where libmlx5 writes the next WQE. */
 static inline uint16_t
 scribe_here(const struct pair_end *e)
 {
 	return (uint16_t)be32toh(__atomic_load_n(&e->dbrec[MLX5_SND_DBR], __ATOMIC_RELAXED));
 }
 
-/* The first WQE of that opcode since `from`, addressed to be run by `runner`. */
+/*
+ * Copies the first WQE of that opcode since `from`, and sets the QPN of `runner`, which will
+ * execute it.
+ */
 static inline struct scribe_wqe
 scribe_take(const struct pair_end *e, uint16_t from, uint8_t opcode, const struct pair_end *runner)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Indirect keys and memory windows through stock libmlx5: where each byte goes, and every rule that
- * keeps bytes from where they may not go.
+ * forbids an access.
  *
- * What memory should look like is worked out here from the manual pages' words: a list is its
- * entries one after the other; interleaved data are entry 0 of round 0, entry 1 of round 0, ..., and
- * each entry's next round begins bytes_count + bytes_skip further (mlx5dv_wr_mkey_configure(3)).
+ * The expected memory is computed here from the manual pages: a list is its entries one after the
+ * other. Interleaved data are entry 0 of round 0, entry 1 of round 0, ...; each entry's next round
+ * is bytes_count + bytes_skip further (mlx5dv_wr_mkey_configure(3)).
  */
 #include "softhca_pair.h"
 
 #define N_MAX 600
 
-/* What a layout is in the server's buffer: pieces in the order in which data fill them. */
+/* A layout as pieces of the server's buffer, in the order in which data fill them. */
 struct pieces {
 	unsigned int n;
 	struct {
@@ -121,7 +121,10 @@ read_from(struct pair *p, uint32_t rkey, uint64_t raddr, uint32_t to, uint32_t l
 	return finish(&p->client);
 }
 
-/* Bytes [off, off+len) of the layout hold the client's bytes from 0 on; all else is as painted. */
+/*
+ * Checks that bytes [off, off+len) of the layout hold the client's bytes from 0 on, and that all
+ * other bytes are unchanged.
+ */
 static void
 expect_scattered(const struct pair *p, const struct pieces *s, uint32_t off, uint32_t len)
 {
@@ -145,7 +148,7 @@ expect_untouched(const struct pair *p)
 		CHECK_EQ(p->server.buf[i], 0xee);
 }
 
-/* Writes that part through the key, looks at all of memory, and reads it back. */
+/* Writes that part through the key, checks all of the memory, and reads it back. */
 static void
 write_and_read(struct pair *p, struct mlx5dv_mkey *mkey, const struct pieces *s, uint32_t off,
 	uint32_t len)
@@ -175,8 +178,8 @@ case_list(void)
 		piece(&s, (uint32_t)(v[i].addr - (uintptr_t)p.server.buf), v[i].length);
 	CHECK_EQ(set_list(&p.client, mkey, PAIR_ALL, 3, v), IBV_WC_SUCCESS);
 	write_and_read(&p, mkey, &s, 0, 407);
-	write_and_read(&p, mkey, &s, 99, 9);  /* ends on both sides of the middle entry */
-	write_and_read(&p, mkey, &s, 100, 7); /* the middle entry */
+	write_and_read(&p, mkey, &s, 99, 9);  /* starts before and ends after the middle entry */
+	write_and_read(&p, mkey, &s, 100, 7); /* exactly the middle entry */
 	write_and_read(&p, mkey, &s, 406, 1);
 	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
 	pair_fini(&p);
@@ -214,12 +217,12 @@ interleaved(uint32_t repeat, uint16_t n, struct mlx5dv_mr_interleaved *v)
 static void
 case_interleaved(void)
 {
-	/* The manual page's own example. */
+	/* The example of the manual page. */
 	interleaved(2, 2,
 		(struct mlx5dv_mr_interleaved[]){{.addr = 0, .bytes_count = 512, .bytes_skip = 4},
 			{.addr = 4096, .bytes_count = 8, .bytes_skip = 0}});
 	interleaved(7, 1, (struct mlx5dv_mr_interleaved[]){{100, 13, 3, 0}});
-	/* More pieces than any WQE has segments; nothing skipped; three entries. */
+	/* More pieces than a WQE has segments; entries without a skip; three entries. */
 	interleaved(200, 2, (struct mlx5dv_mr_interleaved[]){{1, 5, 2, 0}, {20000, 3, 9, 0}});
 	interleaved(3, 1, (struct mlx5dv_mr_interleaved[]){{77, 64, 0, 0}});
 	interleaved(5, 3,
@@ -227,7 +230,7 @@ case_interleaved(void)
 			{16384, 100, 28, 0}});
 }
 
-/* An interleaved key inside a list, inside an interleaved one. */
+/* An interleaved key in a list, and that list in an interleaved key. */
 static void
 case_nested(void)
 {
@@ -243,7 +246,7 @@ case_nested(void)
 	a = mkey_new(p.pd, 4, 0);
 	b = mkey_new(p.pd, 4, 0);
 	c = mkey_new(p.pd, 4, 0);
-	/* a: 10 rounds of 6 bytes, every 10th from 1000 on: 60 bytes. */
+	/* a: 10 rounds of 6 bytes, one every 10 bytes from 1000 on: 60 bytes. */
 	v = (struct mlx5dv_mr_interleaved){(uintptr_t)base + 1000, 6, 4, p.server.mr->lkey};
 	CHECK_EQ(set_interleaved(&p.client, a, PAIR_ALL, 10, 1, &v), IBV_WC_SUCCESS);
 	for (uint32_t i = 0; i < 10; i++)
@@ -255,7 +258,7 @@ case_nested(void)
 	for (uint32_t i = 3; i < 43; i++)
 		piece(&sb, sa.v[i / 6].at + i % 6, 1);
 	piece(&sb, 3000, 20);
-	/* c: 3 rounds of 9 bytes, every 20th of b, from its byte 4 on. */
+	/* c: 3 rounds of 9 bytes of b, one every 20 bytes from byte 4 on. */
 	v = (struct mlx5dv_mr_interleaved){4, 9, 11, b->lkey};
 	CHECK_EQ(set_interleaved(&p.client, c, PAIR_ALL, 3, 1, &v), IBV_WC_SUCCESS);
 	for (uint32_t r = 0; r < 3; r++)
@@ -270,7 +273,9 @@ case_nested(void)
 	pair_fini(&p);
 }
 
-/* Both ends use keys: gathered here, scattered there, and moved between keys by memcpy. */
+/*
+ * Both ends use keys: data are gathered here, scattered there, and copied between keys by memcpy.
+ */
 static void
 case_local_use(void)
 {
@@ -317,7 +322,7 @@ case_local_use(void)
 	pair_fini(&p);
 }
 
-/* A second configuration replaces what it names, and keeps the rest. */
+/* A second configuration replaces what its setters name, and keeps the rest. */
 static void
 case_reconfigured(void)
 {
@@ -332,14 +337,14 @@ case_reconfigured(void)
 	mkey = mkey_new(p.pd, 4, 0);
 	v = sge(&p.server, 100, 50);
 	CHECK_EQ(set_list(&p.client, mkey, IBV_ACCESS_REMOTE_READ, 1, &v), IBV_WC_SUCCESS);
-	/* Access alone: the layout stays. */
+	/* Only the access flags are set: the layout stays. */
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 1, &conf);
 	mlx5dv_wr_set_mkey_access_flags(p.client.dvx, PAIR_ALL);
 	CHECK_EQ(finish(&p.client), IBV_WC_SUCCESS);
 	piece(&s, 100, 50);
 	write_and_read(&p, mkey, &s, 0, 50);
-	/* Layout alone: access stays, also through a change of kind. */
+	/* Only the layout is set: the access flags stay, even if the kind of layout changes. */
 	il = (struct mlx5dv_mr_interleaved){(uintptr_t)p.server.buf + 200, 4, 4, p.server.mr->lkey};
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 1, &conf);
@@ -349,7 +354,7 @@ case_reconfigured(void)
 	piece(&s, 200, 4);
 	piece(&s, 208, 4);
 	write_and_read(&p, mkey, &s, 0, 8);
-	/* No setter at all: all stays. */
+	/* No setter: nothing changes. */
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 0, &conf);
 	CHECK_EQ(finish(&p.client), IBV_WC_SUCCESS);
@@ -364,7 +369,7 @@ case_reconfigured(void)
 	pair_fini(&p);
 }
 
-/* Configured often, also while data move: no key is lost, none is used after its end. */
+/* Many configurations, some while data move: no key is lost, and no old layout is used. */
 static void
 case_many_configurations(void)
 {
@@ -385,7 +390,7 @@ case_many_configurations(void)
 	pair_fini(&p);
 }
 
-/* ---- rules: each case makes one thing wrong */
+/* ---- rules: each case breaks one rule */
 
 enum wrong {
 	NOTHING,
@@ -406,7 +411,7 @@ enum wrong {
 	TOO_DEEP
 };
 
-/* A key over a key over the server's region, with that one thing wrong: a write of 64 bytes. */
+/* A key over a key over the server's region, with one error: a write of 64 bytes through it. */
 static void
 rule(enum wrong wrong, enum ibv_wc_status status)
 {
@@ -454,7 +459,7 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 			IBV_WC_SUCCESS);
 	rkey = outer->rkey;
 	if (wrong == OTHER_PD) {
-		/* It cannot even be configured by a QP of another PD. */
+		/* A QP of another PD cannot even configure the key. */
 		CHECK_EQ(set_list(&p.client, outer, PAIR_ALL, 1, &v), IBV_WC_MW_BIND_ERR);
 		goto done;
 	}
@@ -462,7 +467,10 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 		deep[i] = mkey_new(p.pd, 4, 0);
 		v = (struct ibv_sge){0, 64, i == 0 ? outer->lkey : deep[i - 1]->lkey};
 		if (wrong == DEEP_ENOUGH || wrong == TOO_DEEP) {
-			/* In the middle they are written through: outer is read only so far. */
+			/*
+			 * These keys are written through, but `outer` was configured read-only so
+			 * far.
+			 */
 			struct ibv_sge in = {0, 64, inner->lkey};
 
 			if (i == 0)
@@ -471,7 +479,7 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 			CHECK_EQ(set_list(&p.client, deep[i], PAIR_ALL, 1, &v), IBV_WC_SUCCESS);
 		}
 	}
-	/* inner, outer, deep 0, deep 1: four keys on the way to memory. */
+	/* inner, outer, deep[0], deep[1]: four keys between the request and the memory. */
 	if (wrong == DEEP_ENOUGH)
 		rkey = deep[1]->rkey;
 	if (wrong == TOO_DEEP)
@@ -516,7 +524,7 @@ case_rules(void)
 	rule(TOO_DEEP, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* A layer without the right to write may still be read through. */
+/* A key that may not be written can still be read through. */
 static void
 case_read_only_layer(void)
 {
@@ -537,7 +545,7 @@ case_read_only_layer(void)
 	pair_fini(&p);
 }
 
-/* What the local side may not do with a key is a protection error at home. */
+/* A local use that a key forbids is a protection error of the requester. */
 static void
 case_local_rules(void)
 {
@@ -568,7 +576,10 @@ case_local_rules(void)
 	}
 }
 
-/* An invalidation that is not allowed, or comes late, fails; a configured key lives again after one. */
+/*
+ * An invalidation that is not allowed, or that comes after another one, fails. An invalidated key
+ * works again after a configuration.
+ */
 static void
 case_invalidate(void)
 {
@@ -596,7 +607,7 @@ case_invalidate(void)
 	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
 	pair_fini(&p);
 
-	/* A plain region is nobody's to invalidate or to lay out. */
+	/* A plain region can be neither invalidated nor configured. */
 	keys_init(&p);
 	CHECK_EQ(invalidate(&p.client, p.client.mr->lkey), IBV_WC_MW_BIND_ERR);
 	pair_fini(&p);
@@ -646,7 +657,10 @@ case_remote_invalidate(void)
 	remote_invalidate(0, IBV_WC_REM_OP_ERR);
 }
 
-/* The program may choose the lowest byte of the key when it configures it (mlx5dv_create_mkey(3)). */
+/*
+ * The program may choose the lowest byte of the key, its variant, when it configures it
+ * (mlx5dv_create_mkey(3)).
+ */
 static void
 case_update_tag(void)
 {
@@ -711,7 +725,10 @@ bind(struct pair_end *e, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_b
 	return wc.status;
 }
 
-/* The server's window over bytes 1000..1063 of its region, and a write by the client. */
+/*
+ * Binds the server's window to bytes 1000..1063 of its region, with one error, and writes from the
+ * client.
+ */
 static void
 window(enum ibv_mw_type type, enum mw_wrong wrong)
 {
@@ -747,7 +764,10 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 	if (type == IBV_MW_TYPE_1)
 		CHECK_EQ(mw->rkey, rkey);
 	if (wrong == MW_BOUND_TWICE) {
-		/* Type 1 is bound anew, and its former key is dead; type 2 must be free first. */
+		/*
+		 * Type 1 can be bound again, and its old key stops working. Type 2 must be
+		 * invalidated first.
+		 */
 		status = bind(&p.server, mw, ibv_inc_rkey(rkey), &info);
 		CHECK_EQ(status, type == IBV_MW_TYPE_1 ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR);
 		if (type == IBV_MW_TYPE_1)
@@ -755,7 +775,7 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 		goto done;
 	}
 	if (wrong == MW_WRONG_QP_UNBINDS) {
-		/* No local invalidation of type 1 at all; of type 2 by its own QP alone. */
+		/* Type 1 cannot be invalidated locally; type 2 only by its own QP. */
 		CHECK_EQ(invalidate(type == IBV_MW_TYPE_1 ? &p.server : &p.client, rkey),
 			IBV_WC_MW_BIND_ERR);
 		goto done;
@@ -777,7 +797,7 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 		raddr--;
 	if (wrong == MW_AFTER)
 		raddr++;
-	/* A type 1 window is of its PD, whichever QP bound it. */
+	/* A type 1 window can be used by every QP of its PD, whichever QP bound it. */
 	if (wrong != MW_NOTHING && !(wrong == MW_OTHER_QP && type == IBV_MW_TYPE_1))
 		status = IBV_WC_REM_ACCESS_ERR;
 	CHECK_EQ(write_to(&p, rkey, raddr, 0, 64), status);
@@ -806,7 +826,9 @@ case_windows(void)
 	}
 }
 
-/* Type 2: a peer's SEND ends it, and then it can be bound again; zero-based addresses. */
+/*
+ * A type 2 window is invalidated by a peer's SEND, and bound again. Its addresses are zero-based.
+ */
 static void
 case_window_life(void)
 {
@@ -835,7 +857,7 @@ case_window_life(void)
 	CHECK_EQ(bind(&p.server, mw, rkey, &info), IBV_WC_SUCCESS);
 	CHECK_EQ(write_to(&p, rkey, 0, 0, 8), IBV_WC_SUCCESS);
 	CHECK(memcmp(p.server.buf + 1064, p.client.buf, 8) == 0);
-	/* As a local key it is none. */
+	/* It cannot be used as a local key. */
 	start(&p.server, 0);
 	ibv_wr_send(p.server.qpx);
 	ibv_wr_set_sge(p.server.qpx, rkey, 0, 8);
@@ -854,7 +876,10 @@ add_at(struct pair *p, uint32_t rkey, uint64_t raddr)
 	return finish(&p->client);
 }
 
-/* An atomic's 8 bytes lie in one piece: what is behind a piece's end is not the key's. */
+/*
+ * The 8 bytes of an atomic must be in one piece: bytes behind the end of a piece do not belong to
+ * the key.
+ */
 static void
 case_atomic_in_a_piece(void)
 {
@@ -881,19 +906,21 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a list's bytes go to its entries in order", case_list},
-		{"interleaved bytes go round by round, with their skips", case_interleaved},
-		{"keys over keys: each byte where the layouts together put it", case_nested},
+		{"the bytes of a list go to its entries in order", case_list},
+		{"interleaved bytes go round by round, with skips", case_interleaved},
+		{"with keys over keys, each byte is where both layouts together put it",
+			case_nested},
 		{"keys gather and scatter on the local side, and for memcpy", case_local_use},
 		{"a configuration replaces what it names and keeps the rest", case_reconfigured},
-		{"a thousand configurations, each in force when it has completed",
+		{"each of a thousand configurations is in force when it has completed",
 			case_many_configurations},
-		{"each rule on the way through keys is kept", case_rules},
+		{"each rule for access through keys is kept", case_rules},
 		{"an atomic lies in one piece of a list", case_atomic_in_a_piece},
-		{"a layer that may not be written may be read", case_read_only_layer},
-		{"local use keeps to rights and bounds", case_local_rules},
-		{"invalidation is for the current key of what can be invalidated", case_invalidate},
-		{"a SEND invalidates a key that allows it, and no other", case_remote_invalidate},
+		{"a key that may not be written may be read", case_read_only_layer},
+		{"local use keeps to access flags and bounds", case_local_rules},
+		{"only the current key of an object that can be invalidated is invalidated",
+			case_invalidate},
+		{"a SEND invalidates only a key that allows it", case_remote_invalidate},
 		{"a configuration may change the key's lowest byte", case_update_tag},
 		{"each rule of memory windows is kept", case_windows},
 		{"a window of type 2 is bound, invalidated by a peer, bound again",

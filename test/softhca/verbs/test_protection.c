@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every protection rule of the emulated adapter has a case here that fails when the rule is taken
- * out: driven by stock libibverbs, with the statuses that ibv_poll_cq(3) and the InfiniBand
- * architecture (volume 1, chapters 9.9 and 10.6) name.
+ * Protection rules of the emulated adapter: each rule has a case here that fails if the adapter
+ * does not apply it. Requests come from stock libibverbs; the statuses are those of ibv_poll_cq(3)
+ * and of the InfiniBand architecture (volume 1, chapters 9.9 and 10.6).
  */
 #include "softhca_pair.h"
 
@@ -15,7 +15,7 @@ enum op {
 	OP_WRITE_IMM
 };
 
-/* One operation of 64 bytes (8 for atomics), with what may be wrong about it. */
+/* One operation of 64 bytes (8 for atomics), and what may be wrong in it. */
 struct request {
 	enum op op;
 	uint32_t lkey, rkey, dst_lkey;
@@ -78,7 +78,7 @@ paint(struct pair *p)
 	memset(p->server.buf, 0x22, PAIR_BUF);
 }
 
-/* Neither side's memory has changed. */
+/* Checks that neither side's memory has changed. */
 static void
 expect_untouched(const struct pair *p)
 {
@@ -88,7 +88,9 @@ expect_untouched(const struct pair *p)
 	}
 }
 
-/* The request fails so, moves nothing, and leaves the client's QP in error. */
+/*
+ * Checks that the request fails with that status, moves nothing, and leaves the client's QP in ERR.
+ */
 static void
 expect_refused(struct pair *p, const struct request *q, enum ibv_wc_status status)
 {
@@ -118,7 +120,7 @@ expect_server_state(struct pair *p, enum ibv_qp_state state)
 	CHECK_EQ(attr.qp_state, state);
 }
 
-/* As a start: what the rules allow does work, with every right taken away that is not needed. */
+/* First, valid requests succeed, with only the access flags that they need. */
 static void
 works(enum op op, int client_access, int server_access, unsigned int qp_access)
 {
@@ -205,7 +207,7 @@ case_remote_key(void)
 	remote_key(OP_WRITE_IMM, 1);
 }
 
-/* A deregistered key: its number names nothing, although the memory is there. */
+/* A deregistered key: its number names nothing, although the memory still exists. */
 static void
 case_deregistered(void)
 {
@@ -219,7 +221,7 @@ case_deregistered(void)
 	CHECK(mr != NULL);
 	q.rkey = mr->rkey;
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	/* New registrations do not take the old number: a key's index is its upper 24 bits. */
+	/* New registrations do not get the old number. A key's index is its upper 24 bits. */
 	for (unsigned int i = 0; i < 1000; i++) {
 		mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
 		CHECK(mr != NULL);
@@ -309,7 +311,7 @@ case_local_write(void)
 	}
 }
 
-/* The peer's key lacks just the right that is needed. */
+/* The peer's key lacks only the access flag that is needed. */
 static void
 remote_right(enum op op, int access)
 {
@@ -337,7 +339,7 @@ case_remote_rights(void)
 	remote_right(OP_ATOMIC, PAIR_ALL & ~IBV_ACCESS_REMOTE_ATOMIC);
 }
 
-/* The peer's QP lacks just that right: the request is invalid, whatever its key allows. */
+/* The peer's QP lacks only that access flag: the request is invalid, whatever the key allows. */
 static void
 qp_right(enum op op, unsigned int access)
 {
@@ -365,7 +367,7 @@ struct range {
 	uint32_t len;
 };
 
-/* Outside by one byte at either end, far outside, and so that address plus length overflows. */
+/* One byte outside at either end, far outside, and a range whose address plus length overflows. */
 static const struct range outside[] = {
 	{(uint64_t)-1, 64},
 	{PAIR_BUF - 63, 64},
@@ -452,7 +454,7 @@ case_wrap_around(void)
 	wraps(OP_READ, true);
 }
 
-/* A length of 0 touches no memory: neither key nor bounds matter. */
+/* A length of 0 accesses no memory, so neither key nor bounds are checked. */
 static void
 case_zero_length(void)
 {
@@ -508,7 +510,7 @@ case_rd_atomic_depth(void)
 	rd_atomic(OP_ATOMIC, 16, PAIR_ZERO, IBV_WC_REM_INV_REQ_ERR);
 }
 
-/* What a receive names must be there, be writable, and be long enough. */
+/* The memory that a receive names must exist, be writable, and be long enough. */
 static void
 receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
 	enum ibv_wc_status server)
@@ -542,7 +544,7 @@ receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
 		CHECK_EQ(wc.wr_id, 10);
 		expect_server_state(&p, IBV_QPS_ERR);
 	}
-	CHECK_EQ(pair_async(&p, 5), -1); /* the completion tells it */
+	CHECK_EQ(pair_async(&p, 5), -1); /* no event: the completion reports it */
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	pair_fini(&p);
 }
@@ -557,7 +559,10 @@ case_receive(void)
 	receive(0, PAIR_ALL, PAIR_BUF + 1, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR);
 }
 
-/* libmlx5 asks for MMO at every INIT of a QP created with it; one without may not copy. */
+/*
+ * libmlx5 asks for MMO at every INIT of a QP that was created with it. A QP without it may not
+ * copy.
+ */
 static void
 case_mmo_not_allowed(void)
 {
@@ -584,7 +589,10 @@ case_mmo_not_allowed(void)
 	pair_fini(&p);
 }
 
-/* A key that moves to other memory, or loses a right, does so for all later work. */
+/*
+ * A key that is re-registered with other memory or fewer access flags uses these for all later
+ * work.
+ */
 static void
 case_reregistered(void)
 {
@@ -608,23 +616,23 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"what the rules allow works, with no right more than needed", case_allowed},
+		{"valid requests succeed with only the access flags that they need", case_allowed},
 		{"a local key of another index or variant is refused", case_local_key},
 		{"a remote key of another index or variant is refused", case_remote_key},
 		{"a deregistered key is refused, and not given out again", case_deregistered},
 		{"a key of another PD is refused", case_protection_domain},
 		{"local memory is written only where its key allows", case_local_write},
-		{"the peer's key must grant the right", case_remote_rights},
-		{"the peer's QP must grant the right", case_qp_rights},
-		{"local bounds hold", case_local_bounds},
-		{"remote bounds hold", case_remote_bounds},
+		{"the peer's key must allow the access", case_remote_rights},
+		{"the peer's QP must allow the access", case_qp_rights},
+		{"local bounds are checked", case_local_bounds},
+		{"remote bounds are checked", case_remote_bounds},
 		{"addresses do not wrap around", case_wrap_around},
 		{"length 0 needs no key", case_zero_length},
 		{"atomics are aligned", case_atomic_alignment},
 		{"reads and atomics need resources at both ends", case_rd_atomic_depth},
 		{"a receive is checked as it is filled", case_receive},
-		{"memcpy needs a QP that may", case_mmo_not_allowed},
-		{"re-registration counts at once", case_reregistered},
+		{"memcpy needs a QP that allows it", case_mmo_not_allowed},
+		{"re-registration takes effect at once", case_reregistered},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

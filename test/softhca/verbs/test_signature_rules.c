@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures at their edges: every block size, every bit of the masks, data that come in wrong,
- * the queue that stops, remote use, and what a key with a signature may not do. Guards are of ISA-L;
- * masks, copies and places of mlx5dv_wr_set_mkey_sig_block(3); the order of a CRC's bytes: see
- * doc/softhca.md. BSFs are libmlx5's own, with one field changed.
+ * Block signatures at their edges: every block size, every bit of the masks, errors in incoming
+ * data, the queue that stops, remote use, and what a signed key may not do. ISA-L computes the
+ * guards. Masks, copies and positions are those of mlx5dv_wr_set_mkey_sig_block(3). For the byte
+ * order of a CRC see doc/softhca.md. BSFs are libmlx5's own, with one field changed.
  */
 #include <isa-l.h>
 
 #include "softhca_scribe.h"
 
-#define N   2 /* blocks */
+#define N   2 /* number of blocks */
 #define MAX (N * (4160 + 8))
 
 enum kind {
@@ -40,7 +40,7 @@ static const struct {
 
 #define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* ---- what is right */
+/* ---- expected signatures */
 
 static uint32_t
 signature_len(enum kind kind)
@@ -61,7 +61,7 @@ checksum(const uint8_t *p, uint32_t len)
 	return (uint16_t)~sum;
 }
 
-/* Block i's signature, with a seed of zeros. */
+/* The signature of block i. Seeds are zeros. */
 static void
 signature(const struct side *s, const uint8_t *block, uint32_t len, uint32_t i, uint8_t *out)
 {
@@ -82,7 +82,7 @@ signature(const struct side *s, const uint8_t *block, uint32_t len, uint32_t i, 
 	memcpy(out + 4, &ref, 4);
 }
 
-/* ---- a key with a signature over memory of one end */
+/* ---- a signed key over memory of one end */
 
 struct rig {
 	struct pair p;
@@ -133,7 +133,7 @@ unit(const struct rig *r, const struct side *s)
 	return r->block + signature_len(s->kind);
 }
 
-/* The data as that side has them. */
+/* Writes the data as they are on that side, with or without signatures. */
 static void
 lay(const struct rig *r, const struct side *s, uint8_t *out)
 {
@@ -177,7 +177,7 @@ domain(struct domain *d, const struct rig *r, const struct side *s)
 	return &d->d;
 }
 
-/* Posted by `by`: the key lies over the owner's memory. */
+/* `by` posts the configuration. The key lies over the owner's memory. */
 static void
 post_configure(struct rig *r, struct pair_end *by, struct mlx5dv_mkey *mkey)
 {
@@ -213,7 +213,7 @@ enum op {
 	FETCH_ADD
 };
 
-/* The client's request: its memory, and the server's. */
+/* A request of the client, with its memory and the server's. */
 static enum ibv_wc_status
 request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey, uint64_t raddr,
 	uint32_t len)
@@ -234,7 +234,7 @@ request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey,
 	return pair_wait(e).status;
 }
 
-/* The key is the client's: to the server's memory, or from there. */
+/* The client's key is signed: data move to the server's memory, or from there. */
 static enum ibv_wc_status
 move(struct rig *r, enum op op, uint64_t off, uint32_t len)
 {
@@ -242,7 +242,7 @@ move(struct rig *r, enum op op, uint64_t off, uint32_t len)
 		len);
 }
 
-/* The key is the server's, and the client's memory plain. */
+/* The server's key is signed, and the client's memory is plain. */
 static enum ibv_wc_status
 move_remote(struct rig *r, enum op op, uint64_t off, uint32_t len)
 {
@@ -304,7 +304,7 @@ case_sizes(void)
 
 /* ---- masks */
 
-/* The bit that stands for a byte of the signature, as the manual page's table has it. */
+/* The mask bit for a byte of the signature, by the table of the manual page. */
 static uint8_t
 bit_of(enum kind kind, uint32_t byte)
 {
@@ -327,7 +327,7 @@ checked(struct side side, uint32_t byte, uint8_t mask, enum mlx5dv_mkey_err_type
 	rig_init(&r, 0, side, none, 0);
 	r.check_mask = mask;
 	lay(&r, &side, r.p.client.buf);
-	r.p.client.buf[unit(&r, &side) + r.block + byte] ^= 1; /* of the second block */
+	r.p.client.buf[unit(&r, &side) + r.block + byte] ^= 1; /* damages the second block */
 	configure(&r);
 	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
 	CHECK_EQ(key_error(&r).err_type, error);
@@ -348,7 +348,10 @@ case_check_mask(void)
 		}
 }
 
-/* What goes out where the memory's signature is all 5a, unchecked: copied bytes, or right ones. */
+/*
+ * The signatures in memory are all bytes 5a, and not checked. On the wire, each byte must be copied
+ * (5a) or computed, as `mask` says.
+ */
 static void
 copied(struct side mem, struct side wire, uint32_t flags, uint8_t given, uint8_t mask)
 {
@@ -389,7 +392,7 @@ case_copy_mask(void)
 	for (uint8_t bit = 0x10; bit != 0; bit = (uint8_t)(bit << 1))
 		copied(crc32, crc32, given, bit, bit);
 	copied(crc32c, crc32c, given, 0, 0);
-	/* Not given, it is what both sides have alike. */
+	/* Without a given copy mask, the parts that both domains have alike are copied. */
 	copied(dif, dif, 0, 0, 0xff);
 	copied(crc32, crc32, 0, 0, 0xf0);
 	other.app++;
@@ -403,7 +406,7 @@ case_copy_mask(void)
 
 /* ---- errors */
 
-/* Two blocks are wrong: the first is told, with its own values. */
+/* Two blocks are wrong: the first is reported, with its own values. */
 static void
 case_first_error(void)
 {
@@ -427,7 +430,7 @@ case_first_error(void)
 	rig_fini(&r);
 }
 
-/* Data that come in from the wire are checked as well, and told of in spite of having arrived. */
+/* Data that arrive from the wire are checked, too. They arrive, and the error is reported. */
 static void
 case_incoming(void)
 {
@@ -451,7 +454,7 @@ case_incoming(void)
 	}
 }
 
-/* SIG_PIPELINING: the queue stops after the work with the error (mlx5dv_create_qp(3)). */
+/* SIG_PIPELINING: the queue stops after the work request with the error (mlx5dv_create_qp(3)). */
 static void
 stops(uint64_t dv_flags, bool stopped)
 {
@@ -480,7 +483,9 @@ stops(uint64_t dv_flags, bool stopped)
 	rig_fini(&r);
 }
 
-/* The server receives into a key, and what comes is wrong: its own send queue goes on. */
+/*
+ * The server receives into a signed key, and the data are wrong: its own send queue does not stop.
+ */
 static void
 case_stops(void)
 {
@@ -515,9 +520,9 @@ case_stops(void)
 	rig_fini(&r);
 }
 
-/* ---- places */
+/* ---- segments, remote use, offsets */
 
-/* A key with a signature is one segment of several. */
+/* A signed key can be one segment of several. */
 static void
 case_segments(void)
 {
@@ -531,7 +536,7 @@ case_segments(void)
 	configure(&r);
 	memcpy(r.p.server.buf, "0123456789", 10);
 	memcpy(r.p.server.buf + 10, r.data, N * r.block);
-	memset(r.p.server.buf + 10 + N * r.block, 0x33, 600); /* more than a block */
+	memset(r.p.server.buf + 10 + N * r.block, 0x33, 600); /* more than one block */
 	v[0] = (struct ibv_sge){(uintptr_t)e->buf + 20000, 10, e->mr->lkey};
 	v[1] = (struct ibv_sge){0, N * r.block, r.mkey->lkey};
 	v[2] = (struct ibv_sge){(uintptr_t)e->buf + 30000, 600, e->mr->lkey};
@@ -552,7 +557,7 @@ case_segments(void)
 	rig_fini(&r);
 }
 
-/* A message that ends inside a block leaves that block as it is. */
+/* If a message ends inside a block, that block is not written. */
 static void
 short_message(struct side mem, struct side wire, uint32_t len, uint32_t blocks)
 {
@@ -596,7 +601,7 @@ case_short(void)
 	short_message(crc32, crc32c, 1000, 1);
 }
 
-/* A peer's requests count what is on the wire: whole blocks with their signatures. */
+/* A peer's requests count the bytes on the wire: whole blocks with their signatures. */
 static void
 case_remote(void)
 {
@@ -649,7 +654,9 @@ case_remote(void)
 	}
 }
 
-/* An offset inside a block of the wire; one that overflows with its signatures and comes round. */
+/*
+ * An offset inside a block on the wire, and an offset that overflows when its signatures are added.
+ */
 static void
 case_offsets(void)
 {
@@ -665,13 +672,13 @@ case_offsets(void)
 	rig_fini(&r);
 	rig_init(&r, 0, dif, none, 0);
 	configure(&r);
-	/* The first number of blocks of 520 bytes that is 2^64 bytes or more. */
+	/* The first number of blocks of 520 bytes that has 2^64 bytes or more. */
 	CHECK_EQ(move(&r, READ, (UINT64_MAX / 520 + 1) * 512, r.block), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(r.p.client.buf[0], 0x11);
 	rig_fini(&r);
 }
 
-/* Inside another key it is none: its length would not be what it seems. */
+/* A signed key cannot be in the layout of another key: its length there would be unclear. */
 static void
 case_inside(void)
 {
@@ -705,7 +712,7 @@ case_inside(void)
 
 /* ---- BSFs and PSVs that libmlx5 does not write */
 
-/* Of struct mlx5_bsf, which libmlx5 keeps to itself. */
+/* Offsets in struct mlx5_bsf, which is internal to libmlx5. */
 enum {
 	BSF_SIZE = 0,
 	BSF_WIRE_BLOCK = 2,
@@ -722,7 +729,7 @@ bsf_of(const struct scribe_wqe *w)
 	       16 * scribe_get(w, 16 + offsetof(struct mlx5_wqe_umr_ctrl_seg, klm_octowords), 2);
 }
 
-/* The configuration as libmlx5 writes it, not run. */
+/* The configuration as libmlx5 writes it, not executed. */
 static struct scribe_wqe
 written(struct rig *r, struct mlx5dv_mkey *mkey)
 {
@@ -732,7 +739,7 @@ written(struct rig *r, struct mlx5dv_mkey *mkey)
 	return scribe_take(&r->p.server, here, MLX5_OPCODE_UMR, &r->p.client);
 }
 
-/* A PSV that is none, or of another PD: the key is configured, and of no use. */
+/* A PSV that does not exist, or is in another PD: the key can be configured, but not used. */
 static void
 wrong_psv(bool wire, bool other_pd)
 {
@@ -767,7 +774,7 @@ wrong_psv(bool wire, bool other_pd)
 	rig_fini(&r);
 }
 
-/* The key's own length, in bytes of memory, bounds it as well as its layout does. */
+/* The key's own length, in bytes of memory, is a bound besides its layout's length. */
 static void
 case_length(void)
 {
@@ -799,7 +806,7 @@ case_length(void)
 	}
 }
 
-/* The work request that sets one. */
+/* SET_PSV, the work request that sets a PSV. */
 static void
 set_psv(bool other_pd, bool absent, enum ibv_wc_status status)
 {
@@ -855,7 +862,7 @@ refused_bsf(size_t at, uint8_t value)
 	rig_fini(&r);
 }
 
-/* A BSF with a signature on neither side: data pass as they are, and atomics do not. */
+/* A BSF without a signature on either side: data pass unchanged, and atomics are refused. */
 static void
 case_neither(void)
 {
@@ -889,7 +896,7 @@ case_bsfs(void)
 	const struct side crc64 = {CRC64, 0, 0};
 	struct rig r;
 
-	/* Block sizes that there are none of; a BSF of another form. */
+	/* Block sizes that do not exist, and a BSF of another form. */
 	for (uint8_t selector = 0; selector < 9; selector++)
 		if (selector == 0 || selector == 5 || selector > 6) {
 			refused_bsf(BSF_MEM_BLOCK, selector);
@@ -897,7 +904,7 @@ case_bsfs(void)
 		}
 	refused_bsf(BSF_SIZE, 0x40);
 	refused_bsf(BSF_SIZE, 0xc0);
-	/* CRC64: its capability is not told, and libmlx5 writes it nevertheless. */
+	/* CRC64: the adapter does not report the capability, but libmlx5 writes it nevertheless. */
 	rig_init(&r, 0, crc64, none, 0);
 	r.mem.kind = CRC64;
 	post_configure(&r, &r.p.client, r.mkey);
@@ -912,18 +919,18 @@ main(int argc, char **argv)
 		{"blocks of every size that the manual page lists", case_sizes},
 		{"each bit of the check mask is one byte", case_check_mask},
 		{"each bit of the copy mask is one byte", case_copy_mask},
-		{"of two errors the first is told", case_first_error},
-		{"data that come in are checked", case_incoming},
-		{"a queue for signatures stops at an error of its own work", case_stops},
-		{"a key with a signature is one segment of several", case_segments},
-		{"a block that arrives in part is left alone", case_short},
-		{"a peer counts what is on the wire", case_remote},
-		{"offsets are of whole blocks, and do not come round", case_offsets},
-		{"a key with a signature stands alone", case_inside},
-		{"a key's length bounds it", case_length},
-		{"PSVs are there, and of the PD", case_psvs},
+		{"of two errors the first is reported", case_first_error},
+		{"incoming data are checked", case_incoming},
+		{"a queue with SIG_PIPELINING stops at an error of its own work", case_stops},
+		{"a signed key can be one segment of several", case_segments},
+		{"a block that arrives in part is not written", case_short},
+		{"a peer counts the bytes on the wire", case_remote},
+		{"offsets are whole blocks, and do not overflow", case_offsets},
+		{"a signed key cannot be a part of another key", case_inside},
+		{"a key's length is a bound", case_length},
+		{"PSVs must exist, and be of the PD", case_psvs},
 		{"a BSF may sign neither side", case_neither},
-		{"BSFs that are not understood are refused", case_bsfs},
+		{"unknown BSFs are refused", case_bsfs},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures through stock libmlx5: what an RDMA write sends from a key with a signature, and
- * what an RDMA read leaves behind in one. Guards are computed by ISA-L, tags and places taken from
- * mlx5dv_wr_set_mkey_sig_block(3); order of a CRC's bytes: see doc/softhca.md.
+ * Block signatures through stock libmlx5: what an RDMA write sends from a signed key, and what an
+ * RDMA read writes into one. ISA-L computes the guards; tags and positions are those of
+ * mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see doc/softhca.md.
  */
 #include <isa-l.h>
 #include <sys/mman.h>
@@ -58,7 +58,7 @@ guard(enum kind kind, const uint8_t *p, bool ones)
 	}
 }
 
-/* Data with the signatures that belong there. */
+/* Writes the data with their signatures. */
 static void
 sign(enum kind kind, bool ones, const uint8_t *data, uint8_t *out)
 {
@@ -187,7 +187,7 @@ key_error(struct rig *r)
 	return err;
 }
 
-/* Exactly these bytes, and none behind them. */
+/* Checks these bytes, and that no byte behind them was written. */
 static void
 expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
 {
@@ -196,7 +196,7 @@ expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
 		CHECK_EQ(buf[i], paint);
 }
 
-/* Out and in again, with signatures on the memory side, on the wire, or both. */
+/* Data go out and come back, with signatures in memory, on the wire, or on both. */
 static void
 conversions(enum kind kind, bool ones)
 {
@@ -207,7 +207,10 @@ conversions(enum kind kind, bool ones)
 
 	rig_init(&r);
 	sign(kind, ones, r.data, signed_data);
-	/* Memory has them: they are checked and stripped; coming in, they are made. */
+	/*
+	 * Signatures are in memory: they are checked and removed on the way out, and created on the
+	 * way in.
+	 */
 	memcpy(r.p.client.buf, signed_data, with);
 	configure(&r, with, domain(&mem, kind, ones, 0), NULL, 0xff);
 	CHECK_EQ(move(&r, false, 0, DATA), IBV_WC_SUCCESS);
@@ -215,7 +218,7 @@ conversions(enum kind kind, bool ones)
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
 	CHECK_EQ(move(&r, true, 0, DATA), IBV_WC_SUCCESS);
 	expect(r.p.client.buf, signed_data, with, 0x11);
-	/* From the second block on: tags go on counting. */
+	/* From the second block on: the reference tag counts on. */
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
 	memset(r.p.server.buf, 0x22, PAIR_BUF);
 	memcpy(r.p.server.buf, r.data + BLOCK, BLOCK);
@@ -228,7 +231,7 @@ conversions(enum kind kind, bool ones)
 	CHECK_EQ(move(&r, false, BLOCK, BLOCK), IBV_WC_SUCCESS);
 	expect(r.p.server.buf, r.data + BLOCK, BLOCK, 0x22);
 	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
-	/* The wire has them. */
+	/* Signatures are on the wire. */
 	memset(r.p.server.buf, 0x22, PAIR_BUF);
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
 	memcpy(r.p.client.buf, r.data, DATA);
@@ -239,7 +242,7 @@ conversions(enum kind kind, bool ones)
 	CHECK_EQ(move(&r, true, 0, DATA), IBV_WC_SUCCESS);
 	expect(r.p.client.buf, r.data, DATA, 0x11);
 	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
-	/* From the second block on, out and in. */
+	/* From the second block on, in both directions. */
 	memset(r.p.server.buf, 0x22, PAIR_BUF);
 	CHECK_EQ(move(&r, false, BLOCK, BLOCK), IBV_WC_SUCCESS);
 	expect(r.p.server.buf, signed_data + with / N, with / N, 0x22);
@@ -260,7 +263,7 @@ case_conversions(void)
 	}
 }
 
-/* From one kind in memory to another on the wire, and back. */
+/* From one kind of signature in memory to another on the wire, and back. */
 static void
 case_both_domains(void)
 {
@@ -285,7 +288,7 @@ case_both_domains(void)
 
 struct damage {
 	enum kind kind;
-	uint32_t at; /* of the second block with its signature */
+	uint32_t at; /* where the second block with its signature begins */
 	uint8_t mask;
 	enum mlx5dv_mkey_err_type error;
 };
@@ -304,7 +307,7 @@ errors(const struct damage *d)
 	memcpy(r.p.client.buf, signed_data, with);
 	r.p.client.buf[BLOCK + len + d->at] ^= 0x40;
 	configure(&r, with, domain(&mem, d->kind, true, 0), NULL, d->mask);
-	/* Data move in spite of it. */
+	/* Data move in spite of the error. */
 	CHECK_EQ(move(&r, false, 0, DATA), IBV_WC_SUCCESS);
 	err = key_error(&r);
 	CHECK_EQ(err.err_type, d->error);
@@ -323,7 +326,10 @@ errors(const struct damage *d)
 		CHECK_EQ(err.err.sig.actual_value, REF + 1);
 		CHECK_EQ(err.err.sig.expected_value, (REF + 1) ^ 0x40000000);
 	}
-	/* Told once; again only after the key has been configured anew. */
+	/*
+	 * An error is reported once. Only after a new configuration of the key is one reported
+	 * again.
+	 */
 	CHECK_EQ(move(&r, false, 0, DATA), IBV_WC_SUCCESS);
 	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
 	configure(&r, with, domain(&mem, d->kind, true, 0), NULL, d->mask);
@@ -353,7 +359,7 @@ case_errors(void)
 		errors(&damages[i]);
 }
 
-/* A block whose application tag is ffff is not checked, where that was asked for. */
+/* A block whose application tag is ffff is not checked, if the escape flag is set. */
 static void
 escape(uint16_t flags, bool ref_too, enum mlx5dv_mkey_err_type error)
 {
@@ -401,7 +407,7 @@ case_escape(void)
 	no_escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE);
 }
 
-/* Signatures cover whole blocks, and what the layout has of them. */
+/* A request must have whole blocks, inside the layout. */
 static void
 refused(uint32_t off, uint32_t len)
 {
@@ -425,7 +431,7 @@ case_refused(void)
 	refused(DATA, BLOCK);
 }
 
-/* RESET_SIG_ATTR: the key is a plain one again (mlx5dv_wr_mkey_configure(3)). */
+/* RESET_SIG_ATTR: the key has no signature any more (mlx5dv_wr_mkey_configure(3)). */
 static void
 case_reset(void)
 {
@@ -450,7 +456,7 @@ case_reset(void)
 	rig_fini(&r);
 }
 
-/* The key's memory is on demand, and its second page may not be touched. */
+/* The key's memory is on demand, and its second page cannot be accessed. */
 static void
 without_memory(bool read, bool wire)
 {
@@ -483,12 +489,12 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"signatures are made and stripped as ISA-L computes them", case_conversions},
-		{"from one signature in memory to another on the wire", case_both_domains},
-		{"a wrong signature is told once, with its values and its place", case_errors},
+		{"signatures are created and removed, with the guards of ISA-L", case_conversions},
+		{"data go from one signature in memory to another on the wire", case_both_domains},
+		{"a wrong signature is reported once, with its values and its offset", case_errors},
 		{"escapes leave a block unchecked", case_escape},
-		{"what is no whole block of the key is refused", case_refused},
-		{"reset, the key has no signature", case_reset},
+		{"requests that are not whole blocks of the key are refused", case_refused},
+		{"after a reset, the key has no signature", case_reset},
 		{"a signature over memory that is gone fails the request", case_without_memory},
 	};
 

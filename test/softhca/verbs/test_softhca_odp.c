@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work requests on memory that is registered on demand (ibv_reg_mr(3), IBV_ACCESS_ON_DEMAND), by
- * stock libibverbs and libmlx5: memory that comes, goes, moves, or may not be written, at every place
- * where a request can name it. What is wrong ends in the statuses of ibv_poll_cq(3); and the
- * program goes on.
+ * stock libibverbs and libmlx5: memory that is mapped, unmapped, moved or read-only, wherever a
+ * request can name it. Errors are statuses of ibv_poll_cq(3), and the program continues.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +18,7 @@ enum op {
 	OP_MEMCPY
 };
 
-/* Where a request finds its memory: near is the client's, far the server's, or memcpy's target. */
+/* The memory of a request: near is the client's, far is the server's or memcpy's target. */
 struct spot {
 	uint32_t key;
 	uint64_t va;
@@ -90,7 +89,7 @@ expect_painted(const uint8_t *p, uint32_t len)
 		CHECK_EQ(p[i], pattern(i));
 }
 
-/* ---- memory that is there */
+/* ---- memory that exists */
 
 static void
 serves(enum op op, bool near_is_odp)
@@ -136,7 +135,7 @@ case_comes_later(void)
 	}
 }
 
-/* Both ends of a message on demand, in more than one piece, and longer than a bounce. */
+/* Both ends of a message are on demand, in more than one piece, and longer than a bounce buffer. */
 static void
 case_send_and_receive(void)
 {
@@ -180,7 +179,7 @@ case_moves(void)
 	CHECK_EQ(run(&p, OP_WRITE, spot_of(a.mr, 0), spot_of(p.server.mr, 0)).status,
 		IBV_WC_SUCCESS);
 	CHECK_EQ(p.server.buf[0], 0x33);
-	/* Other pages at the same addresses: their content is what is seen from now on. */
+	/* Other pages at these addresses: from now on their content is used. */
 	other = mmap(NULL, AREA_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(other != MAP_FAILED);
 	paint(other, AREA_LEN);
@@ -192,9 +191,11 @@ case_moves(void)
 	pair_fini(&p);
 }
 
-/* ---- memory that is not there, or not so */
+/* ---- memory that is missing or read-only */
 
-/* A request that fails for its memory, and not for its key: the vendor's word is another. */
+/*
+ * Checks that the request fails because of its memory, not of its key: the vendor syndrome differs.
+ */
 static void
 expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
 {
@@ -202,7 +203,10 @@ expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
 
 	CHECK_EQ(wc->status, status);
 	CHECK(wc->vendor_err != 0);
-	/* This one has libmlx5 post a receive again, as a card's driver would. */
+	/*
+	 * For this vendor syndrome, libmlx5 would post the receive again, as for a card's page
+	 * fault.
+	 */
 	CHECK(wc->vendor_err != MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT);
 	CHECK(vendor == 0 || wc->vendor_err == vendor);
 	vendor = wc->vendor_err;
@@ -218,7 +222,10 @@ expect_state(struct pair_end *e, enum ibv_qp_state state)
 	CHECK_EQ(attr.qp_state, state);
 }
 
-/* The memory is as prot says, but for a page in the middle of the request; 0: all of it is gone. */
+/*
+ * The memory has the protection `prot`, but for one page in the middle of the request if `hole`.
+ * prot 0: it is unmapped.
+ */
 static void
 fails(enum op op, bool near_is_odp, int prot, bool hole)
 {
@@ -243,7 +250,7 @@ fails(enum op op, bool near_is_odp, int prot, bool hole)
 	expect_state(&p.server, status == IBV_WC_REM_ACCESS_ERR ? IBV_QPS_ERR : IBV_QPS_RTS);
 	CHECK_EQ(pair_async(&p, status == IBV_WC_REM_ACCESS_ERR ? 1000 : 1),
 		status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : -1);
-	/* Nothing from behind the page has moved. */
+	/* No byte behind the page has moved. */
 	for (uint32_t i = hole ? PAGE : 0; i < PAIR_BUF && prot != PROT_READ; i++)
 		CHECK(p.client.buf[i] == 0x44 && (op == OP_FETCH_ADD || p.server.buf[i] == 0x44));
 	area_fini(&a);
@@ -271,7 +278,10 @@ case_read_only(void)
 	fails(OP_READ, true, PROT_READ, false);
 	fails(OP_FETCH_ADD, true, PROT_READ, false);
 	fails(OP_FETCH_ADD, false, PROT_READ, false);
-	/* Zeros are not 5: it would change nothing, and needs the right to nevertheless. */
+	/*
+	 * The value differs, so the operation would write nothing, but it needs write access
+	 * nevertheless.
+	 */
 	fails(OP_COMPARE_SWAP, false, PROT_READ, false);
 	fails(OP_MEMCPY, false, PROT_READ, false);
 }
@@ -297,7 +307,7 @@ case_read_only_is_read(void)
 	pair_fini(&p);
 }
 
-/* A file's pages behind its end: the program itself would get SIGBUS. */
+/* Pages behind the end of a file: an access of the program gets SIGBUS. */
 static void
 case_behind_a_files_end(void)
 {
@@ -360,7 +370,7 @@ case_messages(void)
 	message_fails(false, PROT_READ);
 }
 
-/* ---- keys that lead to keys on demand */
+/* ---- keys over keys on demand */
 
 static void
 through_a_list(bool is_there)
@@ -409,7 +419,7 @@ case_indirect(void)
 	through_a_list(false);
 }
 
-/* All memory by its own address; what is none is refused. */
+/* The implicit region has all memory by its own address. Unmapped memory is refused. */
 static void
 case_implicit(void)
 {
@@ -437,7 +447,7 @@ case_implicit(void)
 	pair_fini(&p);
 }
 
-/* ---- at the same time */
+/* ---- concurrent changes */
 
 #define BURST  32
 #define BURSTS 400
@@ -462,7 +472,7 @@ add_fives(void *arg)
 	return NULL;
 }
 
-/* Two opens of one adapter, each with a key of its own to one word; who waits pumps. */
+/* The adapter is opened twice, and each context has a key to one word. Whoever waits pumps. */
 static void
 case_atomics_of_two_keys(void)
 {
@@ -490,7 +500,10 @@ case_atomics_of_two_keys(void)
 
 static atomic_bool stop;
 
-/* New pages, then none that may be touched: the addresses stay taken, so that nothing else comes. */
+/*
+ * Maps new pages, then pages that cannot be accessed. The addresses stay in use, so nothing else is
+ * mapped there.
+ */
 static void *
 come_and_go(void *arg)
 {
@@ -502,7 +515,7 @@ come_and_go(void *arg)
 	return NULL;
 }
 
-/* The program takes the memory away in the very moment in which it is used. */
+/* The program unmaps the memory at the moment when it is used. */
 static void
 case_race(void)
 {
@@ -517,7 +530,7 @@ case_race(void)
 	area_map(&a, 0, AREA_PAGES, PROT_NONE);
 	atomic_store(&stop, false);
 	CHECK_EQ(pthread_create(&thread, NULL, come_and_go, &a), 0);
-	/* Both outcomes, however late a loaded machine lets the other thread run. */
+	/* Both outcomes must occur, however late a loaded machine runs the other thread. */
 	while ((n[0] < 100 || n[1] < 100) && pair_now_ms() < end) {
 		enum op op = n[0] % 2 != 0 ? OP_WRITE : OP_READ;
 		struct ibv_wc wc = run(&p, op, spot_of(a.mr, 0), spot_of(p.server.mr, 0));
@@ -543,14 +556,15 @@ main(int argc, char **argv)
 		{"memory that comes after its registration is served, by every operation",
 			case_comes_later},
 		{"a message goes from memory on demand to memory on demand", case_send_and_receive},
-		{"pages that move are found where they are now", case_moves},
+		{"pages that move are found at their new place", case_moves},
 		{"memory that is gone fails the request that reaches it", case_gone},
 		{"memory that may only be read is not written", case_read_only},
 		{"memory that may only be read is read", case_read_only_is_read},
 		{"a page behind the end of its file fails the request", case_behind_a_files_end},
-		{"a message without its memory fails at the end whose memory it is", case_messages},
-		{"a key over keys on demand finds what is there", case_indirect},
-		{"the implicit region is all memory, and nothing else", case_implicit},
+		{"a message without memory fails at the end whose memory is missing",
+			case_messages},
+		{"a key over keys on demand finds the current memory", case_indirect},
+		{"the implicit region is all mapped memory, and nothing else", case_implicit},
 		{"atomics through two keys, one of them on demand, lose nothing",
 			case_atomics_of_two_keys},
 		{"memory that comes and goes under requests ends no process", case_race},

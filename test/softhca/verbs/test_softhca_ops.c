@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The emulated adapter's data path through stock libibverbs and libmlx5: every operation, waiting,
- * failing, flushing, draining and starting again.
+ * errors, flushes, draining and restarting.
  */
 #include <pthread.h>
 
@@ -115,7 +115,7 @@ case_immediate(void)
 	pair_fini(&p);
 }
 
-/* Pieces of random length on both sides, against a copy made by hand. */
+/* Pieces of random lengths on both sides, compared with a copy made by hand. */
 static void
 case_scatter_gather(void)
 {
@@ -325,7 +325,7 @@ case_unsignalled_error(void)
 	pair_fini(&p);
 }
 
-/* Error, RESET, ready again: nothing of the past comes back. */
+/* From ERR to RESET to RTS: no old work comes back. */
 static void
 case_restart(void)
 {
@@ -381,14 +381,14 @@ case_sqd(void)
 	struct ibv_qp_attr attr;
 
 	pair_init(&p, NULL);
-	/* Nothing had begun: drained at once. What is posted then waits. */
+	/* No work had started, so the queue drains at once. Work posted now waits. */
 	CHECK_EQ(to_sqd(&p.client, true), 0);
 	CHECK_EQ(pair_async(&p, 5000), IBV_EVENT_SQ_DRAINED);
 	pair_post_recv(&p.server, 1, 0, 4096);
 	pair_post_recv(&p.server, 2, 0, 4096);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	pair_expect_none(&p.client);
-	/* The responder of an SQD queue still answers. */
+	/* The responder of a QP in SQD still answers. */
 	pair_post_recv(&p.client, 3, 0, 4096);
 	{
 		struct ibv_sge s = sge(&p.server, 0, 8);
@@ -407,15 +407,15 @@ case_sqd(void)
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(pair_wait(&p.server).wr_id, 1);
-	/* Without being asked, no event. */
+	/* No event comes if the program did not ask for it. */
 	CHECK_EQ(to_sqd(&p.client, false), 0);
 	CHECK_EQ(pair_async(&p, 10), -1);
 	pair_fini(&p);
 }
 
 /*
- * A write, and behind it SENDs that have no receive, announced by one doorbell. Returns when the first
- * SEND has been tried: the visit that completed the write went on to it, and a query waits for the end
+ * Posts a write, and behind it SENDs that have no receive, by one doorbell. Returns when the first
+ * SEND was tried: the visit that completed the write went on to it, and a query waits for the end
  * of the visit.
  */
 static void
@@ -438,7 +438,7 @@ begin_to_wait(struct pair *p)
 	query(&p->client, &attr);
 }
 
-/* A SEND that waits for a receive has begun: SQD drains only when it has ended. */
+/* A SEND that waits for a receive has started: SQD is drained only when it has ended. */
 static void
 case_sqd_drains(void)
 {
@@ -456,7 +456,7 @@ case_sqd_drains(void)
 	pair_post_recv(&p.server, 2, 0, 4096);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(pair_async(&p, 5000), IBV_EVENT_SQ_DRAINED);
-	pair_expect_none(&p.client); /* the second had not begun */
+	pair_expect_none(&p.client); /* the second SEND had not started */
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	pair_fini(&p);
@@ -472,13 +472,13 @@ case_rnr(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* How many retries, and how far apart: test_softhca_waits. */
+	/* test_softhca_waits checks how many retries, and how far apart. */
 	pair_init(&p, &(struct pair_opts){.rnr_retry = 3, .min_rnr_timer = 20});
 	send_one(&p, 8, 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* For ever, and the rest of the queue in order behind it. */
+	/* It retries for ever, and the rest of the queue follows in order. */
 	pair_init(&p, NULL);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	send_one(&p, 16, IBV_SEND_SIGNALED);
@@ -504,7 +504,7 @@ case_no_peer(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* The peer is destroyed with work of ours under way. */
+	/* The peer is destroyed while our work is under way. */
 	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
 	send_one(&p, 8, 0);
 	pair_run();
@@ -575,7 +575,7 @@ case_arming(void)
 		send_one(&p, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 		CHECK(channel_ready(&p.server, 5000));
 		take_event(&p.server);
-		CHECK(!channel_ready(&p.client, 3)); /* once per arming */
+		CHECK(!channel_ready(&p.client, 3)); /* one event for one arming */
 		for (int i = 0; i < 2; i++) {
 			CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 			CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
@@ -584,7 +584,7 @@ case_arming(void)
 	pair_fini(&p);
 }
 
-/* Arming looks back to the completions that the program has not read: ibv_req_notify_cq(3). */
+/* Arming considers the completions that the program has not read yet: ibv_req_notify_cq(3). */
 static void
 case_arming_looks_back(void)
 {
@@ -595,13 +595,13 @@ case_arming_looks_back(void)
 		pair_post_recv(&p.server, i, 0, 4096);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
-	/* The server's completion is there, and asked for no event. */
+	/* The server's completion is there, but it is not solicited. */
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	CHECK(!channel_ready(&p.server, 3));
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 0), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* One that asked for it, and one that did not behind it. */
+	/* A solicited completion, and an unsolicited one behind it. */
 	send_one(&p, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	for (unsigned int i = 0; i < 2; i++)
@@ -609,7 +609,7 @@ case_arming_looks_back(void)
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* Once read, it is no reason any more; what is behind it asked for nothing. */
+	/* Once it was read, it makes no event any more. The one behind it is not solicited. */
 	for (unsigned int i = 0; i < 2; i++)
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
@@ -623,7 +623,9 @@ case_arming_looks_back(void)
 	pair_fini(&p);
 }
 
-/* What ibv_modify_qp(3) lists as needed is needed, one by one; what it does not know is refused. */
+/*
+ * Each attribute that ibv_modify_qp(3) lists as needed is needed. Unknown attributes are refused.
+ */
 static void
 case_transitions(void)
 {
@@ -673,7 +675,7 @@ case_transitions(void)
 		attr.qp_state = steps[i].to;
 		CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | steps[i].need), 0);
 	}
-	/* A current state that is not, and back through ERR. */
+	/* A wrong current state; then back through ERR. */
 	attr.qp_state = IBV_QPS_RTS;
 	attr.cur_qp_state = IBV_QPS_SQD;
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), EINVAL);
@@ -686,7 +688,7 @@ case_transitions(void)
 	pair_fini(&p);
 }
 
-/* The ends of a connection may be on two adapters: each looks at keys and PDs of its own. */
+/* The ends of a connection are on two adapters: each checks its own keys and PDs. */
 static void
 case_two_adapters(void)
 {
@@ -715,7 +717,7 @@ case_two_adapters(void)
 	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(pair_wait(&b.server).byte_len, 4096);
 	CHECK(memcmp(a.client.buf, b.server.buf + 8192, 4096) == 0);
-	/* A key of the sender's adapter names nothing at the other. */
+	/* A key of the sender's adapter names nothing on the other adapter. */
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.wr.rdma.rkey = a.server.mr->rkey;
 	wr.wr.rdma.remote_addr = (uintptr_t)a.server.buf;
@@ -726,7 +728,10 @@ case_two_adapters(void)
 	pair_fini(&b);
 }
 
-/* Threads that post on queues of their own, on UARs of their own or shared, while others come and go. */
+/*
+ * Threads post on queues of their own, with UARs of their own or shared, while other queues are
+ * created and destroyed.
+ */
 struct soak {
 	struct pair p;
 	unsigned int rounds;
@@ -773,7 +778,7 @@ soak(bool own_uar)
 
 		pair_init(&other, &(struct pair_opts){.own_uar = own_uar});
 		pair_post_recv(&other.server, 1, 0, 64);
-		send_one(&other, 64, 0); /* left pending where the lane is slow */
+		send_one(&other, 64, 0); /* still pending if the lane is slow */
 		pair_fini(&other);
 	}
 	for (int i = 0; i < N; i++)
@@ -813,14 +818,14 @@ main(int argc, char **argv)
 		{"DMA MMO memcpy", case_memcpy},
 		{"unsignalled work that fails or is flushed completes", case_unsignalled_error},
 		{"from error through RESET to ready, again and again", case_restart},
-		{"SQD stops the queue and RTS resumes it", case_sqd},
-		{"SQD drains what had begun", case_sqd_drains},
+		{"SQD stops the queue, and RTS restarts it", case_sqd},
+		{"SQD drains the work that had started", case_sqd_drains},
 		{"RNR retries", case_rnr},
 		{"a peer that is absent or goes away", case_no_peer},
 		{"CQ overrun", case_cq_overrun},
 		{"completion events, all or solicited", case_arming},
 		{"arming looks back to completions that were not read", case_arming_looks_back},
-		{"transitions need what the manual says", case_transitions},
+		{"transitions need the attributes of the manual page", case_transitions},
 		{"a connection between two adapters", case_two_adapters},
 		{"threads on queues that share pages", case_soak_shared},
 		{"threads on queues with pages of their own", case_soak_own},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may send what to whom: a responder of another type, of another connection, at another address,
- * or in another domain is none (InfiniBand architecture, volume 1, chapters 9.2, 9.6 and 9.7; annex
- * A14 for XRC); and an operation that its transport has not is an error of the sender.
+ * Which QPs can be the receiver of a message: not one of another type, of another connection, at
+ * another address, or in another domain (InfiniBand architecture, volume 1, chapters 9.2, 9.6 and
+ * 9.7; annex A14 for XRC). An operation that a transport does not have is an error of the sender.
  */
 #include "softhca_node.h"
 
@@ -16,7 +16,7 @@ partner(enum kind send)
 	return send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
 }
 
-/* A message from a sender to a listener that is connected to `back`: arrives, or does not. */
+/* Sends a message to a listener that is connected to `back`. Checks whether it arrives. */
 static void
 message(enum kind send, enum kind recv, bool connected, bool arrives)
 {
@@ -70,7 +70,7 @@ case_connections(void)
 	message(K_RC, K_RC, false, false);
 	message(K_UC, K_UC, false, false);
 	message(K_XRC_SEND, K_XRC_RECV, false, false);
-	/* These are connected to nobody. */
+	/* These types are connected to no QP. */
 	message(K_UD, K_UD, false, true);
 	message(K_DCI, K_DCT, false, true);
 }
@@ -115,7 +115,7 @@ case_dc_address(void)
 	dc_address(offsetof(struct mlx5_wqe_av, rgid) + 15, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* A SEND of 64 bytes to a number, with that key. */
+/* Sends a SEND of 64 bytes to a QP number, with that DC key. */
 static void
 send_with_key(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t qpn, uint64_t key)
 {
@@ -130,10 +130,7 @@ send_with_key(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t qp
 	CHECK_EQ(ibv_wr_complete(qpx), 0);
 }
 
-/*
- * A DCI that names another queue pair than a DCT: where there is no key to be wrong, the key that is
- * nothing opens it as little.
- */
+/* A DCI sends to a QP that is not a DCT. Those have no DC key, and key 0 must not match either. */
 static void
 case_dc_key(void)
 {
@@ -173,8 +170,8 @@ case_dc_key(void)
 /* ---- UD */
 
 /*
- * The sender's own GID, by its index in the address: of an index behind the last there is none, and
- * so no header that would name it (libmlx5's mlx5_wqe_av: 27:20 of grh_gid_fl).
+ * The address has the index of the sender's GID. An index behind the last GID names none, so there
+ * is no header (libmlx5's mlx5_wqe_av: bits 27:20 of grh_gid_fl).
  */
 static void
 case_ud_gid_index(void)
@@ -217,7 +214,7 @@ case_ud_gid_index(void)
 
 /* ---- XRC */
 
-/* A shared receive queue that is not of XRC, though it is the same program's. */
+/* An SRQ that is not an XRC SRQ, though of the same program, is not found by XRC. */
 static void
 case_xrc_basic(void)
 {
@@ -299,7 +296,7 @@ case_operations(void)
 	operation(K_UD, IBV_WR_SEND_WITH_INV, IBV_WC_LOC_QP_OP_ERR);
 }
 
-/* To another type than UD the qkey of one that has none, 0, opens nothing. */
+/* A QP of another type than UD has no qkey: qkey 0 must not match it. */
 static void
 case_ud_key(void)
 {
@@ -336,7 +333,7 @@ case_ud_key(void)
 
 /* ---- states */
 
-/* In SQE the send queue alone has stopped: what comes in is received (ibv_modify_qp(3)). */
+/* In SQE only the send queue has stopped: receives still work (ibv_modify_qp(3)). */
 static void
 receives_in_sqe(enum kind kind)
 {
@@ -376,15 +373,16 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a message reaches its own transport alone", case_types},
-		{"a connection is between two", case_connections},
-		{"a DCT is at its port", case_dc_address},
+		{"a message reaches only QPs of its own transport", case_types},
+		{"a connection has exactly two ends", case_connections},
+		{"a DCT is reached only at its port", case_dc_address},
 		{"only a DCT answers a DCI, and only with its key", case_dc_key},
-		{"the qkey 0 opens nothing that is not of UD", case_ud_key},
-		{"a UD message names its sender by a GID that there is", case_ud_gid_index},
-		{"XRC reaches the receive queues of XRC alone", case_xrc_basic},
+		{"qkey 0 reaches no QP but a UD one", case_ud_key},
+		{"a UD message names its sender only by an existing GID", case_ud_gid_index},
+		{"XRC reaches only XRC SRQs", case_xrc_basic},
 		{"a queue pair whose sends have stopped goes on receiving", case_sqe},
-		{"what a transport has not is the sender's error", case_operations},
+		{"an operation that a transport does not have is the sender's error",
+			case_operations},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a receiving side tells besides its completions: the first message of a connection
- * (ibv_get_async_event(3)), a receive queue that counts more than it holds, a completion queue that
- * is full (ibv_create_cq(3)); and who may make a raw packet queue pair (packet(7), CAP_NET_RAW).
+ * Events of a receiving side: the first message of a connection (ibv_get_async_event(3)), a receive
+ * record that counts more than the queue holds, a full CQ (ibv_create_cq(3)). Also: who may create
+ * a raw packet QP (packet(7), CAP_NET_RAW).
  */
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -84,7 +84,7 @@ established(enum kind send, enum ibv_qp_state receiver, bool told)
 		CHECK_EQ(node_event(&l.b, &event, 2), -1);
 		CHECK_EQ(node_event(&l.a, &event, 0), -1);
 	}
-	/* A new life, a new connection. */
+	/* After a RESET, there is a new connection. */
 	if (told) {
 		CHECK_EQ(node_move(l.to, IBV_QPS_RESET), 0);
 		node_ready(&l.b, l.to, l.recv, l.from->qp_num, receiver);
@@ -102,12 +102,12 @@ case_established(void)
 	established(K_UC, IBV_QPS_RTR, true);
 	established(K_XRC_SEND, IBV_QPS_RTR, true);
 	established(K_RC, IBV_QPS_RTS, false);
-	/* These are connected to nobody. */
+	/* These types are connected to no QP. */
 	established(K_UD, IBV_QPS_RTR, false);
 	established(K_DCI, IBV_QPS_RTR, false);
 }
 
-/* ---- a receive queue that counts more than it holds */
+/* ---- a receive record that counts more than the queue holds */
 
 static enum ibv_wc_status
 write_imm(struct link *l)
@@ -140,7 +140,7 @@ overposted(enum kind send, bool imm)
 	l.a.buf[0] = 1;
 	for (uint32_t i = 0; i < dv.rq.wqe_cnt; i++)
 		link_recv(&l);
-	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS); /* full is not too full */
+	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS); /* a full queue is not an error */
 	CHECK_EQ(node_wait(l.b.rcq).status, IBV_WC_SUCCESS);
 	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 2), __ATOMIC_RELEASE);
 	CHECK_EQ(imm ? write_imm(&l) : link_send(&l),
@@ -150,12 +150,12 @@ overposted(enum kind send, bool imm)
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	CHECK(softhca_violations() > violations);
 	CHECK_EQ(l.b.buf[4096], 0);
-	node_expect_none(l.b.rcq); /* what is there cannot be told from what is not */
+	node_expect_none(l.b.rcq); /* valid receives cannot be told from invalid ones */
 	CHECK_EQ(node_event(&l.b, &event, 2), -1);
 	link_close(&l);
 }
 
-/* The same queue pair sends and receives. */
+/* One QP sends and receives. */
 static void
 overposted_itself(void)
 {
@@ -188,7 +188,7 @@ case_overposted(void)
 
 /* ---- a full completion queue */
 
-/* Of a connection the QP has visits; of a DCT and an XRC target it has none. */
+/* The scheduler visits a connected QP. It does not visit a DCT or an XRC target. */
 static void
 cq_overrun(enum kind send)
 {
@@ -201,9 +201,12 @@ cq_overrun(enum kind send)
 		link_recv(&l);
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
-	/* The fifth has no room. It may be told before the queue pair fails, and is its last. */
+	/*
+	 * The fifth completion has no room. Its SEND may complete before the QP fails, and is the
+	 * last one.
+	 */
 	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
-	if (send == K_XRC_SEND) /* its target meets the failed CQ with the next request */
+	if (send == K_XRC_SEND) /* the target meets the failed CQ at the next request */
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
 	for (int i = 0; i < 2; i++) {
 		int type = node_event(&l.b, &event, 5000);
@@ -215,7 +218,7 @@ cq_overrun(enum kind send)
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	if (send != K_XRC_SEND)
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
-	/* A DCT that is over in error goes as any other. */
+	/* A DCT in error is destroyed as any other. */
 	link_close(&l);
 }
 
@@ -268,7 +271,7 @@ case_net_raw(void)
 	errno = 0;
 	CHECK(node_try_qp(&n, K_RAW) == NULL);
 	CHECK_EQ(errno, EPERM);
-	/* Others need no capability. */
+	/* Other types need no capability. */
 	qp = node_qp(&n, K_UD);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	if (may_be_raw())
@@ -281,10 +284,10 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"a connection in RTR tells its first message, once", case_established},
-		{"a receive queue that counts more than it holds is the end of its QP",
+		{"a record that counts more receives than the queue holds fails the QP",
 			case_overposted},
-		{"with a full CQ its QPs end, those that only receive as well", case_cq_overrun},
-		{"a raw packet queue pair takes CAP_NET_RAW", case_net_raw},
+		{"a full CQ fails its QPs, also those that only receive", case_cq_overrun},
+		{"a raw packet queue pair needs CAP_NET_RAW", case_net_raw},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of every type of queue pair: each transition with each attribute is accepted or refused
- * as by the kernel, what a query says after each, and what becomes of work in SQD and in error.
+ * The states of every type of QP: each transition with each attribute is accepted or refused as by
+ * the kernel; what a query reports after each; and what becomes of work in SQD and in ERR.
  *
- * What is accepted is of the kernel: qp_state_table in drivers/infiniband/core/verbs.c, and for
- * DC modify_dci_qp_is_ok() and mlx5_ib_modify_dct() in drivers/infiniband/hw/mlx5/qp.c.
+ * The rules are the kernel's: qp_state_table in drivers/infiniband/core/verbs.c, and for DC
+ * modify_dci_qp_is_ok() and mlx5_ib_modify_dct() in drivers/infiniband/hw/mlx5/qp.c.
  */
 #include "softhca_node.h"
 
 #define N_STATES 7
 #define N_BITS   21
 
-/* ---- what is accepted */
+/* ---- accepted transitions */
 
 struct rule {
 	bool valid;
@@ -29,7 +29,7 @@ responds_reliably(enum kind k)
 	return k == K_RC || k == K_XRC_RECV;
 }
 
-/* Attributes that a queue pair in RTS may change, and one that goes there again. */
+/* Attributes that a QP in RTS may change, or one that goes to RTS again. */
 static int
 may_in_rts(enum kind k)
 {
@@ -62,7 +62,7 @@ may_in_sqd(enum kind k)
 	}
 }
 
-/* Alternate paths are no capability of the adapter, and are left out. */
+/* The adapter has no alternate paths, so their attributes are left out. */
 static struct rule
 connected_rule(enum kind k, int from, int to)
 {
@@ -92,7 +92,7 @@ connected_rule(enum kind k, int from, int to)
 static struct rule
 rule_of(enum kind k, int from, int to)
 {
-	/* A target sends nothing: it has no send queue to drain. DC has no such state. */
+	/* An XRC target has no send queue to drain. DC has no SQD state. */
 	const bool drains = k != K_XRC_RECV && k != K_DCI && k != K_DCT;
 
 	if (k != K_DCT && (to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET)))
@@ -110,7 +110,7 @@ rule_of(enum kind k, int from, int to)
 
 /* ---- every transition with every attribute */
 
-/* A UC or UD queue pair is in SQE after an error of its own. */
+/* A UC or UD QP goes to SQE after an error of its own. */
 static void
 make_sqe(struct node *n, struct ibv_qp *qp, enum kind k)
 {
@@ -155,7 +155,10 @@ qp_in(struct node *n, struct ibv_qp *qp, enum kind k, int state)
 	return qp;
 }
 
-/* The needed attributes without one of them, and with one more: as the rule says. */
+/*
+ * Tries the needed attributes without one of them, and with one more. Checks the result against the
+ * rule.
+ */
 static struct ibv_qp *
 try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
 {
@@ -207,7 +210,10 @@ case_transitions(void)
 			qp = qp_in(&n, qp, k, from);
 			for (int to = 0; to < N_STATES; to++)
 				qp = try_transition(&n, qp, k, from, to);
-			/* Without a state in the mask it stays, if it may go to itself. */
+			/*
+			 * Without a state in the mask, the state does not change, if the rule
+			 * allows a transition to itself.
+			 */
 			CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){0}, 0),
 				rule_of(k, from, from).valid ? 0 : EINVAL);
 		}
@@ -216,7 +222,7 @@ case_transitions(void)
 	node_close(&n);
 }
 
-/* Values out of range, by the manual page and what ibv_query_device(3) and ibv_query_port(3) say. */
+/* Values out of range, by the manual page, ibv_query_device(3) and ibv_query_port(3). */
 static void
 case_values(void)
 {
@@ -257,7 +263,7 @@ case_values(void)
 		CHECK_EQ(ibv_modify_qp(qp, &attr, mask), EINVAL);
 		CHECK_EQ(pair_state(qp), bad[i].to - 1);
 	}
-	/* States that there are none of. */
+	/* States that do not exist. */
 	CHECK_EQ(node_move(qp, 7), EINVAL);
 	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){.cur_qp_state = 7}, CUR), EINVAL);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
@@ -289,7 +295,7 @@ case_rate_limit(void)
 
 /* ---- queries */
 
-/* Attributes by the bit that sets them; what a query must say after each modify. */
+/* Checks what a query says after a modify, for the attributes of the mask. */
 static void
 expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 {
@@ -348,7 +354,7 @@ case_query(void)
 			set |= node_need(kinds[i], to);
 			expect_query(qp, to, &attr, set);
 		}
-		/* Each attribute that may change in SQD does, alone. */
+		/* Each attribute that may change in SQD changes alone. */
 		CHECK_EQ(node_move(qp, IBV_QPS_SQD), 0);
 		pair_run();
 		for (int bit = 1; bit < 1 << N_BITS; bit <<= 1) {
@@ -367,7 +373,7 @@ case_query(void)
 			CHECK_EQ(ibv_modify_qp(qp, &attr, bit), 0);
 			expect_query(qp, IBV_QPS_SQD, &attr, set);
 		}
-		/* In error they stay; RESET forgets them. */
+		/* In ERR the attributes stay. RESET clears them. */
 		CHECK_EQ(node_move(qp, IBV_QPS_ERR), 0);
 		expect_query(qp, IBV_QPS_ERR, &attr, set);
 		CHECK_EQ(node_move(qp, IBV_QPS_RESET), 0);
@@ -403,7 +409,7 @@ case_query_sizes(void)
 	CHECK(attr.cap.max_send_wr >= 10 && attr.cap.max_recv_wr >= 20);
 	CHECK(attr.cap.max_send_sge >= 3 && attr.cap.max_recv_sge >= 5);
 	CHECK(attr.cap.max_inline_data >= 100);
-	/* What creation had answered. */
+	/* The sizes that the creation returned. */
 	CHECK_EQ(attr.cap.max_send_wr, given.cap.max_send_wr);
 	CHECK_EQ(attr.cap.max_recv_wr, given.cap.max_recv_wr);
 	CHECK_EQ(attr.cap.max_inline_data, given.cap.max_inline_data);
@@ -417,7 +423,10 @@ case_query_sizes(void)
 		CHECK_EQ(ibv_modify_srq(shared, &srq, IBV_SRQ_LIMIT), 0);
 		CHECK_EQ(ibv_query_srq(shared, &srq), 0);
 		CHECK_EQ(srq.srq_limit, limit);
-		/* libmlx5's wait queue is in it: 2 * 20 + 1, up to a power of two, less one. */
+		/*
+		 * libmlx5's wait queue is included: 2 * 20 + 1, rounded up to a power of two, less
+		 * one.
+		 */
 		CHECK_EQ(srq.max_wr, 63);
 		CHECK_EQ(srq.max_sge, given_srq.attr.max_sge);
 	}
@@ -427,7 +436,7 @@ case_query_sizes(void)
 
 /* ---- work */
 
-/* Two of a type that send to each other, or a sender and its receiver. */
+/* Two QPs of a type that send to each other, or a sender and its receiver. */
 struct duo {
 	struct node n;
 	enum kind send, recv;
@@ -495,7 +504,7 @@ static const enum kind senders[] = {K_RC, K_UC, K_UD, K_XRC_SEND, K_DCI};
 
 #define N_SENDERS (sizeof(senders) / sizeof(senders[0]))
 
-/* An error of its own, work flushed behind it, RESET, ready: messages go again, none of the past. */
+/* An error of its own, flushed work, RESET, RTS: new messages arrive, and no old ones. */
 static void
 case_restart(void)
 {
@@ -514,7 +523,7 @@ case_restart(void)
 			CHECK_EQ(pair_state(d.from), unreliable ? IBV_QPS_SQE : IBV_QPS_ERR);
 			if (unreliable)
 				CHECK_EQ(node_move(d.from, IBV_QPS_ERR), 0);
-			/* In error a receive is flushed, if it is the queue pair's own. */
+			/* In ERR, a receive is flushed if it is in the QP's own queue. */
 			if (d.send <= K_UD) {
 				node_recv(&d.n, d.from, NULL, 6);
 				CHECK_EQ(node_wait(d.n.rcq).status, IBV_WC_WR_FLUSH_ERR);
@@ -535,7 +544,10 @@ case_restart(void)
 	}
 }
 
-/* SQD by each type that has it: posted work waits, the event says drained, RTS resumes. */
+/*
+ * SQD for each type that has it: posted work waits, the event says that the queue is drained, RTS
+ * restarts it.
+ */
 static void
 case_sqd(void)
 {
@@ -567,7 +579,10 @@ case_sqd(void)
 			CHECK_EQ(node_wait(d.n.scq).status, IBV_WC_SUCCESS);
 			CHECK_EQ(node_wait(d.n.rcq).status, IBV_WC_SUCCESS);
 		}
-		/* Without being asked for it, none is told; and from SQD to error the work is flushed. */
+		/*
+		 * No event comes if the program did not ask for it. From SQD to ERR, the work is
+		 * flushed.
+		 */
 		CHECK_EQ(node_move(d.from, IBV_QPS_SQD), 0);
 		CHECK_EQ(node_event(&d.n, &event, 5), -1);
 		node_send(&d.n, d.from, d.send, &d.dest, false);
@@ -582,14 +597,15 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"every transition takes the attributes that the kernel's table has, and no other",
+		{"every transition takes the attributes of the kernel's table, and no other",
 			case_transitions},
-		{"values out of range are refused, and nothing has changed", case_values},
+		{"values out of range are refused, and change nothing", case_values},
 		{"rate limits are refused", case_rate_limit},
-		{"a query says what each modify set, and after RESET nothing", case_query},
-		{"sizes and limits are what was asked for", case_query_sizes},
-		{"each type goes from error through RESET to ready", case_restart},
-		{"each type that sends stops in SQD, says so, and goes on", case_sqd},
+		{"a query reports what each modify set, and nothing after RESET", case_query},
+		{"sizes and limits are those that were asked for", case_query_sizes},
+		{"each type goes from ERR through RESET to RTS", case_restart},
+		{"each type that sends stops in SQD, sends an event, and can be restarted",
+			case_sqd},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UD, UC, XRC and DC queue pairs and shared receive queues, by stock libibverbs and libmlx5: what
- * arrives, what is dropped, what is refused. Headers are compared with what the specifications lay
- * down: InfiniBand volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
+ * UD, UC, XRC and DC QPs and SRQs, by stock libibverbs and libmlx5: which messages arrive, which
+ * are dropped, and which are refused. Headers are compared with the specifications: InfiniBand
+ * volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #define GRH  40
 #define SL   7 /* service level */
 
-/* One end: all that a queue pair needs. */
+/* One end: all that a QP needs. */
 struct node {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -82,7 +82,7 @@ address(struct node *n, int gid_index)
 	return ah;
 }
 
-/* Connected types to RTS; RTR is where a responder stops. */
+/* Takes a connected type to RTS. A type that only responds stops in RTR. */
 static void
 connect_qp(struct node *n, struct ibv_qp *qp, uint32_t to)
 {
@@ -178,7 +178,7 @@ post_srq(struct node *n, uint32_t at, uint32_t len, uint64_t id)
 	return ibv_post_srq_recv(n->srq, &wr, &bad);
 }
 
-/* A WR whose memory is the node's first len bytes. */
+/* A work request on the first len bytes of the node's memory. */
 struct send {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
@@ -302,7 +302,7 @@ case_ud_grh(void)
 	ud_close(&u);
 	u = ud_open(1);
 	ud_arrives(&u, QKEY, 0);
-	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* v2: IPv6, then UDP */
+	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* RoCE v2: IPv6, then UDP */
 	ud_close(&u);
 }
 
@@ -327,7 +327,7 @@ case_ud_ipv4(void)
 	ud_close(&u);
 }
 
-/* An address of which one byte is not the port's: Ethernet address, or GID. */
+/* An address of which one byte differs from the port's: in the Ethernet address or in the GID. */
 static void
 ud_misses(struct ud *u, unsigned int at)
 {
@@ -350,10 +350,13 @@ case_ud_drops(void)
 	struct ibv_ah_attr other = address(&u.b, 1);
 	struct ibv_ah *ah;
 
-	/* No receive: dropped, and not kept for later. */
+	/* Without a receive, the message is dropped, and not kept for later. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
-	/* Another qkey, a number that names nothing, a QP of another type, a port that is not there. */
+	/*
+	 * Another qkey, a QP number that names nothing, a QP of another type, and a port that does
+	 * not exist.
+	 */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY + 1, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY ^ 2, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ud_send(&u, u.ah, 1, QKEY, 8), IBV_WC_SUCCESS);
@@ -367,7 +370,7 @@ case_ud_drops(void)
 	expect_none(u.b.rcq);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
-	/* The high bit asks for the sender's own qkey. */
+	/* If the high bit is set, the sender's own qkey is used. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, 0x80000000u, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).wr_id, 1);
 	ud_close(&u);
@@ -387,7 +390,10 @@ case_ud_states(void)
 	post_recv(rc, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
 	CHECK_EQ(ud_send(&u, u.ah, rc->qp_num, 0, 8), IBV_WC_SUCCESS);
 	expect_none(u.b.rcq);
-	/* More than the MTU: the send queue stops, receives go on, and RTS makes it whole again. */
+	/*
+	 * A message longer than the MTU: the send queue stops, receives still work, and RTS
+	 * restarts the send queue.
+	 */
 	ud_arrives(&u, QKEY, 4096);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 4097), IBV_WC_LOC_LEN_ERR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_SQE);
@@ -400,7 +406,10 @@ case_ud_states(void)
 	ud_close(&u);
 }
 
-/* 40 bytes more than the message are needed. The receiver's error is not the sender's. */
+/*
+ * A receive needs 40 bytes more than the message. The receiver's error is not reported to the
+ * sender.
+ */
 static void
 case_ud_short_receive(void)
 {
@@ -430,7 +439,10 @@ case_uc(void)
 	connect_qp(&a, from, to->qp_num);
 	connect_qp(&b, to, from->qp_num);
 	a.buf[0] = 77;
-	/* No receive, then a key that grants nothing: both dropped, and nobody is in error. */
+	/*
+	 * A message without a receive, and a write with an invalid key: both are dropped, and no QP
+	 * goes to ERR.
+	 */
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
 	wr->wr.rdma.remote_addr = (uintptr_t)b.buf;
@@ -445,7 +457,7 @@ case_uc(void)
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(b.rcq).wr_id, 5);
 	CHECK_EQ(b.buf[4096], 77);
-	/* Invalidating a key is not an operation of UC. */
+	/* UC has no SEND with invalidate. */
 	post_recv(to, b.mr, (uintptr_t)b.buf, 64, 6);
 	wr = send_wr(&s, &a, IBV_WR_SEND_WITH_INV, 64);
 	wr->invalidate_rkey = b.mr->rkey;
@@ -459,7 +471,7 @@ case_uc(void)
 
 /* ---------------------------------------------------------------- memory on demand */
 
-/* A key over what is there, but may not be touched. */
+/* A key over memory that exists, but cannot be accessed. */
 static struct ibv_mr *
 nothing_there(struct node *n)
 {
@@ -489,7 +501,7 @@ case_ud_on_demand(void)
 	struct ibv_mr *from = nothing_there(&u.a), *to = nothing_there(&u.b);
 	struct node a = u.a;
 
-	/* The sender's memory: nothing arrives, and its send queue stops. */
+	/* The sender's memory is missing: nothing arrives, and its send queue stops. */
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
 	u.a.buf = from->addr;
 	u.a.mr = from;
@@ -500,7 +512,7 @@ case_ud_on_demand(void)
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
-	/* The receiver's is not the sender's business. */
+	/* The receiver's memory is missing: the sender does not learn of it. */
 	post_recv(u.to, to, (uintptr_t)to->addr, BUF, 2);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
@@ -563,7 +575,7 @@ take_event(struct node *n, struct ibv_async_event *ev)
 	return (int)ev->event_type;
 }
 
-/* Two QPs take from one queue, many times around its list. */
+/* Two QPs use one SRQ, for many laps of its list. */
 static void
 case_srq(void)
 {
@@ -596,7 +608,10 @@ case_srq(void)
 		}
 	}
 	CHECK_EQ(ibv_destroy_srq(b.srq), EBUSY);
-	/* None left: the sender's RNR retries end. The QP with the SRQ stays as it is. */
+	/*
+	 * The SRQ is empty: the sender's RNR retries end with an error. The QP with the SRQ does
+	 * not change.
+	 */
 	CHECK_EQ(send_status(from[0], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 		IBV_WC_RNR_RETRY_EXC_ERR);
 	CHECK_EQ(pair_state(to[0]), IBV_QPS_RTS);
@@ -630,18 +645,21 @@ case_srq_events(void)
 	CHECK_EQ(now.srq_limit, 3);
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(take_event(&b, &ev), -1); /* three are left: not fewer than the limit */
+	CHECK_EQ(take_event(&b, &ev), -1); /* three are left, which is not fewer than the limit */
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_SRQ_LIMIT_REACHED);
 	CHECK(ev.element.srq == b.srq);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(take_event(&b, &ev), -1); /* once */
+	CHECK_EQ(take_event(&b, &ev), -1); /* one event for one arming */
 	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 0);
 	limit.srq_limit = 1000;
 	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), EINVAL);
 	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
-	/* In error the QP takes no more of the shared receives: it says so, and flushes none. */
+	/*
+	 * In ERR the QP takes no more receives from the SRQ: it sends the last-WQE event, and
+	 * flushes none.
+	 */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
 	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_QP_LAST_WQE_REACHED);
 	CHECK(ev.element.qp == to);
@@ -654,7 +672,7 @@ case_srq_events(void)
 	node_close(&b);
 }
 
-/* Receives of an SRQ are judged by the SRQ's PD, not by the QP's. */
+/* Receives of an SRQ are checked against the SRQ's PD, not the QP's. */
 static void
 case_srq_pd(void)
 {
@@ -706,7 +724,7 @@ case_srq_limits(void)
 	node_close(&n);
 }
 
-/* A list or a record that cannot be right: the queue is of no more use, and says so. */
+/* An invalid list or record: the SRQ fails, and sends an event. */
 static void
 case_srq_broken(void)
 {
@@ -843,7 +861,7 @@ case_xrc(void)
 	CHECK_EQ(x.b.buf[0], 42);
 	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, x.b.mr->rkey), IBV_WC_SUCCESS);
 	CHECK_EQ(x.b.buf[4096], 42);
-	/* A queue that is not in the responder's domain. */
+	/* An SRQ that is not in the responder's domain. */
 	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
 	CHECK_EQ(pair_state(x.to), IBV_QPS_ERR);
 	xrc_close(&x);
@@ -863,7 +881,7 @@ case_xrc_protection(void)
 	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, srqn, 0), IBV_WC_REM_INV_REQ_ERR);
 	expect_none(c.rcq);
 	xrc_close(&x);
-	/* Memory is guarded by the PD of the queue that the request names. */
+	/* Memory is checked against the PD of the SRQ that the request names. */
 	x = xrc_open();
 	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, c.mr->rkey), IBV_WC_REM_ACCESS_ERR);
 	xrc_close(&x);
@@ -902,7 +920,7 @@ case_xrc_domains(void)
 
 #define DC_KEY 0x1122334455667788ull
 
-/* log_errored: of a DCI with streams; else -1. */
+/* log_errored: for a DCI with streams; otherwise -1. */
 static struct ibv_qp *
 make_dc(struct node *n, enum mlx5dv_dc_type type, int log_errored)
 {
@@ -990,12 +1008,12 @@ case_dc(void)
 	srq_open(&b, 8);
 	for (int i = 0; i < 2; i++) {
 		dct[i] = make_dc(&b, MLX5DV_DCTYPE_DCT, -1);
-		CHECK_EQ(dct[i]->qp_num, 0); /* none until RTR */
+		CHECK_EQ(dct[i]->qp_num, 0); /* a DCT has no number before RTR */
 		dc_ready(&b, dct[i], true);
 		CHECK(dct[i]->qp_num != 0);
 	}
 	dc_ready(&a, dci, false);
-	/* One initiator, two targets, by turns. */
+	/* One initiator sends to two targets in turn. */
 	for (int i = 0; i < 8; i++) {
 		a.buf[0] = (uint8_t)(i + 1);
 		CHECK_EQ(dc_write(&a, dci, ah, dct[i % 2]->qp_num, DC_KEY, &b), IBV_WC_SUCCESS);
@@ -1030,7 +1048,10 @@ stream_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dct
 	return wait_wc(a->scq).status;
 }
 
-/* mlx5dv_create_qp(3): errors stay with their stream, until there are 2^log_num_errored of them. */
+/*
+ * mlx5dv_create_qp(3): an error stops only its stream, until 2^log_num_errored streams are in
+ * error.
+ */
 static void
 case_dc_streams(void)
 {
@@ -1048,7 +1069,7 @@ case_dc_streams(void)
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, false), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_WR_FLUSH_ERR);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 2, true), IBV_WC_SUCCESS);
-	CHECK(mlx5dv_dci_stream_id_reset(dci, 2) != 0); /* it is not in error */
+	CHECK(mlx5dv_dci_stream_id_reset(dci, 2) != 0); /* stream 2 is not in error */
 	CHECK_EQ(mlx5dv_dci_stream_id_reset(dci, 1), 0);
 	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_SUCCESS);
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
@@ -1065,7 +1086,7 @@ case_dc_streams(void)
 
 /* ---------------------------------------------------------------- InfiniBand */
 
-/* Without a GRH the 40 bytes are there and mean nothing; a LID says who is meant. */
+/* Without a GRH, the 40 bytes are there but have no meaning. A LID names the receiver. */
 static void
 case_infiniband(void)
 {
@@ -1131,7 +1152,7 @@ case_reserved_qpns(void)
 	}
 	for (int k = 1; k < N_RESERVED; k++)
 		CHECK(reserved[k] != reserved[k - 1]);
-	/* A message to such a number reaches nobody. */
+	/* A message to a reserved number reaches no QP. */
 	CHECK_EQ(ud_send(&u, u.ah, reserved[0], QKEY, 8), IBV_WC_SUCCESS);
 	for (int i = 0; i < N_RESERVED; i++)
 		CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[i]), 0);
@@ -1147,16 +1168,17 @@ main(int argc, char **argv)
 	static const struct check_case cases[] = {
 		{"UD over IPv6: 40 bytes of header come first", case_ud_grh},
 		{"UD over IPv4: the header is in the last 20 of them", case_ud_ipv4},
-		{"UD drops what has no receive, qkey or port", case_ud_drops},
-		{"UD stops sending after its own error, and goes on after RTS", case_ud_states},
+		{"UD drops messages without receive, or with a wrong qkey or port", case_ud_drops},
+		{"UD stops sending after its own error, and restarts after RTS", case_ud_states},
 		{"UD needs room for the header", case_ud_short_receive},
 		{"UC drops what RC would refuse", case_uc},
-		{"UD without its memory on demand fails where that is", case_ud_on_demand},
-		{"UC drops what has no memory on demand, and only a receive says so",
+		{"UD without memory on demand fails at the end whose memory is missing",
+			case_ud_on_demand},
+		{"UC drops messages without memory on demand, and only a receive reports it",
 			case_uc_on_demand},
 		{"an SRQ serves two QPs", case_srq},
-		{"an SRQ tells its limit, and a QP its last WQE", case_srq_events},
-		{"an SRQ's receives are of its PD", case_srq_pd},
+		{"an SRQ sends a limit event, and a QP a last-WQE event", case_srq_events},
+		{"an SRQ's receives are checked against its own PD", case_srq_pd},
 		{"an SRQ is as large as the limits say", case_srq_limits},
 		{"an SRQ whose list or record is broken fails", case_srq_broken},
 		{"XRC: a request names its SRQ", case_xrc},
@@ -1164,11 +1186,11 @@ main(int argc, char **argv)
 			case_xrc_protection},
 		{"XRC: domains are shared by file", case_xrc_domains},
 		{"DC: one initiator, two targets, a wrong key", case_dc},
-		{"DC: errors are of a stream, until there are too many", case_dc_streams},
-		{"a reserved number is no queue pair's", case_reserved_qpns},
+		{"DC: an error stops only its stream, until there are too many", case_dc_streams},
+		{"no queue pair gets a reserved number", case_reserved_qpns},
 	};
 	static const struct check_case infiniband[] = {
-		{"UD over InfiniBand: by LID, with a header where the address is global",
+		{"UD over InfiniBand: addressed by LID, with a GRH if the address is global",
 			case_infiniband},
 	};
 	const char *link = getenv("SOFTHCA_LINK_LAYER");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every rule of the work requests that configure keys and bind windows, which libmlx5 itself keeps
- * and so never tries: its own WQEs with one field changed. Places are of mlx5dv.h (mlx5_wqe_umr_ctrl_seg,
- * mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
+ * Rules of the work requests that configure keys and bind windows. libmlx5 keeps these rules, so
+ * the tests change one field of libmlx5's own WQEs. The fields are those of mlx5dv.h
+ * (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg,
+ * mlx5_wqe_umr_repeat_block_seg).
  */
 #include "softhca_scribe.h"
 
@@ -24,8 +25,8 @@
 
 struct keys {
 	struct pair p;
-	struct mlx5dv_mkey *mkey, *other; /* other: small, and another one */
-	struct ibv_mr *mr;                /* of the server's memory, for windows */
+	struct mlx5dv_mkey *mkey, *other; /* other: another key, with little room */
+	struct ibv_mr *mr;                /* the server's memory, for windows */
 	struct ibv_mw *mw;
 	uint16_t here;
 };
@@ -70,7 +71,7 @@ taken(struct keys *k)
 	return scribe_take(&k->p.server, k->here, MLX5_OPCODE_UMR, &k->p.client);
 }
 
-/* ---- what libmlx5 writes */
+/* ---- WQEs of libmlx5 */
 
 static void
 start(struct keys *k)
@@ -79,7 +80,7 @@ start(struct keys *k)
 	k->p.server.qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 }
 
-/* n entries of 64 bytes each, every 100 bytes. */
+/* n entries of 64 bytes each, one every 100 bytes. */
 static struct scribe_wqe
 list_wqe(struct keys *k, uint16_t n)
 {
@@ -94,7 +95,7 @@ list_wqe(struct keys *k, uint16_t n)
 	return taken(k);
 }
 
-/* Three rounds of 10, 20 and 30 bytes. */
+/* Three rounds of entries of 10, 20 and 30 bytes. */
 static struct scribe_wqe
 repeat_wqe(struct keys *k)
 {
@@ -109,7 +110,7 @@ repeat_wqe(struct keys *k)
 	return taken(k);
 }
 
-/* The window over bytes 1000..1063. */
+/* Binds the window to bytes 1000..1063. */
 static struct scribe_wqe
 bind_wqe(struct keys *k)
 {
@@ -128,7 +129,7 @@ bind_wqe(struct keys *k)
 	else
 		CHECK_EQ(ibv_post_send(k->p.server.qp, &wr, &bad), 0);
 	w = taken(k);
-	/* A window of type 2 belongs to who binds it. */
+	/* A window of type 2 belongs to the QP that binds it. */
 	if (k->mw->type == IBV_MW_TYPE_2)
 		scribe_set(&w, MKC(qpn_mkey), 3, k->p.client.qp->qp_num);
 	return w;
@@ -158,7 +159,7 @@ write_to(struct keys *k, uint32_t rkey, uint64_t raddr, uint32_t len)
 
 struct change {
 	size_t at, len;
-	uint64_t value; /* instead of what is there, or, where `add`, those bits more */
+	uint64_t value; /* replaces the field, or is or-ed into it if `add` */
 	bool add;
 };
 
@@ -182,7 +183,10 @@ expect_untouched(struct keys *k)
 		CHECK_EQ(k->p.server.buf[i], 0xee);
 }
 
-/* A list of two, with those changes: its status, and that of a write of its first bytes. */
+/*
+ * Posts a list of two entries with these changes. Checks its status, and a write of its first
+ * bytes.
+ */
 static void
 list(const struct change *c, uint32_t flags, enum ibv_wc_status status)
 {
@@ -219,16 +223,19 @@ case_list_fields(void)
 	list((struct change[]){{UMR(mkey_mask), 8, 1 << 2, true}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(mkey_mask), 8, UINT64_C(1) << 63, true}, END}, 0,
 		IBV_WC_LOC_QP_OP_ERR);
-	/* A layout that is elsewhere, or begins elsewhere. */
+	/* A layout outside of the WQE, or with an offset. */
 	list((struct change[]){{UMR(flags), 1, 0, false}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(flags), 1, 0x10, true}, {UMR(translation_offset), 2, 1, false},
 		     END},
 		0, IBV_WC_LOC_QP_OP_ERR);
-	/* More of it than the WQE has. */
+	/* More layout than the WQE contains. */
 	list((struct change[]){{UMR(klm_octowords), 2, 8, false}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(klm_octowords), 2, 0xffff, false}, END}, 0,
 		IBV_WC_LOC_QP_OP_ERR);
-	/* A key is every queue pair's, unless it is a window. The field counts if the mask has it. */
+	/*
+	 * A key is not bound to a QP, unless it is a window. The field counts only if the mask has
+	 * it.
+	 */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_QPN, true},
 		     {MKC(qpn_mkey), 3, 0xffffff, false}, END},
 		0, IBV_WC_SUCCESS);
@@ -236,11 +243,11 @@ case_list_fields(void)
 		     {MKC(qpn_mkey), 3, 0x123456, false}, END},
 		0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{MKC(qpn_mkey), 3, 0x123456, false}, END}, 0, IBV_WC_SUCCESS);
-	/* Who takes the rights away lays nothing out. */
+	/* A UMR that frees the key cannot have a layout. */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_FREE, true}, {MKC(free), 1, FREE, false},
 		     END},
 		0, IBV_WC_LOC_QP_OP_ERR);
-	/* A signature: on a key with room for one, there if and only if it is to be in force. */
+	/* A BSF needs a key with room for one. It must be present if and only if it is enabled. */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_SIG_ERR, true}, END}, sig, IBV_WC_SUCCESS);
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_SIG_ERR, true}, END}, 0,
 		IBV_WC_MW_BIND_ERR);
@@ -264,7 +271,7 @@ case_room(void)
 	struct keys k;
 
 	keys_open(&k, 8, 0, IBV_MW_TYPE_2);
-	w = list_wqe(&k, 4); /* four fill the smallest key */
+	w = list_wqe(&k, 4); /* 4 entries fill the smallest key */
 	scribe_set(&w, IMM, 4, k.other->rkey);
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
 	CHECK_EQ(write_to(&k, k.other->rkey, 0, 256), IBV_WC_SUCCESS);
@@ -277,7 +284,7 @@ case_room(void)
 	keys_close(&k);
 }
 
-/* The key's length is one bound, its layout's another: both hold. */
+/* The key's length is one bound, its layout's length another one. Both are checked. */
 static void
 length(uint64_t key_len, uint64_t off, uint32_t len, enum ibv_wc_status status)
 {
@@ -308,7 +315,7 @@ case_lengths(void)
 	length(1000, 500, 1, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* Entries without a byte: nothing can be reached through them. */
+/* Entries without bytes: no memory can be reached through them. */
 static void
 empty(uint64_t off)
 {
@@ -324,7 +331,7 @@ empty(uint64_t off)
 	expect_untouched(&k);
 	keys_close(&k);
 
-	/* Rounds without end that lead nowhere: that is seen in the first one. */
+	/* Rounds that have no bytes, without end: the adapter must stop in the first round. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
 	scribe_set(&w, REPEAT(repeat_count), 4, UINT32_MAX);
@@ -345,7 +352,7 @@ case_empty(void)
 
 	empty(0);
 	empty(1);
-	/* One of three: the others follow each other. */
+	/* One of three entries is empty: the others follow each other. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
 	change(&w, (struct change[]){{REPEAT(byte_count), 4, 40, false},
@@ -380,7 +387,7 @@ repeat(const struct change *c, enum ibv_wc_status status, uint64_t off, uint32_t
 	keys_close(&k);
 }
 
-/* What interleaved data declare of themselves must be so. */
+/* The fields of an interleaved layout must agree with each other. */
 static void
 case_repeat_fields(void)
 {
@@ -395,12 +402,12 @@ case_repeat_fields(void)
 		ok);
 	repeat((struct change[]){{REPEAT(num_ent), 2, 0xffff, false}, END}, IBV_WC_LOC_QP_OP_ERR, 0,
 		1, ok);
-	/* Fewer rounds than the key's length has room for. */
+	/* Fewer rounds than the key's length needs. */
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 0, 120, ok);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 0, 121, access);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 130, 1, access);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 0, false}, END}, ok, 0, 1, access);
-	/* An entry that lies far outside its region; its own rounds leave it. */
+	/* An entry far outside its region, and an entry whose later rounds leave it. */
 	repeat((struct change[]){{ENTRY(0, va), 8, UINT64_C(1) << 40, false}, END}, ok, 0, 1,
 		access);
 	repeat((struct change[]){{ENTRY(0, stride), 2, 0xffff, false}, END}, ok, 60, 10, access);
@@ -428,7 +435,7 @@ case_window_fields(void)
 		const enum ibv_wc_status refused = IBV_WC_MW_BIND_ERR;
 
 		window(type, (struct change[]){END}, IBV_WC_SUCCESS);
-		/* One entry, all of the window, as a list. */
+		/* The whole window as a list of one entry. */
 		window(type, (struct change[]){{KLM(1, byte_count), 4, 8, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 63, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 65, false}, END}, refused);
@@ -440,7 +447,7 @@ case_window_fields(void)
 		window(type, (struct change[]){{KLM(0, address), 8, UINT64_C(1) << 40, false}, END},
 			refused);
 	}
-	/* Type 1 is no queue pair's, type 2 is its binder's. */
+	/* Type 1 is not bound to a QP. Type 2 is bound to the QP that binds it. */
 	window(IBV_MW_TYPE_1,
 		(struct change[]){{UMR(mkey_mask), 8, MASK_QPN, true},
 			{MKC(qpn_mkey), 3, 0x123456, false}, END},
@@ -451,7 +458,7 @@ case_window_fields(void)
 		IBV_WC_MW_BIND_ERR);
 }
 
-/* By its current key alone is type 1 bound; only over plain regions is either. */
+/* Type 1 can be bound only by its current key. Both types can be bound only over plain regions. */
 static void
 case_window_keys(void)
 {
@@ -462,7 +469,9 @@ case_window_keys(void)
 		keys_open(&k, 2, 0, type);
 		w = bind_wqe(&k);
 		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
-		/* Type 2 is reached through the queue pair that bound it, which is not the server's. */
+		/*
+		 * Type 2 is reached only through the QP that bound it, which is not the server's.
+		 */
 		CHECK_EQ(write_to(&k, bound_key(&k, &w), (uintptr_t)k.p.server.buf + 1000, 64),
 			type == IBV_MW_TYPE_1 ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
 		if (type == IBV_MW_TYPE_1)
@@ -485,7 +494,7 @@ case_window_keys(void)
 		struct scribe_wqe w;
 		struct keys k;
 
-		/* The same place, as one round of one entry. */
+		/* The window's memory as one round of one entry. */
 		keys_open(&k, 2, 0, IBV_MW_TYPE_1);
 		w = bind_wqe(&k);
 		scribe_set(&w, ENTRY(0, va), 8, scribe_get(&w, KLM(0, address), 8));
@@ -506,7 +515,10 @@ case_window_keys(void)
 	}
 }
 
-/* A window of type 1 that is not bound may be unbound; a type 2 window is its binder's to end. */
+/*
+ * A window of type 1 that is not bound can be unbound. A window of type 2 can be invalidated only
+ * by its QP.
+ */
 static void
 case_window_ends(void)
 {
@@ -524,7 +536,10 @@ case_window_ends(void)
 	}
 	keys_close(&k);
 
-	/* Bound to the client's queue pair, and a SEND to the server's shall invalidate it. */
+	/*
+	 * The window is bound to the client's QP, and a SEND to the server's QP tries to invalidate
+	 * it.
+	 */
 	keys_open(&k, 2, 0, IBV_MW_TYPE_2);
 	e = &k.p.client;
 	w = bind_wqe(&k);
@@ -541,7 +556,7 @@ case_window_ends(void)
 	keys_close(&k);
 }
 
-/* For the remote side only: as a local key, or inside another one, a window is none. */
+/* A window is for remote access only: not a local key, and not a part of another key. */
 static void
 case_window_uses(void)
 {
@@ -581,9 +596,9 @@ case_window_uses(void)
 	}
 }
 
-/* ---- what else a layout may lead to */
+/* ---- other keys in a layout */
 
-/* ibv_alloc_null_mr(3): reads as zeros, swallows writes; also as a part of a key. */
+/* ibv_alloc_null_mr(3): reads as zeros, ignores writes; also as a part of a key. */
 static void
 case_null_part(void)
 {
@@ -623,7 +638,7 @@ case_null_part(void)
 	keys_close(&k);
 }
 
-/* One message in 2^20 pieces, and one in more of them: doc/softhca.md. */
+/* A message of 2^20 pieces, and one of more pieces: doc/softhca.md. */
 static void
 pieces(uint32_t n, enum ibv_wc_status status)
 {
@@ -651,7 +666,7 @@ pieces(uint32_t n, enum ibv_wc_status status)
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The source is the region itself, the part behind what is written. */
+	/* The source is in this region, too, behind the part that is written. */
 	ibv_wr_rdma_read(e->qpx, mr->rkey, (uintptr_t)far);
 	ibv_wr_set_sge(e->qpx, k.mkey->lkey, 0, n);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
@@ -672,18 +687,18 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a list with one field wrong is refused, and the key is as it was",
+		{"a list with one field wrong is refused, and the key does not change",
 			case_list_fields},
-		{"a layout takes no more than the key's room", case_room},
-		{"the key's length and its layout's both bound it", case_lengths},
-		{"entries without bytes lead nowhere", case_empty},
-		{"interleaved data are as many and as long as they say", case_repeat_fields},
+		{"a layout must fit into the key's room", case_room},
+		{"the lengths of the key and of its layout are both bounds", case_lengths},
+		{"entries without bytes reach no memory", case_empty},
+		{"the counts and lengths of interleaved data must agree", case_repeat_fields},
 		{"a window is one piece of one region", case_window_fields},
-		{"a window is bound by its key, over a plain region", case_window_keys},
-		{"a window ends by its own queue pair", case_window_ends},
-		{"a window is for the remote side, and stands alone", case_window_uses},
+		{"a window is bound by its current key, over a plain region", case_window_keys},
+		{"only its own queue pair invalidates a window", case_window_ends},
+		{"a window is for remote access only, and no part of a key", case_window_uses},
 		{"the null key may be a part of a key", case_null_part},
-		{"a message has 2^20 pieces at most", case_pieces},
+		{"a message has at most 2^20 pieces", case_pieces},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

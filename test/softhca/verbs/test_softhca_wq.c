@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work queues of the emulated adapter, through stock libibverbs and libmlx5: what their states do to
- * receives, what is refused, and what holds what. What libmlx5 checks itself is asked by raw calls.
+ * Work queues of the emulated adapter, through stock libibverbs and libmlx5: what their states do
+ * to receives, which calls are refused, and which objects are busy. Arguments that libmlx5 checks
+ * itself are tested by raw calls.
  */
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -96,7 +97,7 @@ case_flush(void)
 	pair_expect_none(&r.p.client);
 	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
 	expect_flushed(&r, 100, 20);
-	/* In error, each that is posted follows, round the ring and round again. */
+	/* In ERR, each receive that is posted is flushed, over several laps of the queue. */
 	for (uint64_t i = 0; i < 80; i += 16) {
 		for (uint64_t n = 0; n < 16; n++)
 			post(r.wq, &r.dv, 1000 + i + n);
@@ -106,7 +107,7 @@ case_flush(void)
 	rig_fini(&r);
 }
 
-/* A record that counts more than the queue holds counts nothing: there are no such WQEs. */
+/* If the record counts more than the queue holds, it counts nothing: such WQEs do not exist. */
 static void
 case_too_many(void)
 {
@@ -124,7 +125,7 @@ case_too_many(void)
 	rig_fini(&r);
 }
 
-/* By way of RESET the queue is as new: what it held is gone without a word. */
+/* After RESET the queue is empty: its receives are dropped without completions. */
 static void
 case_reset(void)
 {
@@ -167,7 +168,7 @@ case_states(void)
 	lie.attr_mask = 0;
 	CHECK_EQ(ibv_modify_wq(r.wq, &lie), EINVAL);
 	CHECK_EQ(ibv_modify_wq(r.wq, &strip), EOPNOTSUPP);
-	/* None of those moved it. */
+	/* None of those calls changed the state. */
 	post(r.wq, &r.dv, 1);
 	pair_expect_none(&r.p.client);
 	lie = (struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE,
@@ -175,13 +176,13 @@ case_states(void)
 		.curr_wq_state = IBV_WQS_RDY};
 	CHECK_EQ(ibv_modify_wq(r.wq, &lie), 0);
 	expect_flushed(&r, 1, 1);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), EINVAL); /* not past RESET */
+	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), EINVAL); /* RESET comes first */
 	post(r.wq, &r.dv, 2);
 	expect_flushed(&r, 2, 1);
 	rig_fini(&r);
 }
 
-/* A CQ that overruns takes the queues with it that complete there. */
+/* A CQ that is overrun fails the work queues that complete in it. */
 static void
 case_cq_overrun(void)
 {
@@ -209,13 +210,13 @@ case_cq_overrun(void)
 		wq_fatal |= event == IBV_EVENT_WQ_FATAL;
 	}
 	CHECK(cq_err && wq_fatal);
-	CHECK_EQ(modify(other, IBV_WQS_RDY), EINVAL); /* it is in error */
+	CHECK_EQ(modify(other, IBV_WQS_RDY), EINVAL); /* it is in ERR */
 	CHECK_EQ(modify(other, IBV_WQS_RESET), 0);
 	CHECK_EQ(ibv_destroy_wq(other), 0);
 	rig_fini(&r);
 }
 
-/* ---------------------------------------------------------------- what holds what */
+/* ---------------------------------------------------------------- busy objects */
 
 static void
 case_busy(void)
@@ -298,7 +299,7 @@ case_tables(void)
 	CHECK_EQ(raw_table(r.p.ctx, 32, handles, 64), EINVAL);
 	handles[5] = r.p.client.qp->handle;
 	CHECK_EQ(raw_table(r.p.ctx, 6, handles, 64), EINVAL);
-	/* That one held nothing. */
+	/* The refused call held no object. */
 	rig_fini(&r);
 }
 
@@ -319,7 +320,7 @@ case_caps(void)
 	CHECK_EQ(ibv_query_device_ex(r.p.ctx, NULL, &attr), 0);
 	CHECK(attr.max_wq_type_rq != 0);
 	CHECK(attr.rss_caps.max_rwq_indirection_tables != 0);
-	/* No queue pair uses a table, and none is made. */
+	/* No QP can use a table, and none can be created with one. */
 	CHECK_EQ(attr.rss_caps.supported_qpts, 0);
 	init.ind_tbl = &r.wq;
 	qp.pd = r.p.pd;
@@ -400,7 +401,9 @@ case_refused(void)
 	TRY(comp_mask, 2, EOPNOTSUPP);
 	TRY(flags, 1, EOPNOTSUPP); /* a signature */
 #undef TRY
-	/* libmlx5 before it knew of strides gave less: that is all there is, up to this field. */
+	/*
+	 * Older versions of libmlx5, without strides, pass a shorter structure, up to this field.
+	 */
 	CHECK_EQ(raw_create(&p, &ok, 40, 16, IBV_WQT_RQ, 0), 0);
 	CHECK_EQ(raw_create(&p, &ok, 36, 16, IBV_WQT_RQ, 0), EINVAL);
 	CHECK_EQ(raw_create(&p, &ok, sizeof(ok), 1 << 20, IBV_WQT_RQ, 0), EINVAL);
@@ -412,7 +415,7 @@ case_refused(void)
 	free(mem);
 }
 
-/* The library's part of what is abandoned is lost for good: no leak of ours. */
+/* Objects that are never destroyed leak in libmlx5: those leaks are not counted. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
@@ -430,14 +433,14 @@ case_abandoned(void)
 		CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
 		post(r.wq, &r.dv, 1);
 		CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
-		CHECK_EQ(ibv_close_device(r.p.ctx), 0); /* its objects are lost with it */
+		CHECK_EQ(ibv_close_device(r.p.ctx), 0); /* its objects end with it */
 		pair_run();
 	}
 	rig_init(&r, NULL, 8);
 	rig_fini(&r);
 }
 
-/* The adapter has no Ethernet: nor work queues. */
+/* On InfiniBand the adapter has no Ethernet, and so no work queues. */
 static void
 case_infiniband(void)
 {
@@ -461,18 +464,18 @@ case_infiniband(void)
 
 static const struct check_case cases[] = {
 	{"a record that counts too many work requests flushes none", case_too_many},
-	{"receives wait, and in error complete as flushed", case_flush},
-	{"RESET makes a queue new", case_reset},
-	{"states follow each other as they may", case_states},
-	{"an overrun CQ takes its work queues with it", case_cq_overrun},
-	{"what a work queue or a table names is busy", case_busy},
-	{"tables are as long as they say, of work queues alone", case_tables},
-	{"the adapter says what it has", case_caps},
-	{"what is not emulated or does not do is refused", case_refused},
-	{"a closed context takes its work queues along", case_abandoned},
+	{"receives wait, and are flushed in ERR", case_flush},
+	{"RESET empties a queue", case_reset},
+	{"only the allowed transitions succeed", case_states},
+	{"an overrun CQ fails its work queues", case_cq_overrun},
+	{"objects that a work queue or a table names are busy", case_busy},
+	{"tables have the length that they say, and name only work queues", case_tables},
+	{"the adapter reports its limits", case_caps},
+	{"arguments that are invalid or not emulated are refused", case_refused},
+	{"closing a context destroys its work queues", case_abandoned},
 };
 static const struct check_case infiniband_cases[] = {
-	{"on InfiniBand there are none", case_infiniband},
+	{"on InfiniBand there are no work queues", case_infiniband},
 };
 
 int
