@@ -9,10 +9,10 @@
  *     hwq_burst_end(&b);                       the queue learns of them
  *     hwq_sq_ring(sq);                         the device does
  *
- * For a loop of requests of one kind. The bytes are those of hwq_wqe.h, and there are no wr_ids. No
- * other builder of the queue may run between start and end.
+ * For a loop of requests of one kind. The bytes are those of hwq_wqe.h. No other builder of the queue may
+ * run between start and end.
  *
- * Thread: the owner of the queue's domain, and no other.
+ * Thread: only the owner of the queue's domain calls the functions of this file.
  */
 #ifndef HWQ_BURST_H
 #define HWQ_BURST_H
@@ -35,7 +35,12 @@ hwq_burst_pi(const struct hwq_burst *b)
 	return (uint16_t)(b->index_qpn >> HWQ_INDEX_SHIFT);
 }
 
-/** Begins a burst. @return how many WQEs may be written: n, or as many as there is room for. */
+/**
+ * Begins a burst.
+ * @param b the caller's storage, on the stack; hwq_burst_end() ends its use.
+ * @param n how many WQEs the caller wants to write.
+ * @return how many may be written: n, or fewer if the ring has no more room. 0: poll, complete, try again.
+ */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 {
@@ -67,8 +72,8 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 	return wqe;
 }
 
-/** RDMA write of one piece of memory, as hwq_wqe_rdma_write(). At most as often as hwq_burst_start()
- *  returned. @param flags enum hwq_wqe_flags. */
+/** Writes an RDMA write of one piece of memory, as hwq_wqe_rdma_write(). The caller writes at most as many
+ *  WQEs as hwq_burst_start() returned. @param len bytes. @param flags enum hwq_wqe_flags. */
 static HWQ_INLINE void
 hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint32_t len, unsigned int flags)
@@ -81,8 +86,8 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 		wqe[7] = 2;
 }
 
-/** Memory copy of @p len bytes, as hwq_wqe_memcpy(). @return false: len is 0 or more than sq->max_memcpy_len, and
- *  nothing was written. */
+/** Writes a memory copy of @p len bytes, as hwq_wqe_memcpy(). @param flags enum hwq_wqe_flags.
+ *  @return true; or false: len is 0 or more than sq->max_memcpy_len, and nothing was written. */
 static HWQ_INLINE bool
 hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
 	uint64_t src, uint64_t len, unsigned int flags)

@@ -31,6 +31,7 @@ struct ibv_cq;
 struct hwq_channel;
 struct hwq_domain;
 
+/** A completion queue. Written by hwq. */
 struct hwq_cq {
 	const uint8_t *next;    /**< entry ci: the one to look at */
 	const uint8_t *end;     /**< behind the last entry */
@@ -55,7 +56,7 @@ struct hwq_cq {
 	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
 
-/** Sets the consumer index, and the fields that are derived from it. */
+/** Sets the consumer index to ci, and the fields that are derived from it. For hwq_cq_init() and tests. */
 static inline void
 hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 {
@@ -64,8 +65,11 @@ hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 	cq->lap = (ci >> cq->log_n) & MLX5_CQE_OWNER_MASK;
 }
 
-/** Starts a CQ over memory and a doorbell record that the caller provides; n_cqe is a power of
- *  two. The entries are as libmlx5 leaves them: invalid. */
+/**
+ * Starts an empty CQ over memory that the caller provides. hwq_cq_create() and hwq_obj_cq() call it.
+ * @param buf n_cqe entries of 64 bytes, invalid as libmlx5 leaves them. It stays the caller's, as dbrec.
+ * @param n_cqe number of entries, a power of two.
+ */
 static inline void
 hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, _Atomic(__be32) *dbrec)
 {
@@ -112,7 +116,7 @@ hwq_cqe_op_own(const uint8_t *entry)
 	return atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)op_own, memory_order_acquire);
 }
 
-/** True if the device wrote entry @p index in its current lap: opcode set, owner bit of the lap. */
+/** @return true if the device has written entry @p index, a free-running index, in its current lap. */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 {
@@ -122,7 +126,8 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
 }
 
-/** @return true and the next completion in *out, or false: none yet. Consumes nothing. */
+/** Looks at the next completion and consumes nothing: hwq_cq_advance() does.
+ *  @return true: *out is the completion; or false: there is none yet, and *out is not written. */
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 {
@@ -147,7 +152,8 @@ hwq_cq_advance(struct hwq_cq *cq)
 	cq->ci++;
 }
 
-/** Writes the consumer index to the doorbell record, if it moved since the last time. */
+/** Tells the device which entries it may write again: writes the consumer index to the doorbell record, if
+ *  it moved since the last time. Once a burst. */
 static inline void
 hwq_cq_publish(struct hwq_cq *cq)
 {
@@ -159,7 +165,8 @@ hwq_cq_publish(struct hwq_cq *cq)
 		memory_order_release);
 }
 
-/** Consumes up to n completions, in order, and publishes. @return how many are in out. */
+/** Consumes up to n completions, oldest first, and publishes the consumer index. Each completion of a send
+ *  queue then frees its WQE by hwq_sq_complete(). @return how many are in out; 0: there are none yet. */
 static inline unsigned int
 hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 {

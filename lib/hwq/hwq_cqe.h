@@ -11,9 +11,12 @@
  *     MLX5_CQE_REQ_ERR, _RESP_ERR     syndrome, vendor_err, hw_syndrome
  *     MLX5_CQE_SIG_ERR                sig, and of the queue only qpn: no WQE completes by it
  *
- * The values are those that ibv_wc_read_*(3) of libmlx5 give, and of a signature error those that
- * mlx5dv_mkey_check(3) works with. The layout of a signature error and of hw_syndrome is in no
- * installed header: struct mlx5_sig_err_cqe and mlx5_err_cqe of the kernel's linux/mlx5/device.h.
+ * The values are those that ibv_wc_read_*(3) of libmlx5 give. Those of a signature error are what
+ * mlx5dv_mkey_check(3) works with. No installed header has the layout of a signature error and of
+ * hw_syndrome: see struct mlx5_sig_err_cqe and mlx5_err_cqe of the kernel's linux/mlx5/device.h.
+ *
+ * Threads: the functions of this file read their arguments only. Any thread may call them. They have no
+ * errors.
  */
 #ifndef HWQ_CQE_H
 #define HWQ_CQE_H
@@ -123,14 +126,15 @@ struct hwq_cqe {
 	};
 };
 
-/** A guard of @p bits bits (16: T10-DIF; 32, 64: CRCs) out of hwq_cqe_sig.expected or .actual. */
+/** @return the guard in a value of hwq_cqe_sig.expected or .actual.
+ *  @param bits length of the guard: 16 for T10-DIF, 32 or 64 for a CRC. */
 static inline uint64_t
 hwq_sig_guard(uint64_t value, unsigned int bits)
 {
 	return value >> (64 - bits);
 }
 
-/** The key that the sender invalidated, where recv.flags has HWQ_RECV_WITH_INV. */
+/** @return the rkey that the sender invalidated; only where recv.flags has HWQ_RECV_WITH_INV. */
 static inline uint32_t
 hwq_cqe_inval_rkey(const struct hwq_cqe *cqe)
 {
@@ -227,7 +231,8 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 	sig->actual = actual;
 }
 
-/** A CQE's 64 bytes as a record. Of a union that the opcode does not name, nothing is written. */
+/** Decodes the 64 bytes of a CQE into a record. recv and sig of *out are written only where the opcode has
+ *  them. hwq_cq_peek() calls it. */
 static inline void
 hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 {

@@ -85,8 +85,8 @@ HWQ_API int hwq_dev_open(const char *name, struct hwq_dev **dev);
 
 /**
  * Closes a device.
- * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3)
- *   or ibv_close_device(3): call again.
+ * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3):
+ *   the device is still open, call again.
  */
 HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 

@@ -3,23 +3,23 @@
  * @file
  * Indirect memory keys, in pools: keys whose memory a UMR work request lays out (hwq_wr_umr.h).
  *
- *     hwq_mkey_pool_create(domain, &conf, &pool)        n keys, by commands to the device
- *       mkey = hwq_mkey_get(pool)                       one of them, or NULL: all are out
- *         hwq_wr_mr_list(&wr, mkey, access, n, sge)     what it leads to: list or pattern
- *         ... mkey->lkey, mkey->rkey in work requests, by offset from 0 ...
- *       hwq_mkey_put(mkey)                              back to its pool
- *     hwq_mkey_pool_destroy(pool)                       refuses while keys are out
+ *     hwq_mkey_pool_create(domain, &conf, &pool)        makes n keys, by commands to the device
+ *       mkey = hwq_mkey_get(pool)                       takes one; NULL: all are taken
+ *         hwq_wr_mr_list(&wr, mkey, access, n, sge)     lays it out: a list or a pattern
+ *         ... mkey->lkey, mkey->rkey in work requests; addresses are offsets from 0 ...
+ *       hwq_mkey_put(mkey)                              gives it back to its pool
+ *     hwq_mkey_pool_destroy(pool)                       refused while keys are taken
  *
- * A key is what mlx5dv_create_mkey(3) makes, by the same commands, sent through DEVX: an indirect
- * key of a number of entries, with two PSVs and a signature context if it is for signatures, with
- * a crypto context if it is for encryption. A caller's own struct mlx5dv_mkey is a number like any
- * other where a work request wants an lkey or rkey; for layouts, hwq_mkey_adopt() makes a key of it.
+ * A key is made by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number of
+ * entries; two PSVs and a signature context if it is for signatures; a crypto context if it is for
+ * encryption. The lkey and rkey of a caller's own struct mlx5dv_mkey may be used in work requests; to lay
+ * such a key out, make a struct hwq_mkey of it by hwq_mkey_adopt().
  *
  * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and its
  * state until it is configured again. Where a peer knows its rkey, invalidate it first
  * (hwq_wr_local_inv()).
  *
- * Thread: a pool and its keys belong to the owner of its domain, and to no other; nothing is locked.
+ * Thread: only the owner of the domain calls the functions of this file; nothing is locked.
  */
 #ifndef HWQ_MKEY_H
 #define HWQ_MKEY_H
@@ -35,7 +35,8 @@
 struct hwq_domain;
 struct hwq_mkey_pool;
 
-/** What keys are for: bits of hwq_mkey_conf.flags, as MLX5DV_MKEY_INIT_ATTR_FLAGS_* mean. */
+/** What keys are for: bits of hwq_mkey_conf.flags. They mean what MLX5DV_MKEY_INIT_ATTR_FLAGS_* of
+ *  mlx5dv_create_mkey(3) mean. */
 enum hwq_mkey_flags {
 	HWQ_MKEY_SIG = 1 << 0,    /**< block signatures; takes two PSVs for each key */
 	HWQ_MKEY_CRYPTO = 1 << 1, /**< encryption */
@@ -43,7 +44,7 @@ enum hwq_mkey_flags {
 	HWQ_MKEY_UPDATE_VARIANT = 1 << 2,
 	HWQ_MKEY_REMOTE_INV = 1 << 3, /**< a peer may invalidate it by SEND with invalidate */
 
-	/** The variant by mlx5dv_create_mkey(3)'s word for it. */
+	/** Another name: mlx5dv_create_mkey(3) says "tag" for the variant. */
 	HWQ_MKEY_UPDATE_TAG = HWQ_MKEY_UPDATE_VARIANT,
 };
 
@@ -135,22 +136,24 @@ struct hwq_mkey_crypto {
 
 /** An indirect key. Written by hwq. */
 struct hwq_mkey {
-	uint32_t lkey, rkey;      /**< equal; index << 8, and the variant */
-	uint16_t max_entries;     /**< KLMs of a list; of a pattern, one less */
-	uint8_t flags;            /**< enum hwq_mkey_flags */
-	bool out;                 /**< private: not in its pool */
-	uint32_t plain_end;       /**< private: 0 if it signs or encrypts, else max_entries + 1 */
-	uint64_t length;          /**< of its last layout; kept of keys that sign or encrypt */
-	struct hwq_mkey_sig *sig; /**< NULL: no key for signatures */
-	struct hwq_mkey_crypto *crypto; /**< NULL: no key for encryption */
-	struct hwq_mkey_pool *pool;     /**< NULL: hwq_mkey_adopt()'s */
-	struct mlx5dv_devx_obj *obj;    /**< NULL: hwq_mkey_adopt()'s */
+	uint32_t lkey, rkey;  /**< equal: index << 8 | variant */
+	uint16_t max_entries; /**< most entries of a list; a pattern may have one less */
+	uint8_t flags;        /**< enum hwq_mkey_flags */
+	bool out;             /**< private: taken by hwq_mkey_get() */
+	/** Private: a layout of fewer entries is plain. 0 if no layout is: the key signs, encrypts, or has a
+	 *  variant other than 0. */
+	uint32_t plain_end;
+	uint64_t length;          /**< bytes of its last layout; only if it signs or encrypts */
+	struct hwq_mkey_sig *sig; /**< NULL: not for signatures */
+	struct hwq_mkey_crypto *crypto; /**< NULL: not for encryption */
+	struct hwq_mkey_pool *pool;     /**< NULL: from hwq_mkey_adopt() */
+	struct mlx5dv_devx_obj *obj;    /**< NULL: from hwq_mkey_adopt() */
 };
 
 /** What a pool holds. */
 struct hwq_mkey_conf {
-	unsigned int n;       /**< keys, from 1 */
-	uint16_t max_entries; /**< of each, from 1; rounded up to a multiple of four */
+	unsigned int n;       /**< how many keys, from 1 */
+	uint16_t max_entries; /**< entries of each key, from 1; rounded up to a multiple of four */
 	unsigned int flags;   /**< enum hwq_mkey_flags */
 };
 
@@ -166,23 +169,27 @@ struct hwq_mkey_pool {
 };
 
 /**
- * Makes n keys, all alike: three commands for each key with signatures, one for others.
- * @return 0; -EINVAL no keys, no entries, more than 65532 of them, or an unknown flag; -EOPNOTSUPP
- *   the device has no block signatures, no encryption or no update of variants, and they were asked
- *   for (caps.sig_block_prot, caps.crypto_engines say so ahead); -ENOMEM; or why the device refused
- *   a command: nothing is left behind then.
+ * Makes a pool of conf->n keys with one configuration. It sends three commands for each key with
+ * signatures, one for each other key. The caller destroys the pool before the domain.
+ * @param conf read during the call.
+ * @param pool written on success only.
+ * @return 0; -EINVAL no keys, no entries, more than 65532 entries, or a flag that is not known;
+ *   -EOPNOTSUPP a flag asks for block signatures, encryption or changes of variants, and the device does not
+ *   have them (caps.sig_block_prot and caps.crypto_engines tell); -ENOMEM; or the error of the command
+ *   that the device refused. After an error nothing is left behind.
  */
 HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mkey_conf *conf,
 	struct hwq_mkey_pool **pool);
 
 /**
  * Destroys the keys and the pool. Work requests that name the keys must have completed.
- * @return 0; -EBUSY keys are out: nothing was destroyed; or the errno of the first refusal: what is
- *   gone is gone, call again for the rest.
+ * @return 0; -EBUSY keys are taken: give them back first, nothing was destroyed; or the errno of the first
+ *   key that could not be destroyed: the ones before it are gone, call again for the others.
  */
 HWQ_API int hwq_mkey_pool_destroy(struct hwq_mkey_pool *pool);
 
-/** A key, the one that came back last; NULL: all are out. */
+/** Takes a key, the one that was given back last. It stays the pool's; give it back by hwq_mkey_put().
+ *  @return the key; NULL: all are taken. */
 static inline struct hwq_mkey *
 hwq_mkey_get(struct hwq_mkey_pool *pool)
 {
@@ -195,8 +202,8 @@ hwq_mkey_get(struct hwq_mkey_pool *pool)
 	return mkey;
 }
 
-/** Gives the key back to its pool. Work requests that name it must have completed.
- *  @return false: it was not out, or is of no pool; nothing happened. */
+/** Gives a key back to its pool. Work requests that name it must have completed.
+ *  @return true; or false: it was not taken, or is of no pool, and nothing happened. */
 static inline bool
 hwq_mkey_put(struct hwq_mkey *mkey)
 {
@@ -209,8 +216,11 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 	return true;
 }
 
-/** The key of the domain's pools whose lkey or rkey this is; variants are not compared. NULL: none. For
- *  signature-error CQEs, which name the key. It walks the pools: not for the data path. */
+/**
+ * Finds the key of a signature-error CQE. It walks the domain's pools, so it is slow.
+ * @param key an lkey or rkey; its variant is not compared.
+ * @return the key; NULL: no pool of the domain has it.
+ */
 HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t key);
 
 /**
@@ -227,7 +237,7 @@ hwq_mkey_set_variant(struct hwq_mkey *mkey, uint8_t variant)
 				  : 0;
 }
 
-/** hwq_mkey_set_variant(), by mlx5dv_create_mkey(3)'s word for the variant. */
+/** Another name of hwq_mkey_set_variant(): mlx5dv_create_mkey(3) says "tag" for the variant. */
 static inline void
 hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 {
@@ -235,10 +245,12 @@ hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 }
 
 /**
- * Fills in *mkey, the caller's storage, from a key of mlx5dv_create_mkey(3), for layouts. It is the
- * caller's, who destroys it with mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it
- * (-EINVAL), whatever it was created for: libmlx5 has their state.
- * @param max_entries as mlx5dv_create_mkey(3) left it in its attributes.
+ * Makes a struct hwq_mkey of a caller's own key, so that it can be laid out. The caller destroys the key
+ * by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it with -EINVAL, because libmlx5 has their
+ * state.
+ * @param mkey the caller's storage; it needs no end.
+ * @param dv a key of mlx5dv_create_mkey(3), read during the call.
+ * @param max_entries max_entries of struct mlx5dv_mkey_init_attr, as mlx5dv_create_mkey(3) wrote it back.
  * @param flags HWQ_MKEY_UPDATE_VARIANT if it was created so; others are ignored.
  */
 HWQ_API void hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv,

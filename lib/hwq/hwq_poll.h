@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Good completions of work requests as wr_ids: what most polls are for. See hwq_wr.h.
+ * Polling for good completions: their wr_ids, without decoding each CQE. For queues that are posted to by
+ * hwq_wr.h.
+ *
+ * Thread: only the owner of the queue's domain calls the functions of this file.
  */
 #ifndef HWQ_POLL_H
 #define HWQ_POLL_H
@@ -23,14 +26,15 @@ hwq_poll_is_ours(const struct hwq_cq *cq, const uint8_t *entry, __be32 qpn)
 }
 
 /**
- * Takes good completions of the queue's work requests, oldest first, and frees their WQEs and all
- * before them. Stops at the first CQE of another kind: a failed or flushed WQE, a receive, another
- * QP on the CQ; hwq_cq_poll() shows what it is, hwq_sq_wr_id() whose, and hwq_sq_complete() frees
- * it. A flush makes a CQE for every fill too, a NOP of the wr_id of the request behind it.
+ * Takes good completions of the queue's work requests, oldest first. It frees their WQEs and all WQEs before
+ * them. It stops at the first CQE of another kind: a failed or flushed WQE, a receive, or another QP on the
+ * CQ. Take that CQE by hwq_cq_poll(): hwq_sq_wr_id() gives its wr_id, and hwq_sq_complete() frees its WQE. A
+ * flush makes a CQE for every NOP that fills the ring's end too; its wr_id is that of the next request.
  *
- * Does not publish: that is hwq_sq_ring()'s and hwq_wr_complete()'s, and no more CQEs can come than
- * there is room for until they ring.
- * @return how many wr_ids are in wr_id, at most n.
+ * It does not publish the CQ's consumer index: hwq_sq_ring() and hwq_wr_complete() do. Until then no more
+ * CQEs can come than the CQ has room for.
+ * @param wr_id room for n numbers.
+ * @return how many are in wr_id, at most n; 0: look whether a CQE of another kind is next.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)

@@ -3,7 +3,7 @@
  * @file
  * Queue pairs: everything but their data path.
  *
- * libmlx5 creates the queues; from then on hwq owns their indices. Never pass hwq's QPs or CQs to
+ * libmlx5 creates the queues. From then on hwq owns their indices. Never pass hwq's QPs or CQs to
  * ibv_post_send(), ibv_post_recv(), ibv_wr_*(), ibv_poll_cq(), ibv_resize_cq() or
  * ibv_req_notify_cq(): libmlx5's own indices are stale.
  *
@@ -11,8 +11,8 @@
  *                                ^   or hwq_qp_ready                                 |
  *                                `------------------ hwq_qp_reset <------------------'
  *
- * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() touch the CQ and come from the
- * domain's owner thread, or while that thread does not use the domain.
+ * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() change the CQ. Only the domain's owner
+ * thread calls them, or another thread while the owner does not use the domain.
  */
 #ifndef HWQ_QP_H
 #define HWQ_QP_H
@@ -65,16 +65,17 @@ struct hwq_qp_conf {
 	uint8_t log_dci_errored; /**< log2 of how many may fail before the QP does */
 };
 
+/** A queue pair. Written by hwq. */
 struct hwq_qp {
 	struct hwq_sq sq;
 	struct hwq_rq rq; /**< buf is NULL without a receive queue */
 
 	/* Control path. */
 	uint32_t qpn;
-	uint32_t psn;        /**< of our requests */
-	uint32_t qkey;       /**< of a UD QP */
-	uint32_t n_cqe;      /**< entries it may need in its CQ at once */
-	struct hwq_cq *cq;   /**< of both directions */
+	uint32_t psn;        /**< first packet sequence number of its requests */
+	uint32_t qkey;       /**< UD: what a datagram to the QP must carry */
+	uint32_t n_cqe;      /**< CQEs that it may have in its CQ at once */
+	struct hwq_cq *cq;   /**< its CQ, for sends and receives */
 	struct hwq_srq *srq; /**< NULL: none */
 	struct hwq_domain *domain;
 	const struct hwq_qp_info *info; /**< what its type is and can */
@@ -85,34 +86,44 @@ struct hwq_qp {
 	uint32_t *cancelled; /**< marks of cancelled WQEs, by WQEBB; NULL: there were none yet */
 };
 
-/** CQ entries that a QP of this configuration may need at once: a flush makes one for every WQE.
- *  Of QPs that share an SRQ and a CQ, only the first needs the SRQ's entries. */
+/**
+ * The size that a CQ needs for a QP: a flush makes a CQE for every WQE. Of QPs that share an SRQ and a CQ,
+ * only the first needs entries for the SRQ. Any thread.
+ * @return number of CQ entries; add up those of all QPs for hwq_cq_create().
+ */
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**
- * Creates a QP in state INIT, whose completions all go to cq.
- * @return 0; -EINVAL the configuration is beyond the caps, or asks for what makes no sense with the
- *   type; -ENOSPC the CQ has no room for a CQE of each of its WQEs: make it larger; -EOPNOTSUPP an
- *   operation that the type does not support, memcpy on a device without MMO, or signed WQEs
- *   (MLX5_QP_SIGNATURE) asked for; -ENOMEM; or the verbs call's errno.
+ * Creates a QP in state INIT (mlx5dv_create_qp(3)), whose completions all go to cq. The caller destroys it
+ * by hwq_qp_destroy(), before cq, conf->srq and the domain.
+ * @param conf read during the call.
+ * @param qp written on success only.
+ * @return 0; -EINVAL the configuration is beyond the device's limits, or its fields do not fit the type;
+ *   -ENOSPC cq has no room for a CQE of each WQE: create a larger CQ; -EOPNOTSUPP an operation that the
+ *   type does not support, memcpy on a device without MMO, or the environment variable MLX5_QP_SIGNATURE
+ *   is set: unset it; -ENOMEM; or the errno of the verbs call that failed. A log line says what is
+ *   possible.
  */
 HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_qp_conf *conf, struct hwq_qp **qp);
 
-/** Destroys it in any state, and drops its completions from the CQ.
- *  @return 0, or -errno: it is still there, to be destroyed again; -EINVAL it is the caller's own:
- *   hwq_obj_qp_release(). */
+/**
+ * Destroys a QP in any state, and drops its completions from the CQ.
+ * @return 0; -EINVAL it is the caller's own QP: call hwq_obj_qp_release(); or the errno of
+ *   ibv_destroy_qp(3) or ibv_dereg_mr(3): the rest is still there, call again.
+ */
 HWQ_API int hwq_qp_destroy(struct hwq_qp *qp);
 
 #define HWQ_ADDR_VERSION 1
 
-/** How a peer reaches a QP: plain bytes, to be carried by any means. All zeros are no address. */
+/** How a peer reaches a QP: plain bytes, which the caller carries to the peer by any means. All zeros are
+ *  no address. */
 struct hwq_addr {
-	uint8_t version;    /**< HWQ_ADDR_VERSION */
-	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
-	uint8_t mtu;        /**< enum ibv_mtu */
-	uint8_t has_gid;
-	uint8_t max_rd_atomic; /**< RDMA reads it serves at once */
+	uint8_t version;       /**< HWQ_ADDR_VERSION */
+	uint8_t link_layer;    /**< IBV_LINK_LAYER_* */
+	uint8_t mtu;           /**< enum ibv_mtu */
+	uint8_t has_gid;       /**< 1: gid is valid */
+	uint8_t max_rd_atomic; /**< how many RDMA reads the QP serves at once */
 	uint8_t reserved;
 	__be16 lid;
 	__be32 qpn;
@@ -122,42 +133,43 @@ struct hwq_addr {
 
 static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding of its own");
 
-/** Fills in how peers reach qp. Valid until the QP is destroyed; a reset keeps it. Of a caller's own
- *  QP (hwq_obj.h): all zeros, which are no address. */
+/** Writes the address of qp for peers. It is valid until the QP is destroyed; a reset does not change it.
+ *  For a caller's own QP (hwq_obj.h) all zeros are written, which are no address. */
 HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
- * INIT to RTS, towards remote; which may be the QP's own address. Both ends must connect before
- * either sends. For types that have a peer: RC, UC and XRC_SEND, whose peer is an XRC_RECV QP.
- * @return 0; -EINVAL no valid address, the QP is not in INIT, its type has no peer, or it is the
- *   caller's own (hwq_obj.h);
- *   -EPROTONOSUPPORT the peer is on another link layer, or of another version; or the errno of
- *   ibv_modify_qp(3).
+ * INIT to RTS, connected to a peer (ibv_modify_qp(3)). Both ends must connect before one of them sends.
+ * For types that have a peer: RC, UC, and XRC_SEND, whose peer is an XRC_RECV QP.
+ * @param remote the peer's address, read during the call. It may be the QP's own.
+ * @return 0; -EINVAL remote is no valid address, the QP is not in INIT, its type has no peer, or it is the
+ *   caller's own QP (hwq_obj.h); -EPROTONOSUPPORT the peer is on another link layer, or its address has
+ *   another version; or the errno of ibv_modify_qp(3): hwq_qp_reset(), then connect again.
  */
 HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 
 /**
- * INIT to RTS for types without a peer of their own: UD, DCI and RAW_PACKET. Where a work request
- * goes is said with it.
- * @return 0; -EINVAL the QP is not in INIT, its type has a peer, or it is the caller's own
- *   (hwq_obj.h); or the errno of ibv_modify_qp(3).
+ * INIT to RTS (ibv_modify_qp(3)) for types without a peer: UD, DCI and RAW_PACKET. Each work request says
+ * where it goes.
+ * @return 0; -EINVAL the QP is not in INIT, its type has a peer, or it is the caller's own QP (hwq_obj.h);
+ *   or the errno of ibv_modify_qp(3): hwq_qp_reset(), then call again.
  */
 HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
 
 /**
- * Any state to INIT: work in flight is gone, its CQEs are dropped from the CQ, the ring is empty
- * and its indices are 0. MMO stays enabled. Connect, or make ready, again to use it. Read completions that you
- * still want before the call.
- * @return 0; -EINVAL it is the caller's own: ibv_modify_qp(3), then hwq_obj_qp_sync(); or the errno
- *   of ibv_modify_qp(3); call again, or destroy the QP, then.
+ * Any state to INIT. The rings are empty then, and their indices are 0. All work requests that have not
+ * completed are lost, and the QP's completions are dropped from the CQ: take those that you want before the
+ * call. MMO stays enabled. hwq_qp_connect() or hwq_qp_ready() makes the QP usable again.
+ * @return 0; -EINVAL it is the caller's own QP: call ibv_modify_qp(3), then hwq_obj_qp_sync(); or the errno
+ *   of ibv_modify_qp(3): call again, or destroy the QP.
  */
 HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
 
-/** @return the QP's state, an enum ibv_qp_state, asked of the device; or -errno. */
+/** Asks the device for the QP's state (ibv_query_qp(3)).
+ *  @return an enum ibv_qp_state; or the errno of ibv_query_qp(3): call again. */
 HWQ_API int hwq_qp_state(struct hwq_qp *qp);
 
-/** Any state but RESET to ERR: what is in flight is flushed, a CQE for every WQE.
- *  @return 0, or the errno of ibv_modify_qp(3). */
+/** Any state but RESET to ERR (ibv_modify_qp(3)): the device flushes all WQEs that have not completed, and
+ *  makes a CQE for each. @return 0; or the errno of ibv_modify_qp(3): the state is as before. */
 HWQ_API int hwq_qp_fail(struct hwq_qp *qp);
 
 #endif

@@ -45,6 +45,7 @@ struct hwq_bf {
 	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
 };
 
+/** A send queue's ring. Written by hwq. */
 struct hwq_sq {
 	uint8_t *buf;           /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t mask;          /**< n_bb - 1 */
@@ -79,7 +80,13 @@ struct hwq_sq {
 static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 bytes");
 static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
-/** Starts a ring over memory and a doorbell that the caller provides; n_bb is a power of two. */
+/**
+ * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj_qp() call it.
+ * @param buf n_bb WQEBBs of 64 bytes, 64-byte aligned. It stays the caller's, as all memory below.
+ * @param n_bb a power of two, at most HWQ_SQ_MAX_BB.
+ * @param bf state of the doorbell register, one for all queues that share the register.
+ * @param cq where the queue's completions come.
+ */
 static inline void
 hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(__be32) *dbrec,
 	struct hwq_bf *bf, struct hwq_cq *cq)
@@ -125,56 +132,56 @@ hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_
 	sq->easy_memcpy_len = max_len < HWQ_MMO_LEN_MAX ? max_len : HWQ_MMO_LEN_MAX - 1;
 }
 
-/** WQEBBs of the ring. */
+/** @return WQEBBs of the ring. */
 static inline uint32_t
 hwq_sq_n_bb(const struct hwq_sq *sq)
 {
 	return sq->mask + 1;
 }
 
-/** WQEBBs of a WQE of @p ds 16-byte units. */
+/** @return WQEBBs of a WQE of @p ds 16-byte units. */
 static inline unsigned int
 hwq_ds_to_bb(unsigned int ds)
 {
 	return (ds + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB;
 }
 
-/** WQEBBs not free: committed WQEs that are not known to be complete, and fills. */
+/** @return WQEBBs that are not free: committed WQEs that are not known to be complete, and fills. */
 static inline uint32_t
 hwq_sq_used_bb(const struct hwq_sq *sq)
 {
 	return (uint16_t)(sq->pi - sq->ci);
 }
 
-/** Free WQEBBs. One WQE may need more than its size: up to size - 1 for the fill. */
+/** @return free WQEBBs. A WQE of n WQEBBs may need up to n - 1 more, for the fill. */
 static inline uint32_t
 hwq_sq_free_bb(const struct hwq_sq *sq)
 {
 	return hwq_sq_n_bb(sq) - hwq_sq_used_bb(sq);
 }
 
-/** The pi at which no WQEBB is free. */
+/** @return the pi at which no WQEBB is free. */
 static inline uint16_t
 hwq_sq_full_pi(const struct hwq_sq *sq)
 {
 	return (uint16_t)(sq->ci + hwq_sq_n_bb(sq));
 }
 
-/** WQEBBs committed since the last doorbell. */
+/** @return WQEBBs committed since the last doorbell. */
 static inline uint32_t
 hwq_sq_pending_bb(const struct hwq_sq *sq)
 {
 	return (uint16_t)(sq->pi - sq->rung);
 }
 
-/** Where WQEBB @p index (free-running) is. */
+/** @return where WQEBB @p index (free-running) is in memory. */
 static inline void *
 hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
 {
 	return sq->buf + (size_t)(index & sq->mask) * HWQ_BB_LEN;
 }
 
-/** WQEBBs from pi to the end of the ring's memory. */
+/** @return WQEBBs from pi to the end of the ring's memory. */
 static inline uint32_t
 hwq_sq_tail_bb(const struct hwq_sq *sq)
 {
@@ -203,7 +210,7 @@ hwq_sq_signal_last(struct hwq_sq *sq)
 	ctrl->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
 }
 
-/** WQEBBs from the first that is not known to be complete to the one at wqe_counter. */
+/** @return WQEBBs from the first that is not known to be complete to the one at wqe_counter. */
 static inline uint32_t
 hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
@@ -221,7 +228,7 @@ hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 	hwq_put_ctrl_rest(wqe, 0, 0);
 }
 
-/** True if the WQE at index is an unsignalled NOP up to the ring's end, as a fill is. */
+/** @return true if the WQE at index is an unsignalled NOP up to the ring's end, as a fill is. */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 {
@@ -265,7 +272,8 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 	return hwq_sq_at(sq, sq->pi);
 }
 
-/** wr_id of the work request of hwq_wr.h whose WQE starts at wqe_counter; until it is freed. */
+/** @return the wr_id of a work request that hwq_wr.h posted and that is not freed yet.
+ *  @param wqe_counter where its WQE starts: hwq_cqe.wqe_counter of its completion. */
 static inline uint64_t
 hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
@@ -292,8 +300,10 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 }
 
 /**
- * Frees the WQE that starts at wqe_counter, and everything before it: what a CQE of this queue
- * says, good, failed or flushed. @return how many WQEBBs were freed, fills included.
+ * Frees the WQE that starts at wqe_counter, and all before it. Call it for each CQE of the queue that
+ * hwq_cq_poll() gave: good, failed or flushed.
+ * @param wqe_counter hwq_cqe.wqe_counter.
+ * @return how many WQEBBs were freed, fills included.
  */
 static inline uint32_t
 hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
