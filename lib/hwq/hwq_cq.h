@@ -56,7 +56,7 @@ struct hwq_cq {
 	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
 
-/** Sets the consumer index to ci, and the fields that are derived from it. For hwq_cq_init() and tests. */
+/** Sets the consumer index to ci, and the fields that are derived from it. */
 static inline void
 hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 {

@@ -106,9 +106,37 @@ __wrap_free(void *p)
 	}
 
 WRAP(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx), (device, ctx))
-WRAP(hwq_verbs_query_device, 0, (struct ibv_context * ctx, struct ibv_device_attr *attr),
-	(ctx, attr))
-WRAP(hwq_verbs_query_memcpy, 0, (struct ibv_context * ctx, uint64_t *len), (ctx, len))
+
+/* The device reports limits that are beyond those of hwq. */
+static bool large_limits;
+
+int __real_hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
+int __wrap_hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
+int
+__wrap_hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_query_device(ctx, attr);
+
+	if (ret == 0 && large_limits) {
+		attr->max_qp_wr = 1 << 17;
+		attr->max_qp_init_rd_atom = 256;
+		attr->max_qp_rd_atom = 512;
+	}
+	return ret;
+}
+
+int __real_hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
+int __wrap_hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
+int
+__wrap_hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
+{
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_query_memcpy(ctx, len);
+
+	if (ret == 0 && large_limits)
+		*len = 1ull << 32;
+	return ret;
+}
+
 WRAP(hwq_verbs_query_offloads, 0,
 	(struct ibv_context * ctx, struct mlx5dv_sig_caps *sig, struct mlx5dv_crypto_caps *crypto),
 	(ctx, sig, crypto))
@@ -356,6 +384,26 @@ without_thread_domains(void)
 	CHECK_EQ(live, 0, "objects left");
 }
 
+/*
+ * Ring indices are 16 bits, a data segment's length is 31 bits, and a QP context has one byte for RDMA
+ * reads in flight: larger limits of the device are of no use.
+ */
+static void
+limits_beyond_those_of_hwq(void)
+{
+	struct hwq_dev *dev;
+
+	calls = fail_at = 0;
+	large_limits = true;
+	CHECK_EQ(hwq_dev_open(NULL, &dev), 0, "open");
+	large_limits = false;
+	CHECK_EQ(hwq_dev_caps(dev)->max_qp_wr, 32768, "WQEBBs of a ring");
+	CHECK_EQ(hwq_dev_caps(dev)->max_memcpy_len, 1ull << 31, "bytes of a memcpy");
+	CHECK_EQ(hwq_dev_caps(dev)->max_rd_atomic, 255, "RDMA reads as requester");
+	CHECK_EQ(hwq_dev_caps(dev)->max_dest_rd_atomic, 255, "RDMA reads as responder");
+	CHECK_EQ(hwq_dev_close(dev), 0, "close");
+}
+
 static unsigned int log_lines;
 
 static void
@@ -380,5 +428,6 @@ main(int argc, char **argv)
 	CHECK(log_lines >= 25, "%u log lines", log_lines);
 	hwq_log_set(NULL);
 	RUN("queues without a thread domain work", without_thread_domains());
+	RUN("limits of the device that hwq cannot use are cut", limits_beyond_those_of_hwq());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
