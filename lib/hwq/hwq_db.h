@@ -138,8 +138,8 @@ hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int
 }
 
 /**
- * Announces everything committed since the last call: once a burst. Without pending WQEs it does
- * nothing. Publishes the CQ's consumer index first: see hwq_cq.h.
+ * Tells the device of all WQEs that were committed since the last call: once a burst. Without such WQEs it
+ * does nothing. It publishes the CQ's consumer index first: see hwq_cq.h.
  */
 static inline void
 hwq_sq_ring(struct hwq_sq *sq)

@@ -53,8 +53,13 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
 	return 0;
 }
 
-/** Prepares hwq_wr_mr_list() of these. @return 0; -EINVAL access_flags, -ENOMEM num_sge that no
- *  work request could have: the image is as it was. */
+/**
+ * Prepares the WQE that hwq_wr_mr_list() writes for these arguments.
+ * @param image the caller's storage.
+ * @param sge num_sge pieces, read during the call; lengths are bytes.
+ * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL; -ENOMEM more pieces than any WQE has room for. After
+ *   an error the image is not changed.
+ */
 static inline int
 hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t num_sge,
 	const struct hwq_sge *sge)
@@ -69,7 +74,8 @@ hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t 
 	return 0;
 }
 
-/** Prepares hwq_wr_mr_interleaved() of these. @return as hwq_umr_image_list(). */
+/** Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments. data is read during the call.
+ *  @return as hwq_umr_image_list(). */
 static inline int
 hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32_t repeat_count,
 	uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
@@ -129,14 +135,15 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }
 
-/** Lays the key out as the image says. */
+/** Lays the key out as the image says: as hwq_wr_mr_list() or hwq_wr_mr_interleaved(), with their errors. */
 static HWQ_INLINE void
 hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
 {
 	hwq_wr_umr_image_or_at(wr, mkey, image, NULL);
 }
 
-/** Lays the key out as the image says, with other addresses: addr has one for each entry. */
+/** Lays the key out as the image says, with other addresses. @param addr one address for each entry of the
+ *  image, read during the call. */
 static HWQ_INLINE void
 hwq_wr_umr_image_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image, const uint64_t *addr)

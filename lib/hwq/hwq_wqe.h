@@ -20,7 +20,11 @@
  * of length 0 is left out. Lengths above caps.max_msg_len are not checked, as in libmlx5: the device
  * fails them. doc/hwq.md lists all differences.
  *
- * Thread: the owner of the queue's domain, and no other.
+ * Arguments of all builders: rkey and raddr are the remote memory; lkey, addr and len (bytes) the local
+ * memory, which the device uses until the WQE has completed; lists and inline data are read during the
+ * call; flags are enum hwq_wqe_flags.
+ *
+ * Thread: only the owner of the queue's domain calls the functions of this file.
  */
 #ifndef HWQ_WQE_H
 #define HWQ_WQE_H
@@ -66,7 +70,7 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 
 /* ------------------------------------------------------------------ whole WQEs */
 
-/** NOP of one WQEBB: does nothing, and completes in order. */
+/** NOP of one WQEBB: it does nothing, and completes in order. No -EINVAL, no -ENOMEM. */
 static HWQ_INLINE int
 hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 {
@@ -117,7 +121,8 @@ hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint
 		hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
 }
 
-/** SEND, RDMA write or read of one piece of memory; length 0 is a message without data. */
+/** SEND, RDMA write or read of one piece of memory; length 0 is a message without data. @param opcode
+ *  MLX5_OPCODE_SEND, _RDMA_WRITE or _RDMA_READ. No -EINVAL, no -ENOMEM. */
 static HWQ_INLINE int
 hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint32_t len, unsigned int flags)

@@ -2,7 +2,8 @@
 /**
  * @file
  * Address setters of UD, XRC and DC: one for each work request that takes data, called before or after
- * its data setter. See hwq_wr.h.
+ * its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter that does not fit
+ * the queue's type, or a second one, makes hwq_wr_complete() return -EINVAL. ah is read during the call.
  */
 #ifndef HWQ_WR_ADDR_H
 #define HWQ_WR_ADDR_H
@@ -28,7 +29,8 @@ hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 	return false;
 }
 
-/** Where a datagram goes (ibv_wr_set_ud_addr(3)). A qkey with bit 31 set stands for the QP's own. */
+/** The queue pair that a datagram goes to (ibv_wr_set_ud_addr(3)). A remote_qkey with bit 31 set: the device
+ *  sends the qkey of its own QP in its place. */
 static HWQ_INLINE void
 hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_qpn,
 	uint32_t remote_qkey)
@@ -37,7 +39,7 @@ hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_q
 		hwq_wr_put_av(wr, ah, remote_qpn, (uint64_t)remote_qkey << 32);
 }
 
-/** The SRQ at the peer that a work request is for (ibv_wr_set_xrc_srqn(3)). */
+/** The number of the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)). */
 static HWQ_INLINE void
 hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 {
@@ -47,7 +49,7 @@ hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 	hwq_wr_done(wr, HWQ_WR_ADDR, wr->ds);
 }
 
-/** The DCT that a work request is for (mlx5dv_wr_set_dc_addr(3)). */
+/** The number and the key of the DCT that a work request goes to (mlx5dv_wr_set_dc_addr(3)). */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,
 	uint64_t remote_dc_key)
@@ -56,7 +58,7 @@ hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_d
 		hwq_wr_put_av(wr, ah, remote_dctn, remote_dc_key);
 }
 
-/** The DCT that a work request is for, and the DCI's stream that carries it
+/** As hwq_wr_set_dc_addr(), with the stream of the DCI that carries the work request
  *  (mlx5dv_wr_set_dc_addr_stream(3)). hwq_wr_set_dc_addr() uses stream 0. */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr_stream(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A batch of work requests: start, room for its WQEs, complete, abort; see hwq_wr.h.
+ * A batch of work requests: start, room for its WQEs, complete, abort. hwq_wr.h has the call order, the
+ * errors and the thread rule.
  */
 #ifndef HWQ_WR_BATCH_H
 #define HWQ_WR_BATCH_H
@@ -21,7 +22,7 @@ enum hwq_wr_open {
 	HWQ_WR_KEY = 4,  /* setters of hwq_wr_mkey.h, as many as setters_left says */
 };
 
-/** A batch: one critical region. */
+/** A batch: one critical region. The caller's, on the stack. Only wr_id and wr_flags are for the caller. */
 struct hwq_wr {
 	uint64_t wr_id;        /**< of the next builder */
 	unsigned int wr_flags; /**< of the next builder: enum hwq_wqe_flags */
@@ -109,7 +110,11 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	}
 }
 
-/** Begins a batch (ibv_wr_start(3)) of an RC or UC queue. wr_id and wr_flags start as 0. */
+/**
+ * Begins a batch (ibv_wr_start(3)) of an RC or UC queue. End it by hwq_wr_complete() or hwq_wr_abort(). Here
+ * and in the other start functions, wr_id and wr_flags become 0. A queue of another type, or that is not in
+ * RTS, makes hwq_wr_complete() return -EINVAL.
+ */
 static HWQ_INLINE void
 hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 {
@@ -350,9 +355,10 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 /* ------------------------------------------------------------------ the region's end */
 
 /**
- * Posts the batch with one doorbell (ibv_wr_complete(3)); an empty one does nothing.
- * @return 0; or the batch's first error, as a negative errno: nothing of it was posted, and the
- *   queue is as it was at hwq_wr_start().
+ * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs does nothing.
+ * @return 0; or the first error of the batch's builders and setters, as hwq_wr.h lists them: nothing was
+ *   posted, and the queue is as it was at hwq_wr_start(). -ENOMEM of a full ring: poll, then post the
+ *   batch again.
  */
 static HWQ_INLINE int
 hwq_wr_complete(struct hwq_wr *wr)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO);
- * hwq_wr.h includes them and says how they are used.
+ * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO). hwq_wr.h
+ * has the call order, the errors and the thread rule.
  *
  *     control | Ethernet segment: checksums to compute, MSS, inline headers | data
  *
- * Some devices want the first 18 bytes of a frame inline: the data setters then take them out of
- * the data, which they read through its address.
+ * Some devices want the first 18 bytes of a frame inline. The data setters then read these bytes at the
+ * data's address and copy them into the WQE.
  */
 #ifndef HWQ_WR_ETH_H
 #define HWQ_WR_ETH_H
@@ -43,9 +43,11 @@ hwq_wr_eth_send(struct hwq_wr *wr)
 }
 
 /**
- * A stream of data that the device cuts into frames of mss bytes, each behind the headers at hdr,
- * which it adjusts (ibv_wr_send_tso(3)); a data setter follows. hdr is free at once.
- * -EINVAL: headers of less than 14 bytes, or more than the QP was created for (max_tso_header).
+ * A TCP segment that the device cuts into frames (ibv_wr_send_tso(3)). Each frame has the headers at hdr,
+ * which the device adjusts, and mss bytes of data. A data setter follows.
+ * @param hdr read during the call.
+ * @param hdr_sz bytes; -EINVAL: less than 14, or more than hwq_qp_conf.max_tso_header.
+ * @param mss bytes of data of a frame.
  */
 static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)

@@ -192,8 +192,10 @@ hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
 }
 
 /**
- * Begins to configure the key; num_setters of those below follow, each at most once. With none it
- * ends here: attr alone counts (mlx5dv_wr_mkey_configure(3)).
+ * Begins to configure a key (mlx5dv_wr_mkey_configure(3)). Setters below follow, each at most once.
+ * @param mkey must stay until the work request has completed.
+ * @param num_setters how many setters follow. 0: the configuration ends here, and only attr has an effect.
+ * @param attr read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters,
@@ -229,7 +231,8 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 
 /* ------------------------------------------------------------------ setters */
 
-/** Who may do what with it: of HWQ_UMR_ACCESS_ALL, in the place of what was allowed before. */
+/** Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)): flags out of HWQ_UMR_ACCESS_ALL, which
+ *  replace those from before. */
 static HWQ_INLINE void
 hwq_wr_set_mkey_access_flags(struct hwq_wr *wr, uint32_t access_flags)
 {
@@ -279,7 +282,8 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
 	hwq_wr_key_set(wr);
 }
 
-/** It leads to num_sges pieces, one after the other. At most one layout setter. */
+/** Lays the key out as a list of num_sges pieces, one after the other (mlx5dv_wr_set_mkey_layout_list(3)).
+ *  sge is read during the call. A configuration has at most one layout setter. */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct hwq_sge *sge)
 {
@@ -291,8 +295,8 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
 	hwq_wr_layout_set(wr, num_sges, len);
 }
 
-/** It leads to a pattern, repeat_count times; which takes an entry more of the WQE's room, and of
- *  the key's, than num_interleaved. */
+/** Lays the key out as a pattern (mlx5dv_wr_set_mkey_layout_interleaved(3)), as hwq_wr_mr_interleaved() of
+ *  hwq_wr_umr.h does. data is read during the call. A configuration has at most one layout setter. */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 	uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
@@ -307,8 +311,8 @@ hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 	hwq_wr_layout_set(wr, units, len);
 }
 
-/** Signs blocks, in memory, on the wire, or both; attr and what it leads to are read here. For keys
- *  of HWQ_MKEY_SIG. hwq_mkey_check() tells of wrong signatures. */
+/** Signs blocks, in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). For keys of HWQ_MKEY_SIG.
+ *  attr, and what it points to, is read during the call. hwq_mkey_check() tells of wrong signatures. */
 static HWQ_INLINE void
 hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr *attr)
 {
@@ -321,7 +325,8 @@ hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr 
 	hwq_wr_key_set(wr);
 }
 
-/** Encrypts data units on their way out or in; attr is read here. For keys of HWQ_MKEY_CRYPTO. */
+/** Encrypts data units on their way out or in (mlx5dv_wr_set_mkey_crypto(3)). For keys of HWQ_MKEY_CRYPTO.
+ *  attr is read during the call. */
 static HWQ_INLINE void
 hwq_wr_set_mkey_crypto(struct hwq_wr *wr, const struct hwq_crypto_attr *attr)
 {

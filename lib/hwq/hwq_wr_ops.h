@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of work requests; hwq_wr.h includes them and says how they are used.
+ * Builders of work requests. hwq_wr.h has the call order, the errors and the thread rule.
+ *
+ *     builder                       then call
+ *     hwq_wr_send*, _rdma_*         a data setter (hwq_wr_set.h); for UD, XRC and DC an address setter too
+ *     hwq_wr_atomic_*               the same; the data setter names 8 bytes for the old value
+ *     hwq_wr_memcpy, _local_inv,    no setter
+ *       _nop, _raw_wqe
+ *
+ * Each builder uses wr_id and wr_flags (enum hwq_wqe_flags) of the batch. Remote memory is given by rkey and
+ * address. A builder of RDMA or atomics on a UD or RAW_PACKET queue makes hwq_wr_complete() return -EINVAL.
  */
 #ifndef HWQ_WR_OPS_H
 #define HWQ_WR_OPS_H
@@ -49,8 +58,8 @@ hwq_wr_send_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm)
 	hwq_wr_begin_op(wr, opcode, imm, 1);
 }
 
-/** SEND; a data setter follows, as with all builders up to the atomics (ibv_wr_send(3)); and the
- *  address setter of UD, XRC and DC, before it or behind. Of raw packets: a frame. */
+/** SEND (ibv_wr_send(3)); on a RAW_PACKET queue, a frame. A data setter follows; on UD, XRC and DC queues an
+ *  address setter too, before the data setter or after it. */
 static HWQ_INLINE void
 hwq_wr_send(struct hwq_wr *wr)
 {
@@ -60,14 +69,14 @@ hwq_wr_send(struct hwq_wr *wr)
 		hwq_wr_send_op(wr, MLX5_OPCODE_SEND, 0);
 }
 
-/** SEND with immediate data. */
+/** SEND with immediate data (ibv_wr_send_imm(3)); setters as with hwq_wr_send(). */
 static HWQ_INLINE void
 hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
 {
 	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_IMM, imm_data);
 }
 
-/** SEND that invalidates a key of the receiver. */
+/** SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); setters as with hwq_wr_send(). */
 static HWQ_INLINE void
 hwq_wr_send_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 {
@@ -96,21 +105,21 @@ hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote
 	hwq_wr_begin_remote(wr, opcode, rkey, remote_addr, imm, 2);
 }
 
-/** RDMA write (ibv_wr_rdma_write(3)). */
+/** RDMA write (ibv_wr_rdma_write(3)) of the data setter's memory or bytes to remote_addr. */
 static HWQ_INLINE void
 hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 {
 	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE, rkey, remote_addr, 0);
 }
 
-/** RDMA write with immediate data, which takes a receive of the peer. */
+/** RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it takes a posted receive of the peer. */
 static HWQ_INLINE void
 hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
 {
 	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, remote_addr, imm_data);
 }
 
-/** RDMA read, into what the data setter names. */
+/** RDMA read (ibv_wr_rdma_read(3)) from remote_addr into the data setter's memory. */
 static HWQ_INLINE void
 hwq_wr_rdma_read(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 {
@@ -127,7 +136,8 @@ hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remo
 		hwq_put_atomic(seg, swap_add, compare);
 }
 
-/** Eight bytes become swap if they are compare; the setter names where the old value goes. */
+/** Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they are compare, they
+ *  become swap. The old value goes to the data setter's memory. */
 static HWQ_INLINE void
 hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t compare,
 	uint64_t swap)
@@ -135,14 +145,16 @@ hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, ui
 	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_CS, rkey, remote_addr, swap, compare);
 }
 
-/** Adds to eight bytes; the setter names where the old value goes. */
+/** Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at remote_addr. The old value goes to the data
+ *  setter's memory. */
 static HWQ_INLINE void
 hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t add)
 {
 	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_FA, rkey, remote_addr, add, 0);
 }
 
-/** Copies by the DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. */
+/** Copies memory by the device's DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. @param length bytes;
+ *  -EINVAL: 0, or more than sq->max_memcpy_len, which is 0 if the QP was created without mmo. */
 static HWQ_INLINE void
 hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_t src_lkey,
 	uint64_t src_addr, uint64_t length)
@@ -179,8 +191,8 @@ hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 	hwq_wr_leave_fence(wr);
 }
 
-/** Does nothing, in order; takes no setter. libmlx5 has none: as its mlx5dv_wr_raw_wqe(3) of a NOP,
- *  this one drops the fence that a WQE before it left. */
+/** A NOP: it does nothing and completes in order; takes no setter. libmlx5 has no such builder. Like a NOP
+ *  by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left for the next one. */
 static HWQ_INLINE void
 hwq_wr_nop(struct hwq_wr *wr)
 {
@@ -190,9 +202,10 @@ hwq_wr_nop(struct hwq_wr *wr)
 }
 
 /**
- * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)). Only its wqe_index is replaced: wr_flags,
- * sq_sig_all and the fence that an earlier WQE left have no effect on it. It must not be longer than the
- * longest WQE that the QP was created for, or the ring may never have room for it.
+ * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. It is copied, and only its
+ * wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier WQE left have no effect on it.
+ * @param wqe its DS says how long it is; -EINVAL: DS is 0. It must not be longer than the longest WQE that
+ *   the QP was created for, or the ring may never have room for it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data setters of work requests: each that takes data needs one of them. See hwq_wr.h.
+ * Data setters of work requests: each work request that takes data needs one of them. hwq_wr.h has the call
+ * order, the errors and the thread rule. A setter without an open work request, or a second one, makes
+ * hwq_wr_complete() return -EINVAL. Lengths are bytes.
  */
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
@@ -15,7 +17,8 @@ hwq_wr_wants_data(const struct hwq_wr *wr)
 	return (wr->open & HWQ_WR_DATA) != 0;
 }
 
-/** One piece of memory (ibv_wr_set_sge(3)); of length 0: no data. */
+/** One piece of memory (ibv_wr_set_sge(3)), which the device reads or writes until the work request has
+ *  completed. Length 0: a message without data. */
 static HWQ_INLINE void
 hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 {
@@ -40,8 +43,8 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 	}
 }
 
-/** A list of pieces (ibv_wr_set_sge_list(3)). -ENOMEM: more of them, empty ones included, than the
- *  QP was created for. */
+/** A list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The list is read during the call; pieces of
+ *  length 0 are left out. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge. */
 static HWQ_INLINE void
 hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_list)
 {
@@ -64,8 +67,8 @@ hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/** Bytes copied into the WQE (ibv_wr_set_inline_data(3)): the caller's buffer is free at once. For
- *  SEND and RDMA write. -ENOMEM: more than the QP was created for. */
+/** Bytes that are copied into the WQE (ibv_wr_set_inline_data(3)): the caller may use the buffer again after
+ *  the call. For SEND and RDMA write. -ENOMEM: more than hwq_qp_conf.max_inline. */
 static HWQ_INLINE void
 hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 {
@@ -88,8 +91,8 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/** Bytes of several buffers, copied into the WQE one after the other
- *  (ibv_wr_set_inline_data_list(3)). -ENOMEM: more than the QP was created for. */
+/** Bytes of several buffers, copied into the WQE one after the other (ibv_wr_set_inline_data_list(3)).
+ *  -ENOMEM: their sum is more than hwq_qp_conf.max_inline; of a RAW_PACKET queue -EINVAL. */
 static HWQ_INLINE void
 hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_buf *buf_list)
 {

@@ -33,10 +33,11 @@
 /* ------------------------------------------------------------------ memory windows */
 
 /**
- * Binds a memory window to a part of a region, or unbinds it where the length is 0
- * (ibv_wr_bind_mw(3)); takes no setter. As libmlx5's, it binds as type 2 whatever mw says; no
- * HWQ_WQE_INLINE is needed. mw and bind_info are read here, and mw->rkey stays as it is.
- * -EOPNOTSUPP: more than 2 GiB.
+ * Binds a memory window to a part of a region, or unbinds it where the length is 0 (ibv_wr_bind_mw(3));
+ * takes no setter. Like libmlx5, it binds as type 2 whatever type mw has. HWQ_WQE_INLINE is not needed.
+ * @param mw read during the call; mw->rkey is not changed.
+ * @param rkey the window's key from now on; its variant may differ from mw->rkey's (ibv_inc_rkey(3)).
+ * @param bind_info read during the call; length is bytes; -EOPNOTSUPP: more than 2 GiB.
  */
 static HWQ_INLINE void
 hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
@@ -213,8 +214,10 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 }
 
 /**
- * The key becomes num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)); what
- * access_flags allow is allowed. Pieces may be of other indirect keys.
+ * Lays the key out as a list: num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
+ * @param mkey must stay until the work request has completed.
+ * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param sge read during the call; lengths are bytes. A piece may name another indirect key.
  */
 static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
@@ -235,9 +238,12 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 }
 
 /**
- * The key becomes a pattern (mlx5dv_wr_mr_interleaved(3)): bytes_count bytes of each entry, then the
- * same again bytes_skip further, repeat_count times. It takes one entry more of a WQE's room than it
- * has, and of the key's.
+ * Lays the key out as a pattern (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count bytes of each
+ * entry, in order. In the next round each entry begins bytes_count + bytes_skip bytes further. There are
+ * repeat_count rounds.
+ * @param mkey, access_flags as hwq_wr_mr_list().
+ * @param num_interleaved entries of data; the pattern takes one entry more of the key, and of the WQE.
+ * @param data read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags,
