@@ -35,8 +35,8 @@ dump_umr_ctrl(struct text *t, const struct mlx5_wqe_umr_ctrl_seg *umr)
 	static const uint64_t flag_bits[] = {MLX5_WQE_UMR_CTRL_FLAG_INLINE,
 		MLX5_WQE_UMR_CTRL_FLAG_CHECK_FREE, MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET,
 		MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN};
-	static const char *const masks[] = {"LEN", "START", "SIG_ERR", "BSF", "TAG", "QPN", "LW",
-		"RR", "RW", "ATOMIC", "FREE"};
+	static const char *const masks[] = {"LEN", "START", "SIG_ERR", "BSF", "VARIANT", "QPN",
+		"LW", "RR", "RW", "ATOMIC", "FREE"};
 	static const uint64_t mask_bits[] = {MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN,
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR, MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR,
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE, MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY,

@@ -9,6 +9,8 @@
 #include "check.h"
 
 #include "hwq_dump.h"
+#include "hwq_qp.h"
+#include "hwq_srq.h"
 
 #define TEXT_LEN 4096
 
@@ -56,7 +58,7 @@ set_psv(void)
 
 /*
  * The UMR's control and mkey context segments: flags, units of layout and BSF, mask; access rights,
- * QPN and tag, flags, start, length.
+ * QPN and variant, flags, start, length.
  */
 static void
 umr_head(unsigned int ds, unsigned int layout, unsigned int bsf, uint64_t mask)
@@ -96,7 +98,7 @@ list_and_dif(void)
 	put(249, 1, 0x88);
 	put(253, 1, 0x42);
 	expect("WQE 0x1234 qpn 0x000abc UMR opmod 0x00 ds 16 imm 0x00000500 SIGNALED\n"
-	       "  umr flags INLINE layout 4 bsf 4 sets LEN SIG_ERR BSF TAG FREE\n"
+	       "  umr flags INLINE layout 4 bsf 4 sets LEN SIG_ERR BSF VARIANT FREE\n"
 	       "  key qpn 0xffffff variant 0x07 start 0x0 len 4096 errors 1 BSF rights LW RR\n"
 	       "  klm addr 0x0000000000007000 len 3000 key 0x00001100\n"
 	       "  klm addr 0x0000000000009000 len 1096 key 0x00002200\n"
@@ -154,6 +156,51 @@ pattern_and_encryption(void)
 	CHECK(strstr(text, "5ec7e7") == NULL, "the text says that there is a key tag");
 }
 
+/* The text of a good SEND's receive in entry 0 of the QP, without the line about the completion. */
+static const char *
+receive_of(const struct hwq_qp *qp)
+{
+	const struct hwq_cqe cqe = {.opcode = MLX5_CQE_RESP_SEND, .qpn = 0xabc};
+	const char *line_end;
+
+	hwq_dump_completion(&cqe, qp, text, sizeof(text));
+	line_end = strchr(text, '\n');
+	return line_end == NULL ? text : line_end + 1;
+}
+
+#define TWO_PIECES                                                                                 \
+	"  receive into addr 0x0000000000001000 len 100 lkey 0x00000011\n"                         \
+	"  receive into addr 0x0000000000002000 len 200 lkey 0x00000022\n"
+
+/* Entry 0 holds as many pieces as an entry can. What follows in memory is of the next entry. */
+static void
+full_entries(void)
+{
+	static const struct hwq_sge pieces[] = {{0x1000, 100, 0x11}, {0x2000, 200, 0x22}};
+	static const struct hwq_sge next[] = {{0x3000, 300, 0x33}};
+	static _Alignas(64) uint8_t ring[256];
+	_Atomic(__be32) dbrec[2] = {0};
+	uint64_t wr_ids[4];
+	struct hwq_srq srq = {0};
+	struct hwq_qp qp = {0};
+	unsigned int i;
+
+	hwq_rq_init(&qp.rq, ring, 2, 32, 0xabc, dbrec, NULL, wr_ids);
+	CHECK_EQ(hwq_rq_post_list(&qp.rq, 0, pieces, 2), 0, "post");
+	CHECK_EQ(hwq_rq_post_list(&qp.rq, 1, next, 1), 0, "post");
+	CHECK(strcmp(receive_of(&qp), TWO_PIECES) == 0, "the text is:\n%s", text);
+
+	/* Entries of an SRQ are linked: each names the next. */
+	memset(ring, 0, sizeof(ring));
+	for (i = 0; i < 4; i++)
+		ring[i * 48 + 3] = (uint8_t)((i + 1) % 4);
+	hwq_srq_init(&srq, ring, 4, 48, dbrec, wr_ids);
+	CHECK_EQ(hwq_srq_post_list(&srq, 0, pieces, 2), 0, "post");
+	CHECK_EQ(hwq_srq_post_list(&srq, 1, next, 1), 0, "post");
+	qp.srq = &srq;
+	CHECK(strcmp(receive_of(&qp), TWO_PIECES) == 0, "the text is:\n%s", text);
+}
+
 /* For any bytes, and any number of them, nothing behind them is read. */
 static void
 any_bytes(void)
@@ -186,6 +233,7 @@ main(void)
 	RUN("SET_PSV has its PSV and its signature", set_psv());
 	RUN("a list with a T10-DIF signature", list_and_dif());
 	RUN("a pattern with equal signatures in both domains, encrypted", pattern_and_encryption());
+	RUN("an entry full of pieces ends where the next entry begins", full_entries());
 	RUN("any bytes are dumped as text, and nothing behind them is read", any_bytes());
 	return check_failures == 0 ? 0 : 1;
 }
