@@ -66,7 +66,7 @@ static struct {
 	/* Without an edit: the attribute whose value is noted, for handles that no header gives. */
 	uint16_t spy;
 	uint64_t spied;
-	/* Without an edit: called with a copy of each call, before the call is passed on. */
+	/* Without an edit: called with a copy of each call. The changed copy is passed on. */
 	void (*look)(int fd, struct edit_call *call);
 } editor;
 
@@ -78,6 +78,19 @@ edit_pass(int fd, unsigned long request, void *arg)
 	if (real == NULL)
 		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 	return real(fd, request, arg);
+}
+
+/* Passes a copy on, and brings the answer back: handles and descriptors, and what was written. */
+static int
+edit_pass_copy(int fd, struct ib_uverbs_ioctl_hdr *hdr, struct edit_call *c)
+{
+	int rc = edit_pass(fd, RDMA_VERBS_IOCTL, c);
+
+	for (unsigned int i = 0; i < hdr->num_attrs; i++) {
+		hdr->attrs[i].data = c->attrs[i].data;
+		hdr->attrs[i].flags = c->attrs[i].flags;
+	}
+	return rc;
 }
 
 static struct ib_uverbs_attr *
@@ -174,7 +187,7 @@ ioctl(int fd, unsigned long request, ...)
 	memcpy(&c, hdr, hdr->length);
 	if (editor.look != NULL) {
 		editor.look(fd, &c);
-		return edit_pass(fd, request, hdr);
+		return edit_pass_copy(fd, hdr, &c);
 	}
 	if (!edit_is_of(&c))
 		return edit_pass(fd, request, hdr);

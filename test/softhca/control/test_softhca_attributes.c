@@ -3,7 +3,7 @@
  * The attributes of every call. A program of libibverbs and libmlx5 makes, asks about and destroys
  * objects of every kind. Before each call reaches the adapter, it is sent with one attribute wrong,
  * again and again: too short, too long, missing, twice, of a wrong kind. Each of these is refused, and
- * then the call itself works.
+ * then the call itself works, with inputs as short as they may be.
  *
  * Expected values: the kernel's uverbs_ioctl.c for the errors; for the lengths the types that its
  * uverbs_std_types_*.c and mlx5_ib declare, and the structures of the ABI.
@@ -385,6 +385,23 @@ try_command(struct edit_call *c)
 	}
 }
 
+/* Cuts zeros off an input: what is left is as short as it may be. */
+static void
+shorten(struct ib_uverbs_attr *attr, const struct row *row)
+{
+	const uint8_t *bytes =
+		attr->len <= 8 ? (uint8_t *)&attr->data : (uint8_t *)(uintptr_t)attr->data;
+
+	/* Up to 8 bytes lie in the attribute, and longer inputs elsewhere. */
+	if (row->kind != IN_ || row->max == ANY || (attr->len <= 8) != (row->min <= 8))
+		return;
+	for (unsigned int i = row->min; i < attr->len; i++)
+		if (bytes[i] != 0)
+			return;
+	if (attr->len > row->min)
+		attr->len = row->min;
+}
+
 /* Each attribute and each command is tried with the first call that has it. */
 static void
 look(int fd, struct edit_call *c)
@@ -398,6 +415,7 @@ look(int fd, struct edit_call *c)
 				continue;
 			row_seen[i] = true;
 			try_attr(c, a, &rows[i]);
+			shorten(&c->attrs[a], &rows[i]);
 		}
 	}
 	if (c->hdr.object_id == UVERBS_OBJECT_DEVICE &&
