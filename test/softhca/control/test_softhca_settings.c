@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The settings: what each is without a word, the least and the most that it takes, and what is said
+ * of others. Expected values: the table in doc/softhca.md.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "check.h"
+#include "config.h"
+#include "settings.h"
+
+extern char **environ;
+
+static char err[512];
+
+static int
+load(struct softhca_config *cfg)
+{
+	memset(err, 0, sizeof(err));
+	return settings_load(cfg, err, sizeof(err));
+}
+
+/* With one variable of the environment. */
+static int
+load_with(struct softhca_config *cfg, const char *name, const char *value)
+{
+	int rc;
+
+	memset(cfg, 0x5a, sizeof(*cfg));
+	CHECK_EQ(setenv(name, value, 1), 0);
+	rc = load(cfg);
+	CHECK_EQ(unsetenv(name), 0);
+	return rc;
+}
+
+struct row {
+	const char *name; /* behind SOFTHCA_ */
+	size_t at, width; /* of the field */
+	uint64_t min, max, def;
+	bool power_of_two, or_zero;
+	const char *takes; /* in the message */
+};
+
+#define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
+
+static const struct row rows[] = {
+	{"PART_ID", FIELD(part_id), 0x1011, 0xffff, 4129, .takes = "a number from 4113 to 65535"},
+	{"DEVICES", FIELD(devices), 1, 8, 1, .takes = "a number from 1 to 8"},
+	{"PORTS", FIELD(ports), 1, 2, 1, .takes = "a number from 1 to 2"},
+	{"THREADS", FIELD(threads), 0, 16, 1, .takes = "a number from 0 to 16"},
+	{"FORCE", FIELD(force), 0, 1, 0, .takes = "0 or 1"},
+	{"STRICT_DOORBELLS", FIELD(strict_doorbells), 0, 1, 1, .takes = "0 or 1"},
+	{"ETH_INLINE", FIELD(eth_inline), 0, 1, 0, .takes = "0 or 1"},
+	{"BF_REG_SIZE", FIELD(bf_reg_size), 128, 512, 512, true, true,
+		"0 (off) or a power of two from 128 to 512"},
+	{"MAX_MEMCPY", FIELD(max_memcpy), 64, 2147483648, 1048576, true, true,
+		"0 (off) or a power of two from 64 to 2147483648"},
+	{"MAX_MR_SIZE", FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX,
+		.takes = "a number from 4096 to 18446744073709551615"},
+	{"MAX_QP", FIELD(max_qp), 1, 131072, 16384, .takes = "a number from 1 to 131072"},
+	{"MAX_SRQ", FIELD(max_srq), 1, 131072, 16384, .takes = "a number from 1 to 131072"},
+	{"MAX_CQ", FIELD(max_cq), 1, 131072, 16384, .takes = "a number from 1 to 131072"},
+	{"MAX_MR", FIELD(max_mr), 1, 1048576, 131072, .takes = "a number from 1 to 1048576"},
+	{"MAX_PD", FIELD(max_pd), 1, 65536, 16384, .takes = "a number from 1 to 65536"},
+	{"MAX_AH", FIELD(max_ah), 1, 1048576, 65536, .takes = "a number from 1 to 1048576"},
+	{"MAX_CQE", FIELD(max_cqe), 1, 4194303, 131071, .takes = "a number from 1 to 4194303"},
+	{"MAX_QP_WR", FIELD(max_qp_wr), 4, 32768, 32768, true, false,
+		"a power of two from 4 to 32768"},
+	{"MAX_SGE", FIELD(max_sge), 1, 30, 30, .takes = "a number from 1 to 30"},
+	{"LATENCY_NS", FIELD(latency_ns), 0, 1000000000, 0,
+		.takes = "a number from 0 to 1000000000"},
+	{"ROUND_TRIP_NS", FIELD(round_trip_ns), 0, 1000000000, 0,
+		.takes = "a number from 0 to 1000000000"},
+	{"BANDWIDTH_MBPS", FIELD(bandwidth_mbps), 0, 10000000, 0,
+		.takes = "a number from 0 to 10000000"},
+	{"MAX_RD_ATOMIC", FIELD(max_rd_atomic), 1, 16, 16, true, false,
+		"a power of two from 1 to 16"},
+};
+
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static uint64_t
+value_of(const struct softhca_config *cfg, const struct row *row)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const char *)cfg + row->at, row->width); /* little endian */
+	return v;
+}
+
+static void
+expect_taken(const struct row *row, uint64_t value, const char *format)
+{
+	struct softhca_config cfg;
+	char name[64], text[32];
+
+	snprintf(name, sizeof(name), "SOFTHCA_%s", row->name);
+	snprintf(text, sizeof(text), format, (unsigned long long)value);
+	CHECK_EQ(load_with(&cfg, name, text), 0, row->name);
+	CHECK_EQ(value_of(&cfg, row), value, row->name);
+}
+
+static void
+expect_refused(const struct row *row, const char *text)
+{
+	struct softhca_config cfg;
+	char name[64], key[64], want[256];
+	size_t i = 0;
+
+	snprintf(name, sizeof(name), "SOFTHCA_%s", row->name);
+	for (; row->name[i] != '\0'; i++)
+		key[i] = row->name[i] == '_' ? '_' : (char)(row->name[i] | 0x20);
+	key[i] = '\0';
+	snprintf(want, sizeof(want), "environment: %s = \"%s\" is not allowed; it takes %s", key,
+		text, row->takes);
+	CHECK_EQ(load_with(&cfg, name, text), -EINVAL, row->name);
+	CHECK(strcmp(err, want) == 0, "%s", err);
+	CHECK_EQ(*(unsigned char *)&cfg, 0x5a); /* nothing was loaded */
+}
+
+static void
+case_limits(void)
+{
+	char text[32];
+
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const struct row *row = &rows[i];
+		struct softhca_config cfg;
+
+		CHECK_EQ(load(&cfg), 0);
+		CHECK_EQ(value_of(&cfg, row), row->def, row->name);
+		expect_taken(row, row->min, "%llu");
+		expect_taken(row, row->max, "0x%llx");
+		if (row->or_zero)
+			expect_taken(row, 0, "%llu");
+		if (row->min > (row->or_zero ? 1 : 0)) {
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
+			expect_refused(row, text);
+			/* Half of it is a power of two as well. */
+			if (row->min > 1) {
+				snprintf(text, sizeof(text), "%llu",
+					(unsigned long long)row->min / 2);
+				expect_refused(row, text);
+			}
+		}
+		if (row->max != UINT64_MAX) {
+			snprintf(text, sizeof(text), "%llu",
+				(unsigned long long)row->max * (row->power_of_two ? 2 : 1) +
+					!row->power_of_two);
+			expect_refused(row, text);
+		}
+		if (row->power_of_two) {
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->max - 1);
+			expect_refused(row, text);
+		}
+		expect_refused(row, "");
+		expect_refused(row, "x");
+		expect_refused(row, "1x");
+		expect_refused(row, "-1");
+		expect_refused(row, " 1");
+		expect_refused(row, "18446744073709551616");
+	}
+}
+
+/* ---- words, versions and paths */
+
+static void
+case_words(void)
+{
+	static const struct row layer = {.name = "LINK_LAYER",
+		.takes = "\"ethernet\" or \"infiniband\""};
+	static const struct row crypto = {.name = "CRYPTO",
+		.takes = "\"off\", \"objects\" or \"objects_single\""};
+	struct softhca_config cfg;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(cfg.link_layer, 2); /* IBV_LINK_LAYER_ETHERNET */
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_LINK_LAYER", "infiniband"), 0);
+	CHECK_EQ(cfg.link_layer, 1); /* IBV_LINK_LAYER_INFINIBAND */
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_LINK_LAYER", "ethernet"), 0);
+	CHECK_EQ(cfg.link_layer, 2);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "objects"), 0);
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OBJECTS);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "objects_single"), 0);
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OBJECTS_SINGLE);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "off"), 0);
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
+	expect_refused(&layer, "Ethernet");
+	expect_refused(&layer, "");
+	expect_refused(&crypto, "on");
+	expect_refused(&crypto, "objects_");
+}
+
+static void
+case_version(void)
+{
+	static const struct row row = {.name = "FW_VER",
+		.takes = "MAJOR.MINOR.SUB, three numbers up to 65535"};
+	struct softhca_config cfg;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK(cfg.fw_major == 28 && cfg.fw_minor == 36 && cfg.fw_sub == 1010);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_FW_VER", "65535.0.65535"), 0);
+	CHECK(cfg.fw_major == 65535 && cfg.fw_minor == 0 && cfg.fw_sub == 65535);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_FW_VER", "1.65535.3"), 0);
+	CHECK(cfg.fw_major == 1 && cfg.fw_minor == 65535 && cfg.fw_sub == 3);
+	expect_refused(&row, "65536.1.1");
+	expect_refused(&row, "1.65536.1");
+	expect_refused(&row, "1.1.65536");
+	expect_refused(&row, "1.1.1.1");
+	expect_refused(&row, "1.1");
+	expect_refused(&row, "1.1.");
+}
+
+static void
+case_path(void)
+{
+	static const struct row row = {.name = "CAPTURE", .takes = "a path of up to 255 bytes"};
+	struct softhca_config cfg;
+	char path[257];
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(cfg.capture[0], '\0');
+	memset(path, 'p', sizeof(path));
+	path[255] = '\0';
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CAPTURE", path), 0);
+	CHECK(strcmp(cfg.capture, path) == 0);
+	path[255] = 'p';
+	path[256] = '\0';
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CAPTURE", path), -EINVAL);
+	CHECK(strstr(err, row.takes) != NULL, "%s", err);
+}
+
+static void
+case_unknown(void)
+{
+	struct softhca_config cfg;
+	char name[128] = "SOFTHCA_MAX_QPS";
+
+	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
+	CHECK(strncmp(err, "environment: unknown setting \"max_qps\"; known are: capture part_id ",
+		      67) == 0,
+		"%s", err);
+	CHECK(strstr(err, " max_rd_atomic") != NULL);
+	/* The library's other variables, and names that only begin alike. */
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS", "no setting"), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS_", ""), -EINVAL);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CONFIGS", ""), -EINVAL);
+	CHECK_EQ(load_with(&cfg, "SOFTHC", "1"), 0);
+	/* A name longer than any setting's names none. */
+	memset(name + 8, 'A', 100);
+	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
+	/* The message fits what the caller has. */
+	memset(err, 0x5a, sizeof(err));
+	CHECK_EQ(setenv("SOFTHCA_NONE", "1", 1), 0);
+	CHECK_EQ(settings_load(&cfg, err, 60), -EINVAL);
+	CHECK_EQ(unsetenv("SOFTHCA_NONE"), 0);
+	CHECK_EQ(strlen(err), 59);
+	CHECK_EQ(err[60], 0x5a);
+}
+
+/* ---- files */
+
+static int
+load_file(struct softhca_config *cfg, const char *text)
+{
+	char path[64];
+	int fd = memfd_create("settings", MFD_CLOEXEC), rc;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = load_with(cfg, "SOFTHCA_CONFIG", path);
+	close(fd);
+	return rc;
+}
+
+static void
+expect_line_refused(const char *text, unsigned int line, const char *says)
+{
+	struct softhca_config cfg;
+	char where[16];
+
+	CHECK_EQ(load_file(&cfg, text), -EINVAL);
+	snprintf(where, sizeof(where), ":%u: ", line);
+	CHECK(strstr(err, where) != NULL && strstr(err, says) != NULL, "%s", err);
+}
+
+static void
+case_files(void)
+{
+	struct softhca_config cfg;
+	char text[1024];
+
+	CHECK_EQ(load_file(&cfg, "# all\n\n \t\n  max_qp =  77 # of them\nports=2\n\tlink_layer = "
+				 "infiniband"),
+		0);
+	CHECK_EQ(cfg.max_qp, 77);
+	CHECK_EQ(cfg.ports, 2);
+	CHECK_EQ(cfg.link_layer, 1);
+	CHECK_EQ(cfg.max_cq, 16384);
+	/* The environment decides. */
+	CHECK_EQ(setenv("SOFTHCA_MAX_QP", "78", 1), 0);
+	CHECK_EQ(load_file(&cfg, "max_qp = 77\nmax_cq = 79\n"), 0);
+	CHECK_EQ(unsetenv("SOFTHCA_MAX_QP"), 0);
+	CHECK_EQ(cfg.max_qp, 78);
+	CHECK_EQ(cfg.max_cq, 79);
+	expect_line_refused("ports = 3\n", 1, "a number from 1 to 2");
+	expect_line_refused("ports = 2\n\nmax_qps = 3\nports = 9\n", 3, "unknown setting");
+	expect_line_refused("# no\nports\n", 2, "\"ports\" is not \"key = value\"");
+	expect_line_refused("Ports = 1\n", 1, "unknown setting \"Ports\"");
+	/* 510 bytes and their end are a line; one more is too long. */
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "max_qp = 5", 10);
+	strcpy(text + 510, "\nmax_cq = 6\n");
+	CHECK_EQ(load_file(&cfg, text), 0);
+	CHECK(cfg.max_qp == 5 && cfg.max_cq == 6);
+	text[510] = '\0';
+	CHECK_EQ(load_file(&cfg, text), 0); /* the last line needs no end */
+	CHECK_EQ(cfg.max_qp, 5);
+	strcpy(text + 510, " \nmax_cq = 6\n");
+	expect_line_refused(text, 1, "a line longer than 510 bytes");
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CONFIG", "/proc/self/nothing"), -EINVAL);
+	CHECK(strcmp(err, "SOFTHCA_CONFIG: /proc/self/nothing: No such file or directory") == 0,
+		"%s", err);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CONFIG", "/proc/self"), -EINVAL);
+	CHECK(strcmp(err, "SOFTHCA_CONFIG: /proc/self: cannot be read") == 0, "%s", err);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"each number has its default, its least and its most", case_limits},
+		{"link layers and encryption go by their words", case_words},
+		{"a firmware version is three numbers", case_version},
+		{"a path has up to 255 bytes", case_path},
+		{"an unknown setting is an error that names the known ones", case_unknown},
+		{"a file has a setting on each line, and its errors have the line's number",
+			case_files},
+	};
+
+	/* The test's own. */
+	for (char **e = environ; e != NULL && *e != NULL;) {
+		char name[64];
+		size_t n = strcspn(*e, "=");
+
+		if (strncmp(*e, "SOFTHCA_", 8) != 0 || n >= sizeof(name)) {
+			e++;
+			continue;
+		}
+		memcpy(name, *e, n);
+		name[n] = '\0';
+		unsetenv(name);
+		e = environ;
+	}
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
