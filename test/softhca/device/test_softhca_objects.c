@@ -19,6 +19,7 @@
 #include "srq.h"
 #include "turns.h"
 #include "uar.h"
+#include "wire.h"
 
 static struct rig r;
 
@@ -33,7 +34,7 @@ device(void)
 /* ---- memory: the n-th allocation from now on fails */
 
 static unsigned int fail_at;
-static int live; /* allocations that are not freed yet */
+static int live, most; /* allocations that are not freed yet, and the most of them at a time */
 
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
@@ -56,6 +57,8 @@ static void *
 count(void *p)
 {
 	live += p != NULL;
+	if (live > most)
+		most = live;
 	return p;
 }
 
@@ -322,6 +325,17 @@ numbers_in_use(void)
 	       l->srqs.used;
 }
 
+/* The next number of each table lies where the table has no memory yet. */
+static void
+use_no_leaf(void)
+{
+	struct softhca_lanes *l = device()->lanes;
+	struct table *const tables[] = {&l->keys, &l->psvs, &l->deks, &l->qps, &l->cqs, &l->srqs};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		tables[i]->next += 2 * TABLE_LEAF;
+}
+
 /* Each allocation of a call fails once. Returns the call's result with memory for all of them. */
 static int
 try_without(const struct kind *k, void **out)
@@ -366,6 +380,7 @@ case_memory(void)
 		void *o[N];
 
 		begin();
+		use_no_leaf();
 		for (unsigned int j = 0; j < n; j++)
 			CHECK_EQ(try_without(&kinds[i], &o[j]), 0, kinds[i].name);
 		for (unsigned int j = 0; j < n; j++)
@@ -392,6 +407,163 @@ case_modify_without_memory(void)
 	CHECK(((struct softhca_mkey *)o)->key == was, "another key");
 	CHECK_EQ(was->len, sizeof(queue_buf));
 	CHECK_EQ(end_mkey(o), 0);
+	rig_fini(&r);
+}
+
+/* ---- the queues of a page */
+
+static void
+expect_listed(const void *list, unsigned int n, const void *queue, bool is_there)
+{
+	void *const *v = list;
+	unsigned int times = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		times += v[i] == queue;
+	CHECK_EQ(times, is_there, "times that the page names a queue");
+}
+
+/* In any order of ending, those that stay are named once, and those that went are not. */
+static void
+case_lists(void)
+{
+	enum {
+		N = 3
+	};
+
+	for (unsigned int first = 0; first < N; first++) {
+		struct softhca_uar *uar;
+		void *cqs[N], *qps[N];
+
+		begin();
+		uar = r.a.uar;
+		for (unsigned int i = 0; i < N; i++)
+			CHECK_EQ(make_cq(&cqs[i]) | make_rc(&qps[i]), 0);
+		CHECK_EQ(end_cq(cqs[first]) | end_qp(qps[first]), 0);
+		CHECK_EQ(uar->n_cqs, N); /* with the rig's own */
+		CHECK_EQ(uar->n_qps, N);
+		expect_listed(uar->cqs, uar->n_cqs, r.a.cq, true);
+		expect_listed(uar->qps, uar->n_qps, r.a.qp, true);
+		for (unsigned int i = 0; i < N; i++) {
+			expect_listed(uar->cqs, uar->n_cqs, cqs[i], i != first);
+			expect_listed(uar->qps, uar->n_qps, qps[i], i != first);
+		}
+		for (unsigned int i = 0; i < N; i++)
+			if (i != first)
+				CHECK_EQ(end_cq(cqs[i]) | end_qp(qps[i]), 0);
+		rig_fini(&r);
+	}
+}
+
+/* ---- work requests that need memory */
+
+/* A UMR that lays the key out over four parts of the other end's region. */
+static struct rig_wqe
+configure(uint32_t key)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_UMR, MLX5_WQE_CTRL_CQ_UPDATE);
+	struct mlx5_wqe_umr_ctrl_seg *umr = (void *)(w.bytes + 16);
+
+	w.imm = key;
+	umr->flags = MLX5_WQE_UMR_CTRL_FLAG_INLINE;
+	umr->klm_octowords = htobe16(4);
+	umr->mkey_mask = htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE);
+	w.ds = 1 + (sizeof(*umr) + sizeof(struct mlx5_wqe_mkey_context_seg)) / 16;
+	for (unsigned int i = 0; i < 4; i++)
+		rig_sge(&w, (uintptr_t)r.b.buf + i * 100, r.b.key, 10);
+	return w;
+}
+
+static void
+case_configure(void)
+{
+	const int before = live;
+	struct softhca_mkey *mkey;
+	struct rig_wqe w;
+
+	/* More keys are replaced than the adapter keeps before it frees the oldest. */
+	rig_init(&r, NULL);
+	CHECK_EQ(make_indirect((void **)&mkey), 0);
+	w = configure(softhca_mkey_key(mkey));
+	for (unsigned int i = 0; i < 300; i++) {
+		const struct mlx5_cqe64 *cqe;
+
+		rig_post(&r.a, &w);
+		rig_run(&r);
+		cqe = rig_poll(&r.a);
+		CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ, "UMR %u", i);
+		rig_sync_ci(&r.a);
+	}
+	CHECK(live - before < 200, "%d keys are kept", live - before);
+	CHECK_EQ(end_mkey(mkey), 0);
+	rig_fini(&r);
+	CHECK_EQ(live, before);
+}
+
+static void
+case_configure_without_memory(void)
+{
+	for (unsigned int n = 1;; n++) {
+		const int before = live;
+		const struct mlx5_cqe64 *cqe;
+		struct softhca_mkey *mkey;
+		struct rig_wqe w;
+		bool failed;
+
+		rig_init(&r, NULL);
+		CHECK_EQ(make_indirect((void **)&mkey), 0);
+		w = configure(softhca_mkey_key(mkey));
+		rig_post(&r.a, &w);
+		fail_at = n;
+		rig_run(&r);
+		failed = fail_at == 0;
+		fail_at = 0;
+		cqe = rig_poll(&r.a);
+		CHECK(cqe != NULL, "allocation %u: no completion", n);
+		if (cqe != NULL && failed) {
+			CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_REQ_ERR);
+			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_UMR_ROOM);
+		}
+		CHECK_EQ(end_mkey(mkey), 0);
+		rig_fini(&r);
+		CHECK_EQ(live, before);
+		if (!failed)
+			return;
+		CHECK(n < 10, "allocations");
+	}
+}
+
+/* What one work request needs while it runs is free before the next one, of the same visit. */
+static void
+case_request_memory(void)
+{
+	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT, .port = 1};
+	const struct mlx5_cqe64 *cqe;
+	struct softhca_mkey *mkey;
+	int before;
+
+	rig_init(&r, &(struct rig_opts){.no_connect = true, .type = SOFTHCA_QP_RAW});
+	CHECK_EQ(softhca_qp_modify(r.a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RTR) | rig_modify(&r.a, IBV_QPS_RTS), 0);
+	CHECK_EQ(make_on_demand((void **)&mkey), 0);
+	for (unsigned int i = 0; i < 30; i++) {
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
+
+		w.ds = 2; /* the Ethernet segment, without a header in it */
+		rig_sge(&w, 0, softhca_mkey_key(mkey), 100);
+		(void)rig_put(&r.a, &w);
+	}
+	rig_record(&r.a);
+	rig_bell(&r.a, (uint16_t)(r.a.sq_pi - 1));
+	before = most = live;
+	rig_run(&r);
+	for (unsigned int i = 0; i < 30; i++) {
+		cqe = rig_poll(&r.a);
+		CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ, "frame %u", i);
+	}
+	CHECK_EQ(most - before, 1, "allocations at a time");
+	CHECK_EQ(live, before);
+	CHECK_EQ(end_mkey(mkey), 0);
 	rig_fini(&r);
 }
 
@@ -940,6 +1112,10 @@ main(void)
 {
 	RUN("an object that finds no memory leaves nothing", case_memory());
 	RUN("a region that finds no memory for its change stays", case_modify_without_memory());
+	RUN("a page names its queues in any order of ending", case_lists());
+	RUN("keys that a work request replaced are freed", case_configure());
+	RUN("a work request without memory for a key fails", case_configure_without_memory());
+	RUN("a work request's memory ends with it", case_request_memory());
 	RUN("what a turn may see ends after the turn", case_turns());
 	RUN("calls wait for who holds what they change", case_locks());
 	RUN("making and ending queues wait for their page", case_page_lock());
