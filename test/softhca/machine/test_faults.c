@@ -396,6 +396,138 @@ case_malformed(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 }
 
+/* Each value has a least and a largest one (doc/softhca.md, and what an error says). */
+static void
+case_ranges(void)
+{
+	static const struct {
+		const char *line, *key;
+		unsigned long long min, max;
+	} ranges[] = {
+		{"complete op=9", "syndrome", 1, 255},
+		{"complete op=9 syndrome=4", "vendor", 0, 255},
+		{"recv_complete op=9", "syndrome", 1, 255},
+		{"recv_complete op=9 syndrome=4", "vendor", 0, 255},
+		{"late op=9", "ms", 1, 3600000},
+		{"recv_late op=9", "ms", 1, 3600000},
+		{"drop", "op", 1, 0xffffffffffffffff},
+		{"drop op=9", "times", 1, 0xffffffffffffffff},
+		{"drop op=9", "qp", 1, 0xffffff},
+		{"drop op=9", "device", 0, 7},
+		{"port_down op=9", "port", 1, 2},
+		{"port_down op=9", "ms", 1, 3600000},
+		{"refuse op=9 call=reg_mr", "errno", 1, 133},
+		{"refuse op=9 errno=5 call=devx_query", "opcode", 1, 0xffff},
+	};
+	char line[128];
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const unsigned long long min = ranges[i].min, max = ranges[i].max;
+		/* Where min is 0 or max is the largest number, its neighbour is none, and is left out. */
+		const unsigned long long values[] = {min, max, min == 0 ? 1 : min - 1,
+			max + 1 == 0 ? 1 : max + 1};
+
+		for (size_t j = 0; j < 4; j++) {
+			bool good = values[j] >= min && values[j] <= max;
+			int rc;
+
+			snprintf(line, sizeof(line), "%s %s=%llu", ranges[i].line, ranges[i].key,
+				values[j]);
+			rc = softhca_fault(line);
+			if (rc != (good ? 0 : -EINVAL))
+				fprintf(stderr, "%s\n", line);
+			CHECK_EQ(rc, good ? 0 : -EINVAL);
+			CHECK_EQ(softhca_faults_left(), good);
+			softhca_faults_clear();
+		}
+	}
+}
+
+/* A line has at most 255 bytes, and at most 64 faults wait at a time. */
+static void
+case_many(void)
+{
+	char line[300];
+
+	memset(line, ' ', sizeof(line));
+	memcpy(line, "drop op=9", 9);
+	line[255] = '\0';
+	CHECK_EQ(softhca_fault(line), 0);
+	line[255] = ' ';
+	line[256] = '\0';
+	CHECK_EQ(softhca_fault(line), -EINVAL);
+	for (int i = 1; i < 64; i++)
+		CHECK_EQ(softhca_fault("drop op=9"), 0);
+	CHECK_EQ(softhca_faults_left(), 64);
+	CHECK_EQ(softhca_fault("drop op=9"), -ENOSPC);
+	CHECK_EQ(softhca_faults_left(), 64);
+	softhca_faults_clear();
+	CHECK_EQ(softhca_faults_left(), 0);
+}
+
+/* Each kind of fault has its own parts. What it does not have is refused. */
+static void
+case_parts(void)
+{
+	enum {
+		OP = 1,
+		TIMES = 2,
+		QP = 4,
+		SYNDROME = 8,
+		VENDOR = 16,
+		MS = 32,
+		PORT = 64,
+		DEVICE = 128,
+		ERRNO = 256,
+		CALL = 512,
+		OF_OP = OP | TIMES | QP | DEVICE
+	};
+	static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4",
+		" vendor=4", " ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
+	/* From the grammar in doc/softhca.md: what a fault may have, and what it must have. */
+	static const struct {
+		const char *name;
+		unsigned int may, must;
+	} kinds[] = {
+		{"complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
+		{"drop", OF_OP, 0},
+		{"late", OF_OP | MS, MS},
+		{"recv_complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
+		{"recv_drop", OF_OP, 0},
+		{"recv_late", OF_OP | MS, MS},
+		{"qp_fatal", OF_OP, 0},
+		{"cq_overrun", OF_OP, 0},
+		{"sq_drained", OF_OP, 0},
+		{"port_down", OP | QP | MS | PORT | DEVICE, 0},
+		{"port_up", PORT | DEVICE, 0},
+		{"device_fatal", OP | QP | DEVICE, 0},
+		{"refuse", CALL | ERRNO | OP | TIMES | DEVICE, CALL | ERRNO},
+	};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (unsigned int part = 0; part < 10; part++) {
+			const unsigned int must = kinds[k].must | (kinds[k].may & OP),
+					   bit = 1u << part;
+			char line[128], *end = line;
+
+			end += sprintf(end, "%s", kinds[k].name);
+			for (unsigned int i = 0; i < 10; i++)
+				if (((must | bit) & 1u << i) != 0)
+					end += sprintf(end, "%s", parts[i]);
+			if (softhca_fault(line) != ((kinds[k].may & bit) != 0 ? 0 : -EINVAL))
+				CHECK(!"a part of a fault");
+			softhca_faults_clear();
+			/* Without one that it must have. */
+			end = line + sprintf(line, "%s op=9", kinds[k].name);
+			for (unsigned int i = 1; i < 10; i++)
+				if ((kinds[k].must & ~bit & 1u << i) != 0)
+					end += sprintf(end, "%s", parts[i]);
+			if ((kinds[k].must & bit) != 0)
+				CHECK_EQ(softhca_fault(line), -EINVAL);
+		}
+	}
+}
+
 static void
 case_file(void)
 {
@@ -451,6 +583,9 @@ static const struct check_case cases[] = {
 	{"the device dies, and can be taken down", case_device_fatal},
 	{"control calls are refused with any errno", case_refused},
 	{"a malformed line is named in an error", case_malformed},
+	{"each value of a fault has its range", case_ranges},
+	{"each fault has its own parts", case_parts},
+	{"lines and their number are limited", case_many},
 	{"the control file is read again when it changes", case_file},
 	{"a malformed line of the file is named by its number", case_malformed_file},
 };
