@@ -174,8 +174,7 @@ print_cqes(const struct bytes *b, char *text)
 
 	if (b->len % sizeof(struct mlx5_cqe64) != 0) {
 		fprintf(stderr,
-			"hwq-decode: %zu bytes: a CQE has 64. Of 128-byte CQEs give the second "
-			"half\n",
+			"hwq-decode: %zu bytes: a CQE has 64. Of 128-byte CQEs give the second half\n",
 			b->len);
 		return 1;
 	}

@@ -51,8 +51,8 @@ job_plan(struct app *app)
 		return -1;
 	}
 	if (app->n_inputs == 0) {
-		error_print("no files to move: name some after the options; testgantry -h "
-			    "explains");
+		error_print(
+			"no files to move: name some after the options; testgantry -h explains");
 		return -1;
 	}
 	if (files_plan(&app->set, app->inputs, app->n_inputs, app->opt.out, app->opt.parents) != 0)

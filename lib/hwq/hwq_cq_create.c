@@ -22,8 +22,7 @@ hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
 		return ret;
 	if (view.cqe_size != sizeof(struct mlx5_cqe64)) {
 		hwq_log("%s: CQ 0x%06x has entries of %u bytes, and hwq reads those of 64 only: "
-			"create it with mlx5dv_create_cq(3) and cqe_size 64, or unset "
-			"MLX5_CQE_SIZE",
+			"create it with mlx5dv_create_cq(3) and cqe_size 64, or unset MLX5_CQE_SIZE",
 			dev, view.cqn, view.cqe_size);
 		return -EOPNOTSUPP;
 	}

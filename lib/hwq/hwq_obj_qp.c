@@ -65,8 +65,7 @@ check_hw(const char *dev, struct ibv_qp *qp)
 	}
 	if (hw.inlines) {
 		hwq_log("%s: QP 0x%06x lets the device put data into CQEs, where hwq does not "
-			"look: "
-			"create it with MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE, or set "
+			"look: create it with MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE, or set "
 			"MLX5_SCATTER_TO_CQE=0",
 			dev, qp->qp_num);
 		return -EOPNOTSUPP;
@@ -91,8 +90,7 @@ check_view(const char *dev, const struct hwq_obj_qp *obj, const struct mlx5dv_qp
 	if (view->sq.wqe_cnt > HWQ_SQ_MAX_BB || (view->sq.wqe_cnt & (view->sq.wqe_cnt - 1)) != 0 ||
 		obj->max_sge > HWQ_DS_MAX) {
 		hwq_log("%s: QP 0x%06x: a ring of %u WQEBBs, %u pieces of memory: at most %u and "
-			"%u "
-			"are possible",
+			"%u are possible",
 			dev, number, view->sq.wqe_cnt, obj->max_sge, HWQ_SQ_MAX_BB, HWQ_DS_MAX);
 		return -EINVAL;
 	}

@@ -205,8 +205,7 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 	}
 	if (conf->srq != NULL && (conf->rq_wr != 0 || conf->srq->xrc_cq != NULL)) {
 		hwq_log("%s: a QP that receives from an SRQ has no receives of its own, and the "
-			"SRQ "
-			"is none of XRC",
+			"SRQ is none of XRC",
 			dev);
 		return -EINVAL;
 	}

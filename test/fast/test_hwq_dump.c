@@ -105,9 +105,7 @@ list_and_dif(void)
 	       "  klm addr 0x0000000000000000 len 0 key 0x00000000\n"
 	       "  klm addr 0x0000000000000000 len 0 key 0x00000000\n"
 	       "  signature check 0xcf\n"
-	       "  memory blocks of 520 psv 0x000a0a T10-DIF CRC app 0xbeef ref 0x01020304 flags "
-	       "0x42 "
-	       "seed ones\n"
+	       "  memory blocks of 520 psv 0x000a0a T10-DIF CRC app 0xbeef ref 0x01020304 flags 0x42 seed ones\n"
 	       "  wire blocks of 4048 psv 0x000b0b CRC64_XP10 seed ones\n");
 }
 

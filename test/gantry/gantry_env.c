@@ -41,8 +41,7 @@ env_init(unsigned int n_workers)
 		"EAL did not start: %s. Its lines above say why.\n"
 		"The engine's tests need it; it was given --no-huge -m 64 --lcores %s.\n"
 		"Check that DPDK is installed as doc/building.md says, that /var/run/dpdk or\n"
-		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or "
-		"mapped.\n",
+		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or mapped.\n",
 		rte_strerror(rte_errno), lcores);
 	exit(1);
 }

@@ -88,8 +88,7 @@ check_same(const struct hwq_qp_conf *conf, int theirs, int ours)
 {
 	CHECK(theirs == -ours,
 		"type %d send_ops 0x%llx mlx5_ops 0x%llx mmo %d sge %u inline %u tso %u streams "
-		"%u/%u: "
-		"libmlx5 %d, hwq %d",
+		"%u/%u: libmlx5 %d, hwq %d",
 		(int)conf->type, (unsigned long long)conf->send_ops,
 		(unsigned long long)conf->mlx5_ops, conf->mmo, conf->max_sge, conf->max_inline,
 		conf->max_tso_header, conf->log_dci_streams, conf->log_dci_errored, theirs, ours);

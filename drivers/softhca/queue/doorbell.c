@@ -244,8 +244,7 @@ ring_announce(struct softhca_qp *qp, const struct ring *r)
 		return false; /* its WQE has run */
 	if (ahead > posted) {
 		violation("QP 0x%x: a doorbell announces WQEBBs up to 0x%x, the doorbell record "
-			  "only "
-			  "0x%x",
+			  "only 0x%x",
 			qp->number, r->end, pi);
 		qp->announced = pi;
 		return false;

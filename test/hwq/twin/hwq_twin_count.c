@@ -118,8 +118,7 @@ twin_print(void)
 		twin_totals.cases, twin_totals.split, twin_totals.fills, twin_totals.refused,
 		twin_totals.batches, twin_totals.aborted, twin_totals.small_fences,
 		twin_totals.direct);
-	printf("  %lu batches posted by hwq, of which the code knew the transport as a constant: "
-	       "%lu\n",
+	printf("  %lu batches posted by hwq, of which the code knew the transport as a constant: %lu\n",
 		twin_totals.posted, twin_totals.folded);
 }
 

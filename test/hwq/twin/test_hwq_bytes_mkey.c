@@ -628,9 +628,8 @@ check_orders(void)
 				configure[kind].name, set_names[kind][set]);
 		}
 	printf("  %u orders of setters; SET_PSVs %lu, signatures' BSFs %lu, of like domains %lu, "
-	       "with "
-	       "a copy mask %lu; errors told %lu, asked for %lu; new keys %lu, setters too many "
-	       "%lu, not the key's %lu, not inline %lu\n",
+	       "with a copy mask %lu; errors told %lu, asked for %lu; new keys %lu, setters too "
+	       "many %lu, not the key's %lu, not inline %lu\n",
 		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.told, drawn.known,
 		drawn.fresh, drawn.extra, drawn.foreign, drawn.no_inline);
 	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
