@@ -121,6 +121,8 @@ work(struct taken *t, unsigned int n, bool sig_all)
 		const struct hwq_sge to[2] = {{(uintptr_t)mem + HALF + at, 30, mr->lkey},
 			{(uintptr_t)mem + HALF + at + 30, 90, mr->lkey}};
 		bool message = i % 2 == 0, signaled = sig_all || i % 4 == 3;
+		bool is_inline = len <= 64 && i % 3 == 0;
+		const struct mlx5_wqe_ctrl_seg *ctrl;
 		struct hwq_cqe rec = {0};
 		struct hwq_wr wr;
 		uint64_t id = 0;
@@ -137,11 +139,16 @@ work(struct taken *t, unsigned int n, bool sig_all)
 			hwq_wr_send(&wr);
 		else
 			hwq_wr_rdma_write(&wr, mr->rkey, to[0].addr);
-		if (len <= 64 && i % 3 == 0)
+		if (is_inline)
 			hwq_wr_set_inline_data(&wr, mem + at, len);
 		else
 			hwq_wr_set_sge(&wr, mr->lkey, (uintptr_t)mem + at, len);
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
+		/* A WQE of one WQEBB ends at the producer index. */
+		ctrl = hwq_sq_at(&t->qp->sq, (uint16_t)(t->qp->sq.pi - 1));
+		if (!is_inline)
+			CHECK_EQ(ctrl->fm_ce_se, signaled ? MLX5_WQE_CTRL_CQ_UPDATE : 0,
+				"flags of the control segment");
 		emu_pump();
 		if (message) {
 			CHECK_EQ(hwq_rq_poll(&t->qp->rq, &rec, &id, 1), 1, "receives");
