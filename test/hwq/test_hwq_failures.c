@@ -107,6 +107,21 @@ __wrap_free(void *p)
 
 WRAP(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx), (device, ctx))
 
+/* libmlx5 does not know how long a memcpy may be, as before it had that field. */
+static bool no_memcpy_len;
+
+int __real_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr);
+int __wrap_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr);
+int
+__wrap_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr)
+{
+	int ret = __real_mlx5dv_query_device(ctx, attr);
+
+	if (no_memcpy_len)
+		attr->comp_mask &= ~(uint64_t)MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH;
+	return ret;
+}
+
 /* The device reports limits that are beyond those of hwq. */
 static bool large_limits;
 
@@ -404,6 +419,20 @@ limits_beyond_those_of_hwq(void)
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 }
 
+/* A field that libmlx5 leaves out of comp_mask has no meaning (mlx5dv_query_device(3)). */
+static void
+libmlx5_without_memcpy(void)
+{
+	struct hwq_dev *dev;
+
+	calls = fail_at = 0;
+	no_memcpy_len = true;
+	CHECK_EQ(hwq_dev_open(NULL, &dev), 0, "open");
+	no_memcpy_len = false;
+	CHECK_EQ(hwq_dev_caps(dev)->max_memcpy_len, 0, "bytes of a memcpy");
+	CHECK_EQ(hwq_dev_close(dev), 0, "close");
+}
+
 static unsigned int log_lines;
 
 static void
@@ -429,5 +458,7 @@ main(int argc, char **argv)
 	hwq_log_set(NULL);
 	RUN("queues without a thread domain work", without_thread_domains());
 	RUN("limits of the device that hwq cannot use are cut", limits_beyond_those_of_hwq());
+	RUN("a libmlx5 that does not know memcpy makes a device without it",
+		libmlx5_without_memcpy());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
