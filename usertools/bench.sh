@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry without assertions and prints what the emulated adapter costs: 64-byte operations,
-# copies against memcpy(3), idle queues; and, where valgrind is there, instructions per operation.
-# hwq: what posting and polling cost, stock libmlx5 and lib/hwq side by side.
+# Builds Gantry without assertions and prints the costs of the emulated adapter: 64-byte operations,
+# copies against memcpy(3), idle queues, and instructions per operation (by valgrind).
+# hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq.
 #
 # usage: usertools/bench.sh [ops|copies|idle|instructions|hwq]...     default: all of them
 set -euo pipefail
@@ -16,7 +16,7 @@ build build-bench -Dbuildtype=release
 bench=$top/build-bench/test/bench/bench_softhca
 bench_hwq=$top/build-bench/test/bench/bench_hwq
 
-# What softhca_pump() and all it calls executed, over the operations that it ran: 64 bursts of 32.
+# The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
 instructions() {
 	local op out count
 	command -v valgrind >/dev/null || need valgrind
@@ -32,7 +32,7 @@ instructions() {
 	rm -f "$out"
 }
 
-# One run for each burst size has both libraries; their functions' inclusive costs are read from it.
+# One run for each burst size measures both libraries. Reads the inclusive cost of each function.
 hwq() {
 	local out counts burst
 	command -v valgrind >/dev/null || need valgrind

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-3-Clause
-# What run.sh and test.sh share: messages, packages, builds, and EAL's arguments. Sourced, not run.
+# What the scripts of this folder share: messages, packages, builds, EAL's arguments. It is sourced, not run.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Debian's meson and pyelftools want Debian's own python3, whatever comes first in the caller's PATH.
+# Debian's meson and pyelftools need Debian's own python3, so its folders come first in PATH.
 PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH
 export PATH
 
@@ -17,7 +17,7 @@ die() {
 	exit 1
 }
 
-# help_if_asked ARGUMENT...: the comment on top of the calling script is its help.
+# help_if_asked ARGUMENT...: for -h and --help, prints the comment at the top of the calling script.
 help_if_asked() {
 	case ${1:-} in
 	-h | --help)
@@ -27,7 +27,7 @@ help_if_asked() {
 	esac
 }
 
-# need PACKAGE...: installs those that are missing. One line, and only where there is work to do.
+# need PACKAGE...: installs missing packages. Prints one line, and only if a package is missing.
 need() {
 	local missing=() package
 	for package in "$@"; do
@@ -54,14 +54,14 @@ need() {
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	ibverbs-providers libisal-dev libssl-dev)
 
-# What the tests want besides: nm, clang-format 14, and other people's programs.
+# The tests also need nm, clang-format 14, and other people's programs.
 test_packages=(binutils clang-format python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux)
 
-# What build() builds, where a script does not need all of it.
+# The targets that build() builds. Empty: all.
 targets=()
 
-# build DIR [MESON OPTION...]: configures once, then builds. Quiet unless it fails.
+# build DIR [MESON OPTION...]: configures the first time, then builds. Prints nothing unless it fails.
 build() {
 	local dir=$top/$1 log
 	shift
@@ -74,8 +74,8 @@ build() {
 	rm -f "$log"
 }
 
-# eal_args WORKERS MEGABYTES: EAL options for one main lcore and so many workers, mapped to the CPUs
-# there are; huge pages where enough are free, else none.
+# eal_args WORKERS MEGABYTES: EAL options for one main lcore and WORKERS worker lcores, mapped to the
+# available CPUs. Uses huge pages if enough are free.
 eal_args() {
 	local workers=$1 megabytes=$2 cpus map='0@0' i free size
 	cpus=$(nproc)

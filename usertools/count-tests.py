@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts the results in meson's testlog.json: prints "PASSED FAILED SKIPPED".
 
-Names on standard error each test that was skipped, with the reason that it printed last; with --names
-also each test that failed.
+Prints each skipped test on standard error, with its last line of output, which is the reason. With
+--names, also prints each failed test.
 
 usage: count-tests.py [--names] TESTLOG.JSON
 """

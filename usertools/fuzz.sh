@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The long form of the adapter's fuzzers: malformed control calls, and malformed work on queues of every
-# type, seed after seed; plain, under ASan and UBSan, and the calls beside a device thread under TSan.
-# Stops at the first seed that fails, and says how to repeat it.
+# A long run of the adapter's fuzzers: malformed control calls, and malformed work on queues of every type,
+# one seed after the other; plain, and under ASan and UBSan. The control calls also run with a device thread
+# under TSan. Stops at the first seed that fails, and prints how to repeat it.
 #
 # usage: usertools/fuzz.sh [SECONDS [FIRST SEED]]     default: 600, a seed by the clock
 set -euo pipefail

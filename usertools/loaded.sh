@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry and passes its plain suites over and over while other processes keep two CPUs busy: no test
-# may depend on a quiet machine. Prints each run's result and names the tests that failed in it.
+# Builds Gantry and runs its plain suites several times while other processes keep CPUs busy: no test may
+# depend on a quiet machine. Prints each run's result and names the tests that failed in it.
 # The exit code is 0 if no test failed in any run.
 #
 # usage: usertools/loaded.sh [RUNS [BUSY]]     default: 10 runs beside 2 busy processes
@@ -32,7 +32,7 @@ bad=0
 for ((i = 1; i <= runs; i++)); do
 	rm -f "$log"
 	code=0
-	# Beside busy processes a test takes longer; that it is slow is no failure.
+	# Tests take longer beside busy processes. A slow test is not a failure.
 	meson test -C "$top/build-test/plain" --no-rebuild --quiet --timeout-multiplier 4 >/dev/null 2>&1 ||
 		code=$?
 	[ -f "$log" ] || die "meson test wrote no $log"

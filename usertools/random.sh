@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The long form of the engine's random test: descriptors drawn by a seed against a model of what each does.
-# On adapters with DMA MMO, with the shortest MMO limit, and without MMO; plain, then under ASan and UBSan
-# with a tenth of the descriptors.
+# A long run of the engine's random test: a seed draws descriptors, and a model says the effect of each.
+# It runs on adapters with DMA MMO, with the shortest MMO limit, and without MMO; plain, then under ASan and
+# UBSan with a tenth of the descriptors.
 #
 # usage: usertools/random.sh [DESCRIPTORS [SEED]]     default: 1000000 for each queue, a seed by the clock
 set -euo pipefail

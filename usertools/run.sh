@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry and runs its main job: real files of this machine through lcore workers, hardware
-# queues and the (emulated, where there is none) HCA, in every mode, every byte checked.
+# Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
+# queues and the HCA (emulated, if there is none), in every mode, and checks every byte.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 set -euo pipefail
@@ -20,7 +20,7 @@ build build
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# Programs and libraries of every size, in the order of their names, until it is enough.
+# Programs and libraries of every size, in the order of their names, up to want_mb.
 pick_files() {
 	find /usr/lib /usr/bin /usr/share -xdev -type f -size +64k -readable -printf '%p\t%s\n' |
 		LC_ALL=C sort |
@@ -31,7 +31,7 @@ naming=()
 if [ $# -gt 0 ]; then
 	files=("$@")
 else
-	naming=(--parents) # some have the same last part
+	naming=(--parents) # some files have one name in different folders
 	mapfile -t files < <(pick_files)
 	[ ${#files[@]} -gt 0 ] || die "found no readable files under /usr; name some: $0 FILE..."
 fi

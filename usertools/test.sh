@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry with warnings as errors and passes its tests: as it is, under ASan and UBSan, and under
-# TSan; then the main job of run.sh. The last line counts all suites. Exit 0 only if nothing failed.
+# Builds Gantry with warnings as errors and runs its tests: plain, under ASan and UBSan, and under TSan;
+# then the main job of run.sh. The last line counts the results of all suites. Exits with 0 only if
+# nothing failed.
 #
 # usage: usertools/test.sh [plain|asan|tsan|main]...     default: all of them
 set -euo pipefail
@@ -13,7 +14,7 @@ need "${build_packages[@]}" "${test_packages[@]}"
 
 passed=0 failed=0 skipped=0
 
-# suite NAME WHAT [MESON OPTION...]: builds and runs one variant, adds up its results.
+# suite NAME WHAT [MESON OPTION...]: builds and runs one suite, and adds its results to the totals.
 suite() {
 	local name=$1 what=$2 dir=build-test/$1 log code=0 counts
 	shift 2
@@ -22,14 +23,14 @@ suite() {
 	log=$top/$dir/meson-logs/testlog.json
 	rm -f "$log"
 	say "$what: running"
-	# A TSan program needs the address-space layout that older kernels randomise less.
+	# TSan programs do not run with the address-space randomisation of newer kernels, so it is switched off.
 	setarch -R true 2>/dev/null && [ "$name" = tsan ] && local wrap='setarch -R'
 	# shellcheck disable=SC2086
 	${wrap:-} meson test -C "$top/$dir" --no-rebuild --print-errorlogs || code=$?
 	[ -f "$log" ] || die "meson test wrote no $log"
 	counts=$("$top/usertools/count-tests.py" "$log")
 	read -r p f s <<<"$counts"
-	# A runner that failed without naming a failed test has failed all the same.
+	# If meson fails without a failed test, that counts as one failure.
 	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }

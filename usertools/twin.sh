@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry and gives stock libmlx5 and lib/hwq the same random work requests, on twin queues: equal
-# bytes, equal errors. Prints how often each QP type, builder, setter and set of flags came up; then a
-# line for each program. The exit code is 0 if all passed.
+# Builds Gantry and posts random work requests through both stock libmlx5 and lib/hwq, on twin queues:
+# bytes and errors must be equal. Prints how often each QP type, builder, setter and set of flags was drawn;
+# then one line for each program. The exit code is 0 if all passed.
 #
-# usage: usertools/twin.sh [CASES [SEED]]     of each builder and type; default: 1000000, the clock
+# usage: usertools/twin.sh [CASES [SEED]]     CASES of each builder and type; default: 1000000, a seed by
+#                                             the clock
 #
-# CASES below 30000 become 30000: fewer do not draw every combination, which would be a failure.
+# CASES below 30000 become 30000: fewer cases do not draw every combination, which is a failure.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rdma-core's own tests, as Debian ships them, on the emulated adapter.
+"""Runs rdma-core's own tests, as Debian ships them, on the emulated adapter.
 
-All of them are run, module by module, and again from behind the test that took the interpreter
-with it. Judged by name: each test that the list file names must say "ok". With no device, or one
-that lacks a capability, they would be skipped, and a skip is no success here. Any other test may
-be skipped, but fails the suite if it fails, unless a line "fails NAME" expects that. Besides, so many
-of all must say "ok" as the list's line "floor N" asks.
+All tests are run, module by module. If a test ends the interpreter, the tests behind it are run in a
+new one. Each test that the list file names must say "ok": a skip, as without a device or a capability,
+is a failure. Any other test may be skipped, but must not fail, unless a line "fails NAME" expects
+that. At least as many tests as the line "floor N" says must say "ok".
 
 usage: test_rdma_core.py LAUNCHER LIST [--table FILE] [MODULE...]
-  --table FILE   writes what became of all tests, as a page
-  MODULE...      only these (test_cq, ...); then only their names are judged, and no floor
+  --table FILE   writes the results of all tests, as a page
+  MODULE...      runs only these (test_cq, ...), and checks only their names, without the floor
 """
 import argparse
 import collections
@@ -43,7 +42,7 @@ def unpack(folder):
 
 
 def read_list(path):
-    """The names that must say "ok", those that are expected to fail, and how many of all must be ok."""
+    """The tests that must say "ok", those that are expected to fail, and the least number of "ok"."""
     names, failing, floor = [], [], 0
     with open(path, encoding='ascii') as f:
         for line in f:
@@ -67,7 +66,7 @@ def all_names(folder):
 
 
 def results(output):
-    """Each test's name and verdict. A test with a docstring takes two lines; logs may be between."""
+    """Each test's name and verdict. A test with a docstring has two lines; logs may be between them."""
     verdicts, name = collections.OrderedDict(), None
     for line in output.splitlines():
         match = re.match(r'(\w+) \((tests\.[\w.]+)\)', line)
@@ -82,7 +81,7 @@ def results(output):
 
 
 def run_some(launcher, folder, names):
-    """One process. Returns verdicts, what it printed, and how it ended."""
+    """Runs one process. Returns the verdicts, its output, and how it ended."""
     env = dict(os.environ, SOFTHCA_FORCE='1')
     with subprocess.Popen(
             [launcher, sys.executable, 'tests/run_tests.py', '-v', '--dev', 'mlx5_0', '--port', '1',
@@ -100,7 +99,7 @@ def run_some(launcher, folder, names):
 
 
 def run_module(launcher, folder, names):
-    """Every test gets its verdict, whichever of them ends the process."""
+    """Runs every test of a module. A test that ends the process gets a verdict, too."""
     verdicts, log, left = {}, '', list(names)
     while left:
         found, output, end = run_some(launcher, folder, left)
@@ -118,7 +117,7 @@ def run_module(launcher, folder, names):
 
 
 def write_table(path, verdicts):
-    """What became of each module's tests, and why those that were not run were not."""
+    """Writes the results of each module, and the reasons of tests that were skipped."""
     modules, reasons = collections.OrderedDict(), collections.OrderedDict()
     for name, verdict in verdicts.items():
         _, module, _, test = name.split('.')

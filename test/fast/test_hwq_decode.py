@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""hwq-decode, as a user runs it: dumps are packed here from fields, and the fields must come out.
+"""Tests hwq-decode as a user runs it: it must print the fields that are packed into a dump here.
 
 The formats are those of infiniband/mlx5dv.h and of the kernel's linux/mlx5/device.h. Each dump is
 packed by struct.pack; each expected line is written from the same fields.
@@ -31,7 +31,7 @@ def check(what, good, detail=''):
 
 
 def decodes(what, args, data, lines):
-    """Every line must come out, in order, and no other."""
+    """Checks that exactly these lines are printed, in this order."""
     got = run(args, ' '.join(f'{b:02x}' for b in data))
     want = ''.join(line + '\n' for line in lines)
     check(what, got.returncode == 0 and got.stdout == want and got.stderr == '',
@@ -106,7 +106,7 @@ def wqes():
             [head('MMO', 4, opmod=1),
              f'  mmo control 0x00000000 opaque addr 0x{0x4000:016x} lkey 0x00000099',
              data_line(1, 2, 3, 'src'), data_line(4, 5, 6, 'dst')])
-    decodes('a NOP and what is behind it', ['wqe'],
+    decodes('a NOP and the WQE behind it', ['wqe'],
             ctrl(0, 1, flags=0) + bytes(48) + ctrl(0x0a, 2) + data_seg(*DATA),
             [head('NOP', 1, rest=''), head('SEND', 2), data_line(*DATA)])
     decodes('a UMR with a list of two keys', ['wqe'],
@@ -120,7 +120,7 @@ def wqes():
             + [f'  klm addr 0x{0:016x} len 0 key 0x{0:08x}'] * 2)
     decodes('SET_PSV', ['wqe'], ctrl(0x20, 2) + struct.pack('>IHHQ', 0x123456, 0, 0, 0x99),
             [head('SET_PSV', 2), '  psv 0x123456 signature 0x0000000000000099'])
-    decodes('an opcode that nobody knows', ['wqe'], ctrl(0x7e, 2) + bytes(range(16)),
+    decodes('an unknown opcode', ['wqe'], ctrl(0x7e, 2) + bytes(range(16)),
             [head('opcode 0x7e', 2), '  hex   ' + bytes(range(16)).hex(' ')])
 
 
@@ -128,7 +128,7 @@ def transports():
     decodes('a datagram', ['-t', 'ud', 'wqe'],
             ctrl(0x0a, 5) + av(struct.pack('>II', 0x11111111, 0)) + data_seg(*DATA),
             [head('SEND', 5), '  ud qpn 0x123456 qkey 0x11111111' + AV_REST, data_line(*DATA)])
-    decodes('a write by DC, of a stream', ['--transport', 'dc', 'wqe'],
+    decodes('a write by DC, on a stream', ['--transport', 'dc', 'wqe'],
             ctrl(0x08, 6, stream=3) + av(struct.pack('>Q', 0x1122334455667788)) + raddr_seg(*PEER)
             + data_seg(*DATA),
             [head('RDMA_WRITE', 6) + ' stream 3',
@@ -146,7 +146,7 @@ def transports():
 
 
 def cqe(opcode, *, qpn=QPN, wqe_opcode=0, counter=INDEX, body=b'', solicited=0):
-    """body: the 52 bytes ahead of the last 12, zero where it is short."""
+    """body: the 52 bytes before the last 12; a shorter body is filled with zeros."""
     return (body.ljust(56, b'\0')[:56] + struct.pack('>I', wqe_opcode << 24 | qpn)
             + struct.pack('>HBB', counter, 0, opcode << 4 | solicited << 1))
 
@@ -209,7 +209,7 @@ def inputs():
             ('less than a control segment', ['wqe'], '00' * 8, 1, 'starts with 16'),
             ('no such file', ['wqe', '/nonexistent'], '', 1, '/nonexistent')):
         got = run(args, text)
-        check(f'{what}: status {status}, and what to do',
+        check(f'{what}: status {status}, and a message that says what to do',
               got.returncode == status and part in got.stderr and got.stdout == '',
               f'{got.returncode} {got.stderr}')
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs testgantry as a user would, on files made here, and checks outputs, messages and exit codes.
+"""Runs testgantry as a user does, on files made here, and checks outputs, messages and exit codes.
 
 usage: test_testgantry.py TESTGANTRY LYING_ENGINE.so [unittest's arguments]
 """
@@ -22,17 +22,17 @@ import tempfile
 import time
 import unittest
 
-TIMEOUT = 120  # of one run; sanitizers are slow
+TIMEOUT = 120  # seconds for one run; sanitizers are slow
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
 NOBODY = 65534
-FORCED = {"SOFTHCA_FORCE": "1"}  # not on a real device, which the machine may have
+FORCED = {"SOFTHCA_FORCE": "1"}  # on the emulated adapter, even if the machine has a real device
 
 program, lying_engine = "", ""
 
 
 def eal(workers=1):
-	"""EAL's arguments for a main and so many worker lcores, on the CPUs there are."""
+	"""EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
 	cpus = sorted(os.sched_getaffinity(0))
 	lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
 	return [f"--lcores={lcores}", "--no-huge", "--no-shconf", "--no-telemetry", "-m", "256", "--"]
@@ -45,7 +45,7 @@ class Result:
 
 
 def run(args, env=None, **more):
-	"""Runs the program; standard output and error come back as one text."""
+	"""Runs the program. Returns standard output and error as one text."""
 	done = subprocess.run([program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
 		stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False,
 		env={**os.environ, **FORCED, **(env or {})}, **more)
@@ -67,7 +67,7 @@ def sha256(path):
 
 
 def tree(folder):
-	"""Every file below a folder: its relative path and what it has in it."""
+	"""Every file below a folder: {relative path: hash of its content}."""
 	found = {}
 	for top, _, names in os.walk(folder):
 		for name in names:
@@ -127,14 +127,14 @@ class Case(unittest.TestCase):
 		self.assertEqual(self.leftovers(), [])
 
 	def check_refused(self, result, *words):
-		"""It failed, said why in these words, and left nothing."""
+		"""Checks that it failed, printed these words, and left no file."""
 		self.assertEqual(result.code, 1, result.out)
 		for word in words:
 			self.assertIn(word, result.out)
 		self.assertEqual(self.leftovers(), [])
 
 	def table(self, result):
-		"""The last table: {lcore: [descriptors, bytes, ..., errors]}."""
+		"""The last table of the output: {lcore: [descriptors, bytes, ..., errors]}."""
 		rows = re.findall(r"^ *(\d+|total) +(\d[\d. ]*)$", result.out, re.MULTILINE)
 		return {name: row.split() for name, row in rows}
 
@@ -178,7 +178,7 @@ class Moves(Case):
 				result = move("--out", self.out, *args, source)
 				self.check_moved(result, source, self.path("out/in"))
 
-	def test_single_bytes_are_chunks_too(self):
+	def test_chunks_may_have_one_byte(self):
 		self.make("in/tiny", 3000)
 		result = move("--out", self.out, "--chunk", 1, self.path("in"), workers=2)
 		self.check_moved(result, self.path("in"), self.path("out/in"))
@@ -219,7 +219,7 @@ class Moves(Case):
 		result = move("--out", self.out, self.path("in"))
 		self.check_moved(result, self.path("in"), self.path("out/in"))
 
-	def test_without_dashes_every_argument_is_the_apps(self):
+	def test_without_dashes_every_argument_goes_to_the_app(self):
 		source = self.make("in/file", 5000)
 		result = run(["--out", self.out, source])
 		if "Is another primary process running" in result.out:
@@ -252,7 +252,7 @@ class CopyPaths(Case):
 		self.check_refused(result, "--copy-path auto")
 		self.assertFalse(os.path.exists(self.out))
 
-	def test_rdma_can_be_asked_for(self):
+	def test_copies_by_rdma_can_be_requested(self):
 		result = move("--out", self.out, "--copy-path", "rdma", self.source)
 		self.check_moved(result, self.source, self.path("out/in"))
 		self.assertIn("loopback RDMA, as asked", result.out)
@@ -329,7 +329,7 @@ class Names(Case):
 		self.assertEqual(move("--out", self.out, self.path("link")).code, 0)
 		self.assertEqual(tree(self.out), {"link": sha256(source)})
 
-	def test_a_special_that_is_named_is_refused(self):
+	def test_a_special_file_that_is_named_is_refused(self):
 		os.mkfifo(self.path("pipe"))
 		self.check_refused(move("--out", self.out, self.path("pipe")), "is a pipe")
 		self.check_refused(move("--out", self.out, "/dev/null"), "is a character device")
@@ -346,7 +346,7 @@ class Refusals(Case):
 		self.assertFalse(os.path.exists(self.out))
 
 	def refused_to_nobody(self, *args):
-		"""What someone gets who is not root."""
+		"""Runs it as a user that is not root."""
 		user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 		return move(*args, **user)
 
@@ -389,7 +389,7 @@ class Refusals(Case):
 				self.check_refused(result, "inside the input folder")
 				self.assertEqual(os.listdir(self.path("in")), ["file"])
 
-	def test_an_output_folder_whose_name_begins_like_the_inputs_is_outside(self):
+	def test_an_output_folder_whose_name_begins_like_the_inputs_is_accepted(self):
 		result = move("--out", self.path("inside"), self.path("in"))
 		self.check_moved(result, self.path("in"), self.path("inside/in"))
 
@@ -405,12 +405,12 @@ class Refusals(Case):
 		result = move("--out", self.out, self.source, self.make("b/other", 5))
 		self.check_refused(result, "which is an input")
 
-	def test_a_folder_in_the_place_of_an_output(self):
+	def test_a_folder_with_the_name_of_an_output(self):
 		os.makedirs(self.path("out/file"))
 		self.check_refused(move("--out", self.out, self.source), self.path("out/file"),
 			"in the way")
 
-	def test_a_file_in_the_place_of_an_output_folder(self):
+	def test_a_file_with_the_name_of_an_output_folder(self):
 		self.make("out/in", 3)
 		self.check_refused(move("--out", self.out, self.path("in")), self.path("out/in"))
 		self.assertEqual(os.listdir(self.out), ["in"])
@@ -455,7 +455,7 @@ class Refusals(Case):
 			"too few lcores", "-l 0-3")
 
 	def test_eal_that_does_not_start_says_what_to_add(self):
-		# EAL 22.11 refuses these two together, with and without huge pages.
+		# EAL 22.11 refuses these two options together, with and without huge pages.
 		result = run(["--lcores=0@0,1@0", "--in-memory", "--no-huge", "--",
 			"--out", self.out, self.source])
 		self.check_refused(result, "--no-huge -m 512", "--file-prefix")
@@ -467,7 +467,7 @@ class Refusals(Case):
 
 
 class Failures(Case):
-	"""What goes wrong on the way leaves whole files or none."""
+	"""An error during the run leaves only complete files."""
 
 	def mount_tmpfs(self):
 		os.mkdir(self.out)
@@ -481,12 +481,12 @@ class Failures(Case):
 		small, big = self.make("a-small", 5000), self.make("big", 4 << 20)
 		result = move("--out", self.out, small, big)
 		self.check_refused(result, "No space left", "choose another --out")
-		# The small one was verified before the disk was full, or not.
+		# The small file is there only if it was verified before the disk was full.
 		whole = {"a-small": sha256(small)} if "1 of 2 files" in result.out else {}
 		self.assertEqual(tree(self.out), whole)
 
 	def test_a_limit_of_file_sizes(self):
-		# High enough for what EAL and the emulated adapter keep in files.
+		# High enough for the files of EAL and of the emulated adapter.
 		limit = 32 << 20
 		source = self.make_sparse("file", limit + 1)
 		result = move("--out", self.out, source,
@@ -499,7 +499,7 @@ class Failures(Case):
 		result = move("--out", self.path(f"new-{lie}-{mode}/er"), "--mode", mode, source,
 			env=lying(lie, 21))
 		self.check_refused(result, "0 of 1 files", *words)
-		self.assertEqual(glob.glob(self.path("new*")), [], "folders made for nothing")
+		self.assertEqual(glob.glob(self.path("new*")), [], "folders that are empty")
 		self.assertIn("total", self.table(result))
 
 	def test_a_chunk_that_was_not_moved(self):
@@ -536,7 +536,7 @@ class Failures(Case):
 		self.check_moved(result, source, self.path("out/in"))
 
 	def test_an_input_that_shrinks(self):
-		source = self.make_sparse("file", 4 << 30)  # not read to its end before it shrinks
+		source = self.make_sparse("file", 4 << 30)  # so long that it shrinks before it is read to its end
 		with self.running("--out", self.out, "--depth", 2, source) as process:
 			wait_for(self.leftovers, process)
 			os.truncate(source, 1 << 20)
@@ -573,7 +573,7 @@ class Failures(Case):
 					self.assertEqual(self.leftovers(), [])
 					self.assertEqual(os.listdir(self.out), ["a-first"])
 
-	def test_a_reader_that_goes_away_does_not_stop_it(self):
+	def test_a_closed_output_pipe_does_not_stop_it(self):
 		source = self.make_sizes()
 		with self.running("--out", self.out, source) as process:
 			process.stdout.close()
@@ -649,13 +649,13 @@ class Prompt(Case):
 		self.assertIn("a job is running", result.out)
 		self.assertIn("nothing is running", result.out)
 
-	def test_clear_stats_counts_anew(self):
+	def test_clear_stats_restarts_the_counters(self):
 		result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
 			args=["--out", self.out, self.source])
 		self.assertIn("nothing has run yet", result.out)
 		self.assertEqual(int(self.table(result)["total"][0]), 0)
 
-	def test_mistakes_are_told_and_do_no_harm(self):
+	def test_wrong_commands_are_reported_and_change_nothing(self):
 		result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
 			f"set out {self.out}", "start", "help", "quit", args=[self.source])
 		self.assertEqual(result.code, 1, result.out)
@@ -666,7 +666,7 @@ class Prompt(Case):
 		self.assertIn("show stats", result.out)
 
 	def talk(self, fd, process, lines):
-		"""Types each line when the prompt is there; returns what was on the screen."""
+		"""Types each line when the prompt appears. Returns the text on the screen."""
 		screen = b""
 		seen = 0
 		end = time.monotonic() + TIMEOUT

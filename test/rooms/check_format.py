@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that every C file is as clang-format 14 writes it, by .clang-format.
+"""Checks that every C file is formatted as clang-format 14 does it, by .clang-format.
 
-Another version writes some lines otherwise: without version 14, which Debian 12 has, it is skipped.
+Other versions format some lines differently. Without version 14, which Debian 12 has, the test is skipped.
 
 usage: check_format.py SOURCE_DIR
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks who uses whom: the includes of every file, and the symbols of every built object.
+"""Checks which folder uses which: by the includes of every file, and the symbols of every built object.
 
-rooms.txt says which folder may use which. A use that it does not list fails, and so does an include
-with "../" in it, a header that is not for others, a circle of files that include each other, and a list
-that is itself wrong: circles, names of nothing, more exceptions than five, exceptions that nobody needs.
+rooms.txt lists the allowed uses. The test fails for any other use, for an include with "../" in it, for
+the include of another folder's private header, and for files that include each other in a circle. It also
+fails for errors in the list: circles, folders without files, more than five exceptions, unused exceptions.
 
 usage: check_rooms.py SOURCE_DIR BUILD_DIR [--graph]     --graph prints every use, folder to folder
 """
@@ -69,7 +69,7 @@ class Rooms:
 		return folder or None
 
 	def allows(self, user, used, call):
-		"""May the file `user` use the room `used`? An exception that allows it is needed."""
+		"""May the file `user` use the room `used`? Notes an exception that allows it as needed."""
 		room = self.of(user)
 		may = self.may[room] + (self.calls.get(room, []) if call else [])
 		if room == used or any(fnmatch.fnmatchcase(used, p) for p in may):
@@ -81,7 +81,7 @@ class Rooms:
 		return False
 
 	def installed(self, source):
-		"""Fills in, for "public FOLDER: meson.build", the headers that this file names."""
+		"""For "public FOLDER: meson.build": fills in the headers that the folder's meson.build names."""
 		for folder, names in self.public.items():
 			if names == ["meson.build"]:
 				with open(os.path.join(source, folder, names[0]), encoding="utf-8") as text:
@@ -148,7 +148,7 @@ def includes(source, files):
 
 
 def symbols(source, build, files):
-	"""Pairs (file, file that defines what it uses), of the objects that are built, with one name of each."""
+	"""Pairs (file, file that defines a symbol that it uses) of the built objects, with one such symbol."""
 	with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
 		commands = json.load(text)
 	objects = {}
@@ -164,7 +164,7 @@ def symbols(source, build, files):
 		output, name, kind = re.match(r"(.*): (\S+) (\S)", line).groups()
 		if kind == "U":
 			wanted[objects[output]].add(name)
-		elif kind not in "wvWVu":  # weak ones are defined by whoever needs them
+		elif kind not in "wvWVu":  # a weak symbol is defined by every file that needs it
 			defined[name].add(objects[output])
 	# The adapter's library exports its API, which programs may use, and answers names of libc: who calls
 	# these means libc.

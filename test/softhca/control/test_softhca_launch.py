@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher and the settings, as a user meets them: stock ibv_devinfo on the emulated adapter.
+"""Tests the launcher and the settings as a user sees them: stock ibv_devinfo on the emulated adapter.
 
 usage: test_softhca_launch.py LAUNCHER
 """
@@ -18,8 +18,8 @@ import unittest
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
-# All that ibv_devinfo -v says of the default adapter: limits as in doc/softhca.md, the rest as a
-# ConnectX-7 has it or 0 for what is not emulated.
+# The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca.md. The
+# rest is as on a ConnectX-7, or 0 where a feature is not emulated.
 DEVINFO = """\
 hca_id: mlx5_0
 transport: InfiniBand (0)
@@ -145,7 +145,7 @@ GID[  2]: 0000:0000:0000:0000:0000:ffff:c633:640b, RoCE v1
 GID[  3]: ::ffff:198.51.100.11, RoCE v2
 """
 
-# With link_layer=infiniband other lines stand in the place of these.
+# With link_layer=infiniband, these lines are replaced.
 INFINIBAND = (
     ('device_cap_flags: 0x05121c80', 'device_cap_flags: 0x01121c80'),
     ('RAW_IP_CSUM', ''),
@@ -189,7 +189,7 @@ class Case(unittest.TestCase):
                               timeout=60, check=False)
 
     def devinfo(self, *argv, **settings):
-        """What ibv_devinfo -v says, as a list of (field, value)."""
+        """The output of ibv_devinfo -v, as a list of (field, value)."""
         result = self.run_on('ibv_devinfo', '-v', *argv, **settings)
         self.assertEqual(result.returncode, 0, result.stderr)
         return re.findall(r'^\s*([\w\[\] ]+):\s+(.*?)\s*$', result.stdout, re.M)
@@ -223,7 +223,7 @@ class Launcher(Case):
         result = self.run_on('ibv_devinfo', '-v', **settings)
         return [' '.join(line.split()) for line in result.stdout.splitlines() if line.strip()]
 
-    def test_devinfo_says_all_of_this(self):
+    def test_devinfo_prints_exactly_these_lines(self):
         self.maxDiff = None
         expected = [' '.join(line.split()) for line in DEVINFO.splitlines()]
         lines = self.lines()
@@ -231,7 +231,7 @@ class Launcher(Case):
             self.skipTest('this kernel gives no memory on demand')
         self.assertEqual(lines, expected)
 
-    def test_devinfo_says_other_things_on_infiniband(self):
+    def test_devinfo_prints_other_lines_on_infiniband(self):
         self.maxDiff = None
         text = DEVINFO
         for ethernet, infiniband in INFINIBAND:
@@ -242,7 +242,7 @@ class Launcher(Case):
         if 'ODP_SUPPORT' not in lines:
             self.skipTest('this kernel gives no memory on demand')
         self.assertEqual(lines, expected)
-        # A second port is as the first, but for its addresses.
+        # A second port differs from the first only in its addresses.
         port = expected[expected.index('port: 1'):]
         port = [line.replace('port: 1', 'port: 2').replace('port_lid: 1', 'port_lid: 2')
                 .replace('fe00:0001', 'fe00:0002') for line in port]
@@ -255,11 +255,11 @@ class Launcher(Case):
         self.assertEqual(len(lines), 1, lines)
         self.assertTrue(lines[0].startswith(SAYS_SO), lines)
 
-    def test_a_program_that_asks_for_no_device_hears_nothing(self):
+    def test_a_program_that_asks_for_no_device_prints_nothing(self):
         result = self.run_on('true')
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, '', ''))
 
-    def test_the_exit_status_is_the_programs(self):
+    def test_the_exit_status_is_that_of_the_program(self):
         self.assertEqual(self.run_on('sh', '-c', 'exit 42').returncode, 42)
 
     def test_help(self):
@@ -272,7 +272,7 @@ class Launcher(Case):
         self.assertEqual(result.returncode, 2)
         self.assertIn('usage: softhca PROGRAM', result.stderr)
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_program_that_does_not_exist(self):
         result = self.run_on('/no/such/program')
         self.assertEqual(result.returncode, 127)
         self.assertIn('cannot run /no/such/program: No such file or directory', result.stderr)
@@ -289,7 +289,7 @@ class Launcher(Case):
 
 
 class Settings(Case):
-    def test_each_is_seen(self):
+    def test_each_setting_takes_effect(self):
         for settings, field, expected in (
                 ({'SOFTHCA_PART_ID': '0x1021'}, 'vendor_part_id', '4129'),
                 ({'SOFTHCA_PART_ID': '4125'}, 'vendor_part_id', '4125'),
@@ -325,7 +325,7 @@ class Settings(Case):
         info = dict(self.devinfo(SOFTHCA_CONFIG=path, SOFTHCA_MAX_QP='98'))
         self.assertEqual((info['phys_port_cnt'], info['max_qp']), ('2', '98'))
 
-    def test_wrong_ones_are_named_and_nothing_comes_up(self):
+    def test_a_wrong_setting_is_named_and_no_device_comes_up(self):
         for settings, expected in (
                 ({'SOFTHCA_MAX_QPS': '5'}, ['unknown setting "max_qps"', ' max_qp ']),
                 ({'SOFTHCA_PORTS': '3'}, ['ports = "3"', 'a number from 1 to 2']),
@@ -361,7 +361,7 @@ class Settings(Case):
 
 
 class Neighbours(Case):
-    """Devices that are there already: a fake sysfs stands for a machine that has them."""
+    """The machine has other devices: a fake sysfs describes them."""
 
     def machine(self, *devices):
         root = os.path.join(self.tmp, 'sys')
@@ -391,13 +391,13 @@ class Neighbours(Case):
                 self.assertNotIn('mlx5_', result.stdout)
                 self.assertEqual(self.trees(), [])
 
-    def test_unless_asked(self):
+    def test_a_real_device_is_shadowed_by_force(self):
         root = self.machine(self.REAL)
         info = self.devinfo(SYSFS_PATH=root, SOFTHCA_FORCE='1')
         self.assertEqual([v for k, v in info if k == 'hca_id'], ['mlx5_0'])
         self.assertEqual(dict(info)['vendor_part_id'], '4129')
 
-    def test_other_vendors_keep_their_place(self):
+    def test_devices_of_other_vendors_stay(self):
         root = self.machine(('rxe0', 'virtual:rxe'), ('mlx4_0', 'pci:v000015B3d00001003sv0'))
         script = ('ls $SYSFS_PATH/class/infiniband_verbs; ls $SYSFS_PATH/class/infiniband; '
                   'cat $SYSFS_PATH/class/infiniband_verbs/uverbs1/ibdev; ibv_devices')
@@ -409,15 +409,15 @@ class Neighbours(Case):
 
 
 class Trees(Case):
-    def test_they_are_gone_at_exit(self):
-        # (Not sh: it leaves by _exit(2), as a killed program would; those trees are swept later.)
+    def test_trees_are_removed_at_exit(self):
+        # Not sh: it ends by _exit(2), as a killed program does, and a later start removes its tree.
         for program in (['ibv_devices'], ['bash', '-c', 'ibv_devices; ibv_devices; true'],
                         ['bash', '-c', '(ibv_devices); exit 3']):
             with self.subTest(program=program):
                 self.run_on(*program)
                 self.assertEqual(self.trees(), [])
 
-    def test_the_dead_are_swept_and_the_living_are_not(self):
+    def test_trees_of_dead_processes_are_removed_and_others_stay(self):
         env = clean_env(TMPDIR=self.tmp)
         with subprocess.Popen([LAUNCHER, 'sleep', '30'], env=env) as killed, \
                 subprocess.Popen([LAUNCHER, 'sleep', '30'], env=env) as living:

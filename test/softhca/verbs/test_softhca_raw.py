@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The capture file of raw queue pairs: what is in it, by scapy's checksums and by tshark."""
+"""Tests the capture file of raw packet queue pairs, with scapy's checksums and with tshark."""
 import os
 import shutil
 import struct
@@ -36,7 +36,7 @@ class Raw(unittest.TestCase):
 
     def run_sender(self, kind, header, length, mss=0, csum=1, count=1, capture=None,
                    **more):
-        # Pumped, and without BlueFlame: see raw_sender.c, mend_wrapped_header().
+        # raw_sender.c, mend_wrapped_header(), needs a pumped adapter without BlueFlame.
         env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path, SOFTHCA_THREADS='0',
                    MLX5_SHUT_UP_BF='1', **more)
         out = subprocess.run([SENDER, kind, header.hex(), str(length), str(mss), str(csum),
@@ -49,10 +49,10 @@ class Raw(unittest.TestCase):
         return out.stdout.strip()
 
     def frames(self, since=0):
-        """Raw bytes, by the file format alone: scapy would rebuild fields."""
+        """The frames as raw bytes, read by the file format: scapy would compute fields anew."""
         with open(self.path, 'rb') as f:
             data = f.read()
-        # The largest frame that readers take, 262144, is what tcpdump writes too.
+        # The length limit of frames, 262144, is the one that tcpdump writes.
         self.assertEqual(struct.unpack('<IHHIIII', data[:24]), (0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
         at, frames = 24, []
         while at < len(data):
@@ -66,7 +66,7 @@ class Raw(unittest.TestCase):
         return frames
 
     def check_sums(self, frame):
-        """scapy computes afresh what is deleted: both must agree."""
+        """scapy computes deleted checksums anew: they must be equal to those in the frame."""
         packet = Ether(frame)
         ip = packet[IP] if IP in packet else packet[IPv6]
         fresh = ip.copy()
@@ -114,7 +114,7 @@ class Raw(unittest.TestCase):
                        / TCP(**TCP_HDR), 2896, 1448)
 
     def test_tso_vlan(self):
-        """A header longer than a WQEBB, many times: it runs past the end of the ring."""
+        """A header longer than a WQEBB, sent often enough to cross the end of the ring."""
         header = Ether(**MACS) / Dot1Q(vlan=5) / IP(src='198.51.100.1', dst='198.51.100.2') \
             / TCP(**TCP_HDR)
         self.check_tso(header, 999, 100, count=100)
@@ -128,7 +128,7 @@ class Raw(unittest.TestCase):
                        / TCP(**TCP_HDR), 3, 1448)
 
     def test_tso_refused(self):
-        """Neither UDP nor a header with something behind TCP can be cut; nor MSS 0."""
+        """TSO is refused for UDP, for a header with bytes behind TCP, and for MSS 0."""
         udp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / UDP()
         tcp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / TCP(**TCP_HDR)
         for header, mss in ((bytes(udp), 100), (bytes(tcp) + b'xxxx', 100), (bytes(tcp), 0)):
@@ -144,7 +144,7 @@ class Raw(unittest.TestCase):
         return frames[0]
 
     def test_send(self):
-        """As it was given, byte for byte; padded to the least length of a frame."""
+        """The frame has the given bytes, padded to the shortest length of a frame."""
         header = bytes(Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2', len=49, chksum=1)
                        / UDP(sport=1, dport=2, len=29, chksum=1))
         frame = self.check_send(header, 21, 0)
@@ -185,13 +185,13 @@ class Raw(unittest.TestCase):
         path = os.path.join(self.dir, 'none', 'frames.pcap')
         self.assertEqual(self.run_sender('send', header, 100, count=3, capture=path), 'success')
         self.assertEqual(self.stderr.count('cannot be written'), 1)
-        # It is opened, has no room for its header, and is closed.
+        # The file can be opened, but has no room for its header, so it is closed.
         self.assertEqual(self.run_sender('send', header, 100, count=3, capture='/dev/full',
                                          RAW_SENDER_CLOSES='/dev/full'), 'success')
         self.assertEqual(self.stderr.count('cannot be written'), 1)
 
     def test_file_that_is_cut_short(self):
-        """The second of these records finds no room: from then on nothing is written."""
+        """The second record has no room: from then on nothing is written."""
         header = bytes(Ether(**MACS, type=0x88b5))
         size = 24 + 16 + len(header) + 100
         self.assertEqual(self.run_sender('send', header, 100, count=4,
@@ -199,15 +199,15 @@ class Raw(unittest.TestCase):
         self.assertEqual(self.stderr.count('is cut short'), 1)
         self.assertEqual(os.path.getsize(self.path), size + 50)
 
-    def test_file_that_is_there(self):
-        """What an earlier process captured is gone."""
+    def test_file_that_exists(self):
+        """The frames of an earlier process are removed."""
         header = bytes(Ether(**MACS, type=0x88b5))
         for count in (3, 2):
             self.assertEqual(self.run_sender('send', header, 100, count=count), 'success')
             self.assertEqual(len(self.frames()), count)
 
     def test_tshark_reads_it(self):
-        """tshark verifies the checksums, and puts the segments together again."""
+        """tshark verifies the checksums, and reassembles the segments."""
         if shutil.which('tshark') is None:
             self.skipTest('tshark is not installed')
         header = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / TCP(**TCP_HDR)
