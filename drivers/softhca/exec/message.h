@@ -3,16 +3,17 @@
  * The message that a requester sends to a responder, and the answer that comes back.
  *
  *        requester                                               responder
- *   sq*.c    visits a send queue                            responder.c       takes the message
- *   wqe.c    fetches a WQE, gathers its memory              responder_find.c  finds its QP
- *   exec_*.c one file for each kind of opcode               rq.c              finds the receive
- *      |                                                    respond_*.c       judges the key,
- *      |                                                         ^            places the bytes
+ *   sq*.c    visits a send queue                            responder.c        takes the message
+ *   wqe.c    fetches a WQE, gathers its memory              responder_find.c   finds its QP
+ *   exec_*.c one file for each kind of opcode               respond_*.c        one for each kind:
+ *      |                                                      responder_memory.c   judges the key
+ *      |                                                      responder_receive.c  finds the receive
+ *      |                                                         ^
  *      +---- struct message ------ responder_ask() --------------+
  *      <---- result, struct answer ------------------------------+
  *
- * opcode.c says for each opcode which exec_*.c and respond_*.c functions run it. An opcode that stays
- * inside the adapter has no responder.
+ * opcode_table.c says for each opcode which exec_*.c and respond_*.c functions run it. An opcode
+ * that stays inside the adapter has no responder.
  *
  * A requester knows the responder only by this call. The payload is a list of pieces of the
  * requester's memory: the responder copies from it, or into it, once. All else in a message is

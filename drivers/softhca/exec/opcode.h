@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the device knows of each opcode of a send queue: one row of one table.
+ * What the device knows of an opcode of a send queue: a row of the table in opcode_table.c.
  *
- * A new opcode is its number and its executor's name here, its row in opcode.c, and its executor in an
+ * A new opcode is its number and its executor's name here, its row there, and its executor in an
  * exec_*.c. If it asks something new of a peer, the peer's answer is a function in a respond_*.c.
  */
 #ifndef SOFTHCA_OPCODE_H
@@ -44,6 +44,9 @@ typedef unsigned int respond_fn(struct run *run, const struct message *m, struct
 exec_fn exec_nop, exec_send, exec_write, exec_read, exec_atomic, exec_tso, exec_mmo, exec_umr,
 	exec_set_psv;
 respond_fn respond_send, respond_write, respond_read, respond_compare_swap, respond_fetch_add;
+/* SEND and TSO of a raw packet QP, and SEND over UD: the functions above hand these WQEs on. */
+exec_fn exec_raw_send;
+respond_fn respond_datagram;
 
 struct opcode {
 	exec_fn *exec;       /* NULL: not an opcode of this device */
@@ -64,18 +67,8 @@ struct opcode {
 	uint8_t recv; /* enum wire_cqe_opcode of the receive that it uses at the responder, or 0 */
 };
 
-/* The values of enum softhca_qp_type differ in their lowest four bits: see opcode.c. */
+/* The values of enum softhca_qp_type differ in their lowest four bits: see opcode_table.c. */
 #define QP_TYPE_BIT(type) ((uint16_t)(1u << ((type)&15)))
-
-#define OPCODES 64
-extern const struct opcode opcodes[OPCODES];
-
-/* The row of a WQE's opcode field. Every value has one: unknown opcodes have no executor. */
-static inline const struct opcode *
-opcode_find(uint32_t opcode)
-{
-	return &opcodes[opcode < OPCODES ? opcode : OPCODES - 1];
-}
 
 static inline bool
 opcode_runs_on(const struct opcode *op, enum softhca_qp_type type)

@@ -61,7 +61,4 @@ requester_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndr
 	return syndrome;
 }
 
-/* exec_raw.c: SEND and TSO of a raw packet QP. */
-exec_fn exec_raw_send;
-
 #endif

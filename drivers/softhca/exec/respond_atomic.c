@@ -3,7 +3,9 @@
  * The responder of atomics: compare and swap, fetch and add, on 8 bytes of its memory in the host's
  * byte order.
  */
-#include "responder.h"
+#include "odp.h"
+#include "responder_fail.h"
+#include "responder_memory.h"
 
 #define ATOMIC_LEN 8
 

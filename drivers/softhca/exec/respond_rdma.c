@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder of RDMA writes and reads; and what guards its memory, of atomics too. */
-#include "responder.h"
-
-unsigned int
-responder_refuse_memory(struct run *run, const struct message *m)
-{
-	/* An unreliable responder drops the request, and goes on. */
-	if (message_is_unreliable(m))
-		return SYN_REM_ACCESS;
-	return responder_fail(run, SYN_REM_ACCESS);
-}
-
-unsigned int
-responder_refuse_kind(struct run *run, const struct message *m)
-{
-	run->use.vendor = VEN_QP_ACCESS;
-	if (message_is_unreliable(m))
-		return SYN_REM_INV_REQ;
-	return responder_fail(run, SYN_REM_INV_REQ);
-}
-
-unsigned int
-responder_may_read(struct run *run)
-{
-	const struct softhca_qp *qp = run->responder.qp;
-
-	/* A DCT has the resources without a promise. */
-	if (qp->attr.max_dest_rd_atomic != 0 || qp->type == SOFTHCA_QP_DCT)
-		return SYN_OK;
-	run->use.vendor = VEN_NO_RD_ATOMIC;
-	return responder_fail(run, SYN_REM_INV_REQ);
-}
+/* The responder of RDMA writes and reads. */
+#include "move.h"
+#include "responder_hold.h"
+#include "responder_memory.h"
+#include "responder_receive.h"
+#include "rq.h"
 
 /* A copy found no memory at one end. mine: how it ends where that end is the responder. */
 static unsigned int __attribute__((cold, noinline))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The responder of UD: a network header and the payload into a receive. Nobody hears of a failure. */
 #include "grh.h"
-#include "responder.h"
+#include "move.h"
+#include "responder_fail.h"
+#include "responder_receive.h"
+#include "rq_complete.h"
 
 #define GRH_PRESENT 1
 

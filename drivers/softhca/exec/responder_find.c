@@ -7,8 +7,12 @@
  *   DC        a DCT by its number, its access key and its port
  *   UD        a QP by its number, its qkey and its port
  */
+#include "responder_find.h"
+
 #include "devices.h"
-#include "responder.h"
+#include "qp_fail.h"
+#include "responder_fail.h"
+#include "responder_hold.h"
 
 #define EVENT_COMM_EST 4 /* IBV_EVENT_COMM_EST */
 
@@ -114,30 +118,13 @@ tell_established(struct softhca_qp *qp)
 	softhca_event_qp_async(qp->event, EVENT_COMM_EST);
 }
 
-/* Holds the receive side of qp, and of no other QP. */
-static void
-hold(struct run *run, struct softhca_qp *qp)
-{
-	struct responder *r = &run->responder;
-
-	if (r->qp == qp)
-		return;
-	run_drop_cq(run);
-	responder_release(run);
-	if (qp == NULL)
-		return;
-	spin_lock(&qp->recv);
-	r->qp = qp;
-	run->use.peer_qpn = qp->number;
-}
-
 unsigned int
 responder_find(struct run *run, const struct message *m)
 {
 	struct responder *r = &run->responder;
 	struct softhca_qp *qp = find_qp(run->lanes, m->dest_qpn);
 
-	hold(run, qp);
+	responder_hold(run, qp);
 	run->use.vendor = VEN_NO_PEER;
 	if (qp == NULL)
 		return MESSAGE_NO_PEER;

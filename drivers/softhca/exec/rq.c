@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receive WQEs: taking them in order, from the QP's own queue or an SRQ, and completing them. */
+/* Receive WQEs are there, and name memory: of the QP's own queue or of an SRQ. */
 #include "rq.h"
 
 #include "gather.h"
+#include "qp_fail.h"
+#include "responder_hold.h"
+#include "rq_complete.h"
 #include "violation.h"
-
-static uint16_t
-rq_posted(const struct softhca_qp *qp)
-{
-	/* Pairs with the program's store of the record, after the WQEs before it were written. */
-	uint16_t pi =
-		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_RECV], memory_order_acquire));
-
-	return (uint16_t)(pi - atomic_load_explicit(&qp->rq_ci, memory_order_relaxed));
-}
 
 bool
 rq_has_work(const struct softhca_qp *qp)
@@ -87,55 +80,4 @@ rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct sg *sg)
 	return receive_gather(run, &owner,
 		qp->rq + ((size_t)(ci & (qp->rq_n - 1)) << qp->rq_log_stride),
 		(1u << qp->rq_log_stride) / WQE_SEG, need, sg);
-}
-
-/* Adds the receive's completion, unless a fault takes it away. */
-static void
-receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
-{
-	cqe->timestamp = run_now(run);
-	run_hold_cq(run, cq);
-	if (!run->responder.mute)
-		cq_push(cq, cqe);
-	run->work++;
-}
-
-/* The SRQ is held. An XRC one has a CQ of its own. */
-static void
-srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
-{
-	struct softhca_srq *srq = run->responder.srq;
-
-	cqe->uidx = srq->cq != NULL ? srq->uidx : qp->uidx;
-	cqe->wqe_counter = srq_take(srq);
-	receive_push(run, srq->cq != NULL ? srq->cq : qp->recv_cq, cqe);
-}
-
-void
-rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
-{
-	struct cqe full = *cqe;
-	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
-
-	full.opcode_qpn = qp->number;
-	if (run->responder.srq != NULL) {
-		srq_complete(run, qp, &full);
-		return;
-	}
-	full.uidx = qp->uidx;
-	full.wqe_counter = ci;
-	receive_push(run, qp->recv_cq, &full);
-	atomic_store_explicit(&qp->rq_ci, (uint16_t)(ci + 1), memory_order_relaxed);
-}
-
-void
-rq_flush(struct run *run, struct softhca_qp *qp)
-{
-	static const struct cqe flushed = {.opcode = CQE_RESP_ERR, .syndrome = SYN_FLUSH};
-
-	if (qp->rq_n == 0)
-		return;
-	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
-	for (uint16_t left = rq_posted(qp); left != 0 && left <= qp->rq_n; left--)
-		rq_complete(run, qp, &flushed);
 }

@@ -14,7 +14,7 @@
 #include "srq.h"
 #include "use.h"
 
-/* The responder's own state. Only responder files, rq.c and visit.c use it. */
+/* The responder's own state. Only files of the responder and run.c use it. */
 struct responder {
 	struct softhca_qp *qp;    /* its receive side is held, or NULL */
 	struct softhca_srq *from; /* receives come from it; NULL: from the QP's own queue */

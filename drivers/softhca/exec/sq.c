@@ -9,7 +9,13 @@
 #include "sq.h"
 
 #include "fault.h"
+#include "message.h"
 #include "rq.h"
+#include "rq_complete.h"
+#include "sq_complete.h"
+#include "sq_head.h"
+#include "sq_step.h"
+#include "sq_watch.h"
 #include "uar.h"
 #include "violation.h"
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completions of a send queue, and how it ends: in error, flushed, or stopped. */
-#include "rq.h"
-#include "sq.h"
+#include "sq_complete.h"
+
+#include "message.h"
+#include "rq_complete.h"
+#include "sq_head.h"
+#include "stream.h"
 
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One WQE: checked, run by its opcode's executor, and what its result means for the queue. */
-#include "sq.h"
+#include "sq_step.h"
+
+#include "message.h"
+#include "sq_complete.h"
+#include "sq_head.h"
+#include "sq_wait.h"
+#include "stream.h"
 
 static enum step
 step_done(struct run *run, const struct wqe *wqe)
@@ -46,7 +52,7 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result)
 enum step
 sq_step(struct run *run, uint16_t posted)
 {
-	struct wqe wqe = wqe_fetch(run->qp);
+	struct wqe wqe = sq_fetch(run->qp);
 	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
 	unsigned int result = SYN_QP_OP;
 

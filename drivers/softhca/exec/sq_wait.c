@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a send queue waits: for a receive (RNR), for its peer, or until a time. */
+#include "sq_wait.h"
+
 #include "requester.h"
-#include "sq.h"
 
 void
 requester_take_answer(struct run *run, unsigned int result, const struct answer *answer)

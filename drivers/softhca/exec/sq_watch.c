@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Steps of a send queue that faults on demand or the timing model watch. */
+#include "sq_watch.h"
+
 #include "fault.h"
 #include "key.h"
-#include "sq.h"
+#include "sq_complete.h"
+#include "sq_wait.h"
 #include "timing.h"
 
 /* What a fault does before the WQE at the head runs; STEP_NEXT: it may run. */
@@ -119,7 +122,7 @@ enum step
 sq_step_watched(struct run *run, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
-	struct wqe wqe = wqe_fetch(qp);
+	struct wqe wqe = sq_fetch(qp);
 	enum step step;
 
 	if (qp->wait == WAIT_NONE) {

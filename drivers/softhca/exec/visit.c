@@ -1,53 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A visit to the queue pairs of a UAR page; and what the rules for keys ask of it. */
+/* Visits to queue pairs: to those of a UAR page, and to those without one whose CQ failed. */
 #include "visit.h"
 
-#include <stddef.h>
-
+#include "qp_fail.h"
 #include "sq.h"
 #include "uar.h"
-
-static struct run *
-run_of(struct key_use *use)
-{
-	return (struct run *)(void *)((char *)use - offsetof(struct run, use));
-}
-
-/* The CQ of the work that used the key is told: which CQ a card takes is not public. */
-static void
-sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
-{
-	struct run *run = run_of(use);
-	struct softhca_qp *qp = error->peer ? run->responder.qp : run->qp;
-	const struct cqe_sig_err sig_err = {.error = error->error,
-		.memory = error->memory,
-		.key = error->key};
-	const struct cqe cqe = {.opcode = CQE_SIG_ERR,
-		.opcode_qpn = qp->number,
-		.timestamp = run_now(run),
-		.sig_err = &sig_err};
-
-	if (!error->peer && qp->attr.drain_sigerr)
-		run->sig_drain = true;
-	if (!tell)
-		return;
-	run_hold_cq(run, error->peer ? qp->recv_cq : qp->send_cq);
-	cq_push(run->cq, &cqe);
-}
-
-static void
-may_wait(struct key_use *use)
-{
-	run_drop_cq(run_of(use));
-}
-
-static const struct key_user run_user = {.sig_error = sig_error, .may_wait = may_wait};
-
-void
-run_init(struct run *run, struct softhca_lanes *lanes)
-{
-	*run = (struct run){.use.user = &run_user, .lanes = lanes};
-}
 
 unsigned int
 qps_visit(struct softhca_uar *uar, bool *again)
@@ -61,4 +18,36 @@ qps_visit(struct softhca_uar *uar, bool *again)
 		run.qp->rang = false;
 	}
 	return run.work;
+}
+
+/* QPs that send are visited with their page, and fail then: sq_visit(). */
+static void
+fail_with_its_cq(struct run *run, struct softhca_qp *qp)
+{
+	if (qp->uar != NULL || qp->recv_cq == NULL || !cq_has_failed(qp->recv_cq))
+		return;
+	spin_lock(&qp->recv);
+	if (qp_state(qp) == QP_RTR || qp_state(qp) == QP_RTS)
+		qp_fatal_receive_side(run, qp);
+	spin_unlock(&qp->recv);
+}
+
+bool
+qps_fail_with_their_cqs(struct softhca_lanes *lanes)
+{
+	struct run run;
+
+	if (!atomic_load_explicit(&lanes->cq_failed, memory_order_relaxed) ||
+		!atomic_exchange_explicit(&lanes->cq_failed, false, memory_order_acquire))
+		return false;
+	run_init(&run, lanes);
+	for (uint32_t number = 0; number < 1u << 24; number++) {
+		struct softhca_qp *qp = table_get(&lanes->qps, number);
+
+		if (qp != NULL)
+			fail_with_its_cq(&run, qp);
+		else if (table_leaf_is_absent(&lanes->qps, number))
+			number |= TABLE_LEAF - 1;
+	}
+	return true;
 }

@@ -33,7 +33,7 @@ wqe_address_units(enum softhca_qp_type type)
 	}
 }
 
-/* The WQE at the head of the queue, whatever it says. */
+/* The control segment of the WQE at the head, whatever it says. wqe_set_op() adds `op` and `first`. */
 static inline struct wqe
 wqe_fetch(const struct softhca_qp *qp)
 {
@@ -42,17 +42,23 @@ wqe_fetch(const struct softhca_qp *qp)
 	uint8_t fm_ce_se = wqe.seg0[CTRL_FM_CE_SE];
 
 	wqe.opcode = op & 0xff;
-	wqe.op = opcode_find(wqe.opcode);
 	wqe.opmod = op >> 24;
 	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
 	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
-	wqe.first = 1;
-	if (qp->type != SOFTHCA_QP_RC && !wqe.op->local)
-		wqe.first += wqe_address_units(qp->type);
 	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
 	wqe.ce = (fm_ce_se >> 2) & 3;
 	wqe.solicited = (fm_ce_se & 2) != 0;
 	return wqe;
+}
+
+/* The WQE's opcode has this row. */
+static inline void
+wqe_set_op(struct wqe *wqe, const struct opcode *op, enum softhca_qp_type type)
+{
+	wqe->op = op;
+	wqe->first = 1;
+	if (type != SOFTHCA_QP_RC && !op->local)
+		wqe->first += wqe_address_units(type);
 }
 
 /* What every WQE must say of itself; VEN_NONE: it does. posted: WQEBBs from it to the record. */

@@ -7,6 +7,7 @@
 #include "devices.h"
 #include "fault.h"
 #include "message.h"
+#include "opcode_table.h"
 #include "run.h"
 #include "sg.h"
 #include "softhca.h"

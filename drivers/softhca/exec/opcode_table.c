@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of opcodes. */
-#include "opcode.h"
+#include "opcode_table.h"
 
 #include "key.h"
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The responder fails the QP that it holds, and lets it go. */
+#include "responder_fail.h"
+
+#include "message.h"
+#include "qp_fail.h"
+#include "rq_complete.h"
+
+#define EVENT_QP_REQ_ERR    2 /* IBV_EVENT_QP_REQ_ERR */
+#define EVENT_QP_ACCESS_ERR 3 /* IBV_EVENT_QP_ACCESS_ERR */
+
+void
+responder_fail_receive(struct run *run, enum wire_syndrome syndrome)
+{
+	struct softhca_qp *qp = run->responder.qp;
+	const struct cqe failed = {.opcode = CQE_RESP_ERR,
+		.syndrome = syndrome,
+		.vendor = run->use.vendor};
+
+	run->responder.mute = false; /* a fault that hides completions does not hide failures */
+	rq_complete(run, qp, &failed);
+	qp_fail_receive_side(run, qp);
+	run_drop_cq(run);
+	responder_release(run);
+}
+
+unsigned int
+responder_fail(struct run *run, enum wire_syndrome nak)
+{
+	struct softhca_qp *qp = run->responder.qp;
+
+	qp_fail_receive_side(run, qp);
+	run_drop_cq(run);
+	softhca_event_qp_async(qp->event,
+		nak == SYN_REM_ACCESS ? EVENT_QP_ACCESS_ERR : EVENT_QP_REQ_ERR);
+	responder_release(run);
+	return nak;
+}

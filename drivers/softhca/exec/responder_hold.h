@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the responder holds: one receive side, then perhaps an SRQ. responder_release() lets both go. */
+#ifndef SOFTHCA_RESPONDER_HOLD_H
+#define SOFTHCA_RESPONDER_HOLD_H
+
+#include "run.h"
+
+/* Holds the receive side of qp, and of no other QP. NULL: of none. */
+void responder_hold(struct run *run, struct softhca_qp *qp);
+
+/* Holds run->responder.from. A CQ that is held is let go first: an SRQ is locked before a CQ. */
+static inline void
+responder_hold_srq(struct run *run)
+{
+	struct responder *r = &run->responder;
+
+	if (r->srq == r->from)
+		return;
+	run_drop_cq(run);
+	if (r->srq != NULL)
+		spin_unlock(&r->srq->lock);
+	spin_lock(&r->from->lock);
+	r->srq = r->from;
+}
+
+#endif

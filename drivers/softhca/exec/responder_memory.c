@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What guards the responder's memory, and how a message that it does not admit is refused. */
+#include "responder_memory.h"
+
+#include "responder_fail.h"
+
+static bool
+message_is_unreliable(const struct message *m)
+{
+	return m->type == SOFTHCA_QP_UC || m->type == SOFTHCA_QP_UD;
+}
+
+unsigned int
+responder_refuse_memory(struct run *run, const struct message *m)
+{
+	/* An unreliable responder drops the request, and goes on. */
+	if (message_is_unreliable(m))
+		return SYN_REM_ACCESS;
+	return responder_fail(run, SYN_REM_ACCESS);
+}
+
+unsigned int
+responder_refuse_kind(struct run *run, const struct message *m)
+{
+	run->use.vendor = VEN_QP_ACCESS;
+	if (message_is_unreliable(m))
+		return SYN_REM_INV_REQ;
+	return responder_fail(run, SYN_REM_INV_REQ);
+}
+
+unsigned int
+responder_may_read(struct run *run)
+{
+	const struct softhca_qp *qp = run->responder.qp;
+
+	/* A DCT has the resources without a promise. */
+	if (qp->attr.max_dest_rd_atomic != 0 || qp->type == SOFTHCA_QP_DCT)
+		return SYN_OK;
+	run->use.vendor = VEN_NO_RD_ATOMIC;
+	return responder_fail(run, SYN_REM_INV_REQ);
+}

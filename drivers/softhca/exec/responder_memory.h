@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The responder's memory that a message names, and whether it may be used. */
+#ifndef SOFTHCA_RESPONDER_MEMORY_H
+#define SOFTHCA_RESPONDER_MEMORY_H
+
+#include "gather.h"
+#include "message.h"
+#include "run.h"
+
+/* The PD of keys that the message names: of an XRC SRQ, or of the QP. */
+static inline uint32_t
+responder_pdn(const struct run *run)
+{
+	const struct responder *r = &run->responder;
+
+	return r->qp->type == SOFTHCA_QP_XRC_RECV ? r->from->pdn : r->qp->pdn;
+}
+
+/*
+ * The message's key does not grant what it asks for; or the QP accepts no requests of this kind,
+ * whatever the key says. The QP fails, unless the transport is unreliable. Returns the requester's
+ * syndrome.
+ */
+unsigned int responder_refuse_memory(struct run *run, const struct message *m);
+unsigned int responder_refuse_kind(struct run *run, const struct message *m);
+
+/* The memory that the message names, of len bytes. SYN_OK, or the syndrome of a refusal. */
+static inline unsigned int
+responder_gather(struct run *run, const struct message *m, uint64_t len, struct sg *out)
+{
+	struct softhca_qp *qp = run->responder.qp;
+	const uint32_t access = m->op->remote_access;
+
+	sg_clear(out);
+	if ((qp->attr.access & access) == 0)
+		return responder_refuse_kind(run, m);
+	/* Without data, the key is not looked at. */
+	if (len == 0 || key_gather(&run->use, qp->dev->lanes, m->rkey, responder_pdn(run), access,
+				m->va, len, out))
+		return SYN_OK;
+	return responder_refuse_memory(run, m);
+}
+
+/* SYN_OK: the QP promised resources for reads and atomics. Otherwise it has failed. */
+unsigned int responder_may_read(struct run *run);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A message uses up a receive: it is shown, then it completes or fails. Faults on demand meet it. */
+#include "responder_receive.h"
+
+#include "fault.h"
+#include "responder_fail.h"
+#include "rq.h"
+#include "rq_complete.h"
+
+/*
+ * Faults on demand have their turn at a receive, once for each message however often it is tried.
+ * SYN_OK: it may arrive; MESSAGE_LATER; or the syndrome that the receive shall fail with.
+ */
+static unsigned int
+strike(struct run *run, const struct message *m, struct answer *answer)
+{
+	const struct softhca_qp *qp = run->responder.qp;
+	struct fault_hit hit;
+
+	run->responder.mute = false;
+	if (!fault_watches(WATCH_WQES) || m->delayed)
+		return SYN_OK;
+	hit = fault_next_receive(qp->dev, qp->number);
+	switch (hit.kind) {
+	case FAULT_RECV_COMPLETE:
+		run->use.vendor = (enum wire_vendor)hit.vendor;
+		return hit.syndrome;
+	case FAULT_RECV_LATE:
+		answer->until = run_now(run) + hit.ns;
+		return MESSAGE_LATER;
+	case FAULT_RECV_DROP:
+		run->responder.mute = true;
+		return SYN_OK;
+	default:
+		return SYN_OK;
+	}
+}
+
+unsigned int
+responder_nak_receive(struct run *run, enum wire_syndrome syndrome, enum wire_syndrome nak)
+{
+	responder_fail_receive(run, syndrome);
+	run->use.vendor = VEN_PEER_RECEIVE;
+	return nak;
+}
+
+unsigned int
+responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg *sg,
+	struct answer *answer)
+{
+	enum wire_syndrome syn = rq_peek(run, run->responder.qp, len, sg);
+	unsigned int struck;
+
+	if (syn == SYN_RNR)
+		return MESSAGE_RNR;
+	if (syn != SYN_OK)
+		return responder_nak_receive(run, syn,
+			syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP);
+	struck = strike(run, m, answer);
+	if (struck == SYN_OK || struck == MESSAGE_LATER)
+		return struck;
+	return responder_nak_receive(run, (enum wire_syndrome)struck, SYN_REM_OP);
+}
+
+void
+responder_complete(struct run *run, const struct message *m, uint64_t len)
+{
+	const struct cqe cqe = {.opcode = (enum wire_cqe_opcode)m->op->recv,
+		.solicited = m->solicited,
+		.imm = m->imm,
+		.byte_cnt = (uint32_t)len,
+		.flags_rqpn = m->type == SOFTHCA_QP_DCI ? m->qpn : 0};
+
+	rq_complete(run, run->responder.qp, &cqe);
+}
+
+unsigned int
+responder_end_write(struct run *run, const struct message *m, uint64_t len, struct answer *answer)
+{
+	struct sg none;
+	unsigned int result = responder_peek(run, m, 0, &none, answer);
+
+	if (result == SYN_OK)
+		responder_complete(run, m, len);
+	return result;
+}

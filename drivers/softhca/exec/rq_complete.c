@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receive WQEs complete in order, those of the QP's own queue and those of an SRQ. */
+#include "rq_complete.h"
+
+/* Adds the receive's completion, unless a fault takes it away. */
+static void
+receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
+{
+	cqe->timestamp = run_now(run);
+	run_hold_cq(run, cq);
+	if (!run->responder.mute)
+		cq_push(cq, cqe);
+	run->work++;
+}
+
+/* The SRQ is held. An XRC one has a CQ of its own. */
+static void
+srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
+{
+	struct softhca_srq *srq = run->responder.srq;
+
+	cqe->uidx = srq->cq != NULL ? srq->uidx : qp->uidx;
+	cqe->wqe_counter = srq_take(srq);
+	receive_push(run, srq->cq != NULL ? srq->cq : qp->recv_cq, cqe);
+}
+
+void
+rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
+{
+	struct cqe full = *cqe;
+	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
+
+	full.opcode_qpn = qp->number;
+	if (run->responder.srq != NULL) {
+		srq_complete(run, qp, &full);
+		return;
+	}
+	full.uidx = qp->uidx;
+	full.wqe_counter = ci;
+	receive_push(run, qp->recv_cq, &full);
+	atomic_store_explicit(&qp->rq_ci, (uint16_t)(ci + 1), memory_order_relaxed);
+}
+
+void
+rq_flush(struct run *run, struct softhca_qp *qp)
+{
+	static const struct cqe flushed = {.opcode = CQE_RESP_ERR, .syndrome = SYN_FLUSH};
+
+	if (qp->rq_n == 0)
+		return;
+	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
+	for (uint16_t left = rq_posted(qp); left != 0 && left <= qp->rq_n; left--)
+		rq_complete(run, qp, &flushed);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A visit of a lane: its start, and what the rules for keys ask of it. */
+#include "run.h"
+
+#include <stddef.h>
+
+static struct run *
+run_of(struct key_use *use)
+{
+	return (struct run *)(void *)((char *)use - offsetof(struct run, use));
+}
+
+/* The CQ of the work that used the key is told: which CQ a card takes is not public. */
+static void
+sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
+{
+	struct run *run = run_of(use);
+	struct softhca_qp *qp = error->peer ? run->responder.qp : run->qp;
+	const struct cqe_sig_err sig_err = {.error = error->error,
+		.memory = error->memory,
+		.key = error->key};
+	const struct cqe cqe = {.opcode = CQE_SIG_ERR,
+		.opcode_qpn = qp->number,
+		.timestamp = run_now(run),
+		.sig_err = &sig_err};
+
+	if (!error->peer && qp->attr.drain_sigerr)
+		run->sig_drain = true;
+	if (!tell)
+		return;
+	run_hold_cq(run, error->peer ? qp->recv_cq : qp->send_cq);
+	cq_push(run->cq, &cqe);
+}
+
+static void
+may_wait(struct key_use *use)
+{
+	run_drop_cq(run_of(use));
+}
+
+static const struct key_user run_user = {.sig_error = sig_error, .may_wait = may_wait};
+
+void
+run_init(struct run *run, struct softhca_lanes *lanes)
+{
+	*run = (struct run){.use.user = &run_user, .lanes = lanes};
+}
