@@ -2,6 +2,7 @@
 /* System calls made directly. */
 #include "raw.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +11,31 @@
 #endif
 
 int
+raw_open(const char *path, int flags, mode_t mode)
+{
+	return raw_openat(AT_FDCWD, path, flags, mode);
+}
+
+int
+raw_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return syscall(SYS_openat, dir, path, flags, mode);
+}
+
+int
+raw_stat(const char *path, struct stat *st)
+{
+	return syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
+}
+
+int
 raw_fstat(int fd, struct stat *st)
 {
 	return syscall(SYS_fstat, fd, st);
+}
+
+void *
+raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
 }

@@ -15,6 +15,7 @@
 
 #include "dev.h"
 #include "log.h"
+#include "raw.h"
 
 #define MAGIC_NS          0xa1b23c4du
 #define SNAP_LEN          262144
@@ -47,7 +48,7 @@ capture_open(const char *path)
 		.minor = 4,
 		.snap_len = SNAP_LEN,
 		.link_type = LINKTYPE_ETHERNET};
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+	int fd = raw_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 
 	if (fd >= 0 && write(fd, &header, sizeof(header)) == sizeof(header))
 		return fd;

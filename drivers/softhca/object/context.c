@@ -61,12 +61,12 @@ ctx_create(struct softhca_dev *dev, int fd)
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
 		raw_fstat(fd, &st) != 0)
 		goto fail;
-	ctx->bar = mmap(NULL, CTX_BAR_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-		CTX_UAR_OFFSET);
+	ctx->bar = raw_mmap(NULL, CTX_BAR_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		fd, CTX_UAR_OFFSET);
 	if (ctx->bar == MAP_FAILED)
 		goto fail;
-	ctx->clock =
-		mmap(NULL, CTX_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_CORE_CLOCK_OFFSET);
+	ctx->clock = raw_mmap(NULL, CTX_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		CTX_CORE_CLOCK_OFFSET);
 	if (ctx->clock == MAP_FAILED)
 		goto unmap_bar;
 	if (softhca_clock_add(dev, ctx->clock) != 0)

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
+#include "raw.h"
+
 _Static_assert(DM_PAGES == 64, "one bit a page");
 _Static_assert(CTX_DM_OFFSET + DM_LEN <= CTX_UAR_OFFSET, "below the UAR pages");
 
@@ -112,13 +114,13 @@ dm_attach(struct softhca_ctx *ctx, int fd)
 	void *map;
 
 	if (pools == NULL) {
-		map = mmap(NULL, SOFTHCA_MAX_DEVICES * sizeof(*pools), PROT_READ | PROT_WRITE,
+		map = raw_mmap(NULL, SOFTHCA_MAX_DEVICES * sizeof(*pools), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (map == MAP_FAILED)
 			return -1;
 		pools = map;
 	}
-	map = mmap(NULL, DM_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_DM_OFFSET);
+	map = raw_mmap(NULL, DM_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CTX_DM_OFFSET);
 	if (map == MAP_FAILED)
 		return -1;
 	ctx->dm = map;

@@ -71,7 +71,7 @@ open_any(int dir, const char *path, int flags, mode_t mode)
 	int fd;
 
 	if (dev == NULL)
-		return syscall(SYS_openat, dir, path, flags, mode);
+		return raw_openat(dir, path, flags, mode);
 	fd = ctx_open(dev, flags);
 	if (fd < 0) {
 		errno = -fd;
@@ -175,7 +175,7 @@ stat_any(const char *path, struct stat *st)
 	struct softhca_dev *dev = device_at(path);
 
 	if (dev == NULL)
-		return syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
+		return raw_stat(path, st);
 	memset(st, 0, sizeof(*st));
 	st->st_nlink = 1;
 	be_device(st, dev);
@@ -267,7 +267,7 @@ mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+	return raw_mmap(addr, len, prot, flags, fd, offset);
 }
 
 SOFTHCA_API void *

@@ -59,7 +59,7 @@ sysfs_real_root(void)
 static bool
 read_line(const char *path, char *buf, size_t len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = raw_open(path, O_RDONLY | O_CLOEXEC, 0);
 	ssize_t n = fd >= 0 ? read(fd, buf, len - 1) : -1;
 
 	if (fd >= 0)
@@ -171,7 +171,7 @@ put_file(int *rc, const char *text, const char *fmt, ...)
 	*rc = make_dirs(path);
 	if (*rc != 0)
 		return;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0) {
 		*rc = -errno;
 		return;
@@ -268,7 +268,7 @@ visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 static void
 remove_at(int parent, const char *name)
 {
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = raw_openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct dirent *entry;
 	DIR *dir;
 
@@ -300,7 +300,7 @@ is_stale(int parent, const char *name)
 		st.st_uid != geteuid())
 		return false;
 	snprintf(path, sizeof(path), "%s/lock", name);
-	fd = openat(parent, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = raw_openat(parent, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return errno == ENOENT && time(NULL) - st.st_mtime > STALE_SECONDS;
 	stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
@@ -333,7 +333,7 @@ hold_lock(void)
 
 	snprintf(path, sizeof(path), "%s/lock", tree);
 	snprintf(early, sizeof(early), "%s/lock.new", tree);
-	fd = open(early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = raw_open(early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || rename(early, path) != 0) {
@@ -419,8 +419,8 @@ release_lock(void)
 	struct stat now, lock;
 
 	snprintf(path, sizeof(path), "%s/lock", tree);
-	if (raw_fstat(lock_fd, &now) == 0 && stat(path, &lock) == 0 && now.st_ino == lock.st_ino &&
-		now.st_dev == lock.st_dev)
+	if (raw_fstat(lock_fd, &now) == 0 && raw_stat(path, &lock) == 0 &&
+		now.st_ino == lock.st_ino && now.st_dev == lock.st_dev)
 		close(lock_fd);
 	lock_fd = -1;
 }
