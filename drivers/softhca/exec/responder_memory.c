@@ -29,13 +29,8 @@ responder_refuse_kind(struct run *run, const struct message *m)
 }
 
 unsigned int
-responder_may_read(struct run *run)
+responder_refuse_read(struct run *run)
 {
-	const struct softhca_qp *qp = run->responder.qp;
-
-	/* A DCT has the resources without a promise. */
-	if (qp->attr.max_dest_rd_atomic != 0 || qp->type == SOFTHCA_QP_DCT)
-		return SYN_OK;
 	run->use.vendor = VEN_NO_RD_ATOMIC;
 	return responder_fail(run, SYN_REM_INV_REQ);
 }

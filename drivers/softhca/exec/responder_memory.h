@@ -41,7 +41,19 @@ responder_gather(struct run *run, const struct message *m, uint64_t len, struct 
 	return responder_refuse_memory(run, m);
 }
 
+/* A read or an atomic, of a QP that promised no resources for them: the QP fails. */
+unsigned int responder_refuse_read(struct run *run);
+
 /* SYN_OK: the QP promised resources for reads and atomics. Otherwise it has failed. */
-unsigned int responder_may_read(struct run *run);
+static inline unsigned int
+responder_may_read(struct run *run)
+{
+	const struct softhca_qp *qp = run->responder.qp;
+
+	/* A DCT has the resources without a promise. */
+	if (qp->attr.max_dest_rd_atomic != 0 || qp->type == SOFTHCA_QP_DCT)
+		return SYN_OK;
+	return responder_refuse_read(run);
+}
 
 #endif

@@ -55,7 +55,7 @@ sq_check_rest(struct run *run, uint16_t posted)
 
 	if (posted == 0 || !qp->rang || !sq_is_strict(qp))
 		return;
-	wqe = wqe_fetch(qp);
+	wqe = wqe_fetch(qp, NULL);
 	if (wqe_check(qp, &wqe, posted) != VEN_NONE)
 		sq_step(run, posted);
 }

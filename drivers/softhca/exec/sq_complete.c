@@ -40,7 +40,7 @@ sq_flush(struct run *run)
 		return;
 	run->byte_cnt = 0;
 	while (posted != 0) {
-		struct wqe wqe = wqe_fetch(qp);
+		struct wqe wqe = wqe_fetch(qp, NULL);
 
 		if (wqe.ce != CE_NO_FLUSH)
 			sq_complete(run, &wqe, SYN_FLUSH);

@@ -17,10 +17,7 @@ enum step {
 static inline struct wqe
 sq_fetch(const struct softhca_qp *qp)
 {
-	struct wqe wqe = wqe_fetch(qp);
-
-	wqe_set_op(&wqe, opcode_find(wqe.opcode), qp->type);
-	return wqe;
+	return wqe_fetch(qp, opcode_find(wqe_opcode(qp)));
 }
 
 /* Runs the WQE at the head. posted: WQEBBs from it to the doorbell record. */

@@ -33,32 +33,40 @@ wqe_address_units(enum softhca_qp_type type)
 	}
 }
 
-/* The control segment of the WQE at the head, whatever it says. wqe_set_op() adds `op` and `first`. */
-static inline struct wqe
-wqe_fetch(const struct softhca_qp *qp)
+static inline const uint8_t *
+wqe_head(const struct softhca_qp *qp)
 {
-	struct wqe wqe = {.seg0 = qp->sq + (((uint32_t)qp->sq_ci * WQEBB) & qp->sq_mask)};
-	uint32_t op = get_be32(wqe.seg0 + CTRL_OPMOD_IDX_OPCODE);
+	return qp->sq + (((uint32_t)qp->sq_ci * WQEBB) & qp->sq_mask);
+}
+
+/* The opcode of the WQE at the head of the queue. */
+static inline uint32_t
+wqe_opcode(const struct softhca_qp *qp)
+{
+	return get_be32(wqe_head(qp) + CTRL_OPMOD_IDX_OPCODE) & 0xff;
+}
+
+/*
+ * The WQE at the head of the queue, whatever it says. op: the row of its opcode; NULL for a WQE that
+ * does not run, whose segments nobody reads.
+ */
+static inline struct wqe
+wqe_fetch(const struct softhca_qp *qp, const struct opcode *op)
+{
+	struct wqe wqe = {.seg0 = wqe_head(qp), .op = op, .first = 1};
+	uint32_t opmod_idx_opcode = get_be32(wqe.seg0 + CTRL_OPMOD_IDX_OPCODE);
 	uint8_t fm_ce_se = wqe.seg0[CTRL_FM_CE_SE];
 
-	wqe.opcode = op & 0xff;
-	wqe.opmod = op >> 24;
+	wqe.opcode = opmod_idx_opcode & 0xff;
+	wqe.opmod = opmod_idx_opcode >> 24;
 	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
 	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
+	if (op != NULL && qp->type != SOFTHCA_QP_RC && !op->local)
+		wqe.first += wqe_address_units(qp->type);
 	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
 	wqe.ce = (fm_ce_se >> 2) & 3;
 	wqe.solicited = (fm_ce_se & 2) != 0;
 	return wqe;
-}
-
-/* The WQE's opcode has this row. */
-static inline void
-wqe_set_op(struct wqe *wqe, const struct opcode *op, enum softhca_qp_type type)
-{
-	wqe->op = op;
-	wqe->first = 1;
-	if (type != SOFTHCA_QP_RC && !op->local)
-		wqe->first += wqe_address_units(type);
 }
 
 /* What every WQE must say of itself; VEN_NONE: it does. posted: WQEBBs from it to the record. */
