@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an operation costs its poster and its poller: stock libmlx5 and lib/hwq side by side.
+ * What posting and polling an operation costs, by stock libmlx5 and by lib/hwq.
  *
- * Both post the same 64-byte operations, in bursts of 1 and 32 with a doorbell each, to queues of
- * the same shape, one after the other in one run; then the adapter runs, outside what is measured;
- * then both poll. libmlx5 gets a thread domain, so that it takes no lock for its send queue. What
- * is measured includes the caller's own loop, which reads addresses, keys, length, wr_id and flags
- * of each operation from memory. Figures only: nothing passes or fails by time.
+ * Both post equal 64-byte operations to queues of equal size, in bursts of 1 and 32 with a doorbell
+ * for each burst. Then the adapter runs, which is not measured. Then both poll. libmlx5 gets a
+ * thread domain, so that it takes no lock for its send queue. The measured time includes the
+ * caller's loop, which reads addresses, keys, length, wr_id and flags of each operation from
+ * memory. The program prints figures only: nothing passes or fails by time.
  *
  * usage: bench_hwq [COUNTS]     nanoseconds, as a table; COUNTS: a file of instructions to go with
  *                               them, lines of "FUNCTION BURST INSTRUCTIONS" for one operation
@@ -301,7 +301,7 @@ MEASURED(hwq_long_cqe)
 MEASURED_EMPTY(stock_empty)
 MEASURED_EMPTY(hwq_empty)
 
-/* ---- what is measured */
+/* ---- measuring */
 
 struct function {
 	const char *name;

@@ -247,7 +247,7 @@ doorbell(void)
 	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	CHECK_EQ(be32toh(dbrec[1]), START + 1, "doorbell record");
-	CHECK_EQ(be32toh(cq_dbrec[0]), 3, "the CQ's consumer index is told with the doorbell");
+	CHECK_EQ(be32toh(cq_dbrec[0]), 3, "the doorbell publishes the CQ's consumer index");
 	check_bytes(reg, hwq_sq_at(&sq, START), 64, "BlueFlame");
 	CHECK_EQ(bf.offset, 256, "the other half is next");
 
@@ -307,7 +307,7 @@ main(int argc, char **argv)
 	RUN("random reserve, commit, complete agree with a model", random_against_model(seed));
 	RUN("full comes where it must, at every position and size", full_at_every_position());
 	RUN("a drained ring takes one more WQE of half its size", drained_ring_always_takes_one());
-	RUN("32768 WQEBBs are told from none", largest_ring());
+	RUN("32768 WQEBBs are distinguished from none", largest_ring());
 	RUN("doorbell record, doorbell and BlueFlame", doorbell());
 	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

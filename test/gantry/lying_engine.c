@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Preloaded into testgantry, it makes the engine lie about one descriptor: number LIE_AT of those
- * enqueued or dequeued: the test of the app sees whether it notices.
+ * Makes the engine report a wrong result for one descriptor: number LIE_AT of those enqueued or
+ * dequeued. It is preloaded into testgantry, which must notice the error.
  *
- *   LIE=skip    it is not carried out, and completes well
+ *   LIE=skip    it is not executed, and completes with success
  *   LIE=short   its last byte is not moved
  *   LIE=long    one byte too many is moved
- *   LIE=wrong   its bytes come from its neighbour's place
+ *   LIE=wrong   its bytes come from one byte behind its source
  *   LIE=status  it completes with GANTRY_REMOTE_ACCESS
- *   LIE=order   it completes with another one's cookie
+ *   LIE=order   it completes with the cookie of another one
  *   LIE=lost    its completion never comes
- *   LIE=full    the rings take nothing every second time: not a lie, the app must cope
+ *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random descriptors against a model, in both modes at once: each comes back exactly once, in
- * order, with the status that was known beforehand; at the end memory and counters are what the
- * model says.
+ * Random descriptors, compared with a model, in both modes at once. Each completes exactly once, in
+ * order, with the status that the model expects. At the end, memory and counters must be as in the
+ * model.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]      DESCRIPTORS: for each queue, at least 4000
  *
- * The model carries every descriptor out when it is made, one after the other. The engine may run
- * them in any order, so a descriptor that touches what another one since the last fence touches is
- * fenced; so is one that will fail in hardware, and its successor, so that it flushes nobody.
+ * The model executes every descriptor when it is drawn, one after the other. The engine may run them
+ * in any order, so a descriptor is fenced if it uses memory that another one has used since the last
+ * fence. A descriptor that will fail in hardware is fenced, and so is its successor, so that no other
+ * one is flushed.
  */
 #include <string.h>
 #include <unistd.h>

@@ -362,7 +362,7 @@ no_error_of_ours(void)
 	rec.sig.mkey = r.key->lkey;
 	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a key that does not sign");
 	rec.sig.mkey = r.key->lkey + 0x100;
-	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a key that is none");
+	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a number that names no key");
 	CHECK_EQ(hwq_mkey_check(r.key, &err), -EINVAL, "a key that does not sign");
 	rig_close(&r);
 }

@@ -661,7 +661,7 @@ refused_memory(void)
 	CHECK_EQ(hwq_mr_register(dev, page, 4096, 0, &mr), -EFAULT, "not mapped");
 	CHECK_EQ(hwq_mr_register(dev, &mr, sizeof(mr), IBV_ACCESS_REMOTE_WRITE, &mr), -EINVAL,
 		"remote write without local write");
-	CHECK(mr.mr == NULL && mr.lkey == 0, "written all the same");
+	CHECK(mr.mr == NULL && mr.lkey == 0, "a refused registration wrote its output");
 }
 
 static void

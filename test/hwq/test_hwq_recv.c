@@ -799,7 +799,7 @@ main(int argc, char **argv)
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	dev = emu_open();
 	memory_create();
-	RUN("receive queues: the same posts make libmlx5's bytes", receive_queue_bytes());
+	RUN("receive queues: equal posts write libmlx5's bytes", receive_queue_bytes());
 	RUN("messages of every kind complete with their wr_ids, also failed and flushed ones",
 		messages_into_lists());
 	RUN("a poll for receives stops where sends begin", two_directions_on_one_cq());

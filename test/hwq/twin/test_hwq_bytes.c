@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RC and UC queue pairs: the same work posted through stock libmlx5 and through hwq leaves the same
- * bytes in the send queue, or the same error (hwq_twin.h); and, where it is carried out, moves the
- * same bytes.
+ * RC and UC QPs: work posted through stock libmlx5 and through hwq writes equal bytes to the send
+ * queue, or returns the same error (hwq_twin.h). If it is executed, it also moves equal bytes.
  *
- * Both write batches by their critical region; where hwq has a builder for a whole WQE too
- * (hwq_wqe.h, hwq_burst.h), half of the work of a queue without LOCAL_INV goes through that.
+ * Both libraries write batches by their critical region. hwq also has builders for whole WQEs
+ * (hwq_wqe.h, hwq_burst.h): half of the work goes through these, if the queue has no LOCAL_INV.
  *
  * usage: test_hwq_bytes [CASES [SEED]]
  */

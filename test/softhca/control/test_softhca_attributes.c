@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The attributes of every call. A program of libibverbs and libmlx5 makes, asks about and destroys
- * objects of every kind. Before each call reaches the adapter, it is sent with one attribute wrong,
- * again and again: too short, too long, missing, twice, of a wrong kind. Each of these is refused, and
- * then the call itself works, with inputs as short as they may be.
+ * The attributes of every call. A program of libibverbs and libmlx5 creates, queries and destroys
+ * objects of every kind. Before each call reaches the adapter, copies of it are sent, each with one
+ * error in an attribute: too short, too long, missing, twice, or of a wrong kind. Each copy must be
+ * refused. Then the call itself succeeds, with inputs that are as short as possible.
  *
- * Expected values: the kernel's uverbs_ioctl.c for the errors; for the lengths the types that its
- * uverbs_std_types_*.c and mlx5_ib declare, and the structures of the ABI.
+ * Expected values: the errors of the kernel's uverbs_ioctl.c; the lengths of the types that its
+ * uverbs_std_types_*.c and mlx5_ib declare, and of the structures of the ABI.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -26,14 +26,16 @@ enum kind_of {
 struct row {
 	uint16_t object, method, attr;
 	enum kind_of kind;
-	uint16_t min, max; /* bytes; max: what the call understands, ANY: all */
+	/* in bytes; max: the longest input that the call understands; ANY: no limit */
+	uint16_t min, max;
 	bool optional;
 };
 
-#define U8                 1, 1
-#define U32                4, 4
-#define U64                8, 8
-#define FLAGS              4, 8 /* 32 bits, or 64 with zeros above: UVERBS_ATTR_FLAGS_IN */
+#define U8  1, 1
+#define U32 4, 4
+#define U64 8, 8
+/* 32 bits, or 64 bits of which the upper ones are zero: UVERBS_ATTR_FLAGS_IN */
+#define FLAGS              4, 8
 #define NAME(o, m, a)      UVERBS_OBJECT_##o, UVERBS_METHOD_##m, UVERBS_ATTR_##a
 #define MLX5(o, m, a)      MLX5_IB_OBJECT_##o, MLX5_IB_METHOD_##m, MLX5_IB_ATTR_##a
 #define UHW(o, m, w)       UVERBS_OBJECT_##o, UVERBS_METHOD_##m, UVERBS_ATTR_UHW_##w
@@ -202,7 +204,7 @@ static const struct row rows[] = {
 	{MLX5(DEVX_UMEM, DEVX_UMEM_DEREG, DEVX_UMEM_DEREG_HANDLE), OBJ_},
 };
 
-/* Commands of the write() interface: the bytes that each takes and answers, at least. */
+/* Commands of the write() interface: the least length of each command and of its answer. */
 struct command {
 	uint64_t number;
 	uint16_t in, out;
@@ -241,7 +243,7 @@ static const struct command commands[] = {
 
 static bool row_seen[N(rows)], command_seen[N(commands)];
 
-/* ---- one attribute wrong */
+/* ---- one error in an attribute */
 
 static int the_fd;
 
@@ -267,7 +269,7 @@ try_len(const struct edit_call *good, unsigned int at, uint16_t len, int err, co
 	expect(&c, err, &c.attrs[at], what);
 }
 
-/* One byte more than the call understands, which is not zero. */
+/* One byte more than the call understands, and it is not zero. */
 static void
 try_longer(const struct edit_call *good, unsigned int at, uint16_t max)
 {
@@ -372,7 +374,10 @@ try_command(struct edit_call *c)
 	struct ib_uverbs_attr *out = edit_find(c, UVERBS_ATTR_CORE_OUT);
 
 	for (size_t i = 0; i < N(commands); i++) {
-		/* libibverbs tries at first without either whether there are such calls. */
+		/*
+		 * libibverbs first tries commands without input and output, to see whether they
+		 * exist.
+		 */
 		if (commands[i].number != number->data || command_seen[i] || in == NULL ||
 			(out == NULL && commands[i].out != 0))
 			continue;
@@ -385,14 +390,14 @@ try_command(struct edit_call *c)
 	}
 }
 
-/* Cuts zeros off an input: what is left is as short as it may be. */
+/* Removes zeros from the end of an input, so that it is as short as possible. */
 static void
 shorten(struct ib_uverbs_attr *attr, const struct row *row)
 {
 	const uint8_t *bytes =
 		attr->len <= 8 ? (uint8_t *)&attr->data : (uint8_t *)(uintptr_t)attr->data;
 
-	/* Up to 8 bytes lie in the attribute, and longer inputs elsewhere. */
+	/* Inputs of up to 8 bytes are stored in the attribute. Longer ones are elsewhere. */
 	if (row->kind != IN_ || row->max == ANY || (attr->len <= 8) != (row->min <= 8))
 		return;
 	for (unsigned int i = row->min; i < attr->len; i++)
@@ -402,7 +407,7 @@ shorten(struct ib_uverbs_attr *attr, const struct row *row)
 		attr->len = row->min;
 }
 
-/* Each attribute and each command is tried with the first call that has it. */
+/* Tries each attribute and each command with the first call that has it. */
 static void
 look(int fd, struct edit_call *c)
 {
@@ -462,7 +467,7 @@ ask_adapter(struct node *n)
 	mlx5dv_devx_free_uar(page);
 }
 
-/* By hand: libibverbs asks about a region where it imports one. */
+/* Makes the query by hand: libibverbs queries a region only when it imports one. */
 static void
 ask_region(struct ibv_mr *mr)
 {
@@ -496,7 +501,7 @@ use_keys(struct node *n)
 	CHECK(ah != NULL && mw != NULL && dm != NULL);
 	CHECK_EQ(ibv_rereg_mr(n->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAIR_ALL), 0);
 	ask_region(n->mr);
-	/* The region is not one on demand. */
+	/* The region is not on demand. */
 	CHECK_EQ(ibv_advise_mr(n->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), ENOENT);
 	mr = ibv_reg_dm_mr(n->pd, dm, 0, PAGE, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -585,7 +590,7 @@ use_commands(void)
 	munmap(s.mem, MEM_LEN);
 }
 
-/* Pages by hand, as libmlx5 keeps its own. */
+/* Allocates pages by hand: libmlx5 keeps its own. */
 static void
 use_uar(struct node *n)
 {
@@ -620,7 +625,7 @@ case_all(void)
 	node_close(&n);
 	use_commands();
 	editor.look = NULL;
-	/* What the libraries never send is not tried; they send all but these. */
+	/* Attributes that the libraries never send cannot be tried. They send all others. */
 	for (size_t i = 0; i < N(rows); i++)
 		if (!row_seen[i] && !rows[i].optional)
 			fprintf(stderr, "never seen: object 0x%x, method 0x%x, attribute 0x%x\n",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that the adapter says of itself, compared whole: each answer is built here field by
- * field, and no other bit of it may be set.
+ * Everything that the adapter reports about itself. Each expected answer is built here field by
+ * field, and compared whole: no other bit may be set.
  *
- * Expected values: doc/softhca.md for the limits; the structures of the kernel's ABI and of NVIDIA's
- * "Ethernet Adapters Programming Manual" (QUERY_HCA_CAP) for their places.
+ * Expected values: the limits of doc/softhca.md. Their places: the structures of the kernel's ABI,
+ * and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
  */
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
@@ -53,7 +53,7 @@ expect_page(struct ibv_context *ctx, uint32_t type, const struct field *fields, 
 	uint8_t in[HDR] = {0}, out[HDR + PAGE_LEN], want[HDR + PAGE_LEN] = {0};
 
 	devx_put(in, 0, 16, 0x100);
-	devx_put(in, 0x30, 16, type << 1 | 1); /* what the device uses now */
+	devx_put(in, 0x30, 16, type << 1 | 1); /* current values */
 	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
 	for (size_t i = 0; i < n; i++)
 		devx_put(want + HDR, fields[i].bit, fields[i].width, fields[i].value);
@@ -97,7 +97,7 @@ case_general_page(void)
 		{0x260, 1, bf}, {0x26b, 5, bf ? 9 : 0}, /* bf, log_bf_reg_size */
 		{0x290, 16, 1024}, {0x2b0, 16, 512},    /* max_wqe_sz_sq, max_wqe_sz_rq */
 		{0x32b, 5, 14},                         /* log_max_pd */
-		{0x3f1, 1, crypto},                     /* AES-XTS of one data unit, of more */
+		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "objects_single")},
 		{0x400, 32, 1 << 12},                    /* general objects: reserved QPNs, 0x2c */
 		{0x420, 32, crypto ? 1 << 12 : 0},       /* general objects: DEKs, 0x0c */
@@ -140,7 +140,7 @@ case_other_pages(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* ---- the verbs */
+/* ---- verbs */
 
 static void
 write_command(struct ibv_context *ctx, uint64_t command, const void *in, uint16_t in_len, void *out,
@@ -240,7 +240,9 @@ device_ex(bool odp)
 	return want;
 }
 
-/* An older program asks for less: it gets less, and hears how much it got. */
+/*
+ * An older program asks for a shorter answer. It gets the first part, and the length of that part.
+ */
 static void
 case_device_ex(void)
 {
@@ -309,7 +311,7 @@ case_port(void)
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
-	/* A number that does not fit 8 bits names no port. */
+	/* A number of more than 8 bits names no port. */
 	c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	raw_u64(&c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 0x101);
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
@@ -339,7 +341,7 @@ case_context(void)
 			.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 					 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 			.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
-			.clock_info_versions = 1, /* the first one */
+			.clock_info_versions = 1, /* the first version */
 			.log_uar_size = 12,
 			.num_uars_per_page = 1};
 	struct raw_ioctl c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT);
@@ -351,7 +353,7 @@ case_context(void)
 	raw_out(&c, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
 	raw_out(&c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &got, sizeof(got));
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
-	want.dump_fill_mkey = got.dump_fill_mkey; /* any key that is not of a region */
+	want.dump_fill_mkey = got.dump_fill_mkey; /* any key that no region has */
 	CHECK(got.dump_fill_mkey != 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_CONTEXT"));
 	CHECK_EQ(vectors, 8);
@@ -386,7 +388,7 @@ case_gid_table(void)
 					    : i % 2 == 0   ? IBV_GID_TYPE_ROCE_V1
 							   : IBV_GID_TYPE_ROCE_V2);
 	}
-	/* Room for all of them, to the byte. */
+	/* The table has room for exactly all entries. */
 	CHECK_EQ(ibv_query_gid_table(ctx, table, n, 0), n);
 	CHECK(ibv_query_gid_table(ctx, table, n - 1, 0) < 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, n, table, 0), ENODATA);
@@ -399,7 +401,7 @@ case_gid_table(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A queue for each vector; EQ 0 is none. */
+/* There is a queue for each completion vector. EQ 0 does not exist. */
 static void
 case_event_queues(void)
 {
@@ -417,9 +419,9 @@ case_event_queues(void)
 
 static const struct check_case cases[] = {
 	{"the general capabilities are these, and no others", case_general_page},
-	{"so are the other pages of capabilities", case_other_pages},
+	{"the other pages of capabilities are these, and no others", case_other_pages},
 	{"QUERY_DEVICE answers each field", case_device},
-	{"EX_QUERY_DEVICE answers each field, as far as it is asked", case_device_ex},
+	{"EX_QUERY_DEVICE answers each field, up to the asked length", case_device_ex},
 	{"a port's answer has each field", case_port},
 	{"a context's answer has each field", case_context},
 	{"each GID has its bytes, its number and its type", case_gid_table},

@@ -160,7 +160,7 @@ case_opcodes(void)
 			opcode == 0x200 || opcode == 0x400 || opcode == 0x500 || opcode == 0x600;
 
 		devx_put(in, 0, 16, opcode);
-		if (opcode == 0xa00) { /* of a type that is none */
+		if (opcode == 0xa00) { /* a general object of an unknown type */
 			devx_put(in, 0x30, 16, 0x7777);
 			CHECK(create(&s, in, CQ_IN, out) == NULL && errno == EREMOTEIO);
 			CHECK_EQ(out[0], BAD_PARAM);
@@ -191,7 +191,7 @@ devx_destroy(struct ibv_context *ctx, uint32_t handle)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* Objects of the verbs are not ended by a command. */
+/* A firmware command does not destroy objects of verbs. */
 static void
 case_not_by_command(void)
 {
@@ -206,7 +206,7 @@ case_not_by_command(void)
 	side_fini(&s);
 }
 
-/* Where the answer cannot be written, the object is gone, and what it named is free. */
+/* If the answer cannot be written, the object is destroyed, and the objects that it named are free. */
 static void
 case_no_answer(void)
 {
@@ -224,7 +224,7 @@ case_no_answer(void)
 	raw_u64(&reg, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, MEM_LEN);
 	raw_attr(&reg, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, 4, 16);
 	CHECK_EQ(raw_run(s.ctx->cmd_fd, &reg), EFAULT);
-	/* Without the CQ that libmlx5 knows, its number and its memory are nobody's. */
+	/* The objects that the failed calls named can be destroyed: nothing uses them. */
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s.qp), 0);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s.cq), 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(s.umem), 0);
@@ -236,7 +236,7 @@ case_no_answer(void)
 	munmap(s.mem, MEM_LEN);
 }
 
-/* A command of one method is not taken by the other, nor by an object of another kind. */
+/* A command is refused on a method for other commands, and on an object of another kind. */
 static void
 case_other_method(void)
 {
@@ -810,7 +810,7 @@ static const struct check_case cases[] = {
 	{"commands move a queue pair through its states, in their order", case_states},
 	{"entries of a receive queue have a valid size", case_strides},
 	{"a queue pair can have no receive queue", case_no_receive_queue},
-	{"without a send queue, its record counts nothing", case_no_send_queue},
+	{"without a send queue, a send record counts nothing", case_no_send_queue},
 	{"messages go between queues that the program laid out", case_traffic},
 	{"an abandoned context leaves nothing behind", case_abandoned},
 };

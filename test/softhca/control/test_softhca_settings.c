@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings: what each is without a word, the least and the most that it takes, and what is said
- * of others. Expected values: the table in doc/softhca.md.
+ * The settings: the default of each, the least and the largest value, and the message for other
+ * values. Expected values: the table in doc/softhca.md.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ load(struct softhca_config *cfg)
 	return settings_load(cfg, err, sizeof(err));
 }
 
-/* With one variable of the environment. */
+/* Loads the settings with one environment variable set. */
 static int
 load_with(struct softhca_config *cfg, const char *name, const char *value)
 {
@@ -35,11 +35,11 @@ load_with(struct softhca_config *cfg, const char *name, const char *value)
 }
 
 struct row {
-	const char *name; /* behind SOFTHCA_ */
-	size_t at, width; /* of the field */
+	const char *name; /* after SOFTHCA_ */
+	size_t at, width; /* place and size of the field */
 	uint64_t min, max, def;
 	bool power_of_two, or_zero;
-	const char *takes; /* in the message */
+	const char *takes; /* the text in the message */
 };
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
@@ -137,7 +137,7 @@ case_limits(void)
 		if (row->min > (row->or_zero ? 1 : 0)) {
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
 			expect_refused(row, text);
-			/* Half of it is a power of two as well. */
+			/* Half of the least value is a power of two, too. */
 			if (row->min > 1) {
 				snprintf(text, sizeof(text), "%llu",
 					(unsigned long long)row->min / 2);
@@ -244,15 +244,15 @@ case_unknown(void)
 		      67) == 0,
 		"%s", err);
 	CHECK(strstr(err, " max_rd_atomic") != NULL);
-	/* The library's other variables, and names that only begin alike. */
+	/* Other variables of the library, and names that only begin like one. */
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS", "no setting"), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS_", ""), -EINVAL);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CONFIGS", ""), -EINVAL);
 	CHECK_EQ(load_with(&cfg, "SOFTHC", "1"), 0);
-	/* A name longer than any setting's names none. */
+	/* A name longer than every setting's is unknown. */
 	memset(name + 8, 'A', 100);
 	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
-	/* The message fits what the caller has. */
+	/* The message does not exceed the caller's buffer. */
 	memset(err, 0x5a, sizeof(err));
 	CHECK_EQ(setenv("SOFTHCA_NONE", "1", 1), 0);
 	CHECK_EQ(settings_load(&cfg, err, 60), -EINVAL);
@@ -301,7 +301,7 @@ case_files(void)
 	CHECK_EQ(cfg.ports, 2);
 	CHECK_EQ(cfg.link_layer, 1);
 	CHECK_EQ(cfg.max_cq, 16384);
-	/* The environment decides. */
+	/* The environment comes before the file. */
 	CHECK_EQ(setenv("SOFTHCA_MAX_QP", "78", 1), 0);
 	CHECK_EQ(load_file(&cfg, "max_qp = 77\nmax_cq = 79\n"), 0);
 	CHECK_EQ(unsetenv("SOFTHCA_MAX_QP"), 0);
@@ -311,14 +311,14 @@ case_files(void)
 	expect_line_refused("ports = 2\n\nmax_qps = 3\nports = 9\n", 3, "unknown setting");
 	expect_line_refused("# no\nports\n", 2, "\"ports\" is not \"key = value\"");
 	expect_line_refused("Ports = 1\n", 1, "unknown setting \"Ports\"");
-	/* 510 bytes and their end are a line; one more is too long. */
+	/* A line has up to 510 bytes and its end. One byte more is too long. */
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "max_qp = 5", 10);
 	strcpy(text + 510, "\nmax_cq = 6\n");
 	CHECK_EQ(load_file(&cfg, text), 0);
 	CHECK(cfg.max_qp == 5 && cfg.max_cq == 6);
 	text[510] = '\0';
-	CHECK_EQ(load_file(&cfg, text), 0); /* the last line needs no end */
+	CHECK_EQ(load_file(&cfg, text), 0); /* the last line needs no line end */
 	CHECK_EQ(cfg.max_qp, 5);
 	strcpy(text + 510, " \nmax_cq = 6\n");
 	expect_line_refused(text, 1, "a line longer than 510 bytes");
@@ -333,8 +333,8 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"each number has its default, its least and its most", case_limits},
-		{"link layers and encryption go by their words", case_words},
+		{"each number has its default, its least and its largest value", case_limits},
+		{"link layers and encryption are set by words", case_words},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
 		{"an unknown setting is an error that names the known ones", case_unknown},
@@ -342,7 +342,7 @@ main(int argc, char **argv)
 			case_files},
 	};
 
-	/* The test's own. */
+	/* Variables of the test's environment. */
 	for (char **e = environ; e != NULL && *e != NULL;) {
 		char name[64];
 		size_t n = strcspn(*e, "=");

@@ -137,7 +137,7 @@ case_send(void)
 	}
 	CHECK(rig_poll(&r.b) == NULL, "one completion");
 	CHECK(memcmp(r.b.buf + 512, out, sizeof(out)) == 0, "received");
-	CHECK_EQ(ask(&m), MESSAGE_RNR, "its receive is used up");
+	CHECK_EQ(ask(&m), MESSAGE_RNR, "the message's receive is used up");
 	end();
 }
 
@@ -180,7 +180,7 @@ case_refused(void)
 	CHECK_EQ(r.b.qp_event.async[IBV_EVENT_QP_ACCESS_ERR], 1);
 	CHECK_EQ(r.b.buf[RIG_BUF - 7], 0, "nothing was written");
 	m = message(MLX5_OPCODE_RDMA_WRITE, &sg);
-	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "it is in error");
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER, "the responder is in error");
 	CHECK_EQ(rig_modify(&r.b, IBV_QPS_RESET), 0);
 	end();
 }
@@ -199,12 +199,12 @@ case_later(void)
 	m = message(MLX5_OPCODE_SEND, list(&sg, out, sizeof(out)));
 	CHECK_EQ(ask(&m), MESSAGE_LATER);
 	CHECK_EQ(answer.until, run_now(&run) + 7000000);
-	CHECK_EQ(r.b.buf[0], 0, "it has not arrived");
+	CHECK_EQ(r.b.buf[0], 0, "the message has not arrived");
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK_EQ(softhca_fault("recv_late ms=7"), 0);
 	m.delayed = true;
 	CHECK_EQ(ask(&m), 0);
-	CHECK_EQ(r.b.buf[0], 'l', "it has arrived");
+	CHECK_EQ(r.b.buf[0], 'l', "the message has arrived");
 	CHECK_EQ(softhca_faults_left(), 1, "a fault acts once on a message");
 	softhca_faults_clear();
 	end();

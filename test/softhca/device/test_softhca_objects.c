@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The objects of the data half, as control calls make and end them: without memory for them, while a
- * lane may look at them, and at the limits of their sizes. And the state tables of queue pairs, bit by
- * bit.
+ * How control calls create and destroy the objects of the data half: without memory for them, while
+ * a lane may use them, and at the limits of their sizes. Also tested: the state tables of QPs, bit
+ * by bit.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -290,7 +290,7 @@ static const struct kind {
 	const char *name;
 	int (*make)(void **out);
 	int (*end)(void *o);
-	bool ends_by_memory; /* its end needs memory, and may fail */
+	bool ends_by_memory; /* destroying it needs memory, and may fail */
 } kinds[] = {
 	{"a region", make_region, end_mkey, false},
 	{"a region on demand", make_on_demand, end_mkey, false},
@@ -314,7 +314,7 @@ begin(void)
 	rig_init(&r, &(struct rig_opts){.no_connect = true});
 }
 
-/* ---- without memory */
+/* ---- allocations that fail */
 
 static uint32_t
 numbers_in_use(void)
@@ -385,12 +385,12 @@ case_memory(void)
 			CHECK_EQ(try_without(&kinds[i], &o[j]), 0, kinds[i].name);
 		for (unsigned int j = 0; j < n; j++)
 			end_without(&kinds[i], o[j]);
-		rig_fini(&r); /* also asserts that nobody counts as a user of its CQ and page */
+		rig_fini(&r); /* also checks that no object still uses its CQ and its page */
 		CHECK_EQ(live, before, kinds[i].name);
 	}
 }
 
-/* A region that cannot be changed stays as it was. */
+/* A region whose change fails does not change. */
 static void
 case_modify_without_memory(void)
 {
@@ -586,7 +586,7 @@ call_main(void *arg)
 	return NULL;
 }
 
-/* The call does not return while `held` is held; 10 ms are time enough for it to return too early. */
+/* Checks that the call does not return while `held` is held. It has 10 ms to return too early. */
 static void
 expect_wait(struct call *c, void (*release)(void *), void *held)
 {
@@ -641,7 +641,9 @@ run_settle(void *o)
 	softhca_settle(device());
 }
 
-/* A lane may have found an object until its turn ends: it is not freed before. */
+/*
+ * A lane that found an object may use it until its turn ends: the object must not be freed before.
+ */
 static void
 case_turns(void)
 {
@@ -756,7 +758,7 @@ expect_lock(struct spin *lock, const char *name, void (*run)(void *o), void *o)
 	expect_wait(&c, release_spin, lock);
 }
 
-/* Control calls wait for who holds a page, a queue or a key. */
+/* Control calls wait for a thread that holds a page, a queue or a key. */
 static void
 case_locks(void)
 {
@@ -789,7 +791,7 @@ case_locks(void)
 	rig_fini(&r);
 }
 
-/* Making and ending each wait for the page: the other one waits for nobody here. */
+/* Creating and destroying each wait for the page. */
 static void
 case_page_lock(void)
 {
@@ -815,7 +817,7 @@ case_page_lock(void)
 	rig_fini(&r);
 }
 
-/* ---- sizes: the largest and the smallest that there are (the adapter's limits: doc/softhca.md) */
+/* ---- the largest and the smallest sizes (the adapter's limits: doc/softhca.md) */
 
 static void
 expect_qp(uint32_t sq_bb, uint32_t rq_wqe, uint32_t log_rq_stride)
@@ -922,7 +924,7 @@ case_sizes(void)
 	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
 		IBV_QP_MAX_QP_RD_ATOMIC)
 #define ANSWERS (IBV_QP_MAX_DEST_RD_ATOMIC | RNR)
-/* Firmware's own, mlx5_ifc.h: INIT2INIT may set these, RTS2RTS that. */
+/* Attributes that only firmware commands have (mlx5_ifc.h), for INIT2INIT and for RTS2RTS. */
 #define INIT2INIT (SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR)
 #define RTS2RTS   SOFTHCA_QP_UDP_SPORT
 
@@ -1005,7 +1007,7 @@ static const struct way xrc_recv_ways[] = {
 	{ANY, 0, 0, 0},
 };
 
-/* mlx5dv_create_qp(3) and libmlx5: a DCI has neither access flags nor a peer. */
+/* mlx5dv_create_qp(3) and libmlx5: a DCI has no access flags and no peer. */
 static const struct way dci_ways[] = {
 	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT, 0},
 	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | INIT2INIT},
@@ -1036,7 +1038,10 @@ static const struct {
 	{"DCT", SOFTHCA_QP_DCT, dct_ways},
 };
 
-/* Every state goes to RESET, and every state but RESET to ERR. A DCT goes by destruction alone. */
+/*
+ * Every state has a transition to RESET, and every state but RESET has one to ERR. A DCT can only
+ * be destroyed.
+ */
 static bool
 find_way(const struct way *ways, enum softhca_qp_type type, struct way *w)
 {
@@ -1066,7 +1071,9 @@ move(struct softhca_qp *qp, unsigned int from, unsigned int to, unsigned int cur
 	return softhca_qp_modify(qp, &attr, IBV_QP_STATE | mask);
 }
 
-/* One way, with each attribute besides those that it needs, and without each of these. */
+/*
+ * Tries a transition with each attribute that it does not need, and without each one that it needs.
+ */
 static void
 check_way(struct softhca_qp *qp, unsigned int type, const struct way *w, bool exists)
 {
@@ -1110,16 +1117,16 @@ case_states(void)
 int
 main(void)
 {
-	RUN("an object that finds no memory leaves nothing", case_memory());
-	RUN("a region that finds no memory for its change stays", case_modify_without_memory());
+	RUN("an object without memory is not created, and leaves nothing behind", case_memory());
+	RUN("a region without memory for a change does not change", case_modify_without_memory());
 	RUN("a page names its queues in any order of ending", case_lists());
 	RUN("keys that a work request replaced are freed", case_configure());
 	RUN("a work request without memory for a key fails", case_configure_without_memory());
 	RUN("a work request's memory ends with it", case_request_memory());
-	RUN("what a turn may see ends after the turn", case_turns());
-	RUN("calls wait for who holds what they change", case_locks());
-	RUN("making and ending queues wait for their page", case_page_lock());
-	RUN("the largest and the smallest queues", case_sizes());
+	RUN("an object that a turn may use is freed after the turn", case_turns());
+	RUN("calls wait for the thread that holds the object", case_locks());
+	RUN("creating and destroying queues wait for their page", case_page_lock());
+	RUN("the largest and the smallest queues can be created", case_sizes());
 	RUN("each type of queue pair has its own states and attributes", case_states());
 	return check_failures != 0;
 }

@@ -389,7 +389,7 @@ case_clocks(void)
 
 static const struct check_case cases[] = {
 	{"a refused SEND is tried rnr_retry times more", case_rnr_retries},
-	{"its tries are min_rnr_timer apart", case_rnr_timers},
+	{"tries of a SEND are min_rnr_timer apart", case_rnr_timers},
 	{"each SEND has all its retries", case_rnr_counts_anew},
 	{"rnr_retry 7 retries for ever", case_rnr_for_ever},
 	{"an absent peer is given up after timeout and retry_cnt", case_absent_peer},

@@ -630,7 +630,7 @@ main(int argc, char **argv)
 		{"length 0 needs no key", case_zero_length},
 		{"atomics are aligned", case_atomic_alignment},
 		{"reads and atomics need resources at both ends", case_rd_atomic_depth},
-		{"a receive is checked as it is filled", case_receive},
+		{"a receive is checked when its message arrives", case_receive},
 		{"memcpy needs a QP that allows it", case_mmo_not_allowed},
 		{"re-registration takes effect at once", case_reregistered},
 	};

@@ -380,7 +380,7 @@ main(int argc, char **argv)
 		{"qkey 0 reaches no QP but a UD one", case_ud_key},
 		{"a UD message names its sender only by an existing GID", case_ud_gid_index},
 		{"XRC reaches only XRC SRQs", case_xrc_basic},
-		{"a queue pair whose sends have stopped goes on receiving", case_sqe},
+		{"a queue pair whose send queue has stopped still receives", case_sqe},
 		{"an operation that a transport does not have is the sender's error",
 			case_operations},
 	};

@@ -283,7 +283,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a connection in RTR tells its first message, once", case_established},
+		{"a connection in RTR sends one event for its first message", case_established},
 		{"a record that counts more receives than the queue holds fails the QP",
 			case_overposted},
 		{"a full CQ fails its QPs, also those that only receive", case_cq_overrun},
