@@ -5,8 +5,8 @@
  * Also tested: objects that hwq cannot take over.
  */
 #include "hwq_ah.h"
-#include "hwq_emu.h"
 #include "hwq_obj.h"
+#include "hwq_own.h"
 #include "hwq_wr.h"
 
 #define HALF 16384
@@ -20,13 +20,6 @@ static uint64_t rnd = 9;
 
 static const unsigned int access_all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-
-enum how {
-	BY_CREATE_QP,
-	BY_CREATE_QP_EX,
-	BY_MLX5DV_CREATE_QP,
-	N_HOWS
-};
 
 static struct ibv_qp *
 make_qp(enum how how, struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
@@ -46,33 +39,11 @@ make_qp(enum how how, struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
 		.pd = pd,
 		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE};
 	struct mlx5dv_qp_init_attr mlx5_attr = {0};
-	struct ibv_qp_init_attr old = {.qp_type = type,
-		.sq_sig_all = sig_all,
-		.send_cq = cq,
-		.recv_cq = cq,
-		.srq = srq,
-		.cap = attr.cap};
-	struct ibv_qp *qp;
 
 	if (type == IBV_QPT_UD)
 		attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
-	if (how == BY_CREATE_QP)
-		qp = ibv_create_qp(pd, &old);
-	else if (how == BY_CREATE_QP_EX)
-		qp = ibv_create_qp_ex(ctx, &attr);
-	else
-		qp = mlx5dv_create_qp(ctx, &attr, &mlx5_attr);
-	if (qp == NULL)
-		EMU_DIE("a QP: %s", strerror(errno));
-	return qp;
+	return own_create_qp(how, ctx, &attr, &mlx5_attr);
 }
-
-struct taken {
-	struct ibv_cq *ibcq;
-	struct ibv_qp *ibqp;
-	struct hwq_cq *cq;
-	struct hwq_qp *qp;
-};
 
 static void
 take(struct taken *t, enum how how, struct ibv_pd *pd, struct hwq_bf *bf, bool sig_all)
@@ -646,7 +617,7 @@ main(int argc, char **argv)
 	RUN("a PD has the number that the device knows", protection_domain());
 	RUN("datagrams go to the address of an address handle", datagrams());
 	RUN("objects that hwq cannot take over are refused", refusals());
-	RUN("hwq does not change the caller's objects, nor verbs calls hwq's", whose_they_are());
+	RUN("a call on an object of the other owner is refused, and changes nothing", whose_they_are());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 
 #include "hwq_ah.h"
-#include "hwq_emu.h"
 #include "hwq_obj.h"
+#include "hwq_own.h"
 #include "hwq_wr.h"
 
 #define HALF       16384u
@@ -24,31 +24,13 @@ static uint64_t rnd = 5;
 
 /* ------------------------------------------------------------------ a QP of the caller's */
 
-struct taken {
-	struct ibv_cq *ibcq;
-	struct ibv_qp *ibqp;
-	struct hwq_cq *cq;
-	struct hwq_qp *qp;
-};
-
-enum how {
-	BY_CREATE_QP,
-	BY_CREATE_QP_EX,
-	BY_MLX5DV_CREATE_QP,
-	N_HOWS
-};
-
 static struct ibv_qp *
 make_qp(enum how how, enum ibv_qp_type type, bool may_memcpy, struct ibv_cq *cq)
 {
-	struct ibv_qp_init_attr old = {.qp_type = type,
-		.send_cq = cq,
-		.recv_cq = cq,
-		.cap = {.max_send_wr = 16, .max_send_sge = 2, .max_inline_data = MAX_INLINE}};
 	struct ibv_qp_init_attr_ex attr = {.qp_type = type,
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = old.cap,
+		.cap = {.max_send_wr = 16, .max_send_sge = 2, .max_inline_data = MAX_INLINE},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = dev->pd,
 		.send_ops_flags = IBV_QP_EX_WITH_SEND};
@@ -56,21 +38,12 @@ make_qp(enum how how, enum ibv_qp_type type, bool may_memcpy, struct ibv_cq *cq)
 							      ? MLX5DV_QP_INIT_ATTR_MASK_DC
 							      : 0,
 		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI}};
-	struct ibv_qp *qp;
 
 	if (may_memcpy) {
 		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS;
 		dv.send_ops_flags = MLX5DV_QP_EX_WITH_MEMCPY;
 	}
-	if (how == BY_CREATE_QP)
-		qp = ibv_create_qp(dev->pd, &old);
-	else if (how == BY_CREATE_QP_EX)
-		qp = ibv_create_qp_ex(dev->ctx, &attr);
-	else
-		qp = mlx5dv_create_qp(dev->ctx, &attr, &dv);
-	if (qp == NULL)
-		EMU_DIE("a QP of type %d: %s", (int)type, strerror(errno));
-	return qp;
+	return own_create_qp(how, dev->ctx, &attr, &dv);
 }
 
 static void

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A caller's own QP: created by verbs in one of three ways, and then driven by hwq. */
+#ifndef HWQ_OWN_H
+#define HWQ_OWN_H
+
+#include "hwq_emu.h"
+
+enum how {
+	BY_CREATE_QP,
+	BY_CREATE_QP_EX,
+	BY_MLX5DV_CREATE_QP,
+	N_HOWS
+};
+
+struct taken {
+	struct ibv_cq *ibcq;
+	struct ibv_qp *ibqp;
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+};
+
+/* Creates the QP of attr. ibv_create_qp(3) gets those attributes that it knows. */
+static inline struct ibv_qp *
+own_create_qp(enum how how, struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr)
+{
+	struct ibv_qp_init_attr old = {.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap};
+	struct ibv_qp *qp;
+
+	if (how == BY_CREATE_QP)
+		qp = ibv_create_qp(attr->pd, &old);
+	else if (how == BY_CREATE_QP_EX)
+		qp = ibv_create_qp_ex(ctx, attr);
+	else
+		qp = mlx5dv_create_qp(ctx, attr, mlx5_attr);
+	if (qp == NULL)
+		EMU_DIE("a QP of type %d: %s", (int)attr->qp_type, strerror(errno));
+	return qp;
+}
+
+#endif
