@@ -113,6 +113,8 @@ reset_queues(struct softhca_qp *qp)
 	qp->announced = 0;
 	qp->rang = false;
 	qp->bad_bf = false;
+	qp->mute = false;
+	qp->delayed = false;
 	qp->wait = WAIT_NONE;
 	qp->draining = false;
 	qp->established = false;

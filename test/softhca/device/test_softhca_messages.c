@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "message.h"
 #include "opcode_table.h"
+#include "qp.h"
 #include "run.h"
 #include "sg.h"
 #include "softhca.h"
@@ -210,7 +211,159 @@ case_later(void)
 	end();
 }
 
+/*
+ * A long copy is made without a CQ held, and so is whatever waits for memory on demand: others
+ * complete to the CQ meanwhile.
+ */
+static void
+case_long_copies(void)
+{
+	static char data[32769];
+	static const struct {
+		uint8_t opcode;
+		uint32_t len;
+		bool keeps;
+	} copies[] = {{MLX5_OPCODE_RDMA_WRITE, 32768, true}, {MLX5_OPCODE_RDMA_WRITE, 32769, false},
+		{MLX5_OPCODE_RDMA_READ, 32768, true}, {MLX5_OPCODE_RDMA_READ, 32769, false}};
+	struct message m;
+	struct sg sg;
+
+	begin();
+	for (unsigned int i = 0; i < 4; i++) {
+		rig_recv(&r.b, (uintptr_t)r.b.buf, r.b.key, 64);
+		m = message(MLX5_OPCODE_SEND, list(&sg, data, 8));
+		CHECK_EQ(ask(&m), 0);
+		CHECK(run.cq == r.b.cq, "a completion holds its CQ");
+		m = message(copies[i].opcode, list(&sg, data, copies[i].len));
+		CHECK_EQ(ask(&m), 0);
+		CHECK_EQ(run.cq != NULL, copies[i].keeps);
+	}
+	run_hold_cq(&run, r.b.cq);
+	run.use.user->may_wait(&run.use);
+	CHECK(run.cq == NULL, "waiting holds no CQ");
+	end();
+}
+
+/* Reads and atomics take resources that the responder has promised. */
+static void
+case_no_resources(void)
+{
+	static const uint8_t asking[] = {MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_FA,
+		MLX5_OPCODE_ATOMIC_CS};
+	char in[8] = "";
+	struct message m;
+	struct sg sg;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		begin();
+		r.b.qp->attr.max_dest_rd_atomic = 0;
+		m = message(asking[i], list(&sg, in, sizeof(in)));
+		CHECK_EQ(ask(&m), MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
+		CHECK_EQ(answer.vendor, VEN_NO_RD_ATOMIC);
+		CHECK_EQ(r.b.qp_event.async[IBV_EVENT_QP_REQ_ERR], 1);
+		end();
+	}
+}
+
+static void
+case_nobody_is_named(void)
+{
+	char out[8] = "lost";
+	struct message m;
+	struct sg sg;
+
+	begin();
+	m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
+	m.dest_qpn = 0xfffffe;
+	CHECK_EQ(ask(&m), MESSAGE_NO_PEER);
+	CHECK_EQ(answer.vendor, VEN_NO_PEER);
+	end();
+}
+
+/* An XRC message names an SRQ by 24 bits, of the domain that its QP is of. */
+static void
+case_xrc(void)
+{
+	static uint8_t wqes[16 << 6] __attribute__((aligned(64)));
+	static _Atomic uint32_t record;
+	struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = wqes,
+		.dbrec = &record,
+		.n_wqe = 16,
+		.log_stride = 6,
+		.xrcdn = 3,
+		.uidx = 0xcc};
+	char out[8] = "by SRQ";
+	struct message m;
+	struct sg sg;
+
+	for (unsigned int wrong = 0; wrong < 4; wrong++) {
+		struct softhca_srq *srq;
+
+		begin();
+		attr.cq = r.b.cq;
+		attr.event = &r.b.qp_event;
+		CHECK_EQ(softhca_srq_create(softhca_devices(&(unsigned int){0}), &attr, &srq), 0);
+		r.b.qp->type = SOFTHCA_QP_XRC_RECV;
+		r.b.qp->xrcdn = wrong == 1 ? 4 : 3;
+		m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
+		m.type = SOFTHCA_QP_XRC_SEND;
+		m.srqn = softhca_srq_number(srq);
+		if (wrong >= 2)
+			m.srqn ^= wrong == 2 ? 0x1000000 : 0x800000;
+		CHECK_EQ(ask(&m), wrong == 0 ? 0 : MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
+		if (wrong != 0)
+			CHECK_EQ(answer.vendor, VEN_XRC_SRQ);
+		CHECK_EQ(r.b.buf[0], wrong == 0 ? 'b' : 0);
+		responder_release(&run);
+		run_drop_cq(&run);
+		CHECK_EQ(softhca_srq_destroy(srq), 0);
+		end();
+	}
+}
+
+/* A write with immediate takes a receive of the SRQ, as the first message as well. */
+static void
+case_write_imm_to_srq(void)
+{
+	static uint8_t wqes[16 << 6] __attribute__((aligned(64)));
+	static _Atomic uint32_t record;
+	const struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = wqes,
+		.dbrec = &record,
+		.n_wqe = 16,
+		.log_stride = 6,
+		.event = &r.b.qp_event};
+	char out[8] = "written";
+	struct softhca_srq *srq;
+	struct message m;
+	struct sg sg;
+
+	begin();
+	atomic_store(&record, 0);
+	CHECK_EQ(softhca_srq_create(softhca_devices(&(unsigned int){0}), &attr, &srq), 0);
+	r.b.qp->srq = srq;
+	m = message(MLX5_OPCODE_RDMA_WRITE_IMM, list(&sg, out, sizeof(out)));
+	CHECK_EQ(ask(&m), MESSAGE_RNR);
+	CHECK_EQ(r.b.buf[0], 0, "nothing moves before there is a receive");
+	atomic_store(&record, htobe32(1));
+	CHECK_EQ(ask(&m), 0);
+	CHECK_EQ(r.b.buf[0], 'w');
+	CHECK_EQ(ask(&m), MESSAGE_RNR, "its receive is used up");
+	responder_release(&run);
+	run_drop_cq(&run);
+	CHECK(rig_poll(&r.b) != NULL, "a completion");
+	r.b.qp->srq = NULL;
+	CHECK_EQ(softhca_srq_destroy(srq), 0);
+	end();
+}
+
 static const struct check_case cases[] = {
+	{"long copies are made without a CQ held", case_long_copies},
+	{"reads and atomics need the responder's resources", case_no_resources},
+	{"a message for nobody says so", case_nobody_is_named},
+	{"an XRC message names an SRQ of the domain", case_xrc},
+	{"a write with immediate takes a receive of an SRQ", case_write_imm_to_srq},
 	{"a sender outside of the process writes and reads", case_write_and_read},
 	{"atomics answer with the old value", case_atomics},
 	{"a message waits for a receive, and uses up one", case_send},

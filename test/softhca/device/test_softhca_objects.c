@@ -4,8 +4,11 @@
  * a lane may use them, and at the limits of their sizes. Also tested: the state tables of QPs, bit
  * by bit.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -1114,6 +1117,179 @@ case_states(void)
 	rig_fini(&r);
 }
 
+/* ---- attributes */
+
+/* Each attribute has a value of its own, and is what was set. */
+static void
+case_attributes(void)
+{
+	const struct softhca_qp_attr set = {.path_mtu = IBV_MTU_2048,
+		.rq_psn = 0x111111,
+		.sq_psn = 0x222222,
+		.dest_qpn = 0xffffff,
+		.access = IBV_ACCESS_REMOTE_READ,
+		.pkey_index = 3,
+		.max_rd_atomic = 16,
+		.max_dest_rd_atomic = 15,
+		.min_rnr_timer = 31,
+		.port = 1,
+		.timeout = 30,
+		.retry_cnt = 7,
+		.rnr_retry = 6,
+		.is_global = 1,
+		.sgid_index = 2,
+		.hop_limit = 64,
+		.sl = 5,
+		.dlid = 0x1234,
+		.udp_sport = 0xc001,
+		.dgid = {1, 2, [15] = 3},
+		.dmac = {4, 5, 6, 7, 8, 9},
+		.mmo = true,
+		.drain_sigerr = true};
+	static const uint32_t masks[][2] = {{IBV_QPS_INIT, PKEY | PORT | ACCESS},
+		{IBV_QPS_INIT, INIT2INIT}, {IBV_QPS_RTR, PATH | ANSWERS}, {IBV_QPS_RTS, ASKS},
+		{IBV_QPS_RTS, RTS2RTS}};
+	struct softhca_qp_attr got, zero = {0};
+	struct softhca_qp *qp;
+	uint32_t bb;
+
+	begin();
+	CHECK_EQ(make_rc((void **)&qp), 0);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		struct softhca_qp_attr attr = set;
+
+		attr.state = masks[i][0];
+		CHECK_EQ(softhca_qp_modify(qp, &attr, IBV_QP_STATE | masks[i][1]), 0);
+	}
+	softhca_qp_query(qp, &got, &bb);
+	CHECK_EQ(got.state, IBV_QPS_RTS);
+	CHECK_EQ(got.cur_state, IBV_QPS_RTS);
+	CHECK_EQ(got.sq_draining, 0);
+	got.state = got.cur_state = 0;
+	check_bytes(&got, &set, sizeof(set), "the attributes");
+	/* RESET forgets all of them, and whatever was under way. */
+	qp->sq_ci = qp->announced = qp->rq_ci = 5;
+	qp->rang = qp->bad_bf = qp->mute = qp->delayed = qp->draining = qp->established = true;
+	qp->wait = WAIT_TIME;
+	qp->n_errored = 2;
+	CHECK_EQ(move(qp, IBV_QPS_RTS, IBV_QPS_RESET, 0, 0), 0);
+	softhca_qp_query(qp, &got, &bb);
+	check_bytes(&got, &zero, sizeof(zero), "the attributes after RESET");
+	CHECK_EQ(bb, 0);
+	CHECK_EQ(qp->sq_ci | qp->announced | qp->rq_ci, 0);
+	CHECK(!qp->rang && !qp->bad_bf && !qp->mute && !qp->delayed && !qp->established, "flags");
+	CHECK_EQ(qp->wait, WAIT_NONE);
+	CHECK_EQ(qp->n_errored, 0);
+	CHECK_EQ(softhca_qp_destroy(qp), 0);
+	rig_fini(&r);
+}
+
+static void
+case_streams_after_reset(void)
+{
+	struct softhca_qp *qp;
+
+	begin();
+	CHECK_EQ(make_dci((void **)&qp), 0);
+	memset(qp->stream_errors, 0xff, 65536 / 8);
+	qp->n_errored = 1;
+	CHECK_EQ(move(qp, IBV_QPS_RTS, IBV_QPS_RESET, 0, 0), 0);
+	for (unsigned int i = 0; i < 65536 / 8; i++)
+		CHECK_EQ(qp->stream_errors[i], 0);
+	CHECK_EQ(softhca_qp_destroy(qp), 0);
+	rig_fini(&r);
+}
+
+/* ---- device threads */
+
+/* What /proc says of a thread: the number behind a word, in hexadecimal. */
+static unsigned long long
+status_of(const char *task, const char *word)
+{
+	char path[300], line[256];
+	unsigned long long value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+	f = fopen(path, "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, word, strlen(word)) == 0)
+			value = strtoull(line + strlen(word), NULL, 16);
+	if (f != NULL)
+		fclose(f);
+	return value;
+}
+
+static bool
+is_device_thread(const char *task)
+{
+	char path[300], name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task);
+	f = fopen(path, "r");
+	if (f != NULL) {
+		CHECK(fgets(name, sizeof(name), f) != NULL, "a name");
+		fclose(f);
+	}
+	return strcmp(name, "softhca\n") == 0;
+}
+
+static unsigned int
+check_threads(unsigned long long cpus)
+{
+	const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
+	struct dirent *task;
+	unsigned int n = 0;
+	DIR *dir = opendir("/proc/self/task");
+
+	CHECK(dir != NULL, "/proc");
+	while (dir != NULL && (task = readdir(dir)) != NULL) {
+		if (!is_device_thread(task->d_name))
+			continue;
+		n++;
+		CHECK_EQ(status_of(task->d_name, "Cpus_allowed:"), cpus);
+		for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+			CHECK((status_of(task->d_name, "SigBlk:") >> (signals[i] - 1) & 1) != 0,
+				"signal %d", signals[i]);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return n;
+}
+
+/* They run where the process may, wherever their maker is pinned; signals are for the program's own. */
+static void
+case_threads(void)
+{
+	char self[16];
+	cpu_set_t all, one;
+	unsigned long long cpus;
+
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	cpus = status_of(self, "Cpus_allowed:");
+	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	rig_init(&r, &(struct rig_opts){.threads = 2, .no_connect = true});
+	/* A thread's first steps are its affinity. */
+	for (unsigned int i = 0; i < 5000 && check_failures == 0; i++) {
+		struct softhca_lanes *l = device()->lanes;
+
+		if (atomic_load(&l->slots[0].epoch) != 0 && atomic_load(&l->slots[1].epoch) != 0)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	CHECK_EQ(check_threads(cpus), 2, "device threads");
+	CHECK_EQ(status_of(self, "SigBlk:"), 0, "the maker's own signals");
+	rig_fini(&r);
+	CHECK_EQ(check_threads(cpus), 0, "device threads that stayed");
+	CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 int
 main(void)
 {
@@ -1128,5 +1304,8 @@ main(void)
 	RUN("creating and destroying queues wait for their page", case_page_lock());
 	RUN("the largest and the smallest queues can be created", case_sizes());
 	RUN("each type of queue pair has its own states and attributes", case_states());
+	RUN("a queue pair's attributes are what was set, until RESET", case_attributes());
+	RUN("a DCI after RESET has no stream in error", case_streams_after_reset());
+	RUN("device threads run anywhere and take no signals", case_threads());
 	return check_failures != 0;
 }

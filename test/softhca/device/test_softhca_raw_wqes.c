@@ -13,6 +13,7 @@
 #include "softhca.h"
 #include "softhca_rig.h"
 #include "virtual_clock.h"
+#include "wire.h"
 
 #define ALWAYS    MLX5_WQE_CTRL_CQ_UPDATE
 #define QP_OP     MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR
@@ -110,6 +111,10 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 		return 0;
 	CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
 	CHECK_EQ(left.n, 0, what);
+	if (syndrome == TOO_LONG)
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_LENGTH, what);
+	if (syndrome == QP_OP && (w->opcode == MLX5_OPCODE_SEND || w->opcode == MLX5_OPCODE_TSO))
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_SEGMENT, what);
 	return rig_err(cqe)->vendor_err_synd;
 }
 
@@ -421,6 +426,48 @@ case_no_checksums(void)
 	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
 }
 
+/* A TCP or UDP header that is not all there has no checksum. */
+static void
+case_short_headers(void)
+{
+	static const struct {
+		uint8_t proto;
+		unsigned int len;
+	} protos[] = {{IPPROTO_TCP, 20}, {IPPROTO_UDP, 8}};
+	uint8_t h[TCP_HDR];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int len = 0; len <= protos[i].len; len++) {
+			const uint16_t all = (uint16_t)(TCP_AT + len);
+
+			ipv4_header(h, protos[i].proto, 20 + len);
+			expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L4, h, all), 0, 0, "a frame");
+			if (len < protos[i].len)
+				check_bytes(left.last, h, all, "a header in part");
+			else
+				CHECK(l4_is_right(left.last, false, len), "a header");
+		}
+	}
+}
+
+/* IEEE 802.1ad: a frame may have two tags, of which the outer one has another type. */
+static void
+case_two_tags(void)
+{
+	uint8_t h[TCP_HDR], tagged[TCP_HDR + 8];
+
+	ipv4_header(h, IPPROTO_TCP, 86);
+	memcpy(tagged, h, 12);
+	memset(tagged + 12, 0, 8);
+	set16(tagged + 12, ETH_P_8021AD);
+	set16(tagged + 16, ETH_P_8021Q);
+	memcpy(tagged + 20, h + 12, TCP_HDR - 12);
+	send_frame(tagged, sizeof(tagged), L3 | L4);
+	memmove(left.last + 12, left.last + 20, TCP_HDR + 46 - 12);
+	CHECK_EQ(sum16(0, left.last + IP_AT, 20), 0xffff, "the IP checksum");
+	CHECK(l4_is_right(left.last, false, 66), "the TCP checksum");
+}
+
 /* Only the checksums of the flags are written. IPv6 has no header checksum. */
 static void
 case_flags(void)
@@ -566,6 +613,8 @@ main(void)
 	RUN("keys are checked for the memory behind a header", case_memory());
 	RUN("only frames with a TCP header can be cut", case_tso_headers());
 	RUN("a frame without checksums does not change", case_no_checksums());
+	RUN("a TCP or UDP header in part has no checksum", case_short_headers());
+	RUN("a frame with two tags has checksums", case_two_tags());
 	RUN("checksums are written where they are asked for", case_flags());
 	RUN("a TCP checksum covers the length of the IP header, if that is possible",
 		case_ip_lengths());
