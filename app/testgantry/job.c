@@ -13,6 +13,8 @@
 #define NS_PER_S      UINT64_C(1000000000)
 #define IDLE_SLEEP_US 20 /* lets a worker or the device run if it shares this CPU */
 
+volatile sig_atomic_t stop_signal;
+
 /* ------------------------------------------------------------------ inputs */
 
 int

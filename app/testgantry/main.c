@@ -21,8 +21,6 @@
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
-volatile sig_atomic_t stop_signal;
-
 /* ------------------------------------------------------------------ arguments of EAL and app */
 
 struct args {
