@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "capture.h"
+#include "rfc1071.h"
 #include "softhca.h"
 #include "softhca_rig.h"
 #include "virtual_clock.h"
@@ -132,16 +133,6 @@ expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 }
 
 /* ---- headers */
-
-static unsigned int
-sum16(unsigned int sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		sum += i % 2 == 0 ? (unsigned int)p[i] << 8 : p[i];
-	while (sum > 0xffff)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
 
 /* With a right checksum, the sum over the bytes is all ones (RFC 1071, section 1). */
 static bool

@@ -7,6 +7,7 @@
  */
 #include <isa-l.h>
 
+#include "rfc1071.h"
 #include "softhca_scribe.h"
 
 #define N   2 /* number of blocks */
@@ -48,25 +49,12 @@ signature_len(enum kind kind)
 	return kind == NONE ? 0 : kind == DIF || kind == DIF_CSUM ? 8 : 4;
 }
 
-/* The checksum of RFC 1071. */
-static uint16_t
-checksum(const uint8_t *p, uint32_t len)
-{
-	uint32_t sum = 0;
-
-	for (uint32_t i = 0; i < len; i += 2)
-		sum += (uint32_t)p[i] << 8 | p[i + 1];
-	while (sum > 0xffff)
-		sum = (sum >> 16) + (sum & 0xffff);
-	return (uint16_t)~sum;
-}
-
 /* The signature of block i. Seeds are zeros. */
 static void
 signature(const struct side *s, const uint8_t *block, uint32_t len, uint32_t i, uint8_t *out)
 {
-	uint16_t guard = htobe16(
-			 s->kind == DIF ? crc16_t10dif(0, block, len) : checksum(block, len)),
+	uint16_t guard = htobe16(s->kind == DIF ? crc16_t10dif(0, block, len)
+						: (uint16_t)~sum16(0, block, len)),
 		 app = htobe16(s->app);
 	uint32_t ref = htobe32(s->ref + i), crc;
 

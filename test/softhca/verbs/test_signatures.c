@@ -7,6 +7,7 @@
 #include <isa-l.h>
 #include <sys/mman.h>
 
+#include "rfc1071.h"
 #include "softhca_pair.h"
 
 #define BLOCK 512
@@ -24,19 +25,6 @@ enum kind {
 #define APP 0xabcd
 #define REF 0x01234567
 
-/* The checksum of RFC 1071. */
-static uint16_t
-checksum(const uint8_t *p, uint32_t seed)
-{
-	uint32_t sum = seed;
-
-	for (int i = 0; i < BLOCK; i += 2)
-		sum += (uint32_t)p[i] << 8 | p[i + 1];
-	while (sum > 0xffff)
-		sum = (sum >> 16) + (sum & 0xffff);
-	return (uint16_t)~sum;
-}
-
 static uint32_t
 signature_len(enum kind kind)
 {
@@ -50,7 +38,7 @@ guard(enum kind kind, const uint8_t *p, bool ones)
 	case DIF_CRC:
 		return crc16_t10dif(ones ? 0xffff : 0, p, BLOCK);
 	case DIF_CSUM:
-		return checksum(p, ones ? 0xffff : 0);
+		return (uint16_t)~sum16(ones ? 0xffff : 0, p, BLOCK);
 	case CRC32:
 		return crc32_gzip_refl(ones ? 0 : UINT32_MAX, p, BLOCK);
 	default:
