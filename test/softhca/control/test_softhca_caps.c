@@ -311,6 +311,12 @@ case_port(void)
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
+	/* An answer that was written is marked, beside the caller's own flags (rdma_user_ioctl_cmds.h). */
+	CHECK_EQ(c.attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
+	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_MANDATORY | UVERBS_ATTR_F_VALID_OUTPUT);
+	c.attrs[1].flags = 0;
+	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
+	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_VALID_OUTPUT);
 	/* A number of more than 8 bits names no port. */
 	c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	raw_u64(&c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 0x101);

@@ -87,10 +87,38 @@ case_mapped(void)
 	context_close(&ctx, fd);
 }
 
+/* A context takes and gives its own pages, and its end gives what it still has. */
+static void
+case_owners(void)
+{
+	struct softhca_ctx a, b;
+	int fd_a, fd_b;
+
+	context_open(&a, &fd_a);
+	context_open(&b, &fd_b);
+	CHECK_EQ(dm_take(&a, 4), 0, "four pages");
+	CHECK_EQ(dm_take(&b, 2), 4, "another's two");
+	dm_give(&a, 0, 4);
+	CHECK_EQ(dm_take(&a, 4), 0, "four again");
+	dm_give(&a, 0, 2);
+	CHECK_EQ(dm_take(&b, 1), 0, "one of those given");
+	CHECK_EQ(dm_take(&a, 1), 1, "the other");
+	context_close(&a, fd_a);
+	context_open(&a, &fd_a);
+	CHECK_EQ(dm_take(&a, 4), 6, "behind the other's");
+	CHECK_EQ(dm_take(&a, 3), 1, "where the first had its pages");
+	context_close(&a, fd_a);
+	context_close(&b, fd_b);
+	context_open(&a, &fd_a);
+	CHECK_EQ(dm_take(&a, DM_PAGES), 0, "all pages");
+	context_close(&a, fd_a);
+}
+
 int
 main(void)
 {
 	RUN("all pages can be taken, and neither none nor more", case_counts());
+	RUN("a context's end gives its own pages and no others", case_owners());
 	RUN("a mapping of this context's file keeps its pages in use", case_mapped());
 	return check_failures != 0;
 }

@@ -18,10 +18,12 @@
 
 /* ---- replacements for the rest of the adapter */
 
+static uint32_t pkeys = 1;
+
 uint32_t
 caps_pkey_table_len(const struct softhca_dev *dev)
 {
-	return 1;
+	return pkeys;
 }
 
 uint64_t
@@ -270,12 +272,216 @@ case_where(void)
 	sysfs_remove();
 }
 
+/* ---- the machine's own devices */
+
+static void
+case_real_root(void)
+{
+	static const struct {
+		const char *path, *root;
+	} roots[] = {
+		{"/mnt/sysfs", "/mnt/sysfs"},
+		{"/mnt/softhc", "/mnt/softhc"},
+		{"/mnt/softhca-abc", "/sys"},
+		{"/mnt/softhca-abc/deeper", "/mnt/softhca-abc/deeper"},
+		{"nowhere", "/sys"},
+		{"", "/sys"},
+	};
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		CHECK_EQ(setenv("SYSFS_PATH", roots[i].path, 1), 0);
+		CHECK(strcmp(sysfs_real_root(), roots[i].root) == 0, "%s", roots[i].path);
+	}
+	CHECK_EQ(unsetenv("SYSFS_PATH"), 0);
+	CHECK(strcmp(sysfs_real_root(), "/sys") == 0);
+}
+
+static void
+put(const char *root, const char *name, const char *text)
+{
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		CHECK(mkdir(path, 0755) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	f = fopen(path, "w");
+	CHECK(f != NULL);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The PCI ids of Mellanox from Connect-IB on, and functions that the driver's own bus has. */
+static void
+case_modalias(void)
+{
+	static const struct {
+		const char *modalias;
+		bool mlx5;
+	} devices[] = {
+		{"pci:v000015B3d00001011sv000015B3sd00000001bc02sc07i00\n", true},
+		{"pci:v000015B3d00001021sv00000000sd00000000bc02sc00i00\n", true},
+		{"pci:v000015B3d00001010sv000015B3sd00000001bc02sc07i00\n", false},
+		{"pci:v000015B4d00001021sv000015B3sd00000001bc02sc07i00\n", false},
+		{"pci:v000015B2d00001021sv000015B3sd00000001bc02sc07i00\n", false},
+		{"auxiliary:mlx5_core.sf\n", true},
+		{"auxiliary:irdma.roce\n", false},
+		{"", false},
+	};
+	char root[200], name[64];
+
+	snprintf(root, sizeof(root), "%s/modalias", where);
+	put(root, "class/infiniband_verbs/abi_version", "6\n");
+	put(root, "class/infiniband_verbs/other0/ibdev", "mlx5_0\n");
+	put(root, "class/infiniband_verbs/uverbs0/ibdev", "card\n");
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		memset(name, 0, sizeof(name));
+		put(root, "class/infiniband/card/device/modalias", devices[i].modalias);
+		CHECK_EQ(sysfs_find_mlx5(root, name, sizeof(name)), devices[i].mlx5,
+			devices[i].modalias);
+		CHECK(strcmp(name, devices[i].mlx5 ? "card" : "") == 0);
+	}
+}
+
+/* ---- what is in a tree */
+
+static void
+expect_file(const char *name, const char *text)
+{
+	char path[400], got[100] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("SYSFS_PATH"), name);
+	f = fopen(path, "re");
+	CHECK(f != NULL, "%s", path);
+	CHECK(fread(got, 1, sizeof(got) - 1, f) > 0, "%s", path);
+	fclose(f);
+	CHECK(strncmp(got, text, strlen(text)) == 0 && strcmp(got + strlen(text), "\n") == 0,
+		"%s: %s", name, got);
+}
+
+static unsigned int
+count_files(void)
+{
+	char command[400];
+	unsigned int n = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "find '%s' -type f | wc -l", getenv("SYSFS_PATH"));
+	f = popen(command, "re");
+	CHECK(f != NULL && fscanf(f, "%u", &n) == 1);
+	pclose(f);
+	return n;
+}
+
+/* As libibverbs' sysfs.c and ibv_devinfo(1) read them. */
+static void
+case_contents(void)
+{
+	static const char *const files[][2] = {
+		{"class/infiniband_verbs/abi_version", "6"},
+		{"class/infiniband_verbs/uverbs0/ibdev", "mlx5_3"},
+		{"class/infiniband_verbs/uverbs0/dev", "231:192"},
+		{"class/infiniband_verbs/uverbs0/abi_version", "1"},
+		{"class/infiniband/mlx5_3/node_type", "1: CA"},
+		{"class/infiniband/mlx5_3/node_guid", "0123:4567:89ab:cdef"},
+		{"class/infiniband/mlx5_3/sys_image_guid", "0123:4567:89ab:cdef"},
+		{"class/infiniband/mlx5_3/board_id", "SOFTHCA0000000001"},
+		{"class/infiniband/mlx5_3/hw_rev", "0"},
+		{"class/infiniband/mlx5_3/hca_type", "MT4129"},
+		{"class/infiniband/mlx5_3/fw_ver", "28.36.0010"},
+		{"class/infiniband/mlx5_3/device/modalias",
+			"pci:v000015B3d00001021sv000015B3sd00000001bc02sc00i00"},
+		{"class/infiniband/mlx5_3/device/vendor", "0x15b3"},
+		{"class/infiniband/mlx5_3/device/device", "0x1021"},
+		{"class/infiniband/mlx5_3/device/numa_node", "-1"},
+		{"class/infiniband/mlx5_3/ports/1/link_layer", "Ethernet"},
+		{"class/infiniband/mlx5_3/ports/1/state", "4: ACTIVE"},
+		{"class/infiniband/mlx5_3/ports/1/phys_state", "5: LinkUp"},
+		{"class/infiniband/mlx5_3/ports/1/rate", "400 Gb/sec (4X NDR)"},
+		{"class/infiniband/mlx5_3/ports/1/pkeys/0", "0xffff"},
+		{"class/infiniband/mlx5_3/ports/2/link_layer", "Ethernet"},
+		{"class/infiniband/mlx5_3/ports/2/state", "4: ACTIVE"},
+		{"class/infiniband/mlx5_3/ports/2/phys_state", "5: LinkUp"},
+		{"class/infiniband/mlx5_3/ports/2/rate", "400 Gb/sec (4X NDR)"},
+		{"class/infiniband/mlx5_3/ports/2/pkeys/0", "0xffff"},
+	};
+	const unsigned int n = sizeof(files) / sizeof(files[0]);
+	struct softhca_config was = cfg;
+
+	cfg.ports = 2;
+	cfg.fw_major = 28;
+	cfg.fw_minor = 36;
+	cfg.fw_sub = 10;
+	dev.index = 3;
+	create();
+	for (unsigned int i = 0; i < n; i++)
+		expect_file(files[i][0], files[i][1]);
+	CHECK_EQ(count_files(), n + 1); /* and the lock */
+	sysfs_remove();
+	cfg = was;
+	dev.index = 0;
+	cfg.link_layer = SOFTHCA_LINK_INFINIBAND;
+	pkeys = 3;
+	create();
+	expect_file("class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand");
+	expect_file("class/infiniband/mlx5_0/ports/1/pkeys/0", "0xffff");
+	expect_file("class/infiniband/mlx5_0/ports/1/pkeys/2", "0x0000");
+	CHECK_EQ(count_files(), 23);
+	sysfs_remove();
+	pkeys = 1;
+	cfg = was;
+}
+
+/* ---- descriptors */
+
+static unsigned int
+count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* A tree in use holds its lock open; all else is closed, also where a tree cannot be made. */
+static void
+case_descriptors(void)
+{
+	unsigned int fds = count_fds(), first;
+	char root[200], name[64];
+
+	snprintf(root, sizeof(root), "%s/twice", where);
+	CHECK_EQ(sysfs_create(&cfg, root, &first), -EEXIST);
+	CHECK_EQ(count_fds(), fds);
+	CHECK(!sysfs_find_mlx5(root, name, sizeof(name)));
+	CHECK_EQ(count_fds(), fds);
+	create();
+	CHECK_EQ(count_fds(), fds + 1);
+	sysfs_remove();
+	CHECK_EQ(count_fds(), fds);
+	sysfs_remove(); /* nothing is left to remove */
+	CHECK_EQ(count_fds(), fds);
+}
+
 static const struct check_case cases[] = {
 	{"a tree can be seen only when its lock is held", case_locked_before_seen},
 	{"a start removes the trees of dead processes, and no others", case_sweep},
 	{"other vendors' devices keep their numbers", case_other_devices},
 	{"a tree that cannot be made is taken down", case_failure},
 	{"trees are in the directory of TMPDIR", case_where},
+	{"the machine's own sysfs is where SYSFS_PATH says, but for trees of this library",
+		case_real_root},
+	{"an mlx5 device is known by its bus", case_modalias},
+	{"a tree's files are those that libibverbs reads", case_contents},
+	{"no descriptor stays open but the lock's", case_descriptors},
 };
 
 int

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The calls of libc that the adapter answers, each under every name that it has: for the adapter's
+ * character device, and for all other files, which must not notice anything.
+ *
+ * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are those of
+ * the kernel's uverbs_main.c.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "check.h"
+
+#define DEVICE     "/dev/infiniband/uverbs0"
+#define N(a)       (sizeof(a) / sizeof((a)[0]))
+#define CONTIGUOUS 1 /* MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES of libmlx5's mmap offsets */
+
+static char dir[] = "/tmp/test-files.XXXXXX";
+static char file[64];
+
+static void *
+libc(const char *name)
+{
+	void *f = dlsym(RTLD_DEFAULT, name);
+
+	CHECK(f != NULL, "%s", name);
+	return f;
+}
+
+/* ---- open */
+
+typedef int (*open_fn)(const char *path, int flags, ...);
+typedef int (*openat_fn)(int dir, const char *path, int flags, ...);
+typedef int (*open_2_fn)(const char *path, int flags);
+typedef int (*openat_2_fn)(int dir, const char *path, int flags);
+
+static const struct opener {
+	const char *name;
+	bool at, mode; /* takes a directory; takes a mode */
+} openers[] = {
+	{"open", false, true},
+	{"open64", false, true},
+	{"openat", true, true},
+	{"openat64", true, true},
+	{"__open_2", false, false},
+	{"__open64_2", false, false},
+	{"__openat_2", true, false},
+	{"__openat64_2", true, false},
+};
+
+static int
+open_by(const struct opener *o, int at, const char *path, int flags, mode_t mode)
+{
+	if (o->at && o->mode)
+		return ((openat_fn)libc(o->name))(at, path, flags, mode);
+	if (o->at)
+		return ((openat_2_fn)libc(o->name))(at, path, flags);
+	if (o->mode)
+		return ((open_fn)libc(o->name))(path, flags, mode);
+	return ((open_2_fn)libc(o->name))(path, flags);
+}
+
+static void
+case_open_device(void)
+{
+	for (size_t i = 0; i < N(openers); i++) {
+		for (int exec = 0; exec < 2; exec++) {
+			int flags = O_RDWR | (exec ? 0 : O_CLOEXEC);
+			int fd = open_by(&openers[i], AT_FDCWD, DEVICE, flags, 0);
+			struct stat st;
+
+			CHECK(fd >= 0, "%s", openers[i].name);
+			CHECK_EQ(fcntl(fd, F_GETFD), exec ? 0 : FD_CLOEXEC, openers[i].name);
+			CHECK_EQ(fstat(fd, &st), 0);
+			CHECK(S_ISCHR(st.st_mode));
+			CHECK_EQ(close(fd), 0);
+		}
+	}
+}
+
+/* Names that are nearly the device's. */
+static void
+case_other_names(void)
+{
+	static const char *const names[] = {"/dev/infiniband/uverbs", "/dev/infiniband/uverbs1",
+		"/dev/infiniband/uverbs00000000001", "/dev/infiniband/uverbs0x",
+		"/dev/infiniband/uverbs0/", "/dev/infiniband/uverbs 0", "/dev/infiniband/uverbs+0",
+		"/dev/infiniband/uverbs-0", "/dev/infiniband/uverbs:", "/dev/infiniband/uverbs/",
+		"/dev/infiniband/uverbs4294967295", "/dev/infiniband/uverbs4294967296",
+		"/dev/infiniband/uverbs18446744073709551616", "/dev/infiniband/uverbt0",
+		"/dev/infiniband/Uverbs0", "dev/infiniband/uverbs0", ""};
+	struct stat st;
+
+	for (size_t n = 0; n < N(names); n++) {
+		for (size_t i = 0; i < N(openers); i++) {
+			CHECK_EQ(open_by(&openers[i], AT_FDCWD, names[n], O_RDWR, 0), -1, names[n]);
+			CHECK(errno == ENOENT || errno == ENOTDIR, "%s", names[n]);
+		}
+		CHECK_EQ(stat(names[n], &st), -1, names[n]);
+		CHECK(errno == ENOENT || errno == ENOTDIR, "%s", names[n]);
+	}
+	/* A number may have zeros before it. */
+	CHECK_EQ(stat("/dev/infiniband/uverbs000", &st), 0);
+	CHECK(S_ISCHR(st.st_mode));
+}
+
+static void
+case_open_files(void)
+{
+	int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const mode_t mask = umask(0);
+	struct stat st;
+
+	CHECK(at >= 0);
+	for (size_t i = 0; i < N(openers); i++) {
+		const struct opener *o = &openers[i];
+		const char *path = o->at ? "made" : file;
+		const mode_t mode = 0640 + (mode_t)i;
+		int fd;
+
+		(void)unlink(file);
+		CHECK_EQ(open_by(o, at, path, O_RDONLY, 0), -1, o->name);
+		CHECK_EQ(errno, ENOENT, o->name);
+		if (o->mode) {
+			/* The mode counts where a file is made. */
+			fd = open_by(o, at, path, O_WRONLY | O_CREAT | O_EXCL, mode);
+			CHECK(fd >= 0, "%s", o->name);
+			CHECK_EQ(fstat(fd, &st), 0);
+			CHECK_EQ(st.st_mode, S_IFREG | mode, o->name);
+			CHECK_EQ(close(fd), 0);
+			fd = open_by(o, at, o->at ? "." : dir, O_RDWR | O_TMPFILE, mode);
+			CHECK(fd >= 0 || errno == EOPNOTSUPP || errno == EISDIR, "%s", o->name);
+			if (fd >= 0) {
+				CHECK_EQ(fstat(fd, &st), 0);
+				CHECK_EQ(st.st_mode, S_IFREG | mode, o->name);
+				CHECK_EQ(close(fd), 0);
+			}
+		} else {
+			fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+			CHECK(fd >= 0 && close(fd) == 0);
+		}
+		fd = open_by(o, at, path, O_RDONLY | O_APPEND, 0);
+		CHECK(fd >= 0, "%s", o->name);
+		/* On 64-bit machines the kernel sets O_LARGEFILE itself. */
+		CHECK_EQ(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND), O_RDONLY | O_APPEND, o->name);
+		CHECK_EQ(close(fd), 0);
+	}
+	(void)unlink(file);
+	umask(mask);
+	CHECK_EQ(close(at), 0);
+}
+
+/* ---- stat */
+
+typedef int (*stat_fn)(const char *path, struct stat *st);
+typedef int (*fstat_fn)(int fd, struct stat *st);
+typedef int (*xstat_fn)(int version, const char *path, struct stat *st);
+typedef int (*fxstat_fn)(int version, int fd, struct stat *st);
+
+static const char *const stats[] = {"stat", "stat64", "__xstat", "__xstat64"};
+static const char *const fstats[] = {"fstat", "fstat64", "__fxstat", "__fxstat64"};
+
+static int
+stat_by(size_t i, const char *path, struct stat *st)
+{
+	memset(st, 0x5a, sizeof(*st));
+	return i < 2 ? ((stat_fn)libc(stats[i]))(path, st)
+		     : ((xstat_fn)libc(stats[i]))(1, path, st);
+}
+
+static int
+fstat_by(size_t i, int fd, struct stat *st)
+{
+	memset(st, 0x5a, sizeof(*st));
+	return i < 2 ? ((fstat_fn)libc(fstats[i]))(fd, st)
+		     : ((fxstat_fn)libc(fstats[i]))(1, fd, st);
+}
+
+static void
+case_stat(void)
+{
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), mem = memfd_create("other", MFD_CLOEXEC);
+	struct stat st;
+
+	CHECK(fd >= 0 && mem >= 0 && ftruncate(mem, 12345) == 0);
+	for (size_t i = 0; i < N(stats); i++) {
+		CHECK_EQ(stat_by(i, DEVICE, &st), 0, stats[i]);
+		CHECK_EQ(st.st_mode, S_IFCHR | 0666, stats[i]);
+		CHECK_EQ(st.st_rdev, makedev(231, 192), stats[i]);
+		CHECK_EQ(st.st_nlink, 1, stats[i]);
+		CHECK_EQ(st.st_size, 0, stats[i]);
+		CHECK_EQ(st.st_blocks, 0, stats[i]);
+		CHECK_EQ(st.st_mtime, 0, stats[i]);
+		CHECK_EQ(fstat_by(i, fd, &st), 0, fstats[i]);
+		CHECK_EQ(st.st_mode, S_IFCHR | 0666, fstats[i]);
+		CHECK_EQ(st.st_rdev, makedev(231, 192), fstats[i]);
+		CHECK_EQ(st.st_size, 0, fstats[i]);
+		CHECK_EQ(st.st_blocks, 0, fstats[i]);
+		/* Others. */
+		CHECK_EQ(stat_by(i, "/dev/null", &st), 0, stats[i]);
+		CHECK_EQ(st.st_rdev, makedev(1, 3), stats[i]);
+		CHECK_EQ(stat_by(i, dir, &st), 0, stats[i]);
+		CHECK(S_ISDIR(st.st_mode), "%s", stats[i]);
+		CHECK_EQ(stat_by(i, "/nowhere", &st), -1, stats[i]);
+		CHECK_EQ(errno, ENOENT, stats[i]);
+		CHECK_EQ(fstat_by(i, mem, &st), 0, fstats[i]);
+		CHECK(S_ISREG(st.st_mode), "%s", fstats[i]);
+		CHECK_EQ(st.st_size, 12345, fstats[i]);
+		CHECK_EQ(fstat_by(i, 0x7fff, &st), -1, fstats[i]);
+		CHECK_EQ(errno, EBADF, fstats[i]);
+	}
+	CHECK_EQ(close(mem), 0);
+	CHECK_EQ(close(fd), 0);
+}
+
+/* ---- mmap, ioctl, socket */
+
+typedef void *(*mmap_fn)(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+
+/* Contiguous pages, which the device does not give; all else is the kernel's. */
+static void
+case_mmap(void)
+{
+	static const char *const names[] = {"mmap", "mmap64"};
+	const off_t contiguous = (off_t)CONTIGUOUS << 8 << 12;
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), mem = memfd_create("other", MFD_CLOEXEC);
+	struct stat st;
+
+	CHECK(fd >= 0 && mem >= 0);
+	CHECK_EQ(ftruncate(mem, contiguous + 8192), 0);
+	CHECK_EQ(pwrite(mem, "b", 1, contiguous), 1);
+	CHECK_EQ(fstat(mem, &st), 0);
+	for (size_t i = 0; i < N(names); i++) {
+		mmap_fn map = (mmap_fn)libc(names[i]);
+		char *p;
+
+		for (off_t more = 0; more < 256; more += 255) {
+			errno = 0;
+			CHECK(map(NULL, 4096, PROT_READ, MAP_SHARED, fd,
+				      contiguous + more * 4096) == MAP_FAILED,
+				"%s", names[i]);
+			CHECK_EQ(errno, EINVAL, names[i]);
+		}
+		p = map(NULL, 4096, PROT_READ, MAP_SHARED, mem, contiguous);
+		CHECK(p != MAP_FAILED && *p == 'b', "%s", names[i]);
+		CHECK_EQ(munmap(p, 4096), 0);
+		p = map(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(p != MAP_FAILED && *p == 0, "%s", names[i]);
+		CHECK_EQ(munmap(p, 4096), 0);
+		CHECK(map(NULL, 4096, PROT_READ, MAP_SHARED, 0x7fff, contiguous) == MAP_FAILED);
+		CHECK_EQ(errno, EBADF, names[i]);
+	}
+	CHECK_EQ(close(mem), 0);
+	CHECK_EQ(close(fd), 0);
+}
+
+static void
+case_ioctl(void)
+{
+	struct ib_uverbs_ioctl_hdr hdr = {.length = sizeof(hdr), .object_id = 0x7777};
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), pipes[2], n = 0;
+
+	CHECK(fd >= 0 && pipe(pipes) == 0);
+	CHECK_EQ(write(pipes[1], "12345", 5), 5);
+	CHECK_EQ(ioctl(pipes[0], FIONREAD, &n), 0);
+	CHECK_EQ(n, 5);
+	CHECK(ioctl(pipes[0], RDMA_VERBS_IOCTL, &hdr) == -1 && errno == ENOTTY);
+	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
+	CHECK_EQ(errno, EINVAL); /* of no driver */
+	hdr.driver_id = 1;
+	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
+	CHECK_EQ(errno, EPROTONOSUPPORT); /* of no object */
+	CHECK_EQ(close(pipes[0]), 0);
+	CHECK_EQ(close(pipes[1]), 0);
+	CHECK_EQ(close(fd), 0);
+}
+
+/* Only the RDMA netlink is not there. */
+static void
+case_socket(void)
+{
+	int fd;
+
+	CHECK(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA) == -1);
+	CHECK_EQ(errno, EPROTONOSUPPORT);
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	CHECK(fd >= 0 || errno == EAFNOSUPPORT || errno == EPERM);
+	if (fd >= 0)
+		CHECK_EQ(close(fd), 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(fd >= 0 && close(fd) == 0);
+	/* 20 is that protocol's number there, and one of no meaning for IPv4. */
+	fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+	CHECK(fd >= 0 || errno == EPERM || errno == EAFNOSUPPORT);
+	if (fd >= 0)
+		CHECK_EQ(close(fd), 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"every form of open(2) opens the device", case_open_device},
+		{"a name that is nearly the device's is another file's", case_other_names},
+		{"every form of open(2) opens and makes files", case_open_files},
+		{"every form of stat(2) tells the device from files", case_stat},
+		{"the device gives no contiguous pages", case_mmap},
+		{"ioctl(2) goes to the adapter or to the kernel", case_ioctl},
+		{"there is no RDMA netlink", case_socket},
+	};
+	int failed;
+
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(file, sizeof(file), "%s/made", dir);
+	failed = check_main(cases, N(cases), argc, argv);
+	(void)unlink(file);
+	(void)rmdir(dir);
+	return failed;
+}
