@@ -3,7 +3,9 @@
  * @file
  * Segments of keys that sign or encrypt: descriptions (BSF) behind the layout of a UMR, and what
  * SET_PSV sets. Bytes are those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3),
- * mlx5dv_wr_set_mkey_crypto(3)).
+ * mlx5dv_wr_set_mkey_crypto(3)). hwq_wr_mkey.h calls these functions.
+ *
+ * Thread: the owner of the memory that is written.
  */
 #ifndef HWQ_BSF_H
 #define HWQ_BSF_H
@@ -168,7 +170,12 @@ hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct 
 	return 0;
 }
 
-/** Descriptions that the plan asks for, at the end of the layout. @return 0 or -EINVAL. */
+/**
+ * Writes the descriptions that a configuration needs.
+ * @param at the end of the layout, with room for 64 bytes for each description of the plan.
+ * @param plan what hwq_key_plan() returned for the key.
+ * @return 0; -EINVAL the attributes of the key's signatures and encryption do not fit each other.
+ */
 static inline int
 hwq_put_key_bsf(void *at, const struct hwq_mkey *mkey, const struct hwq_key_plan *plan)
 {

@@ -8,9 +8,11 @@
  *     hwq_key_plan()                     all setters are there: what its UMR must carry
  *     hwq_put_key_bsf()                  and is written behind the layout: hwq_bsf.h
  *
- * hwq_wr_mkey.h calls them in this order. Rules and errors are libmlx5's (qp.c: functions that end
- * in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize), and so is this: attributes
- * are taken when the setter is called, and stay so if the batch is then refused or aborted.
+ * hwq_wr_mkey.h calls them in this order. Rules and errors are those of libmlx5 (qp.c: functions that end
+ * in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As there, a setter changes the
+ * key's attributes at once; they stay changed if the batch is then refused or aborted.
+ *
+ * Thread: only the owner of the key's domain calls the functions of this file.
  */
 #ifndef HWQ_KEY_H
 #define HWQ_KEY_H

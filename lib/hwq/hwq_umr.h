@@ -9,7 +9,11 @@
  *         8 - ...  layout, a multiple of four units: a list of KLMs, or a pattern and its entries;
  *                  then the BSF of a key for signatures or encryption
  *
- * Bytes are those of libmlx5 (mlx5dv_wr_post(3), mlx5dv_wr_mkey_configure(3)).
+ * Bytes are those of libmlx5 (mlx5dv_wr_post(3), mlx5dv_wr_mkey_configure(3)). The builders of
+ * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions, which have no errors: the caller has
+ * checked the arguments and has made room.
+ *
+ * Thread: the owner of the memory that is written.
  */
 #ifndef HWQ_UMR_H
 #define HWQ_UMR_H

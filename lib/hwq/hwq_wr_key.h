@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How every UMR of a batch begins and ends. The work requests themselves are in hwq_wr_umr.h and
- * hwq_wr_mkey.h.
+ * How every UMR of a batch begins and ends. hwq_wr_umr.h and hwq_wr_mkey.h have the work requests
+ * themselves, and the thread rule.
  */
 #ifndef HWQ_WR_KEY_H
 #define HWQ_WR_KEY_H

@@ -54,7 +54,22 @@ WRAP(hwq_verbs_srq_create, 1,
 	(struct ibv_context * ctx, struct ibv_srq_init_attr_ex *attr, struct ibv_srq **srq),
 	(ctx, attr, srq))
 WRAP(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
-WRAP(hwq_verbs_srq_take, 0, (struct ibv_srq * srq, struct mlx5dv_srq *view), (srq, view))
+
+/* What libmlx5 shows of an SRQ, changed; NULL: as it is. */
+static void (*change_srq)(struct mlx5dv_srq *view);
+
+int __real_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
+int __wrap_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
+int
+__wrap_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view)
+{
+	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_srq_take(srq, view);
+
+	if (ret == 0 && change_srq != NULL)
+		change_srq(view);
+	return ret;
+}
+
 WRAP(hwq_verbs_qp_create, 1,
 	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
 		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
@@ -404,6 +419,73 @@ every_step_of_cancelling(void)
 	twin_destroy(&t);
 }
 
+static void
+no_number(struct mlx5dv_srq *view)
+{
+	view->comp_mask = 0;
+}
+
+static void
+too_many_entries(struct mlx5dv_srq *view)
+{
+	view->tail = (1 << 17) - 1;
+}
+
+static void
+no_power_of_two(struct mlx5dv_srq *view)
+{
+	view->tail--;
+}
+
+static void
+no_room_for_a_link(struct mlx5dv_srq *view)
+{
+	view->stride = 15;
+}
+
+static void
+room_for_a_link(struct mlx5dv_srq *view)
+{
+	view->stride = 16;
+}
+
+/* The link of an entry names the next by 16 bits, and is 16 bytes long (infiniband/mlx5dv.h). */
+static void
+shapes_of_srqs(void)
+{
+	static const struct {
+		const char *what;
+		void (*change)(struct mlx5dv_srq *view);
+		int ret;
+	} shapes[] = {
+		{"without a number", no_number, -EPROTO},
+		{"of 2^17 entries", too_many_entries, -EPROTO},
+		{"of 2^n - 1 entries", no_power_of_two, -EPROTO},
+		{"of entries of 15 bytes", no_room_for_a_link, -EPROTO},
+		{"of entries of 16 bytes", room_for_a_link, 0},
+	};
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 15, .max_sge = 1}};
+	struct ibv_srq *ibsrq = ibv_create_srq(dev->pd, &attr);
+	unsigned int i;
+
+	if (ibsrq == NULL)
+		EMU_DIE("an SRQ");
+	calls = fail_at = 0;
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct hwq_srq *srq = NULL;
+
+		change_srq = shapes[i].change;
+		CHECK_EQ(hwq_obj_srq(ibsrq, NULL, &srq), shapes[i].ret, shapes[i].what);
+		if (srq != NULL) {
+			CHECK_EQ(srq->max_sge, 0, "pieces of memory");
+			CHECK_EQ(hwq_obj_srq_release(srq), 0, "release");
+		}
+	}
+	change_srq = NULL;
+	if (ibv_destroy_srq(ibsrq) != 0)
+		EMU_DIE("destroying");
+}
+
 static unsigned int log_lines;
 
 static void
@@ -429,6 +511,7 @@ main(int argc, char **argv)
 			every_step_of_taking_over());
 	RUN("objects that hwq does not drive are refused, by what the device says of them",
 		what_the_device_says());
+	RUN("an SRQ of a shape that hwq does not drive is refused", shapes_of_srqs());
 	RUN("a cancel that is refused leaves the ring as it is", every_step_of_cancelling());
 	hwq_log_set(NULL);
 	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)
