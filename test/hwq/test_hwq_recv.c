@@ -602,6 +602,9 @@ srq_limit(void)
 	CHECK(saw_limit_event(), "no event when 5 are left");
 	send_to_both(&t, 0, 0);
 	CHECK(!saw_limit_event(), "a second event without a new arming");
+	/* The largest limit is what the queue holds. It has fewer entries now, so the event comes. */
+	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq)), 0, "as many as it holds");
+	CHECK(saw_limit_event(), "no event when 4 are left");
 	srq_twins_destroy(&t);
 }
 
