@@ -14,22 +14,19 @@
 static const char help[] =
 	"usage: hwq-decode [OPTION...] wqe|cqe [FILE]\n"
 	"\n"
-	"Reads a hex dump from FILE, or from standard input, and prints what it means: every WQE "
-	"of\n"
-	"a piece of a send queue, or every CQE of a piece of a completion queue.\n"
+	"Reads a hex dump from FILE or from standard input, and prints it as text: each WQE of a\n"
+	"part of a send queue, or each CQE of a part of a completion queue.\n"
 	"\n"
-	"Bytes are pairs of hex digits in the order of memory; blanks between them do not matter.\n"
-	"Left out: what stands before a colon at the start of a line (an offset), '0x', and from "
-	"'#'\n"
-	"on the rest of a line. A WQE takes as many bytes as its control segment says, rounded up "
-	"to\n"
-	"64; a CQE takes 64.\n"
+	"Bytes are pairs of hex digits in the order of memory, with or without blanks between\n"
+	"them. Ignored are an offset with a colon at the start of a line, '0x', and a comment\n"
+	"from '#' to the end of a line. A WQE has the length of its control segment, rounded up\n"
+	"to 64 bytes. A CQE has 64 bytes.\n"
 	"\n"
-	"  -t, --transport T  what the queue pair is, which a WQE does not tell: rc (and uc; the\n"
-	"                     default), ud, xrc, dc, raw\n"
-	"  -h, --help         this text\n"
+	"  -t, --transport T  the transport of the queue pair, which a WQE does not contain: rc\n"
+	"                     (for uc, too; the default), ud, xrc, dc, raw\n"
+	"  -h, --help         prints this text\n"
 	"\n"
-	"Exit status: 0; 1 the input is no such dump; 2 wrong usage.\n"
+	"Exit status: 0 if all was printed; 1 if the input is not such a dump; 2 for wrong usage.\n"
 	"\n"
 	"  echo '00000000 00012301 00000008 00000000' | hwq-decode wqe\n";
 
@@ -123,7 +120,7 @@ read_dump(FILE *f, struct bytes *b)
 		good = read_line(line, ++number, b);
 	free(line);
 	if (good && ferror(f)) {
-		fprintf(stderr, "hwq-decode: reading: %s\n", strerror(errno));
+		fprintf(stderr, "hwq-decode: cannot read the dump: %s\n", strerror(errno));
 		good = false;
 	}
 	if (good && b->len == 0) {
@@ -147,7 +144,7 @@ print_wqes(const struct bytes *b, enum hwq_transport transport, char *text)
 
 		if (left < HWQ_DS_LEN) {
 			fprintf(stderr,
-				"hwq-decode: %zu bytes from byte %zu on: a WQE starts with 16\n",
+				"hwq-decode: only %zu bytes from byte %zu on: a WQE starts with 16\n",
 				left, at);
 			return 1;
 		}
@@ -174,7 +171,7 @@ print_cqes(const struct bytes *b, char *text)
 
 	if (b->len % sizeof(struct mlx5_cqe64) != 0) {
 		fprintf(stderr,
-			"hwq-decode: %zu bytes: a CQE has 64. Of 128-byte CQEs give the second half\n",
+			"hwq-decode: %zu bytes: a CQE has 64. Give the second half of 128-byte CQEs\n",
 			b->len);
 		return 1;
 	}
