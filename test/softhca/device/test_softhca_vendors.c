@@ -7,6 +7,8 @@
 
 #include "check.h"
 #include "devices.h"
+#include "qp.h"
+#include "softhca.h"
 #include "softhca_rig.h"
 #include "wire.h"
 
@@ -343,6 +345,81 @@ case_flushed(void)
 	end(SYN_FLUSH, VEN_NONE, "flushed");
 }
 
+/* ---- keys to invalidate, links, and what a CQE has besides */
+
+/* A region that its owner did not allow to be invalidated. */
+static void
+case_invalidate(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND_INVAL, ALWAYS);
+	const struct mlx5_cqe64 *cqe;
+
+	begin(NULL);
+	rig_recv(&r.b, va(r.b.buf), r.b.key, 64);
+	w.imm = r.b.key;
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	cqe = rig_poll(&r.b);
+	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_ERR, "the receive fails");
+	if (cqe != NULL)
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_KEY_ACCESS, "the receive");
+	end(SYN_REM_OP, VEN_KEY_ACCESS, "a SEND with invalidate");
+}
+
+/* Without a link the retries end as without a peer. */
+static void
+case_no_link(void)
+{
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
+	const struct mlx5_cqe64 *cqe;
+
+	begin(NULL);
+	r.a.qp->attr.timeout = 1;
+	r.a.qp->attr.retry_cnt = 0;
+	CHECK_EQ(softhca_fault("port_down"), 0, "the fault");
+	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_post(&r.a, &w);
+	cqe = rig_wait(&r, &r.a, 10000);
+	CHECK(cqe != NULL, "no completion");
+	if (cqe != NULL) {
+		CHECK_EQ(rig_err(cqe)->syndrome, SYN_RETRY, "without a link");
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_NO_PEER, "without a link");
+	}
+	softhca_faults_clear();
+	rig_fini(&r);
+}
+
+/* A CQE is written whole: bytes that say nothing of this completion are 0, whatever was there. */
+static void
+case_whole(void)
+{
+	struct rig_wqe nop = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	struct rig_wqe bad = rig_wqe(0x3e, ALWAYS);
+	struct mlx5_cqe64 want = {.srqn_uidx = htobe32(0xaa)}, got;
+	struct mlx5_err_cqe error = {.srqn = htobe32(0xaa),
+		.vendor_err_synd = VEN_WQE_OPCODE,
+		.syndrome = SYN_QP_OP};
+
+	begin(NULL);
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(r.a.cq_buf + i * 64, 0xa5, 63);
+		rig_post(&r.a, i == 0 ? &nop : &bad);
+	}
+	rig_run(&r);
+	memcpy(&got, r.a.cq_buf, sizeof(got));
+	CHECK(got.timestamp != 0, "a timestamp");
+	want.timestamp = got.timestamp;
+	want.sop_drop_qpn = htobe32(r.a.qpn | (uint32_t)MLX5_OPCODE_NOP << 24);
+	want.op_own = MLX5_CQE_REQ << 4;
+	check_bytes(&got, &want, sizeof(got), "the CQE of a NOP");
+	error.s_wqe_opcode_qpn = htobe32(r.a.qpn | 0x3eu << 24);
+	error.wqe_counter = htobe16(1);
+	error.op_own = MLX5_CQE_REQ_ERR << 4;
+	check_bytes(r.a.cq_buf + 64, &error, sizeof(error), "the CQE of an error");
+	rig_fini(&r);
+}
+
 int
 main(void)
 {
@@ -355,5 +432,8 @@ main(void)
 	RUN("each refusal of the responder's QP has its vendor syndrome", case_qp());
 	RUN("a receive that fails has its vendor syndrome, at both ends", case_receives());
 	RUN("flushed work has no vendor syndrome", case_flushed());
+	RUN("a key that may not be invalidated is named, at both ends", case_invalidate());
+	RUN("without a link, nobody is named", case_no_link());
+	RUN("a CQE is written whole", case_whole());
 	return check_failures != 0;
 }

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "devices.h"
 #include "softhca_rig.h"
+#include "wire.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
 #define INLINE UINT32_C(0x80000000)
@@ -42,6 +43,8 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	CHECK_EQ(cqe->op_own >> 4, syndrome == 0 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, what);
 	if (syndrome != 0)
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
+	if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR)
+		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_LENGTH, what);
 	/* The byte count of a good read or atomic, as ibv_poll_cq(3) gives it. */
 	if (syndrome == 0 &&
 		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))

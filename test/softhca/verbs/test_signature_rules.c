@@ -202,11 +202,21 @@ enum op {
 };
 
 /* A request of the client, with its memory and the server's. */
+/* Vendor syndromes: enum wire_vendor of the adapter. */
+enum {
+	KEY_ACCESS = 0x6e,
+	SIG_PSV = 0x7d,
+	SIG_BLOCK = 0x7e
+};
+/* Of the last request. */
+static uint32_t vendor;
+
 static enum ibv_wc_status
 request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey, uint64_t raddr,
 	uint32_t len)
 {
 	struct pair_end *e = &r->p.client;
+	struct ibv_wc wc;
 
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
@@ -219,7 +229,9 @@ request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey,
 		ibv_wr_atomic_fetch_add(e->qpx, rkey, raddr, 1);
 	ibv_wr_set_sge(e->qpx, lkey, laddr, len);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
-	return pair_wait(e).status;
+	wc = pair_wait(e);
+	vendor = wc.vendor_err;
+	return wc.status;
 }
 
 /* The client's key is signed: data move to the server's memory, or from there. */
@@ -657,6 +669,7 @@ case_offsets(void)
 	rig_init(&r, 0, none, dif, 0);
 	configure(&r);
 	CHECK_EQ(move(&r, READ, 0, r.block - 1), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(vendor, SIG_BLOCK);
 	rig_fini(&r);
 	rig_init(&r, 0, dif, none, 0);
 	configure(&r);
@@ -756,6 +769,7 @@ wrong_psv(bool wire, bool other_pd)
 	memset(r.p.client.buf, 0x11, PAIR_BUF);
 	CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
 	CHECK_EQ(move(&r, READ, 0, r.block), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(vendor, SIG_PSV);
 	CHECK_EQ(r.p.client.buf[0], 0x11);
 	CHECK_EQ(mlx5dv_destroy_mkey(far), 0);
 	CHECK_EQ(ibv_dealloc_pd(attr.pd), 0);
@@ -870,6 +884,8 @@ case_neither(void)
 		scribe_set(&w, bsf_of(&w) + BSF_MEM_PSV - 1, 4, 0);
 		CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
 		CHECK_EQ(move_remote(&r, ops[i], 8, ops[i] == FETCH_ADD ? 8 : 101), status);
+		if (ops[i] == FETCH_ADD)
+			CHECK_EQ(vendor, KEY_ACCESS);
 		CHECK_EQ(r.p.client.buf[100], ops[i] == READ ? 0x22 : 0x11);
 		CHECK_EQ(r.p.server.buf[8 + 100], ops[i] == WRITE ? 0x11 : 0x22);
 		CHECK_EQ(r.p.server.buf[8], ops[i] == WRITE ? 0x11 : 0x22);

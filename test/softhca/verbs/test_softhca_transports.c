@@ -318,6 +318,8 @@ case_ud_ipv4(void)
 	CHECK_EQ(p[0], 0x45);
 	CHECK_EQ(p[1], 0x5a);
 	CHECK_EQ(p[2] << 8 | p[3], 20 + 8 + packet_len(1000));
+	CHECK_EQ(p[4] << 8 | p[5], 0);
+	CHECK_EQ(p[6] << 8 | p[7], 0x4000); /* not to be fragmented: annex A17.4.5.2 */
 	CHECK_EQ(p[8], 33);
 	CHECK_EQ(p[9], 17);
 	CHECK(memcmp(p + 12, ip, 4) == 0 && memcmp(p + 16, ip, 4) == 0);
