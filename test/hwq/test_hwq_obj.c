@@ -617,7 +617,8 @@ main(int argc, char **argv)
 	RUN("a PD has the number that the device knows", protection_domain());
 	RUN("datagrams go to the address of an address handle", datagrams());
 	RUN("objects that hwq cannot take over are refused", refusals());
-	RUN("a call on an object of the other owner is refused, and changes nothing", whose_they_are());
+	RUN("a call on an object of the other owner is refused, and changes nothing",
+		whose_they_are());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
