@@ -27,7 +27,15 @@ struct field {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status; /* the answer to the command with this value in the field */
+	unsigned int named; /* the field that the refusal names; 0: this one */
 };
+
+/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+static uint32_t
+syndrome_of(const struct field *f)
+{
+	return 0x10000 + (f->named != 0 ? f->named : f->bit);
+}
 
 static uint32_t
 pdn_of(struct ibv_pd *pd)
@@ -65,10 +73,12 @@ creation(struct node *n, const uint8_t *good, size_t len, const struct field *wr
 		}
 		CHECK_EQ(errno, EREMOTEIO);
 		CHECK_EQ(out[0], wrong[i].status);
+		CHECK_EQ(devx_get(out, 0x20, 32), syndrome_of(&wrong[i]));
 	}
 	for (size_t shorter = HDR; shorter < len; shorter += 4) {
 		CHECK(mlx5dv_devx_obj_create(n->ctx, good, shorter, out, sizeof(out)) == NULL);
 		CHECK_EQ(out[0], BAD_INP_LEN);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000);
 	}
 }
 
@@ -84,10 +94,14 @@ case_mkey(void)
 		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* for one QP only */
 		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
 		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
-		{0x80 + 0x61, 1, 1, BAD_PARAM},       /* BSFs without room for them */
-		{0x80 + 0x1a0, 32, 0, BAD_PARAM},     /* no room for a layout */
+		{0x80 + 0x61, 1, 1, BAD_PARAM, 0x80 + 0x100}, /* BSFs without room for them */
+		{0x80 + 0x1a0, 32, 0, BAD_PARAM},             /* no room for a layout */
 		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM}, {0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
+	};
+	static const struct field bsf[] = {
+		{0x80 + 0x100, 32, 3, BAD_PARAM}, {0x80 + 0x100, 32, 5, BAD_PARAM},
+		{0x80 + 0x100, 32, 8, BAD_PARAM}, /* room for two BSFs: not without encryption */
 	};
 	struct node n = node_open(255);
 	uint8_t in[MKEY_IN] = {0};
@@ -100,6 +114,11 @@ case_mkey(void)
 	devx_put(in, 0x80 + 0x68, 24, pdn_of(n.pd));
 	devx_put(in, 0x80 + 0x1a0, 32, 4);
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
+	devx_put(in, 0x80 + 0x1a0, 32, 0x10000); /* the longest layout */
+	creation(&n, in, sizeof(in), NULL, 0);
+	devx_put(in, 0x80 + 0x61, 1, 1); /* with a BSF, and room for it */
+	devx_put(in, 0x80 + 0x100, 32, 4);
+	creation(&n, in, sizeof(in), bsf, sizeof(bsf) / sizeof(bsf[0]));
 	node_close(&n);
 }
 
@@ -123,6 +142,8 @@ case_psv(void)
 
 /* ---- on a queue pair of the verbs */
 
+static uint32_t syndrome; /* of the last command */
+
 static uint8_t
 command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f, size_t n)
 {
@@ -135,6 +156,7 @@ command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f,
 		devx_put(in, f[i].bit, f[i].width, f[i].value);
 	rc = mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, sizeof(out));
 	CHECK(rc == 0 || rc == EREMOTEIO || rc == EINVAL);
+	syndrome = devx_get(out, 0x20, 32);
 	return rc == EINVAL ? NOT_PASSED_ON : out[0];
 }
 
@@ -145,16 +167,19 @@ case_init2init(void)
 				  mmo[] = {{0x40, 1, 1, OK}, {0x860, 32, 8, OK}, {0x882, 1, 1, OK}};
 	static const struct field wrong[] = {{0x80, 32, 1, BAD_PARAM}, {0x860, 32, 1, BAD_PARAM},
 		{0x840, 32, 1, BAD_PARAM},
-		{0x860, 32, 8, BAD_PARAM} /* without the QPC extension */};
+		{0x860, 32, 8, BAD_PARAM, 0x40} /* without the QPC extension */};
 	struct node n = node_open(255);
 	struct ibv_qp *qp = node_qp(&n, K_RC);
 
 	CHECK_EQ(command(qp, 0x50e, qp->qp_num, good, 1), BAD_QP_STATE);
+	CHECK_EQ(syndrome, 0x10000 + 0xc0);
 	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_INIT);
 	CHECK_EQ(command(qp, 0x50e, qp->qp_num, good, 1), OK);
 	CHECK_EQ(command(qp, 0x50e, qp->qp_num, mmo, 3), OK);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		CHECK_EQ(command(qp, 0x50e, qp->qp_num, &wrong[i], 1), wrong[i].status);
+		CHECK_EQ(syndrome, syndrome_of(&wrong[i]));
+	}
 	CHECK_EQ(command(qp, 0x50e, qp->qp_num ^ 1, good, 1), NOT_PASSED_ON);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	node_close(&n);
@@ -165,8 +190,8 @@ case_rts2rts(void)
 {
 	static const struct field good[] = {{0x860, 32, 4, OK}};
 	static const struct field wrong[][2] = {
-		{{0x860, 32, 4, BAD_PARAM}, {0x80, 32, 1, OK}},
-		{{0x860, 32, 4, BAD_PARAM}, {0x840, 32, 1, OK}},
+		{{0x860, 32, 4, BAD_PARAM, 0x80}, {0x80, 32, 1, OK}},
+		{{0x860, 32, 4, BAD_PARAM, 0x840}, {0x840, 32, 1, OK}},
 		{{0x860, 32, 0, BAD_PARAM}, {0x40, 1, 1, OK}},
 		{{0x860, 32, 2, BAD_PARAM}, {0x40, 1, 1, OK}},
 		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* only a DCI has streams */
@@ -179,8 +204,10 @@ case_rts2rts(void)
 	CHECK_EQ(node_move(qp, IBV_QPS_RESET), 0);
 	node_ready(&n, qp, K_RC, qp->qp_num, IBV_QPS_RTS);
 	CHECK_EQ(command(qp, 0x505, qp->qp_num, good, 1), OK);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		CHECK_EQ(command(qp, 0x505, qp->qp_num, wrong[i], 2), wrong[i][0].status);
+		CHECK_EQ(syndrome, syndrome_of(&wrong[i][0]));
+	}
 	CHECK_EQ(command(qp, 0x505, qp->qp_num ^ 1, good, 1), NOT_PASSED_ON);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	node_close(&n);

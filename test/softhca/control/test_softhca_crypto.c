@@ -18,6 +18,8 @@ enum {
 	SELECT = 0xa0,
 	STATE = 0xc0,
 	KEY_SIZE = 0xd4,
+	KEYTAG = 0xd8,
+	OPAQUE = 0x200,
 	PURPOSE = 0xdc,
 	PD = 0xe8,
 	KEY = 0x280,
@@ -207,6 +209,8 @@ refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value,
 	devx_put(in, bit, width, value);
 	CHECK(mlx5dv_devx_obj_create(pd->context, in, len, out, sizeof(out)) == NULL);
 	CHECK_EQ(errno, EREMOTEIO);
+	/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + (len < IN_LEN ? 0 : is_on() ? bit : OBJ_TYPE));
 	return devx_get(out, 0, 8);
 }
 
@@ -232,6 +236,55 @@ case_refusals(void)
 
 /* By commands only: replaces a DEK's key. No command tells a key's bytes. */
 static void
+case_mkeys(void)
+{
+	static const struct {
+		uint32_t crypto, bsf, units; /* in the command */
+		unsigned int named;          /* the field that a refusal names; 0: it is taken */
+	} keys[] = {
+		{0, 0, 0, 0},
+		{0, 1, 4, 0},
+		{1, 1, 4, 0},
+		{1, 1, 8, 0},            /* a signature's BSF too */
+		{1, 0, 0, 0x80 + 0x1e3}, /* encryption without a BSF */
+		{2, 1, 4, 0x80 + 0x1e3}, /* other encryption */
+		{3, 1, 4, 0x80 + 0x1e3},
+		{0, 1, 8, 0x80 + 0x100},
+		{1, 1, 5, 0x80 + 0x100},
+		{1, 1, 12, 0x80 + 0x100},
+	};
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		uint8_t in[IN_LEN] = {0}, out[32] = {0};
+		struct mlx5dv_devx_obj *obj;
+
+		devx_put(in, 0, 16, 0x200);
+		devx_put(in, 0x80 + 0x01, 1, 1);
+		devx_put(in, 0x80 + 0x10, 1, 1);
+		devx_put(in, 0x80 + 0x16, 2, 2);
+		devx_put(in, 0x80 + 0x20, 24, 0xffffff);
+		devx_put(in, 0x80 + 0x61, 1, keys[i].bsf);
+		devx_put(in, 0x80 + 0x68, 24, pdn_of(pd));
+		devx_put(in, 0x80 + 0x100, 32, keys[i].units);
+		devx_put(in, 0x80 + 0x1a0, 32, 4);
+		devx_put(in, 0x80 + 0x1e3, 2, keys[i].crypto);
+		obj = mlx5dv_devx_obj_create(ctx, in, IN_LEN, out, sizeof(out));
+		if (keys[i].named == 0) {
+			CHECK(obj != NULL);
+			CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+			continue;
+		}
+		CHECK(obj == NULL && errno == EREMOTEIO);
+		CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + keys[i].named);
+	}
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
 case_modify(void)
 {
 	uint8_t in[IN_LEN], out[IN_LEN];
@@ -244,6 +297,8 @@ case_modify(void)
 	devx_put(in, PURPOSE, 4, 3);
 	devx_put(in, KEY_SIZE, 4, 1);
 	devx_put(in, PD, 24, pdn_of(pd));
+	devx_put(in, KEYTAG, 1, 1);
+	memcpy(in + OPAQUE / 8, "opaque!", 8);
 	memset(in + KEY / 8, 0x77, 128);
 	memset(out, 0, sizeof(out));
 	dek = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16);
@@ -254,20 +309,32 @@ case_modify(void)
 	devx_put(in, SELECT, 32, 1);
 	memset(in + KEY / 8, 0x66, 128);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
-	devx_put(in, SELECT, 32, 2);
-	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
-	CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
+	for (unsigned int i = 0; i < 2; i++) {
+		/* Another part than the key; and one of the upper 32. */
+		devx_put(in, SELECT, 32, i == 0 ? 2 : 1);
+		devx_put(in, SELECT - 32, 32, i);
+		CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
+		CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + SELECT);
+	}
+	/* Of another type of objects. */
+	command(in, MODIFY, id);
+	devx_put(in, SELECT, 32, 1);
+	devx_put(in, OBJ_TYPE, 16, DEK + 1);
+	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0 && errno == EINVAL);
 	/* The kernel checks that the command names the object that it is made on. */
 	command(in, QUERY, id + 1);
 	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
 	command(in, QUERY, id);
 	CHECK_EQ(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)), 0);
-	CHECK_EQ(devx_get(out, STATE, 8), 0);
-	CHECK_EQ(devx_get(out, KEY_SIZE, 4), 1);
-	CHECK_EQ(devx_get(out, PURPOSE, 4), 3);
-	CHECK_EQ(devx_get(out, PD, 24), pdn_of(pd));
-	for (unsigned int i = KEY / 8; i < IN_LEN; i++)
-		CHECK_EQ(out[i], 0);
+	memset(in, 0, sizeof(in));
+	devx_put(in, OBJ_ID, 32, id);
+	devx_put(in, KEY_SIZE, 4, 1);
+	devx_put(in, KEYTAG, 1, 1);
+	devx_put(in, PURPOSE, 4, 3);
+	devx_put(in, PD, 24, pdn_of(pd));
+	memcpy(in + OPAQUE / 8, "opaque!", 8);
+	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK")); /* ready, and without its key */
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
@@ -409,6 +476,7 @@ main(int argc, char **argv)
 		{"there are as many DEKs as the adapter says, and no more", case_limit},
 		{"a DEK with a wrong field is refused", case_refusals},
 		{"a DEK's key can be replaced, and never read", case_modify},
+		{"a key has room for the BSFs that it takes", case_mkeys},
 		{"a work request that asks for encryption fails", case_setter},
 		{"a key for encryption moves nothing", case_untold},
 		{"the engine decides whether a key may have several data units", case_units},
