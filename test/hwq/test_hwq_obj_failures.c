@@ -55,7 +55,7 @@ WRAP(hwq_verbs_srq_create, 1,
 	(ctx, attr, srq))
 WRAP(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
 
-/* What libmlx5 shows of an SRQ, changed; NULL: as it is. */
+/* Changes the description that libmlx5 gives of an SRQ. NULL: no change. */
 static void (*change_srq)(struct mlx5dv_srq *view);
 
 int __real_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
@@ -511,7 +511,7 @@ main(int argc, char **argv)
 			every_step_of_taking_over());
 	RUN("objects that hwq does not drive are refused, by what the device says of them",
 		what_the_device_says());
-	RUN("an SRQ of a shape that hwq does not drive is refused", shapes_of_srqs());
+	RUN("an SRQ with a layout that hwq does not drive is refused", shapes_of_srqs());
 	RUN("a cancel that is refused leaves the ring as it is", every_step_of_cancelling());
 	hwq_log_set(NULL);
 	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)

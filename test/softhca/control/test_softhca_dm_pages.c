@@ -87,7 +87,7 @@ case_mapped(void)
 	context_close(&ctx, fd);
 }
 
-/* A context takes and gives its own pages, and its end gives what it still has. */
+/* A context takes and frees its own pages. Its end frees those that it still has. */
 static void
 case_owners(void)
 {
@@ -118,7 +118,7 @@ int
 main(void)
 {
 	RUN("all pages can be taken, and neither none nor more", case_counts());
-	RUN("a context's end gives its own pages and no others", case_owners());
+	RUN("the end of a context frees its own pages and no others", case_owners());
 	RUN("a mapping of this context's file keeps its pages in use", case_mapped());
 	return check_failures != 0;
 }

@@ -44,7 +44,7 @@ typedef int (*openat_2_fn)(int dir, const char *path, int flags);
 
 static const struct opener {
 	const char *name;
-	bool at, mode; /* takes a directory; takes a mode */
+	bool at, mode; /* at: has a directory argument; mode: has a mode argument */
 } openers[] = {
 	{"open", false, true},
 	{"open64", false, true},
@@ -86,7 +86,7 @@ case_open_device(void)
 	}
 }
 
-/* Names that are nearly the device's. */
+/* Names that are similar to the device's name. */
 static void
 case_other_names(void)
 {
@@ -130,7 +130,7 @@ case_open_files(void)
 		CHECK_EQ(open_by(o, at, path, O_RDONLY, 0), -1, o->name);
 		CHECK_EQ(errno, ENOENT, o->name);
 		if (o->mode) {
-			/* The mode counts where a file is made. */
+			/* The mode is used if a file is created. */
 			fd = open_by(o, at, path, O_WRONLY | O_CREAT | O_EXCL, mode);
 			CHECK(fd >= 0, "%s", o->name);
 			CHECK_EQ(fstat(fd, &st), 0);
@@ -225,7 +225,7 @@ case_stat(void)
 
 typedef void *(*mmap_fn)(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
-/* Contiguous pages, which the device does not give; all else is the kernel's. */
+/* The device has no contiguous pages. Other mappings go to the kernel. */
 static void
 case_mmap(void)
 {
@@ -274,16 +274,16 @@ case_ioctl(void)
 	CHECK_EQ(n, 5);
 	CHECK(ioctl(pipes[0], RDMA_VERBS_IOCTL, &hdr) == -1 && errno == ENOTTY);
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
-	CHECK_EQ(errno, EINVAL); /* of no driver */
+	CHECK_EQ(errno, EINVAL); /* names no driver */
 	hdr.driver_id = 1;
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
-	CHECK_EQ(errno, EPROTONOSUPPORT); /* of no object */
+	CHECK_EQ(errno, EPROTONOSUPPORT); /* names no object */
 	CHECK_EQ(close(pipes[0]), 0);
 	CHECK_EQ(close(pipes[1]), 0);
 	CHECK_EQ(close(fd), 0);
 }
 
-/* Only the RDMA netlink is not there. */
+/* Of the netlink protocols, only RDMA does not exist. */
 static void
 case_socket(void)
 {
@@ -309,9 +309,9 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"every form of open(2) opens the device", case_open_device},
-		{"a name that is nearly the device's is another file's", case_other_names},
-		{"every form of open(2) opens and makes files", case_open_files},
-		{"every form of stat(2) tells the device from files", case_stat},
+		{"a name that is similar to the device's opens another file", case_other_names},
+		{"every form of open(2) opens and creates files", case_open_files},
+		{"every form of stat(2) distinguishes the device from files", case_stat},
 		{"the device gives no contiguous pages", case_mmap},
 		{"ioctl(2) goes to the adapter or to the kernel", case_ioctl},
 		{"there is no RDMA netlink", case_socket},

@@ -314,7 +314,7 @@ put(const char *root, const char *name, const char *text)
 	fclose(f);
 }
 
-/* The PCI ids of Mellanox from Connect-IB on, and functions that the driver's own bus has. */
+/* PCI ids of Mellanox from Connect-IB on, and functions on the auxiliary bus of mlx5_core. */
 static void
 case_modalias(void)
 {
@@ -451,7 +451,7 @@ count_fds(void)
 	return n;
 }
 
-/* A tree in use holds its lock open; all else is closed, also where a tree cannot be made. */
+/* Only the lock of a tree in use stays open, also if a tree cannot be created. */
 static void
 case_descriptors(void)
 {
@@ -477,11 +477,11 @@ static const struct check_case cases[] = {
 	{"other vendors' devices keep their numbers", case_other_devices},
 	{"a tree that cannot be made is taken down", case_failure},
 	{"trees are in the directory of TMPDIR", case_where},
-	{"the machine's own sysfs is where SYSFS_PATH says, but for trees of this library",
+	{"SYSFS_PATH is the machine's own sysfs, unless it is a tree of this library",
 		case_real_root},
 	{"an mlx5 device is known by its bus", case_modalias},
 	{"a tree's files are those that libibverbs reads", case_contents},
-	{"no descriptor stays open but the lock's", case_descriptors},
+	{"only the lock's descriptor stays open", case_descriptors},
 };
 
 int

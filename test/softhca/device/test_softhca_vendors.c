@@ -345,9 +345,9 @@ case_flushed(void)
 	end(SYN_FLUSH, VEN_NONE, "flushed");
 }
 
-/* ---- keys to invalidate, links, and what a CQE has besides */
+/* ---- keys to invalidate, links, and other fields of a CQE */
 
-/* A region that its owner did not allow to be invalidated. */
+/* A region that was registered without remote invalidation. */
 static void
 case_invalidate(void)
 {
@@ -367,7 +367,7 @@ case_invalidate(void)
 	end(SYN_REM_OP, VEN_KEY_ACCESS, "a SEND with invalidate");
 }
 
-/* Without a link the retries end as without a peer. */
+/* Without a link, the retries end with the vendor syndrome of a missing peer. */
 static void
 case_no_link(void)
 {
@@ -390,7 +390,7 @@ case_no_link(void)
 	rig_fini(&r);
 }
 
-/* A CQE is written whole: bytes that say nothing of this completion are 0, whatever was there. */
+/* All bytes of a CQE are written: those without a meaning for this completion become 0. */
 static void
 case_whole(void)
 {
@@ -432,8 +432,9 @@ main(void)
 	RUN("each refusal of the responder's QP has its vendor syndrome", case_qp());
 	RUN("a receive that fails has its vendor syndrome, at both ends", case_receives());
 	RUN("flushed work has no vendor syndrome", case_flushed());
-	RUN("a key that may not be invalidated is named, at both ends", case_invalidate());
-	RUN("without a link, nobody is named", case_no_link());
-	RUN("a CQE is written whole", case_whole());
+	RUN("a key that may not be invalidated has its vendor syndrome, at both ends",
+		case_invalidate());
+	RUN("without a link, a request fails as without a peer", case_no_link());
+	RUN("all bytes of a CQE are written", case_whole());
 	return check_failures != 0;
 }

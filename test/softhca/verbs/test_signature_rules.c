@@ -208,7 +208,7 @@ enum {
 	SIG_PSV = 0x7d,
 	SIG_BLOCK = 0x7e
 };
-/* Of the last request. */
+/* The vendor syndrome of the last request. */
 static uint32_t vendor;
 
 static enum ibv_wc_status
