@@ -6,18 +6,23 @@
  * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are those of
  * the kernel's uverbs_main.c.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <rdma/rdma_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
 
-#include "check.h"
+#include "raw_ioctl.h"
+#include "softhca_pair.h"
 
 #define DEVICE     "/dev/infiniband/uverbs0"
 #define N(a)       (sizeof(a) / sizeof((a)[0]))
@@ -304,6 +309,78 @@ case_socket(void)
 		CHECK_EQ(close(fd), 0);
 }
 
+/* ---- failures */
+
+static unsigned int
+count_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(fds != NULL);
+	while (readdir(fds) != NULL)
+		n++;
+	closedir(fds);
+	return n;
+}
+
+/* A context whose file cannot be as long as it must be (setrlimit(2)), or that has no descriptor. */
+static void
+case_open_fails(void)
+{
+	unsigned int before = count_fds();
+	struct rlimit was, none;
+	int fd;
+
+	CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &was), 0);
+	none = (struct rlimit){4096, was.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(open(DEVICE, O_RDWR | O_CLOEXEC), -1);
+		CHECK_EQ(errno, EFBIG);
+		CHECK_EQ(count_fds(), before);
+	}
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &was), 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){0, was.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK_EQ(open(DEVICE, O_RDWR | O_CLOEXEC), -1);
+	CHECK_EQ(errno, EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
+	CHECK_EQ(count_fds(), before);
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0 && close(fd) == 0);
+}
+
+/* The channel's number cannot be answered: the program has no descriptor of it. */
+static void
+case_channel_fails(void)
+{
+	struct raw_ioctl c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	struct ibv_context *ctx = pair_open(0);
+	struct rlimit was, none;
+	unsigned int before;
+
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	ctx = pair_open(0); /* what the one before left is gone */
+	before = count_fds();
+	raw_attr(&c, UVERBS_ATTR_CORE_IN, 8, 0);
+	raw_attr(&c, UVERBS_ATTR_CORE_OUT, 4, 16);
+	raw_u64(&c, UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL);
+	CHECK_EQ(raw_run(ctx->cmd_fd, &c), EFAULT);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){0, was.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK(ibv_create_comp_channel(ctx) == NULL);
+	CHECK_EQ(errno, EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	ctx = pair_open(0);
+	CHECK_EQ(count_fds(), before);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -315,6 +392,8 @@ main(int argc, char **argv)
 		{"the device gives no contiguous pages", case_mmap},
 		{"ioctl(2) goes to the adapter or to the kernel", case_ioctl},
 		{"there is no RDMA netlink", case_socket},
+		{"an open that fails leaves no descriptor", case_open_fails},
+		{"a channel that cannot be made leaves no descriptor", case_channel_fails},
 	};
 	int failed;
 

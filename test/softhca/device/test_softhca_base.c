@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "check.h"
@@ -13,10 +14,14 @@
 #include "devices.h"
 #include "key.h"
 #include "lanes.h"
+#include "log.h"
+#include "number.h"
 #include "pages.h"
 #include "retire.h"
+#include "softhca.h"
 #include "table.h"
 #include "turns.h"
+#include "violation.h"
 
 #define LAST 0xfffffeu /* the highest number; 0xffffff is for multicast */
 
@@ -470,6 +475,129 @@ case_page_sets(void)
 	free(set);
 }
 
+/* ---- numbers in text */
+
+static void
+case_numbers(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} numbers[] = {{"0", 0}, {"1", 1}, {"010", 10}, {"0x10", 16}, {"0xFf", 255},
+		{"18446744073709551615", UINT64_MAX}, {"0xffffffffffffffff", UINT64_MAX}};
+	static const char *const others[] = {"", " 1", "+1", "-1", "1 ", "1x", "x1", "0x", "0xg",
+		"0X10", "18446744073709551616", "0x10000000000000000", "1.5", "a"};
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		value = 99;
+		CHECK(number_parse(numbers[i].text, &value), "%s", numbers[i].text);
+		CHECK(value == numbers[i].value, "%s", numbers[i].text);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		CHECK(!number_parse(others[i], &value), "%s", others[i]);
+}
+
+/* ---- log lines */
+
+/* What `run` writes to the standard error output, as a string. */
+static size_t
+logged_by(void (*run)(void), char *text, size_t len)
+{
+	int log = memfd_create("log", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	CHECK(log >= 0 && saved >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
+	run();
+	CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+	n = pread(log, text, len - 1, 0);
+	CHECK(n >= 0);
+	text[n] = '\0';
+	close(log);
+	close(saved);
+	return (size_t)n;
+}
+
+static char long_text[2000];
+
+static void
+log_short(void)
+{
+	softhca_log("%d and %s", 5, "six");
+	softhca_log("seven");
+}
+
+static void
+log_long(void)
+{
+	softhca_log("%s", long_text);
+}
+
+/* A line is at most 1023 bytes long, with its end. */
+static void
+case_log(void)
+{
+	char text[4096];
+
+	logged_by(log_short, text, sizeof(text));
+	CHECK(strcmp(text, "softhca: 5 and six\nsofthca: seven\n") == 0, "%s", text);
+	for (size_t len = 1010; len < 1020; len++) {
+		size_t n, want = len < 1013 ? len : 1013;
+
+		memset(long_text, 'x', sizeof(long_text));
+		long_text[len] = '\0';
+		n = logged_by(log_long, text, sizeof(text));
+		CHECK_EQ(n, 9 + want + 1);
+		CHECK_EQ(text[n - 1], '\n');
+		CHECK_EQ(strspn(text + 9, "x"), want);
+	}
+}
+
+static void
+violate_60(void)
+{
+	for (int i = 0; i < 60; i++)
+		violation("%s", "a rule");
+}
+
+static void
+violate_4(void)
+{
+	for (int i = 0; i < 4; i++)
+		violation("%s", "a rule");
+}
+
+static unsigned int
+lines_of(void (*run)(void))
+{
+	char text[4096];
+	unsigned int n = 0;
+
+	logged_by(run, text, sizeof(text));
+	for (const char *at = text; (at = strstr(at, "softhca: a rule\n")) != NULL; at++)
+		n++;
+	return n;
+}
+
+/* All are counted; the first 64 are logged, then the 128th, the 256th, and so on. */
+static void
+case_violations(void)
+{
+	unsigned long before = softhca_violations();
+
+	CHECK_EQ(before, 0);
+	CHECK_EQ(lines_of(violate_60), 60);
+	CHECK_EQ(lines_of(violate_4), 4);
+	CHECK_EQ(softhca_violations(), 64);
+	CHECK_EQ(lines_of(violate_60), 0);
+	CHECK_EQ(lines_of(violate_4), 1); /* 128 */
+	CHECK_EQ(lines_of(violate_60), 0);
+	CHECK_EQ(lines_of(violate_60), 0);
+	CHECK_EQ(lines_of(violate_4), 0);
+	CHECK_EQ(lines_of(violate_4), 1); /* 256 */
+	CHECK_EQ(softhca_violations(), 256);
+}
+
 static const struct check_case cases[] = {
 	{"a number comes back after 65536 others", case_numbers_come_back_late},
 	{"numbers wrap, and those in use are skipped", case_numbers_wrap},
@@ -484,6 +612,9 @@ static const struct check_case cases[] = {
 	{"replaced keys wait for the turns that may see them", case_keys_wait_for_turns},
 	{"replaced keys do not wait for later turns", case_keys_do_not_wait_for_later_turns},
 	{"a changed set of pages keeps order and marks", case_page_sets},
+	{"a number is decimal, or hexadecimal behind 0x, and nothing else", case_numbers},
+	{"a log line is whole, and cut where it is too long", case_log},
+	{"violations are counted, and the first and few of the others logged", case_violations},
 };
 
 int
