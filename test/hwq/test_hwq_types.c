@@ -178,11 +178,17 @@ one_life(enum hwq_qp_type type)
 	struct hwq_qp_conf conf = {.type = type, .sq_wr = 8, .qkey = EMU_QKEY};
 	bool has_peer = type == HWQ_QP_RC || type == HWQ_QP_UC || type == HWQ_QP_XRC_SEND;
 	enum hwq_qp_type other;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 	struct hwq_qp *qp;
 	uint64_t id = 0;
 	unsigned int round;
 
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), 0, "create");
+	if (type == HWQ_QP_UD) {
+		CHECK_EQ(ibv_query_qp(qp->qp, &attr, IBV_QP_QKEY, &init), 0, "query");
+		CHECK_EQ(attr.qkey, EMU_QKEY, "qkey");
+	}
 	for (round = 0; round < 3; round++) {
 		CHECK_EQ(hwq_qp_state(qp), IBV_QPS_INIT, "at first");
 		CHECK_EQ(post_nop(qp, type), -EINVAL, "a batch before RTS");
