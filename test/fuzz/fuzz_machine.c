@@ -39,8 +39,8 @@ softhca_event_qp_async(void *event, uint32_t type)
 {
 }
 
-bool
-softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+static bool
+send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {
 	return true;
 }
@@ -98,6 +98,7 @@ world_init(void)
 	fuzz_dev.port[0].n_gids = 1;
 	memcpy(fuzz_dev.port[0].gid[0], gid, sizeof(gid));
 	softhca_devices_set(&fuzz_dev, 1);
+	fuzz_dev.send_event = send_event;
 	FUZZ_MUST(softhca_lanes_init(&fuzz_dev));
 }
 

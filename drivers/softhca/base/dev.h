@@ -3,8 +3,12 @@
 #ifndef SOFTHCA_DEV_H
 #define SOFTHCA_DEV_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "config.h"
 
+struct softhca_dev;
 struct softhca_lanes; /* everything the data half keeps for one adapter */
 
 /* The addresses of a port. The control half fills them in; QPs that send to the port use them. */
@@ -15,6 +19,12 @@ struct softhca_port {
 	uint16_t lid;
 	uint8_t mac[6];
 };
+
+/*
+ * Sends an event of the adapter, or of a port of it, to every open context. Called inside a turn, so
+ * it does not wait. False: a control call holds a lock that it needs, and no context got the event.
+ */
+typedef bool softhca_dev_event_fn(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
 /*
  * The control half creates the adapters when the library is loaded, and calls softhca_lanes_init()
@@ -28,6 +38,7 @@ struct softhca_dev {
 	struct softhca_port port[SOFTHCA_MAX_PORTS]; /* port 1 first */
 	unsigned int index;                          /* mlx5_<index> */
 	struct softhca_lanes *lanes;
+	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };
 
 #endif

@@ -259,7 +259,7 @@ fault_init(const struct softhca_config *cfg)
 }
 
 static void
-deliver_events(struct softhca_dev *dev, struct device_faults *d, fault_deliver *deliver)
+deliver_events(struct softhca_dev *dev, struct device_faults *d, softhca_dev_event_fn *deliver)
 {
 	/* The list of contexts may be locked: then the next turn tries again. */
 	while (d->n_events != 0 && deliver(dev, d->events[0].type, d->events[0].port)) {
@@ -278,7 +278,7 @@ raise_ports(struct device_faults *d, uint64_t now)
 }
 
 void
-fault_tick(struct softhca_dev *dev, fault_deliver *deliver)
+fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver)
 {
 	struct device_faults *d = &devices[dev->index];
 	uint64_t now = device_clock();

@@ -315,17 +315,11 @@ void softhca_settle(struct softhca_dev *dev);
 int softhca_clock_add(struct softhca_dev *dev, void *page);
 int softhca_clock_remove(struct softhca_dev *dev, void *page);
 
-/* ---------------------------------------------------------------- events (event.c, contexts.c) */
+/* ---------------------------------------------------------------- events (event.c) */
 
 /* Async event numbers are the verbs' own (IBV_EVENT_*). Called with QP or CQ locks held. */
 void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
-/*
- * Sends an event of the adapter, or of a port of it, to every open context. Called inside a turn,
- * so it does not wait. False: a control call holds a lock that it needs, and no context got the
- * event.
- */
-bool softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
 #endif

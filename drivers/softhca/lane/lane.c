@@ -174,7 +174,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	unsigned int work = 0;
 
 	if (fault_watches(WATCH_TURNS))
-		fault_tick(lanes->dev, softhca_event_device);
+		fault_tick(lanes->dev, lanes->dev->send_event);
 	clocks_tick(lanes);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&

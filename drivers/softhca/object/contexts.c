@@ -72,6 +72,29 @@ free_closed(struct softhca_ctx *closed)
 	}
 }
 
+/* ---------------------------------------------------------------- events of the adapter */
+
+/* softhca_dev_event_fn: it tries locks only, as it runs inside a turn. */
+static bool
+send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
+{
+	struct softhca_ctx *end, *ctx;
+
+	if (pthread_mutex_trylock(&list_lock) != 0)
+		return false;
+	/* Takes all of their locks, or none: so no context gets the event twice. */
+	for (end = contexts; end != NULL; end = end->next)
+		if (pthread_mutex_trylock(&end->lock) != 0)
+			break;
+	for (ctx = contexts; ctx != end; ctx = ctx->next) {
+		if (end == NULL && ctx->dev == dev && !ctx->dead)
+			ctx_post_event(ctx, type, port);
+		pthread_mutex_unlock(&ctx->lock);
+	}
+	pthread_mutex_unlock(&list_lock);
+	return end == NULL;
+}
+
 /* ---------------------------------------------------------------- open and find */
 
 int
@@ -83,8 +106,10 @@ ctx_open(struct softhca_dev *dev, int flags)
 
 	pthread_mutex_lock(&list_lock);
 	closed = unlink_closed();
-	if (dev->lanes == NULL)
+	if (dev->lanes == NULL) {
+		dev->send_event = send_event;
 		rc = softhca_lanes_init(dev);
+	}
 	fd = rc == 0 ? memfd_create(CTX_MEMFD_NAME, mfd_flags) : -1;
 	if (fd >= 0)
 		ctx = ctx_create(dev, fd);
@@ -146,28 +171,6 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	dev = ctx != NULL ? ctx->dev : NULL;
 	pthread_mutex_unlock(&list_lock);
 	return dev;
-}
-
-/* ---------------------------------------------------------------- events of the adapter */
-
-bool
-softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
-{
-	struct softhca_ctx *end, *ctx;
-
-	if (pthread_mutex_trylock(&list_lock) != 0)
-		return false;
-	/* Takes all of their locks, or none: so no context gets the event twice. */
-	for (end = contexts; end != NULL; end = end->next)
-		if (pthread_mutex_trylock(&end->lock) != 0)
-			break;
-	for (ctx = contexts; ctx != end; ctx = ctx->next) {
-		if (end == NULL && ctx->dev == dev && !ctx->dead)
-			ctx_post_event(ctx, type, port);
-		pthread_mutex_unlock(&ctx->lock);
-	}
-	pthread_mutex_unlock(&list_lock);
-	return end == NULL;
 }
 
 /* ---------------------------------------------------------------- fork(2) */

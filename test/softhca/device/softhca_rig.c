@@ -50,8 +50,8 @@ softhca_event_qp_async(void *event, uint32_t type)
 	((struct rig_event *)event)->async[type]++;
 }
 
-bool
-softhca_event_device(struct softhca_dev *dev, uint32_t type, uint32_t port)
+static bool
+send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {
 	return true;
 }
@@ -195,6 +195,7 @@ rig_init(struct rig *r, const struct rig_opts *opts)
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	rig_devs[0].cfg = &r->cfg;
 	softhca_devices_set(rig_devs, 1);
+	rig_devs[0].send_event = send_event;
 	err = softhca_lanes_init(&rig_devs[0]);
 	assert(err == 0);
 	end_init(&r->a, NULL, &o, 0xaa);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "dev.h"
 
 struct softhca_dev;
 
@@ -62,13 +63,11 @@ struct fault_hit {
 struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
 /* A message is about to arrive in a receive of this QP: what happens to the receive instead. */
 struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
-/* Sends an event of the adapter or of a port of it, as softhca_event_device(). False: not now. */
-typedef bool fault_deliver(struct softhca_dev *dev, uint32_t type, uint32_t port);
 /*
  * Looks at the control file now and then, brings ports up that are due, delivers events. Inside a turn
  * of that adapter.
  */
-void fault_tick(struct softhca_dev *dev, fault_deliver *deliver);
+void fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver);
 /* A control call begins: looks at the control file, and brings ports up that are due. */
 void fault_look(struct softhca_dev *dev);
 
