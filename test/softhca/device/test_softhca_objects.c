@@ -1290,6 +1290,46 @@ case_threads(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
+/* ---- objects that others use */
+
+static void
+case_busy(void)
+{
+	struct softhca_srq_attr attr = {.pdn = RIG_PDN,
+		.buf = queue_buf,
+		.dbrec = record,
+		.n_wqe = 16,
+		.log_stride = 6,
+		.event = &event};
+	struct softhca_qp_init init = {.type = SOFTHCA_QP_XRC_RECV,
+		.pdn = RIG_PDN,
+		.event = &event};
+	struct softhca_srq *srq;
+	struct softhca_qp *qp;
+	void *cq;
+
+	begin();
+	CHECK_EQ(make_cq(&cq), 0);
+	attr.cq = cq;
+	CHECK_EQ(softhca_srq_create(device(), &attr, &srq), 0);
+	CHECK_EQ(end_cq(cq), -EBUSY, "a CQ that an SRQ uses");
+	init.srq = srq;
+	CHECK_EQ(softhca_qp_create(device(), &init, &qp), 0);
+	CHECK_EQ(softhca_srq_destroy(srq), -EBUSY, "an SRQ that a QP uses");
+	CHECK_EQ(end_uar(r.a.uar), -EBUSY, "a page that queues use");
+	CHECK_EQ(softhca_qp_destroy(qp), 0);
+	CHECK_EQ(softhca_srq_destroy(srq), 0);
+	init = (struct softhca_qp_init){.type = SOFTHCA_QP_DCT,
+		.pdn = RIG_PDN,
+		.recv_cq = cq,
+		.event = &event};
+	CHECK_EQ(softhca_qp_create(device(), &init, &qp), 0);
+	CHECK_EQ(end_cq(cq), -EBUSY, "a CQ of a QP's receives");
+	CHECK_EQ(softhca_qp_destroy(qp), 0);
+	CHECK_EQ(end_cq(cq), 0);
+	rig_fini(&r);
+}
+
 int
 main(void)
 {
@@ -1307,5 +1347,6 @@ main(void)
 	RUN("a queue pair's attributes are what was set, until RESET", case_attributes());
 	RUN("a DCI after RESET has no stream in error", case_streams_after_reset());
 	RUN("device threads run anywhere and take no signals", case_threads());
+	RUN("an object that others use is not destroyed", case_busy());
 	return check_failures != 0;
 }

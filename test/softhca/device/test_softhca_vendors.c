@@ -395,6 +395,7 @@ static void
 case_whole(void)
 {
 	struct rig_wqe nop = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	struct rig_wqe add = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
 	struct rig_wqe bad = rig_wqe(0x3e, ALWAYS);
 	struct mlx5_cqe64 want = {.srqn_uidx = htobe32(0xaa)}, got;
 	struct mlx5_err_cqe error = {.srqn = htobe32(0xaa),
@@ -402,21 +403,27 @@ case_whole(void)
 		.syndrome = SYN_QP_OP};
 
 	begin(NULL);
-	for (unsigned int i = 0; i < 2; i++) {
-		memset(r.a.cq_buf + i * 64, 0xa5, 63);
-		rig_post(&r.a, i == 0 ? &nop : &bad);
-	}
+	memset(r.a.cq_buf + 64, 0xa5, 63);
+	memset(r.a.cq_buf + 128, 0xa5, 63);
+	/* Behind an atomic, whose CQE counts 8 bytes. */
+	rig_raddr(&add, va(r.b.buf), r.b.key);
+	rig_atomic(&add, 1, 0);
+	rig_sge(&add, va(r.a.buf), r.a.key, 8);
+	(void)rig_put(&r.a, &add);
+	(void)rig_put(&r.a, &nop);
+	rig_post(&r.a, &bad);
 	rig_run(&r);
-	memcpy(&got, r.a.cq_buf, sizeof(got));
+	memcpy(&got, r.a.cq_buf + 64, sizeof(got));
 	CHECK(got.timestamp != 0, "a timestamp");
 	want.timestamp = got.timestamp;
 	want.sop_drop_qpn = htobe32(r.a.qpn | (uint32_t)MLX5_OPCODE_NOP << 24);
+	want.wqe_counter = htobe16(1);
 	want.op_own = MLX5_CQE_REQ << 4;
 	check_bytes(&got, &want, sizeof(got), "the CQE of a NOP");
 	error.s_wqe_opcode_qpn = htobe32(r.a.qpn | 0x3eu << 24);
-	error.wqe_counter = htobe16(1);
+	error.wqe_counter = htobe16(2);
 	error.op_own = MLX5_CQE_REQ_ERR << 4;
-	check_bytes(r.a.cq_buf + 64, &error, sizeof(error), "the CQE of an error");
+	check_bytes(r.a.cq_buf + 128, &error, sizeof(error), "the CQE of an error");
 	rig_fini(&r);
 }
 
