@@ -310,6 +310,74 @@ case_modify(void)
 #undef IN
 #undef EX
 
+/* In RTS a QP tells each attribute that it was given (ibv_query_qp(3)). */
+static void
+case_query(void)
+{
+	struct world w = world_open();
+
+	for (int all = 0; all < 2; all++) {
+		struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
+			.send_cq = w.n.scq,
+			.recv_cq = w.n.rcq,
+			.sq_sig_all = all,
+			.cap = {.max_send_wr = 16,
+				.max_recv_wr = 8,
+				.max_send_sge = 3,
+				.max_recv_sge = 2}};
+		struct ibv_qp *qp = ibv_create_qp(w.n.pd, &init);
+		struct ibv_qp_attr set = node_attr(&w.n, 0xabcdef), got;
+		struct ibv_qp_init_attr was;
+
+		CHECK(qp != NULL);
+		set.rq_psn |= 0x5a000000; /* PSNs have 24 bits */
+		set.sq_psn |= 0x5a000000;
+		set.timeout = 14;
+		set.retry_cnt = 6;
+		set.rnr_retry = 5;
+		set.min_rnr_timer = 12;
+		set.ah_attr.is_global = is_ethernet();
+		set.ah_attr.dlid = 0x4321;
+		for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
+			set.qp_state = s;
+			CHECK_EQ(ibv_modify_qp(qp, &set, IBV_QP_STATE | node_need(K_RC, s)), 0);
+		}
+		memset(&got, 0x5a, sizeof(got));
+		memset(&was, 0x5a, sizeof(was));
+		CHECK_EQ(ibv_query_qp(qp, &got, 0x1fffff, &was), 0);
+		CHECK_EQ(got.qp_state, IBV_QPS_RTS);
+		CHECK_EQ(got.cur_qp_state, IBV_QPS_RTS);
+		CHECK_EQ(got.path_mtu, IBV_MTU_1024);
+		CHECK_EQ(got.qkey, 0);
+		CHECK_EQ(got.rq_psn, 0x123456);
+		CHECK_EQ(got.sq_psn, 0x654321);
+		CHECK_EQ(got.dest_qp_num, 0xabcdef);
+		CHECK_EQ(got.qp_access_flags, set.qp_access_flags);
+		CHECK_EQ(got.pkey_index, 0);
+		CHECK_EQ(got.sq_draining, 0);
+		CHECK_EQ(got.max_rd_atomic, 4);
+		CHECK_EQ(got.max_dest_rd_atomic, 8);
+		CHECK_EQ(got.min_rnr_timer, 12);
+		CHECK_EQ(got.port_num, 1);
+		CHECK_EQ(got.timeout, 14);
+		CHECK_EQ(got.retry_cnt, 6);
+		CHECK_EQ(got.rnr_retry, 5);
+		CHECK_EQ(got.cap.max_recv_wr, 8);
+		CHECK(got.cap.max_send_sge >= 3);
+		CHECK_EQ(got.ah_attr.is_global, is_ethernet());
+		CHECK_EQ(got.ah_attr.dlid, 0x4321);
+		CHECK_EQ(got.ah_attr.sl, 3);
+		CHECK_EQ(got.ah_attr.port_num, 1);
+		CHECK_EQ(got.ah_attr.grh.sgid_index, 1);
+		CHECK_EQ(got.ah_attr.grh.hop_limit, 33);
+		CHECK_EQ(memcmp(&got.ah_attr.grh.dgid, &set.ah_attr.grh.dgid, 16), 0);
+		CHECK_EQ(was.sq_sig_all, all);
+		CHECK_EQ(was.qp_type, IBV_QPT_RC);
+		CHECK_EQ(ibv_destroy_qp(qp), 0);
+	}
+	world_close(&w);
+}
+
 static const struct check_case cases[] = {
 	{"a queue pair's buffers are aligned, mapped and writable to their last byte",
 		case_qp_buffers},
@@ -319,6 +387,7 @@ static const struct check_case cases[] = {
 		case_qp_flags},
 	{"if the answer cannot be written, the object is destroyed", case_answers},
 	{"an attribute out of its range leaves a queue pair in its state", case_modify},
+	{"a QP tells each attribute that it was given", case_query},
 };
 
 int

@@ -124,6 +124,73 @@ make_mw(void *arg)
 	return 0;
 }
 
+static int
+make_ah(void *arg)
+{
+	struct world *w = arg;
+	struct ibv_qp_attr attr = node_attr(&w->n, 0);
+	struct ibv_ah *ah = ibv_create_ah(w->n.pd, &attr.ah_attr);
+
+	if (ah == NULL)
+		return errno;
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	return 0;
+}
+
+/* Each GID of the adapter has the address 02:53:48:00:00:01, in its IPv4 form too. */
+static void
+own_addresses(struct world *w)
+{
+	static const uint8_t mac[6] = {0x02, 0x53, 0x48, 0, 0, 1};
+
+	for (int i = 0; i < 4; i++) {
+		struct ibv_qp_attr attr = node_attr(&w->n, 0);
+		struct mlx5dv_ah view = {0};
+		struct mlx5dv_obj obj = {.ah = {.out = &view}};
+
+		CHECK_EQ(ibv_query_gid(w->n.ctx, 1, i, &attr.ah_attr.grh.dgid), 0);
+		obj.ah.in = ibv_create_ah(w->n.pd, &attr.ah_attr);
+		CHECK(obj.ah.in != NULL);
+		CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
+		CHECK_EQ(memcmp(view.av->rmac, mac, 6), 0);
+		CHECK_EQ(ibv_destroy_ah(obj.ah.in), 0);
+	}
+}
+
+/* The Ethernet address of a GID must be known: that of a link-local one is, and the adapter's own are. */
+static void
+case_address_handles(void)
+{
+	struct world w = world_open();
+	const struct edit edits[] = {
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, pd_handle, NO_HANDLE,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, pd_handle, w.n.scq->handle,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.port_num, 0, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.port_num, 2, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.sgid_index, 200,
+			EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.is_global, 0, EINVAL),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.dgid[0], 0xff,
+			ENETUNREACH),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.dgid[7], 1,
+			ENETUNREACH),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.dgid[11], 0xfe,
+			ENETUNREACH),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.dgid[12], 0xff,
+			ENETUNREACH),
+		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_create_ah, attr.grh.dgid[15], 0x77, 0),
+		{OUT, UVERBS_ATTR_CORE_OUT, .value = 16, .err = EFAULT},
+	};
+
+	if (is_ethernet()) { /* libmlx5 asks the kernel for addresses on Ethernet only */
+		WRITE(make_ah, &w, IB_USER_VERBS_CMD_CREATE_AH, edits);
+		own_addresses(&w);
+	}
+	world_close(&w);
+}
+
 /* libmlx5 keeps the pages that it gets, so this call is made by hand. */
 static int
 make_uar(void *arg)
@@ -170,6 +237,8 @@ case_windows_and_pages(void)
 }
 
 static const struct check_case cases[] = {
+	{"an address handle is of a port, a GID and an address that there are",
+		case_address_handles},
 	{"windows need a protection domain, and pages a known type", case_windows_and_pages},
 	{"calls on work queues are checked", case_wq},
 };
