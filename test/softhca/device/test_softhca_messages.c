@@ -358,7 +358,21 @@ case_write_imm_to_srq(void)
 	end();
 }
 
+/* A request that failed leaves no conversion behind: the next one would convert into freed memory. */
+static void
+case_end_of_use(void)
+{
+	begin();
+	CHECK(key_use_alloc(&run.use, 100) != NULL, "memory");
+	run.use.after = (struct sig_after *)key_use_alloc(&run.use, 100);
+	key_use_free(&run.use);
+	CHECK(run.use.after == NULL, "a conversion");
+	CHECK(run.use.spill == NULL, "memory");
+	end();
+}
+
 static const struct check_case cases[] = {
+	{"the end of a request ends its conversions", case_end_of_use},
 	{"long copies are made without a CQ held", case_long_copies},
 	{"reads and atomics need the responder's resources", case_no_resources},
 	{"a message for nobody says so", case_nobody_is_named},

@@ -18,6 +18,7 @@
 #include "qp.h"
 #include "cq.h"
 #include "key.h"
+#include "softhca.h"
 #include "softhca_rig.h"
 #include "srq.h"
 #include "turns.h"
@@ -1290,6 +1291,42 @@ case_threads(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
+/* ---- lanes that wait */
+
+static void
+run_pump(void *o)
+{
+	(void)o;
+	while (softhca_pump() != 0)
+		;
+}
+
+/* A lane that completes work waits for who holds the CQ. */
+static void
+case_lane_waits(void)
+{
+	const struct rig_wqe nop = rig_wqe(MLX5_OPCODE_NOP, MLX5_WQE_CTRL_CQ_UPDATE);
+	const struct mlx5_cqe64 *cqe;
+	void *wq;
+
+	begin();
+	CHECK_EQ(make_wq(&wq), 0);
+	atomic_store(&record[0], htobe32(1));
+	CHECK_EQ(softhca_wq_modify(wq, SOFTHCA_WQ_RESET, SOFTHCA_WQ_RDY), 0);
+	CHECK_EQ(softhca_wq_modify(wq, SOFTHCA_WQ_RDY, SOFTHCA_WQ_ERR), 0);
+	expect_lock(&r.a.cq->lock, "flushing a WQ", run_pump, NULL);
+	cqe = rig_poll(&r.a);
+	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_ERR, "the flushed receive");
+	CHECK_EQ(end_wq(wq), 0);
+	atomic_store(&record[0], 0);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), -EINVAL, "from RESET");
+	rig_connect(&r.a, r.b.qpn, 7, 1);
+	rig_post(&r.a, &nop);
+	expect_lock(&r.a.cq->lock, "completing a NOP", run_pump, NULL);
+	CHECK(rig_poll(&r.a) != NULL, "the NOP");
+	rig_fini(&r);
+}
+
 /* ---- objects that others use */
 
 static void
@@ -1347,6 +1384,7 @@ main(void)
 	RUN("a queue pair's attributes are what was set, until RESET", case_attributes());
 	RUN("a DCI after RESET has no stream in error", case_streams_after_reset());
 	RUN("device threads run anywhere and take no signals", case_threads());
+	RUN("a lane waits for who holds a CQ", case_lane_waits());
 	RUN("an object that others use is not destroyed", case_busy());
 	return check_failures != 0;
 }

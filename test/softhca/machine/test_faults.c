@@ -328,6 +328,17 @@ case_refused(void)
 	errno = 0;
 	CHECK(ibv_create_cq(p.ctx, 4, NULL, NULL, 0) == NULL);
 	CHECK_EQ(errno, ENOSPC);
+	/* Work requests are no calls: they do not count for this one. */
+	fault("refuse call=alloc_pd errno=13");
+	fault("drop op=1000");
+	pd = ibv_alloc_pd(p.ctx);
+	CHECK(pd == NULL && errno == EACCES);
+	fault("refuse call=alloc_pd errno=13");
+	write_one(5);
+	expect(5, IBV_WC_SUCCESS);
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	CHECK_EQ(errno, EACCES);
+	softhca_faults_clear();
 	fault("refuse call=destroy_qp errno=16");
 	CHECK_EQ(ibv_destroy_qp(p.client.qp), EBUSY);
 	end();
@@ -394,6 +405,28 @@ case_malformed(void)
 	}
 	CHECK_EQ(softhca_fault("  # nothing"), 0);
 	CHECK_EQ(softhca_faults_left(), 0);
+}
+
+/* softhca.h: clearing brings ports and the device back, and forgets events that were not delivered. */
+static void
+case_clear(void)
+{
+	struct ibv_pd *pd;
+
+	begin();
+	fault("port_down");
+	CHECK_EQ(port_state(), IBV_PORT_DOWN);
+	softhca_faults_clear();
+	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
+	fault("device_fatal");
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	softhca_faults_clear();
+	pd = ibv_alloc_pd(p.ctx);
+	CHECK(pd != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	end();
 }
 
 /* Each value has a least and a largest one (doc/softhca.md, and what an error says). */
@@ -583,6 +616,7 @@ static const struct check_case cases[] = {
 	{"the device dies, and can be taken down", case_device_fatal},
 	{"control calls are refused with any errno", case_refused},
 	{"a malformed line is named in an error", case_malformed},
+	{"clearing the faults brings ports and the device back", case_clear},
 	{"each value of a fault has its range", case_ranges},
 	{"each fault has its own parts", case_parts},
 	{"lines and their number are limited", case_many},
