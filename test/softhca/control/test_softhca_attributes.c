@@ -3,7 +3,8 @@
  * The attributes of every call. A program of libibverbs and libmlx5 creates, queries and destroys
  * objects of every kind. Before each call reaches the adapter, copies of it are sent, each with one
  * error in an attribute: too short, too long, missing, twice, or of a wrong kind. Each copy must be
- * refused. Then the call itself succeeds, with inputs that are as short as possible.
+ * refused, and so is the call on a descriptor without a context. Then the call itself succeeds, with
+ * inputs that are as short as possible.
  *
  * Expected values: the errors of the kernel's uverbs_ioctl.c; the lengths of the types that its
  * uverbs_std_types_*.c and mlx5_ib declare, and of the structures of the ABI.
