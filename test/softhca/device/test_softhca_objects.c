@@ -381,14 +381,17 @@ case_memory(void)
 	for (size_t i = 0; i < N_KINDS; i++) {
 		const unsigned int n = kinds[i].ends_by_memory ? 1 : N;
 		const int before = live;
+		uint32_t used;
 		void *o[N];
 
 		begin();
 		use_no_leaf();
+		used = numbers_in_use();
 		for (unsigned int j = 0; j < n; j++)
 			CHECK_EQ(try_without(&kinds[i], &o[j]), 0, kinds[i].name);
 		for (unsigned int j = 0; j < n; j++)
 			end_without(&kinds[i], o[j]);
+		CHECK_EQ(numbers_in_use(), used, kinds[i].name);
 		rig_fini(&r); /* also checks that no object still uses its CQ and its page */
 		CHECK_EQ(live, before, kinds[i].name);
 	}
@@ -567,6 +570,21 @@ case_request_memory(void)
 	}
 	CHECK_EQ(most - before, 1, "allocations at a time");
 	CHECK_EQ(live, before);
+	/* Without that memory, the frame's own cannot be read. */
+	{
+		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
+
+		w.ds = 2;
+		rig_sge(&w, 0, softhca_mkey_key(mkey), 100);
+		rig_post(&r.a, &w);
+		fail_at = 1;
+		rig_run(&r);
+		fail_at = 0;
+		cqe = rig_poll(&r.a);
+		CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ_ERR, "no error");
+		if (cqe != NULL)
+			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_KEY_PAGE);
+	}
 	CHECK_EQ(end_mkey(mkey), 0);
 	rig_fini(&r);
 }

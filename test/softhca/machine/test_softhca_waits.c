@@ -330,6 +330,9 @@ case_late_in_sqd(void)
 		post_send(&p.client, i);
 	}
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	/* Changing an attribute in SQD is no end of the draining. */
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
 	CHECK_EQ(async_event(), -1);
 	CHECK_EQ(clock_expect_at(&p.client, start + 60 * MS).wr_id, 0);
 	CHECK_EQ(async_event(), IBV_EVENT_SQ_DRAINED);
