@@ -38,7 +38,8 @@ device(void)
 /* ---- memory: the n-th allocation from now on fails */
 
 static atomic_uint fail_at;
-static atomic_int live, most; /* allocations that are not freed yet, and the most of them at a time */
+static atomic_int live; /* allocations that are not freed yet */
+static atomic_int most; /* the largest value of live */
 
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
