@@ -9,8 +9,8 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_cq_create.h"
+#include "hwq_cq_room.h"
 #include "hwq_log.h"
-#include "hwq_obj_room.h"
 #include "hwq_srq_create.h"
 #include "hwq_verbs.h"
 #include "hwq_verbs_obj.h"
@@ -36,17 +36,6 @@ hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out)
 		.remote_va = view.comp_mask & MLX5DV_DM_MASK_REMOTE_VA ? view.remote_va : 0,
 	};
 	return 0;
-}
-
-bool
-hwq_obj_has_room(const char *dev, const struct hwq_cq *cq, uint32_t n)
-{
-	if (n <= cq->n_cqe - cq->reserved)
-		return true;
-	hwq_log("%s: the queue may need %u CQEs at once, and the CQ has %u of %u left: create it "
-		"with more",
-		dev, n, cq->n_cqe - cq->reserved, cq->n_cqe);
-	return false;
 }
 
 /* ------------------------------------------------------------------ completion queues */
@@ -131,8 +120,8 @@ hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq **out)
 		return -ENOMEM;
 	srq->srq = ibsrq;
 	ret = hwq_srq_take_over(srq, dev);
-	if (ret == 0 && cq != NULL && !hwq_obj_has_room(dev, cq, hwq_srq_size(srq)))
-		ret = -ENOSPC;
+	if (ret == 0 && cq != NULL)
+		ret = hwq_cq_check_room(dev, cq, "XRC SRQ", hwq_srq_size(srq));
 	if (ret != 0) {
 		free(srq->wr_ids);
 		free(srq);
@@ -172,7 +161,7 @@ check_rwq(const char *dev, const struct mlx5dv_rwq *view, const struct hwq_cq *c
 		hwq_log("%s: a work queue has been posted to: take it over before", dev);
 		return -EBUSY;
 	}
-	return hwq_obj_has_room(dev, cq, view->wqe_cnt) ? 0 : -ENOSPC;
+	return hwq_cq_check_room(dev, cq, "work queue", view->wqe_cnt);
 }
 
 int

@@ -107,14 +107,16 @@ struct hwq_obj_qp {
 /**
  * Takes a QP over. Its type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was made by ibv_create_qp(3),
  * ibv_create_qp_ex(3) or mlx5dv_create_qp(3); a RAW_PACKET QP by one of the last two, with send_ops_flags.
- * hwq_obj_qp_release() gives it back.
+ * hwq_obj_qp_release() gives it back. The send CQ needs a free entry for each WQEBB of the send ring. The
+ * receive CQ needs one for each entry of the receive ring and of obj->srq. One CQ for both needs the sum.
+ * Of QPs that share an SRQ and a receive CQ, only the first needs entries for the SRQ.
  * @param obj read during the call; only obj->bf must last as long as the QP.
  * @param qp written on success only.
  * @return 0; -EBUSY it has been posted to already: create a new one; -EINVAL a queue has no CQ in obj, its
- *   sizes are beyond what hwq drives, or obj->bf is of another register; -ENOSPC a CQ has no room for a
- *   CQE of each WQE: create a larger CQ; -EOPNOTSUPP signed WQEs, data in CQEs, a type that is not listed, or a RAW_PACKET QP without
- *   ibv_wr_*(); -ENOMEM; or the errno of mlx5dv_init_obj(3), of ibv_query_qp(3) or of the command
- *   QUERY_QP.
+ *   sizes are beyond what hwq drives, or obj->bf is of another register; -ENOSPC a CQ has no room for all
+ *   CQEs that the QP may have in it at once: create a larger CQ; -EOPNOTSUPP signed WQEs, data in CQEs, a
+ *   type that is not listed, or a RAW_PACKET QP without ibv_wr_*(); -ENOMEM; or the errno of
+ *   mlx5dv_init_obj(3), of ibv_query_qp(3) or of the command QUERY_QP.
  */
 HWQ_API int hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **qp);
 

@@ -7,13 +7,12 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_cq_drop.h"
+#include "hwq_cq_room.h"
 #include "hwq_log.h"
 #include "hwq_obj.h"
-#include "hwq_obj_room.h"
 #include "hwq_qp_size.h"
 #include "hwq_qp_state.h"
 #include "hwq_qp_type.h"
-#include "hwq_srq_create.h"
 #include "hwq_verbs.h"
 #include "hwq_verbs_obj.h"
 
@@ -76,6 +75,11 @@ check_hw(const char *dev, struct ibv_qp *qp)
 static int
 check_view(const char *dev, const struct hwq_obj_qp *obj, const struct mlx5dv_qp *view)
 {
+	const struct hwq_qp_cqes cqes = {.send_cq = obj->send_cq,
+		.recv_cq = obj->recv_cq,
+		.n_send = view->sq.wqe_cnt,
+		.n_recv = view->rq.wqe_cnt,
+		.srq = obj->srq};
 	uint32_t number = obj->qp->qp_num;
 
 	if (view->dbrec[HWQ_SND_DBR] != 0 || view->dbrec[HWQ_RCV_DBR] != 0) {
@@ -99,10 +103,7 @@ check_view(const char *dev, const struct hwq_obj_qp *obj, const struct mlx5dv_qp
 			number);
 		return -EINVAL;
 	}
-	if ((view->sq.wqe_cnt != 0 && !hwq_obj_has_room(dev, obj->send_cq, view->sq.wqe_cnt)) ||
-		(view->rq.wqe_cnt != 0 && !hwq_obj_has_room(dev, obj->recv_cq, view->rq.wqe_cnt)))
-		return -ENOSPC;
-	return 0;
+	return hwq_qp_check_room(dev, &cqes);
 }
 
 static struct hwq_bf *

@@ -8,11 +8,11 @@
 #include <sys/random.h>
 
 #include "hwq_cq_drop.h"
+#include "hwq_cq_room.h"
 #include "hwq_log.h"
 #include "hwq_qp_size.h"
 #include "hwq_qp_state.h"
 #include "hwq_qp_type.h"
-#include "hwq_srq_create.h"
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
 

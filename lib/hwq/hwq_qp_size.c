@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hwq_cq_room.h"
 #include "hwq_log.h"
 #include "hwq_qp_type.h"
-#include "hwq_srq_create.h"
 #include "hwq_wire.h"
 
 #define OPS_RDMA                                                                                   \
@@ -255,7 +255,7 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 	const struct hwq_dev_caps *caps = &domain->dev->caps;
 	const char *dev = hwq_dev_name(domain->dev);
 	const char *sig = getenv("MLX5_QP_SIGNATURE");
-	uint32_t n_cqe;
+	struct hwq_qp_cqes cqes = {.send_cq = cq, .recv_cq = cq, .srq = conf->srq};
 	int ret;
 
 	ret = check_type(dev, conf);
@@ -263,12 +263,11 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 		ret = check_sizes(dev, caps, conf);
 	if (ret != 0)
 		return ret;
-	n_cqe = hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, cq);
-	if (n_cqe > cq->n_cqe - cq->reserved) {
-		hwq_log("%s: the QP may need %u CQEs at once, and the CQ has %u of %u left", dev,
-			n_cqe, cq->n_cqe - cq->reserved, cq->n_cqe);
-		return -ENOSPC;
-	}
+	cqes.n_send = hwq_conf_sq_bb(conf);
+	cqes.n_recv = hwq_conf_rq_wr(conf);
+	ret = hwq_qp_check_room(dev, &cqes);
+	if (ret != 0)
+		return ret;
 	if (conf->mmo && caps->max_memcpy_len == 0) {
 		hwq_log("%s: the device has no DMA MMO: copy by RDMA instead", dev);
 		return -EOPNOTSUPP;

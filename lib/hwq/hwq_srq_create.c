@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_cq_create.h"
+#include "hwq_cq_room.h"
 #include "hwq_dev.h"
 #include "hwq_log.h"
 #include "hwq_verbs_srq.h"
@@ -90,14 +91,13 @@ hwq_srq_take_over(struct hwq_srq *srq, const char *dev)
 static int
 reserve_xrc(struct hwq_srq *srq, struct hwq_cq *cq)
 {
+	int ret;
+
 	if (cq == NULL)
 		return 0;
-	if (hwq_srq_size(srq) > cq->n_cqe - cq->reserved) {
-		hwq_log("%s: the XRC SRQ may need %u CQEs at once, and the CQ has %u of %u left",
-			hwq_dev_name(srq->dev), hwq_srq_size(srq), cq->n_cqe - cq->reserved,
-			cq->n_cqe);
-		return -ENOSPC;
-	}
+	ret = hwq_cq_check_room(hwq_dev_name(srq->dev), cq, "XRC SRQ", hwq_srq_size(srq));
+	if (ret != 0)
+		return ret;
 	srq->xrc_cq = cq;
 	cq->reserved += hwq_srq_size(srq);
 	return 0;
@@ -187,36 +187,4 @@ hwq_srq_arm_limit(struct hwq_srq *srq, uint32_t limit)
 		hwq_log("SRQ 0x%06x of %u entries: asking for an event below %u: %s", srq->srqn,
 			hwq_srq_size(srq), limit, strerror(-ret));
 	return ret;
-}
-
-/* ------------------------------------------------------------------ room in CQs */
-
-uint32_t
-hwq_srq_cqe_needed(const struct hwq_srq *srq, const struct hwq_cq *cq)
-{
-	if (srq == NULL || srq->xrc_cq != NULL || (cq != NULL && srq->on_cq == cq))
-		return 0;
-	return hwq_srq_size(srq);
-}
-
-void
-hwq_srq_attach(struct hwq_srq *srq, struct hwq_cq *cq)
-{
-	srq->refs++;
-	if (srq->on_cq == NULL)
-		srq->on_cq = cq;
-	if (srq->on_cq == cq && srq->on_cq_qps++ != 0)
-		return;
-	cq->reserved += hwq_srq_size(srq);
-}
-
-void
-hwq_srq_detach(struct hwq_srq *srq, struct hwq_cq *cq)
-{
-	srq->refs--;
-	if (srq->on_cq == cq && --srq->on_cq_qps != 0)
-		return;
-	if (srq->on_cq == cq)
-		srq->on_cq = NULL;
-	cq->reserved -= hwq_srq_size(srq);
 }

@@ -593,6 +593,136 @@ whose_they_are(void)
 		EMU_DIE("destroying");
 }
 
+/* ------------------------------------------------------------------ room in CQs */
+
+/* A QP to take over, and the entries that each of its queues needs, as libmlx5 shows them. */
+struct newcomer {
+	struct hwq_obj_qp obj;
+	uint32_t send, recv;
+};
+
+static void
+newcomer_create(struct newcomer *new, struct ibv_cq *ibcq, struct ibv_srq *ibsrq)
+{
+	struct mlx5dv_qp view = {0};
+	struct mlx5dv_obj of = {.qp.out = &view};
+
+	*new = (struct newcomer){.obj.max_sge = 3};
+	new->obj.qp = make_qp(BY_CREATE_QP, dev->pd, ibcq, ibsrq, IBV_QPT_RC, false);
+	of.qp.in = new->obj.qp;
+	if (mlx5dv_init_obj(&of, MLX5DV_OBJ_QP) != 0)
+		EMU_DIE("what libmlx5 shows of a QP");
+	new->send = view.sq.wqe_cnt;
+	new->recv = view.rq.wqe_cnt;
+}
+
+/*
+ * Takes the QP over while its CQs have so many free entries; other queues are said to need the rest.
+ * The caller releases the QP.
+ */
+static struct hwq_qp *
+take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int ret)
+{
+	struct hwq_cq *send_cq = new->obj.send_cq, *recv_cq = new->obj.recv_cq;
+	uint32_t send_before = send_cq->n_cqe - send_left, recv_before;
+	struct hwq_qp *qp = NULL;
+
+	send_cq->reserved = send_before;
+	if (recv_cq != send_cq)
+		recv_cq->reserved = recv_cq->n_cqe - recv_left;
+	recv_before = recv_cq->reserved;
+	last_line[0] = '\0';
+	CHECK(hwq_obj_qp(&new->obj, &qp) == ret, "not %d with %u and %u entries left", ret,
+		send_left, recv_left);
+	CHECK((qp != NULL) == (ret == 0), "out-pointer");
+	if (ret == 0) {
+		CHECK_EQ(send_cq->reserved, send_cq->n_cqe, "CQEs reserved for sends");
+		CHECK_EQ(recv_cq->reserved, recv_cq->n_cqe, "CQEs reserved for receives");
+	} else {
+		CHECK(strstr(last_line, "create the CQ with more") != NULL, "log: %s", last_line);
+		CHECK_EQ(send_cq->reserved, send_before, "CQEs reserved for sends");
+		CHECK_EQ(recv_cq->reserved, recv_before, "CQEs reserved for receives");
+	}
+	return qp;
+}
+
+/* The QP fits exactly, and does not fit with one entry less. Nothing stays reserved. */
+static void
+fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)
+{
+	bool one_cq = new->obj.send_cq == new->obj.recv_cq;
+	struct hwq_qp *qp;
+
+	take_with_room(new, send - 1, recv, -ENOSPC);
+	if (!one_cq)
+		take_with_room(new, send, recv - 1, -ENOSPC);
+	qp = take_with_room(new, send, recv, 0);
+	if (qp != NULL)
+		hwq_obj_qp_release(qp);
+	CHECK_EQ(new->obj.send_cq->reserved, new->obj.send_cq->n_cqe - send,
+		"CQEs reserved after the release");
+	if (!one_cq)
+		CHECK_EQ(new->obj.recv_cq->reserved, new->obj.recv_cq->n_cqe - recv,
+			"CQEs reserved after the release");
+}
+
+/* A second QP of the SRQ needs no entries for it in the CQ of the first. */
+static void
+shares_the_entries(struct newcomer *first, struct newcomer *second, struct hwq_cq *other_cq,
+	uint32_t n_srq)
+{
+	struct hwq_qp *qp = take_with_room(first, first->send + n_srq, 0, 0);
+
+	if (qp == NULL)
+		return;
+	fits_exactly(second, second->send, 0);
+	second->obj.recv_cq = other_cq;
+	fits_exactly(second, second->send, n_srq);
+	first->obj.send_cq->reserved = first->send + n_srq;
+	hwq_obj_qp_release(qp);
+}
+
+static void
+room_in_cqs(void)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 10, .max_sge = 2}};
+	struct ibv_srq *ibsrq = ibv_create_srq(dev->pd, &attr);
+	struct ibv_cq *ibcq[2] = {ibv_create_cq(ctx, 255, NULL, NULL, 0),
+		ibv_create_cq(ctx, 255, NULL, NULL, 0)};
+	struct newcomer plain, first, second;
+	struct hwq_srq *srq;
+	struct hwq_cq *cq[2];
+
+	if (ibsrq == NULL || ibcq[0] == NULL || ibcq[1] == NULL)
+		EMU_DIE("an SRQ and CQs");
+	newcomer_create(&plain, ibcq[0], NULL);
+	newcomer_create(&first, ibcq[0], ibsrq);
+	newcomer_create(&second, ibcq[0], ibsrq);
+	CHECK(plain.send > 1 && plain.recv > 1 && first.recv == 0, "rings of %u, %u and %u",
+		plain.send, plain.recv, first.recv);
+	CHECK_EQ(hwq_obj_cq(ibcq[0], &cq[0]), 0, "taking a CQ");
+	CHECK_EQ(hwq_obj_cq(ibcq[1], &cq[1]), 0, "taking a CQ");
+	CHECK_EQ(hwq_obj_srq(ibsrq, NULL, &srq), 0, "taking an SRQ");
+	hwq_log_set(keep_line);
+	plain.obj.send_cq = plain.obj.recv_cq = cq[0];
+	fits_exactly(&plain, plain.send + plain.recv, 0);
+	plain.obj.recv_cq = cq[1];
+	fits_exactly(&plain, plain.send, plain.recv);
+	first.obj.srq = second.obj.srq = srq;
+	first.obj.send_cq = first.obj.recv_cq = second.obj.send_cq = second.obj.recv_cq = cq[0];
+	fits_exactly(&first, first.send + attr.attr.max_wr, 0);
+	shares_the_entries(&first, &second, cq[1], attr.attr.max_wr);
+	hwq_log_set(NULL);
+	cq[0]->reserved = cq[1]->reserved = 0;
+	CHECK_EQ(hwq_obj_srq_release(srq), 0, "releasing an SRQ");
+	CHECK_EQ(hwq_obj_cq_release(cq[0]), 0, "releasing a CQ");
+	CHECK_EQ(hwq_obj_cq_release(cq[1]), 0, "releasing a CQ");
+	if (ibv_destroy_qp(plain.obj.qp) != 0 || ibv_destroy_qp(first.obj.qp) != 0 ||
+		ibv_destroy_qp(second.obj.qp) != 0 || ibv_destroy_srq(ibsrq) != 0 ||
+		ibv_destroy_cq(ibcq[0]) != 0 || ibv_destroy_cq(ibcq[1]) != 0)
+		EMU_DIE("destroying");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -617,6 +747,8 @@ main(int argc, char **argv)
 	RUN("a PD has the number that the device knows", protection_domain());
 	RUN("datagrams go to the address of an address handle", datagrams());
 	RUN("objects that hwq cannot take over are refused", refusals());
+	RUN("a CQ has an entry for all that a QP's queues and its SRQ complete at once",
+		room_in_cqs());
 	RUN("a call on an object of the other owner is refused, and changes nothing",
 		whose_they_are());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
