@@ -26,6 +26,13 @@ enum kind {
 	N_KINDS
 };
 
+/* The type that receives what that type sends. */
+static inline enum kind
+node_partner(enum kind send)
+{
+	return send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
+}
+
 struct node {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -65,7 +72,7 @@ node_open(int n_recv_cqe)
 	n.rcq = ibv_create_cq(n.ctx, n_recv_cqe, NULL, NULL, 0);
 	n.buf = calloc(1, NODE_BUF);
 	CHECK(n.pd != NULL && n.scq != NULL && n.rcq != NULL && n.buf != NULL);
-	n.mr = ibv_reg_mr(n.pd, n.buf, NODE_BUF, PAIR_ALL);
+	n.mr = ibv_reg_mr(n.pd, n.buf, NODE_BUF, PAIR_ALL | pair_on_demand());
 	n.srq = ibv_create_srq(n.pd, &srq);
 	n.xrcd = ibv_open_xrcd(n.ctx, &xrcd);
 	CHECK(n.mr != NULL && n.srq != NULL && n.xrcd != NULL);
@@ -91,8 +98,9 @@ node_close(struct node *n)
 
 /* ---- queue pairs */
 
+/* With log_errored >= 0, a DCI has 4 streams, of which 2^log_errored may be in error. */
 static inline struct ibv_qp *
-node_dc(struct node *n, enum kind kind)
+node_try_dc(struct node *n, enum kind kind, int log_errored)
 {
 	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
 		.send_cq = n->scq,
@@ -109,6 +117,11 @@ node_dc(struct node *n, enum kind kind)
 		init.cap = (struct ibv_qp_cap){.max_send_wr = 16, .max_send_sge = 1};
 		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND;
+	}
+	if (log_errored >= 0) {
+		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS;
+		dv.dc_init_attr.dci_streams.log_num_concurent = 2;
+		dv.dc_init_attr.dci_streams.log_num_errored = (uint8_t)log_errored;
 	}
 	return mlx5dv_create_qp(n->ctx, &init, &dv);
 }
@@ -130,7 +143,7 @@ node_try_qp(struct node *n, enum kind kind)
 		.comp_mask = IBV_QP_INIT_ATTR_PD};
 
 	if (kind == K_DCI || kind == K_DCT)
-		return node_dc(n, kind);
+		return node_try_dc(n, kind, -1);
 	init.qp_type = types[kind];
 	if (kind == K_XRC_RECV)
 		init = (struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_XRC_RECV,
@@ -147,6 +160,31 @@ static inline struct ibv_qp *
 node_qp(struct node *n, enum kind kind)
 {
 	struct ibv_qp *qp = node_try_qp(n, kind);
+
+	CHECK(qp != NULL);
+	return qp;
+}
+
+/* A DCI with streams in RESET: see node_try_dc(). */
+static inline struct ibv_qp *
+node_stream_dci(struct node *n, int log_errored)
+{
+	struct ibv_qp *qp = node_try_dc(n, K_DCI, log_errored);
+
+	CHECK(qp != NULL);
+	return qp;
+}
+
+/* An RC QP in RESET that takes its receives from an SRQ. */
+static inline struct ibv_qp *
+node_srq_qp(struct node *n, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
+		.send_cq = n->scq,
+		.recv_cq = n->rcq,
+		.srq = srq,
+		.cap = {.max_send_wr = 16, .max_send_sge = 1}};
+	struct ibv_qp *qp = ibv_create_qp(n->pd, &init);
 
 	CHECK(qp != NULL);
 	return qp;
@@ -187,7 +225,7 @@ node_need(enum kind kind, enum ibv_qp_state to)
 	return to >= IBV_QPS_INIT && to <= IBV_QPS_RTS ? needs[kind][to - IBV_QPS_INIT] : 0;
 }
 
-/* A valid value for every attribute. */
+/* A valid value for every attribute. The GID is of RoCE v2. InfiniBand has only GID 0. */
 static inline struct ibv_qp_attr
 node_attr(struct node *n, uint32_t dest)
 {
@@ -209,7 +247,10 @@ node_attr(struct node *n, uint32_t dest)
 			.sl = 3,
 			.grh = {.sgid_index = 1, .hop_limit = 33}}};
 
-	CHECK_EQ(ibv_query_gid(n->ctx, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	if (ibv_query_gid(n->ctx, 1, 1, &attr.ah_attr.grh.dgid) != 0) {
+		attr.ah_attr.grh.sgid_index = 0;
+		CHECK_EQ(ibv_query_gid(n->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
+	}
 	return attr;
 }
 
@@ -265,14 +306,32 @@ node_expect_none(struct ibv_cq *cq)
 	CHECK(!node_try_wait(cq, &wc, pair_is_pumped() ? 1 : 20));
 }
 
+/* Posts a receive to a QP, or to an SRQ if it is not NULL. */
 static inline void
-node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
+node_recv_to(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_sge sge, uint64_t id)
 {
-	struct ibv_sge sge = {(uintptr_t)n->buf + NODE_BUF / 2, 128, n->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	pair_publish_to(qp, srq);
 	CHECK_EQ(srq != NULL ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad), 0);
+}
+
+/* A receive of 128 bytes in the second half of the node's memory. */
+static inline void
+node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
+{
+	struct ibv_sge sge = {(uintptr_t)n->buf + NODE_BUF / 2, 128, n->mr->lkey};
+
+	node_recv_to(qp, srq, sge, id);
+}
+
+/* node_recv() to the QP, or to the SRQ from which a QP of that type takes its receives. */
+static inline void
+node_recv_of(struct node *n, struct ibv_qp *qp, enum kind kind, uint64_t id)
+{
+	struct ibv_srq *srq = kind == K_XRC_RECV ? n->xrc_srq : kind == K_DCT ? n->srq : NULL;
+
+	node_recv(n, srq != NULL ? NULL : qp, srq, id);
 }
 
 /* The destination of a message, for the types that name it in each work request. */
@@ -314,6 +373,27 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 		wr.wr.ud.remote_qkey = NODE_QKEY;
 	}
 	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
+}
+
+/*
+ * Writes 64 bytes at the start of the memory of `from` to offset `at` of the memory of `to`, on that
+ * stream of a DCI. With bad_key, the local key names nothing.
+ */
+static inline enum ibv_wc_status
+node_stream_write(struct node *from, struct ibv_qp *dci, const struct node_to *dest,
+	struct node *to, uint32_t at, uint16_t stream, bool bad_key)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+
+	pair_publish_to(dci, NULL);
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qpx, to->mr->rkey, (uintptr_t)to->buf + at);
+	mlx5dv_wr_set_dc_addr_stream(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), dest->ah, dest->qpn, NODE_DC,
+		stream);
+	ibv_wr_set_sge(qpx, from->mr->lkey ^ (bad_key ? 0x100 : 0), (uintptr_t)from->buf, 64);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+	return node_wait(from->scq).status;
 }
 
 /* Waits up to ms for the next asynchronous event. Returns its type, or -1. */

@@ -218,38 +218,9 @@ case_rts2rts(void)
  * writes are flushed.
  */
 static enum ibv_wc_status
-stream_write(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, bool bad_key)
+stream_write(struct node *n, struct ibv_qp *dci, const struct node_to *dest, bool bad_key)
 {
-	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
-
-	pair_publish_to(dci, NULL);
-	ibv_wr_start(qpx);
-	qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_rdma_write(qpx, n->mr->rkey, (uintptr_t)n->buf + 4096);
-	mlx5dv_wr_set_dc_addr_stream(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), ah, dctn, NODE_DC, 1);
-	ibv_wr_set_sge(qpx, n->mr->lkey ^ (bad_key ? 0x100 : 0), (uintptr_t)n->buf, 8);
-	CHECK_EQ(ibv_wr_complete(qpx), 0);
-	return node_wait(n->scq).status;
-}
-
-static struct ibv_qp *
-stream_dci(struct node *n)
-{
-	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
-		.send_cq = n->scq,
-		.recv_cq = n->rcq,
-		.pd = n->pd,
-		.cap = {.max_send_wr = 16, .max_send_sge = 1},
-		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
-	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC |
-						      MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS,
-		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
-			.dci_streams = {.log_num_concurent = 2, .log_num_errored = 2}}};
-	struct ibv_qp *qp = mlx5dv_create_qp(n->ctx, &init, &dv);
-
-	CHECK(qp != NULL);
-	return qp;
+	return node_stream_write(n, dci, dest, n, 4096, 1, bad_key);
 }
 
 /* A stream leaves the error state only by its own mask bit and by the extension with its number. */
@@ -266,21 +237,22 @@ case_streams(void)
 	static const struct field good[] = {{0x860, 32, 1, OK}, {0x40, 1, 1, OK},
 		{0x890, 16, 1, OK}};
 	struct node n = node_open(255);
-	struct ibv_qp *dci = stream_dci(&n), *dct = node_qp(&n, K_DCT);
+	struct ibv_qp *dci = node_stream_dci(&n, 2), *dct = node_qp(&n, K_DCT);
 	struct ibv_qp_attr attr = node_attr(&n, 0);
-	struct ibv_ah *ah = ibv_create_ah(n.pd, &attr.ah_attr);
+	struct node_to dest = {.ah = ibv_create_ah(n.pd, &attr.ah_attr)};
 
-	CHECK(ah != NULL);
+	CHECK(dest.ah != NULL);
 	node_ready(&n, dct, K_DCT, 0, IBV_QPS_RTR);
+	dest.qpn = dct->qp_num;
 	node_ready(&n, dci, K_DCI, 0, IBV_QPS_RTS);
-	CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, true), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(stream_write(&n, dci, &dest, true), IBV_WC_LOC_PROT_ERR);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		CHECK_EQ(command(dci, 0x505, dci->qp_num, wrong[i], 3), BAD_PARAM);
-		CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, false), IBV_WC_WR_FLUSH_ERR);
+		CHECK_EQ(stream_write(&n, dci, &dest, false), IBV_WC_WR_FLUSH_ERR);
 	}
 	CHECK_EQ(command(dci, 0x505, dci->qp_num, good, 3), OK);
-	CHECK_EQ(stream_write(&n, dci, ah, dct->qp_num, false), IBV_WC_SUCCESS);
-	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(stream_write(&n, dci, &dest, false), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
 	CHECK_EQ(ibv_destroy_qp(dct), 0);
 	node_close(&n);

@@ -4,29 +4,12 @@
 
 /* ---- queue pairs */
 
-static struct ibv_qp *
-dci_with_streams(struct node *n)
-{
-	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
-		.send_cq = n->scq,
-		.recv_cq = n->rcq,
-		.pd = n->pd,
-		.cap = {.max_send_wr = 16, .max_send_sge = 1},
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND};
-	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC |
-						      MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS,
-		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
-			.dci_streams = {.log_num_concurent = 2, .log_num_errored = 1}}};
-
-	return mlx5dv_create_qp(n->ctx, &init, &dv);
-}
-
+/* Returns 0, or the errno of the call that creates a QP of that type. */
 static int
 make_qp(void *arg)
 {
 	struct world *w = arg;
-	struct ibv_qp *qp = w->streams ? dci_with_streams(&w->n) : node_try_qp(&w->n, w->kind);
+	struct ibv_qp *qp = w->streams ? node_try_dc(&w->n, K_DCI, 1) : node_try_qp(&w->n, w->kind);
 
 	if (qp == NULL)
 		return errno;

@@ -10,12 +10,6 @@ static const enum kind listeners[] = {K_RC, K_UC, K_UD, K_XRC_RECV, K_DCT};
 
 #define N_LISTENERS (sizeof(listeners) / sizeof(listeners[0]))
 
-static enum kind
-partner(enum kind send)
-{
-	return send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
-}
-
 /* Sends a message to a listener that is connected to `back`. Checks whether it arrives. */
 static void
 message(enum kind send, enum kind recv, bool connected, bool arrives)
@@ -61,7 +55,7 @@ case_types(void)
 	for (size_t s = 0; s < sizeof(senders) / sizeof(senders[0]); s++)
 		for (size_t l = 0; l < N_LISTENERS; l++)
 			message(senders[s], listeners[l], true,
-				listeners[l] == partner(senders[s]));
+				listeners[l] == node_partner(senders[s]));
 }
 
 static void

@@ -25,7 +25,7 @@ link_open(struct link *l, enum kind send, enum ibv_qp_state receiver, int n_recv
 	l->a = node_open(255);
 	l->b = node_open(n_recv_cqe);
 	l->send = send;
-	l->recv = send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
+	l->recv = node_partner(send);
 	l->from = node_qp(&l->a, send);
 	l->to = node_qp(&l->b, l->recv);
 	node_ready(&l->a, l->from, send, l->to->qp_num, IBV_QPS_RTS);
@@ -49,11 +49,7 @@ link_close(struct link *l)
 static void
 link_recv(struct link *l)
 {
-	struct ibv_srq *srq = l->recv == K_XRC_RECV ? l->b.xrc_srq
-			      : l->recv == K_DCT    ? l->b.srq
-						    : NULL;
-
-	node_recv(&l->b, srq != NULL ? NULL : l->to, srq, 9);
+	node_recv_of(&l->b, l->to, l->recv, 9);
 }
 
 static enum ibv_wc_status

@@ -460,7 +460,7 @@ duo_open(struct duo *d, enum kind send)
 	memset(d, 0, sizeof(*d));
 	d->n = node_open(255);
 	d->send = send;
-	d->recv = send == K_XRC_SEND ? K_XRC_RECV : send == K_DCI ? K_DCT : send;
+	d->recv = node_partner(send);
 	d->from = node_qp(&d->n, send);
 	d->to = node_qp(&d->n, d->recv);
 	attr = node_attr(&d->n, 0);
@@ -482,11 +482,7 @@ duo_close(struct duo *d)
 static void
 duo_recv(struct duo *d, uint64_t id)
 {
-	struct ibv_srq *srq = d->recv == K_XRC_RECV ? d->n.xrc_srq
-			      : d->recv == K_DCT    ? d->n.srq
-						    : NULL;
-
-	node_recv(&d->n, srq != NULL ? NULL : d->to, srq, id);
+	node_recv_of(&d->n, d->to, d->recv, id);
 }
 
 static void

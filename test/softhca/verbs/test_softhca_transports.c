@@ -4,70 +4,12 @@
  * are dropped, and which are refused. Headers are compared with the specifications: InfiniBand
  * volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
  */
-#include <fcntl.h>
 #include <sys/mman.h>
 
-#include "softhca_pair.h"
+#include "softhca_node.h"
 
-#define BUF  32768
-#define QKEY 0x1234567u
-#define GRH  40
-#define SL   7 /* service level */
-
-/* One end: all that a QP needs. */
-struct node {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_cq *scq, *rcq;
-	struct ibv_srq *srq;
-	struct ibv_mr *mr;
-	uint8_t *buf;
-};
-
-static struct node
-node_open(void)
-{
-	struct node n = {.ctx = pair_open(0)};
-
-	n.pd = ibv_alloc_pd(n.ctx);
-	n.scq = ibv_create_cq(n.ctx, 256, NULL, NULL, 0);
-	n.rcq = ibv_create_cq(n.ctx, 256, NULL, NULL, 0);
-	n.buf = calloc(1, BUF);
-	CHECK(n.pd != NULL && n.scq != NULL && n.rcq != NULL && n.buf != NULL);
-	n.mr = ibv_reg_mr(n.pd, n.buf, BUF, PAIR_ALL | pair_on_demand());
-	CHECK(n.mr != NULL);
-	return n;
-}
-
-static void
-node_close(struct node *n)
-{
-	if (n->srq != NULL)
-		CHECK_EQ(ibv_destroy_srq(n->srq), 0);
-	CHECK_EQ(ibv_dereg_mr(n->mr), 0);
-	CHECK_EQ(ibv_destroy_cq(n->scq), 0);
-	CHECK_EQ(ibv_destroy_cq(n->rcq), 0);
-	CHECK_EQ(ibv_dealloc_pd(n->pd), 0);
-	CHECK_EQ(ibv_close_device(n->ctx), 0);
-	free(n->buf);
-}
-
-static struct ibv_qp *
-make_qp(struct node *n, enum ibv_qp_type type)
-{
-	struct ibv_qp_init_attr init = {.qp_type = type,
-		.send_cq = n->scq,
-		.recv_cq = n->rcq,
-		.srq = n->srq,
-		.cap = {.max_send_wr = 64,
-			.max_recv_wr = 64,
-			.max_send_sge = 2,
-			.max_recv_sge = 2}};
-	struct ibv_qp *qp = ibv_create_qp(n->pd, &init);
-
-	CHECK(qp != NULL);
-	return qp;
-}
+#define GRH 40
+#define SL  7 /* service level */
 
 static struct ibv_ah_attr
 address(struct node *n, int gid_index)
@@ -82,100 +24,25 @@ address(struct node *n, int gid_index)
 	return ah;
 }
 
-/* Takes a connected type to RTS. A type that only responds stops in RTR. */
+/* Takes two QPs of a connected type to RTS, each with the other as its peer. */
 static void
-connect_qp(struct node *n, struct ibv_qp *qp, uint32_t to)
+connect_qps(enum kind kind, struct node *a, struct ibv_qp *from, struct node *b, struct ibv_qp *to)
 {
-	bool uc = qp->qp_type == IBV_QPT_UC, tgt = qp->qp_type == IBV_QPT_XRC_RECV;
-	bool ini = qp->qp_type == IBV_QPT_XRC_SEND;
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = PAIR_ALL & ~IBV_ACCESS_LOCAL_WRITE,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = to,
-		.max_rd_atomic = 4,
-		.max_dest_rd_atomic = 4,
-		.min_rnr_timer = 1,
-		.timeout = 8,
-		.retry_cnt = 1,
-		.rnr_retry = 1,
-		.ah_attr = address(n, 1)};
-	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	int rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	if (!uc && !ini)
-		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, rtr), 0);
-	if (!uc)
-		rts |= IBV_QP_TIMEOUT;
-	if (!uc && !tgt)
-		rts |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, rts), 0);
-}
-
-static void
-ud_to(struct ibv_qp *qp, enum ibv_qp_state to)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
-
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	if (to >= IBV_QPS_RTR)
-		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	if (to >= IBV_QPS_RTS)
-		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
-}
-
-static struct ibv_wc
-wait_wc(struct ibv_cq *cq)
-{
-	uint64_t end = pair_now_ms() + 10000;
-	struct ibv_wc wc;
-
-	while (ibv_poll_cq(cq, 1, &wc) == 0) {
-		pair_run();
-		CHECK(pair_now_ms() < end);
-	}
-	pair_observe_cq(cq);
-	return wc;
-}
-
-static void
-expect_none(struct ibv_cq *cq)
-{
-	struct ibv_wc wc;
-
-	for (int i = 0; i < 20; i++)
-		pair_run();
-	CHECK_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	node_ready(a, from, kind, to->qp_num, IBV_QPS_RTS);
+	node_ready(b, to, kind, from->qp_num, IBV_QPS_RTS);
 }
 
 static void
 post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uint64_t id)
 {
-	struct ibv_sge sge = {addr, len, mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
-
-	pair_publish_to(qp, NULL);
-	CHECK_EQ(ibv_post_recv(qp, &wr, &bad), 0);
+	node_recv_to(qp, NULL, (struct ibv_sge){addr, len, mr->lkey}, id);
 }
 
-static int
-post_srq(struct node *n, uint32_t at, uint32_t len, uint64_t id)
+/* A receive of 64 bytes at an offset of the node's memory. */
+static void
+post_srq(struct node *n, struct ibv_srq *srq, uint32_t at, uint64_t id)
 {
-	struct ibv_sge sge = {(uintptr_t)n->buf + at, len, n->mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
-
-	pair_publish_to(NULL, n->srq);
-	return ibv_post_srq_recv(n->srq, &wr, &bad);
+	node_recv_to(NULL, srq, (struct ibv_sge){(uintptr_t)n->buf + at, 64, n->mr->lkey}, id);
 }
 
 /* A work request on the first len bytes of the node's memory. */
@@ -200,7 +67,7 @@ send_status(struct ibv_qp *qp, struct node *n, struct ibv_send_wr *wr)
 
 	pair_publish_to(qp, NULL);
 	CHECK_EQ(ibv_post_send(qp, wr, &bad), 0);
-	return wait_wc(n->scq).status;
+	return node_wait(n->scq).status;
 }
 
 /* ---------------------------------------------------------------- UD */
@@ -214,16 +81,16 @@ struct ud {
 static struct ud
 ud_open(int gid_index)
 {
-	struct ud u = {.a = node_open(), .b = node_open()};
+	struct ud u = {.a = node_open(255), .b = node_open(255)};
 	struct ibv_ah_attr ah = address(&u.b, gid_index);
 
-	u.from = make_qp(&u.a, IBV_QPT_UD);
-	u.to = make_qp(&u.b, IBV_QPT_UD);
-	ud_to(u.from, IBV_QPS_RTS);
-	ud_to(u.to, IBV_QPS_RTR);
+	u.from = node_qp(&u.a, K_UD);
+	u.to = node_qp(&u.b, K_UD);
+	node_ready(&u.a, u.from, K_UD, 0, IBV_QPS_RTS);
+	node_ready(&u.b, u.to, K_UD, 0, IBV_QPS_RTR);
 	u.ah = ibv_create_ah(u.a.pd, &ah);
 	CHECK(u.ah != NULL);
-	for (unsigned int i = 0; i < BUF; i++)
+	for (unsigned int i = 0; i < NODE_BUF; i++)
 		u.a.buf[i] = (uint8_t)(i * 7 + 1);
 	return u;
 }
@@ -256,10 +123,10 @@ ud_arrives(struct ud *u, uint32_t qkey, uint32_t len)
 {
 	struct ibv_wc wc;
 
-	memset(u->b.buf, 0xee, BUF);
-	post_recv(u->to, u->b.mr, (uintptr_t)u->b.buf, BUF, 9);
+	memset(u->b.buf, 0xee, NODE_BUF);
+	post_recv(u->to, u->b.mr, (uintptr_t)u->b.buf, NODE_BUF, 9);
 	CHECK_EQ(ud_send(u, u->ah, u->to->qp_num, qkey, len), IBV_WC_SUCCESS);
-	wc = wait_wc(u->b.rcq);
+	wc = node_wait(u->b.rcq);
 	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 	CHECK_EQ(wc.byte_len, GRH + len);
 	CHECK_EQ(wc.src_qp, u->from->qp_num);
@@ -297,11 +164,11 @@ case_ud_grh(void)
 	struct ud u = ud_open(0);
 
 	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
-	ud_arrives(&u, QKEY, 101);
+	ud_arrives(&u, NODE_QKEY, 101);
 	check_ipv6(u.b.buf, &gid, packet_len(101), 0x1b); /* RoCE v1: a GRH */
 	ud_close(&u);
 	u = ud_open(1);
-	ud_arrives(&u, QKEY, 0);
+	ud_arrives(&u, NODE_QKEY, 0);
 	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* RoCE v2: IPv6, then UDP */
 	ud_close(&u);
 }
@@ -314,7 +181,7 @@ case_ud_ipv4(void)
 	const uint8_t *p = u.b.buf + 20;
 	uint32_t sum = 0;
 
-	ud_arrives(&u, QKEY, 1000);
+	ud_arrives(&u, NODE_QKEY, 1000);
 	CHECK_EQ(p[0], 0x45);
 	CHECK_EQ(p[1], 0x5a);
 	CHECK_EQ(p[2] << 8 | p[3], 20 + 8 + packet_len(1000));
@@ -341,7 +208,7 @@ ud_misses(struct ud *u, unsigned int at)
 	CHECK(ah != NULL);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
 	((uint8_t *)dv.av)[at] ^= 1;
-	CHECK_EQ(ud_send(u, ah, u->to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(u, ah, u->to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
 }
 
@@ -353,28 +220,28 @@ case_ud_drops(void)
 	struct ibv_ah *ah;
 
 	/* Without a receive, the message is dropped, and not kept for later. */
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
 	/*
 	 * Another qkey, a QP number that names nothing, a QP of another type, and a port that does
 	 * not exist.
 	 */
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY + 1, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY ^ 2, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(ud_send(&u, u.ah, 1, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY + 1, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY ^ 2, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, 1, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	other.grh.dgid.raw[15] ^= 0x40;
 	ah = ibv_create_ah(u.a.pd, &other);
 	CHECK(ah != NULL);
-	CHECK_EQ(ud_send(&u, ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
 	ud_misses(&u, offsetof(struct mlx5_wqe_av, rmac));
 	ud_misses(&u, offsetof(struct mlx5_wqe_av, rgid) + 15);
-	expect_none(u.b.rcq);
+	node_expect_none(u.b.rcq);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	/* If the high bit is set, the sender's own qkey is used. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, 0x80000000u, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(u.b.rcq).wr_id, 1);
+	CHECK_EQ(node_wait(u.b.rcq).wr_id, 1);
 	ud_close(&u);
 }
 
@@ -383,26 +250,26 @@ case_ud_states(void)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
 	struct ud u = ud_open(1);
-	struct ibv_qp *init = make_qp(&u.b, IBV_QPT_UD), *rc = make_qp(&u.b, IBV_QPT_RC);
+	struct ibv_qp *init = node_qp(&u.b, K_UD), *rc = node_qp(&u.b, K_RC);
 
-	ud_to(init, IBV_QPS_INIT);
-	post_recv(init, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
-	CHECK_EQ(ud_send(&u, u.ah, init->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	connect_qp(&u.b, rc, rc->qp_num);
-	post_recv(rc, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	node_ready(&u.b, init, K_UD, 0, IBV_QPS_INIT);
+	post_recv(init, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
+	CHECK_EQ(ud_send(&u, u.ah, init->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	node_ready(&u.b, rc, K_RC, rc->qp_num, IBV_QPS_RTS);
+	post_recv(rc, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
 	CHECK_EQ(ud_send(&u, u.ah, rc->qp_num, 0, 8), IBV_WC_SUCCESS);
-	expect_none(u.b.rcq);
+	node_expect_none(u.b.rcq);
 	/*
 	 * A message longer than the MTU: the send queue stops, receives still work, and RTS
 	 * restarts the send queue.
 	 */
-	ud_arrives(&u, QKEY, 4096);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 4097), IBV_WC_LOC_LEN_ERR);
+	ud_arrives(&u, NODE_QKEY, 4096);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 4097), IBV_WC_LOC_LEN_ERR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_SQE);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_WR_FLUSH_ERR);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
-	ud_arrives(&u, QKEY, 8);
+	ud_arrives(&u, NODE_QKEY, 8);
 	CHECK_EQ(ibv_destroy_qp(init), 0);
 	CHECK_EQ(ibv_destroy_qp(rc), 0);
 	ud_close(&u);
@@ -419,10 +286,10 @@ case_ud_short_receive(void)
 
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, GRH + 8, 1);
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, GRH + 7, 2);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_LEN_ERR);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_LOC_LEN_ERR);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_ERR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	ud_close(&u);
@@ -433,13 +300,12 @@ case_ud_short_receive(void)
 static void
 case_uc(void)
 {
-	struct node a = node_open(), b = node_open();
-	struct ibv_qp *from = make_qp(&a, IBV_QPT_UC), *to = make_qp(&b, IBV_QPT_UC);
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_qp *from = node_qp(&a, K_UC), *to = node_qp(&b, K_UC);
 	struct ibv_send_wr *wr;
 	struct send s;
 
-	connect_qp(&a, from, to->qp_num);
-	connect_qp(&b, to, from->qp_num);
+	connect_qps(K_UC, &a, from, &b, to);
 	a.buf[0] = 77;
 	/*
 	 * A message without a receive, and a write with an invalid key: both are dropped, and no QP
@@ -457,7 +323,7 @@ case_uc(void)
 	CHECK_EQ(b.buf[0], 77);
 	post_recv(to, b.mr, (uintptr_t)b.buf + 4096, 64, 5);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(b.rcq).wr_id, 5);
+	CHECK_EQ(node_wait(b.rcq).wr_id, 5);
 	CHECK_EQ(b.buf[4096], 77);
 	/* UC has no SEND with invalidate. */
 	post_recv(to, b.mr, (uintptr_t)b.buf, 64, 6);
@@ -477,11 +343,11 @@ case_uc(void)
 static struct ibv_mr *
 nothing_there(struct node *n)
 {
-	void *p = mmap(NULL, BUF, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, NODE_BUF, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *mr;
 
 	CHECK(p != MAP_FAILED);
-	mr = ibv_reg_mr(n->pd, p, BUF, PAIR_ALL | IBV_ACCESS_ON_DEMAND);
+	mr = ibv_reg_mr(n->pd, p, NODE_BUF, PAIR_ALL | IBV_ACCESS_ON_DEMAND);
 	CHECK(mr != NULL);
 	return mr;
 }
@@ -492,7 +358,7 @@ drop(struct ibv_mr *mr)
 	void *p = mr->addr;
 
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	CHECK_EQ(munmap(p, BUF), 0);
+	CHECK_EQ(munmap(p, NODE_BUF), 0);
 }
 
 static void
@@ -504,20 +370,20 @@ case_ud_on_demand(void)
 	struct node a = u.a;
 
 	/* The sender's memory is missing: nothing arrives, and its send queue stops. */
-	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 1);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
 	u.a.buf = from->addr;
 	u.a.mr = from;
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_LOC_PROT_ERR);
 	u.a = a;
-	expect_none(u.b.rcq);
+	node_expect_none(u.b.rcq);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_SQE);
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_SUCCESS);
 	/* The receiver's memory is missing: the sender does not learn of it. */
-	post_recv(u.to, to, (uintptr_t)to->addr, BUF, 2);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
+	post_recv(u.to, to, (uintptr_t)to->addr, NODE_BUF, 2);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_ERR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
 	drop(from);
@@ -528,14 +394,13 @@ case_ud_on_demand(void)
 static void
 case_uc_on_demand(void)
 {
-	struct node a = node_open(), b = node_open();
-	struct ibv_qp *from = make_qp(&a, IBV_QPT_UC), *to = make_qp(&b, IBV_QPT_UC);
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_qp *from = node_qp(&a, K_UC), *to = node_qp(&b, K_UC);
 	struct ibv_mr *mr = nothing_there(&b);
 	struct ibv_send_wr *wr;
 	struct send s;
 
-	connect_qp(&a, from, to->qp_num);
-	connect_qp(&b, to, from->qp_num);
+	connect_qps(K_UC, &a, from, &b, to);
 	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
 	wr->wr.rdma.remote_addr = (uintptr_t)mr->addr;
 	wr->wr.rdma.rkey = mr->rkey;
@@ -543,7 +408,7 @@ case_uc_on_demand(void)
 	CHECK_EQ(pair_state(to), IBV_QPS_RTS);
 	post_recv(to, mr, (uintptr_t)mr->addr, 64, 5);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(from), IBV_QPS_RTS);
 	drop(mr);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
@@ -554,62 +419,48 @@ case_uc_on_demand(void)
 
 /* ---------------------------------------------------------------- shared receive queues */
 
-static void
+static struct ibv_srq *
 srq_open(struct node *n, uint32_t max_wr)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 2}};
+	struct ibv_srq *srq = ibv_create_srq(n->pd, &init);
 
-	n->srq = ibv_create_srq(n->pd, &init);
-	CHECK(n->srq != NULL);
-}
-
-static int
-take_event(struct node *n, struct ibv_async_event *ev)
-{
-	struct pollfd p = {.fd = n->ctx->async_fd, .events = POLLIN};
-
-	for (int i = 0; i < 20; i++)
-		pair_run();
-	if (poll(&p, 1, 0) != 1)
-		return -1;
-	CHECK_EQ(ibv_get_async_event(n->ctx, ev), 0);
-	ibv_ack_async_event(ev);
-	return (int)ev->event_type;
+	CHECK(srq != NULL);
+	return srq;
 }
 
 /* Two QPs use one SRQ, for many laps of its list. */
 static void
 case_srq(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_srq *srq = srq_open(&b, 8);
 	struct ibv_qp *from[2], *to[2];
 	struct send s;
 
-	srq_open(&b, 8);
 	for (int i = 0; i < 2; i++) {
-		from[i] = make_qp(&a, IBV_QPT_RC);
-		to[i] = make_qp(&b, IBV_QPT_RC);
-		connect_qp(&a, from[i], to[i]->qp_num);
-		connect_qp(&b, to[i], from[i]->qp_num);
+		from[i] = node_qp(&a, K_RC);
+		to[i] = node_srq_qp(&b, srq);
+		connect_qps(K_RC, &a, from[i], &b, to[i]);
 	}
 	for (uint32_t round = 0; round < 100; round++) {
 		struct ibv_wc wc;
 
 		for (uint32_t i = 0; i < 3; i++)
-			CHECK_EQ(post_srq(&b, i * 64, 64, round * 10 + i), 0);
+			post_srq(&b, srq, i * 64, round * 10 + i);
 		for (uint32_t i = 0; i < 3; i++) {
 			int which = (int)((round + i) % 2);
 
 			a.buf[0] = (uint8_t)(round + i);
 			CHECK_EQ(send_status(from[which], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 				IBV_WC_SUCCESS);
-			wc = wait_wc(b.rcq);
+			wc = node_wait(b.rcq);
 			CHECK_EQ(wc.wr_id, round * 10 + i);
 			CHECK_EQ(wc.qp_num, to[which]->qp_num);
 			CHECK_EQ(b.buf[i * 64], (uint8_t)(round + i));
 		}
 	}
-	CHECK_EQ(ibv_destroy_srq(b.srq), EBUSY);
+	CHECK_EQ(ibv_destroy_srq(srq), EBUSY);
 	/*
 	 * The SRQ is empty: the sender's RNR retries end with an error. The QP with the SRQ does
 	 * not change.
@@ -621,6 +472,7 @@ case_srq(void)
 		CHECK_EQ(ibv_destroy_qp(from[i]), 0);
 		CHECK_EQ(ibv_destroy_qp(to[i]), 0);
 	}
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	node_close(&a);
 	node_close(&b);
 }
@@ -628,48 +480,49 @@ case_srq(void)
 static void
 case_srq_events(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_srq *srq = srq_open(&b, 15);
 	struct ibv_srq_attr limit = {.srq_limit = 3}, now;
 	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
 	struct ibv_async_event ev;
 	struct ibv_qp *from, *to;
 	struct send s;
 
-	srq_open(&b, 15);
-	from = make_qp(&a, IBV_QPT_RC);
-	to = make_qp(&b, IBV_QPT_RC);
-	connect_qp(&a, from, to->qp_num);
-	connect_qp(&b, to, from->qp_num);
+	from = node_qp(&a, K_RC);
+	to = node_srq_qp(&b, srq);
+	connect_qps(K_RC, &a, from, &b, to);
 	for (uint32_t i = 0; i < 5; i++)
-		CHECK_EQ(post_srq(&b, i * 64, 64, i), 0);
-	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), 0);
-	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
+		post_srq(&b, srq, i * 64, i);
+	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
+	CHECK_EQ(ibv_query_srq(srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 3);
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(take_event(&b, &ev), -1); /* three are left, which is not fewer than the limit */
+	/* Three are left, which is not fewer than the limit. */
+	CHECK_EQ(node_event(&b, &ev, 20), -1);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_SRQ_LIMIT_REACHED);
-	CHECK(ev.element.srq == b.srq);
+	CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK(ev.element.srq == srq);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(take_event(&b, &ev), -1); /* one event for one arming */
-	CHECK_EQ(ibv_query_srq(b.srq, &now), 0);
+	CHECK_EQ(node_event(&b, &ev, 20), -1); /* one event for one arming */
+	CHECK_EQ(ibv_query_srq(srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 0);
 	limit.srq_limit = 1000;
-	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), EINVAL);
-	CHECK_EQ(ibv_modify_srq(b.srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
+	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
+	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
 	/*
 	 * In ERR the QP takes no more receives from the SRQ: it sends the last-WQE event, and
 	 * flushes none.
 	 */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
-	CHECK_EQ(take_event(&b, &ev), IBV_EVENT_QP_LAST_WQE_REACHED);
+	CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_QP_LAST_WQE_REACHED);
 	CHECK(ev.element.qp == to);
 	for (int i = 0; i < 4; i++)
-		CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_SUCCESS);
-	expect_none(b.rcq);
+		CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
+	node_expect_none(b.rcq);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	node_close(&a);
 	node_close(&b);
 }
@@ -678,24 +531,24 @@ case_srq_events(void)
 static void
 case_srq_pd(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_srq *srq = srq_open(&b, 8);
 	struct ibv_pd *qp_pd = ibv_alloc_pd(b.ctx), *srq_pd = b.pd;
 	struct ibv_qp *from, *to;
 	struct send s;
 
-	srq_open(&b, 8);
-	from = make_qp(&a, IBV_QPT_RC);
+	from = node_qp(&a, K_RC);
 	b.pd = qp_pd;
-	to = make_qp(&b, IBV_QPT_RC);
+	to = node_srq_qp(&b, srq);
 	b.pd = srq_pd;
-	connect_qp(&a, from, to->qp_num);
-	connect_qp(&b, to, from->qp_num);
-	CHECK_EQ(post_srq(&b, 0, 64, 1), 0);
+	connect_qps(K_RC, &a, from, &b, to);
+	post_srq(&b, srq, 0, 1);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(b.rcq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
 	CHECK_EQ(ibv_dealloc_pd(qp_pd), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	node_close(&a);
 	node_close(&b);
 }
@@ -704,25 +557,25 @@ static void
 case_srq_limits(void)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = 32767, .max_sge = 30}};
-	struct node n = node_open();
+	struct node n = node_open(255);
 	struct ibv_device_attr dev;
+	struct ibv_srq *srq;
 
 	CHECK_EQ(ibv_query_device(n.ctx, &dev), 0);
 	for (uint32_t sge = 0; sge <= (uint32_t)dev.max_srq_sge; sge++) {
 		init.attr = (struct ibv_srq_attr){.max_wr = 100, .max_sge = sge};
-		n.srq = ibv_create_srq(n.pd, &init);
-		CHECK(n.srq != NULL && init.attr.max_sge >= sge && init.attr.max_wr >= 100);
-		CHECK_EQ(ibv_destroy_srq(n.srq), 0);
+		srq = ibv_create_srq(n.pd, &init);
+		CHECK(srq != NULL && init.attr.max_sge >= sge && init.attr.max_wr >= 100);
+		CHECK_EQ(ibv_destroy_srq(srq), 0);
 	}
 	init.attr = (struct ibv_srq_attr){.max_wr = (uint32_t)dev.max_srq_wr, .max_sge = 1};
-	n.srq = ibv_create_srq(n.pd, &init);
-	CHECK(n.srq != NULL);
-	CHECK_EQ(ibv_destroy_srq(n.srq), 0);
+	srq = ibv_create_srq(n.pd, &init);
+	CHECK(srq != NULL);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	init.attr.max_wr = (uint32_t)dev.max_srq_wr + 1;
 	CHECK(ibv_create_srq(n.pd, &init) == NULL && errno == EINVAL);
 	init.attr = (struct ibv_srq_attr){.max_wr = 8, .max_sge = 32};
 	CHECK(ibv_create_srq(n.pd, &init) == NULL && errno == EINVAL);
-	n.srq = NULL;
 	node_close(&n);
 }
 
@@ -731,22 +584,21 @@ static void
 case_srq_broken(void)
 {
 	for (int broken = 0; broken < 2; broken++) {
-		struct node a = node_open(), b = node_open();
+		struct node a = node_open(255), b = node_open(255);
+		struct ibv_srq *srq = srq_open(&b, 8);
 		struct mlx5dv_srq dv = {0};
 		struct mlx5dv_obj obj = {.srq = {.out = &dv}};
 		struct ibv_async_event ev;
 		struct ibv_qp *from, *to;
 		struct send s;
 
-		srq_open(&b, 8);
-		obj.srq.in = b.srq;
+		obj.srq.in = srq;
 		CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), 0);
-		from = make_qp(&a, IBV_QPT_RC);
-		to = make_qp(&b, IBV_QPT_RC);
-		connect_qp(&a, from, to->qp_num);
-		connect_qp(&b, to, from->qp_num);
+		from = node_qp(&a, K_RC);
+		to = node_srq_qp(&b, srq);
+		connect_qps(K_RC, &a, from, &b, to);
 		for (uint32_t i = 0; i < 3; i++)
-			CHECK_EQ(post_srq(&b, i * 64, 64, i), 0);
+			post_srq(&b, srq, i * 64, i);
 		if (broken == 0) {
 			((struct mlx5_wqe_srq_next_seg *)dv.buf)->next_wqe_index = htobe16(0x7fff);
 			CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
@@ -756,10 +608,11 @@ case_srq_broken(void)
 		}
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 			IBV_WC_RNR_RETRY_EXC_ERR);
-		CHECK_EQ(take_event(&b, &ev), IBV_EVENT_SRQ_ERR);
-		CHECK(ev.element.srq == b.srq);
+		CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_SRQ_ERR);
+		CHECK(ev.element.srq == srq);
 		CHECK_EQ(ibv_destroy_qp(from), 0);
 		CHECK_EQ(ibv_destroy_qp(to), 0);
+		CHECK_EQ(ibv_destroy_srq(srq), 0);
 		node_close(&a);
 		node_close(&b);
 	}
@@ -769,9 +622,7 @@ case_srq_broken(void)
 
 struct xrc {
 	struct node a, b;
-	struct ibv_xrcd *xrcd;
 	struct ibv_qp *from, *to;
-	uint32_t srqn;
 };
 
 static struct ibv_xrcd *
@@ -784,57 +635,24 @@ xrcd_open(struct ibv_context *ctx, int fd, int oflags)
 	return ibv_open_xrcd(ctx, &init);
 }
 
-static uint32_t
-xrc_srq(struct node *n, struct ibv_xrcd *xrcd)
-{
-	struct ibv_srq_init_attr_ex init = {.attr = {.max_wr = 8, .max_sge = 1},
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = n->pd,
-		.xrcd = xrcd,
-		.cq = n->rcq};
-	uint32_t srqn;
-
-	n->srq = ibv_create_srq_ex(n->ctx, &init);
-	CHECK(n->srq != NULL);
-	CHECK_EQ(ibv_get_srq_num(n->srq, &srqn), 0);
-	return srqn;
-}
-
 static struct xrc
 xrc_open(void)
 {
-	struct xrc x = {.a = node_open(), .b = node_open()};
-	struct ibv_qp_init_attr_ex recv = {.qp_type = IBV_QPT_XRC_RECV,
-		.comp_mask = IBV_QP_INIT_ATTR_XRCD};
-	struct ibv_qp_init_attr_ex send = {.qp_type = IBV_QPT_XRC_SEND,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = x.a.pd,
-		.send_cq = x.a.scq,
-		.cap = {.max_send_wr = 16, .max_send_sge = 1}};
+	struct xrc x = {.a = node_open(255), .b = node_open(255)};
 
-	x.xrcd = xrcd_open(x.b.ctx, -1, O_CREAT);
-	CHECK(x.xrcd != NULL);
-	x.srqn = xrc_srq(&x.b, x.xrcd);
-	recv.xrcd = x.xrcd;
-	x.to = ibv_create_qp_ex(x.b.ctx, &recv);
-	x.from = ibv_create_qp_ex(x.a.ctx, &send);
-	CHECK(x.to != NULL && x.from != NULL);
-	connect_qp(&x.a, x.from, x.to->qp_num);
-	connect_qp(&x.b, x.to, x.from->qp_num);
+	x.from = node_qp(&x.a, K_XRC_SEND);
+	x.to = node_qp(&x.b, K_XRC_RECV);
+	node_ready(&x.a, x.from, K_XRC_SEND, x.to->qp_num, IBV_QPS_RTS);
+	node_ready(&x.b, x.to, K_XRC_RECV, x.from->qp_num, IBV_QPS_RTS);
 	return x;
 }
 
 static void
 xrc_close(struct xrc *x)
 {
-	CHECK_EQ(ibv_close_xrcd(x->xrcd), EBUSY);
+	CHECK_EQ(ibv_close_xrcd(x->b.xrcd), EBUSY);
 	CHECK_EQ(ibv_destroy_qp(x->from), 0);
 	CHECK_EQ(ibv_destroy_qp(x->to), 0);
-	CHECK_EQ(ibv_destroy_srq(x->b.srq), 0);
-	x->b.srq = NULL;
-	CHECK_EQ(ibv_close_xrcd(x->xrcd), 0);
 	node_close(&x->a);
 	node_close(&x->b);
 }
@@ -857,14 +675,14 @@ case_xrc(void)
 	struct xrc x = xrc_open();
 
 	x.a.buf[0] = 42;
-	CHECK_EQ(post_srq(&x.b, 0, 64, 7), 0);
-	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn, 0), IBV_WC_SUCCESS);
-	CHECK_EQ(wait_wc(x.b.rcq).wr_id, 7);
+	post_srq(&x.b, x.b.xrc_srq, 0, 7);
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.b.xrc_srqn, 0), IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(x.b.rcq).wr_id, 7);
 	CHECK_EQ(x.b.buf[0], 42);
-	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, x.b.mr->rkey), IBV_WC_SUCCESS);
+	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.b.xrc_srqn, x.b.mr->rkey), IBV_WC_SUCCESS);
 	CHECK_EQ(x.b.buf[4096], 42);
 	/* An SRQ that is not in the responder's domain. */
-	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.b.xrc_srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
 	CHECK_EQ(pair_state(x.to), IBV_QPS_ERR);
 	xrc_close(&x);
 }
@@ -873,30 +691,23 @@ static void
 case_xrc_protection(void)
 {
 	struct xrc x = xrc_open();
-	struct node c = node_open();
-	struct ibv_xrcd *other = xrcd_open(c.ctx, -1, O_CREAT);
-	uint32_t srqn;
+	struct node c = node_open(255);
 
-	CHECK(other != NULL);
-	srqn = xrc_srq(&c, other);
-	CHECK_EQ(post_srq(&c, 0, 64, 1), 0);
-	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, srqn, 0), IBV_WC_REM_INV_REQ_ERR);
-	expect_none(c.rcq);
+	post_srq(&c, c.xrc_srq, 0, 1);
+	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, c.xrc_srqn, 0), IBV_WC_REM_INV_REQ_ERR);
+	node_expect_none(c.rcq);
 	xrc_close(&x);
 	/* Memory is checked against the PD of the SRQ that the request names. */
 	x = xrc_open();
-	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.srqn, c.mr->rkey), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.b.xrc_srqn, c.mr->rkey), IBV_WC_REM_ACCESS_ERR);
 	xrc_close(&x);
-	CHECK_EQ(ibv_destroy_srq(c.srq), 0);
-	c.srq = NULL;
-	CHECK_EQ(ibv_close_xrcd(other), 0);
 	node_close(&c);
 }
 
 static void
 case_xrc_domains(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
 	char path[] = "/tmp/softhca_xrc_XXXXXX";
 	int fd = mkstemp(path);
 	struct ibv_xrcd *one, *two;
@@ -920,68 +731,6 @@ case_xrc_domains(void)
 
 /* ---------------------------------------------------------------- DC */
 
-#define DC_KEY 0x1122334455667788ull
-
-/* log_errored: for a DCI with streams; otherwise -1. */
-static struct ibv_qp *
-make_dc(struct node *n, enum mlx5dv_dc_type type, int log_errored)
-{
-	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_DRIVER,
-		.send_cq = n->scq,
-		.recv_cq = n->rcq,
-		.srq = type == MLX5DV_DCTYPE_DCT ? n->srq : NULL,
-		.pd = n->pd,
-		.comp_mask = IBV_QP_INIT_ATTR_PD};
-	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
-		.dc_init_attr = {.dc_type = type}};
-	struct ibv_qp *qp;
-
-	if (log_errored >= 0) {
-		dv.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS;
-		dv.dc_init_attr.dci_streams.log_num_concurent = 2;
-		dv.dc_init_attr.dci_streams.log_num_errored = (uint8_t)log_errored;
-	}
-	if (type == MLX5DV_DCTYPE_DCT) {
-		dv.dc_init_attr.dct_access_key = DC_KEY;
-	} else {
-		init.cap = (struct ibv_qp_cap){.max_send_wr = 16, .max_send_sge = 1};
-		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND;
-	}
-	qp = mlx5dv_create_qp(n->ctx, &init, &dv);
-	CHECK(qp != NULL);
-	return qp;
-}
-
-static void
-dc_ready(struct node *n, struct ibv_qp *qp, bool dct)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-		.path_mtu = IBV_MTU_1024,
-		.min_rnr_timer = 1,
-		.timeout = 8,
-		.retry_cnt = 1,
-		.rnr_retry = 1,
-		.ah_attr = address(n, 1)};
-	int rtr = IBV_QP_STATE | IBV_QP_PATH_MTU;
-
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				 (dct ? IBV_QP_ACCESS_FLAGS : 0)),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, rtr | (dct ? IBV_QP_MIN_RNR_TIMER | IBV_QP_AV : 0)), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	if (dct)
-		return;
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-		0);
-}
-
 static int
 dc_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, uint64_t key,
 	struct node *b)
@@ -996,33 +745,32 @@ dc_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, u
 	mlx5dv_wr_set_dc_addr(dvx, ah, dctn, key);
 	ibv_wr_set_sge(qpx, a->mr->lkey, (uintptr_t)a->buf, 64);
 	CHECK_EQ(ibv_wr_complete(qpx), 0);
-	return wait_wc(a->scq).status;
+	return node_wait(a->scq).status;
 }
 
 static void
 case_dc(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
 	struct ibv_ah_attr ah_attr = address(&b, 1);
 	struct ibv_ah *ah = ibv_create_ah(a.pd, &ah_attr);
-	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI, -1), *dct[2];
+	struct ibv_qp *dci = node_qp(&a, K_DCI), *dct[2];
 
-	srq_open(&b, 8);
 	for (int i = 0; i < 2; i++) {
-		dct[i] = make_dc(&b, MLX5DV_DCTYPE_DCT, -1);
+		dct[i] = node_qp(&b, K_DCT);
 		CHECK_EQ(dct[i]->qp_num, 0); /* a DCT has no number before RTR */
-		dc_ready(&b, dct[i], true);
+		node_ready(&b, dct[i], K_DCT, 0, IBV_QPS_RTR);
 		CHECK(dct[i]->qp_num != 0);
 	}
-	dc_ready(&a, dci, false);
+	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
 	/* One initiator sends to two targets in turn. */
 	for (int i = 0; i < 8; i++) {
 		a.buf[0] = (uint8_t)(i + 1);
-		CHECK_EQ(dc_write(&a, dci, ah, dct[i % 2]->qp_num, DC_KEY, &b), IBV_WC_SUCCESS);
+		CHECK_EQ(dc_write(&a, dci, ah, dct[i % 2]->qp_num, NODE_DC, &b), IBV_WC_SUCCESS);
 		CHECK_EQ(b.buf[0], i + 1);
 	}
 	a.buf[0] = 99;
-	CHECK_EQ(dc_write(&a, dci, ah, dct[0]->qp_num, DC_KEY + 1, &b), IBV_WC_RETRY_EXC_ERR);
+	CHECK_EQ(dc_write(&a, dci, ah, dct[0]->qp_num, NODE_DC + 1, &b), IBV_WC_RETRY_EXC_ERR);
 	CHECK_EQ(b.buf[0], 8);
 	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
@@ -1033,23 +781,6 @@ case_dc(void)
 	node_close(&b);
 }
 
-static int
-stream_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dctn, struct node *b,
-	uint16_t stream, bool good)
-{
-	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
-	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
-
-	ibv_wr_start(qpx);
-	qpx->wr_flags = IBV_SEND_SIGNALED;
-	pair_publish_to(dci, NULL);
-	ibv_wr_rdma_write(qpx, b->mr->rkey, (uintptr_t)b->buf);
-	mlx5dv_wr_set_dc_addr_stream(dvx, ah, dctn, DC_KEY, stream);
-	ibv_wr_set_sge(qpx, good ? a->mr->lkey : a->mr->lkey ^ 0x100, (uintptr_t)a->buf, 64);
-	CHECK_EQ(ibv_wr_complete(qpx), 0);
-	return wait_wc(a->scq).status;
-}
-
 /*
  * mlx5dv_create_qp(3): an error stops only its stream, until 2^log_num_errored streams are in
  * error.
@@ -1057,31 +788,29 @@ stream_write(struct node *a, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t dct
 static void
 case_dc_streams(void)
 {
-	struct node a = node_open(), b = node_open();
+	struct node a = node_open(255), b = node_open(255);
 	struct ibv_ah_attr ah_attr = address(&b, 1);
-	struct ibv_ah *ah = ibv_create_ah(a.pd, &ah_attr);
-	struct ibv_qp *dci = make_dc(&a, MLX5DV_DCTYPE_DCI, 1), *dct;
-	uint32_t n;
+	struct node_to dest = {.ah = ibv_create_ah(a.pd, &ah_attr)};
+	struct ibv_qp *dci = node_stream_dci(&a, 1), *dct = node_qp(&b, K_DCT);
 
-	srq_open(&b, 8);
-	dct = make_dc(&b, MLX5DV_DCTYPE_DCT, -1);
-	dc_ready(&b, dct, true);
-	dc_ready(&a, dci, false);
-	n = dct->qp_num;
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, false), IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 2, true), IBV_WC_SUCCESS);
+	CHECK(dest.ah != NULL);
+	node_ready(&b, dct, K_DCT, 0, IBV_QPS_RTR);
+	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
+	dest.qpn = dct->qp_num;
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 1, true), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 1, false), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 2, false), IBV_WC_SUCCESS);
 	CHECK(mlx5dv_dci_stream_id_reset(dci, 2) != 0); /* stream 2 is not in error */
 	CHECK_EQ(mlx5dv_dci_stream_id_reset(dci, 1), 0);
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 1, true), IBV_WC_SUCCESS);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 1, false), IBV_WC_SUCCESS);
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 7, false), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 7, true), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
-	CHECK_EQ(stream_write(&a, dci, ah, n, &b, 9, false), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 9, true), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
 	CHECK_EQ(ibv_destroy_qp(dct), 0);
-	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	node_close(&a);
 	node_close(&b);
 }
@@ -1092,7 +821,7 @@ case_dc_streams(void)
 static void
 case_infiniband(void)
 {
-	struct ud u = {.a = node_open(), .b = node_open()};
+	struct ud u = {.a = node_open(255), .b = node_open(255)};
 	struct ibv_ah_attr ah = {.port_num = 1};
 	struct ibv_port_attr port;
 	union ibv_gid gid;
@@ -1100,22 +829,22 @@ case_infiniband(void)
 
 	CHECK_EQ(ibv_query_port(u.a.ctx, 1, &port), 0);
 	CHECK_EQ(port.link_layer, IBV_LINK_LAYER_INFINIBAND);
-	u.from = make_qp(&u.a, IBV_QPT_UD);
-	u.to = make_qp(&u.b, IBV_QPT_UD);
-	ud_to(u.from, IBV_QPS_RTS);
-	ud_to(u.to, IBV_QPS_RTR);
+	u.from = node_qp(&u.a, K_UD);
+	u.to = node_qp(&u.b, K_UD);
+	node_ready(&u.a, u.from, K_UD, 0, IBV_QPS_RTS);
+	node_ready(&u.b, u.to, K_UD, 0, IBV_QPS_RTR);
 	ah.dlid = (uint16_t)(port.lid + 1);
 	u.ah = ibv_create_ah(u.a.pd, &ah);
 	CHECK(u.ah != NULL);
-	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, BUF, 9);
+	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 9);
 	u.a.buf[0] = 66;
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	expect_none(u.b.rcq);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	node_expect_none(u.b.rcq);
 	CHECK_EQ(ibv_destroy_ah(u.ah), 0);
 	ah.dlid = port.lid;
 	u.ah = ibv_create_ah(u.a.pd, &ah);
-	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, QKEY, 8), IBV_WC_SUCCESS);
-	wc = wait_wc(u.b.rcq);
+	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
+	wc = node_wait(u.b.rcq);
 	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_IMM);
 	CHECK_EQ(wc.slid, port.lid);
 	CHECK_EQ(wc.byte_len, GRH + 8);
@@ -1126,7 +855,7 @@ case_infiniband(void)
 	ah.dlid = port.lid;
 	u.ah = ibv_create_ah(u.a.pd, &ah);
 	CHECK(u.ah != NULL);
-	wc = ud_arrives(&u, QKEY, 8);
+	wc = ud_arrives(&u, NODE_QKEY, 8);
 	CHECK_EQ(wc.sl, SL);
 	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
 	check_ipv6(u.b.buf, &gid, packet_len(8), 0x1b);
@@ -1148,14 +877,14 @@ case_reserved_qpns(void)
 	for (int i = 0; i < N_RESERVED; i++)
 		CHECK_EQ(mlx5dv_reserved_qpn_alloc(u.a.ctx, &reserved[i]), 0);
 	for (int i = 0; i < N_QPS; i++) {
-		qps[i] = make_qp(&u.b, IBV_QPT_UD);
+		qps[i] = node_qp(&u.b, K_UD);
 		for (int k = 0; k < N_RESERVED; k++)
 			CHECK(qps[i]->qp_num != reserved[k]);
 	}
 	for (int k = 1; k < N_RESERVED; k++)
 		CHECK(reserved[k] != reserved[k - 1]);
 	/* A message to a reserved number reaches no QP. */
-	CHECK_EQ(ud_send(&u, u.ah, reserved[0], QKEY, 8), IBV_WC_SUCCESS);
+	CHECK_EQ(ud_send(&u, u.ah, reserved[0], NODE_QKEY, 8), IBV_WC_SUCCESS);
 	for (int i = 0; i < N_RESERVED; i++)
 		CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[i]), 0);
 	CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[0]), EINVAL);
