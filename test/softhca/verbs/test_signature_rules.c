@@ -5,28 +5,11 @@
  * guards. Masks, copies and positions are those of mlx5dv_wr_set_mkey_sig_block(3). For the byte
  * order of a CRC see doc/softhca.md. BSFs are libmlx5's own, with one field changed.
  */
-#include <isa-l.h>
-
-#include "rfc1071.h"
 #include "softhca_scribe.h"
+#include "softhca_signature.h"
 
 #define N   2 /* number of blocks */
-#define MAX (N * (4160 + 8))
-
-enum kind {
-	NONE,
-	DIF,
-	DIF_CSUM,
-	CRC32,
-	CRC32C,
-	CRC64
-};
-
-struct side {
-	enum kind kind;
-	uint16_t app;
-	uint32_t ref;
-};
+#define MAX (N * (4160 + SIGNATURE_MAX_LEN))
 
 static const struct {
 	enum mlx5dv_block_size name;
@@ -41,142 +24,69 @@ static const struct {
 
 #define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* ---- expected signatures */
-
-static uint32_t
-signature_len(enum kind kind)
-{
-	return kind == NONE ? 0 : kind == DIF || kind == DIF_CSUM ? 8 : 4;
-}
-
-/* The signature of block i. Seeds are zeros. */
-static void
-signature(const struct side *s, const uint8_t *block, uint32_t len, uint32_t i, uint8_t *out)
-{
-	uint16_t guard = htobe16(s->kind == DIF ? crc16_t10dif(0, block, len)
-						: (uint16_t)~sum16(0, block, len)),
-		 app = htobe16(s->app);
-	uint32_t ref = htobe32(s->ref + i), crc;
-
-	if (s->kind == CRC32 || s->kind == CRC32C) {
-		crc = s->kind == CRC32 ? crc32_gzip_refl(UINT32_MAX, block, len)
-				       : ~crc32_iscsi((uint8_t *)(uintptr_t)block, (int)len, 0);
-		crc = htole32(crc);
-		memcpy(out, &crc, 4);
-		return;
-	}
-	memcpy(out, &guard, 2);
-	memcpy(out + 2, &app, 2);
-	memcpy(out + 4, &ref, 4);
-}
-
 /* ---- a signed key over memory of one end */
 
-struct rig {
+/* Two QPs, and a key with signatures over the memory of one of them. */
+struct signed_key {
 	struct pair p;
 	struct pair_end *owner;
 	struct mlx5dv_mkey *mkey;
 	enum mlx5dv_block_size name;
 	uint32_t block;
-	struct side mem, wire;
+	struct signature mem, wire;
 	uint32_t flags;
 	uint8_t check_mask, copy_mask;
 	uint8_t data[MAX];
 };
 
 static void
-rig_init(struct rig *r, size_t size, struct side mem, struct side wire, uint64_t dv_flags)
+signed_key_init(struct signed_key *k, size_t size, struct signature mem, struct signature wire,
+	uint64_t dv_flags)
 {
-	struct mlx5dv_mkey_init_attr attr = {.max_entries = 4,
-		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
-				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
-
-	memset(r, 0, sizeof(*r));
-	pair_init(&r->p, &(struct pair_opts){.keys = true, .dv_flags = dv_flags});
-	attr.pd = r->p.pd;
-	r->mkey = mlx5dv_create_mkey(&attr);
-	CHECK(r->mkey != NULL);
-	r->owner = &r->p.client;
-	r->name = sizes[size].name;
-	r->block = sizes[size].len;
-	r->mem = mem;
-	r->wire = wire;
-	r->check_mask = 0xff;
-	for (uint32_t i = 0; i < MAX; i++)
-		r->data[i] = (uint8_t)(i * 13 + i / 100);
-	memset(r->p.client.buf, 0x11, PAIR_BUF);
-	memset(r->p.server.buf, 0x22, PAIR_BUF);
+	memset(k, 0, sizeof(*k));
+	pair_init(&k->p, &(struct pair_opts){.keys = true, .dv_flags = dv_flags});
+	k->mkey = signature_create_key(k->p.pd);
+	k->owner = &k->p.client;
+	k->name = sizes[size].name;
+	k->block = sizes[size].len;
+	k->mem = mem;
+	k->wire = wire;
+	k->check_mask = 0xff;
+	signature_paint(&k->p, k->data, MAX);
 }
 
 static void
-rig_fini(struct rig *r)
+signed_key_fini(struct signed_key *k)
 {
-	CHECK_EQ(mlx5dv_destroy_mkey(r->mkey), 0);
-	pair_fini(&r->p);
+	CHECK_EQ(mlx5dv_destroy_mkey(k->mkey), 0);
+	pair_fini(&k->p);
 }
 
 static uint32_t
-unit(const struct rig *r, const struct side *s)
+unit(const struct signed_key *k, const struct signature *s)
 {
-	return r->block + signature_len(s->kind);
+	return k->block + signature_len(s->kind);
 }
 
 /* Writes the data as they are on that side, with or without signatures. */
 static void
-lay(const struct rig *r, const struct side *s, uint8_t *out)
+lay(const struct signed_key *k, const struct signature *s, uint8_t *out)
 {
-	for (uint32_t i = 0; i < N; i++) {
-		memcpy(out + i * unit(r, s), r->data + i * r->block, r->block);
-		if (s->kind != NONE)
-			signature(s, r->data + i * r->block, r->block, i,
-				out + i * unit(r, s) + r->block);
-	}
-}
-
-struct domain {
-	struct mlx5dv_sig_t10dif dif;
-	struct mlx5dv_sig_crc crc;
-	struct mlx5dv_sig_block_domain d;
-};
-
-static const struct mlx5dv_sig_block_domain *
-domain(struct domain *d, const struct rig *r, const struct side *s)
-{
-	static const enum mlx5dv_sig_crc_type crcs[] = {[CRC32] = MLX5DV_SIG_CRC_TYPE_CRC32,
-		[CRC32C] = MLX5DV_SIG_CRC_TYPE_CRC32C,
-		[CRC64] = MLX5DV_SIG_CRC_TYPE_CRC64_XP10};
-
-	if (s->kind == NONE)
-		return NULL;
-	memset(d, 0, sizeof(*d));
-	d->d.block_size = r->name;
-	if (s->kind >= CRC32) {
-		d->crc.type = crcs[s->kind];
-		d->d.sig_type = MLX5DV_SIG_TYPE_CRC;
-		d->d.sig.crc = &d->crc;
-		return &d->d;
-	}
-	d->dif.bg_type = s->kind == DIF ? MLX5DV_SIG_T10DIF_CRC : MLX5DV_SIG_T10DIF_CSUM;
-	d->dif.app_tag = s->app;
-	d->dif.ref_tag = s->ref;
-	d->dif.flags = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP;
-	d->d.sig_type = MLX5DV_SIG_TYPE_T10DIF;
-	d->d.sig.dif = &d->dif;
-	return &d->d;
+	signature_lay(s, k->data, k->block, N, out);
 }
 
 /* `by` posts the configuration. The key lies over the owner's memory. */
 static void
-post_configure(struct rig *r, struct pair_end *by, struct mlx5dv_mkey *mkey)
+post_configure(struct signed_key *k, struct pair_end *by, struct mlx5dv_mkey *mkey)
 {
-	struct domain mem, wire;
-	struct mlx5dv_sig_block_attr sig = {.mem = domain(&mem, r, &r->mem),
-		.wire = domain(&wire, r, &r->wire),
-		.flags = r->flags,
-		.check_mask = r->check_mask,
-		.copy_mask = r->copy_mask};
+	struct signature_domain mem, wire;
+	struct mlx5dv_sig_block_attr sig = {.mem = signature_domain(&mem, &k->mem, k->name, 0),
+		.wire = signature_domain(&wire, &k->wire, k->name, 0),
+		.flags = k->flags,
+		.check_mask = k->check_mask,
+		.copy_mask = k->copy_mask};
 	struct mlx5dv_mkey_conf_attr conf = {0};
-	struct ibv_sge v = {(uintptr_t)r->owner->buf, N * unit(r, &r->mem), r->owner->mr->lkey};
+	struct ibv_sge v = {(uintptr_t)k->owner->buf, N * unit(k, &k->mem), k->owner->mr->lkey};
 
 	pair_publish(by);
 	ibv_wr_start(by->qpx);
@@ -189,10 +99,10 @@ post_configure(struct rig *r, struct pair_end *by, struct mlx5dv_mkey *mkey)
 }
 
 static void
-configure(struct rig *r)
+configure(struct signed_key *k)
 {
-	post_configure(r, &r->p.client, r->mkey);
-	CHECK_EQ(pair_wait(&r->p.client).status, IBV_WC_SUCCESS);
+	post_configure(k, &k->p.client, k->mkey);
+	CHECK_EQ(pair_wait(&k->p.client).status, IBV_WC_SUCCESS);
 }
 
 enum op {
@@ -212,10 +122,10 @@ enum {
 static uint32_t vendor;
 
 static enum ibv_wc_status
-request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey, uint64_t raddr,
-	uint32_t len)
+request(struct signed_key *k, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey,
+	uint64_t raddr, uint32_t len)
 {
-	struct pair_end *e = &r->p.client;
+	struct pair_end *e = &k->p.client;
 	struct ibv_wc wc;
 
 	pair_publish(e);
@@ -236,60 +146,52 @@ request(struct rig *r, enum op op, uint32_t lkey, uint64_t laddr, uint32_t rkey,
 
 /* The client's key is signed: data move to the server's memory, or from there. */
 static enum ibv_wc_status
-move(struct rig *r, enum op op, uint64_t off, uint32_t len)
+move(struct signed_key *k, enum op op, uint64_t off, uint32_t len)
 {
-	return request(r, op, r->mkey->lkey, off, r->p.server.mr->rkey, (uintptr_t)r->p.server.buf,
+	return request(k, op, k->mkey->lkey, off, k->p.server.mr->rkey, (uintptr_t)k->p.server.buf,
 		len);
 }
 
 /* The server's key is signed, and the client's memory is plain. */
 static enum ibv_wc_status
-move_remote(struct rig *r, enum op op, uint64_t off, uint32_t len)
+move_remote(struct signed_key *k, enum op op, uint64_t off, uint32_t len)
 {
-	return request(r, op, r->p.client.mr->lkey, (uintptr_t)r->p.client.buf, r->mkey->rkey, off,
+	return request(k, op, k->p.client.mr->lkey, (uintptr_t)k->p.client.buf, k->mkey->rkey, off,
 		len);
 }
 
-static struct mlx5dv_mkey_err
-key_error(struct rig *r)
-{
-	struct mlx5dv_mkey_err err;
-
-	CHECK_EQ(mlx5dv_mkey_check(r->mkey, &err), 0);
-	return err;
-}
-
-static const struct side none = {NONE, 0, 0}, dif = {DIF, 0xabcd, 0x01020304},
-			 csum = {DIF_CSUM, 0xabcd, 0x01020304}, crc32 = {CRC32, 0, 0},
-			 crc32c = {CRC32C, 0, 0};
+static const struct signature none = {.kind = NONE}, crc32 = {.kind = CRC32},
+			      crc32c = {.kind = CRC32C},
+			      dif = {.kind = DIF_CRC, .app = 0xabcd, .ref = 0x01020304},
+			      csum = {.kind = DIF_CSUM, .app = 0xabcd, .ref = 0x01020304};
 
 /* ---- sizes */
 
 static void
-one_size(size_t size, struct side side)
+one_size(size_t size, struct signature side)
 {
 	uint8_t want[MAX];
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, size, side, none, 0);
-	lay(&r, &side, want);
-	memcpy(r.p.client.buf, want, N * unit(&r, &side));
-	configure(&r);
-	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
-	CHECK_EQ(memcmp(r.p.server.buf, r.data, N * r.block), 0);
-	CHECK_EQ(r.p.server.buf[N * r.block], 0x22);
-	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
-	memset(r.p.client.buf, 0x11, PAIR_BUF);
-	CHECK_EQ(move(&r, READ, 0, N * r.block), IBV_WC_SUCCESS);
-	CHECK_EQ(memcmp(r.p.client.buf, want, N * unit(&r, &side)), 0);
-	CHECK_EQ(r.p.client.buf[N * unit(&r, &side)], 0x11);
-	rig_fini(&r);
+	signed_key_init(&k, size, side, none, 0);
+	lay(&k, &side, want);
+	memcpy(k.p.client.buf, want, N * unit(&k, &side));
+	configure(&k);
+	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp(k.p.server.buf, k.data, N * k.block), 0);
+	CHECK_EQ(k.p.server.buf[N * k.block], 0x22);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
+	memset(k.p.client.buf, 0x11, PAIR_BUF);
+	CHECK_EQ(move(&k, READ, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp(k.p.client.buf, want, N * unit(&k, &side)), 0);
+	CHECK_EQ(k.p.client.buf[N * unit(&k, &side)], 0x11);
+	signed_key_fini(&k);
 }
 
 static void
 case_sizes(void)
 {
-	const struct side sides[] = {dif, csum, crc32, crc32c};
+	const struct signature sides[] = {dif, csum, crc32, crc32c};
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD};
 	struct ibv_context *ctx = pair_open(0);
 
@@ -306,38 +208,38 @@ case_sizes(void)
 
 /* The mask bit for a byte of the signature, by the table of the manual page. */
 static uint8_t
-bit_of(enum kind kind, uint32_t byte)
+bit_of(enum signature_kind kind, uint32_t byte)
 {
-	return (uint8_t)(1u << (kind == DIF ? 7 - byte : 4 + byte));
+	return (uint8_t)(1u << (kind == DIF_CRC ? 7 - byte : 4 + byte));
 }
 
 static enum mlx5dv_mkey_err_type
-error_of(enum kind kind, uint32_t byte)
+error_of(enum signature_kind kind, uint32_t byte)
 {
-	if (kind != DIF || byte < 2)
+	if (kind != DIF_CRC || byte < 2)
 		return MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD;
 	return byte < 4 ? MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG : MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG;
 }
 
 static void
-checked(struct side side, uint32_t byte, uint8_t mask, enum mlx5dv_mkey_err_type error)
+checked(struct signature side, uint32_t byte, uint8_t mask, enum mlx5dv_mkey_err_type error)
 {
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, side, none, 0);
-	r.check_mask = mask;
-	lay(&r, &side, r.p.client.buf);
-	r.p.client.buf[unit(&r, &side) + r.block + byte] ^= 1; /* damages the second block */
-	configure(&r);
-	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
-	CHECK_EQ(key_error(&r).err_type, error);
-	rig_fini(&r);
+	signed_key_init(&k, 0, side, none, 0);
+	k.check_mask = mask;
+	lay(&k, &side, k.p.client.buf);
+	k.p.client.buf[unit(&k, &side) + k.block + byte] ^= 1; /* damages the second block */
+	configure(&k);
+	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, error);
+	signed_key_fini(&k);
 }
 
 static void
 case_check_mask(void)
 {
-	const struct side sides[] = {dif, crc32, crc32c};
+	const struct signature sides[] = {dif, crc32, crc32c};
 
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
 		for (uint32_t byte = 0; byte < signature_len(sides[i].kind); byte++) {
@@ -353,37 +255,37 @@ case_check_mask(void)
  * (5a) or computed, as `mask` says.
  */
 static void
-copied(struct side mem, struct side wire, uint32_t flags, uint8_t given, uint8_t mask)
+copied(struct signature mem, struct signature wire, uint32_t flags, uint8_t given, uint8_t mask)
 {
 	uint8_t want[MAX];
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, mem, wire, 0);
-	r.flags = flags;
-	r.check_mask = 0;
-	r.copy_mask = given;
-	lay(&r, &mem, r.p.client.buf);
-	lay(&r, &wire, want);
+	signed_key_init(&k, 0, mem, wire, 0);
+	k.flags = flags;
+	k.check_mask = 0;
+	k.copy_mask = given;
+	lay(&k, &mem, k.p.client.buf);
+	lay(&k, &wire, want);
 	for (uint32_t i = 0; i < N; i++)
 		for (uint32_t b = 0; b < signature_len(mem.kind); b++) {
-			size_t at = i * unit(&r, &mem) + r.block + b;
+			size_t at = i * unit(&k, &mem) + k.block + b;
 
-			r.p.client.buf[at] = 0x5a;
-			if ((mask & bit_of(mem.kind == DIF_CSUM ? DIF : mem.kind, b)) != 0)
+			k.p.client.buf[at] = 0x5a;
+			if ((mask & bit_of(mem.kind == DIF_CSUM ? DIF_CRC : mem.kind, b)) != 0)
 				want[at] = 0x5a;
 		}
-	configure(&r);
-	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
-	CHECK_EQ(memcmp(r.p.server.buf, want, N * unit(&r, &wire)), 0);
-	CHECK_EQ(r.p.server.buf[N * unit(&r, &wire)], 0x22);
-	rig_fini(&r);
+	configure(&k);
+	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp(k.p.server.buf, want, N * unit(&k, &wire)), 0);
+	CHECK_EQ(k.p.server.buf[N * unit(&k, &wire)], 0x22);
+	signed_key_fini(&k);
 }
 
 static void
 case_copy_mask(void)
 {
 	const uint32_t given = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
-	struct side other = dif;
+	struct signature other = dif;
 
 	for (uint8_t bit = 1; bit != 0; bit = (uint8_t)(bit << 1)) {
 		copied(dif, dif, given, bit, bit);
@@ -410,47 +312,47 @@ case_copy_mask(void)
 static void
 case_first_error(void)
 {
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, crc32, none, 0);
-	lay(&r, &crc32, r.p.client.buf);
-	r.p.client.buf[3] ^= 1;
-	r.p.client.buf[unit(&r, &crc32) + 3] ^= 1;
-	configure(&r);
-	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
+	signed_key_init(&k, 0, crc32, none, 0);
+	lay(&k, &crc32, k.p.client.buf);
+	k.p.client.buf[3] ^= 1;
+	k.p.client.buf[unit(&k, &crc32) + 3] ^= 1;
+	configure(&k);
+	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
 	{
-		struct mlx5dv_mkey_err err = key_error(&r);
+		struct mlx5dv_mkey_err err = signature_key_error(k.mkey);
 
 		CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 		CHECK_EQ(err.err.sig.offset, 0);
-		CHECK_EQ(err.err.sig.expected_value, crc32_gzip_refl(UINT32_MAX, r.data, r.block));
+		CHECK_EQ(err.err.sig.expected_value, crc32_gzip_refl(UINT32_MAX, k.data, k.block));
 		CHECK_EQ(err.err.sig.actual_value,
-			crc32_gzip_refl(UINT32_MAX, r.p.client.buf, r.block));
+			crc32_gzip_refl(UINT32_MAX, k.p.client.buf, k.block));
 	}
-	rig_fini(&r);
+	signed_key_fini(&k);
 }
 
 /* Data that arrive from the wire are checked, too. They arrive, and the error is reported. */
 static void
 case_incoming(void)
 {
-	const struct side sides[] = {dif, crc32c};
+	const struct signature sides[] = {dif, crc32c};
 
 	for (size_t i = 0; i < 2; i++) {
 		struct mlx5dv_mkey_err err;
-		struct rig r;
+		struct signed_key k;
 
-		rig_init(&r, 0, none, sides[i], 0);
-		lay(&r, &sides[i], r.p.server.buf);
-		r.p.server.buf[unit(&r, &sides[i]) + 7] ^= 1;
-		configure(&r);
-		CHECK_EQ(move(&r, READ, 0, N * r.block), IBV_WC_SUCCESS);
-		err = key_error(&r);
+		signed_key_init(&k, 0, none, sides[i], 0);
+		lay(&k, &sides[i], k.p.server.buf);
+		k.p.server.buf[unit(&k, &sides[i]) + 7] ^= 1;
+		configure(&k);
+		CHECK_EQ(move(&k, READ, 0, N * k.block), IBV_WC_SUCCESS);
+		err = signature_key_error(k.mkey);
 		CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
-		CHECK_EQ(err.err.sig.offset, unit(&r, &sides[i]));
-		CHECK_EQ(memcmp(r.p.client.buf, r.data, r.block), 0);
-		CHECK_EQ(r.p.client.buf[r.block + 7], r.data[r.block + 7] ^ 1);
-		rig_fini(&r);
+		CHECK_EQ(err.err.sig.offset, unit(&k, &sides[i]));
+		CHECK_EQ(memcmp(k.p.client.buf, k.data, k.block), 0);
+		CHECK_EQ(k.p.client.buf[k.block + 7], k.data[k.block + 7] ^ 1);
+		signed_key_fini(&k);
 	}
 }
 
@@ -460,27 +362,27 @@ stops(uint64_t dv_flags, bool stopped)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, crc32c, none, dv_flags);
-	configure(&r); /* the memory is not signed */
-	CHECK_EQ(move(&r, WRITE, 0, N * r.block), IBV_WC_SUCCESS);
-	CHECK_EQ(ibv_query_qp(r.p.client.qp, &attr, IBV_QP_STATE, &init), 0);
+	signed_key_init(&k, 0, crc32c, none, dv_flags);
+	configure(&k); /* the memory is not signed */
+	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_query_qp(k.p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.qp_state, stopped ? IBV_QPS_SQD : IBV_QPS_RTS);
-	CHECK_EQ(pair_async(&r.p, stopped ? 5000 : 2), stopped ? IBV_EVENT_SQ_DRAINED : -1);
-	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	CHECK_EQ(pair_async(&k.p, stopped ? 5000 : 2), stopped ? IBV_EVENT_SQ_DRAINED : -1);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	if (stopped) {
-		pair_publish(&r.p.client);
-		ibv_wr_start(r.p.client.qpx);
-		r.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_rdma_write(r.p.client.qpx, r.p.server.mr->rkey, (uintptr_t)r.p.server.buf);
-		ibv_wr_set_sge(r.p.client.qpx, r.p.client.mr->lkey, (uintptr_t)r.p.client.buf, 8);
-		CHECK_EQ(ibv_wr_complete(r.p.client.qpx), 0);
-		pair_expect_none(&r.p.client);
-		CHECK_EQ(pair_modify(&r.p.client, IBV_QPS_RTS), 0);
-		CHECK_EQ(pair_wait(&r.p.client).status, IBV_WC_SUCCESS);
+		pair_publish(&k.p.client);
+		ibv_wr_start(k.p.client.qpx);
+		k.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(k.p.client.qpx, k.p.server.mr->rkey, (uintptr_t)k.p.server.buf);
+		ibv_wr_set_sge(k.p.client.qpx, k.p.client.mr->lkey, (uintptr_t)k.p.client.buf, 8);
+		CHECK_EQ(ibv_wr_complete(k.p.client.qpx), 0);
+		pair_expect_none(&k.p.client);
+		CHECK_EQ(pair_modify(&k.p.client, IBV_QPS_RTS), 0);
+		CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_SUCCESS);
 	}
-	rig_fini(&r);
+	signed_key_fini(&k);
 }
 
 /*
@@ -493,31 +395,31 @@ case_stops(void)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct ibv_sge sge;
-	struct rig r;
+	struct signed_key k;
 
 	stops(MLX5DV_QP_CREATE_SIG_PIPELINING, true);
 	stops(0, false);
-	rig_init(&r, 0, none, crc32c, MLX5DV_QP_CREATE_SIG_PIPELINING);
-	r.owner = &r.p.server;
-	configure(&r);
-	sge = (struct ibv_sge){0, N * r.block, r.mkey->lkey};
+	signed_key_init(&k, 0, none, crc32c, MLX5DV_QP_CREATE_SIG_PIPELINING);
+	k.owner = &k.p.server;
+	configure(&k);
+	sge = (struct ibv_sge){0, N * k.block, k.mkey->lkey};
 	wr.sg_list = &sge;
-	pair_publish(&r.p.server);
-	CHECK_EQ(ibv_post_recv(r.p.server.qp, &wr, &bad), 0);
-	pair_publish(&r.p.client);
-	ibv_wr_start(r.p.client.qpx);
-	r.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_send(r.p.client.qpx);
-	ibv_wr_set_sge(r.p.client.qpx, r.p.client.mr->lkey, (uintptr_t)r.p.client.buf,
-		N * unit(&r, &crc32c));
-	CHECK_EQ(ibv_wr_complete(r.p.client.qpx), 0);
-	CHECK_EQ(pair_wait(&r.p.client).status, IBV_WC_SUCCESS);
-	CHECK_EQ(pair_wait(&r.p.server).status, IBV_WC_SUCCESS);
-	CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
-	CHECK_EQ(pair_async(&r.p, 2), -1);
-	CHECK_EQ(ibv_query_qp(r.p.server.qp, &attr, IBV_QP_STATE, &init), 0);
+	pair_publish(&k.p.server);
+	CHECK_EQ(ibv_post_recv(k.p.server.qp, &wr, &bad), 0);
+	pair_publish(&k.p.client);
+	ibv_wr_start(k.p.client.qpx);
+	k.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(k.p.client.qpx);
+	ibv_wr_set_sge(k.p.client.qpx, k.p.client.mr->lkey, (uintptr_t)k.p.client.buf,
+		N * unit(&k, &crc32c));
+	CHECK_EQ(ibv_wr_complete(k.p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&k.p.server).status, IBV_WC_SUCCESS);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	CHECK_EQ(pair_async(&k.p, 2), -1);
+	CHECK_EQ(ibv_query_qp(k.p.server.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.qp_state, IBV_QPS_RTS);
-	rig_fini(&r);
+	signed_key_fini(&k);
 }
 
 /* ---- segments, remote use, offsets */
@@ -529,64 +431,64 @@ case_segments(void)
 	uint8_t want[MAX];
 	struct ibv_sge v[3];
 	struct pair_end *e;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, dif, none, 0);
-	e = &r.p.client;
-	configure(&r);
-	memcpy(r.p.server.buf, "0123456789", 10);
-	memcpy(r.p.server.buf + 10, r.data, N * r.block);
-	memset(r.p.server.buf + 10 + N * r.block, 0x33, 600); /* more than one block */
+	signed_key_init(&k, 0, dif, none, 0);
+	e = &k.p.client;
+	configure(&k);
+	memcpy(k.p.server.buf, "0123456789", 10);
+	memcpy(k.p.server.buf + 10, k.data, N * k.block);
+	memset(k.p.server.buf + 10 + N * k.block, 0x33, 600); /* more than one block */
 	v[0] = (struct ibv_sge){(uintptr_t)e->buf + 20000, 10, e->mr->lkey};
-	v[1] = (struct ibv_sge){0, N * r.block, r.mkey->lkey};
+	v[1] = (struct ibv_sge){0, N * k.block, k.mkey->lkey};
 	v[2] = (struct ibv_sge){(uintptr_t)e->buf + 30000, 600, e->mr->lkey};
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_rdma_read(e->qpx, r.p.server.mr->rkey, (uintptr_t)r.p.server.buf);
+	ibv_wr_rdma_read(e->qpx, k.p.server.mr->rkey, (uintptr_t)k.p.server.buf);
 	ibv_wr_set_sge_list(e->qpx, 3, v);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
-	lay(&r, &dif, want);
-	CHECK_EQ(memcmp(e->buf, want, N * unit(&r, &dif)), 0);
-	CHECK_EQ(e->buf[N * unit(&r, &dif)], 0x11);
+	lay(&k, &dif, want);
+	CHECK_EQ(memcmp(e->buf, want, N * unit(&k, &dif)), 0);
+	CHECK_EQ(e->buf[N * unit(&k, &dif)], 0x11);
 	CHECK_EQ(memcmp(e->buf + 20000, "0123456789", 10), 0);
 	for (uint32_t i = 0; i < 600; i++)
 		CHECK_EQ(e->buf[30000 + i], 0x33);
 	CHECK_EQ(e->buf[30600], 0x11);
-	rig_fini(&r);
+	signed_key_fini(&k);
 }
 
 /* If a message ends inside a block, that block is not written. */
 static void
-short_message(struct side mem, struct side wire, uint32_t len, uint32_t blocks)
+short_message(struct signature mem, struct signature wire, uint32_t len, uint32_t blocks)
 {
 	struct ibv_recv_wr wr = {.wr_id = 9, .num_sge = 1}, *bad;
 	uint8_t want[MAX];
 	struct ibv_sge sge;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, mem, wire, 0);
-	r.owner = &r.p.server;
-	configure(&r);
-	sge = (struct ibv_sge){0, N * r.block, r.mkey->lkey};
+	signed_key_init(&k, 0, mem, wire, 0);
+	k.owner = &k.p.server;
+	configure(&k);
+	sge = (struct ibv_sge){0, N * k.block, k.mkey->lkey};
 	wr.sg_list = &sge;
-	pair_publish(&r.p.server);
-	CHECK_EQ(ibv_post_recv(r.p.server.qp, &wr, &bad), 0);
-	lay(&r, &wire, r.p.client.buf);
-	pair_publish(&r.p.client);
-	ibv_wr_start(r.p.client.qpx);
-	r.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_send(r.p.client.qpx);
-	ibv_wr_set_sge(r.p.client.qpx, r.p.client.mr->lkey, (uintptr_t)r.p.client.buf, len);
-	CHECK_EQ(ibv_wr_complete(r.p.client.qpx), 0);
-	CHECK_EQ(pair_wait(&r.p.client).status, IBV_WC_SUCCESS);
-	CHECK_EQ(pair_wait(&r.p.server).status, IBV_WC_SUCCESS);
-	lay(&r, &mem, want);
-	CHECK_EQ(memcmp(r.p.server.buf, want, blocks * unit(&r, &mem)), 0);
-	for (uint32_t i = blocks * unit(&r, &mem); i < PAIR_BUF; i++)
-		CHECK_EQ(r.p.server.buf[i], 0x22);
-	rig_fini(&r);
+	pair_publish(&k.p.server);
+	CHECK_EQ(ibv_post_recv(k.p.server.qp, &wr, &bad), 0);
+	lay(&k, &wire, k.p.client.buf);
+	pair_publish(&k.p.client);
+	ibv_wr_start(k.p.client.qpx);
+	k.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(k.p.client.qpx);
+	ibv_wr_set_sge(k.p.client.qpx, k.p.client.mr->lkey, (uintptr_t)k.p.client.buf, len);
+	CHECK_EQ(ibv_wr_complete(k.p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&k.p.server).status, IBV_WC_SUCCESS);
+	lay(&k, &mem, want);
+	CHECK_EQ(memcmp(k.p.server.buf, want, blocks * unit(&k, &mem)), 0);
+	for (uint32_t i = blocks * unit(&k, &mem); i < PAIR_BUF; i++)
+		CHECK_EQ(k.p.server.buf[i], 0x22);
+	signed_key_fini(&k);
 }
 
 static void
@@ -623,34 +525,34 @@ case_remote(void)
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
 		uint8_t want[MAX];
-		struct rig r;
+		struct signed_key k;
 
-		rig_init(&r, 0, none, crc32c, 0);
-		r.owner = &r.p.server;
-		configure(&r);
-		lay(&r, &crc32c, want);
+		signed_key_init(&k, 0, none, crc32c, 0);
+		k.owner = &k.p.server;
+		configure(&k);
+		lay(&k, &crc32c, want);
 		if (tries[i].op == READ)
-			memcpy(r.p.server.buf, r.data, N * r.block);
+			memcpy(k.p.server.buf, k.data, N * k.block);
 		else
-			memcpy(r.p.client.buf, want + tries[i].off, tries[i].len);
-		CHECK_EQ(move_remote(&r, tries[i].op, tries[i].off, tries[i].len), tries[i].status);
+			memcpy(k.p.client.buf, want + tries[i].off, tries[i].len);
+		CHECK_EQ(move_remote(&k, tries[i].op, tries[i].off, tries[i].len), tries[i].status);
 		if (tries[i].status != IBV_WC_SUCCESS) {
 			if (tries[i].op != READ)
-				CHECK_EQ(r.p.server.buf[0], 0x22);
+				CHECK_EQ(k.p.server.buf[0], 0x22);
 			else
-				CHECK_EQ(r.p.client.buf[0], 0x11);
+				CHECK_EQ(k.p.client.buf[0], 0x11);
 		} else if (tries[i].op == READ) {
-			CHECK_EQ(memcmp(r.p.client.buf, want, tries[i].len), 0);
+			CHECK_EQ(memcmp(k.p.client.buf, want, tries[i].len), 0);
 		} else {
 			uint32_t first = tries[i].off / 516 * 512;
 
-			CHECK_EQ(memcmp(r.p.server.buf + first, r.data + first,
+			CHECK_EQ(memcmp(k.p.server.buf + first, k.data + first,
 					 tries[i].len / 516 * 512),
 				0);
 		}
 		if (tries[i].status == IBV_WC_SUCCESS)
-			CHECK_EQ(key_error(&r).err_type, MLX5DV_MKEY_NO_ERR);
-		rig_fini(&r);
+			CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
+		signed_key_fini(&k);
 	}
 }
 
@@ -660,23 +562,23 @@ case_remote(void)
 static void
 case_offsets(void)
 {
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, none, dif, 0);
-	configure(&r);
-	CHECK_EQ(move(&r, READ, 1, r.block), IBV_WC_LOC_PROT_ERR);
-	rig_fini(&r);
-	rig_init(&r, 0, none, dif, 0);
-	configure(&r);
-	CHECK_EQ(move(&r, READ, 0, r.block - 1), IBV_WC_LOC_PROT_ERR);
+	signed_key_init(&k, 0, none, dif, 0);
+	configure(&k);
+	CHECK_EQ(move(&k, READ, 1, k.block), IBV_WC_LOC_PROT_ERR);
+	signed_key_fini(&k);
+	signed_key_init(&k, 0, none, dif, 0);
+	configure(&k);
+	CHECK_EQ(move(&k, READ, 0, k.block - 1), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(vendor, SIG_BLOCK);
-	rig_fini(&r);
-	rig_init(&r, 0, dif, none, 0);
-	configure(&r);
+	signed_key_fini(&k);
+	signed_key_init(&k, 0, dif, none, 0);
+	configure(&k);
 	/* The first number of blocks of 520 bytes that has 2^64 bytes or more. */
-	CHECK_EQ(move(&r, READ, (UINT64_MAX / 520 + 1) * 512, r.block), IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(r.p.client.buf[0], 0x11);
-	rig_fini(&r);
+	CHECK_EQ(move(&k, READ, (UINT64_MAX / 520 + 1) * 512, k.block), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(k.p.client.buf[0], 0x11);
+	signed_key_fini(&k);
 }
 
 /* A signed key cannot be in the layout of another key: its length there would be unclear. */
@@ -688,27 +590,27 @@ case_inside(void)
 	struct mlx5dv_mkey *outer;
 	struct pair_end *e;
 	struct ibv_sge v;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, none, dif, 0);
-	e = &r.p.client;
-	configure(&r);
-	attr.pd = r.p.pd;
+	signed_key_init(&k, 0, none, dif, 0);
+	e = &k.p.client;
+	configure(&k);
+	attr.pd = k.p.pd;
 	outer = mlx5dv_create_mkey(&attr);
 	CHECK(outer != NULL);
-	v = (struct ibv_sge){0, r.block, r.mkey->lkey};
+	v = (struct ibv_sge){0, k.block, k.mkey->lkey};
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 	mlx5dv_wr_mr_list(e->dvx, outer, PAIR_ALL, 1, &v);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
-	CHECK_EQ(request(&r, READ, outer->lkey, 0, r.p.server.mr->rkey, (uintptr_t)r.p.server.buf,
-			 r.block),
+	CHECK_EQ(request(&k, READ, outer->lkey, 0, k.p.server.mr->rkey, (uintptr_t)k.p.server.buf,
+			 k.block),
 		IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(r.p.client.buf[0], 0x11);
+	CHECK_EQ(k.p.client.buf[0], 0x11);
 	CHECK_EQ(mlx5dv_destroy_mkey(outer), 0);
-	rig_fini(&r);
+	signed_key_fini(&k);
 }
 
 /* ---- BSFs and PSVs that libmlx5 does not write */
@@ -732,48 +634,45 @@ bsf_of(const struct scribe_wqe *w)
 
 /* The configuration as libmlx5 writes it, not executed. */
 static struct scribe_wqe
-written(struct rig *r, struct mlx5dv_mkey *mkey)
+written(struct signed_key *k, struct mlx5dv_mkey *mkey)
 {
-	uint16_t here = scribe_here(&r->p.server);
+	uint16_t here = scribe_here(&k->p.server);
 
-	post_configure(r, &r->p.server, mkey);
-	return scribe_take(&r->p.server, here, MLX5_OPCODE_UMR, &r->p.client);
+	post_configure(k, &k->p.server, mkey);
+	return scribe_take(&k->p.server, here, MLX5_OPCODE_UMR, &k->p.client);
 }
 
 /* A PSV that does not exist, or is in another PD: the key can be configured, but not used. */
 static void
 wrong_psv(bool wire, bool other_pd)
 {
-	struct mlx5dv_mkey_init_attr attr = {.max_entries = 4,
-		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
-				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
 	size_t field = wire ? BSF_WIRE_PSV : BSF_MEM_PSV;
 	struct scribe_wqe w, foreign;
 	struct mlx5dv_mkey *far;
+	struct ibv_pd *pd;
 	uint64_t psv;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, crc32c, crc32, 0);
-	scribe_init(&r.p);
-	attr.pd = ibv_alloc_pd(r.p.ctx);
-	CHECK(attr.pd != NULL);
-	far = mlx5dv_create_mkey(&attr);
-	CHECK(far != NULL);
-	foreign = written(&r, far);
-	w = written(&r, r.mkey);
+	signed_key_init(&k, 0, crc32c, crc32, 0);
+	scribe_init(&k.p);
+	pd = ibv_alloc_pd(k.p.ctx);
+	CHECK(pd != NULL);
+	far = signature_create_key(pd);
+	foreign = written(&k, far);
+	w = written(&k, k.mkey);
 	psv = scribe_get(&w, bsf_of(&w) + field, 3);
-	CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(move(&r, READ, 0, r.block), IBV_WC_SUCCESS);
+	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, READ, 0, k.block), IBV_WC_SUCCESS);
 	psv = other_pd ? scribe_get(&foreign, bsf_of(&foreign) + field, 3) : psv ^ 0x800000;
 	scribe_set(&w, bsf_of(&w) + field, 3, psv);
-	memset(r.p.client.buf, 0x11, PAIR_BUF);
-	CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(move(&r, READ, 0, r.block), IBV_WC_LOC_PROT_ERR);
+	memset(k.p.client.buf, 0x11, PAIR_BUF);
+	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, READ, 0, k.block), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(vendor, SIG_PSV);
-	CHECK_EQ(r.p.client.buf[0], 0x11);
+	CHECK_EQ(k.p.client.buf[0], 0x11);
 	CHECK_EQ(mlx5dv_destroy_mkey(far), 0);
-	CHECK_EQ(ibv_dealloc_pd(attr.pd), 0);
-	rig_fini(&r);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	signed_key_fini(&k);
 }
 
 /* The key's own length, in bytes of memory, is a bound besides its layout's length. */
@@ -794,17 +693,17 @@ case_length(void)
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
 		struct scribe_wqe w;
-		struct rig r;
+		struct signed_key k;
 
-		rig_init(&r, 0, dif, none, 0);
-		scribe_init(&r.p);
-		w = written(&r, r.mkey);
+		signed_key_init(&k, 0, dif, none, 0);
+		scribe_init(&k.p);
+		w = written(&k, k.mkey);
 		scribe_set(&w, len, 8, tries[i].key_len);
-		CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
-		CHECK_EQ(move(&r, READ, tries[i].off, tries[i].len), tries[i].status);
+		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
+		CHECK_EQ(move(&k, READ, tries[i].off, tries[i].len), tries[i].status);
 		for (uint32_t b = tries[i].status == IBV_WC_SUCCESS ? 520 : 0; b < 2000; b++)
-			CHECK_EQ(r.p.client.buf[b], 0x11);
-		rig_fini(&r);
+			CHECK_EQ(k.p.client.buf[b], 0x11);
+		signed_key_fini(&k);
 	}
 }
 
@@ -812,32 +711,28 @@ case_length(void)
 static void
 set_psv(bool other_pd, bool absent, enum ibv_wc_status status)
 {
-	struct mlx5dv_mkey_init_attr attr = {.max_entries = 4,
-		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
-				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
-	struct ibv_pd *pd = NULL;
+	struct ibv_pd *pd;
 	struct scribe_wqe w;
 	uint16_t here;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, crc32c, none, 0);
-	scribe_init(&r.p);
-	here = scribe_here(&r.p.server);
-	attr.pd = pd = ibv_alloc_pd(r.p.ctx);
+	signed_key_init(&k, 0, crc32c, none, 0);
+	scribe_init(&k.p);
+	here = scribe_here(&k.p.server);
+	pd = ibv_alloc_pd(k.p.ctx);
 	CHECK(pd != NULL);
 	if (other_pd) {
-		CHECK_EQ(mlx5dv_destroy_mkey(r.mkey), 0);
-		r.mkey = mlx5dv_create_mkey(&attr);
-		CHECK(r.mkey != NULL);
+		CHECK_EQ(mlx5dv_destroy_mkey(k.mkey), 0);
+		k.mkey = signature_create_key(pd);
 	}
-	post_configure(&r, &r.p.server, r.mkey);
-	w = scribe_take(&r.p.server, here, MLX5_OPCODE_SET_PSV, &r.p.client);
+	post_configure(&k, &k.p.server, k.mkey);
+	w = scribe_take(&k.p.server, here, MLX5_OPCODE_SET_PSV, &k.p.client);
 	if (absent)
 		scribe_set(&w, PSV_INDEX, 3, scribe_get(&w, PSV_INDEX, 3) ^ 0x800000);
-	CHECK_EQ(scribe_run(&r.p.client, &w), status);
-	CHECK_EQ(mlx5dv_destroy_mkey(r.mkey), 0);
+	CHECK_EQ(scribe_run(&k.p.client, &w), status);
+	CHECK_EQ(mlx5dv_destroy_mkey(k.mkey), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
-	pair_fini(&r.p);
+	pair_fini(&k.p);
 }
 
 static void
@@ -854,14 +749,14 @@ static void
 refused_bsf(size_t at, uint8_t value)
 {
 	struct scribe_wqe w;
-	struct rig r;
+	struct signed_key k;
 
-	rig_init(&r, 0, crc32c, dif, 0);
-	scribe_init(&r.p);
-	w = written(&r, r.mkey);
+	signed_key_init(&k, 0, crc32c, dif, 0);
+	scribe_init(&k.p);
+	w = written(&k, k.mkey);
 	scribe_set(&w, bsf_of(&w) + at, 1, value);
-	CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_LOC_QP_OP_ERR);
-	rig_fini(&r);
+	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_LOC_QP_OP_ERR);
+	signed_key_fini(&k);
 }
 
 /* A BSF without a signature on either side: data pass unchanged, and atomics are refused. */
@@ -874,31 +769,31 @@ case_neither(void)
 		enum ibv_wc_status status =
 			ops[i] == FETCH_ADD ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS;
 		struct scribe_wqe w;
-		struct rig r;
+		struct signed_key k;
 
-		rig_init(&r, 0, crc32c, crc32, 0);
-		r.owner = &r.p.server;
-		scribe_init(&r.p);
-		w = written(&r, r.mkey);
+		signed_key_init(&k, 0, crc32c, crc32, 0);
+		k.owner = &k.p.server;
+		scribe_init(&k.p);
+		w = written(&k, k.mkey);
 		scribe_set(&w, bsf_of(&w) + BSF_WIRE_PSV - 1, 4, 0);
 		scribe_set(&w, bsf_of(&w) + BSF_MEM_PSV - 1, 4, 0);
-		CHECK_EQ(scribe_run(&r.p.client, &w), IBV_WC_SUCCESS);
-		CHECK_EQ(move_remote(&r, ops[i], 8, ops[i] == FETCH_ADD ? 8 : 101), status);
+		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
+		CHECK_EQ(move_remote(&k, ops[i], 8, ops[i] == FETCH_ADD ? 8 : 101), status);
 		if (ops[i] == FETCH_ADD)
 			CHECK_EQ(vendor, KEY_ACCESS);
-		CHECK_EQ(r.p.client.buf[100], ops[i] == READ ? 0x22 : 0x11);
-		CHECK_EQ(r.p.server.buf[8 + 100], ops[i] == WRITE ? 0x11 : 0x22);
-		CHECK_EQ(r.p.server.buf[8], ops[i] == WRITE ? 0x11 : 0x22);
-		CHECK_EQ(r.p.server.buf[7], 0x22);
-		rig_fini(&r);
+		CHECK_EQ(k.p.client.buf[100], ops[i] == READ ? 0x22 : 0x11);
+		CHECK_EQ(k.p.server.buf[8 + 100], ops[i] == WRITE ? 0x11 : 0x22);
+		CHECK_EQ(k.p.server.buf[8], ops[i] == WRITE ? 0x11 : 0x22);
+		CHECK_EQ(k.p.server.buf[7], 0x22);
+		signed_key_fini(&k);
 	}
 }
 
 static void
 case_bsfs(void)
 {
-	const struct side crc64 = {CRC64, 0, 0};
-	struct rig r;
+	const struct signature crc64 = {.kind = CRC64};
+	struct signed_key k;
 
 	/* Block sizes that do not exist, and a BSF of another form. */
 	for (uint8_t selector = 0; selector < 9; selector++)
@@ -909,11 +804,11 @@ case_bsfs(void)
 	refused_bsf(BSF_SIZE, 0x40);
 	refused_bsf(BSF_SIZE, 0xc0);
 	/* CRC64: the adapter does not report the capability, but libmlx5 writes it nevertheless. */
-	rig_init(&r, 0, crc64, none, 0);
-	r.mem.kind = CRC64;
-	post_configure(&r, &r.p.client, r.mkey);
-	CHECK_EQ(pair_wait(&r.p.client).status, IBV_WC_LOC_QP_OP_ERR);
-	rig_fini(&r);
+	signed_key_init(&k, 0, crc64, none, 0);
+	k.mem.kind = CRC64;
+	post_configure(&k, &k.p.client, k.mkey);
+	CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_LOC_QP_OP_ERR);
+	signed_key_fini(&k);
 }
 
 int

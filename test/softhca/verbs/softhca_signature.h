@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The block signatures of mlx5dv_wr_set_mkey_sig_block(3): their expected bytes, their description
+ * for libmlx5, and a key that can have them. ISA-L computes the guards. For the byte order of a CRC
+ * see doc/softhca.md.
+ */
+#ifndef SOFTHCA_SIGNATURE_H
+#define SOFTHCA_SIGNATURE_H
+
+#include <isa-l.h>
+
+#include "rfc1071.h"
+#include "softhca_pair.h"
+
+#define SIGNATURE_MAX_LEN 8
+
+enum signature_kind {
+	NONE,
+	DIF_CRC,
+	DIF_CSUM,
+	CRC32,
+	CRC32C,
+	CRC64 /* the adapter does not support it */
+};
+
+struct signature {
+	enum signature_kind kind;
+	bool ones;    /* the seed of the guard is all ones, not zeros */
+	uint16_t app; /* the tags of T10-DIF: the first block's reference tag */
+	uint32_t ref;
+};
+
+static inline bool
+signature_is_dif(enum signature_kind kind)
+{
+	return kind == DIF_CRC || kind == DIF_CSUM;
+}
+
+static inline uint32_t
+signature_len(enum signature_kind kind)
+{
+	return kind == NONE ? 0 : signature_is_dif(kind) ? 8 : 4;
+}
+
+/* The guard over one block. */
+static inline uint32_t
+signature_guard(const struct signature *s, const uint8_t *block, uint32_t len)
+{
+	switch (s->kind) {
+	case DIF_CRC:
+		return crc16_t10dif(s->ones ? 0xffff : 0, block, len);
+	case DIF_CSUM:
+		return (uint16_t)~sum16(s->ones ? 0xffff : 0, block, len);
+	case CRC32:
+		return crc32_gzip_refl(s->ones ? 0 : UINT32_MAX, block, len);
+	default:
+		CHECK_EQ(s->kind, CRC32C);
+		return ~crc32_iscsi((uint8_t *)(uintptr_t)block, (int)len,
+			s->ones ? UINT32_MAX : 0);
+	}
+}
+
+/* Writes the signature of block i, which has signature_len() bytes. */
+static inline void
+signature_write(const struct signature *s, const uint8_t *block, uint32_t len, uint32_t i,
+	uint8_t *out)
+{
+	uint32_t guard = signature_guard(s, block, len), le = htole32(guard),
+		 ref = htobe32(s->ref + i);
+	uint16_t be = htobe16((uint16_t)guard), app = htobe16(s->app);
+
+	if (!signature_is_dif(s->kind)) {
+		memcpy(out, &le, 4);
+		return;
+	}
+	memcpy(out, &be, 2);
+	memcpy(out + 2, &app, 2);
+	memcpy(out + 4, &ref, 4);
+}
+
+/* Writes n blocks. Each is followed by its signature, if the kind is not NONE. */
+static inline void
+signature_lay(const struct signature *s, const uint8_t *data, uint32_t block_len, uint32_t n,
+	uint8_t *out)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(out, data, block_len);
+		if (s->kind != NONE)
+			signature_write(s, data, block_len, i, out + block_len);
+		data += block_len;
+		out += block_len + signature_len(s->kind);
+	}
+}
+
+struct signature_domain {
+	struct mlx5dv_sig_t10dif dif;
+	struct mlx5dv_sig_crc crc;
+	struct mlx5dv_sig_block_domain d;
+};
+
+/* Fills *d, which describes the signature to libmlx5. Returns NULL for the kind NONE. */
+static inline const struct mlx5dv_sig_block_domain *
+signature_domain(struct signature_domain *d, const struct signature *s,
+	enum mlx5dv_block_size block, uint16_t dif_flags)
+{
+	static const enum mlx5dv_sig_crc_type crcs[] = {[CRC32] = MLX5DV_SIG_CRC_TYPE_CRC32,
+		[CRC32C] = MLX5DV_SIG_CRC_TYPE_CRC32C,
+		[CRC64] = MLX5DV_SIG_CRC_TYPE_CRC64_XP10};
+
+	if (s->kind == NONE)
+		return NULL;
+	memset(d, 0, sizeof(*d));
+	d->d.block_size = block;
+	if (!signature_is_dif(s->kind)) {
+		d->crc.type = crcs[s->kind];
+		d->crc.seed = s->ones ? UINT32_MAX : 0;
+		d->d.sig_type = MLX5DV_SIG_TYPE_CRC;
+		d->d.sig.crc = &d->crc;
+		return &d->d;
+	}
+	d->dif.bg_type = s->kind == DIF_CRC ? MLX5DV_SIG_T10DIF_CRC : MLX5DV_SIG_T10DIF_CSUM;
+	d->dif.bg = s->ones ? 0xffff : 0;
+	d->dif.app_tag = s->app;
+	d->dif.ref_tag = s->ref;
+	d->dif.flags = dif_flags | MLX5DV_SIG_T10DIF_FLAG_REF_REMAP;
+	d->d.sig_type = MLX5DV_SIG_TYPE_T10DIF;
+	d->d.sig.dif = &d->dif;
+	return &d->d;
+}
+
+/* Creates a key that can have signatures, over at most 4 pieces of memory. */
+static inline struct mlx5dv_mkey *
+signature_create_key(struct ibv_pd *pd)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
+	struct mlx5dv_mkey *mkey = mlx5dv_create_mkey(&attr);
+
+	CHECK(mkey != NULL);
+	return mkey;
+}
+
+/* Takes the key's error. */
+static inline struct mlx5dv_mkey_err
+signature_key_error(struct mlx5dv_mkey *mkey)
+{
+	struct mlx5dv_mkey_err err;
+
+	CHECK_EQ(mlx5dv_mkey_check(mkey, &err), 0);
+	return err;
+}
+
+/* Fills the data with a pattern, the client's memory with 11 and the server's memory with 22. */
+static inline void
+signature_paint(struct pair *p, uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		data[i] = (uint8_t)(i * 13 + i / 100);
+	memset(p->client.buf, 0x11, PAIR_BUF);
+	memset(p->server.buf, 0x22, PAIR_BUF);
+}
+
+#endif
