@@ -128,4 +128,19 @@ side_init(struct side *s)
 	CHECK(s->cqn != 0 && s->qpn != 0);
 }
 
+/* Destroys all that side_init() created. */
+static inline void
+side_fini(struct side *s)
+{
+	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(s->cq), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(s->umem), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(s->read_only), 0);
+	mlx5dv_devx_free_uar(s->uar);
+	CHECK_EQ(ibv_dereg_mr(s->mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(s->pd), 0);
+	CHECK_EQ(ibv_close_device(s->ctx), 0);
+	munmap(s->mem, MEM_LEN);
+}
+
 #endif

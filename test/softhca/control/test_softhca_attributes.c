@@ -598,15 +598,7 @@ use_commands(void)
 	CHECK_EQ(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR), 0);
 	devx_put(in, 0, 16, 0x50b); /* QUERY_QP */
 	CHECK_EQ(mlx5dv_devx_obj_query(s.qp, in, HDR, out, MOD_IN), 0);
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s.qp), 0);
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s.cq), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s.umem), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s.read_only), 0);
-	mlx5dv_devx_free_uar(s.uar);
-	CHECK_EQ(ibv_dereg_mr(s.mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(s.pd), 0);
-	CHECK_EQ(ibv_close_device(s.ctx), 0);
-	munmap(s.mem, MEM_LEN);
+	side_fini(&s);
 }
 
 /* Allocates pages by hand: libmlx5 keeps its own. */

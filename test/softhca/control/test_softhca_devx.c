@@ -225,15 +225,7 @@ case_no_answer(void)
 	raw_attr(&reg, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, 4, 16);
 	CHECK_EQ(raw_run(s.ctx->cmd_fd, &reg), EFAULT);
 	/* The objects that the failed calls named can be destroyed: nothing uses them. */
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s.qp), 0);
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s.cq), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s.umem), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s.read_only), 0);
-	mlx5dv_devx_free_uar(s.uar);
-	CHECK_EQ(ibv_dereg_mr(s.mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(s.pd), 0);
-	CHECK_EQ(ibv_close_device(s.ctx), 0);
-	munmap(s.mem, MEM_LEN);
+	side_fini(&s);
 }
 
 /* A command is refused on a method for other commands, and on an object of another kind. */

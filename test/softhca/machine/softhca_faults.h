@@ -42,6 +42,32 @@ faults_await(unsigned int n)
 	}
 }
 
+/* Posts the first 64 bytes of the client's memory to the server. */
+static inline void
+faults_post(struct pair *p, uint64_t id, enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = {(uintptr_t)p->client.buf, 64, p->client.mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)p->server.buf, p->server.mr->rkey}};
+	struct ibv_send_wr *bad;
+
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
+}
+
+static inline void
+faults_expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = pair_wait(e);
+
+	CHECK_EQ(wc.wr_id, id);
+	CHECK_EQ(wc.status, status);
+}
+
 /* check_main() with a control file. */
 static inline int
 faults_main(const struct check_case *cases, size_t n, int argc, char **argv)

@@ -8,31 +8,6 @@
 
 static struct pair p;
 
-static void
-send_one(uint64_t id, enum ibv_wr_opcode opcode)
-{
-	struct ibv_sge sge = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = {(uintptr_t)p.server.buf, p.server.mr->rkey}};
-	struct ibv_send_wr *bad;
-
-	pair_publish(&p.client);
-	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
-}
-
-static void
-expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
-{
-	struct ibv_wc wc = pair_wait(e);
-
-	CHECK_EQ(wc.wr_id, id);
-	CHECK_EQ(wc.status, status);
-}
-
 /* Posts receives 101, 102, ... of the server, each into 64 bytes of its own. */
 static void
 begin(unsigned int receives)
@@ -74,16 +49,16 @@ case_syndromes(void)
 		snprintf(line, sizeof(line), "recv_complete syndrome=0x%x vendor=0x9%zx op=2 qp=%u",
 			known[i].syndrome, i, p.server.qp->qp_num);
 		fault(line);
-		send_one(1, IBV_WR_SEND);
-		send_one(2, IBV_WR_SEND);
-		expect(&p.server, 101, IBV_WC_SUCCESS);
+		faults_post(&p, 1, IBV_WR_SEND);
+		faults_post(&p, 2, IBV_WR_SEND);
+		faults_expect(&p.server, 101, IBV_WC_SUCCESS);
 		wc = pair_wait(&p.server);
 		CHECK_EQ(wc.wr_id, 102);
 		CHECK_EQ(wc.status, known[i].status);
 		CHECK_EQ(wc.vendor_err, 0x90 + i);
-		expect(&p.server, 103, IBV_WC_WR_FLUSH_ERR);
-		expect(&p.client, 1, IBV_WC_SUCCESS);
-		expect(&p.client, 2, IBV_WC_REM_OP_ERR);
+		faults_expect(&p.server, 103, IBV_WC_WR_FLUSH_ERR);
+		faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+		faults_expect(&p.client, 2, IBV_WC_REM_OP_ERR);
 		CHECK_EQ(p.server.buf[0], 0x5c);
 		CHECK_EQ(p.server.buf[64], 0); /* the failed message did not arrive */
 		end();
@@ -96,15 +71,15 @@ case_drop(void)
 	begin(3);
 	fault("recv_drop op=2");
 	for (uint64_t id = 1; id <= 3; id++)
-		send_one(id, IBV_WR_SEND);
+		faults_post(&p, id, IBV_WR_SEND);
 	for (uint64_t id = 1; id <= 3; id++)
-		expect(&p.client, id, IBV_WC_SUCCESS);
+		faults_expect(&p.client, id, IBV_WC_SUCCESS);
 	/*
 	 * libmlx5 counts a QP's receives by their completions: the third one gets the second one's
 	 * wr_id.
 	 */
-	expect(&p.server, 101, IBV_WC_SUCCESS);
-	expect(&p.server, 102, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 101, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 102, IBV_WC_SUCCESS);
 	pair_expect_none(&p.server);
 	for (unsigned int i = 0; i < 3; i++)
 		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all have arrived */
@@ -133,8 +108,8 @@ case_drop_of_nothing(void)
 	fault("recv_drop");
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
-	expect(&p.client, 1, IBV_WC_LOC_PROT_ERR);
-	expect(&p.client, 201, IBV_WC_WR_FLUSH_ERR);
+	faults_expect(&p.client, 1, IBV_WC_LOC_PROT_ERR);
+	faults_expect(&p.client, 201, IBV_WC_WR_FLUSH_ERR);
 	pair_expect_none(&p.server);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(munmap(gone, 4096), 0);
@@ -147,18 +122,18 @@ case_late(void)
 	begin(3);
 	fault("recv_late ms=60 op=2"); /* test_softhca_waits checks how late */
 	for (uint64_t id = 1; id <= 3; id++)
-		send_one(id, IBV_WR_SEND);
-	expect(&p.server, 101, IBV_WC_SUCCESS);
-	expect(&p.server, 102, IBV_WC_SUCCESS);
-	expect(&p.server, 103, IBV_WC_SUCCESS);
+		faults_post(&p, id, IBV_WR_SEND);
+	faults_expect(&p.server, 101, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 102, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 103, IBV_WC_SUCCESS);
 	for (uint64_t id = 1; id <= 3; id++)
-		expect(&p.client, id, IBV_WC_SUCCESS);
+		faults_expect(&p.client, id, IBV_WC_SUCCESS);
 	/* A message counts once, however often it is tried. */
 	pair_post_recv(&p.server, 104, 0, 64);
 	fault("recv_late ms=20 times=2");
-	send_one(4, IBV_WR_SEND);
-	expect(&p.server, 104, IBV_WC_SUCCESS);
-	expect(&p.client, 4, IBV_WC_SUCCESS);
+	faults_post(&p, 4, IBV_WR_SEND);
+	faults_expect(&p.server, 104, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 4, IBV_WC_SUCCESS);
 	CHECK_EQ(softhca_faults_left(), 1);
 	softhca_faults_clear();
 	end();
@@ -173,13 +148,13 @@ case_counting(void)
 	begin(2);
 	snprintf(line, sizeof(line), "recv_drop qp=%u", p.client.qp->qp_num);
 	fault(line);
-	send_one(1, IBV_WR_RDMA_WRITE);
-	send_one(2, IBV_WR_RDMA_WRITE_WITH_IMM);
-	send_one(3, IBV_WR_SEND);
+	faults_post(&p, 1, IBV_WR_RDMA_WRITE);
+	faults_post(&p, 2, IBV_WR_RDMA_WRITE_WITH_IMM);
+	faults_post(&p, 3, IBV_WR_SEND);
 	for (uint64_t id = 1; id <= 3; id++)
-		expect(&p.client, id, IBV_WC_SUCCESS);
-	expect(&p.server, 101, IBV_WC_SUCCESS);
-	expect(&p.server, 102, IBV_WC_SUCCESS);
+		faults_expect(&p.client, id, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 101, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 102, IBV_WC_SUCCESS);
 	CHECK_EQ(softhca_faults_left(), 1);
 	softhca_faults_clear();
 	end();
@@ -210,7 +185,7 @@ begin_to_wait(enum ibv_wr_opcode opcode)
 	}
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_post_send(p.client.qp, wr, &bad), 0);
-	expect(&p.client, 0, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 0, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
@@ -226,8 +201,8 @@ case_waiting(void)
 		begin_to_wait(opcodes[i]);
 		CHECK_EQ(softhca_faults_left(), 1);
 		pair_post_recv(&p.server, 101, 0, 64);
-		expect(&p.server, 101, IBV_WC_LOC_PROT_ERR);
-		expect(&p.client, 1, IBV_WC_REM_OP_ERR);
+		faults_expect(&p.server, 101, IBV_WC_LOC_PROT_ERR);
+		faults_expect(&p.client, 1, IBV_WC_REM_OP_ERR);
 		end();
 	}
 }
@@ -240,12 +215,12 @@ case_file(void)
 		     "recv_complete syndrome=1 op=1\n");
 	faults_await(3);
 	for (uint64_t id = 1; id <= 3; id++)
-		send_one(id, IBV_WR_SEND);
-	expect(&p.server, 101, IBV_WC_SUCCESS); /* the second receive's: see case_drop() */
-	expect(&p.server, 102, IBV_WC_LOC_LEN_ERR);
-	expect(&p.client, 1, IBV_WC_SUCCESS);
-	expect(&p.client, 2, IBV_WC_SUCCESS);
-	expect(&p.client, 3, IBV_WC_REM_OP_ERR);
+		faults_post(&p, id, IBV_WR_SEND);
+	faults_expect(&p.server, 101, IBV_WC_SUCCESS); /* the second receive's: see case_drop() */
+	faults_expect(&p.server, 102, IBV_WC_LOC_LEN_ERR);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 2, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 3, IBV_WC_REM_OP_ERR);
 	faults_write("");
 	end();
 }
@@ -313,17 +288,17 @@ case_ud(void)
 	ud_init();
 	fault("recv_drop");
 	ud_send(1);
-	expect(&p.client, 1, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
 	pair_expect_none(&p.server);
 	CHECK_EQ(p.server.buf[GRH], 0x5c);
 	fault("recv_late ms=40");
 	ud_send(2);
-	expect(&p.server, 102, IBV_WC_SUCCESS);
-	expect(&p.client, 2, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 102, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 2, IBV_WC_SUCCESS);
 	fault("recv_complete syndrome=1");
 	ud_send(3);
-	expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
-	expect(&p.client, 3, IBV_WC_SUCCESS); /* it does not learn of it */
+	faults_expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
+	faults_expect(&p.client, 3, IBV_WC_SUCCESS); /* it does not learn of it */
 	CHECK_EQ(ibv_destroy_ah(ud.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(ud.qp), 0);
 	CHECK_EQ(ibv_destroy_srq(ud.srq), 0);

@@ -7,36 +7,19 @@ static struct pair p;
 static void
 write_one(uint64_t id)
 {
-	struct ibv_sge sge = {(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = {(uintptr_t)p.server.buf, p.server.mr->rkey}};
-	struct ibv_send_wr *bad;
-
-	pair_publish(&p.client);
-	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	faults_post(&p, id, IBV_WR_RDMA_WRITE);
 }
 
 static void
 expect(uint64_t id, enum ibv_wc_status status)
 {
-	struct ibv_wc wc = pair_wait(&p.client);
-
-	CHECK_EQ(wc.wr_id, id);
-	CHECK_EQ(wc.status, status);
+	faults_expect(&p.client, id, status);
 }
 
 static enum ibv_qp_state
 client_state(void)
 {
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
-	return attr.qp_state;
+	return pair_state(p.client.qp);
 }
 
 static enum ibv_port_state
