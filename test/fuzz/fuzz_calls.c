@@ -161,7 +161,7 @@ use_srqs(const struct stock *s)
 /* ---- queue pairs */
 
 static struct ibv_qp *
-make_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_type dc)
+create_verbs_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_type dc)
 {
 	struct ibv_qp_init_attr_ex init = {.send_cq = s->cq,
 		.recv_cq = s->cq,
@@ -241,7 +241,7 @@ static void
 use_qps(const struct stock *s)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct ibv_qp *qp = make_qp(s, types[i].type, types[i].dc);
+		struct ibv_qp *qp = create_verbs_qp(s, types[i].type, types[i].dc);
 
 		if (qp == NULL)
 			continue;

@@ -76,7 +76,7 @@ change(uint8_t *in, const uint16_t *bits, const uint8_t *widths, size_t n)
 }
 
 static struct mlx5dv_devx_obj *
-make_cq(const struct side *s, uint32_t *cqn)
+create_devx_cq(const struct side *s, uint32_t *cqn)
 {
 	static const uint16_t bits[] = {0x80 + 0x08, 0x80 + 0x63, 0x80 + 0x1e0, 0x2a0};
 	static const uint8_t widths[] = {3, 5, 32, 32};
@@ -91,7 +91,7 @@ make_cq(const struct side *s, uint32_t *cqn)
 }
 
 static struct mlx5dv_devx_obj *
-make_qp(const struct side *s, uint32_t cqn, uint32_t *qpn)
+create_devx_qp(const struct side *s, uint32_t cqn, uint32_t *qpn)
 {
 	static const uint16_t bits[] = {0xc0 + 0x49, 0xc0 + 0x4d, 0xc0 + 0x51, 0xc0 + 0x520, 0x820};
 	static const uint8_t widths[] = {4, 3, 4, 32, 32};
@@ -156,11 +156,11 @@ static void
 use_queues(const struct side *s)
 {
 	uint32_t cqn, qpn;
-	struct mlx5dv_devx_obj *cq = make_cq(s, &cqn), *qp;
+	struct mlx5dv_devx_obj *cq = create_devx_cq(s, &cqn), *qp;
 
 	if (cq == NULL)
 		return;
-	qp = make_qp(s, cqn, &qpn);
+	qp = create_devx_qp(s, cqn, &qpn);
 	if (qp != NULL) {
 		use_queue(s, qp, qpn);
 		mlx5dv_devx_obj_destroy(qp);

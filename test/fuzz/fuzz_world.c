@@ -151,7 +151,7 @@ has_rq(unsigned int queue)
 }
 
 static void
-make_qp(struct fuzz_world *w, unsigned int queue)
+create_world_qp(struct fuzz_world *w, unsigned int queue)
 {
 	struct fuzz_queue *q = &w->queue[queue];
 	struct softhca_qp_init init = {.type = q->type,
@@ -196,7 +196,7 @@ make_queue(struct fuzz_world *w, unsigned int queue)
 	q->rq = fuzz_guarded(q->rq_n != 0 ? q->rq_n * q->rq_stride : 64);
 	q->db = make_record();
 	fuzz_fill_secret(q->sq, q->sq_bb * 64);
-	make_qp(w, queue);
+	create_world_qp(w, queue);
 }
 
 static uint32_t
@@ -257,7 +257,7 @@ reset_queue(struct fuzz_world *w, unsigned int queue)
 
 	if (q->type == SOFTHCA_QP_DCT) {
 		FUZZ_MUST(softhca_qp_destroy(q->qp));
-		make_qp(w, queue);
+		create_world_qp(w, queue);
 	} else {
 		FUZZ_MUST(softhca_qp_modify(q->qp, &attr, IBV_QP_STATE));
 	}

@@ -44,7 +44,7 @@ open_adapter(void)
 }
 
 static struct ibv_qp *
-make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
+create_rc_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
@@ -193,7 +193,7 @@ case_busy(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
 	struct ibv_cq *cq = ibv_create_cq(ctx, 10, NULL, channel, 0);
-	struct ibv_qp *qp = make_qp(pd, cq);
+	struct ibv_qp *qp = create_rc_qp(pd, cq);
 	char buf[4096];
 	struct ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
 
@@ -269,7 +269,7 @@ case_sizes(void)
 	cq = ibv_create_cq(ctx, 100, NULL, NULL, 0);
 	CHECK(cq != NULL);
 	CHECK_EQ(cq->cqe, 127);
-	qp = make_qp(pd, cq);
+	qp = create_rc_qp(pd, cq);
 	CHECK(qp != NULL);
 	CHECK_EQ(ibv_query_qp(qp, &qp_attr, IBV_QP_STATE | IBV_QP_CAP, &init), 0);
 	CHECK_EQ(qp_attr.qp_state, IBV_QPS_RESET);
@@ -463,7 +463,7 @@ cycle(bool destroy)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
 	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, channel, 0);
-	struct ibv_qp *qp = make_qp(pd, cq);
+	struct ibv_qp *qp = create_rc_qp(pd, cq);
 	static char buf[8192];
 	struct ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
 

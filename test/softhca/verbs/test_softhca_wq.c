@@ -11,8 +11,9 @@
 #include "raw_ioctl.h"
 #include "softhca_pair.h"
 
-struct rig {
-	struct pair p; /* for its context, and for waiting */
+/* A work queue with the context, the PD and the CQ of a pair. */
+struct wq {
+	struct pair p;
 	struct ibv_wq *wq;
 	struct mlx5dv_rwq dv;
 };
@@ -41,22 +42,22 @@ modify(struct ibv_wq *wq, enum ibv_wq_state state)
 }
 
 static void
-rig_init(struct rig *r, const struct pair_opts *opts, uint32_t max_wr)
+wq_open(struct wq *q, const struct pair_opts *opts, uint32_t max_wr)
 {
 	struct mlx5dv_obj obj;
 
-	pair_init(&r->p, opts);
-	r->wq = make_wq(&r->p, max_wr, 2);
-	r->dv = (struct mlx5dv_rwq){0};
-	obj = (struct mlx5dv_obj){.rwq = {r->wq, &r->dv}};
+	pair_init(&q->p, opts);
+	q->wq = make_wq(&q->p, max_wr, 2);
+	q->dv = (struct mlx5dv_rwq){0};
+	obj = (struct mlx5dv_obj){.rwq = {q->wq, &q->dv}};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ), 0);
 }
 
 static void
-rig_fini(struct rig *r)
+wq_close(struct wq *q)
 {
-	CHECK_EQ(ibv_destroy_wq(r->wq), 0);
-	pair_fini(&r->p);
+	CHECK_EQ(ibv_destroy_wq(q->wq), 0);
+	pair_fini(&q->p);
 }
 
 static void
@@ -71,14 +72,14 @@ post(struct ibv_wq *wq, const struct mlx5dv_rwq *dv, uint64_t id)
 }
 
 static void
-expect_flushed(struct rig *r, uint64_t first, uint64_t n)
+expect_flushed(struct wq *q, uint64_t first, uint64_t n)
 {
 	for (uint64_t i = first; i < first + n; i++) {
-		struct ibv_wc wc = pair_wait(&r->p.client);
+		struct ibv_wc wc = pair_wait(&q->p.client);
 
 		CHECK_EQ(wc.wr_id, i);
 		CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
-		CHECK_EQ(wc.qp_num, r->wq->wq_num);
+		CHECK_EQ(wc.qp_num, q->wq->wq_num);
 	}
 }
 
@@ -87,64 +88,64 @@ expect_flushed(struct rig *r, uint64_t first, uint64_t n)
 static void
 case_flush(void)
 {
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 32);
-	CHECK(r.wq->wq_num != 0 && r.wq->wq_num != r.p.client.qp->qp_num);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
+	wq_open(&q, NULL, 32);
+	CHECK(q.wq->wq_num != 0 && q.wq->wq_num != q.p.client.qp->qp_num);
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
 	for (uint64_t i = 0; i < 20; i++)
-		post(r.wq, &r.dv, 100 + i);
-	pair_expect_none(&r.p.client);
-	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
-	expect_flushed(&r, 100, 20);
+		post(q.wq, &q.dv, 100 + i);
+	pair_expect_none(&q.p.client);
+	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
+	expect_flushed(&q, 100, 20);
 	/* In ERR, each receive that is posted is flushed, over several laps of the queue. */
 	for (uint64_t i = 0; i < 80; i += 16) {
 		for (uint64_t n = 0; n < 16; n++)
-			post(r.wq, &r.dv, 1000 + i + n);
-		expect_flushed(&r, 1000 + i, 16);
+			post(q.wq, &q.dv, 1000 + i + n);
+		expect_flushed(&q, 1000 + i, 16);
 	}
-	pair_expect_none(&r.p.client);
-	rig_fini(&r);
+	pair_expect_none(&q.p.client);
+	wq_close(&q);
 }
 
 /* If the record counts more than the queue holds, it counts nothing: such WQEs do not exist. */
 static void
 case_too_many(void)
 {
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 32);
-	CHECK_EQ(r.dv.wqe_cnt, 32);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
-	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
-	__atomic_store_n((uint32_t *)r.dv.dbrec, htobe32(33), __ATOMIC_RELEASE);
-	pair_expect_none(&r.p.client);
-	__atomic_store_n((uint32_t *)r.dv.dbrec, 0, __ATOMIC_RELEASE);
-	post(r.wq, &r.dv, 7);
-	expect_flushed(&r, 7, 1);
-	rig_fini(&r);
+	wq_open(&q, NULL, 32);
+	CHECK_EQ(q.dv.wqe_cnt, 32);
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
+	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
+	__atomic_store_n((uint32_t *)q.dv.dbrec, htobe32(33), __ATOMIC_RELEASE);
+	pair_expect_none(&q.p.client);
+	__atomic_store_n((uint32_t *)q.dv.dbrec, 0, __ATOMIC_RELEASE);
+	post(q.wq, &q.dv, 7);
+	expect_flushed(&q, 7, 1);
+	wq_close(&q);
 }
 
 /* After RESET the queue is empty: its receives are dropped without completions. */
 static void
 case_reset(void)
 {
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 16);
+	wq_open(&q, NULL, 16);
 	for (int round = 0; round < 3; round++) {
-		CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
-		CHECK_EQ(be32toh(*r.dv.dbrec), 0);
+		CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
+		CHECK_EQ(be32toh(*q.dv.dbrec), 0);
 		for (uint64_t i = 0; i < 5; i++)
-			post(r.wq, &r.dv, i);
+			post(q.wq, &q.dv, i);
 		if (round != 1) {
-			CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
-			expect_flushed(&r, 0, 5);
+			CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
+			expect_flushed(&q, 0, 5);
 		}
-		CHECK_EQ(modify(r.wq, IBV_WQS_RESET), 0);
-		pair_expect_none(&r.p.client);
+		CHECK_EQ(modify(q.wq, IBV_WQS_RESET), 0);
+		pair_expect_none(&q.p.client);
 	}
-	rig_fini(&r);
+	wq_close(&q);
 }
 
 static void
@@ -155,31 +156,31 @@ case_states(void)
 		.curr_wq_state = IBV_WQS_ERR};
 	struct ibv_wq_attr strip = {.attr_mask = IBV_WQ_ATTR_FLAGS,
 		.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING};
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 16);
-	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), EINVAL); /* from RESET */
-	CHECK_EQ(modify(r.wq, IBV_WQS_RESET), 0);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
-	CHECK_EQ(ibv_modify_wq(r.wq, &lie), EINVAL);
-	CHECK_EQ(modify(r.wq, 3), EINVAL);
+	wq_open(&q, NULL, 16);
+	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), EINVAL); /* from RESET */
+	CHECK_EQ(modify(q.wq, IBV_WQS_RESET), 0);
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
+	CHECK_EQ(ibv_modify_wq(q.wq, &lie), EINVAL);
+	CHECK_EQ(modify(q.wq, 3), EINVAL);
 	lie.curr_wq_state = 3;
-	CHECK_EQ(ibv_modify_wq(r.wq, &lie), EINVAL);
+	CHECK_EQ(ibv_modify_wq(q.wq, &lie), EINVAL);
 	lie.attr_mask = 0;
-	CHECK_EQ(ibv_modify_wq(r.wq, &lie), EINVAL);
-	CHECK_EQ(ibv_modify_wq(r.wq, &strip), EOPNOTSUPP);
+	CHECK_EQ(ibv_modify_wq(q.wq, &lie), EINVAL);
+	CHECK_EQ(ibv_modify_wq(q.wq, &strip), EOPNOTSUPP);
 	/* None of those calls changed the state. */
-	post(r.wq, &r.dv, 1);
-	pair_expect_none(&r.p.client);
+	post(q.wq, &q.dv, 1);
+	pair_expect_none(&q.p.client);
 	lie = (struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE,
 		.wq_state = IBV_WQS_ERR,
 		.curr_wq_state = IBV_WQS_RDY};
-	CHECK_EQ(ibv_modify_wq(r.wq, &lie), 0);
-	expect_flushed(&r, 1, 1);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), EINVAL); /* RESET comes first */
-	post(r.wq, &r.dv, 2);
-	expect_flushed(&r, 2, 1);
-	rig_fini(&r);
+	CHECK_EQ(ibv_modify_wq(q.wq, &lie), 0);
+	expect_flushed(&q, 1, 1);
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), EINVAL); /* RESET comes first */
+	post(q.wq, &q.dv, 2);
+	expect_flushed(&q, 2, 1);
+	wq_close(&q);
 }
 
 /* A CQ that is overrun fails the work queues that complete in it. */
@@ -190,19 +191,19 @@ case_cq_overrun(void)
 	struct mlx5dv_obj obj;
 	struct ibv_wq *other;
 	bool cq_err = false, wq_fatal = false;
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, &(struct pair_opts){.cqe = 3}, 16);
-	other = make_wq(&r.p, 16, 1);
+	wq_open(&q, &(struct pair_opts){.cqe = 3}, 16);
+	other = make_wq(&q.p, 16, 1);
 	obj = (struct mlx5dv_obj){.rwq = {other, &dv}};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ), 0);
-	CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
 	CHECK_EQ(modify(other, IBV_WQS_RDY), 0);
 	for (uint64_t i = 0; i < 16; i++)
-		post(r.wq, &r.dv, i);
-	CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
+		post(q.wq, &q.dv, i);
+	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
 	for (int i = 0; i < 8 && !(cq_err && wq_fatal); i++) {
-		int event = pair_async(&r.p, 2000);
+		int event = pair_async(&q.p, 2000);
 
 		CHECK(event == IBV_EVENT_CQ_ERR || event == IBV_EVENT_QP_FATAL ||
 			event == IBV_EVENT_WQ_FATAL);
@@ -213,7 +214,7 @@ case_cq_overrun(void)
 	CHECK_EQ(modify(other, IBV_WQS_RDY), EINVAL); /* it is in ERR */
 	CHECK_EQ(modify(other, IBV_WQS_RESET), 0);
 	CHECK_EQ(ibv_destroy_wq(other), 0);
-	rig_fini(&r);
+	wq_close(&q);
 }
 
 /* ---------------------------------------------------------------- busy objects */
@@ -281,26 +282,26 @@ case_tables(void)
 {
 	struct ibv_device_attr_ex attr;
 	uint32_t handles[MAX_ENTRIES], log_max = 0;
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 4);
-	CHECK_EQ(ibv_query_device_ex(r.p.ctx, NULL, &attr), 0);
+	wq_open(&q, NULL, 4);
+	CHECK_EQ(ibv_query_device_ex(q.p.ctx, NULL, &attr), 0);
 	while (1u << log_max < attr.rss_caps.max_rwq_indirection_table_size)
 		log_max++;
 	CHECK(2u << log_max <= MAX_ENTRIES);
 	for (int i = 0; i < MAX_ENTRIES; i++)
-		handles[i] = r.wq->handle;
-	CHECK_EQ(raw_table(r.p.ctx, 0, handles, 1), 0);
-	CHECK_EQ(raw_table(r.p.ctx, 6, handles, 64), 0);
-	CHECK_EQ(raw_table(r.p.ctx, 6, handles, 63), EINVAL);
-	CHECK_EQ(raw_table(r.p.ctx, 0, handles, 0), EINVAL);
-	CHECK_EQ(raw_table(r.p.ctx, log_max, handles, 1u << log_max), 0);
-	CHECK_EQ(raw_table(r.p.ctx, log_max + 1, handles, 2u << log_max), EINVAL);
-	CHECK_EQ(raw_table(r.p.ctx, 32, handles, 64), EINVAL);
-	handles[5] = r.p.client.qp->handle;
-	CHECK_EQ(raw_table(r.p.ctx, 6, handles, 64), EINVAL);
+		handles[i] = q.wq->handle;
+	CHECK_EQ(raw_table(q.p.ctx, 0, handles, 1), 0);
+	CHECK_EQ(raw_table(q.p.ctx, 6, handles, 64), 0);
+	CHECK_EQ(raw_table(q.p.ctx, 6, handles, 63), EINVAL);
+	CHECK_EQ(raw_table(q.p.ctx, 0, handles, 0), EINVAL);
+	CHECK_EQ(raw_table(q.p.ctx, log_max, handles, 1u << log_max), 0);
+	CHECK_EQ(raw_table(q.p.ctx, log_max + 1, handles, 2u << log_max), EINVAL);
+	CHECK_EQ(raw_table(q.p.ctx, 32, handles, 64), EINVAL);
+	handles[5] = q.p.client.qp->handle;
+	CHECK_EQ(raw_table(q.p.ctx, 6, handles, 64), EINVAL);
 	/* The refused call held no object. */
-	rig_fini(&r);
+	wq_close(&q);
 }
 
 /* ---------------------------------------------------------------- creation */
@@ -314,26 +315,26 @@ case_caps(void)
 	uint8_t key[40] = {1};
 	struct ibv_rwq_ind_table_init_attr init = {0};
 	struct ibv_device_attr_ex attr;
-	struct rig r;
+	struct wq q;
 
-	rig_init(&r, NULL, 4);
-	CHECK_EQ(ibv_query_device_ex(r.p.ctx, NULL, &attr), 0);
+	wq_open(&q, NULL, 4);
+	CHECK_EQ(ibv_query_device_ex(q.p.ctx, NULL, &attr), 0);
 	CHECK(attr.max_wq_type_rq != 0);
 	CHECK(attr.rss_caps.max_rwq_indirection_tables != 0);
 	/* No QP can use a table, and none can be created with one. */
 	CHECK_EQ(attr.rss_caps.supported_qpts, 0);
-	init.ind_tbl = &r.wq;
-	qp.pd = r.p.pd;
-	qp.rwq_ind_tbl = ibv_create_rwq_ind_table(r.p.ctx, &init);
+	init.ind_tbl = &q.wq;
+	qp.pd = q.p.pd;
+	qp.rwq_ind_tbl = ibv_create_rwq_ind_table(q.p.ctx, &init);
 	CHECK(qp.rwq_ind_tbl != NULL);
 	qp.rx_hash_conf = (struct ibv_rx_hash_conf){.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 		.rx_hash_key_len = sizeof(key),
 		.rx_hash_key = key,
 		.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4};
-	CHECK(ibv_create_qp_ex(r.p.ctx, &qp) == NULL);
+	CHECK(ibv_create_qp_ex(q.p.ctx, &qp) == NULL);
 	CHECK_EQ(errno, EOPNOTSUPP);
 	CHECK_EQ(ibv_destroy_rwq_ind_table(qp.rwq_ind_tbl), 0);
-	rig_fini(&r);
+	wq_close(&q);
 }
 
 static int
@@ -422,22 +423,22 @@ void __lsan_enable(void) __attribute__((weak));
 static void
 case_abandoned(void)
 {
-	struct rig r;
+	struct wq q;
 
 	for (int i = 0; i < 3; i++) {
 		if (__lsan_disable != NULL)
 			__lsan_disable();
-		rig_init(&r, NULL, 8);
+		wq_open(&q, NULL, 8);
 		if (__lsan_enable != NULL)
 			__lsan_enable();
-		CHECK_EQ(modify(r.wq, IBV_WQS_RDY), 0);
-		post(r.wq, &r.dv, 1);
-		CHECK_EQ(modify(r.wq, IBV_WQS_ERR), 0);
-		CHECK_EQ(ibv_close_device(r.p.ctx), 0); /* its objects end with it */
+		CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
+		post(q.wq, &q.dv, 1);
+		CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
+		CHECK_EQ(ibv_close_device(q.p.ctx), 0); /* its objects end with it */
 		pair_run();
 	}
-	rig_init(&r, NULL, 8);
-	rig_fini(&r);
+	wq_open(&q, NULL, 8);
+	wq_close(&q);
 }
 
 /* On InfiniBand the adapter has no Ethernet, and so no work queues. */
