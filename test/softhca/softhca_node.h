@@ -96,6 +96,16 @@ node_close(struct node *n)
 	free(n->buf);
 }
 
+/* Destroys a QP of each of two nodes, and closes the nodes. */
+static inline void
+node_close_ends(struct node *a, struct ibv_qp *of_a, struct node *b, struct ibv_qp *of_b)
+{
+	CHECK_EQ(ibv_destroy_qp(of_a), 0);
+	CHECK_EQ(ibv_destroy_qp(of_b), 0);
+	node_close(a);
+	node_close(b);
+}
+
 /* ---- queue pairs */
 
 /* With log_errored >= 0, a DCI has 4 streams, of which 2^log_errored may be in error. */

@@ -41,10 +41,7 @@ message(enum kind send, enum kind recv, bool connected, bool arrives)
 	CHECK(pair_state(to) != IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(other), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, other, &b, to);
 }
 
 static void
@@ -95,10 +92,7 @@ dc_address(size_t at, enum ibv_wc_status status)
 	if (status != IBV_WC_SUCCESS)
 		node_expect_none(b.rcq);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
-	CHECK_EQ(ibv_destroy_qp(dci), 0);
-	CHECK_EQ(ibv_destroy_qp(dct), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, dci, &b, dct);
 }
 
 static void
@@ -153,10 +147,7 @@ case_dc_key(void)
 			else
 				node_expect_none(b.rcq);
 			CHECK_EQ(ibv_destroy_ah(ah), 0);
-			CHECK_EQ(ibv_destroy_qp(dci), 0);
-			CHECK_EQ(ibv_destroy_qp(to), 0);
-			node_close(&a);
-			node_close(&b);
+			node_close_ends(&a, dci, &b, to);
 		}
 	}
 }
@@ -200,10 +191,7 @@ case_ud_gid_index(void)
 		CHECK_EQ(wc.byte_len, 104);
 	}
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 /* ---- XRC */
@@ -223,10 +211,7 @@ case_xrc_basic(void)
 	node_send(&a, from, K_XRC_SEND, &dest, false);
 	CHECK_EQ(node_wait(a.scq).status, IBV_WC_REM_INV_REQ_ERR);
 	node_expect_none(b.rcq);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 /* ---- operations */
@@ -268,10 +253,7 @@ operation(enum kind kind, enum ibv_wr_opcode op, enum ibv_wc_status status)
 		node_expect_none(b.rcq);
 	}
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 static void
@@ -318,10 +300,7 @@ case_ud_key(void)
 		CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
 		node_expect_none(b.rcq);
 		CHECK_EQ(ibv_destroy_ah(ah), 0);
-		CHECK_EQ(ibv_destroy_qp(from), 0);
-		CHECK_EQ(ibv_destroy_qp(to), 0);
-		node_close(&a);
-		node_close(&b);
+		node_close_ends(&a, from, &b, to);
 	}
 }
 
@@ -350,10 +329,7 @@ receives_in_sqe(enum kind kind)
 	CHECK_EQ(pair_state(to), IBV_QPS_SQE);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 	CHECK_EQ(ibv_destroy_ah(back.ah), 0);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 static void

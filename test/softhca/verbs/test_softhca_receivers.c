@@ -40,10 +40,7 @@ static void
 link_close(struct link *l)
 {
 	CHECK_EQ(ibv_destroy_ah(l->dest.ah), 0);
-	CHECK_EQ(ibv_destroy_qp(l->from), 0);
-	CHECK_EQ(ibv_destroy_qp(l->to), 0);
-	node_close(&l->a);
-	node_close(&l->b);
+	node_close_ends(&l->a, l->from, &l->b, l->to);
 }
 
 static void

@@ -99,10 +99,7 @@ static void
 ud_close(struct ud *u)
 {
 	CHECK_EQ(ibv_destroy_ah(u->ah), 0);
-	CHECK_EQ(ibv_destroy_qp(u->from), 0);
-	CHECK_EQ(ibv_destroy_qp(u->to), 0);
-	node_close(&u->a);
-	node_close(&u->b);
+	node_close_ends(&u->a, u->from, &u->b, u->to);
 }
 
 static int
@@ -331,10 +328,7 @@ case_uc(void)
 	wr->invalidate_rkey = b.mr->rkey;
 	CHECK_EQ(send_status(from, &a, wr), IBV_WC_LOC_QP_OP_ERR);
 	CHECK_EQ(pair_state(from), IBV_QPS_SQE);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 /* ---------------------------------------------------------------- memory on demand */
@@ -411,10 +405,7 @@ case_uc_on_demand(void)
 	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(from), IBV_QPS_RTS);
 	drop(mr);
-	CHECK_EQ(ibv_destroy_qp(from), 0);
-	CHECK_EQ(ibv_destroy_qp(to), 0);
-	node_close(&a);
-	node_close(&b);
+	node_close_ends(&a, from, &b, to);
 }
 
 /* ---------------------------------------------------------------- shared receive queues */
@@ -651,10 +642,7 @@ static void
 xrc_close(struct xrc *x)
 {
 	CHECK_EQ(ibv_close_xrcd(x->b.xrcd), EBUSY);
-	CHECK_EQ(ibv_destroy_qp(x->from), 0);
-	CHECK_EQ(ibv_destroy_qp(x->to), 0);
-	node_close(&x->a);
-	node_close(&x->b);
+	node_close_ends(&x->a, x->from, &x->b, x->to);
 }
 
 static int
