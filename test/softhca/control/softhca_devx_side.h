@@ -128,11 +128,15 @@ side_init(struct side *s)
 	CHECK(s->cqn != 0 && s->qpn != 0);
 }
 
-/* Destroys all that side_init() created. */
+/* Checks that objects in use are busy, and destroys all that side_init() created. */
 static inline void
 side_fini(struct side *s)
 {
+	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
+	CHECK(mlx5dv_devx_obj_destroy(s->cq) != 0 && errno == EBUSY);
+	CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
+	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s->cq), 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(s->umem), 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(s->read_only), 0);

@@ -20,25 +20,6 @@ enum status {
 	BAD_INP_LEN = 0x50
 };
 
-static void
-side_fini(struct side *s)
-{
-	/* An object that another one names is busy. */
-	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
-	CHECK(mlx5dv_devx_obj_destroy(s->cq) != 0 && errno == EBUSY);
-	CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
-	CHECK(mlx5dv_devx_umem_dereg(s->umem) != 0 && errno == EBUSY);
-	CHECK_EQ(mlx5dv_devx_obj_destroy(s->cq), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s->umem), 0);
-	CHECK_EQ(mlx5dv_devx_umem_dereg(s->read_only), 0);
-	mlx5dv_devx_free_uar(s->uar);
-	CHECK_EQ(ibv_dereg_mr(s->mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(s->pd), 0);
-	CHECK_EQ(ibv_close_device(s->ctx), 0);
-	munmap(s->mem, MEM_LEN);
-}
-
 /* ---------------------------------------------------------------- refused commands */
 
 struct wrong {
