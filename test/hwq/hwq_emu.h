@@ -75,6 +75,17 @@ emu_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+/* Log lines of hwq since the program's start. More than one thread may log. */
+static _Atomic unsigned int emu_log_lines;
+
+/* For hwq_log_set(): counts the lines, and prints none. */
+static inline void
+emu_count_log(const char *text)
+{
+	(void)text;
+	emu_log_lines++;
+}
+
 /* Runs the adapter until it says that it is idle. Works with device threads, too. */
 static inline void
 emu_pump(void)
@@ -301,6 +312,18 @@ twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 	now.wr.limit = before->wr.limit;
 	now.wr.moved = before->wr.moved;
 	return memcmp(&now, before, sizeof(now)) == 0;
+}
+
+/* Connects two QPs of hwq to each other. */
+static inline void
+twin_connect(struct hwq_qp *a, struct hwq_qp *b)
+{
+	struct hwq_addr addr_a, addr_b;
+
+	hwq_qp_addr(a, &addr_a);
+	hwq_qp_addr(b, &addr_b);
+	if (hwq_qp_connect(a, &addr_b) != 0 || hwq_qp_connect(b, &addr_a) != 0)
+		EMU_DIE("connecting two QPs");
 }
 
 static inline void

@@ -4,6 +4,7 @@
 #define HWQ_OWN_H
 
 #include "hwq_emu.h"
+#include "hwq_obj.h"
 
 enum how {
 	BY_CREATE_QP,
@@ -41,6 +42,19 @@ own_create_qp(enum how how, struct ibv_context *ctx, struct ibv_qp_init_attr_ex 
 	if (qp == NULL)
 		EMU_DIE("a QP of type %d: %s", (int)attr->qp_type, strerror(errno));
 	return qp;
+}
+
+/* Gives the CQ and the QP, if hwq has it, back to the caller, and destroys both. */
+static inline void
+taken_release(struct taken *t)
+{
+	if (t->qp != NULL) {
+		CHECK_EQ(hwq_obj_cq_release(t->cq), -EBUSY, "releasing a CQ in use");
+		hwq_obj_qp_release(t->qp);
+	}
+	CHECK_EQ(hwq_obj_cq_release(t->cq), 0, "releasing a CQ");
+	if (ibv_destroy_qp(t->ibqp) != 0 || ibv_destroy_cq(t->ibcq) != 0)
+		EMU_DIE("destroying");
 }
 
 #endif

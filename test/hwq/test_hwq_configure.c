@@ -12,15 +12,15 @@
 static struct hwq_dev *dev;
 static const struct mlx5dv_mkey_conf_attr nothing;
 
-/* A key, and a QP in ERR, where work is flushed. */
-struct rig {
+/* A key, and a QP in ERR that configures it: all work is flushed. */
+struct err_qp {
 	struct twin t;
 	struct hwq_mkey_pool *pool;
 	struct hwq_mkey *key;
 };
 
 static void
-rig_open(struct rig *r, struct hwq_qp_conf *conf, uint16_t entries, unsigned int flags)
+err_qp_open(struct err_qp *r, struct hwq_qp_conf *conf, uint16_t entries, unsigned int flags)
 {
 	struct hwq_mkey_conf key = {.n = 1, .max_entries = entries, .flags = flags};
 	int ret;
@@ -36,7 +36,7 @@ rig_open(struct rig *r, struct hwq_qp_conf *conf, uint16_t entries, unsigned int
 }
 
 static void
-rig_close(struct rig *r)
+err_qp_close(struct err_qp *r)
 {
 	hwq_mkey_put(r->key);
 	CHECK_EQ(hwq_mkey_pool_destroy(r->pool), 0, "destroying the pool");
@@ -44,14 +44,14 @@ rig_close(struct rig *r)
 }
 
 static void
-begin(struct rig *r, struct hwq_wr *wr)
+begin(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_start(wr, &r->t.qp->sq);
 	wr->wr_flags = HWQ_WQE_INLINE;
 }
 
 static void
-drain(struct rig *r)
+drain(struct err_qp *r)
 {
 	struct hwq_sq *sq = &r->t.qp->sq;
 	struct hwq_cqe rec;
@@ -69,21 +69,21 @@ static struct mlx5dv_sig_block_attr both = {.mem = &domain, .wire = &domain, .ch
 /* ----------------------------------------------------------------- what libmlx5 does not notice */
 
 static void
-too_few(struct rig *r, struct hwq_wr *wr)
+too_few(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 2, &nothing);
 	hwq_wr_set_mkey_access_flags(wr, 0);
 }
 
 static void
-another_builder(struct rig *r, struct hwq_wr *wr)
+another_builder(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
 	hwq_wr_mkey_configure(wr, r->key, 0, &nothing);
 }
 
 static void
-a_raw_wqe(struct rig *r, struct hwq_wr *wr)
+a_raw_wqe(struct err_qp *r, struct hwq_wr *wr)
 {
 	uint8_t nop[16] = {[7] = 1};
 
@@ -92,35 +92,35 @@ a_raw_wqe(struct rig *r, struct hwq_wr *wr)
 }
 
 static void
-a_nop(struct rig *r, struct hwq_wr *wr)
+a_nop(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
 	hwq_wr_nop(wr);
 }
 
 static void
-data_for_a_key(struct rig *r, struct hwq_wr *wr)
+data_for_a_key(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
 	hwq_wr_set_sge(wr, 1, 2, 3);
 }
 
 static void
-inline_data_for_a_key(struct rig *r, struct hwq_wr *wr)
+inline_data_for_a_key(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 1, &nothing);
 	hwq_wr_set_inline_data(wr, "abc", 3);
 }
 
 static void
-a_setter_alone(struct rig *r, struct hwq_wr *wr)
+a_setter_alone(struct err_qp *r, struct hwq_wr *wr)
 {
 	(void)r;
 	hwq_wr_set_mkey_access_flags(wr, 0);
 }
 
 static void
-a_key_for_data(struct rig *r, struct hwq_wr *wr)
+a_key_for_data(struct err_qp *r, struct hwq_wr *wr)
 {
 	struct hwq_sge sge = {0, 0, 0};
 
@@ -130,7 +130,7 @@ a_key_for_data(struct rig *r, struct hwq_wr *wr)
 }
 
 static void
-a_setter_behind(struct rig *r, struct hwq_wr *wr)
+a_setter_behind(struct err_qp *r, struct hwq_wr *wr)
 {
 	hwq_wr_mkey_configure(wr, r->key, 0, &nothing);
 	hwq_wr_set_mkey_sig_block(wr, &both);
@@ -139,15 +139,15 @@ a_setter_behind(struct rig *r, struct hwq_wr *wr)
 static void
 broken_requests(void)
 {
-	static void (*const requests[])(struct rig *, struct hwq_wr *) = {too_few, another_builder,
-		a_raw_wqe, a_nop, data_for_a_key, inline_data_for_a_key, a_setter_alone,
-		a_key_for_data, a_setter_behind};
+	static void (*const requests[])(struct err_qp *, struct hwq_wr *) = {too_few,
+		another_builder, a_raw_wqe, a_nop, data_for_a_key, inline_data_for_a_key,
+		a_setter_alone, a_key_for_data, a_setter_behind};
 	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
 	struct hwq_wr wr;
-	struct rig r;
+	struct err_qp r;
 	unsigned int i;
 
-	rig_open(&r, &conf, 4, HWQ_MKEY_SIG);
+	err_qp_open(&r, &conf, 4, HWQ_MKEY_SIG);
 	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		struct hwq_sq before = r.t.qp->sq;
 
@@ -162,14 +162,14 @@ broken_requests(void)
 	hwq_wr_set_mkey_sig_block(&wr, &both);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a request as it should be");
 	drain(&r);
-	rig_close(&r);
+	err_qp_close(&r);
 }
 
 /* ------------------------------------------------------------------ room */
 
 /* Posts the longest work request: a layout, and signatures of both domains. */
 static int
-post_longest(struct rig *r, struct hwq_wr *wr)
+post_longest(struct err_qp *r, struct hwq_wr *wr)
 {
 	static struct hwq_sge sge[64];
 	unsigned int n = r->t.qp->sq.wr.max_umr_ds;
@@ -189,10 +189,10 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		.max_inline = max_inline,
 		.send_ops = send_ops};
 	struct hwq_wr wr;
-	struct rig r;
+	struct err_qp r;
 	unsigned int i;
 
-	rig_open(&r, &conf, 64, 0);
+	err_qp_open(&r, &conf, 64, 0);
 	for (i = 0; i < 4 * hwq_sq_n_bb(&r.t.qp->sq); i++) {
 		CHECK_EQ(post_longest(&r, &wr), 0, "the longest configuration in a drained ring");
 		drain(&r);
@@ -205,7 +205,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
 	drain(&r);
-	rig_close(&r);
+	err_qp_close(&r);
 }
 
 static void
@@ -233,9 +233,9 @@ full_ring(void)
 	unsigned int i, k, n_refused = 0;
 	struct hwq_sge sge[8] = {{0, 0, 0}};
 	struct hwq_wr wr;
-	struct rig r;
+	struct err_qp r;
 
-	rig_open(&r, &conf, 16, HWQ_MKEY_SIG);
+	err_qp_open(&r, &conf, 16, HWQ_MKEY_SIG);
 	for (i = 0; i < 3 * hwq_sq_n_bb(&r.t.qp->sq); i++) {
 		struct hwq_sq *sq = &r.t.qp->sq, before;
 		uint32_t room;
@@ -266,13 +266,13 @@ full_ring(void)
 		drain(&r);
 	}
 	CHECK(n_refused != 0, "the ring was never full");
-	rig_close(&r);
+	err_qp_close(&r);
 }
 
 /* ------------------------------------------------------------------ keys, QPs, completions */
 
 static int
-complete_one(struct rig *r, struct hwq_mkey *key)
+complete_one(struct err_qp *r, struct hwq_mkey *key)
 {
 	struct hwq_wr wr;
 
@@ -297,11 +297,11 @@ keys(void)
 	struct mlx5dv_mkey *theirs = mlx5dv_create_mkey(&attr);
 	struct hwq_mkey adopted;
 	struct hwq_wr wr;
-	struct rig r;
+	struct err_qp r;
 
 	if (theirs == NULL)
 		EMU_DIE("libmlx5's key: %s", strerror(errno));
-	rig_open(&r, &conf, 4, HWQ_MKEY_SIG);
+	err_qp_open(&r, &conf, 4, HWQ_MKEY_SIG);
 	hwq_mkey_adopt(&adopted, theirs, 4, 0);
 	CHECK_EQ(complete_one(&r, &adopted), -EINVAL, "a signature for an adopted key");
 	begin(&r, &wr);
@@ -314,7 +314,7 @@ keys(void)
 	CHECK_EQ(complete_one(&r, r.key), 0, "no tag");
 	drain(&r);
 	CHECK_EQ(mlx5dv_destroy_mkey(theirs), 0, "destroying libmlx5's key");
-	rig_close(&r);
+	err_qp_close(&r);
 }
 
 /* Only RC QPs configure keys. libmlx5 refuses other types with the same errno. */
@@ -354,9 +354,9 @@ no_error_of_ours(void)
 	struct hwq_qp_conf conf = {.sq_wr = 4, .max_sge = 1};
 	struct mlx5dv_mkey_err err;
 	struct hwq_cqe rec = {.opcode = MLX5_CQE_REQ};
-	struct rig r;
+	struct err_qp r;
 
-	rig_open(&r, &conf, 4, 0);
+	err_qp_open(&r, &conf, 4, 0);
 	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -EINVAL, "no signature error");
 	rec.opcode = MLX5_CQE_SIG_ERR;
 	rec.sig.mkey = r.key->lkey;
@@ -364,7 +364,7 @@ no_error_of_ours(void)
 	rec.sig.mkey = r.key->lkey + 0x100;
 	CHECK_EQ(hwq_mkey_note_err(r.t.domain, &rec), -ENOENT, "a number that names no key");
 	CHECK_EQ(hwq_mkey_check(r.key, &err), -EINVAL, "a key that does not sign");
-	rig_close(&r);
+	err_qp_close(&r);
 }
 
 int

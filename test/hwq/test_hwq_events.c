@@ -13,7 +13,8 @@
 
 static struct hwq_dev *dev;
 
-struct rig {
+/* Two connected QPs, each with its own CQ. Both CQs are on one channel. */
+struct channel_pair {
 	struct hwq_domain *domain;
 	struct hwq_channel *channel;
 	struct hwq_cq *cq[2];
@@ -21,18 +22,7 @@ struct rig {
 };
 
 static void
-connect_pair(struct hwq_qp *a, struct hwq_qp *b)
-{
-	struct hwq_addr addr_a, addr_b;
-
-	hwq_qp_addr(a, &addr_a);
-	hwq_qp_addr(b, &addr_b);
-	if (hwq_qp_connect(a, &addr_b) != 0 || hwq_qp_connect(b, &addr_a) != 0)
-		EMU_DIE("connecting");
-}
-
-static void
-rig_create(struct rig *r, bool non_blocking)
+channel_pair_create(struct channel_pair *r, bool non_blocking)
 {
 	struct hwq_qp_conf conf = {.sq_wr = 64, .rq_wr = 64};
 	unsigned int i;
@@ -44,13 +34,13 @@ rig_create(struct rig *r, bool non_blocking)
 				0 ||
 			hwq_qp_create(r->domain, r->cq[i], &conf, &r->qp[i]) != 0)
 			EMU_DIE("queues on a channel");
-	connect_pair(r->qp[0], r->qp[1]);
+	twin_connect(r->qp[0], r->qp[1]);
 	if (non_blocking && fcntl(r->channel->fd, F_SETFL, O_NONBLOCK) != 0)
 		EMU_DIE("O_NONBLOCK");
 }
 
 static void
-rig_destroy(struct rig *r)
+channel_pair_destroy(struct channel_pair *r)
 {
 	unsigned int i;
 
@@ -91,7 +81,7 @@ take(struct hwq_cq *cq, struct hwq_qp *qp)
 
 /* Checks that the next event is of this CQ, and acknowledges it. */
 static void
-expect_event(struct rig *r, struct hwq_cq *cq, const char *when)
+expect_event(struct channel_pair *r, struct hwq_cq *cq, const char *when)
 {
 	struct hwq_cq *got = NULL;
 
@@ -103,7 +93,7 @@ expect_event(struct rig *r, struct hwq_cq *cq, const char *when)
 }
 
 static void
-expect_none(struct rig *r, const char *when)
+expect_none(struct channel_pair *r, const char *when)
 {
 	struct hwq_cq *got = NULL;
 
@@ -116,10 +106,10 @@ one_event_for_each_arming(void)
 {
 	struct hwq_cq *cq;
 	struct hwq_qp *qp;
-	struct rig r;
+	struct channel_pair r;
 	unsigned int i;
 
-	rig_create(&r, true);
+	channel_pair_create(&r, true);
 	cq = r.cq[0];
 	qp = r.qp[0];
 	post_nop(qp);
@@ -154,16 +144,16 @@ one_event_for_each_arming(void)
 	expect_event(&r, r.cq[1], "the second CQ");
 	post_nop(r.qp[0]);
 	expect_event(&r, r.cq[0], "the first CQ");
-	rig_destroy(&r);
+	channel_pair_destroy(&r);
 }
 
 static void
 solicited_only(void)
 {
-	struct rig r;
+	struct channel_pair r;
 	unsigned int i;
 
-	rig_create(&r, true);
+	channel_pair_create(&r, true);
 	for (i = 0; i < 3; i++) {
 		CHECK(hwq_rq_post(&r.qp[1]->rq, 0, 0, 0), "posting");
 		hwq_rq_ring(&r.qp[1]->rq);
@@ -182,11 +172,11 @@ solicited_only(void)
 	CHECK_EQ(hwq_qp_fail(r.qp[1]), 0, "to ERR");
 	expect_event(&r, r.cq[1], "a flushed receive");
 	CHECK_EQ(take(r.cq[1], r.qp[1]), 1, "completions");
-	rig_destroy(&r);
+	channel_pair_destroy(&r);
 }
 
 /* A CQ of libmlx5 that gets the same work, for comparison. */
-struct stock_rig {
+struct stock_channel {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -194,7 +184,7 @@ struct stock_rig {
 };
 
 static void
-stock_rig_create(struct stock_rig *s)
+stock_channel_create(struct stock_channel *s)
 {
 	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
 		.cap = {.max_send_wr = 4, .max_send_sge = 1}};
@@ -216,7 +206,7 @@ stock_rig_create(struct stock_rig *s)
 }
 
 static void
-stock_rig_destroy(struct stock_rig *s)
+stock_channel_destroy(struct stock_channel *s)
 {
 	if (ibv_destroy_qp(s->qp) != 0 || ibv_destroy_cq(s->cq) != 0 ||
 		ibv_destroy_comp_channel(s->channel) != 0)
@@ -224,7 +214,7 @@ stock_rig_destroy(struct stock_rig *s)
 }
 
 static void
-stock_one_event(struct stock_rig *s)
+stock_one_event(struct stock_channel *s)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED},
 			   *bad;
@@ -244,12 +234,12 @@ stock_one_event(struct stock_rig *s)
 static void
 the_words_of_libmlx5(void)
 {
-	struct stock_rig s;
-	struct rig r;
+	struct stock_channel s;
+	struct channel_pair r;
 	unsigned int i;
 
-	rig_create(&r, true);
-	stock_rig_create(&s);
+	channel_pair_create(&r, true);
+	stock_channel_create(&s);
 	for (i = 0; i < 300 && check_failures == 0; i++) {
 		unsigned int k;
 
@@ -272,8 +262,8 @@ the_words_of_libmlx5(void)
 		expect_event(&r, r.cq[0], "armed");
 		CHECK_EQ(take(r.cq[0], r.qp[0]), 1, "completions");
 	}
-	stock_rig_destroy(&s);
-	rig_destroy(&r);
+	stock_channel_destroy(&s);
+	channel_pair_destroy(&r);
 }
 
 /* ------------------------------------------------------------------ nothing is lost */
@@ -332,15 +322,15 @@ nothing_is_lost(bool poll_again)
 	struct hwq_cqe rec;
 	struct hwq_cq *got;
 	struct sender s;
-	struct rig r;
+	struct channel_pair r;
 	pthread_t thread;
 
-	rig_create(&r, false);
+	channel_pair_create(&r, false);
 	if (hwq_domain_create(dev, &s.domain) != 0 ||
 		hwq_cq_create(s.domain, hwq_qp_cqe_needed(&conf), &s.cq) != 0 ||
 		hwq_qp_create(s.domain, s.cq, &conf, &s.qp) != 0 || hwq_qp_reset(r.qp[0]) != 0)
 		EMU_DIE("a sender");
-	connect_pair(s.qp, r.qp[0]);
+	twin_connect(s.qp, r.qp[0]);
 	for (i = 0; i < 64; i++)
 		CHECK(hwq_rq_post(&r.qp[0]->rq, 0, 0, 0), "posting");
 	hwq_rq_ring(&r.qp[0]->rq);
@@ -389,13 +379,7 @@ nothing_is_lost(bool poll_again)
 	if (hwq_qp_destroy(s.qp) != 0 || hwq_cq_destroy(s.cq) != 0 ||
 		hwq_domain_destroy(s.domain) != 0)
 		EMU_DIE("destroying a sender");
-	rig_destroy(&r);
-}
-
-static void
-no_line(const char *text)
-{
-	(void)text;
+	channel_pair_destroy(&r);
 }
 
 int
@@ -408,7 +392,7 @@ main(int argc, char **argv)
 	if (threads == NULL)
 		emu_setting(argv, "SOFTHCA_THREADS", "0");
 	pumped = threads == NULL || strcmp(threads, "0") == 0;
-	hwq_log_set(no_line);
+	hwq_log_set(emu_count_log);
 	dev = emu_open();
 	if (pumped) {
 		RUN("an arming is one event, none without", one_event_for_each_arming());

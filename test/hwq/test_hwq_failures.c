@@ -6,31 +6,11 @@
  * statically.
  */
 #include "hwq_ah.h"
-#include "hwq_emu.h"
-#include "hwq_verbs.h"
-
-#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
+#include "hwq_failing.h"
 
 #define MEMORY_MAX 64
 
-static unsigned int calls, fail_at, live;
-static int failed_by; /* the error that the failed call returned */
 static bool no_td;
-
-static bool
-fails_by(int err)
-{
-	if (++calls != fail_at)
-		return false;
-	failed_by = err;
-	return true;
-}
-
-static bool
-fails(void)
-{
-	return fails_by(REFUSAL);
-}
 
 /* ------------------------------------------------------------------ memory */
 
@@ -95,17 +75,8 @@ __wrap_free(void *p)
 
 /* ------------------------------------------------------------------ verbs calls */
 
-#define WRAP(name, change, params, args)                                                           \
-	int __real_##name params;                                                                  \
-	int __wrap_##name params;                                                                  \
-	int __wrap_##name params                                                                   \
-	{                                                                                          \
-		int ret = fails() ? REFUSAL : __real_##name args;                                  \
-		live += ret == 0 ? (unsigned int)(change) : 0;                                     \
-		return ret;                                                                        \
-	}
-
-WRAP(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx), (device, ctx))
+FAILING_CALL(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx),
+	(device, ctx))
 
 /* libmlx5 does not know how long a memcpy may be, as before it had that field. */
 static bool no_memcpy_len;
@@ -152,43 +123,30 @@ __wrap_hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
 	return ret;
 }
 
-WRAP(hwq_verbs_query_offloads, 0,
+FAILING_CALL(hwq_verbs_query_offloads, 0,
 	(struct ibv_context * ctx, struct mlx5dv_sig_caps *sig, struct mlx5dv_crypto_caps *crypto),
 	(ctx, sig, crypto))
-WRAP(hwq_verbs_query_port, 0, (struct ibv_context * ctx, uint8_t port, struct ibv_port_attr *attr),
-	(ctx, port, attr))
-WRAP(hwq_verbs_query_gids, 0,
+FAILING_CALL(hwq_verbs_query_port, 0,
+	(struct ibv_context * ctx, uint8_t port, struct ibv_port_attr *attr), (ctx, port, attr))
+FAILING_CALL(hwq_verbs_query_gids, 0,
 	(struct ibv_context * ctx, struct ibv_gid_entry *e, size_t max, size_t *n),
 	(ctx, e, max, n))
-WRAP(hwq_verbs_pd_alloc, 1, (struct ibv_context * ctx, struct ibv_pd **pd), (ctx, pd))
-WRAP(hwq_verbs_pd_free, -1, (struct ibv_pd * pd), (pd))
-WRAP(hwq_verbs_td_free, -1, (struct ibv_td * td), (td))
-WRAP(hwq_verbs_parent_alloc, 1, (struct ibv_pd * pd, struct ibv_td *td, struct ibv_pd **parent),
-	(pd, td, parent))
-WRAP(hwq_verbs_mr_reg, 1,
+FAILING_CALL(hwq_verbs_pd_alloc, 1, (struct ibv_context * ctx, struct ibv_pd **pd), (ctx, pd))
+FAILING_CALL(hwq_verbs_pd_free, -1, (struct ibv_pd * pd), (pd))
+FAILING_CALL(hwq_verbs_td_free, -1, (struct ibv_td * td), (td))
+FAILING_CALL(hwq_verbs_parent_alloc, 1,
+	(struct ibv_pd * pd, struct ibv_td *td, struct ibv_pd **parent), (pd, td, parent))
+FAILING_CALL(hwq_verbs_mr_reg, 1,
 	(struct ibv_pd * pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr),
 	(pd, addr, len, access, mr))
-WRAP(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
-WRAP(hwq_verbs_cq_create, 1,
-	(struct ibv_context * ctx, uint32_t n_cqe, struct ibv_comp_channel *channel, void *user,
-		struct ibv_cq **cq),
-	(ctx, n_cqe, channel, user, cq))
-WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
-WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
-WRAP(hwq_verbs_qp_create, 1,
-	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
-		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
-	(ctx, attr, mlx5_attr, qp))
-WRAP(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
-WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
-WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
-	(qp, attr, mask))
+FAILING_CALL(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
 
-WRAP(hwq_verbs_ah_create, 1, (struct ibv_pd * pd, struct ibv_ah_attr *attr, struct ibv_ah **ah),
-	(pd, attr, ah))
-WRAP(hwq_verbs_ah_destroy, -1, (struct ibv_ah * ah), (ah))
-WRAP(hwq_verbs_ah_take, 0, (struct ibv_ah * ah, struct mlx5dv_ah *view), (ah, view))
-WRAP(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *bytes), (qp, ring, bytes))
+FAILING_CALL(hwq_verbs_ah_create, 1,
+	(struct ibv_pd * pd, struct ibv_ah_attr *attr, struct ibv_ah **ah), (pd, attr, ah))
+FAILING_CALL(hwq_verbs_ah_destroy, -1, (struct ibv_ah * ah), (ah))
+FAILING_CALL(hwq_verbs_ah_take, 0, (struct ibv_ah * ah, struct mlx5dv_ah *view), (ah, view))
+FAILING_CALL(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *bytes),
+	(qp, ring, bytes))
 
 int __real_hwq_verbs_close(struct ibv_context *ctx);
 int __wrap_hwq_verbs_close(struct ibv_context *ctx);
@@ -221,7 +179,8 @@ __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
 
 #define N_OTHERS 5 /* types beside RC */
 
-struct rig {
+/* A device with a region, an address handle, and a QP of each type. */
+struct all_types {
 	struct hwq_dev *dev;
 	struct hwq_mr mr;
 	struct hwq_ah ah;
@@ -232,7 +191,7 @@ struct rig {
 };
 
 static int
-others_up(struct rig *r)
+others_up(struct all_types *r)
 {
 	unsigned int i;
 	int ret;
@@ -263,7 +222,7 @@ others_up(struct rig *r)
 
 /* Creates step by step. Stops at the first error. */
 static int
-rig_up(struct rig *r)
+all_types_up(struct all_types *r)
 {
 	static const struct hwq_qp_conf conf = {.sq_wr = 8, .rq_wr = 8, .mmo = true};
 	struct hwq_addr addr;
@@ -292,30 +251,20 @@ rig_up(struct rig *r)
 
 /* Destroys what exists. A step that is refused is tried a second time. */
 static int
-rig_down(struct rig *r)
+all_types_down(struct all_types *r)
 {
-	int first = 0, ret = 0;
+	int first = 0;
 	unsigned int i;
 
-#define DOWN(what, call)                                                                           \
-	do {                                                                                       \
-		if (what) {                                                                        \
-			ret = call;                                                                \
-			first = first == 0 ? ret : first;                                          \
-			if (ret != 0)                                                              \
-				CHECK_EQ((call), 0, "a second try");                               \
-		}                                                                                  \
-	} while (0)
 	for (i = 0; i < N_OTHERS; i++)
-		DOWN(r->others[i] != NULL, hwq_qp_destroy(r->others[i]));
-	DOWN(r->cq != NULL, hwq_cq_destroy(r->cq));
-	DOWN(r->ah.ah != NULL, hwq_ah_destroy(&r->ah));
-	DOWN(r->t.qp != NULL, hwq_qp_destroy(r->t.qp));
-	DOWN(r->t.cq != NULL, hwq_cq_destroy(r->t.cq));
-	DOWN(r->t.domain != NULL, hwq_domain_destroy(r->t.domain));
-	DOWN(r->mr.mr != NULL, hwq_mr_deregister(&r->mr));
-	DOWN(r->dev != NULL, hwq_dev_close(r->dev));
-#undef DOWN
+		FAILING_DESTROY(&first, r->others[i] != NULL, hwq_qp_destroy(r->others[i]));
+	FAILING_DESTROY(&first, r->cq != NULL, hwq_cq_destroy(r->cq));
+	FAILING_DESTROY(&first, r->ah.ah != NULL, hwq_ah_destroy(&r->ah));
+	FAILING_DESTROY(&first, r->t.qp != NULL, hwq_qp_destroy(r->t.qp));
+	FAILING_DESTROY(&first, r->t.cq != NULL, hwq_cq_destroy(r->t.cq));
+	FAILING_DESTROY(&first, r->t.domain != NULL, hwq_domain_destroy(r->t.domain));
+	FAILING_DESTROY(&first, r->mr.mr != NULL, hwq_mr_deregister(&r->mr));
+	FAILING_DESTROY(&first, r->dev != NULL, hwq_dev_close(r->dev));
 	return first;
 }
 
@@ -323,24 +272,24 @@ static void
 every_step_of_the_way_up(void)
 {
 	unsigned int step, n_steps;
-	struct rig r = {0};
+	struct all_types r = {0};
 
 	calls = fail_at = 0;
-	CHECK_EQ(rig_up(&r), 0, "without a refusal");
+	CHECK_EQ(all_types_up(&r), 0, "without a refusal");
 	n_steps = calls;
-	CHECK_EQ(rig_down(&r), 0, "down");
+	CHECK_EQ(all_types_down(&r), 0, "down");
 	CHECK_EQ(live, 0, "objects left");
 	printf("  %u calls and allocations to create it all\n", n_steps);
 	CHECK(n_steps >= 60, "%u calls", n_steps);
 	for (step = 1; step <= n_steps; step++) {
-		r = (struct rig){0};
+		r = (struct all_types){0};
 		calls = 0;
 		fail_at = step;
 		failed_by = 0;
-		CHECK_EQ(rig_up(&r), failed_by, "the error of the call that failed");
+		CHECK_EQ(all_types_up(&r), failed_by, "the error of the call that failed");
 		CHECK(failed_by != 0, "call %u did not fail", step);
 		fail_at = 0;
-		CHECK_EQ(rig_down(&r), 0, "down");
+		CHECK_EQ(all_types_down(&r), 0, "down");
 		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
 	}
 }
@@ -349,16 +298,16 @@ static void
 every_step_of_the_way_down(void)
 {
 	unsigned int step, n_steps = 1;
-	struct rig r;
+	struct all_types r;
 	int ret;
 
 	for (step = 1; step <= n_steps; step++) {
-		r = (struct rig){0};
+		r = (struct all_types){0};
 		calls = fail_at = 0;
-		CHECK_EQ(rig_up(&r), 0, "up");
+		CHECK_EQ(all_types_up(&r), 0, "up");
 		calls = 0;
 		fail_at = step;
-		ret = rig_down(&r);
+		ret = all_types_down(&r);
 		if (step == 1)
 			n_steps = calls - 1; /* one step was called twice */
 		/* The last step is ibv_close_device(3), after which nothing can be tried again. */
@@ -376,12 +325,12 @@ static void
 without_thread_domains(void)
 {
 	struct hwq_cqe rec = {0};
-	struct rig r = {0};
+	struct all_types r = {0};
 	unsigned int i;
 
 	calls = fail_at = 0;
 	no_td = true;
-	CHECK_EQ(rig_up(&r), 0, "up");
+	CHECK_EQ(all_types_up(&r), 0, "up");
 	CHECK(r.t.qp->sq.bf->max_ds == 0 && r.t.qp->sq.bf->toggle == 0,
 		"BlueFlame is used without a register of its own");
 	for (i = 0; i < 100; i++) {
@@ -394,7 +343,7 @@ without_thread_domains(void)
 		hwq_sq_complete(&r.t.qp->sq, rec.wqe_counter);
 		CHECK(memcmp(r.mem, r.mem + 128, 128) == 0, "copy %u", i);
 	}
-	CHECK_EQ(rig_down(&r), 0, "down");
+	CHECK_EQ(all_types_down(&r), 0, "down");
 	no_td = false;
 	CHECK_EQ(live, 0, "objects left");
 }
@@ -433,15 +382,6 @@ libmlx5_without_memcpy(void)
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 }
 
-static unsigned int log_lines;
-
-static void
-count_log(const char *text)
-{
-	(void)text;
-	log_lines++;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -451,10 +391,10 @@ main(int argc, char **argv)
 		printf("skipped: the emulated adapter is not active in this process\n");
 		return CHECK_SKIP;
 	}
-	hwq_log_set(count_log);
+	hwq_log_set(emu_count_log);
 	RUN("a create call that fails leaves nothing behind", every_step_of_the_way_up());
 	RUN("a destroy call that fails can be tried again", every_step_of_the_way_down());
-	CHECK(log_lines >= 25, "%u log lines", log_lines);
+	CHECK(emu_log_lines >= 25, "%u log lines", emu_log_lines);
 	hwq_log_set(NULL);
 	RUN("queues without a thread domain work", without_thread_domains());
 	RUN("limits of the device that hwq cannot use are cut", limits_beyond_those_of_hwq());

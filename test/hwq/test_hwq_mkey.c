@@ -151,15 +151,6 @@ __wrap_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
 
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
-static unsigned int log_lines;
-
-static void
-count_log(const char *text)
-{
-	(void)text;
-	log_lines++;
-}
-
 static const struct {
 	unsigned int ours;
 	uint32_t theirs;
@@ -549,7 +540,7 @@ main(int argc, char **argv)
 	(void)argc;
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	dev = emu_open();
-	hwq_log_set(count_log);
+	hwq_log_set(emu_count_log);
 	CHECK_EQ(hwq_domain_create(dev, &domain), 0, "domain");
 	RUN("a key is made by libmlx5's commands", same_commands());
 	RUN("a refused command is the error that libmlx5 makes of it", same_errnos());
@@ -561,7 +552,7 @@ main(int argc, char **argv)
 	RUN("a DEK is made by libmlx5's command", same_dek_commands());
 	RUN("DEKs are given out by number, as often as they are needed", deks_have_users());
 	RUN("a DEK that is refused leaves nothing behind", every_dek_refusal());
-	CHECK(log_lines > 0, "no log line");
+	CHECK(emu_log_lines > 0, "no log line");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -5,7 +5,6 @@
  * Also tested: objects that hwq cannot take over.
  */
 #include "hwq_ah.h"
-#include "hwq_obj.h"
 #include "hwq_own.h"
 #include "hwq_wr.h"
 
@@ -22,7 +21,7 @@ static const unsigned int access_all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOT
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 static struct ibv_qp *
-make_qp(enum how how, struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
+two_way_qp(enum how how, struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
 	enum ibv_qp_type type, bool sig_all)
 {
 	struct ibv_qp_init_attr_ex attr = {.qp_type = type,
@@ -54,7 +53,7 @@ take(struct taken *t, enum how how, struct ibv_pd *pd, struct hwq_bf *bf, bool s
 	if (cq == NULL)
 		EMU_DIE("a CQ");
 	t->ibcq = cq;
-	t->ibqp = make_qp(how, pd, cq, NULL, IBV_QPT_RC, sig_all);
+	t->ibqp = two_way_qp(how, pd, cq, NULL, IBV_QPT_RC, sig_all);
 	CHECK_EQ(hwq_obj_cq(cq, &t->cq), 0, "taking a CQ");
 	obj.qp = t->ibqp;
 	obj.send_cq = obj.recv_cq = t->cq;
@@ -68,16 +67,6 @@ connect_self(struct taken *t)
 {
 	stock_connect(dev, t->ibqp, t->ibqp->qp_num);
 	CHECK_EQ(hwq_obj_qp_sync(t->qp), IBV_QPS_RTS, "state");
-}
-
-static void
-release(struct taken *t)
-{
-	CHECK_EQ(hwq_obj_cq_release(t->cq), -EBUSY, "releasing a CQ in use");
-	hwq_obj_qp_release(t->qp);
-	CHECK_EQ(hwq_obj_cq_release(t->cq), 0, "releasing a CQ");
-	if (ibv_destroy_qp(t->ibqp) != 0 || ibv_destroy_cq(t->ibcq) != 0)
-		EMU_DIE("destroying");
 }
 
 /* Writes and messages of random lengths, over many laps. Every fourth is signalled. */
@@ -157,7 +146,7 @@ queue_pairs(void)
 			CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "before RTS");
 			connect_self(&t);
 			work(&t, 300, sig_all);
-			release(&t);
+			taken_release(&t);
 			/* The register of a thread domain, which two QPs share. */
 			if (td == NULL)
 				EMU_DIE("a thread domain");
@@ -174,8 +163,8 @@ queue_pairs(void)
 			work(&a, 50, sig_all);
 			work(&b, 51, sig_all);
 			work(&a, 200, sig_all);
-			release(&a);
-			release(&b);
+			taken_release(&a);
+			taken_release(&b);
 			if (ibv_dealloc_pd(own) != 0 || ibv_dealloc_td(td) != 0)
 				EMU_DIE("destroying domains");
 		}
@@ -209,7 +198,7 @@ states(void)
 		stock_to_init(dev, t.ibqp);
 		CHECK_EQ(hwq_obj_qp_sync(t.qp), IBV_QPS_INIT, "state");
 	}
-	release(&t);
+	taken_release(&t);
 }
 
 static void
@@ -231,7 +220,7 @@ shared_receive_queue(void)
 	if (ibsrq == NULL || ibcq == NULL)
 		EMU_DIE("an SRQ");
 	to.lkey = mr->lkey;
-	obj.qp = make_qp(BY_CREATE_QP, dev->pd, ibcq, ibsrq, IBV_QPT_RC, false);
+	obj.qp = two_way_qp(BY_CREATE_QP, dev->pd, ibcq, ibsrq, IBV_QPT_RC, false);
 	stock_to_init(dev, obj.qp);
 	stock_connect(dev, obj.qp, obj.qp->qp_num);
 	CHECK_EQ(hwq_obj_cq(ibcq, &cq), 0, "taking a CQ");
@@ -357,7 +346,7 @@ device_memory(void)
 	CHECK_EQ(hwq_wr_poll(&t.qp->sq, &id, 1), 1, "completions");
 	for (i = 0; i < 4096; i++)
 		CHECK(mem[HALF + i] == (uint8_t)(i * 5), "byte %u", i);
-	release(&t);
+	taken_release(&t);
 	if (ibv_dereg_mr(dm_mr) != 0 || ibv_free_dm(dm) != 0)
 		EMU_DIE("freeing device memory");
 }
@@ -374,7 +363,7 @@ protection_domain(void)
 
 	if (pd == NULL || cq == NULL)
 		EMU_DIE("a PD");
-	qp = make_qp(BY_CREATE_QP, pd, cq, NULL, IBV_QPT_RC, false);
+	qp = two_way_qp(BY_CREATE_QP, pd, cq, NULL, IBV_QPT_RC, false);
 	in[9] = (uint8_t)(qp->qp_num >> 16);
 	in[10] = (uint8_t)(qp->qp_num >> 8);
 	in[11] = (uint8_t)qp->qp_num;
@@ -409,7 +398,7 @@ datagrams(void)
 
 	memcpy(attr.grh.dgid.raw, dev->port.gid, 16);
 	ibah = ibv_create_ah(dev->pd, &attr);
-	obj.qp = make_qp(BY_CREATE_QP_EX, dev->pd, ibcq, NULL, IBV_QPT_UD, false);
+	obj.qp = two_way_qp(BY_CREATE_QP_EX, dev->pd, ibcq, NULL, IBV_QPT_UD, false);
 	if (ibah == NULL)
 		EMU_DIE("an address handle: %s", strerror(errno));
 	stock_to_init(dev, obj.qp);
@@ -480,7 +469,7 @@ refusals(void)
 	hwq_log_set(count_line);
 	CHECK_EQ(hwq_obj_cq(ibv_cq_ex_to_cq(cq_ex), &none), -EOPNOTSUPP, "CQEs of 128 bytes");
 	/* A completion of libmlx5 on its own CQ. */
-	used = make_qp(BY_CREATE_QP, dev->pd, polled, NULL, IBV_QPT_RC, false);
+	used = two_way_qp(BY_CREATE_QP, dev->pd, polled, NULL, IBV_QPT_RC, false);
 	stock_to_init(dev, used);
 	CHECK_EQ(ibv_post_recv(used, &recv, &bad), 0, "posting");
 	obj.qp = used;
@@ -495,7 +484,7 @@ refusals(void)
 	if (ibv_destroy_qp(used) != 0)
 		EMU_DIE("destroying");
 	/* The CQ has 32 entries, and the QP's send queue alone has more WQEBBs. */
-	obj.qp = make_qp(BY_CREATE_QP, dev->pd, ibcq, NULL, IBV_QPT_RC, false);
+	obj.qp = two_way_qp(BY_CREATE_QP, dev->pd, ibcq, NULL, IBV_QPT_RC, false);
 	CHECK_EQ(hwq_obj_qp(&obj, &qp), -ENOSPC, "a CQ that is too small");
 	obj.recv_cq = NULL;
 	CHECK_EQ(hwq_obj_qp(&obj, &qp), -EINVAL, "a receive queue without a CQ");
@@ -587,7 +576,7 @@ whose_they_are(void)
 	work(&t, 20, false);
 	ours_are_not_taken();
 	hwq_log_set(NULL);
-	release(&t);
+	taken_release(&t);
 	CHECK_EQ(hwq_obj_srq_release(srq), 0, "releasing an SRQ");
 	if (ibv_destroy_srq(ibsrq) != 0)
 		EMU_DIE("destroying");
@@ -608,7 +597,7 @@ newcomer_create(struct newcomer *new, struct ibv_cq *ibcq, struct ibv_srq *ibsrq
 	struct mlx5dv_obj of = {.qp.out = &view};
 
 	*new = (struct newcomer){.obj.max_sge = 3};
-	new->obj.qp = make_qp(BY_CREATE_QP, dev->pd, ibcq, ibsrq, IBV_QPT_RC, false);
+	new->obj.qp = two_way_qp(BY_CREATE_QP, dev->pd, ibcq, ibsrq, IBV_QPT_RC, false);
 	of.qp.in = new->obj.qp;
 	if (mlx5dv_init_obj(&of, MLX5DV_OBJ_QP) != 0)
 		EMU_DIE("what libmlx5 shows of a QP");

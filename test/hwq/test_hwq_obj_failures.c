@@ -7,53 +7,23 @@
  * the calls (ld(1), --wrap), so this program links hwq statically.
  */
 #include "hwq_cancel.h"
-#include "hwq_emu.h"
 #include "hwq_event.h"
+#include "hwq_failing.h"
 #include "hwq_obj.h"
-#include "hwq_verbs.h"
 #include "hwq_verbs_channel.h"
 #include "hwq_verbs_obj.h"
 #include "hwq_verbs_srq.h"
 #include "hwq_wr.h"
 
-#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
-
-static unsigned int calls, fail_at, live;
-static int cause; /* the error that the failed call returned */
 static bool say_compressed, say_signs, say_inlines;
 
-static bool
-fails(int err)
-{
-	if (++calls != fail_at)
-		return false;
-	cause = err;
-	return true;
-}
-
-#define WRAP(name, change, params, args)                                                           \
-	int __real_##name params;                                                                  \
-	int __wrap_##name params;                                                                  \
-	int __wrap_##name params                                                                   \
-	{                                                                                          \
-		int ret = fails(REFUSAL) ? REFUSAL : __real_##name args;                           \
-		live += ret == 0 ? (unsigned int)(change) : 0;                                     \
-		return ret;                                                                        \
-	}
-
-WRAP(hwq_verbs_channel_create, 1, (struct ibv_context * ctx, struct ibv_comp_channel **channel),
-	(ctx, channel))
-WRAP(hwq_verbs_channel_destroy, -1, (struct ibv_comp_channel * channel), (channel))
-WRAP(hwq_verbs_cq_create, 1,
-	(struct ibv_context * ctx, uint32_t n_cqe, struct ibv_comp_channel *channel, void *user,
-		struct ibv_cq **cq),
-	(ctx, n_cqe, channel, user, cq))
-WRAP(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
-WRAP(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
-WRAP(hwq_verbs_srq_create, 1,
+FAILING_CALL(hwq_verbs_channel_create, 1,
+	(struct ibv_context * ctx, struct ibv_comp_channel **channel), (ctx, channel))
+FAILING_CALL(hwq_verbs_channel_destroy, -1, (struct ibv_comp_channel * channel), (channel))
+FAILING_CALL(hwq_verbs_srq_create, 1,
 	(struct ibv_context * ctx, struct ibv_srq_init_attr_ex *attr, struct ibv_srq **srq),
 	(ctx, attr, srq))
-WRAP(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
+FAILING_CALL(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
 
 /* Changes the description that libmlx5 gives of an SRQ. NULL: no change. */
 static void (*change_srq)(struct mlx5dv_srq *view);
@@ -63,25 +33,17 @@ int __wrap_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
 int
 __wrap_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view)
 {
-	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_srq_take(srq, view);
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_srq_take(srq, view);
 
 	if (ret == 0 && change_srq != NULL)
 		change_srq(view);
 	return ret;
 }
 
-WRAP(hwq_verbs_qp_create, 1,
-	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
-		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
-	(ctx, attr, mlx5_attr, qp))
-WRAP(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
-WRAP(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
-WRAP(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
+FAILING_CALL(hwq_verbs_qp_query, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
 	(qp, attr, mask))
-WRAP(hwq_verbs_qp_query, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
-	(qp, attr, mask))
-WRAP(hwq_verbs_rwq_take, 0, (struct ibv_wq * wq, struct mlx5dv_rwq *view), (wq, view))
-WRAP(hwq_verbs_dm_take, 0, (struct ibv_dm * dm, struct mlx5dv_dm *view), (dm, view))
+FAILING_CALL(hwq_verbs_rwq_take, 0, (struct ibv_wq * wq, struct mlx5dv_rwq *view), (wq, view))
+FAILING_CALL(hwq_verbs_dm_take, 0, (struct ibv_dm * dm, struct mlx5dv_dm *view), (dm, view))
 
 int __real_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
 int __wrap_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
@@ -89,7 +51,7 @@ int __wrap_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw);
 int
 __wrap_hwq_verbs_qp_query_hw(struct ibv_qp *qp, struct hwq_qp_hw *hw)
 {
-	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_qp_query_hw(qp, hw);
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_qp_query_hw(qp, hw);
 
 	hw->signs = say_signs;
 	hw->inlines = say_inlines;
@@ -102,7 +64,7 @@ int __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compress
 int
 __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed)
 {
-	int ret = fails(REFUSAL) ? REFUSAL : __real_hwq_verbs_cq_query_hw(cq, cqn, compressed);
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_cq_query_hw(cq, cqn, compressed);
 
 	*compressed = say_compressed;
 	return ret;
@@ -115,7 +77,7 @@ void *__wrap_calloc(size_t n, size_t size);
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {
-	return fails(-ENOMEM) ? NULL : __real_calloc(n, size);
+	return fails_by(-ENOMEM) ? NULL : __real_calloc(n, size);
 }
 
 /* ------------------------------------------------------------------ hwq's own */
@@ -123,7 +85,8 @@ __wrap_calloc(size_t n, size_t size)
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
 
-struct rig {
+/* A channel, an SRQ, and two QPs: one receives from the SRQ, one has a receive queue. */
+struct channel_and_srq {
 	struct hwq_channel *channel;
 	struct hwq_cq *cq;
 	struct hwq_srq *srq;
@@ -133,7 +96,7 @@ struct rig {
 };
 
 static int
-rig_up(struct rig *r)
+channel_and_srq_up(struct channel_and_srq *r)
 {
 	const struct hwq_srq_conf srq_conf = {.n_wr = 8, .max_sge = 2};
 	struct hwq_qp_conf conf = {.sq_wr = 4}, other = {.sq_wr = 4, .rq_wr = 4, .rq_sge = 2};
@@ -156,32 +119,22 @@ rig_up(struct rig *r)
 
 /* Destroys what exists. A step that is refused is tried a second time. */
 static int
-rig_down(struct rig *r)
+channel_and_srq_down(struct channel_and_srq *r)
 {
-	int first = 0, ret = 0;
+	int first = 0;
 
-#define DOWN(what, call)                                                                           \
-	do {                                                                                       \
-		if (what) {                                                                        \
-			ret = call;                                                                \
-			first = first == 0 ? ret : first;                                          \
-			if (ret != 0)                                                              \
-				CHECK_EQ((call), 0, "a second try");                               \
-		}                                                                                  \
-	} while (0)
-	DOWN(r->other != NULL, hwq_qp_destroy(r->other));
-	DOWN(r->qp != NULL, hwq_qp_destroy(r->qp));
+	FAILING_DESTROY(&first, r->other != NULL, hwq_qp_destroy(r->other));
+	FAILING_DESTROY(&first, r->qp != NULL, hwq_qp_destroy(r->qp));
 	if (r->srq != NULL)
 		CHECK_EQ(r->srq->refs, 0, "QPs of the SRQ");
 	if (r->cq != NULL)
 		CHECK_EQ(r->cq->reserved, 0, "CQEs reserved");
-	DOWN(r->srq != NULL, hwq_srq_destroy(r->srq));
-	DOWN(r->other_cq != NULL, hwq_cq_destroy(r->other_cq));
-	DOWN(r->cq != NULL, hwq_cq_destroy(r->cq));
+	FAILING_DESTROY(&first, r->srq != NULL, hwq_srq_destroy(r->srq));
+	FAILING_DESTROY(&first, r->other_cq != NULL, hwq_cq_destroy(r->other_cq));
+	FAILING_DESTROY(&first, r->cq != NULL, hwq_cq_destroy(r->cq));
 	if (r->channel != NULL)
 		CHECK_EQ(r->channel->refs, 0, "CQs of the channel");
-	DOWN(r->channel != NULL, hwq_channel_destroy(r->channel));
-#undef DOWN
+	FAILING_DESTROY(&first, r->channel != NULL, hwq_channel_destroy(r->channel));
 	return first;
 }
 
@@ -189,20 +142,20 @@ static void
 every_step_of_the_way_up(void)
 {
 	unsigned int step, n_steps, refs = dev->refs;
-	struct rig r = {0};
+	struct channel_and_srq r = {0};
 
 	calls = fail_at = 0;
-	CHECK_EQ(rig_up(&r), 0, "without a refusal");
+	CHECK_EQ(channel_and_srq_up(&r), 0, "without a refusal");
 	n_steps = calls;
-	CHECK_EQ(rig_down(&r), 0, "down");
+	CHECK_EQ(channel_and_srq_down(&r), 0, "down");
 	CHECK(n_steps >= 15, "%u calls", n_steps);
 	for (step = 1; step <= n_steps; step++) {
-		r = (struct rig){0};
+		r = (struct channel_and_srq){0};
 		calls = 0;
 		fail_at = step;
-		CHECK_EQ(rig_up(&r), cause, "the error of the call that failed");
+		CHECK_EQ(channel_and_srq_up(&r), failed_by, "the error of the call that failed");
 		fail_at = 0;
-		CHECK_EQ(rig_down(&r), 0, "down");
+		CHECK_EQ(channel_and_srq_down(&r), 0, "down");
 		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
 		CHECK_EQ(dev->refs, refs, "users of the device");
 	}
@@ -213,16 +166,16 @@ static void
 every_step_of_the_way_down(void)
 {
 	unsigned int step, n_steps = 1;
-	struct rig r;
+	struct channel_and_srq r;
 	int ret;
 
 	for (step = 1; step <= n_steps; step++) {
-		r = (struct rig){0};
+		r = (struct channel_and_srq){0};
 		calls = fail_at = 0;
-		CHECK_EQ(rig_up(&r), 0, "up");
+		CHECK_EQ(channel_and_srq_up(&r), 0, "up");
 		calls = 0;
 		fail_at = step;
-		ret = rig_down(&r);
+		ret = channel_and_srq_down(&r);
 		if (step == 1)
 			n_steps = calls - 1; /* one step was called twice */
 		CHECK_EQ(ret, REFUSAL, "what destroy says");
@@ -275,7 +228,7 @@ own_destroy(struct own *o)
 		EMU_DIE("destroying verbs objects");
 }
 
-struct taken {
+struct all_taken {
 	struct hwq_cq *cq, *wq_cq;
 	struct hwq_srq *srq;
 	struct hwq_qp *qp, *with_srq;
@@ -283,7 +236,7 @@ struct taken {
 };
 
 static int
-take_all(const struct own *o, struct taken *t)
+take_all(const struct own *o, struct all_taken *t)
 {
 	struct hwq_obj_qp qp = {.qp = o->qp, .max_sge = 1};
 	int ret;
@@ -306,7 +259,7 @@ take_all(const struct own *o, struct taken *t)
 }
 
 static void
-release_all(struct taken *t)
+release_all(struct all_taken *t)
 {
 	if (t->rwq != NULL)
 		hwq_obj_rwq_release(t->rwq);
@@ -326,7 +279,7 @@ static void
 every_step_of_taking_over(void)
 {
 	unsigned int step, n_steps;
-	struct taken t = {0};
+	struct all_taken t = {0};
 	struct own o;
 
 	own_create(&o);
@@ -335,10 +288,10 @@ every_step_of_taking_over(void)
 	n_steps = calls;
 	release_all(&t);
 	for (step = 1; step <= n_steps; step++) {
-		t = (struct taken){0};
+		t = (struct all_taken){0};
 		calls = 0;
 		fail_at = step;
-		CHECK_EQ(take_all(&o, &t), cause, "the error of the call that failed");
+		CHECK_EQ(take_all(&o, &t), failed_by, "the error of the call that failed");
 		fail_at = 0;
 		release_all(&t);
 	}
@@ -486,15 +439,6 @@ shapes_of_srqs(void)
 		EMU_DIE("destroying");
 }
 
-static unsigned int log_lines;
-
-static void
-count_log(const char *text)
-{
-	(void)text;
-	log_lines++;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -503,7 +447,7 @@ main(int argc, char **argv)
 	dev = emu_open();
 	if (hwq_domain_create(dev, &domain) != 0)
 		EMU_DIE("a domain");
-	hwq_log_set(count_log);
+	hwq_log_set(emu_count_log);
 	RUN("a create call that fails leaves nothing behind", every_step_of_the_way_up());
 	RUN("a destroy call that fails can be tried again", every_step_of_the_way_down());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)

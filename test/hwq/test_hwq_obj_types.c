@@ -7,7 +7,6 @@
 #include <fcntl.h>
 
 #include "hwq_ah.h"
-#include "hwq_obj.h"
 #include "hwq_own.h"
 #include "hwq_wr.h"
 
@@ -25,7 +24,7 @@ static uint64_t rnd = 5;
 /* ------------------------------------------------------------------ a QP of the caller's */
 
 static struct ibv_qp *
-make_qp(enum how how, enum ibv_qp_type type, bool may_memcpy, struct ibv_cq *cq)
+send_only_qp(enum how how, enum ibv_qp_type type, bool may_memcpy, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr_ex attr = {.qp_type = type,
 		.send_cq = cq,
@@ -53,7 +52,7 @@ make(struct taken *t, enum how how, enum ibv_qp_type type, bool may_memcpy)
 	t->ibcq = ibv_create_cq(dev->ctx, 255, NULL, NULL, 0);
 	if (t->ibcq == NULL)
 		EMU_DIE("a CQ");
-	t->ibqp = make_qp(how, type, may_memcpy, t->ibcq);
+	t->ibqp = send_only_qp(how, type, may_memcpy, t->ibcq);
 	CHECK_EQ(hwq_obj_cq(t->ibcq, &t->cq), 0, "taking a CQ");
 }
 
@@ -71,16 +70,6 @@ take(struct taken *t, struct hwq_obj_qp obj, uint32_t peer)
 	stock_to_init(dev, t->ibqp);
 	stock_connect(dev, t->ibqp, peer);
 	CHECK_EQ(hwq_obj_qp_sync(t->qp), IBV_QPS_RTS, "state");
-}
-
-static void
-release(struct taken *t)
-{
-	if (t->qp != NULL)
-		hwq_obj_qp_release(t->qp);
-	CHECK_EQ(hwq_obj_cq_release(t->cq), 0, "releasing a CQ");
-	if (ibv_destroy_qp(t->ibqp) != 0 || ibv_destroy_cq(t->ibcq) != 0)
-		EMU_DIE("destroying");
 }
 
 static void
@@ -255,7 +244,7 @@ xrc(void)
 			one_completion(&t, i);
 			arrived(&r, 900 + i, mem + at, len);
 		}
-		release(&t);
+		taken_release(&t);
 		receiver_close(&r);
 	}
 }
@@ -296,7 +285,7 @@ dc(void)
 		one_completion(&t, i);
 		arrived(&r, 900 + i, mem + at, len);
 	}
-	release(&t);
+	taken_release(&t);
 	receiver_close(&r);
 	CHECK_EQ(ibv_destroy_ah(ibah), 0, "address handle");
 }
@@ -344,7 +333,7 @@ frames(const char *path)
 			}
 			captured(fd, mem + at, len);
 		}
-		release(&t);
+		taken_release(&t);
 	}
 	close(fd);
 	unlink(path);
@@ -379,14 +368,14 @@ copies(void)
 		check_bytes(mem + HALF, mem + at, len, "what was copied");
 		CHECK_EQ(mem[HALF + len], 0, "the byte behind");
 	}
-	release(&t);
+	taken_release(&t);
 	/* Without mmo in its description, the QP has no memcpy. */
 	make(&t, BY_MLX5DV_CREATE_QP, IBV_QPT_RC, true);
 	take(&t, (struct hwq_obj_qp){0}, t.ibqp->qp_num);
 	hwq_wr_start(&wr, &t.qp->sq);
 	hwq_wr_memcpy(&wr, mr->lkey, (uintptr_t)mem + HALF, mr->lkey, (uintptr_t)mem, 1);
 	CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "a memcpy");
-	release(&t);
+	taken_release(&t);
 	CHECK_EQ(ibv_dereg_mr(opaque_mr), 0, "deregister");
 }
 
@@ -415,7 +404,7 @@ raw_without_builders(void)
 	hwq_log_set(NULL);
 	CHECK(strstr(last_line, "ibv_create_qp_ex(3)") != NULL, "it says: %s", last_line);
 	CHECK(t.qp == NULL, "out-pointer");
-	release(&t);
+	taken_release(&t);
 }
 
 /* A DCT has no queues. */

@@ -464,17 +464,6 @@ stale_completions(void)
 
 /* ------------------------------------------------------------------ two ends */
 
-static void
-connect_pair(struct twin *a, struct twin *b)
-{
-	struct hwq_addr addr_a, addr_b;
-
-	hwq_qp_addr(a->qp, &addr_a);
-	hwq_qp_addr(b->qp, &addr_b);
-	CHECK_EQ(hwq_qp_connect(a->qp, &addr_b), 0, "connect");
-	CHECK_EQ(hwq_qp_connect(b->qp, &addr_a), 0, "connect");
-}
-
 /* SENDs of every kind into a receive queue, over many laps. */
 static void
 send_and_receive(void)
@@ -488,7 +477,7 @@ send_and_receive(void)
 	memory_create(&m);
 	twin_create(dev, &conf, &a);
 	twin_create(dev, &conf, &b);
-	connect_pair(&a, &b);
+	twin_connect(a.qp, b.qp);
 	for (i = 0; i < 1000; i++) {
 		uintptr_t src = (uintptr_t)m.at + i % 64 * 64, dst = (uintptr_t)m.at + HALF;
 		const struct hwq_sge sge[2] = {{src, 20, m.mr.lkey}, {src + 20, 40, m.mr.lkey}};

@@ -115,17 +115,6 @@ receive_queue_bytes(void)
 /* ------------------------------------------------------------------ receive queues: effect */
 
 static void
-connect_pair(struct hwq_qp *a, struct hwq_qp *b)
-{
-	struct hwq_addr addr_a, addr_b;
-
-	hwq_qp_addr(a, &addr_a);
-	hwq_qp_addr(b, &addr_b);
-	if (hwq_qp_connect(a, &addr_b) != 0 || hwq_qp_connect(b, &addr_a) != 0)
-		EMU_DIE("connecting");
-}
-
-static void
 pump_sends(struct twin *t, uint32_t n)
 {
 	struct hwq_cqe rec = {0};
@@ -156,7 +145,7 @@ messages_into_lists(void)
 			IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	twin_create(dev, &conf, &a);
 	twin_create(dev, &conf, &b);
-	connect_pair(a.qp, b.qp);
+	twin_connect(a.qp, b.qp);
 	rq = &b.qp->rq;
 	for (j = 0; j < N_MSG && check_failures == 0; j++) {
 		uint8_t kind[32];
@@ -316,7 +305,7 @@ two_queues_on_one_cq(void)
 		hwq_qp_create(domain, cq, &conf, &qp[0]) != 0 ||
 		hwq_qp_create(domain, cq, &conf, &qp[1]) != 0)
 		EMU_DIE("queues");
-	connect_pair(qp[0], qp[1]);
+	twin_connect(qp[0], qp[1]);
 	for (i = 0; i < 20; i++) {
 		unsigned int to = i / 2 % 2;
 
@@ -435,7 +424,7 @@ srq_twins_create(const struct hwq_srq_conf *conf, struct srq_twins *t)
 			hwq_qp_create(t->domain, t->send_cq, &send_conf, &t->to_stock[i]) != 0)
 			EMU_DIE("QPs of an SRQ");
 		t->stock_qp[i] = stock_qp_on_srq(t->stock.srq, t->stock_cq);
-		connect_pair(t->to_hwq[i], t->qp[i]);
+		twin_connect(t->to_hwq[i], t->qp[i]);
 		stock_peers(t->to_stock[i], t->stock_qp[i]);
 	}
 	/* The SRQ's entries are counted once, for all of its QPs. */
@@ -641,7 +630,7 @@ srq_and_resets(void)
 		while (ibv_poll_cq(t.stock_cq, 16, (struct ibv_wc[16]){0}) > 0)
 			;
 		CHECK_EQ(hwq_qp_reset(t.to_hwq[1]), 0, "reset");
-		connect_pair(t.to_hwq[1], t.qp[1]);
+		twin_connect(t.to_hwq[1], t.qp[1]);
 		if (check_failures != 0)
 			break;
 	}
@@ -747,12 +736,6 @@ xrc(void)
 /* ------------------------------------------------------------------ refusals */
 
 static void
-no_line(const char *text)
-{
-	(void)text;
-}
-
-static void
 refusals(void)
 {
 	struct hwq_srq_conf conf = {.n_wr = 8, .max_sge = 1};
@@ -762,7 +745,7 @@ refusals(void)
 	struct hwq_qp *qp = NULL;
 	struct hwq_cq *cq;
 
-	hwq_log_set(no_line);
+	hwq_log_set(emu_count_log);
 	if (hwq_domain_create(dev, &domain) != 0 || hwq_cq_create(domain, 8, &cq) != 0)
 		EMU_DIE("queues");
 	CHECK_EQ(hwq_srq_create(dev, &(struct hwq_srq_conf){0}, &none), -EINVAL, "no entries");

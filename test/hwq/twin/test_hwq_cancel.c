@@ -434,12 +434,6 @@ one_index_three_requests(void)
 	twin_destroy(&t);
 }
 
-static void
-no_line(const char *text)
-{
-	(void)text;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -453,7 +447,7 @@ main(int argc, char **argv)
 	 */
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
-	hwq_log_set(no_line);
+	hwq_log_set(emu_count_log);
 	dev = emu_open();
 	for (i = 0; i < MAX_LEN; i++)
 		data[i] = (uint8_t)(i * 3 + 1);

@@ -345,12 +345,6 @@ any_mixture(void)
 	}
 }
 
-static void
-no_line(const char *text)
-{
-	(void)text;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -358,7 +352,7 @@ main(int argc, char **argv)
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
 	twin_begin(argc, argv, 300);
-	hwq_log_set(no_line);
+	hwq_log_set(emu_count_log);
 	pair = (struct twin_pair){.name = "cancelling",
 		.conf = {.sq_wr = 32,
 			.max_sge = 1,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs in which each verbs call and each allocation under lib/hwq fails once, in turn. The
+ * linker wraps the calls (ld(1), --wrap): FAILING_CALL() defines the wrapper of one call. A test
+ * sets calls to 0 and fail_at to the number of the call that is to fail.
+ *
+ * This header wraps the calls of CQs and QPs. The program wraps all others that it needs.
+ */
+#ifndef HWQ_FAILING_H
+#define HWQ_FAILING_H
+
+#include "hwq_emu.h"
+#include "hwq_verbs.h"
+
+#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
+
+static unsigned int calls, fail_at; /* 0: no call fails */
+static unsigned int live;           /* objects that exist */
+static int failed_by;               /* the error that the failed call returned */
+
+/* Counts a call. Returns true if it is to fail with that error. */
+static inline bool
+fails_by(int err)
+{
+	if (++calls != fail_at)
+		return false;
+	failed_by = err;
+	return true;
+}
+
+static inline bool
+fails(void)
+{
+	return fails_by(REFUSAL);
+}
+
+/* change: the number of objects that the call adds to `live` if it succeeds */
+#define FAILING_CALL(name, change, params, args)                                                   \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		int ret = fails() ? REFUSAL : __real_##name args;                                  \
+		live += ret == 0 ? (unsigned int)(change) : 0;                                     \
+		return ret;                                                                        \
+	}
+
+/*
+ * If the object exists, calls its destroy function, and stores the first error of several such
+ * steps in *first. A step that is refused is tried a second time.
+ */
+#define FAILING_DESTROY(first, exists, call)                                                       \
+	do {                                                                                       \
+		if (exists) {                                                                      \
+			int ret_ = (call);                                                         \
+			*(first) = *(first) == 0 ? ret_ : *(first);                                \
+			if (ret_ != 0)                                                             \
+				CHECK_EQ((call), 0, "a second try");                               \
+		}                                                                                  \
+	} while (0)
+
+FAILING_CALL(hwq_verbs_cq_create, 1,
+	(struct ibv_context * ctx, uint32_t n_cqe, struct ibv_comp_channel *channel, void *user,
+		struct ibv_cq **cq),
+	(ctx, n_cqe, channel, user, cq))
+FAILING_CALL(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
+FAILING_CALL(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
+FAILING_CALL(hwq_verbs_qp_create, 1,
+	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
+		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
+	(ctx, attr, mlx5_attr, qp))
+FAILING_CALL(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
+FAILING_CALL(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
+FAILING_CALL(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
+	(qp, attr, mask))
+
+#endif
