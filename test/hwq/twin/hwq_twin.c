@@ -28,6 +28,12 @@ twin_draw(uint64_t n)
 	return check_random(&state) % n;
 }
 
+bool
+twin_one_in(unsigned int n)
+{
+	return twin_draw(n) == 0;
+}
+
 unsigned int
 twin_hwq_flags(unsigned int flags)
 {
@@ -244,9 +250,40 @@ twin_drain(struct twin_pair *p, unsigned int want_status)
 		exit(EXIT_FAILURE);
 }
 
-/* Calls the builders of a batch, without complete. */
-static void
-stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
+void
+twin_stock_restart(struct twin_pair *p)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+	stock_modify(p->stock.qp, &attr, IBV_QP_STATE);
+	stock_to_init(twin_dev, p->stock.qp);
+	stock_connect(twin_dev, p->stock.qp, p->stock.qp->qp_num);
+}
+
+void
+twin_hwq_restart(struct twin_pair *p)
+{
+	CHECK_EQ(hwq_qp_reset(p->twin.qp), 0, "reset");
+	twin_connect_self(&p->twin);
+}
+
+int
+twin_status(uint8_t syndrome)
+{
+	static const uint8_t status[0x17] = {[0x01] = IBV_WC_LOC_LEN_ERR,
+		[0x02] = IBV_WC_LOC_QP_OP_ERR,
+		[0x04] = IBV_WC_LOC_PROT_ERR,
+		[0x05] = IBV_WC_WR_FLUSH_ERR,
+		[0x06] = IBV_WC_MW_BIND_ERR,
+		[0x12] = IBV_WC_REM_INV_REQ_ERR,
+		[0x13] = IBV_WC_REM_ACCESS_ERR,
+		[0x14] = IBV_WC_REM_OP_ERR};
+
+	return syndrome < sizeof(status) ? status[syndrome] : -1;
+}
+
+void
+twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 {
 	unsigned int i;
 
@@ -264,7 +301,7 @@ abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_
 {
 	struct hwq_sq before_abort = p->twin.qp->sq;
 
-	stock_batch(p, w, n);
+	twin_stock_batch(p, w, n);
 	ibv_wr_abort(p->stock.ex);
 	post(p, w, n, true);
 	CHECK(twin_same_sq(&p->twin.qp->sq, &before_abort), "an aborted batch changed the queue");
@@ -299,7 +336,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 	for (i = 0; i < n; i++)
 		n_wqes += w[i].n_wqes;
 	twin_prepare(p, n_wqes);
-	stock_batch(p, w, n);
+	twin_stock_batch(p, w, n);
 	theirs = ibv_wr_complete(p->stock.ex);
 	ours = post(p, w, n, false);
 	say_refused(p, w, n, theirs, ours);
@@ -335,7 +372,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 		return false;
 	CHECK(ours != 0, "%s: %s finds the ring full, and a batch always fits", p->name,
 		w->builder->name);
-	stock_batch(p, w, 1);
+	twin_stock_batch(p, w, 1);
 	theirs = ibv_wr_complete(p->stock.ex);
 	say_refused(p, w, 1, theirs, ours < 0 ? ours : 0);
 	if (theirs != 0 || ours < 0) {

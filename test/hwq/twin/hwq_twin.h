@@ -153,6 +153,8 @@ int twin_end(const struct twin_pair *pairs, unsigned int n);
 /* A number from 0 to n - 1; any 64 bits. */
 uint64_t twin_draw(uint64_t n);
 uint64_t twin_random(void);
+/* True in one of n draws. */
+bool twin_one_in(unsigned int n);
 /* The hwq flags for IBV_SEND_* flags. */
 unsigned int twin_hwq_flags(unsigned int flags);
 /* The big-endian word at p. */
@@ -169,8 +171,18 @@ void twin_prepare(struct twin_pair *p, unsigned int n_wqes);
 /* Compares the WQEs of w in both rings, at their next place. Moves *from behind hwq's WQEs. */
 bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from);
 void twin_count(const struct twin_pair *p, const struct twin_work *w);
+/* Calls libmlx5's start and builders of a batch, without complete. */
+void twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n);
 /* Takes every completion of both. Each must have that status, an enum ibv_wc_status. */
 void twin_drain(struct twin_pair *p, unsigned int status);
+/* Resets one QP of the pair, after an error, and connects it to itself again. */
+void twin_stock_restart(struct twin_pair *p);
+void twin_hwq_restart(struct twin_pair *p);
+/*
+ * Returns the enum ibv_wc_status that libmlx5 makes of a CQE's syndrome (mlx5_handle_error_cqe()),
+ * or -1 if the syndrome is above 0x16.
+ */
+int twin_status(uint8_t syndrome);
 
 /* ---- data: what the setters of RDMA, SEND and atomics take (hwq_twin_data.c) */
 

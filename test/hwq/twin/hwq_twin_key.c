@@ -2,12 +2,6 @@
 /* Twins of keys and DEKs: see hwq_twin_key.h. */
 #include "hwq_twin_key.h"
 
-static bool
-one_in(unsigned int n)
-{
-	return twin_draw(n) == 0;
-}
-
 /* ------------------------------------------------------------------ keys and DEKs */
 
 void
@@ -114,12 +108,12 @@ draw_domain(struct domain *d)
 	d->d.block_size = twin_draw(5);
 	d->d.sig_type = twin_draw(2) == 0 ? MLX5DV_SIG_TYPE_CRC : MLX5DV_SIG_TYPE_T10DIF;
 	d->dif = (struct mlx5dv_sig_t10dif){.bg_type = twin_draw(2),
-		.bg = one_in(2) ? 0 : 0xffff,
+		.bg = twin_one_in(2) ? 0 : 0xffff,
 		.app_tag = (uint16_t)twin_random(),
 		.ref_tag = (uint32_t)twin_random(),
 		.flags = (uint16_t)twin_draw(8)};
 	d->crc.type = twin_draw(3);
-	d->crc.seed = one_in(2) ? 0 : ones[d->crc.type];
+	d->crc.seed = twin_one_in(2) ? 0 : ones[d->crc.type];
 }
 
 static void
@@ -138,15 +132,15 @@ draw_like(struct domain *wire, const struct domain *mem)
 	struct domain other = *wire;
 
 	*wire = *mem;
-	if (one_in(3))
+	if (twin_one_in(3))
 		wire->dif.app_tag = other.dif.app_tag;
-	if (one_in(3))
+	if (twin_one_in(3))
 		wire->dif.ref_tag = other.dif.ref_tag;
-	if (one_in(3))
+	if (twin_one_in(3))
 		wire->dif.bg = other.dif.bg;
-	if (one_in(3))
+	if (twin_one_in(3))
 		wire->crc.seed = 0;
-	if (one_in(6))
+	if (twin_one_in(6))
 		wire->d.block_size = other.d.block_size;
 }
 
@@ -157,10 +151,10 @@ draw_sig(struct sig *s, bool invalid)
 
 	draw_domain(&s->mem);
 	draw_domain(&s->wire);
-	if (one_in(2))
+	if (twin_one_in(2))
 		draw_like(&s->wire, &s->mem);
-	if (invalid && one_in(50))
-		spoil_domain(one_in(2) ? &s->mem : &s->wire);
+	if (invalid && twin_one_in(50))
+		spoil_domain(twin_one_in(2) ? &s->mem : &s->wire);
 	point_domain(&s->mem);
 	point_domain(&s->wire);
 	s->attr = (struct mlx5dv_sig_block_attr){.mem = which != 0 ? &s->mem.d : NULL,
@@ -169,13 +163,13 @@ draw_sig(struct sig *s, bool invalid)
 		.copy_mask = (uint8_t)twin_random()};
 	if (!invalid)
 		return;
-	if (one_in(6))
+	if (twin_one_in(6))
 		s->attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
-	if (one_in(200))
+	if (twin_one_in(200))
 		s->attr.flags = (uint32_t)twin_random();
-	if (one_in(200))
+	if (twin_one_in(200))
 		s->attr.comp_mask = 1ull << twin_draw(64);
-	if (one_in(200))
+	if (twin_one_in(200))
 		s->attr.mem = s->attr.wire = NULL;
 }
 
@@ -214,17 +208,17 @@ void
 sig_draw_cqe(uint8_t cqe[64])
 {
 	static const uint16_t syndromes[] = {1u << 11, 1u << 12, 1u << 13, 7u << 11, 3u << 12, 0};
-	uint16_t syndrome = syndromes[twin_draw(one_in(8) ? 6 : 5)];
+	uint16_t syndrome = syndromes[twin_draw(twin_one_in(8) ? 6 : 5)];
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
 		cqe[i] = (uint8_t)twin_random();
-	if (one_in(4))
+	if (twin_one_in(4))
 		syndrome |= (uint16_t)twin_draw(1u << 11);
 	cqe[32] = (uint8_t)(syndrome >> 8);
 	cqe[33] = (uint8_t)syndrome;
-	cqe[34] = one_in(12) ? (uint8_t)twin_draw(3) : 0; /* type */
-	cqe[35] = (uint8_t)twin_draw(one_in(12) ? 4 : 2); /* domain */
+	cqe[34] = twin_one_in(12) ? (uint8_t)twin_draw(3) : 0; /* type */
+	cqe[35] = (uint8_t)twin_draw(twin_one_in(12) ? 4 : 2); /* domain */
 }
 
 void

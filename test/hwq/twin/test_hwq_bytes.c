@@ -352,14 +352,7 @@ drain_wr_ids(struct twin_pair *p)
 static void
 run_stock(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 {
-	unsigned int i;
-
-	ibv_wr_start(p->stock.ex);
-	for (i = 0; i < n; i++) {
-		p->stock.ex->wr_id = (uintptr_t)&w[i];
-		p->stock.ex->wr_flags = w[i].flags;
-		w[i].builder->stock(p, &w[i]);
-	}
+	twin_stock_batch(p, w, n);
 	CHECK_EQ(ibv_wr_complete(p->stock.ex), 0, "ibv_wr_complete");
 	emu_pump();
 	memcpy(after_stock, twin_mem, TWIN_MEM_LEN);

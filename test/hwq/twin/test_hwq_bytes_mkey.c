@@ -85,12 +85,6 @@ static struct {
 	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
 } drawn;
 
-static bool
-one_in(unsigned int n)
-{
-	return twin_draw(n) == 0;
-}
-
 /* Draws the setters of the set in a random order. Stores the number of that order. */
 static void
 draw_steps(struct own *o, unsigned int set)
@@ -126,20 +120,20 @@ draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 	unsigned int room = p->twin.qp->sq.wr.max_umr_ds - head, max = o->key->ours->max_entries;
 	unsigned int bsf = o->kind == KEY_PLAIN ? 0 : o->kind == KEY_BOTH ? 8 : 4;
 
-	if (one_in(40))
+	if (twin_one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
 	/* Mostly the BSFs fit, too. */
-	if (room > bsf + head && !one_in(8))
+	if (room > bsf + head && !twin_one_in(8))
 		room -= bsf + head;
 	max = room < max ? room : max;
-	return (uint16_t)(one_in(4) ? max : twin_draw(max + 1));
+	return (uint16_t)(twin_one_in(4) ? max : twin_draw(max + 1));
 }
 
 /* The length decides whether a key can be signed or encrypted. Mostly it can. */
 static uint32_t
 draw_len(const struct own *o, unsigned int n)
 {
-	if (one_in(60))
+	if (twin_one_in(60))
 		return (uint32_t)twin_random();
 	if (o->kind == KEY_CRYPT || o->kind == KEY_BOTH)
 		return (uint32_t)twin_draw(512 / (n == 0 ? 1 : n) + 1);
@@ -151,17 +145,17 @@ draw_layouts(const struct twin_pair *p, struct own *o)
 {
 	unsigned int i;
 
-	o->access = one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(16);
+	o->access = twin_one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(16);
 	o->n_sge = draw_entries(p, o, 0);
 	for (i = 0; i < o->n_sge; i++)
 		o->sge[i] = (struct ibv_sge){twin_random(), draw_len(o, o->n_sge),
 			(uint32_t)twin_random()};
 	o->n_data = draw_entries(p, o, 1);
-	o->repeat = one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(2);
+	o->repeat = twin_one_in(60) ? (uint32_t)twin_random() : (uint32_t)twin_draw(2);
 	for (i = 0; i < o->n_data; i++)
 		o->data[i] = (struct mlx5dv_mr_interleaved){.addr = twin_random(),
 			.bytes_count = draw_len(o, o->n_data),
-			.bytes_skip = (uint32_t)twin_draw(one_in(4) ? 0x100000000 : 5000),
+			.bytes_skip = (uint32_t)twin_draw(twin_one_in(4) ? 0x100000000 : 5000),
 			.lkey = (uint32_t)twin_random()};
 }
 
@@ -171,12 +165,12 @@ draw_crypto(struct own *o)
 	unsigned int i;
 
 	o->dek = &deks[twin_draw(N_DEKS)];
-	o->crypto = (struct mlx5dv_crypto_attr){.crypto_standard = one_in(200) ? 1 : 0,
-		.encrypt_on_tx = one_in(2),
-		.signature_crypto_order = one_in(200) ? 2 : twin_draw(2),
-		.data_unit_size = one_in(200) ? 5 + twin_draw(9) : twin_draw(5),
+	o->crypto = (struct mlx5dv_crypto_attr){.crypto_standard = twin_one_in(200) ? 1 : 0,
+		.encrypt_on_tx = twin_one_in(2),
+		.signature_crypto_order = twin_one_in(200) ? 2 : twin_draw(2),
+		.data_unit_size = twin_one_in(200) ? 5 + twin_draw(9) : twin_draw(5),
 		.dek = o->dek->theirs,
-		.comp_mask = one_in(200) ? 1ull << twin_draw(64) : 0};
+		.comp_mask = twin_one_in(200) ? 1ull << twin_draw(64) : 0};
 	for (i = 0; i < sizeof(o->crypto.initial_tweak); i++)
 		o->crypto.initial_tweak[i] = (char)twin_random();
 	for (i = 0; i < sizeof(o->crypto.keytag); i++)
@@ -193,7 +187,7 @@ draw_one_unit(struct own *o)
 	if ((unsigned int)o->crypto.data_unit_size >= 5)
 		return;
 	for (i = 0; i < o->n_sge; i++)
-		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !one_in(3) : 0;
+		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !twin_one_in(3) : 0;
 }
 
 /* Draws one setter too many, one setter twice, or one that the key is not created for. */
@@ -202,7 +196,7 @@ spoil_steps(struct own *o)
 {
 	unsigned int last = o->n_steps - 1;
 
-	if (o->n_steps == 0 || !one_in(30))
+	if (o->n_steps == 0 || !twin_one_in(30))
 		return;
 	switch (twin_draw(3)) {
 	case 0:
@@ -233,19 +227,19 @@ draw(struct twin_pair *p, struct twin_work *w)
 	w->n_wqes = 3;
 	o->kind = w->builder->code;
 	o->key = &keys->key[o->kind][which];
-	o->tag = one_in(2) ? 0 : (uint8_t)twin_random();
+	o->tag = twin_one_in(2) ? 0 : (uint8_t)twin_random();
 	draw_steps(o, w->setter);
 	draw_layouts(p, o);
 	draw_sig(&o->sig, true);
 	draw_crypto(o);
-	if (one_in(8))
+	if (twin_one_in(8))
 		draw_one_unit(o);
-	o->attr.conf_flags = one_in(4) ? MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR : 0;
-	if (one_in(200))
+	o->attr.conf_flags = twin_one_in(4) ? MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR : 0;
+	if (twin_one_in(200))
 		o->attr.conf_flags |= 1u << twin_draw(32);
-	if (one_in(200))
+	if (twin_one_in(200))
 		o->attr.comp_mask = 1ull << twin_draw(64);
-	o->no_inline = one_in(100);
+	o->no_inline = twin_one_in(100);
 	spoil_steps(o);
 }
 
@@ -567,7 +561,7 @@ tell(struct twin_pair *p, struct key *k)
 		sig_draw_cqe(cqe);
 		sig_tell(&sig_cq, cqe, k, p->twin.domain);
 		drawn.told++;
-		if (!one_in(4))
+		if (!twin_one_in(4))
 			drawn.known += sig_check_both(k);
 	}
 	sig_check_both(k);
@@ -584,7 +578,7 @@ between(struct twin_pair *p, struct keys *of)
 
 	for (kind = 0; kind < KEY_KINDS; kind++) {
 		k = (unsigned int)twin_draw(N_KEYS);
-		if (one_in(4))
+		if (twin_one_in(4))
 			renew(p, &of->key[kind][k], kind, key_entries[k]);
 		k = (unsigned int)twin_draw(N_KEYS);
 		if (kind == KEY_SIGN || kind == KEY_BOTH)

@@ -57,12 +57,6 @@ static struct {
 static struct twin_pair pair;
 static struct key key;
 
-static bool
-one_in(unsigned int n)
-{
-	return twin_draw(n) == 0;
-}
-
 /* ------------------------------------------------------------------ scripts */
 
 static uint32_t
@@ -79,20 +73,20 @@ static void
 draw_configure(struct act *a, bool first)
 {
 	a->kind = CONFIGURE;
-	a->layout = first || one_in(3);
-	a->sign = first || one_in(3);
-	a->reset = !a->sign && one_in(4);
-	a->pattern = one_in(4);
+	a->layout = first || twin_one_in(3);
+	a->sign = first || twin_one_in(3);
+	a->reset = !a->sign && twin_one_in(4);
+	a->pattern = twin_one_in(4);
 	draw_sig(&a->sig, false);
 	/*
 	 * In most scripts all tags and guards are checked, and the blocks of both domains are
 	 * equal.
 	 */
-	if (!one_in(4))
+	if (!twin_one_in(4))
 		a->sig.attr.check_mask = 0xff;
-	if (!one_in(8))
+	if (!twin_one_in(8))
 		a->sig.wire.d.block_size = a->sig.mem.d.block_size;
-	if (one_in(6))
+	if (twin_one_in(6))
 		a->sig.attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
 }
 
@@ -106,7 +100,7 @@ draw_move(const struct script *s, const struct act *conf, struct act *a)
 
 	a->at = (uint64_t)first * unit;
 	a->len = (uint32_t)(1 + twin_draw(s->n_blocks - first)) * unit;
-	if (one_in(40))
+	if (twin_one_in(40))
 		a->len += (uint32_t)twin_draw(600);
 }
 
@@ -125,12 +119,12 @@ place(const struct script *s, uint64_t at)
 static void
 draw_damage(const struct script *s, struct act *a)
 {
-	bool wire = one_in(2);
+	bool wire = twin_one_in(2);
 	uint32_t sig_len = wire ? s->wire_len : s->sig_len, at = s->block;
 
 	a->kind = DAMAGE;
 	a->flip = (uint8_t)(1 + twin_draw(255));
-	if (sig_len == 0 || one_in(3))
+	if (sig_len == 0 || twin_one_in(3))
 		at = (uint32_t)twin_draw(s->block);
 	else
 		at += (uint32_t)twin_draw(sig_len);
@@ -157,11 +151,11 @@ draw_script(struct script *s)
 	for (i = 2; i < s->n; i++) {
 		struct act *a = &s->acts[i];
 
-		if (one_in(4)) {
+		if (twin_one_in(4)) {
 			draw_configure(a, false);
 			/* The layout fits the blocks of the first configuration only. */
 			a->layout = false;
-		} else if (one_in(3)) {
+		} else if (twin_one_in(3)) {
 			draw_damage(s, a);
 		} else {
 			a->kind = (enum act_kind)(WRITE_OUT + twin_draw(4));
@@ -277,16 +271,6 @@ hwq_post(const struct script *s, const struct act *a)
 	return -hwq_wr_complete(&wr);
 }
 
-static void
-stock_again(void)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
-
-	stock_modify(pair.stock.qp, &attr, IBV_QP_STATE);
-	stock_to_init(twin_dev, pair.stock.qp);
-	stock_connect(twin_dev, pair.stock.qp, pair.stock.qp->qp_num);
-}
-
 /* The first completion gives the result. The others are flushed, or there are none. */
 static void
 stock_wait(struct outcome *o)
@@ -302,23 +286,7 @@ stock_wait(struct outcome *o)
 	o->status = (int)wc.status;
 	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
 	if (wc.status != IBV_WC_SUCCESS)
-		stock_again();
-}
-
-/* The status that libmlx5 makes of a syndrome (mlx5_handle_error_cqe()). */
-static int
-status_of(uint8_t syndrome)
-{
-	static const uint8_t status[0x17] = {[0x01] = IBV_WC_LOC_LEN_ERR,
-		[0x02] = IBV_WC_LOC_QP_OP_ERR,
-		[0x04] = IBV_WC_LOC_PROT_ERR,
-		[0x05] = IBV_WC_WR_FLUSH_ERR,
-		[0x06] = IBV_WC_MW_BIND_ERR,
-		[0x12] = IBV_WC_REM_INV_REQ_ERR,
-		[0x13] = IBV_WC_REM_ACCESS_ERR,
-		[0x14] = IBV_WC_REM_OP_ERR};
-
-	return syndrome < sizeof(status) ? status[syndrome] : -1;
+		twin_stock_restart(&pair);
 }
 
 static void
@@ -333,13 +301,11 @@ hwq_wait(struct outcome *o)
 		if (rec.opcode == MLX5_CQE_SIG_ERR)
 			CHECK_EQ(hwq_mkey_note_err(pair.twin.domain, &rec), 0, "noting an error");
 	} while (rec.opcode == MLX5_CQE_SIG_ERR);
-	o->status = status_of(rec.syndrome);
+	o->status = twin_status(rec.syndrome);
 	o->vendor = rec.vendor_err;
 	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
-	if (rec.syndrome == 0)
-		return;
-	CHECK_EQ(hwq_qp_reset(pair.twin.qp), 0, "reset");
-	twin_connect_self(&pair.twin);
+	if (rec.syndrome != 0)
+		twin_hwq_restart(&pair);
 }
 
 static void
@@ -474,7 +440,7 @@ main(int argc, char **argv)
 	key_create(&pair, &key, KEY_SIGN, 8);
 	while (check_failures == 0 && seen.scripts < twin_cases) {
 		run_script(before, after);
-		if (one_in(8)) {
+		if (twin_one_in(8)) {
 			key_destroy(&key);
 			key_create(&pair, &key, KEY_SIGN, 8);
 		}

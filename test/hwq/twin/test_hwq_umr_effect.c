@@ -65,19 +65,13 @@ static struct {
 	unsigned long scripts, moved, good[N_KINDS], bad[N_KINDS];
 } seen;
 
-static bool
-one_in(unsigned int n)
-{
-	return twin_draw(n) == 0;
-}
-
 /* ------------------------------------------------------------------ scripts */
 
 /* Mostly all access rights, else any. */
 static uint32_t
 draw_access(void)
 {
-	return one_in(3) ? (uint32_t)twin_draw(16) : 15;
+	return twin_one_in(3) ? (uint32_t)twin_draw(16) : 15;
 }
 
 static void
@@ -87,12 +81,12 @@ draw_pieces(struct act *a)
 	unsigned int max = a->kind == LIST ? N_PIECES : N_PIECES - 1;
 
 	a->access = draw_access();
-	a->n = (uint16_t)(1 + twin_draw(one_in(2) ? 4 : max));
+	a->n = (uint16_t)(1 + twin_draw(twin_one_in(2) ? 4 : max));
 	a->repeat = 1 + (uint32_t)twin_draw(20);
 	for (unsigned int i = 0; i < a->n; i++) {
 		uint64_t addr = base + i * 4096u + twin_draw(2048);
 		/* Now and then a piece whose region does not exist. */
-		uint32_t lkey = one_in(60) ? 0x77777700 : twin_mr.lkey;
+		uint32_t lkey = twin_one_in(60) ? 0x77777700 : twin_mr.lkey;
 
 		a->sge[i] = (struct ibv_sge){addr, 1 + (uint32_t)twin_draw(2048), lkey};
 		a->data[i] = (struct mlx5dv_mr_interleaved){addr, 1 + (uint32_t)twin_draw(60),
@@ -105,19 +99,19 @@ draw_act(struct act *a, bool first)
 {
 	memset(a, 0, sizeof(*a));
 	a->kind = first ? (enum act_kind)twin_draw(2) : (enum act_kind)twin_draw(N_KINDS);
-	if ((a->kind == INV_KEY || a->kind == INV_WINDOW) && !one_in(3))
+	if ((a->kind == INV_KEY || a->kind == INV_WINDOW) && !twin_one_in(3))
 		a->kind = KEY_WRITE;
-	a->len = 1 + (uint32_t)twin_draw(one_in(3) ? MOVE_MAX : 64);
-	a->at = twin_draw(one_in(2) ? 1 : 512);
+	a->len = 1 + (uint32_t)twin_draw(twin_one_in(3) ? MOVE_MAX : 64);
+	a->at = twin_draw(twin_one_in(2) ? 1 : 512);
 	if (a->kind == LIST || a->kind == PATTERN)
 		draw_pieces(a);
 	if (a->kind != BIND)
 		return;
 	a->access = draw_access() & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE;
-	a->from_0 = one_in(2);
+	a->from_0 = twin_one_in(2);
 	a->tag = (uint8_t)twin_random();
 	a->at = LAYOUT_AT + twin_draw(32768);
-	a->len = one_in(10) ? 0 : 1 + (uint32_t)twin_draw(16384);
+	a->len = twin_one_in(10) ? 0 : 1 + (uint32_t)twin_draw(16384);
 }
 
 /* ------------------------------------------------------------------ one side and the other */
@@ -271,16 +265,6 @@ read_events(void)
 }
 
 static void
-stock_again(void)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
-
-	stock_modify(pair.stock.qp, &attr, IBV_QP_STATE);
-	stock_to_init(twin_dev, pair.stock.qp);
-	stock_connect(twin_dev, pair.stock.qp, pair.stock.qp->qp_num);
-}
-
-static void
 stock_act(const struct act *a, struct outcome *o)
 {
 	struct ibv_wc wc;
@@ -294,25 +278,9 @@ stock_act(const struct act *a, struct outcome *o)
 	o->status = (int)wc.status;
 	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
 	if (wc.status != IBV_WC_SUCCESS)
-		stock_again();
+		twin_stock_restart(&pair);
 	else if (a->kind == BIND)
 		stock_mw->rkey = next_rkey(stock_mw, a->tag);
-}
-
-/* The status that libmlx5 makes of a syndrome (mlx5_handle_error_cqe()). */
-static int
-status_of(uint8_t syndrome)
-{
-	static const uint8_t status[0x17] = {[0x01] = IBV_WC_LOC_LEN_ERR,
-		[0x02] = IBV_WC_LOC_QP_OP_ERR,
-		[0x04] = IBV_WC_LOC_PROT_ERR,
-		[0x05] = IBV_WC_WR_FLUSH_ERR,
-		[0x06] = IBV_WC_MW_BIND_ERR,
-		[0x12] = IBV_WC_REM_INV_REQ_ERR,
-		[0x13] = IBV_WC_REM_ACCESS_ERR,
-		[0x14] = IBV_WC_REM_OP_ERR};
-
-	return syndrome < sizeof(status) ? status[syndrome] : -1;
 }
 
 static void
@@ -326,15 +294,13 @@ hwq_act(const struct act *a, struct outcome *o)
 	emu_pump();
 	if (hwq_cq_poll(pair.twin.cq, &rec, 1) != 1)
 		EMU_DIE("hwq's work did not complete");
-	o->status = status_of(rec.syndrome);
+	o->status = twin_status(rec.syndrome);
 	o->vendor = rec.syndrome != 0 ? rec.vendor_err : 0;
 	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
-	if (rec.syndrome != 0) {
-		CHECK_EQ(hwq_qp_reset(pair.twin.qp), 0, "reset");
-		twin_connect_self(&pair.twin);
-	} else if (a->kind == BIND) {
+	if (rec.syndrome != 0)
+		twin_hwq_restart(&pair);
+	else if (a->kind == BIND)
 		hwq_mw->rkey = next_rkey(hwq_mw, a->tag);
-	}
 }
 
 static void
