@@ -57,25 +57,18 @@ struct bench {
 	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
 };
 
+enum operation {
+	WRITE,
+	MEMCPY,
+	UMR_LIST,
+	UMR_IMAGE /* a UMR with the layout of one prepared image */
+};
+
 /* ---- libmlx5 */
 
+/* Posts n operations. In each of these functions, `what` is a constant after inlining. */
 static ALWAYS_INLINE bool
-stock_write_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct ibv_qp_ex *ex = b->stock.ex;
-
-	ibv_wr_start(ex);
-	for (unsigned int i = 0; i < n; i++) {
-		ex->wr_id = op[i].wr_id;
-		ex->wr_flags = op[i].stock_flags;
-		ibv_wr_rdma_write(ex, op[i].rkey, op[i].dst);
-		ibv_wr_set_sge(ex, op[i].lkey, op[i].src, op[i].len);
-	}
-	return ibv_wr_complete(ex) == 0;
-}
-
-static ALWAYS_INLINE bool
-stock_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
+stock_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
 	struct ibv_qp_ex *ex = b->stock.ex;
 	struct mlx5dv_qp_ex *dv = b->stock.dv;
@@ -84,23 +77,22 @@ stock_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		ex->wr_id = op[i].wr_id;
 		ex->wr_flags = op[i].stock_flags;
-		mlx5dv_wr_memcpy(dv, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
-	}
-	return ibv_wr_complete(ex) == 0;
-}
-
-static ALWAYS_INLINE bool
-stock_umr_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct ibv_qp_ex *ex = b->stock.ex;
-	struct mlx5dv_qp_ex *dv = b->stock.dv;
-
-	ibv_wr_start(ex);
-	for (unsigned int i = 0; i < n; i++) {
-		ex->wr_id = op[i].wr_id;
-		ex->wr_flags = op[i].stock_flags;
-		mlx5dv_wr_mr_list(dv, op[i].stock_mkey, UMR_FLAGS, LIST_LEN,
-			(struct ibv_sge *)op[i].stock_list);
+		switch (what) {
+		case WRITE:
+			ibv_wr_rdma_write(ex, op[i].rkey, op[i].dst);
+			ibv_wr_set_sge(ex, op[i].lkey, op[i].src, op[i].len);
+			break;
+		case MEMCPY:
+			mlx5dv_wr_memcpy(dv, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+				op[i].len);
+			break;
+		case UMR_LIST:
+			mlx5dv_wr_mr_list(dv, op[i].stock_mkey, UMR_FLAGS, LIST_LEN,
+				(struct ibv_sge *)op[i].stock_list);
+			break;
+		case UMR_IMAGE:
+			return false; /* libmlx5 has no images */
+		}
 	}
 	return ibv_wr_complete(ex) == 0;
 }
@@ -133,7 +125,7 @@ stock_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 /* ---- lib/hwq: the critical region of hwq_wr.h */
 
 static ALWAYS_INLINE bool
-hwq_write_burst(struct bench *b, const struct op *op, unsigned int n)
+hwq_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
 	struct hwq_wr wr;
 
@@ -141,51 +133,21 @@ hwq_write_burst(struct bench *b, const struct op *op, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		wr.wr_id = op[i].wr_id;
 		wr.wr_flags = op[i].hwq_flags;
-		hwq_wr_rdma_write(&wr, op[i].rkey, op[i].dst);
-		hwq_wr_set_sge(&wr, op[i].lkey, op[i].src, op[i].len);
-	}
-	return hwq_wr_complete(&wr) == 0;
-}
-
-static ALWAYS_INLINE bool
-hwq_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct hwq_wr wr;
-
-	hwq_wr_start(&wr, &b->twin.qp->sq);
-	for (unsigned int i = 0; i < n; i++) {
-		wr.wr_id = op[i].wr_id;
-		wr.wr_flags = op[i].hwq_flags;
-		hwq_wr_memcpy(&wr, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
-	}
-	return hwq_wr_complete(&wr) == 0;
-}
-
-static ALWAYS_INLINE bool
-hwq_umr_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct hwq_wr wr;
-
-	hwq_wr_start(&wr, &b->twin.qp->sq);
-	for (unsigned int i = 0; i < n; i++) {
-		wr.wr_id = op[i].wr_id;
-		wr.wr_flags = op[i].hwq_flags;
-		hwq_wr_mr_list(&wr, op[i].hwq_mkey, UMR_FLAGS, LIST_LEN, op[i].hwq_list);
-	}
-	return hwq_wr_complete(&wr) == 0;
-}
-
-/* Posts UMRs that all have the layout of one prepared image. */
-static ALWAYS_INLINE bool
-hwq_image_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct hwq_wr wr;
-
-	hwq_wr_start(&wr, &b->twin.qp->sq);
-	for (unsigned int i = 0; i < n; i++) {
-		wr.wr_id = op[i].wr_id;
-		wr.wr_flags = op[i].hwq_flags;
-		hwq_wr_umr_image(&wr, op[i].hwq_mkey, &b->image);
+		switch (what) {
+		case WRITE:
+			hwq_wr_rdma_write(&wr, op[i].rkey, op[i].dst);
+			hwq_wr_set_sge(&wr, op[i].lkey, op[i].src, op[i].len);
+			break;
+		case MEMCPY:
+			hwq_wr_memcpy(&wr, op[i].rkey, op[i].dst, op[i].lkey, op[i].src, op[i].len);
+			break;
+		case UMR_LIST:
+			hwq_wr_mr_list(&wr, op[i].hwq_mkey, UMR_FLAGS, LIST_LEN, op[i].hwq_list);
+			break;
+		case UMR_IMAGE:
+			hwq_wr_umr_image(&wr, op[i].hwq_mkey, &b->image);
+			break;
+		}
 	}
 	return hwq_wr_complete(&wr) == 0;
 }
@@ -193,37 +155,43 @@ hwq_image_burst(struct bench *b, const struct op *op, unsigned int n)
 /* ---- lib/hwq: bursts of constant flags, without wr_id */
 
 static ALWAYS_INLINE bool
-burst_write_burst(struct bench *b, const struct op *op, unsigned int n)
+burst_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
 	struct hwq_sq *sq = &b->twin.qp->sq;
 	struct hwq_burst burst;
 
 	if (hwq_burst_start(&burst, sq, n) != n)
 		return false;
-	for (unsigned int i = 0; i < n; i++)
-		hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
-			op[i].len, HWQ_WQE_SIGNALED);
-	hwq_burst_end(&burst);
-	hwq_sq_ring(sq);
-	return true;
-}
-
-static ALWAYS_INLINE bool
-burst_memcpy_burst(struct bench *b, const struct op *op, unsigned int n)
-{
-	struct hwq_sq *sq = &b->twin.qp->sq;
-	struct hwq_burst burst;
-
-	if (hwq_burst_start(&burst, sq, n) != n)
-		return false;
-	for (unsigned int i = 0; i < n; i++)
-		if (!hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
-			    op[i].len, HWQ_WQE_SIGNALED))
+	for (unsigned int i = 0; i < n; i++) {
+		if (what == WRITE)
+			hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+				op[i].len, HWQ_WQE_SIGNALED);
+		else if (what != MEMCPY ||
+			 !hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+				 op[i].len, HWQ_WQE_SIGNALED))
 			return false;
+	}
 	hwq_burst_end(&burst);
 	hwq_sq_ring(sq);
 	return true;
 }
+
+#define POST(by, name, what)                                                                       \
+	static ALWAYS_INLINE bool by##_##name##_burst(struct bench *b, const struct op *op,        \
+		unsigned int n)                                                                    \
+	{                                                                                          \
+		return by##_post(b, op, n, what);                                                  \
+	}
+
+POST(stock, write, WRITE)
+POST(stock, memcpy, MEMCPY)
+POST(stock, umr, UMR_LIST)
+POST(hwq, write, WRITE)
+POST(hwq, memcpy, MEMCPY)
+POST(hwq, umr, UMR_LIST)
+POST(hwq, image, UMR_IMAGE)
+POST(burst, write, WRITE)
+POST(burst, memcpy, MEMCPY)
 
 /* ---- lib/hwq: completions */
 
