@@ -2,8 +2,8 @@
 /*
  * Faults on demand: a list of the faults that softhca_fault() and the control file have armed.
  *
- * One lock guards the list. It is taken only while faults are armed; nothing waits while holding
- * it.
+ * One lock guards the list. It is taken only while faults are armed, or the control file is read. Who
+ * holds it waits for nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -239,10 +239,24 @@ file_look(void)
 	file_read();
 }
 
+static void
+fork_prepare(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void
+fork_done(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
 static void __attribute__((constructor)) find_file(void)
 {
 	const char *path = getenv("SOFTHCA_FAULTS");
 
+	/* A lane may hold the lock when another thread forks; in the child it would hold it for ever. */
+	pthread_atfork(fork_prepare, fork_done, fork_done);
 	if (path == NULL || *path == '\0')
 		return;
 	file.path = path;
@@ -300,8 +314,8 @@ fault_look(struct softhca_dev *dev)
 {
 	uint64_t now = device_clock();
 
-	if (pthread_mutex_trylock(&lock) != 0)
-		return;
+	/* A call waits for a lane that reads the file: what the file says counts from this call on. */
+	pthread_mutex_lock(&lock);
 	if (file.path != NULL) {
 		file.looked_at = now;
 		file_look();

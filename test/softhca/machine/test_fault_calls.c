@@ -4,6 +4,10 @@
  * with the errno that was asked for, and then works. The faults are armed from code, and by the
  * control file.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
 #include "softhca_faults.h"
 
 /* The objects of the calls. Each function that creates one stores it here. */
@@ -453,12 +457,72 @@ case_dead(void)
 	softhca_faults_clear();
 }
 
+static atomic_bool asking;
+
+static void *
+ask(void *arg)
+{
+	while (atomic_load(&asking))
+		softhca_faults_left();
+	return NULL;
+}
+
+/* The other thread holds the lock of the faults nearly all the time. */
+static void
+case_contended(void)
+{
+	pthread_t other;
+
+	atomic_store(&asking, true);
+	CHECK_EQ(pthread_create(&other, NULL, ask, NULL), 0);
+	begin();
+	CHECK_EQ(alloc_uar(), 0);
+	for (int i = 0; i < 200; i++) {
+		faults_write("refuse call=alloc_pd errno=12\n");
+		errno = 0;
+		CHECK(ibv_alloc_pd(t.ctx) == NULL);
+		CHECK_EQ(errno, ENOMEM);
+		faults_write("");
+		CHECK_EQ(ibv_dealloc_pd(ibv_alloc_pd(t.ctx)), 0);
+	}
+	end();
+	atomic_store(&asking, false);
+	CHECK_EQ(pthread_join(other, NULL), 0);
+}
+
+/* A child that waits for a lock which nobody will release is ended by its alarm. */
+static void
+case_forked(void)
+{
+	pthread_t other;
+
+	atomic_store(&asking, true);
+	CHECK_EQ(pthread_create(&other, NULL, ask, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		pid_t child = fork();
+		int status = -1;
+
+		if (child == 0) {
+			alarm(20);
+			softhca_faults_left();
+			_exit(0);
+		}
+		CHECK(child > 0);
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	atomic_store(&asking, false);
+	CHECK_EQ(pthread_join(other, NULL), 0);
+}
+
 static const struct check_case cases[] = {
 	{"calls are refused from code", case_from_code},
 	{"calls are refused by the control file", case_from_file},
 	{"the third PSV is refused, whatever is created in between", case_psv},
 	{"a firmware command of another opcode is not refused", case_other_opcode},
 	{"a dead adapter's objects can be destroyed", case_dead},
+	{"a call reads the control file while another thread uses the faults", case_contended},
+	{"a child of fork() can use the faults, whoever used them in its parent", case_forked},
 };
 
 int
