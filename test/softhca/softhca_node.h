@@ -277,6 +277,15 @@ node_ready(struct node *n, struct ibv_qp *qp, enum kind kind, uint32_t dest, enu
 	}
 }
 
+/* Takes two QPs of a type to RTS. If the type is connected, each is the peer of the other. */
+static inline void
+node_connect(enum kind kind, struct node *a, struct ibv_qp *of_a, struct node *b,
+	struct ibv_qp *of_b)
+{
+	node_ready(a, of_a, kind, of_b->qp_num, IBV_QPS_RTS);
+	node_ready(b, of_b, kind, of_a->qp_num, IBV_QPS_RTS);
+}
+
 static inline int
 node_move(struct ibv_qp *qp, enum ibv_qp_state to)
 {
@@ -350,6 +359,22 @@ struct node_to {
 	uint32_t qpn, srqn;
 };
 
+/* Posts a SEND of that memory on a DCI, with that DC key. */
+static inline void
+node_dc_send(struct ibv_qp *dci, const struct node_to *to, uint64_t dc_key, struct ibv_sge sge)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
+
+	pair_publish_to(dci, NULL);
+	ibv_wr_start(qpx);
+	qpx->wr_id = 77;
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qpx);
+	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), to->ah, to->qpn, dc_key);
+	ibv_wr_set_sge(qpx, sge.lkey, sge.addr, sge.length);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+}
+
 /* Posts a SEND of 64 bytes. With bad_key, its key names nothing. */
 static inline void
 node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_to *to, bool bad_key)
@@ -361,20 +386,12 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 		.opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED};
 	struct ibv_send_wr *bad;
-	struct ibv_qp_ex *qpx;
 
-	pair_publish_to(qp, NULL);
 	if (kind == K_DCI) {
-		qpx = ibv_qp_to_qp_ex(qp);
-		ibv_wr_start(qpx);
-		qpx->wr_id = 77;
-		qpx->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_send(qpx);
-		mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), to->ah, to->qpn, NODE_DC);
-		ibv_wr_set_sge(qpx, sge.lkey, sge.addr, sge.length);
-		CHECK_EQ(ibv_wr_complete(qpx), 0);
+		node_dc_send(qp, to, NODE_DC, sge);
 		return;
 	}
+	pair_publish_to(qp, NULL);
 	if (kind == K_XRC_SEND)
 		wr.qp_type.xrc.remote_srqn = to->srqn;
 	if (kind == K_UD) {

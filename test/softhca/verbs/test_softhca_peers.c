@@ -10,6 +10,15 @@ static const enum kind listeners[] = {K_RC, K_UC, K_UD, K_XRC_RECV, K_DCT};
 
 #define N_LISTENERS (sizeof(listeners) / sizeof(listeners[0]))
 
+/* Posts a receive wherever a QP of that type could take one. */
+static void
+listen_on(struct node *n, struct ibv_qp *qp, enum kind kind)
+{
+	node_recv(n, NULL, kind == K_DCT ? n->srq : n->xrc_srq, 9);
+	if (kind <= K_UD)
+		node_recv(n, qp, NULL, 9);
+}
+
 /* Sends a message to a listener that is connected to `back`. Checks whether it arrives. */
 static void
 message(enum kind send, enum kind recv, bool connected, bool arrives)
@@ -26,9 +35,7 @@ message(enum kind send, enum kind recv, bool connected, bool arrives)
 	node_ready(&a, from, send, to->qp_num, IBV_QPS_RTS);
 	dest = (struct node_to){ibv_create_ah(a.pd, &attr.ah_attr), to->qp_num, b.xrc_srqn};
 	CHECK(dest.ah != NULL);
-	node_recv(&b, recv <= K_UD ? to : NULL, recv == K_DCT ? b.srq : b.xrc_srq, 9);
-	if (recv <= K_UD)
-		node_recv(&b, to, NULL, 9);
+	listen_on(&b, to, recv);
 	node_send(&a, from, send, &dest, false);
 	CHECK_EQ(node_wait(a.scq).status,
 		arrives || silent ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR);
@@ -103,21 +110,6 @@ case_dc_address(void)
 	dc_address(offsetof(struct mlx5_wqe_av, rgid) + 15, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* Sends a SEND of 64 bytes to a QP number, with that DC key. */
-static void
-send_with_key(struct node *n, struct ibv_qp *dci, struct ibv_ah *ah, uint32_t qpn, uint64_t key)
-{
-	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(dci);
-
-	pair_publish_to(dci, NULL);
-	ibv_wr_start(qpx);
-	qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_send(qpx);
-	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), ah, qpn, key);
-	ibv_wr_set_sge(qpx, n->mr->lkey, (uintptr_t)n->buf, 64);
-	CHECK_EQ(ibv_wr_complete(qpx), 0);
-}
-
 /* A DCI sends to a QP that is not a DCT. Those have no DC key, and key 0 must not match either. */
 static void
 case_dc_key(void)
@@ -129,24 +121,23 @@ case_dc_key(void)
 			struct node a = node_open(255), b = node_open(255);
 			struct ibv_qp *dci = node_qp(&a, K_DCI), *to = node_qp(&b, listeners[l]);
 			struct ibv_qp_attr attr = node_attr(&a, 0);
-			struct ibv_ah *ah = ibv_create_ah(a.pd, &attr.ah_attr);
+			struct node_to dest = {.ah = ibv_create_ah(a.pd, &attr.ah_attr)};
+			struct ibv_sge sge = {(uintptr_t)a.buf, 64, a.mr->lkey};
 			bool good = listeners[l] == K_DCT && keys[k] == NODE_DC;
 
-			CHECK(ah != NULL);
+			CHECK(dest.ah != NULL);
 			node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
 			node_ready(&b, to, listeners[l], dci->qp_num, IBV_QPS_RTS);
-			node_recv(&b, listeners[l] <= K_UD ? to : NULL,
-				listeners[l] == K_DCT ? b.srq : b.xrc_srq, 9);
-			if (listeners[l] <= K_UD)
-				node_recv(&b, to, NULL, 9);
-			send_with_key(&a, dci, ah, to->qp_num, keys[k]);
+			listen_on(&b, to, listeners[l]);
+			dest.qpn = to->qp_num; /* a DCT has its number since RTR */
+			node_dc_send(dci, &dest, keys[k], sge);
 			CHECK_EQ(node_wait(a.scq).status,
 				good ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR);
 			if (good)
 				CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
 			else
 				node_expect_none(b.rcq);
-			CHECK_EQ(ibv_destroy_ah(ah), 0);
+			CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
 			node_close_ends(&a, dci, &b, to);
 		}
 	}
@@ -173,8 +164,7 @@ case_ud_gid_index(void)
 
 	CHECK(dest.ah != NULL && n_gids >= 2);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH), 0);
-	node_ready(&a, from, K_UD, 0, IBV_QPS_RTS);
-	node_ready(&b, to, K_UD, 0, IBV_QPS_RTS);
+	node_connect(K_UD, &a, from, &b, to);
 	for (uint32_t i = 0; i <= (uint32_t)n_gids + 1; i++) {
 		uint32_t index = i <= (uint32_t)n_gids ? i : 255;
 		struct ibv_wc wc;
@@ -231,8 +221,7 @@ operation(enum kind kind, enum ibv_wr_opcode op, enum ibv_wc_status status)
 	struct ibv_send_wr *bad;
 
 	CHECK(ah != NULL);
-	node_ready(&a, from, kind, to->qp_num, IBV_QPS_RTS);
-	node_ready(&b, to, kind, from->qp_num, IBV_QPS_RTS);
+	node_connect(kind, &a, from, &b, to);
 	memset(a.buf, 0x77, 4096);
 	if (kind == K_UD) {
 		wr.wr.ud.ah = ah;
@@ -291,8 +280,7 @@ case_ud_key(void)
 		CHECK(ah != NULL);
 		node_ready(&b, to, listeners[l], from->qp_num, IBV_QPS_RTS);
 		node_ready(&a, from, K_UD, 0, IBV_QPS_RTS);
-		node_recv(&b, listeners[l] <= K_UD ? to : NULL,
-			listeners[l] == K_DCT ? b.srq : b.xrc_srq, 9);
+		listen_on(&b, to, listeners[l]);
 		wr.wr.ud.ah = ah;
 		wr.wr.ud.remote_qpn = to->qp_num;
 		pair_publish_to(from, NULL);
@@ -317,8 +305,7 @@ receives_in_sqe(enum kind kind)
 	struct node_to back = {ibv_create_ah(b.pd, &attr.ah_attr), from->qp_num, 0};
 
 	CHECK(dest.ah != NULL && back.ah != NULL);
-	node_ready(&a, from, kind, to->qp_num, IBV_QPS_RTS);
-	node_ready(&b, to, kind, from->qp_num, IBV_QPS_RTS);
+	node_connect(kind, &a, from, &b, to);
 	node_recv(&b, to, NULL, 9);
 	node_send(&b, to, kind, &back, true);
 	CHECK_EQ(node_wait(b.scq).status, IBV_WC_LOC_PROT_ERR);

@@ -24,14 +24,6 @@ address(struct node *n, int gid_index)
 	return ah;
 }
 
-/* Takes two QPs of a connected type to RTS, each with the other as its peer. */
-static void
-connect_qps(enum kind kind, struct node *a, struct ibv_qp *from, struct node *b, struct ibv_qp *to)
-{
-	node_ready(a, from, kind, to->qp_num, IBV_QPS_RTS);
-	node_ready(b, to, kind, from->qp_num, IBV_QPS_RTS);
-}
-
 static void
 post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uint64_t id)
 {
@@ -302,7 +294,7 @@ case_uc(void)
 	struct ibv_send_wr *wr;
 	struct send s;
 
-	connect_qps(K_UC, &a, from, &b, to);
+	node_connect(K_UC, &a, from, &b, to);
 	a.buf[0] = 77;
 	/*
 	 * A message without a receive, and a write with an invalid key: both are dropped, and no QP
@@ -394,7 +386,7 @@ case_uc_on_demand(void)
 	struct ibv_send_wr *wr;
 	struct send s;
 
-	connect_qps(K_UC, &a, from, &b, to);
+	node_connect(K_UC, &a, from, &b, to);
 	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
 	wr->wr.rdma.remote_addr = (uintptr_t)mr->addr;
 	wr->wr.rdma.rkey = mr->rkey;
@@ -432,7 +424,7 @@ case_srq(void)
 	for (int i = 0; i < 2; i++) {
 		from[i] = node_qp(&a, K_RC);
 		to[i] = node_srq_qp(&b, srq);
-		connect_qps(K_RC, &a, from[i], &b, to[i]);
+		node_connect(K_RC, &a, from[i], &b, to[i]);
 	}
 	for (uint32_t round = 0; round < 100; round++) {
 		struct ibv_wc wc;
@@ -481,7 +473,7 @@ case_srq_events(void)
 
 	from = node_qp(&a, K_RC);
 	to = node_srq_qp(&b, srq);
-	connect_qps(K_RC, &a, from, &b, to);
+	node_connect(K_RC, &a, from, &b, to);
 	for (uint32_t i = 0; i < 5; i++)
 		post_srq(&b, srq, i * 64, i);
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
@@ -532,7 +524,7 @@ case_srq_pd(void)
 	b.pd = qp_pd;
 	to = node_srq_qp(&b, srq);
 	b.pd = srq_pd;
-	connect_qps(K_RC, &a, from, &b, to);
+	node_connect(K_RC, &a, from, &b, to);
 	post_srq(&b, srq, 0, 1);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
@@ -587,7 +579,7 @@ case_srq_broken(void)
 		CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), 0);
 		from = node_qp(&a, K_RC);
 		to = node_srq_qp(&b, srq);
-		connect_qps(K_RC, &a, from, &b, to);
+		node_connect(K_RC, &a, from, &b, to);
 		for (uint32_t i = 0; i < 3; i++)
 			post_srq(&b, srq, i * 64, i);
 		if (broken == 0) {
