@@ -94,6 +94,13 @@ const struct mlx5_cqe64 *rig_poll(struct rig_end *e);
 const struct mlx5_cqe64 *rig_wait(struct rig *r, struct rig_end *e, unsigned int ms);
 void rig_sync_ci(struct rig_end *e); /* publishes the consumer index */
 
+/* The address as a WQE has it. */
+static inline uint64_t
+rig_va(const void *p)
+{
+	return (uintptr_t)p;
+}
+
 static inline const struct mlx5_err_cqe *
 rig_err(const struct mlx5_cqe64 *cqe)
 {

@@ -14,12 +14,6 @@
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
 
-static uint64_t
-va(const void *p)
-{
-	return (uintptr_t)p;
-}
-
 static void
 fill(uint8_t *p, size_t len, unsigned int seed)
 {
@@ -60,10 +54,10 @@ case_send_recv(void)
 
 	rig_init(&r, NULL);
 	fill(r.a.buf, 100, 1);
-	rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+	rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 	w.imm = 0x11223344;
-	rig_sge(&w, va(r.a.buf), r.a.key, 60);
-	rig_sge(&w, va(r.a.buf) + 60, r.a.key, 40);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 60);
+	rig_sge(&w, rig_va(r.a.buf) + 60, r.a.key, 40);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND_IMM, 0);
@@ -88,8 +82,8 @@ case_write_read(void)
 
 	rig_init(&r, NULL);
 	fill(r.a.buf, RIG_BUF, 3);
-	rig_raddr(&w, va(r.b.buf) + 8, r.b.key);
-	rig_sge(&w, va(r.a.buf), r.a.key, 30000);
+	rig_raddr(&w, rig_va(r.b.buf) + 8, r.b.key);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 30000);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_WRITE, 0);
@@ -97,9 +91,9 @@ case_write_read(void)
 	CHECK_EQ(r.b.buf[7], 0, "byte before");
 	CHECK_EQ(r.b.buf[30008], 0, "byte behind");
 	rd = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
-	rig_raddr(&rd, va(r.b.buf) + 8, r.b.key);
-	rig_sge(&rd, va(r.a.buf) + 40000, r.a.key, 1000);
-	rig_sge(&rd, va(r.a.buf) + 50000, r.a.key, 3);
+	rig_raddr(&rd, rig_va(r.b.buf) + 8, r.b.key);
+	rig_sge(&rd, rig_va(r.a.buf) + 40000, r.a.key, 1000);
+	rig_sge(&rd, rig_va(r.a.buf) + 50000, r.a.key, 3);
 	rig_post(&r.a, &rd);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_READ, 1);
@@ -114,9 +108,9 @@ memcpy_wqe(struct rig_end *e, uint32_t src, uint32_t dst, uint32_t src_len, uint
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_MMO, ALWAYS);
 
 	w.opmod = 1;
-	rig_sge(&w, va(e->buf) + RIG_BUF - 64, e->key, 0); /* opaque: control 0, key, address */
-	rig_sge(&w, va(e->buf) + src, e->key, src_len);
-	rig_sge(&w, va(e->buf) + dst, e->key, dst_len);
+	rig_sge(&w, rig_va(e->buf) + RIG_BUF - 64, e->key, 0); /* opaque: control 0, key, address */
+	rig_sge(&w, rig_va(e->buf) + src, e->key, src_len);
+	rig_sge(&w, rig_va(e->buf) + dst, e->key, dst_len);
 	return w;
 }
 
@@ -219,7 +213,7 @@ case_short_ds(void)
 	uint16_t idx;
 
 	rig_init(&r, NULL);
-	rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+	rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 	rig_inline(&w, data, sizeof(data)); /* 2 WQEBBs */
 	idx = rig_put(&r.a, &w);
 	rig_sq_at(&r.a, idx)[7] = 1;
@@ -348,7 +342,7 @@ static void
 receives(struct rig *r, unsigned int n)
 {
 	while (n-- != 0)
-		rig_recv(&r->b, va(r->b.buf), r->b.key, 4096);
+		rig_recv(&r->b, rig_va(r->b.buf), r->b.key, 4096);
 }
 
 /*
@@ -535,7 +529,7 @@ case_laps(void)
 		uint32_t len = w.ds == 1 ? 0 : be32toh(*(uint32_t *)(w.bytes + 16)) & 0x7fffffff;
 		uint16_t idx;
 
-		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 		w.flags = i % 4 == 3 ? ALWAYS : 0;
 		idx = rig_put(&r.a, &w);
 		rig_record(&r.a);
@@ -626,7 +620,7 @@ case_arming(void)
 	receives(&r, 3);
 	rig_arm(&r.b, true);
 	rig_run(&r);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK_EQ(r.b.cq_event.comp, 0, "events, unsolicited");
@@ -685,9 +679,9 @@ case_flush(void)
 	const struct mlx5_cqe64 *cqe;
 
 	rig_init(&r, NULL);
-	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
-	rig_raddr(&bad, va(r.b.buf), r.b.key);
-	rig_sge(&bad, va(r.a.buf), r.a.key + 1, 8); /* the key's variant is wrong */
+	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
+	rig_raddr(&bad, rig_va(r.b.buf), r.b.key);
+	rig_sge(&bad, rig_va(r.a.buf), r.a.key + 1, 8); /* the key's variant is wrong */
 	rig_post(&r.a, &bad);
 	rig_post(&r.a, &nop);
 	rig_post(&r.a, &quiet);
@@ -704,11 +698,11 @@ case_flush(void)
 	CHECK(rig_poll(&r.a) == NULL, "too many completions");
 	/* Work posted later is flushed on both sides, too. */
 	rig_post(&r.a, &nop);
-	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
+	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
-	rig_recv(&r.a, va(r.a.buf), r.a.key, 16);
+	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 	/* A NO_FLUSH WQE that fails by itself does complete. */
@@ -732,7 +726,7 @@ case_rnr(void)
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, 0);
 
 	rig_init(&r, &o);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_connect(&r.a, r.b.qpn, 0, 1);
 	rig_connect(&r.b, r.a.qpn, 0, 1);
 	rig_post(&r.a, &w);
@@ -746,7 +740,7 @@ case_rnr(void)
 	rig_connect(&r.a, r.b.qpn, 2, 1);
 	rig_connect(&r.b, r.a.qpn, 2, 14);
 	w = rig_wqe(MLX5_OPCODE_SEND, 0);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
@@ -757,7 +751,7 @@ case_rnr(void)
 	/* rnr_retry 7 retries for ever. A QP that waits does not delay others. */
 	rig_init(&r, NULL);
 	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	CHECK(rig_wait(&r, &r.a, 30) == NULL, "completed without a receive");
 	post_nops(&r.b, 1);
@@ -778,8 +772,8 @@ case_no_peer(void)
 
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 7, 1); /* b stays in RESET */
-	rig_raddr(&w, va(r.b.buf), r.b.key);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
@@ -794,8 +788,8 @@ case_no_peer(void)
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 7, 1);
 	w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	rig_connect(&r.b, r.a.qpn ^ 1, 7, 1);
@@ -825,11 +819,11 @@ case_invalidate(void)
 	const struct mlx5_cqe64 *cqe;
 
 	rig_init(&r, NULL);
-	attr.addr = attr.iova = va(r.b.buf) + 256;
+	attr.addr = attr.iova = rig_va(r.b.buf) + 256;
 	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
 	receives(&r, 3);
 	w.imm = softhca_mkey_key(mkey);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_SEND_INVAL, 0);
@@ -838,7 +832,7 @@ case_invalidate(void)
 	CHECK(cqe != NULL && be32toh(cqe->imm_inval_pkey) == w.imm, "invalidated rkey");
 	/* The key does not exist any more. */
 	rig_raddr(&wr, attr.iova, w.imm);
-	rig_sge(&wr, va(r.a.buf), r.a.key, 8);
+	rig_sge(&wr, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &wr);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
@@ -890,13 +884,13 @@ case_null_key(void)
 
 	rig_init(&r, NULL);
 	fill(r.b.buf, 64, 5);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 16);
 	rig_post(&r.a, &w);
 	w = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
-	rig_raddr(&w, va(r.b.buf) + 16, r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf) + 16, r.b.key);
 	rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 16);
-	rig_sge(&w, va(r.a.buf), r.a.key, 16);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 16);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_RDMA_WRITE, 0);
@@ -957,8 +951,8 @@ case_zero_is_2_gib(void)
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);
 
 	rig_init(&r, NULL);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
-	rig_sge(&w, va(r.a.buf), r.a.key, 0);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 0);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
@@ -981,12 +975,12 @@ atomic_alignment(uint64_t shift, uint64_t offset)
 	unsigned int n_dev;
 
 	rig_init(&r, NULL);
-	attr.addr = va(r.b.buf);
+	attr.addr = rig_va(r.b.buf);
 	attr.iova = attr.addr + shift;
 	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
 	rig_raddr(&w, attr.iova + offset, softhca_mkey_key(mkey));
 	rig_atomic(&w, 1, 0);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	if ((shift | offset) == 0)
@@ -1019,7 +1013,7 @@ case_threads(void)
 		struct rig_wqe w = inline_send(i, 1 + i % 200);
 		uint16_t idx;
 
-		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 		idx = rig_put(&r.a, &w);
 		rig_record(&r.a);
 		rig_blueflame(&r.a, idx);
@@ -1038,8 +1032,8 @@ register_on_demand(void *arg)
 	struct rig_end *e = arg;
 	const struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
 		.access = ACC_LOCAL_WRITE | ACC_ON_DEMAND,
-		.addr = va(e->buf),
-		.iova = va(e->buf),
+		.addr = rig_va(e->buf),
+		.iova = rig_va(e->buf),
 		.len = RIG_BUF};
 
 	CHECK_EQ(softhca_mkey_modify(e->mkey, &attr), 0);

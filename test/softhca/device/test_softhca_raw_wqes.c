@@ -50,12 +50,6 @@ __wrap_capture_frame(const struct softhca_config *cfg, const uint8_t *frame, siz
 	memcpy(left.last, frame, len);
 }
 
-static uint64_t
-va(const void *p)
-{
-	return (uintptr_t)p;
-}
-
 static void
 set16(uint8_t *p, unsigned int v)
 {
@@ -127,7 +121,7 @@ expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 
 	rig_open(&r);
 	if (len != 0)
-		rig_sge(&w, va(r.a.buf), r.a.key, len);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, len);
 	expect(&r, &w, syndrome, what);
 	rig_fini(&r);
 }
@@ -265,9 +259,9 @@ case_tso_lengths(void)
 		rig_open(&r);
 		w = eth_wqe(MLX5_OPCODE_TSO, 1000, 0, h, TCP_HDR);
 		for (unsigned int i = 0; i < 4; i++)
-			rig_sge(&w, va(r.a.buf), r.a.key, RIG_BUF);
+			rig_sge(&w, rig_va(r.a.buf), r.a.key, RIG_BUF);
 		if (more != 0)
-			rig_sge(&w, va(r.a.buf), r.a.key, more);
+			rig_sge(&w, rig_va(r.a.buf), r.a.key, more);
 		expect(&r, &w, more != 0 ? TOO_LONG : 0, "256 KiB");
 		if (more == 0) {
 			CHECK_EQ(left.n, 263, "frames of 256 KiB");
@@ -293,17 +287,17 @@ case_memory(void)
 		struct rig r;
 
 		rig_open(&r);
-		rig_sge(&w, va(r.a.buf), r.a.key ^ 0x100, 100);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key ^ 0x100, 100);
 		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "a key that names nothing");
 		rig_fini(&r);
 		rig_open(&r);
 		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
-		rig_sge(&w, va(r.a.buf) + RIG_BUF - 99, r.a.key, 100);
+		rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 99, r.a.key, 100);
 		expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, "one byte too many");
 		rig_fini(&r);
 		rig_open(&r);
 		w = eth_wqe(opcodes[i], 1000, 0, h, TCP_HDR);
-		rig_sge(&w, va(r.a.buf), r.a.key, 8);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 		rig_sge(&w, 0, SOFTHCA_DUMP_FILL_KEY, 92);
 		expect(&r, &w, 0, "the null key");
 		CHECK_EQ(left.len, TCP_HDR + 100, "its length");
@@ -543,7 +537,7 @@ case_opcodes(void)
 		struct rig r;
 
 		rig_open(&r);
-		rig_sge(&w, va(r.a.buf), r.a.key, 46);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 46);
 		vendor = expect(&r, &w, QP_OP, "another operation");
 		CHECK(why == 0 || vendor == why, "opcode 0x%x: vendor's syndrome 0x%x, not 0x%x",
 			others[i], vendor, why);
@@ -560,9 +554,9 @@ expect_bytes(struct rig_wqe w, uint32_t bytes, const char *what)
 	struct rig r;
 
 	rig_open(&r);
-	rig_sge(&w, va(r.a.buf), r.a.key, 150);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 150);
 	rig_inline(&w, r.a.buf, 20);
-	rig_sge(&w, va(r.a.buf), r.a.key, 30);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 30);
 	r.cfg.bandwidth_mbps = 80;
 	softhca_faults_clear(); /* lanes see the setting */
 	rig_post(&r.a, &w);

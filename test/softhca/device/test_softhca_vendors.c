@@ -16,12 +16,6 @@
 
 static struct rig r;
 
-static uint64_t
-va(const void *p)
-{
-	return (uintptr_t)p;
-}
-
 static void
 begin(const struct rig_opts *o)
 {
@@ -134,24 +128,24 @@ case_segments(void)
 
 	w = rig_wqe(MLX5_OPCODE_RDMA_READ, ALWAYS);
 	begin(NULL);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_inline(&w, "", 1);
 	rig_post(&r.a, &w);
 	end(SYN_QP_OP, VEN_SEGMENT, "a read into the WQE");
 
 	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
 	begin(NULL);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_atomic(&w, 1, 0);
-	rig_sge(&w, va(r.a.buf), r.a.key, 16);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 16);
 	rig_post(&r.a, &w);
 	end(SYN_LOC_LEN, VEN_LENGTH, "an atomic of 16 bytes");
 
 	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
 	begin(NULL);
-	rig_raddr(&w, va(r.b.buf) + 4, r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf) + 4, r.b.key);
 	rig_atomic(&w, 1, 0);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	end(SYN_REM_INV_REQ, VEN_ALIGNMENT, "an atomic across 8 bytes");
 }
@@ -165,9 +159,9 @@ copy(uint8_t opmod, uint32_t ds, uint32_t len, uint8_t syndrome, uint8_t vendor)
 
 	begin(&(struct rig_opts){.max_memcpy = 64});
 	w.opmod = opmod;
-	rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
-	rig_sge(&w, va(r.a.buf), r.a.key, len);
-	rig_sge(&w, va(r.a.buf) + 128, r.a.key, len);
+	rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, len);
+	rig_sge(&w, rig_va(r.a.buf) + 128, r.a.key, len);
 	w.ds = ds;
 	rig_post(&r.a, &w);
 	end(syndrome, vendor, "a copy");
@@ -203,8 +197,8 @@ wrong_key(struct rig_end *e, enum wrong wrong, struct softhca_mkey **mkey)
 		.access = wrong == ACCESS ? IBV_ACCESS_LOCAL_WRITE
 					  : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 						    IBV_ACCESS_REMOTE_READ,
-		.addr = va(e->buf),
-		.iova = va(e->buf),
+		.addr = rig_va(e->buf),
+		.iova = rig_va(e->buf),
 		.len = wrong == BOUNDS ? 63 : RIG_BUF};
 
 	if (wrong == ACCESS && e == &r.a)
@@ -227,8 +221,8 @@ case_keys(void)
 
 			begin(NULL);
 			key = wrong_key(remote ? &r.b : &r.a, wrong, &mkey);
-			rig_raddr(&w, va(r.b.buf), remote ? key : r.b.key);
-			rig_sge(&w, va(r.a.buf), remote ? r.a.key : key, 64);
+			rig_raddr(&w, rig_va(r.b.buf), remote ? key : r.b.key);
+			rig_sge(&w, rig_va(r.a.buf), remote ? r.a.key : key, 64);
 			rig_post(&r.a, &w);
 			rig_run(&r);
 			CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
@@ -252,7 +246,7 @@ case_free_key(void)
 	begin(NULL);
 	CHECK_EQ(softhca_mkey_create(device(), &attr, &mkey), 0, "key");
 	rig_raddr(&w, 0, softhca_mkey_key(mkey));
-	rig_sge(&w, va(r.a.buf), r.a.key, 64);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 64);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
@@ -282,10 +276,10 @@ case_qp(void)
 
 		begin(NULL);
 		connect_b((rights[0] | rights[1] | rights[2]) & ~rights[i]);
-		rig_raddr(&w, va(r.b.buf), r.b.key);
+		rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 		if (i == 2)
 			rig_atomic(&w, 1, 0);
-		rig_sge(&w, va(r.a.buf), r.a.key, 8);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 		rig_post(&r.a, &w);
 		end(SYN_REM_INV_REQ, VEN_QP_ACCESS, "an access that the QP does not allow");
 	}
@@ -299,14 +293,14 @@ case_receives(void)
 	begin(&(struct rig_opts){.no_connect = true});
 	rig_connect(&r.a, r.b.qpn, 0, 1);
 	rig_connect(&r.b, r.a.qpn, 0, 1);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	end(SYN_RNR, VEN_RNR, "no receive");
 
 	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
 	begin(NULL);
-	rig_recv(&r.b, va(r.b.buf), r.b.key, 7);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 7);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	{
@@ -320,8 +314,8 @@ case_receives(void)
 
 	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
 	begin(NULL);
-	rig_recv(&r.b, va(r.b.buf), r.b.key ^ 1, 64);
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_recv(&r.b, rig_va(r.b.buf), r.b.key ^ 1, 64);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	{
@@ -355,9 +349,9 @@ case_invalidate(void)
 	const struct mlx5_cqe64 *cqe;
 
 	begin(NULL);
-	rig_recv(&r.b, va(r.b.buf), r.b.key, 64);
+	rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 64);
 	w.imm = r.b.key;
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	cqe = rig_poll(&r.b);
@@ -378,7 +372,7 @@ case_no_link(void)
 	r.a.qp->attr.timeout = 1;
 	r.a.qp->attr.retry_cnt = 0;
 	CHECK_EQ(softhca_fault("port_down"), 0, "the fault");
-	rig_sge(&w, va(r.a.buf), r.a.key, 8);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
 	cqe = rig_wait(&r, &r.a, 10000);
 	CHECK(cqe != NULL, "no completion");
@@ -406,9 +400,9 @@ case_whole(void)
 	memset(r.a.cq_buf + 64, 0xa5, 63);
 	memset(r.a.cq_buf + 128, 0xa5, 63);
 	/* Behind an atomic, whose CQE counts 8 bytes. */
-	rig_raddr(&add, va(r.b.buf), r.b.key);
+	rig_raddr(&add, rig_va(r.b.buf), r.b.key);
 	rig_atomic(&add, 1, 0);
-	rig_sge(&add, va(r.a.buf), r.a.key, 8);
+	rig_sge(&add, rig_va(r.a.buf), r.a.key, 8);
 	(void)rig_put(&r.a, &add);
 	(void)rig_put(&r.a, &nop);
 	rig_post(&r.a, &bad);

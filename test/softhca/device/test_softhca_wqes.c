@@ -15,12 +15,6 @@
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
 #define INLINE UINT32_C(0x80000000)
 
-static uint64_t
-va(const void *p)
-{
-	return (uintptr_t)p;
-}
-
 static void
 set_be32(void *p, uint32_t v)
 {
@@ -74,7 +68,7 @@ case_inline_end(void)
 		struct rig r;
 
 		rig_init(&r, NULL);
-		rig_recv(&r.b, va(r.b.buf), r.b.key, 4096);
+		rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 		rig_inline(&w, data,
 			sizeof(data)); /* one unit of 16 bytes, 4 of which say the length */
 		set_be32(w.bytes + 16, len | INLINE);
@@ -101,7 +95,7 @@ case_inline_answer(void)
 
 	rig_init(&r, NULL);
 	memset(r.b.buf, 0x5a, 64);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_inline(&w, zeros, 8);
 	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "a read into the WQE");
 	CHECK(memcmp(rig_sq_at(&r.a, 0) + 36, zeros, 8) == 0, "the WQE was written");
@@ -109,7 +103,7 @@ case_inline_answer(void)
 
 	rig_init(&r, NULL);
 	w = rig_wqe(MLX5_OPCODE_ATOMIC_FA, ALWAYS);
-	rig_raddr(&w, va(r.b.buf), r.b.key);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_atomic(&w, 1, 0);
 	rig_inline(&w, zeros, 8);
 	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "an atomic into the WQE");
@@ -133,9 +127,9 @@ case_atomic_length(void)
 		struct rig r;
 
 		rig_init(&r, NULL);
-		rig_raddr(&w, va(r.b.buf), r.b.key);
+		rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 		rig_atomic(&w, 1, 0);
-		rig_sge(&w, va(r.a.buf), r.a.key, lens[i]);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, lens[i]);
 		expect(&r, &w, lens[i] == 8 ? 0 : MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, "an atomic");
 		CHECK_EQ(r.b.buf[7] + r.b.buf[0], lens[i] == 8, "the atomic's memory");
 		rig_fini(&r);
@@ -158,11 +152,11 @@ case_message_length(void)
 
 	CHECK(big != MAP_FAILED, "no address space");
 	rig_init(&r, NULL);
-	attr.addr = attr.iova = va(big);
+	attr.addr = attr.iova = rig_va(big);
 	CHECK_EQ(softhca_mkey_create(softhca_devices(&n_dev), &attr, &mkey), 0, "key");
-	rig_raddr(&w, va(r.b.buf), r.b.key);
-	rig_sge(&w, va(big), softhca_mkey_key(mkey), 0); /* 2 GiB */
-	rig_sge(&w, va(big), softhca_mkey_key(mkey), 1);
+	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
+	rig_sge(&w, rig_va(big), softhca_mkey_key(mkey), 0); /* 2 GiB */
+	rig_sge(&w, rig_va(big), softhca_mkey_key(mkey), 1);
 	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, "a message of 2 GiB and a byte");
 	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
 	rig_fini(&r);
@@ -192,9 +186,9 @@ case_receive_end(void)
 		struct rig r;
 
 		rig_init(&r, NULL);
-		rig_recv(&r.b, va(r.b.buf), lists[i].end_key ? MLX5_INVALID_LKEY : r.b.key, 64);
+		rig_recv(&r.b, rig_va(r.b.buf), lists[i].end_key ? MLX5_INVALID_LKEY : r.b.key, 64);
 		set_be32(r.b.rq, lists[i].len);
-		rig_sge(&w, va(r.a.buf), r.a.key, 10);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 10);
 		rig_post(&r.a, &w);
 		rig_run(&r);
 		cqe = rig_poll(&r.b);
@@ -221,10 +215,10 @@ case_mmo(void)
 			rig_init(&r, NULL);
 			memset(r.a.buf, 0x33, 16);
 			w.opmod = (uint8_t)opmod;
-			rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0); /* opaque */
-			rig_sge(&w, va(r.a.buf), r.a.key, 16);
-			rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
-			rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
+			rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0); /* opaque */
+			rig_sge(&w, rig_va(r.a.buf), r.a.key, 16);
+			rig_sge(&w, rig_va(r.a.buf) + 64, r.a.key, 16);
+			rig_sge(&w, rig_va(r.a.buf) + 64, r.a.key, 16);
 			w.ds = ds;
 			expect(&r, &w, good ? 0 : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "MMO");
 			CHECK_EQ(r.a.buf[64], good ? 0x33 : 0, "copied");
@@ -282,9 +276,9 @@ run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 	connect_as(&r.a, type, 14);
 	if (copies) {
 		w.opmod = 1;
-		rig_sge(&w, va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
-		rig_sge(&w, va(r.a.buf), r.a.key, 16);
-		rig_sge(&w, va(r.a.buf) + 64, r.a.key, 16);
+		rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 16);
+		rig_sge(&w, rig_va(r.a.buf) + 64, r.a.key, 16);
 	}
 	rig_post(&r.a, &w);
 	rig_run(&r);
@@ -353,7 +347,7 @@ case_no_timeout(void)
 
 		rig_init(&r, &o);
 		connect_as(&r.a, SOFTHCA_QP_RC, timeout);
-		rig_sge(&w, va(r.a.buf), r.a.key, 10);
+		rig_sge(&w, rig_va(r.a.buf), r.a.key, 10);
 		rig_post(&r.a, &w);
 		cqe = rig_wait(&r, &r.a, timeout == 0 ? 20 : 5000);
 		CHECK_EQ(cqe != NULL, timeout != 0, "a completion");
@@ -383,7 +377,7 @@ case_tso_on_rc(void)
 	frame[14 + 9] = 6;
 	frame[34 + 12] = 5 << 4;
 	w.ds = 1 + 1 + 4;
-	rig_sge(&w, va(r.a.buf), r.a.key, 200);
+	rig_sge(&w, rig_va(r.a.buf), r.a.key, 200);
 	expect(&r, &w, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "TSO on RC");
 	rig_fini(&r);
 }
