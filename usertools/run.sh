@@ -4,6 +4,7 @@
 # queues and the HCA (emulated, if there is none), in every mode, and checks every byte.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
+# GANTRY_BUILD names the build directory, below the repository; default: build
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -14,8 +15,9 @@ want_mb=200
 help_if_asked "$@"
 
 need "${build_packages[@]}"
-say "building in build/ (a minute the first time)"
-build build
+dir=${GANTRY_BUILD:-build}
+say "building in $dir/ (a minute the first time)"
+build "$dir"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -42,7 +44,7 @@ bytes=$(du -bclL -- "${files[@]}" | tail -n 1 | cut -f 1)
 read -ra eal <<<"$(eal_args "$workers" 512)"
 for mode in "${modes[@]}"; do
 	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"
-	"$top/build/app/testgantry/testgantry" "${eal[@]}" -- --mode "$mode" \
+	"$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode "$mode" \
 		--out "$scratch/$mode" "${naming[@]}" "${files[@]}" ||
 		die "testgantry --mode $mode failed with exit code $?"
 	rm -rf "${scratch:?}/$mode"

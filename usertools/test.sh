@@ -37,7 +37,8 @@ suite() {
 
 main_job() {
 	say "the main job: usertools/run.sh"
-	if "$top/usertools/run.sh"; then
+	# In the plain suite's build directory: a build of its own would take another minute.
+	if GANTRY_BUILD=build-test/plain "$top/usertools/run.sh"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
