@@ -38,6 +38,7 @@ suite() {
 main_job() {
 	say "the main job: usertools/run.sh"
 	# In the plain suite's build directory: a build of its own would take another minute.
+	build build-test/plain -Dwerror=true
 	if GANTRY_BUILD=build-test/plain "$top/usertools/run.sh"; then
 		passed=$((passed + 1))
 	else
