@@ -17,8 +17,6 @@ exec_atomic(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (dst.len != ATOMIC_LEN)
 		return requester_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
-	if (run->qp->attr.max_rd_atomic == 0)
-		return requester_refuse(run, VEN_NO_RD_ATOMIC, SYN_QP_OP);
 	message_init(&m, run, wqe, NULL);
 	message_memory(&m, run, wqe);
 	m.swap_add = get_be64(operands + ATOMIC_SWAP_ADD);

@@ -27,8 +27,6 @@ exec_read(struct run *run, const struct wqe *wqe)
 
 	if (syn != SYN_OK)
 		return syn;
-	if (run->qp->attr.max_rd_atomic == 0)
-		return requester_refuse(run, VEN_NO_RD_ATOMIC, SYN_QP_OP);
 	message_init(&m, run, wqe, &dst);
 	message_memory(&m, run, wqe);
 	syn = requester_ask(run, &m, &answer);

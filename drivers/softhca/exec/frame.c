@@ -64,7 +64,10 @@ frame_put_l3_checksum(uint8_t *p, const struct layers *at)
 	put_be16(p + at->l3 + 10, checksum_end(checksum_add(p + at->l3, at->l4 - at->l3)));
 }
 
-/* Bytes from the TCP or UDP header on that the IP header counts: the frame may have more. */
+/*
+ * Bytes from the TCP or UDP header on that the IP header counts: the frame may have more. An impossible
+ * length, below the IP header's own or beyond the frame, stands for the whole frame.
+ */
 static unsigned int
 l4_len(const uint8_t *p, unsigned int len, const struct layers *at)
 {
@@ -84,6 +87,8 @@ frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at)
 	if (at->proto == 0)
 		return;
 	n = l4_len(p, len, at);
+	if (n < (at->proto == PROTO_TCP ? TCP_LEN : UDP_LEN))
+		return; /* the field is behind the packet's end */
 	put_be16(p + field, 0);
 	sum = checksum_add(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
 	sum = checksum_end(sum + checksum_add(p + at->l4, n));

@@ -20,7 +20,10 @@ struct layers {
 struct layers frame_layers(const uint8_t *p, unsigned int len);
 /* The IPv4 header's checksum. Nothing is written where there is none. */
 void frame_put_l3_checksum(uint8_t *p, const struct layers *at);
-/* The checksum of TCP or UDP, over the whole frame of len bytes. */
+/*
+ * The checksum of TCP or UDP, over what the IP header counts of the frame's len bytes. Nothing is
+ * written where that is too short for a TCP or UDP header.
+ */
 void frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at);
 
 #endif

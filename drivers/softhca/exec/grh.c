@@ -48,17 +48,24 @@ write_ipv6(uint8_t *p, const struct message_path *path, uint32_t len)
 	memcpy(p + 24, path->dgid, 16);
 }
 
+bool
+grh_is_ipv4(const struct message_path *path)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return path->has_grh && path->is_v2 && memcmp(path->sgid, mapped, sizeof(mapped)) == 0;
+}
+
 void
 grh_write(uint8_t *p, const struct message_path *path, uint64_t len, bool has_imm)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const uint32_t padded = ((uint32_t)len + 3) & ~3u;
 	const uint32_t packet = BTH_LEN + DETH_LEN + (has_imm ? IMM_LEN : 0) + padded + ICRC_LEN;
 
 	memset(p, 0, GRH_LEN);
 	if (!path->has_grh)
 		return;
-	if (path->is_v2 && memcmp(path->sgid, mapped, sizeof(mapped)) == 0)
+	if (grh_is_ipv4(path))
 		write_ipv4(p, path, packet);
 	else
 		write_ipv6(p, path, packet);

@@ -55,8 +55,6 @@ respond_read(struct run *run, const struct message *m, struct answer *answer)
 	enum sg_end end;
 
 	(void)answer;
-	if (syn == SYN_OK)
-		syn = responder_may_read(run);
 	if (syn != SYN_OK)
 		return syn;
 	if (len > RUN_LONG_COPY)

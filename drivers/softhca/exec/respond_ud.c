@@ -6,14 +6,39 @@
 #include "responder_receive.h"
 #include "rq_complete.h"
 
+/*
+ * Bits 27:24 of a completion's flags_rqpn on Ethernet: the headers of the packet (Linux,
+ * include/linux/mlx5/cq.h, MLX5_CQE_ROCE_L3_HEADER_TYPE_*; UCX, uct_ib_mlx5_cqe_roce_gid_len()).
+ */
+enum packet_type {
+	PACKET_GRH = 0, /* RoCE v1 */
+	PACKET_IPV6 = 1,
+	PACKET_IPV4 = 2,
+	PACKET_UDP = 8 /* with one of the two above: RoCE v2 */
+};
+
 #define GRH_PRESENT 1
 
-/* Who sent, in the completion: 29:28 which header, 27:24 service level, 23:0 QP number. */
 static uint32_t
-sender(const struct message *m)
+packet_type(const struct message_path *path)
 {
-	return (m->path.has_grh ? (uint32_t)GRH_PRESENT << 28 : 0) | (uint32_t)m->path.sl << 24 |
-	       m->qpn;
+	if (!path->is_v2)
+		return PACKET_GRH;
+	return PACKET_UDP | (grh_is_ipv4(path) ? PACKET_IPV4 : PACKET_IPV6);
+}
+
+/*
+ * Who sent, in the completion: 29:28 which header, 27:24 service level or packet type, 23:0 QP
+ * number.
+ */
+static uint32_t
+sender(const struct run *run, const struct message *m)
+{
+	const struct message_path *path = &m->path;
+	bool ethernet = run->responder.qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+
+	return (path->has_grh ? (uint32_t)GRH_PRESENT << 28 : 0) |
+	       (ethernet ? packet_type(path) : path->sl) << 24 | m->qpn;
 }
 
 /* The header and the payload as one list. False: too many pieces. */
@@ -38,7 +63,7 @@ respond_datagram(struct run *run, const struct message *m, struct answer *answer
 		.imm = has_imm ? m->imm : 0,
 		.byte_cnt = (uint32_t)len,
 		.slid = m->path.slid,
-		.flags_rqpn = sender(m)};
+		.flags_rqpn = sender(run, m)};
 	uint8_t header[GRH_LEN];
 	struct sg to, whole;
 	unsigned int result = responder_peek(run, m, len, &to, answer);

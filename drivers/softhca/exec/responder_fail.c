@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder fails the QP that it holds, and lets it go. */
+/*
+ * The responder fails the QP that it holds, and lets it go.
+ *
+ * A DCT has a connection of its own to each initiator, and a refused request ends only that one
+ * (rdma-core's test_mlx5_dc.py: the target of refused writes takes the SENDs that follow).
+ */
 #include "responder_fail.h"
 
 #include "message.h"
@@ -19,7 +24,8 @@ responder_fail_receive(struct run *run, enum wire_syndrome syndrome)
 
 	run->responder.mute = false; /* a fault that hides completions does not hide failures */
 	rq_complete(run, qp, &failed);
-	qp_fail_receive_side(run, qp);
+	if (qp->type != SOFTHCA_QP_DCT)
+		qp_fail_receive_side(run, qp);
 	run_drop_cq(run);
 	responder_release(run);
 }
@@ -29,10 +35,12 @@ responder_fail(struct run *run, enum wire_syndrome nak)
 {
 	struct softhca_qp *qp = run->responder.qp;
 
-	qp_fail_receive_side(run, qp);
+	if (qp->type != SOFTHCA_QP_DCT)
+		qp_fail_receive_side(run, qp);
 	run_drop_cq(run);
-	softhca_event_qp_async(qp->event,
-		nak == SYN_REM_ACCESS ? EVENT_QP_ACCESS_ERR : EVENT_QP_REQ_ERR);
+	if (qp->type != SOFTHCA_QP_DCT)
+		softhca_event_qp_async(qp->event,
+			nak == SYN_REM_ACCESS ? EVENT_QP_ACCESS_ERR : EVENT_QP_REQ_ERR);
 	responder_release(run);
 	return nak;
 }

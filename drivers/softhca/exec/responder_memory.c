@@ -27,10 +27,3 @@ responder_refuse_kind(struct run *run, const struct message *m)
 		return SYN_REM_INV_REQ;
 	return responder_fail(run, SYN_REM_INV_REQ);
 }
-
-unsigned int
-responder_refuse_read(struct run *run)
-{
-	run->use.vendor = VEN_NO_RD_ATOMIC;
-	return responder_fail(run, SYN_REM_INV_REQ);
-}

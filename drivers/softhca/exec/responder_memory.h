@@ -18,8 +18,8 @@ responder_pdn(const struct run *run)
 
 /*
  * The message's key does not grant what it asks for; or the QP accepts no requests of this kind,
- * whatever the key says. The QP fails, unless the transport is unreliable. Returns the requester's
- * syndrome.
+ * whatever the key says. The QP fails, unless the transport is unreliable or the QP is a DCT. Returns
+ * the requester's syndrome.
  */
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);
@@ -39,21 +39,6 @@ responder_gather(struct run *run, const struct message *m, uint64_t len, struct 
 				m->va, len, out))
 		return SYN_OK;
 	return responder_refuse_memory(run, m);
-}
-
-/* A read or an atomic, of a QP that promised no resources for them: the QP fails. */
-unsigned int responder_refuse_read(struct run *run);
-
-/* SYN_OK: the QP promised resources for reads and atomics. Otherwise it has failed. */
-static inline unsigned int
-responder_may_read(struct run *run)
-{
-	const struct softhca_qp *qp = run->responder.qp;
-
-	/* A DCT has the resources without a promise. */
-	if (qp->attr.max_dest_rd_atomic != 0 || qp->type == SOFTHCA_QP_DCT)
-		return SYN_OK;
-	return responder_refuse_read(run);
 }
 
 #endif

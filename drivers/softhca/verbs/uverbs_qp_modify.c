@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
@@ -44,6 +45,54 @@ check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *re
 	return (mask & M_AV) != 0 ? check_path(dev, &req->dest) : 0;
 }
 
+/*
+ * What of the asked rights a QP grants. A depth of 0 as responder takes away remote reads and
+ * atomics, as mlx5_ib's set_qpc_atomic_flags() does; local rights are in no QP context. A DCT has no
+ * such depth.
+ */
+static uint32_t
+granted_access(const struct object_qp *qp)
+{
+	if (qp->type == SOFTHCA_QP_DCT || qp->max_dest_rd_atomic != 0)
+		return qp->access;
+	return qp->access & IB_UVERBS_ACCESS_REMOTE_WRITE;
+}
+
+/*
+ * The QP context holds the log2 of a depth, so that none is 0: with max_rd_atomic 0 one read or
+ * atomic is outstanding (mlx5_ib leaves log_sra_max 0).
+ */
+static uint8_t
+depth(uint8_t asked)
+{
+	return asked != 0 ? asked : 1;
+}
+
+/* Takes rights and depths as mlx5_ib does: one changes what the other grants. */
+static int
+modify_access(struct object_qp *qp, const struct ib_uverbs_modify_qp *req,
+	struct softhca_qp_attr *attr)
+{
+	const uint32_t old_access = qp->access;
+	const uint8_t old_depth = qp->max_dest_rd_atomic;
+	uint32_t mask = req->attr_mask;
+	int rc;
+
+	if ((mask & M_ACCESS) != 0)
+		qp->access = req->qp_access_flags;
+	if ((mask & M_MAX_DEST_RD_ATOMIC) != 0) {
+		qp->max_dest_rd_atomic = req->max_dest_rd_atomic;
+		mask |= M_ACCESS;
+	}
+	attr->access = granted_access(qp);
+	rc = softhca_qp_modify(qp->qp, attr, mask);
+	if (rc != 0) {
+		qp->access = old_access;
+		qp->max_dest_rd_atomic = old_depth;
+	}
+	return rc;
+}
+
 static int
 modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs_modify_qp *req)
 {
@@ -63,11 +112,10 @@ modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs
 		.rq_psn = req->rq_psn & 0xffffff,
 		.sq_psn = req->sq_psn & 0xffffff,
 		.dest_qpn = req->dest_qp_num & 0xffffff,
-		.access = req->qp_access_flags,
 		.pkey_index = req->pkey_index,
 		.en_sqd_notify = req->en_sqd_async_notify,
-		.max_rd_atomic = req->max_rd_atomic,
-		.max_dest_rd_atomic = req->max_dest_rd_atomic,
+		.max_rd_atomic = depth(req->max_rd_atomic),
+		.max_dest_rd_atomic = depth(req->max_dest_rd_atomic),
 		.min_rnr_timer = req->min_rnr_timer,
 		.port = req->port_num,
 		.timeout = req->timeout,
@@ -80,7 +128,7 @@ modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs
 		.dlid = req->dest.dlid,
 	};
 	memcpy(attr.dgid, req->dest.dgid, sizeof(attr.dgid));
-	return softhca_qp_modify(qp->qp, &attr, req->attr_mask);
+	return modify_access(qp, req, &attr);
 }
 
 static int

@@ -244,27 +244,6 @@ case_long_copies(void)
 	end();
 }
 
-/* Reads and atomics take resources that the responder has promised. */
-static void
-case_no_resources(void)
-{
-	static const uint8_t asking[] = {MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_FA,
-		MLX5_OPCODE_ATOMIC_CS};
-	char in[8] = "";
-	struct message m;
-	struct sg sg;
-
-	for (unsigned int i = 0; i < 3; i++) {
-		begin();
-		r.b.qp->attr.max_dest_rd_atomic = 0;
-		m = message(asking[i], list(&sg, in, sizeof(in)));
-		CHECK_EQ(ask(&m), MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
-		CHECK_EQ(answer.vendor, VEN_NO_RD_ATOMIC);
-		CHECK_EQ(r.b.qp_event.async[IBV_EVENT_QP_REQ_ERR], 1);
-		end();
-	}
-}
-
 static void
 case_nobody_is_named(void)
 {
@@ -374,7 +353,6 @@ case_end_of_use(void)
 static const struct check_case cases[] = {
 	{"the end of a request ends its conversions", case_end_of_use},
 	{"long copies are made without a CQ held", case_long_copies},
-	{"reads and atomics need the responder's resources", case_no_resources},
 	{"a message for nobody says so", case_nobody_is_named},
 	{"an XRC message names an SRQ of the domain", case_xrc},
 	{"a write with immediate takes a receive of an SRQ", case_write_imm_to_srq},

@@ -492,6 +492,17 @@ case_ip_lengths(void)
 		CHECK(l4_is_right(left.last, false, lens[i].l4), "a frame whose IP says %u bytes",
 			lens[i].total);
 	}
+	/* The header's field for the checksum lies behind the packet: nothing is written there. */
+	for (unsigned int total = 20; total < 40; total++) {
+		ipv4_header(h, IPPROTO_TCP, total);
+		send_frame(h, TCP_HDR, L3 | L4);
+		check_bytes(left.last + TCP_AT, h + TCP_AT, 20, "the bytes behind a short packet");
+	}
+	for (unsigned int total = 20; total < 28; total++) {
+		ipv4_header(h, IPPROTO_UDP, total);
+		send_frame(h, TCP_HDR, L3 | L4);
+		check_bytes(left.last + TCP_AT, h + TCP_AT, 20, "the bytes behind a short packet");
+	}
 }
 
 /* In a fragment, and for other protocols, only the IP checksum is written. */

@@ -162,6 +162,19 @@ class Raw(unittest.TestCase):
                     header[UDP].len = 8 + 101
                 self.check_sums(self.check_send(header, 101, 1))
 
+    def test_send_short_packet(self):
+        """The IP header counts too few bytes for TCP or UDP: behind the packet nothing changes."""
+        v4 = dict(src='198.51.100.1', dst='198.51.100.2')
+        v6 = dict(src='2001:db8::1', dst='2001:db8::2')
+        for ip, l4 in ((IP(len=20 + 19, **v4), TCP(chksum=0x5555)),
+                       (IP(len=20 + 7, **v4), UDP(chksum=0x5555, len=8)),
+                       (IPv6(plen=19, **v6), TCP(chksum=0x5555)),
+                       (IPv6(plen=7, **v6), UDP(chksum=0x5555, len=8))):
+            with self.subTest(ip=ip, l4=l4):
+                header = bytes(Ether(**MACS) / ip / l4)
+                self.assertEqual(self.check_send(header, 30, 1)[-30 - len(l4):],
+                                 bytes(l4) + pattern(30))
+
     def test_too_long(self):
         header = bytes(Ether(**MACS, type=0x88b5))
         self.assertEqual(self.run_sender('send', header, 9216 - 14), 'success')

@@ -295,6 +295,16 @@ case_rate_limit(void)
 
 /* ---- queries */
 
+/*
+ * As mlx5_ib sets the QP context (set_qpc_atomic_flags()): until a depth as responder is given, the
+ * peer may only write.
+ */
+static unsigned int
+granted(unsigned int asked, int set)
+{
+	return set & IBV_QP_MAX_DEST_RD_ATOMIC ? asked : asked & IBV_ACCESS_REMOTE_WRITE;
+}
+
 /* Checks what a query says after a modify, for the attributes of the mask. */
 static void
 expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
@@ -306,7 +316,6 @@ expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 	CHECK_EQ(a.qp_state, state);
 	CHECK_EQ(a.cur_qp_state, state);
 #define SAME(bit, field) CHECK_EQ(a.field, set &(bit) ? w->field : 0)
-	SAME(IBV_QP_ACCESS_FLAGS, qp_access_flags);
 	SAME(IBV_QP_PORT, port_num);
 	SAME(IBV_QP_QKEY, qkey);
 	SAME(IBV_QP_PATH_MTU, path_mtu);
@@ -328,6 +337,8 @@ expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 		CHECK_EQ(memcmp(a.ah_attr.grh.dgid.raw, w->ah_attr.grh.dgid.raw, 16), 0);
 	CHECK_EQ(init.qp_type, qp->qp_type);
 	CHECK(init.send_cq == qp->send_cq && init.recv_cq == qp->recv_cq && init.srq == qp->srq);
+	CHECK_EQ(a.qp_access_flags,
+		set & IBV_QP_ACCESS_FLAGS ? granted(w->qp_access_flags, set) : 0);
 	CHECK_EQ(init.sq_sig_all, 0);
 }
 

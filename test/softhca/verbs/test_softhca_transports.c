@@ -11,6 +11,16 @@
 #define GRH 40
 #define SL  7 /* service level */
 
+/*
+ * On Ethernet a receive's service level says which headers the packet had: bit 3 UDP, bits 2:0 as
+ * MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux's include/linux/mlx5/cq.h.
+ */
+enum packet_type {
+	PACKET_GRH = 0,
+	PACKET_UDP_IPV6 = 9,
+	PACKET_UDP_IPV4 = 10
+};
+
 static struct ibv_ah_attr
 address(struct node *n, int gid_index)
 {
@@ -153,11 +163,11 @@ case_ud_grh(void)
 	struct ud u = ud_open(0);
 
 	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
-	ud_arrives(&u, NODE_QKEY, 101);
+	CHECK_EQ(ud_arrives(&u, NODE_QKEY, 101).sl, PACKET_GRH);
 	check_ipv6(u.b.buf, &gid, packet_len(101), 0x1b); /* RoCE v1: a GRH */
 	ud_close(&u);
 	u = ud_open(1);
-	ud_arrives(&u, NODE_QKEY, 0);
+	CHECK_EQ(ud_arrives(&u, NODE_QKEY, 0).sl, PACKET_UDP_IPV6);
 	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* RoCE v2: IPv6, then UDP */
 	ud_close(&u);
 }
@@ -170,7 +180,7 @@ case_ud_ipv4(void)
 	const uint8_t *p = u.b.buf + 20;
 	uint32_t sum = 0;
 
-	ud_arrives(&u, NODE_QKEY, 1000);
+	CHECK_EQ(ud_arrives(&u, NODE_QKEY, 1000).sl, PACKET_UDP_IPV4);
 	CHECK_EQ(p[0], 0x45);
 	CHECK_EQ(p[1], 0x5a);
 	CHECK_EQ(p[2] << 8 | p[3], 20 + 8 + packet_len(1000));
@@ -761,6 +771,59 @@ case_dc(void)
 	node_close(&b);
 }
 
+/* The initiator fails and starts anew. The target has not failed and sends no event. */
+static void
+dc_refused(struct node *a, struct ibv_qp *dci, struct node *b)
+{
+	struct ibv_async_event event;
+
+	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
+	CHECK_EQ(node_event(b, &event, 20), -1);
+	CHECK_EQ(node_move(dci, IBV_QPS_RESET), 0);
+	node_ready(a, dci, K_DCI, 0, IBV_QPS_RTS);
+}
+
+/*
+ * A target refuses a request for its key, for its kind, or for a receive that is too short, and
+ * serves the next one (rdma-core's test_mlx5_dc.py, test_dc_stream_ids_recovery).
+ */
+static void
+case_dc_refused(void)
+{
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_ah_attr ah_attr = address(&b, 1);
+	struct node_to dest = {.ah = ibv_create_ah(a.pd, &ah_attr)};
+	struct ibv_qp *dci = node_qp(&a, K_DCI), *dct = node_qp(&b, K_DCT);
+	struct ibv_mr *mr = b.mr, *readonly = ibv_reg_mr(b.pd, b.buf, NODE_BUF, 0);
+
+	CHECK(dest.ah != NULL && readonly != NULL);
+	node_ready(&b, dct, K_DCT, 0, IBV_QPS_RTR);
+	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
+	dest.qpn = dct->qp_num;
+	b.mr = readonly;
+	CHECK_EQ(dc_write(&a, dci, dest.ah, dest.qpn, NODE_DC, &b), IBV_WC_REM_ACCESS_ERR);
+	b.mr = mr;
+	dc_refused(&a, dci, &b);
+	node_recv_to(NULL, b.srq, (struct ibv_sge){(uintptr_t)b.buf, 1, mr->lkey}, 3);
+	node_send(&a, dci, K_DCI, &dest, false);
+	CHECK_EQ(node_wait(a.scq).status, IBV_WC_REM_INV_REQ_ERR);
+	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_LOC_LEN_ERR);
+	dc_refused(&a, dci, &b);
+	a.buf[0] = 77;
+	CHECK_EQ(dc_write(&a, dci, dest.ah, dest.qpn, NODE_DC, &b), IBV_WC_SUCCESS);
+	CHECK_EQ(b.buf[0], 77);
+	node_recv(&b, NULL, b.srq, 4);
+	node_send(&a, dci, K_DCI, &dest, false);
+	CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
+	CHECK_EQ(node_wait(b.rcq).wr_id, 4);
+	CHECK_EQ(ibv_destroy_qp(dci), 0);
+	CHECK_EQ(ibv_destroy_qp(dct), 0);
+	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
+	CHECK_EQ(ibv_dereg_mr(readonly), 0);
+	node_close(&a);
+	node_close(&b);
+}
+
 /*
  * mlx5dv_create_qp(3): an error stops only its stream, until 2^log_num_errored streams are in
  * error.
@@ -897,6 +960,7 @@ main(int argc, char **argv)
 			case_xrc_protection},
 		{"XRC: domains are shared by file", case_xrc_domains},
 		{"DC: one initiator, two targets, a wrong key", case_dc},
+		{"DC: a target that refuses a request serves the next one", case_dc_refused},
 		{"DC: an error stops only its stream, until there are too many", case_dc_streams},
 		{"no queue pair gets a reserved number", case_reserved_qpns},
 	};

@@ -26,6 +26,8 @@ struct object_qp {
 	struct event_source event;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	bool sig_all;
+	uint32_t access; /* as the program asked: uverbs_qp_modify.c says what of it is granted */
+	uint8_t max_dest_rd_atomic;
 };
 
 /* object_use() for all objects that a QP names; qp_end() undoes it. */
