@@ -15,8 +15,6 @@
 #include "caps.h"
 #include "uverbs_uar.h"
 
-#define CMD_QUERY_HCA_CAP 0x100
-
 /*
  * Opcodes that mlx5_ib passes on as the creation of an object (devx_is_obj_create_cmd() of the
  * kernel). Where an opcode is not emulated, the answer is that of a firmware that does not know it.
@@ -26,13 +24,16 @@ static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x7
 	0x916, 0x930, 0x933, 0x936, 0x939, 0x93d, 0x940, 0xa00};
 
 static int
-answer(struct uverbs_call *call, uint16_t attr, uint8_t *out, size_t len, int refusal)
+answer(struct uverbs_call *call, const struct attr_value *in, uint16_t attr, uint8_t *out,
+	size_t len, int refusal)
 {
 	int rc;
 
 	if (refusal < 0)
 		return refusal;
 	if (refusal > 0) {
+		devx_tell_refusal(call->ctx->dev->index, bits_get(in->bytes, DEVX_OPCODE, 16),
+			refusal);
 		memset(out, 0, len);
 		bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
 		bits_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
@@ -41,19 +42,7 @@ answer(struct uverbs_call *call, uint16_t attr, uint8_t *out, size_t len, int re
 	return rc == 0 && refusal > 0 ? -EREMOTEIO : rc;
 }
 
-/* ---------------------------------------------------------------- commands without an object */
-
-static int
-general_cmd(struct uverbs_call *call)
-{
-	const uint8_t *in = call_in(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
-	uint8_t out[DEVX_HEADER + CAPS_HCA_PAGE_LEN] = {0};
-
-	if (bits_get(in, DEVX_OPCODE, 16) != CMD_QUERY_HCA_CAP)
-		return -EINVAL;
-	caps_hca_page(call->ctx->dev, bits_get(in, DEVX_OP_MOD, 16) >> 1, out + DEVX_HEADER);
-	return answer(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, sizeof(out), 0);
-}
+/* ---------------------------------------------------------------- numbers of the program */
 
 /* One event queue for each completion vector, counted from 1. */
 static int
@@ -110,6 +99,12 @@ find_create(uint32_t opcode, uint32_t obj_type)
 	return NULL;
 }
 
+size_t
+devx_create_len(struct uverbs_call *call)
+{
+	return call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN)->len;
+}
+
 static int
 create_by_command(struct uverbs_call *call, const struct attr_value *v, uint8_t *out,
 	struct object **obj)
@@ -133,7 +128,7 @@ create_obj(struct uverbs_call *call)
 	struct object *obj = NULL;
 	int rc = create_by_command(call, v, out, &obj);
 
-	rc = answer(call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, sizeof(out), rc);
+	rc = answer(call, v, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, sizeof(out), rc);
 	if (rc != 0 && obj != NULL)
 		(void)object_destroy(call->ctx, obj, NULL);
 	if (rc == 0)
@@ -172,8 +167,8 @@ static int
 do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 	const struct attr_value *v, uint8_t *out, size_t *out_len)
 {
-	const struct devx_command *command =
-		find_command(verb, obj->cls, bits_get(v->bytes, DEVX_OPCODE, 16));
+	const struct devx_command *command = find_command(verb, obj != NULL ? obj->cls : NULL,
+		bits_get(v->bytes, DEVX_OPCODE, 16));
 
 	*out_len = DEVX_HEADER;
 	if (command == NULL)
@@ -184,27 +179,40 @@ do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 	return command->handler(call, obj, v->bytes, out);
 }
 
+/* A command without an object. */
+static int
+general_cmd(struct uverbs_call *call)
+{
+	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
+	uint8_t out[DEVX_OUT_MAX] = {0};
+	size_t len;
+	int rc = do_command(call, DEVX_GENERAL, NULL, v, out, &len);
+
+	return answer(call, v, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, len, rc);
+}
+
 static int
 modify_obj(struct uverbs_call *call)
 {
+	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
-	int rc =
-		do_command(call, DEVX_MODIFIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
-			call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN), out, &len);
+	int rc = do_command(call, DEVX_MODIFIES,
+		call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE), v, out, &len);
 
-	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, len, rc);
+	return answer(call, v, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, len, rc);
 }
 
 static int
 query_obj(struct uverbs_call *call)
 {
+	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
 	uint8_t out[DEVX_OUT_MAX] = {0};
 	size_t len;
 	int rc = do_command(call, DEVX_QUERIES, call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
-		call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN), out, &len);
+		v, out, &len);
 
-	return answer(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, len, rc);
+	return answer(call, v, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, len, rc);
 }
 
 /* ---------------------------------------------------------------- methods */

@@ -48,15 +48,19 @@ struct devx_create {
 	uint16_t obj_type; /* of DEVX_CREATE_GENERAL */
 };
 
+/* Bytes of the command that makes an object: at least its row's in_len. */
+size_t devx_create_len(struct uverbs_call *call);
+
 enum devx_verb {
 	DEVX_MODIFIES,
-	DEVX_QUERIES
+	DEVX_QUERIES,
+	DEVX_GENERAL /* on the adapter, without an object, by the DEVX method OTHER */
 };
 
-/* A command on an object of that class, by the DEVX method MODIFY or QUERY. */
+/* A command on an object of that class, by the DEVX method MODIFY or QUERY; or DEVX_GENERAL. */
 struct devx_command {
 	enum devx_verb verb;
-	const struct object_class *cls;
+	const struct object_class *cls; /* NULL: DEVX_GENERAL */
 	uint16_t opcode;
 	uint16_t in_len;  /* bytes of the command, at least */
 	uint16_t out_len; /* bytes of the answer */

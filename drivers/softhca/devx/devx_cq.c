@@ -3,6 +3,8 @@
  * Completion queues made by a firmware command, in memory that the program registered for them.
  *
  * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
+ * Memory is always the program's registered memory: mlx5_ib sets the bits that say so in each command
+ * (devx_set_umem_valid() of the kernel), so they are not looked at.
  */
 #include "devx_cq.h"
 
@@ -11,6 +13,7 @@
 #include "caps.h"
 #include "devx.h"
 #include "devx_umem.h"
+#include "mapped.h"
 
 #define CMD_CREATE_CQ 0x400
 #define CMD_QUERY_CQ  0x402
@@ -19,7 +22,6 @@
 enum {
 	CQC_AT = 0x80,
 	CQC_LEN = 0x200,
-	CQC_DBR_UMEM_VALID = 0x06,
 	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128, 2 is 128 with padding */
 	CQC_CC = 0x0b,          /* collapsed: the CQ has one entry */
 	CQC_OI = 0x0e,          /* ignore overrun */
@@ -35,7 +37,6 @@ enum {
 	CQC_DBR_ADDR = 0x1c0,   /* 64 bits: with a umem, the offset in it */
 	IN_CQ_UMEM_OFFSET = 0x280,
 	IN_CQ_UMEM_ID = 0x2c0,
-	IN_CQ_UMEM_VALID = 0x2e0,
 	IN_CQ_END = 0x880
 };
 
@@ -58,7 +59,7 @@ devx_find_cq(struct softhca_ctx *ctx, uint32_t number)
 }
 
 static int
-check(struct uverbs_call *call, const uint8_t *in, const uint8_t *cqc)
+check(struct uverbs_call *call, const uint8_t *cqc)
 {
 	uint32_t eqn = bits_get(cqc, CQC_EQN, 8);
 	uint32_t entries = 1U << bits_get(cqc, CQC_LOG_SIZE, 5);
@@ -73,11 +74,6 @@ check(struct uverbs_call *call, const uint8_t *in, const uint8_t *cqc)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_LOG_SIZE);
 	if (eqn == 0 || eqn > CAPS_COMP_VECTORS)
 		return DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_EQN);
-	/* Programs may not name memory by physical address. */
-	if (bits_get(in, IN_CQ_UMEM_VALID, 1) == 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_CQ_UMEM_VALID);
-	if (bits_get(cqc, CQC_DBR_UMEM_VALID, 1) == 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_DBR_UMEM_VALID);
 	return 0;
 }
 
@@ -94,7 +90,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 	struct object_umem *buf, *dbr;
 	struct object_devx_cq *cq;
 	void *dbrec;
-	int rc = check(call, in, cqc);
+	int rc = check(call, cqc);
 
 	if (rc == 0 && uar == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_UAR_PAGE);
@@ -102,13 +98,16 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 		rc = umem_find(ctx,
 			&(struct umem_range){bits_get(in, IN_CQ_UMEM_ID, 32),
 				bits_get64(in, IN_CQ_UMEM_OFFSET),
-				(uint64_t)attr.n_cqe * attr.cqe_len, 64, IN_CQ_UMEM_ID},
+				(uint64_t)attr.n_cqe * attr.cqe_len, 64, IN_CQ_UMEM_ID, true},
 			&buf, &attr.buf);
 	if (rc == 0)
 		rc = umem_find(ctx,
 			&(struct umem_range){bits_get(cqc, CQC_DBR_UMEM_ID, 32),
 				bits_get64(cqc, CQC_DBR_ADDR), 8, 8, CQC_AT + CQC_DBR_UMEM_ID},
 			&dbr, &dbrec);
+	/* The record is the program's to write; this adapter leaves a mark in its second word too. */
+	if (rc == 0 && !memory_is_mapped((uintptr_t)dbrec, 8, true))
+		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_DBR_UMEM_ID);
 	if (rc == 0)
 		rc = devx_refuse_errno(object_create(ctx, &devx_cq_class, &cq), 0);
 	if (rc != 0)

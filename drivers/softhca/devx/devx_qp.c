@@ -3,9 +3,12 @@
  * Queue pairs made by a firmware command, in memory that the program registered for them.
  *
  * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
+ * Memory is always the program's registered memory: mlx5_ib sets the bits that say so in the command
+ * (devx_set_umem_valid() of the kernel), so they are not looked at.
  */
 #include <errno.h>
 
+#include "caps.h"
 #include "devx.h"
 #include "devx_cq.h"
 #include "devx_qpc.h"
@@ -15,36 +18,85 @@
 #define CMD_CREATE_QP 0x500
 
 enum {
+	IN_QP_EXT = 0x40, /* 1 bit: the command has IN_QP_EXT_* */
 	IN_QP_OPT_MASK = 0x80,
 	IN_QP_UMEM_OFFSET = 0x800,
 	IN_QP_UMEM_ID = 0x840,
-	IN_QP_UMEM_VALID = 0x860,
-	IN_QP_END = 0x880
-};
-
-enum {
-	ST_RC = 0,
-	RQ_REGULAR = 0,
-	RQ_ZERO = 3
+	IN_QP_END = 0x880,
+	IN_QP_EXT_MMO = 0x882,
+	IN_QP_EXT_END = 0x8a0
 };
 
 struct object_devx_qp {
 	struct object_qp qp;
-	struct object_umem *buf, *dbr;
+	struct object_umem *buf, *dbr; /* NULL: without queues of its own */
 };
 
+/* ---------------------------------------------------------------- what is asked for */
+
+static bool
+has_sq(const uint8_t *qpc)
+{
+	return bits_get(qpc, QPC_NO_SQ, 1) == 0;
+}
+
+static bool
+has_rq(const uint8_t *qpc)
+{
+	return bits_get(qpc, QPC_RQ_TYPE, 3) == QPC_RQ_REGULAR;
+}
+
+/* The type of a service that commands make QPs of; 0: of none. */
+static enum softhca_qp_type
+type_of(uint32_t service)
+{
+	static const enum softhca_qp_type types[] = {[QPC_ST_RC] = SOFTHCA_QP_RC,
+		[QPC_ST_UC] = SOFTHCA_QP_UC,
+		[QPC_ST_UD] = SOFTHCA_QP_UD,
+		[QPC_ST_DCI] = SOFTHCA_QP_DCI};
+
+	return service < ARRAY_SIZE(types) ? types[service] : 0;
+}
+
 static int
-check(struct uverbs_call *call, const uint8_t *in, const uint8_t *qpc,
-	const struct softhca_qp_init *init)
+check_streams(const uint8_t *qpc, enum softhca_qp_type type)
+{
+	uint32_t streams = bits_get(qpc, QPC_LOG_STREAMS, 4);
+	uint32_t errored = bits_get(qpc, QPC_LOG_ERRORED, 4);
+
+	if (streams > CAPS_DCI_LOG_MAX || (streams != 0 && type != SOFTHCA_QP_DCI))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_STREAMS);
+	if (errored > CAPS_DCI_LOG_MAX || (errored != 0 && streams == 0))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_ERRORED);
+	return 0;
+}
+
+static int
+check_ext(const struct softhca_config *cfg, const uint8_t *in, size_t len)
+{
+	if (bits_get(in, IN_QP_EXT, 1) == 0)
+		return 0;
+	if (len < IN_QP_EXT_END / 8)
+		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
+	if (bits_get(in, IN_QP_EXT_MMO, 1) != 0 && cfg->max_memcpy == 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_EXT_MMO);
+	return 0;
+}
+
+static int
+check(struct uverbs_call *call, const uint8_t *in, const struct softhca_qp_init *init)
 {
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
+	const uint8_t *qpc = in + QPC_AT / 8;
 	uint32_t rq_type = bits_get(qpc, QPC_RQ_TYPE, 3);
 
 	if (bits_get(in, IN_QP_OPT_MASK, 32) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_OPT_MASK);
-	if (bits_get(qpc, QPC_ST, 8) != ST_RC)
+	if (init->type == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_ST);
-	if (rq_type != RQ_REGULAR && rq_type != RQ_ZERO)
+	if (rq_type != QPC_RQ_REGULAR && rq_type != QPC_RQ_ZERO)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
+	if (init->type == SOFTHCA_QP_DCI && rq_type != QPC_RQ_ZERO)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
 	if (init->sq_bb > cfg->max_qp_wr)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_SQ_SIZE);
@@ -52,27 +104,41 @@ check(struct uverbs_call *call, const uint8_t *in, const uint8_t *qpc,
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_SIZE);
 	if (init->log_rq_stride > 9)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_STRIDE);
-	if (bits_get(in, IN_QP_UMEM_VALID, 1) == 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_UMEM_VALID);
-	if (bits_get(qpc, QPC_DBR_UMEM_VALID, 1) == 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_DBR_UMEM_VALID);
+	return check_streams(qpc, init->type);
+}
+
+/* ---------------------------------------------------------------- what is named */
+
+/* A CQ: the one that a queue needs, or none where there is no queue and the number is 0. */
+static int
+find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
+	struct object_cq **cq)
+{
+	uint32_t number = bits_get(qpc, bit, 24);
+
+	*cq = devx_find_cq(ctx, number);
+	if (*cq == NULL && (needed || number != 0))
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + bit);
 	return 0;
 }
 
+/* Queues without memory or doorbells are not visited, so they need no UAR page. */
 static int
 find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 {
+	bool queues = has_sq(qpc) || has_rq(qpc);
+	int rc;
+
 	qp->pd = pd_find_number(ctx, bits_get(qpc, QPC_PD, 24));
-	qp->send_cq = devx_find_cq(ctx, bits_get(qpc, QPC_CQN_SND, 24));
-	qp->recv_cq = devx_find_cq(ctx, bits_get(qpc, QPC_CQN_RCV, 24));
-	qp->uar = uar_find_page(ctx, bits_get(qpc, QPC_UAR_PAGE, 24));
 	if (qp->pd == NULL)
 		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_PD);
-	if (qp->send_cq == NULL)
-		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_CQN_SND);
-	if (qp->recv_cq == NULL)
-		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_CQN_RCV);
-	if (qp->uar == NULL)
+	rc = find_cq(ctx, qpc, QPC_CQN_SND, has_sq(qpc), &qp->send_cq);
+	if (rc == 0)
+		rc = find_cq(ctx, qpc, QPC_CQN_RCV, has_rq(qpc), &qp->recv_cq);
+	if (rc != 0)
+		return rc;
+	qp->uar = uar_find_page(ctx, bits_get(qpc, QPC_UAR_PAGE, 24));
+	if (qp->uar == NULL && (queues || bits_get(qpc, QPC_UAR_PAGE, 24) != 0))
 		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_UAR_PAGE);
 	return 0;
 }
@@ -86,21 +152,29 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 	void *dbrec;
 	int rc;
 
+	if (len == 0)
+		return 0;
 	rc = umem_find(ctx,
 		&(struct umem_range){bits_get(in, IN_QP_UMEM_ID, 32),
-			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID},
+			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID, false},
 		&qp->buf, &init->buf);
 	if (rc == 0)
 		rc = umem_find(ctx,
 			&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
-				bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID},
+				bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID,
+				false},
 			&qp->dbr, &dbrec);
 	if (rc == 0)
 		init->dbrec = dbrec;
 	return rc;
 }
 
-/* Finds the objects and the memory that the command names, and makes the queue pair. */
+/* ---------------------------------------------------------------- creation and end */
+
+/*
+ * Finds the objects and the memory that the command names, and makes the queue pair. A queue that is
+ * not there completes nothing, so its CQ is of no importance; the other one stands in for it.
+ */
 static int
 make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,
 	struct softhca_qp_init *init)
@@ -112,42 +186,64 @@ make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,
 	if (rc != 0)
 		return rc;
 	init->pdn = qp->qp.pd->pdn;
-	init->send_cq = qp->qp.send_cq->cq;
-	init->recv_cq = qp->qp.recv_cq->cq;
-	init->uar = qp->qp.uar->uar;
+	if (init->sq_bb != 0)
+		init->send_cq = qp->qp.send_cq->cq;
+	if (init->rq_wqe != 0)
+		init->recv_cq = qp->qp.recv_cq->cq;
+	if (init->send_cq == NULL)
+		init->send_cq = init->recv_cq;
+	if (init->recv_cq == NULL)
+		init->recv_cq = init->send_cq;
+	if (init->buf != NULL)
+		init->uar = qp->qp.uar->uar;
 	init->event = &qp->qp.event;
 	return devx_refuse_errno(softhca_qp_create(ctx->dev, init, &qp->qp.qp), QPC_AT);
+}
+
+static void
+keep_sizes(struct object_qp *qp, const struct softhca_qp_init *init)
+{
+	qp->type = init->type;
+	qp->uidx = init->uidx;
+	qp->sq_bb = init->sq_bb;
+	qp->rq_wqe = init->rq_wqe;
+	qp->log_rq_stride = init->log_rq_stride;
 }
 
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {
 	const uint8_t *qpc = in + QPC_AT / 8;
-	bool has_sq = bits_get(qpc, QPC_NO_SQ, 1) == 0;
-	bool has_rq = bits_get(qpc, QPC_RQ_TYPE, 3) == RQ_REGULAR;
 	struct softhca_qp_init init = {
-		.type = SOFTHCA_QP_RC,
-		.sq_bb = has_sq ? 1U << bits_get(qpc, QPC_LOG_SQ_SIZE, 4) : 0,
-		.rq_wqe = has_rq ? 1U << bits_get(qpc, QPC_LOG_RQ_SIZE, 4) : 0,
+		.type = type_of(bits_get(qpc, QPC_ST, 8)),
+		.sq_bb = has_sq(qpc) ? 1U << bits_get(qpc, QPC_LOG_SQ_SIZE, 4) : 0,
+		.rq_wqe = has_rq(qpc) ? 1U << bits_get(qpc, QPC_LOG_RQ_SIZE, 4) : 0,
 		.log_rq_stride = 4 + bits_get(qpc, QPC_LOG_RQ_STRIDE, 3),
 		.uidx = bits_get(qpc, QPC_USER_INDEX, 24),
+		.streams = bits_get(qpc, QPC_LOG_STREAMS, 4) != 0,
+		.log_errored = bits_get(qpc, QPC_LOG_ERRORED, 4),
 	};
 	struct object_devx_qp *qp;
-	int rc = check(call, in, qpc, &init);
+	int rc = check(call, in, &init);
 
+	if (rc == 0)
+		rc = check_ext(call->ctx->dev->cfg, in, devx_create_len(call));
 	if (rc == 0)
 		rc = devx_refuse_errno(object_create(call->ctx, &devx_qp_class, &qp), 0);
 	if (rc != 0)
 		return rc;
+	init.mmo = bits_get(in, IN_QP_EXT, 1) != 0 && bits_get(in, IN_QP_EXT_MMO, 1) != 0;
 	rc = make(call->ctx, in, qp, &init);
 	if (rc != 0) {
 		object_forget(call->ctx, &qp->qp.obj);
 		return rc;
 	}
-	qp->qp.type = SOFTHCA_QP_RC;
+	keep_sizes(&qp->qp, &init);
 	qp_use_names(&qp->qp);
-	object_use(&qp->buf->obj);
-	object_use(&qp->dbr->obj);
+	if (qp->buf != NULL) {
+		object_use(&qp->buf->obj);
+		object_use(&qp->dbr->obj);
+	}
 	bits_set(out, DEVX_NUMBER, 24, softhca_qp_number(qp->qp.qp));
 	*obj = &qp->qp.obj;
 	return 0;
@@ -161,8 +257,10 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 
 	if (rc != 0)
 		return rc;
-	object_unuse(&qp->buf->obj);
-	object_unuse(&qp->dbr->obj);
+	if (qp->buf != NULL) {
+		object_unuse(&qp->buf->obj);
+		object_unuse(&qp->dbr->obj);
+	}
 	return 0;
 }
 

@@ -7,7 +7,7 @@ enum devx_qpc {
 	QPC_AT = 0xc0, /* where the context begins, in every command that has one */
 	QPC_LEN = 0x740,
 	QPC_STATE = 0, /* 4 bits */
-	QPC_ST = 0x08, /* 8 bits: the service; 0 is RC */
+	QPC_ST = 0x08, /* 8 bits: enum devx_service */
 	QPC_DRAIN_SIGERR = 0x25,
 	QPC_PD = 0x28,             /* 24 bits */
 	QPC_MTU = 0x40,            /* 3 bits */
@@ -23,7 +23,9 @@ enum devx_qpc {
 	QPC_RETRY_COUNT = 0x38d,   /* 3 bits */
 	QPC_RNR_RETRY = 0x390,     /* 3 bits */
 	QPC_NEXT_SEND_PSN = 0x3c8, /* 24 bits */
+	QPC_LOG_STREAMS = 0x3e4,   /* 4 bits: concurrent streams of a DCI */
 	QPC_CQN_SND = 0x3e8,       /* 24 bits */
+	QPC_LOG_ERRORED = 0x404,   /* 4 bits: of its streams, how many may be in error */
 	QPC_LOG_RRA_MAX = 0x488,   /* 3 bits */
 	QPC_RRE = 0x490,
 	QPC_RWE = 0x491,
@@ -33,14 +35,29 @@ enum devx_qpc {
 	QPC_CQN_RCV = 0x4e8,      /* 24 bits */
 	QPC_DBR_ADDR = 0x500,     /* 64 bits */
 	QPC_QKEY = 0x540,         /* 32 bits */
-	QPC_RQ_TYPE = 0x565,      /* 3 bits */
+	QPC_RQ_TYPE = 0x565,      /* 3 bits: enum devx_rq_type */
+	QPC_SRQN = 0x568,         /* 24 bits */
 	QPC_HW_SQ_WQEBB = 0x5a0,  /* 16 bits */
-	QPC_DBR_UMEM_VALID = 0x683,
-	QPC_DBR_UMEM_ID = 0x720 /* 32 bits */
+	QPC_DBR_UMEM_ID = 0x720   /* 32 bits */
+};
+
+enum devx_service {
+	QPC_ST_RC = 0,
+	QPC_ST_UC = 1,
+	QPC_ST_UD = 2,
+	QPC_ST_XRC = 3,
+	QPC_ST_DCI = 5
+};
+
+enum devx_rq_type {
+	QPC_RQ_REGULAR = 0,
+	QPC_RQ_SRQ = 1,
+	QPC_RQ_ZERO = 3 /* none */
 };
 
 /* An address path. */
 enum devx_ads {
+	ADS_LOOPBACK = 0x00,    /* 1 bit */
 	ADS_PKEY_INDEX = 0x10,  /* 16 bits */
 	ADS_GRH = 0x28,         /* 1 bit */
 	ADS_RLID = 0x30,        /* 16 bits */

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refusals for errors of the other rooms. */
+/* Refusals of firmware commands: for errors of the other rooms, and in the log. */
 #include "devx_refuse.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "log.h"
+
+#define TOLD_MAX 64 /* a program that probes for features is refused often */
 
 int
 devx_refuse_errno(int err, uint32_t bit)
@@ -18,4 +25,56 @@ devx_refuse_errno(int err, uint32_t bit)
 	default:
 		return DEVX_REFUSE(DEVX_BAD_PARAM, bit);
 	}
+}
+
+/* False: it has been told, or enough has been told. */
+static bool
+is_news(uint64_t what)
+{
+	static _Atomic uint64_t told[TOLD_MAX];
+
+	for (size_t i = 0; i < TOLD_MAX; i++) {
+		uint64_t old = 0;
+
+		if (atomic_compare_exchange_strong(&told[i], &old, what))
+			return true;
+		if (old == what)
+			return false;
+	}
+	return false;
+}
+
+static const char *
+status_text(uint32_t status)
+{
+	switch (status) {
+	case DEVX_BAD_OP:
+		return "the adapter does not have this command";
+	case DEVX_BAD_PARAM:
+		return "a field has a wrong value";
+	case DEVX_BAD_RES:
+		return "a field names no object, or one that does not fit";
+	case DEVX_BUSY:
+		return "an object is in use";
+	case DEVX_NO_RES:
+		return "the adapter has no more of these objects";
+	case DEVX_BAD_QP_STATE:
+		return "the queue pair is in another state";
+	case DEVX_BAD_INP_LEN:
+		return "the command is too short";
+	default:
+		return "the room for the answer is too short";
+	}
+}
+
+void
+devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal)
+{
+	uint32_t status = DEVX_REFUSED_STATUS(refusal), syndrome = DEVX_REFUSED_SYNDROM(refusal);
+
+	if (is_news((uint64_t)opcode << 32 | (uint32_t)refusal))
+		softhca_log("mlx5_%u: firmware command 0x%x is refused, status 0x%x: %s; syndrome "
+			    "0x%x: bit 0x%x of the command",
+			device, opcode, status, status_text(status), syndrome,
+			syndrome - DEVX_FIELD);
 }

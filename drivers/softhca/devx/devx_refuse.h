@@ -32,5 +32,7 @@ enum devx_status {
  * The refusal for an -errno that a creation failed with; bit: the field that is wrong. 0 stays 0.
  */
 int devx_refuse_errno(int err, uint32_t bit);
+/* Logs that a command is refused, and why: each combination once, up to a number of them. */
+void devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal);
 
 #endif

@@ -17,7 +17,7 @@ umem_find(struct softhca_ctx *ctx, const struct umem_range *range, struct object
 {
 	struct object_umem *found = object_find(ctx, &umem_class, range->id);
 
-	if (found == NULL || !found->writable)
+	if (found == NULL || (range->written && !found->writable))
 		return DEVX_REFUSE(DEVX_BAD_RES, range->bit);
 	if (range->offset > found->len || range->len > found->len - range->offset ||
 		(found->addr + range->offset) % range->align != 0)

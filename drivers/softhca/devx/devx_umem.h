@@ -18,11 +18,11 @@ struct umem_range {
 	uint64_t offset, len;
 	uint32_t align; /* bytes, of the address */
 	uint32_t bit;   /* of the field that has the id: for refusals */
+	bool written;   /* the adapter writes there: the program must have allowed that */
 };
 
 /*
- * The memory of a range that the device will write, and the range's address in this process. Returns
- * as devx_refuse.h says.
+ * The memory of a range, and the range's address in this process. Returns as devx_refuse.h says.
  */
 int umem_find(struct softhca_ctx *ctx, const struct umem_range *range, struct object_umem **umem,
 	void **at);

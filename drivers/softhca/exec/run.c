@@ -16,6 +16,7 @@ sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
 {
 	struct run *run = run_of(use);
 	struct softhca_qp *qp = error->peer ? run->responder.qp : run->qp;
+	struct softhca_cq *cq = error->peer ? qp->recv_cq : qp->send_cq;
 	const struct cqe_sig_err sig_err = {.error = error->error,
 		.memory = error->memory,
 		.key = error->key};
@@ -28,7 +29,10 @@ sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
 		run->sig_drain = true;
 	if (!tell)
 		return;
-	run_hold_cq(run, error->peer ? qp->recv_cq : qp->send_cq);
+	/* A QP without queues has no CQ: nobody is told. */
+	if (cq == NULL)
+		return;
+	run_hold_cq(run, cq);
 	cq_push(run->cq, &cqe);
 }
 

@@ -187,9 +187,9 @@ enum softhca_qp_type {
 struct softhca_qp_init {
 	enum softhca_qp_type type;
 	uint32_t pdn;
-	struct softhca_cq *send_cq, *recv_cq; /* recv_cq: never NULL where the QP sends */
+	struct softhca_cq *send_cq, *recv_cq; /* neither is NULL where there is a UAR page */
 	struct softhca_srq *srq; /* NULL: receives are the QP's own, or there are none */
-	struct softhca_uar *uar; /* NULL: the QP does not send (XRC_RECV, DCT) */
+	struct softhca_uar *uar; /* NULL: no queue of its own (XRC_RECV, DCT, and by command) */
 	void *buf;               /* receive WQEs, then send WQEs */
 	void *sq_buf;            /* RAW: its send WQEs; else NULL: they are in buf */
 	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
@@ -198,6 +198,7 @@ struct softhca_qp_init {
 	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */
 	uint32_t uidx;           /* what CQEs name this QP by */
 	bool sig_all;
+	bool mmo;        /* DMA MMO is allowed from the start, not only after a modify */
 	uint32_t xrcdn;  /* XRC_RECV: its domain */
 	uint64_t dc_key; /* DCT: what a sender must know */
 	bool streams;    /* DCI: errors are per stream, until 2^log_errored streams are in error */
@@ -226,7 +227,8 @@ struct softhca_qp_attr {
 	uint16_t udp_sport; /* RoCE v2 */
 	uint8_t dgid[16];
 	uint8_t dmac[6];
-	bool mmo; /* firmware QP context: DMA MMO allowed (INIT2INIT) */
+	bool mmo;      /* firmware QP context: DMA MMO allowed (INIT2INIT) */
+	bool loopback; /* firmware QP context: the path leads back to this port, without addresses */
 	bool drain_sigerr;
 };
 
@@ -238,6 +240,8 @@ int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *ini
  * transition, or not with this set of attributes, or a value is out of range.
  */
 int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
+/* The mask of what the transition from the present state to that one needs; 0: there is none. */
+uint32_t softhca_qp_needs(const struct softhca_qp *qp, uint32_t state);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);

@@ -65,6 +65,7 @@ modify_path(struct softhca_qp_attr *to, const struct softhca_qp_attr *a)
 	to->hop_limit = a->hop_limit;
 	to->sl = a->sl;
 	to->dlid = a->dlid;
+	to->loopback = a->loopback;
 	memcpy(to->dgid, a->dgid, sizeof(to->dgid));
 	memcpy(to->dmac, a->dmac, sizeof(to->dmac));
 }
@@ -99,6 +100,15 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 		modify_path(to, a);
 }
 
+/* As created. The kernel's mlx5_ib makes a QP on port 1, and ibv_query_qp(3) tells that in RESET. */
+static void
+reset_attributes(struct softhca_qp *qp)
+{
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->attr.port = 1;
+	qp->attr.mmo = qp->mmo;
+}
+
 /* Sets queues and attributes to their values at creation. Doorbells on the page are discarded. */
 static void
 reset_queues(struct softhca_qp *qp)
@@ -108,7 +118,7 @@ reset_queues(struct softhca_qp *qp)
 	if (qp->stream_errors != NULL)
 		memset(qp->stream_errors, 0, STREAM_BYTES);
 	qp->n_errored = 0;
-	memset(&qp->attr, 0, sizeof(qp->attr));
+	reset_attributes(qp);
 	qp->sq_ci = 0;
 	qp->announced = 0;
 	qp->rang = false;
@@ -186,6 +196,14 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 	return err;
 }
 
+uint32_t
+softhca_qp_needs(const struct softhca_qp *qp, uint32_t state)
+{
+	const struct transition *t = qp_transition(qp->type, qp_state(qp), state);
+
+	return t == NULL ? 0 : (t->need & ~TRANSITION_ALLOWED) | M_STATE;
+}
+
 void
 softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr, uint32_t *hw_sq_bb)
 {
@@ -232,6 +250,8 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->max_errored = 1u << init->log_errored;
 	qp->sq_bb = init->sq_bb;
 	qp->sq_mask = init->sq_bb * WQEBB - 1;
+	qp->mmo = init->mmo;
+	reset_attributes(qp);
 	atomic_init(&qp->state, QP_RESET);
 	return qp;
 }

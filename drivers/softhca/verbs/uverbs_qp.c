@@ -253,6 +253,10 @@ make(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create
 		init.streams = true;
 		init.log_errored = req->dci_streams.log_num_errored;
 	}
+	qp->uidx = init.uidx;
+	qp->sq_bb = init.sq_bb;
+	qp->rq_wqe = init.rq_wqe;
+	qp->log_rq_stride = init.log_rq_stride;
 	return softhca_qp_create(call->ctx->dev, &init, &qp->qp);
 }
 

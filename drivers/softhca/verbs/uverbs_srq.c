@@ -11,6 +11,7 @@
 
 #include "call.h"
 #include "mapped.h"
+#include "uverbs_xrcd.h"
 
 #define MAX_SGE    31 /* entries that the largest WQE, of 512 bytes, holds */
 #define MASK_LIMIT 2u /* IBV_SRQ_LIMIT */

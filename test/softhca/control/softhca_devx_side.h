@@ -3,7 +3,8 @@
  * A QP and a CQ that firmware commands create in the program's memory, and all that they need.
  *
  * Fields are set by their bit offset in the structures of the programming manual, not by the
- * adapter's own tables.
+ * adapter's own tables. The bits dbr_umem_valid, cq_umem_valid and wq_umem_valid are not set: mlx5_ib
+ * sets them itself (devx_set_umem_valid() of the kernel).
  */
 #ifndef SOFTHCA_DEVX_SIDE_H
 #define SOFTHCA_DEVX_SIDE_H
@@ -59,7 +60,6 @@ fill_cq(struct side *s)
 	uint8_t *in = s->cq_in;
 
 	devx_put(in, 0, 16, 0x400);
-	devx_put(in, 0x80 + 0x06, 1, 1); /* dbr_umem_valid */
 	devx_put(in, 0x80 + 0x20, 32, s->umem->umem_id);
 	devx_put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
 	devx_put(in, 0x80 + 0x68, 24, s->uar->page_id);
@@ -67,7 +67,6 @@ fill_cq(struct side *s)
 	devx_put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset in the memory */
 	devx_put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
 	devx_put(in, 0x2c0, 32, s->umem->umem_id);
-	devx_put(in, 0x2e0, 1, 1);
 }
 
 static inline void
@@ -85,11 +84,9 @@ fill_qp(struct side *s)
 	devx_put(in, 0xc0 + 0x3e8, 24, s->cqn);
 	devx_put(in, 0xc0 + 0x4e8, 24, s->cqn);
 	devx_put(in, 0xc0 + 0x520, 32, DB_AT + 64);
-	devx_put(in, 0xc0 + 0x683, 1, 1);
 	devx_put(in, 0xc0 + 0x720, 32, s->umem->umem_id);
 	devx_put(in, 0x820, 32, QP_AT);
 	devx_put(in, 0x840, 32, s->umem->umem_id);
-	devx_put(in, 0x860, 1, 1);
 }
 
 static inline void

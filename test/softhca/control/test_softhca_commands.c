@@ -304,18 +304,28 @@ case_uar(void)
 	node_close(&n);
 }
 
-/* Commands move only QPs that commands created, and not those of verbs. */
+/* A DCT and a raw packet QP are no queue pairs for the firmware (devx_is_valid_obj_id() of mlx5_ib). */
 static void
-case_not_its_own(void)
+case_no_queue_pair(void)
 {
 	static const struct field init[] = {{0xc0 + 0xc0 + 0x128, 8, 1, OK}}; /* port */
+	static const enum kind kinds[] = {K_DCT, K_RAW};
 	struct node n = node_open(255);
-	struct ibv_qp *qp = node_qp(&n, K_RC);
 
-	CHECK_EQ(command(qp, 0x502, qp->qp_num, init, 1), NOT_PASSED_ON);
-	CHECK_EQ(command(qp, 0x507, qp->qp_num, NULL, 0), NOT_PASSED_ON);
-	CHECK_EQ(pair_state(qp), IBV_QPS_RESET);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct ibv_qp *qp = node_may(&n, kinds[i]) ? node_qp(&n, kinds[i]) : NULL;
+		uint8_t in[HDR] = {0}, out[IN_LEN];
+
+		if (qp == NULL)
+			continue;
+		node_ready(&n, qp, kinds[i], 0, IBV_QPS_RTR);
+		CHECK_EQ(command(qp, 0x502, qp->qp_num, init, 1), NOT_PASSED_ON);
+		CHECK_EQ(command(qp, 0x507, qp->qp_num, NULL, 0), NOT_PASSED_ON);
+		devx_put(in, 0, 16, 0x50b);
+		devx_put(in, 0x48, 24, qp->qp_num);
+		CHECK_EQ(mlx5dv_devx_qp_query(qp, in, sizeof(in), out, sizeof(out)), EINVAL);
+		CHECK_EQ(ibv_destroy_qp(qp), 0);
+	}
 	node_close(&n);
 }
 
@@ -342,8 +352,8 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"a command without an object is passed on only if it is a query", case_general},
-		{"a transition by command of a queue pair of the verbs is not passed on",
-			case_not_its_own},
+		{"a command for a queue pair is not passed on for a DCT or a raw queue pair",
+			case_no_queue_pair},
 		{"an indirect key with one field wrong is refused", case_mkey},
 		{"a PSV with one field wrong is refused", case_psv},
 		{"INIT2INIT changes its fields of the queue pair that it names, in INIT",

@@ -58,7 +58,6 @@ static void
 case_refused(void)
 {
 	static const struct wrong cq[] = {
-		{0x80 + 0x06, 1, 0, BAD_PARAM},        /* doorbell record by address */
 		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of entries */
 		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* collapsed */
 		{0x80 + 0x11, 1, 1, BAD_PARAM},        /* compressed */
@@ -73,13 +72,18 @@ case_refused(void)
 		/* the doorbell record is behind the end of the memory */
 		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20},
 		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM, 0x80 + 0x20},
-		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0}, {0x2a0, 32, 32, BAD_PARAM, 0x2c0},
-		{0x2a0, 32, MEM_LEN - 64, BAD_PARAM, 0x2c0}, {0x2c0, 32, 0, BAD_RES},
-		{0x2e0, 1, 0, BAD_PARAM}, /* pages by address */
+		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0},
+		{0x2a0, 32, 32, BAD_PARAM, 0x2c0},
+		{0x2a0, 32, MEM_LEN - 64, BAD_PARAM, 0x2c0},
+		{0x2c0, 32, 0, BAD_RES},
 	};
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
-		{0xc0 + 0x08, 8, 3, BAD_PARAM}, /* a UD QP */
+		{0xc0 + 0x08, 8, 3, BAD_PARAM},               /* an XRC QP */
+		{0xc0 + 0x08, 8, 4, BAD_PARAM},               /* no service */
+		{0xc0 + 0x08, 8, 5, BAD_PARAM, 0xc0 + 0x565}, /* a DCI that receives */
+		{0xc0 + 0x3e4, 4, 1, BAD_PARAM},              /* streams of an RC QP */
+		{0xc0 + 0x404, 4, 1, BAD_PARAM},
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
 		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
 		{0xc0 + 0x49, 4, 15, BAD_PARAM, 0x840},
@@ -89,10 +93,8 @@ case_refused(void)
 		{0xc0 + 0x4e8, 24, 0, BAD_RES},
 		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM, 0xc0 + 0x720},
 		{0xc0 + 0x565, 3, 1, BAD_PARAM}, /* a shared receive queue */
-		{0xc0 + 0x683, 1, 0, BAD_PARAM},
 		{0xc0 + 0x720, 32, 0, BAD_RES},
 		{0x840, 32, 0, BAD_RES},
-		{0x860, 1, 0, BAD_PARAM},
 	};
 	uint8_t out[HDR], in[CQ_IN] = {0};
 	struct side s;
@@ -102,11 +104,9 @@ case_refused(void)
 		expect_refused(&s, s.cq_in, CQ_IN, &cq[i]);
 	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
 		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
-	/* A queue's memory must be writable. */
+	/* The adapter writes completions: their memory must be writable. */
 	expect_refused(&s, s.cq_in, CQ_IN,
 		&(struct wrong){0x2c0, 32, s.read_only->umem_id, BAD_RES});
-	expect_refused(&s, s.qp_in, QP_IN,
-		&(struct wrong){0x840, 32, s.read_only->umem_id, BAD_RES});
 	/* Every length that is too short: no byte behind the command may be read. */
 	for (size_t len = HDR; len < CQ_IN; len++) {
 		CHECK(create(&s, s.cq_in, len, out) == NULL && out[0] == BAD_INP_LEN);
@@ -393,6 +393,9 @@ expect_context(struct side *s, bool ethernet)
 	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
 	devx_put(want, 0xc0, 4, 3);
 	devx_put(want, 0xc0 + 0x28, 24, s->pdn);
+	devx_put(want, 0xc0 + 0x49, 4, 4); /* the queues, as they were made */
+	devx_put(want, 0xc0 + 0x51, 4, 4);
+	devx_put(want, 0xc0 + 0x88, 24, 0xabcde);
 	devx_put(want, 0xc0 + 0x40, 3, IBV_MTU_1024);
 	devx_put(want, 0xc0 + 0x68, 24, s->uar->page_id);
 	devx_put(want, 0xc0 + 0xa8, 24, s->qpn);
@@ -468,7 +471,8 @@ case_ranges(void)
 		{0x502, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
 		{0x502, {0xc0 + 0xc0 + 0x128, 8, 0xff, BAD_PARAM}},   /* port */
 		{0x503, {0x80, 32, 1, BAD_PARAM}},                    /* an optional field */
-		{0x503, {0xc0 + 0xc0 + 0x128, 8, 0, BAD_PARAM}},      /* port */
+		{0x502, {0xc0 + 0xc0 + 0x128, 8, 0, BAD_PARAM}},      /* port */
+		{0x503, {0xc0 + 0xc0 + 0x128, 8, 9, BAD_PARAM}},      /* port */
 		{0x503, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
 		{0x503, {0xc0 + 0x40, 3, 0, BAD_PARAM}},              /* MTU */
 		{0x503, {0xc0 + 0x40, 3, 6, BAD_PARAM}},              /* MTU */

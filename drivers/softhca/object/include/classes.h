@@ -35,6 +35,7 @@
 	ROW(qp_modify)                                                                             \
 	ROW(write)                                                                                 \
 	ROW(devx)                                                                                  \
+	ROW(devx_general)                                                                          \
 	ROW(devx_qp_commands)
 
 #define OBJECT_CLASS_DECLARE(name) extern const struct object_class name##_class;

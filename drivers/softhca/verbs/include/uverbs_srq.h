@@ -8,7 +8,8 @@
 #include "object.h"
 #include "uverbs_cq.h"
 #include "uverbs_pd.h"
-#include "uverbs_xrcd.h"
+
+struct object_xrcd;
 
 struct object_srq {
 	struct object obj;

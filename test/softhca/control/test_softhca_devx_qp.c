@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs by firmware commands, as other programs write them: without a receive queue, without any
+ * queue, of other services than RC, with memory that the adapter only reads; and queue pairs of verbs
+ * that commands take from RESET to RTS (mlx5dv_devx_qp_modify(3)), as SPDK connects its own.
+ *
+ * Fields are set by their bit offset in the structures of the programming manual. Expected values come
+ * from the other route: what a command has set, ibv_query_qp(3) tells.
+ */
+#include "softhca_devx_side.h"
+
+enum status {
+	OK = 0,
+	BAD_PARAM = 3,
+	BAD_RES = 5,
+	BAD_QP_STATE = 0x10
+};
+
+enum {
+	OPT = 0x80, /* the optional mask */
+	QPC = 0xc0,
+	ADS = QPC + 0xc0,
+	OPT_RRE = 1 << 1,
+	OPT_RAE = 1 << 2,
+	OPT_RWE = 1 << 3
+};
+
+/* ---------------------------------------------------------------- creation */
+
+/* A QP made by s->qp_in with some fields changed; *out: the answer. */
+static struct mlx5dv_devx_obj *
+create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t out[HDR])
+{
+	uint8_t in[QP_IN];
+
+	memcpy(in, s->qp_in, QP_IN);
+	for (unsigned int i = 0; i < n; i++)
+		devx_put(in, fields[i][0], fields[i][1], fields[i][2]);
+	return create(s, in, QP_IN, out);
+}
+
+static void
+query_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint8_t out[MOD_IN])
+{
+	uint8_t in[HDR] = {0};
+
+	devx_put(in, 0, 16, 0x50b);
+	devx_put(in, 0x48, 24, qpn);
+	memset(out, 0, MOD_IN);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, HDR, out, MOD_IN), 0);
+}
+
+/*
+ * Which numbers a QP needs depends on the queues that it has: DPDK's compress driver gives no receive
+ * CQ, and its queues of another kind give neither CQ nor UAR page nor memory.
+ */
+static void
+case_parts(void)
+{
+	static const uint32_t no_receive[][3] = {{QPC + 0x565, 3, 3}, {QPC + 0x4e8, 24, 0}},
+			      no_send[][3] = {{QPC + 0x50, 1, 1}, {QPC + 0x3e8, 24, 0}},
+			      none[][3] = {{QPC + 0x565, 3, 3}, {QPC + 0x50, 1, 1},
+				      {QPC + 0x3e8, 24, 0}, {QPC + 0x4e8, 24, 0},
+				      {QPC + 0x68, 24, 0}, {0x840, 32, 0}, {QPC + 0x720, 32, 0}},
+			      wrong[][3] = {{QPC + 0x565, 3, 3}, {QPC + 0x4e8, 24, 0xffffff}};
+	const struct {
+		const uint32_t (*fields)[3];
+		unsigned int n;
+		bool send, receive;
+	} good[] = {{no_receive, 2, true, false}, {no_send, 2, false, true},
+		{none, 7, false, false}};
+	uint8_t out[HDR], qpc[MOD_IN];
+	struct mlx5dv_devx_obj *obj;
+	struct side s;
+
+	side_init(&s);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		obj = create_with(&s, good[i].fields, good[i].n, out);
+		CHECK(obj != NULL, "QP %zu: status 0x%x, syndrome 0x%x", i, out[0],
+			devx_get(out, 0x20, 32));
+		query_obj(obj, devx_get(out, 0x48, 24), qpc);
+		CHECK_EQ(devx_get(qpc, QPC + 0x3e8, 24), good[i].send ? s.cqn : 0);
+		CHECK_EQ(devx_get(qpc, QPC + 0x4e8, 24), good[i].receive ? s.cqn : 0);
+		CHECK_EQ(devx_get(qpc, QPC + 0x50, 1), !good[i].send);
+		CHECK_EQ(devx_get(qpc, QPC + 0x51, 4), good[i].send ? 4 : 0);
+		CHECK_EQ(devx_get(qpc, QPC + 0x49, 4), good[i].receive ? 4 : 0);
+		CHECK_EQ(devx_get(qpc, QPC + 0x565, 3), good[i].receive ? 0 : 3);
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	}
+	/* A number that is given must be one. */
+	CHECK(create_with(&s, wrong, 2, out) == NULL);
+	CHECK_EQ(out[0], BAD_RES);
+	/* The queue that there is needs its CQ. */
+	CHECK(create_with(&s, &no_send[1], 1, out) == NULL);
+	CHECK_EQ(out[0], BAD_RES);
+	CHECK(create_with(&s, &no_receive[1], 1, out) == NULL);
+	CHECK_EQ(out[0], BAD_RES);
+	side_fini(&s);
+}
+
+/* The adapter reads queues and doorbell records: UCX registers their memory without any access. */
+static void
+case_read_only_memory(void)
+{
+	uint8_t out[HDR], cq_in[CQ_IN];
+	struct mlx5dv_devx_obj *obj;
+	struct side s;
+
+	side_init(&s);
+	memcpy(cq_in, s.cq_in, CQ_IN);
+	devx_put(cq_in, 0x80 + 0x20, 32, s.read_only->umem_id);
+	obj = create(&s, cq_in, CQ_IN, out);
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	obj = create_with(&s,
+		(const uint32_t[][3]){{0x840, 32, s.read_only->umem_id},
+			{QPC + 0x720, 32, s.read_only->umem_id}},
+		2, out);
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	side_fini(&s);
+}
+
+static enum status
+modify_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint16_t opcode, uint8_t in[MOD_IN])
+{
+	uint8_t out[HDR] = {0};
+	int rc;
+
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, qpn);
+	rc = mlx5dv_devx_obj_modify(obj, in, MOD_IN, out, HDR);
+	CHECK_EQ(rc == 0, out[0] == 0);
+	return (enum status)out[0];
+}
+
+/* UC, UD and DCI go through the states with what each needs of the context. */
+static void
+case_services(void)
+{
+	static const struct {
+		uint32_t service;
+		bool qkey, connected;
+	} kinds[] = {{1, false, true}, {2, true, false}, {5, false, false}};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		const uint32_t fields[][3] = {{QPC + 0x08, 8, kinds[k].service},
+			{QPC + 0x565, 3, 3}, {QPC + 0x4e8, 24, 0},
+			{QPC + 0x3e4, 4, kinds[k].service == 5 ? 3 : 0}};
+		uint8_t init[MOD_IN] = {0}, rtr[MOD_IN] = {0}, rts[MOD_IN] = {0}, out[MOD_IN];
+		struct mlx5dv_devx_obj *obj;
+		struct side s;
+		uint32_t qpn;
+
+		side_init(&s);
+		obj = create_with(&s, fields, 4, out);
+		CHECK(obj != NULL, "service %u: status 0x%x, syndrome 0x%x", kinds[k].service,
+			out[0], devx_get(out, 0x20, 32));
+		qpn = devx_get(out, 0x48, 24);
+		devx_put(init, ADS + 0x128, 8, 1);
+		devx_put(init, QPC + 0x540, 32, 0x11223344);
+		devx_put(init, QPC + 0x490, 3, 7);
+		CHECK_EQ(modify_obj(obj, qpn, 0x502, init), OK);
+		devx_put(rtr, QPC + 0x40, 3, IBV_MTU_2048);
+		devx_put(rtr, QPC + 0xa8, 24, s.qpn);
+		/* The rights of a responder, which a DCI is not: UCX names one of them. */
+		devx_put(rtr, OPT, 32, kinds[k].service == 5 ? OPT_RAE : 0);
+		devx_put(rtr, QPC + 0x492, 1, 1);
+		CHECK_EQ(modify_obj(obj, qpn, 0x503, rtr), OK);
+		devx_put(rts, QPC + 0x3c8, 24, 0x4321);
+		CHECK_EQ(modify_obj(obj, qpn, 0x504, rts), OK);
+		query_obj(obj, qpn, out);
+		CHECK_EQ(devx_get(out, QPC, 4), 3);
+		CHECK_EQ(devx_get(out, QPC + 0x08, 8), kinds[k].service);
+		CHECK_EQ(devx_get(out, QPC + 0x540, 32), kinds[k].qkey ? 0x11223344 : 0);
+		CHECK_EQ(devx_get(out, QPC + 0xa8, 24), kinds[k].connected ? s.qpn : 0);
+		CHECK_EQ(devx_get(out, QPC + 0x490, 3), kinds[k].connected ? 7 : 0);
+		CHECK_EQ(devx_get(out, QPC + 0x3c8, 24), 0x4321);
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+		side_fini(&s);
+	}
+}
+
+/* DPDK asks for DMA MMO when it creates the QP, in the extension of the context. */
+static void
+case_mmo(void)
+{
+	uint8_t in[QP_IN + 4] = {0}, out[HDR];
+	struct mlx5dv_devx_obj *obj;
+	struct side s;
+
+	side_init(&s);
+	memcpy(in, s.qp_in, QP_IN);
+	devx_put(in, 0x40, 1, 1); /* qpc_ext */
+	devx_put(in, 0x882, 1, 1);
+	obj = create(&s, in, sizeof(in), out);
+	if (getenv("SOFTHCA_MAX_MEMCPY") != NULL) { /* the adapter has no MMO */
+		CHECK(obj == NULL);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10882);
+		side_fini(&s);
+		return;
+	}
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	/* The extension must be there. */
+	CHECK(create(&s, in, QP_IN, out) == NULL);
+	CHECK_EQ(out[0], 0x50);
+	side_fini(&s);
+}
+
+/* ---------------------------------------------------------------- queue pairs of verbs */
+
+static enum status
+modify_qp(struct ibv_qp *qp, uint16_t opcode, uint8_t in[MOD_IN])
+{
+	uint8_t out[HDR] = {0};
+	int rc;
+
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, qp->qp_num);
+	rc = mlx5dv_devx_qp_modify(qp, in, MOD_IN, out, HDR);
+	CHECK_EQ(rc == 0, out[0] == 0);
+	return (enum status)out[0];
+}
+
+static struct ibv_qp_attr
+query_qp(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr;
+}
+
+/*
+ * As SPDK connects a QP with itself: the port is the one that ibv_query_qp() tells of a QP in RESET, the
+ * path has no addresses but the force-loopback bit, and INIT2RTR names no port.
+ */
+static void
+connect_as_spdk(struct ibv_qp *qp, uint32_t dest)
+{
+	uint8_t init[MOD_IN] = {0}, rtr[MOD_IN] = {0}, rts[MOD_IN] = {0};
+	struct ibv_qp_attr attr = query_qp(qp);
+
+	CHECK_EQ(attr.qp_state, IBV_QPS_RESET);
+	CHECK_EQ(attr.port_num, 1);
+	devx_put(init, ADS + 0x128, 8, attr.port_num);
+	devx_put(init, QPC + 0x13, 2, 3);  /* pm_state: migrated */
+	devx_put(init, QPC + 0x490, 2, 3); /* rre, rwe */
+	CHECK_EQ(modify_qp(qp, 0x502, init), OK);
+	devx_put(rtr, QPC + 0x43, 5, 30);
+	devx_put(rtr, QPC + 0x40, 3, IBV_MTU_4096);
+	devx_put(rtr, QPC + 0xa8, 24, dest);
+	devx_put(rtr, QPC + 0x4a8, 24, 0x4242);
+	devx_put(rtr, QPC + 0x488, 3, 4);
+	devx_put(rtr, QPC + 0x4a3, 5, 12);
+	devx_put(rtr, ADS, 1, 1); /* fl */
+	CHECK_EQ(modify_qp(qp, 0x503, rtr), OK);
+	devx_put(rts, ADS + 0x40, 5, 14);
+	devx_put(rts, QPC + 0x38d, 3, 7);
+	devx_put(rts, QPC + 0x390, 3, 7);
+	devx_put(rts, QPC + 0x3c8, 24, 0x4242);
+	devx_put(rts, QPC + 0x388, 3, 4);
+	CHECK_EQ(modify_qp(qp, 0x504, rts), OK);
+}
+
+static void
+case_verbs_qp(void)
+{
+	struct pair p;
+	struct ibv_qp_attr attr;
+	uint8_t in[MOD_IN] = {0};
+	struct ibv_wc wc;
+
+	pair_init(&p, &(struct pair_opts){.no_connect = true});
+	connect_as_spdk(p.client.qp, p.client.qp->qp_num);
+	attr = query_qp(p.client.qp);
+	CHECK_EQ(attr.qp_state, IBV_QPS_RTS);
+	CHECK_EQ(attr.port_num, 1);
+	CHECK_EQ(attr.path_mtu, IBV_MTU_4096);
+	CHECK_EQ(attr.dest_qp_num, p.client.qp->qp_num);
+	CHECK_EQ(attr.rq_psn, 0x4242);
+	CHECK_EQ(attr.sq_psn, 0x4242);
+	CHECK_EQ(attr.max_rd_atomic, 16);
+	CHECK_EQ(attr.max_dest_rd_atomic, 16);
+	CHECK_EQ(attr.min_rnr_timer, 12);
+	CHECK_EQ(attr.timeout, 14);
+	CHECK_EQ(attr.retry_cnt, 7);
+	CHECK_EQ(attr.rnr_retry, 7);
+	CHECK_EQ(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	/* Data go to the QP itself. */
+	for (unsigned int i = 0; i < 1000; i++)
+		p.client.buf[i] = (uint8_t)(i * 3 + 1);
+	pair_publish(&p.client);
+	ibv_wr_start(p.client.qpx);
+	p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(p.client.qpx, p.client.mr->rkey, (uintptr_t)p.client.buf + 4096);
+	ibv_wr_set_sge(p.client.qpx, p.client.mr->lkey, (uintptr_t)p.client.buf, 1000);
+	CHECK_EQ(ibv_wr_complete(p.client.qpx), 0);
+	wc = pair_wait(&p.client);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK(check_bytes(p.client.buf + 4096, p.client.buf, 1000, "the written bytes"));
+	/* Commands end it, and in RESET it is as it was made. */
+	CHECK_EQ(modify_qp(p.client.qp, 0x507, in), OK);
+	CHECK_EQ(query_qp(p.client.qp).qp_state, IBV_QPS_ERR);
+	CHECK_EQ(modify_qp(p.client.qp, 0x50a, in), OK);
+	CHECK_EQ(query_qp(p.client.qp).qp_state, IBV_QPS_RESET);
+	CHECK_EQ(query_qp(p.client.qp).port_num, 1);
+	CHECK_EQ(modify_qp(p.client.qp, 0x504, in), BAD_QP_STATE);
+	pair_fini(&p);
+}
+
+/* Each bit of the optional mask names one right, or the P_Key index or the RNR timer. */
+static void
+case_options(void)
+{
+	uint8_t init[MOD_IN] = {0}, in[MOD_IN] = {0};
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.no_connect = true});
+	devx_put(init, ADS + 0x128, 8, 1);
+	devx_put(init, QPC + 0x490, 3, 3); /* write and atomic */
+	CHECK_EQ(modify_qp(p.client.qp, 0x502, init), OK);
+	CHECK_EQ(query_qp(p.client.qp).qp_access_flags,
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+	devx_put(in, QPC + 0x40, 3, IBV_MTU_1024);
+	devx_put(in, QPC + 0x490, 3, 4); /* read */
+	devx_put(in, OPT, 32, OPT_RRE | OPT_RWE);
+	CHECK_EQ(modify_qp(p.client.qp, 0x503, in), OK);
+	CHECK_EQ(query_qp(p.client.qp).qp_access_flags,
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	memset(in, 0, sizeof(in));
+	devx_put(in, QPC + 0x4a3, 5, 9);
+	devx_put(in, OPT, 32, OPT_RAE | 1 << 6); /* and the RNR timer */
+	CHECK_EQ(modify_qp(p.client.qp, 0x504, in), OK);
+	CHECK_EQ(query_qp(p.client.qp).qp_access_flags, IBV_ACCESS_REMOTE_READ);
+	CHECK_EQ(query_qp(p.client.qp).min_rnr_timer, 9);
+	/* A mixture: verbs take a QP on from where a command has taken it. */
+	CHECK_EQ(modify_qp(p.server.qp, 0x502, init), OK);
+	CHECK_EQ(pair_modify(&p.server, IBV_QPS_ERR), 0);
+	CHECK_EQ(query_qp(p.server.qp).qp_state, IBV_QPS_ERR);
+	pair_fini(&p);
+}
+
+static const struct check_case cases[] = {
+	{"a queue pair names what its queues need, and no more", case_parts},
+	{"the adapter reads queues from memory that it may not write", case_read_only_memory},
+	{"commands take UC, UD and DC queue pairs through the states", case_services},
+	{"DMA MMO can be allowed at creation", case_mmo},
+	{"commands connect a queue pair of verbs", case_verbs_qp},
+	{"optional fields are set one by one", case_options},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
