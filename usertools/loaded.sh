@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its plain suites several times while other processes keep CPUs busy: no test may
-# depend on a quiet machine. Prints each run's result and names the tests that failed in it.
+# depend on a quiet machine. Prints each run's result, and names the tests that failed in it; their output
+# is kept in build-test/loaded-RUN.txt.
 # The exit code is 0 if no test failed in any run.
 #
 # usage: usertools/loaded.sh [RUNS [BUSY]]     default: 10 runs beside 2 busy processes
@@ -38,7 +39,10 @@ for ((i = 1; i <= runs; i++)); do
 	[ -f "$log" ] || die "meson test wrote no $log"
 	read -r passed failed skipped <<<"$("$top/usertools/count-tests.py" --names "$log")"
 	[ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
-	[ "$failed" -eq 0 ] || bad=$((bad + 1))
+	if [ "$failed" -gt 0 ]; then
+		bad=$((bad + 1))
+		cp "${log%.json}.txt" "$top/build-test/loaded-$i.txt"
+	fi
 	printf 'run %d of %d: %d passed, %d failed, %d skipped\n' "$i" "$runs" "$passed" "$failed" "$skipped"
 done
 printf '%d of %d runs without a failure\n' $((runs - bad)) "$runs"
