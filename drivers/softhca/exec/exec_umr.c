@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "key.h"
+#include "gather.h"
 #include "requester.h"
 #include "retire.h"
 
@@ -29,16 +29,28 @@ struct umr {
 	uint32_t qpn;    /* of the new key */
 	uint8_t variant; /* of the new key */
 	uint8_t flags;
-	bool free; /* the request takes the key's rights away */
+	bool free;              /* the request takes the key's rights away */
+	const uint8_t *fetched; /* a layout that is not in the WQE; else NULL */
 };
 
 static const uint8_t *
 umr_unit(const struct umr *u, uint32_t i)
 {
+	if (u->fetched != NULL)
+		return u->fetched + i * WQE_SEG;
 	return wqe_seg(u->run, u->wqe, UMR_LAYOUT_UNIT + i);
 }
 
 /* ---- reading the request */
+
+/* room: units of the WQE behind the key's values. A layout that is not inline has a data segment there. */
+static bool
+layout_is_there(const struct umr *u, uint32_t room)
+{
+	if ((u->flags & UMR_INLINE) != 0)
+		return u->units + u->bsf_units <= room;
+	return u->bsf_units == 0 && (u->units == 0 || room == 1);
+}
 
 static unsigned int
 umr_decode(struct umr *u)
@@ -59,11 +71,38 @@ umr_decode(struct umr *u)
 	if ((u->flags & ~(UMR_INLINE | UMR_CHECK_FREE | UMR_TRANSLATION_OFFSET | UMR_CHECK_QPN)) !=
 			0 ||
 		(u->mask & ~(uint64_t)MASK_KNOWN) != 0 ||
-		(extra != 0 && (u->flags & UMR_TRANSLATION_OFFSET)) ||
-		((u->units | u->bsf_units) != 0 && !(u->flags & UMR_INLINE)) ||
-		u->units + u->bsf_units > room)
+		(extra != 0 && (u->flags & UMR_TRANSLATION_OFFSET)) || !layout_is_there(u, room))
 		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	return SYN_OK;
+}
+
+/*
+ * A layout that is not inline is as many bytes as the WQE counts units, at the start of what its data
+ * segment names.
+ */
+static unsigned int
+umr_fetch(struct umr *u)
+{
+	const uint64_t len = (uint64_t)u->units * WQE_SEG;
+	const uint8_t *seg = umr_unit(u, 0);
+	struct key_use *use = &u->run->use;
+	struct sg from, to;
+	uint8_t *copy;
+
+	if (u->units == 0 || (u->flags & UMR_INLINE) != 0)
+		return SYN_OK;
+	if (wqe_data_len(seg) < len)
+		return requester_refuse(u->run, VEN_LENGTH, SYN_LOC_LEN);
+	sg_clear(&from);
+	if (!key_gather(use, u->run->lanes, get_be32(seg + DATA_LKEY), u->run->qp->pdn, 0,
+		    get_be64(seg + DATA_VA), len, &from))
+		return SYN_LOC_PROT;
+	copy = key_use_alloc(use, len);
+	if (copy == NULL)
+		return requester_refuse(u->run, VEN_UMR_ROOM, SYN_QP_OP);
+	sg_set(&to, copy, len);
+	u->fetched = copy;
+	return key_use_move(use, &to, &from) == SG_MOVED ? SYN_OK : SYN_LOC_PROT;
 }
 
 /* ---- rules */
@@ -362,6 +401,8 @@ exec_umr(struct run *run, const struct wqe *wqe)
 	unsigned int syn = umr_decode(&u);
 	struct key *key;
 
+	if (syn == SYN_OK)
+		syn = umr_fetch(&u);
 	if (syn != SYN_OK)
 		return syn;
 	key = table_get(&run->lanes->keys, wqe->imm >> 8);

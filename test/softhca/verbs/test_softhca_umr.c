@@ -223,7 +223,7 @@ case_list_fields(void)
 	list((struct change[]){{UMR(mkey_mask), 8, 1 << 2, true}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(mkey_mask), 8, UINT64_C(1) << 63, true}, END}, 0,
 		IBV_WC_LOC_QP_OP_ERR);
-	/* A layout outside of the WQE, or with an offset. */
+	/* A layout outside of the WQE has one data segment. A layout has no offset. */
 	list((struct change[]){{UMR(flags), 1, 0, false}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(flags), 1, 0x10, true}, {UMR(translation_offset), 2, 1, false},
 		     END},
@@ -261,6 +261,78 @@ case_list_fields(void)
 	list((struct change[]){{UMR(bsf_octowords), 2, 4, false}, {DS, 1, 16, false},
 		     {KLM(4, byte_count), 1, 0x80, false}, END},
 		sig, IBV_WC_LOC_QP_OP_ERR);
+}
+
+/*
+ * The layout moves from the WQE to the client's memory: the WQE's data segment names it (Linux,
+ * drivers/infiniband/hw/mlx5/umr.h, struct mlx5r_umr_wqe).
+ */
+#define LAYOUT_AT  16384
+#define LAYOUT_LEN 64 /* 4 units, which two entries are padded to */
+
+static void
+move_out(struct keys *k, struct scribe_wqe *w)
+{
+	const struct pair_end *e = &k->p.client;
+
+	memcpy(e->buf + LAYOUT_AT, w->bytes + 128, LAYOUT_LEN);
+	memset(w->bytes + 128, 0, LAYOUT_LEN);
+	change(w, (struct change[]){{UMR(flags), 1, 0, false}, {DS, 1, 9, false},
+			  {KLM(0, byte_count), 4, LAYOUT_LEN, false},
+			  {KLM(0, mkey), 4, e->mr->lkey, false},
+			  {KLM(0, address), 8, (uintptr_t)e->buf + LAYOUT_AT, false}, END});
+}
+
+static void
+outside(const struct change *c, enum ibv_wc_status status)
+{
+	struct scribe_wqe w;
+	struct keys k;
+
+	keys_open(&k, 2, 0, IBV_MW_TYPE_2);
+	w = list_wqe(&k, 2);
+	move_out(&k, &w);
+	change(&w, c);
+	CHECK_EQ(scribe_run(&k.p.client, &w), status);
+	if (status == IBV_WC_SUCCESS) {
+		/* The adapter has its own copy of the layout. */
+		memset(k.p.client.buf + LAYOUT_AT, 0x77, LAYOUT_LEN);
+		CHECK_EQ(write_to(&k, k.mkey->rkey, 0, 128), IBV_WC_SUCCESS);
+		CHECK_EQ(memcmp(k.p.server.buf, k.p.client.buf, 64), 0);
+		CHECK_EQ(memcmp(k.p.server.buf + 100, k.p.client.buf + 64, 64), 0);
+		CHECK_EQ(k.p.server.buf[64], 0xee);
+	} else {
+		expect_untouched(&k);
+	}
+	keys_close(&k);
+}
+
+static void
+case_outside(void)
+{
+	struct scribe_wqe w;
+	struct keys k;
+
+	outside((struct change[]){END}, IBV_WC_SUCCESS);
+	/* The data segment may name more than the layout, and not less. */
+	outside((struct change[]){{KLM(0, byte_count), 4, 4096, false}, END}, IBV_WC_SUCCESS);
+	outside((struct change[]){{KLM(0, byte_count), 4, LAYOUT_LEN - 1, false}, END},
+		IBV_WC_LOC_LEN_ERR);
+	outside((struct change[]){{KLM(0, mkey), 4, 0x12345600, false}, END}, IBV_WC_LOC_PROT_ERR);
+	outside((struct change[]){{KLM(0, address), 8, 0x1000, false}, END}, IBV_WC_LOC_PROT_ERR);
+	/* Without a data segment, with two, or with a BSF as well. */
+	outside((struct change[]){{DS, 1, 8, false}, END}, IBV_WC_LOC_QP_OP_ERR);
+	outside((struct change[]){{DS, 1, 10, false}, END}, IBV_WC_LOC_QP_OP_ERR);
+	outside((struct change[]){{UMR(bsf_octowords), 2, 4, false}, END}, IBV_WC_LOC_QP_OP_ERR);
+	/* Interleaved layouts move out, too. */
+	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
+	w = repeat_wqe(&k);
+	move_out(&k, &w);
+	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
+	CHECK_EQ(write_to(&k, k.mkey->rkey, 0, 60), IBV_WC_SUCCESS);
+	for (uint32_t i = 0, at = 0; i < 3; at += 10 + 10 * i++)
+		CHECK_EQ(memcmp(k.p.server.buf + i * 1000, k.p.client.buf + at, 10 + 10 * i), 0);
+	keys_close(&k);
 }
 
 /* More entries than the key has room for. */
@@ -695,6 +767,7 @@ main(int argc, char **argv)
 	static const struct check_case cases[] = {
 		{"a list with one field wrong is refused, and the key does not change",
 			case_list_fields},
+		{"a layout may lie in memory that the request names", case_outside},
 		{"a layout must fit into the key's room", case_room},
 		{"the lengths of the key and of its layout are both bounds", case_lengths},
 		{"entries without bytes reach no memory", case_empty},
