@@ -37,6 +37,7 @@ struct softhca_dev {
 	const struct softhca_config *cfg;
 	struct softhca_port port[SOFTHCA_MAX_PORTS]; /* port 1 first */
 	unsigned int index;                          /* mlx5_<index> */
+	unsigned int uverbs;                         /* /dev/infiniband/uverbs<uverbs> */
 	struct softhca_lanes *lanes;
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };

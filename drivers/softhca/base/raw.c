@@ -39,3 +39,21 @@ raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
 }
+
+int
+raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len)
+{
+	return syscall(SYS_setsockopt, fd, level, option, value, len);
+}
+
+ssize_t
+raw_send(int fd, const void *buf, size_t len, int flags)
+{
+	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
+}
+
+ssize_t
+raw_recv(int fd, void *buf, size_t len, int flags)
+{
+	return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+}

@@ -70,8 +70,8 @@ event_file_create(bool is_async, struct event_file **out, int *fd)
 		free(file);
 		return rc;
 	}
-	if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0)
-		(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	if (raw_setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0)
+		(void)raw_setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	pthread_mutex_init(&file->lock, NULL);
 	atomic_init(&file->refs, 1);
 	file->fd = pair[0];
@@ -128,7 +128,7 @@ put_record(struct event_file *file, const union event_desc *desc)
 	ssize_t n;
 
 	do
-		n = send(file->fd, desc, record_len(file), MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = raw_send(file->fd, desc, record_len(file), MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN)
 		softhca_log("an event is lost: the program leaves too many events unread");
@@ -242,7 +242,7 @@ drop_unread(struct event_file *file, uint64_t element)
 
 	if (fd < 0)
 		return 0;
-	while (recv(fd, &desc, record_len(file), MSG_DONTWAIT) == (ssize_t)record_len(file)) {
+	while (raw_recv(fd, &desc, record_len(file), MSG_DONTWAIT) == (ssize_t)record_len(file)) {
 		if (record_element(file, &desc) == element) {
 			dropped++;
 			continue;

@@ -12,6 +12,7 @@
 #include "dev.h"
 #include "devices.h"
 #include "dm.h"
+#include "nl_socket.h"
 #include "object.h"
 #include "pdn.h"
 
@@ -19,6 +20,7 @@
 static void
 prepare(void)
 {
+	nl_sockets_fork_prepare();
 	contexts_fork_prepare();
 	object_fork_prepare();
 	pdn_fork_prepare();
@@ -30,6 +32,7 @@ parent(void)
 	pdn_fork_parent();
 	object_fork_parent();
 	contexts_fork_parent();
+	nl_sockets_fork_done();
 }
 
 static void
@@ -44,6 +47,7 @@ child(void)
 	object_fork_child();
 	dm_fork_child();
 	contexts_fork_child();
+	nl_sockets_fork_done();
 }
 
 int

@@ -42,7 +42,7 @@ softhca_device_by_uverbs(unsigned int uverbs)
 unsigned int
 softhca_uverbs_of(const struct softhca_dev *dev)
 {
-	return first_uverbs + dev->index;
+	return dev->uverbs;
 }
 
 static void
@@ -91,6 +91,8 @@ static void __attribute__((constructor)) bring_up(void)
 		softhca_devices_set(devices, 0);
 		return;
 	}
+	for (unsigned int i = 0; i < config.devices; i++)
+		devices[i].uverbs = first_uverbs + i;
 	object_table_init();
 	(void)fork_init();
 	atomic_store_explicit(&active, true, memory_order_release);

@@ -2,22 +2,19 @@
 /*
  * The libc calls by which a program uses a character device, for the emulated devices.
  *
- * open, stat, fstat, mmap and ioctl, in the forms that libibverbs and libmlx5 44 use, and socket, which
- * fails for the RDMA netlink, so that discovery reads sysfs. Calls on other files go to the kernel
- * by a raw system call. That needs no dlsym(), so it works from the first instruction of a process,
+ * open, stat, fstat, mmap and ioctl, in the forms that libibverbs and libmlx5 44 use. Calls on other
+ * files go to the kernel by a raw system call. That needs no dlsym(), so it works from the first instruction of a process,
  * in static binaries, and below the sanitizers' own interceptors.
  */
 #undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
 #undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -282,7 +279,7 @@ mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 	return mmap_any(addr, len, prot, flags, fd, offset);
 }
 
-/* ---------------------------------------------------------------- ioctl, socket */
+/* ---------------------------------------------------------------- ioctl */
 
 SOFTHCA_API int
 ioctl(int fd, unsigned long request, ...)
@@ -303,18 +300,4 @@ ioctl(int fd, unsigned long request, ...)
 		return 0;
 	errno = -rc;
 	return -1;
-}
-
-/*
- * libibverbs asks the kernel by RDMA netlink first, and reads sysfs only where that fails. The kernel
- * does not know the emulated adapter; the sysfs tree has it, and the machine's other devices.
- */
-SOFTHCA_API int
-socket(int domain, int type, int protocol)
-{
-	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && softhca_active()) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
-	return syscall(SYS_socket, domain, type, protocol);
 }

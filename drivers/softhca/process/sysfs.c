@@ -39,6 +39,7 @@
 
 static char tree[PATH_MAX];
 static int lock_fd = -1;
+static bool has_others;
 
 /* ---------------------------------------------------------------- the machine's own sysfs */
 
@@ -256,11 +257,18 @@ visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 	snprintf(to, sizeof(to), "%s/class/infiniband_verbs/%s", tree, uverbs);
 	if (symlink(from, to) != 0)
 		state->rc = -errno;
+	has_others = true;
 	snprintf(from, sizeof(from), "%s/class/infiniband/%s", root, ibdev);
 	snprintf(to, sizeof(to), "%s/class/infiniband/%s", tree, ibdev);
 	if (symlink(from, to) != 0)
 		state->rc = -errno;
 	return state->rc;
+}
+
+bool
+sysfs_has_others(void)
+{
+	return has_others;
 }
 
 /* ---------------------------------------------------------------- trees come and go */

@@ -21,6 +21,8 @@ bool sysfs_find_mlx5(const char *root, char *name, size_t len);
  * /dev/infiniband/uverbs<N>. -errno: it has logged what failed.
  */
 int sysfs_create(const struct softhca_config *cfg, const char *root, unsigned int *first_uverbs);
+/* Whether the tree has devices of the machine: of other vendors. */
+bool sysfs_has_others(void);
 /* Removes the tree, unless a parent or a child by fork() still uses it. */
 void sysfs_remove(void);
 

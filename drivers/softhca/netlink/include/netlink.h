@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RDMA netlink: what rdma(8) and libibverbs' discovery ask of the kernel's ib_core.
+ *
+ *   datagram of requests --> netlink_request() --> peer->queue(), once for each datagram of the answer
+ *                            netlink_continue() -> the rest of a dump, when there is room again
+ *
+ * Sources: netlink(7), uapi linux/netlink.h and rdma/rdma_netlink.h, and the kernel's
+ * drivers/infiniband/core/{netlink,nldev}.c for the attributes of each answer.
+ */
+#ifndef SOFTHCA_NETLINK_H
+#define SOFTHCA_NETLINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A datagram of an answer has at most so many bytes: programs read into a page at least. */
+#define NETLINK_DATAGRAM_MAX 3584
+
+struct nldev_command;
+
+/* The program's end of one netlink socket. The caller serializes the calls on one peer. */
+struct netlink_peer {
+	uint32_t port; /* nl_pid of the program's socket */
+	bool cap_ack;  /* NETLINK_CAP_ACK: an error does not repeat the request */
+	/* Takes one datagram for the program. False: there is no room now. */
+	bool (*queue)(struct netlink_peer *peer, const void *datagram, size_t len);
+
+	/* The dump that runs. */
+	const struct nldev_command *dump; /* NULL: none */
+	uint16_t type;                    /* nlmsg_type of its request */
+	uint32_t seq;
+	int64_t dev_index, port_index; /* -1: the request has none */
+	uint32_t next;                 /* the first thing that it has not yet told */
+	bool dumped;                   /* all is told but the end of the dump */
+	int result;                    /* of the dump: 0 or -errno */
+};
+
+/*
+ * Answers a datagram of requests. A message whose length is wrong ends the datagram without an answer,
+ * as with the kernel.
+ */
+void netlink_request(struct netlink_peer *peer, const void *datagram, size_t len);
+/* Queues more of the dump that runs, if one runs: call it after the program has read a datagram. */
+void netlink_continue(struct netlink_peer *peer);
+
+#endif

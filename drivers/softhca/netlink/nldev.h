@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The commands of RDMA_NL_NLDEV: a row of a table for each. */
+#ifndef SOFTHCA_NLDEV_H
+#define SOFTHCA_NLDEV_H
+
+#include "dev.h"
+#include "nl_message.h"
+
+struct nldev_command {
+	/* Answers a request for one thing, with one message. NULL: there is no such answer. */
+	int (*get)(const struct attributes *attrs, struct datagram *d);
+	/*
+	 * Adds the next messages of a dump to an empty datagram, and counts *next up. It adds nothing
+	 * where all is told. -errno ends the dump.
+	 */
+	int (*dump)(const struct netlink_peer *peer, const struct reply *reply, struct datagram *d,
+		uint32_t *next);
+};
+
+/* devices, ports, character devices, the system: nldev_device.c */
+extern const struct nldev_command nldev_get, nldev_port_get, nldev_get_chardev, nldev_sys_get;
+
+/* The adapter of that index, or NULL. */
+struct softhca_dev *nldev_find(int64_t dev_index);
+/* An adapter's index and name, which begin most answers. */
+void nldev_put_handle(struct datagram *d, const struct softhca_dev *dev);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RDMA netlink sockets of the program. */
+#include "nl_socket.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "netlink.h"
+#include "raw.h"
+
+#define N_SOCKETS   64
+#define REQUEST_MAX 65536 /* bytes of one send */
+#define N_GROUPS    32
+
+struct nl_socket {
+	dev_t dev; /* which inode it is; 0 and 0: the entry is free */
+	ino_t ino;
+	int fd; /* of the call that runs */
+	struct netlink_peer peer;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf but for the locks of contexts */
+static struct nl_socket sockets[N_SOCKETS];
+static uint32_t n_ports; /* that were given out */
+static _Atomic bool exist;
+
+bool
+nl_sockets_exist(void)
+{
+	return atomic_load_explicit(&exist, memory_order_relaxed);
+}
+
+/* ---------------------------------------------------------------- which sockets there are */
+
+static struct nl_socket *
+find_inode(const struct stat *st)
+{
+	for (unsigned int i = 0; i < N_SOCKETS; i++)
+		if (sockets[i].ino == st->st_ino && sockets[i].dev == st->st_dev && st->st_ino != 0)
+			return &sockets[i];
+	return NULL;
+}
+
+/* Takes the lock if the descriptor is one of these sockets. The caller unlocks. */
+static struct nl_socket *
+take(int fd)
+{
+	struct nl_socket *s;
+	struct stat st;
+	int was = errno;
+
+	if (raw_fstat(fd, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+		errno = was;
+		return NULL;
+	}
+	pthread_mutex_lock(&lock);
+	s = find_inode(&st);
+	if (s == NULL)
+		pthread_mutex_unlock(&lock);
+	else
+		s->fd = fd;
+	return s;
+}
+
+static void
+give(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+bool
+nl_socket_is(int fd)
+{
+	const struct nl_socket *s = nl_sockets_exist() ? take(fd) : NULL;
+
+	if (s != NULL)
+		give();
+	return s != NULL;
+}
+
+/* The library does not see close(2): frees the entries that no descriptor has any more. */
+static void
+drop_closed(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	bool seen[N_SOCKETS] = {false};
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		struct nl_socket *s;
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || raw_fstat(atoi(entry->d_name), &st) != 0)
+			continue;
+		s = find_inode(&st);
+		if (s != NULL)
+			seen[s - sockets] = true;
+	}
+	closedir(dir);
+	for (unsigned int i = 0; i < N_SOCKETS; i++)
+		if (!seen[i])
+			sockets[i] = (struct nl_socket){0};
+}
+
+static struct nl_socket *
+free_entry(void)
+{
+	for (unsigned int i = 0; i < N_SOCKETS; i++)
+		if (sockets[i].ino == 0)
+			return &sockets[i];
+	return NULL;
+}
+
+static bool
+has_port(uint32_t port)
+{
+	for (unsigned int i = 0; i < N_SOCKETS; i++)
+		if (sockets[i].ino != 0 && sockets[i].peer.port == port)
+			return true;
+	return false;
+}
+
+/* By a socket that is open. */
+static bool
+port_is_taken(uint32_t port)
+{
+	if (!has_port(port))
+		return false;
+	drop_closed();
+	return has_port(port);
+}
+
+/* netlink(7): the first socket has the process's id, others have numbers that no process has. */
+static uint32_t
+free_port(void)
+{
+	uint32_t port = (uint32_t)getpid();
+
+	while (port_is_taken(port))
+		port = UINT32_MAX - 4096 - n_ports++ % 4096;
+	return port;
+}
+
+/* ---------------------------------------------------------------- open */
+
+/* netlink_peer.queue: to the socket itself. */
+static bool
+queue(struct netlink_peer *peer, const void *datagram, size_t len)
+{
+	const struct nl_socket *s =
+		(const struct nl_socket *)((const char *)peer - offsetof(struct nl_socket, peer));
+
+	return raw_send(s->fd, datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* Binds a Unix socket to a name that the kernel chooses (unix(7)), and connects it to itself. */
+static int
+connect_to_itself(int fd)
+{
+	struct sockaddr_un self = {.sun_family = AF_UNIX};
+	socklen_t len = sizeof(self);
+
+	if (syscall(SYS_bind, fd, &self, sizeof(self.sun_family)) != 0 ||
+		syscall(SYS_getsockname, fd, &self, &len) != 0 ||
+		syscall(SYS_connect, fd, &self, len) != 0)
+		return -errno;
+	return 0;
+}
+
+static int
+add(int fd)
+{
+	struct nl_socket *s;
+	struct stat st;
+	int rc = 0;
+
+	if (raw_fstat(fd, &st) != 0)
+		return -errno;
+	pthread_mutex_lock(&lock);
+	s = find_inode(&st); /* of a closed socket, whose number is used again */
+	if (s == NULL)
+		s = free_entry();
+	if (s == NULL) {
+		drop_closed();
+		s = free_entry();
+	}
+	if (s != NULL) {
+		*s = (struct nl_socket){.dev = st.st_dev, .ino = st.st_ino, .peer.queue = queue};
+		atomic_store_explicit(&exist, true, memory_order_relaxed);
+	} else {
+		rc = -ENFILE;
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int
+nl_socket_open(int type)
+{
+	const int flags = type & (SOCK_CLOEXEC | SOCK_NONBLOCK), kind = type & ~flags;
+	int fd, rc;
+
+	if (kind != SOCK_RAW && kind != SOCK_DGRAM)
+		return -ESOCKTNOSUPPORT;
+	fd = syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | flags, 0);
+	if (fd < 0)
+		return -errno;
+	rc = connect_to_itself(fd);
+	if (rc == 0)
+		rc = add(fd);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- addresses */
+
+/* -EINVAL: too short, or of another family. */
+static int
+take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
+{
+	if (addr == NULL || len < sizeof(*nl))
+		return -EINVAL;
+	memcpy(nl, addr, sizeof(*nl));
+	return nl->nl_family == AF_NETLINK ? 0 : -EINVAL;
+}
+
+/* Groups are taken: no event comes, as adapters neither come nor go. */
+int
+nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_nl nl;
+	struct nl_socket *s;
+	int rc = take_address(addr, len, &nl);
+
+	if (rc != 0)
+		return rc;
+	s = take(fd);
+	if (s == NULL)
+		return -EBADF;
+	if (s->peer.port != 0)
+		rc = nl.nl_pid == 0 || nl.nl_pid == s->peer.port ? 0 : -EINVAL;
+	else if (nl.nl_pid != 0 && port_is_taken(nl.nl_pid))
+		rc = -EADDRINUSE;
+	else
+		s->peer.port = nl.nl_pid != 0 ? nl.nl_pid : free_port();
+	give();
+	return rc;
+}
+
+/* Only the kernel can be talked to. */
+int
+nl_socket_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_nl nl;
+	int rc = take_address(addr, len, &nl);
+
+	if (rc == 0 && (nl.nl_pid != 0 || nl.nl_groups != 0))
+		rc = -ECONNREFUSED;
+	return rc;
+}
+
+static void
+write_address(const struct sockaddr_nl *nl, struct sockaddr *addr, socklen_t *len)
+{
+	memcpy(addr, nl, *len < sizeof(*nl) ? *len : sizeof(*nl));
+	*len = sizeof(*nl);
+}
+
+int
+nl_socket_name(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_nl nl = {.nl_family = AF_NETLINK};
+	const struct nl_socket *s;
+
+	if (addr == NULL || len == NULL)
+		return -EFAULT;
+	s = take(fd);
+	if (s == NULL)
+		return -EBADF;
+	nl.nl_pid = s->peer.port;
+	give();
+	write_address(&nl, addr, len);
+	return 0;
+}
+
+void
+nl_socket_source(struct sockaddr *addr, socklen_t *len)
+{
+	const struct sockaddr_nl nl = {.nl_family = AF_NETLINK};
+
+	write_address(&nl, addr, len);
+}
+
+/* The options of SOL_NETLINK. They change the form of errors, or tell of events: none comes. */
+int
+nl_socket_set_option(int fd, int option, const void *value, socklen_t len)
+{
+	struct nl_socket *s;
+	int on, rc = 0;
+
+	if (len < sizeof(on) || value == NULL)
+		return value == NULL ? -EFAULT : -EINVAL;
+	memcpy(&on, value, sizeof(on));
+	switch (option) {
+	case NETLINK_ADD_MEMBERSHIP:
+	case NETLINK_DROP_MEMBERSHIP:
+		return on >= 1 && on <= N_GROUPS ? 0 : -EINVAL;
+	case NETLINK_BROADCAST_ERROR:
+	case NETLINK_NO_ENOBUFS:
+	case NETLINK_EXT_ACK:
+	case NETLINK_GET_STRICT_CHK:
+		return 0;
+	case NETLINK_CAP_ACK:
+		s = take(fd);
+		if (s == NULL)
+			return -EBADF;
+		s->peer.cap_ack = on != 0;
+		give();
+		return rc;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/* ---------------------------------------------------------------- send and receive */
+
+/* The pieces in one, aligned as messages are. NULL with errno. */
+static void *
+join(const struct iovec *iov, size_t n, size_t *len)
+{
+	uint8_t *all;
+	size_t at = 0;
+
+	*len = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (iov[i].iov_len > REQUEST_MAX - *len) {
+			errno = EMSGSIZE;
+			return NULL;
+		}
+		*len += iov[i].iov_len;
+	}
+	all = malloc(*len + 1);
+	for (size_t i = 0; all != NULL && i < n; i++) {
+		if (iov[i].iov_len != 0)
+			memcpy(all + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	return all;
+}
+
+ssize_t
+nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, socklen_t to_len)
+{
+	struct nl_socket *s;
+	size_t len;
+	void *all;
+	int rc = to != NULL && to_len != 0 ? nl_socket_connect(fd, to, to_len) : 0;
+
+	if (rc != 0)
+		return rc;
+	all = join(iov, n, &len);
+	if (all == NULL)
+		return -errno;
+	s = take(fd);
+	if (s != NULL) {
+		if (s->peer.port == 0)
+			s->peer.port = free_port();
+		netlink_request(&s->peer, all, len);
+		give();
+	}
+	free(all);
+	return s != NULL ? (ssize_t)len : -EBADF;
+}
+
+void
+nl_socket_was_read(int fd)
+{
+	struct nl_socket *s = take(fd);
+	int was = errno;
+
+	if (s == NULL)
+		return;
+	netlink_continue(&s->peer);
+	give();
+	errno = was;
+}
+
+/* ---------------------------------------------------------------- fork(2) */
+
+void
+nl_sockets_fork_prepare(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void
+nl_sockets_fork_done(void)
+{
+	pthread_mutex_unlock(&lock);
+}
