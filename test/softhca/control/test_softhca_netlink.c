@@ -406,14 +406,17 @@ case_acknowledgements(void)
 static uint32_t
 port_of(int fd)
 {
-	struct sockaddr_nl nl = {.nl_groups = 5};
-	socklen_t len = sizeof(nl);
+	union {
+		struct sockaddr_nl nl;
+		struct sockaddr_storage any; /* a longer one than is needed */
+	} addr = {.nl = {.nl_groups = 5}};
+	socklen_t len = sizeof(addr);
 
-	CHECK_EQ(getsockname(fd, (struct sockaddr *)&nl, &len), 0);
-	CHECK_EQ(len, sizeof(nl));
-	CHECK_EQ(nl.nl_family, AF_NETLINK);
-	CHECK_EQ(nl.nl_groups, 0);
-	return nl.nl_pid;
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	CHECK_EQ(len, sizeof(addr.nl));
+	CHECK_EQ(addr.nl.nl_family, AF_NETLINK);
+	CHECK_EQ(addr.nl.nl_groups, 0);
+	return addr.nl.nl_pid;
 }
 
 static void
