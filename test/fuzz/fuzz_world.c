@@ -22,7 +22,9 @@ make_key(uint32_t pdn, uint32_t access, uint64_t addr, uint64_t len, enum softhc
 		.kind = kind,
 		.bsf = bsf,
 		.rinval = kind != SOFTHCA_MKEY_MR,
+		.has_variant = kind == SOFTHCA_MKEY_INDIRECT,
 		.variant = (uint8_t)rnd(256),
+		.free = kind == SOFTHCA_MKEY_INDIRECT,
 		.max_entries = kind == SOFTHCA_MKEY_INDIRECT ? FUZZ_UNITS : 4};
 	struct softhca_mkey *mkey;
 

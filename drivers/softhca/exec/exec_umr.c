@@ -217,7 +217,7 @@ has_crypto(const struct umr *u)
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {
-	if (now->kind == SOFTHCA_MKEY_MR)
+	if (now->kind == SOFTHCA_MKEY_MR || now->mkey->fixed)
 		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (now->pdn != u->run->qp->pdn)
 		return requester_refuse(u->run, VEN_KEY_PD, SYN_MW_BIND);

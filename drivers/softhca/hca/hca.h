@@ -58,9 +58,15 @@ int softhca_uar_destroy(struct softhca_uar *uar);
 
 enum softhca_mkey_kind {
 	SOFTHCA_MKEY_MR,       /* plain memory */
-	SOFTHCA_MKEY_INDIRECT, /* work requests lay it out over other keys; starts without rights */
+	SOFTHCA_MKEY_INDIRECT, /* laid out over other keys, at creation or by work requests */
 	SOFTHCA_MKEY_WINDOW_1, /* a memory window of type 1 or 2: an indirect key over one region */
 	SOFTHCA_MKEY_WINDOW_2
+};
+
+/* A part of an indirect key's layout: memory that another key names. */
+struct softhca_mkey_part {
+	uint64_t va;
+	uint32_t key, len;
 };
 
 /* Access flags are the verbs' own numbers (IBV_ACCESS_*, uapi ib_user_ioctl_verbs.h). */
@@ -72,9 +78,14 @@ struct softhca_mkey_attr {
 	uint64_t len;  /* bytes */
 	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
-	bool bsf;             /* an indirect key has room for a signature, or for encryption */
-	bool crypto;          /* it can be configured to encrypt data that go through it */
-	uint8_t variant;      /* of an indirect key; others get their own */
+	bool bsf;         /* an indirect key has room for a signature, or for encryption */
+	bool crypto;      /* it can be configured to encrypt data that go through it */
+	bool has_variant; /* the lowest byte of the key is `variant`; else the adapter chooses it */
+	uint8_t variant;
+	bool free;  /* an indirect key grants nothing before a work request configures it */
+	bool fixed; /* no work request may configure it */
+	const struct softhca_mkey_part *parts; /* its layout, n_parts of them, read at creation */
+	uint32_t n_parts;
 	uint32_t max_entries; /* 16-byte units of the layout that an indirect key has room for */
 };
 

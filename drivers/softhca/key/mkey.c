@@ -8,10 +8,29 @@
 #include "key.h"
 #include "odp.h"
 
+/* The layout that an indirect key is created with. An empty part is padding. */
+static void
+key_lay(struct key *key, const struct softhca_mkey_attr *attr)
+{
+	key->layout = KEY_LIST;
+	key->repeat = 1;
+	for (uint32_t i = 0; i < attr->n_parts; i++) {
+		const struct softhca_mkey_part *part = &attr->parts[i];
+
+		if (part->len == 0)
+			continue;
+		key->entry[key->n_entries++] = (struct key_entry){.start = key->block_len,
+			.va = part->va,
+			.number = part->key,
+			.len = part->len};
+		key->block_len += part->len;
+	}
+}
+
 static struct key *
 key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mkey *mkey)
 {
-	struct key *key = calloc(1, sizeof(*key));
+	struct key *key = calloc(1, sizeof(*key) + attr->n_parts * sizeof(key->entry[0]));
 
 	if (key == NULL)
 		return NULL;
@@ -19,8 +38,8 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->kind = attr->kind;
 	key->qpn = KEY_ANY_QP;
 	if (attr->kind != SOFTHCA_MKEY_MR) {
-		key->layout = KEY_LIST;
-		atomic_init(&key->freed, true);
+		key_lay(key, attr);
+		atomic_init(&key->freed, attr->kind != SOFTHCA_MKEY_INDIRECT || attr->free);
 	}
 	key->pdn = attr->pdn;
 	key->access = attr->access;
@@ -47,9 +66,9 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 	mkey->max_entries = attr->max_entries;
 	mkey->bsf = attr->bsf;
 	mkey->crypto = attr->crypto;
-	mkey->key = key_new(attr,
-		attr->kind == SOFTHCA_MKEY_INDIRECT ? attr->variant : (uint8_t)device_clock(),
-		mkey);
+	mkey->fixed = attr->fixed;
+	mkey->key =
+		key_new(attr, attr->has_variant ? attr->variant : (uint8_t)device_clock(), mkey);
 	if (mkey->key == NULL)
 		goto free_mkey;
 	if ((attr->access & ACC_ON_DEMAND) != 0)

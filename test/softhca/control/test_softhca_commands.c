@@ -86,11 +86,14 @@ static void
 case_mkey(void)
 {
 	static const struct field wrong[] = {
-		{0x80 + 0x01, 1, 0, BAD_PARAM},       /* the key is not free */
-		{0x80 + 0x03, 3, 1, BAD_PARAM},       /* an access mode that does not exist */
-		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* not for UMR */
+		{0x48, 24, 5, BAD_PARAM},       /* a number that the program chooses */
+		{0x80 + 0x03, 3, 1, BAD_PARAM}, /* an access mode that does not exist */
+		{0x80 + 0x06, 2, 1, BAD_PARAM}, /* a key of another function */
+		{0x80 + 0x06, 2, 2, BAD_PARAM},
+		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* free, and not for UMR */
 		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* physical addresses */
-		{0x80 + 0x16, 2, 1, BAD_PARAM},       /* pages */
+		{0x80 + 0x16, 2, 1, BAD_PARAM, 0x81}, /* pages: they are there from the start */
+		{0x80 + 0x16, 2, 3, BAD_PARAM, 0x90}, /* UMR does not lay out parts of one size */
 		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* for one QP only */
 		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
 		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
@@ -98,6 +101,7 @@ case_mkey(void)
 		{0x80 + 0x1a0, 32, 0, BAD_PARAM},             /* no room for a layout */
 		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM}, {0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
+		{0x300, 32, 5, BAD_PARAM},       /* a longer layout than there is room for */
 	};
 	static const struct field bsf[] = {
 		{0x80 + 0x100, 32, 3, BAD_PARAM}, {0x80 + 0x100, 32, 5, BAD_PARAM},

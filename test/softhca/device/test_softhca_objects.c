@@ -115,6 +115,7 @@ make_mkey(void **out, enum softhca_mkey_kind kind, uint32_t access)
 		.len = sizeof(queue_buf),
 		.kind = kind,
 		.access = access,
+		.free = kind == SOFTHCA_MKEY_INDIRECT,
 		.max_entries = 4};
 
 	return softhca_mkey_create(device(), &attr, (struct softhca_mkey **)out);
@@ -1169,7 +1170,8 @@ case_attributes(void)
 	static const uint32_t masks[][2] = {{IBV_QPS_INIT, PKEY | PORT | ACCESS},
 		{IBV_QPS_INIT, INIT2INIT}, {IBV_QPS_RTR, PATH | ANSWERS}, {IBV_QPS_RTS, ASKS},
 		{IBV_QPS_RTS, RTS2RTS}};
-	struct softhca_qp_attr got, zero = {0};
+	/* In RESET a QP is on port 1: mlx5_ib makes it there. */
+	struct softhca_qp_attr got, zero = {.port = 1};
 	struct softhca_qp *qp;
 	uint32_t bb;
 

@@ -238,6 +238,7 @@ case_free_key(void)
 {
 	struct softhca_mkey_attr attr = {.pdn = RIG_PDN,
 		.kind = SOFTHCA_MKEY_INDIRECT,
+		.free = true,
 		.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 		.max_entries = 4};
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, ALWAYS);

@@ -68,6 +68,7 @@ struct softhca_mkey {
 	struct spin lock;     /* of those that configure it; a leaf */
 	bool bsf;             /* has room for a signature, or for encryption */
 	bool crypto;          /* data that go through it are encrypted */
+	bool fixed;           /* no work request configures it */
 	atomic_bool sig_told; /* the key's sig_expected when the last error was told */
 	struct key *key;      /* the published one */
 };

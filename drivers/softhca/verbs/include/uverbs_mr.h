@@ -11,7 +11,8 @@
 struct object_mr {
 	struct object obj;
 	struct object_pd *pd;
-	struct object *dm; /* of a region of device memory; else NULL */
+	struct object
+		*dm; /* device memory, or user memory of DEVX, that the region lies in; else NULL */
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr attr;
 };
