@@ -257,6 +257,8 @@ void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
 uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
+/* A queue pair of the adapter has that number. */
+bool softhca_qpn_exists(struct softhca_dev *dev, uint32_t number);
 /* Reserves n QP numbers in a row, the first a multiple of n. -ENOSPC, -ENOMEM. */
 int softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first);
 void softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first);

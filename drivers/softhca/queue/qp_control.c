@@ -331,6 +331,16 @@ softhca_qp_number(const struct softhca_qp *qp)
 /* Reserved numbers name this QP. It stays in RESET, so no message reaches it. */
 static struct softhca_qp reserved;
 
+bool
+softhca_qpn_exists(struct softhca_dev *dev, uint32_t number)
+{
+	/* Only the pointer is looked at, so this needs no turn. */
+	const struct softhca_qp *qp =
+		number > 0xffffff ? NULL : table_get(&dev->lanes->qps, number);
+
+	return qp != NULL && qp != &reserved;
+}
+
 int
 softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first)
 {

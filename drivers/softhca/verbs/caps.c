@@ -297,10 +297,11 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
 		/* Signatures: sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
 		{0x148, 1, 1}, {0x1f0, 1, 1}, {0x217, 1, 1}, {0x480, 1, 1},
-		{0x122, 1, 1},                 /* qpc_extension: MMO, and streams of a DCI */
-		{0x20, 1, 1},                  /* hca_cap_2 */
-		{0x151, 1, ethernet},          /* rts2rts_qp_udp_sport */
-		{0x400, 32, 1 << (0x2c - 32)}, /* general_obj_types: reserved QPNs */
+		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
+		{0x20, 1, 1},         /* hca_cap_2 */
+		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
+		/* general_obj_types: reserved QPNs, mappings of address vectors. */
+		{0x400, 32, 1 << (0x2c - 32) | 1 << (0x3a - 32)},
 		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
 		{0x21a, 1, 1},                                                 /* dct */
 		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */

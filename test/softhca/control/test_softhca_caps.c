@@ -99,7 +99,7 @@ case_general_page(void)
 		{0x32b, 5, 14},                         /* log_max_pd */
 		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "objects_single")},
-		{0x400, 32, 1 << 12},                    /* general objects: reserved QPNs, 0x2c */
+		{0x400, 32, 1 << 12 | 1 << 26},          /* general objects: 0x2c, 0x3a */
 		{0x420, 32, crypto ? 1 << 12 : 0},       /* general objects: DEKs, 0x0c */
 		{0x469, 1, crypto},                      /* crypto */
 		{0x480, 1, 1},                           /* sig_block_4048 */

@@ -144,6 +144,46 @@ case_psv(void)
 	node_close(&n);
 }
 
+/*
+ * A mapping names a queue pair of the adapter, in any state, and a GID of its port
+ * (struct mlx5_ifc_av_qp_mapping_bits of rdma-core).
+ */
+static void
+case_av_map(void)
+{
+	static const struct field wrong[] = {
+		{0x63, 5, 1, BAD_PARAM},
+		{0xe0, 32, 0, BAD_RES},
+		{0xe0, 32, 0xfffffe, BAD_RES},
+		{0x1e4, 8, 200, BAD_PARAM},
+	};
+	struct node n = node_open(255);
+	struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1};
+	struct ibv_qp *qp = node_qp(&n, K_RC);
+	uint32_t qpn = qp->qp_num;
+	uint8_t in[80] = {0};
+	struct ibv_ah *ah;
+
+	devx_put(in, 0, 16, 0xa00);
+	devx_put(in, 0x30, 16, 0x3a);
+	devx_put(in, 0xe0, 32, qpn);
+	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
+	/* By libmlx5. A second mapping of the same handle is a hint that is ignored. */
+	CHECK_EQ(ibv_query_gid(n.ctx, 1, 0, &attr.grh.dgid), 0);
+	ah = ibv_create_ah(n.pd, &attr);
+	CHECK(ah != NULL);
+	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, 0xfffffe), EINVAL); /* libmlx5, for BAD_RES */
+	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, qpn), 0);
+	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, 0xfffffe), 0);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	ah = ibv_create_ah(n.pd, &attr);
+	CHECK(ah != NULL);
+	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, qpn), EINVAL);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	node_close(&n);
+}
+
 /* ---- on a queue pair of the verbs */
 
 static uint32_t syndrome; /* of the last command */
@@ -360,6 +400,7 @@ main(int argc, char **argv)
 			case_no_queue_pair},
 		{"an indirect key with one field wrong is refused", case_mkey},
 		{"a PSV with one field wrong is refused", case_psv},
+		{"an address handle is mapped to a queue pair that exists", case_av_map},
 		{"INIT2INIT changes its fields of the queue pair that it names, in INIT",
 			case_init2init},
 		{"RTS2RTS changes its fields, in RTS", case_rts2rts},

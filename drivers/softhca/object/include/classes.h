@@ -12,6 +12,7 @@
 #include "object.h"
 
 #define OBJECT_CLASSES(ROW)                                                                        \
+	ROW(devx_av_map)                                                                           \
 	ROW(devx_qpns)                                                                             \
 	ROW(devx_qp)                                                                               \
 	ROW(qp)                                                                                    \

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Address vectors that take their congestion control from a queue pair: mlx5dv_map_ah_to_qp(3). There
+ * is no congestion here, so a mapping changes nothing. Its command is checked as any other.
+ *
+ * Offsets in bits, as libmlx5 sends them: a general object of type 0x3a.
+ */
+#include "caps.h"
+#include "devx.h"
+#include "hca.h"
+
+enum {
+	TYPE_AV_QP_MAPPING = 0x3a,
+	MAP_QPN = DEVX_OBJ_AT + 0x60,           /* 32 bits */
+	MAP_SOURCE_INDEX = DEVX_OBJ_AT + 0x164, /* 8 bits: of the port's GIDs */
+	MAP_END = DEVX_OBJ_AT + 0x200
+};
+
+struct object_av_map {
+	struct object obj;
+};
+
+/* A port of the adapter has a GID with that index. */
+static bool
+gid_exists(const struct softhca_dev *dev, uint32_t index)
+{
+	struct ib_uverbs_gid_entry gid;
+
+	for (uint32_t port = 1; port <= dev->cfg->ports; port++)
+		if (caps_gid(dev, port, index, &gid) == 0)
+			return true;
+	return false;
+}
+
+/* The mapping stays when the queue pair ends, so it does not use the object. */
+static int
+create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
+{
+	struct softhca_dev *dev = call->ctx->dev;
+	struct object_av_map *map;
+	int rc;
+
+	if (bits_get(in, DEVX_LOG_OBJ_RANGE, 5) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, DEVX_LOG_OBJ_RANGE);
+	if (!softhca_qpn_exists(dev, bits_get(in, MAP_QPN, 32)))
+		return DEVX_REFUSE(DEVX_BAD_RES, MAP_QPN);
+	if (!gid_exists(dev, bits_get(in, MAP_SOURCE_INDEX, 8)))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, MAP_SOURCE_INDEX);
+	rc = devx_refuse_errno(object_create(call->ctx, &devx_av_map_class, &map), 0);
+	if (rc != 0)
+		return rc;
+	bits_set(out, DEVX_OBJ_ID, 32, map->obj.handle);
+	*obj = &map->obj;
+	return 0;
+}
+
+static int
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	(void)ctx;
+	(void)obj;
+	(void)events;
+	return 0;
+}
+
+static uint32_t
+limit(const struct softhca_config *cfg)
+{
+	return cfg->max_ah;
+}
+
+static const struct devx_create creates[] = {
+	{DEVX_CREATE_GENERAL, MAP_END / 8, create, TYPE_AV_QP_MAPPING},
+};
+
+const struct object_class devx_av_map_class = {
+	.name = "AV mapping",
+	.size = sizeof(struct object_av_map),
+	.limit = limit,
+	.end = end,
+	.by_devx = true,
+	CLASS_CREATES(creates),
+};
