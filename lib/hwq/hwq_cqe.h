@@ -210,10 +210,10 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 	out->timestamp = 0;
 	sig->mkey = be32toh(bad->mkey);
 	sig->syndrome = be16toh(bad->syndrome);
-	sig->raw_domain = bad->domain;
-	sig->raw_type = bad->sig_type;
-	sig->memory = bad->domain == 1;
-	sig->transaction = bad->sig_type == 1;
+	sig->raw_domain = bad->domain & HWQ_SIG_ERR_BITS;
+	sig->raw_type = bad->sig_type & HWQ_SIG_ERR_BITS;
+	sig->memory = sig->raw_domain == 1;
+	sig->transaction = sig->raw_type == 1;
 	sig->offset = be64toh(bad->offset);
 	sig->kind = HWQ_SIG_UNKNOWN;
 	if (sig->syndrome & HWQ_SIG_SYNDROME_REFTAG) {

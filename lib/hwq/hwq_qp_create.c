@@ -80,7 +80,7 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 	struct mlx5dv_qp_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
 		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
-		.send_ops_flags = hwq_conf_mlx5_ops(conf),
+		.send_ops_flags = hwq_conf_asked_mlx5_ops(conf),
 		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
 			.dci_streams = {.log_num_concurent = conf->log_dci_streams,
 				.log_num_errored = conf->log_dci_errored}},
@@ -122,18 +122,34 @@ choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 	return bf;
 }
 
-/* What init_obj shows must be what the sizes above assume: every bound rests on it. */
+/*
+ * How long libmlx5 makes the rings is its own choice, and versions differ. The CQ must have room for what
+ * mlx5dv_init_obj(3) shows, and the bounds of hwq_sq.h need at least the sizes of hwq_qp_size.h.
+ */
 static int
-view_check(const struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5dv_qp *view)
+take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5dv_qp *view)
 {
-	if (view->sq.stride == HWQ_BB_LEN && view->sq.wqe_cnt == hwq_conf_sq_bb(conf) &&
-		view->rq.wqe_cnt == hwq_conf_rq_wr(conf))
-		return 0;
-	hwq_log("%s: libmlx5 made a QP of %u send WQEBBs of %u bytes and %u receive WQEs; "
-		"%u of %u and %u were expected",
-		dev_name(qp->domain), view->sq.wqe_cnt, view->sq.stride, view->rq.wqe_cnt,
-		hwq_conf_sq_bb(conf), HWQ_BB_LEN, hwq_conf_rq_wr(conf));
-	return -EPROTO;
+	uint32_t n_bb = view->sq.wqe_cnt, rq_sge = conf->rq_wr == 0 ? 0 : hwq_conf_rq_sge(conf);
+	struct hwq_qp_cqes cqes = {.send_cq = qp->cq,
+		.recv_cq = qp->cq,
+		.srq = conf->srq,
+		.n_send = n_bb,
+		.n_recv = view->rq.wqe_cnt};
+
+	if (view->sq.stride != HWQ_BB_LEN || n_bb < hwq_conf_sq_bb(conf) || n_bb > HWQ_SQ_MAX_BB ||
+		(n_bb & (n_bb - 1)) != 0 || view->rq.wqe_cnt < hwq_conf_rq_wr(conf) ||
+		(view->rq.wqe_cnt & (view->rq.wqe_cnt - 1)) != 0 ||
+		view->rq.stride < rq_sge * sizeof(struct mlx5_wqe_data_seg)) {
+		hwq_log("%s: libmlx5 made a QP of %u send WQEBBs of %u bytes and %u receive WQEs "
+			"of %u; powers of two from %u (of %u) and %u (of %zu) were expected: this "
+			"libmlx5 needs a newer hwq",
+			dev_name(qp->domain), n_bb, view->sq.stride, view->rq.wqe_cnt,
+			view->rq.stride, hwq_conf_sq_bb(conf), HWQ_BB_LEN, hwq_conf_rq_wr(conf),
+			rq_sge * sizeof(struct mlx5_wqe_data_seg));
+		return -EPROTO;
+	}
+	qp->n_cqe = n_bb + view->rq.wqe_cnt;
+	return hwq_qp_check_room(dev_name(qp->domain), &cqes);
 }
 
 /* What raw packets need to know of the device. */
@@ -163,7 +179,7 @@ take_over_rq(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 static int
 take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp_cap *cap)
 {
-	uint32_t inline_max = hwq_conf_inline_max(conf);
+	uint32_t inline_room = hwq_conf_inline_room(conf), inline_max = hwq_conf_inline_max(conf);
 	_Atomic(__be32) *dbrec;
 	struct mlx5dv_qp view;
 	uint64_t *wr_ids;
@@ -172,7 +188,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	ret = hwq_verbs_qp_take(qp->qp, &view);
 	if (ret != 0)
 		return ret;
-	ret = view_check(qp, conf, &view);
+	ret = take_sizes(qp, conf, &view);
 	if (ret != 0)
 		return ret;
 	dbrec = (_Atomic(__be32) *)view.dbrec;
@@ -186,8 +202,11 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 		return -ENOMEM;
 	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
-	qp->sq.max_inline = cap->max_inline_data < inline_max ? cap->max_inline_data : inline_max;
-	qp->sq.wr.max_umr_ds = hwq_max_umr_ds(cap->max_inline_data);
+	/* No WQE may be longer than the ring was made for. */
+	if (cap->max_inline_data < inline_room)
+		inline_room = cap->max_inline_data;
+	qp->sq.max_inline = inline_room < inline_max ? inline_room : inline_max;
+	qp->sq.wr.max_umr_ds = hwq_max_umr_ds(inline_room);
 	if (conf->mmo)
 		hwq_sq_set_memcpy(&qp->sq, qp->opaque.lkey, (uintptr_t)qp->opaque.addr,
 			qp->domain->dev->caps.max_memcpy_len);
@@ -227,7 +246,6 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	qp->cq = cq;
 	qp->info = hwq_qp_info(conf->type);
 	qp->qkey = conf->qkey;
-	qp->n_cqe = hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf);
 	qp->psn = new_psn();
 	ret = conf->mmo ? opaque_create(qp) : 0;
 	if (ret != 0)

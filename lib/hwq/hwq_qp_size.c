@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes of a QP: what a configuration asks for, what libmlx5 makes of it, and whether it is
- * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c compares them with
- * what mlx5dv_init_obj(3) shows.
+ * Sizes of a QP: what a configuration asks for, what it needs of libmlx5, and whether it is possible.
+ * Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c checks that what
+ * mlx5dv_init_obj(3) shows is no less.
  */
 #include "hwq_qp_size.h"
 
@@ -20,6 +20,7 @@
 #define OPS_ATOMIC    (IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 #define OPS_WINDOW    (IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)
 #define MLX5_OPS_LIST (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
+#define MLX5_OPS_UMR  (MLX5_OPS_LIST | MLX5DV_QP_EX_WITH_MKEY_CONFIGURE)
 
 /* Segments ahead of the data, beside the transport's: control; remote address; operands. */
 #define HEAD_DS        1u
@@ -66,13 +67,27 @@ hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf)
 	return conf->mlx5_ops | (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0);
 }
 
+/*
+ * Older versions of libmlx5 do not count the head of a UMR for MKEY_CONFIGURE, but all count it for
+ * lists. So the ring and the inline data are of one size with every version.
+ */
+uint64_t
+hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf)
+{
+	uint64_t ops = hwq_conf_mlx5_ops(conf);
+
+	if ((ops & MLX5DV_QP_EX_WITH_MKEY_CONFIGURE) != 0)
+		ops |= MLX5DV_QP_EX_WITH_MR_LIST;
+	return ops;
+}
+
 /* What libmlx5 counts ahead of the data of every WQE, without the transport's. */
 static uint32_t
 conf_op_ds(const struct hwq_qp_conf *conf)
 {
 	uint64_t ops = hwq_conf_send_ops(conf);
 
-	if ((ops & OPS_WINDOW) != 0 || (conf->mlx5_ops & MLX5_OPS_LIST) != 0)
+	if ((ops & OPS_WINDOW) != 0 || (conf->mlx5_ops & MLX5_OPS_UMR) != 0)
 		return HEAD_UMR_DS;
 	if ((ops & OPS_ATOMIC) != 0)
 		return HEAD_ATOMIC_DS;
@@ -113,30 +128,18 @@ conf_wqe_bb(const struct hwq_qp_conf *conf)
 	return hwq_ds_to_bb(conf_max_ds(conf));
 }
 
-/*
- * The longest UMR: its head, and a layout of what libmlx5 has for inline data. Where keys are
- * configured and no work that is like it is named, libmlx5 does not count the head.
- */
-static uint32_t
-conf_umr_bb(const struct hwq_qp_conf *conf)
+uint32_t
+hwq_conf_inline_room(const struct hwq_qp_conf *conf)
 {
-	uint32_t units = conf_wqe_bb(conf) * HWQ_DS_PER_BB - conf_head_ds(conf);
-
-	if ((conf->mlx5_ops & MLX5DV_QP_EX_WITH_MKEY_CONFIGURE) == 0)
-		return 0;
-	if (units > HWQ_UMR_LAYOUT_MAX)
-		units = HWQ_UMR_LAYOUT_MAX;
-	return hwq_ds_to_bb(HWQ_UMR_HEAD_DS) + hwq_ds_to_bb(units);
+	return (conf_wqe_bb(conf) * HWQ_DS_PER_BB - conf_head_ds(conf)) * HWQ_DS_LEN -
+	       HWQ_INLINE_HDR_LEN;
 }
 
-/* At least two of the longest, for the fill (hwq_sq.h), in WQEs as long as libmlx5 counts them. */
+/* At least two of the longest, for the fill (hwq_sq.h). */
 uint32_t
 hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
 {
-	uint32_t n = conf->sq_wr < 2 ? 2 : conf->sq_wr;
-	uint32_t bb = conf_wqe_bb(conf), umr_bb = conf_umr_bb(conf);
-
-	return umr_bb <= bb ? n : (n * umr_bb + bb - 1) / bb;
+	return conf->sq_wr < 2 ? 2 : conf->sq_wr;
 }
 
 /* libmlx5 rounds the ring's bytes up to a power of two, counting every WQE at its longest. */

@@ -132,13 +132,14 @@ hwq_rq_ring(struct hwq_rq *rq)
 }
 
 /**
- * For callers who take completions by hwq_cq_peek().
- * @return the wr_id of the oldest posted entry. The queue's next receive completion tells of that entry.
+ * For callers who take completions by hwq_cq_peek() or hwq_cq_poll().
+ * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
+ * @return the wr_id of the entry.
  */
 static inline uint64_t
-hwq_rq_wr_id(const struct hwq_rq *rq)
+hwq_rq_wr_id(const struct hwq_rq *rq, uint16_t wqe_counter)
 {
-	return rq->wr_ids[rq->ci & rq->mask];
+	return rq->wr_ids[wqe_counter & rq->mask];
 }
 
 /**
@@ -194,7 +195,7 @@ hwq_rq_poll(struct hwq_rq *rq, struct hwq_cqe *rec, uint64_t *wr_id, unsigned in
 	for (i = 0; i < n && hwq_cq_next_is_recv(cq, rq->qpn_be, rq->qpn_mask); i++) {
 		hwq_cqe_decode((const struct mlx5_cqe64 *)cq->next, &rec[i]);
 		hwq_cq_advance(cq);
-		wr_id[i] = hwq_rq_wr_id(rq);
+		wr_id[i] = hwq_rq_wr_id(rq, rec[i].wqe_counter);
 		rq->ci++;
 	}
 	hwq_cq_publish(cq);

@@ -123,14 +123,14 @@ hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
 
 /**
  * A layout that is @p n pieces one after the other, and zeros up to four units.
- * @return bytes that it describes, as libmlx5 adds them up: in 32 bits, with a sign.
+ * @return bytes that it describes.
  */
 static HWQ_INLINE uint64_t
 hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 {
 	struct mlx5_wqe_umr_klm_seg *klm = (struct mlx5_wqe_umr_klm_seg *)at;
 	unsigned int i = 0, k;
-	uint32_t len = 0;
+	uint64_t len = 0;
 
 	for (; i + 4 <= n; i += 4)
 		for (k = 0; k < 4; k++) {
@@ -141,7 +141,7 @@ hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 		for (; i < n; i++)
 			len += hwq_put_klm(&klm[i], &sge[i]);
 	}
-	return (uint64_t)(int64_t)(int32_t)len;
+	return len;
 }
 
 /**

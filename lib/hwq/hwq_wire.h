@@ -51,6 +51,9 @@ struct hwq_wire_inline_seg {
 	uint8_t data[];
 };
 
+/** Of type and domain of a signature error: the bits above are reserved (libmlx5, get_sig_err_info()). */
+#define HWQ_SIG_ERR_BITS 0x7
+
 /** A CQE that tells of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
 struct hwq_wire_sig_err_cqe {
 	uint8_t reserved0[16];

@@ -12,6 +12,7 @@
 
 #include "hwq_cq.h"
 #include "hwq_dump.h"
+#include "hwq_rq.h"
 #include "hwq_wqe.h"
 
 #define N_CQE 8
@@ -216,8 +217,9 @@ decode_signature_error(void)
 		memcpy(e + 24, "\x55\x66\x77\x88\xdd\xee\xff\x00", 8);
 		e[32] = (uint8_t)(kinds[i].syndrome >> 8);
 		e[33] = (uint8_t)kinds[i].syndrome;
-		e[34] = i % 2;
-		e[35] = i / 2 % 2;
+		/* Both have three bits; those above are reserved, and may be set. */
+		e[34] = 0xf8 | i % 2;
+		e[35] = 0xf8 | i / 2 % 2;
 		memcpy(e + 36, "\x00\xab\xcd\x05", 4);
 		memcpy(e + 40, "\x00\x00\x00\x01\x00\x00\x02\x08", 8);
 		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
@@ -229,7 +231,9 @@ decode_signature_error(void)
 		CHECK_EQ(rec.sig.syndrome, kinds[i].syndrome, "syndrome");
 		CHECK_EQ(rec.sig.kind, kinds[i].kind, "kind");
 		CHECK_EQ(rec.sig.transaction, i % 2, "type");
+		CHECK_EQ(rec.sig.raw_type, i % 2, "type");
 		CHECK_EQ(rec.sig.memory, i / 2 % 2, "domain");
+		CHECK_EQ(rec.sig.raw_domain, i / 2 % 2, "domain");
 		CHECK_EQ(rec.sig.expected, kinds[i].expected, "expected");
 		CHECK_EQ(rec.sig.actual, kinds[i].actual, "actual");
 		CHECK_EQ(rec.sig.offset, 0x100000208, "offset");
@@ -237,6 +241,39 @@ decode_signature_error(void)
 	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 16), 0x1122, "T10-DIF's guard");
 	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 32), 0x11223344, "a CRC32");
 	CHECK_EQ(hwq_sig_guard(0x1122334455667788, 64), 0x1122334455667788, "a CRC64");
+}
+
+/*
+ * A receive's CQE names its entry. A device that takes packets out of order may use entries in another
+ * order than they were posted in (libmlx5, handle_responder(), since rdma-core 55).
+ */
+static void
+receives_by_their_index(void)
+{
+	static const uint16_t order[] = {1, 0, 3, 2};
+	static uint8_t ring[4 * 16] __attribute__((aligned(64)));
+	static _Atomic(__be32) rq_dbrec[2];
+	const struct hwq_sge sge = {0x1000, 8, 7};
+	uint64_t wr_ids[4], ids[4], lap;
+	struct hwq_cqe rec[4];
+	struct hwq_rq rq;
+	unsigned int i;
+
+	start(0);
+	hwq_rq_init(&rq, ring, 4, 16, 0x42, rq_dbrec, &cq, wr_ids);
+	for (lap = 0; lap < 3; lap++) {
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(hwq_rq_post_list(&rq, lap * 100 + i, &sge, 1), 0, "a post");
+		CHECK_EQ(hwq_rq_free(&rq), 0, "free entries");
+		for (i = 0; i < 4; i++)
+			device_writes(lap * 4 + i, i == 3 ? 14 : 2, 0x42,
+				(uint16_t)(lap * 4 + order[i]));
+		CHECK_EQ(hwq_rq_wr_id(&rq, (uint16_t)(lap * 4 + 2)), lap * 100 + 2, "a wr_id");
+		CHECK_EQ(hwq_rq_poll(&rq, rec, ids, 4), 4, "receives");
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(ids[i], lap * 100 + order[i], "wr_id");
+		CHECK_EQ(hwq_rq_free(&rq), 4, "free entries");
+	}
 }
 
 static void
@@ -308,6 +345,7 @@ main(void)
 	RUN("good and error CQEs become records", decode());
 	RUN("receives of every kind become records", decode_receive());
 	RUN("signature errors become records", decode_signature_error());
+	RUN("a receive has the wr_id of the entry that its CQE names", receives_by_their_index());
 	RUN("WQEs and CQEs become text", as_text());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

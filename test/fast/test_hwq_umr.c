@@ -118,6 +118,33 @@ golden_pattern(void)
 	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
 }
 
+/* The key's length is the sum of the pieces, in 64 bits. */
+static void
+list_lengths(void)
+{
+	static const struct {
+		uint32_t piece;
+		unsigned int n;
+		uint64_t len;
+	} lists[] = {{0x7fffffff, 1, 0x7fffffff}, {0x80000000, 1, 0x80000000},
+		{0x40000000, 2, 0x80000000}, {0xffffffff, 1, 0xffffffff},
+		{0x80000000, 2, 0x100000000}, {0xffffffff, 7, 0x6fffffff9}};
+	struct hwq_sge sge[8] = {{0, 0, 0}};
+	unsigned int i, k;
+
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		__be64 len;
+
+		for (k = 0; k < lists[i].n; k++)
+			sge[k].len = lists[i].piece;
+		start();
+		hwq_wr_mr_list(&wr, &mkey, 0, (uint16_t)lists[i].n, sge);
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "a list");
+		memcpy(&len, (uint8_t *)hwq_sq_at(&sq, START) + 88, sizeof(len));
+		CHECK_EQ(be64toh(len), lists[i].len, "the length of its key");
+	}
+}
+
 static void
 golden_windows(void)
 {
@@ -287,6 +314,7 @@ main(void)
 {
 	RUN("a list has the bytes of its format", golden_list());
 	RUN("a pattern has the bytes of its format", golden_pattern());
+	RUN("a list of 2 GiB and more has the sum of its pieces as length", list_lengths());
 	RUN("windows have the bytes of their format", golden_windows());
 	RUN("invalid requests are refused with libmlx5's errors", errors());
 	RUN("an image has the bytes that the builder writes", images());

@@ -214,6 +214,8 @@ static inline struct ibv_qp *
 stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
 	struct ibv_qp_cap *cap)
 {
+	/* libmlx5 before version 45 of rdma-core counts the head of a UMR only for lists. */
+	bool configures = (conf->mlx5_ops & MLX5DV_QP_EX_WITH_MKEY_CONFIGURE) != 0;
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = stock_type(conf->type),
 		.sq_sig_all = conf->sq_sig_all,
@@ -239,7 +241,8 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 			     (conf->dci_streams ? MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS : 0),
 		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
 		.send_ops_flags = MLX5DV_QP_EX_WITH_RAW_WQE | conf->mlx5_ops |
-				  (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0),
+				  (conf->mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0) |
+				  (configures ? MLX5DV_QP_EX_WITH_MR_LIST : 0),
 		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
 			.dci_streams = {.log_num_concurent = conf->log_dci_streams,
 				.log_num_errored = conf->log_dci_errored}},

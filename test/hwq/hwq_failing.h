@@ -65,12 +65,39 @@ FAILING_CALL(hwq_verbs_cq_create, 1,
 	(ctx, n_cqe, channel, user, cq))
 FAILING_CALL(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
 FAILING_CALL(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
-FAILING_CALL(hwq_verbs_qp_create, 1,
-	(struct ibv_context * ctx, struct ibv_qp_init_attr_ex *attr,
-		struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp),
-	(ctx, attr, mlx5_attr, qp))
+/* If not NULL: changes what libmlx5 tells of a new QP, as another version of it might. */
+static void (*change_cap)(struct ibv_qp_cap *cap);
+static void (*change_view)(struct mlx5dv_qp *view);
+
+int __real_hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp);
+int __wrap_hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp);
+int
+__wrap_hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp)
+{
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_qp_create(ctx, attr, mlx5_attr, qp);
+
+	live += ret == 0;
+	if (ret == 0 && change_cap != NULL)
+		change_cap(&attr->cap);
+	return ret;
+}
+
+int __real_hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view);
+int __wrap_hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view);
+int
+__wrap_hwq_verbs_qp_take(struct ibv_qp *qp, struct mlx5dv_qp *view)
+{
+	int ret = fails() ? REFUSAL : __real_hwq_verbs_qp_take(qp, view);
+
+	if (ret == 0 && change_view != NULL)
+		change_view(view);
+	return ret;
+}
+
 FAILING_CALL(hwq_verbs_qp_destroy, -1, (struct ibv_qp * qp), (qp))
-FAILING_CALL(hwq_verbs_qp_take, 0, (struct ibv_qp * qp, struct mlx5dv_qp *view), (qp, view))
 FAILING_CALL(hwq_verbs_qp_modify, 0, (struct ibv_qp * qp, struct ibv_qp_attr *attr, int mask),
 	(qp, attr, mask))
 

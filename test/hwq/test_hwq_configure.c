@@ -180,7 +180,19 @@ post_longest(struct err_qp *r, struct hwq_wr *wr)
 	return hwq_wr_complete(wr);
 }
 
-/* An empty ring takes it at every place, whatever size libmlx5 computed for the ring. */
+/* The ring, and the longest layout, are those that libmlx5 makes where it counts the head of a UMR. */
+static void
+sizes_as_stock(const struct err_qp *r, const struct hwq_qp_conf *conf)
+{
+	struct stock s;
+
+	stock_create(dev, conf, &s);
+	CHECK_EQ(hwq_sq_n_bb(&r->t.qp->sq), s.view.sq.wqe_cnt, "WQEBBs");
+	CHECK_EQ(r->t.qp->sq.wr.max_umr_ds, (s.max_inline + 4) / 16, "units of a UMR");
+	stock_destroy(&s);
+}
+
+/* An empty ring takes it at every place. */
 static void
 longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 {
@@ -193,6 +205,8 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 	unsigned int i;
 
 	err_qp_open(&r, &conf, 64, 0);
+	if (sq_wr > 1)
+		sizes_as_stock(&r, &conf);
 	for (i = 0; i < 4 * hwq_sq_n_bb(&r.t.qp->sq); i++) {
 		CHECK_EQ(post_longest(&r, &wr), 0, "the longest configuration in a drained ring");
 		drain(&r);
@@ -211,15 +225,36 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 static void
 ring_sizes(void)
 {
-	static const uint32_t max_inline[] = {0, 28, 60, 92, 300, 600, 796, 860};
+	static const uint32_t max_inline[] = {0, 28, 60, 92, 300, 600, 796, 812};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(max_inline) / sizeof(max_inline[0]); i++) {
 		longest_fits(max_inline[i], 1, 0);
 		longest_fits(max_inline[i], 7, IBV_QP_EX_WITH_SEND);
-		if (max_inline[i] <= 812)
-			longest_fits(max_inline[i], 7, IBV_QP_EX_WITH_LOCAL_INV);
+		longest_fits(max_inline[i], 7, IBV_QP_EX_WITH_LOCAL_INV);
 	}
+}
+
+/* Behind the head of a UMR, 812 bytes of inline data are the most that DS counts. */
+static void
+too_long(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4,
+		.max_sge = 1,
+		.max_inline = 813,
+		.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
+	struct hwq_domain *d;
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+
+	CHECK_EQ(hwq_domain_create(dev, &d), 0, "a domain");
+	CHECK_EQ(hwq_cq_create(d, 256, &cq), 0, "a CQ");
+	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "813 bytes of inline data");
+	conf.max_inline = 0;
+	conf.max_sge = 52;
+	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "52 pieces of memory");
+	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroying the CQ");
+	CHECK_EQ(hwq_domain_destroy(d), 0, "destroying the domain");
 }
 
 /*
@@ -348,6 +383,35 @@ qp_types(void)
 	CHECK_EQ(hwq_domain_destroy(d), 0, "destroying the domain");
 }
 
+/* A description holds lengths of up to 4 GiB - 1, whatever a libmlx5 that adds up in 32 bits refuses. */
+static void
+long_lists(void)
+{
+	static const struct {
+		uint32_t len[2];
+		int ret;
+	} lists[] = {{{0x80000000, 0}, 0}, {{0x80000000, 0x7fffffff}, 0},
+		{{0x80000000, 0x80000000}, -EINVAL}, {{0xffffffff, 0x40000001}, -EINVAL}};
+	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 124};
+	struct hwq_wr wr;
+	struct err_qp r;
+	unsigned int i;
+
+	err_qp_open(&r, &conf, 4, HWQ_MKEY_SIG);
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct hwq_sge sge[2] = {{0, lists[i].len[0], 1}, {0, lists[i].len[1], 1}};
+
+		begin(&r, &wr);
+		hwq_wr_mkey_configure(&wr, r.key, 2, &nothing);
+		hwq_wr_set_mkey_layout_list(&wr, 2, sge);
+		hwq_wr_set_mkey_sig_block(&wr, &both);
+		CHECK(hwq_wr_complete(&wr) == lists[i].ret, "a signature over 0x%x and 0x%x bytes",
+			lists[i].len[0], lists[i].len[1]);
+		drain(&r);
+	}
+	err_qp_close(&r);
+}
+
 static void
 no_error_of_ours(void)
 {
@@ -375,8 +439,10 @@ main(int argc, char **argv)
 	dev = emu_open();
 	broken_requests();
 	ring_sizes();
+	too_long();
 	full_ring();
 	keys();
+	long_lists();
 	qp_types();
 	no_error_of_ours();
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");

@@ -382,6 +382,123 @@ libmlx5_without_memcpy(void)
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 }
 
+/* ------------------------------------------------------------------ sizes that libmlx5 chose */
+
+static struct mlx5dv_qp shown; /* what hwq saw last */
+static uint32_t times_sq = 1, times_rq = 1, less_sq, less_rq, sq_stride, rq_stride;
+static int32_t more_inline;
+
+static void
+other_view(struct mlx5dv_qp *view)
+{
+	view->sq.wqe_cnt = view->sq.wqe_cnt * times_sq - less_sq;
+	view->rq.wqe_cnt = view->rq.wqe_cnt * times_rq - less_rq;
+	view->sq.stride = sq_stride;
+	view->rq.stride = rq_stride;
+	shown = *view;
+}
+
+static void
+other_cap(struct ibv_qp_cap *cap)
+{
+	cap->max_inline_data += (uint32_t)more_inline;
+}
+
+/* Creates the QP on a CQ of that size. */
+static int
+create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_qp **qp, struct hwq_cq **cq)
+{
+	static const struct hwq_qp_conf conf = {.sq_wr = 16,
+		.max_inline = 60,
+		.rq_wr = 8,
+		.rq_sge = 2,
+		.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
+	int ret = hwq_cq_create(domain, n_cqe, cq);
+
+	return ret != 0 ? ret : hwq_qp_create(domain, *cq, &conf, qp);
+}
+
+static void
+expect_size(struct hwq_domain *domain, int want, const char *what)
+{
+	struct hwq_qp *qp;
+	struct hwq_cq *cq;
+	int ret = create_on(domain, 512, &qp, &cq);
+
+	CHECK(ret == want, "%s: %d, not %d", what, ret, want);
+	if (ret == 0) {
+		CHECK_EQ(hwq_sq_n_bb(&qp->sq), shown.sq.wqe_cnt, what);
+		CHECK_EQ(qp->rq.mask + 1, shown.rq.wqe_cnt, what);
+		CHECK_EQ(qp->n_cqe, shown.sq.wqe_cnt + shown.rq.wqe_cnt, what);
+		CHECK_EQ(cq->reserved, qp->n_cqe, what);
+		CHECK_EQ(hwq_qp_destroy(qp), 0, what);
+	}
+	CHECK_EQ(cq->reserved, 0, what);
+	CHECK_EQ(hwq_cq_destroy(cq), 0, what);
+}
+
+/*
+ * 16 WQEs of 256 bytes are 64 WQEBBs: the head of a UMR is 192 bytes (struct mlx5_wqe_ctrl_seg, 48 bytes
+ * of UMR control, 64 of key context, 64 of layout), and 64 are for inline data and its length of 4.
+ */
+static void
+sizes_that_libmlx5_chose(void)
+{
+	struct hwq_domain *domain;
+	struct hwq_dev *dev;
+	struct hwq_qp *qp;
+	struct hwq_cq *cq;
+
+	calls = fail_at = 0;
+	CHECK_EQ(hwq_dev_open(NULL, &dev), 0, "open");
+	CHECK_EQ(hwq_domain_create(dev, &domain), 0, "a domain");
+	change_view = other_view;
+	sq_stride = 64, rq_stride = 32;
+	expect_size(domain, 0, "the sizes as they are");
+	CHECK_EQ(shown.sq.wqe_cnt, 64, "WQEBBs");
+	times_sq = 2;
+	expect_size(domain, 0, "a longer send ring");
+	CHECK_EQ(create_on(domain, 64 + 8, &qp, &cq), -ENOSPC, "a CQ for the shorter ring");
+	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroying the CQ");
+	times_sq = 1, times_rq = 4;
+	expect_size(domain, 0, "a longer receive ring");
+	times_rq = 1, rq_stride = 64;
+	expect_size(domain, 0, "longer receives");
+	rq_stride = 16;
+	expect_size(domain, -EPROTO, "shorter receives");
+	rq_stride = 32, sq_stride = 128;
+	expect_size(domain, -EPROTO, "other WQEBBs");
+	sq_stride = 64, less_sq = 32;
+	expect_size(domain, -EPROTO, "a shorter send ring");
+	times_sq = 2;
+	expect_size(domain, -EPROTO, "a send ring of no power of two");
+	times_sq = 1024, less_sq = 0;
+	expect_size(domain, -EPROTO, "a send ring too long for its indices");
+	times_sq = 1, less_rq = 4;
+	expect_size(domain, -EPROTO, "a shorter receive ring");
+	times_rq = 2;
+	expect_size(domain, -EPROTO, "a receive ring of no power of two");
+	times_rq = 1, less_rq = 0;
+
+	change_cap = other_cap;
+	more_inline = 1000;
+	CHECK_EQ(create_on(domain, 512, &qp, &cq), 0, "more inline data than was asked for");
+	CHECK(qp->sq.max_inline == 60 && qp->sq.wr.max_umr_ds == 4,
+		"%u bytes, %u units: WQEs longer than the ring was made for", qp->sq.max_inline,
+		qp->sq.wr.max_umr_ds);
+	CHECK(hwq_qp_destroy(qp) == 0 && hwq_cq_destroy(cq) == 0, "destroying");
+	more_inline = -16;
+	CHECK_EQ(create_on(domain, 512, &qp, &cq), 0, "less inline data");
+	CHECK(qp->sq.max_inline == 44 && qp->sq.wr.max_umr_ds == 3, "%u bytes, %u units",
+		qp->sq.max_inline, qp->sq.wr.max_umr_ds);
+	CHECK(hwq_qp_destroy(qp) == 0 && hwq_cq_destroy(cq) == 0, "destroying");
+	change_cap = NULL;
+	change_view = NULL;
+	CHECK_EQ(hwq_domain_destroy(domain), 0, "the domain");
+	CHECK_EQ(hwq_dev_close(dev), 0, "close");
+	CHECK_EQ(live, 0, "objects left");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -400,5 +517,9 @@ main(int argc, char **argv)
 	RUN("limits of the device that hwq cannot use are cut", limits_beyond_those_of_hwq());
 	RUN("a libmlx5 that does not know memcpy makes a device without it",
 		libmlx5_without_memcpy());
+	hwq_log_set(emu_count_log);
+	RUN("rings are as long as libmlx5 made them, and too short ones are refused",
+		sizes_that_libmlx5_chose());
+	hwq_log_set(NULL);
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes of a QP: what a configuration asks for, and what libmlx5 makes of it. */
+/* Sizes of a QP: what a configuration asks for, and what it needs of libmlx5. */
 #ifndef HWQ_QP_SIZE_H
 #define HWQ_QP_SIZE_H
 
@@ -10,13 +10,16 @@ uint64_t hwq_conf_send_ops(const struct hwq_qp_conf *conf);
 uint64_t hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_max_sge(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_sge(const struct hwq_qp_conf *conf);
-/* Work requests to ask libmlx5 for. */
+/* What to ask libmlx5 for: MLX5DV_QP_EX_WITH_* operations, work requests. */
+uint64_t hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_sq_wr(const struct hwq_qp_conf *conf);
-/* What libmlx5 makes of a configuration: WQEBBs of the send ring, entries of the receive ring. */
+/* What a configuration needs of libmlx5, at least: WQEBBs of the send ring, entries of the receive ring. */
 uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);
-/* Most inline data that fits behind the longest head, whatever libmlx5 has room for. */
+/* Most inline data that DS can count behind the head of the operations that take inline data. */
 uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
+/* Inline data that fits the longest WQE, behind the longest head. */
+uint32_t hwq_conf_inline_room(const struct hwq_qp_conf *conf);
 /* Units of layout and BSF that one UMR may have, where libmlx5 allows max_inline bytes of inline data. */
 uint32_t hwq_max_umr_ds(uint32_t max_inline);
 /* @return 0; or -errno, and a log line says what is possible. */
