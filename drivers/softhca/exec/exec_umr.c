@@ -188,17 +188,21 @@ sig_is_enabled(const struct umr *u)
 	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
 }
 
-/* A request with a BSF must enable it, and one that enables it must have it, behind the layout. */
+/*
+ * A BSF behind the layout counts where BSFs are enabled: by the request, or else in the key, which is so
+ * from its creation on. A request that enables them must have one.
+ */
 static bool
-take_signature(struct umr *u)
+take_signature(struct umr *u, const struct key *now)
 {
-	uint8_t bsf[SIG_BSF_LEN];
+	bool enabled = (u->mask & UMR_MASK_BSF) != 0 ? sig_is_enabled(u) : now->bsf_on;
 	uint32_t n = SIG_BSF_LEN / WQE_SEG;
+	uint8_t bsf[SIG_BSF_LEN];
 
-	if (u->bsf_units != (sig_is_enabled(u) ? n : 0))
-		return false;
 	if (u->bsf_units == 0)
-		return true;
+		return !sig_is_enabled(u);
+	if (u->bsf_units != n || !enabled)
+		return false;
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(bsf + i * WQE_SEG, umr_unit(u, u->units + i), WQE_SEG);
 	return sig_decode(bsf, &u->sig);
@@ -229,7 +233,7 @@ check_key(struct umr *u, const struct key *now)
 		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (now->mkey->crypto && has_crypto(u))
 		return requester_refuse(u->run, VEN_CRYPTO, SYN_MW_BIND);
-	if (!take_signature(u))
+	if (!take_signature(u, now))
 		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (u->units > now->mkey->max_entries)
 		return requester_refuse(u->run, VEN_UMR_ROOM, SYN_MW_BIND);
@@ -339,8 +343,10 @@ take_values(struct umr *u, struct key *key)
 		key->variant = u->variant;
 	if (u->mask & UMR_MASK_QPN)
 		key->qpn = u->qpn;
-	if (u->mask & UMR_MASK_BSF) {
-		key->sig_on = sig_is_enabled(u);
+	if (u->mask & UMR_MASK_BSF)
+		key->bsf_on = key->sig_on = sig_is_enabled(u);
+	if (u->bsf_units != 0) {
+		key->sig_on = true;
 		key->sig = u->sig;
 	}
 	if (u->mask & UMR_MASK_SIG_ERR)

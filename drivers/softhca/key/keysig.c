@@ -12,9 +12,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "keytxn.h"
+#include "keywalk.h"
 #include "move.h"
 #include "psv.h"
-#include "keywalk.h"
+#include "sigafter.h"
 
 /* ---- PSVs */
 
@@ -60,41 +62,6 @@ psv_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
 	return psv != NULL && psv->pdn == pdn ? psv : NULL;
 }
 
-struct sig_after {
-	struct sig_after *next;
-	const struct key *key;
-	struct key_sig sig;
-	struct sg memory;
-	uint64_t at; /* offset of the buffer in the list that data fill */
-	uint64_t first, data;
-	uint64_t wire_len, memory_len;
-	uint8_t *wire, *bytes;
-	bool remote, peer; /* of a peer's request; of the responder's key */
-};
-
-/* ---- errors */
-
-/*
- * After one error is told, no more are told until the program configures the key again and
- * acknowledges the error: libmlx5 counts errors from 1 on, and the configuration carries the
- * lowest bit of that count.
- */
-static void
-tell_error(struct key_use *use, const struct sig_after *a, bool memory,
-	const struct sig_error *error)
-{
-	const struct key *key = a->key;
-	struct softhca_mkey *mkey = key->mkey;
-	bool seen = !key->sig_expected;
-	const struct key_sig_error what = {.error = *error,
-		.key = mkey->index << 8 | key->variant,
-		.peer = a->peer,
-		.memory = memory};
-
-	use->user->sig_error(use, &what,
-		atomic_compare_exchange_strong(&mkey->sig_told, &seen, key->sig_expected));
-}
-
 /* ---- data that come in are converted when they have arrived */
 
 static bool
@@ -104,29 +71,14 @@ has_signature(const struct key_sig *sig, struct softhca_lanes *lanes, uint32_t p
 	       (sig->wire.type == SIG_NONE || psv_find(lanes, sig->wire.psv, pdn) != NULL);
 }
 
-static bool
-sig_in(struct key_use *use, struct sig_after *a, struct sg *sg)
-{
-	a->wire = key_use_alloc(use, a->wire_len);
-	a->bytes = key_use_alloc(use, a->memory_len);
-	if (a->wire == NULL || a->bytes == NULL)
-		return false;
-	a->at = sg->len;
-	a->next = use->after;
-	use->after = a;
-	return sg_push(use, sg, a->wire, a->wire_len);
-}
-
 static enum sg_end
-after_copy(struct key_use *use, struct sig_after *a, uint64_t moved)
+after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 {
 	struct sig_error error = {0};
 	struct sg from;
-	uint64_t wire = moved > a->at ? moved - a->at : 0, data, memory;
+	uint64_t data, memory;
 	enum sg_end end;
 
-	if (wire > a->wire_len)
-		wire = a->wire_len;
 	/* A message that ends inside a block does not change that block. */
 	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
 		return SG_MOVED;
@@ -138,7 +90,7 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t moved)
 	sg_set(&from, a->bytes, memory);
 	end = sg_move(use, &a->memory, &from);
 	if (error.found)
-		tell_error(use, a, false, &error);
+		sig_tell(use, a, false, &error);
 	return end;
 }
 
@@ -151,7 +103,10 @@ sig_after_move(struct key_use *use, uint64_t len)
 		struct sig_after *a = use->after;
 
 		use->after = a->next;
-		end = after_copy(use, a, len);
+		if (a->sig.txn_len != 0)
+			end = txn_after(use, a, sig_arrived(a, len));
+		else
+			end = after_copy(use, a, sig_arrived(a, len));
 	}
 	return end;
 }
@@ -164,9 +119,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	struct sig_error error = {0};
 	struct sg to;
 
-	a->wire = key_use_alloc(use, a->wire_len);
-	a->bytes = key_use_alloc(use, a->memory_len);
-	if (a->wire == NULL || a->bytes == NULL)
+	if (!sig_alloc(use, a))
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
 	if (sg_move(use, &to, &a->memory) != SG_MOVED)
@@ -174,7 +127,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	sig_convert(&a->sig, &a->sig.mem, &a->sig.wire, a->bytes, a->wire, a->first, a->data,
 		&error);
 	if (error.found)
-		tell_error(use, a, true, &error);
+		sig_tell(use, a, true, &error);
 	return sg_push(use, sg, a->wire, a->wire_len);
 }
 
@@ -211,6 +164,8 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	a->sig = key->sig;
 	a->remote = (need & ACC_REMOTE) != 0;
 	a->peer = a->remote || use->receiving;
+	if (a->sig.txn_len != 0)
+		return txn_walk(use, lanes, a, need, off, len, sg);
 	use->vendor = VEN_SIG_PSV;
 	if (!has_signature(&a->sig, lanes, key->pdn))
 		return false;
@@ -221,5 +176,5 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	if (!layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,
 		    a->memory_len, &a->memory))
 		return false;
-	return need & writes ? sig_in(use, a, sg) : sig_out(use, a, sg);
+	return need & writes ? sig_defer(use, a, sg) : sig_out(use, a, sg);
 }

@@ -47,6 +47,7 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->iova = attr->iova;
 	key->len = attr->len;
 	key->rinval = attr->rinval;
+	key->bsf_on = attr->bsf;
 	key->variant = variant;
 	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval && (attr->access & ACC_ON_DEMAND) == 0)
 		key->plain = key_plain_id(key->pdn, variant);

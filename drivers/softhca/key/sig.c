@@ -47,12 +47,13 @@ guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
 	return (uint16_t)~sum;
 }
 
-/* Least significant bit first, inverted at the end; the polynomial is reversed. */
-static uint32_t
-guard_crc32(const uint8_t *p, uint32_t len, uint32_t crc, uint32_t polynomial)
+/* Least significant bit first; the polynomial is reversed. The guard is the register inverted. */
+uint32_t
+sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 {
+	const uint32_t polynomial = type == SIG_CRC32 ? 0xedb88320 : 0x82f63b78;
 	static uint32_t tables[2][256]; /* CRC32, CRC32C */
-	uint32_t *table = tables[polynomial == 0x82f63b78];
+	uint32_t *table = tables[type == SIG_CRC32C];
 
 	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
 		for (uint32_t i = 0; i < 256; i++) {
@@ -62,9 +63,16 @@ guard_crc32(const uint8_t *p, uint32_t len, uint32_t crc, uint32_t polynomial)
 				c = c & 1 ? c >> 1 ^ polynomial : c >> 1;
 			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
 		}
-	for (uint32_t i = 0; i < len; i++)
+	for (uint64_t i = 0; i < len; i++)
 		crc = crc >> 8 ^ __atomic_load_n(&table[(crc ^ p[i]) & 0xff], __ATOMIC_RELAXED);
-	return ~crc;
+	return crc;
+}
+
+void
+sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
+{
+	crc = htole32(~crc);
+	memcpy(out, &crc, sizeof(crc));
 }
 
 /* ---- BSF */
@@ -74,11 +82,22 @@ enum bsf {
 	BSF_CHECK_MASK = 1,
 	BSF_WIRE = 2, /* copy mask where both domains have the same structure, else block size */
 	BSF_MEM = 3,
+	BSF_RAW_LEN = 4,
 	BSF_WIRE_FORMAT_PSV = 8,
 	BSF_MEM_FORMAT_PSV = 12,
+	BSF_TXN_FLAGS = 16, /* 32 bits, the low ones the length of a prologue */
+	BSF_EPILOGUE = 20,
+	BSF_WIRE_TXN_PSV = 24,
+	BSF_MEM_TXN_PSV = 28,
 	BSF_WIRE_DIF = 32,
 	BSF_MEM_DIF = 48,
+	BSF_SHORT = 1, /* of 32 bytes: without T10-DIF */
 	BSF_WITH_INLINE = 2,
+	TXN_MEM_LAST = 1 << 24,
+	TXN_MEM_FIRST = 1 << 25,
+	TXN_WIRE_LAST = 1 << 28,
+	TXN_WIRE_FIRST = 1 << 29,
+	TXN_FLAGS = TXN_MEM_LAST | TXN_MEM_FIRST | TXN_WIRE_LAST | TXN_WIRE_FIRST,
 	BSF_SAME = 0x10,
 	FORMAT_CRC32 = 0x20,
 	FORMAT_CRC32C = 0x40,
@@ -120,6 +139,15 @@ decode_dif(const uint8_t *dif, struct sig_domain *d)
 }
 
 static bool
+decode_crc(uint8_t format, enum sig_type *type, bool *ones)
+{
+	*ones = (format & FORMAT_SEED_0) == 0;
+	*type = (format & 0xf0) == FORMAT_CRC32 ? SIG_CRC32 : SIG_CRC32C;
+	return (format & 0xf0) == FORMAT_CRC32 || (format & 0xf0) == FORMAT_CRC32C;
+}
+
+/* dif: the description of a T10-DIF signature, or NULL where the BSF has none. */
+static bool
 decode_domain(const uint8_t *bsf, uint32_t format_psv, const uint8_t *dif, uint8_t selector,
 	struct sig_domain *d)
 {
@@ -133,24 +161,55 @@ decode_domain(const uint8_t *bsf, uint32_t format_psv, const uint8_t *dif, uint8
 	if (d->block == 0)
 		return false;
 	if (format == 0)
-		return decode_dif(dif, d);
-	d->ones = (format & FORMAT_SEED_0) == 0;
-	d->type = (format & 0xf0) == FORMAT_CRC32 ? SIG_CRC32 : SIG_CRC32C;
-	return (format & 0xf0) == FORMAT_CRC32 || (format & 0xf0) == FORMAT_CRC32C;
+		return dif != NULL && decode_dif(dif, d);
+	return decode_crc(format, &d->type, &d->ones);
+}
+
+static void
+decode_txn(uint32_t format_psv, bool first, bool last, struct sig_txn *t, bool *good)
+{
+	*t = (struct sig_txn){.psv = format_psv & 0xffffff, .first = first, .last = last};
+	if (format_psv != 0 && !decode_crc((uint8_t)(format_psv >> 24), &t->type, &t->ones))
+		*good = false;
+}
+
+/* The signatures of a transaction, instead of those of blocks: no block has a size. */
+static bool
+decode_whole(const uint8_t *bsf, struct key_sig *sig)
+{
+	uint32_t flags = get_be32(bsf + BSF_TXN_FLAGS);
+	bool good = (flags & ~(uint32_t)TXN_FLAGS) == 0 && get_be32(bsf + BSF_EPILOGUE) == 0 &&
+		    bsf[BSF_WIRE] == 0 && bsf[BSF_MEM] == 0 &&
+		    get_be32(bsf + BSF_WIRE_FORMAT_PSV) == 0 &&
+		    get_be32(bsf + BSF_MEM_FORMAT_PSV) == 0;
+
+	sig->txn_len = get_be32(bsf + BSF_RAW_LEN);
+	decode_txn(get_be32(bsf + BSF_WIRE_TXN_PSV), (flags & TXN_WIRE_FIRST) != 0,
+		(flags & TXN_WIRE_LAST) != 0, &sig->wire_txn, &good);
+	decode_txn(get_be32(bsf + BSF_MEM_TXN_PSV), (flags & TXN_MEM_FIRST) != 0,
+		(flags & TXN_MEM_LAST) != 0, &sig->mem_txn, &good);
+	return good && sig->txn_len != 0;
 }
 
 bool
 sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig)
 {
 	bool same = (bsf[BSF_SIZE_SBS] & BSF_SAME) != 0;
+	bool dif = bsf[BSF_SIZE_SBS] >> 6 == BSF_WITH_INLINE;
+	bool txn = (get_be32(bsf + BSF_WIRE_TXN_PSV) | get_be32(bsf + BSF_MEM_TXN_PSV)) != 0;
 
+	memset(sig, 0, sizeof(*sig));
 	sig->check_mask = bsf[BSF_CHECK_MASK];
+	if (!dif && bsf[BSF_SIZE_SBS] >> 6 != BSF_SHORT)
+		return false;
+	if (txn)
+		return !dif && !same && decode_whole(bsf, sig);
 	sig->copy_mask = same ? bsf[BSF_WIRE] : 0;
-	return bsf[BSF_SIZE_SBS] >> 6 == BSF_WITH_INLINE &&
-	       decode_domain(bsf, get_be32(bsf + BSF_MEM_FORMAT_PSV), bsf + BSF_MEM_DIF,
-		       bsf[BSF_MEM], &sig->mem) &&
-	       decode_domain(bsf, get_be32(bsf + BSF_WIRE_FORMAT_PSV), bsf + BSF_WIRE_DIF,
-		       same ? bsf[BSF_MEM] : bsf[BSF_WIRE], &sig->wire);
+	return decode_domain(bsf, get_be32(bsf + BSF_MEM_FORMAT_PSV),
+		       dif ? bsf + BSF_MEM_DIF : NULL, bsf[BSF_MEM], &sig->mem) &&
+	       decode_domain(bsf, get_be32(bsf + BSF_WIRE_FORMAT_PSV),
+		       dif ? bsf + BSF_WIRE_DIF : NULL, same ? bsf[BSF_MEM] : bsf[BSF_WIRE],
+		       &sig->wire);
 }
 
 /* ---- lengths */
@@ -195,8 +254,6 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 static void
 sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
 {
-	uint32_t crc;
-
 	if (d->type == SIG_T10DIF) {
 		uint16_t seed = d->ones ? 0xffff : 0;
 
@@ -206,10 +263,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
 		put_be32(sig + 4, d->ref_tag + (d->ref_increments ? (uint32_t)n : 0));
 		return;
 	}
-	crc = guard_crc32(data, d->block, d->ones ? UINT32_MAX : 0,
-		d->type == SIG_CRC32 ? 0xedb88320 : 0x82f63b78);
-	crc = htole32(crc);
-	memcpy(sig, &crc, sizeof(crc));
+	sig_crc_write(sig_crc(d->type, d->ones ? UINT32_MAX : 0, data, d->block), sig);
 }
 
 /* The mask's bit for a byte of the signature: the manual page's table. */
@@ -275,6 +329,15 @@ check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint
 	error->offset = offset;
 	error->expected = as_number(d, found);
 	error->actual = as_number(d, right);
+}
+
+void
+sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
+	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error)
+{
+	const struct sig_domain d = {.type = type};
+
+	check(&d, mask, found, right, offset, error);
 }
 
 /* ---- conversion */

@@ -26,9 +26,23 @@ struct sig_domain {
 	uint32_t ref_tag;
 };
 
+/*
+ * A CRC over a whole transaction, in one of the domains: over the data of one message, or of several
+ * through one key after the other. A PSV carries the CRC from one to the next.
+ */
+struct sig_txn {
+	enum sig_type type; /* SIG_NONE, SIG_CRC32 or SIG_CRC32C */
+	uint32_t psv;
+	bool ones;  /* the seed is all ones, else 0 */
+	bool first; /* the transaction begins with this key's first byte */
+	bool last;  /* it ends with this key's last byte: its CRC, of 4 bytes, lies behind it */
+};
+
 struct key_sig {
-	struct sig_domain mem, wire;
+	struct sig_domain mem, wire; /* of blocks */
 	uint8_t check_mask, copy_mask;
+	uint32_t txn_len; /* not 0: the signatures are those of a transaction; bytes of data here */
+	struct sig_txn mem_txn, wire_txn;
 };
 
 struct sig_error {
@@ -38,9 +52,18 @@ struct sig_error {
 };
 
 #define SIG_BSF_LEN 64
+#define SIG_CRC_LEN 4
 
 /* Reads a BSF. False: it asks for something that this adapter does not do. */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig);
+
+/* The CRC's register after more data, from the register before; its seed is the register at first. */
+uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t len);
+/* The bytes that stand for a register's value. */
+void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
+/* Compares the bytes that the mask names (mlx5dv_sig_crc's, as in a BSF). offset: of them. */
+void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
+	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);
 
 uint32_t sig_len(const struct sig_domain *domain);
 /*

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Data that go through a key with the signature of a transaction. */
+#ifndef SOFTHCA_KEYTXN_H
+#define SOFTHCA_KEYTXN_H
+
+#include "odp.h"
+#include "sigafter.h"
+
+/* As sig_walk(), with the use prepared: its key, its signature, and whose it is. */
+bool txn_walk(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a, uint32_t need,
+	uint64_t off, uint64_t len, struct sg *sg);
+/* Checks, strips and stores what has arrived: `wire` bytes. */
+enum sg_end txn_after(struct key_use *use, struct sig_after *a, uint64_t wire);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What keys with a signature of blocks and of transactions have in common: buffers and errors. */
+#include "sigafter.h"
+
+bool
+sig_alloc(struct key_use *use, struct sig_after *a)
+{
+	a->wire = key_use_alloc(use, a->wire_len);
+	a->bytes = key_use_alloc(use, a->memory_len);
+	return a->wire != NULL && a->bytes != NULL;
+}
+
+bool
+sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg)
+{
+	if (!sig_alloc(use, a))
+		return false;
+	a->at = sg->len;
+	a->next = use->after;
+	use->after = a;
+	return sg_push(use, sg, a->wire, a->wire_len);
+}
+
+uint64_t
+sig_arrived(const struct sig_after *a, uint64_t moved)
+{
+	uint64_t wire = moved > a->at ? moved - a->at : 0;
+
+	return wire < a->wire_len ? wire : a->wire_len;
+}
+
+void
+sig_tell(struct key_use *use, const struct sig_after *a, bool memory, const struct sig_error *error)
+{
+	const struct key *key = a->key;
+	struct softhca_mkey *mkey = key->mkey;
+	bool seen = !key->sig_expected;
+	const struct key_sig_error what = {.error = *error,
+		.key = mkey->index << 8 | key->variant,
+		.peer = a->peer,
+		.memory = memory};
+
+	use->user->sig_error(use, &what,
+		atomic_compare_exchange_strong(&mkey->sig_told, &seen, key->sig_expected));
+}
