@@ -57,3 +57,61 @@ raw_recv(int fd, void *buf, size_t len, int flags)
 {
 	return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
 }
+
+int
+raw_fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	return syscall(SYS_newfstatat, dir, path, st, flags);
+}
+
+ssize_t
+raw_readlink(const char *path, char *buf, size_t len)
+{
+	return raw_readlinkat(AT_FDCWD, path, buf, len);
+}
+
+ssize_t
+raw_readlinkat(int dir, const char *path, char *buf, size_t len)
+{
+	return syscall(SYS_readlinkat, dir, path, buf, len);
+}
+
+int
+raw_access(const char *path, int mode)
+{
+	return syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+bool
+raw_getcwd(char *buf, size_t len)
+{
+	return syscall(SYS_getcwd, buf, len) > 0;
+}
+
+DIR *
+raw_opendir(const char *path)
+{
+	int fd = raw_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (fd >= 0 && dir == NULL)
+		close(fd);
+	return dir;
+}
+
+FILE *
+raw_fopen(const char *path)
+{
+	int fd = raw_open(path, O_RDONLY | O_CLOEXEC, 0);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && file == NULL)
+		close(fd);
+	return file;
+}
+
+int
+raw_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *stx)
+{
+	return syscall(SYS_statx, dir, path, flags, mask, stx);
+}

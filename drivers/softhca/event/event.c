@@ -212,7 +212,7 @@ dup_program_end(struct event_file *file)
 
 	if (copy >= 0)
 		return copy;
-	dir = opendir("/proc/self/fd");
+	dir = raw_opendir("/proc/self/fd");
 	if (dir == NULL)
 		return -1;
 	while (copy < 0 && (entry = readdir(dir)) != NULL) {

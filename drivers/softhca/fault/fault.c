@@ -18,6 +18,7 @@
 #include "devices.h"
 #include "fault_line.h"
 #include "log.h"
+#include "raw.h"
 #include "softhca.h"
 #include "timing.h"
 
@@ -197,7 +198,7 @@ file_read(void)
 	unsigned int n = 0, n_line = 0;
 	char line[FAULT_LINE_LEN + 2];
 	struct fault_parser p;
-	FILE *f = fopen(file.path, "re");
+	FILE *f = raw_fopen(file.path);
 	int rc = 0;
 
 	drop_faults(true);
@@ -226,7 +227,7 @@ file_look(void)
 {
 	struct statx st;
 
-	if (statx(AT_FDCWD, file.path, 0, STATX_BASIC_STATS, &st) != 0)
+	if (raw_statx(AT_FDCWD, file.path, 0, STATX_BASIC_STATS, &st) != 0)
 		memset(&st, 0, sizeof(st));
 	if (st.stx_mtime.tv_sec == file.mtime.tv_sec &&
 		(long)st.stx_mtime.tv_nsec == file.mtime.tv_nsec &&

@@ -29,7 +29,7 @@ static struct softhca_ctx *
 unlink_closed(void)
 {
 	struct softhca_ctx **link = &contexts, *ctx, *closed = NULL;
-	DIR *dir = opendir("/proc/self/fd");
+	DIR *dir = raw_opendir("/proc/self/fd");
 	struct dirent *entry;
 
 	if (dir == NULL)

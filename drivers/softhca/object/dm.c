@@ -40,7 +40,7 @@ mask_of(uint32_t first, uint32_t n)
 static uint64_t
 mapped_pages(const struct softhca_ctx *ctx)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
+	FILE *f = raw_fopen("/proc/self/maps");
 	uint64_t mapped = 0;
 	char line[512];
 

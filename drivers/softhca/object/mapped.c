@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "raw.h"
+
 #define DEVICE_MAPPING "/memfd:" CTX_MEMFD_NAME " "
 
 bool
 memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
+	FILE *f = raw_fopen("/proc/self/maps");
 	uint64_t at = addr;
 	char line[512];
 	bool line_start = true;

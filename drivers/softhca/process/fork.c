@@ -15,6 +15,7 @@
 #include "nl_socket.h"
 #include "object.h"
 #include "pdn.h"
+#include "tree.h"
 
 /* No uverbs call runs from here on, and all locks of the control half are held. */
 static void
@@ -24,11 +25,13 @@ prepare(void)
 	contexts_fork_prepare();
 	object_fork_prepare();
 	pdn_fork_prepare();
+	tree_fork_prepare();
 }
 
 static void
 parent(void)
 {
+	tree_fork_parent();
 	pdn_fork_parent();
 	object_fork_parent();
 	contexts_fork_parent();
@@ -43,6 +46,7 @@ child(void)
 
 	for (unsigned int i = 0; i < n; i++)
 		devs[i].lanes = NULL;
+	tree_fork_child();
 	pdn_fork_child();
 	object_fork_child();
 	dm_fork_child();

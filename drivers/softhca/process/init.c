@@ -15,6 +15,7 @@
 #include "settings.h"
 #include "softhca.h"
 #include "sysfs.h"
+#include "tree.h"
 
 static struct softhca_config config;
 static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
@@ -67,7 +68,7 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 
 static void __attribute__((constructor)) bring_up(void)
 {
-	const char *root = sysfs_real_root();
+	const char *root = tree_find_root();
 	char err[512], name[64];
 
 	if (settings_load(&config, err, sizeof(err)) != 0) {
@@ -86,11 +87,8 @@ static void __attribute__((constructor)) bring_up(void)
 			fill_port(&devices[i], port);
 	}
 	softhca_devices_set(devices, config.devices);
-	if (sysfs_create(&config, root, &first_uverbs) != 0) {
-		config.devices = 0;
-		softhca_devices_set(devices, 0);
-		return;
-	}
+	first_uverbs = sysfs_next_uverbs(root);
+	tree_init(&config, root, first_uverbs);
 	for (unsigned int i = 0; i < config.devices; i++)
 		devices[i].uverbs = first_uverbs + i;
 	object_table_init();
@@ -102,5 +100,5 @@ static void __attribute__((constructor)) bring_up(void)
 static void __attribute__((destructor)) take_down(void)
 {
 	if (softhca_active())
-		sysfs_remove();
+		tree_remove();
 }

@@ -92,7 +92,7 @@ nl_socket_is(int fd)
 static void
 drop_closed(void)
 {
-	DIR *dir = opendir("/proc/self/fd");
+	DIR *dir = raw_opendir("/proc/self/fd");
 	bool seen[N_SOCKETS] = {false};
 	struct dirent *entry;
 

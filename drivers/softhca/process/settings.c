@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "number.h"
+#include "raw.h"
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
-#define FAULTS_VARIABLE "SOFTHCA_FAULTS" /* not a setting: fault.c reads it */
+/* Not settings: fault.c and tree.c read them. */
+#define FAULTS_VARIABLE "SOFTHCA_FAULTS"
+#define TREE_VARIABLE   "SOFTHCA_TREE"
 #define LINE_LEN        512
 
 extern char **environ;
@@ -250,7 +253,7 @@ apply_line(struct softhca_config *cfg, const char *where, char *line, char *err,
 static int
 load_file(struct softhca_config *cfg, const char *path, char *err, size_t err_len)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = raw_fopen(path);
 	char line[LINE_LEN], where[LINE_LEN];
 	int rc = 0;
 
@@ -289,7 +292,8 @@ load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 
 		if (strncmp(*e, ENV_PREFIX, strlen(ENV_PREFIX)) != 0 || eq == NULL ||
 			strncmp(*e, CONFIG_VARIABLE "=", strlen(CONFIG_VARIABLE) + 1) == 0 ||
-			strncmp(*e, FAULTS_VARIABLE "=", strlen(FAULTS_VARIABLE) + 1) == 0)
+			strncmp(*e, FAULTS_VARIABLE "=", strlen(FAULTS_VARIABLE) + 1) == 0 ||
+			strncmp(*e, TREE_VARIABLE "=", strlen(TREE_VARIABLE) + 1) == 0)
 			continue;
 		for (; name + n < eq && n < sizeof(key) - 1; n++)
 			key[n] = tolower((unsigned char)name[n]);

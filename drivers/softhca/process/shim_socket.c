@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sysfs tree that libibverbs' discovery reads. */
+/* The machine's own sysfs: which RDMA devices it has. */
 #ifndef SOFTHCA_SYSFS_H
 #define SOFTHCA_SYSFS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config.h"
+/* Reads a file's first line, without the line's end. False: errno. */
+bool sysfs_read_line(const char *path, char *buf, size_t len);
+/* Is the RDMA device below root an mlx5 device? */
+bool sysfs_is_mlx5(const char *root, const char *ibdev);
 
-#define SYSFS_MAJOR      231 /* of the kernel's uverbs devices; minors count from 192 */
-#define SYSFS_MINOR_BASE 192
+typedef int sysfs_visitor(const char *root, const char *uverbs, const char *ibdev, void *arg);
+/* Calls visit for each uverbs device below root, until it returns non-zero: that is the result. */
+int sysfs_for_each_uverbs(const char *root, sysfs_visitor *visit, void *arg);
 
-/* The machine's own sysfs: SYSFS_PATH, unless that is a tree of this library; else /sys. */
-const char *sysfs_real_root(void);
 /* Finds an mlx5 device below root and copies its name. False: there is none. */
 bool sysfs_find_mlx5(const char *root, char *name, size_t len);
-/*
- * Builds the tree in a new temporary directory and points SYSFS_PATH to it. Other vendors'
- * devices below root stay visible in it. *first_uverbs: N of the first adapter's
- * /dev/infiniband/uverbs<N>. -errno: it has logged what failed.
- */
-int sysfs_create(const struct softhca_config *cfg, const char *root, unsigned int *first_uverbs);
-/* Whether the tree has devices of the machine: of other vendors. */
+/* The first N that is greater than that of each uverbs<N> below root. */
+unsigned int sysfs_next_uverbs(const char *root);
+/* Whether that call has seen devices of other vendors. */
 bool sysfs_has_others(void);
-/* Removes the tree, unless a parent or a child by fork() still uses it. */
-void sysfs_remove(void);
 
 #endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Paths as the program writes them, and where their files are. */
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "init.h"
+#include "raw.h"
+#include "softhca.h"
+#include "tree.h"
+
+#define MAX_LINKS 40 /* as the kernel: path_resolution(7) */
+
+static bool
+begins(const char *name, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(name, dir, len) == 0 && (name[len] == '/' || name[len] == '\0');
+}
+
+static bool
+is_covered(const char *name)
+{
+	return begins(name, "/sys") || begins(name, "/dev/infiniband");
+}
+
+/* A name with none of these does not lead below /sys or /dev/infiniband, whatever ".." is in it. */
+static bool
+may_be_covered(const char *path)
+{
+	return strstr(path, "/sys") != NULL || strstr(path, "/infiniband") != NULL;
+}
+
+/* ---------------------------------------------------------------- absolute names */
+
+void
+path_show(char *name)
+{
+	const char *inside = tree_inside(name);
+
+	if (inside != NULL)
+		memmove(name, inside, strlen(inside) + 1);
+}
+
+/* The name of a directory, without a slash at its end. */
+static bool
+name_of_directory(int dir, char name[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	if (dir == AT_FDCWD) {
+		if (!raw_getcwd(name, PATH_MAX))
+			return false;
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+		n = raw_readlink(link, name, PATH_MAX - 1);
+		if (n < 0)
+			return false;
+		name[n] = '\0';
+	}
+	if (name[0] != '/')
+		return false;
+	path_show(name);
+	if (strcmp(name, "/") == 0)
+		name[0] = '\0';
+	return true;
+}
+
+/* Appends a path's parts to a name, without empty parts and ".". A slash at the end stays. */
+static bool
+append(char name[PATH_MAX], const char *path, bool *climbs)
+{
+	size_t len = strlen(name), part;
+
+	for (; *path != '\0'; path += part) {
+		path += strspn(path, "/");
+		part = strcspn(path, "/");
+		if (part == 1 && path[0] == '.')
+			continue;
+		if (len + part + 2 > PATH_MAX)
+			return false;
+		if (part == 2 && strncmp(path, "..", 2) == 0)
+			*climbs = true;
+		name[len++] = '/';
+		memcpy(name + len, path, part);
+		len += part;
+		name[len] = '\0';
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- where a name's file is */
+
+/* Directories of the tree that hold less than the machine's, and only lead to others. */
+static bool
+is_passage(const char *name)
+{
+	static const char *const passages[] = {"/sys", "/sys/bus", "/sys/bus/pci", "/sys/dev",
+		"/sys/dev/char"};
+
+	for (size_t i = 0; i < sizeof(passages) / sizeof(passages[0]); i++) {
+		size_t len = strlen(passages[i]);
+
+		if (strncmp(name, passages[i], len) == 0 && name[len + (name[len] == '/')] == '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Directories whose machine's files are there only where the tree links to them. */
+static bool
+is_closed(const char *name)
+{
+	return begins(name, "/sys/class/infiniband") || begins(name, "/sys/class/infiniband_verbs");
+}
+
+static void
+machine_path(const char *name, char real[PATH_MAX])
+{
+	if (begins(name, "/sys"))
+		snprintf(real, PATH_MAX, "%s%s", tree_machine_root(), name + strlen("/sys"));
+	else
+		snprintf(real, PATH_MAX, "%s", name);
+}
+
+static struct softhca_dev *
+device_of(const char *name)
+{
+	static const char prefix[] = "/dev/infiniband/uverbs";
+	unsigned long n;
+	char *end;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	name += sizeof(prefix) - 1;
+	if (*name < '0' || *name > '9')
+		return NULL;
+	n = strtoul(name, &end, 10);
+	return *end == '\0' && n <= UINT32_MAX ? softhca_device_by_uverbs(n) : NULL;
+}
+
+/* A name without ".." to its file. */
+static enum path_kind
+locate(const char *name, char real[PATH_MAX])
+{
+	const char *tree = is_covered(name) ? tree_path() : NULL;
+	char machine[PATH_MAX], text[PATH_MAX];
+	ssize_t n;
+
+	if (tree == NULL)
+		return PATH_OTHER;
+	tree_need(name);
+	machine_path(name, machine);
+	if (snprintf(real, PATH_MAX, "%s%s", tree, name) >= PATH_MAX)
+		return PATH_OTHER;
+	n = raw_readlink(real, text, sizeof(text) - 1);
+	if (n >= 0) {
+		text[n] = '\0';
+		if (strcmp(text, machine) != 0)
+			return PATH_TREE;
+	} else if (errno == ENOENT || errno == ENOTDIR
+			   ? is_closed(name)
+			   : !is_passage(name) || raw_access(machine, F_OK) != 0)
+		return PATH_TREE;
+	memcpy(real, machine, strlen(machine) + 1);
+	return PATH_MACHINE;
+}
+
+/* ---------------------------------------------------------------- names without ".." and links */
+
+/*
+ * Walks along a name and follows its symbolic links: with `follow` all, else those before the last "..".
+ * -errno: one of these parts does not exist, or cannot be read.
+ */
+static int
+walk(const char *name, bool follow, char out[PATH_MAX])
+{
+	char todo[PATH_MAX], real[PATH_MAX], text[2 * PATH_MAX];
+	unsigned int links = 0;
+	char *at = todo;
+	size_t len = 0;
+
+	snprintf(todo, sizeof(todo), "%s", name);
+	out[0] = '\0';
+	for (;;) {
+		size_t part;
+		ssize_t n;
+
+		at += strspn(at, "/");
+		part = strcspn(at, "/");
+		if (part == 0)
+			break;
+		if (part == 2 && strncmp(at, "..", 2) == 0) {
+			while (len > 0 && out[--len] != '/')
+				;
+			out[len] = '\0';
+			at += part;
+			continue;
+		}
+		if (part == 1 && *at == '.') {
+			at += part;
+			continue;
+		}
+		if (len + part + 2 > PATH_MAX)
+			return -ENAMETOOLONG;
+		snprintf(out + len, PATH_MAX - len, "/%.*s", (int)part, at);
+		at += part;
+		if (!follow && strstr(at, "/..") == NULL) {
+			len += part + 1;
+			continue;
+		}
+		n = raw_readlink(locate(out, real) == PATH_OTHER ? out : real, text, PATH_MAX - 1);
+		if (n < 0) {
+			if (errno != EINVAL)
+				return -errno;
+			len += part + 1;
+			continue;
+		}
+		if (++links > MAX_LINKS)
+			return -ELOOP;
+		text[n] = '\0';
+		path_show(text);
+		if (text[0] == '/')
+			len = 0;
+		out[len] = '\0';
+		if (strlen(text) + strlen(at) + 2 > PATH_MAX)
+			return -ENAMETOOLONG;
+		strcat(strcat(text, "/"), at);
+		memcpy(todo, text, strlen(text) + 1);
+		at = todo;
+	}
+	if (len == 0)
+		strcpy(out, "/");
+	return 0;
+}
+
+/* ---------------------------------------------------------------- */
+
+static enum path_kind
+find(int dir, const char *path, struct path_place *place)
+{
+	bool climbs = false;
+
+	place->name[0] = '\0';
+	if (*path == '/') {
+		if (!may_be_covered(path))
+			return PATH_OTHER;
+	} else if (!name_of_directory(dir, place->name))
+		return PATH_OTHER;
+	if (!append(place->name, path, &climbs) || !may_be_covered(place->name))
+		return PATH_OTHER;
+	if (climbs) {
+		char straight[PATH_MAX];
+
+		if (walk(place->name, false, straight) != 0)
+			return PATH_OTHER;
+		memcpy(place->name, straight, strlen(straight) + 1);
+	}
+	if (!is_covered(place->name))
+		return PATH_OTHER;
+	place->dev = device_of(place->name);
+	place->kind = locate(place->name, place->real);
+	return place->dev != NULL ? PATH_DEVICE : place->kind;
+}
+
+enum path_kind
+path_find(int dir, const char *path, struct path_place *place)
+{
+	int saved = errno;
+
+	place->kind = PATH_OTHER;
+	place->dev = NULL;
+	if (softhca_active() && path != NULL && *path != '\0')
+		place->kind = find(dir, path, place);
+	errno = saved;
+	return place->kind;
+}
+
+int
+path_resolve(const struct path_place *place, char out[PATH_MAX])
+{
+	size_t len = strlen(place->name);
+	char real[PATH_MAX];
+	struct stat st;
+	int rc = walk(place->name, true, out);
+
+	if (rc == 0 && place->name[len - 1] == '/' &&
+		raw_stat(locate(out, real) == PATH_OTHER ? out : real, &st) == 0 &&
+		!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return rc;
+}

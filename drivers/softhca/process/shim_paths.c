@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The libc calls that take a path, for /sys and /dev/infiniband as a machine with the adapter has them.
+ *
+ * Each finds the file's place (path.c) and lets the call run there. The calls that libc makes of one
+ * system call are made directly: that needs no dlsym(), so they work from the first instruction of a
+ * process and below the sanitizers' own interceptors. The others are libc's own, found by dlsym(). Their
+ * fortified forms, which a program calls that was compiled with _FORTIFY_SOURCE, are here too.
+ *
+ * libc's own calls do not come here when they call each other: fopen() opens without open(). So each call
+ * that takes a path is in this file, but for fts_open(3).
+ */
+#undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
+#undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "contexts.h"
+#include "init.h"
+#include "path.h"
+#include "raw.h"
+#include "softhca.h"
+#include "tree.h"
+#include "tree_files.h"
+#include "tree_open.h"
+
+#ifndef __LP64__
+#error "The kernel's struct stat is libc's on 64-bit machines only"
+#endif
+
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
+int __xstat(int version, const char *path, struct stat *st);
+int __xstat64(int version, const char *path, struct stat64 *st);
+int __lxstat(int version, const char *path, struct stat *st);
+int __lxstat64(int version, const char *path, struct stat64 *st);
+int __fxstat(int version, int fd, struct stat *st);
+int __fxstat64(int version, int fd, struct stat64 *st);
+int __fxstatat(int version, int dir, const char *path, struct stat *st, int flags);
+int __fxstatat64(int version, int dir, const char *path, struct stat64 *st, int flags);
+ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t room);
+ssize_t __readlinkat_chk(int dir, const char *path, char *buf, size_t len, size_t room);
+char *__realpath_chk(const char *path, char *resolved, size_t room);
+char *__getcwd_chk(char *buf, size_t len, size_t room);
+void __chk_fail(void) __attribute__((noreturn));
+
+/* libc's own function of that name, behind this library. */
+#define NEXT(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(&name) found;                                                    \
+		__typeof__(&name) f = __atomic_load_n(&found, __ATOMIC_RELAXED);                   \
+		if (f == NULL) {                                                                   \
+			f = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                            \
+			__atomic_store_n(&found, f, __ATOMIC_RELAXED);                             \
+		}                                                                                  \
+		f;                                                                                 \
+	})
+
+/* The path at which a call finds the file, below the same directory. */
+static const char *
+real_path(int dir, const char *path, struct path_place *place)
+{
+	return path_find(dir, path, place) == PATH_OTHER ? path : place->real;
+}
+
+static int
+fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* ---------------------------------------------------------------- open */
+
+static int
+open_device(const struct path_place *place, int flags)
+{
+	int fd;
+
+	tree_make_own();
+	fd = ctx_open(place->dev, flags);
+	return fd < 0 ? fail(-fd) : fd;
+}
+
+static int
+open_any(int dir, const char *path, int flags, mode_t mode)
+{
+	struct path_place place;
+	int rc, fd, through;
+
+	switch (path_find(dir, path, &place)) {
+	case PATH_OTHER:
+		return raw_openat(dir, path, flags, mode);
+	case PATH_DEVICE:
+		if ((flags & O_PATH) == 0)
+			return open_device(&place, flags);
+		break;
+	default:
+		break;
+	}
+	rc = tree_open(&place, flags, &through);
+	if (rc != 0)
+		return fail(-rc);
+	fd = raw_open(place.real, flags, mode);
+	if (through >= 0)
+		close(through);
+	return fd;
+}
+
+static mode_t
+mode_argument(int flags, va_list ap)
+{
+	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(ap, mode_t) : 0;
+}
+
+#define OPEN(name, at, parameters, more_flags)                                                     \
+	SOFTHCA_API int name parameters                                                            \
+	{                                                                                          \
+		va_list ap;                                                                        \
+		mode_t mode;                                                                       \
+                                                                                                   \
+		va_start(ap, flags);                                                               \
+		mode = mode_argument(flags, ap);                                                   \
+		va_end(ap);                                                                        \
+		return open_any(at, path, flags | more_flags, mode);                               \
+	}
+#define OPEN_CHECKED(name, at, parameters, more_flags)                                             \
+	SOFTHCA_API int name parameters                                                            \
+	{                                                                                          \
+		return open_any(at, path, flags | more_flags, 0);                                  \
+	}
+
+OPEN(open, AT_FDCWD, (const char *path, int flags, ...), 0)
+OPEN(open64, AT_FDCWD, (const char *path, int flags, ...), O_LARGEFILE)
+OPEN(openat, dir, (int dir, const char *path, int flags, ...), 0)
+OPEN(openat64, dir, (int dir, const char *path, int flags, ...), O_LARGEFILE)
+OPEN_CHECKED(__open_2, AT_FDCWD, (const char *path, int flags), 0)
+OPEN_CHECKED(__open64_2, AT_FDCWD, (const char *path, int flags), O_LARGEFILE)
+OPEN_CHECKED(__openat_2, dir, (int dir, const char *path, int flags), 0)
+OPEN_CHECKED(__openat64_2, dir, (int dir, const char *path, int flags), O_LARGEFILE)
+
+SOFTHCA_API DIR *
+opendir(const char *path)
+{
+	int fd = open_any(AT_FDCWD, path, O_RDONLY | O_NDELAY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (fd >= 0 && dir == NULL)
+		close(fd);
+	return dir;
+}
+
+/* ---------------------------------------------------------------- streams */
+
+/* The flags of open(2) by which fopen(3) decides whether it may open a file. */
+static int
+mode_flags(const char *mode)
+{
+	return *mode == 'r' && strchr(mode, '+') == NULL ? O_RDONLY : O_RDWR | O_CREAT;
+}
+
+/* A stream by libc's own call, on the place of the path. */
+#define STREAM(name, parameters, ...)                                                              \
+	SOFTHCA_API FILE *name parameters                                                          \
+	{                                                                                          \
+		struct path_place place;                                                           \
+		const char *real = real_path(AT_FDCWD, path, &place);                              \
+		int rc, through = -1;                                                              \
+		FILE *file;                                                                        \
+                                                                                                   \
+		rc = place.kind == PATH_OTHER ? 0 : tree_open(&place, mode_flags(mode), &through); \
+		if (rc != 0) {                                                                     \
+			errno = -rc;                                                               \
+			return NULL;                                                               \
+		}                                                                                  \
+		file = NEXT(name)(__VA_ARGS__);                                                    \
+		if (through >= 0)                                                                  \
+			close(through);                                                            \
+		return file;                                                                       \
+	}
+
+STREAM(fopen, (const char *path, const char *mode), real, mode)
+STREAM(fopen64, (const char *path, const char *mode), real, mode)
+STREAM(freopen, (const char *path, const char *mode, FILE *old), real, mode, old)
+STREAM(freopen64, (const char *path, const char *mode, FILE *old), real, mode, old)
+
+/* ---------------------------------------------------------------- stat */
+
+static void
+be_device(struct stat *st, const struct softhca_dev *dev)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(TREE_MAJOR, TREE_MINOR_BASE + softhca_uverbs_of(dev));
+	st->st_size = 0;
+	st->st_blocks = 0;
+}
+
+static int
+fstat_any(int fd, struct stat *st)
+{
+	int rc = raw_fstat(fd, st);
+	struct softhca_dev *dev;
+
+	if (rc != 0 || !softhca_active() || !S_ISREG(st->st_mode))
+		return rc;
+	dev = ctx_find_dev(st->st_dev, st->st_ino);
+	if (dev != NULL)
+		be_device(st, dev);
+	return 0;
+}
+
+static int
+stat_any(int dir, const char *path, struct stat *st, int flags)
+{
+	struct path_place place;
+
+	if (path != NULL && *path == '\0' && (flags & AT_EMPTY_PATH) != 0 && dir != AT_FDCWD)
+		return fstat_any(dir, st);
+	switch (path_find(dir, path, &place)) {
+	case PATH_OTHER:
+		return raw_fstatat(dir, path, st, flags);
+	case PATH_DEVICE:
+		/* Without a tree the device is there all the same. */
+		if (raw_fstatat(AT_FDCWD, place.real, st, flags) != 0) {
+			memset(st, 0, sizeof(*st));
+			st->st_nlink = 1;
+		}
+		be_device(st, place.dev);
+		return 0;
+	default:
+		return raw_fstatat(AT_FDCWD, place.real, st, flags);
+	}
+}
+
+/*
+ * The names that begin with __ are those before glibc 2.33; gcc's thread sanitizer still calls __fxstat.
+ * Their version is that of struct stat's layout: 64-bit machines have one layout.
+ */
+#define STAT(name, parameters, ...)                                                                \
+	SOFTHCA_API int name parameters                                                            \
+	{                                                                                          \
+		return stat_any(__VA_ARGS__);                                                      \
+	}
+#define FSTAT(name, parameters)                                                                    \
+	SOFTHCA_API int name parameters                                                            \
+	{                                                                                          \
+		return fstat_any(fd, (struct stat *)st);                                           \
+	}
+
+STAT(stat, (const char *path, struct stat *st), AT_FDCWD, path, st, 0)
+STAT(stat64, (const char *path, struct stat64 *st), AT_FDCWD, path, (struct stat *)st, 0)
+STAT(lstat, (const char *path, struct stat *st), AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW)
+STAT(lstat64, (const char *path, struct stat64 *st), AT_FDCWD, path, (struct stat *)st,
+	AT_SYMLINK_NOFOLLOW)
+STAT(fstatat, (int dir, const char *path, struct stat *st, int flags), dir, path, st, flags)
+STAT(fstatat64, (int dir, const char *path, struct stat64 *st, int flags), dir, path,
+	(struct stat *)st, flags)
+STAT(__xstat, (int version, const char *path, struct stat *st), AT_FDCWD, path, st, 0)
+STAT(__xstat64, (int version, const char *path, struct stat64 *st), AT_FDCWD, path,
+	(struct stat *)st, 0)
+STAT(__lxstat, (int version, const char *path, struct stat *st), AT_FDCWD, path, st,
+	AT_SYMLINK_NOFOLLOW)
+STAT(__lxstat64, (int version, const char *path, struct stat64 *st), AT_FDCWD, path,
+	(struct stat *)st, AT_SYMLINK_NOFOLLOW)
+STAT(__fxstatat, (int version, int dir, const char *path, struct stat *st, int flags), dir, path,
+	st, flags)
+STAT(__fxstatat64, (int version, int dir, const char *path, struct stat64 *st, int flags), dir,
+	path, (struct stat *)st, flags)
+FSTAT(fstat, (int fd, struct stat *st))
+FSTAT(fstat64, (int fd, struct stat64 *st))
+FSTAT(__fxstat, (int version, int fd, struct stat *st))
+FSTAT(__fxstat64, (int version, int fd, struct stat64 *st))
+
+static void
+be_device_x(struct statx *stx, const struct softhca_dev *dev)
+{
+	stx->stx_mode = S_IFCHR | 0666;
+	stx->stx_rdev_major = TREE_MAJOR;
+	stx->stx_rdev_minor = TREE_MINOR_BASE + softhca_uverbs_of(dev);
+	stx->stx_size = 0;
+	stx->stx_blocks = 0;
+}
+
+SOFTHCA_API int
+statx(int dir, const char *restrict path, int flags, unsigned int mask, struct statx *restrict stx)
+{
+	struct path_place place;
+	struct softhca_dev *dev;
+	int rc;
+
+	if (path_find(dir, path, &place) != PATH_OTHER)
+		rc = raw_statx(AT_FDCWD, place.real, flags, mask, stx);
+	else
+		rc = raw_statx(dir, path, flags, mask, stx);
+	if (rc != 0 || !softhca_active())
+		return rc;
+	dev = place.kind == PATH_DEVICE
+		      ? place.dev
+		      : (S_ISREG(stx->stx_mode) ? ctx_find_dev(makedev(stx->stx_dev_major,
+								       stx->stx_dev_minor),
+							  stx->stx_ino)
+						: NULL);
+	if (dev != NULL)
+		be_device_x(stx, dev);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- links and names */
+
+static ssize_t
+readlink_any(int dir, const char *path, char *buf, size_t len)
+{
+	char text[PATH_MAX];
+	struct path_place place;
+	ssize_t n;
+
+	if (!softhca_active())
+		return raw_readlinkat(dir, path, buf, len);
+	path = real_path(dir, path, &place);
+	n = raw_readlinkat(dir, path, text, sizeof(text) - 1);
+	if (n < 0)
+		return n;
+	if (len == 0)
+		return fail(EINVAL);
+	/* A link of /proc, to the working directory or an open file. */
+	text[n] = '\0';
+	path_show(text);
+	n = strlen(text);
+	if ((size_t)n > len)
+		n = len;
+	memcpy(buf, text, n);
+	return n;
+}
+
+SOFTHCA_API ssize_t
+readlink(const char *restrict path, char *restrict buf, size_t len)
+{
+	return readlink_any(AT_FDCWD, path, buf, len);
+}
+
+SOFTHCA_API ssize_t
+readlinkat(int dir, const char *restrict path, char *restrict buf, size_t len)
+{
+	return readlink_any(dir, path, buf, len);
+}
+
+SOFTHCA_API ssize_t
+__readlink_chk(const char *path, char *buf, size_t len, size_t room)
+{
+	if (len > room)
+		__chk_fail();
+	return readlink_any(AT_FDCWD, path, buf, len);
+}
+
+SOFTHCA_API ssize_t
+__readlinkat_chk(int dir, const char *path, char *buf, size_t len, size_t room)
+{
+	if (len > room)
+		__chk_fail();
+	return readlink_any(dir, path, buf, len);
+}
+
+/* A string that libc has made, as the program sees it. */
+static char *
+shown(char *name)
+{
+	if (name != NULL)
+		path_show(name);
+	return name;
+}
+
+SOFTHCA_API char *
+realpath(const char *restrict path, char *restrict resolved)
+{
+	char straight[PATH_MAX];
+	struct path_place place;
+	int rc;
+
+	if (path_find(AT_FDCWD, path, &place) == PATH_OTHER)
+		return shown(NEXT(realpath)(path, resolved));
+	rc = path_resolve(&place, straight);
+	if (rc != 0) {
+		errno = -rc;
+		return NULL;
+	}
+	return resolved == NULL ? strdup(straight) : strcpy(resolved, straight);
+}
+
+SOFTHCA_API char *
+__realpath_chk(const char *path, char *resolved, size_t room)
+{
+	if (room < PATH_MAX)
+		__chk_fail();
+	return realpath(path, resolved);
+}
+
+SOFTHCA_API char *
+canonicalize_file_name(const char *path)
+{
+	return realpath(path, NULL);
+}
+
+SOFTHCA_API char *
+getcwd(char *buf, size_t len)
+{
+	return shown(NEXT(getcwd)(buf, len));
+}
+
+SOFTHCA_API char *
+__getcwd_chk(char *buf, size_t len, size_t room)
+{
+	if (len > room)
+		__chk_fail();
+	return getcwd(buf, len);
+}
+
+SOFTHCA_API char *
+get_current_dir_name(void)
+{
+	return shown(NEXT(get_current_dir_name)());
+}
+
+/* ---------------------------------------------------------------- libc's own calls, elsewhere */
+
+/* Each: a libc call with one path, below `dir`. */
+#define CALL(type, name, dir, parameters, ...)                                                     \
+	SOFTHCA_API type name parameters                                                           \
+	{                                                                                          \
+		struct path_place place;                                                           \
+                                                                                                   \
+		path = real_path(dir, path, &place);                                               \
+		return NEXT(name)(__VA_ARGS__);                                                    \
+	}
+
+typedef int choose_entry(const struct dirent *);
+typedef int order_entries(const struct dirent **, const struct dirent **);
+typedef int choose_entry64(const struct dirent64 *);
+typedef int order_entries64(const struct dirent64 **, const struct dirent64 **);
+
+CALL(int, access, AT_FDCWD, (const char *path, int mode), path, mode)
+CALL(int, euidaccess, AT_FDCWD, (const char *path, int mode), path, mode)
+CALL(int, eaccess, AT_FDCWD, (const char *path, int mode), path, mode)
+CALL(int, faccessat, dir, (int dir, const char *path, int mode, int flags), dir, path, mode, flags)
+CALL(int, chdir, AT_FDCWD, (const char *path), path)
+CALL(int, scandir, AT_FDCWD,
+	(const char *restrict path, struct dirent ***restrict list, choose_entry *choose,
+		order_entries *order),
+	path, list, choose, order)
+CALL(int, scandir64, AT_FDCWD,
+	(const char *restrict path, struct dirent64 ***restrict list, choose_entry64 *choose,
+		order_entries64 *order),
+	path, list, choose, order)
+CALL(int, scandirat, dir,
+	(int dir, const char *restrict path, struct dirent ***restrict list, choose_entry *choose,
+		order_entries *order),
+	dir, path, list, choose, order)
+CALL(int, scandirat64, dir,
+	(int dir, const char *restrict path, struct dirent64 ***restrict list,
+		choose_entry64 *choose, order_entries64 *order),
+	dir, path, list, choose, order)
+CALL(ssize_t, getxattr, AT_FDCWD, (const char *path, const char *name, void *value, size_t len),
+	path, name, value, len)
+CALL(ssize_t, lgetxattr, AT_FDCWD, (const char *path, const char *name, void *value, size_t len),
+	path, name, value, len)
+CALL(ssize_t, listxattr, AT_FDCWD, (const char *path, char *list, size_t len), path, list, len)
+CALL(ssize_t, llistxattr, AT_FDCWD, (const char *path, char *list, size_t len), path, list, len)
+CALL(long, pathconf, AT_FDCWD, (const char *path, int name), path, name)
+
+/* ---------------------------------------------------------------- statfs: the tree is sysfs */
+
+#define SYSFS_MAGIC 0x62656572 /* linux/magic.h */
+
+#define STATFS(call, type, be_sysfs)                                                               \
+	SOFTHCA_API int call(const char *restrict path, struct type *restrict st)                  \
+	{                                                                                          \
+		struct path_place place;                                                           \
+		int rc = NEXT(call)(real_path(AT_FDCWD, path, &place), st);                        \
+                                                                                                   \
+		if (rc == 0 && place.kind == PATH_TREE && strncmp(place.name, "/sys", 4) == 0)     \
+			be_sysfs;                                                                  \
+		return rc;                                                                         \
+	}
+
+STATFS(statfs, statfs, st->f_type = SYSFS_MAGIC)
+STATFS(statfs64, statfs64, st->f_type = SYSFS_MAGIC)
+STATFS(statvfs, statvfs, (void)0)
+STATFS(statvfs64, statvfs64, (void)0)
+
+/* ---------------------------------------------------------------- walks */
+
+static void
+close_directory(void *dir)
+{
+	(void)closedir(dir);
+}
+
+/* glob(3) takes the program's functions for directories, with GLOB_ALTDIRFUNC: here, those of this file. */
+static int
+directories_of_this_file(int flags, glob_t *result)
+{
+	if (!softhca_active() || (flags & GLOB_ALTDIRFUNC) != 0)
+		return flags;
+	result->gl_opendir = (void *(*)(const char *))opendir;
+	result->gl_readdir = (struct dirent * (*)(void *)) readdir;
+	result->gl_closedir = close_directory;
+	result->gl_stat = stat;
+	result->gl_lstat = lstat;
+	return flags | GLOB_ALTDIRFUNC;
+}
+
+typedef int glob_error(const char *, int);
+
+SOFTHCA_API int
+glob(const char *restrict pattern, int flags, glob_error *on_error, glob_t *restrict result)
+{
+	flags = directories_of_this_file(flags, result);
+	return NEXT(glob)(pattern, flags, on_error, result);
+}
+
+SOFTHCA_API int
+glob64(const char *restrict pattern, int flags, glob_error *on_error, glob64_t *restrict result)
+{
+	flags = directories_of_this_file(flags, (glob_t *)result);
+	return NEXT(glob64)(pattern, flags, on_error, result);
+}
+
+/* The program's function of the walk that this thread is in, inside the tree: it gets /sys/... names. */
+static __thread __nftw_func_t nftw_call;
+static __thread __ftw_func_t ftw_call;
+
+static int
+nftw_visit(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	const char *inside = tree_inside(path);
+	struct FTW moved = *walk;
+
+	if (inside == NULL)
+		return nftw_call(path, st, type, walk);
+	moved.base -= inside - path;
+	return nftw_call(inside, st, type, &moved);
+}
+
+static int
+ftw_visit(const char *path, const struct stat *st, int type)
+{
+	const char *inside = tree_inside(path);
+
+	return ftw_call(inside != NULL ? inside : path, st, type);
+}
+
+/* A walk that begins in the tree stays in it. */
+#define WALK(name, visitor, visit, call, parameters, ...)                                          \
+	SOFTHCA_API int name parameters                                                            \
+	{                                                                                          \
+		visitor saved = call;                                                              \
+		struct path_place place;                                                           \
+		int rc;                                                                            \
+                                                                                                   \
+		path = real_path(AT_FDCWD, path, &place);                                          \
+		if (place.kind != PATH_TREE)                                                       \
+			return NEXT(name)(__VA_ARGS__);                                            \
+		call = (visitor)function;                                                          \
+		function = (__typeof__(function))visit;                                            \
+		rc = NEXT(name)(__VA_ARGS__);                                                      \
+		call = saved;                                                                      \
+		return rc;                                                                         \
+	}
+
+WALK(ftw, __ftw_func_t, ftw_visit, ftw_call, (const char *path, __ftw_func_t function, int fds),
+	path, function, fds)
+WALK(ftw64, __ftw_func_t, ftw_visit, ftw_call, (const char *path, __ftw64_func_t function, int fds),
+	path, function, fds)
+WALK(nftw, __nftw_func_t, nftw_visit, nftw_call,
+	(const char *path, __nftw_func_t function, int fds, int flags), path, function, fds, flags)
+WALK(nftw64, __nftw_func_t, nftw_visit, nftw_call,
+	(const char *path, __nftw64_func_t function, int fds, int flags), path, function, fds,
+	flags)

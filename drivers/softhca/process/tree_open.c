@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening a file of a tree, as the kernel would: what may be opened, and what is in it. */
+#include "tree_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "devices.h"
+#include "log.h"
+#include "raw.h"
+#include "tree.h"
+
+/* ---------------------------------------------------------------- what is not emulated */
+
+static void
+say_once(atomic_bool *said, const char *what)
+{
+	if (!atomic_exchange(said, true))
+		softhca_log("%s", what);
+}
+
+/* Management datagrams: libibumad's files of an adapter. */
+static bool
+is_umad(const char *name)
+{
+	return strncmp(name, "/dev/infiniband/umad", 20) == 0 ||
+	       strncmp(name, "/dev/infiniband/issm", 20) == 0 ||
+	       strcmp(name, "/sys/class/infiniband_mad/abi_version") == 0;
+}
+
+static int
+refuse_what_is_missing(const struct path_place *place)
+{
+	static atomic_bool said_umad;
+
+	if (is_umad(place->name) && raw_access(place->real, F_OK) != 0)
+		say_once(&said_umad,
+			"management datagrams (umad) are not emulated: perfquery, sminfo "
+			"and other programs that send them cannot work here");
+	return 0; /* the kernel answers ENOENT */
+}
+
+/* ---------------------------------------------------------------- values of this moment */
+
+/* The adapter and the port that a name in class/infiniband means, or NULL. */
+static const struct softhca_dev *
+port_of(const char *name, unsigned int *port, const char **attribute)
+{
+	const char *at = strstr(name, "/infiniband/mlx5_");
+	unsigned int index, n;
+	int used = 0;
+	const struct softhca_dev *devs = softhca_devices(&n);
+
+	if (at == NULL || sscanf(at, "/infiniband/mlx5_%u/ports/%u/%n", &index, port, &used) != 2 ||
+		used == 0 || index >= n)
+		return NULL;
+	*attribute = at + used;
+	return &devs[index];
+}
+
+/* The value of a file that changes, as the kernel prints it. False: the file does not change. */
+static bool
+print_value(const char *name, char *text, size_t len)
+{
+	struct ib_uverbs_query_port_resp_ex resp;
+	const struct softhca_dev *dev;
+	const char *attribute;
+	unsigned int port;
+
+	dev = port_of(name, &port, &attribute);
+	if (dev == NULL || caps_query_port(dev, port, &resp) != 0)
+		return false;
+	if (strcmp(attribute, "state") == 0)
+		snprintf(text, len, "%s\n", resp.legacy_resp.state == 4 ? "4: ACTIVE" : "1: DOWN");
+	else if (strcmp(attribute, "phys_state") == 0)
+		snprintf(text, len, "%s\n",
+			resp.legacy_resp.phys_state == 5 ? "5: LinkUp" : "3: Disabled");
+	else
+		return false;
+	return true;
+}
+
+/* The file is a copy of its value at the moment when it is opened. */
+static void
+replace_by_value(struct path_place *place, int *fd)
+{
+	char text[64], copy_path[32];
+	int copy;
+
+	if (!tree_is_own() || !print_value(place->name, text, sizeof(text)))
+		return;
+	copy = memfd_create("softhca", MFD_CLOEXEC);
+	if (copy < 0)
+		return; /* the tree's file has the value of a new adapter */
+	snprintf(copy_path, sizeof(copy_path), "/proc/self/fd/%d", copy);
+	if (write(copy, text, strlen(text)) == (ssize_t)strlen(text) &&
+		raw_access(copy_path, F_OK) == 0) {
+		strcpy(place->real, copy_path);
+		*fd = copy;
+	} else {
+		close(copy);
+	}
+}
+
+/* ---------------------------------------------------------------- open */
+
+static int
+open_for_writing(const struct path_place *place, int flags)
+{
+	struct stat st;
+
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return -EOPNOTSUPP;
+	if (raw_stat(place->real, &st) != 0)
+		return (flags & O_CREAT) != 0 ? -EACCES : 0;
+	return S_ISREG(st.st_mode) ? -EACCES : 0;
+}
+
+int
+tree_open(struct path_place *place, int flags, int *fd)
+{
+	static atomic_bool said_config;
+	const char *base = strrchr(place->name, '/');
+	struct stat st;
+
+	*fd = -1;
+	if (place->kind != PATH_TREE)
+		return refuse_what_is_missing(place);
+	if ((flags & O_PATH) != 0)
+		return 0;
+	if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0)
+		return open_for_writing(place, flags);
+	if (strcmp(base, "/config") == 0) {
+		say_once(&said_config,
+			"the PCI configuration space is not emulated: lspci knows the "
+			"adapter's ids only, and mstflint and setpci cannot work here");
+		return -EPERM;
+	}
+	/* An entry of a GID table that is empty, or without a network interface: the kernel's answer. */
+	if (strstr(place->name, "/gid_attrs/") != NULL && raw_stat(place->real, &st) == 0 &&
+		S_ISREG(st.st_mode) && st.st_size == 0)
+		return -EINVAL;
+	replace_by_value(place, fd);
+	return 0;
+}
