@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PSVs, and keys with a signature: data that go through such a key are converted between its
+ * Keys with a signature: data that go through such a key are converted between its
  * memory domain and its wire domain, in a buffer.
  *
  * A local length counts data without signatures; a remote request's length counts bytes on the
@@ -9,58 +9,11 @@
  */
 #include "keysig.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "keytxn.h"
 #include "keywalk.h"
 #include "move.h"
 #include "psv.h"
 #include "sigafter.h"
-
-/* ---- PSVs */
-
-int
-softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out)
-{
-	struct softhca_psv *psv = calloc(1, sizeof(*psv));
-	int err;
-
-	if (psv == NULL)
-		return -ENOMEM;
-	psv->dev = dev;
-	psv->pdn = pdn;
-	err = table_put(&dev->lanes->psvs, psv, &psv->number);
-	if (err != 0) {
-		free(psv);
-		return err;
-	}
-	*out = psv;
-	return 0;
-}
-
-int
-softhca_psv_destroy(struct softhca_psv *psv)
-{
-	table_remove(&psv->dev->lanes->psvs, psv->number);
-	softhca_quiesce();
-	free(psv);
-	return 0;
-}
-
-uint32_t
-softhca_psv_number(const struct softhca_psv *psv)
-{
-	return psv->number;
-}
-
-struct softhca_psv *
-psv_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
-{
-	struct softhca_psv *psv = table_get(&lanes->psvs, number);
-
-	return psv != NULL && psv->pdn == pdn ? psv : NULL;
-}
 
 /* ---- data that come in are converted when they have arrived */
 
