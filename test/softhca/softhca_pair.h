@@ -54,6 +54,7 @@ struct pair_opts {
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
 	bool extended;     /* CQs with both timestamps */
 	bool padded; /* CQs with entries of 128 bytes, of which the adapter writes both halves */
+	uint8_t compress;    /* CQs with compressed completions: enum mlx5dv_cqe_comp_res_format */
 	unsigned int device; /* which adapter */
 };
 
@@ -293,7 +294,15 @@ pair_create_cq(struct pair *p, struct pair_end *e)
 		.flags = MLX5DV_CQ_INIT_ATTR_FLAGS_CQE_PAD,
 		.cqe_size = 128};
 
-	if (p->opts.padded) {
+	if (p->opts.compress != 0) {
+		dv.comp_mask |= MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE;
+		dv.cqe_comp_res_format = p->opts.compress;
+	}
+	if (!p->opts.padded) {
+		dv.flags = 0;
+		dv.cqe_size = 64;
+	}
+	if (p->opts.padded || p->opts.compress != 0) {
 		e->cqx = mlx5dv_create_cq(p->ctx, &attr, &dv);
 		CHECK(e->cqx != NULL);
 		e->cq = ibv_cq_ex_to_cq(e->cqx);

@@ -107,7 +107,8 @@ enum wire_cqe_opcode {
 	CQE_RESP_ERR = 14
 };
 
-#define CQE_SOLICITED 2
+#define CQE_SOLICITED  2
+#define CQE_COMPRESSED 0xc /* the format of a title: cq_zip.c */
 
 enum wire_syndrome {
 	SYN_OK = 0,

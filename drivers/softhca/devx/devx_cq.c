@@ -26,6 +26,8 @@ enum {
 	CQC_CC = 0x0b,          /* collapsed: the CQ has one entry */
 	CQC_OI = 0x0e,          /* ignore overrun */
 	CQC_COMPRESSION = 0x11, /* 1 bit */
+	CQC_MINI_FORMAT = 0x12, /* 2 bits: 0 hash, 1 checksum, 3 checksum and stride index */
+	CQC_ZIP_LAYOUT = 0x19,  /* 7 bits: 0 is what queue/cq_zip.c writes */
 	CQC_DBR_UMEM_ID = 0x20, /* 32 bits */
 	CQC_LOG_SIZE = 0x63,    /* 5 bits */
 	CQC_UAR_PAGE = 0x68,    /* 24 bits */
@@ -66,8 +68,10 @@ check(struct uverbs_call *call, const uint8_t *cqc)
 
 	if (bits_get(cqc, CQC_CC, 1) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CC);
-	if (bits_get(cqc, CQC_COMPRESSION, 1) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_COMPRESSION);
+	if (bits_get(cqc, CQC_MINI_FORMAT, 2) == 2)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_MINI_FORMAT);
+	if (bits_get(cqc, CQC_ZIP_LAYOUT, 7) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_ZIP_LAYOUT);
 	if (bits_get(cqc, CQC_CQE_SZ, 3) > 2)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CQE_SZ);
 	if (entries - 1 > call->ctx->dev->cfg->max_cqe)
@@ -86,7 +90,8 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 	struct softhca_cq_attr attr = {.n_cqe = 1U << bits_get(cqc, CQC_LOG_SIZE, 5),
 		.cqe_len = bits_get(cqc, CQC_CQE_SZ, 3) == 0 ? 64 : 128,
 		.pad = bits_get(cqc, CQC_CQE_SZ, 3) == 2,
-		.ignore_overrun = bits_get(cqc, CQC_OI, 1) != 0};
+		.ignore_overrun = bits_get(cqc, CQC_OI, 1) != 0,
+		.compress = bits_get(cqc, CQC_COMPRESSION, 1) != 0};
 	struct object_umem *buf, *dbr;
 	struct object_devx_cq *cq;
 	void *dbrec;
@@ -145,6 +150,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	softhca_cq_query(cq->cq, &attr, &pi, &ci);
 	bits_set(cqc, CQC_CQE_SZ, 3, attr.cqe_len == 64 ? 0 : 1 + attr.pad);
 	bits_set(cqc, CQC_OI, 1, attr.ignore_overrun);
+	bits_set(cqc, CQC_COMPRESSION, 1, attr.compress);
 	bits_set(cqc, CQC_LOG_SIZE, 5, (uint32_t)__builtin_ctz(attr.n_cqe));
 	bits_set(cqc, CQC_UAR_PAGE, 24, cq->uar->page_id);
 	bits_set(cqc, CQC_PERIOD, 12, attr.event_period_us);

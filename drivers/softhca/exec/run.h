@@ -56,7 +56,7 @@ run_hold_cq(struct run *run, struct softhca_cq *cq)
 	if (run->cq == cq)
 		return;
 	if (run->cq != NULL)
-		spin_unlock(&run->cq->lock);
+		cq_unlock(run->cq);
 	spin_lock(&cq->lock);
 	run->cq = cq;
 }
@@ -66,7 +66,7 @@ run_drop_cq(struct run *run)
 {
 	if (run->cq == NULL)
 		return;
-	spin_unlock(&run->cq->lock);
+	cq_unlock(run->cq);
 	run->cq = NULL;
 }
 

@@ -161,6 +161,7 @@ struct softhca_cq_attr {
 	uint32_t cqe_len;        /* 64 or 128 bytes */
 	bool ignore_overrun;
 	bool pad;                /* of entries of 128 bytes, zeros fill the first 64 */
+	bool compress;           /* completions that differ in little share an entry */
 	struct softhca_uar *uar; /* where arm doorbells arrive */
 	void *event;             /* given back in softhca_event_cq_*() */
 	uint32_t event_count, event_period_us; /* only for query: softhca_cq_moderate() sets them */

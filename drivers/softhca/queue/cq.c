@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: creation, writing CQEs, the owner bit, and overrun. */
+/* Completion queues: creation, adding completions, and overrun. */
 #include "cq.h"
 
 #include <endian.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cq_zip.h"
+#include "cqe.h"
 #include "lanes.h"
 #include "log.h"
 #include "uar_queues.h"
@@ -39,6 +41,12 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	cq->ignore_overrun = attr->ignore_overrun;
 	cq->pad = attr->pad;
 	cq->event = attr->event;
+	err = -ENOMEM;
+	if (attr->compress) {
+		cq->zip = cq_zip_new();
+		if (cq->zip == NULL)
+			goto free_cq;
+	}
 	err = table_put(&dev->lanes->cqs, cq, &cq->number);
 	if (err != 0)
 		goto free_cq;
@@ -56,6 +64,7 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 unlist:
 	table_remove(&dev->lanes->cqs, cq->number);
 free_cq:
+	free(cq->zip);
 	free(cq);
 	return err;
 }
@@ -68,6 +77,7 @@ softhca_cq_destroy(struct softhca_cq *cq)
 	uar_detach_cq(cq->uar, cq);
 	table_remove(&cq->dev->lanes->cqs, cq->number);
 	softhca_quiesce();
+	free(cq->zip);
 	free(cq);
 	return 0;
 }
@@ -110,61 +120,18 @@ cq_fail(struct softhca_cq *cq)
 	uars_call_attention(cq->dev);
 }
 
-static void
-cqe_write_sig_err(uint8_t *p, const struct cqe_sig_err *sig)
-{
-	put_be32(p + SIG_ERR_EXPECTED, (uint32_t)(sig->error.expected >> 32));
-	put_be32(p + SIG_ERR_ACTUAL, (uint32_t)(sig->error.actual >> 32));
-	put_be32(p + SIG_ERR_EXPECTED_LOW, (uint32_t)sig->error.expected);
-	put_be32(p + SIG_ERR_ACTUAL_LOW, (uint32_t)sig->error.actual);
-	put_be16(p + SIG_ERR_SYNDROME, sig->error.syndrome);
-	p[SIG_ERR_DOMAIN] = sig->memory;
-	put_be32(p + SIG_ERR_MKEY, sig->key);
-	put_be64(p + SIG_ERR_OFFSET, sig->error.offset);
-}
-
-static void
-cqe_write(uint8_t *p, const struct cqe *cqe, uint8_t op_own)
-{
-	memset(p, 0, CQE_TIMESTAMP);
-	put_be16(p + CQE_SLID, cqe->slid);
-	put_be32(p + CQE_FLAGS_RQPN, cqe->flags_rqpn);
-	put_be32(p + CQE_UIDX, cqe->uidx);
-	put_be32(p + CQE_IMM_INVAL, cqe->imm);
-	put_be32(p + CQE_BYTE_CNT, cqe->byte_cnt);
-	put_be64(p + CQE_TIMESTAMP, cqe->timestamp);
-	if (cqe->syndrome != SYN_OK) {
-		put_be64(p + CQE_TIMESTAMP, 0);
-		p[CQE_VENDOR] = (uint8_t)cqe->vendor;
-		p[CQE_SYNDROME] = (uint8_t)cqe->syndrome;
-	}
-	if (cqe->sig_err != NULL)
-		cqe_write_sig_err(p, cqe->sig_err);
-	put_be32(p + CQE_OPCODE_QPN, cqe->opcode_qpn);
-	put_be16(p + CQE_WQE_COUNTER, cqe->wqe_counter);
-	p[CQE_SIGNATURE] = 0;
-	/*
-	 * Last, with release order: a program that sees the owner bit change sees the whole entry.
-	 */
-	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
-}
-
 void
 cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 {
 	bool solicited = cqe->solicited || cqe->syndrome != SYN_OK;
-	uint8_t owner, *p;
 
 	if (!cq->ignore_overrun && cq_is_full(cq))
 		cq_fail(cq);
 	if (cq_has_failed(cq))
 		return;
-	owner = (cq->pi >> cq->log_n) & 1;
-	p = cq->buf + (size_t)(cq->pi & cq->mask) * cq->stride;
-	if (cq->pad)
-		memset(p - CQE64, 0, CQE64);
-	cqe_write(p, cqe,
-		(uint8_t)(cqe->opcode << 4 | (cqe->solicited ? CQE_SOLICITED : 0) | owner));
+	if (cq->zip != NULL && cq_zip_add(cq, cqe))
+		return;
+	cqe_write(cq, cq->pi, cqe, 0);
 	cq->pi++;
 	if (solicited)
 		cq->solicited_end = cq->pi;
@@ -181,6 +148,7 @@ softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *
 		.cqe_len = cq->stride,
 		.ignore_overrun = cq->ignore_overrun,
 		.pad = cq->pad,
+		.compress = cq->zip != NULL,
 		.uar = cq->uar,
 		.event = cq->event,
 		.event_count = cq->event_count,

@@ -144,7 +144,7 @@ wq_flush(struct softhca_wq *wq)
 		flushed.wqe_counter = wq->ci;
 		cq_push(wq->attr.cq, &flushed);
 	}
-	spin_unlock(&wq->attr.cq->lock);
+	cq_unlock(wq->attr.cq);
 	return posted;
 }
 

@@ -156,7 +156,10 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
-		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
+			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+		.cqe_comp_caps = {.max_num = CAPS_CQE_COMP_MAX,
+			.supported_format = CAPS_CQE_FORMATS},
 		.tso_caps =
 			{
 				.max_tso = ethernet ? CAPS_MAX_TSO : 0,
@@ -292,23 +295,35 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	/* The field has 5 bits: 0 stands for 2 GiB. */
 	uint32_t log_mmo = cfg->max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(cfg->max_memcpy);
 	const struct cap_field fields[] = {
-		{0x6b, 5, log_mmo}, {0x88, 8, log2_up(cfg->max_qp_wr)},
-		{0x9b, 5, log2_up(cfg->max_qp)}, {0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
-		{0xdb, 5, log2_up(cfg->max_cq)}, {0xea, 6, log2_up(cfg->max_mr)},
+		{0x6b, 5, log_mmo},
+		{0x88, 8, log2_up(cfg->max_qp_wr)},
+		{0x9b, 5, log2_up(cfg->max_qp)},
+		{0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
+		{0xdb, 5, log2_up(cfg->max_cq)},
+		{0xea, 6, log2_up(cfg->max_mr)},
 		/* Signatures: sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
-		{0x148, 1, 1}, {0x1f0, 1, 1}, {0x217, 1, 1}, {0x480, 1, 1},
+		{0x148, 1, 1},
+		{0x1f0, 1, 1},
+		{0x217, 1, 1},
+		{0x480, 1, 1},
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
 		/* general_obj_types: reserved QPNs, mappings of address vectors. */
 		{0x400, 32, 1 << (0x2c - 32) | 1 << (0x3a - 32)},
-		{0x80, 8, log2_up(cfg->max_qp_wr)}, {0xab, 5, log2_up(cfg->max_srq)},
-		{0x21a, 1, 1},                                                 /* dct */
-		{0x23c, 1, 1}, {0x23d, 1, 1}, {0x23e, 1, 1},                   /* xrc, ud, uc */
-		{0x14a, 6, log2_up(cfg->max_rd_atomic)}, {0x153, 1, mmo},      /* dma_mmo_sq */
-		{0x15a, 6, log2_up(cfg->max_rd_atomic)}, {0x1b6, 2, ethernet}, /* port_type */
-		{0x1a8, 1, 1},                                                 /* device_memory */
-		{0x1b8, 8, cfg->ports}, {0x1c3, 5, log2_up(CAPS_MAX_MSG)},
+		{0x80, 8, log2_up(cfg->max_qp_wr)},
+		{0xab, 5, log2_up(cfg->max_srq)},
+		{0x21a, 1, 1}, /* dct */
+		{0x23c, 1, 1},
+		{0x23d, 1, 1},
+		{0x23e, 1, 1}, /* xrc, ud, uc */
+		{0x14a, 6, log2_up(cfg->max_rd_atomic)},
+		{0x153, 1, mmo}, /* dma_mmo_sq */
+		{0x15a, 6, log2_up(cfg->max_rd_atomic)},
+		{0x1b6, 2, ethernet}, /* port_type */
+		{0x1a8, 1, 1},        /* device_memory */
+		{0x1b8, 8, cfg->ports},
+		{0x1c3, 5, log2_up(CAPS_MAX_MSG)},
 		{0x1fc, 4, 1},        /* cqe_version */
 		{0x21d, 1, ethernet}, /* roce */
 		{0x21e, 1, 1},        /* atomic */
@@ -321,8 +336,14 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x26b, 5, cfg->bf_reg_size != 0 ? log2_up(cfg->bf_reg_size) : 0},
 		{0x290, 16, 1024}, /* max_wqe_sz_sq */
 		{0x2b0, 16, 512},  /* max_wqe_sz_rq */
-		{0x32b, 5, log2_up(cfg->max_pd)}, {0x4c0, 32, CORE_CLOCK_KHZ / 1000},
-		{0x4e0, 32, CORE_CLOCK_KHZ}, {0x748, 1, mmo}, /* dma_mmo_qp */
+		{0x32b, 5, log2_up(cfg->max_pd)},
+		{0x4c0, 32, CORE_CLOCK_KHZ / 1000},
+		{0x4e0, 32, CORE_CLOCK_KHZ},
+		{0x748, 1, mmo}, /* dma_mmo_qp */
+		/* mini_cqe_resp_stride_index, cqe_compression of 128 and 64 bytes, and its most. */
+		{0x5bc, 1, 1},
+		{0x5be, 2, 3},
+		{0x5d0, 16, CAPS_CQE_COMP_MAX},
 	};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));

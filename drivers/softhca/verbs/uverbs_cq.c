@@ -32,6 +32,13 @@ entries_of(uint32_t cqe)
 
 /* ---------------------------------------------------------------- creation and end */
 
+/* The mini CQEs of receives hold a hash or a checksum, of which there is one kind in a CQ. */
+static bool
+is_format(uint8_t format)
+{
+	return (format & ~CAPS_CQE_FORMATS) == 0 && (format & (format - 1)) == 0 && format != 0;
+}
+
 static int
 check_create(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint64_t entries)
 {
@@ -42,10 +49,11 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint
 	if ((flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
 				 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)) != 0)
 		return -EINVAL;
-	if (req->cqe_comp_en != 0 ||
-		(req->flags | PAD) != (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | PAD) ||
+	if ((req->flags | PAD) != (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | PAD) ||
 		((req->flags & PAD) != 0 && req->cqe_size != 128))
 		return -EOPNOTSUPP;
+	if (req->cqe_comp_en > 1 || (req->cqe_comp_en == 1 && !is_format(req->cqe_comp_res_format)))
+		return -EINVAL;
 	if (cqe == 0 || cqe > cfg->max_cqe ||
 		call_in_u32(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR) >= CAPS_COMP_VECTORS ||
 		(req->cqe_size != 64 && req->cqe_size != 128) || req->buf_addr % 64 != 0 ||
@@ -102,6 +110,7 @@ create(struct uverbs_call *call)
 		.cqe_len = req->cqe_size,
 		.ignore_overrun = (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) != 0,
 		.pad = (req->flags & PAD) != 0,
+		.compress = req->cqe_comp_en == 1,
 		.uar = cq->uar->uar,
 		.event = &cq->event,
 	};

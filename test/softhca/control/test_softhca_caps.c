@@ -104,6 +104,7 @@ case_general_page(void)
 		{0x469, 1, crypto},                      /* crypto */
 		{0x480, 1, 1},                           /* sig_block_4048 */
 		{0x4c0, 32, 1000}, {0x4e0, 32, 1000000}, /* MHz, kHz */
+		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},        /* CQE compression, and its most */
 		{0x748, 1, mmo},                         /* dma_mmo_qp */
 	};
 	struct ibv_context *ctx = pair_open(0);
@@ -249,7 +250,10 @@ case_device_ex(void)
 	struct ibv_context *ctx = pair_open(0);
 	struct ib_uverbs_ex_query_device_resp want = device_ex(has_odp(ctx)), got;
 	struct mlx5_ib_query_device_resp want5 = {.response_length = sizeof(want5),
-		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
+			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+		.cqe_comp_caps = {64, MLX5DV_CQE_RES_FORMAT_HASH | MLX5DV_CQE_RES_FORMAT_CSUM |
+					      MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX},
 		.tso_caps = {is_ethernet() ? 262144 : 0,
 			is_ethernet() ? 1 << IBV_QPT_RAW_PACKET : 0},
 		.dci_streams_caps = {.max_log_num_concurent = 6, .max_log_num_errored = 6}};

@@ -115,6 +115,229 @@ case_resize_refused(void)
 	pair_fini(&p);
 }
 
+/* ---- compressed completions */
+
+/*
+ * Reads the CQ of an end as Linux's mlx5 driver does (mlx5e_decompress_cqes_start()): a title, whose
+ * byte count is the number of completions, and mini CQEs, eight in each entry. Each completion is
+ * returned as an entry of its own.
+ */
+struct reader {
+	struct pair_end *e;
+	uint32_t ci;
+	unsigned int titles, singles; /* what was found */
+};
+
+struct mini {
+	uint16_t wqe_counter; /* of a request; else 0, the half of a hash */
+	uint8_t wqe_opcode, zero;
+	uint32_t byte_cnt;
+};
+
+static struct mlx5_cqe64 *
+entry(const struct reader *r, uint32_t index)
+{
+	const struct pair_end *e = r->e;
+	uint8_t *p = e->cqes + (size_t)(index & (e->n_cqe - 1)) * e->cqe_len;
+
+	return (struct mlx5_cqe64 *)(void *)(p + e->cqe_len - 64);
+}
+
+static bool
+is_there(const struct reader *r)
+{
+	const struct mlx5_cqe64 *cqe = entry(r, r->ci);
+	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
+
+	PAIR_ACQUIRE((uint8_t *)(uintptr_t)&cqe->op_own);
+	return op_own >> 4 != MLX5_CQE_INVALID &&
+	       (op_own & MLX5_CQE_OWNER_MASK) == ((r->ci & r->e->n_cqe) != 0);
+}
+
+/* The program marks what it has read: the adapter writes no owner bit into most of these entries. */
+static void
+consume(struct reader *r, uint32_t n)
+{
+	struct mlx5dv_cq dv = {0};
+	struct mlx5dv_obj obj = {.cq = {r->e->cq, &dv}};
+
+	for (uint32_t i = 0; i < n; i++)
+		entry(r, r->ci + i)->op_own = MLX5_CQE_INVALID << 4;
+	r->ci += n;
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	__atomic_store_n((uint32_t *)dv.dbrec, htobe32(r->ci & 0xffffff), __ATOMIC_RELEASE);
+}
+
+static void
+unzip(const struct reader *r, const struct mlx5_cqe64 *title, uint32_t i, struct mlx5_cqe64 *out)
+{
+	uint32_t at = i < 8 ? 1 : i / 8 * 8;
+	struct mini mini;
+
+	memcpy(&mini, (uint8_t *)entry(r, r->ci + at) + i % 8 * 8, 8);
+	*out = *title;
+	out->byte_cnt = mini.byte_cnt;
+	if (title->op_own >> 4 == MLX5_CQE_REQ) {
+		out->wqe_counter = mini.wqe_counter;
+		out->sop_drop_qpn &= htobe32(0xffffff);
+		out->sop_drop_qpn |= htobe32((uint32_t)mini.wqe_opcode << 24);
+	} else {
+		CHECK_EQ(mini.wqe_counter | mini.wqe_opcode | mini.zero, 0);
+		out->wqe_counter = htobe16((uint16_t)(be16toh(title->wqe_counter) + i));
+	}
+}
+
+static void
+read_cqes(struct reader *r, struct mlx5_cqe64 *out, unsigned int want)
+{
+	uint64_t end = pair_now_ms() + 10000;
+	unsigned int n = 0;
+
+	while (n < want) {
+		struct mlx5_cqe64 *cqe = entry(r, r->ci);
+		uint32_t of_title = 1;
+
+		if (!is_there(r)) {
+			CHECK(pair_now_ms() < end);
+			pair_run();
+			continue;
+		}
+		if ((cqe->op_own >> 2 & 3) == 3) {
+			struct mlx5_cqe64 title = *cqe;
+
+			of_title = be32toh(title.byte_cnt);
+			CHECK(of_title >= 2 && n + of_title <= want);
+			for (uint32_t i = 0; i < of_title; i++)
+				unzip(r, &title, i, &out[n + i]);
+			r->titles++;
+		} else {
+			out[n] = *cqe;
+			r->singles++;
+		}
+		n += of_title;
+		consume(r, of_title);
+	}
+}
+
+/* Sends n messages of 1, 2, 3 ... bytes by one doorbell. Only the last is signalled. */
+static void
+send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
+{
+	struct ibv_sge sge[80];
+	struct ibv_send_wr wr[80], *bad;
+
+	for (unsigned int i = 0; i < n; i++) {
+		sge[i] = (struct ibv_sge){(uintptr_t)p->client.buf, i + 1, p->client.mr->lkey};
+		wr[i] = (struct ibv_send_wr){.sg_list = &sge[i],
+			.num_sge = 1,
+			.opcode = op,
+			.next = i + 1 < n ? &wr[i + 1] : NULL,
+			.imm_data = htobe32(op == IBV_WR_SEND_WITH_IMM ? i : 0),
+			.send_flags = i + 1 == n || op == IBV_WR_RDMA_WRITE ? IBV_SEND_SIGNALED : 0,
+			.wr.rdma = {(uintptr_t)p->server.buf, p->server.mr->rkey}};
+	}
+	if (op == IBV_WR_RDMA_WRITE)
+		wr[n - 1].opcode = IBV_WR_RDMA_READ;
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, wr, &bad), 0);
+}
+
+/*
+ * Bursts, until the CQ has been filled several times over. The adapter compresses each burst. The QPs hold
+ * all of them: libmlx5 sees no completion.
+ */
+static void
+zip_receives(uint8_t format, bool padded)
+{
+	static const unsigned int sizes[] = {2, 3, 8, 9, 1, 16, 64, 70, 5, 65};
+	struct mlx5_cqe64 got[80];
+	struct reader r = {0}, c = {0};
+	struct pair p;
+	uint16_t first = 0;
+
+	pair_init(&p, &(struct pair_opts){.cqe = 127,
+			      .compress = format,
+			      .padded = padded,
+			      .max_send_wr = 600,
+			      .max_recv_wr = 600});
+	r.e = &p.server;
+	c.e = &p.client;
+	for (unsigned int round = 0; round < 20; round++) {
+		unsigned int n = sizes[round % 10];
+
+		for (unsigned int i = 0; i < n; i++)
+			pair_post_recv(&p.server, i, 0, 4096);
+		r.titles = r.singles = 0;
+		send_burst(&p, n, IBV_WR_SEND);
+		read_cqes(&r, got, n);
+		for (unsigned int i = 0; i < n; i++) {
+			CHECK_EQ(got[i].op_own >> 4, MLX5_CQE_RESP_SEND);
+			CHECK_EQ(be32toh(got[i].byte_cnt), i + 1);
+			CHECK_EQ(be16toh(got[i].wqe_counter), (uint16_t)(first + i));
+			CHECK_EQ(be32toh(got[i].sop_drop_qpn) & 0xffffff, p.server.qp->qp_num);
+		}
+		/* One doorbell is one burst: a title for each 64, and nothing for a single one. */
+		CHECK_EQ(r.titles + r.singles, (n + 63) / 64);
+		CHECK_EQ(r.singles, n % 64 == 1);
+		first = (uint16_t)(first + n);
+		read_cqes(&c, got, 1);
+	}
+	pair_fini(&p);
+}
+
+static void
+case_zip(void)
+{
+	zip_receives(MLX5DV_CQE_RES_FORMAT_HASH, false);
+	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM, true);
+	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX, false);
+}
+
+/* What a mini CQE cannot hold is not compressed: other immediates, errors. Requests are. */
+static void
+case_zip_not(void)
+{
+	struct mlx5_cqe64 got[8];
+	struct reader r = {0}, c = {0};
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
+	r.e = &p.server;
+	c.e = &p.client;
+	for (unsigned int i = 0; i < 3; i++)
+		pair_post_recv(&p.server, i, 0, 4096);
+	send_burst(&p, 3, IBV_WR_SEND_WITH_IMM);
+	read_cqes(&r, got, 3);
+	CHECK_EQ(r.singles, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		CHECK_EQ(got[i].op_own >> 4, MLX5_CQE_RESP_SEND_IMM);
+		CHECK_EQ(be32toh(got[i].imm_inval_pkey), i);
+	}
+	read_cqes(&c, got, 1);
+	/* Writes, and a read at the end. */
+	c.titles = c.singles = 0;
+	send_burst(&p, 5, IBV_WR_RDMA_WRITE);
+	read_cqes(&c, got, 5);
+	CHECK_EQ(c.titles, 1);
+	for (unsigned int i = 0; i < 5; i++) {
+		CHECK_EQ(got[i].op_own >> 4, MLX5_CQE_REQ);
+		CHECK_EQ(be16toh(got[i].wqe_counter), 3 + i);
+		CHECK_EQ(be32toh(got[i].sop_drop_qpn) >> 24,
+			i < 4 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ);
+		CHECK_EQ(be32toh(got[i].byte_cnt), i < 4 ? 0 : 5);
+	}
+	/* A receive that is too short: the completions before it are there, and so is its own. */
+	for (unsigned int i = 0; i < 3; i++)
+		pair_post_recv(&p.server, i, 0, 2);
+	r.titles = r.singles = 0;
+	send_burst(&p, 3, IBV_WR_SEND);
+	read_cqes(&r, got, 3);
+	CHECK_EQ(r.titles, 1);
+	CHECK_EQ(be32toh(got[1].byte_cnt), 2);
+	CHECK_EQ(got[2].op_own >> 4, MLX5_CQE_RESP_ERR);
+	pair_fini(&p);
+}
+
 /*
  * Checks the first half of an entry of 128 bytes: zeros if padding was asked for, else unchanged.
  */
@@ -327,6 +550,8 @@ static const struct check_case cases[] = {
 	{"a CQ's size changes with entries of 128 bytes, too", case_resize_128},
 	{"an invalid size is refused and changes nothing", case_resize_refused},
 	{"both halves of padded entries are written", case_padding},
+	{"bursts of completions are compressed", case_zip},
+	{"only what mini CQEs can hold is compressed", case_zip_not},
 	{"a moderated event comes with the last completion of the count", case_moderate_count},
 	{"a moderated event comes when its period has passed", case_moderate_period},
 	{"the adapter's clock runs in every context", case_clock},

@@ -60,7 +60,8 @@ case_refused(void)
 	static const struct wrong cq[] = {
 		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of entries */
 		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* collapsed */
-		{0x80 + 0x11, 1, 1, BAD_PARAM},        /* compressed */
+		{0x80 + 0x12, 2, 2, BAD_PARAM},        /* an unknown format of mini CQEs */
+		{0x80 + 0x19, 7, 1, BAD_PARAM},        /* another layout of compressed entries */
 		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},  /* the umem does not exist */
 		{0x80 + 0x63, 5, 31, BAD_PARAM},       /* too many entries */
 		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0}, /* more than the memory holds */

@@ -39,7 +39,10 @@ case_cq(void)
 			IN(db_addr, w.ro, EFAULT),
 			IN(cqe_size, 32, EINVAL),
 			IN(cqe_size, 256, EINVAL),
-			IN(cqe_comp_en, 1, EOPNOTSUPP),
+			IN(cqe_comp_en, 1, EINVAL), /* and no format of mini CQEs */
+			IN(cqe_comp_en, 2, EINVAL),
+			IN(cqe_comp_en, 3 << 8 | 1, EINVAL), /* two formats */
+			IN(cqe_comp_en, 8 << 8 | 1, EINVAL), /* an unknown one */
 			IN(flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | 0x100, EOPNOTSUPP),
 			/* The adapter writes both halves of entries of 128 bytes only. */
 			IN(flags,

@@ -42,7 +42,8 @@ struct softhca_cq {
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
 	uint32_t number;
-	atomic_uint users; /* QPs, SRQs and WQs that complete to it */
+	atomic_uint users;  /* QPs, SRQs and WQs that complete to it */
+	struct cq_zip *zip; /* completions that wait to be compressed; NULL: it compresses none */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct cqe_sig_err {
@@ -69,13 +70,32 @@ cq_has_failed(const struct softhca_cq *cq)
 	return atomic_load_explicit(&cq->failed, memory_order_relaxed);
 }
 
-/* Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held. */
+/*
+ * Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held, and let go by
+ * cq_unlock().
+ */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /*
  * The CQ cannot be used any more: an event says so, and its QPs fail. cq->lock held. Inside a
  * turn.
  */
 void cq_fail(struct softhca_cq *cq);
+
+/* ---- compression: cq_zip.c */
+
+#define CQ_ZIP_MAX 64 /* completions under one title */
+
+/* Writes the completions that wait. cq->lock held. */
+void cq_zip_flush(struct softhca_cq *cq);
+
+/* Ends what cq_push() began: nothing waits any more. */
+static inline void
+cq_unlock(struct softhca_cq *cq)
+{
+	if (__builtin_expect(cq->zip != NULL, 0))
+		cq_zip_flush(cq);
+	spin_unlock(&cq->lock);
+}
 
 /* ---- events: cq_event.c */
 

@@ -13,6 +13,8 @@
 #define CAPS_GID_TABLE_LEN     255
 #define CAPS_VENDOR_ID         0x02c9
 #define CAPS_MAX_CQ_COUNT      0xffff
+#define CAPS_CQE_COMP_MAX      64    /* completions under one title: CQ_ZIP_MAX */
+#define CAPS_CQE_FORMATS       7     /* of mini CQEs: hash, checksum, checksum and stride index */
 #define CAPS_MAX_CQ_PERIOD     0xfff /* us */
 #define CAPS_MAX_MSG           (1U << 30)
 #define CAPS_MAX_TSO           262144

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Compressed completions (mlx5dv_create_cq(3), MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE).
+ *
+ * n completions that differ only in what a mini CQE holds take n entries of the ring:
+ *
+ *   entry 0       the title: what they have in common; its byte count is n
+ *   entry 1       mini CQEs 0 to 7
+ *   entry 8 * i   mini CQEs 8 * i to 8 * i + 7, for i from 1 on
+ *   others        as they were: the program gives them their owner bits
+ *
+ * The layout is the one that Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK
+ * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held: those of one
+ * burst are compressed, and one alone is written as it is.
+ */
+#include "cq_zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cqe.h"
+
+#define MINI_LEN 8 /* bytes */
+#define MINIS    8 /* in an entry */
+
+/* Of the completion of a request the request's index and opcode, else a hash or checksum: 0 here. */
+enum wire_mini_cqe {
+	MINI_WQE_COUNTER = 0, /* 16 bits */
+	MINI_WQE_OPCODE = 2,
+	MINI_BYTE_CNT = 4
+};
+
+struct cq_zip {
+	struct cqe title; /* the first one */
+	uint32_t n;
+	struct mini {
+		uint32_t byte_cnt;
+		uint16_t wqe_counter;
+		uint8_t wqe_opcode;
+	} mini[CQ_ZIP_MAX];
+};
+
+struct cq_zip *
+cq_zip_new(void)
+{
+	return calloc(1, sizeof(struct cq_zip));
+}
+
+static bool
+may_be_title(const struct cqe *cqe)
+{
+	return cqe->syndrome == SYN_OK && !cqe->solicited && cqe->opcode <= CQE_RESP_SEND_INV;
+}
+
+/* The program takes all else from the title, and counts the receives on from it. */
+static bool
+follows(const struct cq_zip *zip, const struct cqe *cqe)
+{
+	const struct cqe *t = &zip->title;
+	bool qp = t->opcode == CQE_REQ ? (t->opcode_qpn & 0xffffff) == (cqe->opcode_qpn & 0xffffff)
+				       : t->opcode_qpn == cqe->opcode_qpn;
+
+	return may_be_title(cqe) && qp && cqe->opcode == t->opcode && cqe->uidx == t->uidx &&
+	       cqe->imm == t->imm && cqe->flags_rqpn == t->flags_rqpn && cqe->slid == t->slid &&
+	       (t->opcode == CQE_REQ ||
+		       (uint16_t)cqe->wqe_counter == (uint16_t)(t->wqe_counter + zip->n));
+}
+
+static void
+write_minis(struct softhca_cq *cq, uint32_t first)
+{
+	const struct cq_zip *zip = cq->zip;
+
+	for (uint32_t i = 0; i < zip->n; i++) {
+		uint32_t entry = i < MINIS ? 1 : i - i % MINIS;
+		uint8_t *p = cqe_at(cq, first + entry) + i % MINIS * MINI_LEN;
+
+		memset(p, 0, MINI_LEN);
+		if (zip->title.opcode == CQE_REQ) {
+			put_be16(p + MINI_WQE_COUNTER, zip->mini[i].wqe_counter);
+			p[MINI_WQE_OPCODE] = zip->mini[i].wqe_opcode;
+		}
+		put_be32(p + MINI_BYTE_CNT, zip->mini[i].byte_cnt);
+	}
+}
+
+void
+cq_zip_flush(struct softhca_cq *cq)
+{
+	struct cq_zip *zip = cq->zip;
+	uint32_t n = zip->n, first = cq->pi - n;
+
+	if (n == 1) {
+		cqe_write(cq, first, &zip->title, 0);
+	} else if (n > 1) {
+		write_minis(cq, first);
+		zip->title.byte_cnt = n;
+		cqe_write(cq, first, &zip->title, CQE_COMPRESSED);
+	}
+	zip->n = 0;
+	while (n-- != 0)
+		cq_event_push(cq, false);
+}
+
+bool
+cq_zip_add(struct softhca_cq *cq, const struct cqe *cqe)
+{
+	struct cq_zip *zip = cq->zip;
+
+	if (zip->n != 0 && !follows(zip, cqe))
+		cq_zip_flush(cq);
+	if (zip->n == 0 && !may_be_title(cqe))
+		return false;
+	if (zip->n == 0)
+		zip->title = *cqe;
+	zip->mini[zip->n++] = (struct mini){.byte_cnt = cqe->byte_cnt,
+		.wqe_counter = (uint16_t)cqe->wqe_counter,
+		.wqe_opcode = (uint8_t)(cqe->opcode_qpn >> 24)};
+	cq->pi++;
+	if (zip->n == CQ_ZIP_MAX)
+		cq_zip_flush(cq);
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The entries of a completion queue. cq->lock held. */
+#ifndef SOFTHCA_CQE_H
+#define SOFTHCA_CQE_H
+
+#include "cq.h"
+
+/* The 64 bytes of the entry that a free running index names. */
+static inline uint8_t *
+cqe_at(const struct softhca_cq *cq, uint32_t index)
+{
+	return cq->buf + (size_t)(index & cq->mask) * cq->stride;
+}
+
+/* Writes an entry and hands it to the program. format: 0, or bits of CQE_OP_OWN. */
+void cqe_write(struct softhca_cq *cq, uint32_t index, const struct cqe *cqe, uint8_t format);
+
+#endif
