@@ -20,7 +20,7 @@ enum {
 	/* 24 bits: the object's number, in commands on it and in answers to its creation. */
 	DEVX_NUMBER = 0x48,
 	DEVX_OUT_CREATE = 32, /* bytes of the longest answer to a creation */
-	DEVX_OUT_MAX = 512    /* bytes of the longest answer to other commands */
+	DEVX_OUT_MAX = 528    /* bytes of the longest answer to other commands */
 };
 
 struct uverbs_call;

@@ -65,8 +65,8 @@ log2_up(uint64_t n)
 }
 
 /* EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). Port 0: the node. */
-static uint64_t
-port_guid(const struct softhca_dev *dev, uint32_t port)
+uint64_t
+caps_port_guid(const struct softhca_dev *dev, uint32_t port)
 {
 	return UINT64_C(0x005348fffe000000) | (uint64_t)dev->index << 8 | port;
 }
@@ -74,7 +74,7 @@ port_guid(const struct softhca_dev *dev, uint32_t port)
 uint64_t
 caps_node_guid(const struct softhca_dev *dev)
 {
-	return port_guid(dev, 0);
+	return caps_port_guid(dev, 0);
 }
 
 void
@@ -236,7 +236,7 @@ caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 		entry->gid_type = CAPS_GID_IB;
 	if (index < 2) {
 		entry->gid[0] = htobe64(UINT64_C(0xfe80000000000000));
-		entry->gid[1] = htobe64(port_guid(dev, port));
+		entry->gid[1] = htobe64(caps_port_guid(dev, port));
 	} else {
 		entry->gid[1] = htobe64(UINT64_C(0xffff00000000) | ipv4);
 	}

@@ -32,6 +32,7 @@ enum caps_gid_type {
 
 /* An adapter has this GUID in every process. Host byte order. */
 uint64_t caps_node_guid(const struct softhca_dev *dev);
+uint64_t caps_port_guid(const struct softhca_dev *dev, uint32_t port);
 
 void caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp);
 void caps_query_device_ex(const struct softhca_dev *dev,
