@@ -59,6 +59,53 @@ def links(launcher):
            'Wrong device name\n')
 
 
+# It holds objects, and runs rdma(8) as its child. Each line of its output is one answer, as JSON.
+HOLDER = """
+import subprocess, sys
+import pyverbs.enums as e
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+ctx = Context(name='mlx5_0')
+pds = [PD(ctx), PD(ctx)]
+cq = CQ(ctx, 100)
+mr = MR(pds[0], 4096, e.IBV_ACCESS_LOCAL_WRITE)
+init = QPInitAttr(qp_type=e.IBV_QPT_UD, scq=cq, rcq=cq, cap=QPCap())
+qps = [QP(pds[1], init, QPAttr(port_num=1)) for _ in range(3)]
+print([qp.qp_num for qp in qps], flush=True)
+for words in (['res'], ['res', 'show', 'qp'], ['res', 'show', 'cq'], ['res', 'show', 'mr'],
+              ['res', 'show', 'pd'], ['res', 'show', 'ctx'], ['res', 'show', 'srq'],
+              ['res', 'show', 'cm_id'], ['res', 'show', 'qp', 'lqpn', str(qps[1].qp_num)]):
+    subprocess.run(['rdma', '-j', *words], check=True)
+"""
+
+
+def resources(launcher):
+    """A child of a program sees what the program holds."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
+    env.update(SOFTHCA_FORCE='1')
+    done = subprocess.run([launcher, sys.executable, '-c', HOLDER], env=env, capture_output=True,
+                          text=True, timeout=TIMEOUT, check=False)
+    if done.returncode != 0:
+        sys.exit(f'the program that holds objects: exit code {done.returncode}, {done.stderr!r}')
+    numbers, total, qps, cqs, mrs, pds, ctxs, srqs, cm_ids, one = (
+        json.loads(line) for line in done.stdout.splitlines() if line)
+    expect('rdma res', total, [{'ifindex': 0, 'ifname': 'mlx5_0', 'pd': 2, 'cq': 1, 'qp': 3,
+                                'cm_id': 0, 'mr': 1, 'ctx': 1, 'srq': 0}])
+    expect('rdma res show qp', [(q['lqpn'], q['type'], q['state'], q['port']) for q in qps],
+           [(n, 'UD', 'RTS', 1) for n in numbers])
+    expect('rdma res show cq', [(c['cqe'], c['users']) for c in cqs], [(127, 6)])
+    expect('rdma res show mr', [m['mrlen'] for m in mrs], [4096])
+    expect('rdma res show pd', [p['users'] for p in pds], [1, 3])
+    expect('rdma res show ctx', len(ctxs), 1)
+    expect('the program that holds them', {o['comm'] for o in qps + cqs + mrs + pds + ctxs},
+           {os.path.basename(sys.executable)[:15]})
+    expect('rdma res show srq, cm_id', (srqs, cm_ids), ([], []))
+    expect('rdma res show qp lqpn', [q['lqpn'] for q in one], numbers[1:2])
+
+
 def others(launcher):
     expect('rdma system', run(launcher, 'system'), 'netns shared copy-on-fork on\n')
     expect('rdma dev set', run(launcher, 'dev', 'set', 'mlx5_0', 'name', 'other', fails=True),
@@ -71,6 +118,7 @@ def main():
         sys.exit(SKIP)
     devices(sys.argv[1])
     links(sys.argv[1])
+    resources(sys.argv[1])
     others(sys.argv[1])
 
 

@@ -13,6 +13,7 @@ qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 	bool was_error =
 		atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
 
+	qp_show_state(qp);
 	rq_flush(run, qp);
 	if (!was_error)
 		qp_tell_last_wqe(qp);

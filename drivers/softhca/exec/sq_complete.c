@@ -69,6 +69,7 @@ enter_error(struct run *run)
 
 	sq_lock_state(run);
 	was_error = atomic_exchange_explicit(&qp->state, QP_ERR, memory_order_acq_rel) == QP_ERR;
+	qp_show_state(qp);
 	rq_flush(run, qp);
 	run_drop_cq(run);
 	if (!was_error)
@@ -86,6 +87,7 @@ leave_rts(struct run *run, enum qp_state to)
 	sq_lock_state(run);
 	if (qp_state(qp) == QP_RTS)
 		atomic_store_explicit(&qp->state, to, memory_order_release);
+	qp_show_state(qp);
 	spin_unlock(&qp->recv);
 }
 

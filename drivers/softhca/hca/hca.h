@@ -196,6 +196,12 @@ enum softhca_qp_type {
 	SOFTHCA_QP_DCT = 0x101
 };
 
+/* What is told of a QP to those who ask from outside: the device keeps it up to date. */
+struct softhca_qp_shown {
+	_Atomic uint32_t number, state, port; /* 0: it has no number, or no port yet */
+	_Atomic uint32_t dest_qpn, rq_psn, sq_psn;
+};
+
 struct softhca_qp_init {
 	enum softhca_qp_type type;
 	uint32_t pdn;
@@ -215,7 +221,8 @@ struct softhca_qp_init {
 	uint64_t dc_key; /* DCT: what a sender must know */
 	bool streams;    /* DCI: errors are per stream, until 2^log_errored streams are in error */
 	uint8_t log_errored;
-	void *event; /* given back in softhca_event_qp_async() */
+	void *event;                    /* given back in softhca_event_qp_async() */
+	struct softhca_qp_shown *shown; /* NULL: nobody asks */
 };
 
 /*

@@ -89,6 +89,13 @@ fail:
 	return NULL;
 }
 
+void
+ctx_show(struct softhca_ctx *ctx)
+{
+	ctx->shown = resource_take(ctx->dev->index, RESOURCE_CTX);
+	resource_show(ctx->shown, RESOURCE_CTX);
+}
+
 /* ---------------------------------------------------------------- end */
 
 void
@@ -102,6 +109,7 @@ ctx_destroy(struct softhca_ctx *ctx)
 	munmap(ctx->bar, CTX_BAR_LEN);
 	dm_detach(ctx);
 	pthread_mutex_destroy(&ctx->lock);
+	resource_give(ctx->shown);
 	free(ctx->files);
 	free(ctx->objects);
 	free(ctx);

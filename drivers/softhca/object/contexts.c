@@ -22,7 +22,8 @@ static struct softhca_ctx *contexts;
 
 /*
  * The library does not see close(2). So a context is closed when no descriptor of this process is its
- * character device or one of its async event files; the next open looks for closed contexts.
+ * character device or one of its async event files; the next open looks for closed contexts, and so does
+ * a request for what the process holds.
  * Takes them off the list and returns them, linked by next. list_lock held.
  */
 static struct softhca_ctx *
@@ -124,6 +125,17 @@ ctx_open(struct softhca_dev *dev, int flags)
 	if (rc != 0 && fd >= 0)
 		close(fd);
 	return rc != 0 ? rc : fd;
+}
+
+void
+contexts_end_closed(void)
+{
+	struct softhca_ctx *closed;
+
+	pthread_mutex_lock(&list_lock);
+	closed = unlink_closed();
+	pthread_mutex_unlock(&list_lock);
+	free_closed(closed);
 }
 
 static struct softhca_ctx *

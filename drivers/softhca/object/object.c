@@ -111,6 +111,10 @@ object_create_longer(struct softhca_ctx *ctx, const struct object_class *cls, si
 		return rc;
 	}
 	obj->cls = cls;
+	if (cls->resource != RESOURCE_NONE)
+		obj->shown = resource_take(ctx->dev->index, cls->resource);
+	if (obj->shown != NULL)
+		resource_set(&obj->shown->ctx, resource_id(ctx->shown));
 	ctx->objects[obj->handle] = obj;
 	*(struct object **)out = obj;
 	return 0;
@@ -135,7 +139,14 @@ object_forget(struct softhca_ctx *ctx, struct object *obj)
 {
 	ctx->objects[obj->handle] = NULL;
 	count_down(ctx->dev, obj->cls);
+	resource_give(obj->shown);
 	free(obj);
+}
+
+void
+object_show(struct object *obj)
+{
+	resource_show(obj->shown, obj->cls->resource);
 }
 
 /* ---------------------------------------------------------------- ends */

@@ -15,6 +15,7 @@
 #include "nl_socket.h"
 #include "object.h"
 #include "pdn.h"
+#include "resource.h"
 #include "tree.h"
 
 /* No uverbs call runs from here on, and all locks of the control half are held. */
@@ -50,6 +51,7 @@ child(void)
 	pdn_fork_child();
 	object_fork_child();
 	dm_fork_child();
+	resources_fork_child();
 	contexts_fork_child();
 	nl_sockets_fork_done();
 }

@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +17,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "contexts.h"
 #include "netlink.h"
 #include "raw.h"
+#include "resource.h"
+#include "tree.h"
 
 #define N_SOCKETS   64
 #define REQUEST_MAX 65536 /* bytes of one send */
@@ -362,6 +367,17 @@ join(const struct iovec *iov, size_t n, size_t *len)
 	return all;
 }
 
+/* Of the process whose tree this is: of this process, or of its parent. */
+static void
+look_at_resources(void)
+{
+	const char *tree = tree_if_there();
+	char path[PATH_MAX];
+
+	if (tree != NULL && snprintf(path, sizeof(path), "%s/resources", tree) < (int)sizeof(path))
+		resources_look_at(path);
+}
+
 ssize_t
 nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, socklen_t to_len)
 {
@@ -375,10 +391,12 @@ nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, sockle
 	all = join(iov, n, &len);
 	if (all == NULL)
 		return -errno;
+	contexts_end_closed();
 	s = take(fd);
 	if (s != NULL) {
 		if (s->peer.port == 0)
 			s->peer.port = free_port();
+		look_at_resources();
 		netlink_request(&s->peer, all, len);
 		give();
 	}

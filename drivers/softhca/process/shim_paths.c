@@ -34,6 +34,7 @@
 #include "init.h"
 #include "path.h"
 #include "raw.h"
+#include "resource.h"
 #include "softhca.h"
 #include "tree.h"
 #include "tree_files.h"
@@ -92,9 +93,15 @@ fail(int error)
 static int
 open_device(const struct path_place *place, int flags)
 {
+	char resources[PATH_MAX];
+	const char *tree;
 	int fd;
 
 	tree_make_own();
+	tree = tree_path();
+	if (tree != NULL && snprintf(resources, sizeof(resources), "%s/resources", tree) <
+				    (int)sizeof(resources))
+		resources_create(resources);
 	fd = ctx_open(place->dev, flags);
 	return fd < 0 ? fail(-fd) : fd;
 }

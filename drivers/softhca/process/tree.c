@@ -392,8 +392,8 @@ tree_init(const struct softhca_config *cfg, const char *root, unsigned int first
 
 /* ---------------------------------------------------------------- use */
 
-const char *
-tree_path(void)
+static const char *
+find(bool may_make)
 {
 	const char *path = atomic_load_explicit(&current, memory_order_acquire);
 
@@ -401,11 +401,23 @@ tree_path(void)
 		return path;
 	(void)pthread_mutex_lock(&lock);
 	path = atomic_load(&current);
-	if (path == NULL && !failed && !use_inherited())
+	if (path == NULL && !failed && !use_inherited() && may_make)
 		make();
 	path = atomic_load(&current);
 	(void)pthread_mutex_unlock(&lock);
 	return path;
+}
+
+const char *
+tree_path(void)
+{
+	return find(true);
+}
+
+const char *
+tree_if_there(void)
+{
+	return find(false);
 }
 
 /* What tree_need() makes: a bit of `made` for each, and one for the GID tables. */

@@ -5,10 +5,11 @@
  *   <$TMPDIR, /dev/shm or /tmp>/softhca-XXXXXX/      .softhca-XXXXXX until it is complete
  *     lock        held by flock(2), shared, by each process that uses the tree
  *     settings    those of the process that made it
+ *     resources   what the process holds that made the tree: resource.h
  *     sys/        what the program sees as /sys
  *     dev/        what the program sees as /dev, but for what the machine has
  *
- * A process makes its tree when it first looks at one of these paths. SOFTHCA_TREE tells its children
+ * A process makes its tree when it first looks at one of these paths, or opens a device. SOFTHCA_TREE tells its children
  * the tree's name: a child with equal settings uses its parent's tree, until it opens a device; then it
  * makes its own. The last process that uses a tree removes it. If that one was killed, the next one that
  * makes a tree does.
@@ -37,6 +38,8 @@ void tree_init(const struct softhca_config *cfg, const char *root, unsigned int 
 const char *tree_machine_root(void);
 /* The tree in which this process's paths are; the first call makes it. NULL: it has logged why. Any thread. */
 const char *tree_path(void);
+/* As tree_path(), but it makes none. NULL: there is none. Any thread. */
+const char *tree_if_there(void);
 /*
  * Makes what is missing for a program that looks at this name: the files of the GID tables, or in a directory
  * in which programs look for devices, what the machine has there.

@@ -167,6 +167,23 @@ qp_unlock(struct softhca_qp *qp)
 		uar_unlock(qp->uar);
 }
 
+/* Tells what modifying with the mask has changed. A QP has no port before it was given one. */
+static void
+qp_show(struct softhca_qp *qp, uint32_t mask)
+{
+	struct softhca_qp_shown *shown = qp->shown;
+
+	if (shown == NULL)
+		return;
+	atomic_store_explicit(&shown->number, qp->number, memory_order_relaxed);
+	if ((mask & M_PORT) != 0)
+		atomic_store_explicit(&shown->port, qp->attr.port, memory_order_relaxed);
+	atomic_store_explicit(&shown->dest_qpn, qp->attr.dest_qpn, memory_order_relaxed);
+	atomic_store_explicit(&shown->rq_psn, qp->attr.rq_psn, memory_order_relaxed);
+	atomic_store_explicit(&shown->sq_psn, qp->attr.sq_psn, memory_order_relaxed);
+	qp_show_state(qp);
+}
+
 /* A DCT gets its number in RTR, when it can be sent to. */
 static int
 dct_publish(struct softhca_qp *qp)
@@ -189,6 +206,7 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 		if (mask & M_STATE)
 			enter_state(qp, attr->state,
 				(mask & M_EN_SQD_NOTIFY) != 0 && attr->en_sqd_notify != 0);
+		qp_show(qp, mask);
 	}
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
@@ -237,6 +255,7 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->recv_cq = init->recv_cq;
 	qp->uar = init->uar;
 	qp->event = init->event;
+	qp->shown = init->shown;
 	qp->dbrec = init->dbrec;
 	qp->rq = init->buf;
 	qp->rq_n = init->rq_wqe;
@@ -295,6 +314,7 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	if (err != 0)
 		goto detach;
 	qp_count_users(qp, 1);
+	qp_show(qp, 0);
 	*out = qp;
 	return 0;
 

@@ -65,6 +65,15 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_cq *req, uint
 	return 0;
 }
 
+static void
+show(struct object_cq *cq, uint64_t entries)
+{
+	if (cq->obj.shown == NULL)
+		return;
+	resource_set(&cq->obj.shown->cqe, (uint32_t)entries - 1);
+	object_show(&cq->obj);
+}
+
 static int
 answer(struct uverbs_call *call, const struct object_cq *cq, uint64_t entries)
 {
@@ -125,6 +134,8 @@ create(struct uverbs_call *call)
 	rc = answer(call, cq, entries);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &cq->obj, NULL);
+	else
+		show(cq, entries);
 	return rc;
 }
 
@@ -202,6 +213,8 @@ resize(struct uverbs_call *call)
 		rc = softhca_cq_resize(cq->cq, (void *)(uintptr_t)mlx5->buf_addr, entries,
 			mlx5->cqe_size);
 	}
+	if (rc == 0)
+		show(cq, entries);
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
@@ -256,6 +269,7 @@ static const struct write_command writes[] = {
 
 const struct object_class cq_class = {
 	.name = "CQ",
+	.resource = RESOURCE_CQ,
 	.size = sizeof(struct object_cq),
 	.limit = cq_limit,
 	.end = cq_end,

@@ -37,6 +37,8 @@ get_context(struct uverbs_call *call)
 	if (rc == 0)
 		rc = call_out(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
 	call->ctx->opened = rc == 0;
+	if (rc == 0)
+		ctx_show(call->ctx);
 	return rc;
 }
 

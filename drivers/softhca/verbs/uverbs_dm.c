@@ -168,6 +168,8 @@ reg_dm_mr(struct uverbs_call *call)
 	rc = answer_region(call, mr);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &mr->obj, NULL);
+	else
+		mr_show(mr);
 	return rc;
 }
 

@@ -68,6 +68,19 @@ check_mr(const struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 	return rc != 0 ? rc : check_region(dev, attr);
 }
 
+void
+mr_show(struct object_mr *mr)
+{
+	struct resource *shown = mr->obj.shown;
+
+	if (shown == NULL)
+		return;
+	resource_set(&shown->key, softhca_mkey_key(mr->mkey));
+	resource_set(&shown->pd, resource_id(mr->pd->obj.shown));
+	atomic_store_explicit(&shown->len, mr->attr.len, memory_order_relaxed);
+	object_show(&mr->obj);
+}
+
 static int
 reg(struct uverbs_call *call)
 {
@@ -102,6 +115,8 @@ reg(struct uverbs_call *call)
 	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &mr->obj, NULL);
+	else
+		mr_show(mr);
 	return rc;
 }
 
@@ -141,6 +156,7 @@ rereg(struct uverbs_call *call)
 	object_use(&pd->obj);
 	object_unuse(&mr->pd->obj);
 	mr->pd = pd;
+	mr_show(mr);
 	resp.lkey = resp.rkey = softhca_mkey_key(mr->mkey);
 	return call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
@@ -251,6 +267,7 @@ static const struct write_command writes[] = {
 
 const struct object_class mr_class = {
 	.name = "MR",
+	.resource = RESOURCE_MR,
 	.size = sizeof(struct object_mr),
 	.limit = mr_limit,
 	.end = mr_end,

@@ -47,6 +47,8 @@ alloc(struct uverbs_call *call)
 		rc = call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &pd->obj, NULL);
+	else
+		object_show(&pd->obj);
 	return rc;
 }
 
@@ -92,6 +94,7 @@ static const struct write_command writes[] = {
 
 const struct object_class pd_class = {
 	.name = "PD",
+	.resource = RESOURCE_PD,
 	.size = sizeof(struct object_pd),
 	.limit = limit,
 	.end = end,

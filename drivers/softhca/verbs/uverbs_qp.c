@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -13,6 +11,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "call.h"
+#include "capability.h"
 #include "caps.h"
 #include "mapped.h"
 #include "uverbs_srq.h"
@@ -102,17 +101,6 @@ find_dc_type(uint32_t flags, uint32_t *known)
 	}
 }
 
-/* Whether the process has CAP_NET_RAW, which the kernel demands for raw packet QPs (packet(7)). */
-static bool
-may_send_raw(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       (data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW)) != 0;
-}
-
 /* The type that the call asks for, or -errno; *known: the flags that this type takes. */
 static int
 find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
@@ -128,7 +116,7 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	case SOFTHCA_QP_XRC_RECV:
 		return (int)type;
 	case SOFTHCA_QP_RAW:
-		if (!may_send_raw())
+		if (!has_capability(CAP_NET_RAW)) /* as the kernel: packet(7) */
 			return -EPERM;
 		if (call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
 			return (int)type;
@@ -233,6 +221,7 @@ make(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create
 		.uidx = req->uidx,
 		.sig_all = qp->sig_all,
 		.event = &qp->event,
+		.shown = qp->obj.shown != NULL ? &qp->obj.shown->qp : NULL,
 	};
 
 	if (qp->type == SOFTHCA_QP_DCT)
@@ -275,6 +264,22 @@ answer(struct uverbs_call *call, struct object_qp *qp)
 	if (rc == 0)
 		rc = call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 	return rc;
+}
+
+/* Verbs have one number for all types of a vendor. */
+static void
+show(struct object_qp *qp)
+{
+	struct resource *shown = qp->obj.shown;
+
+	if (shown == NULL)
+		return;
+	resource_set(&shown->kind, qp->type < SOFTHCA_QP_DCI ? qp->type : QPT_DRIVER);
+	if (qp->pd != NULL)
+		resource_set(&shown->pd, resource_id(qp->pd->obj.shown));
+	if (qp->srq != NULL)
+		resource_set(&shown->srq, resource_id(qp->srq->obj.shown));
+	object_show(&qp->obj);
 }
 
 static void
@@ -372,6 +377,8 @@ create(struct uverbs_call *call)
 	rc = answer(call, qp);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &qp->obj, NULL);
+	else
+		show(qp);
 	return rc;
 }
 
@@ -448,6 +455,7 @@ static const struct uverbs_method methods[] = {
 
 const struct object_class qp_class = {
 	.name = "QP",
+	.resource = RESOURCE_QP,
 	.size = sizeof(struct object_qp),
 	.limit = qp_limit,
 	.end = qp_end,

@@ -101,6 +101,20 @@ answer(struct uverbs_call *call, const struct object_srq *srq)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 }
 
+static void
+show(struct object_srq *srq)
+{
+	struct resource *shown = srq->obj.shown;
+
+	if (shown == NULL)
+		return;
+	resource_set(&shown->kind, srq->cq != NULL ? IB_UVERBS_SRQT_XRC : IB_UVERBS_SRQT_BASIC);
+	resource_set(&shown->pd, resource_id(srq->pd->obj.shown));
+	if (srq->cq != NULL)
+		resource_set(&shown->cq, resource_id(srq->cq->obj.shown));
+	object_show(&srq->obj);
+}
+
 static int
 create(struct uverbs_call *call)
 {
@@ -136,6 +150,8 @@ create(struct uverbs_call *call)
 	rc = answer(call, srq);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &srq->obj, NULL);
+	else
+		show(srq);
 	return rc;
 }
 
@@ -249,6 +265,7 @@ static const struct write_command writes[] = {
 
 const struct object_class srq_class = {
 	.name = "SRQ",
+	.resource = RESOURCE_SRQ,
 	.size = sizeof(struct object_srq),
 	.limit = limit,
 	.end = end,

@@ -11,6 +11,8 @@
 
 /* Opens the adapter: a descriptor, or -errno. Of the flags of open(2), O_CLOEXEC counts. */
 int ctx_open(struct softhca_dev *dev, int flags);
+/* Ends the contexts that the program has closed. ctx_open() does it too. */
+void contexts_end_closed(void);
 /* The context that a descriptor refers to, held until ctx_put(). NULL: the descriptor is not ours. */
 struct softhca_ctx *ctx_get(int fd);
 void ctx_put(struct softhca_ctx *ctx);

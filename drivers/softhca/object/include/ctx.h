@@ -36,6 +36,7 @@
 struct dm_pool;
 struct event_file;
 struct object;
+struct resource;
 
 struct softhca_ctx {
 	struct softhca_dev *dev;
@@ -48,11 +49,12 @@ struct softhca_ctx {
 	bool seen; /* while closed contexts are looked for: a descriptor of this one was found */
 
 	pthread_mutex_t lock;
-	bool dead;      /* fork() left this context to the parent: calls get EIO */
-	bool opened;    /* GET_CONTEXT has been called */
-	uint8_t *bar;   /* the device's mapping of the UAR pages */
-	uint8_t *clock; /* the device's mapping of the page with the running clock */
-	uint8_t *dm;    /* the device's mapping of device memory */
+	bool dead;              /* fork() left this context to the parent: calls get EIO */
+	bool opened;            /* GET_CONTEXT has been called */
+	struct resource *shown; /* since then; or NULL */
+	uint8_t *bar;           /* the device's mapping of the UAR pages */
+	uint8_t *clock;         /* the device's mapping of the page with the running clock */
+	uint8_t *dm;            /* the device's mapping of device memory */
 	struct dm_pool *dm_pool;
 	uint8_t uar_used[CTX_MAX_UARS / 8];
 	struct object **objects; /* by handle; no object has handle 0 */
@@ -60,5 +62,8 @@ struct softhca_ctx {
 	struct event_file **files;
 	uint32_t n_files;
 };
+
+/* GET_CONTEXT was called: rdma(8) shows the context from now on. The caller holds its lock. */
+void ctx_show(struct softhca_ctx *ctx);
 
 #endif

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "ctx.h"
+#include "resource.h"
 
 struct devx_command;
 struct devx_create;
@@ -45,6 +46,7 @@ struct object_class {
 	 * -errno: it stays as it was. Sets *events where objects of the class have events.
 	 */
 	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+	enum resource_type resource; /* as what rdma(8) shows these objects; 0: not */
 	bool by_devx; /* a firmware command makes it, and the DEVX method DESTROY ends it */
 
 	const struct uverbs_method *methods; /* ioctl methods: call.h */
@@ -60,7 +62,8 @@ struct object_class {
 struct object {
 	const struct object_class *cls;
 	uint32_t handle;
-	uint32_t users; /* objects that name this one */
+	uint32_t users;         /* objects that name this one */
+	struct resource *shown; /* NULL: rdma(8) does not show it */
 };
 
 /*
@@ -95,16 +98,23 @@ void object_fork_prepare(void);
 void object_fork_parent(void);
 void object_fork_child(void);
 
+/* The object is complete: rdma(8) shows it from now on. */
+void object_show(struct object *obj);
+
 static inline void
 object_use(struct object *obj)
 {
 	obj->users++;
+	if (obj->shown != NULL)
+		resource_set(&obj->shown->users, obj->users);
 }
 
 static inline void
 object_unuse(struct object *obj)
 {
 	obj->users--;
+	if (obj->shown != NULL)
+		resource_set(&obj->shown->users, obj->users);
 }
 
 #endif

@@ -73,13 +73,22 @@ struct softhca_qp {
 	bool draining;
 	bool established; /* under `recv`: the event of the first message in RTR was sent */
 	void *event;
-	struct timing_queue timing; /* for who holds uar->lock */
+	struct softhca_qp_shown *shown; /* under `recv`; or NULL */
+	struct timing_queue timing;     /* for who holds uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
 
 static inline enum qp_state
 qp_state(const struct softhca_qp *qp)
 {
 	return atomic_load_explicit(&qp->state, memory_order_acquire);
+}
+
+/* Tells a new state to those who ask from outside. The caller holds `recv`. */
+static inline void
+qp_show_state(struct softhca_qp *qp)
+{
+	if (qp->shown != NULL)
+		atomic_store_explicit(&qp->shown->state, qp_state(qp), memory_order_relaxed);
 }
 
 /* The port that the QP is on; the first one before the program has named one. */

@@ -17,6 +17,8 @@ struct object_mr {
 	struct softhca_mkey_attr attr;
 };
 
+/* What rdma(8) shows of a region: its key, length and PD. */
+void mr_show(struct object_mr *mr);
 /* object_class.end and .limit of classes whose struct is object_mr. */
 int mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t mr_limit(const struct softhca_config *cfg);
