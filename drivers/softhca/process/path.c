@@ -165,9 +165,8 @@ locate(const char *name, char real[PATH_MAX])
 		text[n] = '\0';
 		if (strcmp(text, machine) != 0)
 			return PATH_TREE;
-	} else if (errno == ENOENT || errno == ENOTDIR
-			   ? is_closed(name)
-			   : !is_passage(name) || raw_access(machine, F_OK) != 0)
+	} else if (errno == ENOENT ? is_closed(name)
+				   : !is_passage(name) || raw_access(machine, F_OK) != 0)
 		return PATH_TREE;
 	memcpy(real, machine, strlen(machine) + 1);
 	return PATH_MACHINE;
@@ -175,9 +174,20 @@ locate(const char *name, char real[PATH_MAX])
 
 /* ---------------------------------------------------------------- names without ".." and links */
 
+static bool
+is_directory(const char *name)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	return *name == '\0' ||
+	       (raw_stat(locate(name, real) == PATH_OTHER ? name : real, &st) == 0 &&
+		       S_ISDIR(st.st_mode));
+}
+
 /*
  * Walks along a name and follows its symbolic links: with `follow` all, else those before the last "..".
- * -errno: one of these parts does not exist, or cannot be read.
+ * -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
  */
 static int
 walk(const char *name, bool follow, char out[PATH_MAX])
@@ -198,6 +208,8 @@ walk(const char *name, bool follow, char out[PATH_MAX])
 		if (part == 0)
 			break;
 		if (part == 2 && strncmp(at, "..", 2) == 0) {
+			if (!is_directory(out))
+				return -ENOTDIR;
 			while (len > 0 && out[--len] != '/')
 				;
 			out[len] = '\0';
@@ -247,6 +259,7 @@ static enum path_kind
 find(int dir, const char *path, struct path_place *place)
 {
 	bool climbs = false;
+	int rc = 0;
 
 	place->name[0] = '\0';
 	if (*path == '/') {
@@ -259,15 +272,20 @@ find(int dir, const char *path, struct path_place *place)
 	if (climbs) {
 		char straight[PATH_MAX];
 
-		if (walk(place->name, false, straight) != 0)
-			return PATH_OTHER;
+		rc = walk(place->name, false, straight);
 		memcpy(place->name, straight, strlen(straight) + 1);
 	}
-	if (!is_covered(place->name))
-		return PATH_OTHER;
+	if (!is_covered(place->name)) {
+		/* It may lead there by a way that the machine does not have. */
+		memcpy(place->real, place->name, sizeof(place->real));
+		return climbs && rc == 0 ? PATH_MACHINE : PATH_OTHER;
+	}
 	place->dev = device_of(place->name);
 	place->kind = locate(place->name, place->real);
-	return place->dev != NULL ? PATH_DEVICE : place->kind;
+	/* Nothing is above the part that is wrong: there the kernel's error is the program's. */
+	if (rc != 0 && place->kind != PATH_OTHER)
+		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);
+	return place->dev != NULL && rc == 0 ? PATH_DEVICE : place->kind;
 }
 
 enum path_kind
@@ -287,13 +305,7 @@ int
 path_resolve(const struct path_place *place, char out[PATH_MAX])
 {
 	size_t len = strlen(place->name);
-	char real[PATH_MAX];
-	struct stat st;
 	int rc = walk(place->name, true, out);
 
-	if (rc == 0 && place->name[len - 1] == '/' &&
-		raw_stat(locate(out, real) == PATH_OTHER ? out : real, &st) == 0 &&
-		!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return rc;
+	return rc == 0 && place->name[len - 1] == '/' && !is_directory(out) ? -ENOTDIR : rc;
 }
