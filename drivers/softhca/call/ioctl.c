@@ -52,7 +52,7 @@ static int
 take_attr(struct uverbs_call *call, const struct attr_spec *spec, const struct ib_uverbs_attr *attr,
 	struct attr_value *v)
 {
-	if (v->present || attr->attr_data.reserved != 0)
+	if (v->present || (spec->kind != ATTR_ENUM && attr->attr_data.reserved != 0))
 		return -EINVAL;
 	v->present = true;
 	v->slot = attr - call->attrs;
@@ -60,6 +60,11 @@ take_attr(struct uverbs_call *call, const struct attr_spec *spec, const struct i
 	switch (spec->kind) {
 	case ATTR_IN:
 		return attr->len < spec->min_len ? -EINVAL : take_input(spec, attr, v);
+	case ATTR_ENUM:
+		if (attr->attr_data.enum_data.elem_id >= spec->len)
+			return -EOPNOTSUPP;
+		v->data = attr->attr_data.enum_data.elem_id;
+		return attr->len != 0 || attr->attr_data.enum_data.reserved != 0 ? -EINVAL : 0;
 	case ATTR_OUT:
 		v->len = attr->len;
 		return attr->len < spec->min_len ? -EINVAL : 0;

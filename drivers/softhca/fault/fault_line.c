@@ -17,7 +17,7 @@
 #include "number.h"
 
 /*
- * How a control call is recognised: by its ioctl method, its one or two write commands, its
+ * How a control call is recognised: by its ioctl method, or its one or two write commands; and by its
  * opcode.
  */
 struct call_name {
@@ -28,8 +28,9 @@ struct call_name {
 	bool ends;       /* the call ends an object */
 };
 
-#define NO_METHOD (-1)
-#define EX(cmd)   ((int64_t)IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##cmd)
+#define NO_METHOD     (-1)
+#define METHOD_REG_MR 5 /* of newer kernels than the headers: UVERBS_METHOD_REG_MR */
+#define EX(cmd)       ((int64_t)IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##cmd)
 #define WRITE(name, cmd)                                                                           \
 	{                                                                                          \
 		name, NO_METHOD, 0, IB_USER_VERBS_CMD_##cmd, -1, 0, false                          \
@@ -50,7 +51,7 @@ struct call_name {
 
 static const struct call_name calls[] = {
 	WRITE("alloc_pd", ALLOC_PD),
-	WRITE("reg_mr", REG_MR),
+	{"reg_mr", UVERBS_OBJECT_MR, METHOD_REG_MR, IB_USER_VERBS_CMD_REG_MR, -1, 0, false},
 	WRITE("rereg_mr", REREG_MR),
 	WRITE("alloc_mw", ALLOC_MW),
 	WRITE("create_ah", CREATE_AH),
@@ -274,11 +275,10 @@ fault_parse(struct fault_parser *p, const char *text)
 static bool
 name_fits(const struct call_name *name, const struct fault_call *call)
 {
-	if (name->object == NO_METHOD)
-		return call->write_cmd >= 0 &&
-		       (name->write_cmd == call->write_cmd || name->write_cmd2 == call->write_cmd);
-	return call->write_cmd < 0 && name->object == call->object &&
-	       name->method == call->method && (name->opcode == 0 || name->opcode == call->opcode);
+	if (call->write_cmd >= 0)
+		return name->write_cmd == call->write_cmd || name->write_cmd2 == call->write_cmd;
+	return name->object == call->object && name->method == call->method &&
+	       (name->opcode == 0 || name->opcode == call->opcode);
 }
 
 bool

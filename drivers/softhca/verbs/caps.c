@@ -16,6 +16,7 @@
 #include "dm.h"
 #include "fault.h"
 #include "hca.h"
+#include "newer_uapi.h"
 
 enum {
 	PORT_STATE_DOWN = 1,
@@ -157,7 +158,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	*mlx5 = (struct mlx5_ib_query_device_resp){
 		.response_length = sizeof(*mlx5),
 		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
-			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD | NEWER_QUERY_DEV_OOO_DP,
 		.cqe_comp_caps = {.max_num = CAPS_CQE_COMP_MAX,
 			.supported_format = CAPS_CQE_FORMATS},
 		.tso_caps =
@@ -336,6 +337,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x26b, 5, cfg->bf_reg_size != 0 ? log2_up(cfg->bf_reg_size) : 0},
 		{0x290, 16, 1024}, /* max_wqe_sz_sq */
 		{0x2b0, 16, 512},  /* max_wqe_sz_rq */
+		{0x330, 5, 31},    /* dp_ordering_ooo_all: UD, UC, XRC, DC, RC */
 		{0x32b, 5, log2_up(cfg->max_pd)},
 		{0x4c0, 32, CORE_CLOCK_KHZ / 1000},
 		{0x4e0, 32, CORE_CLOCK_KHZ},
@@ -379,10 +381,19 @@ memory_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. */
+/*
+ * The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. They stand
+ * there twice: of faults that stop a QP, and of faults that memory alone answers, which also serve QPs
+ * made by commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). Every QP is served here.
+ */
 static void
 odp_page(uint8_t *page)
 {
+	enum {
+		TRANSPORT_SCHEME = 0,
+		MEMORY_SCHEME = 0x200,
+		MEM_PAGE_FAULT = 0x600
+	};
 	static const struct {
 		uint16_t bit;
 		uint8_t caps;
@@ -390,8 +401,13 @@ odp_page(uint8_t *page)
 		{0x100, ODP_XRC}};
 
 	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++)
-		for (uint16_t b = 0; b < 6; b++)
-			bits_set(page, transports[t].bit + b, 1, transports[t].caps >> b & 1);
+		for (uint16_t b = 0; b < 6; b++) {
+			uint32_t can = transports[t].caps >> b & 1;
+
+			bits_set(page, TRANSPORT_SCHEME + transports[t].bit + b, 1, can);
+			bits_set(page, MEMORY_SCHEME + transports[t].bit + b, 1, can);
+		}
+	bits_set(page, MEM_PAGE_FAULT, 1, 1);
 }
 
 void

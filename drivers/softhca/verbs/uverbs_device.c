@@ -13,6 +13,7 @@
 #include "call.h"
 #include "caps.h"
 #include "ctx_files.h"
+#include "newer_uapi.h"
 
 static int
 get_context(struct uverbs_call *call)
@@ -111,6 +112,18 @@ query_port_mlx5(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_QUERY_PORT, &resp, sizeof(resp));
 }
 
+/* The method of newer kernels (ibv_query_port_speed(3)). */
+static int
+query_port_speed(struct uverbs_call *call)
+{
+	uint32_t port = call_in_u32(call, NEWER_ATTR_PORT_SPEED_PORT);
+	uint64_t speed = CAPS_PORT_SPEED;
+
+	if (port == 0 || port > call->ctx->dev->cfg->ports)
+		return -EINVAL;
+	return call_out(call, NEWER_ATTR_PORT_SPEED_RESP, &speed, sizeof(speed));
+}
+
 static int
 query_gid_entry(struct uverbs_call *call)
 {
@@ -196,6 +209,10 @@ static const struct attr_spec query_port_mlx5_attrs[] = {
 	{MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, ATTR_IN, ATTR_REQUIRED, 4, 4},
 	{MLX5_IB_ATTR_QUERY_PORT, ATTR_OUT, ATTR_REQUIRED, 8},
 };
+static const struct attr_spec query_port_speed_attrs[] = {
+	{NEWER_ATTR_PORT_SPEED_PORT, ATTR_IN, ATTR_REQUIRED, 4, 8},
+	{NEWER_ATTR_PORT_SPEED_RESP, ATTR_OUT, ATTR_REQUIRED, 8},
+};
 static const struct attr_spec query_gid_entry_attrs[] = {
 	{UVERBS_ATTR_QUERY_GID_ENTRY_PORT, ATTR_IN, ATTR_REQUIRED, 4, 4},
 	{UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, ATTR_IN, ATTR_REQUIRED, 4, 4},
@@ -223,6 +240,8 @@ static const struct uverbs_method methods[] = {
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_CONTEXT, false, query_context, query_context_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_PORT, false, query_port, query_port_attrs),
 	DEVICE_METHOD(MLX5_IB_METHOD_QUERY_PORT, false, query_port_mlx5, query_port_mlx5_attrs),
+	DEVICE_METHOD(NEWER_METHOD_QUERY_PORT_SPEED, false, query_port_speed,
+		query_port_speed_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_GID_ENTRY, false, query_gid_entry, query_gid_entry_attrs),
 	DEVICE_METHOD(UVERBS_METHOD_QUERY_GID_TABLE, false, query_gid_table, query_gid_table_attrs),
 	{UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, alloc_async_event,

@@ -12,8 +12,10 @@
 
 #include "call.h"
 #include "caps.h"
+#include "newer_uapi.h"
 #include "qp_mask.h"
 
+#define STATE_INIT    1                /* IBV_QPS_INIT */
 #define MASK_OF_VERBS ((1U << 21) - 1) /* what MODIFY_QP takes: qp_mask.h */
 
 /* ---------------------------------------------------------------- modify */
@@ -139,6 +141,27 @@ modify(struct uverbs_call *call)
 	return modify_qp(call, object_find(call->ctx, &qp_class, req->qp_handle), req);
 }
 
+/*
+ * A receive queue whose messages may complete in another order (mlx5dv_create_qp(3),
+ * MLX5DV_QP_CREATE_OOO_DP): the order in which they were sent is one of those.
+ */
+static int
+check_driver_part(struct uverbs_call *call, const struct object_qp *qp,
+	const struct ib_uverbs_modify_qp *req)
+{
+	const struct attr_value *uhw = call_attr(call, UVERBS_ATTR_UHW_IN);
+	uint32_t mask;
+
+	if (!uhw->present || uhw->len < sizeof(mask))
+		return 0;
+	memcpy(&mask, uhw->bytes, sizeof(mask));
+	if ((mask & ~NEWER_MODIFY_QP_OOO_DP) != 0 || (mask != 0 && qp->type == SOFTHCA_QP_RAW))
+		return -EOPNOTSUPP;
+	if (mask != 0 && ((req->attr_mask & M_STATE) == 0 || req->qp_state != STATE_INIT))
+		return -EINVAL;
+	return 0;
+}
+
 /* As MODIFY_QP. In RTR a DCT gets its number. Rate limits are not emulated. */
 static int
 ex_modify(struct uverbs_call *call)
@@ -151,6 +174,9 @@ ex_modify(struct uverbs_call *call)
 
 	if (req->rate_limit != 0 || req->reserved != 0)
 		return -EOPNOTSUPP;
+	rc = qp != NULL ? check_driver_part(call, qp, &req->base) : -EINVAL;
+	if (rc != 0)
+		return rc;
 	rc = modify_qp(call, qp, &req->base);
 	if (rc != 0)
 		return rc;

@@ -96,6 +96,7 @@ case_general_page(void)
 		{0x240, 1, 1},                          /* uar_4k */
 		{0x260, 1, bf}, {0x26b, 5, bf ? 9 : 0}, /* bf, log_bf_reg_size */
 		{0x290, 16, 1024}, {0x2b0, 16, 512},    /* max_wqe_sz_sq, max_wqe_sz_rq */
+		{0x330, 5, 31},                         /* dp_ordering_ooo_all_* */
 		{0x32b, 5, 14},                         /* log_max_pd */
 		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "objects_single")},
@@ -118,7 +119,10 @@ case_other_pages(void)
 {
 	/* From the first bit: send, receive, write, read, atomic, srq_receive. */
 	static const struct field odp[] = {{0x80, 6, 0x3f}, {0xa0, 6, 0x38}, {0xc0, 6, 0x31},
-		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f}};
+		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f},
+		/* The same of faults that memory answers, and a bit that says so: "ODPv2". */
+		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
+		{0x300, 6, 0x2f}, {0x600, 1, 1}};
 	static const struct field atomic[] = {{0x90, 16, 3}, {0xb0, 16, 8}};
 	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
@@ -251,7 +255,7 @@ case_device_ex(void)
 	struct ib_uverbs_ex_query_device_resp want = device_ex(has_odp(ctx)), got;
 	struct mlx5_ib_query_device_resp want5 = {.response_length = sizeof(want5),
 		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
-			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD | 1 << 4 /* OOO_DP */,
 		.cqe_comp_caps = {64, MLX5DV_CQE_RES_FORMAT_HASH | MLX5DV_CQE_RES_FORMAT_CSUM |
 					      MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX},
 		.tso_caps = {is_ethernet() ? 262144 : 0,

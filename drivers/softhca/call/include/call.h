@@ -25,6 +25,7 @@
 
 enum attr_kind {
 	ATTR_IN,      /* bytes from the program, up to 8 of them inside the attribute */
+	ATTR_ENUM,    /* one of a few choices, which is no data */
 	ATTR_OUT,     /* bytes to the program */
 	ATTR_OBJ,     /* handle of an existing object */
 	ATTR_NEW_OBJ, /* handle of the object that the call makes */
@@ -41,7 +42,7 @@ struct attr_spec {
 	enum attr_kind kind;
 	bool optional;
 	uint16_t min_len; /* bytes; shorter is EINVAL */
-	uint16_t len;     /* bytes that are understood: a longer input must end in zeros */
+	uint16_t len;     /* bytes that are understood: a longer input must end in zeros; choices */
 	const struct object_class *cls; /* ATTR_OBJ: the object's; NULL: any */
 };
 
@@ -51,7 +52,7 @@ struct attr_value {
 	uint16_t len;
 	uint16_t slot;  /* index in the program's array */
 	uint8_t *bytes; /* ATTR_IN: at least spec.len bytes, zeros where the program gave fewer */
-	uint64_t data;  /* ATTR_OUT: address; ATTR_FD: descriptor; ATTR_NEW_*: the answer */
+	uint64_t data;  /* ATTR_OUT: address; ATTR_FD: descriptor; ATTR_NEW_*: answer; ATTR_ENUM */
 	struct object *obj; /* ATTR_OBJ */
 };
 

@@ -26,6 +26,7 @@
 	ROW(devx_psv)                                                                              \
 	ROW(devx_dek)                                                                              \
 	ROW(mr)                                                                                    \
+	ROW(dmah)                                                                                  \
 	ROW(dm)                                                                                    \
 	ROW(devx_cq)                                                                               \
 	ROW(cq)                                                                                    \

@@ -18,8 +18,9 @@
 #define CAPS_MAX_CQ_PERIOD     0xfff /* us */
 #define CAPS_MAX_MSG           (1U << 30)
 #define CAPS_MAX_TSO           262144
-#define CAPS_LOG_MAX_WQ_TABLE  11 /* entries of an indirection table */
-#define CAPS_LOG_RESERVED_QPNS 6  /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
+#define CAPS_PORT_SPEED        4000 /* in 100 Mbit/s: 4 lanes of NDR */
+#define CAPS_LOG_MAX_WQ_TABLE  11   /* entries of an indirection table */
+#define CAPS_LOG_RESERVED_QPNS 6    /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
 #define CAPS_LOG_MAX_DEKS      12
 #define CAPS_DCI_LOG_MAX       6 /* streams of a DCI: concurrent, and in error */
 

@@ -13,6 +13,7 @@ struct object_mr {
 	struct object_pd *pd;
 	struct object
 		*dm; /* device memory, or user memory of DEVX, that the region lies in; else NULL */
+	struct object *dmah; /* the DMA handle that it was registered with; else NULL */
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr attr;
 };

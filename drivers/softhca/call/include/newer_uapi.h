@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers of the uverbs ABI that Linux added after the headers that this library is built with. Newer
+ * versions of rdma-core use them. From the uapi headers rdma/ib_user_ioctl_cmds.h and mlx5-abi.h of
+ * Linux 6.18, which never change a number.
+ */
+#ifndef SOFTHCA_NEWER_UAPI_H
+#define SOFTHCA_NEWER_UAPI_H
+
+enum newer_objects {
+	NEWER_OBJECT_DMAH = 17
+};
+
+/* Methods of UVERBS_OBJECT_DEVICE. */
+enum newer_device {
+	NEWER_METHOD_QUERY_PORT_SPEED = 7,
+	NEWER_ATTR_PORT_SPEED_PORT = 0,
+	NEWER_ATTR_PORT_SPEED_RESP = 1
+};
+
+enum newer_dmah {
+	NEWER_METHOD_DMAH_ALLOC = 0,
+	NEWER_METHOD_DMAH_FREE = 1,
+	NEWER_ATTR_DMAH_HANDLE = 0, /* of both methods */
+	NEWER_ATTR_DMAH_CPU_ID = 1,
+	NEWER_ATTR_DMAH_MEM_TYPE = 2,
+	NEWER_ATTR_DMAH_PH = 3,
+	NEWER_DMAH_MEM_TYPES = 2 /* volatile, persistent */
+};
+
+/* A method of UVERBS_OBJECT_MR. */
+enum newer_reg_mr {
+	NEWER_METHOD_REG_MR = 5,
+	NEWER_ATTR_REG_MR_HANDLE = 0,
+	NEWER_ATTR_REG_MR_PD = 1,
+	NEWER_ATTR_REG_MR_DMAH = 2,
+	NEWER_ATTR_REG_MR_IOVA = 3,
+	NEWER_ATTR_REG_MR_ADDR = 4,
+	NEWER_ATTR_REG_MR_LENGTH = 5,
+	NEWER_ATTR_REG_MR_ACCESS = 6,
+	NEWER_ATTR_REG_MR_FD = 7,
+	NEWER_ATTR_REG_MR_FD_OFFSET = 8,
+	NEWER_ATTR_REG_MR_LKEY = 9,
+	NEWER_ATTR_REG_MR_RKEY = 10
+};
+
+#define NEWER_QUERY_DEV_OOO_DP (1U << 4) /* of mlx5_ib_query_device_resp.flags */
+#define NEWER_MODIFY_QP_OOO_DP (1U << 0) /* of mlx5_ib_modify_qp.comp_mask */
+
+#endif

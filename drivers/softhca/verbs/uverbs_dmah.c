@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They carry hints to the PCIe bus on how data
+ * of a region are used: near which CPU, in which kind of memory, how processed (PCI Express 6.2, TLP
+ * processing hints). There is no bus here, so a handle is checked and changes nothing.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "call.h"
+#include "newer_uapi.h"
+
+#define PH_MASK 3 /* processing hints: two bits */
+
+struct object_dmah {
+	struct object obj;
+};
+
+/* As the kernel: the caller must be allowed to run on that CPU. */
+static int
+check_cpu(uint32_t cpu)
+{
+	cpu_set_t allowed;
+
+	if (cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return -errno;
+	return CPU_ISSET(cpu, &allowed) ? 0 : -EPERM;
+}
+
+static int
+alloc(struct uverbs_call *call)
+{
+	bool has_cpu = call_has(call, NEWER_ATTR_DMAH_CPU_ID);
+	const uint8_t *ph = call_in(call, NEWER_ATTR_DMAH_PH);
+	struct object_dmah *dmah;
+	int rc = has_cpu ? check_cpu(call_in_u32(call, NEWER_ATTR_DMAH_CPU_ID)) : 0;
+
+	if (rc == 0 && (*ph & ~PH_MASK) != 0)
+		rc = -EINVAL;
+	/* mlx5_ib: processing hints are required; CPU and kind of memory are given both or neither. */
+	if (rc == 0 && (!call_has(call, NEWER_ATTR_DMAH_PH) ||
+			       has_cpu != call_has(call, NEWER_ATTR_DMAH_MEM_TYPE)))
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = object_create(call->ctx, &dmah_class, &dmah);
+	if (rc == 0)
+		call_attr(call, NEWER_ATTR_DMAH_HANDLE)->data = dmah->obj.handle;
+	return rc;
+}
+
+static int
+end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+{
+	(void)ctx;
+	(void)obj;
+	(void)events;
+	return 0;
+}
+
+static uint32_t
+limit(const struct softhca_config *cfg)
+{
+	return cfg->max_mr;
+}
+
+static const struct attr_spec alloc_attrs[] = {
+	{NEWER_ATTR_DMAH_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
+	{NEWER_ATTR_DMAH_CPU_ID, ATTR_IN, ATTR_OPTIONAL, 4, 4},
+	{NEWER_ATTR_DMAH_MEM_TYPE, ATTR_ENUM, ATTR_OPTIONAL, 0, NEWER_DMAH_MEM_TYPES},
+	{NEWER_ATTR_DMAH_PH, ATTR_IN, ATTR_OPTIONAL, 1, 1},
+};
+static const struct attr_spec free_attrs[] = {
+	{NEWER_ATTR_DMAH_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = &dmah_class},
+};
+static const struct uverbs_method methods[] = {
+	{NEWER_OBJECT_DMAH, NEWER_METHOD_DMAH_ALLOC, false, alloc, alloc_attrs,
+		ARRAY_SIZE(alloc_attrs)},
+	{NEWER_OBJECT_DMAH, NEWER_METHOD_DMAH_FREE, false, call_destroy, free_attrs,
+		ARRAY_SIZE(free_attrs)},
+};
+
+const struct object_class dmah_class = {
+	.name = "DMA handle",
+	.size = sizeof(struct object_dmah),
+	.limit = limit,
+	.end = end,
+	CLASS_METHODS(methods),
+};
