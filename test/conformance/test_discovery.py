@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Distribution programs, unmodified, find the emulated adapter where a real machine has it.
+
+Expected values: the manual pages of ibstat(8) and ibstatus(8), and what the kernel shows in /sys
+(Documentation/ABI/stable/sysfs-class-infiniband). A program that is not installed is skipped.
+
+usage: test_discovery.py LAUNCHER
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
+IBDEV = '/sys/class/infiniband/mlx5_0'
+FUNCTION = '/sys/devices/pcica00:00/ca00:00:01.0'
+
+
+def clean_env(**more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
+    env.pop('SYSFS_PATH', None)
+    env.update(more)
+    return env
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+        self.tmp = tempfile.mkdtemp(prefix='softhca-test.', dir=memory)
+        self.addCleanup(shutil.rmtree, self.tmp)
+
+    def run_on(self, *argv, status=0, **settings):
+        if shutil.which(argv[0]) is None:
+            self.skipTest(f'{argv[0]} is not installed')
+        result = subprocess.run([LAUNCHER, *argv], env=clean_env(TMPDIR=self.tmp, **settings),
+                                capture_output=True, text=True, timeout=60, check=False)
+        if status is not None:
+            self.assertEqual(result.returncode, status, result.stderr)
+        return result
+
+    def output(self, *argv, **settings):
+        return self.run_on(*argv, **settings).stdout
+
+    def shell(self, script, **settings):
+        return self.output('bash', '-c', script, **settings)
+
+
+class Tools(Case):
+    """What everybody types."""
+
+    def test_ls(self):
+        self.assertEqual(self.output('ls', '/sys/class/infiniband'), 'mlx5_0\n')
+        self.assertEqual(self.output('ls', '/dev/infiniband').split()[-1], 'uverbs0')
+        self.assertIn('ca00:00:01.0', self.output('ls', '/sys/bus/pci/devices').split())
+        result = self.run_on('ls', '-l', IBDEV + '/', '/dev/infiniband/uverbs0')
+        self.assertEqual(result.stderr, 'softhca: no mlx5 device here, emulating 1 (mlx5_0, part 4129)\n')
+        self.assertRegex(result.stdout, r'crw-rw-rw- .* 231, +192 .* /dev/infiniband/uverbs0\n')
+        self.assertRegex(result.stdout, r'-r--r--r-- .* fw_ver\n')
+        self.assertRegex(result.stdout, r'device -> \.\./\.\./\.\./ca00:00:01\.0\n')
+
+    def test_several_adapters_and_ports(self):
+        self.assertEqual(self.output('ls', '/sys/class/infiniband', '-1', SOFTHCA_DEVICES='3').split(),
+                         ['mlx5_0', 'mlx5_1', 'mlx5_2'])
+        self.assertEqual(self.output('ls', IBDEV + '/ports', SOFTHCA_PORTS='2').split(), ['1', '2'])
+        names = self.shell('for d in /sys/class/infiniband/*; do basename $(readlink -f $d/device); done',
+                           SOFTHCA_DEVICES='3')
+        self.assertEqual(names.split(), ['ca00:00:01.0', 'ca00:00:02.0', 'ca00:00:03.0'])
+
+    def test_cat(self):
+        self.assertEqual(self.output('cat', IBDEV + '/fw_ver', IBDEV + '/node_type',
+                                     IBDEV + '/ports/1/gids/3', IBDEV + '/ports/1/gid_attrs/types/3'),
+                         '28.36.1010\n1: CA\n0000:0000:0000:0000:0000:ffff:c633:640b\nRoCE v2\n')
+        self.assertEqual(self.output('cat', IBDEV + '/fw_ver', SOFTHCA_FW_VER='22.7.15'), '22.7.0015\n')
+        self.assertEqual(self.output('cat', IBDEV + '/ports/1/lid', SOFTHCA_LINK_LAYER='infiniband'),
+                         '0x1\n')
+        self.assertIn('PCI_SLOT_NAME=ca00:00:01.0\n', self.output('cat', IBDEV + '/device/uevent'))
+
+    def test_readlink(self):
+        self.assertEqual(self.output('readlink', '-f', IBDEV), FUNCTION + '/infiniband/mlx5_0\n')
+        self.assertEqual(self.output('readlink', '-e', IBDEV + '/device/driver'),
+                         '/sys/bus/pci/drivers/mlx5_core\n')
+        self.assertEqual(self.output('realpath', IBDEV + '/../..'), FUNCTION + '\n')
+
+    def test_find(self):
+        found = self.output('find', '/sys/class/infiniband', '/sys/devices/pcica00:00', '-name', 'mlx5*')
+        self.assertEqual(found.split(), [IBDEV, FUNCTION + '/infiniband/mlx5_0'])
+        files = self.output('find', IBDEV + '/ports/1/', '-type', 'f').split()
+        self.assertEqual(len([f for f in files if '/gids/' in f]), 255)
+        self.assertEqual(self.output('find', '/sys/class', '-maxdepth', '1', '-name', 'infiniband').split(),
+                         ['/sys/class/infiniband'])
+        # Some entries of gid_attrs cannot be read, as on a real machine.
+        self.assertEqual(self.output('grep', '-l', '28.36.1010', '-r', IBDEV + '/', '--exclude-dir=gid_attrs'), IBDEV + '/fw_ver\n')
+
+    def test_shells(self):
+        for shell in ('sh', 'bash'):
+            out = self.output(shell, '-c', f'cd {IBDEV}/device; pwd -P; /bin/pwd; cat vendor; '
+                              'echo infiniband/*/fw_ver; cat < ../../../class/infiniband/mlx5_0/hca_type; '
+                              'test -c /dev/infiniband/uverbs0 && test -d . && test -r device && echo yes')
+            self.assertEqual(out, f'{FUNCTION}\n{FUNCTION}\n0x15b3\ninfiniband/mlx5_0/fw_ver\nMT4129\nyes\n')
+
+    def test_writing_is_refused(self):
+        result = self.run_on('bash', '-c', f'echo 1 > {IBDEV}/fw_ver; cat {IBDEV}/fw_ver')
+        self.assertIn('Permission denied', result.stderr)
+        self.assertEqual(result.stdout, '28.36.1010\n')
+
+    def test_python(self):
+        script = ('import os, glob, pathlib; '
+                  f'print(os.listdir("/sys/class/infiniband"), os.path.realpath("{IBDEV}/device"), '
+                  f'open("{IBDEV}/hca_type").read().strip(), glob.glob("/sys/class/infiniband/*/ports/*"), '
+                  f'pathlib.Path("{IBDEV}").is_symlink(), [e.name for e in os.scandir("{IBDEV}/ports")])')
+        self.assertEqual(self.output(sys.executable, '-c', script),
+                         f"['mlx5_0'] {FUNCTION} MT4129 ['{IBDEV}/ports/1'] True ['1']\n")
+
+    def test_the_machine_is_still_there(self):
+        for path in ('/sys/class/net', '/sys/bus/pci/devices', '/sys/devices/system/cpu', '/proc/self', '/etc'):
+            if not os.path.isdir(path):
+                continue
+            with self.subTest(path=path):
+                names = set(self.output('ls', '-A', path).split())
+                self.assertLessEqual(set(os.listdir(path)), names)
+
+
+class Diagnostics(Case):
+    """infiniband-diags."""
+
+    def fields(self, *argv, **settings):
+        return dict(re.findall(r'^\s*([\w ]+?):[ \t]+(.*?)\s*$', self.output(*argv, **settings), re.M))
+
+    def test_ibstat(self):
+        f = self.fields('ibstat')
+        self.assertEqual((f['CA type'], f['Number of ports'], f['Firmware version'], f['Node GUID']),
+                         ('MT4129', '1', '28.36.1010', '0x005348fffe000000'))
+        self.assertEqual((f['State'], f['Physical state'], f['Rate'], f['Base lid'], f['Link layer'],
+                          f['Port GUID']),
+                         ('Active', 'LinkUp', '400', '0', 'Ethernet', '0x005348fffe000001'))
+        f = self.fields('ibstat', SOFTHCA_LINK_LAYER='infiniband')
+        self.assertEqual((f['Base lid'], f['SM lid'], f['Link layer']), ('1', '1', 'InfiniBand'))
+        self.assertEqual(self.output('ibstat', '-l', SOFTHCA_DEVICES='2').split(), ['mlx5_0', 'mlx5_1'])
+        self.assertEqual(len(self.output('ibstat', '-p', SOFTHCA_PORTS='2').split()), 2)
+
+    def test_ibstatus(self):
+        out = self.output('ibstatus', SOFTHCA_PORTS='2')
+        self.assertEqual(re.findall(r"Infiniband device '(\w+)' port (\d) status", out),
+                         [('mlx5_0', '1'), ('mlx5_0', '2')])
+        self.assertIn('default gid:\t fe80:0000:0000:0000:0053:48ff:fe00:0001\n', out)
+        self.assertEqual(re.findall(r'rate:\t+ (.*)', out), ['400 Gb/sec (4X NDR)'] * 2)
+        self.assertEqual(re.findall(r'\tstate:\t+ (.*)', out), ['4: ACTIVE'] * 2)
+
+    def test_management_datagrams_are_refused(self):
+        result = self.run_on('perfquery', status=None)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn('softhca: management datagrams (umad) are not emulated', result.stderr)
+
+    def test_lspci_knows_the_ids_only(self):
+        result = self.run_on('lspci', '-D', '-n', status=None)
+        self.assertIn('ca00:00:01.0 0200: 15b3:1021', result.stdout)
+        self.assertEqual(result.stderr.count('softhca: the PCI configuration space is not emulated'), 1)
+
+
+class Ucx(Case):
+    def test_ucx_info_lists_the_transports(self):
+        out = self.output('ucx_info', '-d')
+        found = re.findall(r'Transport: (\w+)\n#\s+Device: (mlx5_0:1)', out)
+        self.assertEqual({t for t, _ in found} & {'rc_verbs', 'rc_mlx5', 'dc_mlx5', 'ud_verbs', 'ud_mlx5'},
+                         {'rc_verbs', 'rc_mlx5', 'dc_mlx5', 'ud_verbs', 'ud_mlx5'})
+
+
+class Children(Case):
+    def test_a_child_sees_its_parents_tree(self):
+        # The parent looks first; its child's tree then has the same files, and goes with the parent.
+        script = (f'[ -r {IBDEV}/fw_ver ] && stat -L -c %i:%y {IBDEV} && stat -L -c %i:%y {IBDEV}; '
+                  f'sh -c "cat {IBDEV}/fw_ver"; true')
+        lines = self.shell(script).splitlines()
+        self.assertEqual(lines[0], lines[1])
+        self.assertEqual(lines[2], '28.36.1010')
+        self.assertEqual(os.listdir(self.tmp), [])
+
+    def test_a_child_with_other_settings_has_its_own_tree(self):
+        out = self.shell(f'ls {IBDEV}/ports; [ -r {IBDEV}/fw_ver ]; '
+                         f'SOFTHCA_PORTS=2 ls {IBDEV}/ports; ls {IBDEV}/ports')
+        self.assertEqual(out.split(), ['1', '1', '2', '1'])
+
+    def test_children_of_a_program_with_a_device(self):
+        script = ('import subprocess, os; f = os.open("/dev/infiniband/uverbs0", os.O_RDWR); '
+                  f'print(subprocess.run(["cat", "{IBDEV}/fw_ver"], capture_output=True, '
+                  'text=True).stdout, subprocess.run(["ibv_devices"], capture_output=True, '
+                  'text=True).stdout)')
+        out = self.output(sys.executable, '-c', script)
+        self.assertIn('28.36.1010\n', out)
+        self.assertIn('005348fffe000000', out)
+        self.assertEqual(os.listdir(self.tmp), [])
+
+
+if __name__ == '__main__':
+    if glob.glob('/sys/class/infiniband/mlx5_*'):
+        print('skipped: this machine has an mlx5 device')
+        sys.exit(77)
+    unittest.main(verbosity=2)
