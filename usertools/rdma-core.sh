@@ -57,8 +57,9 @@ dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
 
-# Where rdma-core is not built for use in place, libibverbs looks for libmlx5 in folders of the system.
-theirs=(LD_LIBRARY_PATH="$rdma/lib" IBV_DRIVERS="$rdma/lib/libmlx5")
+# Some tests run ibv_devinfo. Where rdma-core is not built for use in place, libibverbs looks for libmlx5 in
+# folders of the system.
+theirs=(PATH="$rdma/bin:$PATH" LD_LIBRARY_PATH="$rdma/lib" IBV_DRIVERS="$rdma/lib/libmlx5")
 
 # programs: the programs of the suites, each once.
 programs() {

@@ -252,7 +252,9 @@ class Launcher(Case):
 
     def test_one_line_says_that_it_is_emulated(self):
         result = self.run_on('ibv_devices')
-        lines = result.stderr.splitlines()
+        # An rdma-core that was built and not installed misses its folder of configuration.
+        lines = [line for line in result.stderr.splitlines()
+                 if "couldn't open config directory" not in line]
         self.assertEqual(len(lines), 1, lines)
         self.assertTrue(lines[0].startswith(SAYS_SO), lines)
 

@@ -65,6 +65,19 @@ case_syndromes(void)
 	}
 }
 
+/*
+ * Waits for the completion of receive id, where that of one receive before it was lost. Before version
+ * 55 of rdma-core, libmlx5 counts a QP's receives by their completions: it gives the one before as wr_id.
+ */
+static void
+expect_behind_lost(uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = pair_wait(&p.server);
+
+	CHECK(wc.wr_id == id || wc.wr_id == id - 1);
+	CHECK_EQ(wc.status, status);
+}
+
 static void
 case_drop(void)
 {
@@ -74,12 +87,8 @@ case_drop(void)
 		faults_post(&p, id, IBV_WR_SEND);
 	for (uint64_t id = 1; id <= 3; id++)
 		faults_expect(&p.client, id, IBV_WC_SUCCESS);
-	/*
-	 * libmlx5 counts a QP's receives by their completions: the third one gets the second one's
-	 * wr_id.
-	 */
 	faults_expect(&p.server, 101, IBV_WC_SUCCESS);
-	faults_expect(&p.server, 102, IBV_WC_SUCCESS);
+	expect_behind_lost(103, IBV_WC_SUCCESS);
 	pair_expect_none(&p.server);
 	for (unsigned int i = 0; i < 3; i++)
 		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all have arrived */
@@ -216,8 +225,8 @@ case_file(void)
 	faults_await(3);
 	for (uint64_t id = 1; id <= 3; id++)
 		faults_post(&p, id, IBV_WR_SEND);
-	faults_expect(&p.server, 101, IBV_WC_SUCCESS); /* the second receive's: see case_drop() */
-	faults_expect(&p.server, 102, IBV_WC_LOC_LEN_ERR);
+	expect_behind_lost(102, IBV_WC_SUCCESS);
+	expect_behind_lost(103, IBV_WC_LOC_LEN_ERR);
 	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
 	faults_expect(&p.client, 2, IBV_WC_SUCCESS);
 	faults_expect(&p.client, 3, IBV_WC_REM_OP_ERR);
