@@ -110,6 +110,10 @@ struct hwq_obj_qp {
  * hwq_obj_qp_release() gives it back. The send CQ needs a free entry for each WQEBB of the send ring. The
  * receive CQ needs one for each entry of the receive ring and of obj->srq. One CQ for both needs the sum.
  * Of QPs that share an SRQ and a receive CQ, only the first needs entries for the SRQ.
+ *
+ * With MLX5DV_QP_CREATE_OOO_DP (mlx5dv_create_qp(3)) the device may use a later receive first, and libmlx5
+ * makes the ring twice as long. mlx5dv_init_obj(3) does not tell of that: the caller keeps at most half of
+ * the entries posted.
  * @param obj read during the call; only obj->bf must last as long as the QP.
  * @param qp written on success only.
  * @return 0; -EBUSY it has been posted to already: create a new one; -EINVAL a queue has no CQ in obj, its
