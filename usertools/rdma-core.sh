@@ -52,7 +52,7 @@ source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$rdma/CMakeCache.txt")
 version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' "$source/CMakeLists.txt" 2>/dev/null) || true
 [ -n "$version" ] || die "'$source', named by $rdma/CMakeCache.txt, is no source of rdma-core"
 
-need "${build_packages[@]}" "${test_packages[@]}"
+need "${build_packages[@]}" "${test_packages[@]}" iproute2
 dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
