@@ -235,7 +235,10 @@ node_need(enum kind kind, enum ibv_qp_state to)
 	return to >= IBV_QPS_INIT && to <= IBV_QPS_RTS ? needs[kind][to - IBV_QPS_INIT] : 0;
 }
 
-/* A valid value for every attribute. The GID is of RoCE v2. InfiniBand has only GID 0. */
+/*
+ * A valid value for every attribute. The peer's address is that of the port itself: its GID of RoCE v2,
+ * or on InfiniBand its LID and its GID.
+ */
 static inline struct ibv_qp_attr
 node_attr(struct node *n, uint32_t dest)
 {
@@ -256,11 +259,12 @@ node_attr(struct node *n, uint32_t dest)
 			.port_num = 1,
 			.sl = 3,
 			.grh = {.sgid_index = 1, .hop_limit = 33}}};
+	struct ibv_port_attr port;
 
-	if (ibv_query_gid(n->ctx, 1, 1, &attr.ah_attr.grh.dgid) != 0) {
-		attr.ah_attr.grh.sgid_index = 0;
-		CHECK_EQ(ibv_query_gid(n->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
-	}
+	CHECK_EQ(ibv_query_port(n->ctx, 1, &port), 0);
+	attr.ah_attr.dlid = port.lid;
+	attr.ah_attr.grh.sgid_index = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	CHECK_EQ(ibv_query_gid(n->ctx, 1, attr.ah_attr.grh.sgid_index, &attr.ah_attr.grh.dgid), 0);
 	return attr;
 }
 

@@ -10,6 +10,7 @@
 #include "responder_find.h"
 
 #include "devices.h"
+#include "elsewhere.h"
 #include "qp_fail.h"
 #include "responder_fail.h"
 #include "responder_hold.h"
@@ -126,8 +127,11 @@ responder_find(struct run *run, const struct message *m)
 
 	responder_hold(run, qp);
 	run->use.vendor = VEN_NO_PEER;
-	if (qp == NULL)
+	if (qp == NULL) {
+		if (m->type == SOFTHCA_QP_UD || m->type == SOFTHCA_QP_DCI)
+			elsewhere_note_message(m->dest_qpn);
 		return MESSAGE_NO_PEER;
+	}
 	if (!accepts(qp, m)) {
 		run_drop_cq(run);
 		responder_release(run);

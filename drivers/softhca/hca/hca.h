@@ -264,6 +264,11 @@ uint32_t softhca_qp_needs(const struct softhca_qp *qp, uint32_t state);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
+/*
+ * An address was made that QPs may send to: a line on stderr says once if no adapter of this process has
+ * it (elsewhere.c). dgid counts on Ethernet, dlid on InfiniBand.
+ */
+void softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint16_t dlid);
 uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
 /* A queue pair of the adapter has that number. */
 bool softhca_qpn_exists(struct softhca_dev *dev, uint32_t number);

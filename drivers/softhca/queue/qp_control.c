@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cq.h"
+#include "elsewhere.h"
 #include "lanes.h"
 #include "qp.h"
 #include "qp_mask.h"
@@ -194,6 +195,7 @@ dct_publish(struct softhca_qp *qp)
 int
 softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask)
 {
+	bool connected;
 	int err;
 
 	qp_lock(qp);
@@ -208,9 +210,12 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 				(mask & M_EN_SQD_NOTIFY) != 0 && attr->en_sqd_notify != 0);
 		qp_show(qp, mask);
 	}
+	connected = err == 0 && (mask & M_DEST_QPN) != 0;
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
 	qp_unlock(qp);
+	if (connected)
+		elsewhere_note_connection(qp, attr);
 	return err;
 }
 

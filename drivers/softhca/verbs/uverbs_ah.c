@@ -10,6 +10,7 @@
 
 #include "call.h"
 #include "caps.h"
+#include "hca.h"
 #include "uverbs_pd.h"
 
 struct object_ah {
@@ -62,6 +63,8 @@ create(struct uverbs_call *call)
 		return -EINVAL;
 	if (dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
 		rc = attr->is_global ? resolve_dmac(dev, attr->grh.dgid, mlx5.dmac) : -EINVAL;
+	if (rc == 0 || rc == -ENETUNREACH)
+		softhca_note_address(dev, attr->grh.dgid, attr->dlid);
 	if (rc == 0)
 		rc = object_create(call->ctx, &ah_class, &ah);
 	if (rc != 0)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Says which peers are in no adapter of this process. */
+#include "elsewhere.h"
+
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "devices.h"
+#include "hca.h"
+#include "lanes.h"
+#include "log.h"
+
+#define QPN_MULTICAST 0xffffffu
+#define LID_MULTICAST 0xc000 /* the lowest one */
+
+/* What the line says that can be done about it. */
+static const char advice[] =
+	"Every process has adapters of its own, which reach no other process: open both ends in one "
+	"process";
+
+/* True for the first caller only. */
+static bool
+first(atomic_bool *said)
+{
+	return !atomic_load_explicit(said, memory_order_relaxed) && !atomic_exchange(said, true);
+}
+
+/* ---------------------------------------------------------------- what is here */
+
+static bool
+number_is_here(uint32_t qpn)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL && table_get(&lanes->qps, qpn) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static bool
+port_has(const struct softhca_port *port, bool ethernet, const uint8_t dgid[16], uint16_t dlid)
+{
+	if (!ethernet)
+		return dlid == port->lid;
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		if (memcmp(dgid, port->gid[i], sizeof(port->gid[i])) == 0)
+			return true;
+	return false;
+}
+
+/* On Ethernet a GID is the address, else a LID. */
+static bool
+address_is_here(bool ethernet, const uint8_t dgid[16], uint16_t dlid)
+{
+	unsigned int n;
+	const struct softhca_dev *devs = softhca_devices(&n);
+
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int p = 0; p < devs[i].cfg->ports; p++)
+			if (port_has(&devs[i].port[p], ethernet, dgid, dlid))
+				return true;
+	return false;
+}
+
+static bool
+is_ethernet(const struct softhca_dev *dev)
+{
+	return dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+}
+
+/* Multicast LIDs; multicast GIDs of IPv6, and of IPv4 (RFC 4291 2.5.5.2 and 2.7, RFC 1112). */
+static bool
+is_multicast(bool ethernet, const uint8_t gid[16], uint16_t dlid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (!ethernet)
+		return dlid >= LID_MULTICAST;
+	return gid[0] == 0xff || (memcmp(gid, mapped, sizeof(mapped)) == 0 && gid[12] >> 4 == 0xe);
+}
+
+static const char *
+print_address(bool ethernet, const uint8_t dgid[16], uint16_t dlid, char *text, size_t len)
+{
+	char gid[INET6_ADDRSTRLEN];
+
+	if (ethernet)
+		snprintf(text, len, "GID %s", inet_ntop(AF_INET6, dgid, gid, sizeof(gid)));
+	else
+		snprintf(text, len, "LID %u", dlid);
+	return text;
+}
+
+/* ---------------------------------------------------------------- what is said */
+
+void
+elsewhere_note_connection(const struct softhca_qp *qp, const struct softhca_qp_attr *attr)
+{
+	static atomic_bool said;
+	const bool ethernet = is_ethernet(qp->dev);
+	char text[64];
+
+	if (!number_is_here(attr->dest_qpn)) {
+		if (first(&said))
+			softhca_log("queue pair 0x%06x is connected to queue pair 0x%06x, which no "
+				    "adapter of this process has: none of its messages will "
+				    "arrive. %s",
+				qp->number, attr->dest_qpn, advice);
+	} else if (!attr->loopback && !address_is_here(ethernet, attr->dgid, attr->dlid)) {
+		if (first(&said))
+			softhca_log("queue pair 0x%06x is connected to %s, which no adapter of "
+				    "this process has. %s",
+				qp->number,
+				print_address(ethernet, attr->dgid, attr->dlid, text, sizeof(text)),
+				advice);
+	}
+}
+
+void
+softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint16_t dlid)
+{
+	static atomic_bool said;
+	const bool ethernet = is_ethernet(dev);
+	char text[64];
+
+	if (is_multicast(ethernet, dgid, dlid) || address_is_here(ethernet, dgid, dlid) ||
+		!first(&said))
+		return;
+	softhca_log("an address handle is for %s, which no adapter of this process has: what is "
+		    "sent there will not arrive. %s",
+		print_address(ethernet, dgid, dlid, text, sizeof(text)), advice);
+}
+
+void
+elsewhere_note_message(uint32_t dest_qpn)
+{
+	static atomic_bool said;
+
+	if (dest_qpn == QPN_MULTICAST || !first(&said))
+		return;
+	softhca_log(
+		"a message is for queue pair 0x%06x, which no adapter of this process has: such "
+		"messages are lost. %s",
+		dest_qpn, advice);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lines on stderr about peers that are in no adapter of this process: when there is one, and that
+ * there is only one. Each case runs in a process of its own.
+ */
+#include <arpa/inet.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "softhca_node.h"
+
+#define N(a)      (sizeof(a) / sizeof((a)[0]))
+#define ELSEWHERE "no adapter of this process has"
+#define NOBODY    0x000041u /* no adapter gives out this number: numbers begin at random ones */
+
+static bool
+is_ethernet(void)
+{
+	const char *layer = getenv("SOFTHCA_LINK_LAYER");
+
+	return layer == NULL || strcmp(layer, "ethernet") == 0;
+}
+
+/* Runs a case in a child, and returns how many of these lines it wrote. */
+static unsigned int
+lines_of(void (*run)(struct node *n))
+{
+	int err = memfd_create("stderr", 0), status;
+	char text[8192] = "";
+	unsigned int lines = 0;
+	pid_t child = fork();
+
+	CHECK(err >= 0 && child >= 0);
+	if (child == 0) {
+		struct node n;
+
+		CHECK_EQ(dup2(err, STDERR_FILENO), STDERR_FILENO);
+		n = node_open(255);
+		run(&n);
+		_exit(check_failures == 0 ? 0 : 1);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(pread(err, text, sizeof(text) - 1, 0) >= 0);
+	CHECK(status == 0, "%s", text);
+	for (const char *p = text; (p = strstr(p, ELSEWHERE)) != NULL; p++)
+		lines++;
+	close(err);
+	return lines;
+}
+
+/* ---- connections */
+
+static void
+connect_to(struct node *n, enum kind kind, uint32_t dest)
+{
+	struct ibv_qp *qp = node_qp(n, kind);
+
+	node_ready(n, qp, kind, dest != 0 ? dest : qp->qp_num, IBV_QPS_RTS);
+}
+
+static void
+connect_to_itself(struct node *n)
+{
+	connect_to(n, K_RC, 0);
+	connect_to(n, K_UC, 0);
+}
+
+static void
+connect_to_others(struct node *n)
+{
+	struct node other = node_open(255);
+
+	connect_to(n, K_RC, node_qp(&other, K_RC)->qp_num);
+	connect_to(n, K_UC, node_qp(&other, K_UC)->qp_num);
+	connect_to(n, K_XRC_SEND, node_qp(&other, K_XRC_RECV)->qp_num);
+	connect_to(n, K_UD, NOBODY); /* a UD QP has no peer */
+}
+
+static void
+connect_rc(struct node *n)
+{
+	connect_to(n, K_RC, NOBODY);
+	connect_to(n, K_RC, NOBODY);
+	connect_to(n, K_UC, NOBODY);
+}
+
+static void
+connect_uc(struct node *n)
+{
+	connect_to(n, K_UC, NOBODY);
+}
+
+static void
+connect_xrc(struct node *n)
+{
+	connect_to(n, K_XRC_SEND, NOBODY);
+}
+
+/* The number is here, the address is not. */
+static void
+connect_to_address(struct node *n)
+{
+	struct ibv_qp *qp = node_qp(n, K_RC);
+	struct ibv_qp_attr attr = node_attr(n, qp->qp_num);
+
+	node_ready(n, qp, K_RC, qp->qp_num, IBV_QPS_INIT);
+	attr.qp_state = IBV_QPS_RTR;
+	attr.ah_attr.grh.dgid.raw[15] ^= 0x40;
+	attr.ah_attr.dlid ^= 0x40;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(K_RC, IBV_QPS_RTR)), 0);
+}
+
+/* A refused call connects nothing. */
+static void
+connect_wrongly(struct node *n)
+{
+	struct ibv_qp *qp = node_qp(n, K_RC);
+	struct ibv_qp_attr attr = node_attr(n, NOBODY);
+
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(K_RC, IBV_QPS_RTR)) != 0);
+}
+
+static void
+case_connections(void)
+{
+	CHECK_EQ(lines_of(connect_to_itself), 0);
+	CHECK_EQ(lines_of(connect_to_others), 0);
+	CHECK_EQ(lines_of(connect_wrongly), 0);
+	CHECK_EQ(lines_of(connect_rc), 1);
+	CHECK_EQ(lines_of(connect_uc), 1);
+	CHECK_EQ(lines_of(connect_xrc), 1);
+	CHECK_EQ(lines_of(connect_to_address), 1);
+}
+
+/* ---- address handles */
+
+static struct ibv_ah *
+handle_for(struct node *n, const char *gid)
+{
+	struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 3}};
+
+	CHECK_EQ(inet_pton(AF_INET6, gid, &attr.grh.dgid), 1);
+	return ibv_create_ah(n->pd, &attr);
+}
+
+static void
+handles_of_own(struct node *n)
+{
+	for (int i = 0; i < 4; i++) {
+		struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = i}};
+
+		CHECK_EQ(ibv_query_gid(n->ctx, 1, i, &attr.grh.dgid), 0);
+		CHECK(ibv_create_ah(n->pd, &attr) != NULL);
+	}
+}
+
+static void
+handles_of_groups(struct node *n)
+{
+	(void)handle_for(n, "ff12::1234");
+	(void)handle_for(n, "::ffff:224.0.0.1");
+}
+
+static void
+handle_of_link_local(struct node *n)
+{
+	CHECK(handle_for(n, "fe80::2:c9ff:fe01:203") != NULL);
+	CHECK(handle_for(n, "fe80::2:c9ff:fe01:204") != NULL);
+}
+
+static void
+handle_of_ipv4(struct node *n)
+{
+	CHECK(handle_for(n, "::ffff:192.0.2.1") == NULL);
+	CHECK_EQ(errno, ENETUNREACH);
+}
+
+static void
+case_address_handles(void)
+{
+	if (!is_ethernet())
+		return; /* libmlx5 makes them without a call */
+	CHECK_EQ(lines_of(handles_of_own), 0);
+	CHECK_EQ(lines_of(handles_of_groups), 0);
+	CHECK_EQ(lines_of(handle_of_link_local), 1);
+	CHECK_EQ(lines_of(handle_of_ipv4), 1);
+}
+
+/* ---- messages */
+
+/* As ibv_ud_pingpong(1) does towards another process, whose adapter has the same addresses. */
+static void
+send_ud(struct node *n, struct node_to *to, uint32_t qpn)
+{
+	struct ibv_qp *qp = node_qp(n, K_UD);
+
+	node_ready(n, qp, K_UD, 0, IBV_QPS_RTS);
+	to->qpn = qpn != 0 ? qpn : qp->qp_num;
+	for (int i = 0; i < 3; i++) {
+		node_send(n, qp, K_UD, to, false);
+		CHECK_EQ(node_wait(n->scq).status, IBV_WC_SUCCESS);
+	}
+}
+
+static struct node_to
+own_address(struct node *n)
+{
+	struct ibv_qp_attr attr = node_attr(n, 0);
+	struct node_to to = {.ah = ibv_create_ah(n->pd, &attr.ah_attr)};
+
+	CHECK(to.ah != NULL);
+	return to;
+}
+
+static void
+send_to_itself(struct node *n)
+{
+	struct node_to to = own_address(n);
+
+	send_ud(n, &to, 0);
+}
+
+static void
+send_to_a_group(struct node *n)
+{
+	struct node_to to = own_address(n);
+
+	send_ud(n, &to, 0xffffff);
+}
+
+static void
+send_to_nobody(struct node *n)
+{
+	struct node_to to = own_address(n);
+
+	send_ud(n, &to, NOBODY);
+	send_ud(n, &to, NOBODY + 1);
+}
+
+static void
+send_dc(struct node *n)
+{
+	struct node_to to = own_address(n);
+	struct ibv_qp *qp = node_qp(n, K_DCI);
+
+	to.qpn = NOBODY;
+	node_ready(n, qp, K_DCI, 0, IBV_QPS_RTS);
+	node_send(n, qp, K_DCI, &to, false);
+	CHECK_EQ(node_wait(n->scq).status, IBV_WC_RETRY_EXC_ERR);
+}
+
+static void
+case_messages(void)
+{
+	CHECK_EQ(lines_of(send_to_itself), 0);
+	CHECK_EQ(lines_of(send_to_a_group), 0);
+	CHECK_EQ(lines_of(send_to_nobody), 1);
+	CHECK_EQ(lines_of(send_dc), 1);
+}
+
+static const struct check_case cases[] = {
+	{"a connection to a queue pair of no adapter here is said once", case_connections},
+	{"an address handle for no adapter here is said once", case_address_handles},
+	{"a message for a queue pair of no adapter here is said once", case_messages},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, N(cases), argc, argv);
+}
