@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry without assertions and prints the costs of the emulated adapter: 64-byte operations,
-# copies against memcpy(3), idle queues, and instructions per operation (by valgrind).
+# copies against memcpy(3), idle queues, an idle adapter, and instructions per operation (by valgrind).
 # hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq.
 #
-# usage: usertools/bench.sh [ops|copies|idle|instructions|hwq]...     default: all of them
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq]...     default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -15,6 +15,7 @@ say "building in build-bench/"
 build build-bench -Dbuildtype=release
 bench=$top/build-bench/test/bench/bench_softhca
 bench_hwq=$top/build-bench/test/bench/bench_hwq
+bench_idle=$top/build-bench/test/bench/bench_idle
 
 # The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
 instructions() {
@@ -30,6 +31,13 @@ instructions() {
 		printf '  %-8s %6d\n' "$op" $((count / (64 * 32)))
 	done
 	rm -f "$out"
+}
+
+# What an idle adapter costs, and how soon it answers. Other work on the machine spoils both, so its load
+# is printed too.
+waiting() {
+	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
+	"$bench_idle"
 }
 
 # One run for each burst size measures both libraries. Reads the inclusive cost of each function.
@@ -55,11 +63,12 @@ hwq() {
 	rm -f "$out" "$out.ops" "$counts"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle instructions hwq
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
+	wait) waiting ;;
 	instructions | hwq) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, instructions or hwq" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions or hwq" ;;
 	esac
 done

@@ -26,6 +26,10 @@ struct softhca_lanes {
 	atomic_bool odp;            /* key/: there are, or were, keys on demand */
 	struct spin odp_lock;       /* key/: then, of atomic operations; a leaf */
 	_Atomic uint64_t port_free; /* fault/timing.c: when the port is free; device time */
+	atomic_uint asleep, wakes;  /* wake.h */
+	_Atomic int call_fd;        /* wake.h: an eventfd that wakes too; -1: none */
+	_Atomic int sleep_fd;       /* lane/: an epoll of call_fd and of uses of closed pages; -1 */
+	atomic_uint n_watched;      /* lane/: of uars and clocks, pages whose use wakes a sleeper */
 	atomic_bool stop;           /* lane/ */
 	unsigned int n_threads;
 	pthread_t threads[SOFTHCA_MAX_THREADS];

@@ -82,6 +82,12 @@ raw_access(const char *path, int mode)
 	return syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
 
+int
+raw_statfs(const char *path, struct statfs *fs)
+{
+	return syscall(SYS_statfs, path, fs);
+}
+
 bool
 raw_getcwd(char *buf, size_t len)
 {
@@ -114,4 +120,10 @@ int
 raw_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *stx)
 {
 	return syscall(SYS_statx, dir, path, flags, mask, stx);
+}
+
+int
+raw_ioctl(int fd, unsigned long request, void *arg)
+{
+	return syscall(SYS_ioctl, fd, request, arg);
 }

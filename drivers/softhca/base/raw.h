@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 /* As the calls of their names, without cancellation points. They set errno. */
 int raw_open(const char *path, int flags, mode_t mode);
@@ -20,15 +21,17 @@ int raw_openat(int dir, const char *path, int flags, mode_t mode);
 int raw_stat(const char *path, struct stat *st);
 int raw_fstat(int fd, struct stat *st);
 void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int raw_ioctl(int fd, unsigned long request, void *arg);
 int raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
 ssize_t raw_send(int fd, const void *buf, size_t len, int flags);
 ssize_t raw_recv(int fd, void *buf, size_t len, int flags);
-/* fstatat(2), statx(2), readlink(2), readlinkat(2), access(2). */
+/* fstatat(2), statx(2), readlink(2), readlinkat(2), access(2), statfs(2). */
 int raw_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *stx);
 int raw_fstatat(int dir, const char *path, struct stat *st, int flags);
 ssize_t raw_readlink(const char *path, char *buf, size_t len);
 ssize_t raw_readlinkat(int dir, const char *path, char *buf, size_t len);
 int raw_access(const char *path, int mode);
+int raw_statfs(const char *path, struct statfs *fs);
 /* getcwd(3) into a buffer. False: errno. */
 bool raw_getcwd(char *buf, size_t len);
 /* opendir(3), and fopen(3) for reading: the caller closes them by closedir(3) and fclose(3). */

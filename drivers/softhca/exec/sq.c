@@ -168,5 +168,5 @@ sq_visit(struct run *run)
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
 	/* To a QP in error receives may still be posted. They ring no doorbell. */
-	return more || qp->wait != WAIT_NONE || qp_state(qp) == QP_ERR;
+	return more || qp->wait != WAIT_NONE || (qp_state(qp) == QP_ERR && qp->rq_n != 0);
 }

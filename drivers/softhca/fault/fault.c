@@ -7,20 +7,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "dev.h"
 #include "devices.h"
 #include "fault_line.h"
+#include "fault_notify.h"
 #include "log.h"
 #include "raw.h"
 #include "softhca.h"
 #include "timing.h"
+#include "wake.h"
 
 _Atomic unsigned int fault_watch_bits;
 
@@ -52,7 +56,9 @@ static struct {
 	off_t size;
 	ino_t ino;
 	uint64_t looked_at;
-} file;
+	int notify;   /* of fault_notify.h; -1: none */
+	bool changed; /* it said so */
+} file = {.notify = -1};
 
 /* ---- the list; lock held */
 
@@ -238,6 +244,7 @@ file_look(void)
 	file.size = (off_t)st.stx_size;
 	file.ino = (ino_t)st.stx_ino;
 	file_read();
+	lanes_wake_all(); /* a fault of the file may have struck another adapter */
 }
 
 static void
@@ -252,15 +259,36 @@ fork_done(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* The watcher is the parent's. */
+static void
+fork_child(void)
+{
+	if (file.notify >= 0)
+		close(file.notify);
+	file.notify = -1;
+	fork_done();
+}
+
+/* In the directory that the program starts in. NULL: no memory, or no such directory. */
+static const char *
+absolute(const char *path)
+{
+	char dir[PATH_MAX], *whole;
+
+	return raw_getcwd(dir, sizeof(dir)) && asprintf(&whole, "%s/%s", dir, path) >= 0 ? whole
+											 : NULL;
+}
+
 static void __attribute__((constructor)) find_file(void)
 {
-	const char *path = getenv("SOFTHCA_FAULTS");
+	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
 	/* A lane may hold the lock when another thread forks; in the child it would hold it for ever. */
-	pthread_atfork(fork_prepare, fork_done, fork_done);
+	pthread_atfork(fork_prepare, fork_done, fork_child);
 	if (path == NULL || *path == '\0')
 		return;
-	file.path = path;
+	whole = *path == '/' ? path : absolute(path);
+	file.path = whole != NULL ? whole : path;
 	atomic_fetch_or(&fault_watch_bits, WATCH_TURNS | WATCH_CALLS);
 }
 
@@ -300,7 +328,8 @@ fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver)
 
 	if (pthread_mutex_trylock(&lock) != 0)
 		return;
-	if (file.path != NULL && now - file.looked_at >= FILE_LOOK_NS) {
+	if (file.path != NULL && (file.changed || now - file.looked_at >= FILE_LOOK_NS)) {
+		file.changed = false;
 		file.looked_at = now;
 		file_look();
 	}
@@ -308,6 +337,55 @@ fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver)
 	deliver_events(dev, d, deliver);
 	update_bits();
 	pthread_mutex_unlock(&lock);
+}
+
+bool
+fault_is_due(struct softhca_dev *dev)
+{
+	const struct device_faults *d = &devices[dev->index];
+	bool due;
+
+	if ((atomic_load(&fault_watch_bits) & WATCH_TURNS) == 0)
+		return false;
+	if (pthread_mutex_trylock(&lock) != 0)
+		return true;
+	due = d->n_events != 0 || (file.path != NULL && (file.notify < 0 || file.changed));
+	for (unsigned int port = 0; port < SOFTHCA_MAX_PORTS; port++)
+		due |= d->up_at[port] != 0;
+	pthread_mutex_unlock(&lock);
+	return due;
+}
+
+int
+fault_file_watch(void)
+{
+	int fd;
+
+	pthread_mutex_lock(&lock);
+	if (file.path != NULL)
+		file.notify = notify_open(file.path);
+	file.changed = file.notify >= 0; /* before it was watched, perhaps */
+	fd = file.notify;
+	pthread_mutex_unlock(&lock);
+	return fd;
+}
+
+bool
+fault_file_event(void)
+{
+	enum notify found;
+
+	pthread_mutex_lock(&lock);
+	found = notify_read(file.notify, file.path);
+	file.changed |= found == NOTIFY_CHANGED;
+	if (found == NOTIFY_LOST) {
+		close(file.notify);
+		file.notify = -1;
+	}
+	pthread_mutex_unlock(&lock);
+	if (found != NOTIFY_NOTHING)
+		lanes_wake_all();
+	return found != NOTIFY_LOST;
 }
 
 void
@@ -412,6 +490,7 @@ softhca_fault(const char *line)
 	rc = add_fault(&p.fault);
 	update_bits();
 	pthread_mutex_unlock(&lock);
+	lanes_wake_all(); /* they deliver the event of a port or of an adapter */
 	return rc;
 }
 

@@ -339,6 +339,24 @@ void softhca_lanes_fini(struct softhca_dev *dev);
  */
 void softhca_settle(struct softhca_dev *dev);
 
+/* ---------------------------------------------------------------- sleeping (watch.c) */
+
+/*
+ * The program has mapped a UAR page, or a clock page, at that address: device threads that sleep are
+ * woken by its use. An adapter's threads sleep for short times only, unless all of its pages are
+ * watched. Without device threads nothing happens.
+ */
+void softhca_watch_uar(struct softhca_uar *uar, void *at);
+void softhca_watch_clock(struct softhca_dev *dev, void *page, void *at);
+/* Before a UAR page or a clock page goes: no mapping of it is watched any more. */
+void softhca_unwatch(const void *page);
+/* The program has moved len bytes of its memory: mremap(2). */
+void softhca_watch_moved(void *from, void *to, size_t len);
+/* Around fork(2). In the child nothing is watched. */
+void softhca_watch_fork_prepare(void);
+void softhca_watch_fork_parent(void);
+void softhca_watch_fork_child(void);
+
 /* ---------------------------------------------------------------- the clock page (clock_page.c) */
 
 /* Keeps the device's clock in the first 8 bytes of a page, until it is removed. -ENOMEM. */

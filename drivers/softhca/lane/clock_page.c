@@ -13,11 +13,18 @@
 #include "clock.h"
 #include "hca.h"
 #include "lanes.h"
+#include "wake.h"
 
 static void
 clock_write(_Atomic uint64_t *word, uint64_t now)
 {
 	atomic_store_explicit(word, htobe64(now), memory_order_relaxed);
+}
+
+void
+clock_tick(void *page)
+{
+	clock_write(page, device_clock());
 }
 
 void
@@ -38,8 +45,12 @@ softhca_clock_add(struct softhca_dev *dev, void *page)
 {
 	struct softhca_lanes *lanes = dev->lanes;
 
-	clock_write(page, device_clock());
-	return page_set_replace(&lanes->clocks, &lanes->sets_lock, page, NULL);
+	int err;
+
+	clock_tick(page);
+	err = page_set_replace(&lanes->clocks, &lanes->sets_lock, page, NULL);
+	lanes_wake(lanes); /* nothing watches the page yet */
+	return err;
 }
 
 int

@@ -5,6 +5,8 @@
 
 struct softhca_lanes;
 
+/* Writes device time to a clock page, which is the device's own mapping. */
+void clock_tick(void *page);
 /* Writes device time to every clock page of the adapter. Inside a turn. */
 void clocks_tick(struct softhca_lanes *lanes);
 

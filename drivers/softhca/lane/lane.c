@@ -24,6 +24,7 @@
 #include "lanes.h"
 #include "uar_queues.h"
 #include "visit.h"
+#include "wake.h"
 #include "wq.h"
 
 static unsigned int
@@ -36,7 +37,13 @@ uar_visit_queues(struct softhca_uar *uar)
 		again |= uar_visit_wqs(uar, &work);
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
-	atomic_store_explicit(&uar->again, again, memory_order_relaxed);
+	if (again) {
+		/* This lane may be a caller of softhca_pump(), who does not come again. */
+		atomic_store(&uar->again, true);
+		lanes_wake(uar->dev->lanes);
+	} else {
+		atomic_store_explicit(&uar->again, false, memory_order_relaxed);
+	}
 	return work;
 }
 
@@ -49,6 +56,8 @@ uar_serve(struct softhca_uar *uar)
 	if (!spin_trylock(&uar->lock))
 		return 0;
 	work = uar_take_doorbells(uar, &arm);
+	if ((work != 0 || arm) && atomic_load_explicit(&uar->awaited, memory_order_relaxed))
+		atomic_store_explicit(&uar->awaited, false, memory_order_relaxed);
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/*
@@ -62,11 +71,7 @@ uar_serve(struct softhca_uar *uar)
 	return work + (arm ? 1 : 0);
 }
 
-/*
- * Whether the page has something to serve. Without its lock, to make looking at silent pages
- * cheap.
- */
-static bool
+bool
 uar_calls(struct softhca_uar *uar)
 {
 	uint64_t bells = 0;

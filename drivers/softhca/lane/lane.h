@@ -3,10 +3,19 @@
 #ifndef SOFTHCA_LANE_H
 #define SOFTHCA_LANE_H
 
+#include <stdbool.h>
+
 struct lane_slot;
 struct softhca_lanes;
+struct softhca_uar;
 
 /* Runs the turn that has begun in the slot, and ends it. Returns how much work it found. */
 unsigned int lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot);
+
+/*
+ * Whether the page has something to serve. Without its lock, to make looking at silent pages
+ * cheap.
+ */
+bool uar_calls(struct softhca_uar *uar);
 
 #endif

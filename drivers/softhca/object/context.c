@@ -104,6 +104,7 @@ ctx_destroy(struct softhca_ctx *ctx)
 	object_destroy_all(ctx);
 	for (uint32_t i = 0; i < ctx->n_files; i++)
 		event_file_put(ctx->files[i]);
+	softhca_unwatch(ctx->clock);
 	if (softhca_clock_remove(ctx->dev, ctx->clock) == 0)
 		munmap(ctx->clock, CTX_PAGE);
 	munmap(ctx->bar, CTX_BAR_LEN);

@@ -12,6 +12,7 @@
 #include "dev.h"
 #include "devices.h"
 #include "dm.h"
+#include "hca.h"
 #include "nl_socket.h"
 #include "object.h"
 #include "pdn.h"
@@ -26,6 +27,7 @@ prepare(void)
 	contexts_fork_prepare();
 	object_fork_prepare();
 	pdn_fork_prepare();
+	softhca_watch_fork_prepare();
 	tree_fork_prepare();
 }
 
@@ -33,6 +35,7 @@ static void
 parent(void)
 {
 	tree_fork_parent();
+	softhca_watch_fork_parent();
 	pdn_fork_parent();
 	object_fork_parent();
 	contexts_fork_parent();
@@ -45,6 +48,7 @@ child(void)
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
 
+	softhca_watch_fork_child();
 	for (unsigned int i = 0; i < n; i++)
 		devs[i].lanes = NULL;
 	tree_fork_child();

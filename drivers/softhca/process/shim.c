@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls by which a program uses an open character device, for the emulated devices: mmap and
- * ioctl. Calls that take a path are in shim_paths.c, those on sockets in shim_socket.c. Calls on other
+ * The libc calls by which a program uses an open character device, for the emulated devices: mmap,
+ * mremap and ioctl. Calls that take a path are in shim_paths.c, those on sockets in shim_socket.c. Calls on other
  * files go to the kernel by a raw system call. That needs no dlsym(), so it works from the first
  * instruction of a process, and below the sanitizers' own interceptors.
  */
@@ -19,22 +19,34 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "contexts.h"
+#include "hca.h"
 #include "ioctl.h"
 #include "raw.h"
 #include "softhca.h"
+#include "uverbs_uar.h"
 
 /* ---------------------------------------------------------------- mmap */
+
+/* Offsets of what the device notices when the program uses it: the running clock and the UAR pages. */
+static bool
+is_noticed(size_t len, off_t offset)
+{
+	return offset >= 0 && offset < CTX_UAR_OFFSET + CTX_BAR_LEN &&
+	       offset + (off_t)len > CTX_CORE_CLOCK_OFFSET;
+}
 
 /*
  * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). The
  * answer is EINVAL, as from mlx5_ib, which has dropped them: the memfd would give all queues one set
- * of pages. The kernel handles all other mappings.
+ * of pages. The kernel makes all other mappings, and the device learns of its own.
  */
 static void *
 mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	const off_t command = (off_t)MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES << 20;
+	struct softhca_ctx *ctx;
 	struct stat st;
+	void *at;
 
 	if ((flags & MAP_SHARED) != 0 && fd >= 0 && offset >> 20 == command >> 20 &&
 		softhca_active() && raw_fstat(fd, &st) == 0 &&
@@ -42,7 +54,13 @@ mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	return raw_mmap(addr, len, prot, flags, fd, offset);
+	at = raw_mmap(addr, len, prot, flags, fd, offset);
+	if (at != MAP_FAILED && (flags & MAP_SHARED) != 0 && fd >= 0 && is_noticed(len, offset) &&
+		softhca_active() && (ctx = ctx_get(fd)) != NULL) {
+		uverbs_mapped(ctx, at, len, (uint64_t)offset);
+		ctx_put(ctx);
+	}
+	return at;
 }
 
 SOFTHCA_API void *
@@ -55,6 +73,22 @@ SOFTHCA_API void *
 mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 {
 	return mmap_any(addr, len, prot, flags, fd, offset);
+}
+
+SOFTHCA_API void *
+mremap(void *from, size_t len, size_t new_len, int flags, ...)
+{
+	void *want = NULL, *to;
+	va_list ap;
+
+	va_start(ap, flags);
+	if ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0)
+		want = va_arg(ap, void *);
+	va_end(ap);
+	to = (void *)syscall(SYS_mremap, from, len, new_len, flags, want);
+	if (to != MAP_FAILED && to != from && softhca_active())
+		softhca_watch_moved(from, to, len < new_len ? len : new_len);
+	return to;
 }
 
 /* ---------------------------------------------------------------- ioctl */

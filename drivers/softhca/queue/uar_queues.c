@@ -35,6 +35,7 @@ softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 		free(uar);
 		return err;
 	}
+	lanes_wake(dev->lanes); /* nothing watches the page yet */
 	*out = uar;
 	return 0;
 }

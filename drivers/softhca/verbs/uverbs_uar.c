@@ -95,11 +95,35 @@ static int
 end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_uar *uar = (struct object_uar *)obj;
-	int rc = softhca_uar_destroy(uar->uar);
+	int rc;
 
+	softhca_unwatch(ctx->bar + (size_t)uar->page_id * CTX_PAGE);
+	rc = softhca_uar_destroy(uar->uar);
 	if (rc == 0)
 		bitmap_remove(ctx->uar_used, uar->page_id);
 	return rc;
+}
+
+/* Only pages that exist are watched; the program has no use for others. */
+void
+uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset)
+{
+	pthread_mutex_lock(&ctx->lock);
+	for (size_t i = 0; !ctx->dead && i < len; i += CTX_PAGE) {
+		uint64_t page = (offset + i) / CTX_PAGE;
+		const uint32_t id = (uint32_t)(page - CTX_UAR_OFFSET / CTX_PAGE);
+		struct object_uar *uar;
+
+		if (page == CTX_CORE_CLOCK_OFFSET / CTX_PAGE)
+			softhca_watch_clock(ctx->dev, ctx->clock, (char *)at + i);
+		if (page < CTX_UAR_OFFSET / CTX_PAGE || id >= CTX_MAX_UARS ||
+			!bitmap_has(ctx->uar_used, id))
+			continue;
+		uar = uar_find_page(ctx, id);
+		if (uar != NULL)
+			softhca_watch_uar(uar->uar, (char *)at + i);
+	}
+	pthread_mutex_unlock(&ctx->lock);
 }
 
 static const struct attr_spec alloc_attrs[] = {

@@ -71,6 +71,17 @@ void fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver);
 /* A control call begins: looks at the control file, and brings ports up that are due. */
 void fault_look(struct softhca_dev *dev);
 
+/* The next turn of that adapter has to call fault_tick(), or one at a later time that is known. */
+bool fault_is_due(struct softhca_dev *dev);
+
+/*
+ * Learning of changes of the control file. The descriptor becomes readable when there may be one; -1: there
+ * is no file, or changes cannot be noticed, and turns look at the file from time to time.
+ */
+int fault_file_watch(void);
+/* The descriptor was readable: wakes the adapters if the file changed. False: it is closed now. */
+bool fault_file_event(void);
+
 /* A control call, as faults recognise it. */
 struct fault_call {
 	uint16_t object, method; /* of the ioctl */

@@ -10,6 +10,7 @@
 #include "hca.h"
 #include "lanes.h"
 #include "spin.h"
+#include "wake.h"
 
 struct softhca_wq;
 
@@ -37,6 +38,7 @@ struct softhca_uar {
 	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
 	atomic_bool timed;         /* an event of one of its CQs may wait for its time */
 	atomic_bool attention;     /* look at every queue of this page, even without a doorbell */
+	atomic_bool awaited;       /* a store to it woke the adapter, and it has not rung since */
 	atomic_bool again;         /* some queue waits: for time, a receive, or its next share */
 	atomic_uint quiet;         /* turns since it last rang: see lane.c */
 	struct softhca_dev *dev;
@@ -68,7 +70,8 @@ static inline void
 uar_call_attention(struct softhca_uar *uar)
 {
 	atomic_store_explicit(&uar->attention, true, memory_order_release);
-	atomic_store_explicit(&uar->dev->lanes->look, true, memory_order_release);
+	atomic_store(&uar->dev->lanes->look, true);
+	lanes_wake(uar->dev->lanes);
 }
 
 #endif

@@ -14,4 +14,7 @@ struct object_uar {
 /* The context's UAR with that page id, or NULL. */
 struct object_uar *uar_find_page(struct softhca_ctx *ctx, uint32_t page_id);
 
+/* The program has mapped that part of the context's memory: what it maps there is watched. */
+void uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset);
+
 #endif

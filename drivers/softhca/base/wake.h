@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device threads that sleep until they are woken.
+ *
+ *   sleeper: lanes_lie_down()  ->  look whether anything is to be done  ->  lanes_sleep()  ->  lanes_get_up()
+ *   waker:   leave something to be done  ->  lanes_wake()
+ *
+ * A sleeper counts itself in `asleep` before it looks; a waker leaves its work before it reads `asleep`. These
+ * four accesses are sequentially consistent, so at least one of the two sees the other. If the waker comes
+ * between the sleeper's look and its sleep, `wakes` has changed and the sleep ends at once.
+ */
+#ifndef SOFTHCA_WAKE_H
+#define SOFTHCA_WAKE_H
+
+#include <stdatomic.h>
+
+#include "lanes.h"
+
+/* Returns the value for lanes_sleep(). */
+static inline unsigned int
+lanes_lie_down(struct softhca_lanes *lanes)
+{
+	unsigned int wakes = atomic_load(&lanes->wakes);
+
+	atomic_fetch_add(&lanes->asleep, 1);
+	return wakes;
+}
+
+static inline void
+lanes_get_up(struct softhca_lanes *lanes)
+{
+	atomic_fetch_sub(&lanes->asleep, 1);
+}
+
+/* Returns when lanes_wake() has been called since lanes_lie_down(), or earlier. Not inside a turn. */
+void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
+
+/* Makes call_fd readable, too, for a thread that waits for it instead of calling lanes_sleep(). */
+void lanes_wake_sleepers(struct softhca_lanes *lanes);
+
+/*
+ * The threads of the adapter that sleep run their next turn now. The caller's last store that they
+ * have to see was sequentially consistent. It does not block.
+ */
+static inline void
+lanes_wake(struct softhca_lanes *lanes)
+{
+	if (__builtin_expect(atomic_load(&lanes->asleep) != 0, 0))
+		lanes_wake_sleepers(lanes);
+}
+
+/* lanes_wake() for every adapter. */
+void lanes_wake_all(void);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A device thread without work: it spins, then yields, then sleeps.
+ *
+ * It sleeps until it is woken where nothing is outstanding, no time is waited for, and every page by which
+ * the program can call is watched (watch.c). No doorbell is lost. The thread
+ *
+ *   1. counts itself as asleep,
+ *   2. closes the pages: from then on, a store to one of them waits, and wakes the adapter,
+ *   3. looks at all pages in one more turn, and at all that calls lanes (lanes_are_at_rest()),
+ *   4. sleeps, if it found nothing.
+ *
+ * A doorbell stored before its page was closed is visible when closing returns, so step 3 finds it. A
+ * doorbell stored later is trapped: the page is opened, and the thread wakes and looks again. What
+ * control calls, faults and other lanes leave to be done is either found in step 3, or its waker finds
+ * the thread counted as asleep (wake.h).
+ *
+ * Where that is not possible it sleeps for a time: at most IDLE_SLEEP_MAX ns, so a doorbell waits no longer.
+ */
+#include "idle.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "lane.h"
+#include "lanes.h"
+#include "mappings.h"
+#include "spin.h"
+#include "turns.h"
+#include "uar.h"
+#include "wake.h"
+
+#define IDLE_SPINS     64
+#define IDLE_YIELDS    128
+#define IDLE_SLEEP_MIN 20000
+#define IDLE_SLEEP_MAX 500000
+#define IDLE_MAX       (1u << 20)
+
+static bool
+uar_is_at_rest(struct softhca_uar *uar)
+{
+	return !uar_calls(uar) && !atomic_load(&uar->again) && !atomic_load(&uar->timed);
+}
+
+/* Inside a turn. */
+static bool
+pages_are_at_rest(struct softhca_lanes *lanes)
+{
+	struct page_set *uars = atomic_load(&lanes->uars), *clocks = atomic_load(&lanes->clocks);
+	unsigned int n_uars = uars != NULL ? uars->n : 0;
+	unsigned int n_clocks = clocks != NULL ? clocks->n : 0;
+
+	if (atomic_load(&lanes->n_watched) != n_uars + n_clocks)
+		return false;
+	for (unsigned int i = 0; i < n_uars; i++)
+		if (!uar_is_at_rest(uars->v[i]))
+			return false;
+	return true;
+}
+
+/* Nobody calls, and whoever will call wakes a thread that sleeps. */
+static bool
+lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
+{
+	bool rest = !atomic_load(&lanes->stop) && !atomic_load(&lanes->look) &&
+		    !atomic_load(&lanes->cq_failed) && !fault_is_due(lanes->dev);
+
+	turn_begin(slot);
+	rest = rest && pages_are_at_rest(lanes);
+	turn_end(slot);
+	return rest;
+}
+
+/* The first thread of an adapter opens pages itself: the watcher would take longer to wake it. */
+static bool
+sleep_at_pages(struct softhca_lanes *lanes)
+{
+	struct epoll_event event;
+	uint64_t calls;
+
+	(void)epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, -1);
+	lanes_get_up(lanes);
+	(void)mappings_open_all();
+	while (read(atomic_load(&lanes->call_fd), &calls, sizeof(calls)) < 0 && errno == EINTR)
+		;
+	return true;
+}
+
+/* False: it did not sleep. */
+static bool
+sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot)
+{
+	unsigned int wakes;
+	bool quiet;
+
+	if (!lanes_are_at_rest(lanes, slot))
+		return false;
+	wakes = lanes_lie_down(lanes);
+	quiet = mappings_close(lanes);
+	if (quiet) {
+		turn_begin(slot);
+		quiet = lane_turn(lanes, slot) == 0 && lanes_are_at_rest(lanes, slot);
+	}
+	if (quiet && slot == &lanes->slots[0] && atomic_load(&lanes->sleep_fd) >= 0)
+		return sleep_at_pages(lanes);
+	if (quiet)
+		lanes_sleep(lanes, wakes);
+	lanes_get_up(lanes);
+	return quiet;
+}
+
+static void
+sleep_for_a_time(unsigned int naps)
+{
+	long ns = IDLE_SLEEP_MIN;
+
+	for (unsigned int i = 0; i < naps && ns < IDLE_SLEEP_MAX; i++)
+		ns += ns / 16;
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+unsigned int
+lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle)
+{
+	if (idle < IDLE_SPINS)
+		cpu_relax();
+	else if (idle < IDLE_SPINS + IDLE_YIELDS)
+		sched_yield();
+	else if (sleep_until_called(lanes, slot))
+		return 0;
+	else
+		sleep_for_a_time(idle - IDLE_SPINS - IDLE_YIELDS);
+	return idle < IDLE_MAX ? idle + 1 : idle;
+}

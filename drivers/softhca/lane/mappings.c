@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of the program's mappings, and opening and closing them. */
+#include "mappings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "clock_page.h"
+#include "uar.h"
+#include "uffd.h"
+#include "wake.h"
+
+#define OPEN_NS 1000000 /* a page stays open so long, unless its doorbell is seen earlier */
+
+struct entry {
+	struct mapping m;
+	bool open;
+	uint64_t until; /* device time */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int uffd = -1;
+static struct entry *list;
+static unsigned int n_list, max_list;
+
+/* ---- the list; lock held */
+
+static bool
+page_is_listed(const void *page)
+{
+	for (unsigned int i = 0; i < n_list; i++)
+		if (list[i].m.page == page)
+			return true;
+	return false;
+}
+
+static struct entry *
+find(const void *at)
+{
+	for (unsigned int i = 0; i < n_list; i++)
+		if (list[i].m.at == at)
+			return &list[i];
+	return NULL;
+}
+
+static void
+forget(struct entry *e)
+{
+	const struct mapping m = e->m;
+
+	*e = list[--n_list];
+	if (page_is_listed(m.page))
+		return;
+	atomic_fetch_sub(&m.lanes->n_watched, 1);
+	lanes_wake(m.lanes); /* nothing would wake it now */
+}
+
+static bool
+make_room(void)
+{
+	unsigned int max = max_list == 0 ? 16 : 2 * max_list;
+	struct entry *grown;
+
+	if (n_list < max_list)
+		return true;
+	grown = realloc(list, max * sizeof(*list));
+	if (grown == NULL)
+		return false;
+	list = grown;
+	max_list = max;
+	return true;
+}
+
+static void
+give_up(void)
+{
+	while (n_list != 0) {
+		uffd_untrap(uffd, list[n_list - 1].m.at);
+		forget(&list[n_list - 1]);
+	}
+	close(uffd);
+	uffd = -1;
+}
+
+/* Of what cannot be trapped nothing is remembered: its adapter then does not rely on traps. */
+static void
+add(const struct mapping *m)
+{
+	struct entry *old = find(m->at);
+	bool known;
+
+	if (old != NULL)
+		forget(old);
+	known = page_is_listed(m->page);
+	if (uffd < 0 || !make_room() ||
+		uffd_trap(uffd, m->at, m->uar != NULL ? TRAP_STORES : TRAP_LOADS) != 0)
+		return;
+	list[n_list++] = (struct entry){.m = *m, .open = true};
+	if (!known)
+		atomic_fetch_add(&m->lanes->n_watched, 1);
+	lanes_wake(m->lanes); /* it closes the page before it sleeps again */
+}
+
+/* ---- opening and closing; lock held */
+
+static bool
+is_awaited(const struct entry *e, uint64_t now)
+{
+	if (!e->open || now >= e->until)
+		return false;
+	return e->m.uar == NULL || atomic_load_explicit(&e->m.uar->awaited, memory_order_relaxed);
+}
+
+/*
+ * Takes the page out of all page tables, by making a hole where it was; then puts a page with the
+ * clock there again. A use between the two finds no page, and is trapped too.
+ */
+static int
+close_clock(void *page)
+{
+	if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0) {
+		/* The program may have locked all of its memory: mlockall(2). */
+		munlock(page, TRAP_PAGE);
+		if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0)
+			return -errno;
+	}
+	clock_tick(page);
+	return 0;
+}
+
+static int
+close_entry(struct entry *e)
+{
+	int rc = e->m.uar != NULL ? uffd_protect(uffd, e->m.at) : close_clock(e->m.page);
+
+	if (rc == 0)
+		e->open = false;
+	return rc;
+}
+
+static void
+open_entry(struct entry *e)
+{
+	int rc;
+
+	e->open = true;
+	e->until = device_clock() + OPEN_NS;
+	if (e->m.uar != NULL)
+		atomic_store_explicit(&e->m.uar->awaited, true, memory_order_relaxed);
+	else
+		clock_tick(e->m.page);
+	rc = e->m.uar != NULL ? uffd_unprotect(uffd, e->m.at) : uffd_map(uffd, e->m.at);
+	lanes_wake(e->m.lanes);
+	if (rc == -ENOENT)
+		forget(e);
+	else if (rc != 0)
+		give_up();
+}
+
+/* ---- */
+
+void
+mappings_begin(int fd)
+{
+	pthread_mutex_lock(&lock);
+	uffd = fd;
+	pthread_mutex_unlock(&lock);
+}
+
+void
+mappings_add(const struct mapping *m)
+{
+	pthread_mutex_lock(&lock);
+	add(m);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+mappings_drop(const void *page)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < n_list;) {
+		if (list[i].m.page != page) {
+			i++;
+			continue;
+		}
+		uffd_untrap(uffd, list[i].m.at);
+		forget(&list[i]);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * The kernel ends the traps of what moves, and also those of mappings beside the new place, if it makes
+ * one mapping of both. So all pages of the list are trapped anew.
+ */
+void
+mappings_move(void *from, void *to, unsigned long len)
+{
+	bool moved = false;
+	unsigned int n;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < n_list; i++) {
+		uintptr_t off = (uintptr_t)list[i].m.at - (uintptr_t)from;
+
+		if (off < len) {
+			list[i].m.at = (char *)to + off;
+			moved = true;
+		}
+	}
+	/* The first of the list is taken off, and added at its end. */
+	for (n = moved ? n_list : 0; n != 0; n--) {
+		const struct mapping m = list[0].m;
+
+		memmove(list, list + 1, (n_list - 1) * sizeof(*list));
+		list[n_list - 1].m = m;
+		forget(&list[n_list - 1]);
+		add(&m);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+bool
+mappings_close(struct softhca_lanes *lanes)
+{
+	uint64_t now = device_clock();
+	bool all = true;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < n_list && all; i++)
+		all = list[i].m.lanes != lanes || !is_awaited(&list[i], now);
+	for (unsigned int i = 0; i < n_list && all;) {
+		struct entry *e = &list[i];
+		int rc = e->m.lanes == lanes && e->open ? close_entry(e) : 0;
+
+		if (rc == -ENOENT) {
+			forget(e); /* the program has unmapped it */
+			continue;
+		}
+		if (rc != 0) {
+			give_up();
+			all = false;
+		}
+		i++;
+	}
+	pthread_mutex_unlock(&lock);
+	return all;
+}
+
+bool
+mappings_open_all(void)
+{
+	bool failed = false, trapping;
+	struct entry *e;
+	void *at;
+
+	pthread_mutex_lock(&lock);
+	while (uffd >= 0 && (at = uffd_next(uffd, &failed)) != NULL) {
+		e = find(at);
+		if (e != NULL)
+			open_entry(e);
+		else
+			uffd_untrap(uffd, at); /* forgotten since: who waits goes on */
+	}
+	if (uffd >= 0 && failed)
+		give_up();
+	trapping = uffd >= 0;
+	pthread_mutex_unlock(&lock);
+	return trapping;
+}
+
+/* ---- fork(2) */
+
+void
+mappings_fork_prepare(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void
+mappings_fork_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* The descriptor is of the parent's memory. The parent's adapters are abandoned, too. */
+void
+mappings_fork_child(void)
+{
+	if (uffd >= 0)
+		close(uffd);
+	uffd = -1;
+	n_list = 0;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls of userfaultfd(2) and ioctl_userfaultfd(2) that the traps need. */
+#include "uffd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "raw.h"
+
+/* The kernel's headers may be older than the kernel: linux/userfaultfd.h of 5.11 and 5.19. */
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+
+static bool in_valgrind;
+
+/*
+ * valgrind runs one thread at a time. A thread that waits for a trap would keep the thread from
+ * running that opens it. valgrind preloads a library of this name into every program.
+ */
+static void __attribute__((constructor)) look_for_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	in_valgrind = preload != NULL && strstr(preload, "vgpreload_core") != NULL;
+}
+
+int
+uffd_open(void)
+{
+	struct uffdio_api api = {.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_MISSING_SHMEM |
+			    UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+	int fd;
+
+	if (in_valgrind)
+		return -1;
+	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	if (fd >= 0 && raw_ioctl(fd, UFFDIO_API, &api) != 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static struct uffdio_range
+range_of(void *page)
+{
+	return (struct uffdio_range){.start = (uintptr_t)page, .len = TRAP_PAGE};
+}
+
+/* Opening a page must not fail because the kernel is busy. */
+static int
+call(int fd, unsigned long request, void *arg)
+{
+	while (raw_ioctl(fd, request, arg) != 0)
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+int
+uffd_trap(int fd, void *page, enum trap_kind kind)
+{
+	struct uffdio_register reg = {.range = range_of(page),
+		.mode = kind == TRAP_STORES
+				? UFFDIO_REGISTER_MODE_WP
+				: UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR};
+	const uint64_t need = UINT64_C(1)
+			      << (kind == TRAP_STORES ? _UFFDIO_WRITEPROTECT : _UFFDIO_CONTINUE);
+	int rc = call(fd, UFFDIO_REGISTER, &reg);
+
+	if (rc == 0 && (reg.ioctls & need) == 0) {
+		uffd_untrap(fd, page);
+		return -EOPNOTSUPP;
+	}
+	return rc;
+}
+
+void
+uffd_untrap(int fd, void *page)
+{
+	struct uffdio_range range = range_of(page);
+
+	(void)call(fd, UFFDIO_UNREGISTER, &range);
+}
+
+int
+uffd_protect(int fd, void *page)
+{
+	struct uffdio_writeprotect wp = {.range = range_of(page),
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP};
+
+	return call(fd, UFFDIO_WRITEPROTECT, &wp);
+}
+
+int
+uffd_unprotect(int fd, void *page)
+{
+	struct uffdio_writeprotect wp = {.range = range_of(page)};
+
+	return call(fd, UFFDIO_WRITEPROTECT, &wp);
+}
+
+int
+uffd_map(int fd, void *page)
+{
+	struct uffdio_continue map = {.range = range_of(page)};
+	struct uffdio_range range = range_of(page);
+	int rc = call(fd, UFFDIO_CONTINUE, &map);
+
+	/* Another thread's use of the page was first: who waits finds the page there. */
+	return rc == -EEXIST ? call(fd, UFFDIO_WAKE, &range) : rc;
+}
+
+void *
+uffd_next(int fd, bool *failed)
+{
+	struct uffd_msg msg;
+
+	*failed = false;
+	for (;;) {
+		ssize_t n = read(fd, &msg, sizeof(msg));
+
+		if (n == sizeof(msg) && msg.event == UFFD_EVENT_PAGEFAULT)
+			return (void *)(uintptr_t)(msg.arg.pagefault.address &
+						   ~(uint64_t)(TRAP_PAGE - 1));
+		if (n >= 0 || errno == EINTR)
+			continue;
+		*failed = errno != EAGAIN;
+		return NULL;
+	}
+}

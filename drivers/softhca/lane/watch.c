@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The watcher: a thread that wakes the adapters of this process.
+ *
+ * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes of the file
+ * of faults. It starts with the first page that is watched.
+ *
+ * The first thread of an adapter waits for uses too while it sleeps (idle.c). Both wait by an epoll of their own, with
+ * EPOLLEXCLUSIVE: the kernel wakes the first in the order of adding that waits. The watcher is the last: it runs
+ * only while those threads are awake. They may have long work to do, and the program must not wait for that.
+ *
+ * Where the kernel or a sandbox does not grant what it needs, it does not start, and device threads sleep
+ * for short times only.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "device_thread.h"
+#include "devices.h"
+#include "fault.h"
+#include "hca.h"
+#include "lanes.h"
+#include "mappings.h"
+#include "uar.h"
+#include "uffd.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool tried; /* to start; under start_lock */
+
+static int uffd, watcher_fd = -1; /* under start_lock */
+
+static int
+epoll_add(int epoll, int fd, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = fd};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void *
+watcher_main(void *arg)
+{
+	const int epoll = (int)(intptr_t)arg, file = fault_file_watch();
+	struct epoll_event event;
+
+	if (file >= 0 && epoll_add(epoll, file, EPOLLIN) != 0)
+		(void)fault_file_event();
+	for (;;) {
+		if (epoll_wait(epoll, &event, 1, -1) != 1)
+			continue;
+		/* A closed descriptor leaves its epolls. */
+		if (event.data.fd == file)
+			(void)fault_file_event();
+		else
+			(void)mappings_open_all();
+	}
+	return NULL;
+}
+
+/* Under start_lock. */
+static void
+start(void)
+{
+	pthread_t thread;
+
+	tried = true;
+	uffd = uffd_open();
+	if (uffd < 0)
+		return;
+	watcher_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (watcher_fd < 0 || epoll_add(watcher_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0 ||
+		device_thread(&thread, "softhca-watch", watcher_main,
+			(void *)(intptr_t)watcher_fd) != 0) {
+		if (watcher_fd >= 0)
+			close(watcher_fd);
+		watcher_fd = -1;
+		close(uffd);
+		return;
+	}
+	pthread_detach(thread);
+	mappings_begin(uffd);
+}
+
+/* Lets the adapter's first thread sleep at the pages. Under start_lock. */
+static void
+let_sleep(struct softhca_lanes *lanes)
+{
+	const int sleep_fd = epoll_create1(EPOLL_CLOEXEC);
+	const int call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (sleep_fd < 0 || call_fd < 0 || epoll_add(sleep_fd, call_fd, EPOLLIN) != 0 ||
+		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
+		/* The thread sleeps as the others do, and the watcher wakes it. */
+		if (sleep_fd >= 0)
+			close(sleep_fd);
+		if (call_fd >= 0)
+			close(call_fd);
+		return;
+	}
+	atomic_store(&lanes->call_fd, call_fd);
+	atomic_store(&lanes->sleep_fd, sleep_fd);
+	/* Makes the watcher the last again. Adding it looks for uses that came between. */
+	if (epoll_ctl(watcher_fd, EPOLL_CTL_DEL, uffd, NULL) == 0)
+		(void)epoll_add(watcher_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE);
+}
+
+/* Without device threads nobody sleeps. */
+static void
+watch(struct mapping m)
+{
+	if (m.lanes == NULL || m.lanes->n_threads == 0)
+		return;
+	pthread_mutex_lock(&start_lock);
+	if (!tried)
+		start();
+	if (watcher_fd >= 0 && atomic_load(&m.lanes->sleep_fd) < 0)
+		let_sleep(m.lanes);
+	pthread_mutex_unlock(&start_lock);
+	mappings_add(&m);
+}
+
+void
+softhca_watch_uar(struct softhca_uar *uar, void *at)
+{
+	watch((struct mapping){.at = at,
+		.page = uar->page,
+		.lanes = dev_lanes(uar->dev),
+		.uar = uar});
+}
+
+void
+softhca_watch_clock(struct softhca_dev *dev, void *page, void *at)
+{
+	watch((struct mapping){.at = at, .page = page, .lanes = dev_lanes(dev)});
+}
+
+void
+softhca_unwatch(const void *page)
+{
+	mappings_drop(page);
+}
+
+void
+softhca_watch_moved(void *from, void *to, size_t len)
+{
+	mappings_move(from, to, len);
+}
+
+/* ---- fork(2) */
+
+void
+softhca_watch_fork_prepare(void)
+{
+	pthread_mutex_lock(&start_lock);
+	mappings_fork_prepare();
+}
+
+void
+softhca_watch_fork_parent(void)
+{
+	mappings_fork_parent();
+	pthread_mutex_unlock(&start_lock);
+}
+
+void
+softhca_watch_fork_child(void)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	mappings_fork_child();
+	for (unsigned int i = 0; i < n; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL && atomic_load(&lanes->sleep_fd) >= 0) {
+			close(atomic_load(&lanes->sleep_fd));
+			close(atomic_load(&lanes->call_fd));
+		}
+	}
+	if (watcher_fd >= 0)
+		close(watcher_fd);
+	watcher_fd = -1;
+	tried = false;
+	pthread_mutex_unlock(&start_lock);
+}

@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An idle adapter sleeps, and wakes for all that it has to notice. It is idle when none of its threads has
+ * run for a while: proc(5) counts how often each thread gave up its CPU.
+ */
+#include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "hwq_emu.h"
+#include "raw_ioctl.h"
+#include "softhca_faults.h"
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+
+#define PAGE 4096
+
+/* ---- sleeping */
+
+struct naps {
+	uint64_t switches;
+	unsigned int threads, runnable;
+};
+
+static void
+add_naps(struct naps *naps, const char *task)
+{
+	char path[300], line[128], state = 0;
+	unsigned long long n = 0, switches = 0;
+	bool ours = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+	f = fopen(path, "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		ours |= strncmp(line, "Name:\tsofthca", 13) == 0;
+		if (sscanf(line, "State: %c", &state) == 1)
+			continue;
+		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
+			sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
+			switches += n;
+	}
+	if (f != NULL)
+		fclose(f);
+	if (!ours)
+		return;
+	naps->switches += switches;
+	naps->threads++;
+	naps->runnable += state != 'S';
+}
+
+static struct naps
+count_naps(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct naps naps = {0};
+	struct dirent *entry;
+
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			add_naps(&naps, entry->d_name);
+	closedir(dir);
+	return naps;
+}
+
+/* Waits until no thread of the adapter runs for that time. */
+static bool
+falls_asleep(unsigned int ms)
+{
+	uint64_t end = pair_now_ms() + 20000;
+
+	do {
+		struct naps before = count_naps(), after;
+
+		usleep(ms * 1000);
+		after = count_naps();
+		CHECK(after.threads != 0);
+		if (after.runnable == 0 && after.switches == before.switches)
+			return true;
+	} while (pair_now_ms() < end);
+	return false;
+}
+
+static void
+let_sleep(void)
+{
+	CHECK(falls_asleep(40));
+}
+
+/* ---- one queue pair of hwq, which writes doorbells itself */
+
+static struct hwq_dev *dev;
+static struct twin twin;
+
+static bool
+runs_nop(struct twin *t)
+{
+	struct hwq_cqe cqe = {0};
+	uint64_t end = emu_now_ns() + 20000000000ull;
+
+	CHECK_EQ(hwq_wqe_nop(&t->qp->sq, HWQ_WQE_SIGNALED), 1);
+	hwq_sq_ring(&t->qp->sq);
+	while (hwq_cq_poll(t->cq, &cqe, 1) == 0)
+		if (emu_now_ns() > end)
+			return false;
+	CHECK_EQ(cqe.syndrome, 0);
+	hwq_sq_complete(&t->qp->sq, cqe.wqe_counter);
+	return true;
+}
+
+static void
+case_sleep(void)
+{
+	CHECK(runs_nop(&twin));
+	CHECK(falls_asleep(300));
+}
+
+static void
+case_doorbell(void)
+{
+	for (unsigned int i = 0; i < 10; i++) {
+		let_sleep();
+		/* The doorbell and BlueFlame registers take turns. */
+		for (unsigned int n = 0; n <= i % 3; n++)
+			CHECK(runs_nop(&twin));
+	}
+}
+
+/* Doorbells race with going to sleep: pauses around the time after which the adapter sleeps. */
+static void
+case_race(void)
+{
+	for (unsigned int i = 0; i < 1500; i++) {
+		uint64_t until = emu_now_ns() + i % 500 * 400;
+
+		CHECK(runs_nop(&twin));
+		while (emu_now_ns() < until)
+			;
+	}
+}
+
+/* ---- mappings */
+
+static off_t
+twin_offset(void)
+{
+	struct mlx5dv_qp dv = {.comp_mask = MLX5DV_QP_MASK_UAR_MMAP_OFFSET};
+	struct mlx5dv_obj obj = {.qp = {twin.qp->qp, &dv}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	CHECK((dv.comp_mask & MLX5DV_QP_MASK_UAR_MMAP_OFFSET) != 0);
+	return dv.uar_mmap_offset;
+}
+
+/* The twin's doorbell page once more. */
+static uint8_t *
+map_again(void)
+{
+	uint8_t *page = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, dev->ctx->cmd_fd, twin_offset());
+
+	CHECK(page != MAP_FAILED);
+	return page;
+}
+
+/* Rings by another mapping of the twin's page. */
+static bool
+runs_nop_by(uint8_t *page)
+{
+	struct hwq_bf *bf = twin.qp->sq.bf;
+	uint8_t *reg = bf->reg;
+	bool ran;
+
+	bf->reg = page + (uintptr_t)reg % PAGE;
+	ran = runs_nop(&twin);
+	bf->reg = reg;
+	return ran;
+}
+
+static void
+case_two_mappings(void)
+{
+	uint8_t *second = map_again();
+
+	for (unsigned int i = 0; i < 4; i++) {
+		let_sleep();
+		CHECK(i % 2 != 0 ? runs_nop(&twin) : runs_nop_by(second));
+	}
+	CHECK_EQ(munmap(second, PAGE), 0);
+	CHECK(runs_nop(&twin));
+	/* Nothing tells the adapter that the mapping is gone. */
+	let_sleep();
+	CHECK(runs_nop(&twin));
+}
+
+static void
+case_unmapped_asleep(void)
+{
+	uint8_t *second = map_again(), *other;
+
+	let_sleep();
+	CHECK_EQ(munmap(second, PAGE), 0);
+	/* Other memory at the address of a closed page stays the program's. */
+	other = mmap(second, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		-1, 0);
+	CHECK(other == second);
+	memset(other, 0x5a, PAGE);
+	CHECK(runs_nop(&twin));
+	let_sleep();
+	for (unsigned int i = 0; i < PAGE; i++)
+		CHECK(other[i] == 0x5a);
+	memset(other, 0xa5, PAGE);
+	CHECK_EQ(munmap(other, PAGE), 0);
+}
+
+static void
+case_moved(void)
+{
+	uint8_t *second = map_again(), *moved;
+	void *room = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(room != MAP_FAILED);
+	let_sleep();
+	moved = mremap(second, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room);
+	CHECK(moved == room);
+	let_sleep();
+	CHECK(runs_nop_by(moved));
+	let_sleep();
+	CHECK(runs_nop_by(moved));
+	CHECK_EQ(munmap(moved, PAGE), 0);
+}
+
+/*
+ * The adapter cannot notice the use of a page that is mapped by no call of libc. While there is one, its
+ * threads sleep for short times only.
+ */
+static void
+case_unseen_mapping(void)
+{
+	struct raw_ioctl call = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
+	struct ib_uverbs_attr *handle = raw_handle(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
+	uint64_t offset, end = pair_now_ms() + 20000;
+	uint32_t len, page_id, number;
+	struct naps before;
+
+	raw_u32(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+	raw_out(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	raw_out(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
+	raw_out(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page_id, sizeof(page_id));
+	let_sleep();
+	CHECK_EQ(raw_run(dev->ctx->cmd_fd, &call), 0);
+	number = (uint32_t)handle->data;
+	before = count_naps();
+	while (count_naps().switches < before.switches + 50)
+		CHECK(pair_now_ms() < end);
+	CHECK(runs_nop(&twin));
+	call = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY);
+	raw_handle(&call, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, number);
+	CHECK_EQ(raw_run(dev->ctx->cmd_fd, &call), 0);
+	let_sleep();
+	CHECK(runs_nop(&twin));
+}
+
+static void
+case_import(void)
+{
+	struct ibv_context *import = ibv_import_device(dup(dev->ctx->cmd_fd));
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;
+	struct pollfd fd;
+
+	CHECK(import != NULL);
+	channel = ibv_create_comp_channel(import);
+	CHECK(channel != NULL);
+	cq = ibv_create_cq(import, 15, NULL, channel, 0);
+	CHECK(cq != NULL);
+	let_sleep();
+	CHECK(runs_nop(&twin));
+	let_sleep();
+	/* Arming rings on a page of the import's own. */
+	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+	let_sleep();
+	fd = (struct pollfd){.fd = channel->fd, .events = POLLIN};
+	CHECK_EQ(poll(&fd, 1, 0), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+	CHECK_EQ(ibv_close_device(import), 0);
+	CHECK(runs_nop(&twin));
+}
+
+/* A page that is created later is closed with the others. */
+static void
+case_many_pages(void)
+{
+	static struct twin more[12];
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+
+	for (unsigned int i = 0; i < 12; i++) {
+		twin_create(dev, &conf, &more[i]);
+		twin_connect_self(&more[i]);
+	}
+	let_sleep();
+	for (unsigned int i = 0; i < 12; i++) {
+		CHECK(runs_nop(&more[i]));
+		if (i % 4 == 0)
+			let_sleep();
+	}
+	for (unsigned int i = 0; i < 12; i += 2)
+		twin_destroy(&more[i]);
+	let_sleep();
+	for (unsigned int i = 1; i < 12; i += 2) {
+		CHECK(runs_nop(&more[i]));
+		twin_destroy(&more[i]);
+	}
+	let_sleep();
+	CHECK(runs_nop(&twin));
+}
+
+/* Threads ring closed pages at the same moment. */
+static void *
+ring_loop(void *arg)
+{
+	for (unsigned int i = 0; i < 200; i++) {
+		CHECK(runs_nop(arg));
+		usleep(i % 7 * 150);
+	}
+	return NULL;
+}
+
+static void
+case_threads(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	static struct twin more[3];
+	pthread_t threads[3];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		twin_create(dev, &conf, &more[i]);
+		twin_connect_self(&more[i]);
+	}
+	let_sleep();
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, ring_loop, &more[i]), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		twin_destroy(&more[i]);
+}
+
+/* ---- what else an idle adapter notices */
+
+static struct pair p;
+
+/* The clock is not older than the call, although nobody has run the adapter. */
+static void
+case_clock(void)
+{
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t before, clock;
+
+		let_sleep();
+		before = emu_now_ns();
+		CHECK_EQ(ibv_query_rt_values_ex(dev->ctx, &values), 0);
+		clock = (uint64_t)values.raw_clock.tv_sec * 1000000000u +
+			(uint64_t)values.raw_clock.tv_nsec;
+		CHECK(clock >= before && clock <= emu_now_ns());
+	}
+}
+
+static void
+case_arming(void)
+{
+	struct pollfd fd;
+	struct ibv_cq *cq;
+	void *context;
+
+	pair_init(&p, NULL);
+	faults_post(&p, 1, IBV_WR_RDMA_WRITE);
+	let_sleep();
+	/* A completion that is there already is told at once. */
+	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
+	fd = (struct pollfd){.fd = p.client.channel->fd, .events = POLLIN};
+	CHECK_EQ(poll(&fd, 1, 20000), 1);
+	CHECK_EQ(ibv_get_cq_event(p.client.channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+	pair_fini(&p);
+}
+
+/* A SEND that waits for a receive, and a queue in error: receives ring no doorbell. */
+static void
+case_receives(void)
+{
+	struct ibv_wc wc;
+
+	pair_init(&p, NULL);
+	let_sleep();
+	faults_post(&p, 1, IBV_WR_SEND);
+	usleep(50000);
+	pair_post_recv(&p.server, 2, 0, 64);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+	faults_expect(&p.server, 2, IBV_WC_SUCCESS);
+	let_sleep();
+	CHECK_EQ(pair_modify(&p.server, IBV_QPS_ERR), 0);
+	usleep(50000);
+	pair_post_recv(&p.server, 3, 0, 64);
+	wc = pair_wait(&p.server);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	pair_fini(&p);
+	let_sleep();
+}
+
+static void
+case_timers(void)
+{
+	struct pollfd fd;
+	struct ibv_cq *cq;
+	void *context;
+
+	pair_init(&p, NULL);
+	CHECK_EQ(ibv_modify_cq(p.client.cq,
+			 &(struct ibv_modify_cq_attr){.attr_mask = IBV_CQ_ATTR_MODERATE,
+				 .moderate = {8, 4000}}),
+		0);
+	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
+	let_sleep();
+	faults_post(&p, 1, IBV_WR_RDMA_WRITE);
+	fd = (struct pollfd){.fd = p.client.channel->fd, .events = POLLIN};
+	CHECK_EQ(poll(&fd, 1, 20000), 1);
+	CHECK_EQ(ibv_get_cq_event(p.client.channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+	let_sleep();
+	fault("late ms=30");
+	faults_post(&p, 2, IBV_WR_RDMA_WRITE);
+	faults_expect(&p.client, 2, IBV_WC_SUCCESS);
+	pair_fini(&p);
+}
+
+static void
+case_port(void)
+{
+	pair_init(&p, NULL);
+	let_sleep();
+	fault("port_down ms=50");
+	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ACTIVE);
+	let_sleep();
+	pair_fini(&p);
+}
+
+/* The adapter sleeps while it watches a file of faults, and sees each change of it. */
+static void
+case_fault_file(void)
+{
+	FILE *f;
+
+	pair_init(&p, NULL);
+	let_sleep();
+	faults_write("port_down\n"); /* by rename(2) */
+	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
+	let_sleep();
+	f = fopen(fault_file, "w"); /* by write(2) */
+	CHECK(f != NULL);
+	fputs("port_up # a line of another length\n", f);
+	fclose(f);
+	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ACTIVE);
+	let_sleep();
+	CHECK_EQ(unlink(fault_file), 0);
+	let_sleep();
+	faults_write("port_down\n"); /* made anew */
+	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
+	faults_write("");
+	softhca_faults_clear();
+	let_sleep();
+	pair_fini(&p);
+}
+
+/* ---- other processes */
+
+static void
+child_main(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	struct hwq_dev *own = emu_open();
+	static struct twin t;
+
+	twin_create(own, &conf, &t);
+	twin_connect_self(&t);
+	let_sleep();
+	CHECK(runs_nop(&t));
+	_exit(check_failures != 0);
+}
+
+static void
+case_fork(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	let_sleep();
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		child_main();
+	CHECK(runs_nop(&twin));
+	let_sleep();
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	let_sleep();
+	CHECK(runs_nop(&twin));
+}
+
+#define REFUSED "IDLE_TEST_REFUSED"
+
+/* userfaultfd(2) fails from now on, as in a container. */
+static void
+refuse_traps(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Where the kernel refuses, the adapter works as well, and prints no more than ever. */
+static void
+case_refused(void)
+{
+	char text[512] = "";
+	size_t len = 0;
+	int out[2], status = -1;
+	ssize_t n;
+	pid_t pid;
+
+	CHECK_EQ(pipe(out), 0);
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		dup2(out[1], STDERR_FILENO);
+		setenv(REFUSED, "1", 1);
+		refuse_traps();
+		execl("/proc/self/exe", "test_idle", NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	while ((n = read(out[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK(strstr(text, "softhca: no mlx5 device here") == text &&
+			strchr(text, '\n') == text + len - 1,
+		"it prints: %s", text);
+	close(out[0]);
+}
+
+static int
+refused_main(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+
+	dev = emu_open();
+	twin_create(dev, &conf, &twin);
+	twin_connect_self(&twin);
+	for (unsigned int i = 0; i < 5; i++) {
+		CHECK(runs_nop(&twin));
+		usleep(10000);
+	}
+	return check_failures != 0;
+}
+
+/* ---- */
+
+static bool
+kernel_traps(void)
+{
+	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	bool can = fd >= 0 && syscall(SYS_ioctl, fd, UFFDIO_API, &api) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return can;
+}
+
+static const struct check_case cases[] = {
+	{"no thread of an idle adapter wakes", case_sleep},
+	{"a doorbell wakes the adapter", case_doorbell},
+	{"no doorbell is lost while the adapter goes to sleep", case_race},
+	{"a page that is mapped twice wakes it by both mappings", case_two_mappings},
+	{"a closed page can be unmapped, and its address used again", case_unmapped_asleep},
+	{"a doorbell page that was moved wakes it", case_moved},
+	{"while a page is not watched it sleeps for short times only", case_unseen_mapping},
+	{"pages of an imported context wake it", case_import},
+	{"each of many pages wakes it", case_many_pages},
+	{"threads that ring at once wake it", case_threads},
+	{"reading the clock wakes it", case_clock},
+	{"arming a CQ wakes it", case_arming},
+	{"receives are noticed where work waits for them", case_receives},
+	{"times that pass are noticed", case_timers},
+	{"a fault of the port wakes it", case_port},
+	{"a change of the file of faults wakes it", case_fault_file},
+	{"parent and child of fork(2) sleep and wake", case_fork},
+	{"without traps the adapter works, without a warning", case_refused},
+};
+
+int
+main(int argc, char **argv)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+
+	if (getenv(REFUSED) != NULL)
+		return refused_main();
+	if (!kernel_traps()) {
+		printf("skipped: userfaultfd(2) does not protect shared memory here\n");
+		return CHECK_SKIP;
+	}
+	if (getenv("SOFTHCA_FAULTS") != NULL) {
+		dev = emu_open();
+		twin_create(dev, &conf, &twin);
+		twin_connect_self(&twin);
+	}
+	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
