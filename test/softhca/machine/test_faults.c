@@ -373,6 +373,7 @@ case_malformed(void)
 		{"refuse call=fly errno=1", "no call \"fly\"; there are: alloc_pd"},
 		{"refuse call=reg_mr", "incomplete; it is: refuse"},
 	};
+	int comment, empty;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int rc;
@@ -386,7 +387,13 @@ case_malformed(void)
 		CHECK(strstr(captured, bad[i].says) != NULL);
 		CHECK(strstr(captured, bad[i].line) != NULL);
 	}
-	CHECK_EQ(softhca_fault("  # nothing"), 0);
+	capture_begin();
+	comment = softhca_fault("  # nothing");
+	empty = softhca_fault("");
+	capture_end();
+	CHECK_EQ(comment, 0);
+	CHECK_EQ(empty, 0);
+	CHECK(captured[0] == '\0');
 	CHECK_EQ(softhca_faults_left(), 0);
 }
 
