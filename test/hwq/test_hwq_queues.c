@@ -610,6 +610,42 @@ refused_queues(void)
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "destroy");
 }
 
+/* The largest queues that ibv_query_device(3) promises are made, and none larger. */
+static void
+largest_queues(void)
+{
+	struct ibv_device_attr attr;
+	struct hwq_domain *domain;
+	struct hwq_cq *cq;
+	uint32_t wr, sge;
+
+	CHECK_EQ(ibv_query_device(dev->ctx, &attr), 0, "the device's limits");
+	wr = (uint32_t)attr.max_qp_wr;
+	sge = (uint32_t)attr.max_sge;
+	if (hwq_domain_create(dev, &domain) != 0 || hwq_cq_create(domain, 2 * wr, &cq) != 0)
+		EMU_DIE("queues");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr}), 0, "sends");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr + 1}), -EINVAL, "sends");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr}), 0, "receives");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr + 1}), -EINVAL,
+		"receives");
+	/* Such a WQE takes two WQEBBs, and a ring has at most as many WQEBBs as WQEs. */
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2, .max_sge = 4}), 0,
+		"WQEBBs");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2 + 1, .max_sge = 4}),
+		-EINVAL, "WQEBBs");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .max_sge = sge}), 0, "pieces");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .max_sge = sge + 1}), -EINVAL,
+		"pieces");
+	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = 1, .rq_sge = sge}), 0,
+		"pieces of a receive");
+	CHECK_EQ(try_qp(domain, cq,
+			 (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = 1, .rq_sge = sge + 1}),
+		-EINVAL, "pieces of a receive");
+	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroy");
+	CHECK_EQ(hwq_domain_destroy(domain), 0, "destroy");
+}
+
 static void
 refused_addresses(void)
 {
@@ -695,6 +731,7 @@ main(int argc, char **argv)
 	hwq_log_set(count_log);
 	RUN("impossible queues are refused, each with a reason", refused_queues());
 	hwq_log_set(quiet);
+	RUN("the largest queues that the device promises are made", largest_queues());
 	RUN("impossible addresses are refused", refused_addresses());
 	RUN("impossible memory is refused", refused_memory());
 	RUN("devices open by name, more than once", devices());
