@@ -26,6 +26,7 @@
 #define N_SOCKETS   64
 #define REQUEST_MAX 65536 /* bytes of one send */
 #define N_GROUPS    32
+#define LOOK_EACH   1024 /* calls on other sockets */
 
 struct nl_socket {
 	dev_t dev; /* which inode it is; 0 and 0: the entry is free */
@@ -36,7 +37,8 @@ struct nl_socket {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf but for the locks of contexts */
 static struct nl_socket sockets[N_SOCKETS];
-static uint32_t n_ports; /* that were given out */
+static uint32_t n_ports;  /* that were given out */
+static uint32_t n_others; /* calls on other sockets since one of these was opened */
 static _Atomic bool exist;
 
 bool
@@ -83,16 +85,6 @@ give(void)
 	pthread_mutex_unlock(&lock);
 }
 
-bool
-nl_socket_is(int fd)
-{
-	const struct nl_socket *s = nl_sockets_exist() ? take(fd) : NULL;
-
-	if (s != NULL)
-		give();
-	return s != NULL;
-}
-
 /* The library does not see close(2): frees the entries that no descriptor has any more. */
 static void
 drop_closed(void)
@@ -117,6 +109,37 @@ drop_closed(void)
 	for (unsigned int i = 0; i < N_SOCKETS; i++)
 		if (!seen[i])
 			sockets[i] = (struct nl_socket){0};
+}
+
+/*
+ * A call was for another socket. Where the program has closed all of these sockets, as libibverbs does when
+ * it has found the adapters, calls on other sockets need no look any more.
+ */
+static void
+note_other(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	if (n_others++ % LOOK_EACH == 0) {
+		drop_closed();
+		for (unsigned int i = 0; i < N_SOCKETS; i++)
+			any |= sockets[i].ino != 0;
+		atomic_store_explicit(&exist, any, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+bool
+nl_socket_is(int fd)
+{
+	const struct nl_socket *s = nl_sockets_exist() ? take(fd) : NULL;
+
+	if (s != NULL)
+		give();
+	else if (nl_sockets_exist())
+		note_other();
+	return s != NULL;
 }
 
 static struct nl_socket *
@@ -203,6 +226,7 @@ add(int fd)
 	}
 	if (s != NULL) {
 		*s = (struct nl_socket){.dev = st.st_dev, .ino = st.st_ino, .peer.queue = queue};
+		n_others = 0;
 		atomic_store_explicit(&exist, true, memory_order_relaxed);
 	} else {
 		rc = -ENFILE;

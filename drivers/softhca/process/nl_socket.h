@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Whether the program has had an RDMA netlink socket: while it has had none, no call needs a look. */
+/* False: the program has no RDMA netlink socket, so no call needs a look. */
 bool nl_sockets_exist(void);
 /* Whether the descriptor is one. */
 bool nl_socket_is(int fd);

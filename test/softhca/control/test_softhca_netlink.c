@@ -635,9 +635,15 @@ case_other_sockets(void)
 	CHECK_EQ(send(-1, text, 1, 0), -1);
 	CHECK_EQ(errno, EBADF);
 	CHECK_EQ(send(STDIN_FILENO, text, 1, MSG_DONTWAIT), -1);
+	close(netlink);
+	/* After the last netlink socket was closed, and with a new one. */
+	CHECK_EQ(send(b, "hi", 3, 0), 3);
+	CHECK_EQ(recv(a, text, sizeof(text), 0), 3);
+	netlink = nl_open();
+	CHECK_EQ(port_of(netlink), getpid());
+	close(netlink);
 	close(a);
 	close(b);
-	close(netlink);
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
 	CHECK_EQ(pthread_create(&thread, NULL, wait_for_data, &pair[0]), 0);
 	CHECK_EQ(pthread_cancel(thread), 0);
