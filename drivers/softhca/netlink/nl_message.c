@@ -72,7 +72,8 @@ put(struct datagram *d, uint16_t type, const void *value, size_t len)
 	if (p == NULL)
 		return;
 	memcpy(p, &attr, sizeof(attr));
-	memcpy(p + NLA_HDRLEN, value, len);
+	if (len != 0)
+		memcpy(p + NLA_HDRLEN, value, len);
 }
 
 void

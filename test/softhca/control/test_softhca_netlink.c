@@ -663,7 +663,7 @@ case_random(void)
 	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 1;
 	int fd = nl_open();
 
-	for (unsigned int i = 0; i < 20000; i++) {
+	for (unsigned int i = 0; i < 8000; i++) {
 		struct nl_request r;
 		struct nl_answer a;
 
