@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "fuzz_calls.h"
+#include "raw_ioctl.h"
 
 /* The objects that the calls for one type of object need. Any of them may be NULL. */
 struct stock {
@@ -52,6 +55,49 @@ use_memory(const struct stock *s)
 		ibv_dereg_mr(mr);
 	}
 	/* The memory is not freed: a malformed call may have left it registered. */
+}
+
+/* Calls of newer libraries. The uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18 has their numbers. */
+static void
+use_newer(const struct stock *s)
+{
+	enum {
+		DMAH = 17,
+		DMAH_ALLOC = 0,
+		DMAH_FREE = 1,
+		PORT_SPEED = 7,
+		REG_MR = 5
+	};
+	uint8_t *mem = fuzz_guarded(FUZZ_PAGE);
+	struct raw_ioctl dmah = raw_start(DMAH, DMAH_ALLOC), end = raw_start(DMAH, DMAH_FREE);
+	struct raw_ioctl mr = raw_start(UVERBS_OBJECT_MR, REG_MR);
+	struct raw_ioctl dereg = raw_start(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	struct raw_ioctl speed = raw_start(UVERBS_OBJECT_DEVICE, PORT_SPEED);
+	uint32_t lkey, rkey;
+	uint64_t mbps;
+
+	raw_u64(&speed, 0, 1);
+	raw_out(&speed, 1, &mbps, sizeof(mbps));
+	raw_run(s->ctx->cmd_fd, &speed);
+	raw_handle(&dmah, 0, 0);
+	raw_attr(&dmah, 3, 1, 1);
+	if (raw_run(s->ctx->cmd_fd, &dmah) != 0)
+		return;
+	raw_handle(&mr, 0, 0);
+	raw_handle(&mr, 1, s->pd->handle);
+	raw_handle(&mr, 2, (uint32_t)dmah.attrs[0].data);
+	raw_u64(&mr, 3, (uintptr_t)mem);
+	raw_u64(&mr, 4, (uintptr_t)mem);
+	raw_u64(&mr, 5, FUZZ_PAGE);
+	raw_u32(&mr, 6, IBV_ACCESS_LOCAL_WRITE);
+	raw_out(&mr, 9, &lkey, sizeof(lkey));
+	raw_out(&mr, 10, &rkey, sizeof(rkey));
+	if (raw_run(s->ctx->cmd_fd, &mr) == 0) {
+		raw_handle(&dereg, 0, (uint32_t)mr.attrs[0].data);
+		raw_run(s->ctx->cmd_fd, &dereg);
+	}
+	raw_handle(&end, 0, (uint32_t)dmah.attrs[0].data);
+	raw_run(s->ctx->cmd_fd, &end);
 }
 
 static void
@@ -104,7 +150,9 @@ use_cqs(struct ibv_context *ctx)
 	struct ibv_cq_init_attr_ex attr = {.cqe = 16,
 		.channel = channel,
 		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
-	struct mlx5dv_cq_init_attr dv = {.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
+	struct mlx5dv_cq_init_attr dv = {.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE |
+						      MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE,
+		.cqe_comp_res_format = MLX5DV_CQE_RES_FORMAT_HASH,
 		.cqe_size = 128};
 	struct ibv_cq_ex *cq = mlx5dv_create_cq(ctx, &attr, &dv);
 	struct ibv_modify_cq_attr moderate = {.attr_mask = IBV_CQ_ATTR_MODERATE,
@@ -267,6 +315,7 @@ calls_of_verbs(struct ibv_context *ctx)
 	s.xrcd = ibv_open_xrcd(ctx, &xrcd);
 	use_device(ctx);
 	use_memory(&s);
+	use_newer(&s);
 	use_device_memory(&s);
 	use_cqs(ctx);
 	use_domains(&s);

@@ -181,6 +181,21 @@ check_good(const struct mlx5_cqe64 *cqe)
 	n_good[be32toh(cqe->sop_drop_qpn) >> 24 & 63]++;
 }
 
+/*
+ * A title of compressed completions, of which n entries are left to read: returns how many are left with
+ * its last one.
+ */
+static uint32_t
+skip_compressed(const struct fuzz_cq *c, const struct mlx5_cqe64 *title, uint32_t n)
+{
+	uint32_t of_title = be32toh(title->byte_cnt);
+
+	if (of_title < 2 || of_title > n || of_title > c->n)
+		FUZZ_DIE("a title of %u completions, where %u are left", of_title, n);
+	n_cqes += of_title - 1;
+	return n - (of_title - 1);
+}
+
 static void
 count_completions(const struct fuzz_cq *c, uint32_t ci, uint32_t pi)
 {
@@ -189,6 +204,8 @@ count_completions(const struct fuzz_cq *c, uint32_t ci, uint32_t pi)
 		const struct mlx5_cqe64 *cqe = (const void *)(entry + c->len - 64);
 
 		n_cqes++;
+		if ((cqe->op_own >> 2 & 3) == 3)
+			n = skip_compressed(c, cqe, n);
 		if (mlx5dv_get_cqe_opcode((struct mlx5_cqe64 *)(uintptr_t)cqe) == MLX5_CQE_REQ)
 			check_good(cqe);
 	}

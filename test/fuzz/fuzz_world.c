@@ -114,6 +114,7 @@ make_cq(struct fuzz_world *w, unsigned int i)
 	attr.buf = c->buf;
 	attr.dbrec = c->db;
 	attr.pad = i == 3;
+	attr.compress = i == 1;
 	attr.ignore_overrun = i == 2;
 	attr.uar = w->uar[i % N_UARS];
 	FUZZ_MUST(softhca_cq_create(&fuzz_dev, &attr, &c->cq));

@@ -117,7 +117,7 @@ cq_zip_add(struct softhca_cq *cq, const struct cqe *cqe)
 		.wqe_counter = (uint16_t)cqe->wqe_counter,
 		.wqe_opcode = (uint8_t)(cqe->opcode_qpn >> 24)};
 	cq->pi++;
-	if (zip->n == CQ_ZIP_MAX)
+	if (zip->n == CQ_ZIP_MAX || zip->n == cq->n)
 		cq_zip_flush(cq);
 	return true;
 }

@@ -28,6 +28,7 @@ struct softhca_cq {
 	uint32_t n, log_n, mask, stride;
 	uint8_t *buf; /* the first 64-byte CQE; in entries of 128 bytes, their second half */
 	_Atomic uint32_t *dbrec;
+	struct cq_zip *zip; /* completions that wait to be compressed; NULL: it compresses none */
 	enum cq_arm arm;
 	bool ignore_overrun, pad;
 	atomic_bool failed;
@@ -42,8 +43,7 @@ struct softhca_cq {
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
 	uint32_t number;
-	atomic_uint users;  /* QPs, SRQs and WQs that complete to it */
-	struct cq_zip *zip; /* completions that wait to be compressed; NULL: it compresses none */
+	atomic_uint users; /* QPs, SRQs and WQs that complete to it */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct cqe_sig_err {
