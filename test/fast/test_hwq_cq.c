@@ -179,11 +179,13 @@ decode_receive(void)
 		CHECK_EQ(hwq_cqe_inval_rkey(&rec), 0x11223344, "invalidated key");
 		CHECK_EQ(rec.recv.flags, kinds[i].flags | HWQ_RECV_GRH | HWQ_RECV_IP_CSUM_OK,
 			"flags");
+		CHECK((rec.recv.flags & HWQ_RECV_IPV6) == 0, "an IPv4 packet");
 		e[24] = 0x00;
 		e[28] = 0x02;
 		e[29] = 1 << 2;
 		CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
 		CHECK_EQ(rec.recv.flags, kinds[i].flags | HWQ_RECV_L3_OK | HWQ_RECV_IPV6, "flags");
+		CHECK((rec.recv.flags & HWQ_RECV_IPV4) == 0, "an IPv6 packet");
 	}
 }
 

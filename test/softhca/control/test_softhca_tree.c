@@ -719,6 +719,30 @@ case_descriptors(void)
 	CHECK_EQ(count_fds(), fds);
 }
 
+/* A value of sysfs: with and without the line's end, longer than its buffer, and empty. */
+static void
+case_line(void)
+{
+	static const struct {
+		const char *file, *line;
+	} rows[] = {{"one\n", "one"}, {"one", "one"}, {"one\ntwo\n", "one"}, {"", ""}, {"\n", ""},
+		{"0123456789", "0123456"}};
+	char path[sizeof(where) + 8], buf[8];
+
+	snprintf(path, sizeof(path), "%s/line", where);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		FILE *f = fopen(path, "w");
+
+		CHECK(f != NULL && fputs(rows[i].file, f) >= 0 && fclose(f) == 0);
+		memset(buf, 'x', sizeof(buf));
+		CHECK(sysfs_read_line(path, buf, sizeof(buf)), "%s", rows[i].file);
+		CHECK(memchr(buf, '\0', sizeof(buf)) != NULL && strcmp(buf, rows[i].line) == 0,
+			"%s", rows[i].file);
+	}
+	CHECK_EQ(unlink(path), 0);
+	CHECK(!sysfs_read_line(path, buf, sizeof(buf)) && errno == ENOENT);
+}
+
 static const struct check_case cases[] = {
 	{"a tree can be seen only when its lock is held", case_locked_before_seen},
 	{"a start removes the trees of dead processes, and no others", case_sweep},
@@ -727,6 +751,7 @@ static const struct check_case cases[] = {
 	{"trees are in the directory of TMPDIR", case_where},
 	{"SYSFS_PATH is the machine's own sysfs, and the parent's SYSFS_PATH that of its child",
 		case_real_root},
+	{"a line of sysfs is read without its end", case_line},
 	{"an mlx5 device is known by its bus", case_modalias},
 	{"a PCI function has the kernel's files", case_function},
 	{"all CPUs are near an adapter", case_cpus},
