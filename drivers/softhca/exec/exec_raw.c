@@ -7,6 +7,7 @@
  * sequence number and flags, and the checksums (Linux, Documentation/networking/segmentation-offloads).
  */
 #include "capture.h"
+#include "carried.h"
 #include "frame.h"
 #include "odp.h"
 #include "requester.h"
@@ -85,13 +86,14 @@ gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, stru
 }
 
 static void
-send_frame(const struct run *run, uint8_t *frame, unsigned int len)
+send_frame(struct run *run, uint8_t *frame, unsigned int len)
 {
 	if (len < MIN_FRAME) {
 		memset(frame + len, 0, MIN_FRAME - len);
 		len = MIN_FRAME;
 	}
 	capture_frame(run->qp->dev->cfg, frame, len);
+	carried_frame(run, len);
 }
 
 unsigned int

@@ -64,6 +64,7 @@ struct opcode {
 	bool local;
 	uint8_t access;        /* to its data segments: ACC_LOCAL_WRITE; 0: it reads them */
 	uint8_t remote_access; /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
+	uint8_t ext_len; /* bytes of its extended headers, of a request: 4 for immediate data */
 	uint8_t recv; /* enum wire_cqe_opcode of the receive that it uses at the responder, or 0 */
 };
 

@@ -3,6 +3,7 @@
 #ifndef SOFTHCA_REQUESTER_H
 #define SOFTHCA_REQUESTER_H
 
+#include "carried.h"
 #include "message.h"
 #include "move.h"
 #include "wqe.h"
@@ -48,7 +49,9 @@ requester_ask(struct run *run, const struct message *m, struct answer *answer)
 {
 	unsigned int result = responder_ask(run, m, answer);
 
-	if (__builtin_expect(result != SYN_OK, 0))
+	if (__builtin_expect(result == SYN_OK, 1))
+		carried_note(run, m);
+	else
 		requester_take_answer(run, result, answer);
 	return result;
 }

@@ -2,13 +2,15 @@
 /* The responder takes and lets go the receive side of a QP. */
 #include "responder_hold.h"
 
-#include "message.h"
+#include "carried.h"
 
 void
 responder_release(struct run *run)
 {
 	struct responder *r = &run->responder;
 
+	if (run->carried.from != NULL)
+		carried_flush(run);
 	if (r->srq != NULL)
 		spin_unlock(&r->srq->lock);
 	if (r->qp != NULL)

@@ -2,6 +2,7 @@
 /* What guards the responder's memory, and how a message that it does not admit is refused. */
 #include "responder_memory.h"
 
+#include "counters.h"
 #include "responder_fail.h"
 
 static bool
@@ -13,6 +14,9 @@ message_is_unreliable(const struct message *m)
 unsigned int
 responder_refuse_memory(struct run *run, const struct message *m)
 {
+	const struct softhca_qp *qp = run->responder.qp;
+
+	counters_add(qp->dev, qp->attr.port, COUNTER_RESP_ACCESS);
 	/* An unreliable responder drops the request, and goes on. */
 	if (message_is_unreliable(m))
 		return SYN_REM_ACCESS;

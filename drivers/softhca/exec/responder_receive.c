@@ -2,6 +2,7 @@
 /* A message uses up a receive: it is shown, then it completes or fails. Faults on demand meet it. */
 #include "responder_receive.h"
 
+#include "counters.h"
 #include "fault.h"
 #include "responder_fail.h"
 #include "rq.h"
@@ -53,6 +54,9 @@ responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg
 
 	if (syn == SYN_RNR)
 		return MESSAGE_RNR;
+	if (syn == SYN_LOC_LEN)
+		counters_add(run->responder.qp->dev, run->responder.qp->attr.port,
+			COUNTER_RESP_LENGTH);
 	if (syn != SYN_OK)
 		return responder_nak_receive(run, syn,
 			syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP);

@@ -2,6 +2,8 @@
 /* Receive WQEs complete in order, those of the QP's own queue and those of an SRQ. */
 #include "rq_complete.h"
 
+#include "counters.h"
+
 /* Adds the receive's completion, unless a fault takes it away. */
 static void
 receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
@@ -31,6 +33,11 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 	uint16_t ci = atomic_load_explicit(&qp->rq_ci, memory_order_relaxed);
 
 	full.opcode_qpn = qp->number;
+	if (__builtin_expect(cqe->opcode == CQE_RESP_ERR, 0)) {
+		counters_add(qp->dev, qp->attr.port, COUNTER_RESP_CQES);
+		if (cqe->syndrome == SYN_FLUSH)
+			counters_add(qp->dev, qp->attr.port, COUNTER_RESP_FLUSHED_CQES);
+	}
 	if (run->responder.srq != NULL) {
 		srq_complete(run, qp, &full);
 		return;

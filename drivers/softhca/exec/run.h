@@ -23,11 +23,22 @@ struct responder {
 	bool mute;       /* a fault: the receive's completion is lost */
 };
 
+/* What a QP has sent to the responder that is held, and what came back: carried.h. */
+struct carried {
+	const struct softhca_qp *from; /* NULL: nothing yet */
+	uint32_t log_mtu;
+	uint32_t packet_headers, request_header; /* bytes */
+	uint32_t requests[9];        /* by what they do at the responder: ACC_REMOTE_* */
+	uint64_t request_len;        /* bytes of headers behind those of every packet */
+	uint64_t len[2], packets[2]; /* [0] sent, [1] read: bytes; packets beyond each first one */
+};
+
 struct run {
 	struct key_use use; /* of the WQE that runs: its requester and its responder */
 	struct softhca_lanes *lanes;
 	struct softhca_qp *qp; /* the requester */
 	struct responder responder;
+	struct carried carried;
 	struct softhca_cq *cq; /* held, or NULL: a send CQ or a receive CQ */
 	uint64_t now;          /* device time; 0: not asked for yet */
 	unsigned int work;     /* WQEs executed or flushed */

@@ -2,6 +2,7 @@
 /* Completions of a send queue, and how it ends: in error, flushed, or stopped. */
 #include "sq_complete.h"
 
+#include "counters.h"
 #include "message.h"
 #include "rq_complete.h"
 #include "sq_head.h"
@@ -9,6 +10,19 @@
 
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
+
+/* The kernel's hw_counters of a requester. */
+static void __attribute__((cold, noinline))
+count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
+{
+	counters_add(qp->dev, qp->attr.port, COUNTER_REQ_CQES);
+	if (syn == SYN_FLUSH)
+		counters_add(qp->dev, qp->attr.port, COUNTER_REQ_FLUSHED_CQES);
+	else if (syn == SYN_REM_INV_REQ)
+		counters_add(qp->dev, qp->attr.port, COUNTER_REQ_INVALID);
+	else if (syn == SYN_REM_ACCESS)
+		counters_add(qp->dev, qp->attr.port, COUNTER_REQ_ACCESS);
+}
 
 void
 sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
@@ -25,6 +39,8 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		.timestamp = run_now(run),
 	};
 
+	if (__builtin_expect(syn != SYN_OK, 0))
+		count_error(qp, syn);
 	run_hold_cq(run, qp->send_cq);
 	cq_push(qp->send_cq, &cqe);
 }

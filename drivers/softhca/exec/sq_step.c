@@ -33,8 +33,11 @@ is_of_responder(unsigned int result)
 static enum step
 step_failed(struct run *run, const struct wqe *wqe, unsigned int result)
 {
-	if (qp_is_unreliable(run->qp) && is_of_responder(result))
+	if (qp_is_unreliable(run->qp) && is_of_responder(result)) {
+		if (result == MESSAGE_RNR)
+			count_rnr(run);
 		return step_done(run, wqe);
+	}
 	if (result == MESSAGE_LATER)
 		return STEP_WAIT;
 	if (result == MESSAGE_RNR) {

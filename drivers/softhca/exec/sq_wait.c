@@ -2,6 +2,7 @@
 /* The head of a send queue waits: for a receive (RNR), for its peer, or until a time. */
 #include "sq_wait.h"
 
+#include "counters.h"
 #include "requester.h"
 
 void
@@ -29,6 +30,17 @@ static const uint32_t rnr_timer[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 
 
 #define RNR_FOR_EVER 7
 
+void
+count_rnr(const struct run *run)
+{
+	const struct softhca_qp *qp = run->qp, *peer = run->responder.qp;
+
+	if (peer != NULL)
+		counters_add(peer->dev, peer->attr.port, COUNTER_OUT_OF_BUFFER);
+	if (!qp_is_unreliable(qp))
+		counters_add(qp->dev, qp->attr.port, COUNTER_RNR_NAKS);
+}
+
 bool
 wait_for_receive(struct run *run)
 {
@@ -37,6 +49,7 @@ wait_for_receive(struct run *run)
 
 	run->use.vendor = VEN_RNR;
 	if (qp->wait != WAIT_RNR) {
+		count_rnr(run);
 		qp->wait = WAIT_RNR;
 		qp->wait_left = qp->attr.rnr_retry;
 		qp->wait_until = run_now(run) + ns;
@@ -44,6 +57,7 @@ wait_for_receive(struct run *run)
 	}
 	if (run_now(run) < qp->wait_until)
 		return false;
+	count_rnr(run);
 	qp->wait_until = run_now(run) + ns;
 	if (qp->attr.rnr_retry == RNR_FOR_EVER)
 		return false;
@@ -75,5 +89,8 @@ wait_for_peer(struct run *run)
 		return false;
 	}
 	/* Timeout 0 waits for ever. */
-	return qp->attr.timeout != 0 && run_now(run) >= qp->wait_until;
+	if (qp->attr.timeout == 0 || run_now(run) < qp->wait_until)
+		return false;
+	counters_add(qp->dev, qp->attr.port, COUNTER_ACK_TIMEOUTS);
+	return true;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "dev.h"
 #include "devices.h"
 #include "fault_line.h"
@@ -108,6 +109,11 @@ add_event(struct device_faults *d, uint32_t type, uint32_t port)
 static void
 port_set(struct device_faults *d, uint32_t port, bool down, uint64_t up_at)
 {
+	unsigned int n, device = (unsigned int)(d - devices);
+	const struct softhca_dev *devs = softhca_devices(&n);
+
+	if (down && !d->down[port - 1] && device < n)
+		counters_add(&devs[device], port, COUNTER_LINK_DOWNED);
 	if (d->down[port - 1] != down)
 		add_event(d, down ? EVENT_PORT_ERR : EVENT_PORT_ACTIVE, port);
 	d->down[port - 1] = down;

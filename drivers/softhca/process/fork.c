@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "contexts.h"
+#include "counters.h"
 #include "dev.h"
 #include "devices.h"
 #include "dm.h"
@@ -56,6 +57,7 @@ child(void)
 	object_fork_child();
 	dm_fork_child();
 	resources_fork_child();
+	counters_fork_child();
 	contexts_fork_child();
 	nl_sockets_fork_done();
 }

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "contexts.h"
+#include "counters.h"
 #include "init.h"
 #include "path.h"
 #include "raw.h"
@@ -93,15 +94,18 @@ fail(int error)
 static int
 open_device(const struct path_place *place, int flags)
 {
-	char resources[PATH_MAX];
+	char shared[PATH_MAX];
 	const char *tree;
 	int fd;
 
 	tree_make_own();
 	tree = tree_path();
-	if (tree != NULL && snprintf(resources, sizeof(resources), "%s/resources", tree) <
-				    (int)sizeof(resources))
-		resources_create(resources);
+	if (tree != NULL) {
+		snprintf(shared, sizeof(shared), "%s/resources", tree);
+		resources_create(shared);
+		snprintf(shared, sizeof(shared), "%s/counters", tree);
+		counters_share(shared);
+	}
 	fd = ctx_open(place->dev, flags);
 	return fd < 0 ? fail(-fd) : fd;
 }

@@ -6,6 +6,7 @@
  *     lock        held by flock(2), shared, by each process that uses the tree
  *     settings    those of the process that made it
  *     resources   what the process holds that made the tree: resource.h
+ *     counters    what the ports of that process count: counters.h
  *     sys/        what the program sees as /sys
  *     dev/        what the program sees as /dev, but for what the machine has
  *

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "caps.h"
+#include "counters.h"
 #include "devices.h"
 #include "log.h"
 #include "raw.h"
@@ -65,6 +67,21 @@ port_of(const char *name, unsigned int *port, const char **attribute)
 	return &devs[index];
 }
 
+/* What the process has counted whose tree this is: this process or its parent. */
+static bool
+print_counter(const struct softhca_dev *dev, unsigned int port, const char *name, char *text,
+	size_t len)
+{
+	char path[PATH_MAX];
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%s/counters", tree_path());
+	if (!counters_read(path, dev->index, port, name, &value))
+		return false;
+	snprintf(text, len, "%" PRIu64 "\n", value);
+	return true;
+}
+
 /* The value of a file that changes, as the kernel prints it. False: the file does not change. */
 static bool
 print_value(const char *name, char *text, size_t len)
@@ -76,6 +93,12 @@ print_value(const char *name, char *text, size_t len)
 
 	dev = port_of(name, &port, &attribute);
 	if (dev == NULL || caps_query_port(dev, port, &resp) != 0)
+		return false;
+	if (strncmp(attribute, "counters/", 9) == 0)
+		return print_counter(dev, port, attribute + 9, text, len);
+	if (strncmp(attribute, "hw_counters/", 12) == 0)
+		return print_counter(dev, port, attribute + 12, text, len);
+	if (!tree_is_own())
 		return false;
 	if (strcmp(attribute, "state") == 0)
 		snprintf(text, len, "%s\n", resp.legacy_resp.state == 4 ? "4: ACTIVE" : "1: DOWN");
@@ -94,7 +117,7 @@ replace_by_value(struct path_place *place, int *fd)
 	char text[64], copy_path[32];
 	int copy;
 
-	if (!tree_is_own() || !print_value(place->name, text, sizeof(text)))
+	if (!print_value(place->name, text, sizeof(text)))
 		return;
 	copy = memfd_create("softhca", MFD_CLOEXEC);
 	if (copy < 0)

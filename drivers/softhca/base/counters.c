@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ports of the adapters count. */
+#include "counters.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "raw.h"
+
+struct table {
+	struct counters port[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
+};
+
+static struct table unshared;
+static _Atomic(struct table *) table = &unshared;
+/* Of the counters of what was carried: lanes of several threads add to one port. */
+static struct spin carrying[SOFTHCA_MAX_DEVICES * SOFTHCA_MAX_PORTS];
+
+struct counters *
+counters_of(const struct softhca_dev *dev, uint32_t port)
+{
+	struct table *t = atomic_load_explicit(&table, memory_order_acquire);
+
+	return &t->port[dev->index][port == 2];
+}
+
+void
+counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter)
+{
+	atomic_fetch_add_explicit(&counters_of(dev, port)->value[counter], 1, memory_order_relaxed);
+}
+
+void
+counters_carry(struct counters *to, const uint64_t n[COUNTER_N_CARRIED])
+{
+	struct table *t = atomic_load_explicit(&table, memory_order_relaxed);
+	struct spin *lock = &carrying[to - &t->port[0][0]];
+
+	spin_lock(lock);
+	for (unsigned int i = 0; i < COUNTER_N_CARRIED; i++)
+		if (n[i] != 0)
+			atomic_store_explicit(&to->value[i],
+				atomic_load_explicit(&to->value[i], memory_order_relaxed) + n[i],
+				memory_order_relaxed);
+	spin_unlock(lock);
+}
+
+/* ---------------------------------------------------------------- the file */
+
+void
+counters_share(const char *path)
+{
+	struct table *none = &unshared, *shared;
+	int fd;
+
+	if (atomic_load_explicit(&table, memory_order_acquire) != &unshared)
+		return;
+	fd = raw_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	shared =
+		ftruncate(fd, sizeof(*shared)) == 0
+			? raw_mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+			: MAP_FAILED;
+	close(fd);
+	if (shared == MAP_FAILED)
+		return;
+	/* Another thread may have been faster. */
+	if (!atomic_compare_exchange_strong(&table, &none, shared))
+		munmap(shared, sizeof(*shared));
+}
+
+void
+counters_fork_child(void)
+{
+	memset(&unshared, 0, sizeof(unshared));
+	memset(carrying, 0, sizeof(carrying));
+	atomic_store_explicit(&table, &unshared, memory_order_release);
+}
+
+/* IBTA volume 1, PortCounters and PortCountersExtended; hw/mlx5/counters.c of the kernel. */
+static const struct {
+	const char *name;
+	enum counter counter;
+} names[] = {
+	{"port_xmit_data", COUNTER_XMIT_DATA},
+	{"port_rcv_data", COUNTER_RCV_DATA},
+	{"port_xmit_packets", COUNTER_XMIT_PACKETS},
+	{"port_rcv_packets", COUNTER_RCV_PACKETS},
+	/* There is no multicast. */
+	{"unicast_xmit_packets", COUNTER_XMIT_PACKETS},
+	{"unicast_rcv_packets", COUNTER_RCV_PACKETS},
+	{"link_downed", COUNTER_LINK_DOWNED},
+	{"rx_write_requests", COUNTER_RX_WRITES},
+	{"rx_read_requests", COUNTER_RX_READS},
+	{"rx_atomic_requests", COUNTER_RX_ATOMICS},
+	{"out_of_buffer", COUNTER_OUT_OF_BUFFER},
+	{"rnr_nak_retry_err", COUNTER_RNR_NAKS},
+	{"local_ack_timeout_err", COUNTER_ACK_TIMEOUTS},
+	{"resp_local_length_error", COUNTER_RESP_LENGTH},
+	{"resp_cqe_error", COUNTER_RESP_CQES},
+	{"resp_cqe_flush_error", COUNTER_RESP_FLUSHED_CQES},
+	{"req_cqe_error", COUNTER_REQ_CQES},
+	{"req_cqe_flush_error", COUNTER_REQ_FLUSHED_CQES},
+	{"req_remote_invalid_request", COUNTER_REQ_INVALID},
+	{"req_remote_access_errors", COUNTER_REQ_ACCESS},
+	{"resp_remote_access_errors", COUNTER_RESP_ACCESS},
+};
+
+bool
+counters_read(const char *path, uint32_t dev, uint32_t port, const char *name, uint64_t *value)
+{
+	off_t at = (off_t)offsetof(struct table, port[dev][port == 2]);
+	bool done = false;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i].name, name) != 0)
+			continue;
+		fd = raw_open(path, O_RDONLY | O_CLOEXEC, 0);
+		if (fd < 0)
+			return false;
+		at += (off_t)(names[i].counter * sizeof(uint64_t));
+		done = pread(fd, value, sizeof(*value), at) == sizeof(*value);
+		close(fd);
+		break;
+	}
+	return done;
+}

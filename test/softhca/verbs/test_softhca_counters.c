@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What /sys counts of the ports of the process that owns the adapter, and of its child.
+ *
+ * Expected values: a message has ceil(length / MTU) packets; sizes of headers are those of the InfiniBand
+ * architecture (volume 1, chapter 9.2) and of RoCE v2 (its annex A17). Names and units: the kernel's
+ * Documentation/ABI/stable/sysfs-class-infiniband, and "IBTA" PortCountersExtended: octets divided by 4.
+ */
+#include <sys/wait.h>
+
+#include "softhca_pair.h"
+
+#define PORT "/sys/class/infiniband/mlx5_0/ports/1/"
+
+enum {
+	ETHERNET = 14,
+	IPV4 = 20,
+	IPV6 = 40,
+	UDP = 8,
+	BTH = 12,
+	ICRC = 4,
+	RETH = 16,
+	AETH = 4,
+	IMM = 4,
+	ATOMIC_ETH = 28,
+	ATOMIC_ACK = 8
+};
+
+static const char *const names[] = {"counters/port_xmit_data", "counters/port_rcv_data",
+	"counters/port_xmit_packets", "counters/port_rcv_packets", "counters/unicast_xmit_packets",
+	"counters/unicast_rcv_packets", "counters/multicast_rcv_packets", "counters/link_downed",
+	"counters/symbol_error", "hw_counters/rx_write_requests", "hw_counters/rx_read_requests",
+	"hw_counters/rx_atomic_requests", "hw_counters/out_of_buffer",
+	"hw_counters/rnr_nak_retry_err", "hw_counters/local_ack_timeout_err",
+	"hw_counters/resp_local_length_error", "hw_counters/resp_cqe_error",
+	"hw_counters/resp_cqe_flush_error", "hw_counters/req_cqe_error",
+	"hw_counters/req_cqe_flush_error", "hw_counters/req_remote_invalid_request",
+	"hw_counters/req_remote_access_errors", "hw_counters/resp_remote_access_errors",
+	"hw_counters/duplicate_request"};
+#define N (sizeof(names) / sizeof(names[0]))
+
+static uint64_t before[N];
+
+static uint64_t
+value_of(const char *name)
+{
+	unsigned long long value;
+	char path[200], end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), PORT "%s", name);
+	f = fopen(path, "re");
+	CHECK(f != NULL, "%s", path);
+	CHECK_EQ(fscanf(f, "%llu%c", &value, &end), 2, name);
+	CHECK_EQ(end, '\n', name);
+	CHECK_EQ(fgetc(f), EOF, name);
+	fclose(f);
+	return value;
+}
+
+static void
+note_all(void)
+{
+	pair_run();
+	for (size_t i = 0; i < N; i++)
+		before[i] = value_of(names[i]);
+}
+
+static uint64_t
+grown(const char *name)
+{
+	for (size_t i = 0; i < N; i++)
+		if (strcmp(names[i], name) == 0)
+			return value_of(name) - before[i];
+	CHECK(false, "%s", name);
+	return 0;
+}
+
+/* A thread of the adapter counts when it ends its visit: a moment after the completion. */
+static void
+expect(const char *name, uint64_t n)
+{
+	const uint64_t end = pair_now_ms() + 20000;
+
+	while (grown(name) != n && pair_now_ms() < end)
+		pair_run();
+	CHECK_EQ(grown(name), n, name);
+}
+
+/* All that is not named did not change. */
+static void
+expect_only(const char *const *changed, size_t n)
+{
+	for (size_t i = 0; i < N; i++) {
+		bool named = false;
+
+		for (size_t c = 0; c < n; c++)
+			named |= strcmp(names[i], changed[c]) == 0;
+		if (!named)
+			CHECK_EQ(grown(names[i]), 0, names[i]);
+	}
+}
+
+#define EXPECT_ONLY(...)                                                                           \
+	expect_only((const char *const[]){__VA_ARGS__},                                            \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+#define TRAFFIC                                                                                    \
+	"counters/port_xmit_data", "counters/port_rcv_data", "counters/port_xmit_packets",         \
+		"counters/port_rcv_packets", "counters/unicast_xmit_packets",                      \
+		"counters/unicast_rcv_packets"
+
+static void
+post(struct pair *p, enum ibv_wr_opcode opcode, uint32_t len)
+{
+	struct ibv_sge s = {(uintptr_t)p->client.buf, len, p->client.mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &s,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)p->server.buf;
+		wr.wr.atomic.rkey = p->server.mr->rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)p->server.buf;
+		wr.wr.rdma.rkey = p->server.mr->rkey;
+	}
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
+}
+
+/* Of the packets of this pair: bytes in front of and behind what BTH is followed by. */
+static uint32_t
+packet_headers(const struct pair *p)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(p->client.qp, &attr, IBV_QP_AV, &init), 0);
+	CHECK(attr.ah_attr.is_global);
+	/* The table of GIDs: ibv_devinfo -v. */
+	switch (attr.ah_attr.grh.sgid_index) {
+	case 0:
+		return ETHERNET + 40 + BTH + ICRC;
+	case 1:
+		return ETHERNET + IPV6 + UDP + BTH + ICRC;
+	default:
+		return ETHERNET + IPV4 + UDP + BTH + ICRC;
+	}
+}
+
+static uint32_t
+mtu_of(const struct pair *p)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(p->client.qp, &attr, IBV_QP_PATH_MTU, &init), 0);
+	return 128U << attr.path_mtu;
+}
+
+static void
+case_carried(void)
+{
+	static const struct {
+		enum ibv_wr_opcode opcode;
+		uint32_t len, request, answer; /* request, answer: bytes of headers behind BTH */
+		bool back;                     /* the data come back */
+		const char *requests;
+	} messages[] = {
+		{IBV_WR_RDMA_WRITE, 10000, RETH, AETH, false, "hw_counters/rx_write_requests"},
+		{IBV_WR_RDMA_WRITE, 0, RETH, AETH, false, "hw_counters/rx_write_requests"},
+		{IBV_WR_RDMA_WRITE_WITH_IMM, 64, RETH + IMM, AETH, false,
+			"hw_counters/rx_write_requests"},
+		{IBV_WR_SEND, 4096, 0, AETH, false, NULL},
+		{IBV_WR_SEND_WITH_IMM, 4100, IMM, AETH, false, NULL},
+		{IBV_WR_RDMA_READ, 10000, RETH, AETH, true, "hw_counters/rx_read_requests"},
+		{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, ATOMIC_ETH, AETH, true,
+			"hw_counters/rx_atomic_requests"},
+	};
+	struct pair p;
+
+	pair_init(&p, NULL);
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+		const uint32_t len = messages[i].len, mtu = mtu_of(&p);
+		const uint32_t packets = len == 0 ? 1 : (len + mtu - 1) / mtu;
+		const uint32_t there = messages[i].back ? 1 : packets;
+		const uint32_t back = messages[i].back ? packets : 1;
+		uint64_t octets_there = there * packet_headers(&p) + messages[i].request;
+		uint64_t octets_back = back * packet_headers(&p) + messages[i].answer;
+		uint64_t words;
+
+		*(messages[i].back ? &octets_back : &octets_there) += len;
+		words = octets_there / 4 + octets_back / 4;
+		pair_post_recv(&p.server, 1, 20000, 20000);
+		note_all();
+		post(&p, messages[i].opcode, len);
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+		/* Both ends are at this port. */
+		expect("counters/port_xmit_packets", there + back);
+		expect("counters/port_rcv_packets", there + back);
+		expect("counters/unicast_xmit_packets", there + back);
+		expect("counters/unicast_rcv_packets", there + back);
+		expect("counters/port_xmit_data", words);
+		expect("counters/port_rcv_data", words);
+		if (messages[i].requests != NULL)
+			expect(messages[i].requests, 1);
+		EXPECT_ONLY(TRAFFIC, messages[i].requests != NULL ? messages[i].requests : "");
+	}
+	/* Many in one visit. */
+	note_all();
+	for (unsigned int i = 0; i < 50; i++)
+		post(&p, IBV_WR_RDMA_WRITE, 1);
+	for (unsigned int i = 0; i < 50; i++)
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	expect("counters/port_xmit_packets", 100);
+	expect("hw_counters/rx_write_requests", 50);
+	pair_fini(&p);
+}
+
+static void
+case_access_errors(void)
+{
+	struct pair p;
+
+	pair_init(&p, NULL);
+	note_all();
+	p.server.mr->rkey ^= 0x100;
+	post(&p, IBV_WR_RDMA_WRITE, 8);
+	post(&p, IBV_WR_RDMA_WRITE, 8);
+	p.server.mr->rkey ^= 0x100;
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_WR_FLUSH_ERR);
+	expect("hw_counters/req_remote_access_errors", 1);
+	expect("hw_counters/resp_remote_access_errors", 1);
+	expect("hw_counters/req_cqe_error", 2);
+	expect("hw_counters/req_cqe_flush_error", 1);
+	EXPECT_ONLY("hw_counters/req_remote_access_errors", "hw_counters/resp_remote_access_errors",
+		"hw_counters/req_cqe_error", "hw_counters/req_cqe_flush_error");
+	pair_fini(&p);
+}
+
+static void
+case_receive_errors(void)
+{
+	const struct pair_opts no_retry = {.rnr_retry = 1, .min_rnr_timer = 1};
+	struct pair p;
+
+	/* Longer than its receive: the sender hears of an invalid request. */
+	pair_init(&p, NULL);
+	pair_post_recv(&p.server, 1, 0, 100);
+	pair_post_recv(&p.server, 2, 0, 100);
+	note_all();
+	post(&p, IBV_WR_SEND, 101);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_REM_INV_REQ_ERR);
+	expect("hw_counters/resp_local_length_error", 1);
+	expect("hw_counters/resp_cqe_error", 2);
+	expect("hw_counters/resp_cqe_flush_error", 1);
+	expect("hw_counters/req_remote_invalid_request", 1);
+	expect("hw_counters/req_cqe_error", 1);
+	EXPECT_ONLY("hw_counters/resp_local_length_error", "hw_counters/resp_cqe_error",
+		"hw_counters/resp_cqe_flush_error", "hw_counters/req_remote_invalid_request",
+		"hw_counters/req_cqe_error");
+	pair_fini(&p);
+	/* No receive: one try, and one retry. */
+	pair_init(&p, &no_retry);
+	note_all();
+	post(&p, IBV_WR_SEND, 8);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
+	expect("hw_counters/out_of_buffer", 2);
+	expect("hw_counters/rnr_nak_retry_err", 2);
+	expect("hw_counters/req_cqe_error", 1);
+	EXPECT_ONLY("hw_counters/out_of_buffer", "hw_counters/rnr_nak_retry_err",
+		"hw_counters/req_cqe_error");
+	pair_fini(&p);
+}
+
+static void
+case_nobody_answers(void)
+{
+	const struct pair_opts opts = {.timeout = 1, .retry_cnt = 1};
+	struct pair p;
+
+	pair_init(&p, &opts);
+	CHECK_EQ(ibv_modify_qp(p.server.qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET},
+			 IBV_QP_STATE),
+		0);
+	note_all();
+	post(&p, IBV_WR_RDMA_WRITE, 8);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RETRY_EXC_ERR);
+	expect("hw_counters/local_ack_timeout_err", 1);
+	expect("hw_counters/req_cqe_error", 1);
+	EXPECT_ONLY("hw_counters/local_ack_timeout_err", "hw_counters/req_cqe_error");
+	pair_fini(&p);
+}
+
+static void
+case_link(void)
+{
+	struct pair p;
+
+	pair_init(&p, NULL);
+	note_all();
+	CHECK_EQ(softhca_fault("port_down"), 0);
+	expect("counters/link_downed", 1);
+	CHECK_EQ(softhca_fault("port_up"), 0);
+	softhca_faults_clear();
+	EXPECT_ONLY("counters/link_downed");
+	pair_fini(&p);
+}
+
+/* A child sees what its parent has counted, and counts for itself when it opens a device. */
+static void
+case_child(void)
+{
+	struct pair p;
+	uint64_t sent;
+	int status;
+	pid_t pid;
+
+	pair_init(&p, NULL);
+	note_all();
+	post(&p, IBV_WR_RDMA_WRITE, 8);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	expect("counters/port_xmit_packets", 2);
+	sent = value_of("counters/port_xmit_packets");
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		struct ibv_context *ctx;
+
+		CHECK_EQ(value_of("counters/port_xmit_packets"), sent);
+		ctx = pair_open(0);
+		CHECK_EQ(value_of("counters/port_xmit_packets"), 0);
+		CHECK_EQ(ibv_close_device(ctx), 0);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(value_of("counters/port_xmit_packets"), sent);
+	pair_fini(&p);
+}
+
+static const struct check_case cases[] = {
+	{"data and packets of each operation are counted", case_carried},
+	{"refused requests are counted at both ends", case_access_errors},
+	{"receives that are short or missing are counted", case_receive_errors},
+	{"requests that nobody answers are counted", case_nobody_answers},
+	{"a link that goes down is counted", case_link},
+	{"a child of fork reads its parent's counters until it opens a device", case_child},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
