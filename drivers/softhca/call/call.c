@@ -55,12 +55,13 @@ call_in_u64(struct uverbs_call *call, uint16_t id)
 }
 
 int
-call_event_file(struct uverbs_call *call, uint16_t id, bool is_async, struct event_file **file)
+call_event_file(struct uverbs_call *call, uint16_t id, enum event_kind kind,
+	struct event_file **file)
 {
 	*file = NULL;
 	if (!call_has(call, id))
 		return 0;
-	*file = ctx_find_file(call->ctx, call_attr(call, id)->data, is_async);
+	*file = ctx_find_file(call->ctx, call_attr(call, id)->data, kind);
 	return *file != NULL ? 0 : -EBADF;
 }
 

@@ -8,11 +8,13 @@
 #include "devx.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "caps.h"
+#include "event.h"
 #include "uverbs_uar.h"
 
 /*
@@ -34,6 +36,16 @@ static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x
 #define GENERAL_START 0xb00
 #define GENERAL_END   0xd00
 
+/* Writes the answer that says so. */
+static void
+refuse(struct uverbs_call *call, const struct attr_value *in, uint8_t *out, size_t len, int refusal)
+{
+	devx_tell_refusal(call->ctx->dev->index, bits_get(in->bytes, DEVX_OPCODE, 16), refusal);
+	memset(out, 0, len);
+	bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
+	bits_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
+}
+
 static int
 answer(struct uverbs_call *call, const struct attr_value *in, uint16_t attr, uint8_t *out,
 	size_t len, int refusal)
@@ -42,13 +54,8 @@ answer(struct uverbs_call *call, const struct attr_value *in, uint16_t attr, uin
 
 	if (refusal < 0)
 		return refusal;
-	if (refusal > 0) {
-		devx_tell_refusal(call->ctx->dev->index, bits_get(in->bytes, DEVX_OPCODE, 16),
-			refusal);
-		memset(out, 0, len);
-		bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
-		bits_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
-	}
+	if (refusal > 0)
+		refuse(call, in, out, len, refusal);
 	rc = call_out(call, attr, out, len);
 	return rc == 0 && refusal > 0 ? -EREMOTEIO : rc;
 }
@@ -203,6 +210,40 @@ do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 	return command->handler(call, obj, v->bytes, out);
 }
 
+/*
+ * As query_obj(), but the answer is a record in a channel of the program. It is there when the call
+ * returns; on a card it comes later.
+ */
+static int
+query_obj_async(struct uverbs_call *call)
+{
+	const struct attr_value *v = call_attr(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN);
+	uint64_t out_len = call_in_u64(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN);
+	uint64_t wr_id = call_in_u64(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID);
+	uint8_t out[DEVX_OUT_MAX] = {0}, *record;
+	struct event_file *file;
+	size_t len;
+	int rc = call_event_file(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, EVENT_ANSWERS, &file);
+
+	if (rc == 0 && out_len > UINT16_MAX)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = do_command(call, DEVX_QUERIES,
+			call_obj(call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE), v, out, &len);
+	if (rc < 0)
+		return rc;
+	record = calloc(1, sizeof(wr_id) + out_len);
+	if (record == NULL)
+		return -ENOMEM;
+	if (rc > 0)
+		refuse(call, v, out, len, rc);
+	memcpy(record, &wr_id, sizeof(wr_id));
+	memcpy(record + sizeof(wr_id), out, len < out_len ? len : out_len);
+	rc = event_file_answer(file, record, sizeof(wr_id) + out_len);
+	free(record);
+	return rc;
+}
+
 /* A command without an object. */
 static int
 general_cmd(struct uverbs_call *call)
@@ -272,6 +313,15 @@ static const struct attr_spec query_attrs[] = {
 	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, ATTR_OUT, ATTR_REQUIRED, DEVX_HEADER},
 };
 
+static const struct attr_spec async_attrs[] = {
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, ATTR_OBJ, ATTR_REQUIRED, .cls = NULL},
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, ATTR_IN, ATTR_REQUIRED, DEVX_HEADER,
+		ATTR_ANY_LEN},
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, ATTR_FD, ATTR_REQUIRED},
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, ATTR_IN, ATTR_REQUIRED, 8, 8},
+	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, ATTR_IN, ATTR_REQUIRED, 8, 8},
+};
+
 /* carrier: the attribute that carries a firmware command; 0: none. */
 #define METHOD(object, method, handler, attrs, carrier)                                            \
 	{                                                                                          \
@@ -290,6 +340,8 @@ static const struct uverbs_method methods[] = {
 		MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN),
 	METHOD(DEVX_OBJ, DEVX_OBJ_QUERY, query_obj, query_attrs,
 		MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN),
+	METHOD(DEVX_OBJ, DEVX_OBJ_ASYNC_QUERY, query_obj_async, async_attrs,
+		MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN),
 };
 
 const struct object_class devx_class = {.name = "DEVX", CLASS_METHODS(methods)};

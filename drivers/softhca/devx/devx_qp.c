@@ -12,6 +12,7 @@
 #include "devx.h"
 #include "devx_cq.h"
 #include "devx_qpc.h"
+#include "devx_srq.h"
 #include "devx_umem.h"
 #include "uverbs_qp.h"
 
@@ -40,10 +41,23 @@ has_sq(const uint8_t *qpc)
 	return bits_get(qpc, QPC_NO_SQ, 1) == 0;
 }
 
+/* A DCI receives nothing, whatever the command says: UCX names an SRQ for it, or a queue of its own. */
+static bool
+has_rq_type(const uint8_t *qpc, enum devx_rq_type type)
+{
+	return bits_get(qpc, QPC_ST, 8) != QPC_ST_DCI && bits_get(qpc, QPC_RQ_TYPE, 3) == type;
+}
+
 static bool
 has_rq(const uint8_t *qpc)
 {
-	return bits_get(qpc, QPC_RQ_TYPE, 3) == QPC_RQ_REGULAR;
+	return has_rq_type(qpc, QPC_RQ_REGULAR);
+}
+
+static bool
+has_srq(const uint8_t *qpc)
+{
+	return has_rq_type(qpc, QPC_RQ_SRQ);
 }
 
 /* The type of a service that commands make QPs of; 0: of none. */
@@ -94,9 +108,7 @@ check(struct uverbs_call *call, const uint8_t *in, const struct softhca_qp_init 
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_OPT_MASK);
 	if (init->type == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_ST);
-	if (rq_type != QPC_RQ_REGULAR && rq_type != QPC_RQ_ZERO)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
-	if (init->type == SOFTHCA_QP_DCI && rq_type != QPC_RQ_ZERO)
+	if (rq_type != QPC_RQ_REGULAR && rq_type != QPC_RQ_ZERO && rq_type != QPC_RQ_SRQ)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_RQ_TYPE);
 	if (init->sq_bb > cfg->max_qp_wr)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_SQ_SIZE);
@@ -126,7 +138,7 @@ find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
 static int
 find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 {
-	bool queues = has_sq(qpc) || has_rq(qpc);
+	bool queues = has_sq(qpc) || has_rq(qpc), srq = has_srq(qpc);
 	int rc;
 
 	qp->pd = pd_find_number(ctx, bits_get(qpc, QPC_PD, 24));
@@ -134,9 +146,13 @@ find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_PD);
 	rc = find_cq(ctx, qpc, QPC_CQN_SND, has_sq(qpc), &qp->send_cq);
 	if (rc == 0)
-		rc = find_cq(ctx, qpc, QPC_CQN_RCV, has_rq(qpc), &qp->recv_cq);
+		rc = find_cq(ctx, qpc, QPC_CQN_RCV, has_rq(qpc) || srq, &qp->recv_cq);
 	if (rc != 0)
 		return rc;
+	if (srq)
+		qp->srq = devx_find_srq(ctx, bits_get(qpc, QPC_SRQN, 24));
+	if (srq && qp->srq == NULL)
+		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_SRQN);
 	qp->uar = uar_find_page(ctx, bits_get(qpc, QPC_UAR_PAGE, 24));
 	if (qp->uar == NULL && (queues || bits_get(qpc, QPC_UAR_PAGE, 24) != 0))
 		return DEVX_REFUSE(DEVX_BAD_RES, QPC_AT + QPC_UAR_PAGE);
@@ -188,7 +204,9 @@ make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,
 	init->pdn = qp->qp.pd->pdn;
 	if (init->sq_bb != 0)
 		init->send_cq = qp->qp.send_cq->cq;
-	if (init->rq_wqe != 0)
+	if (qp->qp.srq != NULL)
+		init->srq = qp->qp.srq->srq;
+	if (init->rq_wqe != 0 || init->srq != NULL)
 		init->recv_cq = qp->qp.recv_cq->cq;
 	if (init->send_cq == NULL)
 		init->send_cq = init->recv_cq;

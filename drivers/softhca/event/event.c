@@ -28,7 +28,7 @@ struct event_file {
 	dev_t dev;
 	ino_t ino;      /* of the program's end */
 	int program_fd; /* the number it had last: the program may move it */
-	bool is_async;
+	enum event_kind kind;
 };
 
 union event_desc {
@@ -39,18 +39,18 @@ union event_desc {
 static size_t
 record_len(const struct event_file *file)
 {
-	return file->is_async ? sizeof(struct ib_uverbs_async_event_desc)
-			      : sizeof(struct ib_uverbs_comp_event_desc);
+	return file->kind == EVENT_ASYNC ? sizeof(struct ib_uverbs_async_event_desc)
+					 : sizeof(struct ib_uverbs_comp_event_desc);
 }
 
 static uint64_t
 record_element(const struct event_file *file, const union event_desc *desc)
 {
-	return file->is_async ? desc->async.element : desc->comp.cq_handle;
+	return file->kind == EVENT_ASYNC ? desc->async.element : desc->comp.cq_handle;
 }
 
 int
-event_file_create(bool is_async, struct event_file **out, int *fd)
+event_file_create(enum event_kind kind, struct event_file **out, int *fd)
 {
 	struct event_file *file = calloc(1, sizeof(*file));
 	int pair[2], rc, room = SOCKET_BYTES;
@@ -78,7 +78,7 @@ event_file_create(bool is_async, struct event_file **out, int *fd)
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	file->program_fd = pair[1];
-	file->is_async = is_async;
+	file->kind = kind;
 	*out = file;
 	*fd = pair[1];
 	return 0;
@@ -110,9 +110,9 @@ event_file_abandon(struct event_file *file)
 }
 
 bool
-event_file_is_async(const struct event_file *file)
+event_file_is(const struct event_file *file, enum event_kind kind)
 {
-	return file->is_async;
+	return file->kind == kind;
 }
 
 bool
@@ -121,19 +121,101 @@ event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 	return file->dev == dev && file->ino == ino;
 }
 
-/* With file->lock held. MSG_NOSIGNAL: a program that closed its end wants no SIGPIPE. */
-static bool
-put_record(struct event_file *file, const union event_desc *desc)
+/* MSG_NOSIGNAL: a program that closed its end wants no SIGPIPE. 0 or -errno. */
+static int
+put_bytes(struct event_file *file, const void *bytes, size_t len)
 {
 	ssize_t n;
 
 	do
-		n = raw_send(file->fd, desc, record_len(file), MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = raw_send(file->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == EAGAIN)
-		softhca_log("an event is lost: the program leaves too many events unread");
-	return n >= 0;
+	return n < 0 ? -errno : 0;
 }
+
+static bool
+put_event(struct event_file *file, const void *bytes, size_t len)
+{
+	int rc = put_bytes(file, bytes, len);
+
+	if (rc == -EAGAIN)
+		softhca_log("an event is lost: the program leaves too many events unread");
+	return rc == 0;
+}
+
+/* With file->lock held. */
+static bool
+put_record(struct event_file *file, const union event_desc *desc)
+{
+	return put_event(file, desc, record_len(file));
+}
+
+int
+event_file_answer(struct event_file *file, const void *record, size_t len)
+{
+	return put_bytes(file, record, len);
+}
+
+/* ---- subscriptions */
+
+static void
+notify(const struct event_subscription *s)
+{
+	static const uint64_t one = 1;
+
+	if (s->file != NULL)
+		(void)put_event(s->file, s->record, s->len);
+	else
+		while (write(s->eventfd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+}
+
+void
+event_source_tell(struct event_source *src, uint32_t type)
+{
+	if (atomic_load_explicit(&src->subscriptions, memory_order_relaxed) == NULL)
+		return;
+	spin_lock(&src->lock);
+	for (struct event_subscription *s = atomic_load(&src->subscriptions); s != NULL;
+		s = s->next)
+		if (s->type == type)
+			notify(s);
+	spin_unlock(&src->lock);
+}
+
+int
+event_source_subscribe(struct event_source *src, const struct event_subscription *what)
+{
+	struct event_subscription *s = malloc(sizeof(*s));
+
+	if (s == NULL)
+		return -ENOMEM;
+	*s = *what;
+	(void)event_file_get(s->file);
+	spin_lock(&src->lock);
+	s->next = atomic_load(&src->subscriptions);
+	atomic_store(&src->subscriptions, s);
+	spin_unlock(&src->lock);
+	return 0;
+}
+
+static void
+unsubscribe_all(struct event_source *src)
+{
+	struct event_subscription *s = atomic_exchange(&src->subscriptions, NULL);
+
+	while (s != NULL) {
+		struct event_subscription *next = s->next;
+
+		event_file_put(s->file);
+		if (s->eventfd >= 0)
+			close(s->eventfd);
+		free(s);
+		s = next;
+	}
+}
+
+/* ---- events of the lanes */
 
 static void
 deliver(struct event_file *file, const union event_desc *desc, _Atomic uint32_t *sent)
@@ -152,14 +234,22 @@ softhca_event_cq_comp(void *event)
 	struct event_source *src = event;
 
 	deliver(src->comp, &(union event_desc){.comp.cq_handle = src->element}, &src->comp_sent);
+	event_source_tell(src, DEVX_EVENT_COMP);
 }
 
 static void
 deliver_async(struct event_source *src, uint32_t type)
 {
+	/* By the numbers of the verbs (enum ibv_event_type). */
+	static const uint8_t of_devx[] = {DEVX_EVENT_CQ_ERROR, DEVX_EVENT_WQ_CATAS,
+		DEVX_EVENT_WQ_INVALID, DEVX_EVENT_WQ_ACCESS, DEVX_EVENT_COMM_EST,
+		DEVX_EVENT_SQ_DRAINED, [14] = DEVX_EVENT_SRQ_CATAS, [15] = DEVX_EVENT_SRQ_LIMIT,
+		[16] = DEVX_EVENT_LAST_WQE};
 	union event_desc desc = {.async = {.element = src->element, .event_type = type}};
 
 	deliver(src->async, &desc, &src->async_sent);
+	if (type < sizeof(of_devx) && of_devx[type] != 0)
+		event_source_tell(src, of_devx[type]);
 }
 
 void
@@ -289,4 +379,5 @@ event_source_fini(struct event_source *src, uint32_t *comp_read, uint32_t *async
 	*async_read = detach(src->async, src->element, &src->async_sent);
 	src->comp = NULL;
 	src->async = NULL;
+	unsubscribe_all(src);
 }

@@ -285,13 +285,15 @@ int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
 
 struct softhca_srq_attr {
 	uint32_t pdn;
-	void *buf;               /* WQEs, linked by index, the first one at index 0 */
+	void *buf;               /* WQEs, the first one at index 0 */
 	_Atomic uint32_t *dbrec; /* WQEs posted; big endian, 16 bits count */
 	uint32_t n_wqe;          /* a power of two */
 	uint32_t log_stride;     /* log2 of the bytes of one WQE */
-	struct softhca_cq *cq;   /* XRC: where its completions go; else NULL */
+	bool cyclic;             /* WQEs follow each other; else each one names the next */
+	bool bare;               /* cyclic: WQEs have no segment that names the next */
+	struct softhca_cq *cq;   /* where its completions go (XRC, XRQ); NULL: to the QP's CQ */
 	uint32_t xrcdn;          /* XRC: its domain */
-	uint32_t uidx;           /* XRC: what CQEs name it by */
+	uint32_t uidx;           /* with a CQ: what CQEs name it by */
 	void *event;             /* given back in softhca_event_qp_async() */
 };
 

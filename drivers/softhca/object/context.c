@@ -101,7 +101,10 @@ ctx_show(struct softhca_ctx *ctx)
 void
 ctx_destroy(struct softhca_ctx *ctx)
 {
+	uint32_t n_read;
+
 	object_destroy_all(ctx);
+	event_source_fini(&ctx->events, &n_read, &n_read);
 	for (uint32_t i = 0; i < ctx->n_files; i++)
 		event_file_put(ctx->files[i]);
 	softhca_unwatch(ctx->clock);

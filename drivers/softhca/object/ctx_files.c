@@ -8,8 +8,10 @@
 
 #include "raw.h"
 
+#define EVENT_PORT_ACTIVE 9 /* IBV_EVENT_PORT_ACTIVE */
+
 int
-ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd)
+ctx_add_file(struct softhca_ctx *ctx, enum event_kind kind, int *fd)
 {
 	struct event_file **grown =
 		realloc(ctx->files, (ctx->n_files + 1) * sizeof(struct event_file *));
@@ -18,21 +20,21 @@ ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd)
 	if (grown == NULL)
 		return -ENOMEM;
 	ctx->files = grown;
-	rc = event_file_create(is_async, &grown[ctx->n_files], fd);
+	rc = event_file_create(kind, &grown[ctx->n_files], fd);
 	if (rc == 0)
 		ctx->n_files++;
 	return rc;
 }
 
 struct event_file *
-ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async)
+ctx_find_file(struct softhca_ctx *ctx, int fd, enum event_kind kind)
 {
 	struct stat st;
 
 	if (raw_fstat(fd, &st) != 0)
 		return NULL;
 	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]) == is_async &&
+		if (event_file_is(ctx->files[i], kind) &&
 			event_file_is_inode(ctx->files[i], st.st_dev, st.st_ino))
 			return ctx->files[i];
 	return NULL;
@@ -42,7 +44,7 @@ bool
 ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino)
 {
 	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]) &&
+		if (event_file_is(ctx->files[i], EVENT_ASYNC) &&
 			event_file_is_inode(ctx->files[i], dev, ino))
 			return true;
 	return false;
@@ -52,6 +54,7 @@ void
 ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port)
 {
 	for (uint32_t i = 0; i < ctx->n_files; i++)
-		if (event_file_is_async(ctx->files[i]))
+		if (event_file_is(ctx->files[i], EVENT_ASYNC))
 			event_file_post(ctx->files[i], port, type);
+	event_source_tell(&ctx->events, CTX_PORT_EVENT(port, type == EVENT_PORT_ACTIVE));
 }

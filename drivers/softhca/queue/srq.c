@@ -4,6 +4,9 @@
  *
  * The list starts at index 0. Each WQE names the next in its first segment; the doorbell record
  * counts how many of them are posted. Order and layout: libmlx5's mlx5_post_srq_recv().
+ *
+ * In a cyclic queue, which a firmware command makes, WQEs follow each other; a completion has the
+ * number of its WQE, which wraps at 2^16 whatever the queue's size is (UCX relies on that).
  */
 #include "srq.h"
 
@@ -28,7 +31,7 @@ softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
 	int err;
 
 	if (attr->n_wqe == 0 || (attr->n_wqe & (attr->n_wqe - 1)) != 0 || attr->n_wqe > 32768 ||
-		attr->log_stride < 5 || attr->log_stride > 10)
+		attr->log_stride < (attr->bare ? 4 : 5) || attr->log_stride > 10)
 		return -EINVAL;
 	srq = aligned_alloc(CACHE_LINE, sizeof(*srq));
 	if (srq == NULL)
@@ -39,6 +42,8 @@ softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
 	srq->log_stride = attr->log_stride;
 	srq->buf = attr->buf;
 	srq->dbrec = attr->dbrec;
+	srq->cyclic = attr->cyclic;
+	srq->bare = attr->bare;
 	srq->pdn = attr->pdn;
 	srq->cq = attr->cq;
 	srq->xrcdn = attr->xrcdn;
@@ -108,8 +113,8 @@ srq_head(struct softhca_srq *srq, unsigned int *n)
 
 	if (!srq_has_work(srq))
 		return NULL;
-	*n = (1u << srq->log_stride) / WQE_SEG - 1;
-	return wqe + WQE_SEG;
+	*n = (1u << srq->log_stride) / WQE_SEG - !srq->bare;
+	return wqe + (srq->bare ? 0 : WQE_SEG);
 }
 
 /* Tells once that fewer than the limit are left; arming again repeats it (ibv_modify_srq(3)). */
@@ -122,12 +127,25 @@ srq_check_limit(struct softhca_srq *srq)
 	softhca_event_qp_async(srq->event, EVENT_SRQ_LIMIT_REACHED);
 }
 
+static uint16_t
+srq_take_cyclic(struct softhca_srq *srq)
+{
+	uint16_t number = srq->taken++;
+
+	srq->head = (uint16_t)(srq->taken & (srq->n - 1));
+	srq_check_limit(srq);
+	return number;
+}
+
 uint16_t
 srq_take(struct softhca_srq *srq)
 {
 	uint16_t index = srq->head;
-	uint32_t next = get_be16(srq->buf + ((size_t)index << srq->log_stride) + SRQ_NEXT_INDEX);
+	uint32_t next;
 
+	if (srq->cyclic)
+		return srq_take_cyclic(srq);
+	next = get_be16(srq->buf + ((size_t)index << srq->log_stride) + SRQ_NEXT_INDEX);
 	srq->taken++;
 	if (next < srq->n)
 		srq->head = (uint16_t)next;

@@ -307,6 +307,11 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x1f0, 1, 1},
 		{0x217, 1, 1},
 		{0x480, 1, 1},
+		{0x108, 1, 1}, /* fixed_buffer_size: keys with parts of one size */
+		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
+		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
+		{0x383, 5, log2_up(cfg->max_srq)},       /* log_max_rmp */
+		{0x5fb, 5, log2_up(cfg->max_srq)},       /* log_max_xrq */
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
@@ -366,7 +371,7 @@ crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 static void
 atomic_page(uint8_t *page)
 {
-	static const struct cap_field fields[] = {{0x90, 16, 3}, {0xb0, 16, 8}};
+	static const struct cap_field fields[] = {{0x90, 16, 3}, {0xb0, 16, 8}, {0xd0, 16, 8}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }

@@ -99,9 +99,9 @@ create(struct uverbs_call *call)
 
 	rc = check_create(call, req, entries);
 	if (rc == 0)
-		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, false, &comp);
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, EVENT_COMP, &comp);
 	if (rc == 0)
-		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, true, &async);
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, EVENT_ASYNC, &async);
 	if (rc == 0 && uar_find_page(call->ctx, req->uar_page_index) == NULL)
 		rc = -EINVAL;
 	if (rc == 0)

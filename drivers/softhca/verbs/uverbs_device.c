@@ -167,7 +167,7 @@ static int
 create_comp_channel(struct uverbs_call *call)
 {
 	struct ib_uverbs_create_comp_channel_resp resp;
-	int fd, rc = ctx_add_file(call->ctx, false, &fd);
+	int fd, rc = ctx_add_file(call->ctx, EVENT_COMP, &fd);
 
 	if (rc != 0)
 		return rc;
@@ -181,7 +181,7 @@ create_comp_channel(struct uverbs_call *call)
 static int
 alloc_async_event(struct uverbs_call *call)
 {
-	int fd, rc = ctx_add_file(call->ctx, true, &fd);
+	int fd, rc = ctx_add_file(call->ctx, EVENT_ASYNC, &fd);
 
 	if (rc == 0)
 		call_attr(call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE)->data = fd;

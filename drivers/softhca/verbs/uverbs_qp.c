@@ -356,7 +356,7 @@ create(struct uverbs_call *call)
 		if (uar == NULL)
 			return -EINVAL;
 	}
-	rc = call_event_file(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, true, &async);
+	rc = call_event_file(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, EVENT_ASYNC, &async);
 	if (rc == 0)
 		rc = object_create(call->ctx, &qp_class, &qp);
 	if (rc != 0)

@@ -124,7 +124,7 @@ create(struct uverbs_call *call)
 	int rc = check_create(call, req);
 
 	if (rc == 0)
-		rc = call_event_file(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, true, &async);
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, EVENT_ASYNC, &async);
 	if (rc == 0)
 		rc = object_create(call->ctx, &srq_class, &srq);
 	if (rc != 0)

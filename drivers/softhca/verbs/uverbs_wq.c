@@ -126,7 +126,7 @@ create_wq(struct uverbs_call *call)
 	int rc = check_wq(call, req);
 
 	if (rc == 0)
-		rc = call_event_file(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD, true, &async);
+		rc = call_event_file(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD, EVENT_ASYNC, &async);
 	if (rc == 0)
 		rc = object_create(call->ctx, &wq_class, &wq);
 	if (rc != 0)

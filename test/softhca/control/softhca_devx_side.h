@@ -144,4 +144,104 @@ side_fini(struct side *s)
 	munmap(s->mem, MEM_LEN);
 }
 
+/* ---- states */
+
+static inline void
+side_modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
+{
+	uint8_t out[HDR] = {0};
+
+	devx_put(in, 0, 16, opcode);
+	devx_put(in, 0x48, 24, s->qpn);
+	CHECK_EQ(mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR), 0);
+}
+
+/* Takes the QP from RESET to RTS, as one that UCX has: with an address, and all rights. */
+static inline void
+side_connect(struct side *s, uint32_t qpn)
+{
+	uint8_t init[MOD_IN] = {0}, rtr[MOD_IN] = {0}, rts[MOD_IN] = {0};
+	union ibv_gid gid;
+
+	devx_put(init, 0xc0 + 0xc0 + 0x128, 8, 1);
+	devx_put(init, 0xc0 + 0x491, 1, 1);
+	side_modify(s, 0x502, init);
+	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
+	devx_put(rtr, 0x80, 32, 7 << 1); /* optional: rre, rae, rwe */
+	devx_put(rtr, 0xc0 + 0x490, 3, 7);
+	devx_put(rtr, 0xc0 + 0x40, 3, IBV_MTU_1024);
+	devx_put(rtr, 0xc0 + 0xa8, 24, qpn);
+	devx_put(rtr, 0xc0 + 0x4a3, 5, 1);
+	devx_put(rtr, 0xc0 + 0x488, 3, 2);
+	devx_put(rtr, 0xc0 + 0xc0 + 0x48, 8, 1);
+	memcpy(rtr + (0xc0 + 0xc0 + 0x80) / 8, gid.raw, 16);
+	side_modify(s, 0x503, rtr);
+	devx_put(rts, 0xc0 + 0xc0 + 0x40, 5, 8);
+	devx_put(rts, 0xc0 + 0x38d, 3, 1);
+	devx_put(rts, 0xc0 + 0x390, 3, 1);
+	devx_put(rts, 0xc0 + 0x388, 3, 2);
+	side_modify(s, 0x504, rts);
+}
+
+/* ---- work */
+
+static inline void
+store_be32(struct side *s, unsigned int at, uint32_t v)
+{
+	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
+}
+
+/* Posts a receive of 64 bytes at an offset of the data. */
+static inline void
+post_recv(struct side *s, uint16_t index)
+{
+	uint8_t *seg = s->mem + QP_AT + index % RQ_N * 16;
+	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + 2048 + index % 16 * 64);
+
+	devx_put(seg, 0, 32, 64);
+	devx_put(seg, 32, 32, s->mr->lkey);
+	memcpy(seg + 8, &va, 8);
+	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
+}
+
+/* Posts a SEND with immediate of 64 bytes of the data, in one WQEBB. */
+static inline void
+post_send(struct side *s, uint32_t imm)
+{
+	uint8_t *wqe = s->mem + QP_AT + RQ_LEN + s->sq_pi % SQ_BB * 64;
+	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + s->sq_pi % 16 * 64), word;
+
+	memset(wqe, 0, 64);
+	devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
+	devx_put(wqe, 32, 32, s->qpn << 8 | 2);
+	wqe[11] = 8; /* asks for a completion */
+	devx_put(wqe, 96, 32, imm);
+	devx_put(wqe, 128, 32, 64);
+	devx_put(wqe, 160, 32, s->mr->lkey);
+	memcpy(wqe + 24, &va, 8);
+	s->sq_pi++;
+	store_be32(s, DB_AT + 68, s->sq_pi);
+	memcpy(&word, wqe, 8);
+	__atomic_store_n((uint64_t *)s->uar->reg_addr, word, __ATOMIC_RELEASE);
+}
+
+static inline const uint8_t *
+poll_one(struct side *s)
+{
+	const uint8_t *cqe = s->mem + CQ_AT + s->cq_ci % CQE_N * 64;
+	uint64_t end = pair_now_ms() + 10000;
+
+	for (;;) {
+		uint8_t op_own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);
+
+		if (op_own >> 4 != 15 && (op_own & 1) == (s->cq_ci / CQE_N & 1))
+			break;
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+	s->cq_ci++;
+	store_be32(s, DB_AT, s->cq_ci & 0xffffff);
+	return cqe;
+}
+
 #endif

@@ -80,7 +80,9 @@ case_general_page(void)
 		{0x9b, 5, 14}, {0xab, 5, 14},           /* log_max_qp, log_max_srq */
 		{0xc8, 8, 17}, {0xdb, 5, 14},           /* log_max_cq_sz, log_max_cq */
 		{0xea, 6, 17},                          /* log_max_mkey */
-		{0x122, 1, 1},                          /* qpc_extension */
+		{0x108, 1, 1}, {0x122, 1, 1},           /* fixed_buffer_size, qpc_extension */
+		{0x12a, 6, 4}, {0x13a, 6, 4},           /* log_max_ra_req_dc, log_max_ra_res_dc */
+		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
 		{0x148, 1, 1},                          /* sho */
 		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
@@ -123,7 +125,7 @@ case_other_pages(void)
 		/* The same of faults that memory answers, and a bit that says so: "ODPv2". */
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
-	static const struct field atomic[] = {{0x90, 16, 3}, {0xb0, 16, 8}};
+	static const struct field atomic[] = {{0x90, 16, 3}, {0xb0, 16, 8}, {0xd0, 16, 8}};
 	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
 		{0x80, 32, 262144}, {0xa0, 32, 262144}};

@@ -80,10 +80,9 @@ case_refused(void)
 	};
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
-		{0xc0 + 0x08, 8, 3, BAD_PARAM},               /* an XRC QP */
-		{0xc0 + 0x08, 8, 4, BAD_PARAM},               /* no service */
-		{0xc0 + 0x08, 8, 5, BAD_PARAM, 0xc0 + 0x565}, /* a DCI that receives */
-		{0xc0 + 0x3e4, 4, 1, BAD_PARAM},              /* streams of an RC QP */
+		{0xc0 + 0x08, 8, 3, BAD_PARAM},  /* an XRC QP */
+		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* no service */
+		{0xc0 + 0x3e4, 4, 1, BAD_PARAM}, /* streams of an RC QP */
 		{0xc0 + 0x404, 4, 1, BAD_PARAM},
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
 		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
@@ -93,7 +92,8 @@ case_refused(void)
 		{0xc0 + 0x3e8, 24, 0, BAD_RES},
 		{0xc0 + 0x4e8, 24, 0, BAD_RES},
 		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM, 0xc0 + 0x720},
-		{0xc0 + 0x565, 3, 1, BAD_PARAM}, /* a shared receive queue */
+		{0xc0 + 0x565, 3, 2, BAD_PARAM},             /* no such type of receive queue */
+		{0xc0 + 0x565, 3, 1, BAD_RES, 0xc0 + 0x568}, /* a shared one that does not exist */
 		{0xc0 + 0x720, 32, 0, BAD_RES},
 		{0x840, 32, 0, BAD_RES},
 	};
@@ -138,8 +138,9 @@ case_opcodes(void)
 
 	side_init(&s);
 	for (uint32_t opcode = 0, i = 0; opcode < 0xa80; opcode++) {
-		bool known =
-			opcode == 0x200 || opcode == 0x400 || opcode == 0x500 || opcode == 0x600;
+		bool known = opcode == 0x200 || opcode == 0x400 || opcode == 0x500 ||
+			     opcode == 0x600 || opcode == 0x710 || opcode == 0x717 ||
+			     opcode == 0x90c;
 
 		devx_put(in, 0, 16, opcode);
 		if (opcode == 0xa00) { /* a general object of an unknown type */
@@ -516,65 +517,6 @@ connect_sides(struct side *a, struct side *b)
 	CHECK_EQ(to_init(a, 1), OK);
 	CHECK_EQ(to_rtr(a, b->qpn, 1), OK);
 	CHECK_EQ(to_rts(a), OK);
-}
-
-static void
-store_be32(struct side *s, unsigned int at, uint32_t v)
-{
-	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
-}
-
-/* Posts a receive of 64 bytes at an offset of the data. */
-static void
-post_recv(struct side *s, uint16_t index)
-{
-	uint8_t *seg = s->mem + QP_AT + index % RQ_N * 16;
-	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + 2048 + index % 16 * 64);
-
-	devx_put(seg, 0, 32, 64);
-	devx_put(seg, 32, 32, s->mr->lkey);
-	memcpy(seg + 8, &va, 8);
-	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
-}
-
-/* Posts a SEND with immediate of 64 bytes of the data, in one WQEBB. */
-static void
-post_send(struct side *s, uint32_t imm)
-{
-	uint8_t *wqe = s->mem + QP_AT + RQ_LEN + s->sq_pi % SQ_BB * 64;
-	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + s->sq_pi % 16 * 64), word;
-
-	memset(wqe, 0, 64);
-	devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
-	devx_put(wqe, 32, 32, s->qpn << 8 | 2);
-	wqe[11] = 8; /* asks for a completion */
-	devx_put(wqe, 96, 32, imm);
-	devx_put(wqe, 128, 32, 64);
-	devx_put(wqe, 160, 32, s->mr->lkey);
-	memcpy(wqe + 24, &va, 8);
-	s->sq_pi++;
-	store_be32(s, DB_AT + 68, s->sq_pi);
-	memcpy(&word, wqe, 8);
-	__atomic_store_n((uint64_t *)s->uar->reg_addr, word, __ATOMIC_RELEASE);
-}
-
-static const uint8_t *
-poll_one(struct side *s)
-{
-	const uint8_t *cqe = s->mem + CQ_AT + s->cq_ci % CQE_N * 64;
-	uint64_t end = pair_now_ms() + 10000;
-
-	for (;;) {
-		uint8_t op_own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);
-
-		if (op_own >> 4 != 15 && (op_own & 1) == (s->cq_ci / CQE_N & 1))
-			break;
-		CHECK(pair_now_ms() < end);
-		pair_run();
-	}
-	s->cq_ci++;
-	store_be32(s, DB_AT, s->cq_ci & 0xffffff);
-	return cqe;
 }
 
 /* More messages than any of the queues holds. Each has its own bytes. */

@@ -105,7 +105,8 @@ uint64_t call_in_u64(struct uverbs_call *call, uint16_t id);
  * The event file of the context behind a descriptor in an attribute: *file is NULL where the
  * attribute is absent. -EBADF: the descriptor is not one of the context's files, or of another kind.
  */
-int call_event_file(struct uverbs_call *call, uint16_t id, bool is_async, struct event_file **file);
+int call_event_file(struct uverbs_call *call, uint16_t id, enum event_kind kind,
+	struct event_file **file);
 /*
  * Writes an answer: what fits the program's buffer, and zeros after it. Nothing where the attribute
  * is absent. -EFAULT.

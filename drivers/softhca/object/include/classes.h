@@ -14,10 +14,12 @@
 #define OBJECT_CLASSES(ROW)                                                                        \
 	ROW(devx_av_map)                                                                           \
 	ROW(devx_qpns)                                                                             \
+	ROW(devx_dct)                                                                              \
 	ROW(devx_qp)                                                                               \
 	ROW(qp)                                                                                    \
 	ROW(wq_table)                                                                              \
 	ROW(wq)                                                                                    \
+	ROW(devx_srq)                                                                              \
 	ROW(srq)                                                                                   \
 	ROW(xrcd)                                                                                  \
 	ROW(ah)                                                                                    \
@@ -37,6 +39,7 @@
 	ROW(qp_modify)                                                                             \
 	ROW(write)                                                                                 \
 	ROW(devx)                                                                                  \
+	ROW(devx_event)                                                                            \
 	ROW(devx_general)                                                                          \
 	ROW(devx_qp_commands)
 

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "dev.h"
+#include "event.h"
 
 #define CTX_PAGE              4096
 #define CTX_MAX_UARS          2048
@@ -32,9 +33,10 @@
 #define CTX_UAR_OFFSET (16 << 20)
 #define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
 #define CTX_MEMFD_NAME "softhca"
+/* The type of a subscription to a port that came up, or went down. */
+#define CTX_PORT_EVENT(port, up) (DEVX_EVENT_PORT | (uint32_t)(port) << 8 | (uint32_t)(up) << 16)
 
 struct dm_pool;
-struct event_file;
 struct object;
 struct resource;
 
@@ -61,6 +63,7 @@ struct softhca_ctx {
 	uint32_t n_objects, next_handle;
 	struct event_file **files;
 	uint32_t n_files;
+	struct event_source events; /* of the adapter: subscriptions to CTX_PORT_EVENT() */
 };
 
 /* GET_CONTEXT was called: rdma(8) shows the context from now on. The caller holds its lock. */

@@ -7,12 +7,15 @@
 #include "event.h"
 
 /* Adds an event file; *fd is the program's end. -errno. */
-int ctx_add_file(struct softhca_ctx *ctx, bool is_async, int *fd);
+int ctx_add_file(struct softhca_ctx *ctx, enum event_kind kind, int *fd);
 /* The context's event file of that kind behind a descriptor of the program, or NULL. */
-struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, bool is_async);
+struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, enum event_kind kind);
 /* Whether the inode is the program's end of an async event file of the context. */
 bool ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino);
-/* Puts a record of an event of the adapter or of a port into every async event file. */
+/*
+ * Puts a record of an event of the adapter or of a port into every async event file, and tells those
+ * who have subscribed to the port's.
+ */
 void ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port);
 
 #endif

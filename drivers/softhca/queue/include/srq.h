@@ -18,9 +18,10 @@ struct softhca_srq {
 	uint32_t n, log_stride, limit;
 	uint8_t *buf;
 	_Atomic uint32_t *dbrec;
+	bool cyclic, bare;
 	bool failed; /* its list of WQEs was broken: it gives no more receives */
 	uint32_t number, pdn, xrcdn, uidx;
-	struct softhca_cq *cq; /* XRC, else NULL */
+	struct softhca_cq *cq; /* XRC and XRQ, else NULL */
 	struct softhca_dev *dev;
 	void *event;
 	atomic_uint users; /* QPs */
@@ -31,7 +32,7 @@ struct softhca_srq {
 bool srq_has_work(struct softhca_srq *srq);
 /* The data segments of the oldest WQE, n of them; NULL: no WQE is posted. */
 const uint8_t *srq_head(struct softhca_srq *srq, unsigned int *n);
-/* Uses up the oldest WQE, and returns its index. */
+/* Uses up the oldest WQE. Returns its index; of a cyclic queue, its number modulo 2^16. */
 uint16_t srq_take(struct softhca_srq *srq);
 
 #endif
