@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Open MPI, as Debian ships it, on the emulated adapter: one process sends to itself through UCX, over one
+# transport after the other. Each byte is compared, in 67 sizes from 1 byte to 4 MiB: messages that wait for
+# their receive and receives that wait for their message, several in flight, strided ones, put, get, and
+# atomics. Installs Open MPI (about 60 MB).
+#
+# usage: usertools/openmpi.sh [TRANSPORT...]     default: rc_x dc_x ud_x
+#   rc_v, ud_v         by libibverbs: RC, UD
+#   rc_x, dc_x, ud_x   UCX writes the queues of the adapter itself: RC, DC, UD
+#
+# The exit code is 0 if every transport carried all data rightly, and UCX says that it used no other one.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+help_if_asked "$@"
+
+# What UCX calls the transport of each short name.
+declare -A transport=([rc_v]=rc_verbs [rc_x]=rc_mlx5 [dc_x]=dc_mlx5 [ud_v]=ud_verbs [ud_x]=ud_mlx5)
+
+[ $# -gt 0 ] || set -- rc_x dc_x ud_x
+for name in "$@"; do
+	[ -n "${transport[$name]:-}" ] ||
+		die "unknown transport '$name': it is one of rc_v, rc_x, dc_x, ud_v, ud_x"
+done
+
+need "${build_packages[@]}" openmpi-bin libopenmpi-dev
+say "building the adapter in build/"
+targets=(drivers/softhca/softhca) # links to the library
+build build
+program=$top/build/mpi_self
+mpicc -O2 -Wall -Wextra -Werror -o "$program" "$top/test/conformance/mpi_self.c" ||
+	die "mpicc failed; its output is above"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# fail WHAT: what went wrong with one transport. The program's output comes first, without UCX's remarks.
+failed=0
+fail() {
+	failed=1
+	grep -v ' UCX  \(INFO\|DIAG\) ' "$log" | head -n 40 >&2 || true
+	printf 'error: %s\n' "$1" >&2
+}
+
+# Without other ways to reach oneself: Open MPI sends by UCX only, and UCX by this transport only.
+run() {
+	UCX_TLS=$1 UCX_NET_DEVICES=mlx5_0:1 UCX_LOG_LEVEL=info SOFTHCA_FORCE=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
+		OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun -np 1 --mca pml ucx --mca osc ucx \
+		--mca btl self "$top/build/drivers/softhca/softhca" "$program" </dev/null >"$log" 2>&1
+}
+
+for name in "$@"; do
+	if ! run "$name"; then
+		fail "$name: the program failed"
+		continue
+	fi
+	# UCX's lines "ep_cfg[0]: tag(rc_mlx5/mlx5_0:1)" name what each connection uses.
+	used=$(sed -n 's/.*ep_cfg\[[0-9]*\]://p' "$log" | grep -o '[a-z0-9_]*/mlx5_0' | sort -u | tr '\n' ' ')
+	if [ "$used" != "${transport[$name]}/mlx5_0 " ]; then
+		fail "$name: UCX used '${used:-nothing}', not ${transport[$name]}"
+		continue
+	fi
+	say "$name (${transport[$name]}): $(sed -n 's/^mpi_self: //p' "$log")"
+done
+exit $failed
