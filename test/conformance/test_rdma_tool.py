@@ -107,6 +107,11 @@ def resources(launcher):
 
 
 def others(launcher):
+    shown = json.loads(run(launcher, '-j', 'statistic', 'show', 'link', 'mlx5_0/1'))
+    expect('rdma statistic', [(s['ifname'], s['port'], s['rx_write_requests']) for s in shown],
+           [('mlx5_0', 1, 0)])
+    expect('rdma statistic qp mode', run(launcher, 'statistic', 'qp', 'mode'),
+           'link mlx5_0/1 mode qp auto off \n')
     expect('rdma system', run(launcher, 'system'), 'netns shared copy-on-fork on\n')
     expect('rdma dev set', run(launcher, 'dev', 'set', 'mlx5_0', 'name', 'other', fails=True),
            'error: Operation not supported\n')

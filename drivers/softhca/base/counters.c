@@ -109,6 +109,14 @@ static const struct {
 	{"resp_remote_access_errors", COUNTER_RESP_ACCESS},
 };
 
+/* Those of mlx5 for an Ethernet port: drivers/infiniband/hw/mlx5/counters.c of the kernel. */
+const char *const counters_hw_names[] = {"rx_write_requests", "rx_read_requests",
+	"rx_atomic_requests", "rx_dct_connect", "out_of_buffer", "out_of_sequence",
+	"duplicate_request", "rnr_nak_retry_err", "packet_seq_err", "implied_nak_seq_err",
+	"local_ack_timeout_err", "resp_local_length_error", "resp_cqe_error", "req_cqe_error",
+	"req_remote_invalid_request", "req_remote_access_errors", "resp_remote_access_errors",
+	"resp_cqe_flush_error", "req_cqe_flush_error", NULL};
+
 bool
 counters_read(const char *path, uint32_t dev, uint32_t port, const char *name, uint64_t *value)
 {

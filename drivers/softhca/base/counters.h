@@ -62,6 +62,8 @@ void counters_carry(struct counters *to, const uint64_t n[COUNTER_N_CARRIED]);
 void counters_share(const char *path);
 /* In a child of fork(): the file is its parent's. */
 void counters_fork_child(void);
+/* The names of a port's hw_counters; NULL after the last one. */
+extern const char *const counters_hw_names[];
 /*
  * The value of a counter of a port in a file, by the name that the kernel gives it: false, it is none that
  * changes, or there is no file. A name stands for one counter, or for the same number under another name.

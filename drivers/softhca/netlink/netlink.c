@@ -16,6 +16,8 @@ static const struct nldev_command *const commands[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_PORT_GET] = &nldev_port_get,
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = &nldev_get_chardev,
 	[RDMA_NLDEV_CMD_SYS_GET] = &nldev_sys_get,
+	[RDMA_NLDEV_CMD_STAT_GET] = &nldev_stat_get,
+	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = &nldev_stat_get_status,
 	[RDMA_NLDEV_CMD_RES_GET] = &nldev_res_get,
 	[RDMA_NLDEV_CMD_RES_PD_GET] = &nldev_res_pd_get,
 	[RDMA_NLDEV_CMD_RES_CQ_GET] = &nldev_res_cq_get,
@@ -62,7 +64,7 @@ answer_one(struct netlink_peer *peer, const struct nlmsghdr *request,
 		.port = peer->port};
 	struct datagram d = {0};
 	const size_t begin = message_begin(&d, &reply);
-	int rc = command->get(command, attrs, &d);
+	int rc = command->get(peer, command, attrs, &d);
 
 	if (rc == 0 && d.full)
 		rc = -EMSGSIZE;

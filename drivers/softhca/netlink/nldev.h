@@ -10,8 +10,8 @@ struct nldev_resource;
 
 struct nldev_command {
 	/* Answers a request for one thing, with one message. NULL: there is no such answer. */
-	int (*get)(const struct nldev_command *command, const struct attributes *attrs,
-		struct datagram *d);
+	int (*get)(const struct netlink_peer *peer, const struct nldev_command *command,
+		const struct attributes *attrs, struct datagram *d);
 	/*
 	 * Adds the next messages of a dump to an empty datagram, and counts *next up. It adds nothing
 	 * where all is told. -errno ends the dump.
@@ -27,6 +27,9 @@ extern const struct nldev_command nldev_get, nldev_port_get, nldev_get_chardev, 
 extern const struct nldev_command nldev_res_get, nldev_res_pd_get, nldev_res_cq_get,
 	nldev_res_qp_get, nldev_res_cm_id_get, nldev_res_mr_get, nldev_res_ctx_get,
 	nldev_res_srq_get;
+
+/* counters: nldev_counter.c */
+extern const struct nldev_command nldev_stat_get, nldev_stat_get_status;
 
 /* The adapter of that index, or NULL. */
 struct softhca_dev *nldev_find(int64_t dev_index);

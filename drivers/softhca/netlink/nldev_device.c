@@ -71,7 +71,8 @@ put_device(struct datagram *d, const struct softhca_dev *dev)
 }
 
 static int
-get(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+get(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	const struct softhca_dev *dev = nldev_find(attribute_u32(attrs, RDMA_NLDEV_ATTR_DEV_INDEX));
 
@@ -129,7 +130,8 @@ put_port(struct datagram *d, const struct softhca_dev *dev, int64_t port)
 }
 
 static int
-port_get(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+port_get(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	const struct softhca_dev *dev = nldev_find(attribute_u32(attrs, RDMA_NLDEV_ATTR_DEV_INDEX));
 
@@ -168,7 +170,8 @@ encode_dev(uint32_t major, uint32_t minor)
 
 /* An adapter has uverbs only: no umad, no issm. rdma_cm belongs to no adapter, and is not emulated. */
 static int
-get_chardev(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+get_chardev(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	const int64_t index = attribute_u32(attrs, RDMA_NLDEV_ATTR_DEV_INDEX);
 	const char *type = attribute_string(attrs, RDMA_NLDEV_ATTR_CHARDEV_TYPE);
@@ -190,7 +193,8 @@ get_chardev(const struct nldev_command *command, const struct attributes *attrs,
 const struct nldev_command nldev_get_chardev = {get_chardev, NULL};
 
 static int
-sys_get(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+sys_get(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	put_u8(d, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, NETNS_SHARED);
 	put_u8(d, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, COPY_ON_FORK);

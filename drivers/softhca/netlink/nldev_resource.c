@@ -64,7 +64,8 @@ put_summary(struct datagram *d, const struct softhca_dev *dev)
 }
 
 static int
-get_summary(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+get_summary(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	const struct softhca_dev *dev = nldev_find(attribute_u32(attrs, RDMA_NLDEV_ATTR_DEV_INDEX));
 
@@ -274,7 +275,8 @@ find(const struct nldev_resource *kind, uint32_t dev, int64_t id)
 }
 
 static int
-get(const struct nldev_command *command, const struct attributes *attrs, struct datagram *d)
+get(const struct netlink_peer *peer, const struct nldev_command *command,
+	const struct attributes *attrs, struct datagram *d)
 {
 	const struct nldev_resource *kind = command->resource;
 	const struct softhca_dev *dev = nldev_find(attribute_u32(attrs, RDMA_NLDEV_ATTR_DEV_INDEX));

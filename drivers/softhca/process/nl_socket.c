@@ -393,18 +393,22 @@ join(const struct iovec *iov, size_t n, size_t *len)
 
 /* Of the process whose tree this is: of this process, or of its parent. */
 static void
-look_at_resources(void)
+look_at_tree(struct netlink_peer *peer, char counters[PATH_MAX])
 {
 	const char *tree = tree_if_there();
-	char path[PATH_MAX];
+	char resources[PATH_MAX];
 
-	if (tree != NULL && snprintf(path, sizeof(path), "%s/resources", tree) < (int)sizeof(path))
-		resources_look_at(path);
+	if (tree == NULL || snprintf(resources, PATH_MAX, "%s/resources", tree) >= PATH_MAX ||
+		snprintf(counters, PATH_MAX, "%s/counters", tree) >= PATH_MAX)
+		return;
+	resources_look_at(resources);
+	peer->counters = counters;
 }
 
 ssize_t
 nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, socklen_t to_len)
 {
+	char counters[PATH_MAX];
 	struct nl_socket *s;
 	size_t len;
 	void *all;
@@ -420,8 +424,9 @@ nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, sockle
 	if (s != NULL) {
 		if (s->peer.port == 0)
 			s->peer.port = free_port();
-		look_at_resources();
+		look_at_tree(&s->peer, counters);
 		netlink_request(&s->peer, all, len);
+		s->peer.counters = NULL;
 		give();
 	}
 	free(all);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "caps.h"
+#include "counters.h"
 #include "devices.h"
 #include "raw.h"
 #include "sysfs.h"
@@ -369,10 +370,7 @@ put_pci(struct making *m, const struct softhca_dev *dev, const char *dir, const 
 
 /* ---------------------------------------------------------------- the RDMA device */
 
-/*
- * Each with the width that the kernel gives it: Documentation/ABI/stable/sysfs-class-infiniband. Those
- * of hw_counters are the ones of mlx5 for an Ethernet port (drivers/infiniband/hw/mlx5/counters.c).
- */
+/* Each with the width that the kernel gives it: Documentation/ABI/stable/sysfs-class-infiniband. */
 static const char *const counters[] = {"symbol_error", "link_error_recovery", "link_downed",
 	"port_rcv_errors", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
 	"port_xmit_discards", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
@@ -380,12 +378,6 @@ static const char *const counters[] = {"symbol_error", "link_error_recovery", "l
 	"port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets",
 	"port_xmit_wait", "unicast_xmit_packets", "unicast_rcv_packets", "multicast_xmit_packets",
 	"multicast_rcv_packets"};
-static const char *const hw_counters[] = {"rx_write_requests", "rx_read_requests",
-	"rx_atomic_requests", "rx_dct_connect", "out_of_buffer", "out_of_sequence",
-	"duplicate_request", "rnr_nak_retry_err", "packet_seq_err", "implied_nak_seq_err",
-	"local_ack_timeout_err", "resp_local_length_error", "resp_cqe_error", "req_cqe_error",
-	"req_remote_invalid_request", "req_remote_access_errors", "resp_remote_access_errors",
-	"resp_cqe_flush_error", "req_cqe_flush_error"};
 
 static void
 put_port(struct making *m, const struct softhca_dev *dev, const char *ibdev, unsigned int port)
@@ -411,8 +403,8 @@ put_port(struct making *m, const struct softhca_dev *dev, const char *ibdev, uns
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		put_hard_link(m, "zero", "%s/%s", values, counters[i]);
 	snprintf(values, sizeof(values), "%s/hw_counters", dir);
-	for (size_t i = 0; i < sizeof(hw_counters) / sizeof(hw_counters[0]); i++)
-		put_hard_link(m, "zero", "%s/%s", values, hw_counters[i]);
+	for (size_t i = 0; counters_hw_names[i] != NULL; i++)
+		put_hard_link(m, "zero", "%s/%s", values, counters_hw_names[i]);
 	attr(m, values, "lifespan", "10");
 	put_dir(m, "%s/gids", dir);
 	put_dir(m, "%s/gid_attrs/types", dir);

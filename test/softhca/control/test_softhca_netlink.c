@@ -659,7 +659,7 @@ case_other_sockets(void)
 static void
 case_random(void)
 {
-	const char *const seed_text = getenv("SOFTHCA_NL_SEED");
+	const char *const seed_text = getenv("NL_SEED");
 	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 1;
 	int fd = nl_open();
 

@@ -5,6 +5,7 @@
  * Expected values: what verbs said when they made the objects. Types of attributes: uapi
  * rdma/rdma_netlink.h. Which of them each kind has: the kernel's drivers/infiniband/core/nldev.c.
  */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -505,6 +506,138 @@ case_busy(void)
 	close(fd);
 }
 
+/* ---- counters */
+
+#define HW_COUNTERS "/sys/class/infiniband/mlx5_0/ports/1/hw_counters"
+
+/* The number of a port's counter, or its index, by its name. */
+static bool
+counter(int fd, unsigned int command, unsigned int attribute, size_t size, const char *name,
+	uint64_t *value)
+{
+	const uint8_t *p;
+	struct nl_answer a;
+	struct nl_request r;
+	size_t len;
+
+	nl_begin(&r, command, 0, 1);
+	nl_add_u32(&r, INDEX, 0);
+	nl_add_u32(&r, PORT, 1);
+	p = nested(nl_attr(nl_ask(fd, &r, &a), RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), &len);
+	while (len > 0) {
+		const struct nlattr *entry = (const struct nlattr *)p;
+		size_t in_len;
+		const void *in = nested(entry, &in_len);
+
+		CHECK_EQ(entry->nla_type, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY | NLA_F_NESTED);
+		if (strcmp(name, nl_text(nl_find(in, in_len,
+					 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME))) == 0) {
+			*value = nl_number(nl_find(in, in_len, attribute), size);
+			return true;
+		}
+		p += NLA_ALIGN(entry->nla_len);
+		len -= NLA_ALIGN(entry->nla_len);
+	}
+	return false;
+}
+
+static uint64_t
+counted(int fd, const char *name)
+{
+	uint64_t value = 0;
+
+	CHECK(counter(fd, RDMA_NLDEV_CMD_STAT_GET, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 8,
+		      name, &value),
+		"%s", name);
+	return value;
+}
+
+static void
+write_to(struct node *from, struct ibv_qp *qp, struct node *to)
+{
+	struct ibv_sge sge = {(uintptr_t)from->buf, 64, from->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)to->buf, to->mr->rkey}};
+	struct ibv_send_wr *bad;
+
+	pair_publish_to(qp, NULL);
+	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
+	CHECK_EQ(node_wait(from->scq).status, IBV_WC_SUCCESS);
+}
+
+/* Each file of sysfs has a counter here, with the same number. */
+static unsigned int
+compare_with_files(int fd)
+{
+	DIR *dir = opendir(HW_COUNTERS);
+	struct dirent *entry;
+	unsigned int n = 0;
+
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)) != NULL) {
+		unsigned long long in_file;
+		uint64_t index;
+		char path[400];
+		FILE *f;
+
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lifespan") == 0)
+			continue;
+		snprintf(path, sizeof(path), HW_COUNTERS "/%s", entry->d_name);
+		f = fopen(path, "re");
+		CHECK(f != NULL && fscanf(f, "%llu", &in_file) == 1, "%s", path);
+		fclose(f);
+		CHECK_EQ(counted(fd, entry->d_name), in_file);
+		CHECK(counter(fd, RDMA_NLDEV_CMD_STAT_GET_STATUS,
+			RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX, 4, entry->d_name, &index));
+		n++;
+	}
+	closedir(dir);
+	return n;
+}
+
+static void
+case_counters(void)
+{
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_qp *qp = node_qp(&a, K_RC), *peer = node_qp(&b, K_RC);
+	int fd = nl_open();
+	struct nl_answer answer;
+	struct nl_request r;
+	uint64_t before;
+
+	before = counted(fd, "rx_write_requests");
+	node_connect(K_RC, &a, qp, &b, peer);
+	for (unsigned int i = 0; i < 3; i++)
+		write_to(&a, qp, &b);
+	CHECK_EQ(counted(fd, "rx_write_requests"), before + 3);
+	CHECK(compare_with_files(fd) > 10);
+	/* What is bound to objects: nothing. */
+	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, 0, 1);
+	nl_add_u32(&r, INDEX, 0);
+	CHECK_EQ(nl_error(fd, &r), EINVAL);
+	nl_add_u32(&r, PORT, 1);
+	nl_add_u32(&r, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP);
+	CHECK_EQ(nl_error(fd, &r), EINVAL);
+	nl_add_u32(&r, RDMA_NLDEV_ATTR_STAT_MODE, 0);
+	CHECK_EQ(nl_number(nl_attr(nl_ask(fd, &r, &answer), RDMA_NLDEV_ATTR_STAT_MODE), 4),
+		RDMA_COUNTER_MODE_NONE);
+	nl_add_u32(&r, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, 1);
+	CHECK_EQ(nl_error(fd, &r), ENOENT);
+	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, 0, 1);
+	nl_add_u32(&r, INDEX, 0);
+	nl_add_u32(&r, PORT, 3);
+	CHECK_EQ(nl_error(fd, &r), EINVAL);
+	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, NLM_F_DUMP, 1);
+	nl_add_u32(&r, INDEX, 0);
+	nl_add_u32(&r, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP);
+	CHECK_EQ(nl_ask(fd, &r, &answer)->nlmsg_type, NLMSG_DONE);
+	node_close_ends(&a, qp, &b, peer);
+	close(fd);
+}
+
 /* ---- other processes */
 
 /* Runs this program again, to print what it sees. */
@@ -633,6 +766,7 @@ static const struct check_case cases[] = {
 	{"SRQs name their QPs", case_srqs},
 	{"QPs are what verbs and the device made of them", case_queue_pairs},
 	{"one of a kind is found by its number", case_one_of_a_kind},
+	{"counters are those of sysfs", case_counters},
 	{"a long dump is told whole", case_many},
 	{"a socket has one dump at a time", case_busy},
 };

@@ -22,8 +22,9 @@ struct nldev_command;
 
 /* The program's end of one netlink socket. The caller serializes the calls on one peer. */
 struct netlink_peer {
-	uint32_t port; /* nl_pid of the program's socket */
-	bool cap_ack;  /* NETLINK_CAP_ACK: an error does not repeat the request */
+	uint32_t port;        /* nl_pid of the program's socket */
+	bool cap_ack;         /* NETLINK_CAP_ACK: an error does not repeat the request */
+	const char *counters; /* the file with the ports' counters; NULL: there is none */
 	/* Takes one datagram for the program. False: there is no room now. */
 	bool (*queue)(struct netlink_peer *peer, const void *datagram, size_t len);
 
