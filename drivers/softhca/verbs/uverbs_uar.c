@@ -25,9 +25,8 @@ uar_find_page(struct softhca_ctx *ctx, uint32_t page_id)
 	return NULL;
 }
 
-/* A free page of the UAR range, filled with zeros: its id, or -ENOSPC. */
-static int
-take_page(struct softhca_ctx *ctx)
+int
+uar_take_page(struct softhca_ctx *ctx)
 {
 	for (uint32_t i = 1; i < CTX_MAX_UARS; i++) {
 		if (bitmap_has(ctx->uar_used, i))
@@ -37,6 +36,12 @@ take_page(struct softhca_ctx *ctx)
 		return i;
 	}
 	return -ENOSPC;
+}
+
+void
+uar_give_page(struct softhca_ctx *ctx, uint32_t page_id)
+{
+	bitmap_remove(ctx->uar_used, page_id);
 }
 
 static int
@@ -68,12 +73,12 @@ alloc(struct uverbs_call *call)
 	if (type > MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC ||
 		(type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && ctx->dev->cfg->bf_reg_size == 0))
 		return -EOPNOTSUPP;
-	page = take_page(ctx);
+	page = uar_take_page(ctx);
 	if (page < 0)
 		return page;
 	rc = object_create(ctx, &uar_class, &uar);
 	if (rc != 0) {
-		bitmap_remove(ctx->uar_used, page);
+		uar_give_page(ctx, page);
 		return rc;
 	}
 	uar->page_id = page;
@@ -81,7 +86,7 @@ alloc(struct uverbs_call *call)
 		type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF ? SOFTHCA_UAR_BF : SOFTHCA_UAR_NC,
 		&uar->uar);
 	if (rc != 0) {
-		bitmap_remove(ctx->uar_used, page);
+		uar_give_page(ctx, page);
 		object_forget(ctx, &uar->obj);
 		return rc;
 	}
@@ -100,7 +105,7 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 	softhca_unwatch(ctx->bar + (size_t)uar->page_id * CTX_PAGE);
 	rc = softhca_uar_destroy(uar->uar);
 	if (rc == 0)
-		bitmap_remove(ctx->uar_used, uar->page_id);
+		uar_give_page(ctx, uar->page_id);
 	return rc;
 }
 

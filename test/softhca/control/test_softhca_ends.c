@@ -96,6 +96,7 @@ make_others(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 	CHECK(srq_attr.xrcd != NULL);
 	CHECK(ibv_create_srq_ex(ctx, &srq_attr) != NULL);
 	CHECK_EQ(mlx5dv_reserved_qpn_alloc(ctx, &qpn), 0);
+	CHECK(mlx5dv_alloc_var(ctx, 0) != NULL);
 }
 
 static void

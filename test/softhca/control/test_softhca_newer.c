@@ -5,10 +5,12 @@
  * attribute numbers are those of the uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18.
  */
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "raw_ioctl.h"
 #include "softhca_node.h"
@@ -291,6 +293,67 @@ case_out_of_order(void)
 	node_close(&n);
 }
 
+/* ---- doorbell pages of virtio queues */
+
+#define VAR_OBJECT (MLX5_IB_OBJECT_VAR)
+#define VAR_FLAGS  0x1004 /* MLX5_IB_ATTR_VAR_OBJ_ALLOC_FLAGS */
+
+static int
+var_with_flags(struct node *n, uint32_t flags)
+{
+	struct raw_ioctl c = raw_start(VAR_OBJECT, MLX5_IB_METHOD_VAR_OBJ_ALLOC);
+	uint32_t len, page;
+	uint64_t offset;
+
+	raw_handle(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE, 0);
+	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
+	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
+	raw_u32(&c, VAR_FLAGS, flags);
+	return raw_run(n->ctx->cmd_fd, &c);
+}
+
+/* Each has a page of its own, full of zeros, until it is freed. */
+static void
+case_var(void)
+{
+	struct node n = node_open(15);
+	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(n.ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	struct mlx5dv_var *var[3];
+	uint8_t *page[3];
+
+	CHECK(uar != NULL);
+	for (int i = 0; i < 3; i++) {
+		var[i] = mlx5dv_alloc_var(n.ctx, 0);
+		CHECK(var[i] != NULL);
+		CHECK_EQ(var[i]->length, 4096);
+		CHECK(var[i]->page_id != uar->page_id);
+		page[i] = mmap(NULL, var[i]->length, PROT_READ | PROT_WRITE, MAP_SHARED,
+			n.ctx->cmd_fd, var[i]->mmap_off);
+		CHECK(page[i] != MAP_FAILED);
+		for (int b = 0; b < 4096; b++)
+			CHECK_EQ(page[i][b], 0);
+		memset(page[i], 0x41 + i, 4096);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(page[i][0x800], 0x41 + i);
+	/* A page that was freed is given out again, full of zeros. */
+	munmap(page[1], 4096);
+	mlx5dv_free_var(var[1]);
+	var[1] = mlx5dv_alloc_var(n.ctx, 0);
+	CHECK(var[1] != NULL);
+	page[1] = mmap(NULL, 4096, PROT_READ, MAP_SHARED, n.ctx->cmd_fd, var[1]->mmap_off);
+	CHECK(page[1] != MAP_FAILED && page[1][0x800] == 0);
+	CHECK_EQ(var_with_flags(&n, 1), EOPNOTSUPP);
+	CHECK_EQ(var_with_flags(&n, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		munmap(page[i], 4096);
+		mlx5dv_free_var(var[i]);
+	}
+	mlx5dv_devx_free_uar(uar);
+	node_close(&n);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -299,6 +362,7 @@ main(int argc, char **argv)
 		{"DMA handles are checked as the kernel does", case_dmah},
 		{"a region is registered by a method, with a DMA handle or without", case_reg_mr},
 		{"a receive queue may be out of order", case_out_of_order},
+		{"doorbell pages of virtio queues are pages", case_var},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

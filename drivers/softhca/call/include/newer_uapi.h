@@ -44,6 +44,9 @@ enum newer_reg_mr {
 	NEWER_ATTR_REG_MR_RKEY = 10
 };
 
+/* Of MLX5_IB_METHOD_VAR_OBJ_ALLOC: 32 bits. */
+#define NEWER_ATTR_VAR_ALLOC_FLAGS 0x1004U
+
 #define NEWER_QUERY_DEV_OOO_DP (1U << 4) /* of mlx5_ib_query_device_resp.flags */
 #define NEWER_MODIFY_QP_OOO_DP (1U << 0) /* of mlx5_ib_modify_qp.comp_mask */
 

@@ -34,6 +34,7 @@
 	ROW(cq)                                                                                    \
 	ROW(umem)                                                                                  \
 	ROW(uar)                                                                                   \
+	ROW(var)                                                                                   \
 	ROW(pd)                                                                                    \
 	ROW(device)                                                                                \
 	ROW(qp_modify)                                                                             \
