@@ -22,9 +22,9 @@
 
 #include "hwq_emu.h"
 
-#define OPS       1000
-#define WARM_UP   50
-#define PAUSE_NS  5000000 /* after each operation: longer than any lane stays awake */
+#define OPS       500
+#define WARM_UP   20
+#define PAUSE_NS  20000000 /* after each operation: longer than any lane stays awake */
 #define COST_S    4
 #define PROCESSES 64
 
