@@ -321,6 +321,7 @@ case_query(void)
 		set.min_rnr_timer = 12;
 		set.ah_attr.is_global = is_ethernet();
 		set.ah_attr.dlid = 0x4321;
+		set.ah_attr.grh.sgid_index = 1;
 		for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
 			set.qp_state = s;
 			CHECK_EQ(ibv_modify_qp(qp, &set, IBV_QP_STATE | node_need(K_RC, s)), 0);
