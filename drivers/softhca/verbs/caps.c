@@ -344,6 +344,7 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x2b0, 16, 512},  /* max_wqe_sz_rq */
 		{0x330, 5, 31},    /* dp_ordering_ooo_all: UD, UC, XRC, DC, RC */
 		{0x32b, 5, log2_up(cfg->max_pd)},
+		{0x350, 16, CAPS_MAX_FLOW_COUNTERS},
 		{0x4c0, 32, CORE_CLOCK_KHZ / 1000},
 		{0x4e0, 32, CORE_CLOCK_KHZ},
 		{0x748, 1, mmo}, /* dma_mmo_qp */

@@ -100,6 +100,7 @@ case_general_page(void)
 		{0x290, 16, 1024}, {0x2b0, 16, 512},    /* max_wqe_sz_sq, max_wqe_sz_rq */
 		{0x330, 5, 31},                         /* dp_ordering_ooo_all_* */
 		{0x32b, 5, 14},                         /* log_max_pd */
+		{0x350, 16, 0x8000},                    /* max_flow_counter */
 		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "objects_single")},
 		{0x400, 32, 1 << 12 | 1 << 26},          /* general objects: 0x2c, 0x3a */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queries by firmware commands, of what verbs tell too: the function, its ports, link aggregation.
+ * Queries by firmware commands: of what verbs tell too (the function, its ports), of link aggregation, of
+ * flow counters.
  * Expected values come from ibv_query_device(), ibv_query_port() and ibv_query_gid(). Fields are set by
  * their bit offset in the structures of the programming manual.
  */
@@ -148,10 +149,83 @@ case_others(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+/* ALLOC_FLOW_COUNTER with one field set. */
+static struct mlx5dv_devx_obj *
+counter_alloc(struct ibv_context *ctx, unsigned int bit, unsigned int width, uint32_t value,
+	uint8_t *out)
+{
+	uint8_t in[HDR] = {0};
+
+	memset(out, 0, HDR);
+	devx_put(in, 0, 16, 0x939);
+	devx_put(in, bit, width, value);
+	return mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, HDR);
+}
+
+/* QUERY_FLOW_COUNTER with one field set. Returns the errno. */
+static int
+counter_query(struct mlx5dv_devx_obj *counter, uint32_t id, unsigned int bit, unsigned int width,
+	uint32_t value, uint8_t out[HDR + 16])
+{
+	uint8_t in[32] = {0};
+
+	memset(out, 0, HDR + 16);
+	devx_put(in, 0, 16, 0x93b);
+	devx_put(in, bit, width, value);
+	devx_put(in, 0xe0, 32, id);
+	return mlx5dv_devx_obj_query(counter, in, sizeof(in), out, HDR + 16) == 0 ? 0 : errno;
+}
+
+/* No rule counts into a flow counter: packets and octets are 0. Bulks and dumps are not emulated. */
+static void
+case_counters(void)
+{
+	static const struct {
+		unsigned int bit, width, value;
+	} wrong_alloc[] = {{0x73, 5, 1}, {0x78, 8, 1}, {0x78, 8, 0x80}},
+	  wrong_query[] = {{0xc1, 1, 1}, {0xc2, 30, 2}};
+	struct ibv_context *ctx = pair_open(0);
+	struct mlx5dv_devx_obj *counter[2];
+	uint8_t out[HDR + 16], want[sizeof(out)] = {0};
+	uint32_t id[2];
+
+	for (int i = 0; i < 2; i++) {
+		counter[i] = counter_alloc(ctx, 0, 0, 0, out);
+		CHECK(counter[i] != NULL);
+		CHECK_EQ(out[0], OK);
+		id[i] = devx_get(out, 0x40, 32);
+		CHECK(id[i] != 0);
+	}
+	CHECK(id[0] != id[1]);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(counter_query(counter[i], id[i], 0, 0, 0, out), 0);
+		CHECK(check_bytes(out, want, sizeof(out), "QUERY_FLOW_COUNTER"));
+		CHECK_EQ(counter_query(counter[i], id[i], 0xc2, 30, 1, out), 0);
+		CHECK_EQ(counter_query(counter[i], id[1 - i], 0, 0, 0, out), EINVAL);
+	}
+	for (size_t i = 0; i < sizeof(wrong_query) / sizeof(wrong_query[0]); i++) {
+		CHECK_EQ(counter_query(counter[0], id[0], wrong_query[i].bit, wrong_query[i].width,
+				 wrong_query[i].value, out),
+			EREMOTEIO);
+		CHECK_EQ(out[0], BAD_PARAM);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + wrong_query[i].bit);
+	}
+	for (size_t i = 0; i < sizeof(wrong_alloc) / sizeof(wrong_alloc[0]); i++) {
+		CHECK(counter_alloc(ctx, wrong_alloc[i].bit, wrong_alloc[i].width,
+			      wrong_alloc[i].value, out) == NULL);
+		CHECK_EQ(out[0], BAD_PARAM);
+		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + wrong_alloc[i].bit);
+	}
+	CHECK_EQ(mlx5dv_devx_obj_destroy(counter[0]), 0);
+	CHECK_EQ(counter_query(counter[1], id[1], 0, 0, 0, out), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0); /* the other one ends with its context */
+}
+
 static const struct check_case cases[] = {
 	{"a command tells of the function what verbs tell", case_nic},
 	{"a command tells of a port what verbs tell", case_ports},
 	{"other queries are answered", case_others},
+	{"a flow counter is made, counts nothing, and ends", case_counters},
 };
 
 int

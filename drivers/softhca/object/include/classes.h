@@ -27,6 +27,7 @@
 	ROW(devx_mkey)                                                                             \
 	ROW(devx_psv)                                                                              \
 	ROW(devx_dek)                                                                              \
+	ROW(devx_counter)                                                                          \
 	ROW(mr)                                                                                    \
 	ROW(dmah)                                                                                  \
 	ROW(dm)                                                                                    \
