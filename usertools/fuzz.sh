@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A long run of the adapter's fuzzers: malformed control calls, and malformed work on queues of every type,
-# one seed after the other; plain, and under ASan and UBSan. The control calls also run with a device thread
+# A long run of the adapter's fuzzers: malformed control calls, malformed netlink requests, and malformed work on
+# queues of every type, one seed after the other; plain, and under ASan and UBSan. The control calls also run with a device thread
 # under TSan. Stops at the first seed that fails, and prints how to repeat it.
 #
 # usage: usertools/fuzz.sh [SECONDS [FIRST SEED]]     default: 600, a seed by the clock
@@ -12,11 +12,11 @@ help_if_asked "$@"
 seconds=${1:-600} seed=${2:-$(date +%s)} first=$seed
 
 need "${build_packages[@]}" util-linux
-targets=(test/fuzz_queues test/fuzz_ioctl)
+targets=(test/fuzz_queues test/fuzz_ioctl test/fuzz_netlink)
 say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false
-targets=(test/fuzz_ioctl) # the other one has one thread: TSan has nothing to see in it
+targets=(test/fuzz_ioctl) # the others have one thread: TSan has nothing to see in it
 build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 
 log=$(mktemp)
@@ -40,8 +40,10 @@ end=$((SECONDS + seconds))
 while [ $SECONDS -lt "$end" ]; do
 	try build 0 fuzz_queues 100000
 	try build 0 fuzz_ioctl 10
+	try build 0 fuzz_netlink 20000
 	try build-test/asan 0 fuzz_queues 20000
 	try build-test/asan 0 fuzz_ioctl 5
+	try build-test/asan 0 fuzz_netlink 10000
 	try build-test/tsan 1 fuzz_ioctl 2
 	seed=$((seed + 1))
 done

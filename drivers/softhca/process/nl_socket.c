@@ -35,7 +35,7 @@ struct nl_socket {
 	struct netlink_peer peer;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf but for the locks of contexts */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* before the tree's */
 static struct nl_socket sockets[N_SOCKETS];
 static uint32_t n_ports;  /* that were given out */
 static uint32_t n_others; /* calls on other sockets since one of these was opened */

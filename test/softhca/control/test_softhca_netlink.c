@@ -653,36 +653,6 @@ case_other_sockets(void)
 	close(pair[1]);
 }
 
-/* ---- anything */
-
-/* Requests of random bytes, and good ones with random changes: every answer is well-formed. */
-static void
-case_random(void)
-{
-	const char *const seed_text = getenv("NL_SEED");
-	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 1;
-	int fd = nl_open();
-
-	for (unsigned int i = 0; i < 8000; i++) {
-		struct nl_request r;
-		struct nl_answer a;
-
-		nl_begin(&r, check_random(&seed) % 32, check_random(&seed) % 0x800, i);
-		for (uint64_t n = check_random(&seed) % 4; n > 0; n--)
-			nl_add_u32(&r, check_random(&seed) % 100, check_random(&seed) % 3);
-		for (uint64_t n = check_random(&seed) % 4; n > 0; n--)
-			r.bytes[check_random(&seed) % r.len] = check_random(&seed);
-		if (check_random(&seed) % 8 == 0)
-			r.len = check_random(&seed) % (r.len + 1);
-		nl_send(fd, &r);
-		while (nl_recv(fd, &a))
-			for (const struct nlmsghdr *m; (m = nl_next(&a)) != NULL;)
-				if (m->nlmsg_type >= NLMSG_MIN_TYPE)
-					(void)nl_attr(m, 0);
-	}
-	close(fd);
-}
-
 static const struct check_case cases[] = {
 	{"libibverbs finds the adapters by netlink", case_libibverbs},
 	{"adapters are what verbs say", case_devices},
@@ -697,7 +667,6 @@ static const struct check_case cases[] = {
 	{"a socket has netlink's options", case_options},
 	{"a socket lives as long as a descriptor of it", case_lifetime},
 	{"other sockets are the kernel's", case_other_sockets},
-	{"every answer to random requests is well-formed", case_random},
 };
 
 int
