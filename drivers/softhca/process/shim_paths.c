@@ -187,21 +187,25 @@ mode_flags(const char *mode)
 	return *mode == 'r' && strchr(mode, '+') == NULL ? O_RDONLY : O_RDWR | O_CREAT;
 }
 
-/* A stream by libc's own call, on the place of the path. */
+/*
+ * A stream by libc's own call, on the place of the path. Where it is refused, libc's call gets a path that it
+ * cannot open: freopen() then closes the old stream.
+ */
 #define STREAM(name, parameters, ...)                                                              \
 	SOFTHCA_API FILE *name parameters                                                          \
 	{                                                                                          \
 		struct path_place place;                                                           \
 		const char *real = real_path(AT_FDCWD, path, &place);                              \
-		int rc, through = -1;                                                              \
+		int rc = 0, through = -1;                                                          \
 		FILE *file;                                                                        \
                                                                                                    \
-		rc = place.kind == PATH_OTHER ? 0 : tree_open(&place, mode_flags(mode), &through); \
-		if (rc != 0) {                                                                     \
-			errno = -rc;                                                               \
-			return NULL;                                                               \
-		}                                                                                  \
+		if (place.kind != PATH_OTHER)                                                      \
+			rc = tree_open(&place, mode_flags(mode), &through);                        \
+		if (rc != 0)                                                                       \
+			real = "";                                                                 \
 		file = NEXT(name)(__VA_ARGS__);                                                    \
+		if (rc != 0)                                                                       \
+			errno = -rc;                                                               \
 		if (through >= 0)                                                                  \
 			close(through);                                                            \
 		return file;                                                                       \

@@ -127,14 +127,29 @@ reader_of(size_t i)
 	return readers[i];
 }
 
+/* glibc does not free a stream that freopen(3) could not open: for the leak check it stays known. */
+static FILE *lost[100];
+static unsigned int n_lost;
+
 static FILE *
 stream_by(size_t i, const char *path, const char *mode)
 {
 	void *f = libc(readers[i]);
+	FILE *old, *new;
+	int error;
 
 	if (i < 10)
 		return ((fopen_fn)f)(path, mode);
-	return ((freopen_fn)f)(path, mode, fopen("/dev/null", "r"));
+	old = fopen("/dev/null", "r");
+	CHECK(old != NULL);
+	new = ((freopen_fn)f)(path, mode, old);
+	if (new != NULL)
+		return new;
+	error = errno;
+	CHECK(n_lost < N(lost));
+	lost[n_lost++] = old;
+	errno = error;
+	return NULL;
 }
 
 /* Opens the file by the i-th call and reads it. -1: errno. */
@@ -244,16 +259,24 @@ case_refused(void)
 		{"/sys/class/infiniband_mad/abi_version", ENOENT},
 		{"/dev/infiniband/umad0", ENOENT}, {IBDEV "/fw_ver/", ENOTDIR},
 		{IBDEV "/fw_ver/x", ENOTDIR}, {IBDEV "/nothing/../fw_ver", ENOENT}};
+	int fd = dup(0), next_fd = fd;
 	char got[100];
 
+	close(fd);
 	for (size_t i = 0; i < N_READERS; i++)
 		for (size_t f = 0; f < N(files); f++) {
 			CHECK_EQ(read_by(i, files[f].path, got, sizeof(got)), -1, "%s: %s",
 				readers[i], files[f].path);
 			CHECK_EQ(errno, files[f].error, "%s: %s", readers[i], files[f].path);
 		}
+	/* No descriptor stays open; freopen(3) has closed the old stream. */
+	fd = dup(0);
+	CHECK_EQ(fd, next_fd);
+	close(fd);
 	/* A descriptor that only names the file. */
-	CHECK(open(FUNCTION "/config", O_PATH | O_CLOEXEC) >= 0);
+	fd = open(FUNCTION "/config", O_PATH | O_CLOEXEC);
+	CHECK(fd >= 0);
+	close(fd);
 }
 
 /* ---- values that change */
@@ -806,7 +829,11 @@ case_fork(void)
 		CHECK_EQ(read_by(0, "fw_ver", got, sizeof(got)), strlen(FW_VER));
 		CHECK_EQ(read_by(0, "../../vendor", got, sizeof(got)), strlen("0x15b3\n"));
 		CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
+#ifdef __SANITIZE_ADDRESS__
+		_exit(0); /* what the parent's adapter holds is lost to the child */
+#else
 		exit(0); /* its destructors run: they must not remove the parent's tree */
+#endif
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, 0);
