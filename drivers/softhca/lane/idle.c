@@ -79,14 +79,17 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 static bool
 sleep_at_pages(struct softhca_lanes *lanes)
 {
-	struct epoll_event event;
+	const int call_fd = atomic_load(&lanes->call_fd);
+	struct epoll_event event = {.data.fd = call_fd};
 	uint64_t calls;
 
 	(void)epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, -1);
 	lanes_get_up(lanes);
-	(void)mappings_open_all();
-	while (read(atomic_load(&lanes->call_fd), &calls, sizeof(calls)) < 0 && errno == EINTR)
-		;
+	if (event.data.fd != call_fd)
+		(void)mappings_open_all();
+	else
+		while (read(call_fd, &calls, sizeof(calls)) < 0 && errno == EINTR)
+			;
 	return true;
 }
 
