@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include "hwq_emu.h"
+#include "hwq_srq.h"
 
 #define N_THREADS 4
 #define QPS_EACH  16 /* QPs of one domain: they share its doorbell register */
@@ -239,6 +240,113 @@ case_load(uint64_t ops, uint64_t seed)
 	free(lines);
 }
 
+/* ---- one SRQ for all threads */
+
+#define MESSAGES 2000 /* of one thread */
+#define IN_TURN  4    /* that a thread sends before it waits */
+
+/* Queue pairs of all threads receive from it. Nothing is posted while they run. */
+static struct hwq_srq *shared;
+static atomic_uint taken[32768]; /* how often each entry was used */
+
+static void
+send_one(struct worker *w, struct hwq_sq *sq, unsigned int *sent)
+{
+	uint32_t data = (uint32_t)(w - workers) * MESSAGES + (*sent)++;
+
+	if (hwq_wqe_send_inline(sq, &data, sizeof(data), HWQ_WQE_SIGNALED) != 1)
+		EMU_DIE("posting a send");
+}
+
+static void *
+send_all(void *arg)
+{
+	struct worker *w = arg;
+	struct hwq_sq *sq = &w->queues[0].qp->sq;
+	unsigned int sent = 0, waiting = 0;
+	uint64_t end = emu_now_ns() + 60000000000ull;
+
+	while (sent < MESSAGES || waiting != 0) {
+		struct hwq_cqe cqe;
+
+		while (waiting == 0 && sent < MESSAGES) {
+			for (unsigned int i = 0; i < IN_TURN; i++)
+				send_one(w, sq, &sent);
+			waiting = 2 * IN_TURN;
+			hwq_sq_ring(sq);
+		}
+		if (hwq_cq_poll(w->cq, &cqe, 1) == 0) {
+			if (!pumped || softhca_pump() == 0)
+				sched_yield();
+			if (emu_now_ns() > end)
+				EMU_DIE("no completion for a minute");
+			continue;
+		}
+		if (cqe.syndrome != 0)
+			EMU_DIE("QP 0x%x fails with syndrome 0x%x", cqe.qpn, cqe.syndrome);
+		if (cqe.opcode == MLX5_CQE_REQ)
+			hwq_sq_complete(sq, cqe.wqe_counter);
+		else
+			atomic_fetch_add(&taken[cqe.wqe_counter & shared->mask], 1);
+		waiting--;
+	}
+	return NULL;
+}
+
+static void
+case_shared(void)
+{
+	enum {
+		N = N_THREADS * MESSAGES
+	};
+	const struct hwq_srq_conf srq_conf = {.n_wr = N, .max_sge = 1};
+	struct hwq_qp_conf conf = {.sq_wr = IN_TURN, .max_inline = 4};
+	static uint32_t received[N];
+	static uint8_t seen[N];
+	struct hwq_addr addr;
+
+	if (hwq_mr_register(dev, received, sizeof(received), IBV_ACCESS_LOCAL_WRITE, &mr) != 0 ||
+		hwq_srq_create(dev, &srq_conf, &shared) != 0)
+		EMU_DIE("an SRQ");
+	conf.srq = shared;
+	for (uint32_t i = 0; i < N; i++) {
+		const struct hwq_sge sge = {(uintptr_t)&received[i], sizeof(received[i]), mr.lkey};
+
+		received[i] = UINT32_MAX;
+		CHECK_EQ(hwq_srq_post_list(shared, i, &sge, 1), 0, "posting a receive");
+	}
+	hwq_srq_ring(shared);
+	for (unsigned int t = 0; t < N_THREADS; t++) {
+		struct worker *w = &workers[t];
+
+		if (hwq_domain_create(dev, &w->domain) != 0 ||
+			hwq_cq_create(w->domain, 2 * N, &w->cq) != 0 ||
+			hwq_qp_create(w->domain, w->cq, &conf, &w->queues[0].qp) != 0)
+			EMU_DIE("queues");
+		hwq_qp_addr(w->queues[0].qp, &addr);
+		if (hwq_qp_connect(w->queues[0].qp, &addr) != 0)
+			EMU_DIE("connecting");
+	}
+	for (unsigned int t = 0; t < N_THREADS; t++)
+		if (pthread_create(&workers[t].thread, NULL, send_all, &workers[t]) != 0)
+			EMU_DIE("a thread");
+	for (unsigned int t = 0; t < N_THREADS; t++)
+		pthread_join(workers[t].thread, NULL);
+	for (unsigned int i = 0; i < N; i++) {
+		CHECK(received[i] < N && seen[received[i]]++ == 0, "receive %u: message %u", i,
+			received[i]);
+		CHECK_EQ(atomic_load(&taken[i]), 1, "completions of an entry");
+	}
+	for (unsigned int t = 0; t < N_THREADS; t++) {
+		CHECK_EQ(hwq_qp_destroy(workers[t].queues[0].qp), 0, "destroying a QP");
+		CHECK_EQ(hwq_cq_destroy(workers[t].cq), 0, "destroying a CQ");
+		CHECK_EQ(hwq_domain_destroy(workers[t].domain), 0, "destroying a domain");
+	}
+	CHECK_EQ(hwq_srq_destroy(shared), 0, "destroying the SRQ");
+	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
+	CHECK_EQ(softhca_violations(), 0, "violations");
+}
+
 /* ---- cycles */
 
 struct usage {
@@ -345,6 +453,7 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	dev = emu_open();
 	RUN("4 threads, 64 queue pairs: every byte arrives", case_load(ops, seed));
+	RUN("4 threads receive from one SRQ: each entry is used once", case_shared());
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 	RUN("opening and closing leaves nothing behind", case_cycles(cycles));
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
