@@ -312,7 +312,7 @@ frames(const char *path)
 		struct taken t;
 
 		make(&t, how, IBV_QPT_RAW_PACKET, false);
-		take(&t, (struct hwq_obj_qp){0}, 0);
+		take(&t, (struct hwq_obj_qp){.ip_csum = true}, 0);
 		for (i = 0; i < N_MESSAGES && check_failures == 0; i++) {
 			/* At least the shortest length of an Ethernet frame. */
 			uint32_t len = 60 + draw_len() % (MAX_LEN - 60), at = i * 7;
@@ -320,7 +320,8 @@ frames(const char *path)
 
 			hwq_wr_start_raw(&wr, &t.qp->sq);
 			wr.wr_id = i;
-			wr.wr_flags = HWQ_WQE_SIGNALED;
+			/* The frames are none of IP: the device has no checksum to write. */
+			wr.wr_flags = HWQ_WQE_SIGNALED | (i % 4 == 1 ? HWQ_WQE_IP_CSUM : 0);
 			hwq_wr_send(&wr);
 			set_data(&wr, i, at, len);
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
@@ -389,6 +390,23 @@ keep_line(const char *text)
 	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
+/* The port's abilities are the caller's to say: hwq_obj_qp.ip_csum. */
+static void
+checksums_unless_told(void)
+{
+	struct hwq_wr wr;
+	struct taken t;
+
+	make(&t, BY_CREATE_QP_EX, IBV_QPT_RAW_PACKET, false);
+	take(&t, (struct hwq_obj_qp){0}, 0);
+	hwq_wr_start_raw(&wr, &t.qp->sq);
+	wr.wr_flags = HWQ_WQE_IP_CSUM;
+	hwq_wr_send(&wr);
+	hwq_wr_set_sge(&wr, mr->lkey, (uintptr_t)mem, 60);
+	CHECK_EQ(hwq_wr_complete(&wr), -EINVAL, "a checksum");
+	taken_release(&t);
+}
+
 /* libmlx5's own builder knows how much of a frame must be inline, and this QP has no builders. */
 static void
 raw_without_builders(void)
@@ -445,6 +463,7 @@ main(int argc, char **argv)
 	RUN("messages of a DCI arrive at the DCT's SRQ", dc());
 	RUN("frames of a RAW_PACKET QP are in the capture file", frames(path));
 	RUN("a memcpy copies its bytes and no others", copies());
+	RUN("checksums are refused unless the port computes them", checksums_unless_told());
 	RUN("a RAW_PACKET QP without libmlx5's builders is refused", raw_without_builders());
 	RUN("a DCT is refused", dc_target_is_refused());
 	if (ibv_dereg_mr(mr) != 0 || hwq_dev_close(dev) != 0)
