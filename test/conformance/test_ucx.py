@@ -17,9 +17,6 @@ from launched import Case, main
 
 DEVICE = 'mlx5_0:1'
 ROUNDS = 30
-# By default UCX unmaps memory of a queue while it is registered. A card writes into the pages all the
-# same, for it pins them. Here the device's thread would fault: doc/softhca.md, "What it is not".
-DIRECT = {'UCX_IB_REG_METHODS': 'direct'}
 
 # UCX's upper layer over one transport: UCX_TLS, and the transport that UCX then says it uses.
 UCP_TRANSPORTS = {'rc_v': 'rc_verbs', 'rc_x': 'rc_mlx5', 'dc_x': 'dc_mlx5', 'ud_v': 'ud_verbs',
@@ -84,7 +81,7 @@ class Perftest(Case):
         with open(path, 'w', encoding='ascii') as f:
             f.write(tests.strip() + '\n')
         result = self.run_on('ucx_perftest', '-l', '-b', path, '-n', str(ROUNDS), '-w', '10', '-f', '-v',
-                             timeout=120, UCX_NET_DEVICES=DEVICE, **DIRECT, **settings)
+                             timeout=120, UCX_NET_DEVICES=DEVICE, **settings)
         # A row of its table: the name, the rounds, and figures.
         done = re.findall(r'^(\w+), *(\d+),', result.stdout, re.M)
         wanted = [(line.split()[0], (re.findall(r'-n (\d+)', line) or [str(ROUNDS)])[0])

@@ -9,13 +9,20 @@
 #include "devices.h"
 #include "lanes.h"
 
-static _Thread_local struct lane_slot *current;
+/* A signal handler reads it (key/gone.c): without this model the first access may allocate memory. */
+static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
 static _Thread_local unsigned int hint; /* the slot that was free last time */
 
 struct lane_slot *
 turn_slot(void)
 {
 	return current;
+}
+
+bool
+turn_is_running(void)
+{
+	return current != NULL && (atomic_load_explicit(&current->epoch, memory_order_relaxed) & 1);
 }
 
 void

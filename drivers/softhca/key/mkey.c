@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "gone.h"
 #include "key.h"
 #include "odp.h"
 
@@ -74,6 +75,8 @@ softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *att
 		goto free_mkey;
 	if ((attr->access & ACC_ON_DEMAND) != 0)
 		odp_begin(dev);
+	else if (attr->kind == SOFTHCA_MKEY_MR)
+		gone_watch();
 	err = table_put(&dev->lanes->keys, mkey->key, &mkey->index);
 	if (err != 0)
 		goto free_key;

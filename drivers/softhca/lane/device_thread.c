@@ -18,7 +18,7 @@ static void __attribute__((constructor)) remember_affinity(void)
 	process_cpus_known = sched_getaffinity(0, sizeof(process_cpus), &process_cpus) == 0;
 }
 
-/* Handlers of signals run on the program's own threads. */
+/* Handlers of signals run on the program's own threads, but for that of the thread's own fault. */
 int
 device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
 {
@@ -26,6 +26,8 @@ device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *
 	int err;
 
 	sigfillset(&all);
+	/* key/gone.c. A fault ends the process where its signal is blocked. */
+	sigdelset(&all, SIGSEGV);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(thread, NULL, main, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registered memory that the program has unmapped: an empty page takes its place when a lane touches it.
+ *
+ * A card has the pages of a region pinned: it goes on when the program unmaps them, and nobody sees what it
+ * writes. Programs with a cache of registrations rely on that: UCX deregisters a region some time after
+ * munmap(2). Here a lane would fault. The handler of that fault maps a page where the region was.
+ *
+ * The handler passes all other faults to the one that was there before: those of other threads, those outside
+ * of regions, and those of pages that are mapped, but forbid the access. A program that takes SIGSEGV for itself
+ * later loses nothing but these pages. They stay mapped: the next owner of the address replaces them, and the
+ * kernel gives other addresses to those who do not ask for this one.
+ */
+#include "gone.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "devices.h"
+#include "key.h"
+#include "log.h"
+#include "raw.h"
+
+static struct sigaction before;
+static uintptr_t page_len;
+
+static bool
+key_has(const struct key *key, uintptr_t at)
+{
+	return key != NULL && key->kind == SOFTHCA_MKEY_MR && at - key->addr < key->len;
+}
+
+static bool
+table_has(struct table *keys, uintptr_t at)
+{
+	for (uint32_t number = 0; number < TABLE_TOP * TABLE_LEAF; number++) {
+		if (number % TABLE_LEAF == 0 && table_leaf_is_absent(keys, number))
+			number += TABLE_LEAF - 1;
+		else if (key_has(table_get(keys, number), at))
+			return true;
+	}
+	return false;
+}
+
+/* The address lies in a region of any adapter: a message may lead from one to another. */
+static bool
+is_registered(uintptr_t at)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL && table_has(&lanes->keys, at))
+			return true;
+	}
+	return false;
+}
+
+/* True: a page is there now. If another thread maps one at the same moment, that one stays. */
+static bool
+put_page(uintptr_t at)
+{
+	void *page = (void *)(at & ~(page_len - 1));
+
+	return raw_mmap(page, page_len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED ||
+	       errno == EEXIST;
+}
+
+static void
+say_once(uintptr_t at)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		softhca_log("the memory at %#llx is registered, and the program has unmapped it: "
+			    "what the adapter writes there is lost, and it reads zeros",
+			(unsigned long long)at);
+}
+
+static void
+pass_on(int sig, siginfo_t *info, void *context)
+{
+	if ((before.sa_flags & SA_SIGINFO) != 0) {
+		before.sa_sigaction(sig, info, context);
+		return;
+	}
+	if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+		before.sa_handler(sig);
+		return;
+	}
+	/* The instruction faults again, or the signal that was sent comes again: it ends the process. */
+	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	if (info->si_code <= 0)
+		raise(sig);
+}
+
+static void
+on_fault(int sig, siginfo_t *info, void *context)
+{
+	const uintptr_t at = (uintptr_t)info->si_addr;
+	const int error = errno;
+
+	if (info->si_code == SEGV_MAPERR && turn_is_running() && is_registered(at) && put_page(at))
+		say_once(at);
+	else
+		pass_on(sig, info, context);
+	errno = error;
+}
+
+static void
+watch(void)
+{
+	struct sigaction ours;
+
+	page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
+	if (sigaction(SIGSEGV, NULL, &before) != 0)
+		return;
+	ours = before;
+	ours.sa_flags = (before.sa_flags & SA_NODEFER) | SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+	ours.sa_sigaction = on_fault;
+	sigaction(SIGSEGV, &ours, NULL);
+}
+
+void
+gone_watch(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registered memory that the program has unmapped. */
+#ifndef SOFTHCA_GONE_H
+#define SOFTHCA_GONE_H
+
+/*
+ * From now on, a device thread that touches such memory finds an empty page there, instead of ending the
+ * process. Called before a region is published; only the first call does something.
+ */
+void gone_watch(void);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that the program unmaps while it is registered. A card has the pages pinned, so requests go on
+ * (ibv_reg_mr(3), mlock(2)). Each case runs in a process of its own, whose end is checked.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "softhca_pair.h"
+
+#define PAGE   4096
+#define LEN    (3 * PAGE)
+#define REASON "the program has unmapped it"
+
+/* Three pages in the server's process, far below where the kernel places mappings of others. */
+struct region {
+	uint8_t *at;
+	struct ibv_mr *mr;
+};
+
+static struct region
+region_init(struct pair *p)
+{
+	uint8_t *here = mmap(NULL, LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct region r;
+
+	CHECK(here != MAP_FAILED && munmap(here, LEN) == 0);
+	r.at = mmap(here - (UINT64_C(16) << 30), LEN, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(r.at != MAP_FAILED);
+	memset(r.at, 0x33, LEN);
+	r.mr = ibv_reg_mr(p->pd, r.at, LEN, PAIR_ALL);
+	CHECK(r.mr != NULL);
+	return r;
+}
+
+static void
+unmap_middle(const struct region *r)
+{
+	CHECK_EQ(munmap(r->at + PAGE, PAGE), 0);
+}
+
+/* One request of the client over the whole region, with its own buffer at the other end. */
+static void
+request(struct pair *p, const struct region *r, bool write)
+{
+	struct ibv_qp_ex *x = p->client.qpx;
+
+	pair_publish(&p->client);
+	ibv_wr_start(x);
+	x->wr_flags = IBV_SEND_SIGNALED;
+	if (write)
+		ibv_wr_rdma_write(x, r->mr->rkey, (uintptr_t)r->at);
+	else
+		ibv_wr_rdma_read(x, r->mr->rkey, (uintptr_t)r->at);
+	ibv_wr_set_sge(x, p->client.mr->lkey, (uintptr_t)p->client.buf, LEN);
+	CHECK_EQ(ibv_wr_complete(x), 0);
+	CHECK_EQ(pair_wait(&p->client).status, IBV_WC_SUCCESS);
+}
+
+static void
+expect_bytes(const uint8_t *at, uint8_t value)
+{
+	for (size_t i = 0; i < PAGE; i++)
+		CHECK_EQ(at[i], value);
+}
+
+static void
+write_and_read(struct pair *p, const struct region *r)
+{
+	unmap_middle(r);
+	memset(p->client.buf, 0x11, LEN);
+	request(p, r, false);
+	expect_bytes(p->client.buf, 0x33);
+	expect_bytes(p->client.buf + PAGE, 0);
+	expect_bytes(p->client.buf + 2 * PAGE, 0x33);
+	memset(p->client.buf, 0x44, LEN);
+	request(p, r, true);
+	expect_bytes(r->at, 0x44);
+	expect_bytes(r->at + 2 * PAGE, 0x44);
+}
+
+static void
+receive(struct pair *p, const struct region *r)
+{
+	struct ibv_sge here = {(uintptr_t)r->at, LEN, r->mr->lkey};
+	struct ibv_sge there = {(uintptr_t)p->client.buf, LEN, p->client.mr->lkey};
+	struct ibv_recv_wr recv = {.sg_list = &here, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr send = {.sg_list = &there,
+				   .num_sge = 1,
+				   .opcode = IBV_WR_SEND,
+				   .send_flags = IBV_SEND_SIGNALED},
+			   *bad_send;
+
+	pair_publish(&p->server);
+	CHECK_EQ(ibv_post_recv(p->server.qp, &recv, &bad_recv), 0);
+	CHECK_EQ(munmap(r->at, LEN), 0);
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, &send, &bad_send), 0);
+	CHECK_EQ(pair_wait(&p->client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&p->server).status, IBV_WC_SUCCESS);
+}
+
+/* The program itself touches what it has unmapped: that is its own error, as without the adapter. */
+static void
+touch(struct pair *p, const struct region *r)
+{
+	request(p, r, true);
+	unmap_middle(r);
+	((volatile uint8_t *)r->at)[PAGE] = 1;
+}
+
+static void
+touch_nothing(struct pair *p, const struct region *r)
+{
+	request(p, r, true);
+	*(volatile uint8_t *)(r->at - PAGE) = 1;
+}
+
+static void
+send_signal(struct pair *p, const struct region *r)
+{
+	request(p, r, true);
+	CHECK_EQ(raise(SIGSEGV), 0);
+}
+
+/* A handler that the program had before it used the adapter. */
+static void
+leave(int sig)
+{
+	_exit(sig == SIGSEGV ? 33 : 34);
+}
+
+static void
+leave_with_address(int sig, siginfo_t *info, void *context)
+{
+	_exit(sig == SIGSEGV && context != NULL && ((uintptr_t)info->si_addr & (PAGE - 1)) == 0
+			? 35
+			: 36);
+}
+
+/* Runs a case in a child with that handler. Returns the child's end, and how many lines it wrote. */
+static int
+end_of(void (*run)(struct pair *p, const struct region *r), const struct sigaction *handler,
+	unsigned int *lines)
+{
+	int err = memfd_create("stderr", 0), status;
+	char text[8192] = "";
+	pid_t child = fork();
+
+	CHECK(err >= 0 && child >= 0);
+	if (child == 0) {
+		struct region r;
+		struct pair p;
+
+		CHECK_EQ(dup2(err, STDERR_FILENO), STDERR_FILENO);
+		CHECK_EQ(sigaction(SIGSEGV, handler, NULL), 0);
+		pair_init(&p, &(struct pair_opts){0});
+		r = region_init(&p);
+		run(&p, &r);
+		_exit(check_failures == 0 ? 0 : 1);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(pread(err, text, sizeof(text) - 1, 0) >= 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+		fputs(text, stderr);
+	*lines = 0;
+	for (const char *at = text; (at = strstr(at, REASON)) != NULL; at++)
+		++*lines;
+	close(err);
+	return status;
+}
+
+static const struct sigaction by_default = {.sa_handler = SIG_DFL};
+
+static void
+case_requests(void)
+{
+	unsigned int lines;
+
+	CHECK_EQ(end_of(write_and_read, &by_default, &lines), 0);
+	CHECK_EQ(lines, 1);
+}
+
+static void
+case_receives(void)
+{
+	unsigned int lines;
+
+	CHECK_EQ(end_of(receive, &by_default, &lines), 0);
+	CHECK_EQ(lines, 1);
+}
+
+static void
+case_own_faults(void)
+{
+	void (*const runs[])(struct pair * p, const struct region *r) = {touch, touch_nothing,
+		send_signal};
+	const struct sigaction plain = {.sa_handler = leave};
+	const struct sigaction full = {.sa_sigaction = leave_with_address, .sa_flags = SA_SIGINFO};
+	unsigned int lines;
+	int status;
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		status = end_of(runs[i], &by_default, &lines);
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+		CHECK_EQ(lines, 0);
+		status = end_of(runs[i], &plain, &lines);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33);
+		CHECK_EQ(lines, 0);
+	}
+	status = end_of(touch, &full, &lines);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 35);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"requests go on over memory that was unmapped", case_requests},
+		{"a receive whose memory was unmapped completes", case_receives},
+		{"the program's own faults end it, or go to its own handler", case_own_faults},
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
