@@ -420,7 +420,15 @@ case_busy(void)
 	/* libmlx5 puts two thread domains on one page. */
 	if (page_of(t) == page_of(&twin))
 		t = &pair[1];
-	CHECK(page_of(t) != page_of(&twin));
+	if (page_of(t) == page_of(&twin)) {
+		/* Where there is no BlueFlame, libmlx5 puts all queues on one page. */
+		CHECK(twin.qp->sq.bf->max_ds == 0);
+		printf("(there is one page for all) ");
+		twin_destroy(&pair[1]);
+		twin_destroy(&pair[0]);
+		CHECK_EQ(munmap(mem, 2 * LONG_LEN), 0);
+		return;
+	}
 	CHECK_EQ(hwq_mr_register(dev, mem, 2 * LONG_LEN,
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &mr),
 		0);
