@@ -249,6 +249,9 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	int rc = check(qp, in, STATE_RESET);
 
 	(void)out;
+	/* Queue pairs count for their port alone: devx_counter.c. */
+	if (rc == 0 && bits_get(qpc, QPC_COUNTER_SET, 8) != 0)
+		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_COUNTER_SET);
 	if (rc == 0 && c.attr.port == 0)
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT);
 	if (rc == 0)

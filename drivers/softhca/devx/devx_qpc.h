@@ -15,6 +15,7 @@ enum devx_qpc {
 	QPC_LOG_RQ_STRIDE = 0x4d,  /* 3 bits: of 16 bytes */
 	QPC_NO_SQ = 0x50,          /* 1 bit */
 	QPC_LOG_SQ_SIZE = 0x51,    /* 4 bits: of 64 bytes */
+	QPC_COUNTER_SET = 0x60,    /* 8 bits */
 	QPC_UAR_PAGE = 0x68,       /* 24 bits */
 	QPC_USER_INDEX = 0x88,     /* 24 bits */
 	QPC_REMOTE_QPN = 0xa8,     /* 24 bits */

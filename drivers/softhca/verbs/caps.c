@@ -310,6 +310,8 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x108, 1, 1}, /* fixed_buffer_size: keys with parts of one size */
 		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
 		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
+		{0x323, 5, log2_up(cfg->max_pd)},        /* log_max_transport_domain */
+		{0x37b, 5, log2_up(cfg->max_qp)},        /* log_max_tis */
 		{0x383, 5, log2_up(cfg->max_srq)},       /* log_max_rmp */
 		{0x5fb, 5, log2_up(cfg->max_srq)},       /* log_max_xrq */
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */

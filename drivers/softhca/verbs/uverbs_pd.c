@@ -16,12 +16,31 @@ struct object_pd *
 pd_find_number(struct softhca_ctx *ctx, uint32_t pdn)
 {
 	for (uint32_t i = 1; i < ctx->n_objects; i++) {
-		struct object_pd *pd = object_find(ctx, &pd_class, i);
+		struct object *obj = object_find(ctx, NULL, i);
+		struct object_pd *pd = (struct object_pd *)obj;
 
-		if (pd != NULL && pd->pdn == pdn)
+		if (obj != NULL && obj->cls->end == pd_end && pd->pdn == pdn)
 			return pd;
 	}
 	return NULL;
+}
+
+int
+pd_create(struct softhca_ctx *ctx, const struct object_class *cls, struct object_pd **out)
+{
+	struct object_pd *pd;
+	int pdn, rc = object_create(ctx, cls, &pd);
+
+	if (rc != 0)
+		return rc;
+	pdn = pdn_take(ctx->dev);
+	if (pdn < 0) {
+		object_forget(ctx, &pd->obj);
+		return pdn;
+	}
+	pd->pdn = pdn;
+	*out = pd;
+	return 0;
 }
 
 static int
@@ -30,18 +49,12 @@ alloc(struct uverbs_call *call)
 	struct object_pd *pd;
 	struct ib_uverbs_alloc_pd_resp resp = {0};
 	struct mlx5_ib_alloc_pd_resp mlx5 = {0};
-	int pdn, rc = object_create(call->ctx, &pd_class, &pd);
+	int rc = pd_create(call->ctx, &pd_class, &pd);
 
 	if (rc != 0)
 		return rc;
-	pdn = pdn_take(call->ctx->dev);
-	if (pdn < 0) {
-		object_forget(call->ctx, &pd->obj);
-		return pdn;
-	}
-	pd->pdn = pdn;
 	resp.pd_handle = pd->obj.handle;
-	mlx5.pdn = pdn;
+	mlx5.pdn = pd->pdn;
 	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 	if (rc == 0)
 		rc = call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
@@ -60,15 +73,15 @@ query(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pd->pdn, sizeof(pd->pdn));
 }
 
-static int
-end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
+int
+pd_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	pdn_give(ctx->dev, ((struct object_pd *)obj)->pdn);
 	return 0;
 }
 
-static uint32_t
-limit(const struct softhca_config *cfg)
+uint32_t
+pd_limit(const struct softhca_config *cfg)
 {
 	return cfg->max_pd;
 }
@@ -96,8 +109,8 @@ const struct object_class pd_class = {
 	.name = "PD",
 	.resource = RESOURCE_PD,
 	.size = sizeof(struct object_pd),
-	.limit = limit,
-	.end = end,
+	.limit = pd_limit,
+	.end = pd_end,
 	CLASS_METHODS(methods),
 	CLASS_WRITES(writes),
 };

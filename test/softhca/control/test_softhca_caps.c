@@ -82,6 +82,8 @@ case_general_page(void)
 		{0xea, 6, 17},                          /* log_max_mkey */
 		{0x108, 1, 1}, {0x122, 1, 1},           /* fixed_buffer_size, qpc_extension */
 		{0x12a, 6, 4}, {0x13a, 6, 4},           /* log_max_ra_req_dc, log_max_ra_res_dc */
+		{0x323, 5, 14},                         /* log_max_transport_domain */
+		{0x37b, 5, 14},                         /* log_max_tis */
 		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
 		{0x148, 1, 1},                          /* sho */
 		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */

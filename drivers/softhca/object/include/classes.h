@@ -13,6 +13,9 @@
 
 #define OBJECT_CLASSES(ROW)                                                                        \
 	ROW(devx_av_map)                                                                           \
+	ROW(devx_tis)                                                                              \
+	ROW(devx_td)                                                                               \
+	ROW(devx_q_counter)                                                                        \
 	ROW(devx_qpns)                                                                             \
 	ROW(devx_dct)                                                                              \
 	ROW(devx_qp)                                                                               \
@@ -36,6 +39,7 @@
 	ROW(umem)                                                                                  \
 	ROW(uar)                                                                                   \
 	ROW(var)                                                                                   \
+	ROW(devx_pd)                                                                               \
 	ROW(pd)                                                                                    \
 	ROW(device)                                                                                \
 	ROW(qp_modify)                                                                             \
