@@ -343,6 +343,28 @@ case_options(void)
 	pair_fini(&p);
 }
 
+/* The bits of the context are, from the highest: read, write, atomic. */
+static void
+case_rights(void)
+{
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.no_connect = true});
+	for (uint32_t bits = 0; bits < 8; bits++) {
+		uint8_t init[MOD_IN] = {0};
+
+		devx_put(init, ADS + 0x128, 8, 1);
+		devx_put(init, QPC + 0x490, 3, bits);
+		CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
+		CHECK_EQ(modify_qp(p.client.qp, 0x502, init), OK);
+		CHECK_EQ(query_qp(p.client.qp).qp_access_flags,
+			(bits & 4 ? IBV_ACCESS_REMOTE_READ : 0u) |
+				(bits & 2 ? IBV_ACCESS_REMOTE_WRITE : 0u) |
+				(bits & 1 ? IBV_ACCESS_REMOTE_ATOMIC : 0u));
+	}
+	pair_fini(&p);
+}
+
 static const struct check_case cases[] = {
 	{"a queue pair names what its queues need, and no more", case_parts},
 	{"the adapter reads queues from memory that it may not write", case_read_only_memory},
@@ -350,6 +372,7 @@ static const struct check_case cases[] = {
 	{"DMA MMO can be allowed at creation", case_mmo},
 	{"commands connect a queue pair of verbs", case_verbs_qp},
 	{"optional fields are set one by one", case_options},
+	{"each right has a bit of its own", case_rights},
 };
 
 int
