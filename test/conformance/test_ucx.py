@@ -16,7 +16,7 @@ import re
 from launched import Case, main
 
 DEVICE = 'mlx5_0:1'
-ROUNDS = 30
+ROUNDS = 20
 
 # UCX's upper layer over one transport: UCX_TLS, and the transport that UCX then says it uses.
 UCP_TRANSPORTS = {'rc_v': 'rc_verbs', 'rc_x': 'rc_mlx5', 'dc_x': 'dc_mlx5', 'ud_v': 'ud_verbs',
