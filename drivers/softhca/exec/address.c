@@ -30,10 +30,9 @@ take_source(const struct softhca_qp *qp, const uint8_t *av, struct message_path 
 	path->slid = (uint16_t)port->lid;
 	path->flow = grh & 0xfffff;
 	path->has_grh = index < port->n_gids && (ethernet || (grh >> 30 & 1) != 0);
-	if (!path->has_grh)
-		return;
-	path->sgid = port->gid[index];
-	path->is_v2 = port->gid_is_v2[index];
+	path->is_v2 = path->has_grh && port->gid_is_v2[index];
+	if (path->has_grh)
+		path->sgid = port->gid[index];
 }
 
 static void

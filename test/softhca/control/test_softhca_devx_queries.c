@@ -219,6 +219,7 @@ case_counters(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(counter[0]), 0);
 	CHECK_EQ(counter_query(counter[1], id[1], 0, 0, 0, out), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0); /* the other one ends with its context */
+	free(counter[1]);                   /* libmlx5 keeps its own part of it */
 }
 
 static const struct check_case cases[] = {
