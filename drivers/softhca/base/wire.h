@@ -279,8 +279,12 @@ enum wire_dbrec {
 #define CQ_INDEX_MASK    0xffffffu
 #define CQ_ARM_SOLICITED 0x01000000u
 
-/* UAR page: two BlueFlame registers from 0x800, each of two buffers; the CQ doorbell at 0x20. */
+/*
+ * UAR page: two BlueFlame registers from 0x800, each of two buffers; the CQ doorbell at 0x20; the
+ * doorbell of send queues without a doorbell record (rdma-core, tests/mlx5_base.py).
+ */
 #define UAR_CQ_DOORBELL 0x20
+#define UAR_NO_RECORD   0x600
 #define UAR_BF_BASE     0x800
 #define UAR_BF_SPACING  0x200
 

@@ -30,7 +30,7 @@ enum {
 
 struct object_devx_qp {
 	struct object_qp qp;
-	struct object_umem *buf, *dbr; /* NULL: without queues of its own */
+	struct object_umem *buf, *dbr; /* NULL: without queues of its own, or without a record */
 };
 
 /* ---------------------------------------------------------------- what is asked for */
@@ -70,6 +70,13 @@ type_of(uint32_t service)
 		[QPC_ST_DCI] = SOFTHCA_QP_DCI};
 
 	return service < ARRAY_SIZE(types) ? types[service] : 0;
+}
+
+/* True: its doorbells alone tell how far the send queue is posted. */
+static bool
+has_no_record(const uint8_t *qpc)
+{
+	return has_sq(qpc) && bits_get(qpc, QPC_SEND_DBR_MODE, 2) == QPC_DBR_NONE_EXT;
 }
 
 static int
@@ -114,6 +121,8 @@ check(struct uverbs_call *call, const uint8_t *in, const struct softhca_qp_init 
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_SQ_SIZE);
 	if (init->rq_wqe > cfg->max_qp_wr)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_SIZE);
+	if (bits_get(qpc, QPC_SEND_DBR_MODE, 2) > QPC_DBR_NONE_EXT)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_SEND_DBR_MODE);
 	if (init->log_rq_stride > 9)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_RQ_STRIDE);
 	return check_streams(qpc, init->type);
@@ -174,12 +183,12 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 		&(struct umem_range){bits_get(in, IN_QP_UMEM_ID, 32),
 			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID, false},
 		&qp->buf, &init->buf);
-	if (rc == 0)
-		rc = umem_find(ctx,
-			&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
-				bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID,
-				false},
-			&qp->dbr, &dbrec);
+	if (rc != 0 || (init->no_send_record && init->rq_wqe == 0))
+		return rc; /* nothing reads a doorbell record */
+	rc = umem_find(ctx,
+		&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
+			bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID, false},
+		&qp->dbr, &dbrec);
 	if (rc == 0)
 		init->dbrec = dbrec;
 	return rc;
@@ -224,6 +233,7 @@ keep_sizes(struct object_qp *qp, const struct softhca_qp_init *init)
 	qp->type = init->type;
 	qp->uidx = init->uidx;
 	qp->sq_bb = init->sq_bb;
+	qp->no_send_record = init->no_send_record;
 	qp->rq_wqe = init->rq_wqe;
 	qp->log_rq_stride = init->log_rq_stride;
 }
@@ -238,6 +248,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 		.rq_wqe = has_rq(qpc) ? 1U << bits_get(qpc, QPC_LOG_RQ_SIZE, 4) : 0,
 		.log_rq_stride = 4 + bits_get(qpc, QPC_LOG_RQ_STRIDE, 3),
 		.uidx = bits_get(qpc, QPC_USER_INDEX, 24),
+		.no_send_record = has_no_record(qpc),
 		.streams = bits_get(qpc, QPC_LOG_STREAMS, 4) != 0,
 		.log_errored = bits_get(qpc, QPC_LOG_ERRORED, 4),
 	};
@@ -258,10 +269,10 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 	}
 	keep_sizes(&qp->qp, &init);
 	qp_use_names(&qp->qp);
-	if (qp->buf != NULL) {
+	if (qp->buf != NULL)
 		object_use(&qp->buf->obj);
+	if (qp->dbr != NULL)
 		object_use(&qp->dbr->obj);
-	}
 	bits_set(out, DEVX_NUMBER, 24, softhca_qp_number(qp->qp.qp));
 	*obj = &qp->qp.obj;
 	return 0;
@@ -275,10 +286,10 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 
 	if (rc != 0)
 		return rc;
-	if (qp->buf != NULL) {
+	if (qp->buf != NULL)
 		object_unuse(&qp->buf->obj);
+	if (qp->dbr != NULL)
 		object_unuse(&qp->dbr->obj);
-	}
 	return 0;
 }
 

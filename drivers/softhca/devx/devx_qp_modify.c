@@ -481,6 +481,7 @@ write_queues(uint8_t *qpc, const struct object_qp *qp)
 	bits_set(qpc, QPC_LOG_RQ_STRIDE, 3, qp->rq_wqe != 0 ? qp->log_rq_stride - 4 : 0);
 	bits_set(qpc, QPC_RQ_TYPE, 3, rq_type_of(qp));
 	bits_set(qpc, QPC_SRQN, 24, qp->srq != NULL ? softhca_srq_number(qp->srq->srq) : 0);
+	bits_set(qpc, QPC_SEND_DBR_MODE, 2, qp->no_send_record ? QPC_DBR_NONE_EXT : QPC_DBR_RECORD);
 	bits_set(qpc, QPC_USER_INDEX, 24, qp->uidx);
 	bits_set(qpc, QPC_PD, 24, qp->pd != NULL ? qp->pd->pdn : 0);
 	bits_set(qpc, QPC_UAR_PAGE, 24, qp->uar != NULL ? qp->uar->page_id : 0);

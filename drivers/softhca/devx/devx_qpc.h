@@ -17,6 +17,7 @@ enum devx_qpc {
 	QPC_LOG_SQ_SIZE = 0x51,    /* 4 bits: of 64 bytes */
 	QPC_COUNTER_SET = 0x60,    /* 8 bits */
 	QPC_UAR_PAGE = 0x68,       /* 24 bits */
+	QPC_SEND_DBR_MODE = 0x80,  /* 2 bits: enum devx_dbr_mode */
 	QPC_USER_INDEX = 0x88,     /* 24 bits */
 	QPC_REMOTE_QPN = 0xa8,     /* 24 bits */
 	QPC_PATH = 0xc0,           /* the primary one: enum devx_ads */
@@ -48,6 +49,12 @@ enum devx_service {
 	QPC_ST_UD = 2,
 	QPC_ST_XRC = 3,
 	QPC_ST_DCI = 5
+};
+
+/* Where the send counter is told. */
+enum devx_dbr_mode {
+	QPC_DBR_RECORD = 0,  /* in the doorbell record */
+	QPC_DBR_NONE_EXT = 1 /* by the doorbell alone, which the program rings */
 };
 
 enum devx_rq_type {

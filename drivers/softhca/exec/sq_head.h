@@ -5,13 +5,12 @@
 
 #include "run.h"
 
-/* WQEBBs from the head to the doorbell record. */
+/* WQEBBs from the head to the last that is posted. */
 static inline uint16_t
 sq_posted(const struct softhca_qp *qp)
 {
 	/* Pairs with the program's store of the record, after the WQEs before it were written. */
-	uint16_t pi =
-		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
+	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(qp->send_rec, memory_order_acquire));
 
 	return (uint16_t)(pi - qp->sq_ci);
 }

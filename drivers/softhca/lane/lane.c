@@ -77,9 +77,8 @@ uar_calls(struct softhca_uar *uar)
 	uint64_t bells = 0;
 
 	for (unsigned int i = 0; i < UAR_BELLS; i++)
-		bells |= atomic_load_explicit((_Atomic uint64_t *)(void *)(uar->page +
-									   uar->bells[i]),
-			memory_order_relaxed);
+		bells |=
+			atomic_load_explicit(uar_word(uar, uar_bell(uar, i)), memory_order_relaxed);
 	return bells != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 	       atomic_load_explicit(&uar->attention, memory_order_relaxed);
 }

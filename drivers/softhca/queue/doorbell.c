@@ -31,6 +31,11 @@
  *
  * The writer may be half-way, so a wrong word is read again for a bounded time. The judgement is
  * dropped where the buffer or its twin rings again meanwhile.
+ *
+ * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD), and the doorbell
+ * alone says how far the queue is posted: behind the WQE whose first 8 bytes it holds, or up to the
+ * index in it where its DS is 0. Nothing could make up for a doorbell that was overwritten by
+ * another queue's. So a page has one such queue at most.
  */
 #include "doorbell.h"
 
@@ -44,10 +49,16 @@
 #define POISON       0x9d5cf1a3b7e84c62ull
 #define RECHECKS_MAX 2000
 
+/* Which of a page's bells: the buffers come first. */
+enum {
+	BELL_CQ = 4,
+	BELL_NO_RECORD = 5
+};
+
 static _Atomic uint64_t *
 buf_word(struct softhca_uar *uar, const struct bf_buf *buf, unsigned int i)
 {
-	return (_Atomic uint64_t *)(void *)(uar->page + buf->offset + 8 * i);
+	return uar_word(uar, buf->offset + 8 * i);
 }
 
 static void
@@ -78,9 +89,18 @@ doorbells_init(struct softhca_uar *uar)
 	uar->n_bufs = 4;
 	for (unsigned int i = 0; i < uar->n_bufs; i++)
 		uar->bells[i] = (uint16_t)uar->buf[i].offset;
-	uar->bells[UAR_BELLS - 1] = UAR_CQ_DOORBELL;
-	atomic_store_explicit((_Atomic uint64_t *)(void *)(uar->page + UAR_CQ_DOORBELL), 0,
-		memory_order_relaxed);
+	uar->bells[BELL_CQ] = UAR_CQ_DOORBELL;
+	uar->bells[BELL_NO_RECORD] = UAR_CQ_DOORBELL;
+	atomic_store_explicit(uar_word(uar, UAR_CQ_DOORBELL), 0, memory_order_relaxed);
+}
+
+void
+doorbells_set_no_record(struct softhca_uar *uar, struct softhca_qp *qp)
+{
+	uar->no_record = qp;
+	atomic_store_explicit(uar_word(uar, UAR_NO_RECORD), 0, memory_order_relaxed);
+	atomic_store_explicit(&uar->bells[BELL_NO_RECORD],
+		qp != NULL ? UAR_NO_RECORD : UAR_CQ_DOORBELL, memory_order_relaxed);
 }
 
 /* Word i of the WQE at a WQEBB index, as it lies in the send queue, which is a ring. */
@@ -210,17 +230,24 @@ ring_decode(uint64_t word, bool once)
 	return r;
 }
 
-/* Compares the ring with its WQE, which is posted and has not run. */
+/* Compares the ring's word with its WQE, which is posted and has not run. */
+static bool
+ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
+{
+	if (r->word == sq_word(qp, r->idx, 0))
+		return true;
+	violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number, r->idx);
+	qp_distrust(qp, r->idx, VEN_DOORBELL);
+	return false;
+}
+
+/* Compares the ring and the BlueFlame copy with the WQE, which is posted and has not run. */
 static void
 ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin,
 	struct softhca_qp *qp, const struct ring *r)
 {
-	if (r->word != sq_word(qp, r->idx, 0)) {
-		violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number,
-			r->idx);
-		qp_distrust(qp, r->idx, VEN_DOORBELL);
+	if (!ring_is_of_wqe(qp, r))
 		return;
-	}
 	if (!r->once || !buf->shadow_known)
 		return;
 	if (bf_differs(uar, buf, twin, qp, r->idx, r->ds)) {
@@ -233,8 +260,7 @@ ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twi
 static bool
 ring_announce(struct softhca_qp *qp, const struct ring *r)
 {
-	uint16_t pi =
-		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
+	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(qp->send_rec, memory_order_acquire));
 	uint16_t posted = (uint16_t)(pi - qp->sq_ci);
 	uint16_t ahead = (uint16_t)(r->end - qp->sq_ci);
 	uint16_t announced = (uint16_t)(qp->announced - qp->sq_ci);
@@ -264,7 +290,11 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 
 	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check will say what is wrong with it */
 		uar->qps[0]->rang = true;
-	if (qp != NULL)
+	if (qp != NULL && qp == uar->no_record)
+		violation("QP 0x%x without a doorbell record was rung at 0x%x of its UAR page, not "
+			  "at 0x%x",
+			qp->number, buf->offset, UAR_NO_RECORD);
+	else if (qp != NULL)
 		known = ring_announce(qp, &r);
 	if (known)
 		ring_check(uar, buf, twin, qp, &r);
@@ -290,14 +320,57 @@ buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 	return 1;
 }
 
+/*
+ * Moves the send counter of a queue without a doorbell record. True: it has moved. What is more than
+ * the queue holds is left to the visit, which puts the QP into error.
+ */
+static bool
+no_record_announce(struct softhca_qp *qp, const struct ring *r)
+{
+	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(qp->send_rec, memory_order_relaxed));
+	uint16_t posted = (uint16_t)(pi - qp->sq_ci);
+	uint16_t ahead = (uint16_t)(r->end - qp->sq_ci);
+	uint16_t behind = (uint16_t)(qp->sq_ci - r->end);
+
+	qp->rang = true;
+	if (ahead <= posted || (ahead > qp->sq_bb && behind <= qp->sq_bb))
+		return false; /* a doorbell that came late */
+	atomic_store_explicit(qp->send_rec, htobe32(r->end), memory_order_relaxed);
+	qp->announced = r->end;
+	return ahead <= qp->sq_bb;
+}
+
+static unsigned int
+no_record_take(struct softhca_uar *uar)
+{
+	_Atomic uint64_t *bell = uar_word(uar, UAR_NO_RECORD);
+	struct softhca_qp *qp = uar->no_record;
+	struct ring r;
+
+	if (atomic_load_explicit(bell, memory_order_relaxed) == 0)
+		return 0;
+	r = ring_decode(atomic_exchange_explicit(bell, 0, memory_order_acq_rel), false);
+	if (r.qpn != qp->number) {
+		violation("doorbell at 0x%x of UAR page 0x%x names QP 0x%x, not QP 0x%x without a "
+			  "doorbell record",
+			UAR_NO_RECORD, uar->page_id, r.qpn, qp->number);
+		return 1;
+	}
+	if (no_record_announce(qp, &r) && r.ds != 0)
+		ring_is_of_wqe(qp, &r);
+	return 1;
+}
+
 unsigned int
 doorbells_take(struct softhca_uar *uar, bool *arm)
 {
-	_Atomic uint64_t *cq_bell = (_Atomic uint64_t *)(void *)(uar->page + UAR_CQ_DOORBELL);
+	_Atomic uint64_t *cq_bell = uar_word(uar, UAR_CQ_DOORBELL);
 	unsigned int taken = 0;
 
 	for (unsigned int i = 0; i < uar->n_bufs; i++)
 		taken += buf_take(uar, &uar->buf[i], &uar->buf[i ^ 1]);
+	if (uar->no_record != NULL)
+		taken += no_record_take(uar);
 	if (atomic_load_explicit(cq_bell, memory_order_relaxed) != 0)
 		*arm = atomic_exchange_explicit(cq_bell, 0, memory_order_acq_rel) != 0;
 	return taken;

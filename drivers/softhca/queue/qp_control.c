@@ -122,6 +122,7 @@ reset_queues(struct softhca_qp *qp)
 	reset_attributes(qp);
 	qp->sq_ci = 0;
 	qp->announced = 0;
+	atomic_store_explicit(&qp->own_send_rec, 0, memory_order_relaxed);
 	qp->rang = false;
 	qp->bad_bf = false;
 	qp->mute = false;
@@ -262,6 +263,10 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->event = init->event;
 	qp->shown = init->shown;
 	qp->dbrec = init->dbrec;
+	if (init->no_send_record)
+		qp->send_rec = &qp->own_send_rec;
+	else if (init->dbrec != NULL)
+		qp->send_rec = &init->dbrec[DB_SEND];
 	qp->rq = init->buf;
 	qp->rq_n = init->rq_wqe;
 	qp->rq_log_stride = init->log_rq_stride;

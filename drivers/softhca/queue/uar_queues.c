@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "cq.h"
 #include "doorbell.h"
+#include "log.h"
 #include "qp.h"
 #include "wire.h"
 
@@ -80,13 +81,23 @@ list_grow(void *list, unsigned int n, unsigned int *max, size_t entry)
 int
 uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 {
+	bool alone = qp_has_no_record(qp);
 	int err;
 
 	uar_lock(uar);
-	err = list_grow(&uar->qps, uar->n_qps, &uar->max_qps, sizeof(*uar->qps));
+	err = alone && uar->no_record != NULL ? -EBUSY : 0;
+	if (err == 0)
+		err = list_grow(&uar->qps, uar->n_qps, &uar->max_qps, sizeof(*uar->qps));
 	if (err == 0)
 		uar->qps[uar->n_qps++] = qp;
+	if (err == 0 && alone)
+		doorbells_set_no_record(uar, qp);
 	uar_unlock(uar);
+	if (err == -EBUSY)
+		softhca_log(
+			"UAR page 0x%x has a queue without a doorbell record: each needs a page of "
+			"its own (mlx5dv_devx_alloc_uar(3))",
+			uar->page_id);
 	return err;
 }
 
@@ -104,8 +115,7 @@ uar_announce_rest(struct softhca_uar *uar)
 	qp = uar->qps[0];
 	if (qp_state(qp) == QP_RESET)
 		return;
-	qp->announced =
-		(uint16_t)be32toh(atomic_load_explicit(&qp->dbrec[DB_SEND], memory_order_acquire));
+	qp->announced = (uint16_t)be32toh(atomic_load_explicit(qp->send_rec, memory_order_acquire));
 	uar_call_attention(uar);
 }
 
@@ -145,6 +155,8 @@ uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 	while (uar->qps[i] != qp)
 		i++;
 	uar->qps[i] = uar->qps[--uar->n_qps];
+	if (uar->no_record == qp)
+		doorbells_set_no_record(uar, NULL);
 	uar_announce_rest(uar);
 	uar_unlock(uar);
 }

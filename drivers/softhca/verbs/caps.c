@@ -418,6 +418,16 @@ odp_page(uint8_t *page)
 	bits_set(page, MEM_PAGE_FAULT, 1, 1);
 }
 
+/* Also send_dbr_mode_no_dbr_ext, and the WQEBBs of such a queue (rdma-core, CmdHcaCap2). */
+static void
+general_2_page(const struct softhca_config *cfg, uint8_t *page)
+{
+	const struct cap_field fields[] = {{0x93, 5, CAPS_LOG_RESERVED_QPNS}, {0x2e1, 1, 1},
+		{0x2e3, 5, log2_up(cfg->max_qp_wr)}};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
 void
 caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN])
 {
@@ -443,5 +453,5 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
 		bits_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* plaintext DEKs: there is no login */
 	else if (type == GENERAL_2)
-		bits_set(page, 0x93, 5, CAPS_LOG_RESERVED_QPNS);
+		general_2_page(dev->cfg, page);
 }

@@ -204,9 +204,9 @@ post_recv(struct side *s, uint16_t index)
 	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
 }
 
-/* Posts a SEND with immediate of 64 bytes of the data, in one WQEBB. */
-static inline void
-post_send(struct side *s, uint32_t imm)
+/* Writes a SEND with immediate of 64 bytes of the data, in one WQEBB. Returns its first 8 bytes. */
+static inline uint64_t
+write_send(struct side *s, uint32_t imm)
 {
 	uint8_t *wqe = s->mem + QP_AT + RQ_LEN + s->sq_pi % SQ_BB * 64;
 	uint64_t va = htobe64((uintptr_t)s->mem + DATA_AT + s->sq_pi % 16 * 64), word;
@@ -220,8 +220,17 @@ post_send(struct side *s, uint32_t imm)
 	devx_put(wqe, 160, 32, s->mr->lkey);
 	memcpy(wqe + 24, &va, 8);
 	s->sq_pi++;
-	store_be32(s, DB_AT + 68, s->sq_pi);
 	memcpy(&word, wqe, 8);
+	return word;
+}
+
+/* Posts it, and rings. */
+static inline void
+post_send(struct side *s, uint32_t imm)
+{
+	uint64_t word = write_send(s, imm);
+
+	store_be32(s, DB_AT + 68, s->sq_pi);
 	__atomic_store_n((uint64_t *)s->uar->reg_addr, word, __ATOMIC_RELEASE);
 }
 

@@ -133,7 +133,7 @@ case_other_pages(void)
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
 		{0x80, 32, 262144}, {0xa0, 32, 262144}};
 	static const struct field deks[] = {{0x2b, 5, 12}};
-	static const struct field general_2[] = {{0x93, 5, 6}};
+	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 15}};
 	struct ibv_context *ctx = pair_open(0);
 	bool crypto =
 		is_set("SOFTHCA_CRYPTO", "objects") || is_set("SOFTHCA_CRYPTO", "objects_single");

@@ -13,6 +13,7 @@ enum status {
 	OK = 0,
 	BAD_PARAM = 3,
 	BAD_RES = 5,
+	BUSY = 6,
 	BAD_QP_STATE = 0x10
 };
 
@@ -208,6 +209,208 @@ case_mmo(void)
 	side_fini(&s);
 }
 
+/* ---------------------------------------------------------------- without a doorbell record */
+
+enum {
+	NO_DBR_EXT = 1,       /* send_dbr_mode, at QPC + 0x80 */
+	NO_RECORD_AT = 0x600, /* of a UAR page: rdma-core, tests/mlx5_base.py */
+	SEND_REC_AT = DB_AT + 68
+};
+
+/* Puts a QP without a record for its send queue in the place of s->qp, and connects it to itself. */
+static void
+side_init_no_record(struct side *s)
+{
+	static const uint32_t mode[][3] = {{QPC + 0x80, 2, NO_DBR_EXT}};
+	uint8_t out[HDR];
+
+	side_init(s);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
+	s->qp = create_with(s, mode, 1, out);
+	CHECK(s->qp != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
+	s->qpn = devx_get(out, 0x48, 24);
+	store_be32(s, SEND_REC_AT, 0x7777); /* means nothing */
+	side_connect(s, s->qpn);
+}
+
+static void
+ring_no_record(struct side *s, uint64_t word)
+{
+	__atomic_store_n((uint64_t *)((uint8_t *)s->uar->base_addr + NO_RECORD_AT), word,
+		__ATOMIC_RELEASE);
+}
+
+/* The doorbell of UCX and DOCA: the producer index and the QP number. */
+static uint64_t
+index_word(const struct side *s)
+{
+	return htobe64((uint64_t)s->sq_pi << 40 | s->qpn << 8);
+}
+
+/* Two completions, in either order: of the send and of the receive. */
+static void
+expect_transfer(struct side *s, uint32_t imm)
+{
+	unsigned int sends = 0, receives = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const uint8_t *cqe = poll_one(s);
+
+		sends += cqe[63] >> 4 == 0;
+		receives += cqe[63] >> 4 == 3; /* with immediate */
+		if (cqe[63] >> 4 == 3)
+			CHECK_EQ(devx_get(cqe, 0x120, 32), imm);
+	}
+	CHECK_EQ(sends, 1);
+	CHECK_EQ(receives, 1);
+}
+
+/* Fills the queue with NOPs until the producer index is 65530: one doorbell and one CQE each time. */
+static void
+skip_to_65530(struct side *s)
+{
+	while (s->sq_pi != 65530) {
+		unsigned int n = 65530 - s->sq_pi < SQ_BB ? 65530 - s->sq_pi : SQ_BB;
+
+		for (unsigned int i = 0; i < n; i++) {
+			uint8_t *wqe = s->mem + QP_AT + RQ_LEN + s->sq_pi % SQ_BB * 64;
+
+			memset(wqe, 0, 16);
+			devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8);
+			devx_put(wqe, 32, 32, s->qpn << 8 | 1);
+			wqe[11] = i == n - 1 ? 8 : 0;
+			s->sq_pi++;
+		}
+		ring_no_record(s, index_word(s));
+		CHECK_EQ(poll_one(s)[63] >> 4, 0);
+	}
+}
+
+/* Both forms of the doorbell; pumped, which makes it quick, over the end of the index. */
+static void
+case_no_record(void)
+{
+	uint8_t out[MOD_IN];
+	struct side s;
+	uint64_t word;
+
+	side_init_no_record(&s);
+	query_obj(s.qp, s.qpn, out);
+	CHECK_EQ(devx_get(out, QPC + 0x80, 2), NO_DBR_EXT);
+	for (uint16_t i = 0; i < 1024; i++)
+		s.mem[DATA_AT + i] = (uint8_t)(i * 7 + 3);
+	if (pair_is_pumped())
+		skip_to_65530(&s);
+	for (uint16_t i = 0; i < 40; i++) {
+		unsigned int from = s.sq_pi % 16 * 64, to = 2048 + i % 16 * 64;
+
+		memset(s.mem + DATA_AT + to, 0, 64);
+		post_recv(&s, i);
+		word = write_send(&s, 0x1000 + i);
+		ring_no_record(&s, i % 2 == 0 ? word : index_word(&s));
+		expect_transfer(&s, 0x1000 + i);
+		CHECK(check_bytes(s.mem + DATA_AT + to, s.mem + DATA_AT + from, 64, "sent bytes"));
+	}
+	/* What no doorbell of its own has told does not run; then one doorbell tells of two. */
+	post_recv(&s, 40);
+	post_recv(&s, 41);
+	word = write_send(&s, 0x2000);
+	__atomic_store_n((uint64_t *)s.uar->reg_addr, word, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < 100; i++)
+		pair_run();
+	query_obj(s.qp, s.qpn, out);
+	CHECK_EQ(devx_get(out, QPC + 0x5a0, 16), (uint16_t)(s.sq_pi - 1)); /* hw_sq_wqebb_counter */
+	word = write_send(&s, 0x2001);
+	ring_no_record(&s, word);
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK(poll_one(&s)[63] >> 4 <= 3);
+	query_obj(s.qp, s.qpn, out);
+	CHECK_EQ(devx_get(out, QPC + 0x5a0, 16), s.sq_pi);
+	side_fini(&s);
+}
+
+/* In RESET its index begins at 0 again. */
+static void
+case_no_record_reset(void)
+{
+	uint8_t in[MOD_IN] = {0};
+	struct side s;
+
+	side_init_no_record(&s);
+	post_recv(&s, 0);
+	ring_no_record(&s, write_send(&s, 1));
+	expect_transfer(&s, 1);
+	side_modify(&s, 0x50a, in);
+	store_be32(&s, DB_AT + 64, 0);
+	s.sq_pi = 0;
+	side_connect(&s, s.qpn);
+	post_recv(&s, 0);
+	ring_no_record(&s, write_send(&s, 2));
+	expect_transfer(&s, 2);
+	side_fini(&s);
+}
+
+/* Waits until the QP is in error. */
+static void
+wait_for_error(struct side *s)
+{
+	uint64_t end = pair_now_ms() + 10000;
+	uint8_t out[MOD_IN];
+
+	do {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+		query_obj(s->qp, s->qpn, out);
+	} while (devx_get(out, QPC, 4) != 6);
+}
+
+/* A doorbell that tells of more than the queue holds; then one whose bytes are not its WQE's. */
+static void
+case_no_record_wrong(void)
+{
+	struct side s;
+
+	side_init_no_record(&s);
+	s.sq_pi = SQ_BB + 1;
+	ring_no_record(&s, index_word(&s));
+	wait_for_error(&s);
+	side_fini(&s);
+	side_init_no_record(&s);
+	post_recv(&s, 0);
+	ring_no_record(&s, write_send(&s, 1) ^ htobe64(UINT64_C(1) << 32)); /* another opcode */
+	CHECK_EQ(poll_one(&s)[63] >> 4, 13); /* an error of the requester */
+	wait_for_error(&s);
+	side_fini(&s);
+}
+
+static void
+case_no_record_refused(void)
+{
+	static const uint32_t mode[][3] = {{QPC + 0x80, 2, NO_DBR_EXT}},
+			      internal[][3] = {{QPC + 0x80, 2, 2}},
+			      bare[][3] = {{QPC + 0x80, 2, NO_DBR_EXT}, {QPC + 0x565, 3, 3},
+				      {QPC + 0x4e8, 24, 0}, {QPC + 0x720, 32, 0}};
+	uint8_t out[HDR];
+	struct mlx5dv_devx_obj *obj;
+	struct side s;
+
+	side_init(&s);
+	/* Without a receive queue either, it needs no memory of records. */
+	obj = create_with(&s, bare, 4, out);
+	CHECK(obj != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
+	/* The page has one already; the doorbell of the device's own processor is not emulated. */
+	CHECK(create_with(&s, mode, 1, out) == NULL);
+	CHECK_EQ(out[0], BUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	obj = create_with(&s, mode, 1, out);
+	CHECK(obj != NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK(create_with(&s, internal, 1, out) == NULL);
+	CHECK_EQ(out[0], BAD_PARAM);
+	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + QPC + 0x80);
+	side_fini(&s);
+}
+
 /* ---------------------------------------------------------------- queue pairs of verbs */
 
 static enum status
@@ -370,6 +573,10 @@ static const struct check_case cases[] = {
 	{"the adapter reads queues from memory that it may not write", case_read_only_memory},
 	{"commands take UC, UD and DC queue pairs through the states", case_services},
 	{"DMA MMO can be allowed at creation", case_mmo},
+	{"a send queue without a doorbell record is run by its doorbells", case_no_record},
+	{"a send queue without a doorbell record begins at 0 after RESET", case_no_record_reset},
+	{"a doorbell that overruns a send queue without a record ends it", case_no_record_wrong},
+	{"a page has one send queue without a doorbell record", case_no_record_refused},
 	{"commands connect a queue pair of verbs", case_verbs_qp},
 	{"optional fields are set one by one", case_options},
 	{"each right has a bit of its own", case_rights},

@@ -49,6 +49,12 @@ struct softhca_qp {
 	uint64_t wait_until;
 
 	_Atomic uint32_t *dbrec;
+	/*
+	 * The send counter, big endian: the program's doorbell record. Of a QP without one it is
+	 * own_send_rec, and the doorbells at UAR_NO_RECORD move it.
+	 */
+	_Atomic uint32_t *send_rec;
+	_Atomic uint32_t own_send_rec;
 	struct softhca_cq *send_cq, *recv_cq;
 	struct softhca_uar *uar;
 	struct softhca_dev *dev;
@@ -89,6 +95,12 @@ qp_show_state(struct softhca_qp *qp)
 {
 	if (qp->shown != NULL)
 		atomic_store_explicit(&qp->shown->state, qp_state(qp), memory_order_relaxed);
+}
+
+static inline bool
+qp_has_no_record(const struct softhca_qp *qp)
+{
+	return qp->send_rec == &qp->own_send_rec;
 }
 
 /* The port that the QP is on; the first one before the program has named one. */

@@ -25,7 +25,8 @@ struct bf_buf {
 	uint64_t shadow[BF_MAX_WORDS];
 };
 
-#define UAR_BELLS 5 /* words of a page that ring: four buffers, and the CQ doorbell */
+/* Words of a page that ring: four buffers, the CQ doorbell, and the doorbell of `no_record`. */
+#define UAR_BELLS 6
 
 /*
  * Who holds `lock` owns the send side of the page's QPs, and its WQs. Lanes only try to take it;
@@ -35,12 +36,13 @@ struct softhca_uar {
 	/* What a lane reads of a page that does not ring lies in one cache line. */
 	struct spin lock;
 	uint8_t *page;
-	uint16_t bells[UAR_BELLS]; /* offsets of the words that ring */
-	atomic_bool timed;         /* an event of one of its CQs may wait for its time */
-	atomic_bool attention;     /* look at every queue of this page, even without a doorbell */
-	atomic_bool awaited;       /* a store to it woke the adapter, and it has not rung since */
-	atomic_bool again;         /* some queue waits: for time, a receive, or its next share */
-	atomic_uint quiet;         /* turns since it last rang: see lane.c */
+	_Atomic uint16_t
+		bells[UAR_BELLS]; /* offsets of the words that ring; one may be there twice */
+	atomic_bool timed;        /* an event of one of its CQs may wait for its time */
+	atomic_bool attention;    /* look at every queue of this page, even without a doorbell */
+	atomic_bool awaited;      /* a store to it woke the adapter, and it has not rung since */
+	atomic_bool again;        /* some queue waits: for time, a receive, or its next share */
+	atomic_uint quiet;        /* turns since it last rang: see lane.c */
 	struct softhca_dev *dev;
 	uint32_t page_id;
 	uint32_t bf_len; /* bytes of one buffer; 0: 8-byte doorbells only */
@@ -48,9 +50,23 @@ struct softhca_uar {
 	struct bf_buf buf[4]; /* twins are neighbours */
 	unsigned int n_qps, n_cqs, max_qps, max_cqs;
 	struct softhca_qp **qps;
+	struct softhca_qp *no_record; /* of qps: the one without a doorbell record; or NULL */
 	struct softhca_cq **cqs;
 	struct softhca_wq *wqs; /* work queues that complete to its CQs */
 } __attribute__((aligned(CACHE_LINE)));
+
+/* The word of 8 bytes at an offset of the page. */
+static inline _Atomic uint64_t *
+uar_word(const struct softhca_uar *uar, uint32_t offset)
+{
+	return (_Atomic uint64_t *)(void *)(uar->page + offset);
+}
+
+static inline uint32_t
+uar_bell(struct softhca_uar *uar, unsigned int i)
+{
+	return atomic_load_explicit(&uar->bells[i], memory_order_relaxed);
+}
 
 /* Waits for the lock: no lane runs this page's queues until uar_unlock(). For control calls. */
 static inline void

@@ -29,6 +29,7 @@ struct object_qp {
 	uint32_t access; /* as the program asked: uverbs_qp_modify.c says what of it is granted */
 	uint8_t max_dest_rd_atomic;
 	uint32_t uidx, sq_bb, rq_wqe, log_rq_stride; /* as struct softhca_qp_init */
+	bool no_send_record;                         /* as struct softhca_qp_init */
 };
 
 /* object_use() for all objects that a QP names; qp_end() undoes it. */
