@@ -25,7 +25,9 @@ import unittest
 TIMEOUT = 120  # seconds for one run; sanitizers are slow
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
-NOBODY = 65534
+# Runs a command as root without the right to pass over the permissions of files. Another user might not reach
+# the program itself, which may lie in root's home.
+WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 FORCED = {"SOFTHCA_FORCE": "1"}  # on the emulated adapter, even if the machine has a real device
 
 program, lying_engine = "", ""
@@ -46,7 +48,7 @@ class Result:
 
 def run(args, env=None, **more):
 	"""Runs the program. Returns standard output and error as one text."""
-	done = subprocess.run([program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
+	done = subprocess.run([*more.pop("under", []), program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
 		stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False,
 		env={**os.environ, **FORCED, **(env or {})}, **more)
 	return Result(done.returncode, done.stdout.decode(errors="replace"))
@@ -345,10 +347,9 @@ class Refusals(Case):
 		self.check_refused(result, self.path("in/nothing"), "No such file")
 		self.assertFalse(os.path.exists(self.out))
 
-	def refused_to_nobody(self, *args):
-		"""Runs it as a user that is not root."""
-		user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-		return move(*args, **user)
+	def move_without_rights(self, *args):
+		"""Permissions of files hold for it, also if root runs the test."""
+		return move(*args, under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
 
 	def make_open_out(self):
 		os.mkdir(self.out)
@@ -357,7 +358,7 @@ class Refusals(Case):
 	def test_an_unreadable_file(self):
 		os.chmod(self.source, 0)
 		self.make_open_out()
-		result = self.refused_to_nobody("--out", self.out, self.source)
+		result = self.move_without_rights("--out", self.out, self.source)
 		self.check_refused(result, self.source, "Permission denied")
 		self.assertNotIn("EAL", result.out, "said before anything is started")
 
@@ -366,14 +367,14 @@ class Refusals(Case):
 		os.chmod(self.path("in/closed"), 0)
 		self.make_open_out()
 		self.addCleanup(os.chmod, self.path("in/closed"), 0o755)
-		self.check_refused(self.refused_to_nobody("--out", self.out, self.path("in")),
+		self.check_refused(self.move_without_rights("--out", self.out, self.path("in")),
 			self.path("in/closed"), "Permission denied")
 
 	def test_an_output_folder_without_permission(self):
 		os.mkdir(self.out, 0o555)
 		os.chmod(self.dir, 0o555)
 		for out in self.out, os.path.join(self.out, "new/er"):
-			self.check_refused(self.refused_to_nobody("--out", out, self.source), "--out", self.out,
+			self.check_refused(self.move_without_rights("--out", out, self.source), "--out", self.out,
 				"Permission denied")
 
 	def test_an_output_folder_that_is_a_file(self):
