@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting a thread of the adapter. */
+/* The threads of the adapter: starting one, and where and for how long it runs. */
 #include "device_thread.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SHORT_SLICE_NS 100000
 
 /*
  * Where threads may run as the process was started. An EAL lcore that creates the adapter is pinned
@@ -37,4 +42,38 @@ device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *
 		pthread_setaffinity_np(*thread, sizeof(process_cpus), &process_cpus);
 	pthread_setname_np(*thread, name);
 	return 0;
+}
+
+/* struct sched_attr of sched_setattr(2): glibc 2.36 does not define it. */
+struct scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the time slice */
+};
+
+void
+device_thread_take_short_slices(void)
+{
+	struct scheduling s = {.size = sizeof(s)};
+
+	if (syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) != 0 || s.policy != SCHED_OTHER)
+		return;
+	s.runtime = SHORT_SLICE_NS;
+	(void)syscall(SYS_sched_setattr, 0, &s, 0);
+}
+
+void
+device_thread_leave_cpu(void)
+{
+	const int cpu = sched_getcpu();
+	cpu_set_t all, others;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0)
+		return;
+	others = all;
+	CPU_CLR(cpu, &others);
+	if (CPU_COUNT(&others) != 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
 }

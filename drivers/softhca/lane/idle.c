@@ -22,10 +22,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "device_thread.h"
 #include "fault.h"
 #include "lane.h"
 #include "lanes.h"
@@ -76,72 +76,23 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 	return rest;
 }
 
-/*
- * The scheduler often wakes the program's thread on the CPU of the adapter's thread, where it polls: the two
- * would share the CPU until the next tick, which may be 4 ms. So the adapter's thread goes to another CPU. It
- * asks for short turns, because then the thread that it wakes does not take the CPU from it at once
- * (sched_setattr(2); older kernels than Linux 6.12 do not know turns of another length).
- */
-static void
-leave_cpu(void)
-{
-	const int cpu = sched_getcpu();
-	cpu_set_t all, others;
-
-	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0)
-		return;
-	others = all;
-	CPU_CLR(cpu, &others);
-	if (CPU_COUNT(&others) != 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
-		(void)sched_setaffinity(0, sizeof(all), &all);
-}
-
-/* struct sched_attr of sched_setattr(2): glibc 2.36 has none. */
-struct turns_attr {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the length of a turn */
-};
-
-#define SHORT_TURN_NS 100000
-
-static void
-take_short_turns(void)
-{
-	static __thread bool asked;
-	struct turns_attr attr = {.size = sizeof(attr)};
-
-	if (asked)
-		return;
-	asked = true;
-	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) != 0 ||
-		attr.policy != SCHED_OTHER)
-		return;
-	attr.runtime = SHORT_TURN_NS;
-	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
-}
-
 /* The first thread of an adapter opens pages itself: the watcher would take longer to wake it. */
-static bool
+static void
 sleep_at_pages(struct softhca_lanes *lanes)
 {
 	const int call_fd = atomic_load(&lanes->call_fd);
 	struct epoll_event event = {.data.fd = call_fd};
 	uint64_t calls;
 
-	take_short_turns();
 	(void)epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, -1);
 	lanes_get_up(lanes);
 	if (event.data.fd != call_fd) {
 		(void)mappings_open_all();
-		leave_cpu();
-		return true;
+		device_thread_leave_cpu();
+		return;
 	}
 	while (read(call_fd, &calls, sizeof(calls)) < 0 && errno == EINTR)
 		;
-	return true;
 }
 
 /* False: it did not sleep. */
@@ -159,8 +110,10 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot)
 		turn_begin(slot);
 		quiet = lane_turn(lanes, slot) == 0 && lanes_are_at_rest(lanes, slot);
 	}
-	if (quiet && slot == &lanes->slots[0] && atomic_load(&lanes->sleep_fd) >= 0)
-		return sleep_at_pages(lanes);
+	if (quiet && slot == &lanes->slots[0] && atomic_load(&lanes->sleep_fd) >= 0) {
+		sleep_at_pages(lanes);
+		return true;
+	}
 	if (quiet)
 		lanes_sleep(lanes, wakes);
 	lanes_get_up(lanes);

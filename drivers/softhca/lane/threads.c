@@ -30,6 +30,8 @@ lane_main(void *arg)
 	unsigned int idle = 0;
 
 	free(arg);
+	if (start.index == 0)
+		device_thread_take_short_slices(); /* it opens pages: sleep_at_pages() */
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
 		turn_begin(slot);
 		if (lane_turn(start.lanes, slot) != 0)

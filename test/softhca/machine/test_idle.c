@@ -37,31 +37,45 @@ struct naps {
 	unsigned int threads, runnable;
 };
 
-static void
-add_naps(struct naps *naps, const char *task)
+/* The status of a thread of this process. False: the thread is none of the adapter's, or has ended. */
+static bool
+read_status(const char *task, char *text, size_t len)
 {
-	char path[300], line[128], state = 0;
-	unsigned long long n = 0, switches = 0;
-	bool ours = false;
+	char path[300];
+	size_t n = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
 	f = fopen(path, "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		ours |= strncmp(line, "Name:\tsofthca", 13) == 0;
-		if (sscanf(line, "State: %c", &state) == 1)
-			continue;
-		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
-			sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
-			switches += n;
-	}
-	if (f != NULL)
+	if (f != NULL) {
+		n = fread(text, 1, len - 1, f);
 		fclose(f);
-	if (!ours)
+	}
+	text[n] = '\0';
+	return strncmp(text, "Name:\tsofthca", 13) == 0;
+}
+
+/* What stands behind a name in the status. */
+static const char *
+field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	CHECK(at != NULL, "%s", name);
+	return at + strlen(name);
+}
+
+static void
+add_naps(struct naps *naps, const char *task)
+{
+	char status[4096];
+
+	if (!read_status(task, status, sizeof(status)))
 		return;
-	naps->switches += switches;
+	naps->switches += strtoull(field(status, "\nvoluntary_ctxt_switches:"), NULL, 10);
+	naps->switches += strtoull(field(status, "\nnonvoluntary_ctxt_switches:"), NULL, 10);
 	naps->threads++;
-	naps->runnable += state != 'S';
+	naps->runnable += *field(status, "\nState:\t") != 'S';
 }
 
 static struct naps
@@ -140,6 +154,47 @@ case_doorbell(void)
 		for (unsigned int n = 0; n <= i % 3; n++)
 			CHECK(runs_nop(&twin));
 	}
+}
+
+#define CPUS_LEN 1024
+
+/* The CPUs that a thread may run on, as the kernel writes them. */
+static void
+get_cpus(const char *status, char cpus[CPUS_LEN])
+{
+	const char *at = field(status, "\nCpus_allowed_list:\t");
+
+	snprintf(cpus, CPUS_LEN, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* The thread that a doorbell wakes changes its CPU. It may then run on all CPUs of the process again. */
+static void
+case_cpus(void)
+{
+	char status[4096], cpus[CPUS_LEN], thread_cpus[CPUS_LEN], pid[16];
+	struct dirent *entry;
+	unsigned int n = 0;
+	DIR *dir;
+
+	for (unsigned int i = 0; i < 5; i++) {
+		let_sleep();
+		CHECK(runs_nop(&twin));
+	}
+	let_sleep();
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	CHECK(!read_status(pid, status, sizeof(status)));
+	get_cpus(status, cpus);
+	dir = opendir("/proc/self/task");
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.' || !read_status(entry->d_name, status, sizeof(status)))
+			continue;
+		get_cpus(status, thread_cpus);
+		CHECK(strcmp(thread_cpus, cpus) == 0, "%s, not %s", thread_cpus, cpus);
+		n++;
+	}
+	closedir(dir);
+	CHECK(n != 0);
 }
 
 /* Doorbells race with going to sleep: pauses around the time after which the adapter sleeps. */
@@ -694,6 +749,7 @@ kernel_traps(void)
 static const struct check_case cases[] = {
 	{"no thread of an idle adapter wakes", case_sleep},
 	{"a doorbell wakes the adapter", case_doorbell},
+	{"a thread that was woken may run on the CPUs that it had", case_cpus},
 	{"no doorbell is lost while the adapter goes to sleep", case_race},
 	{"a page that is mapped twice wakes it by both mappings", case_two_mappings},
 	{"a closed page can be unmapped, and its address used again", case_unmapped_asleep},
