@@ -27,8 +27,8 @@
 #include "key.h"
 #include "log.h"
 #include "raw.h"
+#include "sigchain.h"
 
-static struct sigaction before;
 static uintptr_t page_len;
 
 static bool
@@ -87,48 +87,24 @@ say_once(uintptr_t at)
 			(unsigned long long)at);
 }
 
-static void
-pass_on(int sig, siginfo_t *info, void *context)
-{
-	if ((before.sa_flags & SA_SIGINFO) != 0) {
-		before.sa_sigaction(sig, info, context);
-		return;
-	}
-	if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-		before.sa_handler(sig);
-		return;
-	}
-	/* The instruction faults again, or the signal that was sent comes again: it ends the process. */
-	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-	if (info->si_code <= 0)
-		raise(sig);
-}
-
-static void
-on_fault(int sig, siginfo_t *info, void *context)
+static bool
+mend(const siginfo_t *info, void *context)
 {
 	const uintptr_t at = (uintptr_t)info->si_addr;
-	const int error = errno;
 
-	if (info->si_code == SEGV_MAPERR && turn_is_running() && is_registered(at) && put_page(at))
-		say_once(at);
-	else
-		pass_on(sig, info, context);
-	errno = error;
+	(void)context;
+	if (info->si_code != SEGV_MAPERR || !turn_is_running() || !is_registered(at) ||
+		!put_page(at))
+		return false;
+	say_once(at);
+	return true;
 }
 
 static void
 watch(void)
 {
-	struct sigaction ours;
-
 	page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
-	if (sigaction(SIGSEGV, NULL, &before) != 0)
-		return;
-	ours = before;
-	ours.sa_flags = (before.sa_flags & SA_NODEFER) | SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-	ours.sa_sigaction = on_fault;
-	sigaction(SIGSEGV, &ours, NULL);
+	sigchain_take(SIGSEGV, mend);
 }
 
 void

@@ -6,13 +6,12 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "raw.h"
+#include "valgrind.h"
 
 /* The kernel's headers may be older than the kernel: linux/userfaultfd.h of 5.11 and 5.19. */
 #ifndef UFFD_USER_MODE_ONLY
@@ -22,19 +21,6 @@
 #define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
 #endif
 
-static bool in_valgrind;
-
-/*
- * valgrind runs one thread at a time. A thread that waits for a trap would keep the thread from
- * running that opens it. valgrind preloads a library of this name into every program.
- */
-static void __attribute__((constructor)) look_for_valgrind(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-
-	in_valgrind = preload != NULL && strstr(preload, "vgpreload_core") != NULL;
-}
-
 int
 uffd_open(void)
 {
@@ -43,7 +29,8 @@ uffd_open(void)
 			    UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
 	int fd;
 
-	if (in_valgrind)
+	/* valgrind runs one thread at a time: who waits for a trap would keep the one from running that opens it. */
+	if (in_valgrind())
 		return -1;
 	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 	if (fd >= 0 && raw_ioctl(fd, UFFDIO_API, &api) != 0) {

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the process runs on valgrind's processor. */
+#ifndef SOFTHCA_VALGRIND_H
+#define SOFTHCA_VALGRIND_H
+
+#include <stdbool.h>
+
+bool in_valgrind(void);
+
+#endif
