@@ -9,9 +9,10 @@ usage: test_discovery.py LAUNCHER
 """
 import os
 import re
+import subprocess
 import sys
 
-from launched import Case, HELLO, main
+from launched import LAUNCHER, Case, HELLO, clean_env, main
 
 IBDEV = '/sys/class/infiniband/mlx5_0'
 FUNCTION = '/sys/devices/pcica00:00/ca00:00:01.0'
@@ -69,6 +70,56 @@ class Tools(Case):
                               'echo infiniband/*/fw_ver; cat < ../../../class/infiniband/mlx5_0/hca_type; '
                               'test -c /dev/infiniband/uverbs0 && test -d . && test -r device && echo yes')
             self.assertEqual(out, f'{FUNCTION}\n{FUNCTION}\n0x15b3\ninfiniband/mlx5_0/fw_ver\nMT4129\nyes\n')
+
+    def test_network_interface(self):
+        names = f'{IBDEV}/device/net/'
+        result = self.run_on('bash', '-c', f'ls {names}; cat {IBDEV}/ports/1/gid_attrs/ndevs/0', status=None)
+        self.assertEqual((result.stdout, result.returncode), ('', 1))
+        self.assertIn(f"cannot access '{names}': No such file", result.stderr)
+        self.assertIn('ndevs/0: Invalid argument', result.stderr)
+        with open('/sys/class/net/lo/ifindex', encoding='ascii') as f:
+            index = f.read()
+        out = self.shell(f'ls {names}; realpath {names}lo; cat {names}lo/ifindex '
+                         f'{IBDEV}/ports/1/gid_attrs/ndevs/3', SOFTHCA_NETDEV='lo')
+        self.assertEqual(out, f'lo\n{os.path.realpath("/sys/class/net/lo")}\n{index}lo\n')
+        result = self.run_on('cat', f'{IBDEV}/ports/1/gid_attrs/ndevs/4', status=1, SOFTHCA_NETDEV='lo')
+        self.assertIn('Invalid argument', result.stderr)  # the entry is empty
+
+    def test_the_last_interface_is_of_all_ports_behind_it(self):
+        others = sorted(set(os.listdir('/sys/class/net')) - {'lo', 'bonding_masters'})
+        if not others:
+            self.skipTest('this machine has one network interface')
+        out = self.shell('for d in 0 1; do cat /sys/class/infiniband/mlx5_$d/ports/*/gid_attrs/ndevs/0; done; '
+                         'ls /sys/class/infiniband/mlx5_0/device/net /sys/class/infiniband/mlx5_1/device/net',
+                         SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2', SOFTHCA_NETDEV=f'lo,{others[0]}').split('\n')
+        self.assertEqual(out[:4], ['lo', others[0], others[0], others[0]])
+        self.assertEqual(out[4:], ['/sys/class/infiniband/mlx5_0/device/net:', *sorted(['lo', others[0]]), '',
+                                   '/sys/class/infiniband/mlx5_1/device/net:', others[0], ''])
+
+    def in_namespace(self, script):
+        """Runs a shell in a network namespace of its own, where it may make interfaces."""
+        return subprocess.run(['unshare', '-rn', 'sh', '-c', script], env=clean_env(TMPDIR=self.tmp),
+                              capture_output=True, text=True, timeout=60, check=False)
+
+    def test_an_interface_that_goes_away(self):
+        make = 'ip link add softhca-t type %s'
+        kinds = [k for k in ('dummy', 'bridge', 'veth') if self.in_namespace(make % k).returncode == 0]
+        if not kinds:
+            self.skipTest('no network interface can be made')
+        script = os.path.join(self.tmp, 'script.py')
+        with open(script, 'w', encoding='ascii') as f:
+            f.write('import os, subprocess\n'
+                    f'path = "{IBDEV}/ports/1/gid_attrs/ndevs/0"\n'
+                    'print(open(path).read().strip())\n'
+                    'subprocess.run(["ip", "link", "del", "softhca-t"], check=True)\n'
+                    'try:\n    os.open(path, os.O_RDONLY)\n'
+                    'except OSError as error:\n    print(os.strerror(error.errno), flush=True)\n'
+                    'subprocess.run(["rdma", "link"])\n')
+        result = self.in_namespace(f'{make % kinds[0]}; SOFTHCA_NETDEV=softhca-t {LAUNCHER} '
+                                   f'{sys.executable} {script}')
+        self.assertEqual(result.stdout, 'softhca-t\nInvalid argument\n', result.stderr)
+        # A new process finds that its setting names nothing.
+        self.assertIn('netdev = "softhca-t" is not allowed', result.stderr)
 
     def test_writing_is_refused(self):
         result = self.run_on('bash', '-c', f'echo 1 > {IBDEV}/fw_ver; cat {IBDEV}/fw_ver')

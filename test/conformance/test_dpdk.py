@@ -60,6 +60,11 @@ class Probe(Case):
         self.assertIn('mlx5_net: PCI information matches for device "mlx5_0"', out)
         self.assertIn('mlx5_net: Unable to recognize master/representors on the multiple IB devices.', out)
 
+    def test_net_with_a_network_interface_lacks_receive_queues(self):
+        out = self.dpdk('dpdk-test', 'net', SOFTHCA_NETDEV='lo')
+        self.assertIn('mlx5_common: DevX create RQ failed', out)
+        self.assertIn('mlx5_net: Cannot create drop RX queue', out)
+
 
 if __name__ == '__main__':
     main()

@@ -7,6 +7,7 @@ usage: test_rdma_tool.py LAUNCHER
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -50,6 +51,11 @@ def links(launcher):
     expect('rdma link', run(launcher, 'link', SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2'),
            ''.join(f'link mlx5_{d}/{p} state ACTIVE physical_state LINK_UP \n'
                    for d in (0, 1) for p in (1, 2)))
+    index = socket.if_nametoindex('lo')
+    expect('rdma link with a network interface',
+           json.loads(run(launcher, 'link', 'show', '-j', SOFTHCA_NETDEV='lo')),
+           [{'ifindex': 0, 'ifname': 'mlx5_0', 'port': 1, 'state': 'ACTIVE',
+             'physical_state': 'LINK_UP', 'netdev': 'lo', 'netdev_index': index}])
     expect('rdma link on InfiniBand',
            run(launcher, 'link', 'show', 'mlx5_0/2', SOFTHCA_PORTS='2',
                SOFTHCA_LINK_LAYER='infiniband'),

@@ -39,8 +39,10 @@ struct softhca_config {
 	uint32_t max_cqe;   /* entries of one CQ */
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_sge;
-	uint32_t crypto;        /* enum softhca_crypto */
-	uint32_t eth_inline;    /* 1: MAC headers of raw frames must be inline */
+	uint32_t crypto;     /* enum softhca_crypto */
+	uint32_t eth_inline; /* 1: MAC headers of raw frames must be inline */
+	char netdev
+		[256]; /* names of network interfaces, for the ports in turn: netdev.h; empty: none */
 	char capture[256];      /* path of the file that raw frames go to; empty: none */
 	uint32_t max_rd_atomic; /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */

@@ -9,6 +9,7 @@
 
 #include "caps.h"
 #include "devices.h"
+#include "netdev.h"
 #include "nldev.h"
 
 enum {
@@ -102,6 +103,19 @@ const struct nldev_command nldev_get = {get, dump};
 
 /* ---------------------------------------------------------------- ports */
 
+/* The network interface of the port, if it has one. */
+static void
+put_netdev(struct datagram *d, const struct softhca_dev *dev, uint32_t port)
+{
+	char name[NETDEV_NAME_MAX];
+	const uint32_t index = netdev_of(dev, port, name);
+
+	if (index == 0)
+		return;
+	put_u32(d, RDMA_NLDEV_ATTR_NDEV_INDEX, index);
+	put_string(d, RDMA_NLDEV_ATTR_NDEV_NAME, name);
+}
+
 static int
 put_port(struct datagram *d, const struct softhca_dev *dev, int64_t port)
 {
@@ -126,6 +140,7 @@ put_port(struct datagram *d, const struct softhca_dev *dev, int64_t port)
 	}
 	put_u8(d, RDMA_NLDEV_ATTR_PORT_STATE, attr->state);
 	put_u8(d, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, attr->phys_state);
+	put_netdev(d, dev, (uint32_t)port);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev.h"
 #include "number.h"
 #include "raw.h"
 
@@ -27,6 +28,7 @@ enum setting_kind {
 	KIND_LINK_LAYER,
 	KIND_CRYPTO,
 	KIND_FIRMWARE,
+	KIND_NETDEV,
 	KIND_PATH
 };
 
@@ -71,6 +73,7 @@ static const struct setting settings[] = {
 	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},
 	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16},
+	{"netdev", KIND_NETDEV, FIELD(netdev)},
 };
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
@@ -111,11 +114,25 @@ allowed(const struct setting *s, char *buf, size_t len)
 	case KIND_PATH:
 		snprintf(buf, len, "a path of up to %u bytes", s->width - 1u);
 		break;
+	case KIND_NETDEV:
+		snprintf(buf, len,
+			"the name of a network interface of this machine, or several with commas");
+		break;
 	case KIND_FIRMWARE:
 		snprintf(buf, len, "MAJOR.MINOR.SUB, three numbers up to 65535");
 		break;
 	}
 	return buf;
+}
+
+/* The whole field is written: equal settings are equal bytes. */
+static bool
+set_text(struct softhca_config *cfg, const struct setting *s, const char *text)
+{
+	if (strlen(text) >= s->width)
+		return false;
+	strncpy((char *)cfg + s->offset, text, s->width);
+	return true;
 }
 
 static bool
@@ -154,11 +171,12 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 	switch (s->kind) {
 	case KIND_FIRMWARE:
 		return parse_firmware(cfg, text);
-	case KIND_PATH:
-		if (strlen(text) >= s->width)
+	case KIND_NETDEV:
+		if (netdev_count(text) == 0)
 			return false;
-		strcpy((char *)cfg + s->offset, text);
-		return true;
+		return set_text(cfg, s, text);
+	case KIND_PATH:
+		return set_text(cfg, s, text);
 	case KIND_LINK_LAYER:
 		if (strcmp(text, "ethernet") == 0)
 			value = SOFTHCA_LINK_ETHERNET;
@@ -305,6 +323,29 @@ load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 	return 0;
 }
 
+/* What is wrong only beside other settings. */
+static int
+check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
+{
+	unsigned int n = cfg->netdev[0] != '\0' ? netdev_count(cfg->netdev) : 0;
+	unsigned int ports = cfg->devices * cfg->ports;
+
+	if (n > 0 && cfg->link_layer != SOFTHCA_LINK_ETHERNET) {
+		snprintf(err, err_len,
+			"netdev = \"%s\" needs link_layer = ethernet; ports of InfiniBand are "
+			"tied to no network interface",
+			cfg->netdev);
+		return -EINVAL;
+	}
+	if (n > ports) {
+		snprintf(err, err_len,
+			"netdev = \"%s\" has %u names, and there are %u ports (devices = %u, ports = %u)",
+			cfg->netdev, n, ports, cfg->devices, cfg->ports);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int
 settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -313,7 +354,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 	int rc;
 
 	for (size_t i = 0; i < N_SETTINGS; i++)
-		if (settings[i].kind != KIND_FIRMWARE && settings[i].kind != KIND_PATH)
+		if (settings[i].kind != KIND_FIRMWARE && settings[i].kind != KIND_NETDEV &&
+			settings[i].kind != KIND_PATH)
 			set_field(&tmp, &settings[i], settings[i].def);
 	if (path != NULL) {
 		rc = load_file(&tmp, path, err, err_len);
@@ -321,6 +363,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 			return rc;
 	}
 	rc = load_environment(&tmp, err, err_len);
+	if (rc == 0)
+		rc = check_netdev(&tmp, err, err_len);
 	if (rc == 0)
 		*cfg = tmp;
 	return rc;

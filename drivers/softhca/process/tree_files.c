@@ -5,6 +5,7 @@
  *   sys/devices/pci<DDDD>:00/<BDF>/       vendor, device, class, resource, uevent, ...; driver, subsystem
  *     infiniband/mlx5_<i>/                node_type, node_guid, ...; device, subsystem
  *       ports/<p>/                        lid, state, ...; gids, gid_attrs, pkeys, counters, hw_counters
+ *     net/<interface>                     a link to the machine's own: the setting `netdev`
  *     infiniband_verbs/uverbs<N>/         dev, ibdev, abi_version; device, subsystem
  *   sys/class/infiniband/mlx5_<i>         links to these, as are sys/class/infiniband_verbs/uverbs<N>,
  *   sys/bus/pci/devices/<BDF>             sys/bus/pci/drivers/mlx5_core/<BDF>, sys/dev/char/231:<minor>
@@ -32,6 +33,7 @@
 #include "caps.h"
 #include "counters.h"
 #include "devices.h"
+#include "netdev.h"
 #include "raw.h"
 #include "sysfs.h"
 
@@ -455,6 +457,21 @@ put_uverbs(struct making *m, const struct softhca_dev *dev, const char *pci)
 	put_text(m, "", "dev/infiniband/uverbs%u", uverbs);
 }
 
+/* The kernel shows a directory here. The interface belongs to the machine, so this is a link to its directory. */
+static void
+put_netdevs(struct making *m, const struct softhca_dev *dev, const char *pci)
+{
+	char names[SOFTHCA_MAX_PORTS][NETDEV_NAME_MAX], path[PATH_MAX];
+
+	for (unsigned int p = 0; p < dev->cfg->ports; p++) {
+		if (netdev_of(dev, p + 1, names[p]) == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/class/net/%s", m->root, names[p]);
+		if (p == 0 || strcmp(names[p], names[p - 1]) != 0)
+			put_link(m, path, "%s/net/%s", pci, names[p]);
+	}
+}
+
 static void
 put_device(struct making *m, const struct softhca_dev *dev)
 {
@@ -466,6 +483,7 @@ put_device(struct making *m, const struct softhca_dev *dev)
 	put_pci(m, dev, pci, bdf);
 	put_ibdev(m, dev, pci);
 	put_uverbs(m, dev, pci);
+	put_netdevs(m, dev, pci);
 	snprintf(text, sizeof(text), "../../../%s", bdf);
 	put_link(m, text, "%s/infiniband/mlx5_%u/device", pci, dev->index);
 	put_link(m, text, "%s/infiniband_verbs/uverbs%u/device", pci, uverbs);
@@ -538,18 +556,24 @@ static void
 put_gids(struct making *m, const struct softhca_dev *dev, unsigned int port)
 {
 	struct ib_uverbs_gid_entry entry;
-	char dir[128];
+	char dir[128], netdev[NETDEV_NAME_MAX + 1];
+	const bool tied = netdev_of(dev, port, netdev) != 0;
 
+	strcat(netdev, "\n");
 	snprintf(dir, sizeof(dir), "sys/class/infiniband/mlx5_%u/ports/%u", dev->index, port);
 	for (uint32_t i = 0; i < CAPS_GID_TABLE_LEN; i++) {
-		if (caps_gid(dev, port, i, &entry) == 0) {
+		const bool used = caps_gid(dev, port, i, &entry) == 0;
+
+		if (used) {
 			put_gid(m, dir, i, &entry);
 		} else {
 			put_hard_link(m, "no_gid", "%s/gids/%u", dir, i);
 			put_hard_link(m, "no_attribute", "%s/gid_attrs/types/%u", dir, i);
 		}
-		/* No network interface belongs to the ports. */
-		put_hard_link(m, "no_attribute", "%s/gid_attrs/ndevs/%u", dir, i);
+		if (used && tied)
+			put_text(m, netdev, "%s/gid_attrs/ndevs/%u", dir, i);
+		else
+			put_hard_link(m, "no_attribute", "%s/gid_attrs/ndevs/%u", dir, i);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "counters.h"
 #include "devices.h"
 #include "log.h"
+#include "netdev.h"
 #include "raw.h"
 #include "tree.h"
 
@@ -146,6 +147,23 @@ open_for_writing(const struct path_place *place, int flags)
 	return S_ISREG(st.st_mode) ? -EACCES : 0;
 }
 
+/*
+ * As the kernel answers where an entry of a GID table is empty, or its network interface is gone: print_ndev in
+ * drivers/infiniband/core/sysfs.c.
+ */
+static bool
+has_lost_netdev(const char *name)
+{
+	char netdev[NETDEV_NAME_MAX];
+	const char *attribute;
+	const struct softhca_dev *dev;
+	unsigned int port;
+
+	dev = port_of(name, &port, &attribute);
+	return dev != NULL && strncmp(attribute, "gid_attrs/ndevs/", 16) == 0 &&
+	       netdev_of(dev, port, netdev) == 0;
+}
+
 int
 tree_open(struct path_place *place, int flags, int *fd)
 {
@@ -166,9 +184,8 @@ tree_open(struct path_place *place, int flags, int *fd)
 			"adapter's ids only, and mstflint and setpci cannot work here");
 		return -EPERM;
 	}
-	/* An entry of a GID table that is empty, or without a network interface: the kernel's answer. */
 	if (strstr(place->name, "/gid_attrs/") != NULL && raw_stat(place->real, &st) == 0 &&
-		S_ISREG(st.st_mode) && st.st_size == 0)
+		S_ISREG(st.st_mode) && (st.st_size == 0 || has_lost_netdev(place->name)))
 		return -EINVAL;
 	replace_by_value(place, fd);
 	return 0;

@@ -13,6 +13,7 @@
 #include "call.h"
 #include "caps.h"
 #include "ctx_files.h"
+#include "netdev.h"
 #include "newer_uapi.h"
 
 static int
@@ -124,6 +125,19 @@ query_port_speed(struct uverbs_call *call)
 	return call_out(call, NEWER_ATTR_PORT_SPEED_RESP, &speed, sizeof(speed));
 }
 
+/* A GID with the network interface of its port. */
+static int
+find_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
+	struct ib_uverbs_gid_entry *entry)
+{
+	char name[NETDEV_NAME_MAX];
+	int rc = caps_gid(dev, port, index, entry);
+
+	if (rc == 0)
+		entry->netdev_ifindex = netdev_of(dev, port, name);
+	return rc;
+}
+
 static int
 query_gid_entry(struct uverbs_call *call)
 {
@@ -132,7 +146,7 @@ query_gid_entry(struct uverbs_call *call)
 
 	if (call_in_u32(call, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS) != 0)
 		return -EINVAL;
-	rc = caps_gid(call->ctx->dev, call_in_u32(call, UVERBS_ATTR_QUERY_GID_ENTRY_PORT),
+	rc = find_gid(call->ctx->dev, call_in_u32(call, UVERBS_ATTR_QUERY_GID_ENTRY_PORT),
 		call_in_u32(call, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX), &entry);
 	if (rc != 0)
 		return rc;
@@ -153,7 +167,7 @@ query_gid_table(struct uverbs_call *call)
 		return -EINVAL;
 	for (uint32_t port = 1; port <= call->ctx->dev->cfg->ports; port++)
 		for (uint32_t i = 0; i < CAPS_GID_TABLE_LEN; i++)
-			if (caps_gid(call->ctx->dev, port, i, &found[n]) == 0)
+			if (find_gid(call->ctx->dev, port, i, &found[n]) == 0)
 				n++;
 	if (n * entry_len > out->len)
 		return -EINVAL;

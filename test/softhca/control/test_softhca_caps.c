@@ -6,6 +6,7 @@
  * Expected values: the limits of doc/softhca.md. Their places: the structures of the kernel's ABI,
  * and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
  */
+#include <net/if.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -388,7 +389,8 @@ case_gid_table(void)
 {
 	struct ibv_context *ctx = pair_open(0);
 	const unsigned int n = is_ethernet() ? 4 : 1;
-	struct ibv_gid_entry table[8];
+	const char *netdev = getenv("SOFTHCA_NETDEV");
+	struct ibv_gid_entry table[8], entry;
 	union ibv_gid gid;
 
 	memset(table, 0xa5, sizeof(table));
@@ -402,7 +404,9 @@ case_gid_table(void)
 		CHECK_EQ(be64toh(table[i].gid.global.interface_id), low);
 		CHECK_EQ(table[i].gid_index, i);
 		CHECK_EQ(table[i].port_num, 1);
-		CHECK_EQ(table[i].ndev_ifindex, 0);
+		CHECK_EQ(table[i].ndev_ifindex, netdev != NULL ? if_nametoindex(netdev) : 0);
+		CHECK_EQ(ibv_query_gid_ex(ctx, 1, i, &entry, 0), 0);
+		CHECK_EQ(entry.ndev_ifindex, table[i].ndev_ifindex);
 		CHECK_EQ(table[i].gid_type, !is_ethernet() ? IBV_GID_TYPE_IB
 					    : i % 2 == 0   ? IBV_GID_TYPE_ROCE_V1
 							   : IBV_GID_TYPE_ROCE_V2);

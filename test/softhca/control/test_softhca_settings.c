@@ -233,6 +233,59 @@ case_path(void)
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
 }
 
+static int
+load_file(struct softhca_config *cfg, const char *text)
+{
+	char path[64];
+	int fd = memfd_create("settings", MFD_CLOEXEC), rc;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = load_with(cfg, "SOFTHCA_CONFIG", path);
+	close(fd);
+	return rc;
+}
+
+/* The interfaces of this machine: `lo` is in each network namespace. */
+static void
+case_netdev(void)
+{
+	static const struct row row = {.name = "NETDEV",
+		.takes = "the name of a network interface of this machine, or several with commas"};
+	static const char *const refused[] = {"", "lo,", ",lo", "lo,,lo", "lo,softhca-none", " lo",
+		"lo ", ".", "..", "../lo", "abcdefghijklmnop", "abcdefghijklmnopqrstuvwxyz"};
+	struct softhca_config cfg, again;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(cfg.netdev[0], '\0');
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), 0);
+	CHECK(strcmp(cfg.netdev, "lo") == 0);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		expect_refused(&row, refused[i]);
+	/* One name for each port, and no more. */
+	CHECK_EQ(setenv("SOFTHCA_DEVICES", "2", 1), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo"), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo,lo"), -EINVAL);
+	CHECK(strcmp(err, "netdev = \"lo,lo,lo\" has 3 names, and there are 2 ports "
+			  "(devices = 2, ports = 1)") == 0,
+		"%s", err);
+	CHECK_EQ(setenv("SOFTHCA_PORTS", "2", 1), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo,lo,lo"), 0);
+	CHECK_EQ(unsetenv("SOFTHCA_DEVICES"), 0);
+	CHECK_EQ(unsetenv("SOFTHCA_PORTS"), 0);
+	CHECK_EQ(setenv("SOFTHCA_LINK_LAYER", "infiniband", 1), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), -EINVAL);
+	CHECK(strstr(err, "needs link_layer = ethernet") != NULL, "%s", err);
+	CHECK_EQ(unsetenv("SOFTHCA_LINK_LAYER"), 0);
+	/* Equal settings are equal bytes, whatever stood there before: trees compare them. */
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), 0);
+	CHECK_EQ(setenv("SOFTHCA_NETDEV", "lo", 1), 0);
+	CHECK_EQ(load_file(&again, "devices = 2\nnetdev = lo,lo\ndevices = 1\n"), 0);
+	CHECK_EQ(unsetenv("SOFTHCA_NETDEV"), 0);
+	CHECK(memcmp(&cfg, &again, sizeof(cfg)) == 0);
+}
+
 static void
 case_unknown(void)
 {
@@ -262,20 +315,6 @@ case_unknown(void)
 }
 
 /* ---- files */
-
-static int
-load_file(struct softhca_config *cfg, const char *text)
-{
-	char path[64];
-	int fd = memfd_create("settings", MFD_CLOEXEC), rc;
-
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = load_with(cfg, "SOFTHCA_CONFIG", path);
-	close(fd);
-	return rc;
-}
 
 static void
 expect_line_refused(const char *text, unsigned int line, const char *says)
@@ -337,6 +376,7 @@ main(int argc, char **argv)
 		{"link layers and encryption are set by words", case_words},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
+		{"network interfaces are the machine's, and not more than ports", case_netdev},
 		{"an unknown setting is an error that names the known ones", case_unknown},
 		{"a file has a setting on each line, and its errors have the line's number",
 			case_files},

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network interfaces that the ports are tied to. */
+#include "netdev.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "raw.h"
+
+_Static_assert(NETDEV_NAME_MAX == IFNAMSIZ, "a name of the kernel's");
+
+uint32_t
+netdev_find(const char *name)
+{
+	struct ifreq request = {0};
+	const int was = errno;
+	uint32_t found = 0;
+	int fd;
+
+	if (strlen(name) >= sizeof(request.ifr_name))
+		return 0;
+	strcpy(request.ifr_name, name);
+	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0) {
+		if (raw_ioctl(fd, SIOCGIFINDEX, &request) == 0)
+			found = (uint32_t)request.ifr_ifindex;
+		close(fd);
+	}
+	errno = was;
+	return found;
+}
+
+bool
+netdev_name_in(const char *list, unsigned int n, char name[NETDEV_NAME_MAX])
+{
+	const char *comma;
+	size_t len;
+
+	while (n-- > 0 && (comma = strchr(list, ',')) != NULL)
+		list = comma + 1;
+	len = strcspn(list, ",");
+	if (len == 0 || len >= NETDEV_NAME_MAX)
+		return false;
+	memcpy(name, list, len);
+	name[len] = '\0';
+	return true;
+}
+
+/* The kernel has no name with a slash or a comma, and neither "." nor "..": those are not found. */
+unsigned int
+netdev_count(const char *list)
+{
+	unsigned int n = 1;
+
+	for (const char *at = list; (at = strchr(at, ',')) != NULL; at++)
+		n++;
+	for (unsigned int i = 0; i < n; i++) {
+		char name[NETDEV_NAME_MAX];
+
+		if (!netdev_name_in(list, i, name) || netdev_find(name) == 0)
+			return 0;
+	}
+	return n;
+}
+
+uint32_t
+netdev_of(const struct softhca_dev *dev, uint32_t port, char name[NETDEV_NAME_MAX])
+{
+	const char *list = dev->cfg->netdev;
+	uint32_t found = 0;
+
+	name[0] = '\0';
+	if (*list != '\0' && netdev_name_in(list, dev->index * dev->cfg->ports + port - 1, name))
+		found = netdev_find(name);
+	if (found == 0)
+		name[0] = '\0';
+	return found;
+}
