@@ -15,7 +15,8 @@ import sys
 from launched import LAUNCHER, Case, HELLO, clean_env, main
 
 IBDEV = '/sys/class/infiniband/mlx5_0'
-FUNCTION = '/sys/devices/pcica00:00/ca00:00:01.0'
+BDF = 'ca00:00:01.0'
+FUNCTION = f'/sys/devices/pcica00:00/{BDF}'
 
 
 class Tools(Case):
@@ -173,6 +174,15 @@ class Diagnostics(Case):
         result = self.run_on('perfquery', status=None)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn('softhca: management datagrams (umad) are not emulated', result.stderr)
+
+    def test_devlink_does_not_know_the_adapter(self):
+        # A program that asks for no family, and one that asks for another family.
+        self.assertEqual(self.run_on('ip', 'link', 'show', 'lo').stderr, '')
+        self.assertNotIn('softhca:', self.run_on('ip', 'l2tp', 'show', 'tunnel', status=None).stderr)
+        for argv in (('devlink', 'dev', 'show'), ('devlink', 'port', 'show', f'pci/{BDF}/1'), ('vdpa', 'dev', 'show')):
+            result = self.run_on(*argv, status=None)
+            self.assertEqual(result.stderr.count(f'softhca: {argv[0]} is not emulated: '), 1, result.stderr)
+            self.assertNotIn(BDF, result.stdout)
 
     def test_lspci_knows_the_ids_only(self):
         result = self.run_on('lspci', '-D', '-n', status=None)

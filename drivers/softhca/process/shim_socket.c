@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h).
+ * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h); requests of generic netlink are looked at (genl.h).
  *
  * Calls on other sockets go to the kernel by a raw system call, as in shim.c. Where libc's own call can
  * be cancelled (pthreads(7)), so can this one.
@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "genl.h"
 #include "nl_socket.h"
 #include "softhca.h"
 #include "sysfs.h"
@@ -58,6 +59,8 @@ result(ssize_t rc)
 SOFTHCA_API int
 socket(int domain, int type, int protocol)
 {
+	if (domain == AF_NETLINK && protocol == NETLINK_GENERIC && softhca_active())
+		genl_opened();
 	if (domain != AF_NETLINK || protocol != NETLINK_RDMA || !softhca_active())
 		return syscall(SYS_socket, domain, type, protocol);
 	return (int)result(sysfs_has_others() ? -EPROTONOSUPPORT : nl_socket_open(type));
@@ -103,6 +106,8 @@ sendmsg(int fd, const struct msghdr *msg, int flags)
 	if (nl_socket_is(fd))
 		return result(nl_socket_send(fd, msg->msg_iov, msg->msg_iovlen, msg->msg_name,
 			msg->msg_namelen));
+	if (msg != NULL)
+		genl_note(fd, msg->msg_iov, msg->msg_iovlen);
 	return wait_in(SYS_sendmsg, fd, (long)msg, flags, 0, 0, 0);
 }
 
@@ -114,6 +119,7 @@ sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *ad
 
 	if (nl_socket_is(fd))
 		return result(nl_socket_send(fd, &iov, 1, addr, addr_len));
+	genl_note(fd, &iov, 1);
 	return wait_in(SYS_sendto, fd, (long)buf, (long)len, flags, (long)addr, addr_len);
 }
 
