@@ -9,16 +9,20 @@
 
 #include "raw.h"
 
+struct port {
+	_Atomic uint64_t value[COUNTER_N];
+};
+
 struct table {
-	struct counters port[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
+	struct port port[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 };
 
 static struct table unshared;
 static _Atomic(struct table *) table = &unshared;
 /* Of the counters of what was carried: lanes of several threads add to one port. */
-static struct spin carrying[SOFTHCA_MAX_DEVICES * SOFTHCA_MAX_PORTS];
+static struct spin carrying[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 
-struct counters *
+static struct port *
 counters_of(const struct softhca_dev *dev, uint32_t port)
 {
 	struct table *t = atomic_load_explicit(&table, memory_order_acquire);
@@ -32,18 +36,33 @@ counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter)
 	atomic_fetch_add_explicit(&counters_of(dev, port)->value[counter], 1, memory_order_relaxed);
 }
 
-void
-counters_carry(struct counters *to, const uint64_t n[COUNTER_N_CARRIED])
+/* The port's lock is held: other threads and processes only read. */
+static void
+carry(struct port *to, enum counter counter, uint64_t n)
 {
-	struct table *t = atomic_load_explicit(&table, memory_order_relaxed);
-	struct spin *lock = &carrying[to - &t->port[0][0]];
+	_Atomic uint64_t *value = &to->value[counter];
+
+	atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
+void
+counters_carry(const struct softhca_dev *dev, uint32_t port, const struct traffic *sent,
+	const struct traffic *received, const struct requests *answered)
+{
+	struct port *to = counters_of(dev, port);
+	struct spin *lock = &carrying[dev->index][port == 2];
 
 	spin_lock(lock);
-	for (unsigned int i = 0; i < COUNTER_N_CARRIED; i++)
-		if (n[i] != 0)
-			atomic_store_explicit(&to->value[i],
-				atomic_load_explicit(&to->value[i], memory_order_relaxed) + n[i],
-				memory_order_relaxed);
+	carry(to, COUNTER_XMIT_DATA, sent->words);
+	carry(to, COUNTER_XMIT_PACKETS, sent->packets);
+	carry(to, COUNTER_RCV_DATA, received->words);
+	carry(to, COUNTER_RCV_PACKETS, received->packets);
+	if (answered != NULL) {
+		carry(to, COUNTER_RX_WRITES, answered->writes);
+		carry(to, COUNTER_RX_READS, answered->reads);
+		carry(to, COUNTER_RX_ATOMICS, answered->atomics);
+	}
 	spin_unlock(lock);
 }
 

@@ -29,9 +29,8 @@ enum counter {
 	COUNTER_RX_WRITES,
 	COUNTER_RX_READS,
 	COUNTER_RX_ATOMICS,
-	COUNTER_N_CARRIED,
 	/* Changed by counters_add() only. */
-	COUNTER_LINK_DOWNED = COUNTER_N_CARRIED,
+	COUNTER_LINK_DOWNED,
 	COUNTER_OUT_OF_BUFFER,     /* messages that met no receive */
 	COUNTER_RNR_NAKS,          /* requests that were answered so */
 	COUNTER_ACK_TIMEOUTS,      /* requests that nobody answered */
@@ -46,17 +45,22 @@ enum counter {
 	COUNTER_N
 };
 
-/* Of one port. */
-struct counters {
-	_Atomic uint64_t value[COUNTER_N];
+/* What a port has sent, or received. */
+struct traffic {
+	uint64_t words; /* octets divided by 4, with all headers */
+	uint64_t packets;
 };
 
-/* The counters of a port, 1 or 2. */
-struct counters *counters_of(const struct softhca_dev *dev, uint32_t port);
-/* Adds 1. Any thread. */
+/* The requests that a port's responders have answered. */
+struct requests {
+	uint64_t writes, reads, atomics;
+};
+
+/* Adds 1 to a counter of a port, 1 or 2. Any thread. */
 void counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter);
-/* Adds to the first COUNTER_N_CARRIED counters. Any thread. */
-void counters_carry(struct counters *to, const uint64_t n[COUNTER_N_CARRIED]);
+/* Adds what a port has carried; answered: NULL: nothing. Any thread. */
+void counters_carry(const struct softhca_dev *dev, uint32_t port, const struct traffic *sent,
+	const struct traffic *received, const struct requests *answered);
 
 /* From now on this process counts in a new file of that name, from 0. Where that fails, nobody else sees it. */
 void counters_share(const char *path);

@@ -16,6 +16,9 @@ enum {
 	DETH = 8, /* UD */
 	XRCETH = 4,
 	DCETH = 16, /* DC: an assumption, its size is not public */
+	RETH = 16,  /* of RDMA */
+	ATOMIC_ETH = 28,
+	IMM = 4, /* immediate data; as long: the key to invalidate */
 	AETH = 4,
 	ATOMIC_ACK = 8
 };
@@ -70,75 +73,103 @@ request_header(enum softhca_qp_type type)
 	}
 }
 
-void
-carried_begin(struct run *run, const struct message *m)
+/* Bytes of headers of one kind of message, beyond those of every packet. */
+static const struct {
+	uint8_t request, answer;
+} headers[MESSAGE_N_KINDS] = {
+	[MESSAGE_SEND] = {0, AETH},
+	[MESSAGE_SEND_MORE] = {IMM, AETH},
+	[MESSAGE_WRITE] = {RETH, AETH},
+	[MESSAGE_WRITE_IMM] = {RETH + IMM, AETH},
+	[MESSAGE_READ] = {RETH, AETH},
+	[MESSAGE_ATOMIC] = {ATOMIC_ETH, AETH + ATOMIC_ACK},
+};
+
+static void
+begin(struct run *run, const struct message *m)
 {
 	const struct softhca_qp *from = run->qp;
 	uint32_t mtu = from->attr.path_mtu;
 	bool named = from->type == SOFTHCA_QP_UD || from->type == SOFTHCA_QP_DCI;
+	struct carried *c = &run->carried;
 
 	/* A datagram is one packet of the port's MTU. */
 	if (mtu < MTU_256 || mtu > MTU_4096 || from->type == SOFTHCA_QP_UD)
 		mtu = MTU_4096;
-	run->carried = (struct carried){
-		.from = from,
-		.log_mtu = LOG_MTU_256 + mtu - MTU_256,
-		.packet_headers = named ? datagram_headers(from, &m->path) : packet_headers(from),
-		.request_header = request_header(from->type),
-	};
+	c->from = from;
+	c->log_mtu = LOG_MTU_256 + mtu - MTU_256;
+	c->rare_len = (UINT64_C(1) << c->log_mtu) + 1;
+	c->packet_headers = named ? datagram_headers(from, &m->path) : packet_headers(from);
+	c->request_header = request_header(from->type);
 }
 
-/* What one port gets: what it sent, and what it received. */
-static void
-add(uint64_t n[COUNTER_N_CARRIED], uint64_t sent_octets, uint64_t sent, uint64_t received_octets,
-	uint64_t received)
+void
+carried_note_rare(struct run *run, const struct message *m, uint64_t len)
 {
-	n[COUNTER_XMIT_DATA] += sent_octets / 4;
-	n[COUNTER_XMIT_PACKETS] += sent;
-	n[COUNTER_RCV_DATA] += received_octets / 4;
-	n[COUNTER_RCV_PACKETS] += received;
+	struct carried *c = &run->carried;
+
+	if (c->from == NULL)
+		begin(run, m);
+	c->n[m->op->kind]++;
+	c->len[m->op->kind] += len;
+	if (len != 0)
+		c->packets[m->op->kind] += (len - 1) >> c->log_mtu;
+}
+
+/* Both directions of what was noted. Without an answer, nothing comes back. */
+static void
+sum(const struct carried *c, bool answered, struct traffic *there, struct traffic *back)
+{
+	uint64_t octets = 0, octets_back = 0, *data;
+
+	*there = *back = (struct traffic){0, 0};
+	for (unsigned int kind = 0; kind < MESSAGE_N_KINDS; kind++) {
+		const uint64_t n = c->n[kind];
+
+		if (n == 0)
+			continue;
+		there->packets += n;
+		back->packets += n;
+		(kind == MESSAGE_READ ? back : there)->packets += c->packets[kind];
+		octets += n * (headers[kind].request + c->request_header);
+		octets_back += n * headers[kind].answer;
+		data = kind == MESSAGE_READ ? &octets_back : &octets;
+		*data += c->len[kind];
+	}
+	there->words = (octets + there->packets * c->packet_headers) / 4;
+	back->words = (octets_back + back->packets * c->packet_headers) / 4;
+	if (!answered)
+		*back = (struct traffic){0, 0};
 }
 
 void
 carried_flush(struct run *run)
 {
-	struct carried *c = &run->carried;
-	const uint64_t writes = c->requests[ACC_REMOTE_WRITE], reads = c->requests[ACC_REMOTE_READ];
-	const uint64_t atomics = c->requests[ACC_REMOTE_ATOMIC];
-	const uint64_t messages = c->requests[0] + writes + reads + atomics;
-	const uint64_t asks = messages + c->packets[0];
-	const uint64_t asked = c->len[0] + c->request_len + messages * c->request_header +
-			       asks * c->packet_headers;
-	uint64_t here[COUNTER_N_CARRIED] = {0}, there[COUNTER_N_CARRIED] = {0}, *peer;
-	uint64_t answers = 0, answered = 0;
+	const struct carried *c = &run->carried;
 	const struct softhca_qp *qp = c->from, *responder = run->responder.qp;
-	struct counters *from = counters_of(qp->dev, qp->attr.port);
-	struct counters *to =
-		responder != NULL ? counters_of(responder->dev, responder->attr.port) : NULL;
+	const struct requests requests = {.writes = c->n[MESSAGE_WRITE] + c->n[MESSAGE_WRITE_IMM],
+		.reads = c->n[MESSAGE_READ],
+		.atomics = c->n[MESSAGE_ATOMIC]};
+	struct traffic there, back, both;
 
-	/* An acknowledgment for each message, or the data that were asked for. */
-	if (!qp_is_unreliable(qp)) {
-		answers = messages + c->packets[1];
-		answered = c->len[1] + messages * AETH + atomics * ATOMIC_ACK +
-			   answers * c->packet_headers;
+	sum(c, !qp_is_unreliable(qp), &there, &back);
+	if (responder != NULL && responder->dev == qp->dev &&
+		responder->attr.port == qp->attr.port) {
+		both.words = there.words + back.words;
+		both.packets = there.packets + back.packets;
+		counters_carry(qp->dev, qp->attr.port, &both, &both, &requests);
+	} else {
+		counters_carry(qp->dev, qp->attr.port, &there, &back, NULL);
+		if (responder != NULL)
+			counters_carry(responder->dev, responder->attr.port, &back, &there,
+				&requests);
 	}
-	peer = from == to ? here : there;
-	add(here, asked, asks, answered, answers);
-	add(peer, answered, answers, asked, asks);
-	peer[COUNTER_RX_WRITES] = writes;
-	peer[COUNTER_RX_READS] = reads;
-	peer[COUNTER_RX_ATOMICS] = atomics;
-	counters_carry(from, here);
-	if (from != to && to != NULL)
-		counters_carry(to, there);
-	c->from = NULL;
+	run->carried = (struct carried){.from = NULL};
 }
 
 void
 carried_frame(struct run *run, unsigned int len)
 {
-	uint64_t n[COUNTER_N_CARRIED] = {0};
-
-	add(n, len, 1, 0, 0);
-	counters_carry(counters_of(run->qp->dev, run->qp->attr.port), n);
+	counters_carry(run->qp->dev, run->qp->attr.port, &(struct traffic){len / 4, 1},
+		&(struct traffic){0, 0}, NULL);
 }

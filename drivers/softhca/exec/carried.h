@@ -11,38 +11,33 @@
 #define SOFTHCA_CARRIED_H
 
 #include "counters.h"
-#include "key.h"
 #include "message.h"
 #include "move.h"
 #include "run.h"
 
 /* Adds what was noted to the counters, and forgets it. The responder is still held. */
 void carried_flush(struct run *run);
-/* Begins to note messages from run->qp to the responder that is held: this is the first. */
-void carried_begin(struct run *run, const struct message *m);
+/* carried_note() of the first message from run->qp to the responder that is held, or of one of several packets. */
+void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
 /* A frame of a raw packet queue pair was sent. */
 void carried_frame(struct run *run, unsigned int len);
 
 /*
  * The responder has answered. It is still held: when it is let go, responder_release() adds what was
- * noted, and the next message begins anew.
+ * noted, and the next message begins anew. len: bytes of payload, 0 of an atomic: its operands are headers.
+ * A single comparison finds both rare cases.
  */
 static inline void
-carried_note(struct run *run, const struct message *m)
+carried_note(struct run *run, const struct message *m, uint64_t len)
 {
 	struct carried *c = &run->carried;
-	uint64_t len, packets;
 
-	if (__builtin_expect(c->from == NULL, 0))
-		carried_begin(run, m);
-	c->requests[m->op->remote_access]++;
-	c->request_len += m->op->ext_len;
-	if (__builtin_expect(m->payload == NULL, 0))
-		return; /* an atomic: its operands are in its headers */
-	len = m->payload->len;
-	packets = (len - (len != 0)) >> c->log_mtu; /* beyond the first */
-	c->len[m->op->access != 0] += len;
-	c->packets[m->op->access != 0] += packets;
+	if (__builtin_expect(len >= c->rare_len, 0)) {
+		carried_note_rare(run, m, len);
+		return;
+	}
+	c->n[m->op->kind]++;
+	c->len[m->op->kind] += len;
 }
 
 #endif

@@ -17,11 +17,11 @@ exec_atomic(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (dst.len != ATOMIC_LEN)
 		return requester_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
-	message_init(&m, run, wqe, NULL);
+	message_init(&m, run, wqe);
 	message_memory(&m, run, wqe);
 	m.swap_add = get_be64(operands + ATOMIC_SWAP_ADD);
 	m.compare = get_be64(operands + ATOMIC_COMPARE);
-	syn = requester_ask(run, &m, &answer);
+	syn = requester_ask(run, &m, NULL, &answer);
 	if (syn != SYN_OK)
 		return syn;
 	sg_set(&src, &answer.old, sizeof(answer.old));

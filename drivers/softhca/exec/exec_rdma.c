@@ -12,9 +12,9 @@ exec_write(struct run *run, const struct wqe *wqe)
 
 	if (syn != SYN_OK)
 		return syn;
-	message_init(&m, run, wqe, &src);
+	message_init(&m, run, wqe);
 	message_memory(&m, run, wqe);
-	return requester_ask(run, &m, &answer);
+	return requester_ask(run, &m, &src, &answer);
 }
 
 unsigned int
@@ -27,9 +27,9 @@ exec_read(struct run *run, const struct wqe *wqe)
 
 	if (syn != SYN_OK)
 		return syn;
-	message_init(&m, run, wqe, &dst);
+	message_init(&m, run, wqe);
 	message_memory(&m, run, wqe);
-	syn = requester_ask(run, &m, &answer);
+	syn = requester_ask(run, &m, &dst, &answer);
 	if (syn == SYN_OK)
 		run->byte_cnt = (uint32_t)dst.len;
 	return syn;

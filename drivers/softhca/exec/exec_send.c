@@ -19,6 +19,6 @@ exec_send(struct run *run, const struct wqe *wqe)
 		return syn;
 	if (run->qp->type == SOFTHCA_QP_UD && src.len > UD_MAX_MESSAGE)
 		return requester_refuse(run, VEN_LENGTH, SYN_LOC_LEN);
-	message_init(&m, run, wqe, &src);
-	return requester_ask(run, &m, &answer);
+	message_init(&m, run, wqe);
+	return requester_ask(run, &m, &src, &answer);
 }

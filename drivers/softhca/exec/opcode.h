@@ -31,6 +31,17 @@ enum opcode_number {
 	OPC_MMO = 0x2f
 };
 
+/* Which headers an opcode's message has, and which requests its responder counts: carried.c. */
+enum message_kind {
+	MESSAGE_SEND,
+	MESSAGE_SEND_MORE, /* with immediate data, or with a key to invalidate */
+	MESSAGE_WRITE,
+	MESSAGE_WRITE_IMM,
+	MESSAGE_READ,
+	MESSAGE_ATOMIC,
+	MESSAGE_N_KINDS
+};
+
 struct answer;
 struct message;
 struct run;
@@ -64,7 +75,7 @@ struct opcode {
 	bool local;
 	uint8_t access;        /* to its data segments: ACC_LOCAL_WRITE; 0: it reads them */
 	uint8_t remote_access; /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
-	uint8_t ext_len; /* bytes of its extended headers, of a request: 4 for immediate data */
+	uint8_t kind;          /* of a message to a responder: enum message_kind */
 	uint8_t recv; /* enum wire_cqe_opcode of the receive that it uses at the responder, or 0 */
 };
 

@@ -11,10 +11,9 @@
 /* address.c: who the WQE's address names, of transports that name somebody in each WQE. */
 void message_address(const struct run *run, const struct wqe *wqe, struct message *m);
 
-/* A message of the WQE's operation, without memory of the responder and without operands. */
+/* A message of the WQE's operation, without memory of the responder, operands and payload. */
 static inline void
-message_init(struct message *m, const struct run *run, const struct wqe *wqe,
-	const struct sg *payload)
+message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 {
 	const struct softhca_qp *qp = run->qp;
 
@@ -25,7 +24,6 @@ message_init(struct message *m, const struct run *run, const struct wqe *wqe,
 	m->imm = wqe->imm;
 	m->solicited = wqe->solicited;
 	m->delayed = qp->delayed;
-	m->payload = payload;
 	if (qp->type != SOFTHCA_QP_RC)
 		message_address(run, wqe, m);
 }
@@ -43,14 +41,16 @@ message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 /* sq_wait.c: keeps what the send queue needs of an answer that is no success. */
 void requester_take_answer(struct run *run, unsigned int result, const struct answer *answer);
 
-/* Sends a message: the result is the executor's. */
+/* Sends a message with its payload, NULL of an atomic: the result is the executor's. */
 static inline unsigned int
-requester_ask(struct run *run, const struct message *m, struct answer *answer)
+requester_ask(struct run *run, struct message *m, const struct sg *payload, struct answer *answer)
 {
-	unsigned int result = responder_ask(run, m, answer);
+	unsigned int result;
 
+	m->payload = payload;
+	result = responder_ask(run, m, answer);
 	if (__builtin_expect(result == SYN_OK, 1))
-		carried_note(run, m);
+		carried_note(run, m, payload != NULL ? payload->len : 0);
 	else
 		requester_take_answer(run, result, answer);
 	return result;

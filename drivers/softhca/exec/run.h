@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "cq.h"
 #include "lanes.h"
+#include "opcode.h"
 #include "qp.h"
 #include "srq.h"
 #include "use.h"
@@ -26,11 +27,12 @@ struct responder {
 /* What a QP has sent to the responder that is held, and what came back: carried.h. */
 struct carried {
 	const struct softhca_qp *from; /* NULL: nothing yet */
+	uint64_t rare_len; /* messages of fewer bytes are one packet; 0: nothing was sent yet */
 	uint32_t log_mtu;
 	uint32_t packet_headers, request_header; /* bytes */
-	uint32_t requests[9];        /* by what they do at the responder: ACC_REMOTE_* */
-	uint64_t request_len;        /* bytes of headers behind those of every packet */
-	uint64_t len[2], packets[2]; /* [0] sent, [1] read: bytes; packets beyond each first one */
+	uint32_t n[MESSAGE_N_KINDS];             /* messages */
+	uint64_t len[MESSAGE_N_KINDS];           /* bytes of their payload */
+	uint64_t packets[MESSAGE_N_KINDS];       /* beyond the first one of each message */
 };
 
 struct run {

@@ -110,9 +110,9 @@ expect_only(const char *const *changed, size_t n)
 		"counters/unicast_rcv_packets"
 
 static void
-post(struct pair *p, enum ibv_wr_opcode opcode, uint32_t len)
+post(struct pair_end *from, const struct pair_end *to, enum ibv_wr_opcode opcode, uint32_t len)
 {
-	struct ibv_sge s = {(uintptr_t)p->client.buf, len, p->client.mr->lkey};
+	struct ibv_sge s = {(uintptr_t)from->buf, len, from->mr->lkey};
 	struct ibv_send_wr wr = {.sg_list = &s,
 		.num_sge = 1,
 		.opcode = opcode,
@@ -120,14 +120,14 @@ post(struct pair *p, enum ibv_wr_opcode opcode, uint32_t len)
 	struct ibv_send_wr *bad;
 
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)p->server.buf;
-		wr.wr.atomic.rkey = p->server.mr->rkey;
+		wr.wr.atomic.remote_addr = (uintptr_t)to->buf;
+		wr.wr.atomic.rkey = to->mr->rkey;
 	} else {
-		wr.wr.rdma.remote_addr = (uintptr_t)p->server.buf;
-		wr.wr.rdma.rkey = p->server.mr->rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)to->buf;
+		wr.wr.rdma.rkey = to->mr->rkey;
 	}
-	pair_publish(&p->client);
-	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
+	pair_publish(from);
+	CHECK_EQ(ibv_post_send(from->qp, &wr, &bad), 0);
 }
 
 /* Of the packets of this pair: bytes in front of and behind what BTH is followed by. */
@@ -171,6 +171,9 @@ case_carried(void)
 	} messages[] = {
 		{IBV_WR_RDMA_WRITE, 10000, RETH, AETH, false, "hw_counters/rx_write_requests"},
 		{IBV_WR_RDMA_WRITE, 0, RETH, AETH, false, "hw_counters/rx_write_requests"},
+		/* Of this MTU: one packet, and two. */
+		{IBV_WR_RDMA_WRITE, 1024, RETH, AETH, false, "hw_counters/rx_write_requests"},
+		{IBV_WR_RDMA_WRITE, 1025, RETH, AETH, false, "hw_counters/rx_write_requests"},
 		{IBV_WR_RDMA_WRITE_WITH_IMM, 64, RETH + IMM, AETH, false,
 			"hw_counters/rx_write_requests"},
 		{IBV_WR_SEND, 4096, 0, AETH, false, NULL},
@@ -179,6 +182,7 @@ case_carried(void)
 		{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, ATOMIC_ETH, AETH, true,
 			"hw_counters/rx_atomic_requests"},
 	};
+	uint64_t all = 0;
 	struct pair p;
 
 	pair_init(&p, NULL);
@@ -195,7 +199,7 @@ case_carried(void)
 		words = octets_there / 4 + octets_back / 4;
 		pair_post_recv(&p.server, 1, 20000, 20000);
 		note_all();
-		post(&p, messages[i].opcode, len);
+		post(&p.client, &p.server, messages[i].opcode, len);
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 		/* Both ends are at this port. */
 		expect("counters/port_xmit_packets", there + back);
@@ -207,15 +211,24 @@ case_carried(void)
 		if (messages[i].requests != NULL)
 			expect(messages[i].requests, 1);
 		EXPECT_ONLY(TRAFFIC, messages[i].requests != NULL ? messages[i].requests : "");
+		all += there + back;
 	}
-	/* Many in one visit. */
+	/* Many in one visit, of all kinds, and the other end sends too. */
+	for (unsigned int i = 0; i < 3; i++)
+		pair_post_recv(&p.server, 2 + i, 20000, 20000);
 	note_all();
+	post(&p.server, &p.client, IBV_WR_RDMA_READ, 10000);
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		post(&p.client, &p.server, messages[i].opcode, messages[i].len);
 	for (unsigned int i = 0; i < 50; i++)
-		post(&p, IBV_WR_RDMA_WRITE, 1);
-	for (unsigned int i = 0; i < 50; i++)
+		post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 1);
+	for (size_t i = 0; i < 50 + sizeof(messages) / sizeof(messages[0]); i++)
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
-	expect("counters/port_xmit_packets", 100);
-	expect("hw_counters/rx_write_requests", 50);
+	CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
+	expect("counters/port_xmit_packets", 100 + all + 1 + (10000 + mtu_of(&p) - 1) / mtu_of(&p));
+	expect("hw_counters/rx_write_requests", 55);
+	expect("hw_counters/rx_read_requests", 2);
+	expect("hw_counters/rx_atomic_requests", 1);
 	pair_fini(&p);
 }
 
@@ -227,8 +240,8 @@ case_access_errors(void)
 	pair_init(&p, NULL);
 	note_all();
 	p.server.mr->rkey ^= 0x100;
-	post(&p, IBV_WR_RDMA_WRITE, 8);
-	post(&p, IBV_WR_RDMA_WRITE, 8);
+	post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 8);
+	post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 8);
 	p.server.mr->rkey ^= 0x100;
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_WR_FLUSH_ERR);
@@ -252,7 +265,7 @@ case_receive_errors(void)
 	pair_post_recv(&p.server, 1, 0, 100);
 	pair_post_recv(&p.server, 2, 0, 100);
 	note_all();
-	post(&p, IBV_WR_SEND, 101);
+	post(&p.client, &p.server, IBV_WR_SEND, 101);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_REM_INV_REQ_ERR);
 	expect("hw_counters/resp_local_length_error", 1);
 	expect("hw_counters/resp_cqe_error", 2);
@@ -266,7 +279,7 @@ case_receive_errors(void)
 	/* No receive: one try, and one retry. */
 	pair_init(&p, &no_retry);
 	note_all();
-	post(&p, IBV_WR_SEND, 8);
+	post(&p.client, &p.server, IBV_WR_SEND, 8);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	expect("hw_counters/out_of_buffer", 2);
 	expect("hw_counters/rnr_nak_retry_err", 2);
@@ -287,7 +300,7 @@ case_nobody_answers(void)
 			 IBV_QP_STATE),
 		0);
 	note_all();
-	post(&p, IBV_WR_RDMA_WRITE, 8);
+	post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 8);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RETRY_EXC_ERR);
 	expect("hw_counters/local_ack_timeout_err", 1);
 	expect("hw_counters/req_cqe_error", 1);
@@ -321,7 +334,7 @@ case_child(void)
 
 	pair_init(&p, NULL);
 	note_all();
-	post(&p, IBV_WR_RDMA_WRITE, 8);
+	post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 8);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	expect("counters/port_xmit_packets", 2);
 	sent = value_of("counters/port_xmit_packets");
@@ -334,7 +347,7 @@ case_child(void)
 		pair_init(&own, NULL);
 		CHECK_EQ(value_of("counters/port_xmit_packets"), 0);
 		note_all();
-		post(&own, IBV_WR_RDMA_WRITE, 8);
+		post(&own.client, &own.server, IBV_WR_RDMA_WRITE, 8);
 		CHECK_EQ(pair_wait(&own.client).status, IBV_WC_SUCCESS);
 		expect("counters/port_xmit_packets", 2);
 		_exit(0);
