@@ -38,7 +38,15 @@
 extern "C" {
 #endif
 
-/** The operation. 0 is none: a descriptor of zeros is refused. */
+/**
+ * The operation. 0 is none: a descriptor of zeros is refused.
+ *
+ * ## Order
+ * Copies are unordered against each other and against RDMA placement, whatever carries them:
+ * dependence needs the fence. A fence (GANTRY_DESC_FENCE) orders a descriptor behind everything
+ * before it, and nothing behind the descriptor; whoever depends on a fenced one carries a fence too.
+ * The same is true of every other operation. Only completions come in the order of submission.
+ */
 enum gantry_op {
 	/**
 	 * Does nothing, and needs no hardware. Like every descriptor it completes after all that
@@ -46,8 +54,8 @@ enum gantry_op {
 	 */
 	GANTRY_OP_NOP = 1,
 	/**
-	 * Copies len bytes from src to dst, both registered memory of this process. The two ranges
-	 * must not overlap, else the bytes at dst are undefined.
+	 * Copies len bytes from src to dst, both registered memory of this process. Ranges that
+	 * overlap are refused with GANTRY_OVERLAP: no device copies like memmove(3).
 	 */
 	GANTRY_OP_COPY,
 	/** Writes len bytes from src, registered here, to dst at the peer, under remote_key. */
@@ -60,8 +68,7 @@ enum gantry_op {
 /**
  * Starts only when everything that was submitted before it on this queue is done and its bytes are
  * in place. Unlike IBV_SEND_FENCE of ibv_wr_post(3), it counts for all connections of the queue.
- * Without it, operations run in any order and at the same time; only their completions come in the
- * order of submission.
+ * What is submitted after it may run before it or at the same time.
  */
 #define GANTRY_DESC_FENCE (1u << 0)
 
@@ -95,6 +102,7 @@ enum gantry_status {
 	GANTRY_BAD_FIELD,      /**< a field that this operation does not use is not zero */
 	GANTRY_BAD_LENGTH,     /**< len is 0, or address + len overflows */
 	GANTRY_BAD_ADDRESS,    /**< src or dst is 0 */
+	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
 	GANTRY_BAD_PEER, /**< no such connection on this queue, or it is not connected or down */
 	/*

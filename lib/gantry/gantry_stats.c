@@ -29,6 +29,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_BAD_FIELD] = "unused field not zero",
 		[GANTRY_BAD_LENGTH] = "length zero or overflowing",
 		[GANTRY_BAD_ADDRESS] = "address zero",
+		[GANTRY_OVERLAP] = "source and destination overlap",
 		[GANTRY_NOT_REGISTERED] = "memory not registered",
 		[GANTRY_BAD_PEER] = "no such peer, or not connected",
 		[GANTRY_LOCAL_ERROR] = "local error",

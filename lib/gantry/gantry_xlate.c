@@ -54,6 +54,13 @@ overflows(uint64_t addr, uint64_t len)
 	return addr + len < addr;
 }
 
+/* True: source and destination have a byte in common. Neither range overflows. */
+static bool
+overlap(const struct gantry_desc *d)
+{
+	return d->src < d->dst ? d->dst - d->src < d->len : d->src - d->dst < d->len;
+}
+
 static bool
 peer_is_ready(const struct gantry_queue *q, uint16_t peer)
 {
@@ -93,6 +100,8 @@ check(const struct gantry_desc *d, const struct op_rule *rule)
 		return GANTRY_BAD_LENGTH;
 	if (d->src == 0 || d->dst == 0)
 		return GANTRY_BAD_ADDRESS;
+	if ((rule->uses & USES_PEER) == 0 && overlap(d))
+		return GANTRY_OVERLAP;
 	return GANTRY_OK;
 }
 

@@ -36,6 +36,17 @@ gantry_desc_head_of(enum gantry_op op)
 }
 
 /*
+ * True: [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half the address
+ * space. Written so that the compiler needs few instructions: the difference of the addresses is
+ * between -(len - 1) and len - 1.
+ */
+static __rte_always_inline bool
+gantry_xlate_overlap(uint64_t src, uint64_t dst, uint64_t len)
+{
+	return src + (len - 1) - dst <= 2 * (len - 1);
+}
+
+/*
  * True: d is a correct copy without flags, in the regions of the last hits, short enough for one
  * WQE. False: anything else; call gantry_xlate().
  */
@@ -45,7 +56,8 @@ gantry_xlate_is_easy(const struct gantry_desc *d, const struct gantry_region *sr
 {
 	return gantry_desc_head(d) == gantry_desc_head_of(GANTRY_OP_COPY) &&
 	       (d->remote_key | d->imm | d->arg[0] | d->arg[1]) == 0 && d->len <= max_len &&
-	       gantry_region_hit(src, d->src, d->len) && gantry_region_hit(dst, d->dst, d->len);
+	       gantry_region_hit(src, d->src, d->len) && gantry_region_hit(dst, d->dst, d->len) &&
+	       !gantry_xlate_overlap(d->src, d->dst, d->len);
 }
 
 /* The work of a correct copy whose regions are known. */

@@ -233,6 +233,37 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
+/* By every distance around the length, where the regions are the last hits and where they are not. */
+static void
+copies_that_overlap_are_refused(void)
+{
+	static const uint64_t lens[] = {1, 2, 64, 3000};
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *s = src + 8192;
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(lens); i++) {
+		int64_t len = lens[i];
+		const int64_t by[] = {0, 1, len - 1, len, len + 1, -1, 1 - len, -len, -len - 1};
+
+		for (k = 0; k < 2 * RTE_DIM(by); k++) {
+			int64_t distance = by[k / 2];
+			bool common = distance < len && -distance < len;
+
+			CHECK_EQ(env_do_one(q, env_copy(src, k % 2 ? dst : src + 4096, 64)),
+				GANTRY_OK);
+			env_fill(src, 16384, i);
+			CHECK_EQ(env_do_one(q, env_copy(s, s + distance, len)),
+				common ? GANTRY_OVERLAP : GANTRY_OK);
+			if (common)
+				CHECK(env_is_filled(src, 16384, i));
+			else
+				CHECK_EQ(memcmp(s, s + distance, len), 0);
+		}
+	}
+	env_queue_done(q);
+}
+
 static void
 bad_descriptors_among_good_ones_harm_no_other(void)
 {
@@ -620,6 +651,7 @@ static const struct check_case cases[] = {
 	{"write and read reach a peer", write_and_read_reach_a_peer},
 	{"each bad descriptor gets its own status and no WQE",
 		each_bad_descriptor_gets_its_own_status_and_no_wqe},
+	{"copies that overlap are refused", copies_that_overlap_are_refused},
 	{"bad descriptors among good ones harm no other",
 		bad_descriptors_among_good_ones_harm_no_other},
 	{"a full queue accepts fewer and loses nothing",

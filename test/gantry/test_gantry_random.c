@@ -127,7 +127,7 @@ static enum gantry_status
 make_bad(struct stream *s, struct gantry_desc *d)
 {
 	*d = env_copy(s->mem, s->mem + 8192, 1 + check_random(&s->seed) % 8000);
-	switch (check_random(&s->seed) % 10) {
+	switch (check_random(&s->seed) % 11) {
 	case 0:
 		d->op = GANTRY_OP_MAX + check_random(&s->seed) % 200;
 		return GANTRY_BAD_OP;
@@ -153,8 +153,12 @@ make_bad(struct stream *s, struct gantry_desc *d)
 		d->src = (uintptr_t)s->mem + SLICE_LEN - d->len + 1;
 		return GANTRY_NOT_REGISTERED;
 	case 8:
+		d->src = d->dst;
 		d->dst = (uintptr_t)s->mem - 1;
 		return GANTRY_NOT_REGISTERED;
+	case 9:
+		d->dst = d->src + check_random(&s->seed) % d->len;
+		return GANTRY_OVERLAP;
 	default:
 		d->op = check_random(&s->seed) % 2 ? GANTRY_OP_WRITE : GANTRY_OP_READ;
 		d->peer = 2 + check_random(&s->seed) % 1000;
@@ -273,8 +277,8 @@ static void
 check_variety(const struct stream *s)
 {
 	static const uint8_t statuses[] = {GANTRY_OK, GANTRY_BAD_OP, GANTRY_BAD_FIELD,
-		GANTRY_BAD_LENGTH, GANTRY_BAD_ADDRESS, GANTRY_NOT_REGISTERED, GANTRY_BAD_PEER,
-		GANTRY_LOCAL_ERROR};
+		GANTRY_BAD_LENGTH, GANTRY_BAD_ADDRESS, GANTRY_OVERLAP, GANTRY_NOT_REGISTERED,
+		GANTRY_BAD_PEER, GANTRY_LOCAL_ERROR};
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(statuses); i++)
