@@ -34,6 +34,8 @@ import tempfile
 SOURCE = '/usr/share/doc/rdma-core/tests'
 MODULE_TIMEOUT = 120
 SKIP = 77
+# Settings of the adapter that a module's tests need. Without them they skip.
+SETTINGS = {'test_mlx5_lag_affinity': {'SOFTHCA_LAG': '1'}}
 
 
 # Run under the launcher: prints the libraries of rdma-core that a process with an open device has.
@@ -154,8 +156,9 @@ def results(output):
 
 
 def run_some(rdma_core, launcher, folder, names):
-    """Runs one process. Returns the verdicts, its output, and how it ended."""
-    env = dict(os.environ, SOFTHCA_FORCE='1', **rdma_core.environment)
+    """Runs one process, for tests of one module. Returns the verdicts, its output, and how it ended."""
+    env = dict(os.environ, SOFTHCA_FORCE='1', **rdma_core.environment,
+               **SETTINGS.get(names[0].split('.')[1], {}))
     with subprocess.Popen(
             [launcher, rdma_core.python, 'tests/run_tests.py', '-v', '--dev', 'mlx5_0', '--port', '1',
              *names], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -203,8 +206,11 @@ def write_table(path, rdma_core, verdicts):
     ok = sum(counts['ok'] for counts in modules.values())
     with open(path, 'w', encoding='ascii', errors='replace') as out:
         out.write(f'# {rdma_core.title}\n\n{rdma_core.origin}\n\n'
-                  f'{ok} of {len(verdicts)} say "ok".\n\n'
-                  '| module | tests | ok | skipped | failed |\n|---|---|---|---|---|\n')
+                  f'{ok} of {len(verdicts)} say "ok".\n\n')
+        for module in [module for module in SETTINGS if module in modules]:
+            settings = ' '.join(f'{key}={value}' for key, value in SETTINGS[module].items())
+            out.write(f'{module} runs with `{settings}`.\n\n')
+        out.write('| module | tests | ok | skipped | failed |\n|---|---|---|---|---|\n')
         for module, counts in modules.items():
             out.write(f"| {module} | {counts['all']} | {counts['ok']} | {counts['skipped']} | "
                       f"{counts['failed']} |\n")

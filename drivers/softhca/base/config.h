@@ -9,6 +9,7 @@
 
 #define SOFTHCA_MAX_DEVICES 8
 #define SOFTHCA_MAX_PORTS   2
+#define SOFTHCA_LAG_PORTS   2 /* of a bond */
 #define SOFTHCA_MAX_THREADS 16
 
 enum softhca_link_layer {
@@ -28,6 +29,7 @@ struct softhca_config {
 	uint32_t fw_major, fw_minor, fw_sub;
 	uint32_t link_layer; /* enum softhca_link_layer: the verbs' own numbers */
 	uint32_t devices, ports;
+	uint32_t lag;     /* 1: the port stands for two that are bonded */
 	uint32_t threads; /* device threads of each adapter; 0: softhca_pump() only */
 	uint32_t force;   /* 1: come up beside a real mlx5 device, and hide it from this process */
 	uint32_t strict_doorbells; /* 1: a queue on a UAR of its own runs only what was announced */

@@ -3,6 +3,7 @@
 #ifndef SOFTHCA_DEV_H
 #define SOFTHCA_DEV_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,6 +40,7 @@ struct softhca_dev {
 	unsigned int index;                          /* mlx5_<index> */
 	unsigned int uverbs;                         /* /dev/infiniband/uverbs<uverbs> */
 	struct softhca_lanes *lanes;
+	_Atomic uint32_t tx_port;         /* the last context's start: lag_next_port() */
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };
 

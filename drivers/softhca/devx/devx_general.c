@@ -3,7 +3,7 @@
  * Firmware commands on the adapter itself: its capabilities, its ports, link aggregation.
  *
  * Offsets in bits: NVIDIA "Ethernet Adapters Programming Manual", and mlx5_ifc.h of rdma-core, UCX and
- * DPDK.
+ * DPDK. QUERY_LAG: mlx5_ifc.h of Linux, lagc.
  */
 #include <string.h>
 
@@ -61,7 +61,14 @@ enum {
 enum {
 	STATE_ADMIN = 0x78, /* 4 bits: the answer of QUERY_VPORT_STATE */
 	STATE_PORT = 0x7c,
-	STATE_END = 0x80,
+	STATE_END = 0x80
+};
+
+/* QUERY_LAG. Its port_select_mode is 0: each queue has a port. */
+enum {
+	LAG_STATE = 0x5d,      /* 3 bits; 0: no bond */
+	LAG_TX_REMAP_2 = 0x74, /* 4 bits: the port that the packets of port 2 leave by */
+	LAG_TX_REMAP_1 = 0x7c, /* of port 1 */
 	LAG_END = 0x80
 };
 
@@ -163,7 +170,20 @@ query_hca_vport(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 	return 0;
 }
 
-/* The ports are not bonded: the answer is all zeros. NOP has an empty answer too. */
+/* Both ports of a bond work. Without one, the answer is all zeros. */
+static int
+query_lag(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	(void)obj;
+	(void)in;
+	if (call->ctx->dev->cfg->lag == 0)
+		return 0;
+	bits_set(out, LAG_STATE, 3, 1);
+	bits_set(out, LAG_TX_REMAP_1, 4, 1);
+	bits_set(out, LAG_TX_REMAP_2, 4, 2);
+	return 0;
+}
+
 static int
 nothing(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -181,7 +201,7 @@ static const struct devx_command commands[] = {
 	{DEVX_GENERAL, NULL, CMD_QUERY_NIC_VPORT, DEVX_HEADER, NIC_END / 8, query_nic_vport},
 	{DEVX_GENERAL, NULL, CMD_QUERY_HCA_VPORT, DEVX_HEADER, HCA_END / 8, query_hca_vport},
 	{DEVX_GENERAL, NULL, CMD_NOP, DEVX_HEADER, DEVX_HEADER, nothing},
-	{DEVX_GENERAL, NULL, CMD_QUERY_LAG, DEVX_HEADER, LAG_END / 8, nothing},
+	{DEVX_GENERAL, NULL, CMD_QUERY_LAG, DEVX_HEADER, LAG_END / 8, query_lag},
 };
 
 const struct object_class devx_general_class = {

@@ -65,6 +65,7 @@ enum {
 	OPT_QKEY = 1 << 5,
 	OPT_RNR_TIMER = 1 << 6,
 	OPT_DRAIN_SIGERR = 1 << 11,
+	OPT_LAG_PORT = 1 << 15,
 	OPT_63_32_STREAM = 1 << 0,
 	OPT_63_32_UDP_SPORT = 1 << 2,
 	OPT_63_32_MMO = 1 << 3,
@@ -149,30 +150,66 @@ init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 	return apply(qp, &c);
 }
 
-/* In RTS: takes a stream of a DCI out of error, or sets the UDP source port. */
-static int
-rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+/* The bits of the optional mask that a transition takes where the ports are bonded. */
+static uint32_t
+lag_options(struct uverbs_call *call)
 {
-	struct object_qp *qp = (struct object_qp *)obj;
+	return call->ctx->dev->cfg->lag != 0 ? OPT_LAG_PORT : 0;
+}
+
+static int
+check_lag_port(struct uverbs_call *call, const uint8_t *in)
+{
+	if (!lag_has_port(call->ctx->dev, bits_get(in, QPC_AT + QPC_LAG_PORT, 4)))
+		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LAG_PORT);
+	return 0;
+}
+
+/* Where the command succeeded: the port of the bond that it names is the QP's. */
+static int
+take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
+{
+	if (rc == 0)
+		qp->tis.lag_port = bits_get(in, QPC_AT + QPC_LAG_PORT, 4);
+	return rc;
+}
+
+/* In RTS: changes what the masks name, or takes a stream of a DCI out of error. */
+static int
+rts2rts_path(struct object_qp *qp, const uint8_t *in)
+{
 	uint32_t opt_32 = bits_get(in, IN_OPT_MASK_63_32, 32);
 	struct change c = {.mask = SOFTHCA_QP_UDP_SPORT,
 		.attr = {.udp_sport = bits_get(in, QPC_AT + QPC_PATH + ADS_UDP_SPORT, 16)}};
-	int rc = check(qp, in, STATE_RTS);
 
-	(void)call;
-	(void)out;
-	if (rc != 0)
-		return rc;
-	if (bits_get(in, IN_OPT_MASK, 32) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
-	if (bits_get(in, IN_OPT_MASK_95_64, 32) != 0)
-		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
 	if (opt_32 == OPT_63_32_UDP_SPORT)
 		return apply(qp, &c);
 	if (opt_32 != OPT_63_32_STREAM || bits_get(in, IN_EXT, 1) == 0 ||
 		softhca_qp_reset_stream(qp->qp, bits_get(in, IN_EXT_STREAM, 16)) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_63_32);
 	return 0;
+}
+
+static int
+rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	uint32_t opt = bits_get(in, IN_OPT_MASK, 32);
+	int rc = check(qp, in, STATE_RTS);
+
+	(void)out;
+	if (rc != 0)
+		return rc;
+	if ((opt & ~lag_options(call)) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK);
+	if (bits_get(in, IN_OPT_MASK_95_64, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
+	if (opt != 0)
+		rc = check_lag_port(call, in);
+	/* The port of the bond may be all that a command changes. */
+	if (rc == 0 && (opt == 0 || bits_get(in, IN_OPT_MASK_63_32, 32) != 0))
+		rc = rts2rts_path(qp, in);
+	return opt != 0 ? take_lag_port(qp, in, rc) : rc;
 }
 
 /* ---------------------------------------------------------------- states */
@@ -256,7 +293,11 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT);
 	if (rc == 0)
 		rc = check_port(call, path);
-	return rc != 0 ? rc : apply_context(qp, in, 0, &c);
+	if (rc == 0)
+		rc = check_lag_port(call, in);
+	if (rc == 0)
+		rc = apply_context(qp, in, 0, &c);
+	return take_lag_port(qp, in, rc);
 }
 
 /* How many RDMA reads and atomics may be under way. bit: of the field, which has a logarithm. */
@@ -308,6 +349,7 @@ init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 			.sl = bits_get(path, ADS_SL, 4)},
 	};
 	int rc = check(qp, in, STATE_INIT);
+	bool named_port;
 
 	(void)out;
 	memcpy(c.attr.dgid, path + ADS_RGID / 8, sizeof(c.attr.dgid));
@@ -319,9 +361,14 @@ init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	if (rc == 0 && (softhca_qp_needs(qp->qp, STATE_RTR) & M_PATH_MTU) != 0 &&
 		(c.attr.path_mtu < MTU_256 || c.attr.path_mtu > MTU_4096))
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_MTU);
-	return rc != 0 ? rc
-		       : apply_context(qp, in,
-				 OPT_RRE | OPT_RAE | OPT_RWE | OPT_PKEY_INDEX | OPT_QKEY, &c);
+	named_port = (bits_get(in, IN_OPT_MASK, 32) & lag_options(call)) != 0;
+	if (rc == 0 && named_port)
+		rc = check_lag_port(call, in);
+	if (rc == 0)
+		rc = apply_context(qp, in,
+			OPT_RRE | OPT_RAE | OPT_RWE | OPT_PKEY_INDEX | OPT_QKEY | lag_options(call),
+			&c);
+	return named_port ? take_lag_port(qp, in, rc) : rc;
 }
 
 static int
@@ -378,7 +425,11 @@ end_in(struct object *obj, const uint8_t *in, uint32_t state)
 	struct change c = {.mask = M_STATE, .attr = {.state = state}};
 	int rc = check_number(qp, in);
 
-	return rc != 0 ? rc : apply(qp, &c);
+	if (rc == 0)
+		rc = apply(qp, &c);
+	if (rc == 0 && state == STATE_RESET)
+		qp->tis.lag_port = 0;
+	return rc;
 }
 
 static int
@@ -506,6 +557,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
 	write_queues(qpc, qp);
 	bits_set(qpc, QPC_STATE, 4, firmware_state(&attr));
+	bits_set(qpc, QPC_LAG_PORT, 4, qp->tis.lag_port);
 	bits_set(qpc, QPC_DRAIN_SIGERR, 1, attr.drain_sigerr);
 	bits_set(qpc, QPC_MTU, 3, attr.path_mtu);
 	bits_set(qpc, QPC_REMOTE_QPN, 24, attr.dest_qpn);

@@ -6,8 +6,9 @@
 enum devx_qpc {
 	QPC_AT = 0xc0, /* where the context begins, in every command that has one */
 	QPC_LEN = 0x740,
-	QPC_STATE = 0, /* 4 bits */
-	QPC_ST = 0x08, /* 8 bits: enum devx_service */
+	QPC_STATE = 0,       /* 4 bits */
+	QPC_LAG_PORT = 0x04, /* 4 bits: lag_tx_port_affinity */
+	QPC_ST = 0x08,       /* 8 bits: enum devx_service */
 	QPC_DRAIN_SIGERR = 0x25,
 	QPC_PD = 0x28,             /* 24 bits */
 	QPC_MTU = 0x40,            /* 3 bits */

@@ -1,28 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transport domains, and transport interfaces of senders (TIS), made by firmware commands: DPDK's drivers
- * ask for them first. Send queues by command, which would name a TIS, are not emulated.
+ * ask for them first. Send queues by command, which would name a TIS, are not emulated. A raw QP of the
+ * verbs has a TIS of its own, which commands on the QP change and query.
  *
- * Offsets in bits, as DPDK sends them (mlx5_prm.h: create_tis_in, tisc).
+ * Offsets in bits, as DPDK and libmlx5 send them (mlx5_prm.h and mlx5_ifc.h: create_tis_in,
+ * modify_tis_in, tisc).
  */
 #include <errno.h>
 
 #include "devx.h"
+#include "lag.h"
 #include "object.h"
+#include "uverbs_qp.h"
 
 enum {
 	CMD_ALLOC_TD = 0x816,
 	CMD_CREATE_TIS = 0x912,
+	CMD_MODIFY_TIS = 0x913,
 	CMD_QUERY_TIS = 0x915
 };
 
 enum {
-	TIS_IN_AT = 0x100,
+	TIS_IN_AT = 0x100, /* of CREATE_TIS and MODIFY_TIS */
 	TIS_OUT_AT = 0x80,
+	TIS_STRICT = 0x00,    /* strict_lag_tx_port_affinity */
+	TIS_LAG_PORT = 0x04,  /* 4 bits: lag_tx_port_affinity */
 	TIS_PRIO = 0x0c,      /* 4 bits */
 	TIS_TD = 0x128,       /* 24 bits */
 	TIS_UNDERLAY = 0x148, /* 24 bits */
 	TIS_LEN = 0x500
+};
+
+/* What MODIFY_TIS changes: 64 bits, of which the last three mean something. */
+enum {
+	TIS_MASK = 0x80,
+	TIS_MASK_LOW = 0xa0,
+	CHANGES_PRIO = 1 << 0,
+	CHANGES_STRICT = 1 << 1,
+	CHANGES_LAG_PORT = 1 << 2,
+	CHANGES_ALL = CHANGES_PRIO | CHANGES_STRICT | CHANGES_LAG_PORT
 };
 
 /* Its handle is its number. */
@@ -33,7 +50,7 @@ struct object_td {
 struct object_tis {
 	struct object obj;
 	struct object_td *td;
-	uint32_t prio;
+	struct tis tis;
 };
 
 static int
@@ -50,12 +67,42 @@ alloc_td(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct objec
 	return 0;
 }
 
+/* Takes what `changes` names from a command's context. */
+static int
+take_context(const struct softhca_dev *dev, const uint8_t *in, uint32_t changes, struct tis *tis)
+{
+	const uint8_t *tisc = in + TIS_IN_AT / 8;
+	uint32_t port = bits_get(tisc, TIS_LAG_PORT, 4);
+
+	if ((changes & CHANGES_LAG_PORT) != 0) {
+		if (!lag_has_port(dev, port))
+			return DEVX_REFUSE(DEVX_BAD_PARAM, TIS_IN_AT + TIS_LAG_PORT);
+		tis->lag_port = port;
+	}
+	if ((changes & CHANGES_STRICT) != 0)
+		tis->strict = bits_get(tisc, TIS_STRICT, 1);
+	if ((changes & CHANGES_PRIO) != 0)
+		tis->prio = bits_get(tisc, TIS_PRIO, 4);
+	return 0;
+}
+
+static void
+write_context(uint8_t *out, const struct tis *tis)
+{
+	uint8_t *tisc = out + TIS_OUT_AT / 8;
+
+	bits_set(tisc, TIS_STRICT, 1, tis->strict);
+	bits_set(tisc, TIS_LAG_PORT, 4, tis->lag_port);
+	bits_set(tisc, TIS_PRIO, 4, tis->prio);
+}
+
 static int
 create_tis(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {
 	const uint8_t *tisc = in + TIS_IN_AT / 8;
 	struct object_td *td = object_find(call->ctx, &devx_td_class, bits_get(tisc, TIS_TD, 24));
 	struct object_tis *tis;
+	struct tis context = {0};
 	int rc = 0;
 
 	if (td == NULL)
@@ -63,11 +110,13 @@ create_tis(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obj
 	if (rc == 0 && bits_get(tisc, TIS_UNDERLAY, 24) != 0)
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, TIS_IN_AT + TIS_UNDERLAY);
 	if (rc == 0)
+		rc = take_context(call->ctx->dev, in, CHANGES_ALL, &context);
+	if (rc == 0)
 		rc = devx_refuse_errno(object_create(call->ctx, &devx_tis_class, &tis), 0);
 	if (rc != 0)
 		return rc;
 	tis->td = td;
-	tis->prio = bits_get(tisc, TIS_PRIO, 4);
+	tis->tis = context;
 	object_use(&td->obj);
 	bits_set(out, DEVX_NUMBER, 24, tis->obj.handle);
 	*obj = &tis->obj;
@@ -78,15 +127,70 @@ static int
 query_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
 	const struct object_tis *tis = (struct object_tis *)obj;
-	uint8_t *tisc = out + TIS_OUT_AT / 8;
 
 	(void)call;
 	if (bits_get(in, DEVX_NUMBER, 24) != obj->handle)
 		return -EINVAL;
-	bits_set(tisc, TIS_PRIO, 4, tis->prio);
-	bits_set(tisc, TIS_TD, 24, tis->td->obj.handle);
+	write_context(out, &tis->tis);
+	bits_set(out + TIS_OUT_AT / 8, TIS_TD, 24, tis->td->obj.handle);
 	return 0;
 }
+
+static int
+modify(struct uverbs_call *call, const uint8_t *in, struct tis *tis)
+{
+	uint32_t changes = bits_get(in, TIS_MASK_LOW, 32);
+
+	if (bits_get(in, TIS_MASK, 32) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, TIS_MASK);
+	if ((changes & ~(uint32_t)CHANGES_ALL) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, TIS_MASK_LOW);
+	return take_context(call->ctx->dev, in, changes, tis);
+}
+
+static int
+modify_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	(void)out;
+	if (bits_get(in, DEVX_NUMBER, 24) != obj->handle)
+		return -EINVAL;
+	return modify(call, in, &((struct object_tis *)obj)->tis);
+}
+
+/* ---------------------------------------------------------------- the TIS of a raw QP */
+
+/* The command must name it: mlx5_ib does not take commands on what a queue pair does not have. */
+static int
+check_qp_tis(const struct object_qp *qp, const uint8_t *in)
+{
+	uint32_t number = qp_tis_number(qp);
+
+	return number == 0 || bits_get(in, DEVX_NUMBER, 24) != number ? -EINVAL : 0;
+}
+
+static int
+query_qp_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	const struct object_qp *qp = (struct object_qp *)obj;
+	int rc = check_qp_tis(qp, in);
+
+	(void)call;
+	if (rc == 0)
+		write_context(out, &qp->tis);
+	return rc;
+}
+
+static int
+modify_qp_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
+{
+	struct object_qp *qp = (struct object_qp *)obj;
+	int rc = check_qp_tis(qp, in);
+
+	(void)out;
+	return rc != 0 ? rc : modify(call, in, &qp->tis);
+}
+
+/* ---------------------------------------------------------------- ends and tables */
 
 static int
 end_td(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
@@ -127,6 +231,12 @@ static const struct devx_create tis_creates[] = {
 static const struct devx_command tis_commands[] = {
 	{DEVX_QUERIES, &devx_tis_class, CMD_QUERY_TIS, DEVX_HEADER, (TIS_OUT_AT + TIS_LEN) / 8,
 		query_tis},
+	{DEVX_MODIFIES, &devx_tis_class, CMD_MODIFY_TIS, (TIS_IN_AT + TIS_LEN) / 8, DEVX_HEADER,
+		modify_tis},
+	{DEVX_QUERIES, &qp_class, CMD_QUERY_TIS, DEVX_HEADER, (TIS_OUT_AT + TIS_LEN) / 8,
+		query_qp_tis},
+	{DEVX_MODIFIES, &qp_class, CMD_MODIFY_TIS, (TIS_IN_AT + TIS_LEN) / 8, DEVX_HEADER,
+		modify_qp_tis},
 };
 
 const struct object_class devx_td_class = {

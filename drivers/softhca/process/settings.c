@@ -51,6 +51,7 @@ static const struct setting settings[] = {
 	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET},
 	{"devices", KIND_NUMBER, FIELD(devices), 1, SOFTHCA_MAX_DEVICES, 1},
 	{"ports", KIND_NUMBER, FIELD(ports), 1, SOFTHCA_MAX_PORTS, 1},
+	{"lag", KIND_SWITCH, FIELD(lag), 0, 1, 0},
 	{"threads", KIND_NUMBER, FIELD(threads), 0, SOFTHCA_MAX_THREADS, 1},
 	{"force", KIND_SWITCH, FIELD(force), 0, 1, 0},
 	{"strict_doorbells", KIND_SWITCH, FIELD(strict_doorbells), 0, 1, 1},
@@ -346,6 +347,16 @@ check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
 	return 0;
 }
 
+static int
+check_lag(const struct softhca_config *cfg, char *err, size_t err_len)
+{
+	if (cfg->lag == 0 || (cfg->ports == 1 && cfg->link_layer == SOFTHCA_LINK_ETHERNET))
+		return 0;
+	snprintf(err, err_len,
+		"lag = 1 takes ports = 1 and link_layer = ethernet: verbs see a bond as one port");
+	return -EINVAL;
+}
+
 int
 settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -365,6 +376,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 	rc = load_environment(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_netdev(&tmp, err, err_len);
+	if (rc == 0)
+		rc = check_lag(&tmp, err, err_len);
 	if (rc == 0)
 		*cfg = tmp;
 	return rc;

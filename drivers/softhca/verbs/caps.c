@@ -317,6 +317,14 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
+		/* Of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct, lag_tx_port_affinity,
+		 * lag_master, num_lag_ports. */
+		{0x152, 1, cfg->lag},
+		{0x1f8, 1, cfg->lag},
+		{0x276, 2, cfg->lag},
+		{0x278, 1, cfg->lag},
+		{0x27b, 1, cfg->lag},
+		{0x27c, 4, cfg->lag ? SOFTHCA_LAG_PORTS : 0},
 		/* general_obj_types: reserved QPNs, mappings of address vectors. */
 		{0x400, 32, 1 << (0x2c - 32) | 1 << (0x3a - 32)},
 		{0x80, 8, log2_up(cfg->max_qp_wr)},

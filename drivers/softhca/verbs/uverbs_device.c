@@ -13,6 +13,7 @@
 #include "call.h"
 #include "caps.h"
 #include "ctx_files.h"
+#include "lag.h"
 #include "netdev.h"
 #include "newer_uapi.h"
 
@@ -39,8 +40,10 @@ get_context(struct uverbs_call *call)
 	if (rc == 0)
 		rc = call_out(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
 	call->ctx->opened = rc == 0;
-	if (rc == 0)
+	if (rc == 0) {
+		lag_start(call->ctx);
 		ctx_show(call->ctx);
+	}
 	return rc;
 }
 

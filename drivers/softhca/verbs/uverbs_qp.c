@@ -253,10 +253,12 @@ static int
 answer(struct uverbs_call *call, struct object_qp *qp)
 {
 	const struct ib_uverbs_qp_cap *cap = call_in(call, UVERBS_ATTR_CREATE_QP_CAP);
-	struct mlx5_ib_create_qp_resp mlx5 = {0};
+	struct mlx5_ib_create_qp_resp mlx5 = {.tisn = qp_tis_number(qp)};
 	uint32_t qpn = softhca_qp_number(qp->qp);
 	int rc;
 
+	if (mlx5.tisn != 0)
+		mlx5.comp_mask = MLX5_IB_CREATE_QP_RESP_MASK_TISN;
 	call_attr(call, UVERBS_ATTR_CREATE_QP_HANDLE)->data = qp->obj.handle;
 	rc = call_out(call, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
 	if (rc == 0)

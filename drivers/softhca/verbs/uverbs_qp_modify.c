@@ -15,6 +15,7 @@
 #include "newer_uapi.h"
 #include "qp_mask.h"
 
+#define STATE_RESET   0                /* IBV_QPS_RESET */
 #define STATE_INIT    1                /* IBV_QPS_INIT */
 #define MASK_OF_VERBS ((1U << 21) - 1) /* what MODIFY_QP takes: qp_mask.h */
 
@@ -95,10 +96,31 @@ modify_access(struct object_qp *qp, const struct ib_uverbs_modify_qp *req,
 	return rc;
 }
 
+static uint32_t
+state_of(struct object_qp *qp)
+{
+	struct softhca_qp_attr attr;
+	uint32_t hw_sq_bb;
+
+	softhca_qp_query(qp->qp, &attr, &hw_sq_bb);
+	return attr.state;
+}
+
+/* On its way to INIT a QP gets a port of the bond. In RESET it has none. A DCT sends nothing. */
+static void
+take_lag_port(struct uverbs_call *call, struct object_qp *qp, uint32_t from, uint32_t to)
+{
+	if (to == STATE_RESET)
+		qp->tis.lag_port = 0;
+	else if (from == STATE_RESET && to == STATE_INIT && qp->type != SOFTHCA_QP_DCT)
+		qp->tis.lag_port = lag_next_port(call->ctx);
+}
+
 static int
 modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs_modify_qp *req)
 {
 	struct softhca_qp_attr attr;
+	uint32_t from;
 	int rc;
 
 	if (qp == NULL)
@@ -130,7 +152,11 @@ modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs
 		.dlid = req->dest.dlid,
 	};
 	memcpy(attr.dgid, req->dest.dgid, sizeof(attr.dgid));
-	return modify_access(qp, req, &attr);
+	from = state_of(qp);
+	rc = modify_access(qp, req, &attr);
+	if (rc == 0 && (req->attr_mask & M_STATE) != 0)
+		take_lag_port(call, qp, from, attr.state);
+	return rc;
 }
 
 static int

@@ -71,7 +71,7 @@ static void
 case_general_page(void)
 {
 	const bool ethernet = is_ethernet(), mmo = !is_set("SOFTHCA_MAX_MEMCPY", "0");
-	const bool bf = !is_set("SOFTHCA_BF_REG_SIZE", "0");
+	const bool bf = !is_set("SOFTHCA_BF_REG_SIZE", "0"), lag = is_set("SOFTHCA_LAG", "1");
 	const bool crypto =
 		is_set("SOFTHCA_CRYPTO", "objects") || is_set("SOFTHCA_CRYPTO", "objects_single");
 	const struct field fields[] = {
@@ -89,6 +89,7 @@ case_general_page(void)
 		{0x148, 1, 1},                          /* sho */
 		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
+		{0x152, 1, lag}, {0x1f8, 1, lag},       /* rts2rts_, init2_lag_tx_port_affinity */
 		{0x1a8, 1, 1},                          /* device_memory */
 		{0x1b6, 2, ethernet}, {0x1b8, 8, 1},    /* port_type, num_ports */
 		{0x1c3, 5, 30},                         /* log_max_msg */
@@ -100,6 +101,8 @@ case_general_page(void)
 		{0x23c, 4, 15},                         /* xrc, ud, uc, rc */
 		{0x240, 1, 1},                          /* uar_4k */
 		{0x260, 1, bf}, {0x26b, 5, bf ? 9 : 0}, /* bf, log_bf_reg_size */
+		{0x276, 2, lag}, {0x278, 1, lag},       /* lag_dct, lag_tx_port_affinity */
+		{0x27b, 1, lag}, {0x27c, 4, lag * 2u},  /* lag_master, num_lag_ports */
 		{0x290, 16, 1024}, {0x2b0, 16, 512},    /* max_wqe_sz_sq, max_wqe_sz_rq */
 		{0x330, 5, 31},                         /* dp_ordering_ooo_all_* */
 		{0x32b, 5, 14},                         /* log_max_pd */

@@ -48,6 +48,7 @@ static const struct row rows[] = {
 	{"PART_ID", FIELD(part_id), 0x1011, 0xffff, 4129, .takes = "a number from 4113 to 65535"},
 	{"DEVICES", FIELD(devices), 1, 8, 1, .takes = "a number from 1 to 8"},
 	{"PORTS", FIELD(ports), 1, 2, 1, .takes = "a number from 1 to 2"},
+	{"LAG", FIELD(lag), 0, 1, 0, .takes = "0 or 1"},
 	{"THREADS", FIELD(threads), 0, 16, 1, .takes = "a number from 0 to 16"},
 	{"FORCE", FIELD(force), 0, 1, 0, .takes = "0 or 1"},
 	{"STRICT_DOORBELLS", FIELD(strict_doorbells), 0, 1, 1, .takes = "0 or 1"},
@@ -316,6 +317,21 @@ case_unknown(void)
 
 /* ---- files */
 
+/* Verbs see a bond as one Ethernet port. */
+static void
+case_bond(void)
+{
+	struct softhca_config cfg;
+
+	CHECK_EQ(load_file(&cfg, "lag = 1\n"), 0);
+	CHECK_EQ(cfg.lag, 1);
+	CHECK_EQ(load_file(&cfg, "lag = 1\nports = 2\n"), -EINVAL);
+	CHECK(strstr(err, "lag = 1 takes ports = 1 and link_layer = ethernet") != NULL, "%s", err);
+	CHECK_EQ(load_file(&cfg, "lag = 1\nlink_layer = infiniband\n"), -EINVAL);
+	CHECK(strstr(err, "lag = 1 takes ports = 1") != NULL, "%s", err);
+	CHECK_EQ(load_file(&cfg, "lag = 0\nports = 2\nlink_layer = infiniband\n"), 0);
+}
+
 static void
 expect_line_refused(const char *text, unsigned int line, const char *says)
 {
@@ -380,6 +396,7 @@ main(int argc, char **argv)
 		{"an unknown setting is an error that names the known ones", case_unknown},
 		{"a file has a setting on each line, and its errors have the line's number",
 			case_files},
+		{"a bond is one Ethernet port", case_bond},
 	};
 
 	/* Variables of the test's environment. */

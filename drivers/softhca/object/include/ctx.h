@@ -54,6 +54,7 @@ struct softhca_ctx {
 	bool dead;              /* fork() left this context to the parent: calls get EIO */
 	bool opened;            /* GET_CONTEXT has been called */
 	struct resource *shown; /* since then; or NULL */
+	uint32_t tx_port;       /* of the bond, counted on with each QP: lag_next_port() */
 	uint8_t *bar;           /* the device's mapping of the UAR pages */
 	uint8_t *clock;         /* the device's mapping of the page with the running clock */
 	uint8_t *dm;            /* the device's mapping of device memory */

@@ -5,6 +5,7 @@
 
 #include "event.h"
 #include "hca.h"
+#include "lag.h"
 #include "object.h"
 #include "uverbs_cq.h"
 #include "uverbs_pd.h"
@@ -30,7 +31,18 @@ struct object_qp {
 	uint8_t max_dest_rd_atomic;
 	uint32_t uidx, sq_bb, rq_wqe, log_rq_stride; /* as struct softhca_qp_init */
 	bool no_send_record;                         /* as struct softhca_qp_init */
+	struct tis tis; /* a raw QP's own; the others have its lag_port, in their context */
 };
+
+/*
+ * The number of a raw QP's TIS: its handle, as TISes that commands make have theirs. 0: the QP sends
+ * nothing.
+ */
+static inline uint32_t
+qp_tis_number(const struct object_qp *qp)
+{
+	return qp->type == SOFTHCA_QP_RAW && qp->sq_bb != 0 ? qp->obj.handle : 0;
+}
 
 /* object_use() for all objects that a QP names; qp_end() undoes it. */
 void qp_use_names(struct object_qp *qp);
