@@ -3,6 +3,7 @@
 #include <hwq_cq.h>
 #include <hwq_sq.h>
 
+#include "gantry_finish.h"
 #include "gantry_issue.h"
 #include "gantry_queue.h"
 #include "gantry_recover.h"
@@ -52,40 +53,42 @@ take_all_cqes(struct gantry_queue *q)
 
 /* Hands out completions from the oldest slot on, up to the first slot that is not done. */
 static inline uint32_t
-hand_out(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
+hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *out, uint32_t n)
 {
 	const struct gantry_conn *conn = q->conn;
-	const struct gantry_comp *comp = q->comp;
-	const uint64_t *where = q->where;
-	uint64_t tail = gantry_counter_get(&q->tail);
-	uint32_t mask = q->mask;
+	const struct gantry_comp *comp = s->comp;
+	const uint64_t *where = s->where;
+	uint64_t tail = gantry_counter_get(&s->tail);
+	uint32_t mask = s->mask;
+	uint32_t first = tail, seq, end;
+	uint32_t others = 0;
 	uint64_t bytes = 0;
-	uint32_t i, ok = 0;
 
 	/* A slot that is issued in part is slot `issue`, so it is not among these. */
-	n = RTE_MIN(n, q->issue - tail);
-	for (i = 0; i < n; i++) {
-		uint32_t slot = (tail + i) & mask;
+	end = first + RTE_MIN(n, s->issue - tail);
+	for (seq = first; seq != end; seq++, out++) {
+		uint32_t slot = seq & mask;
 		uint64_t w = where[slot];
 
 		if (conn[gantry_where_conn(w)].done <= gantry_where_index(w))
 			break;
-		out[i] = comp[slot];
-		if (likely(comp[slot].status == GANTRY_OK)) {
+		*out = comp[slot];
+		if (likely(gantry_comp_is_plain(&comp[slot]))) {
 			bytes += comp[slot].len;
-			ok++;
 		} else {
-			gantry_counter_add(&q->stats.by_status[comp[slot].status], 1);
+			gantry_finish(q, s, slot, out);
+			others++;
 		}
 	}
-	if (i == 0)
+	n = seq - first;
+	if (n == 0)
 		return 0;
-	gantry_counter_add(&q->stats.by_status[GANTRY_OK], ok);
+	gantry_counter_add(&q->stats.by_status[GANTRY_OK], n - others);
 	gantry_counter_add(&q->stats.bytes, bytes);
 	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
 	 * not less. */
-	atomic_store_explicit(&q->tail, tail + i, memory_order_release);
-	return i;
+	atomic_store_explicit(&s->tail, tail + n, memory_order_release);
+	return n;
 }
 
 uint16_t
@@ -94,7 +97,7 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	gantry_region_refresh(&q->view);
 	if (q->outstanding != 0)
 		take_all_cqes(q);
-	if (unlikely(q->issue != gantry_counter_get(&q->head)))
+	if (unlikely(q->stream.issue != gantry_counter_get(&q->stream.head)))
 		gantry_issue_waiting(q);
-	return hand_out(q, comp, n);
+	return hand_out(q, &q->stream, comp, n);
 }

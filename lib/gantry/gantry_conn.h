@@ -22,17 +22,33 @@ enum gantry_conn_state {
 	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
 };
 
-/* `done` and `posted` never start again at 0, also when the QP is reset. Every WQE is one WQEBB. */
+struct gantry_stream;
+
+/*
+ * `done` and `posted` count WQEBBs, those of NOPs at the ring's end too. They never start again at
+ * 0, also when the QP is reset.
+ */
 struct gantry_conn {
 	uint64_t done;   /* WQEBBs whose CQE has come, or that a later CQE accounts for */
 	uint64_t posted; /* WQEBBs written to the send queue */
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */
-	uint64_t signal_mask; /* a WQE asks for a CQE if `posted` has all these bits */
+	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint8_t state;        /* enum gantry_conn_state */
 	struct hwq_qp *qp;
+	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
 };
+
+/*
+ * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring and asks for a CQE.
+ * n_bb includes a NOP at the ring's end that goes before it.
+ */
+static inline bool
+gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
+{
+	return (c->posted & c->signal_mask) + n_bb > c->signal_mask;
+}
 
 /*
  * Creates the QP, with room for sq_wr WQEs, and the CQ; the connection is then GANTRY_CONN_OPEN.

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------ doorbells */
 
-/* Accounts for n WQEs that were written to a connection; ring_all() will ring its doorbell. */
+/* Accounts for n WQEBBs that were written to a connection; ring_all() will ring its doorbell. */
 static inline void
 note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 {
@@ -53,67 +53,51 @@ slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d)
 
 /* Completes a descriptor without hardware: it is handed out when all before it are. */
 static void
-slot_settle(struct gantry_queue *q, uint32_t slot, enum gantry_status status)
+slot_settle(struct gantry_stream *s, uint32_t slot, enum gantry_status status)
 {
-	q->comp[slot].status = status;
-	q->where[slot] = GANTRY_WHERE_NOWHERE;
+	s->comp[slot].status = status;
+	s->where[slot] = GANTRY_WHERE_NOWHERE;
 }
 
-/* ------------------------------------------------------------------ splitting */
+/* ------------------------------------------------------------------ posting */
 
 /*
- * Posts WQEs for the rest of the split descriptor, until the send queue is full. True: all posted.
+ * Posts WQEs of the work of slot `issue`, until all are posted or there is no room. Returns how many
+ * WQEBBs it posted.
  */
-static bool
-split_push(struct gantry_queue *q)
+static uint64_t
+push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 {
-	struct gantry_work *w = &q->split;
+	uint32_t slot = s->issue & s->mask;
 	struct gantry_conn *c = &q->conn[w->conn];
 	uint64_t before = c->posted;
+	bool room = true;
 
-	while (w->len != 0) {
-		uint64_t len = RTE_MIN(w->len, c->max_len);
+	while (room && !gantry_work_is_done(w)) {
+		uint16_t pi = c->sq->pi;
 
-		if (!gantry_wqe_put(c, w, w->kind, len))
-			break;
-		w->src += len;
-		w->dst += len;
-		w->len -= len;
+		room = gantry_work_next(q, c, w);
+		c->posted += (uint16_t)(c->sq->pi - pi);
 	}
-	if (c->posted != before) {
-		note_posted(q, w->conn, c->posted - before);
-		q->where[q->issue & q->mask] = gantry_where(w->conn, c->posted - 1);
-	}
-	return w->len == 0;
-}
-
-/* Begins to split the descriptor of slot `issue`. True: all of it is posted. */
-static bool
-split_begin(struct gantry_queue *q, const struct gantry_work *w)
-{
-	q->split = *w;
-	q->where[q->issue & q->mask] = GANTRY_WHERE_NOWHERE;
-	q->splitting = !split_push(q);
-	return !q->splitting;
+	if (c->posted == before)
+		return 0;
+	note_posted(q, w->conn, c->posted - before);
+	s->comp[slot].zero |= w->finish;
+	s->where[slot] = gantry_where(w->conn, c->posted - (uint16_t)(c->sq->pi - c->sq->last));
+	return c->posted - before;
 }
 
 /* Posts more of the split descriptor. True: nothing is left to post. */
 static bool
-split_continue(struct gantry_queue *q)
+split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
-	uint32_t conn = q->split.conn;
+	struct gantry_work *w = &s->split;
 
-	if (unlikely(q->conn[conn].state != GANTRY_CONN_READY)) {
-		/* No WQE of this descriptor is posted: else fail_from() in gantry_recover.c had
-		 * settled it. The own connection will be set up again, a peer's will not. */
-		if (conn == GANTRY_CONN_OWN && !q->lost)
-			return false;
-		slot_settle(q, q->issue & q->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER);
-		q->splitting = false;
-		return true;
-	}
-	q->splitting = !split_push(q);
-	return !q->splitting;
+	/* Else fail_from() in gantry_recover.c had settled it. */
+	RTE_ASSERT(q->conn[w->conn].state == GANTRY_CONN_READY);
+	push(q, s, w);
+	s->splitting = !gantry_work_is_done(w);
+	return !s->splitting;
 }
 
 /* ------------------------------------------------------------------ issuing */
@@ -123,34 +107,29 @@ split_continue(struct gantry_queue *q)
  * then, unless it is being split.
  */
 static __rte_noinline bool
-issue_any(struct gantry_queue *q, const struct gantry_desc *d)
+issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
-	uint32_t slot = q->issue & q->mask;
+	uint32_t slot = s->issue & s->mask;
 	enum gantry_status status;
 	struct gantry_work w;
-	struct gantry_conn *c;
 
 	/* A fenced descriptor waits until no WQE is outstanding: doc/engine.md says why. */
 	if ((d->flags & GANTRY_DESC_FENCE) != 0 && q->outstanding != 0)
 		return false;
-	slot_prepare(&q->comp[slot], d);
+	slot_prepare(&s->comp[slot], d);
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
-		slot_settle(q, slot, status);
-		q->issue++;
-		return true;
-	}
-	c = &q->conn[w.conn];
-	if (w.len > c->max_len) {
-		if (!split_begin(q, &w))
-			return false;
+		slot_settle(s, slot, status);
 	} else {
-		if (!gantry_wqe_put(c, &w, w.kind, w.len))
+		if (push(q, s, &w) == 0)
 			return false;
-		note_posted(q, w.conn, 1);
-		q->where[slot] = gantry_where(w.conn, c->posted - 1);
+		s->splitting = !gantry_work_is_done(&w);
+		if (s->splitting) {
+			s->split = w;
+			return false;
+		}
 	}
-	q->issue++;
+	s->issue++;
 	return true;
 }
 
@@ -159,15 +138,16 @@ issue_any(struct gantry_queue *q, const struct gantry_desc *d)
  * Takes no CQE, so every connection keeps its state meanwhile.
  */
 static __rte_always_inline uint32_t
-issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
+issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, bool mmo)
 {
-	const uint8_t kind = mmo ? GANTRY_WQE_MEMCPY : GANTRY_WQE_WRITE;
+	const uint8_t kind = mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
 	const struct gantry_region *src = q->view.src, *dst = q->view.dst;
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_comp *comp = q->comp;
+	struct gantry_comp *comp = s->comp;
 	uint64_t max_len = own->max_len;
-	uint64_t *where = q->where;
-	uint32_t mask = q->mask;
+	uint64_t *where = s->where;
+	uint32_t mask = s->mask;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -175,17 +155,19 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 
 		if (likely(gantry_xlate_is_easy(d, src, dst, max_len))) {
 			struct gantry_work w = gantry_xlate_easy(d, src, dst, mmo);
-			uint32_t slot = q->issue & mask;
+			uint32_t slot = s->issue & mask;
 
-			if (unlikely(!gantry_wqe_put(own, &w, kind, w.len)))
+			if (unlikely(!gantry_work_put(own, &w, kind, w.len)))
 				break;
 			slot_prepare(&comp[slot], d);
-			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted - 1);
+			/* One WQEBB, so there is no NOP at the ring's end. */
+			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted);
+			own->posted++;
 			q->outstanding++;
-			q->issue++;
+			s->issue++;
 			continue;
 		}
-		if (!issue_any(q, d))
+		if (!issue_any(q, s, d))
 			break;
 		src = q->view.src;
 		dst = q->view.dst;
@@ -195,63 +177,70 @@ issue_burst(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, 
 
 /* issue_burst() for a queue whose own connection is lost: copies are refused. */
 static uint32_t
-issue_lost(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+issue_lost(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n && issue_any(q, &desc[i]); i++)
+	for (i = 0; i < n && issue_any(q, s, &desc[i]); i++)
 		;
 	return i;
 }
 
 static uint32_t
-issue(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
 	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY)) {
 		/* It drains: everything waits until it is set up again or lost. */
-		return q->lost ? issue_lost(q, desc, n) : 0;
+		return q->lost ? issue_lost(q, s, desc, n) : 0;
 	}
-	return q->mmo ? issue_burst(q, desc, n, true) : issue_burst(q, desc, n, false);
+	return q->mmo ? issue_burst(q, s, desc, n, true) : issue_burst(q, s, desc, n, false);
+}
+
+/* Issues the descriptors of a stream that wait, until one has to wait longer. */
+static void
+issue_waiting(struct gantry_queue *q, struct gantry_stream *s)
+{
+	uint64_t head = gantry_counter_get(&s->head);
+
+	if (s->splitting) {
+		if (!split_continue(q, s))
+			return;
+		s->issue++;
+	}
+	while (s->issue != head) {
+		uint32_t slot = s->issue & s->mask;
+		uint32_t n = RTE_MIN(head - s->issue, (uint64_t)s->mask + 1 - slot);
+
+		if (issue(q, s, &s->pend[slot], n) < n)
+			break;
+	}
 }
 
 void
 gantry_issue_waiting(struct gantry_queue *q)
 {
-	uint64_t head = gantry_counter_get(&q->head);
-
-	if (q->splitting) {
-		if (!split_continue(q)) {
-			ring_all(q);
-			return;
-		}
-		q->issue++;
-	}
-	while (q->issue != head) {
-		uint32_t slot = q->issue & q->mask;
-		uint32_t n = RTE_MIN(head - q->issue, (uint64_t)q->mask + 1 - slot);
-
-		if (issue(q, &q->pend[slot], n) < n)
-			break;
-	}
+	issue_waiting(q, &q->stream);
 	ring_all(q);
 }
 
 uint16_t
 gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
 {
-	uint64_t head = gantry_counter_get(&q->head);
-	uint32_t room = q->mask + 1 - (uint32_t)(head - gantry_counter_get(&q->tail));
+	struct gantry_stream *s = &q->stream;
+	uint64_t head = gantry_counter_get(&s->head);
+	uint32_t room = s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail));
 	uint32_t i = 0;
 
 	gantry_region_refresh(&q->view);
 	n = RTE_MIN(n, room);
 	/* While descriptors wait, new ones wait behind them. */
-	if (likely(q->issue == head)) {
-		i = issue(q, desc, n);
+	if (likely(s->issue == head)) {
+		i = issue(q, s, desc, n);
 		ring_all(q);
 	}
 	for (; unlikely(i < n); i++)
-		q->pend[(head + i) & q->mask] = desc[i];
-	atomic_store_explicit(&q->head, head + n, memory_order_relaxed);
+		s->pend[(head + i) & s->mask] = desc[i];
+	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
 	return n;
 }

@@ -23,10 +23,9 @@ static const char peer_magic[8] = "gantry1";
 static struct gantry_conn *
 peer_conn(struct gantry_queue *q, uint16_t peer)
 {
-	if (peer >= GANTRY_MAX_PEERS ||
-		q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_CLOSED)
-		return NULL;
-	return &q->conn[GANTRY_CONN_PEER + peer];
+	uint32_t conn = gantry_queue_peer_conn(q, peer);
+
+	return conn == GANTRY_CONN_NONE ? NULL : &q->conn[conn];
 }
 
 int
@@ -48,6 +47,8 @@ gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *add
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		return ret;
 	}
+	c->stream = &q->stream;
+	q->peer[i].conn = GANTRY_CONN_PEER + i;
 	memcpy(out.magic, peer_magic, sizeof(out.magic));
 	hwq_qp_addr(c->qp, &out.hwq);
 	memcpy(addr, &out, sizeof(*addr));
@@ -78,14 +79,16 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 static bool
 peer_is_busy(const struct gantry_queue *q, uint16_t peer)
 {
-	uint64_t seq = gantry_counter_get(&q->tail), head = gantry_counter_get(&q->head);
+	const struct gantry_stream *s = &q->stream;
+	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
+	uint32_t conn = gantry_queue_peer_conn(q, peer);
 
 	for (; seq != head; seq++) {
-		const struct gantry_desc *d = &q->pend[seq & q->mask];
-		uint64_t where = q->where[seq & q->mask];
+		const struct gantry_desc *d = &s->pend[seq & s->mask];
+		uint64_t where = s->where[seq & s->mask];
 
 		/* Issued ones name their connection; of waiting ones the descriptor is kept. */
-		if (seq < q->issue ? gantry_where_conn(where) == (uint32_t)GANTRY_CONN_PEER + peer
+		if (seq < s->issue ? gantry_where_conn(where) == conn
 				   : gantry_xlate_is_to_peer(d) && d->peer == peer)
 			return true;
 	}
@@ -102,5 +105,6 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 	if (peer_is_busy(q, peer))
 		return -EBUSY;
 	gantry_conn_close(c);
+	q->peer[peer].conn = GANTRY_CONN_NONE;
 	return 0;
 }

@@ -18,23 +18,23 @@
 
 /* Memory of the slots. 0 or -ENOMEM; slots_free() frees what there is. */
 static int
-slots_alloc(struct gantry_queue *q, uint32_t depth, int socket)
+slots_alloc(struct gantry_stream *s, uint32_t depth, int socket)
 {
-	q->where = gantry_alloc("gantry_where", depth * sizeof(*q->where), socket);
-	q->comp = gantry_alloc("gantry_comp", depth * sizeof(*q->comp), socket);
-	q->pend = gantry_alloc("gantry_pend", depth * sizeof(*q->pend), socket);
-	if (q->where == NULL || q->comp == NULL || q->pend == NULL)
+	s->where = gantry_alloc("gantry_where", depth * sizeof(*s->where), socket);
+	s->comp = gantry_alloc("gantry_comp", depth * sizeof(*s->comp), socket);
+	s->pend = gantry_alloc("gantry_pend", depth * sizeof(*s->pend), socket);
+	if (s->where == NULL || s->comp == NULL || s->pend == NULL)
 		return -ENOMEM;
-	q->mask = depth - 1;
+	s->mask = depth - 1;
 	return 0;
 }
 
 static void
-slots_free(struct gantry_queue *q)
+slots_free(struct gantry_stream *s)
 {
-	gantry_free(q->pend);
-	gantry_free(q->comp);
-	gantry_free(q->where);
+	gantry_free(s->pend);
+	gantry_free(s->comp);
+	gantry_free(s->where);
 }
 
 /* Creates the own connection, and connects it to itself. */
@@ -53,6 +53,7 @@ own_open(struct gantry_queue *q)
 		gantry_conn_close(own);
 		return ret;
 	}
+	own->stream = &q->stream;
 	own->state = GANTRY_CONN_READY;
 	return 0;
 }
@@ -83,7 +84,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = UINT64_MAX;
-	ret = slots_alloc(q, depth, socket);
+	ret = slots_alloc(&q->stream, depth, socket);
 	if (ret != 0)
 		goto free_slots;
 	ret = gantry_region_view_init(&q->view, &g->regions);
@@ -104,7 +105,7 @@ destroy_domain:
 fini_view:
 	gantry_region_view_fini(&q->view);
 free_slots:
-	slots_free(q);
+	slots_free(&q->stream);
 	gantry_free(q);
 	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
 	return ret;
@@ -123,7 +124,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 			gantry_conn_close(&q->conn[i]);
 	hwq_domain_destroy(q->domain);
 	gantry_region_view_fini(&q->view);
-	slots_free(q);
+	slots_free(&q->stream);
 	gantry_free(q);
 	return 0;
 }
@@ -131,5 +132,5 @@ gantry_queue_destroy(struct gantry_queue *q)
 uint32_t
 gantry_in_flight(const struct gantry_queue *q)
 {
-	return gantry_counter_get(&q->head) - gantry_counter_get(&q->tail);
+	return gantry_counter_get(&q->stream.head) - gantry_counter_get(&q->stream.tail);
 }

@@ -2,10 +2,13 @@
 /*
  * A queue: descriptors in flight, and the connections that carry them.
  *
- *   gantry_queue ---- gantry_conn[1]          the queue connected to itself: copies
- *                 \-- gantry_conn[2 + peer]   WRITE and READ
+ *   gantry_queue
+ *     |- gantry_stream     descriptors in flight, which complete in their order
+ *     |- gantry_conn[1]    the queue connected to itself: copies
+ *     |- gantry_conn[2..]  connections to peers
+ *     `- gantry_peer[]     what gantry_desc::peer names: a connection
  *
- * Each descriptor in flight has a slot in a ring. Sequence numbers run free in 64 bits:
+ * Each descriptor in flight has a slot in a stream's ring. Sequence numbers run free in 64 bits:
  *
  *       tail                issue                 head
  *        |  issued or settled |  waiting: pend[]   |
@@ -23,7 +26,7 @@
 #include "gantry_conn.h"
 #include "gantry_counter.h"
 #include "gantry_region.h"
-#include "gantry_wqe.h"
+#include "gantry_work.h"
 
 #define GANTRY_MAX_PEERS 64
 #define GANTRY_MAX_DEPTH 16384
@@ -37,12 +40,14 @@ enum {
 };
 
 /*
- * Where the last WQE of a slot is: the connection in the low byte, and above it the value of
+ * Where the last WQE of a slot is: the connection in the low bits, and above it the value of
  * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so
  * a CQE writes to no slot.
  */
-#define GANTRY_WHERE_SHIFT   8
+#define GANTRY_WHERE_SHIFT   12
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE */
+
+static_assert(GANTRY_MAX_CONNS <= 1 << GANTRY_WHERE_SHIFT, "`where` has room for each");
 
 static inline uint64_t
 gantry_where(uint32_t conn, uint64_t index)
@@ -71,29 +76,43 @@ struct gantry_queue_stats {
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
-struct gantry_queue {
+/* A window of descriptors in flight. They are handed out in the order in which they were accepted. */
+struct gantry_stream {
 	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
-	uint64_t *where;          /* see gantry_where() */
-	struct gantry_comp *comp; /* the completion as it will be handed out */
+	uint64_t *where; /* see gantry_where() */
+	/* The completion as it will be handed out. Its `zero` is the engine's: gantry_finish.h. */
+	struct gantry_comp *comp;
 	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
 	uint32_t mask;
-	bool mmo; /* copies go by DMA MMO */
 
 	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
-	bool splitting;       /* the descriptor of slot `issue` is issued in part */
-	bool lost;            /* the own connection could not be set up again */
-	uint32_t outstanding; /* WQEBBs of all connections that are posted and not done */
+	bool splitting; /* the descriptor of slot `issue` is issued in part */
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;
+	struct gantry_work split; /* if splitting: what is still to be posted */
+};
+
+/* What gantry_desc::peer names. */
+struct gantry_peer {
+	uint16_t conn; /* index in gantry_queue::conn; GANTRY_CONN_NONE: no such peer */
+};
+
+struct gantry_queue {
+	struct gantry_stream stream; /* of all connections */
+	bool mmo;                    /* copies go by DMA MMO; constant from creation on */
+
+	/* Written by the owner. */
+	bool lost;             /* the own connection could not be set up again */
+	uint32_t outstanding;  /* WQEBBs of all connections that are posted and not done */
 	uint64_t peers_unrung; /* bit n: WQEs to peer n were written after its last doorbell */
 	uint64_t peers_active; /* bit n: peer n has WQEs that are posted and not done */
 	struct gantry_region_view view;
 	struct gantry_queue_stats stats;
-	struct gantry_work split; /* if splitting: what is still to be posted */
 	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
 	struct gantry_conn conn[GANTRY_MAX_CONNS];
+	struct gantry_peer peer[GANTRY_MAX_PEERS];
 
 	/* Control thread. */
 	struct gantry *g;
@@ -103,5 +122,12 @@ struct gantry_queue {
 	bool of_worker;           /* only gantry_worker_destroy() destroys it */
 	TAILQ_ENTRY(gantry_queue) next;
 };
+
+/* The connection of a peer; without such a peer, GANTRY_CONN_NONE, which is never ready. */
+static inline uint32_t
+gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
+{
+	return peer < GANTRY_MAX_PEERS ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+}
 
 #endif

@@ -86,15 +86,17 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
  * with the first error CQE, so the CQEs of flushed WQEs need not search for their slots.
  */
 static void
-fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_status status,
+fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum gantry_status status,
 	const struct hwq_cqe *cqe)
 {
-	uint64_t seq = gantry_counter_get(&q->tail);
-	uint64_t end = q->issue + q->splitting;
+	struct gantry_stream *s = c->stream;
+	uint64_t seq = gantry_counter_get(&s->tail);
+	uint64_t end = s->issue + s->splitting;
+	uint32_t conn = c - q->conn;
 
 	for (; seq != end; seq++) {
-		uint64_t w = q->where[seq & q->mask];
-		struct gantry_comp *comp = &q->comp[seq & q->mask];
+		uint64_t w = s->where[seq & s->mask];
+		struct gantry_comp *comp = &s->comp[seq & s->mask];
 
 		if (gantry_where_conn(w) != conn || gantry_where_index(w) < index)
 			continue;
@@ -104,10 +106,10 @@ fail_from(struct gantry_queue *q, uint32_t conn, uint64_t index, enum gantry_sta
 			comp->vendor_syndrome = cqe->vendor_err;
 		}
 		status = GANTRY_FLUSHED;
-		if (seq == q->issue) {
+		if (seq == s->issue) {
 			/* It is being split: post no more. It is done when its last WQE is. */
-			q->splitting = false;
-			q->issue++;
+			s->splitting = false;
+			s->issue++;
 		}
 	}
 }
@@ -157,7 +159,7 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 
 		c->state = GANTRY_CONN_DRAINING;
 		log_failed_wqe(q, c, cqe);
-		fail_from(q, c - q->conn, index, status_of(q, c, cqe->syndrome), cqe);
+		fail_from(q, c, index, status_of(q, c, cqe->syndrome), cqe);
 	}
 	bb = hwq_sq_complete(c->sq, cqe->wqe_counter);
 	c->done += bb;

@@ -9,8 +9,8 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 
 	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
 	 * the release in hand_out(). */
-	stats->completed = atomic_load_explicit(&q->tail, memory_order_acquire);
-	stats->submitted = gantry_counter_get(&q->head);
+	stats->completed = atomic_load_explicit(&q->stream.tail, memory_order_acquire);
+	stats->submitted = gantry_counter_get(&q->stream.head);
 	stats->bytes = gantry_counter_get(&q->stats.bytes);
 	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
 	stats->wqes = gantry_counter_get(&q->stats.wqes);

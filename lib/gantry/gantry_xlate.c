@@ -10,15 +10,15 @@ enum {
 	LOCAL_DST = 1 << 3,   /* dst must be registered here; without it, dst is at the peer */
 };
 
-/* One row for each operation. A new operation needs a row here and a kind in gantry_wqe.h. */
+/* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
 static const struct op_rule {
 	uint8_t uses;
-	uint8_t kind; /* enum gantry_wqe_kind; of COPY, the queue decides */
+	uint8_t kind; /* enum gantry_work_kind; of COPY, the queue decides */
 } rules[GANTRY_OP_MAX] = {
 	[GANTRY_OP_NOP] = {0},
 	[GANTRY_OP_COPY] = {USES_MEMORY | LOCAL_SRC | LOCAL_DST},
-	[GANTRY_OP_WRITE] = {USES_MEMORY | USES_PEER | LOCAL_SRC, GANTRY_WQE_WRITE},
-	[GANTRY_OP_READ] = {USES_MEMORY | USES_PEER | LOCAL_DST, GANTRY_WQE_READ},
+	[GANTRY_OP_WRITE] = {USES_MEMORY | USES_PEER | LOCAL_SRC, GANTRY_WORK_WRITE},
+	[GANTRY_OP_READ] = {USES_MEMORY | USES_PEER | LOCAL_DST, GANTRY_WORK_READ},
 };
 
 /* NULL: there is no such operation. */
@@ -64,8 +64,7 @@ overlap(const struct gantry_desc *d)
 static bool
 peer_is_ready(const struct gantry_queue *q, uint16_t peer)
 {
-	return peer < GANTRY_MAX_PEERS &&
-	       q->conn[GANTRY_CONN_PEER + peer].state == GANTRY_CONN_READY;
+	return q->conn[gantry_queue_peer_conn(q, peer)].state == GANTRY_CONN_READY;
 }
 
 /*
@@ -138,7 +137,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		.len = d->len,
 		.src_key = src != NULL ? src->lkey : d->remote_key,
 		.dst_key = dst != NULL ? dst->lkey : d->remote_key,
-		.conn = GANTRY_CONN_PEER + d->peer,
+		.conn = gantry_queue_peer_conn(q, d->peer),
 		.kind = rule->kind,
 	};
 	return GANTRY_TO_HARDWARE;

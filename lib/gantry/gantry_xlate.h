@@ -73,7 +73,7 @@ gantry_xlate_easy(const struct gantry_desc *d, const struct gantry_region *src,
 		/* A loopback write names its destination by a remote key. */
 		.dst_key = mmo ? dst->lkey : dst->rkey,
 		.conn = GANTRY_CONN_OWN,
-		.kind = mmo ? GANTRY_WQE_MEMCPY : GANTRY_WQE_WRITE,
+		.kind = mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE,
 	};
 }
 

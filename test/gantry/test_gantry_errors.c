@@ -420,7 +420,7 @@ a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)
 	desc[1] = env_copy(src, dst, 2 * 64 * n_bb);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	CHECK_EQ(env_stats(q).wqes, n_bb);
-	CHECK(q->splitting);
+	CHECK(!q->stream.splitting);
 	env_collect(q, comp, 2);
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);

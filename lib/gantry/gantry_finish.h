@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is left to do when a completion is handed out, beyond copying it.
+ *
+ * Until then, gantry_comp::zero is the engine's own word about the slot:
+ *   GANTRY_FINISH_*          what gantry_finish() has to do
+ *   GANTRY_REPLAYS_MASK      how often the slot's WQEs were posted again
+ * A completion with status GANTRY_OK and a word of 0 is plain; it needs no call.
+ */
+#ifndef GANTRY_FINISH_H
+#define GANTRY_FINISH_H
+
+#include <string.h>
+
+#include "gantry_queue.h"
+
+#define GANTRY_REPLAYS_MASK UINT32_C(0xff)
+
+/* True: the completion succeeded, and nothing is left to do. One comparison of status and zero. */
+static inline bool
+gantry_comp_is_plain(const struct gantry_comp *comp)
+{
+	const struct gantry_comp mask = {.status = UINT8_MAX, .zero = UINT32_MAX};
+	uint64_t word, bits;
+
+	static_assert(offsetof(struct gantry_comp, status) == 8, "status and zero are in one word");
+	static_assert(offsetof(struct gantry_comp, zero) == 12, "status and zero are in one word");
+	static_assert(GANTRY_OK == 0, "plain is zero");
+	memcpy(&word, (const uint8_t *)comp + 8, sizeof(word));
+	memcpy(&bits, (const uint8_t *)&mask + 8, sizeof(bits));
+	return (word & bits) == 0;
+}
+
+/*
+ * Finishes the completion of a slot that is done and not plain: it is in *comp, ready for the user
+ * afterwards. Gives back what the slot holds, and counts the status. Owner thread; cold.
+ */
+void gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
+	struct gantry_comp *comp);
+
+#endif
