@@ -3,6 +3,7 @@
 #include "raw.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,6 +104,23 @@ raw_opendir(const char *path)
 	if (fd >= 0 && dir == NULL)
 		close(fd);
 	return dir;
+}
+
+DIR *
+raw_open_fds(void)
+{
+	return raw_opendir("/proc/self/fd");
+}
+
+int
+raw_next_fd(DIR *fds)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(fds)) != NULL)
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(fds))
+			return atoi(entry->d_name);
+	return -1;
 }
 
 FILE *

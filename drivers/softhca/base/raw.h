@@ -36,6 +36,12 @@ int raw_statfs(const char *path, struct statfs *fs);
 bool raw_getcwd(char *buf, size_t len);
 /* opendir(3), and fopen(3) for reading: the caller closes them by closedir(3) and fclose(3). */
 DIR *raw_opendir(const char *path);
+/*
+ * The descriptors of this process. raw_next_fd() returns one after the other, without the one by which it
+ * reads, and -1 at the end. The caller uses closedir(3). raw_open_fds(): NULL: errno.
+ */
+DIR *raw_open_fds(void);
+int raw_next_fd(DIR *fds);
 FILE *raw_fopen(const char *path);
 
 #endif

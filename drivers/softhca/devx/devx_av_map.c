@@ -54,15 +54,6 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 	return 0;
 }
 
-static int
-end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
-{
-	(void)ctx;
-	(void)obj;
-	(void)events;
-	return 0;
-}
-
 static uint32_t
 limit(const struct softhca_config *cfg)
 {
@@ -77,7 +68,6 @@ const struct object_class devx_av_map_class = {
 	.name = "AV mapping",
 	.size = sizeof(struct object_av_map),
 	.limit = limit,
-	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 };

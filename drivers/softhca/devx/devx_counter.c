@@ -61,15 +61,6 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return 0;
 }
 
-static int
-end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
-{
-	(void)ctx;
-	(void)obj;
-	(void)events;
-	return 0;
-}
-
 static uint32_t
 limit(const struct softhca_config *cfg)
 {
@@ -89,7 +80,6 @@ const struct object_class devx_counter_class = {
 	.name = "flow counter",
 	.size = sizeof(struct object_counter),
 	.limit = limit,
-	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 	CLASS_COMMANDS(commands),

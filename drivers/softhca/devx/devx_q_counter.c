@@ -68,15 +68,6 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return bits_get(in, QUERY_ID, 8) == ((struct object_q_counter *)obj)->id ? 0 : -EINVAL;
 }
 
-static int
-end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
-{
-	(void)ctx;
-	(void)obj;
-	(void)events;
-	return 0;
-}
-
 static const struct devx_create creates[] = {
 	{CMD_ALLOC_Q_COUNTER, DEVX_HEADER, alloc},
 };
@@ -88,7 +79,6 @@ static const struct devx_command commands[] = {
 const struct object_class devx_q_counter_class = {
 	.name = "DEVX Q counter",
 	.size = sizeof(struct object_q_counter),
-	.end = end,
 	.by_devx = true,
 	CLASS_CREATES(creates),
 	CLASS_COMMANDS(commands),

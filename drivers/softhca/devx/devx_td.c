@@ -193,15 +193,6 @@ modify_qp_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, u
 /* ---------------------------------------------------------------- ends and tables */
 
 static int
-end_td(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
-{
-	(void)ctx;
-	(void)obj;
-	(void)events;
-	return 0;
-}
-
-static int
 end_tis(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	(void)ctx;
@@ -243,7 +234,6 @@ const struct object_class devx_td_class = {
 	.name = "DEVX transport domain",
 	.size = sizeof(struct object_td),
 	.limit = limit_td,
-	.end = end_td,
 	.by_devx = true,
 	CLASS_CREATES(td_creates),
 };

@@ -2,7 +2,6 @@
 /* Delivers completion and async events to the files that the program reads. */
 #include "event.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -297,24 +296,20 @@ static int
 dup_program_end(struct event_file *file)
 {
 	int copy = dup_if_end(file, file->program_fd);
-	struct dirent *entry;
-	DIR *dir;
+	DIR *fds;
+	int fd;
 
 	if (copy >= 0)
 		return copy;
-	dir = raw_opendir("/proc/self/fd");
-	if (dir == NULL)
+	fds = raw_open_fds();
+	if (fds == NULL)
 		return -1;
-	while (copy < 0 && (entry = readdir(dir)) != NULL) {
-		int fd = atoi(entry->d_name);
-
-		if (entry->d_name[0] == '.' || fd == dirfd(dir))
-			continue;
+	while (copy < 0 && (fd = raw_next_fd(fds)) >= 0) {
 		copy = dup_if_end(file, fd);
 		if (copy >= 0)
 			file->program_fd = fd;
 	}
-	closedir(dir);
+	closedir(fds);
 	return copy;
 }
 

@@ -2,7 +2,6 @@
 /* The list of open contexts: opens contexts, finds them, and notices which are closed. */
 #include "contexts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,23 +29,23 @@ static struct softhca_ctx *
 unlink_closed(void)
 {
 	struct softhca_ctx **link = &contexts, *ctx, *closed = NULL;
-	DIR *dir = raw_opendir("/proc/self/fd");
-	struct dirent *entry;
+	DIR *fds = raw_open_fds();
+	int fd;
 
-	if (dir == NULL)
+	if (fds == NULL)
 		return NULL; /* no descriptor is free: a later open looks again */
 	for (ctx = contexts; ctx != NULL; ctx = ctx->next)
 		ctx->seen = ctx->refs != 0;
-	while ((entry = readdir(dir)) != NULL) {
+	while ((fd = raw_next_fd(fds)) >= 0) {
 		struct stat st;
 
-		if (entry->d_name[0] == '.' || raw_fstat(atoi(entry->d_name), &st) != 0)
+		if (raw_fstat(fd, &st) != 0)
 			continue;
 		for (ctx = contexts; ctx != NULL; ctx = ctx->next)
 			ctx->seen |= (ctx->st_dev == st.st_dev && ctx->st_ino == st.st_ino) ||
 				     ctx_has_async_file(ctx, st.st_dev, st.st_ino);
 	}
-	closedir(dir);
+	closedir(fds);
 	while ((ctx = *link) != NULL) {
 		if (ctx->seen) {
 			link = &ctx->next;

@@ -155,11 +155,12 @@ int
 object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_events unread = {0};
-	int rc;
+	int rc = 0;
 
 	if (obj->users != 0)
 		return -EBUSY;
-	rc = obj->cls->end(ctx, obj, events != NULL ? events : &unread);
+	if (obj->cls->end != NULL)
+		rc = obj->cls->end(ctx, obj, events != NULL ? events : &unread);
 	if (rc == 0)
 		object_forget(ctx, obj);
 	return rc;

@@ -2,7 +2,6 @@
 /* RDMA netlink sockets of the program. */
 #include "nl_socket.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/netlink.h>
@@ -89,23 +88,21 @@ give(void)
 static void
 drop_closed(void)
 {
-	DIR *dir = raw_opendir("/proc/self/fd");
+	DIR *fds = raw_open_fds();
 	bool seen[N_SOCKETS] = {false};
-	struct dirent *entry;
+	int fd;
 
-	if (dir == NULL)
+	if (fds == NULL)
 		return;
-	while ((entry = readdir(dir)) != NULL) {
+	while ((fd = raw_next_fd(fds)) >= 0) {
 		struct nl_socket *s;
 		struct stat st;
 
-		if (entry->d_name[0] == '.' || raw_fstat(atoi(entry->d_name), &st) != 0)
-			continue;
-		s = find_inode(&st);
+		s = raw_fstat(fd, &st) == 0 ? find_inode(&st) : NULL;
 		if (s != NULL)
 			seen[s - sockets] = true;
 	}
-	closedir(dir);
+	closedir(fds);
 	for (unsigned int i = 0; i < N_SOCKETS; i++)
 		if (!seen[i])
 			sockets[i] = (struct nl_socket){0};

@@ -50,15 +50,6 @@ alloc(struct uverbs_call *call)
 	return rc;
 }
 
-static int
-end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
-{
-	(void)ctx;
-	(void)obj;
-	(void)events;
-	return 0;
-}
-
 static uint32_t
 limit(const struct softhca_config *cfg)
 {
@@ -85,6 +76,5 @@ const struct object_class dmah_class = {
 	.name = "DMA handle",
 	.size = sizeof(struct object_dmah),
 	.limit = limit,
-	.end = end,
 	CLASS_METHODS(methods),
 };

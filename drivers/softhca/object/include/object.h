@@ -43,7 +43,8 @@ struct object_class {
 	uint32_t (*limit)(const struct softhca_config *cfg);
 	/*
 	 * Ends what the object stands for, and calls object_unuse() for the objects that it names.
-	 * -errno: it stays as it was. Sets *events where objects of the class have events.
+	 * -errno: it stays as it was. Sets *events where objects of the class have events. NULL: there is
+	 * nothing to end.
 	 */
 	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 	enum resource_type resource; /* as what rdma(8) shows these objects; 0: not */
