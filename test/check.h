@@ -9,6 +9,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -160,6 +161,21 @@ check_main(const struct check_case *cases, size_t n, int argc, char **argv)
 		ran++;
 	}
 	return ran > 0 && check_failures == 0 ? 0 : 1;
+}
+
+/* How many descriptors this process has, with a constant number beside: to be compared with an earlier count. */
+static inline unsigned int
+check_count_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(fds != NULL);
+	while (fds != NULL && readdir(fds) != NULL)
+		n++;
+	if (fds != NULL)
+		closedir(fds);
+	return n;
 }
 
 /* splitmix64: one seed gives one sequence of numbers on every machine. */

@@ -26,4 +26,12 @@ devx_get(const uint8_t *buf, unsigned int bit, unsigned int width)
 	return value;
 }
 
+/* QUERY_QP of a QP, by its number: the command's 16 bytes, of which the others are 0. */
+static inline void
+devx_put_query_qp(uint8_t in[16], uint32_t qpn)
+{
+	devx_put(in, 0, 16, 0x50b);
+	devx_put(in, 0x48, 24, qpn);
+}
+
 #endif

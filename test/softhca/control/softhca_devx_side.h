@@ -156,6 +156,17 @@ side_modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR), 0);
 }
 
+/* What QUERY_QP answers. The QP's context begins at bit 0xc0. */
+static inline void
+side_query(struct mlx5dv_devx_obj *qp, uint32_t qpn, uint8_t out[MOD_IN])
+{
+	uint8_t in[HDR] = {0};
+
+	devx_put_query_qp(in, qpn);
+	memset(out, 0, MOD_IN);
+	CHECK_EQ(mlx5dv_devx_obj_query(qp, in, HDR, out, MOD_IN), 0);
+}
+
 /* Takes the QP from RESET to RTS, as one that UCX has: with an address, and all rights. */
 static inline void
 side_connect(struct side *s, uint32_t qpn)

@@ -593,11 +593,8 @@ use_commands(void)
 	struct side s;
 
 	side_init(&s);
-	devx_put(in, 0x48, 24, s.qpn);
-	devx_put(in, 0, 16, 0x50a); /* 2RST_QP */
-	CHECK_EQ(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR), 0);
-	devx_put(in, 0, 16, 0x50b); /* QUERY_QP */
-	CHECK_EQ(mlx5dv_devx_obj_query(s.qp, in, HDR, out, MOD_IN), 0);
+	side_modify(&s, 0x50a, in); /* 2RST_QP */
+	side_query(s.qp, s.qpn, out);
 	side_fini(&s);
 }
 

@@ -366,8 +366,7 @@ case_no_queue_pair(void)
 		node_ready(&n, qp, kinds[i], 0, IBV_QPS_RTR);
 		CHECK_EQ(command(qp, 0x502, qp->qp_num, init, 1), NOT_PASSED_ON);
 		CHECK_EQ(command(qp, 0x507, qp->qp_num, NULL, 0), NOT_PASSED_ON);
-		devx_put(in, 0, 16, 0x50b);
-		devx_put(in, 0x48, 24, qp->qp_num);
+		devx_put_query_qp(in, qp->qp_num);
 		CHECK_EQ(mlx5dv_devx_qp_query(qp, in, sizeof(in), out, sizeof(out)), EINVAL);
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 	}

@@ -5,7 +5,6 @@
  * behind.
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -54,19 +53,6 @@ create_rc_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 	};
 
 	return ibv_create_qp(pd, &attr);
-}
-
-static unsigned int
-count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *dir = opendir("/proc/self/fd");
-
-	CHECK(dir != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
 }
 
 static unsigned int
@@ -487,12 +473,12 @@ many_cycles(bool destroy)
 
 	cycle(true);
 	cycle(true);
-	fds = count_fds();
+	fds = check_count_fds();
 	mappings = count_mappings();
 	for (int i = 0; i < 50; i++)
 		cycle(destroy);
 	cycle(true); /* the adapter notices a closed context when the next one opens */
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 	CHECK(destroy ? count_mappings() == mappings : count_mappings() <= mappings + 51 * 4);
 }
 

@@ -227,8 +227,7 @@ case_other_method(void)
 	struct side s;
 
 	side_init(&s);
-	devx_put(in, 0, 16, 0x50b); /* QUERY_QP */
-	devx_put(in, 0x48, 24, s.qpn);
+	devx_put_query_qp(in, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, MOD_IN) != 0 && errno == EINVAL);
 	CHECK(mlx5dv_devx_obj_query(s.cq, in, MOD_IN, out, MOD_IN) != 0 && errno == EINVAL);
 	devx_put(in, 0, 16, 0x507); /* 2ERR_QP */
@@ -372,24 +371,13 @@ to_rts(struct side *s)
 	return modify(s, 0x504, in);
 }
 
-static void
-query(struct side *s, uint8_t out[MOD_IN])
-{
-	uint8_t in[HDR] = {0};
-
-	devx_put(in, 0, 16, 0x50b);
-	devx_put(in, 0x48, 24, s->qpn);
-	memset(out, 0, MOD_IN);
-	CHECK_EQ(mlx5dv_devx_obj_query(s->qp, in, HDR, out, MOD_IN), 0);
-}
-
 /* The firmware's states: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
 static void
 expect_state(struct side *s, uint32_t state)
 {
 	uint8_t out[MOD_IN];
 
-	query(s, out);
+	side_query(s->qp, s->qpn, out);
 	CHECK_EQ(devx_get(out, 0xc0, 4), state);
 }
 
@@ -429,7 +417,7 @@ expect_context(struct side *s, bool ethernet)
 	devx_put(want, 0xc0 + 0x4a3, 5, 12);
 	devx_put(want, 0xc0 + 0x4a8, 24, 0x1234);
 	devx_put(want, 0xc0 + 0x4e8, 24, s->cqn);
-	query(s, out);
+	side_query(s->qp, s->qpn, out);
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_QP"));
 }
 
@@ -510,8 +498,7 @@ case_ranges(void)
 	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
 	CHECK_EQ(out[0], BAD_INP_LEN);
-	devx_put(in, 0, 16, 0x50b);
-	devx_put(in, 0x48, 24, s.qpn + 1);
+	devx_put_query_qp(in, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_query(s.qp, in, HDR, out, MOD_IN) != 0 && errno == EINVAL);
 	devx_put(in, 0, 16, 0x402);
 	devx_put(in, 0x48, 24, s.cqn + 1);

@@ -164,12 +164,10 @@ static void
 await_error(struct side *s)
 {
 	uint64_t end = pair_now_ms() + 10000;
-	uint8_t in[16] = {0}, out[0x110];
+	uint8_t out[MOD_IN];
 
-	devx_put(in, 0, 16, 0x50b); /* QUERY_QP */
-	devx_put(in, 0x48, 24, s->qpn);
 	for (;;) {
-		CHECK_EQ(mlx5dv_devx_obj_query(s->qp, in, sizeof(in), out, sizeof(out)), 0);
+		side_query(s->qp, s->qpn, out);
 		if (devx_get(out, 0xc0, 4) == 6)
 			return;
 		CHECK(pair_now_ms() < end);
@@ -351,8 +349,7 @@ case_answers(void)
 	side_init(&s);
 	comp = mlx5dv_devx_create_cmd_comp(s.ctx);
 	CHECK(comp != NULL);
-	devx_put(in, 0, 16, 0x50b); /* QUERY_QP */
-	devx_put(in, 0x48, 24, s.qpn);
+	devx_put_query_qp(in, s.qpn);
 	CHECK_EQ(mlx5dv_devx_obj_query(s.qp, in, HDR, want, sizeof(want)), 0);
 	/* Two answers wait; a shorter one is cut, a longer one ends in zeros. */
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, sizeof(want), 100, comp), 0);
@@ -395,8 +392,7 @@ case_many_answers(void)
 	comp = mlx5dv_devx_create_cmd_comp(s.ctx);
 	CHECK(comp != NULL);
 	CHECK_EQ(fcntl(comp->fd, F_SETFL, O_NONBLOCK), 0);
-	devx_put(in, 0, 16, 0x50b);
-	devx_put(in, 0x48, 24, s.qpn);
+	devx_put_query_qp(in, s.qpn);
 	while (mlx5dv_devx_obj_query_async(s.qp, in, HDR, 60000, n, comp) == 0)
 		CHECK(++n < 10000);
 	CHECK_EQ(errno, EAGAIN);

@@ -40,17 +40,6 @@ create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t
 	return create(s, in, QP_IN, out);
 }
 
-static void
-query_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint8_t out[MOD_IN])
-{
-	uint8_t in[HDR] = {0};
-
-	devx_put(in, 0, 16, 0x50b);
-	devx_put(in, 0x48, 24, qpn);
-	memset(out, 0, MOD_IN);
-	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, HDR, out, MOD_IN), 0);
-}
-
 /*
  * Which numbers a QP needs depends on the queues that it has: DPDK's compress driver gives no receive
  * CQ, and its queues of another kind give neither CQ nor UAR page nor memory.
@@ -79,7 +68,7 @@ case_parts(void)
 		obj = create_with(&s, good[i].fields, good[i].n, out);
 		CHECK(obj != NULL, "QP %zu: status 0x%x, syndrome 0x%x", i, out[0],
 			devx_get(out, 0x20, 32));
-		query_obj(obj, devx_get(out, 0x48, 24), qpc);
+		side_query(obj, devx_get(out, 0x48, 24), qpc);
 		CHECK_EQ(devx_get(qpc, QPC + 0x3e8, 24), good[i].send ? s.cqn : 0);
 		CHECK_EQ(devx_get(qpc, QPC + 0x4e8, 24), good[i].receive ? s.cqn : 0);
 		CHECK_EQ(devx_get(qpc, QPC + 0x50, 1), !good[i].send);
@@ -170,7 +159,7 @@ case_services(void)
 		CHECK_EQ(modify_obj(obj, qpn, 0x503, rtr), OK);
 		devx_put(rts, QPC + 0x3c8, 24, 0x4321);
 		CHECK_EQ(modify_obj(obj, qpn, 0x504, rts), OK);
-		query_obj(obj, qpn, out);
+		side_query(obj, qpn, out);
 		CHECK_EQ(devx_get(out, QPC, 4), 3);
 		CHECK_EQ(devx_get(out, QPC + 0x08, 8), kinds[k].service);
 		CHECK_EQ(devx_get(out, QPC + 0x540, 32), kinds[k].qkey ? 0x11223344 : 0);
@@ -243,7 +232,7 @@ ring_no_record(struct side *s, uint64_t word)
 	 * The adapter takes the doorbell through another mapping of the page. So TSan does not see that
 	 * the doorbell comes after the WQE, and there is no record to tell it. A query's lock tells it.
 	 */
-	query_obj(s->qp, s->qpn, out);
+	side_query(s->qp, s->qpn, out);
 #endif
 	__atomic_store_n((uint64_t *)((uint8_t *)s->uar->base_addr + NO_RECORD_AT), word,
 		__ATOMIC_RELEASE);
@@ -304,7 +293,7 @@ case_no_record(void)
 	uint64_t word;
 
 	side_init_no_record(&s);
-	query_obj(s.qp, s.qpn, out);
+	side_query(s.qp, s.qpn, out);
 	CHECK_EQ(devx_get(out, QPC + 0x80, 2), NO_DBR_EXT);
 	for (uint16_t i = 0; i < 1024; i++)
 		s.mem[DATA_AT + i] = (uint8_t)(i * 7 + 3);
@@ -327,13 +316,13 @@ case_no_record(void)
 	__atomic_store_n((uint64_t *)s.uar->reg_addr, word, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < 100; i++)
 		pair_run();
-	query_obj(s.qp, s.qpn, out);
+	side_query(s.qp, s.qpn, out);
 	CHECK_EQ(devx_get(out, QPC + 0x5a0, 16), (uint16_t)(s.sq_pi - 1)); /* hw_sq_wqebb_counter */
 	word = write_send(&s, 0x2001);
 	ring_no_record(&s, word);
 	for (unsigned int i = 0; i < 4; i++)
 		CHECK(poll_one(&s)[63] >> 4 <= 3);
-	query_obj(s.qp, s.qpn, out);
+	side_query(s.qp, s.qpn, out);
 	CHECK_EQ(devx_get(out, QPC + 0x5a0, 16), s.sq_pi);
 	side_fini(&s);
 }
@@ -369,7 +358,7 @@ wait_for_error(struct side *s)
 	do {
 		CHECK(pair_now_ms() < end);
 		pair_run();
-		query_obj(s->qp, s->qpn, out);
+		side_query(s->qp, s->qpn, out);
 	} while (devx_get(out, QPC, 4) != 6);
 }
 

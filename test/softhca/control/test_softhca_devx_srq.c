@@ -121,6 +121,37 @@ use_srq(struct side *s, uint32_t number)
 	s->qpn = devx_get(out, 0x48, 24);
 }
 
+/* Two sides that are connected; b receives from a queue of its own. */
+static struct mlx5dv_devx_obj *
+open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number)
+{
+	struct mlx5dv_devx_obj *srq;
+
+	side_init(a);
+	side_init(b);
+	srq = make_srq(b, h, number);
+	write_wqes(b, h);
+	use_srq(b, *number);
+	side_connect(a, b->qpn);
+	side_connect(b, a->qpn);
+	return srq;
+}
+
+/* side_fini() destroys a QP: b gets one without that queue. */
+static void
+close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
+{
+	uint8_t out[HDR];
+
+	CHECK_EQ(mlx5dv_devx_obj_destroy(b->qp), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);
+	devx_put(b->qp_in, 0xc0 + 0x565, 3, 3);
+	b->qp = create(b, b->qp_in, QP_IN, out);
+	CHECK(b->qp != NULL);
+	side_fini(a);
+	side_fini(b);
+}
+
 /* More messages than any queue holds: each has its own bytes, and arrives in its slot. */
 static void
 expect_messages(struct side *a, struct side *b, const struct how *h)
@@ -153,31 +184,17 @@ case_messages(void)
 
 	for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
 		struct mlx5dv_devx_obj *srq;
-		uint8_t in[HDR] = {0}, out[512];
+		uint8_t out[MOD_IN];
 		uint32_t number;
 
-		side_init(&a);
-		side_init(&b);
-		srq = make_srq(&b, &hows[i], &number);
-		write_wqes(&b, &hows[i]);
-		use_srq(&b, number);
-		side_connect(&a, b.qpn);
-		side_connect(&b, a.qpn);
+		srq = open_sides(&a, &b, &hows[i], &number);
 		expect_messages(&a, &b, &hows[i]);
 		/* The QP's query names the queue; the QP keeps it. */
-		devx_put(in, 0, 16, 0x50b);
-		devx_put(in, 0x48, 24, b.qpn);
-		CHECK_EQ(mlx5dv_devx_obj_query(b.qp, in, HDR, out, MOD_IN), 0);
+		side_query(b.qp, b.qpn, out);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x565, 3), 1);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x568, 24), number);
 		CHECK(mlx5dv_devx_obj_destroy(srq) != 0 && errno == EBUSY);
-		CHECK_EQ(mlx5dv_devx_obj_destroy(b.qp), 0);
-		CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);
-		devx_put(b.qp_in, 0xc0 + 0x565, 3, 3);
-		b.qp = create(&b, b.qp_in, QP_IN, out);
-		CHECK(b.qp != NULL);
-		side_fini(&a);
-		side_fini(&b);
+		close_sides(&a, &b, srq);
 	}
 }
 
@@ -233,16 +250,10 @@ case_events(void)
 		const uint16_t limit_type = 0x14, last_type = 0x13;
 		struct mlx5dv_devx_event_channel *c;
 		struct mlx5dv_devx_obj *srq;
-		uint8_t in[MOD_IN] = {0}, out[HDR];
+		uint8_t in[MOD_IN] = {0};
 		uint32_t number;
 
-		side_init(&a);
-		side_init(&b);
-		srq = make_srq(&b, &hows[i], &number);
-		write_wqes(&b, &hows[i]);
-		use_srq(&b, number);
-		side_connect(&a, b.qpn);
-		side_connect(&b, a.qpn);
+		srq = open_sides(&a, &b, &hows[i], &number);
 		c = mlx5dv_devx_create_event_channel(b.ctx,
 			MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA);
 		CHECK(c != NULL && fcntl(c->fd, F_SETFL, O_NONBLOCK) == 0);
@@ -264,13 +275,7 @@ case_events(void)
 		side_modify(&b, 0x507, in);
 		CHECK_EQ(next_cookie(c), 13);
 		mlx5dv_devx_destroy_event_channel(c);
-		CHECK_EQ(mlx5dv_devx_obj_destroy(b.qp), 0);
-		CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);
-		devx_put(b.qp_in, 0xc0 + 0x565, 3, 3);
-		b.qp = create(&b, b.qp_in, QP_IN, out);
-		CHECK(b.qp != NULL);
-		side_fini(&a);
-		side_fini(&b);
+		close_sides(&a, &b, srq);
 	}
 }
 

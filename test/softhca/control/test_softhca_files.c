@@ -6,7 +6,6 @@
  * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are those of
  * the kernel's uverbs_main.c.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -311,24 +310,11 @@ case_socket(void)
 
 /* ---- failures */
 
-static unsigned int
-count_fds(void)
-{
-	DIR *fds = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	CHECK(fds != NULL);
-	while (readdir(fds) != NULL)
-		n++;
-	closedir(fds);
-	return n;
-}
-
 /* A context whose file cannot be as long as it must be (setrlimit(2)), or that has no descriptor. */
 static void
 case_open_fails(void)
 {
-	unsigned int before = count_fds();
+	unsigned int before = check_count_fds();
 	struct rlimit was, none;
 	int fd;
 
@@ -339,7 +325,7 @@ case_open_fails(void)
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(open(DEVICE, O_RDWR | O_CLOEXEC), -1);
 		CHECK_EQ(errno, EFBIG);
-		CHECK_EQ(count_fds(), before);
+		CHECK_EQ(check_count_fds(), before);
 	}
 	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &was), 0);
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &was), 0);
@@ -348,7 +334,7 @@ case_open_fails(void)
 	CHECK_EQ(open(DEVICE, O_RDWR | O_CLOEXEC), -1);
 	CHECK_EQ(errno, EMFILE);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
-	CHECK_EQ(count_fds(), before);
+	CHECK_EQ(check_count_fds(), before);
 	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0 && close(fd) == 0);
 }
@@ -364,7 +350,7 @@ case_channel_fails(void)
 
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	ctx = pair_open(0); /* what the one before left is gone */
-	before = count_fds();
+	before = check_count_fds();
 	raw_attr(&c, UVERBS_ATTR_CORE_IN, 8, 0);
 	raw_attr(&c, UVERBS_ATTR_CORE_OUT, 4, 16);
 	raw_u64(&c, UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL);
@@ -377,7 +363,7 @@ case_channel_fails(void)
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	ctx = pair_open(0);
-	CHECK_EQ(count_fds(), before);
+	CHECK_EQ(check_count_fds(), before);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 

@@ -6,7 +6,6 @@
  * uapi rdma/rdma_netlink.h. What an answer must have: the kernel's drivers/infiniband/core/nldev.c.
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <endian.h>
 #include <poll.h>
@@ -540,24 +539,11 @@ case_options(void)
 	close(fd);
 }
 
-static unsigned int
-count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	CHECK(dir != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* A copy of the descriptor, a child, and more sockets than are open at once. */
 static void
 case_lifetime(void)
 {
-	unsigned int fds = count_fds();
+	unsigned int fds = check_count_fds();
 	struct nl_answer a;
 	struct nl_request r;
 	int fd = nl_open(), copy = dup(fd), status;
@@ -581,7 +567,7 @@ case_lifetime(void)
 		close(nl_open());
 	CHECK_EQ(nl_ask(copy, &r, &a)->nlmsg_pid, port);
 	close(copy);
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 	fd = nl_open();
 	CHECK_EQ(port_of(fd), getpid());
 	close(fd);

@@ -685,38 +685,25 @@ case_inherited(void)
 
 /* ---- descriptors */
 
-static unsigned int
-count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	CHECK(dir != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* Only the lock of a tree in use stays open, also if a tree cannot be created. */
 static void
 case_descriptors(void)
 {
-	unsigned int fds = count_fds();
+	unsigned int fds = check_count_fds();
 	char root[200], name[64];
 
 	snprintf(root, sizeof(root), "%s/twice", where);
 	tree_init(&cfg, root, 2);
 	CHECK(tree_path() == NULL);
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 	CHECK(!sysfs_find_mlx5(root, name, sizeof(name)));
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 	create();
-	CHECK_EQ(count_fds(), fds + 1);
+	CHECK_EQ(check_count_fds(), fds + 1);
 	tree_remove();
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 	tree_remove(); /* nothing is left to remove */
-	CHECK_EQ(count_fds(), fds);
+	CHECK_EQ(check_count_fds(), fds);
 }
 
 /* A value of sysfs: with and without the line's end, longer than its buffer, and empty. */

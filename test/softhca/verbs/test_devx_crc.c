@@ -69,7 +69,7 @@ sig_key_make(void)
 }
 
 static void
-open_pair(void)
+start_pair(void)
 {
 	pair_init(&p, &(struct pair_opts){.keys = true, .retry_cnt = 1, .timeout = 8});
 	for (uint32_t i = 0; i < PAIR_BUF; i++) {
@@ -218,6 +218,15 @@ expect_sig_err(uint32_t cqe_index, uint32_t key)
 }
 
 static void
+open_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
+{
+	start_pair();
+	*psv = psv_make(p.pd);
+	for (unsigned int i = 0; i < n; i++)
+		keys[i] = sig_key_make();
+}
+
+static void
 close_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -237,9 +246,7 @@ case_one(void)
 	struct sig_key k;
 	struct psv psv;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	k = sig_key_make();
+	open_pair(&psv, &k, 1);
 	memcpy(p.server.buf, "123456789", 9);
 	for (size_t i = 0; i < 2 * sizeof(lens) / sizeof(lens[0]); i++) {
 		uint32_t seed = i % 2 == 0 ? UINT32_MAX : 0, len = 0, n = 0;
@@ -277,10 +284,7 @@ case_several(void)
 	struct sig_key k[3];
 	struct psv psv;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	for (unsigned int i = 0; i < 3; i++)
-		k[i] = sig_key_make();
+	open_pair(&psv, k, 3);
 	for (unsigned int alone = 0; alone < 2; alone++) {
 		uint8_t data[16384];
 		uint32_t len = 0;
@@ -324,9 +328,7 @@ case_set_psv(void)
 	struct bsf bsf;
 	struct psv psv;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	k = sig_key_make();
+	open_pair(&psv, &k, 1);
 	sge = server_sge(300, 5000);
 	bsf = crc_of_wire(&psv, 5000, FORMAT, WIRE_LAST);
 	CHECK_EQ(configure(&k, 5000, &sge, 1, &bsf), IBV_WC_SUCCESS);
@@ -349,9 +351,7 @@ case_strip(void)
 	struct psv psv;
 	uint32_t crc;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	k = sig_key_make();
+	open_pair(&psv, &k, 1);
 	sge = server_sge(1000, 2000);
 	bsf = crc_of_wire(&psv, 2000, FORMAT, WIRE_FIRST | WIRE_LAST);
 	CHECK_EQ(configure(&k, 2000, &sge, 1, &bsf), IBV_WC_SUCCESS);
@@ -381,9 +381,7 @@ case_memory(void)
 	struct bsf bsf;
 	struct psv psv;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	k = sig_key_make();
+	open_pair(&psv, &k, 1);
 	sge = server_sge(1000, 2004);
 	bsf = crc_of_wire(&psv, 2000, FORMAT, 0);
 	bsf.mem_psv = bsf.wire_psv;
@@ -416,9 +414,7 @@ case_blocks(void)
 	struct psv psv;
 	struct bsf bsf;
 
-	open_pair();
-	psv = psv_make(p.pd);
-	k = sig_key_make();
+	open_pair(&psv, &k, 1);
 	sge = server_sge(0, 1024);
 	bsf = (struct bsf){.size_sbs = 1 << 6,
 		.check_mask = 0xff,
@@ -447,9 +443,7 @@ case_refused(void)
 		struct psv psv;
 		struct bsf bsf;
 
-		open_pair();
-		psv = psv_make(p.pd);
-		k = sig_key_make();
+		open_pair(&psv, &k, 1);
 		sge = server_sge(0, 1024);
 		bsf = crc_of_wire(&psv, 1024, FORMAT, flags);
 		switch (i) {
@@ -497,7 +491,7 @@ case_bounds(void)
 		struct psv psv;
 		struct bsf bsf;
 
-		open_pair();
+		start_pair();
 		other = ibv_alloc_pd(p.ctx);
 		CHECK(other != NULL);
 		psv = psv_make(i == 0 ? other : p.pd);
