@@ -34,6 +34,9 @@ enum hwq_wqe_flags {
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
 
+#define HWQ_WQE_CE_BITS                                                                            \
+	(3u << 2) /* of fm_ce_se: whether there is a CQE; HWQ_WQE_SIGNALED is one value */
+
 /** One piece of local memory, as struct ibv_sge. */
 struct hwq_sge {
 	uint64_t addr;

@@ -9,8 +9,8 @@
  *   -EINVAL     the work request is not possible (each builder says when); nothing was written
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
- * SEND and RDMA are for RC and UC queues, memcpy for RC queues and DCIs, NOP for all. Other types need
- * more segments, which the builders of hwq_wr.h write.
+ * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP and
+ * raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write.
  *
  * All are always-inline: the compiler removes branches on constant flags and counts. After a call that
  * returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.
@@ -109,34 +109,50 @@ hwq_wqe_memcpy(struct hwq_sq *sq, uint32_t dst_lkey, uint64_t dst, uint32_t src_
 static HWQ_INLINE unsigned int
 hwq_wqe_head_ds(uint8_t opcode)
 {
-	return opcode == MLX5_OPCODE_SEND ? 1 : 2;
+	return opcode == MLX5_OPCODE_SEND || opcode == MLX5_OPCODE_SEND_IMM ||
+			       opcode == MLX5_OPCODE_SEND_INVAL
+		       ? 1
+		       : 2;
 }
 
 static HWQ_INLINE void
 hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint32_t rkey,
-	uint64_t raddr, unsigned int flags)
+	uint64_t raddr, unsigned int flags, __be32 imm)
 {
-	hwq_put_ctrl(sq, wqe, sq->pi, 0, opcode, ds, flags, 0);
-	if (opcode != MLX5_OPCODE_SEND)
+	hwq_put_ctrl(sq, wqe, sq->pi, 0, opcode, ds, flags, imm);
+	if (hwq_wqe_head_ds(opcode) != 1)
 		hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
 }
 
-/** SEND, RDMA write or read of one piece of memory; length 0 is a message without data. @param opcode
- *  MLX5_OPCODE_SEND, _RDMA_WRITE or _RDMA_READ. No -EINVAL, no -ENOMEM. */
+/**
+ * SEND, RDMA write or read of one piece of memory; length 0 is a message without data. No -EINVAL, no
+ * -ENOMEM.
+ * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or _RDMA_READ.
+ * @param imm immediate data of _SEND_IMM and _RDMA_WRITE_IMM; the key that _SEND_INVAL invalidates;
+ *   otherwise 0.
+ */
 static HWQ_INLINE int
-hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
-	uint64_t addr, uint32_t len, unsigned int flags)
+hwq_wqe_one_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
 {
 	unsigned int head = hwq_wqe_head_ds(opcode);
 	void *wqe = hwq_sq_reserve(sq, 1);
 
 	if (wqe == NULL)
 		return 0;
-	hwq_put_head(sq, wqe, opcode, head + (len != 0), rkey, raddr, flags);
+	hwq_put_head(sq, wqe, opcode, head + (len != 0), rkey, raddr, flags, imm);
 	if (__builtin_expect(len != 0, 1))
 		hwq_put_data(hwq_at_ds(wqe, head), lkey, addr, len);
 	hwq_sq_commit(sq, 1);
 	return 1;
+}
+
+/** hwq_wqe_one_imm() for operations without immediate data. */
+static HWQ_INLINE int
+hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint32_t len, unsigned int flags)
+{
+	return hwq_wqe_one_imm(sq, opcode, rkey, raddr, lkey, addr, len, flags, 0);
 }
 
 /** SEND, RDMA write or read of a list of pieces of memory.
@@ -156,16 +172,17 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	wqe = hwq_sq_reserve(sq, hwq_ds_to_bb(ds));
 	if (wqe == NULL)
 		return 0;
-	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags);
+	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags, 0);
 	hwq_put_data_list(hwq_at_ds(wqe, head), sge, n_sge);
 	hwq_sq_commit(sq, hwq_ds_to_bb(ds));
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. */
+/** SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. opcode and imm: see
+ *  hwq_wqe_one_imm(); not RDMA read. */
 static HWQ_INLINE int
-hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, const void *data,
-	size_t len, unsigned int flags)
+hwq_wqe_inline_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
+	const void *data, size_t len, unsigned int flags, __be32 imm)
 {
 	unsigned int head = hwq_wqe_head_ds(opcode);
 	unsigned int ds = head + hwq_inline_ds(len);
@@ -176,10 +193,18 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	wqe = hwq_sq_reserve(sq, hwq_ds_to_bb(ds));
 	if (wqe == NULL)
 		return 0;
-	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags);
+	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags, imm);
 	hwq_put_inline(hwq_at_ds(wqe, head), data, len);
 	hwq_sq_commit(sq, hwq_ds_to_bb(ds));
 	return (int)hwq_ds_to_bb(ds);
+}
+
+/** hwq_wqe_inline_imm() for operations without immediate data. */
+static HWQ_INLINE int
+hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, const void *data,
+	size_t len, unsigned int flags)
+{
+	return hwq_wqe_inline_imm(sq, opcode, rkey, raddr, data, len, flags, 0);
 }
 
 /** SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment.
@@ -203,7 +228,7 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 	wqe = hwq_sq_reserve(sq, hwq_ds_to_bb(ds));
 	if (wqe == NULL)
 		return 0;
-	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags);
+	hwq_put_head(sq, wqe, opcode, ds, rkey, raddr, flags, 0);
 	hwq_put_inline_list(hwq_at_ds(wqe, head), buf, n_buf, len);
 	hwq_sq_commit(sq, hwq_ds_to_bb(ds));
 	return (int)hwq_ds_to_bb(ds);
@@ -241,6 +266,16 @@ hwq_wqe_rdma_write_inline_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr,
 	return hwq_wqe_inline_list(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, buf, n_buf, flags);
 }
 
+/** RDMA write with immediate data (ibv_wr_rdma_write_imm() and ibv_wr_set_sge()); it takes a posted receive
+ *  of the peer. */
+static HWQ_INLINE int
+hwq_wqe_rdma_write_imm(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
+{
+	return hwq_wqe_one_imm(sq, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, raddr, lkey, addr, len, flags,
+		imm);
+}
+
 /** RDMA read (ibv_wr_rdma_read() and ibv_wr_set_sge()): from raddr into local memory. */
 static HWQ_INLINE int
 hwq_wqe_rdma_read(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
@@ -264,6 +299,23 @@ hwq_wqe_send(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsi
 	return hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, lkey, addr, len, flags);
 }
 
+/** SEND with immediate data (ibv_wr_send_imm() and ibv_wr_set_sge()). */
+static HWQ_INLINE int
+hwq_wqe_send_imm(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags,
+	__be32 imm)
+{
+	return hwq_wqe_one_imm(sq, MLX5_OPCODE_SEND_IMM, 0, 0, lkey, addr, len, flags, imm);
+}
+
+/** SEND that invalidates a key of the receiver (ibv_wr_send_inv() and ibv_wr_set_sge()). */
+static HWQ_INLINE int
+hwq_wqe_send_inv(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags,
+	uint32_t invalidate_rkey)
+{
+	return hwq_wqe_one_imm(sq, MLX5_OPCODE_SEND_INVAL, 0, 0, lkey, addr, len, flags,
+		htobe32(invalidate_rkey));
+}
+
 /** SEND of a list: see hwq_wqe_list(). */
 static HWQ_INLINE int
 hwq_wqe_send_list(struct hwq_sq *sq, const struct hwq_sge *sge, unsigned int n_sge,
@@ -285,6 +337,79 @@ hwq_wqe_send_inline_list(struct hwq_sq *sq, const struct hwq_buf *buf, unsigned 
 	unsigned int flags)
 {
 	return hwq_wqe_inline_list(sq, MLX5_OPCODE_SEND, 0, 0, buf, n_buf, flags);
+}
+
+/* ------------------------------------------------------------------ atomics, raw WQEs */
+
+/* One WQEBB: control, remote address, operands, and where the old value goes. */
+static HWQ_INLINE int
+hwq_wqe_atomic(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint64_t swap_add, uint64_t compare, unsigned int flags)
+{
+	void *wqe = hwq_sq_reserve(sq, 1);
+
+	if (wqe == NULL)
+		return 0;
+	hwq_put_head(sq, wqe, opcode, 4, rkey, raddr, flags, 0);
+	hwq_put_atomic(hwq_at_ds(wqe, 2), swap_add, compare);
+	hwq_put_data(hwq_at_ds(wqe, 3), lkey, addr, sizeof(uint64_t));
+	hwq_sq_commit(sq, 1);
+	return 1;
+}
+
+/** Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they are compare, they become
+ *  swap. The old value goes to addr, in the byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM. */
+static HWQ_INLINE int
+hwq_wqe_atomic_cmp_swp(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint64_t compare, uint64_t swap, unsigned int flags)
+{
+	return hwq_wqe_atomic(sq, MLX5_OPCODE_ATOMIC_CS, rkey, raddr, lkey, addr, swap, compare,
+		flags);
+}
+
+/** Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at raddr. The old value goes to addr, in the
+ *  byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM. */
+static HWQ_INLINE int
+hwq_wqe_atomic_fetch_add(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+	uint64_t addr, uint64_t add, unsigned int flags)
+{
+	return hwq_wqe_atomic(sq, MLX5_OPCODE_ATOMIC_FA, rkey, raddr, lkey, addr, add, 0, flags);
+}
+
+/** @return 16-byte units of the WQE that the caller has written: DS of its control segment. */
+static HWQ_INLINE unsigned int
+hwq_raw_ds(const void *wqe)
+{
+	return ((const uint8_t *)wqe)[7] & HWQ_DS_MAX;
+}
+
+/**
+ * A WQE that the caller has written (compare mlx5dv_wr_raw_wqe(3)). It is copied. The copy has the queue's
+ * index and QPN, and asks for a CQE as flags say (HWQ_WQE_SIGNALED alone). All else is as the caller wrote
+ * it.
+ * @param wqe any alignment; its DS says how long it is.
+ * -EINVAL: its DS is 0, or the ring holds less than two WQEs of its length.
+ */
+static HWQ_INLINE int
+hwq_wqe_raw(struct hwq_sq *sq, const void *wqe, unsigned int flags)
+{
+	unsigned int ds = hwq_raw_ds(wqe), n_bb = hwq_ds_to_bb(ds);
+	struct mlx5_wqe_ctrl_seg *to;
+	uint32_t word;
+
+	if (__builtin_expect(ds == 0 || 2 * n_bb > hwq_sq_n_bb(sq), 0))
+		return -EINVAL;
+	to = (struct mlx5_wqe_ctrl_seg *)hwq_sq_reserve(sq, n_bb);
+	if (to == NULL)
+		return 0;
+	memcpy(to, wqe, (size_t)ds * HWQ_DS_LEN);
+	word = be32toh(to->opmod_idx_opcode);
+	hwq_put_ctrl_index(to, word, sq->pi);
+	to->qpn_ds = htobe32(sq->qpn_shifted | ds);
+	to->fm_ce_se = (uint8_t)((to->fm_ce_se & ~HWQ_WQE_CE_BITS) | (flags & HWQ_WQE_SIGNALED) |
+				 sq->sig_bits);
+	hwq_sq_commit(sq, n_bb);
+	return (int)n_bb;
 }
 
 #endif

@@ -170,6 +170,81 @@ write_inline(void)
 	CHECK_EQ(sq.pi, 65531, "only the first write is in the ring");
 }
 
+static void
+atomics(void)
+{
+	static const uint8_t cmp_swp[] = {0x00, 0xff, 0xfa, 0x11, 0x12, 0x34, 0x56, 0x04, 0, 0, 0,
+		0x88, 0, 0, 0, 0, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xca, 0xfe, 0xd0,
+		0x0d, 0, 0, 0, 0, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x31, 0x32, 0x33,
+		0x34, 0x35, 0x36, 0x37, 0x38, 0, 0, 0, 8, 0x00, 0x00, 0x77, 0x00, 0xff, 0xee, 0xdd,
+		0xcc, 0xbb, 0xaa, 0x99, 0x88};
+	static const uint8_t fetch_add[] = {0x00, 0xff, 0xfa, 0x12, 0x12, 0x34, 0x56, 0x04, 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
+		0x30};
+
+	start();
+	CHECK_EQ(hwq_wqe_atomic_cmp_swp(&sq, 0xcafed00d, 0x0102030405060708, 0x7700,
+			 0xffeeddccbbaa9988, 0x3132333435363738, 0x2122232425262728,
+			 HWQ_WQE_SIGNALED | HWQ_WQE_FENCE),
+		1, "WQEBBs");
+	expect(cmp_swp, sizeof(cmp_swp), "compare and swap: swap stands first");
+	start();
+	CHECK_EQ(hwq_wqe_atomic_fetch_add(&sq, 0x20, 0x10, 0x40, 0x30, 5, 0), 1, "WQEBBs");
+	expect(fetch_add, sizeof(fetch_add), "fetch and add");
+}
+
+static void
+immediate_data(void)
+{
+	static const uint8_t write[] = {0x00, 0xff, 0xfa, 0x09, 0x12, 0x34, 0x56, 0x03, 0, 0, 0,
+		0x02, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 0, 0, 0, 0x99, 0, 0, 0,
+		0, 0x80, 0, 0, 0x02, 'H', 'i', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	static const uint8_t inval[] = {0x00, 0xff, 0xfa, 0x01, 0x12, 0x34, 0x56, 0x02, 0, 0, 0, 0,
+		0x01, 0x02, 0x03, 0x04, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6};
+	static const uint8_t send[] = {0x00, 0xff, 0xfa, 0x0b, 0x12, 0x34, 0x56, 0x01, 0, 0, 0,
+		0x08, 0xde, 0xad, 0xbe, 0xef};
+
+	start();
+	CHECK_EQ(hwq_wqe_inline_imm(&sq, MLX5_OPCODE_RDMA_WRITE_IMM, 0x99, 0x1234, "Hi", 2,
+			 HWQ_WQE_SOLICITED, htobe32(0xdeadbeef)),
+		1, "WQEBBs");
+	expect(write, sizeof(write), "inline write with immediate data");
+	start();
+	CHECK_EQ(hwq_wqe_send_inv(&sq, 5, 6, 7, 0, 0x01020304), 1, "WQEBBs");
+	expect(inval, sizeof(inval), "SEND that invalidates");
+	start();
+	CHECK_EQ(hwq_wqe_send_imm(&sq, 5, 6, 0, HWQ_WQE_SIGNALED, htobe32(0xdeadbeef)), 1,
+		"WQEBBs");
+	expect(send, sizeof(send), "SEND with immediate data alone");
+}
+
+static void
+raw(void)
+{
+	uint8_t wqe[1 + 5 * 16], want[5 * 16], none[16] = {0}, longest[63 * 16] = {[7] = 63};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(want); i++)
+		wqe[1 + i] = want[i] = (uint8_t)(i * 7 + 1);
+	wqe[1 + 7] = want[7] = 5; /* DS */
+	want[1] = 0xff, want[2] = 0xfa;
+	want[4] = 0x12, want[5] = 0x34, want[6] = 0x56;
+	wqe[1 + 11] = 0xae, want[11] = 0xaa; /* CE 3 becomes 2, all other bits stay */
+	start();
+	CHECK_EQ(hwq_wqe_raw(&sq, wqe + 1, HWQ_WQE_SIGNALED | HWQ_WQE_FENCE), 2, "WQEBBs");
+	expect(want, sizeof(want), "a raw WQE with a CQE");
+	CHECK_EQ(sq.pi, 65532, "producer index");
+	want[11] = 0xa2;
+	start();
+	CHECK_EQ(hwq_wqe_raw(&sq, wqe + 1, 0), 2, "WQEBBs");
+	expect(want, sizeof(want), "a raw WQE without a CQE");
+	start();
+	CHECK_EQ(hwq_wqe_raw(&sq, none, 0), -EINVAL, "a WQE of DS 0");
+	CHECK_EQ(hwq_wqe_raw(&sq, longest, 0), -EINVAL, "a WQE as long as the ring");
+	CHECK_EQ(sq.pi, 65530, "refused work takes no room");
+}
+
 /* Flags that only some builders of hwq_wr.h know. None of their bits may reach a WQE. */
 #define NOT_WIRE (HWQ_WQE_INLINE | HWQ_WQE_IP_CSUM)
 
@@ -288,6 +363,9 @@ main(void)
 	RUN("RDMA has one data segment, and none if the length is 0", rdma_one());
 	RUN("a list leaves out its empty segments", send_list());
 	RUN("inline data is counted, copied and padded with 0", write_inline());
+	RUN("an atomic names its operands and where the old value goes", atomics());
+	RUN("immediate data and keys to invalidate stand in the control segment", immediate_data());
+	RUN("a raw WQE gets the queue's index and number, and no other change", raw());
 	RUN("no family of builders writes flags that the control segment does not have",
 		flags_stay_in_their_byte());
 	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",

@@ -143,13 +143,29 @@ stock_raw(struct twin_pair *p, const struct twin_work *w)
 	mlx5dv_wr_raw_wqe(p->stock.dv, twin_raw_for(w, p->stock.qp->qp_num, wqe));
 }
 
+/* The builder sets the QPN, and asks for a CQE as its flags say, not as the WQE says. */
+static int
+direct_raw(struct twin_pair *p, const struct twin_work *w)
+{
+	uint8_t wqe[TWIN_RAW_LEN];
+	unsigned int signaled;
+
+	if (p->conf.sq_sig_all)
+		return TWIN_HAS_NOT;
+	twin_raw_for(w, 0xabcdef, wqe);
+	signaled = wqe[11] & MLX5_WQE_CTRL_CQ_UPDATE;
+	wqe[11] ^= (uint8_t)(twin_draw(4) << 2);
+	return hwq_wqe_raw(&p->twin.qp->sq, wqe, signaled);
+}
+
 const struct twin_builder twin_raw_wqe = {.name = "raw_wqe",
 	.common = TWIN_RAW_WQE,
 	.types = TYPES_ANY,
 	.setters = twin_no_setter,
 	.flags = TWIN_RDMA_FLAGS,
 	.draw = draw_raw,
-	.stock = stock_raw};
+	.stock = stock_raw,
+	.direct = direct_raw};
 
 /* ------------------------------------------------------------------ memcpy */
 

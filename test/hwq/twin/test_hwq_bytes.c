@@ -147,6 +147,53 @@ direct_read(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigne
 	return hwq_wqe_rdma_read_list(sq, o->args.rkey, o->args.raddr, sge, o->data.n, flags);
 }
 
+/* Of lists there is no such builder, and the old value of an atomic is 8 bytes long. */
+static int
+direct_atomic(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags,
+	bool compare)
+{
+	const struct ibv_sge *sge = &o->data.sge[0];
+	const struct twin_args *a = &o->args;
+
+	if (setter != TWIN_SGE || sge->length != 8)
+		return TWIN_HAS_NOT;
+	if (compare)
+		return hwq_wqe_atomic_cmp_swp(sq, a->rkey, a->raddr, sge->lkey, sge->addr,
+			a->operand[0], a->operand[1], flags);
+	return hwq_wqe_atomic_fetch_add(sq, a->rkey, a->raddr, sge->lkey, sge->addr, a->operand[0],
+		flags);
+}
+
+/* The opcode of a builder with immediate data, or with a key to invalidate. */
+static uint8_t
+imm_opcode(enum twin_code code)
+{
+	return code == TWIN_SEND_IMM   ? MLX5_OPCODE_SEND_IMM
+	       : code == TWIN_SEND_INV ? MLX5_OPCODE_SEND_INVAL
+				       : MLX5_OPCODE_RDMA_WRITE_IMM;
+}
+
+/* Of lists there is no such builder. */
+static int
+direct_imm(struct hwq_sq *sq, const struct own *o, enum twin_code code, unsigned int setter,
+	unsigned int flags)
+{
+	const struct ibv_sge *sge = &o->data.sge[0];
+	const struct twin_args *a = &o->args;
+
+	if (setter == TWIN_INLINE)
+		return hwq_wqe_inline_imm(sq, imm_opcode(code), a->rkey, a->raddr, o->data.bytes,
+			o->data.len, flags, code == TWIN_SEND_INV ? htobe32(a->imm) : a->imm);
+	if (setter != TWIN_SGE)
+		return TWIN_HAS_NOT;
+	if (code == TWIN_SEND_IMM)
+		return hwq_wqe_send_imm(sq, sge->lkey, sge->addr, sge->length, flags, a->imm);
+	if (code == TWIN_SEND_INV)
+		return hwq_wqe_send_inv(sq, sge->lkey, sge->addr, sge->length, flags, a->imm);
+	return hwq_wqe_rdma_write_imm(sq, a->rkey, a->raddr, sge->lkey, sge->addr, sge->length,
+		flags, a->imm);
+}
+
 static int
 direct(struct twin_pair *p, const struct twin_work *w)
 {
@@ -161,8 +208,12 @@ direct(struct twin_pair *p, const struct twin_work *w)
 		return direct_write(sq, o, w->setter, flags);
 	case TWIN_READ:
 		return direct_read(sq, o, w->setter, flags);
+	case TWIN_CMP_SWP:
+		return direct_atomic(sq, o, w->setter, flags, true);
+	case TWIN_FETCH_ADD:
+		return direct_atomic(sq, o, w->setter, flags, false);
 	default:
-		return TWIN_HAS_NOT;
+		return direct_imm(sq, o, w->builder->code, w->setter, flags);
 	}
 }
 
