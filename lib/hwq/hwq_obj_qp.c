@@ -6,7 +6,6 @@
 
 #include <infiniband/verbs.h>
 
-#include "hwq_cq_drop.h"
 #include "hwq_cq_room.h"
 #include "hwq_log.h"
 #include "hwq_obj.h"
@@ -250,10 +249,7 @@ hwq_obj_qp_release(struct hwq_qp *qp)
 static void
 start_anew(struct hwq_qp *qp)
 {
-	if (qp->cq != NULL)
-		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
-	if (qp->rq.cq != NULL && qp->rq.cq != qp->cq)
-		hwq_cq_drop(qp->rq.cq, qp->qpn, qp->srq);
+	hwq_qp_drop_cqes(qp);
 	hwq_qp_empty_rings(qp);
 }
 

@@ -51,6 +51,8 @@ struct hwq_qp_conf {
 	uint32_t rq_wr;      /**< receive work requests it must hold at once; 0: no receive queue */
 	uint32_t rq_sge;     /**< pieces of memory of one of them; 0: 1 */
 	struct hwq_srq *srq; /**< receives come from there, and rq_wr is 0; NULL: they do not */
+	/** Where receives complete; NULL: in the CQ of the sends. Of the same domain. */
+	struct hwq_cq *recv_cq;
 	/**
 	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: SEND, RDMA write
 	 * and RDMA read, as far as the type has them. -EOPNOTSUPP: one that the type does not
@@ -74,8 +76,8 @@ struct hwq_qp {
 	uint32_t qpn;
 	uint32_t psn;        /**< first packet sequence number of its requests */
 	uint32_t qkey;       /**< UD: what a datagram to the QP must carry */
-	uint32_t n_cqe;      /**< CQEs that it may have in its CQ at once */
-	struct hwq_cq *cq;   /**< its CQ, for sends and receives */
+	uint32_t n_cqe;      /**< CQEs that its sends may have in cq at once */
+	struct hwq_cq *cq;   /**< where its sends complete; rq.cq is where its receives do */
 	struct hwq_srq *srq; /**< NULL: none */
 	struct hwq_domain *domain;
 	const struct hwq_qp_info *info; /**< what its type is and can */
@@ -88,18 +90,23 @@ struct hwq_qp {
 
 /**
  * The size that a CQ needs for a QP: a flush makes a CQE for every WQE. Of QPs that share an SRQ and a CQ,
- * only the first needs entries for the SRQ. Any thread.
+ * only the first needs entries for the SRQ. If conf->recv_cq is set, only sends are counted. Any thread.
  * @return number of CQ entries; add up those of all QPs for hwq_cq_create().
  */
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
+/** The size that conf->recv_cq needs for the receives of a QP; conf->recv_cq itself is not read. Any thread.
+ *  @return number of CQ entries, as hwq_qp_cqe_needed(). */
+HWQ_API uint32_t hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf);
+
 /**
- * Creates a QP in state INIT (mlx5dv_create_qp(3)), whose completions all go to cq. The caller destroys it
- * by hwq_qp_destroy(), before cq, conf->srq and the domain.
+ * Creates a QP in state INIT (mlx5dv_create_qp(3)). Its completions go to cq, those of receives to
+ * conf->recv_cq if that is set. The caller destroys it by hwq_qp_destroy(), before the CQs, conf->srq and
+ * the domain.
  * @param conf read during the call.
  * @param qp written on success only.
  * @return 0; -EINVAL the configuration is beyond the device's limits, or its fields do not fit the type;
- *   -ENOSPC cq has no room for a CQE of each WQE: create a larger CQ; -EOPNOTSUPP an operation that the
+ *   -ENOSPC a CQ has no room for a CQE of each WQE: create a larger CQ; -EOPNOTSUPP an operation that the
  *   type does not support, memcpy on a device without MMO, or the environment variable MLX5_QP_SIGNATURE
  *   is set: unset it; -ENOMEM; or the errno of the verbs call that failed. A log line says what is
  *   possible.

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "hwq_cq_drop.h"
 #include "hwq_cq_room.h"
 #include "hwq_log.h"
 #include "hwq_qp_size.h"
@@ -61,7 +60,7 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = qp->cq->cq,
-		.recv_cq = qp->cq->cq,
+		.recv_cq = qp->rq.cq->cq,
 		.srq = conf->srq != NULL ? conf->srq->srq : NULL,
 		.cap = {.max_send_wr = hwq_conf_sq_wr(conf),
 			.max_recv_wr = conf->rq_wr,
@@ -131,7 +130,7 @@ take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5d
 {
 	uint32_t n_bb = view->sq.wqe_cnt, rq_sge = conf->rq_wr == 0 ? 0 : hwq_conf_rq_sge(conf);
 	struct hwq_qp_cqes cqes = {.send_cq = qp->cq,
-		.recv_cq = qp->cq,
+		.recv_cq = qp->rq.cq,
 		.srq = conf->srq,
 		.n_send = n_bb,
 		.n_recv = view->rq.wqe_cnt};
@@ -148,7 +147,7 @@ take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5d
 			rq_sge * sizeof(struct mlx5_wqe_data_seg));
 		return -EPROTO;
 	}
-	qp->n_cqe = n_bb + view->rq.wqe_cnt;
+	qp->n_cqe = n_bb;
 	return hwq_qp_check_room(dev_name(qp->domain), &cqes);
 }
 
@@ -172,7 +171,7 @@ take_over_rq(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 	if (wr_ids == NULL)
 		return -ENOMEM;
 	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn,
-		(_Atomic(__be32) *)view->dbrec, qp->cq, wr_ids);
+		(_Atomic(__be32) *)view->dbrec, qp->rq.cq, wr_ids);
 	return 0;
 }
 
@@ -228,6 +227,32 @@ new_psn(void)
 	return psn & 0xffffff;
 }
 
+/* Entries of the receive ring, each with a CQE; 0 without one. */
+static uint32_t
+rq_cqes(const struct hwq_qp *qp)
+{
+	return qp->rq.buf != NULL ? qp->rq.mask + 1 : 0;
+}
+
+/* The QP's CQEs have their room in its CQs, until unreserve(). */
+static void
+reserve(struct hwq_qp *qp)
+{
+	qp->cq->reserved += qp->n_cqe;
+	qp->rq.cq->reserved += rq_cqes(qp);
+	if (qp->srq != NULL)
+		hwq_srq_attach(qp->srq, qp->rq.cq);
+}
+
+static void
+unreserve(struct hwq_qp *qp)
+{
+	qp->cq->reserved -= qp->n_cqe;
+	qp->rq.cq->reserved -= rq_cqes(qp);
+	if (qp->srq != NULL)
+		hwq_srq_detach(qp->srq, qp->rq.cq);
+}
+
 int
 hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_conf *conf,
 	struct hwq_qp **out)
@@ -244,6 +269,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 		return -ENOMEM;
 	qp->domain = domain;
 	qp->cq = cq;
+	qp->rq.cq = hwq_conf_recv_cq(conf, cq);
 	qp->info = hwq_qp_info(conf->type);
 	qp->qkey = conf->qkey;
 	qp->psn = new_psn();
@@ -264,10 +290,8 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 		hwq_log("%s: setting up QP 0x%06x: %s", dev_name(domain), qp->qpn, strerror(-ret));
 		goto err_destroy;
 	}
-	cq->reserved += qp->n_cqe;
 	qp->srq = conf->srq;
-	if (qp->srq != NULL)
-		hwq_srq_attach(qp->srq, cq);
+	reserve(qp);
 	domain->refs++;
 	*out = qp;
 	return 0;
@@ -294,7 +318,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		ret = hwq_verbs_qp_destroy(qp->qp);
 	if (ret == 0) {
 		qp->qp = NULL;
-		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
+		hwq_qp_drop_cqes(qp);
 		ret = opaque_destroy(qp);
 	}
 	if (ret != 0) {
@@ -302,9 +326,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 			strerror(-ret));
 		return ret;
 	}
-	qp->cq->reserved -= qp->n_cqe;
-	if (qp->srq != NULL)
-		hwq_srq_detach(qp->srq, qp->cq);
+	unreserve(qp);
 	qp->domain->refs--;
 	hwq_qp_forget_cancelled(qp);
 	free(qp->sq.wr.wr_ids);

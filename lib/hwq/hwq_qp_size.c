@@ -172,7 +172,15 @@ hwq_qp_cqe_needed(const struct hwq_qp_conf *conf)
 {
 	if (hwq_qp_info(conf->type) == NULL)
 		return 0;
-	return hwq_conf_sq_bb(conf) + hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, NULL);
+	return hwq_conf_sq_bb(conf) + (conf->recv_cq != NULL ? 0 : hwq_qp_recv_cqe_needed(conf));
+}
+
+uint32_t
+hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf)
+{
+	if (hwq_qp_info(conf->type) == NULL)
+		return 0;
+	return hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, NULL);
 }
 
 /* ------------------------------------------------------------------ is it possible? */
@@ -258,7 +266,9 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 	const struct hwq_dev_caps *caps = &domain->dev->caps;
 	const char *dev = hwq_dev_name(domain->dev);
 	const char *sig = getenv("MLX5_QP_SIGNATURE");
-	struct hwq_qp_cqes cqes = {.send_cq = cq, .recv_cq = cq, .srq = conf->srq};
+	struct hwq_qp_cqes cqes = {.send_cq = cq,
+		.recv_cq = hwq_conf_recv_cq(conf, cq),
+		.srq = conf->srq};
 	int ret;
 
 	ret = check_type(dev, conf);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "hwq_addr.h"
-#include "hwq_cq_drop.h"
 #include "hwq_log.h"
 #include "hwq_qp_type.h"
 #include "hwq_verbs.h"
@@ -163,7 +162,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
 		/* libmlx5 does not drop completions from a CQ that hwq has taken over. */
-		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
+		hwq_qp_drop_cqes(qp);
 		hwq_qp_empty_rings(qp);
 		qp->sq.wr.not_rts = true;
 		ret = hwq_qp_to_init(qp);

@@ -429,8 +429,8 @@ expect_size(struct hwq_domain *domain, int want, const char *what)
 	if (ret == 0) {
 		CHECK_EQ(hwq_sq_n_bb(&qp->sq), shown.sq.wqe_cnt, what);
 		CHECK_EQ(qp->rq.mask + 1, shown.rq.wqe_cnt, what);
-		CHECK_EQ(qp->n_cqe, shown.sq.wqe_cnt + shown.rq.wqe_cnt, what);
-		CHECK_EQ(cq->reserved, qp->n_cqe, what);
+		CHECK_EQ(qp->n_cqe, shown.sq.wqe_cnt, what);
+		CHECK_EQ(cq->reserved, shown.sq.wqe_cnt + shown.rq.wqe_cnt, what);
 		CHECK_EQ(hwq_qp_destroy(qp), 0, what);
 	}
 	CHECK_EQ(cq->reserved, 0, what);

@@ -331,6 +331,78 @@ two_queues_on_one_cq(void)
 		EMU_DIE("destroying");
 }
 
+/*
+ * A CQ for sends and one for receives, each as large as it must be: neither has the other's
+ * completions, both are full in a flush, and a reset and the QP's end empty both.
+ */
+static void
+receives_on_a_cq_of_their_own(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 8, .rq_wr = 4};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 64, mrs[1].lkey};
+	struct hwq_domain *domain;
+	struct hwq_cqe rec[16];
+	struct hwq_cq *cq, *small;
+	struct hwq_addr addr;
+	struct hwq_qp *qp;
+	uint64_t ids[16];
+	unsigned int i;
+
+	if (hwq_domain_create(dev, &domain) != 0 ||
+		hwq_cq_create(domain, hwq_qp_recv_cqe_needed(&conf), &conf.recv_cq) != 0 ||
+		hwq_cq_create(domain, hwq_qp_cqe_needed(&conf), &cq) != 0 ||
+		hwq_cq_create(domain, 2, &small) != 0)
+		EMU_DIE("queues");
+	CHECK_EQ(hwq_qp_recv_cqe_needed(&conf), 4, "CQEs of receives");
+	CHECK_EQ(hwq_qp_cqe_needed(&conf), 8, "CQEs of sends");
+	CHECK_EQ(hwq_qp_create(domain, small, &conf, &qp), -ENOSPC, "a small CQ of sends");
+	CHECK_EQ(hwq_qp_create(domain, cq,
+			 &(struct hwq_qp_conf){.sq_wr = 8, .rq_wr = 4, .recv_cq = small}, &qp),
+		-ENOSPC, "a small CQ of receives");
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), 0, "creating");
+	hwq_qp_addr(qp, &addr);
+	CHECK_EQ(hwq_qp_connect(qp, &addr), 0, "connect");
+	CHECK_EQ(hwq_cq_destroy(cq), -EBUSY, "the QP uses it");
+	CHECK_EQ(hwq_cq_destroy(conf.recv_cq), -EBUSY, "the QP uses it");
+	for (i = 0; i < 20; i++) {
+		CHECK_EQ(hwq_rq_post_list(&qp->rq, i, &sge, 1), 0, "posting");
+		hwq_rq_ring(&qp->rq);
+		CHECK_EQ(hwq_wqe_send(&qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 1 + i,
+				 HWQ_WQE_SIGNALED),
+			1, "WQEBBs");
+		hwq_sq_ring(&qp->sq);
+		emu_pump();
+		CHECK_EQ(hwq_cq_poll(cq, rec, 4), 1, "the send alone");
+		CHECK_EQ(rec[0].opcode, MLX5_CQE_REQ, "kind");
+		hwq_sq_complete(&qp->sq, rec[0].wqe_counter);
+		CHECK_EQ(hwq_rq_poll(&qp->rq, rec, ids, 4), 1, "the receive");
+		CHECK(ids[0] == i && rec[0].byte_cnt == 1 + i, "receive %u", i);
+	}
+	for (i = 0; i < 2; i++) {
+		while (hwq_rq_post_list(&qp->rq, 0, &sge, 1) == 0)
+			;
+		hwq_rq_ring(&qp->rq);
+		while (hwq_wqe_nop(&qp->sq, 0) == 1)
+			;
+		CHECK_EQ(hwq_qp_fail(qp), 0, "to ERR");
+		hwq_sq_ring(&qp->sq);
+		emu_pump();
+		if (i == 0) {
+			CHECK_EQ(hwq_cq_poll(cq, rec, 16), 8, "flushed sends");
+			CHECK_EQ(hwq_rq_poll(&qp->rq, rec, ids, 16), 4, "flushed receives");
+			CHECK_EQ(hwq_qp_reset(qp), 0, "reset");
+			CHECK_EQ(hwq_qp_connect(qp, &addr), 0, "connect");
+			continue;
+		}
+		CHECK_EQ(hwq_qp_reset(qp), 0, "reset");
+		CHECK_EQ(hwq_cq_poll(cq, rec, 16), 0, "no send is left of before the reset");
+		CHECK_EQ(hwq_rq_poll(&qp->rq, rec, ids, 16), 0, "nor a receive");
+	}
+	if (hwq_qp_destroy(qp) != 0 || hwq_cq_destroy(cq) != 0 || hwq_cq_destroy(small) != 0 ||
+		hwq_cq_destroy(conf.recv_cq) != 0 || hwq_domain_destroy(domain) != 0)
+		EMU_DIE("destroying");
+}
+
 /* ------------------------------------------------------------------ shared receive queues */
 
 struct stock_srq {
@@ -790,6 +862,8 @@ main(int argc, char **argv)
 		messages_into_lists());
 	RUN("a poll for receives stops where sends begin", two_directions_on_one_cq());
 	RUN("a poll for receives stops where those of another queue begin", two_queues_on_one_cq());
+	RUN("receives on a CQ of their own, a flush that fills both CQs, and a reset",
+		receives_on_a_cq_of_their_own());
 	RUN("shared receive queues: libmlx5's bytes, links and completions, lap after lap",
 		srq_twin());
 	RUN("an SRQ at its limit sends one event", srq_limit());

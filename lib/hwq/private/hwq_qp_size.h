@@ -13,6 +13,12 @@ uint32_t hwq_conf_rq_sge(const struct hwq_qp_conf *conf);
 /* What to ask libmlx5 for: MLX5DV_QP_EX_WITH_* operations, work requests. */
 uint64_t hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_sq_wr(const struct hwq_qp_conf *conf);
+/* Where receives complete, if cq is for sends. */
+static inline struct hwq_cq *
+hwq_conf_recv_cq(const struct hwq_qp_conf *conf, const struct hwq_cq *cq)
+{
+	return conf->recv_cq != NULL ? conf->recv_cq : (struct hwq_cq *)(uintptr_t)cq;
+}
 /* What a configuration needs of libmlx5, at least: WQEBBs of the send ring, entries of the receive ring. */
 uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "hwq_cq_drop.h"
 #include "hwq_qp.h"
 
 /* True if hwq made the QP. Else a log line says what is refused, and what to call instead. */
@@ -20,6 +21,16 @@ hwq_qp_forget_cancelled(struct hwq_qp *qp)
 {
 	free(qp->cancelled);
 	qp->cancelled = NULL;
+}
+
+/* Drops the completions of a QP that makes no more of them from its CQs. */
+static inline void
+hwq_qp_drop_cqes(struct hwq_qp *qp)
+{
+	if (qp->cq != NULL)
+		hwq_cq_drop(qp->cq, qp->qpn, qp->srq);
+	if (qp->rq.cq != NULL && qp->rq.cq != qp->cq)
+		hwq_cq_drop(qp->rq.cq, qp->qpn, qp->srq);
 }
 
 /* Empties both rings of a QP in RESET. libmlx5 has zeroed their doorbell records; the CQ is dropped
