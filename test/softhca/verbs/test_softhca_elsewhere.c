@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "raw_ioctl.h"
 #include "softhca_node.h"
 
 #define N(a)      (sizeof(a) / sizeof((a)[0]))
@@ -176,11 +180,44 @@ handle_of_ipv4(struct node *n)
 	CHECK_EQ(errno, ENETUNREACH);
 }
 
+/* On InfiniBand libmlx5 makes them without a call; the kernel has the call. */
+static void
+make_for_lid(struct node *n, uint16_t lid)
+{
+	struct raw_ioctl c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	struct ib_uverbs_create_ah req = {.pd_handle = n->pd->handle,
+		.attr = {.port_num = 1, .dlid = lid}};
+	struct ib_uverbs_create_ah_resp resp;
+
+	raw_u32(&c, UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_CREATE_AH);
+	raw_attr(&c, UVERBS_ATTR_CORE_IN, sizeof(req), (uintptr_t)&req);
+	raw_out(&c, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	CHECK_EQ(raw_run(n->ctx->cmd_fd, &c), 0);
+}
+
+/* IBTA volume 1: the LIDs of groups are 0xc000 and above. */
+static void
+handles_of_group_lids(struct node *n)
+{
+	make_for_lid(n, 0xc000);
+	make_for_lid(n, 0xfffe);
+}
+
+static void
+handles_of_lids(struct node *n)
+{
+	make_for_lid(n, 0xbfff);
+	make_for_lid(n, 0xbfff);
+}
+
 static void
 case_address_handles(void)
 {
-	if (!is_ethernet())
-		return; /* libmlx5 makes them without a call */
+	if (!is_ethernet()) {
+		CHECK_EQ(lines_of(handles_of_group_lids), 0);
+		CHECK_EQ(lines_of(handles_of_lids), 1);
+		return;
+	}
 	CHECK_EQ(lines_of(handles_of_own), 0);
 	CHECK_EQ(lines_of(handles_of_groups), 0);
 	CHECK_EQ(lines_of(handle_of_link_local), 1);
