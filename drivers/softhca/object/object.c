@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "classes.h"
+#include "dmabuf.h"
 #include "log.h"
 
 static const struct object_class *const *table;
@@ -159,6 +160,8 @@ object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events
 
 	if (obj->users != 0)
 		return -EBUSY;
+	if (obj->cls->range != NULL)
+		dmabuf_revoke(obj);
 	if (obj->cls->end != NULL)
 		rc = obj->cls->end(ctx, obj, events != NULL ? events : &unread);
 	if (rc == 0)

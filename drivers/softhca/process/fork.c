@@ -13,6 +13,7 @@
 #include "dev.h"
 #include "devices.h"
 #include "dm.h"
+#include "dmabuf.h"
 #include "hca.h"
 #include "nl_socket.h"
 #include "object.h"
@@ -26,6 +27,7 @@ prepare(void)
 {
 	nl_sockets_fork_prepare();
 	contexts_fork_prepare();
+	dmabuf_fork_prepare();
 	object_fork_prepare();
 	pdn_fork_prepare();
 	softhca_watch_fork_prepare();
@@ -39,6 +41,7 @@ parent(void)
 	softhca_watch_fork_parent();
 	pdn_fork_parent();
 	object_fork_parent();
+	dmabuf_fork_parent();
 	contexts_fork_parent();
 	nl_sockets_fork_done();
 }
@@ -55,6 +58,7 @@ child(void)
 	tree_fork_child();
 	pdn_fork_child();
 	object_fork_child();
+	dmabuf_fork_child();
 	dm_fork_child();
 	resources_fork_child();
 	counters_fork_child();

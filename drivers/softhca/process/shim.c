@@ -19,6 +19,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "contexts.h"
+#include "dmabuf.h"
 #include "hca.h"
 #include "ioctl.h"
 #include "raw.h"
@@ -38,7 +39,8 @@ is_noticed(size_t len, off_t offset)
 /*
  * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). The
  * answer is EINVAL, as from mlx5_ib, which has dropped them: the memfd would give all queues one set
- * of pages. The kernel makes all other mappings, and the device learns of its own.
+ * of pages. A DMABUF of the adapter's memory cannot be mapped either, as the kernel's cannot. The kernel
+ * makes all other mappings, and the device learns of its own.
  */
 static void *
 mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
@@ -51,6 +53,10 @@ mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 	if ((flags & MAP_SHARED) != 0 && fd >= 0 && offset >> 20 == command >> 20 &&
 		softhca_active() && raw_fstat(fd, &st) == 0 &&
 		ctx_find_dev(st.st_dev, st.st_ino) != NULL) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	if ((flags & MAP_ANONYMOUS) == 0 && fd >= 0 && dmabuf_is(fd)) {
 		errno = EINVAL;
 		return MAP_FAILED;
 	}

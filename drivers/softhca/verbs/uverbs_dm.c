@@ -90,6 +90,15 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 	return 0;
 }
 
+static struct object_range
+range(const struct object *obj)
+{
+	const struct object_dm *dm = (const struct object_dm *)obj;
+
+	return (struct object_range){CTX_DM_OFFSET + (uint64_t)dm->first_page * CTX_PAGE,
+		(uint64_t)dm_pages(dm->len) * CTX_PAGE};
+}
+
 static int
 query_dm(struct uverbs_call *call)
 {
@@ -226,5 +235,6 @@ const struct object_class dm_class = {
 	.name = "device memory",
 	.size = sizeof(struct object_dm),
 	.end = end,
+	.range = range,
 	CLASS_METHODS(methods),
 };

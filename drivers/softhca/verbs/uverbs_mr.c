@@ -12,7 +12,6 @@
 
 #include "call.h"
 #include "mapped.h"
-#include "newer_uapi.h"
 
 #define REREG_TRANS  1U
 #define REREG_PD     2U
@@ -82,24 +81,19 @@ mr_show(struct object_mr *mr)
 	object_show(&mr->obj);
 }
 
-/* Makes the region and its key. The handle and the key are for the caller to answer. */
-static int
-make(struct uverbs_call *call, struct object_pd *pd, struct softhca_mkey_attr *attr,
+int
+mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out)
 {
 	struct object_mr *mr;
-	int rc = check_mr(call->ctx->dev, attr);
+	int rc = object_create(ctx, &mr_class, &mr);
 
-	if (rc == 0 && pd == NULL)
-		rc = -EINVAL;
-	if (rc == 0)
-		rc = object_create(call->ctx, &mr_class, &mr);
 	if (rc != 0)
 		return rc;
 	attr->pdn = pd->pdn;
-	rc = softhca_mkey_create(call->ctx->dev, attr, &mr->mkey);
+	rc = softhca_mkey_create(ctx->dev, attr, &mr->mkey);
 	if (rc != 0) {
-		object_forget(call->ctx, &mr->obj);
+		object_forget(ctx, &mr->obj);
 		return rc;
 	}
 	mr->attr = *attr;
@@ -112,6 +106,15 @@ make(struct uverbs_call *call, struct object_pd *pd, struct softhca_mkey_attr *a
 	return 0;
 }
 
+int
+mr_make(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
+	struct object *dmah, struct object_mr **out)
+{
+	int rc = check_mr(ctx->dev, attr);
+
+	return rc != 0 ? rc : mr_make_unchecked(ctx, pd, attr, dmah, out);
+}
+
 static int
 reg(struct uverbs_call *call)
 {
@@ -121,48 +124,15 @@ reg(struct uverbs_call *call)
 		.addr = req->start,
 		.iova = req->hca_va,
 		.len = req->length};
+	struct object_pd *pd = object_find(call->ctx, &pd_class, req->pd_handle);
 	struct object_mr *mr;
-	int rc = make(call, object_find(call->ctx, &pd_class, req->pd_handle), &attr, NULL, &mr);
+	int rc = pd != NULL ? mr_make(call->ctx, pd, &attr, NULL, &mr) : -EINVAL;
 
 	if (rc != 0)
 		return rc;
 	resp.mr_handle = mr->obj.handle;
 	resp.lkey = resp.rkey = softhca_mkey_key(mr->mkey);
 	rc = call_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-	if (rc != 0)
-		(void)object_destroy(call->ctx, &mr->obj, NULL);
-	else
-		mr_show(mr);
-	return rc;
-}
-
-/* The method that newer libraries register by (ibv_reg_mr_ex(3)). */
-static int
-reg_by_method(struct uverbs_call *call)
-{
-	struct object *dmah = call_obj(call, NEWER_ATTR_REG_MR_DMAH);
-	struct softhca_mkey_attr attr = {.access = call_in_u32(call, NEWER_ATTR_REG_MR_ACCESS),
-		.addr = call_in_u64(call, NEWER_ATTR_REG_MR_ADDR),
-		.iova = call_in_u64(call, NEWER_ATTR_REG_MR_IOVA),
-		.len = call_in_u64(call, NEWER_ATTR_REG_MR_LENGTH)};
-	struct object_mr *mr;
-	uint32_t key;
-	int rc;
-
-	/* Memory behind a descriptor (DMABUF) is not emulated. A DMA handle excludes ODP: mlx5_ib. */
-	if (call_has(call, NEWER_ATTR_REG_MR_FD) || call_has(call, NEWER_ATTR_REG_MR_FD_OFFSET) ||
-		(dmah != NULL && (attr.access & IB_UVERBS_ACCESS_ON_DEMAND) != 0))
-		return -EOPNOTSUPP;
-	if (!call_has(call, NEWER_ATTR_REG_MR_ADDR))
-		return -EINVAL;
-	rc = make(call, call_obj(call, NEWER_ATTR_REG_MR_PD), &attr, dmah, &mr);
-	if (rc != 0)
-		return rc;
-	key = softhca_mkey_key(mr->mkey);
-	call_attr(call, NEWER_ATTR_REG_MR_HANDLE)->data = mr->obj.handle;
-	rc = call_out(call, NEWER_ATTR_REG_MR_LKEY, &key, sizeof(key));
-	if (rc == 0)
-		rc = call_out(call, NEWER_ATTR_REG_MR_RKEY, &key, sizeof(key));
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &mr->obj, NULL);
 	else
@@ -194,7 +164,7 @@ rereg(struct uverbs_call *call)
 		attr.access = req->access_flags;
 	if ((req->flags & REREG_PD) != 0)
 		pd = object_find(call->ctx, &pd_class, req->pd_handle);
-	if (pd == NULL || mr->dm != NULL)
+	if (pd == NULL || mr->dm != NULL || mr->dmabuf.buf != NULL)
 		return -EINVAL;
 	attr.pdn = pd->pdn;
 	rc = check_mr(call->ctx->dev, &attr);
@@ -264,8 +234,10 @@ int
 mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 {
 	struct object_mr *mr = (struct object_mr *)obj;
-	int rc = softhca_mkey_destroy(mr->mkey);
+	int rc;
 
+	dmabuf_detach(&mr->dmabuf);
+	rc = softhca_mkey_destroy(mr->mkey);
 	if (rc != 0)
 		return rc;
 	object_unuse(&mr->pd->obj);
@@ -302,23 +274,7 @@ static const struct attr_spec advise_attrs[] = {
 		ATTR_ANY_LEN},
 };
 
-static const struct attr_spec reg_attrs[] = {
-	{NEWER_ATTR_REG_MR_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
-	{NEWER_ATTR_REG_MR_PD, ATTR_OBJ, ATTR_REQUIRED, .cls = &pd_class},
-	{NEWER_ATTR_REG_MR_DMAH, ATTR_OBJ, ATTR_OPTIONAL, .cls = &dmah_class},
-	{NEWER_ATTR_REG_MR_IOVA, ATTR_IN, ATTR_REQUIRED, 8, 8},
-	{NEWER_ATTR_REG_MR_ADDR, ATTR_IN, ATTR_OPTIONAL, 8, 8},
-	{NEWER_ATTR_REG_MR_LENGTH, ATTR_IN, ATTR_REQUIRED, 8, 8},
-	{NEWER_ATTR_REG_MR_ACCESS, ATTR_IN, ATTR_REQUIRED, 4, 8},
-	{NEWER_ATTR_REG_MR_FD, ATTR_FD, ATTR_OPTIONAL},
-	{NEWER_ATTR_REG_MR_FD_OFFSET, ATTR_IN, ATTR_OPTIONAL, 8, 8},
-	{NEWER_ATTR_REG_MR_LKEY, ATTR_OUT, ATTR_REQUIRED, 4},
-	{NEWER_ATTR_REG_MR_RKEY, ATTR_OUT, ATTR_REQUIRED, 4},
-};
-
 static const struct uverbs_method methods[] = {
-	{UVERBS_OBJECT_MR, NEWER_METHOD_REG_MR, false, reg_by_method, reg_attrs,
-		ARRAY_SIZE(reg_attrs)},
 	{UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, call_destroy, destroy_attrs,
 		ARRAY_SIZE(destroy_attrs)},
 	{UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query, query_attrs,

@@ -109,6 +109,14 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 	return rc;
 }
 
+static struct object_range
+range(const struct object *obj)
+{
+	uint32_t page = ((const struct object_uar *)obj)->page_id;
+
+	return (struct object_range){CTX_UAR_OFFSET + (uint64_t)page * CTX_PAGE, CTX_PAGE};
+}
+
 /* Only pages that exist are watched; the program has no use for others. */
 void
 uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset)
@@ -153,5 +161,6 @@ const struct object_class uar_class = {
 	.name = "UAR",
 	.size = sizeof(struct object_uar),
 	.end = end,
+	.range = range,
 	CLASS_METHODS(methods),
 };

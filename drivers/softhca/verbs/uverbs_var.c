@@ -66,6 +66,14 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 	return 0;
 }
 
+static struct object_range
+range(const struct object *obj)
+{
+	uint32_t page = ((const struct object_var *)obj)->page_id;
+
+	return (struct object_range){CTX_UAR_OFFSET + (uint64_t)page * CTX_PAGE, CTX_PAGE};
+}
+
 static const struct attr_spec alloc_attrs[] = {
 	{MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
 	{MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, ATTR_OUT, ATTR_REQUIRED, 8},
@@ -88,5 +96,6 @@ const struct object_class var_class = {
 	.name = "VAR",
 	.size = sizeof(struct object_var),
 	.end = end,
+	.range = range,
 	CLASS_METHODS(methods),
 };

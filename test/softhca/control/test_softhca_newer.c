@@ -219,7 +219,8 @@ case_reg_mr(void)
 		{{4096, 4096, 64, rw, NONE, NONE, false}, EFAULT},
 		{{at, at, 64, rw, 0xfff, NONE, false}, ENOENT},
 		{{at, at, 64, rw, NONE, NONE, true}, EINVAL},
-		{{at, at, 64, rw, NONE, 0, true}, EOPNOTSUPP}, /* DMABUF */
+		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, true}, EINVAL},  /* no DMABUF */
+		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, false}, EINVAL}, /* an address too */
 	};
 	const uint64_t iova = (UINT64_C(1) << 40) + page;
 	struct reg good = {at, iova, 64, rw, NONE, NONE, false};

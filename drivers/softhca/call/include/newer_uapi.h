@@ -8,7 +8,8 @@
 #define SOFTHCA_NEWER_UAPI_H
 
 enum newer_objects {
-	NEWER_OBJECT_DMAH = 17
+	NEWER_OBJECT_DMAH = 17,
+	NEWER_OBJECT_DMABUF = 18
 };
 
 /* Methods of UVERBS_OBJECT_DEVICE. */
@@ -27,6 +28,15 @@ enum newer_dmah {
 	NEWER_ATTR_DMAH_PH = 3,
 	NEWER_DMAH_MEM_TYPES = 2 /* volatile, persistent */
 };
+
+enum newer_dmabuf {
+	NEWER_METHOD_DMABUF_ALLOC = 0,
+	NEWER_ATTR_DMABUF_HANDLE = 0,
+	NEWER_ATTR_DMABUF_PGOFF = 1
+};
+
+/* Of UVERBS_METHOD_REG_DMABUF_MR: 32 bits. */
+#define NEWER_ATTR_REG_DMABUF_MR_FLAGS 0x1000U
 
 /* A method of UVERBS_OBJECT_MR. */
 enum newer_reg_mr {

@@ -42,6 +42,8 @@
 	ROW(devx_pd)                                                                               \
 	ROW(pd)                                                                                    \
 	ROW(device)                                                                                \
+	ROW(dmabuf)                                                                                \
+	ROW(reg_mr)                                                                                \
 	ROW(qp_modify)                                                                             \
 	ROW(write)                                                                                 \
 	ROW(devx)                                                                                  \

@@ -2,7 +2,8 @@
 /*
  * The list of open contexts of this process.
  *
- * Lock order: the list's lock, contexts' locks, then those of numbers and counts (object.c, pdn.c).
+ * Lock order: the list's lock, contexts' locks, that of the list of DMABUFs, then those of numbers and
+ * counts (object.c, pdn.c).
  */
 #ifndef SOFTHCA_CONTEXTS_H
 #define SOFTHCA_CONTEXTS_H

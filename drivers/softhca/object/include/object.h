@@ -32,6 +32,11 @@ struct object_events {
 	uint32_t comp_read, async_read;
 };
 
+/* Whole pages of the context's memfd: ctx.h. */
+struct object_range {
+	uint64_t offset, len;
+};
+
 /*
  * A kind of object, with the calls that make these objects and work on them. Some rows have calls and
  * no objects: their size is 0.
@@ -47,6 +52,8 @@ struct object_class {
 	 * nothing to end.
 	 */
 	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
+	/* The pages that are the object's, and that the program maps. NULL: these have none. */
+	struct object_range (*range)(const struct object *obj);
 	enum resource_type resource; /* as what rdma(8) shows these objects; 0: not */
 	bool by_devx; /* a firmware command makes it, and the DEVX method DESTROY ends it */
 
