@@ -9,11 +9,10 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 
+#include "maps.h"
 #include "raw.h"
 
 _Static_assert(DM_PAGES == 64, "one bit a page");
@@ -33,6 +32,22 @@ mask_of(uint32_t first, uint32_t n)
 	return (n == DM_PAGES ? UINT64_MAX : (UINT64_C(1) << n) - 1) << first;
 }
 
+/* The pages of device memory that these bytes of a context's memfd show, in any of its ways. */
+static uint64_t
+pages_in(uint64_t offset, uint64_t len)
+{
+	uint64_t pages = 0;
+
+	for (uint32_t way = 0; way < DM_N_WAYS; way++)
+		for (uint32_t i = 0; i < DM_PAGES; i++) {
+			uint64_t at = dm_offset(way, i);
+
+			if (at + CTX_PAGE > offset && at < offset + len)
+				pages |= mask_of(i, 1);
+		}
+	return pages;
+}
+
 /*
  * Pages that the program has mapped. Where an object ends while its pages are mapped
  * (ibv_import_dm(3)), nobody gets these pages until they are unmapped, as with the kernel.
@@ -40,29 +55,17 @@ mask_of(uint32_t first, uint32_t n)
 static uint64_t
 mapped_pages(const struct softhca_ctx *ctx)
 {
-	FILE *f = raw_fopen("/proc/self/maps");
+	struct mapping_line line;
 	uint64_t mapped = 0;
-	char line[512];
+	struct maps maps;
 
-	if (f == NULL)
+	if (!maps_open(&maps))
 		return UINT64_MAX;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		unsigned long from, to, offset, inode;
-		unsigned int dev_major, dev_minor;
-
-		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &from, &to, &offset, &dev_major,
-			    &dev_minor, &inode) != 6 ||
-			inode != ctx->st_ino || makedev(dev_major, dev_minor) != ctx->st_dev ||
-			from == (uintptr_t)ctx->dm)
-			continue;
-		for (uint32_t i = 0; i < DM_PAGES; i++) {
-			uint64_t at = CTX_DM_OFFSET + (uint64_t)i * CTX_PAGE;
-
-			if (at + CTX_PAGE > offset && at < offset + (to - from))
-				mapped |= mask_of(i, 1);
-		}
-	}
-	fclose(f);
+	while (maps_next(&maps, &line))
+		if (line.ino == ctx->st_ino && line.dev == ctx->st_dev &&
+			line.from != (uintptr_t)ctx->dm)
+			mapped |= pages_in(line.offset, line.to - line.from);
+	maps_close(&maps);
 	return mapped;
 }
 

@@ -1,42 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks memory up in /proc/self/maps (proc(5)), which is sorted by address. The kernel pins memory
- * that a program gives to a device, and fails with EFAULT where it cannot.
+ * Whether memory is mapped. The kernel pins memory that a program gives to a device, and fails with EFAULT where
+ * it cannot.
  */
 #include "mapped.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "raw.h"
-
-#define DEVICE_MAPPING "/memfd:" CTX_MEMFD_NAME " "
+#include "maps.h"
 
 bool
 memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
 {
-	FILE *f = raw_fopen("/proc/self/maps");
+	struct mapping_line line;
 	uint64_t at = addr;
-	char line[512];
-	bool line_start = true;
+	struct maps maps;
 
-	if (f == NULL)
+	if (!maps_open(&maps))
 		return false;
-	while (at - addr < len && fgets(line, sizeof(line), f) != NULL) {
-		unsigned long from, to;
-		char read_flag, write_flag;
-		bool whole = line_start;
-
-		line_start = strchr(line, '\n') != NULL; /* fgets() cuts lines with long paths */
-		if (!whole ||
-			sscanf(line, "%lx-%lx %c%c", &from, &to, &read_flag, &write_flag) != 4 ||
-			to <= at)
+	while (at - addr < len && maps_next(&maps, &line)) {
+		if (line.to <= at)
 			continue;
-		if (from > at || read_flag != 'r' || (writable && write_flag != 'w') ||
-			strstr(line, DEVICE_MAPPING) != NULL)
+		if (line.from > at || !line.can_read || (writable && !line.can_write) ||
+			line.of_adapter)
 			break;
-		at = to;
+		at = line.to;
 	}
-	fclose(f);
+	maps_close(&maps);
 	return at - addr >= len;
 }

@@ -6,6 +6,9 @@
  *
  * The adapter has DM_PAGES pages for all of its contexts. The context that has page i finds it at
  * page i of the range in its own memfd. In the memfds of other contexts that page is not used.
+ *
+ * Behind the end of the memfd the range comes again, once for each operation (dm_op.h): what a program maps there
+ * has no memory.
  */
 #ifndef SOFTHCA_DM_H
 #define SOFTHCA_DM_H
@@ -14,11 +17,25 @@
 
 #include "ctx.h"
 
-/* One bit of a word each; and libmlx5's mmap offsets allow fewer than 256. */
-#define DM_PAGES         64
+#define DM_PAGES         64 /* one bit of a word each */
 #define DM_LEN           (DM_PAGES * CTX_PAGE)
 #define DM_LOG_UNIT      6  /* a length is a multiple of 64 bytes */
 #define DM_LOG_MAX_ALIGN 12 /* an allocation begins on a page */
+#define DM_N_WAYS        3  /* ways to map a page: as memory, or for one of two operations */
+
+/* By which number libmlx5 maps a page; way 0 is memory. And where that lies in the memfd. */
+static inline uint16_t
+dm_number(uint32_t way, uint32_t page)
+{
+	return (uint16_t)(way << 8 | page);
+}
+
+static inline uint64_t
+dm_offset(uint32_t way, uint32_t page)
+{
+	/* libmlx5 puts the upper 8 bits of a number behind 16 others. */
+	return CTX_DM_OFFSET + (uint64_t)CTX_PAGE * (way << 16 | page);
+}
 
 static inline uint32_t
 dm_pages(uint64_t len)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The mappings of this process, sorted by address, as the kernel lists them in /proc/self/maps (proc(5)).
+ *
+ *   maps_open()  ->  maps_next() until it is false  ->  maps_close()
+ *
+ * Signal handlers may call these too.
+ */
+#ifndef SOFTHCA_MAPS_H
+#define SOFTHCA_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MAPS_PREFIX 128 /* bytes of a line that are looked at: all but the end of a long path */
+
+struct maps {
+	int fd;
+	size_t at, n;
+	char buf[1024];
+};
+
+struct mapping_line {
+	uintptr_t from, to;
+	bool can_read, can_write;
+	bool of_adapter; /* of a context's memfd */
+	uint64_t offset; /* in the file */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* False: errno. */
+bool maps_open(struct maps *m);
+/* False: there are no more. */
+bool maps_next(struct maps *m, struct mapping_line *line);
+void maps_close(struct maps *m);
+
+#endif
