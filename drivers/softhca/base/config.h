@@ -45,8 +45,9 @@ struct softhca_config {
 	uint32_t eth_inline; /* 1: MAC headers of raw frames must be inline */
 	char netdev
 		[256]; /* names of network interfaces, for the ports in turn: netdev.h; empty: none */
-	char capture[256];      /* path of the file that raw frames go to; empty: none */
-	uint32_t max_rd_atomic; /* RDMA reads and atomics in flight, each direction */
+	char capture[256];           /* path of the file that raw frames go to; empty: none */
+	uint32_t memic_test_and_set; /* what the operation leaves in a byte of device memory */
+	uint32_t max_rd_atomic;      /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */
 	uint32_t latency_ns, round_trip_ns, bandwidth_mbps;
 };

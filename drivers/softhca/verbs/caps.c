@@ -14,6 +14,7 @@
 
 #include "bits.h"
 #include "dm.h"
+#include "dm_op.h"
 #include "fault.h"
 #include "hca.h"
 #include "newer_uapi.h"
@@ -387,12 +388,19 @@ atomic_page(uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* Device memory comes in units of 64 bytes. Alignments go up to a page. */
+/*
+ * Device memory comes in units of 64 bytes. Alignments go up to a page. The sizes of operations are where rdma-core's
+ * tests/test_mlx5_dm_ops.py reads them.
+ */
 static void
 memory_page(uint8_t *page)
 {
-	static const struct cap_field fields[] = {{0x0, 1, 1}, {0x2b, 5, DM_LOG_UNIT},
-		{0x38, 8, DM_LOG_MAX_ALIGN - DM_LOG_UNIT}, {0x80, 32, DM_LEN}, {0xa0, 32, DM_LEN}};
+	const uint32_t ops = dm_ops();
+	const struct cap_field fields[] = {{0x0, 1, 1},
+		{0x20, 8, (ops >> DM_INCREMENT & 1) * DM_INCREMENT_SIZES}, {0x2b, 5, DM_LOG_UNIT},
+		{0x30, 8, (ops >> DM_TEST_AND_SET & 1) * DM_TEST_AND_SET_SIZES},
+		{0x38, 8, DM_LOG_MAX_ALIGN - DM_LOG_UNIT}, {0x80, 32, DM_LEN}, {0xa0, 32, DM_LEN},
+		{0x200, 32, ops}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }

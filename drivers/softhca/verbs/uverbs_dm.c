@@ -14,6 +14,7 @@
 
 #include "call.h"
 #include "dm.h"
+#include "dm_op.h"
 #include "uverbs_mr.h"
 
 /* No windows over device memory, and no paging on demand. */
@@ -31,10 +32,8 @@ struct object_dm {
 
 /* libmlx5 maps the memory by the number of its first page and the offset in that page. */
 static int
-answer_place(struct uverbs_call *call, const struct object_dm *dm, uint16_t index_id,
-	uint16_t offset_id)
+answer_place(struct uverbs_call *call, uint16_t index, uint16_t index_id, uint16_t offset_id)
 {
-	uint16_t index = dm->first_page;
 	uint64_t offset = 0;
 	int rc = call_out(call, index_id, &index, sizeof(index));
 
@@ -72,7 +71,7 @@ alloc_dm(struct uverbs_call *call)
 	dm->first_page = page;
 	dm->owner = getpid();
 	call_attr(call, UVERBS_ATTR_ALLOC_DM_HANDLE)->data = dm->obj.handle;
-	rc = answer_place(call, dm, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX,
+	rc = answer_place(call, dm_number(0, dm->first_page), MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX,
 		MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET);
 	if (rc != 0)
 		(void)object_destroy(call->ctx, &dm->obj, NULL);
@@ -103,20 +102,26 @@ static int
 query_dm(struct uverbs_call *call)
 {
 	struct object_dm *dm = call_obj(call, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
-	int rc = answer_place(call, dm, MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX,
-		MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET);
+	int rc = answer_place(call, dm_number(0, dm->first_page),
+		MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET);
 
 	return rc != 0 ? rc
 		       : call_out(call, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &dm->len,
 				 sizeof(dm->len));
 }
 
-/* Atomic operations by a load or a store on an address are not emulated. */
+/* The memory once more, at addresses where a load or a store is an operation. */
 static int
 map_op_addr(struct uverbs_call *call)
 {
-	(void)call;
-	return -EOPNOTSUPP;
+	struct object_dm *dm = call_obj(call, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	const uint8_t *op = call_in(call, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP);
+	int rc = dm_op_begin(*op);
+
+	return rc != 0 ? rc
+		       : answer_place(call, dm_number(1 + *op, dm->first_page),
+				 MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX,
+				 MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET);
 }
 
 /* ---------------------------------------------------------------- regions */
@@ -226,7 +231,7 @@ static const struct uverbs_method methods[] = {
 	{UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, false, query_dm, query_attrs,
 		ARRAY_SIZE(query_attrs), .after_fork = true},
 	{UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR, false, map_op_addr, map_op_attrs,
-		ARRAY_SIZE(map_op_attrs)},
+		ARRAY_SIZE(map_op_attrs), .after_fork = true},
 	{UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, false, reg_dm_mr, reg_attrs,
 		ARRAY_SIZE(reg_attrs)},
 };
