@@ -27,8 +27,8 @@ static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x7
 
 /*
  * Opcodes that mlx5_ib passes on as commands without an object (devx_is_general_cmd() of the kernel),
- * besides a range of numbers. Where one is not emulated, the firmware's answer is that it does not know
- * it.
+ * besides a range of numbers. For an opcode that is not emulated, the firmware answers that it does not
+ * know the command.
  */
 static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 	0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};
@@ -36,7 +36,7 @@ static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x
 #define GENERAL_START 0xb00
 #define GENERAL_END   0xd00
 
-/* Writes the answer that says so. */
+/* Writes the answer to a command that is refused, and logs it. */
 static void
 refuse(struct uverbs_call *call, const struct attr_value *in, uint8_t *out, size_t len, int refusal)
 {

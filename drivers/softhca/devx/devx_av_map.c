@@ -32,7 +32,7 @@ gid_exists(const struct softhca_dev *dev, uint32_t index)
 	return false;
 }
 
-/* The mapping stays when the queue pair ends, so it does not use the object. */
+/* The mapping stays when the queue pair ends, so it does not keep the queue pair busy. */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -3,8 +3,8 @@
  * Completion queues made by a firmware command, in memory that the program registered for them.
  *
  * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
- * Memory is always the program's registered memory: mlx5_ib sets the bits that say so in each command
- * (devx_set_umem_valid() of the kernel), so they are not looked at.
+ * The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each command
+ * (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include "devx_cq.h"
 
@@ -110,7 +110,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 			&(struct umem_range){bits_get(cqc, CQC_DBR_UMEM_ID, 32),
 				bits_get64(cqc, CQC_DBR_ADDR), 8, 8, CQC_AT + CQC_DBR_UMEM_ID},
 			&dbr, &dbrec);
-	/* The record is the program's to write; this adapter leaves a mark in its second word too. */
+	/* The program writes the record. This adapter writes a mark into its second word, too. */
 	if (rc == 0 && !memory_is_mapped((uintptr_t)dbrec, 8, true))
 		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_DBR_UMEM_ID);
 	if (rc == 0)

@@ -93,7 +93,7 @@ find_parts(struct softhca_ctx *ctx, const uint8_t *dctc, struct object_qp *qp)
 	return 0;
 }
 
-/* Takes the target to RTR, where it has a number. */
+/* Takes the target to RTR: there it gets its number. */
 static int
 activate(struct uverbs_call *call, const uint8_t *dctc, struct object_qp *qp, uint32_t port)
 {

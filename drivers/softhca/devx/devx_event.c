@@ -4,8 +4,8 @@
  * mlx5dv_devx_subscribe_devx_event(3), mlx5dv_devx_create_cmd_comp(3).
  *
  * A record is the subscription's cookie and, unless the channel leaves data out, the entry of the event
- * queue (struct mlx5_eqe of the kernel). mlx5_ib keeps one unread record of a subscription to a channel
- * without data; here each event has its record.
+ * queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one unread
+ * record of each subscription. Here every event makes a record.
  */
 #include <assert.h>
 #include <endian.h>
@@ -151,7 +151,7 @@ own_eventfd(struct event_subscription *s, int fd)
 	return 0;
 }
 
-/* -EINVAL: the descriptor is no eventfd; -EBADF: it is none. */
+/* -EBADF: there is no such descriptor; -EINVAL: it is no eventfd. */
 static int
 check_eventfd(int fd)
 {

@@ -19,7 +19,7 @@ enum {
 	CMD_QUERY_LAG = 0x842
 };
 
-/* Fields of the queries of a port. There is no other function whose port could be asked for. */
+/* Fields of the queries of a port. The adapter has one function: queries of another one are refused. */
 enum {
 	IN_OTHER_VPORT = 0x40,
 	IN_PORT = 0x4c, /* 4 bits; 0: the first one */

@@ -100,7 +100,7 @@ check_layout(const uint8_t *in, size_t len)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_MKEY_UNITS);
 	if (len < IN_MKEY_END / 8 + (size_t)units * UNIT_LEN)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-	/* A free key waits for a work request. Work requests do not lay out parts of one size. */
+	/* A free key gets its layout by a work request, which cannot write parts of one size. */
 	if (bits_get(in, MKC_FREE, 1) != 0 && bits_get(in, MKC_UMR_EN, 1) == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_UMR_EN);
 	if (ksm && bits_get(in, MKC_UMR_EN, 1) != 0)

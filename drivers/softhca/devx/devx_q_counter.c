@@ -38,7 +38,7 @@ is_used(struct softhca_ctx *ctx, uint32_t id)
 	return false;
 }
 
-/* 0 is the set of the queue pairs that name none. */
+/* Set 0 is that of the queue pairs that name no set. */
 static int
 alloc(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -3,8 +3,8 @@
  * Queue pairs made by a firmware command, in memory that the program registered for them.
  *
  * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
- * Memory is always the program's registered memory: mlx5_ib sets the bits that say so in the command
- * (devx_set_umem_valid() of the kernel), so they are not looked at.
+ * The queues' memory is always a umem of the program. mlx5_ib sets the bits for this in the command
+ * (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include <errno.h>
 
@@ -60,7 +60,7 @@ has_srq(const uint8_t *qpc)
 	return has_rq_type(qpc, QPC_RQ_SRQ);
 }
 
-/* The type of a service that commands make QPs of; 0: of none. */
+/* The QP type of a service. 0: commands make no QPs of this service. */
 static enum softhca_qp_type
 type_of(uint32_t service)
 {
@@ -72,7 +72,7 @@ type_of(uint32_t service)
 	return service < ARRAY_SIZE(types) ? types[service] : 0;
 }
 
-/* True: its doorbells alone tell how far the send queue is posted. */
+/* True: the send queue has no doorbell record. Its doorbells alone tell how far it is posted. */
 static bool
 has_no_record(const uint8_t *qpc)
 {
@@ -197,8 +197,8 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 /* ---------------------------------------------------------------- creation and end */
 
 /*
- * Finds the objects and the memory that the command names, and makes the queue pair. A queue that is
- * not there completes nothing, so its CQ is of no importance; the other one stands in for it.
+ * Finds the objects and the memory that the command names, and makes the queue pair. If the queue pair
+ * has one queue only, the CQ of this queue is also set as that of the other one, which completes nothing.
  */
 static int
 make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,

@@ -85,8 +85,8 @@ apply(struct object_qp *qp, const struct change *c)
 }
 
 /*
- * Checks that the command has the object's number. mlx5_ib does not take commands for a queue pair on
- * what is none for the firmware (devx_is_valid_obj_id() of the kernel).
+ * Checks that the command has the object's number. mlx5_ib refuses commands for a queue pair on an object
+ * that is no queue pair for the firmware (devx_is_valid_obj_id() of the kernel).
  */
 static int
 check_number(const struct object_qp *qp, const uint8_t *in)
@@ -165,7 +165,7 @@ check_lag_port(struct uverbs_call *call, const uint8_t *in)
 	return 0;
 }
 
-/* Where the command succeeded: the port of the bond that it names is the QP's. */
+/* If the command has succeeded (rc is 0), the QP's port of the bond is the one that it names. */
 static int
 take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 {
@@ -477,7 +477,7 @@ log2_down(uint32_t n)
 	return n <= 1 ? 0 : 31 - __builtin_clz(n);
 }
 
-/* XRC sends and receives are one service. A packet of a raw QP has none. */
+/* The service of a QP's packets. Both types of XRC have one service; raw packets have none. */
 static uint32_t
 service_of(enum softhca_qp_type type)
 {
@@ -577,7 +577,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return 0;
 }
 
-/* Commands that queue pairs of verbs take as those of commands do. */
+/* Commands on queue pairs that verbs have made: the same as on those that commands have made. */
 #define MODIFY(opcode, in_len, handler)                                                            \
 	{DEVX_MODIFIES, &qp_class, opcode, in_len, DEVX_HEADER, handler},                          \
 	{                                                                                          \

@@ -52,7 +52,7 @@ enum devx_service {
 	QPC_ST_DCI = 5
 };
 
-/* Where the send counter is told. */
+/* How the program tells the send counter. */
 enum devx_dbr_mode {
 	QPC_DBR_RECORD = 0,  /* in the doorbell record */
 	QPC_DBR_NONE_EXT = 1 /* by the doorbell alone, which the program rings */

@@ -27,7 +27,7 @@ devx_refuse_errno(int err, uint32_t bit)
 	}
 }
 
-/* False: it has been told, or enough has been told. */
+/* False: this refusal has been logged already, or TOLD_MAX others have. */
 static bool
 is_news(uint64_t what)
 {

@@ -127,7 +127,7 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, uint32_t at, struct obje
 	return rc;
 }
 
-/* The queue of a work queue context at bit `at`; the rest of srq->attr is filled in. */
+/* Makes the queue. The work queue context is at bit `at`; the caller has filled in the rest of srq->attr. */
 static int
 make(struct uverbs_call *call, const uint8_t *in, uint32_t at, struct object_devx_srq *srq)
 {

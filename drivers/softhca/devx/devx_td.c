@@ -159,7 +159,7 @@ modify_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint
 
 /* ---------------------------------------------------------------- the TIS of a raw QP */
 
-/* The command must name it: mlx5_ib does not take commands on what a queue pair does not have. */
+/* The command must name the QP's own TIS: mlx5_ib refuses commands on any other through this QP. */
 static int
 check_qp_tis(const struct object_qp *qp, const uint8_t *in)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a visit carries from port to port, added to the ports' counters. */
+/* What messages carry from port to port, added to the ports' counters. */
 #include "carried.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ enum {
 	DCETH = 16, /* DC: an assumption, its size is not public */
 	RETH = 16,  /* of RDMA */
 	ATOMIC_ETH = 28,
-	IMM = 4, /* immediate data; as long: the key to invalidate */
+	IMM = 4, /* immediate data, or the key to invalidate */
 	AETH = 4,
 	ATOMIC_ACK = 8
 };
@@ -116,7 +116,7 @@ carried_note_rare(struct run *run, const struct message *m, uint64_t len)
 		c->packets[m->op->kind] += (len - 1) >> c->log_mtu;
 }
 
-/* Both directions of what was noted. Without an answer, nothing comes back. */
+/* What was noted, in both directions. answered: false: the responder sends nothing back. */
 static void
 sum(const struct carried *c, bool answered, struct traffic *there, struct traffic *back)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a visit carries from port to port: noted for each message that was answered, and added to the ports'
- * counters when the responder is let go: at the end of the visit, or before another one is held.
+ * What messages carry from port to port. A visit notes each message that was answered. It adds what it has
+ * noted to the ports' counters when it lets the responder go: at its end, or before it holds another one.
  *
  * A message becomes packets of the path's MTU, each with the headers that the InfiniBand architecture
  * (volume 1, chapter 9.2) and RoCE v2 (its annex A17) give it. A reliable responder answers with an
@@ -17,15 +17,15 @@
 
 /* Adds what was noted to the counters, and forgets it. The responder is still held. */
 void carried_flush(struct run *run);
-/* carried_note() of the first message from run->qp to the responder that is held, or of one of several packets. */
+/* As carried_note(): the first message to the responder that is held, or one of several packets. */
 void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
 /* A frame of a raw packet queue pair was sent. */
 void carried_frame(struct run *run, unsigned int len);
 
 /*
- * The responder has answered. It is still held: when it is let go, responder_release() adds what was
- * noted, and the next message begins anew. len: bytes of payload, 0 of an atomic: its operands are headers.
- * A single comparison finds both rare cases.
+ * Notes a message that the responder has answered. It is still held: responder_release() adds what was
+ * noted. len: bytes of payload; an atomic has none, its operands are a header.
+ * One comparison finds both rare cases.
  */
 static inline void
 carried_note(struct run *run, const struct message *m, uint64_t len)

@@ -189,8 +189,8 @@ sig_is_enabled(const struct umr *u)
 }
 
 /*
- * A BSF behind the layout counts where BSFs are enabled: by the request, or else in the key, which is so
- * from its creation on. A request that enables them must have one.
+ * Takes the BSF behind the layout. BSFs must be enabled: by this request, or, if its mask does not name
+ * them, in the key by an earlier request or at its creation. A request that enables them must have one.
  */
 static bool
 take_signature(struct umr *u, const struct key *now)

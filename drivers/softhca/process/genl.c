@@ -16,7 +16,7 @@
 
 #define LOOK_MAX 128 /* bytes of a request: it has a header, and the family's name */
 
-/* A program that looks for no family pays for one test of this. */
+/* False: the program has opened no socket of generic netlink, so its calls test only this flag. */
 static _Atomic bool look;
 
 void

@@ -264,7 +264,7 @@ take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
 	return nl->nl_family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-/* Groups are taken: no event comes, as adapters neither come nor go. */
+/* A program may join groups. No event comes, because adapters neither come nor go. */
 int
 nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {

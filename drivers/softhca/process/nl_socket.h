@@ -7,7 +7,7 @@
  *   recv   -> the kernel's own, as are poll(2), close(2), dup(2) and the options of SOL_SOCKET
  *
  * So no thread answers, and nothing is left behind when the program closes the socket. The calls that
- * name addresses answer as netlink(7) does. "Ours?" is asked by inode, as with contexts.
+ * name addresses answer as netlink(7) does. A socket is recognized by its inode, as a context is.
  */
 #ifndef SOFTHCA_NL_SOCKET_H
 #define SOFTHCA_NL_SOCKET_H
@@ -18,7 +18,7 @@
 
 /* False: the program has no RDMA netlink socket, so no call needs a look. */
 bool nl_sockets_exist(void);
-/* Whether the descriptor is one. */
+/* True: the descriptor is such a socket. */
 bool nl_socket_is(int fd);
 
 /* As the calls of their names; -errno. fd is a descriptor for which nl_socket_is() said true. */

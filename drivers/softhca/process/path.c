@@ -98,7 +98,7 @@ append(char name[PATH_MAX], const char *path, bool *climbs)
 
 /* ---------------------------------------------------------------- where a name's file is */
 
-/* Directories of the tree that hold less than the machine's, and only lead to others. */
+/* Directories that the tree has only for what lies below them. The machine's own hold more. */
 static bool
 is_passage(const char *name)
 {
@@ -114,7 +114,7 @@ is_passage(const char *name)
 	return false;
 }
 
-/* Directories whose machine's files are there only where the tree links to them. */
+/* Directories in which the program sees what the tree has, and nothing else of the machine. */
 static bool
 is_closed(const char *name)
 {
@@ -276,13 +276,13 @@ find(int dir, const char *path, struct path_place *place)
 		memcpy(place->name, straight, strlen(straight) + 1);
 	}
 	if (!is_covered(place->name)) {
-		/* It may lead there by a way that the machine does not have. */
+		/* The path may pass through the tree on its way: the machine has only its end. */
 		memcpy(place->real, place->name, sizeof(place->real));
 		return climbs && rc == 0 ? PATH_MACHINE : PATH_OTHER;
 	}
 	place->dev = device_of(place->name);
 	place->kind = locate(place->name, place->real);
-	/* Nothing is above the part that is wrong: there the kernel's error is the program's. */
+	/* A part of the path is wrong. The kernel tells the error: it finds nothing above that part. */
 	if (rc != 0 && place->kind != PATH_OTHER)
 		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);
 	return place->dev != NULL && rc == 0 ? PATH_DEVICE : place->kind;

@@ -252,7 +252,7 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 	case PATH_OTHER:
 		return raw_fstatat(dir, path, st, flags);
 	case PATH_DEVICE:
-		/* Without a tree the device is there all the same. */
+		/* If the tree could not be made, the device still exists. */
 		if (raw_fstatat(AT_FDCWD, place.real, st, flags) != 0) {
 			memset(st, 0, sizeof(*st));
 			st->st_nlink = 1;

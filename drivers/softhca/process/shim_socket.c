@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h); requests of generic netlink are looked at (genl.h).
+ * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h). Requests of generic netlink are looked
+ * at (genl.h).
  *
  * Calls on other sockets go to the kernel by a raw system call, as in shim.c. Where libc's own call can
  * be cancelled (pthreads(7)), so can this one.

@@ -137,7 +137,7 @@ put_link(struct making *m, const char *text, const char *fmt, ...)
 		m->rc = -errno;
 }
 
-/* One more name of a file of the tree: that is quicker than a file, and many are equal. */
+/* A hard link to a file of the tree. Many files are equal, and a link is made quicker than a file. */
 static void __attribute__((format(printf, 3, 4)))
 put_hard_link(struct making *m, const char *file, const char *fmt, ...)
 {

@@ -34,8 +34,8 @@
  *
  * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD), and the doorbell
  * alone says how far the queue is posted: behind the WQE whose first 8 bytes it holds, or up to the
- * index in it where its DS is 0. Nothing could make up for a doorbell that was overwritten by
- * another queue's. So a page has one such queue at most.
+ * index in it where its DS is 0. If another such queue overwrote the word, the first doorbell would be
+ * lost: no record repeats it. So a page has at most one such queue.
  */
 #include "doorbell.h"
 

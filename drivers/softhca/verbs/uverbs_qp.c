@@ -268,7 +268,7 @@ answer(struct uverbs_call *call, struct object_qp *qp)
 	return rc;
 }
 
-/* Verbs have one number for all types of a vendor. */
+/* For verbs, all QP types that are a vendor's own have one number. */
 static void
 show(struct object_qp *qp)
 {

@@ -168,8 +168,8 @@ modify(struct uverbs_call *call)
 }
 
 /*
- * A receive queue whose messages may complete in another order (mlx5dv_create_qp(3),
- * MLX5DV_QP_CREATE_OOO_DP): the order in which they were sent is one of those.
+ * A receive queue whose messages may complete in any order (mlx5dv_create_qp(3),
+ * MLX5DV_QP_CREATE_OOO_DP). Here they complete in the order in which they were sent.
  */
 static int
 check_driver_part(struct uverbs_call *call, const struct object_qp *qp,

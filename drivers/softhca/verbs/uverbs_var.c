@@ -40,7 +40,7 @@ alloc(struct uverbs_call *call)
 	struct object_var *var;
 	int page, rc;
 
-	/* Pages that emulate a PCI device's own (TLP) are not there. */
+	/* The only flag asks for pages of a PCI device whose accesses (TLPs) are emulated: not supported. */
 	if (call_in_u32(call, NEWER_ATTR_VAR_ALLOC_FLAGS) != 0)
 		return -EOPNOTSUPP;
 	page = uar_take_page(call->ctx);

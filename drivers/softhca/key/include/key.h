@@ -57,7 +57,7 @@ struct key {
 	struct key *next;   /* in a list of replaced keys: retire.c */
 	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
 	uint32_t n_entries, repeat;
-	bool bsf_on;               /* a BSF counts, when one comes */
+	bool bsf_on;               /* BSFs are enabled: a request may bring one */
 	bool sig_on, sig_expected; /* sig_expected: number of the next error, modulo 2 */
 	struct key_sig sig;
 	struct key_entry entry[];

@@ -41,7 +41,8 @@ struct sig_txn {
 struct key_sig {
 	struct sig_domain mem, wire; /* of blocks */
 	uint8_t check_mask, copy_mask;
-	uint32_t txn_len; /* not 0: the signatures are those of a transaction; bytes of data here */
+	uint32_t
+		txn_len; /* not 0: the signature of a transaction; bytes of its data behind this key */
 	struct sig_txn mem_txn, wire_txn;
 };
 
@@ -57,11 +58,11 @@ struct sig_error {
 /* Reads a BSF. False: it asks for something that this adapter does not do. */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig);
 
-/* The CRC's register after more data, from the register before; its seed is the register at first. */
+/* The CRC's register after these data. crc: the register before them; at the start, the seed. */
 uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t len);
 /* The bytes that stand for a register's value. */
 void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
-/* Compares the bytes that the mask names (mlx5dv_sig_crc's, as in a BSF). offset: of them. */
+/* Compares the bytes that the mask names (a BSF's, as in mlx5dv_sig_crc). offset: where the CRC lies. */
 void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);
 

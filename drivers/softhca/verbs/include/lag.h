@@ -14,14 +14,14 @@
 
 #include "ctx.h"
 
-/* A transport interface of senders (TIS). A queue pair that is not a raw one has the port alone. */
+/* A transport interface of senders (TIS). A queue pair that is not a raw one has only its port. */
 struct tis {
 	uint8_t lag_port; /* counted from 1; 0: none is chosen */
 	uint8_t prio;
 	bool strict; /* the queue does not move to the other port when its port fails */
 };
 
-/* For a new context. The caller of both functions holds the context's lock. */
+/* Chooses the first port of a new context. The caller of both functions holds the context's lock. */
 void lag_start(struct softhca_ctx *ctx);
 /* The port of a queue pair that comes to INIT: they take turns. 0: the adapter has no bond. */
 uint8_t lag_next_port(struct softhca_ctx *ctx);
