@@ -253,6 +253,15 @@ too_long(void)
 	conf.max_inline = 0;
 	conf.max_sge = 52;
 	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "52 pieces of memory");
+	/* DS counts 1008 bytes: a control segment of 16, an Ethernet segment of 32, 800 of header, 10 pieces. */
+	conf = (struct hwq_qp_conf){.type = HWQ_QP_RAW_PACKET,
+		.sq_wr = 4,
+		.max_sge = 11,
+		.max_tso_header = 800};
+	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "11 pieces behind a long header");
+	conf.max_sge = 10;
+	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), 0, "10 pieces behind a long header");
+	CHECK_EQ(hwq_qp_destroy(qp), 0, "destroying the QP");
 	CHECK_EQ(hwq_cq_destroy(cq), 0, "destroying the CQ");
 	CHECK_EQ(hwq_domain_destroy(d), 0, "destroying the domain");
 }

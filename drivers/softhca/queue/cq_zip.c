@@ -46,10 +46,11 @@ cq_zip_new(void)
 	return calloc(1, sizeof(struct cq_zip));
 }
 
+/* The opcodes of errors are greater. */
 static bool
 may_be_title(const struct cqe *cqe)
 {
-	return cqe->syndrome == SYN_OK && !cqe->solicited && cqe->opcode <= CQE_RESP_SEND_INV;
+	return !cqe->solicited && cqe->opcode <= CQE_RESP_SEND_INV;
 }
 
 /* The program takes all else from the title, and counts the receives on from it. */

@@ -219,12 +219,17 @@ read_cqes(struct reader *r, struct mlx5_cqe64 *out, unsigned int want)
 	}
 }
 
-/* Sends n messages of 1, 2, 3 ... bytes by one doorbell. Only the last is signalled. */
-static void
-send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
-{
+struct burst {
 	struct ibv_sge sge[80];
-	struct ibv_send_wr wr[80], *bad;
+	struct ibv_send_wr wr[80];
+};
+
+/* n messages of 1, 2, 3 ... bytes. Only the last is signalled. */
+static void
+make_burst(const struct pair *p, unsigned int n, enum ibv_wr_opcode op, struct burst *b)
+{
+	struct ibv_send_wr *wr = b->wr;
+	struct ibv_sge *sge = b->sge;
 
 	for (unsigned int i = 0; i < n; i++) {
 		sge[i] = (struct ibv_sge){(uintptr_t)p->client.buf, i + 1, p->client.mr->lkey};
@@ -238,8 +243,24 @@ send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
 	}
 	if (op == IBV_WR_RDMA_WRITE)
 		wr[n - 1].opcode = IBV_WR_RDMA_READ;
+}
+
+static void
+post_burst(struct pair *p, struct burst *b)
+{
+	struct ibv_send_wr *bad;
+
 	pair_publish(&p->client);
-	CHECK_EQ(ibv_post_send(p->client.qp, wr, &bad), 0);
+	CHECK_EQ(ibv_post_send(p->client.qp, b->wr, &bad), 0);
+}
+
+static void
+send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
+{
+	struct burst b;
+
+	make_burst(p, n, op, &b);
+	post_burst(p, &b);
 }
 
 /*
@@ -293,12 +314,13 @@ case_zip(void)
 	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX, false);
 }
 
-/* What a mini CQE cannot hold is not compressed: other immediates, errors. Requests are. */
+/* What a mini CQE cannot hold is not compressed: other immediates and opcodes, events, errors. Requests are. */
 static void
 case_zip_not(void)
 {
 	struct mlx5_cqe64 got[8];
 	struct reader r = {0}, c = {0};
+	struct burst b;
 	struct pair p;
 
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
@@ -314,27 +336,133 @@ case_zip_not(void)
 		CHECK_EQ(be32toh(got[i].imm_inval_pkey), i);
 	}
 	read_cqes(&c, got, 1);
+	/* Two opcodes, all else equal. */
+	for (unsigned int i = 0; i < 4; i++)
+		pair_post_recv(&p.server, i, 0, 4096);
+	r.singles = 0;
+	make_burst(&p, 4, IBV_WR_SEND_WITH_IMM, &b);
+	for (unsigned int i = 0; i < 4; i++)
+		b.wr[i].imm_data = 0;
+	b.wr[1].opcode = b.wr[3].opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	post_burst(&p, &b);
+	read_cqes(&r, got, 4);
+	CHECK_EQ(r.singles, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK_EQ(got[i].op_own >> 4,
+			i % 2 == 0 ? MLX5_CQE_RESP_SEND_IMM : MLX5_CQE_RESP_WR_IMM);
+	read_cqes(&c, got, 1);
+	/* The third asks for an event. */
+	for (unsigned int i = 0; i < 5; i++)
+		pair_post_recv(&p.server, i, 0, 4096);
+	r.titles = r.singles = 0;
+	make_burst(&p, 5, IBV_WR_SEND, &b);
+	b.wr[2].send_flags |= IBV_SEND_SOLICITED;
+	post_burst(&p, &b);
+	read_cqes(&r, got, 5);
+	CHECK_EQ(r.titles, 2);
+	CHECK_EQ(r.singles, 1);
+	for (unsigned int i = 0; i < 5; i++)
+		CHECK_EQ(got[i].op_own >> 1 & 1, i == 2);
+	read_cqes(&c, got, 1);
 	/* Writes, and a read at the end. */
 	c.titles = c.singles = 0;
 	send_burst(&p, 5, IBV_WR_RDMA_WRITE);
 	read_cqes(&c, got, 5);
 	CHECK_EQ(c.titles, 1);
+	CHECK_EQ(c.singles, 0);
 	for (unsigned int i = 0; i < 5; i++) {
 		CHECK_EQ(got[i].op_own >> 4, MLX5_CQE_REQ);
-		CHECK_EQ(be16toh(got[i].wqe_counter), 3 + i);
+		CHECK_EQ(be16toh(got[i].wqe_counter), 3 + 4 + 5 + i);
 		CHECK_EQ(be32toh(got[i].sop_drop_qpn) >> 24,
 			i < 4 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ);
 		CHECK_EQ(be32toh(got[i].byte_cnt), i < 4 ? 0 : 5);
 	}
-	/* A receive that is too short: the completions before it are there, and so is its own. */
-	for (unsigned int i = 0; i < 3; i++)
+	/* A receive that is too short: the completions before it are there, its own, and flushed ones. */
+	for (unsigned int i = 0; i < 6; i++)
 		pair_post_recv(&p.server, i, 0, 2);
 	r.titles = r.singles = 0;
 	send_burst(&p, 3, IBV_WR_SEND);
-	read_cqes(&r, got, 3);
+	read_cqes(&r, got, 6);
 	CHECK_EQ(r.titles, 1);
+	CHECK_EQ(r.singles, 4);
 	CHECK_EQ(be32toh(got[1].byte_cnt), 2);
-	CHECK_EQ(got[2].op_own >> 4, MLX5_CQE_RESP_ERR);
+	for (unsigned int i = 2; i < 6; i++)
+		CHECK_EQ(got[i].op_own >> 4, MLX5_CQE_RESP_ERR);
+	pair_fini(&p);
+}
+
+static struct ibv_qp *
+ud_qp(const struct pair *p)
+{
+	struct ibv_qp_init_attr init = {.send_cq = p->client.cq,
+		.recv_cq = p->server.cq,
+		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_UD};
+	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 7};
+
+	CHECK(qp != NULL);
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	return qp;
+}
+
+/* Datagrams of one burst, of RoCE v1 and of v2: each title has those of one kind of packet. */
+static void
+case_zip_datagrams(void)
+{
+	/* The types of packets: MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux, include/linux/mlx5/cq.h. */
+	static const struct {
+		uint8_t gid, packet;
+	} kinds[] = {{0, 0}, {3, 0xa}};
+	struct mlx5_cqe64 got[6];
+	struct reader r = {0};
+	struct ibv_qp *from, *to;
+	struct ibv_ah *ah[2];
+	struct burst b;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
+	r.e = &p.server;
+	from = ud_qp(&p);
+	to = ud_qp(&p);
+	make_burst(&p, 6, IBV_WR_SEND, &b);
+	for (unsigned int k = 0; k < 2; k++) {
+		struct ibv_ah_attr attr = {.is_global = 1,
+			.port_num = 1,
+			.grh = {.sgid_index = kinds[k].gid, .hop_limit = 1}};
+
+		CHECK_EQ(ibv_query_gid(p.ctx, 1, kinds[k].gid, &attr.grh.dgid), 0);
+		ah[k] = ibv_create_ah(p.pd, &attr);
+		CHECK(ah[k] != NULL);
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		struct ibv_sge sge = {(uintptr_t)p.server.buf + i * 256, 256, p.server.mr->lkey};
+		struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+
+		CHECK_EQ(ibv_post_recv(to, &wr, &bad), 0);
+		b.wr[i].wr.ud.ah = ah[i / 3];
+		b.wr[i].wr.ud.remote_qpn = to->qp_num;
+		b.wr[i].wr.ud.remote_qkey = 7;
+	}
+	CHECK_EQ(ibv_post_send(from, b.wr, &(struct ibv_send_wr *){NULL}), 0);
+	read_cqes(&r, got, 6);
+	CHECK_EQ(r.titles, 2);
+	CHECK_EQ(r.singles, 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		CHECK_EQ(be32toh(got[i].flags_rqpn) >> 24 & 0xf, kinds[i / 3].packet);
+		CHECK_EQ(be32toh(got[i].flags_rqpn) & 0xffffff, from->qp_num);
+		CHECK_EQ(be32toh(got[i].byte_cnt), 40 + i + 1);
+	}
+	for (unsigned int k = 0; k < 2; k++)
+		CHECK_EQ(ibv_destroy_ah(ah[k]), 0);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
 	pair_fini(&p);
 }
 
@@ -552,6 +680,7 @@ static const struct check_case cases[] = {
 	{"both halves of padded entries are written", case_padding},
 	{"bursts of completions are compressed", case_zip},
 	{"only what mini CQEs can hold is compressed", case_zip_not},
+	{"datagrams are compressed with those of the same kind of packet only", case_zip_datagrams},
 	{"a moderated event comes with the last completion of the count", case_moderate_count},
 	{"a moderated event comes when its period has passed", case_moderate_period},
 	{"the adapter's clock runs in every context", case_clock},

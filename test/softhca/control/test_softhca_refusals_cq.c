@@ -21,6 +21,16 @@ make_cq(void *arg)
 #define IN(field, value, err)                                                                      \
 	SET_IN(UVERBS_ATTR_UHW_IN, struct mlx5_ib_create_cq, field, value, err)
 
+/* The switch of compression, and the format in the byte behind it. */
+#define WITH_FORMAT(format)                                                                        \
+	{                                                                                          \
+		SET, UVERBS_ATTR_UHW_IN, offsetof(struct mlx5_ib_create_cq, cqe_comp_en), 2,       \
+			(format) << 8 | 1, EINVAL                                                  \
+	}
+_Static_assert(offsetof(struct mlx5_ib_create_cq, cqe_comp_res_format) ==
+		       offsetof(struct mlx5_ib_create_cq, cqe_comp_en) + 1,
+	"one number of 16 bits holds both");
+
 static void
 case_cq(void)
 {
@@ -41,8 +51,8 @@ case_cq(void)
 			IN(cqe_size, 256, EINVAL),
 			IN(cqe_comp_en, 1, EINVAL), /* and no format of mini CQEs */
 			IN(cqe_comp_en, 2, EINVAL),
-			IN(cqe_comp_en, 3 << 8 | 1, EINVAL), /* two formats */
-			IN(cqe_comp_en, 8 << 8 | 1, EINVAL), /* an unknown one */
+			WITH_FORMAT(3), /* two formats */
+			WITH_FORMAT(8), /* an unknown one */
 			IN(flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | 0x100, EOPNOTSUPP),
 			/* The adapter writes both halves of entries of 128 bytes only. */
 			IN(flags,
@@ -66,6 +76,7 @@ case_cq(void)
 	world_close(&w);
 }
 
+#undef WITH_FORMAT
 #undef IN
 
 static int
