@@ -8,12 +8,11 @@
  * fortified forms, which a program calls that was compiled with _FORTIFY_SOURCE, are here too.
  *
  * libc's own calls do not come here when they call each other: fopen() opens without open(). So each call
- * that takes a path is in this file, but for fts_open(3).
+ * that takes a path is in this file; those of fts(3) are in shim_fts.c.
  */
 #undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
 #undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -33,6 +32,7 @@
 #include "contexts.h"
 #include "counters.h"
 #include "init.h"
+#include "next.h"
 #include "path.h"
 #include "raw.h"
 #include "resource.h"
@@ -62,18 +62,6 @@ ssize_t __readlinkat_chk(int dir, const char *path, char *buf, size_t len, size_
 char *__realpath_chk(const char *path, char *resolved, size_t room);
 char *__getcwd_chk(char *buf, size_t len, size_t room);
 void __chk_fail(void) __attribute__((noreturn));
-
-/* libc's own function of that name, behind this library. */
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(&name) found;                                                    \
-		__typeof__(&name) f = __atomic_load_n(&found, __ATOMIC_RELAXED);                   \
-		if (f == NULL) {                                                                   \
-			f = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                            \
-			__atomic_store_n(&found, f, __ATOMIC_RELAXED);                             \
-		}                                                                                  \
-		f;                                                                                 \
-	})
 
 /* The path at which a call finds the file, below the same directory. */
 static const char *
@@ -591,6 +579,7 @@ ftw_visit(const char *path, const struct stat *st, int type)
 		path = real_path(AT_FDCWD, path, &place);                                          \
 		if (place.kind != PATH_TREE)                                                       \
 			return NEXT(name)(__VA_ARGS__);                                            \
+		tree_need(TREE_ALL_GIDS);                                                          \
 		call = (visitor)function;                                                          \
 		function = (__typeof__(function))visit;                                            \
 		rc = NEXT(name)(__VA_ARGS__);                                                      \

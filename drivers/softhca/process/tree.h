@@ -46,6 +46,8 @@ const char *tree_if_there(void);
  * in which programs look for devices, what the machine has there.
  */
 void tree_need(const char *name);
+#define TREE_ALL_GIDS                                                                              \
+	"/gids" /* a name that stands for all GID tables: libc walks through directories itself */
 /* A device of this process is open: from now on its tree is its own. Any thread. */
 void tree_make_own(void);
 /* True: the tree is this process's own, and shows its numbers. */

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <ftw.h>
 #include <glob.h>
 #include <limits.h>
@@ -805,6 +806,135 @@ case_ftw(void)
 	}
 }
 
+typedef FTS *(*fts_open_fn)(char *const *, int, int (*)(const FTSENT **, const FTSENT **));
+typedef FTSENT *(*fts_read_fn)(FTS *);
+typedef FTSENT *(*fts_children_fn)(FTS *, int);
+typedef int (*fts_close_fn)(FTS *);
+
+static const struct fts_calls {
+	const char *open, *read, *children, *close;
+} fts_forms[] = {{"fts_open", "fts_read", "fts_children", "fts_close"},
+	{"fts64_open", "fts64_read", "fts64_children", "fts64_close"}};
+
+/* What an entry's names must be, wherever the walk is; and a file is opened by its access path. */
+static void
+check_entry(const FTSENT *entry)
+{
+	const char *base = strrchr(entry->fts_path, '/');
+	char got[100];
+
+	CHECK_EQ(strlen(entry->fts_path), entry->fts_pathlen, "%s", entry->fts_path);
+	CHECK(strcmp(base != NULL ? base + 1 : entry->fts_path, entry->fts_name) == 0, "%s, %s",
+		entry->fts_path, entry->fts_name);
+	CHECK(strstr(entry->fts_accpath, "softhca-") == NULL, "%s", entry->fts_accpath);
+	if (strcmp(entry->fts_name, "lifespan") == 0)
+		CHECK_EQ(read_by(0, entry->fts_accpath, got, sizeof(got)), strlen("10\n"), "%s",
+			entry->fts_accpath);
+}
+
+/* With `children`, asks in each directory for what is in it. Returns how many entries fts_children(3) gave. */
+static unsigned int
+walk_fts(const struct fts_calls *calls, char *const *roots, int options, bool children)
+{
+	FTS *fts = ((fts_open_fn)libc(calls->open))(roots, options, NULL);
+	unsigned int n = 0;
+	FTSENT *entry;
+
+	CHECK(fts != NULL, "%s", roots[0]);
+	walked.n = 0;
+	while ((entry = ((fts_read_fn)libc(calls->read))(fts)) != NULL) {
+		check_entry(entry);
+		if (entry->fts_info == FTS_DP)
+			continue;
+		add(&walked, entry->fts_path);
+		if (!children || entry->fts_info != FTS_D)
+			continue;
+		for (FTSENT *child = ((fts_children_fn)libc(calls->children))(fts, 0);
+			child != NULL; child = child->fts_link)
+			n++;
+		/* With FTS_NOCHDIR libc leaves a slash behind the name. */
+		CHECK(strncmp(entry->fts_path, walked.name[walked.n - 1], entry->fts_pathlen) == 0,
+			"%s", entry->fts_path);
+	}
+	CHECK_EQ(errno, 0);
+	CHECK_EQ(((fts_close_fn)libc(calls->close))(fts), 0);
+	return n;
+}
+
+static void
+case_fts(void)
+{
+	static const int ways[] = {FTS_PHYSICAL, FTS_PHYSICAL | FTS_NOCHDIR,
+		FTS_LOGICAL | FTS_NOCHDIR};
+	char *const roots[] = {IBDEV "/ports/1/hw_counters", "/proc/self/status",
+		"//sys/class/../class/infiniband/mlx5_0/fw_ver", NULL};
+	char *const relative[] = {"1/hw_counters", "../fw_ver", NULL};
+	char *const none[] = {IBDEV "/nothing", NULL};
+	char cwd[PATH_MAX];
+
+	for (size_t i = 0; i < N(fts_forms) * N(ways); i++) {
+		const struct fts_calls *calls = &fts_forms[i % 2];
+
+		CHECK_EQ(chdir("/proc"), 0);
+		for (int children = 0; children < 2; children++) {
+			unsigned int n = walk_fts(calls, roots, ways[i / 2], children != 0);
+
+			CHECK_EQ(n, children != 0 ? walked.n - 3 : 0); /* all but the roots */
+			CHECK(has(&walked, IBDEV "/ports/1/hw_counters"), "%s", walked.name[0]);
+			CHECK(has(&walked, IBDEV "/ports/1/hw_counters/out_of_buffer"));
+			CHECK(has(&walked, "/proc/self/status"));
+			CHECK(has(&walked, IBDEV "/fw_ver"));
+		}
+		CHECK(getcwd(cwd, sizeof(cwd)) != NULL && strcmp(cwd, "/proc") == 0, "%s", cwd);
+		CHECK_EQ(chdir(IBDEV "/ports"), 0);
+		(void)walk_fts(calls, relative, ways[i / 2], true);
+		CHECK(has(&walked, "1/hw_counters/out_of_buffer"), "%s", walked.name[0]);
+		CHECK_EQ(read_by(0, "1/hw_counters/lifespan", cwd, sizeof(cwd)), strlen("10\n"));
+		CHECK_EQ(chdir("/"), 0);
+		(void)walk_fts(calls, none, ways[i / 2], false);
+		CHECK_EQ(walked.n, 1); /* FTS_NS */
+	}
+}
+
+static unsigned int n_gids;
+
+static int
+count_gids(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	n_gids += type == FTW_F && strstr(path, "/gids/") != NULL;
+	return 0;
+}
+
+/* libc lists the directories itself: the GID tables are there although the program has not looked for them. */
+static void
+case_gids_of_a_walk(void)
+{
+	char *const roots[] = {IBDEV "/ports/1", NULL};
+	int status;
+
+	for (int by = 0; by < 2; by++) {
+		pid_t child = fork();
+
+		CHECK(child >= 0);
+		if (child == 0) {
+			if (by == 0) {
+				CHECK_EQ(nftw(IBDEV "/ports/1", count_gids, 8, FTW_PHYS), 0);
+			} else {
+				FTS *fts =
+					((fts_open_fn)libc("fts_open"))(roots, FTS_PHYSICAL, NULL);
+
+				for (FTSENT *e; (e = ((fts_read_fn)libc("fts_read"))(fts)) != NULL;)
+					n_gids += e->fts_info == FTS_F &&
+						  strstr(e->fts_path, "/gids/") != NULL;
+			}
+			CHECK_EQ(n_gids, 255);
+			_exit(check_failures == 0 ? 0 : 1);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+}
+
 /* ---- children */
 
 /* A child of fork() sees the same tree, and then one of its own: the names stay. */
@@ -843,6 +973,8 @@ case_fork(void)
 }
 
 static const struct check_case cases[] = {
+	/* Before another case has looked for the GID tables. */
+	{"a walk of libc finds the GID tables", case_gids_of_a_walk},
 	{"a file is found however its path is written", case_spellings},
 	{"files are found below a directory's descriptor", case_openat},
 	{"files of /sys are read-only", case_read_only},
@@ -860,6 +992,7 @@ static const struct check_case cases[] = {
 	{"the machine's files are the same files", case_neighbours},
 	{"glob(3) finds the adapter", case_glob},
 	{"ftw(3) and nftw(3) walk with the program's names", case_ftw},
+	{"fts(3) walks with the program's names", case_fts},
 	{"a child of fork sees the files before and after it opens a device", case_fork},
 };
 
