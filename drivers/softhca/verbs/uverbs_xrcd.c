@@ -46,25 +46,33 @@ domain_find(const struct softhca_dev *dev, const struct stat *st)
 	return NULL;
 }
 
-/* domains_lock held. file: a descriptor that becomes the domain's, or -1. */
-static struct xrc_domain *
-domain_new(struct softhca_dev *dev, int file, const struct stat *st)
+/* domains_lock held. fd: the program's descriptor of the file; st: NULL, if there is none. */
+static int
+domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_domain **out)
 {
 	struct xrc_domain *d = calloc(1, sizeof(*d));
+	int rc;
 
 	if (d == NULL)
-		return NULL;
+		return -ENOMEM;
 	d->dev = dev;
-	d->number = ++last_number; /* 0 is no domain */
-	d->refs = 1;
-	d->file = file;
-	if (file >= 0) {
+	d->file = -1;
+	if (st != NULL) {
+		d->file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (d->file < 0) {
+			rc = -errno;
+			free(d);
+			return rc;
+		}
 		d->st_dev = st->st_dev;
 		d->st_ino = st->st_ino;
 	}
+	d->number = ++last_number; /* 0 is no domain */
+	d->refs = 1;
 	d->next = domains;
 	domains = d;
-	return d;
+	*out = d;
+	return 0;
 }
 
 /* The domain of a file. EAGAIN and EINVAL as ibv_open_xrcd(3) says. */
@@ -72,12 +80,9 @@ static int
 domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain **out)
 {
 	struct stat st;
-	int file;
 
-	if (fd == -1) {
-		*out = domain_new(dev, -1, NULL);
-		return *out != NULL ? 0 : -ENOMEM;
-	}
+	if (fd == -1)
+		return domain_new(dev, fd, NULL, out);
 	if (raw_fstat(fd, &st) != 0)
 		return -EBADF;
 	*out = domain_find(dev, &st);
@@ -89,15 +94,7 @@ domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain 
 	}
 	if ((oflags & O_CREAT) == 0)
 		return -EAGAIN;
-	file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (file < 0)
-		return -errno;
-	*out = domain_new(dev, file, &st);
-	if (*out == NULL) {
-		close(file);
-		return -ENOMEM;
-	}
-	return 0;
+	return domain_new(dev, fd, &st, out);
 }
 
 /* The last put ends the domain. */

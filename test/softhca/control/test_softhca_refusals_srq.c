@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls on SRQs and XRC domains that are refused: creating, modifying and querying. */
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "softhca_refusals.h"
@@ -150,6 +151,26 @@ same_number(struct world *w)
 	close(sys);
 }
 
+/* The domain needs a descriptor of its own. Without one there is no domain, and the next call makes it. */
+static void
+no_descriptor(struct world *w)
+{
+	int file = memfd_create("c", MFD_CLOEXEC), next = dup(file);
+	struct rlimit limit, few;
+	struct ibv_xrcd *xrcd;
+
+	CHECK(file >= 0 && next >= 0 && close(next) == 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = limit.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	CHECK_EQ(open_domain(w->n.ctx, file, O_CREAT, &xrcd), EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(open_domain(w->n.ctx, file, 0, &xrcd), EAGAIN);
+	CHECK_EQ(open_domain(w->n.ctx, file, O_CREAT | O_EXCL, &xrcd), 0);
+	CHECK_EQ(ibv_close_xrcd(xrcd), 0);
+	close(file);
+}
+
 /*
  * A file makes one XRC domain of one adapter. Another file, or another adapter, has another domain.
  */
@@ -182,6 +203,7 @@ case_domains(void)
 	CHECK_EQ(ibv_close_xrcd(same), 0);
 	CHECK_EQ(open_domain(w.n.ctx, fd_a, 0, &none), EAGAIN);
 	same_number(&w);
+	no_descriptor(&w);
 	close(null);
 	close(fd_b);
 	close(fd_a);
