@@ -27,6 +27,7 @@ struct lane_slot {
 	atomic_uint epoch;               /* odd while a turn runs */
 	unsigned int busy_turns, cursor; /* lane.c */
 	uint64_t looked_at;              /* lane.c; device time */
+	bool short_slices;               /* idle.c; of the thread's time */
 	struct graves *graves;           /* key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHORT_SLICE_NS 100000
@@ -53,27 +55,39 @@ struct scheduling {
 	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the time slice */
 };
 
-void
+bool
 device_thread_take_short_slices(void)
 {
 	struct scheduling s = {.size = sizeof(s)};
 
 	if (syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) != 0 || s.policy != SCHED_OTHER)
-		return;
+		return false;
 	s.runtime = SHORT_SLICE_NS;
-	(void)syscall(SYS_sched_setattr, 0, &s, 0);
+	if (syscall(SYS_sched_setattr, 0, &s, 0) != 0)
+		return false;
+	/* An older kernel ignores the slice. */
+	return syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) == 0 && s.runtime == SHORT_SLICE_NS;
 }
 
 void
+device_thread_nap(long ns)
+{
+	(void)prctl(PR_SET_TIMERSLACK, 1);
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+bool
 device_thread_leave_cpu(void)
 {
 	const int cpu = sched_getcpu();
 	cpu_set_t all, others;
 
 	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0)
-		return;
+		return false;
 	others = all;
 	CPU_CLR(cpu, &others);
-	if (CPU_COUNT(&others) != 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
-		(void)sched_setaffinity(0, sizeof(all), &all);
+	if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0)
+		return false;
+	(void)sched_setaffinity(0, sizeof(all), &all);
+	return true;
 }

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "device_thread.h"
 #include "fault.h"
 #include "lane.h"
@@ -40,6 +41,8 @@
 #define IDLE_SLEEP_MIN 20000
 #define IDLE_SLEEP_MAX 500000
 #define IDLE_MAX       (1u << 20)
+#define NAP_MIN        2000  /* ns; serve_on_shared_cpu() */
+#define NAP_MAX        50000 /* ns */
 
 static bool
 uar_is_at_rest(struct softhca_uar *uar)
@@ -76,28 +79,76 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 	return rest;
 }
 
-/* The first thread of an adapter opens pages itself: the watcher would take longer to wake it. */
-static void
-sleep_at_pages(struct softhca_lanes *lanes)
+/*
+ * How long the program's thread needs until it has stored, and a bit more. It changes page tables, as opening its page did.
+ */
+static long
+time_to_store(uint64_t opening_ns)
+{
+	uint64_t ns = 2 * opening_ns;
+
+	return (long)(ns < NAP_MIN ? NAP_MIN : ns > NAP_MAX ? NAP_MAX : ns);
+}
+
+static bool
+nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
+{
+	device_thread_nap(ns);
+	turn_begin(slot);
+	return lane_turn(lanes, slot) != 0;
+}
+
+/*
+ * The program's thread often runs on this CPU: the scheduler woke the adapter where that thread began to wait for
+ * its page. There it stores its doorbell now, and then polls. A thread on another CPU would see the doorbell later, if
+ * that CPU sleeps: waking it takes long, most of all on a virtual machine. So the adapter naps until the store is
+ * there, and runs it here. It naps once more, while the program takes the completion. Then each of the two gets a CPU
+ * of its own.
+ *
+ * A nap that finds nothing may have been too short: then it took the CPU from the program before it had stored, and the
+ * scheduler does not let the adapter do so often. So the second nap is longer.
+ *
+ * False: it has another CPU now.
+ */
+static bool
+serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long nap_ns)
+{
+	if (nap_and_look(lanes, slot, nap_ns) || nap_and_look(lanes, slot, 2 * nap_ns))
+		(void)nap_and_look(lanes, slot, nap_ns);
+	return !device_thread_leave_cpu();
+}
+
+/*
+ * The first thread of an adapter opens pages itself: the watcher would take longer to wake it. Returns as
+ * lane_idle() does.
+ */
+static unsigned int
+sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	const int call_fd = atomic_load(&lanes->call_fd);
 	struct epoll_event event = {.data.fd = call_fd};
-	uint64_t calls;
+	uint64_t calls, opening;
 
 	(void)epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, -1);
 	lanes_get_up(lanes);
 	if (event.data.fd != call_fd) {
+		opening = device_clock();
 		(void)mappings_open_all();
-		device_thread_leave_cpu();
-		return;
+		opening = device_clock() - opening;
+		if (!slot->short_slices)
+			(void)device_thread_leave_cpu();
+		else if (serve_on_shared_cpu(lanes, slot, time_to_store(opening)))
+			return IDLE_SPINS + IDLE_YIELDS;
+		return 0;
 	}
 	while (read(call_fd, &calls, sizeof(calls)) < 0 && errno == EINTR)
 		;
+	return 0;
 }
 
-/* False: it did not sleep. */
+/* False: it did not sleep. *idle: the value that lane_idle() returns. */
 static bool
-sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot)
+sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int *idle)
 {
 	unsigned int wakes;
 	bool quiet;
@@ -111,11 +162,13 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot)
 		quiet = lane_turn(lanes, slot) == 0 && lanes_are_at_rest(lanes, slot);
 	}
 	if (quiet && slot == &lanes->slots[0] && atomic_load(&lanes->sleep_fd) >= 0) {
-		sleep_at_pages(lanes);
+		*idle = sleep_at_pages(lanes, slot);
 		return true;
 	}
-	if (quiet)
+	if (quiet) {
 		lanes_sleep(lanes, wakes);
+		*idle = 0;
+	}
 	lanes_get_up(lanes);
 	return quiet;
 }
@@ -137,8 +190,8 @@ lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle
 		cpu_relax();
 	else if (idle < IDLE_SPINS + IDLE_YIELDS)
 		sched_yield();
-	else if (sleep_until_called(lanes, slot))
-		return 0;
+	else if (sleep_until_called(lanes, slot, &idle))
+		return idle;
 	else
 		sleep_for_a_time(idle - IDLE_SPINS - IDLE_YIELDS);
 	return idle < IDLE_MAX ? idle + 1 : idle;

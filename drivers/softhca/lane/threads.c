@@ -31,7 +31,7 @@ lane_main(void *arg)
 
 	free(arg);
 	if (start.index == 0)
-		device_thread_take_short_slices(); /* it opens pages: sleep_at_pages() */
+		slot->short_slices = device_thread_take_short_slices(); /* it opens pages: idle.c */
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
 		turn_begin(slot);
 		if (lane_turn(start.lanes, slot) != 0)
