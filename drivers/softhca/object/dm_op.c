@@ -36,8 +36,13 @@ find_mapping(uintptr_t at, struct mapping_line *line)
 	struct maps maps;
 	bool found = false;
 
-	if (!maps_open(&maps))
+	if (!maps_open(&maps)) {
+		softhca_log(
+			"SIGBUS at %#llx, and /proc/self/maps, which tells operations on device memory, "
+			"does not open: errno %d. Is a descriptor free?",
+			(unsigned long long)at, errno);
 		return false;
+	}
 	while (!found && maps_next(&maps, line))
 		found = at - line->from < line->to - line->from;
 	maps_close(&maps);

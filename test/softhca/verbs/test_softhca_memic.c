@@ -9,6 +9,7 @@
 #include <cpuid.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "softhca_pair.h"
@@ -474,6 +475,20 @@ touch_own_file(const struct rig *r)
 	*(volatile uint8_t *)at = 1;
 }
 
+static struct rlimit files; /* what the test began with */
+
+static void
+add_without_descriptor(const struct rig *r)
+{
+	int next = dup(STDERR_FILENO);
+	struct rlimit few;
+
+	CHECK(close(next) == 0);
+	few = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = files.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	*(volatile uint8_t *)r->increment = 1;
+}
+
 static void
 send_signal(const struct rig *r)
 {
@@ -484,6 +499,7 @@ send_signal(const struct rig *r)
 static void
 leave(int sig)
 {
+	(void)setrlimit(RLIMIT_NOFILE, &files); /* ASan opens a file in _exit() */
 	_exit(sig == SIGBUS ? 33 : 34);
 }
 
@@ -500,14 +516,15 @@ expect_bus_error(void (*run)(const struct rig *r), const char *reason)
 		struct rig r;
 
 		CHECK_EQ(dup2(err, STDERR_FILENO), STDERR_FILENO);
+		CHECK_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
 		CHECK(signal(SIGBUS, leave) != SIG_ERR);
 		r = rig_init(64);
 		run(&r);
 		_exit(35);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33);
 	CHECK(pread(err, text, sizeof(text) - 1, 0) >= 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33, "%s", text);
 	if (reason != NULL)
 		CHECK(strstr(text, reason) != NULL, "%s", text);
 	else
@@ -524,6 +541,7 @@ case_refusals(void)
 	expect_bus_error(store_misaligned, "at a multiple of its length");
 	expect_bus_error(store_vector, "its instruction is not emulated");
 	expect_bus_error(read_and_write, "its instruction is not emulated");
+	expect_bus_error(add_without_descriptor, "/proc/self/maps");
 	expect_bus_error(touch_own_file, NULL);
 	expect_bus_error(send_signal, NULL);
 }
