@@ -2,6 +2,7 @@
 /* Control calls of verbs for the fuzzer of control calls: see fuzz_calls.h. */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 
@@ -100,6 +101,30 @@ use_newer(const struct stock *s)
 	raw_run(s->ctx->cmd_fd, &end);
 }
 
+/* A descriptor of the context's first device memory, and a region over it. */
+static void
+use_dmabuf(const struct stock *s)
+{
+	enum {
+		DMABUF = 18,
+		DMABUF_ALLOC = 0,
+		DM_OFFSET = 8 << 20 /* where the program maps it */
+	};
+	struct raw_ioctl export = raw_start(DMABUF, DMABUF_ALLOC);
+	struct ibv_mr *mr;
+	int fd;
+
+	raw_handle(&export, 0, 0);
+	raw_u64(&export, 1, DM_OFFSET);
+	if (raw_run(s->ctx->cmd_fd, &export) != 0)
+		return;
+	fd = (int)export.attrs[0].data;
+	mr = ibv_reg_dmabuf_mr(s->pd, 0, FUZZ_PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE);
+	if (mr != NULL)
+		ibv_dereg_mr(mr);
+	close(fd);
+}
+
 static void
 use_device_memory(const struct stock *s)
 {
@@ -112,6 +137,7 @@ use_device_memory(const struct stock *s)
 	mr = ibv_reg_dm_mr(s->pd, dm, 4, 96, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	same = ibv_import_dm(s->ctx, dm->handle);
 	mlx5dv_dm_map_op_addr(dm, 0);
+	use_dmabuf(s);
 	if (same != NULL)
 		ibv_unimport_dm(same);
 	if (mr != NULL)
