@@ -135,7 +135,12 @@ case_other_pages(void)
 	static const struct field atomic[] = {{0x90, 16, 3}, {0xb0, 16, 8}, {0xd0, 16, 8}};
 	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
-		{0x80, 32, 262144}, {0xa0, 32, 262144}};
+		{0x80, 32, 262144}, {0xa0, 32, 262144},
+#ifdef __x86_64__
+		/* Atomic increment of 1, 2, 4 and 8 bytes, test and set of one; both operations. */
+		{0x20, 8, 15}, {0x30, 8, 1}, {0x200, 32, 3}
+#endif
+	};
 	static const struct field deks[] = {{0x2b, 5, 12}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 15}};
 	struct ibv_context *ctx = pair_open(0);
