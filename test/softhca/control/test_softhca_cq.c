@@ -391,15 +391,19 @@ case_zip_not(void)
 	pair_fini(&p);
 }
 
+#define UD_QKEY 7
+
+/* srq: where its receives come from, or NULL. */
 static struct ibv_qp *
-ud_qp(const struct pair *p)
+ud_qp(const struct pair *p, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr init = {.send_cq = p->client.cq,
 		.recv_cq = p->server.cq,
+		.srq = srq,
 		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
 		.qp_type = IBV_QPT_UD};
 	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 7};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = UD_QKEY};
 
 	CHECK(qp != NULL);
 	CHECK_EQ(ibv_modify_qp(qp, &attr,
@@ -410,6 +414,29 @@ ud_qp(const struct pair *p)
 	attr.qp_state = IBV_QPS_RTS;
 	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
 	return qp;
+}
+
+/* An address handle for the adapter's own GID of that index. */
+static struct ibv_ah *
+own_ah(const struct pair *p, uint8_t gid)
+{
+	struct ibv_ah_attr attr = {.is_global = 1,
+		.port_num = 1,
+		.grh = {.sgid_index = gid, .hop_limit = 1}};
+	struct ibv_ah *ah;
+
+	CHECK_EQ(ibv_query_gid(p->ctx, 1, gid, &attr.grh.dgid), 0);
+	ah = ibv_create_ah(p->pd, &attr);
+	CHECK(ah != NULL);
+	return ah;
+}
+
+static void
+make_datagram(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct ibv_qp *to)
+{
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = to->qp_num;
+	wr->wr.ud.remote_qkey = UD_QKEY;
 }
 
 /* Datagrams of one burst, of RoCE v1 and of v2: each title has those of one kind of packet. */
@@ -429,26 +456,17 @@ case_zip_datagrams(void)
 
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	r.e = &p.server;
-	from = ud_qp(&p);
-	to = ud_qp(&p);
+	from = ud_qp(&p, NULL);
+	to = ud_qp(&p, NULL);
 	make_burst(&p, 6, IBV_WR_SEND, &b);
-	for (unsigned int k = 0; k < 2; k++) {
-		struct ibv_ah_attr attr = {.is_global = 1,
-			.port_num = 1,
-			.grh = {.sgid_index = kinds[k].gid, .hop_limit = 1}};
-
-		CHECK_EQ(ibv_query_gid(p.ctx, 1, kinds[k].gid, &attr.grh.dgid), 0);
-		ah[k] = ibv_create_ah(p.pd, &attr);
-		CHECK(ah[k] != NULL);
-	}
+	for (unsigned int k = 0; k < 2; k++)
+		ah[k] = own_ah(&p, kinds[k].gid);
 	for (unsigned int i = 0; i < 6; i++) {
 		struct ibv_sge sge = {(uintptr_t)p.server.buf + i * 256, 256, p.server.mr->lkey};
 		struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 
 		CHECK_EQ(ibv_post_recv(to, &wr, &bad), 0);
-		b.wr[i].wr.ud.ah = ah[i / 3];
-		b.wr[i].wr.ud.remote_qpn = to->qp_num;
-		b.wr[i].wr.ud.remote_qkey = 7;
+		make_datagram(&b.wr[i], ah[i / 3], to);
 	}
 	CHECK_EQ(ibv_post_send(from, b.wr, &(struct ibv_send_wr *){NULL}), 0);
 	read_cqes(&r, got, 6);
@@ -463,6 +481,68 @@ case_zip_datagrams(void)
 		CHECK_EQ(ibv_destroy_ah(ah[k]), 0);
 	CHECK_EQ(ibv_destroy_qp(from), 0);
 	CHECK_EQ(ibv_destroy_qp(to), 0);
+	pair_fini(&p);
+}
+
+static void
+post_srq_recvs(const struct pair *p, struct ibv_srq *srq, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct ibv_sge sge = {(uintptr_t)p->server.buf + i * 256, 256, p->server.mr->lkey};
+		struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+
+		CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	}
+}
+
+/*
+ * The program counts the receives on from the title's. libmlx5 gives an SRQ of 3 receives 4 WQEs, and uses
+ * them in turn: behind WQE 3 comes WQE 0, with a title of its own.
+ */
+static void
+case_zip_shared(void)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 3, .max_sge = 1}};
+	struct mlx5_cqe64 got[3];
+	struct reader r = {0};
+	struct ibv_qp *from, *to;
+	struct ibv_send_wr *bad;
+	struct ibv_srq *srq;
+	struct ibv_ah *ah;
+	struct burst b;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
+	srq = ibv_create_srq(p.pd, &init);
+	CHECK(srq != NULL);
+	from = ud_qp(&p, NULL);
+	to = ud_qp(&p, srq);
+	ah = own_ah(&p, 0);
+	/* WQEs 0, 1, 2: libmlx5 reads completions that are not compressed, and takes the WQEs back. */
+	post_srq_recvs(&p, srq, 3);
+	make_burst(&p, 1, IBV_WR_SEND, &b);
+	make_datagram(&b.wr[0], ah, to);
+	for (unsigned int i = 0; i < 3; i++) {
+		CHECK_EQ(ibv_post_send(from, b.wr, &bad), 0);
+		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
+	}
+	/* WQEs 3, 0, 1. */
+	post_srq_recvs(&p, srq, 3);
+	make_burst(&p, 3, IBV_WR_SEND, &b);
+	for (unsigned int i = 0; i < 3; i++)
+		make_datagram(&b.wr[i], ah, to);
+	CHECK_EQ(ibv_post_send(from, b.wr, &bad), 0);
+	r.e = &p.server;
+	r.ci = 3;
+	read_cqes(&r, got, 3);
+	CHECK_EQ(r.singles, 1);
+	CHECK_EQ(r.titles, 1);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(be16toh(got[i].wqe_counter), (3 + i) % 4);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	pair_fini(&p);
 }
 
@@ -681,6 +761,8 @@ static const struct check_case cases[] = {
 	{"bursts of completions are compressed", case_zip},
 	{"only what mini CQEs can hold is compressed", case_zip_not},
 	{"datagrams are compressed with those of the same kind of packet only", case_zip_datagrams},
+	{"receives of a shared queue are compressed as far as their WQEs follow each other",
+		case_zip_shared},
 	{"a moderated event comes with the last completion of the count", case_moderate_count},
 	{"a moderated event comes when its period has passed", case_moderate_period},
 	{"the adapter's clock runs in every context", case_clock},
