@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include "hwq_db.h"
+#include "hwq_sq_save.h"
 #include "hwq_wqe.h"
 
 #define QPN    0xabcdef
@@ -298,6 +299,110 @@ fill_is_no_blueflame(void)
 	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "free");
 }
 
+/* ------------------------------------------------------------------ saved WQEs */
+
+#define N_KINDS 5
+
+/* WQEs of one to four WQEBBs, with flags of every kind. */
+static int
+build(unsigned int kind)
+{
+	static uint8_t data[200];
+	size_t i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + 1);
+	switch (kind) {
+	case 0:
+		return hwq_wqe_memcpy(&sq, 0x1100, 0x2222, 0x3300, 0x4444, 555, HWQ_WQE_SIGNALED);
+	case 1:
+		return hwq_wqe_rdma_write(&sq, 0x6600, 0x7777, 0x8800, 0x9999, 1010, 0);
+	case 2:
+		return hwq_wqe_rdma_read(&sq, 0x1200, 0x1313, 0x1400, 0x1515, 16,
+			HWQ_WQE_FENCE | HWQ_WQE_SIGNALED);
+	case 3:
+		return hwq_wqe_send_inline(&sq, data, 100, HWQ_WQE_SOLICITED);
+	default:
+		return hwq_wqe_rdma_write_inline(&sq, 0x1600, 0x1717, data, 200, 0);
+	}
+}
+
+/*
+ * At every pair of positions of a ring: a WQE that was built at the one and is posted again at the
+ * other has the bytes of one that is built there. A fill goes before it where it must.
+ */
+static void
+saved_is_as_built(void)
+{
+	static uint8_t image[HWQ_WQE_MAX_BB * HWQ_BB_LEN] __attribute__((aligned(64)));
+	static uint8_t want[sizeof(ring)] __attribute__((aligned(64)));
+	unsigned int kind, from, to;
+
+	for (kind = 0; kind < N_KINDS; kind++) {
+		for (from = START; from < START + 16; from++) {
+			for (to = 0; to < 16; to++) {
+				uint16_t index, pi;
+				uint32_t n_bb;
+				int n;
+
+				start(16, (uint16_t)to);
+				hwq_sq_set_memcpy(&sq, 0x1700, 0x1800, 1 << 20);
+				n = build(kind);
+				CHECK(n > 0);
+				pi = sq.pi;
+				memcpy(want, ring, sizeof(want));
+
+				start(16, (uint16_t)from);
+				hwq_sq_set_memcpy(&sq, 0x1700, 0x1800, 1 << 20);
+				sq.qpn_shifted = 0x1919 << 8;
+				CHECK_EQ(build(kind), n);
+				index = sq.last;
+				CHECK(!hwq_sq_is_umr(&sq, index));
+				CHECK_EQ(hwq_sq_bb_at(&sq, index), (uint32_t)n, "WQEBBs");
+				n_bb = hwq_sq_save(&sq, index, image);
+				CHECK_EQ(n_bb, (uint32_t)n, "WQEBBs saved");
+				CHECK_EQ((uint16_t)(index + n_bb), sq.pi, "the index behind it");
+
+				start(16, (uint16_t)to);
+				CHECK_EQ(hwq_sq_put_saved(&sq, image), (unsigned int)n, "WQEBBs");
+				CHECK_EQ(sq.pi, pi, "index");
+				CHECK_EQ(hwq_sq_bb_at(&sq, sq.last), (uint32_t)n, "WQEBBs again");
+				/* Behind the last segment, a builder writes nothing. */
+				n = (ring[(sq.last % 16) * 64 + 7] & 63) * 16;
+				check_bytes(hwq_sq_at(&sq, sq.last), want + (sq.last % 16) * 64,
+					(size_t)n, "a WQE that is posted again");
+				if (sq.last != to)
+					check_bytes(hwq_sq_at(&sq, (uint16_t)to), want + to * 64,
+						16, "the fill before it");
+			}
+		}
+	}
+}
+
+static void
+saved_finds_no_room(void)
+{
+	static uint8_t image[HWQ_WQE_MAX_BB * HWQ_BB_LEN] __attribute__((aligned(64)));
+	static uint8_t before[sizeof(ring)];
+	unsigned int used;
+
+	start(16, START);
+	CHECK_EQ(build(3), 2, "WQEBBs");
+	CHECK_EQ(hwq_sq_save(&sq, sq.last, image), 2, "WQEBBs saved");
+	for (used = 0; used <= 16; used++) {
+		bool room = used <= 14;
+
+		start(16, 32);
+		sq.pi = (uint16_t)(sq.pi + used);
+		memcpy(before, ring, sizeof(before));
+		CHECK_EQ(hwq_sq_put_saved(&sq, image), room ? 2u : 0u, "WQEBBs");
+		if (!room) {
+			CHECK_EQ(sq.pi, 32 + used, "index");
+			check_bytes(ring, before, sizeof(ring), "a full ring");
+		}
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -310,5 +415,8 @@ main(int argc, char **argv)
 	RUN("32768 WQEBBs are distinguished from none", largest_ring());
 	RUN("doorbell record, doorbell and BlueFlame", doorbell());
 	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
+	RUN("a saved WQE that is posted again has the bytes of one that is built there",
+		saved_is_as_built());
+	RUN("a saved WQE without room is not posted", saved_finds_no_room());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
