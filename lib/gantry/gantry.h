@@ -36,12 +36,15 @@
  * A queue has one connection to itself, for copies, and one to each peer. When the hardware fails
  * an operation:
  * - The descriptor completes with the status of the failure, and its connection stops.
- * - Later descriptors whose WQEs the connection already had complete with GANTRY_FLUSHED.
- * - The queue's connection to itself is set up again at once. Copies that still waited in the
- *   queue, and copies submitted later, run. Submit flushed copies again if they are still wanted.
- * - A connection to a peer stays down: its descriptors complete with GANTRY_BAD_PEER. The peer may
- *   have carried out some of the flushed ones. Find out which, then close the connection at both
- *   ends and open it again.
+ * - The queue's connection to itself is set up again at once. Copies that it had already, behind the
+ *   failed one, are carried out again (gantry_queue_conf::replays): they are not affected. One that
+ *   was carried out again too often completes with GANTRY_FLUSHED: submit it again if it is still
+ *   wanted.
+ * - The device may refuse to set it up again. Then it is tried again for a quarter of a second, and
+ *   copies wait. After that it is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
+ * - A connection to a peer stays down. Descriptors that it had already complete with
+ *   GANTRY_FLUSHED, later ones with GANTRY_BAD_PEER. The peer may have carried out some of the
+ *   flushed ones. Find out which, then close the connection at both ends and open it again.
  * - Other connections are not affected. A NOP needs no connection and never fails.
  *
  * ## Threads
@@ -160,12 +163,20 @@ struct gantry_queue_conf {
 	 * lcore where a worker has the queue
 	 */
 	int socket;
+	/**
+	 * How often a copy is carried out again at most, because one before it failed and stopped the
+	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
+	 */
+	uint32_t replays;
 };
+
+/** gantry_queue_conf::replays: copies behind a failed one complete with GANTRY_FLUSHED. */
+#define GANTRY_NO_REPLAYS UINT32_MAX
 
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth or socket is out of range; -ENOSPC the engine has 1024 queues already;
+ * @return 0; -EINVAL depth, socket or replays is out of range; -ENOSPC the engine has 1024 queues already;
  *   -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
@@ -320,6 +331,7 @@ struct gantry_stats {
 	uint64_t wqes;       /**< WQEs handed to the hardware */
 	uint64_t cqes;       /**< CQEs received */
 	uint64_t recoveries; /**< how often the queue's connection to itself was set up again */
+	uint64_t replays;    /**< descriptors that were carried out again, each time counted */
 	uint64_t by_status[GANTRY_STATUS_MAX]; /**< completions handed out, by status */
 };
 

@@ -41,6 +41,8 @@ take_all_cqes(struct gantry_queue *q)
 
 	if (own->done != own->posted)
 		take_cqes(q, own);
+	else if (unlikely(own->state == GANTRY_CONN_BROKEN))
+		gantry_recover_again(q, own);
 	for (peers = q->peers_active; unlikely(peers != 0); peers &= peers - 1) {
 		uint32_t i = rte_bsf64(peers);
 		struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];

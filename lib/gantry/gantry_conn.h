@@ -19,6 +19,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
+	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
 	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
 };
 
@@ -36,6 +37,8 @@ struct gantry_conn {
 	uint64_t max_len;     /* bytes that one WQE moves */
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint8_t state;        /* enum gantry_conn_state */
+	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
+	uint64_t repair_tsc;  /* if broken: when it is tried again */
 	struct hwq_qp *qp;
 	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
 };
@@ -48,6 +51,13 @@ static inline bool
 gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
 {
 	return (c->posted & c->signal_mask) + n_bb > c->signal_mask;
+}
+
+/* Where WQEBB `index`, which is posted and not done, is in the ring: hwq's 16-bit index. */
+static inline uint16_t
+gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
+{
+	return c->sq->ci + (uint16_t)(index - c->done);
 }
 
 /*

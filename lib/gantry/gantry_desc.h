@@ -113,9 +113,9 @@ enum gantry_status {
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
 	GANTRY_REMOTE_ERROR,  /**< the peer failed to carry it out */
 	GANTRY_UNREACHABLE,   /**< the peer did not answer after all retries */
-	/* Not carried out, or only in part, because something else failed. */
+	/* Perhaps not carried out, or only in part, because something else failed. */
 	GANTRY_FLUSHED,     /**< an earlier operation on the connection failed: gantry.h, Errors */
-	GANTRY_DEVICE_LOST, /**< the queue's connection to itself is lost: destroy the engine */
+	GANTRY_DEVICE_LOST, /**< the queue's connection to itself is lost: destroy the queue */
 	GANTRY_STATUS_MAX,
 };
 

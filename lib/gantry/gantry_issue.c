@@ -2,34 +2,10 @@
 /* Issues descriptors: WQEs, splitting of long ones, fences, doorbells; and gantry_submit(). */
 #include "gantry_issue.h"
 
-#include <hwq_db.h>
-
+#include "gantry_doorbell.h"
 #include "gantry_xlate.h"
 
 /* ------------------------------------------------------------------ doorbells */
-
-/* Accounts for n WQEBBs that were written to a connection; ring_all() will ring its doorbell. */
-static inline void
-note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
-{
-	q->outstanding += n;
-	if (conn != GANTRY_CONN_OWN) {
-		q->peers_unrung |= RTE_BIT64(conn - GANTRY_CONN_PEER);
-		q->peers_active |= RTE_BIT64(conn - GANTRY_CONN_PEER);
-	}
-}
-
-/*
- * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it.
- */
-static inline void
-ring(struct gantry_queue *q, struct gantry_conn *c)
-{
-	gantry_counter_add(&q->stats.wqes, hwq_sq_pending_bb(c->sq));
-	gantry_counter_add(&q->stats.doorbells, 1);
-	hwq_sq_signal_last(c->sq);
-	hwq_sq_ring(c->sq);
-}
 
 static inline void
 ring_all(struct gantry_queue *q)
@@ -37,9 +13,9 @@ ring_all(struct gantry_queue *q)
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 
 	if (hwq_sq_pending_bb(own->sq) != 0)
-		ring(q, own);
+		gantry_ring(q, own);
 	for (; unlikely(q->peers_unrung != 0); q->peers_unrung &= q->peers_unrung - 1)
-		ring(q, &q->conn[GANTRY_CONN_PEER + rte_bsf64(q->peers_unrung)]);
+		gantry_ring(q, &q->conn[GANTRY_CONN_PEER + rte_bsf64(q->peers_unrung)]);
 }
 
 /* ------------------------------------------------------------------ slots */
@@ -81,9 +57,9 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 	}
 	if (c->posted == before)
 		return 0;
-	note_posted(q, w->conn, c->posted - before);
+	gantry_note_posted(q, w->conn, c->posted - before);
 	s->comp[slot].zero |= w->finish;
-	s->where[slot] = gantry_where(w->conn, c->posted - (uint16_t)(c->sq->pi - c->sq->last));
+	s->where[slot] = gantry_where_last(w->conn, c);
 	return c->posted - before;
 }
 
@@ -93,8 +69,15 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
 	struct gantry_work *w = &s->split;
 
-	/* Else fail_from() in gantry_recover.c had settled it. */
-	RTE_ASSERT(q->conn[w->conn].state == GANTRY_CONN_READY);
+	if (unlikely(q->conn[w->conn].state != GANTRY_CONN_READY)) {
+		/* All that is posted of it is done: else it had been settled or held. The own
+		 * connection will be set up again, a peer's will not. */
+		if (w->conn == GANTRY_CONN_OWN && !q->lost)
+			return false;
+		slot_settle(s, s->issue & s->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_FLUSHED);
+		s->splitting = false;
+		return true;
+	}
 	push(q, s, w);
 	s->splitting = !gantry_work_is_done(w);
 	return !s->splitting;
@@ -121,7 +104,8 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(s, slot, status);
 	} else {
-		if (push(q, s, &w) == 0)
+		/* The own connection may be under repair. Peers that cannot be used are refused. */
+		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		s->splitting = !gantry_work_is_done(&w);
 		if (s->splitting) {
@@ -175,9 +159,12 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	return i;
 }
 
-/* issue_burst() for a queue whose own connection is lost: copies are refused. */
+/*
+ * issue_burst() for a queue whose own connection does not work: copies wait until it is set up again,
+ * or are refused because it is lost. What is in front of a waiting copy goes on.
+ */
 static uint32_t
-issue_lost(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+issue_without_own(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n)
 {
 	uint32_t i;
@@ -190,10 +177,8 @@ issue_lost(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 static uint32_t
 issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY)) {
-		/* It drains: everything waits until it is set up again or lost. */
-		return q->lost ? issue_lost(q, s, desc, n) : 0;
-	}
+	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY))
+		return issue_without_own(q, s, desc, n);
 	return q->mmo ? issue_burst(q, s, desc, n, true) : issue_burst(q, s, desc, n, false);
 }
 

@@ -11,8 +11,10 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
-#define DEFAULT_DEPTH 512
-#define MIN_DEPTH     2
+#define DEFAULT_DEPTH   512
+#define MIN_DEPTH       2
+#define DEFAULT_REPLAYS 3
+#define MAX_REPLAYS     100
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
 
@@ -53,9 +55,23 @@ own_open(struct gantry_queue *q)
 		gantry_conn_close(own);
 		return ret;
 	}
+	q->saved =
+		gantry_alloc("gantry_saved", (size_t)hwq_sq_n_bb(own->sq) * HWQ_BB_LEN, q->socket);
+	if (q->saved == NULL) {
+		gantry_conn_close(own);
+		return -ENOMEM;
+	}
 	own->stream = &q->stream;
 	own->state = GANTRY_CONN_READY;
 	return 0;
+}
+
+static uint8_t
+replays_of(const struct gantry_queue_conf *conf)
+{
+	if (conf->replays == GANTRY_NO_REPLAYS)
+		return 0;
+	return conf->replays != 0 ? conf->replays : DEFAULT_REPLAYS;
 }
 
 int
@@ -72,6 +88,8 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	depth = conf->depth != 0 ? conf->depth : DEFAULT_DEPTH;
 	if (depth < MIN_DEPTH || depth > GANTRY_MAX_DEPTH || !rte_is_power_of_2(depth))
 		return -EINVAL;
+	if (conf->replays > MAX_REPLAYS && conf->replays != GANTRY_NO_REPLAYS)
+		return -EINVAL;
 	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
 	socket = conf->socket != 0 ? conf->socket - 1 : g->info.numa_node;
@@ -80,6 +98,8 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	if (q == NULL)
 		return -ENOMEM;
 	q->g = g;
+	q->socket = socket;
+	q->replays = replays_of(conf);
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
@@ -125,6 +145,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 	hwq_domain_destroy(q->domain);
 	gantry_region_view_fini(&q->view);
 	slots_free(&q->stream);
+	gantry_free(q->saved);
 	gantry_free(q);
 	return 0;
 }

@@ -67,12 +67,20 @@ gantry_where_index(uint64_t where)
 	return where >> GANTRY_WHERE_SHIFT;
 }
 
+/* `where` of a slot whose last WQE is the one that was written to connection c last. */
+static inline uint64_t
+gantry_where_last(uint32_t conn, const struct gantry_conn *c)
+{
+	return gantry_where(conn, c->posted - (uint16_t)(c->sq->pi - c->sq->last));
+}
+
 struct gantry_queue_stats {
 	gantry_counter bytes;
 	gantry_counter doorbells;
 	gantry_counter wqes;
 	gantry_counter cqes;
 	gantry_counter recoveries;
+	gantry_counter replays;
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
@@ -100,11 +108,19 @@ struct gantry_peer {
 
 struct gantry_queue {
 	struct gantry_stream stream; /* of all connections */
-	bool mmo;                    /* copies go by DMA MMO; constant from creation on */
+	/* Constant from creation on. */
+	bool mmo;        /* copies go by DMA MMO */
+	uint8_t replays; /* how often a descriptor is posted again */
+	void *saved;     /* as large as the own connection's ring: gantry_replay.h */
 
 	/* Written by the owner. */
-	bool lost;             /* the own connection could not be set up again */
-	uint32_t outstanding;  /* WQEBBs of all connections that are posted and not done */
+	bool lost; /* the own connection could not be set up again */
+	/*
+	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
+	 * broken, so that gantry_poll() looks after it, and a fenced descriptor waits for it.
+	 */
+	uint32_t outstanding;
+	uint32_t saved_bb;     /* WQEBBs in `saved` */
 	uint64_t peers_unrung; /* bit n: WQEs to peer n were written after its last doorbell */
 	uint64_t peers_active; /* bit n: peer n has WQEs that are posted and not done */
 	struct gantry_region_view view;
@@ -118,6 +134,7 @@ struct gantry_queue {
 	struct gantry *g;
 	struct hwq_domain *domain;
 	struct hwq_addr own_addr; /* of the own connection: it is connected to this address */
+	int socket;               /* NUMA node of its memory */
 	uint32_t sq_wr;           /* WQEs that each connection's send queue holds */
 	bool of_worker;           /* only gantry_worker_destroy() destroys it */
 	TAILQ_ENTRY(gantry_queue) next;

@@ -9,13 +9,20 @@
 #include <rte_cycles.h>
 
 #include <hwq_dump.h>
-#include <hwq_sq.h>
+#include <hwq_sq_save.h>
 
 #include "gantry_log.h"
+#include "gantry_replay.h"
 
 /* How many failed WQEs of one queue are logged in a second. */
 #define DUMPS_A_SECOND 4
 #define DUMP_TEXT_LEN  512
+/*
+ * How often a repair that failed is tried again. The first pause is a part of a second, and each one
+ * is twice as long as that before: 1, 2, 4, ... 128 ms.
+ */
+#define REPAIR_TRIES           8
+#define REPAIR_PAUSES_A_SECOND 1000
 
 /* The status that a syndrome means: the table in doc/engine.md; ibv_poll_cq(3). */
 static enum gantry_status
@@ -80,10 +87,22 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 		cqe->vendor_err, q->dump_left == 0 ? "; no more this second" : "", text);
 }
 
+/* Writes the status of a descriptor that failed. */
+static void
+slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_cqe *cqe)
+{
+	comp->status = status;
+	if (status == GANTRY_FLUSHED)
+		return;
+	comp->syndrome = cqe->syndrome;
+	comp->vendor_syndrome = cqe->vendor_err;
+}
+
 /*
- * Writes the status of every descriptor whose last WQE on the connection is `index` or later. The
- * first of them owns the WQE that failed and gets `status`; the device flushes the others. Called
- * with the first error CQE, so the CQEs of flushed WQEs need not search for their slots.
+ * Decides about every descriptor whose last WQE on the connection is `index` or later. The first of
+ * them owns the WQE that failed and gets `status`; the device flushes the others. What may run again
+ * is held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
+ * for their slots.
  */
 static void
 fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum gantry_status status,
@@ -92,46 +111,70 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum ga
 	struct gantry_stream *s = c->stream;
 	uint64_t seq = gantry_counter_get(&s->tail);
 	uint64_t end = s->issue + s->splitting;
-	uint32_t conn = c - q->conn;
+	bool first = true;
 
 	for (; seq != end; seq++) {
-		uint64_t w = s->where[seq & s->mask];
-		struct gantry_comp *comp = &s->comp[seq & s->mask];
+		uint32_t slot = seq & s->mask;
+		uint64_t w = s->where[slot], next;
 
-		if (gantry_where_conn(w) != conn || gantry_where_index(w) < index)
+		if (gantry_where_conn(w) != c - q->conn || gantry_where_index(w) < index)
 			continue;
-		comp->status = status;
-		if (status != GANTRY_FLUSHED) {
-			comp->syndrome = cqe->syndrome;
-			comp->vendor_syndrome = cqe->vendor_err;
+		/* Behind the slot's last WQE; the next slot's begin there. */
+		next = gantry_where_index(w);
+		next += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, next));
+		if (first || c != &q->conn[GANTRY_CONN_OWN] ||
+			!gantry_replay_save(q, c, slot, index, next)) {
+			slot_fail(&s->comp[slot], status, cqe);
+			if (seq == s->issue) {
+				/* It is being split: post no more. It is done when its last WQE is.
+				 */
+				s->splitting = false;
+				s->issue++;
+			}
 		}
 		status = GANTRY_FLUSHED;
-		if (seq == s->issue) {
-			/* It is being split: post no more. It is done when its last WQE is. */
-			s->splitting = false;
-			s->issue++;
-		}
+		first = false;
+		index = next;
 	}
 }
 
-/* Resets and connects the own connection, on which no WQE is outstanding. */
+/* No repair is left to try: copies are refused from now on. Peers go on. */
 static void
-own_restart(struct gantry_queue *q, struct gantry_conn *c)
+own_lose(struct gantry_queue *q, struct gantry_conn *c, int ret)
+{
+	LOG(CRIT,
+		"own connection cannot be set up again: %s. Copies complete with \"%s\": destroy the "
+		"queue.",
+		strerror(-ret), gantry_status_name(GANTRY_DEVICE_LOST));
+	c->state = GANTRY_CONN_DOWN;
+	q->outstanding--;
+	q->lost = true;
+	gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
+}
+
+/* Resets and connects the own connection, which is broken. If that is refused: later again. */
+static void
+own_repair(struct gantry_queue *q, struct gantry_conn *c)
 {
 	int ret = hwq_qp_reset(c->qp);
 
 	if (ret == 0)
 		ret = hwq_qp_connect(c->qp, &q->own_addr);
 	if (ret != 0) {
-		LOG(CRIT, "own connection cannot be set up again: %s. Destroy the engine.",
-			strerror(-ret));
-		c->state = GANTRY_CONN_DOWN;
-		q->lost = true;
+		if (c->repair_tries == REPAIR_TRIES) {
+			own_lose(q, c, ret);
+			return;
+		}
+		c->repair_tsc = rte_get_tsc_cycles() +
+				(rte_get_tsc_hz() / REPAIR_PAUSES_A_SECOND << c->repair_tries);
+		c->repair_tries++;
 		return;
 	}
 	c->state = GANTRY_CONN_READY;
+	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
 	LOG(NOTICE, "own connection is set up again");
+	gantry_replay_post(q, c);
 }
 
 /* All CQEs of a connection in error have come: no stale CQE can follow. */
@@ -141,7 +184,10 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 	char name[16];
 
 	if (c == &q->conn[GANTRY_CONN_OWN]) {
-		own_restart(q, c);
+		c->state = GANTRY_CONN_BROKEN;
+		c->repair_tries = 0;
+		q->outstanding++;
+		own_repair(q, c);
 		return;
 	}
 	c->state = GANTRY_CONN_DOWN;
@@ -166,4 +212,11 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 	q->outstanding -= bb;
 	if (c->done == c->posted)
 		drained(q, c);
+}
+
+__rte_cold void
+gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
+{
+	if (rte_get_tsc_cycles() >= c->repair_tsc)
+		own_repair(q, c);
 }

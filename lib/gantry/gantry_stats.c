@@ -16,6 +16,7 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->wqes = gantry_counter_get(&q->stats.wqes);
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
 	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
+	stats->replays = gantry_counter_get(&q->stats.replays);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
 }

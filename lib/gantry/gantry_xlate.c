@@ -125,9 +125,9 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	}
 	if ((rule->uses & USES_PEER) != 0 && !peer_is_ready(q, d->peer))
 		return GANTRY_BAD_PEER;
-	if (q->lost)
-		return GANTRY_DEVICE_LOST;
 	if ((rule->uses & USES_PEER) == 0) {
+		if (q->lost)
+			return GANTRY_DEVICE_LOST;
 		*w = gantry_xlate_easy(d, src, dst, q->mmo);
 		return GANTRY_TO_HARDWARE;
 	}

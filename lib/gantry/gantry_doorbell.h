@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* WQEs that were written are accounted for, and announced to the device. */
+#ifndef GANTRY_DOORBELL_H
+#define GANTRY_DOORBELL_H
+
+#include <hwq_db.h>
+
+#include "gantry_queue.h"
+
+/*
+ * Accounts for n WQEBBs that were written to a connection: its doorbell is to be rung before the
+ * call of the owner ends.
+ */
+static inline void
+gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
+{
+	q->outstanding += n;
+	if (conn != GANTRY_CONN_OWN) {
+		q->peers_unrung |= RTE_BIT64(conn - GANTRY_CONN_PEER);
+		q->peers_active |= RTE_BIT64(conn - GANTRY_CONN_PEER);
+	}
+}
+
+/*
+ * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it.
+ */
+static inline void
+gantry_ring(struct gantry_queue *q, struct gantry_conn *c)
+{
+	gantry_counter_add(&q->stats.wqes, hwq_sq_pending_bb(c->sq));
+	gantry_counter_add(&q->stats.doorbells, 1);
+	hwq_sq_signal_last(c->sq);
+	hwq_sq_ring(c->sq);
+}
+
+#endif

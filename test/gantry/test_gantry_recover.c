@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recovery of the queue's connection to itself: what is carried out again and how often, repairs
+ * that are refused, and what peers do meanwhile.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+#define N_PIECES  16
+
+static struct gantry *g;
+static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+
+/* Piece i of src to piece i of dst. */
+static struct gantry_desc
+good_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+/* A copy from memory whose key the device no longer knows. */
+static struct gantry_desc
+failing_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(broken, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = good_copy(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, 0x11, ARENA_LEN);
+}
+
+/* True: piece i of dst has the bytes of src; false: those of reset_pieces(). */
+static bool
+is_moved(uint32_t i)
+{
+	uint8_t *d = dst + i * piece;
+
+	if (memcmp(d, src + i * piece, piece) == 0)
+		return true;
+	CHECK(d[0] == 0x11 && memcmp(d, d + 1, piece - 1) == 0);
+	return false;
+}
+
+static struct gantry_queue *
+queue_with_replays(uint32_t replays)
+{
+	const struct gantry_queue_conf conf = {.depth = 64, .replays = replays};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	return q;
+}
+
+/* ------------------------------------------------------------------ replays */
+
+static void
+a_copy_is_carried_out_again_as_often_as_it_is_set(void)
+{
+	static const struct {
+		uint32_t replays, n;
+	} rows[] = {{0, 3}, {1, 1}, {2, 2}, {7, 7}, {GANTRY_NO_REPLAYS, 0}};
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t row, i;
+
+	for (row = 0; row < RTE_DIM(rows); row++) {
+		struct gantry_queue *q = queue_with_replays(rows[row].replays);
+		uint32_t n_failed = rows[row].n + 1, n_replays = 0;
+
+		/* Copies 0, 2, 4, ... fail. Each failure stops the connection once. */
+		reset_pieces(row);
+		for (i = 0; i < N_PIECES; i++)
+			desc[i] = i % 2 == 0 ? failing_copy(i) : good_copy(i);
+		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
+		env_collect(q, comp, N_PIECES);
+		for (i = 0; i < N_PIECES; i++) {
+			bool flushed = i > 2 * (n_failed - 1), fails = i % 2 == 0;
+
+			CHECK_EQ(comp[i].cookie, i);
+			CHECK_EQ(comp[i].status, flushed ? GANTRY_FLUSHED
+						 : fails ? GANTRY_LOCAL_ERROR
+							 : GANTRY_OK);
+			CHECK_EQ(comp[i].syndrome != 0, !flushed && fails);
+			CHECK_EQ(comp[i].zero, 0);
+			CHECK_EQ(is_moved(i), !flushed && !fails);
+		}
+		/* Those behind the first failure, those behind the second, ... */
+		for (i = 0; i < rows[row].n; i++)
+			n_replays += N_PIECES - 1 - 2 * i;
+		CHECK_EQ(env_stats(q).replays, n_replays);
+		CHECK_EQ(env_stats(q).recoveries, n_failed);
+		/* The next ones begin to count anew. */
+		desc[0] = failing_copy(0);
+		desc[1] = good_copy(1);
+		CHECK_EQ(gantry_submit(q, desc, 2), 2);
+		env_collect(q, comp, 2);
+		CHECK_EQ(comp[1].status, rows[row].n == 0 ? GANTRY_FLUSHED : GANTRY_OK);
+		env_queue_done(q);
+	}
+}
+
+static void
+more_than_a_hundred_replays_are_refused(void)
+{
+	struct gantry_queue_conf conf = {.depth = 64, .replays = 101};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+	conf.replays = 100;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	env_queue_done(q);
+}
+
+/* The ring is at another place each time, so what is saved goes around its end. */
+static void
+what_is_carried_out_again_may_go_around_the_rings_end(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq), round, i;
+
+	desc[0] = failing_copy(0);
+	for (round = 0; round < n_bb; round += 3) {
+		reset_pieces(round);
+		/* The repair of the last round began the ring anew. */
+		for (i = 0; i < round; i++)
+			CHECK_EQ(env_do_one(q, good_copy(1)), GANTRY_OK);
+		reset_pieces(round + 1);
+		for (i = 1; i < N_PIECES; i++)
+			desc[i] = good_copy(i);
+		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
+		env_collect(q, comp, N_PIECES);
+		for (i = 0; i < N_PIECES; i++) {
+			CHECK_EQ(comp[i].status, i == 0 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
+			CHECK_EQ(is_moved(i), i != 0);
+		}
+	}
+	env_queue_done(q);
+}
+
+/* A fenced copy reads what a copy writes that has to be carried out again. */
+static void
+a_fenced_copy_waits_for_what_is_carried_out_again(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_desc desc[3] = {failing_copy(0), good_copy(1),
+		env_copy(dst + piece, dst + 2 * piece, piece)};
+	struct gantry_comp comp[3];
+	uint32_t round;
+
+	desc[2].flags = GANTRY_DESC_FENCE;
+	for (round = 0; round < 20; round++) {
+		reset_pieces(round);
+		CHECK_EQ(gantry_submit(q, desc, 3), 3);
+		env_collect(q, comp, 3);
+		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+		CHECK_EQ(comp[1].status, GANTRY_OK);
+		CHECK_EQ(comp[2].status, GANTRY_OK);
+		CHECK(memcmp(dst + 2 * piece, src + piece, piece) == 0);
+	}
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ repairs that are refused */
+
+/* The steps of a repair are four calls of ibv_modify_qp(3): RESET, INIT, RTR, RTS. */
+static void
+a_repair_that_is_refused_or_interrupted_is_tried_again(void)
+{
+	static const int errors[] = {EINTR, EAGAIN, ENOMEM, EIO};
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_desc desc[4] = {good_copy(0), failing_copy(1), good_copy(2), good_copy(3)};
+	struct gantry_comp comp[4];
+	uint32_t step, times, i, n = 0;
+	char line[80];
+
+	for (step = 1; step <= 4; step++) {
+		for (times = 1; times <= 5; times += 2) {
+			snprintf(line, sizeof(line),
+				"refuse call=modify_qp errno=%d op=%u times=%u", errors[step - 1],
+				step, times);
+			CHECK_EQ(softhca_fault(line), 0);
+			reset_pieces(step);
+			CHECK_EQ(gantry_submit(q, desc, 4), 4);
+			env_collect(q, comp, 4);
+			CHECK_EQ(softhca_faults_left(), 0);
+			for (i = 0; i < 4; i++) {
+				CHECK_EQ(comp[i].cookie, i);
+				CHECK_EQ(comp[i].status, i == 1 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
+				CHECK_EQ(is_moved(i), i != 1);
+			}
+			CHECK_EQ(env_stats(q).recoveries, ++n);
+			CHECK_EQ(env_stats(q).replays, 2 * n);
+		}
+	}
+	env_queue_done(q);
+}
+
+static void
+when_the_own_connection_is_lost_peers_go_on(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(1);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1000"), 0);
+	desc[0] = failing_copy(0);
+	desc[1] = good_copy(1);
+	desc[2] = good_write(2, pa);
+	desc[3] = good_copy(3);
+	desc[3].flags = GANTRY_DESC_FENCE;
+	desc[4] = good_write(4, pb);
+	desc[5] = good_copy(5);
+	CHECK_EQ(gantry_submit(q, desc, 6), 6);
+	env_collect(q, comp, 6);
+	softhca_faults_clear();
+	for (i = 0; i < 6; i++) {
+		bool write = desc[i].op == GANTRY_OP_WRITE;
+
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, write    ? GANTRY_OK
+					 : i == 0 ? GANTRY_LOCAL_ERROR
+						  : GANTRY_DEVICE_LOST);
+		CHECK_EQ(is_moved(i), write);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	CHECK_EQ(env_stats(q).replays, 0);
+	/* It stays lost; peers, a peer opened now, and rules are as before. */
+	for (i = 6; i < 10; i++) {
+		CHECK_EQ(env_do_one(q, good_copy(i)), GANTRY_DEVICE_LOST);
+		CHECK_EQ(env_do_one(q, good_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
+		CHECK(is_moved(i));
+	}
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	env_connect(q, &pa, q, &pb);
+	CHECK_EQ(env_do_one(q, good_write(10, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* The test decides when the repair is tried again. */
+static void
+while_the_own_connection_is_broken_peers_go_on(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(1);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
+	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	while (softhca_faults_left() != 0)
+		CHECK_EQ(env_poll(q, comp, 1), 0);
+	own->repair_tsc = UINT64_MAX;
+	CHECK_EQ(own->state, GANTRY_CONN_BROKEN);
+	CHECK_EQ(env_do_one(q, good_write(1, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_COPY}), GANTRY_BAD_LENGTH);
+	/* What is in front of a copy goes on, what is behind it waits for it. */
+	desc[0] = good_write(2, pb);
+	desc[1] = good_copy(3);
+	desc[2] = good_write(4, pb);
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	env_collect(q, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(env_poll(q, comp, 1), 0);
+	CHECK(is_moved(2) && !is_moved(3) && !is_moved(4));
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	own->repair_tsc = 0;
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK(is_moved(3) && is_moved(4));
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	env_queue_done(q);
+}
+
+/* A fenced write reads what a copy writes that waits for the repair. */
+static void
+a_fence_waits_for_a_repair(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc desc[3] = {failing_copy(0), good_copy(1)};
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(1);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
+	desc[2] = good_write(2, pa);
+	desc[2].src = (uintptr_t)dst + piece;
+	desc[2].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	env_collect(q, comp, 1);
+	while (softhca_faults_left() != 0)
+		CHECK_EQ(env_poll(q, comp, 1), 0);
+	own->repair_tsc = UINT64_MAX;
+	CHECK_EQ(own->state, GANTRY_CONN_BROKEN);
+	CHECK_EQ(gantry_submit(q, &desc[2], 1), 1);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(env_poll(q, comp, 1), 0);
+	CHECK(!is_moved(2));
+	own->repair_tsc = 0;
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK(memcmp(dst + 2 * piece, src + piece, piece) == 0);
+	env_queue_done(q);
+}
+
+static const struct check_case cases[] = {
+	{"a copy is carried out again as often as it is set",
+		a_copy_is_carried_out_again_as_often_as_it_is_set},
+	{"more than a hundred replays are refused", more_than_a_hundred_replays_are_refused},
+	{"what is carried out again may go around the ring's end",
+		what_is_carried_out_again_may_go_around_the_rings_end},
+	{"a fenced copy waits for what is carried out again",
+		a_fenced_copy_waits_for_what_is_carried_out_again},
+	{"a repair that is refused or interrupted is tried again",
+		a_repair_that_is_refused_or_interrupted_is_tried_again},
+	{"when the own connection is lost, peers go on",
+		when_the_own_connection_is_lost_peers_go_on},
+	{"while the own connection is broken, peers go on",
+		while_the_own_connection_is_broken_peers_go_on},
+	{"a fence waits for a repair", a_fence_waits_for_a_repair},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	broken = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
+	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	/* gantry_mem_unregister() needs a registration to release. */
+	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+}
