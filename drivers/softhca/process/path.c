@@ -301,6 +301,16 @@ path_find(int dir, const char *path, struct path_place *place)
 	return place->kind;
 }
 
+bool
+path_is_real(const char *path, const struct path_place *place)
+{
+	struct stat a, b;
+
+	return raw_fstatat(AT_FDCWD, path, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       raw_fstatat(AT_FDCWD, place->real, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 int
 path_resolve(const struct path_place *place, char out[PATH_MAX])
 {

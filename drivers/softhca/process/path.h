@@ -38,6 +38,11 @@ struct path_place {
  */
 enum path_kind path_find(int dir, const char *path, struct path_place *place);
 /*
+ * True: the kernel finds the same file by the path as the program wrote it, relative to the working directory: "." in a
+ * directory of the tree, say. Names that a walk from there makes are the program's own.
+ */
+bool path_is_real(const char *path, const struct path_place *place);
+/*
  * realpath(3) for a path of PATH_MACHINE, PATH_TREE or PATH_DEVICE. -errno.
  */
 int path_resolve(const struct path_place *place, char out[PATH_MAX]);

@@ -19,7 +19,6 @@
 
 #include "next.h"
 #include "path.h"
-#include "raw.h"
 #include "softhca.h"
 #include "tree.h"
 
@@ -116,17 +115,6 @@ restore(struct walk *w)
 
 /* ---------------------------------------------------------------- where a walk begins */
 
-/* A path that the kernel itself leads there stays as it is, and with it the names of what is below: ".", say. */
-static bool
-is_there(const char *path, const char *real)
-{
-	struct stat a, b;
-
-	return raw_fstatat(AT_FDCWD, path, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       raw_fstatat(AT_FDCWD, real, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino &&
-	       a.st_dev == b.st_dev;
-}
-
 static void
 free_paths(char **paths)
 {
@@ -149,11 +137,11 @@ real_paths(char *const *paths, bool *moved)
 	for (size_t i = 0; real != NULL && i < n; i++) {
 		const char *path = paths[i];
 
-		if (path_find(AT_FDCWD, path, &place) != PATH_OTHER &&
-			!is_there(path, place.real)) {
+		if (path_find(AT_FDCWD, path, &place) == PATH_TREE)
+			tree_need(TREE_ALL_GIDS);
+		if (place.kind != PATH_OTHER && !path_is_real(path, &place)) {
 			path = place.real;
 			*moved = true;
-			tree_need(TREE_ALL_GIDS);
 		}
 		real[i] = strdup(path);
 		if (real[i] == NULL) {

@@ -576,7 +576,9 @@ ftw_visit(const char *path, const struct stat *st, int type)
 		struct path_place place;                                                           \
 		int rc;                                                                            \
                                                                                                    \
-		path = real_path(AT_FDCWD, path, &place);                                          \
+		if (path_find(AT_FDCWD, path, &place) != PATH_OTHER &&                             \
+			!path_is_real(path, &place))                                               \
+			path = place.real;                                                         \
 		if (place.kind != PATH_TREE)                                                       \
 			return NEXT(name)(__VA_ARGS__);                                            \
 		tree_need(TREE_ALL_GIDS);                                                          \

@@ -803,6 +803,18 @@ case_ftw(void)
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters"), "%s", walked.name[0]);
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters/out_of_buffer"));
 		CHECK_EQ(wrong_base, 0);
+		/* Names begin as the program wrote the path. */
+		walked.n = 0;
+		CHECK_EQ(chdir(IBDEV "/ports"), 0);
+		if (i < 2)
+			CHECK_EQ(((ftw_fn)libc(calls[i]))("1/hw_counters", visit_ftw, 8), 0);
+		else
+			CHECK_EQ(((nftw_fn)libc(calls[i]))("1/hw_counters", visit_nftw, 8,
+					 FTW_PHYS),
+				0);
+		CHECK(has(&walked, "1/hw_counters/out_of_buffer"), "%s", walked.name[0]);
+		CHECK_EQ(wrong_base, 0);
+		CHECK_EQ(chdir("/"), 0);
 	}
 }
 
