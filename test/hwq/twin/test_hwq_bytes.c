@@ -36,8 +36,14 @@ draw(struct twin_pair *p, struct twin_work *w)
 
 	twin_draw_args(p, &o->args);
 	twin_draw_data(p, w->setter, &o->data);
-	if (p->wild || (w->builder->code != TWIN_CMP_SWP && w->builder->code != TWIN_FETCH_ADD))
+	if (w->builder->code != TWIN_CMP_SWP && w->builder->code != TWIN_FETCH_ADD)
 		return;
+	if (p->wild) {
+		/* The length that hwq_wqe.h's builders have. */
+		if (w->setter == TWIN_SGE && twin_draw(2) == 0)
+			o->data.sge[0].length = 8;
+		return;
+	}
 	/* Eight bytes each, where the work is executed. */
 	w->setter = TWIN_SGE;
 	o->data.n = 1;
