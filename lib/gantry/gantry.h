@@ -104,6 +104,8 @@ struct gantry_info {
 	const char *device;              /**< valid until gantry_destroy() */
 	enum gantry_copy_path copy_path; /**< the path that was chosen: MMO or RDMA, never AUTO */
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
+	uint64_t max_msg_len;  /**< bytes of the longest SEND */
+	bool atomics;          /**< COMPARE_SWAP and FETCH_ADD are possible */
 	int numa_node;         /**< of the device; -1: unknown */
 };
 
@@ -128,6 +130,8 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 
 #define GANTRY_MEM_REMOTE_WRITE (1u << 0) /**< peers may WRITE here */
 #define GANTRY_MEM_REMOTE_READ  (1u << 1) /**< peers may READ here */
+/** Peers may do COMPARE_SWAP and FETCH_ADD here. */
+#define GANTRY_MEM_REMOTE_ATOMIC (1u << 2)
 
 /**
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. The

@@ -17,15 +17,24 @@
  * it. The buffers that it names belong to the engine until its completion has been received: do not
  * write to src, and neither read nor write dst.
  *
- * Fields that an operation does not use must be zero; the engine refuses other values. Later
- * versions may so give them a meaning. Planned are:
- *  - lists of sources and destinations: src and dst point at the caller's arrays (valid until
- *    completion), arg[0] carries the two counts;
- *  - lists and strides prepared once and named by id: layout;
- *  - signature and encryption profiles prepared once and named by id: arg[0];
- *  - fill: the pattern in arg[0]; atomics: compare and swap, or add, in arg[0] and arg[1];
- *  - immediate data, or a key to invalidate: imm;
- *  - a transaction, or a ready-made WQE: src points at the caller's object, valid until completion.
+ * ## Fields
+ *
+ *   operation     src     dst     len          peer  remote_key  imm        arg[0]   arg[1]
+ *   NOP
+ *   COPY          local   local   1..
+ *   WRITE         local   remote  1..          yes   of dst
+ *   READ          remote  local   1..          yes   of src
+ *   WRITE_IMM     local   remote  0..          yes   of dst      data
+ *   SEND          local           0..message   yes
+ *   SEND_IMM      local           0..message   yes               data
+ *   SEND_INV      local           0..message   yes               key
+ *   COMPARE_SWAP          remote  8            yes   of dst                 compare  swap
+ *   FETCH_ADD             remote  8            yes   of dst                 add
+ *   RAW           a WQE           16..1008     yes
+ *
+ * Fields that an operation does not use must be zero; the engine refuses other values with
+ * GANTRY_BAD_FIELD. Later versions may so give them a meaning. Where len is 0, the message has no
+ * data: src, dst and remote_key are not used. "message": gantry_info::max_msg_len.
  */
 #ifndef GANTRY_DESC_H
 #define GANTRY_DESC_H
@@ -62,8 +71,39 @@ enum gantry_op {
 	GANTRY_OP_WRITE,
 	/** Reads len bytes from src at the peer, under remote_key, to dst, registered here. */
 	GANTRY_OP_READ,
+	/* 5 to 8 are reserved. */
+	/**
+	 * WRITE, then takes the peer's oldest receive, which completes with imm when all bytes are
+	 * in place. A peer without a receive makes it wait.
+	 */
+	GANTRY_OP_WRITE_IMM = 9,
+	/** Sends len bytes from src, registered here, to the memory of the peer's oldest receive. */
+	GANTRY_OP_SEND,
+	/** SEND; the receive completes with imm. */
+	GANTRY_OP_SEND_IMM,
+	/** SEND; imm is a key of the peer, which is invalidated before the receive completes. */
+	GANTRY_OP_SEND_INV,
+	/**
+	 * If the 8 bytes at dst at the peer are arg[0], they become arg[1], in one step among all
+	 * atomics of the peer's device. gantry_comp::result has the bytes as they were. dst is a
+	 * multiple of 8; numbers are in the byte order of the CPU.
+	 */
+	GANTRY_OP_COMPARE_SWAP,
+	/** Adds arg[0] to the 8 bytes at dst at the peer; all else as COMPARE_SWAP. */
+	GANTRY_OP_FETCH_ADD,
+	/**
+	 * Posts the WQE at src, in memory of the CPU that stays as it is until completion. The
+	 * control segment's opcode, opmod, DS, fence and solicited bits are the caller's; len is 16
+	 * times DS. The engine sets the WQE's index, its QPN, and whether it makes a CQE. peer:
+	 * a connection, or GANTRY_PEER_OWN. Nothing else is checked: a wrong WQE fails in the
+	 * hardware, and one that names wrong memory moves it.
+	 */
+	GANTRY_OP_RAW,
 	GANTRY_OP_MAX,
 };
+
+/** gantry_desc::peer of GANTRY_OP_RAW: the queue's connection to itself. */
+#define GANTRY_PEER_OWN UINT16_C(0xffff)
 
 /**
  * Starts only when everything that was submitted before it on this queue is done and its bytes are
@@ -72,20 +112,26 @@ enum gantry_op {
  */
 #define GANTRY_DESC_FENCE (1u << 0)
 
+/**
+ * The peer's completion of the receive raises an event there, if the peer asked for events of
+ * solicited messages only. WRITE_IMM, SEND, SEND_IMM, SEND_INV.
+ */
+#define GANTRY_DESC_SOLICITED (1u << 1)
+
 /** One operation. The head of this file says what unused fields must be. */
 struct gantry_desc {
 	uint8_t op;          /**< enum gantry_op */
 	uint8_t zero;        /**< unused */
 	uint16_t flags;      /**< GANTRY_DESC_* */
-	uint16_t peer;       /**< WRITE, READ: the connection, from gantry_peer_open() */
+	uint16_t peer;       /**< the connection, from gantry_peer_open() */
 	uint16_t layout;     /**< unused */
 	uint64_t cookie;     /**< any value; the completion has it again */
 	uint64_t src;        /**< address of the first byte to read */
 	uint64_t dst;        /**< address of the first byte to write */
-	uint64_t len;        /**< bytes; not 0 */
-	uint32_t remote_key; /**< WRITE, READ: from gantry_mem_remote_key() at the peer */
-	uint32_t imm;        /**< unused */
-	uint64_t arg[2];     /**< unused */
+	uint64_t len;        /**< bytes */
+	uint32_t remote_key; /**< from gantry_mem_remote_key() at the peer */
+	uint32_t imm;        /**< immediate data, any value; or a key of the peer */
+	uint64_t arg[2];     /**< operands of atomics */
 } __attribute__((aligned(64)));
 
 static_assert(sizeof(struct gantry_desc) == 64, "a descriptor is one cache line");
@@ -98,16 +144,20 @@ enum gantry_status {
 	 * Refused before the hardware saw it, and nothing was moved. Correct the descriptor, or
 	 * what it names, and submit it again.
 	 */
-	GANTRY_BAD_OP,         /**< op is not an operation */
-	GANTRY_BAD_FIELD,      /**< a field that this operation does not use is not zero */
-	GANTRY_BAD_LENGTH,     /**< len is 0, or address + len overflows */
-	GANTRY_BAD_ADDRESS,    /**< src or dst is 0 */
+	GANTRY_BAD_OP,    /**< op is not an operation, or the device has no atomics */
+	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
+	/**
+	 * len is not one that the operation takes: the table above; or address + len overflows. Of
+	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs.
+	 */
+	GANTRY_BAD_LENGTH,
+	GANTRY_BAD_ADDRESS,    /**< src or dst is 0; or an atomic's dst is no multiple of 8 */
 	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
 	GANTRY_BAD_PEER, /**< no such connection on this queue, or it is not connected or down */
 	/*
-	 * Failed in the hardware. Some bytes at dst may be written. Of WRITE and READ the
-	 * connection is down: gantry.h, Errors, says what to do.
+	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
+	 * then: gantry.h, Errors, says what to do.
 	 */
 	GANTRY_LOCAL_ERROR,   /**< local protection, length or operation error: see syndrome */
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
@@ -128,7 +178,7 @@ struct gantry_comp {
 	uint8_t vendor_syndrome; /**< of the error CQE, else 0 */
 	uint32_t zero;           /**< 0 */
 	uint64_t len;            /**< of the descriptor */
-	uint64_t result;         /**< 0: no operation of today has a result */
+	uint64_t result;         /**< of atomics that succeeded: the old value; otherwise 0 */
 };
 
 static_assert(sizeof(struct gantry_comp) == 32, "two completions share a cache line");

@@ -75,6 +75,8 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->info.device = hwq_dev_name(g->dev);
 	g->info.numa_node = hwq_dev_numa_node(g->dev);
 	g->max_msg_len = RTE_MIN(caps->max_msg_len, MAX_WQE_LEN);
+	g->info.max_msg_len = g->max_msg_len;
+	g->info.atomics = caps->atomics;
 	ret = choose_copy_path(g, caps, conf->copy_path);
 	if (ret != 0)
 		goto close_dev;

@@ -2,12 +2,23 @@
 /* Finishes completions that are not plain: failures, and those that hold something. */
 #include "gantry_finish.h"
 
+static void
+finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
+{
+	const uint64_t *cell = (const uint64_t *)(uintptr_t)comp->result;
+
+	comp->result = comp->status == GANTRY_OK ? *cell : 0;
+	gantry_cell_put(&q->cells, cell);
+}
+
 __rte_cold void
 gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
 	struct gantry_comp *comp)
 {
 	RTE_SET_USED(s);
 	RTE_SET_USED(slot);
+	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0)
+		finish_atomic(q, comp);
 	comp->zero = 0;
 	gantry_counter_add(&q->stats.by_status[comp->status], 1);
 	if (comp->status == GANTRY_OK)

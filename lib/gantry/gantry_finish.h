@@ -15,6 +15,8 @@
 #include "gantry_queue.h"
 
 #define GANTRY_REPLAYS_MASK UINT32_C(0xff)
+/* The result of an atomic is in the cell that `result` names: fetch it, and give the cell back. */
+#define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
 
 /* True: the completion succeeded, and nothing is left to do. One comparison of status and zero. */
 static inline bool

@@ -21,6 +21,8 @@ mem_access(const struct gantry *g, unsigned int flags)
 		access |= HWQ_ACCESS_REMOTE_WRITE;
 	if ((flags & GANTRY_MEM_REMOTE_READ) != 0)
 		access |= HWQ_ACCESS_REMOTE_READ;
+	if ((flags & GANTRY_MEM_REMOTE_ATOMIC) != 0)
+		access |= HWQ_ACCESS_REMOTE_ATOMIC;
 	return access;
 }
 
@@ -33,7 +35,8 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	int ret;
 
 	if (addr == NULL || len == 0 || r.addr + len < r.addr ||
-		(flags & ~(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ)) != 0)
+		(flags & ~(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ |
+				 GANTRY_MEM_REMOTE_ATOMIC)) != 0)
 		return -EINVAL;
 	if (gantry_region_overlaps(&g->regions, r.addr, len))
 		return -EEXIST;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
@@ -42,6 +43,9 @@ gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *add
 	if (i == GANTRY_MAX_PEERS)
 		return -ENOSPC;
 	c = &q->conn[GANTRY_CONN_PEER + i];
+	ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
+	if (ret != 0)
+		return ret;
 	ret = gantry_conn_open(c, q->domain, q->sq_wr, false, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));

@@ -135,9 +135,13 @@ int
 gantry_queue_destroy(struct gantry_queue *q)
 {
 	uint32_t i;
+	int ret;
 
 	if (q->of_worker || gantry_in_flight(q) != 0)
 		return -EBUSY;
+	ret = gantry_cells_fini(&q->cells);
+	if (ret != 0)
+		return ret;
 	TAILQ_REMOVE(&q->g->queues, q, next);
 	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
 		if (q->conn[i].state != GANTRY_CONN_CLOSED)

@@ -23,6 +23,7 @@
 #include <sys/queue.h>
 
 #include "gantry.h"
+#include "gantry_cell.h"
 #include "gantry_conn.h"
 #include "gantry_counter.h"
 #include "gantry_region.h"
@@ -129,6 +130,7 @@ struct gantry_queue {
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
 	struct gantry_conn conn[GANTRY_MAX_CONNS];
 	struct gantry_peer peer[GANTRY_MAX_PEERS];
+	struct gantry_cells cells; /* from the first peer on */
 
 	/* Control thread. */
 	struct gantry *g;

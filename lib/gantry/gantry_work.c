@@ -2,6 +2,10 @@
 /* The WQEs of work that is not a plain copy of one WQE. */
 #include "gantry_work.h"
 
+#include "gantry_cell.h"
+#include "gantry_finish.h"
+#include "gantry_queue.h"
+
 /* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
 static bool
 next_piece(struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
@@ -13,20 +17,137 @@ next_piece(struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
 	w->src += len;
 	w->dst += len;
 	w->len -= len;
+	w->done = w->len == 0;
 	return true;
+}
+
+/*
+ * The last step of each builder call below, which made a WQE without a CQE. n: what the builder
+ * returned. True: it wrote a WQE, and that makes a CQE if it is the last of a quarter of the ring.
+ */
+static bool
+was_put(struct gantry_conn *c, uint16_t pi, int n)
+{
+	/* The checks of gantry_xlate.c left no other reason than a full ring. */
+	RTE_ASSERT(n >= 0);
+	if (unlikely(n <= 0))
+		return false;
+	if (gantry_conn_signals(c, (uint16_t)(c->sq->pi - pi)))
+		hwq_sq_signal_last(c->sq);
+	return true;
+}
+
+static uint8_t
+opcode_of(enum gantry_work_kind kind)
+{
+	switch (kind) {
+	case GANTRY_WORK_WRITE_IMM:
+		return MLX5_OPCODE_RDMA_WRITE_IMM;
+	case GANTRY_WORK_SEND:
+		return MLX5_OPCODE_SEND;
+	case GANTRY_WORK_SEND_IMM:
+		return MLX5_OPCODE_SEND_IMM;
+	case GANTRY_WORK_SEND_INV:
+		return MLX5_OPCODE_SEND_INVAL;
+	default:
+		return MLX5_OPCODE_RDMA_WRITE;
+	}
+}
+
+/*
+ * WRITE, WRITE_IMM or a SEND. Of a WRITE_IMM that is longer than a message, the last message alone
+ * has the immediate data: the peer places messages of one connection in their order.
+ */
+static bool
+next_message(struct gantry_conn *c, struct gantry_work *w)
+{
+	uint64_t len = RTE_MIN(w->len, c->max_len);
+	bool last = len == w->len;
+	uint8_t opcode = opcode_of(last ? w->kind : GANTRY_WORK_WRITE);
+	unsigned int flags = w->solicited && last ? HWQ_WQE_SOLICITED : 0;
+	__be32 imm = last ? htobe32(w->imm) : 0;
+	uint16_t pi = c->sq->pi;
+
+	if (!was_put(c, pi,
+		    hwq_wqe_one_imm(c->sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len,
+			    flags, imm)))
+		return false;
+	w->src += len;
+	w->dst += len;
+	w->len -= len;
+	w->done = last;
+	return true;
+}
+
+/* The old value goes to a cell of the queue, where gantry_finish() takes it. */
+static bool
+next_atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	struct hwq_sq *sq = c->sq;
+	uint16_t pi = sq->pi;
+	uint64_t *cell = gantry_cell_get(&q->cells);
+	int n;
+
+	if (cell == NULL)
+		return false;
+	if (w->kind == GANTRY_WORK_COMPARE_SWAP)
+		n = hwq_wqe_atomic_cmp_swp(sq, w->dst_key, w->dst, q->cells.mr.lkey,
+			(uintptr_t)cell, w->arg[0], w->arg[1], 0);
+	else
+		n = hwq_wqe_atomic_fetch_add(sq, w->dst_key, w->dst, q->cells.mr.lkey,
+			(uintptr_t)cell, w->arg[0], 0);
+	if (!was_put(c, pi, n)) {
+		gantry_cell_put(&q->cells, cell);
+		return false;
+	}
+	w->kept = (uintptr_t)cell;
+	w->finish = GANTRY_FINISH_ATOMIC;
+	w->done = true;
+	return true;
+}
+
+bool
+gantry_work_raw_len_is_possible(uint64_t len)
+{
+	return len % HWQ_DS_LEN == 0 && len / HWQ_DS_LEN <= HWQ_DS_MAX;
+}
+
+bool
+gantry_work_raw_is_possible(const struct gantry_conn *c, const void *wqe, uint64_t len)
+{
+	uint64_t ds = len / HWQ_DS_LEN;
+
+	return hwq_raw_ds(wqe) == ds && 2 * hwq_ds_to_bb(ds) <= hwq_sq_n_bb(c->sq);
+}
+
+static bool
+next_raw(struct gantry_conn *c, struct gantry_work *w)
+{
+	uint16_t pi = c->sq->pi;
+
+	w->done = was_put(c, pi, hwq_wqe_raw(c->sq, (const void *)w->src, 0));
+	return w->done;
 }
 
 bool
 gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
-	RTE_SET_USED(q);
 	switch ((enum gantry_work_kind)w->kind) {
 	case GANTRY_WORK_MEMCPY:
 		return next_piece(c, w, GANTRY_WORK_MEMCPY);
-	case GANTRY_WORK_WRITE:
-		return next_piece(c, w, GANTRY_WORK_WRITE);
 	case GANTRY_WORK_READ:
 		return next_piece(c, w, GANTRY_WORK_READ);
+	case GANTRY_WORK_WRITE:
+	case GANTRY_WORK_WRITE_IMM:
+	case GANTRY_WORK_SEND:
+	case GANTRY_WORK_SEND_IMM:
+	case GANTRY_WORK_SEND_INV:
+		return next_message(c, w);
+	case GANTRY_WORK_COMPARE_SWAP:
+	case GANTRY_WORK_FETCH_ADD:
+		return next_atomic(q, c, w);
+	case GANTRY_WORK_RAW:
+		return next_raw(c, w);
 	}
 	return false;
 }

@@ -28,6 +28,13 @@ enum gantry_work_kind {
 	GANTRY_WORK_MEMCPY,
 	GANTRY_WORK_WRITE,
 	GANTRY_WORK_READ,
+	GANTRY_WORK_WRITE_IMM,
+	GANTRY_WORK_SEND,
+	GANTRY_WORK_SEND_IMM,
+	GANTRY_WORK_SEND_INV,
+	GANTRY_WORK_COMPARE_SWAP,
+	GANTRY_WORK_FETCH_ADD,
+	GANTRY_WORK_RAW,
 };
 
 /* A checked descriptor: addresses with keys, and the connection that carries it. */
@@ -35,10 +42,17 @@ struct gantry_work {
 	uint64_t src;
 	uint64_t dst;
 	uint64_t len; /* bytes that no WQE carries yet */
+	/* Operands of an atomic. */
+	uint64_t arg[2];
+	/* What the slot keeps for gantry_finish(): its completion's `result` until then. */
+	uint64_t kept;
 	uint32_t src_key;
 	uint32_t dst_key;
 	uint16_t conn;   /* index in gantry_queue::conn */
 	uint8_t kind;    /* enum gantry_work_kind */
+	bool done;       /* every WQE is written */
+	bool solicited;  /* GANTRY_DESC_SOLICITED */
+	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */
 	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do, see gantry_finish.h */
 };
 
@@ -46,7 +60,7 @@ struct gantry_work {
 static inline bool
 gantry_work_is_done(const struct gantry_work *w)
 {
-	return w->len == 0;
+	return w->done;
 }
 
 /*
@@ -57,6 +71,11 @@ gantry_work_is_done(const struct gantry_work *w)
  * it was.
  */
 bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
+
+/* False: no raw WQE is len bytes long. */
+bool gantry_work_raw_len_is_possible(uint64_t len);
+/* False: the WQE does not say that it is len bytes long, or it is too long for the send queue. */
+bool gantry_work_raw_is_possible(const struct gantry_conn *c, const void *wqe, uint64_t len);
 
 /*
  * Writes one WQE of one WQEBB for the first len bytes of the work, of a constant `kind`. Moves

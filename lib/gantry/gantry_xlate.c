@@ -2,30 +2,60 @@
 /* The rules of descriptors, one row for each operation, and the keys of the memory they name. */
 #include "gantry_xlate.h"
 
-/* Which fields of a descriptor an operation uses, besides op, flags and cookie. */
+#include "gantry_engine.h"
+
+/* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
 enum {
-	USES_MEMORY = 1 << 0, /* src, dst and len */
-	USES_PEER = 1 << 1,   /* peer and remote_key */
-	LOCAL_SRC = 1 << 2,   /* src must be registered here; without it, src is at the peer */
-	LOCAL_DST = 1 << 3,   /* dst must be registered here; without it, dst is at the peer */
+	IS_OP = 1 << 0, /* the row is of an operation */
+	USES_SRC = 1 << 1,
+	USES_DST = 1 << 2,
+	USES_LEN = 1 << 3,
+	USES_PEER = 1 << 4,
+	USES_KEY = 1 << 5,
+	USES_IMM = 1 << 6,
+	USES_ARG0 = 1 << 7,
+	USES_ARG1 = 1 << 8,
+	LOCAL_SRC = 1 << 9,     /* src must be registered here; without it, src is at the peer */
+	LOCAL_DST = 1 << 10,    /* dst must be registered here; without it, dst is at the peer */
+	SOLICITS = 1 << 11,     /* GANTRY_DESC_SOLICITED is possible */
+	MAY_BE_EMPTY = 1 << 12, /* len may be 0; src, dst and remote_key are not used then */
+	ONE_MESSAGE = 1 << 13,  /* cannot be split */
+	ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
+	RAW = 1 << 15,          /* src is a WQE */
+
+	/* What several rows have. */
+	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
+	REMOTE = COPIES | USES_PEER | USES_KEY,
+	SENDS = IS_OP | USES_SRC | USES_LEN | USES_PEER | LOCAL_SRC | SOLICITS | MAY_BE_EMPTY |
+		ONE_MESSAGE,
+	ATOMICS = IS_OP | USES_DST | USES_LEN | USES_PEER | USES_KEY | USES_ARG0 | ATOMIC,
 };
 
 /* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
 static const struct op_rule {
-	uint8_t uses;
+	uint32_t uses;
 	uint8_t kind; /* enum gantry_work_kind; of COPY, the queue decides */
 } rules[GANTRY_OP_MAX] = {
-	[GANTRY_OP_NOP] = {0},
-	[GANTRY_OP_COPY] = {USES_MEMORY | LOCAL_SRC | LOCAL_DST},
-	[GANTRY_OP_WRITE] = {USES_MEMORY | USES_PEER | LOCAL_SRC, GANTRY_WORK_WRITE},
-	[GANTRY_OP_READ] = {USES_MEMORY | USES_PEER | LOCAL_DST, GANTRY_WORK_READ},
+	[GANTRY_OP_NOP] = {IS_OP},
+	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST},
+	[GANTRY_OP_WRITE] = {REMOTE | LOCAL_SRC, GANTRY_WORK_WRITE},
+	[GANTRY_OP_READ] = {REMOTE | LOCAL_DST, GANTRY_WORK_READ},
+	[GANTRY_OP_WRITE_IMM] = {REMOTE | LOCAL_SRC | USES_IMM | SOLICITS | MAY_BE_EMPTY,
+		GANTRY_WORK_WRITE_IMM},
+	[GANTRY_OP_SEND] = {SENDS, GANTRY_WORK_SEND},
+	[GANTRY_OP_SEND_IMM] = {SENDS | USES_IMM, GANTRY_WORK_SEND_IMM},
+	[GANTRY_OP_SEND_INV] = {SENDS | USES_IMM, GANTRY_WORK_SEND_INV},
+	[GANTRY_OP_COMPARE_SWAP] = {ATOMICS | USES_ARG1, GANTRY_WORK_COMPARE_SWAP},
+	[GANTRY_OP_FETCH_ADD] = {ATOMICS, GANTRY_WORK_FETCH_ADD},
+	[GANTRY_OP_RAW] = {IS_OP | USES_SRC | USES_LEN | USES_PEER | ONE_MESSAGE | RAW,
+		GANTRY_WORK_RAW},
 };
 
 /* NULL: there is no such operation. */
 static const struct op_rule *
 find_rule(uint8_t op)
 {
-	return op == 0 || op >= GANTRY_OP_MAX ? NULL : &rules[op];
+	return op >= GANTRY_OP_MAX || rules[op].uses == 0 ? NULL : &rules[op];
 }
 
 bool
@@ -33,19 +63,31 @@ gantry_xlate_is_to_peer(const struct gantry_desc *d)
 {
 	const struct op_rule *rule = find_rule(d->op);
 
-	return rule != NULL && (rule->uses & USES_PEER) != 0;
+	if (rule == NULL || (rule->uses & USES_PEER) == 0)
+		return false;
+	return (rule->uses & RAW) == 0 || d->peer != GANTRY_PEER_OWN;
+}
+
+/* A field is zero, or the operation uses it. */
+static bool
+is_free(uint64_t field, uint32_t uses, uint32_t use)
+{
+	return field == 0 || (uses & use) != 0;
 }
 
 /* Fields that no operation of today uses, or not this one, must be zero: gantry_desc.h. */
 static bool
-unused_fields_are_zero(const struct gantry_desc *d, unsigned int uses)
+unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 {
-	if (d->zero != 0 || d->layout != 0 || d->imm != 0 || d->arg[0] != 0 || d->arg[1] != 0 ||
-		(d->flags & ~GANTRY_DESC_FENCE) != 0)
-		return false;
-	if ((uses & USES_PEER) == 0 && (d->peer != 0 || d->remote_key != 0))
-		return false;
-	return (uses & USES_MEMORY) != 0 || (d->src | d->dst | d->len) == 0;
+	uint32_t flags = GANTRY_DESC_FENCE | ((uses & SOLICITS) != 0 ? GANTRY_DESC_SOLICITED : 0);
+
+	if ((uses & MAY_BE_EMPTY) != 0 && d->len == 0)
+		uses &= ~(USES_SRC | USES_DST | USES_KEY);
+	return d->zero == 0 && d->layout == 0 && (d->flags & ~flags) == 0 &&
+	       is_free(d->peer, uses, USES_PEER) && is_free(d->src, uses, USES_SRC) &&
+	       is_free(d->dst, uses, USES_DST) && is_free(d->len, uses, USES_LEN) &&
+	       is_free(d->remote_key, uses, USES_KEY) && is_free(d->imm, uses, USES_IMM) &&
+	       is_free(d->arg[0], uses, USES_ARG0) && is_free(d->arg[1], uses, USES_ARG1);
 }
 
 static bool
@@ -59,12 +101,6 @@ static bool
 overlap(const struct gantry_desc *d)
 {
 	return d->src < d->dst ? d->dst - d->src < d->len : d->src - d->dst < d->len;
-}
-
-static bool
-peer_is_ready(const struct gantry_queue *q, uint16_t peer)
-{
-	return q->conn[gantry_queue_peer_conn(q, peer)].state == GANTRY_CONN_READY;
 }
 
 /*
@@ -85,6 +121,27 @@ find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint
 	return r;
 }
 
+static bool
+len_is_possible(const struct gantry_desc *d, uint32_t uses)
+{
+	if (d->len == 0)
+		return (uses & MAY_BE_EMPTY) != 0;
+	if ((uses & ATOMIC) != 0 && d->len != sizeof(uint64_t))
+		return false;
+	if ((uses & RAW) != 0 && !gantry_work_raw_len_is_possible(d->len))
+		return false;
+	return !overflows(d->src, d->len) && !overflows(d->dst, d->len);
+}
+
+static bool
+addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
+{
+	if (d->len == 0)
+		return true;
+	return ((uses & USES_SRC) == 0 || d->src != 0) && ((uses & USES_DST) == 0 || d->dst != 0) &&
+	       ((uses & ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0);
+}
+
 /* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check(const struct gantry_desc *d, const struct op_rule *rule)
@@ -93,15 +150,42 @@ check(const struct gantry_desc *d, const struct op_rule *rule)
 		return GANTRY_BAD_OP;
 	if (!unused_fields_are_zero(d, rule->uses))
 		return GANTRY_BAD_FIELD;
-	if ((rule->uses & USES_MEMORY) == 0)
+	if ((rule->uses & USES_LEN) == 0)
 		return GANTRY_OK;
-	if (d->len == 0 || overflows(d->src, d->len) || overflows(d->dst, d->len))
+	if (!len_is_possible(d, rule->uses))
 		return GANTRY_BAD_LENGTH;
-	if (d->src == 0 || d->dst == 0)
+	if (!addresses_are_possible(d, rule->uses))
 		return GANTRY_BAD_ADDRESS;
-	if ((rule->uses & USES_PEER) == 0 && overlap(d))
+	if ((rule->uses & LOCAL_SRC) != 0 && (rule->uses & LOCAL_DST) != 0 && overlap(d))
 		return GANTRY_OVERLAP;
 	return GANTRY_OK;
+}
+
+/* Checks what the connection has to say. GANTRY_OK: nothing is wrong. */
+static enum gantry_status
+check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
+	const struct op_rule *rule)
+{
+	const struct gantry_conn *c = &q->conn[conn];
+
+	/* If the own connection is under repair, the descriptor waits. */
+	if (conn == GANTRY_CONN_OWN && q->lost)
+		return GANTRY_DEVICE_LOST;
+	if (conn != GANTRY_CONN_OWN && c->state != GANTRY_CONN_READY)
+		return GANTRY_BAD_PEER;
+	if ((rule->uses & RAW) != 0 ? !gantry_work_raw_is_possible(c, (const void *)d->src, d->len)
+				    : (rule->uses & ONE_MESSAGE) != 0 && d->len > c->max_len)
+		return GANTRY_BAD_LENGTH;
+	return GANTRY_OK;
+}
+
+/* The connection that carries the operation; GANTRY_CONN_NONE: there is no such peer. */
+static uint32_t
+find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
+{
+	if ((uses & USES_PEER) == 0 || ((uses & RAW) != 0 && d->peer == GANTRY_PEER_OWN))
+		return GANTRY_CONN_OWN;
+	return gantry_queue_peer_conn(q, d->peer);
 }
 
 enum gantry_status
@@ -110,10 +194,13 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	const struct gantry_region *src = NULL, *dst = NULL;
 	const struct op_rule *rule = find_rule(d->op);
 	enum gantry_status status = check(d, rule);
+	uint32_t conn;
 
-	if (status != GANTRY_OK || rule->uses == 0)
+	if (status != GANTRY_OK || rule->uses == IS_OP)
 		return status;
-	if ((rule->uses & LOCAL_SRC) != 0) {
+	if ((rule->uses & ATOMIC) != 0 && !q->g->info.atomics)
+		return GANTRY_BAD_OP;
+	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {
 		src = find_region(q, &q->view.src, d->src, d->len);
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
@@ -123,11 +210,11 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
-	if ((rule->uses & USES_PEER) != 0 && !peer_is_ready(q, d->peer))
-		return GANTRY_BAD_PEER;
+	conn = find_conn(q, d, rule->uses);
+	status = check_conn(q, conn, d, rule);
+	if (status != GANTRY_OK)
+		return status;
 	if ((rule->uses & USES_PEER) == 0) {
-		if (q->lost)
-			return GANTRY_DEVICE_LOST;
 		*w = gantry_xlate_easy(d, src, dst, q->mmo);
 		return GANTRY_TO_HARDWARE;
 	}
@@ -137,8 +224,11 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		.len = d->len,
 		.src_key = src != NULL ? src->lkey : d->remote_key,
 		.dst_key = dst != NULL ? dst->lkey : d->remote_key,
-		.conn = gantry_queue_peer_conn(q, d->peer),
+		.conn = conn,
 		.kind = rule->kind,
+		.solicited = (d->flags & GANTRY_DESC_SOLICITED) != 0,
+		.imm = d->imm,
+		.arg = {d->arg[0], d->arg[1]},
 	};
 	return GANTRY_TO_HARDWARE;
 }

@@ -80,6 +80,7 @@ read_caps(struct hwq_dev *dev, uint8_t *n_ports)
 	/* The verbs count one less: libmlx5 adds an entry to what it is asked for. */
 	caps->max_cqe = (uint32_t)attr.max_cqe + 1;
 	caps->max_sge = (uint32_t)attr.max_sge;
+	caps->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
 	caps->raw_ip_csum = (attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM) != 0;
 	/* Nothing smaller than a byte is sent on the wire for these two. */
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;

@@ -43,8 +43,9 @@ struct hwq_dev_caps {
 	uint32_t max_qp_wr;      /**< WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_cqe;        /**< entries of a CQ */
 	uint32_t max_sge;        /**< data segments of one work request */
-	uint32_t max_rd_atomic;  /**< RDMA reads a QP may have in flight as requester */
+	uint32_t max_rd_atomic;  /**< RDMA reads and atomics a QP has in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
+	bool atomics;                /**< compare and swap, fetch and add of 8 bytes */
 	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
 	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */

@@ -7,6 +7,8 @@
 #ifndef GANTRY_ENV_H
 #define GANTRY_ENV_H
 
+#include <string.h>
+
 #include <gantry.h>
 
 #include "check.h"
@@ -62,5 +64,17 @@ env_copy(const void *src, void *dst, uint64_t len)
 		.len = len,
 	};
 }
+
+static inline struct gantry_desc
+env_changed(struct gantry_desc d, size_t offset, uint64_t value, size_t len)
+{
+	memcpy((uint8_t *)&d + offset, &value, len);
+	return d;
+}
+
+/* The descriptor d with another value in a field. */
+#define WITH(d, field, value)                                                                      \
+	env_changed((d), offsetof(struct gantry_desc, field), (value),                             \
+		sizeof(((struct gantry_desc *)0)->field))
 
 #endif
