@@ -292,6 +292,11 @@ failed_atomics_have_no_result(void)
 	memset(src, 0xff, 64);
 	for (round = 0; round < 3; round++) {
 		env_connect(q, &peer, q, &back);
+		/* Results that the cells hold when they are used again. */
+		*(uint64_t *)dst = 1000;
+		for (i = 0; i < 300; i++)
+			desc[i] = atomic(GANTRY_OP_FETCH_ADD, peer, dst, 1, 0);
+		env_do(q, desc, comp, 300);
 		for (i = 0; i < 300; i++)
 			desc[i] = WITH(atomic(GANTRY_OP_FETCH_ADD, peer, src, 1, 0), remote_key,
 				gantry_mem_remote_key(src_mem));
