@@ -9,7 +9,7 @@
  *          |
  *    ring mode                                   inline mode
  *    gantry_worker_create (an lcore)             gantry_queue_create
- *    gantry_start                                     |
+ *    gantry_worker_start, or gantry_start             |
  *          |                                          |
  *    gantry_enqueue_burst                        gantry_submit     your own thread owns
  *      | rte_ring                                     |            the queue and polls it
@@ -17,7 +17,7 @@
  *      | rte_ring                                     |
  *    gantry_dequeue_burst                        gantry_poll
  *          |                                          |
- *    gantry_stop, gantry_worker_destroy          gantry_queue_destroy
+ *    gantry_worker_stop, gantry_worker_destroy   gantry_queue_destroy
  *          |
  *     gantry_destroy
  *
@@ -50,9 +50,10 @@
  * ## Threads
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_in_flight() and
  *   the gantry_peer_ calls of a queue. A worker's lcore owns the worker's queue while it runs.
- * - Control thread: one thread for all other calls. It may create, register and destroy while the
- *   owners of other queues work.
- * - Rings: one thread enqueues to a worker, and one thread dequeues from it.
+ * - Control thread: one thread of an engine for all other calls. It may create, register and destroy
+ *   while the owners of other queues work. Several engines may have different control threads.
+ * - Rings: one thread enqueues to a worker, or several if it was created so
+ *   (gantry_worker_conf::producers), and one thread dequeues from it.
  * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
  *   gantry_status_name().
  *
@@ -163,8 +164,9 @@ GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 struct gantry_queue_conf {
 	uint32_t depth; /**< descriptors in flight at most, a power of two, 2 to 16384; 0: 512 */
 	/**
-	 * 1 + the NUMA node of the queue's memory; 0: the node of the device, or of the worker's
-	 * lcore where a worker has the queue
+	 * 1 + the NUMA node of the queue's memory and of the worker's rings. 0: the device's node;
+	 * if the system does not tell it, that of the worker's lcore; any other if there is no
+	 * memory
 	 */
 	int socket;
 	/**
@@ -253,25 +255,40 @@ GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
 
 /* ------------------------------------------------------------------ ring mode: workers */
 
+/** Which threads may call gantry_enqueue_burst() for one worker. */
+enum gantry_producers {
+	GANTRY_PRODUCERS_ONE = 0, /**< one at a time */
+	/**
+	 * Any number. They copy side by side; if one is preempted in the middle of a call, the
+	 * others spin until it runs again. For threads that own their CPUs.
+	 */
+	GANTRY_PRODUCERS_MP,
+	/** Any number, one after the other (RING_F_MP_HTS_ENQ). For threads that share CPUs. */
+	GANTRY_PRODUCERS_MP_HTS,
+};
+
 struct gantry_worker_conf {
 	struct gantry_queue_conf queue;
 	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
 	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
+	enum gantry_producers producers;
 };
 
 /**
- * Creates a worker: a queue and two rings for one lcore. It works from the next gantry_start() on.
- * Control thread.
- * @return 0; -EINVAL lcore_id is the main lcore or not enabled, or a size is out of range; -EBUSY
- *   the lcore has a worker already, of this or another engine; -EEXIST, -ENOMEM from
- *   rte_ring_create_elem(); or an error of gantry_queue_create().
+ * Creates a worker: a queue and two rings, served by an lcore. It works after gantry_worker_start()
+ * or gantry_start(). Any number of workers, also of several engines, may share an lcore, which
+ * gives each of them a turn after the other. A worker whose lcore is on another NUMA node than the
+ * device is slow; a line of the log says so. Control thread.
+ * @return 0; -EINVAL lcore_id is the main lcore or not enabled, a size is out of range, or producers
+ *   is no enum value; -EEXIST, -ENOMEM from rte_ring_create_elem(); or an error of
+ *   gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 	const struct gantry_worker_conf *conf, struct gantry_worker **w);
 
 /**
  * Frees a worker, its rings and its queue. Control thread.
- * @return 0; -EBUSY it runs: call gantry_stop(); or its rings are not empty: call
+ * @return 0; -EBUSY it runs: call gantry_worker_stop(); or its rings are not empty: call
  *   gantry_dequeue_burst() and gantry_reclaim_burst() until both return 0.
  */
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
@@ -283,25 +300,38 @@ GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 
 /**
- * Starts every worker on its lcore. A worker that is created later waits for the next
- * gantry_start(). Control thread.
- * @return 0; -EBUSY an lcore runs something else: no worker runs; wait for that lcore
- *   (rte_eal_wait_lcore()), then call again; -EALREADY the workers run; or an error of
- *   rte_eal_remote_launch().
+ * Starts a worker on its lcore. Workers that run there already go on. Control thread.
+ * @return 0; -EALREADY it runs; -EBUSY the lcore runs something else: wait for it
+ *   (rte_eal_wait_lcore()), then call again; or an error of rte_eal_remote_launch().
+ */
+GANTRY_API int gantry_worker_start(struct gantry_worker *w);
+
+/**
+ * Stops a worker, and waits until its descriptors in flight have completed. Their completions are
+ * in the ring then. Descriptors that it had not taken stay in its ring: they run after the next
+ * start, or gantry_reclaim_burst() returns them. Other workers go on. The lcore is free when its
+ * last worker has stopped. Control thread.
+ * @return 0; -EALREADY it does not run.
+ */
+GANTRY_API int gantry_worker_stop(struct gantry_worker *w);
+
+/**
+ * Starts every worker of the engine that does not run. Control thread.
+ * @return 0; -EALREADY all of them run; or the error of gantry_worker_start() for one of them: none
+ *   was started then, and those that ran before still run.
  */
 GANTRY_API int gantry_start(struct gantry *g);
 
 /**
- * Stops every worker, and waits until their descriptors in flight have completed. Their completions
- * are in the rings then. Descriptors that a worker had not taken stay in its ring: they run after
- * the next gantry_start(), or gantry_reclaim_burst() returns them. Control thread.
- * @return 0; -EALREADY the workers do not run.
+ * Stops every worker of the engine that runs, as gantry_worker_stop() does, all at the same time.
+ * It waits for these workers, and not for an lcore that runs something else. Control thread.
+ * @return 0; -EALREADY none of them runs.
  */
 GANTRY_API int gantry_stop(struct gantry *g);
 
 /**
- * Copies descriptors to the worker's ring. One producer thread for each worker; the worker may be
- * stopped.
+ * Copies descriptors to the worker's ring. The worker may be stopped. Threads: as
+ * gantry_worker_conf::producers says.
  * @return how many were accepted: the first ones of the array. Fewer than n: the ring is full;
  *   dequeue completions, then enqueue the rest.
  */

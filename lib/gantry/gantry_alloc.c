@@ -12,7 +12,19 @@
 #include <rte_ring.h>
 
 /* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
-#define RING_FLAGS (RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ)
+#define RING_FLAGS (RING_F_SC_DEQ | RING_F_EXACT_SZ)
+
+void *
+gantry_alloc_near(const char *name, size_t len, int *socket)
+{
+	void *block = gantry_alloc(name, len, *socket);
+
+	if (block == NULL && *socket != GANTRY_ALLOC_ANY_SOCKET) {
+		*socket = GANTRY_ALLOC_ANY_SOCKET;
+		block = gantry_alloc(name, len, *socket);
+	}
+	return block;
+}
 
 #ifdef GANTRY_ALLOC_LIBC
 
@@ -36,7 +48,7 @@ gantry_free(void *block)
 
 int
 gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
-	struct rte_ring **out)
+	unsigned int producers, struct rte_ring **out)
 {
 	/* rte_ring_init() rounds n up in this way for RING_F_EXACT_SZ. */
 	ssize_t len = rte_ring_get_memsize_elem(elem_len, rte_align32pow2(n + 1));
@@ -48,7 +60,7 @@ gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
 	ring = gantry_alloc(name, len, socket);
 	if (ring == NULL)
 		return -ENOMEM;
-	ret = rte_ring_init(ring, name, n, RING_FLAGS);
+	ret = rte_ring_init(ring, name, n, RING_FLAGS | producers);
 	if (ret != 0) {
 		gantry_free(ring);
 		return ret;
@@ -79,10 +91,11 @@ gantry_free(void *block)
 
 int
 gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
-	struct rte_ring **out)
+	unsigned int producers, struct rte_ring **out)
 {
-	struct rte_ring *ring = rte_ring_create_elem(name, elem_len, n, socket, RING_FLAGS);
+	struct rte_ring *ring;
 
+	ring = rte_ring_create_elem(name, elem_len, n, socket, RING_FLAGS | producers);
 	if (ring == NULL)
 		return -rte_errno;
 	*out = ring;

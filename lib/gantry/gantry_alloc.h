@@ -25,11 +25,18 @@ void *gantry_alloc(const char *name, size_t len, int socket);
 void gantry_free(void *block);
 
 /*
- * A ring for n elements of elem_len bytes, with one producer and one consumer thread.
+ * As gantry_alloc(), if *socket has memory. Else *socket becomes GANTRY_ALLOC_ANY_SOCKET, and the
+ * block is on any node. For what should be near something, but may be elsewhere.
+ */
+void *gantry_alloc_near(const char *name, size_t len, int *socket);
+
+/*
+ * A ring for n elements of elem_len bytes, with one consumer thread.
+ * producers: RING_F_SP_ENQ, RING_F_MP_HTS_ENQ, or 0: several, as rte_ring_create() takes them.
  * 0; -EEXIST another ring has the name; -EINVAL; -ENOMEM.
  */
 int gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
-	struct rte_ring **out);
+	unsigned int producers, struct rte_ring **out);
 
 void gantry_free_ring(struct rte_ring *ring);
 

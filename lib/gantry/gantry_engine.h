@@ -20,7 +20,7 @@ struct gantry {
 	struct gantry_region_dir regions;
 	struct gantry_info info;
 	uint64_t max_msg_len; /* bytes that one WQE moves to or from a peer */
-	bool running;         /* between gantry_start() and gantry_stop() */
+	uint32_t running;     /* workers that run */
 	TAILQ_HEAD(, gantry_queue) queues;
 	TAILQ_HEAD(, gantry_worker) workers;
 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives lcores their workers, and starts and stops them. */
 #include <errno.h>
-#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include <rte_common.h>
-#include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_ring.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_loop.h"
 #include "gantry_queue.h"
-#include "gantry_worker.h"
 
 #define DEFAULT_RING_SIZE 1024
 #define MAX_RING_SIZE     (1u << 20)
@@ -21,9 +21,6 @@
 
 /* ------------------------------------------------------------------ workers */
 
-/* One worker an lcore, over all engines: an lcore runs one function. */
-static struct gantry_worker *worker_of_lcore[RTE_MAX_LCORE];
-
 static bool
 is_worker_lcore(unsigned int lcore_id)
 {
@@ -31,15 +28,63 @@ is_worker_lcore(unsigned int lcore_id)
 	       lcore_id != rte_get_main_lcore();
 }
 
-/* A worker's ring; EAL knows it by kind and lcore. */
+static bool
+conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
+{
+	return rte_is_power_of_2(ring_size) && ring_size <= MAX_RING_SIZE &&
+	       conf->burst <= MAX_BURST && (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS;
+}
+
+/* A worker's ring; EAL knows it by kind and number. */
 static int
-ring_create(const char *kind, unsigned int lcore_id, uint32_t elem_len, uint32_t n, int socket,
-	struct rte_ring **out)
+ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, int socket,
+	unsigned int producers, struct rte_ring **out)
 {
 	char name[RTE_RING_NAMESIZE];
 
-	snprintf(name, sizeof(name), "gantry_%s_%u", kind, lcore_id);
-	return gantry_alloc_ring(name, elem_len, n, socket, out);
+	snprintf(name, sizeof(name), "gantry_%s_%u", kind, id);
+	return gantry_alloc_ring(name, elem_len, n, socket, producers, out);
+}
+
+static int
+rings_create(struct gantry_worker *w, uint32_t n, int socket)
+{
+	static const unsigned int producers[] = {
+		[GANTRY_PRODUCERS_ONE] = RING_F_SP_ENQ,
+		[GANTRY_PRODUCERS_MP] = 0,
+		[GANTRY_PRODUCERS_MP_HTS] = RING_F_MP_HTS_ENQ,
+	};
+	static atomic_uint n_created;
+	unsigned int id = atomic_fetch_add(&n_created, 1);
+	int ret;
+
+	ret = ring_create("in", id, sizeof(struct gantry_desc), n, socket, producers[w->producers],
+		&w->in);
+	if (ret != 0)
+		return ret;
+	ret = ring_create("out", id, sizeof(struct gantry_comp), n, socket, RING_F_SP_ENQ, &w->out);
+	if (ret != 0)
+		gantry_free_ring(w->in);
+	return ret;
+}
+
+/*
+ * The node of a worker's memory, where the caller named none: the device's. The device writes there
+ * for each operation; the lcore can be chosen to be near.
+ */
+static int
+worker_socket(const struct gantry *g, unsigned int lcore_id)
+{
+	int of_lcore = rte_lcore_to_socket_id(lcore_id), of_device = g->info.numa_node;
+
+	if (of_device < 0)
+		return of_lcore;
+	if (of_device != of_lcore)
+		LOG(WARNING,
+			"lcore %u is on NUMA node %d, and %s on node %d: every doorbell and every "
+			"completion crosses nodes. Choose an lcore of node %d (rte_lcore_to_socket_id).",
+			lcore_id, of_lcore, g->info.device, of_device, of_device);
+	return of_device;
 }
 
 int
@@ -55,40 +100,39 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	if (conf == NULL)
 		conf = &defaults;
 	ring_size = conf->ring_size != 0 ? conf->ring_size : DEFAULT_RING_SIZE;
-	if (!is_worker_lcore(lcore_id) || !rte_is_power_of_2(ring_size) ||
-		ring_size > MAX_RING_SIZE || conf->burst > MAX_BURST)
+	if (!is_worker_lcore(lcore_id) || !conf_is_valid(conf, ring_size))
 		return -EINVAL;
-	if (worker_of_lcore[lcore_id] != NULL)
-		return -EBUSY;
 
 	queue_conf = conf->queue;
-	if (queue_conf.socket == 0)
-		queue_conf.socket = rte_lcore_to_socket_id(lcore_id) + 1;
-	socket = queue_conf.socket - 1;
-	w = gantry_alloc("gantry_worker", sizeof(*w), socket);
+	if (queue_conf.socket < 0 || queue_conf.socket > RTE_MAX_NUMA_NODES)
+		return -EINVAL;
+	if (queue_conf.socket == 0) {
+		socket = worker_socket(g, lcore_id);
+		w = gantry_alloc_near("gantry_worker", sizeof(*w), &socket);
+	} else {
+		socket = queue_conf.socket - 1;
+		w = gantry_alloc("gantry_worker", sizeof(*w), socket);
+	}
 	if (w == NULL)
 		return -ENOMEM;
+	queue_conf.socket = socket + 1;
 	w->g = g;
 	w->lcore_id = lcore_id;
 	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;
-	ret = ring_create("in", lcore_id, sizeof(struct gantry_desc), ring_size, socket, &w->in);
+	w->producers = conf->producers;
+	ret = rings_create(w, ring_size, socket);
 	if (ret != 0)
 		goto free_worker;
-	ret = ring_create("out", lcore_id, sizeof(struct gantry_comp), ring_size, socket, &w->out);
-	if (ret != 0)
-		goto free_in;
 	ret = gantry_queue_create(g, &queue_conf, &w->q);
 	if (ret != 0)
-		goto free_out;
+		goto free_rings;
 	w->q->of_worker = true;
-	worker_of_lcore[lcore_id] = w;
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
 
-free_out:
+free_rings:
 	gantry_free_ring(w->out);
-free_in:
 	gantry_free_ring(w->in);
 free_worker:
 	gantry_free(w);
@@ -110,7 +154,6 @@ gantry_worker_destroy(struct gantry_worker *w)
 		return ret;
 	}
 	TAILQ_REMOVE(&w->g->workers, w, next);
-	worker_of_lcore[w->lcore_id] = NULL;
 	gantry_free_ring(w->out);
 	gantry_free_ring(w->in);
 	gantry_free(w);
@@ -125,65 +168,77 @@ gantry_worker_queue(struct gantry_worker *w)
 
 /* ------------------------------------------------------------------ start, stop */
 
-/* Tells every worker to stop, and waits until each lcore is free. */
-static void
-stop_workers(struct gantry *g)
-{
-	struct gantry_worker *w;
-
-	TAILQ_FOREACH(w, &g->workers, next)
-		atomic_store_explicit(&w->stop, true, memory_order_relaxed);
-	TAILQ_FOREACH(w, &g->workers, next) {
-		while (gantry_worker_is_running(w))
-			sched_yield();
-		/* The worker has ended; its lcore still has to return from it. */
-		rte_eal_wait_lcore(w->lcore_id);
-	}
-}
-
-static int
-start_worker(struct gantry_worker *w)
+int
+gantry_worker_start(struct gantry_worker *w)
 {
 	int ret;
 
-	w->room = 0; /* until the worker has looked at its ring */
-	atomic_store_explicit(&w->running, true, memory_order_relaxed);
-	/* Pairs with the acquire in gantry_worker_main(). */
-	atomic_store_explicit(&w->stop, false, memory_order_release);
-	ret = rte_eal_remote_launch(gantry_worker_main, w, w->lcore_id);
-	if (ret != 0)
-		atomic_store_explicit(&w->running, false, memory_order_relaxed);
+	if (gantry_worker_is_running(w))
+		return -EALREADY;
+	ret = gantry_loop_add(w);
+	if (ret == 0)
+		w->g->running++;
 	return ret;
+}
+
+int
+gantry_worker_stop(struct gantry_worker *w)
+{
+	if (!gantry_worker_is_running(w))
+		return -EALREADY;
+	gantry_loop_ask(w);
+	gantry_loop_remove(w);
+	w->g->running--;
+	return 0;
+}
+
+/* Asks all first, so that they finish their descriptors at the same time. */
+static void
+stop_list(struct gantry_worker *first)
+{
+	struct gantry_worker *w;
+
+	for (w = first; w != NULL; w = w->next_to_stop)
+		gantry_loop_ask(w);
+	for (w = first; w != NULL; w = w->next_to_stop) {
+		gantry_loop_remove(w);
+		w->g->running--;
+	}
 }
 
 int
 gantry_start(struct gantry *g)
 {
-	struct gantry_worker *w;
+	struct gantry_worker *w, *started = NULL;
 	int ret;
 
-	if (g->running)
-		return -EALREADY;
-	TAILQ_FOREACH(w, &g->workers, next)
-		if (rte_eal_get_lcore_state(w->lcore_id) != WAIT)
-			return -EBUSY;
 	TAILQ_FOREACH(w, &g->workers, next) {
-		ret = start_worker(w);
+		ret = gantry_worker_start(w);
+		if (ret == -EALREADY)
+			continue;
 		if (ret != 0) {
-			stop_workers(g);
+			stop_list(started);
 			return ret;
 		}
+		w->next_to_stop = started;
+		started = w;
 	}
-	g->running = true;
-	return 0;
+	return started != NULL || TAILQ_EMPTY(&g->workers) ? 0 : -EALREADY;
 }
 
 int
 gantry_stop(struct gantry *g)
 {
-	if (!g->running)
+	struct gantry_worker *w, *running = NULL;
+
+	TAILQ_FOREACH(w, &g->workers, next) {
+		if (!gantry_worker_is_running(w))
+			continue;
+		w->next_to_stop = running;
+		running = w;
+	}
+	if (running == NULL)
 		return -EALREADY;
-	stop_workers(g);
-	g->running = false;
+	stop_list(running);
 	return 0;
 }

@@ -29,6 +29,10 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 {
 	struct rte_ring_zc_data zc;
 
+	/* Producers that fill their parts of the ring side by side: rte_ring has no call for it
+	 * without a copy. */
+	if (unlikely(w->producers == GANTRY_PRODUCERS_MP))
+		return rte_ring_mp_enqueue_burst_elem(w->in, desc, sizeof(*desc), n, NULL);
 	n = rte_ring_enqueue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
 	if (n == 0)
 		return 0;

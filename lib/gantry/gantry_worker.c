@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of a worker lcore: descriptors from ring to queue, completions from queue to ring. */
+/* A worker's turn: descriptors from ring to queue, completions from queue to ring. */
 #include "gantry_worker.h"
 
-#include <sched.h>
-
 #define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
-#include <rte_pause.h>
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
 #include "gantry_queue.h"
-
-/* After so many turns without work, other threads of this CPU run. */
-#define IDLE_TURNS 256
 
 /* Submits descriptors, no more than `out` has room for completions. Returns how many. */
 static inline uint32_t
@@ -55,27 +49,16 @@ give(struct gantry_worker *w)
 	return given;
 }
 
-int
-gantry_worker_main(void *arg)
+bool
+gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
-	struct gantry_worker *w = arg;
-	uint32_t idle = 0;
-	bool stop;
+	return give(w) + (stop ? 0 : take(w)) != 0;
+}
 
-	do {
-		/* Pairs with the release in start_worker(): the queue is as the control thread
-		 * left it. */
-		stop = atomic_load_explicit(&w->stop, memory_order_acquire);
-		if (give(w) + (stop ? 0 : take(w)) != 0) {
-			idle = 0;
-		} else {
-			rte_pause();
-			if (++idle % IDLE_TURNS == 0)
-				sched_yield();
-		}
-	} while (!stop || gantry_in_flight(w->q) != 0);
+void
+gantry_worker_end(struct gantry_worker *w)
+{
 	gantry_region_view_offline(&w->q->view);
 	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker: an lcore that serves one queue from two rings. */
+/* A worker: serves one queue from two rings. The loop of an lcore gives it turns. */
 #ifndef GANTRY_WORKER_H
 #define GANTRY_WORKER_H
 
@@ -16,23 +16,41 @@ struct gantry_worker {
 	struct rte_ring *in;  /* struct gantry_desc */
 	struct rte_ring *out; /* struct gantry_comp */
 	struct gantry_queue *q;
+	enum gantry_producers producers;
 	uint32_t burst;
 	uint32_t room; /* of `out`, when give() last looked: since then it can only have grown */
 	atomic_bool stop;
 	atomic_bool running;
+	struct gantry_worker *next_in_loop; /* gantry_loop.c */
+	struct gantry_worker *next_to_stop; /* gantry_lcores.c; control thread */
 	unsigned int lcore_id;
 	struct gantry *g;
 	TAILQ_ENTRY(gantry_worker) next;
 };
 
-/* The lcore's function; arg is the worker. Returns 0 when told to stop and nothing is in flight. */
-int gantry_worker_main(void *arg);
+/* The worker's queue is the control thread's, and will be the lcore's. */
+static inline void
+gantry_worker_begin(struct gantry_worker *w)
+{
+	w->room = 0; /* until the worker has looked at its ring */
+	atomic_store_explicit(&w->stop, false, memory_order_relaxed);
+	atomic_store_explicit(&w->running, true, memory_order_relaxed);
+}
+
+/*
+ * Moves completions to the ring `out` and, unless `stop`, descriptors from the ring `in` to the
+ * queue: one burst each. Returns false if there was nothing to move.
+ */
+bool gantry_worker_turn(struct gantry_worker *w, bool stop);
+
+/* Nothing is in flight: the queue is the control thread's again. *w may be freed at once. */
+void gantry_worker_end(struct gantry_worker *w);
 
 /* False: the worker's queue belongs to the control thread. */
 static inline bool
 gantry_worker_is_running(const struct gantry_worker *w)
 {
-	/* Pairs with the release at the end of gantry_worker_main(). */
+	/* Pairs with the release in gantry_worker_end(). */
 	return atomic_load_explicit(&w->running, memory_order_acquire);
 }
 

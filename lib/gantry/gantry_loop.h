@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop of an lcore: turns of all workers that run there. Workers come and go while it runs.
+ *
+ *   control thread                         the lcore
+ *     gantry_loop_add()
+ *       puts the worker into `joining` ----> takes it into its list
+ *                                            gantry_worker_turn() for each of the list, again and
+ *     gantry_loop_remove()                   again
+ *       gantry_worker::stop ---------------> finishes what is in flight, leaves it out of the list
+ *       waits <----------------------------- gantry_worker::running = false
+ *
+ * An lcore is launched for its first worker. It is free again when its last worker has stopped.
+ * Workers of several engines may share an lcore.
+ */
+#ifndef GANTRY_LOOP_H
+#define GANTRY_LOOP_H
+
+#include "gantry_worker.h"
+
+/*
+ * Starts a worker on its lcore. Control thread of the worker's engine.
+ * 0; -EBUSY the lcore runs something else; or an error of rte_eal_remote_launch().
+ */
+int gantry_loop_add(struct gantry_worker *w);
+
+/*
+ * Tells a running worker to stop. gantry_loop_remove() has to follow: it waits until the worker has
+ * stopped, and, if this was the last one of the lcore, until the lcore is free.
+ */
+void gantry_loop_ask(struct gantry_worker *w);
+void gantry_loop_remove(struct gantry_worker *w);
+
+#endif

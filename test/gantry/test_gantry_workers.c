@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Workers that come and go, share an lcore, and have several producers. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+#include <rte_pause.h>
+
+#include <gantry_engine.h>
+
+#include "gantry_env.h"
+
+#define N_LCORES  3
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define PATIENCE  100
+
+#ifdef GANTRY_ALLOC_LIBC
+#define CYCLES 200 /* sanitizers are slow */
+#define GOAL   2000
+#else
+#define CYCLES 1000
+#define GOAL   20000
+#endif
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+static uint64_t
+patience(void)
+{
+	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+}
+
+static struct gantry_worker *
+worker_of(struct gantry *engine, unsigned int lcore)
+{
+	const struct gantry_worker_conf conf = {.queue.depth = 64, .ring_size = 256};
+	struct gantry_worker *w;
+
+	CHECK_EQ(gantry_worker_create(engine, lcore, &conf, &w), 0);
+	return w;
+}
+
+/* The n-th copy: 64 bytes to one of 256 places. */
+static struct gantry_desc
+nth(uint64_t n)
+{
+	struct gantry_desc d = env_copy(src + n % 1000, dst + n % 256 * 64, 64);
+
+	d.cookie = n;
+	return d;
+}
+
+/* What went into a worker and came out of it, one copy after the other. */
+struct feed {
+	struct gantry_worker *w;
+	uint64_t put, got;
+};
+
+/* Tops the worker up to 128 copies, and checks what comes back. */
+static void
+feed_turn(struct feed *f)
+{
+	struct gantry_comp comp[64];
+	unsigned int n, i;
+
+	while (f->put - f->got < 128) {
+		struct gantry_desc d = nth(f->put);
+
+		if (gantry_enqueue_burst(f->w, &d, 1) == 0)
+			break;
+		f->put++;
+	}
+	n = gantry_dequeue_burst(f->w, comp, RTE_DIM(comp));
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(comp[i].cookie, f->got++);
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	}
+}
+
+static void
+feed_until(struct feed *f, uint64_t got)
+{
+	uint64_t end = patience();
+
+	while (f->got < got) {
+		feed_turn(f);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+}
+
+/* Takes the rest of a stopped worker's completions, and its descriptors. */
+static void
+feed_empty(struct feed *f)
+{
+	struct gantry_desc desc[64];
+	struct gantry_comp comp[64];
+	unsigned int n;
+
+	while ((n = gantry_dequeue_burst(f->w, comp, RTE_DIM(comp))) != 0)
+		f->got += n;
+	while ((n = gantry_reclaim_burst(f->w, desc, RTE_DIM(desc))) != 0)
+		f->got += n;
+	CHECK_EQ(f->got, f->put);
+}
+
+static void
+feed_done(struct feed *f)
+{
+	CHECK_EQ(gantry_worker_stop(f->w), 0);
+	feed_empty(f);
+	CHECK_EQ(gantry_worker_destroy(f->w), 0);
+}
+
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static void
+workers_start_and_stop_one_by_one(void)
+{
+	struct feed a = {.w = worker_of(g, 1)}, b = {.w = worker_of(g, 2)};
+
+	CHECK_EQ(gantry_worker_stop(a.w), -EALREADY);
+	CHECK_EQ(gantry_worker_start(a.w), 0);
+	CHECK_EQ(gantry_worker_start(a.w), -EALREADY);
+	feed_until(&a, 100);
+	/* The other one does not run: its descriptors wait. */
+	feed_turn(&b);
+	CHECK_EQ(b.got, 0);
+	CHECK_EQ(gantry_start(g), 0);
+	CHECK_EQ(gantry_start(g), -EALREADY);
+	CHECK_EQ(gantry_worker_start(b.w), -EALREADY);
+	feed_until(&b, 100);
+	CHECK_EQ(gantry_worker_stop(a.w), 0);
+	CHECK_EQ(gantry_worker_stop(a.w), -EALREADY);
+	/* The lcore is free, and the other worker goes on. */
+	CHECK_EQ(rte_eal_get_lcore_state(1), WAIT);
+	feed_until(&b, 200);
+	CHECK_EQ(gantry_worker_destroy(b.w), -EBUSY);
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(gantry_stop(g), -EALREADY);
+	feed_empty(&a);
+	feed_empty(&b);
+	CHECK_EQ(gantry_worker_destroy(a.w), 0);
+	CHECK_EQ(gantry_worker_destroy(b.w), 0);
+}
+
+static int
+spin(void *arg)
+{
+	atomic_bool *stop = arg;
+
+	while (!atomic_load(stop))
+		rte_pause();
+	return 0;
+}
+
+static void
+stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
+{
+	struct feed a = {.w = worker_of(g, 1)};
+	struct gantry_worker *b;
+	static atomic_bool stop;
+
+	CHECK_EQ(gantry_start(g), 0);
+	feed_until(&a, 10);
+	b = worker_of(g, 2);
+	atomic_store(&stop, false);
+	CHECK_EQ(rte_eal_remote_launch(spin, &stop, 2), 0);
+	/* None is started if one cannot be, and a runs on. */
+	CHECK_EQ(gantry_worker_start(b), -EBUSY);
+	CHECK_EQ(gantry_start(g), -EBUSY);
+	feed_until(&a, 200);
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(rte_eal_get_lcore_state(2), RUNNING);
+	atomic_store(&stop, true);
+	rte_eal_wait_lcore(2);
+	feed_empty(&a);
+	CHECK_EQ(gantry_worker_destroy(a.w), 0);
+	CHECK_EQ(gantry_worker_destroy(b), 0);
+}
+
+static void
+workers_of_two_engines_share_an_lcore(void)
+{
+	struct feed feed[6] = {0};
+	struct gantry_mem *mem[2];
+	struct gantry *other;
+	unsigned int i, round;
+	bool busy = true;
+
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	CHECK_EQ(gantry_mem_register(other, src, ARENA_LEN, 0, &mem[0]), 0);
+	CHECK_EQ(gantry_mem_register(other, dst, ARENA_LEN, 0, &mem[1]), 0);
+	for (i = 0; i < RTE_DIM(feed); i++)
+		feed[i].w = worker_of(i % 2 == 0 ? g : other, 1);
+	CHECK_EQ(gantry_start(g), 0);
+	CHECK_EQ(gantry_start(other), 0);
+	for (round = 0; busy; round++) {
+		busy = false;
+		for (i = 0; i < RTE_DIM(feed); i++) {
+			feed_turn(&feed[i]);
+			busy |= feed[i].got < GOAL / RTE_DIM(feed);
+		}
+		/* They come and go while the others run. */
+		if (round % 16 == 0) {
+			i = round / 16 % RTE_DIM(feed);
+			CHECK_EQ(gantry_worker_stop(feed[i].w), 0);
+			CHECK_EQ(gantry_worker_start(feed[i].w), 0);
+		}
+	}
+	/* The workers of one engine go on without the other's. */
+	CHECK_EQ(gantry_stop(other), 0);
+	feed_until(&feed[0], feed[0].got + 100);
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(rte_eal_get_lcore_state(1), WAIT);
+	for (i = 0; i < RTE_DIM(feed); i++) {
+		feed_empty(&feed[i]);
+		CHECK_EQ(gantry_worker_destroy(feed[i].w), 0);
+	}
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
+	CHECK_EQ(gantry_destroy(other), 0);
+}
+
+/*
+ * The shortest call of the first and of the last quarter are compared: other load of the machine
+ * lengthens calls, and never shortens one.
+ */
+static void
+a_thousand_workers_come_and_go_while_others_run(void)
+{
+	struct feed a = {.w = worker_of(g, 1)}, b = {.w = worker_of(g, 2)};
+	uint64_t least[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	unsigned int i;
+
+	CHECK_EQ(gantry_start(g), 0);
+	for (i = 0; i < CYCLES; i++) {
+		/* Beside a, beside b, and alone on an lcore. */
+		struct feed f = {.put = 0};
+		uint64_t start = cpu_ns(), took;
+
+		f.w = worker_of(g, 1 + i % 3);
+		CHECK_EQ(gantry_worker_start(f.w), 0);
+		took = cpu_ns() - start;
+		least[i / (CYCLES / 4)] = RTE_MIN(least[i / (CYCLES / 4)], took);
+		feed_turn(&f);
+		feed_turn(&a);
+		feed_turn(&b);
+		feed_done(&f);
+	}
+	feed_until(&a, a.put);
+	feed_until(&b, b.put);
+	for (i = 1; i < 4; i++)
+		CHECK(least[i] < 4 * least[0]);
+	CHECK_EQ(env_stats(gantry_worker_queue(a.w)).recoveries, 0);
+	CHECK_EQ(env_stats(gantry_worker_queue(b.w)).recoveries, 0);
+	feed_done(&a);
+	feed_done(&b);
+}
+
+/* ------------------------------------------------------------------ producers */
+
+#define N_PRODUCERS 3
+
+struct producer {
+	struct gantry_worker *w;
+	uint64_t number;
+	pthread_t thread;
+};
+
+static void *
+produce(void *arg)
+{
+	const struct producer *p = arg;
+	uint64_t put = 0, seed = p->number;
+
+	while (put < GOAL) {
+		struct gantry_desc desc[16];
+		unsigned int i, n = RTE_MIN(1 + check_random(&seed) % 16, GOAL - put);
+
+		for (i = 0; i < n; i++) {
+			desc[i] = nth(put + i);
+			desc[i].cookie |= p->number << 32;
+		}
+		n = gantry_enqueue_burst(p->w, desc, n);
+		put += n;
+		if (n == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Each producer's descriptors come back once and in its order. */
+static void
+several_producers_feed_one_worker(void)
+{
+	static const enum gantry_producers kind[] = {GANTRY_PRODUCERS_MP, GANTRY_PRODUCERS_MP_HTS};
+	struct gantry_worker_conf conf = {.queue.depth = 64, .ring_size = 64};
+	struct gantry_worker *none;
+	unsigned int k, i, n;
+
+	for (k = 0; k < RTE_DIM(kind); k++) {
+		struct producer p[N_PRODUCERS];
+		uint64_t got[N_PRODUCERS] = {0}, sum = 0, end = patience();
+		struct gantry_comp comp[64];
+		struct gantry_worker *w;
+
+		conf.producers = kind[k];
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		CHECK_EQ(gantry_worker_start(w), 0);
+		for (i = 0; i < N_PRODUCERS; i++) {
+			p[i] = (struct producer){.w = w, .number = i};
+			CHECK_EQ(pthread_create(&p[i].thread, NULL, produce, &p[i]), 0);
+		}
+		while (sum < N_PRODUCERS * GOAL) {
+			n = gantry_dequeue_burst(w, comp, RTE_DIM(comp));
+			for (i = 0; i < n; i++) {
+				uint64_t from = comp[i].cookie >> 32;
+
+				CHECK(from < N_PRODUCERS);
+				CHECK_EQ(comp[i].cookie & UINT32_MAX, got[from]++);
+				CHECK_EQ(comp[i].status, GANTRY_OK);
+			}
+			sum += n;
+			if (n == 0)
+				sched_yield();
+			CHECK(rte_get_timer_cycles() < end);
+		}
+		for (i = 0; i < N_PRODUCERS; i++) {
+			CHECK_EQ(pthread_join(p[i].thread, NULL), 0);
+			CHECK_EQ(got[i], GOAL);
+		}
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		CHECK_EQ(gantry_dequeue_burst(w, comp, RTE_DIM(comp)), 0);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+	conf.producers = (enum gantry_producers)3;
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &none), -EINVAL);
+}
+
+/* ------------------------------------------------------------------ NUMA */
+
+/* What the log says while a worker is created on an engine whose device is on the node. */
+static void
+log_of_worker(int node, char *text, size_t len)
+{
+	int truth = g->info.numa_node;
+	FILE *f = tmpfile();
+	struct gantry_worker *w;
+	size_t n;
+
+	CHECK(f != NULL);
+	CHECK_EQ(rte_openlog_stream(f), 0);
+	g->info.numa_node = node;
+	w = worker_of(g, 1);
+	g->info.numa_node = truth;
+	CHECK_EQ(rte_openlog_stream(NULL), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	rewind(f);
+	n = fread(text, 1, len - 1, f);
+	text[n] = 0;
+	fclose(f);
+}
+
+static void
+an_lcore_on_another_node_than_the_device_is_warned_of(void)
+{
+	int here = rte_lcore_to_socket_id(1);
+	char text[1024];
+
+	log_of_worker(here + 1, text, sizeof(text));
+	CHECK(strstr(text, "NUMA node") != NULL);
+	log_of_worker(here, text, sizeof(text));
+	CHECK(strstr(text, "NUMA node") == NULL);
+	/* Nobody knows where the device is. */
+	log_of_worker(-1, text, sizeof(text));
+	CHECK(strstr(text, "NUMA node") == NULL);
+}
+
+static const struct check_case cases[] = {
+	{"workers start and stop one by one", workers_start_and_stop_one_by_one},
+	{"stopping does not wait for an lcore that runs something else",
+		stopping_does_not_wait_for_an_lcore_that_runs_something_else},
+	{"workers of two engines share an lcore", workers_of_two_engines_share_an_lcore},
+	{"a thousand workers come and go while others run",
+		a_thousand_workers_come_and_go_while_others_run},
+	{"several producers feed one worker", several_producers_feed_one_worker},
+	{"an lcore on another node than the device is warned of",
+		an_lcore_on_another_node_than_the_device_is_warned_of},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(N_LCORES);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	env_fill(src, ARENA_LEN, 1);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, 0, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
