@@ -288,9 +288,10 @@ skip_to_65530(struct side *s)
 static void
 case_no_record(void)
 {
+	unsigned long violations;
 	uint8_t out[MOD_IN];
+	uint64_t word, end;
 	struct side s;
-	uint64_t word;
 
 	side_init_no_record(&s);
 	side_query(s.qp, s.qpn, out);
@@ -313,9 +314,12 @@ case_no_record(void)
 	post_recv(&s, 40);
 	post_recv(&s, 41);
 	word = write_send(&s, 0x2000);
+	violations = softhca_violations();
 	__atomic_store_n((uint64_t *)s.uar->reg_addr, word, __ATOMIC_RELEASE);
-	for (unsigned int i = 0; i < 100; i++)
+	end = pair_now_ms() + 20000;
+	while (softhca_violations() == violations && pair_now_ms() < end)
 		pair_run();
+	CHECK_EQ(softhca_violations(), violations + 1);
 	side_query(s.qp, s.qpn, out);
 	CHECK_EQ(devx_get(out, QPC + 0x5a0, 16), (uint16_t)(s.sq_pi - 1)); /* hw_sq_wqebb_counter */
 	word = write_send(&s, 0x2001);
