@@ -110,9 +110,9 @@ feed_connect(struct feed *feed, const struct feed *target)
 	int rc;
 
 	feed->target = target;
-	rc = gantry_peer_open(near, &feed->peer, &near_addr);
+	rc = gantry_peer_open(near, NULL, &feed->peer, &near_addr);
 	if (rc == 0)
-		rc = gantry_peer_open(far, &far_peer, &far_addr);
+		rc = gantry_peer_open(far, NULL, &far_peer, &far_addr);
 	if (rc == 0)
 		rc = gantry_peer_connect(near, feed->peer, &far_addr);
 	if (rc == 0)

@@ -225,15 +225,27 @@ struct gantry_addr {
 	uint8_t bytes[64];
 };
 
+/** Settings of one connection. */
+struct gantry_peer_conf {
+	/**
+	 * 1 + the bytes of the longest WRITE, WRITE_IMM or SEND whose data the CPU copies into the
+	 * WQE, so that the device need not read it from memory; 0: 28 bytes, which fit one WQEBB.
+	 * More than that makes the send queue longer.
+	 */
+	uint16_t max_inline;
+};
+
 /**
  * Opens one end of a connection on a queue. Send *addr to the other end, and give the address that
  * it sends back to gantry_peer_connect(). The queue owns the connection. Owner thread; of a
  * worker's queue, the control thread while the worker is stopped.
+ * @param conf read during the call. NULL: all defaults.
  * @param peer the connection's number for gantry_desc::peer.
- * @return 0; -ENOSPC the queue has 64 connections already: close one; -ENOMEM; or the negative
- *   errno of the verbs call that failed.
+ * @return 0; -EINVAL a setting is out of range, which the log names; -ENOSPC the queue has 64
+ *   connections already: close one; -ENOMEM; or the negative errno of the verbs call that failed.
  */
-GANTRY_API int gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *addr);
+GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf,
+	uint16_t *peer, struct gantry_addr *addr);
 
 /**
  * Connects an open end to the address of the other end, which *addr is copied from. WRITE and READ

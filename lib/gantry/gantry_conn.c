@@ -7,18 +7,17 @@
 #include <rte_common.h>
 
 int
-gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, uint32_t sq_wr, bool mmo,
+gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)
 {
-	struct hwq_qp_conf conf = {.sq_wr = sq_wr, .mmo = mmo};
 	struct hwq_cq *cq;
 	struct hwq_qp *qp;
 	int ret;
 
-	ret = hwq_cq_create(domain, hwq_qp_cqe_needed(&conf), &cq);
+	ret = hwq_cq_create(domain, hwq_qp_cqe_needed(conf), &cq);
 	if (ret != 0)
 		return ret;
-	ret = hwq_qp_create(domain, cq, &conf, &qp);
+	ret = hwq_qp_create(domain, cq, conf, &qp);
 	if (ret != 0) {
 		hwq_cq_destroy(cq);
 		return ret;
@@ -27,6 +26,7 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, uint32_t sq_w
 		.sq = &qp->sq,
 		.cq = cq,
 		.max_len = max_len,
+		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
 		/* Four CQEs a lap: a full ring gets room again by quarters. */
 		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
 		.state = GANTRY_CONN_OPEN,

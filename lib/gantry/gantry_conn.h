@@ -35,6 +35,7 @@ struct gantry_conn {
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */
+	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint8_t state;        /* enum gantry_conn_state */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
@@ -61,11 +62,11 @@ gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 }
 
 /*
- * Creates the QP, with room for sq_wr WQEs, and the CQ; the connection is then GANTRY_CONN_OPEN.
- * mmo: the send queue takes memcpy WQEs. 0, or a negative errno with *c as it was.
+ * Creates the QP and the CQ; the connection is then GANTRY_CONN_OPEN. conf->max_inline is the longest
+ * message that is copied into its WQE. 0, or a negative errno with *c as it was.
  */
-int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, uint32_t sq_wr, bool mmo,
-	uint64_t max_len);
+int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
+	const struct hwq_qp_conf *conf, uint64_t max_len);
 
 /* Destroys QP and CQ; *c is zeroed, which is GANTRY_CONN_CLOSED. */
 void gantry_conn_close(struct gantry_conn *c);

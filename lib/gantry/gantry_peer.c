@@ -9,6 +9,9 @@
 #include "gantry_queue.h"
 #include "gantry_xlate.h"
 
+/* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
+#define DEFAULT_INLINE 28
+
 /* The bytes of a gantry_addr. */
 struct peer_addr {
 	char magic[8];
@@ -30,13 +33,22 @@ peer_conn(struct gantry_queue *q, uint16_t peer)
 }
 
 int
-gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *addr)
+gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
+	struct gantry_addr *addr)
 {
+	static const struct gantry_peer_conf defaults;
+	struct hwq_qp_conf qp_conf;
 	struct peer_addr out = {0};
 	struct gantry_conn *c;
 	uint16_t i;
 	int ret;
 
+	if (conf == NULL)
+		conf = &defaults;
+	qp_conf = (struct hwq_qp_conf){
+		.sq_wr = q->sq_wr,
+		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
+	};
 	for (i = 0; i < GANTRY_MAX_PEERS; i++)
 		if (peer_conn(q, i) == NULL)
 			break;
@@ -46,7 +58,7 @@ gantry_peer_open(struct gantry_queue *q, uint16_t *peer, struct gantry_addr *add
 	ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
 	if (ret != 0)
 		return ret;
-	ret = gantry_conn_open(c, q->domain, q->sq_wr, false, q->g->max_msg_len);
+	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		return ret;

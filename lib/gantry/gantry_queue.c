@@ -44,9 +44,10 @@ static int
 own_open(struct gantry_queue *q)
 {
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	const struct hwq_qp_conf conf = {.sq_wr = q->sq_wr, .mmo = q->mmo};
 	int ret;
 
-	ret = gantry_conn_open(own, q->domain, q->sq_wr, q->mmo, q->g->info.max_copy_len);
+	ret = gantry_conn_open(own, q->domain, &conf, q->g->info.max_copy_len);
 	if (ret != 0)
 		return ret;
 	hwq_qp_addr(own->qp, &q->own_addr);

@@ -68,9 +68,15 @@ next_message(struct gantry_conn *c, struct gantry_work *w)
 	__be32 imm = last ? htobe32(w->imm) : 0;
 	uint16_t pi = c->sq->pi;
 
-	if (!was_put(c, pi,
-		    hwq_wqe_one_imm(c->sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len,
-			    flags, imm)))
+	int n;
+
+	if (len <= c->max_inline)
+		n = hwq_wqe_inline_imm(c->sq, opcode, w->dst_key, w->dst, (const void *)w->src, len,
+			flags, imm);
+	else
+		n = hwq_wqe_one_imm(c->sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len,
+			flags, imm);
+	if (!was_put(c, pi, n))
 		return false;
 	w->src += len;
 	w->dst += len;

@@ -200,8 +200,8 @@ env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, uint16
 {
 	struct gantry_addr addr_a, addr_b;
 
-	CHECK_EQ(gantry_peer_open(a, pa, &addr_a), 0);
-	CHECK_EQ(gantry_peer_open(b, pb, &addr_b), 0);
+	CHECK_EQ(gantry_peer_open(a, NULL, pa, &addr_a), 0);
+	CHECK_EQ(gantry_peer_open(b, NULL, pb, &addr_b), 0);
 	CHECK_EQ(gantry_peer_connect(a, *pa, &addr_b), 0);
 	CHECK_EQ(gantry_peer_connect(b, *pb, &addr_a), 0);
 }

@@ -135,7 +135,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 	struct gantry_desc w, r;
 
 	env_connect(q, &peer, q, &back);
-	CHECK_EQ(gantry_peer_open(q, &unconnected, &addr), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &unconnected, &addr), 0);
 	w = WITH(WITH(WITH(c, op, GANTRY_OP_WRITE), peer, peer), remote_key,
 		gantry_mem_remote_key(dst_mem));
 	r = WITH(WITH(WITH(c, op, GANTRY_OP_READ), peer, peer), remote_key,
@@ -517,9 +517,9 @@ connections_have_an_end_and_rules(void)
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		CHECK_EQ(gantry_peer_open(q, &peer[i], &addr[i]), 0);
-	CHECK_EQ(gantry_peer_open(q, &none, &spare), -ENOSPC);
-	CHECK_EQ(gantry_peer_open(other, &back, &spare), 0);
+		CHECK_EQ(gantry_peer_open(q, NULL, &peer[i], &addr[i]), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &none, &spare), -ENOSPC);
+	CHECK_EQ(gantry_peer_open(other, NULL, &back, &spare), 0);
 
 	memset(&junk, 0, sizeof(junk));
 	CHECK_EQ(gantry_peer_connect(q, peer[5], &junk), -EINVAL);
@@ -541,7 +541,7 @@ connections_have_an_end_and_rules(void)
 	CHECK_EQ(gantry_peer_close(q, peer[5]), 0);
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_PEER);
 	CHECK_EQ(gantry_peer_close(q, peer[5]), -EINVAL);
-	CHECK_EQ(gantry_peer_open(q, &none, &spare), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &none, &spare), 0);
 	CHECK_EQ(none, peer[5]);
 	env_queue_done(q);
 	env_queue_done(other);

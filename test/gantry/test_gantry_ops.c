@@ -89,7 +89,7 @@ unused_fields_must_be_zero(void)
 	uint16_t peer;
 	unsigned int i, bit;
 
-	CHECK_EQ(gantry_peer_open(q, &peer, &addr), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	for (i = 0; i < RTE_DIM(ops); i++) {
 		struct gantry_desc d = good(i, peer);
 		unsigned int uses = ops[i].uses;
@@ -182,6 +182,62 @@ wrong_lengths_and_addresses_are_refused(void)
 		expect_refused(q, WITH(d, len, 65), GANTRY_BAD_LENGTH);
 		expect_refused(q, WITH(d, len, 1024), GANTRY_BAD_LENGTH);
 		expect_refused(q, WITH(d, len, (UINT64_C(1) << 32) + 64), GANTRY_BAD_LENGTH);
+	}
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ short messages */
+
+/* True: the WQE that the peer's send queue has last names no data in memory. */
+static bool
+last_is_inline(const struct gantry_queue *q, uint16_t peer)
+{
+	const struct hwq_sq *sq = q->conn[GANTRY_CONN_PEER + peer].sq;
+	const uint8_t *wqe = hwq_sq_at(sq, sq->last);
+
+	/* The top bit of the segment behind the remote address, as mlx5_wqe_inl_data_seg has it. */
+	return (wqe[32] & 0x80) != 0;
+}
+
+/* By default, by a longer limit, and by none. Around the limit both ways move the same bytes. */
+static void
+short_messages_travel_in_the_wqe(void)
+{
+	static const struct {
+		uint16_t conf, limit;
+	} rows[] = {{0, 28}, {1, 0}, {2, 1}, {29, 28}, {101, 100}, {513, 512}};
+	struct gantry_queue *q = env_queue(g, 8);
+	const struct gantry_peer_conf huge = {.max_inline = 2000};
+	struct gantry_addr addr, back_addr;
+	uint16_t peer, back;
+	uint64_t wqes;
+	unsigned int i, len;
+
+	CHECK_EQ(gantry_peer_open(q, &huge, &peer, &addr), -EINVAL);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		const struct gantry_peer_conf conf = {.max_inline = rows[i].conf};
+
+		CHECK_EQ(gantry_peer_open(q, &conf, &peer, &addr), 0);
+		CHECK_EQ(gantry_peer_open(q, NULL, &back, &back_addr), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer, &back_addr), 0);
+		CHECK_EQ(gantry_peer_connect(q, back, &addr), 0);
+		for (len = 1; len < 600; len += len < 130 ? 1 : 17) {
+			struct gantry_desc d = env_copy(src + len, dst + 3 * len, len);
+
+			env_fill(src + len, len, i * 1000 + len);
+			memset(dst, 0, 3000);
+			d.op = GANTRY_OP_WRITE;
+			d.peer = peer;
+			d.remote_key = gantry_mem_remote_key(dst_mem);
+			wqes = env_stats(q).wqes;
+			CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+			CHECK(env_is_filled(dst + 3 * len, len, i * 1000 + len));
+			CHECK(dst[3 * len - 1] == 0 && dst[4 * len] == 0);
+			CHECK_EQ(last_is_inline(q, peer), len <= rows[i].limit);
+			CHECK(rows[i].limit > 28 || env_stats(q).wqes == wqes + 1);
+		}
+		CHECK_EQ(gantry_peer_close(q, peer), 0);
+		CHECK_EQ(gantry_peer_close(q, back), 0);
 	}
 	env_queue_done(q);
 }
@@ -327,6 +383,7 @@ a_device_without_atomics_refuses_them(void)
 	expect_refused(q, atomic(GANTRY_OP_FETCH_ADD, peer, dst, 1, 0), GANTRY_BAD_OP);
 	expect_refused(q, atomic(GANTRY_OP_COMPARE_SWAP, peer, dst, 1, 0), GANTRY_BAD_OP);
 	g->info.atomics = true;
+	memset(dst + 4096, 0, 8);
 	CHECK_EQ(env_do_one(q, atomic(GANTRY_OP_COMPARE_SWAP, peer, dst + 4096, 0, 0)), GANTRY_OK);
 	env_queue_done(q);
 }
@@ -445,6 +502,7 @@ a_wrong_raw_wqe_fails_alone(void)
 static const struct check_case cases[] = {
 	{"fields that an operation does not use must be zero", unused_fields_must_be_zero},
 	{"wrong lengths and addresses are refused", wrong_lengths_and_addresses_are_refused},
+	{"short messages travel in the WQE", short_messages_travel_in_the_wqe},
 	{"atomics return the old value", atomics_return_the_old_value},
 	{"many atomics in flight keep their results", many_atomics_in_flight_keep_their_results},
 	{"failed atomics have no result", failed_atomics_have_no_result},
