@@ -48,8 +48,9 @@
  * - Other connections are not affected. A NOP needs no connection and never fails.
  *
  * ## Threads
- * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_in_flight() and
- *   the gantry_peer_ calls of a queue. A worker's lcore owns the worker's queue while it runs.
+ * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
+ *   gantry_in_flight() and the gantry_peer_ calls of a queue. A worker's lcore owns the worker's
+ *   queue while it runs.
  * - Control thread: one thread of an engine for all other calls. It may create, register and destroy
  *   while the owners of other queues work. Several engines may have different control threads.
  * - Rings: one thread enqueues to a worker, or several if it was created so
@@ -211,6 +212,16 @@ GANTRY_API uint16_t gantry_submit(struct gantry_queue *q, const struct gantry_de
  * @return how many records were written to comp, at most n; 0: the oldest descriptor is not done.
  */
 GANTRY_API uint16_t gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+
+/**
+ * Cancels the descriptors with this cookie that still wait in software: of which no part was handed
+ * to the hardware. They complete with GANTRY_CANCELLED, in their order; nothing of them was or will be
+ * carried out. A descriptor waits while the hardware queue is full, while its fence waits, while a
+ * copy waits for a repair, or behind one that waits. Owner thread.
+ * @return how many were cancelled by this call. 0: none with this cookie waits. Those that the
+ *   hardware has complete as if this had not been called.
+ */
+GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 
 /**
  * How many descriptors were accepted whose completions gantry_poll() has not returned. Owner

@@ -163,6 +163,7 @@ enum gantry_status {
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
 	GANTRY_REMOTE_ERROR,  /**< the peer failed to carry it out */
 	GANTRY_UNREACHABLE,   /**< the peer did not answer after all retries */
+	GANTRY_CANCELLED,     /**< gantry_cancel() took it back before the hardware saw it */
 	/* Perhaps not carried out, or only in part, because something else failed. */
 	GANTRY_FLUSHED,     /**< an earlier operation on the connection failed: gantry.h, Errors */
 	GANTRY_DEVICE_LOST, /**< the queue's connection to itself is lost: destroy the queue */

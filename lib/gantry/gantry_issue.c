@@ -183,6 +183,21 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 	return q->mmo ? issue_burst(q, s, desc, n, true) : issue_burst(q, s, desc, n, false);
 }
 
+/* True: the descriptor of slot `issue`, which waits, was cancelled; it is settled. */
+static __rte_noinline bool
+settle_cancelled(struct gantry_stream *s)
+{
+	uint32_t slot = s->issue & s->mask;
+
+	if (s->where[slot] != GANTRY_WHERE_CANCELLED)
+		return false;
+	slot_prepare(&s->comp[slot], &s->pend[slot]);
+	slot_settle(s, slot, GANTRY_CANCELLED);
+	s->n_cancelled--;
+	s->issue++;
+	return true;
+}
+
 /* Issues the descriptors of a stream that wait, until one has to wait longer. */
 static void
 issue_waiting(struct gantry_queue *q, struct gantry_stream *s)
@@ -198,6 +213,11 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s)
 		uint32_t slot = s->issue & s->mask;
 		uint32_t n = RTE_MIN(head - s->issue, (uint64_t)s->mask + 1 - slot);
 
+		if (unlikely(s->n_cancelled != 0)) {
+			if (settle_cancelled(s))
+				continue;
+			n = 1; /* the next one may be cancelled */
+		}
 		if (issue(q, s, &s->pend[slot], n) < n)
 			break;
 	}

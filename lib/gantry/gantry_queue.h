@@ -47,6 +47,8 @@ enum {
  */
 #define GANTRY_WHERE_SHIFT   12
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE */
+/* Of a slot that waits: it was cancelled. No other slot's value is this one. */
+#define GANTRY_WHERE_CANCELLED UINT64_MAX
 
 static_assert(GANTRY_MAX_CONNS <= 1 << GANTRY_WHERE_SHIFT, "`where` has room for each");
 
@@ -95,7 +97,8 @@ struct gantry_stream {
 	uint32_t mask;
 
 	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
-	bool splitting; /* the descriptor of slot `issue` is issued in part */
+	bool splitting;       /* the descriptor of slot `issue` is issued in part */
+	uint32_t n_cancelled; /* slots that wait and are cancelled */
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;

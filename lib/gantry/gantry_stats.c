@@ -37,6 +37,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_REMOTE_ACCESS] = "refused by the peer",
 		[GANTRY_REMOTE_ERROR] = "failed at the peer",
 		[GANTRY_UNREACHABLE] = "peer does not answer",
+		[GANTRY_CANCELLED] = "cancelled",
 		[GANTRY_FLUSHED] = "flushed",
 		[GANTRY_DEVICE_LOST] = "device lost",
 	};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gantry_cancel(): what waits in software is taken back, what the hardware has is not. The adapter
+ * runs only inside env_poll(), so each case knows what waits.
+ */
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define PIECE     64
+#define N         12
+
+static struct gantry *g;
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+
+/* Piece i of src to piece i of dst. */
+static struct gantry_desc
+copy_of(uint32_t i, uint64_t cookie)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = cookie;
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, 0x11, ARENA_LEN);
+}
+
+/* True: piece i of dst has the bytes of src; false: those of reset_pieces(). */
+static bool
+is_moved(uint32_t i)
+{
+	uint8_t *d = dst + i * PIECE;
+
+	if (memcmp(d, src + i * PIECE, PIECE) == 0)
+		return true;
+	CHECK(d[0] == 0x11 && memcmp(d, d + 1, PIECE - 1) == 0);
+	return false;
+}
+
+static void
+check_comp(const struct gantry_comp *comp, const struct gantry_desc *d, enum gantry_status status)
+{
+	CHECK_EQ(comp->cookie, d->cookie);
+	CHECK_EQ(comp->status, status);
+	CHECK_EQ(comp->op, d->op);
+	CHECK_EQ(comp->len, d->len);
+	CHECK_EQ(comp->syndrome, 0);
+	CHECK_EQ(comp->zero, 0);
+	CHECK_EQ(comp->result, 0);
+}
+
+/* Descriptor 4 is fenced, so it and all behind it wait until the first poll. */
+static void
+those_that_wait_are_cancelled_by_their_cookie(void)
+{
+	struct gantry_queue *q = env_queue(g, 32);
+	struct gantry_desc desc[N];
+	struct gantry_comp comp[N];
+	uint64_t n_cancelled = 0;
+	uint32_t cookie, i;
+
+	for (cookie = 0; cookie < 4; cookie++) {
+		reset_pieces(cookie);
+		for (i = 0; i < N; i++)
+			desc[i] = copy_of(i, i % 3);
+		desc[4].flags = GANTRY_DESC_FENCE;
+		CHECK_EQ(gantry_submit(q, desc, N), N);
+		/* Of 4 to 11, those with i % 3 == cookie; no descriptor has cookie 3. */
+		CHECK_EQ(gantry_cancel(q, cookie), cookie == 3 ? 0 : cookie == 0 ? 2 : 3);
+		CHECK_EQ(gantry_cancel(q, cookie), 0);
+		CHECK_EQ(gantry_in_flight(q), N);
+		env_collect(q, comp, N);
+		for (i = 0; i < N; i++) {
+			bool cancelled = i >= 4 && i % 3 == cookie;
+
+			check_comp(&comp[i], &desc[i], cancelled ? GANTRY_CANCELLED : GANTRY_OK);
+			CHECK_EQ(is_moved(i), !cancelled);
+			n_cancelled += cancelled;
+		}
+		CHECK_EQ(env_stats(q).by_status[GANTRY_CANCELLED], n_cancelled);
+		CHECK_EQ(gantry_cancel(q, cookie), 0);
+	}
+	env_queue_done(q);
+}
+
+/* Among them are descriptors that would be refused: what is cancelled is not looked at. */
+static void
+all_that_wait_may_be_cancelled_whatever_they_are(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc desc[8];
+	struct gantry_comp comp[8];
+	uint32_t round, i;
+
+	/* More rounds than slots: what a slot held in the last lap does not matter. */
+	for (round = 0; round < 5; round++) {
+		reset_pieces(round);
+		for (i = 0; i < 7; i++)
+			desc[i] = copy_of(i, i == 0 ? 1 : 2);
+		desc[1].flags = desc[4].flags = GANTRY_DESC_FENCE;
+		desc[2] = (struct gantry_desc){.op = GANTRY_OP_NOP, .cookie = 2};
+		desc[3] = (struct gantry_desc){.op = 77, .cookie = 2, .len = 5};
+		desc[5].flags = 0x8000;
+		CHECK_EQ(gantry_submit(q, desc, 7), 7);
+		CHECK_EQ(gantry_cancel(q, 2), 6);
+		env_collect(q, comp, 7);
+		for (i = 0; i < 7; i++) {
+			check_comp(&comp[i], &desc[i], i == 0 ? GANTRY_OK : GANTRY_CANCELLED);
+			CHECK_EQ(is_moved(i), i == 0);
+		}
+	}
+	env_queue_done(q);
+}
+
+static void
+what_the_hardware_has_is_not_cancelled(void)
+{
+	struct gantry_queue *q = env_queue(g, 128);
+	uint32_t n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq), room = n_bb - 1, i;
+	struct gantry_desc desc[128];
+	struct gantry_comp comp[128];
+	uint64_t max_len = q->conn[GANTRY_CONN_OWN].max_len;
+
+	CHECK(room <= 127);
+	reset_pieces(1);
+	/* The send queue has room for one WQE when the long copy begins; it is issued in part. */
+	for (i = 0; i < room; i++)
+		desc[i] = copy_of(i, 1);
+	CHECK_EQ(gantry_submit(q, desc, room), room);
+	CHECK_EQ(gantry_cancel(q, 1), 0);
+	desc[0] = env_copy(src + ARENA_LEN / 2, dst + ARENA_LEN / 2, 3 * max_len);
+	CHECK(desc[0].len <= ARENA_LEN / 2);
+	desc[0].cookie = 1;
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	CHECK(q->stream.splitting);
+	CHECK_EQ(gantry_cancel(q, 1), 0);
+	env_collect(q, comp, room + 1);
+	for (i = 0; i <= room; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK(memcmp(dst + ARENA_LEN / 2, src + ARENA_LEN / 2, desc[0].len) == 0);
+	env_queue_done(q);
+}
+
+/* A fenced one no longer holds back what is behind it. */
+static void
+a_cancelled_fence_holds_nothing_back(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc desc[3] = {copy_of(0, 0), copy_of(1, 1), copy_of(2, 2)};
+	struct gantry_comp comp[3];
+
+	reset_pieces(1);
+	desc[1].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	CHECK_EQ(env_stats(q).wqes, 1);
+	CHECK_EQ(gantry_cancel(q, 1), 1);
+	/* The adapter does not run in this call, so the first copy is not done. */
+	CHECK_EQ(gantry_poll(q, comp, 3), 0);
+	CHECK_EQ(env_stats(q).wqes, 2);
+	env_collect(q, comp, 3);
+	check_comp(&comp[1], &desc[1], GANTRY_CANCELLED);
+	check_comp(&comp[2], &desc[2], GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* Copies behind a failed one are the hardware's; those submitted during the repair wait. */
+static void
+copies_that_wait_for_a_repair_are_cancelled(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc desc[4] = {env_copy(broken, dst, PIECE), copy_of(1, 5), copy_of(2, 5),
+		copy_of(3, 6)};
+	struct gantry_comp comp[4];
+
+	reset_pieces(1);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	env_collect(q, comp, 1);
+	CHECK_EQ(own->state, GANTRY_CONN_BROKEN);
+	own->repair_tsc = UINT64_MAX;
+	CHECK_EQ(gantry_submit(q, desc + 2, 2), 2);
+	CHECK_EQ(gantry_cancel(q, 5), 1);
+	CHECK_EQ(gantry_poll(q, comp, 4), 0);
+	own->repair_tsc = 0;
+	env_collect(q, comp + 1, 3);
+	check_comp(&comp[1], &desc[1], GANTRY_OK);
+	check_comp(&comp[2], &desc[2], GANTRY_CANCELLED);
+	check_comp(&comp[3], &desc[3], GANTRY_OK);
+	CHECK(is_moved(1) && !is_moved(2) && is_moved(3));
+	env_queue_done(q);
+}
+
+static const struct check_case cases[] = {
+	{"descriptors that wait are cancelled by their cookie",
+		those_that_wait_are_cancelled_by_their_cookie},
+	{"all that wait may be cancelled, whatever they are",
+		all_that_wait_may_be_cancelled_whatever_they_are},
+	{"what the hardware has is not cancelled", what_the_hardware_has_is_not_cancelled},
+	{"a cancelled fence holds nothing back", a_cancelled_fence_holds_nothing_back},
+	{"copies that wait for a repair are cancelled",
+		copies_that_wait_for_a_repair_are_cancelled},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	/* So that a long copy is a few WQEs. */
+	g->info.max_copy_len = 1024;
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	broken = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, 0, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &dst_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
+	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	/* gantry_mem_unregister() needs a registration to release. */
+	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+}
