@@ -48,8 +48,9 @@ struct hwq_cq {
 	uint8_t *uar;    /**< where CQs are armed; other CQs' too */
 
 	/* Control path. */
-	uint32_t n_cqe;    /**< entries */
-	uint32_t reserved; /**< entries that the queues on it may need at once */
+	_Atomic(void *) user; /**< hwq_cq_set_user() */
+	uint32_t n_cqe;       /**< entries */
+	uint32_t reserved;    /**< entries that the queues on it may need at once */
 	uint32_t cqn;
 	struct ibv_cq *cq;
 	struct hwq_channel *channel; /**< NULL: no events */
@@ -176,6 +177,20 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 		hwq_cq_advance(cq);
 	hwq_cq_publish(cq);
 	return i;
+}
+
+/** Says what the CQ is to the caller, for who takes its events (hwq_async.h). NULL at first. */
+static inline void
+hwq_cq_set_user(struct hwq_cq *cq, void *user)
+{
+	atomic_store_explicit(&cq->user, user, memory_order_release);
+}
+
+/** @return what hwq_cq_set_user() said last. Any thread, while the CQ exists. */
+static inline void *
+hwq_cq_user(struct hwq_cq *cq)
+{
+	return atomic_load_explicit(&cq->user, memory_order_acquire);
 }
 
 /**

@@ -73,6 +73,7 @@ struct hwq_qp {
 	struct hwq_rq rq; /**< buf is NULL without a receive queue */
 
 	/* Control path. */
+	_Atomic(void *) user; /**< hwq_qp_set_user() */
 	uint32_t qpn;
 	uint32_t psn;        /**< first packet sequence number of its requests */
 	uint32_t qkey;       /**< UD: what a datagram to the QP must carry */
@@ -87,6 +88,20 @@ struct hwq_qp {
 	void *opaque_buf;
 	uint32_t *cancelled; /**< marks of cancelled WQEs, by WQEBB; NULL: there were none yet */
 };
+
+/** Says what the QP is to the caller, for who takes its events (hwq_async.h). NULL at first. */
+static inline void
+hwq_qp_set_user(struct hwq_qp *qp, void *user)
+{
+	atomic_store_explicit(&qp->user, user, memory_order_release);
+}
+
+/** @return what hwq_qp_set_user() said last. Any thread, while the QP exists. */
+static inline void *
+hwq_qp_user(struct hwq_qp *qp)
+{
+	return atomic_load_explicit(&qp->user, memory_order_acquire);
+}
 
 /**
  * The size that a CQ needs for a QP: a flush makes a CQE for every WQE. Of QPs that share an SRQ and a CQ,

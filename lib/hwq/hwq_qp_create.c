@@ -59,6 +59,7 @@ static int
 verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp_cap *cap)
 {
 	struct ibv_qp_init_attr_ex attr = {
+		.qp_context = qp,
 		.send_cq = qp->cq->cq,
 		.recv_cq = qp->rq.cq->cq,
 		.srq = conf->srq != NULL ? conf->srq->srq : NULL,

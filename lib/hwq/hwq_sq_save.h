@@ -51,9 +51,9 @@ hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
 }
 
 /**
- * Posts a WQE of hwq_sq_save() again, with the ring index and QPN of now. All else is as it was: what it asks
- * for, fences and flags, and for memcpy the device's scratch memory. So @p sq is the queue that it came from,
- * or one with the same memory for hwq_sq_set_memcpy().
+ * Posts a WQE of hwq_sq_save() again, with the ring index and QPN of @p sq, and for memcpy the device's scratch
+ * memory of @p sq. All else is as it was: what it asks for, fences and flags. So @p sq is the queue that it came
+ * from, or one that was created as that was.
  * @return its WQEBBs: it is committed, and goes out with the next hwq_sq_ring(); or 0: the ring is full and
  *   nothing was written.
  */
@@ -71,6 +71,8 @@ hwq_sq_put_saved(struct hwq_sq *sq, const void *image)
 	memcpy(wqe, image, (size_t)n_bb * HWQ_BB_LEN);
 	hwq_put_ctrl_first(wqe, hwq_index_qpn(sq->pi, sq->qpn_shifted), (uint8_t)(word >> 24),
 		(uint8_t)word, ds);
+	if ((word & 0xff) == MLX5_OPCODE_MMO)
+		memcpy(wqe + HWQ_DS_LEN, &sq->mmo, sizeof(sq->mmo));
 	hwq_sq_commit(sq, n_bb);
 	return n_bb;
 }

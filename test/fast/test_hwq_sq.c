@@ -352,8 +352,9 @@ saved_is_as_built(void)
 				pi = sq.pi;
 				memcpy(want, ring, sizeof(want));
 
+				/* Another queue, with scratch memory of its own. */
 				start(16, (uint16_t)from);
-				hwq_sq_set_memcpy(&sq, 0x1700, 0x1800, 1 << 20);
+				hwq_sq_set_memcpy(&sq, 0x1a00, 0x1b00, 1 << 20);
 				sq.qpn_shifted = 0x1919 << 8;
 				CHECK_EQ(build(kind), n);
 				index = sq.last;
@@ -364,6 +365,7 @@ saved_is_as_built(void)
 				CHECK_EQ((uint16_t)(index + n_bb), sq.pi, "the index behind it");
 
 				start(16, (uint16_t)to);
+				hwq_sq_set_memcpy(&sq, 0x1700, 0x1800, 1 << 20);
 				CHECK_EQ(hwq_sq_put_saved(&sq, image), (unsigned int)n, "WQEBBs");
 				CHECK_EQ(sq.pi, pi, "index");
 				CHECK_EQ(hwq_sq_bb_at(&sq, sq.last), (uint32_t)n, "WQEBBs again");

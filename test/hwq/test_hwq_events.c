@@ -2,12 +2,14 @@
 /*
  * Arming and completion channels, as in ibv_req_notify_cq(3) and ibv_get_cq_event(3): one event for
  * each arming, none without one, and none lost between a poll and a sleep. The arming doorbells are
- * compared with libmlx5's.
+ * compared with libmlx5's. Asynchronous events, as in ibv_get_async_event(3).
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 
+#include "hwq_async.h"
+#include "hwq_cancel.h"
 #include "hwq_emu.h"
 #include "hwq_event.h"
 
@@ -382,6 +384,89 @@ nothing_is_lost(bool poll_again)
 	channel_pair_destroy(&r);
 }
 
+/* ------------------------------------------------------------------ asynchronous events */
+
+static void
+expect_no_async(const char *when)
+{
+	struct hwq_async event;
+
+	emu_pump();
+	CHECK_EQ(hwq_async_get(dev, &event), -EAGAIN, when);
+}
+
+/* The next event is this one, of this object. It is acknowledged. */
+static void
+expect_async(enum hwq_async_what what, struct hwq_qp *qp, struct hwq_cq *cq, unsigned int port,
+	const char *name)
+{
+	struct hwq_async event;
+
+	emu_pump();
+	if (hwq_async_get(dev, &event) != 0)
+		EMU_DIE("no event: %s", name);
+	CHECK_EQ(event.what, what, name);
+	CHECK(event.qp == qp, "the QP: %s", name);
+	CHECK(event.cq == cq, "the CQ: %s", name);
+	CHECK_EQ(event.port, port, name);
+	CHECK(strcmp(event.name, name) == 0, "%s is called %s", name, event.name);
+	if (event.qp != NULL)
+		CHECK(hwq_qp_user(event.qp) == &qp->qpn, "what the QP is to its user: %s", name);
+	if (event.cq != NULL)
+		CHECK(hwq_cq_user(event.cq) == &cq->cqn, "what the CQ is to its user: %s", name);
+	hwq_async_ack(&event);
+}
+
+static void
+arm_fault(const char *line)
+{
+	if (softhca_fault(line) != 0)
+		EMU_DIE("%s", line);
+}
+
+/* Names are those of ibv_event_type_str(3). */
+static void
+async_events(void)
+{
+	struct channel_pair r;
+	unsigned int i;
+
+	if (fcntl(hwq_async_fd(dev), F_SETFL, O_NONBLOCK) != 0)
+		EMU_DIE("O_NONBLOCK");
+	channel_pair_create(&r, true);
+	for (i = 0; i < 2; i++) {
+		CHECK(hwq_qp_user(r.qp[i]) == NULL && hwq_cq_user(r.cq[i]) == NULL, "at first");
+		hwq_qp_set_user(r.qp[i], &r.qp[i]->qpn);
+		hwq_cq_set_user(r.cq[i], &r.cq[i]->cqn);
+	}
+	expect_no_async("nothing happened");
+	arm_fault("sq_drained");
+	post_nop(r.qp[0]);
+	expect_async(HWQ_ASYNC_SQ_DRAINED, r.qp[0], NULL, 0, "send queue drained");
+	CHECK_EQ(take(r.cq[0], r.qp[0]), 0, "completions of a queue that stands still");
+	CHECK_EQ(hwq_qp_resume(r.qp[0]), 0, "resuming");
+	expect_no_async("resumed");
+	CHECK_EQ(take(r.cq[0], r.qp[0]), 1, "completions");
+	arm_fault("qp_fatal");
+	post_nop(r.qp[1]);
+	expect_async(HWQ_ASYNC_QP_FAILED, r.qp[1], NULL, 0, "local work queue catastrophic error");
+	/* Receives of its own it has none, and no SRQ. */
+	expect_no_async("one event");
+	arm_fault("port_down");
+	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 1, "port error");
+	arm_fault("port_up");
+	expect_async(HWQ_ASYNC_PORT_UP, NULL, NULL, 1, "port active");
+	arm_fault("cq_overrun");
+	post_nop(r.qp[0]);
+	expect_async(HWQ_ASYNC_CQ_FAILED, NULL, r.cq[0], 0, "CQ error");
+	expect_async(HWQ_ASYNC_QP_FAILED, r.qp[0], NULL, 0, "local work queue catastrophic error");
+	arm_fault("device_fatal");
+	expect_async(HWQ_ASYNC_DEVICE_FAILED, NULL, NULL, 0, "local catastrophic error");
+	expect_no_async("all is told");
+	softhca_faults_clear();
+	channel_pair_destroy(&r);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -398,6 +483,7 @@ main(int argc, char **argv)
 		RUN("an arming is one event, none without", one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());
 		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());
+		RUN("asynchronous events name what failed", async_events());
 	} else {
 		RUN("arm, poll again, sleep: nothing is lost", nothing_is_lost(true));
 		RUN("poll, arm, sleep: the index in the arming makes the event",

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asynchronous events as lib/hwq takes them, by the rules of hwq_verbs.h. */
+#ifndef HWQ_VERBS_ASYNC_H
+#define HWQ_VERBS_ASYNC_H
+
+#include <infiniband/verbs.h>
+
+int hwq_verbs_async_get(struct ibv_context *ctx, struct ibv_async_event *event);
+
+#endif
