@@ -52,7 +52,7 @@ static void
 buffers_destroy(struct buffers *b)
 {
 	if (b->mem != NULL)
-		gantry_mem_unregister(b->mem);
+		gantry_mem_unregister(b->mem, 1000);
 	if (b->base != NULL)
 		munmap(b->base, b->len);
 	*b = (struct buffers){0};

@@ -151,11 +151,17 @@ GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, uns
 	struct gantry_mem **mem);
 
 /**
- * Ends a registration and frees mem. Control thread.
- * @return 0; -EBUSY workers run, or a queue has descriptors in flight: stop the workers, poll the
- *   queues, call again; -ENOMEM the region is still registered: call again.
+ * Ends a registration and frees mem. Workers and other owners go on. At once, descriptors that name
+ * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
+ * name it has completed; peers lose their access when it returns 0. A queue without descriptors in
+ * flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that
+ * makes this call itself polls first.
+ * Control thread.
+ * @param timeout_ms how long it waits at most; 0: it looks once.
+ * @return 0: mem is freed. Else call again: -ETIMEDOUT a queue still has WQEs of before; -ENOMEM;
+ *   or the errno of the device's refusal: the device may still use the memory, keep it mapped.
  */
-GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem);
+GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms);
 
 /** The key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread. */
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
@@ -183,8 +189,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket or replays is out of range; -ENOSPC the engine has 1024 queues already;
- *   -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket or replays is out of range; -ENOMEM; or the negative errno of the
+ *   verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);

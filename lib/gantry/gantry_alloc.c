@@ -26,6 +26,18 @@ gantry_alloc_near(const char *name, size_t len, int *socket)
 	return block;
 }
 
+void *
+gantry_alloc_libc(size_t len)
+{
+	return calloc(1, len);
+}
+
+void
+gantry_free_libc(void *block)
+{
+	free(block);
+}
+
 #ifdef GANTRY_ALLOC_LIBC
 
 void *

@@ -2,7 +2,8 @@
 /*
  * All memory that the engine allocates for itself. This file alone chooses where it comes from:
  * EAL's heap of a NUMA node, or libc's heap in builds with a sanitizer (GANTRY_ALLOC_LIBC), because
- * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap.
+ * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap. Blocks that EAL's memory
+ * callbacks allocate are libc's always.
  *
  * Control thread. Every block and ring begins on a cache line, is zeroed, and has one owner, who
  * frees it.
@@ -23,6 +24,14 @@ void *gantry_alloc(const char *name, size_t len, int socket);
 
 /* Frees a block. NULL: nothing happens. */
 void gantry_free(void *block);
+
+/*
+ * len zeroed bytes of libc's heap in every build, or NULL. For what may be allocated or freed inside
+ * EAL's memory callbacks: EAL's heap is locked there. Any thread.
+ */
+void *gantry_alloc_libc(size_t len);
+
+void gantry_free_libc(void *block);
 
 /*
  * As gantry_alloc(), if *socket has memory. Else *socket becomes GANTRY_ALLOC_ANY_SOCKET, and the

@@ -3,6 +3,7 @@
 #include <hwq_cq.h>
 #include <hwq_sq.h>
 
+#include "gantry_drain.h"
 #include "gantry_finish.h"
 #include "gantry_issue.h"
 #include "gantry_queue.h"
@@ -96,10 +97,12 @@ hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *ou
 uint16_t
 gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
-	gantry_region_refresh(&q->view);
+	gantry_enter(q);
 	if (q->outstanding != 0)
 		take_all_cqes(q);
 	if (unlikely(q->stream.issue != gantry_counter_get(&q->stream.head)))
 		gantry_issue_waiting(q);
-	return hand_out(q, &q->stream, comp, n);
+	n = hand_out(q, &q->stream, comp, n);
+	gantry_leave(q);
+	return n;
 }

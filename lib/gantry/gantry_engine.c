@@ -100,8 +100,7 @@ free_engine:
 int
 gantry_destroy(struct gantry *g)
 {
-	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) ||
-		!gantry_region_dir_is_empty(&g->regions))
+	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) || g->n_mems != 0)
 		return -EBUSY;
 	gantry_region_dir_fini(&g->regions);
 	hwq_dev_close(g->dev);

@@ -18,6 +18,7 @@
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
+	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	struct gantry_info info;
 	uint64_t max_msg_len; /* bytes that one WQE moves to or from a peer */
 	uint32_t running;     /* workers that run */

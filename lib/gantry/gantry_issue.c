@@ -3,6 +3,7 @@
 #include "gantry_issue.h"
 
 #include "gantry_doorbell.h"
+#include "gantry_drain.h"
 #include "gantry_xlate.h"
 
 /* ------------------------------------------------------------------ doorbells */
@@ -238,7 +239,7 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 	uint32_t room = s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail));
 	uint32_t i = 0;
 
-	gantry_region_refresh(&q->view);
+	gantry_enter(q);
 	n = RTE_MIN(n, room);
 	/* While descriptors wait, new ones wait behind them. */
 	if (likely(s->issue == head)) {
@@ -248,5 +249,6 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 	for (; unlikely(i < n); i++)
 		s->pend[(head + i) & s->mask] = desc[i];
 	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
+	gantry_leave(q);
 	return n;
 }

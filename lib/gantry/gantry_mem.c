@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers memory with the device, and makes its region known to the queues. */
+/* Registers memory with the device, makes its regions known to the queues, and takes both back. */
 #include "gantry_mem.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_queue.h"
+
+#define ALL_FLAGS (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC)
+
+/* While a call waits for queues: so many turns leave the CPU at once, the others sleep. */
+#define YIELD_TURNS 64
+#define SLEEP_NS    50000
 
 /* Local write always: any region may be a copy's destination. */
 static unsigned int
@@ -26,79 +33,189 @@ mem_access(const struct gantry *g, unsigned int flags)
 	return access;
 }
 
+/* ------------------------------------------------------------------ pieces */
+
+/* Registers [addr, addr + len) as one more piece of mem. The caller has the lock. */
+static int
+piece_add(struct gantry_mem *mem, void *addr, size_t len, unsigned int flags)
+{
+	struct gantry *g = mem->g;
+	struct gantry_piece *p;
+	int ret;
+
+	if (gantry_region_overlap(&g->regions, (uintptr_t)addr, len) != NULL)
+		return -EEXIST;
+	p = gantry_alloc_libc(sizeof(*p));
+	if (p == NULL)
+		return -ENOMEM;
+	ret = hwq_mr_register(g->dev, addr, len, mem_access(g, flags), &p->mr);
+	if (ret != 0) {
+		LOG(ERR, "cannot register %zu bytes at %p: %s%s", len, addr, strerror(-ret),
+			ret == -ENOMEM ? ": is RLIMIT_MEMLOCK too low? (ulimit -l)" : "");
+		goto free_piece;
+	}
+	p->region = (struct gantry_region){
+		.addr = (uintptr_t)addr,
+		.len = len,
+		.lkey = p->mr.lkey,
+		.rkey = p->mr.rkey,
+		.mem = mem,
+	};
+	if (gantry_region_add(&g->regions, &p->region) == 0) {
+		ret = -ENOMEM;
+		goto deregister;
+	}
+	p->known = true;
+	STAILQ_INSERT_TAIL(&mem->pieces, p, next);
+	return 0;
+
+deregister:
+	hwq_mr_deregister(&p->mr);
+free_piece:
+	gantry_free_libc(p);
+	return ret;
+}
+
+/* Takes all regions of mem out of the table. 0, or -ENOMEM: some are left. */
+static int
+pieces_forget(struct gantry_mem *mem)
+{
+	struct gantry_region_dir *dir = &mem->g->regions;
+	struct gantry_piece *p;
+	uint64_t version;
+
+	STAILQ_FOREACH(p, &mem->pieces, next) {
+		if (!p->known)
+			continue;
+		version = gantry_region_remove(dir, p->region.addr);
+		if (version == 0)
+			return -ENOMEM;
+		p->known = false;
+		mem->removed = version;
+	}
+	return 0;
+}
+
+/* Deregisters and frees the pieces. 0, or the device's refusal: that piece and others are left. */
+static int
+pieces_end(struct gantry_mem *mem)
+{
+	struct gantry_piece *p;
+	int ret;
+
+	while ((p = STAILQ_FIRST(&mem->pieces)) != NULL) {
+		ret = hwq_mr_deregister(&p->mr);
+		if (ret != 0)
+			return ret;
+		STAILQ_REMOVE_HEAD(&mem->pieces, next);
+		gantry_free_libc(p);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ waiting for queues */
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Leaves the CPU to owners, who may share it. */
+static void
+pause_turn(unsigned int turn)
+{
+	const struct timespec t = {.tv_nsec = SLEEP_NS};
+
+	if (turn < YIELD_TURNS)
+		sched_yield();
+	else
+		nanosleep(&t, NULL);
+}
+
+/*
+ * Waits until no queue can use what that version of the table does not have. Views are added and
+ * removed by the calling thread alone. 0 or -ETIMEDOUT.
+ */
+static int
+wait_for_queues(struct gantry_region_dir *dir, uint64_t version, uint32_t timeout_ms)
+{
+	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
+	const struct gantry_region_view *v = TAILQ_FIRST(&dir->views);
+	unsigned int turn = 0;
+
+	gantry_region_barrier(dir);
+	while (v != NULL) {
+		if (gantry_region_reader_passed(v, version)) {
+			v = TAILQ_NEXT(v, next);
+			continue;
+		}
+		if (now_ns() >= end)
+			return -ETIMEDOUT;
+		pause_turn(turn++);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the calls */
+
 int
 gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem)
 {
-	struct gantry_region r = {.addr = (uintptr_t)addr, .len = len};
 	struct gantry_mem *m;
 	int ret;
 
-	if (addr == NULL || len == 0 || r.addr + len < r.addr ||
-		(flags & ~(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ |
-				 GANTRY_MEM_REMOTE_ATOMIC)) != 0)
+	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr ||
+		(flags & ~ALL_FLAGS) != 0)
 		return -EINVAL;
-	if (gantry_region_overlaps(&g->regions, r.addr, len))
-		return -EEXIST;
-
-	m = gantry_alloc("gantry_mem", sizeof(*m), GANTRY_ALLOC_ANY_SOCKET);
+	m = gantry_alloc_libc(sizeof(*m));
 	if (m == NULL)
 		return -ENOMEM;
-	ret = hwq_mr_register(g->dev, addr, len, mem_access(g, flags), &m->mr);
-	if (ret != 0) {
-		LOG(ERR, "cannot register %zu bytes at %p: %s%s", len, addr, strerror(-ret),
-			ret == -ENOMEM ? ": is RLIMIT_MEMLOCK too low? (ulimit -l)" : "");
-		goto free_mem;
-	}
 	m->g = g;
-	m->addr = r.addr;
-	r.lkey = m->mr.lkey;
-	r.rkey = m->mr.rkey;
-	ret = gantry_region_add(&g->regions, &r);
-	if (ret != 0)
-		goto deregister;
+	STAILQ_INIT(&m->pieces);
+	pthread_mutex_lock(&g->regions.lock);
+	ret = piece_add(m, addr, len, flags);
+	if (ret == 0)
+		g->n_mems++;
+	pthread_mutex_unlock(&g->regions.lock);
+	if (ret != 0) {
+		gantry_free_libc(m);
+		return ret;
+	}
 	*mem = m;
 	return 0;
-
-deregister:
-	hwq_mr_deregister(&m->mr);
-free_mem:
-	gantry_free(m);
-	return ret;
-}
-
-/* True: workers run, or a queue owes completions, so that memory must stay registered. */
-static bool
-is_busy(const struct gantry *g)
-{
-	const struct gantry_queue *q;
-
-	if (g->running)
-		return true;
-	TAILQ_FOREACH(q, &g->queues, next)
-		if (gantry_in_flight(q) != 0)
-			return true;
-	return false;
 }
 
 int
-gantry_mem_unregister(struct gantry_mem *mem)
+gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 {
 	struct gantry *g = mem->g;
 	int ret;
 
-	if (is_busy(g))
-		return -EBUSY;
-	ret = gantry_region_remove(&g->regions, mem->addr);
+	pthread_mutex_lock(&g->regions.lock);
+	ret = pieces_forget(mem);
+	pthread_mutex_unlock(&g->regions.lock);
 	if (ret != 0)
 		return ret;
-	hwq_mr_deregister(&mem->mr);
-	gantry_free(mem);
-	return 0;
+	ret = wait_for_queues(&g->regions, mem->removed, timeout_ms);
+	if (ret != 0)
+		return ret;
+	pthread_mutex_lock(&g->regions.lock);
+	ret = pieces_end(mem);
+	if (ret == 0)
+		g->n_mems--;
+	pthread_mutex_unlock(&g->regions.lock);
+	if (ret == 0)
+		gantry_free_libc(mem);
+	return ret;
 }
 
 uint32_t
 gantry_mem_remote_key(const struct gantry_mem *mem)
 {
-	return mem->mr.rkey;
+	return gantry_mem_piece(mem)->region.rkey;
 }

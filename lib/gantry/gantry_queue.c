@@ -108,9 +108,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = slots_alloc(&q->stream, depth, socket);
 	if (ret != 0)
 		goto free_slots;
-	ret = gantry_region_view_init(&q->view, &g->regions);
-	if (ret != 0)
-		goto free_slots;
+	gantry_region_view_init(&q->view, &g->regions);
 	ret = hwq_domain_create(g->dev, &q->domain);
 	if (ret != 0)
 		goto fini_view;

@@ -22,6 +22,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <rte_bitops.h>
+
 #include "gantry.h"
 #include "gantry_cell.h"
 #include "gantry_conn.h"
@@ -110,6 +112,15 @@ struct gantry_peer {
 	uint16_t conn; /* index in gantry_queue::conn; GANTRY_CONN_NONE: no such peer */
 };
 
+/* While a version of the table of regions drains: gantry_drain.h. */
+struct gantry_drain {
+	uint64_t version; /* 0: none drains */
+	uint64_t issue;   /* if `split`: the slot of the descriptor that was issued in part then */
+	bool split;
+	uint64_t replays;                  /* gantry_queue_stats::replays then */
+	uint64_t posted[GANTRY_MAX_CONNS]; /* gantry_conn::posted then */
+};
+
 struct gantry_queue {
 	struct gantry_stream stream; /* of all connections */
 	/* Constant from creation on. */
@@ -128,6 +139,7 @@ struct gantry_queue {
 	uint64_t peers_unrung; /* bit n: WQEs to peer n were written after its last doorbell */
 	uint64_t peers_active; /* bit n: peer n has WQEs that are posted and not done */
 	struct gantry_region_view view;
+	struct gantry_drain drain;
 	struct gantry_queue_stats stats;
 	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */

@@ -1,236 +1,233 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of registered regions: its readers, its search, and how a new one replaces it. */
+/* The tree of registered regions: its readers, its search, and how a new one replaces it. */
 #include "gantry_region.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_errno.h>
 
-#include "gantry_alloc.h"
+/* Retired nodes are looked at when there are so many. */
+#define RECLAIM_AT 128
 
-/* A reader's last hits before its first look-up: covers nothing. */
+/* A reader's hits before its first look-up: covers nothing. */
 static const struct gantry_region no_region;
 
 /* ------------------------------------------------------------------ the readers */
 
-int
-gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir)
+static void
+forget_hits(struct gantry_region_view *v)
 {
 	uint32_t i;
 
-	for (i = 0; i < GANTRY_MAX_QUEUES; i++)
-		if ((dir->reader_used[i / 64] & RTE_BIT64(i % 64)) == 0)
-			break;
-	if (i == GANTRY_MAX_QUEUES)
-		return -ENOSPC;
-	if (rte_rcu_qsbr_thread_register(dir->rcu, i) != 0)
-		return -rte_errno;
-	dir->reader_used[i / 64] |= RTE_BIT64(i % 64);
-	*v = (struct gantry_region_view){
-		.src = &no_region,
-		.dst = &no_region,
-		.dir = dir,
-		.reader = i,
-	};
-	return 0;
+	v->src = &no_region;
+	v->dst = &no_region;
+	for (i = 0; i < RTE_DIM(v->cache); i++)
+		v->cache[i] = &no_region;
+}
+
+void
+gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir)
+{
+	memset(v, 0, sizeof(*v));
+	v->dir = dir;
+	v->fenced = dir->fenced;
+	forget_hits(v);
+	pthread_mutex_lock(&dir->lock);
+	TAILQ_INSERT_TAIL(&dir->views, v, next);
+	pthread_mutex_unlock(&dir->lock);
 }
 
 void
 gantry_region_view_fini(struct gantry_region_view *v)
 {
-	gantry_region_view_offline(v);
-	rte_rcu_qsbr_thread_unregister(v->dir->rcu, v->reader);
-	v->dir->reader_used[v->reader / 64] &= ~RTE_BIT64(v->reader % 64);
+	pthread_mutex_lock(&v->dir->lock);
+	TAILQ_REMOVE(&v->dir->views, v, next);
+	pthread_mutex_unlock(&v->dir->lock);
 }
 
-void
-gantry_region_view_offline(struct gantry_region_view *v)
+__rte_cold void
+gantry_region_view_update(struct gantry_region_view *v)
 {
-	if (!v->online)
+	uint64_t version;
+
+	/* Here, not in gantry_region_enter(): seldom does the kernel refuse membarrier(2). */
+	if (v->fenced)
+		atomic_exchange_explicit(&v->word, v->drained | GANTRY_REGION_INSIDE,
+			memory_order_seq_cst);
+	version = atomic_load_explicit(&v->dir->version, memory_order_seq_cst);
+	if (version == v->version)
 		return;
-	v->online = false;
-	v->table = NULL;
-	v->src = &no_region;
-	v->dst = &no_region;
-	rte_rcu_qsbr_thread_offline(v->dir->rcu, v->reader);
-}
-
-void
-gantry_region_view_reload(struct gantry_region_view *v)
-{
-	if (!v->online) {
-		rte_rcu_qsbr_thread_online(v->dir->rcu, v->reader);
-		v->online = true;
-	}
-	/* Pairs with the release in table_publish(). */
-	v->table = atomic_load_explicit(&v->dir->table, memory_order_acquire);
-	v->src = &no_region;
-	v->dst = &no_region;
-}
-
-/* How many regions begin at addr or below it. The last of them is the one that may cover addr. */
-static uint32_t
-table_upper_bound(const struct gantry_region_table *t, uint64_t addr)
-{
-	uint32_t lo = 0, hi = t->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->region[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	v->version = version;
+	/* Pairs with the release in publish(). The root may be of a later version: the next call
+	 * finds out. */
+	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
+	forget_hits(v);
+	/* Pairs with the acquire in reader_floor(). */
+	atomic_store_explicit(&v->seen, version, memory_order_release);
 }
 
 const struct gantry_region *
-gantry_region_find(const struct gantry_region_table *t, uint64_t addr, uint64_t len)
+gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	uint32_t i = table_upper_bound(t, addr);
+	const struct gantry_region *r;
+	uint32_t i;
 
-	if (i == 0 || !gantry_region_hit(&t->region[i - 1], addr, len))
+	for (i = 0; i < RTE_DIM(v->cache); i++)
+		if (gantry_region_hit(v->cache[i], addr, len))
+			return v->cache[i];
+	r = gantry_region_tree_find(v->root, addr);
+	if (r == NULL || !gantry_region_hit(r, addr, len))
 		return NULL;
-	return &t->region[i - 1];
+	v->cache[v->cache_next++ % RTE_DIM(v->cache)] = r;
+	return r;
 }
 
-/* ------------------------------------------------------------------ the table */
+/* ------------------------------------------------------------------ who has passed */
 
-static struct gantry_region_table *
-table_alloc(uint32_t n)
+static int
+membarrier(int command)
 {
-	struct gantry_region_table *t;
-
-	t = gantry_alloc("gantry_regions", sizeof(*t) + n * sizeof(t->region[0]),
-		GANTRY_ALLOC_ANY_SOCKET);
-	if (t != NULL)
-		t->n = n;
-	return t;
+	return syscall(SYS_membarrier, command, 0, 0);
 }
 
-static struct gantry_region_table *
-table_current(const struct gantry_region_dir *dir)
+void
+gantry_region_barrier(const struct gantry_region_dir *dir)
 {
-	/* Relaxed: the control thread is the only writer. */
-	return atomic_load_explicit(&dir->table, memory_order_relaxed);
+	if (dir->fenced)
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-/* Frees the retired tables that no reader holds any more. */
-static void
-table_reclaim(struct gantry_region_dir *dir)
+bool
+gantry_region_reader_passed(const struct gantry_region_view *v, uint64_t version)
 {
-	struct gantry_region_table **p = &dir->retired;
+	/* Pairs with the release in gantry_region_leave() and gantry_drain.c. */
+	uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
 
-	while (*p != NULL) {
-		struct gantry_region_table *t = *p;
+	return word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_IDLE ||
+	       word >> GANTRY_REGION_WORD_SHIFT >= version;
+}
 
-		if (rte_rcu_qsbr_check(dir->rcu, t->token, false) == 1) {
-			*p = t->next;
-			gantry_free(t);
-		} else {
-			p = &t->next;
-		}
+/* The oldest version that a reader may be reading. Behind a barrier. */
+static uint64_t
+reader_floor(const struct gantry_region_dir *dir)
+{
+	uint64_t floor = atomic_load_explicit(&dir->version, memory_order_relaxed);
+	const struct gantry_region_view *v;
+
+	TAILQ_FOREACH(v, &dir->views, next) {
+		uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
+
+		if (word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_INSIDE)
+			floor = RTE_MIN(floor,
+				atomic_load_explicit(&v->seen, memory_order_acquire));
 	}
+	return floor;
 }
 
-/* Makes t the current table, and retires the one before. */
-static void
-table_publish(struct gantry_region_dir *dir, struct gantry_region_table *t)
+/* ------------------------------------------------------------------ edits */
+
+static struct gantry_region_node *
+current_root(const struct gantry_region_dir *dir)
 {
-	struct gantry_region_table *old = table_current(dir);
-
-	/* Pairs with the acquire in gantry_region_refresh() and gantry_region_view_reload(). */
-	atomic_store_explicit(&dir->table, t, memory_order_release);
-	old->token = rte_rcu_qsbr_start(dir->rcu);
-	old->next = dir->retired;
-	dir->retired = old;
-	table_reclaim(dir);
+	/* Relaxed: who edits has the lock. */
+	return atomic_load_explicit(&dir->root, memory_order_relaxed);
 }
+
+/* Makes the retired nodes that no reader reads any more spare again. */
+static void
+reclaim(struct gantry_region_dir *dir)
+{
+	uint64_t floor;
+
+	gantry_region_barrier(dir);
+	floor = reader_floor(dir);
+	while (dir->retired != NULL && dir->retired->retired <= floor) {
+		struct gantry_region_node *node = dir->retired;
+
+		dir->retired = node->next;
+		dir->n_retired--;
+		gantry_region_edit_give(&dir->edit, node);
+	}
+	if (dir->retired == NULL)
+		dir->retired_end = &dir->retired;
+}
+
+/* Makes `root` the tree, and retires the nodes that only the one before had. */
+static uint64_t
+publish(struct gantry_region_dir *dir, struct gantry_region_node *root)
+{
+	uint64_t version = atomic_load_explicit(&dir->version, memory_order_relaxed) + 1;
+
+	/* Pairs with the acquire in gantry_region_view_update(). */
+	atomic_store_explicit(&dir->root, root, memory_order_release);
+	/* Pairs with the loads in gantry_region_enter() and gantry_region_view_update(). */
+	atomic_store_explicit(&dir->version, version, memory_order_seq_cst);
+	while (dir->edit.retired != NULL) {
+		struct gantry_region_node *node = dir->edit.retired;
+
+		dir->edit.retired = node->next;
+		node->next = NULL;
+		node->retired = version;
+		*dir->retired_end = node;
+		dir->retired_end = &node->next;
+		dir->n_retired++;
+	}
+	if (dir->n_retired >= RECLAIM_AT)
+		reclaim(dir);
+	return version;
+}
+
+uint64_t
+gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r)
+{
+	if (gantry_region_edit_reserve(&dir->edit, current_root(dir)) != 0)
+		return 0;
+	return publish(dir, gantry_region_tree_add(&dir->edit, current_root(dir), r));
+}
+
+uint64_t
+gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr)
+{
+	if (gantry_region_edit_reserve(&dir->edit, current_root(dir)) != 0)
+		return 0;
+	return publish(dir, gantry_region_tree_remove(&dir->edit, current_root(dir), addr));
+}
+
+const struct gantry_region *
+gantry_region_overlap(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len)
+{
+	/* Regions do not overlap, so of those that begin below the end the last one ends last. */
+	const struct gantry_region *r =
+		gantry_region_tree_find(current_root(dir), addr + (len - 1));
+
+	return r != NULL && r->addr + (r->len - 1) >= addr ? r : NULL;
+}
+
+/* ------------------------------------------------------------------ the directory */
 
 int
 gantry_region_dir_init(struct gantry_region_dir *dir)
 {
-	struct gantry_region_table *t;
-	int ret;
-
-	memset(dir->reader_used, 0, sizeof(dir->reader_used));
-	dir->retired = NULL;
-	dir->rcu = gantry_alloc("gantry_rcu", rte_rcu_qsbr_get_memsize(GANTRY_MAX_QUEUES),
-		GANTRY_ALLOC_ANY_SOCKET);
-	if (dir->rcu == NULL)
-		return -ENOMEM;
-	if (rte_rcu_qsbr_init(dir->rcu, GANTRY_MAX_QUEUES) != 0) {
-		ret = -rte_errno;
-		goto free_rcu;
-	}
-	t = table_alloc(0);
-	if (t == NULL) {
-		ret = -ENOMEM;
-		goto free_rcu;
-	}
-	atomic_init(&dir->table, t);
-	return 0;
-
-free_rcu:
-	gantry_free(dir->rcu);
-	return ret;
+	memset(dir, 0, sizeof(*dir));
+	atomic_init(&dir->version, 1);
+	dir->retired_end = &dir->retired;
+	TAILQ_INIT(&dir->views);
+	/* Once a process would do; it costs nothing to repeat. */
+	dir->fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+	return -pthread_mutex_init(&dir->lock, NULL);
 }
 
 void
 gantry_region_dir_fini(struct gantry_region_dir *dir)
 {
-	table_reclaim(dir);
-	gantry_free(table_current(dir));
-	gantry_free(dir->rcu);
-}
-
-bool
-gantry_region_dir_is_empty(const struct gantry_region_dir *dir)
-{
-	return table_current(dir)->n == 0;
-}
-
-bool
-gantry_region_overlaps(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len)
-{
-	const struct gantry_region_table *t = table_current(dir);
-	uint32_t i = table_upper_bound(t, addr);
-
-	if (i > 0 && addr - t->region[i - 1].addr < t->region[i - 1].len)
-		return true;
-	return i < t->n && t->region[i].addr - addr < len;
-}
-
-int
-gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r)
-{
-	const struct gantry_region_table *old = table_current(dir);
-	struct gantry_region_table *t = table_alloc(old->n + 1);
-	uint32_t i = table_upper_bound(old, r->addr);
-
-	if (t == NULL)
-		return -ENOMEM;
-	memcpy(t->region, old->region, i * sizeof(*r));
-	t->region[i] = *r;
-	memcpy(&t->region[i + 1], &old->region[i], (old->n - i) * sizeof(*r));
-	table_publish(dir, t);
-	return 0;
-}
-
-int
-gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr)
-{
-	const struct gantry_region_table *old = table_current(dir);
-	struct gantry_region_table *t = table_alloc(old->n - 1);
-	uint32_t i = table_upper_bound(old, addr) - 1;
-
-	if (t == NULL)
-		return -ENOMEM;
-	memcpy(t->region, old->region, i * sizeof(t->region[0]));
-	memcpy(&t->region[i], &old->region[i + 1], (t->n - i) * sizeof(t->region[0]));
-	table_publish(dir, t);
-	return 0;
+	reclaim(dir);
+	gantry_region_tree_free(current_root(dir));
+	gantry_region_edit_fini(&dir->edit);
+	pthread_mutex_destroy(&dir->lock);
 }

@@ -2,105 +2,144 @@
 /*
  * Registered regions: from an address to the keys of the region that covers it.
  *
- *   control thread                            a queue's owner thread
- *     gantry_region_add(), _remove()            gantry_region_refresh()  once a call
- *     makes a new table from the current one      load (acquire) the current table
- *     publishes it (store, release) ----------> gantry_region_hit()      the last hit
- *     rte_rcu_qsbr: frees an old table when     gantry_region_find()     binary search
- *     every online queue has refreshed
+ *   any thread, one at a time                 a queue's owner thread
+ *     gantry_region_add(), _remove()            gantry_region_enter()   begins a call
+ *     makes a new tree from the current one       a new version: forget all hits, take its tree
+ *     publishes it with a new version ------->  gantry_region_hit()     the last hits
+ *     gantry_region_reader_passed()             gantry_region_lookup()  eight recent hits, the tree
+ *     frees nodes that no call of an old        gantry_region_leave()   ends a call
+ *     version can read any more
  *
- * A table never changes once it is published: readers need neither a lock nor a retry. A queue's
- * last hits point into the table that it holds, and are forgotten together with it.
+ * A tree never changes once it is published: readers need neither a lock nor a retry. A reader reads
+ * trees and regions only between enter and leave. Between calls it holds nothing.
+ *
+ * Enter is a store ("in a call") and a load (the version), and they must not be swapped: else an
+ * edit could overlook the reader, and the reader the edit. The editing thread makes every thread of
+ * the process execute a barrier after each publication (membarrier(2)), so that enter needs none.
+ * Where the kernel refuses membarrier(2), enter executes the barrier.
+ *
+ * A removed region may be in the keys of WQEs that a queue has posted. The version up to which
+ * a queue has no such WQE any more is part of its word: gantry_drain.h.
  */
 #ifndef GANTRY_REGION_H
 #define GANTRY_REGION_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_rcu_qsbr.h>
 
-/* Queues of one engine: each is a reader of the table. */
-#define GANTRY_MAX_QUEUES 1024
+#include "gantry_region_tree.h"
 
-/* One region. len 0 covers nothing. */
-struct gantry_region {
-	uint64_t addr;
-	uint64_t len;
-	uint32_t lkey;
-	uint32_t rkey;
-};
+/* Recent hits that a reader keeps. */
+#define GANTRY_REGION_CACHE 8
 
-/* Sorted by address; regions do not overlap. */
-struct gantry_region_table {
-	struct gantry_region_table *next; /* retired: the one that was retired before it */
-	uint64_t token;                   /* retired: freed when every reader has passed it */
-	uint32_t n;
-	struct gantry_region region[];
-};
-
-/* The engine's side. Written by the control thread. */
+/* The engine's side. */
 struct gantry_region_dir {
-	_Atomic(struct gantry_region_table *) table;
-	struct rte_rcu_qsbr *rcu;
-	struct gantry_region_table *retired; /* replaced, perhaps still in a reader's hands */
-	uint64_t reader_used[GANTRY_MAX_QUEUES / 64];
+	/* Written by edits; read by owners in each call. */
+	_Atomic(struct gantry_region_node *) root;
+	_Atomic uint64_t version; /* 1 and up: how often root was replaced */
+
+	pthread_mutex_t lock; /* over all below, and over edits */
+	bool fenced;          /* readers execute the barrier: membarrier(2) is refused */
+	struct gantry_region_edit edit;
+	/* Nodes of old trees, the oldest version first. */
+	struct gantry_region_node *retired;
+	struct gantry_region_node **retired_end;
+	uint32_t n_retired;
+	TAILQ_HEAD(, gantry_region_view) views;
 };
 
-/* A queue's side. Written by its owner. */
+/* What a reader is doing: the low bits of its word. */
+enum {
+	GANTRY_REGION_IDLE = false, /* in no call, and no WQE of it is outstanding */
+	GANTRY_REGION_BUSY = true,  /* in no call; WQEs are outstanding */
+	GANTRY_REGION_INSIDE = 2,   /* in a call */
+};
+
+/* Above them: the version before which everything that the queue posted has completed. */
+#define GANTRY_REGION_WORD_SHIFT 2
+
+/* A queue's side. Written by its owner, but for `next`. */
 struct gantry_region_view {
-	/* The last hits; after a reload, a region that covers nothing. */
+	/* The last hits, which nothing hinders a plain copy to use; else regions that cover nothing. */
 	const struct gantry_region *src;
 	const struct gantry_region *dst;
-	const struct gantry_region_table *table;
+	_Atomic uint64_t word;
+	uint64_t drained; /* the upper part of the word, in place */
+	uint64_t expect;  /* `version`; 0 if each call has to look closer: fenced, or draining */
 	struct gantry_region_dir *dir;
-	uint32_t reader;
-	bool online; /* holds `table`: it is not freed before the next refresh */
+	uint64_t version; /* of the tree; 0: none taken yet */
+	bool fenced;      /* as in gantry_region_dir */
+	uint8_t cache_next;
+	const struct gantry_region_node *root;
+	const struct gantry_region *cache[GANTRY_REGION_CACHE];
+	_Atomic uint64_t seen; /* `version`, for editing threads */
+	TAILQ_ENTRY(gantry_region_view) next;
 };
 
 /* 0 or a negative errno. */
 int gantry_region_dir_init(struct gantry_region_dir *dir);
 /* No views are left. */
 void gantry_region_dir_fini(struct gantry_region_dir *dir);
-bool gantry_region_dir_is_empty(const struct gantry_region_dir *dir);
 
-/* True: [addr, addr + len) overlaps a region. len is not 0. Control thread. */
-bool gantry_region_overlaps(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len);
-/* Publishes a table with r, which overlaps no other. 0 or -ENOMEM. Control thread. */
-int gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
-/* Publishes a table without the region that begins at addr. 0 or -ENOMEM. Control thread. */
-int gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr);
+/*
+ * Edits, by the thread that has dir->lock. Each is one publication, in all or nothing, and returns
+ * the new version, or 0: no memory, and nothing has changed.
+ *
+ * add: regions stay the caller's, who keeps them until every reader has passed the version of their
+ * removal.
+ */
+uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
+uint64_t gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr);
+/* The region that begins last below addr + len, and overlaps [addr, addr + len); or NULL. */
+const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
+	uint64_t addr, uint64_t len);
+/*
+ * True: the reader is in no call that began before that version was published, and no WQE is
+ * outstanding that it posted before. After one gantry_region_barrier() behind the publication.
+ */
+bool gantry_region_reader_passed(const struct gantry_region_view *v, uint64_t version);
+/* Every call of a reader that begins after it sees what was published before it. */
+void gantry_region_barrier(const struct gantry_region_dir *dir);
 
-/* A new reader, offline. 0, -ENOSPC, or a negative errno. Control thread. */
-int gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir);
+/* A new reader. Control thread. */
+void gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir);
 void gantry_region_view_fini(struct gantry_region_view *v);
-/* Lets go of the table: no old table waits for this reader until its next refresh. */
-void gantry_region_view_offline(struct gantry_region_view *v);
-/* Goes online if offline, and takes the current table. */
-void gantry_region_view_reload(struct gantry_region_view *v);
 
-/* The region that covers [addr, addr + len) in one piece, or NULL. len is not 0. */
-const struct gantry_region *gantry_region_find(const struct gantry_region_table *t, uint64_t addr,
+/* Takes the current tree and forgets all hits, if there is a new version. Between enter and leave. */
+void gantry_region_view_update(struct gantry_region_view *v);
+
+/*
+ * The region that covers [addr, addr + len) in one piece, or NULL. len is not 0. Between enter and
+ * leave; the region is valid until leave.
+ */
+const struct gantry_region *gantry_region_lookup(struct gantry_region_view *v, uint64_t addr,
 	uint64_t len);
 
 /*
- * Lets go of what earlier calls looked up, and takes the current table. The owner calls it once in
- * every call, before the first look-up.
+ * Begins a call of the owner. True: the caller has to look closer, above all by
+ * gantry_region_view_update().
  */
-static inline void
-gantry_region_refresh(struct gantry_region_view *v)
+static inline bool
+gantry_region_enter(struct gantry_region_view *v)
 {
-	if (likely(v->online)) {
-		/* Pairs with rte_rcu_qsbr_start() in the control thread: a reader that has seen the
-		 * token sees the table that was published before it. */
-		rte_rcu_qsbr_quiescent(v->dir->rcu, v->reader);
-		if (likely(v->table == atomic_load_explicit(&v->dir->table, memory_order_acquire)))
-			return;
-	}
-	gantry_region_view_reload(v);
+	/* Pairs with gantry_region_barrier(): the store is before the load, for all threads. */
+	atomic_store_explicit(&v->word, v->drained | GANTRY_REGION_INSIDE, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	return v->expect != atomic_load_explicit(&v->dir->version, memory_order_acquire);
+}
+
+/* Ends it. busy: a WQE may be outstanding, or a key is kept for one that is not posted yet. */
+static inline void
+gantry_region_leave(struct gantry_region_view *v, bool busy)
+{
+	/* Pairs with the acquire of editing threads: what the call has read may be freed. */
+	atomic_store_explicit(&v->word, v->drained | busy, memory_order_release);
 }
 
 /* True where r covers [addr, addr + len) in one piece and len is not 0. */

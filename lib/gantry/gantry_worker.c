@@ -58,7 +58,6 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 void
 gantry_worker_end(struct gantry_worker *w)
 {
-	gantry_region_view_offline(&w->q->view);
 	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);
 }

@@ -108,14 +108,13 @@ overlap(const struct gantry_desc *d)
  * first.
  */
 static const struct gantry_region *
-find_region(const struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr,
-	uint64_t len)
+find_region(struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr, uint64_t len)
 {
 	const struct gantry_region *r = *hit;
 
 	if (gantry_region_hit(r, addr, len))
 		return r;
-	r = gantry_region_find(q->view.table, addr, len);
+	r = gantry_region_lookup(&q->view, addr, len);
 	if (r != NULL)
 		*hit = r;
 	return r;

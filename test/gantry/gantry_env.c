@@ -67,7 +67,7 @@ env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
+		CHECK_EQ(gantry_mem_unregister(mem[i], 1000), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
 	rte_eal_cleanup();
 	return 0;

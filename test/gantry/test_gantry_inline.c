@@ -578,15 +578,15 @@ memory_is_known_from_registration_to_its_end(void)
 
 	d = env_copy(m + 4096, dst, 100);
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
-	CHECK_EQ(gantry_mem_unregister(a), -EBUSY);
+	CHECK_EQ(gantry_mem_unregister(a, 0), -ETIMEDOUT);
 	env_collect(q, &comp, 1);
-	CHECK_EQ(gantry_mem_unregister(a), 0);
+	CHECK_EQ(gantry_mem_unregister(a, 0), 0);
 	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, env_copy(m + 3 * 4096, dst, 100)), GANTRY_OK);
 	CHECK_EQ(gantry_mem_register(g, m, 3 * 4096, 0, &a), 0);
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(a), 0);
-	CHECK_EQ(gantry_mem_unregister(b), 0);
+	CHECK_EQ(gantry_mem_unregister(a, 0), 0);
+	CHECK_EQ(gantry_mem_unregister(b, 0), 0);
 	env_queue_done(q);
 	env_unmap(m, 16 * 4096);
 }
@@ -617,7 +617,7 @@ the_right_region_is_found_among_many(void)
 		CHECK_EQ(env_do_one(q, env_copy(p + PIECE, dst, 1)), GANTRY_NOT_REGISTERED);
 	}
 	for (i = 0; i < N; i++)
-		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
+		CHECK_EQ(gantry_mem_unregister(mem[i], 0), 0);
 	env_queue_done(q);
 	env_unmap(m, N * STRIDE);
 }

@@ -406,8 +406,8 @@ raw_write(uint8_t *buf, uint16_t peer, unsigned int n, uint64_t *seed)
 	raddr->raddr = htobe64((uintptr_t)dst);
 	raddr->rkey = htobe32(gantry_mem_remote_key(dst_mem));
 	for (i = 0; i < n; i++)
-		mlx5dv_set_data_seg((void *)(buf + 32 + 16 * i), 100, src_mem->mr.lkey,
-			(uintptr_t)src + 200 * i);
+		mlx5dv_set_data_seg((void *)(buf + 32 + 16 * i), 100,
+			gantry_mem_piece(src_mem)->mr.lkey, (uintptr_t)src + 200 * i);
 	return (struct gantry_desc){.op = GANTRY_OP_RAW,
 		.peer = peer,
 		.src = (uintptr_t)buf,

@@ -325,7 +325,7 @@ every_descriptor_does_what_the_model_says(void)
 	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
 	broken = env_map(SLICE_LEN);
 	CHECK_EQ(gantry_mem_register(g, broken, SLICE_LEN, 0, &broken_mem), 0);
-	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
+	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
 	for (i = 0; i < N_STREAMS; i++)
 		stream_open(&streams[i], i, seed);
 	CHECK_EQ(gantry_start(g), 0);
@@ -348,10 +348,11 @@ every_descriptor_does_what_the_model_says(void)
 	CHECK_EQ(gantry_stop(g), 0);
 	for (i = 0; i < N_STREAMS; i++) {
 		stream_close(&streams[i]);
-		CHECK_EQ(gantry_mem_unregister(streams[i].reg), 0);
+		CHECK_EQ(gantry_mem_unregister(streams[i].reg, 0), 0);
 	}
 	/* gantry_mem_unregister() needs a registration to release. */
-	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &broken_mem->mr), 0);
+	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &gantry_mem_piece(broken_mem)->mr),
+		0);
 }
 
 static const struct check_case cases[] = {

@@ -388,9 +388,10 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
 	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
 	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
-	CHECK_EQ(hwq_mr_deregister(&broken_mem->mr), 0);
+	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	/* gantry_mem_unregister() needs a registration to release. */
-	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &broken_mem->mr), 0);
+	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &gantry_mem_piece(broken_mem)->mr),
+		0);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
 }

@@ -236,7 +236,7 @@ workers_of_two_engines_share_an_lcore(void)
 		CHECK_EQ(gantry_worker_destroy(feed[i].w), 0);
 	}
 	for (i = 0; i < 2; i++)
-		CHECK_EQ(gantry_mem_unregister(mem[i]), 0);
+		CHECK_EQ(gantry_mem_unregister(mem[i], 0), 0);
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The marks of a draining version, and when they are reached. */
+#include "gantry_drain.h"
+
+/* Notes what the connections have posted so far. */
+static void
+mark(struct gantry_queue *q, uint64_t version)
+{
+	struct gantry_drain *d = &q->drain;
+	uint32_t i;
+
+	d->version = version;
+	d->split = q->stream.splitting;
+	d->issue = q->stream.issue;
+	d->replays = gantry_counter_get(&q->stats.replays);
+	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
+		d->posted[i] = q->conn[i].posted;
+}
+
+static bool
+marks_are_reached(const struct gantry_queue *q)
+{
+	uint32_t i;
+
+	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
+		/* A connection that has posted less was closed and opened again. */
+		if (q->conn[i].done < q->drain.posted[i] && q->conn[i].posted >= q->drain.posted[i])
+			return false;
+	return true;
+}
+
+/* True: what the own connection flushed may be posted again. */
+static bool
+own_is_in_repair(const struct gantry_queue *q)
+{
+	uint8_t state = q->conn[GANTRY_CONN_OWN].state;
+
+	return state == GANTRY_CONN_DRAINING || state == GANTRY_CONN_BROKEN;
+}
+
+/* True: nothing that was posted before the version drains is outstanding. */
+static bool
+is_drained(struct gantry_queue *q)
+{
+	struct gantry_drain *d = &q->drain;
+
+	if (!gantry_drain_is_needed(q))
+		return true;
+	/* The rest of the split descriptor has the old keys, and so has what will be replayed. */
+	if (own_is_in_repair(q) || (d->split && q->stream.splitting && q->stream.issue == d->issue))
+		return false;
+	if (d->split || d->replays != gantry_counter_get(&q->stats.replays)) {
+		/* All of it is posted. One that is split now has new keys. */
+		mark(q, d->version);
+		d->split = false;
+	}
+	return marks_are_reached(q);
+}
+
+static void
+set_drained(struct gantry_queue *q, uint64_t version)
+{
+	q->drain.version = 0;
+	q->view.drained = version << GANTRY_REGION_WORD_SHIFT;
+}
+
+__rte_cold void
+gantry_drain_update(struct gantry_queue *q)
+{
+	struct gantry_region_view *v = &q->view;
+	struct gantry_drain *d = &q->drain;
+
+	gantry_region_view_update(v);
+	if (d->version != 0 && is_drained(q))
+		set_drained(q, d->version);
+	if (d->version == 0 && v->drained != v->version << GANTRY_REGION_WORD_SHIFT) {
+		if (gantry_drain_is_needed(q))
+			mark(q, v->version);
+		else
+			set_drained(q, v->version);
+	}
+	v->expect = v->fenced || d->version != 0 ? 0 : v->version;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Draining: how a queue finds out that everything which it posted under an old version of the table
+ * of regions has completed, so that a removed region's key can end.
+ *
+ *   version n+1 is published      the owner's next call: gantry_enter()
+ *                                   nothing outstanding: drained = n+1
+ *                                   else: marks what each connection has posted
+ *                                 its later calls: gantry_enter()
+ *                                   all marks are reached: drained = n+1
+ *
+ * One version drains at a time. If the table changes meanwhile, the newest version is the next one.
+ * While no version drains, a call pays nothing: the look for a new version finds both.
+ */
+#ifndef GANTRY_DRAIN_H
+#define GANTRY_DRAIN_H
+
+#include "gantry_queue.h"
+
+/* What gantry_enter() does when the table has changed, or while a version drains. */
+void gantry_drain_update(struct gantry_queue *q);
+
+/* True: keys are in WQEs that are posted and not done, or are kept for WQEs of a split descriptor. */
+static inline bool
+gantry_drain_is_needed(const struct gantry_queue *q)
+{
+	return (q->outstanding | q->stream.splitting) != 0;
+}
+
+/* Every call of the owner that looks up regions or posts WQEs begins with it ... */
+static inline void
+gantry_enter(struct gantry_queue *q)
+{
+	if (unlikely(gantry_region_enter(&q->view)))
+		gantry_drain_update(q);
+}
+
+/* ... and ends with it. */
+static inline void
+gantry_leave(struct gantry_queue *q)
+{
+	gantry_region_leave(&q->view, gantry_drain_is_needed(q));
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A B-tree of regions, sorted by address, that never changes: an edit makes a new tree.
+ *
+ *        root                 an edit copies the nodes between the root and one leaf, and shares
+ *       /    \                all others with the old tree. So it costs the logarithm of the number
+ *    node    node  height 1   of regions, and readers of the old tree go on undisturbed.
+ *    /  \    /  \
+ *   leaf leaf leaf leaf  0    a leaf's entries are regions; the entry of an inner node is the first
+ *                             address below it
+ *
+ * One thread edits at a time. Regions belong to the caller, and do not overlap.
+ */
+#ifndef GANTRY_REGION_TREE_H
+#define GANTRY_REGION_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Entries of a node. */
+#define GANTRY_REGION_FAN 32
+
+/* One region: immutable while a tree names it. len 0 covers nothing. */
+struct gantry_region {
+	uint64_t addr;
+	uint64_t len;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint64_t bias; /* the device knows the byte at `a` as a - bias; 0 but for device memory */
+	uint32_t read_only;     /* 1: no destination */
+	struct gantry_mem *mem; /* the registration that it is part of */
+};
+
+/* The tree without regions is NULL. */
+struct gantry_region_node {
+	uint32_t n;
+	uint32_t height;
+	struct gantry_region_node *next; /* of a list: spare, or retired */
+	uint64_t retired; /* the edit that took it out of the tree: the owner of the list says */
+	uint64_t addr[GANTRY_REGION_FAN];
+	const void *entry[GANTRY_REGION_FAN]; /* a node; in a leaf, a struct gantry_region */
+};
+
+/* What an edit takes its nodes from, and where it puts those that only the old tree has. */
+struct gantry_region_edit {
+	struct gantry_region_node *spare;
+	struct gantry_region_node *retired;
+	uint32_t n_spare;
+};
+
+/* The region that begins last at addr or below it, or NULL. */
+static inline const struct gantry_region *
+gantry_region_tree_find(const struct gantry_region_node *node, uint64_t addr)
+{
+	while (node != NULL) {
+		const uint64_t *first = node->addr;
+		uint32_t n = node->n;
+
+		/* The last entry that is not above addr, by halves without a branch. */
+		while (n > 1) {
+			uint32_t half = n / 2;
+
+			first += first[half] <= addr ? half : 0;
+			n -= half;
+		}
+		if (*first > addr)
+			return NULL;
+		if (node->height == 0)
+			return node->entry[first - node->addr];
+		node = node->entry[first - node->addr];
+	}
+	return NULL;
+}
+
+/* Gets the spare nodes that one edit of a tree like root may need. 0 or -ENOMEM. */
+int gantry_region_edit_reserve(struct gantry_region_edit *edit,
+	const struct gantry_region_node *root);
+/* Adds a node to the spare ones; frees it if there are enough. */
+void gantry_region_edit_give(struct gantry_region_edit *edit, struct gantry_region_node *node);
+/* Frees the spare nodes. */
+void gantry_region_edit_fini(struct gantry_region_edit *edit);
+
+/* The tree with r, which overlaps no other. The nodes are reserved. */
+struct gantry_region_node *gantry_region_tree_add(struct gantry_region_edit *edit,
+	struct gantry_region_node *root, const struct gantry_region *r);
+/* The tree without the region that begins at addr, which it has. The nodes are reserved. */
+struct gantry_region_node *gantry_region_tree_remove(struct gantry_region_edit *edit,
+	struct gantry_region_node *root, uint64_t addr);
+
+/* Frees all nodes of a tree that nobody reads. */
+void gantry_region_tree_free(struct gantry_region_node *root);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree of regions against a plain array: random additions and removals, look-ups of every kind,
+ * what an edit costs, and that old trees stay as they were.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "check.h"
+#include "gantry_region.h"
+
+/* Slots of STRIDE bytes; the region of a slot, if it has one, begins at its start. */
+#define N_SLOTS 3000
+#define STRIDE  4096
+#define BASE    UINT64_C(0x7f0000000000)
+
+static struct gantry_region regions[N_SLOTS];
+static bool is_in[N_SLOTS];
+static struct gantry_region_dir dir;
+
+static struct gantry_region_node *
+root(void)
+{
+	return atomic_load(&dir.root);
+}
+
+static void
+toggle(uint32_t slot, uint64_t len)
+{
+	struct gantry_region *r = &regions[slot];
+
+	if (is_in[slot]) {
+		CHECK(gantry_region_remove(&dir, r->addr) != 0);
+	} else {
+		*r = (struct gantry_region){.addr = BASE + slot * STRIDE, .len = len};
+		CHECK(gantry_region_add(&dir, r) != 0);
+	}
+	is_in[slot] = !is_in[slot];
+}
+
+/* The region that begins last at addr or below, by a walk over all slots. */
+static const struct gantry_region *
+model_find(uint64_t addr)
+{
+	const struct gantry_region *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < N_SLOTS; i++)
+		if (is_in[i] && regions[i].addr <= addr)
+			found = &regions[i];
+	return found;
+}
+
+static const struct gantry_region *
+model_overlap(uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < N_SLOTS; i++)
+		if (is_in[i] && regions[i].addr < addr + len &&
+			addr < regions[i].addr + regions[i].len)
+			found = &regions[i];
+	return found;
+}
+
+/* Returns the number of regions below a node, and checks the node's order, filling and heights. */
+static uint32_t
+check_node(const struct gantry_region_node *node, bool is_root)
+{
+	uint32_t i, n = 0;
+
+	CHECK(node->n <= GANTRY_REGION_FAN && node->n >= (is_root ? 1 + (node->height > 0) : 8));
+	for (i = 0; i < node->n; i++) {
+		const struct gantry_region_node *below = node->entry[i];
+		const struct gantry_region *r = node->entry[i];
+
+		CHECK(i == 0 || node->addr[i - 1] < node->addr[i]);
+		if (node->height == 0) {
+			CHECK_EQ(r->addr, node->addr[i]);
+			n++;
+		} else {
+			CHECK_EQ(below->height, node->height - 1);
+			CHECK_EQ(below->addr[0], node->addr[i]);
+			n += check_node(below, false);
+		}
+	}
+	return n;
+}
+
+static void
+check_all(void)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < N_SLOTS; i++)
+		n += is_in[i];
+	CHECK_EQ(root() == NULL ? 0 : check_node(root(), true), n);
+}
+
+/* Grows, then shrinks, then grows, so that nodes split and join at all heights. */
+static void
+the_tree_is_what_an_array_would_be(void)
+{
+	uint64_t seed = 7;
+	uint32_t i;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	for (i = 0; i < 30000; i++) {
+		uint32_t slot = check_random(&seed) % N_SLOTS;
+		uint64_t addr = BASE + check_random(&seed) % (N_SLOTS * STRIDE);
+		uint64_t len = 1 + check_random(&seed) % (3 * STRIDE);
+		bool grow = i / 6000 % 2 == 0;
+
+		if (is_in[slot] != grow || check_random(&seed) % 4 == 0)
+			toggle(slot, 1 + check_random(&seed) % STRIDE);
+		if (i % 64 == 0) {
+			CHECK(gantry_region_tree_find(root(), addr) == model_find(addr));
+			CHECK(gantry_region_overlap(&dir, addr, len) == model_overlap(addr, len));
+		}
+		if (i % 1000 == 0)
+			check_all();
+	}
+	for (i = 0; i < N_SLOTS; i++)
+		if (is_in[i])
+			toggle(i, 0);
+	CHECK(root() == NULL);
+	CHECK(gantry_region_overlap(&dir, BASE, N_SLOTS * STRIDE) == NULL);
+	gantry_region_dir_fini(&dir);
+}
+
+static void
+a_region_ends_at_its_last_byte(void)
+{
+	const struct gantry_region last = {.addr = UINT64_MAX - 99, .len = 100};
+	struct gantry_region_view v;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	toggle(1, 100);
+	CHECK(gantry_region_add(&dir, &last) != 0);
+	gantry_region_view_init(&v, &dir);
+	CHECK(gantry_region_enter(&v));
+	gantry_region_view_update(&v);
+	CHECK(gantry_region_lookup(&v, BASE + STRIDE, 100) == &regions[1]);
+	CHECK(gantry_region_lookup(&v, BASE + STRIDE + 99, 1) == &regions[1]);
+	CHECK(gantry_region_lookup(&v, BASE + STRIDE, 101) == NULL);
+	CHECK(gantry_region_lookup(&v, BASE + STRIDE + 100, 1) == NULL);
+	CHECK(gantry_region_lookup(&v, BASE + STRIDE - 1, 2) == NULL);
+	CHECK(gantry_region_lookup(&v, UINT64_MAX, 1) == &last);
+	CHECK(gantry_region_overlap(&dir, BASE + STRIDE + 100, 1000) == NULL);
+	CHECK(gantry_region_overlap(&dir, BASE + STRIDE - 10, 10) == NULL);
+	CHECK(gantry_region_overlap(&dir, BASE + STRIDE - 10, 11) == &regions[1]);
+	CHECK(gantry_region_overlap(&dir, UINT64_MAX - 150, 51) == NULL);
+	CHECK(gantry_region_overlap(&dir, UINT64_MAX - 150, 52) == &last);
+	gantry_region_leave(&v, false);
+	gantry_region_view_fini(&v);
+	toggle(1, 0);
+	gantry_region_dir_fini(&dir);
+}
+
+/*
+ * An edit replaces the nodes of one path, and at each of its levels one neighbour at most. The
+ * height is the logarithm: of 3000 regions in nodes of at least 8, at most 4 levels.
+ */
+static void
+an_edit_costs_the_logarithm_of_the_regions(void)
+{
+	uint32_t i, most = 0;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	for (i = 0; i < 2 * N_SLOTS; i++) {
+		uint32_t before;
+
+		/* So that nothing is reclaimed within the edit. */
+		while (dir.n_retired > 100)
+			toggle(i * 7 % N_SLOTS, 1), toggle(i * 7 % N_SLOTS, 1);
+		before = dir.n_retired;
+		toggle(i * 7 % N_SLOTS, 1);
+		if (dir.n_retired > before && dir.n_retired - before > most)
+			most = dir.n_retired - before;
+	}
+	CHECK(most >= 2 && most <= 8, "%u", most);
+	CHECK(root() == NULL);
+	gantry_region_dir_fini(&dir);
+}
+
+/* Nodes that a reader may read are kept; all others are used again. */
+static void
+retired_nodes_wait_for_readers_inside_a_call_only(void)
+{
+	struct gantry_region_view v;
+	uint64_t addr[GANTRY_REGION_FAN];
+	const struct gantry_region_node *old;
+	uint32_t i, n;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	for (i = 0; i < 20; i++)
+		toggle(i, 1);
+	gantry_region_view_init(&v, &dir);
+	CHECK(gantry_region_enter(&v));
+	gantry_region_view_update(&v);
+	old = v.root;
+	n = old->n;
+	memcpy(addr, old->addr, sizeof(addr));
+	for (i = 0; i < 1000; i++)
+		toggle(i % 20, 1);
+	CHECK(dir.n_retired >= 900, "%u", dir.n_retired);
+	CHECK_EQ(old->n, n);
+	CHECK(memcmp(addr, old->addr, n * sizeof(addr[0])) == 0);
+	CHECK(gantry_region_lookup(&v, BASE, 1) == &regions[0]);
+	gantry_region_leave(&v, true); /* outstanding WQEs hold keys, not nodes */
+	toggle(0, 1);
+	CHECK_EQ(dir.n_retired, 0);
+	CHECK(dir.edit.n_spare <= 100);
+	/* A reader that rests for good holds nothing. */
+	for (i = 0; i < 10000; i++)
+		toggle(i % 20, 1);
+	CHECK(dir.n_retired < 200);
+	gantry_region_view_fini(&v);
+	for (i = 0; i < 20; i++)
+		if (is_in[i])
+			toggle(i, 1);
+	gantry_region_dir_fini(&dir);
+}
+
+static const struct check_case cases[] = {
+	{"the tree is what an array would be", the_tree_is_what_an_array_would_be},
+	{"a region ends at its last byte", a_region_ends_at_its_last_byte},
+	{"an edit costs the logarithm of the regions", an_edit_costs_the_logarithm_of_the_regions},
+	{"retired nodes wait for readers inside a call only",
+		retired_nodes_wait_for_readers_inside_a_call_only},
+};
+
+int
+main(int argc, char **argv)
+{
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}

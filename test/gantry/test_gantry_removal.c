@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that is registered and removed while queues use it: whom a removal waits for, for how
+ * long, and what becomes of descriptors that name it.
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include <softhca.h>
+
+#include "gantry_engine.h"
+#include "gantry_env.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+#define LONG_MS   40000
+
+static struct gantry *g;
+static bool pumped;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+static struct gantry_mem *
+mem_of(void *p, size_t len)
+{
+	struct gantry_mem *mem;
+
+	CHECK_EQ(gantry_mem_register(g, p, len, GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ,
+			 &mem),
+		0);
+	return mem;
+}
+
+/* ------------------------------------------------------------------ whom it waits for */
+
+static void
+a_removal_waits_for_wqes_that_name_the_region(void)
+{
+	struct gantry_queue *q = env_queue(g, 8), *resting = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+	struct gantry_desc d = env_copy(m, dst, 100);
+	struct gantry_comp comp;
+
+	/* It has looked the region up, and makes no call any more. */
+	CHECK_EQ(env_do_one(resting, d), GANTRY_OK);
+	if (!pumped)
+		CHECK_EQ(softhca_fault("late ms=50"), 0);
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	CHECK_EQ(gantry_mem_unregister(mem, 1), -ETIMEDOUT);
+	/* The region has left the table at once, also for queues that are not waited for. */
+	CHECK_EQ(env_do_one(resting, d), GANTRY_NOT_REGISTERED);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	env_queue_done(q);
+	env_queue_done(resting);
+	env_unmap(m, 4096);
+}
+
+/* What waits in software behind a fence is looked up when it is issued. */
+static void
+a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+	struct gantry_desc d[2] = {env_copy(src, dst, 100), env_copy(m, dst + 4096, 100)};
+	struct gantry_comp comp[2];
+
+	d[1].flags = GANTRY_DESC_FENCE;
+	if (!pumped)
+		CHECK_EQ(softhca_fault("late ms=50"), 0);
+	CHECK_EQ(gantry_submit(q, d, 2), 2);
+	/* No WQE names it, but the queue does not say which regions its WQEs name. */
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/*
+ * A copy of 1024 WQEs and more is issued in part, as its region goes. The rest has the old key.
+ */
+static void
+a_split_copy_keeps_its_region_to_its_end(void)
+{
+	struct gantry_queue *q = env_queue(g, 2);
+	struct gantry_info info;
+	uint64_t len;
+	uint8_t *m;
+	struct gantry_mem *mem;
+	struct gantry_desc d;
+	struct gantry_comp comp;
+	unsigned int waits = 0;
+
+	gantry_info_get(g, &info);
+	len = RTE_MIN(info.max_copy_len * 1024, ARENA_LEN);
+	m = env_map(ARENA_LEN);
+	env_fill(m, len, 3);
+	memset(dst, 0, len);
+	mem = mem_of(m, ARENA_LEN);
+	d = env_copy(m, dst, len);
+	if (!pumped)
+		CHECK_EQ(softhca_fault("late ms=20"), 0);
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
+		if (env_poll(q, &comp, 1) == 1)
+			waits += 1000000;
+		else
+			waits++;
+	}
+	CHECK(waits > 1000000 && waits < 2000000, "%u", waits);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK(env_is_filled(dst, len, 3));
+	env_queue_done(q);
+	env_unmap(m, ARENA_LEN);
+}
+
+/* A queue that always has WQEs outstanding lets a region go all the same. */
+static void
+a_removal_does_not_wait_for_what_is_posted_later(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+	struct gantry_desc d = env_copy(src, dst, 4096), old = env_copy(m, dst + 8192, 100);
+	struct gantry_comp comp[64];
+	unsigned int i, in_flight, removed = 0;
+
+	if (!pumped)
+		CHECK_EQ(softhca_fault("late ms=1 times=64"), 0);
+	CHECK_EQ(gantry_submit(q, &old, 1), 1);
+	for (i = 0; i < 10000 && !removed; i++) {
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		removed = gantry_mem_unregister(mem, 0) == 0;
+		in_flight = gantry_in_flight(q);
+		CHECK(in_flight > 0);
+		if (pumped)
+			softhca_pump();
+		/* One stays in flight, or more. */
+		if (in_flight > 1)
+			env_collect(q, comp, in_flight > 32 ? in_flight - 16 : 1);
+		if (gantry_in_flight(q) == 0)
+			CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	}
+	CHECK(removed);
+	env_collect(q, comp, gantry_in_flight(q));
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/* A peer may write until the call has returned 0, and not afterwards. */
+static void
+a_removal_that_the_device_refuses_can_be_repeated(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096), *again;
+	struct gantry_desc d = env_copy(src, m, 64);
+	struct gantry_comp comp;
+	uint16_t a, b;
+
+	env_connect(q, &a, q, &b);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = a;
+	d.remote_key = gantry_mem_remote_key(mem);
+	env_fill(src, 64, 9);
+	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16 times=2"), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -EBUSY);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK(env_is_filled(m, 64, 9));
+	CHECK_EQ(gantry_destroy(g), -EBUSY);
+	/* The range is free for another registration, of which the first one's end takes nothing. */
+	again = mem_of(m, 4096);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -EBUSY);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(env_do_one(q, env_copy(m, dst, 64)), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(again, 0), 0);
+	env_do(q, &d, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(gantry_peer_close(q, a), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/* ------------------------------------------------------------------ while others run */
+
+struct owner {
+	struct gantry_queue *q;
+	atomic_bool stop;
+	uint64_t n_done;
+};
+
+/* Copies without a pause, each with the right bytes, until told to stop. */
+static void *
+owner_main(void *arg)
+{
+	struct owner *o = arg;
+	struct gantry_desc d[16];
+	struct gantry_comp comp[16];
+	unsigned int i;
+	cpu_set_t any;
+
+	/* EAL has bound the thread that made this one to a CPU. */
+	CPU_ZERO(&any);
+	for (i = 0; i < CPU_SETSIZE; i++)
+		CPU_SET(i, &any);
+	sched_setaffinity(0, sizeof(any), &any);
+	for (i = 0; i < 16; i++)
+		d[i] = env_copy(src + i * 4096, dst + i * 4096, 64 + i);
+	while (!atomic_load(&o->stop)) {
+		env_do(o->q, d, comp, 16);
+		for (i = 0; i < 16; i++)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		o->n_done += 16;
+	}
+	return NULL;
+}
+
+/* Removals that drain together. */
+#define BATCH 80
+#ifdef GANTRY_ALLOC_LIBC
+#define N_REMOVALS 160
+#else
+#define N_REMOVALS 800
+#endif
+
+/* Registers and removes n regions at m, a page each with a page between them. */
+static void
+come_and_go(uint8_t *m, unsigned int n)
+{
+	struct gantry_mem *mem[BATCH];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < n; i++)
+		CHECK_EQ(gantry_mem_register(g, m + 2 * i * 4096, 4096, 0, &mem[i]), 0);
+	for (i = 0; i < n; i++) {
+		ret = gantry_mem_unregister(mem[i], 0);
+		CHECK(ret == 0 || ret == -ETIMEDOUT, "%d", ret);
+		if (ret == 0)
+			mem[i] = NULL;
+	}
+	for (i = 0; i < n; i++)
+		if (mem[i] != NULL)
+			CHECK_EQ(gantry_mem_unregister(mem[i], LONG_MS), 0);
+}
+
+/*
+ * Only the table of regions changes, because a registration costs the emulated adapter a
+ * millisecond.
+ */
+static void
+ten_thousand_tables_leave_no_node_behind(uint8_t *m)
+{
+	struct gantry_region r[100];
+	unsigned int i;
+
+	for (i = 0; i < 20000; i++) {
+		struct gantry_region *one = &r[i % 100];
+
+		pthread_mutex_lock(&g->regions.lock);
+		if (i / 100 % 2 == 0) {
+			*one = (struct gantry_region){.addr = (uintptr_t)m + i % 100, .len = 1};
+			CHECK(gantry_region_add(&g->regions, one) != 0);
+		} else {
+			CHECK(gantry_region_remove(&g->regions, one->addr) != 0);
+		}
+		/* 128, and what is retired while an owner that has no CPU is inside a call. */
+		CHECK(g->regions.n_retired < 10000, "%u", g->regions.n_retired);
+		pthread_mutex_unlock(&g->regions.lock);
+	}
+}
+
+static void
+removals_disturb_nobody_and_leave_nothing(void)
+{
+	struct owner o = {.q = env_queue(g, 64)};
+	struct gantry_queue *resting = env_queue(g, 8);
+	uint8_t *m = env_map(2 * BATCH * 4096);
+	size_t before = 0;
+	pthread_t owner;
+	unsigned int i;
+
+	CHECK_EQ(env_do_one(resting, env_copy(src, dst, 8)), GANTRY_OK);
+	CHECK_EQ(pthread_create(&owner, NULL, owner_main, &o), 0);
+	ten_thousand_tables_leave_no_node_behind(m);
+	for (i = 0; i < N_REMOVALS; i += BATCH) {
+		come_and_go(m, BATCH);
+		if (i == BATCH)
+			before = mallinfo2().uordblks;
+	}
+	CHECK(mallinfo2().uordblks < before + 200000);
+	atomic_store(&o.stop, true);
+	pthread_join(owner, NULL);
+	CHECK(o.n_done > 0);
+	CHECK_EQ(env_stats(o.q).recoveries, 0);
+	env_queue_done(o.q);
+	env_queue_done(resting);
+	env_unmap(m, 2 * BATCH * 4096);
+}
+
+/* An owner that copies from memory which comes and goes: never an error of the device. */
+static void
+memory_that_goes_is_refused_and_never_fails_in_the_device(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem;
+	struct gantry_desc d[32];
+	struct gantry_comp comp[32];
+	unsigned int i, k, n, ok = 0, refused = 0;
+
+	for (i = 0; i < 32; i++)
+		d[i] = env_copy(m, dst + i * 64, 64);
+	for (i = 0; i < 50; i++) {
+		mem = mem_of(m, 4096);
+		n = gantry_submit(q, d, 1 + i % 32);
+		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
+			if (n < 32)
+				n += gantry_submit(q, d, 1);
+			if (pumped)
+				softhca_pump();
+			k = gantry_poll(q, comp, 32);
+			n -= k;
+			while (k-- > 0) {
+				CHECK(comp[k].status == GANTRY_OK ||
+					comp[k].status == GANTRY_NOT_REGISTERED);
+				ok += comp[k].status == GANTRY_OK;
+				refused += comp[k].status == GANTRY_NOT_REGISTERED;
+			}
+		}
+		env_collect(q, comp, n);
+		for (k = 0; k < n; k++)
+			CHECK(comp[k].status == GANTRY_OK ||
+				comp[k].status == GANTRY_NOT_REGISTERED);
+	}
+	CHECK(ok > 0 && refused > 0, "%u %u", ok, refused);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+static const struct check_case cases[] = {
+	{"a removal waits for WQEs that name the region",
+		a_removal_waits_for_wqes_that_name_the_region},
+	{"a descriptor that waits is refused when its region has gone",
+		a_descriptor_that_waits_is_refused_when_its_region_has_gone},
+	{"a split copy keeps its region to its end", a_split_copy_keeps_its_region_to_its_end},
+	{"a removal does not wait for what is posted later",
+		a_removal_does_not_wait_for_what_is_posted_later},
+	{"a removal that the device refuses can be repeated",
+		a_removal_that_the_device_refuses_can_be_repeated},
+	{"removals disturb nobody and leave nothing", removals_disturb_nobody_and_leave_nothing},
+	{"memory that goes is refused and never fails in the device",
+		memory_that_goes_is_refused_and_never_fails_in_the_device},
+};
+
+int
+main(int argc, char **argv)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	pumped = threads != NULL && atoi(threads) == 0;
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
