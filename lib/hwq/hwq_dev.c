@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a device: choose it, learn what it can, choose its port and GID. */
+/* Opening a device: choose it, learn what it can. */
 #include "hwq_dev.h"
 
 #include <errno.h>
@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "hwq_log.h"
+#include "hwq_port.h"
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
-
-#define GID_TABLE_MAX 256
 
 /* Opens the first device of the list that name allows. The last refusal is the error. */
 static int
@@ -55,7 +54,7 @@ open_first(const char *name, struct ibv_context **ctx)
 }
 
 static int
-read_caps(struct hwq_dev *dev, uint8_t *n_ports)
+read_caps(struct hwq_dev *dev)
 {
 	struct hwq_dev_caps *caps = &dev->caps;
 	struct mlx5dv_crypto_caps crypto;
@@ -88,85 +87,8 @@ read_caps(struct hwq_dev *dev, uint8_t *n_ports)
 	caps->sig_block_prot = sig.block_prot;
 	caps->crypto_engines = crypto.crypto_engines;
 	caps->crypto_wrapped = crypto.wrapped_import_method;
-	*n_ports = attr.phys_port_cnt;
+	caps->n_ports = attr.phys_port_cnt;
 	return 0;
-}
-
-/* The first active port; else port 1, whose state the connect will tell. */
-static int
-choose_port(struct hwq_dev *dev, uint8_t n_ports)
-{
-	struct ibv_port_attr attr, chosen = {0};
-	uint8_t i, port = 0;
-	int ret;
-
-	for (i = 1; i <= n_ports; i++) {
-		ret = hwq_verbs_query_port(dev->ctx, i, &attr);
-		if (ret != 0) {
-			hwq_log("%s: querying port %u: %s", hwq_dev_name(dev), i, strerror(-ret));
-			return ret;
-		}
-		if (port != 0 && attr.state != IBV_PORT_ACTIVE)
-			continue;
-		port = i;
-		chosen = attr;
-		if (attr.state == IBV_PORT_ACTIVE)
-			break;
-	}
-	if (port == 0) {
-		hwq_log("%s: the device has no port", hwq_dev_name(dev));
-		return -ENODEV;
-	}
-	if (chosen.state != IBV_PORT_ACTIVE)
-		hwq_log("%s: no port is active; using port %u", hwq_dev_name(dev), port);
-	dev->port.port = port;
-	dev->port.link_layer = chosen.link_layer;
-	dev->port.active_mtu = chosen.active_mtu;
-	dev->port.lid = chosen.lid;
-	dev->caps.max_msg_len = chosen.max_msg_sz;
-	return 0;
-}
-
-/* How well a GID serves: routable RoCEv2, RoCEv2, the rest. */
-static int
-gid_rank(const struct ibv_gid_entry *e)
-{
-	bool link_local = e->gid.raw[0] == 0xfe && (e->gid.raw[1] & 0xc0) == 0x80;
-
-	if (e->gid_type == IBV_GID_TYPE_ROCE_V2)
-		return link_local ? 2 : 3;
-	return 1;
-}
-
-static int
-choose_gid(struct hwq_dev *dev)
-{
-	struct ibv_gid_entry *entries;
-	size_t i, n = 0;
-	int ret, best = 0;
-
-	entries = calloc(GID_TABLE_MAX, sizeof(*entries));
-	if (entries == NULL)
-		return -ENOMEM;
-	ret = hwq_verbs_query_gids(dev->ctx, entries, GID_TABLE_MAX, &n);
-	for (i = 0; ret == 0 && i < n; i++) {
-		if (entries[i].port_num != dev->port.port || gid_rank(&entries[i]) <= best)
-			continue;
-		best = gid_rank(&entries[i]);
-		dev->port.has_gid = true;
-		dev->port.gid_index = (uint8_t)entries[i].gid_index;
-		memcpy(dev->port.gid, entries[i].gid.raw, sizeof(dev->port.gid));
-	}
-	free(entries);
-	if (ret == 0 && best == 0 && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET) {
-		hwq_log("%s: port %u has no GID: give its network interface an address and set it "
-			"up",
-			hwq_dev_name(dev), dev->port.port);
-		return -ENODEV;
-	}
-	if (ret != 0)
-		hwq_log("%s: querying the GID table: %s", hwq_dev_name(dev), strerror(-ret));
-	return ret;
 }
 
 static int
@@ -199,7 +121,6 @@ int
 hwq_dev_open(const char *name, struct hwq_dev **out)
 {
 	struct hwq_dev *dev;
-	uint8_t n_ports;
 	int ret;
 
 	dev = calloc(1, sizeof(*dev));
@@ -208,11 +129,9 @@ hwq_dev_open(const char *name, struct hwq_dev **out)
 	ret = open_first(name, &dev->ctx);
 	if (ret != 0)
 		goto err_free;
-	ret = read_caps(dev, &n_ports);
+	ret = read_caps(dev);
 	if (ret == 0)
-		ret = choose_port(dev, n_ports);
-	if (ret == 0)
-		ret = choose_gid(dev);
+		ret = hwq_port_choose(dev);
 	if (ret != 0)
 		goto err_close;
 	ret = hwq_verbs_pd_alloc(dev->ctx, &dev->pd);

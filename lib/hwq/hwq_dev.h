@@ -49,10 +49,11 @@ struct hwq_dev_caps {
 	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
 	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
+	uint8_t n_ports;             /**< its ports are 1 to n_ports */
 	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */
 };
 
-/** The port that QPs of the device use, and its address. */
+/** A port, and its address. */
 struct hwq_dev_port {
 	uint8_t port;       /**< port number, from 1 */
 	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
@@ -68,7 +69,7 @@ struct hwq_dev {
 	struct ibv_context *ctx;   /**< the verbs device, opened with DEVX */
 	struct ibv_pd *pd;         /**< the protection domain of all keys and queues */
 	struct hwq_dev_caps caps;  /**< hwq_dev_caps() */
-	struct hwq_dev_port port;  /**< the port in use */
+	struct hwq_dev_port port;  /**< the port of QPs that name none (hwq_path.h) */
 	int numa_node;             /**< hwq_dev_numa_node() */
 	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
 	_Atomic unsigned int refs; /**< how many objects of the device exist */

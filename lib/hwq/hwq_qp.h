@@ -24,6 +24,7 @@
 #include "hwq_cq.h"
 #include "hwq_domain.h"
 #include "hwq_mr.h"
+#include "hwq_path.h"
 #include "hwq_rq.h"
 #include "hwq_sq.h"
 
@@ -65,6 +66,7 @@ struct hwq_qp_conf {
 	bool dci_streams;        /**< DCI: its WQEs are of streams, which fail on their own */
 	uint8_t log_dci_streams; /**< log2 of how many may run at once */
 	uint8_t log_dci_errored; /**< log2 of how many may fail before the QP does */
+	struct hwq_path path;    /**< its port, and retries */
 };
 
 /** A queue pair. Written by hwq. */
@@ -81,6 +83,8 @@ struct hwq_qp {
 	struct hwq_cq *cq;   /**< where its sends complete; rq.cq is where its receives do */
 	struct hwq_srq *srq; /**< NULL: none */
 	struct hwq_domain *domain;
+	struct hwq_path path;           /**< as configured */
+	struct hwq_dev_port port;       /**< the port and GID that path chose */
 	const struct hwq_qp_info *info; /**< what its type is and can */
 	struct ibv_qp *qp;
 	struct hwq_bf bf;     /**< its doorbell register where the domain has none of its own */
@@ -120,7 +124,8 @@ HWQ_API uint32_t hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf);
  * the domain.
  * @param conf read during the call.
  * @param qp written on success only.
- * @return 0; -EINVAL the configuration is beyond the device's limits, or its fields do not fit the type;
+ * @return 0; -EINVAL the configuration is beyond the device's limits, its fields do not fit the type, or
+ *   conf->path is not possible;
  *   -ENOSPC a CQ has no room for a CQE of each WQE: create a larger CQ; -EOPNOTSUPP an operation that the
  *   type does not support, memcpy on a device without MMO, or the environment variable MLX5_QP_SIGNATURE
  *   is set: unset it; -ENOMEM; or the errno of the verbs call that failed. A log line says what is

@@ -9,6 +9,7 @@
 
 #include "hwq_cq_room.h"
 #include "hwq_log.h"
+#include "hwq_port.h"
 #include "hwq_qp_size.h"
 #include "hwq_qp_state.h"
 #include "hwq_qp_type.h"
@@ -159,8 +160,7 @@ take_over_eth(struct hwq_qp *qp, const struct hwq_qp_conf *conf)
 	const struct hwq_dev *dev = qp->domain->dev;
 
 	qp->sq.wr.max_tso_header = conf->max_tso_header;
-	qp->sq.wr.ip_csum =
-		dev->caps.raw_ip_csum && dev->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	qp->sq.wr.ip_csum = dev->caps.raw_ip_csum && qp->port.link_layer == IBV_LINK_LAYER_ETHERNET;
 	return hwq_verbs_eth_inline(qp->qp, qp->sq.buf, &qp->sq.wr.eth_inline);
 }
 
@@ -274,7 +274,10 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	qp->info = hwq_qp_info(conf->type);
 	qp->qkey = conf->qkey;
 	qp->psn = new_psn();
-	ret = conf->mmo ? opaque_create(qp) : 0;
+	qp->path = conf->path;
+	ret = hwq_port_of_path(domain->dev, &conf->path, &qp->port);
+	if (ret == 0 && conf->mmo)
+		ret = opaque_create(qp);
 	if (ret != 0)
 		goto err_free;
 	ret = verbs_qp_create(qp, conf, &cap);

@@ -40,7 +40,7 @@ hwq_qp_to_init(struct hwq_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
-		.port_num = qp->domain->dev->port.port,
+		.port_num = qp->port.port,
 		.qp_access_flags = qp->info->access,
 		.qkey = qp->qkey,
 	};
@@ -49,24 +49,30 @@ hwq_qp_to_init(struct hwq_qp *qp)
 	return hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->init);
 }
 
+/* The most that a packet of the QP carries; the peer may want less. */
+static uint8_t
+path_mtu(const struct hwq_qp *qp)
+{
+	return qp->path.mtu != 0 ? qp->path.mtu : qp->port.active_mtu;
+}
+
 void
 hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
 {
-	const struct hwq_dev *dev;
+	const struct hwq_dev_port *port = &qp->port;
 
 	memset(addr, 0, sizeof(*addr));
 	if (!hwq_qp_is_own(qp, "hwq_qp_addr()", "ibv_query_qp(3)"))
 		return;
-	dev = qp->domain->dev;
 	addr->version = HWQ_ADDR_VERSION;
-	addr->link_layer = dev->port.link_layer;
-	addr->mtu = dev->port.active_mtu;
-	addr->has_gid = dev->port.has_gid;
-	addr->max_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic;
-	addr->lid = htobe16(dev->port.lid);
+	addr->link_layer = port->link_layer;
+	addr->mtu = path_mtu(qp);
+	addr->has_gid = port->has_gid;
+	addr->max_rd_atomic = (uint8_t)qp->domain->dev->caps.max_dest_rd_atomic;
+	addr->lid = htobe16(port->lid);
 	addr->qpn = htobe32(qp->qpn);
 	addr->psn = htobe32(qp->psn);
-	memcpy(addr->gid, dev->port.gid, sizeof(addr->gid));
+	memcpy(addr->gid, port->gid, sizeof(addr->gid));
 }
 
 static uint8_t
@@ -75,30 +81,39 @@ smaller(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
+/* A count that a path has as 1 + the count, or 0 for the default. */
+static uint8_t
+count_of(uint8_t setting, uint8_t preset)
+{
+	return setting != 0 ? setting - 1 : preset;
+}
+
 /* INIT to RTS; remote is NULL for types without a peer. */
 static int
 to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 {
 	const struct hwq_dev *dev = qp->domain->dev;
+	const struct hwq_path *path = &qp->path;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = dev->port.active_mtu,
+		.path_mtu = path_mtu(qp),
 		.max_dest_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic,
-		.min_rnr_timer = QP_MIN_RNR_TIMER,
-		.timeout = QP_TIMEOUT,
-		.retry_cnt = QP_RETRY_CNT,
-		.rnr_retry = QP_RNR_RETRY,
+		.min_rnr_timer = path->min_rnr_timer != 0 ? path->min_rnr_timer : QP_MIN_RNR_TIMER,
+		.timeout = path->timeout != 0 ? path->timeout : QP_TIMEOUT,
+		.retry_cnt = count_of(path->retries, QP_RETRY_CNT),
+		.rnr_retry = count_of(path->rnr_retries, QP_RNR_RETRY),
 		.sq_psn = qp->psn,
 		.max_rd_atomic = (uint8_t)dev->caps.max_rd_atomic,
 	};
 	int ret;
 
 	if (remote != NULL) {
-		attr.path_mtu = (enum ibv_mtu)smaller(remote->mtu, dev->port.active_mtu);
+		attr.path_mtu = (enum ibv_mtu)smaller(remote->mtu, attr.path_mtu);
 		attr.dest_qp_num = be32toh(remote->qpn);
 		attr.rq_psn = be32toh(remote->psn);
 		attr.max_rd_atomic = smaller(remote->max_rd_atomic, dev->caps.max_rd_atomic);
-		hwq_addr_to_ah(&dev->port, remote, &attr.ah_attr);
+		hwq_addr_to_ah(&qp->port, remote, &attr.ah_attr);
+		attr.ah_attr.grh.traffic_class = path->traffic_class;
 	}
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->rtr);
 	if (ret == 0) {
@@ -124,7 +139,7 @@ hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 		return -EINVAL;
 	}
 	snprintf(what, sizeof(what), "connecting QP 0x%06x", qp->qpn);
-	ret = hwq_addr_check(&qp->domain->dev->port, remote, what);
+	ret = hwq_addr_check(&qp->port, remote, what);
 	if (ret != 0)
 		return ret;
 	ret = to_rts(qp, remote);

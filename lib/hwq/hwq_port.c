@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports and their GIDs: which ones a device uses, and which ones a path asks for. */
+#include "hwq_port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hwq_log.h"
+#include "hwq_path.h"
+#include "hwq_verbs.h"
+
+#define GID_TABLE_MAX 256
+
+static int
+query_port(struct hwq_dev *dev, uint8_t port, struct ibv_port_attr *attr)
+{
+	int ret = hwq_verbs_query_port(dev->ctx, port, attr);
+
+	if (ret != 0)
+		hwq_log("%s: querying port %u: %s", hwq_dev_name(dev), port, strerror(-ret));
+	return ret;
+}
+
+static struct hwq_dev_port
+port_of_attr(uint8_t port, const struct ibv_port_attr *attr)
+{
+	return (struct hwq_dev_port){
+		.port = port,
+		.link_layer = attr->link_layer,
+		.active_mtu = (uint8_t)attr->active_mtu,
+		.lid = attr->lid,
+	};
+}
+
+/* How well a GID serves: routable RoCEv2, RoCEv2, the rest. */
+static int
+gid_rank(const struct ibv_gid_entry *e)
+{
+	bool link_local = e->gid.raw[0] == 0xfe && (e->gid.raw[1] & 0xc0) == 0x80;
+
+	if (e->gid_type == IBV_GID_TYPE_ROCE_V2)
+		return link_local ? 2 : 3;
+	return 1;
+}
+
+/* The best GID of the port; if index is not NULL, the one of that index. */
+static int
+choose_gid(struct hwq_dev *dev, const uint8_t *index, struct hwq_dev_port *port)
+{
+	struct ibv_gid_entry *entries;
+	size_t i, n = 0;
+	int ret, best = 0;
+
+	entries = calloc(GID_TABLE_MAX, sizeof(*entries));
+	if (entries == NULL)
+		return -ENOMEM;
+	ret = hwq_verbs_query_gids(dev->ctx, entries, GID_TABLE_MAX, &n);
+	for (i = 0; ret == 0 && i < n; i++) {
+		if (entries[i].port_num != port->port || gid_rank(&entries[i]) <= best)
+			continue;
+		if (index != NULL && entries[i].gid_index != *index)
+			continue;
+		best = gid_rank(&entries[i]);
+		port->has_gid = true;
+		port->gid_index = (uint8_t)entries[i].gid_index;
+		memcpy(port->gid, entries[i].gid.raw, sizeof(port->gid));
+	}
+	free(entries);
+	if (ret == 0 && best == 0 && index != NULL) {
+		hwq_log("%s: port %u has no GID of index %u: "
+			"/sys/class/infiniband/%s/ports/%u/gids lists what there is",
+			hwq_dev_name(dev), port->port, *index, hwq_dev_name(dev), port->port);
+		return -EINVAL;
+	}
+	if (ret == 0 && best == 0 && port->link_layer == IBV_LINK_LAYER_ETHERNET) {
+		hwq_log("%s: port %u has no GID: give its network interface an address and set it "
+			"up",
+			hwq_dev_name(dev), port->port);
+		return -ENODEV;
+	}
+	if (ret != 0)
+		hwq_log("%s: querying the GID table: %s", hwq_dev_name(dev), strerror(-ret));
+	return ret;
+}
+
+/* The first active port; else port 1, whose state the connect will tell. */
+int
+hwq_port_choose(struct hwq_dev *dev)
+{
+	struct ibv_port_attr attr, chosen = {0};
+	uint8_t i, port = 0;
+	int ret;
+
+	for (i = 1; i <= dev->caps.n_ports; i++) {
+		ret = query_port(dev, i, &attr);
+		if (ret != 0)
+			return ret;
+		if (port != 0 && attr.state != IBV_PORT_ACTIVE)
+			continue;
+		port = i;
+		chosen = attr;
+		if (attr.state == IBV_PORT_ACTIVE)
+			break;
+	}
+	if (port == 0) {
+		hwq_log("%s: the device has no port", hwq_dev_name(dev));
+		return -ENODEV;
+	}
+	if (chosen.state != IBV_PORT_ACTIVE)
+		hwq_log("%s: no port is active; using port %u", hwq_dev_name(dev), port);
+	dev->port = port_of_attr(port, &chosen);
+	dev->caps.max_msg_len = chosen.max_msg_sz;
+	return choose_gid(dev, NULL, &dev->port);
+}
+
+/* ------------------------------------------------------------------ paths */
+
+/* True if value is at most max. Else a log line names the setting. */
+static bool
+in_range(struct hwq_dev *dev, const char *what, unsigned int value, unsigned int max)
+{
+	if (value <= max)
+		return true;
+	hwq_log("%s: a path's %s is %u: 0 to %u are possible", hwq_dev_name(dev), what, value, max);
+	return false;
+}
+
+static int
+check_path(struct hwq_dev *dev, const struct hwq_path *path)
+{
+	if (!in_range(dev, "port", path->port, dev->caps.n_ports) ||
+		!in_range(dev, "gid_index", path->gid_index, GID_TABLE_MAX) ||
+		!in_range(dev, "mtu", path->mtu, IBV_MTU_4096) ||
+		!in_range(dev, "timeout", path->timeout, HWQ_PATH_MAX_TIMEOUT) ||
+		!in_range(dev, "retries", path->retries, HWQ_PATH_MAX_RETRIES) ||
+		!in_range(dev, "rnr_retries", path->rnr_retries, HWQ_PATH_MAX_RETRIES) ||
+		!in_range(dev, "min_rnr_timer", path->min_rnr_timer, HWQ_PATH_MAX_RNR_TIMER))
+		return -EINVAL;
+	return 0;
+}
+
+int
+hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_dev_port *out)
+{
+	struct hwq_dev_port port = dev->port;
+	uint8_t gid_index = (uint8_t)(path->gid_index - 1);
+	struct ibv_port_attr attr;
+	int ret = check_path(dev, path);
+
+	if (ret != 0)
+		return ret;
+	if (path->port != 0 && path->port != port.port) {
+		ret = query_port(dev, path->port, &attr);
+		if (ret != 0)
+			return ret;
+		port = port_of_attr(path->port, &attr);
+		if (path->gid_index == 0)
+			ret = choose_gid(dev, NULL, &port);
+	}
+	if (ret == 0 && path->gid_index != 0)
+		ret = choose_gid(dev, &gid_index, &port);
+	if (ret == 0 && path->traffic_class != 0 && port.link_layer != IBV_LINK_LAYER_ETHERNET) {
+		hwq_log("%s: port %u is on InfiniBand: a path's traffic_class must be 0",
+			hwq_dev_name(dev), port.port);
+		ret = -EINVAL;
+	}
+	if (ret == 0 && path->mtu > port.active_mtu) {
+		hwq_log("%s: a path's mtu is %u: port %u carries at most %u (enum ibv_mtu)",
+			hwq_dev_name(dev), path->mtu, port.port, port.active_mtu);
+		ret = -EINVAL;
+	}
+	if (ret == 0)
+		*out = port;
+	return ret;
+}
