@@ -96,9 +96,28 @@ enum gantry_copy_path {
 	GANTRY_COPY_RDMA,     /**< RDMA write over a connection of the queue to itself */
 };
 
+/**
+ * How connections reach other queues, and what they do when nobody answers. A field of 0 is the
+ * default: of a peer, the engine's setting; of an engine, what is named here. The meaning is that of
+ * ibv_modify_qp(3). A setting that is not possible is refused with -EINVAL, and the log names it.
+ */
+struct gantry_path {
+	uint8_t port;          /**< port of the device; 0: its first active one */
+	uint8_t traffic_class; /**< of RoCE packets; on InfiniBand it must be 0 */
+	uint16_t gid_index;    /**< 1 + the index in the port's GID table; 0: the best RoCEv2 GID */
+	uint16_t
+		mtu; /**< bytes, 256 to 4096, a power of two; 0: the port's. The smaller of both ends */
+	uint8_t timeout; /**< a request without answer is sent again after 4.096 us << timeout; 0: 14 */
+	uint8_t retries; /**< 1 + how often it is sent again, 1 to 8; 0: 7 times */
+	/** 1 + how often it is sent again when no receive is posted there; 8, and 0: for ever */
+	uint8_t rnr_retries;
+	uint8_t min_rnr_timer; /**< how long a sender waits for a receive here: IB code; 0: 12 */
+};
+
 struct gantry_conf {
 	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
 	enum gantry_copy_path copy_path;
+	struct gantry_path path; /**< of all connections, those of queues to themselves too */
 };
 
 /** The device of an engine, and how the engine uses it. */
@@ -176,6 +195,7 @@ struct gantry_queue_conf {
 	 * memory
 	 */
 	int socket;
+	uint32_t max_peers; /**< peers open at once, at most 4094; 0: 64 */
 	/**
 	 * How often a copy is carried out again at most, because one before it failed and stopped the
 	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
@@ -198,7 +218,9 @@ GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_c
 /**
  * Frees a queue and its connections to peers. Control thread; the owner makes no more calls.
  * @return 0; -EBUSY descriptors are in flight: poll until gantry_in_flight() is 0; or it is a
- *   worker's queue: gantry_worker_destroy() frees it.
+ *   worker's queue: gantry_worker_destroy() frees it; or the negative errno of the verbs call that
+ *   failed: the queue takes no descriptors, and its memory may be written by peers until a later call
+ *   returns 0.
  */
 GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
 
@@ -237,29 +259,44 @@ GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
 
 /* ------------------------------------------------------------------ peers */
 
-/** The address of one end of a connection: plain bytes, sent to the other end by any means. */
-struct gantry_addr {
-	uint8_t bytes[64];
+/** What carries the operations to a peer. */
+enum gantry_transport {
+	GANTRY_TRANSPORT_RC = 0, /**< a connection of its own (RC) */
 };
 
 /** Settings of one connection. */
 struct gantry_peer_conf {
+	enum gantry_transport transport;
+	/**
+	 * WQEs that the connection holds at once, at most 16384; others wait in the queue. It decides
+	 * how much memory the peer takes. 0: as many as the queue's connection to itself
+	 */
+	uint32_t depth;
 	/**
 	 * 1 + the bytes of the longest WRITE, WRITE_IMM or SEND whose data the CPU copies into the
 	 * WQE, so that the device need not read it from memory; 0: 28 bytes, which fit one WQEBB.
 	 * More than that makes the send queue longer.
 	 */
 	uint16_t max_inline;
+	struct gantry_path path; /**< 0 in a field: as the engine has it */
+};
+
+/**
+ * The address of one end of a connection: plain bytes, sent to the other end by any means. They have
+ * a version and a checksum, so that damage on the way is noticed.
+ */
+struct gantry_addr {
+	uint8_t bytes[64];
 };
 
 /**
  * Opens one end of a connection on a queue. Send *addr to the other end, and give the address that
  * it sends back to gantry_peer_connect(). The queue owns the connection. Owner thread; of a
  * worker's queue, the control thread while the worker is stopped.
- * @param conf read during the call. NULL: all defaults.
+ * @param conf read during the call; NULL: defaults.
  * @param peer the connection's number for gantry_desc::peer.
- * @return 0; -EINVAL a setting is out of range, which the log names; -ENOSPC the queue has 64
- *   connections already: close one; -ENOMEM; or the negative errno of the verbs call that failed.
+ * @return 0; -EINVAL a setting is not possible; -ENOSPC the queue has gantry_queue_conf::max_peers
+ *   open: close one; -ENOMEM; or the negative errno of the verbs call that failed.
  */
 GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf,
 	uint16_t *peer, struct gantry_addr *addr);
@@ -267,9 +304,10 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer
 /**
  * Connects an open end to the address of the other end, which *addr is copied from. WRITE and READ
  * may use the connection when both ends have made this call. Thread: as gantry_peer_open().
- * @return 0; -EINVAL there is no such peer, or addr is not from gantry_peer_open(); -EISCONN it is
- *   or was connected; -EPROTONOSUPPORT one end is on Ethernet, the other on InfiniBand; or the
- *   negative errno of the verbs call that failed. On failure close the end, and open another.
+ * @return 0; -EINVAL there is no such peer, or addr is not from gantry_peer_open(), or was damaged;
+ *   -EISCONN it is or was connected; -EPROTONOSUPPORT one end is on Ethernet, the other on
+ *   InfiniBand, or addr is of another version or transport; or the negative errno of the verbs call
+ *   that failed. After a failure the end is still open: call again, with the same address or another.
  */
 GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
@@ -278,7 +316,8 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
  * Closes one end of a connection. Its number may be given to the next one that is opened. Thread:
  * as gantry_peer_open().
  * @return 0; -EINVAL there is no such peer; -EBUSY descriptors to it are in flight: poll, then call
- *   again.
+ *   again; or the negative errno of the verbs call that failed: the peer takes no descriptors and
+ *   keeps its number until a later call returns 0.
  */
 GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
 

@@ -33,25 +33,33 @@ take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 	}
 }
 
+static void
+take_peers_cqes(struct gantry_queue *q)
+{
+	uint32_t i;
+
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1)) {
+		struct gantry_conn *c = &q->conn[i];
+
+		take_cqes(q, c);
+		if (c->done == c->posted)
+			gantry_conn_set_remove(&q->active, i);
+	}
+}
+
 /* Polls only connections that have WQEs outstanding. */
 static inline void
 take_all_cqes(struct gantry_queue *q)
 {
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	uint64_t peers;
 
 	if (own->done != own->posted)
 		take_cqes(q, own);
 	else if (unlikely(own->state == GANTRY_CONN_BROKEN))
 		gantry_recover_again(q, own);
-	for (peers = q->peers_active; unlikely(peers != 0); peers &= peers - 1) {
-		uint32_t i = rte_bsf64(peers);
-		struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
-
-		take_cqes(q, c);
-		if (c->done == c->posted)
-			q->peers_active &= ~RTE_BIT64(i);
-	}
+	if (unlikely(!gantry_conn_set_is_empty(&q->active)))
+		take_peers_cqes(q);
 }
 
 /* Hands out completions from the oldest slot on, up to the first slot that is not done. */

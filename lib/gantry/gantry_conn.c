@@ -19,7 +19,8 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct 
 		return ret;
 	ret = hwq_qp_create(domain, cq, conf, &qp);
 	if (ret != 0) {
-		hwq_cq_destroy(cq);
+		if (hwq_cq_destroy(cq) != 0)
+			*c = (struct gantry_conn){.cq = cq, .state = GANTRY_CONN_CLOSING};
 		return ret;
 	}
 	*c = (struct gantry_conn){
@@ -35,10 +36,39 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct 
 	return 0;
 }
 
-void
+int
+gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote)
+{
+	int ret = 0;
+
+	/* A connect that failed may have left the QP in RTR. */
+	if (c->half_connected)
+		ret = hwq_qp_reset(c->qp);
+	c->half_connected = true;
+	if (ret == 0)
+		ret = hwq_qp_connect(c->qp, remote);
+	if (ret != 0)
+		return ret;
+	c->half_connected = false;
+	c->state = GANTRY_CONN_READY;
+	return 0;
+}
+
+int
 gantry_conn_close(struct gantry_conn *c)
 {
-	hwq_qp_destroy(c->qp);
-	hwq_cq_destroy(c->cq);
+	int ret = 0;
+
+	c->state = GANTRY_CONN_CLOSING;
+	if (c->qp != NULL)
+		ret = hwq_qp_destroy(c->qp);
+	if (ret != 0)
+		return ret;
+	c->qp = NULL;
+	c->sq = NULL;
+	ret = hwq_cq_destroy(c->cq);
+	if (ret != 0)
+		return ret;
 	memset(c, 0, sizeof(*c));
+	return 0;
 }

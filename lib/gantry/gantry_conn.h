@@ -3,7 +3,7 @@
  * A connection: a QP, a CQ that serves no other QP, and how much of its send queue is in use.
  *
  * A CQ must hold one CQE for every WQE of its QPs, because an error flushes them all. A CQ shared
- * by a queue's connections would need that room for 64 peers that may never connect.
+ * by a queue's connections would need that room for peers that may never be opened.
  */
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H
@@ -21,6 +21,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
 	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
+	GANTRY_CONN_CLOSING,  /* the device refused a part of closing it: close it again */
 };
 
 struct gantry_stream;
@@ -38,9 +39,10 @@ struct gantry_conn {
 	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint8_t state;        /* enum gantry_conn_state */
+	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
 	uint64_t repair_tsc;  /* if broken: when it is tried again */
-	struct hwq_qp *qp;
+	struct hwq_qp *qp;    /* NULL if closing: it is destroyed, the CQ is not */
 	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
 };
 
@@ -62,13 +64,23 @@ gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 }
 
 /*
- * Creates the QP and the CQ; the connection is then GANTRY_CONN_OPEN. conf->max_inline is the longest
- * message that is copied into its WQE. 0, or a negative errno with *c as it was.
+ * Creates the QP as conf says, and its CQ; the connection is then GANTRY_CONN_OPEN. conf->max_inline is
+ * the longest message that is copied into its WQE; max_len: bytes that one WQE moves. 0; or a negative
+ * errno: *c is as it was, or GANTRY_CONN_CLOSING if the device refused to take the CQ back.
  */
 int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf, uint64_t max_len);
 
-/* Destroys QP and CQ; *c is zeroed, which is GANTRY_CONN_CLOSED. */
-void gantry_conn_close(struct gantry_conn *c);
+/*
+ * Connects an open connection; it is then GANTRY_CONN_READY. 0; or a negative errno: it is still
+ * open, and can be connected again.
+ */
+int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
+
+/*
+ * Destroys QP and CQ. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
+ * *c is GANTRY_CONN_CLOSING and holds what is left; call again.
+ */
+int gantry_conn_close(struct gantry_conn *c);
 
 #endif

@@ -16,8 +16,8 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 {
 	q->outstanding += n;
 	if (conn != GANTRY_CONN_OWN) {
-		q->peers_unrung |= RTE_BIT64(conn - GANTRY_CONN_PEER);
-		q->peers_active |= RTE_BIT64(conn - GANTRY_CONN_PEER);
+		gantry_conn_set_add(&q->unrung, conn);
+		gantry_conn_set_add(&q->active, conn);
 	}
 }
 

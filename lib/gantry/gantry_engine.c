@@ -10,6 +10,7 @@
 
 #include "gantry_alloc.h"
 #include "gantry_log.h"
+#include "gantry_path.h"
 
 /*
  * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0,
@@ -58,9 +59,13 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		conf = &defaults;
 	if ((unsigned int)conf->copy_path > GANTRY_COPY_RDMA)
 		return -EINVAL;
+	ret = gantry_path_check(&conf->path);
+	if (ret != 0)
+		return ret;
 	g = gantry_alloc("gantry", sizeof(*g), GANTRY_ALLOC_ANY_SOCKET);
 	if (g == NULL)
 		return -ENOMEM;
+	g->path = conf->path;
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->workers);
 

@@ -8,6 +8,18 @@
 
 /* ------------------------------------------------------------------ doorbells */
 
+static void
+ring_peers(struct gantry_queue *q)
+{
+	uint32_t i;
+
+	for (i = gantry_conn_set_next(&q->unrung, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->unrung, i + 1)) {
+		gantry_ring(q, &q->conn[i]);
+		gantry_conn_set_remove(&q->unrung, i);
+	}
+}
+
 static inline void
 ring_all(struct gantry_queue *q)
 {
@@ -15,8 +27,8 @@ ring_all(struct gantry_queue *q)
 
 	if (hwq_sq_pending_bb(own->sq) != 0)
 		gantry_ring(q, own);
-	for (; unlikely(q->peers_unrung != 0); q->peers_unrung &= q->peers_unrung - 1)
-		gantry_ring(q, &q->conn[GANTRY_CONN_PEER + rte_bsf64(q->peers_unrung)]);
+	if (unlikely(!gantry_conn_set_is_empty(&q->unrung)))
+		ring_peers(q);
 }
 
 /* ------------------------------------------------------------------ slots */

@@ -3,25 +3,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gantry_addr.h"
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
+#include "gantry_path.h"
 #include "gantry_queue.h"
 #include "gantry_xlate.h"
 
 /* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
 #define DEFAULT_INLINE 28
-
-/* The bytes of a gantry_addr. */
-struct peer_addr {
-	char magic[8];
-	struct hwq_addr hwq;
-	uint8_t zero[24];
-};
-
-static_assert(sizeof(struct peer_addr) == sizeof(struct gantry_addr), "plain bytes, all of them");
-
-static const char peer_magic[8] = "gantry1";
 
 /* The connection of an open peer, or NULL. */
 static struct gantry_conn *
@@ -32,42 +23,63 @@ peer_conn(struct gantry_queue *q, uint16_t peer)
 	return conn == GANTRY_CONN_NONE ? NULL : &q->conn[conn];
 }
 
+/* 0; or -EINVAL, and the log names the setting. */
+static int
+check_conf(const struct gantry_peer_conf *conf)
+{
+	if (conf->depth > GANTRY_MAX_DEPTH) {
+		LOG(ERR, "gantry_peer_conf::depth is %u: 0 to %u are possible", conf->depth,
+			GANTRY_MAX_DEPTH);
+		return -EINVAL;
+	}
+	if (conf->transport != GANTRY_TRANSPORT_RC) {
+		LOG(ERR, "gantry_peer_conf::transport is %d: GANTRY_TRANSPORT_RC is possible",
+			(int)conf->transport);
+		return -EINVAL;
+	}
+	return gantry_path_check(&conf->path);
+}
+
 int
 gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
 	struct gantry_addr *addr)
 {
 	static const struct gantry_peer_conf defaults;
-	struct hwq_qp_conf qp_conf;
-	struct peer_addr out = {0};
+	struct hwq_qp_conf qp_conf = {.sq_wr = q->sq_wr};
+	struct hwq_addr hwq;
 	struct gantry_conn *c;
 	uint16_t i;
 	int ret;
 
 	if (conf == NULL)
 		conf = &defaults;
-	qp_conf = (struct hwq_qp_conf){
-		.sq_wr = q->sq_wr,
-		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
-	};
-	for (i = 0; i < GANTRY_MAX_PEERS; i++)
-		if (peer_conn(q, i) == NULL)
-			break;
-	if (i == GANTRY_MAX_PEERS)
-		return -ENOSPC;
-	c = &q->conn[GANTRY_CONN_PEER + i];
-	ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
+	ret = check_conf(conf);
 	if (ret != 0)
 		return ret;
+	if (q->n_free_peers == 0)
+		return -ENOSPC;
+	i = q->free_peer[q->n_free_peers - 1];
+	c = &q->conn[GANTRY_CONN_PEER + i];
+	/* What an earlier open that failed could not give back. */
+	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
+	if (ret == 0)
+		ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
+	if (ret != 0)
+		return ret;
+	qp_conf.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE;
+	if (conf->depth != 0)
+		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
+	qp_conf.path = gantry_path_merge(&conf->path, &q->g->path);
 	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		return ret;
 	}
 	c->stream = &q->stream;
+	q->n_free_peers--;
 	q->peer[i].conn = GANTRY_CONN_PEER + i;
-	memcpy(out.magic, peer_magic, sizeof(out.magic));
-	hwq_qp_addr(c->qp, &out.hwq);
-	memcpy(addr, &out, sizeof(*addr));
+	hwq_qp_addr(c->qp, &hwq);
+	gantry_addr_pack(GANTRY_TRANSPORT_RC, &hwq, addr);
 	*peer = i;
 	return 0;
 }
@@ -76,19 +88,17 @@ int
 gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
 {
 	struct gantry_conn *c = peer_conn(q, peer);
-	struct peer_addr remote;
+	struct hwq_addr remote;
 	int ret;
 
-	memcpy(&remote, addr, sizeof(remote));
-	if (c == NULL || memcmp(remote.magic, peer_magic, sizeof(peer_magic)) != 0)
+	if (c == NULL || c->state == GANTRY_CONN_CLOSING)
 		return -EINVAL;
-	if (c->state != GANTRY_CONN_OPEN)
-		return -EISCONN;
-	ret = hwq_qp_connect(c->qp, &remote.hwq);
+	ret = gantry_addr_unpack(addr, GANTRY_TRANSPORT_RC, &remote);
 	if (ret != 0)
 		return ret;
-	c->state = GANTRY_CONN_READY;
-	return 0;
+	if (c->state != GANTRY_CONN_OPEN)
+		return -EISCONN;
+	return gantry_conn_connect(c, &remote);
 }
 
 /* True: a descriptor to the peer was accepted, and its completion is not handed out. */
@@ -115,12 +125,16 @@ int
 gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 {
 	struct gantry_conn *c = peer_conn(q, peer);
+	int ret;
 
 	if (c == NULL)
 		return -EINVAL;
 	if (peer_is_busy(q, peer))
 		return -EBUSY;
-	gantry_conn_close(c);
+	ret = gantry_conn_close(c);
+	if (ret != 0)
+		return ret;
 	q->peer[peer].conn = GANTRY_CONN_NONE;
+	q->free_peer[q->n_free_peers++] = peer;
 	return 0;
 }

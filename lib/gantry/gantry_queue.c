@@ -10,11 +10,13 @@
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
+#include "gantry_path.h"
 
 #define DEFAULT_DEPTH   512
 #define MIN_DEPTH       2
 #define DEFAULT_REPLAYS 3
 #define MAX_REPLAYS     100
+#define DEFAULT_PEERS   64
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
 
@@ -39,19 +41,49 @@ slots_free(struct gantry_stream *s)
 	gantry_free(s->where);
 }
 
+/* Tables for max_peers peers. 0 or -ENOMEM; peers_free() frees what there is. */
+static int
+peers_alloc(struct gantry_queue *q, uint32_t max_peers)
+{
+	uint32_t i;
+
+	q->peer = gantry_alloc("gantry_peers", max_peers * sizeof(*q->peer), q->socket);
+	q->free_peer =
+		gantry_alloc("gantry_free_peers", max_peers * sizeof(*q->free_peer), q->socket);
+	if (q->peer == NULL || q->free_peer == NULL)
+		return -ENOMEM;
+	/* The lowest number is on top. */
+	for (i = 0; i < max_peers; i++)
+		q->free_peer[i] = max_peers - 1 - i;
+	q->n_free_peers = q->max_peers = max_peers;
+	return 0;
+}
+
+static void
+peers_free(struct gantry_queue *q)
+{
+	gantry_free(q->free_peer);
+	gantry_free(q->peer);
+}
+
 /* Creates the own connection, and connects it to itself. */
 static int
 own_open(struct gantry_queue *q)
 {
+	const struct gantry_path *path = &q->g->path;
+	const struct hwq_qp_conf conf = {
+		.sq_wr = q->sq_wr,
+		.mmo = q->mmo,
+		.path = gantry_path_merge(path, path),
+	};
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	const struct hwq_qp_conf conf = {.sq_wr = q->sq_wr, .mmo = q->mmo};
 	int ret;
 
 	ret = gantry_conn_open(own, q->domain, &conf, q->g->info.max_copy_len);
 	if (ret != 0)
 		return ret;
 	hwq_qp_addr(own->qp, &q->own_addr);
-	ret = hwq_qp_connect(own->qp, &q->own_addr);
+	ret = gantry_conn_connect(own, &q->own_addr);
 	if (ret != 0) {
 		gantry_conn_close(own);
 		return ret;
@@ -63,7 +95,6 @@ own_open(struct gantry_queue *q)
 		return -ENOMEM;
 	}
 	own->stream = &q->stream;
-	own->state = GANTRY_CONN_READY;
 	return 0;
 }
 
@@ -81,7 +112,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 {
 	static const struct gantry_queue_conf defaults;
 	struct gantry_queue *q;
-	uint32_t depth;
+	uint32_t depth, max_peers;
 	int socket, ret;
 
 	if (conf == NULL)
@@ -95,7 +126,12 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 		return -EINVAL;
 	socket = conf->socket != 0 ? conf->socket - 1 : g->info.numa_node;
 
-	q = gantry_alloc("gantry_queue", sizeof(*q), socket);
+	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
+	if (max_peers > GANTRY_MAX_PEERS)
+		return -EINVAL;
+
+	q = gantry_alloc("gantry_queue",
+		sizeof(*q) + (GANTRY_CONN_PEER + max_peers) * sizeof(q->conn[0]), socket);
 	if (q == NULL)
 		return -ENOMEM;
 	q->g = g;
@@ -106,6 +142,8 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = UINT64_MAX;
 	ret = slots_alloc(&q->stream, depth, socket);
+	if (ret == 0)
+		ret = peers_alloc(q, max_peers);
 	if (ret != 0)
 		goto free_slots;
 	gantry_region_view_init(&q->view, &g->regions);
@@ -124,6 +162,7 @@ destroy_domain:
 fini_view:
 	gantry_region_view_fini(&q->view);
 free_slots:
+	peers_free(q);
 	slots_free(&q->stream);
 	gantry_free(q);
 	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
@@ -134,19 +173,22 @@ int
 gantry_queue_destroy(struct gantry_queue *q)
 {
 	uint32_t i;
-	int ret;
+	int ret = 0;
 
 	if (q->of_worker || gantry_in_flight(q) != 0)
 		return -EBUSY;
-	ret = gantry_cells_fini(&q->cells);
+	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++)
+		if (q->conn[i].state != GANTRY_CONN_CLOSED)
+			ret = gantry_conn_close(&q->conn[i]);
+	if (ret == 0)
+		ret = gantry_cells_fini(&q->cells);
+	if (ret == 0)
+		ret = hwq_domain_destroy(q->domain);
 	if (ret != 0)
 		return ret;
 	TAILQ_REMOVE(&q->g->queues, q, next);
-	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
-		if (q->conn[i].state != GANTRY_CONN_CLOSED)
-			gantry_conn_close(&q->conn[i]);
-	hwq_domain_destroy(q->domain);
 	gantry_region_view_fini(&q->view);
+	peers_free(q);
 	slots_free(&q->stream);
 	gantry_free(q->saved);
 	gantry_free(q);

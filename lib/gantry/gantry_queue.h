@@ -27,11 +27,11 @@
 #include "gantry.h"
 #include "gantry_cell.h"
 #include "gantry_conn.h"
+#include "gantry_conn_set.h"
 #include "gantry_counter.h"
 #include "gantry_region.h"
 #include "gantry_work.h"
 
-#define GANTRY_MAX_PEERS 64
 #define GANTRY_MAX_DEPTH 16384
 
 /* Index of a connection in gantry_queue::conn. */
@@ -39,7 +39,6 @@ enum {
 	GANTRY_CONN_NONE = 0, /* no hardware; all its work counts as done. Refused ones and NOPs */
 	GANTRY_CONN_OWN = 1,  /* the queue connected to itself: copies */
 	GANTRY_CONN_PEER = 2, /* the first peer */
-	GANTRY_MAX_CONNS = GANTRY_CONN_PEER + GANTRY_MAX_PEERS,
 };
 
 /*
@@ -52,7 +51,10 @@ enum {
 /* Of a slot that waits: it was cancelled. No other slot's value is this one. */
 #define GANTRY_WHERE_CANCELLED UINT64_MAX
 
-static_assert(GANTRY_MAX_CONNS <= 1 << GANTRY_WHERE_SHIFT, "`where` has room for each");
+#define GANTRY_MAX_CONNS (1u << GANTRY_WHERE_SHIFT)
+#define GANTRY_MAX_PEERS (GANTRY_MAX_CONNS - GANTRY_CONN_PEER)
+
+static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for each");
 
 static inline uint64_t
 gantry_where(uint32_t conn, uint64_t index)
@@ -135,16 +137,15 @@ struct gantry_queue {
 	 * broken, so that gantry_poll() looks after it, and a fenced descriptor waits for it.
 	 */
 	uint32_t outstanding;
-	uint32_t saved_bb;     /* WQEBBs in `saved` */
-	uint64_t peers_unrung; /* bit n: WQEs to peer n were written after its last doorbell */
-	uint64_t peers_active; /* bit n: peer n has WQEs that are posted and not done */
+	uint32_t saved_bb;             /* WQEBBs in `saved` */
+	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
+	struct gantry_conn_set active; /* those with WQEs that are posted and not done */
 	struct gantry_region_view view;
 	struct gantry_drain drain;
 	struct gantry_queue_stats stats;
 	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
-	struct gantry_conn conn[GANTRY_MAX_CONNS];
-	struct gantry_peer peer[GANTRY_MAX_PEERS];
+	struct gantry_peer *peer;  /* max_peers of them */
 	struct gantry_cells cells; /* from the first peer on */
 
 	/* Control thread. */
@@ -152,16 +153,22 @@ struct gantry_queue {
 	struct hwq_domain *domain;
 	struct hwq_addr own_addr; /* of the own connection: it is connected to this address */
 	int socket;               /* NUMA node of its memory */
-	uint32_t sq_wr;           /* WQEs that each connection's send queue holds */
-	bool of_worker;           /* only gantry_worker_destroy() destroys it */
+	uint32_t sq_wr;           /* WQEs that the own connection's send queue holds */
+	uint32_t max_peers;       /* constant */
+	uint16_t *free_peer;      /* numbers of peers that are not in use: a stack */
+	uint32_t n_free_peers;
+	bool of_worker; /* only gantry_worker_destroy() destroys it */
 	TAILQ_ENTRY(gantry_queue) next;
+
+	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */
+	struct gantry_conn conn[];
 };
 
 /* The connection of a peer; without such a peer, GANTRY_CONN_NONE, which is never ready. */
 static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 {
-	return peer < GANTRY_MAX_PEERS ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
 #endif

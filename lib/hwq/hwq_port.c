@@ -12,13 +12,19 @@
 
 #define GID_TABLE_MAX 256
 
+static const char *
+dev_name(const struct hwq_dev *dev)
+{
+	return ibv_get_device_name(dev->ctx->device);
+}
+
 static int
 query_port(struct hwq_dev *dev, uint8_t port, struct ibv_port_attr *attr)
 {
 	int ret = hwq_verbs_query_port(dev->ctx, port, attr);
 
 	if (ret != 0)
-		hwq_log("%s: querying port %u: %s", hwq_dev_name(dev), port, strerror(-ret));
+		hwq_log("%s: querying port %u: %s", dev_name(dev), port, strerror(-ret));
 	return ret;
 }
 
@@ -70,17 +76,17 @@ choose_gid(struct hwq_dev *dev, const uint8_t *index, struct hwq_dev_port *port)
 	if (ret == 0 && best == 0 && index != NULL) {
 		hwq_log("%s: port %u has no GID of index %u: "
 			"/sys/class/infiniband/%s/ports/%u/gids lists what there is",
-			hwq_dev_name(dev), port->port, *index, hwq_dev_name(dev), port->port);
+			dev_name(dev), port->port, *index, dev_name(dev), port->port);
 		return -EINVAL;
 	}
 	if (ret == 0 && best == 0 && port->link_layer == IBV_LINK_LAYER_ETHERNET) {
 		hwq_log("%s: port %u has no GID: give its network interface an address and set it "
 			"up",
-			hwq_dev_name(dev), port->port);
+			dev_name(dev), port->port);
 		return -ENODEV;
 	}
 	if (ret != 0)
-		hwq_log("%s: querying the GID table: %s", hwq_dev_name(dev), strerror(-ret));
+		hwq_log("%s: querying the GID table: %s", dev_name(dev), strerror(-ret));
 	return ret;
 }
 
@@ -104,11 +110,11 @@ hwq_port_choose(struct hwq_dev *dev)
 			break;
 	}
 	if (port == 0) {
-		hwq_log("%s: the device has no port", hwq_dev_name(dev));
+		hwq_log("%s: the device has no port", dev_name(dev));
 		return -ENODEV;
 	}
 	if (chosen.state != IBV_PORT_ACTIVE)
-		hwq_log("%s: no port is active; using port %u", hwq_dev_name(dev), port);
+		hwq_log("%s: no port is active; using port %u", dev_name(dev), port);
 	dev->port = port_of_attr(port, &chosen);
 	dev->caps.max_msg_len = chosen.max_msg_sz;
 	return choose_gid(dev, NULL, &dev->port);
@@ -122,7 +128,7 @@ in_range(struct hwq_dev *dev, const char *what, unsigned int value, unsigned int
 {
 	if (value <= max)
 		return true;
-	hwq_log("%s: a path's %s is %u: 0 to %u are possible", hwq_dev_name(dev), what, value, max);
+	hwq_log("%s: a path's %s is %u: 0 to %u are possible", dev_name(dev), what, value, max);
 	return false;
 }
 
@@ -162,12 +168,12 @@ hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_de
 		ret = choose_gid(dev, &gid_index, &port);
 	if (ret == 0 && path->traffic_class != 0 && port.link_layer != IBV_LINK_LAYER_ETHERNET) {
 		hwq_log("%s: port %u is on InfiniBand: a path's traffic_class must be 0",
-			hwq_dev_name(dev), port.port);
+			dev_name(dev), port.port);
 		ret = -EINVAL;
 	}
 	if (ret == 0 && path->mtu > port.active_mtu) {
 		hwq_log("%s: a path's mtu is %u: port %u carries at most %u (enum ibv_mtu)",
-			hwq_dev_name(dev), path->mtu, port.port, port.active_mtu);
+			dev_name(dev), path->mtu, port.port, port.active_mtu);
 		ret = -EINVAL;
 	}
 	if (ret == 0)

@@ -346,6 +346,7 @@ init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 			.dlid = bits_get(path, ADS_RLID, 16),
 			.sgid_index = bits_get(path, ADS_SGID_INDEX, 8),
 			.hop_limit = bits_get(path, ADS_HOP_LIMIT, 8),
+			.traffic_class = bits_get(path, ADS_TCLASS, 8),
 			.sl = bits_get(path, ADS_SL, 4)},
 	};
 	int rc = check(qp, in, STATE_INIT);
@@ -514,6 +515,7 @@ write_path(uint8_t *path, const struct softhca_qp_attr *attr)
 	bits_set(path, ADS_ACK_TIMEOUT, 5, attr->timeout);
 	bits_set(path, ADS_SGID_INDEX, 8, attr->sgid_index);
 	bits_set(path, ADS_HOP_LIMIT, 8, attr->hop_limit);
+	bits_set(path, ADS_TCLASS, 8, attr->traffic_class);
 	bits_set(path, ADS_UDP_SPORT, 16, attr->udp_sport);
 	bits_set(path, ADS_SL, 4, attr->sl);
 	bits_set(path, ADS_PORT, 8, attr->port);

@@ -73,6 +73,7 @@ enum devx_ads {
 	ADS_ACK_TIMEOUT = 0x40, /* 5 bits */
 	ADS_SGID_INDEX = 0x48,  /* 8 bits */
 	ADS_HOP_LIMIT = 0x58,   /* 8 bits */
+	ADS_TCLASS = 0x64,      /* 8 bits */
 	ADS_RGID = 0x80,        /* 128 bits */
 	ADS_UDP_SPORT = 0x110,  /* 16 bits */
 	ADS_SL = 0x124,         /* 4 bits */

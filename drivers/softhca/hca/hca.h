@@ -242,7 +242,7 @@ struct softhca_qp_attr {
 	uint8_t en_sqd_notify, sq_draining;
 	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt,
 		rnr_retry;
-	uint8_t is_global, sgid_index, hop_limit, sl;
+	uint8_t is_global, sgid_index, hop_limit, traffic_class, sl;
 	uint16_t dlid;
 	uint16_t udp_sport; /* RoCE v2 */
 	uint8_t dgid[16];

@@ -64,6 +64,7 @@ modify_path(struct softhca_qp_attr *to, const struct softhca_qp_attr *a)
 	to->is_global = a->is_global;
 	to->sgid_index = a->sgid_index;
 	to->hop_limit = a->hop_limit;
+	to->traffic_class = a->traffic_class;
 	to->sl = a->sl;
 	to->dlid = a->dlid;
 	to->loopback = a->loopback;

@@ -148,6 +148,7 @@ modify_qp(struct uverbs_call *call, struct object_qp *qp, const struct ib_uverbs
 		.is_global = req->dest.is_global,
 		.sgid_index = req->dest.sgid_index,
 		.hop_limit = req->dest.hop_limit,
+		.traffic_class = req->dest.traffic_class,
 		.sl = req->dest.sl,
 		.dlid = req->dest.dlid,
 	};
@@ -232,6 +233,7 @@ query(struct uverbs_call *call)
 				.dlid = attr.dlid,
 				.sgid_index = attr.sgid_index,
 				.hop_limit = attr.hop_limit,
+				.traffic_class = attr.traffic_class,
 				.sl = attr.sl,
 				.is_global = attr.is_global,
 				.port_num = attr.port,

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Address records: magic, version, transport, the address of a queue pair, checksum. */
+#include "gantry_addr.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_hash_crc.h>
+
+#define VERSION 2
+
+/* The bytes of a gantry_addr. */
+struct record {
+	char magic[6];
+	uint8_t version;
+	uint8_t transport; /* enum gantry_transport */
+	struct hwq_addr hwq;
+	uint8_t zero[20];
+	rte_be32_t crc; /* of all bytes before it */
+};
+
+static_assert(sizeof(struct record) == sizeof(struct gantry_addr), "plain bytes, all of them");
+static_assert(offsetof(struct record, crc) == 60, "no padding");
+
+static const char magic[6] = {'g', 'a', 'n', 't', 'r', 'y'};
+
+/* CRC-32C. Byte by byte, so that hosts of either byte order agree. It finds every flipped bit. */
+static rte_be32_t
+crc_of(const struct record *r)
+{
+	const uint8_t *byte = (const uint8_t *)r;
+	uint32_t crc = UINT32_MAX;
+	size_t i;
+
+	for (i = 0; i < offsetof(struct record, crc); i++)
+		crc = rte_hash_crc_1byte(byte[i], crc);
+	return rte_cpu_to_be_32(~crc);
+}
+
+void
+gantry_addr_pack(enum gantry_transport transport, const struct hwq_addr *hwq,
+	struct gantry_addr *addr)
+{
+	struct record r = {.version = VERSION, .transport = transport, .hwq = *hwq};
+
+	memcpy(r.magic, magic, sizeof(magic));
+	r.crc = crc_of(&r);
+	memcpy(addr, &r, sizeof(*addr));
+}
+
+int
+gantry_addr_unpack(const struct gantry_addr *addr, enum gantry_transport transport,
+	struct hwq_addr *hwq)
+{
+	struct record r;
+
+	memcpy(&r, addr, sizeof(r));
+	if (memcmp(r.magic, magic, sizeof(magic)) != 0 || r.crc != crc_of(&r))
+		return -EINVAL;
+	if (r.version != VERSION || r.transport != transport)
+		return -EPROTONOSUPPORT;
+	*hwq = r.hwq;
+	return 0;
+}

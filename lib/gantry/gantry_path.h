@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings of connections, from the public form to that of lib/hwq. */
+#ifndef GANTRY_PATH_H
+#define GANTRY_PATH_H
+
+#include <hwq_path.h>
+
+#include "gantry.h"
+
+/*
+ * Checks a path. 0; or -EINVAL, and the log names the setting. Whether the device has the port and
+ * the GID is not looked at.
+ */
+int gantry_path_check(const struct gantry_path *path);
+
+/* A path that was checked; where it has 0, what the other path has. */
+struct hwq_path gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other);
+
+#endif

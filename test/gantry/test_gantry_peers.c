@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers: address records, sizes and settings of connections, what the device refuses, and many of
+ * them.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include <infiniband/verbs.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 16)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER true
+#else
+#define UNDER_SANITIZER false
+#endif
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = env_copy(src + i * 64, dst + i * 64, 64);
+
+	d.op = GANTRY_OP_WRITE;
+	d.cookie = i;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+/* True: a write through the peer arrives. */
+static bool
+carries(struct gantry_queue *q, uint16_t peer)
+{
+	memset(dst, 0x11, 64);
+	return env_do_one(q, good_write(0, peer)) == GANTRY_OK && memcmp(dst, src, 64) == 0;
+}
+
+static struct hwq_qp *
+qp_of(struct gantry_queue *q, uint16_t peer)
+{
+	return q->conn[gantry_queue_peer_conn(q, peer)].qp;
+}
+
+/* ------------------------------------------------------------------ address records */
+
+/* CRC-32C, bit by bit: polynomial 0x1EDC6F41 reflected (RFC 3720, appendix B.4). */
+static uint32_t
+crc32c(const uint8_t *p, size_t len)
+{
+	uint32_t crc = UINT32_MAX;
+	unsigned int bit;
+
+	for (; len != 0; len--)
+		for (crc ^= *p++, bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	return ~crc;
+}
+
+/* As a writer with other ideas would: the checksum is right. */
+static struct gantry_addr
+with_byte(struct gantry_addr addr, unsigned int at, uint8_t value)
+{
+	uint32_t crc;
+
+	addr.bytes[at] = value;
+	crc = htobe32(crc32c(addr.bytes, 60));
+	memcpy(addr.bytes + 60, &crc, sizeof(crc));
+	return addr;
+}
+
+static void
+an_address_with_any_flipped_bit_is_refused(void)
+{
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_addr a, b, bad;
+	uint16_t pa, pb;
+	unsigned int bit;
+	uint32_t crc;
+
+	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
+	memcpy(&crc, b.bytes + 60, sizeof(crc));
+	CHECK_EQ(be32toh(crc), crc32c(b.bytes, 60));
+	for (bit = 0; bit < 8 * sizeof(b); bit++) {
+		bad = b;
+		bad.bytes[bit / 8] ^= 1u << bit % 8;
+		CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EINVAL);
+	}
+	/* Byte 6 is the version, byte 7 the transport. */
+	bad = with_byte(b, 6, b.bytes[6] + 1);
+	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
+	bad = with_byte(b, 7, b.bytes[7] + 1);
+	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
+	/* The address itself is all right, and the end too. */
+	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+	CHECK(carries(q, pa));
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ settings */
+
+static void
+check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu mtu)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	CHECK_EQ(ibv_query_qp(qp->qp, &a, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(a.qp_state, IBV_QPS_RTS);
+	CHECK_EQ(a.port_num, path->port);
+	CHECK_EQ(a.path_mtu, mtu);
+	CHECK_EQ(a.timeout, path->timeout);
+	CHECK_EQ(a.retry_cnt, path->retries - 1);
+	CHECK_EQ(a.rnr_retry, path->rnr_retries - 1);
+	CHECK_EQ(a.min_rnr_timer, path->min_rnr_timer);
+	CHECK_EQ(a.ah_attr.grh.traffic_class, path->traffic_class);
+	CHECK_EQ(a.ah_attr.grh.sgid_index, path->gid_index - 1);
+}
+
+/* The defaults are those of gantry.h; the device is asked, by ibv_query_qp(3), what it has got. */
+static void
+settings_are_the_peers_or_the_engines_or_the_default(void)
+{
+	const struct gantry_conf engine = {
+		.path = {.timeout = 9, .retries = 3, .mtu = 512, .traffic_class = 0x20}};
+	const struct gantry_peer_conf peer = {.path = {.port = 1,
+						      .gid_index = 1,
+						      .timeout = 18,
+						      .rnr_retries = 1,
+						      .min_rnr_timer = 31,
+						      .mtu = 2048,
+						      .traffic_class = 0x68}};
+	const uint16_t best = g->dev->port.gid_index + 1;
+	const struct gantry_path rows[] = {
+		{1, 0, best, 4096, 14, 8, 8, 12},
+		{1, 0x68, 1, 2048, 18, 8, 1, 31},
+		{1, 0x20, best, 512, 9, 3, 8, 12},
+		{1, 0x68, 1, 2048, 18, 3, 1, 31},
+	};
+	static const enum ibv_mtu mtu[] = {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_512, IBV_MTU_2048};
+	struct gantry_addr a, b;
+	struct gantry_queue *q;
+	struct gantry *other;
+	uint16_t pa, pb;
+	uint32_t row;
+
+	CHECK_EQ(gantry_create(&engine, &other), 0);
+	for (row = 0; row < RTE_DIM(rows); row++) {
+		const struct gantry_peer_conf *conf = row % 2 == 0 ? NULL : &peer;
+
+		q = env_queue(row < 2 ? g : other, 4);
+		CHECK_EQ(gantry_peer_open(q, conf, &pa, &a), 0);
+		CHECK_EQ(gantry_peer_open(q, conf, &pb, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+		check_attributes(qp_of(q, pa), &rows[row], mtu[row]);
+		/* The queue's connection to itself has the engine's. */
+		check_attributes(q->conn[GANTRY_CONN_OWN].qp, &rows[row & 2], mtu[row & 2]);
+		env_queue_done(q);
+	}
+	CHECK_EQ(gantry_destroy(other), 0);
+}
+
+/* The smaller MTU of both ends is used. */
+static void
+both_ends_of_a_connection_have_one_mtu(void)
+{
+	const struct gantry_peer_conf small = {.path = {.mtu = 256}};
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_addr a, b;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	uint16_t pa, pb;
+
+	CHECK_EQ(gantry_peer_open(q, &small, &pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+	CHECK_EQ(ibv_query_qp(qp_of(q, pb)->qp, &attr, IBV_QP_PATH_MTU, &init), 0);
+	CHECK_EQ(attr.path_mtu, IBV_MTU_256);
+	CHECK(carries(q, pa));
+	env_queue_done(q);
+}
+
+/* True: the log has the words. It is emptied. */
+static bool
+log_has(FILE *log, const char *words)
+{
+	bool found = false;
+	char line[600];
+
+	fflush(log);
+	rewind(log);
+	while (fgets(line, sizeof(line), log) != NULL)
+		found |= strstr(line, words) != NULL;
+	CHECK_EQ(ftruncate(fileno(log), 0), 0);
+	rewind(log);
+	return found;
+}
+
+static void
+a_setting_that_is_not_possible_is_refused_by_name(void)
+{
+	static const struct {
+		struct gantry_peer_conf conf;
+		const char *words;
+	} rows[] = {
+		{{.path = {.port = 3}}, "port is 3"},
+		{{.path = {.gid_index = 200}}, "no GID of index 199"},
+		{{.path = {.gid_index = 257}}, "gid_index is 257"},
+		{{.path = {.mtu = 1500}}, "mtu is 1500"},
+		{{.path = {.mtu = 128}}, "mtu is 128"},
+		{{.path = {.mtu = 8192}}, "mtu is 8192"},
+		{{.path = {.timeout = 32}}, "timeout is 32"},
+		{{.path = {.retries = 9}}, "retries is 9"},
+		{{.path = {.rnr_retries = 9}}, "rnr_retries is 9"},
+		{{.path = {.min_rnr_timer = 32}}, "min_rnr_timer is 32"},
+		{{.depth = 16385}, "depth is 16385"},
+		{{.transport = (enum gantry_transport)7}, "transport is 7"},
+	};
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_queue_conf conf = {.depth = 4, .max_peers = 4095};
+	struct gantry_conf engine = {.path = {.retries = 9}};
+	FILE *log = tmpfile();
+	struct gantry_addr addr;
+	struct gantry *other;
+	uint16_t peer;
+	uint32_t i;
+
+	CHECK(log != NULL);
+	CHECK_EQ(rte_openlog_stream(log), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_INFO);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		CHECK_EQ(gantry_peer_open(q, &rows[i].conf, &peer, &addr), -EINVAL);
+		CHECK(log_has(log, rows[i].words));
+	}
+	CHECK_EQ(gantry_create(&engine, &other), -EINVAL);
+	CHECK(log_has(log, "retries is 9"));
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	/* None of them took a number. */
+	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
+	CHECK_EQ(peer, 0);
+	env_queue_done(q);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+}
+
+/* ------------------------------------------------------------------ what the device refuses */
+
+static void
+a_refused_connect_can_be_tried_again(void)
+{
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_addr a, b;
+	char line[60];
+	uint16_t pa, pb;
+	uint32_t nth;
+
+	/* A connect is two calls of ibv_modify_qp(3), the next one also has two for the reset. */
+	for (nth = 1; nth <= 6; nth++) {
+		CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
+		CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+		snprintf(line, sizeof(line), "refuse call=modify_qp errno=12 op=%u",
+			nth <= 2 ? nth : nth - 2);
+		if (nth > 2) {
+			CHECK_EQ(softhca_fault("refuse call=modify_qp errno=11 op=2"), 0);
+			CHECK_EQ(gantry_peer_connect(q, pa, &b), -EAGAIN);
+			CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+		}
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), -ENOMEM);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+		CHECK(carries(q, pa));
+		CHECK_EQ(gantry_peer_close(q, pa), 0);
+		CHECK_EQ(gantry_peer_close(q, pb), 0);
+	}
+	env_queue_done(q);
+}
+
+static void
+a_refused_close_says_so_and_can_be_called_again(void)
+{
+	static const char *const calls[] = {"destroy_qp", "destroy_cq"};
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_addr a, b;
+	uint16_t pa, pb, next;
+	char line[60];
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(calls); i++) {
+		env_connect(q, &pa, q, &pb);
+		snprintf(line, sizeof(line), "refuse call=%s errno=16", calls[i]);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+		/* It has its number still. */
+		CHECK_EQ(gantry_peer_open(q, NULL, &next, &b), 0);
+		CHECK(next != pa && next != pb);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
+		CHECK_EQ(gantry_peer_close(q, pa), 0);
+		CHECK_EQ(gantry_peer_close(q, pa), -EINVAL);
+		CHECK_EQ(gantry_peer_close(q, pb), 0);
+		CHECK_EQ(gantry_peer_close(q, next), 0);
+		/* All of it, when the queue ends: the refused call is that of either connection. */
+		env_connect(q, &pa, q, &pb);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_queue_destroy(q), -EBUSY);
+		CHECK_EQ(gantry_destroy(g), -EBUSY);
+		CHECK_EQ(gantry_queue_destroy(q), 0);
+		q = env_queue(g, 4);
+	}
+	/* An open that fails, and then cannot give its CQ back. */
+	CHECK_EQ(softhca_fault("refuse call=create_qp errno=12"), 0);
+	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), -ENOMEM);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), -EBUSY);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
+	CHECK_EQ(pa, 0);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ sizes and numbers */
+
+/* Bytes of all private mappings, heap included: VmData of proc(5). */
+static uint64_t
+data_bytes(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long kib = 0;
+	char line[200];
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "VmData: %lu", &kib) == 1)
+			break;
+	fclose(f);
+	CHECK(kib != 0);
+	return (uint64_t)kib * 1024;
+}
+
+/* Peers of 64 operations each: 64 of them take at most 4 MB, with all that lies beneath them. */
+static void
+a_peer_takes_memory_for_what_it_was_asked_for(void)
+{
+	const struct gantry_peer_conf conf = {.depth = 64};
+	const struct gantry_queue_conf queue = {.depth = 16384};
+	struct gantry_addr addr[64];
+	uint16_t peer[64];
+	struct gantry_desc desc[64];
+	struct gantry_comp comp[64];
+	struct gantry_queue *q;
+	uint64_t before;
+	uint32_t i;
+
+	CHECK_EQ(gantry_queue_create(g, &queue, &q), 0);
+	malloc_trim(0);
+	before = data_bytes();
+	for (i = 0; i < 64; i++)
+		CHECK_EQ(gantry_peer_open(q, &conf, &peer[i], &addr[i]), 0);
+	for (i = 0; i < 64; i++)
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr[i ^ 1]), 0);
+	printf("64 peers of depth 64: %u KiB\n", (unsigned int)((data_bytes() - before) / 1024));
+	if (!UNDER_SANITIZER)
+		CHECK(data_bytes() - before <= 4000000);
+	/* 64 operations, and more than fit. */
+	for (i = 0; i < 64; i++)
+		desc[i] = good_write(i, peer[5]);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(gantry_submit(q, desc, 64), 64);
+	CHECK(q->outstanding >= 64);
+	for (i = 0; i < 4; i++)
+		env_collect(q, comp, 64);
+	env_queue_done(q);
+}
+
+/* Numbers up to the limit, in any order, and the words of 64 that the engine keeps of them. */
+static void
+a_queue_has_as_many_peers_as_it_was_asked_for(void)
+{
+	enum {
+		N = 130
+	};
+	const struct gantry_queue_conf conf = {.depth = 256, .max_peers = N};
+	const struct gantry_peer_conf small = {.depth = 2};
+	struct gantry_addr addr[N], spare;
+	struct gantry_desc desc[N];
+	struct gantry_comp comp[N];
+	struct gantry_queue *q;
+	uint16_t peer[N], none;
+	uint32_t i;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(gantry_peer_open(q, &small, &peer[i], &addr[i]), 0);
+		CHECK_EQ(peer[i], i);
+	}
+	CHECK_EQ(gantry_peer_open(q, &small, &none, &spare), -ENOSPC);
+	for (i = 0; i < N; i++)
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr[i ^ 1]), 0);
+	CHECK_EQ(gantry_peer_connect(q, N, &spare), -EINVAL);
+	CHECK_EQ(env_do_one(q, good_write(0, N)), GANTRY_BAD_PEER);
+	memset(dst, 0x11, N * 64);
+	for (i = 0; i < N; i++)
+		desc[i] = good_write(i, peer[i * 37 % N]);
+	CHECK_EQ(gantry_submit(q, desc, N), N);
+	env_collect(q, comp, N);
+	for (i = 0; i < N; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK(memcmp(dst, src, N * 64) == 0);
+	CHECK_EQ(gantry_peer_close(q, peer[100]), 0);
+	CHECK_EQ(gantry_peer_close(q, peer[3]), 0);
+	CHECK_EQ(gantry_peer_open(q, &small, &none, &spare), 0);
+	CHECK(none == peer[3] || none == peer[100]);
+	env_queue_done(q);
+}
+
+static const struct check_case cases[] = {
+	{"an address with any flipped bit is refused", an_address_with_any_flipped_bit_is_refused},
+	{"settings are the peer's, or the engine's, or the default",
+		settings_are_the_peers_or_the_engines_or_the_default},
+	{"both ends of a connection have one MTU", both_ends_of_a_connection_have_one_mtu},
+	{"a setting that is not possible is refused by name",
+		a_setting_that_is_not_possible_is_refused_by_name},
+	{"a refused connect can be tried again", a_refused_connect_can_be_tried_again},
+	{"a refused close says so, and can be called again",
+		a_refused_close_says_so_and_can_be_called_again},
+	{"a peer takes memory for what it was asked for",
+		a_peer_takes_memory_for_what_it_was_asked_for},
+	{"a queue has as many peers as it was asked for",
+		a_queue_has_as_many_peers_as_it_was_asked_for},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	env_fill(src, ARENA_LEN, 1);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
