@@ -29,6 +29,15 @@ enum wire_ctrl {
 	CTRL_IMM = 12
 };
 
+/* The fence of a WQE, in the control segment: MLX5_FENCE_MODE_* of the kernel's include/linux/mlx5/qp.h. */
+enum wire_fence {
+	FM_NONE = 0,
+	FM_SMALL = 1,
+	FM_FENCE = 2,
+	FM_STRONG = 3,
+	FM_SMALL_AND_FENCE = 4
+};
+
 enum wire_ce {
 	CE_ON_ERROR = 0, /* a completion on errors, and when flushed */
 	CE_NO_FLUSH = 1, /* a completion on its own error, and none when flushed */

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "carried.h"
 #include "frame.h"
+#include "key.h"
 #include "odp.h"
 #include "requester.h"
 
@@ -80,7 +81,7 @@ gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, stru
 {
 	unsigned int syn = wqe_gather_at(run, wqe, wqe->first + eth->units, sg);
 
-	if (syn == SYN_OK && sg->odp && !odp_fetch(&run->use, sg))
+	if (syn == SYN_OK && (sg->rare & ACC_ON_DEMAND) != 0 && !odp_fetch(&run->use, sg))
 		return SYN_LOC_PROT;
 	return syn;
 }

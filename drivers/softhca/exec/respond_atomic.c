@@ -82,7 +82,7 @@ atomic_run(struct run *run, const struct message *m, apply_fn *apply, const stru
 
 	if (is_locked)
 		spin_lock(&lanes->odp_lock);
-	if (target->odp)
+	if ((target->rare & ACC_ON_DEMAND) != 0)
 		is_there = apply_on_demand(run, m, apply, p, old);
 	else
 		*old = apply(m, p == SINK ? &zero : p);

@@ -46,7 +46,7 @@ static bool
 join(struct run *run, uint8_t *header, const struct sg *payload, struct sg *whole)
 {
 	sg_set(whole, header, GRH_LEN);
-	whole->odp = payload->odp;
+	whole->rare = payload->rare;
 	for (unsigned int i = 0; i < payload->n; i++)
 		if (!sg_push(&run->use, whole, sg_pieces(payload)[i].p, sg_pieces(payload)[i].len))
 			return false;

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "order.h"
+
 static struct run *
 run_of(struct key_use *use)
 {
@@ -42,7 +44,15 @@ may_wait(struct key_use *use)
 	run_drop_cq(run_of(use));
 }
 
-static const struct key_user run_user = {.sig_error = sig_error, .may_wait = may_wait};
+static bool
+move_later(struct key_use *use, const struct sg *dst, const struct sg *src)
+{
+	return order_move(run_of(use), dst, src);
+}
+
+static const struct key_user run_user = {.sig_error = sig_error,
+	.may_wait = may_wait,
+	.move_later = move_later};
 
 void
 run_init(struct run *run, struct softhca_lanes *lanes)

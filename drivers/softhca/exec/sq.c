@@ -3,13 +3,15 @@
  * A visit to a send queue: how much of it may run, and what its QP's state asks for.
  *
  * A WQE runs to its end or not at all, so nothing is ever outstanding: reads and atomics are answered
- * at once, and a fenced WQE always finds them done. Only the head of the queue can wait, for a
+ * at once, and a fenced WQE always finds them done. The setting `reorder` makes a visit hold bytes back
+ * (order.h), and they move before the visit ends. Only the head of the queue can wait, for a
  * receive (RNR), for its peer or for a time. The lane then leaves it, and comes again.
  */
 #include "sq.h"
 
 #include "fault.h"
 #include "message.h"
+#include "order.h"
 #include "rq.h"
 #include "rq_complete.h"
 #include "sq_complete.h"
@@ -67,28 +69,18 @@ sq_is_watched(const struct softhca_qp *qp)
 	return fault_watches(WATCH_WQES) || qp->wait == WAIT_TIME;
 }
 
-static enum step
+static inline enum step
 sq_step_head(struct run *run, uint16_t posted, bool watched)
 {
 	return watched ? sq_step_watched(run, posted) : sq_step(run, posted);
 }
 
-/* Returns true where more can run at once. */
-static bool
-sq_run(struct run *run)
+static inline __attribute__((always_inline)) bool
+sq_run_posted(struct run *run, uint16_t posted, const bool watched)
 {
 	struct softhca_qp *qp = run->qp;
-	uint16_t posted = sq_posted(qp), limit;
-	bool watched;
+	uint16_t limit = sq_limit(qp, posted);
 
-	if (posted > qp->sq_bb) {
-		violation("QP 0x%x: %u WQEBBs posted to a send queue of %u", qp->number, posted,
-			qp->sq_bb);
-		sq_fatal(run);
-		return false;
-	}
-	watched = sq_is_watched(qp);
-	limit = sq_limit(qp, posted);
 	for (unsigned int n = 0; limit != 0; n++) {
 		uint16_t before = qp->sq_ci, ran;
 
@@ -107,6 +99,32 @@ sq_run(struct run *run)
 	return false;
 }
 
+static bool __attribute__((noinline)) sq_run_watched(struct run *run, uint16_t posted)
+{
+	bool more = sq_run_posted(run, posted, true);
+
+	order_settle(run);
+	return more;
+}
+
+/* Returns true where more can run at once. */
+static bool
+sq_run(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+	uint16_t posted = sq_posted(qp);
+
+	if (posted > qp->sq_bb) {
+		violation("QP 0x%x: %u WQEBBs posted to a send queue of %u", qp->number, posted,
+			qp->sq_bb);
+		sq_fatal(run);
+		return false;
+	}
+	if (sq_is_watched(qp))
+		return sq_run_watched(run, posted);
+	return sq_run_posted(run, posted, false);
+}
+
 /* In SQD only the WQE that already waits is finished. Then an event tells, if the program asked. */
 static void
 sq_drain(struct run *run)
@@ -118,6 +136,7 @@ sq_drain(struct run *run)
 	if (qp->wait != WAIT_NONE &&
 		sq_step_head(run, sq_posted(qp), sq_is_watched(qp)) != STEP_NEXT)
 		return;
+	order_settle(run);
 	qp->draining = false;
 	if (qp->attr.en_sqd_notify)
 		softhca_event_qp_async(qp->event, EVENT_SQ_DRAINED);

@@ -4,6 +4,7 @@
 
 #include "counters.h"
 #include "message.h"
+#include "order.h"
 #include "rq_complete.h"
 #include "sq_head.h"
 #include "stream.h"
@@ -110,6 +111,7 @@ leave_rts(struct run *run, enum qp_state to)
 void
 sq_stop(struct run *run)
 {
+	order_settle(run);
 	leave_rts(run, QP_SQD);
 	softhca_event_qp_async(run->qp->event, EVENT_SQ_DRAINED);
 }
@@ -120,6 +122,7 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	struct softhca_qp *qp = run->qp;
 	uint16_t posted = sq_posted(qp);
 
+	order_settle(run);
 	run->byte_cnt = 0;
 	sq_complete(run, wqe, syn);
 	run->work++;
@@ -141,6 +144,7 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 void
 sq_fatal(struct run *run)
 {
+	order_settle(run);
 	enter_error(run);
 	run_drop_cq(run);
 	softhca_event_qp_async(run->qp->event, EVENT_QP_FATAL);

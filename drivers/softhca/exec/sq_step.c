@@ -3,15 +3,20 @@
 #include "sq_step.h"
 
 #include "message.h"
+#include "order.h"
 #include "sq_complete.h"
 #include "sq_head.h"
 #include "sq_wait.h"
 #include "stream.h"
 
-static enum step
-step_done(struct run *run, const struct wqe *wqe)
+static inline __attribute__((always_inline)) enum step
+step_done(struct run *run, const struct wqe *wqe, bool reordered)
 {
-	if (wqe->ce >= CE_ALWAYS && !run->qp->mute)
+	const bool completes = wqe->ce >= CE_ALWAYS && !run->qp->mute;
+
+	if (reordered)
+		order_end(run, wqe, completes);
+	else if (completes)
 		sq_complete(run, wqe, SYN_OK);
 	sq_advance(run->qp, wqe->bb);
 	run->work++;
@@ -30,13 +35,13 @@ is_of_responder(unsigned int result)
 	       result == SYN_REM_INV_REQ || result == SYN_REM_OP;
 }
 
-static enum step
-step_failed(struct run *run, const struct wqe *wqe, unsigned int result)
+static inline __attribute__((always_inline)) enum step
+step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool reordered)
 {
 	if (qp_is_unreliable(run->qp) && is_of_responder(result)) {
 		if (result == MESSAGE_RNR)
 			count_rnr(run);
-		return step_done(run, wqe);
+		return step_done(run, wqe, reordered);
 	}
 	if (result == MESSAGE_LATER)
 		return STEP_WAIT;
@@ -52,8 +57,8 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result)
 	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
 }
 
-enum step
-sq_step(struct run *run, uint16_t posted)
+static inline __attribute__((always_inline)) enum step
+step(struct run *run, uint16_t posted, bool reordered)
 {
 	struct wqe wqe = sq_fetch(run->qp);
 	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
@@ -77,6 +82,21 @@ sq_step(struct run *run, uint16_t posted)
 		result = SYN_FLUSH;
 	else
 		result = wqe.op->exec(run, &wqe);
-	return __builtin_expect(result == SYN_OK, 1) ? step_done(run, &wqe)
-						     : step_failed(run, &wqe, result);
+	return __builtin_expect(result == SYN_OK, 1) ? step_done(run, &wqe, reordered)
+						     : step_failed(run, &wqe, result, reordered);
+}
+
+enum step
+sq_step(struct run *run, uint16_t posted)
+{
+	return step(run, posted, false);
+}
+
+enum step
+sq_step_reordered(struct run *run, uint16_t posted)
+{
+	const struct wqe wqe = sq_fetch(run->qp);
+
+	/* Without memory for what it would note, the adapter keeps the order. */
+	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
 }

@@ -22,5 +22,7 @@ sq_fetch(const struct softhca_qp *qp)
 
 /* Runs the WQE at the head. posted: WQEBBs from it to the doorbell record. */
 enum step sq_step(struct run *run, uint16_t posted);
+/* sq_step() of an adapter that reorders: its bytes may move later, and its completion may come later. */
+enum step sq_step_reordered(struct run *run, uint16_t posted);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "fault.h"
 #include "key.h"
+#include "order.h"
 #include "sq_complete.h"
 #include "sq_wait.h"
 #include "timing.h"
@@ -96,9 +97,12 @@ static enum step
 first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
 	struct fault_hit hit = fault_next(run->qp->dev, run->qp->number);
-	enum step step = strike(run, wqe, hit);
+	enum step step;
 	uint64_t at;
 
+	if (hit.kind != FAULT_NONE)
+		order_settle(run);
+	step = strike(run, wqe, hit);
 	if (step != STEP_NEXT)
 		return step;
 	at = due(run, wqe, posted);
@@ -116,6 +120,22 @@ static bool
 has_link(const struct softhca_qp *qp, const struct wqe *wqe)
 {
 	return wqe->op->local || !fault_port_is_down(qp->dev, qp->attr.port);
+}
+
+/* The setting `reorder` may delay the WQE, so that other queues run before it. */
+static enum step
+sq_step_in_some_order(struct run *run, uint16_t posted)
+{
+	struct softhca_qp *qp = run->qp;
+
+	if (run->lanes->dev->cfg->reorder == 0)
+		return sq_step(run, posted);
+	if (qp->wait != WAIT_NONE || !order_pauses(run))
+		return sq_step_reordered(run, posted);
+	qp->wait = WAIT_TIME;
+	qp->wait_until = run_now(run);
+	run->work++; /* softhca_pump(): the adapter is not idle */
+	return STEP_WAIT;
 }
 
 enum step
@@ -137,7 +157,7 @@ sq_step_watched(struct run *run, uint16_t posted)
 	if (qp->wait == WAIT_TIME && run_now(run) < qp->wait_until)
 		return STEP_WAIT;
 	if (has_link(qp, &wqe))
-		return sq_step(run, posted);
+		return sq_step_in_some_order(run, posted);
 	if (!wait_for_peer(run))
 		return STEP_WAIT;
 	sq_fail(run, &wqe, SYN_RETRY);

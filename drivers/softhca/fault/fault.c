@@ -85,7 +85,7 @@ update_bits(void)
 	for (unsigned int i = 0; i < n_faults; i++)
 		bits |= faults[i].kind == FAULT_REFUSE ? WATCH_CALLS : WATCH_WQES;
 	for (unsigned int d = 0; d < n; d++) {
-		if (timing_is_on(devs[d].cfg))
+		if (timing_is_on(devs[d].cfg) || devs[d].cfg->reorder != 0)
 			bits |= WATCH_WQES;
 		if (devices[d].down_bits != 0)
 			bits |= WATCH_WQES | WATCH_TURNS;
@@ -303,7 +303,7 @@ static void __attribute__((constructor)) find_file(void)
 void
 fault_init(const struct softhca_config *cfg)
 {
-	if (timing_is_on(cfg))
+	if (timing_is_on(cfg) || cfg->reorder != 0)
 		atomic_fetch_or(&fault_watch_bits, WATCH_WQES);
 }
 

@@ -31,8 +31,12 @@ gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key
 		return refuse(use, VEN_KEY_WINDOW);
 	if ((key->access & need) != need)
 		return refuse(use, VEN_KEY_ACCESS);
-	if (key->sig_on)
-		return sig_walk(use, lanes, key, need, off, len, sg);
+	if (key->sig_on) {
+		bool is_there = sig_walk(use, lanes, key, need, off, len, sg);
+
+		sg->rare |= key->access & ACC_LATER;
+		return is_there;
+	}
 	return layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, off, len, sg);
 }
 
@@ -54,6 +58,6 @@ key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number
 		return refuse(use, VEN_KEY_ACCESS);
 	if (!key_covers(key, va, len, &off))
 		return refuse(use, VEN_KEY_BOUNDS);
-	sg->odp |= key->access & ACC_ON_DEMAND;
+	sg->rare |= key->access & KEY_RARE;
 	return sg_push(use, sg, (void *)(uintptr_t)(key->addr + off), len);
 }

@@ -64,7 +64,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 		return refuse(w, VEN_KEY_ACCESS);
 	if (off > key->len || len > key->len - off)
 		return refuse(w, VEN_KEY_BOUNDS);
-	w->sg->odp |= key->access & ACC_ON_DEMAND;
+	w->sg->rare |= key->access & KEY_RARE;
 	if (key->layout == KEY_PLAIN)
 		return sg_append(w->use, w->sg, (void *)(uintptr_t)(key->addr + off), len);
 	if (depth == KEY_MAX_DEPTH)

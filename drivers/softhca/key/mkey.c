@@ -28,6 +28,17 @@ key_lay(struct key *key, const struct softhca_mkey_attr *attr)
 	}
 }
 
+/* The verbs' access bits, and those of the adapter's own. */
+static uint32_t
+key_access(const struct softhca_mkey_attr *attr, const struct softhca_config *cfg)
+{
+	uint32_t access = attr->access & ~(uint32_t)(ACC_LATER | ACC_LATER_RELAXED);
+
+	if (cfg->reorder == 0 || (access & ACC_ON_DEMAND) != 0)
+		return access;
+	return access | ACC_LATER | ((access & ACC_RELAXED) != 0 ? ACC_LATER_RELAXED : 0);
+}
+
 static struct key *
 key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mkey *mkey)
 {
@@ -43,14 +54,14 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 		atomic_init(&key->freed, attr->kind != SOFTHCA_MKEY_INDIRECT || attr->free);
 	}
 	key->pdn = attr->pdn;
-	key->access = attr->access;
+	key->access = key_access(attr, mkey->dev->cfg);
 	key->addr = attr->addr;
 	key->iova = attr->iova;
 	key->len = attr->len;
 	key->rinval = attr->rinval;
 	key->bsf_on = attr->bsf;
 	key->variant = variant;
-	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval && (attr->access & ACC_ON_DEMAND) == 0)
+	if (attr->kind == SOFTHCA_MKEY_MR && !attr->rinval && (key->access & KEY_RARE) == 0)
 		key->plain = key_plain_id(key->pdn, variant);
 	return key;
 }

@@ -58,6 +58,7 @@ softhca_uar_destroy(struct softhca_uar *uar)
 		return err;
 	free(uar->qps);
 	free(uar->cqs);
+	free(uar->order);
 	free(uar);
 	return 0;
 }

@@ -20,7 +20,12 @@ enum access {
 	ACC_REMOTE_ATOMIC = 8,
 	ACC_MW_BIND = 16,
 	ACC_ON_DEMAND = 64,
-	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC
+	ACC_RELAXED = 1 << 20,
+	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
+	/* Not of the verbs: with the setting `reorder`, of every key that is not on demand. */
+	ACC_LATER = 1 << 30,         /* its bytes may move later than they are asked to: use.h */
+	ACC_LATER_RELAXED = 1 << 29, /* and without the order of messages: ACC_RELAXED */
+	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED
 };
 
 enum key_layout {

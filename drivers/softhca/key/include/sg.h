@@ -22,7 +22,8 @@ struct sg_piece {
 struct sg {
 	uint64_t len;
 	unsigned int n;
-	uint32_t odp; /* not 0: some of it is on demand, and only odp.c may touch it */
+	/* KEY_RARE bits of its keys; 0: plain memory. With ACC_ON_DEMAND only odp.c may touch it. */
+	uint32_t rare;
 	struct sg_piece v[SG_MAX];
 	struct sg_piece *big; /* holds all pieces where n > SG_MAX; from key_use_alloc() */
 };
@@ -37,7 +38,7 @@ static inline void
 sg_clear(struct sg *sg)
 {
 	sg->n = 0;
-	sg->odp = 0;
+	sg->rare = 0;
 	sg->len = 0;
 }
 
@@ -47,7 +48,7 @@ sg_set(struct sg *sg, void *p, uint64_t len)
 	sg->v[0].p = p;
 	sg->v[0].len = len;
 	sg->n = 1;
-	sg->odp = 0;
+	sg->rare = 0;
 	sg->len = len;
 }
 

@@ -23,6 +23,7 @@ struct key_sig_error {
 };
 
 struct key_use;
+struct sg;
 
 /* What keys ask of whoever runs the WQE. Called rarely. */
 struct key_user {
@@ -30,6 +31,11 @@ struct key_user {
 	void (*sig_error)(struct key_use *use, const struct key_sig_error *error, bool tell);
 	/* Memory on demand may take long to come: locks that others wait for are let go. */
 	void (*may_wait)(struct key_use *use);
+	/*
+	 * Moves the bytes at any time before the WQE completes. False: it does not, so move them now.
+	 * It leaves alone memory on demand, data to be converted and memory of key_use_alloc().
+	 */
+	bool (*move_later)(struct key_use *use, const struct sg *dst, const struct sg *src);
 };
 
 struct key_use {

@@ -12,6 +12,7 @@
 #include "spin.h"
 #include "wake.h"
 
+struct order;
 struct softhca_wq;
 
 #define BF_MAX_WORDS 32 /* of 8 bytes in one BlueFlame buffer */
@@ -53,6 +54,7 @@ struct softhca_uar {
 	struct softhca_qp *no_record; /* of qps: the one without a doorbell record; or NULL */
 	struct softhca_cq **cqs;
 	struct softhca_wq *wqs; /* work queues that complete to its CQs */
+	struct order *order;    /* of the setting `reorder`; or NULL: exec/order.c allocates it */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* The word of 8 bytes at an offset of the page. */
