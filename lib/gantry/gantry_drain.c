@@ -13,7 +13,7 @@ mark(struct gantry_queue *q, uint64_t version)
 	d->split = q->stream.splitting;
 	d->issue = q->stream.issue;
 	d->replays = gantry_counter_get(&q->stats.replays);
-	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
+	for (i = GANTRY_CONN_OWN; i < GANTRY_CONN_PEER + q->max_peers; i++)
 		d->posted[i] = q->conn[i].posted;
 }
 
@@ -22,7 +22,7 @@ marks_are_reached(const struct gantry_queue *q)
 {
 	uint32_t i;
 
-	for (i = GANTRY_CONN_OWN; i < GANTRY_MAX_CONNS; i++)
+	for (i = GANTRY_CONN_OWN; i < GANTRY_CONN_PEER + q->max_peers; i++)
 		/* A connection that has posted less was closed and opened again. */
 		if (q->conn[i].done < q->drain.posted[i] && q->conn[i].posted >= q->drain.posted[i])
 			return false;
