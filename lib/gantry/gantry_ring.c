@@ -38,6 +38,7 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 		return 0;
 	copy_desc(zc.ptr1, desc, zc.n1);
 	copy_desc(zc.ptr2, desc + zc.n1, n - zc.n1);
+	gantry_worker_show_order(w);
 	rte_ring_enqueue_zc_elem_finish(w->in, n);
 	return n;
 }
@@ -66,6 +67,7 @@ gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc, unsigned
 	n = rte_ring_dequeue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
 	if (n == 0)
 		return 0;
+	gantry_worker_show_order(w);
 	copy_desc(desc, zc.ptr1, zc.n1);
 	copy_desc(desc + zc.n1, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->in, n);

@@ -20,6 +20,7 @@ take(struct gantry_worker *w)
 		RTE_MIN(w->burst, room), &zc, NULL);
 	if (n == 0)
 		return 0;
+	gantry_worker_show_order(w);
 	taken = gantry_submit(w->q, zc.ptr1, zc.n1);
 	if (taken == zc.n1 && n > zc.n1)
 		taken += gantry_submit(w->q, zc.ptr2, n - zc.n1);
