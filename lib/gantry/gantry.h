@@ -82,6 +82,8 @@ extern "C" {
 
 #define GANTRY_API __attribute__((visibility("default")))
 
+struct ibv_context;
+struct ibv_pd;
 struct gantry;
 struct gantry_mem;
 struct gantry_queue;
@@ -118,6 +120,18 @@ struct gantry_conf {
 	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
 	enum gantry_copy_path copy_path;
 	struct gantry_path path; /**< of all connections, those of queues to themselves too */
+	/**
+	 * A device that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3) with
+	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). NULL: the
+	 * engine opens the device
+	 */
+	struct ibv_context *ibv_ctx;
+	/**
+	 * A protection domain of ibv_ctx, from ibv_alloc_pd(3), which stays the caller's: keys of
+	 * the caller's own registrations and of the engine's work on each other's queues. NULL: the
+	 * engine has one of its own
+	 */
+	struct ibv_pd *pd;
 };
 
 /** The device of an engine, and how the engine uses it. */
@@ -128,19 +142,25 @@ struct gantry_info {
 	uint64_t max_msg_len;  /**< bytes of the longest SEND */
 	bool atomics;          /**< COMPARE_SWAP and FETCH_ADD are possible */
 	int numa_node;         /**< of the device; -1: unknown */
+	uint32_t max_depth;    /**< the greatest gantry_queue_conf::depth */
+	uint32_t max_peers;    /**< the greatest gantry_queue_conf::max_peers */
+	uint32_t max_wqes;     /**< WQEs (of 64 bytes) in the send queue of a connection */
+	uint32_t max_reads;    /**< READs and atomics that one connection carries out at once */
+	uint8_t n_ports;       /**< ports of the device */
 };
 
 /**
  * Opens a device as an engine. Control thread.
  * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device has
- *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; -EINVAL copy_path is no enum value;
- *   -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
+ *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; -EINVAL copy_path is no enum value,
+ *   both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
 
 /**
  * Closes the device and frees the engine. Control thread.
- * @return 0; -EBUSY memory, queues or workers of it are left: end those first.
+ * @return 0; -EBUSY memory, queues or workers of it are left: end those first; or the negative errno
+ *   of the verbs call that failed: the device is still open, call again.
  */
 GANTRY_API int gantry_destroy(struct gantry *g);
 
@@ -214,6 +234,18 @@ struct gantry_queue_conf {
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
+
+/** What a queue has, which does not change. */
+struct gantry_queue_info {
+	uint32_t depth;     /**< descriptors in flight at most */
+	uint32_t max_wqes;  /**< WQEs (of 64 bytes) that its connection to itself holds at once */
+	uint32_t max_peers; /**< peers open at once at most */
+	int numa_node;      /**< of its memory; -1: any */
+	unsigned int lcore; /**< of its worker; LCORE_ID_ANY of rte_lcore.h: it has none */
+};
+
+/** Copies what is known of the queue to *info. Any thread. */
+GANTRY_API void gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *info);
 
 /**
  * Frees a queue and its connections to peers. Control thread; the owner makes no more calls.

@@ -11,6 +11,7 @@
 #include "gantry_alloc.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_queue.h"
 
 /*
  * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0,
@@ -62,6 +63,10 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	ret = gantry_path_check(&conf->path);
 	if (ret != 0)
 		return ret;
+	if (conf->ibv_ctx != NULL ? conf->device != NULL : conf->pd != NULL) {
+		LOG(ERR, "gantry_conf: ibv_ctx goes without device, and pd only with ibv_ctx");
+		return -EINVAL;
+	}
 	g = gantry_alloc("gantry", sizeof(*g), GANTRY_ALLOC_ANY_SOCKET);
 	if (g == NULL)
 		return -ENOMEM;
@@ -70,13 +75,21 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	TAILQ_INIT(&g->workers);
 
 	hwq_log_set(log_line);
-	ret = hwq_dev_open(conf->device, &g->dev);
+	if (conf->ibv_ctx != NULL)
+		ret = hwq_dev_open_on(conf->ibv_ctx, conf->pd, &g->dev);
+	else
+		ret = hwq_dev_open(conf->device, &g->dev);
 	if (ret != 0) {
 		LOG(ERR, "cannot open %s: %s",
 			conf->device == NULL ? "an mlx5 device" : conf->device, strerror(-ret));
 		goto free_engine;
 	}
 	caps = hwq_dev_caps(g->dev);
+	g->info.max_depth = GANTRY_MAX_DEPTH;
+	g->info.max_peers = GANTRY_MAX_PEERS;
+	g->info.max_wqes = caps->max_qp_wr;
+	g->info.max_reads = caps->max_rd_atomic;
+	g->info.n_ports = caps->n_ports;
 	g->info.device = hwq_dev_name(g->dev);
 	g->info.numa_node = hwq_dev_numa_node(g->dev);
 	g->max_msg_len = RTE_MIN(caps->max_msg_len, MAX_WQE_LEN);
@@ -105,10 +118,14 @@ free_engine:
 int
 gantry_destroy(struct gantry *g)
 {
+	int ret;
+
 	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) || g->n_mems != 0)
 		return -EBUSY;
+	ret = hwq_dev_close(g->dev);
+	if (ret != 0)
+		return ret;
 	gantry_region_dir_fini(&g->regions);
-	hwq_dev_close(g->dev);
 	gantry_free(g);
 	return 0;
 }

@@ -126,7 +126,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	ret = gantry_queue_create(g, &queue_conf, &w->q);
 	if (ret != 0)
 		goto free_rings;
-	w->q->of_worker = true;
+	w->q->lcore = lcore_id;
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
@@ -147,10 +147,10 @@ gantry_worker_destroy(struct gantry_worker *w)
 	if (gantry_worker_is_running(w) || rte_ring_count(w->in) != 0 ||
 		rte_ring_count(w->out) != 0)
 		return -EBUSY;
-	w->q->of_worker = false;
+	w->q->lcore = LCORE_ID_ANY;
 	ret = gantry_queue_destroy(w->q);
 	if (ret != 0) {
-		w->q->of_worker = true;
+		w->q->lcore = w->lcore_id;
 		return ret;
 	}
 	TAILQ_REMOVE(&w->g->workers, w, next);

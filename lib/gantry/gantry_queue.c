@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_lcore.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
@@ -113,6 +114,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	static const struct gantry_queue_conf defaults;
 	struct gantry_queue *q;
 	uint32_t depth, max_peers;
+	size_t len;
 	int socket, ret;
 
 	if (conf == NULL)
@@ -124,18 +126,23 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 		return -EINVAL;
 	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
-	socket = conf->socket != 0 ? conf->socket - 1 : g->info.numa_node;
-
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
 	if (max_peers > GANTRY_MAX_PEERS)
 		return -EINVAL;
 
-	q = gantry_alloc("gantry_queue",
-		sizeof(*q) + (GANTRY_CONN_PEER + max_peers) * sizeof(q->conn[0]), socket);
+	len = sizeof(*q) + (GANTRY_CONN_PEER + max_peers) * sizeof(q->conn[0]);
+	if (conf->socket == 0) {
+		socket = g->info.numa_node;
+		q = gantry_alloc_near("gantry_queue", len, &socket);
+	} else {
+		socket = conf->socket - 1;
+		q = gantry_alloc("gantry_queue", len, socket);
+	}
 	if (q == NULL)
 		return -ENOMEM;
 	q->g = g;
 	q->socket = socket;
+	q->lcore = LCORE_ID_ANY;
 	q->replays = replays_of(conf);
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
@@ -169,13 +176,25 @@ free_slots:
 	return ret;
 }
 
+void
+gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *info)
+{
+	*info = (struct gantry_queue_info){
+		.depth = q->stream.mask + 1,
+		.max_wqes = q->sq_wr,
+		.max_peers = q->max_peers,
+		.numa_node = q->socket,
+		.lcore = q->lcore,
+	};
+}
+
 int
 gantry_queue_destroy(struct gantry_queue *q)
 {
 	uint32_t i;
 	int ret = 0;
 
-	if (q->of_worker || gantry_in_flight(q) != 0)
+	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0)
 		return -EBUSY;
 	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++)
 		if (q->conn[i].state != GANTRY_CONN_CLOSED)

@@ -157,7 +157,7 @@ struct gantry_queue {
 	uint32_t max_peers;       /* constant */
 	uint16_t *free_peer;      /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
-	bool of_worker; /* only gantry_worker_destroy() destroys it */
+	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
 	TAILQ_ENTRY(gantry_queue) next;
 
 	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */

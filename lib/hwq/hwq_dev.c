@@ -117,6 +117,31 @@ bf_is_shut_up(void)
 	return value != NULL && strcmp(value, "0") != 0;
 }
 
+/* Learns what the device of dev->ctx can, and allocates a protection domain if dev->pd is NULL. */
+static int
+set_up(struct hwq_dev *dev)
+{
+	int ret;
+
+	ret = read_caps(dev);
+	if (ret == 0)
+		ret = hwq_port_choose(dev);
+	if (ret != 0)
+		return ret;
+	if (dev->pd == NULL) {
+		ret = hwq_verbs_pd_alloc(dev->ctx, &dev->pd);
+		if (ret != 0) {
+			hwq_log("%s: allocating a protection domain: %s", hwq_dev_name(dev),
+				strerror(-ret));
+			return ret;
+		}
+		dev->own_pd = true;
+	}
+	dev->numa_node = read_numa_node(dev);
+	dev->no_bf = bf_is_shut_up();
+	return 0;
+}
+
 int
 hwq_dev_open(const char *name, struct hwq_dev **out)
 {
@@ -129,19 +154,10 @@ hwq_dev_open(const char *name, struct hwq_dev **out)
 	ret = open_first(name, &dev->ctx);
 	if (ret != 0)
 		goto err_free;
-	ret = read_caps(dev);
-	if (ret == 0)
-		ret = hwq_port_choose(dev);
+	dev->own_ctx = true;
+	ret = set_up(dev);
 	if (ret != 0)
 		goto err_close;
-	ret = hwq_verbs_pd_alloc(dev->ctx, &dev->pd);
-	if (ret != 0) {
-		hwq_log("%s: allocating a protection domain: %s", hwq_dev_name(dev),
-			strerror(-ret));
-		goto err_close;
-	}
-	dev->numa_node = read_numa_node(dev);
-	dev->no_bf = bf_is_shut_up();
 	*out = dev;
 	return 0;
 
@@ -153,23 +169,57 @@ err_free:
 }
 
 int
+hwq_dev_open_on(struct ibv_context *ctx, struct ibv_pd *pd, struct hwq_dev **out)
+{
+	struct hwq_dev *dev;
+	int ret;
+
+	if (!mlx5dv_is_supported(ctx->device)) {
+		hwq_log("%s: not an mlx5 device", ibv_get_device_name(ctx->device));
+		return -ENODEV;
+	}
+	if (pd != NULL && pd->context != ctx) {
+		hwq_log("%s: the protection domain is of another context",
+			ibv_get_device_name(ctx->device));
+		return -EINVAL;
+	}
+	dev = calloc(1, sizeof(*dev));
+	if (dev == NULL)
+		return -ENOMEM;
+	dev->ctx = ctx;
+	dev->pd = pd;
+	ret = set_up(dev);
+	if (ret != 0) {
+		free(dev);
+		return ret;
+	}
+	*out = dev;
+	return 0;
+}
+
+int
 hwq_dev_close(struct hwq_dev *dev)
 {
-	int ret;
+	int ret = 0;
 
 	if (atomic_load(&dev->refs) != 0) {
 		hwq_log("%s: close: %u keys and domains of it still exist", hwq_dev_name(dev),
 			atomic_load(&dev->refs));
 		return -EBUSY;
 	}
-	ret = hwq_verbs_pd_free(dev->pd);
+	if (dev->own_pd)
+		ret = hwq_verbs_pd_free(dev->pd);
 	if (ret != 0) {
 		hwq_log("%s: freeing the protection domain: %s", hwq_dev_name(dev), strerror(-ret));
 		return ret;
 	}
-	ret = hwq_verbs_close(dev->ctx);
-	if (ret != 0)
+	dev->own_pd = false;
+	if (dev->own_ctx)
+		ret = hwq_verbs_close(dev->ctx);
+	if (ret != 0) {
 		hwq_log("closing the device: %s", strerror(-ret));
+		return ret;
+	}
 	free(dev);
 	return 0;
 }

@@ -48,8 +48,8 @@ struct hwq_dev_caps {
 	bool atomics;                /**< compare and swap, fetch and add of 8 bytes */
 	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
-	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
 	uint8_t n_ports;             /**< its ports are 1 to n_ports */
+	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
 	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */
 };
 
@@ -72,6 +72,8 @@ struct hwq_dev {
 	struct hwq_dev_port port;  /**< the port of QPs that name none (hwq_path.h) */
 	int numa_node;             /**< hwq_dev_numa_node() */
 	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
+	bool own_ctx;              /**< ctx is hwq's: hwq_dev_close() closes it */
+	bool own_pd;               /**< pd is hwq's: hwq_dev_close() frees it */
 	_Atomic unsigned int refs; /**< how many objects of the device exist */
 };
 
@@ -86,9 +88,20 @@ struct hwq_dev {
 HWQ_API int hwq_dev_open(const char *name, struct hwq_dev **dev);
 
 /**
+ * Makes a device of a context that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3)
+ * with DEVX. Keys and queues of hwq and of the caller then work together, as they are in one protection
+ * domain. The caller keeps both until hwq_dev_close(), which leaves them open.
+ * @param pd a protection domain of ctx, from ibv_alloc_pd(3), or NULL: hwq allocates one.
+ * @param dev written on success only.
+ * @return 0; -ENODEV ctx is not of an mlx5 device; -EINVAL pd is of another context; -ENOMEM; or the errno
+ *   of the verbs call that failed. The log says which.
+ */
+HWQ_API int hwq_dev_open_on(struct ibv_context *ctx, struct ibv_pd *pd, struct hwq_dev **dev);
+
+/**
  * Closes a device.
- * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3):
- *   the device is still open, call again.
+ * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3)
+ *   or ibv_close_device(3): the device is still open, call again.
  */
 HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 

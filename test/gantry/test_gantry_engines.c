@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engines: several in one process, on the caller's own context and protection domain, what they
+ * tell of themselves, and ends that the device refuses.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+
+#define LEN UINT64_C(65536)
+
+static uint8_t *src, *dst;
+
+/* Copies through a new queue of the engine. */
+static void
+check_it_copies(struct gantry *g, uint64_t seed)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_mem *mem[2];
+	unsigned int i;
+
+	CHECK_EQ(gantry_mem_register(g, src, LEN, 0, &mem[0]), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, LEN, 0, &mem[1]), 0);
+	env_fill(src, LEN, seed);
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, LEN)), GANTRY_OK);
+	CHECK(env_is_filled(dst, LEN, seed));
+	env_queue_done(q);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_mem_unregister(mem[i], 0), 0);
+}
+
+static struct ibv_context *
+open_own(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	unsigned int i;
+
+	CHECK(list != NULL);
+	for (i = 0; list[i] != NULL && ctx == NULL; i++)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+			ctx = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	CHECK(ctx != NULL);
+	return ctx;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static void
+engines_on_two_devices_and_two_on_one_work_side_by_side(void)
+{
+	static const char *const name[] = {"mlx5_0", "mlx5_1", "mlx5_1", NULL};
+	struct gantry *g[RTE_DIM(name)];
+	struct gantry_info info;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(name); i++) {
+		const struct gantry_conf conf = {.device = name[i]};
+
+		CHECK_EQ(gantry_create(&conf, &g[i]), 0);
+		gantry_info_get(g[i], &info);
+		CHECK(strcmp(info.device, name[i] != NULL ? name[i] : "mlx5_0") == 0);
+	}
+	for (i = 0; i < RTE_DIM(name); i++)
+		check_it_copies(g[i], i);
+	/* One ends, the others stay. */
+	CHECK_EQ(gantry_destroy(g[1]), 0);
+	check_it_copies(g[2], 7);
+	CHECK_EQ(gantry_destroy(g[0]), 0);
+	check_it_copies(g[3], 8);
+	CHECK_EQ(gantry_destroy(g[2]), 0);
+	CHECK_EQ(gantry_destroy(g[3]), 0);
+}
+
+/* A key of the caller's own registration works on the engine's queue, as both are in one PD. */
+static void
+an_engine_works_on_the_callers_context_and_protection_domain(void)
+{
+	struct ibv_context *ctx = open_own("mlx5_1");
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	const struct gantry_conf conf = {.ibv_ctx = ctx, .pd = pd};
+	struct gantry_queue *q;
+	struct gantry_info info;
+	struct gantry_mem *mem;
+	struct gantry_desc d;
+	struct ibv_mr *mr;
+	struct gantry *g;
+	uint16_t pa, pb;
+
+	CHECK(pd != NULL);
+	CHECK_EQ(gantry_create(&conf, &g), 0);
+	gantry_info_get(g, &info);
+	CHECK(strcmp(info.device, "mlx5_1") == 0);
+	check_it_copies(g, 1);
+
+	mr = ibv_reg_mr(pd, dst, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(mr != NULL);
+	CHECK_EQ(gantry_mem_register(g, src, LEN, 0, &mem), 0);
+	q = env_queue(g, 16);
+	env_connect(q, &pa, q, &pb);
+	env_fill(src, LEN, 2);
+	d = env_copy(src, dst, LEN);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = pa;
+	d.remote_key = mr->rkey;
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK(env_is_filled(dst, LEN, 2));
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(gantry_destroy(g), 0);
+
+	/* Both are still the caller's, and usable. */
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr(pd, src, LEN, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr != NULL);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
+{
+	struct ibv_context *ctx = open_own("mlx5_0");
+	const struct gantry_conf conf = {.ibv_ctx = ctx};
+	struct gantry *g;
+
+	CHECK_EQ(gantry_create(&conf, &g), 0);
+	check_it_copies(g, 3);
+	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+contexts_that_do_not_fit_are_refused(void)
+{
+	struct ibv_context *a = open_own("mlx5_0"), *b = open_own("mlx5_1");
+	struct ibv_pd *pd = ibv_alloc_pd(a);
+	struct gantry_conf conf = {.pd = pd};
+	struct gantry *g = NULL;
+
+	CHECK(pd != NULL);
+	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
+	conf.ibv_ctx = b;
+	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
+	conf = (struct gantry_conf){.ibv_ctx = a, .device = "mlx5_0"};
+	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
+	CHECK(g == NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(a), 0);
+	CHECK_EQ(ibv_close_device(b), 0);
+}
+
+/* Compared with what ibv_query_device(3) says, and with what a QP of libmlx5 gets. */
+static void
+limits_are_told(void)
+{
+	struct gantry_worker_conf worker_conf = {.queue.depth = 128};
+	struct ibv_context *ctx = open_own("mlx5_0");
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
+	struct gantry_queue_conf conf = {0};
+	struct gantry_queue_info queue;
+	struct ibv_device_attr attr;
+	struct gantry_worker *w;
+	struct gantry_info info;
+	struct gantry_queue *q;
+	struct gantry *g;
+
+	CHECK_EQ(ibv_query_device(ctx, &attr), 0);
+	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	gantry_info_get(g, &info);
+	CHECK_EQ(info.n_ports, attr.phys_port_cnt);
+	CHECK_EQ(info.max_wqes, attr.max_qp_wr);
+	CHECK_EQ(info.max_reads, attr.max_qp_init_rd_atom);
+	CHECK_EQ(info.max_copy_len, dv.max_wr_memcpy_length);
+	CHECK_EQ(info.copy_path, GANTRY_COPY_MMO);
+
+	/* The greatest depth is possible, and twice as much is not. */
+	conf.depth = info.max_depth;
+	conf.max_peers = info.max_peers;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	gantry_queue_info_get(q, &queue);
+	CHECK_EQ(queue.depth, info.max_depth);
+	CHECK_EQ(queue.max_wqes, RTE_MIN(info.max_depth, info.max_wqes));
+	CHECK_EQ(queue.max_peers, info.max_peers);
+	CHECK_EQ(queue.lcore, LCORE_ID_ANY);
+	CHECK_EQ(queue.numa_node, info.numa_node);
+	env_queue_done(q);
+	conf.depth *= 2;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+	conf = (struct gantry_queue_conf){.max_peers = info.max_peers + 1};
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+
+	CHECK_EQ(gantry_worker_create(g, 1, &worker_conf, &w), 0);
+	gantry_queue_info_get(gantry_worker_queue(w), &queue);
+	CHECK_EQ(queue.depth, 128);
+	CHECK_EQ(queue.lcore, 1);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+an_engine_that_the_device_does_not_close_can_be_closed_later(void)
+{
+	struct gantry *g;
+
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	check_it_copies(g, 4);
+	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13"), 0);
+	CHECK_EQ(gantry_destroy(g), -EACCES);
+	/* It is whole. */
+	check_it_copies(g, 5);
+	CHECK_EQ(gantry_destroy(g), 0);
+}
+
+static const struct check_case cases[] = {
+	{"engines on two devices, and two on one, work side by side",
+		engines_on_two_devices_and_two_on_one_work_side_by_side},
+	{"an engine works on the caller's context and protection domain",
+		an_engine_works_on_the_callers_context_and_protection_domain},
+	{"an engine on the caller's context has a protection domain of its own",
+		an_engine_on_the_callers_context_has_a_protection_domain_of_its_own},
+	{"contexts that do not fit are refused", contexts_that_do_not_fit_are_refused},
+	{"limits are told", limits_are_told},
+	{"an engine that the device does not close can be closed later",
+		an_engine_that_the_device_does_not_close_can_be_closed_later},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(1);
+	src = env_map(LEN);
+	dst = env_map(LEN);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return 0;
+}
