@@ -33,6 +33,7 @@ struct gantry_stream;
 struct gantry_conn {
 	uint64_t done;   /* WQEBBs whose CQE has come, or that a later CQE accounts for */
 	uint64_t posted; /* WQEBBs written to the send queue */
+	uint64_t mark;   /* `posted` when a version began to drain: gantry_drain.c */
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */

@@ -2,6 +2,12 @@
 /* The marks of a draining version, and when they are reached. */
 #include "gantry_drain.h"
 
+static uint32_t
+n_conns(const struct gantry_queue *q)
+{
+	return GANTRY_CONN_PEER + q->max_peers;
+}
+
 /* Notes what the connections have posted so far. */
 static void
 mark(struct gantry_queue *q, uint64_t version)
@@ -13,8 +19,8 @@ mark(struct gantry_queue *q, uint64_t version)
 	d->split = q->stream.splitting;
 	d->issue = q->stream.issue;
 	d->replays = gantry_counter_get(&q->stats.replays);
-	for (i = GANTRY_CONN_OWN; i < GANTRY_CONN_PEER + q->max_peers; i++)
-		d->posted[i] = q->conn[i].posted;
+	for (i = GANTRY_CONN_OWN; i < n_conns(q); i++)
+		q->conn[i].mark = q->conn[i].posted;
 }
 
 static bool
@@ -22,9 +28,9 @@ marks_are_reached(const struct gantry_queue *q)
 {
 	uint32_t i;
 
-	for (i = GANTRY_CONN_OWN; i < GANTRY_CONN_PEER + q->max_peers; i++)
-		/* A connection that has posted less was closed and opened again. */
-		if (q->conn[i].done < q->drain.posted[i] && q->conn[i].posted >= q->drain.posted[i])
+	/* The mark of a connection that was opened since is 0. */
+	for (i = GANTRY_CONN_OWN; i < n_conns(q); i++)
+		if (q->conn[i].done < q->conn[i].mark)
 			return false;
 	return true;
 }

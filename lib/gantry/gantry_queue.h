@@ -119,8 +119,7 @@ struct gantry_drain {
 	uint64_t version; /* 0: none drains */
 	uint64_t issue;   /* if `split`: the slot of the descriptor that was issued in part then */
 	bool split;
-	uint64_t replays;                  /* gantry_queue_stats::replays then */
-	uint64_t posted[GANTRY_MAX_CONNS]; /* gantry_conn::posted then */
+	uint64_t replays; /* gantry_queue_stats::replays then */
 };
 
 struct gantry_queue {
