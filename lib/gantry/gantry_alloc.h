@@ -5,8 +5,8 @@
  * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap. Blocks that EAL's memory
  * callbacks allocate are libc's always.
  *
- * Control thread. Every block and ring begins on a cache line, is zeroed, and has one owner, who
- * frees it.
+ * Control thread; or the owner of a queue, for what its first descriptors of a kind need. Every block
+ * and ring begins on a cache line, is zeroed, and has one owner, who frees it.
  */
 #ifndef GANTRY_ALLOC_H
 #define GANTRY_ALLOC_H

@@ -24,6 +24,8 @@
  *   COPY          local   local   1..
  *   WRITE         local   remote  1..          yes   of dst
  *   READ          remote  local   1..          yes   of src
+ *   COPY_SG       a list  a list  1..                                       counts
+ *   FILL                  local   1..                                       pattern
  *   WRITE_IMM     local   remote  0..          yes   of dst      data
  *   SEND          local           0..message   yes
  *   SEND_IMM      local           0..message   yes               data
@@ -71,7 +73,17 @@ enum gantry_op {
 	GANTRY_OP_WRITE,
 	/** Reads len bytes from src at the peer, under remote_key, to dst, registered here. */
 	GANTRY_OP_READ,
-	/* 5 to 8 are reserved. */
+	/**
+	 * Copies the bytes of a list of buffers to another list. src and dst point at arrays of struct
+	 * gantry_sge, aligned to 8 bytes, which stay as they are until completion. arg[0] is the
+	 * number of sources, plus the number of destinations << 32; each is 1 to GANTRY_SGE_MAX. The
+	 * lengths of each list add up to len; a length may be 0, and its address is not used then. No
+	 * source may overlap a destination. If destinations overlap, their common bytes are undefined.
+	 */
+	GANTRY_OP_COPY_SG,
+	/** Writes arg[0] again and again: byte i of dst is byte i % 8 of arg[0] in memory. */
+	GANTRY_OP_FILL,
+	/* 7 and 8 are reserved. */
 	/**
 	 * WRITE, then takes the peer's oldest receive, which completes with imm when all bytes are
 	 * in place. A peer without a receive makes it wait.
@@ -118,6 +130,15 @@ enum gantry_op {
  */
 #define GANTRY_DESC_SOLICITED (1u << 1)
 
+/** Entries of each list of a GANTRY_OP_COPY_SG, at most. */
+#define GANTRY_SGE_MAX 256
+
+/** One buffer of a list. */
+struct gantry_sge {
+	uint64_t addr;
+	uint64_t len; /**< bytes */
+};
+
 /** One operation. The head of this file says what unused fields must be. */
 struct gantry_desc {
 	uint8_t op;          /**< enum gantry_op */
@@ -131,7 +152,7 @@ struct gantry_desc {
 	uint64_t len;        /**< bytes */
 	uint32_t remote_key; /**< from gantry_mem_remote_key() at the peer */
 	uint32_t imm;        /**< immediate data, any value; or a key of the peer */
-	uint64_t arg[2];     /**< operands of atomics */
+	uint64_t arg[2];     /**< operands: the table above */
 } __attribute__((aligned(64)));
 
 static_assert(sizeof(struct gantry_desc) == 64, "a descriptor is one cache line");
@@ -148,12 +169,15 @@ enum gantry_status {
 	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
 	/**
 	 * len is not one that the operation takes: the table above; or address + len overflows. Of
-	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs.
+	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG: a
+	 * list has no entry, too many, or not len bytes.
 	 */
 	GANTRY_BAD_LENGTH,
-	GANTRY_BAD_ADDRESS,    /**< src or dst is 0; or an atomic's dst is no multiple of 8 */
-	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
+	GANTRY_BAD_ADDRESS, /**< src or dst is 0; or that of an atomic or a list is not aligned */
+	GANTRY_OVERLAP,     /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
+	/** The queue's first FILL found no memory for its pattern buffers; the log says why. */
+	GANTRY_NO_RESOURCES,
 	GANTRY_BAD_PEER, /**< no such connection on this queue, or it is not connected or down */
 	/*
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down

@@ -17,6 +17,8 @@
 #define GANTRY_REPLAYS_MASK UINT32_C(0xff)
 /* The result of an atomic is in the cell that `result` names: fetch it, and give the cell back. */
 #define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
+/* Memory of a later part of the operation was no longer registered: that part was not carried out. */
+#define GANTRY_FINISH_NOT_REGISTERED (UINT32_C(1) << 9)
 
 /* True: the completion succeeded, and nothing is left to do. One comparison of status and zero. */
 static inline bool

@@ -68,10 +68,10 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 		room = gantry_work_next(q, c, w);
 		c->posted += (uint16_t)(c->sq->pi - pi);
 	}
+	s->comp[slot].zero |= w->finish;
 	if (c->posted == before)
 		return 0;
 	gantry_note_posted(q, w->conn, c->posted - before);
-	s->comp[slot].zero |= w->finish;
 	s->comp[slot].result = w->kept;
 	s->where[slot] = gantry_where_last(w->conn, c);
 	return c->posted - before;

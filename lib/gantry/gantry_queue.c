@@ -202,6 +202,8 @@ gantry_queue_destroy(struct gantry_queue *q)
 	if (ret == 0)
 		ret = gantry_cells_fini(&q->cells);
 	if (ret == 0)
+		ret = gantry_fill_fini(&q->fill);
+	if (ret == 0)
 		ret = hwq_domain_destroy(q->domain);
 	if (ret != 0)
 		return ret;

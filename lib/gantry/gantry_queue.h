@@ -29,6 +29,7 @@
 #include "gantry_conn.h"
 #include "gantry_conn_set.h"
 #include "gantry_counter.h"
+#include "gantry_fill.h"
 #include "gantry_region.h"
 #include "gantry_work.h"
 
@@ -146,6 +147,7 @@ struct gantry_queue {
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
 	struct gantry_peer *peer;  /* max_peers of them */
 	struct gantry_cells cells; /* from the first peer on */
+	struct gantry_fill fill;   /* from the first fill on */
 
 	/* Control thread. */
 	struct gantry *g;

@@ -10,6 +10,8 @@
 /* Operations of the own connection whose WQEs may run twice: same sources, same bytes. */
 static const bool repeatable[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COPY] = true,
+	[GANTRY_OP_COPY_SG] = true,
+	[GANTRY_OP_FILL] = true,
 };
 
 static uint8_t *
@@ -82,6 +84,7 @@ gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c)
 	}
 	if (at != 0)
 		gantry_ring(q, c);
+	gantry_fill_replayed(q);
 	q->saved_bb = 0;
 }
 

@@ -3,8 +3,10 @@
 #include "gantry_work.h"
 
 #include "gantry_cell.h"
+#include "gantry_fill.h"
 #include "gantry_finish.h"
 #include "gantry_queue.h"
+#include "gantry_sg.h"
 
 /* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
 static bool
@@ -15,6 +17,53 @@ next_piece(struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
 	if (!gantry_work_put(c, w, kind, len))
 		return false;
 	w->src += len;
+	w->dst += len;
+	w->len -= len;
+	w->done = w->len == 0;
+	return true;
+}
+
+/* What carries copies to the own connection. */
+static uint8_t
+copy_kind(const struct gantry_queue *q)
+{
+	return q->mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
+}
+
+/* A COPY_SG: the bytes up to the next end of an entry. */
+static bool
+next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	struct gantry_work piece;
+
+	if (!gantry_sg_piece(q, w, c->max_len, &piece)) {
+		/* The first piece was checked by gantry_xlate(), so this is a later one. */
+		w->finish |= GANTRY_FINISH_NOT_REGISTERED;
+		w->done = true;
+		return false;
+	}
+	if (!gantry_work_put(c, &piece, copy_kind(q), piece.len))
+		return false;
+	gantry_sg_advance(w, piece.len);
+	w->done = w->len == 0;
+	return true;
+}
+
+/* A fill: as much as one buffer has. src is where in the pattern the next piece begins. */
+static bool
+next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	uint64_t len = RTE_MIN(RTE_MIN(w->len, c->max_len), GANTRY_FILL_LEN - w->src);
+	uint64_t buffer = gantry_fill_get(q, w->arg[0], w->src + len);
+	struct gantry_work piece = *w;
+
+	if (buffer == 0)
+		return false;
+	piece.src = buffer + w->src;
+	if (!gantry_work_put(c, &piece, copy_kind(q), len))
+		return false;
+	gantry_fill_used(q, buffer);
+	w->src = (w->src + len) % sizeof(w->arg[0]);
 	w->dst += len;
 	w->len -= len;
 	w->done = w->len == 0;
@@ -154,6 +203,10 @@ gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_wo
 		return next_atomic(q, c, w);
 	case GANTRY_WORK_RAW:
 		return next_raw(c, w);
+	case GANTRY_WORK_SG:
+		return next_sg(q, c, w);
+	case GANTRY_WORK_FILL:
+		return next_fill(q, c, w);
 	}
 	return false;
 }

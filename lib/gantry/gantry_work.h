@@ -35,6 +35,8 @@ enum gantry_work_kind {
 	GANTRY_WORK_COMPARE_SWAP,
 	GANTRY_WORK_FETCH_ADD,
 	GANTRY_WORK_RAW,
+	GANTRY_WORK_SG,
+	GANTRY_WORK_FILL,
 };
 
 /* A checked descriptor: addresses with keys, and the connection that carries it. */
@@ -42,7 +44,7 @@ struct gantry_work {
 	uint64_t src;
 	uint64_t dst;
 	uint64_t len; /* bytes that no WQE carries yet */
-	/* Operands of an atomic. */
+	/* Operands of an atomic; arg[0] is the pattern of a fill. Of lists: gantry_sg_piece(). */
 	uint64_t arg[2];
 	/* What the slot keeps for gantry_finish(): its completion's `result` until then. */
 	uint64_t kept;

@@ -3,6 +3,7 @@
 #include "gantry_xlate.h"
 
 #include "gantry_engine.h"
+#include "gantry_sg.h"
 
 /* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
 enum {
@@ -22,6 +23,7 @@ enum {
 	ONE_MESSAGE = 1 << 13,  /* cannot be split */
 	ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
 	RAW = 1 << 15,          /* src is a WQE */
+	LISTS = 1 << 16,        /* src and dst are lists */
 
 	/* What several rows have. */
 	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
@@ -38,6 +40,8 @@ static const struct op_rule {
 } rules[GANTRY_OP_MAX] = {
 	[GANTRY_OP_NOP] = {IS_OP},
 	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST},
+	[GANTRY_OP_COPY_SG] = {COPIES | USES_ARG0 | LISTS, GANTRY_WORK_SG},
+	[GANTRY_OP_FILL] = {IS_OP | USES_DST | USES_LEN | USES_ARG0 | LOCAL_DST, GANTRY_WORK_FILL},
 	[GANTRY_OP_WRITE] = {REMOTE | LOCAL_SRC, GANTRY_WORK_WRITE},
 	[GANTRY_OP_READ] = {REMOTE | LOCAL_DST, GANTRY_WORK_READ},
 	[GANTRY_OP_WRITE_IMM] = {REMOTE | LOCAL_SRC | USES_IMM | SOLICITS | MAY_BE_EMPTY,
@@ -187,6 +191,28 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return gantry_queue_peer_conn(q, d->peer);
 }
 
+/* The work of what the own connection carries beside plain copies. */
+static enum gantry_status
+own_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+	const struct gantry_region *dst, struct gantry_work *w)
+{
+	*w = (struct gantry_work){.len = d->len, .conn = GANTRY_CONN_OWN, .kind = rule->kind};
+	if ((rule->uses & LISTS) != 0) {
+		enum gantry_status status = gantry_sg_check(q, d);
+
+		w->src = d->src;
+		w->dst = d->dst;
+		return status == GANTRY_OK ? GANTRY_TO_HARDWARE : status;
+	}
+	w->dst = d->dst;
+	w->dst_key = q->mmo ? dst->lkey : dst->rkey;
+	w->arg[0] = d->arg[0];
+	if (gantry_fill_init(q) != 0)
+		return GANTRY_NO_RESOURCES;
+	w->src_key = q->fill.mr.lkey;
+	return GANTRY_TO_HARDWARE;
+}
+
 enum gantry_status
 gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {
@@ -213,10 +239,12 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	status = check_conn(q, conn, d, rule);
 	if (status != GANTRY_OK)
 		return status;
-	if ((rule->uses & USES_PEER) == 0) {
+	if (d->op == GANTRY_OP_COPY) {
 		*w = gantry_xlate_easy(d, src, dst, q->mmo);
 		return GANTRY_TO_HARDWARE;
 	}
+	if ((rule->uses & USES_PEER) == 0)
+		return own_work(q, d, rule, dst, w);
 	*w = (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists and fills, compared with loops of the CPU: random lists of all shapes, every refusal, fills
+ * of every length, more patterns than buffers, split work, and recovery.
+ */
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define N_REGIONS 4
+#define PART      (ARENA_LEN / N_REGIONS)
+
+static struct gantry *g;
+static struct gantry_info info;
+/* src is registered in N_REGIONS regions, dst in one. model is what dst should be. */
+static uint8_t *src, *dst, *model;
+static struct gantry_mem *mem[N_REGIONS + 1];
+
+static void
+reset(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	env_fill(dst, ARENA_LEN, seed + 1);
+	memcpy(model, dst, ARENA_LEN);
+}
+
+static struct gantry_desc
+copy_sg(const struct gantry_sge *from, uint32_t n_from, const struct gantry_sge *to, uint32_t n_to,
+	uint64_t len)
+{
+	struct gantry_desc d = env_copy(from, (void *)(uintptr_t)to, len);
+
+	d.op = GANTRY_OP_COPY_SG;
+	d.arg[0] = n_from | (uint64_t)n_to << 32;
+	return d;
+}
+
+static struct gantry_desc
+fill(void *to, uint64_t len, uint64_t pattern)
+{
+	return (struct gantry_desc){
+		.op = GANTRY_OP_FILL,
+		.dst = (uintptr_t)to,
+		.len = len,
+		.arg[0] = pattern,
+	};
+}
+
+/* ------------------------------------------------------------------ lists */
+
+/* Cuts len bytes into n entries, some of them empty. Each lies at a random place of `within`. */
+static void
+cut(uint64_t *seed, struct gantry_sge *e, uint32_t n, uint64_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t left = i + 1 == n ? len : check_random(seed) % (len / (n - i) * 2 + 1);
+
+		e[i].len = check_random(seed) % 4 == 0 && i + 1 != n ? 0 : RTE_MIN(left, len);
+		len -= e[i].len;
+	}
+}
+
+/* Places entries of a source anywhere, each in one region; also empty ones, which need none. */
+static void
+place_src(uint64_t *seed, struct gantry_sge *e, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		e[i].addr = e[i].len == 0
+				    ? check_random(seed)
+				    : (uintptr_t)src + PART * (check_random(seed) % N_REGIONS) +
+					      check_random(seed) % (PART - e[i].len + 1);
+}
+
+/* Places entries of a destination one behind the other, with gaps, because they must not overlap. */
+static void
+place_dst(uint64_t *seed, struct gantry_sge *e, uint32_t n)
+{
+	uint64_t at = (uintptr_t)dst;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		at += check_random(seed) % 100;
+		e[i].addr = at;
+		at += e[i].len;
+	}
+}
+
+/* What the copy does, byte by byte, to the model. */
+static void
+model_copy(const struct gantry_sge *from, const struct gantry_sge *to, uint64_t len)
+{
+	uint64_t i = 0, k = 0;
+
+	for (; len != 0; len--) {
+		for (; i == from->len; from++)
+			i = 0;
+		for (; k == to->len; to++)
+			k = 0;
+		model[to->addr + k++ - (uintptr_t)dst] = *(uint8_t *)(uintptr_t)(from->addr + i++);
+	}
+}
+
+static void
+random_lists_copy_what_loops_of_the_cpu_copy(void)
+{
+	static struct gantry_sge from[16][GANTRY_SGE_MAX], to[16][GANTRY_SGE_MAX];
+	struct gantry_queue *q = env_queue(g, 16);
+	uint64_t seed = 7;
+	uint32_t round, i;
+
+	for (round = 0; round < 12; round++) {
+		struct gantry_desc desc[16];
+		struct gantry_comp comp[16];
+
+		reset(round);
+		for (i = 0; i < RTE_DIM(desc); i++) {
+			uint32_t most = round % 4 == 0 ? GANTRY_SGE_MAX : 12;
+			uint32_t n = 1 + check_random(&seed) % most;
+			uint32_t m = 1 + check_random(&seed) % most;
+			uint64_t len = 1 + check_random(&seed) % 12000;
+
+			cut(&seed, from[i], n, len);
+			cut(&seed, to[i], m, len);
+			place_src(&seed, from[i], n);
+			place_dst(&seed, to[i], m);
+			desc[i] = copy_sg(from[i], n, to[i], m, len);
+			/* They write to the same memory, one after the other. */
+			desc[i].flags = GANTRY_DESC_FENCE;
+			desc[i].cookie = i;
+			model_copy(from[i], to[i], len);
+		}
+		env_do(q, desc, comp, RTE_DIM(desc));
+		for (i = 0; i < RTE_DIM(desc); i++) {
+			CHECK_EQ(comp[i].cookie, i);
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+			CHECK_EQ(comp[i].zero, 0);
+			CHECK_EQ(comp[i].len, desc[i].len);
+		}
+		CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	}
+	env_queue_done(q);
+}
+
+static void
+the_longest_lists_of_single_bytes_are_copied(void)
+{
+	static struct gantry_sge from[GANTRY_SGE_MAX], to[GANTRY_SGE_MAX];
+	/* The ring has room for 64 WQEs, so that this is split. */
+	struct gantry_queue *q = env_queue(g, 2);
+	uint32_t i;
+
+	reset(1);
+	for (i = 0; i < GANTRY_SGE_MAX; i++) {
+		from[i] = (struct gantry_sge){(uintptr_t)src + 3 * i, 1};
+		to[i] = (struct gantry_sge){(uintptr_t)dst + 2 * (GANTRY_SGE_MAX - i), 1};
+	}
+	model_copy(from, to, GANTRY_SGE_MAX);
+	CHECK_EQ(env_do_one(q, copy_sg(from, GANTRY_SGE_MAX, to, GANTRY_SGE_MAX, GANTRY_SGE_MAX)),
+		GANTRY_OK);
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	CHECK_EQ(env_stats(q).wqes, GANTRY_SGE_MAX);
+	CHECK_EQ(env_stats(q).bytes, GANTRY_SGE_MAX);
+	env_queue_done(q);
+}
+
+static void
+each_bad_list_gets_its_own_status_and_no_wqe(void)
+{
+	const uint64_t s = (uintptr_t)src, t = (uintptr_t)dst;
+	static struct gantry_sge many[GANTRY_SGE_MAX + 1];
+	const struct gantry_sge from[2] = {{s, 10}, {s + 100, 20}}, to[2] = {{t, 5}, {t + 50, 25}};
+	const struct gantry_sge across[2] = {{s + PART - 5, 10}, {s + 100, 20}};
+	const struct gantry_sge unknown[2] = {{t, 5}, {(uintptr_t)model, 25}};
+	const struct gantry_sge null[2] = {{0, 10}, {s, 20}};
+	const struct gantry_sge wraps[2] = {{UINT64_MAX - 5, 10}, {s, 20}};
+	const struct gantry_sge more[2] = {{s, UINT64_MAX}, {s, 31}};
+	const struct gantry_sge onto[2] = {{s + 500, 5}, {s + 119, 25}};
+	const struct gantry_sge beside[3] = {{s + 10, 5}, {s + 50, 0}, {s + 120, 25}};
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc good = copy_sg(from, 2, to, 2, 30), bad;
+
+	many[0] = from[0];
+	many[GANTRY_SGE_MAX] = from[1];
+	CHECK_EQ(env_do_one(q, WITH(good, arg[0], 2)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, arg[0], UINT64_C(2) << 32)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, arg[0], UINT64_C(2) << 32 | 1)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, arg[0], UINT64_C(1) << 32 | 2)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, copy_sg(many, GANTRY_SGE_MAX + 1, to, 2, 30)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, copy_sg(to, 2, many, GANTRY_SGE_MAX + 1, 30)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, len, 29)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, len, 31)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, copy_sg(wraps, 2, to, 2, 30)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, copy_sg(more, 2, to, 2, 30)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, copy_sg(null, 2, to, 2, 30)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, src, good.src + 4)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, arg[1], 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, WITH(good, peer, 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, copy_sg(across, 2, to, 2, 30)), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(env_do_one(q, copy_sg(from, 2, unknown, 2, 30)), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(env_do_one(q, copy_sg(from, 2, onto, 2, 30)), GANTRY_OVERLAP);
+	CHECK_EQ(env_stats(q).wqes, 0);
+	bad = copy_sg(from, 2, beside, 3, 30);
+	CHECK_EQ(env_do_one(q, bad), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, good), GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ fills */
+
+/* The header's words: byte i of dst is byte i % 8 of the pattern in memory. */
+static void
+model_fill(uint64_t at, uint64_t len, uint64_t pattern)
+{
+	uint8_t bytes[8];
+	uint64_t i;
+
+	memcpy(bytes, &pattern, sizeof(bytes));
+	for (i = 0; i < len; i++)
+		model[at + i] = bytes[i % 8];
+}
+
+static void
+fills_of_every_length_and_place(void)
+{
+	static const uint64_t lens[] = {1, 2, 7, 8, 9, 63, 1023, 1024, 1025, 32767, 32768, 32769,
+		65536, 200001};
+	struct gantry_queue *q = env_queue(g, 16);
+	uint64_t seed = 3;
+	uint32_t i;
+
+	reset(5);
+	for (i = 0; i < RTE_DIM(lens); i++) {
+		uint64_t at = check_random(&seed) % 9000, pattern = check_random(&seed);
+
+		CHECK_EQ(env_do_one(q, fill(dst + at, lens[i], pattern)), GANTRY_OK);
+		model_fill(at, lens[i], pattern);
+		CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	}
+	CHECK_EQ(env_do_one(q, fill(dst, 100, 0)), GANTRY_OK);
+	model_fill(0, 100, 0);
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	env_queue_done(q);
+}
+
+/* Each of them writes to a place of its own, so their order does not count. */
+static void
+more_patterns_than_buffers_wait_and_none_is_lost(void)
+{
+	struct gantry_queue *q = env_queue(g, 256);
+	static struct gantry_desc desc[256];
+	static struct gantry_comp comp[256];
+	uint32_t i;
+
+	reset(9);
+	for (i = 0; i < RTE_DIM(desc); i++) {
+		/* Sixteen patterns come again and again; lengths grow within one pattern. */
+		uint64_t pattern = 0x0102030405060708 * (i % 16 + 1), len = 1 + 3 * i;
+
+		desc[i] = fill(dst + i * 1000, len, pattern);
+		desc[i].cookie = i;
+		model_fill(i * 1000, len, pattern);
+	}
+	env_do(q, desc, comp, RTE_DIM(desc));
+	for (i = 0; i < RTE_DIM(desc); i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	}
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	env_queue_done(q);
+}
+
+static void
+each_bad_fill_gets_its_own_status_and_no_wqe(void)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc good = fill(dst, 100, 1);
+
+	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, len, UINT64_MAX)), GANTRY_BAD_LENGTH);
+	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, src, good.dst)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, WITH(good, arg[1], 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, WITH(good, imm, 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, WITH(good, peer, 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(q, WITH(good, len, ARENA_LEN + 1)), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(env_stats(q).wqes, 0);
+	CHECK_EQ(env_do_one(q, good), GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ recovery */
+
+static void
+fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_sge from[3], to[2];
+	struct gantry_desc desc[16];
+	struct gantry_comp comp[16];
+	uint8_t *broken = env_map(4096);
+	struct gantry_mem *broken_mem;
+	uint32_t i;
+
+	CHECK_EQ(gantry_mem_register(g, broken, 4096, 0, &broken_mem), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
+	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	reset(11);
+	for (i = 0; i < 3; i++)
+		from[i] = (struct gantry_sge){(uintptr_t)src + i * 1000, 200};
+	to[0] = (struct gantry_sge){(uintptr_t)dst + 170000, 250};
+	to[1] = (struct gantry_sge){(uintptr_t)dst + 180000, 350};
+	model_copy(from, to, 600);
+	for (i = 0; i < RTE_DIM(desc); i++) {
+		uint64_t pattern = 0x1111111111111111 * (i % 7);
+
+		desc[i] = fill(dst + 10000 * i, 3000, pattern);
+		if (i == 1)
+			desc[i] = env_copy(broken, dst + 200000, 100);
+		else if (i == 2)
+			desc[i] = copy_sg(from, 3, to, 2, 600);
+		else
+			model_fill(10000 * i, 3000, pattern);
+		desc[i].cookie = i;
+	}
+	env_do(q, desc, comp, RTE_DIM(desc));
+	for (i = 0; i < RTE_DIM(desc); i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i == 1 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
+		CHECK_EQ(comp[i].zero, 0);
+	}
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	CHECK(env_stats(q).replays != 0);
+	env_queue_done(q);
+	/* gantry_mem_unregister() needs a registration to release. */
+	CHECK_EQ(hwq_mr_register(g->dev, broken, 4096, 0, &gantry_mem_piece(broken_mem)->mr), 0);
+	CHECK_EQ(gantry_mem_unregister(broken_mem, 10000), 0);
+	env_unmap(broken, 4096);
+}
+
+static const struct check_case cases[] = {
+	{"random lists copy what loops of the CPU copy",
+		random_lists_copy_what_loops_of_the_cpu_copy},
+	{"the longest lists of single bytes are copied",
+		the_longest_lists_of_single_bytes_are_copied},
+	{"each bad list gets its own status and no WQE",
+		each_bad_list_gets_its_own_status_and_no_wqe},
+	{"fills of every length and place", fills_of_every_length_and_place},
+	{"more patterns than buffers wait, and none is lost",
+		more_patterns_than_buffers_wait_and_none_is_lost},
+	{"each bad fill gets its own status and no WQE",
+		each_bad_fill_gets_its_own_status_and_no_wqe},
+	{"fills and lists behind a failed copy are carried out again",
+		fills_and_lists_behind_a_failed_copy_are_carried_out_again},
+};
+
+int
+main(int argc, char **argv)
+{
+	uint32_t i;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	gantry_info_get(g, &info);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	model = env_map(ARENA_LEN);
+	for (i = 0; i < N_REGIONS; i++)
+		CHECK_EQ(gantry_mem_register(g, src + i * PART, PART, 0, &mem[i]), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &mem[N_REGIONS]), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, mem, RTE_DIM(mem));
+}
