@@ -49,8 +49,11 @@
  *
  * ## Threads
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
- *   gantry_in_flight() and the gantry_peer_ calls of a queue. A worker's lcore owns the worker's
- *   queue while it runs.
+ *   gantry_in_flight() and, in inline mode, the gantry_peer_ calls of a queue. A worker's lcore owns
+ *   the worker's queue while it runs.
+ * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The lcore
+ *   makes no call of the device for them: the control thread does, and waits for a turn of the lcore
+ *   where descriptors begin or cease to find the peer.
  * - Control thread: one thread of an engine for all other calls. It may create, register and destroy
  *   while the owners of other queues work. Several engines may have different control threads.
  * - Rings: one thread enqueues to a worker, or several if it was created so
@@ -324,7 +327,7 @@ struct gantry_addr {
 /**
  * Opens one end of a connection on a queue. Send *addr to the other end, and give the address that
  * it sends back to gantry_peer_connect(). The queue owns the connection. Owner thread; of a
- * worker's queue, the control thread while the worker is stopped.
+ * worker's queue, the control thread, also while the worker runs.
  * @param conf read during the call; NULL: defaults.
  * @param peer the connection's number for gantry_desc::peer.
  * @return 0; -EINVAL a setting is not possible; -ENOSPC the queue has gantry_queue_conf::max_peers
@@ -394,8 +397,7 @@ GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
 /**
- * The worker's queue: for gantry_stats_get() at any time, and for the gantry_peer_ calls while the
- * worker is stopped. It lives until gantry_worker_destroy(). Control thread.
+ * The worker's queue: for gantry_stats_get() and the gantry_peer_ calls at any time. It lives until gantry_worker_destroy(). Control thread.
  */
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 

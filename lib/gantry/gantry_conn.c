@@ -50,7 +50,6 @@ gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote)
 	if (ret != 0)
 		return ret;
 	c->half_connected = false;
-	c->state = GANTRY_CONN_READY;
 	return 0;
 }
 

@@ -73,8 +73,8 @@ int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf, uint64_t max_len);
 
 /*
- * Connects an open connection; it is then GANTRY_CONN_READY. 0; or a negative errno: it is still
- * open, and can be connected again.
+ * Connects an open connection. 0: the caller makes it GANTRY_CONN_READY. A negative errno: it can be
+ * connected again.
  */
 int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
 

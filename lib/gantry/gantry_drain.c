@@ -2,12 +2,6 @@
 /* The marks of a draining version, and when they are reached. */
 #include "gantry_drain.h"
 
-static uint32_t
-n_conns(const struct gantry_queue *q)
-{
-	return GANTRY_CONN_PEER + q->max_peers;
-}
-
 /* Notes what the connections have posted so far. */
 static void
 mark(struct gantry_queue *q, uint64_t version)
@@ -19,7 +13,9 @@ mark(struct gantry_queue *q, uint64_t version)
 	d->split = q->stream.splitting;
 	d->issue = q->stream.issue;
 	d->replays = gantry_counter_get(&q->stats.replays);
-	for (i = GANTRY_CONN_OWN; i < n_conns(q); i++)
+	q->conn[GANTRY_CONN_OWN].mark = q->conn[GANTRY_CONN_OWN].posted;
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1))
 		q->conn[i].mark = q->conn[i].posted;
 }
 
@@ -28,8 +24,11 @@ marks_are_reached(const struct gantry_queue *q)
 {
 	uint32_t i;
 
-	/* The mark of a connection that was opened since is 0. */
-	for (i = GANTRY_CONN_OWN; i < n_conns(q); i++)
+	if (q->conn[GANTRY_CONN_OWN].done < q->conn[GANTRY_CONN_OWN].mark)
+		return false;
+	/* One that has become active since had nothing outstanding then: an older mark, or 0. */
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1))
 		if (q->conn[i].done < q->conn[i].mark)
 			return false;
 	return true;

@@ -127,6 +127,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	if (ret != 0)
 		goto free_rings;
 	w->q->lcore = lcore_id;
+	w->q->worker = w;
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;

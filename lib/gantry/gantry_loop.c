@@ -52,8 +52,12 @@ turn(struct gantry_loop *l)
 	bool busy = false;
 
 	while ((w = *p) != NULL) {
-		bool stop = atomic_load_explicit(&w->stop, memory_order_relaxed);
+		/* Pairs with the release in gantry_worker_call(). */
+		uint32_t ask = atomic_load_explicit(&w->ask, memory_order_acquire);
+		bool stop = (ask & GANTRY_ASK_STOP) != 0;
 
+		if (unlikely((ask & GANTRY_ASK_CALL) != 0))
+			gantry_worker_answer(w);
 		busy |= gantry_worker_turn(w, stop);
 		if (unlikely(stop) && gantry_in_flight(w->q) == 0) {
 			*p = w->next_in_loop;
@@ -134,7 +138,7 @@ gantry_loop_add(struct gantry_worker *w)
 void
 gantry_loop_ask(struct gantry_worker *w)
 {
-	atomic_store_explicit(&w->stop, true, memory_order_relaxed);
+	atomic_fetch_or_explicit(&w->ask, GANTRY_ASK_STOP, memory_order_relaxed);
 }
 
 void

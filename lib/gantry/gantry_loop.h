@@ -7,7 +7,7 @@
  *       puts the worker into `joining` ----> takes it into its list
  *                                            gantry_worker_turn() for each of the list, again and
  *     gantry_loop_remove()                   again
- *       gantry_worker::stop ---------------> finishes what is in flight, leaves it out of the list
+ *       GANTRY_ASK_STOP -------------------> finishes what is in flight, leaves it out of the list
  *       waits <----------------------------- gantry_worker::running = false
  *
  * An lcore is launched for its first worker. It is free again when its last worker has stopped.

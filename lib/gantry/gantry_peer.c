@@ -9,19 +9,94 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_queue.h"
+#include "gantry_worker.h"
 #include "gantry_xlate.h"
 
 /* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
 #define DEFAULT_INLINE 28
 
-/* The connection of an open peer, or NULL. */
-static struct gantry_conn *
-peer_conn(struct gantry_queue *q, uint16_t peer)
+/* ------------------------------------------------------------------ the owner's steps */
+
+/*
+ * The control thread makes all calls of the device, which are slow. What the owner uses is changed by
+ * these short steps, which gantry_worker_call() has carried out between two turns of a worker.
+ */
+struct step {
+	struct gantry_queue *q;
+	uint16_t peer;
+};
+
+static int
+owner_does(struct gantry_queue *q, int (*fn)(void *step), uint16_t peer)
 {
+	struct step step = {q, peer};
+
+	return q->worker != NULL ? gantry_worker_call(q->worker, fn, &step) : fn(&step);
+}
+
+/* Descriptors may name the peer from now on. */
+static int
+step_enter(void *arg)
+{
+	const struct step *step = arg;
+
+	step->q->peer[step->peer].conn = GANTRY_CONN_PEER + step->peer;
+	return 0;
+}
+
+static int
+step_check_open(void *arg)
+{
+	const struct step *step = arg;
+	uint32_t conn = gantry_queue_peer_conn(step->q, step->peer);
+
+	return step->q->conn[conn].state == GANTRY_CONN_OPEN ? 0 : -EISCONN;
+}
+
+static int
+step_ready(void *arg)
+{
+	const struct step *step = arg;
+
+	step->q->conn[gantry_queue_peer_conn(step->q, step->peer)].state = GANTRY_CONN_READY;
+	return 0;
+}
+
+/* True: a descriptor to the peer was accepted, and its completion is not handed out. */
+static bool
+is_busy(const struct gantry_queue *q, uint16_t peer)
+{
+	const struct gantry_stream *s = &q->stream;
+	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 	uint32_t conn = gantry_queue_peer_conn(q, peer);
 
-	return conn == GANTRY_CONN_NONE ? NULL : &q->conn[conn];
+	for (; seq != head; seq++) {
+		const struct gantry_desc *d = &s->pend[seq & s->mask];
+		uint64_t where = s->where[seq & s->mask];
+
+		/* Issued ones name their connection; of waiting ones the descriptor is kept. */
+		if (seq < s->issue ? gantry_where_conn(where) == conn
+				   : gantry_xlate_is_to_peer(d) && d->peer == peer)
+			return true;
+	}
+	return false;
 }
+
+/* From now on no descriptor names the peer, and its connection is the control thread's. */
+static int
+step_leave(void *arg)
+{
+	const struct step *step = arg;
+
+	const struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+
+	if (is_busy(step->q, step->peer) || c->done != c->posted)
+		return -EBUSY;
+	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the control thread's calls */
 
 /* 0; or -EINVAL, and the log names the setting. */
 static int
@@ -77,7 +152,8 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	}
 	c->stream = &q->stream;
 	q->n_free_peers--;
-	q->peer[i].conn = GANTRY_CONN_PEER + i;
+	q->peer[i].use = GANTRY_PEER_OPEN;
+	owner_does(q, step_enter, i);
 	hwq_qp_addr(c->qp, &hwq);
 	gantry_addr_pack(GANTRY_TRANSPORT_RC, &hwq, addr);
 	*peer = i;
@@ -87,54 +163,35 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 int
 gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
 {
-	struct gantry_conn *c = peer_conn(q, peer);
 	struct hwq_addr remote;
 	int ret;
 
-	if (c == NULL || c->state == GANTRY_CONN_CLOSING)
+	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
 		return -EINVAL;
 	ret = gantry_addr_unpack(addr, GANTRY_TRANSPORT_RC, &remote);
-	if (ret != 0)
-		return ret;
-	if (c->state != GANTRY_CONN_OPEN)
-		return -EISCONN;
-	return gantry_conn_connect(c, &remote);
-}
-
-/* True: a descriptor to the peer was accepted, and its completion is not handed out. */
-static bool
-peer_is_busy(const struct gantry_queue *q, uint16_t peer)
-{
-	const struct gantry_stream *s = &q->stream;
-	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
-	uint32_t conn = gantry_queue_peer_conn(q, peer);
-
-	for (; seq != head; seq++) {
-		const struct gantry_desc *d = &s->pend[seq & s->mask];
-		uint64_t where = s->where[seq & s->mask];
-
-		/* Issued ones name their connection; of waiting ones the descriptor is kept. */
-		if (seq < s->issue ? gantry_where_conn(where) == conn
-				   : gantry_xlate_is_to_peer(d) && d->peer == peer)
-			return true;
-	}
-	return false;
+	if (ret == 0)
+		ret = owner_does(q, step_check_open, peer);
+	if (ret == 0)
+		ret = gantry_conn_connect(&q->conn[GANTRY_CONN_PEER + peer], &remote);
+	return ret == 0 ? owner_does(q, step_ready, peer) : ret;
 }
 
 int
 gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 {
-	struct gantry_conn *c = peer_conn(q, peer);
-	int ret;
+	int ret = 0;
 
-	if (c == NULL)
+	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
 		return -EINVAL;
-	if (peer_is_busy(q, peer))
-		return -EBUSY;
-	ret = gantry_conn_close(c);
+	if (q->peer[peer].use == GANTRY_PEER_OPEN)
+		ret = owner_does(q, step_leave, peer);
 	if (ret != 0)
 		return ret;
-	q->peer[peer].conn = GANTRY_CONN_NONE;
+	q->peer[peer].use = GANTRY_PEER_CLOSING;
+	ret = gantry_conn_close(&q->conn[GANTRY_CONN_PEER + peer]);
+	if (ret != 0)
+		return ret;
+	q->peer[peer].use = GANTRY_PEER_FREE;
 	q->free_peer[q->n_free_peers++] = peer;
 	return 0;
 }

@@ -96,6 +96,7 @@ own_open(struct gantry_queue *q)
 		return -ENOMEM;
 	}
 	own->stream = &q->stream;
+	own->state = GANTRY_CONN_READY;
 	return 0;
 }
 

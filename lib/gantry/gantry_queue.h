@@ -8,6 +8,9 @@
  *     |- gantry_conn[2..]  connections to peers
  *     `- gantry_peer[]     what gantry_desc::peer names: a connection
  *
+ * A connection that is in no set and that no peer names is the control thread's, which opens and
+ * closes it there while the owner works: gantry_peer.c.
+ *
  * Each descriptor in flight has a slot in a stream's ring. Sequence numbers run free in 64 bits:
  *
  *       tail                issue                 head
@@ -110,9 +113,17 @@ struct gantry_stream {
 	struct gantry_work split; /* if splitting: what is still to be posted */
 };
 
+enum gantry_peer_use {
+	GANTRY_PEER_FREE = 0,
+	GANTRY_PEER_OPEN,
+	GANTRY_PEER_CLOSING, /* the device refused a part of closing it */
+};
+
 /* What gantry_desc::peer names. */
 struct gantry_peer {
-	uint16_t conn; /* index in gantry_queue::conn; GANTRY_CONN_NONE: no such peer */
+	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors. */
+	uint16_t conn;
+	uint8_t use; /* the control thread's: enum gantry_peer_use */
 };
 
 /* While a version of the table of regions drains: gantry_drain.h. */
@@ -159,6 +170,7 @@ struct gantry_queue {
 	uint16_t *free_peer;      /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
+	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
 	TAILQ_ENTRY(gantry_queue) next;
 
 	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */

@@ -2,6 +2,8 @@
 /* A worker's turn: descriptors from ring to queue, completions from queue to ring. */
 #include "gantry_worker.h"
 
+#include <sched.h>
+
 #define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
@@ -54,6 +56,42 @@ bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
 	return give(w) + (stop ? 0 : take(w)) != 0;
+}
+
+/* On the control thread's stack until `done`. */
+struct gantry_worker_call {
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+	atomic_bool done;
+};
+
+__rte_cold void
+gantry_worker_answer(struct gantry_worker *w)
+{
+	/* Pairs with the release in gantry_worker_call(): the call is as it was written there. */
+	struct gantry_worker_call *call =
+		atomic_exchange_explicit(&w->call, NULL, memory_order_acquire);
+
+	atomic_fetch_and_explicit(&w->ask, ~(uint32_t)GANTRY_ASK_CALL, memory_order_relaxed);
+	call->ret = call->fn(call->arg);
+	/* Pairs with the acquire in gantry_worker_call(). *call may be gone afterwards. */
+	atomic_store_explicit(&call->done, true, memory_order_release);
+}
+
+int
+gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
+{
+	struct gantry_worker_call call = {.fn = fn, .arg = arg};
+
+	/* Only this thread starts and stops the worker, so it runs until the call is answered. */
+	if (!gantry_worker_is_running(w))
+		return fn(arg);
+	atomic_store_explicit(&w->call, &call, memory_order_release);
+	atomic_fetch_or_explicit(&w->ask, GANTRY_ASK_CALL, memory_order_release);
+	while (!atomic_load_explicit(&call.done, memory_order_acquire))
+		sched_yield();
+	return call.ret;
 }
 
 void

@@ -12,6 +12,11 @@
 
 struct rte_ring;
 
+enum {
+	GANTRY_ASK_STOP = 1 << 0, /* finish what is in flight, then end */
+	GANTRY_ASK_CALL = 1 << 1, /* carry out `call` */
+};
+
 struct gantry_worker {
 	struct rte_ring *in;  /* struct gantry_desc */
 	struct rte_ring *out; /* struct gantry_comp */
@@ -19,7 +24,8 @@ struct gantry_worker {
 	enum gantry_producers producers;
 	uint32_t burst;
 	uint32_t room; /* of `out`, when give() last looked: since then it can only have grown */
-	atomic_bool stop;
+	_Atomic uint32_t ask; /* GANTRY_ASK_*: what the control thread wants of the lcore */
+	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
 	atomic_bool running;
 	struct gantry_worker *next_in_loop; /* gantry_loop.c */
 	struct gantry_worker *next_to_stop; /* gantry_lcores.c; control thread */
@@ -49,7 +55,7 @@ static inline void
 gantry_worker_begin(struct gantry_worker *w)
 {
 	w->room = 0; /* until the worker has looked at its ring */
-	atomic_store_explicit(&w->stop, false, memory_order_relaxed);
+	atomic_store_explicit(&w->ask, 0, memory_order_relaxed);
 	atomic_store_explicit(&w->running, true, memory_order_relaxed);
 }
 
@@ -58,6 +64,16 @@ gantry_worker_begin(struct gantry_worker *w)
  * queue: one burst each. Returns false if there was nothing to move.
  */
 bool gantry_worker_turn(struct gantry_worker *w, bool stop);
+
+/* Carries out what gantry_worker_call() asks for, between two turns. The lcore. */
+void gantry_worker_answer(struct gantry_worker *w);
+
+/*
+ * Carries out fn(arg) where the worker's queue belongs: on its lcore between two turns if the worker
+ * runs, else here. Control thread; it waits for the lcore. fn must be short, because descriptors wait
+ * meanwhile. What it wrote is visible here afterwards. Returns what fn returned.
+ */
+int gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg);
 
 /* Nothing is in flight: the queue is the control thread's again. *w may be freed at once. */
 void gantry_worker_end(struct gantry_worker *w);

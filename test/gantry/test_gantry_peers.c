@@ -6,9 +6,14 @@
 #include <endian.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_log.h>
 
 #include <infiniband/verbs.h>
@@ -439,6 +444,168 @@ a_queue_has_as_many_peers_as_it_was_asked_for(void)
 	env_queue_done(q);
 }
 
+/* ------------------------------------------------------------------ beside work */
+
+#define N_COPIES 64
+
+/* Copies through a worker, one thread for both ends of its rings, until told to stop. */
+struct load {
+	struct gantry_worker *w;
+	uint8_t *from, *to;
+	atomic_bool stop;
+	uint64_t n_done;
+};
+
+static void *
+load_main(void *arg)
+{
+	struct load *load = arg;
+	struct gantry_comp comp[N_COPIES];
+	uint64_t next = 0, i;
+
+	while (!atomic_load(&load->stop) || load->n_done != next) {
+		if (!atomic_load(&load->stop) && next - load->n_done < N_COPIES) {
+			struct gantry_desc d = env_copy(load->from, load->to, 4096);
+
+			d.cookie = next;
+			next += gantry_enqueue_burst(load->w, &d, 1);
+		}
+		unsigned int n = gantry_dequeue_burst(load->w, comp, N_COPIES);
+
+		for (i = 0; i < n; i++) {
+			CHECK_EQ(comp[i].cookie, load->n_done++);
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		}
+		if (n == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void
+worker_write(struct gantry_worker *w, uint16_t peer)
+{
+	struct gantry_desc d = good_write(1, peer);
+	struct gantry_comp comp;
+
+	memset(dst + 64, 0x11, 64);
+	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+	while (gantry_dequeue_burst(w, &comp, 1) == 0)
+		sched_yield();
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK(memcmp(dst + 64, src + 64, 64) == 0);
+}
+
+static void
+end_peer(struct gantry_queue *q, uint16_t peer)
+{
+	int ret;
+
+	do
+		ret = gantry_peer_close(q, peer);
+	while (ret == -EBUSY);
+	CHECK_EQ(ret, 0);
+}
+
+/*
+ * Peers of a worker's queue and of another queue come and go while workers run: every copy of the
+ * one worker and every write of the other arrives, in order. The time of the first and the last
+ * calls is printed.
+ */
+static void
+peers_come_and_go_while_workers_run(void)
+{
+	const struct gantry_peer_conf small = {.depth = 8};
+	/* More of them by hand: GANTRY_TEST_PEERS=1000. */
+	const char *more = getenv("GANTRY_TEST_PEERS");
+	unsigned int n = more != NULL ? atoi(more) : 30;
+	struct gantry_queue *other = env_queue(g, 8), *q;
+	struct gantry_worker *copies, *writes;
+	uint64_t begin, part[2] = {0, 0};
+	struct gantry_addr a, b;
+	uint16_t pa, pb, kept, back;
+	struct load load = {0};
+	pthread_t thread;
+	unsigned int i;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &copies), 0);
+	CHECK_EQ(gantry_worker_create(g, 2, NULL, &writes), 0);
+	CHECK_EQ(gantry_start(g), 0);
+	q = gantry_worker_queue(writes);
+	load.w = copies;
+	load.from = src;
+	load.to = dst + ARENA_LEN / 2;
+	CHECK_EQ(pthread_create(&thread, NULL, load_main, &load), 0);
+	env_connect(q, &kept, other, &back);
+	for (i = 0; i < n; i++) {
+		struct gantry_queue *of_copies = gantry_worker_queue(copies);
+
+		begin = rte_get_timer_cycles();
+		CHECK_EQ(gantry_peer_open(q, &small, &pa, &a), 0);
+		CHECK_EQ(gantry_peer_open(of_copies, &small, &pb, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+		CHECK_EQ(gantry_peer_connect(of_copies, pb, &a), 0);
+		part[i >= n / 2] += rte_get_timer_cycles() - begin;
+		worker_write(writes, pa);
+		worker_write(writes, kept);
+		begin = rte_get_timer_cycles();
+		end_peer(q, pa);
+		end_peer(of_copies, pb);
+		part[i >= n / 2] += rte_get_timer_cycles() - begin;
+		/* Nobody finds it any more. */
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
+	}
+	for (i = 0; i < 2; i++)
+		part[i] = part[i] * 1000000 / rte_get_timer_hz() / (n / 2);
+	printf("two ends: %u us each in the first half, %u in the second; %u copies meanwhile\n",
+		(unsigned int)part[0], (unsigned int)part[1], (unsigned int)load.n_done);
+	atomic_store(&load.stop, true);
+	pthread_join(thread, NULL);
+	CHECK(load.n_done > 0);
+	CHECK(memcmp(load.to, load.from, 4096) == 0);
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(gantry_worker_destroy(copies), 0);
+	CHECK_EQ(gantry_worker_destroy(writes), 0);
+	env_queue_done(other);
+}
+
+/* Descriptors that wait in a running worker's queue hold its peer, those in its ring do not. */
+static void
+a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
+{
+	struct gantry_queue *other = env_queue(g, 8), *q;
+	struct gantry_desc d[2];
+	struct gantry_comp comp[2];
+	struct gantry_worker *w;
+	uint16_t pa, pb;
+	unsigned int got;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	CHECK_EQ(gantry_start(g), 0);
+	q = gantry_worker_queue(w);
+	env_connect(q, &pa, other, &pb);
+	CHECK_EQ(softhca_fault("late ms=300"), 0);
+	d[0] = env_copy(src, dst, 64);
+	d[1] = good_write(1, pa);
+	d[1].flags = GANTRY_DESC_FENCE;
+	CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
+	while (softhca_faults_left() != 0 || env_stats(q).submitted != 2)
+		sched_yield();
+	CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
+	for (got = 0; got < 2;)
+		got += gantry_dequeue_burst(w, comp + got, 2 - got);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	end_peer(q, pa);
+	d[0] = good_write(1, pa);
+	CHECK_EQ(gantry_enqueue_burst(w, d, 1), 1);
+	while (gantry_dequeue_burst(w, comp, 1) == 0)
+		sched_yield();
+	CHECK_EQ(comp[0].status, GANTRY_BAD_PEER);
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(other);
+}
+
 static const struct check_case cases[] = {
 	{"an address with any flipped bit is refused", an_address_with_any_flipped_bit_is_refused},
 	{"settings are the peer's, or the engine's, or the default",
@@ -453,6 +620,9 @@ static const struct check_case cases[] = {
 		a_peer_takes_memory_for_what_it_was_asked_for},
 	{"a queue has as many peers as it was asked for",
 		a_queue_has_as_many_peers_as_it_was_asked_for},
+	{"peers come and go while workers run", peers_come_and_go_while_workers_run},
+	{"a running worker's peer is busy while descriptors to it are in flight",
+		a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight},
 };
 
 int
@@ -460,7 +630,7 @@ main(int argc, char **argv)
 {
 	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
 
-	env_init(0);
+	env_init(2);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	src = env_map(ARENA_LEN);
