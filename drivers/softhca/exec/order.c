@@ -166,11 +166,12 @@ static void
 complete_some(struct run *run, struct order *o)
 {
 	for (; o->first != o->next && held_at(o, o->first)->left == 0; o->first++) {
-		const struct held *held = held_at(o, o->first);
+		struct held *held = held_at(o, o->first);
 
 		if (held->completes)
 			complete(run, held);
 		free(held->early);
+		held->early = NULL;
 	}
 }
 
