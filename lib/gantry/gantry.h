@@ -107,7 +107,7 @@ enum gantry_copy_path {
  * ibv_modify_qp(3). A setting that is not possible is refused with -EINVAL, and the log names it.
  */
 struct gantry_path {
-	uint8_t port;          /**< port of the device; 0: its first active one */
+	uint8_t port; /**< port of the device, or GANTRY_PORTS_IN_TURN; 0: its first active one */
 	uint8_t traffic_class; /**< of RoCE packets; on InfiniBand it must be 0 */
 	uint16_t gid_index;    /**< 1 + the index in the port's GID table; 0: the best RoCEv2 GID */
 	uint16_t
@@ -118,6 +118,12 @@ struct gantry_path {
 	uint8_t rnr_retries;
 	uint8_t min_rnr_timer; /**< how long a sender waits for a receive here: IB code; 0: 12 */
 };
+
+/**
+ * gantry_conf::path.port: each queue that is created takes the next active port, and its peers have
+ * the port of their queue. The ports must reach the same peers. A gid_index cannot be given with it.
+ */
+#define GANTRY_PORTS_IN_TURN 255
 
 struct gantry_conf {
 	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
@@ -243,7 +249,8 @@ struct gantry_queue_info {
 	uint32_t depth;     /**< descriptors in flight at most */
 	uint32_t max_wqes;  /**< WQEs (of 64 bytes) that its connection to itself holds at once */
 	uint32_t max_peers; /**< peers open at once at most */
-	int numa_node;      /**< of its memory; -1: any */
+	uint8_t port;  /**< of its connections, unless a peer names another; 0: the first active */
+	int numa_node; /**< of its memory; -1: any */
 	unsigned int lcore; /**< of its worker; LCORE_ID_ANY of rte_lcore.h: it has none */
 };
 

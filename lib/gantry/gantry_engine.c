@@ -63,6 +63,11 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	ret = gantry_path_check(&conf->path);
 	if (ret != 0)
 		return ret;
+	if (conf->path.port == GANTRY_PORTS_IN_TURN && conf->path.gid_index != 0) {
+		LOG(ERR, "gantry_conf::path: GANTRY_PORTS_IN_TURN goes without gid_index, which "
+			 "is of one port");
+		return -EINVAL;
+	}
 	if (conf->ibv_ctx != NULL ? conf->device != NULL : conf->pd != NULL) {
 		LOG(ERR, "gantry_conf: ibv_ctx goes without device, and pd only with ibv_ctx");
 		return -EINVAL;
@@ -71,6 +76,9 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	if (g == NULL)
 		return -ENOMEM;
 	g->path = conf->path;
+	g->ports_in_turn = conf->path.port == GANTRY_PORTS_IN_TURN;
+	if (g->ports_in_turn)
+		g->path.port = 0;
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->workers);
 

@@ -20,6 +20,8 @@ struct gantry {
 	struct gantry_region_dir regions;
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	struct gantry_info info;
+	bool ports_in_turn;      /* each queue takes the next active port */
+	uint8_t last_port;       /* which the last queue took */
 	struct gantry_path path; /* what connections have whose settings are 0; it is checked */
 	uint64_t max_msg_len;    /* bytes that one WQE moves to or from a peer */
 	uint32_t running;        /* workers that run */

@@ -144,7 +144,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	qp_conf.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE;
 	if (conf->depth != 0)
 		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
-	qp_conf.path = gantry_path_merge(&conf->path, &q->g->path);
+	qp_conf.path = gantry_path_merge(&conf->path, &q->path);
 	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));

@@ -67,11 +67,27 @@ peers_free(struct gantry_queue *q)
 	gantry_free(q->peer);
 }
 
+/* The settings of the queue's connections. 0, or the errno of the device's refusal. */
+static int
+choose_path(struct gantry_queue *q)
+{
+	struct gantry *g = q->g;
+	int ret;
+
+	q->path = g->path;
+	if (!g->ports_in_turn)
+		return 0;
+	ret = hwq_dev_next_port(g->dev, g->last_port, &q->path.port);
+	if (ret == 0)
+		g->last_port = q->path.port;
+	return ret;
+}
+
 /* Creates the own connection, and connects it to itself. */
 static int
 own_open(struct gantry_queue *q)
 {
-	const struct gantry_path *path = &q->g->path;
+	const struct gantry_path *path = &q->path;
 	const struct hwq_qp_conf conf = {
 		.sq_wr = q->sq_wr,
 		.mmo = q->mmo,
@@ -152,6 +168,8 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = slots_alloc(&q->stream, depth, socket);
 	if (ret == 0)
 		ret = peers_alloc(q, max_peers);
+	if (ret == 0)
+		ret = choose_path(q);
 	if (ret != 0)
 		goto free_slots;
 	gantry_region_view_init(&q->view, &g->regions);
@@ -184,6 +202,7 @@ gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *in
 		.depth = q->stream.mask + 1,
 		.max_wqes = q->sq_wr,
 		.max_peers = q->max_peers,
+		.port = q->path.port,
 		.numa_node = q->socket,
 		.lcore = q->lcore,
 	};

@@ -166,6 +166,7 @@ struct gantry_queue {
 	struct hwq_addr own_addr; /* of the own connection: it is connected to this address */
 	int socket;               /* NUMA node of its memory */
 	uint32_t sq_wr;           /* WQEs that the own connection's send queue holds */
+	struct gantry_path path;  /* what its connections have whose settings are 0; constant */
 	uint32_t max_peers;       /* constant */
 	uint16_t *free_peer;      /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;

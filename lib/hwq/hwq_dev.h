@@ -123,6 +123,15 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 }
 
 /**
+ * Finds the next active port in turn, whose link layer is that of dev->port.
+ * @param after the port of the last turn; 0: begin.
+ * @param port written on success only: after + 1 or a later one, port 1 behind the last one. If no port is
+ *   active, dev->port.
+ * @return 0; or the errno of ibv_query_port(3). Any thread.
+ */
+HWQ_API int hwq_dev_next_port(struct hwq_dev *dev, uint8_t after, uint8_t *port);
+
+/**
  * Says where log lines go. Call it before the first device is opened.
  * @param line called once for each line, from the thread that logs; text has no newline and is valid
  *   during the call. NULL, which is the default: lines go to stderr.

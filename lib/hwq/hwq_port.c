@@ -120,6 +120,27 @@ hwq_port_choose(struct hwq_dev *dev)
 	return choose_gid(dev, NULL, &dev->port);
 }
 
+int
+hwq_dev_next_port(struct hwq_dev *dev, uint8_t after, uint8_t *out)
+{
+	struct ibv_port_attr attr;
+	uint8_t i, port = after;
+	int ret;
+
+	for (i = 0; i < dev->caps.n_ports; i++) {
+		port = (uint8_t)(port % dev->caps.n_ports + 1);
+		ret = query_port(dev, port, &attr);
+		if (ret != 0)
+			return ret;
+		if (attr.state == IBV_PORT_ACTIVE && attr.link_layer == dev->port.link_layer) {
+			*out = port;
+			return 0;
+		}
+	}
+	*out = dev->port.port;
+	return 0;
+}
+
 /* ------------------------------------------------------------------ paths */
 
 /* True if value is at most max. Else a log line names the setting. */

@@ -14,6 +14,8 @@
 
 #include <softhca.h>
 
+#include <gantry_queue.h>
+
 #include "gantry_env.h"
 
 #define LEN UINT64_C(65536)
@@ -211,6 +213,63 @@ limits_are_told(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+/* The port that libmlx5 says of a connection's QP. */
+static unsigned int
+port_of(const struct gantry_queue *q, unsigned int conn)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(q->conn[conn].qp->qp, &attr, IBV_QP_PORT, &init), 0);
+	return attr.port_num;
+}
+
+static void
+check_port(const struct gantry_queue *q, unsigned int port)
+{
+	struct gantry_queue_info info;
+
+	gantry_queue_info_get(q, &info);
+	CHECK_EQ(info.port, port);
+	CHECK_EQ(port_of(q, GANTRY_CONN_OWN), port);
+}
+
+static void
+queues_take_the_active_ports_in_turn(void)
+{
+	struct gantry_conf conf = {.path.port = GANTRY_PORTS_IN_TURN, .path.gid_index = 1};
+	struct gantry_queue *q[4];
+	uint16_t pa, pb;
+	struct gantry *g;
+	unsigned int i;
+
+	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
+	conf.path.gid_index = 0;
+	CHECK_EQ(gantry_create(&conf, &g), 0);
+	for (i = 0; i < RTE_DIM(q); i++) {
+		q[i] = env_queue(g, 16);
+		check_port(q[i], 1 + i % 2);
+	}
+	/* A peer has its queue's port. */
+	env_connect(q[1], &pa, q[0], &pb);
+	CHECK_EQ(port_of(q[1], GANTRY_CONN_PEER), 2);
+	CHECK_EQ(port_of(q[0], GANTRY_CONN_PEER), 1);
+	check_it_copies(g, 6);
+	for (i = 0; i < RTE_DIM(q); i++)
+		env_queue_done(q[i]);
+
+	/* A port that is down is left out. */
+	CHECK_EQ(softhca_fault("port_down port=1"), 0);
+	for (i = 0; i < RTE_DIM(q); i++) {
+		q[i] = env_queue(g, 16);
+		check_port(q[i], 2);
+	}
+	softhca_faults_clear();
+	for (i = 0; i < RTE_DIM(q); i++)
+		env_queue_done(q[i]);
+	CHECK_EQ(gantry_destroy(g), 0);
+}
+
 static void
 an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 {
@@ -234,6 +293,7 @@ static const struct check_case cases[] = {
 		an_engine_on_the_callers_context_has_a_protection_domain_of_its_own},
 	{"contexts that do not fit are refused", contexts_that_do_not_fit_are_refused},
 	{"limits are told", limits_are_told},
+	{"queues take the active ports in turn", queues_take_the_active_ports_in_turn},
 	{"an engine that the device does not close can be closed later",
 		an_engine_that_the_device_does_not_close_can_be_closed_later},
 };
