@@ -182,6 +182,17 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 #define GANTRY_MEM_REMOTE_READ  (1u << 1) /**< peers may READ here */
 /** Peers may do COMPARE_SWAP and FETCH_ADD here. */
 #define GANTRY_MEM_REMOTE_ATOMIC (1u << 2)
+/**
+ * It is only read, by descriptors of this process and by peers: for mappings without PROT_WRITE. As a
+ * destination it is refused (GANTRY_READ_ONLY).
+ */
+#define GANTRY_MEM_READ_ONLY (1u << 3)
+/**
+ * The device's writes may arrive in another order (IBV_ACCESS_RELAXED_ORDERING of ibv_reg_mr(3)), which
+ * is faster on some machines. Only for data whose arrival is told by a completion: never for memory
+ * that a program polls, nor for signatures.
+ */
+#define GANTRY_MEM_RELAXED (1u << 4)
 
 /**
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. The
@@ -190,10 +201,19 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * Where copies go by RDMA (gantry_info::copy_path), the device opens every region to remote writes.
  * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
  * Control thread; workers may run.
+ *
+ * After fork(2) the engine belongs to the parent. Where the kernel copies pinned pages for the child
+ * (ibv_is_fork_initialized(3) says IBV_FORK_UNNEEDED), both go on. On older kernels, call
+ * ibv_fork_init(3) before gantry_create(), else the parent's registered memory is broken by a fork.
+ * With that call, which DPDK's mlx5 plug-in makes too, the child does not have the memory, and ends by
+ * SIGSEGV if it touches it.
  * @param flags GANTRY_MEM_*, or 0: no peer may read or write it.
- * @return 0; -EINVAL addr is NULL, len is 0, addr + len overflows, or an unknown flag; -EEXIST it
- *   overlaps a registered region; -EFAULT a page is not mapped; -ENOMEM: the log says if
- *   RLIMIT_MEMLOCK is the cause; or the negative errno of the verbs call that failed.
+ * @return 0; -EINVAL addr is NULL, len is 0, addr + len overflows, an unknown flag, READ_ONLY with
+ *   REMOTE_WRITE or REMOTE_ATOMIC, or RELAXED with REMOTE_ATOMIC; -EEXIST it overlaps a registered
+ *   region; -EFAULT a page is not mapped; -EACCES a page is mapped without the right to read it, or to
+ *   write it: perhaps use READ_ONLY; -EPERM RLIMIT_MEMLOCK is too low; -EIO the IOMMU cannot map it, or
+ *   the device has failed; -ECHILD a child of fork(2) calls; -ENOMEM; or the negative errno of the
+ *   verbs call that failed. The log names the remedy.
  */
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);

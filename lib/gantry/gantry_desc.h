@@ -178,7 +178,8 @@ enum gantry_status {
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
 	/** The queue's first FILL found no memory for its pattern buffers; the log says why. */
 	GANTRY_NO_RESOURCES,
-	GANTRY_BAD_PEER, /**< no such connection on this queue, or it is not connected or down */
+	GANTRY_READ_ONLY, /**< the destination is registered with GANTRY_MEM_READ_ONLY */
+	GANTRY_BAD_PEER,  /**< no such connection on this queue, or it is not connected or down */
 	/*
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
 	 * then: gantry.h, Errors, says what to do.

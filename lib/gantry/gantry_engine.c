@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -79,6 +80,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->ports_in_turn = conf->path.port == GANTRY_PORTS_IN_TURN;
 	if (g->ports_in_turn)
 		g->path.port = 0;
+	g->pid = getpid();
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->workers);
 

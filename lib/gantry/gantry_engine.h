@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #include <hwq_dev.h>
 
@@ -19,6 +20,7 @@ struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
+	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;
 	bool ports_in_turn;      /* each queue takes the next active port */
 	uint8_t last_port;       /* which the last queue took */

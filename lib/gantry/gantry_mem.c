@@ -6,31 +6,65 @@
 #include <sched.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
-#define ALL_FLAGS (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC)
+#define ALL_FLAGS                                                                                  \
+	(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC |             \
+		GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)
+/* What a peer may not be allowed to do with read-only memory. */
+#define REMOTE_WRITES (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
 /* While a call waits for queues: so many turns leave the CPU at once, the others sleep. */
 #define YIELD_TURNS 64
 #define SLEEP_NS    50000
 
-/* Local write always: any region may be a copy's destination. */
+/* Local write, unless read-only: any other region may be a copy's destination. */
 static unsigned int
 mem_access(const struct gantry *g, unsigned int flags)
 {
-	unsigned int access = HWQ_ACCESS_LOCAL_WRITE;
+	unsigned int access = 0;
 
-	/* For the device, the destination of a loopback copy is remote memory. */
-	if ((flags & GANTRY_MEM_REMOTE_WRITE) != 0 || g->info.copy_path == GANTRY_COPY_RDMA)
-		access |= HWQ_ACCESS_REMOTE_WRITE;
+	if ((flags & GANTRY_MEM_READ_ONLY) == 0) {
+		access |= HWQ_ACCESS_LOCAL_WRITE;
+		/* For the device, the destination of a loopback copy is remote memory. */
+		if ((flags & GANTRY_MEM_REMOTE_WRITE) != 0 || g->info.copy_path == GANTRY_COPY_RDMA)
+			access |= HWQ_ACCESS_REMOTE_WRITE;
+	}
+	if ((flags & GANTRY_MEM_RELAXED) != 0)
+		access |= HWQ_ACCESS_RELAXED_ORDERING;
 	if ((flags & GANTRY_MEM_REMOTE_READ) != 0)
 		access |= HWQ_ACCESS_REMOTE_READ;
 	if ((flags & GANTRY_MEM_REMOTE_ATOMIC) != 0)
 		access |= HWQ_ACCESS_REMOTE_ATOMIC;
 	return access;
+}
+
+static bool
+flags_are_possible(unsigned int flags)
+{
+	if ((flags & ~ALL_FLAGS) != 0)
+		return false;
+	if ((flags & GANTRY_MEM_READ_ONLY) != 0 && (flags & REMOTE_WRITES) != 0)
+		return false;
+	/* An atomic's target tells others that data have come, so it must not overtake them. */
+	return (flags & GANTRY_MEM_RELAXED) == 0 || (flags & GANTRY_MEM_REMOTE_ATOMIC) == 0;
+}
+
+/* 0; -ECHILD: the kernel's objects of the engine belong to another process. */
+static int
+check_process(const struct gantry *g)
+{
+	if (g->pid == getpid())
+		return 0;
+	LOG(ERR,
+		"this process is a child of process %d, which has created the engine: create one "
+		"after fork(2)",
+		(int)g->pid);
+	return -ECHILD;
 }
 
 /* ------------------------------------------------------------------ pieces */
@@ -49,16 +83,14 @@ piece_add(struct gantry_mem *mem, void *addr, size_t len, unsigned int flags)
 	if (p == NULL)
 		return -ENOMEM;
 	ret = hwq_mr_register(g->dev, addr, len, mem_access(g, flags), &p->mr);
-	if (ret != 0) {
-		LOG(ERR, "cannot register %zu bytes at %p: %s%s", len, addr, strerror(-ret),
-			ret == -ENOMEM ? ": is RLIMIT_MEMLOCK too low? (ulimit -l)" : "");
+	if (ret != 0)
 		goto free_piece;
-	}
 	p->region = (struct gantry_region){
 		.addr = (uintptr_t)addr,
 		.len = len,
 		.lkey = p->mr.lkey,
 		.rkey = p->mr.rkey,
+		.read_only = (flags & GANTRY_MEM_READ_ONLY) != 0,
 		.mem = mem,
 	};
 	if (gantry_region_add(&g->regions, &p->region) == 0) {
@@ -170,8 +202,11 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	int ret;
 
 	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr ||
-		(flags & ~ALL_FLAGS) != 0)
+		!flags_are_possible(flags))
 		return -EINVAL;
+	ret = check_process(g);
+	if (ret != 0)
+		return ret;
 	m = gantry_alloc_libc(sizeof(*m));
 	if (m == NULL)
 		return -ENOMEM;
@@ -194,8 +229,10 @@ int
 gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 {
 	struct gantry *g = mem->g;
-	int ret;
+	int ret = check_process(g);
 
+	if (ret != 0)
+		return ret;
 	pthread_mutex_lock(&g->regions.lock);
 	ret = pieces_forget(mem);
 	pthread_mutex_unlock(&g->regions.lock);

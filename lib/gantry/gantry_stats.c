@@ -33,6 +33,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_OVERLAP] = "source and destination overlap",
 		[GANTRY_NOT_REGISTERED] = "memory not registered",
 		[GANTRY_NO_RESOURCES] = "no memory for what the operation needs",
+		[GANTRY_READ_ONLY] = "destination is read-only",
 		[GANTRY_BAD_PEER] = "no such peer, or not connected",
 		[GANTRY_LOCAL_ERROR] = "local error",
 		[GANTRY_REMOTE_ACCESS] = "refused by the peer",

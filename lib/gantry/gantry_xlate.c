@@ -119,7 +119,8 @@ find_region(struct gantry_queue *q, const struct gantry_region **hit, uint64_t a
 	if (gantry_region_hit(r, addr, len))
 		return r;
 	r = gantry_region_lookup(&q->view, addr, len);
-	if (r != NULL)
+	/* Hits let plain copies skip every other rule. */
+	if (r != NULL && !r->read_only)
 		*hit = r;
 	return r;
 }
@@ -234,6 +235,8 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		dst = find_region(q, &q->view.dst, d->dst, d->len);
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
+		if (dst->read_only)
+			return GANTRY_READ_ONLY;
 	}
 	conn = find_conn(q, d, rule->uses);
 	status = check_conn(q, conn, d, rule);

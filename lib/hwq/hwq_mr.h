@@ -23,6 +23,8 @@ enum hwq_access {
 	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer reads it */
 	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer's atomics; needs LOCAL_WRITE too */
 	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
+	/** The device's writes may reach memory in another order. Ignored where it is not supported. */
+	HWQ_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
 
 /** A registered range, in the caller's storage. Written by hwq_mr_register() only. */
@@ -42,8 +44,10 @@ struct hwq_mr {
  * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side
  *   may read the range, and nobody may write it.
  * @param mr written on success only.
- * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT the range is not
- *   mapped; -ENOMEM: if RLIMIT_MEMLOCK is the cause, the log says so; or another errno of ibv_reg_mr(3).
+ * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT a page is not mapped;
+ *   -EACCES a page is mapped without the right to read it, or to write it; -EPERM RLIMIT_MEMLOCK is too
+ *   low; -EIO the IOMMU cannot map it, or the device has failed; -ENOMEM no memory, or no key is left; or
+ *   another errno of ibv_reg_mr(3). The log says what to do.
  */
 HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
 	struct hwq_mr *mr);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kinds of memory, what each may be used for, and why a registration fails. */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+/* ------------------------------------------------------------------ flags */
+
+static void
+memory_that_is_only_read_is_a_source_and_no_destination(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem;
+	struct gantry_desc d;
+	uint16_t a, b;
+
+	env_fill(m, 4096, 5);
+	CHECK_EQ(mprotect(m, 4096, PROT_READ), 0);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, 0, &mem), -EACCES);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, GANTRY_MEM_READ_ONLY | GANTRY_MEM_REMOTE_WRITE,
+			 &mem),
+		-EINVAL);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, GANTRY_MEM_READ_ONLY | GANTRY_MEM_REMOTE_ATOMIC,
+			 &mem),
+		-EINVAL);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, GANTRY_MEM_READ_ONLY | GANTRY_MEM_REMOTE_READ,
+			 &mem),
+		0);
+	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
+	/* Also when the last descriptor has found the region. */
+	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
+	CHECK(env_is_filled(dst, 4096, 5));
+	env_connect(q, &a, q, &b);
+	d = env_copy(m, dst + 4096, 4096);
+	d.op = GANTRY_OP_READ;
+	d.peer = a;
+	d.remote_key = gantry_mem_remote_key(mem);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK(env_is_filled(dst + 4096, 4096, 5));
+	/* A read's local destination is one too. */
+	d = env_copy(src, m, 8);
+	d.op = GANTRY_OP_READ;
+	d.peer = a;
+	d.remote_key = gantry_mem_remote_key(src_mem);
+	CHECK_EQ(env_do_one(q, d), GANTRY_READ_ONLY);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+static void
+memory_with_relaxed_order_moves_the_same_bytes(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem;
+
+	CHECK_EQ(gantry_mem_register(g, m, 4096, GANTRY_MEM_RELAXED | GANTRY_MEM_REMOTE_ATOMIC,
+			 &mem),
+		-EINVAL);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, GANTRY_MEM_RELAXED, &mem), 0);
+	env_fill(src, 4096, 8);
+	CHECK_EQ(env_do_one(q, env_copy(src, m, 4096)), GANTRY_OK);
+	CHECK(env_is_filled(m, 4096, 8));
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/* ------------------------------------------------------------------ failures */
+
+/* What the log said last. */
+static char said[4096];
+
+static ssize_t
+log_keep(void *cookie, const char *text, size_t len)
+{
+	size_t used = strlen(said);
+
+	memcpy(said + used, text, RTE_MIN(len, sizeof(said) - 1 - used));
+	return len;
+}
+
+/* Registers two pages at m: it fails with -err, and the log contains `words`. */
+static void
+check_refusal(uint8_t *m, int err, const char *words)
+{
+	struct gantry_mem *mem = NULL;
+	FILE *log = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_keep});
+
+	memset(said, 0, sizeof(said));
+	rte_openlog_stream(log);
+	CHECK_EQ(gantry_mem_register(g, m, 8192, 0, &mem), -err);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	CHECK(mem == NULL);
+	CHECK(strstr(said, words) != NULL, "%s", said);
+}
+
+static void
+set_effective(uint32_t caps)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
+	data[0].effective = caps & data[0].permitted;
+	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
+}
+
+/* `refuse` makes the emulated kernel say what a real one says. */
+static void
+a_registration_that_fails_says_why(void)
+{
+	struct rlimit was, little = {.rlim_cur = 4096};
+	uint8_t *m = env_map(8192);
+	struct gantry_mem *mem;
+
+	/* A hole, whatever the kernel or another library makes of it: with ibv_fork_init(3), ENOMEM. */
+	munmap(m + 4096, 4096);
+	check_refusal(m, EFAULT, "is not mapped");
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	check_refusal(m, EFAULT, "is not mapped");
+	softhca_faults_clear();
+	CHECK(mmap(m + 4096, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		m + 4096);
+	check_refusal(m, EACCES, "mprotect");
+	CHECK_EQ(mprotect(m + 4096, 4096, PROT_READ), 0);
+	check_refusal(m, EACCES, "read-only");
+	CHECK_EQ(mprotect(m + 4096, 4096, PROT_READ | PROT_WRITE), 0);
+
+	CHECK_EQ(getrlimit(RLIMIT_MEMLOCK, &was), 0);
+	little.rlim_max = was.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &little), 0);
+	set_effective(UINT32_MAX & ~(1u << CAP_IPC_LOCK));
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	check_refusal(m, EPERM, "ulimit -l");
+	set_effective(UINT32_MAX);
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &was), 0);
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){was.rlim_max, was.rlim_max}), 0);
+	if (was.rlim_max == RLIM_INFINITY)
+		check_refusal(m, ENOMEM, "no memory");
+	softhca_faults_clear();
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &was), 0);
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=5"), 0);
+	check_refusal(m, EIO, "IOMMU");
+	CHECK_EQ(gantry_mem_register(g, m, 8192, 0, &mem), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_unmap(m, 8192);
+}
+
+/* Runs a child of fork(2), and returns its status: wait(2). */
+static int
+run_child(int (*child)(void *), void *arg)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(child(arg));
+	CHECK(pid > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static int
+child_registers(void *arg)
+{
+	struct gantry_mem *none = NULL;
+
+	return gantry_mem_register(g, arg, 100, 0, &none) == -ECHILD && none == NULL ? 0 : 1;
+}
+
+static int
+child_writes(void *arg)
+{
+	signal(SIGSEGV, SIG_DFL);
+	memset(arg, 0, 4096);
+	return 0;
+}
+
+/*
+ * Plug-ins of DPDK may have called ibv_fork_init(3): then the child does not have the memory. Else it
+ * has a copy. The parent's copies move the parent's bytes either way.
+ */
+static void
+a_child_of_fork_is_told_and_the_parent_goes_on(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem;
+	int status;
+
+	CHECK_EQ(gantry_mem_register(g, m, 4096, 0, &mem), 0);
+	env_fill(m, 4096, 11);
+	status = run_child(child_registers, m);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", status);
+	status = run_child(child_writes, m);
+	CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV : WEXITSTATUS(status) == 0, "%#x",
+		status);
+	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
+	CHECK(env_is_filled(dst, 4096, 11));
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+static const struct check_case cases[] = {
+	{"memory that is only read is a source and no destination",
+		memory_that_is_only_read_is_a_source_and_no_destination},
+	{"memory with relaxed order moves the same bytes",
+		memory_with_relaxed_order_moves_the_same_bytes},
+	{"a registration that fails says why", a_registration_that_fails_says_why},
+	{"a child of fork is told, and the parent goes on",
+		a_child_of_fork_is_told_and_the_parent_goes_on},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
