@@ -234,6 +234,47 @@ GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms
 /** The key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread. */
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 
+/* ------------------------------------------------------------------ layouts */
+
+#define GANTRY_MAX_LAYOUTS 1023 /**< layouts of one engine */
+
+/** One block of a layout. */
+struct gantry_block {
+	uint64_t offset; /**< of its first byte, from the base address that a descriptor gives */
+	uint64_t len;    /**< bytes, 1 to 1 GiB */
+	uint64_t skip;   /**< bytes from its end to its beginning in the next round */
+};
+
+/**
+ * A layout: rounds that follow each other. A round is the bytes of all blocks, in their order; in the
+ * next round each block begins len + skip bytes further. A list of buffers has one round. A column of a
+ * matrix of doubles is one block: len 8, skip the length of a row - 8, and a round for each row.
+ */
+struct gantry_layout_conf {
+	const struct gantry_block *block; /**< read during the call */
+	uint32_t n;                       /**< blocks */
+	uint32_t rounds;                  /**< 0: 1 */
+};
+
+/**
+ * Prepares a layout for gantry_desc::layout, for all queues of the engine. Blocks may overlap each
+ * other; what a scatter writes there is undefined. Control thread; workers may run.
+ * @param id written on success only.
+ * @return 0; -EINVAL no block, a length out of range, or a block goes beyond the address space; -E2BIG
+ *   it is longer than the device takes: n * rounds is at most 52; or n is at most 51, and len + skip of
+ *   each block at most 65535. The log says which; -ENOSPC there are 1023 layouts: destroy one; -ENOMEM.
+ */
+GANTRY_API int gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf,
+	uint16_t *id);
+
+/**
+ * Ends a layout. Descriptors that name it and are not in the hardware yet complete with
+ * GANTRY_BAD_LAYOUT; those in the hardware are carried out. Its id may be given to the next one that is
+ * created. Control thread; workers may run.
+ * @return 0; -EINVAL there is no such layout.
+ */
+GANTRY_API int gantry_layout_destroy(struct gantry *g, uint16_t id);
+
 /* ------------------------------------------------------------------ inline mode: queues */
 
 struct gantry_queue_conf {
@@ -250,6 +291,11 @@ struct gantry_queue_conf {
 	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
 	 */
 	uint32_t replays;
+	/**
+	 * How many layouts, each at one base address, the queue keeps ready in the hardware, at most
+	 * 256; 0: 16. A descriptor with another one waits for a key that no descriptor in flight uses.
+	 */
+	uint32_t layout_keys;
 };
 
 /** gantry_queue_conf::replays: copies behind a failed one complete with GANTRY_FLUSHED. */
@@ -487,14 +533,16 @@ GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gan
 
 /** Counters of one queue since it was created. */
 struct gantry_stats {
-	uint64_t submitted;  /**< descriptors accepted */
-	uint64_t completed;  /**< completions handed out */
-	uint64_t bytes;      /**< of descriptors that completed GANTRY_OK */
-	uint64_t doorbells;  /**< doorbells rung */
-	uint64_t wqes;       /**< WQEs handed to the hardware */
-	uint64_t cqes;       /**< CQEs received */
-	uint64_t recoveries; /**< how often the queue's connection to itself was set up again */
-	uint64_t replays;    /**< descriptors that were carried out again, each time counted */
+	uint64_t submitted;     /**< descriptors accepted */
+	uint64_t completed;     /**< completions handed out */
+	uint64_t bytes;         /**< of descriptors that completed GANTRY_OK */
+	uint64_t doorbells;     /**< doorbells rung */
+	uint64_t wqes;          /**< WQEs handed to the hardware */
+	uint64_t cqes;          /**< CQEs received */
+	uint64_t recoveries;    /**< how often the queue's connection to itself was set up again */
+	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
+	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
+	uint64_t layout_misses; /**< layouts that were given to the hardware */
 	uint64_t by_status[GANTRY_STATUS_MAX]; /**< completions handed out, by status */
 };
 

@@ -26,6 +26,8 @@
  *   READ          remote  local   1..          yes   of src
  *   COPY_SG       a list  a list  1..                                       counts
  *   FILL                  local   1..                                       pattern
+ *   GATHER        local*  local   1..layout
+ *   SCATTER       local   local*  1..layout
  *   WRITE_IMM     local   remote  0..          yes   of dst      data
  *   SEND          local           0..message   yes
  *   SEND_IMM      local           0..message   yes               data
@@ -33,6 +35,11 @@
  *   COMPARE_SWAP          remote  8            yes   of dst                 compare  swap
  *   FETCH_ADD             remote  8            yes   of dst                 add
  *   RAW           a WQE           16..1008     yes
+ *
+ * local*: the base address of the layout that `layout` names, gantry_layout_create(). WRITE, WRITE_IMM
+ * and SENDs of data may have a layout for their src, READ for its dst; 0 is none. len is at most the
+ * length of the layout, and counts its bytes from the first on. All of the layout's memory must be
+ * registered, each block, with all its rounds, in one region.
  *
  * Fields that an operation does not use must be zero; the engine refuses other values with
  * GANTRY_BAD_FIELD. Later versions may so give them a meaning. Where len is 0, the message has no
@@ -83,7 +90,10 @@ enum gantry_op {
 	GANTRY_OP_COPY_SG,
 	/** Writes arg[0] again and again: byte i of dst is byte i % 8 of arg[0] in memory. */
 	GANTRY_OP_FILL,
-	/* 7 and 8 are reserved. */
+	/** Copies the first len bytes of a layout, which lies at src, to dst in one piece. */
+	GANTRY_OP_GATHER,
+	/** Copies len bytes from src in one piece to the first bytes of a layout, which lies at dst. */
+	GANTRY_OP_SCATTER,
 	/**
 	 * WRITE, then takes the peer's oldest receive, which completes with imm when all bytes are
 	 * in place. A peer without a receive makes it wait.
@@ -145,7 +155,7 @@ struct gantry_desc {
 	uint8_t zero;        /**< unused */
 	uint16_t flags;      /**< GANTRY_DESC_* */
 	uint16_t peer;       /**< the connection, from gantry_peer_open() */
-	uint16_t layout;     /**< unused */
+	uint16_t layout;     /**< from gantry_layout_create() */
 	uint64_t cookie;     /**< any value; the completion has it again */
 	uint64_t src;        /**< address of the first byte to read */
 	uint64_t dst;        /**< address of the first byte to write */
@@ -167,6 +177,8 @@ enum gantry_status {
 	 */
 	GANTRY_BAD_OP,    /**< op is not an operation, or the device has no atomics */
 	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
+	/** There is no such layout, or its WQE is too long for the connection's send queue. */
+	GANTRY_BAD_LAYOUT,
 	/**
 	 * len is not one that the operation takes: the table above; or address + len overflows. Of
 	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG: a
@@ -176,7 +188,8 @@ enum gantry_status {
 	GANTRY_BAD_ADDRESS, /**< src or dst is 0; or that of an atomic or a list is not aligned */
 	GANTRY_OVERLAP,     /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
-	/** The queue's first FILL found no memory for its pattern buffers; the log says why. */
+	/** The queue's first FILL, or its first descriptor with a layout, found no memory for what it
+	 * needs. The log says why. */
 	GANTRY_NO_RESOURCES,
 	GANTRY_READ_ONLY, /**< the destination is registered with GANTRY_MEM_READ_ONLY */
 	GANTRY_BAD_PEER,  /**< no such connection on this queue, or it is not connected or down */

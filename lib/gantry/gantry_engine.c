@@ -136,6 +136,7 @@ gantry_destroy(struct gantry *g)
 	if (ret != 0)
 		return ret;
 	gantry_region_dir_fini(&g->regions);
+	gantry_layout_dir_fini(&g->layouts);
 	gantry_free(g);
 	return 0;
 }

@@ -13,12 +13,14 @@
 #include <hwq_dev.h>
 
 #include "gantry.h"
+#include "gantry_layout.h"
 #include "gantry_region.h"
 
 /* Control thread, but for `regions`: see gantry_region.h. */
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
+	struct gantry_layout_dir layouts; /* any thread reads */
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;

@@ -19,6 +19,8 @@
 #define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
 /* Memory of a later part of the operation was no longer registered: that part was not carried out. */
 #define GANTRY_FINISH_NOT_REGISTERED (UINT32_C(1) << 9)
+/* It uses a key that the UMR of an earlier slot lays out, which may not have run: gantry_recover.c. */
+#define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 
 /* True: the completion succeeded, and nothing is left to do. One comparison of status and zero. */
 static inline bool

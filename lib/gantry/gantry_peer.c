@@ -92,6 +92,7 @@ step_leave(void *arg)
 
 	if (is_busy(step->q, step->peer) || c->done != c->posted)
 		return -EBUSY;
+	gantry_keys_forget(step->q, gantry_queue_peer_conn(step->q, step->peer));
 	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #define MIN_DEPTH       2
 #define DEFAULT_REPLAYS 3
 #define MAX_REPLAYS     100
+#define DEFAULT_KEYS    16
 #define DEFAULT_PEERS   64
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
@@ -141,6 +142,8 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 		return -EINVAL;
 	if (conf->replays > MAX_REPLAYS && conf->replays != GANTRY_NO_REPLAYS)
 		return -EINVAL;
+	if (conf->layout_keys > GANTRY_MAX_KEYS)
+		return -EINVAL;
 	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
@@ -161,6 +164,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->socket = socket;
 	q->lcore = LCORE_ID_ANY;
 	q->replays = replays_of(conf);
+	q->keys.n = conf->layout_keys != 0 ? conf->layout_keys : DEFAULT_KEYS;
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
@@ -223,6 +227,8 @@ gantry_queue_destroy(struct gantry_queue *q)
 		ret = gantry_cells_fini(&q->cells);
 	if (ret == 0)
 		ret = gantry_fill_fini(&q->fill);
+	if (ret == 0)
+		ret = gantry_keys_fini(&q->keys);
 	if (ret == 0)
 		ret = hwq_domain_destroy(q->domain);
 	if (ret != 0)

@@ -33,6 +33,7 @@
 #include "gantry_conn_set.h"
 #include "gantry_counter.h"
 #include "gantry_fill.h"
+#include "gantry_key_cache.h"
 #include "gantry_region.h"
 #include "gantry_work.h"
 
@@ -92,6 +93,8 @@ struct gantry_queue_stats {
 	gantry_counter cqes;
 	gantry_counter recoveries;
 	gantry_counter replays;
+	gantry_counter key_hits;
+	gantry_counter key_misses;
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
@@ -158,6 +161,7 @@ struct gantry_queue {
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
 	struct gantry_peer *peer;  /* max_peers of them */
 	struct gantry_cells cells; /* from the first peer on */
+	struct gantry_keys keys;   /* from the first layout on */
 	struct gantry_fill fill;   /* from the first fill on */
 
 	/* Control thread. */

@@ -11,6 +11,7 @@
 #include <hwq_dump.h>
 #include <hwq_sq_save.h>
 
+#include "gantry_finish.h"
 #include "gantry_log.h"
 #include "gantry_replay.h"
 
@@ -102,7 +103,7 @@ slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_
  * Decides about every descriptor whose last WQE on the connection is `index` or later. The first of
  * them owns the WQE that failed and gets `status`; the device flushes the others. What may run again
  * is held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
- * for their slots.
+ * for their slots. What uses a key of a UMR that will not run is not held: the key leads elsewhere.
  */
 static void
 fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum gantry_status status,
@@ -111,8 +112,9 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum ga
 	struct gantry_stream *s = c->stream;
 	uint64_t seq = gantry_counter_get(&s->tail);
 	uint64_t end = s->issue + s->splitting;
-	bool first = true;
+	bool first = true, key_lost = false;
 
+	gantry_keys_fail(q, c - q->conn, index);
 	for (; seq != end; seq++) {
 		uint32_t slot = seq & s->mask;
 		uint64_t w = s->where[slot], next;
@@ -123,7 +125,9 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum ga
 		next = gantry_where_index(w);
 		next += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, next));
 		if (first || c != &q->conn[GANTRY_CONN_OWN] ||
+			(key_lost && (s->comp[slot].zero & GANTRY_FINISH_BORROWS) != 0) ||
 			!gantry_replay_save(q, c, slot, index, next)) {
+			key_lost |= gantry_replay_loses_key(c, index, next);
 			slot_fail(&s->comp[slot], status, cqe);
 			if (seq == s->issue) {
 				/* It is being split: post no more. It is done when its last WQE is.

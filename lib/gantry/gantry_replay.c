@@ -12,12 +12,29 @@ static const bool repeatable[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COPY] = true,
 	[GANTRY_OP_COPY_SG] = true,
 	[GANTRY_OP_FILL] = true,
+	[GANTRY_OP_GATHER] = true,
+	[GANTRY_OP_SCATTER] = true,
 };
 
 static uint8_t *
 saved_at(const struct gantry_queue *q, uint64_t bb)
 {
 	return (uint8_t *)q->saved + bb * HWQ_BB_LEN;
+}
+
+__rte_cold bool
+gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end)
+{
+	uint64_t index;
+
+	for (index = from; index != end;) {
+		uint16_t at = gantry_conn_ring_index(c, index);
+
+		if (hwq_sq_is_umr(c->sq, at))
+			return true;
+		index += hwq_sq_bb_at(c->sq, at);
+	}
+	return false;
 }
 
 __rte_cold bool
@@ -85,6 +102,7 @@ gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c)
 	if (at != 0)
 		gantry_ring(q, c);
 	gantry_fill_replayed(q);
+	gantry_keys_replayed(q);
 	q->saved_bb = 0;
 }
 

@@ -28,6 +28,9 @@
 bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t slot,
 	uint64_t from, uint64_t end);
 
+/* True: a UMR is among the WQEs in [from, end), so that some key is not laid out if they do not run. */
+bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
+
 /*
  * Posts what was saved, and rings the doorbell. No slot is held afterwards. The send queue is empty
  * at the call.

@@ -17,6 +17,8 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
 	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
 	stats->replays = gantry_counter_get(&q->stats.replays);
+	stats->layout_hits = gantry_counter_get(&q->stats.key_hits);
+	stats->layout_misses = gantry_counter_get(&q->stats.key_misses);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
 }
@@ -28,6 +30,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_OK] = "ok",
 		[GANTRY_BAD_OP] = "unknown operation",
 		[GANTRY_BAD_FIELD] = "unused field not zero",
+		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
 		[GANTRY_BAD_ADDRESS] = "address zero or not aligned",
 		[GANTRY_OVERLAP] = "source and destination overlap",

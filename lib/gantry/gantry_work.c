@@ -2,17 +2,28 @@
 /* The WQEs of work that is not a plain copy of one WQE. */
 #include "gantry_work.h"
 
+#include <hwq_wqe_umr.h>
+
 #include "gantry_cell.h"
+#include "gantry_engine.h"
 #include "gantry_fill.h"
 #include "gantry_finish.h"
 #include "gantry_queue.h"
 #include "gantry_sg.h"
 
+/* Bytes of the next RDMA or SEND. The own connection's limit is that of copies, which may go by MMO. */
+static uint64_t
+message_len(const struct gantry_queue *q, const struct gantry_work *w)
+{
+	return RTE_MIN(w->len,
+		w->conn == GANTRY_CONN_OWN ? q->g->max_msg_len : q->conn[w->conn].max_len);
+}
+
 /* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
 static bool
-next_piece(struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
+next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
 {
-	uint64_t len = RTE_MIN(w->len, c->max_len);
+	uint64_t len = kind == GANTRY_WORK_MEMCPY ? RTE_MIN(w->len, c->max_len) : message_len(q, w);
 
 	if (!gantry_work_put(c, w, kind, len))
 		return false;
@@ -108,18 +119,18 @@ opcode_of(enum gantry_work_kind kind)
  * has the immediate data: the peer places messages of one connection in their order.
  */
 static bool
-next_message(struct gantry_conn *c, struct gantry_work *w)
+next_message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
-	uint64_t len = RTE_MIN(w->len, c->max_len);
+	uint64_t len = message_len(q, w);
 	bool last = len == w->len;
 	uint8_t opcode = opcode_of(last ? w->kind : GANTRY_WORK_WRITE);
-	unsigned int flags = w->solicited && last ? HWQ_WQE_SOLICITED : 0;
+	unsigned int flags = w->flags | (w->solicited && last ? HWQ_WQE_SOLICITED : 0);
 	__be32 imm = last ? htobe32(w->imm) : 0;
 	uint16_t pi = c->sq->pi;
 
 	int n;
 
-	if (len <= c->max_inline)
+	if (len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT)
 		n = hwq_wqe_inline_imm(c->sq, opcode, w->dst_key, w->dst, (const void *)w->src, len,
 			flags, imm);
 	else
@@ -184,20 +195,56 @@ next_raw(struct gantry_conn *c, struct gantry_work *w)
 	return w->done;
 }
 
+void
+gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key)
+{
+	uint32_t number = gantry_keys_number(q, key);
+
+	w->key = key;
+	if (w->layout == GANTRY_WORK_SRC_LAYOUT)
+		w->src_key = number;
+	else
+		w->dst_key = number;
+	/* The WQEs behind the UMR wait for it. Behind one that is done nobody has to. */
+	w->flags = gantry_keys_is_fresh(q, key) ? HWQ_WQE_AFTER_UMR : 0;
+}
+
+/* Work with a layout: the key first, then the WQEs that name it. */
+static bool
+next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	uint16_t pi = c->sq->pi, key;
+
+	if (w->key == GANTRY_NO_KEY) {
+		key = gantry_keys_post(q, w->conn);
+		if (!was_put(c, pi, key != GANTRY_NO_KEY))
+			return false;
+		gantry_work_take_key(q, w, key);
+		return true;
+	}
+	if (w->kind == GANTRY_WORK_READ ? !next_piece(q, c, w, GANTRY_WORK_READ)
+					: !next_message(q, c, w))
+		return false;
+	gantry_keys_used(q, w->key);
+	return true;
+}
+
 bool
 gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
+	if (w->layout != GANTRY_WORK_NO_LAYOUT)
+		return next_with_layout(q, c, w);
 	switch ((enum gantry_work_kind)w->kind) {
 	case GANTRY_WORK_MEMCPY:
-		return next_piece(c, w, GANTRY_WORK_MEMCPY);
+		return next_piece(q, c, w, GANTRY_WORK_MEMCPY);
 	case GANTRY_WORK_READ:
-		return next_piece(c, w, GANTRY_WORK_READ);
+		return next_piece(q, c, w, GANTRY_WORK_READ);
 	case GANTRY_WORK_WRITE:
 	case GANTRY_WORK_WRITE_IMM:
 	case GANTRY_WORK_SEND:
 	case GANTRY_WORK_SEND_IMM:
 	case GANTRY_WORK_SEND_INV:
-		return next_message(c, w);
+		return next_message(q, c, w);
 	case GANTRY_WORK_COMPARE_SWAP:
 	case GANTRY_WORK_FETCH_ADD:
 		return next_atomic(q, c, w);

@@ -39,6 +39,13 @@ enum gantry_work_kind {
 	GANTRY_WORK_FILL,
 };
 
+/* The layout that one side of the work has. That side's addresses are offsets in the key. */
+enum gantry_work_layout {
+	GANTRY_WORK_NO_LAYOUT = 0,
+	GANTRY_WORK_SRC_LAYOUT, /* src_key is to be the key's number */
+	GANTRY_WORK_DST_LAYOUT, /* dst_key */
+};
+
 /* A checked descriptor: addresses with keys, and the connection that carries it. */
 struct gantry_work {
 	uint64_t src;
@@ -54,6 +61,9 @@ struct gantry_work {
 	uint8_t kind;    /* enum gantry_work_kind */
 	bool done;       /* every WQE is written */
 	bool solicited;  /* GANTRY_DESC_SOLICITED */
+	uint8_t layout;  /* enum gantry_work_layout */
+	uint8_t flags;   /* HWQ_WQE_*: of each WQE */
+	uint16_t key;    /* if there is a layout: number in gantry_keys */
 	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */
 	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do, see gantry_finish.h */
 };
@@ -74,6 +84,9 @@ gantry_work_is_done(const struct gantry_work *w)
  */
 bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
 
+/* The WQEs of work with a layout name this key from now on. */
+void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key);
+
 /* False: no raw WQE is len bytes long. */
 bool gantry_work_raw_len_is_possible(uint64_t len);
 /* False: the WQE does not say that it is len bytes long, or it is too long for the send queue. */
@@ -88,7 +101,7 @@ gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind
 {
 	/* gantry_conn_signals(c, 1), in one comparison. */
 	bool signal = (c->posted & c->signal_mask) == c->signal_mask;
-	unsigned int flags = signal ? HWQ_WQE_SIGNALED : 0;
+	unsigned int flags = (signal ? HWQ_WQE_SIGNALED : 0) | w->flags;
 	int n;
 
 	if (kind == GANTRY_WORK_MEMCPY)

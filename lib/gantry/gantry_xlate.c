@@ -3,6 +3,7 @@
 #include "gantry_xlate.h"
 
 #include "gantry_engine.h"
+#include "gantry_finish.h"
 #include "gantry_sg.h"
 
 /* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
@@ -24,12 +25,15 @@ enum {
 	ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
 	RAW = 1 << 15,          /* src is a WQE */
 	LISTS = 1 << 16,        /* src and dst are lists */
+	SRC_LAYOUT = 1 << 17,   /* src may be a layout */
+	DST_LAYOUT = 1 << 18,   /* dst may be a layout */
+	NEEDS_LAYOUT = 1 << 19, /* ... and must be one */
 
 	/* What several rows have. */
 	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
 	REMOTE = COPIES | USES_PEER | USES_KEY,
 	SENDS = IS_OP | USES_SRC | USES_LEN | USES_PEER | LOCAL_SRC | SOLICITS | MAY_BE_EMPTY |
-		ONE_MESSAGE,
+		ONE_MESSAGE | SRC_LAYOUT,
 	ATOMICS = IS_OP | USES_DST | USES_LEN | USES_PEER | USES_KEY | USES_ARG0 | ATOMIC,
 };
 
@@ -42,9 +46,14 @@ static const struct op_rule {
 	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST},
 	[GANTRY_OP_COPY_SG] = {COPIES | USES_ARG0 | LISTS, GANTRY_WORK_SG},
 	[GANTRY_OP_FILL] = {IS_OP | USES_DST | USES_LEN | USES_ARG0 | LOCAL_DST, GANTRY_WORK_FILL},
-	[GANTRY_OP_WRITE] = {REMOTE | LOCAL_SRC, GANTRY_WORK_WRITE},
-	[GANTRY_OP_READ] = {REMOTE | LOCAL_DST, GANTRY_WORK_READ},
-	[GANTRY_OP_WRITE_IMM] = {REMOTE | LOCAL_SRC | USES_IMM | SOLICITS | MAY_BE_EMPTY,
+	[GANTRY_OP_GATHER] = {COPIES | LOCAL_SRC | LOCAL_DST | SRC_LAYOUT | NEEDS_LAYOUT,
+		GANTRY_WORK_READ},
+	[GANTRY_OP_SCATTER] = {COPIES | LOCAL_SRC | LOCAL_DST | DST_LAYOUT | NEEDS_LAYOUT,
+		GANTRY_WORK_WRITE},
+	[GANTRY_OP_WRITE] = {REMOTE | LOCAL_SRC | SRC_LAYOUT, GANTRY_WORK_WRITE},
+	[GANTRY_OP_READ] = {REMOTE | LOCAL_DST | DST_LAYOUT, GANTRY_WORK_READ},
+	[GANTRY_OP_WRITE_IMM] = {REMOTE | LOCAL_SRC | USES_IMM | SOLICITS | MAY_BE_EMPTY |
+					 SRC_LAYOUT,
 		GANTRY_WORK_WRITE_IMM},
 	[GANTRY_OP_SEND] = {SENDS, GANTRY_WORK_SEND},
 	[GANTRY_OP_SEND_IMM] = {SENDS | USES_IMM, GANTRY_WORK_SEND_IMM},
@@ -86,12 +95,13 @@ unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 	uint32_t flags = GANTRY_DESC_FENCE | ((uses & SOLICITS) != 0 ? GANTRY_DESC_SOLICITED : 0);
 
 	if ((uses & MAY_BE_EMPTY) != 0 && d->len == 0)
-		uses &= ~(USES_SRC | USES_DST | USES_KEY);
-	return d->zero == 0 && d->layout == 0 && (d->flags & ~flags) == 0 &&
-	       is_free(d->peer, uses, USES_PEER) && is_free(d->src, uses, USES_SRC) &&
-	       is_free(d->dst, uses, USES_DST) && is_free(d->len, uses, USES_LEN) &&
-	       is_free(d->remote_key, uses, USES_KEY) && is_free(d->imm, uses, USES_IMM) &&
-	       is_free(d->arg[0], uses, USES_ARG0) && is_free(d->arg[1], uses, USES_ARG1);
+		uses &= ~(USES_SRC | USES_DST | USES_KEY | SRC_LAYOUT);
+	return d->zero == 0 && is_free(d->layout, uses, SRC_LAYOUT | DST_LAYOUT) &&
+	       (d->flags & ~flags) == 0 && is_free(d->peer, uses, USES_PEER) &&
+	       is_free(d->src, uses, USES_SRC) && is_free(d->dst, uses, USES_DST) &&
+	       is_free(d->len, uses, USES_LEN) && is_free(d->remote_key, uses, USES_KEY) &&
+	       is_free(d->imm, uses, USES_IMM) && is_free(d->arg[0], uses, USES_ARG0) &&
+	       is_free(d->arg[1], uses, USES_ARG1);
 }
 
 static bool
@@ -160,6 +170,8 @@ check(const struct gantry_desc *d, const struct op_rule *rule)
 		return GANTRY_BAD_LENGTH;
 	if (!addresses_are_possible(d, rule->uses))
 		return GANTRY_BAD_ADDRESS;
+	if ((rule->uses & NEEDS_LAYOUT) != 0)
+		return d->layout == 0 ? GANTRY_BAD_LAYOUT : GANTRY_OK;
 	if ((rule->uses & LOCAL_SRC) != 0 && (rule->uses & LOCAL_DST) != 0 && overlap(d))
 		return GANTRY_OVERLAP;
 	return GANTRY_OK;
@@ -214,6 +226,81 @@ own_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_ru
 	return GANTRY_TO_HARDWARE;
 }
 
+/*
+ * The side of a descriptor with a layout that has none, if it is local. *out is NULL if it is remote.
+ * GANTRY_OK or GANTRY_NOT_REGISTERED.
+ */
+static enum gantry_status
+find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses,
+	const struct gantry_region **out)
+{
+	*out = NULL;
+	if ((uses & (LOCAL_SRC | LOCAL_DST)) != (LOCAL_SRC | LOCAL_DST))
+		return GANTRY_OK;
+	*out = (uses & SRC_LAYOUT) != 0 ? find_region(q, &q->view.dst, d->dst, d->len)
+					: find_region(q, &q->view.src, d->src, d->len);
+	return *out == NULL ? GANTRY_NOT_REGISTERED : GANTRY_OK;
+}
+
+/* GANTRY_OK, or the status that refuses the layout, or the memory below it. */
+static enum gantry_status
+check_layout(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
+{
+	bool from = (uses & SRC_LAYOUT) != 0;
+	enum gantry_status status =
+		gantry_keys_prepare(q, d->layout, from ? d->src : d->dst, d->len);
+
+	if (status == GANTRY_OK && (uses & NEEDS_LAYOUT) != 0 &&
+		gantry_keys_overlap(q, from ? d->dst : d->src, d->len))
+		return GANTRY_OVERLAP;
+	return status;
+}
+
+/*
+ * The work of a descriptor with a layout. On the own connection it goes by RDMA, because RDMA is what
+ * mlx5dv_wr_post(3) promises for such keys: a gather reads from the key, a scatter writes to it.
+ */
+static enum gantry_status
+layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+	struct gantry_work *w)
+{
+	bool from = (rule->uses & SRC_LAYOUT) != 0;
+	uint32_t conn = find_conn(q, d, rule->uses);
+	enum gantry_status status = check_layout(q, d, rule->uses);
+	const struct gantry_region *plain;
+	uint16_t key;
+
+	if (status == GANTRY_OK)
+		status = find_plain_side(q, d, rule->uses, &plain);
+	if (status == GANTRY_OK)
+		status = check_conn(q, conn, d, rule);
+	if (status != GANTRY_OK)
+		return status;
+	/* The own connection may be under repair; its ring is there all the same. */
+	key = gantry_keys_find(q, conn, !from, &status);
+	if (status != GANTRY_OK)
+		return status;
+	*w = (struct gantry_work){
+		.src = from ? 0 : d->src,
+		.dst = from ? d->dst : 0,
+		.len = d->len,
+		.src_key = plain != NULL ? plain->lkey : d->remote_key,
+		.dst_key = plain != NULL ? plain->lkey : d->remote_key,
+		.conn = conn,
+		.kind = rule->kind,
+		.solicited = (d->flags & GANTRY_DESC_SOLICITED) != 0,
+		.imm = d->imm,
+		.layout = from ? GANTRY_WORK_SRC_LAYOUT : GANTRY_WORK_DST_LAYOUT,
+		.key = key,
+	};
+	if (key != GANTRY_NO_KEY) {
+		gantry_work_take_key(q, w, key);
+		if (gantry_keys_is_fresh(q, key))
+			w->finish = GANTRY_FINISH_BORROWS;
+	}
+	return GANTRY_TO_HARDWARE;
+}
+
 enum gantry_status
 gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {
@@ -226,6 +313,8 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		return status;
 	if ((rule->uses & ATOMIC) != 0 && !q->g->info.atomics)
 		return GANTRY_BAD_OP;
+	if (d->layout != 0)
+		return layout_work(q, d, rule, w);
 	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {
 		src = find_region(q, &q->view.src, d->src, d->len);
 		if (src == NULL)

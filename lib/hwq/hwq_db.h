@@ -137,6 +137,14 @@ hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int
 	bf->offset ^= bf->toggle;
 }
 
+/* A UMR never goes by BlueFlame: libmlx5 does not send it so either. It takes two WQEBBs at least. */
+static inline bool
+hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
+{
+	return __builtin_expect(ds > HWQ_DS_PER_BB, 0) &&
+	       (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
+}
+
 /**
  * Tells the device of all WQEs that were committed since the last call: once a burst. Without such WQEs it
  * does nothing. It publishes the CQ's consumer index first: see hwq_cq.h.
@@ -145,12 +153,14 @@ static inline void
 hwq_sq_ring(struct hwq_sq *sq)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl;
+	unsigned int ds;
 
 	if (sq->pi == sq->rung)
 		return;
 	ctrl = (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
-	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, be32toh(ctrl->qpn_ds) & HWQ_DS_MAX,
-		sq->last == sq->rung);
+	ds = be32toh(ctrl->qpn_ds) & HWQ_DS_MAX;
+	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, ds,
+		sq->last == sq->rung && !hwq_is_umr(ctrl, ds));
 }
 
 #endif

@@ -27,10 +27,10 @@ struct hwq_mkey_pool;
 /** One owner thread's share of a device. Written by hwq. */
 struct hwq_domain {
 	struct hwq_dev *dev;
-	struct ibv_td *td; /**< NULL: the device has no register for the domain only */
-	struct ibv_pd *pd; /**< parent domain of td and of the device's protection domain */
-	struct hwq_bf bf;  /**< state of the domain's doorbell register */
-	unsigned int refs; /**< how many CQs, QPs and pools were created in it */
+	struct ibv_td *td;         /**< NULL: the device has no register for the domain only */
+	struct ibv_pd *pd;         /**< parent domain of td and of the device's protection domain */
+	struct hwq_bf bf;          /**< state of the domain's doorbell register */
+	_Atomic unsigned int refs; /**< how many CQs, QPs and pools were created in it */
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */
 };
 

@@ -29,6 +29,8 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
+	/** Of hwq_wqe.h's builders: after earlier UMRs. Builders of hwq_wr.h set it by themselves. */
+	HWQ_WQE_AFTER_UMR = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE,
 	/* Not bits of the control segment: some builders of hwq_wr.h read them, all others ignore them. */
 	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */

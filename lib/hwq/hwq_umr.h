@@ -98,6 +98,17 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memset(context + 32, 0, 32);
 }
 
+/* UMR control and key context of a layout of a plain key. */
+static HWQ_INLINE void
+hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned int units,
+	uint64_t len)
+{
+	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, units,
+		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS,
+		0, hwq_umr_access(access), 0xffffff00 | variant, 0, len);
+}
+
 static_assert(offsetof(struct hwq_sge, lkey) == offsetof(struct hwq_sge, len) + 4,
 	"hwq_put_klm() takes both at once");
 

@@ -113,17 +113,6 @@ hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 	return 0;
 }
 
-/* UMR control and key context of a layout of a plain key. */
-static HWQ_INLINE void
-hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned int units,
-	uint64_t len)
-{
-	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, units,
-		MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS,
-		0, hwq_umr_access(access), 0xffffff00 | variant, 0, len);
-}
-
 /* These two write layouts. Callers pass variant 0 as a constant, or any variant. */
 static HWQ_INLINE void
 hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,

@@ -10,6 +10,7 @@
 #include "check.h"
 
 #include "hwq_umr_image.h"
+#include "hwq_wqe_umr.h"
 
 #define N_BB  16
 #define QPN   0x123456
@@ -116,6 +117,75 @@ golden_pattern(void)
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a pattern");
 	check_wqe(6, want, sizeof(want), "a pattern");
 	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
+}
+
+/* The builders of one WQE: the bytes are those above, for a key whose variant is 0. */
+static void
+golden_single_wqes(void)
+{
+	const unsigned int read = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	uint8_t want[192] = {0}, bell[8];
+
+	put(want, "00 ff fa 25  12 34 56 0c  00 00 00 08  00 ab cd 00");
+	put(want + 16, "80 00 00 00  00 04 00 00  00 00 00 00 20 3c 20 01");
+	put(want + 64, "00 00 18 00  ff ff ff 00");
+	put(want + 88, "00 00 00 00 00 00 01 20");
+	put(want + 128, "00 00 01 00  0a 0b 0c 0d  11 22 33 44 55 66 77 88");
+	put(want + 144, "00 00 00 20  00 00 00 02  00 00 00 00 00 00 00 01");
+	start();
+	hwq_mkey_set_tag(&mkey, 0);
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, read, 2, two, HWQ_WQE_SIGNALED), 3, "a list");
+	check_wqe(START, want, sizeof(want), "a list");
+	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
+	CHECK_EQ(sq.last, START, "where it starts");
+	/* The doorbell writes eight bytes and no more: a UMR never goes by BlueFlame. */
+	hwq_sq_ring(&sq);
+	memcpy(bell, want, sizeof(bell));
+	memset(want, 0, sizeof(want));
+	memcpy(want, bell, sizeof(bell));
+	check_bytes(reg, want, sizeof(want), "the doorbell register");
+
+	memset(want, 0, sizeof(want));
+	put(want, "00 00 00 25  12 34 56 0c  00 00 00 00  00 ab cd 00");
+	put(want + 16, "80 00 00 00  00 04 00 00  00 00 00 00 20 3c 20 01");
+	put(want + 64, "00 00 60 00  ff ff ff 00");
+	put(want + 88, "00 00 00 00 00 00 00 0f");
+	put(want + 128, "00 00 00 05  00 00 04 00  00 00 00 03  00 00 00 01");
+	put(want + 144, "00 0c 00 05  00 00 00 09  00 00 00 00 00 00 00 10");
+	start_at(0);
+	hwq_mkey_set_tag(&mkey, 0);
+	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey,
+			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1, strides, 0),
+		3, "a pattern");
+	check_wqe(0, want, sizeof(want), "a pattern");
+	/* Who uses the key says that it waits for the UMR: one bit of the control segment. */
+	CHECK_EQ(hwq_wqe_rdma_read(&sq, 1, 2, 0xabcd00, 0, 4, HWQ_WQE_AFTER_UMR), 1, "a read");
+	CHECK_EQ(((uint8_t *)hwq_sq_at(&sq, 3))[11], 0x20, "its fence");
+}
+
+static void
+single_wqes_that_are_not_possible(void)
+{
+	uint16_t pi;
+
+	start();
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 2, two, 0), -EINVAL, "a variant");
+	hwq_mkey_set_tag(&mkey, 0);
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 16, 2, two, 0), -EINVAL, "access flags");
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 9, many, 0), -ENOMEM, "nine entries");
+	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 9, strides, 0), -ENOMEM, "nine entries");
+	CHECK_EQ(sq.pi, START, "nothing was written");
+	/* Three WQEBBs each, and five times in sixteen. */
+	for (pi = 0; pi < 5; pi++)
+		CHECK(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0) == 3, "room for list %u", pi);
+	pi = sq.pi;
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), 0, "full");
+	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), 0, "full");
+	CHECK_EQ(sq.pi, pi, "nothing was written");
+	/* A ring of four WQEBBs does not hold two of three. */
+	hwq_sq_init(&sq, ring, 4, QPN, dbrec, &bf, &cq);
+	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), -EINVAL, "a short ring");
+	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), -EINVAL, "a short ring");
 }
 
 /* The key's length is the sum of the pieces, in 64 bits. */
@@ -314,6 +384,9 @@ main(void)
 {
 	RUN("a list has the bytes of its format", golden_list());
 	RUN("a pattern has the bytes of its format", golden_pattern());
+	RUN("WQEs without a batch have the same bytes", golden_single_wqes());
+	RUN("WQEs without a batch that are not possible are refused",
+		single_wqes_that_are_not_possible());
 	RUN("a list of 2 GiB and more has the sum of its pieces as length", list_lengths());
 	RUN("windows have the bytes of their format", golden_windows());
 	RUN("invalid requests are refused with libmlx5's errors", errors());

@@ -162,7 +162,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 		{WITH(nop, len, 1), GANTRY_BAD_FIELD},
 		{WITH(nop, peer, 1), GANTRY_BAD_FIELD},
 		{WITH(w, zero, 1), GANTRY_BAD_FIELD},
-		{WITH(w, layout, 1), GANTRY_BAD_FIELD},
+		{WITH(w, layout, 1), GANTRY_BAD_LAYOUT},
 		{WITH(w, imm, 1), GANTRY_BAD_FIELD},
 		{WITH(r, arg[0], 1), GANTRY_BAD_FIELD},
 		{WITH(r, arg[1], 1), GANTRY_BAD_FIELD},

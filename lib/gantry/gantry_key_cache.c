@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds keys by their layouts, and lays keys out. */
+#include "gantry_key_cache.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <hwq_wqe_umr.h>
+
+#include "gantry_alloc.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_queue.h"
+
+/* ------------------------------------------------------------------ begin and end */
+
+static int
+keys_make(struct gantry_queue *q)
+{
+	const struct hwq_mkey_conf conf = {.n = q->keys.n, .max_entries = GANTRY_LAYOUT_PIECES};
+	struct gantry_keys *keys = &q->keys;
+	struct gantry_key_plan *plan;
+	struct gantry_key *key;
+	uint32_t i;
+	int ret;
+
+	key = gantry_alloc("gantry_keys", keys->n * sizeof(*key), q->socket);
+	plan = gantry_alloc("gantry_plan", sizeof(*plan), q->socket);
+	ret = key == NULL || plan == NULL ? -ENOMEM
+					  : hwq_mkey_pool_create(q->domain, &conf, &keys->pool);
+	if (ret != 0) {
+		gantry_free(plan);
+		gantry_free(key);
+		return ret;
+	}
+	for (i = 0; i < keys->n; i++)
+		key[i].mkey = hwq_mkey_get(keys->pool);
+	keys->plan = plan;
+	keys->key = key;
+	return 0;
+}
+
+int
+gantry_keys_init(struct gantry_queue *q)
+{
+	int ret;
+
+	if (likely(q->keys.key != NULL))
+		return 0;
+	ret = keys_make(q);
+	if (ret != 0)
+		LOG(ERR, "no %u keys for layouts: %s", q->keys.n, strerror(-ret));
+	return ret;
+}
+
+int
+gantry_keys_fini(struct gantry_keys *keys)
+{
+	uint32_t i;
+	int ret;
+
+	if (keys->key == NULL)
+		return 0;
+	/* Those that an earlier call has given back are not given back again. */
+	for (i = 0; i < keys->n; i++)
+		hwq_mkey_put(keys->key[i].mkey);
+	ret = hwq_mkey_pool_destroy(keys->pool);
+	if (ret != 0)
+		return ret;
+	gantry_free(keys->plan);
+	gantry_free(keys->key);
+	keys->key = NULL;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ what a descriptor names */
+
+enum gantry_status
+gantry_keys_prepare(struct gantry_queue *q, uint16_t id, uint64_t base, uint64_t len)
+{
+	struct gantry_key_plan *plan;
+	uint64_t serial;
+
+	if (gantry_keys_init(q) != 0)
+		return GANTRY_NO_RESOURCES;
+	plan = q->keys.plan;
+	plan->base = base;
+	serial = gantry_layout_serial(&q->g->layouts, id);
+	if (serial == 0)
+		return GANTRY_BAD_LAYOUT;
+	/* A serial number names one layout for ever: that of the last descriptor is here already. */
+	if (plan->serial != serial) {
+		plan->serial = 0;
+		if (!gantry_layout_read(&q->g->layouts, id, serial, &plan->layout))
+			return GANTRY_BAD_LAYOUT;
+		plan->serial = serial;
+	}
+	return len <= plan->layout.len ? GANTRY_OK : GANTRY_BAD_LENGTH;
+}
+
+/* True: a round of the piece that begins at `at` has a byte in common with [addr, addr + len). */
+static bool
+piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at, uint64_t addr,
+	uint64_t len)
+{
+	uint64_t first = 0;
+
+	/* The first round that does not end before addr. Of a list, there is one. */
+	if (at + p->len <= addr && p->stride != 0)
+		first = (addr - at - p->len) / p->stride + 1;
+	at += first * p->stride;
+	return first < rounds && at < addr + len && addr < at + p->len;
+}
+
+bool
+gantry_keys_overlap(const struct gantry_queue *q, uint64_t addr, uint64_t len)
+{
+	const struct gantry_key_plan *plan = q->keys.plan;
+	const struct gantry_layout *l = &plan->layout;
+	uint32_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (piece_overlaps(&l->piece[i], l->rounds, plan->base + l->piece[i].offset, addr,
+			    len))
+			return true;
+	return false;
+}
+
+/* Looks the memory of a piece up, all rounds of it in one region. False: it is not registered. */
+static bool
+piece_resolve(struct gantry_queue *q, struct gantry_key_plan *plan, uint32_t i, bool to)
+{
+	const struct gantry_layout_piece *p = &plan->layout.piece[i];
+	uint64_t addr = plan->base + p->offset;
+	uint64_t len = (uint64_t)p->stride * (plan->layout.rounds - 1) + p->len;
+	const struct gantry_region *r;
+
+	if (addr < plan->base || addr + len < addr)
+		return false;
+	r = gantry_region_lookup(&q->view, addr, len);
+	if (r == NULL || (to && r->read_only))
+		return false;
+	plan->at[i].lkey = r->lkey;
+	plan->at[i].addr = addr - r->bias;
+	return true;
+}
+
+/* 16-byte units of the UMR. */
+static uint32_t
+units(const struct gantry_layout *l)
+{
+	return l->n + (l->rounds != 1);
+}
+
+uint16_t
+gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to, enum gantry_status *status)
+{
+	struct gantry_keys *keys = &q->keys;
+	struct gantry_key_plan *plan = keys->plan;
+	uint32_t i;
+
+	*status = GANTRY_OK;
+	for (i = 0; i < keys->n; i++) {
+		const struct gantry_key *k = &keys->key[i];
+
+		if (k->serial == plan->serial && k->base == plan->base && k->conn == conn &&
+			k->version == q->view.version) {
+			gantry_counter_add(&q->stats.key_hits, 1);
+			return i;
+		}
+	}
+	for (i = 0; i < plan->layout.n; i++)
+		if (!piece_resolve(q, plan, i, to))
+			*status = GANTRY_NOT_REGISTERED;
+	if (2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[conn].sq))
+		*status = GANTRY_BAD_LAYOUT;
+	return GANTRY_NO_KEY;
+}
+
+/* ------------------------------------------------------------------ keys in use */
+
+/* True: a WQE that is not done names it, or will, or may be posted again. */
+static bool
+is_in_use(const struct gantry_queue *q, uint32_t i)
+{
+	const struct gantry_key *k = &q->keys.key[i];
+	const struct gantry_conn *c = &q->conn[k->conn];
+
+	if (k->conn == GANTRY_CONN_NONE)
+		return false;
+	return c->done <= k->last_use || c->state == GANTRY_CONN_DRAINING ||
+	       c->state == GANTRY_CONN_BROKEN ||
+	       (c->stream->splitting && c->stream->split.key == i);
+}
+
+/* The key that has been idle longest, or GANTRY_NO_KEY. Keys without a layout come first. */
+static uint16_t
+find_idle(const struct gantry_queue *q)
+{
+	uint64_t least = UINT64_MAX;
+	uint16_t best = GANTRY_NO_KEY;
+	uint32_t i;
+
+	for (i = 0; i < q->keys.n; i++) {
+		const struct gantry_key *k = &q->keys.key[i];
+		uint64_t rank = k->serial == 0 ? 0 : k->stamp;
+
+		if (rank < least && !is_in_use(q, i)) {
+			least = rank;
+			best = i;
+		}
+	}
+	return best;
+}
+
+bool
+gantry_keys_is_fresh(const struct gantry_queue *q, uint16_t key)
+{
+	const struct gantry_key *k = &q->keys.key[key];
+
+	return q->conn[k->conn].done <= k->laid_out;
+}
+
+/* Who may use a key: on the own connection, RDMA names one side of every operation by a remote key. */
+static unsigned int
+access_of(uint32_t conn)
+{
+	return conn == GANTRY_CONN_OWN
+		       ? HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE | HWQ_ACCESS_REMOTE_READ
+		       : HWQ_ACCESS_LOCAL_WRITE;
+}
+
+static int
+put_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, const struct gantry_key_plan *plan,
+	unsigned int access)
+{
+	struct hwq_sge sge[GANTRY_LAYOUT_PIECES];
+	uint32_t i;
+
+	for (i = 0; i < plan->layout.n; i++)
+		sge[i] = (struct hwq_sge){
+			.addr = plan->at[i].addr,
+			.len = plan->layout.piece[i].len,
+			.lkey = plan->at[i].lkey,
+		};
+	return hwq_wqe_mr_list(sq, mkey, access, plan->layout.n, sge, 0);
+}
+
+static int
+put_pattern(struct hwq_sq *sq, const struct hwq_mkey *mkey, const struct gantry_key_plan *plan,
+	unsigned int access)
+{
+	struct mlx5dv_mr_interleaved data[GANTRY_LAYOUT_PIECES];
+	uint32_t i;
+
+	for (i = 0; i < plan->layout.n; i++) {
+		const struct gantry_layout_piece *p = &plan->layout.piece[i];
+
+		data[i] = (struct mlx5dv_mr_interleaved){
+			.addr = plan->at[i].addr,
+			.bytes_count = p->len,
+			.bytes_skip = p->stride - p->len,
+			.lkey = plan->at[i].lkey,
+		};
+	}
+	return hwq_wqe_mr_interleaved(sq, mkey, access, plan->layout.rounds, plan->layout.n, data,
+		0);
+}
+
+uint16_t
+gantry_keys_post(struct gantry_queue *q, uint32_t conn)
+{
+	const struct gantry_key_plan *plan = q->keys.plan;
+	struct gantry_conn *c = &q->conn[conn];
+	uint16_t i = find_idle(q), pi = c->sq->pi;
+	struct gantry_key *k;
+	int n;
+
+	if (i == GANTRY_NO_KEY)
+		return i;
+	k = &q->keys.key[i];
+	n = plan->layout.rounds == 1 ? put_list(c->sq, k->mkey, plan, access_of(conn))
+				     : put_pattern(c->sq, k->mkey, plan, access_of(conn));
+	/* gantry_keys_find() left no other reason than a full ring. */
+	RTE_ASSERT(n >= 0);
+	if (n <= 0)
+		return GANTRY_NO_KEY;
+	k->serial = plan->serial;
+	k->base = plan->base;
+	k->version = q->view.version;
+	k->conn = conn;
+	k->laid_out = c->posted + (uint16_t)(c->sq->last - pi);
+	k->last_use = k->laid_out;
+	k->stamp = ++q->keys.clock;
+	gantry_counter_add(&q->stats.key_misses, 1);
+	return i;
+}
+
+void
+gantry_keys_used(struct gantry_queue *q, uint16_t key)
+{
+	struct gantry_key *k = &q->keys.key[key];
+
+	k->last_use = q->conn[k->conn].posted;
+	k->stamp = ++q->keys.clock;
+}
+
+uint32_t
+gantry_keys_number(const struct gantry_queue *q, uint16_t key)
+{
+	return q->keys.key[key].mkey->lkey;
+}
+
+/* ------------------------------------------------------------------ failures */
+
+__rte_cold void
+gantry_keys_fail(struct gantry_queue *q, uint32_t conn, uint64_t index)
+{
+	uint32_t i;
+
+	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++) {
+		struct gantry_key *k = &q->keys.key[i];
+
+		if (k->conn == conn && k->laid_out >= index)
+			k->serial = 0;
+	}
+}
+
+__rte_cold void
+gantry_keys_replayed(struct gantry_queue *q)
+{
+	uint32_t i;
+
+	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++)
+		if (q->keys.key[i].conn == GANTRY_CONN_OWN)
+			q->keys.key[i].last_use = q->conn[GANTRY_CONN_OWN].posted - 1;
+}
+
+__rte_cold void
+gantry_keys_forget(struct gantry_queue *q, uint32_t conn)
+{
+	uint32_t i;
+
+	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++)
+		if (q->keys.key[i].conn == conn) {
+			q->keys.key[i].serial = 0;
+			q->keys.key[i].conn = GANTRY_CONN_NONE;
+		}
+}

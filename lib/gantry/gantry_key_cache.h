@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys that lay memory out, and which layout each of them has now.
+ *
+ *   gantry_keys_prepare()   reads the layout that a descriptor names, and checks it
+ *   gantry_keys_find()      a key that has this layout, at this base, on this connection; or none
+ *   gantry_keys_post()      none: writes a UMR for a key that nobody uses
+ *   gantry_keys_used()      a WQE that names the key was written
+ *
+ * A key belongs to the connection whose UMR laid it out: only WQEs of one send queue are ordered behind
+ * the UMR. It is laid out anew when every WQE that names it is done and no split descriptor has it. What
+ * was laid out under an older version of the table of regions is not found any more, because a region
+ * below it may be gone; nor is what a UMR laid out that may not have run, because its connection failed.
+ *
+ * The first descriptor with a layout makes a queue's keys. Owner thread.
+ */
+#ifndef GANTRY_KEY_CACHE_H
+#define GANTRY_KEY_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hwq_mkey.h>
+
+#include "gantry_desc.h"
+#include "gantry_layout.h"
+
+#define GANTRY_NO_KEY   UINT16_MAX
+#define GANTRY_MAX_KEYS 256
+
+struct gantry_conn;
+struct gantry_queue;
+
+/* One key. */
+struct gantry_key {
+	struct hwq_mkey *mkey;
+	uint64_t serial;   /* the layout that it has; 0: none that can be found */
+	uint64_t base;     /* where it lies */
+	uint64_t version;  /* of the table of regions */
+	uint64_t laid_out; /* gantry_conn::posted before the UMR */
+	uint64_t last_use; /* gantry_conn::posted before the last WQE that names it */
+	uint64_t stamp;    /* gantry_keys::clock at its last use */
+	uint32_t conn;     /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
+};
+
+/* The layout that the descriptor at hand names, between gantry_keys_prepare() and gantry_keys_post(). */
+struct gantry_key_plan {
+	uint64_t serial;
+	uint64_t base;
+	struct gantry_layout layout;
+	/* Where each piece begins. */
+	struct {
+		uint64_t addr; /* as the device knows it */
+		uint32_t lkey;
+	} at[GANTRY_LAYOUT_PIECES];
+};
+
+struct gantry_keys {
+	uint32_t n;             /* keys that the queue is to have */
+	uint64_t clock;         /* how often a key was used */
+	struct gantry_key *key; /* NULL: none yet */
+	struct gantry_key_plan *plan;
+	struct hwq_mkey_pool *pool;
+};
+
+/* Makes the keys, unless they are there. 0 or a negative errno, and the log says why. */
+int gantry_keys_init(struct gantry_queue *q);
+/* Destroys the keys. 0; or what the device said: call again. Control thread. */
+int gantry_keys_fini(struct gantry_keys *keys);
+
+/* Reads layout `id` for memory at `base`, and checks that `len` bytes of it can be used. */
+enum gantry_status gantry_keys_prepare(struct gantry_queue *q, uint16_t id, uint64_t base,
+	uint64_t len);
+/* True: the layout that was prepared has a byte in common with [addr, addr + len). */
+bool gantry_keys_overlap(const struct gantry_queue *q, uint64_t addr, uint64_t len);
+/*
+ * The key on connection conn that has the layout that was prepared, or GANTRY_NO_KEY. Then the memory
+ * is looked up: *status is GANTRY_NOT_REGISTERED if a piece is not in one region, or must not be
+ * written and `to` is set; GANTRY_BAD_LAYOUT if the connection's send queue is too short for the UMR;
+ * else GANTRY_OK.
+ */
+uint16_t gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to,
+	enum gantry_status *status);
+
+/* True: the UMR of the key may not have run yet. */
+bool gantry_keys_is_fresh(const struct gantry_queue *q, uint16_t key);
+
+/* Writes the UMR of what was prepared. The key; or GANTRY_NO_KEY: no room, or every key is in use. */
+uint16_t gantry_keys_post(struct gantry_queue *q, uint32_t conn);
+
+/* The WQE that is written next to the key's connection, with one WQEBB, names it. */
+void gantry_keys_used(struct gantry_queue *q, uint16_t key);
+
+/* The number that WQEs name the key by. Its addresses begin at 0. */
+uint32_t gantry_keys_number(const struct gantry_queue *q, uint16_t key);
+
+/* The connection failed at WQEBB `index`: UMRs from there on may not have run. */
+void gantry_keys_fail(struct gantry_queue *q, uint32_t conn, uint64_t index);
+/* WQEs of the own connection were posted again: its keys are in use until all are done. */
+void gantry_keys_replayed(struct gantry_queue *q);
+/* The connection is closed. No WQE names its keys. */
+void gantry_keys_forget(struct gantry_queue *q, uint32_t conn);
+
+#endif

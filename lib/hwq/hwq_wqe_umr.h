@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Builders of one WQE that lays a key out, beside those of hwq_wqe.h, with their return values and their
+ * thread rule.
+ *
+ *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key leads there
+ *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);            the WQE that uses it waits for that
+ *
+ * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a batch of their own. But the next
+ * WQE does not wait for the UMR unless it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE,
+ * whatever it is. A WQE behind one that has waited need not wait again.
+ *
+ * The QP need not be created for these operations: what counts is that the ring holds two such WQEs.
+ *
+ * Beyond hwq_wqe.h's errors:
+ *   -EINVAL     flags beyond HWQ_UMR_ACCESS_ALL; a key that signs, encrypts, or has a variant other than 0;
+ *               or the ring holds less than two such WQEs
+ *   -ENOMEM     more entries than the key, or a WQE, has room for
+ */
+#ifndef HWQ_WQE_UMR_H
+#define HWQ_WQE_UMR_H
+
+#include "hwq_sq.h"
+#include "hwq_umr.h"
+#include "hwq_wqe.h"
+
+/** @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and of a pattern
+ *  one more. */
+static HWQ_INLINE unsigned int
+hwq_umr_n_bb(unsigned int units)
+{
+	return hwq_ds_to_bb(HWQ_UMR_HEAD_DS + hwq_umr_pad(units));
+}
+
+/* @return 0; or why there is no such UMR. */
+static HWQ_INLINE int
+hwq_wqe_umr_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access,
+	unsigned int n, unsigned int units)
+{
+	if ((access & ~HWQ_UMR_ACCESS_ALL) != 0 || mkey->plain_end == 0)
+		return -EINVAL;
+	if (n > mkey->max_entries || units > HWQ_UMR_LAYOUT_MAX)
+		return -ENOMEM;
+	return 2 * hwq_umr_n_bb(units) > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+}
+
+/* Control segment, UMR control, key context. @return WQEBBs, committed. */
+static HWQ_INLINE int
+hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
+	unsigned int access, unsigned int units, uint64_t len, unsigned int flags)
+{
+	unsigned int n_bb = hwq_umr_n_bb(units);
+
+	hwq_put_layout_head(wqe, 0, access, hwq_umr_pad(units), len);
+	hwq_put_ctrl(sq, wqe, sq->pi, 0, MLX5_OPCODE_UMR, HWQ_UMR_HEAD_DS + hwq_umr_pad(units),
+		flags, htobe32(mkey->lkey));
+	hwq_sq_commit(sq, n_bb);
+	return (int)n_bb;
+}
+
+/**
+ * Lays the key out as a list: n pieces of memory, one after the other (hwq_wr_mr_list()).
+ * @param mkey must stay until the WQE has completed.
+ * @param access who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param sge read during the call.
+ */
+static HWQ_INLINE int
+hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access, unsigned int n,
+	const struct hwq_sge *sge, unsigned int flags)
+{
+	int ret = hwq_wqe_umr_check(sq, mkey, access, n, n);
+	uint64_t len;
+	uint8_t *wqe;
+
+	if (__builtin_expect(ret != 0, 0))
+		return ret;
+	wqe = (uint8_t *)hwq_sq_reserve(sq, hwq_umr_n_bb(n));
+	if (wqe == NULL)
+		return 0;
+	len = hwq_put_klm_list(hwq_at_ds(wqe, HWQ_UMR_HEAD_DS), sge, n);
+	return hwq_wqe_umr_commit(sq, wqe, mkey, access, n, len, flags);
+}
+
+/**
+ * Lays the key out as a pattern (hwq_wr_mr_interleaved()): `repeat` rounds of n entries.
+ * @param mkey, access as hwq_wqe_mr_list().
+ * @param data read during the call.
+ */
+static HWQ_INLINE int
+hwq_wqe_mr_interleaved(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access,
+	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
+	unsigned int flags)
+{
+	int ret = hwq_wqe_umr_check(sq, mkey, access, n, n + 1);
+	uint64_t len;
+	uint8_t *wqe;
+
+	if (__builtin_expect(ret != 0, 0))
+		return ret;
+	wqe = (uint8_t *)hwq_sq_reserve(sq, hwq_umr_n_bb(n + 1));
+	if (wqe == NULL)
+		return 0;
+	len = hwq_put_pattern(hwq_at_ds(wqe, HWQ_UMR_HEAD_DS), repeat, data, n);
+	return hwq_wqe_umr_commit(sq, wqe, mkey, access, n + 1, len, flags);
+}
+
+#endif
