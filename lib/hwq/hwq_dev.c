@@ -213,13 +213,11 @@ hwq_dev_close(struct hwq_dev *dev)
 		hwq_log("%s: freeing the protection domain: %s", hwq_dev_name(dev), strerror(-ret));
 		return ret;
 	}
-	dev->own_pd = false;
+	/* ibv_close_device(3) frees the context whatever it returns. */
 	if (dev->own_ctx)
 		ret = hwq_verbs_close(dev->ctx);
-	if (ret != 0) {
+	if (ret != 0)
 		hwq_log("closing the device: %s", strerror(-ret));
-		return ret;
-	}
 	free(dev);
 	return 0;
 }

@@ -100,8 +100,8 @@ HWQ_API int hwq_dev_open_on(struct ibv_context *ctx, struct ibv_pd *pd, struct h
 
 /**
  * Closes a device.
- * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3)
- *   or ibv_close_device(3): the device is still open, call again.
+ * @return 0; -EBUSY objects of it exist: destroy them, then call again; or the errno of ibv_dealloc_pd(3):
+ *   the device is still open, call again.
  */
 HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 
