@@ -25,7 +25,8 @@
  *
  * ## Promises
  * - Every accepted descriptor completes exactly once, with a status. On one queue, completions come
- *   in the order of submission.
+ *   in the order of submission; on an unordered one (gantry_queue_conf::unordered), those of each
+ *   connection do.
  * - A call that finds a queue or ring full accepts fewer descriptors and returns how many. The
  *   caller keeps the others.
  * - A descriptor that breaks a rule of gantry_desc.h never reaches the hardware. It completes with
@@ -296,6 +297,14 @@ struct gantry_queue_conf {
 	 * 256; 0: 16. A descriptor with another one waits for a key that no descriptor in flight uses.
 	 */
 	uint32_t layout_keys;
+	/**
+	 * Completions come as operations finish: a slow peer holds nothing back but its own. Each
+	 * connection, to a peer or to the queue itself, has `depth` of its own, and completions in the
+	 * order of submission of its own. What uses no peer, and what names a peer that is not open,
+	 * counts for the connection to itself. A fenced descriptor waits for everything that was
+	 * submitted before it, on all connections; what is submitted after it waits until it starts.
+	 */
+	bool unordered;
 };
 
 /** gantry_queue_conf::replays: copies behind a failed one complete with GANTRY_FLUSHED. */
@@ -336,7 +345,8 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  * Accepts descriptors, and hands them to the hardware with one doorbell for each connection they
  * use. The array may be reused when the call returns. Owner thread.
  * @return how many were accepted: the first ones of the array. Fewer than n: the queue is full;
- *   poll, then submit the rest.
+ *   poll, then submit the rest. An unordered queue is full for a descriptor if its connection has
+ *   as many in flight as it may have; those of other connections can be submitted.
  */
 GANTRY_API uint16_t gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	uint16_t n);

@@ -25,5 +25,12 @@ cancel_in(struct gantry_stream *s, uint64_t cookie)
 uint32_t
 gantry_cancel(struct gantry_queue *q, uint64_t cookie)
 {
-	return cancel_in(&q->stream, cookie);
+	struct gantry_stream *s;
+	uint32_t n = 0;
+
+	if (!q->unordered)
+		return cancel_in(&q->stream, cookie);
+	TAILQ_FOREACH(s, &q->any_order.busy, next_busy)
+		n += cancel_in(s, cookie);
+	return n;
 }

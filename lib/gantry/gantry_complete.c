@@ -102,15 +102,45 @@ hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *ou
 	return n;
 }
 
+/*
+ * hand_out() for an unordered queue: from each stream once. The first of the next call is the stream
+ * behind the last of this one, so none is left out for ever.
+ */
+static uint32_t
+hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
+{
+	struct gantry_unordered *u = &q->any_order;
+	struct gantry_stream *last = TAILQ_LAST(&u->busy, gantry_busy), *s = NULL;
+	uint32_t given = 0;
+
+	while (s != last && given != n) {
+		s = TAILQ_FIRST(&u->busy);
+		given += hand_out(q, s, out + given, n - given);
+		TAILQ_REMOVE(&u->busy, s, next_busy);
+		s->busy = gantry_stream_in_flight(s) != 0;
+		if (s->busy)
+			TAILQ_INSERT_TAIL(&u->busy, s, next_busy);
+	}
+	/* Pairs with the acquire in gantry_stats_get(), as in hand_out(). */
+	atomic_store_explicit(&u->completed, gantry_counter_get(&u->completed) + given,
+		memory_order_release);
+	return given;
+}
+
 uint16_t
 gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
 	gantry_enter(q);
 	if (q->outstanding != 0)
 		take_all_cqes(q);
-	if (unlikely(q->stream.issue != gantry_counter_get(&q->stream.head)))
+	if (unlikely(q->unordered)) {
 		gantry_issue_waiting(q);
-	n = hand_out(q, &q->stream, comp, n);
+		n = hand_out_unordered(q, comp, n);
+	} else {
+		if (unlikely(gantry_stream_waits(&q->stream)))
+			gantry_issue_waiting(q);
+		n = hand_out(q, &q->stream, comp, n);
+	}
 	gantry_leave(q);
 	return n;
 }

@@ -2,17 +2,45 @@
 /* The marks of a draining version, and when they are reached. */
 #include "gantry_drain.h"
 
-/* Notes what the connections have posted so far. */
+/*
+ * Calls f for each stream that may have a descriptor issued in part. True: f was true for one; the
+ * others are called too.
+ */
+static bool
+any_stream(struct gantry_queue *q, bool (*f)(struct gantry_stream *s))
+{
+	struct gantry_stream *s;
+	bool any = false;
+
+	if (!q->unordered)
+		return f(&q->stream);
+	TAILQ_FOREACH(s, &q->any_order.busy, next_busy)
+		any |= f(s);
+	return any;
+}
+
+static bool
+mark_split(struct gantry_stream *s)
+{
+	s->old_split = s->splitting;
+	return s->splitting;
+}
+
+static bool
+is_old_split(struct gantry_stream *s)
+{
+	return s->splitting && s->old_split;
+}
+
+/* Notes what the connections have posted so far. Where nothing is outstanding, nothing can wait. */
 static void
 mark(struct gantry_queue *q, uint64_t version)
 {
-	struct gantry_drain *d = &q->drain;
 	uint32_t i;
 
-	d->version = version;
-	d->split = q->stream.splitting;
-	d->issue = q->stream.issue;
-	d->replays = gantry_counter_get(&q->stats.replays);
+	q->drain.version = version;
+	q->drain.split = any_stream(q, mark_split);
+	q->drain.replays = gantry_counter_get(&q->stats.replays);
 	q->conn[GANTRY_CONN_OWN].mark = q->conn[GANTRY_CONN_OWN].posted;
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
@@ -52,7 +80,7 @@ is_drained(struct gantry_queue *q)
 	if (!gantry_drain_is_needed(q))
 		return true;
 	/* The rest of the split descriptor has the old keys, and so has what will be replayed. */
-	if (own_is_in_repair(q) || (d->split && q->stream.splitting && q->stream.issue == d->issue))
+	if (own_is_in_repair(q) || (d->split && any_stream(q, is_old_split)))
 		return false;
 	if (d->split || d->replays != gantry_counter_get(&q->stats.replays)) {
 		/* All of it is posted. One that is split now has new keys. */

@@ -24,7 +24,15 @@ void gantry_drain_update(struct gantry_queue *q);
 static inline bool
 gantry_drain_is_needed(const struct gantry_queue *q)
 {
-	return (q->outstanding | q->stream.splitting) != 0;
+	const struct gantry_stream *s;
+
+	if ((q->outstanding | q->stream.splitting) != 0)
+		return true;
+	if (unlikely(q->unordered))
+		TAILQ_FOREACH(s, &q->any_order.busy, next_busy)
+			if (s->splitting)
+				return true;
+	return false;
 }
 
 /* Every call of the owner that looks up regions or posts WQEs begins with it ... */

@@ -99,6 +99,31 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 
 /* ------------------------------------------------------------------ issuing */
 
+/* True: a descriptor of another stream waits that was accepted before that of slot `issue` of s. */
+static bool
+others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s)
+{
+	/* While it is submitted, all that wait are in front. */
+	bool is_new = s->issue >= gantry_counter_get(&s->head);
+	uint64_t number = is_new ? UINT64_MAX : s->order[s->issue & s->mask];
+	const struct gantry_stream *o;
+
+	TAILQ_FOREACH(o, &q->any_order.busy, next_busy)
+		if (o != s && gantry_stream_waits(o) && o->order[o->issue & o->mask] < number)
+			return true;
+	return false;
+}
+
+/*
+ * A fenced descriptor waits until no WQE is outstanding: doc/engine.md says why. In front of it in
+ * its own stream, none waits.
+ */
+static bool
+fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
+{
+	return q->outstanding != 0 || (q->unordered && others_wait_in_front(q, s));
+}
+
 /*
  * Issues or settles the descriptor of slot `issue`. False: it has to wait. Nothing of it is posted
  * then, unless it is being split.
@@ -110,19 +135,22 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	enum gantry_status status;
 	struct gantry_work w;
 
-	/* A fenced descriptor waits until no WQE is outstanding: doc/engine.md says why. */
-	if ((d->flags & GANTRY_DESC_FENCE) != 0 && q->outstanding != 0)
+	if ((d->flags & GANTRY_DESC_FENCE) != 0 && fence_waits(q, s))
 		return false;
 	slot_prepare(&s->comp[slot], d);
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(s, slot, status);
+	} else if (unlikely(q->conn[w.conn].stream != s)) {
+		/* The peer was opened after the descriptor had been accepted. */
+		slot_settle(s, slot, GANTRY_BAD_PEER);
 	} else {
 		/* The own connection may be under repair. Peers that cannot be used are refused. */
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		s->splitting = !gantry_work_is_done(&w);
 		if (s->splitting) {
+			s->old_split = false;
 			s->split = w;
 			return false;
 		}
@@ -211,9 +239,23 @@ settle_cancelled(struct gantry_stream *s)
 	return true;
 }
 
-/* Issues the descriptors of a stream that wait, until one has to wait longer. */
+/* How many of n descriptors that wait in the slots from `slot` on have a number up to `limit`. */
+static uint32_t
+count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t limit)
+{
+	uint32_t i;
+
+	for (i = 0; i < n && s->order[slot + i] <= limit; i++)
+		;
+	return i;
+}
+
+/*
+ * Issues the descriptors of a stream that wait, until one has to wait longer. In an unordered queue,
+ * only those with a number up to `limit`.
+ */
 static void
-issue_waiting(struct gantry_queue *q, struct gantry_stream *s)
+issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 {
 	uint64_t head = gantry_counter_get(&s->head);
 
@@ -231,15 +273,116 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s)
 				continue;
 			n = 1; /* the next one may be cancelled */
 		}
-		if (issue(q, s, &s->pend[slot], n) < n)
+		if (limit != UINT64_MAX)
+			n = count_up_to(s, slot, n, limit);
+		if (n == 0 || issue(q, s, &s->pend[slot], n) < n)
 			break;
 	}
 }
 
+/* ------------------------------------------------------------------ unordered queues */
+
+/* The stream of the connection that a descriptor goes to; of the own one if it goes nowhere. */
+static struct gantry_stream *
+stream_of(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	uint32_t conn = gantry_xlate_is_to_peer(d) ? gantry_queue_peer_conn(q, d->peer)
+						   : (uint32_t)GANTRY_CONN_NONE;
+
+	return conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
+}
+
+/* The number of the fenced descriptor that is the first of the stream to wait, or UINT64_MAX. */
+static uint64_t
+first_fence(const struct gantry_stream *s)
+{
+	uint32_t slot = s->issue & s->mask;
+
+	if (!gantry_stream_waits(s) || s->splitting)
+		return UINT64_MAX;
+	return (s->pend[slot].flags & GANTRY_DESC_FENCE) != 0 ? s->order[slot] : UINT64_MAX;
+}
+
+static void
+find_fence(struct gantry_queue *q)
+{
+	struct gantry_unordered *u = &q->any_order;
+	const struct gantry_stream *s;
+
+	u->fence = UINT64_MAX;
+	TAILQ_FOREACH(s, &u->busy, next_busy)
+		u->fence = RTE_MIN(u->fence, first_fence(s));
+}
+
+static void
+issue_waiting_unordered(struct gantry_queue *q)
+{
+	struct gantry_unordered *u = &q->any_order;
+	struct gantry_stream *s;
+
+	TAILQ_FOREACH(s, &u->busy, next_busy)
+		if (gantry_stream_waits(s))
+			issue_waiting(q, s, u->fence);
+	find_fence(q);
+}
+
+/* Accepts n descriptors of one stream, which has room for them. */
+static void
+accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
+{
+	struct gantry_unordered *u = &q->any_order;
+	uint64_t head = gantry_counter_get(&s->head);
+	uint32_t i = 0;
+
+	/* What is behind others of its stream waits, and what is behind a fence that waits. */
+	if (s->issue == head && u->fence == UINT64_MAX)
+		i = issue(q, s, desc, n);
+	for (; i < n; i++) {
+		s->pend[(head + i) & s->mask] = desc[i];
+		s->order[(head + i) & s->mask] = u->next + i;
+	}
+	u->next += n;
+	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
+	u->fence = RTE_MIN(u->fence, first_fence(s));
+	if (!s->busy) {
+		s->busy = true;
+		TAILQ_INSERT_TAIL(&u->busy, s, next_busy);
+	}
+}
+
+/* gantry_submit() for an unordered queue: neighbours of one stream are accepted together. */
+static uint32_t
+submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	gantry_counter *submitted = &q->any_order.submitted;
+	uint32_t i = 0, run, room;
+
+	while (i < n) {
+		struct gantry_stream *s = stream_of(q, &desc[i]);
+
+		for (run = 1; i + run < n && stream_of(q, &desc[i + run]) == s; run++)
+			;
+		room = s->mask + 1 - gantry_stream_in_flight(s);
+		accept_unordered(q, s, desc + i, RTE_MIN(run, room));
+		i += RTE_MIN(run, room);
+		if (run > room)
+			break;
+	}
+	ring_all(q);
+	gantry_counter_add(submitted, i);
+	return i;
+}
+
+/* ------------------------------------------------------------------ what others call */
+
 void
 gantry_issue_waiting(struct gantry_queue *q)
 {
-	issue_waiting(q, &q->stream);
+	if (unlikely(q->unordered))
+		issue_waiting_unordered(q);
+	else
+		issue_waiting(q, &q->stream, UINT64_MAX);
 	ring_all(q);
 }
 
@@ -252,6 +395,11 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 	uint32_t i = 0;
 
 	gantry_enter(q);
+	if (unlikely(q->unordered)) {
+		n = submit_unordered(q, desc, n);
+		gantry_leave(q);
+		return n;
+	}
 	n = RTE_MIN(n, room);
 	/* While descriptors wait, new ones wait behind them. */
 	if (likely(s->issue == head)) {

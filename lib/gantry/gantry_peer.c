@@ -9,6 +9,7 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_queue.h"
+#include "gantry_stream.h"
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
 
@@ -66,10 +67,13 @@ step_ready(void *arg)
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
-	const struct gantry_stream *s = &q->stream;
-	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 	uint32_t conn = gantry_queue_peer_conn(q, peer);
+	const struct gantry_stream *s = q->conn[conn].stream;
+	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 
+	/* A stream of its own has also completions that are to be handed out. */
+	if (s != &q->stream)
+		return seq != head;
 	for (; seq != head; seq++) {
 		const struct gantry_desc *d = &s->pend[seq & s->mask];
 		uint64_t where = s->where[seq & s->mask];
@@ -122,6 +126,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 {
 	static const struct gantry_peer_conf defaults;
 	struct hwq_qp_conf qp_conf = {.sq_wr = q->sq_wr};
+	struct gantry_stream *s;
 	struct hwq_addr hwq;
 	struct gantry_conn *c;
 	uint16_t i;
@@ -146,12 +151,16 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	if (conf->depth != 0)
 		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
 	qp_conf.path = gantry_path_merge(&conf->path, &q->path);
+	ret = gantry_stream_of_peer(q, conf->depth, &s);
+	if (ret != 0)
+		return ret;
 	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
+		gantry_stream_put(q, s);
 		return ret;
 	}
-	c->stream = &q->stream;
+	c->stream = s;
 	q->n_free_peers--;
 	q->peer[i].use = GANTRY_PEER_OPEN;
 	owner_does(q, step_enter, i);
@@ -180,6 +189,7 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 int
 gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 {
+	struct gantry_stream *s;
 	int ret = 0;
 
 	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
@@ -189,9 +199,11 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 	if (ret != 0)
 		return ret;
 	q->peer[peer].use = GANTRY_PEER_CLOSING;
+	s = q->conn[GANTRY_CONN_PEER + peer].stream;
 	ret = gantry_conn_close(&q->conn[GANTRY_CONN_PEER + peer]);
 	if (ret != 0)
 		return ret;
+	gantry_stream_put(q, s);
 	q->peer[peer].use = GANTRY_PEER_FREE;
 	q->free_peer[q->n_free_peers++] = peer;
 	return 0;

@@ -12,6 +12,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_stream.h"
 
 #define DEFAULT_DEPTH   512
 #define MIN_DEPTH       2
@@ -21,27 +22,6 @@
 #define DEFAULT_PEERS   64
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
-
-/* Memory of the slots. 0 or -ENOMEM; slots_free() frees what there is. */
-static int
-slots_alloc(struct gantry_stream *s, uint32_t depth, int socket)
-{
-	s->where = gantry_alloc("gantry_where", depth * sizeof(*s->where), socket);
-	s->comp = gantry_alloc("gantry_comp", depth * sizeof(*s->comp), socket);
-	s->pend = gantry_alloc("gantry_pend", depth * sizeof(*s->pend), socket);
-	if (s->where == NULL || s->comp == NULL || s->pend == NULL)
-		return -ENOMEM;
-	s->mask = depth - 1;
-	return 0;
-}
-
-static void
-slots_free(struct gantry_stream *s)
-{
-	gantry_free(s->pend);
-	gantry_free(s->comp);
-	gantry_free(s->where);
-}
 
 /* Tables for max_peers peers. 0 or -ENOMEM; peers_free() frees what there is. */
 static int
@@ -169,13 +149,17 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = UINT64_MAX;
-	ret = slots_alloc(&q->stream, depth, socket);
-	if (ret == 0)
-		ret = peers_alloc(q, max_peers);
+	q->unordered = conf->unordered;
+	q->any_order.fence = UINT64_MAX;
+	TAILQ_INIT(&q->any_order.busy);
+	ret = gantry_stream_init(&q->stream, depth, socket, q->unordered);
+	if (ret != 0)
+		goto free_queue;
+	ret = peers_alloc(q, max_peers);
 	if (ret == 0)
 		ret = choose_path(q);
 	if (ret != 0)
-		goto free_slots;
+		goto free_peers;
 	gantry_region_view_init(&q->view, &g->regions);
 	ret = hwq_domain_create(g->dev, &q->domain);
 	if (ret != 0)
@@ -191,9 +175,10 @@ destroy_domain:
 	hwq_domain_destroy(q->domain);
 fini_view:
 	gantry_region_view_fini(&q->view);
-free_slots:
+free_peers:
 	peers_free(q);
-	slots_free(&q->stream);
+	gantry_stream_fini(&q->stream);
+free_queue:
 	gantry_free(q);
 	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
 	return ret;
@@ -220,9 +205,15 @@ gantry_queue_destroy(struct gantry_queue *q)
 
 	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0)
 		return -EBUSY;
-	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++)
-		if (q->conn[i].state != GANTRY_CONN_CLOSED)
-			ret = gantry_conn_close(&q->conn[i]);
+	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++) {
+		struct gantry_stream *s = q->conn[i].stream;
+
+		if (q->conn[i].state == GANTRY_CONN_CLOSED)
+			continue;
+		ret = gantry_conn_close(&q->conn[i]);
+		if (ret == 0)
+			gantry_stream_put(q, s);
+	}
 	if (ret == 0)
 		ret = gantry_cells_fini(&q->cells);
 	if (ret == 0)
@@ -236,7 +227,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 	TAILQ_REMOVE(&q->g->queues, q, next);
 	gantry_region_view_fini(&q->view);
 	peers_free(q);
-	slots_free(&q->stream);
+	gantry_stream_fini(&q->stream);
 	gantry_free(q->saved);
 	gantry_free(q);
 	return 0;
@@ -245,5 +236,8 @@ gantry_queue_destroy(struct gantry_queue *q)
 uint32_t
 gantry_in_flight(const struct gantry_queue *q)
 {
-	return gantry_counter_get(&q->stream.head) - gantry_counter_get(&q->stream.tail);
+	if (q->unordered)
+		return gantry_counter_get(&q->any_order.submitted) -
+		       gantry_counter_get(&q->any_order.completed);
+	return gantry_stream_in_flight(&q->stream);
 }

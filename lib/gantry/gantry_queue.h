@@ -105,15 +105,35 @@ struct gantry_stream {
 	/* The completion as it will be handed out. Its `zero` is the engine's: gantry_finish.h. */
 	struct gantry_comp *comp;
 	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
+	uint64_t *order; /* of an unordered queue: the descriptor's number, valid while it waits */
 	uint32_t mask;
 
 	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
-	bool splitting;       /* the descriptor of slot `issue` is issued in part */
+	bool splitting; /* the descriptor of slot `issue` is issued in part */
+	bool old_split; /* if splitting: it was when the version began to drain: gantry_drain.h */
 	uint32_t n_cancelled; /* slots that wait and are cancelled */
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;
 	struct gantry_work split; /* if splitting: what is still to be posted */
+	bool busy;                /* of an unordered queue: it is in gantry_unordered::busy */
+	TAILQ_ENTRY(gantry_stream) next_busy;
+};
+
+/*
+ * An unordered queue has a stream for each connection. Descriptors are numbered over all streams in
+ * the order in which they are accepted.
+ */
+struct gantry_unordered {
+	gantry_counter submitted;
+	gantry_counter completed;
+	uint64_t next; /* number of the next descriptor */
+	/*
+	 * Number of the earliest fenced descriptor that is the first of its stream to wait; UINT64_MAX:
+	 * there is none. What has a greater number waits for it, or the fence would wait for ever.
+	 */
+	uint64_t fence;
+	TAILQ_HEAD(gantry_busy, gantry_stream) busy; /* streams with descriptors in flight */
 };
 
 enum gantry_peer_use {
@@ -132,15 +152,15 @@ struct gantry_peer {
 /* While a version of the table of regions drains: gantry_drain.h. */
 struct gantry_drain {
 	uint64_t version; /* 0: none drains */
-	uint64_t issue;   /* if `split`: the slot of the descriptor that was issued in part then */
-	bool split;
 	uint64_t replays; /* gantry_queue_stats::replays then */
+	bool split;       /* a descriptor was issued in part then */
 };
 
 struct gantry_queue {
-	struct gantry_stream stream; /* of all connections */
+	struct gantry_stream stream; /* of all connections; if unordered, of the own one */
 	/* Constant from creation on. */
 	bool mmo;        /* copies go by DMA MMO */
+	bool unordered;  /* each connection has a stream of its own */
 	uint8_t replays; /* how often a descriptor is posted again */
 	void *saved;     /* as large as the own connection's ring: gantry_replay.h */
 
@@ -154,6 +174,7 @@ struct gantry_queue {
 	uint32_t saved_bb;             /* WQEBBs in `saved` */
 	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
 	struct gantry_conn_set active; /* those with WQEs that are posted and not done */
+	struct gantry_unordered any_order; /* if unordered */
 	struct gantry_region_view view;
 	struct gantry_drain drain;
 	struct gantry_queue_stats stats;
@@ -187,6 +208,20 @@ static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 {
 	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+}
+
+/* True: a descriptor of the stream is not issued, or issued in part. */
+static inline bool
+gantry_stream_waits(const struct gantry_stream *s)
+{
+	return s->issue != gantry_counter_get(&s->head);
+}
+
+/* Descriptors of the stream that were accepted and not handed out. */
+static inline uint32_t
+gantry_stream_in_flight(const struct gantry_stream *s)
+{
+	return gantry_counter_get(&s->head) - gantry_counter_get(&s->tail);
 }
 
 #endif

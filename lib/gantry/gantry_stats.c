@@ -7,10 +7,13 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 {
 	unsigned int i;
 
+	const gantry_counter *completed = q->unordered ? &q->any_order.completed : &q->stream.tail;
+	const gantry_counter *submitted = q->unordered ? &q->any_order.submitted : &q->stream.head;
+
 	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
 	 * the release in hand_out(). */
-	stats->completed = atomic_load_explicit(&q->stream.tail, memory_order_acquire);
-	stats->submitted = gantry_counter_get(&q->stream.head);
+	stats->completed = atomic_load_explicit(completed, memory_order_acquire);
+	stats->submitted = gantry_counter_get(submitted);
 	stats->bytes = gantry_counter_get(&q->stats.bytes);
 	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
 	stats->wqes = gantry_counter_get(&q->stats.wqes);

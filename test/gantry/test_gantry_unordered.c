@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Unordered queues: completions come as operations finish, those of one connection in their order.
+ * A peer is held up by stopping its send queue, until the test resumes it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include <hwq_cancel.h>
+#include <softhca.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define PIECE     64
+#define DEPTH     16
+
+static struct gantry *g;
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+
+/* A queue with connections to itself; descriptors use pa and pb. */
+static struct gantry_queue *q;
+static uint16_t pa, pa_end, pb, pb_end;
+
+static void
+begin(void)
+{
+	const struct gantry_queue_conf conf = {.depth = DEPTH, .unordered = true};
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	env_connect(q, &pa, q, &pa_end);
+	env_connect(q, &pb, q, &pb_end);
+	env_fill(src, ARENA_LEN, 1);
+	memset(dst, 0x11, ARENA_LEN);
+}
+
+static void
+end(void)
+{
+	CHECK_EQ(softhca_faults_left(), 0);
+	env_queue_done(q);
+}
+
+/* Piece i of src to piece i of dst. Its cookie is i. */
+static struct gantry_desc
+copy_of(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+write_of(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = copy_of(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+static struct gantry_desc
+fenced(struct gantry_desc d)
+{
+	d.flags |= GANTRY_DESC_FENCE;
+	return d;
+}
+
+static bool
+is_moved(uint32_t i)
+{
+	return memcmp(dst + i * PIECE, src + i * PIECE, PIECE) == 0;
+}
+
+static struct gantry_conn *
+conn_of(uint16_t peer)
+{
+	return &q->conn[gantry_queue_peer_conn(q, peer)];
+}
+
+/* The next WQE of the peer's connection stops its send queue. */
+static void
+hold(uint16_t peer)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "sq_drained qp=%u", conn_of(peer)->qp->qpn);
+	CHECK_EQ(softhca_fault(line), 0);
+}
+
+static void
+let_go(uint16_t peer)
+{
+	while (hwq_qp_state(conn_of(peer)->qp) != IBV_QPS_SQD)
+		CHECK_EQ(env_poll(q, NULL, 0), 0);
+	CHECK_EQ(hwq_qp_resume(conn_of(peer)->qp), 0);
+}
+
+static void
+submit(const struct gantry_desc *desc, uint16_t n)
+{
+	CHECK_EQ(gantry_submit(q, desc, n), n);
+}
+
+/* Nothing completes, however often the queue is polled. */
+static void
+nothing_comes(void)
+{
+	struct gantry_comp comp;
+	uint32_t i;
+
+	for (i = 0; i < 300; i++)
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+}
+
+/* The next completions, in any order, are these, with status GANTRY_OK. */
+static void
+these_come(const uint32_t *cookie, uint32_t n)
+{
+	struct gantry_comp comp[64];
+	uint64_t seen = 0, want = 0;
+	uint32_t i;
+
+	env_collect(q, comp, n);
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+		seen |= RTE_BIT64(comp[i].cookie);
+		want |= RTE_BIT64(cookie[i]);
+	}
+	CHECK_EQ(seen, want);
+}
+
+#define THESE_COME(...)                                                                            \
+	these_come((const uint32_t[]){__VA_ARGS__}, RTE_DIM(((const uint32_t[]){__VA_ARGS__})))
+
+/* ------------------------------------------------------------------ order */
+
+static void
+a_slow_peer_holds_nobody_back(void)
+{
+	const struct gantry_desc desc[6] = {write_of(0, 0), copy_of(1), write_of(2, 2), copy_of(3),
+		write_of(4, 0), write_of(5, 2)};
+
+	begin();
+	CHECK(pa == 0 && pb == 2);
+	hold(pa);
+	submit(desc, 6);
+	THESE_COME(1, 2, 3, 5);
+	nothing_comes();
+	CHECK_EQ(gantry_in_flight(q), 2);
+	CHECK_EQ(env_stats(q).submitted, 6);
+	CHECK_EQ(env_stats(q).completed, 4);
+	CHECK(!is_moved(0) && !is_moved(4));
+	let_go(pa);
+	THESE_COME(0, 4);
+	CHECK_EQ(gantry_in_flight(q), 0);
+	CHECK_EQ(env_stats(q).completed, 6);
+	end();
+}
+
+/* Random lengths, operations and connections. */
+static void
+each_connection_completes_in_its_order(void)
+{
+	const uint32_t goal = 3000, max_len = 4000;
+	uint32_t made[3] = {0}, put = 0, got = 0, next[3] = {0}, i, n;
+	struct gantry_desc desc = {0};
+	struct gantry_comp comp[8];
+	uint64_t seed = 7;
+	bool full = false;
+
+	begin();
+	while (got < goal) {
+		while (put < goal && (full || check_random(&seed) % 8 != 0)) {
+			if (!full) {
+				uint32_t where = check_random(&seed) % 3;
+				uint32_t k = check_random(&seed) % 32;
+
+				desc = where == 0   ? copy_of(k)
+				       : where == 1 ? write_of(k, pa)
+						    : write_of(k, pb);
+				desc.len = 1 + check_random(&seed) % max_len;
+				desc.flags = k == 0 ? GANTRY_DESC_FENCE : 0;
+				if (k == 1)
+					desc.op = 99; /* refused on the own connection */
+				if (k == 2)
+					desc.imm = 1; /* refused on any */
+				where = k == 1 ? 0 : where;
+				desc.cookie = (uint64_t)where << 32 | made[where]++;
+			}
+			full = gantry_submit(q, &desc, 1) == 0;
+			if (full)
+				break;
+			put++;
+		}
+		n = env_poll(q, comp, 1 + check_random(&seed) % 8);
+		for (i = 0; i < n; i++) {
+			uint32_t where = comp[i].cookie >> 32;
+
+			CHECK_EQ((uint32_t)comp[i].cookie, next[where]);
+			next[where]++;
+			CHECK(comp[i].status == GANTRY_OK || comp[i].status == GANTRY_BAD_OP ||
+				comp[i].status == GANTRY_BAD_FIELD);
+		}
+		got += n;
+		CHECK_EQ(gantry_in_flight(q), put - got);
+	}
+	CHECK_EQ(env_stats(q).submitted, goal);
+	CHECK_EQ(env_stats(q).completed, goal);
+	end();
+}
+
+/* Three streams have many completions each; a poll for one takes from each in turn. */
+static void
+polls_take_from_each_connection_in_turn(void)
+{
+	uint32_t from[3] = {0}, i;
+	struct gantry_desc desc[12];
+	struct gantry_comp comp;
+
+	begin();
+	for (i = 0; i < 12; i++)
+		desc[i] = i < 4 ? write_of(i, pa) : i < 8 ? copy_of(i) : write_of(i, pb);
+	submit(desc, 12);
+	while (q->outstanding != 0)
+		env_poll(q, NULL, 0);
+	for (i = 0; i < 12; i++) {
+		CHECK_EQ(gantry_poll(q, &comp, 1), 1);
+		from[comp.cookie / 4]++;
+		if (i % 3 == 2)
+			CHECK(from[0] == from[1] && from[1] == from[2]);
+	}
+	end();
+}
+
+/* ------------------------------------------------------------------ fences */
+
+/* The fenced copy reads what the write of a slow peer writes. */
+static void
+a_fence_waits_for_every_connection(void)
+{
+	struct gantry_desc desc[5] = {write_of(0, 0), copy_of(1),
+		fenced(env_copy(dst, dst + 2 * PIECE, PIECE)), write_of(3, 2), copy_of(4)};
+
+	begin();
+	desc[2].cookie = 2;
+	hold(pa);
+	submit(desc, 3);
+	/* What is submitted behind the fence waits until it starts, here on another connection. */
+	submit(desc + 3, 2);
+	THESE_COME(1);
+	nothing_comes();
+	CHECK(!is_moved(3) && !is_moved(4));
+	let_go(pa);
+	THESE_COME(0, 2, 3, 4);
+	CHECK(memcmp(dst + 2 * PIECE, src, PIECE) == 0);
+	end();
+}
+
+/*
+ * Fences on two connections, and before each a descriptor that waits: what is submitted before a
+ * fence and waits on another connection is done before it starts.
+ */
+static void
+fences_of_several_connections_start_in_their_order(void)
+{
+	struct gantry_desc desc[6] = {
+		write_of(0, 0),         /* held up */
+		fenced(copy_of(1)),     /* waits for 0 */
+		write_of(2, 2),         /* waits for the fence 1 */
+		fenced(write_of(3, 0)), /* reads what 2 has written */
+		fenced(copy_of(4)),     /* reads what 3 has written */
+		fenced(write_of(5, 2)), /* reads what 4 has written */
+	};
+	struct gantry_comp comp[6];
+	uint32_t i;
+
+	begin();
+	for (i = 3; i < 6; i++)
+		desc[i].src = (uintptr_t)dst + (i - 1) * PIECE;
+	hold(pa);
+	submit(desc, 6);
+	nothing_comes();
+	CHECK_EQ(env_stats(q).wqes, 1);
+	let_go(pa);
+	env_collect(q, comp, 6);
+	for (i = 0; i < 6; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK(is_moved(0) && is_moved(1) && is_moved(2));
+	for (i = 3; i < 6; i++)
+		CHECK(memcmp(dst + i * PIECE, src + 2 * PIECE, PIECE) == 0);
+	end();
+}
+
+/* New work comes all the time; the fenced descriptor starts nevertheless. */
+static void
+a_fence_is_not_put_off_for_ever(void)
+{
+	struct gantry_desc desc[2];
+	struct gantry_comp comp[8];
+	uint32_t k = 0, i, n, at = 0;
+	bool put = false;
+
+	begin();
+	while (at == 0) {
+		desc[0] = write_of(1 + k % 8, k % 2 == 0 ? pa : pb);
+		desc[1] = copy_of(20 + k % 8);
+		gantry_submit(q, desc, 2);
+		if (++k == 50) {
+			desc[0] = fenced(copy_of(40));
+			put = gantry_submit(q, desc, 1) == 1;
+			k -= !put;
+		}
+		n = env_poll(q, comp, 8);
+		for (i = 0; i < n; i++)
+			if (comp[i].cookie == 40)
+				at = k;
+		CHECK(k < 1000000);
+	}
+	while (gantry_in_flight(q) != 0)
+		env_poll(q, comp, 8);
+	end();
+}
+
+/* ------------------------------------------------------------------ windows, peers, cancelling */
+
+static void
+a_full_connection_accepts_no_more_and_others_do(void)
+{
+	struct gantry_desc desc[DEPTH + 3];
+	struct gantry_comp comp[DEPTH + 2];
+	uint32_t i;
+
+	begin();
+	hold(pa);
+	for (i = 0; i < DEPTH + 1; i++)
+		desc[i] = write_of(i, pa);
+	desc[DEPTH + 1] = copy_of(DEPTH + 1);
+	/* The array's descriptors are accepted in their order. */
+	CHECK_EQ(gantry_submit(q, desc, DEPTH + 2), DEPTH);
+	CHECK_EQ(gantry_submit(q, desc + DEPTH, 2), 0);
+	submit(desc + DEPTH + 1, 1);
+	THESE_COME(DEPTH + 1);
+	for (i = 0; i < DEPTH; i++)
+		desc[i] = copy_of(i);
+	submit(desc, DEPTH);
+	env_collect(q, comp, DEPTH);
+	let_go(pa);
+	env_collect(q, comp, DEPTH);
+	for (i = 0; i < DEPTH; i++)
+		CHECK_EQ(comp[i].cookie, i);
+	end();
+}
+
+static void
+a_peer_is_busy_until_its_completions_are_handed_out(void)
+{
+	struct gantry_desc bad = write_of(1, 0);
+	struct gantry_comp comp;
+
+	begin();
+	bad.imm = 1;
+	submit(&bad, 1);
+	CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_BAD_FIELD);
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	end();
+}
+
+/* It waits behind a fence when the peer is opened that it names. */
+static void
+a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
+{
+	struct gantry_desc desc[3] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2)};
+	struct gantry_comp comp[3];
+	uint32_t i;
+
+	begin();
+	CHECK_EQ(gantry_peer_close(q, pb_end), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	hold(pa);
+	submit(desc, 3);
+	env_connect(q, &pb, q, &pb_end);
+	CHECK_EQ(pb, desc[2].peer);
+	nothing_comes();
+	let_go(pa);
+	env_collect(q, comp, 3);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(comp[i].status, comp[i].cookie == 2 ? GANTRY_BAD_PEER : GANTRY_OK);
+	CHECK_EQ(env_do_one(q, write_of(3, pb)), GANTRY_OK);
+	end();
+}
+
+static void
+descriptors_of_all_connections_are_cancelled(void)
+{
+	struct gantry_desc desc[5] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2),
+		copy_of(3), write_of(4, 0)};
+	struct gantry_comp comp[5];
+	uint32_t i;
+
+	begin();
+	hold(pa);
+	for (i = 1; i < 5; i++)
+		desc[i].cookie = 7;
+	submit(desc, 5);
+	CHECK_EQ(gantry_cancel(q, 7), 4);
+	/* The fence is gone: new work runs. */
+	desc[1] = write_of(5, pb);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(env_poll(q, NULL, 0), 0);
+	submit(&desc[1], 1);
+	for (i = 0; i < 3; i++) {
+		env_collect(q, comp, 1);
+		CHECK_EQ(comp[0].status, comp[0].cookie == 7 ? GANTRY_CANCELLED : GANTRY_OK);
+	}
+	let_go(pa);
+	env_collect(q, comp, 3);
+	CHECK_EQ(env_stats(q).by_status[GANTRY_CANCELLED], 4);
+	CHECK(is_moved(0) && !is_moved(1) && !is_moved(2) && !is_moved(3) && !is_moved(4) &&
+		is_moved(5));
+	end();
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void
+failures_stay_with_their_connection(void)
+{
+	struct gantry_desc desc[8] = {write_of(0, 0), write_of(1, 0), write_of(2, 2),
+		env_copy(broken, dst + 3 * PIECE, PIECE), copy_of(4), write_of(5, 0),
+		write_of(6, 2), copy_of(7)};
+	static const uint8_t status[8] = {GANTRY_OK, GANTRY_REMOTE_ACCESS, GANTRY_OK,
+		GANTRY_LOCAL_ERROR, GANTRY_OK, GANTRY_FLUSHED, GANTRY_OK, GANTRY_OK};
+	struct gantry_comp comp[8];
+	uint32_t i;
+
+	begin();
+	desc[1].remote_key ^= 0x7700;
+	desc[3].cookie = 3;
+	submit(desc, 8);
+	env_collect(q, comp, 8);
+	for (i = 0; i < 8; i++) {
+		CHECK_EQ(comp[i].status, status[comp[i].cookie]);
+		CHECK_EQ(comp[i].zero, 0);
+		CHECK_EQ(is_moved(comp[i].cookie), comp[i].status == GANTRY_OK);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	CHECK_EQ(env_stats(q).replays, 2);
+	CHECK_EQ(env_do_one(q, write_of(8, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(q, write_of(8, pb)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, copy_of(9)), GANTRY_OK);
+	end();
+}
+
+static const struct check_case cases[] = {
+	{"a slow peer holds nobody back", a_slow_peer_holds_nobody_back},
+	{"each connection completes in its order", each_connection_completes_in_its_order},
+	{"polls take from each connection in turn", polls_take_from_each_connection_in_turn},
+	{"a fence waits for every connection", a_fence_waits_for_every_connection},
+	{"fences of several connections start in their order",
+		fences_of_several_connections_start_in_their_order},
+	{"a fence is not put off for ever", a_fence_is_not_put_off_for_ever},
+	{"a full connection accepts no more, and others do",
+		a_full_connection_accepts_no_more_and_others_do},
+	{"a peer is busy until its completions are handed out",
+		a_peer_is_busy_until_its_completions_are_handed_out},
+	{"a peer that was not open is refused, though it is open later",
+		a_peer_that_was_not_open_is_refused_though_it_is_open_later},
+	{"descriptors of all connections are cancelled",
+		descriptors_of_all_connections_are_cancelled},
+	{"failures stay with their connection", failures_stay_with_their_connection},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	broken = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
+	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	/* gantry_mem_unregister() needs a registration to release. */
+	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &gantry_mem_piece(broken_mem)->mr),
+		0);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+}
