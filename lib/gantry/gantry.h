@@ -219,6 +219,19 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);
 
+struct rte_mempool;
+
+/**
+ * Registers the memory of a mempool as gantry_mem_register() does. Chunks that touch each other get
+ * one key; what is registered already is left as it is. A pool that has grown: call again, and *mem is
+ * the same registration, with what is new. End it before the pool is freed. Of a pool whose memory has
+ * several keys, gantry_mem_remote_key() returns one of them. Control thread.
+ * @return 0; -EINVAL the pool has no memory, or other flags than before; or an error of
+ *   gantry_mem_register(): call again.
+ */
+GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool *mp,
+	unsigned int flags, struct gantry_mem **mem);
+
 /**
  * Ends a registration and frees mem. Workers and other owners go on. At once, descriptors that name
  * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could

@@ -81,6 +81,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	if (g->ports_in_turn)
 		g->path.port = 0;
 	g->pid = getpid();
+	STAILQ_INIT(&g->pools);
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->workers);
 

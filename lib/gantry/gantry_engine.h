@@ -21,6 +21,7 @@ struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
 	struct gantry_layout_dir layouts; /* any thread reads */
+	STAILQ_HEAD(, gantry_mem) pools;  /* registrations of mempools */
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;

@@ -195,14 +195,12 @@ wait_for_queues(struct gantry_region_dir *dir, uint64_t version, uint32_t timeou
 /* ------------------------------------------------------------------ the calls */
 
 int
-gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
-	struct gantry_mem **mem)
+gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 {
 	struct gantry_mem *m;
 	int ret;
 
-	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr ||
-		!flags_are_possible(flags))
+	if (!flags_are_possible(flags))
 		return -EINVAL;
 	ret = check_process(g);
 	if (ret != 0)
@@ -211,18 +209,66 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	if (m == NULL)
 		return -ENOMEM;
 	m->g = g;
+	m->flags = flags;
 	STAILQ_INIT(&m->pieces);
 	pthread_mutex_lock(&g->regions.lock);
-	ret = piece_add(m, addr, len, flags);
-	if (ret == 0)
-		g->n_mems++;
+	g->n_mems++;
 	pthread_mutex_unlock(&g->regions.lock);
-	if (ret != 0) {
-		gantry_free_libc(m);
-		return ret;
-	}
 	*mem = m;
 	return 0;
+}
+
+/* Frees a registration that has no piece. The caller has the lock. */
+static void
+mem_free(struct gantry_mem *mem)
+{
+	mem->g->n_mems--;
+	if (mem->pool != NULL)
+		STAILQ_REMOVE(&mem->g->pools, mem, gantry_mem, next_pool);
+	gantry_free_libc(mem);
+}
+
+int
+gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
+{
+	struct gantry_region_dir *dir = &mem->g->regions;
+	uint64_t end = addr + len;
+	int ret = 0;
+
+	pthread_mutex_lock(&dir->lock);
+	while (ret == 0 && end > addr) {
+		const struct gantry_region *r = gantry_region_overlap(dir, addr, end - addr);
+		uint64_t from = r == NULL ? addr : r->addr + r->len;
+		uint64_t next = r == NULL ? addr : r->addr;
+
+		if (from < end)
+			ret = piece_add(mem, (void *)from, end - from, mem->flags);
+		end = next;
+	}
+	pthread_mutex_unlock(&dir->lock);
+	return ret;
+}
+
+int
+gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
+	struct gantry_mem **mem)
+{
+	struct gantry_mem *m;
+	int ret;
+
+	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr)
+		return -EINVAL;
+	ret = gantry_mem_open(g, flags, &m);
+	if (ret != 0)
+		return ret;
+	pthread_mutex_lock(&g->regions.lock);
+	ret = piece_add(m, addr, len, flags);
+	if (ret != 0)
+		mem_free(m);
+	pthread_mutex_unlock(&g->regions.lock);
+	if (ret == 0)
+		*mem = m;
+	return ret;
 }
 
 int
@@ -244,15 +290,15 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 	pthread_mutex_lock(&g->regions.lock);
 	ret = pieces_end(mem);
 	if (ret == 0)
-		g->n_mems--;
+		mem_free(mem);
 	pthread_mutex_unlock(&g->regions.lock);
-	if (ret == 0)
-		gantry_free_libc(mem);
 	return ret;
 }
 
 uint32_t
 gantry_mem_remote_key(const struct gantry_mem *mem)
 {
-	return gantry_mem_piece(mem)->region.rkey;
+	const struct gantry_piece *p = gantry_mem_piece(mem);
+
+	return p == NULL ? 0 : p->region.rkey;
 }

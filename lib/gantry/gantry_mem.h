@@ -24,7 +24,18 @@ struct gantry_mem {
 	struct gantry *g;
 	STAILQ_HEAD(, gantry_piece) pieces;
 	uint64_t removed; /* the version of the table without it; 0: it is registered */
+	unsigned int flags;
+	const struct rte_mempool *pool; /* whose memory it is, or NULL */
+	STAILQ_ENTRY(gantry_mem) next_pool;
 };
+
+/* A registration without pieces. 0 or a negative errno. Control thread. */
+int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem);
+/*
+ * Registers what no registration has yet of [addr, addr + len), in one piece or, between pieces that
+ * are there, in several. 0, or a negative errno: some may have been added. Control thread.
+ */
+int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
 
 /* The only piece, of memory that was registered as one. */
 static inline struct gantry_piece *

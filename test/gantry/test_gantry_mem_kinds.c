@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kinds of memory, what each may be used for, and why a registration fails. */
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 
 #include <rte_common.h>
 #include <rte_log.h>
+#include <rte_mempool.h>
 
 #include <softhca.h>
 
@@ -172,15 +174,24 @@ a_registration_that_fails_says_why(void)
 	env_unmap(m, 8192);
 }
 
-/* Runs a child of fork(2), and returns its status: wait(2). */
+/*
+ * Runs a child and returns its status: wait(2). shared: it has this process's memory, not a copy, in
+ * which pages of the heap may be missing after ibv_fork_init(3).
+ */
 static int
-run_child(int (*child)(void *), void *arg)
+run_child(int (*child)(void *), void *arg, bool shared)
 {
-	pid_t pid = fork();
+	static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
+	pid_t pid;
 	int status;
 
-	if (pid == 0)
-		_exit(child(arg));
+	if (shared) {
+		pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+	} else {
+		pid = fork();
+		if (pid == 0)
+			_exit(child(arg));
+	}
 	CHECK(pid > 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	return status;
@@ -216,9 +227,9 @@ a_child_of_fork_is_told_and_the_parent_goes_on(void)
 
 	CHECK_EQ(gantry_mem_register(g, m, 4096, 0, &mem), 0);
 	env_fill(m, 4096, 11);
-	status = run_child(child_registers, m);
+	status = run_child(child_registers, m, true);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", status);
-	status = run_child(child_writes, m);
+	status = run_child(child_writes, m, false);
 	CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV : WEXITSTATUS(status) == 0, "%#x",
 		status);
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
@@ -226,6 +237,81 @@ a_child_of_fork_is_told_and_the_parent_goes_on(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	env_queue_done(q);
 	env_unmap(m, 4096);
+}
+
+/* ------------------------------------------------------------------ mempools */
+
+struct objects {
+	struct gantry_queue *q;
+	unsigned int ok, refused;
+};
+
+static void
+copy_object(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
+{
+	struct objects *o = arg;
+	enum gantry_status status = env_do_one(o->q, env_copy(src, obj, 256));
+
+	CHECK(status == GANTRY_OK || status == GANTRY_NOT_REGISTERED);
+	o->ok += status == GANTRY_OK;
+	o->refused += status == GANTRY_NOT_REGISTERED;
+	CHECK(status != GANTRY_OK || memcmp(obj, src, 256) == 0);
+}
+
+static struct objects
+copy_objects(struct gantry_queue *q, struct rte_mempool *mp)
+{
+	struct objects o = {.q = q};
+
+	rte_mempool_obj_iter(mp, copy_object, &o);
+	return o;
+}
+
+/* The pool gets its memory in pieces: 32 pages that touch each other, then a part elsewhere. */
+static void
+a_pool_that_grows_is_registered_again(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(32 * 4096), *more = env_map(64 * 4096);
+	struct rte_mempool *mp;
+	struct gantry_mem *mem, *again, *inside;
+	struct objects o;
+	unsigned int i;
+
+	mp = rte_mempool_create_empty("grows", 100, 256, 0, 0, SOCKET_ID_ANY, 0);
+	CHECK(mp != NULL);
+	CHECK_EQ(rte_mempool_set_ops_byname(mp, "ring_mp_mc", NULL), 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EINVAL);
+	for (i = 0; i < 4; i++)
+		CHECK(rte_mempool_populate_iova(mp, (char *)m + i * 4096, RTE_BAD_IOVA, 4096, NULL,
+			      NULL) > 0);
+	CHECK_EQ(gantry_mem_register(g, m + 4096, 4096, 0, &inside), 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), 0);
+	CHECK_EQ(gantry_mem_unregister(inside, 0), 0);
+	o = copy_objects(q, mp);
+	CHECK(o.ok > 0 && o.refused > 0, "%u %u", o.ok, o.refused);
+	/* The second page is the pool's now; the rest is left as it was. */
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &again), 0);
+	CHECK(again == mem);
+	i = rte_mempool_populate_iova(mp, (char *)more, RTE_BAD_IOVA, 64 * 4096, NULL, NULL);
+	CHECK(i > 0);
+	o = copy_objects(q, mp);
+	CHECK_EQ(o.refused, i);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, GANTRY_MEM_RELAXED, &again), -EINVAL);
+	/* A refused piece: the registration stays as it is, and the call can be repeated. */
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	CHECK(gantry_mem_register_mempool(g, mp, 0, &again) < 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &again), 0);
+	CHECK(again == mem);
+	o = copy_objects(q, mp);
+	CHECK_EQ(o.refused, 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	o = copy_objects(q, mp);
+	CHECK_EQ(o.ok, 0);
+	rte_mempool_free(mp);
+	env_queue_done(q);
+	env_unmap(m, 32 * 4096);
+	env_unmap(more, 64 * 4096);
 }
 
 static const struct check_case cases[] = {
@@ -236,6 +322,7 @@ static const struct check_case cases[] = {
 	{"a registration that fails says why", a_registration_that_fails_says_why},
 	{"a child of fork is told, and the parent goes on",
 		a_child_of_fork_is_told_and_the_parent_goes_on},
+	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
 };
 
 int
