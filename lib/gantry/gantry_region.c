@@ -97,17 +97,18 @@ membarrier(int command)
 void
 gantry_region_barrier(const struct gantry_region_dir *dir)
 {
-	if (dir->fenced)
-		atomic_thread_fence(memory_order_seq_cst);
-	else
+	/* Where readers execute the barrier, the order of all stores and loads (seq_cst) of `version`
+	 * and `word` is enough. */
+	if (!dir->fenced)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 bool
 gantry_region_reader_passed(const struct gantry_region_view *v, uint64_t version)
 {
-	/* Pairs with the release in gantry_region_leave() and gantry_drain.c. */
-	uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
+	/* Pairs with the release in gantry_region_leave() and gantry_drain.c, and with the exchange in
+	 * gantry_region_view_update(). */
+	uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
 
 	return word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_IDLE ||
 	       word >> GANTRY_REGION_WORD_SHIFT >= version;
@@ -121,7 +122,7 @@ reader_floor(const struct gantry_region_dir *dir)
 	const struct gantry_region_view *v;
 
 	TAILQ_FOREACH(v, &dir->views, next) {
-		uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
+		uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
 
 		if (word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_INSIDE)
 			floor = RTE_MIN(floor,

@@ -398,17 +398,18 @@ a_device_without_atomics_refuses_them(void)
 static struct gantry_desc
 raw_write(uint8_t *buf, uint16_t peer, unsigned int n, uint64_t *seed)
 {
-	struct mlx5_wqe_raddr_seg *raddr = (void *)(buf + 16);
+	uint64_t wqe[1024 / 8] = {0};
+	struct mlx5_wqe_raddr_seg *raddr = (void *)&wqe[2];
 	unsigned int i;
 
-	memset(buf, 0, 1024);
-	mlx5dv_set_ctrl_seg((void *)buf, check_random(seed), MLX5_OPCODE_RDMA_WRITE, 0, 0xabcdef,
+	mlx5dv_set_ctrl_seg((void *)wqe, check_random(seed), MLX5_OPCODE_RDMA_WRITE, 0, 0xabcdef,
 		check_random(seed) % 4 << 2, 2 + n, 0, 0);
 	raddr->raddr = htobe64((uintptr_t)dst);
 	raddr->rkey = htobe32(gantry_mem_remote_key(dst_mem));
 	for (i = 0; i < n; i++)
-		mlx5dv_set_data_seg((void *)(buf + 32 + 16 * i), 100,
+		mlx5dv_set_data_seg((void *)&wqe[4 + 2 * i], 100,
 			gantry_mem_piece(src_mem)->mr.lkey, (uintptr_t)src + 200 * i);
+	memcpy(buf, wqe, sizeof(wqe));
 	return (struct gantry_desc){.op = GANTRY_OP_RAW,
 		.peer = peer,
 		.src = (uintptr_t)buf,
