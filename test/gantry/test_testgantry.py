@@ -142,6 +142,16 @@ class Case(unittest.TestCase):
 
 
 class Moves(Case):
+	def test_an_adapter_that_reorders_moves_every_byte(self):
+		source = self.make_sizes()
+		for mode in "copy", "write", "read":
+			for path in ("mmo", "rdma") if mode == "copy" else ("auto",):
+				with self.subTest(mode=mode, path=path):
+					out = self.path(f"{mode}-{path}")
+					result = move("--mode", mode, "--copy-path", path, "--out", out, source, workers=2,
+						env={"SOFTHCA_REORDER": "1"})
+					self.check_moved(result, source, os.path.join(out, "in"))
+
 	def test_every_mode_moves_every_size_with_1_to_3_workers(self):
 		source = self.make_sizes()
 		for mode in "copy", "write", "read":

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The setting `reorder`: work requests that depend on each other without a fence end wrong, and with the
+ * fence that the manual pages name they end right. What the pages order stays ordered.
+ */
+#include "softhca_pair.h"
+
+#define ROUNDS 400
+#define LEN    256 /* of a copy: it moves in pieces */
+
+enum {
+	A = 0,
+	B = 4096,
+	C = 8192,
+	RESULT = 12288
+};
+
+static struct pair p;
+
+/* ---- posting to the client's queue: a batch between begin() and end() */
+
+static uint64_t posted, polled;
+
+static void
+begin(void)
+{
+	pair_publish(&p.client);
+	ibv_wr_start(p.client.qpx);
+}
+
+static void
+end(void)
+{
+	CHECK_EQ(ibv_wr_complete(p.client.qpx), 0);
+}
+
+static void
+flags(unsigned int more)
+{
+	p.client.qpx->wr_id = posted++;
+	p.client.qpx->wr_flags = IBV_SEND_SIGNALED | more;
+}
+
+static void
+local(uint32_t at, uint32_t len)
+{
+	ibv_wr_set_sge(p.client.qpx, p.client.mr->lkey, (uintptr_t)p.client.buf + at, len);
+}
+
+static void
+put_memcpy(unsigned int more, uint32_t src, uint32_t dst)
+{
+	flags(more);
+	mlx5dv_wr_memcpy(p.client.dvx, p.client.mr->lkey, (uintptr_t)p.client.buf + dst,
+		p.client.mr->lkey, (uintptr_t)p.client.buf + src, LEN);
+}
+
+static void
+put_write(unsigned int more, uint32_t src, uint32_t dst)
+{
+	flags(more);
+	ibv_wr_rdma_write(p.client.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf + dst);
+	local(src, LEN);
+}
+
+static void
+put_read(unsigned int more, uint32_t src, uint32_t dst)
+{
+	flags(more);
+	ibv_wr_rdma_read(p.client.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf + src);
+	local(dst, LEN);
+}
+
+static void
+put_add(unsigned int more, uint64_t add)
+{
+	flags(more);
+	ibv_wr_atomic_fetch_add(p.client.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf + A, add);
+	local(RESULT, 8);
+}
+
+/* Every completion is good, and they come in the order of posting. */
+static void
+wait_all(void)
+{
+	while (polled != posted) {
+		struct ibv_wc wc = pair_wait(&p.client);
+
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, polled++);
+	}
+}
+
+static bool
+is_all(const struct pair_end *e, uint32_t at, uint32_t len, int byte)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (e->buf[at + i] != byte)
+			return false;
+	return true;
+}
+
+static void
+open_pair(int access)
+{
+	pair_init(&p, &(struct pair_opts){.access = access, .own_uar = true});
+	posted = polled = 0;
+}
+
+/* ---- what is unordered without a fence */
+
+/* One round of two work requests; true: the second has seen what the first did. */
+typedef bool round_fn(unsigned int second_flags, uint8_t byte);
+
+static bool
+memcpy_then_memcpy(unsigned int second_flags, uint8_t byte)
+{
+	memset(p.client.buf + A, byte, LEN);
+	begin();
+	put_memcpy(0, A, B);
+	put_memcpy(second_flags, B, C);
+	end();
+	wait_all();
+	CHECK(is_all(&p.client, B, LEN, byte));
+	return is_all(&p.client, C, LEN, byte);
+}
+
+static bool
+memcpy_then_write(unsigned int second_flags, uint8_t byte)
+{
+	memset(p.client.buf + A, byte, LEN);
+	begin();
+	put_memcpy(0, A, B);
+	put_write(second_flags, B, C);
+	end();
+	wait_all();
+	return is_all(&p.server, C, LEN, byte);
+}
+
+static bool
+read_then_write(unsigned int second_flags, uint8_t byte)
+{
+	memset(p.server.buf + A, byte, LEN);
+	begin();
+	put_read(0, A, B);
+	put_write(second_flags, B, C);
+	end();
+	wait_all();
+	CHECK(is_all(&p.client, B, LEN, byte));
+	return is_all(&p.server, C, LEN, byte);
+}
+
+static bool
+atomic_then_write(unsigned int second_flags, uint8_t byte)
+{
+	memset(p.server.buf + A, byte, 8);
+	memset(p.client.buf + RESULT, 0, LEN);
+	begin();
+	put_add(0, 0);
+	put_write(second_flags, RESULT, C);
+	end();
+	wait_all();
+	CHECK(is_all(&p.client, RESULT, 8, byte));
+	return is_all(&p.server, C, 8, byte);
+}
+
+static void
+check_needs_fence(round_fn *round)
+{
+	unsigned int late = 0;
+
+	open_pair(0);
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		late += !round(0, (uint8_t)(1 + i % 255));
+	CHECK(late > 0, "%u of %u", late, ROUNDS);
+	CHECK(late < ROUNDS, "%u of %u", late, ROUNDS);
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		CHECK(round(IBV_SEND_FENCE, (uint8_t)(1 + i % 255)));
+	pair_fini(&p);
+}
+
+static void
+case_memcpy_memcpy(void)
+{
+	check_needs_fence(memcpy_then_memcpy);
+}
+
+static void
+case_memcpy_write(void)
+{
+	check_needs_fence(memcpy_then_write);
+}
+
+static void
+case_read_write(void)
+{
+	check_needs_fence(read_then_write);
+}
+
+static void
+case_atomic_write(void)
+{
+	check_needs_fence(atomic_then_write);
+}
+
+/* ---- writes */
+
+/* Two writes to the same place: how often the first one's bytes were there at the end. */
+static unsigned int
+overtaken(void)
+{
+	unsigned int n = 0;
+
+	memset(p.client.buf + A, 1, LEN);
+	memset(p.client.buf + B, 2, LEN);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		begin();
+		put_write(0, A, C);
+		put_write(0, B, C);
+		end();
+		wait_all();
+		n += !is_all(&p.server, C, LEN, 2);
+	}
+	return n;
+}
+
+static void
+case_writes_keep_order(void)
+{
+	open_pair(0);
+	CHECK_EQ(overtaken(), 0);
+	pair_fini(&p);
+}
+
+static void
+case_relaxed_writes(void)
+{
+	open_pair(PAIR_ALL | IBV_ACCESS_RELAXED_ORDERING);
+	CHECK(overtaken() > 0);
+	pair_fini(&p);
+}
+
+/* What a write moves may be read before an earlier write has brought it: only a completion tells. */
+static void
+case_write_of_what_was_written(void)
+{
+	unsigned int late = 0;
+
+	open_pair(0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint8_t byte = (uint8_t)(1 + i % 255);
+
+		memset(p.client.buf + A, byte, LEN);
+		begin();
+		flags(0);
+		ibv_wr_rdma_write(p.client.qpx, p.client.mr->rkey, (uintptr_t)p.client.buf + B);
+		local(A, LEN);
+		put_write(IBV_SEND_FENCE, B, C);
+		end();
+		wait_all();
+		CHECK(is_all(&p.client, B, LEN, byte));
+		late += !is_all(&p.server, C, LEN, byte);
+	}
+	CHECK(late > 0 && late < ROUNDS, "%u of %u", late, ROUNDS);
+	pair_fini(&p);
+}
+
+/* The receive of a SEND completes after the bytes of the write in front of it are there. */
+static void
+case_send_after_write(void)
+{
+	open_pair(0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint8_t byte = (uint8_t)(1 + i % 255);
+
+		memset(p.client.buf + A, byte, LEN);
+		pair_post_recv(&p.server, i, B, 64);
+		begin();
+		put_write(0, A, C);
+		flags(0);
+		ibv_wr_send(p.client.qpx);
+		local(A, 64);
+		end();
+		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
+		CHECK(is_all(&p.server, C, LEN, byte));
+		CHECK(is_all(&p.server, B, 64, byte));
+		wait_all();
+	}
+	pair_fini(&p);
+}
+
+/* A read behind a write reads what was written; an atomic behind a write changes it. */
+static void
+case_read_after_write(void)
+{
+	open_pair(0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint8_t byte = (uint8_t)(1 + i % 255);
+		uint64_t was, now;
+
+		memset(p.client.buf + A, byte, LEN);
+		memcpy(&was, p.client.buf + A, sizeof(was));
+		begin();
+		put_write(0, A, A);
+		put_read(0, A, B);
+		put_add(0, 3);
+		end();
+		wait_all();
+		CHECK(is_all(&p.client, B, LEN, byte));
+		memcpy(&now, p.client.buf + RESULT, sizeof(now));
+		CHECK_EQ(now, was);
+		memcpy(&now, p.server.buf + A, sizeof(now));
+		CHECK_EQ(now, was + 3);
+	}
+	pair_fini(&p);
+}
+
+/* ---- errors */
+
+/* What is in front of a failed WQE has moved all its bytes; what is behind it has moved none. */
+static void
+case_errors(void)
+{
+	for (unsigned int i = 0; i < 40; i++) {
+		enum ibv_wc_status want[4] = {IBV_WC_SUCCESS, IBV_WC_SUCCESS, IBV_WC_REM_ACCESS_ERR,
+			IBV_WC_WR_FLUSH_ERR};
+
+		open_pair(0);
+		memset(p.client.buf + A, 5, LEN);
+		begin();
+		put_memcpy(0, A, B);
+		put_write(0, A, B);
+		flags(0);
+		ibv_wr_rdma_write(p.client.qpx, p.server.mr->rkey ^ 0x5500,
+			(uintptr_t)p.server.buf + B);
+		local(A, LEN);
+		put_memcpy(0, A, C);
+		end();
+		for (unsigned int n = 0; n < 4; n++) {
+			struct ibv_wc wc = pair_wait(&p.client);
+
+			CHECK_EQ(wc.wr_id, n);
+			CHECK_EQ(wc.status, want[n]);
+		}
+		CHECK(is_all(&p.client, B, LEN, 5));
+		CHECK(is_all(&p.server, B, LEN, 5));
+		CHECK(is_all(&p.client, C, LEN, 0));
+		pair_fini(&p);
+	}
+}
+
+/* ---- the seed */
+
+/* Posts copies that overwrite each other, runs the adapter, and tells what came of it. */
+static uint64_t
+outcome(void)
+{
+	uint64_t hash = 14695981039346656037u, seed = 1;
+
+	open_pair(0);
+	for (uint32_t i = 0; i < PAIR_BUF; i++)
+		p.client.buf[i] = (uint8_t)check_random(&seed);
+	for (unsigned int i = 0; i < 50; i++) {
+		begin();
+		for (unsigned int n = 0; n < 8; n++)
+			put_memcpy(0, check_random(&seed) % 1024,
+				2048 + check_random(&seed) % 1024);
+		for (unsigned int n = 0; n < 8; n++)
+			put_memcpy(0, 2048 + check_random(&seed) % 1024,
+				check_random(&seed) % 1024);
+		end();
+		wait_all();
+	}
+	for (uint32_t i = 0; i < PAIR_BUF; i++)
+		hash = (hash ^ p.client.buf[i]) * 1099511628211u;
+	pair_fini(&p);
+	return hash;
+}
+
+/* Runs this program again with another seed. */
+static uint64_t
+outcome_of(const char *seed)
+{
+	char command[256], self[200] = {0}, line[64] = {0};
+	FILE *f;
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	snprintf(command, sizeof(command), "SOFTHCA_REORDER=%s '%s' --outcome", seed, self);
+	f = popen(command, "r");
+	CHECK(f != NULL);
+	CHECK(fgets(line, sizeof(line), f) != NULL);
+	CHECK_EQ(pclose(f), 0);
+	return strtoull(line, NULL, 16);
+}
+
+static void
+case_seed(void)
+{
+	uint64_t first;
+
+	if (!pair_is_pumped())
+		return; /* the moments at which a thread looks differ */
+	first = outcome_of("1");
+	CHECK_EQ(outcome_of("1"), first);
+	CHECK(outcome_of("2") != first);
+	CHECK_EQ(outcome_of("0"), outcome_of("0"));
+	CHECK(outcome_of("0") != first);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"a memcpy behind a memcpy needs a fence", case_memcpy_memcpy},
+		{"a write behind a memcpy needs a fence", case_memcpy_write},
+		{"a write behind a read needs a fence", case_read_write},
+		{"a write behind an atomic needs a fence", case_atomic_write},
+		{"writes arrive in order", case_writes_keep_order},
+		{"writes to relaxed memory overtake each other", case_relaxed_writes},
+		{"a write may move what was there before an earlier write",
+			case_write_of_what_was_written},
+		{"a message arrives behind the writes before it", case_send_after_write},
+		{"reads and atomics see the writes before them", case_read_after_write},
+		{"a failed WQE stops those behind it, and none before it", case_errors},
+		{"one seed gives one order", case_seed},
+	};
+
+	if (argc > 1 && strcmp(argv[1], "--outcome") == 0) {
+		printf("%llx\n", (unsigned long long)outcome());
+		return check_failures != 0;
+	}
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
