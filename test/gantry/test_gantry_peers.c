@@ -555,12 +555,12 @@ peers_come_and_go_while_workers_run(void)
 		/* Nobody finds it any more. */
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
 	}
+	atomic_store(&load.stop, true);
+	pthread_join(thread, NULL);
 	for (i = 0; i < 2; i++)
 		part[i] = part[i] * 1000000 / rte_get_timer_hz() / (n / 2);
 	printf("two ends: %u us each in the first half, %u in the second; %u copies meanwhile\n",
 		(unsigned int)part[0], (unsigned int)part[1], (unsigned int)load.n_done);
-	atomic_store(&load.stop, true);
-	pthread_join(thread, NULL);
 	CHECK(load.n_done > 0);
 	CHECK(memcmp(load.to, load.from, 4096) == 0);
 	CHECK_EQ(gantry_stop(g), 0);
