@@ -32,6 +32,20 @@ hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote, c
 }
 
 void
+hwq_addr_of_port(const struct hwq_dev_port *port, const struct hwq_path *path,
+	const struct hwq_dev_caps *caps, struct hwq_addr *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->version = HWQ_ADDR_VERSION;
+	addr->link_layer = port->link_layer;
+	addr->mtu = path->mtu != 0 ? path->mtu : port->active_mtu;
+	addr->has_gid = port->has_gid;
+	addr->max_rd_atomic = (uint8_t)caps->max_dest_rd_atomic;
+	addr->lid = htobe16(port->lid);
+	memcpy(addr->gid, port->gid, sizeof(addr->gid));
+}
+
+void
 hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah)
 {

@@ -21,17 +21,19 @@ hwq_ah_from_verbs(struct ibv_ah *from, struct hwq_ah *ah)
 	return 0;
 }
 
-int
-hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah)
+static int
+create(struct hwq_dev *dev, const struct hwq_dev_port *port, uint8_t traffic_class,
+	const struct hwq_addr *remote, struct hwq_ah *ah)
 {
 	struct ibv_ah_attr attr = {0};
 	struct ibv_ah *made;
 	int ret;
 
-	ret = hwq_addr_check(&dev->port, remote, "an address handle");
+	ret = hwq_addr_check(port, remote, "an address handle");
 	if (ret != 0)
 		return ret;
-	hwq_addr_to_ah(&dev->port, remote, &attr);
+	hwq_addr_to_ah(port, remote, &attr);
+	attr.grh.traffic_class = traffic_class;
 	ret = hwq_verbs_ah_create(dev->pd, &attr, &made);
 	if (ret != 0) {
 		hwq_log("%s: creating an address handle: %s", hwq_dev_name(dev), strerror(-ret));
@@ -47,6 +49,22 @@ hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah 
 	ah->dev = dev;
 	atomic_fetch_add(&dev->refs, 1);
 	return 0;
+}
+
+int
+hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah)
+{
+	return create(dev, &dev->port, 0, remote, ah);
+}
+
+int
+hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *remote, struct hwq_ah *ah)
+{
+	if (qp->domain == NULL) {
+		hwq_log("QP 0x%06x is the caller's own: use hwq_ah_create()", qp->qpn);
+		return -EINVAL;
+	}
+	return create(qp->domain->dev, &qp->port, qp->path.traffic_class, remote, ah);
 }
 
 int

@@ -37,6 +37,14 @@ struct hwq_ah {
 HWQ_API int hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah);
 
 /**
+ * hwq_ah_create() for work requests of one queue pair: from its port and GID, with its traffic class
+ * (hwq_path.h).
+ * @return as hwq_ah_create(); -EINVAL also if qp is the caller's own QP (hwq_obj.h).
+ */
+HWQ_API int hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *remote,
+	struct hwq_ah *ah);
+
+/**
  * Makes a handle of a verbs handle. The verbs handle stays the caller's, and may be destroyed at once:
  * its address is copied.
  * @param ah the caller's storage; written on success only. It needs no hwq_ah_destroy().

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "hwq_log.h"
-#include "hwq_path.h"
 #include "hwq_verbs.h"
 
 #define GID_TABLE_MAX 256

@@ -8,14 +8,14 @@
 
 #include "hwq_addr.h"
 #include "hwq_log.h"
+#include "hwq_port.h"
 #include "hwq_qp_type.h"
 #include "hwq_verbs.h"
 
 /* Requester: retry for ever on RNR, seven times 4.096 us << 14 on silence (ibv_modify_qp(3)). */
-#define QP_TIMEOUT       14
-#define QP_RETRY_CNT     7
-#define QP_RNR_RETRY     7
-#define QP_MIN_RNR_TIMER 12
+#define QP_TIMEOUT   14
+#define QP_RETRY_CNT 7
+#define QP_RNR_RETRY 7
 
 /* Of a caller's own QP. */
 #define CHANGE_STATE "ibv_modify_qp(3), then hwq_obj_qp_sync()"
@@ -59,20 +59,12 @@ path_mtu(const struct hwq_qp *qp)
 void
 hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr)
 {
-	const struct hwq_dev_port *port = &qp->port;
-
 	memset(addr, 0, sizeof(*addr));
 	if (!hwq_qp_is_own(qp, "hwq_qp_addr()", "ibv_query_qp(3)"))
 		return;
-	addr->version = HWQ_ADDR_VERSION;
-	addr->link_layer = port->link_layer;
-	addr->mtu = path_mtu(qp);
-	addr->has_gid = port->has_gid;
-	addr->max_rd_atomic = (uint8_t)qp->domain->dev->caps.max_dest_rd_atomic;
-	addr->lid = htobe16(port->lid);
+	hwq_addr_of_port(&qp->port, &qp->path, &qp->domain->dev->caps, addr);
 	addr->qpn = htobe32(qp->qpn);
 	addr->psn = htobe32(qp->psn);
-	memcpy(addr->gid, port->gid, sizeof(addr->gid));
 }
 
 static uint8_t
@@ -98,7 +90,7 @@ to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = path_mtu(qp),
 		.max_dest_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic,
-		.min_rnr_timer = path->min_rnr_timer != 0 ? path->min_rnr_timer : QP_MIN_RNR_TIMER,
+		.min_rnr_timer = hwq_path_min_rnr_timer(path),
 		.timeout = path->timeout != 0 ? path->timeout : QP_TIMEOUT,
 		.retry_cnt = count_of(path->retries, QP_RETRY_CNT),
 		.rnr_retry = count_of(path->rnr_retries, QP_RNR_RETRY),

@@ -11,6 +11,9 @@ struct ibv_ah_attr;
  * what was being done. */
 int hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	const char *what);
+/* The address of a queue pair at the port, without its numbers. */
+void hwq_addr_of_port(const struct hwq_dev_port *port, const struct hwq_path *path,
+	const struct hwq_dev_caps *caps, struct hwq_addr *addr);
 /* The way from the port to a peer. */
 void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah);
