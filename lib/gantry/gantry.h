@@ -50,8 +50,8 @@
  *
  * ## Threads
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
- *   gantry_in_flight() and, in inline mode, the gantry_peer_ calls of a queue. A worker's lcore owns
- *   the worker's queue while it runs.
+ *   gantry_in_flight(), the gantry_recv_ calls and, in inline mode, the gantry_peer_ calls of a queue.
+ *   A worker's lcore owns the worker's queue while it runs.
  * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The lcore
  *   makes no call of the device for them: the control thread does, and waits for a turn of the lcore
  *   where descriptors begin or cease to find the peer.
@@ -237,7 +237,8 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
  * name it has completed; peers lose their access when it returns 0. A queue without descriptors in
  * flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that
- * makes this call itself polls first.
+ * makes this call itself polls first. Receives that are posted count as descriptors in flight do, and
+ * may wait for ever: close their peers first.
  * Control thread.
  * @param timeout_ms how long it waits at most; 0: it looks once.
  * @return 0: mem is freed. Else call again: -ETIMEDOUT a queue still has WQEs of before; -ENOMEM;
@@ -409,6 +410,8 @@ struct gantry_peer_conf {
 	 * More than that makes the send queue longer.
 	 */
 	uint16_t max_inline;
+	/** Receives posted at once, at most 16384; 0: none, and gantry_recv_post() refuses the peer. */
+	uint16_t recv_depth;
 	struct gantry_path path; /**< 0 in a field: as the engine has it */
 };
 
@@ -451,6 +454,29 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
  *   keeps its number until a later call returns 0.
  */
 GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
+
+/* ------------------------------------------------------------------ receives */
+
+/**
+ * Posts receives for messages of a peer, which take them in order. It may be called as soon as
+ * gantry_peer_open() has returned; post before the peer sends. The array may be reused when the call
+ * returns; the memory that the receives name belongs to the engine until they complete. Receives
+ * have a completion stream of their own, gantry_recv_poll(): one that waits holds no descriptor
+ * back, nor gantry_in_flight(). Owner thread.
+ * @return how many were accepted: the first ones of the array. Fewer than n: recv_depth are posted;
+ *   take completions, then post the rest. -EINVAL: there is no such peer, or its recv_depth is 0.
+ */
+GANTRY_API int gantry_recv_post(struct gantry_queue *q, uint16_t peer,
+	const struct gantry_recv *recv, uint16_t n);
+
+/**
+ * Collects completions of receives of all peers. Each accepted receive completes exactly once; those
+ * of one peer complete in the order in which they were posted. When a connection fails, or is closed
+ * by gantry_peer_close(), its receives complete with GANTRY_FLUSHED. Owner thread.
+ * @return how many records were written to comp, at most n; 0: no receive is done.
+ */
+GANTRY_API uint16_t gantry_recv_poll(struct gantry_queue *q, struct gantry_recv_comp *comp,
+	uint16_t n);
 
 /* ------------------------------------------------------------------ ring mode: workers */
 
@@ -562,6 +588,8 @@ struct gantry_stats {
 	uint64_t doorbells;     /**< doorbells rung */
 	uint64_t wqes;          /**< WQEs handed to the hardware */
 	uint64_t cqes;          /**< CQEs received */
+	uint64_t recv_posted;   /**< receives accepted */
+	uint64_t recv_done;     /**< completions of receives handed out */
 	uint64_t recoveries;    /**< how often the queue's connection to itself was set up again */
 	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */

@@ -10,22 +10,27 @@ int
 gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)
 {
-	struct hwq_cq *cq;
+	struct hwq_qp_conf qp_conf = *conf;
+	struct gantry_conn left;
+	struct hwq_cq *cq = NULL;
 	struct hwq_qp *qp;
 	int ret;
 
-	ret = hwq_cq_create(domain, hwq_qp_cqe_needed(conf), &cq);
-	if (ret != 0)
-		return ret;
-	ret = hwq_qp_create(domain, cq, conf, &qp);
-	if (ret != 0) {
-		if (hwq_cq_destroy(cq) != 0)
-			*c = (struct gantry_conn){.cq = cq, .state = GANTRY_CONN_CLOSING};
-		return ret;
+	if (conf->rq_wr != 0) {
+		ret = hwq_cq_create(domain, hwq_qp_recv_cqe_needed(conf), &qp_conf.recv_cq);
+		if (ret != 0)
+			return ret;
 	}
+	ret = hwq_cq_create(domain, hwq_qp_cqe_needed(&qp_conf), &cq);
+	if (ret != 0)
+		goto undo;
+	ret = hwq_qp_create(domain, cq, &qp_conf, &qp);
+	if (ret != 0)
+		goto undo;
 	*c = (struct gantry_conn){
 		.sq = &qp->sq,
 		.cq = cq,
+		.recv_cq = qp_conf.recv_cq,
 		.max_len = max_len,
 		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
 		/* Four CQEs a lap: a full ring gets room again by quarters. */
@@ -34,6 +39,12 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct 
 		.qp = qp,
 	};
 	return 0;
+
+undo:
+	left = (struct gantry_conn){.cq = cq, .recv_cq = qp_conf.recv_cq};
+	if (gantry_conn_close(&left) != 0)
+		*c = left;
+	return ret;
 }
 
 int
@@ -65,7 +76,13 @@ gantry_conn_close(struct gantry_conn *c)
 		return ret;
 	c->qp = NULL;
 	c->sq = NULL;
-	ret = hwq_cq_destroy(c->cq);
+	if (c->cq != NULL)
+		ret = hwq_cq_destroy(c->cq);
+	if (ret != 0)
+		return ret;
+	c->cq = NULL;
+	if (c->recv_cq != NULL)
+		ret = hwq_cq_destroy(c->recv_cq);
 	if (ret != 0)
 		return ret;
 	memset(c, 0, sizeof(*c));

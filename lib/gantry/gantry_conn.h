@@ -24,6 +24,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_CLOSING,  /* the device refused a part of closing it: close it again */
 };
 
+struct gantry_recv_ring;
 struct gantry_stream;
 
 /*
@@ -43,8 +44,10 @@ struct gantry_conn {
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
 	uint64_t repair_tsc;  /* if broken: when it is tried again */
-	struct hwq_qp *qp;    /* NULL if closing: it is destroyed, the CQ is not */
-	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
+	struct hwq_qp *qp;    /* NULL if closing: it is destroyed, a CQ is not */
+	struct hwq_cq *recv_cq;        /* of receives alone; NULL: it takes none */
+	struct gantry_recv_ring *recv; /* NULL: it takes no receives */
+	struct gantry_stream *stream;  /* the descriptors that it carries are in this one */
 };
 
 /*
@@ -65,9 +68,10 @@ gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 }
 
 /*
- * Creates the QP as conf says, and its CQ; the connection is then GANTRY_CONN_OPEN. conf->max_inline is
- * the longest message that is copied into its WQE; max_len: bytes that one WQE moves. 0; or a negative
- * errno: *c is as it was, or GANTRY_CONN_CLOSING if the device refused to take the CQ back.
+ * Creates the QP as conf says, its CQ, and one for receives if conf->rq_wr is not 0; the connection is
+ * then GANTRY_CONN_OPEN. conf->max_inline is the longest message that is copied into its WQE; max_len:
+ * bytes that one WQE moves. 0; or a negative errno: *c is as it was, or GANTRY_CONN_CLOSING if the
+ * device refused to take a CQ back.
  */
 int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf, uint64_t max_len);
@@ -79,7 +83,7 @@ int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
 
 /*
- * Destroys QP and CQ. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
+ * Destroys QP and CQs. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
  * *c is GANTRY_CONN_CLOSING and holds what is left; call again.
  */
 int gantry_conn_close(struct gantry_conn *c);

@@ -222,6 +222,40 @@ struct gantry_comp {
 
 static_assert(sizeof(struct gantry_comp) == 32, "two completions share a cache line");
 
+/**
+ * A receive: memory for one SEND of a peer, or a place for the immediate data of one WRITE_IMM.
+ *
+ * Its rules are those of descriptors: BAD_FIELD, zero is not 0, or len is 0 and addr is not;
+ * BAD_LENGTH, len is more than gantry_info::max_msg_len, or addr + len overflows; BAD_ADDRESS;
+ * NOT_REGISTERED; READ_ONLY; BAD_PEER, the connection is down.
+ */
+struct gantry_recv {
+	uint64_t cookie; /**< any value; the completion has it again */
+	uint64_t addr;   /**< registered here */
+	uint64_t len;    /**< bytes; 0: for messages without data, and for any WRITE_IMM */
+	uint64_t zero;   /**< unused */
+};
+
+/**
+ * The completion of a receive. GANTRY_LOCAL_ERROR: for example, the message was longer than len.
+ * GANTRY_FLUSHED: the connection failed or was closed; bytes at addr may be written.
+ */
+struct gantry_recv_comp {
+	uint64_t cookie;  /**< of the receive */
+	uint8_t status;   /**< enum gantry_status */
+	uint8_t op;       /**< what the peer did: WRITE_IMM, SEND, SEND_IMM, SEND_INV; else 0 */
+	uint8_t syndrome; /**< as in gantry_comp */
+	uint8_t vendor_syndrome; /**< as in gantry_comp */
+	uint32_t zero;           /**< 0 */
+	uint64_t len;            /**< bytes that the peer sent, or wrote elsewhere by WRITE_IMM */
+	uint32_t imm;   /**< of the peer's descriptor; of SEND_INV, the key that is invalid now */
+	uint16_t peer;  /**< the connection, as gantry_recv_post() was given it */
+	uint16_t zero2; /**< 0 */
+};
+
+static_assert(sizeof(struct gantry_recv) == 32, "plain numbers without padding");
+static_assert(sizeof(struct gantry_recv_comp) == 32, "two completions share a cache line");
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,8 @@
 /* The marks of a draining version, and when they are reached. */
 #include "gantry_drain.h"
 
+#include "gantry_recv_ring.h"
+
 /*
  * Calls f for each stream that may have a descriptor issued in part. True: f was true for one; the
  * others are called too.
@@ -45,10 +47,11 @@ mark(struct gantry_queue *q, uint64_t version)
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
 		q->conn[i].mark = q->conn[i].posted;
+	gantry_recv_mark(q);
 }
 
 static bool
-marks_are_reached(const struct gantry_queue *q)
+marks_are_reached(struct gantry_queue *q)
 {
 	uint32_t i;
 
@@ -59,7 +62,7 @@ marks_are_reached(const struct gantry_queue *q)
 		i = gantry_conn_set_next(&q->active, i + 1))
 		if (q->conn[i].done < q->conn[i].mark)
 			return false;
-	return true;
+	return gantry_recv_marks_are_reached(q);
 }
 
 /* True: what the own connection flushed may be posted again. */

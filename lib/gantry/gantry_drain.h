@@ -20,13 +20,16 @@
 /* What gantry_enter() does when the table has changed, or while a version drains. */
 void gantry_drain_update(struct gantry_queue *q);
 
-/* True: keys are in WQEs that are posted and not done, or are kept for WQEs of a split descriptor. */
+/*
+ * True: keys are in WQEs that are posted and not done, or are kept for WQEs of a split descriptor, or
+ * are in receives.
+ */
 static inline bool
 gantry_drain_is_needed(const struct gantry_queue *q)
 {
 	const struct gantry_stream *s;
 
-	if ((q->outstanding | q->stream.splitting) != 0)
+	if ((q->outstanding | q->stream.splitting) != 0 || !TAILQ_EMPTY(&q->recv_rings))
 		return true;
 	if (unlikely(q->unordered))
 		TAILQ_FOREACH(s, &q->any_order.busy, next_busy)

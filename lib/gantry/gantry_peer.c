@@ -9,6 +9,7 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_queue.h"
+#include "gantry_recv_ring.h"
 #include "gantry_stream.h"
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
@@ -97,7 +98,17 @@ step_leave(void *arg)
 	if (is_busy(step->q, step->peer) || c->done != c->posted)
 		return -EBUSY;
 	gantry_keys_forget(step->q, gantry_queue_peer_conn(step->q, step->peer));
+	if (c->recv != NULL)
+		gantry_recv_ring_leave(step->q, c->recv);
 	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
+	return 0;
+}
+
+/* The device uses the memory of the peer's receives no more. */
+static int
+step_flush(void *ring)
+{
+	gantry_recv_ring_flush(ring);
 	return 0;
 }
 
@@ -110,6 +121,11 @@ check_conf(const struct gantry_peer_conf *conf)
 	if (conf->depth > GANTRY_MAX_DEPTH) {
 		LOG(ERR, "gantry_peer_conf::depth is %u: 0 to %u are possible", conf->depth,
 			GANTRY_MAX_DEPTH);
+		return -EINVAL;
+	}
+	if (conf->recv_depth > GANTRY_MAX_DEPTH) {
+		LOG(ERR, "gantry_peer_conf::recv_depth is %u: 0 to %u are possible",
+			conf->recv_depth, GANTRY_MAX_DEPTH);
 		return -EINVAL;
 	}
 	if (conf->transport != GANTRY_TRANSPORT_RC) {
@@ -126,6 +142,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 {
 	static const struct gantry_peer_conf defaults;
 	struct hwq_qp_conf qp_conf = {.sq_wr = q->sq_wr};
+	struct gantry_recv_ring *ring = NULL;
 	struct gantry_stream *s;
 	struct hwq_addr hwq;
 	struct gantry_conn *c;
@@ -154,11 +171,24 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	ret = gantry_stream_of_peer(q, conf->depth, &s);
 	if (ret != 0)
 		return ret;
+	qp_conf.rq_wr = conf->recv_depth;
+	if (conf->recv_depth != 0) {
+		ret = gantry_recv_ring_create(conf->recv_depth, i, q->socket, &ring);
+		if (ret != 0) {
+			gantry_stream_put(q, s);
+			return ret;
+		}
+	}
 	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
+		gantry_recv_ring_free(ring);
 		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		gantry_stream_put(q, s);
 		return ret;
+	}
+	if (ring != NULL) {
+		ring->rq = &c->qp->rq;
+		c->recv = ring;
 	}
 	c->stream = s;
 	q->n_free_peers--;
@@ -189,18 +219,29 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 int
 gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 {
+	struct gantry_recv_ring *ring;
+	struct gantry_conn *c;
 	struct gantry_stream *s;
 	int ret = 0;
 
 	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
 		return -EINVAL;
+	c = &q->conn[GANTRY_CONN_PEER + peer];
 	if (q->peer[peer].use == GANTRY_PEER_OPEN)
 		ret = owner_does(q, step_leave, peer);
 	if (ret != 0)
 		return ret;
 	q->peer[peer].use = GANTRY_PEER_CLOSING;
-	s = q->conn[GANTRY_CONN_PEER + peer].stream;
-	ret = gantry_conn_close(&q->conn[GANTRY_CONN_PEER + peer]);
+	s = c->stream;
+	ring = c->recv;
+	ret = gantry_conn_close(c);
+	if (ring != NULL && c->qp == NULL) {
+		c->recv = NULL;
+		if (q->worker != NULL)
+			gantry_worker_call(q->worker, step_flush, ring);
+		else
+			step_flush(ring);
+	}
 	if (ret != 0)
 		return ret;
 	gantry_stream_put(q, s);

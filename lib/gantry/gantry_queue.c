@@ -12,6 +12,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_recv_ring.h"
 #include "gantry_stream.h"
 
 #define DEFAULT_DEPTH   512
@@ -143,6 +144,7 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->g = g;
 	q->socket = socket;
 	q->lcore = LCORE_ID_ANY;
+	TAILQ_INIT(&q->recv_rings);
 	q->replays = replays_of(conf);
 	q->keys.n = conf->layout_keys != 0 ? conf->layout_keys : DEFAULT_KEYS;
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
@@ -203,13 +205,17 @@ gantry_queue_destroy(struct gantry_queue *q)
 	uint32_t i;
 	int ret = 0;
 
-	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0)
+	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0 ||
+		gantry_counter_get(&q->stats.recv_posted) !=
+			gantry_counter_get(&q->stats.recv_done))
 		return -EBUSY;
 	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++) {
 		struct gantry_stream *s = q->conn[i].stream;
 
 		if (q->conn[i].state == GANTRY_CONN_CLOSED)
 			continue;
+		gantry_recv_ring_free(q->conn[i].recv);
+		q->conn[i].recv = NULL;
 		ret = gantry_conn_close(&q->conn[i]);
 		if (ret == 0)
 			gantry_stream_put(q, s);

@@ -92,6 +92,8 @@ struct gantry_queue_stats {
 	gantry_counter wqes;
 	gantry_counter cqes;
 	gantry_counter recoveries;
+	gantry_counter recv_posted;
+	gantry_counter recv_done;
 	gantry_counter replays;
 	gantry_counter key_hits;
 	gantry_counter key_misses;
@@ -180,10 +182,11 @@ struct gantry_queue {
 	struct gantry_queue_stats stats;
 	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
-	struct gantry_peer *peer;  /* max_peers of them */
-	struct gantry_cells cells; /* from the first peer on */
-	struct gantry_keys keys;   /* from the first layout on */
-	struct gantry_fill fill;   /* from the first fill on */
+	struct gantry_peer *peer;                                   /* max_peers of them */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
+	struct gantry_cells cells;                                  /* from the first peer on */
+	struct gantry_keys keys;                                    /* from the first layout on */
+	struct gantry_fill fill;                                    /* from the first fill on */
 
 	/* Control thread. */
 	struct gantry *g;

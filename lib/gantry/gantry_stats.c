@@ -18,6 +18,9 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
 	stats->wqes = gantry_counter_get(&q->stats.wqes);
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
+	/* As with `completed`: never more than recv_posted. */
+	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
+	stats->recv_posted = gantry_counter_get(&q->stats.recv_posted);
 	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
 	stats->replays = gantry_counter_get(&q->stats.replays);
 	stats->layout_hits = gantry_counter_get(&q->stats.key_hits);

@@ -156,6 +156,12 @@ addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 	       ((uses & ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0);
 }
 
+const struct gantry_region *
+gantry_xlate_find_dst(struct gantry_queue *q, uint64_t addr, uint64_t len)
+{
+	return find_region(q, &q->view.dst, addr, len);
+}
+
 /* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check(const struct gantry_desc *d, const struct op_rule *rule)

@@ -119,13 +119,19 @@ env_is_filled(const void *p, size_t len, uint64_t seed)
 	return true;
 }
 
-uint16_t
-env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+void
+env_pump(void)
 {
 	const char *threads = getenv("SOFTHCA_THREADS");
 
 	if (threads != NULL && atoi(threads) == 0)
 		softhca_pump();
+}
+
+uint16_t
+env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	env_pump();
 	return gantry_poll(q, comp, n);
 }
 

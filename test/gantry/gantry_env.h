@@ -35,6 +35,8 @@ void env_unmap(void *p, size_t len);
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
+/* If the adapter has no thread, runs it for one turn. */
+void env_pump(void);
 /* Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
 /* Submits all n descriptors and collects all completions, in order. */

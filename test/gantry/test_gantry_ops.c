@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
 
 #include <rte_common.h>
+
+#include <hwq_mkey.h>
+#include <hwq_wr.h>
+#include <hwq_wr_umr.h>
 
 #include "gantry_env.h"
 #include "gantry_engine.h"
@@ -212,7 +217,9 @@ short_messages_travel_in_the_wqe(void)
 	struct gantry_addr addr, back_addr;
 	uint16_t peer, back;
 	uint64_t wqes;
-	unsigned int i, len;
+	static const uint16_t lens[] = {1, 2, 12, 13, 27, 28, 29, 44, 45, 99, 100, 101, 511, 512,
+		513};
+	unsigned int i, k;
 
 	CHECK_EQ(gantry_peer_open(q, &huge, &peer, &addr), -EINVAL);
 	for (i = 0; i < RTE_DIM(rows); i++) {
@@ -222,7 +229,8 @@ short_messages_travel_in_the_wqe(void)
 		CHECK_EQ(gantry_peer_open(q, NULL, &back, &back_addr), 0);
 		CHECK_EQ(gantry_peer_connect(q, peer, &back_addr), 0);
 		CHECK_EQ(gantry_peer_connect(q, back, &addr), 0);
-		for (len = 1; len < 600; len += len < 130 ? 1 : 17) {
+		for (k = 0; k < RTE_DIM(lens); k++) {
+			unsigned int len = lens[k];
 			struct gantry_desc d = env_copy(src + len, dst + 3 * len, len);
 
 			env_fill(src + len, len, i * 1000 + len);
@@ -241,6 +249,483 @@ short_messages_travel_in_the_wqe(void)
 		CHECK_EQ(gantry_peer_close(q, back), 0);
 	}
 	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ messages and receives */
+
+/* Opens and connects two ends with room for receives. */
+static void
+connect_with(struct gantry_queue *a, uint16_t *pa, uint16_t depth_a, struct gantry_queue *b,
+	uint16_t *pb, uint16_t depth_b)
+{
+	const struct gantry_peer_conf conf_a = {.recv_depth = depth_a},
+				      conf_b = {.recv_depth = depth_b};
+	struct gantry_addr addr_a, addr_b;
+
+	CHECK_EQ(gantry_peer_open(a, &conf_a, pa, &addr_a), 0);
+	CHECK_EQ(gantry_peer_open(b, &conf_b, pb, &addr_b), 0);
+	CHECK_EQ(gantry_peer_connect(a, *pa, &addr_b), 0);
+	CHECK_EQ(gantry_peer_connect(b, *pb, &addr_a), 0);
+}
+
+/* Collects n completions of receives, and no more are there. */
+static void
+recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int n)
+{
+	struct gantry_recv_comp more;
+	struct gantry_comp none;
+	unsigned int got = 0;
+
+	while (got < n) {
+		got += gantry_recv_poll(q, comp + got, RTE_MIN(n - got, 100u));
+		CHECK_EQ(env_poll(q, &none, 1), 0);
+	}
+	CHECK_EQ(gantry_recv_poll(q, &more, 1), 0);
+}
+
+static struct gantry_recv
+recv_at(uint64_t cookie, const void *at, uint64_t len)
+{
+	return (struct gantry_recv){.cookie = cookie, .addr = (uintptr_t)at, .len = len};
+}
+
+static struct gantry_desc
+message(enum gantry_op op, uint16_t peer, uint64_t len, uint32_t imm)
+{
+	struct gantry_desc d = {.op = op, .peer = peer, .len = len, .imm = imm};
+
+	if (len == 0)
+		return d;
+	d.src = (uintptr_t)src;
+	if (op == GANTRY_OP_WRITE_IMM) {
+		d.dst = (uintptr_t)dst;
+		d.remote_key = gantry_mem_remote_key(dst_mem);
+	}
+	return d;
+}
+
+/* Each operation that takes a receive, with and without data, in the WQE and in memory. */
+static void
+messages_arrive_with_their_data(void)
+{
+	static const uint8_t kinds[] = {GANTRY_OP_SEND, GANTRY_OP_SEND_IMM, GANTRY_OP_WRITE_IMM};
+	static const uint32_t lens[] = {0, 1, 27, 28, 29, 100, 4096, 100000};
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv_comp comp;
+	struct gantry_recv r;
+	uint16_t to, from;
+	unsigned int i, k, flag;
+
+	connect_with(a, &to, 0, b, &from, 4);
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		for (k = 0; k < RTE_DIM(lens); k++) {
+			uint8_t *at = kinds[i] == GANTRY_OP_WRITE_IMM ? dst : dst + 200000;
+			uint32_t imm = kinds[i] == GANTRY_OP_SEND ? 0 : 0x81020304 + k;
+
+			flag = k % 2 ? GANTRY_DESC_SOLICITED : 0;
+			env_fill(src, lens[k], k + 10 * i);
+			memset(dst, 0, 400000);
+			r = recv_at(i * 100 + k, lens[k] == 0 ? NULL : dst + 200000, lens[k]);
+			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
+			CHECK_EQ(env_do_one(a,
+					 WITH(message(kinds[i], to, lens[k], imm), flags, flag)),
+				GANTRY_OK);
+			recv_collect(b, &comp, 1);
+			CHECK_EQ(comp.cookie, i * 100 + k);
+			CHECK_EQ(comp.status, GANTRY_OK);
+			CHECK_EQ(comp.op, kinds[i]);
+			CHECK_EQ(comp.len, lens[k]);
+			CHECK_EQ(comp.imm, imm);
+			CHECK_EQ(comp.peer, from);
+			CHECK_EQ(comp.syndrome | comp.vendor_syndrome | comp.zero | comp.zero2, 0);
+			CHECK(env_is_filled(at, lens[k], k + 10 * i));
+			CHECK_EQ(at[lens[k]], 0);
+		}
+	}
+	CHECK_EQ(env_stats(b).recv_posted, RTE_DIM(kinds) * RTE_DIM(lens));
+	CHECK_EQ(env_stats(b).recv_done, RTE_DIM(kinds) * RTE_DIM(lens));
+	CHECK_EQ(env_stats(b).submitted, 0);
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/* Only its last message has the immediate data: one receive for all of it. */
+static void
+a_split_write_takes_one_receive(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv_comp comp;
+	struct gantry_recv r = recv_at(5, NULL, 0);
+	uint16_t to, from;
+
+	connect_with(a, &to, 0, b, &from, 4);
+	a->conn[GANTRY_CONN_PEER + to].max_len = 1000;
+	env_fill(src, 100010, 77);
+	memset(dst, 0, 100011);
+	CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_WRITE_IMM, to, 100010, 0xdeadbeef)), GANTRY_OK);
+	recv_collect(b, &comp, 1);
+	CHECK_EQ(comp.op, GANTRY_OP_WRITE_IMM);
+	CHECK_EQ(comp.imm, 0xdeadbeef);
+	CHECK_EQ(comp.len, 10);
+	CHECK(env_is_filled(dst, 100010, 77));
+	CHECK_EQ(dst[100010], 0);
+	CHECK_EQ(env_stats(a).wqes, 101);
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/* A QP beside the engine, and a key of 100 bytes of dst that peers may invalidate. */
+struct keys {
+	struct hwq_domain *domain;
+	struct hwq_cq *cq;
+	struct hwq_qp *qp;
+	struct hwq_mkey_pool *pool;
+	struct hwq_mkey *key;
+};
+
+static void
+keys_open(struct keys *k)
+{
+	const struct hwq_mkey_conf key_conf = {.n = 1,
+		.max_entries = 4,
+		.flags = HWQ_MKEY_REMOTE_INV};
+	const struct hwq_qp_conf conf = {.sq_wr = 4,
+		.max_inline = 64,
+		.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST};
+	const struct hwq_sge sge = {(uintptr_t)dst + 8192, 100, gantry_mem_piece(dst_mem)->mr.lkey};
+	struct hwq_addr addr;
+	struct hwq_cqe cqe;
+	struct hwq_wr wr;
+
+	CHECK_EQ(hwq_domain_create(g->dev, &k->domain), 0);
+	CHECK_EQ(hwq_cq_create(k->domain, hwq_qp_cqe_needed(&conf), &k->cq), 0);
+	CHECK_EQ(hwq_qp_create(k->domain, k->cq, &conf, &k->qp), 0);
+	hwq_qp_addr(k->qp, &addr);
+	CHECK_EQ(hwq_qp_connect(k->qp, &addr), 0);
+	CHECK_EQ(hwq_mkey_pool_create(k->domain, &key_conf, &k->pool), 0);
+	k->key = hwq_mkey_get(k->pool);
+	hwq_wr_start(&wr, &k->qp->sq);
+	wr.wr_flags = HWQ_WQE_INLINE | HWQ_WQE_SIGNALED;
+	hwq_wr_mr_list(&wr, k->key, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, &sge);
+	CHECK_EQ(hwq_wr_complete(&wr), 0);
+	while (hwq_cq_poll(k->cq, &cqe, 1) == 0)
+		env_pump();
+	CHECK_EQ(cqe.syndrome, 0);
+}
+
+static void
+keys_close(struct keys *k)
+{
+	hwq_mkey_put(k->key);
+	CHECK_EQ(hwq_mkey_pool_destroy(k->pool), 0);
+	CHECK_EQ(hwq_qp_destroy(k->qp), 0);
+	CHECK_EQ(hwq_cq_destroy(k->cq), 0);
+	CHECK_EQ(hwq_domain_destroy(k->domain), 0);
+}
+
+/* The peer's key works until then, and no longer. */
+static void
+a_send_invalidates_a_key(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv r = recv_at(5, dst + 4096, 100);
+	struct gantry_recv_comp comp;
+	struct gantry_desc w;
+	uint16_t to, from;
+	struct keys k;
+
+	keys_open(&k);
+	connect_with(a, &to, 0, b, &from, 4);
+	w = env_copy(src, (void *)8, 50);
+	w.op = GANTRY_OP_WRITE;
+	w.peer = to;
+	w.remote_key = k.key->rkey;
+	env_fill(src, 100, 6);
+	memset(dst + 8192, 0, 100);
+	CHECK_EQ(env_do_one(a, w), GANTRY_OK);
+	CHECK(env_is_filled(dst + 8192 + 8, 50, 6));
+	CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND_INV, to, 10, k.key->rkey)), GANTRY_OK);
+	recv_collect(b, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK_EQ(comp.op, GANTRY_OP_SEND_INV);
+	CHECK_EQ(comp.imm, k.key->rkey);
+	CHECK_EQ(comp.len, 10);
+	CHECK_EQ(env_do_one(a, w), GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(gantry_peer_close(a, to), 0);
+	env_queue_done(a);
+	env_queue_done(b);
+	keys_close(&k);
+}
+
+/* Refused receives complete in their place among the others, and take no message. */
+static void
+wrong_receives_are_refused_in_their_place(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	const struct gantry_recv good = recv_at(1, dst, 64);
+	struct gantry_recv bad[] = {good, good, good, good, good, good, good, good};
+	static const uint8_t want[] = {GANTRY_BAD_FIELD, GANTRY_OK, GANTRY_BAD_FIELD,
+		GANTRY_BAD_LENGTH, GANTRY_BAD_LENGTH, GANTRY_OK, GANTRY_BAD_ADDRESS,
+		GANTRY_NOT_REGISTERED};
+	struct gantry_recv_comp comp[8];
+	struct gantry_desc d[2];
+	struct gantry_comp done[2];
+	uint16_t to, from, none;
+	struct gantry_addr addr;
+	unsigned int i;
+
+	connect_with(a, &to, 0, b, &from, 8);
+	CHECK_EQ(gantry_peer_open(b, NULL, &none, &addr), 0);
+	CHECK_EQ(gantry_recv_post(b, none, &good, 1), -EINVAL);
+	CHECK_EQ(gantry_recv_post(b, 60, &good, 1), -EINVAL);
+	CHECK_EQ(gantry_recv_post(b, UINT16_MAX, &good, 1), -EINVAL);
+	CHECK_EQ(gantry_recv_post(b, from, &good, 0), 0);
+	bad[0].zero = 1;
+	bad[2].len = 0; /* with an address */
+	bad[3].len = g->info.max_msg_len + 1;
+	bad[4].addr = UINT64_MAX - 60;
+	bad[6].addr = 0;
+	bad[7].addr = (uintptr_t)dst + ARENA_LEN - 63;
+	for (i = 0; i < 8; i++)
+		bad[i].cookie = i;
+	CHECK_EQ(gantry_recv_post(b, from, bad, 8), 8);
+	CHECK_EQ(gantry_recv_post(b, from, &good, 1), 0);
+	CHECK_EQ(gantry_recv_poll(b, comp, 8), 1); /* the first one is refused, the second waits */
+	CHECK_EQ(comp[0].status, GANTRY_BAD_FIELD);
+	d[0] = message(GANTRY_OP_SEND, to, 60, 0);
+	d[1] = message(GANTRY_OP_SEND_IMM, to, 61, 9);
+	env_do(a, d, done, 2);
+	recv_collect(b, comp + 1, 7);
+	for (i = 0; i < 8; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, want[i]);
+		CHECK_EQ(comp[i].len, i == 1 ? 60 : i == 5 ? 61 : 0);
+		CHECK_EQ(comp[i].peer, from);
+	}
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/* Random bursts of messages to two peers, which post and poll at random. None is lost or doubled. */
+static void
+receives_complete_once_and_in_order(void)
+{
+	enum {
+		N = 3000,
+		DEPTH = 20,
+		LEN = 512
+	};
+	struct gantry_queue *a = env_queue(g, 64), *b = env_queue(g, 8);
+	uint64_t sent[2] = {0}, posted[2] = {0}, got[2] = {0}, acked = 0, seed = 4;
+	uint16_t to[2], from[2];
+	unsigned int i, k, n;
+
+	for (i = 0; i < 2; i++)
+		connect_with(a, &to[i], 0, b, &from[i], DEPTH);
+	CHECK(from[0] != from[1]);
+	memset(dst, 0, 2 * 64 * LEN);
+	while (got[0] < N || got[1] < N || acked < sent[0] + sent[1]) {
+		struct gantry_recv_comp comp[16];
+		struct gantry_recv recv[DEPTH];
+		struct gantry_comp done[16];
+
+		i = check_random(&seed) % 2;
+		n = check_random(&seed) % DEPTH;
+		for (k = 0; k < n; k++)
+			recv[k] = recv_at(posted[i] + k,
+				dst + (i * 64 + (posted[i] + k) % 64) * LEN, LEN);
+		n = gantry_recv_post(b, from[i], recv, n);
+		posted[i] += n;
+		CHECK(posted[i] - got[i] <= DEPTH);
+		/* A message without a receive makes the device try again, so none is sent. */
+		for (n = check_random(&seed) % 16; n > 0 && sent[i] < posted[i] && sent[i] < N;
+			n--) {
+			struct gantry_desc d =
+				message(GANTRY_OP_SEND_IMM, to[i], 1 + sent[i] % LEN, sent[i]);
+
+			d.src += sent[i] % 1000;
+			if (gantry_submit(a, &d, 1) == 0)
+				break;
+			sent[i]++;
+		}
+		acked += env_poll(a, done, 16);
+		n = gantry_recv_poll(b, comp, check_random(&seed) % 16);
+		for (k = 0; k < n; k++) {
+			unsigned int p = comp[k].peer == from[1];
+			uint64_t seq = got[p]++;
+			const uint8_t *at = dst + (p * 64 + seq % 64) * LEN;
+
+			CHECK_EQ(comp[k].peer, from[p]);
+			CHECK_EQ(comp[k].cookie, seq);
+			CHECK_EQ(comp[k].status, GANTRY_OK);
+			CHECK_EQ(comp[k].imm, seq);
+			CHECK_EQ(comp[k].len, 1 + seq % LEN);
+			CHECK_EQ(memcmp(at, src + seq % 1000, 1 + seq % LEN), 0);
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(gantry_peer_close(b, from[i]), 0);
+		CHECK_EQ(gantry_peer_close(a, to[i]), 0);
+	}
+	/* What was posted and not used. */
+	for (n = posted[0] + posted[1] - got[0] - got[1]; n > 0; n--) {
+		struct gantry_recv_comp comp;
+
+		CHECK_EQ(gantry_queue_destroy(b), -EBUSY);
+		CHECK_EQ(gantry_recv_poll(b, &comp, 1), 1);
+		CHECK_EQ(comp.status, GANTRY_FLUSHED);
+	}
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/*
+ * A message that is longer than its receive: that receive fails, those behind it are flushed, the
+ * connection is down at both ends. Receives that are posted then are refused.
+ */
+static void
+a_failed_connection_gives_its_receives_back(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv recv[6];
+	struct gantry_recv_comp comp[6];
+	struct gantry_desc d[2];
+	struct gantry_comp done[2];
+	uint16_t to, from;
+	unsigned int i;
+
+	connect_with(a, &to, 0, b, &from, 6);
+	for (i = 0; i < 6; i++)
+		recv[i] = recv_at(i, dst + 100 * i, 100);
+	recv[4].addr = 0; /* refused, and not flushed */
+	CHECK_EQ(gantry_recv_post(b, from, recv, 6), 6);
+	d[0] = message(GANTRY_OP_SEND, to, 100, 0);
+	d[1] = message(GANTRY_OP_SEND, to, 101, 0);
+	env_do(a, d, done, 2);
+	CHECK_EQ(done[0].status, GANTRY_OK);
+	CHECK_EQ(done[1].status, GANTRY_REMOTE_ERROR);
+	recv_collect(b, comp, 6);
+	for (i = 0; i < 6; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i == 0   ? GANTRY_OK
+					 : i == 1 ? GANTRY_LOCAL_ERROR
+					 : i == 4 ? GANTRY_BAD_ADDRESS
+						  : GANTRY_FLUSHED);
+		CHECK_EQ(comp[i].syndrome, i == 0 || i == 4 ? 0
+					   : i == 1         ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR
+							    : MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+		CHECK_EQ(comp[i].op, i == 0 ? GANTRY_OP_SEND : 0);
+		CHECK_EQ(comp[i].zero, 0);
+	}
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1);
+	recv_collect(b, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_BAD_PEER);
+	expect_refused(b, message(GANTRY_OP_SEND, from, 1, 0), GANTRY_BAD_PEER);
+	CHECK_EQ(gantry_peer_close(b, from), 0);
+	CHECK_EQ(gantry_peer_close(a, to), 0);
+	connect_with(a, &to, 0, b, &from, 6);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 100, 0)), GANTRY_OK);
+	recv_collect(b, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/*
+ * Of the receives of a closed connection, those that a message has taken complete with it, also if
+ * nobody has polled before; the others are flushed. The number's next connection has its own.
+ */
+static void
+a_closed_connection_gives_its_receives_back(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv recv[5];
+	struct gantry_recv_comp comp[7];
+	uint16_t to, from, from2;
+	unsigned int i;
+
+	connect_with(a, &to, 0, b, &from, 5);
+	for (i = 0; i < 5; i++)
+		recv[i] = recv_at(i, dst + 100 * i, 100);
+	recv[3].zero = 1;
+	CHECK_EQ(gantry_recv_post(b, from, recv, 5), 5);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 50, 0)), GANTRY_OK);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND_IMM, to, 51, 4)), GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(a, to), 0);
+	CHECK_EQ(gantry_peer_close(b, from), 0);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), -EINVAL);
+	CHECK_EQ(gantry_recv_poll(b, comp, 3), 3);
+	CHECK_EQ(gantry_queue_destroy(b), -EBUSY);
+	connect_with(a, &to, 0, b, &from2, 5);
+	CHECK_EQ(from2, from);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 2), 2);
+	CHECK_EQ(gantry_recv_poll(b, comp + 3, 2), 2);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 50, 0)), GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(b, from), 0);
+	recv_collect(b, comp + 5, 2);
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i < 2    ? GANTRY_OK
+					 : i == 3 ? GANTRY_BAD_FIELD
+						  : GANTRY_FLUSHED);
+		CHECK_EQ(comp[i].len, i < 2 ? 50 + i : 0);
+		CHECK_EQ(comp[i].zero, 0);
+	}
+	CHECK(comp[5].cookie == 0 && comp[5].status == GANTRY_OK);
+	CHECK(comp[6].cookie == 1 && comp[6].status == GANTRY_FLUSHED);
+	/* Closed without receives, and with receives that were never connected. */
+	connect_with(a, &to, 3, b, &from, 16384);
+	CHECK_EQ(gantry_peer_close(b, from), 0);
+	CHECK_EQ(gantry_recv_post(a, to, recv, 5), 3);
+	CHECK_EQ(gantry_peer_close(a, to), 0);
+	recv_collect(a, comp, 3);
+	CHECK_EQ(gantry_peer_open(a, &(struct gantry_peer_conf){.recv_depth = 16385}, &to,
+			 &(struct gantry_addr){{0}}),
+		-EINVAL);
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
+/* Memory that a receive names is removed when the receive has come back, and not before. */
+static void
+a_receive_keeps_its_memory(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	uint8_t *page = env_map(4096);
+	struct gantry_recv recv[2] = {recv_at(1, page, 100), recv_at(2, page + 100, 100)};
+	struct gantry_recv_comp comp[2];
+	struct gantry_comp none;
+	struct gantry_mem *mem;
+	uint16_t to, from;
+
+	connect_with(a, &to, 0, b, &from, 4);
+	CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &mem), 0);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 2), 2);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 10, 0)), GANTRY_OK);
+	CHECK_EQ(env_poll(b, &none, 1), 0);
+	CHECK_EQ(env_poll(b, &none, 1), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1); /* refused: the memory is gone */
+	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 10, 0)), GANTRY_OK);
+	CHECK_EQ(env_poll(b, &none, 1), 0);
+	CHECK_EQ(env_poll(b, &none, 1), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(gantry_recv_poll(b, comp, 2), 2);
+	CHECK(comp[0].status == GANTRY_OK && comp[1].status == GANTRY_OK);
+	CHECK_EQ(gantry_recv_poll(b, comp, 2), 1);
+	CHECK_EQ(comp[0].status, GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_register(g, page, 4096, GANTRY_MEM_READ_ONLY, &mem), 0);
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1);
+	CHECK_EQ(gantry_recv_poll(b, comp, 2), 1);
+	CHECK_EQ(comp[0].status, GANTRY_READ_ONLY);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_unmap(page, 4096);
+	env_queue_done(a);
+	env_queue_done(b);
 }
 
 /* ------------------------------------------------------------------ atomics */
@@ -505,6 +990,16 @@ static const struct check_case cases[] = {
 	{"fields that an operation does not use must be zero", unused_fields_must_be_zero},
 	{"wrong lengths and addresses are refused", wrong_lengths_and_addresses_are_refused},
 	{"short messages travel in the WQE", short_messages_travel_in_the_wqe},
+	{"messages arrive with their data", messages_arrive_with_their_data},
+	{"a split write takes one receive", a_split_write_takes_one_receive},
+	{"a send invalidates a key", a_send_invalidates_a_key},
+	{"wrong receives are refused in their place", wrong_receives_are_refused_in_their_place},
+	{"receives complete once and in order", receives_complete_once_and_in_order},
+	{"a failed connection gives its receives back",
+		a_failed_connection_gives_its_receives_back},
+	{"a closed connection gives its receives back",
+		a_closed_connection_gives_its_receives_back},
+	{"a receive keeps its memory", a_receive_keeps_its_memory},
 	{"atomics return the old value", atomics_return_the_old_value},
 	{"many atomics in flight keep their results", many_atomics_in_flight_keep_their_results},
 	{"failed atomics have no result", failed_atomics_have_no_result},

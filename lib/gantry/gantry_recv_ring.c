@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The receives of a connection: from CQEs to completions in their order, and its end. */
+#include "gantry_recv_ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include "gantry_alloc.h"
+#include "gantry_log.h"
+
+/* CQEs that are taken at a time. */
+#define TAKE_BURST 16
+
+int
+gantry_recv_ring_create(uint32_t depth, uint16_t peer, int socket, struct gantry_recv_ring **out)
+{
+	uint32_t n = rte_align32pow2(depth);
+	struct gantry_recv_ring *ring;
+
+	ring = gantry_alloc("gantry_recv", sizeof(*ring) + n * sizeof(ring->slot[0]), socket);
+	if (ring == NULL)
+		return -ENOMEM;
+	ring->mask = n - 1;
+	ring->depth = depth;
+	ring->peer = peer;
+	*out = ring;
+	return 0;
+}
+
+void
+gantry_recv_ring_free(struct gantry_recv_ring *ring)
+{
+	gantry_free(ring);
+}
+
+/* True: the slot `taken` waits for a CQE. Passes by those that are settled. */
+static bool
+next_in_hardware(struct gantry_recv_ring *ring)
+{
+	while (ring->taken != ring->head && gantry_recv_slot(ring, ring->taken)->zero == 0)
+		ring->taken++;
+	return ring->taken != ring->head;
+}
+
+/* What the peer did, by the opcode of the receive's CQE. */
+static uint8_t
+op_of(uint8_t opcode)
+{
+	switch (opcode) {
+	case MLX5_CQE_RESP_WR_IMM:
+		return GANTRY_OP_WRITE_IMM;
+	case MLX5_CQE_RESP_SEND:
+		return GANTRY_OP_SEND;
+	case MLX5_CQE_RESP_SEND_IMM:
+		return GANTRY_OP_SEND_IMM;
+	default:
+		return GANTRY_OP_SEND_INV;
+	}
+}
+
+static void
+settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
+{
+	comp->zero = 0;
+	if (unlikely(cqe->syndrome != 0)) {
+		comp->status = cqe->syndrome == HWQ_SYNDROME_WR_FLUSH ? GANTRY_FLUSHED
+								      : GANTRY_LOCAL_ERROR;
+		comp->syndrome = cqe->syndrome;
+		comp->vendor_syndrome = cqe->vendor_err;
+		return;
+	}
+	comp->op = op_of(cqe->opcode);
+	comp->len = cqe->byte_cnt;
+	if (comp->op != GANTRY_OP_SEND)
+		comp->imm = be32toh(cqe->imm_inval);
+}
+
+/*
+ * A receive failed or was flushed, so the QP is in error. If nothing is outstanding, no error CQE of
+ * a send will tell.
+ */
+static __rte_cold void
+note_failure(struct gantry_queue *q, struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
+{
+	struct gantry_conn *c = &q->conn[gantry_queue_peer_conn(q, ring->peer)];
+
+	if (c->state != GANTRY_CONN_READY || c->done != c->posted)
+		return;
+	c->state = GANTRY_CONN_DOWN;
+	LOG(WARNING,
+		"peer %u: a receive failed: %s (syndrome 0x%02x, vendor 0x%02x); the connection is "
+		"down: close it and open it anew, at both ends",
+		ring->peer, hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err);
+}
+
+void
+gantry_recv_ring_take(struct gantry_queue *q, struct gantry_recv_ring *ring)
+{
+	struct hwq_cqe cqe[TAKE_BURST];
+	uint64_t wr_id[TAKE_BURST];
+	unsigned int i, n;
+
+	if (!next_in_hardware(ring) || ring->rq == NULL)
+		return;
+	do {
+		n = hwq_rq_poll(ring->rq, cqe, wr_id, TAKE_BURST);
+		for (i = 0; i < n; i++) {
+			/* Entries of the receive queue complete in the order of their slots. */
+			RTE_VERIFY(next_in_hardware(ring));
+			settle(gantry_recv_slot(ring, ring->taken++), &cqe[i]);
+			if (unlikely(cqe[i].syndrome != 0))
+				note_failure(q, ring, &cqe[i]);
+		}
+	} while (n == TAKE_BURST);
+	next_in_hardware(ring);
+}
+
+void
+gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring)
+{
+	gantry_recv_ring_take(q, ring);
+	ring->rq = NULL;
+}
+
+void
+gantry_recv_ring_flush(struct gantry_recv_ring *ring)
+{
+	for (; next_in_hardware(ring); ring->taken++) {
+		gantry_recv_slot(ring, ring->taken)->status = GANTRY_FLUSHED;
+		gantry_recv_slot(ring, ring->taken)->zero = 0;
+	}
+	ring->gone = true;
+	if (!ring->listed)
+		gantry_recv_ring_free(ring);
+}
+
+void
+gantry_recv_mark(struct gantry_queue *q)
+{
+	struct gantry_recv_ring *ring;
+
+	TAILQ_FOREACH(ring, &q->recv_rings, next)
+		ring->mark = ring->head;
+}
+
+bool
+gantry_recv_marks_are_reached(struct gantry_queue *q)
+{
+	struct gantry_recv_ring *ring;
+
+	TAILQ_FOREACH(ring, &q->recv_rings, next) {
+		gantry_recv_ring_take(q, ring);
+		if (ring->taken < ring->mark)
+			return false;
+	}
+	return true;
+}

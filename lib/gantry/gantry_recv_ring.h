@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receives of a connection: those posted, in a ring of slots, and their completions.
+ *
+ *   tail                              head
+ *    |  in hardware, or settled        |
+ *   -+---------------------------------+-->     entries of the receive queue complete in order,
+ *    next to hand out                next       and the settled ones between them in their place
+ *
+ *   gantry_recv_ring_create()   when a connection is opened
+ *   gantry_recv_ring_leave()    before it is closed
+ *   gantry_recv_ring_flush()    when its QP is gone: the ring lives on without its connection,
+ *                               until its last completion is handed out
+ */
+#ifndef GANTRY_RECV_RING_H
+#define GANTRY_RECV_RING_H
+
+#include "gantry_queue.h"
+
+struct gantry_recv_ring {
+	struct hwq_rq *rq; /* NULL: the connection is being closed */
+	bool gone;         /* it is closed */
+	uint64_t head;
+	uint64_t tail;
+	uint64_t taken; /* tail <= taken <= head: slots before it are settled */
+	uint64_t mark;  /* gantry_recv_mark(): head then */
+	uint32_t mask;
+	uint32_t depth; /* receives posted at most, mask + 1 at most */
+	uint16_t peer;
+	bool listed; /* in gantry_queue::recv_rings: it has receives */
+	TAILQ_ENTRY(gantry_recv_ring) next;
+	/* `zero` of a slot is GANTRY_RECV_IN_HARDWARE until its completion is there. */
+	struct gantry_recv_comp slot[];
+};
+
+#define GANTRY_RECV_IN_HARDWARE UINT32_C(1)
+
+/* 0 or -ENOMEM. Control thread. */
+int gantry_recv_ring_create(uint32_t depth, uint16_t peer, int socket,
+	struct gantry_recv_ring **ring);
+
+static inline struct gantry_recv_comp *
+gantry_recv_slot(struct gantry_recv_ring *ring, uint64_t seq)
+{
+	return &ring->slot[seq & ring->mask];
+}
+
+/* Settles the receives whose CQEs are there, and moves `taken`. Owner thread. */
+void gantry_recv_ring_take(struct gantry_queue *q, struct gantry_recv_ring *ring);
+
+/* Frees a ring without receives. NULL: nothing happens. */
+void gantry_recv_ring_free(struct gantry_recv_ring *ring);
+
+/*
+ * The connection is going to be closed: receives whose completions are there are settled, and the
+ * receive queue is not used any more. The others wait. Owner thread.
+ */
+void gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring);
+
+/*
+ * The QP is gone, so the device writes no more: the others are flushed. gantry_recv_poll() hands them
+ * out, and frees the ring with the last one. Owner thread.
+ */
+void gantry_recv_ring_flush(struct gantry_recv_ring *ring);
+
+/* Notes what is posted so far ... */
+void gantry_recv_mark(struct gantry_queue *q);
+/* ... and tells if all of it has completed, handed out or not. Owner thread. */
+bool gantry_recv_marks_are_reached(struct gantry_queue *q);
+
+#endif
