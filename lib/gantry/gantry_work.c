@@ -11,12 +11,13 @@
 #include "gantry_queue.h"
 #include "gantry_sg.h"
 
-/* Bytes of the next RDMA or SEND. The own connection's limit is that of copies, which may go by MMO. */
+/* Bytes of the next RDMA or SEND. If copies go by MMO, the own connection's limit is theirs. */
 static uint64_t
 message_len(const struct gantry_queue *q, const struct gantry_work *w)
 {
-	return RTE_MIN(w->len,
-		w->conn == GANTRY_CONN_OWN ? q->g->max_msg_len : q->conn[w->conn].max_len);
+	bool own_by_mmo = w->conn == GANTRY_CONN_OWN && q->mmo;
+
+	return RTE_MIN(w->len, own_by_mmo ? q->g->max_msg_len : q->conn[w->conn].max_len);
 }
 
 /* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
