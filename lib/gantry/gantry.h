@@ -492,11 +492,24 @@ enum gantry_producers {
 	GANTRY_PRODUCERS_MP_HTS,
 };
 
+/** What a worker's lcore does when there is nothing to do. */
+enum gantry_idle {
+	GANTRY_IDLE_SPIN = 0, /**< it polls; a descriptor starts as soon as possible */
+	/**
+	 * It sleeps until a descriptor is enqueued or an operation completes (a completion channel
+	 * and an eventfd), if this is so for all workers that run there. Waking takes a system call
+	 * in gantry_enqueue_burst() or an interrupt, and the kernel's time to run the thread. While
+	 * descriptors are in flight it also polls every 100 ms.
+	 */
+	GANTRY_IDLE_SLEEP,
+};
+
 struct gantry_worker_conf {
 	struct gantry_queue_conf queue;
 	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
 	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
 	enum gantry_producers producers;
+	enum gantry_idle idle;
 };
 
 /**
@@ -505,7 +518,7 @@ struct gantry_worker_conf {
  * gives each of them a turn after the other. A worker whose lcore is on another NUMA node than the
  * device is slow; a line of the log says so. Control thread.
  * @return 0; -EINVAL lcore_id is the main lcore or not enabled, a size is out of range, or producers
- *   is no enum value; -EEXIST, -ENOMEM from rte_ring_create_elem(); or an error of
+ *   or idle is no enum value; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST, -ENOMEM from rte_ring_create_elem(); or an error of
  *   gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,

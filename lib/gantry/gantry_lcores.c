@@ -123,15 +123,21 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	ret = rings_create(w, ring_size, socket);
 	if (ret != 0)
 		goto free_worker;
-	ret = gantry_queue_create(g, &queue_conf, &w->q);
+	ret = conf->idle == GANTRY_IDLE_SLEEP ? gantry_loop_prepare(w) : 0;
 	if (ret != 0)
 		goto free_rings;
+	ret = gantry_queue_create_with(g, &queue_conf, w->bell != NULL, &w->q);
+	if (ret != 0)
+		goto unprepare;
 	w->q->lcore = lcore_id;
 	w->q->worker = w;
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
 
+unprepare:
+	if (w->bell != NULL)
+		gantry_loop_unprepare(w);
 free_rings:
 	gantry_free_ring(w->out);
 	gantry_free_ring(w->in);
@@ -155,6 +161,8 @@ gantry_worker_destroy(struct gantry_worker *w)
 		return ret;
 	}
 	TAILQ_REMOVE(&w->g->workers, w, next);
+	if (w->bell != NULL)
+		gantry_loop_unprepare(w);
 	gantry_free_ring(w->out);
 	gantry_free_ring(w->in);
 	gantry_free(w);

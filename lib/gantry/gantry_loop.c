@@ -5,14 +5,22 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-/* After so many turns without work, other threads of this CPU run. */
+#include "gantry_log.h"
+#include "gantry_sleep.h"
+
+/* After so many turns without work, the lcore sleeps, or other threads of this CPU run. */
 #define IDLE_TURNS 256
+/* Events that are taken at a time. */
+#define MAX_EVENTS 16
 
 struct gantry_loop {
 	/* A stack: control threads put workers on it, and the lcore takes all at once. */
@@ -20,6 +28,13 @@ struct gantry_loop {
 	atomic_bool quit;          /* no worker is left: end */
 	struct gantry_worker *run; /* the lcore's list */
 	uint32_t n_workers;        /* started and not removed; under `lock` */
+
+	/* Sleeping: gantry_bell.h. */
+	struct gantry_bell bell;
+	int epoll;        /* the bell, and the channels of the workers in `run` */
+	uint32_t n_bells; /* workers that were given the bell; under `lock` */
+	bool awake;       /* a worker in `run` cannot sleep */
+	gantry_counter sleeps;
 };
 
 /* By lcore, for all engines: an lcore runs one function. */
@@ -28,6 +43,27 @@ static struct gantry_loop loops[RTE_MAX_LCORE];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------ the lcore */
+
+/* Its events will wake the lcore. If the kernel refuses, the worker wakes it by time only. */
+static void
+watch(struct gantry_loop *l, struct gantry_worker *w)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = w};
+
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, gantry_sleep_fd(w->q), &event) != 0)
+		LOG(WARNING, "lcore %u cannot wait for a channel: %s", w->lcore_id,
+			strerror(errno));
+}
+
+static void
+note_who_sleeps(struct gantry_loop *l)
+{
+	const struct gantry_worker *w;
+
+	l->awake = false;
+	for (w = l->run; w != NULL; w = w->next_in_loop)
+		l->awake |= w->bell == NULL;
+}
 
 static __rte_cold void
 take_joining(struct gantry_loop *l)
@@ -40,8 +76,21 @@ take_joining(struct gantry_loop *l)
 
 		w->next_in_loop = l->run;
 		l->run = w;
+		if (w->bell != NULL)
+			watch(l, w);
 		w = next;
 	}
+	note_who_sleeps(l);
+}
+
+/* A worker that has stopped and is in the list no more. */
+static __rte_cold void
+leave(struct gantry_loop *l, struct gantry_worker *w)
+{
+	if (w->bell != NULL)
+		epoll_ctl(l->epoll, EPOLL_CTL_DEL, gantry_sleep_fd(w->q), NULL);
+	note_who_sleeps(l);
+	gantry_worker_end(w);
 }
 
 /* One turn of each worker. A stopped one leaves the list. Returns false if none had work. */
@@ -61,12 +110,57 @@ turn(struct gantry_loop *l)
 		busy |= gantry_worker_turn(w, stop);
 		if (unlikely(stop) && gantry_in_flight(w->q) == 0) {
 			*p = w->next_in_loop;
-			gantry_worker_end(w);
+			leave(l, w);
 		} else {
 			p = &w->next_in_loop;
 		}
 	}
 	return busy;
+}
+
+/* Asks for the events of all workers. False: something is there already. *ms: sleep so long. */
+static bool
+arm(struct gantry_loop *l, int *ms)
+{
+	const struct gantry_worker *w;
+
+	*ms = GANTRY_SLEEP_FOR_EVER;
+	for (w = l->run; w != NULL; w = w->next_in_loop) {
+		int limit;
+
+		if (!gantry_sleep_arm(w->q))
+			return false;
+		limit = gantry_sleep_limit(w->q);
+		if (*ms == GANTRY_SLEEP_FOR_EVER || (limit >= 0 && limit < *ms))
+			*ms = limit;
+	}
+	return l->run != NULL;
+}
+
+/* Waits for the bell or an event, unless there is something to do already. */
+static __rte_cold void
+sleep_until_event(struct gantry_loop *l)
+{
+	struct epoll_event event[MAX_EVENTS];
+	int ms, n = 0, i;
+	eventfd_t count;
+
+	/* From here on, whoever has something for the lcore rings the bell. Look once more. */
+	atomic_exchange_explicit(&l->bell.asleep, true, memory_order_acq_rel);
+	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL && !turn(l) &&
+		arm(l, &ms)) {
+		gantry_counter_add(&l->sleeps, 1);
+		n = epoll_wait(l->epoll, event, MAX_EVENTS, ms);
+	}
+	atomic_exchange_explicit(&l->bell.asleep, false, memory_order_acq_rel);
+	for (i = 0; i < n; i++) {
+		struct gantry_worker *w = event[i].data.ptr;
+
+		if (w == NULL)
+			eventfd_read(l->bell.fd, &count);
+		else
+			gantry_sleep_take_events(w->q);
+	}
 }
 
 static int
@@ -82,14 +176,83 @@ loop_main(void *arg)
 			idle = 0;
 		} else {
 			rte_pause();
-			if (++idle % IDLE_TURNS == 0)
-				sched_yield();
+			if (++idle % IDLE_TURNS == 0) {
+				if (l->run != NULL && !l->awake)
+					sleep_until_event(l);
+				else
+					sched_yield();
+			}
 		}
 	}
 	return 0;
 }
 
 /* ------------------------------------------------------------------ control threads */
+
+/* The files by which an lcore sleeps. */
+static int
+bell_open(struct gantry_loop *l)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int ret;
+
+	l->bell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->bell.fd < 0)
+		return -errno;
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0) {
+		ret = -errno;
+		goto close_bell;
+	}
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->bell.fd, &event) != 0) {
+		ret = -errno;
+		goto close_epoll;
+	}
+	return 0;
+
+close_epoll:
+	close(l->epoll);
+close_bell:
+	close(l->bell.fd);
+	return ret;
+}
+
+int
+gantry_loop_prepare(struct gantry_worker *w)
+{
+	struct gantry_loop *l = &loops[w->lcore_id];
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	if (l->n_bells == 0)
+		ret = bell_open(l);
+	if (ret == 0)
+		l->n_bells++;
+	pthread_mutex_unlock(&lock);
+	if (ret == 0)
+		w->bell = &l->bell;
+	return ret;
+}
+
+void
+gantry_loop_unprepare(struct gantry_worker *w)
+{
+	struct gantry_loop *l = &loops[w->lcore_id];
+
+	pthread_mutex_lock(&lock);
+	if (--l->n_bells == 0) {
+		close(l->epoll);
+		close(l->bell.fd);
+	}
+	pthread_mutex_unlock(&lock);
+	w->bell = NULL;
+}
+
+uint64_t
+gantry_loop_sleeps(unsigned int lcore_id)
+{
+	return gantry_counter_get(&loops[lcore_id].sleeps);
+}
 
 static void
 join(struct gantry_loop *l, struct gantry_worker *w)
@@ -123,6 +286,8 @@ gantry_loop_add(struct gantry_worker *w)
 	gantry_worker_begin(w);
 	pthread_mutex_lock(&lock);
 	join(l, w);
+	/* A running lcore that sleeps has to see it. */
+	gantry_bell_ring(&l->bell);
 	if (l->n_workers == 0)
 		ret = launch(l, w->lcore_id);
 	if (ret == 0)
@@ -139,6 +304,7 @@ void
 gantry_loop_ask(struct gantry_worker *w)
 {
 	atomic_fetch_or_explicit(&w->ask, GANTRY_ASK_STOP, memory_order_relaxed);
+	gantry_bell_ring(w->bell);
 }
 
 void

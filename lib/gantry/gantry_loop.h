@@ -19,6 +19,16 @@
 #include "gantry_worker.h"
 
 /*
+ * Prepares the worker's lcore for sleeping, and gives the worker its bell. An lcore sleeps while all
+ * workers that run there have a bell. gantry_loop_unprepare() ends it. 0 or a negative errno.
+ */
+int gantry_loop_prepare(struct gantry_worker *w);
+void gantry_loop_unprepare(struct gantry_worker *w);
+
+/* How often the lcore has slept. Any thread. */
+uint64_t gantry_loop_sleeps(unsigned int lcore_id);
+
+/*
  * Starts a worker on its lcore. Control thread of the worker's engine.
  * 0; -EBUSY the lcore runs something else; or an error of rte_eal_remote_launch().
  */

@@ -3,10 +3,13 @@
 #include "gantry_queue.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include <rte_common.h>
 #include <rte_lcore.h>
+
+#include <hwq_event.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
@@ -106,8 +109,33 @@ replays_of(const struct gantry_queue_conf *conf)
 	return conf->replays != 0 ? conf->replays : DEFAULT_REPLAYS;
 }
 
+/* The channel of the queue's CQs, which never blocks a reader. */
+static int
+channel_open(struct gantry_queue *q)
+{
+	int ret;
+
+	ret = hwq_channel_create(q->g->dev, &q->channel);
+	if (ret != 0)
+		return ret;
+	if (fcntl(q->channel->fd, F_SETFL, O_NONBLOCK) != 0) {
+		ret = -errno;
+		hwq_channel_destroy(q->channel);
+		return ret;
+	}
+	q->domain->channel = q->channel;
+	return 0;
+}
+
 int
 gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
+	struct gantry_queue **out)
+{
+	return gantry_queue_create_with(g, conf, false, out);
+}
+
+int
+gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf, bool events,
 	struct gantry_queue **out)
 {
 	static const struct gantry_queue_conf defaults;
@@ -166,13 +194,19 @@ gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = hwq_domain_create(g->dev, &q->domain);
 	if (ret != 0)
 		goto fini_view;
-	ret = own_open(q);
+	ret = events ? channel_open(q) : 0;
 	if (ret != 0)
 		goto destroy_domain;
+	ret = own_open(q);
+	if (ret != 0)
+		goto destroy_channel;
 	TAILQ_INSERT_TAIL(&g->queues, q, next);
 	*out = q;
 	return 0;
 
+destroy_channel:
+	if (q->channel != NULL)
+		hwq_channel_destroy(q->channel);
 destroy_domain:
 	hwq_domain_destroy(q->domain);
 fini_view:
@@ -226,8 +260,12 @@ gantry_queue_destroy(struct gantry_queue *q)
 		ret = gantry_fill_fini(&q->fill);
 	if (ret == 0)
 		ret = gantry_keys_fini(&q->keys);
-	if (ret == 0)
+	if (ret == 0 && q->channel != NULL)
+		ret = hwq_channel_destroy(q->channel);
+	if (ret == 0) {
+		q->channel = NULL;
 		ret = hwq_domain_destroy(q->domain);
+	}
 	if (ret != 0)
 		return ret;
 	TAILQ_REMOVE(&q->g->queues, q, next);

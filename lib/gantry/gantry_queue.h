@@ -191,12 +191,13 @@ struct gantry_queue {
 	/* Control thread. */
 	struct gantry *g;
 	struct hwq_domain *domain;
-	struct hwq_addr own_addr; /* of the own connection: it is connected to this address */
-	int socket;               /* NUMA node of its memory */
-	uint32_t sq_wr;           /* WQEs that the own connection's send queue holds */
-	struct gantry_path path;  /* what its connections have whose settings are 0; constant */
-	uint32_t max_peers;       /* constant */
-	uint16_t *free_peer;      /* numbers of peers that are not in use: a stack */
+	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
+	struct hwq_addr own_addr;    /* of the own connection: it is connected to this address */
+	int socket;                  /* NUMA node of its memory */
+	uint32_t sq_wr;              /* WQEs that the own connection's send queue holds */
+	struct gantry_path path;     /* what its connections have whose settings are 0; constant */
+	uint32_t max_peers;          /* constant */
+	uint16_t *free_peer;         /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
 	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
@@ -226,5 +227,9 @@ gantry_stream_in_flight(const struct gantry_stream *s)
 {
 	return gantry_counter_get(&s->head) - gantry_counter_get(&s->tail);
 }
+
+/* As gantry_queue_create(). events: the owner may sleep until something completes: gantry_sleep.h. */
+int gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf, bool events,
+	struct gantry_queue **out);
 
 #endif

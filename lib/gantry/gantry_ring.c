@@ -31,8 +31,11 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 
 	/* Producers that fill their parts of the ring side by side: rte_ring has no call for it
 	 * without a copy. */
-	if (unlikely(w->producers == GANTRY_PRODUCERS_MP))
-		return rte_ring_mp_enqueue_burst_elem(w->in, desc, sizeof(*desc), n, NULL);
+	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
+		n = rte_ring_mp_enqueue_burst_elem(w->in, desc, sizeof(*desc), n, NULL);
+		gantry_bell_ring(w->bell);
+		return n;
+	}
 	n = rte_ring_enqueue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
 	if (n == 0)
 		return 0;
@@ -40,6 +43,7 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 	copy_desc(zc.ptr2, desc + zc.n1, n - zc.n1);
 	gantry_worker_show_order(w);
 	rte_ring_enqueue_zc_elem_finish(w->in, n);
+	gantry_bell_ring(w->bell);
 	return n;
 }
 
@@ -54,6 +58,8 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 	copy_comp(comp, zc.ptr1, zc.n1);
 	copy_comp(comp + zc.n1, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->out, n);
+	/* It may wait for room here. */
+	gantry_bell_ring(w->bell);
 	return n;
 }
 

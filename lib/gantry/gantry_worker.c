@@ -89,6 +89,7 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 		return fn(arg);
 	atomic_store_explicit(&w->call, &call, memory_order_release);
 	atomic_fetch_or_explicit(&w->ask, GANTRY_ASK_CALL, memory_order_release);
+	gantry_bell_ring(w->bell);
 	while (!atomic_load_explicit(&call.done, memory_order_acquire))
 		sched_yield();
 	return call.ret;

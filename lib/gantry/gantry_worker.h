@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "gantry.h"
+#include "gantry_bell.h"
 
 struct rte_ring;
 
@@ -21,6 +22,7 @@ struct gantry_worker {
 	struct rte_ring *in;  /* struct gantry_desc */
 	struct rte_ring *out; /* struct gantry_comp */
 	struct gantry_queue *q;
+	struct gantry_bell *bell; /* of its lcore; NULL: this worker keeps the lcore awake */
 	enum gantry_producers producers;
 	uint32_t burst;
 	uint32_t room; /* of `out`, when give() last looked: since then it can only have grown */

@@ -37,7 +37,7 @@ hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
 int
 hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **out)
 {
-	return hwq_cq_create_on(domain, n_cqe, NULL, out);
+	return hwq_cq_create_on(domain, n_cqe, domain->channel, out);
 }
 
 int

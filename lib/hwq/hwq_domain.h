@@ -31,6 +31,8 @@ struct hwq_domain {
 	struct ibv_pd *pd;         /**< parent domain of td and of the device's protection domain */
 	struct hwq_bf bf;          /**< state of the domain's doorbell register */
 	_Atomic unsigned int refs; /**< how many CQs, QPs and pools were created in it */
+	/** Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none. */
+	struct hwq_channel *channel;
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */
 };
 

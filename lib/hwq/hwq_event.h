@@ -44,7 +44,7 @@ struct hwq_channel {
 	int fd; /**< readable while an event waits: for poll(2); fcntl(2) may make it O_NONBLOCK */
 	struct ibv_comp_channel *channel; /**< the verbs object */
 	struct hwq_dev *dev;
-	unsigned int refs; /**< how many CQs are on it */
+	_Atomic unsigned int refs; /**< how many CQs are on it */
 };
 
 /**

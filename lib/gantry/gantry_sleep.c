@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arms the CQs of a queue, and takes their events. */
+#include "gantry_sleep.h"
+
+#include <hwq_cq.h>
+#include <hwq_event.h>
+
+/* Milliseconds: a repair is tried again after a pause, which no event ends. */
+#define REPAIR_MS 1
+
+int gantry_sleep_ms = 100;
+
+static bool
+arm(struct gantry_conn *c)
+{
+	struct hwq_cqe cqe;
+
+	hwq_cq_arm(c->cq, false);
+	/* What came before the arming makes no event. */
+	return !hwq_cq_peek(c->cq, &cqe);
+}
+
+bool
+gantry_sleep_arm(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint32_t i;
+
+	if (own->done != own->posted && !arm(own))
+		return false;
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1))
+		if (q->conn[i].done != q->conn[i].posted && !arm(&q->conn[i]))
+			return false;
+	return true;
+}
+
+int
+gantry_sleep_limit(const struct gantry_queue *q)
+{
+	if (gantry_in_flight(q) == 0)
+		return GANTRY_SLEEP_FOR_EVER;
+	if (q->outstanding == 0 || q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY)
+		return REPAIR_MS;
+	return gantry_sleep_ms;
+}
+
+int
+gantry_sleep_fd(const struct gantry_queue *q)
+{
+	return q->channel->fd;
+}
+
+void
+gantry_sleep_take_events(struct gantry_queue *q)
+{
+	struct hwq_cq *cq;
+
+	while (hwq_channel_get_event(q->channel, &cq) == 0)
+		hwq_cq_ack_events(cq, 1);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lcores that sleep when there is nothing to do. They poll by time too, which would hide a lost
+ * wake-up: here they do not, so that a lost one is never made good, and the case ends by its limit.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include <softhca.h>
+
+#include <gantry_loop.h>
+#include <gantry_sleep.h>
+
+#include "gantry_env.h"
+
+#define LEN      UINT64_C(65536)
+#define PATIENCE 60
+
+#ifdef GANTRY_ALLOC_LIBC
+#define ROUNDS 300 /* sanitizers are slow */
+#else
+#define ROUNDS 2000
+#endif
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+static uint64_t
+patience(void)
+{
+	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+}
+
+static struct gantry_worker *
+worker_on(unsigned int lcore, enum gantry_idle idle)
+{
+	const struct gantry_worker_conf conf = {.queue.depth = 16,
+		.ring_size = 16,
+		.burst = 4,
+		.idle = idle};
+	struct gantry_worker *w;
+
+	CHECK_EQ(gantry_worker_create(g, lcore, &conf, &w), 0);
+	return w;
+}
+
+/* Takes n completions, whose cookies count from *cookie. */
+static void
+take(struct gantry_worker *w, unsigned int n, uint64_t *cookie)
+{
+	uint64_t end = patience();
+	struct gantry_comp comp;
+
+	while (n != 0) {
+		if (gantry_dequeue_burst(w, &comp, 1) == 0) {
+			CHECK(rte_get_timer_cycles() < end);
+			sched_yield();
+			continue;
+		}
+		CHECK_EQ(comp.cookie, (*cookie)++);
+		CHECK_EQ(comp.status, GANTRY_OK);
+		n--;
+	}
+}
+
+static void
+wait_until_asleep(unsigned int lcore, uint64_t more_than)
+{
+	uint64_t end = patience();
+
+	while (gantry_loop_sleeps(lcore) <= more_than) {
+		CHECK(rte_get_timer_cycles() < end);
+		sched_yield();
+	}
+}
+
+/* A copy, and every third time a write to the peer, whose connection has a CQ of its own. */
+static struct gantry_desc
+work(uint64_t cookie, uint16_t peer)
+{
+	struct gantry_desc d = env_copy(src, dst, 1 + cookie % 4096);
+
+	d.cookie = cookie;
+	if (cookie % 3 == 0) {
+		d.op = GANTRY_OP_WRITE;
+		d.peer = peer;
+		d.remote_key = gantry_mem_remote_key(dst_mem);
+	}
+	return d;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+/* Pauses of all lengths, so that descriptors come before, while and after the lcore falls asleep. */
+static void
+no_wake_up_is_lost(void)
+{
+	struct gantry_worker *w[3] = {worker_on(1, GANTRY_IDLE_SLEEP),
+		worker_on(1, GANTRY_IDLE_SLEEP), worker_on(2, GANTRY_IDLE_SLEEP)};
+	uint64_t seed = 1, put[3] = {0}, got[3] = {0}, slept = gantry_loop_sleeps(1);
+	struct gantry_queue *far = env_queue(g, 16);
+	uint16_t peer[3], back;
+	unsigned int i, k, n;
+
+	for (k = 0; k < 3; k++)
+		env_connect(gantry_worker_queue(w[k]), &peer[k], far, &back);
+	CHECK_EQ(gantry_start(g), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		k = check_random(&seed) % 3;
+		for (n = 1 + check_random(&seed) % 4; n != 0; n--) {
+			struct gantry_desc d = work(put[k], peer[k]);
+
+			CHECK_EQ(gantry_enqueue_burst(w[k], &d, 1), 1);
+			put[k]++;
+			if (check_random(&seed) % 4 == 0)
+				usleep(check_random(&seed) % 100);
+		}
+		if (check_random(&seed) % 2 == 0)
+			usleep(check_random(&seed) % 200);
+		take(w[k], put[k] - got[k], &got[k]);
+	}
+	CHECK(gantry_loop_sleeps(1) > slept);
+	CHECK_EQ(gantry_stop(g), 0);
+	for (k = 0; k < 3; k++)
+		CHECK_EQ(gantry_worker_destroy(w[k]), 0);
+	env_queue_done(far);
+}
+
+/* The completion of a late operation wakes the lcore, which sleeps with it in flight. */
+static void
+a_late_completion_wakes_the_lcore(void)
+{
+	struct gantry_worker *w = worker_on(1, GANTRY_IDLE_SLEEP);
+	uint64_t cookie = 0, slept = gantry_loop_sleeps(1);
+	struct gantry_desc d;
+	unsigned int i;
+
+	CHECK_EQ(gantry_worker_start(w), 0);
+	for (i = 0; i < 10; i++) {
+		usleep(1000);
+		CHECK_EQ(softhca_fault("late ms=30"), 0);
+		d = env_copy(src, dst, 64);
+		d.cookie = i;
+		CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+		take(w, 1, &cookie);
+	}
+	CHECK(gantry_loop_sleeps(1) > slept);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+/* A full ring of completions: taking one is room for a descriptor that waits. */
+static void
+room_for_completions_wakes_the_lcore(void)
+{
+	struct gantry_worker *w = worker_on(1, GANTRY_IDLE_SLEEP);
+	uint64_t put = 0, got = 0, end = patience();
+
+	CHECK_EQ(gantry_worker_start(w), 0);
+	while (put < 32) {
+		struct gantry_desc d = env_copy(src, dst, 64);
+
+		d.cookie = put;
+		put += gantry_enqueue_burst(w, &d, 1);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	wait_until_asleep(1, gantry_loop_sleeps(1));
+	take(w, 32, &got);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+static void
+a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
+{
+	struct gantry_worker *w = worker_on(1, GANTRY_IDLE_SLEEP);
+	struct gantry_queue *far = env_queue(g, 16);
+	uint16_t peer, back;
+	unsigned int i;
+
+	CHECK_EQ(gantry_worker_start(w), 0);
+	for (i = 0; i < 20; i++) {
+		struct gantry_worker *other =
+			worker_on(1, i % 2 == 0 ? GANTRY_IDLE_SLEEP : GANTRY_IDLE_SPIN);
+		uint64_t cookie = 1;
+		struct gantry_desc d;
+
+		usleep(2000);
+		env_connect(gantry_worker_queue(w), &peer, far, &back);
+		CHECK_EQ(gantry_worker_start(other), 0);
+		d = env_copy(src, dst, 64);
+		d.cookie = 1;
+		CHECK_EQ(gantry_enqueue_burst(other, &d, 1), 1);
+		take(other, 1, &cookie);
+		CHECK_EQ(gantry_worker_stop(other), 0);
+		CHECK_EQ(gantry_worker_destroy(other), 0);
+		CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), peer), 0);
+		CHECK_EQ(gantry_peer_close(far, back), 0);
+	}
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(far);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A figure, not a limit: from enqueueing one copy to its completion, after a pause. */
+static void
+the_latency_is_printed(void)
+{
+	static const enum gantry_idle idle[] = {GANTRY_IDLE_SPIN, GANTRY_IDLE_SLEEP};
+	unsigned int i, k;
+
+	for (k = 0; k < RTE_DIM(idle); k++) {
+		struct gantry_worker *w = worker_on(1, idle[k]);
+		uint64_t took[100], cookie = 0;
+
+		CHECK_EQ(gantry_worker_start(w), 0);
+		for (i = 0; i < RTE_DIM(took); i++) {
+			struct gantry_desc d = env_copy(src, dst, 64);
+
+			usleep(500);
+			d.cookie = i;
+			took[i] = rte_get_timer_cycles();
+			CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+			take(w, 1, &cookie);
+			took[i] = rte_get_timer_cycles() - took[i];
+		}
+		qsort(took, RTE_DIM(took), sizeof(took[0]), compare);
+		printf("%s: median %.1f us; ", idle[k] == GANTRY_IDLE_SPIN ? "spin" : "sleep",
+			took[RTE_DIM(took) / 2] * 1e6 / rte_get_timer_hz());
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
+static const struct check_case cases[] = {
+	{"no wake-up is lost", no_wake_up_is_lost},
+	{"a late completion wakes the lcore", a_late_completion_wakes_the_lcore},
+	{"room for completions wakes the lcore", room_for_completions_wakes_the_lcore},
+	{"a sleeping lcore hears of starts, stops and peers",
+		a_sleeping_lcore_hears_of_starts_stops_and_peers},
+	{"the latency is printed", the_latency_is_printed},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+
+	env_init(2);
+	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_map(LEN);
+	dst = env_map(LEN);
+	env_fill(src, LEN, 1);
+	CHECK_EQ(gantry_mem_register(g, src, LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, LEN, remote, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
