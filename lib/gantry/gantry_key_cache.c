@@ -126,8 +126,8 @@ gantry_keys_overlap(const struct gantry_queue *q, uint64_t addr, uint64_t len)
 	return false;
 }
 
-/* Looks the memory of a piece up, all rounds of it in one region. False: it is not registered. */
-static bool
+/* Looks the memory of a piece up, all rounds of it in one region. GANTRY_OK, or why it cannot be used. */
+static enum gantry_status
 piece_resolve(struct gantry_queue *q, struct gantry_key_plan *plan, uint32_t i, bool to)
 {
 	const struct gantry_layout_piece *p = &plan->layout.piece[i];
@@ -136,13 +136,15 @@ piece_resolve(struct gantry_queue *q, struct gantry_key_plan *plan, uint32_t i, 
 	const struct gantry_region *r;
 
 	if (addr < plan->base || addr + len < addr)
-		return false;
+		return GANTRY_NOT_REGISTERED;
 	r = gantry_region_lookup(&q->view, addr, len);
-	if (r == NULL || (to && r->read_only))
-		return false;
+	if (r == NULL)
+		return GANTRY_NOT_REGISTERED;
+	if (to && r->read_only)
+		return GANTRY_READ_ONLY;
 	plan->at[i].lkey = r->lkey;
 	plan->at[i].addr = addr - r->bias;
-	return true;
+	return GANTRY_OK;
 }
 
 /* 16-byte units of the UMR. */
@@ -160,19 +162,20 @@ gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to, enum gantry_sta
 	uint32_t i;
 
 	*status = GANTRY_OK;
+	plan->to = to;
 	for (i = 0; i < keys->n; i++) {
 		const struct gantry_key *k = &keys->key[i];
 
 		if (k->serial == plan->serial && k->base == plan->base && k->conn == conn &&
-			k->version == q->view.version) {
+			k->version == q->view.version && (k->to || !to)) {
 			gantry_counter_add(&q->stats.key_hits, 1);
 			return i;
 		}
 	}
-	for (i = 0; i < plan->layout.n; i++)
-		if (!piece_resolve(q, plan, i, to))
-			*status = GANTRY_NOT_REGISTERED;
-	if (2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[conn].sq))
+	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
+		*status = piece_resolve(q, plan, i, to);
+	if (*status == GANTRY_OK &&
+		2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[conn].sq))
 		*status = GANTRY_BAD_LAYOUT;
 	return GANTRY_NO_KEY;
 }
@@ -289,6 +292,7 @@ gantry_keys_post(struct gantry_queue *q, uint32_t conn)
 	k->base = plan->base;
 	k->version = q->view.version;
 	k->conn = conn;
+	k->to = plan->to;
 	k->laid_out = c->posted + (uint16_t)(c->sq->last - pi);
 	k->last_use = k->laid_out;
 	k->stamp = ++q->keys.clock;

@@ -40,6 +40,7 @@ struct gantry_key {
 	uint64_t laid_out; /* gantry_conn::posted before the UMR */
 	uint64_t last_use; /* gantry_conn::posted before the last WQE that names it */
 	uint64_t stamp;    /* gantry_keys::clock at its last use */
+	bool to;           /* its memory may be written */
 	uint32_t conn;     /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
 };
 
@@ -47,6 +48,7 @@ struct gantry_key {
 struct gantry_key_plan {
 	uint64_t serial;
 	uint64_t base;
+	bool to; /* its memory is to be written */
 	struct gantry_layout layout;
 	/* Where each piece begins. */
 	struct {
@@ -75,8 +77,8 @@ enum gantry_status gantry_keys_prepare(struct gantry_queue *q, uint16_t id, uint
 bool gantry_keys_overlap(const struct gantry_queue *q, uint64_t addr, uint64_t len);
 /*
  * The key on connection conn that has the layout that was prepared, or GANTRY_NO_KEY. Then the memory
- * is looked up: *status is GANTRY_NOT_REGISTERED if a piece is not in one region, or must not be
- * written and `to` is set; GANTRY_BAD_LAYOUT if the connection's send queue is too short for the UMR;
+ * is looked up: *status is GANTRY_NOT_REGISTERED if a piece is not in one region; GANTRY_READ_ONLY if it
+ * must not be written and `to` is set; GANTRY_BAD_LAYOUT if the connection's send queue is too short for the UMR;
  * else GANTRY_OK.
  */
 uint16_t gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to,

@@ -55,15 +55,23 @@ check_lens(const struct list *l, uint64_t len)
 	return left == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-static bool
-is_registered(struct gantry_queue *q, const struct list *l)
+static enum gantry_status
+check_regions(struct gantry_queue *q, const struct list *l)
 {
 	uint32_t i;
 
-	for (i = 0; i < l->n; i++)
-		if (l->sge[i].len != 0 && find(q, l->sge[i].addr, l->sge[i].len, l->to) == NULL)
-			return false;
-	return true;
+	for (i = 0; i < l->n; i++) {
+		const struct gantry_region *r;
+
+		if (l->sge[i].len == 0)
+			continue;
+		r = gantry_region_lookup(&q->view, l->sge[i].addr, l->sge[i].len);
+		if (r == NULL)
+			return GANTRY_NOT_REGISTERED;
+		if (l->to && r->read_only)
+			return GANTRY_READ_ONLY;
+	}
+	return GANTRY_OK;
 }
 
 static struct hull
@@ -122,9 +130,8 @@ gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d)
 		return status;
 	if (overlap(&src, &dst))
 		return GANTRY_OVERLAP;
-	if (!is_registered(q, &src) || !is_registered(q, &dst))
-		return GANTRY_NOT_REGISTERED;
-	return GANTRY_OK;
+	status = check_regions(q, &src);
+	return status == GANTRY_OK ? check_regions(q, &dst) : status;
 }
 
 /* Steps over entries without bytes left. The entry that has bytes. */

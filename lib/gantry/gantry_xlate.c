@@ -234,7 +234,7 @@ own_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_ru
 
 /*
  * The side of a descriptor with a layout that has none, if it is local. *out is NULL if it is remote.
- * GANTRY_OK or GANTRY_NOT_REGISTERED.
+ * GANTRY_OK, GANTRY_NOT_REGISTERED or GANTRY_READ_ONLY.
  */
 static enum gantry_status
 find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses,
@@ -245,7 +245,9 @@ find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 		return GANTRY_OK;
 	*out = (uses & SRC_LAYOUT) != 0 ? find_region(q, &q->view.dst, d->dst, d->len)
 					: find_region(q, &q->view.src, d->src, d->len);
-	return *out == NULL ? GANTRY_NOT_REGISTERED : GANTRY_OK;
+	if (*out == NULL)
+		return GANTRY_NOT_REGISTERED;
+	return (uses & SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
 }
 
 /* GANTRY_OK, or the status that refuses the layout, or the memory below it. */

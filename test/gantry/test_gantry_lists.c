@@ -257,6 +257,24 @@ fills_of_every_length_and_place(void)
 	env_queue_done(q);
 }
 
+/* WQEs of a length that is no multiple of eight: each goes on where the pattern was. */
+static void
+fills_keep_their_pattern_across_wqes(void)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	uint32_t i;
+
+	q->conn[GANTRY_CONN_OWN].max_len = 61;
+	reset(6);
+	for (i = 1; i < 200; i += 7) {
+		CHECK_EQ(env_do_one(q, fill(dst + i, 10 * i, UINT64_C(0x0807060504030201) * i)),
+			GANTRY_OK);
+		model_fill(i, 10 * i, UINT64_C(0x0807060504030201) * i);
+	}
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	env_queue_done(q);
+}
+
 /* Each of them writes to a place of its own, so their order does not count. */
 static void
 more_patterns_than_buffers_wait_and_none_is_lost(void)
@@ -269,7 +287,7 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 	reset(9);
 	for (i = 0; i < RTE_DIM(desc); i++) {
 		/* Sixteen patterns come again and again; lengths grow within one pattern. */
-		uint64_t pattern = 0x0102030405060708 * (i % 16 + 1), len = 1 + 3 * i;
+		uint64_t pattern = UINT64_C(0x0102030405060708) * (i % 16 + 1), len = 1 + 3 * i;
 
 		desc[i] = fill(dst + i * 1000, len, pattern);
 		desc[i].cookie = i;
@@ -282,6 +300,25 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 	}
 	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
 	env_queue_done(q);
+}
+
+static void
+read_only_memory_is_no_destination(void)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	uint8_t *page = env_map(4096);
+	const struct gantry_sge from = {(uintptr_t)src, 64}, to = {(uintptr_t)page, 64};
+	const struct gantry_sge out = {(uintptr_t)dst, 64};
+	struct gantry_mem *ro;
+
+	CHECK_EQ(gantry_mem_register(g, page, 4096, GANTRY_MEM_READ_ONLY, &ro), 0);
+	CHECK_EQ(env_do_one(q, copy_sg(&from, 1, &to, 1, 64)), GANTRY_READ_ONLY);
+	CHECK_EQ(env_do_one(q, fill(page, 64, 1)), GANTRY_READ_ONLY);
+	CHECK_EQ(env_stats(q).wqes, 0);
+	CHECK_EQ(env_do_one(q, copy_sg(&to, 1, &out, 1, 64)), GANTRY_OK);
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(ro, 10000), 0);
+	env_unmap(page, 4096);
 }
 
 static void
@@ -326,7 +363,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	to[1] = (struct gantry_sge){(uintptr_t)dst + 180000, 350};
 	model_copy(from, to, 600);
 	for (i = 0; i < RTE_DIM(desc); i++) {
-		uint64_t pattern = 0x1111111111111111 * (i % 7);
+		uint64_t pattern = UINT64_C(0x1111111111111111) * (i % 7);
 
 		desc[i] = fill(dst + 10000 * i, 3000, pattern);
 		if (i == 1)
@@ -360,8 +397,10 @@ static const struct check_case cases[] = {
 	{"each bad list gets its own status and no WQE",
 		each_bad_list_gets_its_own_status_and_no_wqe},
 	{"fills of every length and place", fills_of_every_length_and_place},
+	{"fills keep their pattern across WQEs", fills_keep_their_pattern_across_wqes},
 	{"more patterns than buffers wait, and none is lost",
 		more_patterns_than_buffers_wait_and_none_is_lost},
+	{"read-only memory is no destination", read_only_memory_is_no_destination},
 	{"each bad fill gets its own status and no WQE",
 		each_bad_fill_gets_its_own_status_and_no_wqe},
 	{"fills and lists behind a failed copy are carried out again",
