@@ -54,8 +54,21 @@ struct stream {
 	struct gantry_desc desc[1024]; /* descriptor n is at n % 1024 until it is submitted */
 	/* the expected completion n is at n % 8192 until it is received */
 	struct expected exp[8192];
+	/* the lists of descriptor n are at n % 8192 until it has completed */
+	struct gantry_sge sge[8192][5];
 	uint64_t bytes, failures, by_status[GANTRY_STATUS_MAX], by_op_ok[GANTRY_OP_MAX];
 };
+
+/* Two layouts: a list, and rounds. `span` is the bytes from the base to the end of the last block. */
+static const struct shape {
+	struct gantry_block block[3];
+	uint32_t n, rounds;
+	uint64_t len, span;
+} shapes[2] = {
+	{{{0, 40, 0}, {100, 7, 0}, {60, 20, 0}}, 3, 1, 67, 107},
+	{{{0, 8, 24}, {16, 4, 28}}, 2, 90, 1080, 89 * 32 + 20},
+};
+static uint16_t shape_id[2];
 
 static struct gantry *g;
 static struct stream streams[N_STREAMS];
@@ -120,12 +133,128 @@ make_good(struct stream *s, struct gantry_desc *d)
 	memcpy(s->model + dst.addr, s->model + src.addr, len);
 }
 
+/* Two ranges of len bytes in the slice that do not overlap. */
+static void
+pick_ranges(struct stream *s, uint64_t src_len, uint64_t dst_len, struct range *src,
+	struct range *dst)
+{
+	src->len = src_len;
+	dst->len = dst_len;
+	do {
+		src->addr = check_random(&s->seed) % (SLICE_LEN - src_len + 1);
+		dst->addr = check_random(&s->seed) % (SLICE_LEN - dst_len + 1);
+	} while (overlap(*src, *dst));
+}
+
+/* The descriptor uses these ranges; if one before it does, a fence goes before it. */
+static void
+note_ranges(struct stream *s, struct gantry_desc *d, struct range src, struct range dst)
+{
+	if (conflicts(s, src, dst)) {
+		d->flags |= GANTRY_DESC_FENCE;
+		s->n_unfenced = 0;
+	}
+	s->read[s->n_unfenced] = src;
+	s->wrote[s->n_unfenced++] = dst;
+}
+
+static void
+make_fill(struct stream *s, struct gantry_desc *d)
+{
+	struct range none, dst;
+	uint64_t i;
+
+	d->op = GANTRY_OP_FILL;
+	d->len = pick_len(s);
+	/* Few patterns repeat, most do not. */
+	d->arg[0] = check_random(&s->seed) % 2 ? check_random(&s->seed) : 0;
+	pick_ranges(s, 1, d->len, &none, &dst);
+	d->dst = (uintptr_t)s->mem + dst.addr;
+	note_ranges(s, d, (struct range){0, 0}, dst);
+	for (i = 0; i < d->len; i++)
+		s->model[dst.addr + i] = ((const uint8_t *)&d->arg[0])[i % 8];
+}
+
+/* Three sources, 10 bytes apart, to two destinations, 5 bytes apart. */
+static void
+make_lists(struct stream *s, struct gantry_desc *d)
+{
+	struct gantry_sge *from = s->sge[s->made % RTE_DIM(s->sge)], *to = from + 3;
+	uint64_t a = check_random(&s->seed) % 100, b = check_random(&s->seed) % 100;
+	uint64_t c = check_random(&s->seed) % 100, x, i;
+	struct range src, dst;
+
+	d->op = GANTRY_OP_COPY_SG;
+	d->len = a + b + c + 1;
+	d->arg[0] = UINT64_C(2) << 32 | 3;
+	x = check_random(&s->seed) % (d->len + 1);
+	pick_ranges(s, d->len + 20, d->len + 5, &src, &dst);
+	from[0] = (struct gantry_sge){(uintptr_t)s->mem + src.addr, a};
+	from[1] = (struct gantry_sge){from[0].addr + a + 10, b};
+	from[2] = (struct gantry_sge){from[1].addr + b + 10, c + 1};
+	to[0] = (struct gantry_sge){(uintptr_t)s->mem + dst.addr, x};
+	to[1] = (struct gantry_sge){to[0].addr + x + 5, d->len - x};
+	d->src = (uintptr_t)from;
+	d->dst = (uintptr_t)to;
+	note_ranges(s, d, src, dst);
+	for (i = 0; i < d->len; i++)
+		s->model[dst.addr + i + (i >= x ? 5 : 0)] =
+			s->model[src.addr + i + (i >= a ? 10 : 0) + (i >= a + b ? 10 : 0)];
+}
+
+/* Where byte i of a layout is. */
+static uint64_t
+place(const struct shape *l, uint64_t i)
+{
+	uint64_t round = i / (l->len / l->rounds);
+	const struct gantry_block *b = l->block;
+
+	for (i %= l->len / l->rounds; i >= b->len; b++)
+		i -= b->len;
+	return b->offset + round * (b->len + b->skip) + i;
+}
+
+/* GATHER, SCATTER, or WRITE or READ of a layout. Few bases, so that keys are found again. */
+static void
+make_layout(struct stream *s, struct gantry_desc *d)
+{
+	static const uint8_t ops[4] = {GANTRY_OP_GATHER, GANTRY_OP_SCATTER, GANTRY_OP_WRITE,
+		GANTRY_OP_READ};
+	uint64_t which = check_random(&s->seed) % 2, op = check_random(&s->seed) % 4, i;
+	const struct shape *l = &shapes[which];
+	struct range base = {check_random(&s->seed) % 24 * 2500, l->span}, plain = {0, 0};
+	bool from = op % 2 == 0;
+
+	d->op = ops[op];
+	d->layout = shape_id[which];
+	d->len = plain.len =
+		check_random(&s->seed) % 2 ? l->len : 1 + check_random(&s->seed) % l->len;
+	do
+		plain.addr = check_random(&s->seed) % (SLICE_LEN - d->len + 1);
+	while (overlap(base, plain));
+	d->src = (uintptr_t)s->mem + (from ? base.addr : plain.addr);
+	d->dst = (uintptr_t)s->mem + (from ? plain.addr : base.addr);
+	if (op >= 2) {
+		d->peer = check_random(&s->seed) % 2 ? s->peer : s->back;
+		d->remote_key = gantry_mem_remote_key(s->reg);
+	}
+	note_ranges(s, d, from ? base : plain, from ? plain : base);
+	for (i = 0; i < d->len; i++) {
+		uint64_t at = base.addr + place(l, i);
+
+		if (from)
+			s->model[plain.addr + i] = s->model[at];
+		else
+			s->model[at] = s->model[plain.addr + i];
+	}
+}
+
 /* Makes a descriptor that breaks one rule. Returns the status that it must get. */
 static enum gantry_status
 make_bad(struct stream *s, struct gantry_desc *d)
 {
 	*d = env_copy(s->mem, s->mem + 8192, 1 + check_random(&s->seed) % 8000);
-	switch (check_random(&s->seed) % 11) {
+	switch (check_random(&s->seed) % 12) {
 	case 0:
 		d->op = GANTRY_OP_MAX + check_random(&s->seed) % 200;
 		return GANTRY_BAD_OP;
@@ -157,6 +286,10 @@ make_bad(struct stream *s, struct gantry_desc *d)
 	case 9:
 		d->dst = d->src + check_random(&s->seed) % d->len;
 		return GANTRY_OVERLAP;
+	case 10:
+		d->op = check_random(&s->seed) % 2 ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER;
+		d->layout = 3 + check_random(&s->seed) % 65000;
+		return GANTRY_BAD_LAYOUT;
 	default:
 		d->op = check_random(&s->seed) % 2 ? GANTRY_OP_WRITE : GANTRY_OP_READ;
 		d->peer = 2 + check_random(&s->seed) % 1000;
@@ -189,6 +322,12 @@ make_one(struct stream *s)
 	} else if (kind < 60) {
 		d->op = GANTRY_OP_NOP;
 		d->flags = kind % 2 ? GANTRY_DESC_FENCE : 0;
+	} else if (kind < 90) {
+		make_fill(s, d);
+	} else if (kind < 120) {
+		make_lists(s, d);
+	} else if (kind < 180) {
+		make_layout(s, d);
 	} else {
 		make_good(s, d);
 	}
@@ -275,9 +414,10 @@ check_variety(const struct stream *s)
 {
 	static const uint8_t statuses[] = {GANTRY_OK, GANTRY_BAD_OP, GANTRY_BAD_FIELD,
 		GANTRY_BAD_LENGTH, GANTRY_BAD_ADDRESS, GANTRY_OVERLAP, GANTRY_NOT_REGISTERED,
-		GANTRY_BAD_PEER, GANTRY_LOCAL_ERROR};
+		GANTRY_BAD_PEER, GANTRY_BAD_LAYOUT, GANTRY_LOCAL_ERROR};
 	static const uint8_t ops[] = {GANTRY_OP_NOP, GANTRY_OP_COPY, GANTRY_OP_WRITE,
-		GANTRY_OP_READ};
+		GANTRY_OP_READ, GANTRY_OP_COPY_SG, GANTRY_OP_FILL, GANTRY_OP_GATHER,
+		GANTRY_OP_SCATTER};
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(statuses); i++)
@@ -326,6 +466,12 @@ every_descriptor_does_what_the_model_says(void)
 	broken = env_map(SLICE_LEN);
 	CHECK_EQ(gantry_mem_register(g, broken, SLICE_LEN, 0, &broken_mem), 0);
 	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	for (i = 0; i < RTE_DIM(shapes); i++)
+		CHECK_EQ(gantry_layout_create(g,
+				 &(struct gantry_layout_conf){shapes[i].block, shapes[i].n,
+					 shapes[i].rounds},
+				 &shape_id[i]),
+			0);
 	for (i = 0; i < N_STREAMS; i++)
 		stream_open(&streams[i], i, seed);
 	CHECK_EQ(gantry_start(g), 0);
