@@ -48,6 +48,20 @@
  *   flushed ones. Find out which, then close the connection at both ends and open it again.
  * - Other connections are not affected. A NOP needs no connection and never fails.
  *
+ * Some failures are of no operation. A thread of the engine reads the device's events; deadlines find
+ * what no event tells. gantry_poll() acts on both, so every descriptor comes back while the queue is
+ * polled:
+ * - A connection fails by an event: copies are carried out again, as above, and complete with
+ *   GANTRY_QP_EVENT only if that was done too often. A peer's descriptors complete with
+ *   GANTRY_QP_EVENT, and its connection stays down.
+ * - A connection is stuck (gantry_queue_conf::deadline_ms): it is stopped. The oldest descriptor that
+ *   it had, or all of them if the device does not tell which are left, complete with
+ *   GANTRY_TIMED_OUT. After that the connection is set up again, or is down, as after a failure. Until
+ *   all that is known, another deadline may pass.
+ * - The device fails: all that was not done completes with GANTRY_DEVICE_LOST, and so does what is
+ *   submitted later. gantry_info::device_lost is set.
+ * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
+ *
  * ## Threads
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
  *   gantry_in_flight(), the gantry_recv_ calls and, in inline mode, the gantry_peer_ calls of a queue.
@@ -59,6 +73,8 @@
  *   while the owners of other queues work. Several engines may have different control threads.
  * - Rings: one thread enqueues to a worker, or several if it was created so
  *   (gantry_worker_conf::producers), and one thread dequeues from it.
+ * - The engine has a thread of its own, which sleeps until the device has an event. It calls nothing
+ *   of the application, and blocks all signals.
  * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
  *   gantry_status_name().
  *
@@ -132,8 +148,9 @@ struct gantry_conf {
 	struct gantry_path path; /**< of all connections, those of queues to themselves too */
 	/**
 	 * A device that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3) with
-	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). NULL: the
-	 * engine opens the device
+	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). Its asynchronous
+	 * events are the caller's: what they tell the engine finds by deadlines. NULL: the engine opens
+	 * the device
 	 */
 	struct ibv_context *ibv_ctx;
 	/**
@@ -157,6 +174,8 @@ struct gantry_info {
 	uint32_t max_wqes;     /**< WQEs (of 64 bytes) in the send queue of a connection */
 	uint32_t max_reads;    /**< READs and atomics that one connection carries out at once */
 	uint8_t n_ports;       /**< ports of the device */
+	bool device_lost;      /**< it has failed: destroy the queues and the engine */
+	uint32_t ports_down;   /**< bit n: port n + 1 has lost its link since gantry_create() */
 };
 
 /**
@@ -319,7 +338,16 @@ struct gantry_queue_conf {
 	 * submitted before it, on all connections; what is submitted after it waits until it starts.
 	 */
 	bool unordered;
+	/**
+	 * Milliseconds, while the queue is polled, after which a connection is stuck if it has WQEs
+	 * outstanding and none completes; GANTRY_NO_DEADLINE: never. 0: 10,000. Longer than all
+	 * retries of a peer take, and than a SEND may wait for the peer's receive
+	 */
+	uint32_t deadline_ms;
 };
+
+/** gantry_queue_conf::deadline_ms: no connection is ever stuck. */
+#define GANTRY_NO_DEADLINE UINT32_MAX
 
 /** gantry_queue_conf::replays: copies behind a failed one complete with GANTRY_FLUSHED. */
 #define GANTRY_NO_REPLAYS UINT32_MAX

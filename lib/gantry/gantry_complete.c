@@ -8,6 +8,7 @@
 #include "gantry_issue.h"
 #include "gantry_queue.h"
 #include "gantry_recover.h"
+#include "gantry_watch.h"
 
 /* Takes every CQE of a connection. One without error accounts for its WQE and all before it. */
 static inline void
@@ -43,8 +44,11 @@ take_peers_cqes(struct gantry_queue *q)
 		struct gantry_conn *c = &q->conn[i];
 
 		take_cqes(q, c);
-		if (c->done == c->posted)
-			gantry_conn_set_remove(&q->active, i);
+		if (c->done != c->posted)
+			continue;
+		gantry_conn_set_remove(&q->active, i);
+		if (unlikely(c->state == GANTRY_CONN_FAILING))
+			gantry_recover_again(q, c);
 	}
 }
 
@@ -56,7 +60,7 @@ take_all_cqes(struct gantry_queue *q)
 
 	if (own->done != own->posted)
 		take_cqes(q, own);
-	else if (unlikely(own->state == GANTRY_CONN_BROKEN))
+	else if (unlikely(own->state != GANTRY_CONN_READY))
 		gantry_recover_again(q, own);
 	if (unlikely(!gantry_conn_set_is_empty(&q->active)))
 		take_peers_cqes(q);
@@ -92,8 +96,11 @@ hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *ou
 		}
 	}
 	n = seq - first;
-	if (n == 0)
+	if (n == 0) {
+		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
+			gantry_watch(q);
 		return 0;
+	}
 	gantry_counter_add(&q->stats.by_status[GANTRY_OK], n - others);
 	gantry_counter_add(&q->stats.bytes, bytes);
 	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is

@@ -6,8 +6,46 @@
 
 #include <rte_common.h>
 
-int
-gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
+/* Events of its QP and CQs are of this connection. */
+static void
+name_owner(struct gantry_conn *c)
+{
+	hwq_qp_set_user(c->qp, c);
+	hwq_cq_set_user(c->cq, c);
+	if (c->recv_cq != NULL)
+		hwq_cq_set_user(c->recv_cq, c);
+}
+
+/*
+ * 0; or a negative errno: what is left is not NULL. Waits until no event that was taken names the
+ * connection.
+ */
+static int
+destroy(struct gantry_conn *c)
+{
+	int ret = 0;
+
+	if (c->qp != NULL)
+		ret = hwq_qp_destroy(c->qp);
+	if (ret != 0)
+		return ret;
+	c->qp = NULL;
+	if (c->cq != NULL)
+		ret = hwq_cq_destroy(c->cq);
+	if (ret != 0)
+		return ret;
+	c->cq = NULL;
+	if (c->recv_cq != NULL)
+		ret = hwq_cq_destroy(c->recv_cq);
+	if (ret != 0)
+		return ret;
+	c->recv_cq = NULL;
+	return 0;
+}
+
+/* gantry_conn_open(), whose events are of nobody yet. */
+static int
+create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)
 {
 	struct hwq_qp_conf qp_conf = *conf;
@@ -48,6 +86,42 @@ undo:
 }
 
 int
+gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
+	uint64_t max_len)
+{
+	int ret = create(c, domain, conf, max_len);
+
+	if (ret == 0)
+		name_owner(c);
+	return ret;
+}
+
+int
+gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf)
+{
+	/* A ring in which nothing is posted, for who looks meanwhile. */
+	static struct hwq_sq none;
+	struct gantry_conn anew = {0};
+	int ret;
+
+	ret = destroy(c);
+	if (c->qp == NULL)
+		c->sq = &none;
+	if (ret != 0)
+		return ret;
+	atomic_store_explicit(&c->events, 0, memory_order_relaxed);
+	ret = create(&anew, domain, conf, c->max_len);
+	c->cq = anew.cq;
+	c->recv_cq = anew.recv_cq;
+	if (ret != 0)
+		return ret;
+	c->qp = anew.qp;
+	c->sq = anew.sq;
+	name_owner(c);
+	return 0;
+}
+
+int
 gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote)
 {
 	int ret = 0;
@@ -67,22 +141,12 @@ gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote)
 int
 gantry_conn_close(struct gantry_conn *c)
 {
-	int ret = 0;
+	int ret;
 
 	c->state = GANTRY_CONN_CLOSING;
-	if (c->qp != NULL)
-		ret = hwq_qp_destroy(c->qp);
-	if (ret != 0)
-		return ret;
-	c->qp = NULL;
-	c->sq = NULL;
-	if (c->cq != NULL)
-		ret = hwq_cq_destroy(c->cq);
-	if (ret != 0)
-		return ret;
-	c->cq = NULL;
-	if (c->recv_cq != NULL)
-		ret = hwq_cq_destroy(c->recv_cq);
+	ret = destroy(c);
+	if (c->qp == NULL)
+		c->sq = NULL;
 	if (ret != 0)
 		return ret;
 	memset(c, 0, sizeof(*c));

@@ -18,10 +18,18 @@ enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
+	GANTRY_CONN_FAILING,  /* was stuck and told to fail; CQEs of flushed WQEs are to come */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
 	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
 	GANTRY_CONN_CLOSING,  /* the device refused a part of closing it: close it again */
+};
+
+/* What the device's events said of a connection: gantry_event.h. */
+enum {
+	GANTRY_CONN_EVENT_QP = 1 << 0,      /* its QP is in error */
+	GANTRY_CONN_EVENT_CQ = 1 << 1,      /* its CQ is useless: no CQE comes any more */
+	GANTRY_CONN_EVENT_DRAINED = 1 << 2, /* its send queue stands still until it is resumed */
 };
 
 struct gantry_recv_ring;
@@ -44,10 +52,17 @@ struct gantry_conn {
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
 	uint64_t repair_tsc;  /* if broken: when it is tried again */
-	struct hwq_qp *qp;    /* NULL if closing: it is destroyed, a CQ is not */
+	struct hwq_qp *qp;    /* NULL: it is destroyed, to be closed or made anew */
 	struct hwq_cq *recv_cq;        /* of receives alone; NULL: it takes none */
 	struct gantry_recv_ring *recv; /* NULL: it takes no receives */
 	struct gantry_stream *stream;  /* the descriptors that it carries are in this one */
+
+	/* For gantry_watch.c. Owner, but for `events`: others set bits, the owner clears them. */
+	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */
+	bool silent;              /* draining, and no CQE will come: to be reset */
+	bool renew;               /* if broken: QP and CQ are to be made anew */
+	uint64_t watched;         /* 1 + `done` when it was looked at; 0: never */
+	uint64_t still_tsc;       /* time that was seen since then, in which `done` did not move */
 };
 
 /*
@@ -81,6 +96,14 @@ int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
  * connected again.
  */
 int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
+
+/*
+ * Destroys QP and CQ and makes new ones, as gantry_conn_open() does, in the same *c: `done` and
+ * `posted` go on. No WQE is outstanding. 0: the QP is to be connected; or a negative errno: call again, or
+ * close it.
+ */
+int gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain,
+	const struct hwq_qp_conf *conf);
 
 /*
  * Destroys QP and CQs. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:

@@ -203,8 +203,11 @@ enum gantry_status {
 	GANTRY_UNREACHABLE,   /**< the peer did not answer after all retries */
 	GANTRY_CANCELLED,     /**< gantry_cancel() took it back before the hardware saw it */
 	/* Perhaps not carried out, or only in part, because something else failed. */
-	GANTRY_FLUSHED,     /**< an earlier operation on the connection failed: gantry.h, Errors */
-	GANTRY_DEVICE_LOST, /**< the queue's connection to itself is lost: destroy the queue */
+	GANTRY_FLUSHED,   /**< an earlier operation on the connection failed: gantry.h, Errors */
+	GANTRY_TIMED_OUT, /**< not done by gantry_queue_conf::deadline_ms; it was given up */
+	GANTRY_QP_EVENT, /**< the connection failed by an event of the device, not by an operation */
+	/** The device has failed, or refuses to set up the connection for copies: destroy the queue. */
+	GANTRY_DEVICE_LOST,
 	GANTRY_STATUS_MAX,
 };
 

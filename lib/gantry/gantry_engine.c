@@ -112,6 +112,12 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	ret = gantry_region_dir_init(&g->regions);
 	if (ret != 0)
 		goto close_dev;
+	ret = gantry_event_start(g);
+	if (ret != 0) {
+		LOG(ERR, "%s: cannot start the thread that reads events: %s", g->info.device,
+			strerror(-ret));
+		goto fini_regions;
+	}
 
 	LOG(INFO, "%s: copies by %s, at most %" PRIu64 " bytes a WQE", g->info.device,
 		g->info.copy_path == GANTRY_COPY_MMO ? "DMA MMO" : "loopback RDMA write",
@@ -119,6 +125,8 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	*out = g;
 	return 0;
 
+fini_regions:
+	gantry_region_dir_fini(&g->regions);
 close_dev:
 	hwq_dev_close(g->dev);
 free_engine:
@@ -133,6 +141,7 @@ gantry_destroy(struct gantry *g)
 
 	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) || g->n_mems != 0)
 		return -EBUSY;
+	gantry_event_stop(g);
 	ret = hwq_dev_close(g->dev);
 	if (ret != 0)
 		return ret;
@@ -146,4 +155,6 @@ void
 gantry_info_get(const struct gantry *g, struct gantry_info *info)
 {
 	*info = g->info;
+	info->device_lost = atomic_load_explicit(&g->device_lost, memory_order_relaxed);
+	info->ports_down = atomic_load_explicit(&g->ports_down, memory_order_relaxed);
 }

@@ -5,6 +5,7 @@
 #ifndef GANTRY_ENGINE_H
 #define GANTRY_ENGINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -13,6 +14,7 @@
 #include <hwq_dev.h>
 
 #include "gantry.h"
+#include "gantry_event.h"
 #include "gantry_layout.h"
 #include "gantry_region.h"
 
@@ -30,6 +32,10 @@ struct gantry {
 	struct gantry_path path; /* what connections have whose settings are 0; it is checked */
 	uint64_t max_msg_len;    /* bytes that one WQE moves to or from a peer */
 	uint32_t running;        /* workers that run */
+	struct gantry_event_thread event;
+	/* Written by the event thread. */
+	atomic_bool device_lost;      /* nothing works any more */
+	_Atomic(uint32_t) ports_down; /* bit n: port n + 1 has lost its link */
 	TAILQ_HEAD(, gantry_queue) queues;
 	TAILQ_HEAD(, gantry_worker) workers;
 };

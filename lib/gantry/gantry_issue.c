@@ -88,6 +88,9 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 		 * connection will be set up again, a peer's will not. */
 		if (w->conn == GANTRY_CONN_OWN && !q->lost)
 			return false;
+		/* Here not all is done: the first CQE, or its absence, decides. */
+		if (q->conn[w->conn].state == GANTRY_CONN_FAILING)
+			return false;
 		slot_settle(s, s->issue & s->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_FLUSHED);
 		s->splitting = false;
 		return true;

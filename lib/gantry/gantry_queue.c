@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_lcore.h>
 
 #include <hwq_event.h>
@@ -18,12 +19,13 @@
 #include "gantry_recv_ring.h"
 #include "gantry_stream.h"
 
-#define DEFAULT_DEPTH   512
-#define MIN_DEPTH       2
-#define DEFAULT_REPLAYS 3
-#define MAX_REPLAYS     100
-#define DEFAULT_KEYS    16
-#define DEFAULT_PEERS   64
+#define DEFAULT_DEPTH       512
+#define MIN_DEPTH           2
+#define DEFAULT_REPLAYS     3
+#define MAX_REPLAYS         100
+#define DEFAULT_PEERS       64
+#define DEFAULT_DEADLINE_MS 10000
+#define DEFAULT_KEYS        16
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
 
@@ -73,15 +75,15 @@ static int
 own_open(struct gantry_queue *q)
 {
 	const struct gantry_path *path = &q->path;
-	const struct hwq_qp_conf conf = {
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	int ret;
+
+	q->own_conf = (struct hwq_qp_conf){
 		.sq_wr = q->sq_wr,
 		.mmo = q->mmo,
 		.path = gantry_path_merge(path, path),
 	};
-	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	int ret;
-
-	ret = gantry_conn_open(own, q->domain, &conf, q->g->info.max_copy_len);
+	ret = gantry_conn_open(own, q->domain, &q->own_conf, q->g->info.max_copy_len);
 	if (ret != 0)
 		return ret;
 	hwq_qp_addr(own->qp, &q->own_addr);
@@ -107,6 +109,15 @@ replays_of(const struct gantry_queue_conf *conf)
 	if (conf->replays == GANTRY_NO_REPLAYS)
 		return 0;
 	return conf->replays != 0 ? conf->replays : DEFAULT_REPLAYS;
+}
+
+/* In cycles of the time stamp counter; UINT64_MAX: none. */
+static uint64_t
+deadline_of(const struct gantry_queue_conf *conf)
+{
+	uint64_t ms = conf->deadline_ms != 0 ? conf->deadline_ms : DEFAULT_DEADLINE_MS;
+
+	return ms == GANTRY_NO_DEADLINE ? UINT64_MAX : ms * (rte_get_tsc_hz() / 1000);
 }
 
 /* The channel of the queue's CQs, which never blocks a reader. */
@@ -175,6 +186,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	TAILQ_INIT(&q->recv_rings);
 	q->replays = replays_of(conf);
 	q->keys.n = conf->layout_keys != 0 ? conf->layout_keys : DEFAULT_KEYS;
+	q->deadline_tsc = deadline_of(conf);
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */

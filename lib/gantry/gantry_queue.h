@@ -161,16 +161,20 @@ struct gantry_drain {
 struct gantry_queue {
 	struct gantry_stream stream; /* of all connections; if unordered, of the own one */
 	/* Constant from creation on. */
-	bool mmo;        /* copies go by DMA MMO */
-	bool unordered;  /* each connection has a stream of its own */
-	uint8_t replays; /* how often a descriptor is posted again */
-	void *saved;     /* as large as the own connection's ring: gantry_replay.h */
+	bool mmo;              /* copies go by DMA MMO */
+	bool unordered;        /* each connection has a stream of its own */
+	uint8_t replays;       /* how often a descriptor is posted again */
+	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
+	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
 
 	/* Written by the owner. */
-	bool lost; /* the own connection could not be set up again */
+	bool lost;            /* the own connection could not be set up again */
+	bool device_lost;     /* the device has failed, and every connection with it */
+	uint32_t empty_polls; /* calls of gantry_poll() that found nothing */
+	uint64_t watch_tsc;   /* when gantry_watch() was called last */
 	/*
 	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
-	 * broken, so that gantry_poll() looks after it, and a fenced descriptor waits for it.
+	 * broken or failing, so that gantry_poll() looks after it, and a fenced descriptor waits for it.
 	 */
 	uint32_t outstanding;
 	uint32_t saved_bb;             /* WQEBBs in `saved` */
@@ -192,6 +196,7 @@ struct gantry_queue {
 	struct gantry *g;
 	struct hwq_domain *domain;
 	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
+	struct hwq_qp_conf own_conf; /* of the own connection */
 	struct hwq_addr own_addr;    /* of the own connection: it is connected to this address */
 	int socket;                  /* NUMA node of its memory */
 	uint32_t sq_wr;              /* WQEs that the own connection's send queue holds */

@@ -13,6 +13,7 @@
 
 #include "gantry_finish.h"
 #include "gantry_log.h"
+#include "gantry_recv_ring.h"
 #include "gantry_replay.h"
 
 /* How many failed WQEs of one queue are logged in a second. */
@@ -47,15 +48,36 @@ status_of_syndrome(uint8_t syndrome)
 	}
 }
 
-static enum gantry_status
-status_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syndrome)
+/* What becomes of the descriptors that a connection in error has not completed. */
+struct verdict {
+	enum gantry_status first;  /* of the one that owns the oldest WQE */
+	enum gantry_status others; /* of those behind it */
+	bool replay_first;         /* instead of the status, if it may run again */
+	bool replay_others;
+};
+
+/* The QP or its CQ failed by an event, and no descriptor did. */
+static const struct verdict of_event = {GANTRY_QP_EVENT, GANTRY_QP_EVENT, true, true};
+/* Nothing came, not even when the QP was told to flush: one more replay may wait as long. */
+static const struct verdict of_silence = {GANTRY_TIMED_OUT, GANTRY_TIMED_OUT, false, false};
+static const struct verdict of_lost_device = {GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, false, false};
+
+/* The verdict of the first error CQE of a connection. */
+static struct verdict
+verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syndrome)
 {
 	enum gantry_status status = status_of_syndrome(syndrome);
 
-	/* Both ends of the own connection are here: what RDMA calls remote is local memory. */
-	if (c == &q->conn[GANTRY_CONN_OWN] && status != GANTRY_FLUSHED)
-		return GANTRY_LOCAL_ERROR;
-	return status;
+	if (status == GANTRY_FLUSHED) {
+		/* No WQE failed before it: the QP did, by itself or because it was stuck. */
+		if (c->state != GANTRY_CONN_FAILING)
+			return of_event;
+		status = GANTRY_TIMED_OUT;
+	} else if (c == &q->conn[GANTRY_CONN_OWN]) {
+		/* Both ends are here: what RDMA calls remote is local memory. */
+		status = GANTRY_LOCAL_ERROR;
+	}
+	return (struct verdict){status, GANTRY_FLUSHED, false, true};
 }
 
 /* The connection's name in the log. buf: storage for it. */
@@ -88,12 +110,12 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 		cqe->vendor_err, q->dump_left == 0 ? "; no more this second" : "", text);
 }
 
-/* Writes the status of a descriptor that failed. */
+/* Writes the status of a descriptor that failed. cqe: the CQE that says why, or NULL. */
 static void
 slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_cqe *cqe)
 {
 	comp->status = status;
-	if (status == GANTRY_FLUSHED)
+	if (cqe == NULL || cqe->syndrome == HWQ_SYNDROME_WR_FLUSH)
 		return;
 	comp->syndrome = cqe->syndrome;
 	comp->vendor_syndrome = cqe->vendor_err;
@@ -101,14 +123,16 @@ slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_
 
 /*
  * Decides about every descriptor whose last WQE on the connection is `index` or later. The first of
- * them owns the WQE that failed and gets `status`; the device flushes the others. What may run again
- * is held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
- * for their slots. What uses a key of a UMR that will not run is not held: the key leads elsewhere.
+ * them owns the WQE that failed, if one did; the device flushes the others. What may run again is
+ * held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
+ * for their slots; cqe is that, or NULL. What uses a key of a UMR that will not run is not held: the
+ * key leads elsewhere.
  */
 static void
-fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum gantry_status status,
+fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const struct verdict *v,
 	const struct hwq_cqe *cqe)
 {
+	const bool own = c == &q->conn[GANTRY_CONN_OWN];
 	struct gantry_stream *s = c->stream;
 	uint64_t seq = gantry_counter_get(&s->tail);
 	uint64_t end = s->issue + s->splitting;
@@ -124,11 +148,11 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum ga
 		/* Behind the slot's last WQE; the next slot's begin there. */
 		next = gantry_where_index(w);
 		next += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, next));
-		if (first || c != &q->conn[GANTRY_CONN_OWN] ||
+		if (!own || !(first ? v->replay_first : v->replay_others) ||
 			(key_lost && (s->comp[slot].zero & GANTRY_FINISH_BORROWS) != 0) ||
 			!gantry_replay_save(q, c, slot, index, next)) {
 			key_lost |= gantry_replay_loses_key(c, index, next);
-			slot_fail(&s->comp[slot], status, cqe);
+			slot_fail(&s->comp[slot], first ? v->first : v->others, first ? cqe : NULL);
 			if (seq == s->issue) {
 				/* It is being split: post no more. It is done when its last WQE is.
 				 */
@@ -136,7 +160,6 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, enum ga
 				s->issue++;
 			}
 		}
-		status = GANTRY_FLUSHED;
 		first = false;
 		index = next;
 	}
@@ -156,24 +179,50 @@ own_lose(struct gantry_queue *q, struct gantry_conn *c, int ret)
 	gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
 }
 
+/* The repair is tried again later. False: it was tried often enough. */
+static bool
+pause_repair(struct gantry_conn *c)
+{
+	if (c->repair_tries == REPAIR_TRIES)
+		return false;
+	c->repair_tsc = rte_get_tsc_cycles() +
+			(rte_get_tsc_hz() / REPAIR_PAUSES_A_SECOND << c->repair_tries);
+	c->repair_tries++;
+	return true;
+}
+
+/* Makes the own connection's QP ready to be connected: the old one, or with its CQ a new one. */
+static int
+own_reset(struct gantry_queue *q, struct gantry_conn *c)
+{
+	int ret;
+
+	if (!c->renew)
+		return hwq_qp_reset(c->qp);
+	ret = gantry_conn_renew(c, q->domain, &q->own_conf);
+	if (ret != 0)
+		return ret;
+	c->renew = false;
+	hwq_qp_addr(c->qp, &q->own_addr);
+	return 0;
+}
+
 /* Resets and connects the own connection, which is broken. If that is refused: later again. */
 static void
 own_repair(struct gantry_queue *q, struct gantry_conn *c)
 {
-	int ret = hwq_qp_reset(c->qp);
+	int ret = own_reset(q, c);
 
 	if (ret == 0)
 		ret = hwq_qp_connect(c->qp, &q->own_addr);
 	if (ret != 0) {
-		if (c->repair_tries == REPAIR_TRIES) {
+		if (!pause_repair(c))
 			own_lose(q, c, ret);
-			return;
-		}
-		c->repair_tsc = rte_get_tsc_cycles() +
-				(rte_get_tsc_hz() / REPAIR_PAUSES_A_SECOND << c->repair_tries);
-		c->repair_tries++;
 		return;
 	}
+	/* What is told of the QP from now on is of its new life. */
+	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
+		memory_order_relaxed);
 	c->state = GANTRY_CONN_READY;
 	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
@@ -187,6 +236,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
+	c->silent = false;
 	if (c == &q->conn[GANTRY_CONN_OWN]) {
 		c->state = GANTRY_CONN_BROKEN;
 		c->repair_tries = 0;
@@ -199,17 +249,41 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		conn_name(q, c, name, sizeof(name)));
 }
 
+/* From READY or FAILING: the connection takes no new WQE. */
+static void
+begin_draining(struct gantry_queue *q, struct gantry_conn *c)
+{
+	if (c->state == GANTRY_CONN_FAILING)
+		q->outstanding--;
+	c->state = GANTRY_CONN_DRAINING;
+}
+
+__rte_cold void
+gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c)
+{
+	char name[16];
+
+	LOG(WARNING, "%s is stuck: its work is given up", conn_name(q, c, name, sizeof(name)));
+	if (hwq_qp_fail(c->qp) != 0) {
+		gantry_recover_silent(q, c);
+		return;
+	}
+	c->state = GANTRY_CONN_FAILING;
+	q->outstanding++;
+}
+
 __rte_cold void
 gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct hwq_cqe *cqe)
 {
 	uint32_t bb;
 
-	if (c->state == GANTRY_CONN_READY) {
+	if (c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_FAILING) {
 		uint64_t index = c->done + hwq_sq_ahead_bb(c->sq, cqe->wqe_counter);
+		struct verdict v = verdict_of(q, c, cqe->syndrome);
 
-		c->state = GANTRY_CONN_DRAINING;
+		begin_draining(q, c);
 		log_failed_wqe(q, c, cqe);
-		fail_from(q, c, index, status_of(q, c, cqe->syndrome), cqe);
+		fail_from(q, c, index, &v, cqe);
 	}
 	bb = hwq_sq_complete(c->sq, cqe->wqe_counter);
 	c->done += bb;
@@ -218,9 +292,103 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 		drained(q, c);
 }
 
+/* All WQEs of the connection count as done: none of them will make a CQE. */
+static void
+forget_outstanding(struct gantry_queue *q, struct gantry_conn *c)
+{
+	q->outstanding -= c->posted - c->done;
+	c->done = c->posted;
+	gantry_conn_set_remove(&q->active, c - q->conn);
+}
+
+__rte_cold void
+gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
+{
+	uint32_t events = atomic_load_explicit(&c->events, memory_order_relaxed);
+	char name[16];
+	int ret;
+
+	if (!c->silent) {
+		c->silent = true;
+		c->repair_tries = 0;
+		c->repair_tsc = 0;
+		/* In DRAINING, its first error CQE has decided already. */
+		if (c->state != GANTRY_CONN_DRAINING) {
+			begin_draining(q, c);
+			fail_from(q, c, c->done, events != 0 ? &of_event : &of_silence, NULL);
+		}
+	}
+	if (rte_get_tsc_cycles() < c->repair_tsc)
+		return;
+	if (c->recv != NULL)
+		gantry_recv_ring_take(q, c->recv);
+	/* A QP that is reset moves nothing and makes no CQE; not before may descriptors complete. */
+	ret = hwq_qp_reset(c->qp);
+	if (ret != 0) {
+		if (pause_repair(c))
+			return;
+		LOG(CRIT,
+			"%s cannot be reset: %s. The device may still work on what completes now.",
+			conn_name(q, c, name, sizeof(name)), strerror(-ret));
+	}
+	c->renew = (events & GANTRY_CONN_EVENT_CQ) != 0;
+	if (c->recv != NULL)
+		gantry_recv_ring_settle(c->recv, GANTRY_FLUSHED);
+	forget_outstanding(q, c);
+	drained(q, c);
+}
+
+/* The device is lost, and the connection with it, if it could be used. */
+static void
+conn_lose(struct gantry_queue *q, struct gantry_conn *c)
+{
+	switch (c->state) {
+	case GANTRY_CONN_READY:
+	case GANTRY_CONN_FAILING:
+		begin_draining(q, c);
+		fail_from(q, c, c->done, &of_lost_device, NULL);
+		break;
+	case GANTRY_CONN_DRAINING:
+		break;
+	case GANTRY_CONN_BROKEN:
+		q->outstanding--;
+		break;
+	default:
+		return;
+	}
+	c->state = GANTRY_CONN_DOWN;
+	c->silent = false;
+	forget_outstanding(q, c);
+	if (c->recv != NULL) {
+		gantry_recv_ring_take(q, c->recv);
+		gantry_recv_ring_settle(c->recv, GANTRY_DEVICE_LOST);
+	}
+}
+
+__rte_cold void
+gantry_recover_lose(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint32_t i;
+
+	q->device_lost = true;
+	q->lost = true;
+	conn_lose(q, own);
+	gantry_replay_drop(q, own, GANTRY_DEVICE_LOST);
+	/* Connections that no peer names are the control thread's. */
+	for (i = 0; i < q->max_peers; i++)
+		if (q->peer[i].conn != GANTRY_CONN_NONE)
+			conn_lose(q, &q->conn[q->peer[i].conn]);
+}
+
 __rte_cold void
 gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
 {
-	if (rte_get_tsc_cycles() >= c->repair_tsc)
+	if (c->state == GANTRY_CONN_FAILING) {
+		/* What was stuck has completed after all, so there is nothing to flush. */
+		begin_draining(q, c);
+		drained(q, c);
+	} else if (c->state == GANTRY_CONN_BROKEN && rte_get_tsc_cycles() >= c->repair_tsc) {
 		own_repair(q, c);
+	}
 }

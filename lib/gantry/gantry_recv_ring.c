@@ -126,12 +126,18 @@ gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring)
 }
 
 void
-gantry_recv_ring_flush(struct gantry_recv_ring *ring)
+gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status status)
 {
 	for (; next_in_hardware(ring); ring->taken++) {
-		gantry_recv_slot(ring, ring->taken)->status = GANTRY_FLUSHED;
+		gantry_recv_slot(ring, ring->taken)->status = status;
 		gantry_recv_slot(ring, ring->taken)->zero = 0;
 	}
+}
+
+void
+gantry_recv_ring_flush(struct gantry_recv_ring *ring)
+{
+	gantry_recv_ring_settle(ring, GANTRY_FLUSHED);
 	ring->gone = true;
 	if (!ring->listed)
 		gantry_recv_ring_free(ring);

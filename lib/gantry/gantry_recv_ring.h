@@ -57,6 +57,9 @@ void gantry_recv_ring_free(struct gantry_recv_ring *ring);
  */
 void gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring);
 
+/* The device writes no more to the others, and makes no CQEs for them: they get a status. Owner thread. */
+void gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status status);
+
 /*
  * The QP is gone, so the device writes no more: the others are flushed. gantry_recv_poll() hands them
  * out, and frees the ring with the last one. Owner thread.

@@ -50,6 +50,8 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_UNREACHABLE] = "peer does not answer",
 		[GANTRY_CANCELLED] = "cancelled",
 		[GANTRY_FLUSHED] = "flushed",
+		[GANTRY_TIMED_OUT] = "timed out",
+		[GANTRY_QP_EVENT] = "connection failed by an event",
 		[GANTRY_DEVICE_LOST] = "device lost",
 	};
 

@@ -194,7 +194,7 @@ check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 	if (conn == GANTRY_CONN_OWN && q->lost)
 		return GANTRY_DEVICE_LOST;
 	if (conn != GANTRY_CONN_OWN && c->state != GANTRY_CONN_READY)
-		return GANTRY_BAD_PEER;
+		return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 	if ((rule->uses & RAW) != 0 ? !gantry_work_raw_is_possible(c, (const void *)d->src, d->len)
 				    : (rule->uses & ONE_MESSAGE) != 0 && d->len > c->max_len)
 		return GANTRY_BAD_LENGTH;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds connections that are stuck: by events of the device, or because nothing moves for too long. */
+#include "gantry_watch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include <hwq_cancel.h>
+
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_recover.h"
+
+/*
+ * A call counts no more than this part of the deadline. So a process that stood still, or an owner
+ * that did not poll, leaves the device time to go on.
+ */
+#define LEAST_CALLS 4
+/* Pause before a send queue that stands still is resumed again: a part of a second. */
+#define RESUMES_A_SECOND 1000
+
+/* A send queue that stands still goes on. If that is refused: later again, until the deadline. */
+static void
+resume(const struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
+{
+	int ret;
+
+	if (now < c->repair_tsc)
+		return;
+	ret = hwq_qp_resume(c->qp);
+	if (ret != 0 && ret != -EINVAL) {
+		c->repair_tsc = now + rte_get_tsc_hz() / RESUMES_A_SECOND;
+		return;
+	}
+	/* -EINVAL: it does not stand still; it was reset since then. */
+	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_relaxed);
+	if (ret == 0)
+		LOG(NOTICE, "%s: the send queue of QP 0x%06x goes on", q->g->info.device,
+			c->qp->qpn);
+}
+
+/* Nothing moved for the deadline. The first time the QP is told to flush, the second time reset. */
+static void
+give_up(struct gantry_queue *q, struct gantry_conn *c)
+{
+	c->still_tsc = 0;
+	if (c->state == GANTRY_CONN_READY)
+		gantry_recover_stuck(q, c);
+	else
+		gantry_recover_silent(q, c);
+}
+
+static void
+watch(struct gantry_queue *q, struct gantry_conn *c, uint64_t now, uint64_t elapsed)
+{
+	/* Pairs with the release in note(). */
+	uint32_t events = atomic_load_explicit(&c->events, memory_order_acquire);
+
+	if (c->silent || (events & GANTRY_CONN_EVENT_CQ) != 0) {
+		gantry_recover_silent(q, c);
+		return;
+	}
+	if ((events & GANTRY_CONN_EVENT_DRAINED) != 0 && c->state == GANTRY_CONN_READY)
+		resume(q, c, now);
+	if (c->watched != c->done + 1) {
+		c->watched = c->done + 1;
+		c->still_tsc = 0;
+		return;
+	}
+	/* WQEs have been outstanding since the last call: `done` would have moved with the last. */
+	c->still_tsc += elapsed;
+	if (c->still_tsc >= q->deadline_tsc)
+		give_up(q, c);
+}
+
+__rte_cold void
+gantry_watch(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint64_t now = rte_get_tsc_cycles();
+	uint64_t elapsed = RTE_MIN(now - q->watch_tsc, q->deadline_tsc / LEAST_CALLS);
+	uint32_t i;
+
+	q->watch_tsc = now;
+	/* Pairs with the release in handle(). */
+	if (atomic_load_explicit(&q->g->device_lost, memory_order_acquire)) {
+		/* A peer may have been connected since the last time. */
+		if (!q->device_lost || q->outstanding != 0)
+			gantry_recover_lose(q);
+		return;
+	}
+	if (own->done != own->posted)
+		watch(q, own, now, elapsed);
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1))
+		if (q->conn[i].done != q->conn[i].posted)
+			watch(q, &q->conn[i], now, elapsed);
+}

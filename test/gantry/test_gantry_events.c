@@ -1,0 +1,860 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections that get no CQEs: events of the device, and deadlines. Every descriptor comes back.
+ *
+ * Cases with short deadlines run only where the test itself runs the adapter: there a deadline can
+ * pass only while the adapter has nothing to do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_log.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_queue.h"
+#include "gantry_watch.h"
+
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define N_PIECES  16
+#define SHORT_MS  20
+
+static struct gantry *g;
+static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+/* ------------------------------------------------------------------ helpers */
+
+static struct gantry_desc
+good_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = good_copy(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, 0x11, ARENA_LEN);
+}
+
+/* True: piece i of dst has the bytes of src; false: those of reset_pieces(). */
+static bool
+is_moved(uint32_t i)
+{
+	uint8_t *d = dst + i * piece;
+
+	if (memcmp(d, src + i * piece, piece) == 0)
+		return true;
+	CHECK(d[0] == 0x11 && memcmp(d, d + 1, piece - 1) == 0);
+	return false;
+}
+
+static struct gantry_queue *
+queue_of(struct gantry *engine, uint32_t deadline_ms, uint32_t replays)
+{
+	const struct gantry_queue_conf conf = {.depth = 64,
+		.replays = replays,
+		.deadline_ms = deadline_ms};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(engine, &conf, &q), 0);
+	return q;
+}
+
+static void
+arm(const char *line)
+{
+	CHECK_EQ(softhca_fault(line), 0);
+}
+
+static void
+pump(void)
+{
+	while (softhca_pump() != 0)
+		;
+}
+
+/* Submits n descriptors at once and collects their completions, with their cookies in order. */
+static void
+submit_all(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
+	uint32_t n)
+{
+	uint32_t i;
+
+	CHECK_EQ(gantry_submit(q, desc, n), n);
+	env_collect(q, comp, n);
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(comp[i].cookie, desc[i].cookie);
+		CHECK_EQ(comp[i].zero, 0);
+	}
+	CHECK_EQ(gantry_in_flight(q), 0);
+	CHECK_EQ(q->outstanding, 0);
+}
+
+/* Copies work, as if nothing had happened. */
+static void
+check_copies_work(struct gantry_queue *q)
+{
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t round, i;
+
+	for (round = 0; round < 10; round++) {
+		reset_pieces(1000 + round);
+		for (i = 0; i < N_PIECES; i++)
+			desc[i] = good_copy(i);
+		submit_all(q, desc, comp, N_PIECES);
+		for (i = 0; i < N_PIECES; i++)
+			CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+	}
+}
+
+/* ------------------------------------------------------------------ copies */
+
+/* Whatever the event stops, copies are carried out again, and none is told from the others. */
+static void
+events_do_not_fail_copies(void)
+{
+	static const char *const faults[] = {"qp_fatal", "cq_overrun", "sq_drained"};
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t f, at, i;
+	char line[80];
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		struct gantry_queue *q = queue_of(g, 0, 0);
+		uint32_t n_recoveries = 0;
+
+		for (at = 1; at <= N_PIECES; at += 5) {
+			reset_pieces(at);
+			snprintf(line, sizeof(line), "%s op=%u", faults[f], at);
+			arm(line);
+			for (i = 0; i < N_PIECES; i++)
+				desc[i] = good_copy(i);
+			desc[8].flags = GANTRY_DESC_FENCE;
+			submit_all(q, desc, comp, N_PIECES);
+			CHECK_EQ(softhca_faults_left(), 0);
+			for (i = 0; i < N_PIECES; i++)
+				CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+			n_recoveries += strcmp(faults[f], "sq_drained") != 0;
+			CHECK_EQ(env_stats(q).recoveries, n_recoveries);
+		}
+		check_copies_work(q);
+		env_queue_done(q);
+	}
+}
+
+static void
+a_long_copy_survives_events(void)
+{
+	static const char *const faults[] = {"qp_fatal op=5", "cq_overrun op=70",
+		"sq_drained op=9"};
+	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc desc[2];
+	struct gantry_comp comp[2];
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(faults); i++) {
+		reset_pieces(i);
+		arm(faults[i]);
+		desc[0] = env_copy(src, dst, len);
+		desc[1] = good_copy(0);
+		desc[1].flags = GANTRY_DESC_FENCE;
+		submit_all(q, desc, comp, 2);
+		CHECK(comp[0].status == GANTRY_OK && comp[1].status == GANTRY_OK);
+		CHECK(memcmp(src, dst, len) == 0);
+		softhca_faults_clear();
+	}
+	env_queue_done(q);
+}
+
+static void
+a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
+{
+	static const char *const faults[] = {"qp_fatal op=3", "cq_overrun op=3"};
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	uint32_t f, i;
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		struct gantry_queue *q = queue_of(g, 0, GANTRY_NO_REPLAYS);
+
+		reset_pieces(f);
+		arm(faults[f]);
+		for (i = 0; i < 6; i++)
+			desc[i] = good_copy(i);
+		submit_all(q, desc, comp, 6);
+		for (i = 0; i < 6; i++) {
+			/* By CQEs it is known which were done; without a CQ, of none. */
+			CHECK_EQ(comp[i].status, f == 0 && i < 2 ? GANTRY_OK : GANTRY_QP_EVENT);
+			CHECK_EQ(comp[i].syndrome, 0);
+			CHECK_EQ(is_moved(i), i < 2);
+		}
+		check_copies_work(q);
+		env_queue_done(q);
+	}
+}
+
+/* A device that kills the QP each time is not asked for ever. */
+static void
+copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
+{
+	struct gantry_queue *q = queue_of(g, 0, 2);
+	struct gantry_desc desc[4];
+	struct gantry_comp comp[4];
+	uint32_t i;
+
+	arm("cq_overrun times=3");
+	for (i = 0; i < 4; i++)
+		desc[i] = good_copy(i);
+	submit_all(q, desc, comp, 4);
+	CHECK_EQ(softhca_faults_left(), 0);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(comp[i].status, GANTRY_QP_EVENT);
+	CHECK_EQ(env_stats(q).replays, 8);
+	CHECK_EQ(env_stats(q).recoveries, 3);
+	check_copies_work(q);
+	env_queue_done(q);
+}
+
+/* Each call that a repair makes is refused once, or more often. */
+static void
+a_repair_after_an_event_is_tried_again(void)
+{
+	static const char *const calls[] = {"modify_qp op=1", "modify_qp op=2", "modify_qp op=3",
+		"modify_qp op=5", "destroy_qp op=1", "destroy_cq op=1", "create_cq op=1",
+		"create_qp op=1"};
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t k, i, times;
+	char line[80];
+
+	for (k = 0; k < RTE_DIM(calls); k++) {
+		for (times = 1; times <= 3; times += 2) {
+			reset_pieces(k);
+			arm("cq_overrun op=4");
+			snprintf(line, sizeof(line), "refuse call=%s errno=%d times=%u", calls[k],
+				k % 2 == 0 ? EINTR : ENOMEM, times);
+			arm(line);
+			for (i = 0; i < N_PIECES; i++)
+				desc[i] = good_copy(i);
+			submit_all(q, desc, comp, N_PIECES);
+			CHECK_EQ(softhca_faults_left(), 0);
+			for (i = 0; i < N_PIECES; i++)
+				CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+		}
+	}
+	check_copies_work(q);
+	/* A queue that stands still is resumed again. */
+	arm("sq_drained op=2");
+	arm("refuse call=modify_qp errno=4 times=3");
+	submit_all(q, desc, comp, N_PIECES);
+	CHECK_EQ(softhca_faults_left(), 0);
+	for (i = 0; i < N_PIECES; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ peers */
+
+static void
+an_event_of_a_peer_is_told(void)
+{
+	static const char *const faults[] = {"qp_fatal op=2", "cq_overrun op=2"};
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	uint32_t f, i;
+	uint16_t pa, pb;
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		env_connect(q, &pa, q, &pb);
+		reset_pieces(f);
+		for (i = 0; i < 5; i++)
+			desc[i] = good_write(i, pa);
+		desc[5] = good_copy(5);
+		desc[5].flags = GANTRY_DESC_FENCE; /* waits for what becomes of the writes */
+		arm(faults[f]);
+		submit_all(q, desc, comp, 6);
+		for (i = 0; i < 5; i++) {
+			CHECK_EQ(comp[i].status, f == 0 && i < 1 ? GANTRY_OK : GANTRY_QP_EVENT);
+			CHECK_EQ(comp[i].syndrome, 0);
+			CHECK_EQ(is_moved(i), i < 1);
+		}
+		CHECK(comp[5].status == GANTRY_OK && is_moved(5));
+		CHECK_EQ(env_do_one(q, good_write(6, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(env_stats(q).recoveries, 0);
+		CHECK_EQ(gantry_peer_close(q, pa), 0);
+		CHECK_EQ(gantry_peer_close(q, pb), 0);
+	}
+	/* A send queue that stands still loses nothing. */
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(9);
+	for (i = 0; i < 6; i++)
+		desc[i] = good_write(i, pa);
+	arm("sq_drained op=3");
+	submit_all(q, desc, comp, 6);
+	for (i = 0; i < 6; i++)
+		CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ ports */
+
+static void
+ports_without_a_link_are_told(void)
+{
+	struct gantry_info info = {0};
+
+	gantry_info_get(g, &info);
+	CHECK(info.ports_down == 0 && !info.device_lost);
+	arm("port_down port=1");
+	while (info.ports_down == 0) {
+		pump();
+		usleep(1000);
+		gantry_info_get(g, &info);
+	}
+	CHECK_EQ(info.ports_down, 1);
+	arm("port_up port=1");
+	while (info.ports_down != 0) {
+		pump();
+		usleep(1000);
+		gantry_info_get(g, &info);
+	}
+	CHECK(!info.device_lost);
+}
+
+/* ------------------------------------------------------------------ the device is lost */
+
+/* Another engine on the device, with the same memory: it is lost at the end of the case. */
+struct lost_engine {
+	struct gantry *g;
+	struct gantry_mem *src_mem, *dst_mem;
+	struct gantry_queue *q;
+	uint16_t pa, pb;
+};
+
+static void
+lost_engine_create(struct lost_engine *e, uint32_t deadline_ms)
+{
+	CHECK_EQ(gantry_create(NULL, &e->g), 0);
+	CHECK_EQ(gantry_mem_register(e->g, src, ARENA_LEN, 0, &e->src_mem), 0);
+	CHECK_EQ(gantry_mem_register(e->g, dst, ARENA_LEN, GANTRY_MEM_REMOTE_WRITE, &e->dst_mem),
+		0);
+	e->q = queue_of(e->g, deadline_ms, 0);
+	env_connect(e->q, &e->pa, e->q, &e->pb);
+}
+
+static struct gantry_desc
+write_of(const struct lost_engine *e, uint32_t i)
+{
+	struct gantry_desc d = good_write(i, e->pa);
+
+	d.remote_key = gantry_mem_remote_key(e->dst_mem);
+	return d;
+}
+
+/* The device has failed: what is submitted now is refused, and all can be destroyed. */
+static void
+lost_engine_destroy(struct lost_engine *e)
+{
+	struct gantry_info info;
+
+	CHECK_EQ(env_do_one(e->q, good_copy(1)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(e->q, write_of(e, 1)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
+	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
+	gantry_info_get(e->g, &info);
+	CHECK(info.device_lost);
+	env_queue_done(e->q);
+	CHECK_EQ(gantry_mem_unregister(e->src_mem, 0), 0);
+	CHECK_EQ(gantry_mem_unregister(e->dst_mem, 0), 0);
+	CHECK_EQ(gantry_destroy(e->g), 0);
+	softhca_faults_clear();
+}
+
+static void
+everything_comes_back_when_the_device_is_lost(void)
+{
+	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
+	struct gantry_desc desc[8];
+	struct gantry_comp comp[8];
+	struct lost_engine e;
+	char line[40];
+	uint32_t at, i;
+
+	for (at = 1; at <= 6; at++) {
+		lost_engine_create(&e, 0);
+		reset_pieces(at);
+		for (i = 0; i < 3; i++)
+			desc[i] = good_copy(i);
+		for (; i < 5; i++)
+			desc[i] = write_of(&e, i);
+		desc[5] = env_copy(src, dst, len); /* posted in part, where it is split */
+		desc[6] = write_of(&e, 6);
+		desc[6].flags = GANTRY_DESC_FENCE;
+		desc[7] = (struct gantry_desc){.op = GANTRY_OP_NOP};
+		for (i = 5; i < 8; i++)
+			desc[i].cookie = i;
+		snprintf(line, sizeof(line), "device_fatal op=%u", at);
+		arm(line);
+		submit_all(e.q, desc, comp, 8);
+		for (i = 0; i < 7; i++) {
+			CHECK(comp[i].status == GANTRY_DEVICE_LOST || comp[i].status == GANTRY_OK);
+			if (i < 5 && comp[i].status == GANTRY_OK)
+				CHECK(is_moved(i));
+		}
+		/* The fault strikes before operation `at` of all. */
+		CHECK_EQ(comp[6].status, GANTRY_DEVICE_LOST);
+		CHECK_EQ(comp[7].status, GANTRY_OK);
+		lost_engine_destroy(&e);
+	}
+}
+
+/* The own connection is broken, and is not yet tried again, when the device is lost. */
+static void
+what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
+{
+	struct gantry_desc desc[4];
+	struct gantry_comp comp[4];
+	struct lost_engine e;
+	uint32_t i;
+
+	lost_engine_create(&e, 0);
+	for (i = 0; i < 4; i++)
+		desc[i] = good_copy(i);
+	desc[3].flags = GANTRY_DESC_FENCE;
+	arm("refuse call=modify_qp errno=5 times=1");
+	arm("qp_fatal");
+	CHECK_EQ(gantry_submit(e.q, desc, 4), 4);
+	while (softhca_faults_left() != 0)
+		CHECK_EQ(env_poll(e.q, comp, 4), 0);
+	e.q->conn[GANTRY_CONN_OWN].repair_tsc = UINT64_MAX;
+	CHECK_EQ(e.q->conn[GANTRY_CONN_OWN].state, GANTRY_CONN_BROKEN);
+	arm("device_fatal");
+	env_collect(e.q, comp, 4);
+	for (i = 0; i < 4; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, GANTRY_DEVICE_LOST);
+	}
+	CHECK_EQ(e.q->outstanding, 0);
+	lost_engine_destroy(&e);
+}
+
+/* ------------------------------------------------------------------ deadlines: the test pumps */
+
+static void
+a_lost_completion_ends_by_its_deadline(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint32_t round, i;
+	uint64_t start;
+
+	for (round = 0; round < 3; round++) {
+		reset_pieces(round);
+		for (i = 0; i < 3; i++)
+			desc[i] = good_copy(i);
+		desc[2].flags = GANTRY_DESC_FENCE;
+		/* Only the last of the first two asks for a CQE. */
+		arm("drop op=2");
+		start = rte_get_tsc_cycles();
+		submit_all(q, desc, comp, 3);
+		CHECK(rte_get_tsc_cycles() - start >= SHORT_MS * rte_get_tsc_hz() / 1000);
+		/* Nobody knows that the two were carried out. */
+		CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
+		CHECK_EQ(comp[1].status, GANTRY_TIMED_OUT);
+		CHECK_EQ(comp[1].syndrome, 0);
+		CHECK_EQ(comp[2].status, GANTRY_OK);
+		CHECK(is_moved(0) && is_moved(1) && is_moved(2));
+		CHECK_EQ(env_stats(q).recoveries, round + 1);
+	}
+	check_copies_work(q);
+	env_queue_done(q);
+}
+
+static void
+a_lost_completion_of_a_peer_ends_by_its_deadline(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(1);
+	desc[0] = good_write(0, pa);
+	desc[1] = good_copy(1);
+	desc[2] = good_copy(2);
+	desc[2].flags = GANTRY_DESC_FENCE;
+	arm("drop op=1");
+	/* The connections share a doorbell page; the peer's QP is the first to run if it is alone. */
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	pump();
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(gantry_submit(q, desc + 1, 2), 2);
+	env_collect(q, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	CHECK_EQ(q->outstanding, 0);
+	CHECK_EQ(env_do_one(q, good_write(3, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	check_copies_work(q);
+	env_queue_done(q);
+}
+
+/* The WQE at the head waits for a minute, and flushes when it is told to. */
+static void
+what_is_stuck_fails_alone(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	uint16_t pa, pb;
+	uint32_t i;
+
+	reset_pieces(1);
+	for (i = 0; i < 6; i++)
+		desc[i] = good_copy(i);
+	arm("late ms=60000 op=3");
+	submit_all(q, desc, comp, 6);
+	for (i = 0; i < 6; i++) {
+		CHECK_EQ(comp[i].status, i == 2 ? GANTRY_TIMED_OUT : GANTRY_OK);
+		CHECK_EQ(is_moved(i), i != 2);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	CHECK_EQ(env_stats(q).replays, 3);
+	check_copies_work(q);
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(2);
+	for (i = 0; i < 6; i++)
+		desc[i] = good_write(i, pa);
+	arm("late ms=60000 op=3");
+	submit_all(q, desc, comp, 6);
+	for (i = 0; i < 6; i++) {
+		CHECK_EQ(comp[i].status, i < 2    ? GANTRY_OK
+					 : i == 2 ? GANTRY_TIMED_OUT
+						  : GANTRY_FLUSHED);
+		CHECK_EQ(is_moved(i), i < 2);
+	}
+	env_queue_done(q);
+}
+
+/* What is told to flush, or to be reset, refuses. */
+static void
+a_stuck_connection_whose_end_is_refused_ends(void)
+{
+	static const struct {
+		const char *refusal;
+		bool lost;
+	} rows[] = {
+		{"refuse call=modify_qp errno=5 times=1", false},
+		{"refuse call=modify_qp errno=4 op=2 times=2", false},
+		{"refuse call=modify_qp errno=5 times=4", false},
+		{"refuse call=modify_qp errno=5 times=1000", true},
+	};
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint32_t row, i;
+
+	for (row = 0; row < RTE_DIM(rows); row++) {
+		struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+
+		for (i = 0; i < 3; i++)
+			desc[i] = good_copy(i);
+		desc[2].flags = GANTRY_DESC_FENCE;
+		arm("drop op=2");
+		arm(rows[row].refusal);
+		submit_all(q, desc, comp, 3);
+		if (!rows[row].lost)
+			CHECK_EQ(softhca_faults_left(), 0);
+		softhca_faults_clear();
+		CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
+		CHECK_EQ(comp[1].status, GANTRY_TIMED_OUT);
+		CHECK_EQ(comp[2].status, rows[row].lost ? GANTRY_DEVICE_LOST : GANTRY_OK);
+		env_queue_done(q);
+	}
+}
+
+/* Time in which the queue has nothing to do does not count, however long it is. */
+static void
+a_queue_that_rests_is_not_stuck(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_comp comp;
+	uint32_t round, i;
+
+	for (round = 0; round < 5; round++) {
+		/* Looked at with a WQE outstanding, then done. */
+		struct gantry_desc d = good_copy(round);
+
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		for (i = 0; i < 2 * GANTRY_WATCH_POLLS; i++)
+			CHECK_EQ(gantry_poll(q, &comp, 1), 0);
+		env_collect(q, &comp, 1);
+		CHECK_EQ(comp.status, GANTRY_OK);
+		usleep(3 * SHORT_MS * 1000);
+		for (i = 0; i < 10 * GANTRY_WATCH_POLLS; i++)
+			CHECK_EQ(gantry_poll(q, &comp, 1), 0);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+}
+
+/* The process stood still for long: the device gets time before it is judged. */
+static void
+a_process_that_stood_still_gives_the_device_time(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc d = good_copy(0);
+	struct gantry_comp comp;
+	uint32_t i;
+
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	gantry_watch(q);
+	for (i = 0; i < 3; i++) {
+		q->watch_tsc = 0; /* a long time ago */
+		gantry_watch(q);
+		CHECK_EQ(own->state, GANTRY_CONN_READY);
+	}
+	q->watch_tsc = 0;
+	gantry_watch(q);
+	CHECK_EQ(own->state, GANTRY_CONN_FAILING);
+	CHECK_EQ(q->outstanding, 2);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+	CHECK_EQ(q->outstanding, 0);
+	check_copies_work(q);
+	env_queue_done(q);
+}
+
+/* The CQE comes while the QP is told to flush: nothing is left to flush. */
+static void
+what_completes_after_all_is_done(void)
+{
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_conn *c;
+	struct gantry_desc d;
+	struct gantry_comp comp;
+	uint16_t pa, pb;
+
+	env_connect(q, &pa, q, &pb);
+	reset_pieces(1);
+	d = good_copy(0);
+	c = &q->conn[GANTRY_CONN_OWN];
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	c->state = GANTRY_CONN_FAILING;
+	q->outstanding++;
+	env_collect(q, &comp, 1);
+	CHECK(comp.status == GANTRY_OK && is_moved(0));
+	CHECK_EQ(env_do_one(q, good_copy(1)), GANTRY_OK);
+	CHECK_EQ(q->outstanding, 0);
+	CHECK_EQ(env_stats(q).recoveries, 1);
+
+	d = good_write(2, pa);
+	c = &q->conn[q->peer[pa].conn];
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	c->state = GANTRY_CONN_FAILING;
+	q->outstanding++;
+	env_collect(q, &comp, 1);
+	CHECK(comp.status == GANTRY_OK && is_moved(2));
+	CHECK_EQ(env_do_one(q, good_write(3, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(q->outstanding, 0);
+	env_queue_done(q);
+}
+
+/* A long write is posted in part when its connection is told to flush. */
+static void
+a_split_write_waits_for_the_flush(void)
+{
+	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	struct gantry_desc d;
+	struct gantry_comp comp;
+	uint16_t pa, pb;
+
+	env_connect(q, &pa, q, &pb);
+	q->conn[q->peer[pa].conn].max_len = 64;
+	d = good_write(0, pa);
+	d.len = ARENA_LEN;
+	arm("late ms=60000 op=3");
+	submit_all(q, &d, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+	env_queue_done(q);
+}
+
+static void
+without_a_deadline_nothing_is_given_up(void)
+{
+	struct gantry_queue *q = queue_of(g, GANTRY_NO_DEADLINE, 0);
+	struct gantry_desc d = good_copy(0);
+	struct gantry_comp comp;
+	uint32_t i;
+
+	arm("drop");
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	for (i = 0; i < 10 * GANTRY_WATCH_POLLS; i++) {
+		q->watch_tsc = 0;
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+	}
+	CHECK_EQ(softhca_faults_left(), 0);
+	q->deadline_tsc = 1000;
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+	env_queue_done(q);
+}
+
+static void
+the_default_deadline_is_ten_seconds(void)
+{
+	struct gantry_queue *q = queue_of(g, 0, 0);
+
+	CHECK_EQ(q->deadline_tsc, 10000 * (rte_get_tsc_hz() / 1000));
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ workers: the device runs */
+
+/* gantry_stop() returns, and every descriptor has come back, whatever the device does. */
+static void
+workers_stop_whatever_the_device_does(void)
+{
+	static const char *const faults[] = {"cq_overrun op=7", "sq_drained op=7", "qp_fatal op=7",
+		"drop op=8", "device_fatal op=7"};
+	struct gantry_worker_conf conf = {.queue = {.depth = 64, .deadline_ms = 500}};
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t f, i, n;
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		bool lossless = f < 3;
+		struct gantry_worker *w;
+		struct lost_engine e;
+
+		/* Without a deadline, what the events alone can do. */
+		conf.queue.deadline_ms = lossless ? GANTRY_NO_DEADLINE : 500;
+		lost_engine_create(&e, 0);
+		CHECK_EQ(gantry_worker_create(e.g, 1, &conf, &w), 0);
+		for (i = 0; i < N_PIECES; i++) {
+			desc[i] = good_copy(i);
+			if (i % 8 == 0)
+				desc[i].flags = GANTRY_DESC_FENCE;
+		}
+		arm(faults[f]);
+		CHECK_EQ(gantry_start(e.g), 0);
+		CHECK_EQ(gantry_enqueue_burst(w, desc, N_PIECES), N_PIECES);
+		n = gantry_dequeue_burst(w, comp, N_PIECES);
+		while (n == 0)
+			n = gantry_dequeue_burst(w, comp, N_PIECES);
+		CHECK_EQ(gantry_stop(e.g), 0);
+		n += gantry_dequeue_burst(w, comp + n, N_PIECES - n);
+		n += gantry_reclaim_burst(w, desc, N_PIECES - n);
+		CHECK_EQ(n, N_PIECES);
+		for (i = 0; lossless && i < N_PIECES; i++)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+		softhca_faults_clear();
+		arm("device_fatal");
+		lost_engine_destroy(&e);
+	}
+}
+
+/* ------------------------------------------------------------------ main */
+
+static const struct check_case cases[] = {
+	{"events do not fail copies", events_do_not_fail_copies},
+	{"a long copy survives events", a_long_copy_survives_events},
+	{"a copy that is not carried out again tells of the event",
+		a_copy_that_is_not_carried_out_again_tells_of_the_event},
+	{"copies are carried out again for events as often as it is set",
+		copies_are_carried_out_again_for_events_as_often_as_it_is_set},
+	{"a repair after an event is tried again", a_repair_after_an_event_is_tried_again},
+	{"an event of a peer is told", an_event_of_a_peer_is_told},
+	{"ports without a link are told", ports_without_a_link_are_told},
+	{"everything comes back when the device is lost",
+		everything_comes_back_when_the_device_is_lost},
+	{"what waits for a repair comes back when the device is lost",
+		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
+	{"the default deadline is ten seconds", the_default_deadline_is_ten_seconds},
+};
+
+static const struct check_case pumped_cases[] = {
+	{"a lost completion ends by its deadline", a_lost_completion_ends_by_its_deadline},
+	{"a lost completion of a peer ends by its deadline",
+		a_lost_completion_of_a_peer_ends_by_its_deadline},
+	{"what is stuck fails alone", what_is_stuck_fails_alone},
+	{"a stuck connection whose end is refused ends",
+		a_stuck_connection_whose_end_is_refused_ends},
+	{"a queue that rests is not stuck", a_queue_that_rests_is_not_stuck},
+	{"a process that stood still gives the device time",
+		a_process_that_stood_still_gives_the_device_time},
+	{"what completes after all is done", what_completes_after_all_is_done},
+	{"a split write waits for the flush", a_split_write_waits_for_the_flush},
+	{"without a deadline nothing is given up", without_a_deadline_nothing_is_given_up},
+};
+
+static const struct check_case worker_cases[] = {
+	{"workers stop whatever the device does", workers_stop_whatever_the_device_does},
+};
+
+int
+main(int argc, char **argv)
+{
+	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
+	const char *threads = getenv("SOFTHCA_THREADS");
+	bool pumped = threads != NULL && atoi(threads) == 0;
+	struct check_case all[32];
+	uint32_t n = 0, i;
+
+	env_init(1);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	/* Those in which the device is lost last: the engine of the others learns of it, too. */
+	for (i = 0; i < 7; i++)
+		all[n++] = cases[i];
+	all[n++] = cases[RTE_DIM(cases) - 1];
+	for (i = 0; pumped && i < RTE_DIM(pumped_cases); i++)
+		all[n++] = pumped_cases[i];
+	for (i = 7; i < RTE_DIM(cases) - 1; i++)
+		all[n++] = cases[i];
+	for (i = 0; !pumped && i < RTE_DIM(worker_cases); i++)
+		all[n++] = worker_cases[i];
+	env_run(all, n, argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
