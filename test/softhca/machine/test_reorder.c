@@ -265,7 +265,10 @@ case_write_of_what_was_written(void)
 	pair_fini(&p);
 }
 
-/* The receive of a SEND completes after the bytes of the write in front of it are there. */
+/*
+ * The receive of a SEND completes after the bytes of the write in front of it are there: where both go to
+ * one place, those of the SEND stay.
+ */
 static void
 case_send_after_write(void)
 {
@@ -274,16 +277,17 @@ case_send_after_write(void)
 		uint8_t byte = (uint8_t)(1 + i % 255);
 
 		memset(p.client.buf + A, byte, LEN);
-		pair_post_recv(&p.server, i, B, 64);
+		memset(p.client.buf + B, byte + 1, 64);
+		pair_post_recv(&p.server, i, C, 64);
 		begin();
 		put_write(0, A, C);
 		flags(0);
 		ibv_wr_send(p.client.qpx);
-		local(A, 64);
+		local(B, 64);
 		end();
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
-		CHECK(is_all(&p.server, C, LEN, byte));
-		CHECK(is_all(&p.server, B, 64, byte));
+		CHECK(is_all(&p.server, C, 64, (uint8_t)(byte + 1)));
+		CHECK(is_all(&p.server, C + 64, LEN - 64, byte));
 		wait_all();
 	}
 	pair_fini(&p);
@@ -327,6 +331,13 @@ case_errors(void)
 
 		open_pair(0);
 		memset(p.client.buf + A, 5, LEN);
+		/* Each round meets other chances. */
+		for (unsigned int n = 0; n < i; n++) {
+			begin();
+			put_memcpy(0, A, RESULT);
+			end();
+		}
+		wait_all();
 		begin();
 		put_memcpy(0, A, B);
 		put_write(0, A, B);
@@ -339,7 +350,7 @@ case_errors(void)
 		for (unsigned int n = 0; n < 4; n++) {
 			struct ibv_wc wc = pair_wait(&p.client);
 
-			CHECK_EQ(wc.wr_id, n);
+			CHECK_EQ(wc.wr_id, i + n);
 			CHECK_EQ(wc.status, want[n]);
 		}
 		CHECK(is_all(&p.client, B, LEN, 5));
