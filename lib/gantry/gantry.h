@@ -355,7 +355,7 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket or replays is out of range; -ENOMEM; or the negative errno of the
+ * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; -ENOMEM; or the negative errno of the
  *   verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,

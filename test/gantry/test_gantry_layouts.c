@@ -344,12 +344,14 @@ static void
 keys_of_a_closed_peer_serve_others(void)
 {
 	const struct gantry_queue_conf conf = {.depth = 16, .layout_keys = 1};
+	const struct gantry_queue_conf too_many = {.layout_keys = 257};
 	struct shape s = {.block = {{0, 10, 0}, {100, 20, 0}}, .n = 2};
 	struct gantry_queue *q;
 	struct gantry_desc d;
 	uint16_t peer, back;
 	uint32_t i;
 
+	CHECK_EQ(gantry_queue_create(g, &too_many, &q), -EINVAL);
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	create(&s);
 	reset(12);
