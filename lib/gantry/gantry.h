@@ -412,6 +412,13 @@ GANTRY_API uint16_t gantry_poll(struct gantry_queue *q, struct gantry_comp *comp
 GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 
 /**
+ * For an owner that will make no call for long: takes note of what the hardware has done, and hands
+ * nothing out. A queue whose WQEs are all done by then keeps no gantry_mem_unregister() waiting. The
+ * next gantry_submit() or gantry_poll() ends the rest. Owner thread.
+ */
+GANTRY_API void gantry_rest(struct gantry_queue *q);
+
+/**
  * How many descriptors were accepted whose completions gantry_poll() has not returned. Owner
  * thread.
  */

@@ -151,3 +151,12 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	gantry_leave(q);
 	return n;
 }
+
+void
+gantry_rest(struct gantry_queue *q)
+{
+	gantry_enter(q);
+	if (q->outstanding != 0)
+		take_all_cqes(q);
+	gantry_leave(q);
+}

@@ -128,6 +128,32 @@ a_split_copy_keeps_its_region_to_its_end(void)
 	env_unmap(m, ARENA_LEN);
 }
 
+/* The owner does not poll: the completion waits in the hardware's queue. */
+static void
+an_owner_that_rests_holds_nothing_that_is_done(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+	struct gantry_desc d = env_copy(m, dst, 64);
+	uint64_t end = rte_get_timer_cycles() + 40 * rte_get_timer_hz();
+	struct gantry_comp comp;
+
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	CHECK_EQ(gantry_mem_unregister(mem, 1), -ETIMEDOUT);
+	do {
+		if (pumped)
+			softhca_pump();
+		gantry_rest(q);
+		CHECK(rte_get_timer_cycles() < end);
+	} while (gantry_mem_unregister(mem, 0) != 0);
+	CHECK_EQ(gantry_in_flight(q), 1);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
 /* A queue that always has WQEs outstanding lets a region go all the same. */
 static void
 a_removal_does_not_wait_for_what_is_posted_later(void)
@@ -359,6 +385,8 @@ static const struct check_case cases[] = {
 	{"a descriptor that waits is refused when its region has gone",
 		a_descriptor_that_waits_is_refused_when_its_region_has_gone},
 	{"a split copy keeps its region to its end", a_split_copy_keeps_its_region_to_its_end},
+	{"an owner that rests holds nothing that is done",
+		an_owner_that_rests_holds_nothing_that_is_done},
 	{"a removal does not wait for what is posted later",
 		a_removal_does_not_wait_for_what_is_posted_later},
 	{"a removal that the device refuses can be repeated",
