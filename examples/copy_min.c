@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The smallest use of the engine: this thread owns a queue and copies one page.
+ *
+ *     gantry_create, gantry_mem_register, gantry_queue_create
+ *         gantry_submit     one descriptor
+ *         gantry_poll       until its completion is there
+ *     gantry_queue_destroy, gantry_mem_unregister, gantry_destroy
+ *
+ * usage: copy_min [EAL OPTIONS]      without options, EAL runs without huge pages
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "gantry.h"
+
+#define PAGE_LEN 4096
+
+static char memory[2][PAGE_LEN] __attribute__((aligned(PAGE_LEN)));
+
+/** Says which call failed. The lines of the log above it name the remedy. */
+static int
+failed(const char *call, int rc)
+{
+	fprintf(stderr, "copy_min: %s failed: %s. Correct what the lines above name.\n", call,
+		rte_strerror(-rc));
+	return 1;
+}
+
+static int
+copy_page(struct gantry_queue *q)
+{
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_COPY,
+		.cookie = 1,
+		.src = (uintptr_t)memory[0],
+		.dst = (uintptr_t)memory[1],
+		.len = PAGE_LEN,
+	};
+	struct gantry_comp comp;
+
+	memset(memory[0], 0x5a, PAGE_LEN);
+	/* The queue is empty, so it accepts the descriptor. */
+	gantry_submit(q, &desc, 1);
+	while (gantry_poll(q, &comp, 1) == 0)
+		;
+	if (comp.status != GANTRY_OK) {
+		fprintf(stderr, "copy_min: the copy failed: %s. gantry_desc.h says what to do.\n",
+			gantry_status_name(comp.status));
+		return 1;
+	}
+	if (memcmp(memory[0], memory[1], PAGE_LEN) != 0) {
+		fprintf(stderr, "copy_min: the destination differs from the source.\n");
+		return 1;
+	}
+	printf("copy_min: copied %" PRIu64 " bytes, verified\n", comp.len);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
+		"--no-telemetry", "--log-level=lib.eal:error", NULL};
+	struct gantry *g;
+	struct gantry_mem *mem;
+	struct gantry_queue *q;
+	int rc, result;
+
+	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	if (rc < 0)
+		return failed("rte_eal_init()", -rte_errno);
+	/* The defaults: the first mlx5 device, which is softhca's where the machine has none. */
+	rc = gantry_create(NULL, &g);
+	if (rc < 0)
+		return failed("gantry_create()", rc);
+	rc = gantry_mem_register(g, memory, sizeof(memory), 0, &mem);
+	if (rc < 0)
+		return failed("gantry_mem_register()", rc);
+	rc = gantry_queue_create(g, NULL, &q);
+	if (rc < 0)
+		return failed("gantry_queue_create()", rc);
+
+	result = copy_page(q);
+
+	rc = gantry_queue_destroy(q);
+	if (rc < 0)
+		return failed("gantry_queue_destroy()", rc);
+	rc = gantry_mem_unregister(mem, 1000);
+	if (rc < 0)
+		return failed("gantry_mem_unregister()", rc);
+	rc = gantry_destroy(g);
+	if (rc < 0)
+		return failed("gantry_destroy()", rc);
+	rte_eal_cleanup();
+	return result;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Two queues that reach each other's memory: a write, a read, an atomic and a message.
+ *
+ *     one queue                                    the other queue
+ *     gantry_peer_open      --- gantry_addr -->
+ *                           <-- gantry_addr ---    gantry_peer_open
+ *     gantry_peer_connect                          gantry_peer_connect
+ *                                                  gantry_recv_post
+ *     gantry_submit, gantry_poll                   gantry_recv_poll
+ *
+ * Both are in this process here. Between processes or machines, send the addresses, the remote key and
+ * the address of the memory by any means, for example a socket.
+ *
+ * usage: peers [EAL OPTIONS]      without options, EAL runs without huge pages
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "gantry.h"
+
+/** Memory of the queue that begins. */
+static struct {
+	char text[64], read_back[64], message[64];
+} mine;
+
+/** Memory of the queue that answers: its peer may write, read and count there. */
+static struct {
+	uint64_t counter;
+	char text[64], inbox[64];
+} theirs;
+
+/** Says which call failed. The lines of the log above it name the remedy. */
+static int
+failed(const char *call, int rc)
+{
+	fprintf(stderr, "peers: %s failed: %s. Correct what the lines above name.\n", call,
+		rte_strerror(-rc));
+	return 1;
+}
+
+/** Opens and connects both ends. */
+static int
+connect_ends(struct gantry_queue *q[2], uint16_t peer[2])
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 16};
+	struct gantry_addr addr[2];
+	int i, rc;
+
+	for (i = 0; i < 2; i++) {
+		rc = gantry_peer_open(q[i], &conf, &peer[i], &addr[i]);
+		if (rc < 0)
+			return failed("gantry_peer_open()", rc);
+	}
+	for (i = 0; i < 2; i++) {
+		rc = gantry_peer_connect(q[i], peer[i], &addr[!i]);
+		if (rc < 0)
+			return failed("gantry_peer_connect()", rc);
+	}
+	return 0;
+}
+
+/** Polls until n descriptors and one receive are done. */
+static int
+wait_for_all(struct gantry_queue *q[2], unsigned int n, struct gantry_comp *comp,
+	struct gantry_recv_comp *received)
+{
+	unsigned int done = 0, i;
+
+	while (done < n)
+		done += gantry_poll(q[0], comp + done, n - done);
+	for (i = 0; i < n; i++) {
+		if (comp[i].status == GANTRY_OK)
+			continue;
+		fprintf(stderr,
+			"peers: operation %" PRIu64 " failed: %s. gantry_desc.h says what to do.\n",
+			comp[i].cookie, gantry_status_name(comp[i].status));
+		return 1;
+	}
+	while (gantry_recv_poll(q[1], received, 1) == 0)
+		;
+	if (received->status != GANTRY_OK) {
+		fprintf(stderr, "peers: the receive failed: %s. gantry_desc.h says what to do.\n",
+			gantry_status_name(received->status));
+		return 1;
+	}
+	return 0;
+}
+
+static int
+talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
+{
+	const struct gantry_recv recv = {
+		.addr = (uintptr_t)theirs.inbox,
+		.len = sizeof(theirs.inbox),
+	};
+	const struct gantry_desc desc[] = {
+		{
+			.op = GANTRY_OP_WRITE,
+			.peer = peer[0],
+			.cookie = 0,
+			.src = (uintptr_t)mine.text,
+			.dst = (uintptr_t)theirs.text,
+			.len = sizeof(mine.text),
+			.remote_key = remote_key,
+		},
+		{
+			.op = GANTRY_OP_READ,
+			/* It reads what the write has written: the fence makes it wait. */
+			.flags = GANTRY_DESC_FENCE,
+			.peer = peer[0],
+			.cookie = 1,
+			.src = (uintptr_t)theirs.text,
+			.dst = (uintptr_t)mine.read_back,
+			.len = sizeof(mine.read_back),
+			.remote_key = remote_key,
+		},
+		{
+			.op = GANTRY_OP_FETCH_ADD,
+			.peer = peer[0],
+			.cookie = 2,
+			.dst = (uintptr_t)&theirs.counter,
+			.len = sizeof(theirs.counter),
+			.remote_key = remote_key,
+			.arg = {5},
+		},
+		{
+			.op = GANTRY_OP_SEND_IMM,
+			/* When the message arrives, everything before it is in place. */
+			.flags = GANTRY_DESC_FENCE,
+			.peer = peer[0],
+			.cookie = 3,
+			.src = (uintptr_t)mine.message,
+			.len = sizeof(mine.message),
+			.imm = 7,
+		},
+	};
+	struct gantry_comp comp[RTE_DIM(desc)];
+	struct gantry_recv_comp received;
+
+	strcpy(mine.text, "written by the first queue");
+	strcpy(mine.message, "sent by the first queue");
+	theirs.counter = 37;
+	if (gantry_recv_post(q[1], peer[1], &recv, 1) != 1) {
+		fprintf(stderr, "peers: the receive was not accepted: check recv_depth.\n");
+		return 1;
+	}
+	/* The queue is empty, so it accepts them all. */
+	gantry_submit(q[0], desc, RTE_DIM(desc));
+	if (wait_for_all(q, RTE_DIM(desc), comp, &received) != 0)
+		return 1;
+	if (strcmp(theirs.text, mine.text) != 0 || strcmp(mine.read_back, mine.text) != 0 ||
+		strcmp(theirs.inbox, mine.message) != 0 || received.len != sizeof(mine.message) ||
+		received.imm != 7 || comp[2].result != 37 || theirs.counter != 42) {
+		fprintf(stderr,
+			"peers: the memory of one end is not what the operations make it.\n");
+		return 1;
+	}
+	printf("peers: wrote \"%s\" and read it back, counted %" PRIu64 " up to %" PRIu64
+	       ", received \"%s\" with %" PRIu32 ", verified\n",
+		theirs.text, comp[2].result, theirs.counter, theirs.inbox, received.imm);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
+		"--no-telemetry", "--log-level=lib.eal:error", NULL};
+	const unsigned int remote =
+		GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC;
+	struct gantry *g;
+	struct gantry_mem *my_mem, *their_mem;
+	struct gantry_queue *q[2];
+	uint16_t peer[2];
+	int rc, i;
+
+	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	if (rc < 0)
+		return failed("rte_eal_init()", -rte_errno);
+	rc = gantry_create(NULL, &g);
+	if (rc < 0)
+		return failed("gantry_create()", rc);
+	rc = gantry_mem_register(g, &mine, sizeof(mine), 0, &my_mem);
+	if (rc < 0)
+		return failed("gantry_mem_register()", rc);
+	rc = gantry_mem_register(g, &theirs, sizeof(theirs), remote, &their_mem);
+	if (rc < 0)
+		return failed("gantry_mem_register()", rc);
+	for (i = 0; i < 2; i++) {
+		rc = gantry_queue_create(g, NULL, &q[i]);
+		if (rc < 0)
+			return failed("gantry_queue_create()", rc);
+	}
+
+	if (connect_ends(q, peer) != 0 || talk(q, peer, gantry_mem_remote_key(their_mem)) != 0)
+		return 1;
+
+	for (i = 0; i < 2; i++) {
+		rc = gantry_peer_close(q[i], peer[i]);
+		if (rc < 0)
+			return failed("gantry_peer_close()", rc);
+		rc = gantry_queue_destroy(q[i]);
+		if (rc < 0)
+			return failed("gantry_queue_destroy()", rc);
+	}
+	rc = gantry_mem_unregister(their_mem, 1000);
+	if (rc < 0)
+		return failed("gantry_mem_unregister()", rc);
+	rc = gantry_mem_unregister(my_mem, 1000);
+	if (rc < 0)
+		return failed("gantry_mem_unregister()", rc);
+	rc = gantry_destroy(g);
+	if (rc < 0)
+		return failed("gantry_destroy()", rc);
+	rte_eal_cleanup();
+	return 0;
+}
