@@ -38,6 +38,7 @@ struct expected {
 	enum gantry_status status;
 	uint8_t op;
 	uint64_t len;
+	uint64_t result;
 };
 
 /* One queue, the slice of memory that only its descriptors use, and the model of the slice. */
@@ -249,6 +250,33 @@ make_layout(struct stream *s, struct gantry_desc *d)
 	}
 }
 
+/* An atomic on any word of the slice. Returns the result that it must have. */
+static uint64_t
+make_atomic(struct stream *s, struct gantry_desc *d)
+{
+	struct range word = {check_random(&s->seed) % (SLICE_LEN / 8) * 8, 8};
+	uint64_t old, new;
+
+	memcpy(&old, s->model + word.addr, sizeof(old));
+	d->op = check_random(&s->seed) % 2 ? GANTRY_OP_FETCH_ADD : GANTRY_OP_COMPARE_SWAP;
+	d->peer = check_random(&s->seed) % 2 ? s->peer : s->back;
+	d->remote_key = gantry_mem_remote_key(s->reg);
+	d->dst = (uintptr_t)s->mem + word.addr;
+	d->len = 8;
+	d->arg[0] = check_random(&s->seed);
+	if (d->op == GANTRY_OP_FETCH_ADD) {
+		new = old + d->arg[0];
+	} else {
+		if (d->arg[0] % 2 == 0)
+			d->arg[0] = old;
+		d->arg[1] = check_random(&s->seed);
+		new = d->arg[0] == old ? d->arg[1] : old;
+	}
+	note_ranges(s, d, word, word);
+	memcpy(s->model + word.addr, &new, sizeof(new));
+	return old;
+}
+
 /* Makes a descriptor that breaks one rule. Returns the status that it must get. */
 static enum gantry_status
 make_bad(struct stream *s, struct gantry_desc *d)
@@ -315,6 +343,7 @@ make_one(struct stream *s)
 
 	memset(d, 0, sizeof(*d));
 	e->status = GANTRY_OK;
+	e->result = 0;
 	if (kind == 0) {
 		e->status = make_failing(s, d);
 	} else if (kind < 40) {
@@ -328,6 +357,8 @@ make_one(struct stream *s)
 		make_lists(s, d);
 	} else if (kind < 180) {
 		make_layout(s, d);
+	} else if (kind < 220) {
+		e->result = make_atomic(s, d);
 	} else {
 		make_good(s, d);
 	}
@@ -373,7 +404,7 @@ stream_take(struct stream *s)
 		CHECK_EQ(comp[i].status, e->status);
 		CHECK_EQ(comp[i].op, e->op);
 		CHECK_EQ(comp[i].len, e->len);
-		CHECK_EQ(comp[i].result, 0);
+		CHECK_EQ(comp[i].result, e->result);
 		CHECK_EQ(comp[i].zero, 0);
 		CHECK_EQ(comp[i].syndrome != 0, e->status == GANTRY_LOCAL_ERROR);
 	}
@@ -396,7 +427,9 @@ stream_open(struct stream *s, unsigned int i, uint64_t seed)
 	env_fill(s->mem, SLICE_LEN, s->seed);
 	memcpy(s->model, s->mem, SLICE_LEN);
 	CHECK_EQ(gantry_mem_register(g, s->mem, SLICE_LEN,
-			 GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ, &s->reg),
+			 GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ |
+				 GANTRY_MEM_REMOTE_ATOMIC,
+			 &s->reg),
 		0);
 	if (i == 0) {
 		CHECK_EQ(gantry_queue_create(g, &conf.queue, &s->q), 0);
@@ -417,7 +450,7 @@ check_variety(const struct stream *s)
 		GANTRY_BAD_PEER, GANTRY_BAD_LAYOUT, GANTRY_LOCAL_ERROR};
 	static const uint8_t ops[] = {GANTRY_OP_NOP, GANTRY_OP_COPY, GANTRY_OP_WRITE,
 		GANTRY_OP_READ, GANTRY_OP_COPY_SG, GANTRY_OP_FILL, GANTRY_OP_GATHER,
-		GANTRY_OP_SCATTER};
+		GANTRY_OP_SCATTER, GANTRY_OP_COMPARE_SWAP, GANTRY_OP_FETCH_ADD};
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(statuses); i++)
