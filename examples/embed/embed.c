@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * A poll-mode loop that has the engine beside its other work. It is built out of Gantry's tree,
+ * against an installed Gantry: the Makefile asks pkg-config.
+ *
+ *     each turn:   packet -> free slot of the log?  gantry_submit   the adapter copies it there
+ *                  gantry_poll   packets whose copies are done are released
+ *
+ * The loop's thread never waits for a copy. A packet that finds no room stays until the next turn.
+ *
+ * usage: embed [EAL OPTIONS]      without options, EAL runs without huge pages
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <gantry.h>
+
+#define N_PACKETS  1000u
+#define N_BUFFERS  64u
+#define PACKET_LEN 1500
+#define BURST      16
+
+static char packet[N_BUFFERS][PACKET_LEN];
+static char log_memory[N_PACKETS][PACKET_LEN];
+
+/** Says which call failed. The lines of the log above it name the remedy. */
+static int
+failed(const char *call, int rc)
+{
+	fprintf(stderr, "embed: %s failed: %s. Correct what the lines above name.\n", call,
+		rte_strerror(-rc));
+	return 1;
+}
+
+/** Stands for the reception of packet number n. */
+static void
+receive(unsigned int n)
+{
+	memset(packet[n % N_BUFFERS], n % 251, PACKET_LEN);
+}
+
+/** Hands packet number n to the engine. @return 1 if the queue accepted it, else 0. */
+static unsigned int
+log_packet(struct gantry_queue *q, unsigned int n)
+{
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_COPY,
+		.cookie = n,
+		.src = (uintptr_t)packet[n % N_BUFFERS],
+		.dst = (uintptr_t)log_memory[n],
+		.len = PACKET_LEN,
+	};
+
+	return gantry_submit(q, &desc, 1);
+}
+
+/** Takes completions. @return how many packets are done; -1: a copy failed. */
+static int
+release_packets(struct gantry_queue *q)
+{
+	struct gantry_comp comp[BURST];
+	int n = gantry_poll(q, comp, BURST), i;
+
+	for (i = 0; i < n; i++) {
+		if (comp[i].status == GANTRY_OK)
+			continue;
+		fprintf(stderr,
+			"embed: packet %" PRIu64 " failed: %s. gantry_desc.h says what to do.\n",
+			comp[i].cookie, gantry_status_name(comp[i].status));
+		return -1;
+	}
+	return n;
+}
+
+static int
+loop(struct gantry_queue *q)
+{
+	unsigned int received = 0, logged = 0, released = 0, turns = 0, i;
+	int n;
+
+	while (released < N_PACKETS) {
+		turns++;
+		/* A buffer is free when the copy of its last packet is done: copies end in order. */
+		for (i = 0; i < BURST && received < N_PACKETS && received - released < N_BUFFERS;
+			i++)
+			receive(received++);
+		while (logged < received && log_packet(q, logged) == 1)
+			logged++;
+		n = release_packets(q);
+		if (n < 0)
+			return 1;
+		released += n;
+	}
+	for (i = 0; i < N_PACKETS * PACKET_LEN; i++)
+		if (log_memory[i / PACKET_LEN][i % PACKET_LEN] != (char)(i / PACKET_LEN % 251)) {
+			fprintf(stderr, "embed: packet %u is wrong in the log.\n", i / PACKET_LEN);
+			return 1;
+		}
+	printf("embed: %u packets logged in %u turns of the loop, verified\n", N_PACKETS, turns);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	/* No more copies are in flight than there are buffers. */
+	const struct gantry_queue_conf conf = {.depth = N_BUFFERS};
+	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
+		"--no-telemetry", "--log-level=lib.eal:error", NULL};
+	struct gantry *g;
+	struct gantry_mem *packet_mem, *log_mem;
+	struct gantry_queue *q;
+	int rc;
+
+	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	if (rc < 0)
+		return failed("rte_eal_init()", -rte_errno);
+	rc = gantry_create(NULL, &g);
+	if (rc < 0)
+		return failed("gantry_create()", rc);
+	rc = gantry_mem_register(g, packet, sizeof(packet), GANTRY_MEM_READ_ONLY, &packet_mem);
+	if (rc < 0)
+		return failed("gantry_mem_register()", rc);
+	rc = gantry_mem_register(g, log_memory, sizeof(log_memory), 0, &log_mem);
+	if (rc < 0)
+		return failed("gantry_mem_register()", rc);
+	rc = gantry_queue_create(g, &conf, &q);
+	if (rc < 0)
+		return failed("gantry_queue_create()", rc);
+
+	if (loop(q) != 0)
+		return 1;
+
+	rc = gantry_queue_destroy(q);
+	if (rc < 0)
+		return failed("gantry_queue_destroy()", rc);
+	rc = gantry_mem_unregister(packet_mem, 1000);
+	if (rc < 0)
+		return failed("gantry_mem_unregister()", rc);
+	rc = gantry_mem_unregister(log_mem, 1000);
+	if (rc < 0)
+		return failed("gantry_mem_unregister()", rc);
+	rc = gantry_destroy(g);
+	if (rc < 0)
+		return failed("gantry_destroy()", rc);
+	rte_eal_cleanup();
+	return 0;
+}
