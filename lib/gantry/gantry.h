@@ -127,8 +127,8 @@ struct gantry_path {
 	uint8_t port; /**< port of the device, or GANTRY_PORTS_IN_TURN; 0: its first active one */
 	uint8_t traffic_class; /**< of RoCE packets; on InfiniBand it must be 0 */
 	uint16_t gid_index;    /**< 1 + the index in the port's GID table; 0: the best RoCEv2 GID */
-	uint16_t
-		mtu; /**< bytes, 256 to 4096, a power of two; 0: the port's. The smaller of both ends */
+	/** Bytes, 256 to 4096, a power of two; 0: the port's. The smaller one of both ends counts. */
+	uint16_t mtu;
 	uint8_t timeout; /**< a request without answer is sent again after 4.096 us << timeout; 0: 14 */
 	uint8_t retries; /**< 1 + how often it is sent again, 1 to 8; 0: 7 times */
 	/** 1 + how often it is sent again when no receive is posted there; 8, and 0: for ever */
@@ -182,7 +182,8 @@ struct gantry_info {
  * Opens a device as an engine. Control thread.
  * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device has
  *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; -EINVAL copy_path is no enum value,
- *   both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
+ *   both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
+ *   verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
 
@@ -355,8 +356,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; -ENOMEM; or the negative errno of the
- *   verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; -ENOMEM; or the negative
+ *   errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
@@ -553,8 +554,8 @@ struct gantry_worker_conf {
  * gives each of them a turn after the other. A worker whose lcore is on another NUMA node than the
  * device is slow; a line of the log says so. Control thread.
  * @return 0; -EINVAL lcore_id is the main lcore or not enabled, a size is out of range, or producers
- *   or idle is no enum value; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST, -ENOMEM from rte_ring_create_elem(); or an error of
- *   gantry_queue_create().
+ *   or idle is no enum value; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST,
+ *   -ENOMEM from rte_ring_create_elem(); or an error of gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 	const struct gantry_worker_conf *conf, struct gantry_worker **w);
@@ -567,7 +568,8 @@ GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
 /**
- * The worker's queue: for gantry_stats_get() and the gantry_peer_ calls at any time. It lives until gantry_worker_destroy(). Control thread.
+ * The worker's queue: for gantry_stats_get() and the gantry_peer_ calls at any time. It lives until
+ * gantry_worker_destroy(). Control thread.
  */
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 
