@@ -19,28 +19,25 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
-/* Pairs with the acquire in gantry_watch(). NULL: the connection is being made. */
-static void
-note(struct gantry_conn *c, uint32_t events)
-{
-	if (c != NULL)
-		atomic_fetch_or_explicit(&c->events, events, memory_order_release);
-}
-
-/* Logs an event of a QP or CQ, and notes it. */
+/*
+ * Logs an event of a QP or CQ, and notes it for the connection. Of one that is still being made nothing
+ * is read: its first work will fail.
+ */
 static void
 handle_queue(const struct gantry *g, const struct hwq_async *event)
 {
 	const bool of_cq = event->what == HWQ_ASYNC_CQ_FAILED;
+	struct gantry_conn *c = of_cq ? hwq_cq_user(event->cq) : hwq_qp_user(event->qp);
+	uint32_t events = of_cq                                ? GANTRY_CONN_EVENT_CQ
+			  : event->what == HWQ_ASYNC_QP_FAILED ? GANTRY_CONN_EVENT_QP
+							       : GANTRY_CONN_EVENT_DRAINED;
 
+	if (c == NULL)
+		return;
 	LOG(WARNING, "%s: %s 0x%06x: %s", g->info.device, of_cq ? "CQ" : "QP",
 		of_cq ? event->cq->cqn : event->qp->qpn, event->name);
-	if (of_cq)
-		note(hwq_cq_user(event->cq), GANTRY_CONN_EVENT_CQ);
-	else
-		note(hwq_qp_user(event->qp), event->what == HWQ_ASYNC_QP_FAILED
-						     ? GANTRY_CONN_EVENT_QP
-						     : GANTRY_CONN_EVENT_DRAINED);
+	/* Pairs with the acquire in gantry_watch(). */
+	atomic_fetch_or_explicit(&c->events, events, memory_order_release);
 }
 
 /* Peers of a port without a link time out, and work again when it is back: connections stay. */

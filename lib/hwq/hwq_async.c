@@ -38,7 +38,7 @@ hwq_async_fd(const struct hwq_dev *dev)
 int
 hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 {
-	struct hwq_async event = {0};
+	struct hwq_async event = {.dev = dev};
 	int ret;
 
 	ret = hwq_verbs_async_get(dev->ctx, &event.event);
@@ -68,5 +68,8 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 void
 hwq_async_ack(struct hwq_async *event)
 {
+	/* Pairs with the acquire in hwq_qp_destroy() and hwq_cq_destroy(). libibverbs has the same
+	 * order, by a lock that ThreadSanitizer does not see. */
+	atomic_fetch_add_explicit(&event->dev->n_acked, 1, memory_order_release);
 	ibv_ack_async_event(&event->event);
 }

@@ -42,6 +42,7 @@ struct hwq_async {
 	struct hwq_qp *qp; /**< of QP_FAILED and SQ_DRAINED; else NULL */
 	struct hwq_cq *cq; /**< of CQ_FAILED; else NULL */
 	unsigned int port; /**< of PORT_UP and PORT_DOWN: from 1; else 0 */
+	struct hwq_dev *dev;
 	struct ibv_async_event event; /**< for hwq_async_ack() */
 };
 

@@ -320,6 +320,8 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		return -EINVAL;
 	if (qp->qp != NULL)
 		ret = hwq_verbs_qp_destroy(qp->qp);
+	/* Pairs with the release in hwq_async_ack(): every event of the QP is acknowledged. */
+	(void)atomic_load_explicit(&qp->domain->dev->n_acked, memory_order_acquire);
 	if (ret == 0) {
 		qp->qp = NULL;
 		hwq_qp_drop_cqes(qp);
