@@ -257,8 +257,8 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
  * name it has completed; peers lose their access when it returns 0. A queue without descriptors in
  * flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that
- * makes this call itself polls first, or calls gantry_rest(). Receives that are posted count as descriptors in flight do, and
- * may wait for ever: close their peers first.
+ * makes this call itself polls first, or calls gantry_rest(). Receives that are posted count as
+ * descriptors in flight do, and may wait for ever: close their peers first.
  * Control thread.
  * @param timeout_ms how long it waits at most; 0: it looks once.
  * @return 0: mem is freed. Else call again: -ETIMEDOUT a queue still has WQEs of before; -ENOMEM;
