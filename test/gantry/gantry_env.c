@@ -11,7 +11,9 @@
 
 #include <softhca.h>
 
+#include "gantry_engine.h"
 #include "gantry_env.h"
+#include "gantry_mem.h"
 
 #define GUARD_LEN 4096
 /* Seconds: longer than any case takes, shorter than the runner's timeout. */
@@ -87,6 +89,31 @@ void
 env_unmap(void *p, size_t len)
 {
 	munmap((uint8_t *)p - GUARD_LEN, len + 2 * GUARD_LEN);
+}
+
+uint8_t *
+env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **mem)
+{
+	uint8_t *p = env_map(len);
+
+	CHECK_EQ(gantry_mem_register(g, p, len, flags, mem), 0);
+	return p;
+}
+
+void
+env_break(struct gantry_mem *mem)
+{
+	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(mem)->mr), 0);
+}
+
+void
+env_mend(struct gantry_mem *mem)
+{
+	struct gantry_piece *piece = gantry_mem_piece(mem);
+
+	CHECK_EQ(hwq_mr_register(mem->g->dev, (void *)(uintptr_t)piece->region.addr,
+			 piece->region.len, 0, &piece->mr),
+		0);
 }
 
 void

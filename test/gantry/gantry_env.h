@@ -28,6 +28,17 @@ int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 void *env_map(size_t len);
 void env_unmap(void *p, size_t len);
 
+/* What a peer may do with memory that it reads and writes. */
+#define ENV_REMOTE (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ)
+/* Memory of env_map(), registered with these GANTRY_MEM_* flags. */
+uint8_t *env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **mem);
+/*
+ * Takes the key away from the device. The engine does not know, so operations that use the memory
+ * fail in hardware. Before gantry_mem_unregister(), env_mend() gives it a key to release.
+ */
+void env_break(struct gantry_mem *mem);
+void env_mend(struct gantry_mem *mem);
+
 /*
  * Writes bytes that depend on the seed and the offset, or compares them. The pattern does not
  * repeat, so misplaced bytes are seen.

@@ -19,7 +19,6 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_mem.h"
 #include "gantry_queue.h"
 #include "gantry_watch.h"
 
@@ -832,7 +831,6 @@ static const struct check_case worker_cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
 	const char *threads = getenv("SOFTHCA_THREADS");
 	bool pumped = threads != NULL && atoi(threads) == 0;
 	struct check_case all[32];
@@ -842,10 +840,8 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	/* Those in which the device is lost last: the engine of the others learns of it, too. */
 	for (i = 0; i < 7; i++)
 		all[n++] = cases[i];

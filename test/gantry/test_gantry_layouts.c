@@ -14,7 +14,6 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_mem.h"
 #include "gantry_queue.h"
 
 #define ARENA_LEN (UINT64_C(1) << 18)
@@ -558,7 +557,6 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
 	uint32_t i;
 
 	env_init(0);
@@ -568,7 +566,7 @@ main(int argc, char **argv)
 	model = env_map(ARENA_LEN);
 	for (i = 0; i < 2 * N_REGIONS; i++)
 		CHECK_EQ(gantry_mem_register(g, (i < N_REGIONS ? src : dst) + i % N_REGIONS * PART,
-				 PART, remote, &mem[i]),
+				 PART, ENV_REMOTE, &mem[i]),
 			0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, mem, RTE_DIM(mem));

@@ -11,7 +11,6 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_mem.h"
 #include "gantry_queue.h"
 
 #define ARENA_LEN (UINT64_C(1) << 18)
@@ -349,13 +348,12 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	struct gantry_sge from[3], to[2];
 	struct gantry_desc desc[16];
 	struct gantry_comp comp[16];
-	uint8_t *broken = env_map(4096);
 	struct gantry_mem *broken_mem;
+	uint8_t *broken = env_mem(g, 4096, 0, &broken_mem);
 	uint32_t i;
 
-	CHECK_EQ(gantry_mem_register(g, broken, 4096, 0, &broken_mem), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
-	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	env_break(broken_mem);
 	reset(11);
 	for (i = 0; i < 3; i++)
 		from[i] = (struct gantry_sge){(uintptr_t)src + i * 1000, 200};
@@ -383,8 +381,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
 	CHECK(env_stats(q).replays != 0);
 	env_queue_done(q);
-	/* gantry_mem_unregister() needs a registration to release. */
-	CHECK_EQ(hwq_mr_register(g->dev, broken, 4096, 0, &gantry_mem_piece(broken_mem)->mr), 0);
+	env_mend(broken_mem);
 	CHECK_EQ(gantry_mem_unregister(broken_mem, 10000), 0);
 	env_unmap(broken, 4096);
 }

@@ -395,14 +395,10 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
-
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

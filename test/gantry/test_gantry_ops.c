@@ -1012,17 +1012,11 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
-
 	mlx5dv_set_ctrl_seg((void *)raw_nop, 0, MLX5_OPCODE_NOP, 0, 0, 0, 4, 0, 0);
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote | GANTRY_MEM_REMOTE_ATOMIC,
-			 &dst_mem),
-		0);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE | GANTRY_MEM_REMOTE_ATOMIC, &dst_mem);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

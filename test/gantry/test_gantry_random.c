@@ -21,7 +21,6 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_mem.h"
 #include "gantry_queue.h"
 
 #define N_STREAMS    3 /* one queue of the main lcore, two workers */
@@ -496,9 +495,8 @@ every_descriptor_does_what_the_model_says(void)
 
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
-	broken = env_map(SLICE_LEN);
-	CHECK_EQ(gantry_mem_register(g, broken, SLICE_LEN, 0, &broken_mem), 0);
-	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	broken = env_mem(g, SLICE_LEN, 0, &broken_mem);
+	env_break(broken_mem);
 	for (i = 0; i < RTE_DIM(shapes); i++)
 		CHECK_EQ(gantry_layout_create(g,
 				 &(struct gantry_layout_conf){shapes[i].block, shapes[i].n,
@@ -529,9 +527,7 @@ every_descriptor_does_what_the_model_says(void)
 		stream_close(&streams[i]);
 		CHECK_EQ(gantry_mem_unregister(streams[i].reg, 0), 0);
 	}
-	/* gantry_mem_unregister() needs a registration to release. */
-	CHECK_EQ(hwq_mr_register(g->dev, broken, SLICE_LEN, 0, &gantry_mem_piece(broken_mem)->mr),
-		0);
+	env_mend(broken_mem);
 }
 
 static const struct check_case cases[] = {

@@ -14,7 +14,6 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
-#include "gantry_mem.h"
 #include "gantry_queue.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
@@ -376,22 +375,15 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
-
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	broken = env_map(ARENA_LEN);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, broken, ARENA_LEN, 0, &broken_mem), 0);
-	CHECK_EQ(hwq_mr_deregister(&gantry_mem_piece(broken_mem)->mr), 0);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
+	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
+	env_break(broken_mem);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	/* gantry_mem_unregister() needs a registration to release. */
-	CHECK_EQ(hwq_mr_register(g->dev, broken, ARENA_LEN, 0, &gantry_mem_piece(broken_mem)->mr),
-		0);
+	env_mend(broken_mem);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
 }

@@ -258,16 +258,12 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote = GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ;
-
 	env_init(2);
 	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
 	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_map(LEN);
-	dst = env_map(LEN);
+	src = env_mem(g, LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, LEN, ENV_REMOTE, &dst_mem);
 	env_fill(src, LEN, 1);
-	CHECK_EQ(gantry_mem_register(g, src, LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, LEN, remote, &dst_mem), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

@@ -419,11 +419,9 @@ main(int argc, char **argv)
 {
 	env_init(N_LCORES);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
+	src = env_mem(g, ARENA_LEN, 0, &src_mem);
+	dst = env_mem(g, ARENA_LEN, 0, &dst_mem);
 	env_fill(src, ARENA_LEN, 1);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, 0, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &dst_mem), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }
