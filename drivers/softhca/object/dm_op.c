@@ -34,7 +34,7 @@ static bool
 find_mapping(uintptr_t at, struct mapping_line *line)
 {
 	struct maps maps;
-	bool found = false;
+	bool found;
 
 	if (!maps_open(&maps)) {
 		softhca_log(
@@ -43,8 +43,7 @@ find_mapping(uintptr_t at, struct mapping_line *line)
 			(unsigned long long)at, errno);
 		return false;
 	}
-	while (!found && maps_next(&maps, line))
-		found = at - line->from < line->to - line->from;
+	found = maps_find(&maps, at, line) && line->from <= at;
 	maps_close(&maps);
 	return found && line->of_adapter;
 }

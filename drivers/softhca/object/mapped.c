@@ -16,9 +16,7 @@ memory_is_mapped(uint64_t addr, uint64_t len, bool writable)
 
 	if (!maps_open(&maps))
 		return false;
-	while (at - addr < len && maps_next(&maps, &line)) {
-		if (line.to <= at)
-			continue;
+	while (at - addr < len && maps_find(&maps, at, &line)) {
 		if (line.from > at || !line.can_read || (writable && !line.can_write) ||
 			line.of_adapter)
 			break;

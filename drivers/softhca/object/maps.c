@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -12,7 +13,31 @@
 #include "ctx.h"
 #include "raw.h"
 
-#define ADAPTER_NAME " /memfd:" CTX_MEMFD_NAME " "
+#define ADAPTER_NAME "/memfd:" CTX_MEMFD_NAME " "
+
+/* As struct procmap_query of linux/fs.h, which came with Linux 6.11. */
+struct map_query {
+	uint64_t size; /* of this struct */
+	uint64_t flags;
+	uint64_t at;
+	uint64_t from, to; /* from here on the kernel's answer, but for the addresses */
+	uint64_t rights;
+	uint64_t page_size;
+	uint64_t offset;
+	uint64_t ino;
+	uint32_t dev_major, dev_minor;
+	uint32_t name_size; /* in: of the buffer; out: of the name; 0: none */
+	uint32_t build_id_size;
+	uint64_t name;
+	uint64_t build_id;
+};
+#define MAP_QUERY   _IOWR('f', 17, struct map_query)
+#define MAP_READS   0x1U
+#define MAP_WRITES  0x2U
+#define MAP_OR_NEXT 0x10U
+_Static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
+
+/* ---------------------------------------------------------------- all mappings */
 
 bool
 maps_open(struct maps *m)
@@ -100,6 +125,38 @@ maps_next(struct maps *m, struct mapping_line *line)
 	dev_minor = (unsigned int)number(&at, 16);
 	line->dev = makedev(dev_major, dev_minor);
 	line->ino = number(&at, 10);
-	line->of_adapter = strstr(at, ADAPTER_NAME) != NULL;
+	line->of_adapter = strstr(at, " " ADAPTER_NAME) != NULL;
 	return true;
+}
+
+/* ---------------------------------------------------------------- one mapping */
+
+bool
+maps_find(struct maps *m, uintptr_t at, struct mapping_line *line)
+{
+	char name[MAPS_PREFIX] = "";
+	struct map_query q = {.size = sizeof(q),
+		.flags = MAP_OR_NEXT,
+		.at = at,
+		.name_size = sizeof(name),
+		.name = (uintptr_t)name};
+
+	if (raw_ioctl(m->fd, MAP_QUERY, &q) == 0) {
+		*line = (struct mapping_line){.from = q.from,
+			.to = q.to,
+			.can_read = (q.rights & MAP_READS) != 0,
+			.can_write = (q.rights & MAP_WRITES) != 0,
+			.of_adapter = strncmp(name, ADAPTER_NAME, strlen(ADAPTER_NAME)) == 0,
+			.offset = q.offset,
+			.dev = makedev(q.dev_major, q.dev_minor),
+			.ino = q.ino};
+		return true;
+	}
+	/* There is none; else the kernel is older, or the name is longer than the buffer. */
+	if (errno == ENOENT)
+		return false;
+	while (maps_next(m, line))
+		if (line->to > at)
+			return true;
+	return false;
 }
