@@ -6,6 +6,7 @@
 
 #include "hwq_addr.h"
 #include "hwq_log.h"
+#include "hwq_port.h"
 #include "hwq_verbs.h"
 
 int
@@ -65,6 +66,17 @@ hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *remote, struc
 		return -EINVAL;
 	}
 	return create(qp->domain->dev, &qp->port, qp->path.traffic_class, remote, ah);
+}
+
+int
+hwq_ah_create_on(struct hwq_dev *dev, const struct hwq_path *path, const struct hwq_addr *remote,
+	struct hwq_ah *ah)
+{
+	struct hwq_dev_port port;
+	int ret;
+
+	ret = hwq_port_of_path(dev, path, &port);
+	return ret != 0 ? ret : create(dev, &port, path->traffic_class, remote, ah);
 }
 
 int

@@ -45,6 +45,15 @@ HWQ_API int hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *r
 	struct hwq_ah *ah);
 
 /**
+ * hwq_ah_create() from the port and GID of a path, with its traffic class: what hwq_ah_create_from() makes
+ * for a queue pair that was created with the path. It needs no queue pair.
+ * @param path read during the call; its other fields are checked and not used.
+ * @return as hwq_ah_create(); -EINVAL also if the path is not possible; or the errno of ibv_query_port(3).
+ */
+HWQ_API int hwq_ah_create_on(struct hwq_dev *dev, const struct hwq_path *path,
+	const struct hwq_addr *remote, struct hwq_ah *ah);
+
+/**
  * Makes a handle of a verbs handle. The verbs handle stays the caller's, and may be destroyed at once:
  * its address is copied.
  * @param ah the caller's storage; written on success only. It needs no hwq_ah_destroy().

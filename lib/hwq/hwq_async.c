@@ -50,6 +50,9 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	case HWQ_ASYNC_QP_FAILED:
 	case HWQ_ASYNC_SQ_DRAINED:
 		event.qp = (struct hwq_qp *)event.event.element.qp->qp_context;
+		/* hwq_dct_create() gives a target none. */
+		if (event.qp == NULL)
+			event.what = HWQ_ASYNC_OTHER;
 		break;
 	case HWQ_ASYNC_CQ_FAILED:
 		event.cq = (struct hwq_cq *)event.event.element.cq->cq_context;

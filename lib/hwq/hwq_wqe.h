@@ -10,7 +10,8 @@
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
  * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP and
- * raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write.
+ * raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write, those of DCIs also
+ * hwq_wqe_dc.h.
  *
  * All are always-inline: the compiler removes branches on constant flags and counts. After a call that
  * returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.

@@ -172,6 +172,7 @@ a_path_is_the_targets_and_the_handles(void)
 	struct ibv_ah_attr attr = {.is_global = 1,
 		.port_num = 1,
 		.grh = {.sgid_index = 0, .hop_limit = 64, .traffic_class = 0x68}};
+	struct hwq_path bad = path;
 	struct hwq_ah by_verbs, by_hwq;
 	struct hwq_addr addr;
 	struct hwq_dct *dct;
@@ -194,6 +195,12 @@ a_path_is_the_targets_and_the_handles(void)
 	by_hwq.av.rlid = by_verbs.av.rlid;
 	check_bytes(&by_hwq.av, &by_verbs.av, sizeof(by_hwq.av), "address vector");
 	CHECK_EQ(hwq_ah_destroy(&by_hwq), 0, "handle");
+	CHECK_EQ(hwq_ah_create_on(dev, &path, &addr, &by_hwq), 0, "without a queue pair");
+	by_hwq.av.rlid = by_verbs.av.rlid;
+	check_bytes(&by_hwq.av, &by_verbs.av, sizeof(by_hwq.av), "address vector of the path");
+	CHECK_EQ(hwq_ah_destroy(&by_hwq), 0, "handle");
+	bad.port = 9;
+	CHECK_EQ(hwq_ah_create_on(dev, &bad, &addr, &by_hwq), -EINVAL, "no such port");
 	CHECK_EQ(ibv_destroy_ah(ah), 0, "verbs handle");
 	CHECK_EQ(hwq_dct_destroy(dct), 0, "destroy");
 	ends_close(&e);

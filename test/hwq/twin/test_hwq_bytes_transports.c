@@ -8,6 +8,7 @@
  */
 #include "hwq_ah.h"
 #include "hwq_twin_post.h"
+#include "hwq_wqe_dc.h"
 
 #define UD  (1u << HWQ_QP_UD)
 #define XRC (1u << HWQ_QP_XRC_SEND)
@@ -87,6 +88,9 @@ draw(struct twin_pair *p, struct twin_work *w)
 
 	twin_draw_args(p, &o->args);
 	twin_draw_data(p, chosen(w).data, &o->data);
+	if ((w->builder->code == TWIN_CMP_SWP || w->builder->code == TWIN_FETCH_ADD) &&
+		twin_one_in(2))
+		o->data.sge[0].length = sizeof(uint64_t);
 	o->ah = (unsigned int)twin_draw(N_AHS);
 	o->number = (uint32_t)twin_draw(1u << 24);
 	o->qkey = (uint32_t)twin_random();
@@ -156,6 +160,82 @@ hwq_setters(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type)
 	twin_hwq_data(wr, c.data, &o->data);
 	if (!c.address_first)
 		hwq_address(wr, o, c.stream, type);
+}
+
+/* ------------------------------------------------------------------ by hwq_wqe_dc.h */
+
+static uint8_t
+dc_opcode(enum twin_code code)
+{
+	switch (code) {
+	case TWIN_SEND:
+		return MLX5_OPCODE_SEND;
+	case TWIN_SEND_IMM:
+		return MLX5_OPCODE_SEND_IMM;
+	case TWIN_SEND_INV:
+		return MLX5_OPCODE_SEND_INVAL;
+	case TWIN_WRITE:
+		return MLX5_OPCODE_RDMA_WRITE;
+	case TWIN_WRITE_IMM:
+		return MLX5_OPCODE_RDMA_WRITE_IMM;
+	default:
+		return MLX5_OPCODE_RDMA_READ;
+	}
+}
+
+static __be32
+dc_imm(enum twin_code code, const struct own *o)
+{
+	switch (code) {
+	case TWIN_SEND_IMM:
+	case TWIN_WRITE_IMM:
+		return o->args.imm;
+	case TWIN_SEND_INV:
+		return htobe32(o->args.imm);
+	default:
+		return 0;
+	}
+}
+
+/* The old value of an atomic is 8 bytes long. */
+static int
+dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const struct own *o, bool compare,
+	unsigned int flags)
+{
+	const struct ibv_sge *sge = &o->data.sge[0];
+	const struct twin_args *a = &o->args;
+
+	if (sge->length != 8)
+		return TWIN_HAS_NOT;
+	if (compare)
+		return hwq_wqe_dc_atomic_cmp_swp(sq, dest, a->rkey, a->raddr, sge->lkey, sge->addr,
+			a->operand[0], a->operand[1], flags);
+	return hwq_wqe_dc_atomic_fetch_add(sq, dest, a->rkey, a->raddr, sge->lkey, sge->addr,
+		a->operand[0], flags);
+}
+
+/* Of lists and streams there is no such builder. */
+static int
+direct(struct twin_pair *p, const struct twin_work *w)
+{
+	const struct own *o = TWIN_OWN(w, const struct own);
+	const struct ibv_sge *sge = &o->data.sge[0];
+	enum twin_code code = w->builder->code;
+	unsigned int flags = twin_hwq_flags(w->flags);
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	struct chosen c = chosen(w);
+	struct hwq_dc_dest dest;
+
+	if (p->conf.type != HWQ_QP_DCI || c.stream || (c.data != TWIN_SGE && c.data != TWIN_INLINE))
+		return TWIN_HAS_NOT;
+	hwq_dc_dest_set(&dest, &ahs[o->ah].hwq, o->number, o->dc_key);
+	if (c.data == TWIN_INLINE)
+		return hwq_wqe_dc_inline(sq, &dest, dc_opcode(code), o->args.rkey, o->args.raddr,
+			o->data.bytes, o->data.len, flags, dc_imm(code, o));
+	if (code == TWIN_CMP_SWP || code == TWIN_FETCH_ADD)
+		return dc_atomic(sq, &dest, o, code == TWIN_CMP_SWP, flags);
+	return hwq_wqe_dc_one(sq, &dest, dc_opcode(code), o->args.rkey, o->args.raddr, sge->lkey,
+		sge->addr, sge->length, flags, dc_imm(code, o));
 }
 
 /* ------------------------------------------------------------------ raw packets */
@@ -325,7 +405,8 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 		.setters = x_setters,                                                              \
 		.flags = TWIN_RDMA_FLAGS,                                                          \
 		.draw = draw,                                                                      \
-		.stock = stock}
+		.stock = stock,                                                                    \
+		.direct = direct}
 
 BUILDER(ud, send, UD, TWIN_SEND, OPS_SEND, ud_setters);
 BUILDER(ud, send_imm, UD, TWIN_SEND_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, ud_setters);
@@ -528,7 +609,7 @@ main(int argc, char **argv)
 	RUN("drawn work has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	close_addresses();
 	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
-			(mended > 0 || twin_cases < 1000),
+			twin_totals.direct > 0 && (mended > 0 || twin_cases < 1000),
 		"a case that must come up did not");
 	return twin_end(pairs, N_PAIRS);
 }

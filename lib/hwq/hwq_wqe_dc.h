@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Builders of one WQE of a DCI (hwq_wqe.h has their results, their arguments and the thread rule): each says
+ * which target it goes to.
+ *
+ *     hwq_dct_addr --- the peer --- hwq_ah_create_on(dev, &path, &addr, &ah)
+ *                                   hwq_dc_dest_set(&dest, &ah, be32toh(addr.qpn), key)
+ *                                   hwq_wqe_dc_one(sq, &dest, MLX5_OPCODE_RDMA_WRITE, ...)
+ *
+ * The address takes three units of each WQE. With data, a WQE takes two WQEBBs: in these, 44 bytes of inline
+ * data fit behind the remote address of an RDMA write, and 60 bytes of a SEND.
+ *
+ * The bytes are those of libmlx5's builders followed by mlx5dv_wr_set_dc_addr(3).
+ */
+#ifndef HWQ_WQE_DC_H
+#define HWQ_WQE_DC_H
+
+#include "hwq_ah.h"
+#include "hwq_wqe.h"
+
+/** A target, as WQEs name it. In the caller's storage; nothing is to be ended. */
+struct hwq_dc_dest {
+	struct mlx5_wqe_av av; /**< the way to its port, its number and its key */
+};
+
+/**
+ * Says which target a destination is. Any thread, while nobody else uses *dest.
+ * @param ah the way to its port; read during the call.
+ * @param dctn its number: qpn of hwq_dct_addr().
+ * @param key its DC key.
+ */
+static inline void
+hwq_dc_dest_set(struct hwq_dc_dest *dest, const struct hwq_ah *ah, uint32_t dctn, uint64_t key)
+{
+	hwq_put_av(&dest->av, &ah->av, dctn, key);
+}
+
+/* Units ahead of the data. */
+static HWQ_INLINE unsigned int
+hwq_wqe_dc_head_ds(uint8_t opcode)
+{
+	return hwq_wqe_head_ds(opcode) + HWQ_AV_DS;
+}
+
+/* All units ahead of the data. */
+static HWQ_INLINE void
+hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, uint8_t opcode,
+	unsigned int ds, uint32_t rkey, uint64_t raddr, unsigned int flags, __be32 imm)
+{
+	hwq_put_ctrl(sq, wqe, sq->pi, 0, opcode, ds, flags, imm);
+	memcpy(hwq_at_ds(wqe, 1), &dest->av, sizeof(dest->av));
+	if (hwq_wqe_head_ds(opcode) != 1)
+		hwq_put_raddr(hwq_at_ds(wqe, 1 + HWQ_AV_DS), raddr, rkey);
+}
+
+/** SEND, RDMA write or read of one piece of memory: hwq_wqe_one_imm() to a target. */
+static HWQ_INLINE int
+hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
+	uint64_t raddr, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
+{
+	unsigned int head = hwq_wqe_dc_head_ds(opcode);
+	unsigned int ds = head + (len != 0), n_bb = hwq_ds_to_bb(ds);
+	void *wqe = hwq_sq_reserve(sq, n_bb);
+
+	if (wqe == NULL)
+		return 0;
+	hwq_put_dc_head(sq, wqe, dest, opcode, ds, rkey, raddr, flags, imm);
+	if (__builtin_expect(len != 0, 1))
+		hwq_put_data(hwq_at_ds(wqe, head), lkey, addr, len);
+	hwq_sq_commit(sq, n_bb);
+	return (int)n_bb;
+}
+
+/** SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline_imm() to a target.
+ * -ENOMEM: more than sq->max_inline. */
+static HWQ_INLINE int
+hwq_wqe_dc_inline(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
+	uint64_t raddr, const void *data, size_t len, unsigned int flags, __be32 imm)
+{
+	unsigned int head = hwq_wqe_dc_head_ds(opcode);
+	unsigned int ds = head + hwq_inline_ds(len), n_bb = hwq_ds_to_bb(ds);
+	void *wqe;
+
+	if (__builtin_expect(len > sq->max_inline, 0))
+		return -ENOMEM;
+	wqe = hwq_sq_reserve(sq, n_bb);
+	if (wqe == NULL)
+		return 0;
+	hwq_put_dc_head(sq, wqe, dest, opcode, ds, rkey, raddr, flags, imm);
+	hwq_put_inline(hwq_at_ds(wqe, head), data, len);
+	hwq_sq_commit(sq, n_bb);
+	return (int)n_bb;
+}
+
+/* Two WQEBBs: control, address vector, remote address, operands, and where the old value goes. */
+static HWQ_INLINE int
+hwq_wqe_dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
+	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t swap_add, uint64_t compare,
+	unsigned int flags)
+{
+	unsigned int head = hwq_wqe_dc_head_ds(opcode), ds = head + 2, n_bb = hwq_ds_to_bb(ds);
+	void *wqe = hwq_sq_reserve(sq, n_bb);
+
+	if (wqe == NULL)
+		return 0;
+	hwq_put_dc_head(sq, wqe, dest, opcode, ds, rkey, raddr, flags, 0);
+	hwq_put_atomic(hwq_at_ds(wqe, head), swap_add, compare);
+	hwq_put_data(hwq_at_ds(wqe, head + 1), lkey, addr, sizeof(uint64_t));
+	hwq_sq_commit(sq, n_bb);
+	return (int)n_bb;
+}
+
+/** hwq_wqe_atomic_cmp_swp() to a target. */
+static HWQ_INLINE int
+hwq_wqe_dc_atomic_cmp_swp(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint32_t rkey,
+	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t compare, uint64_t swap,
+	unsigned int flags)
+{
+	return hwq_wqe_dc_atomic(sq, dest, MLX5_OPCODE_ATOMIC_CS, rkey, raddr, lkey, addr, swap,
+		compare, flags);
+}
+
+/** hwq_wqe_atomic_fetch_add() to a target. */
+static HWQ_INLINE int
+hwq_wqe_dc_atomic_fetch_add(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint32_t rkey,
+	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t add, unsigned int flags)
+{
+	return hwq_wqe_dc_atomic(sq, dest, MLX5_OPCODE_ATOMIC_FA, rkey, raddr, lkey, addr, add, 0,
+		flags);
+}
+
+/** @return true if a WQE that the caller has written goes to a target, so that units 1 to 3 are an address
+ *  vector: SEND, RDMA and atomics. */
+static HWQ_INLINE bool
+hwq_raw_has_av(const void *wqe)
+{
+	switch (((const uint8_t *)wqe)[3]) {
+	case MLX5_OPCODE_SEND:
+	case MLX5_OPCODE_SEND_IMM:
+	case MLX5_OPCODE_SEND_INVAL:
+	case MLX5_OPCODE_RDMA_WRITE:
+	case MLX5_OPCODE_RDMA_WRITE_IMM:
+	case MLX5_OPCODE_RDMA_READ:
+	case MLX5_OPCODE_ATOMIC_CS:
+	case MLX5_OPCODE_ATOMIC_FA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * hwq_wqe_raw() to a target: where hwq_raw_has_av(), units 1 to 3 of the copy name it, whatever the caller
+ * wrote there.
+ * -EINVAL: also if these units are not part of the WQE.
+ */
+static HWQ_INLINE int
+hwq_wqe_dc_raw(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const void *wqe,
+	unsigned int flags)
+{
+	bool has_av = hwq_raw_has_av(wqe);
+	int n_bb;
+
+	if (__builtin_expect(has_av && hwq_raw_ds(wqe) < 1 + HWQ_AV_DS, 0))
+		return -EINVAL;
+	n_bb = hwq_wqe_raw(sq, wqe, flags);
+	if (has_av && n_bb > 0)
+		memcpy(hwq_at_ds(hwq_sq_at(sq, sq->last), 1), &dest->av, sizeof(dest->av));
+	return n_bb;
+}
+
+#endif
