@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "gather.h"
+#include "order.h"
 #include "requester.h"
 #include "retire.h"
 
@@ -380,6 +381,32 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	return syn;
 }
 
+/* Puts a key in the place of the one that it was made of. False: that is gone. mkey->lock is held. */
+static bool
+umr_publish(struct softhca_mkey *mkey, struct key *now, struct key *key)
+{
+	if (!table_replace(&mkey->dev->lanes->keys, mkey->index, now, key)) {
+		free(key);
+		return false;
+	}
+	mkey->key = key;
+	retire_key(now);
+	return true;
+}
+
+/* The same, of an adapter that reorders: key->next is the one that it was made of. */
+static void
+umr_publish_later(void *object, uint64_t unused)
+{
+	struct key *key = object;
+	struct softhca_mkey *mkey = key->mkey;
+
+	(void)unused;
+	spin_lock(&mkey->lock);
+	umr_publish(mkey, key->next, key);
+	spin_unlock(&mkey->lock);
+}
+
 /* mkey->lock is held: mkey->key is the published one. */
 static unsigned int
 umr_apply(struct umr *u, struct softhca_mkey *mkey)
@@ -391,13 +418,10 @@ umr_apply(struct umr *u, struct softhca_mkey *mkey)
 		syn = umr_build(u, now, &key);
 	if (syn != SYN_OK)
 		return syn;
-	if (!table_replace(&u->run->lanes->keys, mkey->index, now, key)) {
-		free(key); /* destroyed meanwhile */
-		return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND);
-	}
-	mkey->key = key;
-	retire_key(now);
-	return SYN_OK;
+	key->next = now;
+	if (order_delay(u->run, umr_publish_later, key, 0) || umr_publish(mkey, now, key))
+		return SYN_OK;
+	return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND); /* destroyed meanwhile */
 }
 
 unsigned int

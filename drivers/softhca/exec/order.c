@@ -21,8 +21,10 @@ enum kind {
 	KIND_WRITE_RELAXED = 1 << 2, /* to memory with IBV_ACCESS_RELAXED_ORDERING */
 	KIND_READ = 1 << 3,
 	KIND_ATOMIC = 1 << 4,
+	KIND_CONFIG = 1 << 5, /* a key or a PSV changes: it has no bytes, but an effect */
 	KIND_WRITES = KIND_WRITE | KIND_WRITE_RELAXED,
-	KIND_ALL = KIND_MEMCPY | KIND_WRITES | KIND_READ | KIND_ATOMIC
+	KIND_LOCAL = KIND_MEMCPY | KIND_CONFIG,
+	KIND_ALL = KIND_LOCAL | KIND_WRITES | KIND_READ | KIND_ATOMIC
 };
 
 /* A WQE that has succeeded. */
@@ -32,8 +34,10 @@ struct held {
 	bool completes;
 	uint16_t index;
 	uint32_t opcode, byte_cnt;
-	uint64_t value; /* an atomic's result, which its piece is moved from */
+	uint64_t value; /* an atomic's result, which its piece is moved from; or of the effect */
 	void *early;    /* a copy of the bytes that a write was given; or NULL */
+	order_effect *effect; /* what its one piece does, instead of moving bytes; or NULL */
+	void *object;
 };
 
 struct piece {
@@ -99,7 +103,10 @@ move_piece(struct order *o, unsigned int i)
 {
 	struct piece p = o->v[i];
 
-	piece_copy(p.dst, p.src, p.len);
+	if (p.of->effect != NULL)
+		p.of->effect(p.of->object, p.of->value);
+	else
+		piece_copy(p.dst, p.src, p.len);
 	p.of->left--;
 	o->v[i] = o->v[--o->n];
 }
@@ -204,15 +211,19 @@ kind_of(const struct wqe *wqe)
 	case OPC_ATOMIC_CS:
 	case OPC_ATOMIC_FA:
 		return KIND_ATOMIC;
+	case OPC_UMR:
+	case OPC_SET_PSV:
+		return KIND_CONFIG;
 	default:
 		return KIND_OTHER;
 	}
 }
 
 /*
- * What the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The pages do not say what the
- * small fence alone waits for: libmlx5 sets it behind UMRs. It is taken to wait for all that stays inside
- * the adapter.
+ * What the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence waits for local
+ * operations of the same send queue (openucx/ucx, pull request 11399, about the PRM). Linux's mlx5_ib has
+ * both fences in a fenced request behind one that registers memory (drivers/infiniband/hw/mlx5/wr.c), and
+ * libmlx5 has both in each fenced request. So the fence alone does not wait for local operations.
  */
 static unsigned int
 fence_waits_for(const struct wqe *wqe)
@@ -221,10 +232,11 @@ fence_waits_for(const struct wqe *wqe)
 	case FM_NONE:
 		return 0;
 	case FM_SMALL:
-		return KIND_MEMCPY;
+		return KIND_LOCAL;
 	case FM_FENCE:
+		return KIND_READ | KIND_ATOMIC;
 	case FM_SMALL_AND_FENCE:
-		return KIND_READ | KIND_ATOMIC | KIND_MEMCPY;
+		return KIND_READ | KIND_ATOMIC | KIND_LOCAL;
 	default:
 		return KIND_ALL;
 	}
@@ -239,6 +251,9 @@ must_be_done(const struct wqe *wqe, enum kind kind)
 	/* What a write has to wait for depends on its memory: order_write(). */
 	if (kind == KIND_WRITE)
 		return 0;
+	/* One that is checked against a key, or that changes a part of it, must meet the current key. */
+	if (kind == KIND_CONFIG)
+		return KIND_CONFIG;
 	/* Whoever sees the receive complete sees what was written before it. */
 	return wqe->op->local ? 0 : KIND_WRITES;
 }
@@ -283,6 +298,23 @@ order_end(struct run *run, const struct wqe *wqe, bool completes)
 	held->opcode = wqe->opcode;
 	held->byte_cnt = run->byte_cnt;
 	o->holds = false;
+}
+
+bool
+order_delay(struct run *run, order_effect *effect, void *object, uint64_t value)
+{
+	struct order *o = run->qp->uar->order;
+	struct held *held;
+
+	if (o == NULL || !o->holds || o->n == PIECES)
+		return false;
+	held = held_at(o, o->next);
+	held->effect = effect;
+	held->object = object;
+	held->value = value;
+	held->left = 1;
+	o->v[o->n++] = (struct piece){.of = held};
+	return true;
 }
 
 /* ---- cutting */

@@ -12,8 +12,8 @@
  *   completions, in order         A to B        B to C           the write
  *
  * Every WQE is checked in its turn: what it names is looked up, and a WQE that fails does so then. So a
- * WQE behind a failed one never runs. Of a WQE that succeeds, only the moving of bytes is held back, and
- * its completion with it. A later WQE, or chance, has the bytes of earlier ones moved: see must_be_done().
+ * WQE behind a failed one never runs. Of a WQE that succeeds, only the moving of bytes is held back, or
+ * the change of a key, and its completion with it. A later WQE, or chance, has the bytes of earlier ones moved: see must_be_done().
  * Nothing is held back beyond a visit to the queue. A visit may also end early, by order_pauses(): then
  * other queues run first.
  *
@@ -28,7 +28,10 @@
  *                 not among themselves: ibv_reg_mr(3). The bytes of a write may be read before earlier
  *                 writes have arrived: ibv_post_send(3) gives buffers back at completion
  *
- * What completes a receive is not held back. NOP, SET_PSV and UMR move nothing and run in their turn.
+ *   UMR, SET_PSV  libmlx5 sets the small fence in what follows, and so does Linux's mlx5_ib. Without it, a
+ *                 WQE meets the key or the PSV as it was. UMRs and SET_PSVs keep their order
+ *
+ * What completes a receive is not held back.
  */
 #ifndef SOFTHCA_ORDER_H
 #define SOFTHCA_ORDER_H
@@ -46,6 +49,9 @@ bool order_begin(struct run *run, const struct wqe *wqe);
 void order_end(struct run *run, const struct wqe *wqe, bool completes);
 /* The WQE asks to move bytes between plain memory. False: they are to be moved now. */
 bool order_move(struct run *run, const struct sg *dst, const struct sg *src);
+typedef void order_effect(void *object, uint64_t value);
+/* The WQE has no bytes, but this effect, which may come later. False: it is to be called now. */
+bool order_delay(struct run *run, order_effect *effect, void *object, uint64_t value);
 void order_settle_all(struct run *run);
 
 /* All bytes move, and all completions are made, of the WQEs in front of the head. */

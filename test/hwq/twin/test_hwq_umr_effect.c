@@ -2,7 +2,8 @@
 /*
  * The effect of lists, patterns and windows, posted through stock libmlx5 and through hwq. One
  * script of layouts, bindings, invalidations and transfers runs on both, one after the other. It
- * must move equal bytes, and end the work requests with equal status.
+ * must move equal bytes, and end the work requests with equal status. Many work requests are posted
+ * while the layout in front of them is on its way: with SOFTHCA_REORDER only their fence makes them wait.
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */
@@ -46,6 +47,7 @@ struct act {
 	uint64_t at; /* offset in the key, or in a window's memory */
 	uint8_t tag; /* variant of the window's key from here on */
 	bool from_0;
+	bool joined; /* the next act is posted before this one has completed */
 	struct ibv_sge sge[N_PIECES];
 	struct mlx5dv_mr_interleaved data[N_PIECES];
 };
@@ -94,6 +96,13 @@ draw_pieces(struct act *a)
 	}
 }
 
+/* Not BIND: the window has its next key when that has completed. */
+static bool
+changes_a_key(enum act_kind kind)
+{
+	return kind == LIST || kind == PATTERN || kind == INV_KEY || kind == INV_WINDOW;
+}
+
 static void
 draw_act(struct act *a, bool first)
 {
@@ -105,6 +114,7 @@ draw_act(struct act *a, bool first)
 	a->at = twin_draw(twin_one_in(2) ? 1 : 512);
 	if (a->kind == LIST || a->kind == PATTERN)
 		draw_pieces(a);
+	a->joined = changes_a_key(a->kind) && twin_one_in(2);
 	if (a->kind != BIND)
 		return;
 	a->access = draw_access() & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE;
@@ -264,43 +274,73 @@ read_events(void)
 		ibv_ack_async_event(&event);
 }
 
+/* Posts n acts, then waits for those that were posted. */
 static void
-stock_act(const struct act *a, struct outcome *o)
+stock_acts(const struct act *a, unsigned int n, struct outcome *o)
 {
+	bool failed = false;
 	struct ibv_wc wc;
 
-	o->complete = stock_post(a);
-	if (o->complete != 0)
-		return;
+	for (unsigned int i = 0; i < n; i++)
+		o[i].complete = stock_post(&a[i]);
 	emu_pump();
-	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
-		EMU_DIE("libmlx5's work did not complete");
-	o->status = (int)wc.status;
-	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
-	if (wc.status != IBV_WC_SUCCESS)
+	for (unsigned int i = 0; i < n; i++) {
+		if (o[i].complete != 0)
+			continue;
+		if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
+			EMU_DIE("libmlx5's work did not complete");
+		o[i].status = (int)wc.status;
+		if (wc.status == IBV_WC_SUCCESS && a[i].kind == BIND)
+			stock_mw->rkey = next_rkey(stock_mw, a[i].tag);
+		if (wc.status == IBV_WC_SUCCESS)
+			continue;
+		o[i].vendor = (int)wc.vendor_err;
+		failed = true;
+	}
+	if (failed)
 		twin_stock_restart(&pair);
-	else if (a->kind == BIND)
-		stock_mw->rkey = next_rkey(stock_mw, a->tag);
 }
 
 static void
-hwq_act(const struct act *a, struct outcome *o)
+hwq_acts(const struct act *a, unsigned int n, struct outcome *o)
 {
+	bool failed = false;
 	struct hwq_cqe rec;
 
-	o->complete = hwq_post(a);
-	if (o->complete != 0)
-		return;
+	for (unsigned int i = 0; i < n; i++)
+		o[i].complete = hwq_post(&a[i]);
 	emu_pump();
-	if (hwq_cq_poll(pair.twin.cq, &rec, 1) != 1)
-		EMU_DIE("hwq's work did not complete");
-	o->status = twin_status(rec.syndrome);
-	o->vendor = rec.syndrome != 0 ? rec.vendor_err : 0;
-	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
-	if (rec.syndrome != 0)
+	for (unsigned int i = 0; i < n; i++) {
+		if (o[i].complete != 0)
+			continue;
+		if (hwq_cq_poll(pair.twin.cq, &rec, 1) != 1)
+			EMU_DIE("hwq's work did not complete");
+		o[i].status = twin_status(rec.syndrome);
+		hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
+		if (rec.syndrome == 0 && a[i].kind == BIND)
+			hwq_mw->rkey = next_rkey(hwq_mw, a[i].tag);
+		if (rec.syndrome == 0)
+			continue;
+		o[i].vendor = rec.vendor_err;
+		failed = true;
+	}
+	if (failed)
 		twin_hwq_restart(&pair);
-	else if (a->kind == BIND)
-		hwq_mw->rkey = next_rkey(hwq_mw, a->tag);
+}
+
+/* Runs the script by one of the two, up to each act that is not joined to the next. */
+static void
+run_acts(const struct act *a, unsigned int n, struct outcome *o,
+	void (*run)(const struct act *a, unsigned int n, struct outcome *o))
+{
+	unsigned int from = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (a[i].joined && i + 1 < n)
+			continue;
+		run(&a[from], i + 1 - from, &o[from]);
+		from = i + 1;
+	}
 }
 
 static void
@@ -316,14 +356,12 @@ run_script(const uint8_t *before, uint8_t *after)
 	for (i = 0; i < n; i++)
 		draw_act(&acts[i], i == 0);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
-	for (i = 0; i < n; i++)
-		stock_act(&acts[i], &theirs[i]);
+	run_acts(acts, n, theirs, stock_acts);
 	memcpy(after, twin_mem, TWIN_MEM_LEN);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
 	read_events();
 	window_base = base;
-	for (i = 0; i < n; i++)
-		hwq_act(&acts[i], &ours[i]);
+	run_acts(acts, n, ours, hwq_acts);
 	for (i = 0; i < n && check_failures == 0; i++) {
 		CHECK(memcmp(&theirs[i], &ours[i], sizeof(ours[i])) == 0,
 			"act %u, %s: libmlx5's errno %d status %d vendor 0x%x, hwq's %d %d 0x%x", i,
@@ -349,9 +387,9 @@ run_scripts(void)
 	struct outcome o = {0};
 
 	memcpy(before, twin_mem, TWIN_MEM_LEN);
-	stock_act(&bound, &o);
+	stock_acts(&bound, 1, &o);
 	CHECK(o.complete == 0 && o.status == 0, "libmlx5's first binding");
-	hwq_act(&bound, &o);
+	hwq_acts(&bound, 1, &o);
 	CHECK(o.complete == 0 && o.status == 0, "hwq's first binding");
 	while (seen.scripts < twin_cases && check_failures == 0)
 		run_script(before, after);

@@ -3,7 +3,7 @@
  * The setting `reorder`: work requests that depend on each other without a fence end wrong, and with the
  * fence that the manual pages name they end right. What the pages order stays ordered.
  */
-#include "softhca_pair.h"
+#include "softhca_scribe.h"
 
 #define ROUNDS 400
 #define LEN    256 /* of a copy: it moves in pieces */
@@ -201,6 +201,167 @@ static void
 case_atomic_write(void)
 {
 	check_needs_fence(atomic_then_write);
+}
+
+/* ---- keys */
+
+static struct mlx5dv_mkey *mkey;
+
+static void
+open_pair_with_key(void)
+{
+	struct mlx5dv_mkey_init_attr attr = {.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.max_entries = 4};
+
+	pair_init(&p, &(struct pair_opts){.own_uar = true, .keys = true});
+	posted = polled = 0;
+	scribe_init(&p);
+	attr.pd = p.pd;
+	mkey = mlx5dv_create_mkey(&attr);
+	CHECK(mkey != NULL);
+}
+
+static void
+close_pair_with_key(void)
+{
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	pair_fini(&p);
+}
+
+/* The key is laid out over LEN bytes of the client at that place. */
+static void
+put_layout_by(const struct pair_end *e, uint32_t at)
+{
+	struct ibv_sge sge = {(uintptr_t)p.client.buf + at, LEN, p.client.mr->lkey};
+
+	mlx5dv_wr_mr_list(e->dvx, mkey, PAIR_ALL, 1, &sge);
+}
+
+static void
+put_layout(uint32_t at)
+{
+	flags(IBV_SEND_INLINE);
+	put_layout_by(&p.client, at);
+}
+
+/* libmlx5 sets a fence in what follows a UMR. A WQE of the scribe follows none, and has `fence`. */
+static struct scribe_wqe
+scribed(uint8_t opcode, uint16_t from, uint8_t fence)
+{
+	struct scribe_wqe w;
+
+	CHECK_EQ(ibv_wr_complete(p.server.qpx), 0);
+	w = scribe_take(&p.server, from, opcode, &p.client);
+	w.bytes[offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se)] |= fence;
+	return w;
+}
+
+static uint16_t
+begin_scribed(unsigned int more)
+{
+	pair_publish(&p.server);
+	ibv_wr_start(p.server.qpx);
+	p.server.qpx->wr_flags = IBV_SEND_SIGNALED | more;
+	return scribe_here(&p.server);
+}
+
+static struct scribe_wqe
+write_from_key(uint8_t fence)
+{
+	uint16_t from = begin_scribed(0);
+
+	ibv_wr_rdma_write(p.server.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf + C);
+	ibv_wr_set_sge(p.server.qpx, mkey->lkey, 0, LEN);
+	return scribed(MLX5_OPCODE_RDMA_WRITE, from, fence);
+}
+
+static void
+put_scribed(const struct scribe_wqe *w)
+{
+	flags(0);
+	mlx5dv_wr_raw_wqe(p.client.dvx, w->bytes);
+}
+
+/* How often a write behind a UMR used the key as it was before. */
+static unsigned int
+early(const struct scribe_wqe *write)
+{
+	const uint32_t places[] = {A, B};
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint32_t was = places[i % 2], is = places[1 - i % 2];
+
+		begin();
+		put_layout(was);
+		end();
+		wait_all();
+		memset(p.client.buf + was, 1, LEN);
+		memset(p.client.buf + is, 2, LEN);
+		begin();
+		put_layout(is);
+		put_scribed(write);
+		end();
+		wait_all();
+		/* Wholly the one layout or wholly the other. */
+		CHECK(is_all(&p.server, C, LEN, 1) || is_all(&p.server, C, LEN, 2));
+		n += is_all(&p.server, C, LEN, 1);
+	}
+	return n;
+}
+
+static void
+case_layout(void)
+{
+	/* The modes of the control segment, which Linux names MLX5_FENCE_MODE_*: mlx5/qp.h. */
+	enum {
+		FENCE_MODE_FENCE = 2 << 5,
+		FENCE_MODE_STRONG_ORDERING = 3 << 5
+	};
+	static const uint8_t wait[] = {MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE, MLX5_WQE_CTRL_FENCE,
+		FENCE_MODE_STRONG_ORDERING};
+	static const uint8_t do_not[] = {0, FENCE_MODE_FENCE};
+	struct scribe_wqe write;
+
+	open_pair_with_key();
+	for (size_t i = 0; i < sizeof(wait); i++) {
+		write = write_from_key(wait[i]);
+		CHECK(early(&write) == 0, "fence mode %u", wait[i] >> 5);
+	}
+	for (size_t i = 0; i < sizeof(do_not); i++) {
+		unsigned int n;
+
+		write = write_from_key(do_not[i]);
+		n = early(&write);
+		CHECK(n > 0 && n < ROUNDS, "%u of %u with fence mode %u", n, ROUNDS,
+			do_not[i] >> 5);
+	}
+	close_pair_with_key();
+}
+
+/* The last one of two layouts stays, also without a fence between them. */
+static void
+case_layouts_keep_order(void)
+{
+	struct scribe_wqe write, layout;
+	uint16_t from;
+
+	open_pair_with_key();
+	write = write_from_key(MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE);
+	memset(p.client.buf + B, 2, LEN);
+	from = begin_scribed(IBV_SEND_INLINE);
+	put_layout_by(&p.server, B);
+	layout = scribed(MLX5_OPCODE_UMR, from, 0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		begin();
+		put_layout(A);
+		put_scribed(&layout);
+		put_scribed(&write);
+		end();
+		wait_all();
+		CHECK(is_all(&p.server, C, LEN, 2));
+	}
+	close_pair_with_key();
 }
 
 /* ---- writes */
@@ -426,6 +587,8 @@ main(int argc, char **argv)
 		{"a write behind a memcpy needs a fence", case_memcpy_write},
 		{"a write behind a read needs a fence", case_read_write},
 		{"a write behind an atomic needs a fence", case_atomic_write},
+		{"a write behind a UMR needs the small fence", case_layout},
+		{"UMRs keep their order", case_layouts_keep_order},
 		{"writes arrive in order", case_writes_keep_order},
 		{"writes to relaxed memory overtake each other", case_relaxed_writes},
 		{"a write may move what was there before an earlier write",
