@@ -253,6 +253,25 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
 	unsigned int flags, struct gantry_mem **mem);
 
 /**
+ * Registers all memory of EAL: of its heaps, hence of rte_malloc(), of mempools and of heaps of
+ * external memory. Follows it as it grows and shrinks. Memory without a gap gets one key. What is
+ * registered already is left as it is; to let peers reach memory of EAL, register that part on its own,
+ * before this call. Calling again registers what has failed since, and what was left to registrations
+ * that have ended. Control thread; workers may run.
+ *
+ * EAL changes its memory on any thread, and waits meanwhile until the device has registered what is
+ * new, together with what touches it: give EAL enough memory at its start (-m) where that is too slow.
+ * If it fails, the log says why; descriptors that name new memory complete with GANTRY_NOT_REGISTERED.
+ * From memory that EAL gives back, the device still keeps the pages as long as a queue has WQEs from
+ * before, which may name them: until the next change, the next such call, or gantry_mem_unregister().
+ * @param flags GANTRY_MEM_RELAXED or 0.
+ * @return 0; -EINVAL other flags, or other ones than before; or an error of gantry_mem_register(): call
+ *   again.
+ */
+GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
+	struct gantry_mem **mem);
+
+/**
  * Ends a registration and frees mem. Workers and other owners go on. At once, descriptors that name
  * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
  * name it has completed; peers lose their access when it returns 0. A queue without descriptors in

@@ -82,6 +82,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		g->path.port = 0;
 	g->pid = getpid();
 	STAILQ_INIT(&g->pools);
+	STAILQ_INIT(&g->given_up);
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->workers);
 
@@ -139,7 +140,14 @@ gantry_destroy(struct gantry *g)
 {
 	int ret;
 
-	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers) || g->n_mems != 0)
+	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers))
+		return -EBUSY;
+	while (!STAILQ_EMPTY(&g->given_up)) {
+		ret = gantry_mem_unregister(STAILQ_FIRST(&g->given_up), 0);
+		if (ret != 0)
+			return ret;
+	}
+	if (g->n_mems != 0)
 		return -EBUSY;
 	gantry_event_stop(g);
 	ret = hwq_dev_close(g->dev);

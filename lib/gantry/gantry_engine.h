@@ -18,12 +18,16 @@
 #include "gantry_layout.h"
 #include "gantry_region.h"
 
+STAILQ_HEAD(gantry_mem_list, gantry_mem);
+
 /* Control thread, but for `regions`: see gantry_region.h. */
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
 	struct gantry_layout_dir layouts; /* any thread reads */
-	STAILQ_HEAD(, gantry_mem) pools;  /* registrations of mempools */
+	struct gantry_mem_list pools;     /* registrations of mempools */
+	struct gantry_mem_list given_up;  /* registrations that failed and could not end at once */
+	struct gantry_mem *eal;           /* that of EAL's memory, or NULL */
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;

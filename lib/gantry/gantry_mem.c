@@ -69,80 +69,125 @@ check_process(const struct gantry *g)
 
 /* ------------------------------------------------------------------ pieces */
 
-/* Registers [addr, addr + len) as one more piece of mem. The caller has the lock. */
-static int
-piece_add(struct gantry_mem *mem, void *addr, size_t len, unsigned int flags)
+int
+gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len, struct gantry_piece **out)
 {
-	struct gantry *g = mem->g;
-	struct gantry_piece *p;
+	struct gantry_piece *p = gantry_alloc_libc(sizeof(*p));
 	int ret;
 
-	if (gantry_region_overlap(&g->regions, (uintptr_t)addr, len) != NULL)
-		return -EEXIST;
-	p = gantry_alloc_libc(sizeof(*p));
 	if (p == NULL)
 		return -ENOMEM;
-	ret = hwq_mr_register(g->dev, addr, len, mem_access(g, flags), &p->mr);
-	if (ret != 0)
-		goto free_piece;
+	ret = hwq_mr_register(mem->g->dev, (void *)addr, len, mem_access(mem->g, mem->flags),
+		&p->mr);
+	if (ret != 0) {
+		gantry_free_libc(p);
+		return ret;
+	}
 	p->region = (struct gantry_region){
-		.addr = (uintptr_t)addr,
+		.addr = addr,
 		.len = len,
 		.lkey = p->mr.lkey,
 		.rkey = p->mr.rkey,
-		.read_only = (flags & GANTRY_MEM_READ_ONLY) != 0,
+		.read_only = (mem->flags & GANTRY_MEM_READ_ONLY) != 0,
 		.mem = mem,
 	};
-	if (gantry_region_add(&g->regions, &p->region) == 0) {
-		ret = -ENOMEM;
-		goto deregister;
-	}
-	p->known = true;
-	STAILQ_INSERT_TAIL(&mem->pieces, p, next);
+	*out = p;
 	return 0;
-
-deregister:
-	hwq_mr_deregister(&p->mr);
-free_piece:
-	gantry_free_libc(p);
-	return ret;
 }
 
-/* Takes all regions of mem out of the table. 0, or -ENOMEM: some are left. */
-static int
-pieces_forget(struct gantry_mem *mem)
+void
+gantry_piece_drop(struct gantry_piece *p)
+{
+	if (p == NULL)
+		return;
+	hwq_mr_deregister(&p->mr);
+	gantry_free_libc(p);
+}
+
+int
+gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c)
 {
 	struct gantry_region_dir *dir = &mem->g->regions;
-	struct gantry_piece *p;
+	struct gantry_region_change change = {{NULL}};
 	uint64_t version;
+	uint32_t i;
 
-	STAILQ_FOREACH(p, &mem->pieces, next) {
-		if (!p->known)
-			continue;
-		version = gantry_region_remove(dir, p->region.addr);
-		if (version == 0)
-			return -ENOMEM;
-		p->known = false;
-		mem->removed = version;
+	for (i = 0; i < RTE_DIM(c->gone); i++) {
+		if (c->gone[i] != NULL)
+			change.gone[i] = &c->gone[i]->region;
+		if (c->come[i] != NULL)
+			change.come[i] = &c->come[i]->region;
+	}
+	version = gantry_region_replace(dir, &change);
+	if (version == 0)
+		return -ENOMEM;
+	for (i = 0; i < RTE_DIM(c->gone); i++) {
+		if (c->gone[i] != NULL)
+			c->gone[i]->removed = version;
+		if (c->come[i] != NULL)
+			TAILQ_INSERT_TAIL(&mem->pieces, c->come[i], next);
 	}
 	return 0;
 }
 
-/* Deregisters and frees the pieces. 0, or the device's refusal: that piece and others are left. */
+/* Registers [addr, addr + len) as one more piece of mem. The caller has the lock. */
 static int
-pieces_end(struct gantry_mem *mem)
+piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
 	struct gantry_piece *p;
 	int ret;
 
-	while ((p = STAILQ_FIRST(&mem->pieces)) != NULL) {
+	if (gantry_region_overlap(&mem->g->regions, addr, len) != NULL)
+		return -EEXIST;
+	ret = gantry_piece_make(mem, addr, len, &p);
+	if (ret != 0)
+		return ret;
+	ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
+	if (ret != 0)
+		gantry_piece_drop(p);
+	return ret;
+}
+
+/* Takes all regions of mem out of the table. The caller has the lock. 0, or -ENOMEM: some are left. */
+static int
+pieces_forget(struct gantry_mem *mem)
+{
+	struct gantry_piece *p;
+	int ret;
+
+	TAILQ_FOREACH(p, &mem->pieces, next) {
+		ret = p->removed != 0 ? 0
+				      : gantry_piece_replace(mem,
+						&(struct gantry_piece_change){.gone = {p}});
+		if (ret != 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* Ends the pieces that were removed by `passed`. The caller has the lock. */
+static int
+pieces_end(struct gantry_mem *mem, uint64_t passed)
+{
+	struct gantry_piece *p, *next;
+	bool wait = false;
+	int ret;
+
+	for (p = TAILQ_FIRST(&mem->pieces); p != NULL; p = next) {
+		next = TAILQ_NEXT(p, next);
+		if (p->removed == 0)
+			continue;
+		if (p->removed > passed) {
+			wait = true;
+			continue;
+		}
 		ret = hwq_mr_deregister(&p->mr);
 		if (ret != 0)
 			return ret;
-		STAILQ_REMOVE_HEAD(&mem->pieces, next);
+		TAILQ_REMOVE(&mem->pieces, p, next);
 		gantry_free_libc(p);
 	}
-	return 0;
+	return wait ? -ETIMEDOUT : 0;
 }
 
 /* ------------------------------------------------------------------ waiting for queues */
@@ -168,28 +213,24 @@ pause_turn(unsigned int turn)
 		nanosleep(&t, NULL);
 }
 
-/*
- * Waits until no queue can use what that version of the table does not have. Views are added and
- * removed by the calling thread alone. 0 or -ETIMEDOUT.
- */
-static int
-wait_for_queues(struct gantry_region_dir *dir, uint64_t version, uint32_t timeout_ms)
+int
+gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms)
 {
 	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
-	const struct gantry_region_view *v = TAILQ_FIRST(&dir->views);
+	struct gantry_region_dir *dir = &mem->g->regions;
+	uint64_t version = gantry_region_barrier(dir);
 	unsigned int turn = 0;
+	int ret;
 
-	gantry_region_barrier(dir);
-	while (v != NULL) {
-		if (gantry_region_reader_passed(v, version)) {
-			v = TAILQ_NEXT(v, next);
-			continue;
-		}
-		if (now_ns() >= end)
-			return -ETIMEDOUT;
+	for (;;) {
+		/* Not held while it waits: an owner may change EAL's memory before it polls. */
+		pthread_mutex_lock(&dir->lock);
+		ret = pieces_end(mem, gantry_region_passed(dir, version));
+		pthread_mutex_unlock(&dir->lock);
+		if (ret != -ETIMEDOUT || now_ns() >= end)
+			return ret;
 		pause_turn(turn++);
 	}
-	return 0;
 }
 
 /* ------------------------------------------------------------------ the calls */
@@ -210,7 +251,7 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 		return -ENOMEM;
 	m->g = g;
 	m->flags = flags;
-	STAILQ_INIT(&m->pieces);
+	TAILQ_INIT(&m->pieces);
 	pthread_mutex_lock(&g->regions.lock);
 	g->n_mems++;
 	pthread_mutex_unlock(&g->regions.lock);
@@ -218,13 +259,22 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 	return 0;
 }
 
+void
+gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list)
+{
+	if (mem->list != NULL)
+		STAILQ_REMOVE(mem->list, mem, gantry_mem, next);
+	mem->list = list;
+	if (list != NULL)
+		STAILQ_INSERT_TAIL(list, mem, next);
+}
+
 /* Frees a registration that has no piece. The caller has the lock. */
 static void
 mem_free(struct gantry_mem *mem)
 {
 	mem->g->n_mems--;
-	if (mem->pool != NULL)
-		STAILQ_REMOVE(&mem->g->pools, mem, gantry_mem, next_pool);
+	gantry_mem_list(mem, NULL);
 	gantry_free_libc(mem);
 }
 
@@ -242,7 +292,7 @@ gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 		uint64_t next = r == NULL ? addr : r->addr;
 
 		if (from < end)
-			ret = piece_add(mem, (void *)from, end - from, mem->flags);
+			ret = piece_add(mem, from, end - from);
 		end = next;
 	}
 	pthread_mutex_unlock(&dir->lock);
@@ -262,7 +312,7 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	if (ret != 0)
 		return ret;
 	pthread_mutex_lock(&g->regions.lock);
-	ret = piece_add(m, addr, len, flags);
+	ret = piece_add(m, (uintptr_t)addr, len);
 	if (ret != 0)
 		mem_free(m);
 	pthread_mutex_unlock(&g->regions.lock);
@@ -279,20 +329,27 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 
 	if (ret != 0)
 		return ret;
+	gantry_mem_eal_unfollow(mem);
 	pthread_mutex_lock(&g->regions.lock);
+	mem->ending = true;
 	ret = pieces_forget(mem);
 	pthread_mutex_unlock(&g->regions.lock);
 	if (ret != 0)
 		return ret;
-	ret = wait_for_queues(&g->regions, mem->removed, timeout_ms);
+	ret = gantry_mem_settle(mem, timeout_ms);
 	if (ret != 0)
 		return ret;
 	pthread_mutex_lock(&g->regions.lock);
-	ret = pieces_end(mem);
-	if (ret == 0)
-		mem_free(mem);
+	mem_free(mem);
 	pthread_mutex_unlock(&g->regions.lock);
-	return ret;
+	return 0;
+}
+
+void
+gantry_mem_give_up(struct gantry_mem *mem)
+{
+	if (gantry_mem_unregister(mem, 0) != 0)
+		gantry_mem_list(mem, &mem->g->given_up);
 }
 
 uint32_t

@@ -15,18 +15,25 @@
 struct gantry_piece {
 	struct gantry_region region; /* what queues find */
 	struct hwq_mr mr;
-	bool known; /* the region is in the table of regions */
-	STAILQ_ENTRY(gantry_piece) next;
+	uint64_t removed; /* the version of the table without it; 0: the table has it */
+	TAILQ_ENTRY(gantry_piece) next;
 };
 
-/* The control thread's, and the lock's of the table of regions. */
+/* The control thread's; the pieces are the lock's of the table of regions. */
 struct gantry_mem {
 	struct gantry *g;
-	STAILQ_HEAD(, gantry_piece) pieces;
-	uint64_t removed; /* the version of the table without it; 0: it is registered */
+	TAILQ_HEAD(, gantry_piece) pieces;
+	bool ending; /* gantry_mem_unregister() has been called */
 	unsigned int flags;
 	const struct rte_mempool *pool; /* whose memory it is, or NULL */
-	STAILQ_ENTRY(gantry_mem) next_pool;
+	struct gantry_mem_list *list;   /* the list that it is on, or NULL */
+	STAILQ_ENTRY(gantry_mem) next;
+};
+
+/* Pieces that leave the table, and pieces that come into it. NULL: none. */
+struct gantry_piece_change {
+	struct gantry_piece *gone[2];
+	struct gantry_piece *come[2];
 };
 
 /* A registration without pieces. 0 or a negative errno. Control thread. */
@@ -36,12 +43,40 @@ int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **me
  * are there, in several. 0, or a negative errno: some may have been added. Control thread.
  */
 int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
+/* Puts it on that list of the engine, instead of the one that it is on. NULL: on none. Control thread. */
+void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
+/* If mem is that of EAL's memory: it does not follow EAL's changes any more. Control thread. */
+void gantry_mem_eal_unfollow(struct gantry_mem *mem);
+/* Ends a registration that no caller has got. What cannot end now, gantry_destroy() ends. Control thread. */
+void gantry_mem_give_up(struct gantry_mem *mem);
+
+/*
+ * Ends the pieces that the table has no more, each when no queue can use it. Any thread, without the
+ * lock of the table. 0; -ETIMEDOUT queues may still use some; or the device's refusal.
+ */
+int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
+
+/* The calls below are made with the lock of the table of regions. */
+
+/* Registers [addr, addr + len) with the device; the table does not have it yet. 0 or a negative errno. */
+int gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len,
+	struct gantry_piece **out);
+/* Ends a piece that the table has not had. NULL: nothing happens. */
+void gantry_piece_drop(struct gantry_piece *p);
+/* Changes the table by one edit. 0, or -ENOMEM: nothing has changed. */
+int gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c);
+
+static inline struct gantry_piece *
+gantry_piece_of(const struct gantry_region *r)
+{
+	return (struct gantry_piece *)((uintptr_t)r - offsetof(struct gantry_piece, region));
+}
 
 /* The only piece, of memory that was registered as one. */
 static inline struct gantry_piece *
 gantry_mem_piece(const struct gantry_mem *mem)
 {
-	return STAILQ_FIRST(&mem->pieces);
+	return TAILQ_FIRST(&mem->pieces);
 }
 
 #endif

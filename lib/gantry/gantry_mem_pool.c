@@ -60,8 +60,8 @@ find_pool(struct gantry *g, const struct rte_mempool *mp)
 {
 	struct gantry_mem *mem;
 
-	STAILQ_FOREACH(mem, &g->pools, next_pool)
-		if (mem->pool == mp && mem->removed == 0)
+	STAILQ_FOREACH(mem, &g->pools, next)
+		if (mem->pool == mp && !mem->ending)
 			return mem;
 	return NULL;
 }
@@ -91,13 +91,13 @@ gantry_mem_register_mempool(struct gantry *g, struct rte_mempool *mp, unsigned i
 	if (ret == 0) {
 		if (is_new) {
 			mem->pool = mp;
-			STAILQ_INSERT_TAIL(&g->pools, mem, next_pool);
+			gantry_mem_list(mem, &g->pools);
 		}
 		ret = add_chunks(mem, &c);
 		if (ret == 0)
 			*out = mem;
 		else if (is_new)
-			(void)gantry_mem_unregister(mem, 1000);
+			gantry_mem_give_up(mem);
 	}
 	gantry_free_libc(c.chunk);
 	return ret;

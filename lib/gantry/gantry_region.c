@@ -94,24 +94,32 @@ membarrier(int command)
 	return syscall(SYS_membarrier, command, 0, 0);
 }
 
-void
+uint64_t
 gantry_region_barrier(const struct gantry_region_dir *dir)
 {
+	uint64_t version = atomic_load_explicit(&dir->version, memory_order_seq_cst);
+
 	/* Where readers execute the barrier, the order of all stores and loads (seq_cst) of `version`
 	 * and `word` is enough. */
 	if (!dir->fenced)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	return version;
 }
 
-bool
-gantry_region_reader_passed(const struct gantry_region_view *v, uint64_t version)
+uint64_t
+gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 {
-	/* Pairs with the release in gantry_region_leave() and gantry_drain.c, and with the exchange in
-	 * gantry_region_view_update(). */
-	uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
+	const struct gantry_region_view *v;
 
-	return word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_IDLE ||
-	       word >> GANTRY_REGION_WORD_SHIFT >= version;
+	TAILQ_FOREACH(v, &dir->views, next) {
+		/* Pairs with the release in gantry_region_leave() and gantry_drain.c, and with the
+		 * exchange in gantry_region_view_update(). */
+		uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
+
+		if (word % (1 << GANTRY_REGION_WORD_SHIFT) != GANTRY_REGION_IDLE)
+			version = RTE_MIN(version, word >> GANTRY_REGION_WORD_SHIFT);
+	}
+	return version;
 }
 
 /* The oldest version that a reader may be reading. Behind a barrier. */
@@ -185,9 +193,26 @@ publish(struct gantry_region_dir *dir, struct gantry_region_node *root)
 }
 
 uint64_t
+gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c)
+{
+	struct gantry_region_node *root = current_root(dir);
+	uint32_t i;
+
+	if (gantry_region_edit_reserve(&dir->edit, root, RTE_DIM(c->gone) + RTE_DIM(c->come)) != 0)
+		return 0;
+	for (i = 0; i < RTE_DIM(c->gone); i++)
+		if (c->gone[i] != NULL)
+			root = gantry_region_tree_remove(&dir->edit, root, c->gone[i]->addr);
+	for (i = 0; i < RTE_DIM(c->come); i++)
+		if (c->come[i] != NULL)
+			root = gantry_region_tree_add(&dir->edit, root, c->come[i]);
+	return publish(dir, root);
+}
+
+uint64_t
 gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r)
 {
-	if (gantry_region_edit_reserve(&dir->edit, current_root(dir)) != 0)
+	if (gantry_region_edit_reserve(&dir->edit, current_root(dir), 1) != 0)
 		return 0;
 	return publish(dir, gantry_region_tree_add(&dir->edit, current_root(dir), r));
 }
@@ -195,7 +220,7 @@ gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r)
 uint64_t
 gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr)
 {
-	if (gantry_region_edit_reserve(&dir->edit, current_root(dir)) != 0)
+	if (gantry_region_edit_reserve(&dir->edit, current_root(dir), 1) != 0)
 		return 0;
 	return publish(dir, gantry_region_tree_remove(&dir->edit, current_root(dir), addr));
 }

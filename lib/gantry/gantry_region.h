@@ -6,7 +6,7 @@
  *     gantry_region_add(), _remove()            gantry_region_enter()   begins a call
  *     makes a new tree from the current one       a new version: forget all hits, take its tree
  *     publishes it with a new version ------->  gantry_region_hit()     the last hits
- *     gantry_region_reader_passed()             gantry_region_lookup()  eight recent hits, the tree
+ *     gantry_region_passed()                    gantry_region_lookup()  eight recent hits, the tree
  *     frees nodes that no call of an old        gantry_region_leave()   ends a call
  *     version can read any more
  *
@@ -87,25 +87,36 @@ int gantry_region_dir_init(struct gantry_region_dir *dir);
 /* No views are left. */
 void gantry_region_dir_fini(struct gantry_region_dir *dir);
 
+/* Regions that leave the tree and regions that come into it, by one edit. NULL: none. */
+struct gantry_region_change {
+	const struct gantry_region *gone[2];
+	const struct gantry_region *come[2];
+};
+
 /*
  * Edits, by the thread that has dir->lock. Each is one publication, in all or nothing, and returns
  * the new version, or 0: no memory, and nothing has changed.
  *
- * add: regions stay the caller's, who keeps them until every reader has passed the version of their
+ * Regions stay the caller's, who keeps them until every reader has passed the version of their
  * removal.
  */
+uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
 uint64_t gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr);
 /* The region that begins last below addr + len, and overlaps [addr, addr + len); or NULL. */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
 /*
- * True: the reader is in no call that began before that version was published, and no WQE is
- * outstanding that it posted before. After one gantry_region_barrier() behind the publication.
+ * A version that all readers have passed: none is in a call that began before it was published, and
+ * no WQE is outstanding that was posted before. It is at most `version`, which
+ * gantry_region_barrier() has returned. By the thread that has dir->lock.
  */
-bool gantry_region_reader_passed(const struct gantry_region_view *v, uint64_t version);
-/* Every call of a reader that begins after it sees what was published before it. */
-void gantry_region_barrier(const struct gantry_region_dir *dir);
+uint64_t gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version);
+/*
+ * Every call of a reader that begins after it sees what was published before it. Returns the version
+ * of that.
+ */
+uint64_t gantry_region_barrier(const struct gantry_region_dir *dir);
 
 /* A new reader. Control thread. */
 void gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir);

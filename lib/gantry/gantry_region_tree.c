@@ -19,10 +19,12 @@
 /* ------------------------------------------------------------------ nodes */
 
 int
-gantry_region_edit_reserve(struct gantry_region_edit *edit, const struct gantry_region_node *root)
+gantry_region_edit_reserve(struct gantry_region_edit *edit, const struct gantry_region_node *root,
+	uint32_t n)
 {
 	/* On each level an edit makes at most three; an insertion may add a root. */
-	uint32_t need = 3 * (root == NULL ? 1 : root->height + 1) + 1;
+	uint32_t levels = (root == NULL ? 1 : root->height + 1) + (n - 1);
+	uint32_t need = n * (3 * levels + 1);
 	struct gantry_region_node *node;
 
 	while (edit->n_spare < need) {

@@ -72,9 +72,9 @@ gantry_region_tree_find(const struct gantry_region_node *node, uint64_t addr)
 	return NULL;
 }
 
-/* Gets the spare nodes that one edit of a tree like root may need. 0 or -ENOMEM. */
+/* Gets the spare nodes that n edits, the first of the tree `root`, may need. 0 or -ENOMEM. */
 int gantry_region_edit_reserve(struct gantry_region_edit *edit,
-	const struct gantry_region_node *root);
+	const struct gantry_region_node *root, uint32_t n);
 /* Adds a node to the spare ones; frees it if there are enough. */
 void gantry_region_edit_give(struct gantry_region_edit *edit, struct gantry_region_node *node);
 /* Frees the spare nodes. */

@@ -18,13 +18,38 @@
 #define GUARD_LEN 4096
 /* Seconds: longer than any case takes, shorter than the runner's timeout. */
 #define PATIENCE_SECONDS 40
+/* 64 MiB, and what memory grows by. */
+#define N_HUGE_PAGES 64
+
+/* EAL's memory is ordinary pages, or huge ones where the variant says so: TEST_EAL. */
+static char *
+memory_option(void)
+{
+	char *option = getenv("TEST_EAL");
+	FILE *pages;
+	int n = 0;
+
+	if (option == NULL)
+		return "--no-huge";
+	pages = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
+	if (pages != NULL) {
+		CHECK_EQ(fscanf(pages, "%d", &n), 1);
+		fclose(pages);
+	}
+	if (n < N_HUGE_PAGES) {
+		printf("skipped: %d huge pages of 2 MiB are free; it takes %d: vm.nr_hugepages\n",
+			n, N_HUGE_PAGES);
+		exit(CHECK_SKIP);
+	}
+	return option;
+}
 
 void
 env_init(unsigned int n_workers)
 {
 	char lcores[256];
 	int cpu[2] = {0, 0};
-	char *argv[] = {"test", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry", "-m",
+	char *argv[] = {"test", memory_option(), "--no-pci", "--no-shconf", "--no-telemetry", "-m",
 		"64", "--lcores", lcores, NULL};
 	unsigned int i, n_cpus = 0;
 	cpu_set_t cpus;
@@ -41,11 +66,23 @@ env_init(unsigned int n_workers)
 		return;
 	fprintf(stderr,
 		"EAL did not start: %s. Its lines above say why.\n"
-		"The engine's tests need it; it was given --no-huge -m 64 --lcores %s.\n"
+		"The engine's tests need it; it was given %s -m 64 --lcores %s.\n"
 		"Check that DPDK is installed as doc/building.md says, that /var/run/dpdk or\n"
 		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or mapped.\n",
-		rte_strerror(rte_errno), lcores);
+		rte_strerror(rte_errno), argv[1], lcores);
 	exit(1);
+}
+
+void
+env_unbind(void)
+{
+	cpu_set_t any;
+	int i;
+
+	CPU_ZERO(&any);
+	for (i = 0; i < CPU_SETSIZE; i++)
+		CPU_SET(i, &any);
+	sched_setaffinity(0, sizeof(any), &any);
 }
 
 void

@@ -18,6 +18,8 @@
  * 1 if EAL does not start.
  */
 void env_init(unsigned int n_workers);
+/* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
+void env_unbind(void);
 /* Runs the cases whose name contains argv[1], or all. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 

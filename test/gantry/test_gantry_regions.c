@@ -98,6 +98,30 @@ check_all(void)
 	CHECK_EQ(root() == NULL ? 0 : check_node(root(), true), n);
 }
 
+/* One edit for two slots: each loses its region, or gets one. */
+static void
+toggle_two(uint32_t a, uint32_t b, uint64_t len)
+{
+	const uint32_t slot[2] = {a, b};
+	struct gantry_region_change c = {{NULL}};
+	uint64_t version = atomic_load(&dir.version);
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct gantry_region *r = &regions[slot[i]];
+
+		if (is_in[slot[i]]) {
+			c.gone[i] = r;
+		} else {
+			*r = (struct gantry_region){.addr = BASE + slot[i] * STRIDE, .len = len};
+			c.come[i] = r;
+		}
+		is_in[slot[i]] = !is_in[slot[i]];
+	}
+	CHECK_EQ(gantry_region_replace(&dir, &c), version + 1);
+	CHECK_EQ(atomic_load(&dir.version), version + 1);
+}
+
 /* Grows, then shrinks, then grows, so that nodes split and join at all heights. */
 static void
 the_tree_is_what_an_array_would_be(void)
@@ -114,6 +138,8 @@ the_tree_is_what_an_array_would_be(void)
 
 		if (is_in[slot] != grow || check_random(&seed) % 4 == 0)
 			toggle(slot, 1 + check_random(&seed) % STRIDE);
+		if (i % 4 == 0)
+			toggle_two(slot, (slot + 1 + check_random(&seed) % 8) % N_SLOTS, 1 + i % 9);
 		if (i % 64 == 0) {
 			CHECK(gantry_region_tree_find(root(), addr) == model_find(addr));
 			CHECK(gantry_region_overlap(&dir, addr, len) == model_overlap(addr, len));

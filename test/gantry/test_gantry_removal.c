@@ -5,7 +5,6 @@
  */
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -237,13 +236,8 @@ owner_main(void *arg)
 	struct gantry_desc d[16];
 	struct gantry_comp comp[16];
 	unsigned int i;
-	cpu_set_t any;
 
-	/* EAL has bound the thread that made this one to a CPU. */
-	CPU_ZERO(&any);
-	for (i = 0; i < CPU_SETSIZE; i++)
-		CPU_SET(i, &any);
-	sched_setaffinity(0, sizeof(any), &any);
+	env_unbind();
 	for (i = 0; i < 16; i++)
 		d[i] = env_copy(src + i * 4096, dst + i * 4096, 64 + i);
 	while (!atomic_load(&o->stop)) {

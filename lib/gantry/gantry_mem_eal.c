@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registers all memory of EAL, and follows it as it grows and shrinks.
+ *
+ * EAL tells of changes on the thread that caused them, with its memory locked. So what runs there takes
+ * no memory of EAL, waits for no lock that a thread holds while it does, and waits for queues only
+ * shortly: their owner may be that thread.
+ *
+ * One descriptor may name bytes of old and of new pages, because EAL's heap joins free blocks across
+ * them. So memory without a gap is one piece: new pages are registered together with the pieces beside
+ * them. A piece that loses pages is replaced by what is left of it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_memory.h>
+
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+
+#define EVENT_NAME "gantry"
+/* How long memory that goes is waited for. The device keeps the pages that are still in use then. */
+#define LEAVE_MS 1
+
+/* ------------------------------------------------------------------ growth */
+
+/* The piece of mem that has the byte at addr, or NULL. */
+static struct gantry_piece *
+find_piece(struct gantry_mem *mem, uint64_t addr)
+{
+	const struct gantry_region *r = gantry_region_overlap(&mem->g->regions, addr, 1);
+
+	return r != NULL && r->mem == mem ? gantry_piece_of(r) : NULL;
+}
+
+static uint64_t
+end_of(const struct gantry_piece *p)
+{
+	return p->region.addr + p->region.len;
+}
+
+/* Registers [addr, end), of which no registration has anything, with the pieces beside it. */
+static int
+join(struct gantry_mem *mem, uint64_t addr, uint64_t end)
+{
+	struct gantry_piece *left = find_piece(mem, addr - 1), *right = find_piece(mem, end), *p;
+	int ret;
+
+	if (left != NULL)
+		addr = left->region.addr;
+	if (right != NULL)
+		end = end_of(right);
+	ret = gantry_piece_make(mem, addr, end - addr, &p);
+	if (ret != 0)
+		return ret;
+	ret = gantry_piece_replace(mem,
+		&(struct gantry_piece_change){.gone = {left, right}, .come = {p}});
+	if (ret != 0)
+		gantry_piece_drop(p);
+	return ret;
+}
+
+/* Registers what no registration has of [addr, addr + len). 0 or a negative errno. */
+static int
+grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
+{
+	struct gantry_region_dir *dir = &mem->g->regions;
+	uint64_t end = addr + len;
+	int ret = 0;
+
+	pthread_mutex_lock(&dir->lock);
+	while (ret == 0 && end > addr) {
+		const struct gantry_region *r = gantry_region_overlap(dir, addr, end - addr);
+		uint64_t from = r == NULL ? addr : r->addr + r->len;
+		uint64_t next = r == NULL ? addr : r->addr;
+
+		if (from < end)
+			ret = join(mem, from, end);
+		end = next;
+	}
+	pthread_mutex_unlock(&dir->lock);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ shrinking */
+
+/* A piece of [addr, end), or NULL: nothing is left, or it cannot be registered again. */
+static struct gantry_piece *
+make_rest(struct gantry_mem *mem, uint64_t addr, uint64_t end)
+{
+	struct gantry_piece *p = NULL;
+
+	if (addr < end && gantry_piece_make(mem, addr, end - addr, &p) != 0)
+		LOG(ERR,
+			"%s: EAL's memory 0x%" PRIx64 " to 0x%" PRIx64
+			" is not registered any more: call gantry_mem_register_eal() again",
+			mem->g->info.device, addr, end);
+	return p;
+}
+
+static void
+cut(struct gantry_mem *mem, struct gantry_piece *p, uint64_t addr, uint64_t end)
+{
+	struct gantry_piece_change c = {
+		.gone = {p},
+		.come = {make_rest(mem, p->region.addr, addr), make_rest(mem, end, end_of(p))},
+	};
+
+	if (gantry_piece_replace(mem, &c) == 0)
+		return;
+	LOG(ERR, "%s: no memory to forget EAL's memory 0x%" PRIx64 " to 0x%" PRIx64,
+		mem->g->info.device, addr, end);
+	gantry_piece_drop(c.come[0]);
+	gantry_piece_drop(c.come[1]);
+}
+
+/* Takes [addr, addr + len) out of the pieces of mem. */
+static void
+shrink(struct gantry_mem *mem, uint64_t addr, uint64_t len)
+{
+	struct gantry_region_dir *dir = &mem->g->regions;
+	const struct gantry_region *r;
+	uint64_t end = addr + len;
+
+	pthread_mutex_lock(&dir->lock);
+	while (end > addr && (r = gantry_region_overlap(dir, addr, end - addr)) != NULL) {
+		end = r->addr;
+		if (r->mem == mem)
+			cut(mem, gantry_piece_of(r), addr, addr + len);
+	}
+	pthread_mutex_unlock(&dir->lock);
+}
+
+/* ------------------------------------------------------------------ events, and the call */
+
+static void
+on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
+{
+	struct gantry_mem *mem = arg;
+	int ret;
+
+	/* A child of fork(2) has other memory. */
+	if (mem->g->pid != getpid())
+		return;
+	if (type == RTE_MEM_EVENT_FREE) {
+		shrink(mem, (uintptr_t)addr, len);
+		(void)gantry_mem_settle(mem, LEAVE_MS);
+		return;
+	}
+	ret = grow(mem, (uintptr_t)addr, len);
+	if (ret != 0)
+		LOG(ERR,
+			"%s: %zu bytes at %p, by which EAL's memory has grown, are not registered: %s; "
+			"mend what the line above says, and call gantry_mem_register_eal() again",
+			mem->g->info.device, len, addr, strerror(-ret));
+	(void)gantry_mem_settle(mem, 0);
+}
+
+static int
+add_area(const struct rte_memseg_list *list, const struct rte_memseg *first, size_t len, void *arg)
+{
+	/* Not rte_extmem_register()'s: EAL allocates nothing from it, and tells of no change. */
+	return list->heap ? grow(arg, first->addr_64, len) : 0;
+}
+
+/* 0 or a negative errno. With --legacy-mem and --no-huge, EAL's memory never changes. */
+static int
+follow(struct gantry_mem *mem)
+{
+	if (rte_mem_event_callback_register(EVENT_NAME, on_event, mem) == 0 || rte_errno == ENOTSUP)
+		return 0;
+	return -rte_errno;
+}
+
+void
+gantry_mem_eal_unfollow(struct gantry_mem *mem)
+{
+	/* Behind it, no event is being told. Fails where nothing is followed. */
+	if (mem->g->eal != mem)
+		return;
+	(void)rte_mem_event_callback_unregister(EVENT_NAME, mem);
+	mem->g->eal = NULL;
+}
+
+int
+gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem **out)
+{
+	struct gantry_mem *mem = g->eal;
+	bool is_new = mem == NULL;
+	int ret = 0;
+
+	if ((flags & ~GANTRY_MEM_RELAXED) != 0 || (!is_new && mem->flags != flags))
+		return -EINVAL;
+	if (is_new)
+		ret = gantry_mem_open(g, flags, &mem);
+	if (ret != 0)
+		return ret;
+	if (is_new) {
+		g->eal = mem;
+		ret = follow(mem);
+	}
+	/* EAL's memory does not change during the walk. What changed before it, events have told. */
+	if (ret == 0)
+		ret = rte_memseg_contig_walk(add_area, mem);
+	(void)gantry_mem_settle(mem, 0);
+	if (ret == 0)
+		*out = mem;
+	else if (is_new)
+		gantry_mem_give_up(mem);
+	return ret;
+}

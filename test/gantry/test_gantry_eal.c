@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * EAL's memory, which grows and shrinks.
+ *
+ * Without huge pages EAL's memory never changes. So this program plays EAL: it takes the engine's
+ * callback, and tells it of pages of its own. Where EAL has huge pages, the variant `huge` lets EAL
+ * itself grow and shrink.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+#include <rte_mempool.h>
+
+#include <softhca.h>
+
+#include "gantry_engine.h"
+#include "gantry_env.h"
+#include "gantry_mem.h"
+
+#define PAGE    4096
+#define N_PAGES 16
+
+static struct gantry *g;
+static bool pumped;
+static uint8_t *buffer; /* of buffer_mem, not EAL's */
+static struct gantry_mem *buffer_mem;
+
+/* ------------------------------------------------------------------ the program as EAL */
+
+static rte_mem_event_callback_t callback;
+static void *callback_arg;
+static unsigned int n_grown, n_shrunk;
+
+/* What EAL calls. */
+static void
+count_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
+{
+	n_grown += type == RTE_MEM_EVENT_ALLOC;
+	n_shrunk += type == RTE_MEM_EVENT_FREE;
+	callback(type, addr, len, arg);
+}
+
+int
+rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t clb, void *arg)
+{
+	int (*of_eal)(const char *, rte_mem_event_callback_t, void *) =
+		dlsym(RTLD_NEXT, "rte_mem_event_callback_register");
+
+	callback = clb;
+	callback_arg = arg;
+	return of_eal(name, count_event, arg);
+}
+
+int
+rte_mem_event_callback_unregister(const char *name, void *arg)
+{
+	int (*of_eal)(const char *, void *) = dlsym(RTLD_NEXT, "rte_mem_event_callback_unregister");
+
+	CHECK(callback != NULL && arg == callback_arg);
+	callback = NULL;
+	return of_eal(name, arg);
+}
+
+static void
+tell(enum rte_mem_event type, const uint8_t *area, unsigned int page, unsigned int n)
+{
+	callback(type, area + page * PAGE, n * PAGE, callback_arg);
+}
+
+static struct gantry_mem *
+register_eal(void)
+{
+	struct gantry_mem *mem;
+
+	CHECK_EQ(gantry_mem_register_eal(g, 0, &mem), 0);
+	return mem;
+}
+
+/* Pieces that the device has of an area. */
+static unsigned int
+count_pieces(const struct gantry_mem *mem, const uint8_t *area)
+{
+	const struct gantry_piece *p;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(p, &mem->pieces, next)
+		n += p->region.addr - (uintptr_t)area < N_PAGES * PAGE;
+	return n;
+}
+
+/* The status of a copy of these pages. If it is GANTRY_OK, every byte has come. */
+static enum gantry_status
+copy_pages(struct gantry_queue *q, uint8_t *area, unsigned int page, unsigned int n)
+{
+	enum gantry_status status;
+
+	env_fill(area + page * PAGE, n * PAGE, page + 1);
+	memset(buffer, 0, n * PAGE);
+	status = env_do_one(q, env_copy(area + page * PAGE, buffer, n * PAGE));
+	CHECK_EQ(env_is_filled(buffer, n * PAGE, page + 1), status == GANTRY_OK);
+	return status;
+}
+
+/* ------------------------------------------------------------------ what EAL has */
+
+static void
+all_that_eal_allocates_can_be_named(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *block = rte_malloc(NULL, 2 * PAGE, 64);
+	struct gantry_mem *mem, *again = NULL, *part;
+	struct rte_mempool *mp;
+	unsigned int flag;
+
+	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_NOT_REGISTERED);
+	for (flag = 1; flag != 0; flag <<= 1)
+		if (flag != GANTRY_MEM_RELAXED)
+			CHECK_EQ(gantry_mem_register_eal(g, flag, &mem), -EINVAL);
+	/* A part that peers may write is registered first. */
+	CHECK_EQ(gantry_mem_register(g, block, PAGE, GANTRY_MEM_REMOTE_WRITE, &part), 0);
+	mem = register_eal();
+	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &again), -EINVAL);
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, block, 1, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
+	/* The gap is closed. */
+	again = register_eal();
+	CHECK(again == mem);
+	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
+	mp = rte_mempool_create("in_eal", 63, PAGE, 0, 0, NULL, NULL, NULL, NULL, SOCKET_ID_ANY, 0);
+	CHECK(mp != NULL);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &part), 0);
+	CHECK(TAILQ_EMPTY(&part->pieces));
+	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
+	rte_mempool_free(mp);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK(callback == NULL);
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
+	rte_free(block);
+	env_queue_done(q);
+}
+
+/* A heap of the caller's own memory is EAL's; memory of which EAL only knows is not. */
+static void
+heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *heap = env_map(64 * PAGE), *known = env_map(4 * PAGE), *block;
+	struct gantry_mem *mem, *part;
+
+	CHECK_EQ(rte_extmem_register(known, 4 * PAGE, NULL, 4, PAGE), 0);
+	mem = register_eal();
+	CHECK_EQ(copy_pages(q, known, 0, 4), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_register(g, known, 4 * PAGE, 0, &part), 0);
+	CHECK_EQ(copy_pages(q, known, 0, 4), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
+	CHECK_EQ(rte_extmem_unregister(known, 4 * PAGE), 0);
+
+	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
+	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 64 * PAGE, NULL, 64, PAGE), 0);
+	/* EAL tells of it, but with --no-huge. */
+	CHECK(register_eal() == mem);
+	block = rte_malloc_socket(NULL, 4 * PAGE, PAGE, rte_malloc_heap_get_socket("outside"));
+	CHECK(block >= heap && block < heap + 64 * PAGE);
+	CHECK_EQ(copy_pages(q, block, 0, 4), GANTRY_OK);
+	rte_free(block);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(rte_malloc_heap_memory_remove("outside", heap, 64 * PAGE), 0);
+	CHECK_EQ(rte_malloc_heap_destroy("outside"), 0);
+	env_queue_done(q);
+	env_unmap(heap, 64 * PAGE);
+	env_unmap(known, 4 * PAGE);
+}
+
+static void
+a_registration_that_fails_can_be_repeated(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *block = rte_malloc(NULL, PAGE, 64), *heap = env_map(16 * PAGE);
+	struct gantry_mem *mem = NULL;
+
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	CHECK(gantry_mem_register_eal(g, 0, &mem) < 0);
+	CHECK(mem == NULL && callback == NULL);
+	mem = register_eal();
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+
+	/* The second area cannot be registered, and the first cannot end: gantry_destroy() ends it. */
+	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
+	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 16 * PAGE, NULL, 16, PAGE), 0);
+	CHECK_EQ(mprotect(heap + 15 * PAGE, PAGE, PROT_READ), 0);
+	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16"), 0);
+	CHECK_EQ(gantry_mem_register_eal(g, 0, &mem), -EACCES);
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(mprotect(heap + 15 * PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+	mem = register_eal();
+	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(rte_malloc_heap_memory_remove("outside", heap, 16 * PAGE), 0);
+	CHECK_EQ(rte_malloc_heap_destroy("outside"), 0);
+	rte_free(block);
+	env_queue_done(q);
+	env_unmap(heap, 16 * PAGE);
+}
+
+/* ------------------------------------------------------------------ growing and shrinking */
+
+static void
+what_grows_together_is_one_region(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *area = env_map(N_PAGES * PAGE);
+	struct gantry_mem *mem = register_eal(), *part;
+	uint64_t version;
+
+	tell(RTE_MEM_EVENT_ALLOC, area, 1, 2);
+	CHECK_EQ(copy_pages(q, area, 1, 2), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 0, 2), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_NOT_REGISTERED);
+	/* Behind, in front, apart, between. In one edit: what was there can be named at any time. */
+	version = g->regions.version;
+	tell(RTE_MEM_EVENT_ALLOC, area, 3, 1);
+	CHECK_EQ(g->regions.version, version + 1);
+	CHECK_EQ(copy_pages(q, area, 1, 3), GANTRY_OK);
+	tell(RTE_MEM_EVENT_ALLOC, area, 0, 1);
+	CHECK_EQ(copy_pages(q, area, 0, 4), GANTRY_OK);
+	tell(RTE_MEM_EVENT_ALLOC, area, 5, 1);
+	CHECK_EQ(copy_pages(q, area, 5, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 4, 1), GANTRY_NOT_REGISTERED);
+	version = g->regions.version;
+	tell(RTE_MEM_EVENT_ALLOC, area, 4, 1);
+	CHECK_EQ(g->regions.version, version + 1);
+	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
+	CHECK_EQ(count_pieces(mem, area), 1);
+	/* What another registration has is left to it. */
+	CHECK_EQ(gantry_mem_register(g, area + 7 * PAGE, PAGE, 0, &part), 0);
+	tell(RTE_MEM_EVENT_ALLOC, area, 6, 3);
+	CHECK_EQ(copy_pages(q, area, 0, 7), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 7, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 8, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 6, 2), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(count_pieces(mem, area), 2);
+	tell(RTE_MEM_EVENT_FREE, area, 6, 2);
+	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 6, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 7, 1), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 8, 1), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 7, 1), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(area, N_PAGES * PAGE);
+}
+
+static void
+what_shrinks_is_refused_and_the_rest_is_not(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *area = env_map(N_PAGES * PAGE);
+	struct gantry_mem *mem = register_eal();
+	unsigned int i;
+
+	tell(RTE_MEM_EVENT_ALLOC, area, 0, N_PAGES);
+	/* In the middle, at both ends, across a gap, all. */
+	tell(RTE_MEM_EVENT_FREE, area, 5, 2);
+	CHECK_EQ(copy_pages(q, area, 0, 5), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 5, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 6, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 7, N_PAGES - 7), GANTRY_OK);
+	CHECK_EQ(count_pieces(mem, area), 2);
+	tell(RTE_MEM_EVENT_FREE, area, 0, 1);
+	tell(RTE_MEM_EVENT_FREE, area, N_PAGES - 1, 1);
+	CHECK_EQ(copy_pages(q, area, 0, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 1, 4), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 7, N_PAGES - 8), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, N_PAGES - 1, 1), GANTRY_NOT_REGISTERED);
+	tell(RTE_MEM_EVENT_FREE, area, 4, 4);
+	CHECK_EQ(copy_pages(q, area, 1, 3), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 8, N_PAGES - 9), GANTRY_OK);
+	for (i = 4; i < 8; i++)
+		CHECK_EQ(copy_pages(q, area, i, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(count_pieces(mem, area), 2);
+	/* Back again. */
+	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
+	CHECK_EQ(copy_pages(q, area, 1, N_PAGES - 2), GANTRY_OK);
+	tell(RTE_MEM_EVENT_FREE, area, 0, N_PAGES);
+	for (i = 0; i < N_PAGES; i++)
+		CHECK_EQ(copy_pages(q, area, i, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(count_pieces(mem, area), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(area, N_PAGES * PAGE);
+}
+
+/*
+ * The queue's owner is the thread that frees: nobody polls meanwhile. The key that WQEs name lives until
+ * they have completed.
+ */
+static void
+a_queue_with_work_does_not_hold_eal_up(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *area = env_map(N_PAGES * PAGE);
+	struct gantry_mem *mem = register_eal();
+	struct gantry_comp comp;
+	struct gantry_desc d;
+
+	tell(RTE_MEM_EVENT_ALLOC, area, 0, 4);
+	env_fill(area, 2 * PAGE, 3);
+	memset(buffer, 0, 2 * PAGE);
+	d = env_copy(area, buffer, 2 * PAGE);
+	if (!pumped)
+		CHECK_EQ(softhca_fault("late ms=50"), 0);
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
+	tell(RTE_MEM_EVENT_FREE, area, 6, 2);
+	/* The last piece, and those before it, which the WQE may name. */
+	CHECK(count_pieces(mem, area) > 1);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK(env_is_filled(buffer, 2 * PAGE, 3));
+	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
+	CHECK(register_eal() == mem);
+	CHECK_EQ(count_pieces(mem, area), 1);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(area, N_PAGES * PAGE);
+}
+
+/* A refusal takes nothing from the pages beside those that it is about. */
+static void
+growth_that_fails_leaves_what_was_there(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *area = env_map(N_PAGES * PAGE);
+	struct gantry_mem *mem = register_eal();
+
+	tell(RTE_MEM_EVENT_ALLOC, area, 0, 4);
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	tell(RTE_MEM_EVENT_ALLOC, area, 4, 1);
+	CHECK_EQ(copy_pages(q, area, 0, 4), GANTRY_OK);
+	CHECK_EQ(copy_pages(q, area, 4, 1), GANTRY_NOT_REGISTERED);
+	/* What goes is not registered, whatever becomes of the rest. */
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
+	tell(RTE_MEM_EVENT_FREE, area, 1, 1);
+	CHECK_EQ(copy_pages(q, area, 0, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 1, 1), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_OK);
+	/* A key that the device does not end is ended later. */
+	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16"), 0);
+	tell(RTE_MEM_EVENT_FREE, area, 2, 2);
+	CHECK_EQ(count_pieces(mem, area), 1);
+	CHECK_EQ(copy_pages(q, area, 2, 1), GANTRY_NOT_REGISTERED);
+	CHECK(register_eal() == mem);
+	CHECK_EQ(count_pieces(mem, area), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	env_queue_done(q);
+	env_unmap(area, N_PAGES * PAGE);
+}
+
+/* ------------------------------------------------------------------ while an owner works */
+
+struct changes {
+	uint8_t *area;
+	atomic_bool end;
+};
+
+/* The first four pages stay. All others come and go, and with them the key of the first four. */
+static void *
+change_all_the_time(void *arg)
+{
+	struct changes *c = arg;
+	uint64_t seed = 3;
+	unsigned int i, page, n;
+
+	env_unbind();
+	for (i = 0; i < 60; i++) {
+		page = 4 + check_random(&seed) % 8;
+		n = 1 + check_random(&seed) % 4;
+		tell(RTE_MEM_EVENT_ALLOC, c->area, page, n);
+		page = 4 + check_random(&seed) % 8;
+		n = 1 + check_random(&seed) % 4;
+		tell(RTE_MEM_EVENT_FREE, c->area, page, n);
+	}
+	atomic_store(&c->end, true);
+	return NULL;
+}
+
+static void
+memory_that_stays_can_be_named_at_any_time(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct changes c = {.area = env_map(N_PAGES * PAGE)};
+	struct gantry_mem *mem = register_eal();
+	struct gantry_desc d[32];
+	struct gantry_comp comp[32];
+	unsigned int i, n = 0;
+	pthread_t thread;
+
+	tell(RTE_MEM_EVENT_ALLOC, c.area, 0, 4);
+	for (i = 0; i < 32; i++)
+		d[i] = env_copy(c.area + i * 256, buffer + i * 512, 4 * PAGE - i * 512);
+	CHECK_EQ(pthread_create(&thread, NULL, change_all_the_time, &c), 0);
+	while (!atomic_load(&c.end)) {
+		env_do(q, d, comp, 32);
+		for (i = 0; i < 32; i++)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		n += 32;
+	}
+	pthread_join(thread, NULL);
+	CHECK(n > 0);
+	CHECK(register_eal() == mem);
+	CHECK(count_pieces(mem, c.area) <= 5);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(c.area, N_PAGES * PAGE);
+}
+
+/* ------------------------------------------------------------------ EAL itself */
+
+/* With huge pages: blocks beyond the 64 MiB of the start let EAL map pages, and unmap them. */
+static void
+eal_itself_grows_and_shrinks(void)
+{
+	const size_t len = 12 << 20;
+	struct gantry_queue *q;
+	struct gantry_mem *mem;
+	uint8_t *block[7];
+	unsigned int i, k, n = 0;
+	struct gantry_piece *p;
+
+	if (getenv("TEST_EAL") == NULL)
+		return;
+	q = env_queue(g, 8);
+	mem = register_eal();
+	n_grown = n_shrunk = 0;
+	for (k = 1; k < 4; k++) {
+		for (i = 0; i < RTE_DIM(block); i++) {
+			block[i] = rte_malloc(NULL, len, PAGE);
+			CHECK(block[i] != NULL);
+			/* All its pages at once, with bytes of the first and the last. */
+			CHECK_EQ(copy_pages(q, block[i], 0, 1), GANTRY_OK);
+			CHECK_EQ(env_do_one(q, env_copy(block[i], block[0], i == 0 ? 0 : len)),
+				i == 0 ? GANTRY_BAD_LENGTH : GANTRY_OK);
+			CHECK(memcmp(block[i], block[0], len) == 0);
+		}
+		for (i = 0; i < RTE_DIM(block); i++)
+			rte_free(block[i * k % RTE_DIM(block)]);
+	}
+	CHECK(n_grown > 0 && n_shrunk > 0, "%u %u", n_grown, n_shrunk);
+	CHECK(register_eal() == mem);
+	TAILQ_FOREACH(p, &mem->pieces, next)
+		n++;
+	CHECK(n <= 4, "%u", n);
+	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+}
+
+static const struct check_case cases[] = {
+	{"all that EAL allocates can be named", all_that_eal_allocates_can_be_named},
+	{"heaps of external memory are EAL's, and other external memory is not",
+		heaps_of_external_memory_are_eals_and_other_external_memory_is_not},
+	{"a registration that fails can be repeated", a_registration_that_fails_can_be_repeated},
+	{"what grows together is one region", what_grows_together_is_one_region},
+	{"what shrinks is refused, and the rest is not",
+		what_shrinks_is_refused_and_the_rest_is_not},
+	{"a queue with work does not hold EAL up", a_queue_with_work_does_not_hold_eal_up},
+	{"growth that fails leaves what was there", growth_that_fails_leaves_what_was_there},
+	{"memory that stays can be named at any time", memory_that_stays_can_be_named_at_any_time},
+	{"EAL itself grows and shrinks", eal_itself_grows_and_shrinks},
+};
+
+int
+main(int argc, char **argv)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+
+	pumped = threads != NULL && atoi(threads) == 0;
+	env_init(0);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	buffer = env_mem(g, N_PAGES * PAGE, 0, &buffer_mem);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, &buffer_mem, 1);
+}
