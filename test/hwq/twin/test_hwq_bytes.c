@@ -345,13 +345,34 @@ message_len(const struct twin_work *w)
 	return len;
 }
 
-/* Draws work that runs. A SEND must fit the receives, which are the second half of the memory. */
+/*
+ * The fence orders a batch, but not all of it. A memcpy does not wait for the bytes of a write or a SEND
+ * (mlx5dv_wr_post(3)), so memcpys go to the last quarter of the memory. The pieces of one request move in
+ * any order, so those that a read goes to lie apart.
+ */
+static void
+keep_apart(struct twin_work *w)
+{
+	struct twin_copy *copy = TWIN_OWN(w, struct twin_copy);
+	struct own *o = TWIN_OWN(w, struct own);
+	uintptr_t mem = (uintptr_t)twin_mem;
+	unsigned int i;
+
+	if (w->builder == &twin_memcpy)
+		copy->dst = mem + TWIN_MEM_LEN * 3 / 4 + twin_draw(TWIN_MEM_LEN / 4 - 2048);
+	for (i = 0; w->builder == &rdma_read && i < o->data.n; i++)
+		o->data.sge[i].addr = mem + i * 4096u + twin_draw(2048);
+}
+
+/* Draws work that runs. Writes and SENDs go to the third quarter of the memory, and must fit it. */
 static void
 draw_that_runs(struct twin_pair *p, struct twin_work *w, bool region)
 {
 	do
 		twin_draw_work(p, w, region ? runs : runs_direct);
-	while (w->builder == &send && message_len(w) > TWIN_MEM_LEN / 2);
+	while ((w->builder == &send || w->builder == &rdma_write) &&
+		message_len(w) > TWIN_MEM_LEN / 4);
+	keep_apart(w);
 	n_sends += w->builder == &send;
 }
 
