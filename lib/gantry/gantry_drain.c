@@ -34,6 +34,29 @@ is_old_split(struct gantry_stream *s)
 	return s->splitting && s->old_split;
 }
 
+static void
+mark_receives(struct gantry_queue *q)
+{
+	struct gantry_recv_ring *ring;
+
+	TAILQ_FOREACH(ring, &q->recv_rings, next)
+		ring->mark = ring->head;
+}
+
+/* True: the receives that were posted then have completed, handed out or not. */
+static bool
+marked_receives_are_done(struct gantry_queue *q)
+{
+	struct gantry_recv_ring *ring;
+
+	TAILQ_FOREACH(ring, &q->recv_rings, next) {
+		gantry_recv_ring_take(ring);
+		if (ring->taken < ring->mark)
+			return false;
+	}
+	return true;
+}
+
 /* Notes what the connections have posted so far. Where nothing is outstanding, nothing can wait. */
 static void
 mark(struct gantry_queue *q, uint64_t version)
@@ -47,7 +70,7 @@ mark(struct gantry_queue *q, uint64_t version)
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
 		q->conn[i].mark = q->conn[i].posted;
-	gantry_recv_mark(q);
+	mark_receives(q);
 }
 
 static bool
@@ -62,7 +85,7 @@ marks_are_reached(struct gantry_queue *q)
 		i = gantry_conn_set_next(&q->active, i + 1))
 		if (q->conn[i].done < q->conn[i].mark)
 			return false;
-	return gantry_recv_marks_are_reached(q);
+	return marked_receives_are_done(q);
 }
 
 /* True: what the own connection flushed may be posted again. */

@@ -99,7 +99,7 @@ step_leave(void *arg)
 		return -EBUSY;
 	gantry_keys_forget(step->q, gantry_queue_peer_conn(step->q, step->peer));
 	if (c->recv != NULL)
-		gantry_recv_ring_leave(step->q, c->recv);
+		gantry_recv_ring_leave(c->recv);
 	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
 	return 0;
 }
@@ -187,7 +187,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 		return ret;
 	}
 	if (ring != NULL) {
-		ring->rq = &c->qp->rq;
+		ring->conn = c;
 		c->recv = ring;
 	}
 	c->stream = s;

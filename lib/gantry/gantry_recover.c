@@ -321,7 +321,7 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 	if (rte_get_tsc_cycles() < c->repair_tsc)
 		return;
 	if (c->recv != NULL)
-		gantry_recv_ring_take(q, c->recv);
+		gantry_recv_ring_take(c->recv);
 	/* A QP that is reset moves nothing and makes no CQE; not before may descriptors complete. */
 	ret = hwq_qp_reset(c->qp);
 	if (ret != 0) {
@@ -360,7 +360,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	c->silent = false;
 	forget_outstanding(q, c);
 	if (c->recv != NULL) {
-		gantry_recv_ring_take(q, c->recv);
+		gantry_recv_ring_take(c->recv);
 		gantry_recv_ring_settle(c->recv, GANTRY_DEVICE_LOST);
 	}
 }

@@ -57,7 +57,7 @@ post_one(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_recv
 		return;
 	}
 	/* The receive queue has an entry for each slot. */
-	RTE_VERIFY(hwq_rq_post_list(ring->rq, 0, &sge, r->len != 0) == 0);
+	RTE_VERIFY(hwq_rq_post_list(&c->qp->rq, 0, &sge, r->len != 0) == 0);
 	comp->zero = GANTRY_RECV_IN_HARDWARE;
 }
 
@@ -74,7 +74,7 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 	n = RTE_MIN(n, ring->depth - (ring->head - ring->tail));
 	for (i = 0; i < n; i++)
 		post_one(q, c, ring, &recv[i]);
-	hwq_rq_ring(ring->rq);
+	hwq_rq_ring(&c->qp->rq);
 	gantry_counter_add(&q->stats.recv_posted, n);
 	if (n != 0 && !ring->listed) {
 		ring->listed = true;
@@ -93,7 +93,7 @@ hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_re
 {
 	uint16_t i;
 
-	gantry_recv_ring_take(q, ring);
+	gantry_recv_ring_take(ring);
 	n = RTE_MIN(n, ring->taken - ring->tail);
 	for (i = 0; i < n; i++)
 		out[i] = *gantry_recv_slot(ring, ring->tail++);

@@ -7,6 +7,7 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
+#include <rte_debug.h>
 
 #include "gantry_alloc.h"
 #include "gantry_log.h"
@@ -83,9 +84,9 @@ settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
  * a send will tell.
  */
 static __rte_cold void
-note_failure(struct gantry_queue *q, struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
+note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 {
-	struct gantry_conn *c = &q->conn[gantry_queue_peer_conn(q, ring->peer)];
+	struct gantry_conn *c = ring->conn;
 
 	if (c->state != GANTRY_CONN_READY || c->done != c->posted)
 		return;
@@ -97,32 +98,32 @@ note_failure(struct gantry_queue *q, struct gantry_recv_ring *ring, const struct
 }
 
 void
-gantry_recv_ring_take(struct gantry_queue *q, struct gantry_recv_ring *ring)
+gantry_recv_ring_take(struct gantry_recv_ring *ring)
 {
 	struct hwq_cqe cqe[TAKE_BURST];
 	uint64_t wr_id[TAKE_BURST];
 	unsigned int i, n;
 
-	if (!next_in_hardware(ring) || ring->rq == NULL)
+	if (!next_in_hardware(ring) || ring->conn == NULL)
 		return;
 	do {
-		n = hwq_rq_poll(ring->rq, cqe, wr_id, TAKE_BURST);
+		n = hwq_rq_poll(&ring->conn->qp->rq, cqe, wr_id, TAKE_BURST);
 		for (i = 0; i < n; i++) {
 			/* Entries of the receive queue complete in the order of their slots. */
 			RTE_VERIFY(next_in_hardware(ring));
 			settle(gantry_recv_slot(ring, ring->taken++), &cqe[i]);
 			if (unlikely(cqe[i].syndrome != 0))
-				note_failure(q, ring, &cqe[i]);
+				note_failure(ring, &cqe[i]);
 		}
 	} while (n == TAKE_BURST);
 	next_in_hardware(ring);
 }
 
 void
-gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring)
+gantry_recv_ring_leave(struct gantry_recv_ring *ring)
 {
-	gantry_recv_ring_take(q, ring);
-	ring->rq = NULL;
+	gantry_recv_ring_take(ring);
+	ring->conn = NULL;
 }
 
 void
@@ -141,26 +142,4 @@ gantry_recv_ring_flush(struct gantry_recv_ring *ring)
 	ring->gone = true;
 	if (!ring->listed)
 		gantry_recv_ring_free(ring);
-}
-
-void
-gantry_recv_mark(struct gantry_queue *q)
-{
-	struct gantry_recv_ring *ring;
-
-	TAILQ_FOREACH(ring, &q->recv_rings, next)
-		ring->mark = ring->head;
-}
-
-bool
-gantry_recv_marks_are_reached(struct gantry_queue *q)
-{
-	struct gantry_recv_ring *ring;
-
-	TAILQ_FOREACH(ring, &q->recv_rings, next) {
-		gantry_recv_ring_take(q, ring);
-		if (ring->taken < ring->mark)
-			return false;
-	}
-	return true;
 }

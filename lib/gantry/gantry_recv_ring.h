@@ -15,15 +15,18 @@
 #ifndef GANTRY_RECV_RING_H
 #define GANTRY_RECV_RING_H
 
-#include "gantry_queue.h"
+#include <sys/queue.h>
+
+#include "gantry_conn.h"
+#include "gantry_desc.h"
 
 struct gantry_recv_ring {
-	struct hwq_rq *rq; /* NULL: the connection is being closed */
-	bool gone;         /* it is closed */
+	struct gantry_conn *conn; /* NULL: it is being closed, or is closed */
+	bool gone;                /* it is closed */
 	uint64_t head;
 	uint64_t tail;
 	uint64_t taken; /* tail <= taken <= head: slots before it are settled */
-	uint64_t mark;  /* gantry_recv_mark(): head then */
+	uint64_t mark;  /* `head` when a version began to drain: gantry_drain.c */
 	uint32_t mask;
 	uint32_t depth; /* receives posted at most, mask + 1 at most */
 	uint16_t peer;
@@ -46,7 +49,7 @@ gantry_recv_slot(struct gantry_recv_ring *ring, uint64_t seq)
 }
 
 /* Settles the receives whose CQEs are there, and moves `taken`. Owner thread. */
-void gantry_recv_ring_take(struct gantry_queue *q, struct gantry_recv_ring *ring);
+void gantry_recv_ring_take(struct gantry_recv_ring *ring);
 
 /* Frees a ring without receives. NULL: nothing happens. */
 void gantry_recv_ring_free(struct gantry_recv_ring *ring);
@@ -55,7 +58,7 @@ void gantry_recv_ring_free(struct gantry_recv_ring *ring);
  * The connection is going to be closed: receives whose completions are there are settled, and the
  * receive queue is not used any more. The others wait. Owner thread.
  */
-void gantry_recv_ring_leave(struct gantry_queue *q, struct gantry_recv_ring *ring);
+void gantry_recv_ring_leave(struct gantry_recv_ring *ring);
 
 /* The device writes no more to the others, and makes no CQEs for them: they get a status. Owner thread. */
 void gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status status);
@@ -65,10 +68,5 @@ void gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status s
  * out, and frees the ring with the last one. Owner thread.
  */
 void gantry_recv_ring_flush(struct gantry_recv_ring *ring);
-
-/* Notes what is posted so far ... */
-void gantry_recv_mark(struct gantry_queue *q);
-/* ... and tells if all of it has completed, handed out or not. Owner thread. */
-bool gantry_recv_marks_are_reached(struct gantry_queue *q);
 
 #endif

@@ -4,7 +4,8 @@
 
 rooms.txt lists the allowed uses. The test fails for any other use, for an include with "../" in it, for
 the include of another folder's private header, for files that include each other in a circle, and for
-files of one folder that call each other in a circle (tests may). It also fails for errors in the list:
+files of one folder that call each other in a circle (tests may). There, X.c and X.h are one: inline
+functions count as those of the .c file. It also fails for errors in the list:
 circles, folders without files, more than five exceptions, unused exceptions.
 
 usage: check_rooms.py SOURCE_DIR BUILD_DIR [--graph]     --graph prints every use, folder to folder
@@ -149,7 +150,8 @@ def includes(source, files):
 
 
 def symbols(source, build, files):
-	"""Pairs (file, file that defines a symbol that it uses) of the built objects, with one such symbol."""
+	"""Pairs (file, file that defines a symbol that it uses) of the built objects, with one such symbol;
+	symbol -> file that defines it; the number of objects."""
 	with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
 		commands = json.load(text)
 	objects = {}
@@ -181,20 +183,39 @@ def symbols(source, build, files):
 				where = {w for w in where if w.startswith("drivers/")}
 			if len(where) == 1 and path not in where:
 				uses.setdefault((path, next(iter(where))), name)
-	return uses, len(objects)
+	return uses, {name: next(iter(where)) for name, where in defined.items() if len(where) == 1}, len(objects)
+
+
+def inline_calls(source, files, owner):
+	"""Pairs (file, file whose function it calls) that no object shows, with one such function: calls of inline
+	functions, and calls by inline functions."""
+	texts, inline, uses = {}, {}, {}
+	for path in files:
+		with open(os.path.join(source, path), encoding="utf-8") as text:
+			texts[path] = re.sub(r"/\*.*?\*/", "", text.read(), flags=re.S)
+		if path.endswith(".h"):
+			inline.update((name, path) for name in re.findall(r"^static [^;={}]*\n(\w+)\(", texts[path], re.M))
+	for path, text in texts.items():
+		for name in sorted(set(re.findall(r"\b(\w+)\(", "".join(re.findall(r"^\t.*\n", text, re.M))))):
+			other = inline.get(name) or (owner.get(name) if path.endswith(".h") else None)
+			if other is not None:
+				uses.setdefault((path, other), name)
+	return uses
 
 
 def circles_of_calls(rooms, used):
 	"""Faults: files of one folder that use each other's functions or variables in a circle."""
 	graph = collections.defaultdict(set)
+	unit = lambda path: f"{rooms.of(path)}/{os.path.splitext(os.path.basename(path))[0]}"
 	for user, other in used:
 		room = rooms.of(user)
-		if room == rooms.of(other) and room.split("/")[0] != "test":
-			graph[user].add(other)
+		if room == rooms.of(other) and room.split("/")[0] != "test" and unit(user) != unit(other):
+			graph[unit(user)].add(unit(other))
 	for circle in circles(graph):
 		uses = sorted(f"{os.path.basename(user)} uses {name} of {os.path.basename(other)}"
-			for (user, other), name in used.items() if user in circle and other in circle)
-		yield f"{rooms.of(circle[0])}: {len(circle)} files call each other in a circle: {'; '.join(uses)}"
+			for (user, other), name in used.items()
+			if unit(user) in circle and unit(other) in circle and unit(user) != unit(other))
+		yield f"{os.path.dirname(circle[0])}: {len(circle)} files call each other in a circle: {'; '.join(uses)}"
 
 
 def main(source, build, show):
@@ -214,7 +235,7 @@ def main(source, build, show):
 
 	included, more = includes(source, files)
 	faults += more
-	used, n_objects = symbols(source, build, set(files))
+	used, owner, n_objects = symbols(source, build, set(files))
 	if n_objects == 0:
 		faults.append(f"{build} has no built object")
 	edges = collections.Counter()
@@ -232,7 +253,7 @@ def main(source, build, show):
 	for user, other in included:
 		graph[user].add(other)
 	faults += [f"these include each other: {' '.join(c)}" for c in circles(graph)]
-	faults += circles_of_calls(rooms, used)
+	faults += circles_of_calls(rooms, {**inline_calls(source, files, owner), **used})
 
 	kept = [e for e, (kind, _, _) in rooms.exceptions.items() if kind == "except"]
 	folders = {(rooms.of(user) if user in files else user, used) for user, used in kept}

@@ -15,7 +15,7 @@
 #include "srq.h"
 #include "use.h"
 
-/* The responder's own state. Only files of the responder and run.c use it. */
+/* The responder's own state. Only files of the responder and run_init.c use it. */
 struct responder {
 	struct softhca_qp *qp;    /* its receive side is held, or NULL */
 	struct softhca_srq *from; /* receives come from it; NULL: from the QP's own queue */
@@ -47,9 +47,6 @@ struct run {
 	uint32_t byte_cnt;     /* of the WQE that ran */
 	bool sig_drain;        /* a signature was wrong: the send queue stops after this WQE */
 };
-
-/* A lane is about to visit queues of this adapter. */
-void run_init(struct run *run, struct softhca_lanes *lanes);
 
 /* Longer copies are made without a CQ held: others complete to it meanwhile. */
 #define RUN_LONG_COPY 32768

@@ -3,6 +3,7 @@
 #include "visit.h"
 
 #include "qp_fail.h"
+#include "run_init.h"
 #include "sq.h"
 #include "uar.h"
 

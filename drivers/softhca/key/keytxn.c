@@ -16,6 +16,7 @@
 
 #include "keywalk.h"
 #include "psv.h"
+#include "rare.h"
 
 static bool
 refuse(struct key_use *use, enum wire_vendor why)

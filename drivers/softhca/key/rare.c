@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moves that are no plain copy: memory on demand, and memory whose bytes may move later. */
+#include "rare.h"
+
 #include "key.h"
-#include "odp.h"
 
 enum sg_end
 sg_move_rare(struct key_use *use, const struct sg *dst, const struct sg *src)

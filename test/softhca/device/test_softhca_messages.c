@@ -9,7 +9,7 @@
 #include "message.h"
 #include "opcode_table.h"
 #include "qp.h"
-#include "run.h"
+#include "run_init.h"
 #include "sg.h"
 #include "softhca.h"
 #include "softhca_rig.h"

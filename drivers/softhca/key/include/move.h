@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_MOVE_H
 #define SOFTHCA_MOVE_H
 
-#include "odp.h"
+#include "rare.h"
 
 /* keysig.c: converts what has arrived for keys with signatures. len: bytes that were moved. */
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);

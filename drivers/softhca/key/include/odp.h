@@ -16,18 +16,6 @@ enum sg_end {
 
 /* sg_copy() where a list is on demand. Unless SG_MOVED, use->vendor says why. */
 enum sg_end odp_move(struct key_use *use, const struct sg *dst, const struct sg *src);
-/* sg_move() where a list is no plain memory. */
-enum sg_end sg_move_rare(struct key_use *use, const struct sg *dst, const struct sg *src);
-/* Moves src->len bytes between any two lists. */
-static inline enum sg_end
-sg_move(struct key_use *use, const struct sg *dst, const struct sg *src)
-{
-	if (__builtin_expect((dst->rare | src->rare) != 0, 0))
-		return sg_move_rare(use, dst, src);
-	sg_copy(dst, src);
-	return SG_MOVED;
-}
-
 /* Replaces the list by a copy of what it names. False: it is not there, or no memory. */
 bool odp_fetch(struct key_use *use, struct sg *sg);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A visit of a lane: its start, and what the rules for keys ask of it. */
-#include "run.h"
+#include "run_init.h"
 
 #include <stddef.h>
 
