@@ -10,22 +10,45 @@
 #include "gantry_recover.h"
 #include "gantry_watch.h"
 
-/* Takes every CQE of a connection. One without error accounts for its WQE and all before it. */
+/* The WQE that ends at `counter` is done, and all before it. */
+static inline void
+note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
+{
+	uint32_t bb = hwq_sq_complete(c->sq, counter);
+
+	c->done += bb;
+	q->outstanding -= bb;
+}
+
+/* Takes a CQE that is not a good one of a WQE. Returns false if there is none. */
+static __rte_noinline bool
+take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
+{
+	struct hwq_cqe cqe;
+
+	if (!hwq_cq_peek(c->cq, &cqe))
+		return false;
+	hwq_cq_advance(c->cq);
+	if (cqe.syndrome != HWQ_SYNDROME_NONE)
+		gantry_recover_cqe(q, c, &cqe);
+	else
+		note_done(q, c, cqe.wqe_counter);
+	return true;
+}
+
+/* Takes every CQE of a connection. */
 static inline void
 take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
-	struct hwq_cqe cqe;
+	uint16_t counter;
 	uint32_t n;
 
-	for (n = 0; hwq_cq_peek(c->cq, &cqe); n++) {
-		hwq_cq_advance(c->cq);
-		if (unlikely(cqe.syndrome != 0)) {
-			gantry_recover_cqe(q, c, &cqe);
-		} else {
-			uint32_t bb = hwq_sq_complete(c->sq, cqe.wqe_counter);
-
-			c->done += bb;
-			q->outstanding -= bb;
+	for (n = 0;; n++) {
+		if (likely(hwq_cq_peek_good(c->cq, &counter))) {
+			hwq_cq_advance(c->cq);
+			note_done(q, c, counter);
+		} else if (!take_other_cqe(q, c)) {
+			break;
 		}
 	}
 	if (n != 0) {

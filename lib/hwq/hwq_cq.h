@@ -141,6 +141,21 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 	return true;
 }
 
+/** Looks at the next completion as hwq_cq_peek() does, and decodes only what says which WQE is done.
+ *  @return true: it is a good one of a send queue's WQE, *wqe_counter; or false: there is none yet, or it is
+ *  of another kind: hwq_cq_peek() tells. */
+static inline bool
+hwq_cq_peek_good(const struct hwq_cq *cq, uint16_t *wqe_counter)
+{
+	/* Opcode 0 (REQ), and the owner bit of the lap. */
+	static_assert(MLX5_CQE_REQ == 0, "a good completion has no opcode bits");
+	if ((hwq_cqe_op_own(cq->next) & (0xf0 | MLX5_CQE_OWNER_MASK)) != cq->lap)
+		return false;
+	hwq_fence_owner_before_cqe();
+	*wqe_counter = be16toh(((const struct mlx5_cqe64 *)cq->next)->wqe_counter);
+	return true;
+}
+
 /** Consumes the entry that hwq_cq_peek() showed. The device learns it from hwq_cq_publish(). */
 static inline void
 hwq_cq_advance(struct hwq_cq *cq)

@@ -136,6 +136,35 @@ decode(void)
 		"the name of a syndrome beyond the table");
 }
 
+/* Only a good completion of a send queue is seen, whatever its format and solicited bits are. */
+static void
+good_ones(void)
+{
+	static const uint8_t others[] = {1, 2, 3, 4, 12, 13, 14};
+	struct hwq_cqe rec;
+	uint16_t counter = 0;
+	unsigned int i;
+
+	start(N_CQE - 1);
+	CHECK(!hwq_cq_peek_good(&cq, &counter), "an entry that was never written");
+	for (i = 0; i < sizeof(others); i++) {
+		device_writes(N_CQE - 1, others[i], 1, 2);
+		CHECK(!hwq_cq_peek_good(&cq, &counter), "opcode %u", others[i]);
+		CHECK(hwq_cq_peek(&cq, &rec), "opcode %u is there", others[i]);
+	}
+	CHECK_EQ(counter, 0, "what is not seen is not written");
+	device_writes(N_CQE - 1, 0, 1, 0xbeef);
+	buf[(N_CQE - 1) * 64 + 63] |= 0x0e;
+	CHECK(hwq_cq_peek_good(&cq, &counter), "a good one");
+	CHECK_EQ(counter, 0xbeef, "its counter");
+	hwq_cq_advance(&cq);
+	device_writes(0, 0, 1, 3);
+	CHECK(!hwq_cq_peek_good(&cq, &counter), "the next entry is from the lap before");
+	device_writes(N_CQE, 0, 1, 4);
+	CHECK(hwq_cq_peek_good(&cq, &counter), "the first entry of the next lap");
+	CHECK_EQ(counter, 4, "its counter");
+}
+
 /*
  * All fields of a receive CQE: path bits at 17, LID at 22, flags, service level and QPN from 24 on,
  * checksums at 28 and 29 (libmlx5 names them hds_ip_ext and l4_hdr_type_etc), VLAN at 30.
@@ -344,6 +373,7 @@ main(void)
 {
 	RUN("entries are taken once, in order, over many laps", laps());
 	RUN("the consumer index wraps at 24 and at 32 bits", index_wraps());
+	RUN("only good completions of WQEs are taken by their counter", good_ones());
 	RUN("good and error CQEs become records", decode());
 	RUN("receives of every kind become records", decode_receive());
 	RUN("signature errors become records", decode_signature_error());
