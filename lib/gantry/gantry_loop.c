@@ -17,8 +17,6 @@
 #include "gantry_log.h"
 #include "gantry_sleep.h"
 
-/* After so many turns without work, the lcore sleeps, or other threads of this CPU run. */
-#define IDLE_TURNS 256
 /* Events that are taken at a time. */
 #define MAX_EVENTS 16
 
@@ -176,7 +174,7 @@ loop_main(void *arg)
 			idle = 0;
 		} else {
 			rte_pause();
-			if (++idle % IDLE_TURNS == 0) {
+			if (++idle % GANTRY_IDLE_TURNS == 0) {
 				if (l->run != NULL && !l->awake)
 					sleep_until_event(l);
 				else

@@ -18,6 +18,9 @@
 
 #include "gantry_worker.h"
 
+/* After so many turns without work, the lcore sleeps, or other threads of its CPU run. */
+#define GANTRY_IDLE_TURNS 256
+
 /*
  * Prepares the worker's lcore for sleeping, and gives the worker its bell. An lcore sleeps while all
  * workers that run there have a bell. gantry_loop_unprepare() ends it. 0 or a negative errno.

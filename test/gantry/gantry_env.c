@@ -183,12 +183,18 @@ env_is_filled(const void *p, size_t len, uint64_t seed)
 	return true;
 }
 
-void
-env_pump(void)
+bool
+env_is_pumped(void)
 {
 	const char *threads = getenv("SOFTHCA_THREADS");
 
-	if (threads != NULL && atoi(threads) == 0)
+	return threads != NULL && atoi(threads) == 0;
+}
+
+void
+env_pump(void)
+{
+	if (env_is_pumped())
 		softhca_pump();
 }
 

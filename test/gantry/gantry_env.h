@@ -48,6 +48,8 @@ void env_mend(struct gantry_mem *mem);
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
+/* True: the adapter has no thread. It does nothing but in env_pump(), and what calls that. */
+bool env_is_pumped(void);
 /* If the adapter has no thread, runs it for one turn. */
 void env_pump(void);
 /* Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. */

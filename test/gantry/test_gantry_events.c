@@ -831,8 +831,7 @@ static const struct check_case worker_cases[] = {
 int
 main(int argc, char **argv)
 {
-	const char *threads = getenv("SOFTHCA_THREADS");
-	bool pumped = threads != NULL && atoi(threads) == 0;
+	bool pumped = env_is_pumped();
 	struct check_case all[32];
 	uint32_t n = 0, i;
 

@@ -394,9 +394,8 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const char *threads = getenv("SOFTHCA_THREADS");
 
-	pumped = threads != NULL && atoi(threads) == 0;
+	pumped = env_is_pumped();
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <softhca.h>
 
 #include <gantry_loop.h>
+#include <gantry_queue.h>
 #include <gantry_sleep.h>
 
 #include "gantry_env.h"
@@ -208,6 +210,121 @@ a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
 	env_queue_done(far);
 }
 
+/* ------------------------------------------------------------------ the last looks */
+
+/* Waits until the device has written a CQE of the connection, which nobody takes. */
+static void
+wait_for_cqe(const struct gantry_conn *c)
+{
+	uint64_t end = patience();
+
+	while (!hwq_cq_is_ours(c->cq, c->cq->ci)) {
+		CHECK(rte_get_timer_cycles() < end);
+		env_pump();
+	}
+}
+
+/* A completion that came before the CQ was armed makes no event: ibv_req_notify_cq(3). */
+static void
+nobody_sleeps_on_a_completion_that_is_there(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 8};
+	struct gantry_queue *q;
+	struct gantry_comp comp;
+	uint16_t peer, back;
+	unsigned int i;
+
+	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &q), 0);
+	env_connect(q, &peer, q, &back);
+	CHECK(gantry_sleep_arm(q));
+	/* The cookie 1 is a copy, and 0 is a write to the peer. */
+	for (i = 0; i < 2; i++) {
+		struct gantry_desc d = work(i, peer);
+
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		wait_for_cqe(i == 1 ? &q->conn[GANTRY_CONN_OWN]
+				    : &q->conn[gantry_queue_peer_conn(q, peer)]);
+		CHECK(!gantry_sleep_arm(q));
+		env_collect(q, &comp, 1);
+		CHECK_EQ(comp.status, GANTRY_OK);
+		CHECK(gantry_sleep_arm(q));
+	}
+	gantry_sleep_take_events(q);
+	env_queue_done(q);
+}
+
+/*
+ * In each turn the lcore looks at `looked` and then at `looking`. While it looks at `looking`, so
+ * many turns after the last work, a descriptor comes for `looked`. The linker gives us each call of
+ * gantry_poll().
+ */
+#define NOT_YET (UINT32_MAX / 2)
+
+static struct {
+	atomic_uint after;  /* 0: none comes */
+	unsigned int turns; /* since then; NOT_YET: that work is not done */
+	struct gantry_worker *looked, *looking;
+} late;
+
+uint16_t __real_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+uint16_t __wrap_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+
+uint16_t
+__wrap_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	unsigned int after = atomic_load(&late.after);
+	struct gantry_desc d;
+
+	n = __real_gantry_poll(q, comp, n);
+	if (after == 0)
+		return n;
+	if (n != 0 && q == gantry_worker_queue(late.looked))
+		late.turns = 0;
+	if (q == gantry_worker_queue(late.looking) && late.turns++ == after) {
+		atomic_store(&late.after, 0);
+		d = env_copy(src, dst, 64);
+		CHECK_EQ(gantry_enqueue_burst(late.looked, &d, 1), 1);
+	}
+	return n;
+}
+
+/*
+ * Before and in the last turn before the lcore says that it is asleep, and in the turn after that,
+ * which is the last one before it sleeps.
+ */
+static void
+what_comes_behind_the_last_look_is_seen(void)
+{
+	struct gantry_desc d = env_copy(src, dst, 64);
+	uint64_t slept = gantry_loop_sleeps(1);
+	unsigned int i;
+
+	late.looking = worker_on(1, GANTRY_IDLE_SLEEP);
+	late.looked = worker_on(1, GANTRY_IDLE_SLEEP);
+	/* The lcore looks first at the worker that joined last. */
+	CHECK_EQ(gantry_worker_start(late.looking), 0);
+	wait_until_asleep(1, slept);
+	CHECK_EQ(gantry_worker_start(late.looked), 0);
+	for (i = 0; i < 4; i++) {
+		uint64_t first = 0, second = 0, end = patience();
+
+		late.turns = NOT_YET;
+		atomic_store(&late.after, GANTRY_IDLE_TURNS - 2 + i);
+		CHECK_EQ(gantry_enqueue_burst(late.looked, &d, 1), 1);
+		/* Taking a completion would wake the lcore. */
+		while (atomic_load(&late.after) != 0 ||
+			env_stats(gantry_worker_queue(late.looked)).completed < 2 * (i + 1))
+			CHECK(rte_get_timer_cycles() < end);
+		take(late.looked, 1, &first);
+		take(late.looked, 1, &second);
+	}
+	CHECK_EQ(gantry_stop(g), 0);
+	CHECK_EQ(gantry_worker_destroy(late.looking), 0);
+	CHECK_EQ(gantry_worker_destroy(late.looked), 0);
+}
+
+/* ------------------------------------------------------------------ latency */
+
 static int
 compare(const void *a, const void *b)
 {
@@ -252,6 +369,9 @@ static const struct check_case cases[] = {
 	{"room for completions wakes the lcore", room_for_completions_wakes_the_lcore},
 	{"a sleeping lcore hears of starts, stops and peers",
 		a_sleeping_lcore_hears_of_starts_stops_and_peers},
+	{"nobody sleeps on a completion that is there",
+		nobody_sleeps_on_a_completion_that_is_there},
+	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},
 	{"the latency is printed", the_latency_is_printed},
 };
 
