@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations to peers: the rules of their fields, atomics, and WQEs that the caller has written. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
+#include <hwq_event.h>
 #include <hwq_mkey.h>
 #include <hwq_wr.h>
 #include <hwq_wr_umr.h>
@@ -16,6 +19,7 @@
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
+#include "gantry_sleep.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
 
@@ -728,6 +732,66 @@ a_receive_keeps_its_memory(void)
 	env_queue_done(b);
 }
 
+/* True: the peer's program hears of an event within ms milliseconds, and has taken it. */
+static bool
+event_comes(struct gantry_queue *q, int ms)
+{
+	uint64_t end = rte_get_timer_cycles() + ms * (rte_get_timer_hz() / 1000);
+	struct pollfd wait = {.fd = gantry_sleep_fd(q), .events = POLLIN};
+
+	do {
+		env_pump();
+		if (poll(&wait, 1, 1) == 1) {
+			gantry_sleep_take_events(q);
+			return true;
+		}
+	} while (rte_get_timer_cycles() < end);
+	return false;
+}
+
+/* The peer asks for events of solicited messages only (ibv_req_notify_cq(3)). */
+static void
+solicited_messages_raise_an_event_and_others_do_not(void)
+{
+	static const uint8_t kinds[] = {GANTRY_OP_SEND, GANTRY_OP_SEND_IMM, GANTRY_OP_WRITE_IMM};
+	const struct gantry_queue_conf conf = {.depth = 8};
+	struct gantry_queue *a = env_queue(g, 8), *b;
+	struct gantry_recv_comp comp;
+	uint16_t to, from;
+	unsigned int i, k;
+
+	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &b), 0);
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		/* In the WQE; in memory; and a write of two WQEs. */
+		for (k = 0; k < (kinds[i] == GANTRY_OP_WRITE_IMM ? 3 : 2); k++) {
+			struct gantry_recv r = recv_at(7, dst + 200000, 4096);
+			struct gantry_desc d;
+			uint64_t max_len = g->max_msg_len;
+
+			if (k == 2)
+				g->max_msg_len = 2048;
+			connect_with(a, &to, 0, b, &from, 4);
+			g->max_msg_len = max_len;
+			d = message(kinds[i], to, k == 0 ? 8 : 4096, 0);
+			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
+			hwq_cq_arm(b->conn[gantry_queue_peer_conn(b, from)].recv_cq, true);
+			CHECK_EQ(env_do_one(a, d), GANTRY_OK);
+			recv_collect(b, &comp, 1);
+			CHECK(!event_comes(b, 2));
+			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
+			d.flags = GANTRY_DESC_SOLICITED;
+			CHECK_EQ(env_do_one(a, d), GANTRY_OK);
+			CHECK(event_comes(b, 20000));
+			recv_collect(b, &comp, 1);
+			CHECK_EQ(comp.status, GANTRY_OK);
+			CHECK_EQ(gantry_peer_close(a, to), 0);
+			CHECK_EQ(gantry_peer_close(b, from), 0);
+		}
+	}
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
 /* ------------------------------------------------------------------ atomics */
 
 static struct gantry_desc
@@ -997,6 +1061,8 @@ static const struct check_case cases[] = {
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"a failed connection gives its receives back",
 		a_failed_connection_gives_its_receives_back},
+	{"solicited messages raise an event, and others do not",
+		solicited_messages_raise_an_event_and_others_do_not},
 	{"a closed connection gives its receives back",
 		a_closed_connection_gives_its_receives_back},
 	{"a receive keeps its memory", a_receive_keeps_its_memory},
