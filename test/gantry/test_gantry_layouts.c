@@ -537,6 +537,49 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 	destroy(&t);
 }
 
+/*
+ * A gather was flushed and is posted again: its key is in use until it is done, so a descriptor with
+ * another layout waits.
+ */
+static void
+a_key_of_replayed_work_is_not_given_to_another_layout(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 16, .layout_keys = 1};
+	struct shape s = {.block = {{0, 100, 0}, {1000, 200, 0}}, .n = 2};
+	struct shape t = {.block = {{2000, 100, 0}, {3000, 200, 0}}, .n = 2};
+	struct gantry_comp comp[3];
+	struct gantry_desc desc[3];
+	struct gantry_queue *q;
+
+	create(&s);
+	create(&t);
+	reset(20);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	desc[0] = env_copy(src, dst + 4000, 64);
+	desc[1] = gather(&s, src, dst, 300);
+	desc[2] = gather(&t, src, dst + 1000, 300);
+	CHECK_EQ(softhca_fault("complete op=1 syndrome=0x04"), 0);
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	while (env_stats(q).recoveries == 0)
+		CHECK_EQ(env_poll(q, NULL, 0), 0);
+	/* The gather is posted again. The adapter runs nothing of it before it is pumped. */
+	if (env_is_pumped()) {
+		CHECK_EQ(gantry_poll(q, comp, 0), 0);
+		CHECK_EQ(env_stats(q).replays, 1);
+		CHECK_EQ(env_stats(q).layout_misses, 1);
+	}
+	env_collect(q, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK_EQ(comp[2].status, GANTRY_OK);
+	CHECK_EQ(env_stats(q).layout_misses, 2);
+	CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 1000, 200) == 0);
+	CHECK(memcmp(dst + 1000, src + 2000, 100) == 0 && memcmp(dst + 1100, src + 3000, 200) == 0);
+	destroy(&s);
+	destroy(&t);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
 	{"random layouts move what loops of the CPU move",
 		random_layouts_move_what_loops_of_the_cpu_move},
@@ -552,6 +595,8 @@ static const struct check_case cases[] = {
 		layouts_that_the_device_cannot_have_are_refused},
 	{"whatever fails, no descriptor moves the bytes of another layout",
 		whatever_fails_no_descriptor_moves_the_bytes_of_another_layout},
+	{"a key of replayed work is not given to another layout",
+		a_key_of_replayed_work_is_not_given_to_another_layout},
 };
 
 int
