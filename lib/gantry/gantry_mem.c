@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_memory.h>
+
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
@@ -329,7 +331,11 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 
 	if (ret != 0)
 		return ret;
-	gantry_mem_eal_unfollow(mem);
+	if (g->eal == mem) {
+		/* Behind it, no event is being told. It fails where EAL's memory never changes. */
+		(void)rte_mem_event_callback_unregister(GANTRY_MEM_EVENTS, mem);
+		g->eal = NULL;
+	}
 	pthread_mutex_lock(&g->regions.lock);
 	mem->ending = true;
 	ret = pieces_forget(mem);

@@ -11,6 +11,9 @@
 #include "gantry.h"
 #include "gantry_region.h"
 
+/* The name under which EAL tells a registration of its memory's changes: rte_memory.h. */
+#define GANTRY_MEM_EVENTS "gantry"
+
 /* A part of a registration that has a key of its own. */
 struct gantry_piece {
 	struct gantry_region region; /* what queues find */
@@ -45,8 +48,6 @@ int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **me
 int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
 /* Puts it on that list of the engine, instead of the one that it is on. NULL: on none. Control thread. */
 void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
-/* If mem is that of EAL's memory: it does not follow EAL's changes any more. Control thread. */
-void gantry_mem_eal_unfollow(struct gantry_mem *mem);
 /* Ends a registration that no caller has got. What cannot end now, gantry_destroy() ends. Control thread. */
 void gantry_mem_give_up(struct gantry_mem *mem);
 

@@ -22,7 +22,6 @@
 #include "gantry_log.h"
 #include "gantry_mem.h"
 
-#define EVENT_NAME "gantry"
 /* How long memory that goes is waited for. The device keeps the pages that are still in use then. */
 #define LEAVE_MS 1
 
@@ -171,19 +170,10 @@ add_area(const struct rte_memseg_list *list, const struct rte_memseg *first, siz
 static int
 follow(struct gantry_mem *mem)
 {
-	if (rte_mem_event_callback_register(EVENT_NAME, on_event, mem) == 0 || rte_errno == ENOTSUP)
+	if (rte_mem_event_callback_register(GANTRY_MEM_EVENTS, on_event, mem) == 0 ||
+		rte_errno == ENOTSUP)
 		return 0;
 	return -rte_errno;
-}
-
-void
-gantry_mem_eal_unfollow(struct gantry_mem *mem)
-{
-	/* Behind it, no event is being told. Fails where nothing is followed. */
-	if (mem->g->eal != mem)
-		return;
-	(void)rte_mem_event_callback_unregister(EVENT_NAME, mem);
-	mem->g->eal = NULL;
 }
 
 int

@@ -2,11 +2,10 @@
 /*
  * EAL's memory, which grows and shrinks.
  *
- * Without huge pages EAL's memory never changes. So this program plays EAL: it takes the engine's
- * callback, and tells it of pages of its own. Where EAL has huge pages, the variant `huge` lets EAL
+ * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by which
+ * the engine gives EAL its callback, and tells it of pages of its own. Where EAL has huge pages, the variant `huge` lets EAL
  * itself grow and shrink.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -47,25 +46,27 @@ count_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 	callback(type, addr, len, arg);
 }
 
-int
-rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t clb, void *arg)
-{
-	int (*of_eal)(const char *, rte_mem_event_callback_t, void *) =
-		dlsym(RTLD_NEXT, "rte_mem_event_callback_register");
+int __real_rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t clb,
+	void *arg);
+int __real_rte_mem_event_callback_unregister(const char *name, void *arg);
+int __wrap_rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t clb,
+	void *arg);
+int __wrap_rte_mem_event_callback_unregister(const char *name, void *arg);
 
+int
+__wrap_rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t clb, void *arg)
+{
 	callback = clb;
 	callback_arg = arg;
-	return of_eal(name, count_event, arg);
+	return __real_rte_mem_event_callback_register(name, count_event, arg);
 }
 
 int
-rte_mem_event_callback_unregister(const char *name, void *arg)
+__wrap_rte_mem_event_callback_unregister(const char *name, void *arg)
 {
-	int (*of_eal)(const char *, void *) = dlsym(RTLD_NEXT, "rte_mem_event_callback_unregister");
-
 	CHECK(callback != NULL && arg == callback_arg);
 	callback = NULL;
-	return of_eal(name, arg);
+	return __real_rte_mem_event_callback_unregister(name, arg);
 }
 
 static void
