@@ -95,8 +95,8 @@ umr_fetch(struct umr *u)
 	if (wqe_data_len(seg) < len)
 		return requester_refuse(u->run, VEN_LENGTH, SYN_LOC_LEN);
 	sg_clear(&from);
-	if (!key_gather(use, u->run->lanes, get_be32(seg + DATA_LKEY), u->run->qp->pdn, 0,
-		    get_be64(seg + DATA_VA), len, &from))
+	if (!key_gather(use, &u->run->seen[SEEN_READ], u->run->lanes, get_be32(seg + DATA_LKEY),
+		    u->run->qp->pdn, 0, get_be64(seg + DATA_VA), len, &from))
 		return SYN_LOC_PROT;
 	copy = key_use_alloc(use, len);
 	if (copy == NULL)
@@ -151,7 +151,7 @@ check_bind(struct umr *u, const struct key *now, const struct key *window)
 	if (window->n_entries != 1 || window->layout != KEY_LIST ||
 		window->entry[0].len != window->len)
 		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_MW_BIND);
-	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && now->variant != (u->wqe->imm & 0xff))
+	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && now->variant != (wqe_imm(u->wqe) & 0xff))
 		return requester_refuse(u->run, VEN_KEY_VARIANT, SYN_MW_BIND);
 	if (now->kind == SOFTHCA_MKEY_WINDOW_1 && window->qpn != KEY_ANY_QP)
 		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
@@ -176,7 +176,7 @@ check_free(struct umr *u, const struct key *now)
 		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
 	if (is_free(now) && now->kind != SOFTHCA_MKEY_WINDOW_1)
 		return requester_refuse(u->run, VEN_KEY_FREE, SYN_MW_BIND);
-	if (now->variant != (u->wqe->imm & 0xff))
+	if (now->variant != (wqe_imm(u->wqe) & 0xff))
 		return requester_refuse(u->run, VEN_KEY_VARIANT, SYN_MW_BIND);
 	if (now->qpn != KEY_ANY_QP && now->qpn != u->run->qp->number)
 		return requester_refuse(u->run, VEN_UMR_BOUND, SYN_MW_BIND);
@@ -435,7 +435,7 @@ exec_umr(struct run *run, const struct wqe *wqe)
 		syn = umr_fetch(&u);
 	if (syn != SYN_OK)
 		return syn;
-	key = table_get(&run->lanes->keys, wqe->imm >> 8);
+	key = table_get(&run->lanes->keys, wqe_imm(wqe) >> 8);
 	if (key == NULL)
 		return requester_refuse(run, VEN_KEY_INDEX, SYN_MW_BIND);
 	spin_lock(&key->mkey->lock);

@@ -85,7 +85,7 @@ struct opcode {
 static inline bool
 opcode_runs_on(const struct opcode *op, enum softhca_qp_type type)
 {
-	return (op->qp_types & QP_TYPE_BIT(type)) != 0;
+	return (op->qp_types >> (type & 15) & 1) != 0;
 }
 
 #endif

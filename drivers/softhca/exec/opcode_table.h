@@ -5,14 +5,10 @@
 
 #include "opcode.h"
 
-#define OPCODES 64
-extern const struct opcode opcodes[OPCODES];
-
-/* The row of a WQE's opcode field. Every value has one: unknown opcodes have no executor. */
-static inline const struct opcode *
-opcode_find(uint32_t opcode)
-{
-	return &opcodes[opcode < OPCODES ? opcode : OPCODES - 1];
-}
+/*
+ * By a WQE's opcode field. Every value has a row: unknown opcodes have no executor, and no QP type runs
+ * them.
+ */
+extern const struct opcode opcodes[UINT8_MAX + 1];
 
 #endif

@@ -201,7 +201,7 @@ order_settle_all(struct run *run)
 static enum kind
 kind_of(const struct wqe *wqe)
 {
-	switch (wqe->opcode) {
+	switch (wqe_opcode(wqe)) {
 	case OPC_MMO:
 		return KIND_MEMCPY;
 	case OPC_WRITE:
@@ -295,7 +295,7 @@ order_end(struct run *run, const struct wqe *wqe, bool completes)
 
 	held->completes = completes;
 	held->index = run->qp->sq_ci;
-	held->opcode = wqe->opcode;
+	held->opcode = wqe_opcode(wqe);
 	held->byte_cnt = run->byte_cnt;
 	o->holds = false;
 }

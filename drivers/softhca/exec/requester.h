@@ -21,8 +21,8 @@ message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 	m->type = qp->type;
 	m->qpn = qp->number;
 	m->dest_qpn = qp->attr.dest_qpn;
-	m->imm = wqe->imm;
-	m->solicited = wqe->solicited;
+	m->imm = wqe_imm(wqe);
+	m->solicited = wqe_solicited(wqe);
 	m->delayed = qp->delayed;
 	if (qp->type != SOFTHCA_QP_RC)
 		message_address(run, wqe, m);

@@ -25,8 +25,8 @@ receive_is_there(struct run *run)
 	return srq_has_work(r->srq);
 }
 
-unsigned int
-respond_write(struct run *run, const struct message *m, struct answer *answer)
+static unsigned int __attribute__((noinline))
+write_any(struct run *run, const struct message *m, struct answer *answer)
 {
 	const uint64_t len = m->payload->len;
 	unsigned int syn;
@@ -46,19 +46,46 @@ respond_write(struct run *run, const struct message *m, struct answer *answer)
 	return m->op->recv != 0 ? responder_end_write(run, m, len, answer) : SYN_OK;
 }
 
-unsigned int
-respond_read(struct run *run, const struct message *m, struct answer *answer)
+static unsigned int __attribute__((noinline)) read_any(struct run *run, const struct message *m)
 {
 	const uint64_t len = m->payload->len;
 	struct sg src;
 	unsigned int syn = responder_gather(run, m, len, &src);
 	enum sg_end end;
 
-	(void)answer;
 	if (syn != SYN_OK)
 		return syn;
 	if (len > RUN_LONG_COPY)
 		run_drop_cq(run);
 	end = key_use_move(&run->use, m->payload, &src);
 	return end == SG_MOVED ? SYN_OK : no_memory(run, m, end, SG_NO_SRC);
+}
+
+unsigned int
+respond_write(struct run *run, const struct message *m, struct answer *answer)
+{
+	const uint64_t len = m->payload->len;
+	void *dst = m->op->recv == 0 ? responder_seen(run, m, len) : NULL;
+
+	if (__builtin_expect(dst == NULL, 0))
+		return write_any(run, m, answer);
+	if (len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	piece_copy(dst, m->payload->v[0].p, len);
+	return SYN_OK;
+}
+
+unsigned int
+respond_read(struct run *run, const struct message *m, struct answer *answer)
+{
+	const uint64_t len = m->payload->len;
+	const void *src = responder_seen(run, m, len);
+
+	(void)answer;
+	if (__builtin_expect(src == NULL, 0))
+		return read_any(run, m);
+	if (len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	piece_copy(m->payload->v[0].p, src, len);
+	return SYN_OK;
 }

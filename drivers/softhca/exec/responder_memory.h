@@ -24,6 +24,22 @@ responder_pdn(const struct run *run)
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);
 
+/*
+ * The memory that the message names, of len bytes, if its data are one piece of plain memory, and it names
+ * the plain region that was found last. NULL: responder_gather() has to look.
+ */
+static inline void *
+responder_seen(const struct run *run, const struct message *m, uint64_t len)
+{
+	const uint32_t access = m->op->remote_access;
+
+	if (m->payload->n != 1 || m->payload->rare != 0 || run->use.after != NULL ||
+		(run->responder.qp->attr.access & access) == 0)
+		return NULL;
+	return key_seen_memory(&run->responder.memory, m->rkey, responder_pdn(run), access, m->va,
+		len);
+}
+
 /* The memory that the message names, of len bytes. SYN_OK, or the syndrome of a refusal. */
 static inline unsigned int
 responder_gather(struct run *run, const struct message *m, uint64_t len, struct sg *out)
@@ -35,8 +51,8 @@ responder_gather(struct run *run, const struct message *m, uint64_t len, struct 
 	if ((qp->attr.access & access) == 0)
 		return responder_refuse_kind(run, m);
 	/* Without data, the key is not looked at. */
-	if (len == 0 || key_gather(&run->use, qp->dev->lanes, m->rkey, responder_pdn(run), access,
-				m->va, len, out))
+	if (len == 0 || key_gather(&run->use, &run->responder.memory, qp->dev->lanes, m->rkey,
+				responder_pdn(run), access, m->va, len, out))
 		return SYN_OK;
 	return responder_refuse_memory(run, m);
 }

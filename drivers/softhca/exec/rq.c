@@ -32,13 +32,11 @@ struct receive_owner {
 	uint32_t pdn;
 };
 
-/* Gathers n data segments of a receive WQE, until they hold `need` bytes. */
 static enum wire_syndrome
-receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t *seg,
+receive_gather_segments(struct run *run, const struct receive_owner *owner, const uint8_t *seg,
 	unsigned int n, uint64_t need, struct sg *sg)
 {
 	sg_clear(sg);
-	run->use.receiving = true;
 	for (unsigned int i = 0; i < n && i < SG_MAX && sg->len < need; i++, seg += WQE_SEG) {
 		uint32_t len = get_be32(seg + DATA_LEN), lkey = get_be32(seg + DATA_LKEY);
 
@@ -46,13 +44,25 @@ receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t
 			break;
 		if (len == 0)
 			len = DATA_LEN_ZERO_IS;
-		if (!key_gather(&run->use, owner->lanes, lkey, owner->pdn, ACC_LOCAL_WRITE,
-			    get_be64(seg + DATA_VA), len, sg))
+		if (!key_gather(&run->use, &run->responder.receive, owner->lanes, lkey, owner->pdn,
+			    ACC_LOCAL_WRITE, get_be64(seg + DATA_VA), len, sg))
 			return SYN_LOC_PROT;
 	}
-	run->use.receiving = false;
 	run->use.vendor = VEN_LENGTH;
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
+}
+
+/* Gathers n data segments of a receive WQE, until they hold `need` bytes. */
+static enum wire_syndrome
+receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t *seg,
+	unsigned int n, uint64_t need, struct sg *sg)
+{
+	enum wire_syndrome syn;
+
+	run->use.receiving = true;
+	syn = receive_gather_segments(run, owner, seg, n, need, sg);
+	run->use.receiving = false;
+	return syn;
 }
 
 static enum wire_syndrome

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "cq.h"
+#include "gather.h"
 #include "lanes.h"
 #include "opcode.h"
 #include "qp.h"
@@ -22,6 +23,7 @@ struct responder {
 	struct softhca_srq *srq;  /* held, or NULL */
 	uint32_t client; /* the one QP that qp is connected to; 0: each message names another */
 	bool mute;       /* a fault: the receive's completion is lost */
+	struct key_seen memory, receive; /* the last regions of messages and of receives */
 };
 
 /* What a QP has sent to the responder that is held, and what came back: carried.h. */
@@ -35,10 +37,19 @@ struct carried {
 	uint64_t packets[MESSAGE_N_KINDS];       /* beyond the first one of each message */
 };
 
+/* The requester's last regions, by what its WQEs use them for. */
+enum run_seen {
+	SEEN_READ = 0,
+	SEEN_WRITE = ACC_LOCAL_WRITE,
+	SEEN_OPAQUE,
+	SEEN_N
+};
+
 struct run {
 	struct key_use use; /* of the WQE that runs: its requester and its responder */
 	struct softhca_lanes *lanes;
 	struct softhca_qp *qp; /* the requester */
+	struct key_seen seen[SEEN_N];
 	struct responder responder;
 	struct carried carried;
 	struct softhca_cq *cq; /* held, or NULL: a send CQ or a receive CQ */

@@ -21,8 +21,6 @@
 #include "uar.h"
 #include "violation.h"
 
-#define VISIT_MAX 256 /* WQEs of one visit: the other queues of the lane wait as long */
-
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
 static bool
@@ -44,6 +42,16 @@ sq_limit(struct softhca_qp *qp, uint16_t posted)
 	return announced <= posted ? announced : 0;
 }
 
+/* WQEs may have run that no doorbell had announced, or only the first part of one: all count as announced. */
+static void
+sq_announce_ran(struct softhca_qp *qp, uint16_t start)
+{
+	uint16_t announced = (uint16_t)(qp->announced - start), ran = (uint16_t)(qp->sq_ci - start);
+
+	if (announced < ran)
+		qp->announced = qp->sq_ci;
+}
+
 /*
  * A doorbell was rung, and what was announced has run, but more is posted. Either its doorbell is
  * still to come; or a wrong index or DS made the doorbell announce too little, and then the next
@@ -57,7 +65,7 @@ sq_check_rest(struct run *run, uint16_t posted)
 
 	if (posted == 0 || !qp->rang || !sq_is_strict(qp))
 		return;
-	wqe = wqe_fetch(qp, NULL);
+	wqe = wqe_fetch(qp);
 	if (wqe_check(qp, &wqe, posted) != VEN_NONE)
 		sq_step(run, posted);
 }
@@ -75,36 +83,13 @@ sq_step_head(struct run *run, uint16_t posted, bool watched)
 	return watched ? sq_step_watched(run, posted) : sq_step(run, posted);
 }
 
-static inline __attribute__((always_inline)) bool
-sq_run_posted(struct run *run, uint16_t posted, const bool watched)
+static enum step __attribute__((noinline))
+sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 {
-	struct softhca_qp *qp = run->qp;
-	uint16_t limit = sq_limit(qp, posted);
-
-	for (unsigned int n = 0; limit != 0; n++) {
-		uint16_t before = qp->sq_ci, ran;
-
-		if (n == VISIT_MAX)
-			return true;
-		/* A request from the peer may have put the QP into error meanwhile. */
-		if (qp_state(qp) != QP_RTS)
-			return false;
-		if (sq_step_head(run, posted, watched) != STEP_NEXT)
-			return false;
-		ran = (uint16_t)(qp->sq_ci - before);
-		posted = (uint16_t)(posted - ran);
-		limit = (uint16_t)(ran < limit ? limit - ran : 0);
-	}
-	sq_check_rest(run, posted);
-	return false;
-}
-
-static bool __attribute__((noinline)) sq_run_watched(struct run *run, uint16_t posted)
-{
-	bool more = sq_run_posted(run, posted, true);
+	enum step step = sq_steps_by(run, posted, limit, sq_step_watched);
 
 	order_settle(run);
-	return more;
+	return step;
 }
 
 /* Returns true where more can run at once. */
@@ -112,7 +97,9 @@ static bool
 sq_run(struct run *run)
 {
 	struct softhca_qp *qp = run->qp;
-	uint16_t posted = sq_posted(qp);
+	const uint16_t start = qp->sq_ci, posted = sq_posted(qp);
+	uint16_t limit;
+	enum step step;
 
 	if (posted > qp->sq_bb) {
 		violation("QP 0x%x: %u WQEBBs posted to a send queue of %u", qp->number, posted,
@@ -120,9 +107,12 @@ sq_run(struct run *run)
 		sq_fatal(run);
 		return false;
 	}
-	if (sq_is_watched(qp))
-		return sq_run_watched(run, posted);
-	return sq_run_posted(run, posted, false);
+	limit = sq_limit(qp, posted);
+	step = sq_is_watched(qp) ? sq_steps_watched(run, posted, limit)
+				 : sq_steps(run, posted, limit);
+	if (step == STEP_NEXT)
+		sq_check_rest(run, (uint16_t)(posted - (uint16_t)(qp->sq_ci - start)));
+	return step == STEP_MORE;
 }
 
 /* In SQD only the WQE that already waits is finished. Then an event tells, if the program asked. */
@@ -170,6 +160,7 @@ sq_visit(struct run *run)
 {
 	struct softhca_qp *qp = run->qp;
 	enum qp_state state = qp_state(qp);
+	const uint16_t start = qp->sq_ci;
 	bool more = false;
 
 	if (state != QP_RESET && state != QP_INIT && state != QP_ERR && cq_failed(qp))
@@ -182,6 +173,7 @@ sq_visit(struct run *run)
 		sq_visit_error(run);
 	else if (qp_state(qp) == QP_SQE && qp->sq_bb != 0 && sq_posted(qp) != 0)
 		sq_flush(run);
+	sq_announce_ran(qp, start);
 	run_drop_cq(run);
 	responder_release(run);
 	if (run->use.spill != NULL)

@@ -33,7 +33,7 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		.opcode = syn == SYN_OK ? CQE_REQ : CQE_REQ_ERR,
 		.uidx = qp->uidx,
 		.byte_cnt = run->byte_cnt,
-		.opcode_qpn = wqe->opcode << 24 | qp->number,
+		.opcode_qpn = wqe_opcode(wqe) << 24 | qp->number,
 		.wqe_counter = qp->sq_ci,
 		.syndrome = syn,
 		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->use.vendor,
@@ -57,14 +57,13 @@ sq_flush(struct run *run)
 		return;
 	run->byte_cnt = 0;
 	while (posted != 0) {
-		struct wqe wqe = wqe_fetch(qp, NULL);
+		const struct wqe wqe = wqe_fetch(qp);
+		const uint32_t bb = wqe_bb(&wqe) < posted ? wqe_bb(&wqe) : posted;
 
-		if (wqe.ce != CE_NO_FLUSH)
+		if (wqe_ce(&wqe) != CE_NO_FLUSH)
 			sq_complete(run, &wqe, SYN_FLUSH);
-		if (wqe.bb > posted)
-			wqe.bb = posted;
-		sq_advance(qp, wqe.bb);
-		posted = (uint16_t)(posted - wqe.bb);
+		sq_advance(qp, bb);
+		posted = (uint16_t)(posted - bb);
 		run->work++;
 	}
 }
@@ -128,7 +127,7 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	run->work++;
 	if (syn != SYN_FLUSH && stream_fail(qp, wqe))
 		syn = SYN_FLUSH; /* the rest of the queue goes on */
-	sq_advance(qp, wqe->bb <= posted ? wqe->bb : posted);
+	sq_advance(qp, wqe_bb(wqe) < posted ? wqe_bb(wqe) : posted);
 	if (syn == SYN_FLUSH)
 		return true;
 	if (!qp_is_unreliable(qp)) {

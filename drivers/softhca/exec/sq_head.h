@@ -19,11 +19,7 @@ sq_posted(const struct softhca_qp *qp)
 static inline void
 sq_advance(struct softhca_qp *qp, uint32_t bb)
 {
-	uint16_t ahead = (uint16_t)(qp->announced - qp->sq_ci);
-
 	qp->sq_ci = (uint16_t)(qp->sq_ci + bb);
-	if (ahead < bb)
-		qp->announced = qp->sq_ci;
 	qp->bad_bf = false;
 	qp->mute = false;
 	qp->delayed = false;

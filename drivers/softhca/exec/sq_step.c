@@ -4,25 +4,27 @@
 
 #include "message.h"
 #include "order.h"
+#include "requester.h"
 #include "sq_complete.h"
 #include "sq_head.h"
 #include "sq_wait.h"
 #include "stream.h"
 
 static inline __attribute__((always_inline)) enum step
-step_done(struct run *run, const struct wqe *wqe, bool reordered)
+step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 {
-	const bool completes = wqe->ce >= CE_ALWAYS && !run->qp->mute;
+	const bool completes = wqe_ce(wqe) >= CE_ALWAYS && !run->qp->mute;
 
 	if (reordered)
 		order_end(run, wqe, completes);
 	else if (completes)
 		sq_complete(run, wqe, SYN_OK);
-	sq_advance(run->qp, wqe->bb);
+	sq_advance(run->qp, bb);
 	run->work++;
 	if (__builtin_expect(!run->sig_drain, 1))
 		return STEP_NEXT;
 	/* mlx5dv_create_qp(3), SIG_PIPELINING: a wrong signature stops the queue. */
+	run->sig_drain = false;
 	sq_stop(run);
 	return STEP_NEXT;
 }
@@ -41,8 +43,9 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	if (qp_is_unreliable(run->qp) && is_of_responder(result)) {
 		if (result == MESSAGE_RNR)
 			count_rnr(run);
-		return step_done(run, wqe, reordered);
+		return step_done(run, wqe, wqe_bb(wqe), reordered);
 	}
+	run->sig_drain = false;
 	if (result == MESSAGE_LATER)
 		return STEP_WAIT;
 	if (result == MESSAGE_RNR) {
@@ -57,32 +60,47 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
 }
 
+/* A WQE that is malformed, or one that depends on its stream. */
+static unsigned int __attribute__((noinline))
+step_odd(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	const enum wire_vendor why = wqe_check(run->qp, wqe, posted);
+
+	if (why != VEN_NONE) {
+		wqe_report(run->qp, wqe, why, posted);
+		return requester_refuse(run, why, SYN_QP_OP);
+	}
+	if (wqe->op->exec == NULL)
+		return requester_refuse(run, VEN_WQE_OPCODE, SYN_QP_OP);
+	if (!opcode_runs_on(wqe->op, run->qp->type))
+		return requester_refuse(run, VEN_QP_TYPE, SYN_QP_OP);
+	if (wqe->ds < wqe_data_unit(wqe))
+		return requester_refuse(run, VEN_WQE_DS, SYN_QP_OP);
+	if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, wqe))
+		return SYN_FLUSH;
+	return wqe->op->exec(run, wqe);
+}
+
 static inline __attribute__((always_inline)) enum step
 step(struct run *run, uint16_t posted, bool reordered)
 {
-	struct wqe wqe = sq_fetch(run->qp);
-	enum wire_vendor why = wqe_check(run->qp, &wqe, posted);
-	unsigned int result = SYN_QP_OP;
+	const struct softhca_qp *qp = run->qp;
+	const struct wqe wqe = wqe_fetch(qp);
+	const uint32_t bb = wqe_bb(&wqe);
+	unsigned int result;
 
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
-	run->use.receiving = false;
-	run->sig_drain = false;
 	run->byte_cnt = 0;
-	run->use.vendor = why;
-	if (why != VEN_NONE)
-		wqe_report(run->qp, &wqe, why, posted);
-	else if (wqe.op->exec == NULL)
-		run->use.vendor = VEN_WQE_OPCODE;
-	else if (!opcode_runs_on(wqe.op, run->qp->type))
-		run->use.vendor = VEN_QP_TYPE;
-	else if (wqe.ds < wqe_data_unit(&wqe))
-		run->use.vendor = VEN_WQE_DS;
-	else if (run->qp->stream_errors != NULL && stream_is_failed(run->qp, &wqe))
-		result = SYN_FLUSH;
-	else
+	run->use.vendor = VEN_NONE;
+	if (__builtin_expect(wqe_is_of_head(qp, &wqe) && wqe.ds != 0 && bb <= posted &&
+				     !qp->bad_bf && opcode_runs_on(wqe.op, qp->type) &&
+				     wqe.ds >= wqe_data_unit(&wqe) && qp->stream_errors == NULL,
+		    1))
 		result = wqe.op->exec(run, &wqe);
-	return __builtin_expect(result == SYN_OK, 1) ? step_done(run, &wqe, reordered)
+	else
+		result = step_odd(run, &wqe, posted);
+	return __builtin_expect(result == SYN_OK, 1) ? step_done(run, &wqe, bb, reordered)
 						     : step_failed(run, &wqe, result, reordered);
 }
 
@@ -95,8 +113,20 @@ sq_step(struct run *run, uint16_t posted)
 enum step
 sq_step_reordered(struct run *run, uint16_t posted)
 {
-	const struct wqe wqe = sq_fetch(run->qp);
+	const struct wqe wqe = wqe_fetch(run->qp);
 
 	/* Without memory for what it would note, the adapter keeps the order. */
 	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
+}
+
+static inline __attribute__((always_inline)) enum step
+step_plain(struct run *run, uint16_t posted)
+{
+	return step(run, posted, false);
+}
+
+enum step
+sq_steps(struct run *run, uint16_t posted, uint16_t limit)
+{
+	return sq_steps_by(run, posted, limit, step_plain);
 }

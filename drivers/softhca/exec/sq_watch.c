@@ -62,7 +62,7 @@ frame_bytes(const struct run *run, const struct wqe *wqe)
 	const uint8_t *eth = wqe_seg(run, wqe, wqe->first);
 	const uint32_t header = get_be16(eth + ETH_INLINE_LEN), mss = get_be16(eth + ETH_MSS);
 	const uint64_t data = data_bytes(run, wqe, wqe->first + wqe_eth_units(header));
-	const bool is_cut = wqe->opcode == OPC_TSO && mss != 0 && data != 0;
+	const bool is_cut = wqe_opcode(wqe) == OPC_TSO && mss != 0 && data != 0;
 
 	return data + (is_cut ? (data + mss - 1) / mss : 1) * header;
 }
@@ -142,7 +142,7 @@ enum step
 sq_step_watched(struct run *run, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
-	struct wqe wqe = sq_fetch(qp);
+	struct wqe wqe = wqe_fetch(qp);
 	enum step step;
 
 	if (qp->wait == WAIT_NONE) {

@@ -45,9 +45,9 @@ wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct
 			units = gather_inline_seg(run, wqe, ds, len & ~DATA_INLINE, sg);
 			if (units == 0)
 				return SYN_QP_OP;
-		} else if (!key_gather(&run->use, run->lanes, get_be32(seg + DATA_LKEY),
-				   run->qp->pdn, wqe->op->access, get_be64(seg + DATA_VA),
-				   wqe_data_len(seg), sg)) {
+		} else if (!key_gather(&run->use, &run->seen[wqe->op->access], run->lanes,
+				   get_be32(seg + DATA_LKEY), run->qp->pdn, wqe->op->access,
+				   get_be64(seg + DATA_VA), wqe_data_len(seg), sg)) {
 			return SYN_LOC_PROT;
 		}
 		ds += units;
@@ -60,14 +60,11 @@ void
 wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor why,
 	uint16_t posted)
 {
-	uint32_t op = get_be32(wqe->seg0 + CTRL_OPMOD_IDX_OPCODE);
-	uint32_t qpn = get_be32(wqe->seg0 + CTRL_QPN_DS) >> 8;
-
 	if (why == VEN_WQE_INDEX)
 		violation("QP 0x%x: the WQE at WQEBB 0x%x says index 0x%x", qp->number, qp->sq_ci,
-			(op >> 8) & 0xffff);
+			wqe_index(wqe));
 	else if (why == VEN_WQE_QPN)
-		violation("QP 0x%x: WQE 0x%x says QP 0x%x", qp->number, qp->sq_ci, qpn);
+		violation("QP 0x%x: WQE 0x%x says QP 0x%x", qp->number, qp->sq_ci, wqe_qpn(wqe));
 	else if (why == VEN_WQE_DS)
 		violation("QP 0x%x: WQE 0x%x has DS %u, with %u WQEBBs posted", qp->number,
 			qp->sq_ci, wqe->ds, posted);

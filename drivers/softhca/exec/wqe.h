@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_WQE_H
 #define SOFTHCA_WQE_H
 
-#include "opcode.h"
+#include "opcode_table.h"
 #include "qp.h"
 #include "run.h"
 #include "sg.h"
@@ -11,12 +11,63 @@
 struct wqe {
 	const uint8_t *seg0;     /* the control segment */
 	const struct opcode *op; /* the row of its opcode */
-	uint32_t opcode, opmod, ds, bb;
+	uint64_t id; /* its first 8 bytes: opmod, index, opcode, QP number, length in units */
+	uint32_t ds;
 	uint32_t first; /* 16-byte unit of the first segment behind control segment and address */
-	uint32_t imm;   /* host byte order */
-	enum wire_ce ce;
-	bool solicited;
 };
+
+_Static_assert(DATA_INLINE == 1u << 31, "the sign of a length");
+_Static_assert(CTRL_OPMOD_IDX_OPCODE == 0 && CTRL_QPN_DS == 4, "these words are wqe.id");
+
+static inline uint32_t
+wqe_opmod(const struct wqe *wqe)
+{
+	return (uint32_t)(wqe->id >> 56);
+}
+
+static inline uint32_t
+wqe_index(const struct wqe *wqe)
+{
+	return wqe->id >> 40 & 0xffff;
+}
+
+static inline uint32_t
+wqe_opcode(const struct wqe *wqe)
+{
+	return wqe->id >> 32 & 0xff;
+}
+
+static inline uint32_t
+wqe_qpn(const struct wqe *wqe)
+{
+	return wqe->id >> 8 & 0xffffff;
+}
+
+/* WQEBBs that it takes: one, where it does not say how long it is. */
+static inline uint32_t
+wqe_bb(const struct wqe *wqe)
+{
+	return wqe->ds == 0 ? 1 : (wqe->ds + 3) / 4;
+}
+
+/* Immediate data, or a key: host byte order. */
+static inline uint32_t
+wqe_imm(const struct wqe *wqe)
+{
+	return get_be32(wqe->seg0 + CTRL_IMM);
+}
+
+static inline enum wire_ce
+wqe_ce(const struct wqe *wqe)
+{
+	return wqe->seg0[CTRL_FM_CE_SE] >> 2 & 3;
+}
+
+static inline bool
+wqe_solicited(const struct wqe *wqe)
+{
+	return (wqe->seg0[CTRL_FM_CE_SE] & 2) != 0;
+}
 
 /* 16-byte units of address behind the control segment, of an opcode that is not local. */
 static inline unsigned int
@@ -39,48 +90,39 @@ wqe_head(const struct softhca_qp *qp)
 	return qp->sq + (((uint32_t)qp->sq_ci * WQEBB) & qp->sq_mask);
 }
 
-/* The opcode of the WQE at the head of the queue. */
-static inline uint32_t
-wqe_opcode(const struct softhca_qp *qp)
+/* The WQE at the head of the queue, whatever it says. */
+static inline struct wqe
+wqe_fetch(const struct softhca_qp *qp)
 {
-	return get_be32(wqe_head(qp) + CTRL_OPMOD_IDX_OPCODE) & 0xff;
+	const uint8_t *seg0 = wqe_head(qp);
+	const uint64_t id = get_be64(seg0);
+	struct wqe wqe = {.seg0 = seg0,
+		.id = id,
+		.op = &opcodes[id >> 32 & 0xff],
+		.ds = id & 0x3f,
+		.first = 1};
+
+	if (qp->type != SOFTHCA_QP_RC && !wqe.op->local)
+		wqe.first += wqe_address_units(qp->type);
+	return wqe;
 }
 
-/*
- * The WQE at the head of the queue, whatever it says. op: the row of its opcode; NULL for a WQE that
- * does not run, whose segments nobody reads.
- */
-static inline struct wqe
-wqe_fetch(const struct softhca_qp *qp, const struct opcode *op)
+/* It has the index of the head of the queue, and the number of its QP. */
+static inline bool
+wqe_is_of_head(const struct softhca_qp *qp, const struct wqe *wqe)
 {
-	struct wqe wqe = {.seg0 = wqe_head(qp), .op = op, .first = 1};
-	uint32_t opmod_idx_opcode = get_be32(wqe.seg0 + CTRL_OPMOD_IDX_OPCODE);
-	uint8_t fm_ce_se = wqe.seg0[CTRL_FM_CE_SE];
+	const uint64_t id = (uint64_t)qp->sq_ci << 40 | (uint64_t)qp->number << 8;
 
-	wqe.opcode = opmod_idx_opcode & 0xff;
-	wqe.opmod = opmod_idx_opcode >> 24;
-	wqe.ds = wqe.seg0[CTRL_QPN_DS + 3] & 0x3f;
-	wqe.bb = wqe.ds == 0 ? 1 : (wqe.ds + 3) / 4;
-	if (op != NULL && qp->type != SOFTHCA_QP_RC && !op->local)
-		wqe.first += wqe_address_units(qp->type);
-	wqe.imm = get_be32(wqe.seg0 + CTRL_IMM);
-	wqe.ce = (fm_ce_se >> 2) & 3;
-	wqe.solicited = (fm_ce_se & 2) != 0;
-	return wqe;
+	return ((wqe->id ^ id) & UINT64_C(0x00ffff00ffffff00)) == 0;
 }
 
 /* What every WQE must say of itself; VEN_NONE: it does. posted: WQEBBs from it to the record. */
 static inline enum wire_vendor
 wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
 {
-	uint32_t op = get_be32(wqe->seg0 + CTRL_OPMOD_IDX_OPCODE);
-	uint32_t qpn = get_be32(wqe->seg0 + CTRL_QPN_DS) >> 8;
-
-	if (((op >> 8) & 0xffff) != qp->sq_ci)
-		return VEN_WQE_INDEX;
-	if (qpn != qp->number)
-		return VEN_WQE_QPN;
-	if (wqe->ds == 0 || wqe->bb > posted)
+	if (!wqe_is_of_head(qp, wqe))
+		return wqe_index(wqe) != qp->sq_ci ? VEN_WQE_INDEX : VEN_WQE_QPN;
+	if (wqe->ds == 0 || wqe_bb(wqe) > posted)
 		return VEN_WQE_DS;
 	if (qp->bad_bf && qp->bad_bf_idx == qp->sq_ci)
 		return qp->bad_bf_why;
@@ -121,12 +163,6 @@ wqe_eth_units(unsigned int len)
 unsigned int wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first,
 	struct sg *sg);
 
-static inline unsigned int
-wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
-{
-	return wqe_gather_at(run, wqe, wqe_data_unit(wqe), sg);
-}
-
 /* The length that a data segment's field says: 0 is 2 GiB. */
 static inline uint64_t
 wqe_data_len(const uint8_t *seg)
@@ -134,6 +170,27 @@ wqe_data_len(const uint8_t *seg)
 	uint32_t len = get_be32(seg + DATA_LEN);
 
 	return len == 0 ? DATA_LEN_ZERO_IS : len;
+}
+
+/* wqe_gather_at() of all its data segments. Mostly there is one, in the region that was found last. */
+static inline unsigned int
+wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
+{
+	const unsigned int first = wqe_data_unit(wqe);
+	const uint32_t need = wqe->op->access;
+	const uint8_t *seg = wqe_seg(run, wqe, first);
+	const int32_t len = (int32_t)get_be32(seg + DATA_LEN);
+	void *p;
+
+	/* Inline data have a negative length here. */
+	if (__builtin_expect(wqe->ds != first + 1 || len <= 0, 0))
+		return wqe_gather_at(run, wqe, first, sg);
+	p = key_seen_memory(&run->seen[need], get_be32(seg + DATA_LKEY), run->qp->pdn, need,
+		get_be64(seg + DATA_VA), (uint32_t)len);
+	if (__builtin_expect(p == NULL, 0))
+		return wqe_gather_at(run, wqe, first, sg);
+	sg_set(sg, p, (uint32_t)len);
+	return SYN_OK;
 }
 
 #endif

@@ -41,8 +41,8 @@ gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key
 }
 
 bool
-key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
-	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
+key_gather_any(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes,
+	uint32_t number, uint32_t pdn, uint32_t need, uint64_t va, uint64_t len, struct sg *sg)
 {
 	struct key *key;
 	uint64_t off;
@@ -58,6 +58,8 @@ key_gather_any(struct key_use *use, struct softhca_lanes *lanes, uint32_t number
 		return refuse(use, VEN_KEY_ACCESS);
 	if (!key_covers(key, va, len, &off))
 		return refuse(use, VEN_KEY_BOUNDS);
+	if (key->plain != 0)
+		*seen = (struct key_seen){.name = key_name(number, pdn), .key = key};
 	sg->rare |= key->access & KEY_RARE;
 	return sg_push(use, sg, (void *)(uintptr_t)(key->addr + off), len);
 }

@@ -101,7 +101,7 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 static void
 end_create_qp(struct rig_end *e, const struct rig_opts *o)
 {
-	struct softhca_qp_init init = {.type = SOFTHCA_QP_RC, .pdn = RIG_PDN};
+	struct softhca_qp_init init = {.type = SOFTHCA_QP_RC, .pdn = e->pdn};
 	int err;
 
 	if (o->type != 0)
@@ -128,13 +128,15 @@ end_create_qp(struct rig_end *e, const struct rig_opts *o)
 }
 
 static void
-end_init(struct rig_end *e, struct rig_end *host, const struct rig_opts *o, uint32_t uidx)
+end_init(struct rig_end *e, struct rig_end *host, const struct rig_opts *o, uint32_t uidx,
+	uint32_t pdn)
 {
-	struct softhca_mkey_attr key = {.pdn = RIG_PDN};
+	struct softhca_mkey_attr key = {.pdn = pdn};
 	int err;
 
 	memset(e, 0, sizeof(*e));
 	e->uidx = uidx;
+	e->pdn = pdn;
 	if (host != NULL) {
 		e->page = host->page;
 		e->uar = host->uar;
@@ -198,8 +200,8 @@ rig_init(struct rig *r, const struct rig_opts *opts)
 	rig_devs[0].send_event = send_event;
 	err = softhca_lanes_init(&rig_devs[0]);
 	assert(err == 0);
-	end_init(&r->a, NULL, &o, 0xaa);
-	end_init(&r->b, o.shared_uar ? &r->a : NULL, &o, 0xbb);
+	end_init(&r->a, NULL, &o, 0xaa, RIG_PDN);
+	end_init(&r->b, o.shared_uar ? &r->a : NULL, &o, 0xbb, o.pdn_b != 0 ? o.pdn_b : RIG_PDN);
 	if (o.no_connect)
 		return;
 	rig_connect(&r->a, r->b.qpn, 7, 1);

@@ -28,7 +28,7 @@ struct rig_end {
 	struct softhca_qp *qp;
 	uint8_t *cq_buf, *sq, *rq, *qp_buf;
 	_Atomic uint32_t *cq_db, *qp_db;
-	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx;
+	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx, pdn;
 	uint32_t cqe_len;
 	uint16_t sq_pi, rq_pi;
 	unsigned int bf; /* which of the two buffers is next */
@@ -42,6 +42,7 @@ struct rig_opts {
 	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size;
 	bool ignore_overrun, shared_uar, no_connect;
 	uint64_t max_memcpy;
+	uint32_t pdn_b;            /* the PD of end b; 0: RIG_PDN */
 	enum softhca_qp_type type; /* 0: RC; the caller connects the others */
 };
 

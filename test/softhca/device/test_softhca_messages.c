@@ -43,7 +43,7 @@ end(void)
 static struct message
 message(uint8_t opcode, const struct sg *payload)
 {
-	return (struct message){.op = opcode_find(opcode),
+	return (struct message){.op = &opcodes[opcode],
 		.type = SOFTHCA_QP_RC,
 		.qpn = SENDER,
 		.dest_qpn = r.b.qpn,

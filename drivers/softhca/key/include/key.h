@@ -89,9 +89,13 @@ key_plain_id(uint32_t pdn, uint8_t variant)
 static inline bool
 key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 {
+	uint64_t rest;
+
 	/* Below the key's start the difference is huge: one comparison serves both ends. */
 	*off = va - key->iova;
-	return *off <= key->len && len <= key->len - *off;
+	if (__builtin_expect(__builtin_sub_overflow(key->len, *off, &rest), 0))
+		return false;
+	return len <= rest;
 }
 
 /* The key that a number names in a PD, or NULL: then *why is the reason. Inside a turn. */

@@ -36,16 +36,16 @@ struct softhca_qp {
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
-	bool rang;               /* a doorbell named this QP in this turn */
-	/* The BlueFlame copy of WQE bad_bf_idx was not what the SQ holds. */
-	bool bad_bf;
+	/* What is noted of the WQE at the head, in one word: sq_advance() clears it. */
+	bool bad_bf;  /* the BlueFlame copy of WQE bad_bf_idx is not what the SQ holds */
+	bool mute;    /* a fault: it runs, and its completion is lost */
+	bool delayed; /* a fault at the responder has delayed its message */
+	uint8_t wait; /* enum wait_kind */
 	uint16_t bad_bf_idx;
-	enum wire_vendor bad_bf_why;
-	bool mute;    /* a fault: the WQE at the head runs, and its completion is lost */
-	bool delayed; /* a fault at the responder has delayed the message of the WQE at the head */
-	uint8_t rnr_timer; /* the responder's, from its last RNR NAK */
-	enum wait_kind wait;
+	bool rang;          /* a doorbell named this QP in this turn */
+	uint8_t rnr_timer;  /* the responder's, from its last RNR NAK */
 	uint32_t wait_left; /* retries left; 7 of RNR: no limit */
+	enum wire_vendor bad_bf_why;
 	uint64_t wait_until;
 
 	_Atomic uint32_t *dbrec;
