@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry without assertions and prints the costs of the emulated adapter: 64-byte operations,
 # copies against memcpy(3), idle queues, an idle adapter, and instructions per operation (by valgrind).
-# hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq.
+# hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq. engine: what the owner of a queue
+# executes for each operation, by stage.
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq]...     default: all of them
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine]...     default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -16,6 +17,7 @@ build build-bench -Dbuildtype=release
 bench=$top/build-bench/test/bench/bench_softhca
 bench_hwq=$top/build-bench/test/bench/bench_hwq
 bench_idle=$top/build-bench/test/bench/bench_idle
+bench_gantry=$top/build-bench/test/bench/bench_gantry
 
 # The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
 instructions() {
@@ -63,12 +65,45 @@ hwq() {
 	rm -f "$out" "$out.ops" "$counts"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq
+# What one case of bench_gantry executes for one operation at a burst size: all, in gantry_submit(), in
+# gantry_poll(), and the rest, which is the worker's loop and its rings.
+engine_count() {
+	local out ops
+	out=$(mktemp)
+	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
+		--toggle-collect=measured "$bench_gantry" count "$1" "$2" 2>/dev/null) ||
+		die "callgrind failed on $1 at bursts of $2"
+	callgrind_annotate --inclusive=yes --threshold=100 "$out" |
+		awk -v ops="$ops" 'match($0, /:(measured|gantry_submit|gantry_poll) /) {
+				name = substr($0, RSTART + 1, RLENGTH - 2); n = $1; gsub(",", "", n)
+				if (n + 0 > cost[name]) cost[name] = n + 0
+			}
+			END {
+				printf "%8.1f %8.1f %8.1f %8.1f", cost["measured"] / ops,
+					cost["gantry_submit"] / ops, cost["gantry_poll"] / ops,
+					(cost["measured"] - cost["gantry_submit"] - cost["gantry_poll"]) / ops
+			}'
+	rm -f "$out"
+}
+
+engine() {
+	local name what
+	command -v valgrind >/dev/null || need valgrind
+	"$bench_gantry" 2>/dev/null
+	printf 'instructions per 64-byte operation on the thread that owns the queue (callgrind)\n'
+	printf '  %-40s %35s %35s\n' '' 'burst 32' 'burst 1'
+	printf '  %-40s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' all submit poll rest all submit poll rest
+	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
+		printf '  %-40s %s %s\n' "$what" "$(engine_count "$name" 32)" "$(engine_count "$name" 1)"
+	done
+}
+
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions or hwq" ;;
+	instructions | hwq | engine) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq or engine" ;;
 	esac
 done

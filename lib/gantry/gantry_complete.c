@@ -22,13 +22,14 @@ note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
 
 /* Takes a CQE that is not a good one of a WQE. Returns false if there is none. */
 static __rte_noinline bool
-take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
+take_other_cqe(struct gantry_queue *q, struct gantry_conn *c, uint32_t *n)
 {
 	struct hwq_cqe cqe;
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
 	hwq_cq_advance(c->cq);
+	++*n;
 	if (cqe.syndrome != HWQ_SYNDROME_NONE)
 		gantry_recover_cqe(q, c, &cqe);
 	else
@@ -36,25 +37,24 @@ take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 	return true;
 }
 
-/* Takes every CQE of a connection. */
+/*
+ * Takes every CQE of a connection. The device learns of it from the next doorbell, before it learns of
+ * WQEs that need the room: hwq_cq.h.
+ */
 static inline void
 take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
 	uint16_t counter;
-	uint32_t n;
+	uint32_t n = 0;
 
-	for (n = 0;; n++) {
-		if (likely(hwq_cq_peek_good(c->cq, &counter))) {
+	do {
+		while (likely(hwq_cq_peek_good(c->cq, &counter))) {
 			hwq_cq_advance(c->cq);
 			note_done(q, c, counter);
-		} else if (!take_other_cqe(q, c)) {
-			break;
+			n++;
 		}
-	}
-	if (n != 0) {
-		hwq_cq_publish(c->cq);
-		gantry_counter_add(&q->stats.cqes, n);
-	}
+	} while (c->done != c->posted && take_other_cqe(q, c, &n));
+	gantry_counter_add(&q->stats.cqes, n);
 }
 
 static void
@@ -89,36 +89,51 @@ take_all_cqes(struct gantry_queue *q)
 		take_peers_cqes(q);
 }
 
+/*
+ * Hands out completions from slot `seq` on, of neighbours whose last WQEs are on one connection, up to the
+ * first that is not done, n at most. Returns how many, and counts those that were not plain, and the
+ * bytes of the others.
+ */
+static __rte_always_inline uint32_t
+take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct gantry_comp *out,
+	uint32_t n, uint32_t *others, uint64_t *bytes)
+{
+	uint32_t slot = seq & s->mask, i;
+	const uint64_t *where = &s->where[slot];
+	const struct gantry_comp *comp = &s->comp[slot];
+	uint32_t conn = gantry_where_conn(*where);
+	uint64_t none = gantry_where(conn, 0), done = q->conn[conn].done;
+
+	n = RTE_MIN(n, s->mask + 1 - slot);
+	for (i = 0; i < n && where[i] - none < done; i++) {
+		out[i] = comp[i];
+		if (likely(gantry_comp_is_plain(&comp[i]))) {
+			*bytes += comp[i].len;
+		} else {
+			gantry_finish(q, s, slot + i, &out[i]);
+			++*others;
+		}
+	}
+	return i;
+}
+
 /* Hands out completions from the oldest slot on, up to the first slot that is not done. */
 static inline uint32_t
 hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *out, uint32_t n)
 {
-	const struct gantry_conn *conn = q->conn;
-	const struct gantry_comp *comp = s->comp;
-	const uint64_t *where = s->where;
 	uint64_t tail = gantry_counter_get(&s->tail);
-	uint32_t mask = s->mask;
-	uint32_t first = tail, seq, end;
+	/* A slot that is issued in part is slot `issue`, so it is not among these. */
+	uint32_t left = RTE_MIN(n, s->issue - tail), given = 0, k;
 	uint32_t others = 0;
 	uint64_t bytes = 0;
 
-	/* A slot that is issued in part is slot `issue`, so it is not among these. */
-	end = first + RTE_MIN(n, s->issue - tail);
-	for (seq = first; seq != end; seq++, out++) {
-		uint32_t slot = seq & mask;
-		uint64_t w = where[slot];
-
-		if (conn[gantry_where_conn(w)].done <= gantry_where_index(w))
+	while (given != left) {
+		k = take_run(q, s, tail + given, out + given, left - given, &others, &bytes);
+		given += k;
+		if (k == 0)
 			break;
-		*out = comp[slot];
-		if (likely(gantry_comp_is_plain(&comp[slot]))) {
-			bytes += comp[slot].len;
-		} else {
-			gantry_finish(q, s, slot, out);
-			others++;
-		}
 	}
-	n = seq - first;
+	n = given;
 	if (n == 0) {
 		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
 			gantry_watch(q);

@@ -4,6 +4,7 @@
 
 #include "gantry_doorbell.h"
 #include "gantry_drain.h"
+#include "gantry_run.h"
 #include "gantry_xlate.h"
 
 /* ------------------------------------------------------------------ doorbells */
@@ -32,13 +33,6 @@ ring_all(struct gantry_queue *q)
 }
 
 /* ------------------------------------------------------------------ slots */
-
-/* Prepares the completion of a descriptor that succeeds. */
-static inline void
-slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d)
-{
-	*comp = (struct gantry_comp){.cookie = d->cookie, .op = d->op, .len = d->len};
-}
 
 /* Completes a descriptor without hardware: it is handed out when all before it are. */
 static void
@@ -140,7 +134,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 
 	if ((d->flags & GANTRY_DESC_FENCE) != 0 && fence_waits(q, s))
 		return false;
-	slot_prepare(&s->comp[slot], d);
+	gantry_slot_prepare(&s->comp[slot], d, d->op);
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(s, slot, status);
@@ -170,36 +164,16 @@ static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, bool mmo)
 {
-	const uint8_t kind = mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
-	const struct gantry_region *src = q->view.src, *dst = q->view.dst;
-	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_comp *comp = s->comp;
-	uint64_t max_len = own->max_len;
-	uint64_t *where = s->where;
-	uint32_t mask = s->mask;
-	uint32_t i;
+	uint32_t i = 0, k;
 
-	for (i = 0; i < n; i++) {
-		const struct gantry_desc *d = &desc[i];
-
-		if (likely(gantry_xlate_is_easy(d, src, dst, max_len))) {
-			struct gantry_work w = gantry_xlate_easy(d, src, dst, mmo);
-			uint32_t slot = s->issue & mask;
-
-			if (unlikely(!gantry_work_put(own, &w, kind, w.len)))
+	while (i < n) {
+		k = gantry_run(q, s, desc + i, n - i, mmo);
+		if (unlikely(k == 0)) {
+			if (!issue_any(q, s, &desc[i]))
 				break;
-			slot_prepare(&comp[slot], d);
-			/* One WQEBB, so there is no NOP at the ring's end. */
-			where[slot] = gantry_where(GANTRY_CONN_OWN, own->posted);
-			own->posted++;
-			q->outstanding++;
-			s->issue++;
-			continue;
+			k = 1;
 		}
-		if (!issue_any(q, s, d))
-			break;
-		src = q->view.src;
-		dst = q->view.dst;
+		i += k;
 	}
 	return i;
 }
@@ -235,7 +209,7 @@ settle_cancelled(struct gantry_stream *s)
 
 	if (s->where[slot] != GANTRY_WHERE_CANCELLED)
 		return false;
-	slot_prepare(&s->comp[slot], &s->pend[slot]);
+	gantry_slot_prepare(&s->comp[slot], &s->pend[slot], s->pend[slot].op);
 	slot_settle(s, slot, GANTRY_CANCELLED);
 	s->n_cancelled--;
 	s->issue++;

@@ -47,16 +47,17 @@ enum {
 };
 
 /*
- * Where the last WQE of a slot is: the connection in the low bits, and above it the value of
+ * Where the last WQE of a slot is: the connection in the high bits, and below it the value of
  * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so
- * a CQE writes to no slot.
+ * a CQE writes to no slot; and one comparison tells of slots behind each other whether they are on
+ * one connection and done.
  */
-#define GANTRY_WHERE_SHIFT   12
-#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE */
+#define GANTRY_WHERE_SHIFT   52
+#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE, whose `done` is 1 */
 /* Of a slot that waits: it was cancelled. No other slot's value is this one. */
 #define GANTRY_WHERE_CANCELLED UINT64_MAX
 
-#define GANTRY_MAX_CONNS (1u << GANTRY_WHERE_SHIFT)
+#define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
 #define GANTRY_MAX_PEERS (GANTRY_MAX_CONNS - GANTRY_CONN_PEER)
 
 static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for each");
@@ -64,19 +65,19 @@ static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for each"
 static inline uint64_t
 gantry_where(uint32_t conn, uint64_t index)
 {
-	return index << GANTRY_WHERE_SHIFT | conn;
+	return (uint64_t)conn << GANTRY_WHERE_SHIFT | index;
 }
 
 static inline uint32_t
 gantry_where_conn(uint64_t where)
 {
-	return where & ((1u << GANTRY_WHERE_SHIFT) - 1);
+	return where >> GANTRY_WHERE_SHIFT;
 }
 
 static inline uint64_t
 gantry_where_index(uint64_t where)
 {
-	return where >> GANTRY_WHERE_SHIFT;
+	return where & ((UINT64_C(1) << GANTRY_WHERE_SHIFT) - 1);
 }
 
 /* `where` of a slot whose last WQE is the one that was written to connection c last. */

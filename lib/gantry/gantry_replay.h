@@ -19,7 +19,7 @@
 #include "gantry_queue.h"
 
 /* A slot that is held is never done: gantry_poll() reads an index that is beyond all others. */
-#define GANTRY_WHERE_HELD (UINT64_C(1) << 63)
+#define GANTRY_WHERE_HELD (UINT64_C(1) << (GANTRY_WHERE_SHIFT - 1))
 
 /*
  * Holds a slot whose WQEs are in [from, end) of the own connection c, with NOPs at the ring's end.

@@ -210,7 +210,23 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return gantry_queue_peer_conn(q, d->peer);
 }
 
-/* The work of what the own connection carries beside plain copies. */
+static struct gantry_work
+copy_work(const struct gantry_queue *q, const struct gantry_desc *d,
+	const struct gantry_region *src, const struct gantry_region *dst)
+{
+	return (struct gantry_work){
+		.src = d->src,
+		.dst = d->dst,
+		.len = d->len,
+		.src_key = src->lkey,
+		/* A loopback write names its destination by a remote key. */
+		.dst_key = q->mmo ? dst->lkey : dst->rkey,
+		.conn = GANTRY_CONN_OWN,
+		.kind = q->mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE,
+	};
+}
+
+/* The work of what the own connection carries beside copies. */
 static enum gantry_status
 own_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
 	const struct gantry_region *dst, struct gantry_work *w)
@@ -340,7 +356,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	if (status != GANTRY_OK)
 		return status;
 	if (d->op == GANTRY_OP_COPY) {
-		*w = gantry_xlate_easy(d, src, dst, q->mmo);
+		*w = copy_work(q, d, src, dst);
 		return GANTRY_TO_HARDWARE;
 	}
 	if ((rule->uses & USES_PEER) == 0)

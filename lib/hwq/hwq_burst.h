@@ -3,7 +3,7 @@
  * @file
  * Bursts of WQEs of one WQEBB each: the room is checked once for the whole burst, and no wr_id is kept.
  *
- *     n = hwq_burst_start(&b, sq, n);          how many of n have room
+ *     n = hwq_burst_start(&b, sq, n);          how many of n have room before the ring's end
  *     for (i = 0; i < n; i++)
  *         hwq_burst_rdma_write(&b, ...);       flags: constants, so that they fold away
  *     hwq_burst_end(&b);                       the queue learns of them
@@ -23,10 +23,10 @@
 /** A burst that is being written. Private; on the caller's stack. */
 struct hwq_burst {
 	struct hwq_sq *sq;
-	uint8_t *at, *end; /* where the next WQE starts, and the ring ends */
+	uint8_t *at; /* where the next WQE starts */
 	uint64_t
 		index_qpn; /* of the next WQE, where the first word of its control segment has them */
-	uint32_t sig_bits;
+	__be32 signals;    /* fm_ce_se of every WQE, where hwq_fm_ce_se_word() has it */
 };
 
 static HWQ_INLINE uint16_t
@@ -39,18 +39,21 @@ hwq_burst_pi(const struct hwq_burst *b)
  * Begins a burst.
  * @param b the caller's storage, on the stack; hwq_burst_end() ends its use.
  * @param n how many WQEs the caller wants to write.
- * @return how many may be written: n, or fewer if the ring has no more room. 0: poll, complete, try again.
+ * @return how many may be written: n, or fewer if the ring's end or its fill comes first. A burst does not
+ *   go round the end, so after one that ended there, another may have room. 0: the ring is full: poll,
+ *   complete, try again.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 {
-	uint32_t room = hwq_sq_free_bb(sq);
+	uint32_t room = hwq_sq_free_bb(sq), tail = hwq_sq_tail_bb(sq);
 
+	if (room > tail)
+		room = tail;
 	b->sq = sq;
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
-	b->end = sq->buf + (size_t)hwq_sq_n_bb(sq) * HWQ_BB_LEN;
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
-	b->sig_bits = sq->sig_bits;
+	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
 	return n < room ? n : room;
 }
 
@@ -62,13 +65,9 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 	uint8_t *wqe = b->at;
 
 	hwq_put_ctrl_first(wqe, b->index_qpn, opmod, opcode, ds);
-	hwq_put_ctrl_rest(wqe, flags | b->sig_bits, 0);
+	hwq_put_pair(wqe + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags) | b->signals, 0);
 	b->at += HWQ_BB_LEN;
 	b->index_qpn += HWQ_INDEX_STEP;
-	if (__builtin_expect(b->at == b->end, 0)) {
-		b->at = b->sq->buf;
-		b->index_qpn = hwq_index_qpn(hwq_burst_pi(b), b->sq->qpn_shifted);
-	}
 	return wqe;
 }
 
@@ -84,6 +83,31 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 	if (__builtin_expect(len == 0, 0))
 		/* A message without data has no data segment. DS is the byte at 7. */
 		wqe[7] = 2;
+}
+
+/** Writes an RDMA write or read of at least one byte. @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ.
+ *  @param local_key hwq_key_word() of the local memory's key. */
+static HWQ_INLINE void
+hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
+	uint64_t local_key, uint64_t addr, uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, 0, opcode, 3, flags);
+
+	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
+}
+
+/** Writes a memory copy. @param dst_key, src_key hwq_key_word() of the keys. @param len 1 to
+ *  sq->easy_memcpy_len, which the caller has seen to. */
+static HWQ_INLINE void
+hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint64_t src_key,
+	uint64_t src, uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 4, flags);
+
+	memcpy(hwq_at_ds(wqe, 1), &b->sq->mmo, sizeof(b->sq->mmo));
+	hwq_put_data_with(hwq_at_ds(wqe, 2), src_key, src, len);
+	hwq_put_data_with(hwq_at_ds(wqe, 3), dst_key, dst, len);
 }
 
 /** Writes a memory copy of @p len bytes, as hwq_wqe_memcpy(). @param flags enum hwq_wqe_flags.

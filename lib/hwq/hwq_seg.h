@@ -201,6 +201,31 @@ hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
 	seg->addr = htobe64(addr);
 }
 
+/* The key of a data segment where its first word has it: hwq_put_data_with() takes it. For a loop over
+ * memory of one key, which is converted once. */
+static HWQ_INLINE uint64_t
+hwq_key_word(uint32_t lkey)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	return (uint64_t)htobe32(lkey) << 32;
+#else
+	return lkey;
+#endif
+}
+
+/** Data segment; the key comes from hwq_key_word(). */
+static HWQ_INLINE void
+hwq_put_data_with(void *at, uint64_t key_word, uint64_t addr, uint32_t len)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	uint64_t words[2] = {key_word | htobe32(len), htobe64(addr)};
+#else
+	uint64_t words[2] = {key_word | (uint64_t)len << 32, addr};
+#endif
+
+	memcpy(at, words, sizeof(words));
+}
+
 /** Data segments of a list, without those of length 0. @return DS units written. */
 static HWQ_INLINE unsigned int
 hwq_put_data_list(void *at, const struct hwq_sge *sge, unsigned int n_sge)

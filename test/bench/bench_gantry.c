@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the engine executes for one 64-byte operation, on the thread that owns the queue.
+ *
+ * Every round submits a burst and hands out the burst of the round before; then the adapter runs, which
+ * is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its ring of
+ * completions; the application's ends of the rings are not measured. Inline: gantry_submit() and
+ * gantry_poll(). The program prints figures only: nothing passes or fails by time.
+ *
+ * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
+ *        bench_gantry list               the names of the cases
+ *        bench_gantry count CASE BURST   one case, for callgrind: measured() and what it calls are
+ *                                        N_ROUNDS bursts; prints how many operations those are
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+
+#include "gantry_engine.h"
+#include "gantry_env.h"
+#include "gantry_queue.h"
+#include "gantry_worker.h"
+#include "hwq_emu.h"
+
+#define OP_LEN    64
+#define BURST_MAX 32
+#define N_WARM    64  /* rounds before the measured ones: every path has run, every page is there */
+#define N_ROUNDS  256 /* measured */
+#define N_PEERS   64
+#define PAGE_LEN  4096u
+#define N_REGIONS 100000u
+#define RUNS      15
+
+struct bench {
+	struct gantry *g;
+	struct gantry_mem *mem;
+	uint8_t *src, *dst; /* in one region of 2 * N_REGIONS pages */
+	struct gantry_region *regions;
+	struct gantry_queue *target; /* the other end of the connections to peers */
+	struct gantry_worker *w;
+	struct gantry_queue *q;
+	uint16_t peer[N_PEERS];
+	uint64_t seed;
+	struct gantry_desc desc[BURST_MAX];
+	struct gantry_comp comp[BURST_MAX];
+};
+
+struct bench_case {
+	const char *name, *what;
+	bool ring;
+	enum gantry_op op;
+	unsigned int n_peers;   /* operations go to them in turn */
+	unsigned int n_regions; /* sources and destinations are in so many, in random order */
+	uint16_t flags;
+};
+
+static const struct bench_case cases[] = {
+	{.name = "copy", .what = "copy, ring to ring", .ring = true, .op = GANTRY_OP_COPY},
+	{.name = "write",
+		.what = "write, ring to ring",
+		.ring = true,
+		.op = GANTRY_OP_WRITE,
+		.n_peers = 1},
+	{.name = "read",
+		.what = "read, ring to ring",
+		.ring = true,
+		.op = GANTRY_OP_READ,
+		.n_peers = 1},
+	{.name = "nop", .what = "NOP, ring to ring", .ring = true, .op = GANTRY_OP_NOP},
+	{.name = "inline", .what = "copy, inline", .op = GANTRY_OP_COPY},
+	{.name = "inline_write", .what = "write, inline", .op = GANTRY_OP_WRITE, .n_peers = 1},
+	{.name = "fill", .what = "fill, ring to ring", .ring = true, .op = GANTRY_OP_FILL},
+	{.name = "regions8",
+		.what = "copy, 8 regions in random order",
+		.ring = true,
+		.op = GANTRY_OP_COPY,
+		.n_regions = 8},
+	{.name = "regions",
+		.what = "copy, 100,000 regions in random order",
+		.ring = true,
+		.op = GANTRY_OP_COPY,
+		.n_regions = N_REGIONS},
+	{.name = "peers",
+		.what = "write, 64 peers in turn",
+		.ring = true,
+		.op = GANTRY_OP_WRITE,
+		.n_peers = N_PEERS},
+};
+
+static void
+die(const char *what)
+{
+	fprintf(stderr, "bench_gantry: %s\n", what);
+	exit(EXIT_FAILURE);
+}
+
+/* ---- what is measured */
+
+/* Hands out completions and submits the burst. False: not all were accepted. */
+static __attribute__((noinline, noclone)) bool
+turn(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	if (b->w != NULL) {
+		gantry_worker_turn(b->w, false);
+		return true;
+	}
+	*done += gantry_poll(b->q, b->comp, BURST_MAX);
+	return gantry_submit(b->q, b->desc, burst) == burst;
+}
+
+/* A turn that callgrind counts, by this function's name. */
+static __attribute__((noinline, noclone)) bool
+measured(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	return turn(b, burst, done);
+}
+
+/* ---- a case */
+
+static uint64_t
+address(struct bench *b, const struct bench_case *c, const uint8_t *base)
+{
+	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % c->n_regions
+					     : check_random(&b->seed) % 64;
+
+	return (uintptr_t)base + (uint64_t)page * PAGE_LEN +
+	       check_random(&b->seed) % (PAGE_LEN / OP_LEN) * OP_LEN;
+}
+
+static void
+draw(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned int *next)
+{
+	unsigned int i;
+
+	for (i = 0; i < burst; i++) {
+		struct gantry_desc *d = &b->desc[i];
+
+		*d = (struct gantry_desc){.op = c->op, .cookie = *next, .flags = c->flags};
+		if (c->op == GANTRY_OP_NOP) {
+			(*next)++;
+			continue;
+		}
+		d->dst = address(b, c, b->dst);
+		d->len = OP_LEN;
+		if (c->op == GANTRY_OP_FILL)
+			d->arg[0] = 0x5a;
+		else
+			d->src = address(b, c, b->src);
+		if (c->n_peers != 0) {
+			d->peer = b->peer[*next % c->n_peers];
+			d->remote_key = gantry_mem_remote_key(b->mem);
+		}
+		(*next)++;
+	}
+}
+
+/* Takes what is in the worker's ring of completions, and checks it. */
+static unsigned int
+take(struct bench *b)
+{
+	unsigned int i, n = gantry_dequeue_burst(b->w, b->comp, BURST_MAX);
+
+	for (i = 0; i < n; i++)
+		if (b->comp[i].status != GANTRY_OK)
+			die("an operation failed");
+	return n;
+}
+
+static void
+run_device(void)
+{
+	while (softhca_pump() != 0)
+		;
+}
+
+/* n rounds. Returns the cycles that their turns took. */
+static uint64_t
+rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned int n,
+	bool counted)
+{
+	unsigned int next = 0, done = 0, i;
+	bool ok;
+	uint64_t cycles = 0;
+
+	for (i = 0; i <= n; i++) {
+		uint64_t start;
+
+		/* The last round hands out only. */
+		draw(b, c, i < n ? burst : 0, &next);
+		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
+			die("the ring is full");
+		start = rte_rdtsc_precise();
+		ok = counted ? measured(b, i < n ? burst : 0, &done)
+			     : turn(b, i < n ? burst : 0, &done);
+		if (!ok)
+			die("the queue is full");
+		cycles += rte_rdtsc_precise() - start;
+		run_device();
+		if (b->w != NULL)
+			done += take(b);
+		if (done != i * burst)
+			die("completions are missing");
+	}
+	return cycles;
+}
+
+/* ---- setting up */
+
+/* Regions of one page each, all with the key of the region that they lie in, in place of it. */
+static void
+split_regions(struct bench *b, unsigned int n)
+{
+	struct gantry_region_dir *dir = &b->g->regions;
+	struct gantry_region whole = *gantry_region_overlap(dir, (uintptr_t)b->src, 1);
+	unsigned int i;
+
+	b->regions = calloc(2 * (size_t)n, sizeof(*b->regions));
+	if (b->regions == NULL)
+		die("no memory");
+	pthread_mutex_lock(&dir->lock);
+	if (gantry_region_remove(dir, whole.addr) == 0)
+		die("no memory");
+	for (i = 0; i < 2 * n; i++) {
+		struct gantry_region *r = &b->regions[i];
+
+		*r = whole;
+		r->addr = (uintptr_t)(i < n ? b->src : b->dst) + (uint64_t)(i % n) * PAGE_LEN;
+		r->len = PAGE_LEN;
+		if (gantry_region_add(dir, r) == 0)
+			die("no memory");
+	}
+	pthread_mutex_unlock(&dir->lock);
+}
+
+static void
+open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	const struct gantry_conf conf = {0};
+	const struct gantry_queue_conf queue = {.depth = 512};
+	const struct gantry_worker_conf worker = {.queue = queue, .burst = burst};
+	size_t len = 2ull * N_REGIONS * PAGE_LEN;
+	unsigned int i;
+	uint16_t other;
+
+	*b = (struct bench){.seed = 1};
+	CHECK_EQ(gantry_create(&conf, &b->g), 0);
+	b->src = env_mem(b->g, len, ENV_REMOTE, &b->mem);
+	b->dst = b->src + len / 2;
+	if (c->ring) {
+		CHECK_EQ(gantry_worker_create(b->g, 1, &worker, &b->w), 0);
+		b->q = gantry_worker_queue(b->w);
+	} else {
+		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->q), 0);
+	}
+	CHECK_EQ(gantry_queue_create(b->g, &queue, &b->target), 0);
+	for (i = 0; i < c->n_peers; i++)
+		env_connect(b->q, &b->peer[i], b->target, &other);
+	if (c->n_regions > 1)
+		split_regions(b, c->n_regions);
+	/* This thread is the worker's lcore from here on. */
+	if (b->w != NULL)
+		gantry_worker_begin(b->w);
+}
+
+/* The program ends, or forgets the engine: nothing here is measured. */
+static void
+close_case(struct bench *b)
+{
+	if (b->w != NULL) {
+		gantry_worker_end(b->w);
+		CHECK_EQ(gantry_worker_destroy(b->w), 0);
+	} else {
+		CHECK_EQ(gantry_queue_destroy(b->q), 0);
+	}
+	CHECK_EQ(gantry_queue_destroy(b->target), 0);
+	if (b->regions == NULL) {
+		CHECK_EQ(gantry_mem_unregister(b->mem, 1000), 0);
+		CHECK_EQ(gantry_destroy(b->g), 0);
+		env_unmap(b->src, 2ull * N_REGIONS * PAGE_LEN);
+	}
+}
+
+/* ---- what is printed */
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+nanoseconds(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	double ns[RUNS];
+	unsigned int i;
+
+	for (i = 0; i < RUNS; i++)
+		ns[i] = 1e9 * rounds(b, c, burst, N_ROUNDS, false) / rte_get_tsc_hz() /
+			(N_ROUNDS * burst);
+	qsort(ns, RUNS, sizeof(ns[0]), by_value);
+	return ns[RUNS / 2];
+}
+
+static void
+print_table(void)
+{
+	struct bench b;
+	unsigned int i;
+
+	printf("nanoseconds per 64-byte operation, median of %d runs\n", RUNS);
+	printf("  %-40s %10s %10s\n", "", "burst 32", "burst 1");
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		double ns[2];
+		unsigned int k;
+
+		for (k = 0; k < 2; k++) {
+			unsigned int burst = k == 0 ? 32 : 1;
+
+			open_case(&b, &cases[i], burst);
+			ns[k] = nanoseconds(&b, &cases[i], burst);
+			close_case(&b);
+		}
+		printf("  %-40s %10.1f %10.1f\n", cases[i].what, ns[0], ns[1]);
+	}
+}
+
+static void
+count(const char *name, unsigned int burst)
+{
+	struct bench b;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		if (strcmp(cases[i].name, name) != 0)
+			continue;
+		open_case(&b, &cases[i], burst);
+		rounds(&b, &cases[i], burst, N_WARM, false);
+		rounds(&b, &cases[i], burst, N_ROUNDS, true);
+		printf("%u\n", N_ROUNDS * burst);
+		close_case(&b);
+		return;
+	}
+	die("no such case: see bench_gantry list");
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned int i, burst = argc == 4 ? (unsigned int)atoi(argv[3]) : 0;
+
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && strcmp(argv[1], "list") == 0) {
+		for (i = 0; i < RTE_DIM(cases); i++)
+			printf("%s\t%s\n", cases[i].name, cases[i].what);
+		return 0;
+	}
+	env_init(1);
+	if (argc == 1)
+		print_table();
+	else if (argc == 4 && strcmp(argv[1], "count") == 0 && burst >= 1 && burst <= BURST_MAX)
+		count(argv[2], burst);
+	else
+		die("usage: bench_gantry [list | count CASE BURST]");
+	rte_eal_cleanup();
+	return 0;
+}
