@@ -201,8 +201,14 @@ env_pump(void)
 uint16_t
 env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
+	uint16_t got;
+
 	env_pump();
-	return gantry_poll(q, comp, n);
+	got = gantry_poll(q, comp, n);
+	/* The device's thread may need this CPU. */
+	if (got == 0)
+		sched_yield();
+	return got;
 }
 
 struct gantry_queue *
