@@ -43,6 +43,12 @@ twin_hwq_flags(unsigned int flags)
 	       (flags & IBV_SEND_IP_CSUM ? HWQ_WQE_IP_CSUM : 0);
 }
 
+unsigned int
+twin_direct_flags(const struct twin_pair *p, const struct twin_work *w)
+{
+	return twin_hwq_flags(w->flags) | (w->flags & IBV_SEND_FENCE ? 0 : p->left);
+}
+
 uint32_t
 twin_get32(const uint8_t *p)
 {
@@ -380,6 +386,8 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 		CHECK(sq->pi == from, "refused work took room");
 		return true;
 	}
+	p->left =
+		((uint8_t *)hwq_sq_at(sq, sq->last))[3] == MLX5_OPCODE_UMR ? HWQ_WQE_AFTER_UMR : 0;
 	twin_count(p, w);
 	twin_totals.direct++;
 	if (twin_compare(p, w, &from))
@@ -387,10 +395,12 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 	return true;
 }
 
-/* Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave. */
+/* Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave, so such work does not go both ways. */
 static bool
-may_go_direct(const struct twin_pair *p)
+goes_direct(const struct twin_pair *p)
 {
+	if (p->all_direct)
+		return true;
 	return (p->conf.send_ops & (IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)) == 0 &&
 	       p->conf.mlx5_ops == 0 && twin_draw(2) == 0;
 }
@@ -406,7 +416,7 @@ batch(struct twin_pair *p, twin_post_fn *post)
 		twin_draw_work(p, &w[i], NULL);
 	if (twin_draw(8) == 0)
 		abort_both(p, w, n, post);
-	if (may_go_direct(p)) {
+	if (goes_direct(p)) {
 		for (i = 0; i < n && direct_both(p, &w[i]); i++)
 			;
 		hwq_sq_ring(&p->twin.qp->sq);

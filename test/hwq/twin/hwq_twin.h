@@ -107,11 +107,14 @@ struct twin_pair {
 	const struct twin_builder *const
 		*builders;      /* up to NULL; those that conf does not allow are not drawn */
 	unsigned int batch_max; /* most work requests of a batch; 0: 4 */
+	bool all_direct;        /* none of its work goes by batches of hwq */
 	void *own;              /* the program's objects for the pair */
 
 	struct stock stock;
 	struct twin twin;
 	bool wild;
+	/* HWQ_WQE_AFTER_UMR: libmlx5 sets the small fence in what follows, and work that goes direct must too. */
+	unsigned int left;
 	uint32_t stock_opaque_lkey; /* known from the first memcpy; the PD keeps it for ever */
 	uint64_t stock_opaque_addr;
 };
@@ -157,6 +160,8 @@ uint64_t twin_random(void);
 bool twin_one_in(unsigned int n);
 /* The hwq flags for IBV_SEND_* flags. */
 unsigned int twin_hwq_flags(unsigned int flags);
+/* Those of work that goes direct: with the fence that libmlx5 sets by itself. */
+unsigned int twin_direct_flags(const struct twin_pair *p, const struct twin_work *w);
 /* The big-endian word at p. */
 uint32_t twin_get32(const uint8_t *p);
 uint64_t twin_get64(const uint8_t *p);

@@ -202,7 +202,7 @@ static int
 direct_memcpy(struct twin_pair *p, const struct twin_work *w)
 {
 	const struct twin_copy *c = TWIN_OWN(w, const struct twin_copy);
-	unsigned int flags = twin_hwq_flags(w->flags);
+	unsigned int flags = twin_direct_flags(p, w);
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	struct hwq_burst b;
 

@@ -3,6 +3,9 @@
  * Keys changed by work requests: windows bound and unbound, lists, patterns. Posted through stock
  * libmlx5 and through hwq, they are equal bytes, or the same error (hwq_twin.h).
  *
+ * Layouts are also posted by the builders of one WQE (hwq_wqe_umr.h). libmlx5 sets the small fence in what
+ * follows a UMR; those builders are told to.
+ *
  * Keys are twins, too: libmlx5's are created by mlx5dv_create_mkey(3), hwq's come from a pool, with
  * as many entries. A UMR names its key in imm, which is checked against the key and blanked.
  *
@@ -11,6 +14,7 @@
 #include "hwq_flaws.h"
 #include "hwq_twin_post.h"
 #include "hwq_umr_image.h"
+#include "hwq_wqe_umr.h"
 
 #define OPS_LIST   (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
 #define OPS_WINDOW (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
@@ -248,6 +252,31 @@ hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 		hwq_wr_mr_interleaved(wr, key, l->access, l->repeat, l->n, l->data);
 }
 
+/*
+ * Posts the layout by hwq_wqe_umr.h, which does without HWQ_WQE_INLINE, knows no variant but 0, and looks
+ * at the ring where libmlx5 looks at max_inline_data.
+ */
+static int
+direct_layout(struct twin_pair *p, const struct twin_work *w)
+{
+	const struct layout *l = TWIN_OWN(w, const struct layout);
+	unsigned int room = p->twin.qp->sq.wr.max_umr_ds - w->builder->code;
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	struct hwq_mkey *key = our_key(w);
+	struct hwq_sge sge[N_ENTRIES];
+
+	if (!l->is_inline || l->tag != 0 || w->setter >= KEY_SIGNING ||
+		(l->n > room && l->n <= key->max_entries))
+		return TWIN_HAS_NOT;
+	hwq_mkey_set_variant(key, 0);
+	for (unsigned int i = 0; i < l->n; i++)
+		sge[i] = (struct hwq_sge){l->sge[i].addr, l->sge[i].length, l->sge[i].lkey};
+	if (w->builder->code == LIST)
+		return hwq_wqe_mr_list(sq, key, l->access, l->n, sge, twin_direct_flags(p, w));
+	return hwq_wqe_mr_interleaved(sq, key, l->access, l->repeat, l->n, l->data,
+		twin_direct_flags(p, w));
+}
+
 /* Puts the length that is right in the place of libmlx5's, where that is wrong in the known way. */
 static void
 mend_length(const struct layout *l, uint8_t *theirs)
@@ -287,6 +316,7 @@ static const struct twin_builder mr_list = {.name = "mr_list",
 	.code = LIST,
 	.draw = draw_layout,
 	.stock = stock_layout,
+	.direct = direct_layout,
 	.names = names_layout};
 static const struct twin_builder mr_interleaved = {.name = "mr_interleaved",
 	.types = RC,
@@ -296,6 +326,7 @@ static const struct twin_builder mr_interleaved = {.name = "mr_interleaved",
 	.code = PATTERN,
 	.draw = draw_layout,
 	.stock = stock_layout,
+	.direct = direct_layout,
 	.names = names_layout};
 
 /* ------------------------------------------------------------------ windows */
@@ -408,6 +439,8 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 static const struct twin_builder *const rc_builders[] = {&mr_list, &mr_interleaved, &bind_mw,
 	&twin_local_inv, &twin_memcpy, &twin_nop, &twin_raw_wqe, NULL};
+static const struct twin_builder *const direct_builders[] = {&mr_list, &mr_interleaved,
+	&twin_memcpy, NULL};
 static const struct twin_builder *const window_builders[] = {&bind_mw, &twin_local_inv, &twin_nop,
 	NULL};
 
@@ -430,6 +463,14 @@ static struct twin_pair pairs[] = {
 			.mmo = true,
 			.sq_sig_all = true,
 			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | OPS_WINDOW,
+			.mlx5_ops = OPS_LIST}},
+	{.name = "layouts by hwq_wqe_umr.h",
+		.builders = direct_builders,
+		.all_direct = true,
+		.conf = {.sq_wr = 32,
+			.max_sge = 3,
+			.max_inline = 812,
+			.mmo = true,
 			.mlx5_ops = OPS_LIST}},
 	{.name = "windows",
 		.builders = window_builders,
@@ -458,7 +499,8 @@ main(int argc, char **argv)
 	keys_create();
 	RUN("every drawn change of a key has libmlx5's bytes and errors",
 		twin_wild(pairs, N_PAIRS, post));
-	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0,
+	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
+			twin_totals.direct > 0,
 		"a case that must come up did not");
 	keys_destroy();
 	return twin_end(pairs, N_PAIRS);

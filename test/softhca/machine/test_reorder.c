@@ -3,6 +3,9 @@
  * The setting `reorder`: work requests that depend on each other without a fence end wrong, and with the
  * fence that the manual pages name they end right. What the pages order stays ordered.
  */
+#include <signal.h>
+#include <sys/mman.h>
+
 #include "softhca_scribe.h"
 
 #define ROUNDS 400
@@ -521,6 +524,89 @@ case_errors(void)
 	}
 }
 
+/* ---- completions */
+
+#define PAGE      4096u
+#define N_BATCH   4
+#define BATCH_LEN (PAIR_BUF / N_BATCH) /* of each: pages of the server's memory */
+
+/* The server's memory is read-only, and whoever writes to one of its pages first comes here. */
+static struct {
+	uint64_t first;        /* number of the batch's first CQE */
+	unsigned int n, early; /* pages written to; those after the completion that tells of them */
+} trap;
+
+static bool
+cqe_is_there(uint64_t i)
+{
+	size_t slot = i % p.client.n_cqe;
+	uint8_t op_own = *(volatile uint8_t *)(p.client.cqes + (slot + 1) * p.client.cqe_len - 1);
+
+	return op_own >> 4 != MLX5_CQE_INVALID &&
+	       (op_own & MLX5_CQE_OWNER_MASK) == (i / p.client.n_cqe & 1);
+}
+
+static void
+on_write(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t off = (uintptr_t)info->si_addr - (uintptr_t)p.server.buf;
+
+	(void)context;
+	if (off >= PAIR_BUF) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	trap.n++;
+	trap.early += cqe_is_there(trap.first + off / BATCH_LEN);
+	CHECK_EQ(mprotect(p.server.buf + off / PAGE * PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+}
+
+/* The batch's work request i: from the client's memory to the server's, by one opcode or another. */
+static void
+put_any(unsigned int kind, unsigned int i)
+{
+	uintptr_t from = (uintptr_t)p.client.buf + i * BATCH_LEN;
+	uintptr_t to = (uintptr_t)p.server.buf + i * BATCH_LEN;
+
+	flags(0);
+	if (kind == 0) {
+		mlx5dv_wr_memcpy(p.client.dvx, p.server.mr->lkey, to, p.client.mr->lkey, from,
+			BATCH_LEN);
+	} else if (kind == 1) {
+		ibv_wr_rdma_write(p.client.qpx, p.server.mr->rkey, to);
+		ibv_wr_set_sge(p.client.qpx, p.client.mr->lkey, from, BATCH_LEN);
+	} else {
+		ibv_wr_rdma_read(p.client.qpx, p.client.mr->rkey, from);
+		ibv_wr_set_sge(p.client.qpx, p.server.mr->lkey, to, BATCH_LEN);
+	}
+}
+
+static void
+case_completions(void)
+{
+	struct sigaction trapping = {.sa_sigaction = on_write, .sa_flags = SA_SIGINFO}, before;
+
+	if (!pair_is_pumped())
+		return; /* the memory of the CQ is another thread's */
+	open_pair(0);
+	CHECK_EQ(sigaction(SIGSEGV, &trapping, &before), 0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		trap.first = posted;
+		trap.n = trap.early = 0;
+		memset(p.client.buf, (int)(1 + i % 255), PAIR_BUF);
+		CHECK_EQ(mprotect(p.server.buf, PAIR_BUF, PROT_READ), 0);
+		begin();
+		for (unsigned int n = 0; n < N_BATCH; n++)
+			put_any(i % 3, n);
+		end();
+		wait_all();
+		CHECK_EQ(trap.n, PAIR_BUF / PAGE);
+		CHECK_EQ(trap.early, 0);
+	}
+	CHECK_EQ(sigaction(SIGSEGV, &before, NULL), 0);
+	pair_fini(&p);
+}
+
 /* ---- the seed */
 
 /* Posts copies that overwrite each other, runs the adapter, and tells what came of it. */
@@ -596,6 +682,7 @@ main(int argc, char **argv)
 		{"a message arrives behind the writes before it", case_send_after_write},
 		{"reads and atomics see the writes before them", case_read_after_write},
 		{"a failed WQE stops those behind it, and none before it", case_errors},
+		{"no completion comes before its bytes", case_completions},
 		{"one seed gives one order", case_seed},
 	};
 
