@@ -552,11 +552,18 @@ enum gantry_idle {
 	GANTRY_IDLE_SPIN = 0, /**< it polls; a descriptor starts as soon as possible */
 	/**
 	 * It sleeps until a descriptor is enqueued or an operation completes (a completion channel
-	 * and an eventfd), if this is so for all workers that run there. Waking takes a system call
+	 * and an eventfd), if all workers that run there sleep. Waking takes a system call
 	 * in gantry_enqueue_burst() or an interrupt, and the kernel's time to run the thread. While
 	 * descriptors are in flight it also polls every 100 ms.
 	 */
 	GANTRY_IDLE_SLEEP,
+	/**
+	 * The CPU waits, in a state of low power, until the next completion is written or a
+	 * descriptor is enqueued (rte_power_monitor()), if no worker that runs there spins. Waking
+	 * takes no interrupt, and no system call. The thread keeps its CPU. The CPU watches one
+	 * address: while descriptors are in flight on several connections, the lcore polls.
+	 */
+	GANTRY_IDLE_MONITOR,
 };
 
 struct gantry_worker_conf {
@@ -573,7 +580,8 @@ struct gantry_worker_conf {
  * gives each of them a turn after the other. A worker whose lcore is on another NUMA node than the
  * device is slow; a line of the log says so. Control thread.
  * @return 0; -EINVAL lcore_id is the main lcore or not enabled, a size is out of range, or producers
- *   or idle is no enum value; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST,
+ *   or idle is no enum value; -ENOTSUP the CPU has not what GANTRY_IDLE_MONITOR needs (WAITPKG on x86):
+ *   use GANTRY_IDLE_SLEEP; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST,
  *   -ENOMEM from rte_ring_create_elem(); or an error of gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,

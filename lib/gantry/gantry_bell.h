@@ -1,33 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bell: wakes an lcore that sleeps. No call is lost:
+ * A bell: wakes an lcore that rests. No call is lost:
  *
  *   lcore                                   any other thread
- *     asleep = true (exchange)                writes what the lcore shall see
- *     looks at everything once more           asleep = false (exchange); it was true: writes to fd
- *     waits until fd can be read
+ *     state = how it rests (exchange)         writes what the lcore shall see
+ *     looks at everything once more           state = awake (exchange); it was not: wakes the lcore
+ *     rests
  *
  * The exchange that comes later reads what the other one wrote. So either the lcore sees the
- * writes of the other thread, or that thread sees that the lcore is asleep.
+ * writes of the other thread, or that thread sees that the lcore rests. An lcore that rests by
+ * rte_power_monitor() looks at `state` again after the CPU has begun to watch: gantry_monitor.h.
  */
 #ifndef GANTRY_BELL_H
 #define GANTRY_BELL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/eventfd.h>
+#include <stddef.h>
 
-struct gantry_bell {
-	atomic_bool asleep;
-	int fd; /* an eventfd */
+enum {
+	GANTRY_BELL_AWAKE = 0,
+	GANTRY_BELL_SLEEPS,   /* until `fd` can be read */
+	GANTRY_BELL_MONITORS, /* until somebody writes to an address: rte_power_monitor() */
 };
 
-/* After the writes that the lcore shall see. NULL: the lcore never sleeps. Any thread. */
+struct gantry_bell {
+	_Atomic unsigned int state;
+	int fd; /* an eventfd */
+	unsigned int lcore_id;
+};
+
+/* Wakes the lcore, which was in this state. */
+void gantry_bell_wake(const struct gantry_bell *bell, unsigned int state);
+
+/* After the writes that the lcore shall see. NULL: the lcore never rests. Any thread. */
 static inline void
 gantry_bell_ring(struct gantry_bell *bell)
 {
-	if (bell != NULL && atomic_exchange_explicit(&bell->asleep, false, memory_order_acq_rel))
-		eventfd_write(bell->fd, 1);
+	unsigned int state;
+
+	if (bell == NULL)
+		return;
+	state = atomic_exchange_explicit(&bell->state, GANTRY_BELL_AWAKE, memory_order_acq_rel);
+	if (state != GANTRY_BELL_AWAKE)
+		gantry_bell_wake(bell, state);
 }
 
 #endif

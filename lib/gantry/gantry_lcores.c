@@ -12,6 +12,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_loop.h"
+#include "gantry_monitor.h"
 #include "gantry_queue.h"
 
 #define DEFAULT_RING_SIZE 1024
@@ -32,7 +33,9 @@ static bool
 conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 {
 	return rte_is_power_of_2(ring_size) && ring_size <= MAX_RING_SIZE &&
-	       conf->burst <= MAX_BURST && (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS;
+	       conf->burst <= MAX_BURST &&
+	       (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS &&
+	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
 }
 
 /* A worker's ring; EAL knows it by kind and number. */
@@ -103,6 +106,11 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	if (!is_worker_lcore(lcore_id) || !conf_is_valid(conf, ring_size))
 		return -EINVAL;
 
+	if (conf->idle == GANTRY_IDLE_MONITOR && !gantry_monitor_is_possible()) {
+		LOG(ERR, "this CPU cannot wait for a write to memory (on x86: \"waitpkg\" in "
+			 "/proc/cpuinfo): use GANTRY_IDLE_SLEEP or GANTRY_IDLE_SPIN");
+		return -ENOTSUP;
+	}
 	queue_conf = conf->queue;
 	if (queue_conf.socket < 0 || queue_conf.socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
@@ -120,13 +128,14 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	w->lcore_id = lcore_id;
 	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;
 	w->producers = conf->producers;
+	w->idle = conf->idle;
 	ret = rings_create(w, ring_size, socket);
 	if (ret != 0)
 		goto free_worker;
-	ret = conf->idle == GANTRY_IDLE_SLEEP ? gantry_loop_prepare(w) : 0;
+	ret = w->idle != GANTRY_IDLE_SPIN ? gantry_loop_prepare(w) : 0;
 	if (ret != 0)
 		goto free_rings;
-	ret = gantry_queue_create_with(g, &queue_conf, w->bell != NULL, &w->q);
+	ret = gantry_queue_create_with(g, &queue_conf, w->idle == GANTRY_IDLE_SLEEP, &w->q);
 	if (ret != 0)
 		goto unprepare;
 	w->q->lcore = lcore_id;

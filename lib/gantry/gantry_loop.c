@@ -7,14 +7,17 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
 #include "gantry_log.h"
+#include "gantry_monitor.h"
 #include "gantry_sleep.h"
 
 /* Events that are taken at a time. */
@@ -27,12 +30,13 @@ struct gantry_loop {
 	struct gantry_worker *run; /* the lcore's list */
 	uint32_t n_workers;        /* started and not removed; under `lock` */
 
-	/* Sleeping: gantry_bell.h. */
+	/* Resting: gantry_bell.h. */
 	struct gantry_bell bell;
-	int epoll;        /* the bell, and the channels of the workers in `run` */
-	uint32_t n_bells; /* workers that were given the bell; under `lock` */
-	bool awake;       /* a worker in `run` cannot sleep */
-	gantry_counter sleeps;
+	int epoll;             /* the bell, and the channels of the workers in `run` */
+	uint32_t n_bells;      /* workers that were given the bell; under `lock` */
+	bool awake;            /* a worker in `run` spins */
+	bool monitors;         /* a worker in `run` monitors */
+	gantry_counter sleeps; /* how often it has slept or monitored */
 };
 
 /* By lcore, for all engines: an lcore runs one function. */
@@ -54,13 +58,15 @@ watch(struct gantry_loop *l, struct gantry_worker *w)
 }
 
 static void
-note_who_sleeps(struct gantry_loop *l)
+note_how_to_rest(struct gantry_loop *l)
 {
 	const struct gantry_worker *w;
 
-	l->awake = false;
-	for (w = l->run; w != NULL; w = w->next_in_loop)
-		l->awake |= w->bell == NULL;
+	l->awake = l->monitors = false;
+	for (w = l->run; w != NULL; w = w->next_in_loop) {
+		l->awake |= w->idle == GANTRY_IDLE_SPIN;
+		l->monitors |= w->idle == GANTRY_IDLE_MONITOR;
+	}
 }
 
 static __rte_cold void
@@ -74,20 +80,20 @@ take_joining(struct gantry_loop *l)
 
 		w->next_in_loop = l->run;
 		l->run = w;
-		if (w->bell != NULL)
+		if (w->idle == GANTRY_IDLE_SLEEP)
 			watch(l, w);
 		w = next;
 	}
-	note_who_sleeps(l);
+	note_how_to_rest(l);
 }
 
 /* A worker that has stopped and is in the list no more. */
 static __rte_cold void
 leave(struct gantry_loop *l, struct gantry_worker *w)
 {
-	if (w->bell != NULL)
+	if (w->idle == GANTRY_IDLE_SLEEP)
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, gantry_sleep_fd(w->q), NULL);
-	note_who_sleeps(l);
+	note_how_to_rest(l);
 	gantry_worker_end(w);
 }
 
@@ -116,41 +122,46 @@ turn(struct gantry_loop *l)
 	return busy;
 }
 
-/* Asks for the events of all workers. False: something is there already. *ms: sleep so long. */
+/* Milliseconds that the lcore may rest at most, or GANTRY_SLEEP_FOR_EVER. */
+static int
+rest_limit(const struct gantry_loop *l)
+{
+	const struct gantry_worker *w;
+	int ms = GANTRY_SLEEP_FOR_EVER;
+
+	for (w = l->run; w != NULL; w = w->next_in_loop) {
+		int limit = gantry_sleep_limit(w->q);
+
+		if (ms == GANTRY_SLEEP_FOR_EVER || (limit >= 0 && limit < ms))
+			ms = limit;
+	}
+	return ms;
+}
+
+/* Asks for the events of all workers. False: something is there already. */
 static bool
-arm(struct gantry_loop *l, int *ms)
+arm(struct gantry_loop *l)
 {
 	const struct gantry_worker *w;
 
-	*ms = GANTRY_SLEEP_FOR_EVER;
-	for (w = l->run; w != NULL; w = w->next_in_loop) {
-		int limit;
-
+	for (w = l->run; w != NULL; w = w->next_in_loop)
 		if (!gantry_sleep_arm(w->q))
 			return false;
-		limit = gantry_sleep_limit(w->q);
-		if (*ms == GANTRY_SLEEP_FOR_EVER || (limit >= 0 && limit < *ms))
-			*ms = limit;
-	}
-	return l->run != NULL;
+	return true;
 }
 
 /* Waits for the bell or an event, unless there is something to do already. */
-static __rte_cold void
+static void
 sleep_until_event(struct gantry_loop *l)
 {
 	struct epoll_event event[MAX_EVENTS];
-	int ms, n = 0, i;
 	eventfd_t count;
+	int n, i;
 
-	/* From here on, whoever has something for the lcore rings the bell. Look once more. */
-	atomic_exchange_explicit(&l->bell.asleep, true, memory_order_acq_rel);
-	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL && !turn(l) &&
-		arm(l, &ms)) {
-		gantry_counter_add(&l->sleeps, 1);
-		n = epoll_wait(l->epoll, event, MAX_EVENTS, ms);
-	}
-	atomic_exchange_explicit(&l->bell.asleep, false, memory_order_acq_rel);
+	if (!arm(l))
+		return;
+	gantry_counter_add(&l->sleeps, 1);
+	n = epoll_wait(l->epoll, event, MAX_EVENTS, rest_limit(l));
 	for (i = 0; i < n; i++) {
 		struct gantry_worker *w = event[i].data.ptr;
 
@@ -159,6 +170,46 @@ sleep_until_event(struct gantry_loop *l)
 		else
 			gantry_sleep_take_events(w->q);
 	}
+}
+
+/* Lets the CPU wait for the bell or a CQE. It can watch one CQ: if there are more, the lcore polls. */
+static void
+monitor_until_write(struct gantry_loop *l)
+{
+	const struct hwq_cq *cq = NULL;
+	const struct gantry_worker *w;
+	unsigned int n = 0;
+	int ms;
+
+	for (w = l->run; w != NULL; w = w->next_in_loop)
+		n += gantry_sleep_cqs(w->q, &cq);
+	if (n > 1) {
+		sched_yield();
+		return;
+	}
+	ms = rest_limit(l);
+	gantry_counter_add(&l->sleeps, 1);
+	gantry_monitor_wait(cq, &l->bell,
+		ms == GANTRY_SLEEP_FOR_EVER ? UINT64_MAX
+					    : rte_rdtsc() + ms * (rte_get_tsc_hz() / 1000));
+}
+
+/* Rests until there is something to do. */
+static __rte_cold void
+rest(struct gantry_loop *l)
+{
+	unsigned int how = l->monitors ? GANTRY_BELL_MONITORS : GANTRY_BELL_SLEEPS;
+
+	/* From here on, whoever has something for the lcore rings the bell. Look once more. */
+	atomic_exchange_explicit(&l->bell.state, how, memory_order_acq_rel);
+	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL && !turn(l) &&
+		l->run != NULL) {
+		if (how == GANTRY_BELL_MONITORS)
+			monitor_until_write(l);
+		else
+			sleep_until_event(l);
+	}
+	atomic_exchange_explicit(&l->bell.state, GANTRY_BELL_AWAKE, memory_order_acq_rel);
 }
 
 static int
@@ -176,7 +227,7 @@ loop_main(void *arg)
 			rte_pause();
 			if (++idle % GANTRY_IDLE_TURNS == 0) {
 				if (l->run != NULL && !l->awake)
-					sleep_until_event(l);
+					rest(l);
 				else
 					sched_yield();
 			}
@@ -194,6 +245,7 @@ bell_open(struct gantry_loop *l)
 	struct epoll_event event = {.events = EPOLLIN};
 	int ret;
 
+	l->bell.lcore_id = l - loops;
 	l->bell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->bell.fd < 0)
 		return -errno;

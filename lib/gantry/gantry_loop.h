@@ -22,13 +22,14 @@
 #define GANTRY_IDLE_TURNS 256
 
 /*
- * Prepares the worker's lcore for sleeping, and gives the worker its bell. An lcore sleeps while all
- * workers that run there have a bell. gantry_loop_unprepare() ends it. 0 or a negative errno.
+ * Prepares the worker's lcore for resting, and gives the worker its bell. An lcore rests while no
+ * worker that runs there is GANTRY_IDLE_SPIN; it monitors if one of them is GANTRY_IDLE_MONITOR, else
+ * it sleeps. gantry_loop_unprepare() ends it. 0 or a negative errno.
  */
 int gantry_loop_prepare(struct gantry_worker *w);
 void gantry_loop_unprepare(struct gantry_worker *w);
 
-/* How often the lcore has slept. Any thread. */
+/* How often the lcore has slept or monitored. Any thread. */
 uint64_t gantry_loop_sleeps(unsigned int lcore_id);
 
 /*

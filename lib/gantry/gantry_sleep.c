@@ -10,29 +10,61 @@
 
 int gantry_sleep_ms = 100;
 
+/* Calls f for each CQ in which something is to come, until one call returns false. */
 static bool
-arm(struct gantry_conn *c)
+each_cq(const struct gantry_queue *q, bool (*f)(struct hwq_cq *cq, void *arg), void *arg)
 {
-	struct hwq_cqe cqe;
+	const struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint32_t i;
 
-	hwq_cq_arm(c->cq, false);
+	if (own->done != own->posted && !f(own->cq, arg))
+		return false;
+	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
+		i = gantry_conn_set_next(&q->active, i + 1))
+		if (q->conn[i].done != q->conn[i].posted && !f(q->conn[i].cq, arg))
+			return false;
+	return true;
+}
+
+static bool
+arm(struct hwq_cq *cq, void *none)
+{
+	RTE_SET_USED(none);
+	hwq_cq_arm(cq, false);
 	/* What came before the arming makes no event. */
-	return !hwq_cq_peek(c->cq, &cqe);
+	return !hwq_cq_is_ours(cq, cq->ci);
 }
 
 bool
 gantry_sleep_arm(struct gantry_queue *q)
 {
-	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	uint32_t i;
+	return each_cq(q, arm, NULL);
+}
 
-	if (own->done != own->posted && !arm(own))
-		return false;
-	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
-		i = gantry_conn_set_next(&q->active, i + 1))
-		if (q->conn[i].done != q->conn[i].posted && !arm(&q->conn[i]))
-			return false;
+struct count {
+	unsigned int n;
+	const struct hwq_cq *last;
+};
+
+static bool
+count(struct hwq_cq *cq, void *arg)
+{
+	struct count *c = arg;
+
+	c->n++;
+	c->last = cq;
 	return true;
+}
+
+unsigned int
+gantry_sleep_cqs(const struct gantry_queue *q, const struct hwq_cq **cq)
+{
+	struct count c = {0};
+
+	each_cq(q, count, &c);
+	if (c.n != 0)
+		*cq = c.last;
+	return c.n;
 }
 
 int

@@ -14,6 +14,9 @@
  */
 extern int gantry_sleep_ms;
 
+/* How many CQs the owner waits for; if there are any, *cq is one of them. Owner. */
+unsigned int gantry_sleep_cqs(const struct gantry_queue *q, const struct hwq_cq **cq);
+
 /*
  * Asks for an event of each connection that has WQEs outstanding. False: a completion is there
  * already, so poll. Owner; the queue has a channel.

@@ -24,6 +24,7 @@ struct gantry_worker {
 	struct gantry_queue *q;
 	struct gantry_bell *bell; /* of its lcore; NULL: this worker keeps the lcore awake */
 	enum gantry_producers producers;
+	enum gantry_idle idle;
 	uint32_t burst;
 	uint32_t room; /* of `out`, when give() last looked: since then it can only have grown */
 	_Atomic uint32_t ask; /* GANTRY_ASK_*: what the control thread wants of the lcore */

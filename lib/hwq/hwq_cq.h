@@ -117,6 +117,25 @@ hwq_cqe_op_own(const uint8_t *entry)
 	return atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)op_own, memory_order_acquire);
 }
 
+/**
+ * True: a byte that was read at hwq_cq_watched() says that the completion is there. For who waits until
+ * the device writes there, as by rte_power_monitor() or UMWAIT.
+ * @param lap cq->lap when hwq_cq_watched() was called.
+ */
+static inline bool
+hwq_op_own_is_ours(uint8_t op_own, uint8_t lap)
+{
+	/* libmlx5 presets entries that were never written to the invalid opcode. */
+	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
+}
+
+/** @return the byte that the device writes last of the next completion. */
+static inline const uint8_t *
+hwq_cq_watched(const struct hwq_cq *cq)
+{
+	return cq->next + offsetof(struct mlx5_cqe64, op_own);
+}
+
 /** @return true if the device has written entry @p index, a free-running index, in its current lap. */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
@@ -124,7 +143,7 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 	uint8_t op_own = hwq_cqe_op_own((const uint8_t *)hwq_cq_entry(cq, index));
 	uint8_t lap = (index >> cq->log_n) & MLX5_CQE_OWNER_MASK;
 
-	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
+	return hwq_op_own_is_ours(op_own, lap);
 }
 
 /** Looks at the next completion and consumes nothing: hwq_cq_advance() does.
@@ -132,9 +151,7 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 {
-	uint8_t op_own = hwq_cqe_op_own(cq->next);
-
-	if ((op_own & MLX5_CQE_OWNER_MASK) != cq->lap || op_own >> 4 == MLX5_CQE_INVALID)
+	if (!hwq_op_own_is_ours(hwq_cqe_op_own(cq->next), cq->lap))
 		return false;
 	hwq_fence_owner_before_cqe();
 	hwq_cqe_decode((const struct mlx5_cqe64 *)cq->next, out);

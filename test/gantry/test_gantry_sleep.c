@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lcores that sleep when there is nothing to do. They poll by time too, which would hide a lost
- * wake-up: here they do not, so that a lost one is never made good, and the case ends by its limit.
+ * Lcores that rest when there is nothing to do: they sleep, or their CPU waits for a write to memory.
+ * They poll by time too, which would hide a lost wake-up: here they do not, so that a lost one is
+ * never made good, and the case ends by its limit. The CPU's wait is played by this program, as
+ * rte_power_intrinsics.h describes it.
  */
+#define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,11 +13,16 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_cpuflags.h>
 #include <rte_cycles.h>
+#include <rte_log.h>
+#include <rte_power_intrinsics.h>
 
 #include <softhca.h>
 
+#include <gantry_log.h>
 #include <gantry_loop.h>
+#include <gantry_monitor.h>
 #include <gantry_queue.h>
 #include <gantry_sleep.h>
 
@@ -97,14 +105,132 @@ work(uint64_t cookie, uint16_t peer)
 	return d;
 }
 
+/* ------------------------------------------------------------------ a CPU that waits for writes */
+
+/*
+ * The linker leads the library's calls here. One lcore waits at a time. It notices a write only by
+ * another value, which is less than a CPU does.
+ */
+static struct {
+	bool possible;
+	_Atomic(const volatile void *) addr; /* that is watched; NULL: none */
+	atomic_bool woken;
+	atomic_uint waits;  /* that began */
+	atomic_uint states; /* bit 0: it has watched a CQE; bit 1: the bell */
+} cpu = {.possible = true};
+
+void __wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *i);
+int __wrap_rte_power_monitor(const struct rte_power_monitor_cond *cond, uint64_t tsc);
+int __wrap_rte_power_monitor_wakeup(unsigned int lcore_id);
+
+void
+__wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *i)
+{
+	i->power_monitor = cpu.possible;
+}
+
+static uint64_t
+watched_value(const struct rte_power_monitor_cond *cond)
+{
+	if (cond->size == 1)
+		return __atomic_load_n((volatile uint8_t *)cond->addr, __ATOMIC_ACQUIRE);
+	CHECK_EQ(cond->size, 4);
+	return __atomic_load_n((volatile uint32_t *)cond->addr, __ATOMIC_ACQUIRE);
+}
+
+int
+__wrap_rte_power_monitor(const struct rte_power_monitor_cond *cond, uint64_t tsc)
+{
+	uint64_t before;
+
+	atomic_store(&cpu.woken, false);
+	atomic_store(&cpu.addr, cond->addr);
+	before = watched_value(cond);
+	if (cond->fn(before, cond->opaque) == 0) {
+		atomic_fetch_add(&cpu.waits, 1);
+		atomic_fetch_or(&cpu.states, cond->size == 1 ? 1 : 2);
+		while (!atomic_load(&cpu.woken) && watched_value(cond) == before &&
+			rte_rdtsc() < tsc)
+			sched_yield();
+	}
+	atomic_store(&cpu.addr, NULL);
+	return 0;
+}
+
+int
+__wrap_rte_power_monitor_wakeup(unsigned int lcore_id)
+{
+	CHECK_EQ(lcore_id, 1);
+	/* A CPU that does not watch yet is not woken later. */
+	if (atomic_load(&cpu.addr) != NULL)
+		atomic_store(&cpu.woken, true);
+	return 0;
+}
+
+/* The condition of the next CQE, asked as the CPU does. */
+static bool
+may_wait(const struct hwq_cq *cq, const struct gantry_bell *bell)
+{
+	struct rte_power_monitor_cond cond;
+
+	gantry_monitor_cond(cq, bell, &cond);
+	return cond.fn(watched_value(&cond), cond.opaque) == 0;
+}
+
+static void wait_for_cqe(const struct gantry_conn *c);
+
+/* Over three laps of the CQ, whose first one has entries that were never written. */
+static void
+the_cpu_waits_exactly_while_no_completion_is_there(void)
+{
+	struct gantry_bell bell = {.state = GANTRY_BELL_MONITORS};
+	struct gantry_queue *q = env_queue(g, 16);
+	const struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_comp comp;
+	uint32_t i;
+
+	for (i = 0; i < 3 * own->cq->n_cqe + 3; i++) {
+		CHECK(may_wait(own->cq, &bell));
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		wait_for_cqe(own);
+		CHECK(!may_wait(own->cq, &bell));
+		env_collect(q, &comp, 1);
+	}
+	CHECK(may_wait(NULL, &bell));
+	atomic_store(&bell.state, GANTRY_BELL_AWAKE);
+	CHECK(!may_wait(own->cq, &bell));
+	CHECK(!may_wait(NULL, &bell));
+	env_queue_done(q);
+}
+
+static void
+a_cpu_that_cannot_wait_for_writes_is_refused(void)
+{
+	struct gantry_worker_conf conf = {.idle = GANTRY_IDLE_MONITOR};
+	struct gantry_worker *w;
+	int level = rte_log_get_level(gantry_logtype);
+
+	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
+	cpu.possible = false;
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), -ENOTSUP);
+	cpu.possible = true;
+	conf.idle = GANTRY_IDLE_MONITOR + 1;
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), -EINVAL);
+	rte_log_set_level(gantry_logtype, level);
+}
+
 /* ------------------------------------------------------------------ cases */
 
-/* Pauses of all lengths, so that descriptors come before, while and after the lcore falls asleep. */
+/*
+ * Pauses of all lengths, so that descriptors come before, while and after the lcore falls asleep. Two
+ * workers share an lcore, so that it waits for up to four CQs.
+ */
 static void
-no_wake_up_is_lost(void)
+storm(enum gantry_idle idle)
 {
-	struct gantry_worker *w[3] = {worker_on(1, GANTRY_IDLE_SLEEP),
-		worker_on(1, GANTRY_IDLE_SLEEP), worker_on(2, GANTRY_IDLE_SLEEP)};
+	struct gantry_worker *w[3] = {worker_on(1, idle), worker_on(1, GANTRY_IDLE_SLEEP),
+		worker_on(2, GANTRY_IDLE_SLEEP)};
 	uint64_t seed = 1, put[3] = {0}, got[3] = {0}, slept = gantry_loop_sleeps(1);
 	struct gantry_queue *far = env_queue(g, 16);
 	uint16_t peer[3], back;
@@ -134,11 +260,28 @@ no_wake_up_is_lost(void)
 	env_queue_done(far);
 }
 
-/* The completion of a late operation wakes the lcore, which sleeps with it in flight. */
 static void
-a_late_completion_wakes_the_lcore(void)
+no_wake_up_is_lost(void)
 {
-	struct gantry_worker *w = worker_on(1, GANTRY_IDLE_SLEEP);
+	storm(GANTRY_IDLE_SLEEP);
+}
+
+static void
+no_write_is_missed(void)
+{
+	unsigned int waits = atomic_load(&cpu.waits);
+
+	atomic_store(&cpu.states, 0);
+	storm(GANTRY_IDLE_MONITOR);
+	CHECK(atomic_load(&cpu.waits) > waits);
+	CHECK_EQ(atomic_load(&cpu.states), 3);
+}
+
+/* The completion of a late operation wakes the lcore, which rests with it in flight. */
+static void
+complete_late(enum gantry_idle idle)
+{
+	struct gantry_worker *w = worker_on(1, idle);
 	uint64_t cookie = 0, slept = gantry_loop_sleeps(1);
 	struct gantry_desc d;
 	unsigned int i;
@@ -155,6 +298,13 @@ a_late_completion_wakes_the_lcore(void)
 	CHECK(gantry_loop_sleeps(1) > slept);
 	CHECK_EQ(gantry_worker_stop(w), 0);
 	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+static void
+a_late_completion_wakes_the_lcore(void)
+{
+	complete_late(GANTRY_IDLE_SLEEP);
+	complete_late(GANTRY_IDLE_MONITOR);
 }
 
 /* A full ring of completions: taking one is room for a descriptor that waits. */
@@ -293,14 +443,14 @@ __wrap_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
  * which is the last one before it sleeps.
  */
 static void
-what_comes_behind_the_last_look_is_seen(void)
+come_behind_the_last_look(enum gantry_idle idle)
 {
 	struct gantry_desc d = env_copy(src, dst, 64);
 	uint64_t slept = gantry_loop_sleeps(1);
 	unsigned int i;
 
-	late.looking = worker_on(1, GANTRY_IDLE_SLEEP);
-	late.looked = worker_on(1, GANTRY_IDLE_SLEEP);
+	late.looking = worker_on(1, idle);
+	late.looked = worker_on(1, idle);
 	/* The lcore looks first at the worker that joined last. */
 	CHECK_EQ(gantry_worker_start(late.looking), 0);
 	wait_until_asleep(1, slept);
@@ -321,6 +471,13 @@ what_comes_behind_the_last_look_is_seen(void)
 	CHECK_EQ(gantry_stop(g), 0);
 	CHECK_EQ(gantry_worker_destroy(late.looking), 0);
 	CHECK_EQ(gantry_worker_destroy(late.looked), 0);
+}
+
+static void
+what_comes_behind_the_last_look_is_seen(void)
+{
+	come_behind_the_last_look(GANTRY_IDLE_SLEEP);
+	come_behind_the_last_look(GANTRY_IDLE_MONITOR);
 }
 
 /* ------------------------------------------------------------------ latency */
@@ -364,7 +521,12 @@ the_latency_is_printed(void)
 }
 
 static const struct check_case cases[] = {
+	{"the CPU waits exactly while no completion is there",
+		the_cpu_waits_exactly_while_no_completion_is_there},
+	{"a CPU that cannot wait for writes is refused",
+		a_cpu_that_cannot_wait_for_writes_is_refused},
 	{"no wake-up is lost", no_wake_up_is_lost},
+	{"no write is missed", no_write_is_missed},
 	{"a late completion wakes the lcore", a_late_completion_wakes_the_lcore},
 	{"room for completions wakes the lcore", room_for_completions_wakes_the_lcore},
 	{"a sleeping lcore hears of starts, stops and peers",
