@@ -73,16 +73,15 @@ gantry_region_view_update(struct gantry_region_view *v)
 const struct gantry_region *
 gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region *r;
-	uint32_t i;
+	const struct gantry_region **place = &v->cache[gantry_region_place(addr)];
+	const struct gantry_region *r = *place;
 
-	for (i = 0; i < RTE_DIM(v->cache); i++)
-		if (gantry_region_hit(v->cache[i], addr, len))
-			return v->cache[i];
+	if (gantry_region_hit(r, addr, len))
+		return r;
 	r = gantry_region_tree_find(v->root, addr);
 	if (r == NULL || !gantry_region_hit(r, addr, len))
 		return NULL;
-	v->cache[v->cache_next++ % RTE_DIM(v->cache)] = r;
+	*place = r;
 	return r;
 }
 

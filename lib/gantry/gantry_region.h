@@ -6,7 +6,7 @@
  *     gantry_region_add(), _remove()            gantry_region_enter()   begins a call
  *     makes a new tree from the current one       a new version: forget all hits, take its tree
  *     publishes it with a new version ------->  gantry_region_hit()     the last hits
- *     gantry_region_passed()                    gantry_region_lookup()  eight recent hits, the tree
+ *     gantry_region_passed()                    gantry_region_lookup()  recent hits, the tree
  *     frees nodes that no call of an old        gantry_region_leave()   ends a call
  *     version can read any more
  *
@@ -35,8 +35,8 @@
 
 #include "gantry_region_tree.h"
 
-/* Recent hits that a reader keeps. */
-#define GANTRY_REGION_CACHE 8
+/* Recent hits that a reader keeps, each in the place that the page of its address has. */
+#define GANTRY_REGION_CACHE_LOG 6
 
 /* The engine's side. */
 struct gantry_region_dir {
@@ -75,9 +75,8 @@ struct gantry_region_view {
 	struct gantry_region_dir *dir;
 	uint64_t version; /* of the tree; 0: none taken yet */
 	bool fenced;      /* as in gantry_region_dir */
-	uint8_t cache_next;
 	const struct gantry_region_node *root;
-	const struct gantry_region *cache[GANTRY_REGION_CACHE];
+	const struct gantry_region *cache[1 << GANTRY_REGION_CACHE_LOG];
 	_Atomic uint64_t seen; /* `version`, for editing threads */
 	TAILQ_ENTRY(gantry_region_view) next;
 };
@@ -132,6 +131,14 @@ void gantry_region_view_update(struct gantry_region_view *v);
 const struct gantry_region *gantry_region_lookup(struct gantry_region_view *v, uint64_t addr,
 	uint64_t len);
 
+/* Where the cache has a region that covers the page of addr, if it has one. */
+static inline uint32_t
+gantry_region_place(uint64_t addr)
+{
+	/* Neighbours, and pages of equal distance, get different places. */
+	return (addr >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GANTRY_REGION_CACHE_LOG);
+}
+
 /*
  * Begins a call of the owner. True: the caller has to look closer, above all by
  * gantry_region_view_update().
@@ -164,6 +171,23 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 	 * less.
 	 */
 	return off < r->len && len - 1 < r->len - off;
+}
+
+/*
+ * gantry_region_lookup() for plain copies: the region, if nothing hinders a plain copy to use it; else
+ * NULL.
+ */
+static inline const struct gantry_region *
+gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r = v->cache[gantry_region_place(addr)];
+
+	if (unlikely(!gantry_region_hit(r, addr, len))) {
+		r = gantry_region_lookup(v, addr, len);
+		if (r == NULL)
+			return NULL;
+	}
+	return (r->read_only | r->bias) == 0 ? r : NULL;
 }
 
 #endif

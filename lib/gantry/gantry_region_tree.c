@@ -114,10 +114,15 @@ node_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t hei
 	uint32_t to)
 {
 	struct gantry_region_node *node = node_take(edit, height);
+	uint32_t i;
 
 	node->n = to - from;
 	memcpy(node->addr, &e->addr[from], node->n * sizeof(node->addr[0]));
 	memcpy(node->entry, &e->entry[from], node->n * sizeof(node->entry[0]));
+	for (i = node->n; i < FAN; i++) {
+		node->addr[i] = UINT64_MAX;
+		node->entry[i] = node->entry[node->n - 1];
+	}
 	return node;
 }
 

@@ -37,6 +37,7 @@ struct gantry_region_node {
 	uint32_t height;
 	struct gantry_region_node *next; /* of a list: spare, or retired */
 	uint64_t retired; /* the edit that took it out of the tree: the owner of the list says */
+	/* Behind the n entries, the greatest address and the last entry: so each search is as long. */
 	uint64_t addr[GANTRY_REGION_FAN];
 	const void *entry[GANTRY_REGION_FAN]; /* a node; in a leaf, a struct gantry_region */
 };
@@ -54,15 +55,11 @@ gantry_region_tree_find(const struct gantry_region_node *node, uint64_t addr)
 {
 	while (node != NULL) {
 		const uint64_t *first = node->addr;
-		uint32_t n = node->n;
+		uint32_t half;
 
 		/* The last entry that is not above addr, by halves without a branch. */
-		while (n > 1) {
-			uint32_t half = n / 2;
-
+		for (half = GANTRY_REGION_FAN / 2; half != 0; half /= 2)
 			first += first[half] <= addr ? half : 0;
-			n -= half;
-		}
 		if (*first > addr)
 			return NULL;
 		if (node->height == 0)

@@ -36,9 +36,16 @@ gantry_desc_head(const struct gantry_desc *d)
 static inline uint64_t
 gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 {
-	const struct gantry_desc d = {.op = op, .peer = peer};
+	const struct {
+		uint8_t op, zero;
+		uint16_t flags, peer, layout;
+	} d = {.op = op, .peer = peer};
+	uint64_t head;
 
-	return gantry_desc_head(&d);
+	static_assert(sizeof(d) == sizeof(head) && offsetof(struct gantry_desc, peer) == 4,
+		"as in struct gantry_desc, without its alignment");
+	memcpy(&head, &d, sizeof(head));
+	return head;
 }
 
 /*
@@ -59,6 +66,20 @@ enum gantry_run_kind {
 	GANTRY_RUN_WRITE,
 	GANTRY_RUN_READ,
 };
+
+/* The longest operation on memory of both regions, of so many bytes a WQE. */
+static __rte_always_inline uint64_t
+gantry_run_max_len(const struct gantry_conn *c, const struct gantry_region *src, bool local_src,
+	const struct gantry_region *dst, bool local_dst)
+{
+	uint64_t len = c->max_len;
+
+	if (local_src)
+		len = RTE_MIN(len, src->len);
+	if (local_dst)
+		len = RTE_MIN(len, dst->len);
+	return len;
+}
 
 /* True: [addr, addr + len) is in the region. len is at most the region's, so nothing overflows. */
 static __rte_always_inline bool
@@ -109,25 +130,23 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_region *src = q->view.src, *dst = q->view.dst;
 	struct gantry_conn *c = &q->conn[conn];
 	uint64_t head = gantry_desc_head(desc);
-	uint64_t min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0, max_len = c->max_len;
-	uint64_t src_key, dst_key, where = gantry_where(conn, c->posted);
+	uint64_t min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
+	uint64_t max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
+	uint64_t src_key = hwq_key_word(src->lkey), dst_key = hwq_key_word(dst->lkey);
+	uint64_t where = gantry_where(conn, c->posted);
 	uint32_t slot = s->issue & s->mask, i;
 	struct gantry_comp *comp = &s->comp[slot];
 	uint64_t *at = &s->where[slot];
 	const struct gantry_desc *d, *end;
 	struct hwq_burst b;
 
-	n = RTE_MIN(n, s->mask + 1 - slot);
-	n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
+	if (n != 1) {
+		n = RTE_MIN(n, s->mask + 1 - slot);
+		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
+	}
 	end = desc + hwq_burst_start(&b, c->sq, n);
-	if (local_src)
-		max_len = RTE_MIN(max_len, src->len);
-	if (local_dst)
-		max_len = RTE_MIN(max_len, dst->len);
 	if (unlikely(max_len <= min_len))
 		return 0;
-	src_key = hwq_key_word(src->lkey);
-	dst_key = hwq_key_word(dst->lkey);
 	for (d = desc; d != end; d++) {
 		uint64_t len = d->len;
 
@@ -135,12 +154,26 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 			     len - 1 - min_len >= max_len - min_len ||
 			     (gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) != 0))
 			break;
-		if (unlikely(local_src ? !gantry_run_hit(src, d->src, len)
-				       : !gantry_run_remote(d->src)))
+		if (!local_src && unlikely(!gantry_run_remote(d->src)))
 			break;
-		if (unlikely(local_dst ? !gantry_run_hit(dst, d->dst, len)
-				       : !gantry_run_remote(d->dst)))
+		if (local_src && unlikely(!gantry_run_hit(src, d->src, len))) {
+			src = gantry_region_lookup_plain(&q->view, d->src, len);
+			if (src == NULL)
+				break;
+			src_key = hwq_key_word(src->lkey);
+			q->view.src = src;
+			max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
+		}
+		if (!local_dst && unlikely(!gantry_run_remote(d->dst)))
 			break;
+		if (local_dst && unlikely(!gantry_run_hit(dst, d->dst, len))) {
+			dst = gantry_region_lookup_plain(&q->view, d->dst, len);
+			if (dst == NULL)
+				break;
+			dst_key = hwq_key_word(dst->lkey);
+			q->view.dst = dst;
+			max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
+		}
 		if (copy && unlikely(gantry_run_overlap(d->src, d->dst, len)))
 			break;
 		if (kind == GANTRY_RUN_MEMCPY)

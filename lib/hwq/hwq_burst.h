@@ -46,10 +46,11 @@ hwq_burst_pi(const struct hwq_burst *b)
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 {
-	uint32_t room = hwq_sq_free_bb(sq), tail = hwq_sq_tail_bb(sq);
+	uint32_t room = hwq_sq_free_bb(sq);
 
-	if (room > tail)
-		room = tail;
+	/* One WQEBB is there before the ring's end. */
+	if (n != 1 && room > hwq_sq_tail_bb(sq))
+		room = hwq_sq_tail_bb(sq);
 	b->sq = sq;
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);

@@ -31,13 +31,13 @@
 #define N_ROUNDS  256 /* measured */
 #define N_PEERS   64
 #define PAGE_LEN  4096u
-#define N_REGIONS 100000u
+#define N_REGIONS 100000u /* at most; half of them are sources */
 #define RUNS      15
 
 struct bench {
 	struct gantry *g;
 	struct gantry_mem *mem;
-	uint8_t *src, *dst; /* in one region of 2 * N_REGIONS pages */
+	uint8_t *src, *dst; /* in one region of N_REGIONS pages */
 	struct gantry_region *regions;
 	struct gantry_queue *target; /* the other end of the connections to peers */
 	struct gantry_worker *w;
@@ -52,8 +52,9 @@ struct bench_case {
 	const char *name, *what;
 	bool ring;
 	enum gantry_op op;
-	unsigned int n_peers;   /* operations go to them in turn */
-	unsigned int n_regions; /* sources and destinations are in so many, in random order */
+	unsigned int n_peers; /* operations go to them in turn */
+	unsigned int
+		n_regions; /* half of them have the sources, half the destinations, in random order */
 	uint16_t flags;
 };
 
@@ -123,7 +124,7 @@ measured(struct bench *b, unsigned int burst, unsigned int *done)
 static uint64_t
 address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 {
-	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % c->n_regions
+	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % (c->n_regions / 2)
 					     : check_random(&b->seed) % 64;
 
 	return (uintptr_t)base + (uint64_t)page * PAGE_LEN +
@@ -217,17 +218,18 @@ split_regions(struct bench *b, unsigned int n)
 	struct gantry_region whole = *gantry_region_overlap(dir, (uintptr_t)b->src, 1);
 	unsigned int i;
 
-	b->regions = calloc(2 * (size_t)n, sizeof(*b->regions));
+	b->regions = calloc(n, sizeof(*b->regions));
 	if (b->regions == NULL)
 		die("no memory");
 	pthread_mutex_lock(&dir->lock);
 	if (gantry_region_remove(dir, whole.addr) == 0)
 		die("no memory");
-	for (i = 0; i < 2 * n; i++) {
+	for (i = 0; i < n; i++) {
 		struct gantry_region *r = &b->regions[i];
 
 		*r = whole;
-		r->addr = (uintptr_t)(i < n ? b->src : b->dst) + (uint64_t)(i % n) * PAGE_LEN;
+		r->addr = (uintptr_t)(i < n / 2 ? b->src : b->dst) +
+			  (uint64_t)(i % (n / 2)) * PAGE_LEN;
 		r->len = PAGE_LEN;
 		if (gantry_region_add(dir, r) == 0)
 			die("no memory");
@@ -241,7 +243,7 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	const struct gantry_conf conf = {0};
 	const struct gantry_queue_conf queue = {.depth = 512};
 	const struct gantry_worker_conf worker = {.queue = queue, .burst = burst};
-	size_t len = 2ull * N_REGIONS * PAGE_LEN;
+	size_t len = (size_t)N_REGIONS * PAGE_LEN;
 	unsigned int i;
 	uint16_t other;
 
@@ -279,7 +281,7 @@ close_case(struct bench *b)
 	if (b->regions == NULL) {
 		CHECK_EQ(gantry_mem_unregister(b->mem, 1000), 0);
 		CHECK_EQ(gantry_destroy(b->g), 0);
-		env_unmap(b->src, 2ull * N_REGIONS * PAGE_LEN);
+		env_unmap(b->src, (size_t)N_REGIONS * PAGE_LEN);
 	}
 }
 
