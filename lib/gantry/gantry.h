@@ -43,7 +43,10 @@
  *   wanted.
  * - The device may refuse to set it up again. Then it is tried again for a quarter of a second, and
  *   copies wait. After that it is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
- * - A connection to a peer stays down. Descriptors that it had already complete with
+ * - The DC initiator, which a queue has for all its DC peers, is set up again in the same way. Nothing of it is
+ *   carried out again: descriptors to any DC peer that it had already complete with GANTRY_FLUSHED, and may have
+ *   been carried out. Later ones are carried out, those to the peer that failed too.
+ * - A connection to another peer stays down. Descriptors that it had already complete with
  *   GANTRY_FLUSHED, later ones with GANTRY_BAD_PEER. The peer may have carried out some of the
  *   flushed ones. Find out which, then close the connection at both ends and open it again.
  * - Other connections are not affected. A NOP needs no connection and never fails.
@@ -53,7 +56,7 @@
  * polled:
  * - A connection fails by an event: copies are carried out again, as above, and complete with
  *   GANTRY_QP_EVENT only if that was done too often. A peer's descriptors complete with
- *   GANTRY_QP_EVENT, and its connection stays down.
+ *   GANTRY_QP_EVENT, and its connection stays down; the DC initiator is set up again.
  * - A connection is stuck (gantry_queue_conf::deadline_ms): it is stopped. The oldest descriptor that
  *   it had, or all of them if the device does not tell which are left, complete with
  *   GANTRY_TIMED_OUT. After that the connection is set up again, or is down, as after a failure. Until
@@ -339,7 +342,7 @@ struct gantry_queue_conf {
 	 * memory
 	 */
 	int socket;
-	uint32_t max_peers; /**< peers open at once, at most 4094; 0: 64 */
+	uint32_t max_peers; /**< peers open at once, at most 4093; 0: 64 */
 	/**
 	 * How often a copy is carried out again at most, because one before it failed and stopped the
 	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
@@ -353,7 +356,7 @@ struct gantry_queue_conf {
 	/**
 	 * Completions come as operations finish: a slow peer holds nothing back but its own. Each
 	 * connection, to a peer or to the queue itself, has `depth` of its own, and completions in the
-	 * order of submission of its own. What uses no peer, and what names a peer that is not open,
+	 * order of submission of its own. All DC peers count as one connection. What uses no peer, and what names a peer that is not open,
 	 * counts for the connection to itself. A fenced descriptor waits for everything that was
 	 * submitted before it, on all connections; what is submitted after it waits until it starts.
 	 */
@@ -449,6 +452,19 @@ GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
 /** What carries the operations to a peer. */
 enum gantry_transport {
 	GANTRY_TRANSPORT_RC = 0, /**< a connection of its own (RC) */
+	/**
+	 * DC: all such peers of a queue share one initiator, so a peer takes little memory. The other
+	 * end is a DC target. The first DC peer of a queue makes the initiator: depth, max_inline and
+	 * path are the initiator's, and other DC peers have the same or 0; but each may have a
+	 * traffic_class of its own. Both ends have the same MTU.
+	 */
+	GANTRY_TRANSPORT_DC,
+	/**
+	 * No connection: any number of DC peers, of any queues, is connected to its address, and
+	 * reaches the memory of this engine and the receives that are posted for it. No
+	 * descriptor can name it. depth and max_inline are 0.
+	 */
+	GANTRY_TRANSPORT_DC_TARGET,
 };
 
 /** Settings of one connection. */
@@ -461,8 +477,9 @@ struct gantry_peer_conf {
 	uint32_t depth;
 	/**
 	 * 1 + the bytes of the longest WRITE, WRITE_IMM or SEND whose data the CPU copies into the
-	 * WQE, so that the device need not read it from memory; 0: 28 bytes, which fit one WQEBB.
-	 * More than that makes the send queue longer.
+	 * WQE, so that the device need not read it from memory; 0: 28 bytes, which fit one WQEBB, and
+	 * to DC peers 44, which fit the two that their WQEs have anyway. More than that makes the
+	 * send queue longer.
 	 */
 	uint16_t max_inline;
 	/** Receives posted at once, at most 16384; 0: none, and gantry_recv_post() refuses the peer. */
@@ -482,18 +499,28 @@ struct gantry_addr {
  * Opens one end of a connection on a queue. Send *addr to the other end, and give the address that
  * it sends back to gantry_peer_connect(). The queue owns the connection. Owner thread; of a
  * worker's queue, the control thread, also while the worker runs.
+ *
+ *     RC                                     DC
+ *     open(a, &addr_a)  open(b, &addr_b)                           open(b, DC_TARGET, &addr_b)
+ *       connect(a, addr_b)                   open(a, DC, NULL)       any number of queues as a
+ *       connect(b, addr_a)                     connect(a, addr_b)
+ *
  * @param conf read during the call; NULL: defaults.
  * @param peer the connection's number for gantry_desc::peer.
- * @return 0; -EINVAL a setting is not possible; -ENOSPC the queue has gantry_queue_conf::max_peers
- *   open: close one; -ENOMEM; or the negative errno of the verbs call that failed.
+ * @param addr of a DC peer all zeros, since nobody connects to it, and may be NULL.
+ * @return 0; -EINVAL a setting is not possible, or does not fit the queue's other DC peers; -ENOSPC
+ *   the queue has gantry_queue_conf::max_peers open: close one; -EOPNOTSUPP the device has no DC: use
+ *   RC; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf,
 	uint16_t *peer, struct gantry_addr *addr);
 
 /**
  * Connects an open end to the address of the other end, which *addr is copied from. WRITE and READ
- * may use the connection when both ends have made this call. Thread: as gantry_peer_open().
- * @return 0; -EINVAL there is no such peer, or addr is not from gantry_peer_open(), or was damaged;
+ * may use the connection when both ends have made this call; a DC target needs none. Thread: as
+ * gantry_peer_open().
+ * @return 0; -EINVAL there is no such peer, or it is a DC target, or addr is not from
+ *   gantry_peer_open(), or was damaged, or is of a DC target of another MTU;
  *   -EISCONN it is or was connected; -EPROTONOSUPPORT one end is on Ethernet, the other on
  *   InfiniBand, or addr is of another version or transport; or the negative errno of the verbs call
  *   that failed. After a failure the end is still open: call again, with the same address or another.
@@ -502,7 +529,8 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
 
 /**
- * Closes one end of a connection. Its number may be given to the next one that is opened. Thread:
+ * Closes one end of a connection. Its number may be given to the next one that is opened. Other DC
+ * peers of the queue go on; DC peers that reach a closed target fail with GANTRY_UNREACHABLE. Thread:
  * as gantry_peer_open().
  * @return 0; -EINVAL there is no such peer; -EBUSY descriptors to it are in flight: poll, then call
  *   again; or the negative errno of the verbs call that failed: the peer takes no descriptors and
@@ -513,7 +541,8 @@ GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
 /* ------------------------------------------------------------------ receives */
 
 /**
- * Posts receives for messages of a peer, which take them in order. It may be called as soon as
+ * Posts receives for messages of a peer, which take them in order; or of a DC target, for those of
+ * all its initiators. It may be called as soon as
  * gantry_peer_open() has returned; post before the peer sends. The array may be reused when the call
  * returns; the memory that the receives name belongs to the engine until they complete. Receives
  * have a completion stream of their own, gantry_recv_poll(): one that waits holds no descriptor
@@ -526,7 +555,8 @@ GANTRY_API int gantry_recv_post(struct gantry_queue *q, uint16_t peer,
 
 /**
  * Collects completions of receives of all peers. Each accepted receive completes exactly once; those
- * of one peer complete in the order in which they were posted. When a connection fails, or is closed
+ * of one peer complete in the order in which they were posted, those of a DC target in any order.
+ * When a connection fails, or is closed
  * by gantry_peer_close(), its receives complete with GANTRY_FLUSHED. Owner thread.
  * @return how many records were written to comp, at most n; 0: no receive is done.
  */
@@ -659,15 +689,16 @@ GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gan
 
 /** Counters of one queue since it was created. */
 struct gantry_stats {
-	uint64_t submitted;     /**< descriptors accepted */
-	uint64_t completed;     /**< completions handed out */
-	uint64_t bytes;         /**< of descriptors that completed GANTRY_OK */
-	uint64_t doorbells;     /**< doorbells rung */
-	uint64_t wqes;          /**< WQEs handed to the hardware */
-	uint64_t cqes;          /**< CQEs received */
-	uint64_t recv_posted;   /**< receives accepted */
-	uint64_t recv_done;     /**< completions of receives handed out */
-	uint64_t recoveries;    /**< how often the queue's connection to itself was set up again */
+	uint64_t submitted;   /**< descriptors accepted */
+	uint64_t completed;   /**< completions handed out */
+	uint64_t bytes;       /**< of descriptors that completed GANTRY_OK */
+	uint64_t doorbells;   /**< doorbells rung */
+	uint64_t wqes;        /**< WQEs handed to the hardware */
+	uint64_t cqes;        /**< CQEs received */
+	uint64_t recv_posted; /**< receives accepted */
+	uint64_t recv_done;   /**< completions of receives handed out */
+	/** How often the queue's connection to itself, or its DC initiator, was set up again. */
+	uint64_t recoveries;
 	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< layouts that were given to the hardware */

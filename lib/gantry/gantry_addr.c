@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address records: magic, version, transport, the address of a queue pair, checksum. */
+/* Address records: magic, version, transport, the address of a queue pair or DC target, checksum. */
 #include "gantry_addr.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ struct record {
 	uint8_t version;
 	uint8_t transport; /* enum gantry_transport */
 	struct hwq_addr hwq;
-	uint8_t zero[20];
+	rte_be64_t dc_key; /* of a DC target; else 0 */
+	uint8_t zero[12];
 	rte_be32_t crc; /* of all bytes before it */
 };
 
@@ -39,10 +40,12 @@ crc_of(const struct record *r)
 }
 
 void
-gantry_addr_pack(enum gantry_transport transport, const struct hwq_addr *hwq,
-	struct gantry_addr *addr)
+gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr)
 {
-	struct record r = {.version = VERSION, .transport = transport, .hwq = *hwq};
+	struct record r = {.version = VERSION,
+		.transport = dest->transport,
+		.hwq = dest->hwq,
+		.dc_key = rte_cpu_to_be_64(dest->dc_key)};
 
 	memcpy(r.magic, magic, sizeof(magic));
 	r.crc = crc_of(&r);
@@ -50,16 +53,16 @@ gantry_addr_pack(enum gantry_transport transport, const struct hwq_addr *hwq,
 }
 
 int
-gantry_addr_unpack(const struct gantry_addr *addr, enum gantry_transport transport,
-	struct hwq_addr *hwq)
+gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest)
 {
 	struct record r;
 
 	memcpy(&r, addr, sizeof(r));
 	if (memcmp(r.magic, magic, sizeof(magic)) != 0 || r.crc != crc_of(&r))
 		return -EINVAL;
-	if (r.version != VERSION || r.transport != transport)
+	if (r.version != VERSION || r.transport != dest->transport)
 		return -EPROTONOSUPPORT;
-	*hwq = r.hwq;
+	dest->hwq = r.hwq;
+	dest->dc_key = rte_be_to_cpu_64(r.dc_key);
 	return 0;
 }

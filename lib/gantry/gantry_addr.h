@@ -7,15 +7,20 @@
 
 #include "gantry.h"
 
-/* Writes the address of a queue pair as a record with a version and a checksum. */
-void gantry_addr_pack(enum gantry_transport transport, const struct hwq_addr *hwq,
-	struct gantry_addr *addr);
+/* How a queue pair or a DC target is reached. */
+struct gantry_dest {
+	enum gantry_transport transport; /* RC or DC */
+	struct hwq_addr hwq;             /* qpn is the QPN, or the number of the DC target */
+	uint64_t dc_key;                 /* of a DC target; else 0 */
+};
+
+/* Writes an address as a record with a version and a checksum. */
+void gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr);
 
 /*
  * Reads a record. 0; -EINVAL it is not as gantry_addr_pack() wrote it; -EPROTONOSUPPORT it is of
- * another version or transport. *hwq is written on success only.
+ * another version, or transport than dest->transport. The rest of *dest is written on success only.
  */
-int gantry_addr_unpack(const struct gantry_addr *addr, enum gantry_transport transport,
-	struct hwq_addr *hwq);
+int gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <rte_common.h>
 
+#include "gantry_target.h"
+
 /* Events of its QP and CQs are of this connection. */
 static void
 name_owner(struct gantry_conn *c)
@@ -30,6 +32,11 @@ destroy(struct gantry_conn *c)
 	if (ret != 0)
 		return ret;
 	c->qp = NULL;
+	if (c->target != NULL)
+		ret = gantry_target_destroy(c->target);
+	if (ret != 0)
+		return ret;
+	c->target = NULL;
 	if (c->cq != NULL)
 		ret = hwq_cq_destroy(c->cq);
 	if (ret != 0)
@@ -151,4 +158,10 @@ gantry_conn_close(struct gantry_conn *c)
 		return ret;
 	memset(c, 0, sizeof(*c));
 	return 0;
+}
+
+bool
+gantry_conn_is_silent(const struct gantry_conn *c)
+{
+	return c->qp == NULL && (c->target == NULL || c->target->dct == NULL);
 }

@@ -18,6 +18,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
+	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
 	GANTRY_CONN_FAILING,  /* was stuck and told to fail; CQEs of flushed WQEs are to come */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
@@ -34,6 +35,7 @@ enum {
 
 struct gantry_recv_ring;
 struct gantry_stream;
+struct gantry_target;
 
 /*
  * `done` and `posted` count WQEBBs, those of NOPs at the ring's end too. They never start again at
@@ -55,6 +57,7 @@ struct gantry_conn {
 	struct hwq_qp *qp;    /* NULL: it is destroyed, to be closed or made anew */
 	struct hwq_cq *recv_cq;        /* of receives alone; NULL: it takes none */
 	struct gantry_recv_ring *recv; /* NULL: it takes no receives */
+	struct gantry_target *target;  /* of a DC target; it has no QP and no CQ then */
 	struct gantry_stream *stream;  /* the descriptors that it carries are in this one */
 
 	/* For gantry_watch.c. Owner, but for `events`: others set bits, the owner clears them. */
@@ -105,8 +108,11 @@ int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
 int gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf);
 
+/* True, after gantry_conn_close(): the device writes to no receive of the connection any more. */
+bool gantry_conn_is_silent(const struct gantry_conn *c);
+
 /*
- * Destroys QP and CQs. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
+ * Destroys QP and CQs, or the DC target. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
  * *c is GANTRY_CONN_CLOSING and holds what is left; call again.
  */
 int gantry_conn_close(struct gantry_conn *c);

@@ -118,7 +118,9 @@ enum gantry_op {
 	 * control segment's opcode, opmod, DS, fence and solicited bits are the caller's; len is 16
 	 * times DS. The engine sets the WQE's index, its QPN, and whether it makes a CQE. peer:
 	 * a connection, or GANTRY_PEER_OWN. Nothing else is checked: a wrong WQE fails in the
-	 * hardware, and one that names wrong memory moves it.
+	 * hardware, and one that names wrong memory moves it. To a DC peer, the engine also writes
+	 * the peer's address to units 1 to 3 of a SEND, RDMA or atomic; such a WQE with less than
+	 * four units is refused with GANTRY_BAD_LENGTH.
 	 */
 	GANTRY_OP_RAW,
 	GANTRY_OP_MAX,
@@ -197,7 +199,8 @@ enum gantry_status {
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
 	 * then: gantry.h, Errors, says what to do.
 	 */
-	GANTRY_LOCAL_ERROR,   /**< local protection, length or operation error: see syndrome */
+	/** Local protection, length or operation error: see syndrome, which is 0 if a layout failed. */
+	GANTRY_LOCAL_ERROR,
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
 	GANTRY_REMOTE_ERROR,  /**< the peer failed to carry it out */
 	GANTRY_UNREACHABLE,   /**< the peer did not answer after all retries */
@@ -206,7 +209,10 @@ enum gantry_status {
 	GANTRY_FLUSHED,   /**< an earlier operation on the connection failed: gantry.h, Errors */
 	GANTRY_TIMED_OUT, /**< not done by gantry_queue_conf::deadline_ms; it was given up */
 	GANTRY_QP_EVENT, /**< the connection failed by an event of the device, not by an operation */
-	/** The device has failed, or refuses to set up the connection for copies: destroy the queue. */
+	/**
+	 * The device has failed, or refuses to set up the connection for copies, or the DC initiator:
+	 * destroy the queue.
+	 */
 	GANTRY_DEVICE_LOST,
 	GANTRY_STATUS_MAX,
 };

@@ -40,7 +40,7 @@ mark_receives(struct gantry_queue *q)
 	struct gantry_recv_ring *ring;
 
 	TAILQ_FOREACH(ring, &q->recv_rings, next)
-		ring->mark = ring->head;
+		gantry_recv_ring_mark(ring);
 }
 
 /* True: the receives that were posted then have completed, handed out or not. */
@@ -51,7 +51,7 @@ marked_receives_are_done(struct gantry_queue *q)
 
 	TAILQ_FOREACH(ring, &q->recv_rings, next) {
 		gantry_recv_ring_take(ring);
-		if (ring->taken < ring->mark)
+		if (!gantry_recv_ring_mark_is_reached(ring))
 			return false;
 	}
 	return true;

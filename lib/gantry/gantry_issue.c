@@ -77,15 +77,18 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
 	struct gantry_work *w = &s->split;
 
-	if (unlikely(q->conn[w->conn].state != GANTRY_CONN_READY)) {
-		/* All that is posted of it is done: else it had been settled or held. The own
-		 * connection will be set up again, a peer's will not. */
-		if (w->conn == GANTRY_CONN_OWN && !q->lost)
+	uint8_t state = q->conn[w->conn].state;
+
+	if (unlikely(state != GANTRY_CONN_READY)) {
+		/* All that is posted of it is done: else it had been settled or held. */
+		if (gantry_queue_repairs(w->conn) && state != GANTRY_CONN_DOWN)
 			return false;
 		/* Here not all is done: the first CQE, or its absence, decides. */
-		if (q->conn[w->conn].state == GANTRY_CONN_FAILING)
+		if (state == GANTRY_CONN_FAILING)
 			return false;
-		slot_settle(s, s->issue & s->mask, q->lost ? GANTRY_DEVICE_LOST : GANTRY_FLUSHED);
+		slot_settle(s, s->issue & s->mask,
+			gantry_queue_repairs(w->conn) || q->device_lost ? GANTRY_DEVICE_LOST
+									: GANTRY_FLUSHED);
 		s->splitting = false;
 		return true;
 	}
@@ -142,7 +145,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		/* The peer was opened after the descriptor had been accepted. */
 		slot_settle(s, slot, GANTRY_BAD_PEER);
 	} else {
-		/* The own connection may be under repair. Peers that cannot be used are refused. */
+		/* What the queue sets up again may be under repair. */
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		s->splitting = !gantry_work_is_done(&w);

@@ -147,6 +147,13 @@ piece_resolve(struct gantry_queue *q, struct gantry_key_plan *plan, uint32_t i, 
 	return GANTRY_OK;
 }
 
+/* The connection that lays out keys of a connection. */
+static uint32_t
+home_of(uint32_t conn)
+{
+	return conn == GANTRY_CONN_DCI ? (uint32_t)GANTRY_CONN_OWN : conn;
+}
+
 /* 16-byte units of the UMR. */
 static uint32_t
 units(const struct gantry_layout *l)
@@ -168,19 +175,29 @@ gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to, enum gantry_sta
 
 		if (k->serial == plan->serial && k->base == plan->base && k->conn == conn &&
 			k->version == q->view.version && (k->to || !to)) {
-			gantry_counter_add(&q->stats.key_hits, 1);
+			/* A descriptor to a DC peer may look several times: gantry_keys_used(). */
+			if (conn != GANTRY_CONN_DCI)
+				gantry_counter_add(&q->stats.key_hits, 1);
 			return i;
 		}
 	}
 	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
 		*status = piece_resolve(q, plan, i, to);
 	if (*status == GANTRY_OK &&
-		2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[conn].sq))
+		2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[home_of(conn)].sq))
 		*status = GANTRY_BAD_LAYOUT;
 	return GANTRY_NO_KEY;
 }
 
 /* ------------------------------------------------------------------ keys in use */
+
+bool
+gantry_keys_is_fresh(const struct gantry_queue *q, uint16_t key)
+{
+	const struct gantry_key *k = &q->keys.key[key];
+
+	return q->conn[k->home].done <= k->laid_out;
+}
 
 /* True: a WQE that is not done names it, or will, or may be posted again. */
 static bool
@@ -191,8 +208,8 @@ is_in_use(const struct gantry_queue *q, uint32_t i)
 
 	if (k->conn == GANTRY_CONN_NONE)
 		return false;
-	return c->done <= k->last_use || c->state == GANTRY_CONN_DRAINING ||
-	       c->state == GANTRY_CONN_BROKEN ||
+	return c->done < k->used_to || gantry_keys_is_fresh(q, i) ||
+	       c->state == GANTRY_CONN_DRAINING || c->state == GANTRY_CONN_BROKEN ||
 	       (c->stream->splitting && c->stream->split.key == i);
 }
 
@@ -214,14 +231,6 @@ find_idle(const struct gantry_queue *q)
 		}
 	}
 	return best;
-}
-
-bool
-gantry_keys_is_fresh(const struct gantry_queue *q, uint16_t key)
-{
-	const struct gantry_key *k = &q->keys.key[key];
-
-	return q->conn[k->conn].done <= k->laid_out;
 }
 
 /* Who may use a key: on the own connection, RDMA names one side of every operation by a remote key. */
@@ -274,7 +283,8 @@ uint16_t
 gantry_keys_post(struct gantry_queue *q, uint32_t conn)
 {
 	const struct gantry_key_plan *plan = q->keys.plan;
-	struct gantry_conn *c = &q->conn[conn];
+	const uint32_t home = home_of(conn);
+	struct gantry_conn *c = &q->conn[home];
 	uint16_t i = find_idle(q), pi = c->sq->pi;
 	struct gantry_key *k;
 	int n;
@@ -292,20 +302,22 @@ gantry_keys_post(struct gantry_queue *q, uint32_t conn)
 	k->base = plan->base;
 	k->version = q->view.version;
 	k->conn = conn;
+	k->home = home;
 	k->to = plan->to;
 	k->laid_out = c->posted + (uint16_t)(c->sq->last - pi);
-	k->last_use = k->laid_out;
+	k->used_to = 0;
+	k->seq = q->conn[conn].stream->issue;
 	k->stamp = ++q->keys.clock;
 	gantry_counter_add(&q->stats.key_misses, 1);
 	return i;
 }
 
 void
-gantry_keys_used(struct gantry_queue *q, uint16_t key)
+gantry_keys_used(struct gantry_queue *q, uint16_t key, uint64_t end)
 {
 	struct gantry_key *k = &q->keys.key[key];
 
-	k->last_use = q->conn[k->conn].posted;
+	k->used_to = end;
 	k->stamp = ++q->keys.clock;
 }
 
@@ -325,9 +337,23 @@ gantry_keys_fail(struct gantry_queue *q, uint32_t conn, uint64_t index)
 	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++) {
 		struct gantry_key *k = &q->keys.key[i];
 
-		if (k->conn == conn && k->laid_out >= index)
+		if (k->home == conn && k->laid_out >= index)
 			k->serial = 0;
 	}
+}
+
+__rte_cold const struct gantry_key *
+gantry_keys_find_unowned(const struct gantry_queue *q, uint64_t index)
+{
+	uint32_t i;
+
+	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++) {
+		const struct gantry_key *k = &q->keys.key[i];
+
+		if (k->conn == GANTRY_CONN_DCI && k->laid_out == index)
+			return k;
+	}
+	return NULL;
 }
 
 __rte_cold void
@@ -337,7 +363,7 @@ gantry_keys_replayed(struct gantry_queue *q)
 
 	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++)
 		if (q->keys.key[i].conn == GANTRY_CONN_OWN)
-			q->keys.key[i].last_use = q->conn[GANTRY_CONN_OWN].posted - 1;
+			q->keys.key[i].used_to = q->conn[GANTRY_CONN_OWN].posted;
 }
 
 __rte_cold void

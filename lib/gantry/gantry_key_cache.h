@@ -8,7 +8,8 @@
  *   gantry_keys_used()      a WQE that names the key was written
  *
  * A key belongs to the connection whose UMR laid it out: only WQEs of one send queue are ordered behind
- * the UMR. It is laid out anew when every WQE that names it is done and no split descriptor has it. What
+ * the UMR. The DC initiator posts no UMRs, because libmlx5 has none for it: the own connection lays its keys
+ * out, no slot owns that UMR, and the descriptor waits until the UMR is done. A key is laid out anew when every WQE that names it is done and no split descriptor has it. What
  * was laid out under an older version of the table of regions is not found any more, because a region
  * below it may be gone; nor is what a UMR laid out that may not have run, because its connection failed.
  *
@@ -37,11 +38,15 @@ struct gantry_key {
 	uint64_t serial;   /* the layout that it has; 0: none that can be found */
 	uint64_t base;     /* where it lies */
 	uint64_t version;  /* of the table of regions */
-	uint64_t laid_out; /* gantry_conn::posted before the UMR */
-	uint64_t last_use; /* gantry_conn::posted before the last WQE that names it */
-	uint64_t stamp;    /* gantry_keys::clock at its last use */
-	bool to;           /* its memory may be written */
-	uint32_t conn;     /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
+	uint64_t laid_out; /* gantry_conn::posted of `home` before the UMR */
+	uint64_t
+		used_to; /* gantry_conn::posted of `conn` behind the last WQE that names it, or 0 */
+	uint64_t stamp;  /* gantry_keys::clock at its last use */
+	uint64_t seq;    /* of the DC initiator: the descriptor that waits for the UMR */
+	bool to;         /* its memory may be written */
+	uint32_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
+	uint32_t
+		home; /* the connection that laid it out: conn, or of the DC initiator the own one */
 };
 
 /* The layout that the descriptor at hand names, between gantry_keys_prepare() and gantry_keys_post(). */
@@ -58,8 +63,11 @@ struct gantry_key_plan {
 };
 
 struct gantry_keys {
-	uint32_t n;             /* keys that the queue is to have */
-	uint64_t clock;         /* how often a key was used */
+	uint32_t n;     /* keys that the queue is to have */
+	uint64_t clock; /* how often a key was used */
+	/* The descriptor to a DC peer whose UMR failed, by 1 + its number; 0: none. */
+	uint64_t failed;
+	uint8_t failed_status;  /* enum gantry_status */
 	struct gantry_key *key; /* NULL: none yet */
 	struct gantry_key_plan *plan;
 	struct hwq_mkey_pool *pool;
@@ -90,14 +98,16 @@ bool gantry_keys_is_fresh(const struct gantry_queue *q, uint16_t key);
 /* Writes the UMR of what was prepared. The key; or GANTRY_NO_KEY: no room, or every key is in use. */
 uint16_t gantry_keys_post(struct gantry_queue *q, uint32_t conn);
 
-/* The WQE that is written next to the key's connection, with one WQEBB, names it. */
-void gantry_keys_used(struct gantry_queue *q, uint16_t key);
+/* A WQE of the key's connection names it. end: gantry_conn::posted behind it. */
+void gantry_keys_used(struct gantry_queue *q, uint16_t key, uint64_t end);
 
 /* The number that WQEs name the key by. Its addresses begin at 0. */
 uint32_t gantry_keys_number(const struct gantry_queue *q, uint16_t key);
 
 /* The connection failed at WQEBB `index`: UMRs from there on may not have run. */
 void gantry_keys_fail(struct gantry_queue *q, uint32_t conn, uint64_t index);
+/* The key of the DC initiator whose UMR is at WQEBB `index` of the own connection, or NULL. */
+const struct gantry_key *gantry_keys_find_unowned(const struct gantry_queue *q, uint64_t index);
 /* WQEs of the own connection were posted again: its keys are in use until all are done. */
 void gantry_keys_replayed(struct gantry_queue *q);
 /* The connection is closed. No WQE names its keys. */

@@ -49,19 +49,34 @@ mtu_code(uint16_t bytes)
 
 #define EITHER(field) (path->field != 0 ? path->field : other->field)
 
-struct hwq_path
+struct gantry_path
 gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other)
 {
-	return (struct hwq_path){
+	return (struct gantry_path){
 		.port = EITHER(port),
 		/* A GID index is that of one port. */
 		.gid_index = path->port != 0 && path->port != other->port ? path->gid_index
 									  : EITHER(gid_index),
 		.traffic_class = EITHER(traffic_class),
-		.mtu = mtu_code(EITHER(mtu)),
+		.mtu = EITHER(mtu),
 		.timeout = EITHER(timeout),
 		.retries = EITHER(retries),
 		.rnr_retries = EITHER(rnr_retries),
 		.min_rnr_timer = EITHER(min_rnr_timer),
+	};
+}
+
+struct hwq_path
+gantry_path_to_hwq(const struct gantry_path *path)
+{
+	return (struct hwq_path){
+		.port = path->port,
+		.gid_index = path->gid_index,
+		.traffic_class = path->traffic_class,
+		.mtu = mtu_code(path->mtu),
+		.timeout = path->timeout,
+		.retries = path->retries,
+		.rnr_retries = path->rnr_retries,
+		.min_rnr_timer = path->min_rnr_timer,
 	};
 }

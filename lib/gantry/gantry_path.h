@@ -13,7 +13,11 @@
  */
 int gantry_path_check(const struct gantry_path *path);
 
-/* A path that was checked; where it has 0, what the other path has. */
-struct hwq_path gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other);
+/* A path; where it has 0, what the other path has. */
+struct gantry_path gantry_path_merge(const struct gantry_path *path,
+	const struct gantry_path *other);
+
+/* A path that was checked, as lib/hwq has it. */
+struct hwq_path gantry_path_to_hwq(const struct gantry_path *path);
 
 #endif

@@ -5,12 +5,14 @@
 
 #include "gantry_addr.h"
 #include "gantry_alloc.h"
+#include "gantry_dc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_queue.h"
 #include "gantry_recv_ring.h"
 #include "gantry_stream.h"
+#include "gantry_target.h"
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
 
@@ -64,27 +66,68 @@ step_ready(void *arg)
 	return 0;
 }
 
+/* The queue's DC initiator is there. */
+static int
+step_dci(void *arg)
+{
+	const struct step *step = arg;
+
+	step->q->conn[GANTRY_CONN_DCI].state = GANTRY_CONN_READY;
+	step->q->dci.ready = true;
+	return 0;
+}
+
+/* Descriptors may name the DC peer from now on. */
+static int
+step_enter_dc(void *arg)
+{
+	const struct step *step = arg;
+
+	step->q->peer[step->peer].conn = GANTRY_CONN_DCI;
+	return 0;
+}
+
 /* True: a descriptor to the peer was accepted, and its completion is not handed out. */
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
 	uint32_t conn = gantry_queue_peer_conn(q, peer);
-	const struct gantry_stream *s = q->conn[conn].stream;
+	/* What names a DC peer that is not connected waits with what needs no connection. */
+	const struct gantry_stream *s =
+		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
 	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 
 	/* A stream of its own has also completions that are to be handed out. */
-	if (s != &q->stream)
+	if (s != &q->stream && conn != GANTRY_CONN_DCI)
 		return seq != head;
 	for (; seq != head; seq++) {
 		const struct gantry_desc *d = &s->pend[seq & s->mask];
 		uint64_t where = s->where[seq & s->mask];
 
-		/* Issued ones name their connection; of waiting ones the descriptor is kept. */
-		if (seq < s->issue ? gantry_where_conn(where) == conn
-				   : gantry_xlate_is_to_peer(d) && d->peer == peer)
+		/* Of waiting ones the descriptor is kept. */
+		if (seq >= s->issue) {
+			if (gantry_xlate_is_to_peer(d) && d->peer == peer)
+				return true;
+			continue;
+		}
+		/* Issued ones name their connection, and of the DC initiator also the peer. */
+		if (conn != GANTRY_CONN_NONE && gantry_where_conn(where) == conn &&
+			(conn != GANTRY_CONN_DCI || d->peer == peer))
 			return true;
 	}
 	return false;
+}
+
+/* No descriptor names the DC peer from now on. Others of the initiator may be in flight. */
+static int
+step_leave_dc(void *arg)
+{
+	const struct step *step = arg;
+
+	if (is_busy(step->q, step->peer))
+		return -EBUSY;
+	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
+	return 0;
 }
 
 /* From now on no descriptor names the peer, and its connection is the control thread's. */
@@ -114,64 +157,70 @@ step_flush(void *ring)
 
 /* ------------------------------------------------------------------ the control thread's calls */
 
+static bool
+is_unused(const char *what, uint32_t value, const char *of)
+{
+	if (value == 0)
+		return true;
+	LOG(ERR, "gantry_peer_conf::%s is %u: a %s has none, so it must be 0", what, value, of);
+	return false;
+}
+
+static bool
+is_depth(const char *what, uint32_t value)
+{
+	if (value <= GANTRY_MAX_DEPTH)
+		return true;
+	LOG(ERR, "gantry_peer_conf::%s is %u: 0 to %u are possible", what, value, GANTRY_MAX_DEPTH);
+	return false;
+}
+
 /* 0; or -EINVAL, and the log names the setting. */
 static int
 check_conf(const struct gantry_peer_conf *conf)
 {
-	if (conf->depth > GANTRY_MAX_DEPTH) {
-		LOG(ERR, "gantry_peer_conf::depth is %u: 0 to %u are possible", conf->depth,
-			GANTRY_MAX_DEPTH);
-		return -EINVAL;
-	}
-	if (conf->recv_depth > GANTRY_MAX_DEPTH) {
-		LOG(ERR, "gantry_peer_conf::recv_depth is %u: 0 to %u are possible",
-			conf->recv_depth, GANTRY_MAX_DEPTH);
-		return -EINVAL;
-	}
-	if (conf->transport != GANTRY_TRANSPORT_RC) {
-		LOG(ERR, "gantry_peer_conf::transport is %d: GANTRY_TRANSPORT_RC is possible",
+	bool possible = is_depth("depth", conf->depth) && is_depth("recv_depth", conf->recv_depth);
+
+	switch (conf->transport) {
+	case GANTRY_TRANSPORT_RC:
+		break;
+	case GANTRY_TRANSPORT_DC:
+		possible = possible && is_unused("recv_depth", conf->recv_depth, "DC peer");
+		break;
+	case GANTRY_TRANSPORT_DC_TARGET:
+		possible = possible && is_unused("depth", conf->depth, "DC target") &&
+			   is_unused("max_inline", conf->max_inline, "DC target");
+		break;
+	default:
+		LOG(ERR, "gantry_peer_conf::transport is %d: use a value of gantry_transport",
 			(int)conf->transport);
-		return -EINVAL;
+		possible = false;
 	}
-	return gantry_path_check(&conf->path);
+	return possible ? gantry_path_check(&conf->path) : -EINVAL;
 }
 
-int
-gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
-	struct gantry_addr *addr)
+/* The QP of peer i of RC, its stream and its receives; and its address. */
+static int
+open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
+	struct gantry_dest *own)
 {
-	static const struct gantry_peer_conf defaults;
-	struct hwq_qp_conf qp_conf = {.sq_wr = q->sq_wr};
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
+	struct hwq_qp_conf qp_conf = {
+		.sq_wr = q->sq_wr,
+		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
+		.rq_wr = conf->recv_depth,
+		.path = gantry_path_to_hwq(&path),
+	};
 	struct gantry_recv_ring *ring = NULL;
 	struct gantry_stream *s;
-	struct hwq_addr hwq;
-	struct gantry_conn *c;
-	uint16_t i;
 	int ret;
 
-	if (conf == NULL)
-		conf = &defaults;
-	ret = check_conf(conf);
-	if (ret != 0)
-		return ret;
-	if (q->n_free_peers == 0)
-		return -ENOSPC;
-	i = q->free_peer[q->n_free_peers - 1];
-	c = &q->conn[GANTRY_CONN_PEER + i];
-	/* What an earlier open that failed could not give back. */
-	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
-	if (ret == 0)
-		ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
-	if (ret != 0)
-		return ret;
-	qp_conf.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE;
 	if (conf->depth != 0)
 		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
-	qp_conf.path = gantry_path_merge(&conf->path, &q->path);
 	ret = gantry_stream_of_peer(q, conf->depth, &s);
 	if (ret != 0)
 		return ret;
-	qp_conf.rq_wr = conf->recv_depth;
 	if (conf->recv_depth != 0) {
 		ret = gantry_recv_ring_create(conf->recv_depth, i, q->socket, &ring);
 		if (ret != 0) {
@@ -191,60 +240,194 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 		c->recv = ring;
 	}
 	c->stream = s;
+	own->transport = GANTRY_TRANSPORT_RC;
+	hwq_qp_addr(c->qp, &own->hwq);
+	return 0;
+}
+
+/* A DC target with number i; and its address. It has no stream of its own: no descriptor goes there. */
+static int
+open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
+	struct gantry_dest *own)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
+	struct hwq_path hwq_path = gantry_path_to_hwq(&path);
+	struct gantry_recv_ring *ring = NULL;
+	int ret = 0;
+
+	if (conf->recv_depth != 0)
+		ret = gantry_recv_ring_create(conf->recv_depth, i, q->socket, &ring);
+	if (ret != 0)
+		return ret;
+	ret = gantry_target_create(q->domain, &hwq_path, conf->recv_depth, q->socket, &c->target);
+	if (ret != 0) {
+		gantry_recv_ring_free(ring);
+		if (c->target != NULL)
+			c->state = GANTRY_CONN_CLOSING;
+		return ret;
+	}
+	if (ring != NULL) {
+		ring->conn = c;
+		c->recv = ring;
+	}
+	c->stream = &q->stream;
+	c->state = GANTRY_CONN_TARGET;
+	own->transport = GANTRY_TRANSPORT_DC;
+	hwq_dct_addr(c->target->dct, &own->hwq);
+	own->dc_key = c->target->key;
+	return 0;
+}
+
+/* The initiator, for a DC peer. Where that is, the connect tells. */
+static int
+open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
+{
+	int ret = gantry_dc_open(q, conf);
+
+	if (ret != 0)
+		return ret;
+	if (!q->dci.ready)
+		owner_does(q, step_dci, i);
+	q->peer[i].traffic_class = conf->path.traffic_class;
+	return 0;
+}
+
+int
+gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
+	struct gantry_addr *addr)
+{
+	static const struct gantry_peer_conf defaults;
+	struct gantry_dest own = {0};
+	struct gantry_conn *c;
+	uint16_t i;
+	int ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	ret = check_conf(conf);
+	if (ret != 0)
+		return ret;
+	if (q->n_free_peers == 0)
+		return -ENOSPC;
+	i = q->free_peer[q->n_free_peers - 1];
+	c = &q->conn[GANTRY_CONN_PEER + i];
+	/* What an earlier open that failed could not give back. */
+	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
+	if (ret == 0)
+		ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
+	if (ret != 0)
+		return ret;
+	ret = conf->transport == GANTRY_TRANSPORT_RC   ? open_rc(q, i, conf, &own)
+	      : conf->transport == GANTRY_TRANSPORT_DC ? open_dc(q, i, conf)
+						       : open_target(q, i, conf, &own);
+	if (ret != 0)
+		return ret;
 	q->n_free_peers--;
 	q->peer[i].use = GANTRY_PEER_OPEN;
-	owner_does(q, step_enter, i);
-	hwq_qp_addr(c->qp, &hwq);
-	gantry_addr_pack(GANTRY_TRANSPORT_RC, &hwq, addr);
+	q->peer[i].transport = conf->transport;
 	*peer = i;
+	if (conf->transport == GANTRY_TRANSPORT_DC) {
+		if (addr != NULL)
+			memset(addr, 0, sizeof(*addr));
+		return 0;
+	}
+	owner_does(q, step_enter, i);
+	gantry_addr_pack(&own, addr);
 	return 0;
+}
+
+static int
+connect_rc(struct gantry_queue *q, uint16_t peer, const struct gantry_dest *to)
+{
+	int ret = owner_does(q, step_check_open, peer);
+
+	if (ret == 0)
+		ret = gantry_conn_connect(&q->conn[GANTRY_CONN_PEER + peer], &to->hwq);
+	return ret == 0 ? owner_does(q, step_ready, peer) : ret;
+}
+
+static int
+connect_dc(struct gantry_queue *q, uint16_t i, const struct gantry_dest *to)
+{
+	struct gantry_peer *peer = &q->peer[i];
+	int ret;
+
+	if (peer->dc != NULL)
+		return -EISCONN;
+	ret = gantry_dc_connect(q, to, peer->traffic_class, &peer->dc);
+	return ret == 0 ? owner_does(q, step_enter_dc, i) : ret;
 }
 
 int
 gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
 {
-	struct hwq_addr remote;
+	struct gantry_dest to;
 	int ret;
 
 	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
 		return -EINVAL;
-	ret = gantry_addr_unpack(addr, GANTRY_TRANSPORT_RC, &remote);
-	if (ret == 0)
-		ret = owner_does(q, step_check_open, peer);
-	if (ret == 0)
-		ret = gantry_conn_connect(&q->conn[GANTRY_CONN_PEER + peer], &remote);
-	return ret == 0 ? owner_does(q, step_ready, peer) : ret;
-}
-
-int
-gantry_peer_close(struct gantry_queue *q, uint16_t peer)
-{
-	struct gantry_recv_ring *ring;
-	struct gantry_conn *c;
-	struct gantry_stream *s;
-	int ret = 0;
-
-	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
+	to.transport = q->peer[peer].transport;
+	if (to.transport == GANTRY_TRANSPORT_DC_TARGET) {
+		LOG(ERR, "peer %u is a DC target: others connect to it", peer);
 		return -EINVAL;
-	c = &q->conn[GANTRY_CONN_PEER + peer];
-	if (q->peer[peer].use == GANTRY_PEER_OPEN)
-		ret = owner_does(q, step_leave, peer);
+	}
+	ret = gantry_addr_unpack(addr, &to);
 	if (ret != 0)
 		return ret;
-	q->peer[peer].use = GANTRY_PEER_CLOSING;
-	s = c->stream;
-	ring = c->recv;
+	return to.transport == GANTRY_TRANSPORT_RC ? connect_rc(q, peer, &to)
+						   : connect_dc(q, peer, &to);
+}
+
+/* Closes the connection of a peer, or a target, that no descriptor names. 0, or what the device said. */
+static int
+close_conn(struct gantry_queue *q, uint16_t peer)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + peer];
+	struct gantry_recv_ring *ring = c->recv;
+	struct gantry_stream *s = c->stream;
+	int ret;
+
 	ret = gantry_conn_close(c);
-	if (ring != NULL && c->qp == NULL) {
+	if (ring != NULL && gantry_conn_is_silent(c)) {
 		c->recv = NULL;
 		if (q->worker != NULL)
 			gantry_worker_call(q->worker, step_flush, ring);
 		else
 			step_flush(ring);
 	}
+	if (ret == 0)
+		gantry_stream_put(q, s);
+	return ret;
+}
+
+static int
+close_dc(struct gantry_peer *peer)
+{
+	int ret = peer->dc == NULL ? 0 : gantry_dc_disconnect(peer->dc);
+
+	if (ret == 0)
+		peer->dc = NULL;
+	return ret;
+}
+
+int
+gantry_peer_close(struct gantry_queue *q, uint16_t peer)
+{
+	bool is_dc;
+	int ret = 0;
+
+	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
+		return -EINVAL;
+	is_dc = q->peer[peer].transport == GANTRY_TRANSPORT_DC;
+	if (q->peer[peer].use == GANTRY_PEER_OPEN)
+		ret = owner_does(q, is_dc ? step_leave_dc : step_leave, peer);
 	if (ret != 0)
 		return ret;
-	gantry_stream_put(q, s);
+	q->peer[peer].use = GANTRY_PEER_CLOSING;
+	ret = is_dc ? close_dc(&q->peer[peer]) : close_conn(q, peer);
+	if (ret != 0)
+		return ret;
 	q->peer[peer].use = GANTRY_PEER_FREE;
 	q->free_peer[q->n_free_peers++] = peer;
 	return 0;

@@ -13,6 +13,7 @@
 #include <hwq_event.h>
 
 #include "gantry_alloc.h"
+#include "gantry_dc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
@@ -47,6 +48,24 @@ peers_alloc(struct gantry_queue *q, uint32_t max_peers)
 	return 0;
 }
 
+/* Ends what DC peers have of the device. 0, or what it said: call again. */
+static int
+peers_disconnect(struct gantry_queue *q)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < q->max_peers; i++) {
+		if (q->peer[i].dc == NULL)
+			continue;
+		ret = gantry_dc_disconnect(q->peer[i].dc);
+		if (ret != 0)
+			return ret;
+		q->peer[i].dc = NULL;
+	}
+	return 0;
+}
+
 static void
 peers_free(struct gantry_queue *q)
 {
@@ -74,14 +93,13 @@ choose_path(struct gantry_queue *q)
 static int
 own_open(struct gantry_queue *q)
 {
-	const struct gantry_path *path = &q->path;
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	int ret;
 
 	q->own_conf = (struct hwq_qp_conf){
 		.sq_wr = q->sq_wr,
 		.mmo = q->mmo,
-		.path = gantry_path_merge(path, path),
+		.path = gantry_path_to_hwq(&q->path),
 	};
 	ret = gantry_conn_open(own, q->domain, &q->own_conf, q->g->info.max_copy_len);
 	if (ret != 0)
@@ -266,6 +284,8 @@ gantry_queue_destroy(struct gantry_queue *q)
 		if (ret == 0)
 			gantry_stream_put(q, s);
 	}
+	if (ret == 0)
+		ret = peers_disconnect(q);
 	if (ret == 0)
 		ret = gantry_cells_fini(&q->cells);
 	if (ret == 0)

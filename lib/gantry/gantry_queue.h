@@ -5,7 +5,8 @@
  *   gantry_queue
  *     |- gantry_stream     descriptors in flight, which complete in their order
  *     |- gantry_conn[1]    the queue connected to itself: copies
- *     |- gantry_conn[2..]  connections to peers
+ *     |- gantry_conn[2]    the DC initiator, for all DC peers: gantry_dc.h
+ *     |- gantry_conn[3..]  connections to peers, and DC targets
  *     `- gantry_peer[]     what gantry_desc::peer names: a connection
  *
  * A connection that is in no set and that no peer names is the control thread's, which opens and
@@ -43,7 +44,8 @@
 enum {
 	GANTRY_CONN_NONE = 0, /* no hardware; all its work counts as done. Refused ones and NOPs */
 	GANTRY_CONN_OWN = 1,  /* the queue connected to itself: copies */
-	GANTRY_CONN_PEER = 2, /* the first peer */
+	GANTRY_CONN_DCI = 2,  /* the DC initiator */
+	GANTRY_CONN_PEER = 3, /* the first peer */
 };
 
 /*
@@ -145,11 +147,26 @@ enum gantry_peer_use {
 	GANTRY_PEER_CLOSING, /* the device refused a part of closing it */
 };
 
+struct gantry_dc_peer;
+
 /* What gantry_desc::peer names. */
 struct gantry_peer {
 	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors. */
 	uint16_t conn;
-	uint8_t use; /* the control thread's: enum gantry_peer_use */
+	/* The control thread's. */
+	uint8_t use;               /* enum gantry_peer_use */
+	uint8_t transport;         /* enum gantry_transport */
+	uint8_t traffic_class;     /* of a DC peer: its own, or 0 */
+	struct gantry_dc_peer *dc; /* of a DC peer that is connected; the owner reads it */
+};
+
+/* The DC initiator. */
+struct gantry_dci {
+	bool ready; /* the owner's, which sets it once: the initiator is there */
+	/* The control thread's, constant from then on. */
+	uint8_t mtu;                   /* enum ibv_mtu */
+	struct gantry_peer_conf first; /* of the peer that made it; in path, what it chose */
+	struct hwq_qp_conf conf;
 };
 
 /* While a version of the table of regions drains: gantry_drain.h. */
@@ -169,7 +186,6 @@ struct gantry_queue {
 	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
 
 	/* Written by the owner. */
-	bool lost;            /* the own connection could not be set up again */
 	bool device_lost;     /* the device has failed, and every connection with it */
 	uint32_t empty_polls; /* calls of gantry_poll() that found nothing */
 	uint64_t watch_tsc;   /* when gantry_watch() was called last */
@@ -199,11 +215,12 @@ struct gantry_queue {
 	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
 	struct hwq_qp_conf own_conf; /* of the own connection */
 	struct hwq_addr own_addr;    /* of the own connection: it is connected to this address */
-	int socket;                  /* NUMA node of its memory */
-	uint32_t sq_wr;              /* WQEs that the own connection's send queue holds */
-	struct gantry_path path;     /* what its connections have whose settings are 0; constant */
-	uint32_t max_peers;          /* constant */
-	uint16_t *free_peer;         /* numbers of peers that are not in use: a stack */
+	struct gantry_dci dci;
+	int socket;              /* NUMA node of its memory */
+	uint32_t sq_wr;          /* WQEs that the own connection's send queue holds */
+	struct gantry_path path; /* what its connections have whose settings are 0; constant */
+	uint32_t max_peers;      /* constant */
+	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
 	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
@@ -218,6 +235,16 @@ static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 {
 	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+}
+
+/*
+ * True: the queue itself sets the connection up again after a failure, so descriptors wait meanwhile. If that
+ * is given up, or the device is lost, its state is GANTRY_CONN_DOWN.
+ */
+static inline bool
+gantry_queue_repairs(uint32_t conn)
+{
+	return conn == GANTRY_CONN_OWN || conn == GANTRY_CONN_DCI;
 }
 
 /* True: a descriptor of the stream is not issued, or issued in part. */

@@ -86,6 +86,8 @@ conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, 
 {
 	if (c == &q->conn[GANTRY_CONN_OWN])
 		return "own connection";
+	if (c == &q->conn[GANTRY_CONN_DCI])
+		return "DC initiator";
 	snprintf(buf, len, "peer %d", (int)(c - &q->conn[GANTRY_CONN_PEER]));
 	return buf;
 }
@@ -122,6 +124,28 @@ slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_
 }
 
 /*
+ * Where the WQEs of slots go on at WQEBB `index` of a connection or behind: UMRs for the DC initiator are of no
+ * slot. *first: the WQE at index is the one that failed; if that is such a UMR, the descriptor that waits for it
+ * fails.
+ */
+static uint64_t
+pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index,
+	const struct verdict *v, bool *first)
+{
+	const struct gantry_key *k;
+
+	while (c == &q->conn[GANTRY_CONN_OWN] && (k = gantry_keys_find_unowned(q, index)) != NULL) {
+		if (*first && !v->replay_first) {
+			q->keys.failed = k->seq + 1;
+			q->keys.failed_status = v->first;
+		}
+		*first = false;
+		index += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, index));
+	}
+	return index;
+}
+
+/*
  * Decides about every descriptor whose last WQE on the connection is `index` or later. The first of
  * them owns the WQE that failed, if one did; the device flushes the others. What may run again is
  * held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
@@ -139,6 +163,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 	bool first = true, key_lost = false;
 
 	gantry_keys_fail(q, c - q->conn, index);
+	index = pass_unowned(q, c, index, v, &first);
 	for (; seq != end; seq++) {
 		uint32_t slot = seq & s->mask;
 		uint64_t w = s->where[slot], next;
@@ -161,22 +186,25 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 			}
 		}
 		first = false;
-		index = next;
+		index = pass_unowned(q, c, next, v, &first);
 	}
 }
 
-/* No repair is left to try: copies are refused from now on. Peers go on. */
+/* No repair is left to try: what the connection carries is refused from now on. The others go on. */
 static void
-own_lose(struct gantry_queue *q, struct gantry_conn *c, int ret)
+give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 {
+	char name[16];
+
 	LOG(CRIT,
-		"own connection cannot be set up again: %s. Copies complete with \"%s\": destroy the "
+		"%s cannot be set up again: %s. What goes there completes with \"%s\": destroy the "
 		"queue.",
-		strerror(-ret), gantry_status_name(GANTRY_DEVICE_LOST));
+		conn_name(q, c, name, sizeof(name)), strerror(-ret),
+		gantry_status_name(GANTRY_DEVICE_LOST));
 	c->state = GANTRY_CONN_DOWN;
 	q->outstanding--;
-	q->lost = true;
-	gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
+	if (c == &q->conn[GANTRY_CONN_OWN])
+		gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
 }
 
 /* The repair is tried again later. False: it was tried often enough. */
@@ -191,33 +219,38 @@ pause_repair(struct gantry_conn *c)
 	return true;
 }
 
-/* Makes the own connection's QP ready to be connected: the old one, or with its CQ a new one. */
+/* Resets the QP of the own connection or the DC initiator; or makes it and its CQ anew. */
 static int
-own_reset(struct gantry_queue *q, struct gantry_conn *c)
+repair_reset(struct gantry_queue *q, struct gantry_conn *c)
 {
+	const bool own = c == &q->conn[GANTRY_CONN_OWN];
 	int ret;
 
 	if (!c->renew)
 		return hwq_qp_reset(c->qp);
-	ret = gantry_conn_renew(c, q->domain, &q->own_conf);
+	ret = gantry_conn_renew(c, q->domain, own ? &q->own_conf : &q->dci.conf);
 	if (ret != 0)
 		return ret;
 	c->renew = false;
-	hwq_qp_addr(c->qp, &q->own_addr);
+	if (own)
+		hwq_qp_addr(c->qp, &q->own_addr);
 	return 0;
 }
 
-/* Resets and connects the own connection, which is broken. If that is refused: later again. */
+/* Sets up again what is broken: the own connection or the DC initiator. If that is refused: later again. */
 static void
-own_repair(struct gantry_queue *q, struct gantry_conn *c)
+repair(struct gantry_queue *q, struct gantry_conn *c)
 {
-	int ret = own_reset(q, c);
+	const bool own = c == &q->conn[GANTRY_CONN_OWN];
+	char name[16];
+	int ret;
 
+	ret = repair_reset(q, c);
 	if (ret == 0)
-		ret = hwq_qp_connect(c->qp, &q->own_addr);
+		ret = own ? hwq_qp_connect(c->qp, &q->own_addr) : hwq_qp_ready(c->qp);
 	if (ret != 0) {
 		if (!pause_repair(c))
-			own_lose(q, c, ret);
+			give_repair_up(q, c, ret);
 		return;
 	}
 	/* What is told of the QP from now on is of its new life. */
@@ -226,8 +259,9 @@ own_repair(struct gantry_queue *q, struct gantry_conn *c)
 	c->state = GANTRY_CONN_READY;
 	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
-	LOG(NOTICE, "own connection is set up again");
-	gantry_replay_post(q, c);
+	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
+	if (own)
+		gantry_replay_post(q, c);
 }
 
 /* All CQEs of a connection in error have come: no stale CQE can follow. */
@@ -237,11 +271,13 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 	char name[16];
 
 	c->silent = false;
-	if (c == &q->conn[GANTRY_CONN_OWN]) {
+	if (gantry_queue_repairs(c - q->conn)) {
 		c->state = GANTRY_CONN_BROKEN;
 		c->repair_tries = 0;
 		q->outstanding++;
-		own_repair(q, c);
+		if (c != &q->conn[GANTRY_CONN_OWN])
+			gantry_conn_set_add(&q->active, c - q->conn);
+		repair(q, c);
 		return;
 	}
 	c->state = GANTRY_CONN_DOWN;
@@ -353,6 +389,8 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	case GANTRY_CONN_BROKEN:
 		q->outstanding--;
 		break;
+	case GANTRY_CONN_TARGET:
+		break;
 	default:
 		return;
 	}
@@ -360,7 +398,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	c->silent = false;
 	forget_outstanding(q, c);
 	if (c->recv != NULL) {
-		gantry_recv_ring_take(c->recv);
+		gantry_recv_ring_leave(c->recv);
 		gantry_recv_ring_settle(c->recv, GANTRY_DEVICE_LOST);
 	}
 }
@@ -372,16 +410,17 @@ gantry_recover_lose(struct gantry_queue *q)
 	uint32_t i;
 
 	q->device_lost = true;
-	q->lost = true;
 	conn_lose(q, own);
 	gantry_replay_drop(q, own, GANTRY_DEVICE_LOST);
-	/* Connections that no peer names are the control thread's. */
+	if (q->dci.ready)
+		conn_lose(q, &q->conn[GANTRY_CONN_DCI]);
+	/* Other connections that no peer names are the control thread's. */
 	for (i = 0; i < q->max_peers; i++)
 		if (q->peer[i].conn != GANTRY_CONN_NONE)
 			conn_lose(q, &q->conn[q->peer[i].conn]);
 }
 
-__rte_cold void
+__rte_cold bool
 gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING) {
@@ -389,6 +428,7 @@ gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
 		begin_draining(q, c);
 		drained(q, c);
 	} else if (c->state == GANTRY_CONN_BROKEN && rte_get_tsc_cycles() >= c->repair_tsc) {
-		own_repair(q, c);
+		repair(q, c);
 	}
+	return c->state == GANTRY_CONN_BROKEN;
 }

@@ -29,8 +29,8 @@ void gantry_recover_lose(struct gantry_queue *q);
 
 /*
  * Goes on with a connection that has no WQE outstanding: tries again to set it up if it is broken and
- * it is time for that, or if it was stuck. Owner thread; cold.
+ * it is time for that, or if it was stuck. True: it is broken, call again. Owner thread; cold.
  */
-void gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c);
+bool gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c);
 
 #endif

@@ -34,7 +34,8 @@ check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_r
 		if (region->read_only)
 			return GANTRY_READ_ONLY;
 	}
-	if (c->state != GANTRY_CONN_OPEN && c->state != GANTRY_CONN_READY)
+	if (c->state != GANTRY_CONN_OPEN && c->state != GANTRY_CONN_READY &&
+		c->state != GANTRY_CONN_TARGET)
 		return GANTRY_BAD_PEER;
 	*sge = (struct hwq_sge){.addr = r->addr,
 		.len = r->len,
@@ -47,18 +48,13 @@ static void
 post_one(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_recv_ring *ring,
 	const struct gantry_recv *r)
 {
-	struct gantry_recv_comp *comp = gantry_recv_slot(ring, ring->head++);
 	struct hwq_sge sge;
 	enum gantry_status status = check(q, c, r, &sge);
 
-	*comp = (struct gantry_recv_comp){.cookie = r->cookie, .peer = ring->peer};
-	if (status != GANTRY_TO_HARDWARE) {
-		comp->status = status;
-		return;
-	}
-	/* The receive queue has an entry for each slot. */
-	RTE_VERIFY(hwq_rq_post_list(&c->qp->rq, 0, &sge, r->len != 0) == 0);
-	comp->zero = GANTRY_RECV_IN_HARDWARE;
+	if (status == GANTRY_TO_HARDWARE)
+		gantry_recv_ring_post(ring, r->cookie, &sge, r->len != 0);
+	else
+		gantry_recv_ring_refuse(ring, r->cookie, status);
 }
 
 int
@@ -74,7 +70,7 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 	n = RTE_MIN(n, ring->depth - (ring->head - ring->tail));
 	for (i = 0; i < n; i++)
 		post_one(q, c, ring, &recv[i]);
-	hwq_rq_ring(&c->qp->rq);
+	gantry_recv_ring_tell(ring);
 	gantry_counter_add(&q->stats.recv_posted, n);
 	if (n != 0 && !ring->listed) {
 		ring->listed = true;

@@ -11,6 +11,7 @@
 
 #include "gantry_alloc.h"
 #include "gantry_log.h"
+#include "gantry_target.h"
 
 /* CQEs that are taken at a time. */
 #define TAKE_BURST 16
@@ -36,6 +37,61 @@ gantry_recv_ring_free(struct gantry_recv_ring *ring)
 {
 	gantry_free(ring);
 }
+
+/* ------------------------------------------------------------------ posting */
+
+/* NULL: the ring is of no DC target, or its connection is left. */
+static struct gantry_target *
+target_of(const struct gantry_recv_ring *ring)
+{
+	return ring->conn != NULL ? ring->conn->target : NULL;
+}
+
+/* The completion of a receive, in the next free slot of those that wait, or of a target's that are done. */
+static struct gantry_recv_comp *
+slot_begin(struct gantry_recv_ring *ring, uint64_t seq, uint64_t cookie)
+{
+	struct gantry_recv_comp *comp = gantry_recv_slot(ring, seq);
+
+	*comp = (struct gantry_recv_comp){.cookie = cookie, .peer = ring->peer};
+	return comp;
+}
+
+void
+gantry_recv_ring_post(struct gantry_recv_ring *ring, uint64_t cookie, const struct hwq_sge *sge,
+	unsigned int n)
+{
+	struct gantry_target *target = target_of(ring);
+
+	if (target != NULL) {
+		ring->head++;
+		gantry_target_post(target, cookie, sge, n);
+		return;
+	}
+	/* The receive queue has an entry for each slot. */
+	RTE_VERIFY(hwq_rq_post_list(&ring->conn->qp->rq, 0, sge, n) == 0);
+	slot_begin(ring, ring->head++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
+}
+
+void
+gantry_recv_ring_refuse(struct gantry_recv_ring *ring, uint64_t cookie, enum gantry_status status)
+{
+	uint64_t seq = target_of(ring) != NULL ? ring->taken++ : ring->head;
+
+	ring->head++;
+	slot_begin(ring, seq, cookie)->status = status;
+}
+
+void
+gantry_recv_ring_tell(struct gantry_recv_ring *ring)
+{
+	if (target_of(ring) != NULL)
+		gantry_target_ring(target_of(ring));
+	else if (ring->conn != NULL)
+		hwq_rq_ring(&ring->conn->qp->rq);
+}
+
+/* ------------------------------------------------------------------ completions */
 
 /* True: the slot `taken` waits for a CQE. Passes by those that are settled. */
 static bool
@@ -97,6 +153,21 @@ note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 		ring->peer, hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err);
 }
 
+/* A failed receive of a target ends the connection to one initiator, of which nothing is known here. */
+static void
+take_of_target(struct gantry_recv_ring *ring)
+{
+	struct hwq_cqe cqe[TAKE_BURST];
+	uint64_t cookie[TAKE_BURST];
+	unsigned int i, n;
+
+	do {
+		n = gantry_target_poll(ring->conn->target, cqe, cookie, TAKE_BURST);
+		for (i = 0; i < n; i++)
+			settle(slot_begin(ring, ring->taken++, cookie[i]), &cqe[i]);
+	} while (n == TAKE_BURST);
+}
+
 void
 gantry_recv_ring_take(struct gantry_recv_ring *ring)
 {
@@ -104,6 +175,10 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 	uint64_t wr_id[TAKE_BURST];
 	unsigned int i, n;
 
+	if (target_of(ring) != NULL) {
+		take_of_target(ring);
+		return;
+	}
 	if (!next_in_hardware(ring) || ring->conn == NULL)
 		return;
 	do {
@@ -119,10 +194,25 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 	next_in_hardware(ring);
 }
 
+/* ------------------------------------------------------------------ the end */
+
+/* What a target still has becomes slots that wait, like those of a queue pair. */
+static void
+leave_target(struct gantry_recv_ring *ring)
+{
+	uint64_t seq = ring->taken, cookie;
+	uint32_t at = 0;
+
+	while (gantry_target_take_back(ring->conn->target, &at, &cookie))
+		slot_begin(ring, seq++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
+}
+
 void
 gantry_recv_ring_leave(struct gantry_recv_ring *ring)
 {
 	gantry_recv_ring_take(ring);
+	if (target_of(ring) != NULL)
+		leave_target(ring);
 	ring->conn = NULL;
 }
 
@@ -142,4 +232,20 @@ gantry_recv_ring_flush(struct gantry_recv_ring *ring)
 	ring->gone = true;
 	if (!ring->listed)
 		gantry_recv_ring_free(ring);
+}
+
+void
+gantry_recv_ring_mark(struct gantry_recv_ring *ring)
+{
+	ring->mark = ring->head;
+	if (target_of(ring) != NULL)
+		gantry_target_mark(target_of(ring));
+}
+
+bool
+gantry_recv_ring_mark_is_reached(const struct gantry_recv_ring *ring)
+{
+	if (target_of(ring) != NULL)
+		return target_of(ring)->n_old == 0;
+	return ring->taken >= ring->mark;
 }

@@ -21,12 +21,16 @@
 #include "gantry_desc.h"
 
 struct gantry_recv_ring {
-	struct gantry_conn *conn; /* NULL: it is being closed, or is closed */
-	bool gone;                /* it is closed */
+	/*
+	 * NULL: it is being closed, or is closed. Receives of a DC target complete in any order: the slots before
+	 * `taken` are those that have, in the order in which they did, and the others are not used until then.
+	 */
+	struct gantry_conn *conn;
+	bool gone; /* it is closed */
 	uint64_t head;
 	uint64_t tail;
 	uint64_t taken; /* tail <= taken <= head: slots before it are settled */
-	uint64_t mark;  /* `head` when a version began to drain: gantry_drain.c */
+	uint64_t mark;  /* `head` at gantry_recv_ring_mark() */
 	uint32_t mask;
 	uint32_t depth; /* receives posted at most, mask + 1 at most */
 	uint16_t peer;
@@ -51,12 +55,21 @@ gantry_recv_slot(struct gantry_recv_ring *ring, uint64_t seq)
 /* Settles the receives whose CQEs are there, and moves `taken`. Owner thread. */
 void gantry_recv_ring_take(struct gantry_recv_ring *ring);
 
+/* Posts a receive of the memory sge[0..n), n is 0 or 1; or settles one. The ring has a slot for it. */
+void gantry_recv_ring_post(struct gantry_recv_ring *ring, uint64_t cookie,
+	const struct hwq_sge *sge, unsigned int n);
+void gantry_recv_ring_refuse(struct gantry_recv_ring *ring, uint64_t cookie,
+	enum gantry_status status);
+
+/* Tells the device of all that was posted. */
+void gantry_recv_ring_tell(struct gantry_recv_ring *ring);
+
 /* Frees a ring without receives. NULL: nothing happens. */
 void gantry_recv_ring_free(struct gantry_recv_ring *ring);
 
 /*
- * The connection is going to be closed: receives whose completions are there are settled, and the
- * receive queue is not used any more. The others wait. Owner thread.
+ * The connection is going to be closed, or the device is lost: receives whose completions are there are settled,
+ * and the receive queue or target is not used any more. The others wait. Owner thread.
  */
 void gantry_recv_ring_leave(struct gantry_recv_ring *ring);
 
@@ -68,5 +81,10 @@ void gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status s
  * out, and frees the ring with the last one. Owner thread.
  */
 void gantry_recv_ring_flush(struct gantry_recv_ring *ring);
+
+/* Notes what is posted now, for gantry_drain.c ... */
+void gantry_recv_ring_mark(struct gantry_recv_ring *ring);
+/* ... and tells if all of it has completed, handed out or not. Owner thread. */
+bool gantry_recv_ring_mark_is_reached(const struct gantry_recv_ring *ring);
 
 #endif

@@ -229,7 +229,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	uint32_t conn = gantry_queue_peer_conn(q, desc->peer);
 	const struct gantry_conn *c = &q->conn[conn];
 
-	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
+	/* Each WQE of the DC initiator names its peer. */
+	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s || conn == GANTRY_CONN_DCI))
 		return 0;
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }

@@ -37,6 +37,9 @@ enum gantry_work_kind {
 	GANTRY_WORK_RAW,
 	GANTRY_WORK_SG,
 	GANTRY_WORK_FILL,
+
+	/* A bit beside one of the kinds above: it goes to a DC peer, which each WQE names. */
+	GANTRY_WORK_DC = 1 << 7,
 };
 
 /* The layout that one side of the work has. That side's addresses are offsets in the key. */
@@ -64,9 +67,18 @@ struct gantry_work {
 	uint8_t layout;  /* enum gantry_work_layout */
 	uint8_t flags;   /* HWQ_WQE_*: of each WQE */
 	uint16_t key;    /* if there is a layout: number in gantry_keys */
+	uint16_t peer;   /* of GANTRY_WORK_DC: number in gantry_queue::peer */
 	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */
 	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do, see gantry_finish.h */
 };
+
+/* The work goes to a DC peer. */
+static inline void
+gantry_work_set_dc(struct gantry_work *w, uint16_t peer)
+{
+	w->kind |= GANTRY_WORK_DC;
+	w->peer = peer;
+}
 
 /* True: every WQE of the work is written. */
 static inline bool
@@ -90,7 +102,8 @@ void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, u
 /* False: no raw WQE is len bytes long. */
 bool gantry_work_raw_len_is_possible(uint64_t len);
 /* False: the WQE does not say that it is len bytes long, or it is too long for the send queue. */
-bool gantry_work_raw_is_possible(const struct gantry_conn *c, const void *wqe, uint64_t len);
+bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const void *wqe,
+	uint64_t len);
 
 /*
  * Writes one WQE of one WQEBB for the first len bytes of the work, of a constant `kind`. Moves

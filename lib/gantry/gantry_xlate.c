@@ -183,20 +183,30 @@ check(const struct gantry_desc *d, const struct op_rule *rule)
 	return GANTRY_OK;
 }
 
+/* What is under repair makes the descriptor wait, so nothing is wrong then. */
+static enum gantry_status
+check_not_ready(const struct gantry_queue *q, uint32_t conn)
+{
+	if (gantry_queue_repairs(conn))
+		return q->conn[conn].state == GANTRY_CONN_DOWN ? GANTRY_DEVICE_LOST : GANTRY_OK;
+	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
+}
+
 /* Checks what the connection has to say. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 	const struct op_rule *rule)
 {
 	const struct gantry_conn *c = &q->conn[conn];
+	enum gantry_status status = GANTRY_OK;
 
-	/* If the own connection is under repair, the descriptor waits. */
-	if (conn == GANTRY_CONN_OWN && q->lost)
-		return GANTRY_DEVICE_LOST;
-	if (conn != GANTRY_CONN_OWN && c->state != GANTRY_CONN_READY)
-		return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
-	if ((rule->uses & RAW) != 0 ? !gantry_work_raw_is_possible(c, (const void *)d->src, d->len)
-				    : (rule->uses & ONE_MESSAGE) != 0 && d->len > c->max_len)
+	if (unlikely(c->state != GANTRY_CONN_READY))
+		status = check_not_ready(q, conn);
+	if (status != GANTRY_OK)
+		return status;
+	if ((rule->uses & RAW) != 0
+			? !gantry_work_raw_is_possible(q, conn, (const void *)d->src, d->len)
+			: (rule->uses & ONE_MESSAGE) != 0 && d->len > c->max_len)
 		return GANTRY_BAD_LENGTH;
 	return GANTRY_OK;
 }
@@ -280,6 +290,16 @@ check_layout(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 	return status;
 }
 
+/* The own connection lays out the keys of the DC initiator. GANTRY_OK, or why it does not. */
+static enum gantry_status
+check_dc_layout(struct gantry_queue *q)
+{
+	if (q->conn[GANTRY_CONN_OWN].state == GANTRY_CONN_DOWN)
+		return GANTRY_DEVICE_LOST;
+	return q->keys.failed == q->conn[GANTRY_CONN_DCI].stream->issue + 1 ? q->keys.failed_status
+									    : GANTRY_OK;
+}
+
 /*
  * The work of a descriptor with a layout. On the own connection it goes by RDMA, because RDMA is what
  * mlx5dv_wr_post(3) promises for such keys: a gather reads from the key, a scatter writes to it.
@@ -298,6 +318,8 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 		status = find_plain_side(q, d, rule->uses, &plain);
 	if (status == GANTRY_OK)
 		status = check_conn(q, conn, d, rule);
+	if (status == GANTRY_OK && conn == GANTRY_CONN_DCI)
+		status = check_dc_layout(q);
 	if (status != GANTRY_OK)
 		return status;
 	/* The own connection may be under repair; its ring is there all the same. */
@@ -322,6 +344,8 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 		if (gantry_keys_is_fresh(q, key))
 			w->finish = GANTRY_FINISH_BORROWS;
 	}
+	if (conn == GANTRY_CONN_DCI)
+		gantry_work_set_dc(w, d->peer);
 	return GANTRY_TO_HARDWARE;
 }
 
@@ -373,5 +397,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		.imm = d->imm,
 		.arg = {d->arg[0], d->arg[1]},
 	};
+	if (unlikely(conn == GANTRY_CONN_DCI))
+		gantry_work_set_dc(w, d->peer);
 	return GANTRY_TO_HARDWARE;
 }

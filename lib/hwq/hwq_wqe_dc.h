@@ -150,22 +150,28 @@ hwq_raw_has_av(const void *wqe)
 	}
 }
 
+/** @return false: the WQE should have an address vector, and is too short for it. */
+static HWQ_INLINE bool
+hwq_dc_raw_is_possible(const void *wqe)
+{
+	return !hwq_raw_has_av(wqe) || hwq_raw_ds(wqe) >= 1 + HWQ_AV_DS;
+}
+
 /**
  * hwq_wqe_raw() to a target: where hwq_raw_has_av(), units 1 to 3 of the copy name it, whatever the caller
  * wrote there.
- * -EINVAL: also if these units are not part of the WQE.
+ * -EINVAL: also if not hwq_dc_raw_is_possible().
  */
 static HWQ_INLINE int
 hwq_wqe_dc_raw(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const void *wqe,
 	unsigned int flags)
 {
-	bool has_av = hwq_raw_has_av(wqe);
 	int n_bb;
 
-	if (__builtin_expect(has_av && hwq_raw_ds(wqe) < 1 + HWQ_AV_DS, 0))
+	if (__builtin_expect(!hwq_dc_raw_is_possible(wqe), 0))
 		return -EINVAL;
 	n_bb = hwq_wqe_raw(sq, wqe, flags);
-	if (has_av && n_bb > 0)
+	if (hwq_raw_has_av(wqe) && n_bb > 0)
 		memcpy(hwq_at_ds(hwq_sq_at(sq, sq->last), 1), &dest->av, sizeof(dest->av));
 	return n_bb;
 }
