@@ -120,15 +120,17 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 {
 	struct softhca_qp *qp = run->qp;
 	uint16_t posted = sq_posted(qp);
+	bool goes_on;
 
 	order_settle(run);
 	run->byte_cnt = 0;
 	sq_complete(run, wqe, syn);
 	run->work++;
-	if (syn != SYN_FLUSH && stream_fail(qp, wqe))
-		syn = SYN_FLUSH; /* the rest of the queue goes on */
+	/* Only a stream of a DCI has failed, now or earlier. */
+	goes_on = syn == SYN_FLUSH ? qp->stream_errors != NULL && stream_is_failed(qp, wqe)
+				   : stream_fail(qp, wqe);
 	sq_advance(qp, wqe_bb(wqe) < posted ? wqe_bb(wqe) : posted);
-	if (syn == SYN_FLUSH)
+	if (goes_on)
 		return true;
 	if (!qp_is_unreliable(qp)) {
 		enter_error(run);

@@ -92,6 +92,20 @@ case_syndromes(void)
 	}
 }
 
+/* Of a QP without streams, this syndrome ends it as any other does. */
+static void
+case_flushed_behind_nobody(void)
+{
+	begin();
+	fault("complete syndrome=0x05");
+	write_one(1);
+	write_one(2);
+	expect(1, IBV_WC_WR_FLUSH_ERR);
+	expect(2, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(client_state(), IBV_QPS_ERR);
+	end();
+}
+
 static void
 case_failed_does_not_run(void)
 {
@@ -593,6 +607,7 @@ case_malformed_file(void)
 
 static const struct check_case cases[] = {
 	{"a completion with any syndrome at any operation", case_syndromes},
+	{"an operation that is flushed behind nobody", case_flushed_behind_nobody},
 	{"an operation that is made to fail moves nothing", case_failed_does_not_run},
 	{"a fault of one queue pair spares the others", case_other_qp},
 	{"work whose completion is dropped is executed", case_drop},

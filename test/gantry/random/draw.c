@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draws descriptors: good ones of every kind, and good ones with a field or two changed. */
+#include <infiniband/mlx5dv.h>
+
+#include "random.h"
+
+static uint64_t
+pick(struct side *s, uint64_t n)
+{
+	return check_random(&s->rng) % n;
+}
+
+static uint64_t
+pick_len(struct side *s)
+{
+	/* Mostly short, sometimes long. */
+	return 1 + pick(s, pick(s, 32) == 0 ? 12000 : 256);
+}
+
+/* An address of len bytes in one of the regions; `to`: in one that is usually written. */
+static uint64_t
+pick_addr(struct side *s, uint64_t len, bool to)
+{
+	uint64_t which = pick(s, 16);
+	const struct model_region *r = &s->model.region[which < 12 ? 0 : which < 14 || to ? 1 : 2];
+
+	if (to && which == 15 && pick(s, 8) == 0)
+		r = &s->model.region[2];
+	return r->addr + pick(s, r->len - len + 1);
+}
+
+/* An address that peers may reach. */
+static uint64_t
+pick_remote(struct side *s, uint64_t len)
+{
+	return s->model.region[0].addr + pick(s, s->model.region[0].len - len + 1);
+}
+
+static struct end *
+pick_end(struct side *s)
+{
+	return s->end[pick(s, s->n_ends)];
+}
+
+static void
+to_peer(struct side *s, struct record *r)
+{
+	r->desc.peer = pick_end(s)->peer;
+	r->desc.remote_key = s->model.region[0].remote_key;
+}
+
+static void
+draw_write(struct side *s, struct record *r)
+{
+	struct gantry_desc *d = &r->desc;
+
+	d->len = pick_len(s);
+	to_peer(s, r);
+	d->src = pick_addr(s, d->len, false);
+	d->dst = pick_remote(s, d->len);
+}
+
+static void
+draw_read(struct side *s, struct record *r)
+{
+	struct gantry_desc *d = &r->desc;
+
+	d->len = pick_len(s);
+	to_peer(s, r);
+	d->src = pick_remote(s, d->len);
+	d->dst = pick_addr(s, d->len, true);
+}
+
+static void
+draw_copy(struct side *s, struct record *r)
+{
+	struct gantry_desc *d = &r->desc;
+
+	d->len = pick_len(s);
+	d->src = pick_addr(s, d->len, false);
+	d->dst = pick_addr(s, d->len, true);
+}
+
+static void
+draw_fill(struct side *s, struct record *r)
+{
+	r->desc.len = pick_len(s);
+	r->desc.dst = pick_addr(s, r->desc.len, true);
+	/* Few patterns repeat, most do not. */
+	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
+}
+
+/* A list of n parts that add up to len, some bytes apart. */
+static void
+draw_list(struct side *s, struct gantry_sge *sge, unsigned int n, uint64_t len, bool to)
+{
+	uint64_t at = pick_addr(s, len + n * 16, to);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		sge[i].addr = at;
+		sge[i].len = i == n - 1 ? len : pick(s, len + 1);
+		len -= sge[i].len;
+		at += sge[i].len + pick(s, 17);
+	}
+}
+
+static void
+draw_sg(struct side *s, struct record *r)
+{
+	unsigned int n_src = 1 + pick(s, 5), n_dst = 1 + pick(s, 5);
+	struct gantry_desc *d = &r->desc;
+
+	memset(r->sge, 0, sizeof(r->sge));
+	d->len = pick_len(s);
+	draw_list(s, r->sge, n_src, d->len, false);
+	draw_list(s, r->sge + 8, n_dst, d->len, true);
+	d->src = (uintptr_t)r->sge;
+	d->dst = (uintptr_t)(r->sge + 8);
+	d->arg[0] = (uint64_t)n_dst << 32 | n_src;
+}
+
+/* Few bases, so that the same layout is used at the same place again. */
+static void
+draw_layout(struct side *s, struct record *r)
+{
+	static const uint8_t ops[] = {GANTRY_OP_GATHER, GANTRY_OP_SCATTER, GANTRY_OP_WRITE,
+		GANTRY_OP_READ};
+	const struct model_layout *l = &s->model.layout[pick(s, MODEL_LAYOUTS)];
+	struct gantry_desc *d = &r->desc;
+	uint64_t base = s->model.region[0].addr + pick(s, 24) * 4000;
+	bool to;
+
+	d->op = ops[pick(s, RTE_DIM(ops))];
+	to = d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ;
+	d->layout = l->id;
+	d->len = pick(s, 2) ? l->len : 1 + pick(s, l->len);
+	d->src = to ? pick_addr(s, d->len, false) : base;
+	d->dst = to ? base : pick_addr(s, d->len, true);
+	if (d->op == GANTRY_OP_WRITE || d->op == GANTRY_OP_READ) {
+		to_peer(s, r);
+		*(to ? &d->src : &d->dst) = pick_remote(s, d->len);
+	}
+}
+
+static void
+draw_atomic(struct side *s, struct record *r)
+{
+	struct gantry_desc *d = &r->desc;
+
+	to_peer(s, r);
+	d->len = 8;
+	d->dst = pick_remote(s, 16) & ~UINT64_C(7);
+	d->arg[0] = check_random(&s->rng);
+	if (d->op != GANTRY_OP_COMPARE_SWAP)
+		return;
+	d->arg[1] = check_random(&s->rng);
+	if (pick(s, 2) == 0)
+		memset(d->arg, 0, sizeof(d->arg[0]));
+}
+
+/* A message for a receive that is posted; without one, a NOP. */
+static void
+draw_message(struct side *s, struct record *r)
+{
+	static const uint8_t ops[] = {GANTRY_OP_WRITE_IMM, GANTRY_OP_SEND, GANTRY_OP_SEND_IMM};
+	struct gantry_desc *d = &r->desc;
+	struct end *e = pick_end(s);
+
+	d->op = GANTRY_OP_NOP;
+	if (e->credits == 0)
+		return;
+	d->op = ops[pick(s, RTE_DIM(ops))];
+	d->peer = e->peer;
+	d->flags = pick(s, 2) ? GANTRY_DESC_SOLICITED : 0;
+	d->len = pick(s, 8) == 0 ? 0 : 1 + pick(s, RECV_LEN);
+	if (d->op != GANTRY_OP_SEND)
+		d->imm = check_random(&s->rng);
+	if (d->len == 0)
+		return;
+	d->src = pick_addr(s, d->len, false);
+	if (d->op != GANTRY_OP_WRITE_IMM)
+		return;
+	d->dst = pick_remote(s, d->len);
+	d->remote_key = s->model.region[0].remote_key;
+}
+
+/* A WQE that does nothing. */
+static void
+draw_raw(struct side *s, struct record *r)
+{
+	uint8_t ds = 1 + pick(s, 4);
+
+	memset(r->raw, 0, sizeof(r->raw));
+	mlx5dv_set_ctrl_seg((void *)r->raw, 0, MLX5_OPCODE_NOP, 0, 0, 0, ds, 0, 0);
+	r->desc.len = 16 * ds;
+	r->desc.src = (uintptr_t)r->raw;
+	r->desc.peer = pick(s, 2) ? GANTRY_PEER_OWN : pick_end(s)->peer;
+}
+
+static void
+draw_good(struct side *s, struct record *r)
+{
+	static const struct {
+		uint8_t op, weight;
+		void (*draw)(struct side *s, struct record *r);
+	} kinds[] = {
+		{GANTRY_OP_NOP, 5, NULL},
+		{GANTRY_OP_COPY, 26, draw_copy},
+		{GANTRY_OP_WRITE, 12, draw_write},
+		{GANTRY_OP_READ, 10, draw_read},
+		{GANTRY_OP_COPY_SG, 8, draw_sg},
+		{GANTRY_OP_FILL, 7, draw_fill},
+		{GANTRY_OP_GATHER, 12, draw_layout},
+		{GANTRY_OP_COMPARE_SWAP, 4, draw_atomic},
+		{GANTRY_OP_FETCH_ADD, 4, draw_atomic},
+		{GANTRY_OP_SEND, 10, draw_message},
+		{GANTRY_OP_RAW, 2, draw_raw},
+	};
+	uint64_t at = pick(s, 100);
+	unsigned int i;
+
+	for (i = 0; at >= kinds[i].weight; i++)
+		at -= kinds[i].weight;
+	r->desc.op = kinds[i].op;
+	if (kinds[i].draw != NULL)
+		kinds[i].draw(s, r);
+}
+
+/* A number that is often at a border of something. */
+static uint64_t
+odd_number(struct side *s, uint64_t old)
+{
+	static const uint64_t numbers[] = {0, 1, 7, 8, 64, 4096, UINT64_C(1) << 31,
+		UINT64_C(1) << 32, UINT64_MAX};
+
+	switch (pick(s, 4)) {
+	case 0:
+		return numbers[pick(s, RTE_DIM(numbers))];
+	case 1:
+		return old + 1 - 2 * pick(s, 2);
+	case 2:
+		return old ^ UINT64_C(1) << pick(s, 64);
+	default:
+		return pick(s, 300);
+	}
+}
+
+static uint64_t
+odd_addr(struct side *s, uint64_t old)
+{
+	switch (pick(s, 4)) {
+	case 0:
+		return odd_number(s, old);
+	case 1: /* near the beginning of a region */
+		return s->model.region[pick(s, MODEL_REGIONS)].addr - 20 + pick(s, 40);
+	case 2: /* anywhere in the arena, and behind it */
+		return (uintptr_t)s->model.mem + pick(s, s->model.len + 4096);
+	default:
+		return old - 64 + pick(s, 128);
+	}
+}
+
+/*
+ * Changes one field. What `src` and `dst` point at must stay what it is where the engine reads it, so
+ * lists and WQEs stay theirs, and nothing else becomes one.
+ */
+static void
+change_field(struct side *s, struct gantry_desc *d)
+{
+	bool pointers = d->op == GANTRY_OP_COPY_SG || d->op == GANTRY_OP_RAW;
+
+	switch (pick(s, 12)) {
+	case 0:
+		d->op = pick(s, 2) ? pick(s, 256) : pick(s, GANTRY_OP_MAX);
+		if (d->op == GANTRY_OP_COPY_SG || d->op == GANTRY_OP_RAW)
+			d->op = GANTRY_OP_MAX;
+		break;
+	case 1:
+		d->zero = pick(s, 256);
+		break;
+	case 2:
+		d->flags ^= 1u << pick(s, 16);
+		break;
+	case 3:
+		d->peer = pick(s, 2) ? pick(s, 12) : odd_number(s, d->peer);
+		break;
+	case 4:
+		d->layout = odd_number(s, d->layout);
+		break;
+	case 5:
+	case 6:
+		if (!pointers)
+			d->src = odd_addr(s, d->src);
+		break;
+	case 7:
+	case 8:
+		if (!pointers)
+			d->dst = odd_addr(s, d->dst);
+		break;
+	case 9:
+		d->len = odd_number(s, d->len);
+		break;
+	case 10:
+		d->imm = odd_number(s, d->imm);
+		break;
+	default:
+		if (d->op == GANTRY_OP_COPY_SG)
+			d->arg[0] = pick(s, 2) ? (pick(s, 9) << 32) + pick(s, 9)
+					       : (257 + pick(s, 1000)) << 32 * pick(s, 2);
+		else
+			d->arg[pick(s, 2)] = odd_number(s, d->arg[0]);
+		break;
+	}
+}
+
+void
+draw(struct side *s, struct record *r)
+{
+	memset(&r->desc, 0, sizeof(r->desc));
+	draw_good(s, r);
+	if (pick(s, 8) == 0)
+		change_field(s, &r->desc);
+	if (pick(s, 64) == 0)
+		change_field(s, &r->desc);
+	/* A key that no region has. */
+	if (pick(s, 1000) == 0 && r->desc.remote_key != 0)
+		r->desc.remote_key ^= 0xff;
+	if (pick(s, 32) == 0)
+		r->desc.flags |= GANTRY_DESC_FENCE;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Faults of the adapter (doc/softhca.md), and what gantry.h says of them. Several are armed at a time,
+ * and each may hit any queue.
+ */
+#include <errno.h>
+#include <stdarg.h>
+
+#include <softhca.h>
+
+#include "random.h"
+
+#define BIT MODEL_BIT
+
+/* The status of a descriptor to a peer that ends with a syndrome of mlx5dv.h. */
+static uint32_t
+peer_status(uint32_t syndrome)
+{
+	switch (syndrome) {
+	case 0x05: /* flushed, behind nobody */
+		return BIT(GANTRY_QP_EVENT);
+	case 0x10: /* bad response, invalid request, operation error, aborted: of the peer */
+	case 0x12:
+	case 0x14:
+	case 0x22:
+		return BIT(GANTRY_REMOTE_ERROR);
+	case 0x13:
+		return BIT(GANTRY_REMOTE_ACCESS);
+	case 0x15: /* retries used up */
+	case 0x16:
+		return BIT(GANTRY_UNREACHABLE);
+	default:
+		return BIT(GANTRY_LOCAL_ERROR);
+	}
+}
+
+static void
+allow(uint32_t own, uint32_t peer)
+{
+	run.hazards.own |= own;
+	run.hazards.peer |= peer;
+	run.hazards.stops = true;
+}
+
+__attribute__((format(printf, 1, 2))) static void
+arm(const char *format, ...)
+{
+	char *line = run.armed[run.n_armed];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(run.armed[0]), format, args);
+	va_end(args);
+	CHECK_EQ(softhca_fault(line), 0, line);
+	run.n_armed++;
+	run.faults++;
+}
+
+static uint32_t
+any_syndrome(void)
+{
+	static const uint8_t syndromes[] = {0x01, 0x02, 0x04, 0x05, 0x06, 0x10, 0x11, 0x12, 0x13,
+		0x14, 0x15, 0x16, 0x22};
+
+	return syndromes[chance(RTE_DIM(syndromes))];
+}
+
+static void
+fail_one(unsigned int op)
+{
+	uint32_t syndrome = any_syndrome();
+
+	allow(BIT(GANTRY_LOCAL_ERROR), peer_status(syndrome));
+	arm("complete op=%u syndrome=0x%02x vendor=%u", op, syndrome, (unsigned int)chance(256));
+}
+
+static void
+fail_receive(unsigned int op)
+{
+	uint32_t syndrome = any_syndrome();
+
+	run.hazards.recv = true;
+	allow(0, BIT(GANTRY_REMOTE_ERROR));
+	arm("recv_complete op=%u syndrome=0x%02x", 1 + op % 20, syndrome);
+}
+
+/* A call that the repair of a connection, or the test, makes. */
+static void
+refuse_call(unsigned int op)
+{
+	static const char *const calls[] = {"modify_qp", "create_qp", "create_cq", "destroy_qp",
+		"destroy_cq", "reg_mr", "dereg_mr"};
+
+	run.hazards.refuse = true;
+	allow(BIT(GANTRY_NO_RESOURCES), 0);
+	arm("refuse call=%s errno=%d op=%u times=%u", calls[chance(RTE_DIM(calls))],
+		chance(2) ? ENOMEM : EBUSY, 1 + op % 4, 1 + (unsigned int)chance(2));
+}
+
+/* Whoever is stuck is given up at the deadline. */
+static void
+stick(const char *fault, unsigned int op)
+{
+	allow(BIT(GANTRY_TIMED_OUT), BIT(GANTRY_TIMED_OUT));
+	arm("%s op=%u", fault, op);
+}
+
+static void
+lose_receive(unsigned int op)
+{
+	run.hazards.lost = true;
+	/* The test does not know that the receive is used up, and a later message waits for it. */
+	allow(0, BIT(GANTRY_TIMED_OUT));
+	arm("recv_drop op=%u", 1 + op % 20);
+}
+
+void
+fault_arm(bool plain)
+{
+	unsigned int op = 1 + chance(chance(2) ? 10 : 200), kind = plain ? chance(2) : chance(14);
+
+	if (run.n_armed == RTE_DIM(run.armed))
+		return;
+	/* With threads, deadlines are long. */
+	if (kind == 5 && !run.pumped && chance(8) != 0)
+		kind = 6;
+	switch (kind) {
+	case 0:
+	case 2:
+	case 3:
+		fail_one(op);
+		break;
+	case 1:
+	case 4:
+		fail_receive(op);
+		break;
+	case 5:
+		stick("drop", op);
+		break;
+	case 6: /* shorter than any deadline */
+		arm("late ms=%u op=%u", 1 + (unsigned int)chance(3), op);
+		break;
+	case 7:
+		arm("recv_late ms=%u op=%u", 1 + (unsigned int)chance(3), 1 + op % 20);
+		break;
+	case 8:
+		allow(0, BIT(GANTRY_QP_EVENT));
+		arm("qp_fatal op=%u", op);
+		break;
+	case 9:
+		allow(0, BIT(GANTRY_QP_EVENT));
+		run.hazards.recv = true;
+		arm("cq_overrun op=%u", op);
+		break;
+	case 10:
+		arm("sq_drained op=%u", op);
+		break;
+	case 11:
+		allow(BIT(GANTRY_LOCAL_ERROR), BIT(GANTRY_UNREACHABLE));
+		arm("port_down ms=%u op=%u", 1 + (unsigned int)chance(10), op);
+		break;
+	case 12:
+		refuse_call(op);
+		break;
+	default:
+		lose_receive(op);
+		break;
+	}
+}
+
+void
+fault_clear(void)
+{
+	run.hazards = (struct hazards){0};
+	run.n_armed = 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A model of one queue and its memory, written from gantry.h and gantry_desc.h alone.
+ *
+ *   model_refusals()   which rules of gantry_desc.h a descriptor breaks      model_rules.c
+ *   model_remote_ok()  whether the peer will allow it
+ *   model_ranges()     which memory it reads and writes                      model_pieces.c
+ *   model_read()       the bytes that it moves ...                           model_bytes.c
+ *   model_write()      ... and what the memory is afterwards
+ *   model_judge()      the memory must be so
+ *
+ * A descriptor that failed may have written some of its bytes. So a byte of the model is a set of
+ * values, and each later descriptor that reads it passes the set on. model_judge() compares the memory
+ * with the sets, and each byte has one value again.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gantry.h>
+
+#define MODEL_REGIONS 3
+#define MODEL_LAYOUTS 3
+#define MODEL_PEERS   8
+#define MODEL_BLOCKS  4
+/* Pieces of one side of a descriptor: lists have fewer. */
+#define MODEL_PIECES 512
+/* Bytes of the longest descriptor that is drawn. */
+#define MODEL_LEN_MAX 262144
+
+#define MODEL_BIT(status) (UINT32_C(1) << (status))
+
+/* The values that a byte may have; n = 0: any. */
+struct model_byte {
+	uint8_t n;
+	uint8_t value[3];
+};
+
+struct model_range {
+	uint64_t addr, len;
+};
+
+struct model_region {
+	uint64_t addr, len;
+	bool there, read_only;
+	bool remote; /* peers may read, write and do atomics, under remote_key */
+	uint32_t remote_key;
+};
+
+struct model_layout {
+	bool there;
+	uint16_t id;
+	uint32_t n, rounds;
+	uint64_t len;
+	struct gantry_block block[MODEL_BLOCKS];
+};
+
+struct model_peer {
+	bool open, connected;
+	bool down; /* it is known to be down */
+};
+
+/* One queue, and the arena: the only memory that its descriptors write. */
+struct model {
+	uint8_t *mem;
+	uint64_t len;
+	struct model_byte *byte;
+	struct model_region region[MODEL_REGIONS];
+	struct model_peer peer[MODEL_PEERS];
+	const struct model_layout *layout; /* MODEL_LAYOUTS of them */
+	uint64_t max_msg_len;
+};
+
+/* What the rules say of a descriptor. */
+struct model_verdict {
+	uint32_t broken; /* statuses of rules that it breaks */
+	uint32_t maybe; /* statuses of rules of which the headers leave it open if it breaks them */
+	bool named;     /* it is known which bytes it names, whatever else is wrong */
+};
+
+/* The statuses that a descriptor may be refused with. broken == 0: it may be carried out. */
+struct model_verdict model_refusals(const struct model *m, const struct gantry_desc *d);
+
+/* True: the operation names a peer. */
+bool model_is_to_peer(const struct gantry_desc *d);
+/* True: it takes a receive of the peer. */
+bool model_takes_receive(uint8_t op);
+/* True: the peer will not refuse the memory or key that a correct descriptor names there. */
+bool model_remote_ok(const struct model *m, const struct gantry_desc *d);
+/* True: the range is in one registered region, which may be written if that is asked. */
+uint32_t model_local(const struct model *m, uint64_t addr, uint64_t len, bool write);
+
+/*
+ * The layout that has this id, or had it last, or NULL. Descriptors in flight may still use one that is
+ * not there any more.
+ */
+const struct model_layout *model_layout_find(const struct model *m, uint16_t id);
+/* The memory that a correct descriptor reads (to: writes), piece by piece. How many; 0: none. */
+unsigned int model_pieces(const struct model *m, const struct gantry_desc *d, bool to,
+	struct model_range *piece);
+/* The span of these pieces: from the first byte to the last one. len 0: none. */
+struct model_range model_span(const struct model *m, const struct gantry_desc *d, bool to);
+
+/* All bytes of the arena are what the memory is now. */
+void model_adopt(struct model *m);
+/* The bytes that a correct descriptor moves. bytes has room for len. */
+void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
+/*
+ * The descriptor is done (sure), or has perhaps been carried out in part. result is that of an atomic
+ * that is done. False: the result cannot be.
+ */
+bool model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t result);
+/* Whether memory is as the bytes say. On failure, *at is the first byte that is not. */
+bool model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len,
+	uint64_t *at);
+/* Compares the arena with the model, and adopts it. *at as above. */
+bool model_judge(struct model *m, uint64_t *at);
+
+#endif

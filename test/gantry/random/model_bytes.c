@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What descriptors do to memory, byte by byte. A byte is the set of values that it may have. */
+#include <assert.h>
+#include <string.h>
+
+#include "model.h"
+
+static struct model_byte
+byte_of(uint8_t value)
+{
+	return (struct model_byte){.n = 1, .value = {value}};
+}
+
+static bool
+may_be(struct model_byte b, uint8_t value)
+{
+	unsigned int i;
+
+	for (i = 0; i < b.n; i++)
+		if (b.value[i] == value)
+			return true;
+	return b.n == 0;
+}
+
+/* One of the two. Sets of more than three values become any value. */
+static struct model_byte
+either(struct model_byte a, struct model_byte b)
+{
+	unsigned int i;
+
+	if (a.n == 0 || b.n == 0)
+		return (struct model_byte){0};
+	for (i = 0; i < b.n; i++) {
+		if (may_be(a, b.value[i]))
+			continue;
+		if (a.n == sizeof(a.value))
+			return (struct model_byte){0};
+		a.value[a.n++] = b.value[i];
+	}
+	return a;
+}
+
+static struct model_byte *
+byte_at(const struct model *m, uint64_t addr, uint64_t len)
+{
+	uint64_t at = addr - (uintptr_t)m->mem;
+
+	assert(at <= m->len && len <= m->len - at);
+	return &m->byte[at];
+}
+
+void
+model_adopt(struct model *m)
+{
+	uint64_t i;
+
+	for (i = 0; i < m->len; i++)
+		m->byte[i] = byte_of(m->mem[i]);
+}
+
+void
+model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes)
+{
+	struct model_range piece[MODEL_PIECES];
+	unsigned int n = model_pieces(m, d, false, piece), i;
+	uint64_t k;
+
+	if (d->op == GANTRY_OP_FILL)
+		for (k = 0; k < d->len; k++)
+			bytes[k] = byte_of(((const uint8_t *)&d->arg[0])[k % 8]);
+	for (i = 0; i < n; i++) {
+		memcpy(bytes, byte_at(m, piece[i].addr, piece[i].len),
+			piece[i].len * sizeof(*bytes));
+		bytes += piece[i].len;
+	}
+}
+
+/* What an atomic leaves, if its word was old. */
+static uint64_t
+after_atomic(const struct gantry_desc *d, uint64_t old)
+{
+	if (d->op == GANTRY_OP_FETCH_ADD)
+		return old + d->arg[0];
+	return old == d->arg[0] ? d->arg[1] : old;
+}
+
+/* The old value, if it is known. */
+static bool
+known_word(const struct model_byte *word, uint64_t *old)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(*old); i++) {
+		if (word[i].n != 1)
+			return false;
+		((uint8_t *)old)[i] = word[i].value[0];
+	}
+	return true;
+}
+
+/* bytes: the word before, and then the word after the atomic. */
+static bool
+write_atomic(const struct gantry_desc *d, struct model_byte *bytes, bool sure, uint64_t result)
+{
+	uint64_t old = result, new, at;
+	unsigned int i;
+
+	if (sure && !model_bytes_are((const uint8_t *)&result, bytes, sizeof(result), &at))
+		return false;
+	if (!sure && !known_word(bytes, &old)) {
+		memset(bytes, 0, sizeof(old) * sizeof(*bytes));
+		return true;
+	}
+	new = after_atomic(d, old);
+	for (i = 0; i < sizeof(new); i++)
+		bytes[i] = byte_of(((const uint8_t *)&new)[i]);
+	return true;
+}
+
+bool
+model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t result)
+{
+	static struct model_byte buffer[MODEL_LEN_MAX];
+	struct model_byte *bytes = buffer;
+	struct model_range piece[MODEL_PIECES];
+	unsigned int n = model_pieces(m, d, true, piece), i;
+	uint64_t k;
+
+	if (n == 0)
+		return true;
+	assert(d->len <= MODEL_LEN_MAX);
+	model_read(m, d, bytes);
+	if ((d->op == GANTRY_OP_COMPARE_SWAP || d->op == GANTRY_OP_FETCH_ADD) &&
+		!write_atomic(d, bytes, sure, result))
+		return false;
+	for (i = 0; i < n; i++) {
+		struct model_byte *to = byte_at(m, piece[i].addr, piece[i].len);
+
+		for (k = 0; k < piece[i].len; k++)
+			to[k] = sure ? bytes[k] : either(to[k], bytes[k]);
+		bytes += piece[i].len;
+	}
+	return true;
+}
+
+bool
+model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len, uint64_t *at)
+{
+	for (*at = 0; *at < len; ++*at)
+		if (!may_be(bytes[*at], mem[*at]))
+			return false;
+	return true;
+}
+
+bool
+model_judge(struct model *m, uint64_t *at)
+{
+	if (!model_bytes_are(m->mem, m->byte, m->len, at))
+		return false;
+	model_adopt(m);
+	return true;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The random test: engine and model side by side.
+ *
+ *   test_gantry_random.c   lives of an engine, each of many rounds; the command line
+ *        |
+ *   world.c                memory, layouts and workers come and go
+ *   fault.c                faults of the adapter, and the statuses that they allow
+ *   link.c                 connections come and go; receives
+ *        |
+ *   side.c                 one queue: descriptors go in, completions are judged, the model follows
+ *        |
+ *   draw.c                 draws descriptors
+ *   model_*.c              what the headers say
+ *
+ * A round ends when everything has come back. Then memory and counters are compared with the model.
+ *
+ * The model follows in the order of submission. The engine may run descriptors in any order, so one is
+ * fenced if it conflicts with another one in flight.
+ */
+#ifndef RANDOM_H
+#define RANDOM_H
+
+#include <rte_common.h>
+
+#include "gantry_env.h"
+#include "model.h"
+
+#define WINDOW     256  /* descriptors of one queue in flight */
+#define HISTORY    2048 /* descriptors that are kept, to tell of them */
+#define RECV_LEN   192  /* bytes of each receive */
+#define RECV_SLOTS 64
+#define RECV_DEPTH 24
+#define SIDE_ENDS  4
+
+struct side;
+
+/* One descriptor from when it is drawn until the model has followed it. */
+struct record {
+	struct gantry_desc desc;
+	struct gantry_sge sge[16]; /* lists: 8 sources, 8 destinations */
+	uint32_t raw[16];          /* a WQE */
+	uint32_t refusals;         /* statuses of rules that it broke at some time of its flight */
+	bool may_run;              /* at some time of its flight it broke none */
+	bool is_refused_there;     /* the peer will refuse it */
+	bool is_message;           /* it takes a receive */
+	bool cancelled, done;
+	uint8_t status;
+	uint64_t result;
+	struct model_range read, wrote;
+	struct end *end; /* NULL: the queue's connection to itself, or none */
+};
+
+/* A message that was sent, or perhaps sent. */
+struct message {
+	bool sure;
+	uint8_t op;
+	uint32_t imm;
+	uint64_t len;
+	struct model_byte bytes[RECV_LEN];
+};
+
+/* A receive. */
+struct receive {
+	uint64_t cookie;
+	uint32_t refusals;
+	uint8_t *at;
+};
+
+/* One end of a connection between two queues, or of a queue to itself. */
+struct end {
+	struct side *side;
+	struct link *link;
+	struct end *other;
+	uint16_t peer;
+	bool open, connected;
+	bool failed; /* a descriptor of it failed in the hardware */
+	/* Receives: posted to the engine, completed, and compared with their messages. */
+	uint64_t posted, came, matched;
+	struct receive recv[RECV_SLOTS];
+	struct gantry_recv_comp comp[RECV_SLOTS];
+	uint8_t *memory;
+	uint64_t arrived[RECV_SLOTS]; /* receives with a message, by number */
+	uint64_t n_arrived, n_taken;
+	/* What this end has sent. */
+	uint64_t credits; /* receives at the other end that no message is drawn for */
+	uint64_t n_sent, n_heard;
+	struct message sent[2 * WINDOW];
+};
+
+struct link {
+	struct end end[2];
+	bool hurt; /* something failed on it, or will */
+};
+
+/* One queue and its model. */
+struct side {
+	const char *name;
+	struct gantry_worker *w; /* NULL: inline */
+	bool stopped;
+	struct gantry_queue *q;
+	bool unordered;
+	uint32_t n; /* its number */
+	uint64_t rng;
+	struct model model;
+	struct gantry_mem *mem[MODEL_REGIONS];
+	bool going; /* the guest region is being unregistered */
+	struct end *end[SIDE_ENDS];
+	unsigned int n_ends;
+	/* Numbers of descriptors: drawn, submitted, completed, and followed by the model. */
+	uint64_t made, put, got, settled;
+	struct record record[HISTORY];
+	uint64_t by_status[GANTRY_STATUS_MAX], bytes;
+	uint64_t recv_posted, recv_done;
+	uint64_t digest;
+};
+
+/* Statuses that faults of this round allow. */
+struct hazards {
+	uint32_t own, peer;
+	bool stops;  /* a queue's connection to itself may stop, and is set up again */
+	bool recv;   /* receives may fail */
+	bool lost;   /* completions of receives may be lost */
+	bool refuse; /* calls may be refused */
+};
+
+#define MAX_SIDES 4
+
+struct random_run {
+	struct gantry *g;
+	bool pumped;
+	uint64_t seed, rng;
+	struct side side[MAX_SIDES];
+	unsigned int n_sides;
+	struct link link[2 * MAX_SIDES];
+	unsigned int n_links;
+	struct model_layout layout[MODEL_LAYOUTS];
+	struct model_range recv_range; /* memory of all receives */
+	struct gantry_mem *recv_mem;
+	struct hazards hazards;
+	char armed[24][64]; /* the faults of this round */
+	unsigned int n_armed;
+	uint64_t by_op_ok[GANTRY_OP_MAX], by_status[GANTRY_STATUS_MAX]; /* of all lives */
+	uint64_t messages, cancelled, refused_calls, faults, lives, rounds;
+};
+
+extern struct random_run run;
+
+/* A random number below n, for decisions about the whole run. */
+uint64_t chance(uint64_t n);
+
+/* ------------------------------------------------------------------ draw.c */
+
+/* Draws a descriptor for s. Fills all of *r but cookie, fence and verdict. */
+void draw(struct side *s, struct record *r);
+
+/* ------------------------------------------------------------------ side.c */
+
+/* Prints what went wrong, the seed, and the last operations of the queue, and ends the program. */
+__attribute__((cold, noreturn, format(printf, 3, 4))) void side_fail(const struct side *s,
+	const struct record *r, const char *format, ...);
+
+/* Draws n descriptors, as far as the window has room. */
+void side_draw(struct side *s, unsigned int n);
+/* Submits what is drawn, as far as the queue has room. */
+void side_put(struct side *s);
+/* Takes completions, at most n, and judges them. */
+void side_take(struct side *s, unsigned int n);
+/* Something that descriptors name has changed: those in flight may be judged by either. */
+void side_changed(struct side *s);
+/* Cancels one of those in flight. */
+void side_cancel(struct side *s);
+/* Everything has come back: memory and counters must be as in the model. */
+void side_judge(struct side *s);
+
+/* ------------------------------------------------------------------ link.c */
+
+void link_init(struct link *l, struct side *a, struct side *b);
+/* Opens and connects it. A call that is refused is tried again later. */
+void link_open(struct link *l);
+/* Closes it. What is not possible yet is done by another call. */
+void link_close(struct link *l);
+/* Closes and opens it, if nothing is in flight there; else the engine must refuse. */
+void link_change(struct link *l);
+/* Posts receives. */
+void end_post(struct end *e);
+/* Takes and judges completions of receives. */
+void side_take_receives(struct side *s);
+/* The model followed a descriptor that takes a receive: it was, or was perhaps, or not carried out. */
+void end_sent(struct end *e, const struct record *r, bool ran, bool sure);
+/* The end of that side with that number, or NULL. */
+struct end *side_end(struct side *s, uint16_t peer);
+
+/* ------------------------------------------------------------------ fault.c */
+
+/* Arms a fault. plain: one whose effect depends on neither time nor events. */
+void fault_arm(bool plain);
+/* The round is over, and what its faults did is mended. */
+void fault_clear(void);
+
+/* ------------------------------------------------------------------ world.c */
+
+void world_open(void);
+void world_close(void);
+/* Something comes or goes. */
+void world_change(void);
+/* Goes on with what could not be done before. */
+void world_retry(void);
+/* All that was lost is there again, for the next round. */
+void world_mend(void);
+
+#endif

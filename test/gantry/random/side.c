@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One queue: descriptors go in, completions are judged, and the model follows. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "random.h"
+
+/* Statuses with which nothing of the descriptor was carried out. */
+#define NOT_RUN                                                                                    \
+	(MODEL_BIT(GANTRY_BAD_OP) | MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LAYOUT) |   \
+		MODEL_BIT(GANTRY_BAD_LENGTH) | MODEL_BIT(GANTRY_BAD_ADDRESS) |                     \
+		MODEL_BIT(GANTRY_OVERLAP) | MODEL_BIT(GANTRY_NOT_REGISTERED) |                     \
+		MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_READ_ONLY) |                     \
+		MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_CANCELLED))
+/* What may befall a descriptor to a peer because of another one. */
+#define BEHIND                                                                                     \
+	(MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_QP_EVENT) |     \
+		MODEL_BIT(GANTRY_UNREACHABLE))
+
+static struct record *
+record_of(struct side *s, uint64_t i)
+{
+	return &s->record[i % HISTORY];
+}
+
+/* The numbers of descriptors as the caller sees them. */
+static uint64_t
+cookie_of(uint64_t i)
+{
+	return i * 0x10001 + 7;
+}
+
+static bool
+meet(struct model_range a, struct model_range b)
+{
+	return a.addr < b.addr + b.len && b.addr < a.addr + a.len;
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void
+print_statuses(uint32_t statuses)
+{
+	unsigned int i;
+
+	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+		if ((statuses & MODEL_BIT(i)) != 0)
+			fprintf(stderr, " [%s]", gantry_status_name(i));
+}
+
+static void
+print_record(const struct side *s, uint64_t i)
+{
+	const struct record *r = &s->record[i % HISTORY];
+	const struct gantry_desc *d = &r->desc;
+	uint64_t base = (uintptr_t)s->model.mem;
+
+	fprintf(stderr,
+		"  %llu: op %u flags %u peer %u layout %u src %+lld dst %+lld len %llu imm 0x%x arg "
+		"0x%llx 0x%llx:",
+		(unsigned long long)i, d->op, d->flags, d->peer, d->layout,
+		(long long)(d->src - base), (long long)(d->dst - base), (unsigned long long)d->len,
+		d->imm, (unsigned long long)d->arg[0], (unsigned long long)d->arg[1]);
+	if (i >= s->put)
+		fprintf(stderr, " drawn");
+	else if (!r->done)
+		fprintf(stderr, " in flight");
+	else
+		fprintf(stderr, " %s", gantry_status_name(r->status));
+	fprintf(stderr, "; may be refused:");
+	print_statuses(r->refusals);
+	fprintf(stderr, "%s%s%s\n", r->may_run ? " may run" : "",
+		r->is_refused_there ? ", refused there" : "", r->cancelled ? ", cancelled" : "");
+}
+
+/* The latest operations that may have written a byte of the arena. */
+static void
+print_writers(const struct side *s, uint64_t at)
+{
+	const struct model_range byte = {(uintptr_t)s->model.mem + at, 1};
+	uint64_t i;
+
+	fprintf(stderr, "\nthese may have written byte %llu:\n", (unsigned long long)at);
+	for (i = s->made > HISTORY ? s->made - HISTORY : 0; i < s->made; i++)
+		if (meet(s->record[i % HISTORY].wrote, byte))
+			print_record(s, i);
+}
+
+void
+side_fail(const struct side *s, const struct record *r, const char *format, ...)
+{
+	uint64_t first = s->got > 24 ? s->got - 24 : 0, last = RTE_MIN(s->got + 8, s->made), i;
+	va_list args;
+
+	fflush(stdout);
+	if (r != NULL) {
+		i = (r->desc.cookie - 7) / 0x10001;
+		first = RTE_MIN(first, i);
+		last = RTE_MAX(last, i + 1);
+	}
+	fprintf(stderr,
+		"\nseed %llu, life %llu, round %llu, queue %s: ", (unsigned long long)run.seed,
+		(unsigned long long)run.lives, (unsigned long long)run.rounds, s->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nstatuses that faults allow for copies:");
+	print_statuses(run.hazards.own);
+	fprintf(stderr, "\nand for peers:");
+	print_statuses(run.hazards.peer);
+	for (i = 0; i < run.n_armed; i++)
+		fprintf(stderr, "\nfault: %s", run.armed[i]);
+	fprintf(stderr, "\nthe last operations of the queue, addresses from its arena on:\n");
+	for (i = s->made > first + HISTORY ? s->made - HISTORY : first; i < last; i++)
+		print_record(s, i);
+	fflush(NULL);
+	_exit(1);
+}
+
+/* ------------------------------------------------------------------ drawing */
+
+static struct model_verdict
+judge_by_rules(struct side *s, struct record *r)
+{
+	struct model_verdict v = model_refusals(&s->model, &r->desc);
+
+	r->refusals |= v.broken | v.maybe;
+	r->may_run |= v.broken == 0;
+	return v;
+}
+
+/* True: one in flight uses this memory in another way, or it is not known. */
+static bool
+conflicts(struct side *s, const struct record *r)
+{
+	uint64_t i;
+
+	for (i = s->settled; i < s->made; i++) {
+		const struct record *o = record_of(s, i);
+
+		if (meet(r->wrote, o->wrote) || meet(r->wrote, o->read) || meet(r->read, o->wrote))
+			return true;
+	}
+	return false;
+}
+
+/* True: it names memory that other queues have registered, which this model does not know. */
+static bool
+names_memory_of_others(const struct side *s, const struct gantry_desc *d)
+{
+	const struct model_range src = {d->src, 1}, dst = {d->dst, 1};
+	unsigned int i;
+
+	for (i = 0; i <= run.n_sides; i++) {
+		struct model_range other = run.recv_range;
+
+		if (i < run.n_sides)
+			other = (struct model_range){(uintptr_t)run.side[i].model.mem,
+				run.side[i].model.len};
+		/* A layout may begin below it. */
+		other.addr -= 4096;
+		other.len += 4096;
+		if (i != s->n && (meet(src, other) || meet(dst, other)))
+			return true;
+	}
+	return false;
+}
+
+/* What the model cannot follow: the bytes are undefined, or it would wait for ever. */
+static bool
+is_beyond_the_model(struct side *s, const struct record *r)
+{
+	if (names_memory_of_others(s, &r->desc) || (r->is_message && r->end->credits == 0))
+		return true;
+	if (meet(r->read, r->wrote) &&
+		(r->desc.op == GANTRY_OP_WRITE || r->desc.op == GANTRY_OP_READ ||
+			r->desc.op == GANTRY_OP_WRITE_IMM))
+		return true;
+	/* Some are enough: each ends a connection. */
+	return r->is_refused_there && check_random(&s->rng) % 16 != 0;
+}
+
+/*
+ * What is known of a new descriptor. It is also noted of one that breaks a rule: the memory that it lacks
+ * may come while it is in flight.
+ */
+static void
+note(struct side *s, struct record *r)
+{
+	struct model_verdict v;
+	bool takes = model_takes_receive(r->desc.op);
+
+	r->refusals = 0;
+	r->may_run = r->cancelled = r->done = r->is_refused_there = r->is_message = false;
+	r->read = r->wrote = (struct model_range){0, 0};
+	v = judge_by_rules(s, r);
+	r->end = model_is_to_peer(&r->desc) ? side_end(s, r->desc.peer) : NULL;
+	if (!v.named)
+		return;
+	r->is_message = takes && r->end != NULL;
+	r->is_refused_there =
+		!model_remote_ok(&s->model, &r->desc) ||
+		(takes && r->desc.op != GANTRY_OP_WRITE_IMM && r->desc.len > RECV_LEN);
+	r->read = model_span(&s->model, &r->desc, false);
+	/* Nothing is written where the peer refuses it. */
+	if (!r->is_refused_there)
+		r->wrote = model_span(&s->model, &r->desc, true);
+}
+
+static void
+draw_one(struct side *s)
+{
+	struct record *r = record_of(s, s->made);
+
+	do {
+		draw(s, r);
+		note(s, r);
+	} while (is_beyond_the_model(s, r));
+	if (conflicts(s, r))
+		r->desc.flags |= GANTRY_DESC_FENCE;
+	if (r->is_refused_there && r->may_run)
+		r->end->link->hurt = true;
+	if (r->is_message)
+		r->end->credits--;
+	r->desc.cookie = cookie_of(s->made++);
+}
+
+void
+side_draw(struct side *s, unsigned int n)
+{
+	for (; n != 0 && s->made < s->settled + WINDOW; n--)
+		draw_one(s);
+}
+
+void
+side_put(struct side *s)
+{
+	struct gantry_desc desc[64];
+	unsigned int n = 0;
+
+	for (; n < RTE_DIM(desc) && s->put + n < s->made; n++)
+		desc[n] = record_of(s, s->put + n)->desc;
+	s->put += s->w != NULL ? gantry_enqueue_burst(s->w, desc, n) : gantry_submit(s->q, desc, n);
+}
+
+void
+side_changed(struct side *s)
+{
+	uint64_t i;
+
+	for (i = s->settled; i < s->made; i++)
+		if (!record_of(s, i)->done)
+			judge_by_rules(s, record_of(s, i));
+}
+
+void
+side_cancel(struct side *s)
+{
+	struct record *r;
+	uint32_t n;
+
+	if (s->w != NULL || s->put == s->settled)
+		return;
+	r = record_of(s, s->settled + check_random(&s->rng) % (s->put - s->settled));
+	n = gantry_cancel(s->q, r->desc.cookie);
+	if (n > 1 || (n == 1 && (r->done || r->cancelled)))
+		side_fail(s, r, "gantry_cancel() of %llu returns %u",
+			(unsigned long long)r->desc.cookie, n);
+	if (n == 0)
+		return;
+	r->cancelled = true;
+	run.cancelled++;
+}
+
+/* ------------------------------------------------------------------ judging */
+
+/* The statuses that a descriptor may complete with now. */
+static uint32_t
+allowed(const struct record *r)
+{
+	uint32_t a = r->refusals;
+
+	if (r->cancelled)
+		return MODEL_BIT(GANTRY_CANCELLED);
+	/* Its connection may be down, and that is not known here yet. */
+	if (r->end != NULL && (r->end->link->hurt || run.hazards.peer != 0))
+		a |= MODEL_BIT(GANTRY_BAD_PEER);
+	if (!r->may_run)
+		return a;
+	if (r->desc.op == GANTRY_OP_NOP)
+		return a | MODEL_BIT(GANTRY_OK);
+	if (r->end == NULL) {
+		a |= MODEL_BIT(GANTRY_OK) | run.hazards.own;
+		/* It is not carried out again: what it did is not known. */
+		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
+			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
+		/* The one before it may have given its layout to the hardware. */
+		if (run.hazards.stops && r->desc.layout != 0)
+			a |= MODEL_BIT(GANTRY_FLUSHED);
+		return a;
+	}
+	if (r->is_refused_there)
+		a |= MODEL_BIT(GANTRY_REMOTE_ACCESS) | MODEL_BIT(GANTRY_REMOTE_ERROR);
+	else if (!r->end->failed)
+		a |= MODEL_BIT(GANTRY_OK);
+	if (r->end->link->hurt || run.hazards.peer != 0)
+		a |= BEHIND | run.hazards.peer;
+	return a;
+}
+
+/* The oldest descriptor of the same connection that has not come back. */
+static uint64_t
+next_of(struct side *s, const struct end *e)
+{
+	uint64_t i = s->settled;
+
+	while (record_of(s, i)->done || (s->unordered && record_of(s, i)->end != e))
+		i++;
+	return i;
+}
+
+/* The model follows what has come back, in the order of submission. */
+static void
+settle(struct side *s)
+{
+	for (; s->settled < s->put && record_of(s, s->settled)->done; s->settled++) {
+		const struct record *r = record_of(s, s->settled);
+		bool sure = r->status == GANTRY_OK;
+		bool ran = (NOT_RUN & MODEL_BIT(r->status)) == 0;
+
+		if (r->is_message)
+			end_sent(r->end, r, ran && !r->is_refused_there, sure);
+		if (ran && !r->is_refused_there &&
+			!model_write(&s->model, &r->desc, sure, r->result))
+			side_fail(s, r, "the result of %llu is 0x%llx",
+				(unsigned long long)s->settled, (unsigned long long)r->result);
+		s->digest = (s->digest ^ r->status ^ r->result << 8) * UINT64_C(0x100000001b3);
+	}
+}
+
+static void
+note_failure(struct side *s, struct record *r)
+{
+	if (r->end == NULL || ((NOT_RUN | MODEL_BIT(GANTRY_OK)) & MODEL_BIT(r->status)) != 0)
+		return;
+	r->end->failed = true;
+	r->end->link->hurt = true;
+	s->model.peer[r->end->peer].down = true;
+	side_changed(s);
+}
+
+static void
+judge(struct side *s, const struct gantry_comp *c)
+{
+	uint64_t i = (c->cookie - 7) / 0x10001;
+	struct record *r = record_of(s, i);
+	bool is_atomic = c->op == GANTRY_OP_COMPARE_SWAP || c->op == GANTRY_OP_FETCH_ADD;
+
+	if (cookie_of(i) != c->cookie || i < s->settled || i >= s->put || r->done)
+		side_fail(s, NULL, "a completion with cookie 0x%llx: nothing in flight has it",
+			(unsigned long long)c->cookie);
+	if (next_of(s, r->end) != i)
+		side_fail(s, r, "%llu came before %llu", (unsigned long long)i,
+			(unsigned long long)next_of(s, r->end));
+	if (c->status >= GANTRY_STATUS_MAX || (allowed(r) & MODEL_BIT(c->status)) == 0)
+		side_fail(s, r, "%llu came back with [%s], syndrome 0x%02x", (unsigned long long)i,
+			gantry_status_name(c->status), c->syndrome);
+	if (c->op != r->desc.op || c->len != r->desc.len || c->zero != 0 ||
+		(c->result != 0 && (c->status != GANTRY_OK || !is_atomic)) ||
+		(c->syndrome != 0 && c->status == GANTRY_OK))
+		side_fail(s, r, "%llu: a field of its completion is wrong", (unsigned long long)i);
+	r->done = true;
+	r->status = c->status;
+	r->result = c->result;
+	s->got++;
+	s->by_status[c->status]++;
+	run.by_status[c->status]++;
+	if (c->status == GANTRY_OK) {
+		s->bytes += c->len;
+		run.by_op_ok[c->op]++;
+	}
+	note_failure(s, r);
+}
+
+void
+side_take(struct side *s, unsigned int n)
+{
+	struct gantry_comp comp[64];
+	unsigned int i;
+
+	n = RTE_MIN(n, RTE_DIM(comp));
+	n = s->w != NULL ? gantry_dequeue_burst(s->w, comp, n) : env_poll(s->q, comp, n);
+	for (i = 0; i < n; i++)
+		judge(s, &comp[i]);
+	settle(s);
+	if (s->w == NULL && gantry_in_flight(s->q) != s->put - s->got)
+		side_fail(s, NULL, "gantry_in_flight() is %u, not %llu", gantry_in_flight(s->q),
+			(unsigned long long)(s->put - s->got));
+}
+
+static void
+judge_counter(const struct side *s, const char *name, uint64_t got, uint64_t want)
+{
+	if (got != want)
+		side_fail(s, NULL, "gantry_stats::%s is %llu, not %llu", name,
+			(unsigned long long)got, (unsigned long long)want);
+}
+
+void
+side_judge(struct side *s)
+{
+	struct gantry_stats stats = env_stats(s->q);
+	unsigned int i;
+	uint64_t at;
+
+	if (!model_judge(&s->model, &at)) {
+		print_writers(s, at);
+		side_fail(s, NULL, "byte %llu of the arena is 0x%02x, not 0x%02x (of %u values)",
+			(unsigned long long)at, s->model.mem[at], s->model.byte[at].value[0],
+			s->model.byte[at].n);
+	}
+	judge_counter(s, "submitted", stats.submitted, s->made);
+	judge_counter(s, "completed", stats.completed, s->made);
+	judge_counter(s, "bytes", stats.bytes, s->bytes);
+	judge_counter(s, "recv_posted", stats.recv_posted, s->recv_posted);
+	judge_counter(s, "recv_done", stats.recv_done, s->recv_done);
+	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+		judge_counter(s, gantry_status_name(i), stats.by_status[i], s->by_status[i]);
+}

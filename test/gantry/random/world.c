@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What descriptors name, besides their connections: memory and layouts, which come and go. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "random.h"
+
+/* The arena of a queue: memory that peers reach, memory that comes and goes, memory that is only read, and none. */
+enum {
+	HOME,
+	GUEST,
+	READ_ONLY
+};
+
+#define HOME_LEN      (UINT64_C(192) << 10)
+#define GUEST_LEN     (UINT64_C(32) << 10)
+#define READ_ONLY_LEN (UINT64_C(16) << 10)
+#define ARENA_LEN     (UINT64_C(256) << 10)
+#define RECV_ALL      (2 * RTE_DIM(run.link) * RECV_SLOTS * RECV_LEN)
+
+static const struct model_layout shapes[MODEL_LAYOUTS] = {
+	{.n = 3, .rounds = 1, .len = 67, .block = {{0, 40, 0}, {100, 7, 0}, {60, 20, 0}}},
+	{.n = 2, .rounds = 90, .len = 1080, .block = {{0, 8, 24}, {16, 4, 28}}},
+	{.n = 1, .rounds = 33, .len = 33 * 64, .block = {{0, 64, 36}}},
+};
+
+/* ------------------------------------------------------------------ memory */
+
+/*
+ * Memory between gaps, at the same place in every run: changed addresses then hit or miss the same things.
+ * It is where sanitizers let programs have memory, and below where programs are loaded.
+ */
+static void *
+map(unsigned int i, uint64_t len)
+{
+	void *want = (void *)(UINT64_C(0x551000000000) + i * (UINT64_C(16) << 20));
+	void *p = mmap(want, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	CHECK(p == want, "%p", p);
+	return p;
+}
+
+/* Registers a region, which is there when the call has returned. */
+static int
+come(struct side *s, unsigned int i, unsigned int flags)
+{
+	struct model_region *r = &s->model.region[i];
+	int ret = gantry_mem_register(run.g, (void *)(uintptr_t)r->addr, r->len, flags, &s->mem[i]);
+
+	if (ret != 0)
+		return ret;
+	r->there = true;
+	r->read_only = (flags & GANTRY_MEM_READ_ONLY) != 0;
+	r->remote = (flags & GANTRY_MEM_REMOTE_WRITE) != 0;
+	r->remote_key = gantry_mem_remote_key(s->mem[i]);
+	side_changed(s);
+	return 0;
+}
+
+/* From the first call on it is not there; 0 when nothing can use it any more. */
+static int
+go(struct side *s, unsigned int i)
+{
+	int ret;
+
+	s->model.region[i].there = false;
+	side_changed(s);
+	ret = gantry_mem_unregister(s->mem[i], 0);
+	if (ret == 0)
+		s->mem[i] = NULL;
+	return ret;
+}
+
+static void
+guest_go(struct side *s)
+{
+	int ret = go(s, GUEST);
+
+	CHECK(ret == 0 || ret == -ETIMEDOUT || run.hazards.refuse, "gantry_mem_unregister: %d",
+		ret);
+	run.refused_calls += ret != 0 && ret != -ETIMEDOUT;
+	s->going = ret != 0;
+}
+
+static void
+guest_come(struct side *s)
+{
+	int ret = come(s, GUEST, chance(4) == 0 ? GANTRY_MEM_READ_ONLY : 0);
+
+	CHECK(ret == 0 || run.hazards.refuse, "gantry_mem_register: %d", ret);
+	run.refused_calls += ret != 0;
+}
+
+static void
+arena_open(struct side *s)
+{
+	struct model *m = &s->model;
+
+	m->len = ARENA_LEN;
+	m->mem = map(s->n, ARENA_LEN);
+	m->byte = calloc(ARENA_LEN, sizeof(*m->byte));
+	m->layout = run.layout;
+	env_fill(m->mem, ARENA_LEN, s->rng);
+	model_adopt(m);
+	m->region[HOME].addr = (uintptr_t)m->mem;
+	m->region[HOME].len = HOME_LEN;
+	m->region[GUEST].addr = m->region[HOME].addr + HOME_LEN;
+	m->region[GUEST].len = GUEST_LEN;
+	m->region[READ_ONLY].addr = m->region[GUEST].addr + GUEST_LEN;
+	m->region[READ_ONLY].len = READ_ONLY_LEN;
+	CHECK_EQ(come(s, HOME,
+			 GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ |
+				 GANTRY_MEM_REMOTE_ATOMIC),
+		0);
+	CHECK_EQ(come(s, GUEST, 0), 0);
+	CHECK_EQ(come(s, READ_ONLY, GANTRY_MEM_READ_ONLY), 0);
+}
+
+static void
+arena_close(struct side *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < MODEL_REGIONS; i++)
+		if (s->mem[i] != NULL)
+			CHECK_EQ(gantry_mem_unregister(s->mem[i], 0), 0);
+	munmap(s->model.mem, ARENA_LEN);
+	free(s->model.byte);
+}
+
+/* ------------------------------------------------------------------ layouts */
+
+static void
+all_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.n_sides; i++)
+		side_changed(&run.side[i]);
+}
+
+static void
+layout_come(unsigned int i)
+{
+	struct model_layout *l = &run.layout[i];
+	const struct gantry_layout_conf conf = {shapes[i].block, shapes[i].n, shapes[i].rounds};
+
+	*l = shapes[i];
+	CHECK_EQ(gantry_layout_create(run.g, &conf, &l->id), 0);
+	l->there = true;
+	all_changed();
+}
+
+/* True: a descriptor in flight names a layout. */
+static bool
+layouts_in_flight(void)
+{
+	unsigned int i;
+	uint64_t k;
+
+	for (i = 0; i < run.n_sides; i++)
+		for (k = run.side[i].settled; k < run.side[i].made; k++)
+			if (run.side[i].record[k % HISTORY].desc.layout != 0)
+				return true;
+	return false;
+}
+
+/* A new one may get the id of an old one: which of the two would be meant, could not be told. */
+static void
+layout_change(unsigned int i)
+{
+	struct model_layout *l = &run.layout[i];
+
+	if (!l->there && !layouts_in_flight())
+		layout_come(i);
+	if (!l->there)
+		return;
+	l->there = false;
+	all_changed();
+	CHECK_EQ(gantry_layout_destroy(run.g, l->id), 0);
+}
+
+/* ------------------------------------------------------------------ all */
+
+void
+world_open(void)
+{
+	unsigned int i;
+
+	run.recv_range = (struct model_range){(uintptr_t)map(run.n_sides, RECV_ALL), RECV_ALL};
+	CHECK_EQ(gantry_mem_register(run.g, (void *)run.recv_range.addr, RECV_ALL, 0,
+			 &run.recv_mem),
+		0);
+	for (i = 0; i < run.n_sides; i++)
+		arena_open(&run.side[i]);
+	for (i = 0; i < MODEL_LAYOUTS; i++)
+		layout_come(i);
+}
+
+void
+world_close(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.n_sides; i++)
+		arena_close(&run.side[i]);
+	for (i = 0; i < MODEL_LAYOUTS; i++)
+		CHECK_EQ(gantry_layout_destroy(run.g, run.layout[i].id), 0);
+	CHECK_EQ(gantry_mem_unregister(run.recv_mem, 0), 0);
+	munmap((void *)run.recv_range.addr, RECV_ALL);
+}
+
+void
+world_change(void)
+{
+	struct side *s = &run.side[chance(run.n_sides)];
+
+	switch (chance(8)) {
+	case 0:
+	case 1:
+		if (s->mem[GUEST] == NULL)
+			guest_come(s);
+		else if (!s->going)
+			guest_go(s);
+		break;
+	case 2:
+		layout_change(chance(MODEL_LAYOUTS));
+		break;
+	case 3:
+		link_change(&run.link[chance(run.n_links)]);
+		break;
+	case 4:
+		if (s->w == NULL)
+			gantry_rest(s->q);
+		break;
+	case 5:
+		if (s->w != NULL && !s->stopped) {
+			CHECK_EQ(gantry_worker_stop(s->w), 0);
+			s->stopped = true;
+		}
+		break;
+	default:
+		side_cancel(s);
+		break;
+	}
+}
+
+void
+world_retry(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.n_sides; i++) {
+		struct side *s = &run.side[i];
+
+		if (s->going)
+			guest_go(s);
+		if (s->stopped && chance(4) == 0) {
+			CHECK_EQ(gantry_worker_start(s->w), 0);
+			s->stopped = false;
+		}
+	}
+}
+
+void
+world_mend(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MODEL_LAYOUTS; i++)
+		if (!run.layout[i].there)
+			layout_come(i);
+	for (i = 0; i < run.n_links; i++) {
+		struct link *l = &run.link[i];
+
+		/* Behind a receive whose completion is lost, messages and receives are no pairs. */
+		if (!l->hurt && !run.hazards.lost)
+			continue;
+		link_close(l);
+		CHECK(!l->end[0].open && !l->end[1].open);
+		link_open(l);
+	}
+}
