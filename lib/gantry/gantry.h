@@ -284,7 +284,11 @@ GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
  * Control thread.
  * @param timeout_ms how long it waits at most; 0: it looks once.
  * @return 0: mem is freed. Else call again: -ETIMEDOUT a queue still has WQEs of before; -ENOMEM;
- *   or the errno of the device's refusal: the device may still use the memory, keep it mapped.
+ *   or the errno of the device's refusal: the device may still use the memory, keep it mapped. Below
+ *   the engine, libibverbs takes a refusal by EIO for a success, of this and of all that is destroyed, if
+ *   RDMAV_ALLOW_DISASSOC_DESTROY (ibv_open_device(3)) or MLX4_DEVICE_FATAL_CLEANUP is in the environment.
+ *   DPDK's mlx4 plug-in sets the latter: to hear of EIO too, call unsetenv(3) for it between rte_eal_init()
+ *   and the first gantry_create().
  */
 GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms);
 

@@ -167,16 +167,19 @@ events_do_not_fail_copies(void)
 	}
 }
 
+/* It is posted in part when the event comes: it has more WQEs than the ring. */
 static void
 a_long_copy_survives_events(void)
 {
 	static const char *const faults[] = {"qp_fatal op=5", "cq_overrun op=70",
 		"sq_drained op=9"};
-	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
 	struct gantry_queue *q = queue_of(g, 0, 0);
+	const uint64_t len = ARENA_LEN;
 	struct gantry_desc desc[2];
 	struct gantry_comp comp[2];
 	uint32_t i;
+
+	q->conn[GANTRY_CONN_OWN].max_len = ARENA_LEN / 300;
 
 	for (i = 0; i < RTE_DIM(faults); i++) {
 		reset_pieces(i);
@@ -187,7 +190,7 @@ a_long_copy_survives_events(void)
 		submit_all(q, desc, comp, 2);
 		CHECK(comp[0].status == GANTRY_OK && comp[1].status == GANTRY_OK);
 		CHECK(memcmp(src, dst, len) == 0);
-		softhca_faults_clear();
+		CHECK_EQ(softhca_faults_left(), 0);
 	}
 	env_queue_done(q);
 }

@@ -516,6 +516,8 @@ static void
 peers_come_and_go_while_workers_run(void)
 {
 	const struct gantry_peer_conf small = {.depth = 8};
+	/* As many peers as there are at a time. */
+	const struct gantry_worker_conf conf = {.queue = {.max_peers = 2}};
 	/* More of them by hand: GANTRY_TEST_PEERS=1000. */
 	const char *more = getenv("GANTRY_TEST_PEERS");
 	unsigned int n = more != NULL ? atoi(more) : 30;
@@ -528,8 +530,8 @@ peers_come_and_go_while_workers_run(void)
 	pthread_t thread;
 	unsigned int i;
 
-	CHECK_EQ(gantry_worker_create(g, 1, NULL, &copies), 0);
-	CHECK_EQ(gantry_worker_create(g, 2, NULL, &writes), 0);
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &copies), 0);
+	CHECK_EQ(gantry_worker_create(g, 2, &conf, &writes), 0);
 	CHECK_EQ(gantry_start(g), 0);
 	q = gantry_worker_queue(writes);
 	load.w = copies;

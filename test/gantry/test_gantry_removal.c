@@ -202,14 +202,15 @@ a_removal_that_the_device_refuses_can_be_repeated(void)
 	d.peer = a;
 	d.remote_key = gantry_mem_remote_key(mem);
 	env_fill(src, 64, 9);
-	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16 times=2"), 0);
+	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16"), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -EBUSY);
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(env_is_filled(m, 64, 9));
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
 	/* The range is free for another registration, of which the first one's end takes nothing. */
 	again = mem_of(m, 4096);
-	CHECK_EQ(gantry_mem_unregister(mem, 0), -EBUSY);
+	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=5"), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -EIO);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 64)), GANTRY_OK);
 	CHECK_EQ(gantry_mem_unregister(again, 0), 0);
@@ -397,6 +398,8 @@ main(int argc, char **argv)
 
 	pumped = env_is_pumped();
 	env_init(0);
+	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */
+	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
 	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);

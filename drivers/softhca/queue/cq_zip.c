@@ -53,7 +53,7 @@ may_be_title(const struct cqe *cqe)
 	return !cqe->solicited && cqe->opcode <= CQE_RESP_SEND_INV;
 }
 
-/* The program takes all else from the title, and counts the receives on from it. */
+/* The program takes all else from the title, and counts the receives on from it. A QP has one uidx. */
 static bool
 follows(const struct cq_zip *zip, const struct cqe *cqe)
 {
@@ -61,8 +61,8 @@ follows(const struct cq_zip *zip, const struct cqe *cqe)
 	bool qp = t->opcode == CQE_REQ ? (t->opcode_qpn & 0xffffff) == (cqe->opcode_qpn & 0xffffff)
 				       : t->opcode_qpn == cqe->opcode_qpn;
 
-	return may_be_title(cqe) && qp && cqe->opcode == t->opcode && cqe->uidx == t->uidx &&
-	       cqe->imm == t->imm && cqe->flags_rqpn == t->flags_rqpn && cqe->slid == t->slid &&
+	return may_be_title(cqe) && qp && cqe->opcode == t->opcode && cqe->imm == t->imm &&
+	       cqe->flags_rqpn == t->flags_rqpn && cqe->slid == t->slid &&
 	       (t->opcode == CQE_REQ ||
 		       (uint16_t)cqe->wqe_counter == (uint16_t)(t->wqe_counter + zip->n));
 }

@@ -2,7 +2,9 @@
 /*
  * The effect of signing keys, configured through stock libmlx5 and through hwq. One script of
  * configurations, transfers and damage runs on both, one after the other. It must move equal bytes,
- * end the work requests with equal status, and find the same signature errors.
+ * end the work requests with equal status, and find the same signature errors. Some transfers are
+ * posted while the configuration in front of them is on its way: with SOFTHCA_REORDER only their fence
+ * makes them wait.
  *
  * usage: test_hwq_mkey_effect [SCRIPTS [SEED]]
  */
@@ -29,6 +31,7 @@ enum act_kind {
 struct act {
 	enum act_kind kind;
 	bool layout, sign, reset, pattern;
+	bool joined; /* the next act is posted before this one has completed */
 	struct sig sig;
 	uint64_t at;
 	uint32_t len;
@@ -132,6 +135,12 @@ draw_damage(const struct script *s, struct act *a)
 	a->at = wire ? REMOTE_AT + a->at : place(s, a->at);
 }
 
+static bool
+is_move(const struct act *a)
+{
+	return a->kind != CONFIGURE && a->kind != DAMAGE;
+}
+
 static void
 draw_script(struct script *s)
 {
@@ -162,6 +171,9 @@ draw_script(struct script *s)
 			draw_move(s, conf, a);
 		}
 	}
+	for (i = 0; i + 1 < s->n; i++)
+		s->acts[i].joined =
+			s->acts[i].kind == CONFIGURE && is_move(&s->acts[i + 1]) && twin_one_in(2);
 }
 
 /* The key lies over MAX_PIECES pieces, or over blocks and, apart from them, their signatures. */
@@ -285,8 +297,6 @@ stock_wait(struct outcome *o)
 	}
 	o->status = (int)wc.status;
 	o->vendor = wc.status != IBV_WC_SUCCESS ? (int)wc.vendor_err : 0;
-	if (wc.status != IBV_WC_SUCCESS)
-		twin_stock_restart(&pair);
 }
 
 static void
@@ -304,27 +314,51 @@ hwq_wait(struct outcome *o)
 	o->status = twin_status(rec.syndrome);
 	o->vendor = rec.vendor_err;
 	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
-	if (rec.syndrome != 0)
-		twin_hwq_restart(&pair);
 }
 
+/* Posts n acts, then waits for those that were posted. */
 static void
-act(const struct script *s, const struct act *a, bool ours, struct outcome *o)
+moves(const struct script *s, const struct act *a, unsigned int n, bool ours, struct outcome *o)
 {
-	memset(o, 0, sizeof(*o));
-	if (a->kind == DAMAGE) {
-		twin_mem[a->at] ^= a->flip;
-		return;
-	}
-	o->complete = ours ? hwq_post(s, a) : stock_post(s, a);
-	if (o->complete == 0) {
+	bool failed = false;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		o[i].complete = ours ? hwq_post(s, &a[i]) : stock_post(s, &a[i]);
+	for (i = 0; i < n; i++) {
+		if (o[i].complete != 0)
+			continue;
 		if (ours)
-			hwq_wait(o);
+			hwq_wait(&o[i]);
 		else
-			stock_wait(o);
+			stock_wait(&o[i]);
+		failed |= o[i].status != 0;
 	}
+	if (failed && ours)
+		twin_hwq_restart(&pair);
+	else if (failed)
+		twin_stock_restart(&pair);
+	o = &o[n - 1];
 	o->check =
 		ours ? -hwq_mkey_check(key.ours, &o->err) : mlx5dv_mkey_check(key.theirs, &o->err);
+}
+
+/* Runs the script on one side. */
+static void
+acts(const struct script *s, bool ours, struct outcome *o)
+{
+	unsigned int i, n;
+
+	memset(o, 0, N_ACTS * sizeof(*o));
+	for (i = 0; i < s->n; i += n) {
+		const struct act *a = &s->acts[i];
+
+		n = a->joined ? 2 : 1;
+		if (a->kind == DAMAGE)
+			twin_mem[a->at] ^= a->flip;
+		else
+			moves(s, a, n, ours, &o[i]);
+	}
 }
 
 /* ------------------------------------------------------------------ comparing them */
@@ -362,12 +396,10 @@ run_script(const uint8_t *before, uint8_t *after)
 
 	draw_script(&s);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
-	for (i = 0; i < s.n; i++)
-		act(&s, &s.acts[i], false, &theirs[i]);
+	acts(&s, false, theirs);
 	memcpy(after, twin_mem, TWIN_MEM_LEN);
 	memcpy(twin_mem, before, TWIN_MEM_LEN);
-	for (i = 0; i < s.n; i++)
-		act(&s, &s.acts[i], true, &ours[i]);
+	acts(&s, true, ours);
 	for (i = 0; i < s.n && same(&s, i, &theirs[i], &ours[i]); i++)
 		;
 	CHECK(memcmp(after, twin_mem, TWIN_MEM_LEN) == 0, "hwq's key moved other bytes");
@@ -404,6 +436,7 @@ encryption(void)
 	mlx5dv_wr_set_mkey_crypto(pair.stock.dv, &theirs);
 	CHECK_EQ(ibv_wr_complete(ex), 0, "libmlx5's crypto setter");
 	stock_wait(&t);
+	twin_stock_restart(&pair);
 	hwq_wr_start(&wr, &pair.twin.qp->sq);
 	wr.wr_flags = HWQ_WQE_SIGNALED | HWQ_WQE_INLINE;
 	hwq_wr_mkey_configure(&wr, k.ours, 2, &conf);
@@ -411,6 +444,7 @@ encryption(void)
 	hwq_wr_set_mkey_crypto(&wr, &ours);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "the crypto setter");
 	hwq_wait(&u);
+	twin_hwq_restart(&pair);
 	CHECK(t.status != 0 && t.status == u.status && t.vendor == u.vendor,
 		"encryption: libmlx5's status %d vendor 0x%x, hwq's %d 0x%x", t.status, t.vendor,
 		u.status, u.vendor);

@@ -299,17 +299,18 @@ case_out_of_order(void)
 #define VAR_OBJECT (MLX5_IB_OBJECT_VAR)
 #define VAR_FLAGS  0x1004 /* MLX5_IB_ATTR_VAR_OBJ_ALLOC_FLAGS */
 
+/* The call writes the page's number to *page. */
 static int
-var_with_flags(struct node *n, uint32_t flags)
+var_raw(struct node *n, uint32_t flags, uint32_t *page)
 {
 	struct raw_ioctl c = raw_start(VAR_OBJECT, MLX5_IB_METHOD_VAR_OBJ_ALLOC);
-	uint32_t len, page;
 	uint64_t offset;
+	uint32_t len;
 
 	raw_handle(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE, 0);
 	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
 	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
-	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
+	raw_out(&c, MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, page, sizeof(*page));
 	raw_u32(&c, VAR_FLAGS, flags);
 	return raw_run(n->ctx->cmd_fd, &c);
 }
@@ -322,6 +323,7 @@ case_var(void)
 	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(n.ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
 	struct mlx5dv_var *var[3];
 	uint8_t *page[3];
+	uint32_t number;
 
 	CHECK(uar != NULL);
 	for (int i = 0; i < 3; i++) {
@@ -345,13 +347,35 @@ case_var(void)
 	CHECK(var[1] != NULL);
 	page[1] = mmap(NULL, 4096, PROT_READ, MAP_SHARED, n.ctx->cmd_fd, var[1]->mmap_off);
 	CHECK(page[1] != MAP_FAILED && page[1][0x800] == 0);
-	CHECK_EQ(var_with_flags(&n, 1), EOPNOTSUPP);
-	CHECK_EQ(var_with_flags(&n, 0), 0);
+	CHECK_EQ(var_raw(&n, 1, &number), EOPNOTSUPP);
+	CHECK_EQ(var_raw(&n, 0, &number), 0);
 	for (int i = 0; i < 3; i++) {
 		munmap(page[i], 4096);
 		mlx5dv_free_var(var[i]);
 	}
 	mlx5dv_devx_free_uar(uar);
+	node_close(&n);
+}
+
+/* A call that fails keeps no page, not even the last one. */
+static void
+case_var_pages_end(void)
+{
+	static struct mlx5dv_var *var[4096];
+	struct node n = node_open(15);
+	unsigned int all = 0;
+
+	while (all < 4096 && (var[all] = mlx5dv_alloc_var(n.ctx, 0)) != NULL)
+		all++;
+	CHECK(all > 1000 && all < 4096 && errno == ENOSPC);
+	mlx5dv_free_var(var[--all]);
+	CHECK_EQ(var_raw(&n, 1, (uint32_t *)8), EOPNOTSUPP);
+	CHECK_EQ(var_raw(&n, 0, (uint32_t *)8), EFAULT);
+	var[all] = mlx5dv_alloc_var(n.ctx, 0);
+	CHECK(var[all] != NULL);
+	CHECK(mlx5dv_alloc_var(n.ctx, 0) == NULL && errno == ENOSPC);
+	for (unsigned int i = 0; i <= all; i++)
+		mlx5dv_free_var(var[i]);
 	node_close(&n);
 }
 
@@ -364,6 +388,7 @@ main(int argc, char **argv)
 		{"a region is registered by a method, with a DMA handle or without", case_reg_mr},
 		{"a receive queue may be out of order", case_out_of_order},
 		{"doorbell pages of virtio queues are pages", case_var},
+		{"a call that fails keeps no doorbell page", case_var_pages_end},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

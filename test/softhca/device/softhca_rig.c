@@ -92,6 +92,7 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 	attr.n_cqe = e->n_cqe;
 	attr.cqe_len = e->cqe_len;
 	attr.ignore_overrun = o->ignore_overrun;
+	attr.compress = o->compress;
 	attr.uar = e->uar;
 	attr.event = &e->cq_event;
 	err = softhca_cq_create(&rig_devs[0], &attr, &e->cq);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "cq.h"
 #include "devices.h"
 #include "key.h"
 #include "softhca_rig.h"
@@ -595,6 +596,66 @@ case_cq_overrun(void)
 	rig_fini(&r);
 }
 
+/* Completes both while the CQ is held. True: they share a title, whose format is 3. */
+static bool
+are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *second)
+{
+	const struct mlx5_cqe64 *title;
+
+	spin_lock(&e->cq->lock);
+	cq_push(e->cq, first);
+	cq_push(e->cq, second);
+	cq_unlock(e->cq);
+	title = rig_poll(e);
+	CHECK(title != NULL, "no completion");
+	e->cq_ci++;
+	return title != NULL && (title->op_own >> 2 & 3) == 3;
+}
+
+/* A mini CQE has the length of a receive, and no field that tells where it came from. */
+static void
+case_compressed(void)
+{
+	const struct cqe first = {.opcode = CQE_RESP_SEND_IMM,
+		.uidx = 7,
+		.imm = 1,
+		.byte_cnt = 10,
+		.opcode_qpn = 0x123456,
+		.wqe_counter = 0xffff,
+		.flags_rqpn = 0x654321,
+		.slid = 3};
+	struct cqe next = first;
+	struct rig r;
+
+	rig_init(&r, &(struct rig_opts){.compress = true});
+	next.byte_cnt = 20;
+	next.wqe_counter = 0;
+	CHECK(are_compressed(&r.b, &first, &next), "another length");
+	next.slid = 4;
+	CHECK(!are_compressed(&r.b, &first, &next), "another port");
+	next.slid = 3;
+	next.flags_rqpn++;
+	CHECK(!are_compressed(&r.b, &first, &next), "another sender");
+	next.flags_rqpn--;
+	next.imm = 2;
+	CHECK(!are_compressed(&r.b, &first, &next), "another immediate");
+	next.imm = 1;
+	next.opcode = CQE_RESP_WRITE_IMM;
+	CHECK(!are_compressed(&r.b, &first, &next), "another opcode");
+	next.opcode = first.opcode;
+	next.opcode_qpn++;
+	CHECK(!are_compressed(&r.b, &first, &next), "another QP");
+	next.opcode_qpn--;
+	next.wqe_counter = 1;
+	CHECK(!are_compressed(&r.b, &first, &next), "not the next receive");
+	next.wqe_counter = 0;
+	next.solicited = true;
+	CHECK(!are_compressed(&r.b, &first, &next), "solicited");
+	next.solicited = false;
+	CHECK(are_compressed(&r.b, &first, &next), "all is as it was");
+	rig_fini(&r);
+}
+
 static void
 case_arming(void)
 {
@@ -1091,6 +1152,8 @@ main(void)
 	RUN("queues and CQs of 128 bytes wrap for many laps", case_laps());
 	RUN("CQ overrun: an event and a failed QP, or old entries are overwritten where asked",
 		case_cq_overrun());
+	RUN("completions that differ in more than a mini CQE are not compressed",
+		case_compressed());
 	RUN("an armed CQ fires once, also for what it missed", case_arming());
 	RUN("arming one CQ of a page arms no other", case_arming_one_of_two());
 	RUN("an arm word of 0 arms a new CQ", case_first_arm());

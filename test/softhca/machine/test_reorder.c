@@ -409,6 +409,7 @@ static void
 case_write_of_what_was_written(void)
 {
 	unsigned int late = 0;
+	uint8_t before = 0;
 
 	open_pair(0);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -424,6 +425,9 @@ case_write_of_what_was_written(void)
 		wait_all();
 		CHECK(is_all(&p.client, B, LEN, byte));
 		late += !is_all(&p.server, C, LEN, byte);
+		for (unsigned int n = 0; n < LEN; n++)
+			CHECK(p.server.buf[C + n] == byte || p.server.buf[C + n] == before);
+		before = byte;
 	}
 	CHECK(late > 0 && late < ROUNDS, "%u of %u", late, ROUNDS);
 	pair_fini(&p);
