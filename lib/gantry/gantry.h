@@ -363,6 +363,8 @@ struct gantry_queue_conf {
 	 * order of submission of its own. All DC peers count as one connection. What uses no peer, and what names a peer that is not open,
 	 * counts for the connection to itself. A fenced descriptor waits for everything that was
 	 * submitted before it, on all connections; what is submitted after it waits until it starts.
+	 * A worker goes on with other connections while one is full, until the completions of all that
+	 * it has taken would fill its ring: keep fewer than ring_size descriptors to a slow peer.
 	 */
 	bool unordered;
 	/**

@@ -262,14 +262,10 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 
 /* ------------------------------------------------------------------ unordered queues */
 
-/* The stream of the connection that a descriptor goes to; of the own one if it goes nowhere. */
 static struct gantry_stream *
 stream_of(struct gantry_queue *q, const struct gantry_desc *d)
 {
-	uint32_t conn = gantry_xlate_is_to_peer(d) ? gantry_queue_peer_conn(q, d->peer)
-						   : (uint32_t)GANTRY_CONN_NONE;
-
-	return conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
+	return q->conn[gantry_xlate_conn(q, d)].stream;
 }
 
 /* The number of the fenced descriptor that is the first of the stream to wait, or UINT64_MAX. */

@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "gantry_alloc.h"
+#include "gantry_defer.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_loop.h"
@@ -138,12 +139,17 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	ret = gantry_queue_create_with(g, &queue_conf, w->idle == GANTRY_IDLE_SLEEP, &w->q);
 	if (ret != 0)
 		goto unprepare;
+	ret = queue_conf.unordered ? gantry_defer_create(w->q, ring_size, &w->defer) : 0;
+	if (ret != 0)
+		goto destroy_queue;
 	w->q->lcore = lcore_id;
 	w->q->worker = w;
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
 
+destroy_queue:
+	gantry_queue_destroy(w->q);
 unprepare:
 	if (w->bell != NULL)
 		gantry_loop_unprepare(w);
@@ -172,6 +178,7 @@ gantry_worker_destroy(struct gantry_worker *w)
 	TAILQ_REMOVE(&w->g->workers, w, next);
 	if (w->bell != NULL)
 		gantry_loop_unprepare(w);
+	gantry_defer_free(w->defer);
 	gantry_free_ring(w->out);
 	gantry_free_ring(w->in);
 	gantry_free(w);

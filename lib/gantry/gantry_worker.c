@@ -8,13 +8,29 @@
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
+#include "gantry_defer.h"
 #include "gantry_queue.h"
+
+static inline uint32_t
+submit(struct gantry_worker *w, const struct gantry_desc *desc, uint32_t n)
+{
+	if (unlikely(w->defer != NULL))
+		return gantry_defer_or_submit(w->defer, desc, n);
+	return gantry_submit(w->q, desc, n);
+}
+
+/* Descriptors that were taken and whose completions are not given. */
+static inline uint32_t
+in_work(const struct gantry_worker *w)
+{
+	return gantry_in_flight(w->q) + (unlikely(w->defer != NULL) ? w->defer->n : 0);
+}
 
 /* Submits descriptors, no more than `out` has room for completions. Returns how many. */
 static inline uint32_t
 take(struct gantry_worker *w)
 {
-	uint32_t room = w->room - gantry_in_flight(w->q);
+	uint32_t room = w->room - in_work(w);
 	struct rte_ring_zc_data zc;
 	uint32_t n, taken;
 
@@ -23,15 +39,15 @@ take(struct gantry_worker *w)
 	if (n == 0)
 		return 0;
 	gantry_worker_show_order(w);
-	taken = gantry_submit(w->q, zc.ptr1, zc.n1);
+	taken = submit(w, zc.ptr1, zc.n1);
 	if (taken == zc.n1 && n > zc.n1)
-		taken += gantry_submit(w->q, zc.ptr2, n - zc.n1);
+		taken += submit(w, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->in, taken);
 	return taken;
 }
 
 /*
- * Moves completions to `out`, which has room for all that are in flight: take() saw to it. Then
+ * Moves completions to `out`, which has room for all that were taken: take() saw to it. Then
  * notes the room that is left. Returns how many it moved.
  */
 static inline uint32_t
@@ -55,7 +71,12 @@ give(struct gantry_worker *w)
 bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
-	return give(w) + (stop ? 0 : take(w)) != 0;
+	uint32_t n = give(w);
+
+	/* What is deferred after that has others of its connection in flight. */
+	if (unlikely(w->defer != NULL))
+		n += gantry_defer_retry(w->defer);
+	return n + (stop ? 0 : take(w)) != 0;
 }
 
 /* On the control thread's stack until `done`. */

@@ -22,7 +22,8 @@ struct gantry_worker {
 	struct rte_ring *in;  /* struct gantry_desc */
 	struct rte_ring *out; /* struct gantry_comp */
 	struct gantry_queue *q;
-	struct gantry_bell *bell; /* of its lcore; NULL: this worker keeps the lcore awake */
+	struct gantry_bell *bell;   /* of its lcore; NULL: this worker keeps the lcore awake */
+	struct gantry_defer *defer; /* of an unordered queue; NULL: of one in order */
 	enum gantry_producers producers;
 	enum gantry_idle idle;
 	uint32_t burst;

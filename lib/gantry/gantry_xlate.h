@@ -17,6 +17,16 @@ const struct gantry_region *gantry_xlate_find_dst(struct gantry_queue *q, uint64
 /* True: the operation goes to the peer that the descriptor names. */
 bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 
+/* The connection that d goes to; the own one if it goes nowhere. */
+static inline uint32_t
+gantry_xlate_conn(const struct gantry_queue *q, const struct gantry_desc *d)
+{
+	uint32_t conn = gantry_xlate_is_to_peer(d) ? gantry_queue_peer_conn(q, d->peer)
+						   : (uint32_t)GANTRY_CONN_NONE;
+
+	return conn == GANTRY_CONN_NONE ? (uint32_t)GANTRY_CONN_OWN : conn;
+}
+
 /*
  * Checks d. Returns GANTRY_TO_HARDWARE and the work in *w; or the status that d completes with, if
  * it needs no hardware, and *w is not written. Stores the regions it found as the queue's last

@@ -5,8 +5,12 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_log.h>
 
 #include <hwq_cancel.h>
@@ -438,6 +442,140 @@ descriptors_of_all_connections_are_cancelled(void)
 	end();
 }
 
+/* ------------------------------------------------------------------ workers */
+
+#define RING 256
+
+static struct gantry_worker *
+begin_worker(void)
+{
+	const struct gantry_worker_conf conf = {.queue.depth = DEPTH,
+		.queue.unordered = true,
+		.ring_size = RING};
+	struct gantry_worker *w;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	q = gantry_worker_queue(w);
+	env_connect(q, &pa, q, &pa_end);
+	env_connect(q, &pb, q, &pb_end);
+	env_fill(src, ARENA_LEN, 1);
+	memset(dst, 0x11, ARENA_LEN);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	return w;
+}
+
+static void
+end_worker(struct gantry_worker *w)
+{
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+/* As let_go(), while the lcore polls the queue. */
+static void
+let_go_beside_worker(uint16_t peer)
+{
+	struct ibv_qp *qp = conn_of(peer)->qp->qp;
+	struct ibv_qp_attr attr = {0};
+	struct ibv_qp_init_attr init;
+
+	while (attr.qp_state != IBV_QPS_SQD)
+		CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+}
+
+/* Takes n completions. Those whose cookie is below `middle` come in order, and the others, too. */
+static void
+take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t next[2])
+{
+	uint64_t end = rte_get_timer_cycles() + 60 * rte_get_timer_hz();
+	struct gantry_comp comp;
+
+	while (n != 0) {
+		CHECK(rte_get_timer_cycles() < end);
+		if (gantry_dequeue_burst(w, &comp, 1) == 0)
+			continue;
+		CHECK_EQ(comp.status, GANTRY_OK);
+		CHECK_EQ(comp.cookie, next[comp.cookie >= middle]++);
+		CHECK(is_moved(comp.cookie));
+		n--;
+	}
+}
+
+/* Writes to a peer that stands still, four times as many as it may have in flight, and copies. */
+static void
+a_full_peer_does_not_stop_a_worker(void)
+{
+	enum {
+		HELD = 4 * DEPTH
+	};
+	struct gantry_worker *w = begin_worker();
+	struct gantry_desc d[2];
+	struct gantry_comp comp;
+	uint32_t next[2] = {0, HELD}, i;
+
+	hold(pa);
+	for (i = 0; i < HELD; i++) {
+		d[0] = write_of(i, pa);
+		d[1] = i % 2 == 0 ? copy_of(HELD + i) : write_of(HELD + i, pb);
+		/* One at a time, so that their completions have one order. */
+		CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
+		take_two_orders(w, 1, HELD, next);
+	}
+	CHECK_EQ(next[0], 0);
+	/* A fenced copy reads what the last write to the slow peer writes; one more is behind it. */
+	d[0] = fenced(env_copy(dst + (HELD - 1) * PIECE, dst + 2 * HELD * PIECE, PIECE));
+	d[0].cookie = 1000;
+	d[1] = copy_of(2 * HELD + 1);
+	CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
+	usleep(2000);
+	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 0);
+	let_go_beside_worker(pa);
+	take_two_orders(w, HELD, HELD, next);
+	CHECK_EQ(next[0], HELD);
+	for (i = 0; i < 2;)
+		if (gantry_dequeue_burst(w, &comp, 1) == 1) {
+			CHECK_EQ(comp.status, GANTRY_OK);
+			CHECK_EQ(comp.cookie, i == 0 ? 1000 : 2 * HELD + 1);
+			i++;
+		}
+	CHECK(memcmp(dst + 2 * HELD * PIECE, src + (HELD - 1) * PIECE, PIECE) == 0);
+	CHECK_EQ(env_stats(q).submitted, 2 * HELD + 2);
+	end_worker(w);
+}
+
+/* What was taken is carried out before the worker stops, and the rest stays in the ring. */
+static void
+a_stopping_worker_finishes_what_it_deferred(void)
+{
+	struct gantry_worker *w = begin_worker();
+	struct gantry_desc d[100], back[RTE_DIM(d)];
+	struct gantry_comp none;
+	uint32_t round, i, n;
+
+	for (i = 0; i < RTE_DIM(d); i++)
+		d[i] = write_of(i, pa);
+	for (round = 0; round < 5; round++) {
+		uint64_t before = env_stats(q).completed;
+		uint32_t next[2] = {0};
+
+		hold(pa);
+		CHECK_EQ(gantry_enqueue_burst(w, d, RTE_DIM(d)), RTE_DIM(d));
+		let_go_beside_worker(pa);
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		n = env_stats(q).completed - before;
+		CHECK(n >= DEPTH);
+		take_two_orders(w, n, RING, next);
+		CHECK_EQ(gantry_dequeue_burst(w, &none, 1), 0);
+		CHECK_EQ(gantry_reclaim_burst(w, back, RTE_DIM(back)), RTE_DIM(d) - n);
+		CHECK(memcmp(back, d + n, (RTE_DIM(d) - n) * sizeof(d[0])) == 0);
+		CHECK_EQ(gantry_worker_start(w), 0);
+	}
+	end_worker(w);
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static void
@@ -488,10 +626,25 @@ static const struct check_case cases[] = {
 	{"failures stay with their connection", failures_stay_with_their_connection},
 };
 
+/* With a thread that runs the adapter. */
+static const struct check_case worker_cases[] = {
+	{"a full peer does not stop a worker", a_full_peer_does_not_stop_a_worker},
+	{"a stopping worker finishes what it deferred",
+		a_stopping_worker_finishes_what_it_deferred},
+};
+
 int
 main(int argc, char **argv)
 {
-	env_init(0);
+	struct check_case all[RTE_DIM(cases) + RTE_DIM(worker_cases)];
+	uint32_t n = RTE_DIM(cases);
+
+	memcpy(all, cases, sizeof(cases));
+	if (!env_is_pumped()) {
+		memcpy(all + n, worker_cases, sizeof(worker_cases));
+		n += RTE_DIM(worker_cases);
+	}
+	env_init(1);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	/* Nobody hears that a send queue stands still: hold() does not mean a failure. */
 	gantry_event_stop(g);
@@ -500,7 +653,7 @@ main(int argc, char **argv)
 	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
 	env_break(broken_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
+	env_run(all, n, argc, argv);
 	env_mend(broken_mem);
 	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
 }
