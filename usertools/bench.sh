@@ -71,17 +71,17 @@ engine_count() {
 	local out ops
 	out=$(mktemp)
 	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
-		--toggle-collect=measured "$bench_gantry" count "$1" "$2" 2>/dev/null) ||
+		--toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
 		die "callgrind failed on $1 at bursts of $2"
 	callgrind_annotate --inclusive=yes --threshold=100 "$out" |
-		awk -v ops="$ops" 'match($0, /:(measured|gantry_submit|gantry_poll) /) {
-				name = substr($0, RSTART + 1, RLENGTH - 2); n = $1; gsub(",", "", n)
+		awk -v ops="$ops" 'match($0, /:(measured_|gantry_submit|gantry_poll)/) {
+				name = substr($0, RSTART + 1, RLENGTH - 1); n = $1; gsub(",", "", n)
 				if (n + 0 > cost[name]) cost[name] = n + 0
 			}
 			END {
-				printf "%8.1f %8.1f %8.1f %8.1f", cost["measured"] / ops,
+				printf "%8.1f %8.1f %8.1f %8.1f", cost["measured_"] / ops,
 					cost["gantry_submit"] / ops, cost["gantry_poll"] / ops,
-					(cost["measured"] - cost["gantry_submit"] - cost["gantry_poll"]) / ops
+					(cost["measured_"] - cost["gantry_submit"] - cost["gantry_poll"]) / ops
 			}'
 	rm -f "$out"
 }

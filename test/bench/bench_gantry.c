@@ -9,7 +9,7 @@
  *
  * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
  *        bench_gantry list               the names of the cases
- *        bench_gantry count CASE BURST   one case, for callgrind: measured() and what it calls are
+ *        bench_gantry count BURST CASE...   cases for callgrind: each measured_CASE() and what it calls are
  *                                        N_ROUNDS bursts; prints how many operations those are
  */
 #include <stdio.h>
@@ -30,14 +30,16 @@
 #define N_WARM    64  /* rounds before the measured ones: every path has run, every page is there */
 #define N_ROUNDS  256 /* measured */
 #define N_PEERS   64
-#define PAGE_LEN  4096u
+#define PAGE_LEN  ((size_t)4096)
+#define N_PAGES   64u     /* of sources and of destinations, in one region */
 #define N_REGIONS 100000u /* at most; half of them are sources */
 #define RUNS      15
 
 struct bench {
 	struct gantry *g;
 	struct gantry_mem *mem;
-	uint8_t *src, *dst; /* in one region of N_REGIONS pages */
+	size_t len; /* of the region that both are in */
+	uint8_t *src, *dst;
 	struct gantry_region *regions;
 	struct gantry_queue *target; /* the other end of the connections to peers */
 	struct gantry_worker *w;
@@ -46,49 +48,6 @@ struct bench {
 	uint64_t seed;
 	struct gantry_desc desc[BURST_MAX];
 	struct gantry_comp comp[BURST_MAX];
-};
-
-struct bench_case {
-	const char *name, *what;
-	bool ring;
-	enum gantry_op op;
-	unsigned int n_peers; /* operations go to them in turn */
-	unsigned int
-		n_regions; /* half of them have the sources, half the destinations, in random order */
-	uint16_t flags;
-};
-
-static const struct bench_case cases[] = {
-	{.name = "copy", .what = "copy, ring to ring", .ring = true, .op = GANTRY_OP_COPY},
-	{.name = "write",
-		.what = "write, ring to ring",
-		.ring = true,
-		.op = GANTRY_OP_WRITE,
-		.n_peers = 1},
-	{.name = "read",
-		.what = "read, ring to ring",
-		.ring = true,
-		.op = GANTRY_OP_READ,
-		.n_peers = 1},
-	{.name = "nop", .what = "NOP, ring to ring", .ring = true, .op = GANTRY_OP_NOP},
-	{.name = "inline", .what = "copy, inline", .op = GANTRY_OP_COPY},
-	{.name = "inline_write", .what = "write, inline", .op = GANTRY_OP_WRITE, .n_peers = 1},
-	{.name = "fill", .what = "fill, ring to ring", .ring = true, .op = GANTRY_OP_FILL},
-	{.name = "regions8",
-		.what = "copy, 8 regions in random order",
-		.ring = true,
-		.op = GANTRY_OP_COPY,
-		.n_regions = 8},
-	{.name = "regions",
-		.what = "copy, 100,000 regions in random order",
-		.ring = true,
-		.op = GANTRY_OP_COPY,
-		.n_regions = N_REGIONS},
-	{.name = "peers",
-		.what = "write, 64 peers in turn",
-		.ring = true,
-		.op = GANTRY_OP_WRITE,
-		.n_peers = N_PEERS},
 };
 
 static void
@@ -112,20 +71,62 @@ turn(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_submit(b->q, b->desc, burst) == burst;
 }
 
-/* A turn that callgrind counts, by this function's name. */
-static __attribute__((noinline, noclone)) bool
-measured(struct bench *b, unsigned int burst, unsigned int *done)
-{
-	return turn(b, burst, done);
-}
+/* Turns that callgrind counts: one function for each case, so that one run tells them apart. */
+#define MEASURED(x)                                                                                \
+	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
+		unsigned int burst, unsigned int *done)                                            \
+	{                                                                                          \
+		return turn(b, burst, done);                                                       \
+	}
+
+MEASURED(copy)
+MEASURED(write)
+MEASURED(read)
+MEASURED(nop)
+MEASURED(inline)
+MEASURED(inline_write)
+MEASURED(fill)
+MEASURED(regions8)
+MEASURED(regions)
+MEASURED(peers)
 
 /* ---- a case */
+
+struct bench_case {
+	const char *name, *what;
+	bool (*measured)(struct bench *b, unsigned int burst, unsigned int *done);
+	bool ring;
+	enum gantry_op op;
+	unsigned int n_peers;   /* operations go to them in turn */
+	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
+	uint16_t flags;
+};
+
+#define CASE(x) .name = #x, .measured = measured_##x
+
+static const struct bench_case cases[] = {
+	{CASE(copy), .what = "copy, ring to ring", .ring = true, .op = GANTRY_OP_COPY},
+	{CASE(write), .what = "write, ring to ring", .ring = true, .op = GANTRY_OP_WRITE,
+		.n_peers = 1},
+	{CASE(read), .what = "read, ring to ring", .ring = true, .op = GANTRY_OP_READ,
+		.n_peers = 1},
+	{CASE(nop), .what = "NOP, ring to ring", .ring = true, .op = GANTRY_OP_NOP},
+	{CASE(inline), .what = "copy, inline", .op = GANTRY_OP_COPY},
+	{CASE(inline_write), .what = "write, inline", .op = GANTRY_OP_WRITE, .n_peers = 1},
+	{CASE(fill), .what = "fill, ring to ring", .ring = true, .op = GANTRY_OP_FILL},
+	{CASE(regions8), .what = "copy, 8 regions in random order", .ring = true,
+		.op = GANTRY_OP_COPY, .n_regions = 8},
+	{CASE(regions), .what = "copy, 100,000 regions in random order", .ring = true,
+		.op = GANTRY_OP_COPY, .n_regions = N_REGIONS},
+	{CASE(peers), .what = "write, 64 peers in turn", .ring = true, .op = GANTRY_OP_WRITE,
+		.n_peers = N_PEERS},
+};
 
 static uint64_t
 address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 {
 	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % (c->n_regions / 2)
-					     : check_random(&b->seed) % 64;
+					     : check_random(&b->seed) % N_PAGES;
 
 	return (uintptr_t)base + (uint64_t)page * PAGE_LEN +
 	       check_random(&b->seed) % (PAGE_LEN / OP_LEN) * OP_LEN;
@@ -194,7 +195,7 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
 			die("the ring is full");
 		start = rte_rdtsc_precise();
-		ok = counted ? measured(b, i < n ? burst : 0, &done)
+		ok = counted ? c->measured(b, i < n ? burst : 0, &done)
 			     : turn(b, i < n ? burst : 0, &done);
 		if (!ok)
 			die("the queue is full");
@@ -243,14 +244,13 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	const struct gantry_conf conf = {0};
 	const struct gantry_queue_conf queue = {.depth = 512};
 	const struct gantry_worker_conf worker = {.queue = queue, .burst = burst};
-	size_t len = (size_t)N_REGIONS * PAGE_LEN;
 	unsigned int i;
 	uint16_t other;
 
-	*b = (struct bench){.seed = 1};
+	*b = (struct bench){.seed = 1, .len = RTE_MAX(c->n_regions, 2 * N_PAGES) * PAGE_LEN};
 	CHECK_EQ(gantry_create(&conf, &b->g), 0);
-	b->src = env_mem(b->g, len, ENV_REMOTE, &b->mem);
-	b->dst = b->src + len / 2;
+	b->src = env_mem(b->g, b->len, ENV_REMOTE, &b->mem);
+	b->dst = b->src + b->len / 2;
 	if (c->ring) {
 		CHECK_EQ(gantry_worker_create(b->g, 1, &worker, &b->w), 0);
 		b->q = gantry_worker_queue(b->w);
@@ -281,7 +281,7 @@ close_case(struct bench *b)
 	if (b->regions == NULL) {
 		CHECK_EQ(gantry_mem_unregister(b->mem, 1000), 0);
 		CHECK_EQ(gantry_destroy(b->g), 0);
-		env_unmap(b->src, (size_t)N_REGIONS * PAGE_LEN);
+		env_unmap(b->src, b->len);
 	}
 }
 
@@ -332,28 +332,25 @@ print_table(void)
 }
 
 static void
-count(const char *name, unsigned int burst)
+count(unsigned int burst, const char *name)
 {
 	struct bench b;
 	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(cases); i++) {
-		if (strcmp(cases[i].name, name) != 0)
-			continue;
-		open_case(&b, &cases[i], burst);
-		rounds(&b, &cases[i], burst, N_WARM, false);
-		rounds(&b, &cases[i], burst, N_ROUNDS, true);
-		printf("%u\n", N_ROUNDS * burst);
-		close_case(&b);
-		return;
-	}
-	die("no such case: see bench_gantry list");
+	for (i = 0; i < RTE_DIM(cases) && strcmp(cases[i].name, name) != 0; i++)
+		;
+	if (i == RTE_DIM(cases))
+		die("no such case: see bench_gantry list");
+	open_case(&b, &cases[i], burst);
+	rounds(&b, &cases[i], burst, N_WARM, false);
+	rounds(&b, &cases[i], burst, N_ROUNDS, true);
+	close_case(&b);
 }
 
 int
 main(int argc, char **argv)
 {
-	unsigned int i, burst = argc == 4 ? (unsigned int)atoi(argv[3]) : 0;
+	unsigned int i, burst = argc > 3 ? (unsigned int)atoi(argv[2]) : 0;
 
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -365,10 +362,12 @@ main(int argc, char **argv)
 	env_init(1);
 	if (argc == 1)
 		print_table();
-	else if (argc == 4 && strcmp(argv[1], "count") == 0 && burst >= 1 && burst <= BURST_MAX)
-		count(argv[2], burst);
-	else
-		die("usage: bench_gantry [list | count CASE BURST]");
+	else if (argc < 4 || strcmp(argv[1], "count") != 0 || burst < 1 || burst > BURST_MAX)
+		die("usage: bench_gantry [list | count BURST CASE...]");
+	for (i = 3; i < (unsigned int)argc; i++)
+		count(burst, argv[i]);
+	if (argc > 3)
+		printf("%u\n", N_ROUNDS * burst);
 	rte_eal_cleanup();
 	return 0;
 }
