@@ -5,18 +5,31 @@
 #include "qp_fail.h"
 #include "run_init.h"
 #include "sq.h"
+#include "sq_head.h"
 #include "uar.h"
 
+/* A queue that changes its state, or whose CQ fails, calls for attention: all are visited then. */
+static inline bool
+qp_calls(const struct softhca_qp *qp)
+{
+	return sq_posted(qp) != 0 || qp->again || qp->rang;
+}
+
 unsigned int
-qps_visit(struct softhca_uar *uar, bool *again)
+qps_visit(struct softhca_uar *uar, bool all, bool *again)
 {
 	struct run run;
 
 	run_init(&run, uar->dev->lanes);
 	for (unsigned int i = 0; i < uar->n_qps; i++) {
-		run.qp = uar->qps[i];
-		*again |= sq_visit(&run);
-		run.qp->rang = false;
+		struct softhca_qp *qp = uar->qps[i];
+
+		if (!all && !qp_calls(qp))
+			continue;
+		run.qp = qp;
+		qp->again = sq_visit(&run);
+		qp->rang = false;
+		*again |= qp->again;
 	}
 	return run.work;
 }

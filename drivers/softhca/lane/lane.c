@@ -27,11 +27,12 @@
 #include "wake.h"
 #include "wq.h"
 
+/* all: also queues that nothing calls to. */
 static unsigned int
-uar_visit_queues(struct softhca_uar *uar)
+uar_visit_queues(struct softhca_uar *uar, bool all)
 {
 	bool again = false;
-	unsigned int work = qps_visit(uar, &again);
+	unsigned int work = qps_visit(uar, all, &again);
 
 	if (uar->wqs != NULL)
 		again |= uar_visit_wqs(uar, &work);
@@ -64,8 +65,9 @@ uar_serve(struct softhca_uar *uar)
 		 * Cleared before looking: the next turn sees a call for attention that comes from
 		 * now on.
 		 */
-		atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
-		work += uar_visit_queues(uar);
+		bool all = atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
+
+		work += uar_visit_queues(uar, all);
 	}
 	spin_unlock(&uar->lock);
 	return work + (arm ? 1 : 0);

@@ -265,6 +265,32 @@ case_forgotten_doorbell(void)
 	rig_fini(&r);
 }
 
+/* A doorbell whose WQE has run already announces nothing of what is posted later. */
+static void
+case_late_doorbell(void)
+{
+	struct rig r;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, NULL);
+	rig_post(&r.a, &w);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	rig_bell(&r.a, 0);
+	rig_run(&r);
+	/* Nothing has announced this broken WQE. A change of the QP makes the device look at the queue. */
+	w.ds = 0;
+	rig_put(&r.a, &w);
+	r.a.sq_pi++; /* DS 0 counts no WQEBBs */
+	rig_record(&r.a);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RTS), 0, "a change");
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "a WQE ran that no doorbell announced");
+	CHECK_EQ(rig_violations(), before, "violations");
+	rig_fini(&r);
+}
+
 static void
 case_record_behind(void)
 {
@@ -924,6 +950,8 @@ case_shared_page(void)
 	unsigned long before = rig_violations();
 
 	rig_init(&r, &o);
+	/* New queues are looked at without a doorbell. Not from here on. */
+	rig_run(&r);
 	/* The second doorbell overwrites the first. Both queues run. */
 	rig_post(&r.a, &w);
 	r.b.bf = r.a.bf ^ 1;
@@ -1142,6 +1170,7 @@ main(void)
 	RUN("an opcode that is not supported fails without a log line", case_unknown_opcode());
 	RUN("a DS that is too small is caught", case_short_ds());
 	RUN("a WQE that no doorbell announced does not run", case_forgotten_doorbell());
+	RUN("a late doorbell announces no later WQE", case_late_doorbell());
 	RUN("a doorbell ahead of its record is reported", case_record_behind());
 	RUN("a doorbell that differs from its WQE is caught", case_doorbell_differs());
 	RUN("posting more than the queue holds is fatal", case_sq_overrun());

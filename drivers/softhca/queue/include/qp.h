@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dev.h"
@@ -31,7 +32,7 @@ enum wait_kind {
 };
 
 struct softhca_qp {
-	/* Send side: for who holds uar->lock. */
+	/* Send side: for who holds uar->lock. What a lane reads of an idle queue is in the first line. */
 	uint8_t *sq;
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
@@ -42,23 +43,24 @@ struct softhca_qp {
 	bool delayed; /* a fault at the responder has delayed its message */
 	uint8_t wait; /* enum wait_kind */
 	uint16_t bad_bf_idx;
-	bool rang;          /* a doorbell named this QP in this turn */
-	uint8_t rnr_timer;  /* the responder's, from its last RNR NAK */
-	uint32_t wait_left; /* retries left; 7 of RNR: no limit */
-	enum wire_vendor bad_bf_why;
-	uint64_t wait_until;
-
-	_Atomic uint32_t *dbrec;
+	bool rang;  /* a doorbell named this QP in this turn */
+	bool again; /* its last visit asked for another one */
+	uint32_t number;
 	/*
 	 * The send counter, big endian: the program's doorbell record. Of a QP without one it is
 	 * own_send_rec, and the doorbells at UAR_NO_RECORD move it.
 	 */
 	_Atomic uint32_t *send_rec;
+	enum wire_vendor bad_bf_why;
+	uint32_t wait_left; /* retries left; 7 of RNR: no limit */
+	uint64_t wait_until;
+	_Atomic uint32_t *dbrec;
 	_Atomic uint32_t own_send_rec;
+	uint8_t rnr_timer; /* the responder's, from its last RNR NAK */
 	struct softhca_cq *send_cq, *recv_cq;
 	struct softhca_uar *uar;
 	struct softhca_dev *dev;
-	uint32_t number, pdn, uidx;
+	uint32_t pdn, uidx;
 
 	/* Receive side: under `recv`. A state change, except to error, also needs uar->lock. */
 	struct spin recv __attribute__((aligned(CACHE_LINE)));
@@ -82,6 +84,9 @@ struct softhca_qp {
 	struct softhca_qp_shown *shown; /* under `recv`; or NULL */
 	struct timing_queue timing;     /* for who holds uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
+
+_Static_assert(offsetof(struct softhca_qp, send_rec) + sizeof(void *) <= CACHE_LINE,
+	"of an idle queue a lane reads one line");
 
 static inline enum qp_state
 qp_state(const struct softhca_qp *qp)
