@@ -205,10 +205,18 @@ env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 
 	env_pump();
 	got = gantry_poll(q, comp, n);
-	/* The device's thread may need this CPU. */
 	if (got == 0)
 		sched_yield();
 	return got;
+}
+
+unsigned int
+env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n)
+{
+	n = gantry_dequeue_burst(w, comp, n);
+	if (n == 0)
+		sched_yield();
+	return n;
 }
 
 struct gantry_queue *

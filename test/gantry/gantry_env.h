@@ -52,8 +52,13 @@ bool env_is_filled(const void *p, size_t len, uint64_t seed);
 bool env_is_pumped(void);
 /* If the adapter has no thread, runs it for one turn. */
 void env_pump(void);
-/* Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. */
+/*
+ * Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. If nothing has completed,
+ * yields the CPU: other threads may need it.
+ */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+/* Calls gantry_dequeue_burst(), and yields in the same way. */
+unsigned int env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n);
 /* Submits all n descriptors and collects all completions, in order. */
 void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n);

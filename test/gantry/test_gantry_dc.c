@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1296,13 +1295,11 @@ load_main(void *arg)
 
 			next += gantry_enqueue_burst(load->w, &d, 1);
 		}
-		n = gantry_dequeue_burst(load->w, comp, 32);
+		n = env_dequeue(load->w, comp, 32);
 		for (i = 0; i < n; i++) {
 			CHECK_EQ(comp[i].cookie, load->n_done++);
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		}
-		if (n == 0)
-			sched_yield();
 	}
 	return NULL;
 }

@@ -777,9 +777,9 @@ workers_stop_whatever_the_device_does(void)
 		arm(faults[f]);
 		CHECK_EQ(gantry_start(e.g), 0);
 		CHECK_EQ(gantry_enqueue_burst(w, desc, N_PIECES), N_PIECES);
-		n = gantry_dequeue_burst(w, comp, N_PIECES);
-		while (n == 0)
-			n = gantry_dequeue_burst(w, comp, N_PIECES);
+		do
+			n = env_dequeue(w, comp, N_PIECES);
+		while (n == 0);
 		CHECK_EQ(gantry_stop(e.g), 0);
 		n += gantry_dequeue_burst(w, comp + n, N_PIECES - n);
 		n += gantry_reclaim_burst(w, desc, N_PIECES - n);

@@ -353,9 +353,7 @@ memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
 			if (n < 32)
 				n += gantry_submit(q, d, 1);
-			if (pumped)
-				softhca_pump();
-			k = gantry_poll(q, comp, 32);
+			k = env_poll(q, comp, 32);
 			n -= k;
 			while (k-- > 0) {
 				CHECK(comp[k].status == GANTRY_OK ||

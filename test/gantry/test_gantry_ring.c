@@ -115,7 +115,7 @@ feed_take(struct feed *f, unsigned int n)
 	struct gantry_comp comp[128];
 	unsigned int i;
 
-	n = gantry_dequeue_burst(f->w, comp, n);
+	n = env_dequeue(f->w, comp, n);
 	for (i = 0; i < n; i++, f->got++) {
 		struct gantry_desc d = nth(f, f->got);
 
@@ -367,7 +367,7 @@ workers_reach_each_other(void)
 		desc[1].flags = GANTRY_DESC_FENCE;
 		CHECK_EQ(gantry_enqueue_burst(a, desc, 2), 2);
 		for (i = 0; i < 2; i++) {
-			while (gantry_dequeue_burst(a, &comp, 1) == 0)
+			while (env_dequeue(a, &comp, 1) == 0)
 				CHECK(rte_get_timer_cycles() < end);
 			CHECK_EQ(comp.status, GANTRY_OK);
 		}

@@ -68,9 +68,8 @@ take(struct gantry_worker *w, unsigned int n, uint64_t *cookie)
 	struct gantry_comp comp;
 
 	while (n != 0) {
-		if (gantry_dequeue_burst(w, &comp, 1) == 0) {
+		if (env_dequeue(w, &comp, 1) == 0) {
 			CHECK(rte_get_timer_cycles() < end);
-			sched_yield();
 			continue;
 		}
 		CHECK_EQ(comp.cookie, (*cookie)++);

@@ -80,7 +80,7 @@ feed_turn(struct feed *f)
 			break;
 		f->put++;
 	}
-	n = gantry_dequeue_burst(f->w, comp, RTE_DIM(comp));
+	n = env_dequeue(f->w, comp, RTE_DIM(comp));
 	for (i = 0; i < n; i++) {
 		CHECK_EQ(comp[i].cookie, f->got++);
 		CHECK_EQ(comp[i].status, GANTRY_OK);
@@ -338,7 +338,7 @@ several_producers_feed_one_worker(void)
 			CHECK_EQ(pthread_create(&p[i].thread, NULL, produce, &p[i]), 0);
 		}
 		while (sum < N_PRODUCERS * GOAL) {
-			n = gantry_dequeue_burst(w, comp, RTE_DIM(comp));
+			n = env_dequeue(w, comp, RTE_DIM(comp));
 			for (i = 0; i < n; i++) {
 				uint64_t from = comp[i].cookie >> 32;
 
@@ -347,8 +347,6 @@ several_producers_feed_one_worker(void)
 				CHECK_EQ(comp[i].status, GANTRY_OK);
 			}
 			sum += n;
-			if (n == 0)
-				sched_yield();
 			CHECK(rte_get_timer_cycles() < end);
 		}
 		for (i = 0; i < N_PRODUCERS; i++) {

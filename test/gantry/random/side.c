@@ -389,7 +389,7 @@ side_take(struct side *s, unsigned int n)
 	unsigned int i;
 
 	n = RTE_MIN(n, RTE_DIM(comp));
-	n = s->w != NULL ? gantry_dequeue_burst(s->w, comp, n) : env_poll(s->q, comp, n);
+	n = s->w != NULL ? env_dequeue(s->w, comp, n) : env_poll(s->q, comp, n);
 	for (i = 0; i < n; i++)
 		judge(s, &comp[i]);
 	settle(s);
