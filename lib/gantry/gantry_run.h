@@ -67,18 +67,64 @@ enum gantry_run_kind {
 	GANTRY_RUN_READ,
 };
 
-/* The longest operation on memory of both regions, of so many bytes a WQE. */
-static __rte_always_inline uint64_t
-gantry_run_max_len(const struct gantry_conn *c, const struct gantry_region *src, bool local_src,
-	const struct gantry_region *dst, bool local_dst)
-{
-	uint64_t len = c->max_len;
+/* A run that is being issued: on the stack of gantry_run_post(), and mostly in registers. */
+struct gantry_run {
+	struct gantry_queue *q;
+	const struct gantry_conn *c;
+	uint64_t head; /* of each of its descriptors */
+	/*
+	 * Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer
+	 * ones take several WQEs, or the regions do not have so many bytes.
+	 */
+	uint64_t min_len, n_len;
+	const struct gantry_region *src, *dst;
+	uint64_t src_key, dst_key; /* hwq_key_word() of the regions' keys */
+	struct hwq_burst burst;
+};
 
-	if (local_src)
-		len = RTE_MIN(len, src->len);
-	if (local_dst)
-		len = RTE_MIN(len, dst->len);
-	return len;
+static __rte_always_inline bool
+gantry_run_is_copy(enum gantry_run_kind kind)
+{
+	return kind == GANTRY_RUN_MEMCPY || kind == GANTRY_RUN_LOOPBACK;
+}
+
+static __rte_always_inline enum gantry_op
+gantry_run_op(enum gantry_run_kind kind)
+{
+	return gantry_run_is_copy(kind)   ? GANTRY_OP_COPY
+	       : kind == GANTRY_RUN_WRITE ? GANTRY_OP_WRITE
+					  : GANTRY_OP_READ;
+}
+
+static __rte_always_inline bool
+gantry_run_has_src(enum gantry_run_kind kind)
+{
+	return kind != GANTRY_RUN_READ;
+}
+
+static __rte_always_inline bool
+gantry_run_has_dst(enum gantry_run_kind kind)
+{
+	return kind != GANTRY_RUN_WRITE;
+}
+
+/* Regions of a run: the last hits, or after a miss another one. */
+static __rte_always_inline void
+gantry_run_use(struct gantry_run *run, const struct gantry_region *src,
+	const struct gantry_region *dst, const enum gantry_run_kind kind)
+{
+	uint64_t max_len;
+
+	run->src = src;
+	run->dst = dst;
+	run->src_key = hwq_key_word(src->lkey);
+	run->dst_key = hwq_key_word(dst->lkey);
+	max_len = run->c->max_len;
+	if (gantry_run_has_src(kind))
+		max_len = RTE_MIN(max_len, src->len);
+	if (gantry_run_has_dst(kind))
+		max_len = RTE_MIN(max_len, dst->len);
+	run->n_len = max_len > run->min_len ? max_len - run->min_len : 0;
 }
 
 /* True: [addr, addr + len) is in the region. len is at most the region's, so nothing overflows. */
@@ -86,6 +132,39 @@ static __rte_always_inline bool
 gantry_run_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 {
 	return addr - r->addr <= r->len - len;
+}
+
+/* The same after a look-up, if the region of the last hit is another one. */
+static __rte_always_inline bool
+gantry_run_find_src(struct gantry_run *run, uint64_t addr, uint64_t len,
+	const enum gantry_run_kind kind)
+{
+	const struct gantry_region *r;
+
+	if (likely(gantry_run_hit(run->src, addr, len)))
+		return true;
+	r = gantry_region_lookup_plain(&run->q->view, addr, len);
+	if (r == NULL)
+		return false;
+	run->q->view.src = r;
+	gantry_run_use(run, r, run->dst, kind);
+	return true;
+}
+
+static __rte_always_inline bool
+gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len,
+	const enum gantry_run_kind kind)
+{
+	const struct gantry_region *r;
+
+	if (likely(gantry_run_hit(run->dst, addr, len)))
+		return true;
+	r = gantry_region_lookup_plain(&run->q->view, addr, len);
+	if (r == NULL)
+		return false;
+	run->q->view.dst = r;
+	gantry_run_use(run, run->src, r, kind);
+	return true;
 }
 
 /* True: memory at the peer begins neither at 0 nor in the upper half, so its end is no matter. */
@@ -114,6 +193,50 @@ gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8
 	*comp = (struct gantry_comp){.cookie = d->cookie, .op = op, .len = d->len};
 }
 
+/* True: the descriptor is plain, and belongs to the run. */
+static __rte_always_inline bool
+gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
+	const enum gantry_run_kind kind)
+{
+	const bool copy = gantry_run_is_copy(kind);
+	uint64_t len = d->len;
+
+	return likely(gantry_desc_head(d) == run->head) &&
+	       likely(len - 1 - run->min_len < run->n_len) &&
+	       likely((gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) == 0) &&
+	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, d->src, len, kind)
+					       : gantry_run_remote(d->src)) &&
+	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, d->dst, len, kind)
+					       : gantry_run_remote(d->dst)) &&
+	       likely(!copy || !gantry_run_overlap(d->src, d->dst, len));
+}
+
+static __rte_always_inline void
+gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
+	const enum gantry_run_kind kind)
+{
+	struct hwq_burst *b = &run->burst;
+
+	switch (kind) {
+	case GANTRY_RUN_MEMCPY:
+		hwq_burst_memcpy_with(b, run->dst_key, d->dst, run->src_key, d->src, d->len, 0);
+		break;
+	case GANTRY_RUN_LOOPBACK:
+		/* A loopback write names its destination by a remote key. */
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, d->dst, run->src_key,
+			d->src, d->len, 0);
+		break;
+	case GANTRY_RUN_WRITE:
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, d->dst, run->src_key,
+			d->src, d->len, 0);
+		break;
+	case GANTRY_RUN_READ:
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_READ, d->remote_key, d->src, run->dst_key,
+			d->dst, d->len, 0);
+		break;
+	}
+}
+
 /*
  * Issues plain operations from desc on, which go to connection `conn`, until one is not alike, not
  * plain or has no room, or the end of a ring comes. Returns how many.
@@ -122,82 +245,41 @@ static __rte_always_inline uint32_t
 gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n, const enum gantry_run_kind kind)
 {
-	const bool copy = kind == GANTRY_RUN_MEMCPY || kind == GANTRY_RUN_LOOPBACK;
-	const bool local_src = kind != GANTRY_RUN_READ, local_dst = copy || kind == GANTRY_RUN_READ;
-	const uint8_t op = copy                       ? GANTRY_OP_COPY
-			   : kind == GANTRY_RUN_WRITE ? GANTRY_OP_WRITE
-						      : GANTRY_OP_READ;
-	const struct gantry_region *src = q->view.src, *dst = q->view.dst;
 	struct gantry_conn *c = &q->conn[conn];
-	uint64_t head = gantry_desc_head(desc);
-	uint64_t min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
-	uint64_t max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
-	uint64_t src_key = hwq_key_word(src->lkey), dst_key = hwq_key_word(dst->lkey);
-	uint64_t where = gantry_where(conn, c->posted);
-	uint32_t slot = s->issue & s->mask, i;
+	struct gantry_run run = {
+		.q = q,
+		.c = c,
+		.head = gantry_desc_head(desc),
+		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
+	};
+	uint32_t slot = s->issue & s->mask;
 	struct gantry_comp *comp = &s->comp[slot];
-	uint64_t *at = &s->where[slot];
+	uint64_t *at = &s->where[slot], where = gantry_where(conn, c->posted);
 	const struct gantry_desc *d, *end;
-	struct hwq_burst b;
 
+	gantry_run_use(&run, q->view.src, q->view.dst, kind);
+	/* The ends of both rings are one away at least. */
 	if (n != 1) {
 		n = RTE_MIN(n, s->mask + 1 - slot);
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
-	end = desc + hwq_burst_start(&b, c->sq, n);
-	if (unlikely(max_len <= min_len))
-		return 0;
-	for (d = desc; d != end; d++) {
-		uint64_t len = d->len;
-
-		if (unlikely(gantry_desc_head(d) != head ||
-			     len - 1 - min_len >= max_len - min_len ||
-			     (gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) != 0))
-			break;
-		if (!local_src && unlikely(!gantry_run_remote(d->src)))
-			break;
-		if (local_src && unlikely(!gantry_run_hit(src, d->src, len))) {
-			src = gantry_region_lookup_plain(&q->view, d->src, len);
-			if (src == NULL)
-				break;
-			src_key = hwq_key_word(src->lkey);
-			q->view.src = src;
-			max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
-		}
-		if (!local_dst && unlikely(!gantry_run_remote(d->dst)))
-			break;
-		if (local_dst && unlikely(!gantry_run_hit(dst, d->dst, len))) {
-			dst = gantry_region_lookup_plain(&q->view, d->dst, len);
-			if (dst == NULL)
-				break;
-			dst_key = hwq_key_word(dst->lkey);
-			q->view.dst = dst;
-			max_len = gantry_run_max_len(c, src, local_src, dst, local_dst);
-		}
-		if (copy && unlikely(gantry_run_overlap(d->src, d->dst, len)))
-			break;
-		if (kind == GANTRY_RUN_MEMCPY)
-			hwq_burst_memcpy_with(&b, dst_key, d->dst, src_key, d->src, len, 0);
-		else if (kind == GANTRY_RUN_READ)
-			hwq_burst_rdma_with(&b, MLX5_OPCODE_RDMA_READ, d->remote_key, d->src,
-				dst_key, d->dst, len, 0);
-		else
-			hwq_burst_rdma_with(&b, MLX5_OPCODE_RDMA_WRITE,
-				copy ? dst->rkey : d->remote_key, d->dst, src_key, d->src, len, 0);
-		gantry_slot_prepare(comp++, d, op);
+	end = desc + hwq_burst_start(&run.burst, c->sq, n);
+	for (d = desc; d != end && gantry_run_takes(&run, d, kind); d++) {
+		gantry_run_write(&run, d, kind);
+		gantry_slot_prepare(comp++, d, gantry_run_op(kind));
 		*at++ = where++;
 	}
-	i = d - desc;
-	if (unlikely(i == 0))
+	n = d - desc;
+	if (unlikely(n == 0))
 		return 0;
-	hwq_burst_end(&b);
-	c->posted += i;
-	gantry_note_posted(q, conn, i);
-	s->issue += i;
+	hwq_burst_end(&run.burst);
+	c->posted += n;
+	gantry_note_posted(q, conn, n);
+	s->issue += n;
 	/* The last WQE of a quarter of the ring: gantry_conn_signals(). */
 	if (unlikely((c->posted & c->signal_mask) == 0))
 		hwq_sq_signal_last(c->sq);
-	return i;
+	return n;
 }
 
 /* NOPs need no hardware. */
