@@ -39,7 +39,7 @@
  * local*: the base address of the layout that `layout` names, gantry_layout_create(). WRITE, WRITE_IMM
  * and SENDs of data may have a layout for their src, READ for its dst; 0 is none. len is at most the
  * length of the layout, and counts its bytes from the first on. All of the layout's memory must be
- * registered, each block, with all its rounds, in one region.
+ * registered: each block in one region; with all its rounds, if blocks * rounds is more than 52.
  *
  * Fields that an operation does not use must be zero; the engine refuses other values with
  * GANTRY_BAD_FIELD. Later versions may so give them a meaning. Where len is 0, the message has no

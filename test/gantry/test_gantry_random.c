@@ -5,11 +5,14 @@
  * order, with a status that the model allows, and every byte of memory is right.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
+ *        test_gantry_random --soak SECONDS [SEED]
  *
- * With SOFTHCA_THREADS=0 all of it is one thread, and a seed replays exactly. Else two of the queues are
- * inline and two belong to workers on lcores of their own.
+ * With SOFTHCA_THREADS=0 all of it is one thread, and a seed replays exactly: the test runs itself twice,
+ * and both runs must be the same. Else two of the queues are inline and two belong to workers on lcores
+ * of their own. A soak goes on for a time, and what the process has must not grow.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -22,6 +25,12 @@
 #include "random/random.h"
 
 #define PATIENCE 60 /* seconds without any completion */
+/* Descriptors of a run that is played twice. */
+#define REPLAYED "15000"
+/* Statuses that a short run may not meet. */
+#define RARE                                                                                       \
+	(MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_TIMED_OUT) |                            \
+		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST))
 
 struct random_run run;
 
@@ -69,6 +78,7 @@ life_open(void)
 	unsigned int i;
 
 	CHECK_EQ(gantry_create(NULL, &run.g), 0);
+	replay_begin();
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	gantry_info_get(run.g, &info);
 	run.n_sides = MAX_SIDES;
@@ -107,6 +117,7 @@ life_close(void)
 			0);
 	}
 	world_close();
+	replay_end();
 	CHECK_EQ(gantry_destroy(run.g), 0);
 }
 
@@ -118,6 +129,7 @@ turn(bool draws)
 {
 	unsigned int i, k;
 
+	replay_turn();
 	for (i = 0; i < run.n_sides; i++) {
 		struct side *s = &run.side[i];
 
@@ -176,8 +188,12 @@ play_round(void)
 			fault_arm(false);
 	}
 	drain();
+	/* While calls may be refused, then again. */
+	world_mend();
 	softhca_faults_clear();
 	world_mend();
+	for (i = 0; i < run.n_links; i++)
+		CHECK(!run.link[i].hurt);
 	fault_clear();
 	for (i = 0; i < run.n_sides; i++)
 		side_judge(&run.side[i]);
@@ -185,64 +201,211 @@ play_round(void)
 
 /* ------------------------------------------------------------------ the whole run */
 
-/* Lives, until that many descriptors have come back. Returns what identifies the run. */
-static uint64_t
-play(uint64_t goal)
-{
-	uint64_t digest = 0, made = 0, before;
-	unsigned int i, rounds;
+/* Descriptors of all lives. */
+static uint64_t n_made;
 
-	while (made < goal) {
-		run.lives++;
-		life_open();
-		before = made;
-		for (rounds = 0; made < goal && rounds < 60; rounds++) {
-			alarm(4 * PATIENCE); /* ends a call that never returns */
-			play_round();
-			for (made = before, i = 0; i < run.n_sides; i++)
-				made += run.side[i].made;
-		}
-		life_close();
-		for (i = 0; i < run.n_sides; i++)
-			digest = digest * 31 + run.side[i].digest;
+/* A life of at most that many rounds. Returns what identifies it. */
+static uint64_t
+play_life(unsigned int rounds, uint64_t goal)
+{
+	uint64_t digest = 0, before = n_made;
+	unsigned int i;
+
+	run.lives++;
+	life_open();
+	while (rounds-- != 0 && n_made < goal) {
+		alarm(4 * PATIENCE); /* ends a call that never returns */
+		play_round();
+		for (n_made = before, i = 0; i < run.n_sides; i++)
+			n_made += run.side[i].made;
 	}
+	life_close();
+	for (i = 0; i < run.n_sides; i++)
+		digest = digest * 31 + run.side[i].digest;
 	return digest;
 }
 
-/* The numbers for the suite. usertools/random.sh runs more. */
-#ifdef GANTRY_ALLOC_LIBC
-#define GOAL_PUMPED  20000
-#define GOAL_THREADS 2000
-#else
-#define GOAL_PUMPED  100000
-#define GOAL_THREADS 8000
-#endif
-
-int
-main(int argc, char **argv)
+/* Lives, until that many descriptors have come back. */
+static uint64_t
+play(uint64_t goal)
 {
-	const char *threads = getenv("SOFTHCA_THREADS");
-	uint64_t goal, digest;
+	uint64_t digest = 0;
+
+	while (n_made < goal)
+		digest = digest * 31 + play_life(60, goal);
+	return digest;
+}
+
+static void
+print_counts(uint64_t digest)
+{
 	unsigned int i;
 
-	run.pumped = threads != NULL && atoi(threads) == 0;
-	run.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	run.rng = run.seed;
-	goal = run.pumped ? GOAL_PUMPED : GOAL_THREADS;
-	if (argc > 2)
-		goal = strtoull(argv[2], NULL, 0);
-	printf("seed %llu, %llu descriptors, %s\n", (unsigned long long)run.seed,
-		(unsigned long long)goal, run.pumped ? "pumped" : "threads");
-	fflush(stdout);
-	env_init(run.pumped ? 0 : 2);
-	digest = play(goal);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		printf("%12llu %s\n", (unsigned long long)run.by_status[i], gantry_status_name(i));
 	printf("%12llu messages\n%12llu cancelled\n%12llu refused calls\n%12llu faults\n",
 		(unsigned long long)run.messages, (unsigned long long)run.cancelled,
 		(unsigned long long)run.refused_calls, (unsigned long long)run.faults);
-	printf("%12llu lives\n%12llu rounds\ndigest 0x%016llx\n", (unsigned long long)run.lives,
-		(unsigned long long)run.rounds, (unsigned long long)digest);
+	printf("%12llu lives\n%12llu rounds\n%12llu descriptors\ndigest 0x%016llx\n",
+		(unsigned long long)run.lives, (unsigned long long)run.rounds,
+		(unsigned long long)n_made, (unsigned long long)digest);
+}
+
+/* Even in a short run, each operation succeeded, and each status that needs no fault was seen. */
+static void
+check_variety(void)
+{
+	unsigned int i;
+
+	for (i = GANTRY_OP_NOP; i < GANTRY_OP_MAX; i++)
+		CHECK(run.by_op_ok[i] >= 10 || i == GANTRY_OP_SEND_INV, "operation %u", i);
+	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+		CHECK(run.by_status[i] > 0 || (MODEL_BIT(i) & RARE) != 0, "status %s",
+			gantry_status_name(i));
+	CHECK(run.messages > 50 && run.faults > 10);
+}
+
+/* ------------------------------------------------------------------ a soak */
+
+/* What the process has, between two lives. */
+struct having {
+	unsigned int fds, mappings;
+	uint64_t rss_kib;
+};
+
+static struct having
+look(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r"), *status = fopen("/proc/self/status", "r");
+	struct having h = {.fds = check_count_fds()};
+	char line[512];
+
+	CHECK(maps != NULL && status != NULL);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		h.mappings++;
+	while (fgets(line, sizeof(line), status) != NULL)
+		if (strncmp(line, "VmRSS:", 6) == 0)
+			h.rss_kib = strtoull(line + 6, NULL, 10);
+	fclose(maps);
+	fclose(status);
+	return h;
+}
+
+static void
+print_having(const char *when, struct having h)
+{
+	printf("%s: %u descriptors of files, %u mappings, %llu KiB resident; %llu lives, %llu rounds, "
+	       "%llu descriptors submitted and completed, %llu faults\n",
+		when, h.fds, h.mappings, (unsigned long long)h.rss_kib,
+		(unsigned long long)run.lives, (unsigned long long)run.rounds,
+		(unsigned long long)n_made, (unsigned long long)run.faults);
+	fflush(stdout);
+}
+
+static uint64_t
+seconds(void)
+{
+	return rte_get_timer_cycles() / rte_get_timer_hz();
+}
+
+/*
+ * Lives for that many seconds. Counts and bytes are judged in every round; what the process has must be
+ * after the last life what it was after the first ones.
+ */
+static void
+soak(uint64_t length)
+{
+	uint64_t begin = seconds(), shown = begin, warm = RTE_MIN(length / 4, 60u);
+	struct having start = look(), warmed = {0}, end;
+
+	print_having("start", start);
+	do {
+		play_life(6, UINT64_MAX);
+		end = look();
+		if (warmed.fds == 0 && run.lives >= 2 && seconds() - begin >= warm) {
+			warmed = end;
+			print_having("warm", warmed);
+		} else if (seconds() - shown >= 10) {
+			shown = seconds();
+			print_having("now", end);
+		}
+	} while (seconds() - begin < length || warmed.fds == 0);
+	print_having("end", end);
+	CHECK_EQ(end.fds, warmed.fds);
+	/* The allocators of libc and EAL keep some of what was freed. */
+	CHECK(end.mappings <= warmed.mappings + 16);
+	CHECK(end.rss_kib <= warmed.rss_kib + warmed.rss_kib / 4 + 4096);
+}
+
+/* ------------------------------------------------------------------ replay */
+
+/* Runs this program with the seed and returns the digest that it prints. */
+static void
+digest_of(const char *seed, const char *goal, char *out, size_t len)
+{
+	char command[600], self[400];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	FILE *f;
+
+	CHECK(n > 0);
+	self[n] = '\0';
+	snprintf(command, sizeof(command), "%s %s %s 2>&1", self, seed, goal);
+	f = popen(command, "r");
+	CHECK(f != NULL);
+	while (fgets(out, len, f) != NULL)
+		;
+	CHECK_EQ(pclose(f), 0, out);
+	CHECK(strncmp(out, "digest ", 7) == 0, "%s", out);
+}
+
+static void
+a_pumped_run_replays_exactly(void)
+{
+	char digest[2][300];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		digest_of("5", REPLAYED, digest[i], sizeof(digest[i]));
+	CHECK(strcmp(digest[0], digest[1]) == 0, "%s%s", digest[0], digest[1]);
+}
+
+/* The numbers for the suite. usertools/random.sh runs more. */
+#ifdef GANTRY_ALLOC_LIBC
+#define GOAL_PUMPED 20000
+#else
+#define GOAL_PUMPED 100000
+#endif
+#define SOAK_SECONDS 5
+
+int
+main(int argc, char **argv)
+{
+	const char *threads = getenv("SOFTHCA_THREADS");
+	bool soaks = argc > 2 && strcmp(argv[1], "--soak") == 0;
+	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+
+	run.pumped = threads != NULL && atoi(threads) == 0;
+	if (argc == 1 && !run.pumped) {
+		soaks = true;
+		n = SOAK_SECONDS;
+	}
+	run.seed = 1;
+	if (argc > (soaks ? 3 : 1))
+		run.seed = strtoull(argv[soaks ? 3 : 1], NULL, 0);
+	run.rng = run.seed;
+	printf("seed %llu, %s\n", (unsigned long long)run.seed, run.pumped ? "pumped" : "threads");
+	fflush(stdout);
+	if (argc == 1 && run.pumped)
+		a_pumped_run_replays_exactly();
+	env_init(run.pumped ? 0 : 2);
+	if (soaks) {
+		soak(n);
+		print_counts(0);
+	} else {
+		print_counts(play(n != 0 ? n : GOAL_PUMPED));
+		if (argc == 1)
+			check_variety();
+	}
 	rte_eal_cleanup();
 	return 0;
 }

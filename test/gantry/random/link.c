@@ -57,7 +57,7 @@ void
 link_open(struct link *l)
 {
 	/* Retries end soon: nothing is lost but by faults. */
-	const struct gantry_path path = {.timeout = 8, .retries = 3};
+	const struct gantry_path path = {.timeout = run.pumped ? 4 : 8, .retries = 3};
 	struct gantry_addr addr[2];
 	unsigned int i;
 

@@ -28,6 +28,9 @@ enum {
 	ATOMICS = DST | REMOTE | ARG0,
 };
 
+/* Blocks of a layout, in all rounds, each of which may be in a region of its own. */
+#define LIST_MAX 52
+
 /* Without these, it is known which bytes a descriptor names. */
 #define SHAPE                                                                                      \
 	(MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LENGTH) |                              \
@@ -213,14 +216,14 @@ check_list(const struct model *m, const struct gantry_desc *d, bool to, struct m
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 }
 
-/* The side that is a layout: all of it must be registered, each block with all its rounds at once. */
+/* The side that is a layout: all of it must be registered, each block at once, in long ones with all rounds. */
 static void
 check_layout(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
 	const struct model_layout *l = model_layout_find(m, d->layout);
 	bool to = d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ;
 	uint64_t base = to ? d->dst : d->src;
-	uint32_t i;
+	uint32_t round, i;
 
 	if (l == NULL || !l->there) {
 		v->broken |= MODEL_BIT(GANTRY_BAD_LAYOUT);
@@ -230,9 +233,12 @@ check_layout(const struct model *m, const struct gantry_desc *d, struct model_ve
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 	for (i = 0; i < l->n; i++) {
 		const struct gantry_block *b = &l->block[i];
+		const uint64_t stride = b->len + b->skip;
+		bool at_once = l->n * l->rounds > LIST_MAX;
 
-		v->broken |= model_local(m, base + b->offset,
-			(l->rounds - 1) * (b->len + b->skip) + b->len, to);
+		for (round = 0; round < (at_once ? 1 : l->rounds); round++)
+			v->broken |= model_local(m, base + b->offset + round * stride,
+				b->len + (at_once ? (l->rounds - 1) * stride : 0), to);
 	}
 }
 

@@ -13,6 +13,8 @@
  *   draw.c                 draws descriptors
  *   model_*.c              what the headers say
  *
+ *   replay.c               time and events, where one thread does everything
+ *
  * A round ends when everything has come back. Then memory and counters are compared with the model.
  *
  * The model follows in the order of submission. The engine may run descriptors in any order, so one is
@@ -197,6 +199,14 @@ struct end *side_end(struct side *s, uint16_t peer);
 void fault_arm(bool plain);
 /* The round is over, and what its faults did is mended. */
 void fault_clear(void);
+
+/* ------------------------------------------------------------------ replay.c */
+
+/* Around the life of an engine. */
+void replay_begin(void);
+void replay_end(void);
+/* A turn of a pumped run: time goes by, and the engine knows of all events. */
+void replay_turn(void);
 
 /* ------------------------------------------------------------------ world.c */
 

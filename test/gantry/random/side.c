@@ -248,9 +248,15 @@ side_changed(struct side *s)
 {
 	uint64_t i;
 
-	for (i = s->settled; i < s->made; i++)
-		if (!record_of(s, i)->done)
-			judge_by_rules(s, record_of(s, i));
+	for (i = s->settled; i < s->made; i++) {
+		struct record *r = record_of(s, i);
+
+		if (r->done)
+			continue;
+		judge_by_rules(s, r);
+		if (r->may_run && r->is_refused_there)
+			r->end->link->hurt = true;
+	}
 }
 
 void

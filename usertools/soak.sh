@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A soak: random descriptors on four queues, two of them on lcores of their own, while the adapter fails and
+# memory, peers and layouts come and go. A model judges every completion and every byte. Prints a line every
+# ten seconds, with what the process has open and mapped. At the end the counts of descriptors submitted and
+# completed must be equal, and descriptors of files, mappings and memory no more than after the first minute;
+# else it ends with 1.
+#
+# usage: usertools/soak.sh [--seconds N] [--seed N]     default: 3600, a seed by the clock
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+help_if_asked "$@"
+seconds=3600 seed=$(date +%s)
+while [ $# -gt 0 ]; do
+	case $1 in
+	--seconds) seconds=${2:?--seconds needs a number} ;;
+	--seed) seed=${2:?--seed needs a number} ;;
+	*) die "unknown option $1: see usertools/soak.sh --help" ;;
+	esac
+	shift 2
+done
+
+need "${build_packages[@]}"
+targets=(test/test_gantry_random)
+say "building in build/"
+build build
+say "$seconds seconds, seed $seed"
+exec "$top/build/test/test_gantry_random" --soak "$seconds" "$seed"
