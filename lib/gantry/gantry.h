@@ -67,15 +67,17 @@
  *
  * ## Threads
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
- *   gantry_in_flight(), the gantry_recv_ calls and, in inline mode, the gantry_peer_ calls of a queue.
- *   A worker's lcore owns the worker's queue while it runs.
+ *   gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline mode, the gantry_peer_
+ *   calls of a queue. A worker's lcore owns the worker's queue while it runs, and the control thread
+ *   while it is stopped.
  * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The lcore
  *   makes no call of the device for them: the control thread does, and waits for a turn of the lcore
  *   where descriptors begin or cease to find the peer.
  * - Control thread: one thread of an engine for all other calls. It may create, register and destroy
  *   while the owners of other queues work. Several engines may have different control threads.
- * - Rings: one thread enqueues to a worker, or several if it was created so
- *   (gantry_worker_conf::producers), and one thread dequeues from it.
+ * - Rings: one thread enqueues descriptors to a worker, and one receives, or several of each if it was
+ *   created so (gantry_worker_conf::producers). One thread dequeues completions, and one those of
+ *   receives.
  * - The engine has a thread of its own, which sleeps until the device has an event. It calls nothing
  *   of the application, and blocks all signals.
  * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
@@ -606,7 +608,9 @@ struct gantry_worker_conf {
 	struct gantry_queue_conf queue;
 	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
 	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
-	enum gantry_producers producers;
+	/** Elements of each ring of receives, a power of two, at most 1048576; 0: it has none. */
+	uint32_t recv_ring_size;
+	enum gantry_producers producers; /**< of descriptors, and of receives */
 	enum gantry_idle idle;
 };
 
@@ -626,7 +630,9 @@ GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 /**
  * Frees a worker, its rings and its queue. Control thread.
  * @return 0; -EBUSY it runs: call gantry_worker_stop(); or its rings are not empty: call
- *   gantry_dequeue_burst() and gantry_reclaim_burst() until both return 0.
+ *   gantry_dequeue_burst(), gantry_reclaim_burst() and their gantry_recv_ counterparts until all
+ *   return 0; or receives are posted: close their peers, and call gantry_recv_poll(); or the negative
+ *   errno of the verbs call that failed: call again.
  */
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
@@ -690,6 +696,38 @@ GANTRY_API unsigned int gantry_dequeue_burst(struct gantry_worker *w, struct gan
  */
 GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc,
 	unsigned int n);
+
+/**
+ * Copies receives to the worker's ring, for gantry_worker_conf::recv_ring_size. The lcore posts them in
+ * their order, as gantry_recv_post() does. One that the peer has no room for (recv_depth are posted)
+ * waits in the ring, and so do those behind it: keep at most recv_depth of each peer in work. The worker
+ * may be stopped. Threads: as gantry_worker_conf::producers says.
+ * @return how many were accepted: the first ones of the array. Fewer than n: the ring is full, or the
+ *   worker has no rings of receives.
+ */
+GANTRY_API unsigned int gantry_recv_enqueue_burst(struct gantry_worker *w, uint16_t peer,
+	const struct gantry_recv *recv, unsigned int n);
+
+/**
+ * Takes completions of receives from the worker's ring. They are those of gantry_recv_poll(); a receive
+ * for which there is no such peer, or whose recv_depth is 0, completes with GANTRY_BAD_PEER as soon as
+ * the lcore finds it. Completions for which the ring has no room wait. One consumer thread for each worker;
+ * the worker may be stopped. Receives that are posted stay so while it is stopped: gantry_recv_poll()
+ * on its queue takes their completions then, behind those in the ring. gantry_worker_destroy() refuses
+ * while receives are posted: close their peers first.
+ * @return how many records were written to comp, at most n.
+ */
+GANTRY_API unsigned int gantry_recv_dequeue_burst(struct gantry_worker *w,
+	struct gantry_recv_comp *comp, unsigned int n);
+
+/**
+ * Takes receives back that the worker has not posted. They will have no completion. Control thread, while
+ * the worker is stopped.
+ * @return how many were written to recv, and their peers to peer, at most n, the oldest first; 0 while
+ *   the worker runs.
+ */
+GANTRY_API unsigned int gantry_recv_reclaim_burst(struct gantry_worker *w, uint16_t *peer,
+	struct gantry_recv *recv, unsigned int n);
 
 /* ------------------------------------------------------------------ statistics */
 

@@ -15,6 +15,7 @@
 #include "gantry_loop.h"
 #include "gantry_monitor.h"
 #include "gantry_queue.h"
+#include "gantry_worker_recv.h"
 
 #define DEFAULT_RING_SIZE 1024
 #define MAX_RING_SIZE     (1u << 20)
@@ -34,7 +35,8 @@ static bool
 conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 {
 	return rte_is_power_of_2(ring_size) && ring_size <= MAX_RING_SIZE &&
-	       conf->burst <= MAX_BURST &&
+	       (conf->recv_ring_size == 0 || rte_is_power_of_2(conf->recv_ring_size)) &&
+	       conf->recv_ring_size <= MAX_RING_SIZE && conf->burst <= MAX_BURST &&
 	       (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS &&
 	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
 }
@@ -50,8 +52,18 @@ ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, in
 	return gantry_alloc_ring(name, elem_len, n, socket, producers, out);
 }
 
+static void
+rings_free(struct gantry_worker *w)
+{
+	gantry_free_ring(w->recv_out);
+	gantry_free_ring(w->recv_in);
+	gantry_free_ring(w->out);
+	gantry_free_ring(w->in);
+}
+
+/* n: elements of the rings of descriptors; n_recv: of those of receives, or 0. */
 static int
-rings_create(struct gantry_worker *w, uint32_t n, int socket)
+rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
 {
 	static const unsigned int producers[] = {
 		[GANTRY_PRODUCERS_ONE] = RING_F_SP_ENQ,
@@ -64,11 +76,17 @@ rings_create(struct gantry_worker *w, uint32_t n, int socket)
 
 	ret = ring_create("in", id, sizeof(struct gantry_desc), n, socket, producers[w->producers],
 		&w->in);
+	if (ret == 0)
+		ret = ring_create("out", id, sizeof(struct gantry_comp), n, socket, RING_F_SP_ENQ,
+			&w->out);
+	if (ret == 0 && n_recv != 0)
+		ret = ring_create("rin", id, sizeof(struct gantry_ring_recv), n_recv, socket,
+			producers[w->producers], &w->recv_in);
+	if (ret == 0 && n_recv != 0)
+		ret = ring_create("rout", id, sizeof(struct gantry_recv_comp), n_recv, socket,
+			RING_F_SP_ENQ, &w->recv_out);
 	if (ret != 0)
-		return ret;
-	ret = ring_create("out", id, sizeof(struct gantry_comp), n, socket, RING_F_SP_ENQ, &w->out);
-	if (ret != 0)
-		gantry_free_ring(w->in);
+		rings_free(w);
 	return ret;
 }
 
@@ -130,7 +148,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;
 	w->producers = conf->producers;
 	w->idle = conf->idle;
-	ret = rings_create(w, ring_size, socket);
+	ret = rings_create(w, ring_size, conf->recv_ring_size, socket);
 	if (ret != 0)
 		goto free_worker;
 	ret = w->idle != GANTRY_IDLE_SPIN ? gantry_loop_prepare(w) : 0;
@@ -154,11 +172,16 @@ unprepare:
 	if (w->bell != NULL)
 		gantry_loop_unprepare(w);
 free_rings:
-	gantry_free_ring(w->out);
-	gantry_free_ring(w->in);
+	rings_free(w);
 free_worker:
 	gantry_free(w);
 	return ret;
+}
+
+static bool
+has_elements(const struct rte_ring *ring)
+{
+	return ring != NULL && rte_ring_count(ring) != 0;
 }
 
 int
@@ -166,8 +189,8 @@ gantry_worker_destroy(struct gantry_worker *w)
 {
 	int ret;
 
-	if (gantry_worker_is_running(w) || rte_ring_count(w->in) != 0 ||
-		rte_ring_count(w->out) != 0)
+	if (gantry_worker_is_running(w) || has_elements(w->in) || has_elements(w->out) ||
+		has_elements(w->recv_in) || has_elements(w->recv_out))
 		return -EBUSY;
 	w->q->lcore = LCORE_ID_ANY;
 	ret = gantry_queue_destroy(w->q);
@@ -179,8 +202,7 @@ gantry_worker_destroy(struct gantry_worker *w)
 	if (w->bell != NULL)
 		gantry_loop_unprepare(w);
 	gantry_defer_free(w->defer);
-	gantry_free_ring(w->out);
-	gantry_free_ring(w->in);
+	rings_free(w);
 	gantry_free(w);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "gantry_log.h"
 #include "gantry_monitor.h"
 #include "gantry_sleep.h"
+#include "gantry_worker_recv.h"
 
 /* Events that are taken at a time. */
 #define MAX_EVENTS 16
@@ -145,7 +146,7 @@ arm(struct gantry_loop *l)
 	const struct gantry_worker *w;
 
 	for (w = l->run; w != NULL; w = w->next_in_loop)
-		if (!gantry_sleep_arm(w->q))
+		if (!gantry_sleep_arm(w->q, gantry_worker_recv_has_room(w)))
 			return false;
 	return true;
 }
@@ -182,7 +183,7 @@ monitor_until_write(struct gantry_loop *l)
 	int ms;
 
 	for (w = l->run; w != NULL; w = w->next_in_loop)
-		n += gantry_sleep_cqs(w->q, &cq);
+		n += gantry_sleep_cqs(w->q, gantry_worker_recv_has_room(w), &cq);
 	if (n > 1) {
 		sched_yield();
 		return;

@@ -47,6 +47,16 @@ target_of(const struct gantry_recv_ring *ring)
 	return ring->conn != NULL ? ring->conn->target : NULL;
 }
 
+struct hwq_cq *
+gantry_recv_ring_cq(const struct gantry_recv_ring *ring)
+{
+	const struct gantry_target *target = target_of(ring);
+
+	if (target != NULL)
+		return target->cq;
+	return ring->conn != NULL ? ring->conn->recv_cq : NULL;
+}
+
 /* The completion of a receive, in the next free slot of those that wait, or of a target's that are done. */
 static struct gantry_recv_comp *
 slot_begin(struct gantry_recv_ring *ring, uint64_t seq, uint64_t cookie)

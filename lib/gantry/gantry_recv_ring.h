@@ -52,6 +52,9 @@ gantry_recv_slot(struct gantry_recv_ring *ring, uint64_t seq)
 	return &ring->slot[seq & ring->mask];
 }
 
+/* Where its receives complete; NULL: it has no connection any more. Owner thread. */
+struct hwq_cq *gantry_recv_ring_cq(const struct gantry_recv_ring *ring);
+
 /* Settles the receives whose CQEs are there, and moves `taken`. Owner thread. */
 void gantry_recv_ring_take(struct gantry_recv_ring *ring);
 

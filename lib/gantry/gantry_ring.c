@@ -4,7 +4,10 @@
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
-#include "gantry_worker.h"
+#include "gantry_worker_recv.h"
+
+/* Receives of several producers that are copied to the ring at a time. */
+#define RECV_BURST 32
 
 static void
 copy_desc(struct gantry_desc *dst, const struct gantry_desc *src, uint32_t n)
@@ -78,4 +81,86 @@ gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc, unsigned
 	copy_desc(desc + zc.n1, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->in, n);
 	return n;
+}
+
+/* ------------------------------------------------------------------ receives */
+
+static void
+pack_recv(struct gantry_ring_recv *dst, uint16_t peer, const struct gantry_recv *src, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		dst[i] = (struct gantry_ring_recv){.recv = src[i], .peer = peer};
+}
+
+/* For producers side by side. Returns how many of the n were accepted. */
+static uint32_t
+enqueue_recv_mp(struct rte_ring *ring, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
+{
+	struct gantry_ring_recv r[RECV_BURST];
+	uint32_t i = 0, len, done;
+
+	do {
+		len = RTE_MIN(n - i, (uint32_t)RECV_BURST);
+		pack_recv(r, peer, recv + i, len);
+		done = rte_ring_mp_enqueue_burst_elem(ring, r, sizeof(r[0]), len, NULL);
+		i += done;
+	} while (done == RECV_BURST);
+	return i;
+}
+
+unsigned int
+gantry_recv_enqueue_burst(struct gantry_worker *w, uint16_t peer, const struct gantry_recv *recv,
+	unsigned int n)
+{
+	struct rte_ring_zc_data zc;
+
+	if (w->recv_in == NULL)
+		return 0;
+	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
+		n = enqueue_recv_mp(w->recv_in, peer, recv, n);
+	} else {
+		n = rte_ring_enqueue_zc_burst_elem_start(w->recv_in,
+			sizeof(struct gantry_ring_recv), n, &zc, NULL);
+		if (n == 0)
+			return 0;
+		pack_recv(zc.ptr1, peer, recv, zc.n1);
+		pack_recv(zc.ptr2, peer, recv + zc.n1, n - zc.n1);
+		gantry_worker_show_order(w);
+		rte_ring_enqueue_zc_elem_finish(w->recv_in, n);
+	}
+	gantry_bell_ring(w->bell);
+	return n;
+}
+
+unsigned int
+gantry_recv_dequeue_burst(struct gantry_worker *w, struct gantry_recv_comp *comp, unsigned int n)
+{
+	if (w->recv_out == NULL)
+		return 0;
+	n = rte_ring_sc_dequeue_burst_elem(w->recv_out, comp, sizeof(*comp), n, NULL);
+	/* It may wait for room here. */
+	if (n != 0)
+		gantry_bell_ring(w->bell);
+	return n;
+}
+
+unsigned int
+gantry_recv_reclaim_burst(struct gantry_worker *w, uint16_t *peer, struct gantry_recv *recv,
+	unsigned int n)
+{
+	struct gantry_ring_recv r;
+	unsigned int i;
+
+	if (w->recv_in == NULL || gantry_worker_is_running(w))
+		return 0;
+	for (i = 0; i < n; i++) {
+		if (rte_ring_sc_dequeue_burst_elem(w->recv_in, &r, sizeof(r), 1, NULL) == 0)
+			break;
+		gantry_worker_show_order(w);
+		peer[i] = r.peer;
+		recv[i] = r.recv;
+	}
+	return i;
 }

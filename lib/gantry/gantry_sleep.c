@@ -5,6 +5,8 @@
 #include <hwq_cq.h>
 #include <hwq_event.h>
 
+#include "gantry_recv_ring.h"
+
 /* Milliseconds: a repair is tried again after a pause, which no event ends. */
 #define REPAIR_MS 1
 
@@ -12,9 +14,10 @@ int gantry_sleep_ms = 100;
 
 /* Calls f for each CQ in which something is to come, until one call returns false. */
 static bool
-each_cq(const struct gantry_queue *q, bool (*f)(struct hwq_cq *cq, void *arg), void *arg)
+each_cq(const struct gantry_queue *q, bool recv, bool (*f)(struct hwq_cq *cq, void *arg), void *arg)
 {
 	const struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	const struct gantry_recv_ring *ring;
 	uint32_t i;
 
 	if (own->done != own->posted && !f(own->cq, arg))
@@ -23,6 +26,14 @@ each_cq(const struct gantry_queue *q, bool (*f)(struct hwq_cq *cq, void *arg), v
 		i = gantry_conn_set_next(&q->active, i + 1))
 		if (q->conn[i].done != q->conn[i].posted && !f(q->conn[i].cq, arg))
 			return false;
+	if (!recv)
+		return true;
+	TAILQ_FOREACH(ring, &q->recv_rings, next) {
+		struct hwq_cq *cq = gantry_recv_ring_cq(ring);
+
+		if (cq != NULL && !f(cq, arg))
+			return false;
+	}
 	return true;
 }
 
@@ -36,9 +47,9 @@ arm(struct hwq_cq *cq, void *none)
 }
 
 bool
-gantry_sleep_arm(struct gantry_queue *q)
+gantry_sleep_arm(struct gantry_queue *q, bool recv)
 {
-	return each_cq(q, arm, NULL);
+	return each_cq(q, recv, arm, NULL);
 }
 
 struct count {
@@ -57,11 +68,11 @@ count(struct hwq_cq *cq, void *arg)
 }
 
 unsigned int
-gantry_sleep_cqs(const struct gantry_queue *q, const struct hwq_cq **cq)
+gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **cq)
 {
 	struct count c = {0};
 
-	each_cq(q, count, &c);
+	each_cq(q, recv, count, &c);
 	if (c.n != 0)
 		*cq = c.last;
 	return c.n;

@@ -14,14 +14,17 @@
  */
 extern int gantry_sleep_ms;
 
-/* How many CQs the owner waits for; if there are any, *cq is one of them. Owner. */
-unsigned int gantry_sleep_cqs(const struct gantry_queue *q, const struct hwq_cq **cq);
+/*
+ * How many CQs the owner waits for; if there are any, *cq is one of them. recv: it waits for receives,
+ * too. Owner.
+ */
+unsigned int gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **cq);
 
 /*
- * Asks for an event of each connection that has WQEs outstanding. False: a completion is there
- * already, so poll. Owner; the queue has a channel.
+ * Asks for an event of each connection that has WQEs outstanding; recv: and of those that have receives.
+ * False: a completion is there already, so poll. Owner; the queue has a channel.
  */
-bool gantry_sleep_arm(struct gantry_queue *q);
+bool gantry_sleep_arm(struct gantry_queue *q, bool recv);
 
 /* How long the owner may sleep at most, milliseconds, or GANTRY_SLEEP_FOR_EVER. */
 int gantry_sleep_limit(const struct gantry_queue *q);

@@ -19,8 +19,10 @@ enum {
 };
 
 struct gantry_worker {
-	struct rte_ring *in;  /* struct gantry_desc */
-	struct rte_ring *out; /* struct gantry_comp */
+	struct rte_ring *in;       /* struct gantry_desc */
+	struct rte_ring *out;      /* struct gantry_comp */
+	struct rte_ring *recv_in;  /* struct gantry_ring_recv; NULL: it has no rings of receives */
+	struct rte_ring *recv_out; /* struct gantry_recv_comp */
 	struct gantry_queue *q;
 	struct gantry_bell *bell;   /* of its lcore; NULL: this worker keeps the lcore awake */
 	struct gantry_defer *defer; /* of an unordered queue; NULL: of one in order */

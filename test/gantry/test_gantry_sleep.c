@@ -385,7 +385,7 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 
 	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &q), 0);
 	env_connect(q, &peer, q, &back);
-	CHECK(gantry_sleep_arm(q));
+	CHECK(gantry_sleep_arm(q, false));
 	/* The cookie 1 is a copy, and 0 is a write to the peer. */
 	for (i = 0; i < 2; i++) {
 		struct gantry_desc d = work(i, peer);
@@ -393,10 +393,10 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 		CHECK_EQ(gantry_submit(q, &d, 1), 1);
 		wait_for_cqe(i == 1 ? &q->conn[GANTRY_CONN_OWN]
 				    : &q->conn[gantry_queue_peer_conn(q, peer)]);
-		CHECK(!gantry_sleep_arm(q));
+		CHECK(!gantry_sleep_arm(q, false));
 		env_collect(q, &comp, 1);
 		CHECK_EQ(comp.status, GANTRY_OK);
-		CHECK(gantry_sleep_arm(q));
+		CHECK(gantry_sleep_arm(q, false));
 	}
 	gantry_sleep_take_events(q);
 	env_queue_done(q);

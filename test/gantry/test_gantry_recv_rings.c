@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receives of workers: rings of receives and of their completions. The main lcore sends from a queue of its
+ * own. Lcores that sleep do not poll by time, so that a lost wake-up is not made good.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include <gantry_sleep.h>
+
+#include "gantry_env.h"
+
+#define ARENA_LEN (UINT64_C(1) << 18)
+#define PIECE     64
+#define PATIENCE  60
+
+#ifdef GANTRY_ALLOC_LIBC
+#define GOAL 500 /* sanitizers are slow */
+#else
+#define GOAL 4000
+#endif
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+/* A worker with rings of receives, and a queue that sends to it over two connections. */
+static struct gantry_worker *w;
+static struct gantry_queue *sender;
+static uint16_t to[2], from[2];
+
+static void
+begin(enum gantry_idle idle, uint32_t ring_size, uint16_t recv_depth)
+{
+	const struct gantry_worker_conf conf = {.queue.depth = 16,
+		.recv_ring_size = ring_size,
+		.idle = idle};
+	const struct gantry_peer_conf peer = {.recv_depth = recv_depth};
+	struct gantry_addr near, far;
+	unsigned int k;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	sender = env_queue(g, 64);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	for (k = 0; k < 2; k++) {
+		CHECK_EQ(gantry_peer_open(sender, NULL, &to[k], &near), 0);
+		CHECK_EQ(gantry_peer_open(gantry_worker_queue(w), &peer, &from[k], &far), 0);
+		CHECK_EQ(gantry_peer_connect(sender, to[k], &far), 0);
+		CHECK_EQ(gantry_peer_connect(gantry_worker_queue(w), from[k], &near), 0);
+	}
+}
+
+static uint64_t
+patience(void)
+{
+	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+}
+
+/* Takes n completions of receives. */
+static void
+take(struct gantry_recv_comp *comp, uint32_t n)
+{
+	uint64_t end = patience();
+	uint32_t got = 0;
+
+	while (got < n) {
+		got += gantry_recv_dequeue_burst(w, comp + got, n - got);
+		sched_yield();
+		CHECK(rte_get_timer_cycles() < end);
+	}
+}
+
+/* What is posted is flushed when its peer is closed. */
+static void
+end_with(uint32_t flushed)
+{
+	struct gantry_recv_comp comp[64];
+	uint32_t k;
+
+	for (k = 0; k < 2; k++) {
+		CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[k]), 0);
+		CHECK_EQ(gantry_peer_close(sender, to[k]), 0);
+	}
+	take(comp, flushed);
+	for (k = 0; k < flushed; k++)
+		CHECK_EQ(comp[k].status, GANTRY_FLUSHED);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(sender);
+}
+
+/* Receive n writes to place n of dst. */
+static struct gantry_recv
+recv_of(uint64_t n)
+{
+	return (struct gantry_recv){.cookie = n,
+		.addr = (uintptr_t)dst + n % 256 * PIECE,
+		.len = PIECE};
+}
+
+/* Message n has 1 to PIECE bytes of src. */
+static struct gantry_desc
+send_of(uint64_t n, uint32_t k)
+{
+	return (struct gantry_desc){.op = GANTRY_OP_SEND_IMM,
+		.peer = to[k],
+		.src = (uintptr_t)src + n % 1000,
+		.len = 1 + n % PIECE,
+		.imm = n};
+}
+
+static void
+send_one(uint64_t n, uint32_t k)
+{
+	CHECK_EQ(env_do_one(sender, send_of(n, k)), GANTRY_OK);
+}
+
+/* Message n has taken receive n of connection k. */
+static void
+check_recv(const struct gantry_recv_comp *comp, uint64_t n, uint32_t k)
+{
+	CHECK_EQ(comp->cookie, n);
+	CHECK_EQ(comp->status, GANTRY_OK);
+	CHECK_EQ(comp->peer, from[k]);
+	CHECK_EQ(comp->imm, n);
+	CHECK_EQ(comp->len, 1 + n % PIECE);
+	CHECK(memcmp(dst + n % 256 * PIECE, src + n % 1000, comp->len) == 0);
+}
+
+/* ------------------------------------------------------------------ cases */
+
+/* Random bursts of receives and messages on two connections, with pauses in which the lcore rests. */
+static void
+exchange(enum gantry_idle idle)
+{
+	uint64_t seed = 3, put[2] = {0}, sent[2] = {0}, got[2] = {0}, end = patience();
+	struct gantry_recv_comp comp[8];
+	uint32_t i, k, n;
+
+	begin(idle, 16, 8);
+	while (got[0] + got[1] < GOAL) {
+		k = check_random(&seed) % 2;
+		/* Numbers of the connections are half of the places apart. */
+		for (n = check_random(&seed) % 9; n != 0 && put[k] - got[k] < 8; n--) {
+			struct gantry_recv r = recv_of(put[k] + 128 * k);
+
+			put[k] += gantry_recv_enqueue_burst(w, from[k], &r, 1);
+		}
+		for (n = check_random(&seed) % 4; n != 0 && sent[k] < put[k]; n--)
+			send_one(sent[k]++ + 128 * k, k);
+		if (check_random(&seed) % 16 == 0)
+			usleep(check_random(&seed) % 300);
+		n = gantry_recv_dequeue_burst(w, comp, check_random(&seed) % 9);
+		for (i = 0; i < n; i++) {
+			k = comp[i].peer == from[1];
+			check_recv(&comp[i], got[k]++ + 128 * k, k);
+		}
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (k = 0; k < 2; k++) {
+		while (sent[k] < put[k])
+			send_one(sent[k]++ + 128 * k, k);
+		for (; got[k] < put[k]; got[0] += k == 0, got[1] += k == 1) {
+			take(comp, 1);
+			CHECK_EQ(comp[0].peer, from[k]);
+			check_recv(&comp[0], got[k] + 128 * k, k);
+		}
+	}
+	end_with(0);
+}
+
+static void
+receives_complete_once_and_in_order(void)
+{
+	exchange(GANTRY_IDLE_SPIN);
+	exchange(GANTRY_IDLE_SLEEP);
+}
+
+/* The rings hold 8 each; 64 receives are posted. What the ring has no room for waits. */
+static void
+full_rings_push_back_and_lose_nothing(void)
+{
+	static const enum gantry_idle idle[] = {GANTRY_IDLE_SPIN, GANTRY_IDLE_SLEEP};
+	struct gantry_recv_comp comp[8];
+	uint64_t end = patience();
+	uint32_t i, k, n;
+
+	for (k = 0; k < RTE_DIM(idle); k++) {
+		begin(idle[k], 8, 64);
+		for (n = 0; n < 64;) {
+			struct gantry_recv r = recv_of(n);
+
+			n += gantry_recv_enqueue_burst(w, from[0], &r, 1);
+			CHECK(rte_get_timer_cycles() < end);
+		}
+		for (n = 0; n < 64; n++)
+			send_one(n, 0);
+		usleep(2000);
+		CHECK_EQ(env_stats(gantry_worker_queue(w)).recv_done, 8);
+		for (n = 0; n < 64; n += 4) {
+			take(comp, 4);
+			for (i = 0; i < 4; i++)
+				check_recv(&comp[i], n + i, 0);
+		}
+		end_with(0);
+	}
+}
+
+/* More receives than recv_depth wait in the ring until some have completed. */
+static void
+receives_beyond_the_depth_wait(void)
+{
+	struct gantry_recv_comp comp[12];
+	uint64_t end = patience();
+	uint32_t n;
+
+	begin(GANTRY_IDLE_SPIN, 16, 8);
+	for (n = 0; n < 12; n++) {
+		struct gantry_recv r = recv_of(n);
+
+		CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &r, 1), 1);
+	}
+	while (env_stats(gantry_worker_queue(w)).recv_posted < 8)
+		CHECK(rte_get_timer_cycles() < end);
+	usleep(1000);
+	CHECK_EQ(env_stats(gantry_worker_queue(w)).recv_posted, 8);
+	for (n = 0; n < 12; n++)
+		send_one(n, 0);
+	take(comp, 12);
+	for (n = 0; n < 12; n++)
+		check_recv(&comp[n], n, 0);
+	end_with(0);
+}
+
+static void
+wrong_receives_complete_with_their_status(void)
+{
+	struct gantry_recv bad = recv_of(2), good = recv_of(0);
+	struct gantry_recv_comp comp[4];
+
+	begin(GANTRY_IDLE_SPIN, 16, 8);
+	bad.zero = 1;
+	CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &good, 1), 1);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &bad, 1), 1);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &good, 1), 1);
+	take(comp, 2);
+	CHECK_EQ(comp[0].status + comp[1].status, GANTRY_BAD_PEER + GANTRY_BAD_FIELD);
+	CHECK_EQ(comp[comp[1].status == GANTRY_BAD_PEER].peer, 9);
+	CHECK_EQ(comp[comp[1].status == GANTRY_BAD_FIELD].cookie, 2);
+	send_one(0, 0);
+	take(comp, 1);
+	check_recv(&comp[0], 0, 0);
+	end_with(0);
+}
+
+/* What is posted stays posted, what is in the ring stays there, and a message that comes is kept. */
+static void
+stopping_keeps_receives(void)
+{
+	struct gantry_worker *none;
+	struct gantry_recv_comp comp[8];
+	struct gantry_recv r[8], back[8];
+	struct gantry_worker_conf conf = {.recv_ring_size = 3};
+	uint64_t end = patience();
+	uint16_t peer[8];
+	uint32_t n;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &none), -EINVAL);
+	begin(GANTRY_IDLE_SPIN, 16, 4);
+	for (n = 0; n < 8; n++)
+		r[n] = recv_of(n);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], r, 8), 8);
+	while (env_stats(gantry_worker_queue(w)).recv_posted < 4)
+		CHECK(rte_get_timer_cycles() < end);
+	CHECK_EQ(gantry_recv_reclaim_burst(w, peer, back, 8), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
+	send_one(0, 0);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 8), 0);
+	/* Two come back, and two are posted by the next start. */
+	CHECK_EQ(gantry_recv_reclaim_burst(w, peer, back, 2), 2);
+	for (n = 0; n < 2; n++) {
+		CHECK_EQ(peer[n], from[0]);
+		CHECK(memcmp(&back[n], &r[4 + n], sizeof(r[0])) == 0);
+	}
+	CHECK_EQ(gantry_worker_start(w), 0);
+	take(comp, 1);
+	check_recv(&comp[0], 0, 0);
+	for (n = 1; n < 4; n++)
+		send_one(n, 0);
+	take(comp, 3);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	/* The control thread owns the queue now. */
+	send_one(6, 0);
+	CHECK_EQ(gantry_recv_poll(gantry_worker_queue(w), comp, 8), 1);
+	check_recv(&comp[0], 6, 0);
+	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	end_with(1);
+	/* A worker without these rings. */
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &none), 0);
+	CHECK_EQ(gantry_recv_enqueue_burst(none, 0, r, 1), 0);
+	CHECK_EQ(gantry_recv_dequeue_burst(none, comp, 1), 0);
+	CHECK_EQ(gantry_recv_reclaim_burst(none, peer, back, 1), 0);
+	CHECK_EQ(gantry_worker_destroy(none), 0);
+}
+
+/* The other two kinds of rings, and calls that are longer than what is copied at a time. */
+static void
+receives_of_several_producers(void)
+{
+	static const enum gantry_producers kinds[] = {GANTRY_PRODUCERS_MP, GANTRY_PRODUCERS_MP_HTS};
+	struct gantry_recv_comp comp[100];
+	struct gantry_recv r[100];
+	uint32_t i, n;
+
+	for (n = 0; n < 100; n++)
+		r[n] = recv_of(n);
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		const struct gantry_worker_conf conf = {.recv_ring_size = 64,
+			.producers = kinds[i]};
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, 7, r, 40), 40);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, 8, r + 40, 60), 24);
+		CHECK_EQ(gantry_worker_start(w), 0);
+		take(comp, 64);
+		for (n = 0; n < 64; n++) {
+			CHECK_EQ(comp[n].cookie, n);
+			CHECK_EQ(comp[n].peer, n < 40 ? 7 : 8);
+			CHECK_EQ(comp[n].status, GANTRY_BAD_PEER);
+		}
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
+static const struct check_case cases[] = {
+	{"receives complete once and in order", receives_complete_once_and_in_order},
+	{"full rings push back and lose nothing", full_rings_push_back_and_lose_nothing},
+	{"receives beyond the depth wait", receives_beyond_the_depth_wait},
+	{"wrong receives complete with their status", wrong_receives_complete_with_their_status},
+	{"stopping keeps receives", stopping_keeps_receives},
+	{"receives of several producers", receives_of_several_producers},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(1);
+	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_map(ARENA_LEN);
+	dst = env_map(ARENA_LEN);
+	env_fill(src, ARENA_LEN, 1);
+	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, 0, &src_mem), 0);
+	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &dst_mem), 0);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
