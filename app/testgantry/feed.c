@@ -67,12 +67,17 @@ create_worker(struct feed *feed, struct gantry *g, const struct options *o)
 		.queue.depth = RTE_MAX(2u, rte_align32pow2(o->depth)),
 		.ring_size = o->ring_size,
 		.burst = o->burst,
+		.idle = o->idle,
 	};
 	int rc = gantry_worker_create(g, feed->lcore_id, &conf, &feed->worker);
 
 	if (rc == 0)
 		return 0;
-	error_print("cannot give lcore %u a worker: %s", feed->lcore_id, strerror(-rc));
+	if (rc == -ENOTSUP)
+		error_print("this CPU cannot wait for a write to memory (on x86: WAITPKG): use "
+			    "--idle sleep or --idle spin");
+	else
+		error_print("cannot give lcore %u a worker: %s", feed->lcore_id, strerror(-rc));
 	return -1;
 }
 

@@ -18,6 +18,7 @@
 
 #include "prompt.h"
 #include "job.h"
+#include "wake.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -228,7 +229,9 @@ run_app(struct app *app)
 {
 	char reason[64];
 
-	if (app->opt.interactive) {
+	if (app->opt.wake_up != 0) {
+		app->failed = wake_run(&app->opt) != 0;
+	} else if (app->opt.interactive) {
 		if (prompt_run(app) != 0)
 			app->failed = true;
 	} else {
@@ -262,7 +265,11 @@ prepare(struct app *app, const struct args *args)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
 	/* Plan before EAL starts: errors of the inputs then come before EAL's many lines. */
-	return app->opt.interactive ? 0 : job_plan(app);
+	if (app->opt.wake_up != 0 && (app->opt.interactive || app->opt.n_inputs != 0)) {
+		error_print("--wake-up moves no files: leave out -i and the files");
+		return -1;
+	}
+	return app->opt.interactive || app->opt.wake_up != 0 ? 0 : job_plan(app);
 }
 
 int

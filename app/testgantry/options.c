@@ -18,9 +18,11 @@
 #define DEPTH_MAX 16384 /* of a gantry queue */
 #define RING_MAX  (1u << 20)
 #define BURST_MAX 256 /* of a gantry worker */
+#define WAKE_MAX  1000000
 
 static const char *const mode_names[] = {"copy", "write", "read", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
+static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
 
 /* ------------------------------------------------------------------ values */
 
@@ -184,6 +186,25 @@ set_burst(struct options *o, const char *name, const char *value)
 }
 
 static int
+set_idle(struct options *o, const char *name, const char *value)
+{
+	static_assert(GANTRY_IDLE_SPIN == 0 && GANTRY_IDLE_SLEEP == 1 && GANTRY_IDLE_MONITOR == 2,
+		"idle_names is in the order of enum gantry_idle");
+	int idle = parse_choice(name, value, idle_names);
+
+	if (idle < 0)
+		return -1;
+	o->idle = idle;
+	return 0;
+}
+
+static int
+set_wake_up(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 0, WAKE_MAX, &o->wake_up);
+}
+
+static int
 set_nb_cores(struct options *o, const char *name, const char *value)
 {
 	return parse_u32(name, value, 0, UINT16_MAX, &o->nb_cores);
@@ -207,8 +228,10 @@ static const struct setting {
 	{"ring-size", set_ring_size},
 	{"copy-path", set_copy_path},
 	{"device", set_device},
+	{"idle", set_idle},
 	{"nb-cores", set_nb_cores},
 	{"stats-period", set_stats_period},
+	{"wake-up", set_wake_up},
 };
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
@@ -332,6 +355,12 @@ options_parse(struct options *o, int argc, char **argv)
 
 /* ------------------------------------------------------------------ text */
 
+const char *
+options_idle_name(enum gantry_idle idle)
+{
+	return idle_names[idle];
+}
+
 void
 options_help(FILE *f)
 {
@@ -366,8 +395,13 @@ options_help(FILE *f)
 		"                       1 to %u, default %u\n"
 		"  --ring-size N        elements of each ring of a worker, a power of two;\n"
 		"                       default: the engine's\n"
+		"  --idle MODE          what a worker does without work: spin (default) polls; sleep waits\n"
+		"                       for an interrupt or a descriptor; monitor lets the CPU wait for\n"
+		"                       a write to memory, where it can\n"
 		"  --nb-cores N         use only N worker lcores; default: all that EAL has\n"
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
+		"  --wake-up N          move no files: copy 64 bytes N times, each time after a pause, and\n"
+		"                       print for each MODE of --idle how long it took\n"
 		"  -i, --interactive    a prompt: start, stop, show, set, help, ...\n"
 		"  -h, --help           this page\n",
 		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
@@ -411,6 +445,7 @@ options_show(FILE *f, const struct options *o)
 		fprintf(f, "ring-size     (the engine's default)\n");
 	fprintf(f, "copy-path     %s\n", path_names[o->copy_path]);
 	fprintf(f, "device        %s\n", o->device[0] != '\0' ? o->device : "(the first)");
+	fprintf(f, "idle          %s\n", idle_names[o->idle]);
 	if (o->nb_cores != 0)
 		fprintf(f, "nb-cores      %u\n", o->nb_cores);
 	else

@@ -29,6 +29,8 @@ struct options {
 	uint32_t depth;        /**< chunks in flight for each worker */
 	uint32_t ring_size;    /**< 0: the engine's default */
 	uint32_t burst;        /**< descriptors handed to a worker at a time */
+	enum gantry_idle idle; /**< what workers do without work */
+	uint32_t wake_up;      /**< copies to measure instead of moving files; 0: none */
 	uint32_t nb_cores;     /**< worker lcores to use; 0: all */
 	uint32_t stats_period; /**< seconds; 0: no table before the end */
 	bool interactive;
@@ -47,6 +49,9 @@ int options_set(struct options *o, const char *name, const char *value);
 
 /** True if arg is an option of testgantry, not of EAL, such as "--out" or "--out=DIR". */
 bool options_is_ours(const char *arg);
+
+/** The name that --idle has for it. */
+const char *options_idle_name(enum gantry_idle idle);
 
 void options_help(FILE *f);
 

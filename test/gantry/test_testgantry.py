@@ -190,6 +190,27 @@ class Moves(Case):
 				result = move("--out", self.out, *args, source)
 				self.check_moved(result, source, self.path("out/in"))
 
+	def test_workers_that_sleep_move_the_same_bytes(self):
+		source = self.make_sizes()
+		self.check_moved(move("--idle", "sleep", "--out", self.out, source), source, self.path("out/in"))
+
+	def test_waking_is_measured_for_each_way_of_waiting(self):
+		result = run([*eal(), "--wake-up", "20"])
+		self.assertEqual(result.code, 0, result.out)
+		for idle in "spin", "sleep":
+			row = re.search(rf"^  {idle} +([\d.]+) us +([\d.]+) us +([\d.]+) us$", result.out, re.MULTILINE)
+			median, most, longest = (float(figure) for figure in row.groups())
+			self.assertTrue(0 < median <= most <= longest, result.out)
+		self.assertRegex(result.out, r"(?m)^  monitor +([\d.]+ us|this CPU cannot wait)")
+		with open("/proc/cpuinfo", encoding="ascii") as file:
+			able = "waitpkg" in file.read() or os.uname().machine != "x86_64"
+		source = self.make("a", 1000)
+		result = move("--idle", "monitor", "--out", self.out, source)
+		if able:
+			self.assertEqual(result.code, 0, result.out)
+		else:
+			self.check_refused(result, "--idle sleep")
+
 	def test_chunks_may_have_one_byte(self):
 		self.make("in/tiny", 3000)
 		result = move("--out", self.out, "--chunk", 1, self.path("in"), workers=2)
