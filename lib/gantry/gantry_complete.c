@@ -66,15 +66,12 @@ take_peers_cqes(struct gantry_queue *q)
 		i = gantry_conn_set_next(&q->active, i + 1)) {
 		struct gantry_conn *c = &q->conn[i];
 
-		/* One that is broken has none, and perhaps no CQ. */
-		if (likely(c->done != c->posted)) {
-			take_cqes(q, c);
-			if (c->done != c->posted)
-				continue;
-		}
-		if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
+		take_cqes(q, c);
+		if (c->done != c->posted)
 			continue;
 		gantry_conn_set_remove(&q->active, i);
+		if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
+			gantry_conn_set_add(&q->active, i);
 	}
 }
 

@@ -8,6 +8,10 @@
 
 #include "gantry_target.h"
 
+/* A CQ without completions, for who looks at a connection whose own CQ could not be made anew. */
+static struct mlx5_cqe64 no_cqe;
+static struct hwq_cq no_cq = {.next = (const uint8_t *)&no_cqe, .lap = MLX5_CQE_OWNER_MASK};
+
 /* Events of its QP and CQs are of this connection. */
 static void
 name_owner(struct gantry_conn *c)
@@ -27,6 +31,8 @@ destroy(struct gantry_conn *c)
 {
 	int ret = 0;
 
+	if (c->cq == &no_cq)
+		c->cq = NULL;
 	if (c->qp != NULL)
 		ret = hwq_qp_destroy(c->qp);
 	if (ret != 0)
@@ -114,11 +120,13 @@ gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain, const struct
 	ret = destroy(c);
 	if (c->qp == NULL)
 		c->sq = &none;
+	if (c->cq == NULL)
+		c->cq = &no_cq;
 	if (ret != 0)
 		return ret;
 	atomic_store_explicit(&c->events, 0, memory_order_relaxed);
 	ret = create(&anew, domain, conf, c->max_len);
-	c->cq = anew.cq;
+	c->cq = anew.cq != NULL ? anew.cq : &no_cq;
 	c->recv_cq = anew.recv_cq;
 	if (ret != 0)
 		return ret;

@@ -49,10 +49,10 @@ struct gantry_conn {
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */
 	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
-	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint8_t state;        /* enum gantry_conn_state */
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
+	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint64_t repair_tsc;  /* if broken: when it is tried again */
 	struct hwq_qp *qp;    /* NULL: it is destroyed, to be closed or made anew */
 	struct hwq_cq *recv_cq;        /* of receives alone; NULL: it takes none */

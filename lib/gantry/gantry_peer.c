@@ -83,7 +83,7 @@ step_enter_dc(void *arg)
 {
 	const struct step *step = arg;
 
-	step->q->peer[step->peer].conn = GANTRY_CONN_DCI;
+	step->q->peer[step->peer].to_dci = true;
 	return 0;
 }
 
@@ -91,7 +91,7 @@ step_enter_dc(void *arg)
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
-	uint32_t conn = gantry_queue_peer_conn(q, peer);
+	uint32_t conn = gantry_queue_conn_to(q, peer);
 	/* What names a DC peer that is not connected waits with what needs no connection. */
 	const struct gantry_stream *s =
 		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
@@ -126,7 +126,7 @@ step_leave_dc(void *arg)
 
 	if (is_busy(step->q, step->peer))
 		return -EBUSY;
-	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
+	step->q->peer[step->peer].to_dci = false;
 	return 0;
 }
 
@@ -289,7 +289,7 @@ open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
 		return ret;
 	if (!q->dci.ready)
 		owner_does(q, step_dci, i);
-	q->peer[i].traffic_class = conf->path.traffic_class;
+	q->peer_more[i].traffic_class = conf->path.traffic_class;
 	return 0;
 }
 
@@ -325,7 +325,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 		return ret;
 	q->n_free_peers--;
 	q->peer[i].use = GANTRY_PEER_OPEN;
-	q->peer[i].transport = conf->transport;
+	q->peer_more[i].transport = conf->transport;
 	*peer = i;
 	if (conf->transport == GANTRY_TRANSPORT_DC) {
 		if (addr != NULL)
@@ -350,7 +350,7 @@ connect_rc(struct gantry_queue *q, uint16_t peer, const struct gantry_dest *to)
 static int
 connect_dc(struct gantry_queue *q, uint16_t i, const struct gantry_dest *to)
 {
-	struct gantry_peer *peer = &q->peer[i];
+	struct gantry_peer_more *peer = &q->peer_more[i];
 	int ret;
 
 	if (peer->dc != NULL)
@@ -367,7 +367,7 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 
 	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
 		return -EINVAL;
-	to.transport = q->peer[peer].transport;
+	to.transport = q->peer_more[peer].transport;
 	if (to.transport == GANTRY_TRANSPORT_DC_TARGET) {
 		LOG(ERR, "peer %u is a DC target: others connect to it", peer);
 		return -EINVAL;
@@ -402,7 +402,7 @@ close_conn(struct gantry_queue *q, uint16_t peer)
 }
 
 static int
-close_dc(struct gantry_peer *peer)
+close_dc(struct gantry_peer_more *peer)
 {
 	int ret = peer->dc == NULL ? 0 : gantry_dc_disconnect(peer->dc);
 
@@ -419,13 +419,13 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 
 	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
 		return -EINVAL;
-	is_dc = q->peer[peer].transport == GANTRY_TRANSPORT_DC;
+	is_dc = q->peer_more[peer].transport == GANTRY_TRANSPORT_DC;
 	if (q->peer[peer].use == GANTRY_PEER_OPEN)
 		ret = owner_does(q, is_dc ? step_leave_dc : step_leave, peer);
 	if (ret != 0)
 		return ret;
 	q->peer[peer].use = GANTRY_PEER_CLOSING;
-	ret = is_dc ? close_dc(&q->peer[peer]) : close_conn(q, peer);
+	ret = is_dc ? close_dc(&q->peer_more[peer]) : close_conn(q, peer);
 	if (ret != 0)
 		return ret;
 	q->peer[peer].use = GANTRY_PEER_FREE;

@@ -39,7 +39,9 @@ peers_alloc(struct gantry_queue *q, uint32_t max_peers)
 	q->peer = gantry_alloc("gantry_peers", max_peers * sizeof(*q->peer), q->socket);
 	q->free_peer =
 		gantry_alloc("gantry_free_peers", max_peers * sizeof(*q->free_peer), q->socket);
-	if (q->peer == NULL || q->free_peer == NULL)
+	q->peer_more =
+		gantry_alloc("gantry_peer_more", max_peers * sizeof(*q->peer_more), q->socket);
+	if (q->peer == NULL || q->free_peer == NULL || q->peer_more == NULL)
 		return -ENOMEM;
 	/* The lowest number is on top. */
 	for (i = 0; i < max_peers; i++)
@@ -56,12 +58,12 @@ peers_disconnect(struct gantry_queue *q)
 	int ret;
 
 	for (i = 0; i < q->max_peers; i++) {
-		if (q->peer[i].dc == NULL)
+		if (q->peer_more[i].dc == NULL)
 			continue;
-		ret = gantry_dc_disconnect(q->peer[i].dc);
+		ret = gantry_dc_disconnect(q->peer_more[i].dc);
 		if (ret != 0)
 			return ret;
-		q->peer[i].dc = NULL;
+		q->peer_more[i].dc = NULL;
 	}
 	return 0;
 }
@@ -69,6 +71,7 @@ peers_disconnect(struct gantry_queue *q)
 static void
 peers_free(struct gantry_queue *q)
 {
+	gantry_free(q->peer_more);
 	gantry_free(q->free_peer);
 	gantry_free(q->peer);
 }

@@ -27,6 +27,7 @@
 #include <sys/queue.h>
 
 #include <rte_bitops.h>
+#include <rte_branch_prediction.h>
 
 #include "gantry.h"
 #include "gantry_cell.h"
@@ -151,13 +152,17 @@ struct gantry_dc_peer;
 
 /* What gantry_desc::peer names. */
 struct gantry_peer {
-	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors. */
+	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors, or to_dci. */
 	uint16_t conn;
-	/* The control thread's. */
-	uint8_t use;               /* enum gantry_peer_use */
-	uint8_t transport;         /* enum gantry_transport */
-	uint8_t traffic_class;     /* of a DC peer: its own, or 0 */
+	bool to_dci; /* the owner's: a DC peer that is connected */
+	uint8_t use; /* the control thread's: enum gantry_peer_use */
+};
+
+/* What a peer has besides, in an array of its own, so that the numbers above lie close together. */
+struct gantry_peer_more {
 	struct gantry_dc_peer *dc; /* of a DC peer that is connected; the owner reads it */
+	uint8_t transport;         /* the control thread's: enum gantry_transport */
+	uint8_t traffic_class;     /* the control thread's: of a DC peer its own, or 0 */
 };
 
 /* The DC initiator. */
@@ -204,6 +209,7 @@ struct gantry_queue {
 	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
 	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
 	struct gantry_peer *peer;                                   /* max_peers of them */
+	struct gantry_peer_more *peer_more;                         /* max_peers of them */
 	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
 	struct gantry_cells cells;                                  /* from the first peer on */
 	struct gantry_keys keys;                                    /* from the first layout on */
@@ -230,11 +236,25 @@ struct gantry_queue {
 	struct gantry_conn conn[];
 };
 
-/* The connection of a peer; without such a peer, GANTRY_CONN_NONE, which is never ready. */
+/*
+ * The connection of a peer that is the peer's alone; without such a peer, and of DC peers, GANTRY_CONN_NONE,
+ * which is never ready.
+ */
 static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 {
 	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+}
+
+/* The connection that carries what goes to a peer; without such a peer, GANTRY_CONN_NONE. */
+static inline uint32_t
+gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
+{
+	uint32_t conn = gantry_queue_peer_conn(q, peer);
+
+	if (unlikely(conn == GANTRY_CONN_NONE) && peer < q->max_peers && q->peer[peer].to_dci)
+		return GANTRY_CONN_DCI;
+	return conn;
 }
 
 /*

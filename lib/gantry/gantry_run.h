@@ -16,6 +16,7 @@
 
 #include <hwq_burst.h>
 
+#include "gantry_dc.h"
 #include "gantry_doorbell.h"
 #include "gantry_queue.h"
 
@@ -303,6 +304,67 @@ gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_
 	return i;
 }
 
+/*
+ * gantry_run_post() for the DC initiator: one by one, because a WQE has two WQEBBs, and the ring may end between
+ * them.
+ */
+static __rte_always_inline uint32_t
+gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, const enum gantry_run_kind kind)
+{
+	const struct hwq_dc_dest *dest = &q->peer_more[desc->peer].dc->dest;
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
+	struct gantry_run run = {
+		.q = q,
+		.c = c,
+		.head = gantry_desc_head(desc),
+		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
+	};
+	const struct gantry_desc *d, *end = desc + n;
+	uint64_t posted = c->posted;
+	struct hwq_sq *sq = c->sq;
+
+	gantry_run_use(&run, q->view.src, q->view.dst, kind);
+	for (d = desc; d != end && gantry_run_takes(&run, d, kind); d++) {
+		uint32_t slot = s->issue & s->mask, n_bb;
+		uint16_t pi = sq->pi;
+
+		if ((kind == GANTRY_RUN_WRITE
+				    ? hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_WRITE,
+					      d->remote_key, d->dst, run.src->lkey, d->src, d->len,
+					      0, 0)
+				    : hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_READ, d->remote_key,
+					      d->src, run.dst->lkey, d->dst, d->len, 0, 0)) == 0)
+			break;
+		/* With the NOP at the ring's end. */
+		n_bb = (uint16_t)(sq->pi - pi);
+		if (gantry_conn_signals(c, n_bb))
+			hwq_sq_signal_last(sq);
+		c->posted += n_bb;
+		gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind));
+		s->where[slot] = gantry_where_last(GANTRY_CONN_DCI, c);
+		s->pend[slot].peer = d->peer; /* for gantry_peer_close() */
+		s->issue++;
+	}
+	if (d != desc)
+		gantry_note_posted(q, GANTRY_CONN_DCI, c->posted - posted);
+	return d - desc;
+}
+
+/* Those to a DC peer. The initiator takes them on the same terms. */
+static __rte_noinline uint32_t
+gantry_run_to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, bool write)
+{
+	const struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
+
+	if (gantry_queue_conn_to(q, desc->peer) != GANTRY_CONN_DCI ||
+		c->state != GANTRY_CONN_READY || c->stream != s)
+		return 0;
+	return write ? gantry_run_post_dc(q, s, desc, n, GANTRY_RUN_WRITE)
+		     : gantry_run_post_dc(q, s, desc, n, GANTRY_RUN_READ);
+}
+
 /* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -311,9 +373,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	uint32_t conn = gantry_queue_peer_conn(q, desc->peer);
 	const struct gantry_conn *c = &q->conn[conn];
 
-	/* Each WQE of the DC initiator names its peer. */
-	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s || conn == GANTRY_CONN_DCI))
-		return 0;
+	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
+		return gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 

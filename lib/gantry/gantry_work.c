@@ -261,7 +261,7 @@ next_dc_raw(struct gantry_conn *c, struct gantry_work *w, const struct hwq_dc_de
 static bool
 put_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
-	const struct hwq_dc_dest *dest = &q->peer[w->peer].dc->dest;
+	const struct hwq_dc_dest *dest = &q->peer_more[w->peer].dc->dest;
 	uint8_t kind = w->kind & ~GANTRY_WORK_DC;
 
 	switch (kind) {

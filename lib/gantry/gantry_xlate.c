@@ -217,7 +217,7 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 {
 	if ((uses & USES_PEER) == 0 || ((uses & RAW) != 0 && d->peer == GANTRY_PEER_OWN))
 		return GANTRY_CONN_OWN;
-	return gantry_queue_peer_conn(q, d->peer);
+	return gantry_queue_conn_to(q, d->peer);
 }
 
 static struct gantry_work

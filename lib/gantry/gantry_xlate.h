@@ -21,7 +21,7 @@ bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 static inline uint32_t
 gantry_xlate_conn(const struct gantry_queue *q, const struct gantry_desc *d)
 {
-	uint32_t conn = gantry_xlate_is_to_peer(d) ? gantry_queue_peer_conn(q, d->peer)
+	uint32_t conn = gantry_xlate_is_to_peer(d) ? gantry_queue_conn_to(q, d->peer)
 						   : (uint32_t)GANTRY_CONN_NONE;
 
 	return conn == GANTRY_CONN_NONE ? (uint32_t)GANTRY_CONN_OWN : conn;

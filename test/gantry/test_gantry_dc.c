@@ -17,6 +17,7 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_log.h>
+#include <rte_malloc.h>
 
 #include <softhca.h>
 
@@ -1092,8 +1093,8 @@ settings_are_those_of_the_first_dc_peer(void)
 	CHECK_EQ(gantry_peer_connect(q, b, &small), 0);
 	CHECK(carries(q, a) && carries(q, b));
 	/* Byte 5 of the address vector's second half, by ibv_create_ah(3) of libmlx5. */
-	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer[a].dc)->tclass, 0x20);
-	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer[b].dc)->tclass, 0x40);
+	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer_more[a].dc)->tclass, 0x20);
+	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer_more[b].dc)->tclass, 0x40);
 	env_queue_done(q);
 }
 
@@ -1152,11 +1153,12 @@ a_device_without_dc_is_told(void)
 
 /* ------------------------------------------------------------------ many */
 
-/* What the process has mapped to hold data: VmData of proc(5). */
+/* What the process has mapped to hold data, VmData of proc(5), and what EAL's heap has given out. */
 static uint64_t
 data_bytes(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
+	struct rte_malloc_socket_stats heap;
 	unsigned long kib = 0;
 	char line[200];
 
@@ -1166,7 +1168,8 @@ data_bytes(void)
 			break;
 	fclose(f);
 	CHECK(kib != 0);
-	return (uint64_t)kib * 1024;
+	CHECK_EQ(rte_malloc_get_socket_stats(0, &heap), 0);
+	return (uint64_t)kib * 1024 + heap.heap_allocsz_bytes;
 }
 
 /* 64 peers on one initiator: the targets are of four queues of two engines. */
