@@ -49,7 +49,7 @@
  * - A connection to another peer stays down. Descriptors that it had already complete with
  *   GANTRY_FLUSHED, later ones with GANTRY_BAD_PEER. The peer may have carried out some of the
  *   flushed ones. Find out which, then close the connection at both ends and open it again.
- * - Other connections are not affected. A NOP needs no connection and never fails.
+ * - Other connections are not affected. A NOP and a copy by the CPU need none, and never fail so.
  *
  * Some failures are of no operation. A thread of the engine reads the device's events; deadlines find
  * what no event tells. gantry_poll() acts on both, so every descriptor comes back while the queue is
@@ -62,7 +62,7 @@
  *   GANTRY_TIMED_OUT. After that the connection is set up again, or is down, as after a failure. Until
  *   all that is known, another deadline may pass.
  * - The device fails: all that was not done completes with GANTRY_DEVICE_LOST, and so does what is
- *   submitted later. gantry_info::device_lost is set.
+ *   submitted later, but for copies by the CPU. gantry_info::device_lost is set.
  * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
  *
  * ## Threads
@@ -81,7 +81,7 @@
  * - The engine has a thread of its own, which sleeps until the device has an event. It calls nothing
  *   of the application, and blocks all signals.
  * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
- *   gantry_status_name().
+ *   gantry_status_name(), gantry_policy_parse(), gantry_policy_print().
  *
  * Another thread may take over a role when the first one has stopped calling and the two have
  * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call.
@@ -123,6 +123,35 @@ enum gantry_copy_path {
 	GANTRY_COPY_RDMA,     /**< RDMA write over a connection of the queue to itself */
 };
 
+/** Who carries a COPY, COPY_SG or FILL. */
+enum gantry_carrier {
+	GANTRY_CARRIER_USUAL = 0, /**< gantry_info::copy_path */
+	GANTRY_CARRIER_CPU,       /**< the queue's owner thread: GANTRY_DESC_BY_CPU */
+	GANTRY_CARRIER_MMO,
+	GANTRY_CARRIER_RDMA,
+	GANTRY_CARRIER_MAX,
+};
+
+#define GANTRY_POLICY_MAX 32 /**< rules of one policy */
+
+/** A rule that fits a copy of at most max_len bytes while at most max_in_flight are in flight. */
+struct gantry_policy_rule {
+	uint64_t max_len; /**< bytes; UINT64_MAX: any */
+	/**
+	 * Descriptors of the queue that are in flight when the copy is handed to its carrier: itself,
+	 * those before it, and those behind it that came by the same call. Of an unordered queue, only
+	 * those of its connection to itself. UINT32_MAX: any
+	 */
+	uint32_t max_in_flight;
+	enum gantry_carrier carrier;
+};
+
+/** Who carries copies: the first rule that fits says it. Where none fits: GANTRY_CARRIER_USUAL. */
+struct gantry_policy {
+	uint32_t n; /**< rules; 0: GANTRY_CARRIER_USUAL for all */
+	struct gantry_policy_rule rule[GANTRY_POLICY_MAX];
+};
+
 /**
  * How connections reach other queues, and what they do when nobody answers. A field of 0 is the
  * default: of a peer, the engine's setting; of an engine, what is named here. The meaning is that of
@@ -150,6 +179,13 @@ struct gantry_path {
 struct gantry_conf {
 	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
 	enum gantry_copy_path copy_path;
+	/**
+	 * Where copies go by DMA MMO, they may go by RDMA too, by policy or GANTRY_DESC_BY_RDMA. It opens
+	 * all registered memory to remote writes: gantry_mem_register().
+	 */
+	bool rdma_copies;
+	/** Read during the call: of queues that have none of their own. NULL: no rules */
+	const struct gantry_policy *policy;
 	struct gantry_path path; /**< of all connections, those of queues to themselves too */
 	/**
 	 * A device that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3) with
@@ -170,6 +206,7 @@ struct gantry_conf {
 struct gantry_info {
 	const char *device;              /**< valid until gantry_destroy() */
 	enum gantry_copy_path copy_path; /**< the path that was chosen: MMO or RDMA, never AUTO */
+	uint32_t carriers;     /**< bit n: enum gantry_carrier n can carry copies of host memory */
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
 	uint64_t max_msg_len;  /**< bytes of the longest SEND */
 	bool atomics;          /**< COMPARE_SWAP and FETCH_ADD are possible */
@@ -186,8 +223,8 @@ struct gantry_info {
 /**
  * Opens a device as an engine. Control thread.
  * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device has
- *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; -EINVAL copy_path is no enum value,
- *   both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
+ *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; or a rule of the policy names a carrier
+ *   that is not in gantry_info::carriers; -EINVAL copy_path is no enum value, the policy is wrong, both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
  *   verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
@@ -224,7 +261,7 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. The
  * memory stays the caller's, who keeps it mapped until gantry_mem_unregister(). Descriptors may
  * name it when the call has returned.
- * Where copies go by RDMA (gantry_info::copy_path), the device opens every region to remote writes.
+ * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote writes.
  * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
  * Control thread; workers may run.
  *
@@ -375,6 +412,8 @@ struct gantry_queue_conf {
 	 * retries of a peer take, and than a SEND may wait for the peer's receive
 	 */
 	uint32_t deadline_ms;
+	/** Read during the call: as gantry_policy_set(). NULL: the engine's, gantry_conf::policy */
+	const struct gantry_policy *policy;
 };
 
 /** gantry_queue_conf::deadline_ms: no connection is ever stuck. */
@@ -386,8 +425,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; -ENOMEM; or the negative
- *   errno of the verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; an error of
+ *   gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
@@ -454,6 +493,41 @@ GANTRY_API void gantry_rest(struct gantry_queue *q);
  * thread.
  */
 GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
+
+/* ------------------------------------------------------------------ who carries copies */
+
+/**
+ * Sets the policy of a queue for copies that are handed to their carriers from now on. NULL: no rules.
+ * `testgantry --measure-policy FILE` measures one on the machine at hand. A copy with a GANTRY_DESC_BY_
+ * flag ignores it, and one of device memory ignores rules that name the CPU. Owner thread; of a
+ * worker's queue, the control thread, also while the worker runs.
+ * @param policy read during the call.
+ * @return 0; -EINVAL there are more than GANTRY_POLICY_MAX rules, or a carrier is no enum value;
+ *   -EOPNOTSUPP a rule names a carrier that is not in gantry_info::carriers, and the log says how to
+ *   get it. After an error the policy is as it was.
+ */
+GANTRY_API int gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy);
+
+/** Copies the policy of a queue to *policy. Threads: as gantry_policy_set(). */
+GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy);
+
+/**
+ * Reads a policy from text: a rule a line, as `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers
+ * are decimal, or `any`; CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines, and what follows a
+ * `#`, are skipped. Any thread.
+ * @param policy written on success only.
+ * @return 0; -EINVAL a line is none of these; -E2BIG there are more than GANTRY_POLICY_MAX rules. The log
+ *   names the line.
+ */
+GANTRY_API int gantry_policy_parse(const char *text, struct gantry_policy *policy);
+
+/**
+ * Writes a policy as text that gantry_policy_parse() reads. Any thread.
+ * @param text gets at most `size` bytes with the 0 at the end.
+ * @return the length of the whole text without the 0, as snprintf(3); size or more: it was cut.
+ *   -EINVAL the policy is wrong.
+ */
+GANTRY_API int gantry_policy_print(const struct gantry_policy *policy, char *text, size_t size);
 
 /* ------------------------------------------------------------------ peers */
 
@@ -746,6 +820,8 @@ struct gantry_stats {
 	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< layouts that were given to the hardware */
+	/** COPY, COPY_SG and FILL that were handed to each carrier; [GANTRY_CARRIER_USUAL] is 0 */
+	uint64_t copies[GANTRY_CARRIER_MAX];
 	uint64_t by_status[GANTRY_STATUS_MAX]; /**< completions handed out, by status */
 };
 

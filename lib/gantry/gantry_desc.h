@@ -142,6 +142,20 @@ enum gantry_op {
  */
 #define GANTRY_DESC_SOLICITED (1u << 1)
 
+/*
+ * Who carries a COPY, COPY_SG or FILL; at most one of them. Without one, the queue's policy decides
+ * (gantry_policy_set()). What gantry_info::carriers does not have, and a copy of device memory by the
+ * CPU, is refused with GANTRY_BAD_CARRIER.
+ *
+ * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
+ * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory
+ * only, in its turn, behind its fence, and completes in order like any other. It needs no device: it
+ * goes on when the device has failed.
+ */
+#define GANTRY_DESC_BY_CPU  (1u << 2) /**< the CPU, by memcpy(3) */
+#define GANTRY_DESC_BY_MMO  (1u << 3) /**< DMA MMO */
+#define GANTRY_DESC_BY_RDMA (1u << 4) /**< RDMA write of the queue's connection to itself */
+
 /** Entries of each list of a GANTRY_OP_COPY_SG, at most. */
 #define GANTRY_SGE_MAX 256
 
@@ -179,6 +193,8 @@ enum gantry_status {
 	 */
 	GANTRY_BAD_OP,    /**< op is not an operation, or the device has no atomics */
 	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
+	/** More than one GANTRY_DESC_BY_, or one that is not possible here: see there. */
+	GANTRY_BAD_CARRIER,
 	/** There is no such layout, or its WQE is too long for the connection's send queue. */
 	GANTRY_BAD_LAYOUT,
 	/**

@@ -22,12 +22,13 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 }
 
 /*
- * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it.
+ * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. wqes:
+ * the connection's counter in gantry_queue_stats.
  */
 static inline void
-gantry_ring(struct gantry_queue *q, struct gantry_conn *c)
+gantry_ring(struct gantry_queue *q, struct gantry_conn *c, gantry_counter *wqes)
 {
-	gantry_counter_add(&q->stats.wqes, hwq_sq_pending_bb(c->sq));
+	gantry_counter_add(wqes, hwq_sq_pending_bb(c->sq));
 	gantry_counter_add(&q->stats.doorbells, 1);
 	hwq_sq_signal_last(c->sq);
 	hwq_sq_ring(c->sq);

@@ -12,6 +12,7 @@
 #include "gantry_alloc.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_policy.h"
 #include "gantry_queue.h"
 
 /*
@@ -27,25 +28,30 @@ log_line(const char *text)
 	LOG(ERR, "%s", text);
 }
 
-/* Decides how copies are carried and how many bytes one WQE copies. 0 or -EOPNOTSUPP. */
+/* Decides who can carry copies and how many bytes one WQE copies. 0 or -EOPNOTSUPP. */
 static int
-choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, enum gantry_copy_path wish)
+choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct gantry_conf *conf)
 {
+	enum gantry_copy_path wish = conf->copy_path;
 	bool has_mmo = caps->max_memcpy_len != 0;
-	uint64_t limit;
+	uint64_t limit = MAX_WQE_LEN;
 
 	if (wish == GANTRY_COPY_MMO && !has_mmo) {
 		LOG(ERR, "%s has no DMA MMO: choose copy path RDMA or AUTO", g->info.device);
 		return -EOPNOTSUPP;
 	}
-	if (has_mmo && wish != GANTRY_COPY_RDMA) {
-		g->info.copy_path = GANTRY_COPY_MMO;
-		limit = caps->max_memcpy_len;
-	} else {
-		g->info.copy_path = GANTRY_COPY_RDMA;
-		limit = caps->max_msg_len;
+	g->info.copy_path =
+		has_mmo && wish != GANTRY_COPY_RDMA ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA;
+	g->info.carriers = 1u << GANTRY_CARRIER_USUAL | 1u << GANTRY_CARRIER_CPU;
+	if (g->info.copy_path == GANTRY_COPY_MMO) {
+		g->info.carriers |= 1u << GANTRY_CARRIER_MMO;
+		limit = RTE_MIN(limit, caps->max_memcpy_len);
 	}
-	g->info.max_copy_len = RTE_MIN(limit, MAX_WQE_LEN);
+	if (g->info.copy_path == GANTRY_COPY_RDMA || conf->rdma_copies) {
+		g->info.carriers |= 1u << GANTRY_CARRIER_RDMA;
+		limit = RTE_MIN(limit, caps->max_msg_len);
+	}
+	g->info.max_copy_len = limit;
 	return 0;
 }
 
@@ -107,9 +113,13 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->max_msg_len = RTE_MIN(caps->max_msg_len, MAX_WQE_LEN);
 	g->info.max_msg_len = g->max_msg_len;
 	g->info.atomics = caps->atomics;
-	ret = choose_copy_path(g, caps, conf->copy_path);
+	ret = choose_copy_path(g, caps, conf);
+	if (ret == 0)
+		ret = gantry_policy_check(&g->info, conf->policy);
 	if (ret != 0)
 		goto close_dev;
+	if (conf->policy != NULL)
+		g->policy = *conf->policy;
 	ret = gantry_region_dir_init(&g->regions);
 	if (ret != 0)
 		goto close_dev;

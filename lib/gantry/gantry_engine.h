@@ -31,11 +31,12 @@ struct gantry {
 	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
 	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;
-	bool ports_in_turn;      /* each queue takes the next active port */
-	uint8_t last_port;       /* which the last queue took */
-	struct gantry_path path; /* what connections have whose settings are 0; it is checked */
-	uint64_t max_msg_len;    /* bytes that one WQE moves to or from a peer */
-	uint32_t running;        /* workers that run */
+	bool ports_in_turn;          /* each queue takes the next active port */
+	uint8_t last_port;           /* which the last queue took */
+	struct gantry_policy policy; /* of queues that are given none; it is checked */
+	struct gantry_path path;     /* what connections have whose settings are 0; it is checked */
+	uint64_t max_msg_len;        /* bytes that one WQE moves to or from a peer */
+	uint32_t running;            /* workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
 	atomic_bool device_lost;      /* nothing works any more */

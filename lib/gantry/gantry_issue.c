@@ -2,6 +2,7 @@
 /* Issues descriptors: WQEs, splitting of long ones, fences, doorbells; and gantry_submit(). */
 #include "gantry_issue.h"
 
+#include "gantry_cpu.h"
 #include "gantry_doorbell.h"
 #include "gantry_drain.h"
 #include "gantry_run.h"
@@ -16,7 +17,7 @@ ring_peers(struct gantry_queue *q)
 
 	for (i = gantry_conn_set_next(&q->unrung, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->unrung, i + 1)) {
-		gantry_ring(q, &q->conn[i]);
+		gantry_ring(q, &q->conn[i], &q->stats.peer_wqes);
 		gantry_conn_set_remove(&q->unrung, i);
 	}
 }
@@ -27,7 +28,7 @@ ring_all(struct gantry_queue *q)
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 
 	if (hwq_sq_pending_bb(own->sq) != 0)
-		gantry_ring(q, own);
+		gantry_ring(q, own, &q->stats.own_wqes);
 	if (unlikely(!gantry_conn_set_is_empty(&q->unrung)))
 		ring_peers(q);
 }
@@ -66,9 +67,34 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 	if (c->posted == before)
 		return 0;
 	gantry_note_posted(q, w->conn, c->posted - before);
+	if (w->conn == GANTRY_CONN_OWN)
+		gantry_counter_add(&q->stats.own_others, c->posted - before);
 	s->comp[slot].result = w->kept;
 	s->where[slot] = gantry_where_last(w->conn, c);
 	return c->posted - before;
+}
+
+/* The rest of the work of slot `issue` waits. */
+static void
+split_begin(struct gantry_stream *s, const struct gantry_work *w)
+{
+	s->splitting = true;
+	s->old_split = false;
+	s->split = *w;
+}
+
+/*
+ * The CPU carries out work of slot `issue`, as much as it may in this call. True: nothing of it is left.
+ */
+static bool
+carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
+{
+	uint32_t slot = s->issue & s->mask;
+
+	gantry_cpu_carry(q, w);
+	s->comp[slot].zero |= w->finish;
+	s->where[slot] = GANTRY_WHERE_NOWHERE;
+	return gantry_work_is_done(w);
 }
 
 /* Posts more of the split descriptor. True: nothing is left to post. */
@@ -76,9 +102,12 @@ static bool
 split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
 	struct gantry_work *w = &s->split;
-
 	uint8_t state = q->conn[w->conn].state;
 
+	if (w->conn == GANTRY_CONN_NONE) {
+		s->splitting = !carry_by_cpu(q, s, w);
+		return !s->splitting;
+	}
 	if (unlikely(state != GANTRY_CONN_READY)) {
 		/* All that is posted of it is done: else it had been settled or held. */
 		if (gantry_queue_repairs(w->conn) && state != GANTRY_CONN_DOWN)
@@ -141,6 +170,14 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(s, slot, status);
+	} else if (w.conn == GANTRY_CONN_NONE) {
+		if (q->cpu_left == 0)
+			return false;
+		gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_CPU], 1);
+		if (!carry_by_cpu(q, s, &w)) {
+			split_begin(s, &w);
+			return false;
+		}
 	} else if (unlikely(q->conn[w.conn].stream != s)) {
 		/* The peer was opened after the descriptor had been accepted. */
 		slot_settle(s, slot, GANTRY_BAD_PEER);
@@ -148,10 +185,10 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		/* What the queue sets up again may be under repair. */
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
-		s->splitting = !gantry_work_is_done(&w);
-		if (s->splitting) {
-			s->old_split = false;
-			s->split = w;
+		if (w.carrier != GANTRY_CARRIER_USUAL)
+			gantry_counter_add(&q->stats.copies[w.carrier], 1);
+		if (!gantry_work_is_done(&w)) {
+			split_begin(s, &w);
 			return false;
 		}
 	}
@@ -165,12 +202,14 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, bool mmo)
+	uint32_t n, enum gantry_carrier carrier)
 {
 	uint32_t i = 0, k;
 
 	while (i < n) {
-		k = gantry_run(q, s, desc + i, n - i, mmo);
+		k = carrier == GANTRY_CARRIER_CPU
+			    ? gantry_cpu_run(q, s, desc + i, n - i)
+			    : gantry_run(q, s, desc + i, n - i, carrier == GANTRY_CARRIER_MMO);
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))
 				break;
@@ -181,27 +220,115 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	return i;
 }
 
+/* Rules ask how many are in flight: all that the stream has, and the n that are issued now. */
+static void
+count_in_flight(struct gantry_queue *q, const struct gantry_stream *s, uint32_t n)
+{
+	q->choice.in_flight = s->issue + n - gantry_counter_get(&s->tail);
+}
+
 /*
  * issue_burst() for a queue whose own connection does not work: copies wait until it is set up again,
  * or are refused because it is lost. What is in front of a waiting copy goes on.
  */
-static uint32_t
+static __rte_noinline uint32_t
 issue_without_own(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n)
 {
 	uint32_t i;
 
+	count_in_flight(q, s, n);
 	for (i = 0; i < n && issue_any(q, s, &desc[i]); i++)
 		;
 	return i;
 }
 
+static __rte_noinline uint32_t
+issue_by_mmo(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
+{
+	return issue_burst(q, s, desc, n, GANTRY_CARRIER_MMO);
+}
+
+static __rte_noinline uint32_t
+issue_by_rdma(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
+{
+	return issue_burst(q, s, desc, n, GANTRY_CARRIER_RDMA);
+}
+
+/* Plain copies of one WQE that the own connection was given. */
+static uint64_t
+n_plain(const struct gantry_queue *q)
+{
+	return q->conn[GANTRY_CONN_OWN].posted - gantry_counter_get(&q->stats.own_others);
+}
+
+/* issue_by_rdma() where that is not usual: plain copies by the usual carrier alone are not counted. */
 static uint32_t
+issue_by_unusual_rdma(struct gantry_queue *q, struct gantry_stream *s,
+	const struct gantry_desc *desc, uint32_t n)
+{
+	uint64_t before = n_plain(q), plain;
+	uint32_t i = issue_by_rdma(q, s, desc, n);
+
+	plain = n_plain(q) - before;
+	gantry_counter_add(&q->stats.own_others, plain);
+	gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_RDMA], plain);
+	return i;
+}
+
+static uint32_t
+issue_by(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, enum gantry_carrier carrier)
+{
+	if (carrier == GANTRY_CARRIER_CPU)
+		return issue_burst(q, s, desc, n, GANTRY_CARRIER_CPU);
+	if (carrier == GANTRY_CARRIER_MMO)
+		return issue_by_mmo(q, s, desc, n);
+	return carrier == q->choice.usual ? issue_by_rdma(q, s, desc, n)
+					  : issue_by_unusual_rdma(q, s, desc, n);
+}
+
+/* Who carries d, if it is a plain copy. */
+static enum gantry_carrier
+carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
+{
+	return d->op == GANTRY_OP_COPY ? gantry_choice_by_rules(&q->choice, d->len)
+				       : q->choice.usual;
+}
+
+/* issue_burst() for a queue with rules about carriers: neighbours of one carrier are a burst. */
+static __rte_noinline uint32_t
+issue_by_rules(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
+{
+	uint32_t i, run, done;
+
+	count_in_flight(q, s, n);
+	for (i = 0; i < n; i += run) {
+		enum gantry_carrier carrier = carrier_by_rules(q, &desc[i]);
+
+		for (run = 1; i + run < n; run++)
+			if (carrier_by_rules(q, &desc[i + run]) != carrier)
+				break;
+		done = issue_by(q, s, desc + i, run, carrier);
+		if (done < run)
+			return i + done;
+	}
+	return n;
+}
+
+static __rte_always_inline uint32_t
 issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
 	if (unlikely(q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY))
 		return issue_without_own(q, s, desc, n);
-	return q->mmo ? issue_burst(q, s, desc, n, true) : issue_burst(q, s, desc, n, false);
+	if (likely(q->choice.all == GANTRY_CARRIER_MMO))
+		return issue_by_mmo(q, s, desc, n);
+	if (likely(q->choice.all == GANTRY_CARRIER_RDMA))
+		return issue_by_rdma(q, s, desc, n);
+	return issue_by_rules(q, s, desc, n);
 }
 
 /* True: the descriptor of slot `issue`, which waits, was cancelled; it is settled. */
@@ -355,6 +482,7 @@ submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_
 void
 gantry_issue_waiting(struct gantry_queue *q)
 {
+	q->cpu_left = GANTRY_CPU_CALL_LEN;
 	if (unlikely(q->unordered))
 		issue_waiting_unordered(q);
 	else

@@ -33,7 +33,8 @@ mem_access(const struct gantry *g, unsigned int flags)
 	if ((flags & GANTRY_MEM_READ_ONLY) == 0) {
 		access |= HWQ_ACCESS_LOCAL_WRITE;
 		/* For the device, the destination of a loopback copy is remote memory. */
-		if ((flags & GANTRY_MEM_REMOTE_WRITE) != 0 || g->info.copy_path == GANTRY_COPY_RDMA)
+		if ((flags & GANTRY_MEM_REMOTE_WRITE) != 0 ||
+			(g->info.carriers & 1u << GANTRY_CARRIER_RDMA) != 0)
 			access |= HWQ_ACCESS_REMOTE_WRITE;
 	}
 	if ((flags & GANTRY_MEM_RELAXED) != 0)

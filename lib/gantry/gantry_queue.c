@@ -13,6 +13,7 @@
 #include <hwq_event.h>
 
 #include "gantry_alloc.h"
+#include "gantry_cpu.h"
 #include "gantry_dc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
@@ -190,6 +191,9 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
 	if (max_peers > GANTRY_MAX_PEERS)
 		return -EINVAL;
+	ret = gantry_policy_check(&g->info, conf->policy);
+	if (ret != 0)
+		return ret;
 
 	len = sizeof(*q) + (GANTRY_CONN_PEER + max_peers) * sizeof(q->conn[0]);
 	if (conf->socket == 0) {
@@ -209,6 +213,9 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->keys.n = conf->layout_keys != 0 ? conf->layout_keys : DEFAULT_KEYS;
 	q->deadline_tsc = deadline_of(conf);
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
+	q->cpu_left = GANTRY_CPU_CALL_LEN;
+	q->choice.usual = q->mmo ? GANTRY_CARRIER_MMO : GANTRY_CARRIER_RDMA;
+	gantry_choice_set(&q->choice, conf->policy != NULL ? conf->policy : &g->policy);
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = GANTRY_WHERE_NOWHERE + 1;

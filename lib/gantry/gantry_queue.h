@@ -36,6 +36,7 @@
 #include "gantry_counter.h"
 #include "gantry_fill.h"
 #include "gantry_key_cache.h"
+#include "gantry_policy.h"
 #include "gantry_region.h"
 #include "gantry_work.h"
 
@@ -93,7 +94,9 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 struct gantry_queue_stats {
 	gantry_counter bytes;
 	gantry_counter doorbells;
-	gantry_counter wqes;
+	gantry_counter own_wqes;   /* WQEBBs of the own connection */
+	gantry_counter own_others; /* those of them that are not plain copies of one WQE */
+	gantry_counter peer_wqes;
 	gantry_counter cqes;
 	gantry_counter recoveries;
 	gantry_counter recv_posted;
@@ -101,6 +104,8 @@ struct gantry_queue_stats {
 	gantry_counter replays;
 	gantry_counter key_hits;
 	gantry_counter key_misses;
+	/* By carrier, without the plain copies that own_others tells. */
+	gantry_counter copies[GANTRY_CARRIER_MAX];
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
@@ -184,16 +189,18 @@ struct gantry_drain {
 struct gantry_queue {
 	struct gantry_stream stream; /* of all connections; if unordered, of the own one */
 	/* Constant from creation on. */
-	bool mmo;              /* copies go by DMA MMO */
+	bool mmo;              /* its connection to itself can carry out DMA MMO */
 	bool unordered;        /* each connection has a stream of its own */
 	uint8_t replays;       /* how often a descriptor is posted again */
 	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
 	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
 
 	/* Written by the owner. */
-	bool device_lost;     /* the device has failed, and every connection with it */
-	uint32_t empty_polls; /* calls of gantry_poll() that found nothing */
-	uint64_t watch_tsc;   /* when gantry_watch() was called last */
+	bool device_lost;            /* the device has failed, and every connection with it */
+	struct gantry_choice choice; /* who carries copies */
+	uint64_t cpu_left;           /* bytes that the CPU may copy: gantry_cpu.h */
+	uint32_t empty_polls;        /* calls of gantry_poll() that found nothing */
+	uint64_t watch_tsc;          /* when gantry_watch() was called last */
 	/*
 	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
 	 * broken or failing, so that gantry_poll() looks after it, and a fenced descriptor waits for it.

@@ -14,6 +14,7 @@
 #ifndef GANTRY_REGION_TREE_H
 #define GANTRY_REGION_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,13 @@ struct gantry_region {
 	uint32_t read_only;     /* 1: no destination */
 	struct gantry_mem *mem; /* the registration that it is part of */
 };
+
+/* Device memory: the CPU does not copy it. */
+static inline bool
+gantry_region_is_device(const struct gantry_region *r)
+{
+	return r->bias != 0;
+}
 
 /* The tree without regions is NULL. */
 struct gantry_region_node {

@@ -79,6 +79,7 @@ post_until(struct gantry_queue *q, struct gantry_conn *c, uint32_t at, uint32_t 
 		RTE_VERIFY(n_bb != 0);
 		c->posted += n_bb;
 		gantry_note_posted(q, GANTRY_CONN_OWN, n_bb);
+		gantry_counter_add(&q->stats.own_others, n_bb);
 	}
 	return at;
 }
@@ -100,7 +101,7 @@ gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_counter_add(&q->stats.replays, 1);
 	}
 	if (at != 0)
-		gantry_ring(q, c);
+		gantry_ring(q, c, &q->stats.own_wqes);
 	gantry_fill_replayed(q);
 	gantry_keys_replayed(q);
 	q->saved_bb = 0;

@@ -134,6 +134,26 @@ gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d)
 	return status == GANTRY_OK ? check_regions(q, &dst) : status;
 }
 
+static bool
+list_has_device_memory(struct gantry_queue *q, const struct list *l)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (l->sge[i].len != 0 && gantry_region_is_device(gantry_region_lookup(&q->view,
+						  l->sge[i].addr, l->sge[i].len)))
+			return true;
+	return false;
+}
+
+bool
+gantry_sg_has_device_memory(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	struct list src = src_list(d), dst = dst_list(d);
+
+	return list_has_device_memory(q, &src) || list_has_device_memory(q, &dst);
+}
+
 /* Steps over entries without bytes left. The entry that has bytes. */
 static const struct gantry_sge *
 current(uint64_t *at, uint64_t *done)
@@ -166,10 +186,12 @@ gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	to = find(q, piece->dst, len, true);
 	if (from == NULL || to == NULL)
 		return false;
+	if (w->carrier == GANTRY_CARRIER_CPU)
+		return !gantry_region_is_device(from) && !gantry_region_is_device(to);
 	piece->src -= from->bias;
 	piece->dst -= to->bias;
 	piece->src_key = from->lkey;
-	piece->dst_key = q->mmo ? to->lkey : to->rkey;
+	piece->dst_key = w->carrier == GANTRY_CARRIER_MMO ? to->lkey : to->rkey;
 	return true;
 }
 

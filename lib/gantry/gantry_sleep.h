@@ -26,7 +26,7 @@ unsigned int gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const str
  */
 bool gantry_sleep_arm(struct gantry_queue *q, bool recv);
 
-/* How long the owner may sleep at most, milliseconds, or GANTRY_SLEEP_FOR_EVER. */
+/* How long the owner may sleep at most, milliseconds, or GANTRY_SLEEP_FOR_EVER. 0: not at all. */
 int gantry_sleep_limit(const struct gantry_queue *q);
 
 /* Can be read when an event has come: for epoll(7). */

@@ -5,6 +5,7 @@
 void
 gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 {
+	uint64_t own, others;
 	unsigned int i;
 
 	const gantry_counter *completed = q->unordered ? &q->any_order.completed : &q->stream.tail;
@@ -16,7 +17,13 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->submitted = gantry_counter_get(submitted);
 	stats->bytes = gantry_counter_get(&q->stats.bytes);
 	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
-	stats->wqes = gantry_counter_get(&q->stats.wqes);
+	own = gantry_counter_get(&q->stats.own_wqes);
+	others = gantry_counter_get(&q->stats.own_others);
+	stats->wqes = own + gantry_counter_get(&q->stats.peer_wqes);
+	for (i = 0; i < GANTRY_CARRIER_MAX; i++)
+		stats->copies[i] = gantry_counter_get(&q->stats.copies[i]);
+	/* WQEs are counted here when their doorbell is rung, and the others when they are written. */
+	stats->copies[q->choice.usual] += own > others ? own - others : 0;
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
 	/* As with `completed`: never more than recv_posted. */
 	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
@@ -36,6 +43,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_OK] = "ok",
 		[GANTRY_BAD_OP] = "unknown operation",
 		[GANTRY_BAD_FIELD] = "unused field not zero",
+		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
 		[GANTRY_BAD_ADDRESS] = "address zero or not aligned",

@@ -45,11 +45,11 @@ next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w,
 	return true;
 }
 
-/* What carries copies to the own connection. */
+/* The WQEs of a copy on the own connection. */
 static uint8_t
-copy_kind(const struct gantry_queue *q)
+copy_kind(const struct gantry_work *w)
 {
-	return q->mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
+	return w->carrier == GANTRY_CARRIER_MMO ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
 }
 
 /* A COPY_SG: the bytes up to the next end of an entry. */
@@ -64,7 +64,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 		w->done = true;
 		return false;
 	}
-	if (!gantry_work_put(c, &piece, copy_kind(q), piece.len))
+	if (!gantry_work_put(c, &piece, copy_kind(w), piece.len))
 		return false;
 	gantry_sg_advance(w, piece.len);
 	w->done = w->len == 0;
@@ -82,7 +82,7 @@ next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	if (buffer == 0)
 		return false;
 	piece.src = buffer + w->src;
-	if (!gantry_work_put(c, &piece, copy_kind(q), len))
+	if (!gantry_work_put(c, &piece, copy_kind(w), len))
 		return false;
 	gantry_fill_used(q, buffer);
 	w->src = (w->src + len) % sizeof(w->arg[0]);

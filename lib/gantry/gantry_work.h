@@ -60,8 +60,9 @@ struct gantry_work {
 	uint64_t kept;
 	uint32_t src_key;
 	uint32_t dst_key;
-	uint16_t conn;   /* index in gantry_queue::conn */
+	uint16_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: the CPU carries it */
 	uint8_t kind;    /* enum gantry_work_kind */
+	uint8_t carrier; /* enum gantry_carrier: of a copy; else GANTRY_CARRIER_USUAL */
 	bool done;       /* every WQE is written */
 	bool solicited;  /* GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */

@@ -28,6 +28,7 @@ enum {
 	SRC_LAYOUT = 1 << 17,   /* src may be a layout */
 	DST_LAYOUT = 1 << 18,   /* dst may be a layout */
 	NEEDS_LAYOUT = 1 << 19, /* ... and must be one */
+	CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, says who carries it */
 
 	/* What several rows have. */
 	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
@@ -40,12 +41,13 @@ enum {
 /* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
 static const struct op_rule {
 	uint32_t uses;
-	uint8_t kind; /* enum gantry_work_kind; of COPY, the queue decides */
+	uint8_t kind; /* enum gantry_work_kind; of COPY, the carrier decides */
 } rules[GANTRY_OP_MAX] = {
 	[GANTRY_OP_NOP] = {IS_OP},
-	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST},
-	[GANTRY_OP_COPY_SG] = {COPIES | USES_ARG0 | LISTS, GANTRY_WORK_SG},
-	[GANTRY_OP_FILL] = {IS_OP | USES_DST | USES_LEN | USES_ARG0 | LOCAL_DST, GANTRY_WORK_FILL},
+	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST | CARRIED},
+	[GANTRY_OP_COPY_SG] = {COPIES | USES_ARG0 | LISTS | CARRIED, GANTRY_WORK_SG},
+	[GANTRY_OP_FILL] = {IS_OP | USES_DST | USES_LEN | USES_ARG0 | LOCAL_DST | CARRIED,
+		GANTRY_WORK_FILL},
 	[GANTRY_OP_GATHER] = {COPIES | LOCAL_SRC | LOCAL_DST | SRC_LAYOUT | NEEDS_LAYOUT,
 		GANTRY_WORK_READ},
 	[GANTRY_OP_SCATTER] = {COPIES | LOCAL_SRC | LOCAL_DST | DST_LAYOUT | NEEDS_LAYOUT,
@@ -92,7 +94,8 @@ is_free(uint64_t field, uint32_t uses, uint32_t use)
 static bool
 unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 {
-	uint32_t flags = GANTRY_DESC_FENCE | ((uses & SOLICITS) != 0 ? GANTRY_DESC_SOLICITED : 0);
+	uint32_t flags = GANTRY_DESC_FENCE | ((uses & SOLICITS) != 0 ? GANTRY_DESC_SOLICITED : 0) |
+			 ((uses & CARRIED) != 0 ? GANTRY_DESC_BY_ANY : 0);
 
 	if ((uses & MAY_BE_EMPTY) != 0 && d->len == 0)
 		uses &= ~(USES_SRC | USES_DST | USES_KEY | SRC_LAYOUT);
@@ -220,41 +223,79 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return gantry_queue_conn_to(q, d->peer);
 }
 
-static struct gantry_work
-copy_work(const struct gantry_queue *q, const struct gantry_desc *d,
+/* True: the CPU must not touch memory of the copy, whose memory is registered. */
+static bool
+is_of_device_memory(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst)
 {
-	return (struct gantry_work){
+	if ((rule->uses & LISTS) != 0)
+		return gantry_sg_has_device_memory(q, d);
+	return (src != NULL && gantry_region_is_device(src)) || gantry_region_is_device(dst);
+}
+
+/*
+ * Who carries a copy whose memory is registered. Rules give device memory to the usual carrier instead
+ * of the CPU. GANTRY_CARRIER_MAX: the flags ask for what is not possible.
+ */
+static enum gantry_carrier
+find_carrier(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+	const struct gantry_region *src, const struct gantry_region *dst)
+{
+	enum gantry_carrier carrier = gantry_choice_of(&q->choice, d);
+
+	if (carrier == GANTRY_CARRIER_CPU && is_of_device_memory(q, d, rule, src, dst))
+		return (d->flags & GANTRY_DESC_BY_CPU) != 0 ? GANTRY_CARRIER_MAX : q->choice.usual;
+	if (carrier == GANTRY_CARRIER_MAX || (q->g->info.carriers & 1u << carrier) == 0)
+		return GANTRY_CARRIER_MAX;
+	return carrier;
+}
+
+/* The work of a COPY, COPY_SG or FILL. dst and src are NULL where the operation has none or a list. */
+static enum gantry_status
+copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
+{
+	enum gantry_status status = GANTRY_OK;
+	enum gantry_carrier carrier;
+	bool mmo;
+
+	if ((rule->uses & LISTS) != 0)
+		status = gantry_sg_check(q, d);
+	if (status != GANTRY_OK)
+		return status;
+	carrier = find_carrier(q, d, rule, src, dst);
+	if (carrier == GANTRY_CARRIER_MAX)
+		return GANTRY_BAD_CARRIER;
+	mmo = carrier == GANTRY_CARRIER_MMO;
+	*w = (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
-		.src_key = src->lkey,
+		/* Of lists, arg[] is how much of their first entries is done. */
+		.arg[0] = d->op == GANTRY_OP_FILL ? d->arg[0] : 0,
+		.src_key = src == NULL ? 0 : src->lkey,
 		/* A loopback write names its destination by a remote key. */
-		.dst_key = q->mmo ? dst->lkey : dst->rkey,
+		.dst_key = dst == NULL ? 0
+			   : mmo       ? dst->lkey
+				       : dst->rkey,
 		.conn = GANTRY_CONN_OWN,
-		.kind = q->mmo ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE,
+		.kind = d->op != GANTRY_OP_COPY ? rule->kind
+			: mmo                   ? GANTRY_WORK_MEMCPY
+						: GANTRY_WORK_WRITE,
+		.carrier = carrier,
 	};
-}
-
-/* The work of what the own connection carries beside copies. */
-static enum gantry_status
-own_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
-	const struct gantry_region *dst, struct gantry_work *w)
-{
-	*w = (struct gantry_work){.len = d->len, .conn = GANTRY_CONN_OWN, .kind = rule->kind};
-	if ((rule->uses & LISTS) != 0) {
-		enum gantry_status status = gantry_sg_check(q, d);
-
-		w->src = d->src;
-		w->dst = d->dst;
-		return status == GANTRY_OK ? GANTRY_TO_HARDWARE : status;
+	if (carrier == GANTRY_CARRIER_CPU) {
+		w->conn = GANTRY_CONN_NONE;
+		return GANTRY_TO_HARDWARE;
 	}
-	w->dst = d->dst;
-	w->dst_key = q->mmo ? dst->lkey : dst->rkey;
-	w->arg[0] = d->arg[0];
-	if (gantry_fill_init(q) != 0)
-		return GANTRY_NO_RESOURCES;
-	w->src_key = q->fill.mr.lkey;
+	status = check_conn(q, GANTRY_CONN_OWN, d, rule);
+	if (status != GANTRY_OK)
+		return status;
+	if (d->op == GANTRY_OP_FILL) {
+		if (gantry_fill_init(q) != 0)
+			return GANTRY_NO_RESOURCES;
+		w->src_key = q->fill.mr.lkey;
+	}
 	return GANTRY_TO_HARDWARE;
 }
 
@@ -375,16 +416,12 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		if (dst->read_only)
 			return GANTRY_READ_ONLY;
 	}
+	if ((rule->uses & CARRIED) != 0)
+		return copy_work(q, d, rule, src, dst, w);
 	conn = find_conn(q, d, rule->uses);
 	status = check_conn(q, conn, d, rule);
 	if (status != GANTRY_OK)
 		return status;
-	if (d->op == GANTRY_OP_COPY) {
-		*w = copy_work(q, d, src, dst);
-		return GANTRY_TO_HARDWARE;
-	}
-	if ((rule->uses & USES_PEER) == 0)
-		return own_work(q, d, rule, dst, w);
 	*w = (struct gantry_work){
 		.src = d->src,
 		.dst = d->dst,

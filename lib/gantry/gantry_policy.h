@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who carries a copy: a queue's policy, as its owner uses it. */
+#ifndef GANTRY_POLICY_H
+#define GANTRY_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gantry.h"
+
+#define GANTRY_DESC_BY_ANY (GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_MMO | GANTRY_DESC_BY_RDMA)
+
+struct gantry_choice {
+	struct gantry_policy policy; /* as it was set */
+	uint32_t in_flight; /* of the call that issues now; counted only if there are rules */
+	/* enum gantry_carrier of all copies without flags; GANTRY_CARRIER_MAX: the rules say */
+	uint8_t all;
+	uint8_t usual; /* constant */
+};
+
+/* 0; -EINVAL or -EOPNOTSUPP, and the log says why: gantry_policy_set(). NULL: 0. */
+int gantry_policy_check(const struct gantry_info *info, const struct gantry_policy *policy);
+
+/* Takes a policy that was checked, or NULL. Owner. */
+void gantry_choice_set(struct gantry_choice *c, const struct gantry_policy *policy);
+
+/* The carrier of a copy without flags. */
+static inline enum gantry_carrier
+gantry_choice_by_rules(const struct gantry_choice *c, uint64_t len)
+{
+	const struct gantry_policy_rule *rule = c->policy.rule, *end = rule + c->policy.n;
+	enum gantry_carrier carrier = GANTRY_CARRIER_USUAL;
+
+	for (; rule != end; rule++) {
+		if (len <= rule->max_len && c->in_flight <= rule->max_in_flight) {
+			carrier = rule->carrier;
+			break;
+		}
+	}
+	return carrier == GANTRY_CARRIER_USUAL ? c->usual : carrier;
+}
+
+/* The carrier that a descriptor asks for. GANTRY_CARRIER_MAX: for more than one. */
+static inline enum gantry_carrier
+gantry_choice_of(const struct gantry_choice *c, const struct gantry_desc *d)
+{
+	switch (d->flags & GANTRY_DESC_BY_ANY) {
+	case 0:
+		return gantry_choice_by_rules(c, d->len);
+	case GANTRY_DESC_BY_CPU:
+		return GANTRY_CARRIER_CPU;
+	case GANTRY_DESC_BY_MMO:
+		return GANTRY_CARRIER_MMO;
+	case GANTRY_DESC_BY_RDMA:
+		return GANTRY_CARRIER_RDMA;
+	default:
+		return GANTRY_CARRIER_MAX;
+	}
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The policy of a queue: gantry_policy_set(), gantry_policy_get(). */
+#include "gantry_engine.h"
+#include "gantry_policy.h"
+#include "gantry_queue.h"
+#include "gantry_worker.h"
+
+struct step {
+	struct gantry_queue *q;
+	const struct gantry_policy *policy;
+};
+
+/* Carried out by the queue's owner. */
+static int
+step_set(void *arg)
+{
+	const struct step *step = arg;
+
+	gantry_choice_set(&step->q->choice, step->policy);
+	return 0;
+}
+
+int
+gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy)
+{
+	struct step step = {q, policy};
+	int ret = gantry_policy_check(&q->g->info, policy);
+
+	if (ret != 0)
+		return ret;
+	return q->worker != NULL ? gantry_worker_call(q->worker, step_set, &step) : step_set(&step);
+}
+
+void
+gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy)
+{
+	/* The thread that calls is the one that sets. */
+	*policy = q->choice.policy;
+}
