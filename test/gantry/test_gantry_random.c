@@ -74,10 +74,11 @@ side_open(unsigned int i)
 static void
 life_open(void)
 {
+	const struct gantry_conf conf = {.rdma_copies = true};
 	struct gantry_info info;
 	unsigned int i;
 
-	CHECK_EQ(gantry_create(NULL, &run.g), 0);
+	CHECK_EQ(gantry_create(&conf, &run.g), 0);
 	replay_begin();
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	gantry_info_get(run.g, &info);
@@ -85,6 +86,7 @@ life_open(void)
 	for (i = 0; i < run.n_sides; i++) {
 		side_open(i);
 		run.side[i].model.max_msg_len = info.max_msg_len;
+		run.side[i].model.carriers = info.carriers;
 	}
 	world_open();
 	/* Each queue to itself, and in pairs. */

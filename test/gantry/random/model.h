@@ -71,6 +71,7 @@ struct model {
 	struct model_peer peer[MODEL_PEERS];
 	const struct model_layout *layout; /* MODEL_LAYOUTS of them */
 	uint64_t max_msg_len;
+	uint32_t carriers; /* gantry_info::carriers */
 };
 
 /* What the rules say of a descriptor. */

@@ -23,6 +23,7 @@ enum {
 	MESSAGE = 1 << 11, /* it takes a receive: it may be solicited */
 	LAYOUT = 1 << 12,  /* one local side may be a layout */
 	COPIES = 1 << 13,  /* a copy: its sides must not overlap */
+	CARRIED = 1 << 14, /* a flag may say who carries it */
 	REMOTE = LEN | PEER | KEY,
 	SENDS = LOCAL_SRC | LEN | PEER | EMPTY | MESSAGE | LAYOUT,
 	ATOMICS = DST | REMOTE | ARG0,
@@ -37,11 +38,11 @@ enum {
 		MODEL_BIT(GANTRY_BAD_ADDRESS) | MODEL_BIT(GANTRY_BAD_LAYOUT))
 
 static const uint32_t uses[GANTRY_OP_MAX] = {
-	[GANTRY_OP_COPY] = LOCAL_SRC | LOCAL_DST | LEN | COPIES,
+	[GANTRY_OP_COPY] = LOCAL_SRC | LOCAL_DST | LEN | COPIES | CARRIED,
 	[GANTRY_OP_WRITE] = LOCAL_SRC | DST | REMOTE | LAYOUT,
 	[GANTRY_OP_READ] = SRC | LOCAL_DST | REMOTE | LAYOUT,
-	[GANTRY_OP_COPY_SG] = SRC | DST | LEN | ARG0 | COPIES,
-	[GANTRY_OP_FILL] = LOCAL_DST | LEN | ARG0,
+	[GANTRY_OP_COPY_SG] = SRC | DST | LEN | ARG0 | COPIES | CARRIED,
+	[GANTRY_OP_FILL] = LOCAL_DST | LEN | ARG0 | CARRIED,
 	[GANTRY_OP_GATHER] = LOCAL_SRC | LOCAL_DST | LEN | LAYOUT | COPIES,
 	[GANTRY_OP_SCATTER] = LOCAL_SRC | LOCAL_DST | LEN | LAYOUT | COPIES,
 	[GANTRY_OP_WRITE_IMM] = LOCAL_SRC | DST | REMOTE | IMM | EMPTY | MESSAGE | LAYOUT,
@@ -107,11 +108,30 @@ is_atomic(uint8_t op)
 	return op == GANTRY_OP_COMPARE_SWAP || op == GANTRY_OP_FETCH_ADD;
 }
 
+#define BY_ANY (GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_MMO | GANTRY_DESC_BY_RDMA)
+
+/* At most one carrier, and one that the engine has. */
+static void
+check_carrier(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
+{
+	uint32_t by = d->flags & BY_ANY, possible = 0;
+
+	if ((m->carriers & 1u << GANTRY_CARRIER_CPU) != 0)
+		possible |= GANTRY_DESC_BY_CPU;
+	if ((m->carriers & 1u << GANTRY_CARRIER_MMO) != 0)
+		possible |= GANTRY_DESC_BY_MMO;
+	if ((m->carriers & 1u << GANTRY_CARRIER_RDMA) != 0)
+		possible |= GANTRY_DESC_BY_RDMA;
+	if ((by & ~possible) != 0 || (by & (by - 1)) != 0)
+		v->broken |= MODEL_BIT(GANTRY_BAD_CARRIER);
+}
+
 /* Fields that the operation does not use must be zero. */
 static void
 check_fields(const struct gantry_desc *d, uint32_t use, struct model_verdict *v)
 {
-	uint16_t flags = GANTRY_DESC_FENCE | ((use & MESSAGE) != 0 ? GANTRY_DESC_SOLICITED : 0);
+	uint16_t flags = GANTRY_DESC_FENCE | ((use & MESSAGE) != 0 ? GANTRY_DESC_SOLICITED : 0) |
+			 ((use & CARRIED) != 0 ? BY_ANY : 0);
 	bool wrong = d->zero != 0 || (d->flags & ~flags) != 0;
 
 	if ((use & EMPTY) != 0 && d->len == 0) {
@@ -297,6 +317,8 @@ model_refusals(const struct model *m, const struct gantry_desc *d)
 		check_len(m, d, use, &v);
 		check_addr(d, use, &v);
 	}
+	if ((use & CARRIED) != 0)
+		check_carrier(m, d, &v);
 	if (model_is_to_peer(d))
 		check_peer(m, d, &v);
 	if (d->op == GANTRY_OP_RAW) {

@@ -7,11 +7,12 @@
 
 /* Statuses with which nothing of the descriptor was carried out. */
 #define NOT_RUN                                                                                    \
-	(MODEL_BIT(GANTRY_BAD_OP) | MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LAYOUT) |   \
-		MODEL_BIT(GANTRY_BAD_LENGTH) | MODEL_BIT(GANTRY_BAD_ADDRESS) |                     \
-		MODEL_BIT(GANTRY_OVERLAP) | MODEL_BIT(GANTRY_NOT_REGISTERED) |                     \
-		MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_READ_ONLY) |                     \
-		MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_CANCELLED))
+	(MODEL_BIT(GANTRY_BAD_OP) | MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_CARRIER) |  \
+		MODEL_BIT(GANTRY_BAD_LAYOUT) | MODEL_BIT(GANTRY_BAD_LENGTH) |                      \
+		MODEL_BIT(GANTRY_BAD_ADDRESS) | MODEL_BIT(GANTRY_OVERLAP) |                        \
+		MODEL_BIT(GANTRY_NOT_REGISTERED) | MODEL_BIT(GANTRY_NO_RESOURCES) |                \
+		MODEL_BIT(GANTRY_READ_ONLY) | MODEL_BIT(GANTRY_BAD_PEER) |                         \
+		MODEL_BIT(GANTRY_CANCELLED))
 /* What may befall a descriptor to a peer because of another one. */
 #define BEHIND                                                                                     \
 	(MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_QP_EVENT) |     \

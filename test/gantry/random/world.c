@@ -182,6 +182,25 @@ layout_change(unsigned int i)
 	CHECK_EQ(gantry_layout_destroy(run.g, l->id), 0);
 }
 
+/* ------------------------------------------------------------------ carriers */
+
+/* Other rules about who carries copies, any of those that are possible. */
+static void
+policy_change(struct side *s)
+{
+	struct gantry_policy p = {.n = chance(5)};
+	uint32_t i;
+
+	for (i = 0; i < p.n; i++) {
+		p.rule[i].max_len = UINT64_C(1) << chance(18);
+		p.rule[i].max_in_flight = 1u << chance(10);
+		do
+			p.rule[i].carrier = chance(GANTRY_CARRIER_MAX);
+		while ((s->model.carriers & 1u << p.rule[i].carrier) == 0);
+	}
+	CHECK_EQ(gantry_policy_set(s->q, &p), 0);
+}
+
 /* ------------------------------------------------------------------ all */
 
 void
@@ -217,7 +236,10 @@ world_change(void)
 {
 	struct side *s = &run.side[chance(run.n_sides)];
 
-	switch (chance(8)) {
+	switch (chance(9)) {
+	case 8:
+		policy_change(s);
+		break;
 	case 0:
 	case 1:
 		if (s->mem[GUEST] == NULL)
