@@ -201,6 +201,24 @@ play_round(void)
 		side_judge(&run.side[i]);
 }
 
+/* The device fails while it has work. All of it comes back, and everything can be ended. */
+static void
+lose_device(void)
+{
+	unsigned int turns = 4 + chance(8), i;
+
+	run.rounds++;
+	fault_lose_device();
+	for (i = 0; i < run.n_sides; i++)
+		side_draw(&run.side[i], WINDOW);
+	drain();
+	for (i = 0; i < turns; i++)
+		turn(true);
+	drain();
+	for (i = 0; i < run.n_sides; i++)
+		side_judge(&run.side[i]);
+}
+
 /* ------------------------------------------------------------------ the whole run */
 
 /* Descriptors of all lives. */
@@ -221,7 +239,13 @@ play_life(unsigned int rounds, uint64_t goal)
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
 	}
+	if (chance(3) == 0)
+		lose_device();
+	for (n_made = before, i = 0; i < run.n_sides; i++)
+		n_made += run.side[i].made;
 	life_close();
+	softhca_faults_clear();
+	fault_clear();
 	for (i = 0; i < run.n_sides; i++)
 		digest = digest * 31 + run.side[i].digest;
 	return digest;

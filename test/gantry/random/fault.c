@@ -169,6 +169,14 @@ fault_arm(bool plain)
 }
 
 void
+fault_lose_device(void)
+{
+	run.hazards.fatal = true;
+	allow(BIT(GANTRY_DEVICE_LOST), BIT(GANTRY_DEVICE_LOST));
+	arm("device_fatal op=%u", 1 + (unsigned int)chance(200));
+}
+
+void
 fault_clear(void)
 {
 	run.hazards = (struct hazards){0};

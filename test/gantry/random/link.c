@@ -356,6 +356,8 @@ judge_receive(struct side *s, const struct gantry_recv_comp *c)
 	if (run.hazards.recv || run.hazards.peer != 0 || e->link->hurt)
 		may |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_LOCAL_ERROR) |
 		       MODEL_BIT(GANTRY_BAD_PEER);
+	if (run.hazards.fatal)
+		may |= MODEL_BIT(GANTRY_DEVICE_LOST);
 	if (c->peer != e->peer || c->zero != 0 || c->zero2 != 0 ||
 		(may & MODEL_BIT(c->status)) == 0)
 		side_fail(s, NULL, "receive %llu of peer %u: [%s], syndrome 0x%02x",

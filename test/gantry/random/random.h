@@ -124,6 +124,7 @@ struct hazards {
 	bool recv;   /* receives may fail */
 	bool lost;   /* completions of receives may be lost */
 	bool refuse; /* calls may be refused */
+	bool fatal;  /* the device fails */
 };
 
 #define MAX_SIDES 4
@@ -197,6 +198,8 @@ struct end *side_end(struct side *s, uint16_t peer);
 
 /* Arms a fault. plain: one whose effect depends on neither time nor events. */
 void fault_arm(bool plain);
+/* The device will fail: the round is the last one of its life. */
+void fault_lose_device(void);
 /* The round is over, and what its faults did is mended. */
 void fault_clear(void);
 

@@ -292,6 +292,8 @@ allowed(const struct record *r)
 	/* Its connection may be down, and that is not known here yet. */
 	if (r->end != NULL && (r->end->link->hurt || run.hazards.peer != 0))
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
+	if (run.hazards.fatal && r->desc.op != GANTRY_OP_NOP)
+		a |= MODEL_BIT(GANTRY_DEVICE_LOST);
 	if (!r->may_run)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)
@@ -333,7 +335,7 @@ settle(struct side *s)
 	for (; s->settled < s->put && record_of(s, s->settled)->done; s->settled++) {
 		const struct record *r = record_of(s, s->settled);
 		bool sure = r->status == GANTRY_OK;
-		bool ran = (NOT_RUN & MODEL_BIT(r->status)) == 0;
+		bool ran = r->may_run && (NOT_RUN & MODEL_BIT(r->status)) == 0;
 
 		if (r->is_message)
 			end_sent(r->end, r, ran && !r->is_refused_there, sure);
