@@ -18,7 +18,7 @@
 
 #include "prompt.h"
 #include "job.h"
-#include "wake.h"
+#include "latency.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -230,7 +230,7 @@ run_app(struct app *app)
 	char reason[64];
 
 	if (app->opt.wake_up != 0) {
-		app->failed = wake_run(&app->opt) != 0;
+		app->failed = latency_run(&app->opt) != 0;
 	} else if (app->opt.interactive) {
 		if (prompt_run(app) != 0)
 			app->failed = true;

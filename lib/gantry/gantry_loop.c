@@ -113,6 +113,8 @@ turn(struct gantry_loop *l)
 		if (unlikely((ask & GANTRY_ASK_CALL) != 0))
 			gantry_worker_answer(w);
 		busy |= gantry_worker_turn(w, stop);
+		if (unlikely(w->recv_in != NULL))
+			busy |= gantry_worker_recv_turn(w, stop);
 		if (unlikely(stop) && gantry_in_flight(w->q) == 0) {
 			*p = w->next_in_loop;
 			leave(l, w);
@@ -146,7 +148,7 @@ arm(struct gantry_loop *l)
 	const struct gantry_worker *w;
 
 	for (w = l->run; w != NULL; w = w->next_in_loop)
-		if (!gantry_sleep_arm(w->q, gantry_worker_recv_has_room(w)))
+		if (!gantry_sleep_arm(w->q, w->recv_room))
 			return false;
 	return true;
 }
@@ -183,7 +185,7 @@ monitor_until_write(struct gantry_loop *l)
 	int ms;
 
 	for (w = l->run; w != NULL; w = w->next_in_loop)
-		n += gantry_sleep_cqs(w->q, gantry_worker_recv_has_room(w), &cq);
+		n += gantry_sleep_cqs(w->q, w->recv_room, &cq);
 	if (n > 1) {
 		sched_yield();
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker's turn: descriptors from ring to queue, completions from queue to ring. */
-#include "gantry_worker_recv.h"
+#include "gantry_worker.h"
 
 #include <sched.h>
 
@@ -76,8 +76,6 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 	/* What is deferred after that has others of its connection in flight. */
 	if (unlikely(w->defer != NULL))
 		n += gantry_defer_retry(w->defer);
-	if (unlikely(w->recv_in != NULL))
-		n += gantry_worker_recv_turn(w, stop);
 	return n + (stop ? 0 : take(w)) != 0;
 }
 

@@ -29,7 +29,8 @@ struct gantry_worker {
 	enum gantry_producers producers;
 	enum gantry_idle idle;
 	uint32_t burst;
-	uint32_t room; /* of `out`, when give() last looked: since then it can only have grown */
+	uint32_t room;  /* of `out`, when give() last looked: since then it can only have grown */
+	bool recv_room; /* the same of `recv_out`: there is some */
 	_Atomic uint32_t ask; /* GANTRY_ASK_*: what the control thread wants of the lcore */
 	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
 	atomic_bool running;

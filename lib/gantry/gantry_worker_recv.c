@@ -9,21 +9,22 @@
 /* Receives, or their completions, that are moved at a time. */
 #define BURST 32
 
-/* Moves completions to the ring. Returns how many. */
+/* Moves completions to the ring, and notes if there is room left. Returns how many. */
 static uint32_t
 give(struct gantry_worker *w)
 {
 	struct rte_ring_zc_data zc;
-	uint32_t n, given;
+	uint32_t n, left = 0, given = 0;
 
 	n = rte_ring_enqueue_zc_burst_elem_start(w->recv_out, sizeof(struct gantry_recv_comp),
-		BURST, &zc, NULL);
-	if (n == 0)
-		return 0;
-	given = gantry_recv_poll(w->q, zc.ptr1, zc.n1);
-	if (given == zc.n1 && n > zc.n1)
-		given += gantry_recv_poll(w->q, zc.ptr2, n - zc.n1);
-	rte_ring_enqueue_zc_elem_finish(w->recv_out, given);
+		BURST, &zc, &left);
+	if (n != 0) {
+		given = gantry_recv_poll(w->q, zc.ptr1, zc.n1);
+		if (given == zc.n1 && n > zc.n1)
+			given += gantry_recv_poll(w->q, zc.ptr2, n - zc.n1);
+		rte_ring_enqueue_zc_elem_finish(w->recv_out, given);
+	}
+	w->recv_room = left + n - given != 0;
 	return given;
 }
 
@@ -86,16 +87,10 @@ take(struct gantry_worker *w)
 	return taken;
 }
 
-uint32_t
+bool
 gantry_worker_recv_turn(struct gantry_worker *w, bool stop)
 {
 	uint32_t given = give(w);
 
-	return given + (stop ? 0 : take(w));
-}
-
-bool
-gantry_worker_recv_has_room(const struct gantry_worker *w)
-{
-	return w->recv_out != NULL && !rte_ring_full(w->recv_out);
+	return given + (stop ? 0 : take(w)) != 0;
 }

@@ -17,12 +17,9 @@ struct gantry_ring_recv {
 };
 
 /*
- * Moves completions to recv_out and, unless `stop`, receives from recv_in to the queue. Returns how
- * many it moved. The lcore.
+ * Moves completions to recv_out and, unless `stop`, receives from recv_in to the queue. Returns false
+ * if there was nothing to move. Only for a worker with these rings. The lcore.
  */
-uint32_t gantry_worker_recv_turn(struct gantry_worker *w, bool stop);
-
-/* True: completions of receives have room in recv_out. The lcore. */
-bool gantry_worker_recv_has_room(const struct gantry_worker *w);
+bool gantry_worker_recv_turn(struct gantry_worker *w, bool stop);
 
 #endif

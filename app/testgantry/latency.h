@@ -3,12 +3,12 @@
  * @file
  * Measures how soon a worker that has had nothing to do carries out a copy, in each way of waiting.
  */
-#ifndef TESTGANTRY_WAKE_H
-#define TESTGANTRY_WAKE_H
+#ifndef TESTGANTRY_LATENCY_H
+#define TESTGANTRY_LATENCY_H
 
 #include "options.h"
 
 /** Measures opt->wake_up copies in each way, and prints a table. Main lcore. 0, or -1 with the error printed. */
-int wake_run(const struct options *o);
+int latency_run(const struct options *o);
 
 #endif

@@ -3,7 +3,7 @@
  * @file
  * One copy after each pause: how long from handing it over to its completion.
  */
-#include "wake.h"
+#include "latency.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -165,7 +165,7 @@ measure_all(struct wake *w)
 }
 
 int
-wake_run(const struct options *o)
+latency_run(const struct options *o)
 {
 	struct wake w = {.opt = o};
 	int rc = set_up(&w);
