@@ -412,9 +412,18 @@ struct gantry_queue_conf {
 	 * retries of a peer take, and than a SEND may wait for the peer's receive
 	 */
 	uint32_t deadline_ms;
+	/**
+	 * GANTRY_PREPARE_*: what the queue has from its creation on. What is not named here is made by
+	 * the first descriptor that needs it, in the call of its owner; that call registers memory or
+	 * creates keys, which takes a system call or more. A queue that never uses it has no cost
+	 */
+	uint32_t prepare;
 	/** Read during the call: as gantry_policy_set(). NULL: the engine's, gantry_conf::policy */
 	const struct gantry_policy *policy;
 };
+
+#define GANTRY_PREPARE_FILL    (1u << 0) /**< 128 KiB of registered memory, for FILLs */
+#define GANTRY_PREPARE_LAYOUTS (1u << 1) /**< layout_keys keys, for descriptors with a layout */
 
 /** gantry_queue_conf::deadline_ms: no connection is ever stuck. */
 #define GANTRY_NO_DEADLINE UINT32_MAX
@@ -425,8 +434,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range; an error of
- *   gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range, or prepare has an
+ *   unknown bit; an error of gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);

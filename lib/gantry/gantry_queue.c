@@ -125,6 +125,19 @@ own_open(struct gantry_queue *q)
 	return 0;
 }
 
+/* Makes what GANTRY_PREPARE_* bits name. After an error, the pattern buffers may be there. */
+static int
+prepare(struct gantry_queue *q, uint32_t what)
+{
+	int ret = 0;
+
+	if ((what & GANTRY_PREPARE_FILL) != 0)
+		ret = gantry_fill_init(q);
+	if (ret == 0 && (what & GANTRY_PREPARE_LAYOUTS) != 0)
+		ret = gantry_keys_init(q);
+	return ret;
+}
+
 static uint8_t
 replays_of(const struct gantry_queue_conf *conf)
 {
@@ -186,6 +199,8 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 		return -EINVAL;
 	if (conf->layout_keys > GANTRY_MAX_KEYS)
 		return -EINVAL;
+	if ((conf->prepare & ~(GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS)) != 0)
+		return -EINVAL;
 	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
@@ -240,10 +255,17 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = own_open(q);
 	if (ret != 0)
 		goto destroy_channel;
+	ret = prepare(q, conf->prepare);
+	if (ret != 0)
+		goto close_own;
 	TAILQ_INSERT_TAIL(&g->queues, q, next);
 	*out = q;
 	return 0;
 
+close_own:
+	gantry_fill_fini(&q->fill);
+	gantry_free(q->saved);
+	gantry_conn_close(&q->conn[GANTRY_CONN_OWN]);
 destroy_channel:
 	if (q->channel != NULL)
 		hwq_channel_destroy(q->channel);

@@ -3,10 +3,13 @@
  * Lists and fills, compared with loops of the CPU: random lists of all shapes, every refusal, fills
  * of every length, more patterns than buffers, split work, and recovery.
  */
+#include <errno.h>
 #include <string.h>
 
 #include <rte_common.h>
 #include <rte_log.h>
+
+#include <softhca.h>
 
 #include "gantry_env.h"
 #include "gantry_engine.h"
@@ -386,7 +389,52 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	env_unmap(broken, 4096);
 }
 
+/* The device registers no memory and makes no keys any more when the first descriptor needs them. */
+static void
+what_is_prepared_is_there_from_the_beginning(void)
+{
+	struct gantry_queue_conf conf = {.depth = 8};
+	const struct gantry_block block = {.offset = 8, .len = 16};
+	const struct gantry_layout_conf layout = {.block = &block, .n = 1};
+	static const char *const calls[] = {"reg_mr", "create_mkey"};
+	struct gantry_desc first[2] = {fill(dst, 64, 5), env_copy(src, dst + 4096, 16)};
+	struct gantry_queue *q;
+	char line[64];
+	uint32_t i;
+
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	first[1].op = GANTRY_OP_GATHER;
+	CHECK_EQ(gantry_layout_create(g, &layout, &first[1].layout), 0);
+	reset(30);
+	for (i = 0; i < RTE_DIM(calls); i++) {
+		snprintf(line, sizeof(line), "refuse call=%s errno=12", calls[i]);
+		conf.prepare = 0;
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(env_do_one(q, first[i]), GANTRY_NO_RESOURCES);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(env_do_one(q, first[i]), GANTRY_OK);
+		env_queue_done(q);
+
+		conf.prepare = GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS;
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), -ENOMEM);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(env_do_one(q, first[i]), GANTRY_OK);
+		CHECK_EQ(softhca_faults_left(), 1);
+		softhca_faults_clear();
+		env_queue_done(q);
+	}
+	conf.prepare = 4;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+	CHECK_EQ(gantry_layout_destroy(g, first[1].layout), 0);
+}
+
 static const struct check_case cases[] = {
+	{"what is prepared is there from the beginning",
+		what_is_prepared_is_there_from_the_beginning},
 	{"random lists copy what loops of the CPU copy",
 		random_lists_copy_what_loops_of_the_cpu_copy},
 	{"the longest lists of single bytes are copied",
