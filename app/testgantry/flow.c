@@ -23,6 +23,7 @@
 
 #include "feed.h"
 #include "output.h"
+#include "policy.h"
 
 #define OPEN_MAX_FILES 64           /* open at once; each has two file descriptors */
 #define FILL_LEN       (32u << 20)  /* read for one feed in one round; a chunk may be longer */
@@ -52,18 +53,29 @@ struct flow {
 static int
 open_engine(struct flow *f)
 {
-	const struct gantry_conf conf = {
+	struct gantry_policy policy = {0};
+	struct gantry_conf conf = {
 		.device = f->opt->device[0] != '\0' ? f->opt->device : NULL,
 		.copy_path = f->opt->copy_path,
+		.policy = &policy,
 	};
 	const char *device = conf.device != NULL ? conf.device : "an mlx5 device";
-	int rc = gantry_create(&conf, &f->engine);
+	int rc;
 
+	if (f->opt->policy[0] != '\0' && policy_read(f->opt->policy, &policy) != 0)
+		return -1;
+	conf.rdma_copies = policy_names(&policy, GANTRY_CARRIER_RDMA);
+	rc = gantry_create(&conf, &f->engine);
 	if (rc == 0)
 		return 0;
 	if (rc == -ENODEV)
 		error_print("there is no %s; ibv_devices lists what there is",
 			conf.device != NULL ? device : "mlx5 device");
+	else if (rc == -EOPNOTSUPP && policy.n != 0)
+		error_print(
+			"%s cannot follow the policy %s: the log lines above say why; testgantry "
+			"--measure-policy FILE measures one that it can",
+			device, f->opt->policy);
 	else if (rc == -EOPNOTSUPP)
 		error_print("%s lacks what --copy-path %s needs: use --copy-path auto", device,
 			conf.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
@@ -85,6 +97,8 @@ say_engine(const struct flow *f)
 		printf("RDMA write to a peer\n");
 	else if (f->opt->mode == MODE_READ)
 		printf("RDMA read from a peer\n");
+	else if (f->opt->policy[0] != '\0')
+		printf("copies go as %s says\n", f->opt->policy);
 	else if (info.copy_path == GANTRY_COPY_MMO)
 		printf("copies go by DMA MMO, up to %" PRIu64 " bytes a WQE\n", info.max_copy_len);
 	else if (f->opt->copy_path == GANTRY_COPY_AUTO)

@@ -19,6 +19,7 @@
 #include "prompt.h"
 #include "job.h"
 #include "latency.h"
+#include "measure.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -229,7 +230,9 @@ run_app(struct app *app)
 {
 	char reason[64];
 
-	if (app->opt.wake_up != 0) {
+	if (app->opt.measure_policy[0] != '\0') {
+		app->failed = measure_run(&app->opt) != 0;
+	} else if (app->opt.wake_up != 0) {
 		app->failed = latency_run(&app->opt) != 0;
 	} else if (app->opt.interactive) {
 		if (prompt_run(app) != 0)
@@ -253,6 +256,12 @@ wants_eal_help(const struct args *eal)
 	return has_option(eal, help);
 }
 
+static bool
+measures(const struct options *o)
+{
+	return o->wake_up != 0 || o->measure_policy[0] != '\0';
+}
+
 static int
 prepare(struct app *app, const struct args *args)
 {
@@ -265,11 +274,12 @@ prepare(struct app *app, const struct args *args)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
 	/* Plan before EAL starts: errors of the inputs then come before EAL's many lines. */
-	if (app->opt.wake_up != 0 && (app->opt.interactive || app->opt.n_inputs != 0)) {
-		error_print("--wake-up moves no files: leave out -i and the files");
+	if (measures(&app->opt) && (app->opt.interactive || app->opt.n_inputs != 0)) {
+		error_print("%s moves no files: leave out -i and the files",
+			app->opt.wake_up != 0 ? "--wake-up" : "--measure-policy");
 		return -1;
 	}
-	return app->opt.interactive || app->opt.wake_up != 0 ? 0 : job_plan(app);
+	return app->opt.interactive || measures(&app->opt) ? 0 : job_plan(app);
 }
 
 int

@@ -153,6 +153,18 @@ set_device(struct options *o, const char *name, const char *value)
 }
 
 static int
+set_policy(struct options *o, const char *name, const char *value)
+{
+	return parse_text(name, value, o->policy, sizeof(o->policy));
+}
+
+static int
+set_measure_policy(struct options *o, const char *name, const char *value)
+{
+	return parse_text(name, value, o->measure_policy, sizeof(o->measure_policy));
+}
+
+static int
 set_chunk(struct options *o, const char *name, const char *value)
 {
 	return parse_range(name, value, 1, CHUNK_MAX, &o->chunk_len);
@@ -227,6 +239,8 @@ static const struct setting {
 	{"burst", set_burst},
 	{"ring-size", set_ring_size},
 	{"copy-path", set_copy_path},
+	{"policy", set_policy},
+	{"measure-policy", set_measure_policy},
 	{"device", set_device},
 	{"idle", set_idle},
 	{"nb-cores", set_nb_cores},
@@ -383,6 +397,8 @@ options_help(FILE *f)
 		"                       one worker, its queue is connected to itself.\n"
 		"  --copy-path PATH     the way of copies: mmo (the device's DMA engine), rdma (loopback\n"
 		"                       RDMA), or auto (default): mmo where the device has it\n"
+		"  --policy FILE        rules about who carries copies: CPU, mmo or rdma\n"
+		"  --measure-policy FILE  move no files: measure such rules on this machine, write them\n"
 		"  --device NAME        verbs device; default: the first mlx5 device\n"
 		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64 "K;\n"
 		"                       suffixes K, M, G\n"
@@ -444,6 +460,7 @@ options_show(FILE *f, const struct options *o)
 	else
 		fprintf(f, "ring-size     (the engine's default)\n");
 	fprintf(f, "copy-path     %s\n", path_names[o->copy_path]);
+	fprintf(f, "policy        %s\n", o->policy[0] != '\0' ? o->policy : "(none)");
 	fprintf(f, "device        %s\n", o->device[0] != '\0' ? o->device : "(the first)");
 	fprintf(f, "idle          %s\n", idle_names[o->idle]);
 	if (o->nb_cores != 0)

@@ -25,14 +25,16 @@ struct options {
 	char device[64];    /**< empty: the first one */
 	char out[PATH_MAX]; /**< empty: not given */
 	bool parents;
-	uint64_t chunk_len;    /**< bytes that one descriptor moves */
-	uint32_t depth;        /**< chunks in flight for each worker */
-	uint32_t ring_size;    /**< 0: the engine's default */
-	uint32_t burst;        /**< descriptors handed to a worker at a time */
-	enum gantry_idle idle; /**< what workers do without work */
-	uint32_t wake_up;      /**< copies to measure instead of moving files; 0: none */
-	uint32_t nb_cores;     /**< worker lcores to use; 0: all */
-	uint32_t stats_period; /**< seconds; 0: no table before the end */
+	char policy[PATH_MAX];         /**< file to read; empty: none */
+	char measure_policy[PATH_MAX]; /**< file to write instead of moving files; empty: none */
+	uint64_t chunk_len;            /**< bytes that one descriptor moves */
+	uint32_t depth;                /**< chunks in flight for each worker */
+	uint32_t ring_size;            /**< 0: the engine's default */
+	uint32_t burst;                /**< descriptors handed to a worker at a time */
+	enum gantry_idle idle;         /**< what workers do without work */
+	uint32_t wake_up;              /**< copies to measure instead of moving files; 0: none */
+	uint32_t nb_cores;             /**< worker lcores to use; 0: all */
+	uint32_t stats_period;         /**< seconds; 0: no table before the end */
 	bool interactive;
 	bool help;
 	char **inputs; /**< points into argv */

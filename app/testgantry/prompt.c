@@ -21,7 +21,7 @@ static struct app *the_app; /* cmdline cannot pass it to its callbacks */
 
 /* The names that "set" takes. */
 #define SETTING_NAMES                                                                              \
-	"mode#out#chunk#depth#burst#ring-size#copy-path#device#nb-cores#stats-period#parents"
+	"mode#out#chunk#depth#burst#ring-size#copy-path#policy#device#nb-cores#stats-period#parents"
 
 /* True, with a message, while a job runs: the command has to wait for its end. */
 static bool
@@ -73,7 +73,7 @@ verb_help(struct cmdline *cl)
 		"add PATH             add a file or folder to the inputs\n"
 		"set NAME VALUE       change a setting: mode, out, chunk, depth, burst, "
 		"ring-size,\n"
-		"                     copy-path, device, nb-cores, stats-period. VALUE as after\n"
+		"                     copy-path, policy, device, nb-cores, stats-period. VALUE as after\n"
 		"                     --NAME: testgantry -h explains\n"
 		"set parents on|off   on: keep the whole paths of the inputs\n"
 		"quit                 stop the job and leave\n");

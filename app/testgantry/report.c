@@ -149,6 +149,8 @@ stats_minus(const struct gantry_stats *a, const struct gantry_stats *b)
 		.recoveries = a->recoveries - b->recoveries,
 	};
 
+	for (int i = 0; i < GANTRY_CARRIER_MAX; i++)
+		d.copies[i] = a->copies[i] - b->copies[i];
 	for (int i = 0; i < GANTRY_STATUS_MAX; i++)
 		d.by_status[i] = a->by_status[i] - b->by_status[i];
 	return d;
@@ -164,6 +166,8 @@ stats_add(struct gantry_stats *sum, const struct gantry_stats *s)
 	sum->wqes += s->wqes;
 	sum->cqes += s->cqes;
 	sum->recoveries += s->recoveries;
+	for (int i = 0; i < GANTRY_CARRIER_MAX; i++)
+		sum->copies[i] += s->copies[i];
 	for (int i = 0; i < GANTRY_STATUS_MAX; i++)
 		sum->by_status[i] += s->by_status[i];
 }
@@ -206,6 +210,17 @@ print_errors(FILE *f, const char *name, const struct gantry_stats *s)
 			s->recoveries);
 }
 
+static void
+print_copies(FILE *f, const struct gantry_stats *s)
+{
+	const uint64_t *n = s->copies;
+
+	if (n[GANTRY_CARRIER_CPU] + n[GANTRY_CARRIER_MMO] + n[GANTRY_CARRIER_RDMA] == 0)
+		return;
+	fprintf(f, "copies: %" PRIu64 " by the CPU, %" PRIu64 " by DMA MMO, %" PRIu64 " by RDMA\n",
+		n[GANTRY_CARRIER_CPU], n[GANTRY_CARRIER_MMO], n[GANTRY_CARRIER_RDMA]);
+}
+
 void
 report_print(FILE *f, const struct report *r)
 {
@@ -223,6 +238,7 @@ report_print(FILE *f, const struct report *r)
 		stats_add(&sum, &s);
 	}
 	print_row(f, "total", &sum, ns);
+	print_copies(f, &sum);
 	for (size_t i = 0; i < r->n_rows; i++) {
 		snprintf(name, sizeof(name), "%u", r->rows[i].lcore_id);
 		s = stats_minus(&r->rows[i].now, &r->rows[i].base);

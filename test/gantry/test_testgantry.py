@@ -298,6 +298,52 @@ class CopyPaths(Case):
 		rows = self.table(result)
 		self.assertGreater(float(rows["total"][5]), 10, "WQEs a descriptor")
 
+	def policy(self, text):
+		path = self.path("policy")
+		with open(path, "w", encoding="ascii") as file:
+			file.write(text)
+		return path
+
+	def test_a_policy_says_who_carries_copies(self):
+		for rules, who in (("any any cpu", r"copies: \d\d+ by the CPU, 0 by DMA MMO, 0 by RDMA"),
+			("any any rdma", r"copies: 0 by the CPU, 0 by DMA MMO, \d\d+ by RDMA"),
+			("any 100 cpu # few", r"copies: 3 by the CPU, \d\d+ by DMA MMO, 0 by RDMA")):
+			with self.subTest(rules=rules):
+				shutil.rmtree(self.out, ignore_errors=True)
+				result = move("--out", self.out, "--policy", self.policy(rules), self.source)
+				self.check_moved(result, self.source, self.path("out/in"))
+				self.assertRegex(result.out, who)
+
+	def test_a_policy_that_cannot_be_followed_is_refused_with_the_remedy(self):
+		result = move("--out", self.out, "--policy", self.policy("any any cpu\n1 2 gpu"), self.source)
+		self.check_refused(result, "line 2 of a policy", "--measure-policy")
+		result = move("--out", self.out, "--policy", self.path("none"), self.source)
+		self.check_refused(result, "cannot open the policy", "No such file")
+		result = move("--out", self.out, "--policy", self.policy("1 2 mmo"), self.source,
+			env={"SOFTHCA_MAX_MEMCPY": "0"})
+		self.check_refused(result, "cannot follow the policy", "--measure-policy")
+
+	def test_a_measured_policy_can_be_followed(self):
+		path = self.path("measured")
+		for env, carriers in (({}, {"cpu", "mmo", "rdma"}), ({"SOFTHCA_MAX_MEMCPY": "0"}, {"cpu", "rdma"})):
+			result = run([*eal(), "--measure-policy", path], env=env)
+			self.assertEqual(result.code, 0, result.out)
+			with open(path, encoding="ascii") as file:
+				rules = [line.split() for line in file if not line.startswith("#")]
+			self.assertEqual(rules[-1][:2], ["any", "any"])
+			self.assertLessEqual({rule[2] for rule in rules}, carriers)
+			# The carrier with the mark in the last line of the tables is the last rule's.
+			last = re.findall(r"^ +262144 (.*)$", result.out, re.M)[-1].split()
+			names = re.findall(r"^ *64 in flight +(.*)$", result.out, re.M)[0].split()
+			self.assertEqual(set(names), carriers)
+			self.assertEqual([n for n, t in zip(names, last) if t.endswith("*")], [rules[-1][2]])
+			moved = move("--out", self.out, "--policy", path, self.source, env=env)
+			self.check_moved(moved, self.source, self.path("out/in"))
+			shutil.rmtree(self.out)
+		result = run([*eal(), "--measure-policy", self.path("no/where")])
+		self.assertEqual(result.code, 1)
+		self.assertIn("cannot write the policy", result.out)
+
 	def test_a_device_can_be_named(self):
 		result = move("--out", self.out, "--device", "mlx5_1", self.source,
 			env={"SOFTHCA_DEVICES": "2"})
@@ -635,7 +681,7 @@ class Help(Case):
 	def test_help_names_every_option(self):
 		page = run(["-h"]).out
 		for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
-			"--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
+			"--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
 			"--interactive", "--help", "--no-huge", "--lcores"):
 			self.assertIn(option, page)
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Measures who carries copies soonest, and writes a policy.
+ */
+#ifndef TESTGANTRY_MEASURE_H
+#define TESTGANTRY_MEASURE_H
+
+#include "options.h"
+
+/**
+ * Measures all carriers of the device on this thread, prints what it found, and writes the policy to
+ * o->measure_policy. 0, or -1 with the error printed.
+ */
+int measure_run(const struct options *o);
+
+#endif
