@@ -817,14 +817,17 @@ events_of_the_initiator_end_in_a_repair(void)
 		for (i = 0; i < 5; i++)
 			desc[i] = good_write(i, peer[i % 2]);
 		arm(faults[f]);
+		/* The overrun CQ is made anew, which fails twice. */
+		if (f == 1)
+			arm("refuse call=create_cq errno=12 times=2");
 		submit_all(q, desc, comp, 5);
-		CHECK_EQ(softhca_faults_left(), 0);
 		for (i = 0; i < 5; i++) {
 			CHECK_EQ(comp[i].status,
 				f == 2 || (f == 0 && i == 0) ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(is_moved(i), i == 0);
 		}
 		CHECK(carries(q, peer[0]) && carries(q, peer[1]));
+		CHECK_EQ(softhca_faults_left(), 0);
 	}
 	CHECK_EQ(env_stats(q).recoveries, 2);
 	env_queue_done(q);
