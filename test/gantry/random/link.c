@@ -137,7 +137,9 @@ judge_end(struct end *e)
 static bool
 end_close(struct end *e)
 {
-	bool must = in_flight(e, true);
+	/* Descriptors that are refused, because the connection is down, are not in flight to it. */
+	bool may_be_down = e->link->hurt || run.hazards.peer != 0;
+	bool must = !may_be_down && in_flight(e, true);
 	int ret;
 
 	if (!e->open)
@@ -159,6 +161,7 @@ end_close(struct end *e)
 		return false;
 	}
 	e->open = e->connected = false;
+	e->link->hurt = true;
 	tell(e);
 	return true;
 }
