@@ -25,7 +25,7 @@ instructions() {
 	command -v valgrind >/dev/null || need valgrind
 	out=$(mktemp)
 	printf 'instructions per 64-byte operation in the device, at bursts of 32 (callgrind)\n'
-	for op in memcpy write read inline nop; do
+	for op in memcpy write read inline send nop; do
 		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
 			--toggle-collect=softhca_pump "$bench" count "$op" >/dev/null 2>&1 ||
 			die "callgrind failed on $op"

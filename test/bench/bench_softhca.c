@@ -27,11 +27,12 @@ enum op {
 	OP_WRITE,
 	OP_READ,
 	OP_INLINE,
+	OP_SEND,
 	OP_NOP,
 	N_OPS
 };
 
-static const char *const op_names[N_OPS] = {"memcpy", "write", "read", "inline", "nop"};
+static const char *const op_names[N_OPS] = {"memcpy", "write", "read", "inline", "send", "nop"};
 
 struct bench {
 	struct hwq_dev *dev;
@@ -54,7 +55,10 @@ bench_alloc(size_t len)
 static void
 bench_open(struct bench *b)
 {
-	struct hwq_qp_conf conf = {.sq_wr = 4 * BURST, .max_inline = OP_LEN, .mmo = true};
+	struct hwq_qp_conf conf = {.sq_wr = 4 * BURST,
+		.max_inline = OP_LEN,
+		.mmo = true,
+		.rq_wr = 4 * BURST};
 	int ret;
 
 	b->dev = emu_open();
@@ -96,6 +100,9 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 	case OP_INLINE:
 		ret = hwq_wqe_rdma_write_inline(sq, b->mr.rkey, dst, b->mem + off, len, flags);
 		break;
+	case OP_SEND:
+		ret = hwq_wqe_send(sq, b->mr.lkey, src, len, flags);
+		break;
 	default:
 		ret = hwq_wqe_nop(sq, flags);
 	}
@@ -103,18 +110,52 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 		EMU_DIE("posting: %s", ret == 0 ? "the ring is full" : strerror(-ret));
 }
 
-/* Takes n completions. A bad one ends the program. */
+/* What a send moves to. */
 static void
-reap(struct bench *b, unsigned int n)
+post_receives(struct bench *b)
+{
+	struct hwq_rq *rq = &b->twin.qp->rq;
+
+	for (unsigned int i = 0; i < BURST; i++)
+		if (!hwq_rq_post(rq, b->mr.lkey, (uintptr_t)b->mem + WALK_LEN + i * OP_LEN, OP_LEN))
+			EMU_DIE("posting a receive");
+	hwq_rq_ring(rq);
+}
+
+static void
+expect_good(const struct hwq_cqe *cqe)
+{
+	if (cqe->syndrome != 0)
+		EMU_DIE("an operation failed with syndrome 0x%x", cqe->syndrome);
+}
+
+static unsigned int
+reap_receives(struct bench *b)
 {
 	struct hwq_cqe cqes[BURST];
+	uint64_t wr_ids[BURST];
+	unsigned int got = hwq_rq_poll(&b->twin.qp->rq, cqes, wr_ids, BURST);
+
+	for (unsigned int i = 0; i < got; i++)
+		expect_good(&cqes[i]);
+	return got;
+}
+
+/* Takes n completions of send WQEs, and with OP_SEND those of the receives between them. */
+static void
+reap(struct bench *b, enum op op, unsigned int n)
+{
+	struct hwq_cqe cqes[BURST];
+	unsigned int most = op == OP_SEND ? 1 : BURST;
 
 	while (n != 0) {
-		unsigned int got = hwq_cq_poll(b->twin.cq, cqes, n < BURST ? n : BURST);
+		unsigned int got;
 
+		if (op == OP_SEND && reap_receives(b) != 0)
+			continue;
+		got = hwq_cq_poll(b->twin.cq, cqes, n < most ? n : most);
 		for (unsigned int i = 0; i < got; i++) {
-			if (cqes[i].syndrome != 0)
-				EMU_DIE("an operation failed with syndrome 0x%x", cqes[i].syndrome);
+			expect_good(&cqes[i]);
 			hwq_sq_complete(&b->twin.qp->sq, cqes[i].wqe_counter);
 		}
 		n -= got;
@@ -137,6 +178,8 @@ run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 	for (unsigned int r = 0; r < rounds; r++) {
 		uint64_t before;
 
+		if (op == OP_SEND)
+			post_receives(b);
 		for (unsigned int i = 0; i < BURST; i++) {
 			bool last = i == BURST - 1;
 
@@ -147,7 +190,7 @@ run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 		before = emu_now_ns();
 		softhca_pump();
 		device += emu_now_ns() - before;
-		reap(b, every ? BURST : 1);
+		reap(b, op, every ? BURST : 1);
 	}
 	cost.all = (double)(emu_now_ns() - start) / rounds / BURST;
 	cost.device = (double)device / rounds / BURST;
@@ -210,7 +253,7 @@ copy_by_device(struct bench *b, enum op op)
 			post(b, op, off, COPY_LEN, HWQ_WQE_SIGNALED);
 		hwq_sq_ring(&b->twin.qp->sq);
 		softhca_pump();
-		reap(b, n);
+		reap(b, op, n);
 	}
 	return (double)(emu_now_ns() - start);
 }

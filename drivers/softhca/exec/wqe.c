@@ -30,11 +30,28 @@ gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint3
 	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
 }
 
+/* The WQE's only data segment from unit `first` on holds inline data that are in one piece. */
+static bool
+gather_inline_alone(const struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
+{
+	const uint8_t *seg = wqe_seg(run, wqe, first);
+	const uint32_t field = get_be32(seg + DATA_LEN), len = field & ~DATA_INLINE;
+
+	if ((field & DATA_INLINE) == 0 || wqe->op->access != 0 ||
+		(INLINE_DATA + len + WQE_SEG - 1) / WQE_SEG != wqe->ds - first ||
+		INLINE_DATA + len > (uint64_t)(run->qp->sq + run->qp->sq_mask + 1 - seg))
+		return false;
+	sg_set(sg, (void *)(uintptr_t)(seg + INLINE_DATA), len);
+	return true;
+}
+
 unsigned int
 wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
 {
 	unsigned int ds = first;
 
+	if (gather_inline_alone(run, wqe, first, sg))
+		return SYN_OK;
 	sg_clear(sg);
 	while (ds < wqe->ds) {
 		const uint8_t *seg = wqe_seg(run, wqe, ds);

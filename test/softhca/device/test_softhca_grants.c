@@ -101,8 +101,9 @@ begin(struct burst *t)
 	rig_init(&t->r, NULL);
 }
 
-#define REMOTE MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR
-#define LOCAL  MLX5_CQE_SYNDROME_LOCAL_PROT_ERR
+#define REMOTE    MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR
+#define REMOTE_OP MLX5_CQE_SYNDROME_REMOTE_OP_ERR
+#define LOCAL     MLX5_CQE_SYNDROME_LOCAL_PROT_ERR
 
 static void
 case_responder(void)
@@ -152,6 +153,39 @@ case_requester(void)
 	add_key(&t, a, RIG_PDN, 0);
 	expect(&t, rdma(write, b->buf, b->key, a->buf, t.key),
 		rdma(read, b->buf, b->key, a->buf, t.key), LOCAL, "a read into what may be read");
+}
+
+/* Two messages of a burst into two receives: one that names b's memory well, one that does not. */
+static void
+expect_receive(struct burst *t, const void *at, uint32_t key, uint32_t len, uint8_t syndrome,
+	const char *what)
+{
+	struct rig_end *a = &t->r.a, *b = &t->r.b;
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, SIGNAL);
+
+	rig_sge(&w, rig_va(a->buf), a->key, LEN);
+	rig_recv(b, rig_va(b->buf), b->key, LEN);
+	rig_recv(b, rig_va(at), key, len);
+	expect(t, w, w, syndrome, what);
+}
+
+static void
+case_receive(void)
+{
+	struct burst t;
+	struct rig_end *b = &t.r.b;
+
+	begin(&t);
+	expect_receive(&t, b->buf + RIG_BUF - LEN + 1, b->key, LEN, REMOTE_OP,
+		"a receive behind the region");
+	begin(&t);
+	expect_receive(&t, b->buf, b->key ^ 1, LEN, REMOTE_OP, "another variant of the key");
+	begin(&t);
+	add_key(&t, b, RIG_PDN, IBV_ACCESS_REMOTE_READ);
+	expect_receive(&t, b->buf, t.key, LEN, REMOTE_OP, "a receive into what may be read");
+	begin(&t);
+	expect_receive(&t, b->buf, b->key, LEN - 1, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR,
+		"a receive that is too short");
 }
 
 static void
@@ -253,6 +287,7 @@ main(void)
 {
 	RUN("what a message was granted, the next one is judged for", case_responder());
 	RUN("what a work request was granted, the next one is judged for", case_requester());
+	RUN("what a receive was granted, the next one is judged for", case_receive());
 	RUN("what a memcpy was granted, the next one is judged for", case_memcpy());
 	RUN("a region of one PD is not for the queue of another", case_two_pds());
 	RUN("a region that was changed is looked up again", case_changed());
