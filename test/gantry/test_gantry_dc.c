@@ -642,6 +642,14 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
+	/* One that takes its time is waited for. */
+	snprintf(line, sizeof(line), "late ms=50 qp=%u", q->conn[GANTRY_CONN_OWN].qp->qpn);
+	arm(line);
+	desc[1] = op_to(GANTRY_OP_WRITE, to, src + 8, dst + 8192, 8000);
+	desc[1].layout = id;
+	CHECK_EQ(env_do_one(q, desc[1]), GANTRY_OK);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK(memcmp(dst + 8192 + 1000, src + 8 + 2000, 1000) == 0);
 	env_queue_done(q);
 	CHECK_EQ(gantry_layout_destroy(g, id), 0);
 }
