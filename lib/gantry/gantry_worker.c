@@ -11,26 +11,21 @@
 #include "gantry_defer.h"
 #include "gantry_queue.h"
 
-static inline uint32_t
-submit(struct gantry_worker *w, const struct gantry_desc *desc, uint32_t n)
+static __rte_always_inline uint32_t
+submit(struct gantry_queue *q, struct gantry_defer *defer, const struct gantry_desc *desc,
+	uint32_t n)
 {
-	if (unlikely(w->defer != NULL))
-		return gantry_defer_or_submit(w->defer, desc, n);
-	return gantry_submit(w->q, desc, n);
+	return defer != NULL ? gantry_defer_or_submit(defer, desc, n) : gantry_submit(q, desc, n);
 }
 
-/* Descriptors that were taken and whose completions are not given. */
-static inline uint32_t
-in_work(const struct gantry_worker *w)
+/*
+ * Submits descriptors, no more than `out` has room for completions. Returns how many. defer: w->defer; the
+ * compiler makes a copy for NULL.
+ */
+static __rte_always_inline uint32_t
+take(struct gantry_worker *w, struct gantry_defer *defer)
 {
-	return gantry_in_flight(w->q) + (unlikely(w->defer != NULL) ? w->defer->n : 0);
-}
-
-/* Submits descriptors, no more than `out` has room for completions. Returns how many. */
-static inline uint32_t
-take(struct gantry_worker *w)
-{
-	uint32_t room = w->room - in_work(w);
+	uint32_t room = w->room - gantry_in_flight(w->q) - (defer != NULL ? defer->n : 0);
 	struct rte_ring_zc_data zc;
 	uint32_t n, taken;
 
@@ -39,9 +34,9 @@ take(struct gantry_worker *w)
 	if (n == 0)
 		return 0;
 	gantry_worker_show_order(w);
-	taken = submit(w, zc.ptr1, zc.n1);
+	taken = submit(w->q, defer, zc.ptr1, zc.n1);
 	if (taken == zc.n1 && n > zc.n1)
-		taken += submit(w, zc.ptr2, n - zc.n1);
+		taken += submit(w->q, defer, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->in, taken);
 	return taken;
 }
@@ -73,10 +68,11 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
 	uint32_t n = give(w);
 
+	if (likely(w->defer == NULL))
+		return n + (stop ? 0 : take(w, NULL)) != 0;
 	/* What is deferred after that has others of its connection in flight. */
-	if (unlikely(w->defer != NULL))
-		n += gantry_defer_retry(w->defer);
-	return n + (stop ? 0 : take(w)) != 0;
+	n += gantry_defer_retry(w->defer);
+	return n + (stop ? 0 : take(w, w->defer)) != 0;
 }
 
 /* On the control thread's stack until `done`. */
