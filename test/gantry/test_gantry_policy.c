@@ -534,9 +534,12 @@ copies_by_the_cpu_keep_no_peer_busy(void)
 	d.remote_key = gantry_mem_remote_key(mem[1]);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	/* The first by its flag, the second by a rule, in a run. */
+	CHECK_EQ(gantry_policy_set(q, &all_by_cpu), 0);
 	d = by(env_copy(src, dst, 64), GANTRY_DESC_BY_CPU);
-	for (i = 0; i < 2; i++)
-		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	d.flags = 0;
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	CHECK_EQ(gantry_peer_close(q, near), 0);
 	CHECK_EQ(gantry_peer_close(q, far), 0);
 	env_collect(q, comp, 2);
