@@ -191,6 +191,17 @@ env_is_pumped(void)
 	return threads != NULL && atoi(threads) == 0;
 }
 
+bool
+env_is_moved(const void *src, const void *dst, size_t len)
+{
+	const uint8_t *d = dst;
+
+	if (memcmp(d, src, len) == 0)
+		return true;
+	CHECK(d[0] == ENV_UNTOUCHED && memcmp(d, d + 1, len - 1) == 0);
+	return false;
+}
+
 void
 env_pump(void)
 {

@@ -48,6 +48,11 @@ void env_mend(struct gantry_mem *mem);
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
+/* Each byte of a destination before a copy. */
+#define ENV_UNTOUCHED 0x11
+/* True: dst has the bytes of src; false: each of its bytes is ENV_UNTOUCHED. Anything else fails. */
+bool env_is_moved(const void *src, const void *dst, size_t len);
+
 /* True: the adapter has no thread. It does nothing but in env_pump(), and what calls that. */
 bool env_is_pumped(void);
 /* If the adapter has no thread, runs it for one turn. */

@@ -37,19 +37,13 @@ static void
 reset_pieces(uint64_t seed)
 {
 	env_fill(src, ARENA_LEN, seed);
-	memset(dst, 0x11, ARENA_LEN);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 }
 
-/* True: piece i of dst has the bytes of src; false: those of reset_pieces(). */
 static bool
 is_moved(uint32_t i)
 {
-	uint8_t *d = dst + i * PIECE;
-
-	if (memcmp(d, src + i * PIECE, PIECE) == 0)
-		return true;
-	CHECK(d[0] == 0x11 && memcmp(d, d + 1, PIECE - 1) == 0);
-	return false;
+	return env_is_moved(src + i * PIECE, dst + i * PIECE, PIECE);
 }
 
 static void

@@ -66,21 +66,15 @@ check_pieces(const bool *moved, uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
-		uint8_t *d = dst + i * piece;
-
-		if (moved[i])
-			CHECK(memcmp(d, src + i * piece, piece) == 0);
-		else
-			CHECK(d[0] == 0x11 && memcmp(d, d + 1, piece - 1) == 0);
-	}
+	for (i = 0; i < n; i++)
+		CHECK_EQ(env_is_moved(src + i * piece, dst + i * piece, piece), moved[i]);
 }
 
 static void
 reset_pieces(uint64_t seed)
 {
 	env_fill(src, ARENA_LEN, seed);
-	memset(dst, 0x11, ARENA_LEN);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 }
 
 /* ------------------------------------------------------------------ copies */

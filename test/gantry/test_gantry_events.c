@@ -57,19 +57,13 @@ static void
 reset_pieces(uint64_t seed)
 {
 	env_fill(src, ARENA_LEN, seed);
-	memset(dst, 0x11, ARENA_LEN);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 }
 
-/* True: piece i of dst has the bytes of src; false: those of reset_pieces(). */
 static bool
 is_moved(uint32_t i)
 {
-	uint8_t *d = dst + i * piece;
-
-	if (memcmp(d, src + i * piece, piece) == 0)
-		return true;
-	CHECK(d[0] == 0x11 && memcmp(d, d + 1, piece - 1) == 0);
-	return false;
+	return env_is_moved(src + i * piece, dst + i * piece, piece);
 }
 
 static struct gantry_queue *
