@@ -107,7 +107,8 @@ in_flight(const struct end *e, bool sure)
 	for (i = s->settled; i < s->made; i++) {
 		const struct record *r = &s->record[i % HISTORY];
 
-		if (r->end != e || r->done)
+		/* Of one that the model has not followed, the message is not known yet. */
+		if (r->end != e || (sure && r->done))
 			continue;
 		if (!sure || (i < s->put && s->w == NULL && r->refusals == 0 && !r->cancelled))
 			return true;
