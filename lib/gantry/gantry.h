@@ -40,7 +40,8 @@
  * - The queue's connection to itself is set up again at once. Copies that it had already, behind the
  *   failed one, are carried out again (gantry_queue_conf::replays): they are not affected. One that
  *   was carried out again too often completes with GANTRY_FLUSHED: submit it again if it is still
- *   wanted.
+ *   wanted. So does a GATHER or SCATTER that uses a layout which the failed operation, or one behind
+ *   it, was to give to the hardware.
  * - The device may refuse to set it up again. Then it is tried again for a quarter of a second, and
  *   copies wait. After that it is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
  * - The DC initiator, which a queue has for all its DC peers, is set up again in the same way. Nothing of it is
