@@ -114,10 +114,12 @@ life_close(void)
 	for (i = 0; i < run.n_sides; i++) {
 		struct side *s = &run.side[i];
 
-		side_judge(s);
+		side_judge_counters(s);
 		CHECK_EQ(s->w != NULL ? gantry_worker_destroy(s->w) : gantry_queue_destroy(s->q),
 			0);
 	}
+	for (i = 0; i < run.n_sides; i++)
+		side_judge_bytes(&run.side[i]);
 	world_close();
 	replay_end();
 	CHECK_EQ(gantry_destroy(run.g), 0);
@@ -197,11 +199,16 @@ play_round(void)
 	for (i = 0; i < run.n_links; i++)
 		CHECK(!run.link[i].hurt);
 	fault_clear();
-	for (i = 0; i < run.n_sides; i++)
-		side_judge(&run.side[i]);
+	for (i = 0; i < run.n_sides; i++) {
+		side_judge_counters(&run.side[i]);
+		side_judge_bytes(&run.side[i]);
+	}
 }
 
-/* The device fails while it has work. All of it comes back, and everything can be ended. */
+/*
+ * The device fails while it has work. All of it comes back, and everything can be ended. Until its
+ * queues are destroyed, a failed device may write.
+ */
 static void
 lose_device(void)
 {
@@ -216,7 +223,7 @@ lose_device(void)
 		turn(true);
 	drain();
 	for (i = 0; i < run.n_sides; i++)
-		side_judge(&run.side[i]);
+		side_judge_counters(&run.side[i]);
 }
 
 /* ------------------------------------------------------------------ the whole run */

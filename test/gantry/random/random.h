@@ -173,8 +173,10 @@ void side_take(struct side *s, unsigned int n);
 void side_changed(struct side *s);
 /* Cancels one of those in flight. */
 void side_cancel(struct side *s);
-/* Everything has come back: memory and counters must be as in the model. */
-void side_judge(struct side *s);
+/* Everything has come back: the counters must be as in the model. */
+void side_judge_counters(struct side *s);
+/* And so must the memory, which the device no longer writes. */
+void side_judge_bytes(struct side *s);
 
 /* ------------------------------------------------------------------ link.c */
 
