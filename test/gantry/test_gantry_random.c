@@ -207,8 +207,15 @@ play_round(void)
 
 /*
  * The device fails while it has work. All of it comes back, and everything can be ended. Until its
- * queues are destroyed, a failed device may write.
+ * queues are destroyed, a failed device may write, also beside copies by the CPU: ThreadSanitizer would
+ * call that a race.
  */
+#ifdef __SANITIZE_THREAD__
+#define LOSES_DEVICES false
+#else
+#define LOSES_DEVICES true
+#endif
+
 static void
 lose_device(void)
 {
@@ -246,7 +253,7 @@ play_life(unsigned int rounds, uint64_t goal)
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
 	}
-	if (chance(3) == 0)
+	if (LOSES_DEVICES && chance(3) == 0)
 		lose_device();
 	for (n_made = before, i = 0; i < run.n_sides; i++)
 		n_made += run.side[i].made;
