@@ -2,8 +2,8 @@
 /*
  * Runs: neighbours of one plain kind are issued together.
  *
- *   COPY, WRITE, READ or NOP without flags and layout; the first 8 bytes of all, the peer too, are
- *   equal; one WQE of one WQEBB moves each
+ * A descriptor is plain if it is a COPY, WRITE, READ or NOP without flags and layout, and one WQE
+ * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer.
  *
  * What holds for the whole run is found out once: the connection, its free WQEBBs, the ends of the
  * rings of WQEs and of slots, where the next CQE is due. Each descriptor then costs few comparisons.
