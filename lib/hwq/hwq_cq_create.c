@@ -100,7 +100,7 @@ hwq_cq_destroy(struct hwq_cq *cq)
 		return -EBUSY;
 	}
 	ret = hwq_verbs_cq_destroy(cq->cq);
-	/* Pairs with the release in hwq_async_ack(): every event of the CQ is acknowledged. */
+	/* Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): every event of the CQ is acknowledged. */
 	(void)atomic_load_explicit(&cq->domain->dev->n_acked, memory_order_acquire);
 	if (ret != 0) {
 		hwq_log("%s: destroying a CQ: %s", hwq_dev_name(cq->domain->dev), strerror(-ret));

@@ -75,8 +75,8 @@ struct hwq_dev {
 	bool own_ctx;              /**< ctx is hwq's: hwq_dev_close() closes it */
 	bool own_pd;               /**< pd is hwq's: hwq_dev_close() frees it */
 	_Atomic unsigned int refs; /**< how many objects of the device exist */
-	_Atomic unsigned int
-		n_acked; /**< asynchronous events that hwq_async_ack() was called for */
+	/** Events, asynchronous and of CQs, that were acknowledged: whoever destroys their object sees it. */
+	_Atomic unsigned int n_acked;
 };
 
 /**
