@@ -243,8 +243,6 @@ flow_destroy(struct flow *f)
 {
 	int rc;
 
-	/* Outputs first: if the device hangs in gantry_stop(), no half-written file is left. */
-	outputs_discard(f->set);
 	if (f->started)
 		gantry_stop(f->engine);
 	rc = destroy_feeds(f);

@@ -39,7 +39,8 @@ void flow_count(struct flow *flow);
 void flow_progress(const struct flow *flow, struct progress *p);
 
 /**
- * Stops the workers, updates the report a last time, removes unfinished outputs, closes the device.
+ * Stops the workers, updates the report a last time, closes the device. Unfinished outputs are no
+ * longer open: outputs_discard() was called.
  * @return 0; -1 descriptors were lost.
  */
 int flow_destroy(struct flow *flow);

@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
+
 #define NS_PER_S      UINT64_C(1000000000)
 #define IDLE_SLEEP_US 20 /* lets a worker or the device run if it shares this CPU */
 
-volatile sig_atomic_t stop_signal;
+volatile sig_atomic_t stop_signal, n_signals;
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -98,6 +100,23 @@ say_done(const struct app *app, uint64_t bytes, double seconds)
 		seconds > 0 ? bytes / 1e9 / seconds : 0);
 }
 
+/*
+ * Before the workers are stopped, because a device that hangs gives its chunks back only when their
+ * deadlines have passed.
+ */
+static void
+remove_unfinished(struct app *app)
+{
+	outputs_discard(&app->set);
+	if (n_signals >= 2)
+		_exit(128 + stop_signal);
+	if (stop_signal == 0)
+		return;
+	progress_end();
+	printf("stopping; a second signal ends it at once\n");
+	fflush(stdout);
+}
+
 static void
 job_end(struct app *app, bool done, const char *reason)
 {
@@ -105,6 +124,7 @@ job_end(struct app *app, bool done, const char *reason)
 	struct progress p;
 
 	flow_progress(app->flow, &p);
+	remove_unfinished(app);
 	if (flow_destroy(app->flow) != 0)
 		done = false;
 	app->flow = NULL;

@@ -32,6 +32,9 @@ struct app {
 /** The signal that asks the program to end, or 0. Written by the handler. */
 extern volatile sig_atomic_t stop_signal;
 
+/** How many have come. */
+extern volatile sig_atomic_t n_signals;
+
 /** Adds an input. 0, or -1 with the error printed. */
 int job_add_input(struct app *app, const char *path);
 

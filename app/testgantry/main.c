@@ -20,6 +20,7 @@
 #include "job.h"
 #include "latency.h"
 #include "measure.h"
+#include "output.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -182,19 +183,22 @@ start_eal(const struct args *eal)
 
 /* ------------------------------------------------------------------ signals */
 
+/*
+ * The first signal ends the loops. The second ends the program, whatever hangs, as soon as no unfinished
+ * output is left. The third does not wait for that.
+ */
 static void
 on_signal(int number)
 {
-	static volatile sig_atomic_t n_signals;
-
-	stop_signal = number;
-	if (++n_signals == 3)
+	if (stop_signal == 0)
+		stop_signal = number;
+	n_signals++;
+	if (n_signals >= 3 || (n_signals == 2 && !outputs_unfinished))
 		_exit(128 + number);
 }
 
 /*
- * The first signal ends the loops. If the device then hangs, the third signal ends the program;
- * unfinished outputs have been removed by then. SIGPIPE and SIGXFSZ are ignored: the write that
+ * SIGPIPE and SIGXFSZ are ignored: the write that
  * caused one fails with an errno, which is reported.
  */
 static void
@@ -235,8 +239,7 @@ run_app(struct app *app)
 	} else if (app->opt.wake_up != 0) {
 		app->failed = latency_run(&app->opt) != 0;
 	} else if (app->opt.interactive) {
-		if (prompt_run(app) != 0)
-			app->failed = true;
+		prompt_run(app);
 	} else {
 		do_job(app);
 	}

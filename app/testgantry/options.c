@@ -23,6 +23,7 @@
 static const char *const mode_names[] = {"copy", "write", "read", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
 static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
+static const char *const switch_names[] = {"off", "on", NULL};
 
 /* ------------------------------------------------------------------ values */
 
@@ -228,9 +229,21 @@ set_stats_period(struct options *o, const char *name, const char *value)
 	return parse_u32(name, value, 0, 86400, &o->stats_period);
 }
 
+static int
+set_parents(struct options *o, const char *name, const char *value)
+{
+	int on = parse_choice(name, value, switch_names);
+
+	if (on < 0)
+		return -1;
+	o->parents = on;
+	return 0;
+}
+
 static const struct setting {
 	const char *name;
 	int (*set)(struct options *o, const char *name, const char *value);
+	bool flag; /* on the command line it has no value, and means "on" */
 } settings[] = {
 	{"mode", set_mode},
 	{"out", set_out},
@@ -240,19 +253,18 @@ static const struct setting {
 	{"ring-size", set_ring_size},
 	{"copy-path", set_copy_path},
 	{"policy", set_policy},
-	{"measure-policy", set_measure_policy},
 	{"device", set_device},
 	{"idle", set_idle},
 	{"nb-cores", set_nb_cores},
 	{"stats-period", set_stats_period},
+	{"parents", set_parents, .flag = true},
+	/* The prompt does not have these: it moves files. */
+	{"measure-policy", set_measure_policy},
 	{"wake-up", set_wake_up},
 };
 
-#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
-
-static const char *const flags[] = {"parents", "interactive"};
-
-#define N_FLAGS (sizeof(flags) / sizeof(flags[0]))
+#define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
+#define N_FOR_PROMPT (N_SETTINGS - 2)
 
 void
 options_default(struct options *o)
@@ -267,11 +279,11 @@ options_default(struct options *o)
 int
 options_set(struct options *o, const char *name, const char *value)
 {
-	for (size_t i = 0; i < N_SETTINGS; i++)
+	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		if (strcmp(name, settings[i].name) == 0)
 			return settings[i].set(o, name, value);
 	error_begin("there is no setting '%s', but", name);
-	for (size_t i = 0; i < N_SETTINGS; i++)
+	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);
 	fputc('\n', stderr);
 	return -1;
@@ -289,29 +301,22 @@ options_is_ours(const char *arg)
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		if (strlen(settings[i].name) == len && strncmp(name, settings[i].name, len) == 0)
 			return true;
-	for (size_t i = 0; i < N_FLAGS; i++)
-		if (strcmp(name, flags[i]) == 0)
-			return true;
-	return false;
+	return strcmp(name, "interactive") == 0;
 }
 
 /* ------------------------------------------------------------------ command line */
 
-enum {
-	OPT_PARENTS = 1000,
-	OPT_SETTING, /* + index in settings[] */
-};
+#define OPT_SETTING 1000 /* + index in settings[] */
 
 static void
 fill_long_options(struct option *longs)
 {
 	for (size_t i = 0; i < N_SETTINGS; i++)
-		longs[i] =
-			(struct option){settings[i].name, required_argument, NULL, OPT_SETTING + i};
-	longs[N_SETTINGS] = (struct option){"parents", no_argument, NULL, OPT_PARENTS};
-	longs[N_SETTINGS + 1] = (struct option){"interactive", no_argument, NULL, 'i'};
-	longs[N_SETTINGS + 2] = (struct option){"help", no_argument, NULL, 'h'};
-	longs[N_SETTINGS + 3] = (struct option){0};
+		longs[i] = (struct option){settings[i].name,
+			settings[i].flag ? no_argument : required_argument, NULL, OPT_SETTING + i};
+	longs[N_SETTINGS] = (struct option){"interactive", no_argument, NULL, 'i'};
+	longs[N_SETTINGS + 1] = (struct option){"help", no_argument, NULL, 'h'};
+	longs[N_SETTINGS + 2] = (struct option){0};
 }
 
 static int
@@ -342,7 +347,8 @@ culprit(char **argv)
 int
 options_parse(struct options *o, int argc, char **argv)
 {
-	struct option longs[N_SETTINGS + 4];
+	struct option longs[N_SETTINGS + 3];
+	const struct setting *s;
 	int opt;
 
 	fill_long_options(longs);
@@ -353,10 +359,9 @@ options_parse(struct options *o, int argc, char **argv)
 			o->help = true;
 		else if (opt == 'i')
 			o->interactive = true;
-		else if (opt == OPT_PARENTS)
-			o->parents = true;
 		else if (opt >= OPT_SETTING) {
-			if (options_set(o, settings[opt - OPT_SETTING].name, optarg) != 0)
+			s = &settings[opt - OPT_SETTING];
+			if (s->set(o, s->name, s->flag ? "on" : optarg) != 0)
 				return -1;
 		} else
 			return report_unknown(opt, culprit(argv));
@@ -432,7 +437,8 @@ options_help(FILE *f)
 		"\n"
 		"Exit status: 0 every byte of every file is equal; 1 something failed; 129, 130, 143\n"
 		"  stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are removed.\n"
-		"  With -i: 1 if any job failed or was stopped.\n"
+		"  A second signal ends it at once, whatever the device does.\n"
+		"  With -i: 1 if a line was refused, or a job failed or was stopped.\n"
 		"\n"
 		"EAL OPTIONS stand before '--'; without '--', every argument is testgantry's. A main and\n"
 		"  at least one worker lcore are needed: -l 0-2, or on one CPU --lcores 0@0,1@0. If no\n"

@@ -46,7 +46,10 @@ void options_default(struct options *o);
 /** Reads the app's arguments; argv[0] is skipped. 0, or -1 with the error printed. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/** Sets one setting by its name, as "--NAME VALUE" would. 0, or -1 with the error printed. */
+/**
+ * Sets one setting of a job by its name, as "--NAME VALUE" would, or "parents" to "on" or "off".
+ * @return 0, or -1 with the error printed.
+ */
 int options_set(struct options *o, const char *name, const char *value);
 
 /** True if arg is an option of testgantry, not of EAL, such as "--out" or "--out=DIR". */

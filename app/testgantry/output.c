@@ -21,6 +21,8 @@
 /* Short: an output's own name may already have the 255 bytes that a name can have. */
 #define TEMP_NAME ".testgantry-XXXXXX"
 
+volatile sig_atomic_t outputs_unfinished;
+
 /* ------------------------------------------------------------------ folders */
 
 static int
@@ -121,6 +123,7 @@ output_open(struct file_set *set, struct file *f)
 	f->read = 0;
 	f->written = 0;
 	f->verified = 0;
+	outputs_unfinished = true;
 	if (open_input(f) != 0 || make_folders_above(set, f->output) != 0)
 		return -1;
 	return create_temp(f);
@@ -304,4 +307,5 @@ outputs_discard(struct file_set *set)
 		rmdir(set->made[--set->n_made]); /* fails if a finished output is in it */
 		free(set->made[set->n_made]);
 	}
+	outputs_unfinished = false;
 }

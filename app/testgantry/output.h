@@ -11,6 +11,7 @@
 #ifndef TESTGANTRY_OUTPUT_H
 #define TESTGANTRY_OUTPUT_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,7 +35,13 @@ int output_verify(struct file *f, void *scratch_in, void *scratch_out, size_t le
 /** Gives a verified output the permission bits of its input, and its name. */
 int output_publish(struct file *f);
 
-/** Closes what is open, removes temporary files, and folders that were made and are empty. */
+/**
+ * Closes what is open, removes temporary files, and folders that were made and are empty. Then
+ * outputs_unfinished is false.
+ */
 void outputs_discard(struct file_set *set);
+
+/** Temporary files or new folders may be there, which outputs_discard() removes. For signal handlers. */
+extern volatile sig_atomic_t outputs_unfinished;
 
 #endif

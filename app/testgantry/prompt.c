@@ -2,6 +2,10 @@
 /**
  * @file
  * The prompt's commands, and the loop that serves them and the job on one lcore.
+ *
+ * A line is one command, and is carried out only if all of it is understood. A path or a value goes to
+ * the end of its line. On a terminal, the terminal's own line editing is used: termios(3), canonical
+ * mode.
  */
 #include "prompt.h"
 
@@ -10,247 +14,266 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmdline.h>
-#include <cmdline_parse.h>
-#include <cmdline_parse_string.h>
-#include <cmdline_socket.h>
-
 #define PROMPT "testgantry> "
+/* A terminal drops the end of a longer line, and does not tell: termios(3). */
+#define LONGEST_LINE 4094
+#define BLANKS       " \t"
 
-static struct app *the_app; /* cmdline cannot pass it to its callbacks */
+struct prompt {
+	struct app *app;
+	char line[LONGEST_LINE + 1]; /* what has been read of the next line */
+	size_t len;
+	bool too_long; /* the rest of the line is dropped, and the line is refused */
+	bool quit;
+};
 
-/* The names that "set" takes. */
-#define SETTING_NAMES                                                                              \
-	"mode#out#chunk#depth#burst#ring-size#copy-path#policy#device#nb-cores#stats-period#parents"
+/* Says why a line is not carried out. The program's exit status tells it, too. */
+#define refuse(p, ...)                                                                             \
+	do {                                                                                       \
+		error_print(__VA_ARGS__);                                                          \
+		(p)->app->failed = true;                                                           \
+	} while (0)
+
+/* ------------------------------------------------------------------ commands */
 
 /* True, with a message, while a job runs: the command has to wait for its end. */
 static bool
-refuse_during_job(struct cmdline *cl)
+refuse_during_job(struct prompt *p)
 {
-	if (the_app->flow == NULL)
+	if (p->app->flow == NULL)
 		return false;
-	cmdline_printf(cl, "a job is running: stop it first, or wait\n");
+	refuse(p, "a job is running: stop it first, or wait");
 	return true;
 }
 
-/* ------------------------------------------------------------------ start, stop, wait, quit */
-
-struct verb_result {
-	cmdline_fixed_string_t verb;
-};
-
 static void
-verb_start(struct cmdline *cl)
+do_start(struct prompt *p, const char *value)
 {
-	if (refuse_during_job(cl))
+	(void)value;
+	if (refuse_during_job(p))
 		return;
-	if (job_plan(the_app) == 0)
-		job_start(the_app);
+	if (job_plan(p->app) == 0)
+		job_start(p->app);
 	else
-		the_app->failed = true;
+		p->app->failed = true;
 }
 
 static void
-verb_stop(struct cmdline *cl)
+do_stop(struct prompt *p, const char *value)
 {
-	if (the_app->flow == NULL)
-		cmdline_printf(cl, "nothing is running\n");
-	job_stop(the_app, "stopped");
+	(void)value;
+	if (p->app->flow == NULL)
+		printf("nothing is running\n");
+	job_stop(p->app, "stopped");
 }
 
 static void
-verb_help(struct cmdline *cl)
+do_wait(struct prompt *p, const char *value)
 {
-	cmdline_printf(cl,
-		"start                move the files\n"
-		"stop                 stop the job; unfinished outputs are removed\n"
-		"wait                 wait until the job has ended\n"
-		"show stats           counters per lcore, of this job or the last one\n"
-		"show config          all settings\n"
-		"show files           the inputs and the output each becomes\n"
-		"clear stats          count from 0 again\n"
-		"clear files          forget the inputs\n"
-		"add PATH             add a file or folder to the inputs\n"
-		"set NAME VALUE       change a setting: mode, out, chunk, depth, burst, "
-		"ring-size,\n"
-		"                     copy-path, policy, device, nb-cores, stats-period. VALUE as after\n"
-		"                     --NAME: testgantry -h explains\n"
-		"set parents on|off   on: keep the whole paths of the inputs\n"
-		"quit                 stop the job and leave\n");
+	(void)value;
+	job_wait(p->app);
 }
 
 static void
-on_verb(void *parsed, struct cmdline *cl, void *data)
+do_quit(struct prompt *p, const char *value)
 {
-	const struct verb_result *r = parsed;
+	(void)value;
+	p->quit = true;
+}
 
-	if (strcmp(r->verb, "start") == 0)
-		verb_start(cl);
-	else if (strcmp(r->verb, "stop") == 0)
-		verb_stop(cl);
-	else if (strcmp(r->verb, "wait") == 0)
-		job_wait(the_app);
-	else if (strcmp(r->verb, "help") == 0)
-		verb_help(cl);
+static void
+do_show_stats(struct prompt *p, const char *value)
+{
+	(void)value;
+	if (p->app->flow != NULL)
+		flow_count(p->app->flow);
+	if (p->app->report.n_rows == 0)
+		printf("nothing has run yet\n");
 	else
-		cmdline_quit(cl);
+		report_print(stdout, &p->app->report);
 }
 
-static cmdline_parse_token_string_t tok_verb =
-	TOKEN_STRING_INITIALIZER(struct verb_result, verb, "start#stop#wait#help#quit");
-
-static cmdline_parse_inst_t cmd_verb = {
-	.f = on_verb,
-	.help_str = "start | stop | wait | help | quit",
-	.tokens = {(void *)&tok_verb, NULL},
-};
-
-/* ------------------------------------------------------------------ show, clear */
-
-struct object_result {
-	cmdline_fixed_string_t verb;
-	cmdline_fixed_string_t object;
-};
+static void
+do_show_config(struct prompt *p, const char *value)
+{
+	(void)value;
+	options_show(stdout, &p->app->opt);
+}
 
 static void
-show_stats(struct cmdline *cl)
+do_show_files(struct prompt *p, const char *value)
 {
-	if (the_app->flow != NULL)
-		flow_count(the_app->flow);
-	if (the_app->report.n_rows == 0)
-		cmdline_printf(cl, "nothing has run yet\n");
+	(void)value;
+	if (p->app->flow != NULL || job_plan(p->app) == 0)
+		files_show(&p->app->set);
 	else
-		report_print(stdout, &the_app->report);
+		p->app->failed = true;
 }
 
 static void
-show_files(void)
+do_clear_stats(struct prompt *p, const char *value)
 {
-	if (the_app->flow != NULL || job_plan(the_app) == 0)
-		files_show(&the_app->set);
-	fflush(stdout);
+	(void)value;
+	if (p->app->flow != NULL)
+		flow_count(p->app->flow);
+	report_clear(&p->app->report);
 }
 
 static void
-on_show(void *parsed, struct cmdline *cl, void *data)
+do_clear_files(struct prompt *p, const char *value)
 {
-	const struct object_result *r = parsed;
-
-	if (strcmp(r->object, "stats") == 0)
-		show_stats(cl);
-	else if (strcmp(r->object, "files") == 0)
-		show_files();
-	else
-		options_show(stdout, &the_app->opt);
-	fflush(stdout);
+	(void)value;
+	if (!refuse_during_job(p))
+		job_clear_inputs(p->app);
 }
 
 static void
-on_clear(void *parsed, struct cmdline *cl, void *data)
+do_add(struct prompt *p, const char *value)
 {
-	const struct object_result *r = parsed;
+	if (!refuse_during_job(p) && job_add_input(p->app, value) != 0)
+		p->app->failed = true;
+}
 
-	if (strcmp(r->object, "files") == 0) {
-		if (!refuse_during_job(cl))
-			job_clear_inputs(the_app);
+/* value: a setting's name, blanks, and its value. */
+static void
+do_set(struct prompt *p, const char *value)
+{
+	size_t len = strcspn(value, BLANKS);
+	char name[32];
+
+	if (refuse_during_job(p))
 		return;
+	snprintf(name, sizeof(name), "%.*s", (int)len, value);
+	value += len;
+	value += strspn(value, BLANKS);
+	if (options_set(&p->app->opt, name, value) != 0)
+		p->app->failed = true;
+}
+
+static void do_help(struct prompt *p, const char *value);
+
+static const struct command {
+	const char *words; /* one blank between them */
+	const char *takes; /* what follows them, to the end of the line; NULL: nothing */
+	void (*run)(struct prompt *p, const char *value);
+	const char *help;
+} commands[] = {
+	{"start", NULL, do_start, "move the files"},
+	{"stop", NULL, do_stop, "stop the job; unfinished outputs are removed"},
+	{"wait", NULL, do_wait, "wait until the job has ended"},
+	{"show stats", NULL, do_show_stats, "counters per lcore, of this job or the last one"},
+	{"show config", NULL, do_show_config, "all settings"},
+	{"show files", NULL, do_show_files, "the inputs and the output each becomes"},
+	{"clear stats", NULL, do_clear_stats, "count from 0 again"},
+	{"clear files", NULL, do_clear_files, "forget the inputs"},
+	{"add", "PATH", do_add, "add a file or folder to the inputs"},
+	{"set", "NAME VALUE", do_set,
+		"change a setting that show config lists; VALUE as after\n"
+		"                     --NAME, of parents: on or off; testgantry -h explains"},
+	{"help", NULL, do_help, "this list"},
+	{"quit", NULL, do_quit, "stop the job and leave"},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void
+do_help(struct prompt *p, const char *value)
+{
+	char what[32];
+
+	(void)p;
+	(void)value;
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		snprintf(what, sizeof(what), "%s %s", commands[i].words,
+			commands[i].takes != NULL ? commands[i].takes : "");
+		printf("%-20s %s\n", what, commands[i].help);
 	}
-	if (the_app->flow != NULL)
-		flow_count(the_app->flow);
-	report_clear(&the_app->report);
+	printf("A value or path goes to the end of its line. A line that begins with # is a "
+	       "comment.\n");
 }
 
-static cmdline_parse_token_string_t tok_show =
-	TOKEN_STRING_INITIALIZER(struct object_result, verb, "show");
-static cmdline_parse_token_string_t tok_show_what =
-	TOKEN_STRING_INITIALIZER(struct object_result, object, "stats#config#files");
+/* ------------------------------------------------------------------ a line */
 
-static cmdline_parse_inst_t cmd_show = {
-	.f = on_show,
-	.help_str = "show stats | config | files",
-	.tokens = {(void *)&tok_show, (void *)&tok_show_what, NULL},
-};
-
-static cmdline_parse_token_string_t tok_clear =
-	TOKEN_STRING_INITIALIZER(struct object_result, verb, "clear");
-static cmdline_parse_token_string_t tok_clear_what =
-	TOKEN_STRING_INITIALIZER(struct object_result, object, "stats#files");
-
-static cmdline_parse_inst_t cmd_clear = {
-	.f = on_clear,
-	.help_str = "clear stats | files",
-	.tokens = {(void *)&tok_clear, (void *)&tok_clear_what, NULL},
-};
-
-/* ------------------------------------------------------------------ set, add */
-
-struct text_result {
-	cmdline_fixed_string_t verb;
-	cmdline_fixed_string_t name;
-	cmdline_multi_string_t value;
-};
-
-static void
-set_parents(struct cmdline *cl, const char *value)
+/* If the line begins with these words, returns what follows them and their blanks, else NULL. */
+static const char *
+after_words(const char *line, const char *words)
 {
-	if (strcmp(value, "on") == 0 || strcmp(value, "off") == 0)
-		the_app->opt.parents = strcmp(value, "on") == 0;
-	else
-		cmdline_printf(cl, "set parents on, or off\n");
+	size_t len;
+
+	while (*words != '\0') {
+		len = strcspn(words, " ");
+		if (strncmp(line, words, len) != 0 || strcspn(line, BLANKS) != len)
+			return NULL;
+		words += len + strspn(words + len, " ");
+		line += len + strspn(line + len, BLANKS);
+	}
+	return line;
 }
 
 static void
-on_set(void *parsed, struct cmdline *cl, void *data)
+run_line(struct prompt *p, const char *line)
 {
-	const struct text_result *r = parsed;
+	const struct command *c = commands;
+	const char *value = NULL;
 
-	if (refuse_during_job(cl))
+	line += strspn(line, BLANKS);
+	if (line[0] == '\0' || line[0] == '#')
 		return;
-	if (strcmp(r->name, "parents") == 0)
-		set_parents(cl, r->value);
+	while (c < commands + N_COMMANDS && (value = after_words(line, c->words)) == NULL)
+		c++;
+	if (value == NULL)
+		refuse(p, "there is no command '%.60s'; help lists them", line);
+	else if (c->takes == NULL && value[0] != '\0')
+		refuse(p, "'%s' takes nothing behind it, but there is '%s'; nothing was done",
+			c->words, value);
+	else if (c->takes != NULL && value[0] == '\0')
+		refuse(p, "'%s' needs %s behind it", c->words, c->takes);
 	else
-		options_set(&the_app->opt, r->name, r->value);
+		c->run(p, value);
+}
+
+/* The line's first byte that no command may have, or -1. */
+static int
+control_character(const struct prompt *p)
+{
+	for (size_t i = 0; i < p->len; i++) {
+		unsigned char c = p->line[i];
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return c;
+	}
+	return -1;
+}
+
+/* The line is complete: carries it out or refuses it. */
+static void
+end_line(struct prompt *p)
+{
+	int control = control_character(p);
+
+	p->line[p->len] = '\0';
+	if (!isatty(STDIN_FILENO))
+		printf("%s\n", p->line); /* a terminal has shown it already */
+	if (p->too_long)
+		refuse(p, "a line is longer than %d bytes; nothing was done", LONGEST_LINE);
+	else if (control >= 0)
+		refuse(p,
+			"a line has the control character 0x%02x; nothing was done. Lines end with a "
+			"newline alone",
+			control);
+	else
+		run_line(p, p->line);
+	p->len = 0;
+	p->too_long = false;
 }
 
 static void
-on_add(void *parsed, struct cmdline *cl, void *data)
+show_prompt(const struct prompt *p)
 {
-	const struct text_result *r = parsed;
-
-	if (!refuse_during_job(cl))
-		job_add_input(the_app, r->value);
+	if (!p->quit && stop_signal == 0)
+		fputs(PROMPT, stdout);
+	fflush(stdout);
 }
-
-static cmdline_parse_token_string_t tok_set =
-	TOKEN_STRING_INITIALIZER(struct text_result, verb, "set");
-static cmdline_parse_token_string_t tok_set_name =
-	TOKEN_STRING_INITIALIZER(struct text_result, name, SETTING_NAMES);
-static cmdline_parse_token_string_t tok_value =
-	TOKEN_STRING_INITIALIZER(struct text_result, value, TOKEN_STRING_MULTI);
-
-static cmdline_parse_inst_t cmd_set = {
-	.f = on_set,
-	.help_str = "set NAME VALUE",
-	.tokens = {(void *)&tok_set, (void *)&tok_set_name, (void *)&tok_value, NULL},
-};
-
-static cmdline_parse_token_string_t tok_add =
-	TOKEN_STRING_INITIALIZER(struct text_result, verb, "add");
-
-static cmdline_parse_inst_t cmd_add = {
-	.f = on_add,
-	.help_str = "add PATH",
-	.tokens = {(void *)&tok_add, (void *)&tok_value, NULL},
-};
-
-static cmdline_parse_ctx_t commands[] = {
-	&cmd_verb,
-	&cmd_show,
-	&cmd_clear,
-	&cmd_set,
-	&cmd_add,
-	NULL,
-};
 
 /* ------------------------------------------------------------------ loop */
 
@@ -262,12 +285,12 @@ enum input {
 
 /* Takes one character if there is one. While no job runs, waits for one or for a signal. */
 static enum input
-take_char(char *c)
+take_char(const struct prompt *p, char *c)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	ssize_t n;
 
-	if (poll(&in, 1, the_app->flow != NULL ? 0 : -1) <= 0)
+	if (poll(&in, 1, p->app->flow != NULL ? 0 : -1) <= 0)
 		return INPUT_NONE;
 	n = read(STDIN_FILENO, c, 1);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -276,41 +299,51 @@ take_char(char *c)
 }
 
 static void
-serve(struct cmdline *cl)
+take_in(struct prompt *p, char c)
+{
+	if (c == '\n') {
+		end_line(p);
+		show_prompt(p);
+	} else if (p->len < LONGEST_LINE) {
+		p->line[p->len++] = c;
+	} else {
+		p->too_long = true;
+	}
+}
+
+static void
+serve(struct prompt *p)
 {
 	enum input input;
 	char c;
 
-	while (stop_signal == 0) {
-		input = take_char(&c);
+	while (stop_signal == 0 && !p->quit) {
+		input = take_char(p, &c);
 		if (input == INPUT_END) {
-			job_wait(the_app);
+			if (p->len > 0) /* the last line has no newline */
+				end_line(p);
+			if (!p->quit)
+				job_wait(p->app);
 			return;
 		}
-		if (input == INPUT_CHAR && cmdline_in(cl, &c, 1) < 0)
-			return;
-		if (the_app->flow == NULL)
+		if (input == INPUT_CHAR)
+			take_in(p, c);
+		if (p->app->flow == NULL)
 			continue;
-		job_step(the_app);
-		if (the_app->flow == NULL) /* its table was printed behind the prompt */
-			cmdline_printf(cl, PROMPT);
+		job_step(p->app);
+		if (p->app->flow == NULL) /* its table was printed behind the prompt */
+			show_prompt(p);
 	}
 }
 
-int
+void
 prompt_run(struct app *app)
 {
-	struct cmdline *cl;
+	static struct prompt p;
 
-	the_app = app;
-	cl = cmdline_stdin_new(commands, PROMPT);
-	if (cl == NULL) {
-		error_print("cannot make a prompt on standard input");
-		return -1;
-	}
-	serve(cl);
+	p.app = app;
+	show_prompt(&p);
+	serve(&p);
 	if (stop_signal == 0)
 		job_stop(app, "stopped");
-	cmdline_stdin_exit(cl);
-	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The prompt: DPDK's cmdline library on standard input.
+ * The prompt: commands from standard input, one a line.
  */
 #ifndef TESTGANTRY_PROMPT_H
 #define TESTGANTRY_PROMPT_H
@@ -10,9 +10,9 @@
 
 /**
  * Serves commands until "quit", the end of the input, or a signal. A job runs meanwhile. "quit"
- * stops it; after the end of the input it runs to its end.
- * @return 0, or -1 with the error printed.
+ * stops it; after the end of the input it runs to its end. A line that is refused makes the app's
+ * `failed` true.
  */
-int prompt_run(struct app *app);
+void prompt_run(struct app *app);
 
 #endif

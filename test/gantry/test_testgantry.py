@@ -625,10 +625,10 @@ class Failures(Case):
 		self.assertFalse(os.path.exists(self.out))
 
 	@contextlib.contextmanager
-	def running(self, *args, workers=1, **more):
+	def running(self, *args, workers=1, env=None):
 		with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
 			stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-			env={**os.environ, **FORCED}, **more) as process:
+			env={**os.environ, **FORCED, **(env or {})}) as process:
 			try:
 				yield process
 			finally:
@@ -652,6 +652,22 @@ class Failures(Case):
 					self.assertIn("1 of 2 files", result.out)
 					self.assertEqual(self.leftovers(), [])
 					self.assertEqual(os.listdir(self.out), ["a-first"])
+
+	def test_a_second_signal_ends_it_while_a_dead_device_gives_nothing_back(self):
+		source = self.make("file", 40 * CHUNK)
+		faults = self.path("faults")
+		with open(faults, "w", encoding="ascii") as file:
+			file.write("late ms=1000000 op=3\n")
+		with self.running("--out", self.out, source, env={"SOFTHCA_FAULTS": faults}) as process:
+			wait_for(self.leftovers, process)
+			process.send_signal(signal.SIGINT)
+			wait_for(lambda: not self.leftovers(), process)
+			process.send_signal(signal.SIGINT)
+			out, _ = process.communicate(timeout=TIMEOUT)
+		result = Result(process.returncode, out.decode())
+		self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+		self.assertNotIn("total", self.table(result), "it has waited for the device's deadline")
+		self.assertFalse(os.path.exists(self.out))
 
 	def test_a_closed_output_pipe_does_not_stop_it(self):
 		source = self.make_sizes()
@@ -691,11 +707,11 @@ class Prompt(Case):
 		super().setUp()
 		self.source = self.make_sizes()
 
-	def script(self, *lines, args=()):
+	def script(self, *lines, args=(), end="\n", **more):
 		with tempfile.TemporaryFile() as stdin:
-			stdin.write("".join(line + "\n" for line in lines).encode())
+			stdin.write(("\n".join(lines) + end).encode())
 			stdin.seek(0)
-			return move("-i", *args, stdin=stdin)
+			return move("-i", *args, stdin=stdin, **more)
 
 	def test_a_script_sets_starts_waits_and_shows(self):
 		result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
@@ -740,10 +756,61 @@ class Prompt(Case):
 			f"set out {self.out}", "start", "help", "quit", args=[self.source])
 		self.assertEqual(result.code, 1, result.out)
 		self.assertIn("'12x'", result.out)
-		self.assertIn("Command not found", result.out)
+		self.assertIn("there is no command 'nonsense'", result.out)
 		self.assertIn("no output folder", result.out)
 		self.assertIn("no files to move", result.out)
 		self.assertIn("show stats", result.out)
+
+	def test_a_path_goes_to_the_end_of_its_line(self):
+		names = ["a#b", "a b", "a?b", "a\tb", "aüb", "ab ", "'ab'", "x" * 200 + "/" + "y" * 200 + "/" + "z" * 200]
+		for name in ["a", "ab", "x" * 200 + "/y", *names]:
+			self.make(f"few/{name}", 100)
+		self.make("few/ab", 5)
+		result = self.script(f"set out {self.out}", "set parents on", *[f"add few/{name}" for name in names],
+			"start", "wait", cwd=self.dir)
+		self.assertEqual(result.code, 0, result.out)
+		self.assertEqual(tree(self.out),
+			{f"few/{name}": sha256(self.path(f"few/{name}")) for name in names})
+
+	def test_a_line_that_is_not_understood_as_a_whole_does_nothing(self):
+		long = "/" * 4000 + self.path("in")
+		for line, words in {
+			"add " + "x" * 4091: "longer than 4094 bytes",
+			"add " + long + "/" * 9000: "longer than 4094 bytes",
+			f"add {self.path('in')}\r": "control character 0x0d",
+			f"add {self.path('in')}\0": "control character 0x00",
+			"add\x1b[A x": "control character 0x1b",
+			"start now": "'start' takes nothing behind it, but there is 'now'",
+			"clear stats files": "'clear stats' takes nothing",
+			"show": "there is no command 'show'",
+			"showfiles": "there is no command 'showfiles'",
+			"add": "'add' needs PATH",
+			"set": "'set' needs NAME VALUE",
+			"set chunk": "--chunk: ''",
+			"set chunk 4K # small": "--chunk: '4K # small'",
+			"set parents yes": "--parents: 'yes' is none of off, on",
+			"set wake-up 5": "there is no setting 'wake-up'",
+		}.items():
+			with self.subTest(line=line[:40]):
+				result = self.script(line, "show files", "show config", args=["--out", self.out])
+				self.assertEqual(result.code, 1, result.out)
+				self.assertIn(words, result.out)
+				self.assertIn("no files to move", result.out)
+				self.assertRegex(result.out, r"(?m)^chunk +65536$")
+
+	def test_a_line_of_4094_bytes_is_understood(self):
+		source = self.make("few/file", 100)
+		result = self.script(f"set out {self.out}", "add " + source.rjust(4090, "/"), "start", "wait")
+		self.check_moved(result, self.path("few"), self.out)
+
+	def test_comments_and_empty_lines_do_nothing(self):
+		result = self.script("# start", "", "  ", "\t# x", " show   stats ", "quit")
+		self.assertEqual(result.code, 0, result.out)
+		self.assertIn("nothing has run yet", result.out)
+
+	def test_the_last_line_needs_no_newline(self):
+		result = self.script("start", args=["--out", self.out, self.source], end="")
+		self.check_moved(result, self.source, self.path("out/in"))
 
 	def talk(self, fd, process, lines):
 		"""Types each line when the prompt appears. Returns the text on the screen."""
@@ -761,7 +828,7 @@ class Prompt(Case):
 				os.write(fd, lines.pop(0).encode() + b"\r")
 		return screen.decode(errors="replace")
 
-	def test_a_terminal(self):
+	def on_terminal(self, *lines):
 		main, side = pty.openpty()
 		self.addCleanup(os.close, main)
 		with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
@@ -769,10 +836,22 @@ class Prompt(Case):
 			env={**os.environ, **FORCED}) as process:
 			os.close(side)
 			try:
-				screen = self.talk(main, process, ["show config", "start", "wait", "quit"])
+				screen = self.talk(main, process, list(lines))
 			finally:
 				process.kill()
-		self.check_moved(Result(process.returncode, screen), self.source, self.path("out/in"))
+		return Result(process.returncode, screen)
+
+	def test_a_terminal(self):
+		result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
+		self.assertIn("there is no command 'nonsense'", result.out)
+		self.assertIn("every byte is equal", result.out)
+		self.assertEqual(result.code, 1, "a line was refused")
+		self.assertEqual(tree(self.source), tree(self.path("out/in")))
+
+	def test_a_line_that_a_terminal_has_cut_is_refused(self):
+		result = self.on_terminal("add " + "x" * 5000, "show files", "quit")
+		self.assertIn("longer than 4094 bytes", result.out)
+		self.assertIn("10 files", result.out)
 
 	def test_sigterm_at_the_prompt(self):
 		main, side = pty.openpty()
