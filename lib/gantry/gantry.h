@@ -261,8 +261,10 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 
 /**
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. The
- * memory stays the caller's, who keeps it mapped until gantry_mem_unregister(). Descriptors may
- * name it when the call has returned.
+ * memory stays the caller's, who keeps it mapped until gantry_mem_unregister(), and keeps a file behind
+ * it as long as it is: of a file that was made shorter, the device still has the pages, and what it
+ * writes there is lost; a copy by the CPU ends the process by SIGBUS. Descriptors may name the memory
+ * when the call has returned.
  * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote writes.
  * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
  * Control thread; workers may run.
@@ -275,10 +277,12 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * @param flags GANTRY_MEM_*, or 0: no peer may read or write it.
  * @return 0; -EINVAL addr is NULL, len is 0, addr + len overflows, an unknown flag, READ_ONLY with
  *   REMOTE_WRITE or REMOTE_ATOMIC, or RELAXED with REMOTE_ATOMIC; -EEXIST it overlaps a registered
- *   region; -EFAULT a page is not mapped; -EACCES a page is mapped without the right to read it, or to
- *   write it: perhaps use READ_ONLY; -EPERM RLIMIT_MEMLOCK is too low; -EIO the IOMMU cannot map it, or
- *   the device has failed; -ECHILD a child of fork(2) calls; -ENOMEM; or the negative errno of the
- *   verbs call that failed. The log names the remedy.
+ *   region; -EFAULT a page is not mapped, or is beyond the end of its file; -EACCES a page is mapped
+ *   without the right to read it, or to write it: perhaps use READ_ONLY; -EOPNOTSUPP the kernel does not
+ *   pin such a mapping: a shared one of a file on a disk, without READ_ONLY, or memory of a device;
+ *   -EPERM RLIMIT_MEMLOCK is too low; -EIO the IOMMU cannot map it, or the device has failed; -ECHILD a
+ *   child of fork(2) calls; -ENOMEM; or the negative errno of the verbs call that failed. The log names
+ *   the remedy.
  */
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);

@@ -44,8 +44,9 @@ struct hwq_mr {
  * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side
  *   may read the range, and nobody may write it.
  * @param mr written on success only.
- * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT a page is not mapped;
- *   -EACCES a page is mapped without the right to read it, or to write it; -EPERM RLIMIT_MEMLOCK is too
+ * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT a page is not mapped,
+ *   or is beyond the end of its file; -EACCES a page is mapped without the right to read it, or to write it;
+ *   -EOPNOTSUPP the kernel does not pin such a mapping; -EPERM RLIMIT_MEMLOCK is too
  *   low; -EIO the IOMMU cannot map it, or the device has failed; -ENOMEM no memory, or no key is left; or
  *   another errno of ibv_reg_mr(3). The log says what to do.
  */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <linux/capability.h>
 
@@ -24,38 +26,84 @@
 
 /* ------------------------------------------------------------------ the mappings */
 
-/* What is wrong with the first page of a range that cannot be registered. */
-struct bad_page {
-	uint64_t addr;
-	int err; /* EFAULT: not mapped; EACCES: mapped, but it may not be read, or written; 0: none */
+/* What forbids a registration, and its remedy. */
+enum cause {
+	CAUSE_NONE,
+	CAUSE_NOT_MAPPED,
+	CAUSE_BEYOND_FILE,
+	CAUSE_NO_RIGHT,
+	CAUSE_NOT_PINNED,
 };
 
-/* Walks over the process's mappings, which proc(5) lists in the order of their addresses. */
-static struct bad_page
-find_bad_page(uint64_t addr, uint64_t end, bool writes)
+static const struct {
+	int err;
+	const char *text;
+} causes[] = {
+	[CAUSE_NOT_MAPPED] = {EFAULT,
+		"is not mapped; map the memory first, and keep it mapped until "
+		"the registration has ended"},
+	[CAUSE_BEYOND_FILE] = {EFAULT, "is mapped, but lies beyond the end of its file; extend the "
+				       "file (ftruncate), or register less"},
+	[CAUSE_NO_RIGHT] = {EACCES,
+		"is in a mapping that does not allow it; register memory that is "
+		"mapped without PROT_WRITE as read-only, and give other memory "
+		"the rights (mprotect)"},
+	[CAUSE_NOT_PINNED] = {EOPNOTSUPP,
+		"is in a mapping that the kernel does not pin; of a file on a disk, register a shared "
+		"mapping as read-only, or take a file of tmpfs, hugetlbfs or memfd_create(2); memory "
+		"of a device cannot be registered"},
+};
+
+/* The first address of a range that cannot be registered, and why. */
+struct verdict {
+	uint64_t addr;
+	enum cause cause;
+};
+
+/* Asks the kernel. Without an answer (a sandbox forbids the call): true. */
+static bool
+is_there(uint64_t addr)
+{
+	char byte;
+	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)addr, 1};
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
+}
+
+/*
+ * Walks over the process's mappings, which proc(5) lists in the order of their addresses. A file ends
+ * in the middle of a mapping: its last byte tells.
+ */
+static struct verdict
+judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
-	struct bad_page bad = {.addr = addr};
-	uint64_t from, to;
+	struct verdict v = {.addr = addr};
+	uint64_t from, to, inode;
 	char right[5], line[512];
 
 	if (maps == NULL)
-		return bad;
-	while (bad.addr < end && bad.err == 0 && fgets(line, sizeof(line), maps) != NULL) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, right) != 3 ||
-			to <= bad.addr)
+		return v;
+	while (v.addr < end && v.cause == CAUSE_NONE && fgets(line, sizeof(line), maps) != NULL) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %" SCNu64, &from, &to, right,
+			    &inode) != 4 ||
+			to <= v.addr)
 			continue;
-		if (from > bad.addr)
-			bad.err = EFAULT;
+		if (from > v.addr)
+			v.cause = CAUSE_NOT_MAPPED;
 		else if (right[0] != 'r' || (writes && right[1] != 'w'))
-			bad.err = EACCES;
+			v.cause = CAUSE_NO_RIGHT;
+		else if (inode != 0 && !is_there((to < end ? to : end) - 1))
+			v.cause = CAUSE_BEYOND_FILE;
+		else if (inode != 0 && unpinned)
+			v.cause = CAUSE_NOT_PINNED;
 		else
-			bad.addr = to;
+			v.addr = to;
 	}
-	if (bad.addr < end && bad.err == 0)
-		bad.err = EFAULT;
+	if (v.addr < end && v.cause == CAUSE_NONE)
+		v.cause = CAUSE_NOT_MAPPED;
 	fclose(maps);
-	return bad;
+	return v;
 }
 
 /* ------------------------------------------------------------------ the limit of locked memory */
@@ -98,23 +146,15 @@ int
 hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access, int ret)
 {
 	uint64_t first = (uintptr_t)addr, limit, locked;
-	struct bad_page bad = find_bad_page(first, first + len, (access & WRITES) != 0);
+	/* Where the kernel cannot pin a page, it says EFAULT, whatever the reason. */
+	struct verdict v =
+		judge_mappings(first, first + len, (access & WRITES) != 0, ret == -EFAULT);
 	const char *name = hwq_dev_name(dev);
 
-	if (bad.err == EFAULT) {
-		hwq_log("%s: registering %zu bytes at %p: address 0x%" PRIx64
-			" is not mapped; map the "
-			"memory first, and keep it mapped until the registration has ended",
-			name, len, addr, bad.addr);
-		return -EFAULT;
-	}
-	if (bad.err == EACCES) {
-		hwq_log("%s: registering %zu bytes at %p: the mapping at 0x%" PRIx64
-			" does not allow "
-			"it; register memory that is mapped without PROT_WRITE as read-only, and give "
-			"other memory the rights (mprotect)",
-			name, len, addr, bad.addr);
-		return -EACCES;
+	if (v.cause != CAUSE_NONE) {
+		hwq_log("%s: registering %zu bytes at %p: address 0x%" PRIx64 " %s", name, len,
+			addr, v.addr, causes[v.cause].text);
+		return -causes[v.cause].err;
 	}
 	if ((ret == -ENOMEM || ret == -EPERM || ret == -EAGAIN) &&
 		exceeds_memlock(len, &limit, &locked)) {

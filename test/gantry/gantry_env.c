@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_log.h>
 
 #include <softhca.h>
 
@@ -135,6 +136,33 @@ env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **me
 
 	CHECK_EQ(gantry_mem_register(g, p, len, flags, mem), 0);
 	return p;
+}
+
+/* What the log said last. */
+static char said[4096];
+
+static ssize_t
+log_keep(void *cookie, const char *text, size_t len)
+{
+	size_t used = strlen(said);
+
+	memcpy(said + used, text, RTE_MIN(len, sizeof(said) - 1 - used));
+	return len;
+}
+
+void
+env_refused(struct gantry *g, void *p, size_t len, int err, const char *words)
+{
+	struct gantry_mem *mem = NULL;
+	FILE *log = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_keep});
+
+	memset(said, 0, sizeof(said));
+	rte_openlog_stream(log);
+	CHECK_EQ(gantry_mem_register(g, p, len, 0, &mem), -err);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	CHECK(mem == NULL);
+	CHECK(strstr(said, words) != NULL, "%s", said);
 }
 
 void

@@ -34,6 +34,8 @@ void env_unmap(void *p, size_t len);
 #define ENV_REMOTE (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ)
 /* Memory of env_map(), registered with these GANTRY_MEM_* flags. */
 uint8_t *env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **mem);
+/* A registration of [p, p + len) fails with -err, and the log has these words. */
+void env_refused(struct gantry *g, void *p, size_t len, int err, const char *words);
 /*
  * Takes the key away from the device. The engine does not know, so operations that use the memory
  * fail in hardware. Before gantry_mem_unregister(), env_mend() gives it a key to release.

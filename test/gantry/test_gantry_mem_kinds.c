@@ -13,7 +13,6 @@
 #include <linux/capability.h>
 
 #include <rte_common.h>
-#include <rte_log.h>
 #include <rte_mempool.h>
 
 #include <softhca.h>
@@ -140,32 +139,11 @@ writes_may_overtake_each_other_in_memory_with_relaxed_order_alone(void)
 
 /* ------------------------------------------------------------------ failures */
 
-/* What the log said last. */
-static char said[4096];
-
-static ssize_t
-log_keep(void *cookie, const char *text, size_t len)
-{
-	size_t used = strlen(said);
-
-	memcpy(said + used, text, RTE_MIN(len, sizeof(said) - 1 - used));
-	return len;
-}
-
-/* Registers two pages at m: it fails with -err, and the log contains `words`. */
+/* Two pages at m. */
 static void
 check_refusal(uint8_t *m, int err, const char *words)
 {
-	struct gantry_mem *mem = NULL;
-	FILE *log = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_keep});
-
-	memset(said, 0, sizeof(said));
-	rte_openlog_stream(log);
-	CHECK_EQ(gantry_mem_register(g, m, 8192, 0, &mem), -err);
-	rte_openlog_stream(NULL);
-	fclose(log);
-	CHECK(mem == NULL);
-	CHECK(strstr(said, words) != NULL, "%s", said);
+	env_refused(g, m, 8192, err, words);
 }
 
 /* Makes those capabilities effective that the process may have. Not 0: CAP_IPC_LOCK is one of them. */
