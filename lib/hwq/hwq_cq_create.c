@@ -8,6 +8,7 @@
 
 #include "hwq_domain.h"
 #include "hwq_event.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -99,6 +100,7 @@ hwq_cq_destroy(struct hwq_cq *cq)
 		hwq_log("%s: destroying a CQ that QPs use", hwq_dev_name(cq->domain->dev));
 		return -EBUSY;
 	}
+	hwq_left_destroy(cq->domain->dev);
 	ret = hwq_verbs_cq_destroy(cq->cq);
 	/* Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): every event of the CQ is acknowledged. */
 	(void)atomic_load_explicit(&cq->domain->dev->n_acked, memory_order_acquire);

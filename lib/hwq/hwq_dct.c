@@ -9,6 +9,7 @@
 #include "hwq_addr.h"
 #include "hwq_cq_drop.h"
 #include "hwq_cq_room.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_port.h"
 #include "hwq_verbs.h"
@@ -121,7 +122,7 @@ hwq_dct_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_dc
 	return 0;
 
 err_destroy:
-	hwq_verbs_qp_destroy(dct->qp);
+	hwq_left_add(domain->dev, dct->qp);
 err_free:
 	free(dct);
 	return ret;

@@ -64,6 +64,8 @@ struct hwq_dev_port {
 	uint8_t gid[16];    /**< RoCEv2 where the port has such a GID */
 };
 
+struct hwq_left;
+
 /** An opened device. Written by hwq. */
 struct hwq_dev {
 	struct ibv_context *ctx;   /**< the verbs device, opened with DEVX */
@@ -77,6 +79,7 @@ struct hwq_dev {
 	_Atomic unsigned int refs; /**< how many objects of the device exist */
 	/** Events, asynchronous and of CQs, that were acknowledged: whoever destroys their object sees it. */
 	_Atomic unsigned int n_acked;
+	struct hwq_left *_Atomic left; /**< QPs that are left over */
 };
 
 /**

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -56,6 +57,7 @@ hwq_domain_destroy(struct hwq_domain *domain)
 			hwq_dev_name(domain->dev), domain->refs);
 		return -EBUSY;
 	}
+	hwq_left_destroy(domain->dev);
 	if (domain->pd != NULL)
 		ret = hwq_verbs_pd_free(domain->pd);
 	if (ret == 0)

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "hwq_cq_room.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_port.h"
 #include "hwq_qp_size.h"
@@ -301,7 +302,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	return 0;
 
 err_destroy:
-	hwq_verbs_qp_destroy(qp->qp);
+	hwq_left_add(domain->dev, qp->qp);
 	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);
 err_opaque:

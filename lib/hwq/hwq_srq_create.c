@@ -11,6 +11,7 @@
 #include "hwq_cq_create.h"
 #include "hwq_cq_room.h"
 #include "hwq_dev.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_verbs_srq.h"
 
@@ -157,6 +158,7 @@ hwq_srq_destroy(struct hwq_srq *srq)
 		hwq_log("%s: destroying an SRQ that %u QPs use", hwq_dev_name(srq->dev), srq->refs);
 		return -EBUSY;
 	}
+	hwq_left_destroy(srq->dev);
 	ret = hwq_verbs_srq_destroy(srq->srq);
 	if (ret != 0) {
 		hwq_log("%s: destroying an SRQ: %s", hwq_dev_name(srq->dev), strerror(-ret));

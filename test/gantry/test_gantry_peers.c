@@ -349,6 +349,33 @@ a_refused_close_says_so_and_can_be_called_again(void)
 	env_queue_done(q);
 }
 
+/* The QP is made and cannot be set up, nor destroyed. It must not hold its CQs for ever. */
+static void
+an_open_that_leaves_its_qp_can_be_tried_again(void)
+{
+	static const struct gantry_peer_conf confs[] = {
+		{.recv_depth = 4},
+		{.transport = GANTRY_TRANSPORT_DC_TARGET, .recv_depth = 4},
+		{.transport = GANTRY_TRANSPORT_DC},
+	};
+	struct gantry_addr addr;
+	uint16_t peer;
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(confs); i++) {
+		struct gantry_queue *q = env_queue(g, 4);
+
+		CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
+		CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=2"), 0);
+		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), -ENOMEM);
+		/* It was tried when the CQ was to be destroyed, too. */
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), 0);
+		CHECK_EQ(gantry_peer_close(q, peer), 0);
+		env_queue_done(q);
+	}
+}
+
 /* ------------------------------------------------------------------ sizes and numbers */
 
 /* Bytes of all private mappings, heap included: VmData of proc(5). */
@@ -616,6 +643,8 @@ static const struct check_case cases[] = {
 	{"a refused connect can be tried again", a_refused_connect_can_be_tried_again},
 	{"a refused close says so, and can be called again",
 		a_refused_close_says_so_and_can_be_called_again},
+	{"an open that leaves its QP can be tried again",
+		an_open_that_leaves_its_qp_can_be_tried_again},
 	{"a peer takes memory for what it was asked for",
 		a_peer_takes_memory_for_what_it_was_asked_for},
 	{"a queue has as many peers as it was asked for",
