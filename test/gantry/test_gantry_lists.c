@@ -222,6 +222,50 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
+/*
+ * The memory of a later entry goes when earlier ones are copied. The status must not be one that says that
+ * nothing was moved.
+ */
+static void
+a_list_whose_memory_goes_half_way_fails(void)
+{
+	static const unsigned int carriers[] = {0, GANTRY_DESC_BY_CPU};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(carriers); i++) {
+		struct gantry_queue *q = env_queue(g, 2);
+		/* More WQEs than the send queue has, and more than the CPU copies in one call. */
+		struct gantry_sge from[GANTRY_SGE_MAX], to = {(uintptr_t)dst, ARENA_LEN};
+		struct gantry_mem *mem_b;
+		uint8_t *b = env_mem(g, ARENA_LEN, 0, &mem_b);
+		struct gantry_desc d;
+		struct gantry_comp comp;
+		uint32_t k;
+
+		reset(i);
+		for (k = 0; k < GANTRY_SGE_MAX; k++)
+			from[k] = (struct gantry_sge){(uintptr_t)src, ARENA_LEN / GANTRY_SGE_MAX};
+		from[GANTRY_SGE_MAX - 1].addr = (uintptr_t)b;
+		d = copy_sg(from, GANTRY_SGE_MAX, &to, 1, ARENA_LEN);
+		d.flags = carriers[i];
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		CHECK_EQ(gantry_mem_unregister(mem_b, 0), -ETIMEDOUT);
+		env_collect(q, &comp, 1);
+		CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
+		CHECK_EQ(comp.syndrome, 0);
+		CHECK(memcmp(dst, src, ARENA_LEN / GANTRY_SGE_MAX) == 0);
+		CHECK_EQ(env_stats(q).by_status[GANTRY_LOCAL_ERROR], 1);
+		CHECK_EQ(env_stats(q).recoveries, 0);
+		CHECK_EQ(gantry_mem_unregister(mem_b, 1000), 0);
+		/* Now from the beginning: nothing is moved. */
+		memset(dst, ENV_UNTOUCHED, ARENA_LEN);
+		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+		CHECK_EQ(dst[0], ENV_UNTOUCHED);
+		env_queue_done(q);
+		env_unmap(b, ARENA_LEN);
+	}
+}
+
 /* ------------------------------------------------------------------ fills */
 
 /* The header's words: byte i of dst is byte i % 8 of the pattern in memory. */
@@ -439,6 +483,7 @@ static const struct check_case cases[] = {
 		random_lists_copy_what_loops_of_the_cpu_copy},
 	{"the longest lists of single bytes are copied",
 		the_longest_lists_of_single_bytes_are_copied},
+	{"a list whose memory goes half-way fails", a_list_whose_memory_goes_half_way_fails},
 	{"each bad list gets its own status and no WQE",
 		each_bad_list_gets_its_own_status_and_no_wqe},
 	{"fills of every length and place", fills_of_every_length_and_place},

@@ -449,7 +449,7 @@ lists_whose_memory_goes_end_by_their_status(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	CHECK_EQ(gantry_mem_unregister(m_mem, 0), -ETIMEDOUT);
 	env_collect(q, &comp, 1);
-	CHECK_EQ(comp.status, GANTRY_NOT_REGISTERED);
+	CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp.zero, 0);
 	CHECK_EQ(gantry_mem_unregister(m_mem, 0), 0);
 	env_unmap(m, ARENA_LEN);

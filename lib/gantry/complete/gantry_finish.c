@@ -19,8 +19,9 @@ gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
 	RTE_SET_USED(slot);
 	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0)
 		finish_atomic(q, comp);
-	if ((comp->zero & GANTRY_FINISH_NOT_REGISTERED) != 0 && comp->status == GANTRY_OK)
-		comp->status = GANTRY_NOT_REGISTERED;
+	/* GANTRY_NOT_REGISTERED would say that nothing was moved. */
+	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
+		comp->status = GANTRY_LOCAL_ERROR;
 	comp->zero = 0;
 	gantry_counter_add(&q->stats.by_status[comp->status], 1);
 	if (comp->status == GANTRY_OK)

@@ -17,8 +17,8 @@
 #define GANTRY_REPLAYS_MASK UINT32_C(0xff)
 /* The result of an atomic is in the cell that `result` names: fetch it, and give the cell back. */
 #define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
-/* Memory of a later part of the operation was no longer registered: that part was not carried out. */
-#define GANTRY_FINISH_NOT_REGISTERED (UINT32_C(1) << 9)
+/* Memory of a later part of a COPY_SG was no longer registered: that part was not carried out. */
+#define GANTRY_FINISH_MEMORY_GONE (UINT32_C(1) << 9)
 /* It uses a key that the UMR of an earlier slot lays out, which may not have run: gantry_recover.c. */
 #define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 

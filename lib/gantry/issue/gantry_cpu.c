@@ -46,7 +46,7 @@ carry_lists(struct gantry_queue *q, struct gantry_work *w)
 
 	while (w->len != 0 && q->cpu_left != 0) {
 		if (!gantry_sg_piece(q, w, q->cpu_left, &piece)) {
-			w->finish |= GANTRY_FINISH_NOT_REGISTERED;
+			w->finish |= GANTRY_FINISH_MEMORY_GONE;
 			w->len = 0;
 			return;
 		}

@@ -60,7 +60,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 
 	if (!gantry_sg_piece(q, w, c->max_len, &piece)) {
 		/* The first piece was checked by gantry_xlate(), so this is a later one. */
-		w->finish |= GANTRY_FINISH_NOT_REGISTERED;
+		w->finish |= GANTRY_FINISH_MEMORY_GONE;
 		w->done = true;
 		return false;
 	}

@@ -298,6 +298,9 @@ allowed(const struct record *r)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)
 		return a | MODEL_BIT(GANTRY_OK);
+	/* Its memory may have gone when a part was copied. */
+	if (r->desc.op == GANTRY_OP_COPY_SG && (a & MODEL_BIT(GANTRY_NOT_REGISTERED)) != 0)
+		a |= MODEL_BIT(GANTRY_LOCAL_ERROR);
 	if (r->end == NULL) {
 		a |= MODEL_BIT(GANTRY_OK) | run.hazards.own;
 		/* It is not carried out again: what it did is not known. */
