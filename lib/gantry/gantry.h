@@ -63,7 +63,7 @@
  *   GANTRY_TIMED_OUT. After that the connection is set up again, or is down, as after a failure. Until
  *   all that is known, another deadline may pass.
  * - The device fails: all that was not done completes with GANTRY_DEVICE_LOST, and so does what is
- *   submitted later, but for copies by the CPU. gantry_info::device_lost is set. Until its queue is
+ *   submitted later, copies by the CPU too. gantry_info::device_lost is set. Until its queue is
  *   destroyed, the device may go on writing to what it had.
  * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
  *

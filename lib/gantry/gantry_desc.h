@@ -149,8 +149,8 @@ enum gantry_op {
  *
  * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
  * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory
- * only, in its turn, behind its fence, and completes in order like any other. It needs no device: it
- * goes on when the device has failed.
+ * only, in its turn, behind its fence, and completes in order like any other. It needs no connection: it
+ * goes on when that for copies is lost. When the device has failed, it completes with GANTRY_DEVICE_LOST.
  */
 #define GANTRY_DESC_BY_CPU  (1u << 2) /**< the CPU, by memcpy(3) */
 #define GANTRY_DESC_BY_MMO  (1u << 3) /**< DMA MMO */
@@ -215,7 +215,10 @@ enum gantry_status {
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
 	 * then: gantry.h, Errors, says what to do.
 	 */
-	/** Local protection, length or operation error: see syndrome, which is 0 if a layout failed. */
+	/**
+	 * Local protection, length or operation error: see syndrome, which is 0 if a layout failed, and if
+	 * memory of a COPY_SG was unregistered when some of its bytes had been copied.
+	 */
 	GANTRY_LOCAL_ERROR,
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
 	GANTRY_REMOTE_ERROR,  /**< the peer failed to carry it out */

@@ -376,6 +376,15 @@ write_of(const struct lost_engine *e, uint32_t i)
 	return d;
 }
 
+static struct gantry_desc
+copy_by_cpu(uint64_t len)
+{
+	struct gantry_desc d = env_copy(src, dst, len);
+
+	d.flags = GANTRY_DESC_BY_CPU;
+	return d;
+}
+
 /* The device has failed: what is submitted now is refused, and all can be destroyed. */
 static void
 lost_engine_destroy(struct lost_engine *e)
@@ -384,6 +393,9 @@ lost_engine_destroy(struct lost_engine *e)
 
 	CHECK_EQ(env_do_one(e->q, good_copy(1)), GANTRY_DEVICE_LOST);
 	CHECK_EQ(env_do_one(e->q, write_of(e, 1)), GANTRY_DEVICE_LOST);
+	memset(dst, 0, 64);
+	CHECK_EQ(env_do_one(e->q, copy_by_cpu(64)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(dst[0], 0);
 	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
 	gantry_info_get(e->g, &info);
@@ -460,6 +472,46 @@ what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 		CHECK_EQ(comp[i].status, GANTRY_DEVICE_LOST);
 	}
 	CHECK_EQ(e.q->outstanding, 0);
+	lost_engine_destroy(&e);
+}
+
+/*
+ * Nothing orders a copy by the CPU behind what a failed device may still write: neither one behind its fence,
+ * nor the rest of a long one.
+ */
+static void
+the_cpu_copies_nothing_when_the_device_is_lost(void)
+{
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	struct lost_engine e;
+
+	lost_engine_create(&e, 0);
+	reset_pieces(1);
+	desc[0] = good_copy(3);
+	desc[1] = WITH(copy_by_cpu(64), flags, GANTRY_DESC_BY_CPU | GANTRY_DESC_FENCE);
+	desc[2] = copy_by_cpu(64);
+	arm("device_fatal op=1");
+	submit_all(e.q, desc, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(comp[2].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(dst[0], ENV_UNTOUCHED);
+	lost_engine_destroy(&e);
+
+	lost_engine_create(&e, 0);
+	reset_pieces(2);
+	desc[0] = copy_by_cpu(ARENA_LEN);
+	CHECK_EQ(gantry_submit(e.q, desc, 1), 1);
+	CHECK_EQ(dst[0], src[0]);
+	arm("device_fatal");
+	while (!e.g->device_lost)
+		env_pump();
+	/* The next poll that hands nothing out looks at events. */
+	e.q->empty_polls = UINT32_MAX;
+	env_collect(e.q, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(dst[ARENA_LEN - 1], ENV_UNTOUCHED);
 	lost_engine_destroy(&e);
 }
 
@@ -803,6 +855,8 @@ static const struct check_case cases[] = {
 		everything_comes_back_when_the_device_is_lost},
 	{"what waits for a repair comes back when the device is lost",
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
+	{"the CPU copies nothing when the device is lost",
+		the_cpu_copies_nothing_when_the_device_is_lost},
 	{"the default deadline is ten seconds", the_default_deadline_is_ten_seconds},
 };
 

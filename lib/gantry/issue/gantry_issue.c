@@ -105,7 +105,12 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 	uint8_t state = q->conn[w->conn].state;
 
 	if (w->conn == GANTRY_CONN_NONE) {
-		s->splitting = !carry_by_cpu(q, s, w);
+		if (unlikely(q->device_lost)) {
+			slot_settle(s, s->issue & s->mask, GANTRY_DEVICE_LOST);
+			s->splitting = false;
+		} else {
+			s->splitting = !carry_by_cpu(q, s, w);
+		}
 		return !s->splitting;
 	}
 	if (unlikely(state != GANTRY_CONN_READY)) {

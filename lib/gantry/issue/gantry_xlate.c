@@ -286,7 +286,8 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 	};
 	if (carrier == GANTRY_CARRIER_CPU) {
 		w->conn = GANTRY_CONN_NONE;
-		return GANTRY_TO_HARDWARE;
+		/* A device that failed may still write, so no fence could keep the order. */
+		return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_TO_HARDWARE;
 	}
 	status = check_conn(q, GANTRY_CONN_OWN, d, rule);
 	if (status != GANTRY_OK)
