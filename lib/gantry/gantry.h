@@ -82,8 +82,8 @@
  *   receives.
  * - The engine has a thread of its own, which sleeps until the device has an event. It calls nothing
  *   of the application, and blocks all signals.
- * - Any thread: gantry_info_get(), gantry_mem_remote_key(), gantry_stats_get(),
- *   gantry_status_name(), gantry_policy_parse(), gantry_policy_print().
+ * - Any thread: gantry_info_get(), gantry_mem_remote_addr(), gantry_mem_remote_key(),
+ *   gantry_stats_get(), gantry_status_name(), gantry_policy_parse(), gantry_policy_print().
  *
  * Another thread may take over a role when the first one has stopped calling and the two have
  * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call.
@@ -208,9 +208,11 @@ struct gantry_conf {
 struct gantry_info {
 	const char *device;              /**< valid until gantry_destroy() */
 	enum gantry_copy_path copy_path; /**< the path that was chosen: MMO or RDMA, never AUTO */
-	uint32_t carriers;     /**< bit n: enum gantry_carrier n can carry copies of host memory */
+	/** bit n: enum gantry_carrier n can carry copies of host memory. RDMA copies device memory */
+	uint32_t carriers;
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
 	uint64_t max_msg_len;  /**< bytes of the longest SEND */
+	uint64_t max_dm_len;   /**< bytes of gantry_mem_alloc_dm(); 0: the device has none */
 	bool atomics;          /**< COMPARE_SWAP and FETCH_ADD are possible */
 	int numa_node;         /**< of the device; -1: unknown */
 	uint32_t max_depth;    /**< the greatest gantry_queue_conf::depth */
@@ -320,7 +322,24 @@ GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
 	struct gantry_mem **mem);
 
 /**
- * Ends a registration and frees mem. Workers and other owners go on. At once, descriptors that name
+ * Allocates memory of the device itself, all zero, and registers it (ibv_alloc_dm(3)). Descriptors name
+ * it by the addresses from *addr on, as any region, with every operation. For peers its first byte is
+ * 0: gantry_mem_remote_addr(). RDMA copies it, never the CPU nor MMO: gantry_desc.h, GANTRY_DESC_BY_CPU.
+ * So it is open to reads and writes of every peer that knows its key, also without REMOTE_WRITE and
+ * REMOTE_READ. The CPU may use it by aligned accesses of 4 or 8 bytes, which are slow: messages from it
+ * are never inline. gantry_mem_unregister() frees it: the addresses are not mapped then. Control
+ * thread; workers may run.
+ * @param flags GANTRY_MEM_REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC or 0.
+ * @param addr written on success only.
+ * @return 0; -EINVAL len is 0, or other flags; -EOPNOTSUPP the device has none; -ENOMEM so much is not
+ *   free, or more than gantry_info::max_dm_len; -ECHILD a child of fork(2) calls; or the negative errno
+ *   of the verbs call that failed. The log says more.
+ */
+GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int flags,
+	struct gantry_mem **mem, void **addr);
+
+/**
+ * Ends a registration and frees mem, and device memory with it. Workers and other owners go on. At once, descriptors that name
  * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
  * name it has completed; peers lose their access when it returns 0. A queue without descriptors in
  * flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that
@@ -339,6 +358,12 @@ GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms
 
 /** The key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread. */
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
+
+/**
+ * The address by which a peer's descriptors name the byte at addr of this memory: addr itself; of
+ * device memory, its distance from the first byte, so that may be 0. Any thread.
+ */
+GANTRY_API uint64_t gantry_mem_remote_addr(const struct gantry_mem *mem, const void *addr);
 
 /* ------------------------------------------------------------------ layouts */
 
@@ -514,7 +539,7 @@ GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
 /**
  * Sets the policy of a queue for copies that are handed to their carriers from now on. NULL: no rules.
  * `testgantry --measure-policy FILE` measures one on the machine at hand. A copy with a GANTRY_DESC_BY_
- * flag ignores it, and one of device memory ignores rules that name the CPU. Owner thread; of a
+ * flag ignores it, and so does one of device memory, which RDMA carries. Owner thread; of a
  * worker's queue, the control thread, also while the worker runs.
  * @param policy read during the call.
  * @return 0; -EINVAL there are more than GANTRY_POLICY_MAX rules, or a carrier is no enum value;

@@ -41,6 +41,10 @@
  * length of the layout, and counts its bytes from the first on. All of the layout's memory must be
  * registered: each block in one region; with all its rounds, if blocks * rounds is more than 52.
  *
+ * A local address is judged by the registered region that covers its bytes, one at the peer by the
+ * remote key. 0 is an address like any other: the first byte of device memory is 0 for a peer
+ * (gantry_mem_remote_addr()). Only a list or a WQE cannot be at 0.
+ *
  * Fields that an operation does not use must be zero; the engine refuses other values with
  * GANTRY_BAD_FIELD. Later versions may so give them a meaning. Where len is 0, the message has no
  * data: src, dst and remote_key are not used. "message": gantry_info::max_msg_len.
@@ -144,8 +148,12 @@ enum gantry_op {
 
 /*
  * Who carries a COPY, COPY_SG or FILL; at most one of them. Without one, the queue's policy decides
- * (gantry_policy_set()). What gantry_info::carriers does not have, and a copy of device memory by the
- * CPU, is refused with GANTRY_BAD_CARRIER.
+ * (gantry_policy_set()). What gantry_info::carriers does not have is refused with GANTRY_BAD_CARRIER.
+ *
+ * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA: without a flag whatever the policy
+ * says; with BY_RDMA also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused
+ * with GANTRY_BAD_CARRIER. So is a COPY_SG if one buffer of it is device memory; but of its bytes,
+ * those from host memory to host memory go by MMO where gantry_info::carriers does not have RDMA.
  *
  * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
  * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory
@@ -203,8 +211,9 @@ enum gantry_status {
 	 * list has no entry, too many, or not len bytes.
 	 */
 	GANTRY_BAD_LENGTH,
-	GANTRY_BAD_ADDRESS, /**< src or dst is 0; or that of an atomic or a list is not aligned */
-	GANTRY_OVERLAP,     /**< source and destination of a copy overlap */
+	/** dst of an atomic is not a multiple of 8; or a list is at 0 or not at one; or a WQE is at 0. */
+	GANTRY_BAD_ADDRESS,
+	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
 	/** The queue's first FILL, or its first descriptor with a layout, found no memory for what it
 	 * needs. The log says why. */
@@ -254,8 +263,8 @@ static_assert(sizeof(struct gantry_comp) == 32, "two completions share a cache l
  * A receive: memory for one SEND of a peer, or a place for the immediate data of one WRITE_IMM.
  *
  * Its rules are those of descriptors: BAD_FIELD, zero is not 0, or len is 0 and addr is not;
- * BAD_LENGTH, len is more than gantry_info::max_msg_len, or addr + len overflows; BAD_ADDRESS;
- * NOT_REGISTERED; READ_ONLY; BAD_PEER, the connection is down.
+ * BAD_LENGTH, len is more than gantry_info::max_msg_len, or addr + len overflows; NOT_REGISTERED;
+ * READ_ONLY; BAD_PEER, the connection is down.
  */
 struct gantry_recv {
 	uint64_t cookie; /**< any value; the completion has it again */

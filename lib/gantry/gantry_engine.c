@@ -113,6 +113,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->max_msg_len = RTE_MIN(caps->max_msg_len, MAX_WQE_LEN);
 	g->info.max_msg_len = g->max_msg_len;
 	g->info.atomics = caps->atomics;
+	g->info.max_dm_len = caps->max_dm_len;
 	ret = choose_copy_path(g, caps, conf);
 	if (ret == 0)
 		ret = gantry_policy_check(&g->info, conf->policy);

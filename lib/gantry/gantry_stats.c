@@ -46,7 +46,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
-		[GANTRY_BAD_ADDRESS] = "address zero or not aligned",
+		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list or WQE",
 		[GANTRY_OVERLAP] = "source and destination overlap",
 		[GANTRY_NOT_REGISTERED] = "memory not registered",
 		[GANTRY_NO_RESOURCES] = "no memory for what the operation needs",

@@ -66,6 +66,8 @@ read_caps(struct hwq_dev *dev)
 	if (ret == 0)
 		ret = hwq_verbs_query_memcpy(dev->ctx, &caps->max_memcpy_len);
 	if (ret == 0)
+		ret = hwq_verbs_query_dm(dev->ctx, &caps->max_dm_len);
+	if (ret == 0)
 		ret = hwq_verbs_query_offloads(dev->ctx, &sig, &crypto);
 	if (ret != 0) {
 		hwq_log("%s: querying the device: %s", hwq_dev_name(dev), strerror(-ret));

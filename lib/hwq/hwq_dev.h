@@ -39,6 +39,7 @@ struct ibv_pd;
 /** What a device can do. A limit of 0: the device does not have the feature. */
 struct hwq_dev_caps {
 	uint64_t max_memcpy_len; /**< bytes one memcpy WQE moves; 0: the device has no DMA MMO */
+	uint64_t max_dm_len;     /**< bytes of device memory (hwq_dm.h); 0: it has none */
 	uint32_t max_msg_len;    /**< bytes one RDMA or SEND work request moves */
 	uint32_t max_qp_wr;      /**< WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_cqe;        /**< entries of a CQ */

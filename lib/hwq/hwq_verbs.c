@@ -73,6 +73,19 @@ hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
 }
 
 int
+hwq_verbs_query_dm(struct ibv_context *ctx, uint64_t *len)
+{
+	struct ibv_device_attr_ex attr = {{{0}}};
+	int ret;
+
+	errno = 0;
+	ret = err_from_ret(ibv_query_device_ex(ctx, NULL, &attr));
+	if (ret == 0)
+		*len = attr.max_dm_size;
+	return ret;
+}
+
+int
 hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
 	struct mlx5dv_crypto_caps *crypto)
 {
@@ -186,6 +199,41 @@ hwq_verbs_mr_dereg(struct ibv_mr *mr)
 {
 	errno = 0;
 	return err_from_ret(ibv_dereg_mr(mr));
+}
+
+int
+hwq_verbs_mr_reg_dm(struct ibv_pd *pd, struct ibv_dm *dm, size_t len, unsigned int access,
+	struct ibv_mr **mr)
+{
+	struct ibv_mr *made;
+
+	errno = 0;
+	made = ibv_reg_dm_mr(pd, dm, 0, len, access | IBV_ACCESS_ZERO_BASED);
+	if (made == NULL)
+		return err_from_errno();
+	*mr = made;
+	return 0;
+}
+
+int
+hwq_verbs_dm_alloc(struct ibv_context *ctx, size_t len, uint32_t log_align, struct ibv_dm **dm)
+{
+	struct ibv_alloc_dm_attr attr = {.length = len, .log_align_req = log_align};
+	struct ibv_dm *made;
+
+	errno = 0;
+	made = ibv_alloc_dm(ctx, &attr);
+	if (made == NULL)
+		return err_from_errno();
+	*dm = made;
+	return 0;
+}
+
+int
+hwq_verbs_dm_free(struct ibv_dm *dm)
+{
+	errno = 0;
+	return err_from_ret(ibv_free_dm(dm));
 }
 
 int

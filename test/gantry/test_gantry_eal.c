@@ -490,9 +490,7 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const char *threads = getenv("SOFTHCA_THREADS");
-
-	pumped = threads != NULL && atoi(threads) == 0;
+	pumped = env_is_pumped();
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	buffer = env_mem(g, N_PAGES * PAGE, 0, &buffer_mem);

@@ -371,6 +371,22 @@ keys_of_a_closed_peer_serve_others(void)
 	env_queue_done(q);
 }
 
+/* 0 is an address like any other: then offsets are addresses. */
+static void
+a_layout_may_lie_at_0(void)
+{
+	struct shape s = {.block = {{(uintptr_t)src + 100, 20, 0}, {(uintptr_t)src, 10, 0}},
+		.n = 2};
+	struct gantry_queue *q = env_queue(g, 16);
+
+	create(&s);
+	reset(1);
+	CHECK_EQ(env_do_one(q, gather(&s, NULL, dst, 30)), GANTRY_OK);
+	CHECK(memcmp(dst, src + 100, 20) == 0 && memcmp(dst + 20, src, 10) == 0);
+	destroy(&s);
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void
@@ -397,8 +413,8 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	CHECK_EQ(env_do_one(q, WITH(good, remote_key, 1)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(q, WITH(good, len, 2001)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
-	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_BAD_ADDRESS);
-	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_NOT_REGISTERED);
 	/* The last block of the last round ends 9960 bytes behind the base. */
 	CHECK_EQ(env_do_one(q, WITH(good, src, (uintptr_t)src + PART - 9959)),
 		GANTRY_NOT_REGISTERED);
@@ -589,6 +605,7 @@ static const struct check_case cases[] = {
 	{"more layouts than keys wait, and none is lost",
 		more_layouts_than_keys_wait_and_none_is_lost},
 	{"keys of a closed peer serve others", keys_of_a_closed_peer_serve_others},
+	{"a layout may lie at 0", a_layout_may_lie_at_0},
 	{"each bad use of a layout gets its own status and no WQE",
 		each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe},
 	{"layouts that the device cannot have are refused",

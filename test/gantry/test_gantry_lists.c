@@ -206,7 +206,7 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, copy_sg(wraps, 2, to, 2, 30)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, copy_sg(more, 2, to, 2, 30)), GANTRY_BAD_LENGTH);
-	CHECK_EQ(env_do_one(q, copy_sg(null, 2, to, 2, 30)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, copy_sg(null, 2, to, 2, 30)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(good, src, good.src + 4)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
@@ -375,7 +375,7 @@ each_bad_fill_gets_its_own_status_and_no_wqe(void)
 
 	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, WITH(good, len, UINT64_MAX)), GANTRY_BAD_LENGTH);
-	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(good, src, good.dst)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(q, WITH(good, arg[1], 1)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(q, WITH(good, imm, 1)), GANTRY_BAD_FIELD);

@@ -158,13 +158,12 @@ wrong_lengths_and_addresses_are_refused(void)
 				expect_refused(q, WITH(none, remote_key, 7), GANTRY_BAD_FIELD);
 		}
 		expect_refused(q, WITH(d, len, UINT64_MAX), GANTRY_BAD_LENGTH);
-		if (d.src != 0)
-			expect_refused(q, WITH(d, src, 0), GANTRY_BAD_ADDRESS);
-		if (d.dst != 0) {
-			expect_refused(q, WITH(d, dst, 0), GANTRY_BAD_ADDRESS);
+		if (d.dst != 0)
 			expect_refused(q, WITH(d, dst, UINT64_MAX - 7), GANTRY_BAD_LENGTH);
-		}
+		if (d.op == GANTRY_OP_RAW)
+			expect_refused(q, WITH(d, src, 0), GANTRY_BAD_ADDRESS);
 		if (d.src != 0 && d.op != GANTRY_OP_RAW && d.op != GANTRY_OP_READ) {
+			expect_refused(q, WITH(d, src, 0), GANTRY_NOT_REGISTERED);
 			expect_refused(q, WITH(d, src, (uintptr_t)&d), GANTRY_NOT_REGISTERED);
 			expect_refused(q, WITH(d, src, (uintptr_t)src + ARENA_LEN - 63),
 				GANTRY_NOT_REGISTERED);
@@ -471,7 +470,7 @@ wrong_receives_are_refused_in_their_place(void)
 	const struct gantry_recv good = recv_at(1, dst, 64);
 	struct gantry_recv bad[] = {good, good, good, good, good, good, good, good};
 	static const uint8_t want[] = {GANTRY_BAD_FIELD, GANTRY_OK, GANTRY_BAD_FIELD,
-		GANTRY_BAD_LENGTH, GANTRY_BAD_LENGTH, GANTRY_OK, GANTRY_BAD_ADDRESS,
+		GANTRY_BAD_LENGTH, GANTRY_BAD_LENGTH, GANTRY_OK, GANTRY_NOT_REGISTERED,
 		GANTRY_NOT_REGISTERED};
 	struct gantry_recv_comp comp[8];
 	struct gantry_desc d[2];
@@ -615,7 +614,7 @@ a_failed_connection_gives_its_receives_back(void)
 		CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[i].status, i == 0   ? GANTRY_OK
 					 : i == 1 ? GANTRY_LOCAL_ERROR
-					 : i == 4 ? GANTRY_BAD_ADDRESS
+					 : i == 4 ? GANTRY_NOT_REGISTERED
 						  : GANTRY_FLUSHED);
 		CHECK_EQ(comp[i].syndrome, i == 0 || i == 4 ? 0
 					   : i == 1         ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR

@@ -122,7 +122,7 @@ feed_take(struct feed *f, unsigned int n)
 		CHECK_EQ(comp[i].cookie, d.cookie);
 		CHECK_EQ(comp[i].op, d.op);
 		CHECK_EQ(comp[i].len, d.len);
-		CHECK_EQ(comp[i].status, d.dst == 0 ? GANTRY_BAD_ADDRESS : GANTRY_OK);
+		CHECK_EQ(comp[i].status, d.dst == 0 ? GANTRY_NOT_REGISTERED : GANTRY_OK);
 		check_place(f, f->got);
 		if (d.dst == 0)
 			f->bad++;
@@ -160,7 +160,7 @@ feed_check(const struct feed *f)
 	CHECK_EQ(s.completed, f->got);
 	CHECK_EQ(s.bytes, f->bytes);
 	CHECK_EQ(s.by_status[GANTRY_OK], f->got - f->bad);
-	CHECK_EQ(s.by_status[GANTRY_BAD_ADDRESS], f->bad);
+	CHECK_EQ(s.by_status[GANTRY_NOT_REGISTERED], f->bad);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		sum += s.by_status[i];
 	CHECK_EQ(sum, s.completed);

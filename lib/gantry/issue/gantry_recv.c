@@ -26,8 +26,6 @@ check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_r
 	if (r->len > q->g->max_msg_len || r->addr + r->len < r->addr)
 		return GANTRY_BAD_LENGTH;
 	if (r->len != 0) {
-		if (r->addr == 0)
-			return GANTRY_BAD_ADDRESS;
 		region = gantry_xlate_find_dst(q, r->addr, r->len);
 		if (region == NULL)
 			return GANTRY_NOT_REGISTERED;
@@ -37,7 +35,7 @@ check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_r
 	if (c->state != GANTRY_CONN_OPEN && c->state != GANTRY_CONN_READY &&
 		c->state != GANTRY_CONN_TARGET)
 		return GANTRY_BAD_PEER;
-	*sge = (struct hwq_sge){.addr = r->addr,
+	*sge = (struct hwq_sge){.addr = r->addr - (region != NULL ? region->bias : 0),
 		.len = r->len,
 		.lkey = region != NULL ? region->lkey : 0};
 	return GANTRY_TO_HARDWARE;

@@ -168,11 +168,11 @@ gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len,
 	return true;
 }
 
-/* True: memory at the peer begins neither at 0 nor in the upper half, so its end is no matter. */
+/* True: memory at the peer does not begin in the upper half, so its end is no matter. */
 static __rte_always_inline bool
 gantry_run_remote(uint64_t addr)
 {
-	return addr - 1 < INT64_MAX;
+	return addr <= INT64_MAX;
 }
 
 /* remote_key, unless the operation uses it, and imm. */

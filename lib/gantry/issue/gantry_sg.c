@@ -2,6 +2,9 @@
 /* Checks the lists of a COPY_SG, and walks both of them. */
 #include "gantry_sg.h"
 
+#include "gantry_copy.h"
+#include "gantry_engine.h"
+
 struct list {
 	const struct gantry_sge *sge;
 	uint32_t n;
@@ -48,15 +51,14 @@ check_lens(const struct list *l, uint64_t len)
 
 		if (e->len > left || e->addr + e->len < e->addr)
 			return GANTRY_BAD_LENGTH;
-		if (e->len != 0 && e->addr == 0)
-			return GANTRY_BAD_ADDRESS;
 		left -= e->len;
 	}
 	return left == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
+/* Sets *of_device if a region is device memory. */
 static enum gantry_status
-check_regions(struct gantry_queue *q, const struct list *l)
+check_regions(struct gantry_queue *q, const struct list *l, bool *of_device)
 {
 	uint32_t i;
 
@@ -70,6 +72,7 @@ check_regions(struct gantry_queue *q, const struct list *l)
 			return GANTRY_NOT_REGISTERED;
 		if (l->to && r->read_only)
 			return GANTRY_READ_ONLY;
+		*of_device |= gantry_region_is_device(r);
 	}
 	return GANTRY_OK;
 }
@@ -116,12 +119,13 @@ overlap(const struct list *a, const struct list *b)
 }
 
 enum gantry_status
-gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d)
+gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *of_device)
 {
 	struct list src = src_list(d), dst = dst_list(d);
 	enum gantry_status status;
 
-	if ((d->src | d->dst) % sizeof(uint64_t) != 0)
+	*of_device = false;
+	if (d->src == 0 || d->dst == 0 || (d->src | d->dst) % sizeof(uint64_t) != 0)
 		return GANTRY_BAD_ADDRESS;
 	status = check_lens(&src, d->len);
 	if (status == GANTRY_OK)
@@ -130,28 +134,16 @@ gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d)
 		return status;
 	if (overlap(&src, &dst))
 		return GANTRY_OVERLAP;
-	status = check_regions(q, &src);
-	return status == GANTRY_OK ? check_regions(q, &dst) : status;
+	status = check_regions(q, &src, of_device);
+	return status == GANTRY_OK ? check_regions(q, &dst, of_device) : status;
 }
 
+/* True: MMO copies between host memory. RDMA may write there only where it is a carrier of the engine. */
 static bool
-list_has_device_memory(struct gantry_queue *q, const struct list *l)
+host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)
 {
-	uint32_t i;
-
-	for (i = 0; i < l->n; i++)
-		if (l->sge[i].len != 0 && gantry_region_is_device(gantry_region_lookup(&q->view,
-						  l->sge[i].addr, l->sge[i].len)))
-			return true;
-	return false;
-}
-
-bool
-gantry_sg_has_device_memory(struct gantry_queue *q, const struct gantry_desc *d)
-{
-	struct list src = src_list(d), dst = dst_list(d);
-
-	return list_has_device_memory(q, &src) || list_has_device_memory(q, &dst);
+	return w->carrier == GANTRY_CARRIER_MMO ||
+	       (q->g->info.carriers & 1u << GANTRY_CARRIER_RDMA) == 0;
 }
 
 /* Steps over entries without bytes left. The entry that has bytes. */
@@ -188,10 +180,7 @@ gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 		return false;
 	if (w->carrier == GANTRY_CARRIER_CPU)
 		return !gantry_region_is_device(from) && !gantry_region_is_device(to);
-	piece->src -= from->bias;
-	piece->dst -= to->bias;
-	piece->src_key = from->lkey;
-	piece->dst_key = w->carrier == GANTRY_CARRIER_MMO ? to->lkey : to->rkey;
+	gantry_copy_between(piece, from, to, host_by_mmo(q, w));
 	return true;
 }
 

@@ -13,16 +13,17 @@
 
 #include "gantry_queue.h"
 
-/* GANTRY_OK, or the status that refuses a COPY_SG. Its fields are checked, but not the lists. */
-enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d);
-
-/* True: a buffer of a COPY_SG, which was checked, is device memory. */
-bool gantry_sg_has_device_memory(struct gantry_queue *q, const struct gantry_desc *d);
+/*
+ * GANTRY_OK, or the status that refuses a COPY_SG. Its fields are checked, but not the lists. If it is
+ * GANTRY_OK, *of_device says whether a buffer is device memory.
+ */
+enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
+	bool *of_device);
 
 /*
  * The piece of w that comes next, with its keys, in *piece. Moves nothing. False: its memory is not
- * registered any more. If the CPU carries it, the piece has no keys. Of w, src and dst point at the current entries, and arg[] are the bytes of them
- * that are done.
+ * registered any more. If the CPU carries it, the piece has no keys. Of w, src and dst point at the
+ * current entries, and arg[] are the bytes of them that are done.
  */
 bool gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	struct gantry_work *piece);

@@ -45,13 +45,6 @@ next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w,
 	return true;
 }
 
-/* The WQEs of a copy on the own connection. */
-static uint8_t
-copy_kind(const struct gantry_work *w)
-{
-	return w->carrier == GANTRY_CARRIER_MMO ? GANTRY_WORK_MEMCPY : GANTRY_WORK_WRITE;
-}
-
 /* A COPY_SG: the bytes up to the next end of an entry. */
 static bool
 next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
@@ -64,7 +57,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 		w->done = true;
 		return false;
 	}
-	if (!gantry_work_put(c, &piece, copy_kind(w), piece.len))
+	if (!gantry_work_put(c, &piece, piece.copy, piece.len))
 		return false;
 	gantry_sg_advance(w, piece.len);
 	w->done = w->len == 0;
@@ -82,7 +75,7 @@ next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	if (buffer == 0)
 		return false;
 	piece.src = buffer + w->src;
-	if (!gantry_work_put(c, &piece, copy_kind(w), len))
+	if (!gantry_work_put(c, &piece, w->copy, len))
 		return false;
 	gantry_fill_used(q, buffer);
 	w->src = (w->src + len) % sizeof(w->arg[0]);
@@ -138,7 +131,7 @@ message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, ui
 	bool last = len == w->len;
 	uint8_t opcode = opcode_of(last ? kind : GANTRY_WORK_WRITE);
 	unsigned int flags = w->flags | (w->solicited && last ? HWQ_WQE_SOLICITED : 0);
-	bool in_wqe = len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT;
+	bool in_wqe = len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT && !w->no_inline;
 	const void *data = (const void *)w->src;
 	__be32 imm = last ? htobe32(w->imm) : 0;
 	struct hwq_sq *sq = c->sq;

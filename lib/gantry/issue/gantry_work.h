@@ -67,6 +67,8 @@ struct gantry_work {
 	bool solicited;  /* GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */
 	uint8_t flags;   /* HWQ_WQE_*: of each WQE */
+	uint8_t copy;    /* of fills and pieces of lists: the kind of their WQEs */
+	bool no_inline;  /* the CPU cannot read src */
 	uint16_t key;    /* if there is a layout: number in gantry_keys */
 	uint16_t peer;   /* of GANTRY_WORK_DC: number in gantry_queue::peer */
 	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */

@@ -2,6 +2,7 @@
 /* The rules of descriptors, one row for each operation, and the keys of the memory they name. */
 #include "gantry_xlate.h"
 
+#include "gantry_copy.h"
 #include "gantry_engine.h"
 #include "gantry_finish.h"
 #include "gantry_sg.h"
@@ -133,7 +134,7 @@ find_region(struct gantry_queue *q, const struct gantry_region **hit, uint64_t a
 		return r;
 	r = gantry_region_lookup(&q->view, addr, len);
 	/* Hits let plain copies skip every other rule. */
-	if (r != NULL && !r->read_only)
+	if (r != NULL && !r->read_only && r->bias == 0)
 		*hit = r;
 	return r;
 }
@@ -150,13 +151,12 @@ len_is_possible(const struct gantry_desc *d, uint32_t uses)
 	return !overflows(d->src, d->len) && !overflows(d->dst, d->len);
 }
 
+/* Regions and keys judge all other addresses. gantry_sg_check() does those of lists. */
 static bool
 addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 {
-	if (d->len == 0)
-		return true;
-	return ((uses & USES_SRC) == 0 || d->src != 0) && ((uses & USES_DST) == 0 || d->dst != 0) &&
-	       ((uses & ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0);
+	return ((uses & ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0) &&
+	       ((uses & RAW) == 0 || d->src != 0);
 }
 
 const struct gantry_region *
@@ -223,28 +223,19 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return gantry_queue_conn_to(q, d->peer);
 }
 
-/* True: the CPU must not touch memory of the copy, whose memory is registered. */
-static bool
-is_of_device_memory(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
-	const struct gantry_region *src, const struct gantry_region *dst)
-{
-	if ((rule->uses & LISTS) != 0)
-		return gantry_sg_has_device_memory(q, d);
-	return (src != NULL && gantry_region_is_device(src)) || gantry_region_is_device(dst);
-}
-
 /*
- * Who carries a copy whose memory is registered. Rules give device memory to the usual carrier instead
- * of the CPU. GANTRY_CARRIER_MAX: the flags ask for what is not possible.
+ * Who carries a copy. of_device: RDMA copies device memory, whatever the rules say.
+ * GANTRY_CARRIER_MAX: the flags ask for what is not possible.
  */
 static enum gantry_carrier
-find_carrier(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
-	const struct gantry_region *src, const struct gantry_region *dst)
+find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool of_device)
 {
 	enum gantry_carrier carrier = gantry_choice_of(&q->choice, d);
 
-	if (carrier == GANTRY_CARRIER_CPU && is_of_device_memory(q, d, rule, src, dst))
-		return (d->flags & GANTRY_DESC_BY_CPU) != 0 ? GANTRY_CARRIER_MAX : q->choice.usual;
+	if (unlikely(of_device))
+		return (d->flags & GANTRY_DESC_BY_ANY & ~GANTRY_DESC_BY_RDMA) == 0
+			       ? GANTRY_CARRIER_RDMA
+			       : GANTRY_CARRIER_MAX;
 	if (carrier == GANTRY_CARRIER_MAX || (q->g->info.carriers & 1u << carrier) == 0)
 		return GANTRY_CARRIER_MAX;
 	return carrier;
@@ -255,15 +246,17 @@ static enum gantry_status
 copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
 {
+	bool of_device = (src != NULL && gantry_region_is_device(src)) ||
+			 (dst != NULL && gantry_region_is_device(dst));
 	enum gantry_status status = GANTRY_OK;
 	enum gantry_carrier carrier;
 	bool mmo;
 
 	if ((rule->uses & LISTS) != 0)
-		status = gantry_sg_check(q, d);
+		status = gantry_sg_check(q, d, &of_device);
 	if (status != GANTRY_OK)
 		return status;
-	carrier = find_carrier(q, d, rule, src, dst);
+	carrier = find_carrier(q, d, of_device);
 	if (carrier == GANTRY_CARRIER_MAX)
 		return GANTRY_BAD_CARRIER;
 	mmo = carrier == GANTRY_CARRIER_MMO;
@@ -273,15 +266,8 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 		.len = d->len,
 		/* Of lists, arg[] is how much of their first entries is done. */
 		.arg[0] = d->op == GANTRY_OP_FILL ? d->arg[0] : 0,
-		.src_key = src == NULL ? 0 : src->lkey,
-		/* A loopback write names its destination by a remote key. */
-		.dst_key = dst == NULL ? 0
-			   : mmo       ? dst->lkey
-				       : dst->rkey,
 		.conn = GANTRY_CONN_OWN,
-		.kind = d->op != GANTRY_OP_COPY ? rule->kind
-			: mmo                   ? GANTRY_WORK_MEMCPY
-						: GANTRY_WORK_WRITE,
+		.kind = rule->kind,
 		.carrier = carrier,
 	};
 	if (carrier == GANTRY_CARRIER_CPU) {
@@ -295,7 +281,11 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 	if (d->op == GANTRY_OP_FILL) {
 		if (gantry_fill_init(q) != 0)
 			return GANTRY_NO_RESOURCES;
-		w->src_key = q->fill.mr.lkey;
+		src = &(const struct gantry_region){.lkey = q->fill.mr.lkey};
+		gantry_copy_between(w, src, dst, mmo);
+	} else if (d->op == GANTRY_OP_COPY) {
+		gantry_copy_between(w, src, dst, mmo);
+		w->kind = w->copy;
 	}
 	return GANTRY_TO_HARDWARE;
 }
@@ -354,6 +344,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 	uint32_t conn = find_conn(q, d, rule->uses);
 	enum gantry_status status = check_layout(q, d, rule->uses);
 	const struct gantry_region *plain;
+	uint64_t bias;
 	uint16_t key;
 
 	if (status == GANTRY_OK)
@@ -364,13 +355,14 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 		status = check_dc_layout(q);
 	if (status != GANTRY_OK)
 		return status;
+	bias = plain != NULL ? plain->bias : 0;
 	/* The own connection may be under repair; its ring is there all the same. */
 	key = gantry_keys_find(q, conn, !from, &status);
 	if (status != GANTRY_OK)
 		return status;
 	*w = (struct gantry_work){
-		.src = from ? 0 : d->src,
-		.dst = from ? d->dst : 0,
+		.src = from ? 0 : d->src - bias,
+		.dst = from ? d->dst - bias : 0,
 		.len = d->len,
 		.src_key = plain != NULL ? plain->lkey : d->remote_key,
 		.dst_key = plain != NULL ? plain->lkey : d->remote_key,
@@ -424,9 +416,10 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	if (status != GANTRY_OK)
 		return status;
 	*w = (struct gantry_work){
-		.src = d->src,
-		.dst = d->dst,
+		.src = d->src - (src != NULL ? src->bias : 0),
+		.dst = d->dst - (dst != NULL ? dst->bias : 0),
 		.len = d->len,
+		.no_inline = src != NULL && src->bias != 0,
 		.src_key = src != NULL ? src->lkey : d->remote_key,
 		.dst_key = dst != NULL ? dst->lkey : d->remote_key,
 		.conn = conn,

@@ -344,6 +344,8 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 	if (ret != 0)
 		return ret;
 	ret = gantry_mem_settle(mem, timeout_ms);
+	if (ret == 0)
+		ret = hwq_dm_free(&mem->dm);
 	if (ret != 0)
 		return ret;
 	pthread_mutex_lock(&g->regions.lock);
@@ -365,4 +367,12 @@ gantry_mem_remote_key(const struct gantry_mem *mem)
 	const struct gantry_piece *p = gantry_mem_piece(mem);
 
 	return p == NULL ? 0 : p->region.rkey;
+}
+
+uint64_t
+gantry_mem_remote_addr(const struct gantry_mem *mem, const void *addr)
+{
+	const struct gantry_piece *p = gantry_mem_piece(mem);
+
+	return (uintptr_t)addr - (p == NULL ? 0 : p->region.bias);
 }

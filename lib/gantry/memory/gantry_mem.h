@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include <hwq_mr.h>
+#include <hwq_dm.h>
 
 #include "gantry.h"
 #include "gantry_region.h"
@@ -29,6 +29,7 @@ struct gantry_mem {
 	bool ending; /* gantry_mem_unregister() has been called */
 	unsigned int flags;
 	const struct rte_mempool *pool; /* whose memory it is, or NULL */
+	struct hwq_dm dm;               /* the device memory that it is, or none */
 	struct gantry_mem_list *list;   /* the list that it is on, or NULL */
 	STAILQ_ENTRY(gantry_mem) next;
 };

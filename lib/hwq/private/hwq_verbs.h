@@ -23,6 +23,8 @@ int hwq_verbs_close(struct ibv_context *ctx);
 int hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
 /* 0 in *len: the device has no DMA MMO. */
 int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
+/* 0 in *len: the device has no memory of its own. */
+int hwq_verbs_query_dm(struct ibv_context *ctx, uint64_t *len);
 /* What mlx5dv_query_device(3) says of signatures and encryption; zeros: neither. */
 int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
 	struct mlx5dv_crypto_caps *crypto);
@@ -40,6 +42,11 @@ int hwq_verbs_parent_alloc(struct ibv_pd *pd, struct ibv_td *td, struct ibv_pd *
 int hwq_verbs_mr_reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access,
 	struct ibv_mr **mr);
 int hwq_verbs_mr_dereg(struct ibv_mr *mr);
+/* Zero-based: all of the device memory. */
+int hwq_verbs_mr_reg_dm(struct ibv_pd *pd, struct ibv_dm *dm, size_t len, unsigned int access,
+	struct ibv_mr **mr);
+int hwq_verbs_dm_alloc(struct ibv_context *ctx, size_t len, uint32_t log_align, struct ibv_dm **dm);
+int hwq_verbs_dm_free(struct ibv_dm *dm);
 
 /* The PD's number, for commands. */
 int hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);

@@ -248,7 +248,7 @@ draw_receive(struct end *e, struct gantry_recv *recv, struct receive *r)
 		break;
 	case 3:
 		recv->addr = 0;
-		r->refusals = MODEL_BIT(GANTRY_BAD_ADDRESS);
+		r->refusals = MODEL_BIT(GANTRY_NOT_REGISTERED);
 		break;
 	case 4:
 		recv->addr = (uintptr_t)&run;

@@ -162,13 +162,11 @@ check_len(const struct model *m, const struct gantry_desc *d, uint32_t use, stru
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 }
 
+/* check_list() does those of lists. */
 static void
-check_addr(const struct gantry_desc *d, uint32_t use, struct model_verdict *v)
+check_addr(const struct gantry_desc *d, struct model_verdict *v)
 {
-	if (d->len == 0 && (use & EMPTY) != 0)
-		return;
-	if (((use & SRC) != 0 && d->src == 0) || ((use & DST) != 0 && d->dst == 0) ||
-		(is_atomic(d->op) && d->dst % 8 != 0))
+	if ((d->op == GANTRY_OP_RAW && d->src == 0) || (is_atomic(d->op) && d->dst % 8 != 0))
 		v->broken |= MODEL_BIT(GANTRY_BAD_ADDRESS);
 }
 
@@ -221,7 +219,7 @@ check_list(const struct model *m, const struct gantry_desc *d, bool to, struct m
 	uint32_t n = to ? d->arg[0] >> 32 : (uint32_t)d->arg[0], i;
 	uint64_t sum = 0;
 
-	if ((uintptr_t)sge % 8 != 0)
+	if (sge == NULL || (uintptr_t)sge % 8 != 0)
 		v->broken |= MODEL_BIT(GANTRY_BAD_ADDRESS);
 	if (n == 0 || n > GANTRY_SGE_MAX)
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
@@ -315,7 +313,7 @@ model_refusals(const struct model *m, const struct gantry_desc *d)
 	check_fields(d, use, &v);
 	if ((use & LEN) != 0) {
 		check_len(m, d, use, &v);
-		check_addr(d, use, &v);
+		check_addr(d, &v);
 	}
 	if ((use & CARRIED) != 0)
 		check_carrier(m, d, &v);
