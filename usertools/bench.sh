@@ -3,9 +3,10 @@
 # Builds Gantry without assertions and prints the costs of the emulated adapter: 64-byte operations,
 # copies against memcpy(3), idle queues, an idle adapter, and instructions per operation (by valgrind).
 # hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq. engine: what the owner of a queue
-# executes for each operation, by stage.
+# executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
+# GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine]...     default: all of them
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|testgantry]...     default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -98,12 +99,71 @@ engine() {
 	done
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine
+# seconds COMMAND...: what it took, to a millisecond. Its output is kept in $scratch/log.
+seconds() {
+	local start=${EPOCHREALTIME/./}
+	"$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; die "failed: $*"; }
+	awk -v us=$((${EPOCHREALTIME/./} - start)) 'BEGIN {printf "%.3f", us / 1e6}'
+}
+
+# Reads numbers, one a line: least, median and most.
+spread() {
+	sort -n | awk '{v[NR] = $1} END {printf "%s %s %s\n", v[1], v[int((NR + 1) / 2)], v[NR]}'
+}
+
+# With the lcores that two CPUs allow, and testgantry's own defaults.
+move_file() {
+	seconds "$top/build-bench/app/testgantry/testgantry" --lcores=0@0,1@$((1 % $(nproc))) --no-huge --no-shconf \
+		--no-telemetry -m 64 -- --out "$scratch/out" "$scratch/in"
+	rm -rf "$scratch/out"
+}
+
+# cp, cmp and testgantry take turns, so whatever else happens on the machine meets all of them.
+compare_files() {
+	local runs=$1 i cp cmp moved
+	printf '  %12s %12s %12s %22s\n' cp cmp testgantry 'testgantry/(cp + cmp)'
+	for ((i = 0; i < runs; i++)); do
+		cp=$(seconds cp --reflink=never "$scratch/in" "$scratch/copy")
+		cmp=$(seconds cmp "$scratch/in" "$scratch/copy")
+		rm "$scratch/copy"
+		moved=$(move_file)
+		awk -v c="$cp" -v m="$cmp" -v t="$moved" \
+			'BEGIN {printf "  %10.3f s %10.3f s %10.3f s %22.2f\n", c, m, t, t / (c + m)}'
+		printf '%s\n' "$moved" >>"$scratch/moved"
+		awk -v c="$cp" -v m="$cmp" -v t="$moved" 'BEGIN {print t / (c + m)}' >>"$scratch/ratios"
+	done
+	read -r least median most <<<"$(spread <"$scratch/ratios")"
+	printf '  ratio: median %.2f, least %.2f, most %.2f\n' "$median" "$least" "$most"
+	read -r least median most <<<"$(spread <"$scratch/moved")"
+	printf '  testgantry: median %s s, longest %s s, longest/median %s\n' "$median" "$most" \
+		"$(awk -v a="$most" -v b="$median" 'BEGIN {printf "%.2f", a / b}')"
+	rm "$scratch/moved" "$scratch/ratios"
+}
+
+testgantry() {
+	local mb=${GANTRY_BENCH_MB:-1024} i busy=()
+	scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-bench.XXXXXX")
+	trap 'kill "${busy[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+	head -c "${mb}M" /dev/urandom >"$scratch/in"
+	printf 'moving and verifying a file of %s MiB; it is in the page cache; %s CPUs\n' "$mb" "$(nproc)"
+	compare_files 9
+	for i in 1 2; do
+		(while :; do :; done) &
+		busy+=($!)
+	done
+	printf 'the same beside two busy loops\n'
+	compare_files 20
+	kill "${busy[@]}"
+	rm -rf "$scratch"
+	trap - EXIT
+}
+
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine testgantry
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | engine) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq or engine" ;;
+	instructions | hwq | engine | testgantry) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine or testgantry" ;;
 	esac
 done

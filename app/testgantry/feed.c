@@ -91,8 +91,9 @@ feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id, const st
 		.slot_len = RTE_ALIGN_CEIL((size_t)o->chunk_len + 1, (size_t)CACHE_LINE),
 		.chunk = calloc(o->depth, sizeof(*feed->chunk)),
 		.desc = aligned_alloc(CACHE_LINE, o->depth * sizeof(*feed->desc)),
+		.ready = calloc(o->depth, sizeof(*feed->ready)),
 	};
-	if (feed->chunk == NULL || feed->desc == NULL) {
+	if (feed->chunk == NULL || feed->desc == NULL || feed->ready == NULL) {
 		error_print("no memory for %u chunks: lower --depth", o->depth);
 		return -1;
 	}
@@ -160,6 +161,7 @@ feed_destroy(struct feed *feed)
 	}
 	buffers_destroy(&feed->dst);
 	buffers_destroy(&feed->src);
+	free(feed->ready);
 	free(feed->desc);
 	free(feed->chunk);
 	*feed = (struct feed){0};
@@ -193,19 +195,32 @@ destination_of(const struct feed *feed, uint64_t number)
 uint32_t
 feed_room(const struct feed *feed)
 {
-	return feed->depth - (uint32_t)(feed->filled - feed->done);
+	return feed->depth - (uint32_t)(feed->filled - feed->freed);
 }
 
-uint32_t
-feed_in_flight(const struct feed *feed)
+void
+feed_reserve(struct feed *feed, const struct chunk *c)
 {
-	return feed->filled - feed->done;
+	feed->chunk[slot_of(feed, feed->filled)] = *c;
+	feed->filled++;
+}
+
+const struct chunk *
+feed_chunk(const struct feed *feed, uint64_t number)
+{
+	return &feed->chunk[slot_of(feed, number)];
 }
 
 void *
-feed_next_source(const struct feed *feed)
+feed_source(const struct feed *feed, uint64_t number)
 {
-	return source_of(feed, feed->filled);
+	return source_of(feed, number);
+}
+
+const void *
+feed_destination(const struct feed *feed, uint64_t number)
+{
+	return destination_of(feed, number);
 }
 
 /*
@@ -222,19 +237,20 @@ poison(uint8_t *dst, const uint8_t *src, uint64_t len)
 }
 
 void
-feed_fill(struct feed *feed, const struct chunk *c)
+feed_prepare(struct feed *feed, uint64_t number)
 {
-	uint8_t *src = source_of(feed, feed->filled);
-	uint8_t *dst = destination_of(feed, feed->filled);
-	struct gantry_desc *d = &feed->desc[slot_of(feed, feed->filled)];
+	uint64_t len = feed_chunk(feed, number)->len;
+	uint8_t *src = source_of(feed, number);
+	uint8_t *dst = destination_of(feed, number);
+	struct gantry_desc *d = &feed->desc[slot_of(feed, number)];
 
-	poison(dst, src, c->len);
+	poison(dst, src, len);
 	*d = (struct gantry_desc){
 		.op = GANTRY_OP_COPY,
-		.cookie = feed->filled,
+		.cookie = number,
 		.src = (uintptr_t)src,
 		.dst = (uintptr_t)dst,
-		.len = c->len,
+		.len = len,
 	};
 	if (feed->mode == MODE_WRITE) {
 		d->op = GANTRY_OP_WRITE;
@@ -245,24 +261,75 @@ feed_fill(struct feed *feed, const struct chunk *c)
 		d->remote_key = gantry_mem_remote_key(feed->target->src.mem);
 		d->peer = feed->peer;
 	}
-	feed->chunk[slot_of(feed, feed->filled)] = *c;
-	feed->filled++;
+}
+
+static void
+mark_ready(struct feed *feed, uint64_t first, uint32_t n)
+{
+	for (uint64_t i = first; i < first + n; i++)
+		feed->ready[slot_of(feed, i)] = true;
+}
+
+/* The chunks from `first` on that are ready, up to `end` and the end of the ring of slots. */
+static uint32_t
+count_ready(const struct feed *feed, uint64_t first, uint64_t end)
+{
+	uint32_t slot = slot_of(feed, first);
+	uint32_t n = 0;
+
+	while (first + n < end && slot + n < feed->depth && feed->ready[slot + n])
+		n++;
+	return n;
+}
+
+static void
+clear_ready(struct feed *feed, uint64_t first, uint32_t n)
+{
+	for (uint64_t i = first; i < first + n; i++)
+		feed->ready[slot_of(feed, i)] = false;
 }
 
 void
 feed_send(struct feed *feed)
 {
-	uint32_t first, n;
 	unsigned int taken;
+	uint32_t n;
 
-	while (feed->sent < feed->filled) {
-		first = slot_of(feed, feed->sent);
-		n = RTE_MIN((uint64_t)(feed->depth - first), feed->filled - feed->sent);
-		taken = gantry_enqueue_burst(feed->worker, &feed->desc[first], n);
+	while ((n = count_ready(feed, feed->sent, feed->filled)) > 0) {
+		taken = gantry_enqueue_burst(feed->worker, &feed->desc[slot_of(feed, feed->sent)],
+			n);
+		clear_ready(feed, feed->sent, taken);
 		feed->sent += taken;
 		if (taken < n)
-			return; /* the ring is full: the rest is sent in a later round */
+			return; /* the ring is full: the rest is sent later */
 	}
+}
+
+void
+feed_read(struct feed *feed, uint64_t first, uint32_t n)
+{
+	mark_ready(feed, first, n);
+	feed_send(feed);
+}
+
+void
+feed_written(struct feed *feed, uint64_t first, uint32_t n)
+{
+	mark_ready(feed, first, n);
+	while ((n = count_ready(feed, feed->freed, feed->taken)) > 0) {
+		clear_ready(feed, feed->freed, n);
+		feed->freed += n;
+	}
+}
+
+uint32_t
+feed_take_moved(struct feed *feed, uint32_t max, uint64_t *first)
+{
+	uint32_t n = RTE_MIN((uint64_t)max, feed->done - feed->taken);
+
+	*first = feed->taken;
+	feed->taken += n;
+	return n;
 }
 
 static int
@@ -285,21 +352,35 @@ check_completion(const struct feed *feed, const struct gantry_comp *comp, uint64
 	return 0;
 }
 
-int
-feed_accept(struct feed *feed, const struct gantry_comp *comp, struct chunk *c, const void **data)
+/* Checks the next completion. */
+static int
+accept_one(struct feed *feed, const struct gantry_comp *comp)
 {
 	uint64_t number = feed->done++; /* also if it failed: it is no longer in flight */
-	const uint8_t *dst = destination_of(feed, number);
+	const struct chunk *c = feed_chunk(feed, number);
 
-	*c = feed->chunk[slot_of(feed, number)];
 	if (check_completion(feed, comp, number, c) != 0)
 		return -1;
-	if (dst[c->len] != GUARD) {
-		error_print("%s, %" PRIu64 " bytes from %" PRIu64
-			    " on: lcore %u's queue wrote past the end of its destination",
-			c->file->input, c->len, c->offset, feed->lcore_id);
-		return -1;
+	if (destination_of(feed, number)[c->len] == GUARD)
+		return 0;
+	error_print("%s, %" PRIu64 " bytes from %" PRIu64
+		    " on: lcore %u's queue wrote past the end of its destination",
+		c->file->input, c->len, c->offset, feed->lcore_id);
+	return -1;
+}
+
+int
+feed_collect(struct feed *feed, uint64_t *bytes)
+{
+	struct gantry_comp comp[32];
+	unsigned int n = gantry_dequeue_burst(feed->worker, comp, RTE_DIM(comp));
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (accept_one(feed, &comp[i]) != 0) {
+			feed->done += n - i - 1; /* these came back too; nobody checks them */
+			return -1;
+		}
+		*bytes += feed_chunk(feed, feed->done - 1)->len;
 	}
-	*data = dst;
-	return 0;
+	return n;
 }

@@ -3,19 +3,23 @@
  * @file
  * A feed: one worker, its buffers, and the chunks it has in flight.
  *
- * Chunks are numbered from 0 on. Three numbers run free, done <= sent <= filled <= done + depth:
+ * Chunks are numbered from 0 on. Five numbers run free,
+ * freed <= taken <= done <= sent <= filled <= freed + depth:
  *
- *     ... done ......... sent ........ filled ...
- *          | with worker  | not taken   | free: the next to fill
+ *     ... freed ........ taken ........ done ......... sent ........... filled ...
+ *           | being written | moved       | with worker   | being read    | free: the next to reserve
  *
  * Chunk i lies in slot i % depth of the buffers, and i is its descriptor's cookie. Completions come
- * in the order of submission, so the next one must carry the number `done`.
+ * in the order of submission, so the next one must carry the number `done`. Reading and writing may end
+ * in any order; a chunk that waits for one before it is marked as `ready`.
  *
- * Main lcore only. Functions that return int print the error when they return -1.
+ * One thread at a time, except where a call says otherwise. Functions that return int print the error
+ * when they return -1.
  */
 #ifndef TESTGANTRY_FEED_H
 #define TESTGANTRY_FEED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,9 +53,12 @@ struct feed {
 	size_t slot_len;          /**< bytes from one slot to the next */
 	struct chunk *chunk;      /**< [depth] */
 	struct gantry_desc *desc; /**< [depth] */
+	bool *ready;              /**< [depth]: read, and not sent; or written, and not freed */
 	uint64_t filled;
 	uint64_t sent;
 	uint64_t done;
+	uint64_t taken;
+	uint64_t freed;
 };
 
 /** Gives an lcore a worker and buffers. On failure, feed_destroy() frees what there is. */
@@ -64,28 +71,41 @@ int feed_connect(struct feed *feed, const struct feed *target);
 /** Frees the feed. Worker stopped. -1: a descriptor never came back. */
 int feed_destroy(struct feed *feed);
 
-/** Chunks that can be filled now. */
+/** Chunks that can be reserved now. */
 uint32_t feed_room(const struct feed *feed);
 
-/** Chunks that are filled and whose completions have not come. */
-uint32_t feed_in_flight(const struct feed *feed);
+/** Gives a chunk the next number. There must be room. */
+void feed_reserve(struct feed *feed, const struct chunk *c);
 
-/** Where to put the bytes of the next chunk. */
-void *feed_next_source(const struct feed *feed);
+/** From feed_reserve() to feed_written(). Any thread. */
+const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 
-/** Makes the next chunk's descriptor. Its bytes are already at feed_next_source(). */
-void feed_fill(struct feed *feed, const struct chunk *c);
+/** Where to put the bytes of a reserved chunk. Any thread. */
+void *feed_source(const struct feed *feed, uint64_t number);
 
-/** Hands filled chunks to the worker, as many as its ring takes. */
+/** Makes a reserved chunk's descriptor. Its bytes are at feed_source(). Any thread that has the chunk. */
+void feed_prepare(struct feed *feed, uint64_t number);
+
+/** n chunks are read and prepared. */
+void feed_read(struct feed *feed, uint64_t first, uint32_t n);
+
+/** Hands to the worker what is read, in order, as much as its ring takes. */
 void feed_send(struct feed *feed);
 
 /**
- * Checks one completion, and returns its chunk.
- * @param data where the bytes arrived; valid until the next feed_fill().
- * @return 0; -1 the completion is an error or out of order, or bytes behind the destination
- *   changed.
+ * Takes completions from the worker and checks them.
+ * @param bytes what they have moved is added.
+ * @return how many; -1 one is an error or out of order, or bytes behind a destination changed.
  */
-int feed_accept(struct feed *feed, const struct gantry_comp *comp, struct chunk *c,
-	const void **data);
+int feed_collect(struct feed *feed, uint64_t *bytes);
+
+/** Takes up to max moved chunks to write them. Returns how many. */
+uint32_t feed_take_moved(struct feed *feed, uint32_t max, uint64_t *first);
+
+/** Where a moved chunk's bytes arrived; until feed_written(). Any thread. */
+const void *feed_destination(const struct feed *feed, uint64_t number);
+
+/** n chunks that were taken are written. */
+void feed_written(struct feed *feed, uint64_t first, uint32_t n);
 
 #endif

@@ -18,11 +18,12 @@ struct file {
 	char *temp;   /**< path while it is being written, else NULL */
 	dev_t dev;    /**< of the input, with ino */
 	ino_t ino;
-	uint64_t size;     /**< bytes, as found while planning, and again when it was opened */
-	uint64_t read;     /**< bytes read for chunks */
-	uint64_t written;  /**< bytes of the output */
-	uint64_t verified; /**< bytes found equal */
-	int in_fd;         /**< -1: not open */
+	uint64_t size;      /**< bytes, as found while planning, and again when it was opened */
+	uint64_t read;      /**< bytes that chunks have been made of */
+	uint64_t written;   /**< bytes of the output */
+	uint64_t verifying; /**< bytes that are, or have been, compared */
+	uint64_t verified;  /**< bytes found equal */
+	int in_fd;          /**< -1: not open */
 	int out_fd;
 };
 

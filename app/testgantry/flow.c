@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Moves a file set: reads chunks into the feeds, writes what comes back, verifies, publishes.
- *
- * Files are read in order, one after the other; those that are read to their end but not yet
- * written, verified and published follow behind, at most OPEN_MAX_FILES of them.
- *
- *     published ...| verifying ... | ... | reading ...| not opened yet
- *
- * Nothing here waits: flow_step() does what can be done now, so that workers stay busy while other
- * chunks are on their way from or to the disk.
+ * Opens the device, gives it workers, and has a file set moved.
  */
 #include "flow.h"
 
@@ -21,15 +13,10 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
-#include "feed.h"
 #include "output.h"
 #include "policy.h"
 
-#define OPEN_MAX_FILES 64           /* open at once; each has two file descriptors */
-#define FILL_LEN       (32u << 20)  /* read for one feed in one round; a chunk may be longer */
-#define VERIFY_LEN     (256u << 10) /* read back and compared in one turn */
-#define VERIFY_TURNS   8            /* turns in one round */
-#define STALL_NS       UINT64_C(10000000000)
+#define STALL_NS UINT64_C(10000000000)
 
 struct flow {
 	const struct options *opt;
@@ -39,13 +26,9 @@ struct flow {
 	bool started;
 	struct feed *feeds;
 	size_t n_feeds;
-	size_t n_opened;    /* the set's first files, which have been opened */
-	size_t n_published; /* the set's first files, which have their names */
-	uint64_t bytes_read;
-	uint64_t bytes_moved;
-	uint64_t last_completion_ns;
-	uint64_t next_stall_ns; /* when to warn that nothing comes back */
-	void *scratch[2];
+	struct mover *mover;
+	struct mover_progress progress; /* as of the last look */
+	uint64_t next_stall_ns;         /* when to warn that nothing comes back */
 };
 
 /* ------------------------------------------------------------------ set up */
@@ -111,7 +94,7 @@ say_engine(const struct flow *f)
 static int
 count_feeds(struct flow *f)
 {
-	unsigned int have = rte_lcore_count() - 1; /* the main lcore reads and writes files */
+	unsigned int have = rte_lcore_count() - 1; /* the main lcore waits for the user */
 
 	if (have == 0) {
 		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "
@@ -173,19 +156,6 @@ start_engine(struct flow *f)
 	return 0;
 }
 
-static int
-create_scratch(struct flow *f)
-{
-	for (int i = 0; i < 2; i++) {
-		f->scratch[i] = malloc(VERIFY_LEN);
-		if (f->scratch[i] == NULL) {
-			error_print("out of memory");
-			return -1;
-		}
-	}
-	return 0;
-}
-
 int
 flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow)
@@ -199,17 +169,21 @@ flow_create(const struct options *o, struct file_set *set, struct report *report
 	f->opt = o;
 	f->set = set;
 	f->report = report;
-	if (count_feeds(f) != 0 || create_scratch(f) != 0 || open_engine(f) != 0 ||
-		create_feeds(f) != 0 || connect_feeds(f) != 0 || start_engine(f) != 0) {
-		flow_destroy(f);
-		return -1;
-	}
+	if (count_feeds(f) != 0 || open_engine(f) != 0 || create_feeds(f) != 0 ||
+		connect_feeds(f) != 0 || start_engine(f) != 0)
+		goto fail;
 	say_engine(f);
 	report->base_ns = now_ns();
-	f->last_completion_ns = report->base_ns;
 	f->next_stall_ns = report->base_ns + STALL_NS;
+	if (mover_create(o, set, f->feeds, f->n_feeds, &f->mover) != 0)
+		goto fail;
+	mover_look(f->mover, &f->progress);
 	*flow = f;
 	return 0;
+
+fail:
+	flow_destroy(f);
+	return -1;
 }
 
 /* ------------------------------------------------------------------ tear down */
@@ -221,7 +195,7 @@ flow_count(struct flow *f)
 		if (f->feeds[i].worker != NULL)
 			gantry_stats_get(gantry_worker_queue(f->feeds[i].worker),
 				&f->report->rows[i].now);
-	f->report->end_ns = RTE_MAX(f->last_completion_ns, f->report->base_ns);
+	f->report->end_ns = RTE_MAX(f->progress.last_completion_ns, f->report->base_ns);
 }
 
 static int
@@ -238,6 +212,14 @@ destroy_feeds(struct flow *f)
 	return rc;
 }
 
+void
+flow_stop_files(struct flow *f)
+{
+	mover_stop(f->mover);
+	mover_look(f->mover, &f->progress);
+	outputs_discard(f->set);
+}
+
 int
 flow_destroy(struct flow *f)
 {
@@ -250,195 +232,46 @@ flow_destroy(struct flow *f)
 		error_print("the engine was still in use when it was closed");
 		rc = -1;
 	}
-	free(f->scratch[0]);
-	free(f->scratch[1]);
+	if (f->mover != NULL)
+		mover_destroy(f->mover);
 	free(f);
 	return rc;
 }
 
-/* ------------------------------------------------------------------ feed the workers */
-
-/* The open file to read from, or NULL: all are read, or too many are open. 0 or -1. */
-static int
-file_to_read(struct flow *f, struct file **file)
-{
-	struct file *last = f->n_opened > 0 ? &f->set->file[f->n_opened - 1] : NULL;
-
-	while (last == NULL || last->read == last->size) {
-		*file = NULL;
-		if (f->n_opened == f->set->n || f->n_opened - f->n_published == OPEN_MAX_FILES)
-			return 0;
-		last = &f->set->file[f->n_opened++];
-		if (output_open(f->set, last) != 0)
-			return -1;
-	}
-	*file = last;
-	return 0;
-}
-
-static int
-fill_one(struct flow *f, struct feed *feed, struct file *file)
-{
-	const struct chunk c = {
-		.file = file,
-		.offset = file->read,
-		.len = RTE_MIN(f->opt->chunk_len, file->size - file->read),
-	};
-
-	if (output_read(file, feed_next_source(feed), c.len) != 0)
-		return -1;
-	feed_fill(feed, &c);
-	f->bytes_read += c.len;
-	return 0;
-}
-
-/* Reads and sends one burst of chunks, if the feed has room for it. Returns how many, or -1. */
-static int
-fill_feed(struct flow *f, struct feed *feed)
-{
-	uint32_t burst = RTE_MIN(f->opt->burst, feed->depth);
-	uint64_t limit = f->bytes_read + FILL_LEN;
-	struct file *file;
-	uint32_t n = 0;
-
-	if (feed_room(feed) < burst) {
-		feed_send(feed);
-		return 0;
-	}
-	while (n < burst && f->bytes_read < limit) {
-		if (file_to_read(f, &file) != 0)
-			return -1;
-		if (file == NULL)
-			break;
-		if (fill_one(f, feed, file) != 0)
-			return -1;
-		n++;
-	}
-	feed_send(feed);
-	return n;
-}
-
-/* ------------------------------------------------------------------ collect */
-
-static int
-collect_one(struct flow *f, struct feed *feed, const struct gantry_comp *comp)
-{
-	const void *data;
-	struct chunk c;
-
-	if (feed_accept(feed, comp, &c, &data) != 0)
-		return -1;
-	f->bytes_moved += c.len;
-	return output_write(c.file, data, c.len, c.offset);
-}
-
-/* Returns the completions collected, or -1. */
-static int
-collect_feed(struct flow *f, struct feed *feed)
-{
-	struct gantry_comp comp[32];
-	unsigned int n = gantry_dequeue_burst(feed->worker, comp, RTE_DIM(comp));
-
-	for (unsigned int i = 0; i < n; i++) {
-		if (collect_one(f, feed, &comp[i]) != 0) {
-			feed->done += n - i - 1; /* these came back too; nobody checks them */
-			return -1;
-		}
-	}
-	if (n > 0)
-		f->last_completion_ns = now_ns();
-	return n;
-}
-
-/* ------------------------------------------------------------------ verify */
-
-/* Verifies a part of the oldest open file. Returns 1; 0 it is not written to its end yet; -1. */
-static int
-verify_turn(struct flow *f)
-{
-	struct file *file = &f->set->file[f->n_published];
-	int rc;
-
-	if (f->n_published == f->n_opened || file->written != file->size)
-		return 0;
-	rc = output_verify(file, f->scratch[0], f->scratch[1], VERIFY_LEN);
-	if (rc < 0)
-		return -1;
-	if (rc == 1) {
-		if (output_publish(file) != 0)
-			return -1;
-		f->n_published++;
-	}
-	return 1;
-}
-
-static int
-verify_some(struct flow *f)
-{
-	int n = 0;
-	int rc;
-
-	for (int turn = 0; turn < VERIFY_TURNS; turn++) {
-		rc = verify_turn(f);
-		if (rc <= 0)
-			return rc < 0 ? -1 : n;
-		n++;
-	}
-	return n;
-}
-
-/* ------------------------------------------------------------------ step */
+/* ------------------------------------------------------------------ look */
 
 static void
 warn_of_stall(struct flow *f)
 {
+	const struct mover_progress *p = &f->progress;
 	uint64_t now = now_ns();
-	uint64_t n = 0;
 
-	if (now < RTE_MAX(f->next_stall_ns, f->last_completion_ns + STALL_NS))
+	if (p->in_flight == 0 || now < RTE_MAX(f->next_stall_ns, p->last_completion_ns + STALL_NS))
 		return;
-	for (size_t i = 0; i < f->n_feeds; i++)
-		n += feed_in_flight(&f->feeds[i]);
 	error_print("no completion for %.0f s, %" PRIu64 " chunks are in flight; still waiting",
-		(now - f->last_completion_ns) / 1e9, n);
+		(now - p->last_completion_ns) / 1e9, p->in_flight);
 	f->next_stall_ns = now + STALL_NS;
 }
 
-enum flow_state
-flow_step(struct flow *f)
+enum mover_state
+flow_look(struct flow *f)
 {
-	int work = 0;
-	int n;
+	enum mover_state state = mover_look(f->mover, &f->progress);
 
-	for (size_t i = 0; i < f->n_feeds; i++) {
-		n = collect_feed(f, &f->feeds[i]);
-		if (n < 0)
-			return FLOW_FAILED;
-		work += n;
-		n = fill_feed(f, &f->feeds[i]);
-		if (n < 0)
-			return FLOW_FAILED;
-		work += n;
-	}
-	n = verify_some(f);
-	if (n < 0)
-		return FLOW_FAILED;
-	work += n;
-	if (f->n_published == f->set->n)
-		return FLOW_DONE;
-	if (work > 0)
-		return FLOW_BUSY;
-	warn_of_stall(f);
-	return FLOW_IDLE;
+	if (state == MOVER_FAILED)
+		error_print("%s", mover_error(f->mover));
+	else if (state == MOVER_BUSY)
+		warn_of_stall(f);
+	return state;
 }
 
 void
 flow_progress(const struct flow *f, struct progress *p)
 {
 	*p = (struct progress){
-		.bytes_moved = f->bytes_moved,
+		.bytes_moved = f->progress.bytes_moved,
 		.bytes_total = f->set->bytes,
-		.files_verified = f->n_published,
+		.files_verified = f->progress.files_verified,
 		.files_total = f->set->n,
 	};
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The mover: a file set, cut into chunks, through the workers and out again.
+ * A file set on its way through the workers.
  *
- *     flow_create -> flow_step ... until it is not FLOW_BUSY or FLOW_IDLE -> flow_destroy
+ *     flow_create -> flow_look ... until it is not MOVER_BUSY -> flow_stop_files -> flow_destroy
  *
  * Main lcore only. Calls that fail print the error.
  */
@@ -11,17 +11,11 @@
 #define TESTGANTRY_FLOW_H
 
 #include "files.h"
+#include "mover.h"
 #include "options.h"
 #include "report.h"
 
 struct flow;
-
-enum flow_state {
-	FLOW_BUSY,   /**< call again */
-	FLOW_IDLE,   /**< nothing to do but wait for completions: call again a little later */
-	FLOW_DONE,   /**< every file is verified and has its name */
-	FLOW_FAILED, /**< the error is printed */
-};
 
 /**
  * Opens the device and starts the workers. The set and the report stay the caller's, and must
@@ -30,17 +24,21 @@ enum flow_state {
 int flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow);
 
-/** One round: collects completions, feeds the workers, verifies a little. */
-enum flow_state flow_step(struct flow *flow);
+/** What has become of it so far. Prints what ended it, and warns if nothing comes back. */
+enum mover_state flow_look(struct flow *flow);
 
 /** Reads the workers' counters into the report. */
 void flow_count(struct flow *flow);
 
+/** As of the last look. */
 void flow_progress(const struct flow *flow, struct progress *p);
 
+/** Nothing is read or written any more. Removes unfinished outputs. */
+void flow_stop_files(struct flow *flow);
+
 /**
- * Stops the workers, updates the report a last time, closes the device. Unfinished outputs are no
- * longer open: outputs_discard() was called.
+ * Stops the workers, updates the report a last time, closes the device. If the device hangs, this takes
+ * until its deadlines have passed.
  * @return 0; -1 descriptors were lost.
  */
 int flow_destroy(struct flow *flow);

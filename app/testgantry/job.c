@@ -10,10 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
-
-#define NS_PER_S      UINT64_C(1000000000)
-#define IDLE_SLEEP_US 20 /* lets a worker or the device run if it shares this CPU */
+#define NS_PER_S UINT64_C(1000000000)
 
 volatile sig_atomic_t stop_signal, n_signals;
 
@@ -100,14 +97,11 @@ say_done(const struct app *app, uint64_t bytes, double seconds)
 		seconds > 0 ? bytes / 1e9 / seconds : 0);
 }
 
-/*
- * Before the workers are stopped, because a device that hangs gives its chunks back only when their
- * deadlines have passed.
- */
+/* Before the workers are stopped, because that takes long if the device hangs. */
 static void
 remove_unfinished(struct app *app)
 {
-	outputs_discard(&app->set);
+	flow_stop_files(app->flow);
 	if (n_signals >= 2)
 		_exit(128 + stop_signal);
 	if (stop_signal == 0)
@@ -123,8 +117,8 @@ job_end(struct app *app, bool done, const char *reason)
 	double seconds = (now_ns() - app->start_ns) / 1e9;
 	struct progress p;
 
-	flow_progress(app->flow, &p);
 	remove_unfinished(app);
+	flow_progress(app->flow, &p);
 	if (flow_destroy(app->flow) != 0)
 		done = false;
 	app->flow = NULL;
@@ -151,7 +145,7 @@ job_stop(struct app *app, const char *reason)
 		job_end(app, false, reason);
 }
 
-/* ------------------------------------------------------------------ rounds */
+/* ------------------------------------------------------------------ looking */
 
 static void
 show_table(struct app *app)
@@ -178,21 +172,16 @@ show_progress(struct app *app)
 }
 
 void
-job_step(struct app *app)
+job_look(struct app *app)
 {
-	enum flow_state state = flow_step(app->flow);
-
-	switch (state) {
-	case FLOW_DONE:
+	switch (flow_look(app->flow)) {
+	case MOVER_DONE:
 		job_end(app, true, "done");
 		return;
-	case FLOW_FAILED:
+	case MOVER_FAILED:
 		job_end(app, false, "failed");
 		return;
-	case FLOW_IDLE:
-		usleep(IDLE_SLEEP_US);
-		break;
-	case FLOW_BUSY:
+	case MOVER_BUSY:
 		break;
 	}
 	show_progress(app);
@@ -202,6 +191,8 @@ job_step(struct app *app)
 void
 job_wait(struct app *app)
 {
-	while (app->flow != NULL && stop_signal == 0)
-		job_step(app);
+	while (app->flow != NULL && stop_signal == 0) {
+		usleep(JOB_LOOK_MS * 1000);
+		job_look(app);
+	}
 }

@@ -46,10 +46,13 @@ int job_plan(struct app *app);
 /** Opens the device and starts to move the planned files. 0, or -1 with the error printed. */
 int job_start(struct app *app);
 
-/** One round of the job. Ends the job, and prints its table, when it is done or has failed. */
-void job_step(struct app *app);
+/** Milliseconds from one look at a job to the next. */
+#define JOB_LOOK_MS 2
 
-/** Rounds until the job has ended or a signal has come. */
+/** Shows how far the job is. Ends it, and prints its table, when it is done or has failed. */
+void job_look(struct app *app);
+
+/** Looks until the job has ended or a signal has come. */
 void job_wait(struct app *app);
 
 /** Stops the job if one runs. reason: printed as the cause. */

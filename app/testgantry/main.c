@@ -184,7 +184,7 @@ start_eal(const struct args *eal)
 /* ------------------------------------------------------------------ signals */
 
 /*
- * The first signal ends the loops. The second ends the program, whatever hangs, as soon as no unfinished
+ * The first signal ends the loops of the main lcore. The second ends the program, whatever hangs, as soon as no unfinished
  * output is left. The third does not wait for that.
  */
 static void

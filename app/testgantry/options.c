@@ -273,6 +273,7 @@ options_default(struct options *o)
 		.chunk_len = 256 << 10,
 		.depth = 32,
 		.burst = 8,
+		.idle = GANTRY_IDLE_SLEEP,
 	};
 }
 
@@ -391,8 +392,8 @@ options_help(FILE *f)
 		"       testgantry [EAL OPTIONS --] -i [OPTIONS] [FILE...]\n"
 		"\n"
 		"Moves files through the engine into a folder. Reads every output and its input back, and\n"
-		"compares them. The main lcore reads and writes the files; each worker lcore drives one\n"
-		"hardware queue. Of a folder, all regular files below it are moved.\n"
+		"compares them, by threads of its own; each worker lcore drives one hardware queue. Of a\n"
+		"folder, all regular files below it are moved.\n"
 		"\n"
 		"  --out DIR            folder of the outputs; made if it is missing\n"
 		"  --parents            keep the whole path of each input below DIR: see Names\n"
@@ -416,9 +417,10 @@ options_help(FILE *f)
 		"                       1 to %u, default %u\n"
 		"  --ring-size N        elements of each ring of a worker, a power of two;\n"
 		"                       default: the engine's\n"
-		"  --idle MODE          what a worker does without work: spin (default) polls; sleep waits\n"
-		"                       for an interrupt or a descriptor; monitor lets the CPU wait for\n"
-		"                       a write to memory, where it can\n"
+		"  --idle MODE          what a worker does without work: sleep (default) waits for an\n"
+		"                       interrupt or a descriptor; spin polls, which is for an lcore that\n"
+		"                       has a CPU to itself; monitor lets the CPU wait for a write to\n"
+		"                       memory, where it can\n"
 		"  --nb-cores N         use only N worker lcores; default: all that EAL has\n"
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
 		"  --wake-up N          move no files: copy 64 bytes N times, each time after a pause, and\n"

@@ -5,8 +5,10 @@
  *
  *     output_open -> output_read, output_write ... -> output_verify ... -> output_publish
  *
- * outputs_discard() may come at any point: it removes unfinished outputs. Functions that return int
- * or ssize_t print the error when they return -1.
+ * Reading, writing and verifying change nothing in the struct file, and any number of threads may do so
+ * at a time. The other calls are for one thread at a time. outputs_discard() may come at any point when
+ * no other call runs: it removes unfinished outputs. Functions that return int print the error when they
+ * return -1.
  */
 #ifndef TESTGANTRY_OUTPUT_H
 #define TESTGANTRY_OUTPUT_H
@@ -20,17 +22,17 @@
 /** Opens the input, makes the output's folders, and creates it under a temporary name. */
 int output_open(struct file_set *set, struct file *f);
 
-/** Reads the input's next len bytes. */
-int output_read(struct file *f, void *buffer, size_t len);
+/** Reads len bytes of the input at offset. */
+int output_read(const struct file *f, void *buffer, size_t len, uint64_t offset);
 
 /** Writes bytes of the output at offset. */
-int output_write(struct file *f, const void *buffer, size_t len, uint64_t offset);
+int output_write(const struct file *f, const void *buffer, size_t len, uint64_t offset);
 
 /**
- * Reads the next bytes of the input and of the output back into the two scratch buffers, len bytes
- * each, and compares them. @return 1 both ended, all equal; 0 equal so far; -1.
+ * Reads len bytes at offset of the input and of the output back, and compares them. If they are the last
+ * ones, both files must end there.
  */
-int output_verify(struct file *f, void *scratch_in, void *scratch_out, size_t len);
+int output_verify(const struct file *f, uint64_t offset, uint64_t len);
 
 /** Gives a verified output the permission bits of its input, and its name. */
 int output_publish(struct file *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The prompt's commands, and the loop that serves them and the job on one lcore.
+ * The prompt's commands, and the loop that serves them and looks at the job.
  *
  * A line is one command, and is carried out only if all of it is understood. A path or a value goes to
  * the end of its line. On a terminal, the terminal's own line editing is used: termios(3), canonical
@@ -283,14 +283,14 @@ enum input {
 	INPUT_END,
 };
 
-/* Takes one character if there is one. While no job runs, waits for one or for a signal. */
+/* Waits for one character or a signal; while a job runs, until it is time to look at the job. */
 static enum input
 take_char(const struct prompt *p, char *c)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	ssize_t n;
 
-	if (poll(&in, 1, p->app->flow != NULL ? 0 : -1) <= 0)
+	if (poll(&in, 1, p->app->flow != NULL ? JOB_LOOK_MS : -1) <= 0)
 		return INPUT_NONE;
 	n = read(STDIN_FILENO, c, 1);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -330,7 +330,7 @@ serve(struct prompt *p)
 			take_in(p, c);
 		if (p->app->flow == NULL)
 			continue;
-		job_step(p->app);
+		job_look(p->app);
 		if (p->app->flow == NULL) /* its table was printed behind the prompt */
 			show_prompt(p);
 	}

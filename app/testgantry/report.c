@@ -45,15 +45,27 @@ error_begin(const char *format, ...)
 	va_end(args);
 }
 
+static _Thread_local char **kept;
+
+void
+error_keep(char **text)
+{
+	kept = text;
+}
+
 void
 error_print(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	error_vbegin(format, args);
+	if (kept == NULL) {
+		error_vbegin(format, args);
+		fputc('\n', stderr);
+	} else if (*kept == NULL && vasprintf(kept, format, args) < 0) {
+		*kept = NULL;
+	}
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 /* ------------------------------------------------------------------ progress */

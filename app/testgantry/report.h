@@ -19,6 +19,12 @@ void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** As error_print(), without the newline: the caller prints the rest of the line to stderr. */
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/**
+ * From now on, this thread's first error is not printed: its text is allocated in *text, which must be
+ * NULL at first. What happens after it is of no interest.
+ */
+void error_keep(char **text);
+
 /** Nanoseconds of a clock that only goes forward. */
 uint64_t now_ns(void);
 

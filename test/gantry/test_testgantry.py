@@ -624,6 +624,31 @@ class Failures(Case):
 		self.check_refused(Result(process.returncode, out.decode()), source)
 		self.assertFalse(os.path.exists(self.out))
 
+	def test_an_input_that_grows(self):
+		source = self.make("file", 40 * CHUNK)
+		with self.running("--out", self.out, source, env=self.faults("late ms=3000 op=3")) as process:
+			wait_for(self.leftovers, process)
+			os.truncate(source, 40 * CHUNK + 1)
+			out, _ = process.communicate(timeout=TIMEOUT)
+		self.check_refused(Result(process.returncode, out.decode()), source, "is shorter than")
+		self.assertFalse(os.path.exists(self.out))
+
+	def test_while_nothing_comes_back_no_cpu_is_busy(self):
+		source = self.make("file", 40 * CHUNK)
+		with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
+			wait_for(self.leftovers, process)
+			time.sleep(1)  # all chunks are on their way
+			before = self.cpu_seconds(process)
+			time.sleep(1)
+			self.assertLess(self.cpu_seconds(process) - before, 0.5)
+
+	@staticmethod
+	def cpu_seconds(process):
+		"""The CPU time of all threads of a process: proc(5), utime and stime."""
+		with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+			fields = file.read().rsplit(")", 1)[1].split()
+		return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 	@contextlib.contextmanager
 	def running(self, *args, workers=1, env=None):
 		with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
@@ -653,12 +678,15 @@ class Failures(Case):
 					self.assertEqual(self.leftovers(), [])
 					self.assertEqual(os.listdir(self.out), ["a-first"])
 
+	def faults(self, line):
+		path = self.path("faults")
+		with open(path, "w", encoding="ascii") as file:
+			file.write(line + "\n")
+		return {"SOFTHCA_FAULTS": path}
+
 	def test_a_second_signal_ends_it_while_a_dead_device_gives_nothing_back(self):
 		source = self.make("file", 40 * CHUNK)
-		faults = self.path("faults")
-		with open(faults, "w", encoding="ascii") as file:
-			file.write("late ms=1000000 op=3\n")
-		with self.running("--out", self.out, source, env={"SOFTHCA_FAULTS": faults}) as process:
+		with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
 			wait_for(self.leftovers, process)
 			process.send_signal(signal.SIGINT)
 			wait_for(lambda: not self.leftovers(), process)

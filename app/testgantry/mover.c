@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Moves a file set: reads chunks into the feeds, writes what comes back, verifies, publishes.
+ *
+ * Each thread takes a task under the lock, carries it out without the lock, and gives it back under the
+ * lock. A task is a few chunks to read or to write, or a piece of a file to verify. What is furthest
+ * comes first: chunks that are back are written before new ones are read, and verifying fills the gaps.
+ *
+ * Files are read in order, one after the other. Those that are read to their end but not yet
+ * written, verified and published follow behind, at most OPEN_MAX_FILES of them.
+ *
+ *     published ...| verifying ... | ... | reading ...| not opened yet
+ *
+ * Opening and publishing are done under the lock.
+ */
+#include "mover.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "output.h"
+#include "report.h"
+
+#define OPEN_MAX_FILES 64          /* open at once; each has two file descriptors */
+#define TASK_LEN       (32u << 20) /* read by one task; a chunk may be longer */
+#define PIECE_LEN      (1u << 20)  /* verified by one task */
+#define MIN_THREADS    2
+#define MAX_THREADS    4
+#define NAP_MIN_US     20 /* of a thread that finds nothing to do */
+#define NAP_MAX_US     500
+
+struct mover {
+	const struct options *opt;
+	struct file_set *set;
+	struct feed *feeds;
+	size_t n_feeds;
+	pthread_t thread[MAX_THREADS];
+	unsigned int n_threads;
+
+	pthread_mutex_t lock; /* of all below, of the set and of the feeds' numbers */
+	bool stop;
+	bool failed;
+	char *error;         /* the first one; NULL if there was no memory for it */
+	size_t next_feed;    /* the feed that is looked at first: they take turns */
+	size_t n_opened;     /* the set's first files, which have been opened */
+	size_t n_handed_out; /* the set's first files, of which every piece is or was verified */
+	size_t n_oldest;     /* the set's first files, which are published */
+	size_t n_published;
+	uint64_t bytes_moved;
+	uint64_t last_completion_ns;
+};
+
+enum task_kind {
+	TASK_NONE,
+	TASK_READ,
+	TASK_WRITE,
+	TASK_VERIFY,
+};
+
+struct task {
+	enum task_kind kind;
+	/* Read, write. */
+	struct feed *feed;
+	uint64_t first; /* number of the first chunk */
+	uint32_t n;     /* chunks */
+	/* Verify. */
+	struct file *file;
+	uint64_t offset;
+	uint64_t len;
+};
+
+/* ------------------------------------------------------------------ taking a task */
+
+/* The file to read from, or NULL: all are read, or too many are open. 0 or -1. */
+static int
+file_to_read(struct mover *m, struct file **file)
+{
+	struct file *last = m->n_opened > 0 ? &m->set->file[m->n_opened - 1] : NULL;
+
+	while (last == NULL || last->read == last->size) {
+		*file = NULL;
+		if (m->n_opened == m->set->n || m->n_opened - m->n_oldest == OPEN_MAX_FILES)
+			return 0;
+		last = &m->set->file[m->n_opened++];
+		if (output_open(m->set, last) != 0)
+			return -1;
+	}
+	*file = last;
+	return 0;
+}
+
+/* A burst of chunks, if the feed has room for it. 0 or -1. */
+static int
+take_read(struct mover *m, struct feed *feed, struct task *t)
+{
+	uint32_t burst = RTE_MIN(m->opt->burst, feed->depth);
+	uint64_t len = 0;
+	struct chunk c;
+
+	if (feed_room(feed) < burst)
+		return 0;
+	*t = (struct task){.feed = feed, .first = feed->filled};
+	while (t->n < burst && len < TASK_LEN) {
+		if (file_to_read(m, &c.file) != 0)
+			return -1;
+		if (c.file == NULL)
+			break;
+		c.offset = c.file->read;
+		c.len = RTE_MIN(m->opt->chunk_len, c.file->size - c.offset);
+		c.file->read += c.len;
+		len += c.len;
+		feed_reserve(feed, &c);
+		t->n++;
+	}
+	if (t->n > 0)
+		t->kind = TASK_READ;
+	return 0;
+}
+
+/* Chunks that have been moved. 0 or -1. */
+static int
+take_write(struct mover *m, struct feed *feed, struct task *t)
+{
+	int n = feed_collect(feed, &m->bytes_moved);
+
+	if (n < 0)
+		return -1;
+	if (n > 0)
+		m->last_completion_ns = now_ns();
+	*t = (struct task){.feed = feed};
+	t->n = feed_take_moved(feed, m->opt->burst, &t->first);
+	if (t->n > 0)
+		t->kind = TASK_WRITE;
+	return 0;
+}
+
+/* A piece of the oldest file that is written and has one left. */
+static void
+take_verify(struct mover *m, struct task *t)
+{
+	struct file *file = &m->set->file[m->n_handed_out];
+
+	*t = (struct task){0};
+	if (m->n_handed_out == m->n_opened || file->written != file->size)
+		return;
+	*t = (struct task){
+		.kind = TASK_VERIFY,
+		.file = file,
+		.offset = file->verifying,
+		.len = RTE_MIN((uint64_t)PIECE_LEN, file->size - file->verifying),
+	};
+	file->verifying += t->len;
+	if (file->verifying == file->size)
+		m->n_handed_out++;
+}
+
+/* 0, also if there is nothing to do; or -1. */
+static int
+take(struct mover *m, struct task *t)
+{
+	int (*const of_feed[])(struct mover *, struct feed *, struct task *) = {take_write,
+		take_read};
+	struct feed *feed;
+
+	*t = (struct task){0};
+	for (size_t kind = 0; kind < RTE_DIM(of_feed); kind++) {
+		for (size_t i = 0; i < m->n_feeds && t->kind == TASK_NONE; i++) {
+			feed = &m->feeds[(m->next_feed + i) % m->n_feeds];
+			if (of_feed[kind](m, feed, t) != 0)
+				return -1;
+		}
+	}
+	if (t->kind == TASK_NONE)
+		take_verify(m, t);
+	else
+		m->next_feed++;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ carrying it out */
+
+static int
+read_chunks(const struct task *t)
+{
+	for (uint64_t i = t->first; i < t->first + t->n; i++) {
+		const struct chunk *c = feed_chunk(t->feed, i);
+
+		if (output_read(c->file, feed_source(t->feed, i), c->len, c->offset) != 0)
+			return -1;
+		feed_prepare(t->feed, i);
+	}
+	return 0;
+}
+
+static int
+write_chunks(const struct task *t)
+{
+	for (uint64_t i = t->first; i < t->first + t->n; i++) {
+		const struct chunk *c = feed_chunk(t->feed, i);
+
+		if (output_write(c->file, feed_destination(t->feed, i), c->len, c->offset) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Without the lock. */
+static int
+carry_out(const struct task *t)
+{
+	switch (t->kind) {
+	case TASK_READ:
+		return read_chunks(t);
+	case TASK_WRITE:
+		return write_chunks(t);
+	case TASK_VERIFY:
+		return output_verify(t->file, t->offset, t->len);
+	default:
+		return 0;
+	}
+}
+
+/* ------------------------------------------------------------------ giving it back */
+
+/* A file's last piece is verified, but perhaps not those before it. */
+static int
+end_piece(struct mover *m, const struct task *t)
+{
+	struct file *file = t->file;
+
+	file->verified += t->len;
+	if (file->verified != file->size)
+		return 0;
+	if (output_publish(file) != 0)
+		return -1;
+	m->n_published++;
+	while (m->n_oldest < m->n_handed_out && m->set->file[m->n_oldest].temp == NULL)
+		m->n_oldest++;
+	return 0;
+}
+
+static int
+give_back(struct mover *m, const struct task *t)
+{
+	switch (t->kind) {
+	case TASK_READ:
+		feed_read(t->feed, t->first, t->n);
+		return 0;
+	case TASK_WRITE:
+		for (uint64_t i = t->first; i < t->first + t->n; i++)
+			feed_chunk(t->feed, i)->file->written += feed_chunk(t->feed, i)->len;
+		feed_written(t->feed, t->first, t->n);
+		return 0;
+	case TASK_VERIFY:
+		return end_piece(m, t);
+	default:
+		return 0;
+	}
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static bool
+has_ended(const struct mover *m)
+{
+	return m->stop || m->failed || m->n_published == m->set->n;
+}
+
+/* Under the lock. Takes the error, which is allocated or NULL. */
+static void
+fail(struct mover *m, char *error)
+{
+	if (m->failed) {
+		free(error);
+		return;
+	}
+	m->failed = true;
+	m->error = error;
+}
+
+static void *
+run(void *arg)
+{
+	struct mover *m = arg;
+	unsigned int nap_us = NAP_MIN_US;
+	char *error = NULL;
+	struct task t;
+	int rc = 0;
+
+	error_keep(&error);
+	pthread_mutex_lock(&m->lock);
+	while (!has_ended(m)) {
+		/* What a worker's ring had no room for. */
+		for (size_t i = 0; i < m->n_feeds; i++)
+			feed_send(&m->feeds[i]);
+		rc = take(m, &t);
+		if (rc != 0)
+			break;
+		pthread_mutex_unlock(&m->lock);
+		if (t.kind == TASK_NONE)
+			usleep(nap_us);
+		nap_us = t.kind == TASK_NONE ? RTE_MIN(2 * nap_us, NAP_MAX_US) : NAP_MIN_US;
+		rc = carry_out(&t);
+		pthread_mutex_lock(&m->lock);
+		if (rc == 0)
+			rc = give_back(m, &t);
+		if (rc != 0)
+			break;
+	}
+	if (rc != 0)
+		fail(m, error);
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+/* Where the process may run. EAL pins the main lcore's thread, from which others would inherit that. */
+static cpu_set_t process_cpus;
+
+static void __attribute__((constructor)) remember_cpus(void)
+{
+	if (sched_getaffinity(0, sizeof(process_cpus), &process_cpus) != 0)
+		CPU_ZERO(&process_cpus);
+}
+
+static void
+start_threads(struct mover *m)
+{
+	unsigned int n = RTE_MIN(RTE_MAX(CPU_COUNT(&process_cpus), MIN_THREADS), MAX_THREADS);
+	sigset_t all, old;
+
+	/* Signals are for the main lcore. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (m->n_threads < n && pthread_create(&m->thread[m->n_threads], NULL, run, m) == 0) {
+		if (CPU_COUNT(&process_cpus) > 0)
+			pthread_setaffinity_np(m->thread[m->n_threads], sizeof(process_cpus),
+				&process_cpus);
+		m->n_threads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ------------------------------------------------------------------ for the main lcore */
+
+int
+mover_create(const struct options *o, struct file_set *set, struct feed *feeds, size_t n_feeds,
+	struct mover **mover)
+{
+	struct mover *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		error_print("out of memory");
+		return -1;
+	}
+	m->opt = o;
+	m->set = set;
+	m->feeds = feeds;
+	m->n_feeds = n_feeds;
+	m->last_completion_ns = now_ns();
+	pthread_mutex_init(&m->lock, NULL);
+	start_threads(m);
+	if (m->n_threads == 0) {
+		error_print("cannot start threads that read and write files: see ulimit -u");
+		mover_destroy(m);
+		return -1;
+	}
+	*mover = m;
+	return 0;
+}
+
+enum mover_state
+mover_look(struct mover *m, struct mover_progress *p)
+{
+	enum mover_state state = MOVER_BUSY;
+
+	pthread_mutex_lock(&m->lock);
+	*p = (struct mover_progress){
+		.bytes_moved = m->bytes_moved,
+		.files_verified = m->n_published,
+		.last_completion_ns = m->last_completion_ns,
+	};
+	for (size_t i = 0; i < m->n_feeds; i++)
+		p->in_flight += m->feeds[i].filled - m->feeds[i].done;
+	if (m->failed)
+		state = MOVER_FAILED;
+	else if (m->n_published == m->set->n)
+		state = MOVER_DONE;
+	pthread_mutex_unlock(&m->lock);
+	return state;
+}
+
+const char *
+mover_error(const struct mover *m)
+{
+	return m->error != NULL ? m->error : "out of memory";
+}
+
+void
+mover_stop(struct mover *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->stop = true;
+	pthread_mutex_unlock(&m->lock);
+	while (m->n_threads > 0)
+		pthread_join(m->thread[--m->n_threads], NULL);
+}
+
+void
+mover_destroy(struct mover *m)
+{
+	pthread_mutex_destroy(&m->lock);
+	free(m->error);
+	free(m);
+}
