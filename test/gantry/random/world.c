@@ -286,6 +286,19 @@ world_retry(void)
 	}
 }
 
+/*
+ * Whether a connection is closed and opened again. Behind a receive whose completion is lost, messages and
+ * receives are no pairs. And with threads, an event or a late completion may still be on its way to a
+ * connection that looks well.
+ */
+static bool
+needs_mending(const struct link *l)
+{
+	bool late = !run.pumped && (run.hazards.recv || run.hazards.peer != 0);
+
+	return l->hurt || run.hazards.lost || late;
+}
+
 void
 world_mend(void)
 {
@@ -297,8 +310,7 @@ world_mend(void)
 	for (i = 0; i < run.n_links; i++) {
 		struct link *l = &run.link[i];
 
-		/* Behind a receive whose completion is lost, messages and receives are no pairs. */
-		if (!l->hurt && !run.hazards.lost)
+		if (!needs_mending(l))
 			continue;
 		link_close(l);
 		if (!l->end[0].open && !l->end[1].open)
