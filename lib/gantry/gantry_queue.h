@@ -106,7 +106,20 @@ struct gantry_queue_stats {
 	gantry_counter key_misses;
 	/* By carrier, without the plain copies that own_others tells. */
 	gantry_counter copies[GANTRY_CARRIER_MAX];
-	gantry_counter by_status[GANTRY_STATUS_MAX];
+	gantry_counter by_status[GANTRY_STATUS_MAX]; /* all but GANTRY_OK: those are the others */
+};
+
+/*
+ * Slots behind each other that gantry_run_post() filled: they are plain, and their WQEs are neighbours on one
+ * connection. So counting tells which of them are done. Only the latest row is known; a failure ends it. Of
+ * all other slots, `where` tells.
+ */
+struct gantry_row {
+	/* Sequence numbers of its first slot, and behind its last one. */
+	uint64_t begin;
+	uint64_t end;
+	uint64_t lead; /* `where` of each slot, minus its sequence number */
+	const struct gantry_conn *conn;
 };
 
 /* A window of descriptors in flight. They are handed out in the order in which they were accepted. */
@@ -126,6 +139,7 @@ struct gantry_stream {
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;
+	struct gantry_row row;
 	struct gantry_work split; /* if splitting: what is still to be posted */
 	bool busy;                /* of an unordered queue: it is in gantry_unordered::busy */
 	TAILQ_ENTRY(gantry_stream) next_busy;
@@ -286,6 +300,35 @@ static inline uint32_t
 gantry_stream_in_flight(const struct gantry_stream *s)
 {
 	return gantry_counter_get(&s->head) - gantry_counter_get(&s->tail);
+}
+
+static inline bool
+gantry_row_has(const struct gantry_row *row, uint64_t seq)
+{
+	return row->begin <= seq && seq < row->end;
+}
+
+/* An empty row of slots of connection c, from seq on. */
+static inline void
+gantry_row_begin(struct gantry_row *row, const struct gantry_conn *c, uint64_t seq, uint64_t lead)
+{
+	*row = (struct gantry_row){.begin = seq, .lead = lead, .conn = c};
+}
+
+/* How many slots are done from slot seq of the row on; less than 0: there are such in front of it. */
+static inline int64_t
+gantry_row_done(const struct gantry_row *row, uint64_t seq)
+{
+	int64_t done = row->conn->done - gantry_where_index(row->lead + seq), left = row->end - seq;
+
+	return done < left ? done : left;
+}
+
+/* Slots of the row are not plain any more. */
+static inline void
+gantry_row_end(struct gantry_row *row)
+{
+	row->end = row->begin;
 }
 
 /* As gantry_queue_create(). events: the owner may sleep until something completes: gantry_sleep.h. */

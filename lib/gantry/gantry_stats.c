@@ -32,8 +32,12 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->replays = gantry_counter_get(&q->stats.replays);
 	stats->layout_hits = gantry_counter_get(&q->stats.key_hits);
 	stats->layout_misses = gantry_counter_get(&q->stats.key_misses);
-	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+	for (i = GANTRY_OK + 1, others = 0; i < GANTRY_STATUS_MAX; i++) {
 		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
+		others += stats->by_status[i];
+	}
+	/* Failures are counted before `completed`, so meanwhile there may be more of them. */
+	stats->by_status[GANTRY_OK] = stats->completed - RTE_MIN(others, stats->completed);
 }
 
 const char *

@@ -145,6 +145,16 @@ hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 	       (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
 }
 
+/* Announces all WQEs up to pi, of which there is one at least. */
+static inline void
+hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last)
+{
+	unsigned int ds = be32toh(last->qpn_ds) & HWQ_DS_MAX;
+
+	hwq_sq_announce(sq, sq->pi, (const uint8_t *)last, ds,
+		sq->last == sq->rung && !hwq_is_umr(last, ds));
+}
+
 /**
  * Tells the device of all WQEs that were committed since the last call: once a burst. Without such WQEs it
  * does nothing. It publishes the CQ's consumer index first: see hwq_cq.h.
@@ -152,15 +162,19 @@ hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 static inline void
 hwq_sq_ring(struct hwq_sq *sq)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl;
-	unsigned int ds;
-
 	if (sq->pi == sq->rung)
 		return;
-	ctrl = (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
-	ds = be32toh(ctrl->qpn_ds) & HWQ_DS_MAX;
-	hwq_sq_announce(sq, sq->pi, (const uint8_t *)ctrl, ds,
-		sq->last == sq->rung && !hwq_is_umr(ctrl, ds));
+	hwq_sq_ring_last(sq, (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last));
+}
+
+/** hwq_sq_signal_last(), then hwq_sq_ring(), for who knows that WQEs were committed since the last call. */
+static inline void
+hwq_sq_signal_and_ring(struct hwq_sq *sq)
+{
+	struct mlx5_wqe_ctrl_seg *last = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
+
+	last->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
+	hwq_sq_ring_last(sq, last);
 }
 
 #endif

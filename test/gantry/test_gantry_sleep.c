@@ -405,7 +405,7 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 /*
  * In each turn the lcore looks at `looked` and then at `looking`. While it looks at `looking`, so
  * many turns after the last work, a descriptor comes for `looked`. The linker gives us each call of
- * gantry_poll().
+ * gantry_poll_inside().
  */
 #define NOT_YET (UINT32_MAX / 2)
 
@@ -415,16 +415,16 @@ static struct {
 	struct gantry_worker *looked, *looking;
 } late;
 
-uint16_t __real_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
-uint16_t __wrap_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+uint32_t __real_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n);
+uint32_t __wrap_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n);
 
-uint16_t
-__wrap_gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+uint32_t
+__wrap_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 {
 	unsigned int after = atomic_load(&late.after);
 	struct gantry_desc d;
 
-	n = __real_gantry_poll(q, comp, n);
+	n = __real_gantry_poll_inside(q, comp, n);
 	if (after == 0)
 		return n;
 	if (n != 0 && q == gantry_worker_queue(late.looked))

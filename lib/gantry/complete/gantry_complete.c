@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes CQEs, and hands out completions in the order of submission: gantry_poll(). */
+#include "gantry_complete.h"
+
 #include <hwq_cq.h>
 #include <hwq_sq.h>
 
@@ -22,14 +24,14 @@ note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
 
 /* Takes a CQE that is not a good one of a WQE. Returns false if there is none. */
 static __rte_noinline bool
-take_other_cqe(struct gantry_queue *q, struct gantry_conn *c, uint32_t *n)
+take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 {
 	struct hwq_cqe cqe;
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
 	hwq_cq_advance(c->cq);
-	++*n;
+	gantry_counter_add(&q->stats.cqes, 1);
 	if (cqe.syndrome != HWQ_SYNDROME_NONE)
 		gantry_recover_cqe(q, c, &cqe);
 	else
@@ -41,19 +43,21 @@ take_other_cqe(struct gantry_queue *q, struct gantry_conn *c, uint32_t *n)
  * Takes every CQE of a connection. The device learns of it from the next doorbell, before it learns of
  * WQEs that need the room: hwq_cq.h.
  */
-static inline void
+static __rte_always_inline void
 take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
-	uint16_t counter;
-	uint32_t n = 0;
+	struct hwq_cq *cq = c->cq;
+	uint16_t counter = 0;
+	uint32_t n = 0, before;
 
 	do {
-		while (likely(hwq_cq_peek_good(c->cq, &counter))) {
-			hwq_cq_advance(c->cq);
+		before = n;
+		for (; likely(hwq_cq_peek_good(cq, &counter)); n++)
+			hwq_cq_advance(cq);
+		/* The last one tells of all before it. */
+		if (likely(n != before))
 			note_done(q, c, counter);
-			n++;
-		}
-	} while (c->done != c->posted && take_other_cqe(q, c, &n));
+	} while (c->done != c->posted && take_other_cqe(q, c));
 	gantry_counter_add(&q->stats.cqes, n);
 }
 
@@ -90,13 +94,34 @@ take_all_cqes(struct gantry_queue *q)
 }
 
 /*
- * Hands out completions from slot `seq` on, of neighbours whose last WQEs are on one connection, up to the
- * first that is not done, n at most. Returns how many, and counts those that were not plain, and the
- * bytes of the others.
+ * Hands out completions from slot `seq` on, which is in the stream's row, up to the first that is not done.
+ * Returns how many, n at most, and adds up their bytes.
+ */
+static __rte_always_inline uint32_t
+take_row(const struct gantry_stream *s, uint64_t seq, struct gantry_comp *out, uint32_t n,
+	uint64_t *bytes)
+{
+	uint32_t slot = seq & s->mask;
+	const struct gantry_comp *comp = &s->comp[slot], *end;
+	int64_t done = gantry_row_done(&s->row, seq);
+
+	if (done <= 0)
+		return 0;
+	n = RTE_MIN(n, s->mask + 1 - slot);
+	n = RTE_MIN(n, done);
+	for (end = comp + n; comp != end; comp++) {
+		*bytes += comp->len;
+		*out++ = *comp;
+	}
+	return n;
+}
+
+/*
+ * The same for slots that are in no row: of neighbours whose last WQEs are on one connection.
  */
 static __rte_always_inline uint32_t
 take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct gantry_comp *out,
-	uint32_t n, uint32_t *others, uint64_t *bytes)
+	uint32_t n, uint64_t *bytes)
 {
 	uint32_t slot = seq & s->mask, i;
 	const uint64_t *where = &s->where[slot];
@@ -104,6 +129,8 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 	uint32_t conn = gantry_where_conn(*where);
 	uint64_t none = gantry_where(conn, 0), done = q->conn[conn].done;
 
+	/* A slot that is issued in part is slot `issue`, so it is not among these. */
+	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	for (i = 0; i < n && where[i] - none < done; i++) {
 		out[i] = comp[i];
@@ -111,7 +138,6 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 			*bytes += comp[i].len;
 		} else {
 			gantry_finish(q, s, slot + i, &out[i]);
-			++*others;
 		}
 	}
 	return i;
@@ -121,29 +147,28 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 static inline uint32_t
 hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *out, uint32_t n)
 {
-	uint64_t tail = gantry_counter_get(&s->tail);
-	/* A slot that is issued in part is slot `issue`, so it is not among these. */
-	uint32_t left = RTE_MIN(n, s->issue - tail), given = 0, k;
-	uint32_t others = 0;
-	uint64_t bytes = 0;
+	uint64_t tail = gantry_counter_get(&s->tail), seq = tail, bytes = 0;
+	uint32_t k;
 
-	while (given != left) {
-		k = take_run(q, s, tail + given, out + given, left - given, &others, &bytes);
-		given += k;
+	while (n != 0 && seq != s->issue) {
+		k = likely(gantry_row_has(&s->row, seq)) ? take_row(s, seq, out, n, &bytes)
+							 : take_run(q, s, seq, out, n, &bytes);
 		if (k == 0)
 			break;
+		seq += k;
+		out += k;
+		n -= k;
 	}
-	n = given;
-	if (n == 0) {
+	n = seq - tail;
+	if (unlikely(n == 0)) {
 		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
 			gantry_watch(q);
 		return 0;
 	}
-	gantry_counter_add(&q->stats.by_status[GANTRY_OK], n - others);
 	gantry_counter_add(&q->stats.bytes, bytes);
 	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
 	 * not less. */
-	atomic_store_explicit(&s->tail, tail + n, memory_order_release);
+	atomic_store_explicit(&s->tail, seq, memory_order_release);
 	return n;
 }
 
@@ -172,20 +197,31 @@ hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 	return given;
 }
 
-uint16_t
-gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+static __rte_always_inline uint32_t
+poll(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 {
-	gantry_enter(q);
 	if (q->outstanding != 0)
 		take_all_cqes(q);
 	if (unlikely(q->unordered)) {
 		gantry_issue_waiting(q);
-		n = hand_out_unordered(q, comp, n);
-	} else {
-		if (unlikely(gantry_stream_waits(&q->stream)))
-			gantry_issue_waiting(q);
-		n = hand_out(q, &q->stream, comp, n);
+		return hand_out_unordered(q, comp, n);
 	}
+	if (unlikely(gantry_stream_waits(&q->stream)))
+		gantry_issue_waiting(q);
+	return hand_out(q, &q->stream, comp, n);
+}
+
+uint32_t
+gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
+{
+	return poll(q, comp, n);
+}
+
+uint16_t
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	gantry_enter(q);
+	n = poll(q, comp, n);
 	gantry_leave(q);
 	return n;
 }

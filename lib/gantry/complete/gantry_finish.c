@@ -23,7 +23,8 @@ gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
 	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
 		comp->status = GANTRY_LOCAL_ERROR;
 	comp->zero = 0;
-	gantry_counter_add(&q->stats.by_status[comp->status], 1);
 	if (comp->status == GANTRY_OK)
 		gantry_counter_add(&q->stats.bytes, comp->len);
+	else
+		gantry_counter_add(&q->stats.by_status[comp->status], 1);
 }

@@ -30,8 +30,7 @@ gantry_ring(struct gantry_queue *q, struct gantry_conn *c, gantry_counter *wqes)
 {
 	gantry_counter_add(wqes, hwq_sq_pending_bb(c->sq));
 	gantry_counter_add(&q->stats.doorbells, 1);
-	hwq_sq_signal_last(c->sq);
-	hwq_sq_ring(c->sq);
+	hwq_sq_signal_and_ring(c->sq);
 }
 
 #endif

@@ -495,29 +495,75 @@ gantry_issue_waiting(struct gantry_queue *q)
 	ring_all(q);
 }
 
-uint16_t
-gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+/*
+ * gantry_submit() for a queue in order. plain_mmo: nothing waits in the queue, and the own connection works and
+ * carries all copies, by DMA MMO. The compiler makes copies for n = 1 and for plain_mmo.
+ */
+static __rte_always_inline uint32_t
+submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,
+	const bool plain_mmo)
 {
 	struct gantry_stream *s = &q->stream;
 	uint64_t head = gantry_counter_get(&s->head);
-	uint32_t room = s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail));
 	uint32_t i = 0;
 
-	gantry_enter(q);
-	if (unlikely(q->unordered)) {
-		n = submit_unordered(q, desc, n);
-		gantry_leave(q);
-		return n;
-	}
-	n = RTE_MIN(n, room);
 	/* While descriptors wait, new ones wait behind them. */
-	if (likely(s->issue == head)) {
-		i = issue(q, s, desc, n);
+	if (plain_mmo || s->issue == head) {
+		i = plain_mmo ? issue_burst(q, s, desc, n, GANTRY_CARRIER_MMO)
+			      : issue(q, s, desc, n);
 		ring_all(q);
 	}
 	for (; unlikely(i < n); i++)
 		s->pend[(head + i) & s->mask] = desc[i];
 	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
+	return n;
+}
+
+static __rte_noinline uint32_t
+submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
+{
+	return submit_in_order(q, desc, 1, true);
+}
+
+static __rte_noinline uint32_t
+submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	return submit_in_order(q, desc, n, true);
+}
+
+static __rte_noinline uint32_t
+submit_any(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	if (q->unordered)
+		return submit_unordered(q, desc, n);
+	return submit_in_order(q, desc, n, false);
+}
+
+static inline uint32_t
+submit(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	struct gantry_stream *s = &q->stream;
+
+	if (likely(!q->unordered))
+		n = RTE_MIN(n, s->mask + 1 - gantry_stream_in_flight(s));
+	if (unlikely(q->unordered || gantry_stream_waits(s) ||
+		     q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
+		     q->choice.all != GANTRY_CARRIER_MMO))
+		return submit_any(q, desc, n);
+	return n == 1 ? submit_one_by_mmo(q, desc) : submit_by_mmo(q, desc, n);
+}
+
+uint32_t
+gantry_submit_inside(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	return submit(q, desc, n);
+}
+
+uint16_t
+gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+{
+	gantry_enter(q);
+	n = submit(q, desc, n);
 	gantry_leave(q);
 	return n;
 }

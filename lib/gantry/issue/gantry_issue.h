@@ -8,4 +8,7 @@
 /* Issues the descriptors that wait, until one has to wait longer. Owner thread. */
 void gantry_issue_waiting(struct gantry_queue *q);
 
+/* gantry_submit(), between gantry_enter() and gantry_leave(). */
+uint32_t gantry_submit_inside(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n);
+
 #endif

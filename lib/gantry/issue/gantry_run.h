@@ -239,6 +239,22 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 }
 
 /*
+ * The next n slots, whose WQEs come next on the connection, make the stream's row longer, or a new one. where:
+ * gantry_where() of the first one.
+ */
+static __rte_always_inline void
+gantry_run_note_row(struct gantry_stream *s, const struct gantry_conn *c, uint64_t where,
+	uint32_t n)
+{
+	struct gantry_row *row = &s->row;
+	uint64_t lead = where - s->issue;
+
+	if (unlikely(row->end != s->issue || row->lead != lead))
+		gantry_row_begin(row, c, s->issue, lead);
+	row->end = s->issue + n;
+}
+
+/*
  * Issues plain operations from desc on, which go to connection `conn`, until one is not alike, not
  * plain or has no room, or the end of a ring comes. Returns how many.
  */
@@ -253,34 +269,35 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		.head = gantry_desc_head(desc),
 		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
 	};
-	uint32_t slot = s->issue & s->mask;
+	uint32_t slot = s->issue & s->mask, room, i;
 	struct gantry_comp *comp = &s->comp[slot];
 	uint64_t *at = &s->where[slot], where = gantry_where(conn, c->posted);
-	const struct gantry_desc *d, *end;
 
 	gantry_run_use(&run, q->view.src, q->view.dst, kind);
+	room = hwq_burst_start(&run.burst, c->sq, n);
+	if (unlikely(room == 0))
+		return 0;
 	/* The ends of both rings are one away at least. */
 	if (n != 1) {
-		n = RTE_MIN(n, s->mask + 1 - slot);
+		n = RTE_MIN(room, s->mask + 1 - slot);
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
-	end = desc + hwq_burst_start(&run.burst, c->sq, n);
-	for (d = desc; d != end && gantry_run_takes(&run, d, kind); d++) {
-		gantry_run_write(&run, d, kind);
-		gantry_slot_prepare(comp++, d, gantry_run_op(kind));
-		*at++ = where++;
+	for (i = 0; i < n && gantry_run_takes(&run, &desc[i], kind); i++) {
+		gantry_run_write(&run, &desc[i], kind);
+		gantry_slot_prepare(&comp[i], &desc[i], gantry_run_op(kind));
+		at[i] = where + i;
 	}
-	n = d - desc;
-	if (unlikely(n == 0))
+	if (unlikely(i == 0))
 		return 0;
 	hwq_burst_end(&run.burst);
-	c->posted += n;
-	gantry_note_posted(q, conn, n);
-	s->issue += n;
+	gantry_run_note_row(s, c, where, i);
+	c->posted += i;
+	gantry_note_posted(q, conn, i);
+	s->issue += i;
 	/* The last WQE of a quarter of the ring: gantry_conn_signals(). */
 	if (unlikely((c->posted & c->signal_mask) == 0))
 		hwq_sq_signal_last(c->sq);
-	return n;
+	return i;
 }
 
 /* NOPs need no hardware. */

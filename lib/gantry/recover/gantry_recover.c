@@ -162,6 +162,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 	uint64_t end = s->issue + s->splitting;
 	bool first = true, key_lost = false;
 
+	gantry_row_end(&s->row);
 	gantry_keys_fail(q, c - q->conn, index);
 	index = pass_unowned(q, c, index, v, &first);
 	for (; seq != end; seq++) {

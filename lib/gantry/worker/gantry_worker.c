@@ -4,75 +4,80 @@
 
 #include <sched.h>
 
-#define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
-#include <rte_ring.h>
-#include <rte_ring_peek_zc.h>
-
+#include "gantry_complete.h"
 #include "gantry_defer.h"
+#include "gantry_drain.h"
+#include "gantry_issue.h"
 #include "gantry_queue.h"
-
-static __rte_always_inline uint32_t
-submit(struct gantry_queue *q, struct gantry_defer *defer, const struct gantry_desc *desc,
-	uint32_t n)
-{
-	return defer != NULL ? gantry_defer_or_submit(defer, desc, n) : gantry_submit(q, desc, n);
-}
+#include "gantry_ring_end.h"
 
 /*
- * Submits descriptors, no more than `out` has room for completions. Returns how many. defer: w->defer; the
- * compiler makes a copy for NULL.
+ * Submits descriptors, no more than `room`: what is in flight, and what is submitted now, has room in `out`.
+ * Returns how many. defer: w->defer; the compiler makes a copy for NULL.
  */
 static __rte_always_inline uint32_t
-take(struct gantry_worker *w, struct gantry_defer *defer)
+take(struct gantry_worker *w, struct gantry_defer *defer, uint32_t room)
 {
-	uint32_t room = w->room - gantry_in_flight(w->q) - (defer != NULL ? defer->n : 0);
-	struct rte_ring_zc_data zc;
-	uint32_t n, taken;
+	struct gantry_ring_part part;
 
-	n = rte_ring_dequeue_zc_burst_elem_start(w->in, sizeof(struct gantry_desc),
-		RTE_MIN(w->burst, room), &zc, NULL);
-	if (n == 0)
+	part = gantry_ring_part_filled(w->in, sizeof(struct gantry_desc), RTE_MIN(w->burst, room));
+	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
-	taken = submit(w->q, defer, zc.ptr1, zc.n1);
-	if (taken == zc.n1 && n > zc.n1)
-		taken += submit(w->q, defer, zc.ptr2, n - zc.n1);
-	rte_ring_dequeue_zc_elem_finish(w->in, taken);
-	return taken;
+	part.n = defer != NULL ? gantry_defer_or_submit(defer, part.at, part.n)
+			       : gantry_submit_inside(w->q, part.at, part.n);
+	gantry_ring_consume(w->in, part.n);
+	return part.n;
 }
 
 /*
- * Moves completions to `out`, which has room for all that were taken: take() saw to it. Then
- * notes the room that is left. Returns how many it moved.
+ * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many it
+ * moved. *room: places of `out` that are free then.
  */
 static inline uint32_t
-give(struct gantry_worker *w)
+give(struct gantry_worker *w, uint32_t *room)
 {
-	struct rte_ring_zc_data zc;
-	uint32_t n, left = 0, given = 0;
+	struct gantry_ring_part part;
 
-	n = rte_ring_enqueue_zc_burst_elem_start(w->out, sizeof(struct gantry_comp), w->burst, &zc,
-		&left);
-	if (n != 0) {
-		given = gantry_poll(w->q, zc.ptr1, zc.n1);
-		if (given == zc.n1 && n > zc.n1)
-			given += gantry_poll(w->q, zc.ptr2, n - zc.n1);
-		rte_ring_enqueue_zc_elem_finish(w->out, given);
-	}
-	w->room = left + n - given;
-	return given;
+	part = gantry_ring_part_free(w->out, sizeof(struct gantry_comp), w->burst, room);
+	part.n = gantry_poll_inside(w->q, part.at, part.n);
+	gantry_ring_produce(w->out, part.n);
+	*room -= part.n;
+	return part.n;
+}
+
+/* gantry_worker_turn() for an unordered queue. */
+static __rte_noinline uint32_t
+turn_unordered(struct gantry_worker *w, bool stop)
+{
+	uint32_t room, n = give(w, &room);
+
+	/* What is deferred after that has others of its connection in flight. */
+	n += gantry_defer_retry(w->defer);
+	if (!stop)
+		n += take(w, w->defer, room - gantry_in_flight(w->q) - w->defer->n);
+	return n;
+}
+
+static inline uint32_t
+turn_in_order(struct gantry_worker *w, bool stop)
+{
+	uint32_t room, n = give(w, &room);
+
+	if (likely(!stop))
+		n += take(w, NULL, room - gantry_stream_in_flight(&w->q->stream));
+	return n;
 }
 
 bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
-	uint32_t n = give(w);
+	uint32_t n;
 
-	if (likely(w->defer == NULL))
-		return n + (stop ? 0 : take(w, NULL)) != 0;
-	/* What is deferred after that has others of its connection in flight. */
-	n += gantry_defer_retry(w->defer);
-	return n + (stop ? 0 : take(w, w->defer)) != 0;
+	gantry_enter(w->q);
+	n = likely(w->defer == NULL) ? turn_in_order(w, stop) : turn_unordered(w, stop);
+	gantry_leave(w->q);
+	return n != 0;
 }
 
 /* On the control thread's stack until `done`. */

@@ -3,10 +3,13 @@
 #ifndef GANTRY_WORKER_H
 #define GANTRY_WORKER_H
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+#include <rte_common.h>
 
 #include "gantry.h"
 #include "gantry_bell.h"
@@ -18,7 +21,9 @@ enum {
 	GANTRY_ASK_CALL = 1 << 1, /* carry out `call` */
 };
 
+/* Each group of fields has cache lines of its own, by who writes it. */
 struct gantry_worker {
+	/* Constant while it runs; callers read it at each burst. */
 	struct rte_ring *in;       /* struct gantry_desc */
 	struct rte_ring *out;      /* struct gantry_comp */
 	struct rte_ring *recv_in;  /* struct gantry_ring_recv; NULL: it has no rings of receives */
@@ -29,15 +34,19 @@ struct gantry_worker {
 	enum gantry_producers producers;
 	enum gantry_idle idle;
 	uint32_t burst;
-	uint32_t room;  /* of `out`, when give() last looked: since then it can only have grown */
-	bool recv_room; /* the same of `recv_out`: there is some */
-	_Atomic uint32_t ask; /* GANTRY_ASK_*: what the control thread wants of the lcore */
-	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
-	atomic_bool running;
-	struct gantry_worker *next_in_loop; /* gantry_loop.c */
-	struct gantry_worker *next_to_stop; /* gantry_lcores.c; control thread */
 	unsigned int lcore_id;
 	struct gantry *g;
+
+	/* Written by the lcore. */
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_worker *next_in_loop; /* gantry_loop.c */
+	bool recv_room; /* `recv_out` had room when its turn ended: it can only have grown */
+	atomic_bool running;
+
+	/* Written by the control thread. */
+	alignas(RTE_CACHE_LINE_SIZE) _Atomic uint32_t
+		ask;                               /* GANTRY_ASK_*: what it wants of the lcore */
+	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
+	struct gantry_worker *next_to_stop;        /* gantry_lcores.c */
 	TAILQ_ENTRY(gantry_worker) next;
 #ifdef __SANITIZE_THREAD__
 	atomic_uint tsan_order; /* gantry_worker_show_order() */
@@ -61,7 +70,6 @@ gantry_worker_show_order(struct gantry_worker *w)
 static inline void
 gantry_worker_begin(struct gantry_worker *w)
 {
-	w->room = 0; /* until the worker has looked at its ring */
 	atomic_store_explicit(&w->ask, 0, memory_order_relaxed);
 	atomic_store_explicit(&w->running, true, memory_order_relaxed);
 }

@@ -2,9 +2,7 @@
 /* A worker's turn with its receives: from ring to queue, from queue to ring. */
 #include "gantry_worker_recv.h"
 
-#define ALLOW_EXPERIMENTAL_API /* the zero-copy calls of rte_ring */
-#include <rte_ring.h>
-#include <rte_ring_peek_zc.h>
+#include "gantry_ring_end.h"
 
 /* Receives, or their completions, that are moved at a time. */
 #define BURST 32
@@ -13,19 +11,14 @@
 static uint32_t
 give(struct gantry_worker *w)
 {
-	struct rte_ring_zc_data zc;
-	uint32_t n, left = 0, given = 0;
+	struct gantry_ring_part part;
+	uint32_t room;
 
-	n = rte_ring_enqueue_zc_burst_elem_start(w->recv_out, sizeof(struct gantry_recv_comp),
-		BURST, &zc, &left);
-	if (n != 0) {
-		given = gantry_recv_poll(w->q, zc.ptr1, zc.n1);
-		if (given == zc.n1 && n > zc.n1)
-			given += gantry_recv_poll(w->q, zc.ptr2, n - zc.n1);
-		rte_ring_enqueue_zc_elem_finish(w->recv_out, given);
-	}
-	w->recv_room = left + n - given != 0;
-	return given;
+	part = gantry_ring_part_free(w->recv_out, sizeof(struct gantry_recv_comp), BURST, &room);
+	part.n = gantry_recv_poll(w->q, part.at, part.n);
+	gantry_ring_produce(w->recv_out, part.n);
+	w->recv_room = room != part.n;
+	return part.n;
 }
 
 /* There is no such peer, or it takes no receives. False: the ring of completions is full. */
@@ -72,19 +65,15 @@ post(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
 static uint32_t
 take(struct gantry_worker *w)
 {
-	struct rte_ring_zc_data zc;
-	uint32_t n, taken;
+	struct gantry_ring_part part;
 
-	n = rte_ring_dequeue_zc_burst_elem_start(w->recv_in, sizeof(struct gantry_ring_recv), BURST,
-		&zc, NULL);
-	if (n == 0)
+	part = gantry_ring_part_filled(w->recv_in, sizeof(struct gantry_ring_recv), BURST);
+	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
-	taken = post(w, zc.ptr1, zc.n1);
-	if (taken == zc.n1)
-		taken += post(w, zc.ptr2, n - zc.n1);
-	rte_ring_dequeue_zc_elem_finish(w->recv_in, taken);
-	return taken;
+	part.n = post(w, part.at, part.n);
+	gantry_ring_consume(w->recv_in, part.n);
+	return part.n;
 }
 
 bool

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lcore's ends of a worker's rings. It alone reads or writes there, so it needs no more than two indices.
+ * Elements stay where they are: a part of them lies in one piece, up to the end of the ring's memory.
+ *
+ *     gantry_ring_part_filled()    which elements can be read      gantry_ring_part_free()   which can be written
+ *     gantry_ring_consume()        they were read                  gantry_ring_produce()     they were written
+ *
+ * The calls of rte_ring_peek_zc.h do the same, but each of them looks at the kind of synchronization.
+ */
+#ifndef GANTRY_RING_END_H
+#define GANTRY_RING_END_H
+
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_ring.h>
+
+/* Elements of a ring that lie in one piece. */
+struct gantry_ring_part {
+	void *at;
+	uint32_t n;
+};
+
+/* At most n elements from a free-running index on, which come before the end of the ring's memory. */
+static __rte_always_inline struct gantry_ring_part
+gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t n)
+{
+	uint32_t first = index & r->mask;
+
+	return (struct gantry_ring_part){
+		.at = (uint8_t *)&r[1] + (size_t)first * elem_len,
+		.n = RTE_MIN(n, r->size - first),
+	};
+}
+
+/* Elements that producers have put into the ring; n at most. All kinds of producers have `tail` in one place. */
+static __rte_always_inline struct gantry_ring_part
+gantry_ring_part_filled(struct rte_ring *r, uint32_t elem_len, uint32_t n)
+{
+	uint32_t from = r->cons.tail;
+	/* Pairs with the release of producers in rte_ring: the elements are as they were written. */
+	uint32_t filled = __atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) - from;
+
+	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, filled));
+}
+
+/* The first n of the part are read. */
+static __rte_always_inline void
+gantry_ring_consume(struct rte_ring *r, uint32_t n)
+{
+	uint32_t to = r->cons.tail + n;
+
+	r->cons.head = to;
+	/* Pairs with the acquire of producers: they write to these places again. */
+	__atomic_store_n(&r->cons.tail, to, __ATOMIC_RELEASE);
+}
+
+/* Places that can be written; n at most. *room: how many there are, with those in other pieces. */
+static __rte_always_inline struct gantry_ring_part
+gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n, uint32_t *room)
+{
+	uint32_t from = r->prod.tail;
+
+	/* Pairs with the release of the consumer in rte_ring: it has read what was there. */
+	*room = r->capacity + __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE) - from;
+	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, *room));
+}
+
+/* The first n of the part are written. */
+static __rte_always_inline void
+gantry_ring_produce(struct rte_ring *r, uint32_t n)
+{
+	uint32_t to = r->prod.tail + n;
+
+	r->prod.head = to;
+	/* Pairs with the acquire of the consumer: the elements are as they were written. */
+	__atomic_store_n(&r->prod.tail, to, __ATOMIC_RELEASE);
+}
+
+#endif
