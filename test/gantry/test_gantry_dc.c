@@ -724,6 +724,39 @@ a_target_that_is_gone_is_not_reached(void)
 	env_queue_done(t);
 }
 
+/* Nobody can resume it, and without a deadline nothing else would end what it has. */
+static void
+an_initiator_that_is_drained_is_set_up_again(void)
+{
+	const struct gantry_queue_conf conf = {.deadline_ms = GANTRY_NO_DEADLINE};
+	struct gantry_queue *q;
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	struct gantry_addr addr;
+	char line[80];
+	uint16_t peer;
+	uint32_t i;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	target(q, 0, &addr);
+	peer = peer_to(q, &addr);
+	memset(dst, 0x11, 256);
+	for (i = 0; i < 3; i++)
+		desc[i] = good_write(i, peer);
+	snprintf(line, sizeof(line), "sq_drained qp=%u op=2", dci(q)->qp->qpn);
+	arm(line);
+	/* The first try to flush it is refused, after that to resume it. */
+	arm("refuse call=modify_qp errno=12 op=2");
+	submit_all(q, desc, comp, 3);
+	CHECK(comp[0].status == GANTRY_OK && is_moved(0));
+	CHECK_EQ(comp[1].status, GANTRY_QP_EVENT);
+	CHECK_EQ(comp[2].status, GANTRY_QP_EVENT);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	CHECK(carries(q, peer));
+	env_queue_done(q);
+}
+
 /* While the initiator is broken, what is in front of its descriptors goes on, and they wait. */
 static void
 a_repair_that_is_refused_is_tried_again(void)
@@ -1374,6 +1407,8 @@ static const struct check_case cases[] = {
 		one_peers_failure_flushes_the_others_and_all_go_on},
 	{"a target that is gone is not reached", a_target_that_is_gone_is_not_reached},
 	{"a repair that is refused is tried again", a_repair_that_is_refused_is_tried_again},
+	{"an initiator that is drained is set up again",
+		an_initiator_that_is_drained_is_set_up_again},
 	{"when the initiator is lost, all else goes on",
 		when_the_initiator_is_lost_all_else_goes_on},
 	{"events of the initiator end in a repair", events_of_the_initiator_end_in_a_repair},

@@ -21,7 +21,11 @@
 /* Pause before a send queue that stands still is resumed again: a part of a second. */
 #define RESUMES_A_SECOND 1000
 
-/* A send queue that stands still goes on. If that is refused: later again, until the deadline. */
+/*
+ * A send queue that stands still goes on. If that is refused: later again, until the deadline. A DC initiator
+ * cannot: Linux knows no way from SQD to RTS for it (modify_dci_qp_is_ok() of its mlx5_ib). It is told to flush
+ * instead, and counts as failed by the event.
+ */
 static void
 resume(const struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 {
@@ -30,6 +34,8 @@ resume(const struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 	if (now < c->repair_tsc)
 		return;
 	ret = hwq_qp_resume(c->qp);
+	if (ret == -EINVAL && c == &q->conn[GANTRY_CONN_DCI])
+		ret = hwq_qp_fail(c->qp) == 0 ? -EINVAL : -EAGAIN;
 	if (ret != 0 && ret != -EINVAL) {
 		c->repair_tsc = now + rte_get_tsc_hz() / RESUMES_A_SECOND;
 		return;
