@@ -58,6 +58,7 @@ side_open(unsigned int i)
 			.replays = 100,
 			.deadline_ms = run.pumped ? 40 : 1500},
 		.ring_size = 256,
+		.recv_ring_size = 64,
 		.burst = 8 + 20 * i,
 	};
 
@@ -97,6 +98,8 @@ life_open(void)
 		link_init(&run.link[run.n_links++], &run.side[i], &run.side[i + 1]);
 	for (i = 0; i < run.n_links; i++)
 		link_open(&run.link[i]);
+	dc_init();
+	dc_open();
 	if (!run.pumped)
 		CHECK_EQ(gantry_start(run.g), 0);
 }
@@ -106,11 +109,17 @@ life_close(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < run.n_sides; i++)
-		if (run.side[i].w != NULL)
-			CHECK_EQ(gantry_worker_stop(run.side[i].w), 0);
+	for (i = 0; i < run.n_sides; i++) {
+		struct side *s = &run.side[i];
+
+		if (s->w != NULL && !s->stopped)
+			CHECK_EQ(gantry_worker_stop(s->w), 0);
+		s->stopped = s->w != NULL;
+	}
 	for (i = 0; i < run.n_links; i++)
 		link_close(&run.link[i]);
+	dc_close(true);
+	dc_free();
 	for (i = 0; i < run.n_sides; i++) {
 		struct side *s = &run.side[i];
 
@@ -144,6 +153,8 @@ turn(bool draws)
 		side_take_receives(s);
 		for (k = 0; draws && k < s->n_ends; k++)
 			end_post(s->end[k]);
+		if (draws)
+			dc_post(s);
 	}
 	world_retry();
 }
@@ -192,12 +203,14 @@ play_round(void)
 			fault_arm(false);
 	}
 	drain();
+	dc_judge();
 	/* While calls may be refused, then again. */
 	world_mend();
 	softhca_faults_clear();
 	world_mend();
 	for (i = 0; i < run.n_links; i++)
 		CHECK(!run.link[i].hurt);
+	CHECK(dc_is_whole());
 	fault_clear();
 	for (i = 0; i < run.n_sides; i++) {
 		side_judge_counters(&run.side[i]);
@@ -205,17 +218,7 @@ play_round(void)
 	}
 }
 
-/*
- * The device fails while it has work. All of it comes back, and everything can be ended. Until its
- * queues are destroyed, a failed device may write, also beside copies by the CPU: ThreadSanitizer would
- * call that a race.
- */
-#ifdef __SANITIZE_THREAD__
-#define LOSES_DEVICES false
-#else
-#define LOSES_DEVICES true
-#endif
-
+/* The device fails while it has work. All of it comes back, and everything can be ended. */
 static void
 lose_device(void)
 {
@@ -253,7 +256,7 @@ play_life(unsigned int rounds, uint64_t goal)
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
 	}
-	if (LOSES_DEVICES && chance(3) == 0)
+	if (chance(3) == 0)
 		lose_device();
 	for (n_made = before, i = 0; i < run.n_sides; i++)
 		n_made += run.side[i].made;

@@ -168,7 +168,7 @@ draw_message(struct side *s, struct record *r)
 	struct end *e = pick_end(s);
 
 	d->op = GANTRY_OP_NOP;
-	if (e->credits == 0)
+	if (*end_credits(e) == 0)
 		return;
 	d->op = ops[pick(s, RTE_DIM(ops))];
 	d->peer = e->peer;

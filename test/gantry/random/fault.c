@@ -141,6 +141,7 @@ fault_arm(bool plain)
 		arm("late ms=%u op=%u", 1 + (unsigned int)chance(3), op);
 		break;
 	case 7:
+		run.hazards.late = true;
 		arm("recv_late ms=%u op=%u", 1 + (unsigned int)chance(3), 1 + op % 20);
 		break;
 	case 8:
@@ -153,6 +154,8 @@ fault_arm(bool plain)
 		arm("cq_overrun op=%u", op);
 		break;
 	case 10:
+		/* A DC initiator cannot be resumed. */
+		run.hazards.dc |= BIT(GANTRY_QP_EVENT);
 		arm("sq_drained op=%u", op);
 		break;
 	case 11:

@@ -6,7 +6,9 @@
  *        |
  *   world.c                memory, layouts and workers come and go
  *   fault.c                faults of the adapter, and the statuses that they allow
- *   link.c                 connections come and go; receives
+ *   link.c                 connections come and go
+ *   recv.c                 receives of connections, and their messages
+ *   dc.c                   DC peers and targets, whose messages come in any order
  *        |
  *   side.c                 one queue: descriptors go in, completions are judged, the model follows
  *        |
@@ -33,7 +35,7 @@
 #define RECV_LEN   192  /* bytes of each receive */
 #define RECV_SLOTS 64
 #define RECV_DEPTH 24
-#define SIDE_ENDS  4
+#define SIDE_ENDS  6
 
 struct side;
 
@@ -67,13 +69,17 @@ struct receive {
 	uint64_t cookie;
 	uint32_t refusals;
 	uint8_t *at;
+	bool out; /* of a target: it has not come back */
 };
+
+struct target;
 
 /* One end of a connection between two queues, or of a queue to itself. */
 struct end {
 	struct side *side;
 	struct link *link;
 	struct end *other;
+	struct target *target; /* of a DC peer: whom it reaches */
 	uint16_t peer;
 	bool open, connected;
 	bool failed; /* a descriptor of it failed in the hardware */
@@ -85,7 +91,8 @@ struct end {
 	uint64_t arrived[RECV_SLOTS]; /* receives with a message, by number */
 	uint64_t n_arrived, n_taken;
 	/* What this end has sent. */
-	uint64_t credits; /* receives at the other end that no message is drawn for */
+	uint64_t
+		credits; /* receives at the other end that no message is drawn for: *end_credits() */
 	uint64_t n_sent, n_heard;
 	struct message sent[2 * WINDOW];
 };
@@ -113,16 +120,20 @@ struct side {
 	uint64_t made, put, got, settled;
 	struct record record[HISTORY];
 	uint64_t by_status[GANTRY_STATUS_MAX], bytes;
-	uint64_t recv_posted, recv_done;
+	uint64_t recv_posted, recv_done, recv_refused;
+	/* A DC descriptor failed when so many had been submitted: those behind it may be flushed. */
+	uint64_t dc_failed;
 	uint64_t digest;
 };
 
 /* Statuses that faults of this round allow. */
 struct hazards {
 	uint32_t own, peer;
+	uint32_t dc; /* for DC peers alone */
 	bool stops;  /* a queue's connection to itself may stop, and is set up again */
 	bool recv;   /* receives may fail */
 	bool lost;   /* completions of receives may be lost */
+	bool late;   /* messages may arrive when their descriptor has come back */
 	bool refuse; /* calls may be refused */
 	bool fatal;  /* the device fails */
 };
@@ -137,6 +148,8 @@ struct random_run {
 	unsigned int n_sides;
 	struct link link[2 * MAX_SIDES];
 	unsigned int n_links;
+	struct target *target;              /* one of each side */
+	struct link dc_link[2 * MAX_SIDES]; /* their first ends are the DC peers */
 	struct model_layout layout[MODEL_LAYOUTS];
 	struct model_range recv_range; /* memory of all receives */
 	struct gantry_mem *recv_mem;
@@ -187,14 +200,69 @@ void link_open(struct link *l);
 void link_close(struct link *l);
 /* Closes and opens it, if nothing is in flight there; else the engine must refuse. */
 void link_change(struct link *l);
-/* Posts receives. */
-void end_post(struct end *e);
-/* Takes and judges completions of receives. */
-void side_take_receives(struct side *s);
-/* The model followed a descriptor that takes a receive: it was, or was perhaps, or not carried out. */
-void end_sent(struct end *e, const struct record *r, bool ran, bool sure);
 /* The end of that side with that number, or NULL. */
 struct end *side_end(struct side *s, uint16_t peer);
+/* True: the call was carried out. Only where faults refuse calls may it not be. */
+bool carried_out(int ret, const char *call);
+/* What is known of the end's number has changed. */
+void end_tell(struct end *e);
+/* True: a descriptor in flight names a peer that is not open. */
+bool side_names_no_end(const struct side *s);
+/* The side has descriptors in flight to this end; sure: the engine cannot think otherwise. */
+bool end_in_flight(const struct end *e, bool sure);
+/* Closes one end. False: try again later. */
+bool end_close(struct end *e);
+
+/* ------------------------------------------------------------------ recv.c */
+
+/* Posts receives. */
+void end_post(struct end *e);
+/* Posts one receive of a side. False: there is no room for it yet. */
+bool side_post(struct side *s, uint16_t peer, const struct gantry_recv *recv);
+/* A receive for that place: mostly a good one; some break a rule. */
+void draw_receive(struct side *s, uint8_t *at, struct gantry_recv *recv, struct receive *r);
+/* Takes and judges completions of receives. */
+void side_take_receives(struct side *s);
+/* What the receives belong to is closed, so all of them come back. A worker that is stopped gives back those
+ * in its ring. */
+void side_take_until(struct side *s, const uint64_t *came, const uint64_t *posted);
+/* The model followed a descriptor that takes a receive: it was, or was perhaps, or not carried out. */
+void end_sent(struct end *e, const struct record *r, bool ran, bool sure);
+/* A message as the model sends it. */
+void message_of(struct side *s, const struct record *r, bool sure, struct message *m);
+/* How many receives there are for messages of this end. */
+uint64_t *end_credits(struct end *e);
+
+/* ------------------------------------------------------------------ dc.c */
+
+/* Around the life of an engine. */
+void dc_init(void);
+/* Opens what is not open. A call that is refused is tried again later. */
+void dc_open(void);
+/* Closes all, or what is hurt. What is not possible yet is done by another call. */
+void dc_close(bool all);
+void dc_free(void);
+/* True: nothing is hurt. */
+bool dc_is_whole(void);
+/* Posts receives for the side's target. */
+void dc_post(struct side *s);
+/* A DC peer or a target comes or goes. */
+void dc_change(void);
+/* Judges a completion if it is of a target's receive. */
+bool dc_judge_receive(struct side *s, const struct gantry_recv_comp *c);
+/* A receive in a worker's ring was taken back. False: it is of no target. */
+bool dc_take_back(struct side *s, uint64_t cookie);
+void dc_sent(struct end *e, const struct record *r, bool sure);
+uint64_t *dc_credits(struct target *t);
+/* True: that number of the side is a target's. */
+bool dc_is_open(const struct side *s, uint16_t peer);
+/* The statuses that a descriptor to a DC peer may have, besides refusals. */
+uint32_t dc_allowed(const struct side *s, const struct record *r);
+/* A descriptor will be, or was, refused by the target, or failed. */
+void dc_will_fail(struct end *e, const struct record *r);
+void dc_failed(struct side *s);
+/* Everything has come back: messages and receives must be pairs. */
+void dc_judge(void);
 
 /* ------------------------------------------------------------------ fault.c */
 

@@ -171,14 +171,16 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 static bool
 is_beyond_the_model(struct side *s, const struct record *r)
 {
-	if (names_memory_of_others(s, &r->desc) || (r->is_message && r->end->credits == 0))
+	if (names_memory_of_others(s, &r->desc) || (r->is_message && *end_credits(r->end) == 0))
 		return true;
 	if (meet(r->read, r->wrote) &&
 		(r->desc.op == GANTRY_OP_WRITE || r->desc.op == GANTRY_OP_READ ||
 			r->desc.op == GANTRY_OP_WRITE_IMM))
 		return true;
-	/* Some are enough: each ends a connection. */
-	return r->is_refused_there && check_random(&s->rng) % 16 != 0;
+	/* Some are enough: each ends a connection, or stops the DC initiator. */
+	return (r->is_refused_there ||
+		       (r->end != NULL && r->end->target != NULL && r->end->link->hurt)) &&
+	       check_random(&s->rng) % 16 != 0;
 }
 
 /*
@@ -208,6 +210,16 @@ note(struct side *s, struct record *r)
 		r->wrote = model_span(&s->model, &r->desc, true);
 }
 
+/* The peer will refuse it: that ends an RC connection. */
+static void
+will_fail(const struct record *r)
+{
+	if (r->end->target != NULL)
+		dc_will_fail(r->end, r);
+	else
+		r->end->link->hurt = true;
+}
+
 static void
 draw_one(struct side *s)
 {
@@ -220,9 +232,9 @@ draw_one(struct side *s)
 	if (conflicts(s, r))
 		r->desc.flags |= GANTRY_DESC_FENCE;
 	if (r->is_refused_there && r->may_run)
-		r->end->link->hurt = true;
+		will_fail(r);
 	if (r->is_message)
-		r->end->credits--;
+		--*end_credits(r->end);
 	r->desc.cookie = cookie_of(s->made++);
 }
 
@@ -256,7 +268,7 @@ side_changed(struct side *s)
 			continue;
 		judge_by_rules(s, r);
 		if (r->may_run && r->is_refused_there)
-			r->end->link->hurt = true;
+			will_fail(r);
 	}
 }
 
@@ -283,14 +295,15 @@ side_cancel(struct side *s)
 
 /* The statuses that a descriptor may complete with now. */
 static uint32_t
-allowed(const struct record *r)
+allowed(const struct side *s, const struct record *r)
 {
 	uint32_t a = r->refusals;
 
 	if (r->cancelled)
 		return MODEL_BIT(GANTRY_CANCELLED);
 	/* Its connection may be down, and that is not known here yet. */
-	if (r->end != NULL && (r->end->link->hurt || run.hazards.peer != 0))
+	if (r->end != NULL &&
+		(r->end->link->hurt || (run.hazards.peer != 0 && r->end->target == NULL)))
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
 	if (run.hazards.fatal && r->desc.op != GANTRY_OP_NOP)
 		a |= MODEL_BIT(GANTRY_DEVICE_LOST);
@@ -311,6 +324,8 @@ allowed(const struct record *r)
 			a |= MODEL_BIT(GANTRY_FLUSHED);
 		return a;
 	}
+	if (r->end->target != NULL)
+		return a | dc_allowed(s, r);
 	if (r->is_refused_there)
 		a |= MODEL_BIT(GANTRY_REMOTE_ACCESS) | MODEL_BIT(GANTRY_REMOTE_ERROR);
 	else if (!r->end->failed)
@@ -355,6 +370,10 @@ note_failure(struct side *s, struct record *r)
 {
 	if (r->end == NULL || ((NOT_RUN | MODEL_BIT(GANTRY_OK)) & MODEL_BIT(r->status)) != 0)
 		return;
+	if (r->end->target != NULL) {
+		dc_failed(s);
+		return;
+	}
 	r->end->failed = true;
 	r->end->link->hurt = true;
 	s->model.peer[r->end->peer].down = true;
@@ -374,7 +393,7 @@ judge(struct side *s, const struct gantry_comp *c)
 	if (next_of(s, r->end) != i)
 		side_fail(s, r, "%llu came before %llu", (unsigned long long)i,
 			(unsigned long long)next_of(s, r->end));
-	if (c->status >= GANTRY_STATUS_MAX || (allowed(r) & MODEL_BIT(c->status)) == 0)
+	if (c->status >= GANTRY_STATUS_MAX || (allowed(s, r) & MODEL_BIT(c->status)) == 0)
 		side_fail(s, r, "%llu came back with [%s], syndrome 0x%02x", (unsigned long long)i,
 			gantry_status_name(c->status), c->syndrome);
 	if (c->op != r->desc.op || c->len != r->desc.len || c->zero != 0 ||
@@ -440,8 +459,15 @@ side_judge_counters(struct side *s)
 	judge_counter(s, "submitted", stats.submitted, s->made);
 	judge_counter(s, "completed", stats.completed, s->made);
 	judge_counter(s, "bytes", stats.bytes, s->bytes);
-	judge_counter(s, "recv_posted", stats.recv_posted, s->recv_posted);
-	judge_counter(s, "recv_done", stats.recv_done, s->recv_done);
+	if (s->w == NULL) {
+		judge_counter(s, "recv_posted", stats.recv_posted, s->recv_posted);
+		judge_counter(s, "recv_done", stats.recv_done, s->recv_done);
+	}
+	/* Of a worker's, some are in a ring, and some were refused there. */
+	if (stats.recv_posted > s->recv_posted || stats.recv_done > stats.recv_posted ||
+		stats.recv_done + s->recv_refused < s->recv_done)
+		side_fail(s, NULL, "gantry_stats: %llu receives posted, %llu done",
+			(unsigned long long)stats.recv_posted, (unsigned long long)stats.recv_done);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		judge_counter(s, gantry_status_name(i), stats.by_status[i], s->by_status[i]);
 }

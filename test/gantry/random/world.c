@@ -17,7 +17,7 @@ enum {
 #define GUEST_LEN     (UINT64_C(32) << 10)
 #define READ_ONLY_LEN (UINT64_C(16) << 10)
 #define ARENA_LEN     (UINT64_C(256) << 10)
-#define RECV_ALL      (2 * RTE_DIM(run.link) * RECV_SLOTS * RECV_LEN)
+#define RECV_ALL      ((2 * RTE_DIM(run.link) + MAX_SIDES) * RECV_SLOTS * RECV_LEN)
 
 static const struct model_layout shapes[MODEL_LAYOUTS] = {
 	{.n = 3, .rounds = 1, .len = 67, .block = {{0, 40, 0}, {100, 7, 0}, {60, 20, 0}}},
@@ -236,7 +236,10 @@ world_change(void)
 {
 	struct side *s = &run.side[chance(run.n_sides)];
 
-	switch (chance(9)) {
+	switch (chance(10)) {
+	case 9:
+		dc_change();
+		break;
 	case 8:
 		policy_change(s);
 		break;
@@ -304,6 +307,8 @@ world_mend(void)
 {
 	unsigned int i;
 
+	dc_close(false);
+	dc_open();
 	for (i = 0; i < MODEL_LAYOUTS; i++)
 		if (!run.layout[i].there)
 			layout_come(i);
