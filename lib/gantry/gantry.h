@@ -222,6 +222,7 @@ struct gantry_info {
 	uint8_t n_ports;       /**< ports of the device */
 	bool device_lost;      /**< it has failed: destroy the queues and the engine */
 	uint32_t ports_down;   /**< bit n: port n + 1 has lost its link since gantry_create() */
+	uint32_t number;       /**< of the engine in this process, as telemetry names it */
 };
 
 /**
@@ -479,6 +480,7 @@ struct gantry_queue_info {
 	uint8_t port;  /**< of its connections, unless a peer names another; 0: the first active */
 	int numa_node; /**< of its memory; -1: any */
 	unsigned int lcore; /**< of its worker; LCORE_ID_ANY of rte_lcore.h: it has none */
+	uint32_t number; /**< of the queue in this process, as telemetry names it */
 };
 
 /** Copies what is known of the queue to *info. Any thread. */
@@ -870,6 +872,24 @@ struct gantry_stats {
  * is never more than `submitted`. Any thread.
  */
 GANTRY_API void gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats);
+
+/** What an lcore has done with its time in workers, since the process began. */
+struct gantry_lcore_load {
+	uint64_t cycles; /**< of rte_get_tsc_cycles(), while at least one worker ran there */
+	/**
+	 * Of those cycles: turns that moved descriptors or completions. The others are turns without work,
+	 * and rest. The share of busy cycles between two calls is the load in that time.
+	 */
+	uint64_t busy_cycles;
+	uint64_t sleeps;  /**< how often it has slept or monitored: enum gantry_idle */
+	uint32_t workers; /**< workers that run there now */
+};
+
+/**
+ * Copies the load of an lcore to *load. All is 0 for one that never ran a worker, and for a number that is
+ * no lcore's. Any thread.
+ */
+GANTRY_API void gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load);
 
 /** A status as a short English phrase, "unknown status" for other numbers. Any thread. */
 GANTRY_API const char *gantry_status_name(enum gantry_status status);

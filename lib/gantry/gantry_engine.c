@@ -14,6 +14,8 @@
 #include "gantry_path.h"
 #include "gantry_policy.h"
 #include "gantry_queue.h"
+#include "gantry_seen.h"
+#include "gantry_telemetry.h"
 
 /*
  * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0,
@@ -131,6 +133,9 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		goto fini_regions;
 	}
 
+	gantry_failures_init(&g->failures);
+	gantry_seen_add_engine(g);
+	gantry_telemetry_start();
 	LOG(INFO, "%s: copies by %s, at most %" PRIu64 " bytes a WQE", g->info.device,
 		g->info.copy_path == GANTRY_COPY_MMO ? "DMA MMO" : "loopback RDMA write",
 		g->info.max_copy_len);
@@ -160,10 +165,12 @@ gantry_destroy(struct gantry *g)
 	}
 	if (g->n_mems != 0)
 		return -EBUSY;
+	gantry_seen_remove_engine(g);
 	gantry_event_stop(g);
 	ret = hwq_dev_close(g->dev);
 	if (ret != 0)
 		return ret;
+	gantry_failures_fini(&g->failures);
 	gantry_region_dir_fini(&g->regions);
 	gantry_layout_dir_fini(&g->layouts);
 	gantry_free(g);
@@ -175,5 +182,6 @@ gantry_info_get(const struct gantry *g, struct gantry_info *info)
 {
 	*info = g->info;
 	info->device_lost = atomic_load_explicit(&g->device_lost, memory_order_relaxed);
+	info->number = g->id;
 	info->ports_down = atomic_load_explicit(&g->ports_down, memory_order_relaxed);
 }

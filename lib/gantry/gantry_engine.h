@@ -15,6 +15,7 @@
 
 #include "gantry.h"
 #include "gantry_event.h"
+#include "gantry_failures.h"
 #include "gantry_layout.h"
 #include "gantry_region.h"
 
@@ -28,7 +29,10 @@ struct gantry {
 	struct gantry_mem_list pools;     /* registrations of mempools */
 	struct gantry_mem_list given_up;  /* registrations that failed and could not end at once */
 	struct gantry_mem *eal;           /* that of EAL's memory, or NULL */
-	uint32_t n_mems; /* registrations that are not ended; under the lock of `regions` */
+	/* Under the lock of `regions`. */
+	uint32_t n_mems;    /* registrations that are not ended */
+	uint32_t n_regions; /* regions in the table */
+	uint64_t mem_len;   /* bytes of them all */
 	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;
 	bool ports_in_turn;          /* each queue takes the next active port */
@@ -41,7 +45,12 @@ struct gantry {
 	/* Written by the event thread. */
 	atomic_bool device_lost;      /* nothing works any more */
 	_Atomic(uint32_t) ports_down; /* bit n: port n + 1 has lost its link */
+	struct gantry_failures failures; /* owners write */
+	/* Others may look at what is here under the lock of gantry_seen.h. */
 	TAILQ_HEAD(, gantry_queue) queues;
+	uint32_t id; /* its number in the process */
+	bool seen;
+	TAILQ_ENTRY(gantry) next;
 	TAILQ_HEAD(, gantry_worker) workers;
 };
 

@@ -19,6 +19,7 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_recv_ring.h"
+#include "gantry_seen.h"
 #include "gantry_stream.h"
 
 #define DEFAULT_DEPTH       512
@@ -121,7 +122,7 @@ own_open(struct gantry_queue *q)
 		return -ENOMEM;
 	}
 	own->stream = &q->stream;
-	own->state = GANTRY_CONN_READY;
+	gantry_shown_set(&own->state, GANTRY_CONN_READY);
 	return 0;
 }
 
@@ -258,7 +259,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	ret = prepare(q, conf->prepare);
 	if (ret != 0)
 		goto close_own;
-	TAILQ_INSERT_TAIL(&g->queues, q, next);
+	gantry_seen_add_queue(q);
 	*out = q;
 	return 0;
 
@@ -292,6 +293,7 @@ gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *in
 		.port = q->path.port,
 		.numa_node = q->socket,
 		.lcore = q->lcore,
+		.number = q->id,
 	};
 }
 
@@ -305,6 +307,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 		gantry_counter_get(&q->stats.recv_posted) !=
 			gantry_counter_get(&q->stats.recv_done))
 		return -EBUSY;
+	gantry_seen_hide_queue(q);
 	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++) {
 		struct gantry_stream *s = q->conn[i].stream;
 
@@ -332,7 +335,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 	}
 	if (ret != 0)
 		return ret;
-	TAILQ_REMOVE(&q->g->queues, q, next);
+	gantry_seen_remove_queue(q);
 	gantry_region_view_fini(&q->view);
 	peers_free(q);
 	gantry_stream_fini(&q->stream);

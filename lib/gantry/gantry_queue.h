@@ -173,7 +173,7 @@ struct gantry_dc_peer;
 struct gantry_peer {
 	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors, or to_dci. */
 	uint16_t conn;
-	bool to_dci; /* the owner's: a DC peer that is connected */
+	bool to_dci; /* the owner's: a DC peer that is connected; gantry_shown_set() */
 	uint8_t use; /* the control thread's: enum gantry_peer_use */
 };
 
@@ -249,6 +249,9 @@ struct gantry_queue {
 	uint32_t max_peers;      /* constant */
 	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
+	uint32_t id;             /* its number in the process; constant */
+	/* Written under the lock of gantry_seen.h, by which others may look; so are gantry_peer::use and n_free_peers. */
+	bool seen;          /* others may look at it */
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
 	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
 	TAILQ_ENTRY(gantry_queue) next;

@@ -45,13 +45,14 @@ memory_option(void)
 	return option;
 }
 
-void
-env_init(unsigned int n_workers)
+/* EAL's telemetry, if it is given, and the name below which its files are. */
+static void
+init(unsigned int n_workers, char *telemetry, char *prefix)
 {
 	char lcores[256];
 	int cpu[2] = {0, 0};
-	char *argv[] = {"test", memory_option(), "--no-pci", "--no-shconf", "--no-telemetry", "-m",
-		"64", "--lcores", lcores, NULL};
+	char *argv[] = {"test", memory_option(), "--no-pci", "--no-shconf", "-m", "64", "--lcores",
+		lcores, telemetry, "--file-prefix", prefix, NULL};
 	unsigned int i, n_cpus = 0;
 	cpu_set_t cpus;
 	int n;
@@ -63,7 +64,7 @@ env_init(unsigned int n_workers)
 	n = snprintf(lcores, sizeof(lcores), "0@%d", cpu[0]);
 	for (i = 1; i <= n_workers; i++)
 		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%d", i, cpu[n_cpus > 1]);
-	if (rte_eal_init(9, argv) >= 0)
+	if (rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0)
 		return;
 	fprintf(stderr,
 		"EAL did not start: %s. Its lines above say why.\n"
@@ -72,6 +73,30 @@ env_init(unsigned int n_workers)
 		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or mapped.\n",
 		rte_strerror(rte_errno), argv[1], lcores);
 	exit(1);
+}
+
+void
+env_init(unsigned int n_workers)
+{
+	init(n_workers, "--no-telemetry", "rte");
+}
+
+static void
+remove_runtime_dir(void)
+{
+	rmdir(rte_eal_get_runtime_dir());
+}
+
+void
+env_init_with_telemetry(unsigned int n_workers)
+{
+	static char prefix[64];
+
+	/* Others may run at the same time. */
+	snprintf(prefix, sizeof(prefix), "gantry-test-%d", (int)getpid());
+	init(n_workers, "--telemetry", prefix);
+	/* The folder is empty when EAL has ended. */
+	atexit(remove_runtime_dir);
 }
 
 void

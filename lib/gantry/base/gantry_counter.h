@@ -22,4 +22,11 @@ gantry_counter_add(gantry_counter *c, uint64_t n)
 	atomic_store_explicit(c, gantry_counter_get(c) + n, memory_order_relaxed);
 }
 
+/*
+ * Writes a byte that its owner reads as it is, and any thread by gantry_shown_get(). The owner's reads cost what
+ * those of any byte cost, and the compiler may keep what it has read.
+ */
+#define gantry_shown_set(p, value) __atomic_store_n((p), (value), __ATOMIC_RELAXED)
+#define gantry_shown_get(p)        __atomic_load_n((p), __ATOMIC_RELAXED)
+
 #endif

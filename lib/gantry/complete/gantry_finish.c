@@ -2,6 +2,8 @@
 /* Finishes completions that are not plain: failures, and those that hold something. */
 #include "gantry_finish.h"
 
+#include "gantry_engine.h"
+
 static void
 finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 {
@@ -9,6 +11,28 @@ finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 
 	comp->result = comp->status == GANTRY_OK ? *cell : 0;
 	gantry_cell_put(&q->cells, cell);
+}
+
+/* True: it broke a rule, so the hardware has not seen it, and nothing else tells of it. */
+static bool
+is_refused(enum gantry_status status)
+{
+	static_assert(GANTRY_BAD_PEER + 1 == GANTRY_LOCAL_ERROR, "refusals are those between");
+	return status > GANTRY_OK && status <= GANTRY_BAD_PEER;
+}
+
+static __rte_cold void
+note_refusal(const struct gantry_queue *q, const struct gantry_comp *comp)
+{
+	const struct gantry_failure e = {
+		.queue = q->id,
+		.conn = GANTRY_FAILURE_NO_CONN,
+		.status = comp->status,
+		.op = comp->op,
+		.cookie = comp->cookie,
+	};
+
+	gantry_failures_note(&q->g->failures, &e);
 }
 
 __rte_cold void
@@ -23,8 +47,11 @@ gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
 	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
 		comp->status = GANTRY_LOCAL_ERROR;
 	comp->zero = 0;
-	if (comp->status == GANTRY_OK)
+	if (comp->status == GANTRY_OK) {
 		gantry_counter_add(&q->stats.bytes, comp->len);
-	else
-		gantry_counter_add(&q->stats.by_status[comp->status], 1);
+		return;
+	}
+	gantry_counter_add(&q->stats.by_status[comp->status], 1);
+	if (is_refused(comp->status))
+		note_refusal(q, comp);
 }

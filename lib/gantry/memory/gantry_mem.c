@@ -125,10 +125,16 @@ gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c
 	if (version == 0)
 		return -ENOMEM;
 	for (i = 0; i < RTE_DIM(c->gone); i++) {
-		if (c->gone[i] != NULL)
+		if (c->gone[i] != NULL) {
 			c->gone[i]->removed = version;
-		if (c->come[i] != NULL)
+			mem->g->n_regions--;
+			mem->g->mem_len -= c->gone[i]->region.len;
+		}
+		if (c->come[i] != NULL) {
 			TAILQ_INSERT_TAIL(&mem->pieces, c->come[i], next);
+			mem->g->n_regions++;
+			mem->g->mem_len += c->come[i]->region.len;
+		}
 	}
 	return 0;
 }

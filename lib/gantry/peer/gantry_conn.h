@@ -14,6 +14,8 @@
 #include <hwq_cq.h>
 #include <hwq_qp.h>
 
+#include "gantry_counter.h"
+
 enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
@@ -49,7 +51,7 @@ struct gantry_conn {
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */
 	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
-	uint8_t state;        /* enum gantry_conn_state */
+	uint8_t state;        /* enum gantry_conn_state; gantry_shown_set() */
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */

@@ -11,6 +11,7 @@
 #include "gantry_path.h"
 #include "gantry_queue.h"
 #include "gantry_recv_ring.h"
+#include "gantry_seen.h"
 #include "gantry_stream.h"
 #include "gantry_target.h"
 #include "gantry_worker.h"
@@ -62,7 +63,9 @@ step_ready(void *arg)
 {
 	const struct step *step = arg;
 
-	step->q->conn[gantry_queue_peer_conn(step->q, step->peer)].state = GANTRY_CONN_READY;
+	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+
+	gantry_shown_set(&c->state, GANTRY_CONN_READY);
 	return 0;
 }
 
@@ -72,7 +75,7 @@ step_dci(void *arg)
 {
 	const struct step *step = arg;
 
-	step->q->conn[GANTRY_CONN_DCI].state = GANTRY_CONN_READY;
+	gantry_shown_set(&step->q->conn[GANTRY_CONN_DCI].state, GANTRY_CONN_READY);
 	step->q->dci.ready = true;
 	return 0;
 }
@@ -83,7 +86,7 @@ step_enter_dc(void *arg)
 {
 	const struct step *step = arg;
 
-	step->q->peer[step->peer].to_dci = true;
+	gantry_shown_set(&step->q->peer[step->peer].to_dci, true);
 	return 0;
 }
 
@@ -126,7 +129,7 @@ step_leave_dc(void *arg)
 
 	if (is_busy(step->q, step->peer))
 		return -EBUSY;
-	step->q->peer[step->peer].to_dci = false;
+	gantry_shown_set(&step->q->peer[step->peer].to_dci, false);
 	return 0;
 }
 
@@ -156,6 +159,19 @@ step_flush(void *ring)
 }
 
 /* ------------------------------------------------------------------ the control thread's calls */
+
+/* While a peer is open, others may look at its connection. A number in use is not on the stack of free ones. */
+static void
+set_use(struct gantry_queue *q, uint16_t peer, enum gantry_peer_use use)
+{
+	gantry_seen_lock();
+	q->peer[peer].use = use;
+	if (use == GANTRY_PEER_OPEN)
+		q->n_free_peers--;
+	else if (use == GANTRY_PEER_FREE)
+		q->free_peer[q->n_free_peers++] = peer;
+	gantry_seen_unlock();
+}
 
 static bool
 is_unused(const char *what, uint32_t value, const char *of)
@@ -264,7 +280,7 @@ open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *c
 	if (ret != 0) {
 		gantry_recv_ring_free(ring);
 		if (c->target != NULL)
-			c->state = GANTRY_CONN_CLOSING;
+			gantry_shown_set(&c->state, GANTRY_CONN_CLOSING);
 		return ret;
 	}
 	if (ring != NULL) {
@@ -272,7 +288,7 @@ open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *c
 		c->recv = ring;
 	}
 	c->stream = &q->stream;
-	c->state = GANTRY_CONN_TARGET;
+	gantry_shown_set(&c->state, GANTRY_CONN_TARGET);
 	own->transport = GANTRY_TRANSPORT_DC;
 	hwq_dct_addr(c->target->dct, &own->hwq);
 	own->dc_key = c->target->key;
@@ -323,9 +339,8 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 						       : open_target(q, i, conf, &own);
 	if (ret != 0)
 		return ret;
-	q->n_free_peers--;
-	q->peer[i].use = GANTRY_PEER_OPEN;
 	q->peer_more[i].transport = conf->transport;
+	set_use(q, i, GANTRY_PEER_OPEN);
 	*peer = i;
 	if (conf->transport == GANTRY_TRANSPORT_DC) {
 		if (addr != NULL)
@@ -424,11 +439,10 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 		ret = owner_does(q, is_dc ? step_leave_dc : step_leave, peer);
 	if (ret != 0)
 		return ret;
-	q->peer[peer].use = GANTRY_PEER_CLOSING;
+	set_use(q, peer, GANTRY_PEER_CLOSING);
 	ret = is_dc ? close_dc(&q->peer_more[peer]) : close_conn(q, peer);
 	if (ret != 0)
 		return ret;
-	q->peer[peer].use = GANTRY_PEER_FREE;
-	q->free_peer[q->n_free_peers++] = peer;
+	set_use(q, peer, GANTRY_PEER_FREE);
 	return 0;
 }

@@ -156,7 +156,7 @@ note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 
 	if (c->state != GANTRY_CONN_READY || c->done != c->posted)
 		return;
-	c->state = GANTRY_CONN_DOWN;
+	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
 	LOG(WARNING,
 		"peer %u: a receive failed: %s (syndrome 0x%02x, vendor 0x%02x); the connection is "
 		"down: close it and open it anew, at both ends",

@@ -11,6 +11,7 @@
 #include <hwq_dump.h>
 #include <hwq_sq_save.h>
 
+#include "gantry_engine.h"
 #include "gantry_finish.h"
 #include "gantry_log.h"
 #include "gantry_recv_ring.h"
@@ -112,6 +113,29 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 		cqe->vendor_err, q->dump_left == 0 ? "; no more this second" : "", text);
 }
 
+/*
+ * Others can read of the failure of connection c. failed: the completion of the descriptor that failed by it, or NULL.
+ * index: of its WQE, or of the oldest one outstanding. cqe: the CQE that says why, or NULL.
+ */
+static __rte_cold void
+note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_comp *failed,
+	enum gantry_status status, uint64_t index, const struct hwq_cqe *cqe)
+{
+	struct gantry_failure e = {.queue = q->id, .conn = c - q->conn, .status = status};
+
+	if (failed != NULL) {
+		e.op = failed->op;
+		e.cookie = failed->cookie;
+	}
+	if (cqe != NULL && cqe->syndrome != HWQ_SYNDROME_WR_FLUSH) {
+		e.syndrome = cqe->syndrome;
+		e.vendor_syndrome = cqe->vendor_err;
+	}
+	if (index < c->posted)
+		hwq_dump_sq_wqe(c->sq, gantry_conn_ring_index(c, index), e.wqe, sizeof(e.wqe));
+	gantry_failures_note(&q->g->failures, &e);
+}
+
 /* Writes the status of a descriptor that failed. cqe: the CQE that says why, or NULL. */
 static void
 slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_cqe *cqe)
@@ -159,7 +183,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 	const bool own = c == &q->conn[GANTRY_CONN_OWN];
 	struct gantry_stream *s = c->stream;
 	uint64_t seq = gantry_counter_get(&s->tail);
-	uint64_t end = s->issue + s->splitting;
+	uint64_t end = s->issue + s->splitting, begin = index;
+	const struct gantry_comp *failed = NULL;
 	bool first = true, key_lost = false;
 
 	gantry_row_end(&s->row);
@@ -179,6 +204,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 			!gantry_replay_save(q, c, slot, index, next)) {
 			key_lost |= gantry_replay_loses_key(c, index, next);
 			slot_fail(&s->comp[slot], first ? v->first : v->others, first ? cqe : NULL);
+			if (first)
+				failed = &s->comp[slot];
 			if (seq == s->issue) {
 				/* It is being split: post no more. It is done when its last WQE is.
 				 */
@@ -189,6 +216,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 		first = false;
 		index = pass_unowned(q, c, next, v, &first);
 	}
+	if (v != &of_lost_device)
+		note_failure(q, c, failed, v->first, begin, cqe);
 }
 
 /* No repair is left to try: what the connection carries is refused from now on. The others go on. */
@@ -202,7 +231,7 @@ give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 		"queue.",
 		conn_name(q, c, name, sizeof(name)), strerror(-ret),
 		gantry_status_name(GANTRY_DEVICE_LOST));
-	c->state = GANTRY_CONN_DOWN;
+	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
 	q->outstanding--;
 	if (c == &q->conn[GANTRY_CONN_OWN])
 		gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
@@ -257,7 +286,7 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 	/* What is told of the QP from now on is of its new life. */
 	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
 		memory_order_relaxed);
-	c->state = GANTRY_CONN_READY;
+	gantry_shown_set(&c->state, GANTRY_CONN_READY);
 	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
 	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
@@ -273,7 +302,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 
 	c->silent = false;
 	if (gantry_queue_repairs(c - q->conn)) {
-		c->state = GANTRY_CONN_BROKEN;
+		gantry_shown_set(&c->state, GANTRY_CONN_BROKEN);
 		c->repair_tries = 0;
 		q->outstanding++;
 		if (c != &q->conn[GANTRY_CONN_OWN])
@@ -281,7 +310,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		repair(q, c);
 		return;
 	}
-	c->state = GANTRY_CONN_DOWN;
+	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
 	LOG(WARNING, "%s is down: close it and open it anew, at both ends",
 		conn_name(q, c, name, sizeof(name)));
 }
@@ -292,7 +321,7 @@ begin_draining(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING)
 		q->outstanding--;
-	c->state = GANTRY_CONN_DRAINING;
+	gantry_shown_set(&c->state, GANTRY_CONN_DRAINING);
 }
 
 __rte_cold void
@@ -305,7 +334,7 @@ gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_recover_silent(q, c);
 		return;
 	}
-	c->state = GANTRY_CONN_FAILING;
+	gantry_shown_set(&c->state, GANTRY_CONN_FAILING);
 	q->outstanding++;
 }
 
@@ -395,7 +424,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	default:
 		return;
 	}
-	c->state = GANTRY_CONN_DOWN;
+	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
 	c->silent = false;
 	forget_outstanding(q, c);
 	if (c->recv != NULL) {
@@ -407,9 +436,16 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 __rte_cold void
 gantry_recover_lose(struct gantry_queue *q)
 {
+	const struct gantry_failure lost = {
+		.queue = q->id,
+		.conn = GANTRY_CONN_OWN,
+		.status = GANTRY_DEVICE_LOST,
+	};
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	uint32_t i;
 
+	if (!q->device_lost)
+		gantry_failures_note(&q->g->failures, &lost);
 	q->device_lost = true;
 	conn_lose(q, own);
 	gantry_replay_drop(q, own, GANTRY_DEVICE_LOST);

@@ -15,6 +15,7 @@
 #include "gantry_loop.h"
 #include "gantry_monitor.h"
 #include "gantry_queue.h"
+#include "gantry_seen.h"
 #include "gantry_worker_recv.h"
 
 #define DEFAULT_RING_SIZE 1024
@@ -109,6 +110,16 @@ worker_socket(const struct gantry *g, unsigned int lcore_id)
 	return of_device;
 }
 
+/* Others see whose queue it is. */
+static void
+name_lcore(struct gantry_worker *w, unsigned int lcore_id)
+{
+	gantry_seen_lock();
+	w->q->lcore = lcore_id;
+	w->q->worker = w;
+	gantry_seen_unlock();
+}
+
 int
 gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantry_worker_conf *conf,
 	struct gantry_worker **out)
@@ -160,8 +171,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	ret = queue_conf.unordered ? gantry_defer_create(w->q, ring_size, &w->defer) : 0;
 	if (ret != 0)
 		goto destroy_queue;
-	w->q->lcore = lcore_id;
-	w->q->worker = w;
+	name_lcore(w, lcore_id);
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
@@ -192,10 +202,10 @@ gantry_worker_destroy(struct gantry_worker *w)
 	if (gantry_worker_is_running(w) || has_elements(w->in) || has_elements(w->out) ||
 		has_elements(w->recv_in) || has_elements(w->recv_out))
 		return -EBUSY;
-	w->q->lcore = LCORE_ID_ANY;
+	name_lcore(w, LCORE_ID_ANY);
 	ret = gantry_queue_destroy(w->q);
 	if (ret != 0) {
-		w->q->lcore = w->lcore_id;
+		name_lcore(w, w->lcore_id);
 		return ret;
 	}
 	TAILQ_REMOVE(&w->g->workers, w, next);

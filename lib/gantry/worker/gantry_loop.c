@@ -29,7 +29,7 @@ struct gantry_loop {
 	_Atomic(struct gantry_worker *) joining;
 	atomic_bool quit;          /* no worker is left: end */
 	struct gantry_worker *run; /* the lcore's list */
-	uint32_t n_workers;        /* started and not removed; under `lock` */
+	_Atomic uint32_t n_workers; /* started and not removed; changes under `lock` */
 
 	/* Resting: gantry_bell.h. */
 	struct gantry_bell bell;
@@ -38,12 +38,48 @@ struct gantry_loop {
 	bool awake;            /* a worker in `run` spins */
 	bool monitors;         /* a worker in `run` monitors */
 	gantry_counter sleeps; /* how often it has slept or monitored */
+
+	gantry_counter running; /* stopwatch: workers run here */
+	gantry_counter idle;    /* stopwatch: their turns have no work */
 };
 
 /* By lcore, for all engines: an lcore runs one function. */
 static struct gantry_loop loops[RTE_MAX_LCORE];
 /* Held by control threads while they launch an lcore or wait until it is free, and not for longer. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ------------------------------------------------------------------ stopwatches */
+
+/*
+ * A stopwatch is one word, so that a reader never sees half of a change. While it stands: the cycles that it has
+ * counted. While it runs: WATCH_RUNS, and when it would have begun, had it never stood still.
+ */
+#define WATCH_RUNS (UINT64_C(1) << 63)
+
+static void
+watch_start(gantry_counter *w)
+{
+	uint64_t began = rte_rdtsc() - gantry_counter_get(w);
+
+	atomic_store_explicit(w, WATCH_RUNS | began, memory_order_relaxed);
+}
+
+static void
+watch_stop(gantry_counter *w)
+{
+	uint64_t began = gantry_counter_get(w) & ~WATCH_RUNS;
+
+	atomic_store_explicit(w, rte_rdtsc() - began, memory_order_relaxed);
+}
+
+/* The cycles that it has counted until now. Any thread. */
+static uint64_t
+watch_read(const gantry_counter *w, uint64_t now)
+{
+	uint64_t word = gantry_counter_get(w);
+
+	return (word & WATCH_RUNS) != 0 ? now - (word & ~WATCH_RUNS) : word;
+}
 
 /* ------------------------------------------------------------------ the lcore */
 
@@ -215,27 +251,50 @@ rest(struct gantry_loop *l)
 	atomic_exchange_explicit(&l->bell.state, GANTRY_BELL_AWAKE, memory_order_acq_rel);
 }
 
+/* One turn of each worker, after those that join. Returns false if none had work. */
+static inline bool
+next_turn(struct gantry_loop *l)
+{
+	if (unlikely(atomic_load_explicit(&l->joining, memory_order_relaxed) != NULL))
+		take_joining(l);
+	return turn(l);
+}
+
+static inline bool
+goes_on(const struct gantry_loop *l)
+{
+	return !atomic_load_explicit(&l->quit, memory_order_relaxed);
+}
+
+/* Until a turn has work. The lcore looks at the clock where it begins to be idle and where it ends, and only there. */
+static void
+idle(struct gantry_loop *l)
+{
+	uint32_t turns = 0;
+
+	watch_start(&l->idle);
+	do {
+		rte_pause();
+		if (++turns % GANTRY_IDLE_TURNS == 0) {
+			if (l->run != NULL && !l->awake)
+				rest(l);
+			else
+				sched_yield();
+		}
+	} while (goes_on(l) && !next_turn(l));
+	watch_stop(&l->idle);
+}
+
 static int
 loop_main(void *arg)
 {
 	struct gantry_loop *l = arg;
-	uint32_t idle = 0;
 
-	while (!atomic_load_explicit(&l->quit, memory_order_relaxed)) {
-		if (unlikely(atomic_load_explicit(&l->joining, memory_order_relaxed) != NULL))
-			take_joining(l);
-		if (turn(l)) {
-			idle = 0;
-		} else {
-			rte_pause();
-			if (++idle % GANTRY_IDLE_TURNS == 0) {
-				if (l->run != NULL && !l->awake)
-					rest(l);
-				else
-					sched_yield();
-			}
-		}
-	}
+	watch_start(&l->running);
+	while (goes_on(l))
+		if (!next_turn(l))
+			idle(l);
+	watch_stop(&l->running);
 	return 0;
 }
 
@@ -305,6 +364,24 @@ uint64_t
 gantry_loop_sleeps(unsigned int lcore_id)
 {
 	return gantry_counter_get(&loops[lcore_id].sleeps);
+}
+
+void
+gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load)
+{
+	const struct gantry_loop *l;
+	/* One time for both, so that the difference does not grow while the lcore is idle. */
+	uint64_t now = rte_rdtsc(), idle_cycles;
+
+	*load = (struct gantry_lcore_load){0};
+	if (lcore_id >= RTE_MAX_LCORE)
+		return;
+	l = &loops[lcore_id];
+	idle_cycles = watch_read(&l->idle, now);
+	load->cycles = watch_read(&l->running, now);
+	load->busy_cycles = load->cycles - RTE_MIN(idle_cycles, load->cycles);
+	load->sleeps = gantry_counter_get(&l->sleeps);
+	load->workers = atomic_load_explicit(&l->n_workers, memory_order_relaxed);
 }
 
 static void

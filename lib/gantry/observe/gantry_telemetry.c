@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What telemetry's threads answer. They read counters, and under the lock of gantry_seen.h what control threads
+ * write. They make no call of a device, and write nothing that the data path reads.
+ */
+#include "gantry_telemetry.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+#include <rte_ring.h>
+#include <rte_telemetry.h>
+
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_mem.h"
+#include "gantry_names.h"
+#include "gantry_queue.h"
+#include "gantry_recv_ring.h"
+#include "gantry_seen.h"
+#include "gantry_target.h"
+#include "gantry_worker.h"
+
+/* Telemetry cuts an answer of more than 16 KiB. A list has so many elements at most, and then says "next". */
+#define MAX_NUMBERS  512
+#define MAX_LCORES   64
+#define MAX_REGIONS  64
+#define MAX_PEERS    64
+#define MAX_FAILURES 8
+
+/* What a command is asked about. */
+struct request {
+	struct gantry *g;       /* if it takes an engine or a queue */
+	struct gantry_queue *q; /* if it takes a queue */
+	bool has_from;
+	uint64_t from; /* where a list begins; 0 if it was not given */
+};
+
+/* ------------------------------------------------------------------ answers */
+
+/*
+ * A dictionary, which is added to another. NULL: no memory; it is left out. What is many of a kind is a dictionary
+ * too, by number: DPDK 22.11 takes no array of dictionaries within one.
+ */
+static struct rte_tel_data *
+new_dict(void)
+{
+	struct rte_tel_data *d = rte_tel_data_alloc();
+
+	if (d != NULL)
+		rte_tel_data_start_dict(d);
+	return d;
+}
+
+static struct rte_tel_data *
+new_list(enum rte_tel_value_type type)
+{
+	struct rte_tel_data *d = rte_tel_data_alloc();
+
+	if (d != NULL)
+		rte_tel_data_start_array(d, type);
+	return d;
+}
+
+static void
+add(struct rte_tel_data *to, const char *name, struct rte_tel_data *d)
+{
+	if (d != NULL && (to == NULL || rte_tel_data_add_dict_container(to, name, d, 0) != 0))
+		rte_tel_data_free(d);
+}
+
+static void
+add_numbered(struct rte_tel_data *to, uint64_t number, struct rte_tel_data *d)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "%" PRIu64, number);
+	add(to, name, d);
+}
+
+/* A truth value, as a number. */
+static void
+add_bool(struct rte_tel_data *d, const char *name, bool value)
+{
+	rte_tel_data_add_dict_int(d, name, value);
+}
+
+static void
+add_hex(struct rte_tel_data *d, const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	rte_tel_data_add_dict_string(d, name, text);
+}
+
+/* The text's lines, each as one string; longer ones than telemetry takes are divided. */
+static void
+add_lines(struct rte_tel_data *d, const char *name, const char *text)
+{
+	struct rte_tel_data *list = new_list(RTE_TEL_STRING_VAL);
+	char line[RTE_TEL_MAX_STRING_LEN];
+	size_t len;
+
+	for (; list != NULL && *text != '\0'; text += len + (text[len] == '\n')) {
+		len = RTE_MIN(strcspn(text, "\n"), sizeof(line) - 1);
+		memcpy(line, text, len);
+		line[len] = '\0';
+		rte_tel_data_add_array_string(list, line);
+	}
+	add(d, name, list);
+}
+
+/* ------------------------------------------------------------------ engines, queues */
+
+static void
+tell_engine(struct gantry *g, struct rte_tel_data *d)
+{
+	const struct gantry_queue *q;
+	struct gantry_info info;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(q, &g->queues, next)
+		n += q->seen;
+	gantry_info_get(g, &info);
+	rte_tel_data_add_dict_string(d, "device", info.device);
+	rte_tel_data_add_dict_string(d, "copies_by",
+		info.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
+	rte_tel_data_add_dict_int(d, "numa_node", info.numa_node);
+	rte_tel_data_add_dict_u64(d, "queues", n);
+	rte_tel_data_add_dict_u64(d, "failures", gantry_failures_count(&g->failures));
+	add_bool(d, "device_lost", info.device_lost);
+	add_hex(d, "ports_down", info.ports_down);
+}
+
+static void
+answer_engines(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_dict(), *e;
+	struct gantry *g;
+
+	RTE_SET_USED(r);
+	for (g = gantry_seen_engine_from(0); g != NULL && (e = new_dict()) != NULL;
+		g = gantry_seen_engine_from(g->id + 1)) {
+		tell_engine(g, e);
+		add_numbered(list, g->id, e);
+	}
+	add(d, "engines", list);
+}
+
+static void
+answer_queues(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_list(RTE_TEL_U64_VAL);
+	const struct gantry_queue *q;
+	uint32_t n = 0;
+
+	for (q = gantry_seen_queue_from(r->g, r->from);
+		list != NULL && q != NULL && n < MAX_NUMBERS;
+		q = gantry_seen_queue_from(r->g, q->id + 1), n++)
+		rte_tel_data_add_array_u64(list, q->id);
+	add(d, "queues", list);
+	if (q != NULL)
+		rte_tel_data_add_dict_u64(d, "next", q->id);
+}
+
+/* Elements of a ring. rte_ring_count() does not say that other threads write. */
+static uint32_t
+ring_count(const struct rte_ring *ring)
+{
+	uint32_t cons = __atomic_load_n(&ring->cons.tail, __ATOMIC_ACQUIRE);
+	uint32_t prod = __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED);
+
+	return RTE_MIN(prod - cons, ring->capacity);
+}
+
+static void
+tell_worker(const struct gantry_worker *w, struct rte_tel_data *d)
+{
+	static const char *const idle[] = {
+		[GANTRY_IDLE_SPIN] = "spin",
+		[GANTRY_IDLE_SLEEP] = "sleep",
+		[GANTRY_IDLE_MONITOR] = "monitor",
+	};
+
+	rte_tel_data_add_dict_u64(d, "lcore", w->lcore_id);
+	add_bool(d, "running", gantry_worker_is_running(w));
+	rte_tel_data_add_dict_string(d, "idle", idle[w->idle]);
+	rte_tel_data_add_dict_u64(d, "burst", w->burst);
+	rte_tel_data_add_dict_u64(d, "ring_size", w->in->capacity);
+	rte_tel_data_add_dict_u64(d, "descriptors_waiting", ring_count(w->in));
+	rte_tel_data_add_dict_u64(d, "completions_waiting", ring_count(w->out));
+}
+
+static void
+answer_queue(const struct request *r, struct rte_tel_data *d)
+{
+	const struct gantry_queue *q = r->q;
+	struct gantry_stats stats;
+	uint64_t in_flight;
+
+	gantry_stats_get(q, &stats);
+	/* `submitted` was read later, and may have run ahead. */
+	in_flight = stats.submitted - stats.completed;
+	if (!q->unordered)
+		in_flight = RTE_MIN(in_flight, (uint64_t)q->stream.mask + 1);
+	rte_tel_data_add_dict_u64(d, "queue", q->id);
+	rte_tel_data_add_dict_u64(d, "engine", q->g->id);
+	rte_tel_data_add_dict_string(d, "mode", q->worker != NULL ? "ring" : "inline");
+	add_bool(d, "unordered", q->unordered);
+	rte_tel_data_add_dict_u64(d, "depth", q->stream.mask + 1);
+	rte_tel_data_add_dict_u64(d, "in_flight", in_flight);
+	rte_tel_data_add_dict_u64(d, "receives_posted", stats.recv_posted - stats.recv_done);
+	rte_tel_data_add_dict_int(d, "numa_node", q->socket);
+	rte_tel_data_add_dict_string(d, "copies_by", gantry_name_carrier(q->choice.usual));
+	rte_tel_data_add_dict_string(d, "state",
+		gantry_name_conn_state(gantry_shown_get(&q->conn[GANTRY_CONN_OWN].state)));
+	rte_tel_data_add_dict_u64(d, "peers", q->max_peers - q->n_free_peers);
+	if (q->worker != NULL) {
+		struct rte_tel_data *w = new_dict();
+
+		if (w != NULL)
+			tell_worker(q->worker, w);
+		add(d, "worker", w);
+	}
+}
+
+static void
+answer_counters(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *part;
+	struct gantry_stats s;
+	unsigned int i;
+
+	gantry_stats_get(r->q, &s);
+	rte_tel_data_add_dict_u64(d, "submitted", s.submitted);
+	rte_tel_data_add_dict_u64(d, "completed", s.completed);
+	rte_tel_data_add_dict_u64(d, "bytes", s.bytes);
+	rte_tel_data_add_dict_u64(d, "doorbells", s.doorbells);
+	rte_tel_data_add_dict_u64(d, "wqes", s.wqes);
+	rte_tel_data_add_dict_u64(d, "cqes", s.cqes);
+	rte_tel_data_add_dict_u64(d, "recv_posted", s.recv_posted);
+	rte_tel_data_add_dict_u64(d, "recv_done", s.recv_done);
+	rte_tel_data_add_dict_u64(d, "recoveries", s.recoveries);
+	rte_tel_data_add_dict_u64(d, "replays", s.replays);
+	rte_tel_data_add_dict_u64(d, "layout_hits", s.layout_hits);
+	rte_tel_data_add_dict_u64(d, "layout_misses", s.layout_misses);
+	part = new_dict();
+	for (i = GANTRY_CARRIER_CPU; part != NULL && i < GANTRY_CARRIER_MAX; i++)
+		rte_tel_data_add_dict_u64(part, gantry_name_carrier(i), s.copies[i]);
+	add(d, "copies", part);
+	part = new_dict();
+	for (i = 0; part != NULL && i < GANTRY_STATUS_MAX; i++)
+		rte_tel_data_add_dict_u64(part, gantry_name_status(i), s.by_status[i]);
+	add(d, "by_status", part);
+}
+
+/* ------------------------------------------------------------------ lcores */
+
+static void
+answer_lcores(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_dict(), *e;
+	unsigned int lcore, n = 0;
+
+	rte_tel_data_add_dict_u64(d, "cycles_per_second", rte_get_tsc_hz());
+	for (lcore = r->from; lcore < RTE_MAX_LCORE; lcore++) {
+		struct gantry_lcore_load load;
+
+		gantry_lcore_load_get(lcore, &load);
+		if (load.cycles == 0)
+			continue;
+		if (n++ == MAX_LCORES) {
+			rte_tel_data_add_dict_u64(d, "next", lcore);
+			break;
+		}
+		e = new_dict();
+		if (e == NULL)
+			break;
+		rte_tel_data_add_dict_u64(e, "workers", load.workers);
+		rte_tel_data_add_dict_u64(e, "cycles", load.cycles);
+		rte_tel_data_add_dict_u64(e, "busy_cycles", load.busy_cycles);
+		rte_tel_data_add_dict_u64(e, "sleeps", load.sleeps);
+		add_numbered(list, lcore, e);
+	}
+	add(d, "lcores", list);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* Regions from the highest address down, because the table finds them so. */
+static void
+answer_memory(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_dict(), *e;
+	struct gantry_region_dir *dir = &r->g->regions;
+	const struct gantry_region *region;
+	uint64_t end = r->has_from ? r->from : UINT64_MAX;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&dir->lock);
+	rte_tel_data_add_dict_u64(d, "registrations", r->g->n_mems);
+	rte_tel_data_add_dict_u64(d, "regions", r->g->n_regions);
+	rte_tel_data_add_dict_u64(d, "bytes", r->g->mem_len);
+	while ((region = gantry_region_overlap(dir, 0, end)) != NULL) {
+		unsigned int flags = region->mem->flags;
+		char address[24];
+
+		if (n++ == MAX_REGIONS) {
+			rte_tel_data_add_dict_u64(d, "next", end);
+			break;
+		}
+		end = region->addr;
+		e = new_dict();
+		if (e == NULL)
+			break;
+		rte_tel_data_add_dict_u64(e, "bytes", region->len);
+		add_bool(e, "read_only", (flags & GANTRY_MEM_READ_ONLY) != 0);
+		add_bool(e, "remote_write", (flags & GANTRY_MEM_REMOTE_WRITE) != 0);
+		add_bool(e, "remote_read", (flags & GANTRY_MEM_REMOTE_READ) != 0);
+		add_bool(e, "remote_atomic", (flags & GANTRY_MEM_REMOTE_ATOMIC) != 0);
+		add_bool(e, "relaxed", (flags & GANTRY_MEM_RELAXED) != 0);
+		snprintf(address, sizeof(address), "0x%" PRIx64, region->addr);
+		add(list, address, e);
+	}
+	pthread_mutex_unlock(&dir->lock);
+	add(d, "list", list);
+}
+
+/* ------------------------------------------------------------------ peers */
+
+/* Peer i, which is open: its connection stays while we look. */
+static void
+tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
+{
+	const struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+	unsigned int transport = q->peer_more[i].transport;
+
+	rte_tel_data_add_dict_string(d, "transport", gantry_name_transport(transport));
+	if (transport == GANTRY_TRANSPORT_DC) {
+		unsigned int dci = gantry_shown_get(&q->conn[GANTRY_CONN_DCI].state);
+		bool connected = gantry_shown_get(&q->peer[i].to_dci);
+
+		/* It shares the initiator, so it is in the initiator's state. */
+		rte_tel_data_add_dict_string(d, "state",
+			gantry_name_conn_state(connected ? dci : (unsigned int)GANTRY_CONN_OPEN));
+		return;
+	}
+	rte_tel_data_add_dict_string(d, "state",
+		gantry_name_conn_state(gantry_shown_get(&c->state)));
+	if (transport == GANTRY_TRANSPORT_RC) {
+		add_hex(d, "qpn", c->qp->qpn);
+		rte_tel_data_add_dict_u64(d, "wqes", hwq_sq_n_bb(c->sq));
+	}
+	rte_tel_data_add_dict_u64(d, "recv_depth", c->recv != NULL ? c->recv->depth : 0);
+}
+
+static void
+answer_peers(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_dict(), *e;
+	const struct gantry_queue *q = r->q;
+	uint64_t i;
+	uint32_t n = 0;
+
+	for (i = r->from; i < q->max_peers; i++) {
+		if (q->peer[i].use == GANTRY_PEER_FREE)
+			continue;
+		if (n++ == MAX_PEERS) {
+			rte_tel_data_add_dict_u64(d, "next", i);
+			break;
+		}
+		e = new_dict();
+		if (e == NULL)
+			break;
+		if (q->peer[i].use == GANTRY_PEER_OPEN)
+			tell_peer(q, i, e);
+		else
+			rte_tel_data_add_dict_string(e, "state", "closing");
+		add_numbered(list, i, e);
+	}
+	add(d, "peers", list);
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void
+add_time(struct rte_tel_data *d, uint64_t ns)
+{
+	time_t seconds = ns / 1000000000;
+	char text[48], date[32];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03uZ", date, (unsigned int)(ns / 1000000 % 1000));
+	rte_tel_data_add_dict_string(d, "time", text);
+}
+
+static void
+add_conn(struct rte_tel_data *d, uint32_t conn)
+{
+	if (conn == GANTRY_FAILURE_NO_CONN)
+		return;
+	rte_tel_data_add_dict_string(d, "connection",
+		conn == GANTRY_CONN_OWN   ? "own"
+		: conn == GANTRY_CONN_DCI ? "dc_initiator"
+					  : "peer");
+	if (conn >= GANTRY_CONN_PEER)
+		rte_tel_data_add_dict_u64(d, "peer", conn - GANTRY_CONN_PEER);
+}
+
+static void
+tell_failure(const struct gantry_failure *f, struct rte_tel_data *d)
+{
+	add_time(d, f->time_ns);
+	rte_tel_data_add_dict_u64(d, "times", f->times);
+	rte_tel_data_add_dict_u64(d, "queue", f->queue);
+	add_conn(d, f->conn);
+	rte_tel_data_add_dict_string(d, "status", gantry_name_status(f->status));
+	if (f->op != 0) {
+		rte_tel_data_add_dict_string(d, "op", gantry_name_op(f->op));
+		rte_tel_data_add_dict_u64(d, "cookie", f->cookie);
+	}
+	add_hex(d, "syndrome", f->syndrome);
+	add_hex(d, "vendor_syndrome", f->vendor_syndrome);
+	add_lines(d, "wqe", f->wqe);
+}
+
+/* The newest first. */
+static void
+answer_failures(const struct request *r, struct rte_tel_data *d)
+{
+	struct gantry_failures *all = &r->g->failures;
+	struct rte_tel_data *list = new_dict(), *e;
+	uint64_t n = gantry_failures_count(all), end, number;
+	struct gantry_failure f;
+
+	rte_tel_data_add_dict_u64(d, "failures", n);
+	end = r->has_from && r->from < n ? r->from + 1 : n;
+	for (number = end; number-- > 0;) {
+		if (!gantry_failures_get(all, number, &f))
+			break;
+		if (end - number > MAX_FAILURES) {
+			rte_tel_data_add_dict_u64(d, "next", number);
+			break;
+		}
+		e = new_dict();
+		if (e == NULL)
+			break;
+		tell_failure(&f, e);
+		add_numbered(list, number, e);
+	}
+	add(d, "list", list);
+}
+
+/* ------------------------------------------------------------------ commands */
+
+static const struct command {
+	const char *name;
+	enum {
+		OF_ALL,
+		OF_ENGINE,
+		OF_QUEUE,
+	} of; /* what its first parameter is the number of */
+	const char
+		*from; /* name of the number behind it, where a list begins; NULL: it takes none */
+	const char *help;
+	void (*answer)(const struct request *r, struct rte_tel_data *d);
+} commands[] = {
+	{"/gantry/engines", OF_ALL, NULL, "All engines, and their devices. No parameter",
+		answer_engines},
+	{"/gantry/queues", OF_ENGINE, "QUEUE",
+		"Numbers of an engine's queues. Parameters: engine; number of the first queue (optional)",
+		answer_queues},
+	{"/gantry/queue", OF_QUEUE, NULL, "A queue, and its worker. Parameter: queue",
+		answer_queue},
+	{"/gantry/counters", OF_QUEUE, NULL, "Counters of a queue. Parameter: queue",
+		answer_counters},
+	{"/gantry/lcores", OF_ALL, "LCORE",
+		"Load of the lcores that run workers. Parameter: the first lcore (optional)",
+		answer_lcores},
+	{"/gantry/memory", OF_ENGINE, "ADDRESS",
+		"Registered memory. Parameters: engine; address below which the list goes on (optional)",
+		answer_memory},
+	{"/gantry/peers", OF_QUEUE, "PEER",
+		"Peers of a queue. Parameters: queue; the first peer (optional)", answer_peers},
+	{"/gantry/errors", OF_ENGINE, "NUMBER",
+		"Last failures, the newest first. Parameters: engine; number of the newest (optional)",
+		answer_failures},
+};
+
+/* Telemetry gives a failed callback no text, so the answer says what to do. */
+static void
+refuse(struct rte_tel_data *d, const struct command *c, const char *why)
+{
+	static const char *const first[] = {
+		[OF_ALL] = "",
+		[OF_ENGINE] = ",ENGINE",
+		[OF_QUEUE] = ",QUEUE",
+	};
+	static const char *const found[] = {
+		[OF_ALL] = "",
+		[OF_ENGINE] = "; /gantry/engines has their numbers",
+		[OF_QUEUE] = "; /gantry/queues,ENGINE has their numbers",
+	};
+	char text[RTE_TEL_MAX_STRING_LEN];
+
+	snprintf(text, sizeof(text), "%s: give %s%s%s%s%s%s", why, c->name, first[c->of],
+		c->from != NULL ? "[," : "", c->from != NULL ? c->from : "",
+		c->from != NULL ? "]" : "", found[c->of]);
+	rte_tel_data_add_dict_string(d, "error", text);
+}
+
+/* Reads a number at *p and moves *p behind it and a comma. False: there is none, or it is too large. */
+static bool
+read_number(const char **p, uint64_t *value)
+{
+	static const char digits[] = "0123456789";
+	size_t n = strspn(*p, digits);
+
+	/* 19 digits always fit. */
+	if (n == 0 || n > 19 || ((*p)[n] != '\0' && (*p)[n] != ','))
+		return false;
+	*value = strtoull(*p, NULL, 10);
+	*p += n;
+	if (**p == ',') {
+		++*p;
+		return **p != '\0';
+	}
+	return true;
+}
+
+/* Reads what the parameters ask for. NULL, or what is wrong with them. With the lock of gantry_seen.h. */
+static const char *
+read_request(const struct command *c, const char *p, struct request *r)
+{
+	uint64_t id;
+
+	if (p == NULL)
+		p = "";
+	if (c->of != OF_ALL) {
+		if (*p == '\0')
+			return "a number is missing";
+		if (!read_number(&p, &id))
+			return "not a number";
+		if (id > UINT32_MAX)
+			return "there is none of that number";
+	}
+	if (c->of == OF_ENGINE) {
+		r->g = gantry_seen_engine_from(id);
+		if (r->g == NULL || r->g->id != id)
+			return "there is no such engine";
+	} else if (c->of == OF_QUEUE) {
+		for (r->g = gantry_seen_engine_from(0); r->g != NULL;
+			r->g = gantry_seen_engine_from(r->g->id + 1)) {
+			r->q = gantry_seen_queue_from(r->g, id);
+			if (r->q != NULL && r->q->id == id)
+				break;
+		}
+		if (r->g == NULL)
+			return "there is no such queue";
+	}
+	if (*p == '\0')
+		return NULL;
+	if (c->from == NULL)
+		return "too many parameters";
+	r->has_from = true;
+	if (!read_number(&p, &r->from))
+		return "not a number";
+	return *p == '\0' ? NULL : "too many parameters";
+}
+
+static int
+answer(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	const struct command *c = commands;
+	struct request r = {0};
+	const char *why;
+
+	while (strcmp(c->name, cmd) != 0)
+		c++;
+	rte_tel_data_start_dict(d);
+	gantry_seen_lock();
+	why = read_request(c, params, &r);
+	if (why == NULL)
+		c->answer(&r, d);
+	else
+		refuse(d, c, why);
+	gantry_seen_unlock();
+	return 0;
+}
+
+static void
+register_all(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RTE_DIM(commands); i++) {
+		ret = rte_telemetry_register_cmd(commands[i].name, answer, commands[i].help);
+		if (ret != 0)
+			LOG(WARNING, "telemetry does not take %s: %s", commands[i].name,
+				strerror(-ret));
+	}
+}
+
+void
+gantry_telemetry_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, register_all);
+}

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of telemetry's commands over the real socket, as dpdk-telemetry.py uses it. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_lcore.h>
+
+#include "gantry_env.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+/* ------------------------------------------------------------------ the socket */
+
+/* A connection, as telemetry's guide in DPDK's documentation describes it: the first message is its greeting. */
+static int
+tel_open(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char greeting[1024];
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	CHECK(fd >= 0);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2",
+		rte_eal_get_runtime_dir());
+	CHECK_EQ(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	CHECK(recv(fd, greeting, sizeof(greeting), 0) > 0);
+	return fd;
+}
+
+/* The answer to a command. It is valid until the next call of the thread. */
+static const char *
+tel_ask_on(int fd, const char *command)
+{
+	static __thread char answer[65536];
+	ssize_t n;
+
+	CHECK_EQ(send(fd, command, strlen(command), 0), (ssize_t)strlen(command));
+	n = recv(fd, answer, sizeof(answer) - 1, 0);
+	CHECK(n > 0);
+	answer[n] = '\0';
+	return answer;
+}
+
+static const char *
+tel_ask(const char *command, uint32_t number)
+{
+	int fd = tel_open();
+	char text[128];
+	const char *answer;
+
+	snprintf(text, sizeof(text), command, number);
+	answer = tel_ask_on(fd, text);
+	close(fd);
+	return answer;
+}
+
+/* The number behind the first such key in JSON text. */
+static uint64_t
+value_of(const char *json, const char *key)
+{
+	char quoted[64];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	at = strstr(json, quoted);
+	if (at == NULL)
+		fprintf(stderr, "no %s in %s\n", quoted, json);
+	CHECK(at != NULL);
+	return strtoull(at + strlen(quoted), NULL, 10);
+}
+
+static bool
+has(const char *json, const char *text)
+{
+	if (strstr(json, text) != NULL)
+		return true;
+	fprintf(stderr, "no %s in %s\n", text, json);
+	return false;
+}
+
+/* What is many of a kind is a dictionary by number. */
+static bool
+has_key(const char *json, uint64_t key)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "\"%llu\":{", (unsigned long long)key);
+	return has(json, text);
+}
+
+static unsigned int
+count_of(const char *json, const char *text)
+{
+	unsigned int n = 0;
+
+	for (; (json = strstr(json, text)) != NULL; json++)
+		n++;
+	return n;
+}
+
+static uint32_t
+number_of(const struct gantry_queue *q)
+{
+	struct gantry_queue_info info;
+
+	gantry_queue_info_get(q, &info);
+	return info.number;
+}
+
+static uint32_t
+number_of_engine(const struct gantry *engine)
+{
+	struct gantry_info info;
+
+	gantry_info_get(engine, &info);
+	return info.number;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static void
+every_engine_is_told_until_it_is_destroyed(void)
+{
+	uint32_t first = number_of_engine(g), second;
+	struct gantry *other;
+	const char *answer;
+
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	second = number_of_engine(other);
+	CHECK(second != first);
+	answer = tel_ask("/gantry/engines", 0);
+	CHECK_EQ(count_of(answer, "\"device\":"), 2);
+	CHECK(has_key(answer, second));
+	CHECK_EQ(gantry_destroy(other), 0);
+	answer = tel_ask("/gantry/engines", 0);
+	CHECK_EQ(count_of(answer, "\"device\":"), 1);
+	CHECK(has_key(answer, first));
+	CHECK(has(tel_ask("/gantry/queues,%u", second), "there is no such engine"));
+}
+
+static void
+a_queue_and_its_counters_are_told(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc desc[5];
+	struct gantry_comp comp[5];
+	uint32_t number = number_of(q), i;
+	const char *answer;
+	char text[32];
+
+	snprintf(text, sizeof(text), "\"queues\":[%u]", number);
+	CHECK(has(tel_ask("/gantry/queues,%u", number_of_engine(g)), text));
+	for (i = 0; i < 5; i++)
+		desc[i] = env_copy(src + 64 * i, dst + 64 * i, 64);
+	CHECK_EQ(gantry_submit(q, desc, 5), 5);
+	answer = tel_ask("/gantry/queue,%u", number);
+	CHECK_EQ(value_of(answer, "depth"), 64);
+	CHECK_EQ(value_of(answer, "in_flight"), 5);
+	CHECK(has(answer, "\"mode\":\"inline\""));
+	CHECK(has(answer, "\"state\":\"ready\""));
+	env_collect(q, comp, 5);
+	CHECK_EQ(value_of(tel_ask("/gantry/queue,%u", number), "in_flight"), 0);
+	answer = tel_ask("/gantry/counters,%u", number);
+	CHECK_EQ(value_of(answer, "submitted"), 5);
+	CHECK_EQ(value_of(answer, "completed"), 5);
+	CHECK_EQ(value_of(answer, "bytes"), 5 * 64);
+	CHECK_EQ(value_of(answer, "doorbells"), 1);
+	CHECK_EQ(value_of(answer, "ok"), 5);
+	CHECK_EQ(value_of(answer, "cpu"), 0);
+	CHECK_EQ(value_of(answer, "mmo") + value_of(answer, "rdma"), 5);
+	env_queue_done(q);
+	CHECK(has(tel_ask("/gantry/counters,%u", number), "there is no such queue"));
+}
+
+static void
+wrong_parameters_get_an_answer_that_says_what_to_give(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	static const struct {
+		const char *command, *why, *give;
+	} wrong[] = {
+		{"/gantry/queue", "a number is missing", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,", "a number is missing", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,x", "not a number", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,-1", "not a number", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,1x", "not a number", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue, 1", "not a number", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,99999999999999999999", "not a number", "give /gantry/queue,QUEUE;"},
+		{"/gantry/queue,4294967296", "none of that number", "/gantry/queues,ENGINE has"},
+		{"/gantry/queue,99999", "no such queue", "/gantry/queues,ENGINE has"},
+		{"/gantry/memory,99999", "no such engine", "/gantry/engines has"},
+		{"/gantry/engines,1", "too many parameters", "give /gantry/engines"},
+		{"/gantry/lcores,1,2", "too many parameters", "give /gantry/lcores[,LCORE]"},
+		{"/gantry/lcores,x", "not a number", "give /gantry/lcores[,LCORE]"},
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wrong); i++) {
+		const char *answer = tel_ask(wrong[i].command, 0);
+
+		CHECK(has(answer, "\"error\":"));
+		CHECK(has(answer, wrong[i].why));
+		CHECK(has(answer, wrong[i].give));
+	}
+	CHECK(has(tel_ask("/gantry/peers,%u,", number_of(q)), "not a number"));
+	CHECK(has(tel_ask("/gantry/peers,%u,0,0", number_of(q)), "too many parameters"));
+	CHECK(has(tel_ask("/gantry/counters,%u,1", number_of(q)), "too many parameters"));
+	env_queue_done(q);
+}
+
+static void
+memory_is_told_with_its_rights_in_pages(void)
+{
+	enum {
+		N = 70 /* more than one answer has */
+	};
+	uint32_t engine = number_of_engine(g);
+	struct gantry_mem *mem[N];
+	uint8_t *p[N];
+	const char *answer;
+	char text[64];
+	unsigned int i;
+	uint64_t next;
+
+	answer = tel_ask("/gantry/memory,%u", engine);
+	CHECK_EQ(value_of(answer, "registrations"), 2);
+	CHECK_EQ(value_of(answer, "regions"), 2);
+	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN);
+	CHECK_EQ(count_of(answer, "\"remote_write\":1"), 2);
+	snprintf(text, sizeof(text), "\"%p\":{", (void *)src);
+	CHECK(has(answer, text));
+	for (i = 0; i < N; i++)
+		p[i] = env_mem(g, 4096, GANTRY_MEM_READ_ONLY, &mem[i]);
+	answer = tel_ask("/gantry/memory,%u", engine);
+	CHECK_EQ(value_of(answer, "regions"), N + 2);
+	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN + N * 4096);
+	/* One is that of the sum. */
+	i = count_of(answer, "\"bytes\":") - 1;
+	CHECK(i < N);
+	next = value_of(answer, "next");
+	snprintf(text, sizeof(text), "/gantry/memory,%u,%llu", engine, (unsigned long long)next);
+	answer = tel_ask(text, 0);
+	CHECK_EQ(i + count_of(answer, "\"bytes\":") - 1, N + 2);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(gantry_mem_unregister(mem[i], 1000), 0);
+		env_unmap(p[i], 4096);
+	}
+	answer = tel_ask("/gantry/memory,%u", engine);
+	CHECK_EQ(value_of(answer, "registrations"), 2);
+	CHECK_EQ(value_of(answer, "regions"), 2);
+	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN);
+}
+
+static void
+peers_are_told_with_their_state(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	uint32_t number = number_of(q);
+	struct gantry_addr addr;
+	const char *answer;
+	uint16_t a, b, open;
+
+	CHECK(has(tel_ask("/gantry/peers,%u", number), "\"peers\":{}"));
+	env_connect(q, &a, q, &b);
+	CHECK_EQ(gantry_peer_open(q, &(struct gantry_peer_conf){.recv_depth = 16}, &open, &addr),
+		0);
+	answer = tel_ask("/gantry/peers,%u", number);
+	CHECK_EQ(count_of(answer, "\"transport\":\"rc\""), 3);
+	CHECK_EQ(count_of(answer, "\"state\":\"ready\""), 2);
+	CHECK_EQ(count_of(answer, "\"state\":\"open\""), 1);
+	CHECK_EQ(count_of(answer, "\"recv_depth\":16"), 1);
+	CHECK_EQ(value_of(tel_ask("/gantry/queue,%u", number), "peers"), 3);
+	CHECK_EQ(gantry_peer_close(q, a), 0);
+	answer = tel_ask("/gantry/peers,%u", number);
+	CHECK_EQ(count_of(answer, "\"transport\":"), 2);
+	CHECK(has_key(answer, b));
+	CHECK_EQ(count_of(tel_ask("/gantry/peers,%u,1000", number), "\"transport\":"), 0);
+	CHECK_EQ(gantry_peer_close(q, b), 0);
+	CHECK_EQ(gantry_peer_close(q, open), 0);
+	env_queue_done(q);
+}
+
+/* The WQE's own words: opcodes by the names of infiniband/mlx5dv.h. */
+static void
+a_failure_of_the_hardware_is_told_with_its_wqe(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	uint32_t engine = number_of_engine(g);
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_comp comp;
+	uint64_t before = value_of(tel_ask("/gantry/errors,%u", engine), "failures");
+	const char *answer;
+
+	env_break(dst_mem);
+	d.cookie = 4711;
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
+	answer = tel_ask("/gantry/errors,%u", engine);
+	CHECK_EQ(value_of(answer, "failures"), before + 1);
+	CHECK(has_key(answer, before));
+	CHECK_EQ(value_of(answer, "times"), 1);
+	CHECK_EQ(value_of(answer, "queue"), number_of(q));
+	CHECK_EQ(value_of(answer, "cookie"), 4711);
+	CHECK(has(answer, "\"connection\":\"own\""));
+	CHECK(has(answer, "\"status\":\"local_error\""));
+	CHECK(has(answer, "\"op\":\"copy\""));
+	CHECK(has(answer, "\"time\":\"20"));
+	CHECK(strstr(answer, "\"syndrome\":\"0x0\"") == NULL);
+	CHECK(has(answer, strcmp(getenv("SOFTHCA_MAX_MEMCPY"), "0") != 0 ? "MMO" : "RDMA_WRITE"));
+	env_mend(dst_mem);
+	env_queue_done(q);
+}
+
+static void
+a_peers_failure_names_the_peer(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc d = env_copy(src, dst, 64);
+	const char *answer;
+	uint16_t a, b;
+
+	env_connect(q, &a, q, &b);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = b;
+	d.remote_key = gantry_mem_remote_key(dst_mem) + 1;
+	CHECK_EQ(env_do_one(q, d), GANTRY_REMOTE_ACCESS);
+	answer = tel_ask("/gantry/errors,%u", number_of_engine(g));
+	CHECK(has(answer, "\"connection\":\"peer\""));
+	CHECK_EQ(value_of(answer, "peer"), b);
+	CHECK(has(answer, "\"status\":\"remote_access\""));
+	CHECK(has(answer, "\"op\":\"write\""));
+	/* The other end is told by an event, if ever. */
+	CHECK(count_of(tel_ask("/gantry/peers,%u", number_of(q)), "\"state\":\"down\"") >= 1);
+	CHECK_EQ(gantry_peer_close(q, a), 0);
+	CHECK_EQ(gantry_peer_close(q, b), 0);
+	env_queue_done(q);
+}
+
+static void
+the_same_refusal_again_only_counts(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc d = env_copy(src, dst, 64);
+	uint32_t engine = number_of_engine(g), i;
+	uint64_t before = value_of(tel_ask("/gantry/errors,%u", engine), "failures");
+	const char *answer;
+
+	d.src = (uintptr_t)src + 2 * ARENA_LEN;
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	answer = tel_ask("/gantry/errors,%u", engine);
+	CHECK_EQ(value_of(answer, "failures"), before + 1);
+	CHECK_EQ(value_of(answer, "times"), 100);
+	CHECK(has(answer, "\"status\":\"not_registered\""));
+	/* Others take turns: the oldest are forgotten, and the rest comes in parts. */
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(env_do_one(q, WITH(d, len, 0)), GANTRY_BAD_LENGTH);
+		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	}
+	answer = tel_ask("/gantry/errors,%u", engine);
+	CHECK_EQ(value_of(answer, "failures"), before + 201);
+	CHECK(has_key(answer, before + 200));
+	i = count_of(answer, "\"time\":");
+	while (strstr(answer, "\"next\":") != NULL) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "/gantry/errors,%u,%u", engine,
+			(unsigned int)value_of(answer, "next"));
+		answer = tel_ask(text, 0);
+		i += count_of(answer, "\"time\":");
+	}
+	CHECK_EQ(i, 32);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ workers */
+
+static void
+a_worker_and_the_load_of_its_lcore_are_told(void)
+{
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_worker *w;
+	struct gantry_comp comp;
+	struct gantry_lcore_load load;
+	uint64_t cycles, busy, idle;
+	const char *answer;
+	uint32_t queue;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	queue = number_of(gantry_worker_queue(w));
+	answer = tel_ask("/gantry/queue,%u", queue);
+	CHECK(has(answer, "\"mode\":\"ring\""));
+	CHECK_EQ(value_of(answer, "lcore"), 1);
+	CHECK_EQ(value_of(answer, "running"), 0);
+	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+	answer = tel_ask("/gantry/queue,%u", queue);
+	CHECK_EQ(value_of(answer, "descriptors_waiting"), 1);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	CHECK_EQ(value_of(tel_ask("/gantry/queue,%u", queue), "running"), 1);
+	while (value_of(tel_ask("/gantry/queue,%u", queue), "completions_waiting") == 0)
+		;
+	while (env_dequeue(w, &comp, 1) == 0)
+		;
+	/* It has worked, and has idled since. */
+	answer = tel_ask("/gantry/lcores", 0);
+	CHECK_EQ(value_of(answer, "cycles_per_second"), rte_get_tsc_hz());
+	CHECK(has_key(answer, 1));
+	CHECK_EQ(value_of(answer, "workers"), 1);
+	cycles = value_of(answer, "cycles");
+	busy = value_of(answer, "busy_cycles");
+	CHECK(busy > 0);
+	CHECK(busy <= cycles);
+	/* Without work, only idle time passes, also while nobody is there to note it. */
+	do {
+		gantry_lcore_load_get(1, &load);
+		idle = load.cycles - load.busy_cycles;
+	} while (idle <= cycles - busy);
+	gantry_lcore_load_get(1, &load);
+	busy = load.busy_cycles;
+	while (load.cycles < cycles + rte_get_tsc_hz() / 100)
+		gantry_lcore_load_get(1, &load);
+	CHECK_EQ(load.busy_cycles, busy);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	/* No worker runs there, so no time of workers passes. */
+	cycles = value_of(tel_ask("/gantry/lcores", 0), "cycles");
+	CHECK_EQ(value_of(tel_ask("/gantry/lcores", 0), "cycles"), cycles);
+	gantry_lcore_load_get(RTE_MAX_LCORE, &load);
+	CHECK_EQ(load.cycles, 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+static void *
+ask_often(void *arg)
+{
+	atomic_bool *done = arg;
+	int fd = tel_open();
+	uint32_t engine = number_of_engine(g), i;
+	char text[64];
+
+	while (!atomic_load(done)) {
+		tel_ask_on(fd, "/gantry/engines");
+		tel_ask_on(fd, "/gantry/lcores");
+		snprintf(text, sizeof(text), "/gantry/queues,%u", engine);
+		tel_ask_on(fd, text);
+		snprintf(text, sizeof(text), "/gantry/memory,%u", engine);
+		tel_ask_on(fd, text);
+		snprintf(text, sizeof(text), "/gantry/errors,%u", engine);
+		tel_ask_on(fd, text);
+		for (i = 0; i < 60; i++) {
+			static const char *const of_queue[] = {"queue", "counters", "peers"};
+
+			snprintf(text, sizeof(text), "/gantry/%s,%u", of_queue[i % 3], i / 3);
+			tel_ask_on(fd, text);
+		}
+	}
+	close(fd);
+	return NULL;
+}
+
+/* Sanitizers judge it: queues, peers and memory come and go, and descriptors fail, while others look. */
+static void
+others_look_while_everything_comes_and_goes(void)
+{
+	struct gantry_desc d = env_copy(src, dst, 64), comp_of[2];
+	struct gantry_worker *w;
+	struct gantry_comp comp;
+	struct gantry *other;
+	static atomic_bool done;
+	pthread_t looker;
+	unsigned int i;
+
+	CHECK_EQ(pthread_create(&looker, NULL, ask_often, &done), 0);
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	for (i = 0; i < 10; i++) {
+		struct gantry_queue *q = env_queue(g, 8);
+		struct gantry_mem *mem;
+		uint8_t *p = env_mem(g, 4096, 0, &mem);
+		uint16_t a, b;
+
+		CHECK_EQ(gantry_worker_start(w), 0);
+		env_connect(q, &a, q, &b);
+		comp_of[0] = d;
+		comp_of[0].op = GANTRY_OP_WRITE;
+		comp_of[0].peer = b;
+		comp_of[0].remote_key = 1;
+		CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+		CHECK_EQ(env_do_one(q, comp_of[0]), GANTRY_REMOTE_ACCESS);
+		CHECK_EQ(env_do_one(q, WITH(d, len, 0)), GANTRY_BAD_LENGTH);
+		while (env_dequeue(w, &comp, 1) == 0)
+			;
+		CHECK_EQ(gantry_peer_close(q, a), 0);
+		CHECK_EQ(gantry_peer_close(q, b), 0);
+		CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+		env_unmap(p, 4096);
+		env_queue_done(q);
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		CHECK_EQ(gantry_create(NULL, &other), 0);
+		CHECK_EQ(gantry_destroy(other), 0);
+	}
+	atomic_store(&done, true);
+	CHECK_EQ(pthread_join(looker, NULL), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+static const struct check_case cases[] = {
+	{"every engine is told, until it is destroyed", every_engine_is_told_until_it_is_destroyed},
+	{"a queue and its counters are told", a_queue_and_its_counters_are_told},
+	{"wrong parameters get an answer that says what to give",
+		wrong_parameters_get_an_answer_that_says_what_to_give},
+	{"memory is told with its rights, in pages", memory_is_told_with_its_rights_in_pages},
+	{"peers are told with their state", peers_are_told_with_their_state},
+	{"a failure of the hardware is told with its WQE",
+		a_failure_of_the_hardware_is_told_with_its_wqe},
+	{"a peer's failure names the peer", a_peers_failure_names_the_peer},
+	{"the same refusal again only counts", the_same_refusal_again_only_counts},
+	{"a worker and the load of its lcore are told",
+		a_worker_and_the_load_of_its_lcore_are_told},
+	{"others look while everything comes and goes",
+		others_look_while_everything_comes_and_goes},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init_with_telemetry(1);
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+}
