@@ -447,6 +447,8 @@ options_help(FILE *f)
 		"  huge pages are free, or no hugetlbfs is mounted, testgantry adds --no-huge -m 512.\n"
 		"  It adds --no-pci unless -a, -b or --no-pci is given, because it reaches the device\n"
 		"  through verbs. All options of EAL: testgantry -h --\n"
+		"  --telemetry, EAL's default, lets usertools/gantry-top and dpdk-telemetry.py show what\n"
+		"  the engine does; --no-telemetry keeps them out.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --out /tmp/out /usr/bin\n"

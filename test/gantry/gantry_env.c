@@ -88,13 +88,16 @@ remove_runtime_dir(void)
 }
 
 void
-env_init_with_telemetry(unsigned int n_workers)
+env_init_with_telemetry(unsigned int n_workers, const char *prefix)
 {
-	static char prefix[64];
+	char name[64];
 
 	/* Others may run at the same time. */
-	snprintf(prefix, sizeof(prefix), "gantry-test-%d", (int)getpid());
-	init(n_workers, "--telemetry", prefix);
+	if (prefix == NULL)
+		snprintf(name, sizeof(name), "gantry-test-%d", (int)getpid());
+	else
+		snprintf(name, sizeof(name), "%s", prefix);
+	init(n_workers, "--telemetry", name);
 	/* The folder is empty when EAL has ended. */
 	atexit(remove_runtime_dir);
 }

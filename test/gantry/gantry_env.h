@@ -18,8 +18,11 @@
  * 1 if EAL does not start.
  */
 void env_init(unsigned int n_workers);
-/* The same, and EAL answers on its telemetry socket, below rte_eal_get_runtime_dir(). */
-void env_init_with_telemetry(unsigned int n_workers);
+/*
+ * The same, and EAL answers on its telemetry socket, in rte_eal_get_runtime_dir(). prefix: EAL's --file-prefix; NULL: one
+ * of this process.
+ */
+void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
 /* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
 void env_unbind(void);
 /* Runs the cases whose name contains argv[1], or all. */

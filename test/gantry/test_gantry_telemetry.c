@@ -286,6 +286,7 @@ peers_are_told_with_their_state(void)
 	CHECK_EQ(gantry_peer_close(q, a), 0);
 	answer = tel_ask("/gantry/peers,%u", number);
 	CHECK_EQ(count_of(answer, "\"transport\":"), 2);
+	CHECK_EQ(count_of(answer, "\"state\":"), 2);
 	CHECK(has_key(answer, b));
 	CHECK_EQ(count_of(tel_ask("/gantry/peers,%u,1000", number), "\"transport\":"), 0);
 	CHECK_EQ(gantry_peer_close(q, b), 0);
@@ -536,7 +537,7 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	env_init_with_telemetry(1);
+	env_init_with_telemetry(1, NULL);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
 	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);

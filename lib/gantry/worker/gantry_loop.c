@@ -27,8 +27,8 @@
 struct gantry_loop {
 	/* A stack: control threads put workers on it, and the lcore takes all at once. */
 	_Atomic(struct gantry_worker *) joining;
-	atomic_bool quit;          /* no worker is left: end */
-	struct gantry_worker *run; /* the lcore's list */
+	atomic_bool quit;           /* no worker is left: end */
+	struct gantry_worker *run;  /* the lcore's list */
 	_Atomic uint32_t n_workers; /* started and not removed; changes under `lock` */
 
 	/* Resting: gantry_bell.h. */
