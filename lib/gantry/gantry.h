@@ -480,7 +480,7 @@ struct gantry_queue_info {
 	uint8_t port;  /**< of its connections, unless a peer names another; 0: the first active */
 	int numa_node; /**< of its memory; -1: any */
 	unsigned int lcore; /**< of its worker; LCORE_ID_ANY of rte_lcore.h: it has none */
-	uint32_t number; /**< of the queue in this process, as telemetry names it */
+	uint32_t number;    /**< of the queue in this process, as telemetry names it */
 };
 
 /** Copies what is known of the queue to *info. Any thread. */

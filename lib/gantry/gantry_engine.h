@@ -33,7 +33,7 @@ struct gantry {
 	uint32_t n_mems;    /* registrations that are not ended */
 	uint32_t n_regions; /* regions in the table */
 	uint64_t mem_len;   /* bytes of them all */
-	pid_t pid;       /* the process that created it: a child of fork(2) cannot use it */
+	pid_t pid;          /* the process that created it: a child of fork(2) cannot use it */
 	struct gantry_info info;
 	bool ports_in_turn;          /* each queue takes the next active port */
 	uint8_t last_port;           /* which the last queue took */
@@ -43,8 +43,8 @@ struct gantry {
 	uint32_t running;            /* workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
-	atomic_bool device_lost;      /* nothing works any more */
-	_Atomic(uint32_t) ports_down; /* bit n: port n + 1 has lost its link */
+	atomic_bool device_lost;         /* nothing works any more */
+	_Atomic(uint32_t) ports_down;    /* bit n: port n + 1 has lost its link */
 	struct gantry_failures failures; /* owners write */
 	/* Others may look at what is here under the lock of gantry_seen.h. */
 	TAILQ_HEAD(, gantry_queue) queues;

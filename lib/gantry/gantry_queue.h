@@ -249,7 +249,7 @@ struct gantry_queue {
 	uint32_t max_peers;      /* constant */
 	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
-	uint32_t id;             /* its number in the process; constant */
+	uint32_t id; /* its number in the process; constant */
 	/* Written under the lock of gantry_seen.h, by which others may look; so are gantry_peer::use and n_free_peers. */
 	bool seen;          /* others may look at it */
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */

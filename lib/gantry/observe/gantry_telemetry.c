@@ -125,20 +125,19 @@ static void
 tell_engine(struct gantry *g, struct rte_tel_data *d)
 {
 	const struct gantry_queue *q;
-	struct gantry_info info;
+	const struct gantry_info *info = &g->info;
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(q, &g->queues, next)
 		n += q->seen;
-	gantry_info_get(g, &info);
-	rte_tel_data_add_dict_string(d, "device", info.device);
+	rte_tel_data_add_dict_string(d, "device", info->device);
 	rte_tel_data_add_dict_string(d, "copies_by",
-		info.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
-	rte_tel_data_add_dict_int(d, "numa_node", info.numa_node);
+		info->copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
+	rte_tel_data_add_dict_int(d, "numa_node", info->numa_node);
 	rte_tel_data_add_dict_u64(d, "queues", n);
 	rte_tel_data_add_dict_u64(d, "failures", gantry_failures_count(&g->failures));
-	add_bool(d, "device_lost", info.device_lost);
-	add_hex(d, "ports_down", info.ports_down);
+	add_bool(d, "device_lost", atomic_load_explicit(&g->device_lost, memory_order_relaxed));
+	add_hex(d, "ports_down", atomic_load_explicit(&g->ports_down, memory_order_relaxed));
 }
 
 static void
