@@ -216,19 +216,19 @@ static void
 split_regions(struct bench *b, unsigned int n)
 {
 	struct gantry_region_dir *dir = &b->g->regions;
-	struct gantry_region whole = *gantry_region_overlap(dir, (uintptr_t)b->src, 1);
+	const struct gantry_region *whole = gantry_region_overlap(dir, (uintptr_t)b->src, 1);
 	unsigned int i;
 
 	b->regions = calloc(n, sizeof(*b->regions));
 	if (b->regions == NULL)
 		die("no memory");
 	pthread_mutex_lock(&dir->lock);
-	if (gantry_region_remove(dir, whole.addr) == 0)
+	if (gantry_region_remove(dir, whole) == 0)
 		die("no memory");
 	for (i = 0; i < n; i++) {
 		struct gantry_region *r = &b->regions[i];
 
-		*r = whole;
+		*r = *whole;
 		r->addr = (uintptr_t)(i < n / 2 ? b->src : b->dst) +
 			  (uint64_t)(i % (n / 2)) * PAGE_LEN;
 		r->len = PAGE_LEN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree of regions against a plain array: random additions and removals, look-ups of every kind,
- * what an edit costs, and that old trees stay as they were.
+ * The tree of regions, and the hints in front of it, against a plain array: random additions and removals,
+ * look-ups of every kind, what an edit costs, and that old trees stay as they were.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -30,7 +30,7 @@ toggle(uint32_t slot, uint64_t len)
 	struct gantry_region *r = &regions[slot];
 
 	if (is_in[slot]) {
-		CHECK(gantry_region_remove(&dir, r->addr) != 0);
+		CHECK(gantry_region_remove(&dir, r) != 0);
 	} else {
 		*r = (struct gantry_region){.addr = BASE + slot * STRIDE, .len = len};
 		CHECK(gantry_region_add(&dir, r) != 0);
@@ -122,14 +122,37 @@ toggle_two(uint32_t a, uint32_t b, uint64_t len)
 	CHECK_EQ(atomic_load(&dir.version), version + 1);
 }
 
+/* A look-up by a reader, in a call of its own. */
+static const struct gantry_region *
+reader_find(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r;
+
+	if (gantry_region_enter(v))
+		gantry_region_view_update(v);
+	r = gantry_region_lookup(v, addr, len);
+	gantry_region_leave(v, false);
+	return r;
+}
+
+static const struct gantry_region *
+model_cover(uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r = model_find(addr);
+
+	return r != NULL && addr - r->addr < r->len && len <= r->len - (addr - r->addr) ? r : NULL;
+}
+
 /* Grows, then shrinks, then grows, so that nodes split and join at all heights. */
 static void
 the_tree_is_what_an_array_would_be(void)
 {
+	struct gantry_region_view v;
 	uint64_t seed = 7;
 	uint32_t i;
 
 	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	gantry_region_view_init(&v, &dir);
 	for (i = 0; i < 30000; i++) {
 		uint32_t slot = check_random(&seed) % N_SLOTS;
 		uint64_t addr = BASE + check_random(&seed) % (N_SLOTS * STRIDE);
@@ -144,6 +167,12 @@ the_tree_is_what_an_array_would_be(void)
 			CHECK(gantry_region_tree_find(root(), addr) == model_find(addr));
 			CHECK(gantry_region_overlap(&dir, addr, len) == model_overlap(addr, len));
 		}
+		if (i % 4 == 1) {
+			len = 1 + len % 300;
+			CHECK(reader_find(&v, addr, len) == model_cover(addr, len));
+			CHECK(reader_find(&v, regions[slot].addr, 1) ==
+				model_cover(regions[slot].addr, 1));
+		}
 		if (i % 1000 == 0)
 			check_all();
 	}
@@ -152,6 +181,93 @@ the_tree_is_what_an_array_would_be(void)
 			toggle(i, 0);
 	CHECK(root() == NULL);
 	CHECK(gantry_region_overlap(&dir, BASE, N_SLOTS * STRIDE) == NULL);
+	gantry_region_view_fini(&v);
+	gantry_region_dir_fini(&dir);
+}
+
+/* Regions of 64 bytes to 512 GiB, one behind the other with a gap of a byte; every third one goes again. */
+static void
+hints_find_regions_of_every_length(void)
+{
+	struct gantry_region_view v;
+	uint64_t addr = 1000000007;
+	uint32_t i, n_hints = 0;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	gantry_region_view_init(&v, &dir);
+	for (i = 0; i < N_SLOTS; i++) {
+		regions[i] = (struct gantry_region){.addr = addr,
+			.len = (UINT64_C(64) << i % 34) + i % 7 * (i % 34)};
+		addr += regions[i].len + 1;
+		CHECK(gantry_region_add(&dir, &regions[i]) != 0);
+	}
+	for (i = 0; i < N_SLOTS; i += 3)
+		CHECK(gantry_region_remove(&dir, &regions[i]) != 0);
+	CHECK(gantry_region_enter(&v));
+	gantry_region_view_update(&v);
+	for (i = 0; i < N_SLOTS; i++) {
+		const struct gantry_region *r = &regions[i], *is = i % 3 == 0 ? NULL : r;
+		uint64_t last = r->addr + r->len - 1;
+
+		CHECK(gantry_region_lookup(&v, r->addr, r->len) == is);
+		CHECK(gantry_region_lookup(&v, last, 1) == is);
+		CHECK(gantry_region_lookup(&v, r->addr + r->len / 2, 1) == is);
+		CHECK(gantry_region_lookup(&v, last, 2) == NULL);
+		CHECK(gantry_region_lookup(&v, r->addr - 1, 2) == NULL);
+	}
+	/* Without the tree. */
+	v.root = NULL;
+	for (i = 0; i < N_SLOTS; i++)
+		n_hints +=
+			gantry_region_lookup(&v, regions[i].addr + regions[i].len / 2, 1) != NULL;
+	CHECK(n_hints >= N_SLOTS * 2 / 3 * 98 / 100, "%u", n_hints);
+	gantry_region_leave(&v, false);
+	gantry_region_view_fini(&v);
+	for (i = 0; i < N_SLOTS; i++)
+		if (i % 3 != 0)
+			CHECK(gantry_region_remove(&dir, &regions[i]) != 0);
+	gantry_region_dir_fini(&dir);
+}
+
+/*
+ * 3000 pages need a table of 8192 places: from 512 on, four times twice the size. Their table is half full
+ * at most when all is copied; and no edit copies more than 64 places.
+ */
+static void
+the_table_of_hints_grows_by_small_steps(void)
+{
+	const struct gantry_region_hints *h = &dir.hints;
+	struct gantry_region_view v;
+	uint32_t i, copied = 0, n_tables = 1;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	gantry_region_view_init(&v, &dir);
+	for (i = 0; i < N_SLOTS; i++) {
+		const struct gantry_region_table *t = atomic_load(&h->table);
+
+		toggle(i, STRIDE);
+		CHECK(h->next == NULL || h->copied <= copied + 64);
+		copied = h->next == NULL ? 0 : h->copied;
+		n_tables += atomic_load(&h->table) != t;
+		/* A reader of now needs no tree for any of them. */
+		if (i % 100 == 0) {
+			uint32_t k;
+
+			CHECK(gantry_region_enter(&v));
+			gantry_region_view_update(&v);
+			v.root = NULL;
+			for (k = 0; k <= i; k++)
+				CHECK(gantry_region_lookup(&v, regions[k].addr + 7, 9) ==
+					&regions[k]);
+			gantry_region_leave(&v, false);
+		}
+	}
+	CHECK_EQ(n_tables, 5);
+	for (i = 0; i < N_SLOTS; i++)
+		toggle(i, 0);
+	CHECK_EQ(atomic_load(&h->table)->n, 0);
+	CHECK_EQ(atomic_load(&h->lengths), 0);
+	gantry_region_view_fini(&v);
 	gantry_region_dir_fini(&dir);
 }
 
@@ -251,6 +367,8 @@ retired_nodes_wait_for_readers_inside_a_call_only(void)
 
 static const struct check_case cases[] = {
 	{"the tree is what an array would be", the_tree_is_what_an_array_would_be},
+	{"hints find regions of every length", hints_find_regions_of_every_length},
+	{"the table of hints grows by small steps", the_table_of_hints_grows_by_small_steps},
 	{"a region ends at its last byte", a_region_ends_at_its_last_byte},
 	{"an edit costs the logarithm of the regions", an_edit_costs_the_logarithm_of_the_regions},
 	{"retired nodes wait for readers inside a call only",

@@ -109,23 +109,29 @@ gantry_run_has_dst(enum gantry_run_kind kind)
 	return kind != GANTRY_RUN_WRITE;
 }
 
-/* Regions of a run: the last hits, or after a miss another one. */
+/* Its regions are the last hits at first. */
 static __rte_always_inline void
-gantry_run_use(struct gantry_run *run, const struct gantry_region *src,
-	const struct gantry_region *dst, const enum gantry_run_kind kind)
+gantry_run_begin(struct gantry_run *run, const enum gantry_run_kind kind)
 {
-	uint64_t max_len;
+	const struct gantry_region_view *v = &run->q->view;
+	uint64_t max_len = run->c->max_len;
 
-	run->src = src;
-	run->dst = dst;
-	run->src_key = hwq_key_word(src->lkey);
-	run->dst_key = hwq_key_word(dst->lkey);
-	max_len = run->c->max_len;
+	run->src = v->src;
+	run->dst = v->dst;
+	run->src_key = hwq_key_word(v->src->lkey);
+	run->dst_key = hwq_key_word(v->dst->lkey);
 	if (gantry_run_has_src(kind))
-		max_len = RTE_MIN(max_len, src->len);
+		max_len = RTE_MIN(max_len, v->src->len);
 	if (gantry_run_has_dst(kind))
-		max_len = RTE_MIN(max_len, dst->len);
+		max_len = RTE_MIN(max_len, v->dst->len);
 	run->n_len = max_len > run->min_len ? max_len - run->min_len : 0;
+}
+
+/* A region that covers a plain descriptor comes in: the others that follow must not be longer than it. */
+static __rte_always_inline void
+gantry_run_limit(struct gantry_run *run, const struct gantry_region *r)
+{
+	run->n_len = RTE_MIN(run->n_len, r->len - run->min_len);
 }
 
 /* True: [addr, addr + len) is in the region. len is at most the region's, so nothing overflows. */
@@ -137,8 +143,7 @@ gantry_run_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 
 /* The same after a look-up, if the region of the last hit is another one. */
 static __rte_always_inline bool
-gantry_run_find_src(struct gantry_run *run, uint64_t addr, uint64_t len,
-	const enum gantry_run_kind kind)
+gantry_run_find_src(struct gantry_run *run, uint64_t addr, uint64_t len)
 {
 	const struct gantry_region *r;
 
@@ -147,14 +152,14 @@ gantry_run_find_src(struct gantry_run *run, uint64_t addr, uint64_t len,
 	r = gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (r == NULL)
 		return false;
-	run->q->view.src = r;
-	gantry_run_use(run, r, run->dst, kind);
+	run->q->view.src = run->src = r;
+	run->src_key = hwq_key_word(r->lkey);
+	gantry_run_limit(run, r);
 	return true;
 }
 
 static __rte_always_inline bool
-gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len,
-	const enum gantry_run_kind kind)
+gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len)
 {
 	const struct gantry_region *r;
 
@@ -163,8 +168,9 @@ gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len,
 	r = gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (r == NULL)
 		return false;
-	run->q->view.dst = r;
-	gantry_run_use(run, run->src, r, kind);
+	run->q->view.dst = run->dst = r;
+	run->dst_key = hwq_key_word(r->lkey);
+	gantry_run_limit(run, r);
 	return true;
 }
 
@@ -205,9 +211,9 @@ gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	return likely(gantry_desc_head(d) == run->head) &&
 	       likely(len - 1 - run->min_len < run->n_len) &&
 	       likely((gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) == 0) &&
-	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, d->src, len, kind)
+	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, d->src, len)
 					       : gantry_run_remote(d->src)) &&
-	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, d->dst, len, kind)
+	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, d->dst, len)
 					       : gantry_run_remote(d->dst)) &&
 	       likely(!copy || !gantry_run_overlap(d->src, d->dst, len));
 }
@@ -273,7 +279,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	struct gantry_comp *comp = &s->comp[slot];
 	uint64_t *at = &s->where[slot], where = gantry_where(conn, c->posted);
 
-	gantry_run_use(&run, q->view.src, q->view.dst, kind);
+	gantry_run_begin(&run, kind);
 	room = hwq_burst_start(&run.burst, c->sq, n);
 	if (unlikely(room == 0))
 		return 0;
@@ -341,7 +347,7 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 	uint64_t posted = c->posted;
 	struct hwq_sq *sq = c->sq;
 
-	gantry_run_use(&run, q->view.src, q->view.dst, kind);
+	gantry_run_begin(&run, kind);
 	for (d = desc; d != end && gantry_run_takes(&run, d, kind); d++) {
 		uint32_t slot = s->issue & s->mask, n_bb;
 		uint16_t pi = sq->pi;

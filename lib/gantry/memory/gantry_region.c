@@ -13,20 +13,13 @@
 /* Retired nodes are looked at when there are so many. */
 #define RECLAIM_AT 128
 
-/* A reader's hits before its first look-up: covers nothing. */
-static const struct gantry_region no_region;
-
 /* ------------------------------------------------------------------ the readers */
 
 static void
 forget_hits(struct gantry_region_view *v)
 {
-	uint32_t i;
-
-	v->src = &no_region;
-	v->dst = &no_region;
-	for (i = 0; i < RTE_DIM(v->cache); i++)
-		v->cache[i] = &no_region;
+	v->src = &gantry_region_none;
+	v->dst = &gantry_region_none;
 }
 
 void
@@ -65,6 +58,7 @@ gantry_region_view_update(struct gantry_region_view *v)
 	/* Pairs with the release in publish(). The root may be of a later version: the next call
 	 * finds out. */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
+	v->hints = atomic_load_explicit(&v->dir->hints.table, memory_order_acquire);
 	forget_hits(v);
 	/* Pairs with the acquire in reader_floor(). */
 	atomic_store_explicit(&v->seen, version, memory_order_release);
@@ -73,16 +67,23 @@ gantry_region_view_update(struct gantry_region_view *v)
 const struct gantry_region *
 gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region **place = &v->cache[gantry_region_place(addr)];
-	const struct gantry_region *r = *place;
+	uint32_t lengths = atomic_load_explicit(&v->dir->hints.lengths, memory_order_relaxed), i;
+	const struct gantry_region *r;
 
-	if (gantry_region_hit(r, addr, len))
-		return r;
+	for (; lengths != 0; lengths &= lengths - 1) {
+		uint32_t shift = gantry_region_granule_shift(rte_bsf32(lengths));
+		uint64_t place = gantry_region_place(v->hints, addr >> shift);
+
+		for (i = 0; i < GANTRY_REGION_GROUP; i++) {
+			r = gantry_region_hint(v->hints, place ^ i);
+			if (gantry_region_hit(r, addr, len)) {
+				v->shift = shift;
+				return r;
+			}
+		}
+	}
 	r = gantry_region_tree_find(v->root, addr);
-	if (r == NULL || !gantry_region_hit(r, addr, len))
-		return NULL;
-	*place = r;
-	return r;
+	return r != NULL && gantry_region_hit(r, addr, len) ? r : NULL;
 }
 
 /* ------------------------------------------------------------------ who has passed */
@@ -199,29 +200,31 @@ gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_
 
 	if (gantry_region_edit_reserve(&dir->edit, root, RTE_DIM(c->gone) + RTE_DIM(c->come)) != 0)
 		return 0;
-	for (i = 0; i < RTE_DIM(c->gone); i++)
-		if (c->gone[i] != NULL)
-			root = gantry_region_tree_remove(&dir->edit, root, c->gone[i]->addr);
-	for (i = 0; i < RTE_DIM(c->come); i++)
-		if (c->come[i] != NULL)
-			root = gantry_region_tree_add(&dir->edit, root, c->come[i]);
+	for (i = 0; i < RTE_DIM(c->gone); i++) {
+		if (c->gone[i] == NULL)
+			continue;
+		gantry_region_hints_remove(&dir->hints, c->gone[i]);
+		root = gantry_region_tree_remove(&dir->edit, root, c->gone[i]->addr);
+	}
+	for (i = 0; i < RTE_DIM(c->come); i++) {
+		if (c->come[i] == NULL)
+			continue;
+		gantry_region_hints_add(&dir->hints, c->come[i]);
+		root = gantry_region_tree_add(&dir->edit, root, c->come[i]);
+	}
 	return publish(dir, root);
 }
 
 uint64_t
 gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r)
 {
-	if (gantry_region_edit_reserve(&dir->edit, current_root(dir), 1) != 0)
-		return 0;
-	return publish(dir, gantry_region_tree_add(&dir->edit, current_root(dir), r));
+	return gantry_region_replace(dir, &(struct gantry_region_change){.come = {r}});
 }
 
 uint64_t
-gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr)
+gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r)
 {
-	if (gantry_region_edit_reserve(&dir->edit, current_root(dir), 1) != 0)
-		return 0;
-	return publish(dir, gantry_region_tree_remove(&dir->edit, current_root(dir), addr));
+	return gantry_region_replace(dir, &(struct gantry_region_change){.gone = {r}});
 }
 
 const struct gantry_region *
@@ -239,13 +242,21 @@ gantry_region_overlap(const struct gantry_region_dir *dir, uint64_t addr, uint64
 int
 gantry_region_dir_init(struct gantry_region_dir *dir)
 {
+	int ret;
+
 	memset(dir, 0, sizeof(*dir));
 	atomic_init(&dir->version, 1);
 	dir->retired_end = &dir->retired;
 	TAILQ_INIT(&dir->views);
 	/* Once a process would do; it costs nothing to repeat. */
 	dir->fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
-	return -pthread_mutex_init(&dir->lock, NULL);
+	ret = gantry_region_hints_init(&dir->hints);
+	if (ret != 0)
+		return ret;
+	ret = -pthread_mutex_init(&dir->lock, NULL);
+	if (ret != 0)
+		gantry_region_hints_fini(&dir->hints);
+	return ret;
 }
 
 void
@@ -254,5 +265,6 @@ gantry_region_dir_fini(struct gantry_region_dir *dir)
 	reclaim(dir);
 	gantry_region_tree_free(current_root(dir));
 	gantry_region_edit_fini(&dir->edit);
+	gantry_region_hints_fini(&dir->hints);
 	pthread_mutex_destroy(&dir->lock);
 }

@@ -6,7 +6,7 @@
  *     gantry_region_add(), _remove()            gantry_region_enter()   begins a call
  *     makes a new tree from the current one       a new version: forget all hits, take its tree
  *     publishes it with a new version ------->  gantry_region_hit()     the last hits
- *     gantry_region_passed()                    gantry_region_lookup()  recent hits, the tree
+ *     gantry_region_passed()                    gantry_region_lookup()  hints, the tree
  *     frees nodes that no call of an old        gantry_region_leave()   ends a call
  *     version can read any more
  *
@@ -33,10 +33,8 @@
 
 #include <rte_branch_prediction.h>
 
+#include "gantry_region_hint.h"
 #include "gantry_region_tree.h"
-
-/* Recent hits that a reader keeps, each in the place that the page of its address has. */
-#define GANTRY_REGION_CACHE_LOG 6
 
 /* The engine's side. */
 struct gantry_region_dir {
@@ -46,6 +44,7 @@ struct gantry_region_dir {
 
 	pthread_mutex_t lock; /* over all below, and over edits */
 	bool fenced;          /* readers execute the barrier: membarrier(2) is refused */
+	struct gantry_region_hints hints;
 	struct gantry_region_edit edit;
 	/* Nodes of old trees, the oldest version first. */
 	struct gantry_region_node *retired;
@@ -69,6 +68,8 @@ struct gantry_region_view {
 	/* The last hits, which nothing hinders a plain copy to use; else regions that cover nothing. */
 	const struct gantry_region *src;
 	const struct gantry_region *dst;
+	const struct gantry_region_table *hints; /* taken with the tree */
+	uint32_t shift; /* gantry_region_granule_shift() of the last hint that was followed */
 	_Atomic uint64_t word;
 	uint64_t drained; /* the upper part of the word, in place */
 	uint64_t expect;  /* `version`; 0 if each call has to look closer: fenced, or draining */
@@ -76,7 +77,6 @@ struct gantry_region_view {
 	uint64_t version; /* of the tree; 0: none taken yet */
 	bool fenced;      /* as in gantry_region_dir */
 	const struct gantry_region_node *root;
-	const struct gantry_region *cache[1 << GANTRY_REGION_CACHE_LOG];
 	_Atomic uint64_t seen; /* `version`, for editing threads */
 	TAILQ_ENTRY(gantry_region_view) next;
 };
@@ -101,7 +101,7 @@ struct gantry_region_change {
  */
 uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
-uint64_t gantry_region_remove(struct gantry_region_dir *dir, uint64_t addr);
+uint64_t gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r);
 /* The region that begins last below addr + len, and overlaps [addr, addr + len); or NULL. */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
@@ -130,14 +130,6 @@ void gantry_region_view_update(struct gantry_region_view *v);
  */
 const struct gantry_region *gantry_region_lookup(struct gantry_region_view *v, uint64_t addr,
 	uint64_t len);
-
-/* Where the cache has a region that covers the page of addr, if it has one. */
-static inline uint32_t
-gantry_region_place(uint64_t addr)
-{
-	/* Neighbours, and pages of equal distance, get different places. */
-	return (addr >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GANTRY_REGION_CACHE_LOG);
-}
 
 /*
  * Begins a call of the owner. True: the caller has to look closer, above all by
@@ -180,7 +172,9 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 static inline const struct gantry_region *
 gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region *r = v->cache[gantry_region_place(addr)];
+	/* Most regions are in the first place to look at, with granules as long as those of the last one. */
+	const struct gantry_region *r =
+		gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> v->shift));
 
 	if (unlikely(!gantry_region_hit(r, addr, len))) {
 		r = gantry_region_lookup(v, addr, len);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Edits of the hints: places that get and lose regions, and a table that grows. */
+#include "gantry_region_hint.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_bitops.h>
+#include <rte_common.h>
+
+#include "gantry_alloc.h"
+
+#define GROUP GANTRY_REGION_GROUP
+/* Places of the first table, and of the largest, as logarithms. */
+#define LEAST_LOG 9
+#define MOST_LOG  28
+/*
+ * Places that an edit copies while a table grows. When all are copied, an old one that was half full has
+ * got at most 17 of 64 places more.
+ */
+#define COPIED_AT_ONCE 64
+
+const struct gantry_region gantry_region_none;
+
+/* ------------------------------------------------------------------ granules */
+
+static uint32_t
+length_of(const struct gantry_region *r)
+{
+	uint32_t log = rte_fls_u64(r->len) - 1;
+
+	return log < GANTRY_REGION_GRANULE_LOG
+		       ? 0
+		       : (log - GANTRY_REGION_GRANULE_LOG) / GANTRY_REGION_LENGTHS_LOG;
+}
+
+static uint64_t
+first_granule(const struct gantry_region *r)
+{
+	return r->addr >> gantry_region_granule_shift(length_of(r));
+}
+
+static uint64_t
+last_granule(const struct gantry_region *r)
+{
+	return (r->addr + (r->len - 1)) >> gantry_region_granule_shift(length_of(r));
+}
+
+/* ------------------------------------------------------------------ a table */
+
+static struct gantry_region_table *
+current_table(const struct gantry_region_hints *h)
+{
+	/* Relaxed: one thread edits. */
+	return atomic_load_explicit(&h->table, memory_order_relaxed);
+}
+
+static uint32_t
+log_of(const struct gantry_region_table *t)
+{
+	return 64 - t->shift;
+}
+
+/* Its places are not written yet. */
+static struct gantry_region_table *
+table_new(uint32_t log)
+{
+	struct gantry_region_table *t =
+		gantry_alloc_libc(sizeof(*t) + (sizeof(t->place[0]) << log));
+
+	if (t != NULL)
+		t->shift = 64 - log;
+	return t;
+}
+
+static void
+place_set(struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
+{
+	/* Pairs with the acquire in gantry_region_hint(). */
+	atomic_store_explicit(&t->place[place], r, memory_order_release);
+}
+
+static void
+places_empty(struct gantry_region_table *t, uint32_t from, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = from; i < from + n; i++)
+		place_set(t, i, &gantry_region_none);
+}
+
+/* The first place of the granule's group that has r; UINT64_MAX: none has. */
+static uint64_t
+place_of(const struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
+{
+	uint64_t place = gantry_region_place(t, granule), i;
+
+	for (i = 0; i < GROUP; i++)
+		if (gantry_region_hint(t, place ^ i) == r)
+			return place ^ i;
+	return UINT64_MAX;
+}
+
+static void
+table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
+{
+	uint64_t place;
+
+	/* Another granule of r may be in the group. */
+	if (place_of(t, granule, r) != UINT64_MAX)
+		return;
+	place = place_of(t, granule, &gantry_region_none);
+	if (place == UINT64_MAX)
+		return;
+	place_set(t, place, r);
+	t->n++;
+}
+
+static void
+table_remove(struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
+{
+	uint64_t place = place_of(t, granule, r);
+
+	if (place == UINT64_MAX)
+		return;
+	place_set(t, place, &gantry_region_none);
+	t->n--;
+}
+
+/* ------------------------------------------------------------------ growing */
+
+/* True: `next` has the granule's group. */
+static bool
+is_copied(const struct gantry_region_hints *h, uint64_t granule)
+{
+	return h->next != NULL && gantry_region_place(current_table(h), granule) < h->copied;
+}
+
+/* Copies the next group. Its granules are in two groups of `next`, which nothing else is in. */
+static void
+copy_group(struct gantry_region_hints *h)
+{
+	const struct gantry_region_table *t = current_table(h);
+	uint32_t from = h->copied, i;
+	uint64_t granule;
+
+	places_empty(h->next, 2 * from, 2 * GROUP);
+	for (i = from; i < from + GROUP; i++) {
+		const struct gantry_region *r = gantry_region_hint(t, i);
+
+		if (r == &gantry_region_none)
+			continue;
+		for (granule = first_granule(r); granule <= last_granule(r); granule++)
+			if (gantry_region_place(t, granule) / GROUP == from / GROUP)
+				table_add(h->next, granule, r);
+	}
+	h->copied += GROUP;
+}
+
+/* Copies some groups, if the table is to grow; after the last one readers may take the new table. */
+static void
+grow(struct gantry_region_hints *h)
+{
+	struct gantry_region_table *t = current_table(h);
+	uint32_t log = log_of(t), end;
+
+	if (h->next == NULL) {
+		if (t->n < 1u << (log - 1) || log == MOST_LOG)
+			return;
+		h->next = table_new(log + 1);
+		h->copied = 0;
+	}
+	if (h->next == NULL)
+		return;
+	for (end = h->copied + COPIED_AT_ONCE; h->copied != end;)
+		copy_group(h);
+	if (h->copied != 1u << log)
+		return;
+	h->next->older = t;
+	atomic_store_explicit(&h->table, h->next, memory_order_release);
+	h->next = NULL;
+}
+
+/* ------------------------------------------------------------------ what others call */
+
+int
+gantry_region_hints_init(struct gantry_region_hints *h)
+{
+	struct gantry_region_table *t = table_new(LEAST_LOG);
+
+	if (t == NULL)
+		return -ENOMEM;
+	memset(h, 0, sizeof(*h));
+	places_empty(t, 0, 1u << LEAST_LOG);
+	atomic_init(&h->table, t);
+	return 0;
+}
+
+void
+gantry_region_hints_fini(struct gantry_region_hints *h)
+{
+	struct gantry_region_table *t = current_table(h), *older;
+
+	gantry_free_libc(h->next);
+	for (; t != NULL; t = older) {
+		older = t->older;
+		gantry_free_libc(t);
+	}
+}
+
+void
+gantry_region_hints_add(struct gantry_region_hints *h, const struct gantry_region *r)
+{
+	uint32_t length = length_of(r);
+	uint64_t granule;
+
+	grow(h);
+	h->n_regions[length]++;
+	atomic_fetch_or_explicit(&h->lengths, RTE_BIT32(length), memory_order_relaxed);
+	for (granule = first_granule(r); granule <= last_granule(r); granule++) {
+		table_add(current_table(h), granule, r);
+		if (is_copied(h, granule))
+			table_add(h->next, granule, r);
+	}
+}
+
+void
+gantry_region_hints_remove(struct gantry_region_hints *h, const struct gantry_region *r)
+{
+	uint32_t length = length_of(r);
+	uint64_t granule;
+
+	if (--h->n_regions[length] == 0)
+		atomic_fetch_and_explicit(&h->lengths, ~RTE_BIT32(length), memory_order_relaxed);
+	for (granule = first_granule(r); granule <= last_granule(r); granule++) {
+		table_remove(current_table(h), granule, r);
+		if (is_copied(h, granule))
+			table_remove(h->next, granule, r);
+	}
+}
