@@ -3,17 +3,19 @@
 #include "sigchain.h"
 
 #include <errno.h>
+#include <pthread.h>
 
-static struct {
+#define N_PLACES 2
+
+/* The handlers that were taken for a signal. The later one is asked first, and passes on to the earlier one. */
+static struct place {
 	sigchain_fn *mend;
 	struct sigaction before;
-} taken[NSIG];
+} taken[NSIG][N_PLACES];
 
 static void
-pass_on(int sig, siginfo_t *info, void *context)
+pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 {
-	const struct sigaction *before = &taken[sig].before;
-
 	if ((before->sa_flags & SA_SIGINFO) != 0) {
 		before->sa_sigaction(sig, info, context);
 		return;
@@ -29,25 +31,42 @@ pass_on(int sig, siginfo_t *info, void *context)
 }
 
 static void
-on_signal(int sig, siginfo_t *info, void *context)
+on_signal(int sig, const struct place *place, siginfo_t *info, void *context)
 {
 	const int error = errno;
 
-	if (!taken[sig].mend(info, context))
-		pass_on(sig, info, context);
+	if (!place->mend(info, context))
+		pass_on(sig, &place->before, info, context);
 	errno = error;
+}
+
+static void
+on_first(int sig, siginfo_t *info, void *context)
+{
+	on_signal(sig, &taken[sig][0], info, context);
+}
+
+static void
+on_second(int sig, siginfo_t *info, void *context)
+{
+	on_signal(sig, &taken[sig][1], info, context);
 }
 
 void
 sigchain_take(int sig, sigchain_fn *mend)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct sigaction ours;
+	struct place *place;
 
-	if (sigaction(sig, NULL, &taken[sig].before) != 0)
-		return;
-	taken[sig].mend = mend;
-	ours = taken[sig].before;
-	ours.sa_flags = (ours.sa_flags & SA_NODEFER) | SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-	ours.sa_sigaction = on_signal;
-	sigaction(sig, &ours, NULL);
+	pthread_mutex_lock(&lock);
+	place = &taken[sig][taken[sig][0].mend != NULL];
+	if (sigaction(sig, NULL, &place->before) == 0) {
+		place->mend = mend;
+		ours = place->before;
+		ours.sa_flags = (ours.sa_flags & SA_NODEFER) | SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+		ours.sa_sigaction = place == &taken[sig][0] ? on_first : on_second;
+		sigaction(sig, &ours, NULL);
+	}
+	pthread_mutex_unlock(&lock);
 }

@@ -13,7 +13,7 @@
 typedef bool sigchain_fn(const siginfo_t *info, void *context);
 
 /*
- * From now on mend() hears of the signal first. At most one for each signal, and called once. A handler that the
+ * From now on mend() hears of the signal first. At most two for each signal, and each once. A handler that the
  * program sets later takes its place.
  */
 void sigchain_take(int sig, sigchain_fn *mend);

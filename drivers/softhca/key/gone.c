@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory that the program has unmapped: an empty page takes its place when a lane touches it.
+ * Registered memory that the program has unmapped, or whose file it has made shorter: an empty page takes its place
+ * when a lane touches it.
  *
- * A card has the pages of a region pinned: it goes on when the program unmaps them, and nobody sees what it
+ * A card has the pages of a region pinned: it goes on when the program gives them up, and nobody sees what it
  * writes. Programs with a cache of registrations rely on that: UCX deregisters a region some time after
  * munmap(2). Here a lane would fault. The handler of that fault maps a page where the region was.
  *
  * The handler passes all other faults to the one that was there before: those of other threads, those outside
- * of regions, and those of pages that are mapped, but forbid the access. A program that takes SIGSEGV for itself
+ * of regions, and those of pages that are mapped, but forbid the access. A program that takes SIGSEGV or SIGBUS for itself
  * later loses nothing but these pages. They stay mapped: the next owner of the address replaces them, and the
  * kernel gives other addresses to those who do not ask for this one.
  */
@@ -65,46 +66,63 @@ is_registered(uintptr_t at)
 	return false;
 }
 
-/* True: a page is there now. If another thread maps one at the same moment, that one stays. */
+/*
+ * True: a page is there now. If another thread maps one at the same moment where there was none (how is
+ * MAP_FIXED_NOREPLACE), that one stays.
+ */
 static bool
-put_page(uintptr_t at)
+put_page(uintptr_t at, int how)
 {
 	void *page = (void *)(at & ~(page_len - 1));
 
-	return raw_mmap(page, page_len, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED ||
+	return raw_mmap(page, page_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how,
+		       -1, 0) != MAP_FAILED ||
 	       errno == EEXIST;
 }
 
 static void
-say_once(uintptr_t at)
+say_once(uintptr_t at, const char *what)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		softhca_log("the memory at %#llx is registered, and the program has unmapped it: "
-			    "what the adapter writes there is lost, and it reads zeros",
-			(unsigned long long)at);
+		softhca_log("the memory at %#llx is registered, and the program has %s: what the "
+			    "adapter writes there is lost, and it reads zeros",
+			(unsigned long long)at, what);
 }
 
 static bool
-mend(const siginfo_t *info, void *context)
+mend(const siginfo_t *info, int how, const char *what)
 {
 	const uintptr_t at = (uintptr_t)info->si_addr;
 
-	(void)context;
-	if (info->si_code != SEGV_MAPERR || !turn_is_running() || !is_registered(at) ||
-		!put_page(at))
+	if (!turn_is_running() || !is_registered(at) || !put_page(at, how))
 		return false;
-	say_once(at);
+	say_once(at, what);
 	return true;
+}
+
+static bool
+mend_unmapped(const siginfo_t *info, void *context)
+{
+	(void)context;
+	return info->si_code == SEGV_MAPERR && mend(info, MAP_FIXED_NOREPLACE, "unmapped it");
+}
+
+/* The mapping is there, and its file has no page for it. */
+static bool
+mend_shortened(const siginfo_t *info, void *context)
+{
+	(void)context;
+	return info->si_code == BUS_ADRERR && mend(info, MAP_FIXED, "made its file shorter");
 }
 
 static void
 watch(void)
 {
 	page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
-	sigchain_take(SIGSEGV, mend);
+	sigchain_take(SIGSEGV, mend_unmapped);
+	sigchain_take(SIGBUS, mend_shortened);
 }
 
 void

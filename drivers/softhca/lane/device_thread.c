@@ -35,6 +35,7 @@ device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *
 	sigfillset(&all);
 	/* key/gone.c. A fault ends the process where its signal is blocked. */
 	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(thread, NULL, main, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* A joinable thread that blocks all signals but SIGSEGV, and runs on the CPUs that the process began with. -errno. */
+/* A joinable thread that blocks all signals but SIGSEGV and SIGBUS, and runs on the CPUs that the process began with. -errno. */
 int device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
 
 /*

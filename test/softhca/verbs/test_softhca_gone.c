@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the program unmaps while it is registered. A card has the pages pinned, so requests go on
+ * Memory that the program unmaps while it is registered, or whose file it makes shorter. A card has the pages pinned, so requests go on
  * (ibv_reg_mr(3), mlock(2)). Each case runs in a process of its own, whose end is checked.
  */
+#include <endian.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "softhca_pair.h"
 
+#define INCREMENT 0 /* operation of MEMIC: mlx5dv_dm_map_op_addr(3) */
+
 #define PAGE   4096
 #define LEN    (3 * PAGE)
-#define REASON "the program has unmapped it"
+#define REASON "is registered, and the program has"
 
 /* Three pages in the server's process, far below where the kernel places mappings of others. */
 struct region {
@@ -102,6 +105,75 @@ receive(struct pair *p, const struct region *r)
 	CHECK_EQ(pair_wait(&p->server).status, IBV_WC_SUCCESS);
 }
 
+/* A shared mapping of a file of three pages in the place of the region's, registered anew. */
+static struct ibv_mr *
+replace_by_file(struct pair *p, const struct region *r, int *file)
+{
+	struct ibv_mr *mr;
+
+	*file = memfd_create("file", 0);
+	CHECK(*file >= 0 && ftruncate(*file, LEN) == 0);
+	CHECK(mmap(r->at, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, *file, 0) == r->at);
+	memset(r->at, 0x33, LEN);
+	mr = ibv_reg_mr(p->pd, r->at, LEN, PAIR_ALL);
+	CHECK(mr != NULL);
+	return mr;
+}
+
+/*
+ * The adapter takes SIGBUS once more for operations on device memory: the later handler passes on to the
+ * earlier one. Where such operations are not possible, there is one handler.
+ */
+static void
+add_operation(struct pair *p)
+{
+	struct ibv_dm *dm = ibv_alloc_dm(p->ctx, &(struct ibv_alloc_dm_attr){.length = 64});
+	volatile uint32_t *increment;
+
+	CHECK(dm != NULL);
+	increment = mlx5dv_dm_map_op_addr(dm, INCREMENT);
+	if (increment == NULL) {
+		CHECK_EQ(errno, EOPNOTSUPP);
+		return;
+	}
+	*increment = htobe32(5);
+	*increment = htobe32(6);
+	CHECK_EQ(ibv_memcpy_from_dm(p->client.buf, dm, 0, 4), 0);
+	CHECK_EQ(be32toh(*(uint32_t *)p->client.buf), 11);
+}
+
+static void
+write_and_read_file(struct pair *p, const struct region *r)
+{
+	uint8_t byte = 0;
+	struct region f = *r;
+	int file;
+
+	f.mr = replace_by_file(p, r, &file);
+	add_operation(p);
+	CHECK_EQ(ftruncate(file, 2 * PAGE), 0);
+	memset(p->client.buf, 0x11, LEN);
+	request(p, &f, false);
+	expect_bytes(p->client.buf, 0x33);
+	expect_bytes(p->client.buf + PAGE, 0x33);
+	expect_bytes(p->client.buf + 2 * PAGE, 0);
+	memset(p->client.buf, 0x44, LEN);
+	request(p, &f, true);
+	CHECK(pread(file, &byte, 1, 2 * PAGE - 1) == 1 && byte == 0x44);
+	CHECK_EQ(lseek(file, 0, SEEK_END), 2 * PAGE);
+}
+
+/* The program's own access behind the end of its file. */
+static void
+touch_file(struct pair *p, const struct region *r)
+{
+	int file;
+
+	(void)replace_by_file(p, r, &file);
+	CHECK_EQ(ftruncate(file, PAGE), 0);
+	((volatile uint8_t *)r->at)[PAGE] = 1;
+}
+
 /* The program itself touches what it has unmapped: that is its own error, as without the adapter. */
 static void
 touch(struct pair *p, const struct region *r)
@@ -156,6 +228,7 @@ end_of(void (*run)(struct pair *p, const struct region *r), const struct sigacti
 
 		CHECK_EQ(dup2(err, STDERR_FILENO), STDERR_FILENO);
 		CHECK_EQ(sigaction(SIGSEGV, handler, NULL), 0);
+		CHECK_EQ(sigaction(SIGBUS, handler, NULL), 0);
 		pair_init(&p, &(struct pair_opts){0});
 		r = region_init(&p);
 		run(&p, &r);
@@ -181,6 +254,19 @@ case_requests(void)
 
 	CHECK_EQ(end_of(write_and_read, &by_default, &lines), 0);
 	CHECK_EQ(lines, 1);
+}
+
+static void
+case_files(void)
+{
+	unsigned int lines;
+	int status;
+
+	CHECK_EQ(end_of(write_and_read_file, &by_default, &lines), 0);
+	CHECK_EQ(lines, 1);
+	status = end_of(touch_file, &by_default, &lines);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	CHECK_EQ(lines, 0);
 }
 
 static void
@@ -219,6 +305,7 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"requests go on over memory that was unmapped", case_requests},
+		{"requests go on behind the end of a file that was made shorter", case_files},
 		{"a receive whose memory was unmapped completes", case_receives},
 		{"the program's own faults end it, or go to its own handler", case_own_faults},
 	};
