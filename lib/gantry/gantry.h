@@ -88,6 +88,18 @@
  * Another thread may take over a role when the first one has stopped calling and the two have
  * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call.
  *
+ * ## fork(2)
+ * The engine belongs to the process that created it. A child makes no calls for it: those of the control
+ * thread that reach the device or a worker return -ECHILD, and change nothing; the others do not look. A
+ * program that calls daemon(3) initialises EAL and creates its engine after that.
+ * The parent, its workers and what is in flight go on. For registered memory that takes one of these:
+ * - The kernel copies pinned pages for the child (Linux 5.12; ibv_is_fork_initialized(3) says
+ *   IBV_FORK_UNNEEDED). The child has a copy.
+ * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends by
+ *   SIGSEGV if it touches one. DPDK's mlx5 plug-in makes that call too, on any kernel.
+ *
+ * Without both, the parent and the device see different pages after a fork.
+ *
  * ## Values
  * Functions that return int return 0 or a negative errno. Objects come through an out-pointer,
  * which is written only on success. NULL as a configuration, or 0 in a field of it, means the
@@ -271,21 +283,14 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote writes.
  * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
  * Control thread; workers may run.
- *
- * After fork(2) the engine belongs to the parent. Where the kernel copies pinned pages for the child
- * (ibv_is_fork_initialized(3) says IBV_FORK_UNNEEDED), both go on. On older kernels, call
- * ibv_fork_init(3) before gantry_create(), else the parent's registered memory is broken by a fork.
- * With that call, which DPDK's mlx5 plug-in makes too, the child does not have the memory, and ends by
- * SIGSEGV if it touches it.
  * @param flags GANTRY_MEM_*, or 0: no peer may read or write it.
  * @return 0; -EINVAL addr is NULL, len is 0, addr + len overflows, an unknown flag, READ_ONLY with
  *   REMOTE_WRITE or REMOTE_ATOMIC, or RELAXED with REMOTE_ATOMIC; -EEXIST it overlaps a registered
  *   region; -EFAULT a page is not mapped, or is beyond the end of its file; -EACCES a page is mapped
  *   without the right to read it, or to write it: perhaps use READ_ONLY; -EOPNOTSUPP the kernel does not
  *   pin such a mapping: a shared one of a file on a disk, without READ_ONLY, or memory of a device;
- *   -EPERM RLIMIT_MEMLOCK is too low; -EIO the IOMMU cannot map it, or the device has failed; -ECHILD a
- *   child of fork(2) calls; -ENOMEM; or the negative errno of the verbs call that failed. The log names
- *   the remedy.
+ *   -EPERM RLIMIT_MEMLOCK is too low; -EIO the IOMMU cannot map it, or the device has failed; -ENOMEM; or
+ *   the negative errno of the verbs call that failed. The log names the remedy.
  */
 GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
 	struct gantry_mem **mem);

@@ -13,6 +13,7 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_policy.h"
+#include "gantry_process.h"
 #include "gantry_queue.h"
 #include "gantry_seen.h"
 #include "gantry_telemetry.h"
@@ -154,8 +155,10 @@ free_engine:
 int
 gantry_destroy(struct gantry *g)
 {
-	int ret;
+	int ret = gantry_process_check(g->pid);
 
+	if (ret != 0)
+		return ret;
 	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers))
 		return -EBUSY;
 	while (!STAILQ_EMPTY(&g->given_up)) {

@@ -18,6 +18,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_process.h"
 #include "gantry_recv_ring.h"
 #include "gantry_seen.h"
 #include "gantry_stream.h"
@@ -208,6 +209,8 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	if (max_peers > GANTRY_MAX_PEERS)
 		return -EINVAL;
 	ret = gantry_policy_check(&g->info, conf->policy);
+	if (ret == 0)
+		ret = gantry_process_check(g->pid);
 	if (ret != 0)
 		return ret;
 
@@ -300,9 +303,11 @@ gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *in
 int
 gantry_queue_destroy(struct gantry_queue *q)
 {
+	int ret = gantry_process_check(q->g->pid);
 	uint32_t i;
-	int ret = 0;
 
+	if (ret != 0)
+		return ret;
 	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0 ||
 		gantry_counter_get(&q->stats.recv_posted) !=
 			gantry_counter_get(&q->stats.recv_done))

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <infiniband/verbs.h>
+
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -43,6 +45,26 @@ memory_option(void)
 		exit(CHECK_SKIP);
 	}
 	return option;
+}
+
+void
+env_refuse_fork_init(void)
+{
+	static char byte;
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+
+	CHECK(list != NULL && list[0] != NULL);
+	ctx = ibv_open_device(list[0]);
+	CHECK(ctx != NULL);
+	pd = ibv_alloc_pd(ctx);
+	CHECK(pd != NULL);
+	mr = ibv_reg_mr(pd, &byte, sizeof(byte), 0);
+	CHECK(mr != NULL);
+	CHECK_EQ(ibv_dereg_mr(mr) | ibv_dealloc_pd(pd) | ibv_close_device(ctx), 0);
+	ibv_free_device_list(list);
 }
 
 /* EAL's telemetry, if it is given, and the name below which its files are. */

@@ -23,6 +23,12 @@ void env_init(unsigned int n_workers);
  * of this process.
  */
 void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
+/*
+ * Before env_init(): libibverbs refuses ibv_fork_init(3) from now on, as it does once memory has been
+ * registered. DPDK's mlx5 plug-in calls it for huge pages; then libibverbs reads /proc/self/smaps at each
+ * registration and each removal, which takes a millisecond, and children of fork(2) do not have the memory.
+ */
+void env_refuse_fork_init(void);
 /* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
 void env_unbind(void);
 /* Runs the cases whose name contains argv[1], or all. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kinds of memory, what each may be used for, and why a registration fails. */
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/capability.h>
@@ -202,79 +199,6 @@ a_registration_that_fails_says_why(void)
 	env_unmap(m, 8192);
 }
 
-/*
- * TSan stops watching this process's locks and atomics when a child shares its memory, and then calls
- * each hand-over to the device's threads a race.
- */
-#ifndef __SANITIZE_THREAD__
-
-/*
- * Runs a child and returns its status: wait(2). shared: it has this process's memory, not a copy, in
- * which pages of the heap may be missing after ibv_fork_init(3).
- */
-static int
-run_child(int (*child)(void *), void *arg, bool shared)
-{
-	static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
-	pid_t pid;
-	int status;
-
-	if (shared) {
-		pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
-	} else {
-		pid = fork();
-		if (pid == 0)
-			_exit(child(arg));
-	}
-	CHECK(pid > 0);
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
-static int
-child_registers(void *arg)
-{
-	struct gantry_mem *none = NULL;
-
-	return gantry_mem_register(g, arg, 100, 0, &none) == -ECHILD && none == NULL ? 0 : 1;
-}
-
-static int
-child_writes(void *arg)
-{
-	signal(SIGSEGV, SIG_DFL);
-	memset(arg, 0, 4096);
-	return 0;
-}
-
-/*
- * Plug-ins of DPDK may have called ibv_fork_init(3): then the child does not have the memory. Else it
- * has a copy. The parent's copies move the parent's bytes either way.
- */
-static void
-a_child_of_fork_is_told_and_the_parent_goes_on(void)
-{
-	struct gantry_queue *q = env_queue(g, 8);
-	uint8_t *m = env_map(4096);
-	struct gantry_mem *mem;
-	int status;
-
-	CHECK_EQ(gantry_mem_register(g, m, 4096, 0, &mem), 0);
-	env_fill(m, 4096, 11);
-	status = run_child(child_registers, m, true);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", status);
-	status = run_child(child_writes, m, false);
-	CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV : WEXITSTATUS(status) == 0, "%#x",
-		status);
-	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
-	CHECK(env_is_filled(dst, 4096, 11));
-	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
-	env_queue_done(q);
-	env_unmap(m, 4096);
-}
-
-#endif
-
 /* ------------------------------------------------------------------ mempools */
 
 struct objects {
@@ -363,10 +287,6 @@ static const struct check_case cases[] = {
 	{"writes may overtake each other in memory with relaxed order alone",
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},
-#ifndef __SANITIZE_THREAD__
-	{"a child of fork is told, and the parent goes on",
-		a_child_of_fork_is_told_and_the_parent_goes_on},
-#endif
 	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
 };
 

@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <infiniband/verbs.h>
-
 #include <rte_common.h>
 #include <rte_cycles.h>
 
@@ -365,37 +363,12 @@ static const struct check_case cases[] = {
 		memory_that_goes_is_refused_and_never_fails_in_the_device},
 };
 
-/*
- * DPDK's mlx5 plug-in calls ibv_fork_init(3) for huge pages. Then libibverbs reads /proc/self/smaps at
- * each registration and each removal, which takes a millisecond. It refuses that call once memory has
- * been registered.
- */
-static void
-register_before_eal(void)
-{
-	static char byte;
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-
-	CHECK(list != NULL && list[0] != NULL);
-	ctx = ibv_open_device(list[0]);
-	CHECK(ctx != NULL);
-	pd = ibv_alloc_pd(ctx);
-	CHECK(pd != NULL);
-	mr = ibv_reg_mr(pd, &byte, sizeof(byte), 0);
-	CHECK(mr != NULL);
-	CHECK_EQ(ibv_dereg_mr(mr) | ibv_dealloc_pd(pd) | ibv_close_device(ctx), 0);
-	ibv_free_device_list(list);
-}
-
 int
 main(int argc, char **argv)
 {
-
 	pumped = env_is_pumped();
-	register_before_eal();
+	/* Each of the many registrations would take a millisecond more. */
+	env_refuse_fork_init();
 	env_init(0);
 	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */
 	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");

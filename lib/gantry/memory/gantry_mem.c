@@ -13,6 +13,7 @@
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
+#include "gantry_process.h"
 
 #define ALL_FLAGS                                                                                  \
 	(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC |             \
@@ -55,19 +56,6 @@ flags_are_possible(unsigned int flags)
 		return false;
 	/* An atomic's target tells others that data have come, so it must not overtake them. */
 	return (flags & GANTRY_MEM_RELAXED) == 0 || (flags & GANTRY_MEM_REMOTE_ATOMIC) == 0;
-}
-
-/* 0; -ECHILD: the kernel's objects of the engine belong to another process. */
-static int
-check_process(const struct gantry *g)
-{
-	if (g->pid == getpid())
-		return 0;
-	LOG(ERR,
-		"this process is a child of process %d, which has created the engine: create one "
-		"after fork(2)",
-		(int)g->pid);
-	return -ECHILD;
 }
 
 /* ------------------------------------------------------------------ pieces */
@@ -252,7 +240,7 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 
 	if (!flags_are_possible(flags))
 		return -EINVAL;
-	ret = check_process(g);
+	ret = gantry_process_check(g->pid);
 	if (ret != 0)
 		return ret;
 	m = gantry_alloc_libc(sizeof(*m));
@@ -334,7 +322,7 @@ int
 gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 {
 	struct gantry *g = mem->g;
-	int ret = check_process(g);
+	int ret = gantry_process_check(g->pid);
 
 	if (ret != 0)
 		return ret;

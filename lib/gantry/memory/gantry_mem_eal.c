@@ -21,6 +21,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_mem.h"
+#include "gantry_process.h"
 
 /* How long memory that goes is waited for. The device keeps the pages that are still in use then. */
 #define LEAVE_MS 1
@@ -181,8 +182,10 @@ gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem 
 {
 	struct gantry_mem *mem = g->eal;
 	bool is_new = mem == NULL;
-	int ret = 0;
+	int ret = gantry_process_check(g->pid);
 
+	if (ret != 0)
+		return ret;
 	if ((flags & ~GANTRY_MEM_RELAXED) != 0 || (!is_new && mem->flags != flags))
 		return -EINVAL;
 	if (is_new)

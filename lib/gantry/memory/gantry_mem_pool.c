@@ -8,6 +8,7 @@
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_mem.h"
+#include "gantry_process.h"
 
 struct chunk {
 	uint64_t addr;
@@ -77,6 +78,9 @@ gantry_mem_register_mempool(struct gantry *g, struct rte_mempool *mp, unsigned i
 
 	if (mp == NULL || mp->nb_mem_chunks == 0)
 		return -EINVAL;
+	ret = gantry_process_check(g->pid);
+	if (ret != 0)
+		return ret;
 	mem = find_pool(g, mp);
 	is_new = mem == NULL;
 	if (!is_new && mem->flags != flags)

@@ -9,6 +9,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
+#include "gantry_process.h"
 #include "gantry_queue.h"
 #include "gantry_recv_ring.h"
 #include "gantry_seen.h"
@@ -321,7 +322,9 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 
 	if (conf == NULL)
 		conf = &defaults;
-	ret = check_conf(conf);
+	ret = gantry_process_check(q->g->pid);
+	if (ret == 0)
+		ret = check_conf(conf);
 	if (ret != 0)
 		return ret;
 	if (q->n_free_peers == 0)
@@ -377,9 +380,11 @@ connect_dc(struct gantry_queue *q, uint16_t i, const struct gantry_dest *to)
 int
 gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
 {
+	int ret = gantry_process_check(q->g->pid);
 	struct gantry_dest to;
-	int ret;
 
+	if (ret != 0)
+		return ret;
 	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
 		return -EINVAL;
 	to.transport = q->peer_more[peer].transport;
@@ -429,9 +434,11 @@ close_dc(struct gantry_peer_more *peer)
 int
 gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 {
+	int ret = gantry_process_check(q->g->pid);
 	bool is_dc;
-	int ret = 0;
 
+	if (ret != 0)
+		return ret;
 	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
 		return -EINVAL;
 	is_dc = q->peer_more[peer].transport == GANTRY_TRANSPORT_DC;

@@ -14,6 +14,7 @@
 #include "gantry_log.h"
 #include "gantry_loop.h"
 #include "gantry_monitor.h"
+#include "gantry_process.h"
 #include "gantry_queue.h"
 #include "gantry_seen.h"
 #include "gantry_worker_recv.h"
@@ -141,6 +142,9 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 			 "/proc/cpuinfo): use GANTRY_IDLE_SLEEP or GANTRY_IDLE_SPIN");
 		return -ENOTSUP;
 	}
+	ret = gantry_process_check(g->pid);
+	if (ret != 0)
+		return ret;
 	queue_conf = conf->queue;
 	if (queue_conf.socket < 0 || queue_conf.socket > RTE_MAX_NUMA_NODES)
 		return -EINVAL;
@@ -197,8 +201,10 @@ has_elements(const struct rte_ring *ring)
 int
 gantry_worker_destroy(struct gantry_worker *w)
 {
-	int ret;
+	int ret = gantry_process_check(w->g->pid);
 
+	if (ret != 0)
+		return ret;
 	if (gantry_worker_is_running(w) || has_elements(w->in) || has_elements(w->out) ||
 		has_elements(w->recv_in) || has_elements(w->recv_out))
 		return -EBUSY;
@@ -228,8 +234,10 @@ gantry_worker_queue(struct gantry_worker *w)
 int
 gantry_worker_start(struct gantry_worker *w)
 {
-	int ret;
+	int ret = gantry_process_check(w->g->pid);
 
+	if (ret != 0)
+		return ret;
 	if (gantry_worker_is_running(w))
 		return -EALREADY;
 	ret = gantry_loop_add(w);
@@ -241,6 +249,10 @@ gantry_worker_start(struct gantry_worker *w)
 int
 gantry_worker_stop(struct gantry_worker *w)
 {
+	int ret = gantry_process_check(w->g->pid);
+
+	if (ret != 0)
+		return ret;
 	if (!gantry_worker_is_running(w))
 		return -EALREADY;
 	gantry_loop_ask(w);
@@ -287,7 +299,10 @@ int
 gantry_stop(struct gantry *g)
 {
 	struct gantry_worker *w, *running = NULL;
+	int ret = gantry_process_check(g->pid);
 
+	if (ret != 0)
+		return ret;
 	TAILQ_FOREACH(w, &g->workers, next) {
 		if (!gantry_worker_is_running(w))
 			continue;
