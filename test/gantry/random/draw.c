@@ -21,9 +21,12 @@ pick_len(struct side *s)
 static uint64_t
 pick_addr(struct side *s, uint64_t len, bool to)
 {
+	uint64_t addr;
 	uint64_t which = pick(s, 16);
 	const struct model_region *r = &s->model.region[which < 12 ? 0 : which < 14 || to ? 1 : 2];
 
+	if (pick(s, 24) == 0 && eal_pick(s, len, &addr))
+		return addr;
 	if (to && which == 15 && pick(s, 8) == 0)
 		r = &s->model.region[2];
 	return r->addr + pick(s, r->len - len + 1);

@@ -24,7 +24,9 @@
 #define MODEL_REGIONS 3
 #define MODEL_LAYOUTS 3
 #define MODEL_PEERS   8
-#define MODEL_BLOCKS  4
+/* Pages of EAL, each of which may be there: where some touch each other, they are one region. */
+#define MODEL_EAL_PAGES 3
+#define MODEL_BLOCKS    4
 /* Pieces of one side of a descriptor: lists have fewer. */
 #define MODEL_PIECES 512
 /* Bytes of the longest descriptor that is drawn. */
@@ -72,6 +74,8 @@ struct model {
 	const struct model_layout *layout; /* MODEL_LAYOUTS of them */
 	uint64_t max_msg_len;
 	uint32_t carriers; /* gantry_info::carriers */
+	uint64_t eal_addr;
+	bool eal_page[MODEL_EAL_PAGES];
 };
 
 /* What the rules say of a descriptor. */

@@ -73,6 +73,23 @@ covers(const struct model_region *r, uint64_t addr, uint64_t len)
 	return addr >= r->addr && len <= r->len && addr - r->addr <= r->len - len;
 }
 
+#define PAGE UINT64_C(4096)
+
+/* "Memory without a gap gets one key." */
+static bool
+covered_by_eal(const struct model *m, uint64_t addr, uint64_t len)
+{
+	const uint64_t first = addr - m->eal_addr, end = MODEL_EAL_PAGES * PAGE;
+	uint64_t page;
+
+	if (m->eal_addr == 0 || first >= end || len > end - first)
+		return false;
+	for (page = first / PAGE; page * PAGE < first + len; page++)
+		if (!m->eal_page[page])
+			return false;
+	return true;
+}
+
 uint32_t
 model_local(const struct model *m, uint64_t addr, uint64_t len, bool write)
 {
@@ -81,7 +98,7 @@ model_local(const struct model *m, uint64_t addr, uint64_t len, bool write)
 	for (i = 0; i < MODEL_REGIONS; i++)
 		if (m->region[i].there && covers(&m->region[i], addr, len))
 			return write && m->region[i].read_only ? MODEL_BIT(GANTRY_READ_ONLY) : 0;
-	return MODEL_BIT(GANTRY_NOT_REGISTERED);
+	return covered_by_eal(m, addr, len) ? 0 : MODEL_BIT(GANTRY_NOT_REGISTERED);
 }
 
 bool

@@ -5,6 +5,7 @@
  *   test_gantry_random.c   lives of an engine, each of many rounds; the command line
  *        |
  *   world.c                memory, layouts and workers come and go
+ *   eal.c                  memory of EAL grows and shrinks
  *   fault.c                faults of the adapter, and the statuses that they allow
  *   link.c                 connections come and go
  *   recv.c                 receives of connections, and their messages
@@ -136,6 +137,7 @@ struct hazards {
 	bool late;   /* messages may arrive when their descriptor has come back */
 	bool refuse; /* calls may be refused */
 	bool fatal;  /* the device fails */
+	bool eal;    /* memory of EAL is perhaps not registered */
 };
 
 #define MAX_SIDES 4
@@ -152,7 +154,7 @@ struct random_run {
 	struct link dc_link[2 * MAX_SIDES]; /* their first ends are the DC peers */
 	struct model_layout layout[MODEL_LAYOUTS];
 	struct model_range recv_range; /* memory of all receives */
-	struct gantry_mem *recv_mem;
+	struct gantry_mem *recv_mem, *eal;
 	struct hazards hazards;
 	char armed[24][64]; /* the faults of this round */
 	unsigned int n_armed;
@@ -264,6 +266,23 @@ void dc_failed(struct side *s);
 /* Everything has come back: messages and receives must be pairs. */
 void dc_judge(void);
 
+/* ------------------------------------------------------------------ eal.c */
+
+/* Where pages of EAL are in an arena: behind memory of none. */
+#define EAL_AT (UINT64_C(244) << 10)
+
+/* Around the life of an engine, when arenas are there. */
+void eal_open(void);
+void eal_close(void);
+/* A page comes or goes. */
+void eal_change(struct side *s);
+/* The pages that are there are registered again, as the engine may have been refused that. */
+void eal_mend(void);
+/* An address in these pages, of which some may not be there. False: len is too long. */
+bool eal_pick(struct side *s, uint64_t len, uint64_t *addr);
+/* True: it names such memory, and calls were refused: perhaps it is not registered. */
+bool eal_is_unsure(const struct side *s, const struct record *r);
+
 /* ------------------------------------------------------------------ fault.c */
 
 /* Arms a fault. plain: one whose effect depends on neither time nor events. */
@@ -280,6 +299,8 @@ void replay_begin(void);
 void replay_end(void);
 /* A turn of a pumped run: time goes by, and the engine knows of all events. */
 void replay_turn(void);
+/* Around a call that waits for a time. */
+void replay_call_waits(bool waits);
 
 /* ------------------------------------------------------------------ world.c */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What makes a pumped run the same each time: the adapter's time, which goes by turns, and the engine's
- * thread of events, which is waited for.
+ * What makes a pumped run the same each time, however busy the machine is: the adapter's time, which goes by
+ * turns; the engine's deadlines and pauses, which count calls; and its thread of events, which is waited for.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,21 +13,30 @@
 #include <hwq_async.h>
 
 #include "gantry_engine.h"
+#include "gantry_queue.h"
 #include "random.h"
 
-#define TURN_NS 50000
+/*
+ * A deadline takes five looks, each after 64 polls that find nothing; an unordered queue counts those of all
+ * its streams. The adapter is never so late.
+ */
+#define TURN_NS 500000
+/* In a call that waits, each look at the clock takes that long. */
+#define LOOK_NS 100000
 
 /* Since the run began. */
 static uint64_t now_ns;
+static bool call_waits;
 /* The stat file of the engine's thread of events. */
 static int stat_fd = -1;
 
-/* The adapter reads CLOCK_MONOTONIC. The engine does not: it reads the CPU's counter. */
+/* The adapter reads CLOCK_MONOTONIC, and so do calls of the engine that wait. Its queues read the CPU's counter. */
 __attribute__((visibility("default"))) int
 clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!run.pumped || id != CLOCK_MONOTONIC)
 		return syscall(SYS_clock_gettime, id, ts);
+	now_ns += call_waits ? LOOK_NS : 0;
 	ts->tv_sec = 1000 + now_ns / 1000000000;
 	ts->tv_nsec = now_ns % 1000000000;
 	return 0;
@@ -92,9 +101,32 @@ events_are_read(void)
 }
 
 void
+replay_call_waits(bool waits)
+{
+	call_waits = waits;
+}
+
+/* The time between two looks of a queue always counts as a quarter of its deadline, and pauses are over. */
+static void
+skip_time(struct gantry_queue *q)
+{
+	uint32_t i;
+
+	q->deadline_tsc = 4;
+	for (i = 0; i < GANTRY_CONN_PEER + q->max_peers; i++)
+		q->conn[i].repair_tsc = 0;
+}
+
+void
 replay_turn(void)
 {
+	unsigned int i;
+
+	if (!run.pumped)
+		return;
 	now_ns += TURN_NS;
-	while (run.pumped && !events_are_read())
+	for (i = 0; i < run.n_sides; i++)
+		skip_time(run.side[i].q);
+	while (!events_are_read())
 		sched_yield();
 }

@@ -307,6 +307,8 @@ allowed(const struct side *s, const struct record *r)
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
 	if (run.hazards.fatal && r->desc.op != GANTRY_OP_NOP)
 		a |= MODEL_BIT(GANTRY_DEVICE_LOST);
+	if (eal_is_unsure(s, r))
+		a |= MODEL_BIT(GANTRY_NOT_REGISTERED);
 	if (!r->may_run)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)

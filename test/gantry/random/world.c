@@ -214,6 +214,7 @@ world_open(void)
 		0);
 	for (i = 0; i < run.n_sides; i++)
 		arena_open(&run.side[i]);
+	eal_open();
 	for (i = 0; i < MODEL_LAYOUTS; i++)
 		layout_come(i);
 }
@@ -223,6 +224,7 @@ world_close(void)
 {
 	unsigned int i;
 
+	eal_close();
 	for (i = 0; i < run.n_sides; i++)
 		arena_close(&run.side[i]);
 	for (i = 0; i < MODEL_LAYOUTS; i++)
@@ -236,7 +238,11 @@ world_change(void)
 {
 	struct side *s = &run.side[chance(run.n_sides)];
 
-	switch (chance(10)) {
+	switch (chance(12)) {
+	case 10:
+	case 11:
+		eal_change(s);
+		break;
 	case 9:
 		dc_change();
 		break;
@@ -307,6 +313,7 @@ world_mend(void)
 {
 	unsigned int i;
 
+	eal_mend();
 	dc_close(false);
 	dc_open();
 	for (i = 0; i < MODEL_LAYOUTS; i++)
