@@ -772,9 +772,10 @@ GANTRY_API int gantry_worker_start(struct gantry_worker *w);
 
 /**
  * Stops a worker, and waits until its descriptors in flight have completed. Their completions are
- * in the ring then. Descriptors that it had not taken stay in its ring: they run after the next
- * start, or gantry_reclaim_burst() returns them. Other workers go on. The lcore is free when its
- * last worker has stopped. Control thread.
+ * in the ring then, and those of receives that have completed, as far as their ring has room.
+ * Descriptors that it had not taken stay in its ring: they run after the next start, or
+ * gantry_reclaim_burst() returns them. Other workers go on. The lcore is free when its last worker
+ * has stopped. Control thread.
  * @return 0; -EALREADY it does not run.
  */
 GANTRY_API int gantry_worker_stop(struct gantry_worker *w);

@@ -144,14 +144,15 @@ turn(struct gantry_loop *l)
 	while ((w = *p) != NULL) {
 		/* Pairs with the release in gantry_worker_call(). */
 		uint32_t ask = atomic_load_explicit(&w->ask, memory_order_acquire);
-		bool stop = (ask & GANTRY_ASK_STOP) != 0;
+		bool stop = (ask & GANTRY_ASK_STOP) != 0, receives = false;
 
 		if (unlikely((ask & GANTRY_ASK_CALL) != 0))
 			gantry_worker_answer(w);
 		busy |= gantry_worker_turn(w, stop);
 		if (unlikely(w->recv_in != NULL))
-			busy |= gantry_worker_recv_turn(w, stop);
-		if (unlikely(stop) && gantry_in_flight(w->q) == 0) {
+			receives = gantry_worker_recv_turn(w, stop);
+		busy |= receives;
+		if (unlikely(stop) && gantry_in_flight(w->q) == 0 && !receives) {
 			*p = w->next_in_loop;
 			leave(l, w);
 		} else {

@@ -419,19 +419,29 @@ judge_pairs(const struct target *t)
 	run.messages += t->n_arrived;
 }
 
-/* All completions of receives that the device has written. A worker hands them over when it is stopped. */
+/*
+ * All completions of receives that the device has written. A worker hands them over when it is stopped, as
+ * far as its ring has room.
+ */
 static void
 take_all(struct side *s)
 {
-	bool stops = s->w != NULL && !s->stopped;
+	bool runs = s->w != NULL && !s->stopped;
+	uint64_t before;
 
-	if (stops)
-		CHECK_EQ(gantry_worker_stop(s->w), 0);
-	s->stopped |= stops;
-	side_take_receives(s);
-	if (stops)
+	do {
+		before = s->recv_done;
+		if (s->w != NULL && s->stopped)
+			CHECK_EQ(gantry_worker_start(s->w), 0);
+		if (s->w != NULL)
+			CHECK_EQ(gantry_worker_stop(s->w), 0);
+		s->stopped = s->w != NULL;
+		side_take_receives(s);
+	} while (s->recv_done != before);
+	if (runs) {
 		CHECK_EQ(gantry_worker_start(s->w), 0);
-	s->stopped &= !stops;
+		s->stopped = false;
+	}
 }
 
 void
