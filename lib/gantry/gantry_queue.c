@@ -16,6 +16,7 @@
 #include "gantry_cpu.h"
 #include "gantry_dc.h"
 #include "gantry_engine.h"
+#include "gantry_latency.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
 #include "gantry_process.h"
@@ -341,6 +342,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 	if (ret != 0)
 		return ret;
 	gantry_seen_remove_queue(q);
+	gantry_latency_fini(q);
 	gantry_region_view_fini(&q->view);
 	peers_free(q);
 	gantry_stream_fini(&q->stream);

@@ -251,7 +251,9 @@ struct gantry_queue {
 	uint32_t n_free_peers;
 	uint32_t id; /* its number in the process; constant */
 	/* Written under the lock of gantry_seen.h, by which others may look; so are gantry_peer::use and n_free_peers. */
-	bool seen;          /* others may look at it */
+	bool seen; /* others may look at it */
+	_Atomic(struct gantry_latencies *)
+		latencies;  /* from the first request on: gantry_latency.h */
 	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
 	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
 	TAILQ_ENTRY(gantry_queue) next;

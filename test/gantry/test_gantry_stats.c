@@ -4,11 +4,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <stdlib.h>
 #include <ucontext.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "gantry_env.h"
+#include "gantry_histogram.h"
 #include "gantry_queue.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
@@ -168,12 +171,195 @@ completed_never_exceeds_submitted_wherever_the_reader_is_interrupted(void)
 }
 #endif
 
+/* ------------------------------------------------------------------ latencies */
+
+static int
+by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void
+a_bucket_has_the_numbers_between_its_neighbours(void)
+{
+	uint32_t bit, i, bucket;
+	int d;
+
+	for (bit = 0; bit < 64; bit++)
+		for (d = -1; d <= 1; d++) {
+			uint64_t value = (UINT64_C(1) << bit) + d;
+
+			bucket = gantry_histogram_bucket(value);
+			CHECK(bucket < GANTRY_HISTOGRAM_BUCKETS);
+			CHECK(gantry_histogram_last(bucket) >= value);
+			CHECK(bucket == 0 || gantry_histogram_last(bucket - 1) < value);
+		}
+	CHECK_EQ(gantry_histogram_bucket(UINT64_MAX), GANTRY_HISTOGRAM_BUCKETS - 1);
+	for (i = 1; i < GANTRY_HISTOGRAM_BUCKETS; i++) {
+		uint64_t first = gantry_histogram_last(i - 1) + 1;
+
+		CHECK(gantry_histogram_last(i) - first <= first / 8);
+	}
+}
+
+static void
+percentiles_are_those_of_the_sorted_numbers_or_an_eighth_more(void)
+{
+	enum {
+		N = 9999
+	};
+	static struct gantry_histogram h;
+	static uint64_t value[N];
+	uint32_t i, percent;
+	uint64_t seed = 1;
+
+	CHECK_EQ(gantry_histogram_percentile(&h, 50), 0);
+	for (i = 0; i < N; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		value[i] = seed >> 20 >> (seed >> 58) % 40;
+		gantry_histogram_add(&h, value[i]);
+	}
+	qsort(value, N, sizeof(value[0]), by_size);
+	CHECK_EQ(gantry_histogram_count(&h), N);
+	for (percent = 1; percent <= 100; percent++) {
+		uint64_t exact = value[(N * percent + 99) / 100 - 1];
+		uint64_t got = gantry_histogram_percentile(&h, percent);
+
+		CHECK(got >= exact);
+		CHECK(got <= exact + exact / 8);
+	}
+	CHECK_EQ(gantry_histogram_percentile(&h, 100), value[N - 1]);
+	gantry_histogram_clear(&h);
+	CHECK_EQ(gantry_histogram_count(&h), 0);
+	CHECK_EQ(gantry_histogram_percentile(&h, 100), 0);
+}
+
+static uint64_t
+ns_since(uint64_t tsc)
+{
+	return (rte_rdtsc() - tsc) * 1000000000.0 / rte_get_tsc_hz();
+}
+
+/* Completes one descriptor, and no sooner than after pause_ns. Returns how long it took, seen from outside. */
+static uint64_t
+do_slowly(struct gantry_queue *q, const struct gantry_desc *d, uint64_t pause_ns)
+{
+	uint64_t began = rte_rdtsc();
+	struct gantry_comp comp;
+
+	CHECK_EQ(gantry_submit(q, d, 1), 1);
+	while (ns_since(began) < pause_ns)
+		;
+	env_collect(q, &comp, 1);
+	return ns_since(began);
+}
+
+static void
+a_latency_is_the_time_between_submitting_and_polling(void)
+{
+	enum {
+		ROUNDS = 10,
+		PAUSE_NS = 1000000
+	};
+	struct gantry_queue *q = env_queue(g, 64);
+	const struct gantry_desc copy = env_copy(src, dst, 64), nop = {.op = GANTRY_OP_NOP};
+	struct gantry_latency l;
+	uint64_t longest = 0;
+	unsigned int i;
+
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, 0);
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	for (i = 0; i < ROUNDS; i++)
+		longest = RTE_MAX(longest, do_slowly(q, &copy, PAUSE_NS));
+	longest = RTE_MAX(longest, do_slowly(q, &nop, 0));
+	gantry_poll(q, NULL, 0);
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, ROUNDS);
+	CHECK(l.p50_ns >= PAUSE_NS);
+	CHECK(l.p99_ns >= l.p50_ns);
+	CHECK(l.max_ns >= l.p99_ns);
+	CHECK(l.max_ns <= longest);
+	gantry_latency_get(q, GANTRY_OP_NOP, &l);
+	CHECK_EQ(l.count, 1);
+	CHECK(l.max_ns < longest);
+	gantry_latency_get(q, GANTRY_OP_WRITE, &l);
+	CHECK_EQ(l.count, 0);
+	gantry_latency_get(q, GANTRY_OP_MAX, &l);
+	CHECK_EQ(l.count, 0);
+	env_queue_done(q);
+}
+
+static void
+only_one_descriptor_is_watched_at_a_time(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc desc[48];
+	struct gantry_comp comp[48];
+	struct gantry_latency l;
+	unsigned int i;
+
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	for (i = 0; i < 48; i++)
+		desc[i] = env_copy(src + 64 * i, dst + 64 * i, 64);
+	CHECK_EQ(gantry_submit(q, desc, 16), 16);
+	CHECK_EQ(gantry_submit(q, desc + 16, 32), 32);
+	env_collect(q, comp, 48);
+	gantry_poll(q, NULL, 0);
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, 1);
+	env_queue_done(q);
+}
+
+static void
+switched_off_nothing_is_measured_and_no_call_looks_closer(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	const struct gantry_desc copy = env_copy(src, dst, 64);
+	struct gantry_latency l;
+
+	CHECK_EQ(gantry_latency_set(q, false), 0);
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	do_slowly(q, &copy, 0);
+	CHECK_EQ(q->view.expect, 0);
+	CHECK_EQ(gantry_latency_set(q, false), 0);
+	do_slowly(q, &copy, 0);
+	do_slowly(q, &copy, 0);
+	gantry_poll(q, NULL, 0);
+	CHECK(q->view.fenced || q->view.expect != 0);
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, 0);
+	/* On again: all begins anew, and what was submitted before does not count. */
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	do_slowly(q, &copy, 0);
+	do_slowly(q, &copy, 0);
+	gantry_poll(q, NULL, 0);
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, 2);
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	gantry_poll(q, NULL, 0);
+	gantry_latency_get(q, GANTRY_OP_COPY, &l);
+	CHECK_EQ(l.count, 0);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
 	{"every CQE is counted, also several in one poll",
 		every_cqe_is_counted_also_several_in_one_poll},
 	{"each connection has one doorbell for a burst",
 		each_connection_has_one_doorbell_for_a_burst},
 	{"another thread reads while the owner works", another_thread_reads_while_the_owner_works},
+	{"a bucket has the numbers between its neighbours",
+		a_bucket_has_the_numbers_between_its_neighbours},
+	{"percentiles are those of the sorted numbers, or an eighth more",
+		percentiles_are_those_of_the_sorted_numbers_or_an_eighth_more},
+	{"a latency is the time between submitting and polling",
+		a_latency_is_the_time_between_submitting_and_polling},
+	{"only one descriptor is watched at a time", only_one_descriptor_is_watched_at_a_time},
+	{"switched off, nothing is measured, and no call looks closer",
+		switched_off_nothing_is_measured_and_no_call_looks_closer},
 #ifdef EFLAGS_TRAP
 	{"completed never exceeds submitted, wherever the reader is interrupted",
 		completed_never_exceeds_submitted_wherever_the_reader_is_interrupted},

@@ -444,6 +444,44 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
+static void
+latencies_are_switched_on_read_and_switched_off(void)
+{
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_worker *w;
+	struct gantry_comp comp;
+	const char *answer;
+	uint32_t queue;
+	uint64_t count;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	queue = number_of(gantry_worker_queue(w));
+	CHECK_EQ(gantry_worker_start(w), 0);
+	CHECK(has(tel_ask("/gantry/latency,%u", queue), "{\"on\":0,\"ops\":{}}"));
+	CHECK(has(tel_ask("/gantry/latency,%u,maybe", queue),
+		"neither on nor off: give /gantry/latency,QUEUE[,on|off]"));
+	CHECK(has(tel_ask("/gantry/latency,%u,on", queue), "\"on\":1"));
+	do {
+		CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+		while (env_dequeue(w, &comp, 1) == 0)
+			;
+		answer = tel_ask("/gantry/latency,%u", queue);
+	} while (strstr(answer, "\"copy\":{\"count\":") == NULL || value_of(answer, "count") < 20);
+	CHECK(value_of(answer, "p50_ns") > 0);
+	CHECK(value_of(answer, "p99_ns") >= value_of(answer, "p50_ns"));
+	CHECK(value_of(answer, "max_ns") >= value_of(answer, "p99_ns"));
+	CHECK(has(tel_ask("/gantry/latency,%u,off", queue), "\"on\":0"));
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	count = value_of(tel_ask("/gantry/latency,%u", queue), "count");
+	CHECK_EQ(gantry_worker_start(w), 0);
+	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+	while (env_dequeue(w, &comp, 1) == 0)
+		;
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(value_of(tel_ask("/gantry/latency,%u", queue), "count"), count);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 static void *
 ask_often(void *arg)
 {
@@ -461,10 +499,12 @@ ask_often(void *arg)
 		tel_ask_on(fd, text);
 		snprintf(text, sizeof(text), "/gantry/errors,%u", engine);
 		tel_ask_on(fd, text);
-		for (i = 0; i < 60; i++) {
-			static const char *const of_queue[] = {"queue", "counters", "peers"};
+		for (i = 0; i < 80; i++) {
+			static const char *const of_queue[] = {"queue", "counters", "peers",
+				"latency"};
 
-			snprintf(text, sizeof(text), "/gantry/%s,%u", of_queue[i % 3], i / 3);
+			snprintf(text, sizeof(text), "/gantry/%s,%u%s", of_queue[i % 4], i / 4,
+				i % 8 == 3 ? ",on" : "");
 			tel_ask_on(fd, text);
 		}
 	}
@@ -530,6 +570,8 @@ static const struct check_case cases[] = {
 	{"the same refusal again only counts", the_same_refusal_again_only_counts},
 	{"a worker and the load of its lcore are told",
 		a_worker_and_the_load_of_its_lcore_are_told},
+	{"latencies are switched on, read, and switched off",
+		latencies_are_switched_on_read_and_switched_off},
 	{"others look while everything comes and goes",
 		others_look_while_everything_comes_and_goes},
 };

@@ -72,7 +72,8 @@ struct gantry_region_view {
 	uint32_t shift; /* gantry_region_granule_shift() of the last hint that was followed */
 	_Atomic uint64_t word;
 	uint64_t drained; /* the upper part of the word, in place */
-	uint64_t expect;  /* `version`; 0 if each call has to look closer: fenced, or draining */
+	uint64_t
+		expect; /* `version`; 0 if each call has to look closer: fenced, draining, or latencies are measured */
 	struct gantry_region_dir *dir;
 	uint64_t version; /* of the tree; 0: none taken yet */
 	bool fenced;      /* as in gantry_region_dir */

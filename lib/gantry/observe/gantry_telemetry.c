@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What telemetry's threads answer. They read counters, and under the lock of gantry_seen.h what control threads
- * write. They make no call of a device, and write nothing that the data path reads.
+ * write. They make no call of a device. What they change is a queue's wish for latencies: gantry_latency.h.
  */
 #include "gantry_telemetry.h"
 
@@ -20,6 +20,7 @@
 #include <rte_telemetry.h>
 
 #include "gantry_engine.h"
+#include "gantry_latency.h"
 #include "gantry_log.h"
 #include "gantry_mem.h"
 #include "gantry_names.h"
@@ -41,7 +42,7 @@ struct request {
 	struct gantry *g;       /* if it takes an engine or a queue */
 	struct gantry_queue *q; /* if it takes a queue */
 	bool has_from;
-	uint64_t from; /* where a list begins; 0 if it was not given */
+	uint64_t from; /* where a list begins, or 1 for on; 0 if it was not given */
 };
 
 /* ------------------------------------------------------------------ answers */
@@ -262,6 +263,32 @@ answer_counters(const struct request *r, struct rte_tel_data *d)
 	add(d, "by_status", part);
 }
 
+static void
+answer_latency(const struct request *r, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = new_dict(), *e;
+	struct gantry_latency latency;
+	unsigned int op;
+
+	if (r->has_from && gantry_latency_switch(r->q, r->from != 0) != 0)
+		rte_tel_data_add_dict_string(d, "error", "there is no memory for the histograms");
+	add_bool(d, "on", gantry_latency_is_on(r->q));
+	for (op = 0; list != NULL && op < GANTRY_OP_MAX; op++) {
+		gantry_latency_get(r->q, op, &latency);
+		if (latency.count == 0)
+			continue;
+		e = new_dict();
+		if (e == NULL)
+			break;
+		rte_tel_data_add_dict_u64(e, "count", latency.count);
+		rte_tel_data_add_dict_u64(e, "p50_ns", latency.p50_ns);
+		rte_tel_data_add_dict_u64(e, "p99_ns", latency.p99_ns);
+		rte_tel_data_add_dict_u64(e, "max_ns", latency.max_ns);
+		add(list, gantry_name_op(op), e);
+	}
+	add(d, "ops", list);
+}
+
 /* ------------------------------------------------------------------ lcores */
 
 static void
@@ -463,6 +490,9 @@ answer_failures(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ commands */
 
+/* The parameter behind the first one that is no number. */
+#define SWITCH "on|off"
+
 static const struct command {
 	const char *name;
 	enum {
@@ -484,6 +514,9 @@ static const struct command {
 		answer_queue},
 	{"/gantry/counters", OF_QUEUE, NULL, "Counters of a queue. Parameter: queue",
 		answer_counters},
+	{"/gantry/latency", OF_QUEUE, SWITCH,
+		"Latencies on a queue. Parameters: queue; on: measure anew, or off (optional)",
+		answer_latency},
 	{"/gantry/lcores", OF_ALL, "LCORE",
 		"Load of the lcores that run workers. Parameter: the first lcore (optional)",
 		answer_lcores},
@@ -573,6 +606,10 @@ read_request(const struct command *c, const char *p, struct request *r)
 	if (c->from == NULL)
 		return "too many parameters";
 	r->has_from = true;
+	if (strcmp(c->from, SWITCH) == 0) {
+		r->from = strcmp(p, "on") == 0;
+		return r->from != 0 || strcmp(p, "off") == 0 ? NULL : "neither on nor off";
+	}
 	if (!read_number(&p, &r->from))
 		return "not a number";
 	return *p == '\0' ? NULL : "too many parameters";

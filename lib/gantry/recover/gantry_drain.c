@@ -2,6 +2,8 @@
 /* The marks of a draining version, and when they are reached. */
 #include "gantry_drain.h"
 
+#include "gantry_latency.h"
+
 #include "gantry_recv_ring.h"
 
 /*
@@ -138,5 +140,6 @@ gantry_drain_update(struct gantry_queue *q)
 		else
 			set_drained(q, v->version);
 	}
-	v->expect = v->fenced || d->version != 0 ? 0 : v->version;
+	/* 0: the next call looks closer again. */
+	v->expect = gantry_latency_look(q) || v->fenced || d->version != 0 ? 0 : v->version;
 }
