@@ -45,6 +45,15 @@ class Case(unittest.TestCase):
 		self.assertEqual(process.wait(TIMEOUT), 0)
 		process.stdout.close()
 
+	def look_until(self, there):
+		"""A page of which `there` is true. On a busy machine, the program may stand still for a while."""
+		for _ in range(100):
+			code, out, err = self.run_top("--once", "-s", "0.2")
+			self.assertEqual((code, err), (0, ""))
+			if there(out):
+				break
+		return out
+
 	def run_top(self, *args, under=()):
 		done = subprocess.run([*under, sys.executable, top, *args], env=self.env, capture_output=True, text=True,
 			timeout=TIMEOUT, check=False)
@@ -67,8 +76,7 @@ def rows(text, heading):
 class Shown(Case):
 	def test_a_running_program(self):
 		process = self.start("seen")
-		code, out, err = self.run_top("--once", "-s", "0.2")
-		self.assertEqual((code, err), (0, ""))
+		out = self.look_until(lambda page: rows(page, "QUEUE")[0]["OPS/s"] != "0")
 		self.assertIn(f"looked_at, process {process.pid}", out)
 		engine, = rows(out, "ENGINE")
 		self.assertEqual((engine["STATE"], engine["QUEUES"], engine["REGIONS"], engine["MEMORY"]),
@@ -86,6 +94,19 @@ class Shown(Case):
 		self.assertRegex(inline["PEERS"], r"1 down|2 down")
 		self.assertIn("write  remote_access  syndrome 0x13", out)
 		self.assertIn("    WQE 0x0000", out)
+
+	def test_latencies_of_queues_on_which_they_are_measured(self):
+		self.start("seen")
+		self.assertNotIn("LATENCY", self.run_top("--once", "-s", "0.1")[1])
+		with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+			s.connect(os.path.join(self.dir, "dpdk", "seen", "dpdk_telemetry.v2"))
+			s.recv(1024)
+			s.send(b"/gantry/latency,0,on")
+			self.assertIn(b'"on":1', s.recv(16384))
+		out = self.look_until(lambda page: "LATENCY" in page)
+		row, = rows(out, "LATENCY OF QUEUE")
+		self.assertEqual((row["LATENCY OF QUEUE"], row["OPERATION"]), ("0", "copy"))
+		self.assertRegex(row["99 %"], r"^[0-9.]+ [num]s$")
 
 	def test_on_a_terminal(self):
 		self.start("seen")
