@@ -61,21 +61,29 @@ take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 	gantry_counter_add(&q->stats.cqes, n);
 }
 
+static inline void
+take_peer_cqes(struct gantry_queue *q, uint32_t conn)
+{
+	struct gantry_conn *c = &q->conn[conn];
+
+	take_cqes(q, c);
+	if (c->done != c->posted)
+		return;
+	gantry_conn_set_remove(&q->active, conn);
+	if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
+		gantry_conn_set_add(&q->active, conn);
+}
+
 static void
 take_peers_cqes(struct gantry_queue *q)
 {
-	uint32_t i;
+	uint64_t words, bits;
 
-	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
-		i = gantry_conn_set_next(&q->active, i + 1)) {
-		struct gantry_conn *c = &q->conn[i];
+	for (words = q->active.any; words != 0; words &= words - 1) {
+		uint32_t first = rte_bsf64(words) * 64;
 
-		take_cqes(q, c);
-		if (c->done != c->posted)
-			continue;
-		gantry_conn_set_remove(&q->active, i);
-		if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
-			gantry_conn_set_add(&q->active, i);
+		for (bits = q->active.word[first / 64]; bits != 0; bits &= bits - 1)
+			take_peer_cqes(q, first + rte_bsf64(bits));
 	}
 }
 
@@ -116,9 +124,7 @@ take_row(const struct gantry_stream *s, uint64_t seq, struct gantry_comp *out, u
 	return n;
 }
 
-/*
- * The same for slots that are in no row: of neighbours whose last WQEs are on one connection.
- */
+/* The same for slots that are in no row. */
 static __rte_always_inline uint32_t
 take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct gantry_comp *out,
 	uint32_t n, uint64_t *bytes)
@@ -126,13 +132,20 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 	uint32_t slot = seq & s->mask, i;
 	const uint64_t *where = &s->where[slot];
 	const struct gantry_comp *comp = &s->comp[slot];
-	uint32_t conn = gantry_where_conn(*where);
-	uint64_t none = gantry_where(conn, 0), done = q->conn[conn].done;
+	uint64_t none = 0, done = 0; /* of the connection of the slot before */
 
 	/* A slot that is issued in part is slot `issue`, so it is not among these. */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
-	for (i = 0; i < n && where[i] - none < done; i++) {
+	for (i = 0; i < n; i++) {
+		if (unlikely(where[i] - none >= done)) {
+			uint32_t conn = gantry_where_conn(where[i]);
+
+			none = gantry_where(conn, 0);
+			done = q->conn[conn].done;
+			if (where[i] - none >= done)
+				break;
+		}
 		out[i] = comp[i];
 		if (likely(gantry_comp_is_plain(&comp[i]))) {
 			*bytes += comp[i].len;

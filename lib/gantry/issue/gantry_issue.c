@@ -13,13 +13,12 @@
 static void
 ring_peers(struct gantry_queue *q)
 {
-	uint32_t i;
+	uint64_t bits;
+	uint32_t first;
 
-	for (i = gantry_conn_set_next(&q->unrung, 0); i != GANTRY_CONN_SET_MAX;
-		i = gantry_conn_set_next(&q->unrung, i + 1)) {
-		gantry_ring(q, &q->conn[i], &q->stats.peer_wqes);
-		gantry_conn_set_remove(&q->unrung, i);
-	}
+	while ((bits = gantry_conn_set_take(&q->unrung, &first)) != 0)
+		for (; bits != 0; bits &= bits - 1)
+			gantry_ring(q, &q->conn[first + rte_bsf64(bits)], &q->stats.peer_wqes);
 }
 
 static inline void

@@ -41,6 +41,24 @@ gantry_conn_set_remove(struct gantry_conn_set *s, uint32_t i)
 		s->any &= ~RTE_BIT64(i / 64);
 }
 
+/*
+ * Takes the lowest 64 indices that are not all missing out of the set: bit n stands for *first + n. Returns
+ * them; 0: the set is empty.
+ */
+static inline uint64_t
+gantry_conn_set_take(struct gantry_conn_set *s, uint32_t *first)
+{
+	uint64_t bits;
+
+	if (s->any == 0)
+		return 0;
+	*first = rte_bsf64(s->any) * 64;
+	bits = s->word[*first / 64];
+	s->word[*first / 64] = 0;
+	s->any &= s->any - 1;
+	return bits;
+}
+
 /* The lowest index of the set that is `from` or more; GANTRY_CONN_SET_MAX: there is none. */
 static inline uint32_t
 gantry_conn_set_next(const struct gantry_conn_set *s, uint32_t from)
