@@ -398,6 +398,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
 		return gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
+	if (n != 1 && unlikely(gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1])))
+		n = 1;
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 
