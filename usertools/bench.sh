@@ -6,7 +6,11 @@
 # executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
 # GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|testgantry]...     default: all of them
+# plots: throughput against queue depth, burst, copy length, regions, peers and lcores, beside memcpy(3) and DPDK's
+# dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
+# build-bench/throughput).
+#
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|testgantry|plots]...     default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -158,12 +162,24 @@ testgantry() {
 	trap - EXIT
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine testgantry
+plots() {
+	local out=${GANTRY_BENCH_OUT:-$top/build-bench/throughput} log=$top/build-bench/throughput.log
+	python3 -c 'import matplotlib' 2>/dev/null || need python3-matplotlib
+	mkdir -p "$out"
+	"$top/build-bench/test/bench/bench_throughput" >"$out/throughput.csv" 2>"$log" || {
+		tail -n 5 "$log" >&2
+		die "the run failed; the end of its output is above"
+	}
+	"$top/usertools/plot.py" "$out/throughput.csv" "$out"
+	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
+}
+
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine testgantry plots
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | engine | testgantry) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine or testgantry" ;;
+	instructions | hwq | engine | testgantry | plots) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine, testgantry or plots" ;;
 	esac
 done

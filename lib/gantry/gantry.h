@@ -706,9 +706,14 @@ enum gantry_producers {
 	GANTRY_PRODUCERS_MP_HTS,
 };
 
-/** What a worker's lcore does when there is nothing to do. */
+/**
+ * What a worker's lcore does when there is nothing to do. By default it polls, because DPDK gives each
+ * lcore a CPU, and nothing starts sooner. Where lcores share CPUs with other threads, GANTRY_IDLE_SLEEP
+ * is faster: an lcore that polls takes CPU time from the threads that it waits for, such as the
+ * application's and those of the emulated adapter.
+ */
 enum gantry_idle {
-	GANTRY_IDLE_SPIN = 0, /**< it polls; a descriptor starts as soon as possible */
+	GANTRY_IDLE_SPIN = 0, /**< it polls, and yields after 256 rounds without work */
 	/**
 	 * It sleeps until a descriptor is enqueued or an operation completes (a completion channel
 	 * and an eventfd), if all workers that run there sleep. Waking takes a system call
