@@ -28,7 +28,6 @@ gantry_copy_between(struct gantry_work *w, const struct gantry_region *src,
 		w->copy = GANTRY_WORK_WRITE;
 		w->dst_key = dst->rkey;
 	}
-	w->no_inline = gantry_region_is_device(src);
 	w->src -= src->bias;
 	w->dst -= dst->bias;
 }

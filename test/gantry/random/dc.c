@@ -486,9 +486,9 @@ dc_allowed(const struct side *s, const struct record *r)
 	uint64_t i = (r->desc.cookie - 7) / 0x10001;
 	uint32_t a = run.hazards.peer | run.hazards.dc;
 
-	if (r->is_refused_there)
+	if (r->is_refused_there || r->is_lost_there)
 		a |= MODEL_BIT(GANTRY_REMOTE_ACCESS) | MODEL_BIT(GANTRY_REMOTE_ERROR);
-	else
+	if (!r->is_refused_there)
 		a |= MODEL_BIT(GANTRY_OK);
 	if (r->end->link->hurt || run.hazards.recv)
 		a |= MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_REMOTE_ERROR);

@@ -21,22 +21,28 @@ pick_len(struct side *s)
 static uint64_t
 pick_addr(struct side *s, uint64_t len, bool to)
 {
+	static const uint8_t regions[] = {HOME, HOME, HOME, HOME, HOME, HOME, HOME, HOME, HOME,
+		DEVICE, DEVICE, DEVICE, GUEST, GUEST, READ_ONLY, READ_ONLY};
+	const struct model_region *r = &s->model.region[regions[pick(s, RTE_DIM(regions))]];
 	uint64_t addr;
-	uint64_t which = pick(s, 16);
-	const struct model_region *r = &s->model.region[which < 12 ? 0 : which < 14 || to ? 1 : 2];
 
 	if (pick(s, 24) == 0 && eal_pick(s, len, &addr))
 		return addr;
-	if (to && which == 15 && pick(s, 8) == 0)
-		r = &s->model.region[2];
+	if (to && r == &s->model.region[READ_ONLY] && pick(s, 16) != 0)
+		r = &s->model.region[GUEST];
 	return r->addr + pick(s, r->len - len + 1);
 }
 
-/* An address that peers may reach. */
+/* An address that peers may reach, under the descriptor's remote_key. */
 static uint64_t
-pick_remote(struct side *s, uint64_t len)
+pick_remote(struct side *s, struct gantry_desc *d, uint64_t len)
 {
-	return s->model.region[0].addr + pick(s, s->model.region[0].len - len + 1);
+	const struct model_region *r = &s->model.region[HOME];
+
+	if (s->model.region[DEVICE].there && pick(s, 6) == 0)
+		r = &s->model.region[DEVICE];
+	d->remote_key = r->remote_key;
+	return r->remote_addr + pick(s, r->len - len + 1);
 }
 
 static struct end *
@@ -46,21 +52,14 @@ pick_end(struct side *s)
 }
 
 static void
-to_peer(struct side *s, struct record *r)
-{
-	r->desc.peer = pick_end(s)->peer;
-	r->desc.remote_key = s->model.region[0].remote_key;
-}
-
-static void
 draw_write(struct side *s, struct record *r)
 {
 	struct gantry_desc *d = &r->desc;
 
 	d->len = pick_len(s);
-	to_peer(s, r);
+	d->peer = pick_end(s)->peer;
 	d->src = pick_addr(s, d->len, false);
-	d->dst = pick_remote(s, d->len);
+	d->dst = pick_remote(s, d, d->len);
 }
 
 static void
@@ -69,8 +68,8 @@ draw_read(struct side *s, struct record *r)
 	struct gantry_desc *d = &r->desc;
 
 	d->len = pick_len(s);
-	to_peer(s, r);
-	d->src = pick_remote(s, d->len);
+	d->peer = pick_end(s)->peer;
+	d->src = pick_remote(s, d, d->len);
 	d->dst = pick_addr(s, d->len, true);
 }
 
@@ -93,14 +92,18 @@ draw_fill(struct side *s, struct record *r)
 	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
 }
 
-/* A list of n parts that add up to len, some bytes apart. */
+/* A list of n parts that add up to len, some bytes apart; some end in device memory. */
 static void
 draw_list(struct side *s, struct gantry_sge *sge, unsigned int n, uint64_t len, bool to)
 {
+	const struct model_region *device = &s->model.region[DEVICE];
 	uint64_t at = pick_addr(s, len + n * 16, to);
-	unsigned int i;
+	unsigned int i, leap = 1 + pick(s, 12);
 
 	for (i = 0; i < n; i++) {
+		/* Destinations must not overlap each other. */
+		if (i == leap && at < device->addr)
+			at = device->addr + pick(s, device->len - len - n * 16 + 1);
 		sge[i].addr = at;
 		sge[i].len = i == n - 1 ? len : pick(s, len + 1);
 		len -= sge[i].len;
@@ -131,9 +134,11 @@ draw_layout(struct side *s, struct record *r)
 		GANTRY_OP_READ};
 	const struct model_layout *l = &s->model.layout[pick(s, MODEL_LAYOUTS)];
 	struct gantry_desc *d = &r->desc;
-	uint64_t base = s->model.region[0].addr + pick(s, 24) * 4000;
+	uint64_t base = s->model.region[HOME].addr + pick(s, 24) * 4000;
 	bool to;
 
+	if (pick(s, 6) == 0)
+		base = s->model.region[DEVICE].addr + pick(s, 6) * 2000;
 	d->op = ops[pick(s, RTE_DIM(ops))];
 	to = d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ;
 	d->layout = l->id;
@@ -141,8 +146,8 @@ draw_layout(struct side *s, struct record *r)
 	d->src = to ? pick_addr(s, d->len, false) : base;
 	d->dst = to ? base : pick_addr(s, d->len, true);
 	if (d->op == GANTRY_OP_WRITE || d->op == GANTRY_OP_READ) {
-		to_peer(s, r);
-		*(to ? &d->src : &d->dst) = pick_remote(s, d->len);
+		d->peer = pick_end(s)->peer;
+		*(to ? &d->src : &d->dst) = pick_remote(s, d, d->len);
 	}
 }
 
@@ -151,9 +156,9 @@ draw_atomic(struct side *s, struct record *r)
 {
 	struct gantry_desc *d = &r->desc;
 
-	to_peer(s, r);
+	d->peer = pick_end(s)->peer;
 	d->len = 8;
-	d->dst = pick_remote(s, 16) & ~UINT64_C(7);
+	d->dst = pick_remote(s, d, 16) & ~UINT64_C(7);
 	d->arg[0] = check_random(&s->rng);
 	if (d->op != GANTRY_OP_COMPARE_SWAP)
 		return;
@@ -184,8 +189,7 @@ draw_message(struct side *s, struct record *r)
 	d->src = pick_addr(s, d->len, false);
 	if (d->op != GANTRY_OP_WRITE_IMM)
 		return;
-	d->dst = pick_remote(s, d->len);
-	d->remote_key = s->model.region[0].remote_key;
+	d->dst = pick_remote(s, d, d->len);
 }
 
 /* A WQE that does nothing. */

@@ -89,7 +89,7 @@ static void
 refuse_call(unsigned int op)
 {
 	static const char *const calls[] = {"modify_qp", "create_qp", "create_cq", "destroy_qp",
-		"destroy_cq", "reg_mr", "dereg_mr"};
+		"destroy_cq", "reg_mr", "dereg_mr", "alloc_dm", "reg_dm_mr", "free_dm"};
 
 	run.hazards.refuse = true;
 	allow(BIT(GANTRY_NO_RESOURCES), 0);

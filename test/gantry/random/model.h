@@ -21,7 +21,8 @@
 
 #include <gantry.h>
 
-#define MODEL_REGIONS 3
+#define MODEL_REGIONS 4
+#define MODEL_DEVICE  3 /* the region of device memory */
 #define MODEL_LAYOUTS 3
 #define MODEL_PEERS   8
 /* Pages of EAL, each of which may be there: where some touch each other, they are one region. */
@@ -49,6 +50,7 @@ struct model_region {
 	bool there, read_only;
 	bool remote; /* peers may read, write and do atomics, under remote_key */
 	uint32_t remote_key;
+	uint64_t remote_addr; /* of its first byte, for peers */
 };
 
 struct model_layout {
@@ -64,10 +66,16 @@ struct model_peer {
 	bool down; /* it is known to be down */
 };
 
-/* One queue, and the arena: the only memory that its descriptors write. */
+/*
+ * One queue, and the arena: the only memory that its descriptors write. Device memory has a place in it,
+ * behind the memory of the host, and its addresses are those of this place. Whoever submits a descriptor
+ * puts the true ones into it: so they need not be the same in every run.
+ */
 struct model {
 	uint8_t *mem;
-	uint64_t len;
+	uint64_t host_len;     /* bytes of mem */
+	const uint8_t *device; /* where device memory is mapped; NULL: there is none */
+	uint64_t len;          /* of the arena */
 	struct model_byte *byte;
 	struct model_region region[MODEL_REGIONS];
 	struct model_peer peer[MODEL_PEERS];
@@ -94,8 +102,10 @@ bool model_is_to_peer(const struct gantry_desc *d);
 bool model_takes_receive(uint8_t op);
 /* True: the peer will not refuse the memory or key that a correct descriptor names there. */
 bool model_remote_ok(const struct model *m, const struct gantry_desc *d);
-/* True: the range is in one registered region, which may be written if that is asked. */
+/* 0: the range is in one registered region, which may be written if that is asked. Else the status. */
 uint32_t model_local(const struct model *m, uint64_t addr, uint64_t len, bool write);
+/* The region that peers reach, or reached last, by this key; or NULL. */
+const struct model_region *model_remote(const struct model *m, uint32_t key);
 
 /*
  * The layout that has this id, or had it last, or NULL. Descriptors in flight may still use one that is
@@ -108,8 +118,12 @@ unsigned int model_pieces(const struct model *m, const struct gantry_desc *d, bo
 /* The span of these pieces: from the first byte to the last one. len 0: none. */
 struct model_range model_span(const struct model *m, const struct gantry_desc *d, bool to);
 
-/* All bytes of the arena are what the memory is now. */
+/* All bytes of the arena that are there are what the memory is now. */
 void model_adopt(struct model *m);
+/* There is device memory, which is mapped there, and is all zero. */
+void model_new_device(struct model *m, const uint8_t *at);
+/* The byte of the arena as the memory is now. */
+uint8_t model_now(const struct model *m, uint64_t at);
 /* The bytes that a correct descriptor moves. bytes has room for len. */
 void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
 /*

@@ -49,13 +49,45 @@ byte_at(const struct model *m, uint64_t addr, uint64_t len)
 	return &m->byte[at];
 }
 
-void
-model_adopt(struct model *m)
+/* Memory of `len` bytes, whose place in the arena is `at`, has these values. */
+static void
+adopt(struct model *m, uint64_t at, const uint8_t *mem, uint64_t len)
 {
 	uint64_t i;
 
-	for (i = 0; i < m->len; i++)
-		m->byte[i] = byte_of(m->mem[i]);
+	for (i = 0; i < len; i++)
+		m->byte[at + i] = byte_of(mem[i]);
+}
+
+/* The place of device memory in the arena. */
+static uint64_t
+device_at(const struct model *m)
+{
+	return m->region[MODEL_DEVICE].addr - (uintptr_t)m->mem;
+}
+
+void
+model_adopt(struct model *m)
+{
+	adopt(m, 0, m->mem, m->host_len);
+	if (m->device != NULL)
+		adopt(m, device_at(m), m->device, m->region[MODEL_DEVICE].len);
+}
+
+void
+model_new_device(struct model *m, const uint8_t *at)
+{
+	uint64_t i;
+
+	m->device = at;
+	for (i = 0; i < m->region[MODEL_DEVICE].len; i++)
+		m->byte[device_at(m) + i] = byte_of(0);
+}
+
+uint8_t
+model_now(const struct model *m, uint64_t at)
+{
+	return at < m->host_len ? m->mem[at] : m->device[at - device_at(m)];
 }
 
 void
@@ -155,8 +187,13 @@ model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len
 bool
 model_judge(struct model *m, uint64_t *at)
 {
-	if (!model_bytes_are(m->mem, m->byte, m->len, at))
+	if (!model_bytes_are(m->mem, m->byte, m->host_len, at))
 		return false;
+	if (m->device != NULL && !model_bytes_are(m->device, &m->byte[device_at(m)],
+					 m->region[MODEL_DEVICE].len, at)) {
+		*at += device_at(m);
+		return false;
+	}
 	model_adopt(m);
 	return true;
 }

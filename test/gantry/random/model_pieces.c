@@ -54,6 +54,15 @@ is_layout_side(const struct gantry_desc *d, bool to)
 	return d->layout != 0 && to == (d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ);
 }
 
+/* From an address of a peer to that in the arena. */
+static uint64_t
+remote_offset(const struct model *m, uint32_t key)
+{
+	const struct model_region *r = model_remote(m, key);
+
+	return r == NULL ? 0 : r->addr - r->remote_addr;
+}
+
 unsigned int
 model_pieces(const struct model *m, const struct gantry_desc *d, bool to, struct model_range *piece)
 {
@@ -70,6 +79,8 @@ model_pieces(const struct model *m, const struct gantry_desc *d, bool to, struct
 		return layout_pieces(model_layout_find(m, d->layout), to ? d->dst : d->src, d->len,
 			piece);
 	piece[0] = (struct model_range){to || is_atomic ? d->dst : d->src, d->len};
+	if (d->remote_key != 0 && (is_atomic || to == (d->op != GANTRY_OP_READ)))
+		piece[0].addr += remote_offset(m, d->remote_key);
 	return 1;
 }
 

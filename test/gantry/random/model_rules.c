@@ -101,22 +101,29 @@ model_local(const struct model *m, uint64_t addr, uint64_t len, bool write)
 	return covered_by_eal(m, addr, len) ? 0 : MODEL_BIT(GANTRY_NOT_REGISTERED);
 }
 
+const struct model_region *
+model_remote(const struct model *m, uint32_t key)
+{
+	unsigned int i;
+
+	for (i = 0; i < MODEL_REGIONS; i++)
+		if (m->region[i].remote && m->region[i].remote_key == key)
+			return &m->region[i];
+	return NULL;
+}
+
 bool
 model_remote_ok(const struct model *m, const struct gantry_desc *d)
 {
-	unsigned int i;
+	const struct model_region *r = model_remote(m, d->remote_key);
+	uint64_t addr = d->op == GANTRY_OP_READ ? d->src : d->dst;
 
 	if (d->op == GANTRY_OP_SEND_INV)
 		return false; /* no key that is drawn may be invalidated */
 	if (d->op >= GANTRY_OP_MAX || (uses[d->op] & KEY) == 0 || d->len == 0)
 		return true;
-	for (i = 0; i < MODEL_REGIONS; i++) {
-		const struct model_region *r = &m->region[i];
-
-		if (r->there && r->remote && r->remote_key == d->remote_key)
-			return covers(r, d->op == GANTRY_OP_READ ? d->src : d->dst, d->len);
-	}
-	return false;
+	return r != NULL && r->there && addr >= r->remote_addr &&
+	       covers(r, r->addr + (addr - r->remote_addr), d->len);
 }
 
 static bool
@@ -127,11 +134,39 @@ is_atomic(uint8_t op)
 
 #define BY_ANY (GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_MMO | GANTRY_DESC_BY_RDMA)
 
-/* At most one carrier, and one that the engine has. */
-static void
-check_carrier(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
+static bool
+is_device(const struct model *m, uint64_t addr, uint64_t len)
 {
-	uint32_t by = d->flags & BY_ANY, possible = 0;
+	return m->region[MODEL_DEVICE].there && covers(&m->region[MODEL_DEVICE], addr, len);
+}
+
+static bool
+list_names_device(const struct model *m, uint64_t list, uint32_t n)
+{
+	const struct gantry_sge *sge = (const struct gantry_sge *)list;
+	uint32_t i;
+
+	for (i = 0; n <= GANTRY_SGE_MAX && i < n; i++)
+		if (sge[i].len != 0 && is_device(m, sge[i].addr, sge[i].len))
+			return true;
+	return false;
+}
+
+/* True: a copy of device memory. */
+static bool
+names_device(const struct model *m, const struct gantry_desc *d)
+{
+	if (d->op == GANTRY_OP_COPY_SG)
+		return list_names_device(m, d->src, (uint32_t)d->arg[0]) ||
+		       list_names_device(m, d->dst, d->arg[0] >> 32);
+	return is_device(m, d->src, d->len) || is_device(m, d->dst, d->len);
+}
+
+/* The flags that name what copies host memory. */
+static uint32_t
+host_carriers(const struct model *m)
+{
+	uint32_t possible = 0;
 
 	if ((m->carriers & 1u << GANTRY_CARRIER_CPU) != 0)
 		possible |= GANTRY_DESC_BY_CPU;
@@ -139,6 +174,16 @@ check_carrier(const struct model *m, const struct gantry_desc *d, struct model_v
 		possible |= GANTRY_DESC_BY_MMO;
 	if ((m->carriers & 1u << GANTRY_CARRIER_RDMA) != 0)
 		possible |= GANTRY_DESC_BY_RDMA;
+	return possible;
+}
+
+/* At most one carrier, and one that is possible. */
+static void
+check_carrier(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
+{
+	uint32_t possible = names_device(m, d) ? GANTRY_DESC_BY_RDMA : host_carriers(m);
+	uint32_t by = d->flags & BY_ANY;
+
 	if ((by & ~possible) != 0 || (by & (by - 1)) != 0)
 		v->broken |= MODEL_BIT(GANTRY_BAD_CARRIER);
 }

@@ -37,6 +37,7 @@
 #define RECV_SLOTS 64
 #define RECV_DEPTH 24
 #define SIDE_ENDS  6
+#define DEVICE_LEN (16384 - 512) /* of device memory, in pages of its own */
 
 struct side;
 
@@ -44,11 +45,13 @@ struct side;
 struct record {
 	struct gantry_desc desc;
 	struct gantry_sge sge[16]; /* lists: 8 sources, 8 destinations */
+	struct gantry_sge put[16]; /* the same as they are submitted */
 	uint32_t raw[16];          /* a WQE */
 	uint32_t refusals;         /* statuses of rules that it broke at some time of its flight */
 	bool may_run;              /* at some time of its flight it broke none */
 	bool is_refused_there;     /* the peer will refuse it */
-	bool is_message;           /* it takes a receive */
+	bool is_lost_there; /* the memory that it reaches there has gone since it was drawn */
+	bool is_message;    /* it takes a receive */
 	bool cancelled, done;
 	uint8_t status;
 	uint64_t result;
@@ -114,7 +117,7 @@ struct side {
 	uint64_t rng;
 	struct model model;
 	struct gantry_mem *mem[MODEL_REGIONS];
-	bool going; /* the guest region is being unregistered */
+	bool going[MODEL_REGIONS]; /* the region is being unregistered */
 	struct end *end[SIDE_ENDS];
 	unsigned int n_ends;
 	/* Numbers of descriptors: drawn, submitted, completed, and followed by the model. */
@@ -138,6 +141,14 @@ struct hazards {
 	bool refuse; /* calls may be refused */
 	bool fatal;  /* the device fails */
 	bool eal;    /* memory of EAL is perhaps not registered */
+};
+
+/* Memory that peers reach, memory that comes and goes, memory that is only read, and device memory. */
+enum {
+	HOME,
+	GUEST,
+	READ_ONLY,
+	DEVICE = MODEL_DEVICE,
 };
 
 #define MAX_SIDES 4

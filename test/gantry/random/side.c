@@ -167,10 +167,35 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 	return false;
 }
 
+/* Bytes beside device memory whose addresses are true, if those in it are: nobody else has them. */
+#define BESIDE 256
+
+static bool
+is_device(const struct model *m, uint64_t addr)
+{
+	const struct model_region *r = &m->region[DEVICE];
+
+	return addr - (r->addr - BESIDE) < r->len + 2 * BESIDE;
+}
+
+/* True: a layout lies in part beside device memory, where the true addresses may be of other memory. */
+static bool
+juts_out(const struct model *m, const struct gantry_desc *d)
+{
+	const struct model_region *r = &m->region[DEVICE];
+	bool to = d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ;
+	uint64_t base = to ? d->dst : d->src;
+
+	return d->layout != 0 && base - (r->addr - 8192) < r->len + 8192 + BESIDE &&
+	       base - r->addr > r->len - 4096;
+}
+
 /* What the model cannot follow: the bytes are undefined, or it would wait for ever. */
 static bool
 is_beyond_the_model(struct side *s, const struct record *r)
 {
+	if (juts_out(&s->model, &r->desc))
+		return true;
 	if (names_memory_of_others(s, &r->desc) || (r->is_message && *end_credits(r->end) == 0))
 		return true;
 	if (meet(r->read, r->wrote) &&
@@ -194,7 +219,8 @@ note(struct side *s, struct record *r)
 	bool takes = model_takes_receive(r->desc.op);
 
 	r->refusals = 0;
-	r->may_run = r->cancelled = r->done = r->is_refused_there = r->is_message = false;
+	r->may_run = r->cancelled = r->done = r->is_message = false;
+	r->is_refused_there = r->is_lost_there = false;
 	r->read = r->wrote = (struct model_range){0, 0};
 	v = judge_by_rules(s, r);
 	r->end = model_is_to_peer(&r->desc) ? side_end(s, r->desc.peer) : NULL;
@@ -245,6 +271,35 @@ side_draw(struct side *s, unsigned int n)
 		draw_one(s);
 }
 
+/* The true address of one that may be of device memory. */
+static uint64_t
+true_addr(const struct model *m, uint64_t addr)
+{
+	if (m->device == NULL || !is_device(m, addr))
+		return addr;
+	return (uintptr_t)m->device + (addr - m->region[DEVICE].addr);
+}
+
+/* The descriptor as it is submitted. */
+static struct gantry_desc
+with_true_addrs(const struct model *m, struct record *r)
+{
+	struct gantry_desc d = r->desc;
+	unsigned int i;
+
+	d.src = true_addr(m, d.src);
+	d.dst = true_addr(m, d.dst);
+	if (d.op != GANTRY_OP_COPY_SG)
+		return d;
+	for (i = 0; i < RTE_DIM(r->sge); i++) {
+		r->put[i].addr = true_addr(m, r->sge[i].addr);
+		r->put[i].len = r->sge[i].len;
+	}
+	d.src = (uintptr_t)r->put;
+	d.dst = (uintptr_t)(r->put + 8);
+	return d;
+}
+
 void
 side_put(struct side *s)
 {
@@ -252,7 +307,7 @@ side_put(struct side *s)
 	unsigned int n = 0;
 
 	for (; n < RTE_DIM(desc) && s->put + n < s->made; n++)
-		desc[n] = record_of(s, s->put + n)->desc;
+		desc[n] = with_true_addrs(&s->model, record_of(s, s->put + n));
 	s->put += s->w != NULL ? gantry_enqueue_burst(s->w, desc, n) : gantry_submit(s->q, desc, n);
 }
 
@@ -267,7 +322,8 @@ side_changed(struct side *s)
 		if (r->done)
 			continue;
 		judge_by_rules(s, r);
-		if (r->may_run && r->is_refused_there)
+		r->is_lost_there |= r->end != NULL && !model_remote_ok(&s->model, &r->desc);
+		if (r->may_run && (r->is_refused_there || r->is_lost_there))
 			will_fail(r);
 	}
 }
@@ -328,9 +384,9 @@ allowed(const struct side *s, const struct record *r)
 	}
 	if (r->end->target != NULL)
 		return a | dc_allowed(s, r);
-	if (r->is_refused_there)
+	if (r->is_refused_there || r->is_lost_there)
 		a |= MODEL_BIT(GANTRY_REMOTE_ACCESS) | MODEL_BIT(GANTRY_REMOTE_ERROR);
-	else if (!r->end->failed)
+	if (!r->is_refused_there && !r->end->failed)
 		a |= MODEL_BIT(GANTRY_OK);
 	if (r->end->link->hurt || run.hazards.peer != 0)
 		a |= BEHIND | run.hazards.peer;
@@ -447,8 +503,8 @@ side_judge_bytes(struct side *s)
 	if (!model_judge(&s->model, &at)) {
 		print_writers(s, at);
 		side_fail(s, NULL, "byte %llu of the arena is 0x%02x, not 0x%02x (of %u values)",
-			(unsigned long long)at, s->model.mem[at], s->model.byte[at].value[0],
-			s->model.byte[at].n);
+			(unsigned long long)at, model_now(&s->model, at),
+			s->model.byte[at].value[0], s->model.byte[at].n);
 	}
 }
 

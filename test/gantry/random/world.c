@@ -6,17 +6,12 @@
 
 #include "random.h"
 
-/* The arena of a queue: memory that peers reach, memory that comes and goes, memory that is only read, and none. */
-enum {
-	HOME,
-	GUEST,
-	READ_ONLY
-};
-
+/* The arena of a queue: its regions, and memory of none. Behind it is the place of device memory. */
 #define HOME_LEN      (UINT64_C(192) << 10)
 #define GUEST_LEN     (UINT64_C(32) << 10)
 #define READ_ONLY_LEN (UINT64_C(16) << 10)
-#define ARENA_LEN     (UINT64_C(256) << 10)
+#define HOST_LEN      (UINT64_C(256) << 10)
+#define DEVICE_PLACE  (HOST_LEN + 8192)
 #define RECV_ALL      ((2 * RTE_DIM(run.link) + MAX_SIDES) * RECV_SLOTS * RECV_LEN)
 
 static const struct model_layout shapes[MODEL_LAYOUTS] = {
@@ -55,12 +50,13 @@ come(struct side *s, unsigned int i, unsigned int flags)
 	r->read_only = (flags & GANTRY_MEM_READ_ONLY) != 0;
 	r->remote = (flags & GANTRY_MEM_REMOTE_WRITE) != 0;
 	r->remote_key = gantry_mem_remote_key(s->mem[i]);
+	r->remote_addr = gantry_mem_remote_addr(s->mem[i], (void *)(uintptr_t)r->addr);
 	side_changed(s);
 	return 0;
 }
 
-/* From the first call on it is not there; 0 when nothing can use it any more. */
-static int
+/* From the first call on it is not there. Nothing can use it any more when `going` is false. */
+static void
 go(struct side *s, unsigned int i)
 {
 	int ret;
@@ -68,20 +64,15 @@ go(struct side *s, unsigned int i)
 	s->model.region[i].there = false;
 	side_changed(s);
 	ret = gantry_mem_unregister(s->mem[i], 0);
-	if (ret == 0)
-		s->mem[i] = NULL;
-	return ret;
-}
-
-static void
-guest_go(struct side *s)
-{
-	int ret = go(s, GUEST);
-
 	CHECK(ret == 0 || ret == -ETIMEDOUT || run.hazards.refuse, "gantry_mem_unregister: %d",
 		ret);
 	run.refused_calls += ret != 0 && ret != -ETIMEDOUT;
-	s->going = ret != 0;
+	s->going[i] = ret != 0;
+	if (ret != 0)
+		return;
+	s->mem[i] = NULL;
+	if (i == DEVICE)
+		s->model.device = NULL;
 }
 
 static void
@@ -93,16 +84,37 @@ guest_come(struct side *s)
 	run.refused_calls += ret != 0;
 }
 
+/* Device memory, at any address. Nothing is in flight: it could name the address by chance. */
+static void
+device_come(struct side *s)
+{
+	struct model_region *r = &s->model.region[DEVICE];
+	void *at;
+	int ret;
+
+	ret = gantry_mem_alloc_dm(run.g, r->len, GANTRY_MEM_REMOTE_ATOMIC, &s->mem[DEVICE], &at);
+	CHECK(ret == 0 || run.hazards.refuse, "gantry_mem_alloc_dm: %d", ret);
+	run.refused_calls += ret != 0;
+	if (ret != 0)
+		return;
+	model_new_device(&s->model, at);
+	r->there = r->remote = true;
+	r->remote_key = gantry_mem_remote_key(s->mem[DEVICE]);
+	r->remote_addr = gantry_mem_remote_addr(s->mem[DEVICE], at);
+	side_changed(s);
+}
+
 static void
 arena_open(struct side *s)
 {
 	struct model *m = &s->model;
 
-	m->len = ARENA_LEN;
-	m->mem = map(s->n, ARENA_LEN);
-	m->byte = calloc(ARENA_LEN, sizeof(*m->byte));
+	m->host_len = HOST_LEN;
+	m->len = DEVICE_PLACE + DEVICE_LEN;
+	m->mem = map(s->n, HOST_LEN);
+	m->byte = calloc(m->len, sizeof(*m->byte));
 	m->layout = run.layout;
-	env_fill(m->mem, ARENA_LEN, s->rng);
+	env_fill(m->mem, HOST_LEN, s->rng);
 	model_adopt(m);
 	m->region[HOME].addr = (uintptr_t)m->mem;
 	m->region[HOME].len = HOME_LEN;
@@ -110,12 +122,15 @@ arena_open(struct side *s)
 	m->region[GUEST].len = GUEST_LEN;
 	m->region[READ_ONLY].addr = m->region[GUEST].addr + GUEST_LEN;
 	m->region[READ_ONLY].len = READ_ONLY_LEN;
+	m->region[DEVICE].addr = (uintptr_t)m->mem + DEVICE_PLACE;
+	m->region[DEVICE].len = DEVICE_LEN;
 	CHECK_EQ(come(s, HOME,
 			 GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ |
 				 GANTRY_MEM_REMOTE_ATOMIC),
 		0);
 	CHECK_EQ(come(s, GUEST, 0), 0);
 	CHECK_EQ(come(s, READ_ONLY, GANTRY_MEM_READ_ONLY), 0);
+	device_come(s);
 }
 
 static void
@@ -126,7 +141,7 @@ arena_close(struct side *s)
 	for (i = 0; i < MODEL_REGIONS; i++)
 		if (s->mem[i] != NULL)
 			CHECK_EQ(gantry_mem_unregister(s->mem[i], 0), 0);
-	munmap(s->model.mem, ARENA_LEN);
+	munmap(s->model.mem, HOST_LEN);
 	free(s->model.byte);
 }
 
@@ -238,13 +253,17 @@ world_change(void)
 {
 	struct side *s = &run.side[chance(run.n_sides)];
 
-	switch (chance(12)) {
+	switch (chance(13)) {
 	case 10:
 	case 11:
 		eal_change(s);
 		break;
 	case 9:
 		dc_change();
+		break;
+	case 12: /* world_mend() brings it back */
+		if (s->mem[DEVICE] != NULL && !s->going[DEVICE])
+			go(s, DEVICE);
 		break;
 	case 8:
 		policy_change(s);
@@ -253,8 +272,8 @@ world_change(void)
 	case 1:
 		if (s->mem[GUEST] == NULL)
 			guest_come(s);
-		else if (!s->going)
-			guest_go(s);
+		else if (!s->going[GUEST])
+			go(s, GUEST);
 		break;
 	case 2:
 		layout_change(chance(MODEL_LAYOUTS));
@@ -281,18 +300,31 @@ world_change(void)
 void
 world_retry(void)
 {
-	unsigned int i;
+	unsigned int i, k;
 
 	for (i = 0; i < run.n_sides; i++) {
 		struct side *s = &run.side[i];
 
-		if (s->going)
-			guest_go(s);
+		for (k = 0; k < MODEL_REGIONS; k++)
+			if (s->going[k])
+				go(s, k);
 		if (s->stopped && chance(4) == 0) {
 			CHECK_EQ(gantry_worker_start(s->w), 0);
 			s->stopped = false;
 		}
 	}
+}
+
+/* True: device memory is going, and receives that are posted keep it from that. */
+static bool
+device_goes(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.n_sides; i++)
+		if (run.side[i].going[DEVICE])
+			return true;
+	return false;
 }
 
 /*
@@ -305,7 +337,7 @@ needs_mending(const struct link *l)
 {
 	bool late = !run.pumped && (run.hazards.recv || run.hazards.peer != 0);
 
-	return l->hurt || run.hazards.lost || late;
+	return l->hurt || run.hazards.lost || late || device_goes();
 }
 
 void
@@ -314,7 +346,7 @@ world_mend(void)
 	unsigned int i;
 
 	eal_mend();
-	dc_close(false);
+	dc_close(device_goes());
 	dc_open();
 	for (i = 0; i < MODEL_LAYOUTS; i++)
 		if (!run.layout[i].there)
@@ -327,5 +359,11 @@ world_mend(void)
 		link_close(l);
 		if (!l->end[0].open && !l->end[1].open)
 			link_open(l);
+	}
+	for (i = 0; i < run.n_sides; i++) {
+		if (run.side[i].going[DEVICE])
+			go(&run.side[i], DEVICE);
+		if (run.side[i].mem[DEVICE] == NULL)
+			device_come(&run.side[i]);
 	}
 }
