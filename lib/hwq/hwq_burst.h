@@ -98,6 +98,21 @@ hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
 }
 
+/** Bytes of the longest data that hwq_burst_write_inline() takes: with them the WQE has one WQEBB. */
+#define HWQ_BURST_INLINE_MAX (HWQ_BB_LEN - 2u * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN)
+
+/** Writes an RDMA write whose data are copied into the WQE, as hwq_wqe_inline().
+ *  @param len bytes, 1 to HWQ_BURST_INLINE_MAX and to sq->max_inline, which the caller has seen to. */
+static HWQ_INLINE void
+hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const void *data,
+	uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_RDMA_WRITE, 2 + hwq_inline_ds(len), flags);
+
+	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_inline(hwq_at_ds(wqe, 2), data, len);
+}
+
 /** Writes a memory copy. @param dst_key, src_key hwq_key_word() of the keys. @param len 1 to
  *  sq->easy_memcpy_len, which the caller has seen to. */
 static HWQ_INLINE void

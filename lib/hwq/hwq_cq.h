@@ -48,14 +48,17 @@ struct hwq_cq {
 	uint8_t *uar;    /**< where CQs are armed; other CQs' too */
 
 	/* Control path. */
-	_Atomic(void *) user; /**< hwq_cq_set_user() */
-	uint32_t n_cqe;       /**< entries */
-	uint32_t reserved;    /**< entries that the queues on it may need at once */
+	HWQ_ON_LINE _Atomic(void *) user; /**< hwq_cq_set_user() */
+	uint32_t n_cqe;                   /**< entries */
+	uint32_t reserved;                /**< entries that the queues on it may need at once */
 	uint32_t cqn;
 	struct ibv_cq *cq;
 	struct hwq_channel *channel; /**< NULL: no events */
 	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
+
+static_assert(offsetof(struct hwq_cq, user) == HWQ_LINE_LEN,
+	"what the owner writes is one cache line");
 
 /** Sets the consumer index to ci, and the fields that are derived from it. */
 static inline void

@@ -9,6 +9,7 @@
 #include "hwq_domain.h"
 #include "hwq_event.h"
 #include "hwq_left.h"
+#include "hwq_lines.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -54,7 +55,7 @@ hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_channel *
 			n_cqe, domain->dev->caps.max_cqe);
 		return -EINVAL;
 	}
-	cq = calloc(1, sizeof(*cq));
+	cq = hwq_alloc_lines(sizeof(*cq));
 	if (cq == NULL)
 		return -ENOMEM;
 	cq->domain = domain;

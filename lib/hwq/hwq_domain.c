@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hwq_left.h"
+#include "hwq_lines.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -16,7 +17,7 @@ hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **out)
 	struct hwq_domain *domain;
 	int ret;
 
-	domain = calloc(1, sizeof(*domain));
+	domain = hwq_alloc_lines(sizeof(*domain));
 	if (domain == NULL)
 		return -ENOMEM;
 	domain->dev = dev;

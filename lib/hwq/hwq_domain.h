@@ -29,12 +29,17 @@ struct hwq_domain {
 	struct hwq_dev *dev;
 	struct ibv_td *td;         /**< NULL: the device has no register for the domain only */
 	struct ibv_pd *pd;         /**< parent domain of td and of the device's protection domain */
-	struct hwq_bf bf;          /**< state of the domain's doorbell register */
 	_Atomic unsigned int refs; /**< how many CQs, QPs and pools were created in it */
 	/** Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none. */
 	struct hwq_channel *channel;
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */
+
+	/** State of the domain's doorbell register, which each doorbell writes. */
+	HWQ_ON_LINE struct hwq_bf bf;
 };
+
+static_assert(offsetof(struct hwq_domain, bf) % HWQ_LINE_LEN == 0,
+	"the owner's and others' fields share no line");
 
 /**
  * Creates a domain. The device must outlive it.

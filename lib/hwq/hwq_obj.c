@@ -10,6 +10,7 @@
 
 #include "hwq_cq_create.h"
 #include "hwq_cq_room.h"
+#include "hwq_lines.h"
 #include "hwq_log.h"
 #include "hwq_srq_create.h"
 #include "hwq_verbs.h"
@@ -72,7 +73,7 @@ hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **out)
 	struct hwq_cq *cq;
 	int ret;
 
-	cq = calloc(1, sizeof(*cq));
+	cq = hwq_alloc_lines(sizeof(*cq));
 	if (cq == NULL)
 		return -ENOMEM;
 	cq->cq = ibcq;

@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include "hwq_cq_room.h"
+#include "hwq_lines.h"
 #include "hwq_log.h"
 #include "hwq_obj.h"
 #include "hwq_qp_size.h"
@@ -200,7 +201,7 @@ hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **out)
 		ret = check_view(dev, obj, &view);
 	if (ret != 0)
 		return ret;
-	qp = calloc(1, sizeof(*qp));
+	qp = hwq_alloc_lines(sizeof(*qp));
 	if (qp == NULL)
 		return -ENOMEM;
 	qp->qp = obj->qp;

@@ -74,8 +74,10 @@ struct hwq_qp {
 	struct hwq_sq sq;
 	struct hwq_rq rq; /**< buf is NULL without a receive queue */
 
+	struct hwq_bf bf; /**< its doorbell register where the domain has none of its own */
+
 	/* Control path. */
-	_Atomic(void *) user; /**< hwq_qp_set_user() */
+	HWQ_ON_LINE _Atomic(void *) user; /**< hwq_qp_set_user() */
 	uint32_t qpn;
 	uint32_t psn;        /**< first packet sequence number of its requests */
 	uint32_t qkey;       /**< UD: what a datagram to the QP must carry */
@@ -87,11 +89,13 @@ struct hwq_qp {
 	struct hwq_dev_port port;       /**< the port and GID that path chose */
 	const struct hwq_qp_info *info; /**< what its type is and can */
 	struct ibv_qp *qp;
-	struct hwq_bf bf;     /**< its doorbell register where the domain has none of its own */
 	struct hwq_mr opaque; /**< the device's scratch for memcpy, if created with mmo */
 	void *opaque_buf;
 	uint32_t *cancelled; /**< marks of cancelled WQEs, by WQEBB; NULL: there were none yet */
 };
+
+static_assert(offsetof(struct hwq_qp, user) % HWQ_LINE_LEN == 0,
+	"the owner's and others' fields share no line");
 
 /** Says what the QP is to the caller, for who takes its events (hwq_async.h). NULL at first. */
 static inline void

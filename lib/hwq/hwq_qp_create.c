@@ -9,6 +9,7 @@
 
 #include "hwq_cq_room.h"
 #include "hwq_left.h"
+#include "hwq_lines.h"
 #include "hwq_log.h"
 #include "hwq_port.h"
 #include "hwq_qp_size.h"
@@ -266,7 +267,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	ret = hwq_conf_check(domain, cq, conf);
 	if (ret != 0)
 		return ret;
-	qp = calloc(1, sizeof(*qp));
+	qp = hwq_alloc_lines(sizeof(*qp));
 	if (qp == NULL)
 		return -ENOMEM;
 	qp->domain = domain;

@@ -36,7 +36,11 @@
 #define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout's first unit a pattern */
 #define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< bytes of a memory window: one KLM's */
 #define HWQ_AV_DS          3u           /**< address vector of a datagram */
-#define HWQ_INLINE_HDR_LEN 4u           /**< byte count ahead of inline data */
+/* Of a cache line. What two threads write is that far apart. */
+#define HWQ_LINE_LEN 64
+#define HWQ_ON_LINE  __attribute__((aligned(HWQ_LINE_LEN)))
+
+#define HWQ_INLINE_HDR_LEN 4u /**< byte count ahead of inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
 struct hwq_wire_mmo_seg {

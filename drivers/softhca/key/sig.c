@@ -250,6 +250,8 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 #define SYNDROME_APP   (1u << 12)
 #define SYNDROME_GUARD (1u << 13)
 
+#define SIG_MAX_LEN 8 /* bytes of the longest signature, T10-DIF */
+
 /* Writes the signature of a block. n: the block's number in the key. */
 static void
 sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
@@ -336,8 +338,11 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error)
 {
 	const struct sig_domain d = {.type = type};
+	uint8_t a[SIG_MAX_LEN] = {0}, b[SIG_MAX_LEN] = {0};
 
-	check(&d, mask, found, right, offset, error);
+	memcpy(a, found, SIG_CRC_LEN);
+	memcpy(b, right, SIG_CRC_LEN);
+	check(&d, mask, a, b, offset, error);
 }
 
 /* ---- conversion */
@@ -351,7 +356,7 @@ strip(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to
 
 	for (uint64_t i = 0; i < data / d->block; i++) {
 		const uint8_t *block = from + i * (d->block + len);
-		uint8_t right[8];
+		uint8_t right[SIG_MAX_LEN];
 
 		sign(d, block, first / d->block + i, right);
 		check(d, mask, block + d->block, right, i * (d->block + len), error);

@@ -47,17 +47,18 @@ static __rte_always_inline void
 take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
 	struct hwq_cq *cq = c->cq;
-	uint16_t counter = 0;
-	uint32_t n = 0, before;
+	uint16_t counter;
+	uint32_t n = 0;
 
 	do {
-		before = n;
-		for (; likely(hwq_cq_peek_good(cq, &counter)); n++)
+		if (likely(hwq_cq_peek_good(cq, &counter))) {
 			hwq_cq_advance(cq);
-		/* The last one tells of all before it. */
-		if (likely(n != before))
 			note_done(q, c, counter);
-	} while (c->done != c->posted && take_other_cqe(q, c));
+			n++;
+		} else if (!take_other_cqe(q, c)) {
+			break;
+		}
+	} while (c->done != c->posted);
 	gantry_counter_add(&q->stats.cqes, n);
 }
 
@@ -147,11 +148,10 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 				break;
 		}
 		out[i] = comp[i];
-		if (likely(gantry_comp_is_plain(&comp[i]))) {
+		if (likely(gantry_comp_is_plain(&comp[i])))
 			*bytes += comp[i].len;
-		} else {
+		else
 			gantry_finish(q, s, slot + i, &out[i]);
-		}
 	}
 	return i;
 }
@@ -163,9 +163,13 @@ hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *ou
 	uint64_t tail = gantry_counter_get(&s->tail), seq = tail, bytes = 0;
 	uint32_t k;
 
-	while (n != 0 && seq != s->issue) {
-		k = likely(gantry_row_has(&s->row, seq)) ? take_row(s, seq, out, n, &bytes)
-							 : take_run(q, s, seq, out, n, &bytes);
+	while (n != 0) {
+		if (likely(gantry_row_has(&s->row, seq)))
+			k = take_row(s, seq, out, n, &bytes);
+		else if (seq != s->issue)
+			k = take_run(q, s, seq, out, n, &bytes);
+		else
+			break;
 		if (k == 0)
 			break;
 		seq += k;

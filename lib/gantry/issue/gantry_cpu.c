@@ -91,7 +91,7 @@ gantry_cpu_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 
 		memcpy((void *)(uintptr_t)d->dst, (const void *)(uintptr_t)d->src, d->len);
 		spend(q, d->len);
-		gantry_slot_prepare(&s->comp[slot], d, d->op);
+		gantry_slot_prepare(&s->comp[slot], d, d->op, d->len);
 		s->where[slot] = GANTRY_WHERE_NOWHERE;
 	}
 	gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_CPU], i);

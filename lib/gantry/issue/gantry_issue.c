@@ -170,7 +170,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 
 	if ((d->flags & GANTRY_DESC_FENCE) != 0 && fence_waits(q, s))
 		return false;
-	gantry_slot_prepare(&s->comp[slot], d, d->op);
+	gantry_slot_prepare(&s->comp[slot], d, d->op, d->len);
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		slot_settle(s, slot, status);
@@ -343,7 +343,7 @@ settle_cancelled(struct gantry_stream *s)
 
 	if (s->where[slot] != GANTRY_WHERE_CANCELLED)
 		return false;
-	gantry_slot_prepare(&s->comp[slot], &s->pend[slot], s->pend[slot].op);
+	gantry_slot_prepare(&s->comp[slot], &s->pend[slot], s->pend[slot].op, s->pend[slot].len);
 	slot_settle(s, slot, GANTRY_CANCELLED);
 	s->n_cancelled--;
 	s->issue++;

@@ -65,7 +65,13 @@ enum gantry_run_kind {
 	GANTRY_RUN_MEMCPY,   /* COPY by DMA MMO */
 	GANTRY_RUN_LOOPBACK, /* COPY by RDMA write to the queue itself */
 	GANTRY_RUN_WRITE,
+	GANTRY_RUN_WRITE_INLINE, /* the CPU copies the data into the WQE */
 	GANTRY_RUN_READ,
+};
+
+/* What a descriptor of a run moves: read once, because stores to WQEs could change it for all that a compiler knows. */
+struct gantry_run_move {
+	uint64_t src, dst, len;
 };
 
 /* A run that is being issued: on the stack of gantry_run_post(), and mostly in registers. */
@@ -92,9 +98,9 @@ gantry_run_is_copy(enum gantry_run_kind kind)
 static __rte_always_inline enum gantry_op
 gantry_run_op(enum gantry_run_kind kind)
 {
-	return gantry_run_is_copy(kind)   ? GANTRY_OP_COPY
-	       : kind == GANTRY_RUN_WRITE ? GANTRY_OP_WRITE
-					  : GANTRY_OP_READ;
+	return gantry_run_is_copy(kind)  ? GANTRY_OP_COPY
+	       : kind == GANTRY_RUN_READ ? GANTRY_OP_READ
+					 : GANTRY_OP_WRITE;
 }
 
 static __rte_always_inline bool
@@ -106,7 +112,7 @@ gantry_run_has_src(enum gantry_run_kind kind)
 static __rte_always_inline bool
 gantry_run_has_dst(enum gantry_run_kind kind)
 {
-	return kind != GANTRY_RUN_WRITE;
+	return gantry_run_is_copy(kind) || kind == GANTRY_RUN_READ;
 }
 
 /* Its regions are the last hits at first. */
@@ -116,6 +122,8 @@ gantry_run_begin(struct gantry_run *run, const enum gantry_run_kind kind)
 	const struct gantry_region_view *v = &run->q->view;
 	uint64_t max_len = run->c->max_len;
 
+	if (kind == GANTRY_RUN_WRITE_INLINE)
+		max_len = RTE_MIN(run->c->max_inline, HWQ_BURST_INLINE_MAX);
 	run->src = v->src;
 	run->dst = v->dst;
 	run->src_key = hwq_key_word(v->src->lkey);
@@ -193,53 +201,74 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 	return both;
 }
 
-/* Prepares the completion of a descriptor that succeeds. */
+/* Prepares the completion of a descriptor that succeeds, by four stores: a compiler that sees only fields makes more. */
 static __rte_always_inline void
-gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op)
+gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)
 {
-	*comp = (struct gantry_comp){.cookie = d->cookie, .op = op, .len = d->len};
+	const struct {
+		uint8_t status, op, syndromes[2];
+		uint32_t zero;
+	} word = {.status = GANTRY_OK, .op = op};
+
+	static_assert(sizeof(word) == offsetof(struct gantry_comp, len) -
+					      offsetof(struct gantry_comp, status) &&
+			      offsetof(struct gantry_comp, op) ==
+				      offsetof(struct gantry_comp, status) + 1,
+		"as in struct gantry_comp");
+	comp->cookie = d->cookie;
+	memcpy((uint8_t *)comp + offsetof(struct gantry_comp, status), &word, sizeof(word));
+	comp->len = len;
+	comp->result = 0;
 }
 
-/* True: the descriptor is plain, and belongs to the run. */
+/* True: the descriptor, which moves m, is plain and belongs to the run. */
 static __rte_always_inline bool
 gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
-	const enum gantry_run_kind kind)
+	const struct gantry_run_move m, const enum gantry_run_kind kind)
 {
 	const bool copy = gantry_run_is_copy(kind);
-	uint64_t len = d->len;
 
 	return likely(gantry_desc_head(d) == run->head) &&
-	       likely(len - 1 - run->min_len < run->n_len) &&
+	       likely(m.len - 1 - run->min_len < run->n_len) &&
 	       likely((gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) == 0) &&
-	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, d->src, len)
-					       : gantry_run_remote(d->src)) &&
-	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, d->dst, len)
-					       : gantry_run_remote(d->dst)) &&
-	       likely(!copy || !gantry_run_overlap(d->src, d->dst, len));
+	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, m.src, m.len)
+					       : gantry_run_remote(m.src)) &&
+	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, m.dst, m.len)
+					       : gantry_run_remote(m.dst)) &&
+	       likely(!copy || !gantry_run_overlap(m.src, m.dst, m.len));
+}
+
+static __rte_always_inline struct gantry_run_move
+gantry_run_move_of(const struct gantry_desc *d)
+{
+	return (struct gantry_run_move){.src = d->src, .dst = d->dst, .len = d->len};
 }
 
 static __rte_always_inline void
 gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
-	const enum gantry_run_kind kind)
+	const struct gantry_run_move m, const enum gantry_run_kind kind)
 {
 	struct hwq_burst *b = &run->burst;
 
 	switch (kind) {
 	case GANTRY_RUN_MEMCPY:
-		hwq_burst_memcpy_with(b, run->dst_key, d->dst, run->src_key, d->src, d->len, 0);
+		hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len, 0);
 		break;
 	case GANTRY_RUN_LOOPBACK:
 		/* A loopback write names its destination by a remote key. */
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, d->dst, run->src_key,
-			d->src, d->len, 0);
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, m.dst, run->src_key,
+			m.src, m.len, 0);
 		break;
 	case GANTRY_RUN_WRITE:
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, d->dst, run->src_key,
-			d->src, d->len, 0);
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, m.dst, run->src_key,
+			m.src, m.len, 0);
+		break;
+	case GANTRY_RUN_WRITE_INLINE:
+		hwq_burst_write_inline(b, d->remote_key, m.dst, (const void *)m.src, m.len, 0);
 		break;
 	case GANTRY_RUN_READ:
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_READ, d->remote_key, d->src, run->dst_key,
-			d->dst, d->len, 0);
+		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_READ, d->remote_key, m.src, run->dst_key,
+			m.dst, m.len, 0);
 		break;
 	}
 }
@@ -275,22 +304,33 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		.head = gantry_desc_head(desc),
 		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
 	};
-	uint32_t slot = s->issue & s->mask, room, i;
-	struct gantry_comp *comp = &s->comp[slot];
-	uint64_t *at = &s->where[slot], where = gantry_where(conn, c->posted);
+	const bool alone = __builtin_constant_p(n) && n == 1;
+	struct gantry_run_move m = gantry_run_move_of(desc);
+	uint64_t where = gantry_where(conn, c->posted), *at;
+	struct gantry_comp *comp;
+	uint32_t slot, room, i;
 
 	gantry_run_begin(&run, kind);
+	/* One alone is judged before anything else is read, and so leaves more registers free. */
+	if (alone && !gantry_run_takes(&run, desc, m, kind))
+		return 0;
 	room = hwq_burst_start(&run.burst, c->sq, n);
 	if (unlikely(room == 0))
 		return 0;
+	slot = s->issue & s->mask;
+	comp = &s->comp[slot];
+	at = &s->where[slot];
 	/* The ends of both rings are one away at least. */
 	if (n != 1) {
 		n = RTE_MIN(room, s->mask + 1 - slot);
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
-	for (i = 0; i < n && gantry_run_takes(&run, &desc[i], kind); i++) {
-		gantry_run_write(&run, &desc[i], kind);
-		gantry_slot_prepare(&comp[i], &desc[i], gantry_run_op(kind));
+	for (i = 0; i < n; i++) {
+		m = gantry_run_move_of(&desc[i]);
+		if (!alone && !gantry_run_takes(&run, &desc[i], m, kind))
+			break;
+		gantry_run_write(&run, &desc[i], m, kind);
+		gantry_slot_prepare(&comp[i], &desc[i], gantry_run_op(kind), m.len);
 		at[i] = where + i;
 	}
 	if (unlikely(i == 0))
@@ -320,7 +360,7 @@ gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_
 		if (unlikely(gantry_desc_head(d) != head || d->remote_key != 0 ||
 			     (d->imm | d->src | d->dst | d->len | d->arg[0] | d->arg[1]) != 0))
 			break;
-		gantry_slot_prepare(&s->comp[slot + i], d, GANTRY_OP_NOP);
+		gantry_slot_prepare(&s->comp[slot + i], d, GANTRY_OP_NOP, 0);
 		s->where[slot + i] = GANTRY_WHERE_NOWHERE;
 	}
 	s->issue += i;
@@ -348,9 +388,13 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 	struct hwq_sq *sq = c->sq;
 
 	gantry_run_begin(&run, kind);
-	for (d = desc; d != end && gantry_run_takes(&run, d, kind); d++) {
+	for (d = desc; d != end; d++) {
+		const struct gantry_run_move m = gantry_run_move_of(d);
 		uint32_t slot = s->issue & s->mask, n_bb;
 		uint16_t pi = sq->pi;
+
+		if (!gantry_run_takes(&run, d, m, kind))
+			break;
 
 		if ((kind == GANTRY_RUN_WRITE
 				    ? hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_WRITE,
@@ -364,7 +408,7 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 		if (gantry_conn_signals(c, n_bb))
 			hwq_sq_signal_last(sq);
 		c->posted += n_bb;
-		gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind));
+		gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 		s->where[slot] = gantry_where_last(GANTRY_CONN_DCI, c);
 		s->pend[slot].peer = d->peer; /* for gantry_peer_close() */
 		s->issue++;
@@ -388,6 +432,14 @@ gantry_run_to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct g
 		     : gantry_run_post_dc(q, s, desc, n, GANTRY_RUN_READ);
 }
 
+/* Those whose data the CPU copies into the WQE. */
+static __rte_noinline uint32_t
+gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	const struct gantry_desc *desc, uint32_t n)
+{
+	return gantry_run_post(q, s, conn, desc, n, GANTRY_RUN_WRITE_INLINE);
+}
+
 /* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -400,6 +452,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 		return gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	if (n != 1 && unlikely(gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1])))
 		n = 1;
+	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
+		return gantry_run_inline(q, s, conn, desc, n);
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 

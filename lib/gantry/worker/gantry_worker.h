@@ -53,6 +53,10 @@ struct gantry_worker {
 #endif
 };
 
+static_assert(offsetof(struct gantry_worker, next_in_loop) % RTE_CACHE_LINE_SIZE == 0 &&
+		      offsetof(struct gantry_worker, ask) % RTE_CACHE_LINE_SIZE == 0,
+	"who writes a group of fields writes to no other's cache line");
+
 /*
  * HTS producers publish their elements by an atomic store of 8 bytes (rte_ring_peek_zc.h), half of
  * which the consumer loads. ThreadSanitizer sees no order in that; here it does. A producer calls this
