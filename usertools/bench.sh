@@ -18,7 +18,8 @@ help_if_asked "$@"
 
 need "${build_packages[@]}"
 say "building in build-bench/"
-build build-bench -Dbuildtype=release
+# Debug information changes no instruction, and tells callgrind which file each one was written in.
+build build-bench -Dbuildtype=release -Ddebug=true
 bench=$top/build-bench/test/bench/bench_softhca
 bench_hwq=$top/build-bench/test/bench/bench_hwq
 bench_idle=$top/build-bench/test/bench/bench_idle
@@ -53,7 +54,7 @@ hwq() {
 	command -v valgrind >/dev/null || need valgrind
 	out=$(mktemp)
 	counts=$(mktemp)
-	for burst in 1 32; do
+	for burst in 0 1 32; do
 		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
 			--toggle-collect='measured_*' "$bench_hwq" count "$burst" \
 			>"$out.ops" 2>/dev/null || die "callgrind failed at bursts of $burst"
@@ -71,7 +72,7 @@ hwq() {
 }
 
 # What one case of bench_gantry executes for one operation at a burst size: all, in gantry_submit(), in
-# gantry_poll(), and the rest, which is the worker's loop and its rings.
+# gantry_poll(), and the rest, which is the worker's loop and its rings. Appends its stages to file $4.
 engine_count() {
 	local out ops
 	out=$(mktemp)
@@ -88,19 +89,44 @@ engine_count() {
 					cost["gantry_submit"] / ops, cost["gantry_poll"] / ops,
 					(cost["measured_"] - cost["gantry_submit"] - cost["gantry_poll"]) / ops
 			}'
+	printf '  %-40s %5s%s\n' "$3" "$2" "$(engine_stages "$out" "$ops")" >>"$4"
 	rm -f "$out"
 }
 
+# The same by stages, which are the files that the instructions were written in. out: of callgrind.
+engine_stages() {
+	callgrind_annotate --auto=no --threshold=100 "$1" |
+		awk -v ops="$2" 'match($0, /[a-z0-9_]+\.[ch]:/) {
+				file = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
+				stage = file ~ /^gantry_(ring_end|worker|defer)/ ? 1 :
+					file ~ /^gantry_(region|drain)/ ? 2 :
+					file ~ /^gantry_(run|issue|xlate|policy|cpu)/ ? 3 :
+					file ~ /^(gantry_work|hwq_burst|hwq_seg|hwq_wqe|byteswap)/ ? 4 :
+					file ~ /^(gantry_doorbell|hwq_db)/ ? 5 :
+					file ~ /^hwq_[cs]q/ ? 6 :
+					file ~ /^gantry_(complete|finish)/ ? 7 : file ~ /^bench_/ ? 9 : 8
+				cost[stage] += n
+			}
+			END {for (stage = 1; stage <= 8; stage++) printf " %8.1f", cost[stage] / ops}'
+}
+
 engine() {
-	local name what
+	local name what stages
 	command -v valgrind >/dev/null || need valgrind
 	"$bench_gantry" 2>/dev/null
+	stages=$(mktemp)
 	printf 'instructions per 64-byte operation on the thread that owns the queue (callgrind)\n'
 	printf '  %-40s %35s %35s\n' '' 'burst 32' 'burst 1'
 	printf '  %-40s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' all submit poll rest all submit poll rest
 	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
-		printf '  %-40s %s %s\n' "$what" "$(engine_count "$name" 32)" "$(engine_count "$name" 1)"
+		printf '  %-40s %s %s\n' "$what" "$(engine_count "$name" 32 "$what" "$stages")" \
+			"$(engine_count "$name" 1 "$what" "$stages")"
 	done
+	printf 'by the files that they were written in\n'
+	printf '  %-40s %5s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' burst rings regions submit WQEs \
+		doorbell CQEs 'hand out' others
+	cat "$stages"
+	rm -f "$stages"
 }
 
 # seconds COMMAND...: what it took, to a millisecond. Its output is kept in $scratch/log.

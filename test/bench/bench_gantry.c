@@ -85,6 +85,7 @@ MEASURED(read)
 MEASURED(nop)
 MEASURED(inline)
 MEASURED(inline_write)
+MEASURED(short_write)
 MEASURED(fill)
 MEASURED(regions8)
 MEASURED(regions)
@@ -100,6 +101,7 @@ struct bench_case {
 	unsigned int n_peers;   /* operations go to them in turn */
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
 	uint16_t flags;
+	uint32_t len; /* 0: OP_LEN */
 };
 
 #define CASE(x) .name = #x, .measured = measured_##x
@@ -113,6 +115,8 @@ static const struct bench_case cases[] = {
 	{CASE(nop), .what = "NOP, ring to ring", .ring = true, .op = GANTRY_OP_NOP},
 	{CASE(inline), .what = "copy, inline", .op = GANTRY_OP_COPY},
 	{CASE(inline_write), .what = "write, inline", .op = GANTRY_OP_WRITE, .n_peers = 1},
+	{CASE(short_write), .what = "write of 28 bytes, ring to ring", .ring = true,
+		.op = GANTRY_OP_WRITE, .n_peers = 1, .len = 28},
 	{CASE(fill), .what = "fill, ring to ring", .ring = true, .op = GANTRY_OP_FILL},
 	{CASE(regions8), .what = "copy, 8 regions in random order", .ring = true,
 		.op = GANTRY_OP_COPY, .n_regions = 8},
@@ -146,7 +150,7 @@ draw(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned i
 			continue;
 		}
 		d->dst = address(b, c, b->dst);
-		d->len = OP_LEN;
+		d->len = c->len != 0 ? c->len : OP_LEN;
 		if (c->op == GANTRY_OP_FILL)
 			d->arg[0] = 0x5a;
 		else

@@ -4,9 +4,13 @@
  *
  * Both post equal 64-byte operations to queues of equal size, in bursts of 1 and 32 with a doorbell
  * for each burst. Then the adapter runs, which is not measured. Then both poll. libmlx5 gets a
- * thread domain, so that it takes no lock for its send queue. The measured time includes the
- * caller's loop, which reads addresses, keys, length, wr_id and flags of each operation from
- * memory. The program prints figures only: nothing passes or fails by time.
+ * thread domain and a CQ of one thread, so that it takes no lock; it is polled by ibv_poll_cq(3) and by
+ * ibv_start_poll(3). The measured time includes the caller's loop, which reads addresses, keys, length,
+ * wr_id and flags of each operation from memory. The program prints figures only: nothing passes or
+ * fails by time.
+ *
+ * A burst of 1 is measured twice: as a number of the running program, and, as "burst 0", as a constant of the
+ * code, where a compiler leaves out what one operation does not need.
  *
  * usage: bench_hwq [COUNTS]     nanoseconds, as a table; COUNTS: a file of instructions to go with
  *                               them, lines of "FUNCTION BURST INSTRUCTIONS" for one operation
@@ -48,6 +52,7 @@ struct bench {
 	struct ibv_td *td;
 	struct ibv_pd *pd; /* libmlx5's PD, with td */
 	struct stock stock;
+	struct ibv_cq_ex *stock_cq; /* stock.cq */
 	struct twin twin;
 	struct hwq_mr mr;
 	struct hwq_mkey_pool *mkeys;
@@ -111,6 +116,34 @@ stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 		b->wr_ids += wc[i].wr_id;
 	}
 	return true;
+}
+
+/* The same by the calls that hand out one completion at a time, and what the caller asks of it. */
+static ALWAYS_INLINE bool
+stock_ex_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	struct ibv_cq_ex *cq = b->stock_cq;
+	unsigned int i = 1;
+
+	(void)op;
+	if (ibv_start_poll(cq, &attr) != 0)
+		return false;
+	b->wr_ids += cq->status == IBV_WC_SUCCESS ? cq->wr_id : 0;
+	for (; i < n && ibv_next_poll(cq) == 0; i++)
+		b->wr_ids += cq->status == IBV_WC_SUCCESS ? cq->wr_id : 0;
+	ibv_end_poll(cq);
+	return i == n;
+}
+
+static ALWAYS_INLINE bool
+stock_ex_empty_burst(struct bench *b, const struct op *op, unsigned int n)
+{
+	struct ibv_poll_cq_attr attr = {0};
+
+	(void)op;
+	(void)n;
+	return ibv_start_poll(b->stock_cq, &attr) == ENOENT;
 }
 
 static ALWAYS_INLINE bool
@@ -225,13 +258,13 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 }
 
 /*
- * The caller's loop: N_OPS operations in bursts. At a burst of 1, the 1 is a constant of the code.
+ * The caller's loop: N_OPS operations in bursts. Burst 0: bursts of 1, where the 1 is a constant of the code.
  */
 #define MEASURED(x)                                                                                \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst)                                                                \
 	{                                                                                          \
-		if (burst == 1) {                                                                  \
+		if (burst == 0) {                                                                  \
 			for (unsigned int i = 0; i < N_OPS; i++)                                   \
 				if (!x##_burst(b, &b->ops[i], 1))                                  \
 					return false;                                              \
@@ -247,6 +280,7 @@ MEASURED(stock_write)
 MEASURED(stock_memcpy)
 MEASURED(stock_umr)
 MEASURED(stock_cqe)
+MEASURED(stock_ex_cqe)
 MEASURED(hwq_write)
 MEASURED(hwq_memcpy)
 MEASURED(hwq_umr)
@@ -261,12 +295,13 @@ MEASURED(hwq_long_cqe)
 		unsigned int burst)                                                                \
 	{                                                                                          \
 		for (unsigned int i = 0; i < N_OPS; i++)                                           \
-			if (!x##_burst(b, b->ops, burst))                                          \
+			if (!x##_burst(b, b->ops, burst != 0 ? burst : 1))                         \
 				return false;                                                      \
 		return true;                                                                       \
 	}
 
 MEASURED_EMPTY(stock_empty)
+MEASURED_EMPTY(stock_ex_empty)
 MEASURED_EMPTY(hwq_empty)
 
 /* ---- measuring */
@@ -283,7 +318,7 @@ struct function {
 		.name = #x, .call = x                                                              \
 	}
 
-/* One way to post, and the polling that belongs to it. */
+/* One way to post, and the polling that belongs to it. by: NULL: only the polling is of interest. */
 struct way {
 	const char *operation, *by;
 	struct function *post, *poll, *empty;
@@ -291,6 +326,8 @@ struct way {
 
 static struct function stock_cqe = FUNCTION(measured_stock_cqe);
 static struct function stock_empty = FUNCTION(measured_stock_empty);
+static struct function stock_ex_cqe = FUNCTION(measured_stock_ex_cqe);
+static struct function stock_ex_empty = FUNCTION(measured_stock_ex_empty);
 static struct function hwq_cqe = FUNCTION(measured_hwq_cqe);
 static struct function hwq_long_cqe = FUNCTION(measured_hwq_long_cqe);
 static struct function hwq_empty = FUNCTION(measured_hwq_empty);
@@ -305,6 +342,7 @@ static struct function burst_write = FUNCTION(measured_burst_write);
 static struct function burst_memcpy = FUNCTION(measured_burst_memcpy);
 
 static const struct way ways[] = {
+	{"write", NULL, &stock_write, &stock_ex_cqe, &stock_ex_empty},
 	{"write", "libmlx5", &stock_write, &stock_cqe, &stock_empty},
 	{"write", "hwq", &hwq_write, &hwq_cqe, &hwq_empty},
 	{"write", "hwq burst", &burst_write, &hwq_cqe, &hwq_empty},
@@ -357,6 +395,9 @@ bench_open(struct bench *b)
 		.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST};
 	struct ibv_td_init_attr td_attr = {0};
 	struct ibv_parent_domain_init_attr pd_attr = {0};
+	struct ibv_cq_init_attr_ex cq_attr = {.cqe = STOCK_N_CQE,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
 	struct hwq_dev with_td;
 	int ret;
 
@@ -372,7 +413,9 @@ bench_open(struct bench *b)
 		EMU_DIE("a thread domain: %s", strerror(errno));
 	memcpy(&with_td, b->dev, sizeof(with_td));
 	with_td.pd = b->pd;
-	stock_create(&with_td, &conf, &b->stock);
+	b->stock_cq = ibv_create_cq_ex(b->dev->ctx, &cq_attr);
+	stock_create_on(&with_td, &conf, b->stock_cq != NULL ? ibv_cq_ex_to_cq(b->stock_cq) : NULL,
+		&b->stock);
 	stock_connect(b->dev, b->stock.qp, b->stock.qp->qp_num);
 	b->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (b->mem == MAP_FAILED)
@@ -483,7 +526,7 @@ print_row(const char *counts, const char *what, const char *by, struct function 
 	unsigned int burst)
 {
 	qsort(f->ns, RUNS, sizeof(f->ns[0]), by_value);
-	printf("  %-12s %-14s %5u", what, by, burst);
+	printf("  %-12s %-14s %5s", what, by, burst == 0 ? "1 (c)" : burst == 1 ? "1" : "32");
 	print_count(counts, f->name, burst);
 	printf(" %8.1f\n", f->ns[RUNS / 2]);
 }
@@ -491,20 +534,25 @@ print_row(const char *counts, const char *what, const char *by, struct function 
 static void
 table(struct bench *b, const char *counts)
 {
-	static const unsigned int bursts[] = {1, BURST_MAX};
+	static const unsigned int bursts[] = {0, 1, BURST_MAX};
 
-	printf("%u-byte operations, per operation (ns: median of %u)\n", OP_LEN, RUNS);
+	printf("%u-byte operations, per operation (ns: median of %u; (c): a constant of the code)\n",
+		OP_LEN, RUNS);
 	printf("  %-12s %-14s %5s %12s %8s\n", "", "", "burst", "instructions", "ns");
-	for (unsigned int k = 0; k < 2; k++) {
+	for (unsigned int k = 0; k < sizeof(bursts) / sizeof(bursts[0]); k++) {
 		for (unsigned int r = 0; r < RUNS; r++)
 			for (unsigned int i = 0; i < N_WAYS; i++)
 				run_way(b, &ways[i], bursts[k], r);
 		for (unsigned int i = 0; i < N_WAYS; i++)
-			print_row(counts, ways[i].operation, ways[i].by, ways[i].post, bursts[k]);
+			if (ways[i].by != NULL)
+				print_row(counts, ways[i].operation, ways[i].by, ways[i].post,
+					bursts[k]);
 		print_row(counts, "CQE", "libmlx5", &stock_cqe, bursts[k]);
+		print_row(counts, "CQE", "libmlx5 cq_ex", &stock_ex_cqe, bursts[k]);
 		print_row(counts, "CQE", "hwq", &hwq_cqe, bursts[k]);
 		print_row(counts, "CQE of a UMR", "hwq", &hwq_long_cqe, bursts[k]);
 		print_row(counts, "empty poll", "libmlx5", &stock_empty, bursts[k]);
+		print_row(counts, "empty poll", "libmlx5 cq_ex", &stock_ex_empty, bursts[k]);
 		print_row(counts, "empty poll", "hwq", &hwq_empty, bursts[k]);
 	}
 }
@@ -512,10 +560,13 @@ table(struct bench *b, const char *counts)
 static void
 count(struct bench *b, unsigned int burst)
 {
-	struct function *polls[] = {&stock_cqe, &hwq_cqe, &hwq_long_cqe, &stock_empty, &hwq_empty};
+	struct function *polls[] = {&stock_cqe, &stock_ex_cqe, &hwq_cqe, &hwq_long_cqe,
+		&stock_empty, &stock_ex_empty, &hwq_empty};
 
 	for (unsigned int i = 0; i < N_WAYS; i++) {
 		run_way(b, &ways[i], burst, 0);
+		if (ways[i].by == NULL)
+			continue;
 		printf("%s %llu\n", ways[i].post->name, (unsigned long long)ways[i].post->n_ops);
 	}
 	for (unsigned int i = 0; i < sizeof(polls) / sizeof(polls[0]); i++)

@@ -20,7 +20,7 @@ import tempfile
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.txt')
 MOST = 1.03
 SKIPPED = 77
-ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'fill', 'regions8']
+ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8']
 DEVICE = ['memcpy', 'write', 'read', 'inline', 'nop']
 DEVICE_OPERATIONS = 64 * 32  # of one run of bench_softhca
 
@@ -50,6 +50,8 @@ def measure(folder):
         printed, costs, _ = callgrind(f'{folder}/bench_gantry', ['count', str(burst)] + ENGINE, 'measured_*')
         for case in ENGINE:
             counts[f'engine {case} {burst}'] = costs[f'measured_{case}'] / int(printed.split()[-1])
+    # Burst 0: bursts of 1, where the 1 is a constant of the code.
+    for burst in (32, 1, 0):
         printed, costs, _ = callgrind(f'{folder}/bench_hwq', ['count', str(burst)], 'measured_*')
         for line in printed.splitlines():
             function, operations = line.split()

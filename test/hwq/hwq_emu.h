@@ -258,15 +258,18 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 	return qp;
 }
 
-/* Creates the QP as stock_create_qp() does, with a CQ of its own, and takes it to INIT. */
+#define STOCK_N_CQE 4096
+
+/* Creates the QP as stock_create_qp() does, on the CQ, and takes it to INIT. stock_destroy() destroys both. */
 static inline void
-stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
+stock_create_on(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
+	struct stock *s)
 {
 	struct ibv_qp_cap cap;
 	struct mlx5dv_obj obj;
 
 	memset(s, 0, sizeof(*s));
-	s->cq = ibv_create_cq(dev->ctx, 4096, NULL, NULL, 0);
+	s->cq = cq;
 	if (s->cq == NULL)
 		EMU_DIE("stock CQ: %s", strerror(errno));
 	s->qp = stock_create_qp(dev, conf, s->cq, &cap);
@@ -281,6 +284,12 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) != 0)
 		EMU_DIE("stock QP's ring");
 	stock_to_init(dev, s->qp);
+}
+
+static inline void
+stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock *s)
+{
+	stock_create_on(dev, conf, ibv_create_cq(dev->ctx, STOCK_N_CQE, NULL, NULL, 0), s);
 }
 
 static inline void
