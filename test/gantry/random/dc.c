@@ -492,6 +492,9 @@ dc_allowed(const struct side *s, const struct record *r)
 		a |= MODEL_BIT(GANTRY_OK);
 	if (r->end->link->hurt || run.hazards.recv)
 		a |= MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_REMOTE_ERROR);
+	/* A target whose end was refused is there, and has no receives. */
+	if (r->end->link->hurt && run.hazards.refuse)
+		a |= MODEL_BIT(GANTRY_TIMED_OUT);
 	/* One before it stopped the initiator. */
 	if (i < s->dc_failed)
 		a |= MODEL_BIT(GANTRY_FLUSHED);
