@@ -659,8 +659,9 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 
 /**
  * Closes one end of a connection. Its number may be given to the next one that is opened. Other DC
- * peers of the queue go on; DC peers that reach a closed target fail with GANTRY_UNREACHABLE. Thread:
- * as gantry_peer_open().
+ * peers of the queue go on; DC peers that reach a closed target fail with GANTRY_UNREACHABLE. A
+ * message that arrives during the call may be lost, though its sender is told GANTRY_OK: as with
+ * ibv_destroy_qp(3). Thread: as gantry_peer_open().
  * @return 0; -EINVAL there is no such peer; -EBUSY descriptors to it are in flight: poll, then call
  *   again; or the negative errno of the verbs call that failed: the peer takes no descriptors and
  *   keeps its number until a later call returns 0.
