@@ -102,8 +102,8 @@ count_feeds(struct flow *f)
 		return -1;
 	}
 	if (f->opt->nb_cores > have) {
-		error_print("too few lcores: --nb-cores %u, and EAL has a main and %u worker "
-			    "lcores: -l 0-%u, or on few CPUs --lcores 0@0,1@1,2@0..., before '--'",
+		error_print("too few lcores: --nb-cores %u, and EAL has %u beside the main lcore: "
+			    "-l 0-%u, or on few CPUs --lcores 0@0,1@1,2@0..., before '--'",
 			f->opt->nb_cores, have, f->opt->nb_cores);
 		return -1;
 	}

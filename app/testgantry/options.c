@@ -320,11 +320,20 @@ fill_long_options(struct option *longs)
 	longs[N_SETTINGS + 2] = (struct option){0};
 }
 
+/* getopt_long() has refused a value, as in "--interactive=yes". */
+static bool
+has_value_too_many(void)
+{
+	return optopt == 'i' || optopt == 'h' || optopt >= OPT_SETTING;
+}
+
 static int
-report_unknown(int opt, const char *arg)
+report_refused(int opt, const char *arg)
 {
 	if (opt == ':')
 		error_print("%s needs a value; testgantry -h explains", arg);
+	else if (has_value_too_many())
+		error_print("%s: this option takes no value; testgantry -h explains", arg);
 	else
 		error_print("unknown option '%s': EAL's options go before '--', the app's after "
 			    "it; testgantry -h explains",
@@ -338,7 +347,7 @@ culprit(char **argv)
 {
 	static char text[3] = "-?";
 
-	if (optopt > 0 && optopt < 256) {
+	if (optopt > 0 && optopt < 256 && !has_value_too_many()) {
 		text[1] = optopt;
 		return text;
 	}
@@ -365,7 +374,7 @@ options_parse(struct options *o, int argc, char **argv)
 			if (s->set(o, s->name, s->flag ? "on" : optarg) != 0)
 				return -1;
 		} else
-			return report_unknown(opt, culprit(argv));
+			return report_refused(opt, culprit(argv));
 	}
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
