@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens a device as an engine, and closes it. */
+#include "gantry_trace.h" /* before all others */
+
 #include "gantry_engine.h"
 
 #include <errno.h>
@@ -137,6 +139,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	gantry_failures_init(&g->failures);
 	gantry_seen_add_engine(g);
 	gantry_telemetry_start();
+	gantry_trace_engine_create(g->id, g->info.device);
 	LOG(INFO, "%s: copies by %s, at most %" PRIu64 " bytes a WQE", g->info.device,
 		g->info.copy_path == GANTRY_COPY_MMO ? "DMA MMO" : "loopback RDMA write",
 		g->info.max_copy_len);
@@ -174,6 +177,7 @@ gantry_destroy(struct gantry *g)
 	if (ret != 0)
 		return ret;
 	gantry_failures_fini(&g->failures);
+	gantry_trace_engine_destroy(g->id);
 	gantry_region_dir_fini(&g->regions);
 	gantry_layout_dir_fini(&g->layouts);
 	gantry_free(g);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creates and destroys queues: slots, the doorbell domain, and the connection to itself. */
+#include "gantry_trace.h" /* before all others */
+
 #include "gantry_queue.h"
 
 #include <errno.h>
@@ -264,6 +266,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	if (ret != 0)
 		goto close_own;
 	gantry_seen_add_queue(q);
+	gantry_trace_queue_create(g->id, q->id, depth);
 	*out = q;
 	return 0;
 
@@ -339,6 +342,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 		q->channel = NULL;
 		ret = hwq_domain_destroy(q->domain);
 	}
+	gantry_trace_queue_destroy(q->id, ret);
 	if (ret != 0)
 		return ret;
 	gantry_seen_remove_queue(q);

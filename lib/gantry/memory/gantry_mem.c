@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registers memory with the device, makes its regions known to the queues, and takes both back. */
+#include "gantry_trace.h" /* before all others */
+
 #include "gantry_mem.h"
 
 #include <errno.h>
@@ -313,6 +315,7 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	if (ret != 0)
 		mem_free(m);
 	pthread_mutex_unlock(&g->regions.lock);
+	gantry_trace_mem_register(g->id, addr, len, flags, ret);
 	if (ret == 0)
 		*mem = m;
 	return ret;
@@ -340,6 +343,7 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 	ret = gantry_mem_settle(mem, timeout_ms);
 	if (ret == 0)
 		ret = hwq_dm_free(&mem->dm);
+	gantry_trace_mem_unregister(g->id, ret);
 	if (ret != 0)
 		return ret;
 	pthread_mutex_lock(&g->regions.lock);

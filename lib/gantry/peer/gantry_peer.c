@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A queue's connections to peers. */
+#include "gantry_trace.h" /* before all others */
+
 #include <errno.h>
 #include <string.h>
 
@@ -344,6 +346,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 		return ret;
 	q->peer_more[i].transport = conf->transport;
 	set_use(q, i, GANTRY_PEER_OPEN);
+	gantry_trace_peer_open(q->id, i, conf->transport);
 	*peer = i;
 	if (conf->transport == GANTRY_TRANSPORT_DC) {
 		if (addr != NULL)
@@ -395,8 +398,10 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 	ret = gantry_addr_unpack(addr, &to);
 	if (ret != 0)
 		return ret;
-	return to.transport == GANTRY_TRANSPORT_RC ? connect_rc(q, peer, &to)
-						   : connect_dc(q, peer, &to);
+	ret = to.transport == GANTRY_TRANSPORT_RC ? connect_rc(q, peer, &to)
+						  : connect_dc(q, peer, &to);
+	gantry_trace_peer_connect(q->id, peer, ret);
+	return ret;
 }
 
 /* Closes the connection of a peer, or a target, that no descriptor names. 0, or what the device said. */
@@ -448,6 +453,7 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 		return ret;
 	set_use(q, peer, GANTRY_PEER_CLOSING);
 	ret = is_dc ? close_dc(&q->peer_more[peer]) : close_conn(q, peer);
+	gantry_trace_peer_close(q->id, peer, ret);
 	if (ret != 0)
 		return ret;
 	set_use(q, peer, GANTRY_PEER_FREE);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection in error: the status of its descriptors, and what becomes of it. */
+#include "gantry_trace.h" /* before all others */
+
 #include "gantry_recover.h"
 
 #include <stdio.h>
@@ -81,6 +83,14 @@ verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t sy
 	return (struct verdict){status, GANTRY_FLUSHED, false, true};
 }
 
+/* A step of a repair: others see the new state. */
+static void
+become(struct gantry_queue *q, struct gantry_conn *c, enum gantry_conn_state state)
+{
+	gantry_shown_set(&c->state, state);
+	gantry_trace_conn_state(q->id, c - q->conn, state);
+}
+
 /* The connection's name in the log. buf: storage for it. */
 static const char *
 conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, size_t len)
@@ -133,6 +143,7 @@ note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct g
 	}
 	if (index < c->posted)
 		hwq_dump_sq_wqe(c->sq, gantry_conn_ring_index(c, index), e.wqe, sizeof(e.wqe));
+	gantry_trace_conn_failure(q->id, e.conn, status, e.syndrome);
 	gantry_failures_note(&q->g->failures, &e);
 }
 
@@ -231,7 +242,7 @@ give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 		"queue.",
 		conn_name(q, c, name, sizeof(name)), strerror(-ret),
 		gantry_status_name(GANTRY_DEVICE_LOST));
-	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
+	become(q, c, GANTRY_CONN_DOWN);
 	q->outstanding--;
 	if (c == &q->conn[GANTRY_CONN_OWN])
 		gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
@@ -286,7 +297,7 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 	/* What is told of the QP from now on is of its new life. */
 	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
 		memory_order_relaxed);
-	gantry_shown_set(&c->state, GANTRY_CONN_READY);
+	become(q, c, GANTRY_CONN_READY);
 	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
 	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
@@ -302,7 +313,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 
 	c->silent = false;
 	if (gantry_queue_repairs(c - q->conn)) {
-		gantry_shown_set(&c->state, GANTRY_CONN_BROKEN);
+		become(q, c, GANTRY_CONN_BROKEN);
 		c->repair_tries = 0;
 		q->outstanding++;
 		if (c != &q->conn[GANTRY_CONN_OWN])
@@ -310,7 +321,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		repair(q, c);
 		return;
 	}
-	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
+	become(q, c, GANTRY_CONN_DOWN);
 	LOG(WARNING, "%s is down: close it and open it anew, at both ends",
 		conn_name(q, c, name, sizeof(name)));
 }
@@ -321,7 +332,7 @@ begin_draining(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING)
 		q->outstanding--;
-	gantry_shown_set(&c->state, GANTRY_CONN_DRAINING);
+	become(q, c, GANTRY_CONN_DRAINING);
 }
 
 __rte_cold void
@@ -334,7 +345,7 @@ gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_recover_silent(q, c);
 		return;
 	}
-	gantry_shown_set(&c->state, GANTRY_CONN_FAILING);
+	become(q, c, GANTRY_CONN_FAILING);
 	q->outstanding++;
 }
 
@@ -424,7 +435,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	default:
 		return;
 	}
-	gantry_shown_set(&c->state, GANTRY_CONN_DOWN);
+	become(q, c, GANTRY_CONN_DOWN);
 	c->silent = false;
 	forget_outstanding(q, c);
 	if (c->recv != NULL) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives lcores their workers, and starts and stops them. */
+#include "gantry_trace.h" /* before all others */
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -241,9 +243,20 @@ gantry_worker_start(struct gantry_worker *w)
 	if (gantry_worker_is_running(w))
 		return -EALREADY;
 	ret = gantry_loop_add(w);
-	if (ret == 0)
-		w->g->running++;
-	return ret;
+	if (ret != 0)
+		return ret;
+	w->g->running++;
+	gantry_trace_worker_start(w->q->id, w->lcore_id);
+	return 0;
+}
+
+/* Waits for a worker that was asked to stop. */
+static void
+stopped(struct gantry_worker *w)
+{
+	gantry_loop_remove(w);
+	w->g->running--;
+	gantry_trace_worker_stop(w->q->id, w->lcore_id);
 }
 
 int
@@ -256,8 +269,7 @@ gantry_worker_stop(struct gantry_worker *w)
 	if (!gantry_worker_is_running(w))
 		return -EALREADY;
 	gantry_loop_ask(w);
-	gantry_loop_remove(w);
-	w->g->running--;
+	stopped(w);
 	return 0;
 }
 
@@ -270,8 +282,7 @@ stop_list(struct gantry_worker *first)
 	for (w = first; w != NULL; w = w->next_to_stop)
 		gantry_loop_ask(w);
 	for (w = first; w != NULL; w = w->next_to_stop) {
-		gantry_loop_remove(w);
-		w->g->running--;
+		stopped(w);
 	}
 }
 
