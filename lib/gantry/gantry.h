@@ -663,7 +663,8 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
  * message that arrives during the call may be lost, though its sender is told GANTRY_OK: as with
  * ibv_destroy_qp(3). Thread: as gantry_peer_open().
  * @return 0; -EINVAL there is no such peer; -EBUSY descriptors to it are in flight: poll, then call
- *   again; or the negative errno of the verbs call that failed: the peer takes no descriptors and
+ *   again. In a queue in order, one that was refused with GANTRY_BAD_PEER does not count, although its
+ *   completion may wait for those before it; or the negative errno of the verbs call that failed: the peer takes no descriptors and
  *   keeps its number until a later call returns 0.
  */
 GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);

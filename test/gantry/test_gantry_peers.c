@@ -633,6 +633,33 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	env_queue_done(other);
 }
 
+/* In a queue in order it waits for the copy, although the hardware never had it. The number is free for another peer. */
+static void
+a_peer_is_closed_before_what_it_refused_is_handed_out(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc d[2] = {env_copy(src, dst + 4096, 64)};
+	struct gantry_comp comp[2];
+	struct gantry_addr addr;
+	uint16_t a, b, next;
+
+	env_connect(q, &a, q, &b);
+	CHECK_EQ(env_do_one(q, WITH(good_write(0, a), remote_key, 0)), GANTRY_REMOTE_ACCESS);
+	d[1] = good_write(1, a);
+	CHECK_EQ(gantry_submit(q, d, 2), 2);
+	CHECK_EQ(gantry_in_flight(q), 2);
+	CHECK_EQ(gantry_peer_close(q, a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &next, &addr), 0);
+	CHECK_EQ(next, a);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_BAD_PEER);
+	CHECK_EQ(comp[1].cookie, 1);
+	CHECK_EQ(gantry_peer_close(q, next), 0);
+	CHECK_EQ(gantry_peer_close(q, b), 0);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
 	{"an address with any flipped bit is refused", an_address_with_any_flipped_bit_is_refused},
 	{"settings are the peer's, or the engine's, or the default",
@@ -649,6 +676,8 @@ static const struct check_case cases[] = {
 		a_peer_takes_memory_for_what_it_was_asked_for},
 	{"a queue has as many peers as it was asked for",
 		a_queue_has_as_many_peers_as_it_was_asked_for},
+	{"a peer is closed before what it refused is handed out",
+		a_peer_is_closed_before_what_it_refused_is_handed_out},
 	{"peers come and go while workers run", peers_come_and_go_while_workers_run},
 	{"a running worker's peer is busy while descriptors to it are in flight",
 		a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight},

@@ -4,12 +4,15 @@
  * own. Lcores that sleep do not poll by time, so that a lost wake-up is not made good.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
+
+#include <softhca.h>
 
 #include <gantry_sleep.h>
 
@@ -312,6 +315,90 @@ stopping_keeps_receives(void)
 	CHECK_EQ(gantry_worker_destroy(none), 0);
 }
 
+static void *
+enqueue_later(void *arg)
+{
+	usleep(20000);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], arg, 1), 1);
+	return NULL;
+}
+
+/* A copy takes its time, so the worker is still stopping when the receive comes. */
+static void
+a_stopping_worker_takes_no_receives(void)
+{
+	struct gantry_desc copy = env_copy(src, dst, PIECE);
+	struct gantry_recv r = recv_of(0), back;
+	struct gantry_comp comp;
+	pthread_t thread;
+	uint16_t peer;
+
+	begin(GANTRY_IDLE_SPIN, 16, 4);
+	CHECK_EQ(softhca_fault("late ms=200"), 0);
+	CHECK_EQ(gantry_enqueue_burst(w, &copy, 1), 1);
+	while (env_stats(gantry_worker_queue(w)).submitted == 0)
+		sched_yield();
+	CHECK_EQ(pthread_create(&thread, NULL, enqueue_later, &r), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(env_stats(gantry_worker_queue(w)).recv_posted, 0);
+	CHECK_EQ(gantry_recv_reclaim_burst(w, &peer, &back, 1), 1);
+	CHECK_EQ(back.cookie, r.cookie);
+	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	end_with(0);
+}
+
+/*
+ * Receives of a DC target, which an lcore that sleeps posts and hands back. A target takes them in any
+ * order; here one message is under way at a time.
+ */
+static void
+a_dc_target_wakes_the_lcore(void)
+{
+	const struct gantry_worker_conf conf = {.recv_ring_size = 16, .idle = GANTRY_IDLE_SLEEP};
+	const struct gantry_peer_conf target = {.transport = GANTRY_TRANSPORT_DC_TARGET,
+		.recv_depth = 8};
+	const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
+	struct gantry_recv_comp comp[8];
+	struct gantry_addr addr;
+	uint64_t n, seed = 5, posted = 0;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	sender = env_queue(g, 64);
+	CHECK_EQ(gantry_peer_open(gantry_worker_queue(w), &target, &from[0], &addr), 0);
+	CHECK_EQ(gantry_peer_open(sender, &dc, &to[0], NULL), 0);
+	CHECK_EQ(gantry_peer_connect(sender, to[0], &addr), 0);
+	for (n = 0; n < 4 * 64; n++) {
+		for (; posted < n + 4; posted++) {
+			struct gantry_recv r = recv_of(posted);
+
+			CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &r, 1), 1);
+		}
+		/* Meanwhile it falls asleep. */
+		usleep(check_random(&seed) % 300);
+		send_one(n, 0);
+		take(comp, 1);
+		CHECK_EQ(comp[0].status, GANTRY_OK);
+		CHECK_EQ(comp[0].peer, from[0]);
+		CHECK_EQ(comp[0].imm, n);
+		CHECK_EQ(comp[0].len, 1 + n % PIECE);
+		CHECK(comp[0].cookie < posted);
+		CHECK(memcmp(dst + comp[0].cookie % 256 * PIECE, src + n % 1000, comp[0].len) == 0);
+	}
+	CHECK_EQ(gantry_peer_close(sender, to[0]), 0);
+	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), 0);
+	take(comp, posted - n);
+	for (n = 0; n < 3; n++)
+		CHECK_EQ(comp[n].status, GANTRY_FLUSHED);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(sender);
+}
+
 /* The other two kinds of rings, and calls that are longer than what is copied at a time. */
 static void
 receives_of_several_producers(void)
@@ -348,6 +435,8 @@ static const struct check_case cases[] = {
 	{"receives beyond the depth wait", receives_beyond_the_depth_wait},
 	{"wrong receives complete with their status", wrong_receives_complete_with_their_status},
 	{"stopping keeps receives", stopping_keeps_receives},
+	{"a stopping worker takes no receives", a_stopping_worker_takes_no_receives},
+	{"a DC target wakes the lcore", a_dc_target_wakes_the_lcore},
 	{"receives of several producers", receives_of_several_producers},
 };
 

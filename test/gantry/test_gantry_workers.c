@@ -292,6 +292,8 @@ produce(void *arg)
 	const struct producer *p = arg;
 	uint64_t put = 0, seed = p->number;
 
+	/* Beside the other producers, not only between them. */
+	env_unbind();
 	while (put < GOAL) {
 		struct gantry_desc desc[64];
 		unsigned int i, n = RTE_MIN(1 + check_random(&seed) % 64, GOAL - put);
