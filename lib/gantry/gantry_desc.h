@@ -150,10 +150,10 @@ enum gantry_op {
  * Who carries a COPY, COPY_SG or FILL; at most one of them. Without one, the queue's policy decides
  * (gantry_policy_set()). What gantry_info::carriers does not have is refused with GANTRY_BAD_CARRIER.
  *
- * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA: without a flag whatever the policy
- * says; with BY_RDMA also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused
- * with GANTRY_BAD_CARRIER. So is a COPY_SG if one buffer of it is device memory; but of its bytes,
- * those from host memory to host memory go by MMO where gantry_info::carriers does not have RDMA.
+ * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA. The policy is not asked. BY_RDMA is
+ * possible also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused with
+ * GANTRY_BAD_CARRIER. A COPY_SG is a copy of device memory if one of its buffers is device memory; where
+ * gantry_info::carriers does not have RDMA, MMO copies what goes from host memory to host memory.
  *
  * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
  * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory
@@ -211,7 +211,7 @@ enum gantry_status {
 	 * list has no entry, too many, or not len bytes.
 	 */
 	GANTRY_BAD_LENGTH,
-	/** dst of an atomic is not a multiple of 8; or a list is at 0 or not at one; or a WQE is at 0. */
+	/** dst of an atomic, or the address of a list, is not a multiple of 8; or a list or a WQE is at 0. */
 	GANTRY_BAD_ADDRESS,
 	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
 	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */

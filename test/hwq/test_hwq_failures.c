@@ -6,7 +6,9 @@
  * statically.
  */
 #include "hwq_ah.h"
+#include "hwq_dm.h"
 #include "hwq_failing.h"
+#include "hwq_verbs_obj.h"
 
 #define MEMORY_MAX 64
 
@@ -140,6 +142,16 @@ FAILING_CALL(hwq_verbs_mr_reg, 1,
 	(struct ibv_pd * pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr),
 	(pd, addr, len, access, mr))
 FAILING_CALL(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
+FAILING_CALL(hwq_verbs_query_dm, 0, (struct ibv_context * ctx, uint64_t *len), (ctx, len))
+FAILING_CALL(hwq_verbs_dm_alloc, 1,
+	(struct ibv_context * ctx, size_t len, uint32_t log_align, struct ibv_dm **dm),
+	(ctx, len, log_align, dm))
+FAILING_CALL(hwq_verbs_dm_take, 0, (struct ibv_dm * dm, struct mlx5dv_dm *view), (dm, view))
+FAILING_CALL(hwq_verbs_dm_free, -1, (struct ibv_dm * dm), (dm))
+FAILING_CALL(hwq_verbs_mr_reg_dm, 1,
+	(struct ibv_pd * pd, struct ibv_dm *dm, size_t len, unsigned int access,
+		struct ibv_mr **mr),
+	(pd, dm, len, access, mr))
 
 FAILING_CALL(hwq_verbs_ah_create, 1,
 	(struct ibv_pd * pd, struct ibv_ah_attr *attr, struct ibv_ah **ah), (pd, attr, ah))
@@ -179,10 +191,12 @@ __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
 
 #define N_OTHERS 5 /* types beside RC */
 
-/* A device with a region, an address handle, and a QP of each type. */
+/* A device with a region, device memory, an address handle, and a QP of each type. */
 struct all_types {
 	struct hwq_dev *dev;
 	struct hwq_mr mr;
+	struct hwq_dm dm;
+	struct hwq_mr dm_mr;
 	struct hwq_ah ah;
 	struct twin t;
 	struct hwq_cq *cq; /* CQs of the other types */
@@ -233,6 +247,10 @@ all_types_up(struct all_types *r)
 		ret = hwq_mr_register(r->dev, r->mem, sizeof(r->mem), IBV_ACCESS_LOCAL_WRITE,
 			&r->mr);
 	if (ret == 0)
+		ret = hwq_dm_alloc(r->dev, 100, &r->dm);
+	if (ret == 0)
+		ret = hwq_mr_register_dm(&r->dm, HWQ_ACCESS_LOCAL_WRITE, &r->dm_mr);
+	if (ret == 0)
 		ret = hwq_domain_create(r->dev, &r->t.domain);
 	if (ret == 0)
 		ret = hwq_cq_create(r->t.domain, hwq_qp_cqe_needed(&conf), &r->t.cq);
@@ -263,6 +281,8 @@ all_types_down(struct all_types *r)
 	FAILING_DESTROY(&first, r->t.qp != NULL, hwq_qp_destroy(r->t.qp));
 	FAILING_DESTROY(&first, r->t.cq != NULL, hwq_cq_destroy(r->t.cq));
 	FAILING_DESTROY(&first, r->t.domain != NULL, hwq_domain_destroy(r->t.domain));
+	FAILING_DESTROY(&first, r->dm_mr.mr != NULL, hwq_mr_deregister(&r->dm_mr));
+	FAILING_DESTROY(&first, r->dm.dm != NULL, hwq_dm_free(&r->dm));
 	FAILING_DESTROY(&first, r->mr.mr != NULL, hwq_mr_deregister(&r->mr));
 	FAILING_DESTROY(&first, r->dev != NULL, hwq_dev_close(r->dev));
 	return first;
