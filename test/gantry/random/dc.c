@@ -407,7 +407,8 @@ judge_pairs(const struct target *t)
 				t->peer, t->arrived[i].op, (unsigned long long)t->arrived[i].len,
 				t->arrived[i].imm);
 	}
-	for (i = 0; i < t->n_sent; i++) {
+	/* While a target is closed, messages may still arrive, and their receives are flushed. */
+	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));
 		/* What reaches a target while it is closed, is lost with its CQ. */
 		if (t->sent[i].sure && !t->hurt && !pair_message(&p, i))

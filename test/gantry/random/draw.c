@@ -171,7 +171,8 @@ draw_atomic(struct side *s, struct record *r)
 static void
 draw_message(struct side *s, struct record *r)
 {
-	static const uint8_t ops[] = {GANTRY_OP_WRITE_IMM, GANTRY_OP_SEND, GANTRY_OP_SEND_IMM};
+	static const uint8_t ops[] = {GANTRY_OP_WRITE_IMM, GANTRY_OP_SEND, GANTRY_OP_SEND_IMM,
+		GANTRY_OP_SEND_INV};
 	struct gantry_desc *d = &r->desc;
 	struct end *e = pick_end(s);
 
@@ -183,7 +184,7 @@ draw_message(struct side *s, struct record *r)
 	d->flags = pick(s, 2) ? GANTRY_DESC_SOLICITED : 0;
 	d->len = pick(s, 8) == 0 ? 0 : 1 + pick(s, RECV_LEN);
 	if (d->op != GANTRY_OP_SEND)
-		d->imm = check_random(&s->rng);
+		d->imm = d->op == GANTRY_OP_SEND_INV ? keys_pick(s) : check_random(&s->rng);
 	if (d->len == 0)
 		return;
 	d->src = pick_addr(s, d->len, false);

@@ -28,6 +28,7 @@
 /* Pages of EAL, each of which may be there: where some touch each other, they are one region. */
 #define MODEL_EAL_PAGES 3
 #define MODEL_BLOCKS    4
+#define MODEL_KEYS      16
 /* Pieces of one side of a descriptor: lists have fewer. */
 #define MODEL_PIECES 512
 /* Bytes of the longest descriptor that is drawn. */
@@ -61,6 +62,12 @@ struct model_layout {
 	struct gantry_block block[MODEL_BLOCKS];
 };
 
+/* Keys that a SEND_INV may name. */
+struct model_keys {
+	uint32_t rkey[MODEL_KEYS];
+	bool valid[MODEL_KEYS]; /* none has invalidated it */
+};
+
 struct model_peer {
 	bool open, connected;
 	bool down; /* it is known to be down */
@@ -84,6 +91,7 @@ struct model {
 	uint32_t carriers; /* gantry_info::carriers */
 	uint64_t eal_addr;
 	bool eal_page[MODEL_EAL_PAGES];
+	const struct model_keys *keys;
 };
 
 /* What the rules say of a descriptor. */

@@ -112,6 +112,17 @@ model_remote(const struct model *m, uint32_t key)
 	return NULL;
 }
 
+static bool
+key_is_valid(const struct model *m, uint32_t rkey)
+{
+	unsigned int i;
+
+	for (i = 0; i < MODEL_KEYS; i++)
+		if (m->keys->rkey[i] == rkey)
+			return m->keys->valid[i];
+	return false;
+}
+
 bool
 model_remote_ok(const struct model *m, const struct gantry_desc *d)
 {
@@ -119,7 +130,7 @@ model_remote_ok(const struct model *m, const struct gantry_desc *d)
 	uint64_t addr = d->op == GANTRY_OP_READ ? d->src : d->dst;
 
 	if (d->op == GANTRY_OP_SEND_INV)
-		return false; /* no key that is drawn may be invalidated */
+		return key_is_valid(m, d->imm);
 	if (d->op >= GANTRY_OP_MAX || (uses[d->op] & KEY) == 0 || d->len == 0)
 		return true;
 	return r != NULL && r->there && addr >= r->remote_addr &&

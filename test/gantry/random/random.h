@@ -6,6 +6,7 @@
  *        |
  *   world.c                memory, layouts and workers come and go
  *   eal.c                  memory of EAL grows and shrinks
+ *   keys.c                 keys that peers may invalidate
  *   fault.c                faults of the adapter, and the statuses that they allow
  *   link.c                 connections come and go
  *   recv.c                 receives of connections, and their messages
@@ -293,6 +294,19 @@ void eal_mend(void);
 bool eal_pick(struct side *s, uint64_t len, uint64_t *addr);
 /* True: it names such memory, and calls were refused: perhaps it is not registered. */
 bool eal_is_unsure(const struct side *s, const struct record *r);
+
+/* ------------------------------------------------------------------ keys.c */
+
+/* Around the life of an engine, when sides and memory are there. */
+void keys_open(void);
+void keys_close(void);
+/* All keys are valid again. Nothing is in flight, and no fault is armed. */
+void keys_mend(void);
+/* A key that no descriptor in flight names: mostly valid. 0: there is none. */
+uint32_t keys_pick(struct side *s);
+/* A SEND_INV was drawn; it was, or was perhaps, or not carried out. */
+void keys_draw(const struct record *r);
+void keys_use(const struct record *r, bool ran);
 
 /* ------------------------------------------------------------------ fault.c */
 

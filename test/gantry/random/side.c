@@ -261,6 +261,8 @@ draw_one(struct side *s)
 		will_fail(r);
 	if (r->is_message)
 		--*end_credits(r->end);
+	if (r->desc.op == GANTRY_OP_SEND_INV)
+		keys_draw(r);
 	r->desc.cookie = cookie_of(s->made++);
 }
 
@@ -413,6 +415,8 @@ settle(struct side *s)
 		bool sure = r->status == GANTRY_OK;
 		bool ran = r->may_run && (NOT_RUN & MODEL_BIT(r->status)) == 0;
 
+		if (r->desc.op == GANTRY_OP_SEND_INV)
+			keys_use(r, ran);
 		if (r->is_message)
 			end_sent(r->end, r, ran && !r->is_refused_there, sure);
 		if (ran && !r->is_refused_there &&
