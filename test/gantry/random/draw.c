@@ -330,6 +330,9 @@ change_field(struct side *s, struct gantry_desc *d)
 		break;
 	case 10:
 		d->imm = odd_number(s, d->imm);
+		/* Not by chance another key, which may be in use. */
+		if (d->op == GANTRY_OP_SEND_INV)
+			d->imm |= 0xff;
 		break;
 	default:
 		if (d->op == GANTRY_OP_COPY_SG)
