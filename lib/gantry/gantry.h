@@ -862,12 +862,13 @@ GANTRY_API unsigned int gantry_recv_reclaim_burst(struct gantry_worker *w, uint1
 
 /** Counters of one queue since it was created. */
 struct gantry_stats {
-	uint64_t submitted;   /**< descriptors accepted */
-	uint64_t completed;   /**< completions handed out */
-	uint64_t bytes;       /**< of descriptors that completed GANTRY_OK */
-	uint64_t doorbells;   /**< doorbells rung */
-	uint64_t wqes;        /**< WQEs handed to the hardware */
-	uint64_t cqes;        /**< CQEs received */
+	uint64_t submitted; /**< descriptors accepted */
+	uint64_t completed; /**< completions handed out */
+	uint64_t bytes;     /**< gantry_desc::len of descriptors that completed GANTRY_OK */
+	uint64_t doorbells; /**< doorbells rung */
+	/** WQEs handed to the hardware, in units of 64 bytes; fillers at the end of a ring are included */
+	uint64_t wqes;
+	uint64_t cqes;        /**< CQEs received; one accounts for many WQEs */
 	uint64_t recv_posted; /**< receives accepted */
 	uint64_t recv_done;   /**< completions of receives handed out */
 	/** How often the queue's connection to itself, or its DC initiator, was set up again. */
