@@ -119,9 +119,9 @@ env_init_with_telemetry(unsigned int n_workers, const char *prefix)
 		snprintf(name, sizeof(name), "gantry-test-%d", (int)getpid());
 	else
 		snprintf(name, sizeof(name), "%s", prefix);
-	init(n_workers, "--telemetry", name);
-	/* The folder is empty when EAL has ended. */
+	/* Before EAL starts: what EAL does at the exit comes first then, and leaves the folder empty. */
 	atexit(remove_runtime_dir);
+	init(n_workers, "--telemetry", name);
 }
 
 void
