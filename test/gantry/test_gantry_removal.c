@@ -153,6 +153,32 @@ an_owner_that_rests_holds_nothing_that_is_done(void)
 	env_unmap(m, 4096);
 }
 
+/*
+ * Its last call left the queue in a repair that the device refuses. Copies that wait for their replay would name
+ * the old key, so the removal waits until the owner calls again, or destroys the queue.
+ */
+static void
+destroying_a_queue_implies_the_rest(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=16 times=1000"), 0);
+	CHECK_EQ(softhca_fault("complete syndrome=0x04"), 0);
+	CHECK_EQ(env_do_one(q, env_copy(m, dst, 64)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(gantry_in_flight(q), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	/* The device may work for a queue whose end it refuses. */
+	CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0);
+	CHECK_EQ(gantry_queue_destroy(q), -EBUSY);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	CHECK_EQ(gantry_queue_destroy(q), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	softhca_faults_clear();
+	env_unmap(m, 4096);
+}
+
 /* A queue that always has WQEs outstanding lets a region go all the same. */
 static void
 a_removal_does_not_wait_for_what_is_posted_later(void)
@@ -357,6 +383,7 @@ static const struct check_case cases[] = {
 	{"a split copy keeps its region to its end", a_split_copy_keeps_its_region_to_its_end},
 	{"an owner that rests holds nothing that is done",
 		an_owner_that_rests_holds_nothing_that_is_done},
+	{"destroying a queue implies the rest", destroying_a_queue_implies_the_rest},
 	{"a removal does not wait for what is posted later",
 		a_removal_does_not_wait_for_what_is_posted_later},
 	{"a removal that the device refuses can be repeated",

@@ -15,6 +15,7 @@
 #include <rte_pause.h>
 
 #include <gantry_engine.h>
+#include <softhca.h>
 
 #include "gantry_env.h"
 
@@ -276,6 +277,37 @@ a_thousand_workers_come_and_go_while_others_run(void)
 	feed_done(&b);
 }
 
+/* The device refuses twice to destroy a QP or a CQ of its queue. Nothing of the worker is lost by that. */
+static void
+a_worker_whose_end_is_refused_can_be_destroyed_again(void)
+{
+	static const char *const calls[] = {"destroy_qp", "destroy_cq"};
+	struct feed f;
+	char line[60];
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(calls); i++) {
+		f = (struct feed){.w = worker_of(g, 1)};
+		CHECK_EQ(gantry_worker_start(f.w), 0);
+		feed_until(&f, 100);
+		CHECK_EQ(gantry_worker_stop(f.w), 0);
+		feed_empty(&f);
+		snprintf(line, sizeof(line), "refuse call=%s errno=16 times=2", calls[i]);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_worker_destroy(f.w), -EBUSY);
+		CHECK_EQ(softhca_faults_left(), 1);
+		CHECK_EQ(gantry_destroy(g), -EBUSY);
+		CHECK_EQ(gantry_worker_destroy(f.w), -EBUSY);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(gantry_worker_destroy(f.w), 0);
+	}
+	/* The lcore is as good as before. */
+	f = (struct feed){.w = worker_of(g, 1)};
+	CHECK_EQ(gantry_worker_start(f.w), 0);
+	feed_until(&f, 100);
+	feed_done(&f);
+}
+
 /* ------------------------------------------------------------------ producers */
 
 #define N_PRODUCERS 3
@@ -409,6 +441,8 @@ static const struct check_case cases[] = {
 	{"workers of two engines share an lcore", workers_of_two_engines_share_an_lcore},
 	{"a thousand workers come and go while others run",
 		a_thousand_workers_come_and_go_while_others_run},
+	{"a worker whose end is refused can be destroyed again",
+		a_worker_whose_end_is_refused_can_be_destroyed_again},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"an lcore on another node than the device is warned of",
 		an_lcore_on_another_node_than_the_device_is_warned_of},
