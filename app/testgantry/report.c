@@ -135,8 +135,10 @@ report_reset(struct report *r, size_t n_rows)
 void
 report_clear(struct report *r)
 {
-	for (size_t i = 0; i < r->n_rows; i++)
+	for (size_t i = 0; i < r->n_rows; i++) {
 		r->rows[i].base = r->rows[i].now;
+		r->rows[i].base_sleeps = r->rows[i].sleeps;
+	}
 	r->base_ns = now_ns();
 	r->end_ns = r->base_ns;
 }
@@ -233,6 +235,16 @@ print_copies(FILE *f, const struct gantry_stats *s)
 		n[GANTRY_CARRIER_CPU], n[GANTRY_CARRIER_MMO], n[GANTRY_CARRIER_RDMA]);
 }
 
+static void
+print_sleeps(FILE *f, const struct report *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		n += r->rows[i].sleeps - r->rows[i].base_sleeps;
+	fprintf(f, "the workers slept %" PRIu64 " times\n", n);
+}
+
 void
 report_print(FILE *f, const struct report *r)
 {
@@ -251,6 +263,7 @@ report_print(FILE *f, const struct report *r)
 	}
 	print_row(f, "total", &sum, ns);
 	print_copies(f, &sum);
+	print_sleeps(f, r);
 	for (size_t i = 0; i < r->n_rows; i++) {
 		snprintf(name, sizeof(name), "%u", r->rows[i].lcore_id);
 		s = stats_minus(&r->rows[i].now, &r->rows[i].base);

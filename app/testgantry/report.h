@@ -42,11 +42,13 @@ void progress_show(const struct progress *p);
 /** Ends the progress line, if one is on the terminal. */
 void progress_end(void);
 
-/** The counters of one worker: shown is `now` less `base`. */
+/** The counters of one worker and its lcore: shown is `now` less `base`. */
 struct report_row {
 	unsigned int lcore_id;
 	struct gantry_stats now;
 	struct gantry_stats base;
+	uint64_t sleeps; /**< gantry_lcore_load::sleeps, now */
+	uint64_t base_sleeps;
 };
 
 struct report {

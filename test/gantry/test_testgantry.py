@@ -119,6 +119,12 @@ class Case(unittest.TestCase):
 			self.make(f"in/{size}", size)
 		return self.path("in")
 
+	def faults(self, line):
+		path = self.path("faults")
+		with open(path, "w", encoding="ascii") as file:
+			file.write(line + "\n")
+		return {"SOFTHCA_FAULTS": path}
+
 	def leftovers(self):
 		return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
 
@@ -180,8 +186,15 @@ class Moves(Case):
 				self.check_moved(result, source, self.path("out/in"))
 
 	def test_workers_that_sleep_move_the_same_bytes(self):
+		"""The third chunk completes half a second late, so the worker has nothing to do for that time."""
 		source = self.make_sizes()
-		self.check_moved(move("--idle", "sleep", "--out", self.out, source), source, self.path("out/in"))
+		for idle, sleeps in ("spin", False), ("sleep", True):
+			with self.subTest(idle=idle):
+				out = self.path(idle)
+				result = move("--idle", idle, "--out", out, source, env=self.faults("late ms=500 op=3"))
+				self.check_moved(result, source, os.path.join(out, "in"))
+				times = int(re.search(r"(?m)^the workers slept (\d+) times$", result.out).group(1))
+				self.assertEqual(times > 0, sleeps, result.out)
 
 	def test_waking_is_measured_for_each_way_of_waiting(self):
 		result = run([*eal(), "--wake-up", "20"])
@@ -681,12 +694,6 @@ class Failures(Case):
 					self.assertIn("1 of 2 files", result.out)
 					self.assertEqual(self.leftovers(), [])
 					self.assertEqual(os.listdir(self.out), ["a-first"])
-
-	def faults(self, line):
-		path = self.path("faults")
-		with open(path, "w", encoding="ascii") as file:
-			file.write(line + "\n")
-		return {"SOFTHCA_FAULTS": path}
 
 	def test_a_second_signal_ends_it_while_a_dead_device_gives_nothing_back(self):
 		source = self.make("file", 40 * CHUNK)
