@@ -71,7 +71,9 @@ hwq_channel_get_event(struct hwq_channel *channel, struct hwq_cq **out)
 void
 hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n)
 {
-	/* Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). */
+	struct ibv_cq *ibv = cq->cq;
+
+	/* Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). *cq is not used from here on. */
 	atomic_fetch_add_explicit(&cq->channel->dev->n_acked, n, memory_order_release);
-	ibv_ack_cq_events(cq->cq, n);
+	ibv_ack_cq_events(ibv, n);
 }

@@ -241,19 +241,27 @@ lose_device(void)
 
 /* ------------------------------------------------------------------ the whole run */
 
+static uint64_t
+seconds(void)
+{
+	return rte_get_timer_cycles() / rte_get_timer_hz();
+}
+
 /* Descriptors of all lives. */
 static uint64_t n_made;
+/* A life begins no round when it has lasted for so many seconds. */
+static uint64_t life_seconds = UINT64_MAX;
 
 /* A life of at most that many rounds. Returns what identifies it. */
 static uint64_t
 play_life(unsigned int rounds, uint64_t goal)
 {
-	uint64_t digest = 0, before = n_made;
+	uint64_t digest = 0, before = n_made, began = seconds();
 	unsigned int i;
 
 	run.lives++;
 	life_open();
-	while (rounds-- != 0 && n_made < goal) {
+	while (rounds-- != 0 && n_made < goal && seconds() - began < life_seconds) {
 		alarm(4 * PATIENCE); /* ends a call that never returns */
 		play_round();
 		for (n_made = before, i = 0; i < run.n_sides; i++)
@@ -348,12 +356,6 @@ print_having(const char *when, struct having h)
 	fflush(stdout);
 }
 
-static uint64_t
-seconds(void)
-{
-	return rte_get_timer_cycles() / rte_get_timer_hz();
-}
-
 /*
  * Lives for that many seconds. Counts and bytes are judged in every round; what the process has must be
  * after the last life what it was after the first ones.
@@ -365,6 +367,7 @@ soak(uint64_t length)
 	struct having start = look(), warmed = {0}, end;
 
 	print_having("start", start);
+	life_seconds = RTE_MAX(length / 4, 1u);
 	do {
 		play_life(6, UINT64_MAX);
 		end = look();
