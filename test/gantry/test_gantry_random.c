@@ -261,12 +261,12 @@ play_life(unsigned int rounds, uint64_t goal)
 
 	run.lives++;
 	life_open();
-	while (rounds-- != 0 && n_made < goal && seconds() - began < life_seconds) {
+	do {
 		alarm(4 * PATIENCE); /* ends a call that never returns */
 		play_round();
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
-	}
+	} while (--rounds != 0 && n_made < goal && seconds() - began < life_seconds);
 	if (chance(3) == 0)
 		lose_device();
 	for (n_made = before, i = 0; i < run.n_sides; i++)

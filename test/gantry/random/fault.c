@@ -175,7 +175,9 @@ void
 fault_lose_device(void)
 {
 	run.hazards.fatal = true;
-	allow(BIT(GANTRY_DEVICE_LOST), BIT(GANTRY_DEVICE_LOST));
+	/* Before the event is heard: what a first FILL or layout needs cannot be made. */
+	allow(BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES),
+		BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES));
 	arm("device_fatal op=%u", 1 + (unsigned int)chance(200));
 }
 
