@@ -6,11 +6,15 @@
 # executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
 # GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
+# regions: what a registration, a copy from a region at random and a removal take at 100, 1,000, 10,000 and 100,000
+# regions, the adapter's part included. They take 400 MB of memory.
+#
 # plots: throughput against queue depth, burst, copy length, regions, peers and lcores, beside memcpy(3) and DPDK's
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
 # build-bench/throughput).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|testgantry|plots]...     default: all of them
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|regions|testgantry|plots]...
+# default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -129,6 +133,15 @@ engine() {
 	rm -f "$stages"
 }
 
+# Its messages are not of interest, unless it fails.
+regions() {
+	local log=$top/build-bench/regions.log
+	SOFTHCA_THREADS=0 "$top/build-bench/test/test_gantry_many_regions" 100000 2>"$log" || {
+		tail -n 5 "$log" >&2
+		die "the run failed; the end of its output is above"
+	}
+}
+
 # seconds COMMAND...: what it took, to a millisecond. Its output is kept in $scratch/log.
 seconds() {
 	local start=${EPOCHREALTIME/./}
@@ -200,12 +213,12 @@ plots() {
 	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine testgantry plots
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine regions testgantry plots
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | engine | testgantry | plots) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine, testgantry or plots" ;;
+	instructions | hwq | engine | regions | testgantry | plots) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine, regions, testgantry or plots" ;;
 	esac
 done
