@@ -277,6 +277,46 @@ a_repair_after_an_event_is_tried_again(void)
 	env_queue_done(q);
 }
 
+/* The rules of lengths are those of the ring that was there, and will be. */
+static void
+descriptors_wait_while_there_is_no_qp(void)
+{
+	const struct gantry_block block = {.offset = 0, .len = 64, .skip = 64};
+	const struct gantry_layout_conf layout = {.block = &block, .n = 1, .rounds = 4};
+	/* A NOP of one unit, as its control segment in the PRM: opcode, DS. */
+	static const uint8_t nop[16] = {[7] = 1};
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc desc[3] = {good_copy(0), {.op = GANTRY_OP_GATHER, .len = 256},
+		{.op = GANTRY_OP_RAW, .len = sizeof(nop), .peer = GANTRY_PEER_OWN}};
+	struct gantry_comp comp[3];
+	uint32_t i, n = 0;
+
+	reset_pieces(1);
+	CHECK_EQ(gantry_layout_create(g, &layout, &desc[1].layout), 0);
+	desc[1].src = (uintptr_t)src;
+	desc[1].dst = (uintptr_t)dst + 2 * piece;
+	desc[2].src = (uintptr_t)nop;
+	arm("cq_overrun");
+	arm("refuse call=create_qp errno=12 times=4");
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	while (q->conn[GANTRY_CONN_OWN].qp != NULL) {
+		env_pump();
+		n += gantry_poll(q, comp, 3);
+	}
+	CHECK_EQ(n, 0);
+	CHECK_EQ(gantry_submit(q, desc + 1, 2), 2);
+	CHECK(q->conn[GANTRY_CONN_OWN].qp == NULL);
+	env_collect(q, comp, 3);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK(is_moved(0));
+	for (i = 0; i < 4; i++)
+		CHECK(memcmp(dst + 2 * piece + i * 64, src + i * 128, 64) == 0);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(gantry_layout_destroy(g, desc[1].layout), 0);
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ peers */
 
 static void
@@ -854,6 +894,7 @@ static const struct check_case cases[] = {
 	{"copies are carried out again for events as often as it is set",
 		copies_are_carried_out_again_for_events_as_often_as_it_is_set},
 	{"a repair after an event is tried again", a_repair_after_an_event_is_tried_again},
+	{"descriptors wait while there is no QP", descriptors_wait_while_there_is_no_qp},
 	{"an event of a peer is told", an_event_of_a_peer_is_told},
 	{"ports without a link are told", ports_without_a_link_are_told},
 	{"everything comes back when the device is lost",

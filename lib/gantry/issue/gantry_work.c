@@ -215,7 +215,7 @@ gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const v
 
 	if (conn == GANTRY_CONN_DCI && !hwq_dc_raw_is_possible(wqe))
 		return false;
-	return hwq_raw_ds(wqe) == ds && 2 * hwq_ds_to_bb(ds) <= hwq_sq_n_bb(q->conn[conn].sq);
+	return hwq_raw_ds(wqe) == ds && 2 * hwq_ds_to_bb(ds) <= q->conn[conn].n_bb;
 }
 
 static bool

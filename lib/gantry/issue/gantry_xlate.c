@@ -356,7 +356,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 	if (status != GANTRY_OK)
 		return status;
 	bias = plain != NULL ? plain->bias : 0;
-	/* The own connection may be under repair; its ring is there all the same. */
+	/* The own connection may be under repair, and have no QP. */
 	key = gantry_keys_find(q, conn, !from, &status);
 	if (status != GANTRY_OK)
 		return status;

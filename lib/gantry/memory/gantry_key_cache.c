@@ -184,7 +184,7 @@ gantry_keys_find(struct gantry_queue *q, uint32_t conn, bool to, enum gantry_sta
 	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
 		*status = piece_resolve(q, plan, i, to);
 	if (*status == GANTRY_OK &&
-		2 * hwq_umr_n_bb(units(&plan->layout)) > hwq_sq_n_bb(q->conn[home_of(conn)].sq))
+		2 * hwq_umr_n_bb(units(&plan->layout)) > q->conn[home_of(conn)].n_bb)
 		*status = GANTRY_BAD_LAYOUT;
 	return GANTRY_NO_KEY;
 }

@@ -384,7 +384,7 @@ tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 		gantry_name_conn_state(gantry_shown_get(&c->state)));
 	if (transport == GANTRY_TRANSPORT_RC) {
 		add_hex(d, "qpn", c->qp->qpn);
-		rte_tel_data_add_dict_u64(d, "wqes", hwq_sq_n_bb(c->sq));
+		rte_tel_data_add_dict_u64(d, "wqes", c->n_bb);
 	}
 	rte_tel_data_add_dict_u64(d, "recv_depth", c->recv != NULL ? c->recv->depth : 0);
 }

@@ -84,6 +84,7 @@ create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_con
 		.recv_cq = qp_conf.recv_cq,
 		.max_len = max_len,
 		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
+		.n_bb = hwq_sq_n_bb(&qp->sq),
 		/* Four CQEs a lap: a full ring gets room again by quarters. */
 		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
 		.state = GANTRY_CONN_OPEN,

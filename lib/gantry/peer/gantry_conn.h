@@ -51,6 +51,7 @@ struct gantry_conn {
 	struct hwq_cq *cq;
 	uint64_t max_len;     /* bytes that one WQE moves */
 	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
+	uint32_t n_bb;        /* WQEBBs of its send queue, also while there is no QP */
 	uint8_t state;        /* enum gantry_conn_state; gantry_shown_set() */
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
