@@ -228,7 +228,7 @@ kind_of(const struct wqe *wqe)
 static unsigned int
 fence_waits_for(const struct wqe *wqe)
 {
-	switch (wqe->seg0[CTRL_FM_CE_SE] >> 5) {
+	switch (wqe_fence(wqe)) {
 	case FM_NONE:
 		return 0;
 	case FM_SMALL:

@@ -3,7 +3,8 @@
  * A visit to a send queue: how much of it may run, and what its QP's state asks for.
  *
  * A WQE runs to its end or not at all, so nothing is ever outstanding: reads and atomics are answered
- * at once, and a fenced WQE always finds them done. The setting `reorder` makes a visit hold bytes back
+ * at once, and a fenced WQE always finds them done. The timing model gives each WQE the time at which it
+ * runs; there, a fence counts (timing.h). The setting `reorder` makes a visit hold bytes back
  * (order.h), and they move before the visit ends. Only the head of the queue can wait, for a
  * receive (RNR), for its peer or for a time. The lane then leaves it, and comes again.
  */

@@ -78,17 +78,36 @@ wire_bytes(const struct run *run, const struct wqe *wqe)
 	return data_bytes(run, wqe, wqe_data_unit(wqe));
 }
 
-/* When the timing model lets the WQE at the head complete; 0: at once. */
+/* The small fence alone waits for local operations, which have no round trip. */
+static enum timing_fence
+fence_in_time(const struct wqe *wqe)
+{
+	switch (wqe_fence(wqe)) {
+	case FM_NONE:
+	case FM_SMALL:
+		return TIMING_NO_FENCE;
+	case FM_FENCE:
+	case FM_SMALL_AND_FENCE:
+		return TIMING_FENCE_READS;
+	default:
+		return TIMING_FENCE_ALL;
+	}
+}
+
+/* When the WQE at the head may complete: by the timing model, and not before `earliest`. */
 static uint64_t
-due(struct run *run, const struct wqe *wqe, uint16_t posted)
+due(struct run *run, const struct wqe *wqe, uint16_t posted, uint64_t earliest)
 {
 	const struct timing_op op = {.head = run->qp->sq_ci,
 		.posted = posted,
 		.local = wqe->op->local,
-		.bytes = wqe->op->local ? 0 : wire_bytes(run, wqe)};
+		.is_read = (wqe->op->remote_access & (ACC_REMOTE_READ | ACC_REMOTE_ATOMIC)) != 0,
+		.fence = fence_in_time(wqe),
+		.bytes = wqe->op->local ? 0 : wire_bytes(run, wqe),
+		.earliest = earliest};
 
 	if (!timing_is_on(run->lanes->dev->cfg))
-		return 0;
+		return earliest;
 	return timing_due(run->lanes, &run->qp->timing, &op, run_now(run));
 }
 
@@ -105,9 +124,7 @@ first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 	step = strike(run, wqe, hit);
 	if (step != STEP_NEXT)
 		return step;
-	at = due(run, wqe, posted);
-	if (hit.kind == FAULT_LATE && at < run_now(run) + hit.ns)
-		at = run_now(run) + hit.ns;
+	at = due(run, wqe, posted, hit.kind == FAULT_LATE ? run_now(run) + hit.ns : 0);
 	if (at <= run_now(run))
 		return STEP_NEXT;
 	run->qp->wait = WAIT_TIME;
@@ -138,10 +155,23 @@ sq_step_in_some_order(struct run *run, uint16_t posted)
 	return STEP_WAIT;
 }
 
+/* The WQE at the head runs, if it has a link. */
+static enum step
+sq_step_linked(struct run *run, const struct wqe *wqe, uint16_t posted)
+{
+	if (has_link(run->qp, wqe))
+		return sq_step_in_some_order(run, posted);
+	if (!wait_for_peer(run))
+		return STEP_WAIT;
+	sq_fail(run, wqe, SYN_RETRY);
+	return STEP_STOP;
+}
+
 enum step
 sq_step_watched(struct run *run, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
+	const bool is_late = qp->wait == WAIT_PEER || qp->wait == WAIT_RNR;
 	struct wqe wqe = wqe_fetch(qp);
 	enum step step;
 
@@ -156,10 +186,8 @@ sq_step_watched(struct run *run, uint16_t posted)
 		return STEP_WAIT;
 	if (qp->wait == WAIT_TIME && run_now(run) < qp->wait_until)
 		return STEP_WAIT;
-	if (has_link(qp, &wqe))
-		return sq_step_in_some_order(run, posted);
-	if (!wait_for_peer(run))
-		return STEP_WAIT;
-	sq_fail(run, &wqe, SYN_RETRY);
-	return STEP_STOP;
+	step = sq_step_linked(run, &wqe, posted);
+	if (is_late && step == STEP_NEXT)
+		timing_late(&qp->timing, run_now(run));
+	return step;
 }

@@ -63,6 +63,15 @@ wqe_ce(const struct wqe *wqe)
 	return wqe->seg0[CTRL_FM_CE_SE] >> 2 & 3;
 }
 
+/* A value that the PRM reserves counts as the strongest fence. */
+static inline enum wire_fence
+wqe_fence(const struct wqe *wqe)
+{
+	const unsigned int fm = wqe->seg0[CTRL_FM_CE_SE] >> 5;
+
+	return fm <= FM_SMALL_AND_FENCE ? (enum wire_fence)fm : FM_STRONG;
+}
+
 static inline bool
 wqe_solicited(const struct wqe *wqe)
 {

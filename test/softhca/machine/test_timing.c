@@ -252,6 +252,194 @@ case_local_umr(void)
 	pair_fini(&p);
 }
 
+/* ---- fences */
+
+#define MAX_OPS 4
+
+/* Operations of 10 bytes, which are posted at once. An atomic has 8 bytes. */
+struct op {
+	enum ibv_wr_opcode opcode;
+	unsigned int flags;
+};
+
+static void
+post_ops(const struct op *ops, unsigned int n)
+{
+	struct ibv_sge sge[MAX_OPS];
+	struct ibv_send_wr wr[MAX_OPS], *bad;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const bool atomic = ops[i].opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+				    ops[i].opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+
+		sge[i] = (struct ibv_sge){(uintptr_t)p.client.buf + 64 * i, atomic ? 8 : 10,
+			p.client.mr->lkey};
+		wr[i] = (struct ibv_send_wr){.wr_id = i,
+			.sg_list = &sge[i],
+			.num_sge = 1,
+			.opcode = ops[i].opcode,
+			.send_flags = IBV_SEND_SIGNALED | ops[i].flags,
+			.next = i + 1 < n ? &wr[i + 1] : NULL};
+		if (atomic) {
+			wr[i].wr.atomic.remote_addr = (uintptr_t)p.server.buf;
+			wr[i].wr.atomic.rkey = p.server.mr->rkey;
+		} else {
+			wr[i].wr.rdma.remote_addr = (uintptr_t)p.server.buf;
+			wr[i].wr.rdma.rkey = p.server.mr->rkey;
+		}
+	}
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, wr, &bad), 0);
+	clock_settle();
+}
+
+#define TRIP (10 * BYTE + ROUND_TRIP)
+
+/*
+ * A SEND behind a read or an atomic, and a write behind the SEND. With IBV_SEND_FENCE the SEND begins when
+ * the answer is there, and the write begins after the SEND.
+ */
+static void
+case_fence(void)
+{
+	static const struct {
+		enum ibv_wr_opcode first;
+		uint64_t bytes;
+		bool waits;
+	} tries[] = {
+		{IBV_WR_RDMA_READ, 10, true},
+		{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, true},
+		{IBV_WR_ATOMIC_CMP_AND_SWP, 8, true},
+		{IBV_WR_RDMA_WRITE, 10, false},
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(tries) / sizeof(tries[0]); i++) {
+		const bool fenced = i % 2 == 0;
+		const struct op ops[] = {{tries[i / 2].first, 0},
+			{IBV_WR_SEND, fenced ? IBV_SEND_FENCE : 0}, {IBV_WR_RDMA_WRITE, 0}};
+		uint64_t first, begin;
+
+		pair_init(&p, NULL);
+		pair_post_recv(&p.server, 0, 32768, 64);
+		begin = clock_ns + LATENCY;
+		first = begin + tries[i / 2].bytes * BYTE + ROUND_TRIP;
+		if (fenced && tries[i / 2].waits)
+			begin = first;
+		post_ops(ops, 3);
+		expect_at(&p.client, first);
+		expect_at(&p.client, begin + LATENCY + TRIP);
+		CHECK_EQ(clock_expect_one(&p.server).status, IBV_WC_SUCCESS);
+		expect_at(&p.client, begin + 2 * LATENCY + TRIP);
+		pair_fini(&p);
+	}
+}
+
+/* It waits for the last of several reads. What is posted later is behind it as well. */
+static void
+case_fence_of_reads(void)
+{
+	const struct op ops[] = {{IBV_WR_RDMA_READ, 0}, {IBV_WR_RDMA_READ, 0},
+		{IBV_WR_RDMA_WRITE, 0}, {IBV_WR_RDMA_WRITE, IBV_SEND_FENCE}};
+	uint64_t start, read;
+
+	pair_init(&p, NULL);
+	start = clock_ns;
+	read = start + 2 * LATENCY + TRIP;
+	post_ops(ops, 4);
+	clock_pass(LATENCY);
+	post_ops(ops, 1);
+	expect_at(&p.client, start + LATENCY + TRIP);
+	expect_at(&p.client, read);
+	expect_at(&p.client, start + 3 * LATENCY + TRIP);
+	expect_at(&p.client, read + LATENCY + TRIP);
+	expect_at(&p.client, read + 2 * LATENCY + TRIP);
+	pair_fini(&p);
+}
+
+/* The fence of a WQE is three bits: MLX5_FENCE_MODE_* of the kernel's include/linux/mlx5/qp.h. */
+static void
+post_nop(unsigned int fence)
+{
+	struct mlx5_wqe_ctrl_seg ctrl = {.opmod_idx_opcode = htobe32(MLX5_OPCODE_NOP),
+		.qpn_ds = htobe32(p.client.qp->qp_num << 8 | 1),
+		.fm_ce_se = (uint8_t)(fence << 5 | MLX5_WQE_CTRL_CQ_UPDATE)};
+
+	pair_publish(&p.client);
+	ibv_wr_start(p.client.qpx);
+	p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	mlx5dv_wr_raw_wqe(p.client.dvx, &ctrl);
+	CHECK_EQ(ibv_wr_complete(p.client.qpx), 0);
+	clock_settle();
+}
+
+/* A NOP has no round trip: without a wait it completes at once when its predecessor has. */
+static void
+case_fence_modes(void)
+{
+	static const bool waits[5][2] = {
+		/* for a read, for a write */
+		{false, false}, /* none */
+		{false, false}, /* small: for local operations */
+		{true, false},  /* fence */
+		{true, true},   /* strong ordering */
+		{true, false}   /* small and fence */
+	};
+
+	for (unsigned int i = 0; i < 10; i++) {
+		const bool write = i % 2 != 0;
+		const struct op op = {write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, 0};
+		uint64_t first;
+
+		pair_init(&p, NULL);
+		first = clock_ns + LATENCY + TRIP;
+		post_ops(&op, 1);
+		post_nop(i / 2);
+		expect_at(&p.client, first);
+		if (waits[i / 2][write])
+			expect_at(&p.client, first + LATENCY);
+		else
+			CHECK_EQ(clock_expect_one(&p.client).status, IBV_WC_SUCCESS);
+		pair_fini(&p);
+	}
+}
+
+/* A read that a fault delays, or that waits for its peer, ends later: so does the wait. */
+static void
+case_fence_late(void)
+{
+	const struct op ops[] = {{IBV_WR_RDMA_READ, 0}, {IBV_WR_RDMA_WRITE, IBV_SEND_FENCE}};
+	const uint64_t late = UINT64_C(50000000);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t start;
+
+		pair_init(&p, NULL);
+		CHECK_EQ(softhca_fault(i == 0 ? "late ms=50" : "port_down ms=50"), 0);
+		start = clock_ns;
+		post_ops(ops, 2);
+		expect_at(&p.client, start + late);
+		expect_at(&p.client, start + late + LATENCY + TRIP);
+		pair_fini(&p);
+	}
+}
+
+/* RESET ends all waits. The port keeps the time that it gave to the read. */
+static void
+case_fence_reset(void)
+{
+	const struct op ops[] = {{IBV_WR_RDMA_READ, 0}, {IBV_WR_RDMA_WRITE, IBV_SEND_FENCE}};
+	uint64_t start;
+
+	pair_init(&p, NULL);
+	post_ops(ops, 2);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
+	pair_connect(&p, &p.client, p.server.qp->qp_num);
+	start = clock_ns;
+	post_ops(ops + 1, 1);
+	expect_at(&p.client, start + LATENCY + 10 * BYTE + TRIP);
+	pair_fini(&p);
+}
+
 static const struct check_case cases[] = {
 	{"operations of a burst complete one latency apart, after one round trip", case_burst},
 	{"data take their time on the port", case_bandwidth},
@@ -261,6 +449,11 @@ static const struct check_case cases[] = {
 	{"the bytes of an operation are those of its segments", case_bytes},
 	{"a copy inside the adapter takes no time on the port", case_local},
 	{"a UMR takes no time on the port", case_local_umr},
+	{"a fenced operation begins when earlier reads and atomics have ended", case_fence},
+	{"it waits for the last read, and what follows waits for it", case_fence_of_reads},
+	{"each fence mode waits for its kinds of operations", case_fence_modes},
+	{"it waits for a read that is late", case_fence_late},
+	{"RESET ends the waits of fences", case_fence_reset},
 };
 
 int

@@ -19,7 +19,16 @@ struct timing_queue {
 		uint16_t end;
 	} marks[TIMING_MARKS];
 	unsigned int n;
-	uint64_t free;
+	uint64_t free;      /* it may begin with the next WQE */
+	uint64_t reads_end; /* all reads and atomics so far have completed */
+	uint64_t all_end;   /* everything so far has completed */
+};
+
+/* What the WQE at the head waits for before it begins. */
+enum timing_fence {
+	TIMING_NO_FENCE,
+	TIMING_FENCE_READS, /* the round trips of earlier reads and atomics */
+	TIMING_FENCE_ALL    /* those of all earlier operations */
 };
 
 /* The WQE at the head of a queue. */
@@ -27,7 +36,10 @@ struct timing_op {
 	uint16_t head;   /* its WQEBB */
 	uint16_t posted; /* WQEBBs from it to the doorbell record */
 	bool local;      /* it stays inside the adapter: no bytes on the port, no round trip */
+	bool is_read;    /* or an atomic */
+	enum timing_fence fence;
 	uint64_t bytes;
+	uint64_t earliest; /* a fault: it completes at this time, or later */
 };
 
 static inline bool
@@ -39,6 +51,8 @@ timing_is_on(const struct softhca_config *cfg)
 /* When the operation may complete. The queue's lock is held; `now` is device time. */
 uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
 	const struct timing_op *op, uint64_t now);
+/* The WQE at the head has completed now, because its peer was late: later than timing_due() said. */
+void timing_late(struct timing_queue *queue, uint64_t now);
 /* While the WQE at `head` waits: remembers when the WQEs behind it were announced. */
 void timing_note(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t now);
 
