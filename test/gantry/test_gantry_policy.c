@@ -570,7 +570,8 @@ a_peers_fence_waits_for_a_long_copy_by_the_cpu(void)
 	env_do(q, desc, comp, 2);
 	CHECK(memcmp(dst, src, 400000) == 0);
 	CHECK(memcmp(dst + 500000, src + 399000, 1000) == 0);
-	/* Without a fence, the peer's is posted before the CPU is done. */
+	/* Without a fence, the peer's is posted before the CPU is done: it may not read what the CPU writes. */
+	desc[1].src = (uintptr_t)src;
 	desc[1].flags = 0;
 	posted = q->conn[GANTRY_CONN_PEER + near].posted;
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
