@@ -123,12 +123,13 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	bool goes_on;
 
 	order_settle(run);
-	run->byte_cnt = 0;
-	sq_complete(run, wqe, syn);
-	run->work++;
 	/* Only a stream of a DCI has failed, now or earlier. */
 	goes_on = syn == SYN_FLUSH ? qp->stream_errors != NULL && stream_is_failed(qp, wqe)
 				   : stream_fail(qp, wqe);
+	run->byte_cnt = 0;
+	/* From here on the program may write another WQE there. */
+	sq_complete(run, wqe, syn);
+	run->work++;
 	sq_advance(qp, wqe_bb(wqe) < posted ? wqe_bb(wqe) : posted);
 	if (goes_on)
 		return true;

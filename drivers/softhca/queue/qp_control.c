@@ -319,20 +319,21 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 		if (qp->stream_errors == NULL)
 			goto free_qp;
 	}
-	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
-	if (err != 0)
-		goto free_qp;
 	err = qp->type == SOFTHCA_QP_DCT ? 0 : table_put(&dev->lanes->qps, qp, &qp->number);
 	if (err != 0)
-		goto detach;
+		goto free_qp;
+	/* It has its number: a lane that takes a doorbell of the page compares all numbers. */
+	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
+	if (err != 0)
+		goto unlist;
 	qp_count_users(qp, 1);
 	qp_show(qp, 0);
 	*out = qp;
 	return 0;
 
-detach:
-	if (qp->uar != NULL)
-		uar_detach_qp(qp->uar, qp);
+unlist:
+	table_remove(&dev->lanes->qps, qp->number);
+	softhca_quiesce();
 free_qp:
 	free(qp->stream_errors);
 	free(qp);
