@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Block signatures by their definitions, for tests: written from the standards, and held against published values
+ * by test_txn_reference. They share nothing with the adapter or lib/gantry.
+ *
+ *   T10-DIF       guard | application tag | reference tag, 2 + 2 + 4 bytes, big endian (SBC-3)
+ *   CRC32, CRC32C 4 bytes, little endian; CRC64, 8 bytes: doc/softhca.md says why
+ */
+#ifndef TXN_REFERENCE_H
+#define TXN_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ref_kind {
+	REF_NONE,
+	REF_DIF_CRC,
+	REF_DIF_CSUM,
+	REF_CRC32,
+	REF_CRC32C,
+	REF_CRC64,
+	REF_KINDS
+};
+
+#define REF_MAX_LEN 8 /* bytes of the longest signature */
+
+/* The signature of a domain. */
+struct ref_sig {
+	enum ref_kind kind;
+	uint32_t block;      /* bytes of data */
+	bool ones;           /* the register of the guard begins with ones, not with zeros */
+	uint16_t app;        /* T10-DIF */
+	uint32_t ref;        /* of the first block */
+	bool count;          /* the reference tag of block i is ref + i */
+	bool app_escape;     /* a block with application tag ffff is not checked */
+	bool app_ref_escape; /* one with reference tag ffffffff besides */
+};
+
+/* The part of a signature that is wrong. */
+enum ref_part {
+	REF_RIGHT,
+	REF_GUARD,
+	REF_APP,
+	REF_REF
+};
+
+/* The first wrong block of a transfer. */
+struct ref_error {
+	enum ref_part part;
+	uint32_t block;
+	uint64_t expected; /* by the signature that lies there */
+	uint64_t actual;   /* by the data, or by the tags of the domain */
+};
+
+/* Bytes of a signature; 0 of REF_NONE. */
+uint32_t ref_len(enum ref_kind kind);
+/* Bytes of a block with its signature. */
+uint32_t ref_unit(const struct ref_sig *sig);
+
+/* The guard over len bytes. One thread at a time. */
+uint64_t ref_guard(enum ref_kind kind, bool ones, const uint8_t *p, size_t len);
+
+/* Writes the signature of block i, which lies at data. */
+void ref_sign(const struct ref_sig *sig, const uint8_t *data, uint32_t i, uint8_t *out);
+
+/* Writes n blocks of data, each with its signature behind it. */
+void ref_lay(const struct ref_sig *sig, const uint8_t *data, uint32_t n, uint8_t *out);
+
+/*
+ * What a device finds in n blocks with their signatures. mask: bits of mlx5dv_wr_set_mkey_sig_block(3). The first
+ * wrong block counts, and in it the guard before the application tag before the reference tag (mlx5dv_mkey_check(3)).
+ */
+struct ref_error ref_check(const struct ref_sig *sig, uint8_t mask, const uint8_t *units,
+	uint32_t n);
+
+#endif
