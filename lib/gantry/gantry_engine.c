@@ -95,6 +95,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	STAILQ_INIT(&g->pools);
 	STAILQ_INIT(&g->given_up);
 	TAILQ_INIT(&g->queues);
+	TAILQ_INIT(&g->unmade);
 	TAILQ_INIT(&g->workers);
 
 	hwq_log_set(log_line);
@@ -171,6 +172,9 @@ gantry_destroy(struct gantry *g)
 	}
 	if (g->n_mems != 0)
 		return -EBUSY;
+	ret = gantry_queues_end(g);
+	if (ret != 0)
+		return ret;
 	gantry_seen_remove_engine(g);
 	gantry_event_stop(g);
 	ret = hwq_dev_close(g->dev);

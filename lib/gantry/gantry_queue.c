@@ -98,7 +98,7 @@ choose_path(struct gantry_queue *q)
 	return ret;
 }
 
-/* Creates the own connection, and connects it to itself. */
+/* Creates the own connection, and connects it to itself. After an error, parts of it may be there. */
 static int
 own_open(struct gantry_queue *q)
 {
@@ -115,22 +115,17 @@ own_open(struct gantry_queue *q)
 		return ret;
 	hwq_qp_addr(own->qp, &q->own_addr);
 	ret = gantry_conn_connect(own, &q->own_addr);
-	if (ret != 0) {
-		gantry_conn_close(own);
+	if (ret != 0)
 		return ret;
-	}
-	q->saved =
-		gantry_alloc("gantry_saved", (size_t)hwq_sq_n_bb(own->sq) * HWQ_BB_LEN, q->socket);
-	if (q->saved == NULL) {
-		gantry_conn_close(own);
+	q->saved = gantry_alloc("gantry_saved", (size_t)own->n_bb * HWQ_BB_LEN, q->socket);
+	if (q->saved == NULL)
 		return -ENOMEM;
-	}
 	own->stream = &q->stream;
 	gantry_shown_set(&own->state, GANTRY_CONN_READY);
 	return 0;
 }
 
-/* Makes what GANTRY_PREPARE_* bits name. After an error, the pattern buffers may be there. */
+/* Makes what GANTRY_PREPARE_* bits name. After an error, parts of it may be there. */
 static int
 prepare(struct gantry_queue *q, uint32_t what)
 {
@@ -169,12 +164,104 @@ channel_open(struct gantry_queue *q)
 	ret = hwq_channel_create(q->g->dev, &q->channel);
 	if (ret != 0)
 		return ret;
-	if (fcntl(q->channel->fd, F_SETFL, O_NONBLOCK) != 0) {
-		ret = -errno;
-		hwq_channel_destroy(q->channel);
-		return ret;
-	}
+	if (fcntl(q->channel->fd, F_SETFL, O_NONBLOCK) != 0)
+		return -errno;
 	q->domain->channel = q->channel;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+/* Makes all that the queue has of the device. After an error, parts of it may be there. */
+static int
+queue_begin(struct gantry_queue *q, bool events, uint32_t what)
+{
+	int ret;
+
+	ret = choose_path(q);
+	if (ret == 0)
+		ret = hwq_domain_create(q->g->dev, &q->domain);
+	if (ret == 0 && events)
+		ret = channel_open(q);
+	if (ret == 0)
+		ret = own_open(q);
+	if (ret == 0)
+		ret = prepare(q, what);
+	return ret;
+}
+
+/* Gives the device back what there is. 0, or what the device said: call again. */
+static int
+queue_end(struct gantry_queue *q)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = GANTRY_CONN_OWN; i < GANTRY_CONN_PEER + q->max_peers; i++) {
+		struct gantry_stream *s = q->conn[i].stream;
+
+		if (q->conn[i].state == GANTRY_CONN_CLOSED)
+			continue;
+		gantry_recv_ring_free(q->conn[i].recv);
+		q->conn[i].recv = NULL;
+		ret = gantry_conn_close(&q->conn[i]);
+		if (ret != 0)
+			return ret;
+		gantry_stream_put(q, s);
+	}
+	ret = peers_disconnect(q);
+	if (ret == 0)
+		ret = gantry_cells_fini(&q->cells);
+	if (ret == 0)
+		ret = gantry_fill_fini(&q->fill);
+	if (ret == 0)
+		ret = gantry_keys_fini(&q->keys);
+	if (ret == 0 && q->channel != NULL)
+		ret = hwq_channel_destroy(q->channel);
+	if (ret != 0)
+		return ret;
+	q->channel = NULL;
+	if (q->domain != NULL)
+		ret = hwq_domain_destroy(q->domain);
+	if (ret == 0)
+		q->domain = NULL;
+	return ret;
+}
+
+/* Frees the memory of a queue that has nothing of the device. */
+static void
+queue_free(struct gantry_queue *q)
+{
+	gantry_region_view_fini(&q->view);
+	peers_free(q);
+	gantry_stream_fini(&q->stream);
+	gantry_free(q->saved);
+	gantry_free(q);
+}
+
+/* Ends a queue that could not be made. Where the device refuses that, gantry_queues_end() tries again. */
+static void
+give_up(struct gantry_queue *q)
+{
+	if (queue_end(q) == 0)
+		queue_free(q);
+	else
+		TAILQ_INSERT_TAIL(&q->g->unmade, q, next);
+}
+
+int
+gantry_queues_end(struct gantry *g)
+{
+	struct gantry_queue *q;
+	int ret;
+
+	while ((q = TAILQ_FIRST(&g->unmade)) != NULL) {
+		ret = queue_end(q);
+		if (ret != 0)
+			return ret;
+		TAILQ_REMOVE(&g->unmade, q, next);
+		queue_free(q);
+	}
 	return 0;
 }
 
@@ -244,50 +331,21 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->unordered = conf->unordered;
 	q->any_order.fence = UINT64_MAX;
 	TAILQ_INIT(&q->any_order.busy);
-	ret = gantry_stream_init(&q->stream, depth, socket, q->unordered);
-	if (ret != 0)
-		goto free_queue;
-	ret = peers_alloc(q, max_peers);
-	if (ret == 0)
-		ret = choose_path(q);
-	if (ret != 0)
-		goto free_peers;
 	gantry_region_view_init(&q->view, &g->regions);
-	ret = hwq_domain_create(g->dev, &q->domain);
-	if (ret != 0)
-		goto fini_view;
-	ret = events ? channel_open(q) : 0;
-	if (ret != 0)
-		goto destroy_domain;
-	ret = own_open(q);
-	if (ret != 0)
-		goto destroy_channel;
-	ret = prepare(q, conf->prepare);
-	if (ret != 0)
-		goto close_own;
+	ret = gantry_stream_init(&q->stream, depth, socket, q->unordered);
+	if (ret == 0)
+		ret = peers_alloc(q, max_peers);
+	if (ret == 0)
+		ret = queue_begin(q, events, conf->prepare);
+	if (ret != 0) {
+		LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
+		give_up(q);
+		return ret;
+	}
 	gantry_seen_add_queue(q);
 	gantry_trace_queue_create(g->id, q->id, depth);
 	*out = q;
 	return 0;
-
-close_own:
-	gantry_fill_fini(&q->fill);
-	gantry_free(q->saved);
-	gantry_conn_close(&q->conn[GANTRY_CONN_OWN]);
-destroy_channel:
-	if (q->channel != NULL)
-		hwq_channel_destroy(q->channel);
-destroy_domain:
-	hwq_domain_destroy(q->domain);
-fini_view:
-	gantry_region_view_fini(&q->view);
-free_peers:
-	peers_free(q);
-	gantry_stream_fini(&q->stream);
-free_queue:
-	gantry_free(q);
-	LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
-	return ret;
 }
 
 void
@@ -308,7 +366,6 @@ int
 gantry_queue_destroy(struct gantry_queue *q)
 {
 	int ret = gantry_process_check(q->g->pid);
-	uint32_t i;
 
 	if (ret != 0)
 		return ret;
@@ -317,41 +374,13 @@ gantry_queue_destroy(struct gantry_queue *q)
 			gantry_counter_get(&q->stats.recv_done))
 		return -EBUSY;
 	gantry_seen_hide_queue(q);
-	for (i = GANTRY_CONN_OWN; ret == 0 && i < GANTRY_CONN_PEER + q->max_peers; i++) {
-		struct gantry_stream *s = q->conn[i].stream;
-
-		if (q->conn[i].state == GANTRY_CONN_CLOSED)
-			continue;
-		gantry_recv_ring_free(q->conn[i].recv);
-		q->conn[i].recv = NULL;
-		ret = gantry_conn_close(&q->conn[i]);
-		if (ret == 0)
-			gantry_stream_put(q, s);
-	}
-	if (ret == 0)
-		ret = peers_disconnect(q);
-	if (ret == 0)
-		ret = gantry_cells_fini(&q->cells);
-	if (ret == 0)
-		ret = gantry_fill_fini(&q->fill);
-	if (ret == 0)
-		ret = gantry_keys_fini(&q->keys);
-	if (ret == 0 && q->channel != NULL)
-		ret = hwq_channel_destroy(q->channel);
-	if (ret == 0) {
-		q->channel = NULL;
-		ret = hwq_domain_destroy(q->domain);
-	}
+	ret = queue_end(q);
 	gantry_trace_queue_destroy(q->id, ret);
 	if (ret != 0)
 		return ret;
 	gantry_seen_remove_queue(q);
 	gantry_latency_fini(q);
-	gantry_region_view_fini(&q->view);
-	peers_free(q);
-	gantry_stream_fini(&q->stream);
-	gantry_free(q->saved);
-	gantry_free(q);
+	queue_free(q);
 	return 0;
 }
 

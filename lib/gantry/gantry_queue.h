@@ -340,4 +340,7 @@ gantry_row_end(struct gantry_row *row)
 int gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf, bool events,
 	struct gantry_queue **out);
 
+/* Ends the queues whose creation failed, and which the device refused to end then. 0, or what it says. */
+int gantry_queues_end(struct gantry *g);
+
 #endif

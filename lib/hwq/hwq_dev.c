@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_port.h"
 #include "hwq_verbs.h"
@@ -204,6 +205,7 @@ hwq_dev_close(struct hwq_dev *dev)
 {
 	int ret = 0;
 
+	hwq_left_destroy(dev);
 	if (atomic_load(&dev->refs) != 0) {
 		hwq_log("%s: close: %u keys and domains of it still exist", hwq_dev_name(dev),
 			atomic_load(&dev->refs));

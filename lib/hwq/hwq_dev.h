@@ -80,7 +80,7 @@ struct hwq_dev {
 	_Atomic unsigned int refs; /**< how many objects of the device exist */
 	/** Events, asynchronous and of CQs, that were acknowledged: whoever destroys their object sees it. */
 	_Atomic unsigned int n_acked;
-	struct hwq_left *_Atomic left; /**< QPs that are left over */
+	struct hwq_left *_Atomic left; /**< parts of QPs that are left over */
 };
 
 /**

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* QPs that are left over: see hwq_left.h. */
+/* What is left over: see hwq_left.h. */
 #include "hwq_left.h"
 
 #include <stdlib.h>
 
 #include "hwq_dev.h"
 #include "hwq_log.h"
+#include "hwq_mr.h"
 #include "hwq_verbs.h"
 
-/* A list that any thread adds to, or takes as a whole. */
+/* A list that any thread adds to, or takes as a whole. One of qp and buf is not NULL. */
 struct hwq_left {
 	struct hwq_left *next;
 	struct ibv_qp *qp;
+	struct hwq_mr mr; /* of buf */
+	void *buf;
 };
 
 static void
@@ -24,20 +27,45 @@ put(struct hwq_dev *dev, struct hwq_left *l)
 		;
 }
 
-void
-hwq_left_add(struct hwq_dev *dev, struct ibv_qp *qp)
+/* False: the device refuses. */
+static bool
+destroy(struct hwq_left *l)
+{
+	if (l->qp != NULL)
+		return hwq_verbs_qp_destroy(l->qp) == 0;
+	if (hwq_mr_deregister(&l->mr) != 0)
+		return false;
+	free(l->buf);
+	return true;
+}
+
+static void
+add(struct hwq_dev *dev, struct hwq_left what)
 {
 	struct hwq_left *l;
 
-	if (hwq_verbs_qp_destroy(qp) == 0)
+	if (destroy(&what))
 		return;
 	l = malloc(sizeof(*l));
 	if (l == NULL) {
-		hwq_log("%s: a QP that could not be set up is left over", hwq_dev_name(dev));
+		hwq_log("%s: a part of a QP that could not be set up is left over",
+			hwq_dev_name(dev));
 		return;
 	}
-	l->qp = qp;
+	*l = what;
 	put(dev, l);
+}
+
+void
+hwq_left_add(struct hwq_dev *dev, struct ibv_qp *qp)
+{
+	add(dev, (struct hwq_left){.qp = qp});
+}
+
+void
+hwq_left_add_buf(struct hwq_dev *dev, const struct hwq_mr *mr, void *buf)
+{
+	add(dev, (struct hwq_left){.mr = *mr, .buf = buf});
 }
 
 void
@@ -49,7 +77,7 @@ hwq_left_destroy(struct hwq_dev *dev)
 
 	for (; l != NULL; l = next) {
 		next = l->next;
-		if (hwq_verbs_qp_destroy(l->qp) == 0)
+		if (destroy(l))
 			free(l);
 		else
 			put(dev, l);

@@ -307,7 +307,8 @@ err_destroy:
 	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);
 err_opaque:
-	opaque_destroy(qp);
+	if (qp->opaque_buf != NULL)
+		hwq_left_add_buf(domain->dev, &qp->opaque, qp->opaque_buf);
 err_free:
 	free(qp);
 	return ret;

@@ -317,6 +317,39 @@ descriptors_wait_while_there_is_no_qp(void)
 	env_queue_done(q);
 }
 
+/* A part of it cannot be made, and the device refuses to take the others back. */
+static void
+a_queue_that_could_not_be_made_leaves_nothing(void)
+{
+	static const char *const makes[] = {"create_qp", "modify_qp", "modify_qp op=3", "reg_mr"};
+	static const char *const ends[] = {"destroy_cq", "destroy_qp", "dealloc_pd", "dereg_mr"};
+	const struct gantry_queue_conf conf = {
+		.prepare = GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS};
+	struct gantry_queue *q;
+	struct gantry *engine;
+	char line[80];
+	uint32_t i, k, tries, refused = 0;
+	int ret;
+
+	for (i = 0; i < RTE_DIM(makes); i++) {
+		for (k = 0; k < RTE_DIM(ends); k++) {
+			CHECK_EQ(gantry_create(NULL, &engine), 0);
+			snprintf(line, sizeof(line), "refuse call=%s errno=12", makes[i]);
+			arm(line);
+			snprintf(line, sizeof(line), "refuse call=%s errno=16 times=2", ends[k]);
+			arm(line);
+			CHECK_EQ(gantry_queue_create(engine, &conf, &q), -ENOMEM);
+			/* What one call could not end, a later one does. */
+			for (tries = 0; (ret = gantry_destroy(engine)) != 0; tries++)
+				CHECK(ret == -EBUSY && tries < 2);
+			refused += tries;
+			softhca_faults_clear();
+		}
+	}
+	/* Each kind of end was refused there. */
+	CHECK(refused >= 4);
+}
+
 /* ------------------------------------------------------------------ peers */
 
 static void
@@ -894,6 +927,8 @@ static const struct check_case cases[] = {
 	{"copies are carried out again for events as often as it is set",
 		copies_are_carried_out_again_for_events_as_often_as_it_is_set},
 	{"a repair after an event is tried again", a_repair_after_an_event_is_tried_again},
+	{"a queue that could not be made leaves nothing",
+		a_queue_that_could_not_be_made_leaves_nothing},
 	{"descriptors wait while there is no QP", descriptors_wait_while_there_is_no_qp},
 	{"an event of a peer is told", an_event_of_a_peer_is_told},
 	{"ports without a link are told", ports_without_a_link_are_told},

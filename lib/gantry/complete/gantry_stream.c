@@ -17,10 +17,8 @@ gantry_stream_init(struct gantry_stream *s, uint32_t depth, int socket, bool uno
 	if (unordered)
 		s->order = gantry_alloc("gantry_order", depth * sizeof(*s->order), socket);
 	if (s->where == NULL || s->comp == NULL || s->pend == NULL ||
-		(unordered && s->order == NULL)) {
-		gantry_stream_fini(s);
+		(unordered && s->order == NULL))
 		return -ENOMEM;
-	}
 	s->mask = depth - 1;
 	return 0;
 }
@@ -50,7 +48,7 @@ gantry_stream_of_peer(struct gantry_queue *q, uint32_t depth, struct gantry_stre
 		return -ENOMEM;
 	ret = gantry_stream_init(s, depth, q->socket, true);
 	if (ret != 0) {
-		gantry_free(s);
+		gantry_stream_put(q, s);
 		return ret;
 	}
 	*out = s;

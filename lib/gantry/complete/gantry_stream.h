@@ -5,7 +5,10 @@
 
 #include "gantry_queue.h"
 
-/* Memory for `depth` slots, a power of two, in the caller's *s, which is zeroed. 0 or -ENOMEM. */
+/*
+ * Memory for `depth` slots, a power of two, in the caller's *s, which is zeroed. 0 or -ENOMEM; in both cases
+ * gantry_stream_fini() frees what there is.
+ */
 int gantry_stream_init(struct gantry_stream *s, uint32_t depth, int socket, bool unordered);
 void gantry_stream_fini(struct gantry_stream *s);
 
