@@ -177,8 +177,6 @@ sq_visit(struct run *run)
 	sq_announce_ran(qp, start);
 	run_drop_cq(run);
 	responder_release(run);
-	if (run->use.spill != NULL)
-		key_use_free(&run->use);
 	/* To a QP in error receives may still be posted. They ring no doorbell. */
 	return more || qp->wait != WAIT_NONE || (qp_state(qp) == QP_ERR && qp->rq_n != 0);
 }

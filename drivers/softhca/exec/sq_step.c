@@ -15,6 +15,9 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 {
 	const bool completes = wqe_ce(wqe) >= CE_ALWAYS && !run->qp->mute;
 
+	/* Before its completion: who sees that may configure the keys and PSVs anew. */
+	if (run->use.spill != NULL)
+		key_use_free(&run->use);
 	if (reordered)
 		order_end(run, wqe, completes);
 	else if (completes)
@@ -46,6 +49,8 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 		return step_done(run, wqe, wqe_bb(wqe), reordered);
 	}
 	run->sig_drain = false;
+	key_use_undo(&run->use);
+	key_use_free(&run->use);
 	if (result == MESSAGE_LATER)
 		return STEP_WAIT;
 	if (result == MESSAGE_RNR) {
@@ -89,8 +94,6 @@ step(struct run *run, uint16_t posted, bool reordered)
 	const uint32_t bb = wqe_bb(&wqe);
 	unsigned int result;
 
-	if (run->use.spill != NULL)
-		key_use_free(&run->use);
 	run->byte_cnt = 0;
 	run->use.vendor = VEN_NONE;
 	if (__builtin_expect(wqe_is_of_head(qp, &wqe) && wqe.ds != 0 && bb <= posted &&

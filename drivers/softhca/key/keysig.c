@@ -4,8 +4,8 @@
  * memory domain and its wire domain, in a buffer.
  *
  * A local length counts data without signatures; a remote request's length counts bytes on the
- * wire. mlx5dv_wr_set_mkey_sig_block(3) shows both; that cards do so is assumed. Reference tags
- * count from the key's first byte, in whole blocks.
+ * wire. mlx5dv_wr_set_mkey_sig_block(3) shows both; that cards do so is assumed. A domain's PSV has
+ * the reference tag of its next block, wherever in the key that block lies.
  */
 #include "keysig.h"
 
@@ -17,11 +17,50 @@
 
 /* ---- data that come in are converted when they have arrived */
 
+/* The PSV of a domain with a signature must exist. */
 static bool
-has_signature(const struct key_sig *sig, struct softhca_lanes *lanes, uint32_t pdn)
+find_psv(struct softhca_lanes *lanes, const struct sig_domain *d, uint32_t pdn,
+	struct softhca_psv **psv)
 {
-	return (sig->mem.type == SIG_NONE || psv_find(lanes, sig->mem.psv, pdn) != NULL) &&
-	       (sig->wire.type == SIG_NONE || psv_find(lanes, sig->wire.psv, pdn) != NULL);
+	*psv = d->type != SIG_NONE ? psv_find(lanes, d->psv, pdn) : NULL;
+	return d->type == SIG_NONE || *psv != NULL;
+}
+
+static bool
+find_psvs(struct softhca_lanes *lanes, struct sig_after *a)
+{
+	const uint32_t pdn = a->key->pdn;
+
+	return find_psv(lanes, &a->sig.mem, pdn, &a->mem_psv) &&
+	       find_psv(lanes, &a->sig.wire, pdn, &a->wire_psv);
+}
+
+/* The reference tag of the next block. */
+static uint32_t
+next_ref(const struct key_use *use, const struct softhca_psv *psv)
+{
+	return psv != NULL ? (uint32_t)psv_transient(use, psv) : 0;
+}
+
+/* `data` bytes have passed a domain: its next reference tag is that of the block behind them. */
+static void
+pass(struct key_use *use, struct psv_passed *passed, const struct sig_domain *d,
+	struct softhca_psv *psv, uint64_t data)
+{
+	uint64_t transient;
+
+	if (d->type != SIG_T10DIF || !d->ref_increments || data == 0)
+		return;
+	transient = psv_transient(use, psv);
+	psv_pass(use, passed, psv,
+		(transient & ~(uint64_t)UINT32_MAX) | (uint32_t)(transient + data / d->block));
+}
+
+static void
+pass_both(struct key_use *use, struct sig_after *a, uint64_t data)
+{
+	pass(use, &a->mem_passed, &a->sig.mem, a->mem_psv, data);
+	pass(use, &a->wire_passed, &a->sig.wire, a->wire_psv, data);
 }
 
 static enum sg_end
@@ -39,7 +78,9 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 		data -= data % a->sig.mem.block;
 		sig_stretch(&a->sig.mem, data, &memory);
 	}
-	sig_convert(&a->sig, &a->sig.wire, &a->sig.mem, a->wire, a->bytes, a->first, data, &error);
+	sig_convert(&a->sig, &(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)},
+		&(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)}, data, &error);
+	pass_both(use, a, data);
 	sg_set(&from, a->bytes, memory);
 	end = sg_move(use, &a->memory, &from);
 	if (error.found)
@@ -61,6 +102,9 @@ sig_after_move(struct key_use *use, uint64_t len)
 		else
 			end = after_copy(use, a, sig_arrived(a, len));
 	}
+	/* Before the receive's completion: who sees that may configure the keys and PSVs anew. */
+	if (end == SG_MOVED)
+		psv_store(use);
 	return end;
 }
 
@@ -77,8 +121,10 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	sg_set(&to, a->bytes, a->memory_len);
 	if (sg_move(use, &to, &a->memory) != SG_MOVED)
 		return false;
-	sig_convert(&a->sig, &a->sig.mem, &a->sig.wire, a->bytes, a->wire, a->first, a->data,
+	sig_convert(&a->sig, &(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)},
+		&(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)}, a->data,
 		&error);
+	pass_both(use, a, a->data);
 	if (error.found)
 		sig_tell(use, a, true, &error);
 	return sg_push(use, sg, a->wire, a->wire_len);
@@ -93,7 +139,6 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	if (a->remote &&
 		(!sig_shrink(&a->sig.wire, off, &first) || !sig_shrink(&a->sig.wire, len, &data)))
 		return false;
-	a->first = first;
 	a->data = data;
 	/* The length is at most 2 GiB, as in a segment; the offset may be any number. */
 	return first <= UINT64_MAX / 2 && sig_stretch(&a->sig.mem, first, memory_off) &&
@@ -120,7 +165,7 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	if (a->sig.txn_len != 0)
 		return txn_walk(use, lanes, a, need, off, len, sg);
 	use->vendor = VEN_SIG_PSV;
-	if (!has_signature(&a->sig, lanes, key->pdn))
+	if (!find_psvs(lanes, a))
 		return false;
 	use->vendor = VEN_SIG_BLOCK;
 	if (!sig_measure(a, off, len, &memory_off))

@@ -29,24 +29,26 @@ refuse(struct key_use *use, enum wire_vendor why)
 
 /* The register before the data of this use. */
 static uint32_t
-register_before(const struct sig_after *a, const struct sig_txn *t, const struct softhca_psv *psv)
+register_before(const struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
+	const struct softhca_psv *psv)
 {
 	if (t->first && a->first == 0 && a->data != 0)
 		return t->ones ? UINT32_MAX : 0;
-	return (uint32_t)(atomic_load_explicit(&psv->transient, memory_order_relaxed) >> 32);
+	return (uint32_t)(psv_transient(use, psv) >> 32);
 }
 
 /* Takes data in, and writes the CRC of the transaction so far. */
 static void
-run_crc(const struct sig_after *a, const struct sig_txn *t, struct softhca_psv *psv,
-	const uint8_t *data, uint64_t len, uint8_t crc[SIG_CRC_LEN])
+run_crc(struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
+	struct softhca_psv *psv, struct psv_passed *passed, const uint8_t *data, uint64_t len,
+	uint8_t crc[SIG_CRC_LEN])
 {
 	uint32_t value;
 
 	if (psv == NULL)
 		return;
-	value = sig_crc(t->type, register_before(a, t, psv), data, len);
-	atomic_store_explicit(&psv->transient, (uint64_t)value << 32, memory_order_relaxed);
+	value = sig_crc(t->type, register_before(use, a, t, psv), data, len);
+	psv_pass(use, passed, psv, (uint64_t)value << 32);
 	sig_crc_write(value, crc);
 }
 
@@ -62,8 +64,8 @@ txn_after(struct key_use *use, struct sig_after *a, uint64_t wire)
 	enum sg_end end;
 	struct sg from;
 
-	run_crc(a, &a->sig.wire_txn, a->wire_psv, a->wire, data, crc);
-	run_crc(a, &a->sig.mem_txn, a->mem_psv, a->wire, data, memory_crc);
+	run_crc(use, a, &a->sig.wire_txn, a->wire_psv, &a->wire_passed, a->wire, data, crc);
+	run_crc(use, a, &a->sig.mem_txn, a->mem_psv, &a->mem_passed, a->wire, data, memory_crc);
 	if (data == a->data && wire == a->wire_len && a->wire_len - a->data == SIG_CRC_LEN)
 		sig_crc_check(a->sig.wire_txn.type, a->sig.check_mask, a->wire + data, crc,
 			a->first + data, &error);
@@ -93,8 +95,8 @@ txn_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	sg_set(&to, a->bytes, a->memory_len);
 	if (a->memory_len != 0 && sg_move(use, &to, &a->memory) != SG_MOVED)
 		return false;
-	run_crc(a, &a->sig.wire_txn, a->wire_psv, a->bytes, a->data, crc);
-	run_crc(a, &a->sig.mem_txn, a->mem_psv, a->bytes, a->data, memory_crc);
+	run_crc(use, a, &a->sig.wire_txn, a->wire_psv, &a->wire_passed, a->bytes, a->data, crc);
+	run_crc(use, a, &a->sig.mem_txn, a->mem_psv, &a->mem_passed, a->bytes, a->data, memory_crc);
 	if (a->memory_len > a->data)
 		sig_crc_check(a->sig.mem_txn.type, a->sig.check_mask, a->bytes + a->data,
 			memory_crc, a->first + a->data, &error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PSVs: creating, finding and ending them. */
+/* PSVs: creating, finding and ending them, and what passing data make of them. */
 #include "psv.h"
 
 #include <errno.h>
@@ -45,4 +45,35 @@ psv_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn)
 	struct softhca_psv *psv = table_get(&lanes->psvs, number);
 
 	return psv != NULL && psv->pdn == pdn ? psv : NULL;
+}
+
+uint64_t
+psv_transient(const struct key_use *use, const struct softhca_psv *psv)
+{
+	uint64_t transient = atomic_load_explicit(&psv->transient, memory_order_relaxed);
+
+	for (const struct psv_passed *p = use->passed; p != NULL; p = p->next)
+		if (p->psv == psv)
+			transient = p->transient;
+	return transient;
+}
+
+void
+psv_pass(struct key_use *use, struct psv_passed *passed, struct softhca_psv *psv,
+	uint64_t transient)
+{
+	struct psv_passed **end = &use->passed;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*passed = (struct psv_passed){.psv = psv, .transient = transient};
+	*end = passed;
+}
+
+void
+psv_store(struct key_use *use)
+{
+	for (const struct psv_passed *p = use->passed; p != NULL; p = p->next)
+		atomic_store_explicit(&p->psv->transient, p->transient, memory_order_relaxed);
+	use->passed = NULL;
 }

@@ -104,7 +104,6 @@ enum bsf {
 	FORMAT_SEED_0 = 0x01,
 	DIF_VALID = 0, /* bit 15 of 16 */
 	DIF_APP_TAG = 2,
-	DIF_REF_TAG = 4,
 	DIF_GUARD = 8,
 	DIF_SEED = 9, /* bit 3: all ones */
 	DIF_FLAGS = 13,
@@ -128,7 +127,6 @@ decode_dif(const uint8_t *dif, struct sig_domain *d)
 {
 	d->type = SIG_T10DIF;
 	d->app_tag = (uint16_t)get_be16(dif + DIF_APP_TAG);
-	d->ref_tag = get_be32(dif + DIF_REF_TAG);
 	d->checksum = dif[DIF_GUARD] == DIF_GUARD_CHECKSUM;
 	d->ones = (dif[DIF_SEED] & 8) != 0;
 	d->ref_increments = (dif[DIF_FLAGS] & DIF_REF_INCREMENTS) != 0;
@@ -252,9 +250,9 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 
 #define SIG_MAX_LEN 8 /* bytes of the longest signature, T10-DIF */
 
-/* Writes the signature of a block. n: the block's number in the key. */
+/* Writes the signature of block `n` behind the one whose reference tag is `ref`. */
 static void
-sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
+sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, uint8_t *sig)
 {
 	if (d->type == SIG_T10DIF) {
 		uint16_t seed = d->ones ? 0xffff : 0;
@@ -262,7 +260,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint64_t n, uint8_t *sig)
 		put_be16(sig, d->checksum ? guard_checksum(data, d->block, seed)
 					  : guard_crc16(data, d->block, seed));
 		put_be16(sig + 2, d->app_tag);
-		put_be32(sig + 4, d->ref_tag + (d->ref_increments ? (uint32_t)n : 0));
+		put_be32(sig + 4, ref + (d->ref_increments ? (uint32_t)n : 0));
 		return;
 	}
 	sig_crc_write(sig_crc(d->type, d->ones ? UINT32_MAX : 0, data, d->block), sig);
@@ -349,31 +347,33 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 
 /* Removes the signatures: `to` gets the data alone. */
 static void
-strip(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to, uint64_t first,
-	uint64_t data, struct sig_error *error)
+strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
 {
+	const struct sig_domain *d = in->domain;
 	uint32_t len = sig_len(d);
 
 	for (uint64_t i = 0; i < data / d->block; i++) {
-		const uint8_t *block = from + i * (d->block + len);
+		const uint8_t *block = in->bytes + i * (d->block + len);
 		uint8_t right[SIG_MAX_LEN];
 
-		sign(d, block, first / d->block + i, right);
+		sign(d, block, in->ref, i, right);
 		check(d, mask, block + d->block, right, i * (d->block + len), error);
 		memcpy(to + i * d->block, block, d->block);
 	}
 }
 
-/* Adds the signatures. The data may lie at the end of `to`. */
+/* Adds the signatures. The data may lie at the end of out->bytes. */
 static void
-insert(const struct sig_domain *d, const uint8_t *from, uint8_t *to, uint64_t first, uint64_t data)
+insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
 {
+	const struct sig_domain *d = out->domain;
 	uint32_t unit = d->block + sig_len(d);
+	uint8_t *to = out->bytes;
 
 	for (uint64_t i = 0; i < data / d->block; i++)
 		memmove(to + i * unit, from + i * d->block, d->block);
 	for (uint64_t i = 0; i < data / d->block; i++)
-		sign(d, to + i * unit, first / d->block + i, to + i * unit + d->block);
+		sign(d, to + i * unit, out->ref, i, to + i * unit + d->block);
 }
 
 /* Both domains have the same structure: bytes in the copy mask keep the value that came in. */
@@ -390,21 +390,23 @@ copy_masked(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8
 }
 
 void
-sig_convert(const struct key_sig *sig, const struct sig_domain *in, const struct sig_domain *out,
-	const uint8_t *from, uint8_t *to, uint64_t first, uint64_t data, struct sig_error *error)
+sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct sig_side *out,
+	uint64_t data, struct sig_error *error)
 {
-	if (in->type == SIG_NONE && out->type == SIG_NONE) {
-		memcpy(to, from, data);
-	} else if (out->type == SIG_NONE) {
-		strip(in, sig->check_mask, from, to, first, data, error);
-	} else if (in->type == SIG_NONE) {
-		insert(out, from, to, first, data);
-	} else {
-		uint8_t *bare = to + data / out->block * sig_len(out);
+	const struct sig_domain *i = in->domain, *o = out->domain;
 
-		strip(in, sig->check_mask, from, bare, first, data, error);
-		insert(out, bare, to, first, data);
-		if (in->type == out->type && in->block == out->block)
-			copy_masked(out, sig->copy_mask, from, to, data);
+	if (i->type == SIG_NONE && o->type == SIG_NONE) {
+		memcpy(out->bytes, in->bytes, data);
+	} else if (o->type == SIG_NONE) {
+		strip(in, sig->check_mask, out->bytes, data, error);
+	} else if (i->type == SIG_NONE) {
+		insert(out, in->bytes, data);
+	} else {
+		uint8_t *bare = out->bytes + data / o->block * sig_len(o);
+
+		strip(in, sig->check_mask, bare, data, error);
+		insert(out, bare, data);
+		if (i->type == o->type && i->block == o->block)
+			copy_masked(o, sig->copy_mask, in->bytes, out->bytes, data);
 	}
 }

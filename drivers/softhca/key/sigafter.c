@@ -13,11 +13,15 @@ sig_alloc(struct key_use *use, struct sig_after *a)
 bool
 sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg)
 {
+	struct sig_after **end = &use->after;
+
 	if (!sig_alloc(use, a))
 		return false;
+	while (*end != NULL)
+		end = &(*end)->next;
 	a->at = sg->len;
-	a->next = use->after;
-	use->after = a;
+	a->next = NULL;
+	*end = a;
 	return sg_push(use, sg, a->wire, a->wire_len);
 }
 

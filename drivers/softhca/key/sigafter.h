@@ -4,6 +4,7 @@
 #define SOFTHCA_SIGAFTER_H
 
 #include "key.h"
+#include "psv.h"
 #include "sg.h"
 
 struct sig_after {
@@ -15,10 +16,10 @@ struct sig_after {
 	uint64_t first, data;
 	uint64_t wire_len, memory_len;
 	uint8_t *wire, *bytes;
-	bool remote, peer; /* of a peer's request; of the responder's key */
-	/* Of a transaction: its PSVs, NULL where a domain has none; where the CRC on the wire begins. */
-	struct softhca_psv *mem_psv, *wire_psv;
-	uint32_t crc_from;
+	bool remote, peer;                      /* of a peer's request; of the responder's key */
+	struct softhca_psv *mem_psv, *wire_psv; /* NULL: the domain has no signature */
+	struct psv_passed mem_passed, wire_passed;
+	uint32_t crc_from; /* of a transaction: where the CRC on the wire begins */
 };
 
 /* Makes the buffers of wire_len and memory_len bytes. False: no memory. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "psv.h"
+
 struct spill {
 	struct spill *next;
 	_Alignas(16) char bytes[];
@@ -24,6 +26,7 @@ key_use_alloc(struct key_use *use, size_t len)
 void
 key_use_free(struct key_use *use)
 {
+	psv_store(use);
 	use->after = NULL; /* it lies in the memory freed here */
 	while (use->spill != NULL) {
 		struct spill *next = use->spill->next;

@@ -23,7 +23,6 @@ struct sig_domain {
 	bool ones; /* the seed is all ones, else 0 */
 	bool checksum, ref_increments, app_escape, app_ref_escape; /* T10-DIF */
 	uint16_t app_tag;
-	uint32_t ref_tag;
 };
 
 /*
@@ -75,12 +74,18 @@ bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
 /* The length without signatures of bytes that have them. False: it does not end with a block. */
 bool sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out);
 
+/* Data in one of the two domains. */
+struct sig_side {
+	const struct sig_domain *domain;
+	uint8_t *bytes; /* with signatures, where the domain has any */
+	uint32_t ref;   /* T10-DIF: the reference tag of the first block */
+};
+
 /*
- * Converts `data` bytes from one domain to the other. They begin at byte `first` of what the key
- * names. *error is the first error; the conversion goes on in spite of it.
+ * Converts `data` bytes from one domain to the other. *error is the first error; the conversion goes on in
+ * spite of it.
  */
-void sig_convert(const struct key_sig *sig, const struct sig_domain *in,
-	const struct sig_domain *out, const uint8_t *from, uint8_t *to, uint64_t first,
+void sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct sig_side *out,
 	uint64_t data, struct sig_error *error);
 
 #endif

@@ -41,15 +41,23 @@ struct key_user {
 struct key_use {
 	const struct key_user *user;
 	struct spill *spill;     /* memory of the WQE that runs: key_use_alloc() */
-	struct sig_after *after; /* conversions that wait for the data to arrive */
-	enum wire_vendor vendor; /* of the failure being reported */
-	bool receiving;          /* keys are those of a receive WQE */
-	uint32_t peer_qpn;       /* the responder's QP, where a remote right is used */
+	struct sig_after *after; /* conversions that wait for the data to arrive, in their order */
+	struct psv_passed *passed; /* what the PSVs become if the WQE succeeds: psv.h */
+	enum wire_vendor vendor;   /* of the failure being reported */
+	bool receiving;            /* keys are those of a receive WQE */
+	uint32_t peer_qpn;         /* the responder's QP, where a remote right is used */
 };
 
 /* Memory for as long as the WQE runs, or NULL. */
 void *key_use_alloc(struct key_use *use, size_t len);
-/* The WQE is over: frees what key_use_alloc() gave. */
+/* The WQE is over: its PSVs go on, and what key_use_alloc() gave is freed. */
 void key_use_free(struct key_use *use);
+
+/* The WQE has failed, or will be tried again: its PSVs stay as they were before it. */
+static inline void
+key_use_undo(struct key_use *use)
+{
+	use->passed = NULL;
+}
 
 #endif
