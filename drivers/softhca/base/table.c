@@ -10,6 +10,7 @@
 
 #define TABLE_WINDOW (1u << 16)
 #define TABLE_END    0xffffffu
+#define TABLE_SPAN   (TABLE_END - TABLE_FIRST)
 
 void
 table_init(struct table *t)
@@ -24,7 +25,7 @@ table_init(struct table *t)
 		seed = (uint32_t)device_clock() * 2654435761u;
 	pthread_mutex_init(&t->lock, NULL);
 	t->window = TABLE_WINDOW;
-	t->base = TABLE_FIRST + (seed >> 8) % (TABLE_END - TABLE_FIRST);
+	t->base = TABLE_FIRST + (seed >> 8) % TABLE_SPAN;
 	t->next = 0;
 	t->used = 0;
 }
@@ -57,13 +58,11 @@ table_slot(struct table *t, uint32_t number)
 static int
 table_put_locked(struct table *t, void *obj, uint32_t *number)
 {
-	const uint32_t span = TABLE_END - TABLE_FIRST;
-
-	if (t->used > t->window / 2 && t->window < span / 2)
+	if (t->used > t->window / 2 && t->window < TABLE_SPAN / 2)
 		t->window *= 2;
 	for (uint32_t tries = 0; tries < t->window; tries++) {
 		uint32_t at = t->next++ % t->window;
-		uint32_t n = TABLE_FIRST + (t->base - TABLE_FIRST + at) % span;
+		uint32_t n = TABLE_FIRST + (t->base - TABLE_FIRST + at) % TABLE_SPAN;
 		_Atomic(void *) *slot = table_slot(t, n);
 
 		if (slot == NULL)
@@ -155,6 +154,16 @@ table_remove(struct table *t, uint32_t number)
 	atomic_store_explicit(table_slot(t, number), NULL, memory_order_seq_cst);
 	t->used--;
 	pthread_mutex_unlock(&t->lock);
+}
+
+bool
+table_has_given(struct table *t, uint32_t number)
+{
+	uint32_t at = (number + TABLE_SPAN - t->base) % TABLE_SPAN;
+
+	return number >= TABLE_FIRST && number < TABLE_END &&
+	       at < atomic_load_explicit(&t->next, memory_order_relaxed) &&
+	       at < atomic_load_explicit(&t->window, memory_order_relaxed);
 }
 
 bool

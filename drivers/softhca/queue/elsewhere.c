@@ -29,19 +29,30 @@ first(atomic_bool *said)
 
 /* ---------------------------------------------------------------- what is here */
 
-static bool
-number_is_here(uint32_t qpn)
+enum place {
+	PLACE_HERE,
+	PLACE_GONE, /* it was here, and has been destroyed */
+	PLACE_ELSEWHERE
+};
+
+static enum place
+place_of(uint32_t qpn)
 {
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
+	enum place place = PLACE_ELSEWHERE;
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
 
-		if (lanes != NULL && table_get(&lanes->qps, qpn) != NULL)
-			return true;
+		if (lanes == NULL)
+			continue;
+		if (table_get(&lanes->qps, qpn) != NULL)
+			return PLACE_HERE;
+		if (table_has_given(&lanes->qps, qpn))
+			place = PLACE_GONE;
 	}
-	return false;
+	return place;
 }
 
 static bool
@@ -103,11 +114,17 @@ print_address(bool ethernet, const uint8_t dgid[16], uint16_t dlid, char *text, 
 void
 elsewhere_note_connection(const struct softhca_qp *qp, const struct softhca_qp_attr *attr)
 {
-	static atomic_bool said;
+	static atomic_bool said, said_gone;
 	const bool ethernet = is_ethernet(qp->dev);
+	enum place place = place_of(attr->dest_qpn);
 	char text[64];
 
-	if (!number_is_here(attr->dest_qpn)) {
+	if (place == PLACE_GONE) {
+		if (first(&said_gone))
+			softhca_log("queue pair 0x%06x is connected to queue pair 0x%06x, which "
+				    "this process has destroyed: none of its messages will arrive",
+				qp->number, attr->dest_qpn);
+	} else if (place == PLACE_ELSEWHERE) {
 		if (first(&said))
 			softhca_log("queue pair 0x%06x is connected to queue pair 0x%06x, which no "
 				    "adapter of this process has: none of its messages will "
@@ -141,12 +158,18 @@ softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint
 void
 elsewhere_note_message(uint32_t dest_qpn)
 {
-	static atomic_bool said;
+	static atomic_bool said, said_gone;
 
-	if (dest_qpn == QPN_MULTICAST || !first(&said))
+	if (dest_qpn == QPN_MULTICAST)
 		return;
-	softhca_log(
-		"a message is for queue pair 0x%06x, which no adapter of this process has: such "
-		"messages are lost. %s",
-		dest_qpn, advice);
+	if (place_of(dest_qpn) == PLACE_GONE) {
+		if (first(&said_gone))
+			softhca_log("a message is for queue pair 0x%06x, which this process has "
+				    "destroyed: such messages are lost",
+				dest_qpn);
+	} else if (first(&said)) {
+		softhca_log("a message is for queue pair 0x%06x, which no adapter of this process "
+			    "has: such messages are lost. %s",
+			dest_qpn, advice);
+	}
 }

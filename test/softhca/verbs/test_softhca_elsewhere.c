@@ -15,6 +15,7 @@
 
 #define N(a)      (sizeof(a) / sizeof((a)[0]))
 #define ELSEWHERE "no adapter of this process has"
+#define DESTROYED "which this process has destroyed"
 #define NOBODY    0x000041u /* no adapter gives out this number: numbers begin at random ones */
 
 static bool
@@ -25,13 +26,24 @@ is_ethernet(void)
 	return layer == NULL || strcmp(layer, "ethernet") == 0;
 }
 
-/* Runs a case in a child, and returns how many of these lines it wrote. */
 static unsigned int
-lines_of(void (*run)(struct node *n))
+lines_with(const char *words, const char *text)
+{
+	unsigned int lines = 0;
+
+	while ((text = strstr(text, words)) != NULL) {
+		lines++;
+		text++;
+	}
+	return lines;
+}
+
+/* Runs a case in a child, which writes so many lines about peers that are elsewhere, and about destroyed ones. */
+static void
+expect_lines(void (*run)(struct node *n), unsigned int elsewhere, unsigned int destroyed)
 {
 	int err = memfd_create("stderr", 0), status;
 	char text[8192] = "";
-	unsigned int lines = 0;
 	pid_t child = fork();
 
 	CHECK(err >= 0 && child >= 0);
@@ -46,10 +58,9 @@ lines_of(void (*run)(struct node *n))
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK(pread(err, text, sizeof(text) - 1, 0) >= 0);
 	CHECK(status == 0, "%s", text);
-	for (const char *p = text; (p = strstr(p, ELSEWHERE)) != NULL; p++)
-		lines++;
+	CHECK(lines_with(ELSEWHERE, text) == elsewhere, "%s", text);
+	CHECK(lines_with(DESTROYED, text) == destroyed, "%s", text);
 	close(err);
-	return lines;
 }
 
 /* ---- connections */
@@ -100,6 +111,35 @@ connect_xrc(struct node *n)
 	connect_to(n, K_XRC_SEND, NOBODY);
 }
 
+/* The number of a queue pair that was here. */
+static uint32_t
+destroyed(struct node *n, enum kind kind)
+{
+	struct ibv_qp *qp = node_qp(n, kind);
+	uint32_t number = qp->qp_num;
+
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	return number;
+}
+
+static void
+connect_to_destroyed(struct node *n)
+{
+	struct node other = node_open(255);
+
+	connect_to(n, K_RC, destroyed(n, K_RC));
+	connect_to(n, K_UC, destroyed(&other, K_UC));
+}
+
+/* The number after the last one is free, and nobody has had it. */
+static void
+connect_to_the_next(struct node *n)
+{
+	struct ibv_qp *qp = node_qp(n, K_RC);
+
+	node_ready(n, qp, K_RC, qp->qp_num + 1, IBV_QPS_RTS);
+}
+
 /* The number is here, the address is not. */
 static void
 connect_to_address(struct node *n)
@@ -128,13 +168,15 @@ connect_wrongly(struct node *n)
 static void
 case_connections(void)
 {
-	CHECK_EQ(lines_of(connect_to_itself), 0);
-	CHECK_EQ(lines_of(connect_to_others), 0);
-	CHECK_EQ(lines_of(connect_wrongly), 0);
-	CHECK_EQ(lines_of(connect_rc), 1);
-	CHECK_EQ(lines_of(connect_uc), 1);
-	CHECK_EQ(lines_of(connect_xrc), 1);
-	CHECK_EQ(lines_of(connect_to_address), 1);
+	expect_lines(connect_to_itself, 0, 0);
+	expect_lines(connect_to_others, 0, 0);
+	expect_lines(connect_wrongly, 0, 0);
+	expect_lines(connect_rc, 1, 0);
+	expect_lines(connect_uc, 1, 0);
+	expect_lines(connect_xrc, 1, 0);
+	expect_lines(connect_to_address, 1, 0);
+	expect_lines(connect_to_the_next, 1, 0);
+	expect_lines(connect_to_destroyed, 0, 1);
 }
 
 /* ---- address handles */
@@ -214,14 +256,14 @@ static void
 case_address_handles(void)
 {
 	if (!is_ethernet()) {
-		CHECK_EQ(lines_of(handles_of_group_lids), 0);
-		CHECK_EQ(lines_of(handles_of_lids), 1);
+		expect_lines(handles_of_group_lids, 0, 0);
+		expect_lines(handles_of_lids, 1, 0);
 		return;
 	}
-	CHECK_EQ(lines_of(handles_of_own), 0);
-	CHECK_EQ(lines_of(handles_of_groups), 0);
-	CHECK_EQ(lines_of(handle_of_link_local), 1);
-	CHECK_EQ(lines_of(handle_of_ipv4), 1);
+	expect_lines(handles_of_own, 0, 0);
+	expect_lines(handles_of_groups, 0, 0);
+	expect_lines(handle_of_link_local, 1, 0);
+	expect_lines(handle_of_ipv4, 1, 0);
 }
 
 /* ---- messages */
@@ -276,6 +318,15 @@ send_to_nobody(struct node *n)
 }
 
 static void
+send_to_destroyed(struct node *n)
+{
+	struct node_to to = own_address(n);
+
+	send_ud(n, &to, destroyed(n, K_UD));
+	send_ud(n, &to, destroyed(n, K_UD));
+}
+
+static void
 send_dc(struct node *n)
 {
 	struct node_to to = own_address(n);
@@ -290,16 +341,19 @@ send_dc(struct node *n)
 static void
 case_messages(void)
 {
-	CHECK_EQ(lines_of(send_to_itself), 0);
-	CHECK_EQ(lines_of(send_to_a_group), 0);
-	CHECK_EQ(lines_of(send_to_nobody), 1);
-	CHECK_EQ(lines_of(send_dc), 1);
+	expect_lines(send_to_itself, 0, 0);
+	expect_lines(send_to_a_group, 0, 0);
+	expect_lines(send_to_nobody, 1, 0);
+	expect_lines(send_dc, 1, 0);
+	expect_lines(send_to_destroyed, 0, 1);
 }
 
 static const struct check_case cases[] = {
-	{"a connection to a queue pair of no adapter here is said once", case_connections},
+	{"a connection to a queue pair of no adapter here, or of a destroyed one, is said once",
+		case_connections},
 	{"an address handle for no adapter here is said once", case_address_handles},
-	{"a message for a queue pair of no adapter here is said once", case_messages},
+	{"a message for a queue pair of no adapter here, or of a destroyed one, is said once",
+		case_messages},
 };
 
 int
