@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs testgantry with --trace=gantry.*, and reads its events from the CTF folder that DPDK writes.
+"""Runs programs with --trace=gantry.*, and reads their events from the CTF folder that DPDK writes.
 
-usage: test_gantry_trace.py TESTGANTRY [unittest's arguments]
+usage: test_gantry_trace.py TESTGANTRY EXAMPLE_PEERS [unittest's arguments]
 """
 import glob
 import os
@@ -19,7 +19,7 @@ MAGIC = 0xC1FC1FC1  # of a CTF packet: diamon.org/ctf, 5.1
 SIZES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q", "int32_t": "i", "int64_t": "q", "uintptr_t": "Q",
 	"string_bounded_t": "32s"}
 READY, BROKEN, DRAINING = 2, 6, 5  # enum gantry_conn_state
-program = ""
+testgantry, example_peers = "", ""
 
 
 def read_events(folder):
@@ -50,25 +50,29 @@ class Traced(unittest.TestCase):
 		self.dir = tempfile.mkdtemp(prefix="test-gantry-trace.")
 		self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
-	def trace(self, *args, pattern="gantry.*", faults="", expect=0):
-		source, traces = os.path.join(self.dir, "in"), os.path.join(self.dir, "traces")
-		with open(source, "wb") as f:
-			f.write(bytes(300000))
-		with open(os.path.join(self.dir, "faults"), "w", encoding="ascii") as f:
+	def trace(self, program, *args, pattern="gantry.*", faults="", expect=0):
+		"""The events of a program. args: behind the options of EAL."""
+		traces, path = os.path.join(self.dir, "traces"), os.path.join(self.dir, "faults")
+		with open(path, "w", encoding="ascii") as f:
 			f.write(faults)
 		os.mkdir(traces)
 		cpus = sorted(os.sched_getaffinity(0))
 		done = subprocess.run([program, f"--lcores=0@{cpus[0]},1@{cpus[-1]}", "--no-huge", "--no-shconf", "--no-telemetry",
-			"-m", "64", f"--trace={pattern}", f"--trace-dir={traces}", "--", "--chunk", "64K", "--out",
-			os.path.join(self.dir, "out"), *args, source], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-			env={**os.environ, "SOFTHCA_FORCE": "1", "SOFTHCA_FAULTS": os.path.join(self.dir, "faults")},
+			"-m", "64", f"--trace={pattern}", f"--trace-dir={traces}", *args], stdin=subprocess.DEVNULL,
+			capture_output=True, text=True, env={**os.environ, "SOFTHCA_FORCE": "1", "SOFTHCA_FAULTS": path},
 			timeout=TIMEOUT, check=False)
 		self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
 		folder, = glob.glob(os.path.join(traces, "*"))
 		return read_events(folder)
 
+	def trace_a_move(self, *args, **more):
+		source = os.path.join(self.dir, "in")
+		with open(source, "wb") as f:
+			f.write(bytes(300000))
+		return self.trace(testgantry, "--", "--chunk", "64K", "--out", os.path.join(self.dir, "out"), *args, source, **more)
+
 	def test_what_comes_also_goes(self):
-		events = self.trace("--mode", "write")
+		events = self.trace_a_move("--mode", "write")
 		names = [name for name, _ in events]
 		self.assertEqual(names[0], "gantry.engine.create")
 		self.assertEqual(events[0][1]["device"].rstrip(b"\0"), b"mlx5_0")
@@ -88,18 +92,29 @@ class Traced(unittest.TestCase):
 		self.assertEqual(names.count("gantry.peer.connect"), names.count("gantry.peer.open"))
 		self.assertNotIn("gantry.conn.failure", names)
 
+	def test_a_peer_opens_connects_and_closes(self):
+		peers = [(name.rpartition(".")[2], values) for name, values in self.trace(example_peers)
+			if name.startswith("gantry.peer.")]
+		self.assertEqual([name for name, _ in peers], ["open"] * 2 + ["connect"] * 2 + ["close"] * 2)
+		ends = {step: [(values["queue"], values["peer"]) for name, values in peers if name == step]
+			for step in ("open", "connect", "close")}
+		self.assertEqual(len(set(ends["open"])), 2)
+		self.assertEqual(ends["connect"], ends["open"])
+		self.assertEqual(ends["close"], ends["open"])
+		self.assertEqual({values["ret"] for name, values in peers if name != "open"}, {0})
+
 	def test_the_steps_of_a_repair(self):
-		events = self.trace(faults="complete syndrome=0x04 op=2\n", expect=1)
+		events = self.trace_a_move(faults="complete syndrome=0x04 op=2\n", expect=1)
 		failure, = [values for name, values in events if name == "gantry.conn.failure"]
 		self.assertEqual((failure["conn"], failure["syndrome"]), (1, 4))
 		states = [values["state"] for name, values in events if name == "gantry.conn.state" and values["conn"] == 1]
 		self.assertEqual(states, [DRAINING, BROKEN, READY])
 
 	def test_only_what_is_asked_for_is_traced(self):
-		names = {name for name, _ in self.trace(pattern="gantry.queue.*")}
+		names = {name for name, _ in self.trace_a_move(pattern="gantry.queue.*")}
 		self.assertEqual(names, {"gantry.queue.create", "gantry.queue.destroy"})
 
 
 if __name__ == "__main__":
-	program = sys.argv[1]
-	unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+	testgantry, example_peers = sys.argv[1:3]
+	unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
