@@ -40,8 +40,9 @@ struct gantry {
 	struct gantry_policy policy; /* of queues that are given none; it is checked */
 	struct gantry_path path;     /* what connections have whose settings are 0; it is checked */
 	uint64_t max_msg_len;        /* bytes that one WQE moves to or from a peer */
-	TAILQ_HEAD(, gantry_queue) unmade; /* their creation failed, and the device refused to end them */
-	uint32_t running;            /* workers that run */
+	TAILQ_HEAD(, gantry_queue)
+	unmade;           /* their creation failed, and the device refused to end them */
+	uint32_t running; /* workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
 	atomic_bool device_lost;         /* nothing works any more */
