@@ -26,6 +26,7 @@
 #include "gantry_log.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
+#include "gantry_watch.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
 #define N_PEERS   64
@@ -480,6 +481,8 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	struct gantry_queue *q;
 	struct gantry_addr addr;
 	uint16_t a, b, rc, back;
+	uint32_t i, first;
+	uint64_t late;
 
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	target(q, 0, &addr);
@@ -488,6 +491,7 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	b = peer_to(q, &addr);
 	env_connect(q, &rc, q, &back);
 	memset(dst, 0x11, 256);
+	late = rte_get_timer_cycles() + rte_get_timer_hz() / 10;
 	arm("late ms=100");
 	desc[0] = good_write(0, a);
 	CHECK_EQ(gantry_submit(q, desc, 1), 1);
@@ -497,9 +501,14 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	desc[1] = good_write(2, rc);
 	desc[2] = WITH(env_copy(src + 3 * 64, dst + 3 * 64, 64), cookie, 3);
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
-	env_collect(q, comp, 4);
-	CHECK(comp[0].cookie + comp[1].cookie == 5);
-	CHECK(comp[2].cookie == 0 && comp[3].cookie == 1);
+	env_collect(q, comp, 2);
+	/* If this thread waited for a CPU so long, they come in any order of the streams. */
+	if (rte_get_timer_cycles() < late)
+		CHECK(comp[0].cookie + comp[1].cookie == 5);
+	env_collect(q, comp + 2, 2);
+	for (i = first = 0; i < 4; i++)
+		if (comp[i].cookie < 2)
+			CHECK_EQ(comp[i].cookie, first++);
 	CHECK(is_moved(0) && is_moved(1) && is_moved(2) && is_moved(3));
 	env_queue_done(q);
 }
@@ -877,14 +886,13 @@ events_of_the_initiator_end_in_a_repair(void)
 static void
 a_stuck_initiator_is_given_up_and_set_up_again(void)
 {
-	const struct gantry_queue_conf conf = {.depth = 16, .deadline_ms = 50};
-	struct gantry_queue *q;
+	struct gantry_queue *q = env_queue(g, 16);
 	struct gantry_desc desc[3];
 	struct gantry_comp comp[3];
 	struct gantry_addr addr;
 	uint16_t peer;
+	uint32_t i;
 
-	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	target(q, 0, &addr);
 	peer = peer_to(q, &addr);
 	memset(dst, 0x11, 512);
@@ -896,6 +904,13 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	desc[0] = WITH(env_copy(src + 64, dst + 64, 64), cookie, 1);
 	desc[1] = WITH(good_write(2, peer), flags, GANTRY_DESC_FENCE);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	/* The deadline passes for it alone, twice: a short one could pass for what waits for a CPU. */
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(dci(q)->state, i == 0 ? GANTRY_CONN_READY : GANTRY_CONN_FAILING);
+		dci(q)->watched = dci(q)->done + 1;
+		dci(q)->still_tsc = q->deadline_tsc;
+		gantry_watch(q);
+	}
 	env_collect(q, comp, 3);
 	CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
 	CHECK(comp[1].status == GANTRY_OK && is_moved(1));

@@ -15,6 +15,7 @@
 #include <softhca.h>
 
 #include <gantry_sleep.h>
+#include <gantry_worker.h>
 
 #include "gantry_env.h"
 
@@ -318,7 +319,10 @@ stopping_keeps_receives(void)
 static void *
 enqueue_later(void *arg)
 {
-	usleep(20000);
+	while ((atomic_load(&w->ask) & GANTRY_ASK_STOP) == 0)
+		sched_yield();
+	/* The turn that the lcore had begun before that ends meanwhile. */
+	usleep(100000);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], arg, 1), 1);
 	return NULL;
 }
