@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "chance.h"
 #include "key.h"
 
 #define WQES      32 /* held back at most: a power of two */
@@ -58,23 +59,10 @@ struct order {
 
 /* ---- chance */
 
-/* Below n. Xorshift; the low bits of the product with an odd number are left out. */
 static unsigned int
 draw(struct order *o, unsigned int n)
 {
-	o->random ^= o->random << 13;
-	o->random ^= o->random >> 7;
-	o->random ^= o->random << 17;
-	return (unsigned int)((o->random * UINT64_C(0x9e3779b97f4a7c15)) >> 33) % n;
-}
-
-/* Pages differ, so that their queues do not all do the same. */
-static uint64_t
-first_random(const struct softhca_uar *uar)
-{
-	uint64_t seed = uar->dev->cfg->reorder | (uint64_t)uar->page_id << 32;
-
-	return (seed ^ seed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
+	return chance_draw(&o->random, n);
 }
 
 static struct order *
@@ -85,7 +73,7 @@ order_of(struct run *run)
 	if (uar->order == NULL) {
 		uar->order = calloc(1, sizeof(*uar->order));
 		if (uar->order != NULL)
-			uar->order->random = first_random(uar);
+			uar->order->random = chance_first(uar->dev->cfg->reorder, uar->page_id);
 	}
 	return uar->order;
 }

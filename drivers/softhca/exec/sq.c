@@ -89,6 +89,11 @@ sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 {
 	enum step step = sq_steps_by(run, posted, limit, sq_step_watched);
 
+	if (step == STEP_NEXT && run->qp->stopping) {
+		/* All that was announced has run. */
+		sq_stop(run);
+		step = STEP_STOP;
+	}
 	order_settle(run);
 	return step;
 }
@@ -129,8 +134,9 @@ sq_drain(struct run *run)
 		return;
 	order_settle(run);
 	qp->draining = false;
-	if (qp->attr.en_sqd_notify)
+	if (qp->attr.en_sqd_notify || qp->stopping)
 		softhca_event_qp_async(qp->event, EVENT_SQ_DRAINED);
+	qp->stopping = false;
 	run->work++;
 }
 

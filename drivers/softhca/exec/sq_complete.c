@@ -111,6 +111,7 @@ void
 sq_stop(struct run *run)
 {
 	order_settle(run);
+	run->qp->stopping = false;
 	leave_rts(run, QP_SQD);
 	softhca_event_qp_async(run->qp->event, EVENT_SQ_DRAINED);
 }

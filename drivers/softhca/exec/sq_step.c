@@ -7,6 +7,7 @@
 #include "requester.h"
 #include "sq_complete.h"
 #include "sq_head.h"
+#include "sq_sigstop.h"
 #include "sq_wait.h"
 #include "stream.h"
 
@@ -26,9 +27,8 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 	run->work++;
 	if (__builtin_expect(!run->sig_drain, 1))
 		return STEP_NEXT;
-	/* mlx5dv_create_qp(3), SIG_PIPELINING: a wrong signature stops the queue. */
 	run->sig_drain = false;
-	sq_stop(run);
+	sigstop_begin(run);
 	return STEP_NEXT;
 }
 

@@ -6,6 +6,7 @@
 #include "key.h"
 #include "order.h"
 #include "sq_complete.h"
+#include "sq_sigstop.h"
 #include "sq_wait.h"
 #include "timing.h"
 
@@ -176,6 +177,8 @@ sq_step_watched(struct run *run, uint16_t posted)
 	enum step step;
 
 	if (qp->wait == WAIT_NONE) {
+		if (qp->stopping && sigstop_before(run, &wqe))
+			return STEP_STOP;
 		step = first_look(run, &wqe, posted);
 		if (step != STEP_NEXT)
 			return step;

@@ -72,6 +72,13 @@ wqe_fence(const struct wqe *wqe)
 	return fm <= FM_SMALL_AND_FENCE ? (enum wire_fence)fm : FM_STRONG;
 }
 
+/* It waits for round trips: IBV_SEND_FENCE. The small fence alone waits for local operations. */
+static inline bool
+wqe_is_fenced(const struct wqe *wqe)
+{
+	return wqe_fence(wqe) >= FM_FENCE;
+}
+
 static inline bool
 wqe_solicited(const struct wqe *wqe)
 {

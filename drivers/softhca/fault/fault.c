@@ -75,6 +75,13 @@ is_of_receives(enum fault_kind kind)
 	return kind == FAULT_RECV_COMPLETE || kind == FAULT_RECV_DROP || kind == FAULT_RECV_LATE;
 }
 
+/* Each WQE is looked at before it runs. */
+static bool
+watches_wqes(const struct softhca_config *cfg)
+{
+	return timing_is_on(cfg) || cfg->reorder != 0 || cfg->sig_stop != 0;
+}
+
 static void
 update_bits(void)
 {
@@ -85,7 +92,7 @@ update_bits(void)
 	for (unsigned int i = 0; i < n_faults; i++)
 		bits |= faults[i].kind == FAULT_REFUSE ? WATCH_CALLS : WATCH_WQES;
 	for (unsigned int d = 0; d < n; d++) {
-		if (timing_is_on(devs[d].cfg) || devs[d].cfg->reorder != 0)
+		if (watches_wqes(devs[d].cfg))
 			bits |= WATCH_WQES;
 		if (devices[d].down_bits != 0)
 			bits |= WATCH_WQES | WATCH_TURNS;
@@ -303,7 +310,7 @@ static void __attribute__((constructor)) find_file(void)
 void
 fault_init(const struct softhca_config *cfg)
 {
-	if (timing_is_on(cfg) || cfg->reorder != 0)
+	if (watches_wqes(cfg))
 		atomic_fetch_or(&fault_watch_bits, WATCH_WQES);
 }
 

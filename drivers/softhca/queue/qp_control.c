@@ -130,6 +130,7 @@ reset_queues(struct softhca_qp *qp)
 	qp->delayed = false;
 	qp->wait = WAIT_NONE;
 	qp->draining = false;
+	qp->stopping = false;
 	qp->timing = (struct timing_queue){0};
 	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);

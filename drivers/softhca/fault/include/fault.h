@@ -32,7 +32,7 @@ fault_watches(enum fault_watch what)
 		0);
 }
 
-/* Before an adapter runs: WQEs are watched where its timing model is on, or it reorders. */
+/* Before an adapter runs: WQEs are watched where a setting has a say in when or whether each of them runs. */
 void fault_init(const struct softhca_config *cfg);
 
 enum fault_kind {

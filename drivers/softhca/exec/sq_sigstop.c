@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A send queue stops after a wrong signature, at a place that a seed chooses. */
+#include "sq_sigstop.h"
+
+#include "chance.h"
+#include "sq_complete.h"
+#include "uar.h"
+
+#define PLACES 4 /* it stops at every fourth place, on average */
+
+void
+sigstop_begin(struct run *run)
+{
+	if (run->lanes->dev->cfg->sig_stop != 0)
+		run->qp->stopping = true;
+	else
+		sq_stop(run);
+}
+
+static bool
+stops_here(struct run *run)
+{
+	struct softhca_qp *qp = run->qp;
+
+	if (qp->chance == 0)
+		qp->chance = chance_first(run->lanes->dev->cfg->sig_stop, qp->uar->page_id);
+	return chance_draw(&qp->chance, PLACES) == 0;
+}
+
+bool
+sigstop_before(struct run *run, const struct wqe *wqe)
+{
+	if (!wqe_is_fenced(wqe) && !stops_here(run))
+		return false;
+	sq_stop(run);
+	return true;
+}
