@@ -61,6 +61,9 @@ struct pair_opts {
 #define PAIR_ZERO 0xff
 #define PAIR_NONE 0x80000000u
 
+/* For what must come: on a busy machine, a thread of the adapter may wait seconds for a CPU. */
+#define PAIR_PATIENCE_MS 20000
+
 struct pair {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -446,7 +449,7 @@ pair_wait(struct pair_end *e)
 {
 	struct ibv_wc wc;
 
-	CHECK(pair_try_wait(e, &wc, 20000));
+	CHECK(pair_try_wait(e, &wc, PAIR_PATIENCE_MS));
 	return wc;
 }
 

@@ -275,7 +275,7 @@ case_async_read(void)
 	open_pair(&p);
 	drain(&p);
 	fd = (struct pollfd){.fd = p.ctx->async_fd, .events = POLLIN};
-	CHECK_EQ(poll(&fd, 1, 5000), 1);
+	CHECK_EQ(poll(&fd, 1, 20000), 1);
 	CHECK_EQ(ibv_get_async_event(p.ctx, &event), 0);
 	CHECK_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
 	CHECK(event.element.qp == p.client);

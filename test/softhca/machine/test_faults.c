@@ -171,7 +171,7 @@ case_qp_fatal(void)
 	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
 	expect(2, IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_QP_FATAL);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_FATAL);
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
 	end();
 }
@@ -187,7 +187,7 @@ case_cq_overrun(void)
 	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
 	for (int i = 0; i < 2; i++)
-		events |= 1 << pair_async(&p, 2000);
+		events |= 1 << pair_async(&p, PAIR_PATIENCE_MS);
 	CHECK_EQ(events, 1 << IBV_EVENT_CQ_ERR | 1 << IBV_EVENT_QP_FATAL);
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
 	pair_expect_none(&p.client);
@@ -202,7 +202,7 @@ case_sq_drained(void)
 	write_one(1);
 	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_SQ_DRAINED);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 	CHECK_EQ(client_state(), IBV_QPS_SQD);
 	pair_expect_none(&p.client);
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
@@ -216,10 +216,10 @@ case_port(void)
 	begin();
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
 	fault("port_down");
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	CHECK_EQ(port_state(), IBV_PORT_DOWN);
 	fault("port_up");
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
 	write_one(1);
 	expect(1, IBV_WC_SUCCESS);
@@ -229,9 +229,9 @@ case_port(void)
 	write_one(3);
 	expect(2, IBV_WC_SUCCESS);
 	expect(3, IBV_WC_RETRY_EXC_ERR);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	fault("port_up");
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	end();
 }
 
@@ -250,14 +250,14 @@ case_port_down_umr(void)
 	bind.bind_info = (struct ibv_mw_bind_info){p.client.mr, (uintptr_t)p.client.buf, 4096,
 		IBV_ACCESS_REMOTE_READ};
 	fault("port_down");
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_bind_mw(p.client.qp, mw, &bind), 0);
 	expect(1, IBV_WC_SUCCESS);
 	write_one(2);
 	expect(2, IBV_WC_RETRY_EXC_ERR);
 	fault("port_up");
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 	end();
 }
@@ -268,8 +268,8 @@ case_port_blinks(void)
 	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s for each try */
 	fault("port_down ms=30 op=1");
 	write_one(1);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ERR);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	expect(1, IBV_WC_SUCCESS);
 	end();
 }
@@ -282,7 +282,7 @@ case_device_fatal(void)
 	write_one(1);
 	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
-	CHECK_EQ(pair_async(&p, 2000), IBV_EVENT_DEVICE_FATAL);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_DEVICE_FATAL);
 	pair_expect_none(&p.client);
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);

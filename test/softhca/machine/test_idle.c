@@ -597,8 +597,8 @@ case_port(void)
 	pair_init(&p, NULL);
 	let_sleep();
 	fault("port_down ms=50");
-	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
-	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	let_sleep();
 	pair_fini(&p);
 }
@@ -612,18 +612,18 @@ case_fault_file(void)
 	pair_init(&p, NULL);
 	let_sleep();
 	faults_write("port_down\n"); /* by rename(2) */
-	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	let_sleep();
 	f = fopen(fault_file, "w"); /* by write(2) */
 	CHECK(f != NULL);
 	fputs("port_up # a line of another length\n", f);
 	fclose(f);
-	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
 	let_sleep();
 	CHECK_EQ(unlink(fault_file), 0);
 	let_sleep();
 	faults_write("port_down\n"); /* made anew */
-	CHECK_EQ(pair_async(&p, 20000), IBV_EVENT_PORT_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	faults_write("");
 	softhca_faults_clear();
 	let_sleep();

@@ -192,7 +192,7 @@ remote_key(enum op op, uint32_t flip)
 	q = good(&p, op);
 	q.rkey ^= flip;
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	expect_server_state(&p, IBV_QPS_ERR);
 	pair_fini(&p);
 }
@@ -231,7 +231,7 @@ case_deregistered(void)
 	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
 	CHECK(mr != NULL);
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	pair_fini(&p);
 }
@@ -271,7 +271,7 @@ remote_pd(enum op op)
 	q = good(&p, op);
 	q.rkey = mr->rkey;
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	pair_fini(&p);
@@ -325,7 +325,7 @@ remote_right(enum op op, int access)
 	q = good(&p, op);
 	q.rkey = mr->rkey;
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	pair_fini(&p);
 }
@@ -349,7 +349,7 @@ qp_right(enum op op, unsigned int access)
 	pair_init(&p, &(struct pair_opts){.qp_access = access});
 	q = good(&p, op);
 	expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_REQ_ERR);
 	expect_server_state(&p, IBV_QPS_ERR);
 	pair_fini(&p);
 }
@@ -395,7 +395,7 @@ bounds(enum op op, bool remote, const struct range *r)
 		q.laddr += r->offset;
 	expect_refused(&p, &q, remote ? IBV_WC_REM_ACCESS_ERR : IBV_WC_LOC_PROT_ERR);
 	if (remote)
-		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	pair_fini(&p);
 }
 
@@ -425,7 +425,7 @@ wraps(enum op op, bool remote)
 		q.laddr = UINT64_MAX - 31;
 	expect_refused(&p, &q, remote ? IBV_WC_REM_ACCESS_ERR : IBV_WC_LOC_PROT_ERR);
 	if (remote)
-		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	pair_fini(&p);
 }
 
@@ -483,7 +483,7 @@ case_atomic_alignment(void)
 	q = good(&p, OP_ATOMIC);
 	q.raddr += 4;
 	expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_REQ_ERR);
 	pair_fini(&p);
 }
 
@@ -501,7 +501,7 @@ rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	} else {
 		expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
-		CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_REQ_ERR);
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_REQ_ERR);
 	}
 	pair_fini(&p);
 }
@@ -618,7 +618,7 @@ case_reregistered(void)
 		0);
 	q.rkey = p.server.mr->rkey;
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	pair_fini(&p);
 }
 

@@ -370,7 +370,8 @@ stops(uint64_t dv_flags, bool stopped)
 	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_query_qp(k.p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.qp_state, stopped ? IBV_QPS_SQD : IBV_QPS_RTS);
-	CHECK_EQ(pair_async(&k.p, stopped ? 5000 : 2), stopped ? IBV_EVENT_SQ_DRAINED : -1);
+	CHECK_EQ(pair_async(&k.p, stopped ? PAIR_PATIENCE_MS : 2),
+		stopped ? IBV_EVENT_SQ_DRAINED : -1);
 	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	if (stopped) {
 		pair_publish(&k.p.client);

@@ -248,7 +248,7 @@ fails(enum op op, bool near_is_odp, int prot, bool hole)
 	expect_no_page(&wc, status);
 	expect_state(&p.client, IBV_QPS_ERR);
 	expect_state(&p.server, status == IBV_WC_REM_ACCESS_ERR ? IBV_QPS_ERR : IBV_QPS_RTS);
-	CHECK_EQ(pair_async(&p, status == IBV_WC_REM_ACCESS_ERR ? 1000 : 1),
+	CHECK_EQ(pair_async(&p, status == IBV_WC_REM_ACCESS_ERR ? PAIR_PATIENCE_MS : 1),
 		status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : -1);
 	/* No byte behind the page has moved. */
 	for (uint32_t i = hole ? PAGE : 0; i < PAIR_BUF && prot != PROT_READ; i++)

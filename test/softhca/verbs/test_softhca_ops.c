@@ -321,7 +321,7 @@ case_unsignalled_error(void)
 	CHECK_EQ(wc.wr_id, 6);
 	pair_post_recv(&p.client, 10, 0, 64);
 	CHECK_EQ(pair_wait(&p.client).wr_id, 10);
-	CHECK_EQ(pair_async(&p, 1000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	pair_fini(&p);
 }
 
@@ -383,7 +383,7 @@ case_sqd(void)
 	pair_init(&p, NULL);
 	/* No work had started, so the queue drains at once. Work posted now waits. */
 	CHECK_EQ(to_sqd(&p.client, true), 0);
-	CHECK_EQ(pair_async(&p, 5000), IBV_EVENT_SQ_DRAINED);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 	pair_post_recv(&p.server, 1, 0, 4096);
 	pair_post_recv(&p.server, 2, 0, 4096);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
@@ -455,7 +455,7 @@ case_sqd_drains(void)
 	pair_post_recv(&p.server, 1, 0, 4096);
 	pair_post_recv(&p.server, 2, 0, 4096);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
-	CHECK_EQ(pair_async(&p, 5000), IBV_EVENT_SQ_DRAINED);
+	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 	pair_expect_none(&p.client); /* the second SEND had not started */
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
@@ -524,8 +524,8 @@ case_cq_overrun(void)
 	for (int i = 0; i < 9; i++)
 		memcpy_one(&p, 0, 4096, 8);
 	pair_run();
-	events[0] = pair_async(&p, 5000);
-	events[1] = pair_async(&p, 5000);
+	events[0] = pair_async(&p, PAIR_PATIENCE_MS);
+	events[1] = pair_async(&p, PAIR_PATIENCE_MS);
 	CHECK(events[0] == IBV_EVENT_CQ_ERR || events[1] == IBV_EVENT_CQ_ERR);
 	CHECK(events[0] == IBV_EVENT_QP_FATAL || events[1] == IBV_EVENT_QP_FATAL);
 	pair_fini(&p);
@@ -723,7 +723,7 @@ case_two_adapters(void)
 	wr.wr.rdma.remote_addr = (uintptr_t)a.server.buf;
 	CHECK_EQ(post(&a.client, &wr), 0);
 	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_REM_ACCESS_ERR);
-	CHECK_EQ(pair_async(&b, 5000), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(pair_async(&b, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	pair_fini(&a);
 	pair_fini(&b);
 }

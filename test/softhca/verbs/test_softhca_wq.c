@@ -203,7 +203,7 @@ case_cq_overrun(void)
 		post(q.wq, &q.dv, i);
 	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
 	for (int i = 0; i < 8 && !(cq_err && wq_fatal); i++) {
-		int event = pair_async(&q.p, 2000);
+		int event = pair_async(&q.p, PAIR_PATIENCE_MS);
 
 		CHECK(event == IBV_EVENT_CQ_ERR || event == IBV_EVENT_QP_FATAL ||
 			event == IBV_EVENT_WQ_FATAL);
