@@ -108,8 +108,9 @@ cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)
 	return n;
 }
 
-int
-hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id)
+/* Asks the device for the first WQE that it has not begun, and makes ready to mark from there. */
+static int
+find_next(struct hwq_qp *qp, uint16_t *next)
 {
 	struct hwq_sq *sq = &qp->sq;
 	struct hwq_qp_hw hw;
@@ -128,6 +129,35 @@ hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id)
 			qp->qpn, hw.next, sq->ci, sq->pi);
 		return -EPROTO;
 	}
-	ret = prepare_marks(qp, hw.next);
-	return ret != 0 ? ret : cancel_from(qp, hw.next, wr_id);
+	*next = (uint16_t)hw.next;
+	return prepare_marks(qp, *next);
+}
+
+int
+hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id)
+{
+	uint16_t next;
+	int ret = find_next(qp, &next);
+
+	return ret != 0 ? ret : cancel_from(qp, next, wr_id);
+}
+
+int
+hwq_qp_cancel_wqes(struct hwq_qp *qp, const uint16_t *index, unsigned int n, bool *cancelled)
+{
+	struct hwq_sq *sq = &qp->sq;
+	uint16_t next;
+	int ret = find_next(qp, &next), n_cancelled = 0;
+	unsigned int i;
+
+	if (ret != 0)
+		return ret;
+	for (i = 0; i < n; i++) {
+		cancelled[i] = (uint16_t)(index[i] - next) < (uint16_t)(sq->pi - next);
+		if (!cancelled[i])
+			continue;
+		make_nop(qp, index[i]);
+		n_cancelled++;
+	}
+	return n_cancelled;
 }

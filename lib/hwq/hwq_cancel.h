@@ -6,7 +6,7 @@
  *
  *     RTS --hwq_qp_stop, or a signature error--> SQD --hwq_qp_resume--> RTS
  *                                                 |
- *                                  hwq_qp_cancel_posted_send_wrs
+ *                                  hwq_qp_cancel_posted_send_wrs, hwq_qp_cancel_wqes
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -46,5 +46,17 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  *   -EPROTO the device's index is not one that was posted; -ENOMEM; or the errno of the command QUERY_QP.
  */
 HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
+
+/**
+ * The same for WQEs that are named by where they start in the ring, for queues that keep no wr_ids. The device is
+ * asked once for all of them.
+ * @param index where each WQE starts: sq->last after its builder. Indices that no WQE starts at must not be given.
+ * @param cancelled written on success: n values. True: the WQE is a NOP now, or was one. False: the device has begun
+ *   it, and it completes as it was posted.
+ * @return how many are true; or, and nothing was cancelled then: -EINVAL the QP is not in SQD, or WQEs still run:
+ *   call again later; -EPROTO, -ENOMEM or the errno of QUERY_QP, as above.
+ */
+HWQ_API int hwq_qp_cancel_wqes(struct hwq_qp *qp, const uint16_t *index, unsigned int n,
+	bool *cancelled);
 
 #endif

@@ -88,6 +88,9 @@ read_caps(struct hwq_dev *dev)
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;
 	caps->max_dest_rd_atomic = attr.max_qp_rd_atom > 255 ? 255 : attr.max_qp_rd_atom;
 	caps->sig_block_prot = sig.block_prot;
+	caps->sig_block_size = (uint32_t)sig.block_size;
+	caps->sig_t10dif_bg = sig.t10dif_bg;
+	caps->sig_crc_type = sig.crc_type;
 	caps->crypto_engines = crypto.crypto_engines;
 	caps->crypto_wrapped = crypto.wrapped_import_method;
 	caps->n_ports = attr.phys_port_cnt;

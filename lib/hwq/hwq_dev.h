@@ -49,6 +49,9 @@ struct hwq_dev_caps {
 	bool atomics;                /**< compare and swap, fetch and add of 8 bytes */
 	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
+	uint32_t sig_block_size;     /**< enum mlx5dv_block_size_caps */
+	uint16_t sig_t10dif_bg;      /**< enum mlx5dv_sig_t10dif_bg_caps */
+	uint16_t sig_crc_type;       /**< enum mlx5dv_sig_crc_type_caps */
 	uint8_t n_ports;             /**< its ports are 1 to n_ports */
 	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
 	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */

@@ -189,6 +189,8 @@ compare_one(struct twin_pair *p, const struct twin_work *w, unsigned int nth, ui
 	check_fill(p, *from, place);
 	*from = (uint16_t)(place + (ds + 3) / 4);
 	memcpy(ours, hwq_sq_at(sq, place), ds * 16);
+	p->left = ours[3] == MLX5_OPCODE_UMR || ours[3] == MLX5_OPCODE_SET_PSV ? HWQ_WQE_AFTER_UMR
+									       : 0;
 	CHECK(ours[7] == theirs[7], "DS %u, libmlx5 %u", ours[7], theirs[7]);
 	check_names(theirs, at, p->stock.qp->qp_num, "libmlx5");
 	check_names(ours, place, p->twin.qp->qpn, "hwq");
@@ -360,7 +362,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 }
 
 /*
- * Posts one work request on each, hwq's by hwq_wqe.h. Returns false if hwq_wqe.h has no such
+ * Posts one work request on each, hwq's by the builder's direct(). Returns false if there is no such
  * builder.
  */
 static bool
@@ -372,7 +374,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 
 	if (w->builder->direct == NULL)
 		return false;
-	twin_prepare(p, 1);
+	twin_prepare(p, w->n_wqes);
 	ours = w->builder->direct(p, w);
 	if (ours == TWIN_HAS_NOT)
 		return false;
@@ -386,8 +388,6 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 		CHECK(sq->pi == from, "refused work took room");
 		return true;
 	}
-	p->left =
-		((uint8_t *)hwq_sq_at(sq, sq->last))[3] == MLX5_OPCODE_UMR ? HWQ_WQE_AFTER_UMR : 0;
 	twin_count(p, w);
 	twin_totals.direct++;
 	if (twin_compare(p, w, &from))

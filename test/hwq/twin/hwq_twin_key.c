@@ -116,7 +116,7 @@ draw_domain(struct domain *d)
 	d->crc.seed = twin_one_in(2) ? 0 : ones[d->crc.type];
 }
 
-static void
+void
 point_domain(struct domain *d)
 {
 	if (d->d.sig_type == MLX5DV_SIG_TYPE_CRC)

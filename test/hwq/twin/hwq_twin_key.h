@@ -57,6 +57,9 @@ struct sig {
  */
 void draw_sig(struct sig *s, bool invalid);
 
+/* Points the domain at its own T10-DIF or CRC: after it was copied. */
+void point_domain(struct domain *d);
+
 /*
  * ---- signature errors: written into a CQ that no queue uses, so that libmlx5 alone reads it; hwq
  * decodes the same bytes. Only the key's number differs.

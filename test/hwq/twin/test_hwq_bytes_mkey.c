@@ -8,6 +8,9 @@
  * DEK, then blanked. libmlx5 does not tell the numbers of its PSVs and DEKs: they are read from
  * their first WQE, and must stay.
  *
+ * Keys that sign are also configured by images (hwq_sig_image.h): two pairs post all by themselves, by an image
+ * where the configuration has one, else by a batch of one. So both ways alternate on one key.
+ *
  * SOFTHCA_CRYPTO says what engine the adapter has: for one data unit per key, or for several.
  *
  * usage: test_hwq_bytes_mkey [CASES [SEED]]
@@ -15,6 +18,7 @@
 #include "hwq_twin_key.h"
 
 #include "hwq_flaws.h"
+#include "hwq_sig_image.h"
 #include "hwq_twin_post.h"
 #include "hwq_wr_mkey.h"
 
@@ -85,6 +89,7 @@ static const char *const set_names[KEY_KINDS][25] = {
 static struct {
 	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
 	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
+	unsigned long images[2], refused_images[2]; /* of lists, of patterns */
 } drawn;
 
 /* Draws the setters of the set in a random order. Stores the number of that order. */
@@ -381,6 +386,118 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 	return twin_batch(p, w, n, abort, HWQ_QP_RC);
 }
 
+/* ------------------------------------------------------------------ by an image */
+
+/* Whether it is what an image says: all three setters, and nothing that no image has. */
+static bool
+is_image(const struct own *o)
+{
+	unsigned int i, seen = 0;
+
+	for (i = 0; i < o->n_steps; i++)
+		seen |= 1u << o->steps[i];
+	return o->n_steps == 3 && o->num_setters == 3 && !o->no_inline && o->attr.comp_mask == 0 &&
+	       (o->attr.conf_flags & ~(uint32_t)MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR) == 0 &&
+	       (seen == (1u << ACCESS | 1u << SIG | 1u << LIST) ||
+		       seen == (1u << ACCESS | 1u << SIG | 1u << PATTERN));
+}
+
+/* Moves tags and seed out of the attributes, whose own are then others. Invalid seeds stay there. */
+static struct hwq_sig_tags
+take_tags(struct domain *d)
+{
+	struct hwq_sig_tags tags = {.ref_tag = d->dif.ref_tag, .app_tag = d->dif.app_tag};
+
+	d->dif.ref_tag = (uint32_t)twin_random();
+	d->dif.app_tag = (uint16_t)twin_random();
+	if (d->d.sig_type == MLX5DV_SIG_TYPE_CRC) {
+		tags.seed_ones = d->crc.seed != 0;
+		if (d->crc.seed == UINT32_MAX || d->crc.seed == UINT64_MAX)
+			d->crc.seed = twin_one_in(2) ? 0 : d->crc.seed;
+	} else {
+		tags.seed_ones = d->dif.bg != 0;
+		if (d->dif.bg == 0 || d->dif.bg == 0xffff)
+			d->dif.bg = twin_one_in(2) ? 0 : 0xffff;
+	}
+	return tags;
+}
+
+/* Of a device that has all there is: libmlx5's setter does not ask the device. */
+static const struct hwq_dev_caps all_caps = {.sig_block_prot = UINT32_MAX,
+	.sig_block_size = UINT32_MAX,
+	.sig_t10dif_bg = UINT16_MAX,
+	.sig_crc_type = UINT16_MAX};
+
+static int
+post_image(struct twin_pair *p, const struct twin_work *w, const struct own *o, bool is_list)
+{
+	unsigned int flags = twin_direct_flags(p, w), units = is_list ? o->n_sge : o->n_data + 1u;
+	struct domain mem = o->sig.mem, wire = o->sig.wire;
+	struct hwq_sig_tags mem_tags = take_tags(&mem), wire_tags = take_tags(&wire);
+	struct mlx5dv_sig_block_attr attr = o->sig.attr;
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	struct hwq_sge sge[MAX_ENTRIES];
+	struct hwq_sig_image image;
+	unsigned int i;
+	int ret;
+
+	attr.mem = attr.mem != NULL ? &mem.d : NULL;
+	attr.wire = attr.wire != NULL ? &wire.d : NULL;
+	point_domain(&mem);
+	point_domain(&wire);
+	memset(&image, 0xa5, sizeof(image));
+	ret = hwq_sig_image_init(&image, &all_caps, o->access, &attr);
+	if (ret != 0)
+		return ret;
+	for (i = 0; i < o->n_sge; i++)
+		sge[i] = (struct hwq_sge){o->sge[i].addr, o->sge[i].length, o->sge[i].lkey};
+	ret = is_list ? hwq_wqe_sig_list(sq, o->key->ours, &image, o->n_sge, sge, &mem_tags,
+				&wire_tags, flags)
+		      : hwq_wqe_sig_pattern(sq, o->key->ours, &image, o->repeat, o->n_data, o->data,
+				&mem_tags, &wire_tags, flags);
+	CHECK(ret < 0 || ret == (int)hwq_sig_image_n_bb(&image, units), "%d WQEBBs", ret);
+	return ret;
+}
+
+/*
+ * An image changes the key if it is posted. libmlx5 changes its key before it refuses, so then a batch follows
+ * that does as libmlx5 does. Of two reasons, the two may see another one first.
+ */
+static int
+direct(struct twin_pair *p, const struct twin_work *w)
+{
+	struct own *o = TWIN_OWN(w, struct own);
+	struct hwq_mkey *mkey = o->key->ours;
+	const struct hwq_mkey_sig before = *mkey->sig;
+	bool is_list = w->setter % 3 == 1;
+	unsigned int n = is_list ? o->n_sge : o->n_data;
+	struct hwq_wr wr;
+	int image = 0, ret;
+
+	mkey->lkey = (mkey->lkey & ~0xffu) | o->tag;
+	if (is_image(o))
+		image = post_image(p, w, o, is_list);
+	if (image > 0) {
+		drawn.images[!is_list]++;
+		expect_psvs((struct twin_work *)(uintptr_t)w, o, before.block.state, false);
+		return image;
+	}
+	CHECK(memcmp(mkey->sig, &before, sizeof(before)) == 0, "a refused image changed the key");
+	/* The fence comes by the flags: hwq_wr.h did not see all of the WQEs before. */
+	p->twin.qp->sq.wr.fm_cache = 0;
+	hwq_wr_start(&wr, &p->twin.qp->sq);
+	wr.wr_flags = twin_direct_flags(p, w);
+	twin_hwq_own(&wr, w, HWQ_QP_RC);
+	ret = hwq_wr_complete(&wr);
+	if (image == 0)
+		return ret == 0 ? 1 : ret;
+	drawn.refused_images[!is_list]++;
+	CHECK(image == ret || (ret != 0 && n > p->twin.qp->sq.wr.max_umr_ds - 4u - !is_list) ||
+			(ret != 0 && n > mkey->max_entries),
+		"an image is refused with %d, a batch with %d", image, ret);
+	return ret;
+}
+
 /* ------------------------------------------------------------------ comparing it */
 
 /*
@@ -483,24 +600,31 @@ names(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t 
 
 /* ------------------------------------------------------------------ the run */
 
-#define CONFIGURE(of, text)                                                                        \
+#define CONFIGURE(of, text, ...)                                                                   \
 	{                                                                                          \
 		.name = text, .types = 1u << HWQ_QP_RC,                                            \
 		.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE, .setters = set_names[of],            \
-		.flags = TWIN_RDMA_FLAGS, .code = of, .draw = draw, .stock = stock, .names = names \
+		.flags = TWIN_RDMA_FLAGS, .code = of, .draw = draw, .stock = stock,                \
+		.names = names, __VA_ARGS__                                                        \
 	}
 
 static const struct twin_builder configure[KEY_KINDS] = {CONFIGURE(KEY_PLAIN, "configure plain"),
 	CONFIGURE(KEY_SIGN, "configure sign"), CONFIGURE(KEY_CRYPT, "configure crypt"),
 	CONFIGURE(KEY_BOTH, "configure both")};
 
+static const struct twin_builder by_image =
+	CONFIGURE(KEY_SIGN, "configure sign by image", .direct = direct);
+/* Behind a NOP no fence is left. */
+static const struct twin_builder *const images[] = {&by_image, &by_image, &by_image, &twin_nop,
+	NULL};
+
 static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &configure[KEY_SIGN],
 	&configure[KEY_CRYPT], &configure[KEY_BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
 	&twin_local_inv, NULL};
 
-#define PAIR(text, ops, ...)                                                                       \
+#define PAIR(text, of, direct, ops, ...)                                                           \
 	{                                                                                          \
-		.name = text, .builders = builders,                                                \
+		.name = text, .builders = of, .all_direct = direct,                                \
 		.conf =                                                                            \
 		{.max_sge = 1,                                                                     \
 			.mmo = true,                                                               \
@@ -510,12 +634,16 @@ static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &co
 	}
 
 static struct twin_pair pairs[] = {
-	PAIR("4 units", IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 32),
-	PAIR("20 units", IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16, .max_inline = 316),
-	PAIR("52 units", IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16, .max_inline = MAX_INLINE),
-	PAIR("sq_sig_all", IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16, .max_inline = 444,
+	PAIR("4 units", builders, false, IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 32),
+	PAIR("20 units", builders, false, IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16, .max_inline = 316),
+	PAIR("52 units", builders, false, IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16,
+		.max_inline = MAX_INLINE),
+	PAIR("sq_sig_all", builders, false, IBV_QP_EX_WITH_LOCAL_INV, .sq_wr = 16,
+		.max_inline = 444, .sq_sig_all = true),
+	PAIR("no LOCAL_INV", builders, false, 0, .sq_wr = 16, .max_inline = 796),
+	PAIR("images", images, true, 0, .sq_wr = 16, .max_inline = MAX_INLINE),
+	PAIR("images, sq_sig_all", images, true, 0, .sq_wr = 16, .max_inline = MAX_INLINE,
 		.sq_sig_all = true),
-	PAIR("no LOCAL_INV", 0, .sq_wr = 16, .max_inline = 796),
 };
 
 #define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
@@ -639,6 +767,11 @@ check_orders(void)
 	       "many %lu, not the key's %lu, not inline %lu\n",
 		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.told, drawn.known,
 		drawn.fresh, drawn.extra, drawn.foreign, drawn.no_inline);
+	printf("  by images: %lu lists, %lu patterns; refused %lu and %lu\n", drawn.images[0],
+		drawn.images[1], drawn.refused_images[0], drawn.refused_images[1]);
+	CHECK(drawn.images[0] != 0 && drawn.images[1] != 0 && drawn.refused_images[0] != 0 &&
+			drawn.refused_images[1] != 0,
+		"images: a case that must come up did not");
 	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
 			drawn.extra != 0 && drawn.foreign != 0 && drawn.no_inline != 0 &&
 			twin_totals.split != 0 && twin_totals.fills != 0,

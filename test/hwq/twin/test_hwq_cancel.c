@@ -7,6 +7,7 @@
  */
 #include "hwq_cancel.h"
 #include "hwq_emu.h"
+#include "hwq_wqe.h"
 #include "hwq_wr.h"
 
 #define N_SLOT   256
@@ -434,6 +435,103 @@ one_index_three_requests(void)
 	twin_destroy(&t);
 }
 
+/* ------------------------------------------------------------------ by index */
+
+/* Posts a request by a builder that keeps no wr_id. Returns false if the ring is full. */
+static bool
+post_by_index(struct hwq_sq *sq, struct request *r, uint16_t *index, unsigned int i)
+{
+	int ret;
+
+	r[i] = draw((uint16_t)i);
+	ret = hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, mr.rkey, (uintptr_t)mem[1][i], data,
+		r[i].len, r[i].signaled ? HWQ_WQE_SIGNALED : 0);
+	CHECK(ret >= 0, "posting: %d", ret);
+	index[i] = sq->last;
+	return ret > 0;
+}
+
+/* Cancels some of n requests, of which the device has executed the first n_run. Returns how many there were. */
+static unsigned int
+cancel_some(struct hwq_qp *qp, struct request *r, const uint16_t *index, unsigned int n,
+	unsigned int n_run)
+{
+	unsigned int i, k = 0, pending = 0, at[N_SLOT];
+	uint16_t some[N_SLOT];
+	bool cancelled[N_SLOT + 1];
+
+	for (i = 0; i < n; i++) {
+		if (check_random(&rnd) % 2)
+			continue;
+		r[i].cancelled = i >= n_run;
+		pending += i >= n_run;
+		at[k] = i;
+		some[k++] = index[i];
+	}
+	memset(cancelled, 0x55, sizeof(cancelled));
+	CHECK_EQ(hwq_qp_cancel_wqes(qp, some, k, cancelled), pending, "how many");
+	CHECK_EQ(hwq_qp_cancel_wqes(qp, some, k, cancelled), pending, "the same ones again");
+	for (i = 0; i < k; i++)
+		CHECK(cancelled[i] == (at[i] >= n_run), "request %u, of which %u were run", at[i],
+			n_run);
+	CHECK_EQ(((const uint8_t *)cancelled)[k], 0x55, "behind the last one");
+	return pending;
+}
+
+static void
+by_index(void)
+{
+	static struct request r[N_SLOT];
+	static uint16_t index[N_SLOT];
+	unsigned int round, i, n, n_run, max, n_signaled, total = 0;
+	struct hwq_cqe rec;
+	struct twin t;
+	bool one;
+
+	twin_create(dev, &conf, &t);
+	twin_connect_self(&t);
+	for (round = 0; round < 1000 && check_failures == 0; round++) {
+		struct hwq_sq *sq = &t.qp->sq;
+
+		memset(mem[1], 0, sizeof(mem[1]));
+		n_run = (unsigned int)(check_random(&rnd) % 8);
+		max = n_run + (unsigned int)(check_random(&rnd) % 40);
+		for (n = 0; n < n_run && post_by_index(sq, r, index, n); n++)
+			;
+		n_run = n;
+		hwq_sq_ring(sq);
+		emu_pump();
+		CHECK_EQ(hwq_qp_cancel_wqes(t.qp, index, 1, &one), -EINVAL, "in RTS");
+		CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+		while (n < max && post_by_index(sq, r, index, n))
+			n++;
+		hwq_sq_ring(sq);
+		emu_pump();
+		total += cancel_some(t.qp, r, index, n, n_run);
+		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
+		emu_pump();
+		check_effect(r, n);
+		for (i = 0, n_signaled = 0; i < n; i++)
+			if (r[i].signaled) {
+				CHECK(hwq_cq_poll(t.cq, &rec, 1) == 1 && rec.syndrome == 0 &&
+						rec.wqe_counter == index[i],
+					"the completion of request %u", i);
+				n_signaled++;
+				hwq_sq_complete(sq, rec.wqe_counter);
+			}
+		/* This signalled NOP frees the unsignalled WQEs at the end. */
+		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+		hwq_sq_ring(sq);
+		emu_pump();
+		CHECK(hwq_cq_poll(t.cq, &rec, 1) == 1, "the NOP's completion");
+		hwq_sq_complete(sq, rec.wqe_counter);
+		CHECK(hwq_cq_poll(t.cq, &rec, 1) == 0, "%u completions too many", n_signaled);
+	}
+	CHECK(total > 1000, "%u cancelled", total);
+	printf("  %u cancelled\n", total);
+	twin_destroy(&t);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -460,6 +558,7 @@ main(int argc, char **argv)
 	RUN("requests that the device has run are not pending", from_the_device_on());
 	RUN("a request that has the index of a cancelled one is not cancelled",
 		one_index_three_requests());
+	RUN("WQEs are cancelled by index; those that the device has begun are left", by_index());
 	if (hwq_mr_deregister(&mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

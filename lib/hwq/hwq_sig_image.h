@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Configurations of signature keys prepared ahead: the UMR with its BSF, and the SET_PSV of each domain
+ * with a signature. What repeats is in the image; memory, tags and seeds come with each posting.
+ *
+ *     struct hwq_sig_image image;                                  the caller's, 192 bytes
+ *     struct hwq_sig_tags tags = {.ref_tag = lba, .app_tag = 7};
+ *
+ *     ret = hwq_sig_image_init(&image, caps, access, &sig);        once
+ *     ...
+ *     hwq_wqe_sig_list(sq, mkey, &image, n, sge, &tags, &tags, 0); UMR and SET_PSVs, or nothing
+ *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
+ *
+ * The bytes are those of hwq_wr_mkey_configure() with hwq_wr_set_mkey_access_flags(), a layout and
+ * hwq_wr_set_mkey_sig_block(), in a batch of their own. No wr_id is kept. The next WQE waits for them only if
+ * it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE, whatever it is.
+ *
+ * The key takes the attributes over, as it does from hwq_wr_set_mkey_sig_block(): hwq_mkey_check() works, and
+ * both ways of configuring may alternate on one key. The image is only read when it is posted: it may change, or
+ * end, after the call.
+ *
+ * The builders return what those of hwq_wqe.h do: > 0 the WQEBBs of all their WQEs; 0 no room for all of them.
+ * Then, and after an error, nothing was written, and the key is as before. Errors:
+ *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1; the ring
+ *                is too short to have room for the WQEs whenever it is empty
+ *   -ENOMEM      more entries than the key, or a WQE, has room for
+ *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without HWQ_MKEY_UPDATE_VARIANT
+ *
+ * The QP need not be created for configurations: what counts is the length of its ring.
+ *
+ * Thread: any for hwq_sig_image_init(). The owner of the queue's domain and of the key's pool for the builders;
+ * several threads may post one image.
+ */
+#ifndef HWQ_SIG_IMAGE_H
+#define HWQ_SIG_IMAGE_H
+
+#include "hwq_bsf.h"
+#include "hwq_wqe_umr.h"
+
+/** What changes from posting to posting of a domain's signature. */
+struct hwq_sig_tags {
+	uint32_t ref_tag; /**< T10-DIF: of the first block */
+	uint16_t app_tag; /**< T10-DIF */
+	bool seed_ones;   /**< the guard begins with all ones, not with 0 */
+};
+
+/** A prepared configuration. Written by hwq_sig_image_init(). */
+struct hwq_sig_image {
+	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
+	struct hwq_sig_block block;  /**< what the key takes over, with tags and seeds of 0 */
+	uint32_t access_flags;       /**< out of HWQ_UMR_ACCESS_ALL */
+	uint8_t n_psv;               /**< domains with a signature: 1 or 2 */
+	/** What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags and seeds make
+	 *  different. */
+	bool copies_alike;
+};
+
+/* ------------------------------------------------------------------ preparing */
+
+/* Whether the device signs blocks as the domain says. */
+static inline bool
+hwq_sig_domain_is_possible(const struct hwq_dev_caps *caps, const struct hwq_sig_domain *domain)
+{
+	switch (domain->type) {
+	case HWQ_SIG_NONE:
+		return true;
+	case HWQ_SIG_T10DIF:
+		return (caps->sig_block_prot & MLX5DV_SIG_PROT_CAP_T10DIF) != 0 &&
+		       (caps->sig_block_size >> domain->block_size & 1) != 0 &&
+		       (caps->sig_t10dif_bg >> domain->dif.bg_type & 1) != 0;
+	default:
+		return (caps->sig_block_prot & MLX5DV_SIG_PROT_CAP_CRC) != 0 &&
+		       (caps->sig_block_size >> domain->block_size & 1) != 0 &&
+		       (caps->sig_crc_type >> domain->crc.type & 1) != 0;
+	}
+}
+
+static inline void
+hwq_sig_domain_clear_tags(struct hwq_sig_domain *domain)
+{
+	if (domain->type == HWQ_SIG_CRC) {
+		domain->crc.seed = 0;
+	} else if (domain->type == HWQ_SIG_T10DIF) {
+		domain->dif.bg = 0;
+		domain->dif.app_tag = 0;
+		domain->dif.ref_tag = 0;
+	}
+}
+
+/**
+ * Prepares a configuration.
+ * @param image the caller's storage; it needs no end.
+ * @param caps hwq_dev_caps() of the keys' device.
+ * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param attr, and what it points to, is read during the call. Tags and seeds in it must be valid, and have no
+ *   effect.
+ * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL, or attributes that hwq_wr_set_mkey_sig_block() and
+ *   hwq_wr_complete() refuse; -EOPNOTSUPP the device does not have such signatures or blocks. After an error
+ *   the image has no meaning.
+ */
+static inline int
+hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
+	uint32_t access_flags, const struct mlx5dv_sig_block_attr *attr)
+{
+	struct hwq_mkey_sig sig = {.block.state = HWQ_BSF_INIT};
+	uint8_t copy_mask;
+	int ret;
+
+	if ((access_flags & ~HWQ_UMR_ACCESS_ALL) != 0 || !hwq_sig_take(&sig.block, attr))
+		return -EINVAL;
+	hwq_sig_domain_clear_tags(&sig.block.mem);
+	hwq_sig_domain_clear_tags(&sig.block.wire);
+	ret = hwq_put_sig_bsf(&image->bsf, &sig, false);
+	if (ret != 0)
+		return ret;
+	if (!hwq_sig_domain_is_possible(caps, &sig.block.mem) ||
+		!hwq_sig_domain_is_possible(caps, &sig.block.wire))
+		return -EOPNOTSUPP;
+	image->block = sig.block;
+	image->access_flags = access_flags;
+	image->n_psv = (sig.block.mem.type != HWQ_SIG_NONE) + (sig.block.wire.type != HWQ_SIG_NONE);
+	image->copies_alike = sig.block.wire.type == HWQ_SIG_T10DIF &&
+			      (sig.block.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) == 0 &&
+			      hwq_sig_same(&sig.block.mem, &sig.block.wire, &copy_mask);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ posting */
+
+/** @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry, and of a
+ *  pattern one more. A fill of the ring's end comes on top: at most as many as the UMR has, less one. */
+static HWQ_INLINE unsigned int
+hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
+{
+	return hwq_umr_n_bb(units) + HWQ_BSF_DS / HWQ_DS_PER_BB + image->n_psv;
+}
+
+/* @return 0; or why there is no such configuration. */
+static HWQ_INLINE int
+hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
+	unsigned int padded, unsigned int umr_bb, unsigned int n_psv)
+{
+	if (mkey->sig == NULL || mkey->crypto != NULL)
+		return -EINVAL;
+	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0)
+		return -EOPNOTSUPP;
+	if (n > mkey->max_entries || padded + HWQ_BSF_DS > HWQ_UMR_LAYOUT_MAX)
+		return -ENOMEM;
+	return 2 * umr_bb - 1 + n_psv > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+}
+
+/*
+ * Writes tags and seed of a domain to the BSF, and to what the key keeps. @param format_psv the BSF's word
+ * for the domain. @return what its running signature starts with.
+ */
+static HWQ_INLINE uint64_t
+hwq_put_sig_tags(struct hwq_sig_domain *domain, const struct hwq_sig_tags *tags, uint32_t psv,
+	__be32 *format_psv, struct hwq_wire_bsf_dif *dif)
+{
+	bool ones = tags->seed_ones;
+
+	*format_psv |= htobe32(psv & HWQ_BSF_PSV_MASK);
+	if (domain->type == HWQ_SIG_T10DIF) {
+		domain->dif.bg = ones ? 0xffff : 0;
+		domain->dif.app_tag = tags->app_tag;
+		domain->dif.ref_tag = tags->ref_tag;
+		dif->app_tag = htobe16(tags->app_tag);
+		dif->ref_tag = htobe32(tags->ref_tag);
+		dif->seed = HWQ_DIF_REPEAT | (ones ? HWQ_DIF_SEED_ONES : 0);
+	} else {
+		bool is_64 = domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10;
+
+		domain->crc.seed = !ones ? 0 : is_64 ? UINT64_MAX : UINT32_MAX;
+		if (ones)
+			*format_psv &= ~htobe32(HWQ_BSF_CRC_SEED_0);
+	}
+	return hwq_sig_transient(domain);
+}
+
+/* Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds. */
+static HWQ_INLINE uint8_t
+hwq_sig_copy_mask(uint8_t mask, const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire)
+{
+	if (mem->seed_ones != wire->seed_ones)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_GUARD;
+	if (mem->app_tag != wire->app_tag)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_APPTAG;
+	if (mem->ref_tag != wire->ref_tag)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_REFTAG;
+	return mask;
+}
+
+/* A SET_PSV at index pi: it waits for the UMR before it. */
+static HWQ_INLINE void
+hwq_put_sig_set_psv(struct hwq_sq *sq, uint16_t pi, uint32_t psv, uint64_t transient,
+	unsigned int flags)
+{
+	uint8_t *wqe = (uint8_t *)hwq_sq_at(sq, pi);
+
+	if ((flags & HWQ_WQE_FENCE) == 0)
+		flags |= HWQ_WQE_AFTER_UMR;
+	hwq_put_ctrl(sq, wqe, pi, 0, MLX5_OPCODE_SET_PSV, 2, flags, 0);
+	hwq_put_set_psv(hwq_at_ds(wqe, 1), psv, transient);
+}
+
+/* The UMR at index pi, without layout and BSF. */
+static HWQ_INLINE void
+hwq_put_sig_umr(struct hwq_sq *sq, uint16_t pi, struct hwq_mkey *mkey,
+	const struct hwq_sig_image *image, unsigned int padded, unsigned int flags)
+{
+	uint8_t *wqe = (uint8_t *)hwq_sq_at(sq, pi);
+	struct mlx5_wqe_umr_ctrl_seg *umr =
+		(struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
+	struct mlx5_wqe_mkey_context_seg *context =
+		(struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
+	struct hwq_key_plan plan = {.flags_pd = HWQ_MKC_BSF_ENABLE,
+		.mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE};
+
+	hwq_key_tell_errors(mkey->sig, &plan);
+	/* The key is ready when the last SET_PSV is: that one makes the CQE. */
+	hwq_put_ctrl_first(wqe, hwq_index_qpn(pi, sq->qpn_shifted), 0, MLX5_OPCODE_UMR,
+		HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS);
+	hwq_put_ctrl_rest(wqe, (flags | sq->sig_bits) & ~(unsigned int)HWQ_WQE_SIGNALED,
+		htobe32(mkey->lkey));
+	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, padded, plan.mask, 0,
+		hwq_umr_access(image->access_flags), 0xffffff00 | (mkey->lkey & 0xff), 0,
+		mkey->length);
+	umr->bsf_octowords = htobe16(HWQ_BSF_DS);
+	context->flags_pd = htobe32(plan.flags_pd);
+}
+
+/* The BSF, and behind the UMR, from index pi, the SET_PSVs. */
+static HWQ_INLINE void
+hwq_put_sig_domains(struct hwq_sq *sq, void *at, uint16_t pi, struct hwq_mkey_sig *sig,
+	const struct hwq_sig_image *image, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, unsigned int flags)
+{
+	struct hwq_wire_sig_bsf *bsf = (struct hwq_wire_sig_bsf *)at;
+	bool has_wire = image->block.wire.type != HWQ_SIG_NONE;
+	uint64_t start;
+
+	sig->block = image->block;
+	memcpy(bsf, &image->bsf, sizeof(*bsf));
+	if (image->block.mem.type != HWQ_SIG_NONE) {
+		start = hwq_put_sig_tags(&sig->block.mem, mem, sig->mem_psv.index,
+			&bsf->mem_format_psv, &bsf->mem_dif);
+		hwq_put_sig_set_psv(sq, pi++, sig->mem_psv.index, start,
+			has_wire ? flags & ~(unsigned int)HWQ_WQE_SIGNALED : flags);
+	}
+	if (!has_wire)
+		return;
+	start = hwq_put_sig_tags(&sig->block.wire, wire, sig->wire_psv.index, &bsf->wire_format_psv,
+		&bsf->wire_dif);
+	hwq_put_sig_set_psv(sq, pi, sig->wire_psv.index, start, flags);
+	if (image->copies_alike)
+		bsf->wire = hwq_sig_copy_mask(image->bsf.wire, mem, wire);
+}
+
+/* UMR and SET_PSVs, with a list or a pattern. The layout is written first: only then its length is known, and
+ * until then nothing is committed. */
+static HWQ_INLINE int
+hwq_wqe_sig(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	bool is_list, unsigned int n, const struct hwq_sge *sge, uint32_t repeat,
+	const struct mlx5dv_mr_interleaved *data, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, unsigned int flags)
+{
+	unsigned int padded = hwq_umr_pad(is_list ? n : n + 1), n_psv = image->n_psv;
+	unsigned int umr_bb = hwq_umr_n_bb(padded + HWQ_BSF_DS);
+	uint32_t tail = hwq_sq_tail_bb(sq), fill = tail >= umr_bb ? 0 : tail;
+	uint16_t pi = (uint16_t)(sq->pi + fill);
+	uint64_t len;
+	uint8_t *layout;
+	int ret;
+
+	ret = hwq_sig_image_check(sq, mkey, n, padded, umr_bb, n_psv);
+	if (__builtin_expect(ret != 0, 0))
+		return ret;
+	if (__builtin_expect(hwq_sq_free_bb(sq) < fill + umr_bb + n_psv, 0))
+		return 0;
+	layout = (uint8_t *)hwq_sq_at(sq, pi) + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
+	len = is_list ? hwq_put_klm_list(layout, sge, n) : hwq_put_pattern(layout, repeat, data, n);
+	if (__builtin_expect(len > UINT32_MAX, 0))
+		return -EINVAL;
+	if (__builtin_expect(fill != 0, 0))
+		hwq_sq_fill(sq, fill);
+	mkey->length = len;
+	hwq_put_sig_umr(sq, pi, mkey, image, padded, flags);
+	hwq_put_sig_domains(sq, layout + (size_t)padded * HWQ_DS_LEN, (uint16_t)(pi + umr_bb),
+		mkey->sig, image, mem, wire, flags);
+	hwq_sq_commit(sq, umr_bb + n_psv - 1);
+	hwq_sq_commit(sq, 1);
+	return (int)(umr_bb + n_psv);
+}
+
+/**
+ * Configures the key, with a list as its layout: n pieces of memory, one after the other, which have the blocks
+ * of the memory domain (hwq_wr_set_mkey_layout_list()).
+ * @param mkey must stay until the last of the WQEs has completed. @param sge read during the call.
+ * @param mem, wire read during the call; that of a domain without signature is not, and may be NULL.
+ * @param flags enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ */
+static HWQ_INLINE int
+hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	unsigned int n, const struct hwq_sge *sge, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, unsigned int flags)
+{
+	return hwq_wqe_sig(sq, mkey, image, true, n, sge, 0, NULL, mem, wire, flags);
+}
+
+/**
+ * The same with a pattern as its layout (hwq_wr_set_mkey_layout_interleaved()): `repeat` rounds of n entries. So
+ * blocks and their signatures come out of two buffers: entries {data, block size, 0} and {signatures, signature
+ * size, 0}, one round for each block.
+ * @param data read during the call.
+ */
+static HWQ_INLINE int
+hwq_wqe_sig_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
+	const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire, unsigned int flags)
+{
+	return hwq_wqe_sig(sq, mkey, image, false, n, NULL, repeat, data, mem, wire, flags);
+}
+
+#endif
