@@ -3,8 +3,8 @@
  * Block signatures: their guards and tags, and converting data block by block.
  *
  * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
- * (SBC-3). CRC32 and CRC32C: 4 bytes. No public source tells their byte order: little endian is
- * assumed, as storage software keeps CRC32C.
+ * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. No public source tells their byte order, but of
+ * CRC32C, which SPDK's accel module reads as a little endian number: the others are assumed to be alike.
  */
 #include "sig.h"
 
@@ -75,6 +75,28 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 	memcpy(out, &crc, sizeof(crc));
 }
 
+/*
+ * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659, reversed. The
+ * guard is the register inverted.
+ */
+static uint64_t
+guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
+{
+	static uint64_t table[256];
+
+	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
+		for (uint32_t i = 0; i < 256; i++) {
+			uint64_t c = i;
+
+			for (int b = 0; b < 8; b++)
+				c = c & 1 ? c >> 1 ^ UINT64_C(0x9a6c9329ac4bc9b5) : c >> 1;
+			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
+		}
+	for (uint32_t i = 0; i < len; i++)
+		crc = crc >> 8 ^ __atomic_load_n(&table[(crc ^ p[i]) & 0xff], __ATOMIC_RELAXED);
+	return ~crc;
+}
+
 /* ---- BSF */
 
 enum bsf {
@@ -101,6 +123,7 @@ enum bsf {
 	BSF_SAME = 0x10,
 	FORMAT_CRC32 = 0x20,
 	FORMAT_CRC32C = 0x40,
+	FORMAT_CRC64 = 0x50,
 	FORMAT_SEED_0 = 0x01,
 	DIF_VALID = 0, /* bit 15 of 16 */
 	DIF_APP_TAG = 2,
@@ -140,8 +163,19 @@ static bool
 decode_crc(uint8_t format, enum sig_type *type, bool *ones)
 {
 	*ones = (format & FORMAT_SEED_0) == 0;
-	*type = (format & 0xf0) == FORMAT_CRC32 ? SIG_CRC32 : SIG_CRC32C;
-	return (format & 0xf0) == FORMAT_CRC32 || (format & 0xf0) == FORMAT_CRC32C;
+	switch (format & 0xf0) {
+	case FORMAT_CRC32:
+		*type = SIG_CRC32;
+		return true;
+	case FORMAT_CRC32C:
+		*type = SIG_CRC32C;
+		return true;
+	case FORMAT_CRC64:
+		*type = SIG_CRC64;
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* dif: the description of a T10-DIF signature, or NULL where the BSF has none. */
@@ -167,7 +201,10 @@ static void
 decode_txn(uint32_t format_psv, bool first, bool last, struct sig_txn *t, bool *good)
 {
 	*t = (struct sig_txn){.psv = format_psv & 0xffffff, .first = first, .last = last};
-	if (format_psv != 0 && !decode_crc((uint8_t)(format_psv >> 24), &t->type, &t->ones))
+	if (format_psv == 0)
+		return;
+	/* Its CRC has SIG_CRC_LEN bytes. */
+	if (!decode_crc((uint8_t)(format_psv >> 24), &t->type, &t->ones) || t->type == SIG_CRC64)
 		*good = false;
 }
 
@@ -215,7 +252,8 @@ sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig)
 uint32_t
 sig_len(const struct sig_domain *domain)
 {
-	static const uint8_t lens[] = {[SIG_T10DIF] = 8, [SIG_CRC32] = 4, [SIG_CRC32C] = 4};
+	static const uint8_t lens[] =
+		{[SIG_T10DIF] = 8, [SIG_CRC32] = 4, [SIG_CRC32C] = 4, [SIG_CRC64] = 8};
 
 	return domain->type == SIG_NONE ? 0 : lens[domain->type];
 }
@@ -248,7 +286,7 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 #define SYNDROME_APP   (1u << 12)
 #define SYNDROME_GUARD (1u << 13)
 
-#define SIG_MAX_LEN 8 /* bytes of the longest signature, T10-DIF */
+#define SIG_MAX_LEN 8 /* bytes of the longest signatures, T10-DIF and CRC64 */
 
 /* Writes the signature of block `n` behind the one whose reference tag is `ref`. */
 static void
@@ -263,6 +301,12 @@ sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, 
 		put_be32(sig + 4, ref + (d->ref_increments ? (uint32_t)n : 0));
 		return;
 	}
+	if (d->type == SIG_CRC64) {
+		uint64_t crc = htole64(guard_crc64(data, d->block, d->ones ? UINT64_MAX : 0));
+
+		memcpy(sig, &crc, sizeof(crc));
+		return;
+	}
 	sig_crc_write(sig_crc(d->type, d->ones ? UINT32_MAX : 0, data, d->block), sig);
 }
 
@@ -270,7 +314,9 @@ sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, 
 static bool
 mask_has(const struct sig_domain *d, uint8_t mask, uint32_t byte)
 {
-	return (mask >> (d->type == SIG_T10DIF ? 7 - byte : 4 + byte) & 1) != 0;
+	uint32_t bit = d->type == SIG_T10DIF ? 7 - byte : d->type == SIG_CRC64 ? byte : 4 + byte;
+
+	return (mask >> bit & 1) != 0;
 }
 
 static bool
@@ -283,14 +329,19 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 	return false;
 }
 
-/* The signature as a SIG_ERR completion shows it: T10-DIF whole, a CRC in the upper half. */
+/* The signature as a SIG_ERR completion shows it: T10-DIF and CRC64 whole, another CRC in the upper half. */
 static uint64_t
 as_number(const struct sig_domain *d, const uint8_t *sig)
 {
+	uint64_t crc64;
 	uint32_t crc;
 
 	if (d->type == SIG_T10DIF)
 		return get_be64(sig);
+	if (d->type == SIG_CRC64) {
+		memcpy(&crc64, sig, sizeof(crc64));
+		return le64toh(crc64);
+	}
 	memcpy(&crc, sig, sizeof(crc));
 	return (uint64_t)le32toh(crc) << 32;
 }
@@ -299,7 +350,7 @@ static bool
 escapes(const struct sig_domain *d, const uint8_t *sig)
 {
 	/* Escapes exist only in T10-DIF. */
-	if (get_be16(sig + 2) != 0xffff)
+	if (d->type != SIG_T10DIF || get_be16(sig + 2) != 0xffff)
 		return false;
 	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
 }
@@ -316,9 +367,9 @@ check(const struct sig_domain *d, uint8_t mask, const uint8_t *found, const uint
 
 	if (error->found || escapes(d, found))
 		return;
-	if (differs(d, mask, found, right, 0, d->type == SIG_T10DIF ? 2 : 4))
+	if (differs(d, mask, found, right, 0, d->type == SIG_T10DIF ? 2 : sig_len(d)))
 		syndrome = SYNDROME_GUARD;
-	else if (differs(d, mask, found, right, 2, 4))
+	else if (d->type == SIG_T10DIF && differs(d, mask, found, right, 2, 4))
 		syndrome = SYNDROME_APP;
 	else if (d->type == SIG_T10DIF && differs(d, mask, found, right, 4, 8))
 		syndrome = SYNDROME_REF;

@@ -303,7 +303,8 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 		{0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
 		{0xdb, 5, log2_up(cfg->max_cq)},
 		{0xea, 6, log2_up(cfg->max_mr)},
-		/* Signatures: sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
+		/* Signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
+		{0x147, 1, 1},
 		{0x148, 1, 1},
 		{0x1f0, 1, 1},
 		{0x217, 1, 1},

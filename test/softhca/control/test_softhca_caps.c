@@ -86,7 +86,7 @@ case_general_page(void)
 		{0x323, 5, 14},                         /* log_max_transport_domain */
 		{0x37b, 5, 14},                         /* log_max_tis */
 		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
-		{0x148, 1, 1},                          /* sho */
+		{0x147, 1, 1}, {0x148, 1, 1},           /* sig_crc64_xp10, sig_crc32c */
 		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
 		{0x152, 1, lag}, {0x1f8, 1, lag},       /* rts2rts_, init2_lag_tx_port_affinity */
@@ -95,7 +95,7 @@ case_general_page(void)
 		{0x1c3, 5, 30},                         /* log_max_msg */
 		{0x1f0, 1, 1},                          /* sigerr_domain_and_sig_type */
 		{0x1fc, 4, 1},                          /* cqe_version */
-		{0x217, 1, 1}, {0x21a, 1, 1},           /* sig_crc32c, dct */
+		{0x217, 1, 1}, {0x21a, 1, 1},           /* sho, dct */
 		{0x21d, 1, ethernet}, {0x21e, 1, 1},    /* roce, atomic */
 		{0x220, 3, 7},                          /* cq_oi, cq_resize, cq_moderation */
 		{0x23c, 4, 15},                         /* xrc, ud, uc, rc */

@@ -437,7 +437,7 @@ case_refused(void)
 {
 	const uint32_t flags = WIRE_FIRST | WIRE_LAST;
 
-	for (unsigned int i = 0; i < 9; i++) {
+	for (unsigned int i = 0; i < 10; i++) {
 		struct ibv_sge sge;
 		struct sig_key k;
 		struct psv psv;
@@ -470,6 +470,9 @@ case_refused(void)
 			break;
 		case 7:
 			bsf.epilogue = 8;
+			break;
+		case 8:
+			bsf.wire_psv ^= 0x10u << 24; /* CRC64 */
 			break;
 		default:
 			bsf.wire_psv ^= 0x30u << 24; /* no format */

@@ -205,7 +205,7 @@ conversions(enum signature_kind kind, bool ones)
 static void
 case_conversions(void)
 {
-	for (enum signature_kind kind = DIF_CRC; kind <= CRC32C; kind++) {
+	for (enum signature_kind kind = DIF_CRC; kind <= CRC64; kind++) {
 		conversions(kind, false);
 		conversions(kind, true);
 	}
@@ -296,6 +296,10 @@ case_errors(void)
 		{CRC32C, 511, 0xf0, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
 		{CRC32C, 514, 0xf0, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
 		{CRC32C, 5, 0, MLX5DV_MKEY_NO_ERR},
+		{CRC64, 100, 0xff, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
+		{CRC64, 519, 0xff, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
+		{CRC64, 519, 0x7f, MLX5DV_MKEY_NO_ERR},
+		{CRC64, 512, 0xfe, MLX5DV_MKEY_NO_ERR},
 		{DIF_CRC, 5, 0xff, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
 		{DIF_CSUM, 5, 0xff, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD},
 		{DIF_CRC, 5, 0x3f, MLX5DV_MKEY_NO_ERR},

@@ -13,7 +13,8 @@ enum sig_type {
 	SIG_NONE,
 	SIG_T10DIF,
 	SIG_CRC32,
-	SIG_CRC32C
+	SIG_CRC32C,
+	SIG_CRC64
 };
 
 /* One of the two domains that data pass between: memory, and the wire. */
