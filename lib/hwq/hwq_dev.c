@@ -229,12 +229,6 @@ hwq_dev_close(struct hwq_dev *dev)
 	return 0;
 }
 
-const char *
-hwq_dev_name(const struct hwq_dev *dev)
-{
-	return ibv_get_device_name(dev->ctx->device);
-}
-
 void
 hwq_log_set(void (*line)(const char *text))
 {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a device is called, for all files that log of it. */
+#include "hwq_dev.h"
+
+#include <infiniband/verbs.h>
+
+const char *
+hwq_dev_name(const struct hwq_dev *dev)
+{
+	return ibv_get_device_name(dev->ctx->device);
+}
