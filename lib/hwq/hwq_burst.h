@@ -155,4 +155,20 @@ hwq_burst_end(struct hwq_burst *b)
 	b->sq->wr.moved = true;
 }
 
+/**
+ * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again.
+ * @param ds 16-byte units of the WQE, 2 at least; it is no UMR.
+ */
+static HWQ_INLINE void
+hwq_burst_end_and_ring_one(struct hwq_burst *b, unsigned int ds)
+{
+	struct hwq_sq *sq = b->sq;
+	uint16_t pi = hwq_burst_pi(b), last = (uint16_t)(pi - 1);
+
+	sq->pi = pi;
+	sq->last = last;
+	sq->wr.moved = true;
+	hwq_sq_announce(sq, pi, b->at - HWQ_BB_LEN, ds, last == sq->rung);
+}
+
 #endif

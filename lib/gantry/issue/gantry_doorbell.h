@@ -21,6 +21,17 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 	}
 }
 
+/* The same for n WQEBBs that are announced at once, before anything can fail. */
+static inline void
+gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n)
+{
+	q->outstanding += n;
+	if (conn != GANTRY_CONN_OWN)
+		gantry_conn_set_add(&q->active, conn);
+	gantry_counter_add(conn == GANTRY_CONN_OWN ? &q->stats.own_wqes : &q->stats.peer_wqes, n);
+	gantry_counter_add(&q->stats.doorbells, 1);
+}
+
 /*
  * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. wqes:
  * the connection's counter in gantry_queue_stats.

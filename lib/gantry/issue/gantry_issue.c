@@ -213,7 +213,7 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	while (i < n) {
 		k = carrier == GANTRY_CARRIER_CPU
 			    ? gantry_cpu_run(q, s, desc + i, n - i)
-			    : gantry_run(q, s, desc + i, n - i, carrier == GANTRY_CARRIER_MMO);
+			    : gantry_run(q, s, desc + i, n - i, carrier == GANTRY_CARRIER_MMO, false);
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))
 				break;
@@ -518,10 +518,17 @@ submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t
 	return n;
 }
 
+/* submit_by_mmo() for one descriptor: most are plain, and then their doorbell is rung, too. */
 static __rte_noinline uint32_t
 submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 {
-	return submit_in_order(q, desc, 1, true);
+	struct gantry_stream *s = &q->stream;
+
+	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0 && !issue_any(q, s, desc)))
+		s->pend[s->issue & s->mask] = *desc;
+	ring_all(q);
+	gantry_counter_add(&s->head, 1);
+	return 1;
 }
 
 static __rte_noinline uint32_t

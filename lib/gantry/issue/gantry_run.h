@@ -115,24 +115,31 @@ gantry_run_has_dst(enum gantry_run_kind kind)
 	return gantry_run_is_copy(kind) || kind == GANTRY_RUN_READ;
 }
 
-/* Its regions are the last hits at first. */
-static __rte_always_inline void
-gantry_run_begin(struct gantry_run *run, const enum gantry_run_kind kind)
+/* A run of operations like d. Its regions are the last hits at first. */
+static __rte_always_inline struct gantry_run
+gantry_run_of(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
+	const enum gantry_run_kind kind)
 {
-	const struct gantry_region_view *v = &run->q->view;
-	uint64_t max_len = run->c->max_len;
+	const struct gantry_region_view *v = &q->view;
+	uint64_t max_len = c->max_len, min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
 
 	if (kind == GANTRY_RUN_WRITE_INLINE)
-		max_len = RTE_MIN(run->c->max_inline, HWQ_BURST_INLINE_MAX);
-	run->src = v->src;
-	run->dst = v->dst;
-	run->src_key = hwq_key_word(v->src->lkey);
-	run->dst_key = hwq_key_word(v->dst->lkey);
+		max_len = RTE_MIN(c->max_inline, HWQ_BURST_INLINE_MAX);
 	if (gantry_run_has_src(kind))
 		max_len = RTE_MIN(max_len, v->src->len);
 	if (gantry_run_has_dst(kind))
 		max_len = RTE_MIN(max_len, v->dst->len);
-	run->n_len = max_len > run->min_len ? max_len - run->min_len : 0;
+	return (struct gantry_run){
+		.q = q,
+		.c = c,
+		.head = gantry_desc_head(d),
+		.min_len = min_len,
+		.n_len = max_len > min_len ? max_len - min_len : 0,
+		.src = v->src,
+		.dst = v->dst,
+		.src_key = hwq_key_word(v->src->lkey),
+		.dst_key = hwq_key_word(v->dst->lkey),
+	};
 }
 
 /* A region that covers a plain descriptor comes in: the others that follow must not be longer than it. */
@@ -244,31 +251,32 @@ gantry_run_move_of(const struct gantry_desc *d)
 	return (struct gantry_run_move){.src = d->src, .dst = d->dst, .len = d->len};
 }
 
+/* Writes its WQE. flags: enum hwq_wqe_flags. */
 static __rte_always_inline void
 gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
-	const struct gantry_run_move m, const enum gantry_run_kind kind)
+	const struct gantry_run_move m, const enum gantry_run_kind kind, const unsigned int flags)
 {
 	struct hwq_burst *b = &run->burst;
 
 	switch (kind) {
 	case GANTRY_RUN_MEMCPY:
-		hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len, 0);
+		hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_LOOPBACK:
 		/* A loopback write names its destination by a remote key. */
 		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, m.dst, run->src_key,
-			m.src, m.len, 0);
+			m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_WRITE:
 		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, m.dst, run->src_key,
-			m.src, m.len, 0);
+			m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_WRITE_INLINE:
-		hwq_burst_write_inline(b, d->remote_key, m.dst, (const void *)m.src, m.len, 0);
+		hwq_burst_write_inline(b, d->remote_key, m.dst, (const void *)m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_READ:
 		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_READ, d->remote_key, m.src, run->dst_key,
-			m.dst, m.len, 0);
+			m.dst, m.len, flags);
 		break;
 	}
 }
@@ -298,22 +306,11 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n, const enum gantry_run_kind kind)
 {
 	struct gantry_conn *c = &q->conn[conn];
-	struct gantry_run run = {
-		.q = q,
-		.c = c,
-		.head = gantry_desc_head(desc),
-		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
-	};
-	const bool alone = __builtin_constant_p(n) && n == 1;
-	struct gantry_run_move m = gantry_run_move_of(desc);
+	struct gantry_run run = gantry_run_of(q, c, desc, kind);
 	uint64_t where = gantry_where(conn, c->posted), *at;
 	struct gantry_comp *comp;
 	uint32_t slot, room, i;
 
-	gantry_run_begin(&run, kind);
-	/* One alone is judged before anything else is read, and so leaves more registers free. */
-	if (alone && !gantry_run_takes(&run, desc, m, kind))
-		return 0;
 	room = hwq_burst_start(&run.burst, c->sq, n);
 	if (unlikely(room == 0))
 		return 0;
@@ -326,10 +323,11 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
 	for (i = 0; i < n; i++) {
-		m = gantry_run_move_of(&desc[i]);
-		if (!alone && !gantry_run_takes(&run, &desc[i], m, kind))
+		const struct gantry_run_move m = gantry_run_move_of(&desc[i]);
+
+		if (!gantry_run_takes(&run, &desc[i], m, kind))
 			break;
-		gantry_run_write(&run, &desc[i], m, kind);
+		gantry_run_write(&run, &desc[i], m, kind, 0);
 		gantry_slot_prepare(&comp[i], &desc[i], gantry_run_op(kind), m.len);
 		at[i] = where + i;
 	}
@@ -344,6 +342,35 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	if (unlikely((c->posted & c->signal_mask) == 0))
 		hwq_sq_signal_last(c->sq);
 	return i;
+}
+
+/*
+ * gantry_run_post() for a descriptor that comes alone in a call of the owner: its WQE asks for a CQE, and the
+ * doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
+ */
+static __rte_always_inline uint32_t
+gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	const struct gantry_desc *d, const enum gantry_run_kind kind)
+{
+	const struct gantry_run_move m = gantry_run_move_of(d);
+	struct gantry_conn *c = &q->conn[conn];
+	struct gantry_run run = gantry_run_of(q, c, d, kind);
+	uint64_t where = gantry_where(conn, c->posted);
+	uint32_t slot = s->issue & s->mask;
+
+	/* It is judged before the ring is looked at, and so leaves more registers free. */
+	if (!gantry_run_takes(&run, d, m, kind) ||
+		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
+		return 0;
+	gantry_run_write(&run, d, m, kind, HWQ_WQE_SIGNALED);
+	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
+	s->where[slot] = where;
+	gantry_run_note_row(s, c, where, 1);
+	c->posted++;
+	s->issue++;
+	gantry_note_rung(q, conn, 1);
+	hwq_burst_end_and_ring_one(&run.burst, kind == GANTRY_RUN_MEMCPY ? 4 : 3);
+	return 1;
 }
 
 /* NOPs need no hardware. */
@@ -377,17 +404,11 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 {
 	const struct hwq_dc_dest *dest = &q->peer_more[desc->peer].dc->dest;
 	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
-	struct gantry_run run = {
-		.q = q,
-		.c = c,
-		.head = gantry_desc_head(desc),
-		.min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0,
-	};
+	struct gantry_run run = gantry_run_of(q, c, desc, kind);
 	const struct gantry_desc *d, *end = desc + n;
 	uint64_t posted = c->posted;
 	struct hwq_sq *sq = c->sq;
 
-	gantry_run_begin(&run, kind);
 	for (d = desc; d != end; d++) {
 		const struct gantry_run_move m = gantry_run_move_of(d);
 		uint32_t slot = s->issue & s->mask, n_bb;
@@ -443,7 +464,7 @@ gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn
 /* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, const enum gantry_run_kind kind)
+	uint32_t n, const enum gantry_run_kind kind, const bool alone)
 {
 	uint32_t conn = gantry_queue_peer_conn(q, desc->peer);
 	const struct gantry_conn *c = &q->conn[conn];
@@ -454,26 +475,29 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 		n = 1;
 	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
 		return gantry_run_inline(q, s, conn, desc, n);
-	return gantry_run_post(q, s, conn, desc, n, kind);
+	return alone ? gantry_run_post_one(q, s, conn, desc, kind)
+		     : gantry_run_post(q, s, conn, desc, n, kind);
 }
 
 /*
  * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
+ * seen that it works. alone: n is 1, and it is all that the owner's call posts. Returns how many; 0: the first one
+ * is not plain, or there is no room for it.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, bool mmo)
+	uint32_t n, const bool mmo, const bool alone)
 {
+	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
 	uint64_t head = gantry_desc_head(desc);
 
 	if (likely(head == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
-		return gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n,
-			mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK);
+		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy)
+			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
-		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE);
+		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_READ, desc->peer))
-		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_READ);
+		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_READ, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_NOP, 0))
 		return gantry_run_nops(s, desc, n);
 	return 0;
