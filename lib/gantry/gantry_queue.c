@@ -328,6 +328,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/* Slots without hardware name this connection, and are done at once. */
 	q->conn[GANTRY_CONN_NONE].done = GANTRY_WHERE_NOWHERE + 1;
+	q->stream.row.conn = &q->conn[GANTRY_CONN_OWN];
 	q->unordered = conf->unordered;
 	q->any_order.fence = UINT64_MAX;
 	TAILQ_INIT(&q->any_order.busy);

@@ -119,7 +119,7 @@ struct gantry_row {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t lead; /* `where` of each slot, minus its sequence number */
-	const struct gantry_conn *conn;
+	struct gantry_conn *conn; /* at first the own one */
 };
 
 /* A window of descriptors in flight. They are handed out in the order in which they were accepted. */
@@ -315,7 +315,7 @@ gantry_row_has(const struct gantry_row *row, uint64_t seq)
 
 /* An empty row of slots of connection c, from seq on. */
 static inline void
-gantry_row_begin(struct gantry_row *row, const struct gantry_conn *c, uint64_t seq, uint64_t lead)
+gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t lead)
 {
 	*row = (struct gantry_row){.begin = seq, .lead = lead, .conn = c};
 }

@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes CQEs, and hands out completions in the order of submission: gantry_poll(). */
+/* gantry_poll(), and its rare parts: errors, several connections, unordered queues, completions that are not plain. */
 #include "gantry_complete.h"
-
-#include <hwq_cq.h>
-#include <hwq_sq.h>
 
 #include "gantry_drain.h"
 #include "gantry_finish.h"
-#include "gantry_issue.h"
-#include "gantry_queue.h"
 #include "gantry_recover.h"
-#include "gantry_watch.h"
 
-/* The WQE that ends at `counter` is done, and all before it. */
-static inline void
-note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
-{
-	uint32_t bb = hwq_sq_complete(c->sq, counter);
-
-	c->done += bb;
-	q->outstanding -= bb;
-}
-
-/* Takes a CQE that is not a good one of a WQE. Returns false if there is none. */
-static __rte_noinline bool
-take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
+bool
+gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 {
 	struct hwq_cqe cqe;
 
@@ -35,31 +18,16 @@ take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 	if (cqe.syndrome != HWQ_SYNDROME_NONE)
 		gantry_recover_cqe(q, c, &cqe);
 	else
-		note_done(q, c, cqe.wqe_counter);
+		gantry_note_done(q, c, cqe.wqe_counter);
 	return true;
 }
 
-/*
- * Takes every CQE of a connection. The device learns of it from the next doorbell, before it learns of
- * WQEs that need the room: hwq_cq.h.
- */
-static __rte_always_inline void
-take_cqes(struct gantry_queue *q, struct gantry_conn *c)
+void
+gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c)
 {
-	struct hwq_cq *cq = c->cq;
-	uint16_t counter;
-	uint32_t n = 0;
-
-	do {
-		if (likely(hwq_cq_peek_good(cq, &counter))) {
-			hwq_cq_advance(cq);
-			note_done(q, c, counter);
-			n++;
-		} else if (!take_other_cqe(q, c)) {
-			break;
-		}
-	} while (c->done != c->posted);
-	gantry_counter_add(&q->stats.cqes, n);
+	gantry_conn_set_remove(&q->active, c - q->conn);
+	if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
+		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
 static inline void
@@ -67,12 +35,9 @@ take_peer_cqes(struct gantry_queue *q, uint32_t conn)
 {
 	struct gantry_conn *c = &q->conn[conn];
 
-	take_cqes(q, c);
-	if (c->done != c->posted)
-		return;
-	gantry_conn_set_remove(&q->active, conn);
-	if (unlikely(c->state != GANTRY_CONN_READY) && gantry_recover_again(q, c))
-		gantry_conn_set_add(&q->active, conn);
+	gantry_take_cqes(q, c);
+	if (c->done == c->posted)
+		gantry_note_idle(q, c);
 }
 
 static void
@@ -88,52 +53,28 @@ take_peers_cqes(struct gantry_queue *q)
 	}
 }
 
-/* Polls only connections that have WQEs outstanding. */
-static inline void
-take_all_cqes(struct gantry_queue *q)
+void
+gantry_take_all_cqes(struct gantry_queue *q)
 {
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 
 	if (own->done != own->posted)
-		take_cqes(q, own);
+		gantry_take_cqes(q, own);
 	else if (unlikely(own->state != GANTRY_CONN_READY))
 		gantry_recover_again(q, own);
 	if (unlikely(!gantry_conn_set_is_empty(&q->active)))
 		take_peers_cqes(q);
 }
 
-/*
- * Hands out completions from slot `seq` on, which is in the stream's row, up to the first that is not done.
- * Returns how many, n at most, and adds up their bytes.
- */
-static __rte_always_inline uint32_t
-take_row(const struct gantry_stream *s, uint64_t seq, struct gantry_comp *out, uint32_t n,
-	uint64_t *bytes)
-{
-	uint32_t slot = seq & s->mask;
-	const struct gantry_comp *comp = &s->comp[slot], *end;
-	int64_t done = gantry_row_done(&s->row, seq);
-
-	if (done <= 0)
-		return 0;
-	n = RTE_MIN(n, s->mask + 1 - slot);
-	n = RTE_MIN(n, done);
-	for (end = comp + n; comp != end; comp++) {
-		*bytes += comp->len;
-		*out++ = *comp;
-	}
-	return n;
-}
-
-/* The same for slots that are in no row. */
-static __rte_always_inline uint32_t
-take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct gantry_comp *out,
-	uint32_t n, uint64_t *bytes)
+uint32_t
+gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq,
+	struct gantry_comp *out, uint32_t n)
 {
 	uint32_t slot = seq & s->mask, i;
 	const uint64_t *where = &s->where[slot];
 	const struct gantry_comp *comp = &s->comp[slot];
 	uint64_t none = 0, done = 0; /* of the connection of the slot before */
+	uint64_t bytes = 0;
 
 	/* A slot that is issued in part is slot `issue`, so it is not among these. */
 	n = RTE_MIN(n, s->issue - seq);
@@ -149,52 +90,16 @@ take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, struct g
 		}
 		out[i] = comp[i];
 		if (likely(gantry_comp_is_plain(&comp[i])))
-			*bytes += comp[i].len;
+			bytes += comp[i].len;
 		else
 			gantry_finish(q, s, slot + i, &out[i]);
 	}
+	gantry_counter_add(&q->stats.bytes, bytes);
 	return i;
 }
 
-/* Hands out completions from the oldest slot on, up to the first slot that is not done. */
-static inline uint32_t
-hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_comp *out, uint32_t n)
-{
-	uint64_t tail = gantry_counter_get(&s->tail), seq = tail, bytes = 0;
-	uint32_t k;
-
-	while (n != 0) {
-		if (likely(gantry_row_has(&s->row, seq)))
-			k = take_row(s, seq, out, n, &bytes);
-		else if (seq != s->issue)
-			k = take_run(q, s, seq, out, n, &bytes);
-		else
-			break;
-		if (k == 0)
-			break;
-		seq += k;
-		out += k;
-		n -= k;
-	}
-	n = seq - tail;
-	if (unlikely(n == 0)) {
-		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
-			gantry_watch(q);
-		return 0;
-	}
-	gantry_counter_add(&q->stats.bytes, bytes);
-	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
-	 * not less. */
-	atomic_store_explicit(&s->tail, seq, memory_order_release);
-	return n;
-}
-
-/*
- * hand_out() for an unordered queue: from each stream once. The first of the next call is the stream
- * behind the last of this one, so none is left out for ever.
- */
-static uint32_t
-hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
+uint32_t
+gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 {
 	struct gantry_unordered *u = &q->any_order;
 	struct gantry_stream *last = TAILQ_LAST(&u->busy, gantry_busy), *s = NULL;
@@ -202,43 +107,23 @@ hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n)
 
 	while (s != last && given != n) {
 		s = TAILQ_FIRST(&u->busy);
-		given += hand_out(q, s, out + given, n - given);
+		given += gantry_hand_out(q, s, out + given, n - given);
 		TAILQ_REMOVE(&u->busy, s, next_busy);
 		s->busy = gantry_stream_in_flight(s) != 0;
 		if (s->busy)
 			TAILQ_INSERT_TAIL(&u->busy, s, next_busy);
 	}
-	/* Pairs with the acquire in gantry_stats_get(), as in hand_out(). */
+	/* Pairs with the acquire in gantry_stats_get(), as in gantry_hand_out(). */
 	atomic_store_explicit(&u->completed, gantry_counter_get(&u->completed) + given,
 		memory_order_release);
 	return given;
-}
-
-static __rte_always_inline uint32_t
-poll(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
-{
-	if (q->outstanding != 0)
-		take_all_cqes(q);
-	if (unlikely(q->unordered)) {
-		gantry_issue_waiting(q);
-		return hand_out_unordered(q, comp, n);
-	}
-	if (unlikely(gantry_stream_waits(&q->stream)))
-		gantry_issue_waiting(q);
-	return hand_out(q, &q->stream, comp, n);
-}
-
-uint32_t
-gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
-{
-	return poll(q, comp, n);
 }
 
 uint16_t
 gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
 	gantry_enter(q);
-	n = poll(q, comp, n);
+	n = gantry_poll_inside(q, comp, n);
 	gantry_leave(q);
 	return n;
 }
@@ -247,7 +132,6 @@ void
 gantry_rest(struct gantry_queue *q)
 {
 	gantry_enter(q);
-	if (q->outstanding != 0)
-		take_all_cqes(q);
+	gantry_take_outstanding(q);
 	gantry_leave(q);
 }

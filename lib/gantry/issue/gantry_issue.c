@@ -211,9 +211,9 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	uint32_t i = 0, k;
 
 	while (i < n) {
-		k = carrier == GANTRY_CARRIER_CPU
-			    ? gantry_cpu_run(q, s, desc + i, n - i)
-			    : gantry_run(q, s, desc + i, n - i, carrier == GANTRY_CARRIER_MMO, false);
+		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
+						  : gantry_run(q, s, desc + i, n - i,
+							    carrier == GANTRY_CARRIER_MMO, false);
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))
 				break;
@@ -518,15 +518,20 @@ submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t
 	return n;
 }
 
-/* submit_by_mmo() for one descriptor: most are plain, and then their doorbell is rung, too. */
+/* submit_by_mmo() for one descriptor: if it is plain, its doorbell is mostly rung with it. */
 static __rte_noinline uint32_t
 submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 {
 	struct gantry_stream *s = &q->stream;
 
-	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0 && !issue_any(q, s, desc)))
-		s->pend[s->issue & s->mask] = *desc;
-	ring_all(q);
+	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0)) {
+		if (!issue_any(q, s, desc))
+			s->pend[s->issue & s->mask] = *desc;
+		ring_all(q);
+	} else if (unlikely(!gantry_conn_set_is_empty(&q->unrung))) {
+		/* To the DC initiator, or the data were copied into the WQE. */
+		ring_peers(q);
+	}
 	gantry_counter_add(&s->head, 1);
 	return 1;
 }

@@ -286,8 +286,7 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
  * gantry_where() of the first one.
  */
 static __rte_always_inline void
-gantry_run_note_row(struct gantry_stream *s, const struct gantry_conn *c, uint64_t where,
-	uint32_t n)
+gantry_run_note_row(struct gantry_stream *s, struct gantry_conn *c, uint64_t where, uint32_t n)
 {
 	struct gantry_row *row = &s->row;
 	uint64_t lead = where - s->issue;

@@ -34,7 +34,7 @@ take(struct gantry_worker *w, struct gantry_defer *defer, uint32_t room)
  * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many it
  * moved. *room: places of `out` that are free then.
  */
-static inline uint32_t
+static __rte_always_inline uint32_t
 give(struct gantry_worker *w, uint32_t *room)
 {
 	struct gantry_ring_part part;
