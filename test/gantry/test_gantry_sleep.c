@@ -403,9 +403,9 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 }
 
 /*
- * In each turn the lcore looks at `looked` and then at `looking`. While it looks at `looking`, so
- * many turns after the last work, a descriptor comes for `looked`. The linker gives us each call of
- * gantry_poll_inside().
+ * In each round the lcore looks at `looked` and then at `looking`. When it has looked at `looking`, so
+ * many rounds after the last work, a descriptor comes for `looked`. The linker gives us each call of
+ * gantry_worker_turn().
  */
 #define NOT_YET (UINT32_MAX / 2)
 
@@ -415,26 +415,26 @@ static struct {
 	struct gantry_worker *looked, *looking;
 } late;
 
-uint32_t __real_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n);
-uint32_t __wrap_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n);
+bool __real_gantry_worker_turn(struct gantry_worker *w, bool stop);
+bool __wrap_gantry_worker_turn(struct gantry_worker *w, bool stop);
 
-uint32_t
-__wrap_gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
+bool
+__wrap_gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
 	unsigned int after = atomic_load(&late.after);
+	bool busy = __real_gantry_worker_turn(w, stop);
 	struct gantry_desc d;
 
-	n = __real_gantry_poll_inside(q, comp, n);
 	if (after == 0)
-		return n;
-	if (n != 0 && q == gantry_worker_queue(late.looked))
+		return busy;
+	if (busy && w == late.looked)
 		late.turns = 0;
-	if (q == gantry_worker_queue(late.looking) && late.turns++ == after) {
+	if (w == late.looking && late.turns++ == after) {
 		atomic_store(&late.after, 0);
 		d = env_copy(src, dst, 64);
 		CHECK_EQ(gantry_enqueue_burst(late.looked, &d, 1), 1);
 	}
-	return n;
+	return busy;
 }
 
 /*

@@ -85,7 +85,7 @@ gantry_take_outstanding(struct gantry_queue *q)
 		return;
 	}
 	gantry_take_cqes(q, c);
-	if (c->done == c->posted && c != &q->conn[GANTRY_CONN_OWN])
+	if (c != &q->conn[GANTRY_CONN_OWN] && c->done == c->posted)
 		gantry_note_idle(q, c);
 }
 

@@ -354,13 +354,15 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	const struct gantry_run_move m = gantry_run_move_of(d);
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_run run = gantry_run_of(q, c, d, kind);
-	uint64_t where = gantry_where(conn, c->posted);
-	uint32_t slot = s->issue & s->mask;
+	uint32_t slot;
+	uint64_t where;
 
-	/* It is judged before the ring is looked at, and so leaves more registers free. */
+	/* It is judged before the rings are looked at, and so leaves more registers free. */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
+	where = gantry_where(conn, c->posted);
+	slot = s->issue & s->mask;
 	gantry_run_write(&run, d, m, kind, HWQ_WQE_SIGNALED);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;

@@ -16,67 +16,74 @@
  * Returns how many. defer: w->defer; the compiler makes a copy for NULL.
  */
 static __rte_always_inline uint32_t
-take(struct gantry_worker *w, struct gantry_defer *defer, uint32_t room)
+take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer, uint32_t room)
 {
+	struct rte_ring *in = w->in;
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_filled(w->in, sizeof(struct gantry_desc), RTE_MIN(w->burst, room));
+	part = gantry_ring_part_filled(in, sizeof(struct gantry_desc), RTE_MIN(w->burst, room));
 	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
 	part.n = defer != NULL ? gantry_defer_or_submit(defer, part.at, part.n)
-			       : gantry_submit_inside(w->q, part.at, part.n);
-	gantry_ring_consume(w->in, part.n);
+			       : gantry_submit_inside(q, part.at, part.n);
+	gantry_ring_consume(in, part.n);
 	return part.n;
 }
 
 /*
  * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many it
- * moved. *room: places of `out` that are free then.
+ * moved. *room: places of `out` that were free before.
  */
 static __rte_always_inline uint32_t
-give(struct gantry_worker *w, uint32_t *room)
+give(struct gantry_worker *w, struct gantry_queue *q, uint32_t *room)
 {
+	struct rte_ring *out = w->out;
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_free(w->out, sizeof(struct gantry_comp), w->burst, room);
-	part.n = gantry_poll_inside(w->q, part.at, part.n);
-	gantry_ring_produce(w->out, part.n);
-	*room -= part.n;
+	part = gantry_ring_part_free(out, sizeof(struct gantry_comp), w->burst, room);
+	part.n = gantry_poll_inside(q, part.at, part.n);
+	gantry_ring_produce(out, part.n);
 	return part.n;
 }
 
-/* gantry_worker_turn() for an unordered queue. */
+/*
+ * gantry_worker_turn() for an unordered queue. What is given out leaves a place of `out` less, and one
+ * descriptor less that will need one: so the room for others is what it was before.
+ */
 static __rte_noinline uint32_t
-turn_unordered(struct gantry_worker *w, bool stop)
+turn_unordered(struct gantry_worker *w, struct gantry_queue *q, bool stop)
 {
-	uint32_t room, n = give(w, &room);
+	uint32_t needed = gantry_in_flight(q) + w->defer->n;
+	uint32_t room, n = give(w, q, &room);
 
 	/* What is deferred after that has others of its connection in flight. */
 	n += gantry_defer_retry(w->defer);
 	if (!stop)
-		n += take(w, w->defer, room - gantry_in_flight(w->q) - w->defer->n);
+		n += take(w, q, w->defer, room - needed);
 	return n;
 }
 
-static inline uint32_t
-turn_in_order(struct gantry_worker *w, bool stop)
+static __rte_always_inline uint32_t
+turn_in_order(struct gantry_worker *w, struct gantry_queue *q, bool stop)
 {
-	uint32_t room, n = give(w, &room);
+	uint32_t needed = gantry_stream_in_flight(&q->stream);
+	uint32_t room, n = give(w, q, &room);
 
 	if (likely(!stop))
-		n += take(w, NULL, room - gantry_stream_in_flight(&w->q->stream));
+		n += take(w, q, NULL, room - needed);
 	return n;
 }
 
 bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
+	struct gantry_queue *q = w->q;
 	uint32_t n;
 
-	gantry_enter(w->q);
-	n = likely(w->defer == NULL) ? turn_in_order(w, stop) : turn_unordered(w, stop);
-	gantry_leave(w->q);
+	gantry_enter(q);
+	n = likely(w->defer == NULL) ? turn_in_order(w, q, stop) : turn_unordered(w, q, stop);
+	gantry_leave(q);
 	return n != 0;
 }
 
