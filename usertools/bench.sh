@@ -102,12 +102,12 @@ engine_stages() {
 	callgrind_annotate --auto=no --threshold=100 "$1" |
 		awk -v ops="$2" 'match($0, /[a-z0-9_]+\.[ch]:/) {
 				file = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
-				stage = file ~ /^gantry_(ring_end|worker|defer)/ ? 1 :
-					file ~ /^gantry_(region|drain)/ ? 2 :
-					file ~ /^gantry_(run|issue|xlate|policy|cpu)/ ? 3 :
-					file ~ /^(gantry_work|hwq_burst|hwq_seg|hwq_wqe|byteswap)/ ? 4 :
-					file ~ /^(gantry_doorbell|hwq_db)/ ? 5 :
-					file ~ /^hwq_[cs]q/ ? 6 :
+				stage = file ~ /^gantry_(ring_end|worker|defer)/ ? 1 : \
+					file ~ /^gantry_(region|drain)/ ? 2 : \
+					file ~ /^gantry_(run|issue|xlate|policy|cpu)/ ? 3 : \
+					file ~ /^(gantry_work|hwq_burst|hwq_seg|hwq_wqe|byteswap)/ ? 4 : \
+					file ~ /^(gantry_doorbell|hwq_db)/ ? 5 : \
+					file ~ /^hwq_[cs]q/ ? 6 : \
 					file ~ /^gantry_(complete|finish)/ ? 7 : file ~ /^bench_/ ? 9 : 8
 				cost[stage] += n
 			}

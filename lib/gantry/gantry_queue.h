@@ -118,7 +118,7 @@ struct gantry_row {
 	/* Sequence numbers of its first slot, and behind its last one. */
 	uint64_t begin;
 	uint64_t end;
-	uint64_t lead; /* `where` of each slot, minus its sequence number */
+	uint64_t lead;            /* `where` of each slot, minus its sequence number */
 	struct gantry_conn *conn; /* at first the own one */
 };
 

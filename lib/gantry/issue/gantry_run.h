@@ -344,33 +344,40 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 }
 
 /*
- * gantry_run_post() for a descriptor that comes alone in a call of the owner: its WQE asks for a CQE, and the
- * doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
+ * gantry_run_post() for one descriptor. ring: it comes alone in a call of the owner, so its WQE asks for a CQE, and
+ * the doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
  */
 static __rte_always_inline uint32_t
 gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
-	const struct gantry_desc *d, const enum gantry_run_kind kind)
+	const struct gantry_desc *d, const enum gantry_run_kind kind, const bool ring)
 {
 	const struct gantry_run_move m = gantry_run_move_of(d);
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_run run = gantry_run_of(q, c, d, kind);
+	uint64_t where, posted;
 	uint32_t slot;
-	uint64_t where;
 
 	/* It is judged before the rings are looked at, and so leaves more registers free. */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
+	posted = c->posted + 1;
 	where = gantry_where(conn, c->posted);
 	slot = s->issue & s->mask;
-	gantry_run_write(&run, d, m, kind, HWQ_WQE_SIGNALED);
+	gantry_run_write(&run, d, m, kind,
+		ring || (posted & c->signal_mask) == 0 ? HWQ_WQE_SIGNALED : 0);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;
 	gantry_run_note_row(s, c, where, 1);
-	c->posted++;
+	c->posted = posted;
 	s->issue++;
-	gantry_note_rung(q, conn, 1);
-	hwq_burst_end_and_ring_one(&run.burst, kind == GANTRY_RUN_MEMCPY ? 4 : 3);
+	if (ring) {
+		gantry_note_rung(q, conn, 1);
+		hwq_burst_end_and_ring_one(&run.burst, kind == GANTRY_RUN_MEMCPY ? 4 : 3);
+	} else {
+		gantry_note_posted(q, conn, 1);
+		hwq_burst_end(&run.burst);
+	}
 	return 1;
 }
 
@@ -472,12 +479,13 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
 		return gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
-	if (n != 1 && unlikely(gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1])))
-		n = 1;
 	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
 		return gantry_run_inline(q, s, conn, desc, n);
-	return alone ? gantry_run_post_one(q, s, conn, desc, kind)
-		     : gantry_run_post(q, s, conn, desc, n, kind);
+	if (alone)
+		return gantry_run_post_one(q, s, conn, desc, kind, true);
+	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
+		return gantry_run_post_one(q, s, conn, desc, kind, false);
+	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 
 /*
@@ -493,7 +501,7 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	uint64_t head = gantry_desc_head(desc);
 
 	if (likely(head == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
-		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy)
+		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, true)
 			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
 		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE, alone);
