@@ -167,12 +167,14 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 static inline bool
 hwq_cq_peek_good(const struct hwq_cq *cq, uint16_t *wqe_counter)
 {
+	const uint8_t *next = cq->next;
+
 	/* Opcode 0 (REQ), and the owner bit of the lap. */
 	static_assert(MLX5_CQE_REQ == 0, "a good completion has no opcode bits");
-	if ((hwq_cqe_op_own(cq->next) & (0xf0 | MLX5_CQE_OWNER_MASK)) != cq->lap)
+	if ((hwq_cqe_op_own(next) & (0xf0 | MLX5_CQE_OWNER_MASK)) != cq->lap)
 		return false;
 	hwq_fence_owner_before_cqe();
-	*wqe_counter = be16toh(((const struct mlx5_cqe64 *)cq->next)->wqe_counter);
+	*wqe_counter = be16toh(((const struct mlx5_cqe64 *)next)->wqe_counter);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "check.h"
 
+#include "hwq_burst.h"
 #include "hwq_db.h"
 #include "hwq_sq_save.h"
 #include "hwq_wqe.h"
@@ -299,6 +300,59 @@ fill_is_no_blueflame(void)
 	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "free");
 }
 
+/* A write is posted and announced, behind `before` WQEs that are not; one: by the burst's end. */
+static void
+post_and_ring(unsigned int index, unsigned int before, uint32_t max_ds, bool one)
+{
+	struct hwq_burst b;
+
+	start(16, (uint16_t)index);
+	bf.max_ds = max_ds;
+	cq.ci = 7;
+	while (before-- != 0)
+		CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "WQEBBs");
+	if (!one) {
+		CHECK_EQ(hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+		hwq_sq_ring(&sq);
+		return;
+	}
+	CHECK_EQ(hwq_burst_start(&b, &sq, 1), 1, "room");
+	hwq_burst_rdma_write(&b, 1, 2, 3, 4, 5, HWQ_WQE_SIGNALED);
+	hwq_burst_end_and_ring_one(&b, 3);
+}
+
+/* The end of a burst of one WQE leaves what posting it and hwq_sq_ring() leave, by BlueFlame or not. */
+static void
+a_burst_of_one_is_announced_as_any(void)
+{
+	static uint8_t want_ring[sizeof(ring)], want_reg[sizeof(reg)];
+	unsigned int index, before, max_ds;
+
+	for (index = START; index < START + 32; index++) {
+		for (before = 0; before < 2; before++) {
+			for (max_ds = 0; max_ds <= 16; max_ds += 2) {
+				struct hwq_sq want;
+				__be32 want_dbrec;
+
+				post_and_ring(index, before, max_ds, false);
+				memcpy(want_ring, ring, sizeof(ring));
+				memcpy(want_reg, reg, sizeof(reg));
+				want = sq;
+				want_dbrec = dbrec[1];
+				dbrec[1] = cq_dbrec[0] = 0;
+				post_and_ring(index, before, max_ds, true);
+				check_bytes(ring, want_ring, sizeof(ring), "the ring");
+				check_bytes(reg, want_reg, sizeof(reg), "the register");
+				check_bytes((uint8_t *)&sq, (uint8_t *)&want, sizeof(sq),
+					"the queue");
+				CHECK_EQ(dbrec[1], want_dbrec, "doorbell record");
+				CHECK_EQ(be32toh(cq_dbrec[0]), 7, "the CQ's consumer index");
+				CHECK_EQ(bf.offset, 256, "the other half is next");
+			}
+		}
+	}
+}
+
 /* ------------------------------------------------------------------ saved WQEs */
 
 #define N_KINDS 5
@@ -417,6 +471,7 @@ main(int argc, char **argv)
 	RUN("32768 WQEBBs are distinguished from none", largest_ring());
 	RUN("doorbell record, doorbell and BlueFlame", doorbell());
 	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
+	RUN("a burst of one is announced as any", a_burst_of_one_is_announced_as_any());
 	RUN("a saved WQE that is posted again has the bytes of one that is built there",
 		saved_is_as_built());
 	RUN("a saved WQE without room is not posted", saved_finds_no_room());

@@ -55,18 +55,16 @@ gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
 	struct hwq_cq *cq = c->cq;
 	uint16_t counter;
-	uint32_t n = 0;
 
 	do {
 		if (likely(hwq_cq_peek_good(cq, &counter))) {
 			hwq_cq_advance(cq);
 			gantry_note_done(q, c, counter);
-			n++;
+			gantry_counter_add(&q->stats.cqes, 1);
 		} else if (!gantry_take_other_cqe(q, c)) {
 			break;
 		}
 	} while (c->done != c->posted);
-	gantry_counter_add(&q->stats.cqes, n);
 }
 
 /*

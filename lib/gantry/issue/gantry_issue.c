@@ -523,16 +523,17 @@ static __rte_noinline uint32_t
 submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 {
 	struct gantry_stream *s = &q->stream;
+	uint64_t head = s->issue;
 
 	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0)) {
 		if (!issue_any(q, s, desc))
-			s->pend[s->issue & s->mask] = *desc;
+			s->pend[head & s->mask] = *desc;
 		ring_all(q);
 	} else if (unlikely(!gantry_conn_set_is_empty(&q->unrung))) {
 		/* To the DC initiator, or the data were copied into the WQE. */
 		ring_peers(q);
 	}
-	gantry_counter_add(&s->head, 1);
+	atomic_store_explicit(&s->head, head + 1, memory_order_relaxed);
 	return 1;
 }
 
@@ -554,10 +555,11 @@ static inline uint32_t
 submit(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	struct gantry_stream *s = &q->stream;
+	uint64_t head = gantry_counter_get(&s->head);
 
 	if (likely(!q->unordered))
-		n = RTE_MIN(n, s->mask + 1 - gantry_stream_in_flight(s));
-	if (unlikely(q->unordered || gantry_stream_waits(s) ||
+		n = RTE_MIN(n, s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail)));
+	if (unlikely(q->unordered || s->issue != head ||
 		     q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
 		     q->choice.all != GANTRY_CARRIER_MMO))
 		return submit_any(q, desc, n);
