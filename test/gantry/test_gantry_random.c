@@ -56,7 +56,7 @@ side_open(unsigned int i)
 			.unordered = i == 1 || (run.pumped && i == 3),
 			.layout_keys = i < 2 ? 16 : 3,
 			.replays = 100,
-			.deadline_ms = run.pumped ? 40 : 3000},
+			.deadline_ms = run.pumped ? DEADLINE_PUMPED_MS : DEADLINE_MS},
 		.ring_size = 256,
 		.recv_ring_size = 64,
 		.burst = 8 + 20 * i,

@@ -182,6 +182,12 @@ fault_lose_device(void)
 }
 
 void
+fault_deadline_passed(void)
+{
+	allow(BIT(GANTRY_TIMED_OUT), BIT(GANTRY_TIMED_OUT));
+}
+
+void
 fault_clear(void)
 {
 	run.hazards = (struct hazards){0};

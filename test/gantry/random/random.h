@@ -56,6 +56,7 @@ struct record {
 	bool cancelled, done;
 	uint8_t status;
 	uint64_t result;
+	uint64_t put_tsc; /* when it was submitted */
 	struct model_range read, wrote;
 	struct end *end; /* NULL: the queue's connection to itself, or none */
 };
@@ -153,6 +154,10 @@ enum {
 };
 
 #define MAX_SIDES 4
+
+/* With threads, deadlines are long. */
+#define DEADLINE_MS        3000
+#define DEADLINE_PUMPED_MS 40
 
 struct random_run {
 	struct gantry *g;
@@ -314,6 +319,8 @@ void keys_use(const struct record *r, bool ran);
 void fault_arm(bool plain);
 /* The device will fail: the round is the last one of its life. */
 void fault_lose_device(void);
+/* A deadline has passed without a fault: a thread of the adapter waited for a CPU so long. */
+void fault_deadline_passed(void);
 /* The round is over, and what its faults did is mended. */
 void fault_clear(void);
 

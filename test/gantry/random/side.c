@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include <rte_cycles.h>
+
 #include "random.h"
 
 /* Statuses with which nothing of the descriptor was carried out. */
@@ -308,8 +310,12 @@ side_put(struct side *s)
 	struct gantry_desc desc[64];
 	unsigned int n = 0;
 
-	for (; n < RTE_DIM(desc) && s->put + n < s->made; n++)
-		desc[n] = with_true_addrs(&s->model, record_of(s, s->put + n));
+	for (; n < RTE_DIM(desc) && s->put + n < s->made; n++) {
+		struct record *r = record_of(s, s->put + n);
+
+		desc[n] = with_true_addrs(&s->model, r);
+		r->put_tsc = rte_get_timer_cycles();
+	}
 	s->put += s->w != NULL ? gantry_enqueue_burst(s->w, desc, n) : gantry_submit(s->q, desc, n);
 }
 
@@ -475,6 +481,25 @@ judge(struct side *s, const struct gantry_comp *c)
 	note_failure(s, r);
 }
 
+/*
+ * A thread of the adapter may wait for a CPU so long that a deadline passes. Whoever is judged from now on may
+ * be told of it.
+ */
+static void
+look_at_deadlines(void)
+{
+	const uint64_t limit = rte_get_timer_hz() / 1000 * DEADLINE_MS * 9 / 10;
+	unsigned int i;
+
+	for (i = 0; !run.pumped && i < run.n_sides; i++) {
+		struct side *s = &run.side[i];
+
+		if (s->settled != s->put &&
+			rte_get_timer_cycles() - record_of(s, s->settled)->put_tsc >= limit)
+			fault_deadline_passed();
+	}
+}
+
 void
 side_take(struct side *s, unsigned int n)
 {
@@ -483,6 +508,7 @@ side_take(struct side *s, unsigned int n)
 
 	n = RTE_MIN(n, RTE_DIM(comp));
 	n = s->w != NULL ? env_dequeue(s->w, comp, n) : env_poll(s->q, comp, n);
+	look_at_deadlines();
 	for (i = 0; i < n; i++)
 		judge(s, &comp[i]);
 	settle(s);
