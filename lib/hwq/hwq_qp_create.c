@@ -82,7 +82,8 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 	/* Otherwise the device may put short data into the CQE, and not where the WQE says. */
 	struct mlx5dv_qp_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
-		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+				(conf->sig_pipelining ? MLX5DV_QP_CREATE_SIG_PIPELINING : 0),
 		.send_ops_flags = hwq_conf_asked_mlx5_ops(conf),
 		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
 			.dci_streams = {.log_num_concurent = conf->log_dci_streams,
