@@ -840,7 +840,7 @@ GANTRY_API unsigned int gantry_recv_enqueue_burst(struct gantry_worker *w, uint1
 /**
  * Takes completions of receives from the worker's ring. They are those of gantry_recv_poll(); a receive
  * for which there is no such peer, or whose recv_depth is 0, completes with GANTRY_BAD_PEER as soon as
- * the lcore finds it. Completions for which the ring has no room wait. One consumer thread for each worker;
+ * the lcore finds it, behind those of a peer that is being closed. Completions for which the ring has no room wait. One consumer thread for each worker;
  * the worker may be stopped. Receives that are posted stay so while it is stopped: gantry_recv_poll()
  * on its queue takes their completions then, behind those in the ring. gantry_worker_destroy() refuses
  * while receives are posted: close their peers first.

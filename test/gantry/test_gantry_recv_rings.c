@@ -433,11 +433,55 @@ receives_of_several_producers(void)
 	}
 }
 
+/* The device refuses to close the peer at first: what comes for it meanwhile is behind what was posted. */
+static void
+receives_for_a_peer_that_is_closed_keep_their_order(void)
+{
+	struct gantry_recv_comp comp[6];
+	struct gantry_recv recv;
+	uint32_t i;
+
+	begin(GANTRY_IDLE_SPIN, 64, 8);
+	for (i = 0; i < 6; i++) {
+		if (i == 4) {
+			CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0);
+			CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), -EBUSY);
+		}
+		recv = recv_of(i);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
+		while (i < 4 && env_stats(gantry_worker_queue(w)).recv_posted != i + 1)
+			sched_yield();
+	}
+	/* Nothing of them comes before the device is silent. */
+	usleep(10000);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
+	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), 0);
+	take(comp, 6);
+	for (i = 0; i < 6; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].peer, from[0]);
+		CHECK_EQ(comp[i].status, i < 4 ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
+	}
+	/* Then nothing is before the next one. */
+	recv = recv_of(6);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
+	take(comp, 1);
+	CHECK(comp[0].cookie == 6 && comp[0].status == GANTRY_BAD_PEER);
+	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[1]), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_peer_close(sender, to[i]), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(sender);
+}
+
 static const struct check_case cases[] = {
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"full rings push back and lose nothing", full_rings_push_back_and_lose_nothing},
 	{"receives beyond the depth wait", receives_beyond_the_depth_wait},
 	{"wrong receives complete with their status", wrong_receives_complete_with_their_status},
+	{"receives for a peer that is closed keep their order",
+		receives_for_a_peer_that_is_closed_keep_their_order},
 	{"stopping keeps receives", stopping_keeps_receives},
 	{"a stopping worker takes no receives", a_stopping_worker_takes_no_receives},
 	{"a DC target wakes the lcore", a_dc_target_wakes_the_lcore},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receives: gantry_recv_post() and gantry_recv_poll(). */
+#include "gantry_recv.h"
+
 #include <errno.h>
 
 #include <rte_common.h>
@@ -76,6 +78,32 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 	}
 	gantry_leave(q);
 	return n;
+}
+
+/* The ring of a peer that is being closed, or is closed, with receives that are not handed out; or NULL. */
+static struct gantry_recv_ring *
+find_left(const struct gantry_queue *q, uint16_t peer)
+{
+	struct gantry_recv_ring *ring;
+
+	TAILQ_FOREACH(ring, &q->recv_rings, next)
+		if (ring->conn == NULL && ring->peer == peer)
+			return ring;
+	return NULL;
+}
+
+enum gantry_recv_left
+gantry_recv_refuse(struct gantry_queue *q, uint16_t peer, uint64_t cookie)
+{
+	struct gantry_recv_ring *ring = find_left(q, peer);
+
+	if (ring == NULL)
+		return GANTRY_RECV_NONE_LEFT;
+	if (ring->gone || ring->head - ring->tail == ring->depth)
+		return GANTRY_RECV_WAITS;
+	gantry_recv_ring_refuse(ring, cookie, GANTRY_BAD_PEER);
+	gantry_counter_add(&q->stats.recv_posted, 1);
+	return GANTRY_RECV_REFUSED;
 }
 
 /* ------------------------------------------------------------------ polling */

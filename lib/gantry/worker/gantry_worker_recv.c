@@ -2,6 +2,7 @@
 /* A worker's turn with its receives: from ring to queue, from queue to ring. */
 #include "gantry_worker_recv.h"
 
+#include "gantry_recv.h"
 #include "gantry_ring_end.h"
 
 /* Receives, or their completions, that are moved at a time. */
@@ -21,14 +22,17 @@ give(struct gantry_worker *w)
 	return part.n;
 }
 
-/* There is no such peer, or it takes no receives. False: the ring of completions is full. */
+/* There is no such peer, or it takes no receives. False: the receive has to wait. */
 static bool
 refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
 {
 	struct gantry_recv_comp comp = {.cookie = r->recv.cookie,
 		.status = GANTRY_BAD_PEER,
 		.peer = r->peer};
+	enum gantry_recv_left left = gantry_recv_refuse(w->q, r->peer, r->recv.cookie);
 
+	if (left != GANTRY_RECV_NONE_LEFT)
+		return left == GANTRY_RECV_REFUSED;
 	return rte_ring_enqueue_elem(w->recv_out, &comp, sizeof(comp)) == 0;
 }
 
