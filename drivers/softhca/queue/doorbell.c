@@ -230,12 +230,33 @@ ring_decode(uint64_t word, bool once)
 	return r;
 }
 
-/* Compares the ring's word with its WQE, which is posted and has not run. */
+/*
+ * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stands still, its owner
+ * may cancel what is posted: mlx5dv_qp_cancel_posted_send_wrs(3).
+ */
+static bool
+is_cancelled(uint64_t rang, uint64_t now)
+{
+	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: the index */
+	uint8_t was[8], is[8];
+
+	memcpy(was, &rang, sizeof(was));
+	memcpy(is, &now, sizeof(is));
+	return get_be32(is + CTRL_QPN_DS) == get_be32(was + CTRL_QPN_DS) &&
+	       get_be32(is + CTRL_OPMOD_IDX_OPCODE) ==
+		       (get_be32(was + CTRL_OPMOD_IDX_OPCODE) & kept);
+}
+
+/* Compares the ring's word with its WQE, which is posted and has not run. False: its other words are not compared. */
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 {
-	if (r->word == sq_word(qp, r->idx, 0))
+	const uint64_t now = sq_word(qp, r->idx, 0);
+
+	if (r->word == now)
 		return true;
+	if (is_cancelled(r->word, now))
+		return false;
 	violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number, r->idx);
 	qp_distrust(qp, r->idx, VEN_DOORBELL);
 	return false;

@@ -503,10 +503,13 @@ by_index(void)
 		emu_pump();
 		CHECK_EQ(hwq_qp_cancel_wqes(t.qp, index, 1, &one), -EINVAL, "in RTS");
 		CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
+		emu_pump();
 		while (n < max && post_by_index(sq, r, index, n))
 			n++;
 		hwq_sq_ring(sq);
-		emu_pump();
+		/* Else the device takes the doorbell when its WQE is cancelled already. */
+		if (round % 2 == 0)
+			emu_pump();
 		total += cancel_some(t.qp, r, index, n, n_run);
 		CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
 		emu_pump();
@@ -528,6 +531,7 @@ by_index(void)
 		CHECK(hwq_cq_poll(t.cq, &rec, 1) == 0, "%u completions too many", n_signaled);
 	}
 	CHECK(total > 1000, "%u cancelled", total);
+	CHECK_EQ(softhca_violations(), 0, "broken rules");
 	printf("  %u cancelled\n", total);
 	twin_destroy(&t);
 }
