@@ -349,10 +349,11 @@ static void
 print_having(const char *when, struct having h)
 {
 	printf("%s: %u descriptors of files, %u mappings, %llu KiB resident; %llu lives, %llu rounds, "
-	       "%llu descriptors submitted and completed, %llu faults\n",
+	       "%llu descriptors submitted and completed, %llu faults, %llu too late without a fault\n",
 		when, h.fds, h.mappings, (unsigned long long)h.rss_kib,
 		(unsigned long long)run.lives, (unsigned long long)run.rounds,
-		(unsigned long long)n_made, (unsigned long long)run.faults);
+		(unsigned long long)n_made, (unsigned long long)run.faults,
+		(unsigned long long)run.late);
 	fflush(stdout);
 }
 

@@ -177,6 +177,7 @@ struct random_run {
 	unsigned int n_armed;
 	uint64_t by_op_ok[GANTRY_OP_MAX], by_status[GANTRY_STATUS_MAX]; /* of all lives */
 	uint64_t messages, cancelled, refused_calls, faults, lives, rounds;
+	uint64_t late; /* descriptors that timed out in rounds without a fault */
 };
 
 extern struct random_run run;

@@ -474,6 +474,7 @@ judge(struct side *s, const struct gantry_comp *c)
 	s->got++;
 	s->by_status[c->status]++;
 	run.by_status[c->status]++;
+	run.late += c->status == GANTRY_TIMED_OUT && run.n_armed == 0;
 	if (c->status == GANTRY_OK) {
 		s->bytes += c->len;
 		run.by_op_ok[c->op]++;
