@@ -339,6 +339,35 @@ case_set_psv(void)
 	close_pair(&psv, &k, 1);
 }
 
+/* A SEND that waits for its receive is tried again. Its data count once. */
+static void
+case_retry(void)
+{
+	struct pair_end *e = &p.server;
+	struct ibv_sge sge;
+	struct sig_key k;
+	struct bsf bsf;
+	struct psv psv;
+
+	open_pair(&psv, &k, 1);
+	sge = server_sge(300, 5000);
+	bsf = crc_of_wire(&psv, 5000, FORMAT, WIRE_LAST);
+	CHECK_EQ(configure(&k, 5000, &sge, 1, &bsf), IBV_WC_SUCCESS);
+	CHECK_EQ(set_psv(psv.index, UINT32_MAX), IBV_WC_SUCCESS);
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(e->qpx);
+	ibv_wr_set_sge(e->qpx, k.key, 0, 5000);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	pair_expect_none(e);
+	pair_post_recv(&p.client, 0, 0, 5004);
+	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&p.client).byte_len, 5004);
+	CHECK_EQ(crc_read(p.client.buf + 5000), crc_expected(p.server.buf + 300, 5000, UINT32_MAX));
+	close_pair(&psv, &k, 1);
+}
+
 /* ---------------------------------------------------------------- into memory, and checks */
 
 /* On the wire the CRC follows the data; memory gets the data alone. A wrong CRC is told. */
@@ -523,6 +552,7 @@ static const struct check_case cases[] = {
 	{"a CRC follows the data of a request", case_one},
 	{"a CRC follows the data of several requests", case_several},
 	{"a transaction goes on from a PSV's state", case_set_psv},
+	{"a SEND that is tried again counts once", case_retry},
 	{"a CRC on the wire is checked and removed", case_strip},
 	{"a CRC in memory is written and checked", case_memory},
 	{"a short BSF has CRCs of blocks", case_blocks},
