@@ -114,12 +114,11 @@
 #include <stdio.h>
 
 #include "gantry_desc.h"
+#include "gantry_txn.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define GANTRY_API __attribute__((visibility("default")))
 
 struct ibv_context;
 struct ibv_pd;
@@ -235,6 +234,10 @@ struct gantry_info {
 	bool device_lost;      /**< it has failed: destroy the queues and the engine */
 	uint32_t ports_down;   /**< bit n: port n + 1 has lost its link since gantry_create() */
 	uint32_t number;       /**< of the engine in this process, as telemetry names it */
+	uint32_t
+		sig_kinds; /**< bit n: transactions can have enum gantry_sig_kind n; 0: there are none */
+	uint32_t
+		sig_block_sizes; /**< bit 0: blocks of 512 bytes; 1: 520; 2: 4048; 3: 4096; 4: 4160 */
 };
 
 /**

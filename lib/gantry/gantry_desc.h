@@ -60,6 +60,8 @@
 extern "C" {
 #endif
 
+#define GANTRY_API __attribute__((visibility("default")))
+
 /**
  * The operation. 0 is none: a descriptor of zeros is refused.
  *

@@ -120,6 +120,8 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->info.max_msg_len = g->max_msg_len;
 	g->info.atomics = caps->atomics;
 	g->info.max_dm_len = caps->max_dm_len;
+	g->info.sig_kinds = gantry_profile_kinds(caps);
+	g->info.sig_block_sizes = caps->sig_block_size;
 	ret = choose_copy_path(g, caps, conf);
 	if (ret == 0)
 		ret = gantry_policy_check(&g->info, conf->policy);

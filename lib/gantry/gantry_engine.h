@@ -17,6 +17,7 @@
 #include "gantry_event.h"
 #include "gantry_failures.h"
 #include "gantry_layout.h"
+#include "gantry_profile.h"
 #include "gantry_region.h"
 
 STAILQ_HEAD(gantry_mem_list, gantry_mem);
@@ -25,10 +26,11 @@ STAILQ_HEAD(gantry_mem_list, gantry_mem);
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
-	struct gantry_layout_dir layouts; /* any thread reads */
-	struct gantry_mem_list pools;     /* registrations of mempools */
-	struct gantry_mem_list given_up;  /* registrations that failed and could not end at once */
-	struct gantry_mem *eal;           /* that of EAL's memory, or NULL */
+	struct gantry_layout_dir layouts;   /* any thread reads */
+	struct gantry_profile_dir profiles; /* any thread reads */
+	struct gantry_mem_list pools;       /* registrations of mempools */
+	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
+	struct gantry_mem *eal;          /* that of EAL's memory, or NULL */
 	/* Under the lock of `regions`. */
 	uint32_t n_mems;    /* registrations that are not ended */
 	uint32_t n_regions; /* regions in the table */
