@@ -425,7 +425,12 @@ struct gantry_queue_conf {
 	 * memory
 	 */
 	int socket;
-	uint32_t max_peers; /**< peers open at once, at most 4093; 0: 64 */
+	uint32_t max_peers; /**< peers open at once, at most 4092; 0: 64 */
+	/**
+	 * Transactions (gantry_txn.h) that are open in the hardware at once, at most GANTRY_MAX_TXNS; others
+	 * wait. Each has a key, which takes five commands of the device. 0: none, and GANTRY_OP_TXN is refused
+	 */
+	uint32_t transactions;
 	/**
 	 * How often a copy is carried out again at most, because one before it failed and stopped the
 	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
@@ -474,8 +479,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket, replays or layout_keys is out of range, or prepare has an
- *   unknown bit; an error of gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket, replays, layout_keys or transactions is out of range, or prepare has an
+ *   unknown bit; -EOPNOTSUPP transactions are asked for, and the device has no signatures; an error of gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
@@ -602,6 +607,8 @@ enum gantry_transport {
 /** Settings of one connection. */
 struct gantry_peer_conf {
 	enum gantry_transport transport;
+	/** Other than GANTRY_TXN_NONE: it carries transactions and receives, and nothing else. RC only */
+	enum gantry_txn_mode txn;
 	/**
 	 * WQEs that the connection holds at once, at most 16384; others wait in the queue. It decides
 	 * how much memory the peer takes. 0: as many as the queue's connection to itself
@@ -611,7 +618,7 @@ struct gantry_peer_conf {
 	 * 1 + the bytes of the longest WRITE, WRITE_IMM or SEND whose data the CPU copies into the
 	 * WQE, so that the device need not read it from memory; 0: 28 bytes, which fit one WQEBB, and
 	 * to DC peers 44, which fit the two that their WQEs have anyway. More than that makes the
-	 * send queue longer.
+	 * send queue longer. With transactions, of the longest response; 0: 44
 	 */
 	uint16_t max_inline;
 	/** Receives posted at once, at most 16384; 0: none, and gantry_recv_post() refuses the peer. */
@@ -640,9 +647,10 @@ struct gantry_addr {
  * @param conf read during the call; NULL: defaults.
  * @param peer the connection's number for gantry_desc::peer.
  * @param addr of a DC peer all zeros, since nobody connects to it, and may be NULL.
- * @return 0; -EINVAL a setting is not possible, or does not fit the queue's other DC peers; -ENOSPC
+ * @return 0; -EINVAL a setting is not possible, or does not fit the queue's other DC peers, or the queue has
+ *   no transactions and txn is set; -ENOSPC
  *   the queue has gantry_queue_conf::max_peers open: close one; -EOPNOTSUPP the device has no DC: use
- *   RC; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
+ *   RC; or it cannot carry transactions by DC, or has no signature pipelining: use GANTRY_TXN_WAIT; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
  */
 GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf,
 	uint16_t *peer, struct gantry_addr *addr);
@@ -879,6 +887,11 @@ struct gantry_stats {
 	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< layouts that were given to the hardware */
+	uint64_t txn_opened;    /**< transactions that were handed to the hardware */
+	uint64_t txn_done;      /**< those of them that have ended, whatever their status */
+	/** How often a wrong signature stopped a connection's send queue */
+	uint64_t txn_stops;
+	uint64_t txn_cancelled; /**< good responses that were cancelled */
 	/** COPY, COPY_SG and FILL that were handed to each carrier; [GANTRY_CARRIER_USUAL] is 0 */
 	uint64_t copies[GANTRY_CARRIER_MAX];
 	uint64_t by_status[GANTRY_STATUS_MAX]; /**< completions handed out, by status */

@@ -35,6 +35,7 @@
  *   COMPARE_SWAP          remote  8            yes   of dst                 compare  swap
  *   FETCH_ADD             remote  8            yes   of dst                 add
  *   RAW           a WQE           16..1008     yes
+ *   TXN           a transaction   1..1 MiB     yes
  *
  * local*: the base address of the layout that `layout` names, gantry_layout_create(). WRITE, WRITE_IMM
  * and SENDs of data may have a layout for their src, READ for its dst; 0 is none. len is at most the
@@ -129,10 +130,16 @@ enum gantry_op {
 	 * four units is refused with GANTRY_BAD_LENGTH.
 	 */
 	GANTRY_OP_RAW,
+	/**
+	 * The transaction at src, a struct gantry_txn: gantry_txn.h. len is its bytes of data, without
+	 * signatures: 1 to GANTRY_TXN_MAX_LEN. peer: a connection that was opened for transactions, or
+	 * GANTRY_PEER_OWN for one that moves data in this process, or checks them.
+	 */
+	GANTRY_OP_TXN,
 	GANTRY_OP_MAX,
 };
 
-/** gantry_desc::peer of GANTRY_OP_RAW: the queue's connection to itself. */
+/** gantry_desc::peer of GANTRY_OP_RAW and GANTRY_OP_TXN: the queue's connection to itself. */
 #define GANTRY_PEER_OWN UINT16_C(0xffff)
 
 /**
@@ -201,27 +208,39 @@ enum gantry_status {
 	 * Refused before the hardware saw it, and nothing was moved. Correct the descriptor, or
 	 * what it names, and submit it again.
 	 */
-	GANTRY_BAD_OP,    /**< op is not an operation, or the device has no atomics */
+	/** op is not an operation, or the device has no atomics; or it is TXN, and
+	 * gantry_queue_conf::transactions is 0. */
+	GANTRY_BAD_OP,
 	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
 	/** More than one GANTRY_DESC_BY_, or one that is not possible here: see there. */
 	GANTRY_BAD_CARRIER,
 	/** There is no such layout, or its WQE is too long for the connection's send queue. */
 	GANTRY_BAD_LAYOUT,
+	/** There is no such profile. */
+	GANTRY_BAD_PROFILE,
 	/**
 	 * len is not one that the operation takes: the table above; or address + len overflows. Of
 	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG: a
-	 * list has no entry, too many, or not len bytes.
+	 * list has no entry, too many, or not len bytes. Of TXN: buffers, signatures or parts have not the
+	 * bytes, or not whole blocks, that the profile and len ask for; or there are too many.
 	 */
 	GANTRY_BAD_LENGTH,
-	/** dst of an atomic, or the address of a list, is not a multiple of 8; or a list or a WQE is at 0. */
+	/** dst of an atomic, or the address of a list or transaction, is not a multiple of 8; or a list, a WQE or
+	 * a transaction is at 0. */
 	GANTRY_BAD_ADDRESS,
-	GANTRY_OVERLAP,        /**< source and destination of a copy overlap */
-	GANTRY_NOT_REGISTERED, /**< local memory that is not in one registered region */
+	GANTRY_OVERLAP, /**< source and destination of a copy overlap */
+	/** Local memory that is not in one registered region; or a part of a local transaction whose region was
+	 * registered without the right for it. */
+	GANTRY_NOT_REGISTERED,
 	/** The queue's first FILL, or its first descriptor with a layout, found no memory for what it
 	 * needs. The log says why. */
 	GANTRY_NO_RESOURCES,
 	GANTRY_READ_ONLY, /**< the destination is registered with GANTRY_MEM_READ_ONLY */
-	GANTRY_BAD_PEER,  /**< no such connection on this queue, or it is not connected or down */
+	/** No such connection on this queue, or it is not connected or down; or transactions alone go there, or
+	 * none do. */
+	GANTRY_BAD_PEER,
+	/** Of a transaction: a signature was wrong. gantry_txn::error says which; the bad response was sent. */
+	GANTRY_SIG_ERROR,
 	/*
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
 	 * then: gantry.h, Errors, says what to do.

@@ -125,6 +125,40 @@ own_open(struct gantry_queue *q)
 	return 0;
 }
 
+/* Creates the connection for local transactions, and connects it to itself. */
+static int
+txn_own_open(struct gantry_queue *q)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_TXN_OWN];
+	int ret;
+
+	q->txns.own_conf = (struct hwq_qp_conf){
+		.sq_wr = gantry_txns_sq_wr(q, 0),
+		.path = gantry_path_to_hwq(&q->path),
+	};
+	ret = gantry_conn_open(c, q->domain, &q->txns.own_conf, q->g->max_msg_len);
+	if (ret != 0)
+		return ret;
+	hwq_qp_addr(c->qp, &q->txns.own_addr);
+	ret = gantry_conn_connect(c, &q->txns.own_addr);
+	if (ret == 0)
+		ret = gantry_txn_line_create(GANTRY_TXN_WAIT, q->socket, &c->txns);
+	if (ret != 0)
+		return ret;
+	c->stream = &q->stream;
+	gantry_shown_set(&c->state, GANTRY_CONN_TXN);
+	return 0;
+}
+
+/* What transactions need. 0 or a negative errno. */
+static int
+txns_open(struct gantry_queue *q, uint32_t n)
+{
+	int ret = gantry_txns_init(q, n);
+
+	return ret == 0 ? txn_own_open(q) : ret;
+}
+
 /* Makes what GANTRY_PREPARE_* bits name. After an error, parts of it may be there. */
 static int
 prepare(struct gantry_queue *q, uint32_t what)
@@ -216,6 +250,8 @@ queue_end(struct gantry_queue *q)
 		ret = gantry_fill_fini(&q->fill);
 	if (ret == 0)
 		ret = gantry_keys_fini(&q->keys);
+	if (ret == 0)
+		ret = gantry_txns_fini(q);
 	if (ret == 0 && q->channel != NULL)
 		ret = hwq_channel_destroy(q->channel);
 	if (ret != 0)
@@ -298,6 +334,13 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
 	if (max_peers > GANTRY_MAX_PEERS)
 		return -EINVAL;
+	if (conf->transactions > GANTRY_MAX_TXNS)
+		return -EINVAL;
+	if (conf->transactions != 0 && g->info.sig_kinds == 0) {
+		LOG(ERR, "%s has no block signatures: gantry_queue_conf::transactions must be 0",
+			g->info.device);
+		return -EOPNOTSUPP;
+	}
 	ret = gantry_policy_check(&g->info, conf->policy);
 	if (ret == 0)
 		ret = gantry_process_check(g->pid);
@@ -338,6 +381,8 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 		ret = peers_alloc(q, max_peers);
 	if (ret == 0)
 		ret = queue_begin(q, events, conf->prepare);
+	if (ret == 0 && conf->transactions != 0)
+		ret = txns_open(q, conf->transactions);
 	if (ret != 0) {
 		LOG(ERR, "cannot create a queue of depth %u: %s", depth, strerror(-ret));
 		give_up(q);

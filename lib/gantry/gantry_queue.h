@@ -6,7 +6,8 @@
  *     |- gantry_stream     descriptors in flight, which complete in their order
  *     |- gantry_conn[1]    the queue connected to itself: copies
  *     |- gantry_conn[2]    the DC initiator, for all DC peers: gantry_dc.h
- *     |- gantry_conn[3..]  connections to peers, and DC targets
+ *     |- gantry_conn[3]    the queue connected to itself again: local transactions, gantry_txns.h
+ *     |- gantry_conn[4..]  connections to peers, and DC targets
  *     `- gantry_peer[]     what gantry_desc::peer names: a connection
  *
  * A connection that is in no set and that no peer names is the control thread's, which opens and
@@ -38,6 +39,7 @@
 #include "gantry_key_cache.h"
 #include "gantry_policy.h"
 #include "gantry_region.h"
+#include "gantry_txns.h"
 #include "gantry_work.h"
 
 #define GANTRY_MAX_DEPTH 16384
@@ -47,7 +49,8 @@ enum {
 	GANTRY_CONN_NONE = 0, /* no hardware; all its work counts as done. Refused ones and NOPs */
 	GANTRY_CONN_OWN = 1,  /* the queue connected to itself: copies */
 	GANTRY_CONN_DCI = 2,  /* the DC initiator */
-	GANTRY_CONN_PEER = 3, /* the first peer */
+	GANTRY_CONN_TXN_OWN = 3, /* the queue connected to itself: local transactions */
+	GANTRY_CONN_PEER = 4,    /* the first peer */
 };
 
 /*
@@ -217,7 +220,8 @@ struct gantry_queue {
 	uint64_t watch_tsc;          /* when gantry_watch() was called last */
 	/*
 	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
-	 * broken or failing, so that gantry_poll() looks after it, and a fenced descriptor waits for it.
+	 * broken, failing or stopped, and for each open transaction, so that gantry_poll() looks after it,
+	 * and a fenced descriptor waits for it.
 	 */
 	uint32_t outstanding;
 	uint32_t saved_bb;             /* WQEBBs in `saved` */
@@ -235,6 +239,7 @@ struct gantry_queue {
 	struct gantry_cells cells;                                  /* from the first peer on */
 	struct gantry_keys keys;                                    /* from the first layout on */
 	struct gantry_fill fill;                                    /* from the first fill on */
+	struct gantry_txns txns;
 
 	/* Control thread. */
 	struct gantry *g;
@@ -290,7 +295,7 @@ gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 static inline bool
 gantry_queue_repairs(uint32_t conn)
 {
-	return conn == GANTRY_CONN_OWN || conn == GANTRY_CONN_DCI;
+	return conn == GANTRY_CONN_OWN || conn == GANTRY_CONN_DCI || conn == GANTRY_CONN_TXN_OWN;
 }
 
 /* True: a descriptor of the stream is not issued, or issued in part. */

@@ -32,6 +32,11 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->replays = gantry_counter_get(&q->stats.replays);
 	stats->layout_hits = gantry_counter_get(&q->stats.key_hits);
 	stats->layout_misses = gantry_counter_get(&q->stats.key_misses);
+	/* As with `completed`: never more than txn_opened. */
+	stats->txn_done = gantry_counter_get(&q->txns.counts.done);
+	stats->txn_opened = gantry_counter_get(&q->txns.counts.opened);
+	stats->txn_stops = gantry_counter_get(&q->txns.counts.stops);
+	stats->txn_cancelled = gantry_counter_get(&q->txns.counts.cancelled);
 	for (i = GANTRY_OK + 1, others = 0; i < GANTRY_STATUS_MAX; i++) {
 		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
 		others += stats->by_status[i];
@@ -49,6 +54,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_BAD_FIELD] = "unused field not zero",
 		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
+		[GANTRY_BAD_PROFILE] = "no such profile",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
 		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list or WQE",
 		[GANTRY_OVERLAP] = "source and destination overlap",
@@ -56,6 +62,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_NO_RESOURCES] = "no memory for what the operation needs",
 		[GANTRY_READ_ONLY] = "destination is read-only",
 		[GANTRY_BAD_PEER] = "no such peer, or not connected",
+		[GANTRY_SIG_ERROR] = "wrong signature",
 		[GANTRY_LOCAL_ERROR] = "local error",
 		[GANTRY_REMOTE_ACCESS] = "refused by the peer",
 		[GANTRY_REMOTE_ERROR] = "failed at the peer",

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Profiles of transactions: which protection information stands behind each block of data, in memory and on the
- * wire, and what of it the device checks.
+ * Transactions: data that move between buffers here and a peer, block by block, while the device checks,
+ * generates, converts or strips the protection information of each block. A response to the peer follows: the
+ * good one only if every signature was right.
+ *
+ *     gantry_profile_create()            what repeats: kinds, block sizes, what is checked
+ *     gantry_queue_conf::transactions    how many may be open at once
+ *     gantry_peer_conf::txn              a connection for transactions
+ *          |
+ *     struct gantry_txn                  buffers, transfers, tags, responses: the caller's memory
+ *     gantry_submit(GANTRY_OP_TXN)       src is its address
+ *          |
+ *     gantry_poll()                      GANTRY_OK, or GANTRY_SIG_ERROR and gantry_txn::error
  *
  * ## Domains
- * Data pass between two domains: memory here, and the wire, which is memory at a peer. Each has a signature
- * behind each block, or none:
+ * Data pass between two domains: memory, which are the buffers of gantry_txn::data here, and the wire, which are
+ * the transfers of gantry_txn::part. Each has a signature behind each block, or none:
  *
  *     memory      wire        WRITE (to the parts)              READ (from the parts)
  *     none        none        -                                 -
@@ -15,7 +25,18 @@
  *     signature   signature   checks, and passes or converts    checks, and passes or converts
  *
  * A signature has 8 bytes for T10-DIF (guard of 2, application tag of 2, reference tag of 4, all big endian) and
- * for CRC64, and 4 bytes for the others. It stands right behind its block.
+ * for CRC64, and 4 bytes for the others. It stands right behind its block: in memory too, unless gantry_txn::pi
+ * names a buffer of its own for the signatures of memory.
+ *
+ * ## Responses
+ * On a connection with GANTRY_TXN_PIPELINED, transfers and good response are posted together, and the response has
+ * a fence. A wrong signature stops the connection's send queue in front of the response, which the engine cancels
+ * (mlx5dv_qp_cancel_posted_send_wrs(3)). With GANTRY_TXN_WAIT the engine posts the response when the transfers
+ * have ended and their signatures are checked. Both answer alike. While a connection is stopped, transactions
+ * that are submitted to it wait.
+ *
+ * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a READ arrive here. Only the
+ * response tells what they are worth.
  */
 #ifndef GANTRY_TXN_H
 #define GANTRY_TXN_H
@@ -47,11 +68,12 @@ enum gantry_sig_kind {
 /*
  * Flags of a domain with T10-DIF. Without one of the two escapes, every block is checked.
  */
-/** The reference tag grows by 1 with each block. */
+/** The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both have it, or
+ * none, unless gantry_profile_conf::copy_is_set. */
 #define GANTRY_SIG_REF_REMAP (1u << 0)
 /** A block whose application tag is 0xffff is not checked. */
 #define GANTRY_SIG_APP_ESCAPE (1u << 1)
-/** A block whose application tag is 0xffff and whose reference tag is 0xffffffff is not checked. */
+/** A block whose application tag is 0xffff and whose reference tag is 0xffffffff is not checked. At most one escape. */
 #define GANTRY_SIG_APP_REF_ESCAPE (1u << 2)
 
 /** Parts of a signature, as bits. A CRC is a guard alone. */
@@ -76,8 +98,8 @@ struct gantry_profile_conf {
 	uint8_t check;
 	/**
 	 * What is passed on as it came, right or wrong, if copy_is_set. Both domains have the same kind and block
-	 * size then. Otherwise the device passes on the parts that are the same in both domains: the guard, and
-	 * each tag that is alike in both domains
+	 * size then. Otherwise, in such domains, the device passes on the parts that are the same in both: the guard
+	 * if the seeds of struct gantry_txn are alike, and each tag that it gives both domains alike
 	 */
 	uint8_t copy;
 	bool copy_is_set;
@@ -86,21 +108,105 @@ struct gantry_profile_conf {
 #define GANTRY_MAX_PROFILES 255 /**< profiles of one engine */
 
 /**
- * Prepares a profile, for all queues of the engine. Control thread; workers may run.
+ * Prepares a profile for gantry_txn::profile, for all queues of the engine. Control thread; workers may run.
  * @param conf read during the call.
  * @param id 1 to GANTRY_MAX_PROFILES; written on success only.
- * @return 0; -EINVAL no domain has a signature, a value is none of those above, flags of a CRC, or `copy` for
- *   domains that differ; -EOPNOTSUPP the device has not this kind or block size: gantry_info::sig_kinds. The log
+ * @return 0; -EINVAL no domain has a signature, a value is none of those above, flags of a CRC, or `copy` or
+ *   GANTRY_SIG_REF_REMAP for domains that do not fit; -EOPNOTSUPP the device has not this kind or block size: gantry_info::sig_kinds. The log
  *   says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
  */
 GANTRY_API int gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf,
 	uint16_t *id);
 
 /**
- * Ends a profile. Its id may be given to the next one that is created. Control thread; workers may run.
+ * Ends a profile. Transactions that name it and are not in the hardware yet complete with GANTRY_BAD_PROFILE;
+ * those in the hardware go on. Its id may be given to the next one that is created. Control thread; workers may
+ * run.
  * @return 0; -EINVAL there is no such profile.
  */
 GANTRY_API int gantry_profile_destroy(struct gantry *g, uint16_t id);
+
+/* ------------------------------------------------------------------ transactions */
+
+#define GANTRY_TXN_MAX_LEN   (UINT64_C(1) << 20) /**< bytes of data of one transaction */
+#define GANTRY_TXN_MAX_DATA  16                  /**< buffers of one transaction */
+#define GANTRY_TXN_MAX_PARTS 16                  /**< transfers of one transaction */
+#define GANTRY_MAX_TXNS      1024                /**< gantry_queue_conf::transactions */
+
+/** How the connection to a peer carries transactions. */
+enum gantry_txn_mode {
+	GANTRY_TXN_NONE = 0, /**< not at all: it carries all other operations */
+	/**
+	 * Response and transfers are posted together (MLX5DV_QP_CREATE_SIG_PIPELINING of
+	 * mlx5dv_create_qp(3)). gantry_conf::ibv_ctx must be NULL: the engine needs the device's events.
+	 */
+	GANTRY_TXN_PIPELINED,
+	/** The response is posted when the transfers have ended: for devices without pipelining. */
+	GANTRY_TXN_WAIT,
+};
+
+/** One transfer of a transaction. */
+struct gantry_txn_part {
+	/** At the peer, under remote_key. Of a local transaction: registered memory of this process, with
+	 * GANTRY_MEM_REMOTE_WRITE for WRITE, or with GANTRY_MEM_REMOTE_READ for READ */
+	uint64_t addr;
+	/** Bytes on the wire, with signatures if the wire has them: whole blocks of both domains */
+	uint64_t len;
+	uint32_t remote_key; /**< of a local transaction 0 */
+	uint32_t zero;       /**< 0 */
+};
+
+/** What the signatures of one domain begin with. Unused where the domain has none; tags are T10-DIF's. */
+struct gantry_txn_tags {
+	uint32_t ref_tag; /**< of the first block */
+	uint16_t app_tag;
+	bool seed_ones; /**< the guard is computed from all ones, else from 0 */
+	uint8_t zero;   /**< 0 */
+};
+
+/** A message to the peer, which takes one of its receives. */
+struct gantry_txn_response {
+	/** Registered memory; or any of the CPU, if len is at most gantry_peer_conf::max_inline - 1, or 44 by default */
+	uint64_t addr;
+	uint32_t len;  /**< bytes; 0: no response */
+	uint32_t zero; /**< 0 */
+};
+
+/** The signature that was wrong. */
+struct gantry_sig_error {
+	uint8_t part; /**< GANTRY_SIG_GUARD, GANTRY_SIG_APP_TAG or GANTRY_SIG_REF_TAG; 0: none was wrong */
+	bool on_wire;      /**< found in the wire's domain; else in memory's */
+	uint16_t zero;     /**< 0 */
+	uint32_t block;    /**< the block's number in its domain, from 0 */
+	uint64_t expected; /**< what the device computed, or what struct gantry_txn says */
+	uint64_t actual;   /**< what stood behind the block */
+};
+
+/**
+ * A transaction. It lies in the caller's memory, aligned to 8 bytes, and stays there, as all that it points to,
+ * from submission until completion. The caller changes nothing of it meanwhile.
+ */
+struct gantry_txn {
+	uint16_t profile; /**< from gantry_profile_create() */
+	uint8_t op; /**< GANTRY_OP_WRITE: data go to the parts; GANTRY_OP_READ: they come from there */
+	uint8_t zero[3]; /**< 0 */
+	uint8_t n_data;  /**< 1 to GANTRY_TXN_MAX_DATA */
+	uint8_t n_parts; /**< 1 to GANTRY_TXN_MAX_PARTS; of a check that moves nothing 0 */
+	/**
+	 * Buffers, one after the other. If memory has signatures and pi.len is 0, these lie behind their blocks
+	 * here. Lengths are from 1 on; together they are the data, and these signatures
+	 */
+	const struct gantry_sge *data;
+	/** The signatures of memory, one after the other; n_data is 1 then. len 0: they are between the blocks */
+	struct gantry_sge pi;
+	const struct gantry_txn_part *part; /**< transfers, one after the other */
+	struct gantry_txn_tags mem;
+	struct gantry_txn_tags wire;
+	struct gantry_txn_response good; /**< sent if all signatures were right */
+	struct gantry_txn_response bad;  /**< sent if one was wrong */
+	/** Written before the completion, if that is GANTRY_SIG_ERROR. */
+	struct gantry_sig_error error;
+};
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,8 @@
 /* Statuses that a short run may not meet. */
 #define RARE                                                                                       \
 	(MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_TIMED_OUT) |                            \
-		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST))
+		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST) |                    \
+		MODEL_BIT(GANTRY_BAD_PROFILE) | MODEL_BIT(GANTRY_SIG_ERROR))
 
 struct random_run run;
 
@@ -311,7 +312,7 @@ check_variety(void)
 {
 	unsigned int i;
 
-	for (i = GANTRY_OP_NOP; i < GANTRY_OP_MAX; i++)
+	for (i = GANTRY_OP_NOP; i < GANTRY_OP_TXN; i++)
 		CHECK(run.by_op_ok[i] >= 10, "operation %u", i);
 	for (i = 0; i < GANTRY_STATUS_MAX; i++)
 		CHECK(run.by_status[i] > 0 || (MODEL_BIT(i) & RARE) != 0, "status %s",

@@ -4,14 +4,17 @@
  * expected come from this file's own functions, bit by bit from the standards' polynomials.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_bitops.h>
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include <softhca.h>
 
 #include "gantry_env.h"
+#include "gantry_queue.h"
 
 static struct gantry *g;
 
@@ -71,19 +74,20 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 static void
 an_engine_has_so_many_profiles(void)
 {
+	const uint32_t n = GANTRY_MAX_PROFILES - 3; /* beside those of main() */
 	uint16_t id[GANTRY_MAX_PROFILES], one = 0;
 	uint32_t i;
 
-	for (i = 0; i < GANTRY_MAX_PROFILES; i++) {
+	for (i = 0; i < n; i++) {
 		CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &id[i]), 0);
-		CHECK_EQ(id[i], i + 1);
+		CHECK_EQ(id[i], i + 4);
 	}
 	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &one), -ENOSPC);
 	CHECK_EQ(gantry_profile_destroy(g, id[7]), 0);
 	CHECK_EQ(gantry_profile_destroy(g, id[7]), -EINVAL);
 	CHECK_EQ(profile(crc, crc, GANTRY_SIG_GUARD, -1, &one), 0);
 	CHECK_EQ(one, id[7]);
-	for (i = 0; i < GANTRY_MAX_PROFILES; i++)
+	for (i = 0; i < n; i++)
 		CHECK_EQ(gantry_profile_destroy(g, id[i]), 0);
 	CHECK_EQ(gantry_profile_destroy(g, 0), -EINVAL);
 	CHECK_EQ(gantry_profile_destroy(g, GANTRY_MAX_PROFILES + 1), -EINVAL);
@@ -103,6 +107,838 @@ the_engine_tells_what_the_device_has(void)
 	CHECK_EQ(info.sig_block_sizes, 0x1f);
 }
 
+/* ------------------------------------------------------------------ signatures, and memory with them */
+
+#define BLOCKS   8
+#define AREA_LEN (UINT64_C(1) << 20)
+
+/* CRC-16 of T10 SBC: polynomial 0x8bb7, most significant bit first. */
+static uint16_t
+crc16(const uint8_t *p, uint32_t len)
+{
+	uint16_t sum = 0;
+	uint32_t i;
+	int bit;
+
+	for (i = 0; i < len; i++) {
+		sum ^= (uint16_t)(p[i] << 8);
+		for (bit = 0; bit < 8; bit++)
+			sum = (uint16_t)(sum << 1) ^ ((sum & 0x8000) != 0 ? 0x8bb7 : 0);
+	}
+	return sum;
+}
+
+/* The eight bytes of T10-DIF behind a block. */
+static void
+sign(const uint8_t *block, uint32_t len, uint16_t app_tag, uint32_t ref_tag, uint8_t out[8])
+{
+	uint16_t guard = crc16(block, len);
+
+	out[0] = guard >> 8;
+	out[1] = guard & 0xff;
+	out[2] = app_tag >> 8;
+	out[3] = app_tag & 0xff;
+	out[4] = ref_tag >> 24;
+	out[5] = ref_tag >> 16 & 0xff;
+	out[6] = ref_tag >> 8 & 0xff;
+	out[7] = ref_tag & 0xff;
+}
+
+#define APP   0x1234
+#define REF   0xfffffffe /* it wraps */
+#define UNIT  520
+#define PLAIN (BLOCKS * 512)
+#define DIF   (BLOCKS * UNIT)
+
+/* BLOCKS blocks of 512 bytes of `data`, each with its signature. */
+static void
+interleave(const uint8_t *data, uint8_t *to)
+{
+	uint32_t i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		memcpy(to + i * UNIT, data + i * 512, 512);
+		sign(data + i * 512, 512, APP, REF + i, to + i * UNIT + 512);
+	}
+}
+
+/* Here, and at the peer. */
+static uint8_t *here, *there;
+static struct gantry_mem *here_mem, *there_mem;
+static uint8_t want[DIF], plain[PLAIN];
+/* Profiles: of what memory and the wire have. */
+static uint16_t checks, generates, passes;
+
+static const struct gantry_txn_tags tags = {.ref_tag = REF, .app_tag = APP};
+
+static struct gantry_queue *
+txn_queue(uint32_t n)
+{
+	const struct gantry_queue_conf conf = {.depth = 64, .transactions = n};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	return q;
+}
+
+static struct gantry_desc
+txn_desc(struct gantry_txn *t, uint16_t peer)
+{
+	return (struct gantry_desc){.op = GANTRY_OP_TXN,
+		.peer = peer,
+		.src = (uintptr_t)t,
+		.len = PLAIN,
+		.cookie = (uintptr_t)t};
+}
+
+/* Submits one transaction alone and returns its status. */
+static enum gantry_status
+txn_do(struct gantry_queue *q, struct gantry_txn *t, uint16_t peer)
+{
+	return env_do_one(q, txn_desc(t, peer));
+}
+
+/* ------------------------------------------------------------------ local transactions */
+
+static void
+a_check_moves_nothing_and_finds_what_is_wrong(void)
+{
+	struct gantry_queue *q = txn_queue(4);
+	const struct gantry_sge data = {(uintptr_t)here, DIF};
+	struct gantry_txn t = {.profile = checks,
+		.op = GANTRY_OP_WRITE,
+		.n_data = 1,
+		.data = &data,
+		.mem = tags};
+	uint32_t block, round;
+
+	interleave(plain, here);
+	for (round = 0; round < 3; round++) {
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+		block = round * 3;
+		here[block * UNIT + 17] ^= 4;
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
+		CHECK_EQ(t.error.part, GANTRY_SIG_GUARD);
+		CHECK_EQ(t.error.on_wire, false);
+		CHECK_EQ(t.error.block, block);
+		CHECK_EQ(t.error.expected, crc16(here + block * UNIT, 512));
+		CHECK_EQ(t.error.actual, crc16(plain + block * 512, 512));
+		here[block * UNIT + 17] ^= 4;
+		here[block * UNIT + 513 + 2] ^= 0x80;
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
+		CHECK_EQ(t.error.part, GANTRY_SIG_APP_TAG);
+		CHECK_EQ(t.error.block, block);
+		CHECK_EQ(t.error.expected, APP);
+		CHECK_EQ(t.error.actual, APP ^ 0x80);
+		here[block * UNIT + 513 + 2] ^= 0x80;
+		here[block * UNIT + 519] ^= 1;
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
+		CHECK_EQ(t.error.part, GANTRY_SIG_REF_TAG);
+		CHECK_EQ(t.error.block, block);
+		CHECK_EQ(t.error.expected, (uint32_t)(REF + block));
+		CHECK_EQ(t.error.actual, (uint32_t)(REF + block) ^ 1);
+		here[block * UNIT + 519] ^= 1;
+	}
+	CHECK_EQ(env_stats(q).by_status[GANTRY_SIG_ERROR], 9);
+	CHECK_EQ(env_stats(q).txn_opened, 12);
+	CHECK_EQ(env_stats(q).txn_done, 12);
+	CHECK_EQ(env_stats(q).bytes, 3 * PLAIN);
+	env_queue_done(q);
+}
+
+static void
+signatures_are_generated_and_stripped_here(void)
+{
+	struct gantry_queue *q = txn_queue(2);
+	const struct gantry_sge data = {(uintptr_t)here, PLAIN};
+	const struct gantry_txn_part part[] = {{(uintptr_t)there, 2 * UNIT},
+		{(uintptr_t)there + 100000, 5 * UNIT}, {(uintptr_t)there + 7, UNIT}};
+	struct gantry_txn t = {.profile = generates,
+		.op = GANTRY_OP_WRITE,
+		.n_data = 1,
+		.n_parts = 3,
+		.data = &data,
+		.part = part,
+		.wire = tags};
+
+	memcpy(here, plain, PLAIN);
+	memset(there, ENV_UNTOUCHED, AREA_LEN);
+	/* The third part lies over the first one: it is written last. */
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	CHECK(memcmp(there + 100000, want + 2 * UNIT, 5 * UNIT) == 0);
+	CHECK(memcmp(there + 7, want + 7 * UNIT, UNIT) == 0);
+	CHECK(memcmp(there + 7 + UNIT, want + 7 + UNIT, UNIT - 7) == 0);
+	/* And back: the wire's signatures are checked, and left out. */
+	interleave(plain, there);
+	t.n_parts = 1;
+	t.part = (const struct gantry_txn_part[]){{(uintptr_t)there, DIF}};
+	t.op = GANTRY_OP_READ;
+	memset(here, ENV_UNTOUCHED, AREA_LEN);
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	CHECK(memcmp(here, plain, PLAIN) == 0);
+	CHECK_EQ(here[PLAIN], ENV_UNTOUCHED);
+	there[3 * UNIT + 100] ^= 1;
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
+	CHECK_EQ(t.error.on_wire, true);
+	CHECK_EQ(t.error.block, 3);
+	env_queue_done(q);
+}
+
+/* Data and signatures in two buffers, and data in pieces. */
+static void
+buffers_are_lists_or_have_their_signatures_apart(void)
+{
+	struct gantry_queue *q = txn_queue(2);
+	struct gantry_sge data[GANTRY_TXN_MAX_DATA] = {{(uintptr_t)here, PLAIN}};
+	const struct gantry_txn_part part = {(uintptr_t)there, DIF};
+	struct gantry_txn t = {.profile = passes,
+		.op = GANTRY_OP_WRITE,
+		.n_data = 1,
+		.n_parts = 1,
+		.data = data,
+		.pi = {(uintptr_t)here + 50000, BLOCKS * 8},
+		.part = &part,
+		.mem = tags,
+		.wire = tags};
+	uint32_t i, at = 0;
+
+	memcpy(here, plain, PLAIN);
+	for (i = 0; i < BLOCKS; i++)
+		memcpy(here + 50000 + i * 8, want + i * UNIT + 512, 8);
+	memset(there, ENV_UNTOUCHED, AREA_LEN);
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	CHECK(memcmp(there, want, DIF) == 0);
+	t.op = GANTRY_OP_READ;
+	memset(here, ENV_UNTOUCHED, AREA_LEN);
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	CHECK(memcmp(here, plain, PLAIN) == 0);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(memcmp(here + 50000 + i * 8, want + i * UNIT + 512, 8) == 0);
+	/* Pieces that end anywhere. */
+	t.pi = (struct gantry_sge){0};
+	t.n_data = GANTRY_TXN_MAX_DATA;
+	for (i = 0; i < GANTRY_TXN_MAX_DATA; i++) {
+		data[i].addr = (uintptr_t)here + 3000 * i + i;
+		data[i].len = i + 1 < GANTRY_TXN_MAX_DATA ? 251 + i : DIF - at;
+		at += data[i].len;
+	}
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	for (i = 0, at = 0; i < GANTRY_TXN_MAX_DATA; at += data[i].len, i++)
+		CHECK(memcmp((void *)data[i].addr, want + at, data[i].len) == 0);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ to peers */
+
+/* Two queues that are connected for transactions. The target answers to receives of the other. */
+struct pair {
+	struct gantry_queue *q, *other;
+	uint16_t peer, back;
+};
+
+#define REPLY_LEN 16
+
+static void
+pair_open(struct pair *p, enum gantry_txn_mode mode, uint32_t n)
+{
+	struct gantry_peer_conf conf = {.txn = mode, .depth = 256};
+	struct gantry_addr a, b;
+
+	p->q = txn_queue(n);
+	p->other = env_queue(g, 64);
+	CHECK_EQ(gantry_peer_open(p->q, &conf, &p->peer, &a), 0);
+	conf = (struct gantry_peer_conf){.recv_depth = 256};
+	CHECK_EQ(gantry_peer_open(p->other, &conf, &p->back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(p->q, p->peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(p->other, p->back, &a), 0);
+}
+
+static void
+pair_close(struct pair *p)
+{
+	struct gantry_recv_comp comp[64];
+
+	CHECK_EQ(gantry_peer_close(p->q, p->peer), 0);
+	CHECK_EQ(gantry_peer_close(p->other, p->back), 0);
+	while (gantry_recv_poll(p->other, comp, 64) != 0)
+		;
+	env_queue_done(p->q);
+	env_queue_done(p->other);
+}
+
+/* n receives of REPLY_LEN bytes each, in `there` from `at` on. */
+static void
+pair_receive(struct pair *p, uint64_t at, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct gantry_recv r = {.cookie = i,
+			.addr = (uintptr_t)there + at + i * REPLY_LEN,
+			.len = REPLY_LEN};
+
+		CHECK_EQ(gantry_recv_post(p->other, p->back, &r, 1), 1);
+	}
+}
+
+/* What each transaction of a burst is. */
+struct burst {
+	struct gantry_txn t[64];
+	struct gantry_sge data[64];
+	struct gantry_txn_part part[64];
+	char good[64][REPLY_LEN], bad[64][REPLY_LEN];
+};
+
+#define SPACE   (16 * 1024)
+#define REPLIES (AREA_LEN - 64 * 1024)
+
+/* n WRITEs that check memory, of which those in `wrong` have a wrong block. */
+static void
+burst_make(struct burst *b, uint32_t n, uint64_t wrong)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint8_t *from = here + i * SPACE;
+
+		interleave(plain, from);
+		if ((wrong >> i & 1) != 0)
+			from[(i % BLOCKS) * UNIT + 99] ^= 1;
+		b->data[i] = (struct gantry_sge){(uintptr_t)from, DIF};
+		b->part[i] = (struct gantry_txn_part){.addr = (uintptr_t)there + i * SPACE,
+			.len = PLAIN,
+			.remote_key = gantry_mem_remote_key(there_mem)};
+		snprintf(b->good[i], REPLY_LEN, "good %u", i);
+		snprintf(b->bad[i], REPLY_LEN, "bad %u", i);
+		b->t[i] = (struct gantry_txn){.profile = checks,
+			.op = GANTRY_OP_WRITE,
+			.n_data = 1,
+			.n_parts = 1,
+			.data = &b->data[i],
+			.part = &b->part[i],
+			.mem = tags,
+			.good = {(uintptr_t)b->good[i], strlen(b->good[i]) + 1, 0},
+			.bad = {(uintptr_t)b->bad[i], strlen(b->bad[i]) + 1, 0}};
+	}
+}
+
+static void
+burst_run(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
+{
+	struct gantry_desc desc[64];
+	struct gantry_comp comp[64];
+	uint32_t i;
+
+	memset(there, ENV_UNTOUCHED, n * SPACE);
+	pair_receive(p, REPLIES, n);
+	for (i = 0; i < n; i++)
+		desc[i] = txn_desc(&b->t[i], p->peer);
+	env_do(p->q, desc, comp, n);
+	for (i = 0; i < n; i++) {
+		bool bad = (wrong >> i & 1) != 0;
+
+		CHECK_EQ(comp[i].cookie, desc[i].cookie);
+		CHECK_EQ(comp[i].status, bad ? GANTRY_SIG_ERROR : GANTRY_OK);
+		CHECK_EQ(comp[i].op, GANTRY_OP_TXN);
+		CHECK_EQ(comp[i].zero, 0);
+		CHECK_EQ(b->t[i].error.part, bad ? GANTRY_SIG_GUARD : 0);
+		if (bad)
+			CHECK_EQ(b->t[i].error.block, i % BLOCKS);
+		else
+			CHECK(memcmp(there + i * SPACE, plain, PLAIN) == 0);
+	}
+}
+
+/* The responses of a burst, in any order: one of each, and the right one. */
+static void
+burst_expect(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
+{
+	struct gantry_recv_comp comp;
+	uint64_t seen = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < n; i++) {
+		const char *text;
+
+		while (gantry_recv_poll(p->other, &comp, 1) == 0)
+			env_pump();
+		CHECK_EQ(comp.status, GANTRY_OK);
+		text = (const char *)there + REPLIES + comp.cookie * REPLY_LEN;
+		for (k = 0; k < n; k++)
+			if (strcmp(text, (wrong >> k & 1) != 0 ? b->bad[k] : b->good[k]) == 0)
+				break;
+		CHECK(k < n);
+		CHECK_EQ(seen >> k & 1, 0);
+		seen |= UINT64_C(1) << k;
+	}
+	CHECK_EQ(gantry_recv_poll(p->other, &comp, 1), 0);
+}
+
+static void
+the_right_response_follows(enum gantry_txn_mode mode)
+{
+	static const uint64_t wrongs[] = {0, 1, 1 << 7, 0xff, 0x55, 0x0c, 0x90, 0};
+	static struct burst b;
+	struct pair p;
+	uint32_t i;
+
+	pair_open(&p, mode, 8);
+	for (i = 0; i < RTE_DIM(wrongs); i++) {
+		burst_make(&b, 8, wrongs[i]);
+		burst_run(&p, &b, 8, wrongs[i]);
+		burst_expect(&p, &b, 8, wrongs[i]);
+	}
+	CHECK_EQ(env_stats(p.q).txn_opened, 64);
+	CHECK_EQ(env_stats(p.q).txn_done, 64);
+	if (mode == GANTRY_TXN_WAIT) {
+		CHECK_EQ(env_stats(p.q).txn_stops, 0);
+	} else {
+		CHECK(env_stats(p.q).txn_stops >= 6);
+		CHECK_EQ(env_stats(p.q).txn_cancelled, env_stats(p.q).by_status[GANTRY_SIG_ERROR]);
+	}
+	pair_close(&p);
+}
+
+static void
+the_right_response_follows_by_waiting(void)
+{
+	the_right_response_follows(GANTRY_TXN_WAIT);
+}
+
+static void
+the_right_response_follows_by_pipelining(void)
+{
+	the_right_response_follows(GANTRY_TXN_PIPELINED);
+}
+
+/* More than are open at once, in a queue of few. */
+static void
+others_wait_for_room(void)
+{
+	const uint64_t wrong = UINT64_C(0x8421084210842108);
+	static struct burst b;
+	struct pair p;
+
+	pair_open(&p, GANTRY_TXN_PIPELINED, 3);
+	burst_make(&b, 48, wrong);
+	burst_run(&p, &b, 48, wrong);
+	burst_expect(&p, &b, 48, wrong);
+	pair_close(&p);
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+static enum gantry_status
+refused_with(struct pair *p, const struct gantry_txn *t, uint64_t len)
+{
+	struct gantry_txn copy = *t;
+	struct gantry_desc d = txn_desc(&copy, p->peer);
+	enum gantry_status status;
+
+	d.len = len;
+	status = env_do_one(p->q, d);
+	CHECK_EQ(copy.error.part, 0);
+	return status;
+}
+
+/* One field is wrong in each. */
+static void
+each_rule_has_its_status(void)
+{
+	static struct burst b;
+	struct gantry_queue *without = env_queue(g, 8);
+	struct gantry_txn good, t;
+	struct gantry_desc d;
+	struct pair p;
+
+	pair_open(&p, GANTRY_TXN_WAIT, 2);
+	burst_make(&b, 1, 0);
+	good = b.t[0];
+#define REFUSED(change, status)                                                                    \
+	do {                                                                                       \
+		t = good;                                                                          \
+		change;                                                                            \
+		CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_##status);                            \
+	} while (0)
+	REFUSED(t.profile = 0, BAD_PROFILE);
+	REFUSED(t.profile = 200, BAD_PROFILE);
+	REFUSED(t.profile = UINT16_MAX, BAD_PROFILE);
+	REFUSED(t.op = GANTRY_OP_COPY, BAD_FIELD);
+	REFUSED(t.zero[1] = 1, BAD_FIELD);
+	REFUSED(t.mem.zero = 1, BAD_FIELD);
+	REFUSED(t.wire.ref_tag = 1, BAD_FIELD);
+	REFUSED(t.wire.seed_ones = true, BAD_FIELD);
+	REFUSED(t.pi.addr = 8, BAD_FIELD);
+	REFUSED(t.good.zero = 1, BAD_FIELD);
+	REFUSED(t.bad.len = 0, BAD_FIELD);
+	REFUSED(t.n_data = 0, BAD_LENGTH);
+	REFUSED(t.n_data = GANTRY_TXN_MAX_DATA + 1, BAD_LENGTH);
+	REFUSED(t.n_parts = 0, BAD_LENGTH);
+	REFUSED(t.n_parts = GANTRY_TXN_MAX_PARTS + 1, BAD_LENGTH);
+	REFUSED(t.data = NULL, BAD_ADDRESS);
+	REFUSED(t.part = NULL, BAD_ADDRESS);
+	REFUSED(t.part = (const void *)((uintptr_t)t.part + 4), BAD_ADDRESS);
+	REFUSED(t.pi = ((struct gantry_sge){(uintptr_t)here, 8}), BAD_LENGTH);
+	REFUSED(t.good.len = UINT32_MAX, BAD_LENGTH);
+	/* It is too long to be inline, and not registered. */
+	REFUSED(t.good.len = 45, NOT_REGISTERED);
+	CHECK_EQ(refused_with(&p, &good, 0), GANTRY_BAD_LENGTH);
+	CHECK_EQ(refused_with(&p, &good, PLAIN - 1), GANTRY_BAD_LENGTH);
+	CHECK_EQ(refused_with(&p, &good, PLAIN - 512), GANTRY_BAD_LENGTH);
+	CHECK_EQ(refused_with(&p, &good, GANTRY_TXN_MAX_LEN + 512), GANTRY_BAD_LENGTH);
+	b.data[0].len--;
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_BAD_LENGTH);
+	b.data[0].len += 2;
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_BAD_LENGTH);
+	b.data[0] = (struct gantry_sge){8, DIF};
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_NOT_REGISTERED);
+	b.data[0] = (struct gantry_sge){(uintptr_t)here, DIF};
+	b.part[0].zero = 1;
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_BAD_FIELD);
+	b.part[0].zero = 0;
+	b.part[0].len -= 1;
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_BAD_LENGTH);
+	b.part[0].len = PLAIN + 512;
+	CHECK_EQ(refused_with(&p, &good, PLAIN), GANTRY_BAD_LENGTH);
+	b.part[0].len = PLAIN;
+	d = txn_desc(&good, p.peer);
+	CHECK_EQ(env_do_one(p.q, WITH(d, src, d.src + 4)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(p.q, WITH(d, src, 0)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(p.q, WITH(d, dst, 1)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(p.q, WITH(d, peer, 1)), GANTRY_BAD_PEER);
+	/* Local ones have no responses and no remote keys. */
+	CHECK_EQ(env_do_one(p.q, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_FIELD);
+	good.good = good.bad = (struct gantry_txn_response){0};
+	CHECK_EQ(env_do_one(p.q, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_FIELD);
+	CHECK_EQ(env_do_one(without, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_OP);
+	/* Nothing else goes there, and no transaction elsewhere. */
+	d = env_copy(here, there, 64);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = p.peer;
+	d.remote_key = gantry_mem_remote_key(there_mem);
+	CHECK_EQ(env_do_one(p.q, d), GANTRY_BAD_PEER);
+	pair_close(&p);
+	env_queue_done(without);
+}
+
+static void
+connections_and_queues_are_refused(void)
+{
+	struct gantry_queue_conf conf = {.transactions = GANTRY_MAX_TXNS + 1};
+	struct gantry_peer_conf peer = {.txn = GANTRY_TXN_WAIT};
+	struct gantry_queue *q = env_queue(g, 8), *other;
+	struct gantry_addr addr;
+	uint16_t number;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &other), -EINVAL);
+	CHECK_EQ(gantry_peer_open(q, &peer, &number, &addr), -EINVAL);
+	env_queue_done(q);
+	q = txn_queue(1);
+	peer.txn = GANTRY_TXN_WAIT + 1;
+	CHECK_EQ(gantry_peer_open(q, &peer, &number, &addr), -EINVAL);
+	peer.txn = GANTRY_TXN_PIPELINED;
+	peer.transport = GANTRY_TRANSPORT_DC;
+	CHECK_EQ(gantry_peer_open(q, &peer, &number, &addr), -EOPNOTSUPP);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ failures */
+
+/* Whatever happens, each transaction completes once, and nothing is left. */
+static void
+collect_any(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong, uint32_t may)
+{
+	struct gantry_desc desc[64];
+	struct gantry_comp comp[64];
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		desc[i] = txn_desc(&b->t[i], p->peer);
+	env_do(p->q, desc, comp, n);
+	for (i = 0; i < n; i++) {
+		bool bad = (wrong >> i & 1) != 0;
+
+		CHECK_EQ(comp[i].cookie, desc[i].cookie);
+		CHECK_EQ(comp[i].zero, 0);
+		if (comp[i].status == GANTRY_OK)
+			CHECK(!bad);
+		else if (comp[i].status == GANTRY_SIG_ERROR)
+			CHECK(bad && b->t[i].error.block == i % BLOCKS);
+		else
+			CHECK((may >> comp[i].status & 1) != 0, "status %s",
+				gantry_status_name(comp[i].status));
+	}
+	CHECK_EQ(p->q->outstanding, 0);
+	CHECK_EQ(env_stats(p->q).txn_opened, env_stats(p->q).txn_done);
+}
+
+/* No good response arrived for wrong data, and no bad one for right data. */
+static void
+drain_responses(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
+{
+	struct gantry_recv_comp comp;
+	uint32_t k;
+
+	while (gantry_recv_poll(p->other, &comp, 1) != 0) {
+		const char *text = (const char *)there + REPLIES + comp.cookie * REPLY_LEN;
+
+		if (comp.status != GANTRY_OK)
+			continue;
+		for (k = 0; k < n; k++)
+			if (strcmp(text, (wrong >> k & 1) != 0 ? b->bad[k] : b->good[k]) == 0)
+				break;
+		CHECK(k < n, "%s", text);
+	}
+}
+
+static void
+arm(const char *line)
+{
+	CHECK_EQ(softhca_fault(line), 0);
+}
+
+/* The key of one part is wrong: the connection is down then. */
+static void
+a_failed_transfer_ends_the_connection(void)
+{
+	static const enum gantry_txn_mode modes[] = {GANTRY_TXN_PIPELINED, GANTRY_TXN_WAIT};
+	const uint32_t may = RTE_BIT32(GANTRY_FLUSHED) | RTE_BIT32(GANTRY_REMOTE_ACCESS) |
+			     RTE_BIT32(GANTRY_BAD_PEER);
+	static struct burst b;
+	struct pair p;
+	uint32_t i, at;
+
+	for (i = 0; i < 2; i++)
+		for (at = 0; at < 6; at++) {
+			pair_open(&p, modes[i], 4);
+			burst_make(&b, 6, 0x12);
+			b.part[at].remote_key = 0x12345600;
+			pair_receive(&p, REPLIES, 6);
+			collect_any(&p, &b, 6, 0x12, may);
+			/* Of one that is wrong too, the signature tells more. */
+			CHECK_EQ(env_stats(p.q).by_status[GANTRY_REMOTE_ACCESS],
+				(0x12 >> at & 1) == 0);
+			CHECK_EQ(txn_do(p.q, &b.t[0], p.peer), GANTRY_BAD_PEER);
+			drain_responses(&p, &b, 6, 0x12);
+			pair_close(&p);
+		}
+}
+
+/* Events and lost CQEs, at every WQE in turn. */
+static void
+whatever_happens_each_completes_once(void)
+{
+	static const char *const faults[] = {"qp_fatal", "cq_overrun", "drop", "sq_drained",
+		"complete syndrome=2"};
+	const uint32_t may = RTE_BIT32(GANTRY_FLUSHED) | RTE_BIT32(GANTRY_QP_EVENT) |
+			     RTE_BIT32(GANTRY_TIMED_OUT) | RTE_BIT32(GANTRY_LOCAL_ERROR) |
+			     RTE_BIT32(GANTRY_BAD_PEER);
+	static const uint16_t steps[] = {1, 1, 5, 1, 1};
+	const uint64_t wrong = 0x0a;
+	static struct burst b;
+	struct pair p;
+	uint32_t f, at, mode;
+	char line[80];
+
+	for (f = 0; f < RTE_DIM(faults); f++)
+		for (at = 1; at <= 24; at += steps[f])
+			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
+				pair_open(&p, mode, 3);
+				p.q->deadline_tsc = rte_get_tsc_hz() / 20;
+				burst_make(&b, 5, wrong);
+				pair_receive(&p, REPLIES, 5);
+				snprintf(line, sizeof(line), "%s op=%u qp=%u", faults[f], at,
+					p.q->conn[GANTRY_CONN_PEER + p.peer].qp->qpn);
+				arm(line);
+				collect_any(&p, &b, 5, wrong, may);
+				softhca_faults_clear();
+				if (strcmp(faults[f], "sq_drained") == 0)
+					CHECK_EQ(env_stats(p.q).by_status[GANTRY_OK], 3);
+				drain_responses(&p, &b, 5, wrong);
+				pair_close(&p);
+			}
+}
+
+/* The connection for local ones is set up again, and its keys still tell of what is wrong. */
+static void
+local_transactions_go_on_after_a_failure(void)
+{
+	static const char *const faults[] = {"qp_fatal", "cq_overrun", "complete syndrome=4"};
+	const uint32_t may = RTE_BIT32(GANTRY_FLUSHED) | RTE_BIT32(GANTRY_QP_EVENT) |
+			     RTE_BIT32(GANTRY_LOCAL_ERROR);
+	static struct burst b;
+	struct pair p = {.peer = GANTRY_PEER_OWN};
+	uint32_t f, at, i, round;
+	char line[80];
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		p.q = txn_queue(3);
+		for (at = 1; at <= 8; at++) {
+			burst_make(&b, 4, 0x6);
+			for (i = 0; i < 4; i++) {
+				b.t[i].good = b.t[i].bad = (struct gantry_txn_response){0};
+				b.part[i].remote_key = 0;
+			}
+			snprintf(line, sizeof(line), "%s op=%u qp=%u", faults[f], at,
+				p.q->conn[GANTRY_CONN_TXN_OWN].qp->qpn);
+			arm(line);
+			collect_any(&p, &b, 4, 0x6, may);
+			CHECK_EQ(softhca_faults_left(), 0);
+			/* All keys in turn. */
+			for (round = 0; round < 6; round++)
+				collect_any(&p, &b, 4, 0x6, 0);
+		}
+		CHECK_EQ(env_stats(p.q).recoveries, 8);
+		env_queue_done(p.q);
+	}
+}
+
+/* The calls of a stop are refused: it is tried again, and in the end the connection is given up. */
+static void
+a_refused_stop_is_tried_again(void)
+{
+	static const char *const calls[] = {"modify_qp", "devx_query"};
+	const uint32_t may = RTE_BIT32(GANTRY_FLUSHED) | RTE_BIT32(GANTRY_TIMED_OUT);
+	static struct burst b;
+	struct pair p;
+	uint32_t i, times;
+	char line[80];
+
+	for (i = 0; i < RTE_DIM(calls); i++)
+		for (times = 1; times <= 11; times += 5) {
+			pair_open(&p, GANTRY_TXN_PIPELINED, 4);
+			burst_make(&b, 8, 0x14);
+			pair_receive(&p, REPLIES, 8);
+			snprintf(line, sizeof(line), "refuse call=%s errno=4 times=%u", calls[i],
+				times);
+			arm(line);
+			collect_any(&p, &b, 8, 0x14,
+				times > 8 ? may | RTE_BIT32(GANTRY_BAD_PEER) : 0);
+			softhca_faults_clear();
+			drain_responses(&p, &b, 8, 0x14);
+			pair_close(&p);
+		}
+}
+
+static void
+a_lost_device_ends_them(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 16, .transactions = 3};
+	const struct gantry_sge data = {(uintptr_t)here, DIF};
+	const struct gantry_profile_conf profile_conf = {.mem = dif, .check = GANTRY_SIG_ALL};
+	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1, .data = &data, .mem = tags};
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	struct gantry_mem *mem;
+	struct gantry_queue *q;
+	struct gantry *e;
+	uint32_t i, at;
+
+	for (at = 1; at < 12; at += 3) {
+		char line[40];
+
+		CHECK_EQ(gantry_create(NULL, &e), 0);
+		CHECK_EQ(gantry_mem_register(e, here, AREA_LEN, 0, &mem), 0);
+		CHECK_EQ(gantry_profile_create(e, &profile_conf, &t.profile), 0);
+		CHECK_EQ(gantry_queue_create(e, &conf, &q), 0);
+		interleave(plain, here);
+		snprintf(line, sizeof(line), "device_fatal op=%u", at);
+		arm(line);
+		for (i = 0; i < 6; i++)
+			desc[i] = txn_desc(&t, GANTRY_PEER_OWN);
+		env_do(q, desc, comp, 6);
+		CHECK(comp[0].status == GANTRY_OK || comp[0].status == GANTRY_DEVICE_LOST);
+		CHECK_EQ(comp[5].status, GANTRY_DEVICE_LOST);
+		CHECK_EQ(env_do_one(q, desc[0]), GANTRY_DEVICE_LOST);
+		CHECK_EQ(q->outstanding, 0);
+		softhca_faults_clear();
+		CHECK_EQ(gantry_queue_destroy(q), 0);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+		CHECK_EQ(gantry_destroy(e), 0);
+	}
+}
+
+/* ------------------------------------------------------------------ what is open, and what waits */
+
+static void
+what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer(void)
+{
+	static struct burst b;
+	struct gantry_desc desc[6];
+	struct gantry_comp comp[6];
+	struct pair p;
+	uint32_t i;
+
+	pair_open(&p, GANTRY_TXN_PIPELINED, 3);
+	burst_make(&b, 6, 0);
+	pair_receive(&p, REPLIES, 6);
+	for (i = 0; i < 6; i++)
+		desc[i] = txn_desc(&b.t[i], p.peer);
+	CHECK_EQ(gantry_submit(p.q, desc, 6), 6);
+	CHECK_EQ(gantry_cancel(p.q, desc[1].cookie), 0);
+	CHECK_EQ(gantry_cancel(p.q, desc[4].cookie), 1);
+	CHECK_EQ(gantry_peer_close(p.q, p.peer), -EBUSY);
+	CHECK_EQ(gantry_queue_destroy(p.q), -EBUSY);
+	CHECK_EQ(gantry_mem_unregister(here_mem, 0), -ETIMEDOUT);
+	env_collect(p.q, comp, 6);
+	/* The memory was given up, so what had not begun found none. */
+	for (i = 0; i < 6; i++)
+		CHECK_EQ(comp[i].status, i < 3    ? GANTRY_OK
+					 : i == 4 ? GANTRY_CANCELLED
+						  : GANTRY_NOT_REGISTERED);
+	/* Receives that are posted would keep it. */
+	pair_close(&p);
+	CHECK_EQ(gantry_mem_unregister(here_mem, 0), 0);
+	CHECK_EQ(gantry_mem_register(g, here, AREA_LEN, ENV_REMOTE, &here_mem), 0);
+}
+
+/* An unordered queue, and a worker that sleeps. */
+static void
+other_queues_carry_them_too(void)
+{
+	struct gantry_worker_conf conf = {.queue = {.depth = 16, .transactions = 4},
+		.idle = GANTRY_IDLE_SLEEP};
+	const uint64_t wrong = 0xa4;
+	static struct burst b;
+	struct gantry_desc desc[8];
+	struct gantry_comp comp[8];
+	struct gantry_worker *w;
+	struct pair p;
+	uint32_t kind, i, n;
+
+	for (kind = 0; kind < 2; kind++) {
+		struct gantry_peer_conf peer = {.txn = GANTRY_TXN_PIPELINED};
+		struct gantry_addr a, back;
+
+		conf.queue.unordered = kind == 1;
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		p.q = gantry_worker_queue(w);
+		p.other = env_queue(g, 8);
+		CHECK_EQ(gantry_peer_open(p.q, &peer, &p.peer, &a), 0);
+		peer = (struct gantry_peer_conf){.recv_depth = 64};
+		CHECK_EQ(gantry_peer_open(p.other, &peer, &p.back, &back), 0);
+		CHECK_EQ(gantry_peer_connect(p.q, p.peer, &back), 0);
+		CHECK_EQ(gantry_peer_connect(p.other, p.back, &a), 0);
+		CHECK_EQ(gantry_start(g), 0);
+		burst_make(&b, 8, wrong);
+		pair_receive(&p, REPLIES, 8);
+		for (i = 0; i < 8; i++)
+			desc[i] = txn_desc(&b.t[i], p.peer);
+		CHECK_EQ(gantry_enqueue_burst(w, desc, 8), 8);
+		for (n = 0; n < 8;)
+			n += env_dequeue(w, comp + n, 8 - n);
+		for (i = 0; i < 8; i++)
+			CHECK_EQ(comp[i].status,
+				(wrong >> i & 1) != 0 ? GANTRY_SIG_ERROR : GANTRY_OK);
+		burst_expect(&p, &b, 8, wrong);
+		CHECK_EQ(gantry_stop(g), 0);
+		CHECK_EQ(gantry_peer_close(p.q, p.peer), 0);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+		CHECK_EQ(gantry_peer_close(p.other, p.back), 0);
+		env_queue_done(p.other);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -111,10 +947,38 @@ main(int argc, char **argv)
 			a_profile_is_refused_for_each_field_that_is_wrong},
 		{"an engine has so many profiles", an_engine_has_so_many_profiles},
 		{"the engine tells what the device has", the_engine_tells_what_the_device_has},
+		{"a check moves nothing and finds what is wrong",
+			a_check_moves_nothing_and_finds_what_is_wrong},
+		{"signatures are generated and stripped here",
+			signatures_are_generated_and_stripped_here},
+		{"buffers are lists, or have their signatures apart",
+			buffers_are_lists_or_have_their_signatures_apart},
+		{"the right response follows, by waiting", the_right_response_follows_by_waiting},
+		{"the right response follows, by pipelining",
+			the_right_response_follows_by_pipelining},
+		{"others wait for room", others_wait_for_room},
+		{"each rule has its status", each_rule_has_its_status},
+		{"connections and queues are refused", connections_and_queues_are_refused},
+		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
+		{"whatever happens, each completes once", whatever_happens_each_completes_once},
+		{"local transactions go on after a failure",
+			local_transactions_go_on_after_a_failure},
+		{"a refused stop is tried again", a_refused_stop_is_tried_again},
+		{"a lost device ends them", a_lost_device_ends_them},
+		{"what waits can be cancelled, and what is open keeps the peer",
+			what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer},
+		{"other queues carry them, too", other_queues_carry_them_too},
 	};
 
-	env_init(0);
+	env_init(1);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
+	here = env_mem(g, AREA_LEN, ENV_REMOTE, &here_mem);
+	there = env_mem(g, AREA_LEN, ENV_REMOTE, &there_mem);
+	env_fill(plain, sizeof(plain), 5);
+	interleave(plain, want);
+	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &checks), 0);
+	CHECK_EQ(profile(none, dif, GANTRY_SIG_ALL, -1, &generates), 0);
+	CHECK_EQ(profile(dif, dif, GANTRY_SIG_ALL, -1, &passes), 0);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, NULL, 0);
+	return env_done(g, (struct gantry_mem *const[]){here_mem, there_mem}, 2);
 }

@@ -5,6 +5,8 @@
 #include "gantry_drain.h"
 #include "gantry_finish.h"
 #include "gantry_recover.h"
+#include "gantry_txn_run.h"
+#include "gantry_txn_stop.h"
 
 bool
 gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
@@ -17,6 +19,8 @@ gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 	gantry_counter_add(&q->stats.cqes, 1);
 	if (cqe.syndrome != HWQ_SYNDROME_NONE)
 		gantry_recover_cqe(q, c, &cqe);
+	else if (cqe.opcode == MLX5_CQE_SIG_ERR)
+		gantry_txn_note_error(q, c, &cqe);
 	else
 		gantry_note_done(q, c, cqe.wqe_counter);
 	return true;
@@ -30,13 +34,31 @@ gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
+/* Goes on with a connection that does not work, or that carries transactions. Its CQEs have been taken. */
+static __rte_noinline void
+go_on(struct gantry_queue *q, struct gantry_conn *c)
+{
+	if (c->txns != NULL) {
+		if (gantry_txn_stop_has_come(q, c))
+			gantry_take_cqes(q, c);
+		gantry_txn_go_on(q, c);
+	}
+	if (c->done != c->posted)
+		return;
+	gantry_note_idle(q, c);
+	if (gantry_txn_is_busy(c))
+		gantry_conn_set_add(&q->active, c - q->conn);
+}
+
 static inline void
 take_peer_cqes(struct gantry_queue *q, uint32_t conn)
 {
 	struct gantry_conn *c = &q->conn[conn];
 
 	gantry_take_cqes(q, c);
-	if (c->done == c->posted)
+	if (unlikely(c->state != GANTRY_CONN_READY))
+		go_on(q, c);
+	else if (c->done == c->posted)
 		gantry_note_idle(q, c);
 }
 

@@ -17,7 +17,7 @@ finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 static bool
 is_refused(enum gantry_status status)
 {
-	static_assert(GANTRY_BAD_PEER + 1 == GANTRY_LOCAL_ERROR, "refusals are those between");
+	static_assert(GANTRY_BAD_PEER + 1 == GANTRY_SIG_ERROR, "refusals are those between");
 	return status > GANTRY_OK && status <= GANTRY_BAD_PEER;
 }
 

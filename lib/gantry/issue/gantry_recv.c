@@ -34,8 +34,7 @@ check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_r
 		if (region->read_only)
 			return GANTRY_READ_ONLY;
 	}
-	if (c->state != GANTRY_CONN_OPEN && c->state != GANTRY_CONN_READY &&
-		c->state != GANTRY_CONN_TARGET)
+	if (c->state != GANTRY_CONN_OPEN && !gantry_conn_works(c) && c->state != GANTRY_CONN_TARGET)
 		return GANTRY_BAD_PEER;
 	*sge = (struct hwq_sge){.addr = r->addr - (region != NULL ? region->bias : 0),
 		.len = r->len,

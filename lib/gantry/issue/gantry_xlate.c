@@ -30,6 +30,7 @@ enum {
 	DST_LAYOUT = 1 << 18,   /* dst may be a layout */
 	NEEDS_LAYOUT = 1 << 19, /* ... and must be one */
 	CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, says who carries it */
+	TXN = 1 << 21,          /* src is a transaction */
 
 	/* What several rows have. */
 	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
@@ -65,6 +66,7 @@ static const struct op_rule {
 	[GANTRY_OP_FETCH_ADD] = {ATOMICS, GANTRY_WORK_FETCH_ADD},
 	[GANTRY_OP_RAW] = {IS_OP | USES_SRC | USES_LEN | USES_PEER | ONE_MESSAGE | RAW,
 		GANTRY_WORK_RAW},
+	[GANTRY_OP_TXN] = {IS_OP | USES_SRC | USES_LEN | USES_PEER | TXN},
 };
 
 /* NULL: there is no such operation. */
@@ -81,7 +83,7 @@ gantry_xlate_is_to_peer(const struct gantry_desc *d)
 
 	if (rule == NULL || (rule->uses & USES_PEER) == 0)
 		return false;
-	return (rule->uses & RAW) == 0 || d->peer != GANTRY_PEER_OWN;
+	return (rule->uses & (RAW | TXN)) == 0 || d->peer != GANTRY_PEER_OWN;
 }
 
 /* A field is zero, or the operation uses it. */
@@ -392,9 +394,13 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	uint32_t conn;
 
 	if (status != GANTRY_OK || rule->uses == IS_OP)
-		return status;
-	if ((rule->uses & ATOMIC) != 0 && !q->g->info.atomics)
-		return GANTRY_BAD_OP;
+		return d->op == GANTRY_OP_TXN && q->txns.n == 0 ? GANTRY_BAD_OP : status;
+	if ((rule->uses & (ATOMIC | TXN)) != 0) {
+		if ((rule->uses & TXN) != 0)
+			return GANTRY_TO_TXN;
+		if (!q->g->info.atomics)
+			return GANTRY_BAD_OP;
+	}
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
 	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {

@@ -37,5 +37,7 @@ enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc
 
 /* What gantry_xlate() returns for work. It is never the status of a completion. */
 #define GANTRY_TO_HARDWARE GANTRY_STATUS_MAX
+/* What it returns for a transaction, for gantry_txn_issue(). */
+#define GANTRY_TO_TXN (GANTRY_STATUS_MAX + 1)
 
 #endif

@@ -437,9 +437,10 @@ add_conn(struct rte_tel_data *d, uint32_t conn)
 	if (conn == GANTRY_FAILURE_NO_CONN)
 		return;
 	rte_tel_data_add_dict_string(d, "connection",
-		conn == GANTRY_CONN_OWN   ? "own"
-		: conn == GANTRY_CONN_DCI ? "dc_initiator"
-					  : "peer");
+		conn == GANTRY_CONN_OWN       ? "own"
+		: conn == GANTRY_CONN_DCI     ? "dc_initiator"
+		: conn == GANTRY_CONN_TXN_OWN ? "local_transactions"
+					      : "peer");
 	if (conn >= GANTRY_CONN_PEER)
 		rte_tel_data_add_dict_u64(d, "peer", conn - GANTRY_CONN_PEER);
 }

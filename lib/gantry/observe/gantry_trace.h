@@ -59,7 +59,7 @@ RTE_TRACE_POINT(gantry_trace_peer_close,
 
 /*
  * A step of a repair: the connection is in another state. conn: index in gantry_queue::conn; 1: the queue's connection to
- * itself, 2: the DC initiator, 3 and up: peers. state: enum gantry_conn_state.
+ * itself, 2: the DC initiator, 3: local transactions, 4 and up: peers. state: enum gantry_conn_state.
  */
 RTE_TRACE_POINT(gantry_trace_conn_state,
 		RTE_TRACE_POINT_ARGS(uint32_t queue, uint32_t conn, uint8_t state),
@@ -73,6 +73,11 @@ RTE_TRACE_POINT(gantry_trace_conn_failure,
 		rte_trace_point_emit_u32(queue);
 		rte_trace_point_emit_u32(conn); rte_trace_point_emit_u8(status);
 		rte_trace_point_emit_u8(syndrome);)
+
+/* The send queue of a connection for transactions stands still, because a signature was wrong. */
+RTE_TRACE_POINT(gantry_trace_txn_stop, RTE_TRACE_POINT_ARGS(uint32_t queue, uint32_t conn),
+		rte_trace_point_emit_u32(queue);
+		rte_trace_point_emit_u32(conn);)
 
 RTE_TRACE_POINT(gantry_trace_mem_register,
 		RTE_TRACE_POINT_ARGS(uint32_t engine, const void *addr, uint64_t len,

@@ -6,6 +6,7 @@
 
 #include <rte_common.h>
 
+#include "gantry_alloc.h"
 #include "gantry_target.h"
 
 /* A CQ without completions, for who looks at a connection whose own CQ could not be made anew. */
@@ -165,6 +166,7 @@ gantry_conn_close(struct gantry_conn *c)
 		c->sq = NULL;
 	if (ret != 0)
 		return ret;
+	gantry_free(c->txns);
 	memset(c, 0, sizeof(*c));
 	return 0;
 }

@@ -20,6 +20,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
+	GANTRY_CONN_TXN,      /* works, and takes transactions only */
 	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
 	GANTRY_CONN_FAILING,  /* was stuck and told to fail; CQEs of flushed WQEs are to come */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
@@ -38,6 +39,7 @@ enum {
 struct gantry_recv_ring;
 struct gantry_stream;
 struct gantry_target;
+struct gantry_txn_line;
 
 /*
  * `done` and `posted` count WQEBBs, those of NOPs at the ring's end too. They never start again at
@@ -62,6 +64,7 @@ struct gantry_conn {
 	struct gantry_recv_ring *recv; /* NULL: it takes no receives */
 	struct gantry_target *target;  /* of a DC target; it has no QP and no CQ then */
 	struct gantry_stream *stream;  /* the descriptors that it carries are in this one */
+	struct gantry_txn_line *txns;  /* NULL: it takes no transactions */
 
 	/* For gantry_watch.c. Owner, but for `events`: others set bits, the owner clears them. */
 	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */
@@ -70,6 +73,13 @@ struct gantry_conn {
 	uint64_t watched;         /* 1 + `done` when it was looked at; 0: never */
 	uint64_t still_tsc;       /* time that was seen since then, in which `done` did not move */
 };
+
+/* True: it works. */
+static inline bool
+gantry_conn_works(const struct gantry_conn *c)
+{
+	return c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_TXN;
+}
 
 /*
  * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring and asks for a CQE.

@@ -17,11 +17,14 @@
 #include "gantry_seen.h"
 #include "gantry_stream.h"
 #include "gantry_target.h"
+#include "gantry_txn_stop.h"
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
 
 /* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
 #define DEFAULT_INLINE 28
+/* The same of a SEND, which has no remote address. */
+#define DEFAULT_REPLY 44
 
 /* ------------------------------------------------------------------ the owner's steps */
 
@@ -68,7 +71,7 @@ step_ready(void *arg)
 
 	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
 
-	gantry_shown_set(&c->state, GANTRY_CONN_READY);
+	gantry_shown_set(&c->state, c->txns != NULL ? GANTRY_CONN_TXN : GANTRY_CONN_READY);
 	return 0;
 }
 
@@ -142,11 +145,14 @@ step_leave(void *arg)
 {
 	const struct step *step = arg;
 
-	const struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
 
 	if (is_busy(step->q, step->peer) || c->done != c->posted)
 		return -EBUSY;
 	gantry_keys_forget(step->q, gantry_queue_peer_conn(step->q, step->peer));
+	if (c->txns != NULL)
+		gantry_txn_stop_forget(step->q, c);
+	gantry_conn_set_remove(&step->q->active, c - step->q->conn);
 	if (c->recv != NULL)
 		gantry_recv_ring_leave(c->recv);
 	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
@@ -194,6 +200,37 @@ is_depth(const char *what, uint32_t value)
 	return false;
 }
 
+/* 0; or a negative errno, and the log says what to do. */
+static int
+check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	if (conf->txn == GANTRY_TXN_NONE)
+		return 0;
+	if ((unsigned int)conf->txn > GANTRY_TXN_WAIT) {
+		LOG(ERR, "gantry_peer_conf::txn is %d: use a value of gantry_txn_mode",
+			(int)conf->txn);
+		return -EINVAL;
+	}
+	if (conf->transport != GANTRY_TRANSPORT_RC) {
+		LOG(ERR,
+			"gantry_peer_conf::txn: transactions go by RC, and not by DC: libmlx5 configures "
+			"signatures for no other");
+		return -EOPNOTSUPP;
+	}
+	if (q->txns.n == 0) {
+		LOG(ERR, "gantry_peer_conf::txn: the queue was created without "
+			 "gantry_queue_conf::transactions");
+		return -EINVAL;
+	}
+	if (conf->txn == GANTRY_TXN_PIPELINED && !q->g->dev->own_ctx) {
+		LOG(ERR,
+			"gantry_peer_conf::txn: pipelining needs the device's events, which are the "
+			"caller's with gantry_conf::ibv_ctx: use GANTRY_TXN_WAIT");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
 /* 0; or -EINVAL, and the log names the setting. */
 static int
 check_conf(const struct gantry_peer_conf *conf)
@@ -218,25 +255,52 @@ check_conf(const struct gantry_peer_conf *conf)
 	return possible ? gantry_path_check(&conf->path) : -EINVAL;
 }
 
+/* The QP of an RC peer as its settings say. */
+static struct hwq_qp_conf
+rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	const bool txn = conf->txn != GANTRY_TXN_NONE;
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
+	struct hwq_qp_conf qp_conf = {
+		.sq_wr = q->sq_wr,
+		.max_inline = txn ? DEFAULT_REPLY : DEFAULT_INLINE,
+		.rq_wr = conf->recv_depth,
+		.sig_pipelining = conf->txn == GANTRY_TXN_PIPELINED,
+		.path = gantry_path_to_hwq(&path),
+	};
+
+	if (conf->max_inline != 0)
+		qp_conf.max_inline = conf->max_inline - 1;
+	if (txn)
+		qp_conf.sq_wr = gantry_txns_sq_wr(q, conf->depth);
+	else if (conf->depth != 0)
+		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
+	return qp_conf;
+}
+
+/* The log says what to do. */
+static int
+rc_error(const struct gantry_peer_conf *conf, int ret)
+{
+	if (ret == -EOPNOTSUPP && conf->txn == GANTRY_TXN_PIPELINED)
+		LOG(ERR, "the device has no signature pipelining: use GANTRY_TXN_WAIT");
+	else
+		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
+	return ret;
+}
+
 /* The QP of peer i of RC, its stream and its receives; and its address. */
 static int
 open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 	struct gantry_dest *own)
 {
 	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
-	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
-	struct hwq_qp_conf qp_conf = {
-		.sq_wr = q->sq_wr,
-		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
-		.rq_wr = conf->recv_depth,
-		.path = gantry_path_to_hwq(&path),
-	};
+	const struct hwq_qp_conf qp_conf = rc_conf(q, conf);
 	struct gantry_recv_ring *ring = NULL;
+	struct gantry_txn_line *line = NULL;
 	struct gantry_stream *s;
 	int ret;
 
-	if (conf->depth != 0)
-		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
 	ret = gantry_stream_of_peer(q, conf->depth, &s);
 	if (ret != 0)
 		return ret;
@@ -247,13 +311,17 @@ open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 			return ret;
 		}
 	}
-	ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
+	if (conf->txn != GANTRY_TXN_NONE)
+		ret = gantry_txn_line_create(conf->txn, q->socket, &line);
+	if (ret == 0)
+		ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
 	if (ret != 0) {
+		gantry_free(line);
 		gantry_recv_ring_free(ring);
-		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
 		gantry_stream_put(q, s);
-		return ret;
+		return rc_error(conf, ret);
 	}
+	c->txns = line;
 	if (ring != NULL) {
 		ring->conn = c;
 		c->recv = ring;
@@ -327,6 +395,8 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	ret = gantry_process_check(q->g->pid);
 	if (ret == 0)
 		ret = check_conf(conf);
+	if (ret == 0)
+		ret = check_txn(q, conf);
 	if (ret != 0)
 		return ret;
 	if (q->n_free_peers == 0)

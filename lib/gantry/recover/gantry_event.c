@@ -34,8 +34,12 @@ handle_queue(const struct gantry *g, const struct hwq_async *event)
 
 	if (c == NULL)
 		return;
-	LOG(WARNING, "%s: %s 0x%06x: %s", g->info.device, of_cq ? "CQ" : "QP",
-		of_cq ? event->cq->cqn : event->qp->qpn, event->name);
+	/* A wrong signature stops a queue: thousands a second. */
+	if (event->what == HWQ_ASYNC_SQ_DRAINED)
+		LOG(DEBUG, "%s: QP 0x%06x: %s", g->info.device, event->qp->qpn, event->name);
+	else
+		LOG(WARNING, "%s: %s 0x%06x: %s", g->info.device, of_cq ? "CQ" : "QP",
+			of_cq ? event->cq->cqn : event->qp->qpn, event->name);
 	/* Pairs with the acquire in gantry_watch(). */
 	atomic_fetch_or_explicit(&c->events, events, memory_order_release);
 }

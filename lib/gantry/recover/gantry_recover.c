@@ -18,6 +18,8 @@
 #include "gantry_log.h"
 #include "gantry_recv_ring.h"
 #include "gantry_replay.h"
+#include "gantry_txn_state.h"
+#include "gantry_txn_stop.h"
 
 /* How many failed WQEs of one queue are logged in a second. */
 #define DUMPS_A_SECOND 4
@@ -76,7 +78,7 @@ verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t sy
 		if (c->state != GANTRY_CONN_FAILING)
 			return of_event;
 		status = GANTRY_TIMED_OUT;
-	} else if (c == &q->conn[GANTRY_CONN_OWN]) {
+	} else if (c == &q->conn[GANTRY_CONN_OWN] || c == &q->conn[GANTRY_CONN_TXN_OWN]) {
 		/* Both ends are here: what RDMA calls remote is local memory. */
 		status = GANTRY_LOCAL_ERROR;
 	}
@@ -99,6 +101,8 @@ conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, 
 		return "own connection";
 	if (c == &q->conn[GANTRY_CONN_DCI])
 		return "DC initiator";
+	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
+		return "connection for local transactions";
 	snprintf(buf, len, "peer %d", (int)(c - &q->conn[GANTRY_CONN_PEER]));
 	return buf;
 }
@@ -198,6 +202,10 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 	const struct gantry_comp *failed = NULL;
 	bool first = true, key_lost = false;
 
+	if (c->txns != NULL) {
+		failed = gantry_txn_fail(c, index, v->first, v->others, cqe);
+		end = seq;
+	}
 	gantry_row_end(&s->row);
 	gantry_keys_fail(q, c - q->conn, index);
 	index = pass_unowned(q, c, index, v, &first);
@@ -260,35 +268,51 @@ pause_repair(struct gantry_conn *c)
 	return true;
 }
 
-/* Resets the QP of the own connection or the DC initiator; or makes it and its CQ anew. */
-static int
-repair_reset(struct gantry_queue *q, struct gantry_conn *c)
+/* What a connection that the queue sets up again is made of, and where it is connected to. */
+struct mending {
+	const struct hwq_qp_conf *conf;
+	struct hwq_addr *to; /* itself; NULL: nowhere, a DC initiator */
+	uint8_t state;       /* enum gantry_conn_state: when it works */
+};
+
+static struct mending
+mending_of(struct gantry_queue *q, const struct gantry_conn *c)
 {
-	const bool own = c == &q->conn[GANTRY_CONN_OWN];
+	if (c == &q->conn[GANTRY_CONN_OWN])
+		return (struct mending){&q->own_conf, &q->own_addr, GANTRY_CONN_READY};
+	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
+		return (struct mending){&q->txns.own_conf, &q->txns.own_addr, GANTRY_CONN_TXN};
+	return (struct mending){&q->dci.conf, NULL, GANTRY_CONN_READY};
+}
+
+/* Resets the QP, or makes it and its CQ anew. */
+static int
+repair_reset(struct gantry_queue *q, struct gantry_conn *c, const struct mending *m)
+{
 	int ret;
 
 	if (!c->renew)
 		return hwq_qp_reset(c->qp);
-	ret = gantry_conn_renew(c, q->domain, own ? &q->own_conf : &q->dci.conf);
+	ret = gantry_conn_renew(c, q->domain, m->conf);
 	if (ret != 0)
 		return ret;
 	c->renew = false;
-	if (own)
-		hwq_qp_addr(c->qp, &q->own_addr);
+	if (m->to != NULL)
+		hwq_qp_addr(c->qp, m->to);
 	return 0;
 }
 
-/* Sets up again what is broken: the own connection or the DC initiator. If that is refused: later again. */
+/* Sets up again what is broken. If that is refused: later again. */
 static void
 repair(struct gantry_queue *q, struct gantry_conn *c)
 {
-	const bool own = c == &q->conn[GANTRY_CONN_OWN];
+	const struct mending m = mending_of(q, c);
 	char name[16];
 	int ret;
 
-	ret = repair_reset(q, c);
+	ret = repair_reset(q, c, &m);
 	if (ret == 0)
-		ret = own ? hwq_qp_connect(c->qp, &q->own_addr) : hwq_qp_ready(c->qp);
+		ret = m.to != NULL ? hwq_qp_connect(c->qp, m.to) : hwq_qp_ready(c->qp);
 	if (ret != 0) {
 		if (!pause_repair(c))
 			give_repair_up(q, c, ret);
@@ -297,11 +321,11 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 	/* What is told of the QP from now on is of its new life. */
 	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
 		memory_order_relaxed);
-	become(q, c, GANTRY_CONN_READY);
+	become(q, c, m.state);
 	q->outstanding--;
 	gantry_counter_add(&q->stats.recoveries, 1);
 	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
-	if (own)
+	if (c == &q->conn[GANTRY_CONN_OWN])
 		gantry_replay_post(q, c);
 }
 
@@ -311,6 +335,11 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
+	if (c->txns != NULL) {
+		/* Those that waited for their response, and have no WQE that could fail. */
+		gantry_txn_fail(c, c->posted, GANTRY_FLUSHED, GANTRY_FLUSHED, NULL);
+		gantry_txn_advance(q, c);
+	}
 	c->silent = false;
 	if (gantry_queue_repairs(c - q->conn)) {
 		become(q, c, GANTRY_CONN_BROKEN);
@@ -332,6 +361,8 @@ begin_draining(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING)
 		q->outstanding--;
+	if (c->txns != NULL)
+		gantry_txn_stop_forget(q, c);
 	become(q, c, GANTRY_CONN_DRAINING);
 }
 
@@ -354,7 +385,7 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 {
 	uint32_t bb;
 
-	if (c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_FAILING) {
+	if (gantry_conn_works(c) || c->state == GANTRY_CONN_FAILING) {
 		uint64_t index = c->done + hwq_sq_ahead_bb(c->sq, cqe->wqe_counter);
 		struct verdict v = verdict_of(q, c, cqe->syndrome);
 
@@ -421,6 +452,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 {
 	switch (c->state) {
 	case GANTRY_CONN_READY:
+	case GANTRY_CONN_TXN:
 	case GANTRY_CONN_FAILING:
 		begin_draining(q, c);
 		fail_from(q, c, c->done, &of_lost_device, NULL);
@@ -438,6 +470,10 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	become(q, c, GANTRY_CONN_DOWN);
 	c->silent = false;
 	forget_outstanding(q, c);
+	if (c->txns != NULL) {
+		gantry_txn_fail(c, c->posted, GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, NULL);
+		gantry_txn_advance(q, c);
+	}
 	if (c->recv != NULL) {
 		gantry_recv_ring_leave(c->recv);
 		gantry_recv_ring_settle(c->recv, GANTRY_DEVICE_LOST);
@@ -462,6 +498,7 @@ gantry_recover_lose(struct gantry_queue *q)
 	gantry_replay_drop(q, own, GANTRY_DEVICE_LOST);
 	if (q->dci.ready)
 		conn_lose(q, &q->conn[GANTRY_CONN_DCI]);
+	conn_lose(q, &q->conn[GANTRY_CONN_TXN_OWN]);
 	/* Other connections that no peer names are the control thread's. */
 	for (i = 0; i < q->max_peers; i++)
 		if (q->peer[i].conn != GANTRY_CONN_NONE)

@@ -12,6 +12,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_recover.h"
+#include "gantry_txn_run.h"
 
 /*
  * A call counts no more than this part of the deadline. So a process that stood still, or an owner
@@ -52,7 +53,7 @@ static void
 give_up(struct gantry_queue *q, struct gantry_conn *c)
 {
 	c->still_tsc = 0;
-	if (c->state == GANTRY_CONN_READY)
+	if (gantry_conn_works(c))
 		gantry_recover_stuck(q, c);
 	else
 		gantry_recover_silent(q, c);
@@ -101,6 +102,6 @@ gantry_watch(struct gantry_queue *q)
 		watch(q, own, now, elapsed);
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
-		if (q->conn[i].done != q->conn[i].posted)
+		if (q->conn[i].done != q->conn[i].posted || gantry_txn_is_busy(&q->conn[i]))
 			watch(q, &q->conn[i], now, elapsed);
 }

@@ -9,6 +9,8 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include <hwq_mr.h>
+
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
@@ -73,7 +75,7 @@ mask_of(enum gantry_sig_kind kind, uint32_t parts)
 	       ((parts & GANTRY_SIG_REF_TAG) != 0 ? kinds[kind].ref_tag : 0);
 }
 
-static uint8_t
+static uint16_t
 dif_flags(uint32_t flags)
 {
 	return ((flags & GANTRY_SIG_REF_REMAP) != 0 ? MLX5DV_SIG_T10DIF_FLAG_REF_REMAP : 0) |
@@ -82,10 +84,36 @@ dif_flags(uint32_t flags)
 							 : 0);
 }
 
+/* One domain as hwq takes it. */
+struct domain_attr {
+	struct mlx5dv_sig_block_domain domain;
+	struct mlx5dv_sig_t10dif dif;
+	struct mlx5dv_sig_crc crc;
+};
+
+static void
+attr_take(const struct gantry_sig_domain *from, enum mlx5dv_block_size size, struct domain_attr *to)
+{
+	to->domain.block_size = size;
+	if (is_dif(from->kind)) {
+		to->dif.bg_type = from->kind == GANTRY_SIG_T10DIF_CRC ? MLX5DV_SIG_T10DIF_CRC
+								      : MLX5DV_SIG_T10DIF_CSUM;
+		to->dif.flags = dif_flags(from->flags);
+		to->domain.sig_type = MLX5DV_SIG_TYPE_T10DIF;
+		to->domain.sig.dif = &to->dif;
+		return;
+	}
+	to->crc.type = from->kind == GANTRY_SIG_CRC32    ? MLX5DV_SIG_CRC_TYPE_CRC32
+		       : from->kind == GANTRY_SIG_CRC32C ? MLX5DV_SIG_CRC_TYPE_CRC32C
+							 : MLX5DV_SIG_CRC_TYPE_CRC64_XP10;
+	to->domain.sig_type = MLX5DV_SIG_TYPE_CRC;
+	to->domain.sig.crc = &to->crc;
+}
+
 /* Takes one domain. 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
 static int
 domain_take(const struct gantry *g, const char *name, const struct gantry_sig_domain *from,
-	uint32_t check, struct gantry_profile_domain *to)
+	struct gantry_profile_domain *to, struct domain_attr *attr)
 {
 	const uint32_t flags =
 		GANTRY_SIG_REF_REMAP | GANTRY_SIG_APP_ESCAPE | GANTRY_SIG_APP_REF_ESCAPE;
@@ -99,6 +127,12 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 	if ((from->flags & ~(is_dif(from->kind) ? flags : 0)) != 0) {
 		LOG(ERR, "gantry_profile_conf::%s.flags is 0x%x: of T10-DIF 0 to 0x%x, else 0",
 			name, from->flags, flags);
+		return -EINVAL;
+	}
+	if ((from->flags & GANTRY_SIG_APP_ESCAPE) != 0 &&
+		(from->flags & GANTRY_SIG_APP_REF_ESCAPE) != 0) {
+		LOG(ERR, "gantry_profile_conf::%s.flags has two escapes: at most one is possible",
+			name);
 		return -EINVAL;
 	}
 	*to = (struct gantry_profile_domain){.kind = from->kind, .block_size = 1};
@@ -125,10 +159,65 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 		return -EOPNOTSUPP;
 	}
 	to->sig_len = kinds[from->kind].len;
-	to->size = i;
 	to->block_size = from->block_size;
-	to->flags = dif_flags(from->flags);
-	to->check_mask = mask_of(from->kind, check);
+	attr_take(from, i, attr);
+	return 0;
+}
+
+/* True: both domains have the same signature over the same blocks, so parts of it can be passed on. */
+static bool
+domains_are_alike(const struct gantry_profile_conf *conf)
+{
+	return conf->mem.kind == conf->wire.kind && conf->mem.block_size == conf->wire.block_size;
+}
+
+/* The configurations of both ways, which check what comes in. 0, or what hwq says. */
+static int
+images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
+	const struct domain_attr *mem, const struct domain_attr *wire, struct gantry_profile *p)
+{
+	const struct hwq_dev_caps *caps = hwq_dev_caps(g->dev);
+	/* libmlx5 would pass a CRC on whatever its seed. */
+	const bool no_copy =
+		domains_are_alike(conf) && !is_dif(conf->mem.kind) && !conf->copy_is_set;
+	struct mlx5dv_sig_block_attr attr = {
+		.mem = p->mem.sig_len != 0 ? &mem->domain : NULL,
+		.wire = p->wire.sig_len != 0 ? &wire->domain : NULL,
+		.copy_mask = conf->copy_is_set ? mask_of(conf->mem.kind, conf->copy) : 0,
+	};
+	int from_wire, differ, ret = 0;
+
+	for (from_wire = 0; from_wire < 2; from_wire++)
+		for (differ = 0; ret == 0 && differ < 2; differ++) {
+			attr.check_mask =
+				mask_of(from_wire ? conf->wire.kind : conf->mem.kind, conf->check);
+			attr.flags = conf->copy_is_set || (no_copy && differ)
+					     ? MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK
+					     : 0;
+			ret = hwq_sig_image_init(&p->image[from_wire][differ], caps,
+				HWQ_ACCESS_LOCAL_WRITE, &attr);
+		}
+	return ret;
+}
+
+/* 0; or -EINVAL, and the log says why. */
+static int
+check_alike(const struct gantry_profile_conf *conf)
+{
+	if (conf->copy_is_set && !domains_are_alike(conf)) {
+		LOG(ERR,
+			"gantry_profile_conf::copy: both domains have one kind and block size then");
+		return -EINVAL;
+	}
+	/* Equal tags would be passed on, and be wrong from the second block on. */
+	if (is_dif(conf->mem.kind) && is_dif(conf->wire.kind) &&
+		conf->mem.block_size == conf->wire.block_size && !conf->copy_is_set &&
+		((conf->mem.flags ^ conf->wire.flags) & GANTRY_SIG_REF_REMAP) != 0) {
+		LOG(ERR,
+			"gantry_profile_conf: of T10-DIF over blocks of one size, both domains have "
+			"GANTRY_SIG_REF_REMAP, or none; or say with `copy` what is passed on");
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -137,6 +226,7 @@ static int
 profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	struct gantry_profile *p)
 {
+	struct domain_attr mem = {0}, wire = {0};
 	int ret;
 
 	memset(p, 0, sizeof(*p));
@@ -152,31 +242,21 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 			conf->check, conf->copy, GANTRY_SIG_ALL);
 		return -EINVAL;
 	}
-	ret = domain_take(g, "mem", &conf->mem, conf->check, &p->mem);
+	ret = domain_take(g, "mem", &conf->mem, &p->mem, &mem);
 	if (ret == 0)
-		ret = domain_take(g, "wire", &conf->wire, conf->check, &p->wire);
-	if (ret != 0 || !conf->copy_is_set)
+		ret = domain_take(g, "wire", &conf->wire, &p->wire, &wire);
+	if (ret != 0)
 		return ret;
-	if (conf->mem.kind != conf->wire.kind || conf->mem.block_size != conf->wire.block_size) {
-		LOG(ERR,
-			"gantry_profile_conf::copy: both domains have one kind and block size then");
-		return -EINVAL;
-	}
-	p->block_flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
-	p->copy_mask = mask_of(conf->mem.kind, conf->copy);
-	return 0;
+	ret = check_alike(conf);
+	if (ret != 0)
+		return ret;
+	ret = images_make(g, conf, &mem, &wire, p);
+	if (ret != 0)
+		LOG(ERR, "%s cannot have this profile: %s", g->info.device, strerror(-ret));
+	return ret;
 }
 
 /* ------------------------------------------------------------------ cells */
-
-static uint64_t
-serial_of(const struct gantry_profile_dir *dir, uint16_t id)
-{
-	/* Pairs with the release in cell_write(). */
-	return id > GANTRY_MAX_PROFILES
-		       ? 0
-		       : atomic_load_explicit(&dir->cell[id].serial, memory_order_acquire);
-}
 
 static void
 cell_write(struct gantry_profile_dir *dir, uint16_t id, const struct gantry_profile *p)
@@ -190,22 +270,22 @@ cell_write(struct gantry_profile_dir *dir, uint16_t id, const struct gantry_prof
 	 * the serial number from before gantry_profile_destroy() afterwards. */
 	for (i = 0; i < GANTRY_PROFILE_WORDS; i++)
 		atomic_store_explicit(&cell->word[i], word[i], memory_order_release);
-	/* Pairs with the acquire in serial_of(). */
+	/* Pairs with the acquire in gantry_profile_serial(). */
 	atomic_store_explicit(&cell->serial, ++dir->last_serial, memory_order_release);
 }
 
 bool
-gantry_profile_read(const struct gantry_profile_dir *dir, uint16_t id, struct gantry_profile *out)
+gantry_profile_read(const struct gantry_profile_dir *dir, uint16_t id, uint64_t serial,
+	struct gantry_profile *out)
 {
-	uint64_t serial = serial_of(dir, id), word[GANTRY_PROFILE_WORDS];
+	const struct gantry_profile_cell *cell = &dir->cell[id];
+	uint64_t word[GANTRY_PROFILE_WORDS];
 	uint32_t i;
 
-	if (serial == 0)
-		return false;
 	for (i = 0; i < GANTRY_PROFILE_WORDS; i++)
-		word[i] = atomic_load_explicit(&dir->cell[id].word[i], memory_order_acquire);
+		word[i] = atomic_load_explicit(&cell->word[i], memory_order_acquire);
 	memcpy(out, word, sizeof(word));
-	return atomic_load_explicit(&dir->cell[id].serial, memory_order_relaxed) == serial;
+	return atomic_load_explicit(&cell->serial, memory_order_relaxed) == serial;
 }
 
 /* ------------------------------------------------------------------ the calls */
@@ -220,7 +300,7 @@ gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, 
 	ret = profile_take(g, conf, &p);
 	if (ret != 0)
 		return ret;
-	for (i = 1; i <= GANTRY_MAX_PROFILES && serial_of(&g->profiles, i) != 0; i++)
+	for (i = 1; i <= GANTRY_MAX_PROFILES && gantry_profile_serial(&g->profiles, i) != 0; i++)
 		;
 	if (i > GANTRY_MAX_PROFILES)
 		return -ENOSPC;
@@ -232,7 +312,7 @@ gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, 
 int
 gantry_profile_destroy(struct gantry *g, uint16_t id)
 {
-	if (serial_of(&g->profiles, id) == 0)
+	if (gantry_profile_serial(&g->profiles, id) == 0)
 		return -EINVAL;
 	atomic_store_explicit(&g->profiles.cell[id].serial, 0, memory_order_relaxed);
 	return 0;

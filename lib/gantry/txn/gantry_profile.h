@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <infiniband/mlx5dv.h>
+#include <hwq_sig_image.h>
 
 #include "gantry.h"
 
@@ -26,20 +26,19 @@
 struct gantry_profile_domain {
 	uint8_t kind;    /* enum gantry_sig_kind */
 	uint8_t sig_len; /* bytes of a signature; 0: there is none */
-	uint8_t size;    /* enum mlx5dv_block_size */
-	uint8_t flags;   /* enum mlx5dv_sig_t10dif_flags */
-	uint8_t check_mask; /* bytes of a signature that are checked where data come in from this domain */
-	uint8_t zero;
 	uint16_t
 		block_size; /* bytes of data; 1 without signature, so that any length is whole blocks */
+	uint32_t zero;
 };
 
 /* One profile. */
 struct gantry_profile {
 	struct gantry_profile_domain mem, wire;
-	uint32_t block_flags; /* enum mlx5dv_sig_block_attr_flags */
-	uint8_t copy_mask;    /* counts if block_flags say it */
-	uint8_t zero[3];
+	/*
+	 * The configuration of a key. [1][]: data come in from the wire, which checks differently. [][1]: both domains
+	 * have one CRC with different seeds, so that no CRC is passed on.
+	 */
+	struct hwq_sig_image image[2][2];
 };
 
 #define GANTRY_PROFILE_WORDS (sizeof(struct gantry_profile) / sizeof(uint64_t))
@@ -77,8 +76,18 @@ gantry_profile_is_whole(const struct gantry_profile_domain *d, uint64_t len)
 	return len % (d->block_size + d->sig_len) == 0;
 }
 
-/* Copies profile `id`. False: there is no such profile. Any thread. */
-bool gantry_profile_read(const struct gantry_profile_dir *dir, uint16_t id,
+/* The serial number of the profile; 0: there is no such profile. Any thread. */
+static inline uint64_t
+gantry_profile_serial(const struct gantry_profile_dir *dir, uint16_t id)
+{
+	/* Pairs with the release in cell_write(). */
+	return id > GANTRY_MAX_PROFILES
+		       ? 0
+		       : atomic_load_explicit(&dir->cell[id].serial, memory_order_acquire);
+}
+
+/* Copies the profile of this serial number. False: it was destroyed meanwhile. Any thread. */
+bool gantry_profile_read(const struct gantry_profile_dir *dir, uint16_t id, uint64_t serial,
 	struct gantry_profile *out);
 
 /* What the device can have, for gantry_info. */

@@ -86,7 +86,9 @@ gantry_sleep_limit(const struct gantry_queue *q)
 	/* The CPU has copies left. */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
-	if (q->outstanding == 0 || q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
+	/* No CQE tells when a stopped connection can go on. */
+	if (q->outstanding == 0 || q->txns.n_stopped != 0 ||
+		q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
 		(q->dci.ready && q->conn[GANTRY_CONN_DCI].state == GANTRY_CONN_BROKEN))
 		return REPAIR_MS;
 	return gantry_sleep_ms;

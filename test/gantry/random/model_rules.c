@@ -52,6 +52,7 @@ static const uint32_t uses[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COMPARE_SWAP] = ATOMICS | ARG1,
 	[GANTRY_OP_FETCH_ADD] = ATOMICS,
 	[GANTRY_OP_RAW] = SRC | LEN | PEER,
+	[GANTRY_OP_TXN] = SRC | LEN | PEER, /* refused: the queues have no transactions */
 };
 
 bool
@@ -64,7 +65,7 @@ bool
 model_is_to_peer(const struct gantry_desc *d)
 {
 	return d->op < GANTRY_OP_MAX && (uses[d->op] & PEER) != 0 &&
-	       !(d->op == GANTRY_OP_RAW && d->peer == GANTRY_PEER_OWN);
+	       !((d->op == GANTRY_OP_RAW || d->op == GANTRY_OP_TXN) && d->peer == GANTRY_PEER_OWN);
 }
 
 static bool
@@ -378,7 +379,7 @@ model_refusals(const struct model *m, const struct gantry_desc *d)
 	struct model_verdict v = {0};
 	uint32_t use;
 
-	if (d->op == 0 || d->op >= GANTRY_OP_MAX) {
+	if (d->op == 0 || d->op >= GANTRY_OP_TXN) {
 		v.broken = MODEL_BIT(GANTRY_BAD_OP);
 		return v;
 	}

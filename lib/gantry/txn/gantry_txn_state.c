@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moves open transactions from state to state, and completes them. */
+#include "gantry_txn_state.h"
+
+#include <hwq_cq.h>
+#include <hwq_mkey_check.h>
+
+#include "gantry_queue.h"
+#include "gantry_txn_post.h"
+
+/* ------------------------------------------------------------------ wrong signatures */
+
+static uint8_t
+part_of(enum mlx5dv_mkey_err_type type)
+{
+	switch (type) {
+	case MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG:
+		return GANTRY_SIG_REF_TAG;
+	case MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG:
+		return GANTRY_SIG_APP_TAG;
+	default:
+		return GANTRY_SIG_GUARD;
+	}
+}
+
+/* The number of the block in its domain, at this offset of the transfer that has it. */
+static uint32_t
+block_of(const struct gantry_txn_open *t, const struct gantry_profile_domain *d, uint64_t offset)
+{
+	uint64_t data = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->wrong_move; i++)
+		data += gantry_profile_shrink(&t->wire, t->txn->part[i].len);
+	return data / d->block_size + offset / (d->block_size + d->sig_len);
+}
+
+/*
+ * What the caller is told. hwq_mkey_check() calls "expected" what the signature's field had, and "actual" what was computed.
+ */
+static void
+note_error(struct gantry_txn_open *t, const struct mlx5dv_mkey_err *err)
+{
+	bool on_wire = t->mkey->sig->err.domain == 0;
+
+	t->txn->error = (struct gantry_sig_error){
+		.part = part_of(err->err_type),
+		.on_wire = on_wire,
+		.block = block_of(t, on_wire ? &t->wire : &t->mem, err->err.sig.offset),
+		.expected = err->err.sig.actual_value,
+		.actual = err->err.sig.expected_value,
+	};
+}
+
+void
+gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
+{
+	struct gantry_txn_open *t;
+
+	TAILQ_FOREACH(t, &c->txns->open, next)
+		if (t->mkey->lkey >> 8 == key >> 8)
+			t->wrong_move = c->done > t->first_move ? c->done - t->first_move : 0;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* The transaction's status is known: its response follows, if there is one that is not posted. */
+static void
+decide(struct gantry_txn_open *t, enum gantry_status status)
+{
+	const struct gantry_txn_reply *reply = status == GANTRY_OK ? &t->good : &t->bad;
+	bool posted = status == GANTRY_OK && t->has_answer;
+
+	t->status = status;
+	t->state = reply->len != 0 && !posted ? GANTRY_TXN_TO_ANSWER : GANTRY_TXN_ANSWERED;
+}
+
+bool
+gantry_txn_check_key(struct gantry_txn_open *t)
+{
+	struct mlx5dv_mkey_err err;
+
+	if (hwq_mkey_check(t->mkey, &err) != 0) {
+		/* An error of a kind that nobody knows is one, too. */
+		err = (struct mlx5dv_mkey_err){.err_type = MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD};
+		t->mkey->sig->err_exists = false;
+	}
+	if (err.err_type == MLX5DV_MKEY_NO_ERR)
+		return false;
+	note_error(t, &err);
+	decide(t, GANTRY_SIG_ERROR);
+	return true;
+}
+
+/* Completes a transaction whose WQEs are all done: the one place where it ends. */
+static void
+settle(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	struct gantry_stream *s = t->c->stream;
+	uint32_t slot = t->seq & s->mask;
+
+	s->comp[slot].status = t->status;
+	s->comp[slot].syndrome = t->syndrome;
+	s->comp[slot].vendor_syndrome = t->vendor_syndrome;
+	s->where[slot] = GANTRY_WHERE_NOWHERE;
+	/* Its configuration may not have run, and with it the count of errors that the device has to know. */
+	if (t->status != GANTRY_OK)
+		t->mkey->sig->err_count_updated = true;
+	/* CQEs are dropped when a QP is reset that still has some to make. */
+	t->doubtful |= t->c->silent;
+	t->state = GANTRY_TXN_FREE;
+	q->outstanding--;
+	TAILQ_REMOVE(&t->c->txns->open, t, next);
+	gantry_txn_give(q, t);
+	gantry_counter_add(&q->txns.counts.done, 1);
+}
+
+static void
+answer(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	const struct gantry_txn_reply *reply = t->status == GANTRY_OK ? &t->good : &t->bad;
+
+	if (t->c->state == GANTRY_CONN_TXN && t->c->txns->stop == GANTRY_TXN_RUNS &&
+		gantry_txn_post_reply(q, t, reply))
+		t->state = GANTRY_TXN_ANSWERED;
+}
+
+static bool
+is_done(const struct gantry_txn_open *t)
+{
+	return t->c->done > t->last;
+}
+
+void
+gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
+{
+	struct gantry_txn_open *t, *next;
+
+	for (t = TAILQ_FIRST(&c->txns->open); t != NULL; t = next) {
+		next = TAILQ_NEXT(t, next);
+		if (t->state == GANTRY_TXN_POSTED && is_done(t) && !gantry_txn_check_key(t))
+			decide(t, GANTRY_OK);
+		if (t->state == GANTRY_TXN_TO_ANSWER)
+			answer(q, t);
+		if (t->state == GANTRY_TXN_ANSWERED && is_done(t))
+			settle(q, t);
+	}
+}
+
+/* ------------------------------------------------------------------ the connection failed */
+
+/* True: its WQEs ended before the one at index, and nothing else is to come. */
+static bool
+has_ended(struct gantry_txn_open *t, uint64_t index)
+{
+	if (t->last >= index)
+		return false;
+	if (t->state == GANTRY_TXN_POSTED && !gantry_txn_check_key(t))
+		decide(t, GANTRY_OK);
+	return t->state == GANTRY_TXN_ANSWERED;
+}
+
+/* It ends with the connection: no response follows. A wrong signature that is known stays its status. */
+static void
+end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hwq_cqe *cqe)
+{
+	if (t->state == GANTRY_TXN_POSTED)
+		gantry_txn_check_key(t);
+	if (t->state == GANTRY_TXN_POSTED || t->status != GANTRY_SIG_ERROR)
+		t->status = status;
+	t->state = GANTRY_TXN_ANSWERED;
+	if (cqe == NULL || cqe->syndrome == HWQ_SYNDROME_WR_FLUSH || t->status != status)
+		return;
+	t->syndrome = cqe->syndrome;
+	t->vendor_syndrome = cqe->vendor_err;
+}
+
+__rte_cold const struct gantry_comp *
+gantry_txn_fail(struct gantry_conn *c, uint64_t index, enum gantry_status first,
+	enum gantry_status others, const struct hwq_cqe *cqe)
+{
+	const struct gantry_comp *failed = NULL;
+	struct gantry_txn_open *t, *owner = NULL;
+
+	/*
+	 * Their WQEs are in the order of the list, but for responses that were posted later. So the one that
+	 * owns the WQE at index is that with the lowest last WQE from index on.
+	 */
+	TAILQ_FOREACH(t, &c->txns->open, next)
+		if (t->last >= index && (owner == NULL || t->last < owner->last))
+			owner = t;
+	TAILQ_FOREACH(t, &c->txns->open, next) {
+		if (has_ended(t, index))
+			continue;
+		end_failed(t, t == owner ? first : others, t == owner ? cqe : NULL);
+		if (t == owner)
+			failed = &c->stream->comp[t->seq & c->stream->mask];
+	}
+	return failed;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The states of an open transaction.
+ *
+ *              its last WQE is done             the queue stopped         room, and     its connection
+ *              key good        key wrong        key wrong                 it runs       failed
+ *   ---------  --------------  ---------------  ------------------------  ------------  ----------------
+ *   POSTED     OK: PIPELINED:  SIG_ERROR: bad   SIG_ERROR: good response  -             SIG_ERROR if the
+ *              settle; WAIT:   response         is cancelled; bad                       key is wrong,
+ *              good response                    response                                else its status
+ *   TO_ANSWER  -               -                -                         the response  SIG_ERROR stays,
+ *                                                                         is posted:    else its status
+ *                                                                         ANSWERED
+ *   ANSWERED   settle          -                -                         -             the same
+ *
+ * "good response", "bad response": TO_ANSWER if there is such a response, else ANSWERED. From then on `status` is what
+ * the transaction completes with, unless its connection fails. A transaction settles when its last WQE is done.
+ */
+#ifndef GANTRY_TXN_STATE_H
+#define GANTRY_TXN_STATE_H
+
+#include "gantry_txns.h"
+
+enum gantry_txn_state {
+	GANTRY_TXN_FREE = 0,
+	GANTRY_TXN_POSTED,
+	GANTRY_TXN_TO_ANSWER,
+	GANTRY_TXN_ANSWERED,
+};
+
+/*
+ * Asks the transaction's key for a wrong signature. True: there was one; gantry_txn::error has it, and the transaction
+ * goes on to its bad response. In state POSTED only.
+ */
+bool gantry_txn_check_key(struct gantry_txn_open *t);
+
+/*
+ * A CQE told of a wrong signature of this key, of which no earlier one was told. Its place among the CQEs says in which
+ * transfer: it comes before the CQE of that one.
+ */
+void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
+
+/* Moves each open transaction of a connection as far as it can go. Owner thread. */
+void gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c);
+
+/*
+ * The connection failed: WQEs from `index` on did not run, or not to their end. first: the status of the transaction
+ * that owns the WQE at index; others: of those behind it. cqe: the error CQE that says why, or NULL. Returns the
+ * completion record of the first one, or NULL.
+ */
+struct hwq_cqe;
+const struct gantry_comp *gantry_txn_fail(struct gantry_conn *c, uint64_t index,
+	enum gantry_status first, enum gantry_status others, const struct hwq_cqe *cqe);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes and ends a queue's transactions, and takes and gives them back. */
+#include "gantry_txns.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "gantry_alloc.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_queue.h"
+
+/* Data, and the longest signatures of the shortest blocks. */
+#define SCRATCH_LEN (GANTRY_TXN_MAX_LEN + GANTRY_TXN_MAX_LEN / 512 * 8)
+
+/* ------------------------------------------------------------------ keys */
+
+/* 0 or what the device said. */
+static int
+key_make(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	const struct hwq_mkey_conf conf = {
+		.n = 1,
+		/* A pattern has one entry less. */
+		.max_entries = GANTRY_TXN_MAX_DATA,
+		.flags = HWQ_MKEY_SIG,
+	};
+	int ret = hwq_mkey_pool_create(q->domain, &conf, &t->pool);
+
+	if (ret == 0)
+		t->mkey = hwq_mkey_get(t->pool);
+	return ret;
+}
+
+static int
+key_end(struct gantry_txn_open *t)
+{
+	int ret;
+
+	if (t->pool == NULL)
+		return 0;
+	/* One that an earlier call has given back is not given back again. */
+	hwq_mkey_put(t->mkey);
+	ret = hwq_mkey_pool_destroy(t->pool);
+	if (ret == 0)
+		t->pool = NULL;
+	return ret;
+}
+
+/* Makes the key anew. 0 or what the device said: call again. */
+static __rte_cold int
+key_renew(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	int ret = key_end(t);
+
+	if (ret == 0)
+		ret = key_make(q, t);
+	if (ret == 0)
+		t->doubtful = false;
+	else
+		LOG(ERR, "no new key for a transaction: %s", strerror(-ret));
+	return ret;
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+static int
+scratch_make(struct gantry_queue *q)
+{
+	struct gantry_txns *all = &q->txns;
+	void *scratch = gantry_alloc("gantry_txn_scratch", SCRATCH_LEN, q->socket);
+	int ret;
+
+	if (scratch == NULL)
+		return -ENOMEM;
+	ret = hwq_mr_register(q->g->dev, scratch, SCRATCH_LEN,
+		HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE, &all->scratch_mr);
+	if (ret == 0)
+		all->scratch = scratch;
+	else
+		gantry_free(scratch);
+	return ret;
+}
+
+int
+gantry_txns_fini(struct gantry_queue *q)
+{
+	struct gantry_txns *all = &q->txns;
+	uint32_t i;
+	int ret;
+
+	if (all->open == NULL)
+		return 0;
+	for (i = 0; i < all->n; i++) {
+		ret = key_end(&all->open[i]);
+		if (ret != 0)
+			return ret;
+	}
+	if (all->scratch != NULL) {
+		ret = hwq_mr_deregister(&all->scratch_mr);
+		if (ret != 0)
+			return ret;
+		gantry_free(all->scratch);
+		all->scratch = NULL;
+	}
+	gantry_free(all->open);
+	all->open = NULL;
+	return 0;
+}
+
+int
+gantry_txns_init(struct gantry_queue *q, uint32_t n)
+{
+	struct gantry_txns *all = &q->txns;
+	uint32_t i;
+	int ret;
+
+	all->n = n;
+	TAILQ_INIT(&all->free);
+	all->open = gantry_alloc("gantry_txns", n * sizeof(*all->open), q->socket);
+	ret = all->open == NULL ? -ENOMEM : scratch_make(q);
+	for (i = 0; ret == 0 && i < n; i++) {
+		ret = key_make(q, &all->open[i]);
+		TAILQ_INSERT_TAIL(&all->free, &all->open[i], next);
+	}
+	if (ret != 0)
+		LOG(ERR, "cannot prepare %u transactions: %s", n, strerror(-ret));
+	return ret;
+}
+
+uint32_t
+gantry_txns_sq_wr(const struct gantry_queue *q, uint32_t depth)
+{
+	/* A transaction of one buffer, signatures in both domains, one part and a response has 8. */
+	uint32_t n = depth != 0 ? depth : 8 * q->txns.n;
+
+	return RTE_MIN(RTE_MAX(n, GANTRY_TXN_LEAST_BB), hwq_dev_caps(q->g->dev)->max_qp_wr);
+}
+
+int
+gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **out)
+{
+	struct gantry_txn_line *line = gantry_alloc("gantry_txn_line", sizeof(*line), socket);
+
+	if (line == NULL)
+		return -ENOMEM;
+	line->mode = mode;
+	TAILQ_INIT(&line->open);
+	*out = line;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ take and give */
+
+struct gantry_txn_open *
+gantry_txn_take(struct gantry_queue *q, enum gantry_status *status)
+{
+	struct gantry_txns *all = &q->txns;
+	struct gantry_txn_open *t = TAILQ_FIRST(&all->free);
+
+	*status = GANTRY_OK;
+	if (t == NULL)
+		return NULL;
+	if (unlikely(t->doubtful) && key_renew(q, t) != 0) {
+		*status = GANTRY_NO_RESOURCES;
+		return NULL;
+	}
+	TAILQ_REMOVE(&all->free, t, next);
+	all->n_open++;
+	return t;
+}
+
+void
+gantry_txn_give(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	q->txns.n_open--;
+	/* The key that was used last is in the device's caches. */
+	TAILQ_INSERT_HEAD(&q->txns.free, t, next);
+}
+
+bool
+gantry_txns_are_older(const struct gantry_queue *q, uint64_t version)
+{
+	uint32_t i;
+
+	for (i = 0; q->txns.n_open != 0 && i < q->txns.n; i++)
+		if (q->txns.open[i].state != 0 && q->txns.open[i].version < version)
+			return true;
+	return false;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transactions of a queue: open ones, their keys, and the connections that carry them.
+ *
+ *   gantry_queue::txns
+ *     |- gantry_txn_open[n]    one for each transaction that may be open; each has a key
+ *     `- scratch               where checks that move nothing let their data go
+ *   gantry_conn::txns
+ *     `- gantry_txn_line       the connection's open transactions in their order, and whether it is stopped
+ *
+ * An open transaction is a slot of its connection's stream that is issued and not settled. `where` of the slot has an
+ * index that is never done, until the transaction settles: so whatever ends it, one place completes it and gives back
+ * what it has. gantry_txn_state.h has its states.
+ */
+#ifndef GANTRY_TXNS_H
+#define GANTRY_TXNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <hwq_mkey.h>
+#include <hwq_mr.h>
+#include <hwq_qp.h>
+
+#include "gantry.h"
+#include "gantry_counter.h"
+#include "gantry_profile.h"
+
+struct gantry_queue;
+struct gantry_conn;
+
+/* WQEBBs of a send queue, so that the longest transaction has room: gantry_txn_post.c. */
+#define GANTRY_TXN_LEAST_BB UINT32_C(64)
+
+/* Profiles that a queue keeps copies of. */
+#define GANTRY_TXN_PROFILES 8
+
+/* A response, as a WQE has it. */
+struct gantry_txn_reply {
+	uint64_t addr; /* as the device knows it; of inline data, as the CPU does */
+	uint32_t len;  /* 0: none */
+	uint32_t lkey; /* not used if inline */
+	bool in_wqe;   /* the CPU copies it into the WQE */
+};
+
+/* One transaction, open or free. */
+struct gantry_txn_open {
+	TAILQ_ENTRY(gantry_txn_open) next; /* in gantry_txn_line::open or gantry_txns::free */
+	struct hwq_mkey_pool
+		*pool; /* of the key alone, so that it can be made anew; NULL: no key */
+	struct hwq_mkey *mkey;
+	bool doubtful; /* a CQE that told of the key may be lost: it is to be made anew */
+
+	/* While it is open. */
+	uint8_t state;  /* enum gantry_txn_state */
+	uint8_t status; /* enum gantry_status: from GANTRY_TXN_TO_ANSWER on */
+	uint8_t syndrome, vendor_syndrome;
+	bool has_answer; /* its good response is posted */
+	struct gantry_txn *txn;
+	struct gantry_conn *c;
+	uint64_t seq;        /* its slot in c->stream */
+	uint64_t last;       /* gantry_conn::posted before its last WQE */
+	uint64_t version;    /* of the table of regions that its keys are from */
+	uint64_t first_move; /* gantry_conn::posted before its first transfer; each has one WQEBB */
+	uint32_t wrong_move; /* the transfer with the wrong signature */
+	struct gantry_profile_domain mem, wire;
+	struct gantry_txn_reply good, bad;
+};
+
+TAILQ_HEAD(gantry_txn_list, gantry_txn_open);
+
+/* Whether a connection's send queue runs. */
+enum gantry_txn_stop {
+	GANTRY_TXN_RUNS = 0,
+	GANTRY_TXN_STOPPING, /* a signature was wrong, so the event that it stands still is to come */
+	GANTRY_TXN_STOPPED,  /* the event has come */
+	GANTRY_TXN_RESUMING, /* all is done that must be done while it stands still */
+};
+
+/* What a connection for transactions has besides. */
+struct gantry_txn_line {
+	struct gantry_txn_list open; /* in the order of their slots */
+	uint8_t mode;                /* enum gantry_txn_mode */
+	uint8_t stop;                /* enum gantry_txn_stop; GANTRY_TXN_PIPELINED only */
+	uint8_t tries;               /* how often a step of the stop was refused */
+	uint64_t retry_tsc;          /* when it is tried again */
+};
+
+struct gantry_txn_counts {
+	gantry_counter opened;
+	gantry_counter done; /* settled, whatever the status */
+	gantry_counter stops;
+	gantry_counter cancelled; /* good responses */
+};
+
+struct gantry_txns {
+	uint32_t n;                   /* transactions that may be open; 0: the queue has none */
+	struct gantry_txn_open *open; /* NULL: not made */
+	struct gantry_txn_list free;
+	uint32_t n_open;
+	uint32_t n_stopped; /* connections whose send queue does not run: gantry_txn_stop.h */
+	struct gantry_txn_counts counts;
+	struct hwq_qp_conf own_conf; /* of the connection for local transactions */
+	struct hwq_addr own_addr;    /* it is connected to this address */
+	void *scratch;
+	struct hwq_mr scratch_mr;
+	struct {
+		uint64_t serial; /* 0: none */
+		struct gantry_profile p;
+	} cache[GANTRY_TXN_PROFILES];
+};
+
+/* Makes n transactions with their keys, and the scratch memory. 0 or a negative errno: the log says why, and
+ * gantry_txns_fini() ends what there is. */
+int gantry_txns_init(struct gantry_queue *q, uint32_t n);
+/* Ends them. 0; or what the device said: call again. No transaction is open. Control thread. */
+int gantry_txns_fini(struct gantry_queue *q);
+
+/* WQEBBs of the send queue of a connection for transactions. depth: gantry_peer_conf::depth. */
+uint32_t gantry_txns_sq_wr(const struct gantry_queue *q, uint32_t depth);
+
+/* A line for a connection. 0 or -ENOMEM. gantry_conn_close() frees it. */
+int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **line);
+
+/*
+ * Takes a free transaction, whose key is sound; NULL: none is free, and *status is GANTRY_OK; or a key could not be made
+ * anew, and *status is GANTRY_NO_RESOURCES.
+ */
+struct gantry_txn_open *gantry_txn_take(struct gantry_queue *q, enum gantry_status *status);
+void gantry_txn_give(struct gantry_queue *q, struct gantry_txn_open *t);
+
+/* True: an open transaction has keys from a version of the table of regions before this one. */
+bool gantry_txns_are_older(const struct gantry_queue *q, uint64_t version);
+
+#endif
