@@ -35,6 +35,12 @@
  * have ended and their signatures are checked. Both answer alike. While a connection is stopped, transactions
  * that are submitted to it wait.
  *
+ * ## Local transactions
+ * With gantry_desc::peer GANTRY_PEER_OWN, the parts are memory of this process, and there are no responses. So
+ * signatures are generated for a buffer, checked, or stripped off. A WRITE without parts checks the signatures of
+ * memory, and moves nothing.
+ *
+ * ## What arrives
  * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a READ arrive here. Only the
  * response tells what they are worth.
  */

@@ -253,6 +253,10 @@ answer_counters(const struct request *r, struct rte_tel_data *d)
 	rte_tel_data_add_dict_u64(d, "replays", s.replays);
 	rte_tel_data_add_dict_u64(d, "layout_hits", s.layout_hits);
 	rte_tel_data_add_dict_u64(d, "layout_misses", s.layout_misses);
+	rte_tel_data_add_dict_u64(d, "txn_opened", s.txn_opened);
+	rte_tel_data_add_dict_u64(d, "txn_done", s.txn_done);
+	rte_tel_data_add_dict_u64(d, "txn_stops", s.txn_stops);
+	rte_tel_data_add_dict_u64(d, "txn_cancelled", s.txn_cancelled);
 	part = new_dict();
 	for (i = GANTRY_CARRIER_CPU; part != NULL && i < GANTRY_CARRIER_MAX; i++)
 		rte_tel_data_add_dict_u64(part, gantry_name_carrier(i), s.copies[i]);

@@ -82,7 +82,7 @@ enum gantry_txn_stop {
 struct gantry_txn_line {
 	struct gantry_txn_list open; /* in the order of their slots */
 	uint8_t mode;                /* enum gantry_txn_mode */
-	uint8_t stop;                /* enum gantry_txn_stop; GANTRY_TXN_PIPELINED only */
+	uint8_t stop;                /* enum gantry_txn_stop */
 	uint8_t tries;               /* how often a step of the stop was refused */
 	uint64_t retry_tsc;          /* when it is tried again */
 };
