@@ -20,13 +20,13 @@ enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
-	GANTRY_CONN_TXN,      /* works, and takes transactions only */
 	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
 	GANTRY_CONN_FAILING,  /* was stuck and told to fail; CQEs of flushed WQEs are to come */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
 	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
 	GANTRY_CONN_CLOSING,  /* the device refused a part of closing it: close it again */
+	GANTRY_CONN_TXN,      /* as READY, but takes transactions only */
 };
 
 /* What the device's events said of a connection: gantry_event.h. */
