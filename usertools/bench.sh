@@ -6,6 +6,9 @@
 # executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
 # GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
+# signatures: what a signature transaction costs its poster, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
+# by stock libmlx5, by lib/hwq's batches and by its images.
+#
 # regions: what a registration, a copy from a region at random and a removal take at 100, 1,000, 10,000 and 100,000
 # regions, the adapter's part included. They take 400 MB of memory.
 #
@@ -13,7 +16,7 @@
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
 # build-bench/throughput).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|engine|regions|testgantry|plots]...
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|regions|testgantry|plots]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -26,6 +29,7 @@ say "building in build-bench/"
 build build-bench -Dbuildtype=release -Ddebug=true
 bench=$top/build-bench/test/bench/bench_softhca
 bench_hwq=$top/build-bench/test/bench/bench_hwq
+bench_signature=$top/build-bench/test/bench/bench_signature
 bench_idle=$top/build-bench/test/bench/bench_idle
 bench_gantry=$top/build-bench/test/bench/bench_gantry
 
@@ -73,6 +77,40 @@ hwq() {
 	done
 	"$bench_hwq" "$counts"
 	rm -f "$out" "$out.ops" "$counts"
+}
+
+# The beginnings of a transaction are measured too: a stage is the difference of two.
+signatures() {
+	local out burst
+	command -v valgrind >/dev/null || need valgrind
+	out=$(mktemp)
+	printf 'instructions per signature transaction on the thread that posts it (callgrind)\n'
+	printf '  %-10s %5s %9s %9s %9s %9s %9s %11s\n' '' burst configure transfer response completion all 'of libmlx5'
+	for burst in 1 16; do
+		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
+			--toggle-collect='measured_*' "$bench_signature" "$burst" \
+			>"$out.ops" 2>/dev/null || die "callgrind failed at bursts of $burst"
+		callgrind_annotate --inclusive=yes --threshold=100 "$out" |
+			awk -v burst="$burst" 'NR == FNR {ops[$1] = $2; next}
+				match($0, /measured_[a-z0-9_]+/) {
+					name = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
+					if (name in ops && n / ops[name] > cost[name]) cost[name] = n / ops[name]
+				}
+				function row(text, by, done,   of, all) {
+					of = "measured_" by "_"
+					all = cost[of "all"] + cost[done]
+					if (by == "stock") theirs = all
+					printf "  %-10s %5d %9.1f %9.1f %9.1f %9.1f %9.1f %9.0f %%\n", text, burst,
+						cost[of "configure"], cost[of "transfer"] - cost[of "configure"],
+						cost[of "all"] - cost[of "transfer"], cost[done], all, 100 * all / theirs
+				}
+				END {
+					row("libmlx5", "stock", "measured_stock_done")
+					row("hwq batch", "wr", "measured_hwq_done")
+					row("hwq image", "image", "measured_hwq_done")
+				}' "$out.ops" -
+	done
+	rm -f "$out" "$out.ops"
 }
 
 # What one case of bench_gantry executes for one operation at a burst size: all, in gantry_submit(), in
@@ -213,12 +251,12 @@ plots() {
 	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq engine regions testgantry plots
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine regions testgantry plots
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | engine | regions | testgantry | plots) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, engine, regions, testgantry or plots" ;;
+	instructions | hwq | signatures | engine | regions | testgantry | plots) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, regions, testgantry or plots" ;;
 	esac
 done

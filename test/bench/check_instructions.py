@@ -58,6 +58,13 @@ def measure(folder):
             # What libmlx5 executes is no concern of this test.
             if 'stock' not in function:
                 counts[f'hwq {function[len("measured_"):]} {burst}'] = costs[function] / int(operations)
+    # What libmlx5 executes is no concern of this test, and batches are counted above.
+    for burst in (16, 1):
+        printed, costs, _ = callgrind(f'{folder}/bench_signature', [str(burst)], 'measured_*')
+        for line in printed.splitlines():
+            function, operations = line.split()
+            if 'image' in function or 'hwq' in function:
+                counts[f'signature {function[len("measured_"):]} {burst}'] = costs[function] / int(operations)
     for operation in DEVICE:
         _, _, total = callgrind(f'{folder}/bench_softhca', ['count', operation], 'softhca_pump')
         counts[f'softhca {operation} 32'] = total / DEVICE_OPERATIONS

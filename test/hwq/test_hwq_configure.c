@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Configurations of keys that the twin tests cannot compare: errors that libmlx5 does not notice,
- * rings that are nearly full, sizes of rings, QPs that cannot configure keys, and completions that
+ * rings that are nearly full, sizes of rings, images that are refused, QPs that cannot configure keys, and completions that
  * belong to no key.
  */
 #include "hwq_emu.h"
 
 #include "hwq_mkey_check.h"
+#include "hwq_sig_image.h"
 #include "hwq_wr_mkey.h"
 
 static struct hwq_dev *dev;
@@ -313,6 +314,138 @@ full_ring(void)
 	err_qp_close(&r);
 }
 
+/* ------------------------------------------------------------------ images */
+
+static const struct hwq_sig_tags some_tags = {.ref_tag = 1, .app_tag = 2};
+
+static int
+post_list(struct err_qp *r, struct hwq_mkey *key, const struct hwq_sig_image *image, unsigned int n)
+{
+	static const struct hwq_sge sge[64];
+
+	return hwq_wqe_sig_list(&r->t.qp->sq, key, image, n, sge, &some_tags, &some_tags,
+		HWQ_WQE_SIGNALED);
+}
+
+static void
+image_create(struct hwq_sig_image *image, const struct mlx5dv_sig_block_attr *attr)
+{
+	CHECK_EQ(hwq_sig_image_init(image, hwq_dev_caps(dev), 0, attr), 0, "an image");
+}
+
+/* At every place and fill of the ring, an image is posted whole, or nothing of it is, not even a fill. */
+static void
+images_and_full_rings(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4, .max_sge = 1, .max_inline = 316};
+	unsigned int i, k, n_nops, n_refused = 0, n_filled = 0;
+	struct hwq_sig_image image;
+	uint64_t rnd = 1;
+	struct err_qp r;
+
+	err_qp_open(&r, &conf, 16, HWQ_MKEY_SIG);
+	image_create(&image, &both);
+	CHECK_EQ(hwq_sig_image_n_bb(&image, 8), 7, "head, layout and BSF of 5, two SET_PSVs");
+	for (i = 0; i < 3000 && check_failures == 0; i++) {
+		struct hwq_sq *sq = &r.t.qp->sq, before;
+		struct hwq_mkey_sig key;
+		uint32_t room, fill;
+		int ret;
+
+		n_nops = (unsigned int)(check_random(&rnd) % hwq_sq_n_bb(sq));
+		for (k = 0; k < n_nops; k++)
+			hwq_wqe_nop(sq, 0);
+		before = *sq;
+		key = *r.key->sig;
+		room = hwq_sq_free_bb(sq);
+		fill = hwq_sq_tail_bb(sq) < 5 ? hwq_sq_tail_bb(sq) : 0;
+		ret = post_list(&r, r.key, &image, 8);
+		CHECK(ret == (room >= fill + 7 ? 7 : 0), "%u WQEBBs are free, %u to fill: %d", room,
+			fill, ret);
+		CHECK_EQ((uint16_t)(sq->pi - before.pi), ret == 0 ? 0 : fill + 7, "WQEBBs");
+		CHECK(ret != 0 || (memcmp(sq, &before, sizeof(before)) == 0 &&
+					  memcmp(r.key->sig, &key, sizeof(key)) == 0),
+			"what was refused changed the queue or the key");
+		n_refused += ret == 0;
+		n_filled += ret == 0 && room >= 7 && fill != 0;
+		hwq_sq_ring(sq);
+		drain(&r);
+	}
+	CHECK(n_refused != 0 && n_filled != 0, "%u refused, %u of them because of a fill",
+		n_refused, n_filled);
+	err_qp_close(&r);
+}
+
+/* Keys that no image is for, and rings that are too short. Nothing is posted. */
+static void
+images_refused(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
+	struct hwq_qp_conf tiny = {.sq_wr = 1, .max_sge = 1};
+	struct hwq_mkey_crypto crypto = {.state = HWQ_BSF_INIT};
+	struct hwq_sig_image image;
+	struct hwq_mkey other;
+	struct err_qp r;
+	uint32_t half;
+
+	image_create(&image, &both);
+	err_qp_open(&r, &conf, 60, HWQ_MKEY_SIG);
+	CHECK_EQ(post_list(&r, r.key, &image, 48), 17, "the longest list");
+	hwq_sq_ring(&r.t.qp->sq);
+	drain(&r);
+	CHECK_EQ(post_list(&r, r.key, &image, 49), -ENOMEM, "too many for a WQE");
+	other = *r.key;
+	other.max_entries = 4;
+	CHECK_EQ(post_list(&r, &other, &image, 5), -ENOMEM, "too many for the key");
+	other.crypto = &crypto;
+	CHECK_EQ(post_list(&r, &other, &image, 1), -EINVAL, "a key that encrypts");
+	other = *r.key;
+	other.sig = NULL;
+	CHECK_EQ(post_list(&r, &other, &image, 1), -EINVAL, "a key that does not sign");
+	r.key->lkey |= 5;
+	CHECK_EQ(post_list(&r, r.key, &image, 1), -EOPNOTSUPP, "a tag that was not asked for");
+	r.key->lkey &= ~0xffu;
+	CHECK_EQ(hwq_sq_used_bb(&r.t.qp->sq), 0, "WQEBBs of what was refused");
+	err_qp_close(&r);
+	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
+	half = hwq_sq_n_bb(&r.t.qp->sq) / 2;
+	/* Three WQEBBs of head and BSF. An empty ring has room for a UMR of less than half of it at every place. */
+	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 3)), -EINVAL, "a ring that is too short");
+	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 4)), half + 1, "a ring that is not");
+	hwq_sq_ring(&r.t.qp->sq);
+	drain(&r);
+	err_qp_close(&r);
+}
+
+/* What the device does not say that it has is refused, one capability at a time. */
+static void
+images_of_devices(void)
+{
+	struct hwq_dev_caps caps = {.sig_block_prot = MLX5DV_SIG_PROT_CAP_CRC,
+		.sig_block_size = MLX5DV_BLOCK_SIZE_CAP_512,
+		.sig_t10dif_bg = MLX5DV_SIG_T10DIF_BG_CAP_CSUM,
+		.sig_crc_type = MLX5DV_SIG_CRC_TYPE_CAP_CRC32};
+	struct mlx5dv_sig_t10dif dif = {.bg_type = MLX5DV_SIG_T10DIF_CSUM};
+	struct mlx5dv_sig_block_domain of_dif = {.sig.dif = &dif};
+	struct mlx5dv_sig_block_attr mem_dif = {.mem = &of_dif}, wire_crc = {.wire = &domain};
+	struct hwq_sig_image image;
+
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 16, &wire_crc), -EINVAL, "access flags");
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 15, &wire_crc), 0, "a CRC");
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &mem_dif), -EOPNOTSUPP, "no T10-DIF");
+	caps.sig_block_prot = MLX5DV_SIG_PROT_CAP_T10DIF;
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &mem_dif), 0, "T10-DIF");
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &wire_crc), -EOPNOTSUPP, "no CRC");
+	of_dif.block_size = MLX5DV_BLOCK_SIZE_4096;
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &mem_dif), -EOPNOTSUPP, "no such block");
+	of_dif.block_size = MLX5DV_BLOCK_SIZE_512;
+	dif.bg_type = MLX5DV_SIG_T10DIF_CRC;
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &mem_dif), -EOPNOTSUPP, "no such guard");
+	caps.sig_block_prot = MLX5DV_SIG_PROT_CAP_CRC;
+	caps.sig_crc_type = MLX5DV_SIG_CRC_TYPE_CAP_CRC32C;
+	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &wire_crc), -EOPNOTSUPP, "no such CRC");
+}
+
 /* ------------------------------------------------------------------ keys, QPs, completions */
 
 static int
@@ -450,6 +583,9 @@ main(int argc, char **argv)
 	ring_sizes();
 	too_long();
 	full_ring();
+	images_and_full_rings();
+	images_refused();
+	images_of_devices();
 	keys();
 	long_lists();
 	qp_types();
