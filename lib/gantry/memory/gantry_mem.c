@@ -50,13 +50,12 @@ mem_access(const struct gantry *g, unsigned int flags)
 }
 
 bool
-gantry_mem_is_open(const struct gantry_mem *mem, unsigned int right)
+gantry_mem_is_open(const struct gantry_region *r, unsigned int right)
 {
 	unsigned int access =
 		right == GANTRY_MEM_REMOTE_WRITE ? HWQ_ACCESS_REMOTE_WRITE : HWQ_ACCESS_REMOTE_READ;
 
-	return gantry_region_is_device(&gantry_mem_piece(mem)->region) ||
-	       (mem_access(mem->g, mem->flags) & access) != 0;
+	return gantry_region_is_device(r) || (mem_access(r->mem->g, r->mem->flags) & access) != 0;
 }
 
 static bool

@@ -40,8 +40,8 @@ struct gantry_piece_change {
 	struct gantry_piece *come[2];
 };
 
-/* True: peers have this right, GANTRY_MEM_REMOTE_WRITE or GANTRY_MEM_REMOTE_READ, to its memory. Any thread. */
-bool gantry_mem_is_open(const struct gantry_mem *mem, unsigned int right);
+/* True: peers have this right, GANTRY_MEM_REMOTE_WRITE or GANTRY_MEM_REMOTE_READ, to the region. Any thread. */
+bool gantry_mem_is_open(const struct gantry_region *r, unsigned int right);
 /* A registration without pieces. 0 or a negative errno. Control thread. */
 int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem);
 /*

@@ -154,7 +154,7 @@ check_local_part(struct check *k, const struct gantry_txn_part *part, struct gan
 
 	if (status != GANTRY_OK)
 		return status;
-	if (!gantry_mem_is_open(r->mem, write ? GANTRY_MEM_REMOTE_WRITE : GANTRY_MEM_REMOTE_READ))
+	if (!gantry_mem_is_open(r, write ? GANTRY_MEM_REMOTE_WRITE : GANTRY_MEM_REMOTE_READ))
 		return GANTRY_NOT_REGISTERED;
 	move->addr = part->addr - r->bias;
 	move->rkey = r->rkey;
