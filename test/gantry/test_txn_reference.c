@@ -156,17 +156,16 @@ case_checks(void)
 	CHECK_EQ(ref_check(&dif, 0xff, units, 2).part, REF_RIGHT);
 	units[33] ^= 1;
 	error = ref_check(&dif, 0xff, units, 2);
-	CHECK(error.part == REF_REF && error.block == 1 && error.expected == 9 &&
-		error.actual == 8);
+	CHECK(error.part == REF_REF && error.block == 1 && error.found == 9 && error.right == 8);
 	CHECK_EQ(ref_check(&dif, 0x01, units, 2).part, REF_REF);
 	CHECK_EQ(ref_check(&dif, 0xfe, units, 2).part, REF_RIGHT);
 	units[28] ^= 0x80;
 	error = ref_check(&dif, 0xff, units, 2);
-	CHECK(error.part == REF_APP && error.expected == 0x2bcd && error.actual == 0xabcd);
+	CHECK(error.part == REF_APP && error.found == 0x2bcd && error.right == 0xabcd);
 	CHECK_EQ(ref_check(&dif, 0x20, units, 2).part, REF_APP);
 	units[17] ^= 0x10;
 	error = ref_check(&dif, 0xff, units, 2);
-	CHECK(error.part == REF_GUARD && error.expected == 0xd0db && error.actual != 0xd0db);
+	CHECK(error.part == REF_GUARD && error.found == 0xd0db && error.right != 0xd0db);
 	CHECK_EQ(ref_check(&dif, 0x30, units, 2).part, REF_APP);
 	memset(units + 28, 0xff, 2);
 	escape.app_ref_escape = true;

@@ -168,12 +168,8 @@ ref_lay(const struct ref_sig *sig, const uint8_t *data, uint32_t n, uint8_t *out
 
 /* ------------------------------------------------------------------ checks */
 
-/*
- * The bit of the mask for a byte of the signature, by the table of mlx5dv_wr_set_mkey_sig_block(3): it counts the
- * bytes of numbers, from the lowest up. The byte at the lowest address is the highest one of a big-endian field.
- */
-static unsigned int
-mask_bit(enum ref_kind kind, uint32_t byte)
+unsigned int
+ref_mask_bit(enum ref_kind kind, uint32_t byte)
 {
 	if (is_dif(kind))
 		return 7 - byte;
@@ -185,7 +181,7 @@ differs(const struct ref_sig *sig, uint8_t mask, const uint8_t *a, const uint8_t
 	uint32_t to)
 {
 	for (; from < to; from++)
-		if ((mask >> mask_bit(sig->kind, from) & 1) != 0 && a[from] != b[from])
+		if ((mask >> ref_mask_bit(sig->kind, from) & 1) != 0 && a[from] != b[from])
 			return true;
 	return false;
 }

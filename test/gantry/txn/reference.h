@@ -49,8 +49,8 @@ enum ref_part {
 struct ref_error {
 	enum ref_part part;
 	uint32_t block;
-	uint64_t expected; /* by the signature that lies there */
-	uint64_t actual;   /* by the data, or by the tags of the domain */
+	uint64_t found; /* behind the block */
+	uint64_t right; /* by the data, or by the tags of the domain */
 };
 
 /* Bytes of a signature; 0 of REF_NONE. */
@@ -66,6 +66,12 @@ void ref_sign(const struct ref_sig *sig, const uint8_t *data, uint32_t i, uint8_
 
 /* Writes n blocks of data, each with its signature behind it. */
 void ref_lay(const struct ref_sig *sig, const uint8_t *data, uint32_t n, uint8_t *out);
+
+/*
+ * The bit of a mask for a byte of the signature, by the table of mlx5dv_wr_set_mkey_sig_block(3): it counts the bytes
+ * of numbers, from the lowest up. The byte at the lowest address is the highest one of a big-endian field.
+ */
+unsigned int ref_mask_bit(enum ref_kind kind, uint32_t byte);
 
 /*
  * What a device finds in n blocks with their signatures. mask: bits of mlx5dv_wr_set_mkey_sig_block(3). The first

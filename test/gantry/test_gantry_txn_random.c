@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random transactions between a target and an initiator: WRITE and READ, one part or several, all kinds of signatures,
+ * some with damaged bytes, over connections that answer with pipelining and without, while the adapter is late, stops
+ * send queues, refuses calls and fails connections.
+ *
+ * The judge is the initiator's and the target's memory, the responses that arrive, and the test's own signatures
+ * (txn/reference.h): no good response for bad data, no bad response for good data, each transaction completes once, and
+ * says what was wrong. When a response arrives, all bytes that it tells of are in place.
+ *
+ * usage: test_gantry_txn_random [--transactions N] [SEED]
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_log.h>
+
+#include <softhca.h>
+
+#include "gantry_log.h"
+#include "txn/play.h"
+
+#define PATIENCE 60 /* seconds without any completion */
+
+struct play play;
+
+/* ------------------------------------------------------------------ connections */
+
+static void
+link_post(struct link *l, uint64_t i)
+{
+	const struct gantry_recv r = {.cookie = i,
+		.addr = (uintptr_t)&l->message[i],
+		.len = MESSAGE_LEN};
+
+	l->n_posted += gantry_recv_post(play.initiator, l->initiator, &r, 1) == 1;
+}
+
+static void
+link_open(struct link *l)
+{
+	/* Retries end soon: nothing is lost but by faults. */
+	const struct gantry_path path = {.timeout = play.pumped ? 4 : 8, .retries = 3};
+	struct gantry_peer_conf to = {.txn = l->mode, .depth = 32 << chance(5), .path = path};
+	const struct gantry_peer_conf from = {.recv_depth = RECV_DEPTH,
+		.path = path,
+		.txn = chance(4) == 0 ? GANTRY_TXN_WAIT : GANTRY_TXN_NONE};
+	struct gantry_addr a, b;
+	unsigned int i;
+
+	/* 44 bytes go inline by default. */
+	to.max_inline = chance(2) ? 0 : 1 + MESSAGE_LEN;
+	l->max_inline = to.max_inline != 0 ? MESSAGE_LEN : 44;
+	CHECK_EQ(gantry_peer_open(play.target, &to, &l->target, &a), 0);
+	CHECK_EQ(gantry_peer_open(play.initiator, &from, &l->initiator, &b), 0);
+	CHECK_EQ(gantry_peer_connect(play.target, l->target, &b), 0);
+	CHECK_EQ(gantry_peer_connect(play.initiator, l->initiator, &a), 0);
+	l->hurt = l->closing = false;
+	l->last = 0;
+	for (i = 0; i < RECV_DEPTH; i++)
+		link_post(l, i);
+	CHECK_EQ(l->n_posted, RECV_DEPTH);
+}
+
+static void
+take_messages(bool again)
+{
+	struct gantry_recv_comp comp[16];
+	unsigned int n, i, k;
+
+	env_pump();
+	n = gantry_recv_poll(play.initiator, comp, RTE_DIM(comp));
+	for (i = 0; i < n; i++)
+		for (k = 0; k < N_LINKS; k++)
+			if (play.link[k].initiator == comp[i].peer) {
+				judge_message(&play.link[k], &comp[i]);
+				if (again && !play.link[k].hurt)
+					link_post(&play.link[k], comp[i].cookie);
+			}
+}
+
+static bool
+link_in_flight(const struct link *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < N_SLOTS; i++)
+		if (play.slot[i].busy && play.slot[i].link == l && !play.slot[i].completed)
+			return true;
+	return false;
+}
+
+/* Nothing is in flight. What was sent has been heard, or never will be. */
+static void
+link_close(struct link *l)
+{
+	l->hurt = l->closing = true;
+	CHECK_EQ(gantry_peer_close(play.target, l->target), 0);
+	CHECK_EQ(gantry_peer_close(play.initiator, l->initiator), 0);
+	while (l->n_posted != 0)
+		take_messages(false);
+	judge_link_closed(l);
+}
+
+/* ------------------------------------------------------------------ a life of an engine */
+
+static void
+life_open(void)
+{
+	static const enum gantry_txn_mode modes[] = {GANTRY_TXN_PIPELINED, GANTRY_TXN_PIPELINED,
+		GANTRY_TXN_WAIT};
+	const bool works = !play.pumped && chance(2);
+	const struct gantry_worker_conf conf = {
+		.queue = {.depth = 2 << chance(7),
+			.unordered = chance(2),
+			.transactions = 1 + chance(24)},
+		.ring_size = 64,
+	};
+	const struct gantry_queue_conf other = {.depth = 16, .transactions = 1};
+	uint8_t *local, *remote;
+	struct gantry_info info;
+	unsigned int i;
+
+	play.last = play.made;
+	play.own_lost = false;
+	play.unordered = conf.queue.unordered;
+	CHECK_EQ(gantry_create(NULL, &play.g), 0);
+	gantry_info_get(play.g, &info);
+	play.kinds = info.sig_kinds;
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	if (works) {
+		CHECK_EQ(gantry_worker_create(play.g, 1, &conf, &play.worker), 0);
+		play.target = gantry_worker_queue(play.worker);
+		CHECK_EQ(gantry_worker_start(play.worker), 0);
+	} else {
+		play.worker = NULL;
+		CHECK_EQ(gantry_queue_create(play.g, &conf.queue, &play.target), 0);
+	}
+	CHECK_EQ(gantry_queue_create(play.g, &other, &play.initiator), 0);
+	local = env_mem(play.g, RTE_ALIGN(N_SLOTS * AREA_LEN, 4096), ENV_REMOTE, &play.mem[0]);
+	remote = env_mem(play.g, RTE_ALIGN(N_SLOTS * AREA_LEN, 4096), ENV_REMOTE, &play.mem[1]);
+	play.messages = (struct message *)env_mem(play.g,
+		RTE_ALIGN(N_LINKS * RECV_DEPTH * sizeof(struct message), 4096), 0, &play.mem[2]);
+	for (i = 0; i < N_SLOTS; i++) {
+		play.slot[i].busy = false;
+		play.slot[i].local.area = local + i * AREA_LEN;
+		play.slot[i].remote.area = remote + i * AREA_LEN;
+	}
+	draw_profiles();
+	for (i = 0; i < N_LINKS; i++) {
+		play.link[i].mode = modes[i];
+		play.link[i].message = play.messages + i * RECV_DEPTH;
+		link_open(&play.link[i]);
+	}
+}
+
+static void
+life_close(void)
+{
+	uint8_t *local = play.slot[0].local.area, *remote = play.slot[0].remote.area;
+	unsigned int i;
+
+	for (i = 0; i < N_LINKS; i++)
+		link_close(&play.link[i]);
+	for (i = 0; i < N_PROFILES; i++) {
+		if (play.profile[i].id != 0)
+			CHECK_EQ(gantry_profile_destroy(play.g, play.profile[i].id), 0);
+		play.profile[i].id = 0;
+	}
+	if (play.worker != NULL) {
+		CHECK_EQ(gantry_worker_stop(play.worker), 0);
+		CHECK_EQ(gantry_worker_destroy(play.worker), 0);
+	} else {
+		CHECK_EQ(gantry_queue_destroy(play.target), 0);
+	}
+	CHECK_EQ(gantry_queue_destroy(play.initiator), 0);
+	for (i = 0; i < RTE_DIM(play.mem); i++)
+		CHECK_EQ(gantry_mem_unregister(play.mem[i], 1000), 0);
+	CHECK_EQ(gantry_destroy(play.g), 0);
+	env_unmap(local, RTE_ALIGN(N_SLOTS * AREA_LEN, 4096));
+	env_unmap(remote, RTE_ALIGN(N_SLOTS * AREA_LEN, 4096));
+	env_unmap(play.messages, RTE_ALIGN(N_LINKS * RECV_DEPTH * sizeof(struct message), 4096));
+}
+
+/* ------------------------------------------------------------------ faults */
+
+__attribute__((format(printf, 1, 2))) static void
+arm(const char *format, ...)
+{
+	char line[100];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	CHECK_EQ(softhca_fault(line), 0, line);
+	play.faults++;
+}
+
+/* Faults that fail no transaction. */
+static void
+arm_soft(unsigned int op)
+{
+	switch (chance(4)) {
+	case 0:
+		arm("late op=%u ms=%u", op, 1 + (unsigned int)chance(3));
+		break;
+	case 1:
+		arm("recv_late op=%u ms=%u", op, 1 + (unsigned int)chance(3));
+		break;
+	case 2: /* a stop without a wrong signature */
+		arm("sq_drained op=%u", op);
+		break;
+	default: /* a stopped queue cannot go on at once */
+		arm("refuse call=modify_qp errno=16 op=1");
+	}
+}
+
+static void
+arm_hard(unsigned int op)
+{
+	static const uint8_t syndromes[] = {0x01, 0x02, 0x04, 0x05, 0x06, 0x10, 0x11, 0x12, 0x13,
+		0x14, 0x15, 0x16, 0x22};
+	const unsigned int syndrome = syndromes[chance(RTE_DIM(syndromes))];
+
+	switch (chance(5)) {
+	case 0:
+		arm("complete op=%u syndrome=0x%02x", op, syndrome);
+		break;
+	case 1:
+		arm("recv_complete op=%u syndrome=0x%02x", 1 + op % 10, syndrome);
+		break;
+	case 2:
+		arm("qp_fatal op=%u", op);
+		break;
+	case 3:
+		arm("cq_overrun op=%u", op);
+		break;
+	default: /* until the engine gives up */
+		arm("refuse call=modify_qp errno=12 op=1 times=%u", 1 + (unsigned int)chance(20));
+	}
+}
+
+/* ------------------------------------------------------------------ a round */
+
+static void
+put(void)
+{
+	unsigned int n = RTE_MIN(play.n_wait, 1 + (unsigned int)chance(16));
+
+	if (n == 0)
+		return;
+	n = play.worker != NULL ? gantry_enqueue_burst(play.worker, play.wait, n)
+				: gantry_submit(play.target, play.wait, n);
+	play.n_wait -= n;
+	memmove(play.wait, play.wait + n, play.n_wait * sizeof(play.wait[0]));
+}
+
+static unsigned int
+take(void)
+{
+	struct gantry_comp comp[32];
+	unsigned int n, i;
+
+	n = play.worker != NULL ? env_dequeue(play.worker, comp, RTE_DIM(comp))
+				: env_poll(play.target, comp, RTE_DIM(comp));
+	for (i = 0; i < n; i++)
+		judge_completion(&comp[i]);
+	return n;
+}
+
+static void
+draw(unsigned int n)
+{
+	unsigned int i;
+
+	for (; n != 0; n--) {
+		i = chance(N_LINKS + 1);
+		if (i == N_LINKS)
+			draw_slot(NULL, false);
+		else if (!play.link[i].hurt)
+			draw_slot(&play.link[i], false);
+	}
+}
+
+/* Opens what has failed, once nothing of it is in flight. */
+static void
+heal(bool all)
+{
+	unsigned int i;
+
+	for (i = 0; i < N_LINKS; i++) {
+		struct link *l = &play.link[i];
+
+		if ((!l->hurt && !all) || link_in_flight(l))
+			continue;
+		/* The faults that are armed are for transactions. */
+		softhca_faults_clear();
+		link_close(l);
+		link_open(l);
+		play.heals++;
+	}
+}
+
+static bool
+slots_busy(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < N_SLOTS; i++)
+		if (play.slot[i].busy)
+			return true;
+	return false;
+}
+
+/* Until every completion is there, and every response that must come. */
+static void
+drain(void)
+{
+	uint64_t end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+	unsigned int i;
+
+	while (play.settled != play.made || (!play.hard && slots_busy())) {
+		put();
+		if (take() != 0)
+			end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+		take_messages(true);
+		if (rte_get_timer_cycles() < end)
+			continue;
+		for (i = 0; !play.slot[i].busy; i++)
+			;
+		slot_fail(&play.slot[i], "nothing comes back any more");
+	}
+}
+
+/* Each connection carries a good transaction, as if nothing had happened. */
+static void
+probe(void)
+{
+	unsigned int i;
+
+	play.hard = false;
+	for (i = 0; i < N_LINKS; i++)
+		while (!draw_slot(&play.link[i], true))
+			;
+	drain();
+}
+
+static void
+play_round(void)
+{
+	const unsigned int turns = 4 + chance(60), faults = chance(3);
+	unsigned int i;
+
+	play.rounds++;
+	play.hard = faults == 2;
+	for (i = 0; i < turns; i++) {
+		unsigned int op = 1 + chance(chance(2) ? 10 : 100);
+
+		if (faults != 0 && chance(8) == 0)
+			arm_soft(op);
+		if (faults == 2 && chance(20) == 0)
+			arm_hard(op);
+		if (chance(30) == 0)
+			draw_change_profile();
+		draw(chance(16));
+		put();
+		take();
+		take_messages(true);
+		if (play.hard && chance(8) == 0)
+			heal(false);
+	}
+	drain();
+	softhca_faults_clear();
+	if (play.hard)
+		heal(true);
+	draw_profiles();
+	probe();
+	CHECK_EQ(softhca_violations(), 0);
+}
+
+static void
+play_life(uint64_t goal)
+{
+	unsigned int rounds = 4 + chance(12);
+
+	play.lives++;
+	life_open();
+	do {
+		alarm(4 * PATIENCE); /* ends a call that never returns */
+		play_round();
+	} while (--rounds != 0 && play.settled < goal && !play.own_lost);
+	life_close();
+}
+
+/* ------------------------------------------------------------------ the whole run */
+
+static void
+print_counts(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < GANTRY_STATUS_MAX; i++)
+		if (play.by_status[i] != 0)
+			printf("%10llu %s\n", (unsigned long long)play.by_status[i],
+				gantry_status_name(i));
+	printf("%10llu good responses\n%10llu bad responses\n%10llu copies\n%10llu faults\n%10llu "
+	       "connections opened anew\n%10llu lives\n%10llu rounds\n%10llu transactions and copies, each "
+	       "completed once\n",
+		(unsigned long long)play.good, (unsigned long long)play.bad,
+		(unsigned long long)play.copies, (unsigned long long)play.faults,
+		(unsigned long long)play.heals, (unsigned long long)play.lives,
+		(unsigned long long)play.rounds, (unsigned long long)play.settled);
+}
+
+/* Even in a short run: each kind came in both ways, and was right and wrong. */
+static void
+check_variety(void)
+{
+	unsigned int reads, wrong, kind;
+
+	for (reads = 0; reads < 2; reads++)
+		for (wrong = 0; wrong < 2; wrong++)
+			for (kind = wrong; kind < GANTRY_SIG_KIND_MAX; kind++)
+				CHECK(play.met[reads][wrong][kind] > 0 ||
+						(kind != 0 && (play.kinds >> kind & 1) == 0),
+					"%s, %s, kind %u", reads ? "READ" : "WRITE",
+					wrong ? "wrong" : "right", kind);
+	CHECK(play.good > 100 && play.bad > 20 && play.faults > 10 && play.copies > 10);
+}
+
+/* For the suite. */
+#ifdef GANTRY_ALLOC_LIBC
+#define GOAL 1500
+#else
+#define GOAL 6000
+#endif
+
+int
+main(int argc, char **argv)
+{
+	uint64_t goal = GOAL;
+	bool told = argc > 2 && strcmp(argv[1], "--transactions") == 0;
+
+	if (told)
+		goal = strtoull(argv[2], NULL, 0);
+	play.seed = argc > (told ? 3 : 1) ? strtoull(argv[told ? 3 : 1], NULL, 0) : 1;
+	play.rng = play.seed;
+	play.pumped = env_is_pumped();
+	printf("seed %llu, %s\n", (unsigned long long)play.seed,
+		play.pumped ? "pumped" : "threads");
+	fflush(stdout);
+	env_init(play.pumped ? 0 : 1);
+	while (play.settled < goal)
+		play_life(goal);
+	print_counts();
+	if (argc == 1)
+		check_variety();
+	rte_eal_cleanup();
+	return 0;
+}

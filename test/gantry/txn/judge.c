@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Judges what comes back, by bytes of memory and the model alone. */
+#include "play.h"
+
+void
+slot_fail(const struct slot *s, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "seed %llu, life %llu, round %llu: ", (unsigned long long)play.seed,
+		(unsigned long long)play.lives, (unsigned long long)play.rounds);
+	if (s != NULL) {
+		const struct model *m = &s->model;
+
+		fprintf(stderr,
+			"%s %llu, link %d, %llu bytes, kinds %d and %d, blocks %u and %u, %u buffers%s, "
+			"%u parts, wrong part %u in block %u, status %u (%s), responses %u good, %u bad: ",
+			s->is_copy ? "copy"
+			: m->reads ? "READ"
+				   : "WRITE",
+			(unsigned long long)s->number,
+			s->link != NULL ? (int)(s->link - play.link) : -1,
+			(unsigned long long)s->data_len, m->mem.kind, m->wire.kind, m->mem.block,
+			m->wire.block, s->txn.n_data, s->txn.pi.len != 0 ? " and signatures" : "",
+			s->txn.n_parts, s->error.part, s->error.block, s->status,
+			s->completed ? gantry_status_name(s->status) : "none yet", s->n_good,
+			s->n_bad);
+	}
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	fflush(NULL);
+	_exit(1);
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+static void
+side_judge(const struct slot *s, const struct side *side, const char *name)
+{
+	uint32_t i;
+
+	if (memcmp(side->area, side->image, side->used + MAX_GAP) == 0)
+		return;
+	for (i = 0; side->area[i] == side->image[i]; i++)
+		;
+	slot_fail(s, "%s byte %u is 0x%02x, not 0x%02x", name, i, side->area[i], side->image[i]);
+}
+
+static struct side *
+goes_to(struct slot *s)
+{
+	return !s->is_copy && s->model.reads ? &s->local : &s->remote;
+}
+
+/* All bytes have arrived, and no other byte has changed. */
+static void
+judge_arrived(struct slot *s)
+{
+	if (s->is_copy || s->txn.n_parts != 0)
+		side_overlay(goes_to(s), s->arrives);
+	side_judge(s, &s->local, "local");
+	side_judge(s, &s->remote, "remote");
+}
+
+/* Any of the bytes have arrived. */
+static void
+judge_others(struct slot *s)
+{
+	struct side *to = goes_to(s);
+	uint32_t i;
+
+	for (i = 0; i < to->n; i++)
+		memcpy(to->image + to->extent[i].at, to->area + to->extent[i].at,
+			to->extent[i].len);
+	side_judge(s, &s->local, "local");
+	side_judge(s, &s->remote, "remote");
+}
+
+/* ------------------------------------------------------------------ responses */
+
+static struct slot *
+find(uint64_t number)
+{
+	unsigned int i;
+
+	for (i = 0; i < N_SLOTS; i++)
+		if (play.slot[i].busy && play.slot[i].number == number)
+			return &play.slot[i];
+	return NULL;
+}
+
+/* At this moment the initiator may use what the response tells of. */
+static void
+judge_response(struct slot *s, const struct message *m, uint32_t len)
+{
+	const struct gantry_txn_response *r = m->good != 0 ? &s->txn.good : &s->txn.bad;
+	const struct message *text = m->good != 0 ? &s->good : &s->bad;
+
+	if (len != r->len || memcmp(m, text, len) != 0)
+		slot_fail(s, "a response is not what was to be sent");
+	if (s->n_good + s->n_bad != 0)
+		slot_fail(s, "a second response");
+	if (m->good != 0) {
+		s->n_good++;
+		play.good++;
+		if (s->error.part != 0)
+			slot_fail(s, "a good response for bad data");
+		judge_arrived(s);
+	} else {
+		s->n_bad++;
+		play.bad++;
+		if (s->error.part == 0)
+			slot_fail(s, "a bad response for good data");
+	}
+	if (s->must != 0)
+		slot_fail(s, "a response of a transaction that must be refused");
+	judge_release(s);
+}
+
+void
+judge_message(struct link *l, const struct gantry_recv_comp *comp)
+{
+	struct message *m = &l->message[comp->cookie];
+	struct slot *s;
+
+	CHECK(l->n_posted != 0);
+	l->n_posted--;
+	if (comp->status != GANTRY_OK) {
+		CHECK(play.hard || l->closing, "a receive: %s", gantry_status_name(comp->status));
+		l->hurt = true;
+		return;
+	}
+	CHECK_EQ(comp->op, GANTRY_OP_SEND);
+	CHECK(comp->len >= 16 && comp->len <= sizeof(*m));
+	s = find(m->number);
+	if (s == NULL || s->link != l)
+		slot_fail(s, "a response of transaction %llu on link %d, which nobody waits for",
+			(unsigned long long)m->number, (int)(l - play.link));
+	judge_response(s, m, (uint32_t)comp->len);
+}
+
+/* ------------------------------------------------------------------ completions */
+
+/* In the order of submission: of the queue, or if it is unordered, of the connection. */
+static void
+judge_order(const struct slot *s)
+{
+	uint64_t *last = play.unordered && s->link != NULL ? &s->link->last : &play.last;
+
+	if (s->number <= *last)
+		slot_fail(s, "completed behind %llu", (unsigned long long)*last);
+	if (!play.unordered && s->number != *last + 1)
+		slot_fail(s, "completed right behind %llu", (unsigned long long)*last);
+	*last = s->number;
+}
+
+static void
+judge_details(struct slot *s)
+{
+	const struct gantry_sig_error *got = &s->txn.error, *want = &s->error;
+
+	if (want->part == 0)
+		slot_fail(s, "a signature is called wrong, and all are right");
+	if (got->part != want->part || got->on_wire != want->on_wire || got->block != want->block ||
+		got->expected != want->expected || got->actual != want->actual || got->zero != 0)
+		slot_fail(s,
+			"the error is part %u, %s, block %u, expected 0x%llx, actual 0x%llx; it must be "
+			"part %u, %s, block %u, expected 0x%llx, actual 0x%llx",
+			got->part, got->on_wire ? "wire" : "memory", got->block,
+			(unsigned long long)got->expected, (unsigned long long)got->actual,
+			want->part, want->on_wire ? "wire" : "memory", want->block,
+			(unsigned long long)want->expected, (unsigned long long)want->actual);
+	s->txn.error = s->before.error;
+}
+
+/* Statuses of a connection that failed, by whatever fault. */
+#define FAILED                                                                                     \
+	(1u << GANTRY_LOCAL_ERROR | 1u << GANTRY_REMOTE_ACCESS | 1u << GANTRY_REMOTE_ERROR |       \
+		1u << GANTRY_UNREACHABLE | 1u << GANTRY_FLUSHED | 1u << GANTRY_QP_EVENT |          \
+		1u << GANTRY_TIMED_OUT | 1u << GANTRY_BAD_PEER)
+
+static void
+judge_status(struct slot *s)
+{
+	uint32_t bit = 1u << s->status;
+
+	if (s->must != 0 || (s->may & bit) != 0) {
+		if (s->must != 0 && s->status != s->must && (s->may & bit) == 0 &&
+			!(play.hard && s->status == GANTRY_BAD_PEER))
+			slot_fail(s, "its status must be %s", gantry_status_name(s->must));
+		/* Nothing was moved. */
+		side_judge(s, &s->local, "local");
+		side_judge(s, &s->remote, "remote");
+	} else if (s->status == GANTRY_OK) {
+		if (s->error.part != 0)
+			slot_fail(s, "it is OK, and part %u of block %u is wrong", s->error.part,
+				s->error.block);
+		judge_arrived(s);
+	} else if (s->status == GANTRY_SIG_ERROR) {
+		judge_details(s);
+		/* The bytes arrive, unless the connection failed besides. */
+		if (play.hard)
+			judge_others(s);
+		else
+			judge_arrived(s);
+	} else if (s->link == NULL && s->status == GANTRY_DEVICE_LOST &&
+		   (play.hard || play.own_lost)) {
+		/* The device refused too often to set a connection of the queue to itself up again. */
+		play.own_lost = true;
+		judge_others(s);
+	} else {
+		if (!play.hard || (FAILED & bit) == 0)
+			slot_fail(s, "nothing explains this status");
+		if (s->link != NULL)
+			s->link->hurt = true;
+		judge_others(s);
+	}
+}
+
+void
+judge_completion(const struct gantry_comp *comp)
+{
+	struct slot *s = find(comp->cookie);
+
+	if (s == NULL || s->completed)
+		slot_fail(s, "a completion of %llu, which nobody waits for",
+			(unsigned long long)comp->cookie);
+	s->completed = true;
+	s->status = comp->status;
+	CHECK_EQ(comp->op, s->is_copy ? GANTRY_OP_COPY : GANTRY_OP_TXN);
+	CHECK_EQ(comp->zero, 0);
+	CHECK_EQ(comp->result, 0);
+	judge_order(s);
+	judge_status(s);
+	if (memcmp(&s->txn, &s->before, sizeof(s->txn)) != 0)
+		slot_fail(s, "the engine has changed the transaction");
+	play.settled++;
+	play.by_status[s->status]++;
+	if (s->is_copy)
+		play.copies++;
+	else if (s->status == GANTRY_OK || s->status == GANTRY_SIG_ERROR)
+		play.met[s->model.reads][s->status != GANTRY_OK][model_in(&s->model)->kind]++;
+	judge_release(s);
+}
+
+/* How many responses are to come. -1: the connection failed, nobody knows. */
+static int
+responses(const struct slot *s)
+{
+	if (s->link == NULL || s->must != 0 || (s->may & 1u << s->status) != 0)
+		return 0;
+	if (s->status == GANTRY_OK)
+		return s->txn.good.len != 0;
+	/* The connection may have failed behind the transaction, before the response was there. */
+	if (s->status == GANTRY_SIG_ERROR && (!play.hard || s->txn.bad.len == 0))
+		return s->txn.bad.len != 0;
+	return -1;
+}
+
+/* A slot is free when its completion has come and no response can come any more. */
+void
+judge_release(struct slot *s)
+{
+	int n = (int)(s->n_good + s->n_bad);
+
+	if (!s->completed || responses(s) > n)
+		return;
+	if (responses(s) == -1 && n == 0)
+		return;
+	if (responses(s) != -1 && responses(s) < n)
+		slot_fail(s, "a response that was not to be sent");
+	s->busy = false;
+}
+
+void
+judge_link_closed(struct link *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < N_SLOTS; i++) {
+		struct slot *s = &play.slot[i];
+
+		if (!s->busy || s->link != l)
+			continue;
+		CHECK(s->completed);
+		if (responses(s) != -1)
+			slot_fail(s, "its response never came");
+		s->busy = false;
+	}
+}
