@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * A block target that protects what it stores with T10-DIF, and an initiator that uses it.
+ *
+ *     initiator                              target
+ *     SEND  request: WRITE 8 blocks    -->   GANTRY_OP_TXN: RDMA READ of the blocks, the device adds the
+ *                                                           signatures
+ *           response                   <--                  and sends the good response
+ *     SEND  request: READ 8 blocks     -->   GANTRY_OP_TXN: RDMA WRITE of the blocks, the device checks the
+ *                                                           signatures
+ *           response                   <--                  and sends the good response
+ *     ... a bit of the disk flips, and the next READ is answered by the bad response.
+ *
+ * Transfer and good response are posted together. When a signature is wrong, the device stops the send queue in
+ * front of the response, and the engine sends the bad one instead. Both ends are in this process here.
+ *
+ * usage: sig_target [EAL OPTIONS]      without options, EAL runs without huge pages
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "gantry.h"
+
+#define BLOCK_LEN  512
+#define STORED_LEN (BLOCK_LEN + 8) /* with its signature */
+#define N_BLOCKS   8
+
+/** What the initiator sends: which blocks, and where they are or are to be in its memory. */
+struct request {
+	uint64_t addr;
+	uint32_t remote_key;
+	uint32_t lba; /* number of the first block */
+	uint32_t n;   /* blocks */
+	bool write;
+};
+
+static struct initiator {
+	struct gantry_queue *q;
+	uint16_t peer;
+	uint32_t remote_key;
+	struct request request;
+	char response[8];
+	uint8_t data[N_BLOCKS * BLOCK_LEN];
+} initiator;
+
+static struct target {
+	struct gantry_queue *q;
+	uint16_t peer;
+	uint16_t profile;
+	struct request request;
+	char good[8], bad[8];
+	uint8_t disk[N_BLOCKS * STORED_LEN];
+	/* What a transaction points to stays as it is until it completes. */
+	struct gantry_txn txn;
+	struct gantry_sge blocks;
+	struct gantry_txn_part part;
+} target;
+
+/** Says which call failed. The lines of the log above it name the remedy. */
+static void
+check(const char *call, int rc)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "sig_target: %s failed: %s. Correct what the lines above name.\n", call,
+		rte_strerror(-rc));
+	exit(1);
+}
+
+static void
+check_status(uint8_t status)
+{
+	if (status == GANTRY_OK)
+		return;
+	fprintf(stderr, "sig_target: an operation failed: %s. gantry_desc.h says what to do.\n",
+		gantry_status_name(status));
+	exit(1);
+}
+
+/* ------------------------------------------------------------------ the target */
+
+/** Blocks have a T10-DIF signature on the disk, and none on the wire. The device checks all of it. */
+static void
+target_init(struct target *t, struct gantry *g)
+{
+	const struct gantry_profile_conf conf = {
+		.mem = {.kind = GANTRY_SIG_T10DIF_CRC,
+			.block_size = BLOCK_LEN,
+			.flags = GANTRY_SIG_REF_REMAP},
+		.check = GANTRY_SIG_ALL,
+	};
+
+	strcpy(t->good, "good");
+	strcpy(t->bad, "bad");
+	check("gantry_profile_create()", gantry_profile_create(g, &conf, &t->profile));
+}
+
+static void
+target_listen(struct target *t)
+{
+	const struct gantry_recv recv = {
+		.addr = (uintptr_t)&t->request,
+		.len = sizeof(t->request),
+	};
+
+	if (gantry_recv_post(t->q, t->peer, &recv, 1) != 1)
+		check("gantry_recv_post()", -ENOBUFS);
+}
+
+/** Answers the request: one descriptor moves the blocks and sends the response. */
+static void
+target_answer(struct target *t)
+{
+	const struct request *r = &t->request;
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_TXN,
+		.peer = t->peer,
+		.src = (uintptr_t)&t->txn,
+		.len = (uint64_t)r->n * BLOCK_LEN,
+	};
+
+	t->blocks = (struct gantry_sge){(uintptr_t)t->disk + r->lba * STORED_LEN,
+		(uint64_t)r->n * STORED_LEN};
+	t->part = (struct gantry_txn_part){
+		.addr = r->addr,
+		.len = (uint64_t)r->n * BLOCK_LEN,
+		.remote_key = r->remote_key,
+	};
+	t->txn = (struct gantry_txn){
+		.profile = t->profile,
+		.op = r->write ? GANTRY_OP_READ : GANTRY_OP_WRITE,
+		.data = &t->blocks,
+		.n_data = 1,
+		.part = &t->part,
+		.n_parts = 1,
+		.mem = {.ref_tag = r->lba}, /* by T10: the low bits of the block's number */
+		.good = {(uintptr_t)t->good, sizeof(t->good), 0},
+		.bad = {(uintptr_t)t->bad, sizeof(t->bad), 0},
+	};
+	if (gantry_submit(t->q, &desc, 1) != 1)
+		check("gantry_submit()", -ENOBUFS);
+}
+
+/** One turn of the target's loop. */
+static void
+target_turn(struct target *t)
+{
+	struct gantry_recv_comp received;
+	struct gantry_comp comp;
+
+	if (gantry_recv_poll(t->q, &received, 1) == 1)
+		target_answer(t);
+	if (gantry_poll(t->q, &comp, 1) == 0)
+		return;
+	if (comp.status == GANTRY_SIG_ERROR)
+		printf("target: block %u: 0x%" PRIx64 " stands behind it, its data make 0x%" PRIx64
+		       "\n",
+			t->request.lba + t->txn.error.block, t->txn.error.actual,
+			t->txn.error.expected);
+	else
+		check_status(comp.status);
+}
+
+/* ------------------------------------------------------------------ the initiator */
+
+/** Sends a request and waits for the response. True: it is good. */
+static bool
+initiator_ask(struct initiator *i, bool write)
+{
+	const struct gantry_recv recv = {
+		.addr = (uintptr_t)i->response,
+		.len = sizeof(i->response),
+	};
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_SEND,
+		.peer = i->peer,
+		.src = (uintptr_t)&i->request,
+		.len = sizeof(i->request),
+	};
+	struct gantry_recv_comp received;
+	struct gantry_comp comp;
+	unsigned int got = 0;
+
+	i->request = (struct request){
+		.addr = (uintptr_t)i->data,
+		.remote_key = i->remote_key,
+		.n = N_BLOCKS,
+		.write = write,
+	};
+	target_listen(&target);
+	if (gantry_recv_post(i->q, i->peer, &recv, 1) != 1 || gantry_submit(i->q, &desc, 1) != 1)
+		check("gantry_submit()", -ENOBUFS);
+	do {
+		if (gantry_poll(i->q, &comp, 1) == 1)
+			check_status(comp.status);
+		target_turn(&target);
+		got += gantry_recv_poll(i->q, &received, 1);
+		/* The target hears of the response's end, too. */
+	} while (got == 0 || gantry_in_flight(i->q) != 0 || gantry_in_flight(target.q) != 0);
+	check_status(received.status);
+	printf("initiator: %s of %u blocks: the response is \"%s\"\n", write ? "WRITE" : "READ",
+		i->request.n, i->response);
+	return strcmp(i->response, "good") == 0;
+}
+
+/** Writes blocks, reads them back, and reads them once more when the disk has gone bad. True: as it should be. */
+static bool
+initiator_run(struct initiator *i)
+{
+	unsigned int k;
+
+	for (k = 0; k < sizeof(i->data); k++)
+		i->data[k] = (uint8_t)(k * 7 + k / BLOCK_LEN);
+	if (!initiator_ask(i, true))
+		return false;
+	memset(i->data, 0, sizeof(i->data));
+	if (!initiator_ask(i, false))
+		return false;
+	for (k = 0; k < sizeof(i->data); k++)
+		if (i->data[k] != (uint8_t)(k * 7 + k / BLOCK_LEN))
+			return false;
+	target.disk[5 * STORED_LEN + 100] ^= 1;
+	return !initiator_ask(i, false) && target.txn.error.block == 5;
+}
+
+/* ------------------------------------------------------------------ setting up */
+
+static void
+connect_ends(void)
+{
+	const struct gantry_peer_conf from = {.recv_depth = 4};
+	const struct gantry_peer_conf to = {.recv_depth = 4, .txn = GANTRY_TXN_PIPELINED};
+	struct gantry_addr addr[2];
+
+	check("gantry_peer_open()",
+		gantry_peer_open(initiator.q, &from, &initiator.peer, &addr[0]));
+	check("gantry_peer_open()", gantry_peer_open(target.q, &to, &target.peer, &addr[1]));
+	check("gantry_peer_connect()", gantry_peer_connect(initiator.q, initiator.peer, &addr[1]));
+	check("gantry_peer_connect()", gantry_peer_connect(target.q, target.peer, &addr[0]));
+}
+
+int
+main(int argc, char **argv)
+{
+	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
+		"--no-telemetry", "--log-level=lib.eal:error", NULL};
+	const struct gantry_queue_conf with_transactions = {.transactions = 1};
+	struct gantry_mem *mem[2];
+	struct gantry *g;
+	bool good;
+
+	if ((argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain)) < 0)
+		check("rte_eal_init()", -rte_errno);
+	check("gantry_create()", gantry_create(NULL, &g));
+	check("gantry_mem_register()",
+		gantry_mem_register(g, &initiator, sizeof(initiator),
+			GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ, &mem[0]));
+	check("gantry_mem_register()", gantry_mem_register(g, &target, sizeof(target), 0, &mem[1]));
+	initiator.remote_key = gantry_mem_remote_key(mem[0]);
+	check("gantry_queue_create()", gantry_queue_create(g, NULL, &initiator.q));
+	check("gantry_queue_create()", gantry_queue_create(g, &with_transactions, &target.q));
+	connect_ends();
+	target_init(&target, g);
+
+	good = initiator_run(&initiator);
+
+	check("gantry_queue_destroy()", gantry_queue_destroy(initiator.q));
+	check("gantry_queue_destroy()", gantry_queue_destroy(target.q));
+	check("gantry_profile_destroy()", gantry_profile_destroy(g, target.profile));
+	check("gantry_mem_unregister()", gantry_mem_unregister(mem[0], 1000));
+	check("gantry_mem_unregister()", gantry_mem_unregister(mem[1], 1000));
+	check("gantry_destroy()", gantry_destroy(g));
+	rte_eal_cleanup();
+	printf("sig_target: %s\n",
+		good ? "verified" : "the responses are not what the disk makes them");
+	return good ? 0 : 1;
+}
