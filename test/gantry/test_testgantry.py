@@ -741,7 +741,7 @@ class Help(Case):
 			self.assertIn(option, page)
 
 
-class Prompt(Case):
+class PromptCase(Case):
 	def setUp(self):
 		super().setUp()
 		self.source = self.make_sizes()
@@ -752,6 +752,37 @@ class Prompt(Case):
 			stdin.seek(0)
 			return move("-i", *args, stdin=stdin, **more)
 
+	def talk(self, fd, process, lines):
+		"""Types each line when the prompt appears. Returns the text on the screen."""
+		screen = b""
+		seen = 0
+		end = time.monotonic() + TIMEOUT
+		while time.monotonic() < end and process.poll() is None:
+			if select.select([fd], [], [], 0.1)[0]:
+				try:
+					screen += os.read(fd, 4096)
+				except OSError:
+					break
+			if lines and screen.count(b"testgantry> ") > seen:
+				seen = screen.count(b"testgantry> ")
+				os.write(fd, lines.pop(0).encode() + b"\r")
+		return screen.decode(errors="replace")
+
+	def on_terminal(self, *lines):
+		main, side = pty.openpty()
+		self.addCleanup(os.close, main)
+		with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
+			stdout=side, stderr=side, start_new_session=True,
+			env={**os.environ, **FORCED}) as process:
+			os.close(side)
+			try:
+				screen = self.talk(main, process, list(lines))
+			finally:
+				process.kill()
+		return Result(process.returncode, screen)
+
+
+class Prompt(PromptCase):
 	def test_a_script_sets_starts_waits_and_shows(self):
 		result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
 			"show files", "set burst 4", "start", "wait", "show stats", "show config", "quit")
@@ -789,6 +820,32 @@ class Prompt(Case):
 			args=["--out", self.out, self.source])
 		self.assertIn("nothing has run yet", result.out)
 		self.assertEqual(int(self.table(result)["total"][0]), 0)
+
+	def test_a_terminal(self):
+		result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
+		self.assertIn("there is no command 'nonsense'", result.out)
+		self.assertIn("every byte is equal", result.out)
+		self.assertEqual(result.code, 1, "a line was refused")
+		self.assertEqual(tree(self.source), tree(self.path("out/in")))
+
+	def test_sigterm_at_the_prompt(self):
+		main, side = pty.openpty()
+		self.addCleanup(os.close, main)
+		with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
+			start_new_session=True) as process:
+			os.close(side)
+			try:
+				screen = b""
+				while b"testgantry> " not in screen:
+					screen += os.read(main, 4096)
+				process.terminate()
+				self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
+			finally:
+				process.kill()
+
+
+class Lines(PromptCase):
+	"""Which lines the prompt understands. A job moves few files, or none."""
 
 	def test_wrong_commands_are_reported_and_change_nothing(self):
 		result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
@@ -851,61 +908,10 @@ class Prompt(Case):
 		result = self.script("start", args=["--out", self.out, self.source], end="")
 		self.check_moved(result, self.source, self.path("out/in"))
 
-	def talk(self, fd, process, lines):
-		"""Types each line when the prompt appears. Returns the text on the screen."""
-		screen = b""
-		seen = 0
-		end = time.monotonic() + TIMEOUT
-		while time.monotonic() < end and process.poll() is None:
-			if select.select([fd], [], [], 0.1)[0]:
-				try:
-					screen += os.read(fd, 4096)
-				except OSError:
-					break
-			if lines and screen.count(b"testgantry> ") > seen:
-				seen = screen.count(b"testgantry> ")
-				os.write(fd, lines.pop(0).encode() + b"\r")
-		return screen.decode(errors="replace")
-
-	def on_terminal(self, *lines):
-		main, side = pty.openpty()
-		self.addCleanup(os.close, main)
-		with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
-			stdout=side, stderr=side, start_new_session=True,
-			env={**os.environ, **FORCED}) as process:
-			os.close(side)
-			try:
-				screen = self.talk(main, process, list(lines))
-			finally:
-				process.kill()
-		return Result(process.returncode, screen)
-
-	def test_a_terminal(self):
-		result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
-		self.assertIn("there is no command 'nonsense'", result.out)
-		self.assertIn("every byte is equal", result.out)
-		self.assertEqual(result.code, 1, "a line was refused")
-		self.assertEqual(tree(self.source), tree(self.path("out/in")))
-
 	def test_a_line_that_a_terminal_has_cut_is_refused(self):
 		result = self.on_terminal("add " + "x" * 5000, "show files", "quit")
 		self.assertIn("longer than 4094 bytes", result.out)
 		self.assertIn("10 files", result.out)
-
-	def test_sigterm_at_the_prompt(self):
-		main, side = pty.openpty()
-		self.addCleanup(os.close, main)
-		with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
-			start_new_session=True) as process:
-			os.close(side)
-			try:
-				screen = b""
-				while b"testgantry> " not in screen:
-					screen += os.read(main, 4096)
-				process.terminate()
-				self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
-			finally:
-				process.kill()
 
 
 if __name__ == "__main__":
