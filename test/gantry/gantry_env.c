@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Helpers of the engine's tests: see gantry_env.h. */
+#include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -161,6 +163,33 @@ env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 	CHECK_EQ(gantry_destroy(g), 0);
 	rte_eal_cleanup();
 	return 0;
+}
+
+uint64_t
+env_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+}
+
+void
+env_smaps(const void *at, const char *field, char *line, size_t len)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "re");
+	bool here = false, found = false;
+	uint64_t from, to;
+
+	CHECK(smaps != NULL);
+	while (!found && fgets(line, len, smaps) != NULL) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
+			here = (uintptr_t)at - from < to - from;
+		else
+			found = here && strncmp(line, field, strlen(field)) == 0;
+	}
+	fclose(smaps);
+	CHECK(found, "no %s of %p", field, at);
 }
 
 void *

@@ -37,6 +37,14 @@ void env_run(const struct check_case *cases, unsigned int n, int argc, char **ar
 /* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code. */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
+/* The CPU time of this thread. */
+uint64_t env_cpu_ns(void);
+/*
+ * Of the mapping that has the byte at `at`: the line of /proc/self/smaps that begins with that field, with its colon
+ * (proc_pid_smaps(5)).
+ */
+void env_smaps(const void *at, const char *field, char *line, size_t len);
+
 /* Page-aligned memory between two pages that cannot be accessed. */
 void *env_map(size_t len);
 void env_unmap(void *p, size_t len);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fork(2): what a child may do with its parent's engine, and what the parent notices of it. */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -164,20 +163,10 @@ calls_of_a_child_are_refused_and_change_nothing(void)
 static bool
 is_withheld(const void *at)
 {
-	FILE *smaps = fopen("/proc/self/smaps", "re");
-	bool here = false, withheld = false;
-	uint64_t from, to;
 	char line[512];
 
-	CHECK(smaps != NULL);
-	while (fgets(line, sizeof(line), smaps) != NULL) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
-			here = (uintptr_t)at - from < to - from;
-		else if (here && strncmp(line, "VmFlags:", 8) == 0)
-			withheld = strstr(line, " dc ") != NULL;
-	}
-	fclose(smaps);
-	return withheld;
+	env_smaps(at, "VmFlags:", line, sizeof(line));
+	return strstr(line, " dc ") != NULL;
 }
 
 /* A child has a copy of registered memory, or does not have it. The device moves the parent's bytes. */

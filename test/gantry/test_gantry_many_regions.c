@@ -7,7 +7,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 
@@ -51,15 +50,6 @@ static uint8_t *m, *dst;
 static uint32_t n_max;
 static uint64_t seed = 1, n_ok, n_refused;
 
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
-}
-
 /* n of `all` calls have taken ns. */
 static void
 cost_add(struct cost *c, uint64_t ns, uint32_t n, uint32_t all, bool half_alive)
@@ -91,9 +81,9 @@ copy_at_random(uint32_t to, uint32_t alive)
 		d[i] = env_copy(region_at(check_random(&seed) % to), dst + i * COPY_LEN, COPY_LEN);
 		d[i].cookie = i;
 	}
-	start = cpu_ns();
+	start = env_cpu_ns();
 	env_do(q, d, comp, BURST);
-	took = cpu_ns() - start;
+	took = env_cpu_ns() - start;
 	for (i = 0; i < BURST; i++) {
 		k = (d[i].src - (uintptr_t)m) / STRIDE;
 		memcpy(&value, dst + i * COPY_LEN, COPY_LEN);
@@ -130,11 +120,11 @@ add(struct step *s, uint32_t from)
 	uint32_t all = s->alive - from, i, k;
 
 	for (i = from; i < s->alive; i += BATCH) {
-		uint64_t start = cpu_ns();
+		uint64_t start = env_cpu_ns();
 
 		for (k = i; k < i + BATCH; k++)
 			CHECK_EQ(gantry_mem_register(g, region_at(k), 4096, 0, &mem[k]), 0);
-		cost_add(&s->add, cpu_ns() - start, BATCH, all, i >= s->alive / 2);
+		cost_add(&s->add, env_cpu_ns() - start, BATCH, all, i >= s->alive / 2);
 		for (k = i; k < i + BATCH; k++)
 			memcpy(region_at(k), &(uint64_t){k}, COPY_LEN);
 	}
@@ -155,11 +145,11 @@ remove_to(struct step *s, uint32_t to)
 	uint32_t i, k;
 
 	for (i = s->alive; i > to; i -= BATCH) {
-		uint64_t start = cpu_ns();
+		uint64_t start = env_cpu_ns();
 
 		for (k = i - BATCH; k < i; k++)
 			CHECK_EQ(gantry_mem_unregister(mem[k], 0), 0);
-		cost_add(&s->remove, cpu_ns() - start, BATCH, s->alive - to, i > s->alive / 2);
+		cost_add(&s->remove, env_cpu_ns() - start, BATCH, s->alive - to, i > s->alive / 2);
 	}
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that is mapped in every way of mmap(2), as a source and as a destination. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,20 +273,11 @@ a_mapping_that_the_kernel_does_not_pin_is_refused_by_name(void)
 static unsigned int
 transparent_kib(const void *at)
 {
-	FILE *smaps = fopen("/proc/self/smaps", "re");
 	unsigned int kib = 0;
-	bool here = false;
-	uint64_t from, to;
 	char line[512];
 
-	CHECK(smaps != NULL);
-	while (fgets(line, sizeof(line), smaps) != NULL) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
-			here = (uintptr_t)at - from < to - from;
-		else if (here && sscanf(line, "AnonHugePages: %u kB", &kib) == 1)
-			break;
-	}
-	fclose(smaps);
+	env_smaps(at, "AnonHugePages:", line, sizeof(line));
+	CHECK_EQ(sscanf(line, "AnonHugePages: %u kB", &kib), 1);
 	return kib;
 }
 

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -120,15 +119,6 @@ feed_done(struct feed *f)
 	CHECK_EQ(gantry_worker_stop(f->w), 0);
 	feed_empty(f);
 	CHECK_EQ(gantry_worker_destroy(f->w), 0);
-}
-
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
 }
 
 /* ------------------------------------------------------------------ cases */
@@ -256,11 +246,11 @@ a_thousand_workers_come_and_go_while_others_run(void)
 	for (i = 0; i < CYCLES; i++) {
 		/* Beside a, beside b, and alone on an lcore. */
 		struct feed f = {.put = 0};
-		uint64_t start = cpu_ns(), took;
+		uint64_t start = env_cpu_ns(), took;
 
 		f.w = worker_of(g, 1 + i % 3);
 		CHECK_EQ(gantry_worker_start(f.w), 0);
-		took = cpu_ns() - start;
+		took = env_cpu_ns() - start;
 		least[i / (CYCLES / 4)] = RTE_MIN(least[i / (CYCLES / 4)], took);
 		feed_turn(&f);
 		feed_turn(&a);

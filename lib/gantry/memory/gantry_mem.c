@@ -287,7 +287,8 @@ mem_free(struct gantry_mem *mem)
 }
 
 int
-gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
+gantry_mem_add_by(struct gantry_mem *mem, uint64_t addr, uint64_t len,
+	int (*add)(struct gantry_mem *mem, uint64_t addr, uint64_t len))
 {
 	struct gantry_region_dir *dir = &mem->g->regions;
 	uint64_t end = addr + len;
@@ -300,11 +301,17 @@ gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 		uint64_t next = r == NULL ? addr : r->addr;
 
 		if (from < end)
-			ret = piece_add(mem, from, end - from);
+			ret = add(mem, from, end - from);
 		end = next;
 	}
 	pthread_mutex_unlock(&dir->lock);
 	return ret;
+}
+
+int
+gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
+{
+	return gantry_mem_add_by(mem, addr, len, piece_add);
 }
 
 int

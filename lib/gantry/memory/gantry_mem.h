@@ -49,6 +49,9 @@ int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **me
  * are there, in several. 0, or a negative errno: some may have been added. Control thread.
  */
 int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
+/* Calls add() for each part of [addr, addr + len) that no registration has, until one fails. Control thread, or EAL's callback. */
+int gantry_mem_add_by(struct gantry_mem *mem, uint64_t addr, uint64_t len,
+	int (*add)(struct gantry_mem *mem, uint64_t addr, uint64_t len));
 /* Puts it on that list of the engine, instead of the one that it is on. NULL: on none. Control thread. */
 void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
 /* Ends a registration that no caller has got. What cannot end now, gantry_destroy() ends. Control thread. */

@@ -43,10 +43,11 @@ end_of(const struct gantry_piece *p)
 	return p->region.addr + p->region.len;
 }
 
-/* Registers [addr, end), of which no registration has anything, with the pieces beside it. */
+/* Registers [addr, addr + len), of which no registration has anything, with the pieces beside it. */
 static int
-join(struct gantry_mem *mem, uint64_t addr, uint64_t end)
+join(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
+	uint64_t end = addr + len;
 	struct gantry_piece *left = find_piece(mem, addr - 1), *right = find_piece(mem, end), *p;
 	int ret;
 
@@ -68,22 +69,7 @@ join(struct gantry_mem *mem, uint64_t addr, uint64_t end)
 static int
 grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
-	struct gantry_region_dir *dir = &mem->g->regions;
-	uint64_t end = addr + len;
-	int ret = 0;
-
-	pthread_mutex_lock(&dir->lock);
-	while (ret == 0 && end > addr) {
-		const struct gantry_region *r = gantry_region_overlap(dir, addr, end - addr);
-		uint64_t from = r == NULL ? addr : r->addr + r->len;
-		uint64_t next = r == NULL ? addr : r->addr;
-
-		if (from < end)
-			ret = join(mem, from, end);
-		end = next;
-	}
-	pthread_mutex_unlock(&dir->lock);
-	return ret;
+	return gantry_mem_add_by(mem, addr, len, join);
 }
 
 /* ------------------------------------------------------------------ shrinking */
