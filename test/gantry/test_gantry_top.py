@@ -160,6 +160,7 @@ class Nothing(Case):
 
 	def test_several_programs(self):
 		first = self.start("first")
+		self.assertIn("No program runs with -f second", self.refused("-f", "second"))
 		second = self.start("second")
 		text = self.refused()
 		self.assertRegex(text, rf"gantry-top -f first +# looked_at, process {first.pid}\n")
