@@ -113,24 +113,15 @@ signatures() {
 	rm -f "$out" "$out.ops"
 }
 
-# What one case of bench_gantry executes for one operation at a burst size: all, in gantry_submit(), in
-# gantry_poll(), and the rest, which is the worker's loop and its rings. Appends its stages to file $4.
+# What one case of bench_gantry executes for one operation at a burst size. Appends its stages to file $4.
 engine_count() {
-	local out ops
+	local out ops count
 	out=$(mktemp)
 	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
 		--toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
 		die "callgrind failed on $1 at bursts of $2"
-	callgrind_annotate --inclusive=yes --threshold=100 "$out" |
-		awk -v ops="$ops" 'match($0, /:(measured_|gantry_submit|gantry_poll)/) {
-				name = substr($0, RSTART + 1, RLENGTH - 1); n = $1; gsub(",", "", n)
-				if (n + 0 > cost[name]) cost[name] = n + 0
-			}
-			END {
-				printf "%8.1f %8.1f %8.1f %8.1f", cost["measured_"] / ops,
-					cost["gantry_submit"] / ops, cost["gantry_poll"] / ops,
-					(cost["measured_"] - cost["gantry_submit"] - cost["gantry_poll"]) / ops
-			}'
+	count=$(awk '/^(summary|totals):/ {n = $2} END {print n}' "$out")
+	awk -v n="$count" -v ops="$ops" 'BEGIN {printf "%8.1f", n / ops}'
 	printf '  %-40s %5s%s\n' "$3" "$2" "$(engine_stages "$out" "$ops")" >>"$4"
 	rm -f "$out"
 }
@@ -158,8 +149,7 @@ engine() {
 	"$bench_gantry" 2>/dev/null
 	stages=$(mktemp)
 	printf 'instructions per 64-byte operation on the thread that owns the queue (callgrind)\n'
-	printf '  %-40s %35s %35s\n' '' 'burst 32' 'burst 1'
-	printf '  %-40s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' all submit poll rest all submit poll rest
+	printf '  %-40s %8s %8s\n' '' 'burst 32' 'burst 1'
 	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
 		printf '  %-40s %s %s\n' "$what" "$(engine_count "$name" 32 "$what" "$stages")" \
 			"$(engine_count "$name" 1 "$what" "$stages")"
