@@ -90,6 +90,8 @@ static struct {
 	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
 	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
 	unsigned long images[2], refused_images[2]; /* of lists, of patterns */
+	/* By domain, kind of signature (T10-DIF's two guards, three CRCs) and block size. */
+	unsigned long by_image[2][5][5], first, again, after_errors;
 } drawn;
 
 /* Draws the setters of the set in a random order. Stores the number of that order. */
@@ -459,6 +461,25 @@ post_image(struct twin_pair *p, const struct twin_work *w, const struct own *o, 
 	return ret;
 }
 
+static void
+count_image(const struct own *o, const struct hwq_mkey_sig *before)
+{
+	const struct mlx5dv_sig_block_domain *domains[] = {o->sig.attr.mem, o->sig.attr.wire};
+	unsigned int i, kind;
+
+	for (i = 0; i < 2; i++) {
+		if (domains[i] == NULL)
+			continue;
+		kind = domains[i]->sig_type == MLX5DV_SIG_TYPE_T10DIF
+			       ? (unsigned int)domains[i]->sig.dif->bg_type
+			       : 2 + (unsigned int)domains[i]->sig.crc->type;
+		drawn.by_image[i][kind][domains[i]->block_size]++;
+	}
+	drawn.first += before->block.state == HWQ_BSF_INIT;
+	drawn.again += before->block.state != HWQ_BSF_INIT;
+	drawn.after_errors += before->err_count > 1 && before->err_count_updated;
+}
+
 /*
  * An image changes the key if it is posted. libmlx5 changes its key before it refuses, so then a batch follows
  * that does as libmlx5 does. Of two reasons, the two may see another one first.
@@ -479,6 +500,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 		image = post_image(p, w, o, is_list);
 	if (image > 0) {
 		drawn.images[!is_list]++;
+		count_image(o, &before);
 		expect_psvs((struct twin_work *)(uintptr_t)w, o, before.block.state, false);
 		return image;
 	}
@@ -767,10 +789,17 @@ check_orders(void)
 	       "many %lu, not the key's %lu, not inline %lu\n",
 		seen, drawn.psvs, drawn.bsfs, drawn.same, drawn.copies, drawn.told, drawn.known,
 		drawn.fresh, drawn.extra, drawn.foreign, drawn.no_inline);
-	printf("  by images: %lu lists, %lu patterns; refused %lu and %lu\n", drawn.images[0],
-		drawn.images[1], drawn.refused_images[0], drawn.refused_images[1]);
+	printf("  by images: %lu lists, %lu patterns; refused %lu and %lu; of new keys %lu, behind errors "
+	       "%lu\n",
+		drawn.images[0], drawn.images[1], drawn.refused_images[0], drawn.refused_images[1],
+		drawn.first, drawn.after_errors);
+	for (kind = 0; kind < 2 * 5 * 5; kind++)
+		CHECK(drawn.by_image[kind / 25][kind / 5 % 5][kind % 5] != 0,
+			"images: domain %u never had signatures %u for blocks %u", kind / 25,
+			kind / 5 % 5, kind % 5);
 	CHECK(drawn.images[0] != 0 && drawn.images[1] != 0 && drawn.refused_images[0] != 0 &&
-			drawn.refused_images[1] != 0,
+			drawn.refused_images[1] != 0 && drawn.first != 0 && drawn.again != 0 &&
+			drawn.after_errors != 0,
 		"images: a case that must come up did not");
 	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
 			drawn.extra != 0 && drawn.foreign != 0 && drawn.no_inline != 0 &&
