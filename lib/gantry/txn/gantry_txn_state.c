@@ -57,9 +57,12 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 {
 	struct gantry_txn_open *t;
 
-	TAILQ_FOREACH(t, &c->txns->open, next)
+	TAILQ_FOREACH(t, &c->txns->open, next) {
+		uint64_t ended = c->done > t->first_move ? c->done - t->first_move : 0;
+
 		if (t->mkey->lkey >> 8 == key >> 8)
-			t->wrong_move = c->done > t->first_move ? c->done - t->first_move : 0;
+			t->wrong_move = RTE_MIN(ended, (uint64_t)t->n_moves - 1);
+	}
 }
 
 /* ------------------------------------------------------------------ steps */
