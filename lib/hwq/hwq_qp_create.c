@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "hwq_cq_room.h"
 #include "hwq_left.h"
@@ -24,12 +25,14 @@ dev_name(const struct hwq_domain *domain)
 	return hwq_dev_name(domain->dev);
 }
 
+/* A page that holds nothing else: after ibv_fork_init(3) a child of fork(2) does not have it. */
 static int
 opaque_create(struct hwq_qp *qp)
 {
+	size_t page = sysconf(_SC_PAGESIZE);
 	int ret;
 
-	ret = posix_memalign(&qp->opaque_buf, HWQ_MMO_OPAQUE_LEN, HWQ_MMO_OPAQUE_LEN);
+	ret = posix_memalign(&qp->opaque_buf, page, page);
 	if (ret != 0) {
 		qp->opaque_buf = NULL;
 		return -ret;
