@@ -8,7 +8,8 @@
 #
 # With --transactions it is random transactions instead: blocks with signatures, some of them damaged, from a target to
 # an initiator. No good response for bad data, no bad response for good data, each transaction completes once; else it
-# ends with 1. The judge is the memory of both and the test's own signatures. N is a number, such as 1000000.
+# ends with 1. The judge is the memory of both and the test's own signatures. Prints a line every ten seconds. N is a
+# number, such as 1000000.
 #
 # usage: usertools/soak.sh [--seconds N] [--seed N]     default: 3600, a seed by the clock
 #        usertools/soak.sh --transactions N [--seed N]
