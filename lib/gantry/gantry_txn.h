@@ -172,7 +172,10 @@ struct gantry_txn_tags {
 
 /** A message to the peer, which takes one of its receives. */
 struct gantry_txn_response {
-	/** Registered memory; or any of the CPU, if len is at most gantry_peer_conf::max_inline - 1, or 44 by default */
+	/**
+	 * Memory of the CPU, which it copies into the WQE, registered or not, if len is at most
+	 * gantry_peer_conf::max_inline - 1, or 44 by default; otherwise registered memory
+	 */
 	uint64_t addr;
 	uint32_t len;  /**< bytes; 0: no response */
 	uint32_t zero; /**< 0 */

@@ -7,6 +7,7 @@
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
+#include "gantry_xlate.h"
 
 /* A transaction that is being checked. */
 struct check {
@@ -61,7 +62,7 @@ fields_are_possible(const struct check *k)
 static enum gantry_status
 find(const struct check *k, uint64_t addr, uint64_t len, bool to, const struct gantry_region **r)
 {
-	*r = gantry_region_lookup(&k->q->view, addr, len);
+	*r = gantry_xlate_find_dst(k->q, addr, len);
 	if (*r == NULL)
 		return GANTRY_NOT_REGISTERED;
 	return to && (*r)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
@@ -231,17 +232,13 @@ check_reply(struct check *k, const struct gantry_txn_response *from, struct gant
 
 	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
 	to->in_wqe = from->len <= k->c->max_inline;
-	if (from->len == 0)
+	if (to->in_wqe)
 		return GANTRY_OK;
 	if (from->len > k->c->max_len || from->addr + from->len < from->addr)
 		return GANTRY_BAD_LENGTH;
 	status = find(k, from->addr, from->len, false, &r);
-	if (to->in_wqe && (status != GANTRY_OK || !gantry_region_is_device(r)))
-		return GANTRY_OK;
 	if (status != GANTRY_OK)
 		return status;
-	/* The CPU does not read device memory. */
-	to->in_wqe = false;
 	to->addr = from->addr - r->bias;
 	to->lkey = r->lkey;
 	return GANTRY_OK;
