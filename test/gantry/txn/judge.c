@@ -181,6 +181,13 @@ judge_details(struct slot *s)
 		1u << GANTRY_UNREACHABLE | 1u << GANTRY_FLUSHED | 1u << GANTRY_QP_EVENT |          \
 		1u << GANTRY_TIMED_OUT | 1u << GANTRY_BAD_PEER)
 
+/* The device refused too often to set a connection of the queue to itself up again. */
+static bool
+is_own_lost(const struct slot *s)
+{
+	return s->link == NULL && s->status == GANTRY_DEVICE_LOST && (play.hard || play.own_lost);
+}
+
 static void
 judge_status(struct slot *s)
 {
@@ -188,7 +195,7 @@ judge_status(struct slot *s)
 
 	if (s->must != 0 || (s->may & bit) != 0) {
 		if (s->must != 0 && s->status != s->must && (s->may & bit) == 0 &&
-			!(play.hard && s->status == GANTRY_BAD_PEER))
+			!(play.hard && s->status == GANTRY_BAD_PEER) && !is_own_lost(s))
 			slot_fail(s, "its status must be %s", gantry_status_name(s->must));
 		/* Nothing was moved. */
 		side_judge(s, &s->local, "local");
