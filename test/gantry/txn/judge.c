@@ -185,7 +185,10 @@ judge_details(struct slot *s)
 static bool
 is_own_lost(const struct slot *s)
 {
-	return s->link == NULL && s->status == GANTRY_DEVICE_LOST && (play.hard || play.own_lost);
+	if (s->link != NULL || s->status != GANTRY_DEVICE_LOST || (!play.hard && !play.own_lost))
+		return false;
+	play.own_lost = true;
+	return true;
 }
 
 static void
@@ -212,10 +215,7 @@ judge_status(struct slot *s)
 			judge_others(s);
 		else
 			judge_arrived(s);
-	} else if (s->link == NULL && s->status == GANTRY_DEVICE_LOST &&
-		   (play.hard || play.own_lost)) {
-		/* The device refused too often to set a connection of the queue to itself up again. */
-		play.own_lost = true;
+	} else if (is_own_lost(s)) {
 		judge_others(s);
 	} else {
 		if (!play.hard || (FAILED & bit) == 0)
