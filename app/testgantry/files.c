@@ -278,7 +278,7 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 		error_print("cannot read %s: %s", input, strerror(errno));
 		return -1;
 	}
-	if (snprintf(output, sizeof(output), "%s%s%s", out, name[0] != '\0' ? "/" : "", name) >=
+	if (snprintf(output, sizeof(output), "%s%s%s", out != NULL ? out : "", name[0] != '\0' ? "/" : "", name) >=
 		PATH_MAX) {
 		error_print("%s: its output's path would be longer than %d bytes", input,
 			PATH_MAX - 1);
@@ -287,7 +287,7 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 	if (S_ISREG(st.st_mode))
 		return add_file(set, input, output, &st);
 	if (S_ISDIR(st.st_mode))
-		return check_folder(input, out) == 0 ? add_folder(set, input, output) : -1;
+		return out == NULL || check_folder(input, out) == 0 ? add_folder(set, input, output) : -1;
 	error_print("%s is %s; only regular files and folders are moved", input,
 		kind_name(st.st_mode));
 	return -1;
@@ -413,10 +413,10 @@ files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *
 	int rc;
 
 	*set = (struct file_set){0};
-	rc = check_out(out);
+	rc = out != NULL ? check_out(out) : 0;
 	for (int i = 0; rc == 0 && i < n_inputs; i++)
 		rc = plan_input(set, inputs[i], out, parents);
-	if (rc == 0)
+	if (rc == 0 && out != NULL)
 		rc = check_names(set);
 	if (rc != 0)
 		files_free(set);

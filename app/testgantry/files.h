@@ -42,6 +42,7 @@ struct file_set {
 /**
  * Finds the files and plans their names; makes nothing. Refuses what cannot work: unreadable
  * inputs, two of one name, an output that is an input, an output folder inside an input folder.
+ * @param out NULL: finds the files only, and plans no names.
  * @return 0, or -1 with the error printed and the set empty.
  */
 int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out,

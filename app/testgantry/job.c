@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sig.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 
 volatile sig_atomic_t stop_signal, n_signals;
@@ -46,8 +48,20 @@ job_clear_inputs(struct app *app)
 int
 job_plan(struct app *app)
 {
+	const char *out = app->opt.mode == MODE_SIG ? NULL : app->opt.out;
+
 	files_free(&app->set);
-	if (app->opt.out[0] == '\0') {
+	if (out == NULL && app->opt.interactive) {
+		error_print("--mode sig has no prompt: leave out -i");
+		return -1;
+	}
+	if (out == NULL && app->opt.out[0] != '\0') {
+		error_print("--mode sig writes no files: leave out --out");
+		return -1;
+	}
+	if (out == NULL && sig_check(&app->opt) != 0)
+		return -1;
+	if (out != NULL && out[0] == '\0') {
 		error_print("no output folder: --out DIR; testgantry -h explains");
 		return -1;
 	}
@@ -56,7 +70,7 @@ job_plan(struct app *app)
 			"no files to move: name some after the options; testgantry -h explains");
 		return -1;
 	}
-	if (files_plan(&app->set, app->inputs, app->n_inputs, app->opt.out, app->opt.parents) != 0)
+	if (files_plan(&app->set, app->inputs, app->n_inputs, out, app->opt.parents) != 0)
 		return -1;
 	if (app->set.n > 0)
 		return 0;

@@ -21,6 +21,7 @@
 #include "latency.h"
 #include "measure.h"
 #include "output.h"
+#include "sig.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -240,6 +241,8 @@ run_app(struct app *app)
 		app->failed = latency_run(&app->opt) != 0;
 	} else if (app->opt.interactive) {
 		prompt_run(app);
+	} else if (app->opt.mode == MODE_SIG) {
+		app->failed = sig_run(&app->opt, &app->set) != 0;
 	} else {
 		do_job(app);
 	}

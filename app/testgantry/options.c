@@ -20,9 +20,11 @@
 #define BURST_MAX 256 /* of a gantry worker */
 #define WAKE_MAX  1000000
 
-static const char *const mode_names[] = {"copy", "write", "read", NULL};
+static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
 static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
+static const char *const block_names[] = {"512", "4096", NULL};
+static const char *const guard_names[] = {"crc", "csum", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 /* ------------------------------------------------------------------ values */
@@ -224,6 +226,40 @@ set_nb_cores(struct options *o, const char *name, const char *value)
 }
 
 static int
+set_block(struct options *o, const char *name, const char *value)
+{
+	int size = parse_choice(name, value, block_names);
+
+	if (size < 0)
+		return -1;
+	o->block_size = size == 0 ? 512 : 4096;
+	return 0;
+}
+
+static int
+set_guard(struct options *o, const char *name, const char *value)
+{
+	int guard = parse_choice(name, value, guard_names);
+
+	if (guard < 0)
+		return -1;
+	o->guard = guard == 0 ? GANTRY_SIG_T10DIF_CRC : GANTRY_SIG_T10DIF_CSUM;
+	return 0;
+}
+
+static int
+set_corrupt(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 0, 100, &o->corrupt);
+}
+
+static int
+set_seed(struct options *o, const char *name, const char *value)
+{
+	return parse_u32(name, value, 0, UINT32_MAX, &o->seed);
+}
+
+static int
 set_stats_period(struct options *o, const char *name, const char *value)
 {
 	return parse_u32(name, value, 0, 86400, &o->stats_period);
@@ -260,11 +296,15 @@ static const struct setting {
 	{"parents", set_parents, .flag = true},
 	/* The prompt does not have these: it moves files. */
 	{"measure-policy", set_measure_policy},
+	{"block", set_block},
+	{"guard", set_guard},
+	{"corrupt", set_corrupt},
+	{"seed", set_seed},
 	{"wake-up", set_wake_up},
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT (N_SETTINGS - 2)
+#define N_FOR_PROMPT (N_SETTINGS - 6)
 
 void
 options_default(struct options *o)
@@ -274,6 +314,10 @@ options_default(struct options *o)
 		.depth = 32,
 		.burst = 8,
 		.idle = GANTRY_IDLE_SLEEP,
+		.block_size = 4096,
+		.guard = GANTRY_SIG_T10DIF_CRC,
+		.corrupt = 1,
+		.seed = 1,
 	};
 }
 
@@ -410,6 +454,7 @@ options_help(FILE *f)
 		"                       write, read: RDMA to or from the memory of a peer. The peer\n"
 		"                       of worker i is worker i+1; the peer of the last is the first. With\n"
 		"                       one worker, its queue is connected to itself.\n"
+		"                       sig: moves no files: see Signatures\n"
 		"  --copy-path PATH     the way of copies: mmo (the device's DMA engine), rdma (loopback\n"
 		"                       RDMA), or auto (default): mmo where the device has it\n"
 		"  --policy FILE        rules about who carries copies: CPU, mmo or rdma\n"
@@ -446,7 +491,14 @@ options_help(FILE *f)
 		"  named are followed; those found in folders are skipped and counted, as are devices,\n"
 		"  sockets and pipes.\n"
 		"\n"
-		"Exit status: 0 every byte of every file is equal; 1 something failed; 129, 130, 143\n"
+		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of\n"
+		"  the files on a disk in memory of the second, and fetches them. The device gives each a\n"
+		"  T10-DIF, and checks it. Some are corrupted on the disk: all of them must be refused, and\n"
+		"  no other. Prints how many, and the latencies with signature pipelining and without.\n"
+		"  --block 512|4096, --guard crc|csum, --corrupt PERCENT of the blocks, --seed N;\n"
+		"  default 4096, crc, 1 and 1. --chunk: bytes of a transaction, --depth: how many in flight\n"
+		"\n"
+		"Exit status: 0 every byte of every file is equal, every answer right; 1 not so; 129, 130, 143\n"
 		"  stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are removed.\n"
 		"  A second signal ends it at once, whatever the device does.\n"
 		"  With -i: 1 if a line was refused, or a job failed or was stopped.\n"

@@ -17,6 +17,7 @@ enum mode {
 	MODE_COPY,
 	MODE_WRITE,
 	MODE_READ,
+	MODE_SIG, /**< moves no files: sig.h */
 };
 
 struct options {
@@ -34,6 +35,10 @@ struct options {
 	enum gantry_idle idle;         /**< what workers do without work */
 	uint32_t wake_up;              /**< copies to measure instead of moving files; 0: none */
 	uint32_t nb_cores;             /**< worker lcores to use; 0: all */
+	uint32_t block_size;           /**< of mode sig: bytes */
+	enum gantry_sig_kind guard;    /**< of mode sig */
+	uint32_t corrupt;              /**< of mode sig: percent of the blocks */
+	uint32_t seed;                 /**< of mode sig: which blocks are corrupted, and how */
 	uint32_t stats_period;         /**< seconds; 0: no table before the end */
 	bool interactive;
 	bool help;

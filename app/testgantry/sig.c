@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * --mode sig: stores blocks of files, corrupts some, fetches all, and judges the answers.
+ *
+ * A round is as many blocks as fit SIG_ROUND_LEN. In each round, with pipelining and then without:
+ *
+ *     store all blocks       the device generates the signatures on the target's disk
+ *     corrupt some of them   on the disk; a plan says which, so that the judge knows
+ *     fetch all blocks       the device checks the signatures
+ *     judge                  each response by the plan, and each block of a good one by the file's bytes
+ *
+ * Files are read, and answers judged, while no request is in flight.
+ */
+#include "sig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "job.h"
+#include "report.h"
+#include "sig_damage.h"
+#include "sig_ends.h"
+
+/* How long requests of one kind took. */
+struct samples {
+	uint64_t *ns;
+	size_t n, capacity;
+};
+
+/* What a row of the table of latencies is about. */
+enum kind {
+	STORE,
+	FETCH_GOOD,
+	FETCH_BAD,
+	N_KINDS,
+};
+
+/* What came of one mode. */
+struct tally {
+	struct samples samples[N_KINDS];
+	uint64_t ns;        /* of all phases */
+	uint64_t corrupted; /* transactions with at least one corrupted block */
+	uint64_t detected; /* those of them with the bad response, whose error names such a block */
+	uint64_t missed;   /* the others */
+	uint64_t false_alarms; /* bad responses to transactions without one */
+	uint64_t wrong;        /* good responses with bytes that are not the file's */
+};
+
+struct sig {
+	const struct options *opt;
+	const struct file_set *set;
+	struct sig_ends *ends;
+	struct damage_plan plan;
+	struct sig_result *result;               /* of each request of a phase */
+	struct tally tally[GANTRY_TXN_WAIT + 1]; /* by enum gantry_txn_mode */
+	/* The next byte to read. */
+	size_t file;
+	uint64_t offset;
+	uint64_t bytes;            /* of files, read so far */
+	uint64_t n_blocks;         /* read so far */
+	uint64_t corrupted_blocks; /* of them */
+};
+
+int
+sig_check(const struct options *o)
+{
+	if (o->chunk_len % o->block_size != 0 || o->chunk_len > GANTRY_TXN_MAX_LEN) {
+		error_print(
+			"--chunk: with --mode sig, whole blocks of %u bytes, and at most %" PRIu64
+			" bytes",
+			o->block_size, GANTRY_TXN_MAX_LEN);
+		return -1;
+	}
+	if (o->depth > GANTRY_MAX_TXNS) {
+		error_print("--depth: with --mode sig at most %u", GANTRY_MAX_TXNS);
+		return -1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ files */
+
+/* Reads the rest of the present file, or what there is room for. Bytes, or -1. */
+static int64_t
+read_file(struct sig *s, uint8_t *to, size_t room)
+{
+	const struct file *f = &s->set->file[s->file];
+	int fd = open(f->input, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : 1;
+	size_t len = 0;
+
+	while (n > 0 && len < room) {
+		n = pread(fd, to + len, room - len, s->offset + len);
+		if (n > 0)
+			len += n;
+	}
+	if (n < 0)
+		error_print("cannot read %s: %s", f->input, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	s->offset += len;
+	if (n == 0) {
+		s->file++;
+		s->offset = 0;
+	}
+	return n < 0 ? -1 : (int64_t)len;
+}
+
+/* Fills the source with the next blocks. The end of a file's last block is zeros. Blocks, or -1. */
+static int64_t
+read_round(struct sig *s)
+{
+	uint8_t *source = ends_source(s->ends);
+	size_t at = 0, end;
+	int64_t len;
+
+	while (s->file < s->set->n && at < SIG_ROUND_LEN) {
+		len = read_file(s, source + at, SIG_ROUND_LEN - at);
+		if (len < 0)
+			return -1;
+		s->bytes += len;
+		end = RTE_ALIGN_CEIL(at + len, s->opt->block_size);
+		memset(source + at + len, 0, end - at - len);
+		at = end;
+	}
+	return at / s->opt->block_size;
+}
+
+/* ------------------------------------------------------------------ corruption */
+
+/* Corrupts what the plan says of the blocks on the disk. Returns how many. */
+static uint32_t
+corrupt_disk(const struct sig *s, const struct sig_phase *p)
+{
+	uint8_t *disk = ends_disk(s->ends);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_blocks; i++)
+		if (damage_has(&s->plan, p->first_block + i)) {
+			damage_apply(&s->plan, p->first_block + i,
+				disk + (size_t)i * s->plan.stored_len);
+			n++;
+		}
+	return n;
+}
+
+/* Makes each block differ from what is to be fetched, so that earlier bytes hide nothing. */
+static void
+poison(const struct sig *s, uint32_t n_blocks)
+{
+	const uint8_t *source = ends_source(s->ends);
+	uint8_t *fetched = ends_fetched(s->ends);
+	uint32_t len = s->opt->block_size;
+
+	for (uint32_t i = 0; i < n_blocks; i++) {
+		fetched[i * len] = ~source[i * len];
+		fetched[i * len + len - 1] = ~source[i * len + len - 1];
+	}
+}
+
+/* ------------------------------------------------------------------ the judge */
+
+static int
+add_sample(struct samples *samples, uint64_t ns)
+{
+	uint64_t *grown;
+
+	if (samples->n == samples->capacity) {
+		samples->capacity = samples->capacity != 0 ? 2 * samples->capacity : 4096;
+		grown = realloc(samples->ns, samples->capacity * sizeof(*grown));
+		if (grown == NULL) {
+			error_print("out of memory for latencies");
+			return -1;
+		}
+		samples->ns = grown;
+	}
+	samples->ns[samples->n++] = ns;
+	return 0;
+}
+
+static bool
+has_damage(const struct sig *s, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (damage_has(&s->plan, first + i))
+			return true;
+	return false;
+}
+
+/* The target's completion says what the response says, and names a block that is corrupted. */
+static bool
+names_damage(const struct sig *s, const struct sig_result *r, uint32_t first, uint32_t n)
+{
+	return r->status == GANTRY_SIG_ERROR && r->error.part != 0 && r->error.block < n &&
+	       damage_has(&s->plan, first + r->error.block);
+}
+
+/* Judges the fetch of n blocks, the first of which is number `at` of its phase. */
+static void
+judge(const struct sig *s, struct tally *t, const struct sig_phase *p, const struct sig_result *r,
+	uint32_t at, uint32_t n)
+{
+	size_t begin = (size_t)at * s->opt->block_size, len = (size_t)n * s->opt->block_size;
+	uint32_t first = p->first_block + at;
+
+	if (has_damage(s, first, n)) {
+		t->corrupted++;
+		if (!r->good && names_damage(s, r, first, n))
+			t->detected++;
+		else
+			t->missed++;
+		return;
+	}
+	if (!r->good || r->status != GANTRY_OK)
+		t->false_alarms++;
+	else if (memcmp(ends_source(s->ends) + begin, ends_fetched(s->ends) + begin, len) != 0)
+		t->wrong++;
+}
+
+static int
+judge_fetches(const struct sig *s, struct tally *t, const struct sig_phase *p)
+{
+	uint32_t per_request = s->opt->chunk_len / s->opt->block_size;
+
+	for (uint32_t i = 0; i < p->n_requests; i++) {
+		judge(s, t, p, &p->result[i], i * per_request,
+			RTE_MIN(per_request, p->n_blocks - i * per_request));
+		if (add_sample(&t->samples[p->result[i].good ? FETCH_GOOD : FETCH_BAD],
+			    p->result[i].ns) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A store has nothing to check, so a bad response to it is a false alarm. */
+static int
+judge_stores(struct tally *t, const struct sig_phase *p)
+{
+	for (uint32_t i = 0; i < p->n_requests; i++) {
+		if (!p->result[i].good || p->result[i].status != GANTRY_OK)
+			t->false_alarms++;
+		if (add_sample(&t->samples[STORE], p->result[i].ns) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+/* Stores, corrupts and fetches the blocks of the round. *corrupted: how many it has corrupted. */
+static int
+do_mode(struct sig *s, struct sig_phase *p, uint32_t *corrupted)
+{
+	struct tally *t = &s->tally[p->mode];
+
+	p->store = true;
+	if (ends_phase(s->ends, p) != 0 || judge_stores(t, p) != 0)
+		return -1;
+	t->ns += p->ns;
+	*corrupted = corrupt_disk(s, p);
+	poison(s, p->n_blocks);
+	p->store = false;
+	if (ends_phase(s->ends, p) != 0)
+		return -1;
+	t->ns += p->ns;
+	return judge_fetches(s, t, p);
+}
+
+static int
+do_round(struct sig *s, uint32_t n_blocks)
+{
+	struct sig_phase phase = {
+		.n_blocks = n_blocks,
+		.first_block = s->n_blocks,
+		.result = s->result,
+	};
+	uint32_t corrupted = 0;
+
+	for (phase.mode = GANTRY_TXN_PIPELINED; phase.mode <= GANTRY_TXN_WAIT; phase.mode++)
+		if (ends_have(s->ends, phase.mode) && do_mode(s, &phase, &corrupted) != 0)
+			return -1;
+	s->n_blocks += n_blocks;
+	s->corrupted_blocks += corrupted;
+	return 0;
+}
+
+/* Only the last round is not full: the first block of each is a multiple of a full one. */
+static int
+do_rounds(struct sig *s)
+{
+	int64_t n;
+
+	while ((n = read_round(s)) > 0)
+		if (do_round(s, n) != 0)
+			return -1;
+	return n;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static int
+by_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+print_counts(const struct sig *s, const char *name, size_t offset)
+{
+	printf("  %-34s", name);
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
+		printf(" %14" PRIu64, *(const uint64_t *)((const char *)&s->tally[m] + offset));
+	putchar('\n');
+}
+
+static void
+print_latencies(const struct sig *s, enum kind kind, const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned int percent;
+	} rows[] = {{"median, us", 50}, {"99 %, us", 99}};
+	const struct samples *samples;
+
+	print_counts(s, name, offsetof(struct tally, samples[kind].n));
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		printf("    %-32s", rows[i].name);
+		for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++) {
+			samples = &s->tally[m].samples[kind];
+			if (samples->n == 0)
+				printf(" %14s", "-");
+			else
+				printf(" %14.1f",
+					samples->ns[samples->n * rows[i].percent / 100] / 1e3);
+		}
+		putchar('\n');
+	}
+}
+
+static void
+print_rates(const struct sig *s)
+{
+	const struct tally *t;
+	uint64_t n;
+
+	printf("  %-34s", "transactions a second");
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++) {
+		t = &s->tally[m];
+		n = 0;
+		for (int kind = 0; kind < N_KINDS; kind++)
+			n += t->samples[kind].n;
+		printf(" %14.0f", t->ns != 0 ? n * 1e9 / t->ns : 0);
+	}
+	putchar('\n');
+}
+
+static void
+print_table(struct sig *s)
+{
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
+		for (int kind = 0; kind < N_KINDS; kind++)
+			if (s->tally[m].samples[kind].n != 0)
+				qsort(s->tally[m].samples[kind].ns, s->tally[m].samples[kind].n,
+					sizeof(uint64_t), by_ns);
+	printf("%" PRIu64 " blocks of %u bytes, %" PRIu64
+	       " of them corrupted (seed %u); up to %" PRIu64
+	       " in a transaction, %u transactions in flight\n",
+		s->n_blocks, s->opt->block_size, s->corrupted_blocks, s->opt->seed,
+		s->opt->chunk_len / s->opt->block_size, s->opt->depth);
+	printf("  %-34s %14s %14s\n", "", "pipelined", "waiting");
+	print_latencies(s, STORE, "stored");
+	print_latencies(s, FETCH_GOOD, "fetched, good response");
+	print_latencies(s, FETCH_BAD, "fetched, bad response");
+	print_rates(s);
+	print_counts(s, "with corrupted blocks", offsetof(struct tally, corrupted));
+	print_counts(s, "  detected", offsetof(struct tally, detected));
+	print_counts(s, "  missed", offsetof(struct tally, missed));
+	print_counts(s, "false alarms", offsetof(struct tally, false_alarms));
+	print_counts(s, "good response, wrong bytes", offsetof(struct tally, wrong));
+}
+
+/* 0, or -1 with the error printed. */
+static int
+conclude(const struct sig *s)
+{
+	bool have_pipelining = ends_have(s->ends, GANTRY_TXN_PIPELINED);
+	uint64_t missed = 0, false_alarms = 0, wrong = 0;
+
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++) {
+		missed += s->tally[m].missed;
+		false_alarms += s->tally[m].false_alarms;
+		wrong += s->tally[m].wrong;
+	}
+	if (!have_pipelining)
+		printf("this device has no signature pipelining\n");
+	if (missed != 0 || false_alarms != 0 || wrong != 0) {
+		error_print("%" PRIu64 " corruptions were missed, %" PRIu64
+			    " alarms were false, %" PRIu64 " good responses had wrong bytes",
+			missed, false_alarms, wrong);
+		return -1;
+	}
+	printf("%zu file%s, %.1f MB, stored and fetched %s: every corruption was detected, and no "
+	       "alarm was false\n",
+		s->set->n, s->set->n == 1 ? "" : "s", s->bytes / 1e6,
+		have_pipelining ? "twice" : "once");
+	return 0;
+}
+
+int
+sig_run(const struct options *o, const struct file_set *set)
+{
+	struct sig s = {
+		.opt = o,
+		.set = set,
+		.plan = {.seed = o->seed,
+			.percent = o->corrupt,
+			.stored_len = o->block_size + SIG_SIGNATURE_LEN,
+			.burst = o->guard == GANTRY_SIG_T10DIF_CRC ? 16 : 1},
+		.result = calloc(SIG_ROUND_LEN / o->block_size, sizeof(*s.result)),
+	};
+	int rc = -1;
+
+	if (s.result == NULL) {
+		error_print("out of memory");
+		return -1;
+	}
+	if (ends_open(o, &s.ends) != 0)
+		goto out;
+	ends_say(s.ends);
+	rc = do_rounds(&s);
+	if (rc == 0) {
+		print_table(&s);
+		rc = conclude(&s);
+	}
+	fflush(stdout);
+	if (ends_close(s.ends) != 0)
+		rc = -1;
+out:
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
+		for (int kind = 0; kind < N_KINDS; kind++)
+			free(s.tally[m].samples[kind].ns);
+	free(s.result);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * --mode sig: the blocks of files are stored with signatures, corrupted on purpose, and fetched.
+ */
+#ifndef TESTGANTRY_SIG_H
+#define TESTGANTRY_SIG_H
+
+#include "files.h"
+#include "options.h"
+
+/** Checks the settings that this mode limits. 0, or -1 with the error printed. */
+int sig_check(const struct options *o);
+
+/**
+ * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main lcore.
+ * @return 0; -1 a corruption was missed, a block that is right was refused, or something else failed: the error
+ *   is printed; or a signal came.
+ */
+int sig_run(const struct options *o, const struct file_set *set);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Draws which bits of a stored block change.
+ */
+#include "sig_damage.h"
+
+#define SIGNATURE_LEN 8
+
+/* The n-th random number of a block: SplitMix64. */
+static uint64_t
+draw(const struct damage_plan *plan, uint32_t block, uint32_t n)
+{
+	uint64_t x = plan->seed + (UINT64_C(4) * block + n + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+bool
+damage_has(const struct damage_plan *plan, uint32_t block)
+{
+	return draw(plan, block, 0) % 100 < plan->percent;
+}
+
+/*
+ * One corruption in four lies in the signature, at the end of what is stored. Bits are counted as a CRC of T10
+ * takes them, the highest of a byte first: data and guard are one row of bits, in which it detects each burst
+ * that is not longer than itself.
+ */
+void
+damage_apply(const struct damage_plan *plan, uint32_t block, uint8_t *stored)
+{
+	uint32_t begin = draw(plan, block, 1) % 4 == 0 ? plan->stored_len - SIGNATURE_LEN : 0;
+	uint32_t n_bits = 8 * (plan->stored_len - begin) - plan->burst + 1;
+	uint32_t first = 8 * begin + draw(plan, block, 2) % n_bits;
+	uint32_t pattern = draw(plan, block, 3) % ((1u << plan->burst) - 1) + 1; /* not 0 */
+
+	for (uint32_t i = 0; i < plan->burst; i++)
+		if ((pattern & 1u << i) != 0)
+			stored[(first + i) / 8] ^= 0x80 >> (first + i) % 8;
+}
