@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
-# queues and the HCA (emulated, if there is none), in every mode, and checks every byte.
+# queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then blocks of some of
+# them are stored with signatures, corrupted and fetched: every corruption must be detected.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 # GANTRY_BUILD names the build directory, below the repository; default: build
@@ -11,6 +12,7 @@ set -euo pipefail
 modes=(copy write read)
 workers=2
 want_mb=200
+sig_mb=8
 
 help_if_asked "$@"
 
@@ -48,5 +50,15 @@ for mode in "${modes[@]}"; do
 		--out "$scratch/$mode" "${naming[@]}" "${files[@]}" ||
 		die "testgantry --mode $mode failed with exit code $?"
 	rm -rf "${scratch:?}/$mode"
+done
+# Files up to sig_mb: a few seconds of transactions.
+mapfile -t sig_files < <(find -L "${files[@]}" -type f -printf '%p\t%s\n' |
+	awk -F'\t' -v room=$((sig_mb * 1000000)) '$2 <= room {room -= $2; print $1}')
+[ ${#sig_files[@]} -gt 0 ] || sig_files=("${files[@]}")
+for guard in crc csum; do
+	say "--mode sig --guard $guard: ${#sig_files[@]} files"
+	"$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode sig --guard "$guard" --block 4096 \
+		--chunk 32K --corrupt 1 "${sig_files[@]}" ||
+		die "testgantry --mode sig --guard $guard failed with exit code $?"
 done
 say "all modes done: every byte of $((bytes / 1000000)) MB verified ${#modes[@]} times"

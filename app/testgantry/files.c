@@ -269,6 +269,7 @@ check_folder(const char *folder, const char *out)
 static int
 plan_input(struct file_set *set, const char *input, const char *out, bool parents)
 {
+	const char *below = out != NULL ? out : "";
 	char name[PATH_MAX], output[PATH_MAX];
 	struct stat st;
 
@@ -278,7 +279,7 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 		error_print("cannot read %s: %s", input, strerror(errno));
 		return -1;
 	}
-	if (snprintf(output, sizeof(output), "%s%s%s", out != NULL ? out : "", name[0] != '\0' ? "/" : "", name) >=
+	if (snprintf(output, sizeof(output), "%s%s%s", below, name[0] != '\0' ? "/" : "", name) >=
 		PATH_MAX) {
 		error_print("%s: its output's path would be longer than %d bytes", input,
 			PATH_MAX - 1);
@@ -287,7 +288,8 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 	if (S_ISREG(st.st_mode))
 		return add_file(set, input, output, &st);
 	if (S_ISDIR(st.st_mode))
-		return out == NULL || check_folder(input, out) == 0 ? add_folder(set, input, output) : -1;
+		return out == NULL || check_folder(input, out) == 0 ? add_folder(set, input, output)
+								    : -1;
 	error_print("%s is %s; only regular files and folders are moved", input,
 		kind_name(st.st_mode));
 	return -1;

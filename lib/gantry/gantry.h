@@ -501,8 +501,8 @@ GANTRY_API void gantry_queue_info_get(const struct gantry_queue *q, struct gantr
 
 /**
  * Frees a queue and its connections to peers. Control thread; the owner makes no more calls.
- * @return 0; -EBUSY descriptors are in flight: poll until gantry_in_flight() is 0; or it is a
- *   worker's queue: gantry_worker_destroy() frees it; or the negative errno of the verbs call that
+ * @return 0; -EBUSY descriptors are in flight: poll until gantry_in_flight() is 0; or receives have not been
+ *   handed out: close their peers, and call gantry_recv_poll(); or it is a worker's queue: gantry_worker_destroy() frees it; or the negative errno of the verbs call that
  *   failed: the queue takes no descriptors, and its memory may be written by peers until a later call
  *   returns 0.
  */

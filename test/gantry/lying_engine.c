@@ -2,7 +2,7 @@
 /**
  * @file
  * Makes the engine report a wrong result for one descriptor: number LIE_AT of those enqueued or
- * dequeued. It is preloaded into testgantry, which must notice the error.
+ * dequeued, or of the transactions submitted. It is preloaded into testgantry, which must notice the error.
  *
  *   LIE=skip    it is not executed, and completes with success
  *   LIE=short   its last byte is not moved
@@ -11,6 +11,9 @@
  *   LIE=status  it completes with GANTRY_REMOTE_ACCESS
  *   LIE=order   it completes with the cookie of another one
  *   LIE=lost    its completion never comes
+ *   LIE=blind   no signature is checked
+ *   LIE=alarm   a transaction generates reference tags that begin with the wrong one
+ *   LIE=shift   a transaction's bytes come from one byte behind their place
  *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
  */
 #include <dlfcn.h>
@@ -20,6 +23,8 @@
 #include "gantry.h"
 
 typedef unsigned int enqueue_fn(struct gantry_worker *, const struct gantry_desc *, unsigned int);
+typedef int profile_fn(struct gantry *, const struct gantry_profile_conf *, uint16_t *);
+typedef uint16_t submit_fn(struct gantry_queue *, const struct gantry_desc *, uint16_t);
 typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
 
 static const char *lie = "";
@@ -83,4 +88,38 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 	if (strcmp(lie, "order") == 0)
 		comp->cookie++;
 	return strcmp(lie, "lost") != 0;
+}
+
+GANTRY_API int
+gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, uint16_t *id)
+{
+	profile_fn *next = (profile_fn *)dlsym(RTLD_NEXT, "gantry_profile_create");
+	struct gantry_profile_conf twisted = *conf;
+
+	if (strcmp(lie, "blind") == 0)
+		twisted.check = 0;
+	return next(g, &twisted, id);
+}
+
+static void
+twist_transaction(const struct gantry_desc *d)
+{
+	struct gantry_txn *txn = (struct gantry_txn *)(uintptr_t)d->src;
+
+	if (strcmp(lie, "alarm") == 0)
+		txn->mem.ref_tag++;
+	else if (strcmp(lie, "shift") == 0)
+		((struct gantry_txn_part *)(uintptr_t)txn->part)->addr++;
+}
+
+/* Several threads submit, but only one of them transactions. */
+GANTRY_API uint16_t
+gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+{
+	submit_fn *next = (submit_fn *)dlsym(RTLD_NEXT, "gantry_submit");
+	static uint64_t n_transactions;
+
+	if (n > 0 && desc->op == GANTRY_OP_TXN && n_transactions++ == lie_at)
+		twist_transaction(desc);
+	return next(q, desc, n);
 }

@@ -369,6 +369,67 @@ class Measured(Case):
 		self.assertIn("cannot write the policy", result.out)
 
 
+def draw(seed, block):
+	"""The first random number of a block, as SplitMix64 makes it: four numbers are a block's."""
+	ones = (1 << 64) - 1
+	x = (seed + (4 * block + 1) * 0x9e3779b97f4a7c15) & ones
+	x = ((x ^ x >> 30) * 0xbf58476d1ce4e5b9) & ones
+	x = ((x ^ x >> 27) * 0x94d049bb133111eb) & ones
+	return x ^ x >> 31
+
+
+class Signatures(Case):
+	def setUp(self):
+		super().setUp()
+		for size in 0, 1, 4097, 60000:
+			self.make(f"in/{size}", size)
+
+	def sig(self, block, chunk, *args, workers=2, env=None):
+		return run([*eal(workers), "--mode", "sig", "--block", str(block), "--chunk", str(chunk), *map(str, args),
+			self.path("in")], env=env)
+
+	def rows(self, result):
+		"""The rows of the table with their two numbers, pipelined and waiting."""
+		found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
+		return {name: numbers for name, *numbers in found}
+
+	def test_every_corruption_is_refused_and_nothing_else(self):
+		for block, chunk, depth, guard, percent, seed in ((512, 2048, 8, "crc", 10, 7), (4096, 8192, 32, "csum", 30, 8),
+			(4096, 4096, 3, "crc", 0, 9), (512, 16384, 1, "csum", 100, 10)):
+			with self.subTest(block=block, guard=guard, percent=percent):
+				result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--corrupt", percent, "--seed", seed)
+				self.assertEqual(result.code, 0, result.out)
+				n_blocks = sum(-(-size // block) for size in (0, 1, 4097, 60000))
+				bad = [b for b in range(n_blocks) if draw(seed, b) % 100 < percent]
+				refused = len({b // (chunk // block) for b in bad})
+				n = -(-n_blocks * block // chunk)
+				self.assertIn(f"\n{n_blocks} blocks of {block} bytes, {len(bad)} of them corrupted", result.out)
+				rows = self.rows(result)
+				for name, count in {"stored": n, "fetched, good response": n - refused, "fetched, bad response": refused,
+					"with corrupted blocks": refused, "detected": refused, "missed": 0, "false alarms": 0,
+					"good response, wrong bytes": 0}.items():
+					self.assertEqual(rows[name], [str(count)] * 2, name)
+				self.assertIn("stored and fetched twice", result.out)
+
+	def test_a_device_that_is_wrong_is_found_out(self):
+		for lie, words in (("blind", r"[1-9]\d* corruptions were missed, 0 alarms"),
+			("alarm", r" 0 corruptions were missed, 1 alarms"),
+			("shift", r" 0 corruptions were missed, 0 alarms were false, 1 good")):
+			with self.subTest(lie=lie):
+				percent = 10 if lie == "blind" else 0
+				result = self.sig(512, 2048, "--corrupt", percent, env=lying(lie, 0))
+				self.check_refused(result, "wrong bytes")
+				self.assertRegex(result.out, words)
+
+	def test_what_cannot_work_is_refused_with_the_remedy(self):
+		self.check_refused(self.sig(4096, 5000), "--chunk", "whole blocks of 4096 bytes")
+		self.check_refused(self.sig(4096, "2M"), "--chunk", "at most 1048576 bytes")
+		self.check_refused(self.sig(512, 512, "--depth", 2000), "--depth", "1024")
+		self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
+		self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
+		self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
+
+
 class Names(Case):
 	def test_two_inputs_of_one_name_are_refused_and_parents_keeps_them_apart(self):
 		a, b = self.make("a/same", 10), self.make("b/same", 20)
@@ -725,7 +786,7 @@ class Help(Case):
 				self.assertEqual(result.code, 0)
 				self.assertTrue(result.out.startswith("usage: testgantry"), result.out)
 				self.assertNotIn("EAL:  ", result.out)
-				self.assertLessEqual(len(result.out.splitlines()), 66)
+				self.assertLessEqual(len(result.out.splitlines()), 70)
 				self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
 
 	def test_eals_own_help_comes_before_the_dashes(self):
@@ -737,7 +798,7 @@ class Help(Case):
 		page = run(["-h"]).out
 		for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
 			"--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
-			"--interactive", "--help", "--no-huge", "--lcores"):
+			"--block", "--guard", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
 			self.assertIn(option, page)
 
 
