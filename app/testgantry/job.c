@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sig.h"
-
 #define NS_PER_S UINT64_C(1000000000)
 
 volatile sig_atomic_t stop_signal, n_signals;
@@ -59,8 +57,6 @@ job_plan(struct app *app)
 		error_print("--mode sig writes no files: leave out --out");
 		return -1;
 	}
-	if (out == NULL && sig_check(&app->opt) != 0)
-		return -1;
 	if (out != NULL && out[0] == '\0') {
 		error_print("no output folder: --out DIR; testgantry -h explains");
 		return -1;

@@ -21,7 +21,7 @@
 #include "latency.h"
 #include "measure.h"
 #include "output.h"
-#include "sig.h"
+#include "sig_flow.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -285,7 +285,11 @@ prepare(struct app *app, const struct args *args)
 			app->opt.wake_up != 0 ? "--wake-up" : "--measure-policy");
 		return -1;
 	}
-	return app->opt.interactive || measures(&app->opt) ? 0 : job_plan(app);
+	if (app->opt.interactive || measures(&app->opt))
+		return 0;
+	if (app->opt.mode == MODE_SIG && sig_check(&app->opt) != 0)
+		return -1;
+	return job_plan(app);
 }
 
 int

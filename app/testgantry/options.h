@@ -17,7 +17,7 @@ enum mode {
 	MODE_COPY,
 	MODE_WRITE,
 	MODE_READ,
-	MODE_SIG, /**< moves no files: sig.h */
+	MODE_SIG, /**< moves no files: sig_flow.h */
 };
 
 struct options {

@@ -12,7 +12,7 @@
  *
  * Files are read, and answers judged, while no request is in flight.
  */
-#include "sig.h"
+#include "sig_flow.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * @file
  * --mode sig: the blocks of files are stored with signatures, corrupted on purpose, and fetched.
  */
-#ifndef TESTGANTRY_SIG_H
-#define TESTGANTRY_SIG_H
+#ifndef TESTGANTRY_SIG_FLOW_H
+#define TESTGANTRY_SIG_FLOW_H
 
 #include "files.h"
 #include "options.h"
