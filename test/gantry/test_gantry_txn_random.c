@@ -142,7 +142,7 @@ life_open(void)
 	unsigned int i;
 
 	play.last = play.made;
-	play.own_lost = false;
+	play.own_hurt = play.own_lost = false;
 	play.unordered = conf.queue.unordered;
 	CHECK_EQ(gantry_create(NULL, &play.g), 0);
 	gantry_info_get(play.g, &info);
@@ -378,6 +378,7 @@ play_round(void)
 
 	play.rounds++;
 	play.hard = faults == 2;
+	play.own_hurt |= play.hard;
 	for (i = 0; i < turns; i++) {
 		unsigned int op = 1 + chance(chance(2) ? 10 : 100);
 

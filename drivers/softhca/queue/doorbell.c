@@ -235,11 +235,13 @@ ring_decode(uint64_t word, bool once)
  * may cancel what is posted: mlx5dv_qp_cancel_posted_send_wrs(3).
  */
 static bool
-is_cancelled(uint64_t rang, uint64_t now)
+is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 {
 	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: the index */
 	uint8_t was[8], is[8];
 
+	if (!qp->stood_still && qp_state(qp) != QP_SQD)
+		return false;
 	memcpy(was, &rang, sizeof(was));
 	memcpy(is, &now, sizeof(is));
 	return get_be32(is + CTRL_QPN_DS) == get_be32(was + CTRL_QPN_DS) &&
@@ -255,7 +257,7 @@ ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 
 	if (r->word == now)
 		return true;
-	if (is_cancelled(r->word, now))
+	if (is_cancelled(qp, r->word, now))
 		return false;
 	violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number, r->idx);
 	qp_distrust(qp, r->idx, VEN_DOORBELL);

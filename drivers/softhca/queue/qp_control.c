@@ -130,6 +130,7 @@ reset_queues(struct softhca_qp *qp)
 	qp->delayed = false;
 	qp->wait = WAIT_NONE;
 	qp->draining = false;
+	qp->stood_still = false;
 	qp->stopping = false;
 	qp->timing = (struct timing_queue){0};
 	qp->established = false;
@@ -148,8 +149,10 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp->draining = true; /* until a lane has finished the WQE that had begun */
 		qp->attr.en_sqd_notify = notify;
 	}
-	if (from == QP_SQD && to == QP_RTS)
+	if (from == QP_SQD && to == QP_RTS) {
 		qp->draining = false;
+		qp->stood_still = true;
+	}
 	atomic_store_explicit(&qp->state, to, memory_order_release);
 	if (to == QP_ERR && from != QP_ERR)
 		qp_tell_last_wqe(qp);

@@ -185,7 +185,7 @@ judge_details(struct slot *s)
 static bool
 is_own_lost(const struct slot *s)
 {
-	if (s->link != NULL || s->status != GANTRY_DEVICE_LOST || (!play.hard && !play.own_lost))
+	if (s->link != NULL || s->status != GANTRY_DEVICE_LOST || !play.own_hurt)
 		return false;
 	play.own_lost = true;
 	return true;

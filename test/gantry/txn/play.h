@@ -102,7 +102,8 @@ struct play {
 	unsigned int n_wait;
 	uint64_t last; /* cookie that completed: of a queue in order, or of no link */
 	uint64_t made, settled;
-	bool hard;     /* connections may fail */
+	bool hard; /* connections may fail */
+	bool own_hurt; /* a round of this life was hard: the target's connection to itself may be lost since */
 	bool own_lost; /* one of the target to itself has failed for good */
 	/* What happened. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,

@@ -79,6 +79,7 @@ struct softhca_qp {
 	uint8_t *stream_errors;
 	uint32_t n_errored, max_errored;
 	bool draining;
+	bool stood_still; /* it was in SQD: WQEs may have been cancelled */
 	bool stopping;    /* a signature was wrong: the queue stops soon. For who holds uar->lock */
 	uint64_t chance;  /* of the setting sig_stop; 0: nothing was drawn yet */
 	bool established; /* under `recv`: the event of the first message in RTR was sent */
