@@ -276,31 +276,38 @@ set_parents(struct options *o, const char *name, const char *value)
 	return 0;
 }
 
+enum use {
+	USE_ALL,
+	USE_FILES, /* all modes but sig */
+	USE_SIG,   /* mode sig */
+};
+
 static const struct setting {
 	const char *name;
 	int (*set)(struct options *o, const char *name, const char *value);
 	bool flag; /* on the command line it has no value, and means "on" */
+	enum use use;
 } settings[] = {
 	{"mode", set_mode},
 	{"out", set_out},
 	{"chunk", set_chunk},
 	{"depth", set_depth},
-	{"burst", set_burst},
-	{"ring-size", set_ring_size},
-	{"copy-path", set_copy_path},
-	{"policy", set_policy},
+	{"burst", set_burst, .use = USE_FILES},
+	{"ring-size", set_ring_size, .use = USE_FILES},
+	{"copy-path", set_copy_path, .use = USE_FILES},
+	{"policy", set_policy, .use = USE_FILES},
 	{"device", set_device},
-	{"idle", set_idle},
-	{"nb-cores", set_nb_cores},
-	{"stats-period", set_stats_period},
-	{"parents", set_parents, .flag = true},
+	{"idle", set_idle, .use = USE_FILES},
+	{"nb-cores", set_nb_cores, .use = USE_FILES},
+	{"stats-period", set_stats_period, .use = USE_FILES},
+	{"parents", set_parents, .flag = true, .use = USE_FILES},
 	/* The prompt does not have these: it moves files. */
-	{"measure-policy", set_measure_policy},
-	{"block", set_block},
-	{"guard", set_guard},
-	{"corrupt", set_corrupt},
-	{"seed", set_seed},
-	{"wake-up", set_wake_up},
+	{"measure-policy", set_measure_policy, .use = USE_FILES},
+	{"block", set_block, .use = USE_SIG},
+	{"guard", set_guard, .use = USE_SIG},
+	{"corrupt", set_corrupt, .use = USE_SIG},
+	{"seed", set_seed, .use = USE_SIG},
+	{"wake-up", set_wake_up, .use = USE_FILES},
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
@@ -398,11 +405,30 @@ culprit(char **argv)
 	return argv[optind - 1];
 }
 
+/* given: bit n, the command line has settings[n]. 0, or -1 with the error printed. */
+static int
+check_use(const struct options *o, uint32_t given)
+{
+	const bool sig = o->mode == MODE_SIG;
+
+	static_assert(N_SETTINGS <= 32, "given has a bit for each");
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		if ((given & UINT32_C(1) << i) == 0 ||
+			settings[i].use != (sig ? USE_FILES : USE_SIG))
+			continue;
+		error_print("--%s: --mode %s does not use it: leave it out", settings[i].name,
+			mode_names[o->mode]);
+		return -1;
+	}
+	return 0;
+}
+
 int
 options_parse(struct options *o, int argc, char **argv)
 {
 	struct option longs[N_SETTINGS + 3];
 	const struct setting *s;
+	uint32_t given = 0;
 	int opt;
 
 	fill_long_options(longs);
@@ -415,6 +441,7 @@ options_parse(struct options *o, int argc, char **argv)
 			o->interactive = true;
 		else if (opt >= OPT_SETTING) {
 			s = &settings[opt - OPT_SETTING];
+			given |= UINT32_C(1) << (opt - OPT_SETTING);
 			if (s->set(o, s->name, s->flag ? "on" : optarg) != 0)
 				return -1;
 		} else
@@ -423,7 +450,7 @@ options_parse(struct options *o, int argc, char **argv)
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
 	optind = 1; /* EAL calls getopt_long() after this */
-	return 0;
+	return check_use(o, given);
 }
 
 /* ------------------------------------------------------------------ text */

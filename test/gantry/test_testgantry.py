@@ -428,6 +428,10 @@ class Signatures(Case):
 		self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
 		self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
 		self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
+		for option in ("--policy=x", "--burst=1", "--idle=spin", "--stats-period=1", "--parents"):
+			self.check_refused(self.sig(512, 512, option), option.split("=")[0], "--mode sig does not use it")
+		self.check_refused(move("--out", self.out, "--corrupt", 1, self.make("file", 10)), "--corrupt",
+			"--mode copy does not use it")
 
 
 class Names(Case):
