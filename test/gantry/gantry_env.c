@@ -340,7 +340,8 @@ env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n)
 struct gantry_queue *
 env_queue(struct gantry *g, uint32_t depth)
 {
-	const struct gantry_queue_conf conf = {.depth = depth};
+	/* A virtual CPU may stand still for seconds, and no case of such a queue is about deadlines. */
+	const struct gantry_queue_conf conf = {.depth = depth, .deadline_ms = 60000};
 	struct gantry_queue *q;
 
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
