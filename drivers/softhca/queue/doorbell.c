@@ -231,8 +231,8 @@ ring_decode(uint64_t word, bool once)
 }
 
 /*
- * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stands still, its owner
- * may cancel what is posted: mlx5dv_qp_cancel_posted_send_wrs(3).
+ * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stood still, its owner
+ * may have cancelled what was posted: mlx5dv_qp_cancel_posted_send_wrs(3).
  */
 static bool
 is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
@@ -240,7 +240,7 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: the index */
 	uint8_t was[8], is[8];
 
-	if (!qp->stood_still && qp_state(qp) != QP_SQD)
+	if (!qp->stood_still)
 		return false;
 	memcpy(was, &rang, sizeof(was));
 	memcpy(is, &now, sizeof(is));
@@ -253,8 +253,12 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 {
-	const uint64_t now = sq_word(qp, r->idx, 0);
+	uint64_t now;
 
+	/* It stands still, and its owner may be cancelling this WQE. */
+	if (qp_state(qp) == QP_SQD)
+		return false;
+	now = sq_word(qp, r->idx, 0);
 	if (r->word == now)
 		return true;
 	if (is_cancelled(qp, r->word, now))
