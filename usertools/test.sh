@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry with warnings as errors and runs its tests: plain, under ASan and UBSan, and under TSan;
-# then the main job of run.sh. The last line counts the results of all suites. Exits with 0 only if
-# nothing failed. While the tests of a suite run, the next suite is built, at the lowest priority.
+# then the main job of run.sh. Ends with the skipped tests, the failed ones and what they printed last; the
+# last line counts the results of all suites. Exits with 0 only if nothing failed. While the tests of a suite
+# run, the next suite is built, at the lowest priority.
 #
 # usage: usertools/test.sh [plain|asan|tsan|main]...     default: all of them
 set -euo pipefail
@@ -13,6 +14,8 @@ help_if_asked "$@"
 need "${build_packages[@]}" "${test_packages[@]}"
 
 passed=0 failed=0 skipped=0
+# What is said of skipped and failed tests at the end.
+remarks=
 
 # Of each suite: what it is called, and Meson's options. Line numbers are all that the plain suite needs of debug
 # information, and gcc is a third faster without the rest.
@@ -56,7 +59,8 @@ suite() {
 	# shellcheck disable=SC2086
 	$wrap meson test -C "$top/$dir" --no-rebuild --print-errorlogs --num-processes $(($(nproc) + 1)) || code=$?
 	[ -f "$log" ] || die "meson test wrote no $log"
-	counts=$("$top/usertools/count-tests.py" "$log")
+	counts=$("$top/usertools/count-tests.py" --outputs "$log" 2>"$log.remarks")
+	[ ! -s "$log.remarks" ] || remarks+="== ${what[$name]}"$'\n'$(<"$log.remarks")$'\n'
 	read -r p f s <<<"$counts"
 	# If meson fails without a failed test, that counts as one failure.
 	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
@@ -71,6 +75,7 @@ main_job() {
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
+		remarks+="failed: the main job: usertools/run.sh"$'\n'
 	fi
 }
 
@@ -90,5 +95,6 @@ while [ $# -gt 0 ]; do
 done
 
 [ $((passed + failed)) -gt 0 ] || failed=1
+printf '%s' "$remarks"
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]
