@@ -97,6 +97,10 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	TAILQ_INIT(&g->queues);
 	TAILQ_INIT(&g->unmade);
 	TAILQ_INIT(&g->workers);
+	gantry_shelf_init(&g->layouts, "gantry_layout", GANTRY_MAX_LAYOUTS,
+		sizeof(struct gantry_layout));
+	gantry_shelf_init(&g->profiles, "gantry_profile", GANTRY_MAX_PROFILES,
+		sizeof(struct gantry_profile));
 
 	hwq_log_set(log_line);
 	if (conf->ibv_ctx != NULL)
@@ -185,7 +189,8 @@ gantry_destroy(struct gantry *g)
 	gantry_failures_fini(&g->failures);
 	gantry_trace_engine_destroy(g->id);
 	gantry_region_dir_fini(&g->regions);
-	gantry_layout_dir_fini(&g->layouts);
+	gantry_shelf_fini(&g->layouts);
+	gantry_shelf_fini(&g->profiles);
 	gantry_free(g);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "gantry_layout.h"
 #include "gantry_profile.h"
 #include "gantry_region.h"
+#include "gantry_shelf.h"
 
 STAILQ_HEAD(gantry_mem_list, gantry_mem);
 
@@ -26,9 +27,9 @@ STAILQ_HEAD(gantry_mem_list, gantry_mem);
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
-	struct gantry_layout_dir layouts;   /* any thread reads */
-	struct gantry_profile_dir profiles; /* any thread reads */
-	struct gantry_mem_list pools;       /* registrations of mempools */
+	struct gantry_shelf layouts;     /* of struct gantry_layout; any thread reads */
+	struct gantry_shelf profiles;    /* of struct gantry_profile; any thread reads */
+	struct gantry_mem_list pools;    /* registrations of mempools */
 	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
 	struct gantry_mem *eal;          /* that of EAL's memory, or NULL */
 	/* Under the lock of `regions`. */

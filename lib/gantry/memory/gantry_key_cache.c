@@ -85,13 +85,13 @@ gantry_keys_prepare(struct gantry_queue *q, uint16_t id, uint64_t base, uint64_t
 		return GANTRY_NO_RESOURCES;
 	plan = q->keys.plan;
 	plan->base = base;
-	serial = gantry_layout_serial(&q->g->layouts, id);
+	serial = gantry_shelf_serial(&q->g->layouts, id);
 	if (serial == 0)
 		return GANTRY_BAD_LAYOUT;
 	/* A serial number names one layout for ever: that of the last descriptor is here already. */
 	if (plan->serial != serial) {
 		plan->serial = 0;
-		if (!gantry_layout_read(&q->g->layouts, id, serial, &plan->layout))
+		if (!gantry_shelf_read(&q->g->layouts, id, serial, &plan->layout))
 			return GANTRY_BAD_LAYOUT;
 		plan->serial = serial;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates and destroys layouts, and copies one of them. */
+/* Creates and destroys layouts. */
 #include "gantry_layout.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 
 #include <rte_common.h>
 
-#include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
@@ -127,99 +126,19 @@ layout_take(const struct gantry_layout_conf *conf, struct gantry_layout *l)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ cells */
-
-/* A free id with a cell. 0, -ENOSPC or -ENOMEM. */
-static int
-cell_find(struct gantry_layout_dir *dir, uint16_t *id)
-{
-	struct gantry_layout_cell *cell;
-	uint32_t i;
-
-	for (i = 1; i <= GANTRY_MAX_LAYOUTS; i++)
-		if (gantry_layout_serial(dir, i) == 0)
-			break;
-	if (i > GANTRY_MAX_LAYOUTS)
-		return -ENOSPC;
-	if (atomic_load_explicit(&dir->cell[i], memory_order_relaxed) == NULL) {
-		cell = gantry_alloc("gantry_layout", sizeof(*cell), GANTRY_ALLOC_ANY_SOCKET);
-		if (cell == NULL)
-			return -ENOMEM;
-		/* Pairs with the acquire in gantry_layout_serial(). */
-		atomic_store_explicit(&dir->cell[i], cell, memory_order_release);
-	}
-	*id = i;
-	return 0;
-}
-
-static void
-cell_write(struct gantry_layout_dir *dir, uint16_t id, const struct gantry_layout *l)
-{
-	struct gantry_layout_cell *cell =
-		atomic_load_explicit(&dir->cell[id], memory_order_relaxed);
-	uint64_t word[GANTRY_LAYOUT_WORDS];
-	uint32_t i;
-
-	memcpy(word, l, sizeof(word));
-	/* Pair with the acquires in gantry_layout_read(): who reads one of these words does not read
-	 * the serial number from before gantry_layout_destroy() afterwards. */
-	for (i = 0; i < GANTRY_LAYOUT_WORDS; i++)
-		atomic_store_explicit(&cell->word[i], word[i], memory_order_release);
-	/* Pairs with the acquire in gantry_layout_serial(). */
-	atomic_store_explicit(&cell->serial, ++dir->last_serial, memory_order_release);
-}
-
-bool
-gantry_layout_read(const struct gantry_layout_dir *dir, uint16_t id, uint64_t serial,
-	struct gantry_layout *out)
-{
-	const struct gantry_layout_cell *cell =
-		atomic_load_explicit(&dir->cell[id], memory_order_acquire);
-	uint64_t word[GANTRY_LAYOUT_WORDS];
-	uint32_t i;
-
-	for (i = 0; i < GANTRY_LAYOUT_WORDS; i++)
-		word[i] = atomic_load_explicit(&cell->word[i], memory_order_acquire);
-	memcpy(out, word, sizeof(word));
-	return atomic_load_explicit(&cell->serial, memory_order_relaxed) == serial;
-}
-
-void
-gantry_layout_dir_fini(struct gantry_layout_dir *dir)
-{
-	uint32_t i;
-
-	for (i = 1; i <= GANTRY_MAX_LAYOUTS; i++)
-		gantry_free(atomic_load_explicit(&dir->cell[i], memory_order_relaxed));
-}
-
 /* ------------------------------------------------------------------ the calls */
 
 int
 gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf, uint16_t *id)
 {
 	struct gantry_layout l;
-	uint16_t i;
-	int ret;
+	int ret = layout_take(conf, &l);
 
-	ret = layout_take(conf, &l);
-	if (ret == 0)
-		ret = cell_find(&g->layouts, &i);
-	if (ret != 0)
-		return ret;
-	cell_write(&g->layouts, i, &l);
-	*id = i;
-	return 0;
+	return ret != 0 ? ret : gantry_shelf_put(&g->layouts, &l, id);
 }
 
 int
 gantry_layout_destroy(struct gantry *g, uint16_t id)
 {
-	struct gantry_layout_cell *cell;
-
-	if (gantry_layout_serial(&g->layouts, id) == 0)
-		return -EINVAL;
-	cell = atomic_load_explicit(&g->layouts.cell[id], memory_order_relaxed);
-	atomic_store_explicit(&cell->serial, 0, memory_order_relaxed);
-	return 0;
+	return gantry_shelf_remove(&g->layouts, id);
 }

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Layouts by id: where blocks of memory lie, seen from a base address.
- *
- *   control thread                           a queue's owner thread
- *     gantry_layout_create()                   gantry_layout_read()
- *       writes the words of a cell               reads the serial number, the words, and the serial
- *       publishes its serial number  ------->    number again: the same one if the copy is whole
- *     gantry_layout_destroy()
- *       the serial number is 0
- *
- * Cells are never freed while the engine lives, but serve the next layouts: so an owner may read one
- * at any time, and needs neither a lock nor a reference.
- */
+/* Layouts: where blocks of memory lie, seen from a base address. They are on a shelf of the engine. */
 #ifndef GANTRY_LAYOUT_H
 #define GANTRY_LAYOUT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include <assert.h>
 #include <stdint.h>
 
 #include <hwq_wire.h>
@@ -40,36 +27,6 @@ struct gantry_layout {
 	struct gantry_layout_piece piece[GANTRY_LAYOUT_PIECES];
 };
 
-#define GANTRY_LAYOUT_WORDS (sizeof(struct gantry_layout) / sizeof(uint64_t))
-
-struct gantry_layout_cell {
-	_Atomic uint64_t serial; /* of all layouts of the engine; 0: there is none */
-	_Atomic uint64_t word[GANTRY_LAYOUT_WORDS];
-};
-
-/* The engine's layouts. */
-struct gantry_layout_dir {
-	_Atomic(struct gantry_layout_cell *)
-		cell[GANTRY_MAX_LAYOUTS + 1]; /* by id; NULL: none yet */
-	uint64_t last_serial;
-};
-
-/* Frees the cells. Control thread. */
-void gantry_layout_dir_fini(struct gantry_layout_dir *dir);
-
-/* The serial number of the layout; 0: there is no such layout. Any thread. */
-static inline uint64_t
-gantry_layout_serial(const struct gantry_layout_dir *dir, uint16_t id)
-{
-	struct gantry_layout_cell *cell = NULL;
-
-	if (id <= GANTRY_MAX_LAYOUTS)
-		cell = atomic_load_explicit(&dir->cell[id], memory_order_acquire);
-	return cell == NULL ? 0 : atomic_load_explicit(&cell->serial, memory_order_acquire);
-}
-
-/* Copies the layout of this serial number. False: it was destroyed meanwhile. Any thread. */
-bool gantry_layout_read(const struct gantry_layout_dir *dir, uint16_t id, uint64_t serial,
-	struct gantry_layout *out);
+static_assert(sizeof(struct gantry_layout) % sizeof(uint64_t) == 0, "a layout is whole words");
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates and destroys profiles, and copies one of them. */
+/* Creates and destroys profiles. */
 #include "gantry_profile.h"
 
 #include <errno.h>
@@ -256,64 +256,19 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return ret;
 }
 
-/* ------------------------------------------------------------------ cells */
-
-static void
-cell_write(struct gantry_profile_dir *dir, uint16_t id, const struct gantry_profile *p)
-{
-	struct gantry_profile_cell *cell = &dir->cell[id];
-	uint64_t word[GANTRY_PROFILE_WORDS];
-	uint32_t i;
-
-	memcpy(word, p, sizeof(word));
-	/* Pair with the acquires in gantry_profile_read(): who reads one of these words does not read
-	 * the serial number from before gantry_profile_destroy() afterwards. */
-	for (i = 0; i < GANTRY_PROFILE_WORDS; i++)
-		atomic_store_explicit(&cell->word[i], word[i], memory_order_release);
-	/* Pairs with the acquire in gantry_profile_serial(). */
-	atomic_store_explicit(&cell->serial, ++dir->last_serial, memory_order_release);
-}
-
-bool
-gantry_profile_read(const struct gantry_profile_dir *dir, uint16_t id, uint64_t serial,
-	struct gantry_profile *out)
-{
-	const struct gantry_profile_cell *cell = &dir->cell[id];
-	uint64_t word[GANTRY_PROFILE_WORDS];
-	uint32_t i;
-
-	for (i = 0; i < GANTRY_PROFILE_WORDS; i++)
-		word[i] = atomic_load_explicit(&cell->word[i], memory_order_acquire);
-	memcpy(out, word, sizeof(word));
-	return atomic_load_explicit(&cell->serial, memory_order_relaxed) == serial;
-}
-
 /* ------------------------------------------------------------------ the calls */
 
 int
 gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, uint16_t *id)
 {
 	struct gantry_profile p;
-	uint16_t i;
-	int ret;
+	int ret = profile_take(g, conf, &p);
 
-	ret = profile_take(g, conf, &p);
-	if (ret != 0)
-		return ret;
-	for (i = 1; i <= GANTRY_MAX_PROFILES && gantry_profile_serial(&g->profiles, i) != 0; i++)
-		;
-	if (i > GANTRY_MAX_PROFILES)
-		return -ENOSPC;
-	cell_write(&g->profiles, i, &p);
-	*id = i;
-	return 0;
+	return ret != 0 ? ret : gantry_shelf_put(&g->profiles, &p, id);
 }
 
 int
 gantry_profile_destroy(struct gantry *g, uint16_t id)
 {
-	if (gantry_profile_serial(&g->profiles, id) == 0)
-		return -EINVAL;
-	atomic_store_explicit(&g->profiles.cell[id].serial, 0, memory_order_relaxed);
-	return 0;
+	return gantry_shelf_remove(&g->profiles, id);
 }

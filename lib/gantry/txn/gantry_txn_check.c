@@ -272,13 +272,13 @@ check_conn(const struct gantry_queue *q, uint32_t conn)
 static const struct gantry_profile *
 find_profile(struct gantry_queue *q, uint16_t id)
 {
-	uint64_t serial = gantry_profile_serial(&q->g->profiles, id);
+	uint64_t serial = gantry_shelf_serial(&q->g->profiles, id);
 	uint32_t i = id % GANTRY_TXN_PROFILES;
 
 	if (likely(serial != 0 && q->txns.cache[i].serial == serial))
 		return &q->txns.cache[i].p;
 	q->txns.cache[i].serial = 0;
-	if (serial == 0 || !gantry_profile_read(&q->g->profiles, id, serial, &q->txns.cache[i].p))
+	if (serial == 0 || !gantry_shelf_read(&q->g->profiles, id, serial, &q->txns.cache[i].p))
 		return NULL;
 	/* A serial number names one profile for ever. */
 	q->txns.cache[i].serial = serial;

@@ -43,12 +43,13 @@ void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
 /* Moves each open transaction of a connection as far as it can go. Owner thread. */
 void gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c);
 
+struct hwq_cqe;
+
 /*
  * The connection failed: WQEs from `index` on did not run, or not to their end. first: the status of the transaction
  * that owns the WQE at index; others: of those behind it. cqe: the error CQE that says why, or NULL. Returns the
  * completion record of the first one, or NULL.
  */
-struct hwq_cqe;
 const struct gantry_comp *gantry_txn_fail(struct gantry_conn *c, uint64_t index,
 	enum gantry_status first, enum gantry_status others, const struct hwq_cqe *cqe);
 
