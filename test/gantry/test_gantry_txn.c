@@ -820,6 +820,60 @@ a_refused_stop_is_tried_again(void)
 		}
 }
 
+/* Turns that the adapter has in the engine's call of hwq_qp_reset(), before the QP is reset. */
+static unsigned int turns_before_reset;
+
+int __real_hwq_qp_reset(struct hwq_qp *qp);
+int __wrap_hwq_qp_reset(struct hwq_qp *qp);
+
+int
+__wrap_hwq_qp_reset(struct hwq_qp *qp)
+{
+	for (; turns_before_reset != 0; turns_before_reset--)
+		env_pump();
+	return __real_hwq_qp_reset(qp);
+}
+
+/*
+ * The CQE that tells of a wrong signature comes right before the QP is reset, and is lost with it. The device tells of no
+ * other one of that key, since the engine does not acknowledge it: the next transaction has a key of its own.
+ */
+static void
+a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
+{
+	struct gantry_queue *q;
+	const struct gantry_sge data = {(uintptr_t)here, DIF};
+	struct gantry_txn t = {.profile = checks,
+		.op = GANTRY_OP_WRITE,
+		.n_data = 1,
+		.data = &data,
+		.mem = tags};
+	const struct gantry_desc desc = txn_desc(&t, GANTRY_PEER_OWN);
+	struct gantry_comp comp;
+
+	if (!env_is_pumped())
+		return;
+	q = txn_queue(1);
+	q->deadline_tsc = 4;
+	interleave(plain, here);
+	here[99] ^= 1;
+	/* The QP cannot be told to flush, so it is reset. */
+	arm("refuse call=modify_qp errno=12");
+	turns_before_reset = 10;
+	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
+	while (gantry_poll(q, &comp, 1) == 0)
+		;
+	CHECK_EQ(turns_before_reset, 0);
+	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+	q->deadline_tsc = 60 * rte_get_tsc_hz();
+	arm("refuse call=create_mkey errno=12");
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_NO_RESOURCES);
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
+	here[99] ^= 1;
+	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
+	env_queue_done(q);
+}
+
 static void
 a_lost_device_ends_them(void)
 {
@@ -964,6 +1018,8 @@ main(int argc, char **argv)
 		{"local transactions go on after a failure",
 			local_transactions_go_on_after_a_failure},
 		{"a refused stop is tried again", a_refused_stop_is_tried_again},
+		{"a key is made anew when an error of it may be lost",
+			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"what waits can be cancelled, and what is open keeps the peer",
 			what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer},
 		{"other queues carry them, too", other_queues_carry_them_too},
