@@ -68,14 +68,14 @@ put_move(struct hwq_sq *sq, const struct hwq_mkey *mkey, const struct gantry_txn
 		m->addr, mkey->lkey, m->offset, m->len, flags);
 }
 
-/* The fence holds it until all transfers before it have ended. */
+/* HWQ_WQE_FENCE holds it until the transfers before it have ended. */
 static int
-put_reply(struct hwq_sq *sq, const struct gantry_txn_reply *r)
+put_reply(struct hwq_sq *sq, const struct gantry_txn_reply *r, unsigned int flags)
 {
 	if (r->in_wqe)
 		return hwq_wqe_inline_imm(sq, MLX5_OPCODE_SEND, 0, 0, (const void *)r->addr, r->len,
-			HWQ_WQE_FENCE, 0);
-	return hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, r->lkey, r->addr, r->len, HWQ_WQE_FENCE);
+			flags, 0);
+	return hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, r->lkey, r->addr, r->len, flags);
 }
 
 /* WQEs from index pi on are posted. The last one makes a CQE. */
@@ -117,7 +117,7 @@ gantry_txn_post(struct gantry_queue *q, uint32_t conn, const struct gantry_txn_p
 		RTE_ASSERT(n > 0);
 	}
 	if (answers) {
-		n = put_reply(c->sq, &plan->good);
+		n = put_reply(c->sq, &plan->good, HWQ_WQE_FENCE);
 		RTE_ASSERT(n > 0);
 	}
 	RTE_SET_USED(n);
@@ -134,9 +134,11 @@ bool
 gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply)
 {
+	/* The transfers of a right one have ended. A fence would wait for reads of others, which were posted since. */
+	unsigned int flags = reply == &t->good ? 0 : HWQ_WQE_FENCE;
 	uint16_t pi = t->c->sq->pi;
 
-	if (put_reply(t->c->sq, reply) <= 0)
+	if (put_reply(t->c->sq, reply, flags) <= 0)
 		return false;
 	note_posted(q, t, t->c - q->conn, pi);
 	return true;
