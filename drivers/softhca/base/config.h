@@ -49,7 +49,7 @@ struct softhca_config {
 	uint32_t memic_test_and_set; /* what the operation leaves in a byte of device memory */
 	uint32_t max_rd_atomic;      /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */
-	uint32_t latency_ns, round_trip_ns, bandwidth_mbps;
+	uint32_t doorbell_ns, latency_ns, round_trip_ns, bandwidth_mbps;
 	uint32_t
 		sig_stop; /* seed of where a queue stops: exec/sq_sigstop.h; 0: as early as it can */
 	uint32_t reorder; /* seed of the order in which bytes move: exec/order.h; 0: as posted */

@@ -183,7 +183,7 @@ sq_step_watched(struct run *run, uint16_t posted)
 		if (step != STEP_NEXT)
 			return step;
 	} else if (timing_is_on(run->lanes->dev->cfg)) {
-		timing_note(&qp->timing, qp->sq_ci, posted, run_now(run));
+		timing_note(run->lanes, &qp->timing, qp->sq_ci, posted, run_now(run));
 	}
 	if (fault_device_is_dead(qp->dev))
 		return STEP_WAIT;

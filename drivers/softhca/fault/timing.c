@@ -3,8 +3,8 @@
  * The timing model: when an operation may complete, so that designs compare as they would on a
  * real network.
  *
- *      posted --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
- *                  one after another                  shared by all queues               overlapping
+ *      doorbell --> doorbell_ns --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
+ *                   overlapping      one after another                  shared by all queues               overlapping
  *
  * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
  * takes no time of the port and no round trip. A fenced WQE begins its latency when the round trips
@@ -13,30 +13,54 @@
 #include "timing.h"
 
 #include <stdatomic.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "lanes.h"
 
-/* When the WQE at the head was announced. Doorbells beyond the last mark share that mark's time. */
+bool
+timing_init(const struct softhca_config *cfg, struct timing_queue *queue, uint32_t sq_bb)
+{
+	*queue = (struct timing_queue){0};
+	if (!timing_is_on(cfg) || sq_bb == 0)
+		return true;
+	queue->size = sq_bb;
+	queue->marks = calloc(sq_bb, sizeof(*queue->marks));
+	return queue->marks != NULL;
+}
+
+void
+timing_fini(struct timing_queue *queue)
+{
+	free(queue->marks);
+}
+
+void
+timing_reset(struct timing_queue *queue)
+{
+	*queue = (struct timing_queue){.marks = queue->marks, .size = queue->size};
+}
+
+/* A doorbell announces at least one WQEBB, so there are never more marks than the ring has. */
+static struct timing_mark *
+timing_mark(struct timing_queue *queue, uint32_t i)
+{
+	return &queue->marks[(queue->first + i) & (queue->size - 1)];
+}
+
+/* When the adapter has seen the doorbell that announced the WQE at the head. */
 static uint64_t
-timing_posted_at(struct timing_queue *t, uint16_t head, uint16_t posted, uint64_t now)
+timing_posted_at(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t seen)
 {
 	uint16_t end = (uint16_t)(head + posted);
 
-	/* Drops marks behind the head: of WQEs that are done, or from before RESET. */
-	while (t->n != 0 && ((uint16_t)(t->marks[0].end - head) == 0 ||
-				    (uint16_t)(t->marks[0].end - head) > posted)) {
-		t->n--;
-		memmove(t->marks, t->marks + 1, t->n * sizeof(t->marks[0]));
+	/* Drops the marks of WQEs that are done. */
+	while (queue->n != 0 && (uint16_t)(timing_mark(queue, 0)->end - head - 1) >= posted) {
+		queue->first++;
+		queue->n--;
 	}
-	if (t->n == 0 || t->marks[t->n - 1].end != end) {
-		if (t->n == TIMING_MARKS)
-			t->n--;
-		else
-			t->marks[t->n].at = now;
-		t->marks[t->n++].end = end;
-	}
-	return t->marks[0].at;
+	if (queue->n == 0 || timing_mark(queue, queue->n - 1)->end != end)
+		*timing_mark(queue, queue->n++) = (struct timing_mark){.at = seen, .end = end};
+	return timing_mark(queue, 0)->at;
 }
 
 /*
@@ -55,9 +79,10 @@ timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
 }
 
 void
-timing_note(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t now)
+timing_note(struct softhca_lanes *lanes, struct timing_queue *queue, uint16_t head, uint16_t posted,
+	uint64_t now)
 {
-	timing_posted_at(queue, head, posted, now);
+	timing_posted_at(queue, head, posted, now + lanes->dev->cfg->doorbell_ns);
 }
 
 static uint64_t
@@ -95,14 +120,21 @@ uint64_t
 timing_due(struct softhca_lanes *lanes, struct timing_queue *queue, const struct timing_op *op,
 	uint64_t now)
 {
-	uint64_t at = timing_posted_at(queue, op->head, op->posted, now);
+	const struct softhca_config *cfg = lanes->dev->cfg;
+	uint64_t at = timing_posted_at(queue, op->head, op->posted, now + cfg->doorbell_ns);
 
-	at = timing_leave(queue, op, at, lanes->dev->cfg->latency_ns);
+	at = timing_leave(queue, op, at, cfg->latency_ns);
 	at = later(timing_travel(lanes, op, at), op->earliest);
 	queue->all_end = later(queue->all_end, at);
 	if (op->is_read)
 		queue->reads_end = later(queue->reads_end, at);
 	return at;
+}
+
+void
+timing_resume(struct timing_queue *queue, uint64_t now)
+{
+	queue->free = later(queue->free, now);
 }
 
 void

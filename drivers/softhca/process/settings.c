@@ -71,6 +71,7 @@ static const struct setting settings[] = {
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF},
 	{"eth_inline", KIND_SWITCH, FIELD(eth_inline), 0, 1, 0},
 	{"memic_test_and_set", KIND_NUMBER, FIELD(memic_test_and_set), 1, 255, 1},
+	{"doorbell_ns", KIND_NUMBER, FIELD(doorbell_ns), 0, 1000000000, 0},
 	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
 	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cq.h"
 #include "elsewhere.h"
 #include "lanes.h"
@@ -132,7 +133,7 @@ reset_queues(struct softhca_qp *qp)
 	qp->draining = false;
 	qp->stood_still = false;
 	qp->stopping = false;
-	qp->timing = (struct timing_queue){0};
+	timing_reset(&qp->timing);
 	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
@@ -152,6 +153,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (from == QP_SQD && to == QP_RTS) {
 		qp->draining = false;
 		qp->stood_still = true;
+		timing_resume(&qp->timing, device_clock());
 	}
 	atomic_store_explicit(&qp->state, to, memory_order_release);
 	if (to == QP_ERR && from != QP_ERR)
@@ -291,6 +293,14 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	return qp;
 }
 
+static void
+qp_free(struct softhca_qp *qp)
+{
+	timing_fini(&qp->timing);
+	free(qp->stream_errors);
+	free(qp);
+}
+
 /* Keeps its CQs and its SRQ from being destroyed, or lets them. */
 static void
 qp_count_users(struct softhca_qp *qp, int by)
@@ -317,8 +327,10 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	qp = qp_new(dev, init);
 	if (qp == NULL)
 		return -ENOMEM;
+	err = -ENOMEM;
+	if (!timing_init(dev->cfg, &qp->timing, init->sq_bb))
+		goto free_qp;
 	if (init->streams) {
-		err = -ENOMEM;
 		qp->stream_errors = calloc(1, STREAM_BYTES);
 		if (qp->stream_errors == NULL)
 			goto free_qp;
@@ -339,8 +351,7 @@ unlist:
 	table_remove(&dev->lanes->qps, qp->number);
 	softhca_quiesce();
 free_qp:
-	free(qp->stream_errors);
-	free(qp);
+	qp_free(qp);
 	return err;
 }
 
@@ -354,8 +365,7 @@ softhca_qp_destroy(struct softhca_qp *qp)
 	/* A peer's lane may have found the QP before, and be working on its receive side. */
 	softhca_quiesce();
 	qp_count_users(qp, -1);
-	free(qp->stream_errors);
-	free(qp);
+	qp_free(qp);
 	return 0;
 }
 

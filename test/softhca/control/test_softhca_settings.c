@@ -70,6 +70,8 @@ static const struct row rows[] = {
 		"a power of two from 4 to 32768"},
 	{"MAX_SGE", FIELD(max_sge), 1, 30, 30, .takes = "a number from 1 to 30"},
 	{"SIG_STOP", FIELD(sig_stop), 0, UINT32_MAX, 0, .takes = "a number from 0 to 4294967295"},
+	{"DOORBELL_NS", FIELD(doorbell_ns), 0, 1000000000, 0,
+		.takes = "a number from 0 to 1000000000"},
 	{"LATENCY_NS", FIELD(latency_ns), 0, 1000000000, 0,
 		.takes = "a number from 0 to 1000000000"},
 	{"ROUND_TRIP_NS", FIELD(round_trip_ns), 0, 1000000000, 0,

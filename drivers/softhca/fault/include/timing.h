@@ -10,15 +10,18 @@
 
 struct softhca_lanes;
 
-#define TIMING_MARKS 8
+/* WQEs up to this WQEBB were announced at that time. */
+struct timing_mark {
+	uint64_t at;
+	uint16_t end;
+};
 
 /* What the model remembers of a send queue; device time. */
 struct timing_queue {
-	struct {
-		uint64_t at;
-		uint16_t end;
-	} marks[TIMING_MARKS];
-	unsigned int n;
+	/* A ring: one for each doorbell whose WQEs have not all run. NULL: the model is off. */
+	struct timing_mark *marks;
+	uint32_t size; /* a power of two */
+	uint32_t first, n;
 	uint64_t free;      /* it may begin with the next WQE */
 	uint64_t reads_end; /* all reads and atomics so far have completed */
 	uint64_t all_end;   /* everything so far has completed */
@@ -45,8 +48,17 @@ struct timing_op {
 static inline bool
 timing_is_on(const struct softhca_config *cfg)
 {
-	return cfg->latency_ns != 0 || cfg->round_trip_ns != 0 || cfg->bandwidth_mbps != 0;
+	return cfg->latency_ns != 0 || cfg->round_trip_ns != 0 || cfg->bandwidth_mbps != 0 ||
+	       cfg->doorbell_ns != 0;
 }
+
+/* Makes the model of a send queue of so many WQEBBs, a power of two or 0. False: out of memory. */
+bool timing_init(const struct softhca_config *cfg, struct timing_queue *queue, uint32_t sq_bb);
+void timing_fini(struct timing_queue *queue);
+/* Forgets all: the queue is empty. */
+void timing_reset(struct timing_queue *queue);
+/* The queue stood still until now. */
+void timing_resume(struct timing_queue *queue, uint64_t now);
 
 /* When the operation may complete. The queue's lock is held; `now` is device time. */
 uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
@@ -54,6 +66,7 @@ uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
 /* The WQE at the head has completed now, because its peer was late: later than timing_due() said. */
 void timing_late(struct timing_queue *queue, uint64_t now);
 /* While the WQE at `head` waits: remembers when the WQEs behind it were announced. */
-void timing_note(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t now);
+void timing_note(struct softhca_lanes *lanes, struct timing_queue *queue, uint16_t head,
+	uint16_t posted, uint64_t now);
 
 #endif
