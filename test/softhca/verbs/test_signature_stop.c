@@ -3,7 +3,9 @@
  * Where a queue of SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`: anywhere between the
  * work request with that signature and the next fenced one (mlx5dv_qp_cancel_posted_send_wrs(3)).
  */
+#define CLOCK_START 0
 #include "softhca_signature.h"
+#include "virtual_clock.h"
 
 #define BLOCK   512
 #define UNIT    516
@@ -224,10 +226,13 @@ other_end(struct many *m, bool reset)
 {
 	/* Behind 16 WQEs that configure keys, and the write with the wrong block. */
 	CHECK_EQ(softhca_fault("late op=18 ms=2"), 0);
+	/* So it waits until this has been seen, however slow the machine is. */
+	clock_stop();
 	post(m, 1);
 	for (unsigned int i = 0; i < 10; i++)
 		softhca_pump();
-	CHECK(landed(m) == 1);
+	CHECK_EQ(landed(m), 1);
+	clock_ns = 0;
 	CHECK_EQ(pair_modify(&m->p.client, reset ? IBV_QPS_RESET : IBV_QPS_SQD), 0);
 	if (!reset) {
 		CHECK_EQ(pair_async(&m->p, 20000), IBV_EVENT_SQ_DRAINED);
