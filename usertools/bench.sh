@@ -9,6 +9,9 @@
 # signatures: what a signature transaction costs its poster, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
 # by stock libmlx5, by lib/hwq's batches and by its images.
 #
+# transactions: what the owner of a queue executes for one transaction of the engine, by stage, and what libmlx5's calls
+# for the same execute.
+#
 # regions: what a registration, a copy from a region at random and a removal take at 100, 1,000, 10,000 and 100,000
 # regions, the adapter's part included. They take 400 MB of memory.
 #
@@ -16,7 +19,7 @@
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
 # build-bench/throughput).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|regions|testgantry|plots]...
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -32,6 +35,7 @@ bench_hwq=$top/build-bench/test/bench/bench_hwq
 bench_signature=$top/build-bench/test/bench/bench_signature
 bench_idle=$top/build-bench/test/bench/bench_idle
 bench_gantry=$top/build-bench/test/bench/bench_gantry
+bench_txn=$top/build-bench/test/bench/bench_txn
 
 # The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
 instructions() {
@@ -161,6 +165,76 @@ engine() {
 	rm -f "$stages"
 }
 
+# Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
+txn_run() {
+	SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='measured_*' \
+		"$bench_txn" "$1" "$2" "$3" >"$out.ops" 2>/dev/null ||
+		die "callgrind failed on transactions of $1 bytes at bursts of $2: $3"
+}
+
+# What libmlx5 executes, by stage: a stage is the difference of two.
+txn_stock() {
+	txn_run "$1" "$2" stock
+	callgrind_annotate --inclusive=yes --threshold=100 "$out" |
+		awk 'NR == FNR {ops[$1] = $2; next}
+			match($0, /measured_[a-z0-9_]+/) {
+				name = substr($0, RSTART + 9, RLENGTH - 9); n = $1; gsub(",", "", n)
+				if (n / ops["measured_" name] > cost[name]) cost[name] = n / ops["measured_" name]
+			}
+			END {
+				print cost["stock_configure"], cost["stock_transfer"] - cost["stock_configure"],
+					cost["stock_all"] - cost["stock_transfer"], cost["stock_done"]
+			}' "$out.ops" -
+}
+
+# What the engine executes in a case, by the files that the instructions were written in: rules and keys of memory, WQEs,
+# doorbell, CQEs and completions, states.
+txn_engine() {
+	txn_run "$1" "$2" "$3"
+	callgrind_annotate --auto=no --threshold=100 "$out" |
+		awk 'NR == FNR {ops = $2; next}
+			match($0, /[A-Za-z0-9_-]+\.[chS]:[A-Za-z0-9_]+/) {
+				split(substr($0, RSTART, RLENGTH), at, ":"); n = $1; gsub(",", "", n)
+				of_cqe = at[1] ~ /^gantry_(complete|finish)|^hwq_cq/ || at[2] ~ /^gantry_(take|poll|hand_out)/
+				stage = at[1] ~ /^gantry_(txn_check|xlate|region|shelf|profile|mem)/ ? 1 : \
+					of_cqe ? 4 : at[1] ~ /^(gantry_txn_post|hwq_mkey_check)/ && at[2] ~ /check_key/ ? 5 : \
+					at[1] ~ /^(gantry_txn_post|hwq_(sig|burst|seg|wqe|umr|bsf|key|sq)|byteswap|mem)/ ? 2 : \
+					at[1] ~ /^(gantry_doorbell|hwq_db|gantry_conn_set)/ ? 3 : at[1] ~ /^bench_/ ? 6 : 5
+				cost[stage] += n
+			}
+			END {print cost[1] / ops, cost[2] / ops, cost[3] / ops, cost[4] / ops, cost[5] / ops}' "$out.ops" -
+}
+
+transactions() {
+	local out block burst stock engine silent two
+	command -v valgrind >/dev/null || need valgrind
+	out=$(mktemp)
+	printf 'instructions per transaction on the thread that owns the queue, 16 open at once (callgrind)\n'
+	printf '  %-8s %5s %5s %8s %8s %8s %8s %8s %10s %8s %8s %11s\n' '' block burst check key transfer response doorbell \
+		completion states all 'of libmlx5'
+	for block in 512 4096; do
+		for burst in 16 1; do
+			stock=$(txn_stock "$block" "$burst")
+			engine=$(txn_engine "$block" "$burst" engine)
+			silent=$(txn_engine "$block" "$burst" silent)
+			two=$(txn_engine "$block" "$burst" two)
+			printf '%s %s %s %s\n' "$stock" "$engine" "$silent" "$two" | awk -v block="$block" -v burst="$burst" '
+				function share(n) {return sprintf("%d %%", 100 * n / all)}
+				{
+					theirs = $1 + $2 + $3 + $4
+					all = $5 + $6 + $7 + $8 + $9; answer = $6 - $11; move = $16 - $6; key = $6 - answer - move
+					row = "  %-8s %5d %5d %8.1f %8.1f %8.1f %8.1f %8.1f %10.1f %8.1f %8.1f %9.0f %%\n"
+					printf "  %-8s %5d %5d %8s %8.1f %8.1f %8.1f %8s %10.1f %8s %8.1f %9.0f %%\n", "libmlx5", block, burst,
+						"", $1, $2, $3, "", $4, "", theirs, 100
+					printf row, "engine", block, burst, $5, key, move, answer, $7, $8, $9, all, 100 * all / theirs
+					printf "  %-8s %5s %5s %8s %8s %8s %8s %8s %10s %8s\n", "", "", "", share($5), share(key),
+						share(move), share(answer), share($7), share($8), share($9)
+				}'
+		done
+	done
+	rm -f "$out" "$out.ops"
+}
+
 # Its messages are not of interest, unless it fails.
 regions() {
 	local log=$top/build-bench/regions.log
@@ -241,12 +315,12 @@ plots() {
 	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine regions testgantry plots
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine transactions regions testgantry plots
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | signatures | engine | regions | testgantry | plots) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, regions, testgantry or plots" ;;
+	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry or plots" ;;
 	esac
 done

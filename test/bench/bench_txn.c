@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the owner of a queue executes for one transaction by the engine, and what libmlx5's calls for the same execute:
+ * a block with its T10-DIF goes to a peer, memory's and the wire's signatures are checked, and a response follows. The
+ * profile stays; key, reference tag and buffers are others each time.
+ *
+ * DEPTH transactions are open at once: they are submitted in bursts, then the adapter runs, which is not measured, and
+ * their completions are taken in bursts. Cases:
+ *
+ *     engine    gantry_submit() and gantry_poll()
+ *     silent    the same without responses
+ *     two       the same with a block and a transfer more
+ *     stock     libmlx5: stages, as bench_signature.c has them
+ *
+ * The program is run by callgrind; it measures no time.
+ *
+ * usage: bench_txn BLOCK BURST CASE...   BLOCK: 512 or 4096 bytes; prints "FUNCTION TRANSACTIONS"
+ */
+#include <rte_common.h>
+
+#include "gantry_env.h"
+#include "stock_sig.h"
+
+#define DEPTH    16
+#define N_WARM   8  /* rounds before the measured ones: every path has run, every page is there */
+#define N_ROUNDS 16 /* measured */
+#define MOST     (2 * (4096 + STOCK_SIG_LEN)) /* bytes of a transaction on the wire */
+#define AREA_LEN (2 * DEPTH * MOST + 4096)
+#define RECEIVES 1024
+
+struct bench {
+	struct gantry *g;
+	struct gantry_queue *q, *target;
+	struct gantry_mem *mem;
+	uint8_t *area;
+	uint16_t peer, back, profile;
+	uint32_t block_len; /* bytes of data */
+	char response[STOCK_SIG_RESPONSE];
+	struct gantry_sge data[DEPTH];
+	struct gantry_txn_part part[DEPTH][2];
+	struct gantry_txn txn[DEPTH];
+	struct gantry_desc desc[DEPTH];
+	struct gantry_comp comp[DEPTH];
+	struct stock_sig stock;
+};
+
+/* ---- what is measured */
+
+/* Each of these is one burst of DEPTH transactions, in smaller bursts. */
+static ALWAYS_INLINE bool
+submit(struct bench *b, unsigned int burst)
+{
+	for (unsigned int i = 0; i < DEPTH; i += burst)
+		if (gantry_submit(b->q, &b->desc[i], burst) != burst)
+			return false;
+	return true;
+}
+
+static ALWAYS_INLINE bool
+poll(struct bench *b, unsigned int burst)
+{
+	for (unsigned int i = 0; i < DEPTH; i += burst)
+		if (gantry_poll(b->q, &b->comp[i], burst) != burst)
+			return false;
+	return true;
+}
+
+static ALWAYS_INLINE bool
+stock_post(struct bench *b, unsigned int burst, enum stock_sig_end end)
+{
+	for (unsigned int i = 0; i < DEPTH; i += burst)
+		if (!stock_sig_post(&b->stock, &b->stock.ops[i], burst, end))
+			return false;
+	return true;
+}
+
+static ALWAYS_INLINE bool
+stock_done(struct bench *b, unsigned int burst)
+{
+	for (unsigned int i = 0; i < DEPTH; i += burst)
+		if (!stock_sig_done(&b->stock, &b->stock.ops[i], burst))
+			return false;
+	return true;
+}
+
+/* What callgrind counts: one function for each case, so that one run tells them apart. */
+#define MEASURED(x, how)                                                                           \
+	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
+		unsigned int burst)                                                                \
+	{                                                                                          \
+		return how;                                                                        \
+	}
+
+MEASURED(engine_submit, submit(b, burst))
+MEASURED(engine_poll, poll(b, burst))
+MEASURED(silent_submit, submit(b, burst))
+MEASURED(silent_poll, poll(b, burst))
+MEASURED(two_submit, submit(b, burst))
+MEASURED(two_poll, poll(b, burst))
+MEASURED(stock_configure, stock_post(b, burst, STOCK_SIG_CONFIGURE))
+MEASURED(stock_transfer, stock_post(b, burst, STOCK_SIG_TRANSFER))
+MEASURED(stock_all, stock_post(b, burst, STOCK_SIG_ALL))
+MEASURED(stock_done, stock_done(b, burst))
+
+/* ---- cases */
+
+struct bench_case {
+	const char *name;
+	const char *post_name, *done_name;
+	bool (*post)(struct bench *b, unsigned int burst);
+	bool (*done)(struct bench *b, unsigned int burst);
+	bool stock;
+	unsigned int blocks;
+	bool answers;
+};
+
+#define CASE(x, y, z)                                                                              \
+	.name = #x, .post_name = "measured_" #y, .done_name = "measured_" #z,                      \
+	.post = measured_##y, .done = measured_##z
+
+static const struct bench_case cases[] = {
+	{CASE(engine, engine_submit, engine_poll), .blocks = 1, .answers = true},
+	{CASE(silent, silent_submit, silent_poll), .blocks = 1},
+	{CASE(two, two_submit, two_poll), .blocks = 2, .answers = true},
+	{CASE(stock, stock_configure, stock_done), .stock = true},
+	{CASE(stock, stock_transfer, stock_done), .stock = true},
+	{CASE(stock, stock_all, stock_done), .stock = true},
+};
+
+/* Posts the receives that answers take, as many as there is room for. */
+static void
+receive(struct bench *b)
+{
+	const struct gantry_recv r = {.addr = (uintptr_t)b->area + AREA_LEN - STOCK_SIG_RESPONSE,
+		.len = STOCK_SIG_RESPONSE};
+	struct gantry_recv_comp comp[DEPTH];
+
+	while (gantry_recv_poll(b->target, comp, DEPTH) != 0)
+		;
+	while (gantry_recv_post(b->target, b->back, &r, 1) == 1)
+		;
+}
+
+/* Each transaction has buffers of its own; tags change from round to round. */
+static void
+draw(struct bench *b, const struct bench_case *c, unsigned int round)
+{
+	const uint32_t len = b->block_len + STOCK_SIG_LEN;
+
+	receive(b);
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		uint64_t here = (uintptr_t)b->area + i * MOST, there = here + DEPTH * MOST;
+		uint32_t ref_tag = round * DEPTH + i;
+
+		b->data[i] = (struct gantry_sge){.addr = here, .len = c->blocks * len};
+		for (unsigned int k = 0; k < c->blocks; k++)
+			b->part[i][k] = (struct gantry_txn_part){.addr = there + k * len,
+				.len = len,
+				.remote_key = gantry_mem_remote_key(b->mem)};
+		b->txn[i] = (struct gantry_txn){.profile = b->profile,
+			.op = GANTRY_OP_WRITE,
+			.n_data = 1,
+			.n_parts = c->blocks,
+			.data = &b->data[i],
+			.part = b->part[i],
+			.mem.ref_tag = ref_tag,
+			.wire.ref_tag = ref_tag};
+		if (c->answers)
+			b->txn[i].good = b->txn[i].bad =
+				(struct gantry_txn_response){.addr = (uintptr_t)b->response,
+					.len = STOCK_SIG_RESPONSE};
+		b->desc[i] = (struct gantry_desc){.op = GANTRY_OP_TXN,
+			.peer = b->peer,
+			.src = (uintptr_t)&b->txn[i],
+			.len = c->blocks * b->block_len,
+			.cookie = ref_tag};
+	}
+}
+
+static bool
+warm_post(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	return c->stock ? stock_post(b, burst, STOCK_SIG_ALL) : submit(b, burst);
+}
+
+static bool
+warm_done(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	return c->stock ? stock_done(b, burst) : poll(b, burst);
+}
+
+/* Signatures are right: blocks and guards are zeros, and tags are not checked. */
+static void
+rounds(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	for (unsigned int round = 0; round < N_WARM + N_ROUNDS; round++) {
+		bool warm = round < N_WARM;
+
+		if (c->stock)
+			stock_sig_receive(&b->stock, &b->stock.server);
+		else
+			draw(b, c, round);
+		CHECK(warm ? warm_post(b, c, burst) : c->post(b, burst));
+		emu_pump();
+		CHECK(warm ? warm_done(b, c, burst) : c->done(b, burst));
+		for (unsigned int i = 0; !c->stock && i < DEPTH; i++)
+			CHECK_EQ(b->comp[i].status, GANTRY_OK);
+	}
+	printf("%s %u\n%s %u\n", c->post_name, N_ROUNDS * DEPTH, c->done_name,
+		N_ROUNDS * DEPTH * (c->stock ? 3 : 1));
+}
+
+/* ---- opening, running, closing */
+
+static void
+bench_open(struct bench *b)
+{
+	const struct gantry_conf conf = {0};
+	const struct gantry_queue_conf queue = {.depth = 64, .transactions = DEPTH};
+	const struct gantry_sig_domain dif = {GANTRY_SIG_T10DIF_CRC, b->block_len,
+		GANTRY_SIG_REF_REMAP};
+	const struct gantry_profile_conf profile = {.mem = dif,
+		.wire = dif,
+		.check = GANTRY_SIG_GUARD};
+	const struct gantry_peer_conf txn = {.txn = GANTRY_TXN_PIPELINED};
+	const struct gantry_peer_conf target = {.recv_depth = RECEIVES};
+	struct gantry_addr here, there;
+
+	CHECK_EQ(gantry_create(&conf, &b->g), 0);
+	b->area = env_mem(b->g, AREA_LEN, ENV_REMOTE, &b->mem);
+	memset(b->area, 0, AREA_LEN);
+	CHECK_EQ(gantry_queue_create(b->g, &queue, &b->q), 0);
+	b->target = env_queue(b->g, 64);
+	CHECK_EQ(gantry_peer_open(b->q, &txn, &b->peer, &here), 0);
+	CHECK_EQ(gantry_peer_open(b->target, &target, &b->back, &there), 0);
+	CHECK_EQ(gantry_peer_connect(b->q, b->peer, &there), 0);
+	CHECK_EQ(gantry_peer_connect(b->target, b->back, &here), 0);
+	CHECK_EQ(gantry_profile_create(b->g, &profile, &b->profile), 0);
+}
+
+static void
+bench_close(struct bench *b)
+{
+	struct gantry_recv_comp comp[DEPTH];
+
+	CHECK_EQ(gantry_peer_close(b->q, b->peer), 0);
+	CHECK_EQ(gantry_peer_close(b->target, b->back), 0);
+	while (gantry_recv_poll(b->target, comp, DEPTH) != 0)
+		;
+	env_queue_done(b->q);
+	env_queue_done(b->target);
+	CHECK_EQ(gantry_profile_destroy(b->g, b->profile), 0);
+	CHECK_EQ(env_done(b->g, &b->mem, 1), 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned int burst = argc > 3 ? (unsigned int)strtoul(argv[2], NULL, 0) : 0;
+	static struct bench b;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	b.block_len = argc > 3 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
+	if (burst == 0 || burst > STOCK_SIG_BURST || DEPTH % burst != 0 ||
+		(b.block_len != 512 && b.block_len != 4096))
+		EMU_DIE("usage: bench_txn 512|4096 BURST engine|silent|two|stock...");
+	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	env_init(1);
+	bench_open(&b);
+	stock_sig_open(&b.stock, DEPTH,
+		b.block_len == 512 ? MLX5DV_BLOCK_SIZE_512 : MLX5DV_BLOCK_SIZE_4096, b.block_len);
+	for (int i = 3; i < argc; i++)
+		for (unsigned int k = 0; k < RTE_DIM(cases); k++)
+			if (strcmp(cases[k].name, argv[i]) == 0)
+				rounds(&b, &cases[k], burst);
+	stock_sig_close(&b.stock);
+	bench_close(&b);
+	return 0;
+}

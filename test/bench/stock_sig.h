@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Signature transactions by stock libmlx5, which the benchmarks measure beside ours: a key is configured for T10-DIF in
+ * memory and on the wire (UMR and two SET_PSVs), a block is written to a peer through it, and a fenced SEND follows.
+ * The profile stays; key, reference tag and addresses are others each time. Then the completion is taken and the key
+ * asked for wrong signatures.
+ */
+#ifndef STOCK_SIG_H
+#define STOCK_SIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hwq_emu.h"
+#include "hwq_mkey.h"
+
+#define STOCK_SIG_BLOCK    512 /* bytes of the shortest block */
+#define STOCK_SIG_LEN      8   /* of a T10-DIF */
+#define STOCK_SIG_RESPONSE 16
+#define STOCK_SIG_ACCESS   IBV_ACCESS_LOCAL_WRITE
+#define STOCK_SIG_OPS      128
+#define STOCK_SIG_BURST    16
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* One transaction, as a caller might store it. */
+struct stock_sig_op {
+	uint64_t block, remote, wr_id;
+	uint32_t ref_tag;
+	struct mlx5dv_mkey *stock_mkey;
+	struct hwq_mkey *hwq_mkey; /* for the caller's own use */
+};
+
+struct stock_sig {
+	struct hwq_dev *dev;
+	struct ibv_td *td;
+	struct ibv_pd *pd; /* libmlx5's PD, with td */
+	struct stock stock;
+	struct twin server; /* where the messages go: a QP with receives */
+	struct hwq_mr mr;
+	uint8_t *mem; /* the blocks, the peer's blocks, the response */
+	size_t mem_len;
+	uint32_t data_len; /* bytes of a block, which is what a local segment counts */
+	uint64_t response;
+	struct mlx5dv_sig_t10dif dif;
+	struct mlx5dv_sig_block_domain domain;
+	struct mlx5dv_sig_block_attr attr;
+	struct stock_sig_op ops[STOCK_SIG_OPS];
+	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
+};
+
+/* How far a transaction is posted. */
+enum stock_sig_end {
+	STOCK_SIG_CONFIGURE,
+	STOCK_SIG_TRANSFER,
+	STOCK_SIG_ALL
+};
+
+/* ---- what is measured */
+
+/* Posts n transactions, and rings the doorbell. `end` is a constant after inlining. */
+static ALWAYS_INLINE bool
+stock_sig_post(struct stock_sig *b, struct stock_sig_op *op, unsigned int n, enum stock_sig_end end)
+{
+	struct mlx5dv_mkey_conf_attr conf = {0};
+	struct ibv_qp_ex *ex = b->stock.ex;
+	struct mlx5dv_qp_ex *dv = b->stock.dv;
+
+	ibv_wr_start(ex);
+	for (unsigned int i = 0; i < n; i++) {
+		struct ibv_sge sge = {op[i].block, b->data_len + STOCK_SIG_LEN, b->mr.lkey};
+
+		b->dif.ref_tag = op[i].ref_tag++;
+		ex->wr_id = op[i].wr_id;
+		ex->wr_flags =
+			IBV_SEND_INLINE | (end == STOCK_SIG_CONFIGURE ? IBV_SEND_SIGNALED : 0);
+		mlx5dv_wr_mkey_configure(dv, op[i].stock_mkey, 3, &conf);
+		mlx5dv_wr_set_mkey_access_flags(dv, STOCK_SIG_ACCESS);
+		mlx5dv_wr_set_mkey_layout_list(dv, 1, &sge);
+		mlx5dv_wr_set_mkey_sig_block(dv, &b->attr);
+		if (end == STOCK_SIG_CONFIGURE)
+			continue;
+		ex->wr_flags = end == STOCK_SIG_TRANSFER ? IBV_SEND_SIGNALED : 0;
+		ibv_wr_rdma_write(ex, b->mr.rkey, op[i].remote);
+		ibv_wr_set_sge(ex, op[i].stock_mkey->lkey, 0, b->data_len);
+		if (end == STOCK_SIG_TRANSFER)
+			continue;
+		ex->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
+		ibv_wr_send(ex);
+		ibv_wr_set_sge(ex, b->mr.lkey, b->response, STOCK_SIG_RESPONSE);
+	}
+	return ibv_wr_complete(ex) == 0;
+}
+
+/* Takes the completions of n transactions, and asks their keys. */
+static ALWAYS_INLINE bool
+stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
+{
+	struct ibv_wc wc[STOCK_SIG_BURST];
+	struct mlx5dv_mkey_err err;
+
+	if (ibv_poll_cq(b->stock.cq, (int)n, wc) != (int)n)
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		b->wr_ids += wc[i].wr_id;
+		if (wc[i].status != IBV_WC_SUCCESS ||
+			mlx5dv_mkey_check(op[i].stock_mkey, &err) != 0 ||
+			err.err_type != MLX5DV_MKEY_NO_ERR)
+			return false;
+	}
+	return true;
+}
+
+/* ---- opening and closing */
+
+/* As libmlx5 counts: four units of layout and four of BSF, less 4 bytes. */
+static const struct hwq_qp_conf stock_sig_qp = {.sq_wr = 4 * STOCK_SIG_OPS,
+	.max_sge = 1,
+	.max_inline = 124,
+	.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND,
+	.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
+
+/* Frees the receives that have completed, and posts as many as there is room for. */
+static inline void
+stock_sig_receive(struct stock_sig *b, struct twin *s)
+{
+	struct hwq_sge sge = {(uintptr_t)b->mem + b->mem_len - STOCK_SIG_RESPONSE,
+		STOCK_SIG_RESPONSE, b->mr.lkey};
+	struct hwq_rq *rq = &s->qp->rq;
+	struct hwq_cqe rec;
+
+	while (hwq_cq_poll(s->cq, &rec, 1) == 1)
+		hwq_rq_complete(rq, rec.wqe_counter);
+	while (hwq_rq_post_list(rq, 0, &sge, 1) == 0)
+		;
+	hwq_rq_ring(rq);
+}
+
+/* A QP where messages go. */
+static inline void
+stock_sig_server(struct stock_sig *b, struct twin *s)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 1, .max_sge = 1, .rq_wr = STOCK_SIG_OPS};
+
+	twin_create(b->dev, &conf, s);
+}
+
+static inline void
+stock_sig_open_qp(struct stock_sig *b)
+{
+	struct ibv_cq_init_attr_ex cq_attr = {.cqe = STOCK_N_CQE,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
+	struct ibv_parent_domain_init_attr pd_attr = {0};
+	struct ibv_td_init_attr td_attr = {0};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(b->dev->ctx, &cq_attr);
+	struct hwq_addr addr;
+	struct hwq_dev with_td;
+
+	b->td = ibv_alloc_td(b->dev->ctx, &td_attr);
+	pd_attr.pd = b->dev->pd;
+	pd_attr.td = b->td;
+	b->pd = ibv_alloc_parent_domain(b->dev->ctx, &pd_attr);
+	if (b->td == NULL || b->pd == NULL)
+		EMU_DIE("a thread domain: %s", strerror(errno));
+	memcpy(&with_td, b->dev, sizeof(with_td));
+	with_td.pd = b->pd;
+	stock_create_on(&with_td, &stock_sig_qp, cq != NULL ? ibv_cq_ex_to_cq(cq) : NULL,
+		&b->stock);
+	stock_sig_server(b, &b->server);
+	hwq_qp_addr(b->server.qp, &addr);
+	stock_connect(b->dev, b->stock.qp, be32toh(addr.qpn));
+	/* stock_connect() starts at PSN 0. */
+	addr.qpn = htobe32(b->stock.qp->qp_num);
+	addr.psn = 0;
+	if (hwq_qp_connect(b->server.qp, &addr) != 0)
+		EMU_DIE("connecting");
+}
+
+/* Opens the device, and prepares n transactions of one block: `size`, which has data_len bytes. */
+static inline void
+stock_sig_open(struct stock_sig *b, unsigned int n, enum mlx5dv_block_size size, uint32_t data_len)
+{
+	struct mlx5dv_mkey_init_attr key_attr =
+		{.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				 MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE,
+			.max_entries = 4};
+	uint64_t block_len = data_len + STOCK_SIG_LEN;
+
+	/* The blocks are zeros, whose guard is 0. Tags are not checked: what they are changes no instruction. */
+	b->dif = (struct mlx5dv_sig_t10dif){.bg_type = MLX5DV_SIG_T10DIF_CRC,
+		.flags = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP};
+	b->domain = (struct mlx5dv_sig_block_domain){.sig_type = MLX5DV_SIG_TYPE_T10DIF,
+		.sig = {.dif = &b->dif},
+		.block_size = size};
+	b->attr = (struct mlx5dv_sig_block_attr){.mem = &b->domain,
+		.wire = &b->domain,
+		.check_mask = MLX5DV_SIG_MASK_T10DIF_GUARD};
+	b->dev = emu_open();
+	b->data_len = data_len;
+	b->mem_len = 2 * n * block_len + STOCK_SIG_RESPONSE;
+	b->mem = calloc(1, b->mem_len);
+	if (b->mem == NULL ||
+		hwq_mr_register(b->dev, b->mem, b->mem_len,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &b->mr) != 0)
+		EMU_DIE("memory");
+	b->response = (uintptr_t)b->mem + b->mem_len - STOCK_SIG_RESPONSE;
+	stock_sig_open_qp(b);
+	key_attr.pd = b->dev->pd;
+	for (unsigned int i = 0; i < n; i++) {
+		b->ops[i] = (struct stock_sig_op){.block = (uintptr_t)b->mem + i * block_len,
+			.remote = (uintptr_t)b->mem + (n + i) * block_len,
+			.wr_id = i,
+			.ref_tag = i,
+			.stock_mkey = mlx5dv_create_mkey(&key_attr)};
+		if (b->ops[i].stock_mkey == NULL)
+			EMU_DIE("libmlx5's keys: %s", strerror(errno));
+	}
+}
+
+static inline void
+stock_sig_close(struct stock_sig *b)
+{
+	for (unsigned int i = 0; i < STOCK_SIG_OPS; i++)
+		if (b->ops[i].stock_mkey != NULL && mlx5dv_destroy_mkey(b->ops[i].stock_mkey) != 0)
+			EMU_DIE("closing");
+	stock_destroy(&b->stock);
+	twin_destroy(&b->server);
+	if (ibv_dealloc_pd(b->pd) != 0 || ibv_dealloc_td(b->td) != 0 ||
+		hwq_mr_deregister(&b->mr) != 0)
+		EMU_DIE("closing");
+	free(b->mem);
+	hwq_dev_close(b->dev);
+}
+
+#endif
