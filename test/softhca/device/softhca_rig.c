@@ -193,6 +193,7 @@ rig_init(struct rig *r, const struct rig_opts *opts)
 	r->cfg.max_memcpy = o.max_memcpy != 0 ? o.max_memcpy : UINT64_C(1) << 31;
 	r->cfg.ports = 1;
 	r->cfg.max_rd_atomic = 16;
+	r->cfg.bandwidth_mbps = o.bandwidth_mbps;
 	if (o.access == 0)
 		o.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;

@@ -39,7 +39,7 @@ struct rig_end {
 };
 
 struct rig_opts {
-	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size;
+	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size, bandwidth_mbps;
 	bool ignore_overrun, compress, shared_uar, no_connect;
 	uint64_t max_memcpy;
 	uint32_t pdn_b;            /* the PD of end b; 0: RIG_PDN */

@@ -58,9 +58,11 @@ set16(uint8_t *p, unsigned int v)
 }
 
 static void
-rig_open(struct rig *r)
+rig_open_at(struct rig *r, uint32_t mbps)
 {
-	const struct rig_opts o = {.no_connect = true, .type = SOFTHCA_QP_RAW};
+	const struct rig_opts o = {.no_connect = true,
+		.type = SOFTHCA_QP_RAW,
+		.bandwidth_mbps = mbps};
 	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT, .port = 1};
 
 	rig_init(r, &o);
@@ -70,6 +72,12 @@ rig_open(struct rig *r)
 	for (unsigned int i = 0; i < RIG_BUF; i++)
 		r->a.buf[i] = (uint8_t)(i * 3 + i / 256);
 	memset(&left, 0, sizeof(left));
+}
+
+static void
+rig_open(struct rig *r)
+{
+	rig_open_at(r, 0);
 }
 
 /* A WQE with that inline header. Its length follows from the header. */
@@ -564,12 +572,10 @@ expect_bytes(struct rig_wqe w, uint32_t bytes, const char *what)
 {
 	struct rig r;
 
-	rig_open(&r);
+	rig_open_at(&r, 80);
 	rig_sge(&w, rig_va(r.a.buf), r.a.key, 150);
 	rig_inline(&w, r.a.buf, 20);
 	rig_sge(&w, rig_va(r.a.buf), r.a.key, 30);
-	r.cfg.bandwidth_mbps = 80;
-	softhca_faults_clear(); /* lanes see the setting */
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	clock_ns += bytes * 100 - 1;
