@@ -570,7 +570,19 @@ static const struct shape {
 	{0x1008, 0x1001, {{0x1000, HANDLE}}},
 };
 
-static uint8_t random_area[1 << 16] __attribute__((aligned(4096)));
+#define RANDOM_AREA (1 << 16)
+
+/* A page without access follows: a call that succeeds with a range that ends behind the area would write to others' memory. */
+static uint8_t *random_area;
+
+static void
+random_area_map(void)
+{
+	random_area = mmap(NULL, RANDOM_AREA + 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(random_area != MAP_FAILED);
+	CHECK_EQ(mprotect(random_area + RANDOM_AREA, 4096, PROT_NONE), 0);
+}
 
 /* Words that are likely to have a meaning: counts, handles, commands, pointers; and random ones. */
 static uint64_t
@@ -640,6 +652,7 @@ case_random_calls(void)
 	unsigned int good[ARRAY_LEN(shapes)] = {0};
 	uint64_t seed = 42;
 
+	random_area_map();
 	for (int i = 0; i < 50000; i++) {
 		const struct shape *shape = &shapes[next_random(&seed) % ARRAY_LEN(shapes)];
 		struct {
@@ -677,6 +690,7 @@ case_random_calls(void)
 	printf(") ");
 	CHECK(good[0] > 20 && good[5] > 2 && good[18] > 0 && good[19] > 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
+	munmap(random_area, RANDOM_AREA + 4096);
 	cycle(true);
 }
 
