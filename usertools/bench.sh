@@ -19,7 +19,10 @@
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
 # build-bench/throughput).
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots]...
+# pipelining: transactions with signature pipelining against those that wait, on the adapter's timing model and a virtual
+# clock: pipelining.csv and pictures, in GANTRY_BENCH_OUT (default build-bench/pipelining). It takes some minutes.
+#
+# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -315,12 +318,60 @@ plots() {
 	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine transactions regions testgantry plots
+# The table of doc/transactions.md: of the first round trip. Each cell: pipelined, waiting.
+pipelining_table() {
+	awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+		NR == 2 {trip = $1}
+		$1 != trip {next}
+		{
+			row = $at["op"] "," $at["qps"] "," $at["depth"]; wrong = $at["bad_percent"]; mode = $at["mode"]
+			median[row, wrong, mode] = $at["response_median_us"]; most[row, wrong, mode] = $at["response_p99_us"]
+			rate[row, wrong, mode] = $at["per_second"] / 1e6
+		}
+		function us(of, row, wrong) {
+			return sprintf("%.1f, %.1f", of[row, wrong, "pipelined"], of[row, wrong, "waiting"])
+		}
+		function rates(row, wrong) {
+			return sprintf("%.2f, %.2f", rate[row, wrong, "pipelined"], rate[row, wrong, "waiting"])
+		}
+		END {
+			print "| | open at once | median, us | 99 %, us | million/s | 1 % wrong: 99 %, us | million/s | 20 % wrong: million/s |"
+			print "|---|---|---|---|---|---|---|---|"
+			for (op = 0; op < 2; op++)
+				for (qps = 1; qps <= 4; qps *= 4)
+					for (depth = 1; depth <= 64; depth *= 2) {
+						name = op == 0 ? "write" : "read"
+						row = name "," qps "," depth
+						name = depth > 1 ? "" : name ", " qps " QP"
+						printf "| %s | %d | %s | %s | %s | %s | %s | %s |\n", name, depth, \
+							us(median, row, 0), us(most, row, 0), rates(row, 0), us(most, row, 1), rates(row, 1), rates(row, 20)
+					}
+		}' "$1"
+}
+
+# A round trip of 2 us and a host delay of 1 us, as in a rack; and 20 us and 5 us.
+pipelining() {
+	local out=${GANTRY_BENCH_OUT:-$top/build-bench/pipelining} log=$top/build-bench/pipelining.log times
+	python3 -c 'import matplotlib' 2>/dev/null || need python3-matplotlib
+	mkdir -p "$out"
+	for times in '2000 1000' '20000 5000'; do
+		# shellcheck disable=SC2086  # two words
+		"$top/build-bench/test/bench/bench_pipelining" $times 2>"$log" || {
+			tail -n 5 "$log" >&2
+			die "the run failed; the end of its output is above"
+		}
+	done | awk 'NR == 1 || !/^round/' >"$out/pipelining.csv"
+	"$top/usertools/plot.py" "$out/pipelining.csv" "$out"
+	pipelining_table "$out/pipelining.csv"
+	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
+}
+
+[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine transactions regions testgantry plots pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	wait) waiting ;;
-	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry or plots" ;;
+	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots | pipelining) "$what" ;;
+	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry, plots or pipelining" ;;
 	esac
 done

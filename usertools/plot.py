@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the CSV of bench_throughput, one SVG for each axis: throughput, and the ratio to memcpy(3).
+"""Draws the CSV of bench_throughput, one SVG for each axis: throughput, and the ratio to memcpy(3). Of the CSV of
+bench_pipelining: one for each round trip, by depth; and one by the share of wrong signatures.
 
 usage: plot.py CSV FOLDER
 """
@@ -12,6 +13,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
+import matplotlib.ticker  # noqa: E402
 
 LABELS = {
 	"depth": "operations in flight, at most",
@@ -26,15 +28,31 @@ COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0"}
 matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
 
 
+def number(text):
+	try:
+		return float(text)
+	except ValueError:
+		return text
+
+
 def read(path):
-	"""{axis: {series: [row with numbers]}}, in the order of the file."""
-	axes = {}
+	"""The rows, with numbers."""
 	with open(path, newline="", encoding="ascii") as file:
-		for row in csv.DictReader(file):
-			axis, series = row.pop("axis"), row.pop("series")
-			axes.setdefault(axis, {}).setdefault(series, []).append(
-				{name: float(value) for name, value in row.items()})
-	return axes
+		return [{name: number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def save(figure, path):
+	figure.tight_layout()
+	figure.savefig(path, metadata={"Date": None, "Creator": None})
+	plt.close(figure)
+
+
+def draw_throughput(rows, folder):
+	axes = {}
+	for row in rows:
+		axes.setdefault(row["axis"], {}).setdefault(row["series"], []).append(row)
+	for axis, series in axes.items():
+		draw(axis, series, os.path.join(folder, axis + ".svg"))
 
 
 def draw(axis, series, path):
@@ -61,16 +79,76 @@ def draw(axis, series, path):
 			plot.set_xscale("log", base=2)
 		plot.grid(True, which="major", lw=0.3)
 		plot.legend(fontsize=8)
-	figure.tight_layout()
-	figure.savefig(path, metadata={"Date": None, "Creator": None})
-	plt.close(figure)
+	save(figure, path)
+
+
+def plain_numbers(plot, x):
+	"""The numbers of x below, and 1, 2, 5, 10, ... at the left, which is logarithmic."""
+	plot.set_xticks(x, [f"{value:g}" for value in x])
+	plot.set_xticks([], minor=True)
+	plot.set_yscale("log", subs=[])
+	plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+	plot.yaxis.set_major_formatter("{x:g}")
+	plot.grid(True, which="major", lw=0.3)
+
+
+def by_depth(rows, path):
+	"""Latency and throughput of transactions whose signatures are right."""
+	figure, plots = plt.subplots(2, 2, figsize=(8, 6))
+	for line, op in zip(plots, ("write", "read")):
+		for qps, style in (1, "-"), (4, "--"):
+			for mode, colour in ("pipelined", "#1c5fc0"), ("waiting", "#777777"):
+				some = [row for row in rows if (row["op"], row["qps"], row["mode"], row["bad_percent"]) ==
+					(op, qps, mode, 0)]
+				x = [row["depth"] for row in some]
+				name = f"{mode}, {qps} QP{'s' if qps > 1 else ''}"
+				line[0].plot(x, [row["response_median_us"] for row in some], style, marker=".", color=colour, label=name)
+				line[1].plot(x, [row["per_second"] / 1e6 for row in some], style, marker=".", color=colour, label=name)
+		line[0].set_ylabel(f"{op}: us to the response, median")
+		line[1].set_ylabel(f"{op}: million transactions a second")
+		for plot in line:
+			plot.set_xlabel("transactions open at once")
+			plot.set_xscale("log", base=2)
+			plain_numbers(plot, x)
+			plot.legend(fontsize=7)
+	save(figure, path)
+
+
+def by_share(rows, path):
+	"""Throughput of pipelining, waiting = 1, by the share of wrong signatures."""
+	trips = sorted({row["round_trip_ns"] for row in rows})
+	figure, plots = plt.subplots(1, len(trips), figsize=(8, 3.2), squeeze=False)
+	for plot, trip in zip(plots[0], trips):
+		for op, colour in ("write", "#1c5fc0"), ("read", "#c05a1c"):
+			for depth, qps, style in (1, 1, "-"), (16, 1, "--"), (16, 4, ":"):
+				rate = {(row["mode"], row["bad_percent"]): row["per_second"] for row in rows
+					if (row["round_trip_ns"], row["op"], row["depth"], row["qps"]) == (trip, op, depth, qps)}
+				x = sorted({share for _, share in rate})
+				plot.plot(x, [rate["pipelined", share] / rate["waiting", share] for share in x], style, marker=".",
+					color=colour, label=f"{op}, {depth} open, {qps} QP{'s' if qps > 1 else ''}")
+		plot.axhline(1, color="black", lw=0.8)
+		plot.set_title(f"round trip {trip / 1e3:g} us", fontsize=9)
+		plot.set_xlabel("wrong signatures, %")
+		plot.set_ylabel("transactions a second, waiting = 1")
+		plot.set_xscale("symlog", linthresh=0.1)
+		plot.set_xlim(left=0)
+		plain_numbers(plot, x[:2] + x[3:])
+		plot.legend(fontsize=6)
+	save(figure, path)
+
+
+def draw_pipelining(rows, folder):
+	for trip in sorted({row["round_trip_ns"] for row in rows}):
+		by_depth([row for row in rows if row["round_trip_ns"] == trip],
+			os.path.join(folder, f"round-trip-{trip / 1e3:g}us.svg"))
+	by_share(rows, os.path.join(folder, "wrong.svg"))
 
 
 def main():
 	if len(sys.argv) != 3:
 		sys.exit(__doc__)
-	for axis, series in read(sys.argv[1]).items():
-		draw(axis, series, os.path.join(sys.argv[2], axis + ".svg"))
+	rows = read(sys.argv[1])
+	(draw_throughput if "axis" in rows[0] else draw_pipelining)(rows, sys.argv[2])
 
 
 if __name__ == "__main__":

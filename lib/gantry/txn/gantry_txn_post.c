@@ -134,8 +134,8 @@ bool
 gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply)
 {
-	/* The transfers of a right one have ended. A fence would wait for reads of others, which were posted since. */
-	unsigned int flags = reply == &t->good ? 0 : HWQ_WQE_FENCE;
+	/* If its transfers have ended, a fence would only wait for reads of others, which were posted since. */
+	unsigned int flags = t->c->done > t->last ? 0 : HWQ_WQE_FENCE;
 	uint16_t pi = t->c->sq->pi;
 
 	if (put_reply(t->c->sq, reply, flags) <= 0)
