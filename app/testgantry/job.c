@@ -12,7 +12,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-volatile sig_atomic_t stop_signal, n_signals;
+atomic_int stop_signal, n_signals;
 
 /* ------------------------------------------------------------------ inputs */
 

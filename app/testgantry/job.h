@@ -7,7 +7,7 @@
 #ifndef TESTGANTRY_JOB_H
 #define TESTGANTRY_JOB_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,11 +29,11 @@ struct app {
 	bool failed; /**< a job failed or was stopped */
 };
 
-/** The signal that asks the program to end, or 0. Written by the handler. */
-extern volatile sig_atomic_t stop_signal;
+/** The first signal that asks the program to end, or 0. Written by the handler, on whatever thread the kernel chose. */
+extern atomic_int stop_signal;
 
 /** How many have come. */
-extern volatile sig_atomic_t n_signals;
+extern atomic_int n_signals;
 
 /** Adds an input. 0, or -1 with the error printed. */
 int job_add_input(struct app *app, const char *path);

@@ -191,10 +191,11 @@ start_eal(const struct args *eal)
 static void
 on_signal(int number)
 {
-	if (stop_signal == 0)
-		stop_signal = number;
-	n_signals++;
-	if (n_signals >= 3 || (n_signals == 2 && !outputs_unfinished))
+	int none = 0, n;
+
+	atomic_compare_exchange_strong(&stop_signal, &none, number);
+	n = atomic_fetch_add(&n_signals, 1) + 1;
+	if (n >= 3 || (n == 2 && !outputs_unfinished))
 		_exit(128 + number);
 }
 

@@ -24,7 +24,7 @@
 #define TEMP_NAME   ".testgantry-XXXXXX"
 #define COMPARE_LEN (128u << 10) /* read back at a time: both sides stay in a CPU's own cache */
 
-volatile sig_atomic_t outputs_unfinished;
+atomic_bool outputs_unfinished;
 
 /* ------------------------------------------------------------------ folders */
 

@@ -13,7 +13,7 @@
 #ifndef TESTGANTRY_OUTPUT_H
 #define TESTGANTRY_OUTPUT_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +44,6 @@ int output_publish(struct file *f);
 void outputs_discard(struct file_set *set);
 
 /** Temporary files or new folders may be there, which outputs_discard() removes. For signal handlers. */
-extern volatile sig_atomic_t outputs_unfinished;
+extern atomic_bool outputs_unfinished;
 
 #endif
