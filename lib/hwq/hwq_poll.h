@@ -42,31 +42,25 @@ hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
 	struct hwq_cq *cq = sq->cq;
 	const uint64_t *wr_ids = sq->wr.wr_ids;
 	const uint8_t *next = cq->next;
-	uint32_t mask = sq->mask, counter = 0, at = 0;
+	size_t i = 0, mask = sq->mask, counter, at;
 	__be32 qpn = sq->qpn_be;
-	unsigned int i;
 
-	for (i = 0; i < n; i++) {
-		const struct mlx5_cqe64 *e = (const struct mlx5_cqe64 *)next;
-
-		if (__builtin_expect(!hwq_poll_is_ours(cq, next, qpn), 0))
-			break;
-		memcpy(&counter, &e->wqe_counter, sizeof(counter));
-		counter = be32toh(counter) >> 16;
+	if (n == 0 || !hwq_poll_is_ours(cq, next, qpn))
+		return 0;
+	do {
+		counter = be16toh(((const struct mlx5_cqe64 *)next)->wqe_counter);
 		at = counter & mask;
-		wr_id[i] = wr_ids[at];
-		next += sizeof(*e);
+		wr_id[i++] = wr_ids[at];
+		next += sizeof(struct mlx5_cqe64);
 		if (__builtin_expect(next == cq->end, 0)) {
 			next = cq->buf;
 			cq->lap ^= MLX5_CQE_OWNER_MASK;
 		}
-	}
-	if (i != 0) {
-		cq->next = next;
-		cq->ci += i;
-		sq->ci = hwq_sq_end_of(sq, counter, at);
-	}
-	return i;
+	} while (i != n && hwq_poll_is_ours(cq, next, qpn));
+	cq->next = next;
+	cq->ci += (uint32_t)i;
+	sq->ci = hwq_sq_end_of(sq, (uint32_t)counter, (uint32_t)at);
+	return (unsigned int)i;
 }
 
 #endif

@@ -107,30 +107,34 @@ static HWQ_INLINE void
 hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
+	/* Read once: stores to the WQE could change it for all that a compiler knows. */
+	const unsigned int padded = image->padded;
+	size_t at, end = (size_t)(HWQ_UMR_HEAD_DS + padded) * HWQ_DS_LEN;
 	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
 
-	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, image->padded, fence))
+	if (!hwq_wr_umr_begin_fenced(wr, mkey->lkey, padded, fence))
 		return;
 	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], (HWQ_UMR_HEAD_DS - 1) * HWQ_DS_LEN);
-	for (i = HWQ_UMR_HEAD_DS; i < HWQ_UMR_HEAD_DS + image->padded; i += HWQ_DS_PER_BB)
-		memcpy(hwq_at_ds(wr->wqe, i), &image->wqe[i * HWQ_DS_LEN], HWQ_BB_LEN);
+	for (at = HWQ_UMR_HEAD_DS * HWQ_DS_LEN; at < end; at += HWQ_BB_LEN)
+		memcpy(wr->wqe + at, image->wqe + at, HWQ_BB_LEN);
 	/* The key context names the variant, which is 0 in the image. */
 	if (!__builtin_constant_p(variant) || variant != 0)
 		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = variant;
 	for (i = 0; addr != NULL && i < image->n; i++) {
-		__be64 at = htobe64(addr[i]);
+		__be64 word = htobe64(addr[i]);
 
-		memcpy(wr->wqe + (first + i) * HWQ_DS_LEN + 8, &at, sizeof(at));
+		memcpy(wr->wqe + (first + i) * HWQ_DS_LEN + 8, &word, sizeof(word));
 	}
-	hwq_wr_umr_end(wr, image->padded);
+	hwq_wr_umr_end(wr, padded);
 }
 
 static HWQ_INLINE void
 hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
+	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, 0, image->n, image->units), 1))
-		hwq_wr_put_image(wr, mkey, 0, wr->fm_cache, image, addr);
+		hwq_wr_put_image(wr, mkey, 0, hwq_wr_left_fence(wr), image, addr);
 	else if (hwq_wr_image_is_good(wr, mkey, image))
 		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }

@@ -30,12 +30,12 @@ struct hwq_wr {
 	/* Private. These are copies of what is in *sq, because after each store to a WQE the compiler
 	 * would read *sq again. */
 	struct hwq_sq *sq;
-	uint8_t *at;           /* where the next WQE starts */
+	uint8_t *at;           /* where the next WQE starts; NULL: the batch has failed */
 	uint8_t *limit;        /* end of the contiguous room behind at that is known to be free */
 	uint8_t *end;          /* a builder that starts here calls hwq_wr_rare() first */
 	uint64_t index_qpn;    /* hwq_index_qpn() of the next WQE */
 	uint8_t transport;     /* enum hwq_transport; inlining makes it a constant */
-	uint8_t fm_cache;      /* fence that the next WQE carries unless it has one of its own */
+	uint8_t fm_cache;      /* hwq_wr_left_fence() behind the first WQE of the batch */
 	bool is_umr;           /* the last WQE is one */
 	uint8_t opmod, opcode; /* of the open WQE */
 	uint8_t open;          /* enum hwq_wr_open */
@@ -43,7 +43,7 @@ struct hwq_wr {
 	unsigned int ds;       /* length of the last WQE in DS units; of an open one, so far */
 	uint8_t *wqe;          /* the open, or last, WQE */
 	struct hwq_mkey *mkey; /* with HWQ_WR_KEY: the key that is configured */
-	int err;               /* the first error, or 0 */
+	int err;               /* if it has failed: the first error; else 0 */
 };
 
 /* pi of the queue, with what the batch added. */
@@ -72,6 +72,18 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 }
 
+/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
+static HWQ_INLINE void
+hwq_wr_fail(struct hwq_wr *wr, int err)
+{
+	if (wr->err == 0)
+		wr->err = err;
+	wr->at = NULL;
+	wr->limit = NULL;
+	wr->end = NULL;
+	wr->open = HWQ_WR_CLOSED;
+}
+
 static HWQ_INLINE void
 hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transport)
 {
@@ -95,16 +107,15 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->mkey = NULL;
 	wr->err = 0;
 	if (__builtin_expect(sq->wr.start != HWQ_SQ_START(transport, 0), 0)) {
-		wr->fm_cache = sq->wr.fm_cache;
 		if (__builtin_expect((sq->wr.start & ~HWQ_SQ_START(0, 0xff)) !=
 					     HWQ_SQ_START(transport, 0),
 			    0)) {
-			if (sq->wr.moved)
+			if (sq->wr.moved) {
 				hwq_wr_seek(wr, sq->pi);
-			if (sq->wr.not_rts || sq->wr.transport != transport) {
-				wr->err = -EINVAL;
-				wr->limit = wr->at;
+				sq->wr.at = sq->pi == sq->rung ? wr->at : NULL;
 			}
+			if (sq->wr.not_rts || sq->wr.transport != transport)
+				hwq_wr_fail(wr, -EINVAL);
 		}
 		wr->end = wr->at;
 	}
@@ -151,17 +162,6 @@ hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_ETH);
 }
 
-/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
-static HWQ_INLINE void
-hwq_wr_fail(struct hwq_wr *wr, int err)
-{
-	if (wr->err == 0)
-		wr->err = err;
-	wr->limit = wr->at;
-	wr->end = wr->at;
-	wr->open = HWQ_WR_CLOSED;
-}
-
 /* ------------------------------------------------------------------ room and heads */
 
 /* The next WQE must wait for this one. */
@@ -170,6 +170,15 @@ hwq_wr_leave_fence(struct hwq_wr *wr)
 {
 	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
 	wr->end = wr->at;
+}
+
+/* The fence that an earlier WQE, of this batch or of one before it, left for the next one. */
+static HWQ_INLINE uint8_t
+hwq_wr_left_fence(const struct hwq_wr *wr)
+{
+	if (wr->fm_cache != 0 || hwq_wr_pi(wr) != wr->sq->pi)
+		return wr->fm_cache;
+	return wr->sq->wr.fm_cache;
 }
 
 /*
@@ -182,13 +191,12 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 {
 	uint16_t pi = hwq_wr_pi(wr);
 
-	if (wr->err == 0 && pi == hwq_sq_full_pi(wr->sq))
-		wr->err = -ENOMEM;
-	if (wr->err != 0)
+	if (wr->at != NULL && pi == hwq_sq_full_pi(wr->sq))
+		hwq_wr_fail(wr, -ENOMEM);
+	if (wr->at == NULL)
 		return false;
 	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
-		*fm_ce_se |= wr->fm_cache;
-	wr->fm_cache = 0;
+		*fm_ce_se |= hwq_wr_left_fence(wr);
 	wr->limit = wr->sq->wr.limit;
 	wr->end = wr->limit;
 	if (wr->at == wr->end)
@@ -208,7 +216,7 @@ hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
 
 	if (__builtin_expect((size_t)(wr->limit - wr->at) >= (size_t)n_bb * HWQ_BB_LEN, 1))
 		return 0;
-	if (wr->err != 0)
+	if (wr->at == NULL)
 		return -1;
 	pi = hwq_wr_pi(wr);
 	hwq_wr_seek(wr, pi);
@@ -269,7 +277,6 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
-	/* It is 0 here anyway. The store lets the compiler drop the variable. */
 	wr->fm_cache = 0;
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
@@ -364,25 +371,27 @@ static HWQ_INLINE int
 hwq_wr_complete(struct hwq_wr *wr)
 {
 	struct hwq_sq *sq = wr->sq;
-	uint16_t pi = hwq_wr_pi(wr), n_bb = (uint16_t)hwq_ds_to_bb(wr->ds);
+	uint16_t pi = hwq_wr_pi(wr);
+	size_t bb_len;
+	uint8_t *last;
+	bool only_one;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
-	if (__builtin_expect(wr->err != 0, 0))
+	if (__builtin_expect(wr->at == NULL, 0))
 		return wr->err;
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
+	/* The start of the last WQE is computed from its end: with a constant length, the compiler need not
+	 * keep it. */
+	bb_len = (size_t)hwq_ds_to_bb(wr->ds) * HWQ_BB_LEN;
+	only_one = !wr->is_umr && wr->at == sq->wr.at + bb_len;
+	last = wr->is_umr ? wr->wqe : wr->at - bb_len;
 	sq->pi = pi;
 	sq->wr.at = wr->at;
 	sq->wr.index_qpn = wr->index_qpn;
 	sq->wr.start = HWQ_SQ_START(wr->transport, wr->fm_cache);
-	/* The last WQE ends at wr->at. Its start is computed from there: with a constant length, the
-	 * compiler need not keep it. */
-	if (wr->is_umr)
-		hwq_sq_announce(sq, pi, wr->wqe, 1, false);
-	else
-		hwq_sq_announce(sq, pi, wr->at - (size_t)n_bb * HWQ_BB_LEN, wr->ds,
-			(uint16_t)(pi - n_bb) == sq->rung);
+	hwq_sq_announce(sq, pi, last, wr->ds, only_one);
 	return 0;
 }
 

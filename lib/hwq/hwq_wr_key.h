@@ -18,6 +18,14 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 		wr->err = err;
 }
 
+/* What hwq_wr_complete() asks of a batch behind a UMR. Set in every case, as in hwq_wr_memcpy(). */
+static HWQ_INLINE void
+hwq_wr_umr_expect(struct hwq_wr *wr)
+{
+	wr->is_umr = true;
+	wr->ds = HWQ_UMR_HEAD_DS;
+}
+
 /*
  * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment except the
  * first word. It need not look at wr->end: a UMR always takes the fence that was left, and after an
@@ -26,7 +34,7 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
 {
-	unsigned int n_bb = (HWQ_UMR_HEAD_DS + units) / HWQ_DS_PER_BB;
+	unsigned int n_bb = hwq_ds_to_bb(HWQ_UMR_HEAD_DS + units);
 	uint32_t fm_ce_se = wr->wr_flags | wr->sq->sig_bits | fence;
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
@@ -42,7 +50,7 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 static HWQ_INLINE uint32_t
 hwq_wr_umr_fence(const struct hwq_wr *wr)
 {
-	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->fm_cache;
+	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : hwq_wr_left_fence(wr);
 }
 
 /* Opens a UMR with the fence that it must carry. */

@@ -42,11 +42,12 @@ hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_d
 {
 	unsigned int transport_ds = hwq_wr_transport_ds(wr);
 
+	/* Set in every case, as in hwq_wr_memcpy(). */
+	wr->ds = op_ds + transport_ds;
 	if (!hwq_wr_begin(wr, 0, opcode, imm, hwq_ds_to_bb(op_ds + transport_ds)))
 		return NULL;
 	if (transport_ds != 0)
 		wr->open = HWQ_WR_DATA | HWQ_WR_ADDR;
-	wr->ds = op_ds + transport_ds;
 	return (uint8_t *)hwq_at_ds(wr->wqe, 1 + transport_ds);
 }
 
@@ -196,9 +197,10 @@ hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 static HWQ_INLINE void
 hwq_wr_nop(struct hwq_wr *wr)
 {
-	wr->fm_cache = 0;
-	if (hwq_wr_begin(wr, 0, MLX5_OPCODE_NOP, 0, 1))
-		hwq_wr_end(wr, 1);
+	if (!hwq_wr_begin(wr, 0, MLX5_OPCODE_NOP, 0, 1))
+		return;
+	hwq_put_ctrl_rest(wr->wqe, wr->wr_flags | wr->sq->sig_bits, 0);
+	hwq_wr_end(wr, 1);
 }
 
 /**

@@ -195,7 +195,6 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	wr->end = copy.at;
 	wr->index_qpn = copy.index_qpn;
 	wr->wqe = copy.wqe;
-	wr->ds = copy.ds;
 	wr->err = copy.err;
 	wr->open = HWQ_WR_CLOSED;
 	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
@@ -212,13 +211,15 @@ static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
 	const struct hwq_sge *sge)
 {
+	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1)) {
 		/* Four fill a WQEBB, and are a third cheaper by a body of their own. */
 		if (num_sge == HWQ_DS_PER_BB)
-			hwq_wr_put_list(wr, mkey, 0, wr->fm_cache, access_flags, HWQ_DS_PER_BB,
-				sge);
+			hwq_wr_put_list(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags,
+				HWQ_DS_PER_BB, sge);
 		else
-			hwq_wr_put_list(wr, mkey, 0, wr->fm_cache, access_flags, num_sge, sge);
+			hwq_wr_put_list(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags, num_sge,
+				sge);
 	} else if (hwq_wr_key_is_special(mkey))
 		hwq_wr_special_layout(wr, mkey, access_flags, true, num_sge, sge, 0, NULL);
 	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_sge, num_sge))
@@ -240,9 +241,10 @@ hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 {
 	unsigned int units = num_interleaved + 1u;
 
+	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_interleaved, units),
 		    1))
-		hwq_wr_put_pattern(wr, mkey, 0, wr->fm_cache, access_flags, repeat_count,
+		hwq_wr_put_pattern(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags, repeat_count,
 			num_interleaved, data);
 	else if (hwq_wr_key_is_special(mkey))
 		hwq_wr_special_layout(wr, mkey, access_flags, false, num_interleaved, NULL,

@@ -353,6 +353,31 @@ one_wqe_goes_by_blueflame(void)
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
 	check_bytes(reg, ring + 10 * 64, 64, "BlueFlame");
 	CHECK_EQ(bf.offset, 256, "the other half of the register is next");
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "complete");
+	check_bytes(reg + 256, ring + 11 * 64, 64, "BlueFlame of the next batch");
+}
+
+/* The device would not see a WQE that pends in front of the one in the register. */
+static void
+two_pending_wqes_go_by_doorbell(void)
+{
+	static const uint8_t zeros[56];
+
+	start();
+	hwq_wqe_nop(&sq, 0);
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "behind a WQE that was not announced");
+	check_bytes(reg, ring + 11 * 64, 8, "a doorbell");
+	check_bytes(reg + 8, zeros, 56, "no BlueFlame");
+	hwq_wr_start(&wr, &sq);
+	write_one(0);
+	write_one(0);
+	CHECK_EQ(hwq_wr_complete(&wr), 0, "two in a batch");
+	check_bytes(reg + 256, ring + 13 * 64, 8, "a doorbell of two");
+	check_bytes(reg + 264, zeros, 56, "no BlueFlame of two");
 }
 
 /*
@@ -507,6 +532,8 @@ main(void)
 	RUN("a poll returns the wr_ids of good completions up to the first other CQE",
 		good_completions_only());
 	RUN("a batch of one WQE is posted by BlueFlame", one_wqe_goes_by_blueflame());
+	RUN("two WQEs that the device does not know of are posted by a doorbell of 8 bytes",
+		two_pending_wqes_go_by_doorbell());
 	RUN("the CQ's index is written first, then the doorbell record, then the doorbell",
 		doorbell_comes_last());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

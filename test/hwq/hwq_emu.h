@@ -322,6 +322,9 @@ twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 	struct hwq_sq now = *sq;
 
 	now.wr.limit = before->wr.limit;
+	/* While that is stale, the next batch writes it anew. */
+	if (sq->wr.moved)
+		now.wr.at = before->wr.at;
 	now.wr.moved = before->wr.moved;
 	return memcmp(&now, before, sizeof(now)) == 0;
 }
