@@ -68,7 +68,7 @@
  * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
  *
  * ## Threads
- * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_cancel(),
+ * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_poll_good(), gantry_cancel(),
  *   gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline mode, the gantry_peer_
  *   calls of a queue. A worker's lcore owns the worker's queue while it runs, and the control thread
  *   while it is stopped.
@@ -525,6 +525,16 @@ GANTRY_API uint16_t gantry_submit(struct gantry_queue *q, const struct gantry_de
  * @return how many records were written to comp, at most n; 0: the oldest descriptor is not done.
  */
 GANTRY_API uint16_t gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
+
+/**
+ * gantry_poll() without records, for an owner that counts: it hands out the completions of descriptors that
+ * succeeded, up to the first one that failed. Of an unordered queue it hands out none: a count does not tell
+ * whose they are. Owner thread.
+ * @param failed set to true: the oldest descriptor has failed, and the next gantry_poll() hands its completion
+ *   out first. Else to false.
+ * @return how many descriptors, at most n, in the order of submission.
+ */
+GANTRY_API uint16_t gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed);
 
 /**
  * Cancels the descriptors with this cookie that still wait in software: of which no part was handed

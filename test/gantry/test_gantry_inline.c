@@ -362,6 +362,81 @@ one_doorbell_and_one_cqe_for_a_burst(void)
 	env_queue_done(q);
 }
 
+/*
+ * Random bursts, with descriptors that fail, and with those that need more than to be counted. Which fail is known
+ * before, so the counts are, too.
+ */
+static void
+good_completions_are_counted_up_to_a_failure(void)
+{
+	enum {
+		N = 3000,
+		DEPTH = 64
+	};
+	struct gantry_queue *q = env_queue(g, DEPTH);
+	uint64_t seed = 5, bytes = 0, adds = 0;
+	struct gantry_desc d, add;
+	static bool fails[N];
+	uint16_t peer, back, k;
+	unsigned int in = 0, out = 0;
+	struct gantry_comp comp;
+	struct gantry_mem *mem;
+	uint64_t *sum = (uint64_t *)env_mem(g, 4096, GANTRY_MEM_REMOTE_ATOMIC, &mem);
+	bool failed;
+
+	env_connect(q, &peer, q, &back);
+	*sum = 0;
+	add = (struct gantry_desc){.op = GANTRY_OP_FETCH_ADD,
+		.peer = peer,
+		.len = 8,
+		.dst = (uintptr_t)sum,
+		.remote_key = gantry_mem_remote_key(mem),
+		.arg = {1}};
+	while (out < N) {
+		unsigned int burst = check_random(&seed) % 20;
+
+		for (; burst != 0 && in < N && in - out < DEPTH; burst--, in++) {
+			unsigned int kind = check_random(&seed) % 16;
+
+			d = kind == 0   ? (struct gantry_desc){.op = GANTRY_OP_NOP}
+			    : kind == 1 ? add
+					: env_copy(src, dst + 64 * (in % DEPTH), 64);
+			d.cookie = in;
+			fails[in] = kind == 2;
+			if (fails[in])
+				d.imm = 1;
+			else
+				bytes += d.len;
+			adds += kind == 1;
+			CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		}
+		env_pump();
+		burst = check_random(&seed) % 20;
+		failed = true;
+		k = gantry_poll_good(q, burst, &failed);
+		CHECK(k <= burst);
+		for (; k != 0; k--, out++)
+			CHECK(!fails[out]);
+		if (failed) {
+			CHECK(fails[out]);
+			CHECK_EQ(gantry_poll_good(q, 8, &failed), 0);
+			CHECK(failed);
+			CHECK_EQ(gantry_poll(q, &comp, 1), 1);
+			CHECK_EQ(comp.status, GANTRY_BAD_FIELD);
+			CHECK_EQ(comp.cookie, out++);
+		}
+		CHECK_EQ(gantry_in_flight(q), in - out);
+	}
+	CHECK_EQ(gantry_poll_good(q, 8, &failed), 0);
+	CHECK(!failed);
+	CHECK_EQ(env_stats(q).bytes, bytes);
+	CHECK_EQ(env_stats(q).completed, N);
+	CHECK_EQ(*sum, adds);
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_unmap(sum, 4096);
+}
+
 static void
 wrong_configurations_are_refused(void)
 {
@@ -645,6 +720,8 @@ static const struct check_case cases[] = {
 		a_full_queue_accepts_fewer_and_loses_nothing},
 	{"many laps keep order", many_laps_keep_order},
 	{"one doorbell and one CQE for a burst", one_doorbell_and_one_cqe_for_a_burst},
+	{"good completions are counted, up to one that failed",
+		good_completions_are_counted_up_to_a_failure},
 	{"wrong configurations are refused", wrong_configurations_are_refused},
 	{"a long copy is split and completes once", a_long_copy_is_split_and_completes_once},
 	{"descriptors behind a split copy wait, and none is lost",

@@ -150,6 +150,80 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	return n;
 }
 
+/* ------------------------------------------------------------------ without records */
+
+/* gantry_take_row() without records. */
+static __rte_always_inline uint32_t
+count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, uint32_t n)
+{
+	int64_t done = gantry_row_done(&s->row, seq);
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	if (done <= 0)
+		return 0;
+	n = RTE_MIN(n, done);
+	for (i = 0; i < n; i++)
+		bytes += s->comp[(seq + i) & s->mask].len;
+	gantry_counter_add(&q->stats.bytes, bytes);
+	return n;
+}
+
+/* 1: slot `seq`, which is in no row, is done and has succeeded. 0: it has not, and *failed says if it is done. */
+static __rte_noinline uint32_t
+count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *failed)
+{
+	uint32_t slot = seq & s->mask;
+	uint64_t where = s->where[slot];
+	struct gantry_comp comp = s->comp[slot];
+
+	if (gantry_where_index(where) >= q->conn[gantry_where_conn(where)].done)
+		return 0;
+	if (!gantry_comp_is_good(&comp)) {
+		*failed = true;
+		return 0;
+	}
+	gantry_finish(q, s, slot, &comp);
+	return 1;
+}
+
+uint16_t
+gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
+{
+	struct gantry_stream *s = &q->stream;
+	uint64_t tail = gantry_counter_get(&s->tail), seq = tail;
+	uint32_t left = n, k;
+
+	*failed = false;
+	gantry_enter(q);
+	gantry_take_outstanding(q);
+	if (unlikely(q->unordered)) {
+		gantry_issue_waiting(q);
+		left = 0;
+	} else if (unlikely(gantry_stream_waits(s))) {
+		gantry_issue_waiting(q);
+	}
+	for (; left != 0; seq += k, left -= k) {
+		if (likely(gantry_row_has(&s->row, seq)))
+			k = count_row(q, s, seq, left);
+		else if (seq != s->issue)
+			k = count_one(q, s, seq, failed);
+		else
+			break;
+		if (k == 0)
+			break;
+	}
+	if (unlikely(seq == tail)) {
+		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
+			gantry_watch(q);
+	} else {
+		/* As in gantry_hand_out(). */
+		atomic_store_explicit(&s->tail, seq, memory_order_release);
+	}
+	gantry_leave(q);
+	return seq - tail;
+}
+
 void
 gantry_rest(struct gantry_queue *q)
 {

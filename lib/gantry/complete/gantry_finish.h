@@ -37,6 +37,13 @@ gantry_comp_is_plain(const struct gantry_comp *comp)
 	return (word & bits) == 0;
 }
 
+/* True: gantry_finish() will make it, or leave it, a success. */
+static inline bool
+gantry_comp_is_good(const struct gantry_comp *comp)
+{
+	return comp->status == GANTRY_OK && (comp->zero & GANTRY_FINISH_MEMORY_GONE) == 0;
+}
+
 /*
  * Finishes the completion of a slot that is done and not plain: it is in *comp, ready for the user
  * afterwards. Gives back what the slot holds, and counts the status. Owner thread; cold.

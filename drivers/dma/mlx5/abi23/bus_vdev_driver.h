@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the bus of virtual devices of DPDK 22.11 (ABI 23) and a driver have in common: as rte_dmadev_pmd.h beside this
+ * file. The names and the order of the fields are those of drivers/bus/vdev/bus_vdev_driver.h and
+ * lib/eal/include/dev_driver.h of that version.
+ */
+#ifndef BUS_VDEV_DRIVER_H
+#define BUS_VDEV_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <rte_bus_vdev.h>
+#include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_os.h>
+
+struct rte_bus;
+
+struct rte_driver {
+	RTE_TAILQ_ENTRY(rte_driver) next;
+	const char *name;
+	const char *alias; /* or NULL */
+};
+
+struct rte_device {
+	RTE_TAILQ_ENTRY(rte_device) next;
+	const char *name;
+	const char *bus_info;
+	const struct rte_driver *driver; /* NULL: none has probed it */
+	const struct rte_bus *bus;
+	int numa_node; /* -1: unknown */
+	struct rte_devargs *devargs;
+};
+
+struct rte_vdev_device {
+	RTE_TAILQ_ENTRY(rte_vdev_device) next;
+	struct rte_device device;
+};
+
+/* Functions return 0 or a negative errno. */
+struct rte_vdev_driver {
+	RTE_TAILQ_ENTRY(rte_vdev_driver) next;
+	struct rte_driver driver;
+	int (*probe)(struct rte_vdev_device *dev);
+	int (*remove)(struct rte_vdev_device *dev);
+	/* With rte_errno set, if they fail. */
+	int (*dma_map)(struct rte_vdev_device *dev, void *addr, uint64_t iova, size_t len);
+	int (*dma_unmap)(struct rte_vdev_device *dev, void *addr, uint64_t iova, size_t len);
+	uint32_t drv_flags;
+};
+
+/* EAL chooses virtual addresses for IOVA; the bus refuses the driver's devices where it cannot. */
+#define RTE_VDEV_DRV_NEED_IOVA_AS_VA 0x0001
+
+void rte_vdev_register(struct rte_vdev_driver *driver);
+void rte_vdev_unregister(struct rte_vdev_driver *driver);
+
+static inline const char *
+rte_vdev_device_name(const struct rte_vdev_device *dev)
+{
+	return dev->device.name;
+}
+
+static inline const char *
+rte_vdev_device_args(const struct rte_vdev_device *dev)
+{
+	return dev->device.devargs != NULL ? dev->device.devargs->args : "";
+}
+
+/* Registers drv, which serves devices whose names begin with nm, when the library is loaded. */
+#define RTE_PMD_REGISTER_VDEV(nm, drv)                                                             \
+	RTE_INIT(vdrvinitfn_##drv)                                                                 \
+	{                                                                                          \
+		(drv).driver.name = RTE_STR(nm);                                                   \
+		rte_vdev_register(&(drv));                                                         \
+	}                                                                                          \
+	RTE_PMD_EXPORT_NAME(nm, __COUNTER__)
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The data path. An operation becomes a descriptor here, and its status a status of dmadev. */
+#include "dma_mlx5_data.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+/* Completions that are taken at a time, where each of them is looked at. */
+#define N_COMPS 32
+
+static_assert(RTE_DMA_OP_FLAG_FENCE == GANTRY_DESC_FENCE, "flags are passed on");
+static_assert(DMA_MLX5_MAX_SGES <= GANTRY_SGE_MAX, "each list is the engine's");
+
+/* ------------------------------------------------------------------ enqueue */
+
+static inline struct dma_mlx5_vchan *
+vchan_of(const void *dev_private, uint16_t vchan)
+{
+	const struct dma_mlx5 *d = dev_private;
+
+	return d->vchan[vchan];
+}
+
+static void
+submit(struct dma_mlx5_vchan *v)
+{
+	uint16_t n = v->next - v->staged;
+
+	/* The queue has room for as many as can be staged. */
+	(void)gantry_submit(v->q, v->staged, n);
+	v->next = v->staged;
+	dma_mlx5_count(&v->counts.submitted, n);
+}
+
+/* The operation at v->next is complete. Returns its id. */
+static inline int
+enqueued(struct dma_mlx5_vchan *v, uint64_t flags)
+{
+	v->next++;
+	v->room--;
+	if ((flags & RTE_DMA_OP_FLAG_SUBMIT) != 0)
+		submit(v);
+	return v->next_id++;
+}
+
+static int
+copy(void *dev_private, uint16_t vchan, rte_iova_t src, rte_iova_t dst, uint32_t length,
+	uint64_t flags)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+
+	if (unlikely(v->room == 0))
+		return -ENOSPC;
+	*v->next = (struct gantry_desc){
+		.op = GANTRY_OP_COPY,
+		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
+		.src = src,
+		.dst = dst,
+		.len = length,
+	};
+	return enqueued(v, flags);
+}
+
+static int
+fill(void *dev_private, uint16_t vchan, uint64_t pattern, rte_iova_t dst, uint32_t length,
+	uint64_t flags)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+
+	if (unlikely(v->room == 0))
+		return -ENOSPC;
+	*v->next = (struct gantry_desc){
+		.op = GANTRY_OP_FILL,
+		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
+		.dst = dst,
+		.len = length,
+		.arg = {pattern},
+	};
+	return enqueued(v, flags);
+}
+
+/* Copies a list. Returns how many bytes it has. */
+static inline uint64_t
+copy_list(struct gantry_sge *to, const struct rte_dma_sge *from, uint16_t n)
+{
+	uint64_t len = 0;
+	uint16_t i;
+
+	for (i = 0; i < n; i++) {
+		to[i] = (struct gantry_sge){.addr = from[i].addr, .len = from[i].length};
+		len += from[i].length;
+	}
+	return len;
+}
+
+static int
+copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
+	const struct rte_dma_sge *dst, uint16_t nb_src, uint16_t nb_dst, uint64_t flags)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+	struct dma_mlx5_lists *lists;
+	uint64_t len;
+
+	if (nb_src == 0 || nb_src > DMA_MLX5_MAX_SGES || nb_dst == 0 || nb_dst > DMA_MLX5_MAX_SGES)
+		return -EINVAL;
+	if (unlikely(v->room == 0))
+		return -ENOSPC;
+	lists = &v->lists[v->next_id & (v->depth - 1)];
+	len = copy_list(lists->src, src, nb_src);
+	copy_list(lists->dst, dst, nb_dst);
+	*v->next = (struct gantry_desc){
+		.op = GANTRY_OP_COPY_SG,
+		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
+		.src = (uintptr_t)lists->src,
+		.dst = (uintptr_t)lists->dst,
+		.len = len, /* if the other list has not so many bytes, the operation fails */
+		.arg = {nb_src | (uint64_t)nb_dst << 32},
+	};
+	return enqueued(v, flags);
+}
+
+static int
+submit_staged(void *dev_private, uint16_t vchan)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+
+	if (likely(v->next != v->staged))
+		submit(v);
+	return 0;
+}
+
+static uint16_t
+burst_capacity(const void *dev_private, uint16_t vchan)
+{
+	return vchan_of(dev_private, vchan)->room;
+}
+
+/* ------------------------------------------------------------------ completions */
+
+static enum rte_dma_status_code
+status_of(enum gantry_status status)
+{
+	switch (status) {
+	case GANTRY_OK:
+		return RTE_DMA_STATUS_SUCCESSFUL;
+	case GANTRY_BAD_LENGTH:
+		return RTE_DMA_STATUS_INVALID_LENGTH;
+	case GANTRY_NOT_REGISTERED:
+	case GANTRY_OVERLAP:
+	case GANTRY_LOCAL_ERROR:
+	case GANTRY_REMOTE_ACCESS: /* of a copy by RDMA to the queue itself */
+		return RTE_DMA_STATUS_INVALID_ADDR;
+	case GANTRY_FLUSHED:
+		return RTE_DMA_STATUS_NOT_ATTEMPTED;
+	default:
+		return RTE_DMA_STATUS_ERROR_UNKNOWN;
+	}
+}
+
+/* The n oldest operations are handed out. */
+static inline void
+handed_out(struct dma_mlx5_vchan *v, uint16_t n)
+{
+	v->room += n;
+	v->next_done += n;
+	dma_mlx5_count(&v->counts.completed, n);
+}
+
+/* The status of the held operation that is the i-th to be handed out. */
+static inline enum gantry_status
+held(const struct dma_mlx5_vchan *v, uint32_t i)
+{
+	return v->held[(v->next_done + i) & (v->depth - 1)];
+}
+
+/* How many held operations come next that succeeded, n at most. They are not held any more. */
+static __rte_noinline uint16_t
+take_held(struct dma_mlx5_vchan *v, uint16_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n && i < v->n_held && held(v, i) == GANTRY_OK; i++)
+		;
+	v->n_held -= i;
+	return i;
+}
+
+static uint16_t
+completed(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *last_idx,
+	bool *has_error)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+	uint16_t n = 0;
+
+	if (unlikely(v->n_held != 0)) {
+		n = take_held(v, nb_cpls);
+		/* Operations that are held stand in front of all others. */
+		*has_error = n < nb_cpls && v->n_held != 0;
+	}
+	if (likely(v->n_held == 0))
+		n += gantry_poll_good(v->q, nb_cpls - n, has_error);
+	handed_out(v, n);
+	*last_idx = v->next_done - 1;
+	return n;
+}
+
+/* Hands out operations with their statuses, max at most. */
+static uint16_t
+take_statuses(struct dma_mlx5_vchan *v, uint16_t max, enum rte_dma_status_code *status)
+{
+	struct gantry_comp comp[N_COMPS];
+	uint16_t n = 0, errors = 0, k, i;
+
+	for (; n < max && v->n_held != 0; n++, v->n_held--)
+		status[n] = status_of(held(v, n));
+	while (n < max && (k = gantry_poll(v->q, comp, RTE_MIN(max - n, N_COMPS))) != 0)
+		for (i = 0; i < k; i++)
+			status[n++] = status_of(comp[i].status);
+	for (i = 0; i < n; i++)
+		errors += status[i] != RTE_DMA_STATUS_SUCCESSFUL;
+	dma_mlx5_count(&v->counts.errors, errors);
+	handed_out(v, n);
+	return n;
+}
+
+static uint16_t
+completed_status(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *last_idx,
+	enum rte_dma_status_code *status)
+{
+	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+	uint16_t n = take_statuses(v, nb_cpls, status);
+
+	*last_idx = v->next_done - 1;
+	return n;
+}
+
+bool
+dma_mlx5_data_settle(struct dma_mlx5_vchan *v)
+{
+	struct gantry_comp comp[N_COMPS];
+	uint16_t k, i;
+
+	while ((k = gantry_poll(v->q, comp, N_COMPS)) != 0)
+		for (i = 0; i < k; i++, v->n_held++)
+			v->held[(v->next_done + v->n_held) & (v->depth - 1)] = comp[i].status;
+	return gantry_in_flight(v->q) == 0;
+}
+
+bool
+dma_mlx5_data_drop(struct dma_mlx5_vchan *v)
+{
+	enum rte_dma_status_code status[N_COMPS];
+
+	v->next = v->staged;
+	while (take_statuses(v, N_COMPS, status) != 0)
+		;
+	v->room = 0;
+	return gantry_in_flight(v->q) == 0;
+}
+
+void
+dma_mlx5_data_init(struct rte_dma_fp_object *fp, struct dma_mlx5 *d)
+{
+	fp->dev_private = d;
+	fp->copy = copy;
+	fp->copy_sg = copy_sg;
+	fp->fill = fill;
+	fp->submit = submit_staged;
+	fp->completed = completed;
+	fp->completed_status = completed_status;
+	fp->burst_capacity = burst_capacity;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver's log type, and the macro that writes one line of it. */
+#ifndef DMA_MLX5_LOG_H
+#define DMA_MLX5_LOG_H
+
+#include <rte_log.h>
+
+/* "pmd.dma.mlx5" in EAL's --log-level. */
+extern int dma_mlx5_logtype;
+
+/* level: ERR, WARNING, ... without RTE_LOG_. Never called for each operation. */
+#define DMA_MLX5_LOG(level, fmt, ...)                                                              \
+	rte_log(RTE_LOG_##level, dma_mlx5_logtype, "dma_mlx5: " fmt "\n", ##__VA_ARGS__)
+
+#endif

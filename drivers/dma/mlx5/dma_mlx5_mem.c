@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory: EAL's heaps, which the engine follows, and what rte_dev_dma_map() names. EAL does not tell of
+ * rte_extmem_register() and its end, so such memory is the device's from rte_dev_dma_map() to rte_dev_dma_unmap().
+ */
+#include "dma_mlx5_mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_memory.h>
+
+#include "dma_mlx5_log.h"
+
+/* How long rte_dev_dma_unmap() waits for operations that may name the memory. */
+#define UNMAP_MS 1000
+
+int
+dma_mlx5_mem_start(struct dma_mlx5 *d)
+{
+	int ret = gantry_mem_register_eal(d->g, 0, &d->eal);
+
+	if (ret != 0)
+		DMA_MLX5_LOG(ERR, "%s: EAL's memory is not registered: %s; the lines above say why",
+			d->info.device, strerror(-ret));
+	return ret;
+}
+
+/* True: the byte at addr is in a heap of EAL, which dma_mlx5_mem_start() registers. */
+static bool
+is_in_heap(const void *addr)
+{
+	const struct rte_memseg_list *list = rte_mem_virt2memseg_list(addr);
+
+	return list != NULL && list->heap;
+}
+
+int
+dma_mlx5_mem_map(struct dma_mlx5 *d, void *addr, size_t len)
+{
+	struct dma_mlx5_map *m;
+	int ret;
+
+	if (is_in_heap(addr))
+		return 0;
+	m = malloc(sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	*m = (struct dma_mlx5_map){.addr = addr, .len = len};
+	ret = gantry_mem_register(d->g, addr, len, 0, &m->mem);
+	if (ret != 0) {
+		DMA_MLX5_LOG(ERR, "%s: %zu bytes at %p are not mapped: %s", d->info.device, len,
+			addr, strerror(-ret));
+		free(m);
+		return ret;
+	}
+	LIST_INSERT_HEAD(&d->maps, m, next);
+	return 0;
+}
+
+static int
+end_map(struct dma_mlx5 *d, struct dma_mlx5_map *m)
+{
+	int ret = gantry_mem_unregister(m->mem, UNMAP_MS);
+
+	if (ret != 0) {
+		DMA_MLX5_LOG(ERR, "%s: %zu bytes at %p are still mapped: %s%s; then call again",
+			d->info.device, m->len, m->addr, strerror(-ret),
+			ret == -ETIMEDOUT ? ": collect the completions of all operations" : "");
+		return ret;
+	}
+	LIST_REMOVE(m, next);
+	free(m);
+	return 0;
+}
+
+int
+dma_mlx5_mem_unmap(struct dma_mlx5 *d, void *addr, size_t len)
+{
+	struct dma_mlx5_map *m;
+
+	LIST_FOREACH(m, &d->maps, next)
+		if (m->addr == addr && m->len == len)
+			return end_map(d, m);
+	if (is_in_heap(addr))
+		return 0;
+	DMA_MLX5_LOG(ERR,
+		"%s: %zu bytes at %p were not mapped: name memory as rte_dev_dma_map() did",
+		d->info.device, len, addr);
+	return -ENOENT;
+}
+
+int
+dma_mlx5_mem_end(struct dma_mlx5 *d)
+{
+	struct dma_mlx5_map *m;
+	int ret = 0;
+
+	while (ret == 0 && (m = LIST_FIRST(&d->maps)) != NULL)
+		ret = end_map(d, m);
+	if (ret != 0 || d->eal == NULL)
+		return ret;
+	ret = gantry_mem_unregister(d->eal, UNMAP_MS);
+	if (ret == 0)
+		d->eal = NULL;
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory that operations may name. Control thread. */
+#ifndef DMA_MLX5_MEM_H
+#define DMA_MLX5_MEM_H
+
+#include "dma_mlx5.h"
+
+/* Registers EAL's memory, and follows it as it changes. Again: what has failed since. 0 or a negative errno. */
+int dma_mlx5_mem_start(struct dma_mlx5 *d);
+
+/* Ends all registrations. 0, or a negative errno: call again. */
+int dma_mlx5_mem_end(struct dma_mlx5 *d);
+
+/* For rte_dev_dma_map() and rte_dev_dma_unmap(). 0 or a negative errno. */
+int dma_mlx5_mem_map(struct dma_mlx5 *d, void *addr, size_t len);
+int dma_mlx5_mem_unmap(struct dma_mlx5 *d, void *addr, size_t len);
+
+#endif

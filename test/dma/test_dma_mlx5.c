@@ -1,0 +1,851 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The dmadev driver on the emulated adapter, by DPDK's calls alone. Bytes are judged by memcpy(3) of the test's own. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <rte_bus_vdev.h>
+#include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_dmadev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+
+#include <softhca.h>
+
+#include "gantry_env.h"
+
+#define NAME     "dma_mlx5_0"
+#define BUF_LEN  65536
+#define PAGE_LEN ((size_t)4096)
+
+static uint8_t *src, *dst; /* of EAL's heap, BUF_LEN each */
+static char *log_text;
+static size_t log_len;
+
+/* ------------------------------------------------------------------ helpers */
+
+static void
+log_begin(void)
+{
+	FILE *f = open_memstream(&log_text, &log_len);
+
+	CHECK(f != NULL);
+	rte_openlog_stream(f);
+}
+
+/* Since log_begin() the log has got these words, or none are asked for. */
+static void
+log_end(const char *words)
+{
+	FILE *f = rte_log_get_stream();
+
+	rte_openlog_stream(NULL);
+	fclose(f);
+	CHECK(words == NULL || strstr(log_text, words) != NULL, "the log: %s", log_text);
+	free(log_text);
+}
+
+static int16_t
+plug(const char *name, const char *args)
+{
+	CHECK_EQ(rte_vdev_init(name, args), 0);
+	return rte_dma_get_dev_id_by_name(name);
+}
+
+static void
+unplug(const char *name)
+{
+	CHECK_EQ(rte_vdev_uninit(name), 0);
+	CHECK(rte_dma_get_dev_id_by_name(name) < 0);
+}
+
+static void
+begin_with(int16_t id, uint16_t n_vchans, uint16_t nb_desc)
+{
+	const struct rte_dma_conf conf = {.nb_vchans = n_vchans};
+	const struct rte_dma_vchan_conf vchan = {.direction = RTE_DMA_DIR_MEM_TO_MEM,
+		.nb_desc = nb_desc};
+	uint16_t i;
+
+	CHECK_EQ(rte_dma_configure(id, &conf), 0);
+	for (i = 0; i < n_vchans; i++)
+		CHECK_EQ(rte_dma_vchan_setup(id, i, &vchan), 0);
+	CHECK_EQ(rte_dma_start(id), 0);
+}
+
+static int16_t
+begin(uint16_t n_vchans, uint16_t nb_desc)
+{
+	int16_t id = plug(NAME, NULL);
+
+	begin_with(id, n_vchans, nb_desc);
+	return id;
+}
+
+static void
+end(int16_t id)
+{
+	CHECK_EQ(rte_dma_stop(id), 0);
+	unplug(NAME);
+}
+
+/* Collects n statuses. */
+static void
+collect(int16_t id, uint16_t vchan, enum rte_dma_status_code *status, unsigned int n)
+{
+	unsigned int got = 0;
+	uint16_t last;
+
+	while (got < n) {
+		uint16_t k = rte_dma_completed_status(id, vchan, n - got, &last, status + got);
+
+		if (k == 0)
+			sched_yield();
+		got += k;
+	}
+	CHECK_EQ(rte_dma_completed_status(id, vchan, 1, &last, status + n), 0);
+}
+
+/* Waits until the device has nothing to do. */
+static void
+settle(int16_t id, uint16_t vchan)
+{
+	enum rte_dma_vchan_status status;
+
+	do {
+		CHECK_EQ(rte_dma_vchan_status(id, vchan, &status), 0);
+		if (status == RTE_DMA_VCHAN_ACTIVE)
+			sched_yield();
+	} while (status == RTE_DMA_VCHAN_ACTIVE);
+	CHECK_EQ(status, RTE_DMA_VCHAN_IDLE);
+}
+
+/* The number behind these words in the device's dump. */
+static uint64_t
+dumped(int16_t id, const char *words)
+{
+	char text[2048] = "", *at;
+	FILE *f = fmemopen(text, sizeof(text) - 1, "w");
+
+	CHECK(f != NULL);
+	CHECK_EQ(rte_dma_dump(id, f), 0);
+	fclose(f);
+	at = strstr(text, words);
+	CHECK(at != NULL, "%s", text);
+	return strtoull(at + strlen(words), NULL, 10);
+}
+
+static void
+fresh_bytes(uint64_t seed)
+{
+	env_fill(src, BUF_LEN, seed);
+	memset(dst, ENV_UNTOUCHED, BUF_LEN);
+}
+
+/* ------------------------------------------------------------------ what it says of itself */
+
+static void
+it_says_what_it_can(void)
+{
+	int16_t id = plug(NAME, "max_desc=100");
+	struct rte_dma_vchan_conf conf = {.direction = RTE_DMA_DIR_MEM_TO_MEM, .nb_desc = 101};
+	const struct rte_dma_conf one = {.nb_vchans = 1};
+	struct rte_dma_info info;
+
+	CHECK_EQ(rte_dma_info_get(id, &info), 0);
+	CHECK_EQ(info.dev_capa, RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
+					RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG |
+					RTE_DMA_CAPA_OPS_FILL);
+	CHECK(info.max_vchans > 1);
+	CHECK(info.max_sges >= 16);
+	CHECK_EQ(info.max_desc, 100);
+	CHECK_EQ(rte_dma_configure(id, &one), 0);
+	/* Nothing is set up yet. */
+	CHECK_EQ(rte_dma_start(id), -EINVAL);
+	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), -EINVAL);
+	conf.nb_desc = 100;
+	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
+	unplug(NAME);
+}
+
+static void
+wrong_arguments_are_refused_by_name(void)
+{
+	static const struct {
+		const char *args, *words;
+	} bad[] = {
+		{"max_desc=1", "max_desc=1: it must be a number from 2 to 16384"},
+		{"max_desc=16385", "max_desc=16385: it must be a number from 2 to 16384"},
+		{"max_desc=12x", "max_desc=12x: it must be a number"},
+		{"max_desc=-5", "max_desc=-5: it must be a number"},
+		{"max_desc", "max_desc=: it must be a number"},
+		{"mode=fast", "mode=fast: it must be auto, mmo or rdma"},
+		{"device=", "device=: it must name a device"},
+		{"device=mlx5_99", "there is no such mlx5 device"},
+		{"mode=rdma,colour=red", "colour=red: there is no such argument: device="},
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(bad); i++) {
+		log_begin();
+		CHECK(rte_vdev_init(NAME, bad[i].args) < 0, "%s", bad[i].args);
+		log_end(bad[i].words);
+		CHECK(rte_dma_get_dev_id_by_name(NAME) < 0);
+	}
+	plug(NAME, "device=mlx5_0,max_desc=2,mode=rdma");
+	unplug(NAME);
+}
+
+static bool is_secondary;
+
+enum rte_proc_type_t __real_rte_eal_process_type(void);
+enum rte_proc_type_t __wrap_rte_eal_process_type(void);
+
+enum rte_proc_type_t
+__wrap_rte_eal_process_type(void)
+{
+	return is_secondary ? RTE_PROC_SECONDARY : __real_rte_eal_process_type();
+}
+
+static void
+a_secondary_process_is_told_what_to_do(void)
+{
+	is_secondary = true;
+	log_begin();
+	CHECK(rte_vdev_init(NAME, NULL) < 0);
+	log_end("start this program as a primary process");
+	is_secondary = false;
+}
+
+/* ------------------------------------------------------------------ operations */
+
+/* A burst of random copies on each of several channels, again and again. */
+static void
+copies_move_the_right_bytes_on_each_channel(void)
+{
+	enum {
+		N_VCHANS = 3,
+		BURST = 32,
+		ROUNDS = 20,
+		PART = BUF_LEN / (N_VCHANS * BURST)
+	};
+	enum rte_dma_status_code status[BURST + 1];
+	int16_t id = begin(N_VCHANS, 64);
+	uint8_t *want = malloc(BUF_LEN);
+	uint64_t seed = 1;
+	unsigned int round, vchan, i;
+
+	CHECK(want != NULL);
+	for (round = 0; round < ROUNDS; round++) {
+		fresh_bytes(round);
+		memcpy(want, dst, BUF_LEN);
+		for (i = 0; i < BURST; i++) {
+			for (vchan = 0; vchan < N_VCHANS; vchan++) {
+				uint32_t at = (i * N_VCHANS + vchan) * PART;
+				uint32_t skip = check_random(&seed) % 64;
+				uint32_t len = 1 + check_random(&seed) % (PART - 64);
+				uint32_t from = check_random(&seed) % (BUF_LEN - PART);
+
+				memcpy(want + at + skip, src + from, len);
+				CHECK_EQ(rte_dma_copy(id, vchan, (uintptr_t)src + from,
+						 (uintptr_t)dst + at + skip, len, 0),
+					round * BURST + i);
+			}
+		}
+		for (vchan = 0; vchan < N_VCHANS; vchan++)
+			CHECK_EQ(rte_dma_submit(id, vchan), 0);
+		for (vchan = 0; vchan < N_VCHANS; vchan++) {
+			collect(id, vchan, status, BURST);
+			for (i = 0; i < BURST; i++)
+				CHECK_EQ(status[i], RTE_DMA_STATUS_SUCCESSFUL);
+		}
+		CHECK(memcmp(dst, want, BUF_LEN) == 0);
+	}
+	free(want);
+	end(id);
+}
+
+static void
+nothing_moves_before_it_is_submitted_and_then_by_one_doorbell(void)
+{
+	enum {
+		N = 20
+	};
+	int16_t id = begin(1, 64);
+	uint64_t doorbells = dumped(id, "doorbells ");
+	struct rte_dma_stats stats;
+	unsigned int i, n = 0;
+	uint16_t last = 5;
+	bool error = true;
+
+	fresh_bytes(2);
+	for (i = 0; i < N; i++)
+		CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src + i * 100, (uintptr_t)dst + i * 100,
+				 100, 0),
+			i);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(rte_dma_completed(id, 0, N, &last, &error), 0);
+	CHECK(last == UINT16_MAX && !error);
+	settle(id, 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == 0 && dst[0] == ENV_UNTOUCHED);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	while (n < N)
+		n += rte_dma_completed(id, 0, N, &last, &error);
+	CHECK(last == N - 1 && !error);
+	CHECK(memcmp(src, dst, N * 100) == 0);
+	CHECK_EQ(dumped(id, "doorbells "), doorbells + 1);
+	/* Nothing is staged: no doorbell. */
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	CHECK_EQ(dumped(id, "doorbells "), doorbells + 1);
+	end(id);
+}
+
+static void
+ids_go_on_from_0_after_65535(void)
+{
+	enum {
+		BURST = 128,
+		N = 65536 + 3 * BURST
+	};
+	int16_t id = begin(1, BURST);
+	unsigned int i, k, n;
+	uint16_t last;
+
+	for (i = 0; i < N; i += BURST) {
+		for (k = 0; k < BURST; k++)
+			CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst + 8 * k, 8,
+					 k == BURST - 1 ? RTE_DMA_OP_FLAG_SUBMIT : 0),
+				(i + k) % 65536);
+		for (n = 0; n < BURST;) {
+			k = rte_dma_completed(id, 0, BURST, &last, NULL);
+			n += k;
+			CHECK_EQ(last, (i + n - 1) % 65536);
+			if (k == 0)
+				sched_yield();
+		}
+	}
+	CHECK_EQ(rte_dma_burst_capacity(id, 0), BURST);
+	end(id);
+}
+
+/* The bytes of a list in one piece. */
+static uint32_t
+gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
+{
+	uint32_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(out + len, (void *)(uintptr_t)list[i].addr, list[i].length);
+		len += list[i].length;
+	}
+	return len;
+}
+
+/* Random lengths, 0 among them, that add up to len; each in a part of its own. */
+static void
+draw_list(struct rte_dma_sge *list, unsigned int n, uint8_t *base, uint32_t len, uint64_t *seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t part = i == n - 1 ? len : check_random(seed) % 3 * len / 4;
+
+		list[i] = (struct rte_dma_sge){.addr = (uintptr_t)base + i * 2000, .length = part};
+		len -= part;
+	}
+}
+
+static void
+lists_of_every_length_are_copied(void)
+{
+	enum {
+		LEN = 1999,
+		STEP = 3
+	};
+	struct rte_dma_sge *from, *to;
+	enum rte_dma_status_code status[2];
+	int16_t id = begin(1, 32);
+	struct rte_dma_info info;
+	uint8_t a[LEN], b[LEN];
+	unsigned int n, m, max;
+	uint64_t seed = 3;
+
+	CHECK_EQ(rte_dma_info_get(id, &info), 0);
+	max = info.max_sges;
+	CHECK(max * 2000 <= BUF_LEN);
+	from = calloc(max + 1, sizeof(*from));
+	to = calloc(max + 1, sizeof(*to));
+	CHECK(from != NULL && to != NULL);
+	for (n = 1; n <= max; n += STEP) {
+		for (m = 1; m <= max; m += STEP) {
+			struct rte_dma_sge kept[64];
+
+			fresh_bytes(n * 100 + m);
+			draw_list(from, n, src, LEN, &seed);
+			draw_list(to, m, dst, LEN, &seed);
+			memcpy(kept, to, m * sizeof(*to));
+			gather(a, from, n);
+			CHECK(rte_dma_copy_sg(id, 0, from, to, n, m, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+			/* The lists are the caller's again. */
+			memset(from, 0xff, n * sizeof(*from));
+			memset(to, 0xff, m * sizeof(*to));
+			collect(id, 0, status, 1);
+			CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+			CHECK_EQ(gather(b, kept, m), LEN);
+			CHECK(memcmp(a, b, LEN) == 0);
+		}
+	}
+	draw_list(from, 2, src, 100, &seed);
+	draw_list(to, 2, dst, 99, &seed);
+	CHECK_EQ(rte_dma_copy_sg(id, 0, from, to, 0, 2, 0), -EINVAL);
+	CHECK_EQ(rte_dma_copy_sg(id, 0, from, to, 2, 0, 0), -EINVAL);
+	CHECK_EQ(rte_dma_copy_sg(id, 0, from, to, max + 1, 2, 0), -EINVAL);
+	CHECK_EQ(rte_dma_copy_sg(id, 0, from, to, 2, max + 1, 0), -EINVAL);
+	CHECK(rte_dma_copy_sg(id, 0, from, to, 2, 2, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], RTE_DMA_STATUS_INVALID_LENGTH);
+	free(from);
+	free(to);
+	end(id);
+}
+
+static void
+each_copy_of_a_burst_has_lists_of_its_own(void)
+{
+	enum {
+		N = 32,
+		PART = BUF_LEN / N,
+		HALF = PART / 2
+	};
+	enum rte_dma_status_code status[N + 1];
+	int16_t id = begin(1, N);
+	unsigned int i;
+
+	fresh_bytes(4);
+	for (i = 0; i < N; i++) {
+		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
+		/* The halves change places. */
+		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
+		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
+
+		CHECK_EQ(rte_dma_copy_sg(id, 0, a, b, 2, 2, 0), i);
+	}
+	rte_dma_submit(id, 0);
+	collect(id, 0, status, N);
+	for (i = 0; i < 2 * N; i++)
+		CHECK(memcmp(dst + i * HALF, src + (i ^ 1) * HALF, HALF) == 0);
+	end(id);
+}
+
+static void
+fills_repeat_their_pattern(void)
+{
+	static const uint8_t pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	static const uint32_t len[] = {1, 7, 8, 9, 64, 89, 4096, 50001};
+	enum rte_dma_status_code status[2];
+	int16_t id = begin(1, 32);
+	uint64_t word;
+	unsigned int i, k;
+
+	memcpy(&word, pattern, sizeof(word));
+	for (i = 0; i < RTE_DIM(len); i++) {
+		fresh_bytes(0);
+		CHECK(rte_dma_fill(id, 0, word, (uintptr_t)dst + 1, len[i],
+			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+		for (k = 0; k < len[i]; k++)
+			CHECK_EQ(dst[1 + k], pattern[k % 8]);
+		CHECK(dst[0] == ENV_UNTOUCHED && dst[1 + len[i]] == ENV_UNTOUCHED);
+	}
+	end(id);
+}
+
+/* Each copies what the one before it has copied. */
+static void
+a_fenced_copy_sees_what_was_before_it(void)
+{
+	enum {
+		N = 30,
+		LEN = 2000
+	};
+	enum rte_dma_status_code status[N + 1];
+	int16_t id = begin(1, 64);
+	unsigned int i;
+
+	fresh_bytes(7);
+	memcpy(dst, src, LEN);
+	for (i = 1; i <= N; i++)
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)dst + (i - 1) * LEN, (uintptr_t)dst + i * LEN,
+			      LEN, RTE_DMA_OP_FLAG_FENCE) >= 0);
+	rte_dma_submit(id, 0);
+	collect(id, 0, status, N);
+	CHECK(memcmp(dst + N * LEN, src, LEN) == 0);
+	end(id);
+}
+
+/* ------------------------------------------------------------------ full, errors */
+
+static void
+a_full_channel_says_so_and_recovers(void)
+{
+	int16_t id = begin(1, 5);
+	uint16_t room = rte_dma_burst_capacity(id, 0), i;
+	enum rte_dma_status_code status[17];
+
+	CHECK(room >= 5 && room <= 16);
+	for (i = 0; i < room; i++) {
+		CHECK_EQ(rte_dma_burst_capacity(id, 0), room - i);
+		CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst + i * 64, 64, 0), i);
+	}
+	CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64, 0), -ENOSPC);
+	CHECK_EQ(rte_dma_fill(id, 0, 0, (uintptr_t)dst, 64, 0), -ENOSPC);
+	CHECK_EQ(rte_dma_burst_capacity(id, 0), 0);
+	rte_dma_submit(id, 0);
+	CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64, 0), -ENOSPC);
+	collect(id, 0, status, room);
+	CHECK_EQ(rte_dma_burst_capacity(id, 0), room);
+	CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64, 0), room);
+	end(id);
+}
+
+/* Of 16 copies, number 3 names address 0, 5 memory that nobody knows, 9 no bytes, 15 bytes onto themselves. */
+static void
+enqueue_with_errors(int16_t id)
+{
+	static uint8_t unknown[64];
+	unsigned int i;
+
+	fresh_bytes(11);
+	for (i = 0; i < 16; i++)
+		CHECK(rte_dma_copy(id, 0,
+			      i == 3   ? 0
+			      : i == 5 ? (uintptr_t)unknown
+				       : (uintptr_t)src + i * 64,
+			      i == 15 ? (uintptr_t)src + i * 64 + 1 : (uintptr_t)dst + i * 64,
+			      i == 9 ? 0 : 64, 0) >= 0);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+}
+
+static const enum rte_dma_status_code with_errors[16] = {
+	[3] = RTE_DMA_STATUS_INVALID_ADDR,
+	[5] = RTE_DMA_STATUS_INVALID_ADDR,
+	[9] = RTE_DMA_STATUS_INVALID_LENGTH,
+	[15] = RTE_DMA_STATUS_INVALID_ADDR,
+};
+
+/* The others were carried out. */
+static void
+check_bytes_with_errors(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(env_is_moved(src + i * 64, dst + i * 64, 64), with_errors[i] == 0);
+}
+
+static void
+an_error_is_told_by_its_status_and_harms_no_other(void)
+{
+	enum rte_dma_status_code status[17];
+	int16_t id = begin(1, 32);
+	struct rte_dma_stats stats;
+	unsigned int i;
+
+	enqueue_with_errors(id);
+	collect(id, 0, status, 16);
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(status[i], with_errors[i]);
+	check_bytes_with_errors();
+	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
+	CHECK(stats.submitted == 16 && stats.completed == 16 && stats.errors == 4);
+	CHECK_EQ(rte_dma_stats_reset(id, 0), 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
+	end(id);
+}
+
+/* held: rte_dma_vchan_status() has seen the completions first. */
+static void
+completed_stops_in_front_of_an_error(bool held)
+{
+	static const uint16_t good[] = {3, 1, 3, 5}; /* in front of each error */
+	enum rte_dma_status_code status;
+	int16_t id = begin(1, 32);
+	unsigned int i, n, k;
+	uint16_t last, next = 0;
+	bool error;
+
+	enqueue_with_errors(id);
+	if (held)
+		settle(id, 0);
+	for (i = 0; i < RTE_DIM(good); i++) {
+		n = 0;
+		do {
+			k = rte_dma_completed(id, 0, 7, &last, &error);
+			n += k;
+			CHECK_EQ(last, (uint16_t)(next + n - 1));
+			if (k == 0)
+				sched_yield();
+		} while (!error);
+		CHECK_EQ(n, good[i]);
+		next += n;
+		/* It stays so. */
+		for (k = 0; k < 3; k++)
+			CHECK(rte_dma_completed(id, 0, 7, &last, &error) == 0 && error &&
+				last == (uint16_t)(next - 1));
+		CHECK_EQ(rte_dma_completed_status(id, 0, 1, &last, &status), 1);
+		CHECK_EQ(status, with_errors[next]);
+		CHECK_EQ(last, next++);
+	}
+	CHECK_EQ(next, 16);
+	CHECK_EQ(rte_dma_completed(id, 0, 7, &last, &error), 0);
+	CHECK(!error && last == 15);
+	check_bytes_with_errors();
+	end(id);
+}
+
+static void
+completed_stops_in_front_of_each_error(void)
+{
+	completed_stops_in_front_of_an_error(false);
+	completed_stops_in_front_of_an_error(true);
+}
+
+static void
+a_copy_that_fails_in_the_device_is_the_only_one(void)
+{
+	enum {
+		N = 24
+	};
+	enum rte_dma_status_code status[N + 1];
+	int16_t id = begin(1, 32);
+	unsigned int round, i, bad;
+
+	for (round = 0; round < 5; round++) {
+		fresh_bytes(20 + round);
+		CHECK_EQ(softhca_fault("complete op=5 syndrome=0x4"), 0);
+		for (i = 0; i < N; i++)
+			CHECK(rte_dma_copy(id, 0, (uintptr_t)src + i * 64, (uintptr_t)dst + i * 64,
+				      64, i == 12 ? RTE_DMA_OP_FLAG_FENCE : 0) >= 0);
+		CHECK_EQ(rte_dma_submit(id, 0), 0);
+		collect(id, 0, status, N);
+		for (i = 0, bad = 0; i < N; i++) {
+			if (status[i] == RTE_DMA_STATUS_SUCCESSFUL) {
+				CHECK(memcmp(src + i * 64, dst + i * 64, 64) == 0);
+				continue;
+			}
+			CHECK_EQ(status[i], RTE_DMA_STATUS_INVALID_ADDR);
+			bad++;
+		}
+		CHECK_EQ(bad, 1);
+		CHECK_EQ(softhca_faults_left(), 0);
+	}
+	CHECK_EQ(dumped(id, "recoveries "), 5);
+	end(id);
+}
+
+/* ------------------------------------------------------------------ start, stop, plug */
+
+static void
+stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
+{
+	enum {
+		N = 200,
+		LEN = 200
+	};
+	enum rte_dma_status_code status[2];
+	struct rte_dma_stats stats;
+	int16_t id = begin(2, 256);
+	unsigned int round, i;
+
+	for (round = 0; round < 3; round++) {
+		fresh_bytes(30 + round);
+		for (i = 0; i < N; i++)
+			CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src + i * LEN,
+					 (uintptr_t)dst + i * LEN, LEN,
+					 i == N - 1 ? RTE_DMA_OP_FLAG_SUBMIT : 0),
+				i);
+		/* Staged only. */
+		CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst + N * LEN, LEN, 0), N);
+		CHECK_EQ(rte_dma_stop(id), 0);
+		CHECK(memcmp(src, dst, N * LEN) == 0);
+		CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst, LEN, 0), -ENOSPC);
+		CHECK_EQ(rte_dma_start(id), 0);
+		CHECK_EQ(rte_dma_burst_capacity(id, 1), 256);
+		CHECK_EQ(rte_dma_completed_status(id, 1, 1, NULL, status), 0);
+		CHECK_EQ(dst[N * LEN], ENV_UNTOUCHED);
+	}
+	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
+	CHECK(stats.submitted == 3 * N && stats.completed == 3 * N && stats.errors == 0);
+	CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst, LEN, RTE_DMA_OP_FLAG_SUBMIT),
+		0);
+	collect(id, 1, status, 1);
+	/* Other channels than before. */
+	CHECK_EQ(rte_dma_stop(id), 0);
+	begin_with(id, 1, 16);
+	CHECK_EQ(rte_dma_burst_capacity(id, 0), 16);
+	end(id);
+}
+
+static void
+a_device_that_works_can_be_unplugged_and_plugged_again(void)
+{
+	unsigned int round, i;
+
+	for (round = 0; round < 3; round++) {
+		int16_t id = begin(1, 128), other = plug("dma_mlx5_other", "mode=rdma");
+
+		CHECK_EQ(dumped(other, "copies by: loopback RDMA write"), 0);
+		fresh_bytes(round);
+		for (i = 0; i < 100; i++)
+			CHECK(rte_dma_copy(id, 0, (uintptr_t)src + i * 64, (uintptr_t)dst + i * 64,
+				      64, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		unplug(NAME);
+		CHECK(memcmp(src, dst, 100 * 64) == 0);
+		/* One that the application has closed. */
+		CHECK_EQ(rte_dma_close(other), 0);
+		unplug("dma_mlx5_other");
+	}
+}
+
+/* ------------------------------------------------------------------ memory, threads */
+
+static enum rte_dma_status_code
+copy_status(int16_t id, const void *from, void *to)
+{
+	enum rte_dma_status_code status[2];
+
+	CHECK(rte_dma_copy(id, 0, (uintptr_t)from, (uintptr_t)to, PAGE_LEN,
+		      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+	collect(id, 0, status, 1);
+	return status[0];
+}
+
+static struct rte_device *
+device_of(const char *name)
+{
+	struct rte_dev_iterator it;
+	struct rte_device *dev;
+
+	RTE_DEV_FOREACH(dev, "bus=vdev", &it)
+	if (strcmp(rte_dev_name(dev), name) == 0)
+		return dev;
+	return NULL;
+}
+
+static void
+memory_is_the_device_s_from_map_to_unmap(void)
+{
+	int16_t id = begin(1, 16);
+	struct rte_device *dev = device_of(NAME);
+	uint8_t *page = env_map(2 * PAGE_LEN);
+
+	CHECK(dev != NULL);
+	env_fill(page, PAGE_LEN, 40);
+	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
+	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_INVALID_ADDR);
+	CHECK_EQ(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN), 0);
+	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(memcmp(page, dst, PAGE_LEN) == 0);
+	CHECK(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN) < 0 && rte_errno == EEXIST);
+	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
+	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
+	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_INVALID_ADDR);
+	/* EAL's own is the device's already; what is still mapped ends with the device. */
+	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
+	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
+	CHECK_EQ(copy_status(id, src, dst), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK_EQ(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN), 0);
+	end(id);
+	CHECK_EQ(rte_extmem_unregister(page, 2 * PAGE_LEN), 0);
+	env_unmap(page, 2 * PAGE_LEN);
+}
+
+static _Atomic bool is_done;
+
+static void *
+look(void *arg)
+{
+	int16_t id = *(int16_t *)arg;
+	struct rte_dma_stats stats;
+	uint64_t before = 0;
+
+	while (!is_done) {
+		CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+		CHECK(stats.completed >= before && stats.completed <= stats.submitted);
+		before = stats.completed;
+		dumped(id, "CQEs ");
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void
+others_may_look_while_it_works(void)
+{
+	enum rte_dma_status_code status[33];
+	int16_t id = begin(1, 64);
+	unsigned int round, i;
+	pthread_t thread;
+
+	is_done = false;
+	CHECK_EQ(pthread_create(&thread, NULL, look, &id), 0);
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < 32; i++)
+			rte_dma_copy(id, 0, (uintptr_t)src + i * 64, (uintptr_t)dst + i * 64, 64,
+				0);
+		rte_dma_submit(id, 0);
+		collect(id, 0, status, 32);
+	}
+	is_done = true;
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	end(id);
+}
+
+static const struct check_case cases[] = {
+	{"it says what it can", it_says_what_it_can},
+	{"wrong arguments are refused by name", wrong_arguments_are_refused_by_name},
+	{"a secondary process is told what to do", a_secondary_process_is_told_what_to_do},
+	{"copies move the right bytes on each channel",
+		copies_move_the_right_bytes_on_each_channel},
+	{"nothing moves before it is submitted, and then by one doorbell",
+		nothing_moves_before_it_is_submitted_and_then_by_one_doorbell},
+	{"ids go on from 0 after 65535", ids_go_on_from_0_after_65535},
+	{"lists of every length are copied", lists_of_every_length_are_copied},
+	{"each copy of a burst has lists of its own", each_copy_of_a_burst_has_lists_of_its_own},
+	{"fills repeat their pattern", fills_repeat_their_pattern},
+	{"a fenced copy sees what was before it", a_fenced_copy_sees_what_was_before_it},
+	{"a full channel says so, and recovers", a_full_channel_says_so_and_recovers},
+	{"an error is told by its status and harms no other",
+		an_error_is_told_by_its_status_and_harms_no_other},
+	{"completed stops in front of each error", completed_stops_in_front_of_each_error},
+	{"a copy that fails in the device is the only one",
+		a_copy_that_fails_in_the_device_is_the_only_one},
+	{"stopping waits for what was submitted, and forgets the rest",
+		stopping_waits_for_what_was_submitted_and_forgets_the_rest},
+	{"a device that works can be unplugged, and plugged again",
+		a_device_that_works_can_be_unplugged_and_plugged_again},
+	{"memory is the device's from map to unmap", memory_is_the_device_s_from_map_to_unmap},
+	{"others may look while it works", others_may_look_while_it_works},
+};
+
+int
+main(int argc, char **argv)
+{
+	env_init(0);
+	src = rte_malloc(NULL, BUF_LEN, PAGE_LEN);
+	dst = rte_malloc(NULL, BUF_LEN, PAGE_LEN);
+	CHECK(src != NULL && dst != NULL);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	CHECK_EQ(softhca_violations(), 0);
+	CHECK_EQ(rte_eal_cleanup(), 0);
+	return 0;
+}
