@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its plain suites several times while other processes keep CPUs busy: no test may
-# depend on a quiet machine. Prints each run's result, and names the tests that failed in it; their output
+# depend on a quiet machine. With "stops", each test is also stopped at random for up to 0.3 s. Prints each run's result, and names the tests that failed in it; their output
 # is kept in build-test/loaded-RUN.txt.
 # The exit code is 0 if no test failed in any run.
 #
-# usage: usertools/loaded.sh [RUNS [BUSY]]     default: 10 runs beside 2 busy processes
+# usage: usertools/loaded.sh [RUNS [BUSY [stops]]]     default: 10 runs beside 2 busy processes
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 help_if_asked "$@"
 runs=${1:-10} busy=${2:-2}
-[[ $# -le 2 && $runs =~ ^[1-9][0-9]{0,3}$ && $busy =~ ^[0-9]{1,3}$ ]] ||
-	die "RUNS and BUSY are decimal numbers: see usertools/loaded.sh --help"
+[[ $# -le 3 && $runs =~ ^[1-9][0-9]{0,3}$ && $busy =~ ^[0-9]{1,3}$ && ${3:-stops} = stops ]] ||
+	die "RUNS and BUSY are decimal numbers, and the third word is 'stops': see usertools/loaded.sh --help"
+wrapper=()
+[ $# -lt 3 ] || wrapper=(--wrapper "$top/usertools/stop-at-random.py")
 
 need "${build_packages[@]}" "${test_packages[@]}"
 say "building in build-test/plain"
@@ -34,8 +36,8 @@ for ((i = 1; i <= runs; i++)); do
 	rm -f "$log"
 	code=0
 	# Tests take longer beside busy processes. A slow test is not a failure.
-	meson test -C "$top/build-test/plain" --no-rebuild --quiet --timeout-multiplier 4 >/dev/null 2>&1 ||
-		code=$?
+	meson test -C "$top/build-test/plain" --no-rebuild --quiet --timeout-multiplier 4 "${wrapper[@]}" \
+		>/dev/null 2>&1 || code=$?
 	[ -f "$log" ] || die "meson test wrote no $log"
 	read -r passed failed skipped <<<"$("$top/usertools/count-tests.py" --names "$log")"
 	[ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
