@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -177,6 +178,9 @@ vchan_status(const struct rte_dma_dev *dev, uint16_t vchan, enum rte_dma_vchan_s
 	*status = !dma_mlx5_data_settle(d->vchan[vchan]) ? RTE_DMA_VCHAN_ACTIVE
 		  : info.device_lost                     ? RTE_DMA_VCHAN_HALTED_ERROR
 							 : RTE_DMA_VCHAN_IDLE;
+	/* Who asks waits, perhaps on the CPU that the thread of an emulated adapter needs. */
+	if (*status == RTE_DMA_VCHAN_ACTIVE)
+		sched_yield();
 	return 0;
 }
 
