@@ -27,6 +27,7 @@
 #include "report.h"
 #include "sig_damage.h"
 #include "sig_ends.h"
+#include "sig_phase.h"
 
 /* How long requests of one kind took. */
 struct samples {
@@ -51,6 +52,7 @@ struct tally {
 	uint64_t missed;   /* the others */
 	uint64_t false_alarms; /* bad responses to transactions without one */
 	uint64_t wrong;        /* good responses with bytes that are not the file's */
+	uint64_t opened, done, stops, cancelled; /* as in struct gantry_stats */
 };
 
 struct sig {
@@ -254,23 +256,35 @@ judge_stores(struct tally *t, const struct sig_phase *p)
 
 /* ------------------------------------------------------------------ rounds */
 
+static int
+do_phase(const struct sig *s, struct tally *t, struct sig_phase *p, bool store)
+{
+	struct gantry_stats before, now;
+	int rc;
+
+	p->store = store;
+	ends_stats(s->ends, &before);
+	rc = ends_phase(s->ends, p);
+	ends_stats(s->ends, &now);
+	t->ns += p->ns;
+	t->opened += now.txn_opened - before.txn_opened;
+	t->done += now.txn_done - before.txn_done;
+	t->stops += now.txn_stops - before.txn_stops;
+	t->cancelled += now.txn_cancelled - before.txn_cancelled;
+	return rc;
+}
+
 /* Stores, corrupts and fetches the blocks of the round. *corrupted: how many it has corrupted. */
 static int
 do_mode(struct sig *s, struct sig_phase *p, uint32_t *corrupted)
 {
 	struct tally *t = &s->tally[p->mode];
 
-	p->store = true;
-	if (ends_phase(s->ends, p) != 0 || judge_stores(t, p) != 0)
+	if (do_phase(s, t, p, true) != 0 || judge_stores(t, p) != 0)
 		return -1;
-	t->ns += p->ns;
 	*corrupted = corrupt_disk(s, p);
 	poison(s, p->n_blocks);
-	p->store = false;
-	if (ends_phase(s->ends, p) != 0)
-		return -1;
-	t->ns += p->ns;
-	return judge_fetches(s, t, p);
+	return do_phase(s, t, p, false) != 0 ? -1 : judge_fetches(s, t, p);
 }
 
 static int
@@ -381,6 +395,10 @@ print_table(struct sig *s)
 	print_latencies(s, FETCH_GOOD, "fetched, good response");
 	print_latencies(s, FETCH_BAD, "fetched, bad response");
 	print_rates(s);
+	print_counts(s, "transactions opened", offsetof(struct tally, opened));
+	print_counts(s, "  done", offsetof(struct tally, done));
+	print_counts(s, "stops of the send queue", offsetof(struct tally, stops));
+	print_counts(s, "good responses cancelled", offsetof(struct tally, cancelled));
 	print_counts(s, "with corrupted blocks", offsetof(struct tally, corrupted));
 	print_counts(s, "  detected", offsetof(struct tally, detected));
 	print_counts(s, "  missed", offsetof(struct tally, missed));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for gantry-top to look at: a worker that copies, a queue with two peers, and a failure. It prints
- * "ready", and ends when its standard input does.
+ * A program for gantry-top to look at: a worker that copies, a queue with two peers, a failure and a transaction. It
+ * prints "ready", and ends when its standard input does.
  *
  * usage: looked_at PREFIX
  */
@@ -29,9 +29,28 @@ copy_until_the_end(struct gantry_worker *w, struct gantry_desc d)
 	}
 }
 
+/* Checks the signature of a block. A block of zeros has a guard of zeros. */
+static void
+check_one_block(struct gantry *g, struct gantry_queue *q, const uint8_t *zeros)
+{
+	const struct gantry_profile_conf conf = {.mem = {GANTRY_SIG_T10DIF_CRC, 512, 0},
+		.check = GANTRY_SIG_GUARD};
+	const struct gantry_sge data = {(uintptr_t)zeros, 520};
+	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1, .data = &data};
+
+	CHECK_EQ(gantry_profile_create(g, &conf, &t.profile), 0);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_TXN,
+				       .peer = GANTRY_PEER_OWN,
+				       .src = (uintptr_t)&t,
+				       .len = 512}),
+		GANTRY_OK);
+	CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
+}
+
 int
 main(int argc, char **argv)
 {
+	const struct gantry_queue_conf conf = {.depth = 64, .transactions = 1};
 	struct gantry_mem *mem;
 	struct gantry_worker *w;
 	struct gantry_queue *q;
@@ -47,10 +66,11 @@ main(int argc, char **argv)
 	d = env_copy(p, p + LEN, LEN);
 	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
 	CHECK_EQ(gantry_worker_start(w), 0);
-	q = env_queue(g, 64);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	env_connect(q, &a, q, &b);
 	CHECK_EQ(env_do_one(q, WITH(WITH(WITH(d, op, GANTRY_OP_WRITE), peer, a), remote_key, 1)),
 		GANTRY_REMOTE_ACCESS);
+	check_one_block(g, q, p);
 	puts("ready");
 	fflush(stdout);
 	copy_until_the_end(w, d);

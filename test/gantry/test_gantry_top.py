@@ -92,6 +92,9 @@ class Shown(Case):
 		self.assertEqual((worker["FAILED"], worker["PEERS"]), ("0", "-"))
 		self.assertEqual((inline["OPS/s"], inline["FAILED"], inline["IN FLIGHT"]), ("0", "1", "0"))
 		self.assertRegex(inline["PEERS"], r"1 down|2 down")
+		row, = rows(out, "TRANSACTIONS OF QUEUE")
+		self.assertEqual(row, {"TRANSACTIONS OF QUEUE": inline["QUEUE"], "OPEN": "0", "DONE/s": "0", "DONE": "1", "STOPS/s": "0",
+			"STOPS": "0", "CANCELLED": "0"})
 		self.assertIn("write  remote_access  syndrome 0x13", out)
 		self.assertIn("    WQE 0x0000", out)
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The two ends of --mode sig, for sig_ends.c, which opens them, and sig_phase.c, which runs them.
+ */
+#ifndef TESTGANTRY_SIG_BOTH_H
+#define TESTGANTRY_SIG_BOTH_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gantry.h"
+#include "options.h"
+
+/** What the initiator sends. */
+struct sig_request {
+	uint64_t addr; /**< of the blocks in the initiator's memory */
+	uint32_t remote_key;
+	uint32_t number; /**< of the request, in its phase */
+	uint32_t block;  /**< number of the first block */
+	uint16_t n;      /**< blocks */
+	bool store;      /**< else fetch */
+};
+
+/** What the target answers. */
+struct sig_response {
+	uint32_t number; /**< of the request */
+	bool good;
+};
+
+#define N_MODES     2                     /* connections: pipelined, waiting */
+#define SIG_GIVE_UP UINT64_C(60000000000) /* ns without a response */
+
+static_assert(GANTRY_TXN_PIPELINED == 1 && GANTRY_TXN_WAIT == N_MODES, "mode_index()");
+
+/* Memory of one end, registered. */
+struct memory {
+	uint8_t *base;
+	size_t len;
+	struct gantry_mem *mem;
+};
+
+/* The lcore of an end reads what it needs here while a phase runs. The main lcore waits meanwhile. */
+struct end {
+	unsigned int lcore_id;
+	struct gantry_queue *q;
+	uint16_t peer[N_MODES];
+	struct memory memory;
+};
+
+struct initiator {
+	struct end end;
+	uint8_t *source, *fetched;     /* SIG_ROUND_LEN each */
+	struct sig_request *request;   /* of each request of a phase */
+	struct sig_response *response; /* [N_MODES * depth]: of each receive */
+	uint64_t *begin_ns;            /* of each request of a phase */
+};
+
+/* A transaction of the target, with all that it points to. */
+struct slot {
+	struct gantry_txn txn;
+	struct gantry_sge blocks;
+	struct gantry_txn_part part;
+	struct sig_response good, bad;
+};
+
+struct target {
+	struct end end;
+	uint16_t profile;
+	uint8_t *disk;
+	struct sig_request *received; /* [N_MODES * depth]: of each receive */
+	struct slot *slot;            /* [depth] */
+	uint32_t *free_slot;          /* a stack of those that are in no transaction */
+	uint32_t n_free;
+};
+
+struct sig_ends {
+	const struct options *opt;
+	struct gantry *engine;
+	struct initiator initiator;
+	struct target target;
+	bool have[N_MODES];
+	/* Of the phase that runs. */
+	struct sig_phase *phase;
+	/*
+	 * Counts of phases that were handed to the ends, and of ends that have handed theirs back, with release and
+	 * acquire. EAL orders this as well; but TSan, which does not see into EAL, takes it for a race.
+	 */
+	atomic_uint begun, ended;
+	/* Written by the initiator's lcore, or by both; read by both. */
+	atomic_bool all_answered;
+	atomic_bool failed;
+};
+
+static inline uint32_t
+mode_index(enum gantry_txn_mode mode)
+{
+	return mode - 1;
+}
+
+/* Gives a connection the receive of this number, which is its cookie. -1: it takes none; the error is printed. */
+int end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
+	uint64_t number);
+
+#endif

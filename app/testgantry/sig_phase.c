@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Has initiator and target carry out a phase, each on its lcore.
+ */
+#include "sig_phase.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "job.h"
+#include "report.h"
+#include "sig_both.h"
+
+#define APP_TAG 0x4754 /* of all blocks */
+
+/* ------------------------------------------------------------------ both ends */
+
+/* Ends the phase. */
+static void
+fail(struct sig_ends *e)
+{
+	atomic_store(&e->failed, true);
+}
+
+static bool
+goes_on(struct sig_ends *e)
+{
+	return !atomic_load(&e->failed) && stop_signal == 0;
+}
+
+/* What the main lcore has written is read from here on. */
+static void
+take_phase(struct sig_ends *e)
+{
+	atomic_load_explicit(&e->begun, memory_order_acquire); /* pairs with ends_phase() */
+}
+
+/* What this end has written is written. */
+static void
+give_back_phase(struct sig_ends *e)
+{
+	atomic_fetch_add_explicit(&e->ended, 1, memory_order_release); /* pairs with ends_phase() */
+}
+
+int
+end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size, uint64_t number)
+{
+	const struct gantry_recv recv = {
+		.cookie = number,
+		.addr = (uintptr_t)array + number * size,
+		.len = size,
+	};
+
+	if (gantry_recv_post(end->q, peer, &recv, 1) == 1)
+		return 0;
+	error_print("lcore %u: a connection takes no receives", end->lcore_id);
+	return -1;
+}
+
+/* Takes a receive's completion. 1: there was one; 0: none; -1: it is an error, or has the wrong length. */
+static int
+receive(const struct end *end, size_t size, struct gantry_recv_comp *comp)
+{
+	if (gantry_recv_poll(end->q, comp, 1) == 0)
+		return 0;
+	if (comp->status == GANTRY_OK && comp->len == size)
+		return 1;
+	error_print("lcore %u: a receive of %" PRIu64 " bytes ended with: %s", end->lcore_id,
+		comp->len, gantry_status_name(comp->status));
+	return -1;
+}
+
+/* ------------------------------------------------------------------ the initiator */
+
+static int
+ask(struct sig_ends *e, uint32_t number)
+{
+	const struct sig_phase *p = e->phase;
+	struct initiator *i = &e->initiator;
+	uint32_t per_request = e->opt->chunk_len / e->opt->block_size;
+	uint32_t first = number * per_request;
+	struct sig_request *r = &i->request[number];
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_SEND,
+		.peer = i->end.peer[mode_index(p->mode)],
+		.src = (uintptr_t)r,
+		.len = sizeof(*r),
+	};
+
+	*r = (struct sig_request){
+		.addr = (uintptr_t)(p->store ? i->source : i->fetched) +
+			(uint64_t)first * e->opt->block_size,
+		.remote_key = gantry_mem_remote_key(i->end.memory.mem),
+		.number = number,
+		.block = p->first_block + first,
+		.n = RTE_MIN(per_request, p->n_blocks - first),
+		.store = p->store,
+	};
+	i->begin_ns[number] = now_ns();
+	return gantry_submit(i->end.q, &desc, 1);
+}
+
+/* As receive(). */
+static int
+take_response(struct sig_ends *e)
+{
+	struct initiator *i = &e->initiator;
+	struct gantry_recv_comp comp;
+	const struct sig_response *response;
+	struct sig_result *result;
+	int n = receive(&i->end, sizeof(*response), &comp);
+
+	if (n <= 0)
+		return n;
+	response = &i->response[comp.cookie];
+	if (response->number >= e->phase->n_requests || i->begin_ns[response->number] == 0 ||
+		e->phase->result[response->number].answered) {
+		error_print("a response to request %u came that was not due", response->number);
+		return -1;
+	}
+	result = &e->phase->result[response->number];
+	result->answered = true;
+	result->good = response->good;
+	result->ns = now_ns() - i->begin_ns[response->number];
+	return end_post_receive(&i->end, comp.peer, i->response, sizeof(*response), comp.cookie) ==
+			       0
+		       ? 1
+		       : -1;
+}
+
+/* Takes the completion of a request's SEND. As receive(). */
+static int
+take_sent(struct initiator *i)
+{
+	struct gantry_comp comp;
+
+	if (gantry_poll(i->end.q, &comp, 1) == 0)
+		return 0;
+	if (comp.status == GANTRY_OK)
+		return 1;
+	error_print("a request's SEND failed: %s", gantry_status_name(comp.status));
+	return -1;
+}
+
+static bool
+is_late(uint64_t since_ns)
+{
+	if (now_ns() - since_ns < SIG_GIVE_UP)
+		return false;
+	error_print("no response came in 60 s");
+	return true;
+}
+
+/* Keeps `depth` requests in flight until each is answered. On the initiator's lcore. */
+static int
+initiator_run(void *arg)
+{
+	struct sig_ends *e = arg;
+	struct initiator *i = &e->initiator;
+	uint64_t last_ns = now_ns();
+	uint32_t asked = 0, answered = 0;
+	int sent, n = 0;
+
+	take_phase(e);
+	while (n >= 0 && goes_on(e) &&
+		(answered < e->phase->n_requests || gantry_in_flight(i->end.q) != 0)) {
+		while (asked < e->phase->n_requests && asked - answered < e->opt->depth &&
+			ask(e, asked) == 1)
+			asked++;
+		sent = take_sent(i);
+		n = sent < 0 ? -1 : take_response(e);
+		if (n > 0) {
+			answered++;
+			last_ns = now_ns();
+		} else if (n == 0 && sent == 0) {
+			sched_yield(); /* the target's lcore may share this CPU */
+			n = is_late(last_ns) ? -1 : 0;
+		}
+	}
+	if (n < 0)
+		fail(e);
+	atomic_store(&e->all_answered, true);
+	give_back_phase(e);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the target */
+
+/* Makes a request a transaction. */
+static void
+fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
+{
+	uint32_t block_size = e->opt->block_size, stored_len = block_size + SIG_SIGNATURE_LEN;
+	uint32_t place = r->block % (SIG_ROUND_LEN / block_size);
+
+	s->good = (struct sig_response){.number = r->number, .good = true};
+	s->bad = (struct sig_response){.number = r->number};
+	s->blocks = (struct gantry_sge){
+		.addr = (uintptr_t)e->target.disk + (uint64_t)place * stored_len,
+		.len = (uint64_t)r->n * stored_len,
+	};
+	s->part = (struct gantry_txn_part){
+		.addr = r->addr,
+		.len = (uint64_t)r->n * block_size,
+		.remote_key = r->remote_key,
+	};
+	s->txn = (struct gantry_txn){
+		.profile = e->target.profile,
+		.op = r->store ? GANTRY_OP_READ : GANTRY_OP_WRITE,
+		.data = &s->blocks,
+		.n_data = 1,
+		.part = &s->part,
+		.n_parts = 1,
+		.mem = {.ref_tag = r->block, .app_tag = APP_TAG},
+		.good = {.addr = (uintptr_t)&s->good, .len = sizeof(s->good)},
+		.bad = {.addr = (uintptr_t)&s->bad, .len = sizeof(s->bad)},
+	};
+}
+
+/* Takes a request, if there is one and a slot for it. As receive(). */
+static int
+take_request(struct sig_ends *e)
+{
+	struct target *t = &e->target;
+	struct gantry_recv_comp comp;
+	struct gantry_desc desc = {.op = GANTRY_OP_TXN};
+	int n = t->n_free == 0 ? 0 : receive(&t->end, sizeof(*t->received), &comp);
+
+	if (n <= 0)
+		return n;
+	desc.cookie = t->free_slot[--t->n_free];
+	fill_slot(e, &t->slot[desc.cookie], &t->received[comp.cookie]);
+	desc.peer = comp.peer;
+	desc.src = (uintptr_t)&t->slot[desc.cookie].txn;
+	desc.len = t->slot[desc.cookie].part.len;
+	if (gantry_submit(t->end.q, &desc, 1) != 1) {
+		error_print("the target's queue takes fewer transactions than its depth");
+		return -1;
+	}
+	return end_post_receive(&t->end, comp.peer, t->received, sizeof(*t->received),
+		       comp.cookie) == 0
+		       ? 1
+		       : -1;
+}
+
+/* Takes the completion of a transaction. As receive(). */
+static int
+take_end(struct sig_ends *e)
+{
+	struct target *t = &e->target;
+	struct sig_result *result;
+	struct gantry_comp comp;
+	const struct slot *s;
+
+	if (gantry_poll(t->end.q, &comp, 1) == 0)
+		return 0;
+	s = &t->slot[comp.cookie];
+	result = &e->phase->result[s->good.number];
+	result->status = comp.status;
+	result->error = s->txn.error;
+	t->free_slot[t->n_free++] = comp.cookie;
+	if (comp.status == GANTRY_OK || comp.status == GANTRY_SIG_ERROR)
+		return 1;
+	error_print("a transaction failed: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
+		gantry_status_name(comp.status), comp.syndrome, comp.vendor_syndrome);
+	return -1;
+}
+
+/* Answers requests until the initiator has all it waits for. On the target's lcore. */
+static int
+target_run(void *arg)
+{
+	struct sig_ends *e = arg;
+	int ended = 0, n = 0;
+
+	take_phase(e);
+	while (ended >= 0 && n >= 0 && goes_on(e) &&
+		(!atomic_load(&e->all_answered) || gantry_in_flight(e->target.end.q) != 0)) {
+		ended = take_end(e);
+		n = take_request(e);
+		if (ended == 0 && n == 0)
+			sched_yield(); /* the initiator's lcore may share this CPU */
+	}
+	if (ended < 0 || n < 0)
+		fail(e);
+	give_back_phase(e);
+	return 0;
+}
+
+int
+ends_phase(struct sig_ends *e, struct sig_phase *phase)
+{
+	uint32_t per_request = e->opt->chunk_len / e->opt->block_size;
+
+	phase->n_requests = (phase->n_blocks + per_request - 1) / per_request;
+	memset(phase->result, 0, phase->n_requests * sizeof(*phase->result));
+	memset(e->initiator.begin_ns, 0, phase->n_requests * sizeof(*e->initiator.begin_ns));
+	e->phase = phase;
+	atomic_store(&e->all_answered, false);
+	phase->ns = now_ns();
+	atomic_fetch_add_explicit(&e->begun, 1, memory_order_release); /* pairs with take_phase() */
+	rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
+	rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
+	rte_eal_wait_lcore(e->initiator.end.lcore_id);
+	rte_eal_wait_lcore(e->target.end.lcore_id);
+	atomic_load_explicit(&e->ended, memory_order_acquire); /* pairs with give_back_phase() */
+	phase->ns = now_ns() - phase->ns;
+	return goes_on(e) ? 0 : -1;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * What the two ends of --mode sig do together: blocks are stored, or fetched.
+ *
+ *     initiator                          target
+ *     SEND struct sig_request      -->   a transaction: store: RDMA READ, the device generates the signatures
+ *                                                       fetch: RDMA WRITE, the device checks and strips them
+ *     receives struct sig_response <--   its good or its bad response
+ */
+#ifndef TESTGANTRY_SIG_PHASE_H
+#define TESTGANTRY_SIG_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gantry.h"
+
+#define SIG_SIGNATURE_LEN 8
+/** Bytes of blocks that are stored and fetched in one go. The longest transaction fits. */
+#define SIG_ROUND_LEN (8u << 20)
+
+struct sig_ends;
+
+/** What became of a request. */
+struct sig_result {
+	bool answered;
+	bool good;      /**< the response */
+	uint8_t status; /**< the target's completion: enum gantry_status */
+	struct gantry_sig_error error;
+	uint64_t ns; /**< from handing over the request to its response */
+};
+
+/** Requests that are carried out together, each for the blocks behind those of the one before. */
+struct sig_phase {
+	enum gantry_txn_mode mode;
+	bool store;
+	uint32_t n_blocks;
+	/** The number of the first block, which is its reference tag: a multiple of the blocks of SIG_ROUND_LEN */
+	uint32_t first_block;
+	struct sig_result *result; /**< of each request; written by ends_phase() */
+	uint32_t n_requests;       /**< written by ends_phase() */
+	uint64_t ns;               /**< written by ends_phase() */
+};
+
+/** Carries out a phase on the two lcores. -1: it did not end; if no signal came, the error is printed. */
+int ends_phase(struct sig_ends *ends, struct sig_phase *phase);
+
+#endif
