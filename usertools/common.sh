@@ -52,7 +52,7 @@ need() {
 }
 
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
-	ibverbs-providers libisal-dev libssl-dev)
+	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
 # The tests also need nm, clang-format 14, and other people's programs.
 test_packages=(binutils clang-format python3 python3-pyverbs python3-scapy rdma-core ibverbs-utils

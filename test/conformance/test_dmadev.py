@@ -6,16 +6,19 @@ dpdk-test 22.11 prints "Test OK" although a copy or an error case has failed: it
 results for failures, and these cases return 1. So the lines of the device are judged: each case must have run, and the
 counts must be those of a run that did all of it (app/test/test_dmadev.c of DPDK 22.11).
 
-usage: test_dmadev.py LAUNCHER DRIVER
+usage: test_dmadev.py LAUNCHER DRIVER NO_SKELETON
 """
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 from launched import Case, clean_env, main
 
-DRIVER = sys.argv.pop(1)
+DRIVER, NO_SKELETON = sys.argv.pop(1), sys.argv.pop(1)
+FOLDERS = ':'.join(os.path.dirname(os.path.abspath(path)) for path in (DRIVER, NO_SKELETON))
 EAL = ['--no-pci', '-l', '0', '-d', os.path.basename(DRIVER)]
 SMALL_PAGES = ['--no-huge', '--no-shconf', '-m', '256']
 HUGE_PAGES = ['--in-memory', '-m', '64']
@@ -50,7 +53,7 @@ def free_huge_pages():
 class Dmadev(Case):
     def run_dpdk(self, *argv, **settings):
         """Runs a program of DPDK that finds the driver by its bare name: EAL refuses a path that all may write to."""
-        return self.run_on(*argv, timeout=250, LD_LIBRARY_PATH=os.path.dirname(os.path.abspath(DRIVER)), **settings)
+        return self.run_on(*argv, timeout=250, LD_LIBRARY_PATH=FOLDERS, **settings)
 
     def judge(self, out, device):
         """Every case has run on the device, and did all of its operations."""
@@ -66,8 +69,8 @@ class Dmadev(Case):
             self.assertEqual(last, [(str(operations), str(operations), str(errors))], f'{device}, {name}')
 
     def autotest(self, *memory):
-        result = self.run_dpdk('dpdk-test', *EAL, *memory, '--vdev', 'dma_mlx5_0', '--vdev', 'dma_mlx5_1,mode=rdma',
-                               DPDK_TEST='dmadev_autotest')
+        result = self.run_dpdk('dpdk-test', '-d', os.path.basename(NO_SKELETON), *EAL, *memory, '--vdev', 'dma_mlx5_0',
+                               '--vdev', 'dma_mlx5_1,mode=rdma', DPDK_TEST='dmadev_autotest')
         # The test's own failures.
         self.assertEqual(re.findall(r'^In \w+:\d+ - .*', result.stdout + result.stderr, re.M), [])
         self.assertIn('Test OK', result.stdout)
@@ -86,9 +89,24 @@ class Dmadev(Case):
         result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0')
         self.assertIn('1 DMA devices', result.stdout)
 
+    def test_the_library_tells_of_its_driver(self):
+        with open(DRIVER, 'rb') as f:
+            told = re.findall(rb'PMD_INFO_STRING= (\{[^\0]*\})\0', f.read())
+        if not told:
+            self.skipTest('the driver was built without python3-pyelftools')
+        self.assertEqual(len(told), 1)
+        info = json.loads(told[0])
+        self.assertEqual(info['name'], 'dma_mlx5')
+        self.assertEqual(re.findall(r'(\w+)=', info['params']), ['device', 'max_desc', 'mode'])
+        self.assertIn('mlx5_ib', info['kmod'])
+        self.assertEqual(info['pci_ids'], [])
+        if shutil.which('dpdk-pmdinfo.py'):
+            del info['pci_ids']  # dpdk-pmdinfo.py leaves an empty list out
+            self.assertIn(info, json.loads(self.output('dpdk-pmdinfo.py', DRIVER)))
+
     def test_without_adapter_and_launcher_probing_says_so(self):
         result = subprocess.run([sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0'],
-                                env=clean_env(LD_LIBRARY_PATH=os.path.dirname(os.path.abspath(DRIVER))),
+                                env=clean_env(LD_LIBRARY_PATH=FOLDERS),
                                 capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('0 DMA devices', result.stdout)

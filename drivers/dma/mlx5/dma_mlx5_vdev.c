@@ -147,3 +147,4 @@ static struct rte_vdev_driver dma_mlx5_driver = {
 
 RTE_PMD_REGISTER_VDEV(dma_mlx5, dma_mlx5_driver);
 RTE_PMD_REGISTER_PARAM_STRING(dma_mlx5, DMA_MLX5_ARGS_HELP);
+RTE_PMD_REGISTER_KMOD_DEP(dma_mlx5, "* ib_uverbs & mlx5_core & mlx5_ib");
