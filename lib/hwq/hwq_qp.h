@@ -49,7 +49,7 @@ struct hwq_qp_conf {
 	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
 	bool sq_sig_all;     /**< every WQE asks for a CQE, HWQ_WQE_SIGNALED or not */
 	/** The send queue stops at a wrong signature (MLX5DV_QP_CREATE_SIG_PIPELINING of mlx5dv_create_qp(3)): see
-	 * hwq_cancel.h. -EOPNOTSUPP where the kernel lets no queue go on from there. */
+	 * hwq_cancel.h. -EOPNOTSUPP where the kernel lets no queue go on from there, and of other types than RC. */
 	bool sig_pipelining;
 	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
 	uint32_t rq_wr;      /**< receive work requests it must hold at once; 0: no receive queue */

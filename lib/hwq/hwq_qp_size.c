@@ -205,6 +205,13 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 			dev, info->name, (unsigned long long)ops, (unsigned long long)mlx5_ops);
 		return -EOPNOTSUPP;
 	}
+	/* libmlx5 lets it pass; but it configures keys with signatures on RC alone (MKEY_CONFIGURE, with this errno). */
+	if (conf->sig_pipelining && conf->type != HWQ_QP_RC) {
+		hwq_log("%s: signature pipelining (sig_pipelining) is for RC QPs: a %s QP has no keys with "
+			"signatures",
+			dev, info->name);
+		return -EOPNOTSUPP;
+	}
 	if (((conf->rq_wr != 0 || conf->srq != NULL) && !info->has_rq) ||
 		(conf->max_tso_header != 0 && conf->type != HWQ_QP_RAW_PACKET) ||
 		(conf->dci_streams && conf->type != HWQ_QP_DCI)) {

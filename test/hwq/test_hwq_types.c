@@ -131,6 +131,7 @@ own_refusals(void)
 {
 	struct hwq_qp_conf conf = {.type = HWQ_QP_UD, .sq_wr = 4, .max_tso_header = 64};
 	struct hwq_qp *qp;
+	unsigned int type, logged;
 
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "TSO headers on UD");
 	conf = (struct hwq_qp_conf){.type = HWQ_QP_UD, .sq_wr = 4, .send_ops = IBV_QP_EX_WITH_TSO};
@@ -141,6 +142,15 @@ own_refusals(void)
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "receives of XRC_SEND");
 	conf.type = HWQ_QP_DCI;
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EINVAL, "receives of a DCI");
+	for (type = HWQ_QP_RC + 1; type < N_TYPES; type++) {
+		conf = (struct hwq_qp_conf){.type = (enum hwq_qp_type)type,
+			.sq_wr = 4,
+			.sig_pipelining = true};
+		logged = emu_log_lines;
+		CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EOPNOTSUPP,
+			"signature pipelining");
+		CHECK_EQ(emu_log_lines, logged + 1, "lines that say why");
+	}
 	conf = (struct hwq_qp_conf){.type = (enum hwq_qp_type)N_TYPES, .sq_wr = 4};
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EOPNOTSUPP, "no type");
 	CHECK_EQ(hwq_qp_cqe_needed(&conf), 0, "CQEs of no type");
@@ -283,12 +293,6 @@ connections(void)
 	}
 }
 
-static void
-no_log(const char *text)
-{
-	(void)text;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -299,7 +303,7 @@ main(int argc, char **argv)
 	rnd = emu_now_ns();
 	printf("seed %llu\n", (unsigned long long)rnd);
 	dev = emu_open();
-	hwq_log_set(no_log);
+	hwq_log_set(emu_count_log);
 	stock_cq = ibv_create_cq(dev->ctx, 64, NULL, NULL, 0);
 	if (stock_cq == NULL || hwq_domain_create(dev, &domain) != 0 ||
 		hwq_cq_create(domain, 4096, &cq) != 0)
