@@ -16,6 +16,7 @@
 #include "gantry_engine.h"
 #include "gantry_env.h"
 #include "gantry_queue.h"
+#include "gantry_worker.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
 #define LONG_MS   40000
@@ -375,6 +376,91 @@ memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 	env_unmap(m, 4096);
 }
 
+/* ------------------------------------------------------------------ workers */
+
+/* What other threads do when a worker's turn has looked at the table of regions. */
+static void (*behind_the_look)(void);
+
+void __real_gantry_drain_update(struct gantry_queue *q);
+void __wrap_gantry_drain_update(struct gantry_queue *q);
+
+void
+__wrap_gantry_drain_update(struct gantry_queue *q)
+{
+	void (*then)(void) = behind_the_look;
+
+	__real_gantry_drain_update(q);
+	behind_the_look = NULL;
+	if (then != NULL)
+		then();
+}
+
+static struct {
+	struct gantry_worker *w;
+	uint8_t *m;
+	struct gantry_mem *mem;
+} late;
+
+static void
+enqueue_late(void)
+{
+	const struct gantry_desc d = env_copy(late.m, dst, 100);
+
+	CHECK_EQ(gantry_enqueue_burst(late.w, &d, 1), 1);
+}
+
+static void
+remove_late(void)
+{
+	CHECK_EQ(gantry_mem_unregister(late.mem, 0), -ETIMEDOUT);
+	enqueue_late();
+}
+
+static void
+register_late(void)
+{
+	late.mem = mem_of(late.m, 4096);
+	enqueue_late();
+}
+
+/* The status of what is enqueued during a turn. */
+static enum gantry_status
+turn_with(void (*others_do)(void))
+{
+	struct gantry_mem *other = mem_of(late.m + 4096, 4096); /* so that the turn looks */
+	struct gantry_comp comp;
+
+	behind_the_look = others_do;
+	do {
+		gantry_worker_turn(late.w, false);
+		env_pump();
+	} while (env_dequeue(late.w, &comp, 1) == 0);
+	CHECK(behind_the_look == NULL);
+	CHECK_EQ(gantry_mem_unregister(other, 0), 0);
+	return comp.status;
+}
+
+/* The worker is stopped, so that this thread makes its turns. */
+static void
+a_worker_knows_what_happened_before_a_descriptor_was_enqueued(void)
+{
+	struct gantry_worker_conf conf = {.queue.depth = 16, .ring_size = 16};
+	unsigned int i;
+
+	late.m = env_map(8192);
+	for (i = 0; i < 2; i++) {
+		conf.queue.unordered = i == 1;
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &late.w), 0);
+		late.mem = mem_of(late.m, 4096);
+		CHECK_EQ(turn_with(remove_late), GANTRY_NOT_REGISTERED);
+		CHECK_EQ(gantry_mem_unregister(late.mem, 0), 0);
+		CHECK_EQ(turn_with(register_late), GANTRY_OK);
+		CHECK_EQ(gantry_mem_unregister(late.mem, 0), 0);
+		CHECK_EQ(gantry_worker_destroy(late.w), 0);
+	}
+	env_unmap(late.m, 8192);
+}
+
 static const struct check_case cases[] = {
 	{"a removal waits for WQEs that name the region",
 		a_removal_waits_for_wqes_that_name_the_region},
@@ -391,6 +477,8 @@ static const struct check_case cases[] = {
 	{"removals disturb nobody and leave nothing", removals_disturb_nobody_and_leave_nothing},
 	{"memory that goes is refused and never fails in the device",
 		memory_that_goes_is_refused_and_never_fails_in_the_device},
+	{"a worker knows what happened before a descriptor was enqueued",
+		a_worker_knows_what_happened_before_a_descriptor_was_enqueued},
 };
 
 int
@@ -399,7 +487,7 @@ main(int argc, char **argv)
 	pumped = env_is_pumped();
 	/* Each of the many registrations would take a millisecond more. */
 	env_refuse_fork_init();
-	env_init(0);
+	env_init(1);
 	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */
 	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");
 	CHECK_EQ(gantry_create(NULL, &g), 0);

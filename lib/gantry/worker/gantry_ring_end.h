@@ -3,6 +3,7 @@
  * The lcore's ends of a worker's rings. It alone reads or writes there, so it needs no more than two indices.
  * Elements stay where they are: a part of them lies in one piece, up to the end of the ring's memory.
  *
+ *     gantry_ring_tail()           how far it is filled
  *     gantry_ring_part_filled()    which elements can be read      gantry_ring_part_free()   which can be written
  *     gantry_ring_consume()        they were read                  gantry_ring_produce()     they were written
  *
@@ -34,15 +35,21 @@ gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t
 	};
 }
 
-/* Elements that producers have put into the ring; n at most. All kinds of producers have `tail` in one place. */
+/* The index behind what producers have put into the ring. All kinds of producers have it in one place. */
+static __rte_always_inline uint32_t
+gantry_ring_tail(const struct rte_ring *r)
+{
+	/* Pairs with the release of producers in rte_ring: the elements are as they were written. */
+	return __atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE);
+}
+
+/* Elements up to gantry_ring_tail(); n at most. */
 static __rte_always_inline struct gantry_ring_part
-gantry_ring_part_filled(struct rte_ring *r, uint32_t elem_len, uint32_t n)
+gantry_ring_part_filled(struct rte_ring *r, uint32_t elem_len, uint32_t tail, uint32_t n)
 {
 	uint32_t from = r->cons.tail;
-	/* Pairs with the release of producers in rte_ring: the elements are as they were written. */
-	uint32_t filled = __atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) - from;
 
-	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, filled));
+	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, tail - from));
 }
 
 /* The first n of the part are read. */

@@ -21,7 +21,8 @@ take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer
 	struct rte_ring *in = w->in;
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_filled(in, sizeof(struct gantry_desc), RTE_MIN(w->burst, room));
+	part = gantry_ring_part_filled(in, sizeof(struct gantry_desc), w->in_tail,
+		RTE_MIN(w->burst, room));
 	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
@@ -81,6 +82,8 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 	struct gantry_queue *q = w->q;
 	uint32_t n;
 
+	/* Before the look at the table of regions: memory comes or goes before descriptors are enqueued. */
+	w->in_tail = gantry_ring_tail(w->in);
 	gantry_enter(q);
 	n = likely(w->defer == NULL) ? turn_in_order(w, q, stop) : turn_unordered(w, q, stop);
 	gantry_leave(q);

@@ -39,7 +39,8 @@ struct gantry_worker {
 
 	/* Written by the lcore. */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_worker *next_in_loop; /* gantry_loop.c */
-	bool recv_room; /* `recv_out` had room when its turn ended: it can only have grown */
+	uint32_t in_tail; /* how far `in` was filled when the turn began */
+	bool recv_room;   /* `recv_out` had room when its turn ended: it can only have grown */
 	atomic_bool running;
 
 	/* Written by the control thread. */

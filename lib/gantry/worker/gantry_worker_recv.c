@@ -71,7 +71,8 @@ take(struct gantry_worker *w)
 {
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_filled(w->recv_in, sizeof(struct gantry_ring_recv), BURST);
+	part = gantry_ring_part_filled(w->recv_in, sizeof(struct gantry_ring_recv),
+		gantry_ring_tail(w->recv_in), BURST);
 	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
