@@ -184,7 +184,7 @@ draw_parts(struct slot *s, uint32_t data, uint32_t step)
 		s->part[i] = (struct gantry_txn_part){
 			.addr = (uintptr_t)s->remote.area + at,
 			.len = len,
-			.remote_key = s->link != NULL ? gantry_mem_remote_key(play.mem[1]) : 0,
+			.remote_key = s->link != NULL ? gantry_mem_remote_key(play.remote) : 0,
 		};
 		side_extent(&s->remote, at, len);
 		side_gap(&s->remote);
@@ -437,7 +437,7 @@ draw_slot(struct link *link, bool force_right)
 	if (s == NULL || p->id == 0)
 		return false;
 	s->busy = true;
-	s->completed = s->is_copy = false;
+	s->completed = s->cancelled = s->absent = s->is_copy = false;
 	s->link = link;
 	s->number = ++play.made;
 	s->may = s->must = 0;
@@ -451,6 +451,9 @@ draw_slot(struct link *link, bool force_right)
 		draw_txn(s, p, &d, force_right);
 	side_end(&s->local);
 	side_end(&s->remote);
+	memory_note_absent(s);
+	if (play.lost && s->must == 0)
+		s->must = GANTRY_DEVICE_LOST;
 	d.flags = chance(10) == 0 ? GANTRY_DESC_FENCE : 0;
 	s->before = s->txn;
 	play.wait[play.n_wait++] = d;

@@ -64,18 +64,22 @@ judge_arrived(struct slot *s)
 	side_judge(s, &s->remote, "remote");
 }
 
-/* Any of the bytes have arrived. */
+/* Any of the bytes have arrived. They are not read: of a lost device, more may arrive. */
 static void
 judge_others(struct slot *s)
 {
-	struct side *to = goes_to(s);
+	static bool goes_there[AREA_LEN];
+	struct side *to = goes_to(s), *from = to == &s->local ? &s->remote : &s->local;
 	uint32_t i;
 
+	side_judge(s, from, "source");
+	memset(goes_there, 0, to->used + MAX_GAP);
 	for (i = 0; i < to->n; i++)
-		memcpy(to->image + to->extent[i].at, to->area + to->extent[i].at,
-			to->extent[i].len);
-	side_judge(s, &s->local, "local");
-	side_judge(s, &s->remote, "remote");
+		memset(goes_there + to->extent[i].at, 1, to->extent[i].len);
+	for (i = 0; i < to->used + MAX_GAP; i++)
+		if (!goes_there[i] && to->area[i] != to->image[i])
+			slot_fail(s, "byte %u, where nothing goes, is 0x%02x, not 0x%02x", i,
+				to->area[i], to->image[i]);
 }
 
 /* ------------------------------------------------------------------ responses */
@@ -181,6 +185,9 @@ judge_details(struct slot *s)
 		1u << GANTRY_UNREACHABLE | 1u << GANTRY_FLUSHED | 1u << GANTRY_QP_EVENT |          \
 		1u << GANTRY_TIMED_OUT | 1u << GANTRY_BAD_PEER)
 
+/* Of the device that is lost: then, for instance, a new key cannot be made. */
+#define LOST (1u << GANTRY_DEVICE_LOST | 1u << GANTRY_NO_RESOURCES)
+
 /* The device refused too often to set a connection of the queue to itself up again. */
 static bool
 is_own_lost(const struct slot *s)
@@ -196,9 +203,14 @@ judge_status(struct slot *s)
 {
 	uint32_t bit = 1u << s->status;
 
-	if (s->must != 0 || (s->may & bit) != 0) {
-		if (s->must != 0 && s->status != s->must && (s->may & bit) == 0 &&
-			!(play.hard && s->status == GANTRY_BAD_PEER) && !is_own_lost(s))
+	if (s->cancelled != (s->status == GANTRY_CANCELLED))
+		slot_fail(s, "it was %scancelled", s->cancelled ? "" : "not ");
+	if (s->absent && (s->status == GANTRY_OK || s->status == GANTRY_SIG_ERROR))
+		slot_fail(s, "its memory is not registered");
+	if (s->must != 0 || s->cancelled || (s->may & bit) != 0) {
+		if (!s->cancelled && s->status != s->must && (s->may & bit) == 0 &&
+			!(play.hard && s->status == GANTRY_BAD_PEER) &&
+			!(play.fatal && (LOST & bit) != 0) && !is_own_lost(s))
 			slot_fail(s, "its status must be %s", gantry_status_name(s->must));
 		/* Nothing was moved. */
 		side_judge(s, &s->local, "local");
@@ -218,7 +230,7 @@ judge_status(struct slot *s)
 	} else if (is_own_lost(s)) {
 		judge_others(s);
 	} else {
-		if (!play.hard || (FAILED & bit) == 0)
+		if (!play.hard || ((play.fatal ? LOST : FAILED) & bit) == 0)
 			slot_fail(s, "nothing explains this status");
 		if (s->link != NULL)
 			s->link->hurt = true;
@@ -256,7 +268,10 @@ judge_completion(const struct gantry_comp *comp)
 static int
 responses(const struct slot *s)
 {
-	if (s->link == NULL || s->must != 0 || (s->may & 1u << s->status) != 0)
+	/* No longer is it known what the device does: another one does not get its memory. */
+	if (play.fatal && s->status == GANTRY_DEVICE_LOST)
+		return -1;
+	if (s->link == NULL || s->must != 0 || s->cancelled || (s->may & 1u << s->status) != 0)
 		return 0;
 	if (s->status == GANTRY_OK)
 		return s->txn.good.len != 0;

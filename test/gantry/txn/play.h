@@ -6,7 +6,7 @@
  *     slot: local bytes         <-------------------->     slot: remote bytes
  *                                good or bad response      link: messages
  *
- * A slot is one transaction from its drawing until its completion and its response have come. Both its sides lie in
+ * The two queues have engines of their own. A slot is one transaction from its drawing until its completion and its response have come. Both its sides lie in
  * memory of their own: bytes that come in, bytes that must arrive, and bytes between them that nobody may touch.
  */
 #ifndef TXN_PLAY_H
@@ -17,6 +17,7 @@
 
 #define N_SLOTS     48
 #define N_LINKS     3
+#define N_REGIONS   5 /* N_SLOTS is a multiple of one less */
 #define N_PROFILES  24
 #define MAX_DATA    33280 /* bytes: 65 blocks of 512, 64 of 520 */
 #define MAX_LIN     (MAX_DATA + MAX_DATA / 512 * REF_MAX_LEN)
@@ -61,6 +62,8 @@ struct link {
 
 struct slot {
 	bool busy, completed;
+	bool cancelled;
+	bool absent;       /* memory that it uses has not been registered since it was drawn */
 	bool is_copy;      /* a COPY: local bytes go to the remote ones */
 	struct link *link; /* NULL: of the target alone */
 	uint64_t number;   /* its cookie */
@@ -79,6 +82,12 @@ struct slot {
 	uint8_t status;
 };
 
+/* Memory of some slots, registered in the target's engine: local bytes; the last one is the remote bytes of all. */
+struct region {
+	struct gantry_mem *mem; /* NULL: not registered */
+	bool going;             /* it is being unregistered */
+};
+
 struct profile {
 	struct gantry_profile_conf conf;
 	uint16_t id; /* 0: there is none */
@@ -87,12 +96,13 @@ struct profile {
 struct play {
 	uint64_t rng, seed;
 	bool pumped;
-	uint32_t kinds; /* gantry_info::sig_kinds */
-	struct gantry *g;
+	uint32_t kinds;          /* gantry_info::sig_kinds */
+	struct gantry *g, *home; /* the target's and the initiator's */
 	struct gantry_queue *target, *initiator;
 	struct gantry_worker *worker; /* of the target; NULL: it is inline */
 	bool unordered;
-	struct gantry_mem *mem[3];
+	struct region region[N_REGIONS];
+	struct gantry_mem *remote, *inbox; /* of the initiator's engine */
 	struct link link[N_LINKS];
 	struct slot slot[N_SLOTS];
 	struct profile profile[N_PROFILES];
@@ -102,12 +112,15 @@ struct play {
 	unsigned int n_wait;
 	uint64_t last; /* cookie that completed: of a queue in order, or of no link */
 	uint64_t made, settled;
-	bool hard; /* connections may fail */
+	unsigned int refusals; /* that were armed in this round */
+	bool hard;             /* connections may fail */
+	bool fatal;            /* the device may be lost */
+	bool lost;             /* it is */
 	bool own_hurt; /* a round of this life was hard: the target's connection to itself may be lost since */
 	bool own_lost; /* one of the target to itself has failed for good */
 	/* What happened. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,
-		faults, heals;
+		faults, heals, kept, cancelled, losses;
 	uint64_t met[2][2][GANTRY_SIG_KIND_MAX]; /* by op and verdict and the kind that came in */
 };
 
@@ -126,6 +139,16 @@ __attribute__((noreturn, format(printf, 2, 3))) void slot_fail(const struct slot
 void draw_profiles(void);
 void draw_change_profile(void);
 bool draw_slot(struct link *link, bool force_right);
+
+/* memory.c: the memory of slots and messages. */
+void memory_open(void);
+void memory_close(void);
+/* Some of it goes, perhaps, while transactions use it, or comes back. */
+void memory_change(void);
+/* All of it is there again. Nothing is in flight. */
+void memory_mend(void);
+/* A slot that was just drawn. */
+void memory_note_absent(struct slot *s);
 
 /* Lays bytes of the domain into the image. */
 static inline void
