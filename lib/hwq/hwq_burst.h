@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Bursts of WQEs of one WQEBB each: the room is checked once for the whole burst, and no wr_id is kept.
+ * Bursts of WQEs: the room is checked once for the whole burst, and no wr_id is kept.
  *
  *     n = hwq_burst_start(&b, sq, n);          how many of n have room before the ring's end
  *     for (i = 0; i < n; i++)
@@ -9,8 +9,15 @@
  *     hwq_burst_end(&b);                       the queue learns of them
  *     hwq_sq_ring(sq);                         the device does
  *
- * For a loop of requests of one kind. The bytes are those of hwq_wqe.h. No other builder of the queue may
- * run between start and end.
+ * For a loop of requests of one kind. Or for WQEs of several kinds that are posted together or not at all, and may
+ * have several WQEBBs:
+ *
+ *     hwq_burst_reserve(&b, sq, n_bb);         the room of all of them, in one piece
+ *     hwq_burst_rdma_with(&b, ...);
+ *     hwq_burst_send_inline(&b, ...);
+ *     hwq_burst_end_at(&b, n_bb, 1);           the last one has one
+ *
+ * The bytes are those of hwq_wqe.h. No other builder of the queue may run between start and end.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -58,6 +65,36 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	return n < room ? n : room;
 }
 
+/**
+ * Begins a burst of WQEs that have n_bb WQEBBs together, and lie in one piece: NOPs fill the ring's end if need be. A ring of
+ * 2 * n_bb - 1 WQEBBs has room when it is empty.
+ * @param b as hwq_burst_start().
+ * @return true: the caller writes all of them, or gives them up; false: no room. The queue learns of nothing before
+ *   hwq_burst_end_at().
+ */
+static HWQ_INLINE bool
+hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
+{
+	uint32_t tail = hwq_sq_tail_bb(sq), fill = __builtin_expect(tail < n_bb, 0) ? tail : 0;
+	uint16_t pi = (uint16_t)(sq->pi + fill);
+
+	if (__builtin_expect(hwq_sq_free_bb(sq) < fill + n_bb, 0))
+		return false;
+	b->sq = sq;
+	b->at = (uint8_t *)hwq_sq_at(sq, pi);
+	b->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
+	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
+	return true;
+}
+
+/* The next WQE starts n_bb WQEBBs further. */
+static HWQ_INLINE void
+hwq_burst_skip(struct hwq_burst *b, unsigned int n_bb)
+{
+	b->at += (size_t)n_bb * HWQ_BB_LEN;
+	b->index_qpn += n_bb * HWQ_INDEX_STEP;
+}
+
 /* Writes the control segment of the next WQE. @return the WQE, whose other segments the caller writes. */
 static HWQ_INLINE uint8_t *
 hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
@@ -67,8 +104,7 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 
 	hwq_put_ctrl_first(wqe, b->index_qpn, opmod, opcode, ds);
 	hwq_put_pair(wqe + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags) | b->signals, 0);
-	b->at += HWQ_BB_LEN;
-	b->index_qpn += HWQ_INDEX_STEP;
+	hwq_burst_skip(b, 1);
 	return wqe;
 }
 
@@ -113,6 +149,33 @@ hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const
 	hwq_put_inline(hwq_at_ds(wqe, 2), data, len);
 }
 
+/** Writes a SEND of one piece of memory, as hwq_wqe_send(). @param len bytes, from 1. */
+static HWQ_INLINE void
+hwq_burst_send(struct hwq_burst *b, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SEND, 2, flags);
+
+	hwq_put_data(hwq_at_ds(wqe, 1), lkey, addr, len);
+}
+
+/** @return WQEBBs of hwq_burst_send_inline(). */
+static HWQ_INLINE unsigned int
+hwq_burst_send_inline_bb(uint32_t len)
+{
+	return hwq_ds_to_bb(1 + hwq_inline_ds(len));
+}
+
+/** Writes a SEND whose data are copied into the WQE, as hwq_wqe_send_inline(). It may have several WQEBBs.
+ *  @param len bytes, 1 to sq->max_inline. */
+static HWQ_INLINE void
+hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SEND, 1 + hwq_inline_ds(len), flags);
+
+	hwq_put_inline(hwq_at_ds(wqe, 1), data, len);
+	hwq_burst_skip(b, hwq_burst_send_inline_bb(len) - 1);
+}
+
 /** Writes a memory copy. @param dst_key, src_key hwq_key_word() of the keys. @param len 1 to
  *  sq->easy_memcpy_len, which the caller has seen to. */
 static HWQ_INLINE void
@@ -142,17 +205,38 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 	return true;
 }
 
+/* The burst ends here. The last WQE has n_bb WQEBBs. */
+static HWQ_INLINE void
+hwq_burst_commit(struct hwq_burst *b, unsigned int n_bb)
+{
+	uint16_t pi = hwq_burst_pi(b);
+
+	b->sq->pi = pi;
+	b->sq->last = (uint16_t)(pi - n_bb);
+	b->sq->wr.moved = true;
+}
+
+/**
+ * Commits the WQEs of hwq_burst_reserve(), and the NOPs in front of them.
+ * @param room what hwq_burst_reserve() was asked for, all of which is written.
+ * @param n_bb WQEBBs of the last WQE.
+ */
+static HWQ_INLINE void
+hwq_burst_end_at(struct hwq_burst *b, unsigned int room, unsigned int n_bb)
+{
+	uint16_t fill = (uint16_t)(hwq_burst_pi(b) - room - b->sq->pi);
+
+	if (__builtin_expect(fill != 0, 0))
+		hwq_sq_fill_long(b->sq, fill);
+	hwq_burst_commit(b, n_bb);
+}
+
 /** Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device. */
 static HWQ_INLINE void
 hwq_burst_end(struct hwq_burst *b)
 {
-	uint16_t pi = hwq_burst_pi(b);
-
-	if (pi == b->sq->pi)
-		return;
-	b->sq->pi = pi;
-	b->sq->last = (uint16_t)(pi - 1);
-	b->sq->wr.moved = true;
+	if (hwq_burst_pi(b) != b->sq->pi)
+		hwq_burst_commit(b, 1);
 }
 
 /**

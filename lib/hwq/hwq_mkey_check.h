@@ -31,6 +31,13 @@
  */
 HWQ_API int hwq_mkey_note_err(const struct hwq_domain *domain, const struct hwq_cqe *cqe);
 
+/** @return true if hwq_mkey_check() has an error to tell of. @param mkey with HWQ_MKEY_SIG. */
+static inline bool
+hwq_mkey_has_err(const struct hwq_mkey *mkey)
+{
+	return mkey->sig->err_exists;
+}
+
 /**
  * Tells which signature was wrong in the data that passed through the key. The key then forgets the error
  * (mlx5dv_mkey_check(3)).

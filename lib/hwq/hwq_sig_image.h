@@ -36,6 +36,7 @@
 #define HWQ_SIG_IMAGE_H
 
 #include "hwq_bsf.h"
+#include "hwq_burst.h"
 #include "hwq_wqe_umr.h"
 
 /** What changes from posting to posting of a domain's signature. */
@@ -49,7 +50,7 @@ struct hwq_sig_tags {
 struct hwq_sig_image {
 	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
 	struct hwq_sig_block block;  /**< what the key takes over, with tags and seeds of 0 */
-	uint32_t access_flags;       /**< out of HWQ_UMR_ACCESS_ALL */
+	uint8_t access;              /**< hwq_umr_access() of its access flags */
 	uint8_t n_psv;               /**< domains with a signature: 1 or 2 */
 	/** What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags and seeds make
 	 *  different. */
@@ -118,7 +119,7 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 		!hwq_sig_domain_is_possible(caps, &sig.block.wire))
 		return -EOPNOTSUPP;
 	image->block = sig.block;
-	image->access_flags = access_flags;
+	image->access = hwq_umr_access(access_flags);
 	image->n_psv = (sig.block.mem.type != HWQ_SIG_NONE) + (sig.block.wire.type != HWQ_SIG_NONE);
 	image->copies_alike = sig.block.wire.type == HWQ_SIG_T10DIF &&
 			      (sig.block.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) == 0 &&
@@ -129,51 +130,56 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 /* ------------------------------------------------------------------ posting */
 
 /** @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry, and of a
- *  pattern one more. A fill of the ring's end comes on top: at most as many as the UMR has, less one. */
+ *  pattern one more. They lie in one piece, so a fill of the ring's end may come on top: one less than them at most. */
 static HWQ_INLINE unsigned int
 hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 {
 	return hwq_umr_n_bb(units) + HWQ_BSF_DS / HWQ_DS_PER_BB + image->n_psv;
 }
 
-/* @return 0; or why there is no such configuration. */
+/* @return 0; or why there is no such configuration, of n_bb WQEBBs. */
 static HWQ_INLINE int
 hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
-	unsigned int padded, unsigned int umr_bb, unsigned int n_psv)
+	unsigned int units, unsigned int n_bb)
 {
 	if (mkey->sig == NULL || mkey->crypto != NULL)
 		return -EINVAL;
 	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0)
 		return -EOPNOTSUPP;
-	if (n > mkey->max_entries || padded + HWQ_BSF_DS > HWQ_UMR_LAYOUT_MAX)
+	if (n > mkey->max_entries || hwq_umr_pad(units) + HWQ_BSF_DS > HWQ_UMR_LAYOUT_MAX)
 		return -ENOMEM;
-	return 2 * umr_bb - 1 + n_psv > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+}
+
+/* A domain whose guard is computed from all ones. The image has those from 0. */
+static HWQ_INLINE void
+hwq_put_sig_ones(struct hwq_sig_domain *domain, __be32 *format_psv, struct hwq_wire_bsf_dif *dif)
+{
+	if (domain->type == HWQ_SIG_T10DIF) {
+		domain->dif.bg = 0xffff;
+		dif->seed |= HWQ_DIF_SEED_ONES;
+		return;
+	}
+	domain->crc.seed =
+		domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10 ? UINT64_MAX : UINT32_MAX;
+	*format_psv &= ~htobe32(HWQ_BSF_CRC_SEED_0);
 }
 
 /*
- * Writes tags and seed of a domain to the BSF, and to what the key keeps. @param format_psv the BSF's word
- * for the domain. @return what its running signature starts with.
+ * Writes tags and seed of a domain to the BSF, and to what the key keeps. @return what its running signature starts
+ * with.
  */
 static HWQ_INLINE uint64_t
-hwq_put_sig_tags(struct hwq_sig_domain *domain, const struct hwq_sig_tags *tags, uint32_t psv,
-	__be32 *format_psv, struct hwq_wire_bsf_dif *dif)
+hwq_put_sig_tags(struct hwq_sig_domain *domain, const struct hwq_sig_tags *tags, __be32 *format_psv,
+	struct hwq_wire_bsf_dif *dif)
 {
-	bool ones = tags->seed_ones;
-
-	*format_psv |= htobe32(psv & HWQ_BSF_PSV_MASK);
-	if (domain->type == HWQ_SIG_T10DIF) {
-		domain->dif.bg = ones ? 0xffff : 0;
+	if (__builtin_expect(tags->seed_ones, 0))
+		hwq_put_sig_ones(domain, format_psv, dif);
+	if (__builtin_expect(domain->type == HWQ_SIG_T10DIF, 1)) {
 		domain->dif.app_tag = tags->app_tag;
 		domain->dif.ref_tag = tags->ref_tag;
 		dif->app_tag = htobe16(tags->app_tag);
 		dif->ref_tag = htobe32(tags->ref_tag);
-		dif->seed = HWQ_DIF_REPEAT | (ones ? HWQ_DIF_SEED_ONES : 0);
-	} else {
-		bool is_64 = domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10;
-
-		domain->crc.seed = !ones ? 0 : is_64 ? UINT64_MAX : UINT32_MAX;
-		if (ones)
-			*format_psv &= ~htobe32(HWQ_BSF_CRC_SEED_0);
 	}
 	return hwq_sig_transient(domain);
 }
@@ -191,25 +197,24 @@ hwq_sig_copy_mask(uint8_t mask, const struct hwq_sig_tags *mem, const struct hwq
 	return mask;
 }
 
-/* A SET_PSV at index pi: it waits for the UMR before it. */
+/* The next WQE, a SET_PSV: it waits for the UMR before it. */
 static HWQ_INLINE void
-hwq_put_sig_set_psv(struct hwq_sq *sq, uint16_t pi, uint32_t psv, uint64_t transient,
-	unsigned int flags)
+hwq_burst_set_psv(struct hwq_burst *b, uint32_t psv, uint64_t transient, unsigned int flags)
 {
-	uint8_t *wqe = (uint8_t *)hwq_sq_at(sq, pi);
+	uint8_t *wqe;
 
 	if ((flags & HWQ_WQE_FENCE) == 0)
 		flags |= HWQ_WQE_AFTER_UMR;
-	hwq_put_ctrl(sq, wqe, pi, 0, MLX5_OPCODE_SET_PSV, 2, flags, 0);
+	wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SET_PSV, 2, flags);
 	hwq_put_set_psv(hwq_at_ds(wqe, 1), psv, transient);
 }
 
-/* The UMR at index pi, without layout and BSF. */
+/* The next WQE, the UMR, without layout and BSF. */
 static HWQ_INLINE void
-hwq_put_sig_umr(struct hwq_sq *sq, uint16_t pi, struct hwq_mkey *mkey,
-	const struct hwq_sig_image *image, unsigned int padded, unsigned int flags)
+hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	unsigned int padded, unsigned int flags)
 {
-	uint8_t *wqe = (uint8_t *)hwq_sq_at(sq, pi);
+	uint8_t *wqe = b->at;
 	struct mlx5_wqe_umr_ctrl_seg *umr =
 		(struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
 	struct mlx5_wqe_mkey_context_seg *context =
@@ -221,20 +226,19 @@ hwq_put_sig_umr(struct hwq_sq *sq, uint16_t pi, struct hwq_mkey *mkey,
 
 	hwq_key_tell_errors(mkey->sig, &plan);
 	/* The key is ready when the last SET_PSV is: that one makes the CQE. */
-	hwq_put_ctrl_first(wqe, hwq_index_qpn(pi, sq->qpn_shifted), 0, MLX5_OPCODE_UMR,
+	hwq_put_ctrl_first(wqe, b->index_qpn, 0, MLX5_OPCODE_UMR,
 		HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS);
-	hwq_put_ctrl_rest(wqe, (flags | sq->sig_bits) & ~(unsigned int)HWQ_WQE_SIGNALED,
-		htobe32(mkey->lkey));
-	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, padded, plan.mask, 0,
-		hwq_umr_access(image->access_flags), 0xffffff00 | (mkey->lkey & 0xff), 0,
-		mkey->length);
+	hwq_put_ctrl_rest(wqe, flags & ~(unsigned int)HWQ_WQE_SIGNALED, htobe32(mkey->lkey));
+	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, padded, plan.mask, 0, image->access,
+		0xffffff00 | (mkey->lkey & 0xff), 0, mkey->length);
 	umr->bsf_octowords = htobe16(HWQ_BSF_DS);
 	context->flags_pd = htobe32(plan.flags_pd);
+	hwq_burst_skip(b, hwq_ds_to_bb(HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS));
 }
 
-/* The BSF, and behind the UMR, from index pi, the SET_PSVs. */
+/* The BSF, and the next WQEs, the SET_PSVs. */
 static HWQ_INLINE void
-hwq_put_sig_domains(struct hwq_sq *sq, void *at, uint16_t pi, struct hwq_mkey_sig *sig,
+hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 	const struct hwq_sig_image *image, const struct hwq_sig_tags *mem,
 	const struct hwq_sig_tags *wire, unsigned int flags)
 {
@@ -245,54 +249,51 @@ hwq_put_sig_domains(struct hwq_sq *sq, void *at, uint16_t pi, struct hwq_mkey_si
 	sig->block = image->block;
 	memcpy(bsf, &image->bsf, sizeof(*bsf));
 	if (image->block.mem.type != HWQ_SIG_NONE) {
-		start = hwq_put_sig_tags(&sig->block.mem, mem, sig->mem_psv.index,
-			&bsf->mem_format_psv, &bsf->mem_dif);
-		hwq_put_sig_set_psv(sq, pi++, sig->mem_psv.index, start,
+		bsf->mem_format_psv = image->bsf.mem_format_psv | htobe32(sig->mem_psv.index);
+		start = hwq_put_sig_tags(&sig->block.mem, mem, &bsf->mem_format_psv, &bsf->mem_dif);
+		hwq_burst_set_psv(b, sig->mem_psv.index, start,
 			has_wire ? flags & ~(unsigned int)HWQ_WQE_SIGNALED : flags);
 	}
 	if (!has_wire)
 		return;
-	start = hwq_put_sig_tags(&sig->block.wire, wire, sig->wire_psv.index, &bsf->wire_format_psv,
-		&bsf->wire_dif);
-	hwq_put_sig_set_psv(sq, pi, sig->wire_psv.index, start, flags);
+	bsf->wire_format_psv = image->bsf.wire_format_psv | htobe32(sig->wire_psv.index);
+	start = hwq_put_sig_tags(&sig->block.wire, wire, &bsf->wire_format_psv, &bsf->wire_dif);
+	hwq_burst_set_psv(b, sig->wire_psv.index, start, flags);
 	if (image->copies_alike)
 		bsf->wire = hwq_sig_copy_mask(image->bsf.wire, mem, wire);
 }
 
-/* UMR and SET_PSVs, with a list or a pattern. The layout is written first: only then its length is known, and
- * until then nothing is committed. */
-static HWQ_INLINE int
-hwq_wqe_sig(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
-	bool is_list, unsigned int n, const struct hwq_sge *sge, uint32_t repeat,
-	const struct mlx5dv_mr_interleaved *data, const struct hwq_sig_tags *mem,
+/**
+ * The next WQEs of a burst: UMR and SET_PSVs, with the layout of a list. The burst has room for hwq_sig_image_n_bb() of them,
+ * and the caller has seen to all that hwq_wqe_sig_list() refuses.
+ */
+static HWQ_INLINE void
+hwq_burst_sig_list(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	unsigned int n, const struct hwq_sge *sge, const struct hwq_sig_tags *mem,
 	const struct hwq_sig_tags *wire, unsigned int flags)
 {
-	unsigned int padded = hwq_umr_pad(is_list ? n : n + 1), n_psv = image->n_psv;
-	unsigned int umr_bb = hwq_umr_n_bb(padded + HWQ_BSF_DS);
-	uint32_t tail = hwq_sq_tail_bb(sq), fill = tail >= umr_bb ? 0 : tail;
-	uint16_t pi = (uint16_t)(sq->pi + fill);
-	uint64_t len;
-	uint8_t *layout;
-	int ret;
+	uint8_t *layout = b->at + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
+	unsigned int padded = hwq_umr_pad(n);
 
-	ret = hwq_sig_image_check(sq, mkey, n, padded, umr_bb, n_psv);
-	if (__builtin_expect(ret != 0, 0))
-		return ret;
-	if (__builtin_expect(hwq_sq_free_bb(sq) < fill + umr_bb + n_psv, 0))
-		return 0;
-	layout = (uint8_t *)hwq_sq_at(sq, pi) + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
-	len = is_list ? hwq_put_klm_list(layout, sge, n) : hwq_put_pattern(layout, repeat, data, n);
-	if (__builtin_expect(len > UINT32_MAX, 0))
-		return -EINVAL;
-	if (__builtin_expect(fill != 0, 0))
-		hwq_sq_fill(sq, fill);
-	mkey->length = len;
-	hwq_put_sig_umr(sq, pi, mkey, image, padded, flags);
-	hwq_put_sig_domains(sq, layout + (size_t)padded * HWQ_DS_LEN, (uint16_t)(pi + umr_bb),
-		mkey->sig, image, mem, wire, flags);
-	hwq_sq_commit(sq, umr_bb + n_psv - 1);
-	hwq_sq_commit(sq, 1);
-	return (int)(umr_bb + n_psv);
+	mkey->length = hwq_put_klm_list(layout, sge, n);
+	hwq_burst_sig_umr(b, mkey, image, padded, flags);
+	hwq_burst_sig_domains(b, layout + (size_t)padded * HWQ_DS_LEN, mkey->sig, image, mem, wire,
+		flags);
+}
+
+/** The same with the layout of a pattern. */
+static HWQ_INLINE void
+hwq_burst_sig_pattern(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
+	const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire, unsigned int flags)
+{
+	uint8_t *layout = b->at + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
+	unsigned int padded = hwq_umr_pad(n + 1);
+
+	mkey->length = hwq_put_pattern(layout, repeat, data, n);
+	hwq_burst_sig_umr(b, mkey, image, padded, flags);
+	hwq_burst_sig_domains(b, layout + (size_t)padded * HWQ_DS_LEN, mkey->sig, image, mem, wire,
+		flags);
 }
 
 /**
@@ -307,7 +308,20 @@ hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_
 	unsigned int n, const struct hwq_sge *sge, const struct hwq_sig_tags *mem,
 	const struct hwq_sig_tags *wire, unsigned int flags)
 {
-	return hwq_wqe_sig(sq, mkey, image, true, n, sge, 0, NULL, mem, wire, flags);
+	unsigned int n_bb = hwq_sig_image_n_bb(image, n), i;
+	int ret = hwq_sig_image_check(sq, mkey, n, n, n_bb);
+	struct hwq_burst b;
+	uint64_t len = 0;
+
+	for (i = 0; ret == 0 && i < n; i++)
+		len += sge[i].len;
+	if (__builtin_expect(ret != 0 || len > UINT32_MAX, 0))
+		return ret != 0 ? ret : -EINVAL;
+	if (!hwq_burst_reserve(&b, sq, n_bb))
+		return 0;
+	hwq_burst_sig_list(&b, mkey, image, n, sge, mem, wire, flags);
+	hwq_burst_end_at(&b, n_bb, 1);
+	return (int)n_bb;
 }
 
 /**
@@ -321,7 +335,20 @@ hwq_wqe_sig_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_s
 	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
 	const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire, unsigned int flags)
 {
-	return hwq_wqe_sig(sq, mkey, image, false, n, NULL, repeat, data, mem, wire, flags);
+	unsigned int n_bb = hwq_sig_image_n_bb(image, n + 1), i;
+	int ret = hwq_sig_image_check(sq, mkey, n, n + 1, n_bb);
+	struct hwq_burst b;
+	uint64_t len = 0;
+
+	for (i = 0; ret == 0 && i < n; i++)
+		len += (uint32_t)data[i].bytes_count;
+	if (__builtin_expect(ret != 0 || len * repeat > UINT32_MAX, 0))
+		return ret != 0 ? ret : -EINVAL;
+	if (!hwq_burst_reserve(&b, sq, n_bb))
+		return 0;
+	hwq_burst_sig_pattern(&b, mkey, image, repeat, n, data, mem, wire, flags);
+	hwq_burst_end_at(&b, n_bb, 1);
+	return (int)n_bb;
 }
 
 #endif

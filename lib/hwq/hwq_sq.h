@@ -249,6 +249,17 @@ hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 	hwq_sq_commit(sq, tail_bb);
 }
 
+#define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /* of one NOP */
+
+/* The same for a rest that may be longer than one NOP. Out of line, because it is rare. */
+static __attribute__((noinline, unused)) void
+hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
+{
+	for (; tail_bb > HWQ_FILL_MAX_BB; tail_bb -= HWQ_FILL_MAX_BB)
+		hwq_sq_fill(sq, HWQ_FILL_MAX_BB);
+	hwq_sq_fill(sq, tail_bb);
+}
+
 /**
  * Contiguous room for one WQE of n_bb WQEBBs (1 to HWQ_WQE_MAX_BB), which starts at sq->pi then.
  * Fills the end of the ring if need be; what is filled stays, committed or not.

@@ -140,17 +140,17 @@ static HWQ_INLINE uint64_t
 hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 {
 	struct mlx5_wqe_umr_klm_seg *klm = (struct mlx5_wqe_umr_klm_seg *)at;
-	unsigned int i = 0, k;
 	uint64_t len = 0;
+	unsigned int k;
 
-	for (; i + 4 <= n; i += 4)
-		for (k = 0; k < 4; k++) {
-			len += hwq_put_klm(&klm[i + k], &sge[i + k]);
-		}
-	if (i < n) {
-		memset(&klm[i], 0, 4 * sizeof(*klm));
-		for (; i < n; i++)
-			len += hwq_put_klm(&klm[i], &sge[i]);
+	for (; n >= 4; n -= 4, klm += 4, sge += 4)
+		for (k = 0; k < 4; k++)
+			len += hwq_put_klm(&klm[k], &sge[k]);
+	if (n != 0) {
+		memset(klm, 0, 4 * sizeof(*klm));
+		do
+			len += hwq_put_klm(klm++, sge++);
+		while (--n != 0);
 	}
 	return len;
 }

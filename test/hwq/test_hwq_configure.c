@@ -358,7 +358,7 @@ images_and_full_rings(void)
 		before = *sq;
 		key = *r.key->sig;
 		room = hwq_sq_free_bb(sq);
-		fill = hwq_sq_tail_bb(sq) < 5 ? hwq_sq_tail_bb(sq) : 0;
+		fill = hwq_sq_tail_bb(sq) < 7 ? hwq_sq_tail_bb(sq) : 0;
 		ret = post_list(&r, r.key, &image, 8);
 		CHECK(ret == (room >= fill + 7 ? 7 : 0), "%u WQEBBs are free, %u to fill: %d", room,
 			fill, ret);
@@ -381,7 +381,7 @@ static void
 images_refused(void)
 {
 	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
-	struct hwq_qp_conf tiny = {.sq_wr = 1, .max_sge = 1};
+	struct hwq_qp_conf tiny = {.sq_wr = 3, .max_sge = 1};
 	struct hwq_mkey_crypto crypto = {.state = HWQ_BSF_INIT};
 	struct hwq_sig_image image;
 	struct hwq_mkey other;
@@ -409,9 +409,12 @@ images_refused(void)
 	err_qp_close(&r);
 	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
 	half = hwq_sq_n_bb(&r.t.qp->sq) / 2;
-	/* Three WQEBBs of head and BSF. An empty ring has room for a UMR of less than half of it at every place. */
-	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 3)), -EINVAL, "a ring that is too short");
-	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 4)), half + 1, "a ring that is not");
+	/*
+	 * Three WQEBBs of head and BSF, two SET_PSVs. An empty ring has room for half of it at every place, which lies in
+	 * one piece.
+	 */
+	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 4)), -EINVAL, "a ring that is too short");
+	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 5)), half, "a ring that is not");
 	hwq_sq_ring(&r.t.qp->sq);
 	drain(&r);
 	err_qp_close(&r);

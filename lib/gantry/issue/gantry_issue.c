@@ -158,20 +158,6 @@ fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
 	return q->outstanding != 0 || (q->unordered && others_wait_in_front(q, s));
 }
 
-/* Opens the transaction of slot `issue`, or settles it. False: it has to wait. */
-static __rte_noinline bool
-issue_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
-{
-	unsigned int status = gantry_txn_issue(q, s, d);
-
-	if (status == GANTRY_TXN_WAITS)
-		return false;
-	if (status != GANTRY_OK)
-		slot_settle(s, s->issue & s->mask, status);
-	s->issue++;
-	return true;
-}
-
 /*
  * Issues or settles the descriptor of slot `issue`. False: it has to wait. Nothing of it is posted
  * then, unless it is being split.
@@ -189,7 +175,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	status = gantry_xlate(q, d, &w);
 	if (status != GANTRY_TO_HARDWARE) {
 		if (status == (enum gantry_status)GANTRY_TO_TXN)
-			return issue_txn(q, s, d);
+			return gantry_txn_issue(q, s, d);
 		slot_settle(s, slot, status);
 	} else if (w.conn == GANTRY_CONN_NONE) {
 		if (q->cpu_left == 0)

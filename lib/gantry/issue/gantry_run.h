@@ -19,35 +19,10 @@
 #include "gantry_dc.h"
 #include "gantry_doorbell.h"
 #include "gantry_queue.h"
+#include "gantry_slot.h"
+#include "gantry_txn_run.h"
 
-static_assert(offsetof(struct gantry_desc, cookie) == 8, "the head is all before the cookie");
 static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_key and imm");
-
-/* op, zero, flags, peer and layout as one word. */
-static inline uint64_t
-gantry_desc_head(const struct gantry_desc *d)
-{
-	uint64_t head;
-
-	memcpy(&head, d, sizeof(head));
-	return head;
-}
-
-/* The head of a descriptor with this op and peer, and nothing else set. */
-static inline uint64_t
-gantry_desc_head_of(enum gantry_op op, uint16_t peer)
-{
-	const struct {
-		uint8_t op, zero;
-		uint16_t flags, peer, layout;
-	} d = {.op = op, .peer = peer};
-	uint64_t head;
-
-	static_assert(sizeof(d) == sizeof(head) && offsetof(struct gantry_desc, peer) == 4,
-		"as in struct gantry_desc, without its alignment");
-	memcpy(&head, &d, sizeof(head));
-	return head;
-}
 
 /*
  * True: [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half the address
@@ -206,26 +181,6 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 		return d->imm;
 	memcpy(&both, &d->remote_key, sizeof(both));
 	return both;
-}
-
-/* Prepares the completion of a descriptor that succeeds, by four stores: a compiler that sees only fields makes more. */
-static __rte_always_inline void
-gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)
-{
-	const struct {
-		uint8_t status, op, syndromes[2];
-		uint32_t zero;
-	} word = {.status = GANTRY_OK, .op = op};
-
-	static_assert(sizeof(word) == offsetof(struct gantry_comp, len) -
-					      offsetof(struct gantry_comp, status) &&
-			      offsetof(struct gantry_comp, op) ==
-				      offsetof(struct gantry_comp, status) + 1,
-		"as in struct gantry_comp");
-	comp->cookie = d->cookie;
-	memcpy((uint8_t *)comp + offsetof(struct gantry_comp, status), &word, sizeof(word));
-	comp->len = len;
-	comp->result = 0;
 }
 
 /* True: the descriptor, which moves m, is plain and belongs to the run. */
@@ -509,6 +464,8 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_READ, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_NOP, 0))
 		return gantry_run_nops(s, desc, n);
+	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))
+		return gantry_txn_run(q, s, desc, n);
 	return 0;
 }
 

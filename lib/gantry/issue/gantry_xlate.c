@@ -123,24 +123,6 @@ overlap(const struct gantry_desc *d)
 	return d->src < d->dst ? d->dst - d->src < d->len : d->src - d->dst < d->len;
 }
 
-/*
- * The region that covers [addr, addr + len), or NULL. *hit is the last one found; it is tried
- * first.
- */
-static const struct gantry_region *
-find_region(struct gantry_queue *q, const struct gantry_region **hit, uint64_t addr, uint64_t len)
-{
-	const struct gantry_region *r = *hit;
-
-	if (gantry_region_hit(r, addr, len))
-		return r;
-	r = gantry_region_lookup(&q->view, addr, len);
-	/* Hits let plain copies skip every other rule. */
-	if (r != NULL && !r->read_only && r->bias == 0)
-		*hit = r;
-	return r;
-}
-
 static bool
 len_is_possible(const struct gantry_desc *d, uint32_t uses)
 {
@@ -164,7 +146,7 @@ addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 const struct gantry_region *
 gantry_xlate_find_dst(struct gantry_queue *q, uint64_t addr, uint64_t len)
 {
-	return find_region(q, &q->view.dst, addr, len);
+	return gantry_region_find(&q->view, &q->view.dst, addr, len);
 }
 
 /* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
@@ -303,8 +285,9 @@ find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	*out = NULL;
 	if ((uses & (LOCAL_SRC | LOCAL_DST)) != (LOCAL_SRC | LOCAL_DST))
 		return GANTRY_OK;
-	*out = (uses & SRC_LAYOUT) != 0 ? find_region(q, &q->view.dst, d->dst, d->len)
-					: find_region(q, &q->view.src, d->src, d->len);
+	*out = (uses & SRC_LAYOUT) != 0
+		       ? gantry_region_find(&q->view, &q->view.dst, d->dst, d->len)
+		       : gantry_region_find(&q->view, &q->view.src, d->src, d->len);
 	if (*out == NULL)
 		return GANTRY_NOT_REGISTERED;
 	return (uses & SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
@@ -404,12 +387,12 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
 	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {
-		src = find_region(q, &q->view.src, d->src, d->len);
+		src = gantry_region_find(&q->view, &q->view.src, d->src, d->len);
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
 	if ((rule->uses & LOCAL_DST) != 0) {
-		dst = find_region(q, &q->view.dst, d->dst, d->len);
+		dst = gantry_region_find(&q->view, &q->view.dst, d->dst, d->len);
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
 		if (dst->read_only)

@@ -166,23 +166,46 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 	return off < r->len && len - 1 < r->len - off;
 }
 
-/*
- * gantry_region_lookup() for plain copies: the region, if nothing hinders a plain copy to use it; else
- * NULL.
- */
+/* gantry_region_lookup(), which first looks where most regions are found. */
 static inline const struct gantry_region *
-gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+gantry_region_lookup_near(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	/* Most regions are in the first place to look at, with granules as long as those of the last one. */
+	/* The first place to look at, with granules as long as those of the last hint that was followed. */
 	const struct gantry_region *r =
 		gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> v->shift));
 
-	if (unlikely(!gantry_region_hit(r, addr, len))) {
-		r = gantry_region_lookup(v, addr, len);
-		if (r == NULL)
-			return NULL;
-	}
-	return (r->read_only | r->bias) == 0 ? r : NULL;
+	return likely(gantry_region_hit(r, addr, len)) ? r : gantry_region_lookup(v, addr, len);
+}
+
+/* True: nothing hinders a plain copy to use the region, so it may be one of the last hits. */
+static inline bool
+gantry_region_is_plain(const struct gantry_region *r)
+{
+	return (r->read_only | r->bias) == 0;
+}
+
+/* The region for plain copies; else NULL. */
+static inline const struct gantry_region *
+gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r = gantry_region_lookup_near(v, addr, len);
+
+	return r != NULL && gantry_region_is_plain(r) ? r : NULL;
+}
+
+/* The region that covers [addr, addr + len), or NULL. *hit is one of the view's last hits; it is tried first. */
+static inline const struct gantry_region *
+gantry_region_find(struct gantry_region_view *v, const struct gantry_region **hit, uint64_t addr,
+	uint64_t len)
+{
+	const struct gantry_region *r = *hit;
+
+	if (likely(gantry_region_hit(r, addr, len)))
+		return r;
+	r = gantry_region_lookup_near(v, addr, len);
+	if (r != NULL && gantry_region_is_plain(r))
+		*hit = r;
+	return r;
 }
 
 #endif

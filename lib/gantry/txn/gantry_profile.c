@@ -135,7 +135,7 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 			name);
 		return -EINVAL;
 	}
-	*to = (struct gantry_profile_domain){.kind = from->kind, .block_size = 1};
+	*to = (struct gantry_profile_domain){.kind = from->kind, .block_size = 1, .unit = 1};
 	if (from->kind == GANTRY_SIG_NONE) {
 		if (from->block_size == 0)
 			return 0;
@@ -160,8 +160,26 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 	}
 	to->sig_len = kinds[from->kind].len;
 	to->block_size = from->block_size;
+	to->unit = to->block_size + to->sig_len;
 	attr_take(from, i, attr);
 	return 0;
+}
+
+/* A domain without signature has no tags, and a CRC none but a seed. */
+static uint64_t
+no_tags(enum gantry_sig_kind kind)
+{
+	struct gantry_txn_tags tags;
+	uint64_t word;
+
+	static_assert(sizeof(tags) == sizeof(word), "gantry_txn_check() reads it as a word");
+	memset(&tags, UINT8_MAX, sizeof(tags));
+	if (kind != GANTRY_SIG_NONE)
+		tags.seed_ones = false;
+	if (is_dif(kind))
+		tags.ref_tag = tags.app_tag = 0;
+	memcpy(&word, &tags, sizeof(word));
+	return word;
 }
 
 /* True: both domains have the same signature over the same blocks, so parts of it can be passed on. */
@@ -247,6 +265,8 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 		ret = domain_take(g, "wire", &conf->wire, &p->wire, &wire);
 	if (ret != 0)
 		return ret;
+	p->no_mem_tags = no_tags(conf->mem.kind);
+	p->no_wire_tags = no_tags(conf->wire.kind);
 	ret = check_alike(conf);
 	if (ret != 0)
 		return ret;

@@ -17,12 +17,14 @@ struct gantry_profile_domain {
 	uint8_t sig_len; /* bytes of a signature; 0: there is none */
 	uint16_t
 		block_size; /* bytes of data; 1 without signature, so that any length is whole blocks */
-	uint32_t zero;
+	uint32_t unit;      /* bytes of a block with its signature */
 };
 
 /* One profile. */
 struct gantry_profile {
 	struct gantry_profile_domain mem, wire;
+	/* Bits of struct gantry_txn_tags, as a word, that a transaction must leave 0. */
+	uint64_t no_mem_tags, no_wire_tags;
 	/*
 	 * The configuration of a key. [1][]: data come in from the wire, which checks differently. [][1]: both domains
 	 * have one CRC with different seeds, so that no CRC is passed on.
@@ -32,25 +34,11 @@ struct gantry_profile {
 
 static_assert(sizeof(struct gantry_profile) % sizeof(uint64_t) == 0, "a profile is whole words");
 
-/* Bytes of `data` bytes with their signatures. */
-static inline uint64_t
-gantry_profile_stretch(const struct gantry_profile_domain *d, uint64_t data)
-{
-	return data + data / d->block_size * d->sig_len;
-}
-
 /* Bytes of data among `len` with their signatures, which are whole blocks. */
 static inline uint64_t
 gantry_profile_shrink(const struct gantry_profile_domain *d, uint64_t len)
 {
-	return len / (d->block_size + d->sig_len) * d->block_size;
-}
-
-/* True: `len` bytes are whole blocks with their signatures. */
-static inline bool
-gantry_profile_is_whole(const struct gantry_profile_domain *d, uint64_t len)
-{
-	return len % (d->block_size + d->sig_len) == 0;
+	return len / d->unit * d->block_size;
 }
 
 /* What the device can have, for gantry_info. */

@@ -2,56 +2,65 @@
 /* Checks a transaction, and finds the keys of its memory. Writes nothing to the hardware. */
 #include "gantry_txn_check.h"
 
+#include <string.h>
+
 #include <rte_branch_prediction.h>
 
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
-#include "gantry_xlate.h"
 
-/* A transaction that is being checked. */
+/* A transaction that is being checked. No function that is not inline takes its address: so it lies in registers. */
 struct check {
 	struct gantry_queue *q;
 	const struct gantry_txn *txn;
 	const struct gantry_profile *p;
-	uint64_t len; /* bytes of data */
+	uint32_t len; /* bytes of data */
 	bool local;
-	const struct gantry_conn *c;
+	bool read; /* data come from the wire */
 	struct gantry_txn_plan *plan;
 };
 
-static bool
+static inline bool
 is_aligned(const void *p)
 {
 	return p != NULL && (uintptr_t)p % sizeof(uint64_t) == 0;
 }
 
-/* ------------------------------------------------------------------ fields */
-
-/* A domain without signature has no tags, and a CRC none but a seed. */
-static bool
-tags_are_possible(const struct gantry_profile_domain *d, const struct gantry_txn_tags *tags)
+/* True: [addr, addr + len) has bytes, and at most max. */
+static inline bool
+is_range(uint64_t addr, uint64_t len, uint64_t max)
 {
-	const bool is_dif = d->kind == GANTRY_SIG_T10DIF_CRC || d->kind == GANTRY_SIG_T10DIF_CSUM;
-
-	return tags->zero == 0 && (is_dif || (tags->ref_tag | tags->app_tag) == 0) &&
-	       (d->kind != GANTRY_SIG_NONE || !tags->seed_ones);
+	return len - 1 < max && addr + len >= addr;
 }
 
-static bool
+/* ------------------------------------------------------------------ fields */
+
+/* gantry_txn_tags as a word, of which the bits of `none` must be 0. */
+static inline bool
+tags_are_possible(const struct gantry_txn_tags *tags, uint64_t none)
+{
+	uint64_t word;
+
+	memcpy(&word, tags, sizeof(word));
+	return (word & none) == 0;
+}
+
+static inline bool
 reply_is_possible(const struct gantry_txn_response *r, bool local)
 {
 	return r->zero == 0 && (r->len != 0 ? !local : r->addr == 0);
 }
 
-static bool
+static inline bool
 fields_are_possible(const struct check *k)
 {
 	const struct gantry_txn *t = k->txn;
 
 	return (t->zero[0] | t->zero[1] | t->zero[2]) == 0 &&
-	       (t->op == GANTRY_OP_WRITE || t->op == GANTRY_OP_READ) &&
-	       tags_are_possible(&k->p->mem, &t->mem) && tags_are_possible(&k->p->wire, &t->wire) &&
+	       (k->read || t->op == GANTRY_OP_WRITE) &&
+	       tags_are_possible(&t->mem, k->p->no_mem_tags) &&
+	       tags_are_possible(&t->wire, k->p->no_wire_tags) &&
 	       (t->pi.len != 0 ? k->p->mem.sig_len != 0 : t->pi.addr == 0) &&
 	       reply_is_possible(&t->good, k->local) && reply_is_possible(&t->bad, k->local);
 }
@@ -59,50 +68,51 @@ fields_are_possible(const struct check *k)
 /* ------------------------------------------------------------------ memory here */
 
 /* GANTRY_OK and the region; or why the device cannot use it. */
-static enum gantry_status
-find(const struct check *k, uint64_t addr, uint64_t len, bool to, const struct gantry_region **r)
+static inline enum gantry_status
+find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, const struct gantry_region **r)
 {
-	*r = gantry_xlate_find_dst(k->q, addr, len);
-	if (*r == NULL)
+	*r = gantry_region_find(&q->view, &q->view.dst, addr, len);
+	if (unlikely(*r == NULL))
 		return GANTRY_NOT_REGISTERED;
-	return to && (*r)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
+	return unlikely((*r)->read_only) && to ? GANTRY_READ_ONLY : GANTRY_OK;
 }
 
 /* Buffers one after the other, which have `len` bytes together. */
-static enum gantry_status
-check_list(struct check *k, uint64_t len)
+static inline enum gantry_status
+check_list(struct check *k, uint32_t len)
 {
 	const struct gantry_sge *e = k->txn->data;
-	uint32_t i;
+	uint32_t n = k->txn->n_data, i;
 
-	for (i = 0; i < k->txn->n_data; i++, e++) {
+	for (i = 0; i < n; i++) {
 		const struct gantry_region *r;
 		enum gantry_status status;
+		uint64_t addr = e[i].addr;
 
-		if (e->len == 0 || e->len > len || e->addr + e->len < e->addr)
+		if (!is_range(addr, e[i].len, len))
 			return GANTRY_BAD_LENGTH;
-		len -= e->len;
-		status = find(k, e->addr, e->len, k->plan->read, &r);
+		status = find(k->q, addr, e[i].len, k->read, &r);
 		if (status != GANTRY_OK)
 			return status;
 		k->plan->sge[i] =
-			(struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
+			(struct hwq_sge){.addr = addr - r->bias, .len = e[i].len, .lkey = r->lkey};
+		len -= e[i].len;
 	}
-	k->plan->n_sge = i;
+	k->plan->n_sge = n;
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
 /* One buffer of a pattern: a piece of it in each round. */
 static enum gantry_status
-check_column(struct check *k, const struct gantry_sge *e, uint64_t len, uint32_t piece,
-	struct mlx5dv_mr_interleaved *to)
+check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const struct gantry_sge *e,
+	uint32_t piece, struct mlx5dv_mr_interleaved *to)
 {
 	const struct gantry_region *r;
 	enum gantry_status status;
 
-	if (e->len != len || e->addr + e->len < e->addr)
+	if (e->len != (uint64_t)plan->rounds * piece || !is_range(e->addr, e->len, e->len))
 		return GANTRY_BAD_LENGTH;
-	status = find(k, e->addr, e->len, k->plan->read, &r);
+	status = find(q, e->addr, e->len, plan->read, &r);
 	if (status != GANTRY_OK)
 		return status;
 	*to = (struct mlx5dv_mr_interleaved){.addr = e->addr - r->bias,
@@ -111,152 +121,151 @@ check_column(struct check *k, const struct gantry_sge *e, uint64_t len, uint32_t
 	return GANTRY_OK;
 }
 
-/* Data in one buffer, and their signatures in another. */
-static enum gantry_status
-check_pattern(struct check *k)
+/* Data in one buffer, and their signatures in another: a piece of both for each block. */
+static __rte_noinline enum gantry_status
+check_pattern(struct gantry_queue *q, uint32_t blocks, struct gantry_txn_plan *plan)
 {
-	const struct gantry_profile_domain *mem = &k->p->mem;
-	uint64_t blocks = k->len / mem->block_size;
+	const struct gantry_profile_domain *mem = &plan->profile->mem;
 	enum gantry_status status;
 
-	if (k->txn->n_data != 1)
+	if (plan->txn->n_data != 1)
 		return GANTRY_BAD_LENGTH;
-	k->plan->n_sge = 0;
-	k->plan->rounds = blocks;
-	status = check_column(k, k->txn->data, k->len, mem->block_size, &k->plan->pattern[0]);
+	plan->n_sge = 0;
+	plan->rounds = blocks;
+	status = check_column(q, plan, plan->txn->data, mem->block_size, &plan->pattern[0]);
 	if (status == GANTRY_OK)
-		status = check_column(k, &k->txn->pi, blocks * mem->sig_len, mem->sig_len,
-			&k->plan->pattern[1]);
+		status = check_column(q, plan, &plan->txn->pi, mem->sig_len, &plan->pattern[1]);
 	return status;
 }
 
-static enum gantry_status
+static inline enum gantry_status
 check_data(struct check *k)
 {
+	const struct gantry_profile_domain *mem = &k->p->mem;
 	const struct gantry_txn *t = k->txn;
+	uint32_t blocks = k->len / mem->block_size;
 
-	if (t->n_data == 0 || t->n_data > GANTRY_TXN_MAX_DATA)
+	if (blocks * mem->block_size != k->len || t->n_data - 1u >= GANTRY_TXN_MAX_DATA)
 		return GANTRY_BAD_LENGTH;
 	if (!is_aligned(t->data))
 		return GANTRY_BAD_ADDRESS;
-	return t->pi.len != 0 ? check_pattern(k)
-			      : check_list(k, gantry_profile_stretch(&k->p->mem, k->len));
+	return unlikely(t->pi.len != 0) ? check_pattern(k->q, blocks, k->plan)
+					: check_list(k, blocks * mem->unit);
 }
 
 /* ------------------------------------------------------------------ transfers */
 
-/* The remote key of a part that is memory of this process; 0: it has not the right. */
-static enum gantry_status
-check_local_part(struct check *k, const struct gantry_txn_part *part, struct gantry_txn_move *move)
+/* The remote key of a part that is memory of this process. */
+static __rte_noinline enum gantry_status
+check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read,
+	struct gantry_txn_move *move)
 {
-	const bool write = !k->plan->read;
 	const struct gantry_region *r;
-	enum gantry_status status = find(k, part->addr, part->len, write, &r);
+	enum gantry_status status = find(q, part->addr, part->len, !read, &r);
 
 	if (status != GANTRY_OK)
 		return status;
-	if (!gantry_mem_is_open(r, write ? GANTRY_MEM_REMOTE_WRITE : GANTRY_MEM_REMOTE_READ))
+	if (!gantry_mem_is_open(r, read ? GANTRY_MEM_REMOTE_READ : GANTRY_MEM_REMOTE_WRITE))
 		return GANTRY_NOT_REGISTERED;
 	move->addr = part->addr - r->bias;
 	move->rkey = r->rkey;
 	return GANTRY_OK;
 }
 
-static enum gantry_status
-check_part(struct check *k, const struct gantry_txn_part *part, uint64_t offset,
+/* The transfer at this offset of the data. */
+static inline enum gantry_status
+check_part(struct check *k, const struct gantry_txn_part *part, uint32_t offset,
 	struct gantry_txn_move *move)
 {
+	const struct gantry_profile_domain *wire = &k->p->wire;
+	uint32_t blocks;
+
 	if (part->zero != 0 || (k->local && part->remote_key != 0))
 		return GANTRY_BAD_FIELD;
-	if (part->len == 0 || part->len > 2 * GANTRY_TXN_MAX_LEN ||
-		part->addr + part->len < part->addr ||
-		!gantry_profile_is_whole(&k->p->wire, part->len))
+	if (!is_range(part->addr, part->len, 2 * GANTRY_TXN_MAX_LEN))
 		return GANTRY_BAD_LENGTH;
+	blocks = (uint32_t)part->len / wire->unit;
 	move->offset = offset;
-	move->len = gantry_profile_shrink(&k->p->wire, part->len);
-	if (move->len % k->p->mem.block_size != 0 || move->len > k->len - offset)
+	move->len = blocks * wire->block_size;
+	if (blocks * wire->unit != part->len || move->len % k->p->mem.block_size != 0 ||
+		move->len > k->len - offset)
 		return GANTRY_BAD_LENGTH;
-	if (k->local)
-		return check_local_part(k, part, move);
+	if (unlikely(k->local))
+		return check_local_part(k->q, part, k->read, move);
 	move->addr = part->addr;
 	move->rkey = part->remote_key;
 	return GANTRY_OK;
 }
 
 /* A check that moves nothing: the data go where nobody reads them. */
-static enum gantry_status
-take_scratch(struct check *k)
+static __rte_noinline enum gantry_status
+take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan *plan)
 {
-	if (!k->local || k->plan->read)
+	if (plan->read || len % plan->profile->wire.block_size != 0)
 		return GANTRY_BAD_LENGTH;
-	k->plan->n_moves = 1;
-	k->plan->move[0] = (struct gantry_txn_move){
-		.addr = (uintptr_t)k->q->txns.scratch,
-		.len = k->len,
-		.rkey = k->q->txns.scratch_mr.rkey,
+	plan->n_moves = 1;
+	plan->move[0] = (struct gantry_txn_move){
+		.addr = (uintptr_t)q->txns.scratch,
+		.len = len,
+		.rkey = q->txns.scratch_mr.rkey,
 	};
 	return GANTRY_OK;
 }
 
-static enum gantry_status
+static inline enum gantry_status
 check_parts(struct check *k)
 {
-	const struct gantry_txn *t = k->txn;
-	uint64_t offset = 0;
-	uint32_t i;
+	const struct gantry_txn_part *part = k->txn->part;
+	uint32_t n = k->txn->n_parts, offset = 0, i;
 
-	if (t->n_parts == 0)
-		return take_scratch(k);
-	if (t->n_parts > GANTRY_TXN_MAX_PARTS)
+	if (unlikely(n == 0))
+		return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
+	if (n > GANTRY_TXN_MAX_PARTS)
 		return GANTRY_BAD_LENGTH;
-	if (!is_aligned(t->part))
+	if (!is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
-	for (i = 0; i < t->n_parts; i++) {
-		enum gantry_status status = check_part(k, &t->part[i], offset, &k->plan->move[i]);
+	for (i = 0; i < n; i++) {
+		enum gantry_status status = check_part(k, &part[i], offset, &k->plan->move[i]);
 
 		if (status != GANTRY_OK)
 			return status;
 		offset += k->plan->move[i].len;
 	}
-	k->plan->n_moves = i;
+	k->plan->n_moves = n;
 	return offset == k->len ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
 /* ------------------------------------------------------------------ responses */
 
-static enum gantry_status
-check_reply(struct check *k, const struct gantry_txn_response *from, struct gantry_txn_reply *to)
+/* One that is in memory which the device reads. */
+static __rte_noinline enum gantry_status
+check_long_reply(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_txn_reply *to)
 {
 	const struct gantry_region *r;
 	enum gantry_status status;
 
-	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
-	to->in_wqe = from->len <= k->c->max_inline;
-	if (to->in_wqe)
-		return GANTRY_OK;
-	if (from->len > k->c->max_len || from->addr + from->len < from->addr)
+	if (!is_range(to->addr, to->len, c->max_len))
 		return GANTRY_BAD_LENGTH;
-	status = find(k, from->addr, from->len, false, &r);
+	status = find(q, to->addr, to->len, false, &r);
 	if (status != GANTRY_OK)
 		return status;
-	to->addr = from->addr - r->bias;
+	to->addr -= r->bias;
 	to->lkey = r->lkey;
 	return GANTRY_OK;
 }
 
-/* ------------------------------------------------------------------ all of it */
-
-uint32_t
-gantry_txn_conn(const struct gantry_queue *q, const struct gantry_desc *d)
+static inline enum gantry_status
+check_reply(const struct check *k, const struct gantry_conn *c,
+	const struct gantry_txn_response *from, struct gantry_txn_reply *to)
 {
-	uint32_t conn = d->peer == GANTRY_PEER_OWN ? (uint32_t)GANTRY_CONN_TXN_OWN
-						   : gantry_queue_peer_conn(q, d->peer);
-
-	return q->conn[conn].txns != NULL ? conn : (uint32_t)GANTRY_CONN_NONE;
+	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
+	return likely(from->len <= c->max_inline) ? GANTRY_OK : check_long_reply(k->q, c, to);
 }
 
+/* ------------------------------------------------------------------ all of it */
+
 /* GANTRY_OK: the connection works, or will again. */
-static enum gantry_status
+static inline enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn)
 {
 	uint8_t state = q->conn[conn].state;
@@ -268,59 +277,64 @@ check_conn(const struct gantry_queue *q, uint32_t conn)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-/* The profile, from the queue's copies if it is there. NULL: there is none. */
-static const struct gantry_profile *
-find_profile(struct gantry_queue *q, uint16_t id)
+/* Copies the profile of this serial number. NULL: there is none. */
+static __rte_noinline const struct gantry_profile *
+copy_profile(struct gantry_queue *q, uint16_t id, uint64_t serial, struct gantry_txn_cached *c)
 {
-	uint64_t serial = gantry_shelf_serial(&q->g->profiles, id);
-	uint32_t i = id % GANTRY_TXN_PROFILES;
-
-	if (likely(serial != 0 && q->txns.cache[i].serial == serial))
-		return &q->txns.cache[i].p;
-	q->txns.cache[i].serial = 0;
-	if (serial == 0 || !gantry_shelf_read(&q->g->profiles, id, serial, &q->txns.cache[i].p))
+	c->serial = 0;
+	if (serial == 0 || !gantry_shelf_read(&q->g->profiles, id, serial, &c->p))
 		return NULL;
 	/* A serial number names one profile for ever. */
-	q->txns.cache[i].serial = serial;
-	return &q->txns.cache[i].p;
+	c->serial = serial;
+	return &c->p;
+}
+
+/* The profile, from the queue's copies if it is there. NULL: there is none. */
+static inline const struct gantry_profile *
+find_profile(struct gantry_queue *q, uint16_t id)
+{
+	struct gantry_txn_cached *c = &q->txns.cache[id % GANTRY_TXN_PROFILES];
+	uint64_t serial = gantry_shelf_serial(&q->g->profiles, id);
+
+	return likely(serial != 0 && c->serial == serial) ? &c->p : copy_profile(q, id, serial, c);
 }
 
 enum gantry_status
-gantry_txn_check(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_txn_plan *plan)
+gantry_txn_check(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
+	struct gantry_txn_plan *plan)
 {
-	struct check k = {.q = q, .len = d->len, .local = d->peer == GANTRY_PEER_OWN, .plan = plan};
-	uint32_t conn = gantry_txn_conn(q, d);
+	struct check k = {.q = q,
+		.txn = (const struct gantry_txn *)d->src,
+		.len = d->len,
+		.local = d->peer == GANTRY_PEER_OWN,
+		.plan = plan};
+	const struct gantry_conn *c = &q->conn[conn];
 	enum gantry_status status;
 
-	if (q->txns.n == 0)
-		return GANTRY_BAD_OP;
 	if (d->len > GANTRY_TXN_MAX_LEN)
 		return GANTRY_BAD_LENGTH;
-	if (!is_aligned((const void *)d->src))
+	if (!is_aligned(k.txn))
 		return GANTRY_BAD_ADDRESS;
 	if (conn == GANTRY_CONN_NONE)
 		return GANTRY_BAD_PEER;
 	status = check_conn(q, conn);
 	if (status != GANTRY_OK)
 		return status;
-	plan->txn = (struct gantry_txn *)d->src;
-	k.txn = plan->txn;
-	k.c = &q->conn[conn];
 	k.p = find_profile(q, k.txn->profile);
 	if (k.p == NULL)
 		return GANTRY_BAD_PROFILE;
-	plan->profile = k.p;
-	plan->read = k.txn->op == GANTRY_OP_READ;
+	k.read = k.txn->op == GANTRY_OP_READ;
 	if (!fields_are_possible(&k))
 		return GANTRY_BAD_FIELD;
-	if (d->len % k.p->mem.block_size != 0 || d->len % k.p->wire.block_size != 0)
-		return GANTRY_BAD_LENGTH;
+	plan->txn = (struct gantry_txn *)d->src;
+	plan->profile = k.p;
+	plan->read = k.read;
 	status = check_data(&k);
 	if (status == GANTRY_OK)
 		status = check_parts(&k);
 	if (status == GANTRY_OK)
-		status = check_reply(&k, &k.txn->good, &plan->good);
+		status = check_reply(&k, c, &k.txn->good, &plan->good);
 	if (status == GANTRY_OK)
-		status = check_reply(&k, &k.txn->bad, &plan->bad);
+		status = check_reply(&k, c, &k.txn->bad, &plan->bad);
 	return status;
 }

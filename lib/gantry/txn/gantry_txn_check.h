@@ -12,8 +12,8 @@
 
 /* One transfer. */
 struct gantry_txn_move {
-	uint64_t offset; /* of its first byte in the key: bytes of data */
 	uint64_t addr;   /* remote */
+	uint32_t offset; /* of its first byte in the key: bytes of data */
 	uint32_t len;    /* bytes of data */
 	uint32_t rkey;
 };
@@ -26,20 +26,17 @@ struct gantry_txn_plan {
 	uint32_t rounds; /* of the pattern: data and signature of a block */
 	uint32_t n_moves;
 	bool read; /* data come from the wire */
+	struct gantry_txn_reply good, bad;
 	struct hwq_sge sge[GANTRY_TXN_MAX_DATA];
 	struct mlx5dv_mr_interleaved pattern[2];
 	struct gantry_txn_move move[GANTRY_TXN_MAX_PARTS];
-	struct gantry_txn_reply good, bad;
 };
 
-/* The connection that carries d; GANTRY_CONN_NONE: it takes no transactions. */
-uint32_t gantry_txn_conn(const struct gantry_queue *q, const struct gantry_desc *d);
-
 /*
- * Checks a descriptor whose fields are those of a transaction. GANTRY_OK: *plan is what to post to the connection
- * of gantry_txn_conn(), now or when that works again; else the status that refuses it.
+ * Checks a descriptor whose fields are those of a transaction. conn: what gantry_txn_conn() said. GANTRY_OK: *plan is
+ * what to post to it, now or when it works again; else the status that refuses it.
  */
-enum gantry_status gantry_txn_check(struct gantry_queue *q, const struct gantry_desc *d,
-	struct gantry_txn_plan *plan);
+enum gantry_status gantry_txn_check(struct gantry_queue *q, uint32_t conn,
+	const struct gantry_desc *d, struct gantry_txn_plan *plan);
 
 #endif

@@ -9,6 +9,7 @@
 #include "gantry_doorbell.h"
 #include "gantry_queue.h"
 #include "gantry_recover.h"
+#include "gantry_slot.h"
 #include "gantry_txn_check.h"
 #include "gantry_txn_post.h"
 #include "gantry_txn_state.h"
@@ -17,9 +18,22 @@
 /* Above what any connection has posted, and below GANTRY_WHERE_HELD of gantry_replay.h. */
 #define NEVER_DONE (UINT64_C(1) << (GANTRY_WHERE_SHIFT - 2))
 
+/* What open_txn() returns for one that has to wait. It is never the status of a completion. */
+#define WAITS (GANTRY_STATUS_MAX + 1)
+
+/* The connection that carries d; GANTRY_CONN_NONE: it takes no transactions. */
+static inline uint32_t
+conn_of(const struct gantry_queue *q, const struct gantry_desc *d)
+{
+	uint32_t conn = d->peer == GANTRY_PEER_OWN ? (uint32_t)GANTRY_CONN_TXN_OWN
+						   : gantry_queue_peer_conn(q, d->peer);
+
+	return q->conn[conn].txns != NULL ? conn : (uint32_t)GANTRY_CONN_NONE;
+}
+
 /* t, whose WQEs are posted to connection `conn`, has slot `issue`. */
-static void
-open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+static inline void
+note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t)
 {
 	t->state = GANTRY_TXN_POSTED;
@@ -32,42 +46,81 @@ open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	t->mem = plan->profile->mem;
 	t->wire = plan->profile->wire;
 	s->where[s->issue & s->mask] = gantry_where(conn, NEVER_DONE);
+	SLIST_REMOVE_HEAD(&q->txns.free, next_free);
 	TAILQ_INSERT_TAIL(&t->c->txns->open, t, next);
 	q->outstanding++;
 	gantry_counter_add(&q->txns.counts.opened, 1);
 }
 
-unsigned int
-gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
+/* Opens the transaction of slot `issue`. GANTRY_OK; WAITS: nothing of it is posted; else the status that refuses it. */
+static inline unsigned int
+open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
+	struct gantry_txn_open *t = SLIST_FIRST(&q->txns.free);
+	uint32_t conn = conn_of(q, d);
+	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_txn_plan plan;
-	struct gantry_txn_open *t;
 	enum gantry_status status;
-	struct gantry_conn *c;
-	uint32_t conn;
 
 	/* Without a free transaction it would be checked in vain. */
-	if (q->txns.n != 0 && TAILQ_EMPTY(&q->txns.free))
-		return GANTRY_TXN_WAITS;
-	status = gantry_txn_check(q, d, &plan);
-	if (status != GANTRY_OK)
+	if (unlikely(t == NULL))
+		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
+	status = gantry_txn_check(q, conn, d, &plan);
+	if (unlikely(status != GANTRY_OK))
 		return status;
-	conn = gantry_txn_conn(q, d);
-	c = &q->conn[conn];
 	/* The peer was opened after the descriptor had been accepted. */
 	if (unlikely(c->stream != s))
 		return GANTRY_BAD_PEER;
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS))
-		return GANTRY_TXN_WAITS;
-	t = gantry_txn_take(q, &status);
-	if (t == NULL)
-		return status == GANTRY_OK ? (unsigned int)GANTRY_TXN_WAITS : status;
-	if (!gantry_txn_post(q, conn, &plan, t)) {
-		gantry_txn_give(q, t);
-		return GANTRY_TXN_WAITS;
-	}
-	open(q, s, conn, &plan, t);
+		return WAITS;
+	if (unlikely(t->doubtful) && !gantry_txn_renew_key(q, t))
+		return GANTRY_NO_RESOURCES;
+	if (!gantry_txn_post(q, conn, &plan, t))
+		return WAITS;
+	note_open(q, s, conn, &plan, t);
 	return GANTRY_OK;
+}
+
+static inline bool
+issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
+{
+	unsigned int status = open_txn(q, s, d);
+
+	if (unlikely(status == WAITS))
+		return false;
+	if (unlikely(status != GANTRY_OK)) {
+		s->comp[s->issue & s->mask].status = status;
+		s->where[s->issue & s->mask] = GANTRY_WHERE_NOWHERE;
+	}
+	s->issue++;
+	return true;
+}
+
+bool
+gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
+{
+	return issue(q, s, d);
+}
+
+uint32_t
+gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n)
+{
+	uint64_t head = gantry_desc_head(desc);
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct gantry_desc *d = &desc[i];
+
+		/* gantry_xlate() judges all others. */
+		if (gantry_desc_head(d) != head || d->len == 0 ||
+			(d->dst | d->remote_key | d->imm | d->arg[0] | d->arg[1]) != 0)
+			break;
+		gantry_slot_prepare(&s->comp[s->issue & s->mask], d, GANTRY_OP_TXN, d->len);
+		if (!issue(q, s, d))
+			break;
+	}
+	return i;
 }
 
 void

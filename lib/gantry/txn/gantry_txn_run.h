@@ -4,6 +4,7 @@
 #define GANTRY_TXN_RUN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "gantry_desc.h"
 
@@ -12,15 +13,18 @@ struct gantry_queue;
 struct gantry_stream;
 struct hwq_cqe;
 
-/* What gantry_txn_issue() returns for one that has to wait. It is never the status of a completion. */
-#define GANTRY_TXN_WAITS (GANTRY_STATUS_MAX + 1)
+/*
+ * Issues the transaction of slot `issue`, whose completion record is prepared, or settles it with the status that refuses
+ * it. False: it has to wait, and nothing of it is posted. Owner thread.
+ */
+bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
 /*
- * Issues the transaction of slot `issue`, whose completion record is prepared. GANTRY_OK: it is open;
- * GANTRY_TXN_WAITS: nothing of it is posted; else the status that it completes with. Owner thread.
+ * The same for neighbours that name a transaction and nothing else, as the first of n does in its first 8 bytes. Returns
+ * how many did not have to wait.
  */
-unsigned int gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s,
-	const struct gantry_desc *d);
+uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
+	const struct gantry_desc *desc, uint32_t n);
 
 /* A CQE of connection c tells of a wrong signature. No WQE completes by it. */
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,

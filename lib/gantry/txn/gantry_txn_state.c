@@ -78,8 +78,8 @@ decide(struct gantry_txn_open *t, enum gantry_status status)
 	t->state = reply->len != 0 && !posted ? GANTRY_TXN_TO_ANSWER : GANTRY_TXN_ANSWERED;
 }
 
-bool
-gantry_txn_check_key(struct gantry_txn_open *t)
+__rte_cold bool
+gantry_txn_take_error(struct gantry_txn_open *t)
 {
 	struct mlx5dv_mkey_err err;
 
@@ -88,33 +88,32 @@ gantry_txn_check_key(struct gantry_txn_open *t)
 		err = (struct mlx5dv_mkey_err){.err_type = MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD};
 		t->mkey->sig->err_exists = false;
 	}
-	if (err.err_type == MLX5DV_MKEY_NO_ERR)
-		return false;
 	note_error(t, &err);
 	decide(t, GANTRY_SIG_ERROR);
 	return true;
 }
 
-/* Completes a transaction whose WQEs are all done: the one place where it ends. */
-static void
+/* Completes a transaction whose WQEs are all done: the one place where it ends. Its record says GANTRY_OK. */
+static inline void
 settle(struct gantry_queue *q, struct gantry_txn_open *t)
 {
 	struct gantry_stream *s = t->c->stream;
 	uint32_t slot = t->seq & s->mask;
 
-	s->comp[slot].status = t->status;
-	s->comp[slot].syndrome = t->syndrome;
-	s->comp[slot].vendor_syndrome = t->vendor_syndrome;
 	s->where[slot] = GANTRY_WHERE_NOWHERE;
-	/* Its configuration may not have run, and with it the count of errors that the device has to know. */
-	if (t->status != GANTRY_OK)
+	if (unlikely(t->status != GANTRY_OK)) {
+		s->comp[slot].status = t->status;
+		s->comp[slot].syndrome = t->syndrome;
+		s->comp[slot].vendor_syndrome = t->vendor_syndrome;
+		/* Its configuration may not have run, and with it the count of errors that the device has to know. */
 		t->mkey->sig->err_count_updated = true;
+	}
 	/* CQEs are dropped when a QP is reset that still has some to make. */
 	t->doubtful |= t->c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;
 	TAILQ_REMOVE(&t->c->txns->open, t, next);
-	gantry_txn_give(q, t);
+	SLIST_INSERT_HEAD(&q->txns.free, t, next_free);
 	gantry_counter_add(&q->txns.counts.done, 1);
 }
 
@@ -128,7 +127,7 @@ answer(struct gantry_queue *q, struct gantry_txn_open *t)
 		t->state = GANTRY_TXN_ANSWERED;
 }
 
-static bool
+static inline bool
 is_done(const struct gantry_txn_open *t)
 {
 	return t->c->done > t->last;
@@ -141,8 +140,13 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 
 	for (t = TAILQ_FIRST(&c->txns->open); t != NULL; t = next) {
 		next = TAILQ_NEXT(t, next);
-		if (t->state == GANTRY_TXN_POSTED && is_done(t) && !gantry_txn_check_key(t))
-			decide(t, GANTRY_OK);
+		if (t->state == GANTRY_TXN_POSTED) {
+			/* WQEs end in their order. So those behind it are not done either, or can wait for it. */
+			if (!is_done(t))
+				break;
+			if (!gantry_txn_check_key(t))
+				decide(t, GANTRY_OK);
+		}
 		if (t->state == GANTRY_TXN_TO_ANSWER)
 			answer(q, t);
 		if (t->state == GANTRY_TXN_ANSWERED && is_done(t))

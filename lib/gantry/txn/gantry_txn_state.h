@@ -19,6 +19,10 @@
 #ifndef GANTRY_TXN_STATE_H
 #define GANTRY_TXN_STATE_H
 
+#include <rte_branch_prediction.h>
+
+#include <hwq_mkey_check.h>
+
 #include "gantry_txns.h"
 
 enum gantry_txn_state {
@@ -28,11 +32,18 @@ enum gantry_txn_state {
 	GANTRY_TXN_ANSWERED,
 };
 
+/* gantry_txn_check_key() for a key that has a wrong signature to tell of. Returns true. */
+bool gantry_txn_take_error(struct gantry_txn_open *t);
+
 /*
  * Asks the transaction's key for a wrong signature. True: there was one; gantry_txn::error has it, and the transaction
  * goes on to its bad response. In state POSTED only.
  */
-bool gantry_txn_check_key(struct gantry_txn_open *t);
+static inline bool
+gantry_txn_check_key(struct gantry_txn_open *t)
+{
+	return unlikely(hwq_mkey_has_err(t->mkey)) && gantry_txn_take_error(t);
+}
 
 /*
  * A CQE told of a wrong signature of this key, of which no earlier one was told. Its place among the CQEs says in which

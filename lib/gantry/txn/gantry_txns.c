@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and ends a queue's transactions, and takes and gives them back. */
+/* Makes and ends a queue's transactions, and their keys. */
 #include "gantry_txns.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include <rte_branch_prediction.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
@@ -49,19 +47,17 @@ key_end(struct gantry_txn_open *t)
 	return ret;
 }
 
-/* Makes the key anew. 0 or what the device said: call again. */
-static __rte_cold int
-key_renew(struct gantry_queue *q, struct gantry_txn_open *t)
+__rte_cold bool
+gantry_txn_renew_key(struct gantry_queue *q, struct gantry_txn_open *t)
 {
 	int ret = key_end(t);
 
 	if (ret == 0)
 		ret = key_make(q, t);
-	if (ret == 0)
-		t->doubtful = false;
-	else
+	if (ret != 0)
 		LOG(ERR, "no new key for a transaction: %s", strerror(-ret));
-	return ret;
+	t->doubtful = ret != 0;
+	return ret == 0;
 }
 
 /* ------------------------------------------------------------------ begin and end */
@@ -118,12 +114,12 @@ gantry_txns_init(struct gantry_queue *q, uint32_t n)
 	int ret;
 
 	all->n = n;
-	TAILQ_INIT(&all->free);
+	SLIST_INIT(&all->free);
 	all->open = gantry_alloc("gantry_txns", n * sizeof(*all->open), q->socket);
 	ret = all->open == NULL ? -ENOMEM : scratch_make(q);
 	for (i = 0; ret == 0 && i < n; i++) {
 		ret = key_make(q, &all->open[i]);
-		TAILQ_INSERT_TAIL(&all->free, &all->open[i], next);
+		SLIST_INSERT_HEAD(&all->free, &all->open[i], next_free);
 	}
 	if (ret != 0)
 		LOG(ERR, "cannot prepare %u transactions: %s", n, strerror(-ret));
@@ -152,40 +148,15 @@ gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **out)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ take and give */
-
-struct gantry_txn_open *
-gantry_txn_take(struct gantry_queue *q, enum gantry_status *status)
-{
-	struct gantry_txns *all = &q->txns;
-	struct gantry_txn_open *t = TAILQ_FIRST(&all->free);
-
-	*status = GANTRY_OK;
-	if (t == NULL)
-		return NULL;
-	if (unlikely(t->doubtful) && key_renew(q, t) != 0) {
-		*status = GANTRY_NO_RESOURCES;
-		return NULL;
-	}
-	TAILQ_REMOVE(&all->free, t, next);
-	all->n_open++;
-	return t;
-}
-
-void
-gantry_txn_give(struct gantry_queue *q, struct gantry_txn_open *t)
-{
-	q->txns.n_open--;
-	/* The key that was used last is in the device's caches. */
-	TAILQ_INSERT_HEAD(&q->txns.free, t, next);
-}
-
 bool
 gantry_txns_are_older(const struct gantry_queue *q, uint64_t version)
 {
+	const struct gantry_txn_counts *counts = &q->txns.counts;
 	uint32_t i;
 
-	for (i = 0; q->txns.n_open != 0 && i < q->txns.n; i++)
+	if (gantry_counter_get(&counts->opened) == gantry_counter_get(&counts->done))
+		return false;
+	for (i = 0; i < q->txns.n; i++)
 		if (q->txns.open[i].state != 0 && q->txns.open[i].version < version)
 			return true;
 	return false;

@@ -30,23 +30,26 @@
 struct gantry_queue;
 struct gantry_conn;
 
-/* WQEBBs of a send queue, so that the longest transaction has room: gantry_txn_post.c. */
-#define GANTRY_TXN_LEAST_BB UINT32_C(64)
+/*
+ * WQEBBs of a send queue, so that the longest transaction always has room in an empty one. It has at most 41: 7 of its UMR,
+ * 2 SET_PSVs, 16 transfers and 16 of its response.
+ */
+#define GANTRY_TXN_LEAST_BB UINT32_C(128)
 
 /* Profiles that a queue keeps copies of. */
 #define GANTRY_TXN_PROFILES 8
 
-/* A response, as a WQE has it. */
+/* A response, as a WQE has it. Up to gantry_conn::max_inline bytes, the CPU copies it into the WQE. */
 struct gantry_txn_reply {
 	uint64_t addr; /* as the device knows it; of inline data, as the CPU does */
 	uint32_t len;  /* 0: none */
 	uint32_t lkey; /* not used if inline */
-	bool in_wqe;   /* the CPU copies it into the WQE */
 };
 
 /* One transaction, open or free. */
 struct gantry_txn_open {
-	TAILQ_ENTRY(gantry_txn_open) next; /* in gantry_txn_line::open or gantry_txns::free */
+	TAILQ_ENTRY(gantry_txn_open) next;      /* in gantry_txn_line::open */
+	SLIST_ENTRY(gantry_txn_open) next_free; /* in gantry_txns::free */
 	struct hwq_mkey_pool
 		*pool; /* of the key alone, so that it can be made anew; NULL: no key */
 	struct hwq_mkey *mkey;
@@ -95,21 +98,24 @@ struct gantry_txn_counts {
 	gantry_counter cancelled; /* good responses */
 };
 
+/* A copy of a profile. */
+struct gantry_txn_cached {
+	uint64_t serial; /* 0: none */
+	struct gantry_profile p;
+};
+
 struct gantry_txns {
 	uint32_t n;                   /* transactions that may be open; 0: the queue has none */
 	struct gantry_txn_open *open; /* NULL: not made */
-	struct gantry_txn_list free;
-	uint32_t n_open;
+	SLIST_HEAD(, gantry_txn_open)
+	free;               /* the key that was used last is in the device's caches */
 	uint32_t n_stopped; /* connections whose send queue does not run: gantry_txn_stop.h */
 	struct gantry_txn_counts counts;
 	struct hwq_qp_conf own_conf; /* of the connection for local transactions */
 	struct hwq_addr own_addr;    /* it is connected to this address */
 	void *scratch;
 	struct hwq_mr scratch_mr;
-	struct {
-		uint64_t serial; /* 0: none */
-		struct gantry_profile p;
-	} cache[GANTRY_TXN_PROFILES];
+	struct gantry_txn_cached cache[GANTRY_TXN_PROFILES];
 };
 
 /* Makes n transactions with their keys, and the scratch memory. 0 or a negative errno: the log says why, and
@@ -124,12 +130,8 @@ uint32_t gantry_txns_sq_wr(const struct gantry_queue *q, uint32_t depth);
 /* A line for a connection. 0 or -ENOMEM. gantry_conn_close() frees it. */
 int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **line);
 
-/*
- * Takes a free transaction, whose key is sound; NULL: none is free, and *status is GANTRY_OK; or a key could not be made
- * anew, and *status is GANTRY_NO_RESOURCES.
- */
-struct gantry_txn_open *gantry_txn_take(struct gantry_queue *q, enum gantry_status *status);
-void gantry_txn_give(struct gantry_queue *q, struct gantry_txn_open *t);
+/* Makes the key of a free transaction anew. False: it could not be made. */
+bool gantry_txn_renew_key(struct gantry_queue *q, struct gantry_txn_open *t);
 
 /* True: an open transaction has keys from a version of the table of regions before this one. */
 bool gantry_txns_are_older(const struct gantry_queue *q, uint64_t version);

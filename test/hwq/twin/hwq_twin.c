@@ -138,17 +138,22 @@ static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
-	uint16_t bb = (uint16_t)(to - from);
-	const uint8_t *nop = hwq_sq_at(sq, from);
 
-	if (bb == 0)
+	if (from == to)
 		return;
 	twin_totals.fills++;
 	CHECK((to & sq->mask) == 0, "a fill that does not end at the ring's end");
-	CHECK(twin_get32(nop) == (uint32_t)from << 8 &&
-			twin_get32(nop + 4) == (p->twin.qp->qpn << 8 | bb * 4u) &&
-			twin_get64(nop + 8) == 0,
-		"a fill is an unsignalled NOP of its length");
+	while (from != to) {
+		const uint8_t *nop = hwq_sq_at(sq, from);
+		/* DS has six bits. */
+		uint16_t bb = (uint16_t)(to - from) > 15 ? 15 : (uint16_t)(to - from);
+
+		CHECK(twin_get32(nop) == (uint32_t)from << 8 &&
+				twin_get32(nop + 4) == (p->twin.qp->qpn << 8 | bb * 4u) &&
+				twin_get64(nop + 8) == 0,
+			"a fill is unsignalled NOPs of its length");
+		from = (uint16_t)(from + bb);
+	}
 }
 
 /* Where a WQE of bb WQEBBs that follows index `from` must start. */
@@ -184,7 +189,9 @@ compare_one(struct twin_pair *p, const struct twin_work *w, unsigned int nth, ui
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	uint64_t at = p->stock.at;
 	unsigned int ds = stock_read(&p->stock, theirs), before = check_failures;
-	uint16_t place = place_of(sq, *from, (ds + 3) / 4);
+	/* Behind the first WQE, those of one piece have one WQEBB each. */
+	unsigned int behind = nth == 0 && p->in_one_piece ? w->n_wqes - 1 : 0;
+	uint16_t place = place_of(sq, *from, (ds + 3) / 4 + behind);
 
 	check_fill(p, *from, place);
 	*from = (uint16_t)(place + (ds + 3) / 4);
@@ -375,6 +382,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 	if (w->builder->direct == NULL)
 		return false;
 	twin_prepare(p, w->n_wqes);
+	p->in_one_piece = false;
 	ours = w->builder->direct(p, w);
 	if (ours == TWIN_HAS_NOT)
 		return false;

@@ -115,6 +115,7 @@ struct twin_pair {
 	bool wild;
 	/* HWQ_WQE_AFTER_UMR: libmlx5 sets the small fence in what follows, and work that goes direct must too. */
 	unsigned int left;
+	bool in_one_piece; /* said by twin_builder::direct: a fill comes before all of its WQEs, or none */
 	uint32_t stock_opaque_lkey; /* known from the first memcpy; the PD keeps it for ever */
 	uint64_t stock_opaque_addr;
 };

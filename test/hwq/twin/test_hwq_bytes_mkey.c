@@ -498,6 +498,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 	mkey->lkey = (mkey->lkey & ~0xffu) | o->tag;
 	if (is_image(o))
 		image = post_image(p, w, o, is_list);
+	p->in_one_piece = image > 0;
 	if (image > 0) {
 		drawn.images[!is_list]++;
 		count_image(o, &before);
