@@ -240,19 +240,20 @@ hwq_burst_end(struct hwq_burst *b)
 }
 
 /**
- * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again.
+ * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again. No other WQE
+ * pends: hwq_sq_pending_bb() was 0.
  * @param ds 16-byte units of the WQE, 2 at least; it is no UMR.
  */
 static HWQ_INLINE void
 hwq_burst_end_and_ring_one(struct hwq_burst *b, unsigned int ds)
 {
 	struct hwq_sq *sq = b->sq;
-	uint16_t pi = hwq_burst_pi(b), last = (uint16_t)(pi - 1);
+	uint16_t last = sq->pi, pi = (uint16_t)(last + 1);
 
 	sq->pi = pi;
 	sq->last = last;
 	sq->wr.moved = true;
-	hwq_sq_announce(sq, pi, b->at - HWQ_BB_LEN, ds, last == sq->rung);
+	hwq_sq_announce(sq, pi, b->at - HWQ_BB_LEN, ds, true);
 }
 
 #endif

@@ -10,14 +10,41 @@
 
 #include <softhca.h>
 
+#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#include "gantry_pieces.h" /* after all others */
-
 #define ARENA_LEN (UINT64_C(1) << 18)
+#define PIECE     64
 #define N         12
+
+static struct gantry *g;
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+
+/* Piece i of src to piece i of dst. */
+static struct gantry_desc
+copy_of(uint32_t i, uint64_t cookie)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = cookie;
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
+}
+
+static bool
+is_moved(uint32_t i)
+{
+	return env_is_moved(src + i * PIECE, dst + i * PIECE, PIECE);
+}
 
 static void
 check_comp(const struct gantry_comp *comp, const struct gantry_desc *d, enum gantry_status status)
@@ -44,7 +71,7 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 	for (cookie = 0; cookie < 4; cookie++) {
 		reset_pieces(cookie);
 		for (i = 0; i < N; i++)
-			desc[i] = WITH(good_copy(i), cookie, i % 3);
+			desc[i] = copy_of(i, i % 3);
 		desc[4].flags = GANTRY_DESC_FENCE;
 		CHECK_EQ(gantry_submit(q, desc, N), N);
 		/* Of 4 to 11, those with i % 3 == cookie; no descriptor has cookie 3. */
@@ -78,7 +105,7 @@ all_that_wait_may_be_cancelled_whatever_they_are(void)
 	for (round = 0; round < 5; round++) {
 		reset_pieces(round);
 		for (i = 0; i < 7; i++)
-			desc[i] = WITH(good_copy(i), cookie, i == 0 ? 1 : 2);
+			desc[i] = copy_of(i, i == 0 ? 1 : 2);
 		desc[1].flags = desc[4].flags = GANTRY_DESC_FENCE;
 		desc[2] = (struct gantry_desc){.op = GANTRY_OP_NOP, .cookie = 2};
 		desc[3] = (struct gantry_desc){.op = 77, .cookie = 2, .len = 5};
@@ -107,7 +134,7 @@ what_the_hardware_has_is_not_cancelled(void)
 	reset_pieces(1);
 	/* The send queue has room for one WQE when the long copy begins; it is issued in part. */
 	for (i = 0; i < room; i++)
-		desc[i] = WITH(good_copy(i), cookie, 1);
+		desc[i] = copy_of(i, 1);
 	CHECK_EQ(gantry_submit(q, desc, room), room);
 	CHECK_EQ(gantry_cancel(q, 1), 0);
 	desc[0] = env_copy(src + ARENA_LEN / 2, dst + ARENA_LEN / 2, 3 * max_len);
@@ -128,7 +155,7 @@ static void
 a_cancelled_fence_holds_nothing_back(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
-	struct gantry_desc desc[3] = {good_copy(0), good_copy(1), good_copy(2)};
+	struct gantry_desc desc[3] = {copy_of(0, 0), copy_of(1, 1), copy_of(2, 2)};
 	struct gantry_comp comp[3];
 
 	reset_pieces(1);
@@ -151,8 +178,8 @@ copies_that_wait_for_a_repair_are_cancelled(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_desc desc[4] = {env_copy(broken, dst, piece), WITH(good_copy(1), cookie, 5),
-		WITH(good_copy(2), cookie, 5), WITH(good_copy(3), cookie, 6)};
+	struct gantry_desc desc[4] = {env_copy(broken, dst, PIECE), copy_of(1, 5), copy_of(2, 5),
+		copy_of(3, 6)};
 	struct gantry_comp comp[4];
 
 	reset_pieces(1);
@@ -192,8 +219,11 @@ main(int argc, char **argv)
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	/* So that a long copy is a few WQEs. */
 	g->info.max_copy_len = 1024;
-	pieces_make(ARENA_LEN, 0);
-	pieces_break();
+	src = env_mem(g, ARENA_LEN, 0, &src_mem);
+	dst = env_mem(g, ARENA_LEN, 0, &dst_mem);
+	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
+	env_break(broken_mem);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	return pieces_done();
+	env_mend(broken_mem);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
 }

@@ -12,10 +12,9 @@
 
 #include <softhca.h>
 
+#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_queue.h"
-
-#include "gantry_pieces.h" /* after all others */
 
 #define ARENA_LEN (UINT64_C(1) << 20)
 #define MAX_BURST 64
@@ -24,9 +23,42 @@
 #define SYNDROME_LOCAL_PROT    0x04
 #define SYNDROME_REMOTE_ACCESS 0x13
 
+static struct gantry *g;
 static bool mmo;
-static uint8_t *closed;
-static struct gantry_mem *closed_mem;
+static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
+static uint8_t *src, *dst, *broken, *closed;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
+
+/* Piece i of src to piece i of dst. */
+static struct gantry_desc
+good_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+/* A copy from memory whose key the device no longer knows. */
+static struct gantry_desc
+failing_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(broken, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = good_copy(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
 
 /* Piece i of dst has the bytes of src if moved[i], else those of reset_pieces(). */
 static void
@@ -36,6 +68,13 @@ check_pieces(const bool *moved, uint32_t n)
 
 	for (i = 0; i < n; i++)
 		CHECK_EQ(env_is_moved(src + i * piece, dst + i * piece, piece), moved[i]);
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 }
 
 /* ------------------------------------------------------------------ copies */
@@ -701,10 +740,13 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	pieces_make(ARENA_LEN, ENV_REMOTE);
-	pieces_break();
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
+	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
 	closed = env_mem(g, ARENA_LEN, 0, &closed_mem);
+	env_break(broken_mem);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	CHECK_EQ(gantry_mem_unregister(closed_mem, 0), 0);
-	return pieces_done();
+	env_mend(broken_mem);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, closed_mem, broken_mem},
+		4);
 }

@@ -16,18 +16,55 @@
 
 #include <softhca.h>
 
+#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 #include "gantry_watch.h"
 
-#include "gantry_pieces.h" /* after all others */
-
 #define ARENA_LEN (UINT64_C(1) << 18)
 #define N_PIECES  16
 #define SHORT_MS  20
 
+static struct gantry *g;
+static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
 /* ------------------------------------------------------------------ helpers */
+
+static struct gantry_desc
+good_copy(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = good_copy(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
+}
+
+static bool
+is_moved(uint32_t i)
+{
+	return env_is_moved(src + i * piece, dst + i * piece, piece);
+}
 
 static struct gantry_queue *
 queue_of(struct gantry *engine, uint32_t deadline_ms, uint32_t replays)
@@ -934,7 +971,8 @@ main(int argc, char **argv)
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	pieces_make(ARENA_LEN, ENV_REMOTE);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	/* Those in which the device is lost last: the engine of the others learns of it, too. */
 	for (i = 0; i < 7; i++)
 		all[n++] = cases[i];
@@ -946,5 +984,5 @@ main(int argc, char **argv)
 	for (i = 0; !pumped && i < RTE_DIM(worker_cases); i++)
 		all[n++] = worker_cases[i];
 	env_run(all, n, argc, argv);
-	return pieces_done();
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

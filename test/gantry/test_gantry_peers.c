@@ -20,11 +20,10 @@
 
 #include <softhca.h>
 
+#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
-
-#include "gantry_pieces.h" /* after all others */
 
 #define ARENA_LEN (UINT64_C(1) << 16)
 
@@ -33,6 +32,22 @@
 #else
 #define UNDER_SANITIZER false
 #endif
+
+static struct gantry *g;
+static uint8_t *src, *dst;
+static struct gantry_mem *src_mem, *dst_mem;
+
+static struct gantry_desc
+good_write(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = env_copy(src + i * 64, dst + i * 64, 64);
+
+	d.op = GANTRY_OP_WRITE;
+	d.cookie = i;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
 
 /* True: a write through the peer arrives. */
 static bool
@@ -680,8 +695,9 @@ main(int argc, char **argv)
 	env_init(2);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	pieces_make(ARENA_LEN, ENV_REMOTE);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	env_fill(src, ARENA_LEN, 1);
 	env_run(cases, RTE_DIM(cases), argc, argv);
-	return pieces_done();
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
 }

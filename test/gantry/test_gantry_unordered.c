@@ -16,14 +16,18 @@
 #include <hwq_cancel.h>
 #include <softhca.h>
 
+#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#include "gantry_pieces.h" /* after all others */
-
 #define ARENA_LEN (UINT64_C(1) << 18)
+#define PIECE     64
 #define DEPTH     16
+
+static struct gantry *g;
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
 
 /* A queue with connections to itself; descriptors use pa and pb. */
 static struct gantry_queue *q;
@@ -37,7 +41,8 @@ begin(void)
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	env_connect(q, &pa, q, &pa_end);
 	env_connect(q, &pb, q, &pb_end);
-	reset_pieces(1);
+	env_fill(src, ARENA_LEN, 1);
+	memset(dst, 0x11, ARENA_LEN);
 }
 
 static void
@@ -47,11 +52,38 @@ end(void)
 	env_queue_done(q);
 }
 
+/* Piece i of src to piece i of dst. Its cookie is i. */
+static struct gantry_desc
+copy_of(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+write_of(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = copy_of(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
 static struct gantry_desc
 fenced(struct gantry_desc d)
 {
 	d.flags |= GANTRY_DESC_FENCE;
 	return d;
+}
+
+static bool
+is_moved(uint32_t i)
+{
+	return memcmp(dst + i * PIECE, src + i * PIECE, PIECE) == 0;
 }
 
 static struct gantry_conn *
@@ -120,8 +152,8 @@ these_come(const uint32_t *cookie, uint32_t n)
 static void
 a_slow_peer_holds_nobody_back(void)
 {
-	const struct gantry_desc desc[6] = {good_write(0, 0), good_copy(1), good_write(2, 2),
-		good_copy(3), good_write(4, 0), good_write(5, 2)};
+	const struct gantry_desc desc[6] = {write_of(0, 0), copy_of(1), write_of(2, 2), copy_of(3),
+		write_of(4, 0), write_of(5, 2)};
 
 	begin();
 	CHECK(pa == 0 && pb == 2);
@@ -158,9 +190,9 @@ each_connection_completes_in_its_order(void)
 				uint32_t where = check_random(&seed) % 3;
 				uint32_t k = check_random(&seed) % 32;
 
-				desc = where == 0   ? good_copy(k)
-				       : where == 1 ? good_write(k, pa)
-						    : good_write(k, pb);
+				desc = where == 0   ? copy_of(k)
+				       : where == 1 ? write_of(k, pa)
+						    : write_of(k, pb);
 				desc.len = 1 + check_random(&seed) % max_len;
 				desc.flags = k == 0 ? GANTRY_DESC_FENCE : 0;
 				if (k == 1)
@@ -202,7 +234,7 @@ polls_take_from_each_connection_in_turn(void)
 
 	begin();
 	for (i = 0; i < 12; i++)
-		desc[i] = i < 4 ? good_write(i, pa) : i < 8 ? good_copy(i) : good_write(i, pb);
+		desc[i] = i < 4 ? write_of(i, pa) : i < 8 ? copy_of(i) : write_of(i, pb);
 	submit(desc, 12);
 	while (q->outstanding != 0)
 		env_poll(q, NULL, 0);
@@ -221,8 +253,8 @@ polls_take_from_each_connection_in_turn(void)
 static void
 a_fence_waits_for_every_connection(void)
 {
-	struct gantry_desc desc[5] = {good_write(0, 0), good_copy(1),
-		fenced(env_copy(dst, dst + 2 * piece, piece)), good_write(3, 2), good_copy(4)};
+	struct gantry_desc desc[5] = {write_of(0, 0), copy_of(1),
+		fenced(env_copy(dst, dst + 2 * PIECE, PIECE)), write_of(3, 2), copy_of(4)};
 
 	begin();
 	desc[2].cookie = 2;
@@ -235,7 +267,7 @@ a_fence_waits_for_every_connection(void)
 	CHECK(!is_moved(3) && !is_moved(4));
 	let_go(pa);
 	THESE_COME(0, 2, 3, 4);
-	CHECK(memcmp(dst + 2 * piece, src, piece) == 0);
+	CHECK(memcmp(dst + 2 * PIECE, src, PIECE) == 0);
 	end();
 }
 
@@ -247,19 +279,19 @@ static void
 fences_of_several_connections_start_in_their_order(void)
 {
 	struct gantry_desc desc[6] = {
-		good_write(0, 0),         /* held up */
-		fenced(good_copy(1)),     /* waits for 0 */
-		good_write(2, 2),         /* waits for the fence 1 */
-		fenced(good_write(3, 0)), /* reads what 2 has written */
-		fenced(good_copy(4)),     /* reads what 3 has written */
-		fenced(good_write(5, 2)), /* reads what 4 has written */
+		write_of(0, 0),         /* held up */
+		fenced(copy_of(1)),     /* waits for 0 */
+		write_of(2, 2),         /* waits for the fence 1 */
+		fenced(write_of(3, 0)), /* reads what 2 has written */
+		fenced(copy_of(4)),     /* reads what 3 has written */
+		fenced(write_of(5, 2)), /* reads what 4 has written */
 	};
 	struct gantry_comp comp[6];
 	uint32_t i;
 
 	begin();
 	for (i = 3; i < 6; i++)
-		desc[i].src = (uintptr_t)dst + (i - 1) * piece;
+		desc[i].src = (uintptr_t)dst + (i - 1) * PIECE;
 	hold(pa);
 	submit(desc, 6);
 	nothing_comes();
@@ -270,7 +302,7 @@ fences_of_several_connections_start_in_their_order(void)
 		CHECK_EQ(comp[i].status, GANTRY_OK);
 	CHECK(is_moved(0) && is_moved(1) && is_moved(2));
 	for (i = 3; i < 6; i++)
-		CHECK(memcmp(dst + i * piece, src + 2 * piece, piece) == 0);
+		CHECK(memcmp(dst + i * PIECE, src + 2 * PIECE, PIECE) == 0);
 	end();
 }
 
@@ -281,7 +313,7 @@ fences_of_several_connections_start_in_their_order(void)
 static void
 a_fence_is_not_put_off_for_ever(void)
 {
-	struct gantry_desc desc[2] = {good_write(0, 0), fenced(good_copy(40))};
+	struct gantry_desc desc[2] = {write_of(0, 0), fenced(copy_of(40))};
 	uint16_t next = 0, last;
 	bool started = false;
 	struct gantry_comp comp;
@@ -295,7 +327,7 @@ a_fence_is_not_put_off_for_ever(void)
 		last = next;
 		next = last == pa ? pb : pa;
 		hold(next);
-		desc[0] = good_write(k, next);
+		desc[0] = write_of(k, next);
 		submit(desc, 1);
 		let_go(last);
 		env_collect(q, &comp, 1);
@@ -320,15 +352,15 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	begin();
 	hold(pa);
 	for (i = 0; i < DEPTH + 1; i++)
-		desc[i] = good_write(i, pa);
-	desc[DEPTH + 1] = good_copy(DEPTH + 1);
+		desc[i] = write_of(i, pa);
+	desc[DEPTH + 1] = copy_of(DEPTH + 1);
 	/* The array's descriptors are accepted in their order. */
 	CHECK_EQ(gantry_submit(q, desc, DEPTH + 2), DEPTH);
 	CHECK_EQ(gantry_submit(q, desc + DEPTH, 2), 0);
 	submit(desc + DEPTH + 1, 1);
 	THESE_COME(DEPTH + 1);
 	for (i = 0; i < DEPTH; i++)
-		desc[i] = good_copy(i);
+		desc[i] = copy_of(i);
 	submit(desc, DEPTH);
 	env_collect(q, comp, DEPTH);
 	let_go(pa);
@@ -341,7 +373,7 @@ a_full_connection_accepts_no_more_and_others_do(void)
 static void
 a_peer_is_busy_until_its_completions_are_handed_out(void)
 {
-	struct gantry_desc bad = good_write(1, 0);
+	struct gantry_desc bad = write_of(1, 0);
 	struct gantry_comp comp;
 
 	begin();
@@ -359,7 +391,7 @@ a_peer_is_busy_until_its_completions_are_handed_out(void)
 static void
 a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 {
-	struct gantry_desc desc[3] = {good_write(0, 0), fenced(good_copy(1)), good_write(2, 2)};
+	struct gantry_desc desc[3] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2)};
 	struct gantry_comp comp[3];
 	uint32_t i;
 
@@ -375,15 +407,15 @@ a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 	env_collect(q, comp, 3);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(comp[i].status, comp[i].cookie == 2 ? GANTRY_BAD_PEER : GANTRY_OK);
-	CHECK_EQ(env_do_one(q, good_write(3, pb)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, write_of(3, pb)), GANTRY_OK);
 	end();
 }
 
 static void
 descriptors_of_all_connections_are_cancelled(void)
 {
-	struct gantry_desc desc[5] = {good_write(0, 0), fenced(good_copy(1)), good_write(2, 2),
-		good_copy(3), good_write(4, 0)};
+	struct gantry_desc desc[5] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2),
+		copy_of(3), write_of(4, 0)};
 	struct gantry_comp comp[5];
 	uint32_t i;
 
@@ -394,7 +426,7 @@ descriptors_of_all_connections_are_cancelled(void)
 	submit(desc, 5);
 	CHECK_EQ(gantry_cancel(q, 7), 4);
 	/* The fence is gone: new work runs. */
-	desc[1] = good_write(5, pb);
+	desc[1] = write_of(5, pb);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
 	submit(&desc[1], 1);
@@ -426,7 +458,8 @@ begin_worker(void)
 	q = gantry_worker_queue(w);
 	env_connect(q, &pa, q, &pa_end);
 	env_connect(q, &pb, q, &pb_end);
-	reset_pieces(1);
+	env_fill(src, ARENA_LEN, 1);
+	memset(dst, 0x11, ARENA_LEN);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	return w;
 }
@@ -485,17 +518,17 @@ a_full_peer_does_not_stop_a_worker(void)
 
 	hold(pa);
 	for (i = 0; i < HELD; i++) {
-		d[0] = good_write(i, pa);
-		d[1] = i % 2 == 0 ? good_copy(HELD + i) : good_write(HELD + i, pb);
+		d[0] = write_of(i, pa);
+		d[1] = i % 2 == 0 ? copy_of(HELD + i) : write_of(HELD + i, pb);
 		/* One at a time, so that their completions have one order. */
 		CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 		take_two_orders(w, 1, HELD, next);
 	}
 	CHECK_EQ(next[0], 0);
 	/* A fenced copy reads what the last write to the slow peer writes; one more is behind it. */
-	d[0] = fenced(env_copy(dst + (HELD - 1) * piece, dst + 2 * HELD * piece, piece));
+	d[0] = fenced(env_copy(dst + (HELD - 1) * PIECE, dst + 2 * HELD * PIECE, PIECE));
 	d[0].cookie = 1000;
-	d[1] = good_copy(2 * HELD + 1);
+	d[1] = copy_of(2 * HELD + 1);
 	CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 	usleep(2000);
 	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 0);
@@ -508,7 +541,7 @@ a_full_peer_does_not_stop_a_worker(void)
 			CHECK_EQ(comp.cookie, i == 0 ? 1000 : 2 * HELD + 1);
 			i++;
 		}
-	CHECK(memcmp(dst + 2 * HELD * piece, src + (HELD - 1) * piece, piece) == 0);
+	CHECK(memcmp(dst + 2 * HELD * PIECE, src + (HELD - 1) * PIECE, PIECE) == 0);
 	CHECK_EQ(env_stats(q).submitted, 2 * HELD + 2);
 	end_worker(w);
 }
@@ -523,7 +556,7 @@ a_stopping_worker_finishes_what_it_deferred(void)
 	uint32_t round, i, n;
 
 	for (i = 0; i < RTE_DIM(d); i++)
-		d[i] = good_write(i, pa);
+		d[i] = write_of(i, pa);
 	for (round = 0; round < 5; round++) {
 		uint64_t before = env_stats(q).completed;
 		uint32_t next[2] = {0};
@@ -548,9 +581,9 @@ a_stopping_worker_finishes_what_it_deferred(void)
 static void
 failures_stay_with_their_connection(void)
 {
-	struct gantry_desc desc[8] = {good_write(0, 0), good_write(1, 0), good_write(2, 2),
-		env_copy(broken, dst + 3 * piece, piece), good_copy(4), good_write(5, 0),
-		good_write(6, 2), good_copy(7)};
+	struct gantry_desc desc[8] = {write_of(0, 0), write_of(1, 0), write_of(2, 2),
+		env_copy(broken, dst + 3 * PIECE, PIECE), copy_of(4), write_of(5, 0),
+		write_of(6, 2), copy_of(7)};
 	static const uint8_t status[8] = {GANTRY_OK, GANTRY_REMOTE_ACCESS, GANTRY_OK,
 		GANTRY_LOCAL_ERROR, GANTRY_OK, GANTRY_FLUSHED, GANTRY_OK, GANTRY_OK};
 	struct gantry_comp comp[8];
@@ -568,9 +601,9 @@ failures_stay_with_their_connection(void)
 	}
 	CHECK_EQ(env_stats(q).recoveries, 1);
 	CHECK_EQ(env_stats(q).replays, 2);
-	CHECK_EQ(env_do_one(q, good_write(8, pa)), GANTRY_BAD_PEER);
-	CHECK_EQ(env_do_one(q, good_write(8, pb)), GANTRY_OK);
-	CHECK_EQ(env_do_one(q, good_copy(9)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, write_of(8, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(q, write_of(8, pb)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, copy_of(9)), GANTRY_OK);
 	end();
 }
 
@@ -616,8 +649,11 @@ main(int argc, char **argv)
 	/* Nobody hears that a send queue stands still: hold() does not mean a failure. */
 	gantry_event_stop(g);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	pieces_make(ARENA_LEN, ENV_REMOTE);
-	pieces_break();
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
+	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
+	env_break(broken_mem);
 	env_run(all, n, argc, argv);
-	return pieces_done();
+	env_mend(broken_mem);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
 }

@@ -83,7 +83,9 @@ gantry_take_outstanding(struct gantry_queue *q)
 		return;
 	}
 	gantry_take_cqes(q, c);
-	if (c != &q->conn[GANTRY_CONN_OWN] && c->done == c->posted)
+	/* One that works stays in `active`, idle or not: it is likely to be the next one, too. */
+	if (unlikely(c->state != GANTRY_CONN_READY) && c != &q->conn[GANTRY_CONN_OWN] &&
+		c->done == c->posted)
 		gantry_note_idle(q, c);
 }
 

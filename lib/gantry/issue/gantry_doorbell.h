@@ -21,14 +21,14 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 	}
 }
 
-/* The same for n WQEBBs that are announced at once, before anything can fail. */
+/* The same for n WQEBBs that are announced at once, before anything can fail. own: conn is the own one. */
 static inline void
-gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n)
+gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n, const bool own)
 {
 	q->outstanding += n;
-	if (conn != GANTRY_CONN_OWN)
+	if (!own)
 		gantry_conn_set_add(&q->active, conn);
-	gantry_counter_add(conn == GANTRY_CONN_OWN ? &q->stats.own_wqes : &q->stats.peer_wqes, n);
+	gantry_counter_add(own ? &q->stats.own_wqes : &q->stats.peer_wqes, n);
 	gantry_counter_add(&q->stats.doorbells, 1);
 }
 

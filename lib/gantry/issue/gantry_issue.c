@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Issues descriptors: WQEs, splitting of long ones, fences, doorbells; and gantry_submit(). */
+/* Issues descriptors: WQEs, splitting of long ones, fences, doorbells. */
 #include "gantry_issue.h"
 
 #include "gantry_cpu.h"
 #include "gantry_doorbell.h"
-#include "gantry_drain.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
 #include "gantry_xlate.h"
@@ -499,7 +498,7 @@ gantry_issue_waiting(struct gantry_queue *q)
 
 /*
  * gantry_submit() for a queue in order. plain_mmo: nothing waits in the queue, and the own connection works and
- * carries all copies, by DMA MMO. The compiler makes copies for n = 1 and for plain_mmo.
+ * carries all copies, by DMA MMO. The compiler makes a copy for plain_mmo.
  */
 static __rte_always_inline uint32_t
 submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,
@@ -521,65 +520,19 @@ submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t
 	return n;
 }
 
-/* submit_by_mmo() for one descriptor: if it is plain, its doorbell is mostly rung with it. */
-static __rte_noinline uint32_t
-submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
-{
-	struct gantry_stream *s = &q->stream;
-	uint64_t head = s->issue;
-
-	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0)) {
-		if (!issue_any(q, s, desc))
-			s->pend[head & s->mask] = *desc;
-		ring_all(q);
-	} else if (unlikely(!gantry_conn_set_is_empty(&q->unrung))) {
-		/* To the DC initiator, or the data were copied into the WQE. */
-		ring_peers(q);
-	}
-	atomic_store_explicit(&s->head, head + 1, memory_order_relaxed);
-	return 1;
-}
-
-static __rte_noinline uint32_t
-submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+uint32_t
+gantry_submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	return submit_in_order(q, desc, n, true);
 }
 
-static __rte_noinline uint32_t
-submit_any(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+uint32_t
+gantry_submit_any(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
+	const struct gantry_stream *s = &q->stream;
+
 	if (q->unordered)
 		return submit_unordered(q, desc, n);
-	return submit_in_order(q, desc, n, false);
-}
-
-static inline uint32_t
-submit(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
-{
-	struct gantry_stream *s = &q->stream;
-	uint64_t head = gantry_counter_get(&s->head);
-
-	if (likely(!q->unordered))
-		n = RTE_MIN(n, s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail)));
-	if (unlikely(q->unordered || s->issue != head ||
-		     q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
-		     q->choice.all != GANTRY_CARRIER_MMO))
-		return submit_any(q, desc, n);
-	return n == 1 ? submit_one_by_mmo(q, desc) : submit_by_mmo(q, desc, n);
-}
-
-uint32_t
-gantry_submit_inside(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
-{
-	return submit(q, desc, n);
-}
-
-uint16_t
-gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
-{
-	gantry_enter(q);
-	n = submit(q, desc, n);
-	gantry_leave(q);
-	return n;
+	return submit_in_order(q, desc, RTE_MIN(n, s->mask + 1 - gantry_stream_in_flight(s)),
+		false);
 }

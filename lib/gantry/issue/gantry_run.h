@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include <rte_debug.h>
+
 #include <hwq_burst.h>
 
 #include "gantry_dc.h"
@@ -327,7 +329,9 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	c->posted = posted;
 	s->issue++;
 	if (ring) {
-		gantry_note_rung(q, conn, 1);
+		gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
+		/* Each call of the owner rings all that it has written. */
+		RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
 		hwq_burst_end_and_ring_one(&run.burst, kind == GANTRY_RUN_MEMCPY ? 4 : 3);
 	} else {
 		gantry_note_posted(q, conn, 1);
@@ -433,9 +437,9 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	const struct gantry_conn *c = &q->conn[conn];
 
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
-		return gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
+		return alone ? 0 : gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
-		return gantry_run_inline(q, s, conn, desc, n);
+		return alone ? 0 : gantry_run_inline(q, s, conn, desc, n);
 	if (alone)
 		return gantry_run_post_one(q, s, conn, desc, kind, true);
 	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
@@ -445,8 +449,10 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 
 /*
  * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works. alone: n is 1, and it is all that the owner's call posts. Returns how many; 0: the first one
- * is not plain, or there is no room for it.
+ * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
+ *
+ * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Data that go into the WQE and
+ * DC peers are not for this: 0.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,

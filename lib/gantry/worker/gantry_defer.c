@@ -111,7 +111,7 @@ retry_list(struct gantry_defer *d, struct gantry_defer_list *list)
 
 	do {
 		n = peek(d, list, desc, RETRY_BURST);
-		done = gantry_submit_inside(d->q, desc, n);
+		done = gantry_submit_any(d->q, desc, n);
 		for (i = 0; i < done; i++)
 			drop_first(d, list);
 		sum += done;
@@ -147,7 +147,7 @@ gantry_defer_or_submit(struct gantry_defer *d, const struct gantry_desc *desc, u
 		end = d->n == 0 ? n : i + count_unfenced(desc + i, n - i);
 		if (i == end)
 			break;
-		i += gantry_submit_inside(d->q, desc + i, end - i);
+		i += gantry_submit_any(d->q, desc + i, end - i);
 		if (i == end)
 			continue;
 		/* The connection of this one is full. */

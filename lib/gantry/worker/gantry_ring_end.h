@@ -63,15 +63,19 @@ gantry_ring_consume(struct rte_ring *r, uint32_t n)
 	__atomic_store_n(&r->cons.tail, to, __ATOMIC_RELEASE);
 }
 
-/* Places that can be written; n at most. *room: how many there are, with those in other pieces. */
-static __rte_always_inline struct gantry_ring_part
-gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n, uint32_t *room)
+/* Places that can be written: how many there are. */
+static __rte_always_inline uint32_t
+gantry_ring_room(struct rte_ring *r)
 {
-	uint32_t from = r->prod.tail;
-
 	/* Pairs with the release of the consumer in rte_ring: it has read what was there. */
-	*room = r->capacity + __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE) - from;
-	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, *room));
+	return r->capacity + __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE) - r->prod.tail;
+}
+
+/* The first n of them, or those up to the end of the ring's memory. The caller knows that there are n. */
+static __rte_always_inline struct gantry_ring_part
+gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n)
+{
+	return gantry_ring_part(r, elem_len, r->prod.tail, n);
 }
 
 /* The first n of the part are written. */

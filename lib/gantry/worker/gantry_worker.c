@@ -7,17 +7,20 @@
 #include "gantry_complete.h"
 #include "gantry_defer.h"
 #include "gantry_drain.h"
-#include "gantry_issue.h"
 #include "gantry_queue.h"
 #include "gantry_ring_end.h"
+#include "gantry_submit.h"
 
 /*
- * Submits descriptors, no more than `room`: what is in flight, and what is submitted now, has room in `out`.
- * Returns how many. defer: w->defer; the compiler makes a copy for NULL.
+ * Submits descriptors, as many as `out` has room for besides those that are in flight or deferred. Returns how
+ * many. defer: w->defer; the compiler makes a copy for NULL.
  */
 static __rte_always_inline uint32_t
-take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer, uint32_t room)
+take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer)
 {
+	uint32_t needed = defer != NULL ? gantry_in_flight(q) + defer->n
+					: gantry_stream_in_flight(&q->stream);
+	uint32_t room = gantry_ring_room(w->out) - needed;
 	struct rte_ring *in = w->in;
 	struct gantry_ring_part part;
 
@@ -32,47 +35,39 @@ take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer
 	return part.n;
 }
 
-/*
- * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many it
- * moved. *room: places of `out` that were free before.
- */
+/* Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many. */
 static __rte_always_inline uint32_t
-give(struct gantry_worker *w, struct gantry_queue *q, uint32_t *room)
+give(struct gantry_worker *w, struct gantry_queue *q)
 {
 	struct rte_ring *out = w->out;
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_free(out, sizeof(struct gantry_comp), w->burst, room);
+	part = gantry_ring_part_free(out, sizeof(struct gantry_comp), w->burst);
 	part.n = gantry_poll_inside(q, part.at, part.n);
 	gantry_ring_produce(out, part.n);
 	return part.n;
 }
 
-/*
- * gantry_worker_turn() for an unordered queue. What is given out leaves a place of `out` less, and one
- * descriptor less that will need one: so the room for others is what it was before.
- */
+/* gantry_worker_turn() for an unordered queue. */
 static __rte_noinline uint32_t
 turn_unordered(struct gantry_worker *w, struct gantry_queue *q, bool stop)
 {
-	uint32_t needed = gantry_in_flight(q) + w->defer->n;
-	uint32_t room, n = give(w, q, &room);
+	uint32_t n = give(w, q);
 
 	/* What is deferred after that has others of its connection in flight. */
 	n += gantry_defer_retry(w->defer);
 	if (!stop)
-		n += take(w, q, w->defer, room - needed);
+		n += take(w, q, w->defer);
 	return n;
 }
 
 static __rte_always_inline uint32_t
 turn_in_order(struct gantry_worker *w, struct gantry_queue *q, bool stop)
 {
-	uint32_t needed = gantry_stream_in_flight(&q->stream);
-	uint32_t room, n = give(w, q, &room);
+	uint32_t n = give(w, q);
 
 	if (likely(!stop))
-		n += take(w, q, NULL, room - needed);
+		n += take(w, q, NULL);
 	return n;
 }
 

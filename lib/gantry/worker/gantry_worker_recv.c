@@ -12,10 +12,11 @@
 static uint32_t
 give(struct gantry_worker *w)
 {
+	uint32_t room = gantry_ring_room(w->recv_out);
 	struct gantry_ring_part part;
-	uint32_t room;
 
-	part = gantry_ring_part_free(w->recv_out, sizeof(struct gantry_recv_comp), BURST, &room);
+	part = gantry_ring_part_free(w->recv_out, sizeof(struct gantry_recv_comp),
+		RTE_MIN(room, (uint32_t)BURST));
 	part.n = gantry_recv_poll(w->q, part.at, part.n);
 	gantry_ring_produce(w->recv_out, part.n);
 	w->recv_room = room != part.n;
