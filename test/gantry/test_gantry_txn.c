@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transactions: profiles, what is refused, and what becomes of a transaction on each way out. Signatures that are
- * expected come from this file's own functions, bit by bit from the standards' polynomials.
+ * expected come from txn/reference.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 
 #include "gantry_env.h"
 #include "gantry_queue.h"
+#include "txn/reference.h"
 
 static struct gantry *g;
 
@@ -112,54 +113,23 @@ the_engine_tells_what_the_device_has(void)
 #define BLOCKS   8
 #define AREA_LEN (UINT64_C(1) << 20)
 
-/* CRC-16 of T10 SBC: polynomial 0x8bb7, most significant bit first. */
-static uint16_t
-crc16(const uint8_t *p, uint32_t len)
-{
-	uint16_t sum = 0;
-	uint32_t i;
-	int bit;
-
-	for (i = 0; i < len; i++) {
-		sum ^= (uint16_t)(p[i] << 8);
-		for (bit = 0; bit < 8; bit++)
-			sum = (uint16_t)(sum << 1) ^ ((sum & 0x8000) != 0 ? 0x8bb7 : 0);
-	}
-	return sum;
-}
-
-/* The eight bytes of T10-DIF behind a block. */
-static void
-sign(const uint8_t *block, uint32_t len, uint16_t app_tag, uint32_t ref_tag, uint8_t out[8])
-{
-	uint16_t guard = crc16(block, len);
-
-	out[0] = guard >> 8;
-	out[1] = guard & 0xff;
-	out[2] = app_tag >> 8;
-	out[3] = app_tag & 0xff;
-	out[4] = ref_tag >> 24;
-	out[5] = ref_tag >> 16 & 0xff;
-	out[6] = ref_tag >> 8 & 0xff;
-	out[7] = ref_tag & 0xff;
-}
-
 #define APP   0x1234
 #define REF   0xfffffffe /* it wraps */
 #define UNIT  520
 #define PLAIN (BLOCKS * 512)
 #define DIF   (BLOCKS * UNIT)
 
+static const struct ref_sig ref = {.kind = REF_DIF_CRC,
+	.block = 512,
+	.app = APP,
+	.ref = REF,
+	.count = true};
+
 /* BLOCKS blocks of 512 bytes of `data`, each with its signature. */
 static void
 interleave(const uint8_t *data, uint8_t *to)
 {
-	uint32_t i;
-
-	for (i = 0; i < BLOCKS; i++) {
-		memcpy(to + i * UNIT, data + i * 512, 512);
-		sign(data + i * 512, 512, APP, REF + i, to + i * UNIT + 512);
-	}
+	ref_lay(&ref, data, BLOCKS, to);
 }
 
 /* Here, and at the peer. */
@@ -221,8 +191,8 @@ a_check_moves_nothing_and_finds_what_is_wrong(void)
 		CHECK_EQ(t.error.part, GANTRY_SIG_GUARD);
 		CHECK_EQ(t.error.on_wire, false);
 		CHECK_EQ(t.error.block, block);
-		CHECK_EQ(t.error.expected, crc16(here + block * UNIT, 512));
-		CHECK_EQ(t.error.actual, crc16(plain + block * 512, 512));
+		CHECK_EQ(t.error.expected, ref_guard(REF_DIF_CRC, false, here + block * UNIT, 512));
+		CHECK_EQ(t.error.actual, ref_guard(REF_DIF_CRC, false, plain + block * 512, 512));
 		here[block * UNIT + 17] ^= 4;
 		here[block * UNIT + 513 + 2] ^= 0x80;
 		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
