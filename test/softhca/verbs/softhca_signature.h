@@ -156,6 +156,24 @@ signature_create_key(struct ibv_pd *pd)
 	return mkey;
 }
 
+/* Posts the configuration of a key over n pieces of memory. sig NULL: its signatures stay as they were. */
+static inline void
+signature_post_key(struct pair_end *e, struct mlx5dv_mkey *mkey, unsigned int access, uint16_t n,
+	const struct ibv_sge *v, const struct mlx5dv_sig_block_attr *sig)
+{
+	struct mlx5dv_mkey_conf_attr conf = {0};
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(e->dvx, mkey, sig != NULL ? 3 : 2, &conf);
+	mlx5dv_wr_set_mkey_access_flags(e->dvx, access);
+	mlx5dv_wr_set_mkey_layout_list(e->dvx, n, v);
+	if (sig != NULL)
+		mlx5dv_wr_set_mkey_sig_block(e->dvx, sig);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+}
+
 /* Takes the key's error. */
 static inline struct mlx5dv_mkey_err
 signature_key_error(struct mlx5dv_mkey *mkey)

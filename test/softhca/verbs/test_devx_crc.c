@@ -226,6 +226,19 @@ open_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 		keys[i] = sig_key_make();
 }
 
+/* One key over `len` bytes of the server's memory at `at`, with a CRC behind them on the wire. */
+static void
+open_crc(struct psv *psv, struct sig_key *k, uint32_t at, uint32_t len, uint32_t flags)
+{
+	struct ibv_sge sge;
+	struct bsf bsf;
+
+	open_pair(psv, k, 1);
+	sge = server_sge(at, len);
+	bsf = crc_of_wire(psv, len, FORMAT, flags);
+	CHECK_EQ(configure(k, len, &sge, 1, &bsf), IBV_WC_SUCCESS);
+}
+
 static void
 close_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 {
@@ -323,15 +336,10 @@ case_several(void)
 static void
 case_set_psv(void)
 {
-	struct ibv_sge sge;
 	struct sig_key k;
-	struct bsf bsf;
 	struct psv psv;
 
-	open_pair(&psv, &k, 1);
-	sge = server_sge(300, 5000);
-	bsf = crc_of_wire(&psv, 5000, FORMAT, WIRE_LAST);
-	CHECK_EQ(configure(&k, 5000, &sge, 1, &bsf), IBV_WC_SUCCESS);
+	open_crc(&psv, &k, 300, 5000, WIRE_LAST);
 	CHECK_EQ(set_psv(psv.index, 0x12345678), IBV_WC_SUCCESS);
 	CHECK_EQ(move(IBV_WR_RDMA_READ, k.key, 0, 0, 5000, 4), IBV_WC_SUCCESS);
 	CHECK_EQ(crc_read(p.client.buf + CRC_AT),
@@ -344,15 +352,10 @@ static void
 case_retry(void)
 {
 	struct pair_end *e = &p.server;
-	struct ibv_sge sge;
 	struct sig_key k;
-	struct bsf bsf;
 	struct psv psv;
 
-	open_pair(&psv, &k, 1);
-	sge = server_sge(300, 5000);
-	bsf = crc_of_wire(&psv, 5000, FORMAT, WIRE_LAST);
-	CHECK_EQ(configure(&k, 5000, &sge, 1, &bsf), IBV_WC_SUCCESS);
+	open_crc(&psv, &k, 300, 5000, WIRE_LAST);
 	CHECK_EQ(set_psv(psv.index, UINT32_MAX), IBV_WC_SUCCESS);
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
@@ -374,16 +377,11 @@ case_retry(void)
 static void
 case_strip(void)
 {
-	struct ibv_sge sge;
 	struct sig_key k;
-	struct bsf bsf;
 	struct psv psv;
 	uint32_t crc;
 
-	open_pair(&psv, &k, 1);
-	sge = server_sge(1000, 2000);
-	bsf = crc_of_wire(&psv, 2000, FORMAT, WIRE_FIRST | WIRE_LAST);
-	CHECK_EQ(configure(&k, 2000, &sge, 1, &bsf), IBV_WC_SUCCESS);
+	open_crc(&psv, &k, 1000, 2000, WIRE_FIRST | WIRE_LAST);
 	for (uint32_t i = 0; i < 2000; i++)
 		p.client.buf[i] = (uint8_t)(i * 3);
 	crc = htole32(crc_expected(p.client.buf, 2000, UINT32_MAX));

@@ -85,17 +85,9 @@ post_configure(struct signed_key *k, struct pair_end *by, struct mlx5dv_mkey *mk
 		.flags = k->flags,
 		.check_mask = k->check_mask,
 		.copy_mask = k->copy_mask};
-	struct mlx5dv_mkey_conf_attr conf = {0};
 	struct ibv_sge v = {(uintptr_t)k->owner->buf, N * unit(k, &k->mem), k->owner->mr->lkey};
 
-	pair_publish(by);
-	ibv_wr_start(by->qpx);
-	by->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	mlx5dv_wr_mkey_configure(by->dvx, mkey, 3, &conf);
-	mlx5dv_wr_set_mkey_access_flags(by->dvx, PAIR_ALL);
-	mlx5dv_wr_set_mkey_layout_list(by->dvx, 1, &v);
-	mlx5dv_wr_set_mkey_sig_block(by->dvx, &sig);
-	CHECK_EQ(ibv_wr_complete(by->qpx), 0);
+	signature_post_key(by, mkey, PAIR_ALL, 1, &v, &sig);
 }
 
 static void

@@ -56,18 +56,9 @@ static void
 configure(struct signed_key *k, const struct mlx5dv_sig_block_attr *sig)
 {
 	struct pair_end *e = &k->p.client;
-	struct mlx5dv_mkey_conf_attr conf = {0};
-	struct ibv_sge v = {(uintptr_t)e->buf, WITH, e->mr->lkey};
+	const struct ibv_sge v = {(uintptr_t)e->buf, WITH, e->mr->lkey};
 
-	pair_publish(e);
-	ibv_wr_start(e->qpx);
-	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	mlx5dv_wr_mkey_configure(e->dvx, k->mkey, sig != NULL ? 3 : 2, &conf);
-	mlx5dv_wr_set_mkey_access_flags(e->dvx, PAIR_ALL);
-	mlx5dv_wr_set_mkey_layout_list(e->dvx, 1, &v);
-	if (sig != NULL)
-		mlx5dv_wr_set_mkey_sig_block(e->dvx, sig);
-	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	signature_post_key(e, k->mkey, PAIR_ALL, 1, &v, sig);
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 

@@ -75,20 +75,14 @@ static void
 configure(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_domain *mem,
 	const struct mlx5dv_sig_block_domain *wire, uint8_t check_mask)
 {
-	struct mlx5dv_sig_block_attr sig = {.mem = mem, .wire = wire, .check_mask = check_mask};
-	struct mlx5dv_mkey_conf_attr conf = {0};
+	const struct mlx5dv_sig_block_attr sig = {.mem = mem,
+		.wire = wire,
+		.check_mask = check_mask};
 	struct pair_end *e = &k->p.client;
-	struct ibv_sge v[2] = {{(uintptr_t)e->buf, 700, e->mr->lkey},
+	const struct ibv_sge v[2] = {{(uintptr_t)e->buf, 700, e->mr->lkey},
 		{(uintptr_t)e->buf + 700, len - 700, e->mr->lkey}};
 
-	pair_publish(e);
-	ibv_wr_start(e->qpx);
-	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	mlx5dv_wr_mkey_configure(e->dvx, k->mkey, 3, &conf);
-	mlx5dv_wr_set_mkey_access_flags(e->dvx, IBV_ACCESS_LOCAL_WRITE);
-	mlx5dv_wr_set_mkey_layout_list(e->dvx, 2, v);
-	mlx5dv_wr_set_mkey_sig_block(e->dvx, &sig);
-	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	signature_post_key(e, k->mkey, IBV_ACCESS_LOCAL_WRITE, 2, v, &sig);
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 
