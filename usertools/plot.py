@@ -133,7 +133,7 @@ def by_share(rows, path):
 		plot.set_xscale("symlog", linthresh=0.1)
 		plot.set_xlim(left=0)
 		plain_numbers(plot, x[:2] + x[3:])
-		plot.legend(fontsize=6)
+	plots[0][0].legend(fontsize=6)
 	save(figure, path)
 
 

@@ -30,7 +30,8 @@
  *
  * ## Responses
  * On a connection with GANTRY_TXN_PIPELINED, transfers and good response are posted together, and the response has
- * a fence. A wrong signature stops the connection's send queue in front of the response, which the engine cancels
+ * a fence. That of a READ holds all that is behind it, so while more than one other transaction is open on the
+ * connection, a READ's response is posted when its transfers have ended. A wrong signature stops the connection's send queue in front of the response, which the engine cancels
  * (mlx5dv_qp_cancel_posted_send_wrs(3)). With GANTRY_TXN_WAIT the engine posts the response when the transfers
  * have ended and their signatures are checked. Both answer alike. While a connection is stopped, transactions
  * that are submitted to it wait.
@@ -143,7 +144,7 @@ GANTRY_API int gantry_profile_destroy(struct gantry *g, uint16_t id);
 enum gantry_txn_mode {
 	GANTRY_TXN_NONE = 0, /**< not at all: it carries all other operations */
 	/**
-	 * Response and transfers are posted together (MLX5DV_QP_CREATE_SIG_PIPELINING of
+	 * Response and transfers are posted together, as above (MLX5DV_QP_CREATE_SIG_PIPELINING of
 	 * mlx5dv_create_qp(3)). gantry_conf::ibv_ctx must be NULL: the engine needs the device's events.
 	 */
 	GANTRY_TXN_PIPELINED,

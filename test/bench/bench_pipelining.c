@@ -529,12 +529,12 @@ check(char **argv)
 	CHECK(pipelined.response[0] >= host + 4 * LATENCY_NS + trip * 3 / 2);
 	CHECK(waiting.response[0] >= pipelined.response[0] + host);
 	CHECK(waiting.response[0] <= pipelined.response[0] + host + 1000);
-	/* On one queue pair each fence lets one read end; without fences reads overlap as writes do. */
+	/* Many reads overlap as writes do, because they have no fences, pipelined or not. */
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_READ, DEPTH_MAX, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_READ, DEPTH_MAX, 1);
-	CHECK(pipelined.per_second <= 1e9 / trip);
 	CHECK(waiting.per_second >=
 		0.99 * quick(GANTRY_TXN_WAIT, GANTRY_OP_WRITE, DEPTH_MAX, 1).per_second);
+	CHECK(pipelined.per_second >= 0.8 * waiting.per_second);
 	/* Each stop takes its event and its commands. */
 	pipelined = measure((struct point){.mode = GANTRY_TXN_PIPELINED,
 		.op = GANTRY_OP_WRITE,

@@ -93,6 +93,18 @@ commit(struct gantry_queue *q, uint32_t conn, struct gantry_txn_open *t, struct 
 		q->outstanding += n_bb;
 }
 
+/*
+ * True: the good response is posted with the transfers. Its fence holds all that is behind a read until the data are
+ * here. With more than one other transaction open, it is faster to wait for the CQE: doc/transactions.md.
+ */
+static bool
+answers_at_once(const struct gantry_txn_line *line, const struct gantry_txn_plan *plan)
+{
+	if (line->mode != GANTRY_TXN_PIPELINED || plan->good.len == 0)
+		return false;
+	return !plan->read || TAILQ_FIRST(&line->open) == TAILQ_LAST(&line->open, gantry_txn_list);
+}
+
 /* ------------------------------------------------------------------ what others call */
 
 bool
@@ -104,7 +116,7 @@ gantry_txn_post(struct gantry_queue *q, uint32_t conn, const struct gantry_txn_p
 	const uint32_t units =
 		plan->n_sge != 0 ? plan->n_sge : (uint32_t)RTE_DIM(plan->pattern) + 1;
 	struct gantry_conn *c = &q->conn[conn];
-	const bool answers = c->txns->mode == GANTRY_TXN_PIPELINED && plan->good.len != 0;
+	const bool answers = answers_at_once(c->txns, plan);
 	const uint32_t answer_bb = answers ? reply_bb(c, &plan->good) : 0;
 	const uint32_t room = hwq_sig_image_n_bb(image, units) + plan->n_moves + answer_bb;
 	struct hwq_burst b;

@@ -4,7 +4,8 @@
  *
  *     UMR, SET_PSV, SET_PSV    the key: layout of memory, signatures of both domains
  *     RDMA write or read ...   the transfers; the first one waits for the UMR
- *     SEND, fenced             the good response, if the connection is GANTRY_TXN_PIPELINED
+ *     SEND, fenced             the good response, on a GANTRY_TXN_PIPELINED connection; of a read, while
+ *                              at most one other transaction is open there
  *
  * The last one makes a CQE.
  */

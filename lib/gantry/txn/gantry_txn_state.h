@@ -5,14 +5,15 @@
  *              its last WQE is done             the queue stopped         room, and     its connection
  *              key good        key wrong        key wrong                 it runs       failed
  *   ---------  --------------  ---------------  ------------------------  ------------  ----------------
- *   POSTED     OK: PIPELINED:  SIG_ERROR: bad   SIG_ERROR: good response  -             SIG_ERROR if the
- *              settle; WAIT:   response         is cancelled; bad                       key is wrong,
+ *   POSTED     OK: posted:     SIG_ERROR: bad   SIG_ERROR: good response  -             SIG_ERROR if the
+ *              settle; else    response         is cancelled; bad                       key is wrong,
  *              good response                    response                                else its status
  *   TO_ANSWER  -               -                -                         the response  SIG_ERROR stays,
  *                                                                         is posted:    else its status
  *                                                                         ANSWERED
  *   ANSWERED   settle          -                -                         -             the same
  *
+ * "posted": the good response is posted with the transfers, or there is none.
  * "good response", "bad response": TO_ANSWER if there is such a response, else ANSWERED. From then on `status` is what
  * the transaction completes with, unless its connection fails. A transaction settles when its last WQE is done.
  */
