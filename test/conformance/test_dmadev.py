@@ -22,6 +22,7 @@ FOLDERS = ':'.join(os.path.dirname(os.path.abspath(path)) for path in (DRIVER, N
 EAL = ['--no-pci', '-l', '0', '-d', os.path.basename(DRIVER)]
 SMALL_PAGES = ['--no-huge', '--no-shconf', '-m', '256']
 HUGE_PAGES = ['--in-memory', '-m', '64']
+FREE_PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
 RING = 512
 
 # Case: operations, and how many of them fail.
@@ -42,18 +43,19 @@ assert eal.rte_eal_cleanup() == 0
 '''
 
 
-def free_huge_pages():
-    try:
-        with open('/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages', encoding='ascii') as f:
-            return int(f.read())
-    except OSError:
-        return 0
-
-
 class Dmadev(Case):
     def run_dpdk(self, *argv, **settings):
         """Runs a program of DPDK that finds the driver by its bare name: EAL refuses a path that all may write to."""
         return self.run_on(*argv, timeout=250, LD_LIBRARY_PATH=FOLDERS, **settings)
+
+    def need_huge_pages(self):
+        """Other tests may take some at the same time."""
+        free = 0
+        if os.path.exists(FREE_PAGES):
+            with open(FREE_PAGES, encoding='ascii') as f:
+                free = int(f.read())
+        if free < 256:
+            self.skipTest(f'{free} huge pages of 2 MiB are free; it takes 256: vm.nr_hugepages')
 
     def judge(self, out, device):
         """Every case has run on the device, and did all of its operations."""
@@ -81,9 +83,16 @@ class Dmadev(Case):
         self.autotest(*SMALL_PAGES)
 
     def test_dmadev_autotest_with_huge_pages(self):
-        if free_huge_pages() < 64:
-            self.skipTest('it takes 64 free huge pages of 2 MiB: vm.nr_hugepages')
+        self.need_huge_pages()
         self.autotest(*HUGE_PAGES)
+
+    def test_physical_addresses_are_refused(self):
+        self.need_huge_pages()
+        result = self.run_dpdk('dpdk-test', *EAL, *HUGE_PAGES, '--iova-mode=pa', '--vdev', 'dma_mlx5_0',
+                               DPDK_TEST='version_autotest', status=None)
+        if 'Test OK' not in result.stdout:
+            self.skipTest('EAL has no physical addresses here: it takes huge pages and the right to look at them')
+        self.assertIn('dma_mlx5_0 requires VA IOVA mode', result.stdout + result.stderr)
 
     def test_a_program_that_links_EAL_alone_loads_it(self):
         result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0')
