@@ -65,6 +65,10 @@ def measure(folder):
             function, operations = line.split()
             if 'image' in function or 'hwq' in function:
                 counts[f'signature {function[len("measured_"):]} {burst}'] = costs[function] / int(operations)
+    # A copy by the dmadev driver, with DPDK's calls.
+    for burst in (32, 1):
+        printed, _, total = callgrind(f'{folder}/bench_dma', ['count', 'mlx5', str(burst)], 'measured_*')
+        counts[f'dma copy {burst}'] = total / int(printed.split()[-1])
     for operation in DEVICE:
         _, _, total = callgrind(f'{folder}/bench_softhca', ['count', operation], 'softhca_pump')
         counts[f'softhca {operation} 32'] = total / DEVICE_OPERATIONS

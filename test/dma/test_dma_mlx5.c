@@ -464,6 +464,11 @@ fills_repeat_their_pattern(void)
 		for (k = 0; k < len[i]; k++)
 			CHECK_EQ(dst[1 + k], pattern[k % 8]);
 		CHECK(dst[0] == ENV_UNTOUCHED && dst[1 + len[i]] == ENV_UNTOUCHED);
+		/* Nothing of the fill is left for the copy behind it. */
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64,
+			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
 	}
 	end(id);
 }
@@ -674,7 +679,7 @@ stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
 					 i == N - 1 ? RTE_DMA_OP_FLAG_SUBMIT : 0),
 				i);
 		/* Staged only. */
-		CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst + N * LEN, LEN, 0), N);
+		CHECK_EQ(rte_dma_fill(id, 1, round, (uintptr_t)dst + N * LEN, LEN, 0), N);
 		CHECK_EQ(rte_dma_stop(id), 0);
 		CHECK(memcmp(src, dst, N * LEN) == 0);
 		CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst, LEN, 0), -ENOSPC);

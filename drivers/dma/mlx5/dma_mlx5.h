@@ -27,6 +27,7 @@
 #define DMA_MLX5_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -71,12 +72,15 @@ struct dma_mlx5_lists {
 struct dma_mlx5_vchan {
 	/* The data thread's. */
 	struct gantry_desc *next; /* in staged[]: where the next operation goes */
-	uint32_t room;      /* operations that can be enqueued; 0 while the device is stopped */
-	uint16_t next_id;   /* of the next operation */
+	struct gantry_desc
+		*end;     /* where there is no room any more; `next` while the device is stopped */
+	uint16_t next_id; /* of the next operation */
 	uint16_t next_done; /* the id of the next one to hand out */
-	struct gantry_queue *q;
-	struct gantry_desc *staged; /* `depth` of them */
+	bool has_args;      /* of some in staged[], arg is not 0 */
 	uint32_t n_held;
+	struct gantry_queue *q;
+	/* `depth` of them. What copies do not set is 0 from `next` on. */
+	struct gantry_desc *staged;
 	struct dma_mlx5_counts counts; /* since it was set up */
 
 	/* Constant from its creation on. */

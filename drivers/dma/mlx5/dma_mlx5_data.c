@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
@@ -24,6 +26,20 @@ vchan_of(const void *dev_private, uint16_t vchan)
 	return d->vchan[vchan];
 }
 
+/* The n operations that are staged have gone, or are forgotten. */
+static inline void
+unstage(struct dma_mlx5_vchan *v, uint16_t n)
+{
+	uint16_t i;
+
+	if (unlikely(v->has_args))
+		for (i = 0; i < n; i++)
+			v->staged[i].arg[0] = 0;
+	v->has_args = false;
+	v->next -= n;
+	v->end -= n;
+}
+
 static void
 submit(struct dma_mlx5_vchan *v)
 {
@@ -31,7 +47,7 @@ submit(struct dma_mlx5_vchan *v)
 
 	/* The queue has room for as many as can be staged. */
 	(void)gantry_submit(v->q, v->staged, n);
-	v->next = v->staged;
+	unstage(v, n);
 	dma_mlx5_count(&v->counts.submitted, n);
 }
 
@@ -40,28 +56,54 @@ static inline int
 enqueued(struct dma_mlx5_vchan *v, uint64_t flags)
 {
 	v->next++;
-	v->room--;
 	if ((flags & RTE_DMA_OP_FLAG_SUBMIT) != 0)
 		submit(v);
 	return v->next_id++;
 }
 
+/* What a descriptor begins with, by one store: the engine reads it by one load. */
+static __rte_always_inline void
+set_op(struct gantry_desc *d, enum gantry_op op, uint64_t flags)
+{
+	const struct {
+		uint8_t op, zero;
+		uint16_t flags, peer, layout;
+	} head = {.op = op, .flags = flags & RTE_DMA_OP_FLAG_FENCE};
+
+	static_assert(sizeof(head) == offsetof(struct gantry_desc, cookie),
+		"as in struct gantry_desc, without its alignment");
+	memcpy(d, &head, sizeof(head));
+}
+
+static __rte_always_inline int
+put_copy(struct dma_mlx5_vchan *v, rte_iova_t src, rte_iova_t dst, uint32_t length, uint64_t flags)
+{
+	struct gantry_desc *d = v->next;
+
+	if (unlikely(d == v->end))
+		return -ENOSPC;
+	d->src = src;
+	d->dst = dst;
+	d->len = length;
+	set_op(d, GANTRY_OP_COPY, flags);
+	return enqueued(v, flags);
+}
+
+static __rte_noinline int
+copy_with_flags(void *dev_private, uint16_t vchan, rte_iova_t src, rte_iova_t dst, uint32_t length,
+	uint64_t flags)
+{
+	return put_copy(vchan_of(dev_private, vchan), src, dst, length, flags);
+}
+
+/* Most copies of a burst have no flags. */
 static int
 copy(void *dev_private, uint16_t vchan, rte_iova_t src, rte_iova_t dst, uint32_t length,
 	uint64_t flags)
 {
-	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
-
-	if (unlikely(v->room == 0))
-		return -ENOSPC;
-	*v->next = (struct gantry_desc){
-		.op = GANTRY_OP_COPY,
-		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
-		.src = src,
-		.dst = dst,
-		.len = length,
-	};
-	return enqueued(v, flags);
+	if (unlikely(flags != 0))
+		return copy_with_flags(dev_private, vchan, src, dst, length, flags);
+	return put_copy(vchan_of(dev_private, vchan), src, dst, length, 0);
 }
 
 static int
@@ -69,16 +111,16 @@ fill(void *dev_private, uint16_t vchan, uint64_t pattern, rte_iova_t dst, uint32
 	uint64_t flags)
 {
 	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+	struct gantry_desc *d = v->next;
 
-	if (unlikely(v->room == 0))
+	if (unlikely(d == v->end))
 		return -ENOSPC;
-	*v->next = (struct gantry_desc){
-		.op = GANTRY_OP_FILL,
-		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
-		.dst = dst,
-		.len = length,
-		.arg = {pattern},
-	};
+	set_op(d, GANTRY_OP_FILL, flags);
+	d->src = 0;
+	d->dst = dst;
+	d->len = length;
+	d->arg[0] = pattern;
+	v->has_args = true;
 	return enqueued(v, flags);
 }
 
@@ -101,24 +143,22 @@ copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 	const struct rte_dma_sge *dst, uint16_t nb_src, uint16_t nb_dst, uint64_t flags)
 {
 	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+	struct gantry_desc *d = v->next;
 	struct dma_mlx5_lists *lists;
-	uint64_t len;
 
 	if (nb_src == 0 || nb_src > DMA_MLX5_MAX_SGES || nb_dst == 0 || nb_dst > DMA_MLX5_MAX_SGES)
 		return -EINVAL;
-	if (unlikely(v->room == 0))
+	if (unlikely(d == v->end))
 		return -ENOSPC;
 	lists = &v->lists[v->next_id & (v->depth - 1)];
-	len = copy_list(lists->src, src, nb_src);
+	set_op(d, GANTRY_OP_COPY_SG, flags);
+	d->src = (uintptr_t)lists->src;
+	d->dst = (uintptr_t)lists->dst;
+	d->len = copy_list(lists->src, src, nb_src);
+	/* If it has another number of bytes, the operation fails. */
 	copy_list(lists->dst, dst, nb_dst);
-	*v->next = (struct gantry_desc){
-		.op = GANTRY_OP_COPY_SG,
-		.flags = flags & RTE_DMA_OP_FLAG_FENCE,
-		.src = (uintptr_t)lists->src,
-		.dst = (uintptr_t)lists->dst,
-		.len = len, /* if the other list has not so many bytes, the operation fails */
-		.arg = {nb_src | (uint64_t)nb_dst << 32},
-	};
+	d->arg[0] = nb_src | (uint64_t)nb_dst << 32;
+	v->has_args = true;
 	return enqueued(v, flags);
 }
 
@@ -135,7 +175,9 @@ submit_staged(void *dev_private, uint16_t vchan)
 static uint16_t
 burst_capacity(const void *dev_private, uint16_t vchan)
 {
-	return vchan_of(dev_private, vchan)->room;
+	const struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
+
+	return v->end - v->next;
 }
 
 /* ------------------------------------------------------------------ completions */
@@ -164,7 +206,7 @@ status_of(enum gantry_status status)
 static inline void
 handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 {
-	v->room += n;
+	v->end += n;
 	v->next_done += n;
 	dma_mlx5_count(&v->counts.completed, n);
 }
@@ -254,10 +296,10 @@ dma_mlx5_data_drop(struct dma_mlx5_vchan *v)
 {
 	enum rte_dma_status_code status[N_COMPS];
 
-	v->next = v->staged;
+	unstage(v, v->next - v->staged);
 	while (take_statuses(v, N_COMPS, status) != 0)
 		;
-	v->room = 0;
+	v->end = v->next;
 	return gantry_in_flight(v->q) == 0;
 }
 

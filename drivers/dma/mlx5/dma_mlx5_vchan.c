@@ -56,6 +56,7 @@ dma_mlx5_vchan_create(struct dma_mlx5 *d, uint16_t nb_desc, struct dma_mlx5_vcha
 		goto fail;
 	}
 	v->next = v->staged;
+	v->end = v->next;
 	*out = v;
 	return 0;
 
@@ -91,7 +92,7 @@ dma_mlx5_vchan_start(struct dma_mlx5_vchan *v)
 {
 	v->next_id = 0;
 	v->next_done = 0;
-	v->room = v->depth;
+	v->end = v->next + v->depth;
 }
 
 void

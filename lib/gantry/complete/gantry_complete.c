@@ -156,15 +156,18 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 static __rte_always_inline uint32_t
 count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, uint32_t n)
 {
+	uint32_t slot = seq & s->mask, i;
+	const struct gantry_comp *comp = &s->comp[slot];
 	int64_t done = gantry_row_done(&s->row, seq);
 	uint64_t bytes = 0;
-	uint32_t i;
 
 	if (done <= 0)
 		return 0;
+	n = RTE_MIN(n, s->mask + 1 - slot);
 	n = RTE_MIN(n, done);
+#pragma GCC unroll 8
 	for (i = 0; i < n; i++)
-		bytes += s->comp[(seq + i) & s->mask].len;
+		bytes += comp[i].len;
 	gantry_counter_add(&q->stats.bytes, bytes);
 	return n;
 }

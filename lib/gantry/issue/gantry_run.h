@@ -263,7 +263,8 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 {
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_run run = gantry_run_of(q, c, desc, kind);
-	uint64_t where = gantry_where(conn, c->posted), *at;
+	uint64_t where = gantry_where(conn, c->posted), next = where, *at;
+	const struct gantry_desc *d, *end;
 	struct gantry_comp *comp;
 	uint32_t slot, room, i;
 
@@ -278,15 +279,17 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		n = RTE_MIN(room, s->mask + 1 - slot);
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
-	for (i = 0; i < n; i++) {
-		const struct gantry_run_move m = gantry_run_move_of(&desc[i]);
+	/* No count beside the pointers: the loop has no register left for it. */
+	for (d = desc, end = desc + n; d != end; d++, comp++, at++) {
+		const struct gantry_run_move m = gantry_run_move_of(d);
 
-		if (!gantry_run_takes(&run, &desc[i], m, kind))
+		if (!gantry_run_takes(&run, d, m, kind))
 			break;
-		gantry_run_write(&run, &desc[i], m, kind, 0);
-		gantry_slot_prepare(&comp[i], &desc[i], gantry_run_op(kind), m.len);
-		at[i] = where + i;
+		gantry_run_write(&run, d, m, kind, 0);
+		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
+		*at = next++;
 	}
+	i = next - where;
 	if (unlikely(i == 0))
 		return 0;
 	hwq_burst_end(&run.burst);
