@@ -19,7 +19,7 @@ from launched import Case, clean_env, main
 
 DRIVER, NO_SKELETON = sys.argv.pop(1), sys.argv.pop(1)
 FOLDERS = ':'.join(os.path.dirname(os.path.abspath(path)) for path in (DRIVER, NO_SKELETON))
-EAL = ['--no-pci', '-l', '0', '-d', os.path.basename(DRIVER)]
+EAL = ['--no-pci', '--no-telemetry', '-l', '0', '-d', os.path.basename(DRIVER)]
 SMALL_PAGES = ['--no-huge', '--no-shconf', '-m', '256']
 HUGE_PAGES = ['--in-memory', '-m', '64']
 FREE_PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
