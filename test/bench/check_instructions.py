@@ -69,6 +69,11 @@ def measure(folder):
     for burst in (32, 1):
         printed, _, total = callgrind(f'{folder}/bench_dma', ['count', 'mlx5', str(burst)], 'measured_*')
         counts[f'dma copy {burst}'] = total / int(printed.split()[-1])
+    for burst in (16, 1):
+        printed, costs, _ = callgrind(f'{folder}/bench_txn', ['512', str(burst), 'engine'], 'measured_*')
+        for line in printed.splitlines():
+            function, transactions = line.split()
+            counts[f'txn {function[len("measured_engine_"):]} {burst}'] = costs[function] / int(transactions)
     for operation in DEVICE:
         _, _, total = callgrind(f'{folder}/bench_softhca', ['count', operation], 'softhca_pump')
         counts[f'softhca {operation} 32'] = total / DEVICE_OPERATIONS

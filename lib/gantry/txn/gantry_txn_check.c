@@ -82,23 +82,24 @@ static inline enum gantry_status
 check_list(struct check *k, uint32_t len)
 {
 	const struct gantry_sge *e = k->txn->data;
-	uint32_t n = k->txn->n_data, i;
+	struct hwq_sge *sge = k->plan->sge;
+	uint32_t left = k->txn->n_data;
 
-	for (i = 0; i < n; i++) {
+	k->plan->n_sge = left;
+	do {
 		const struct gantry_region *r;
 		enum gantry_status status;
-		uint64_t addr = e[i].addr;
 
-		if (!is_range(addr, e[i].len, len))
+		if (!is_range(e->addr, e->len, len))
 			return GANTRY_BAD_LENGTH;
-		status = find(k->q, addr, e[i].len, k->read, &r);
+		status = find(k->q, e->addr, e->len, k->read, &r);
 		if (status != GANTRY_OK)
 			return status;
-		k->plan->sge[i] =
-			(struct hwq_sge){.addr = addr - r->bias, .len = e[i].len, .lkey = r->lkey};
-		len -= e[i].len;
-	}
-	k->plan->n_sge = n;
+		*sge++ =
+			(struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
+		len -= e->len;
+		e++;
+	} while (--left != 0);
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
@@ -216,22 +217,23 @@ static inline enum gantry_status
 check_parts(struct check *k)
 {
 	const struct gantry_txn_part *part = k->txn->part;
-	uint32_t n = k->txn->n_parts, offset = 0, i;
+	struct gantry_txn_move *move = k->plan->move;
+	uint32_t left = k->txn->n_parts, offset = 0;
 
-	if (unlikely(n == 0))
+	if (unlikely(left == 0))
 		return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
-	if (n > GANTRY_TXN_MAX_PARTS)
+	if (left > GANTRY_TXN_MAX_PARTS)
 		return GANTRY_BAD_LENGTH;
 	if (!is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
-	for (i = 0; i < n; i++) {
-		enum gantry_status status = check_part(k, &part[i], offset, &k->plan->move[i]);
+	k->plan->n_moves = left;
+	do {
+		enum gantry_status status = check_part(k, part++, offset, move);
 
 		if (status != GANTRY_OK)
 			return status;
-		offset += k->plan->move[i].len;
-	}
-	k->plan->n_moves = n;
+		offset += move++->len;
+	} while (--left != 0);
 	return offset == k->len ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
@@ -264,16 +266,14 @@ check_reply(const struct check *k, const struct gantry_conn *c,
 
 /* ------------------------------------------------------------------ all of it */
 
-/* GANTRY_OK: the connection works, or will again. */
-static inline enum gantry_status
+/* Of a connection that does not work now. GANTRY_OK: it will again. */
+static __rte_noinline enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn)
 {
-	uint8_t state = q->conn[conn].state;
-
-	if (likely(state == GANTRY_CONN_TXN))
-		return GANTRY_OK;
+	if (conn == GANTRY_CONN_NONE)
+		return GANTRY_BAD_PEER;
 	if (gantry_queue_repairs(conn))
-		return state == GANTRY_CONN_DOWN ? GANTRY_DEVICE_LOST : GANTRY_OK;
+		return q->conn[conn].state == GANTRY_CONN_DOWN ? GANTRY_DEVICE_LOST : GANTRY_OK;
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
@@ -300,7 +300,7 @@ find_profile(struct gantry_queue *q, uint16_t id)
 }
 
 enum gantry_status
-gantry_txn_check(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
+gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
 	struct gantry_txn_plan *plan)
 {
 	struct check k = {.q = q,
@@ -308,16 +308,14 @@ gantry_txn_check(struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 		.len = d->len,
 		.local = d->peer == GANTRY_PEER_OWN,
 		.plan = plan};
-	const struct gantry_conn *c = &q->conn[conn];
-	enum gantry_status status;
+	enum gantry_status status = GANTRY_OK;
 
 	if (d->len > GANTRY_TXN_MAX_LEN)
 		return GANTRY_BAD_LENGTH;
 	if (!is_aligned(k.txn))
 		return GANTRY_BAD_ADDRESS;
-	if (conn == GANTRY_CONN_NONE)
-		return GANTRY_BAD_PEER;
-	status = check_conn(q, conn);
+	if (unlikely(c->state != GANTRY_CONN_TXN))
+		status = check_conn(q, c - q->conn);
 	if (status != GANTRY_OK)
 		return status;
 	k.p = find_profile(q, k.txn->profile);
@@ -328,6 +326,7 @@ gantry_txn_check(struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 		return GANTRY_BAD_FIELD;
 	plan->txn = (struct gantry_txn *)d->src;
 	plan->profile = k.p;
+	plan->image = &k.p->image[k.read][k.txn->mem.seed_ones != k.txn->wire.seed_ones];
 	plan->read = k.read;
 	status = check_data(&k);
 	if (status == GANTRY_OK)

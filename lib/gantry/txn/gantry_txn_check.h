@@ -22,8 +22,9 @@ struct gantry_txn_move {
 struct gantry_txn_plan {
 	struct gantry_txn *txn;
 	const struct gantry_profile *profile;
-	uint32_t n_sge;  /* 0: the layout is a pattern */
-	uint32_t rounds; /* of the pattern: data and signature of a block */
+	const struct hwq_sig_image *image; /* the one of the profile that fits */
+	uint32_t n_sge;                    /* 0: the layout is a pattern */
+	uint32_t rounds;                   /* of the pattern: data and signature of a block */
 	uint32_t n_moves;
 	bool read; /* data come from the wire */
 	struct gantry_txn_reply good, bad;
@@ -33,10 +34,10 @@ struct gantry_txn_plan {
 };
 
 /*
- * Checks a descriptor whose fields are those of a transaction. conn: what gantry_txn_conn() said. GANTRY_OK: *plan is
- * what to post to it, now or when it works again; else the status that refuses it.
+ * Checks a descriptor whose fields are those of a transaction, and which connection c is to carry, or none
+ * (GANTRY_CONN_NONE). GANTRY_OK: *plan is what to post to it, now or when it works again; else the status that refuses it.
  */
-enum gantry_status gantry_txn_check(struct gantry_queue *q, uint32_t conn,
+enum gantry_status gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c,
 	const struct gantry_desc *d, struct gantry_txn_plan *plan);
 
 #endif

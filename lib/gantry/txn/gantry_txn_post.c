@@ -45,14 +45,16 @@ put_moves(struct hwq_burst *b, const struct hwq_mkey *mkey, const struct gantry_
 	unsigned int signals)
 {
 	uint8_t opcode = plan->read ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE;
-	const struct gantry_txn_move *m = plan->move, *end = m + plan->n_moves;
 	unsigned int flags = signals | HWQ_WQE_AFTER_UMR;
+	const struct gantry_txn_move *m = plan->move;
+	uint32_t left = plan->n_moves;
 
-	for (; m != end; m++) {
+	do {
 		hwq_burst_rdma_with(b, opcode, m->rkey, m->addr, hwq_key_word(mkey->lkey),
 			m->offset, m->len, flags);
 		flags = signals;
-	}
+		m++;
+	} while (--left != 0);
 }
 
 /* WQEBBs of a response. */
@@ -76,19 +78,18 @@ put_reply(struct hwq_burst *b, const struct gantry_conn *c, const struct gantry_
 
 /* Commits the burst, whose WQEs have `room` WQEBBs, and the last one last_bb. */
 static __rte_always_inline void
-commit(struct gantry_queue *q, uint32_t conn, struct gantry_txn_open *t, struct hwq_burst *b,
-	uint32_t room, uint32_t last_bb)
+commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
+	struct hwq_burst *b, uint32_t room, uint32_t last_bb)
 {
-	struct gantry_conn *c = &q->conn[conn];
-	uint16_t pi = c->sq->pi;
+	uint16_t pi = b->sq->pi;
 	uint32_t n_bb = (uint16_t)(hwq_burst_pi(b) - pi);
 
 	hwq_burst_end_at(b, room, last_bb);
 	c->posted += n_bb;
 	t->last = c->posted - last_bb;
 	/* Others since the last doorbell have added the connection to the sets. */
-	if (pi == c->sq->rung)
-		gantry_note_posted(q, conn, n_bb);
+	if (unlikely(pi == b->sq->rung))
+		gantry_note_posted(q, c - q->conn, n_bb);
 	else
 		q->outstanding += n_bb;
 }
@@ -108,14 +109,12 @@ answers_at_once(const struct gantry_txn_line *line, const struct gantry_txn_plan
 /* ------------------------------------------------------------------ what others call */
 
 bool
-gantry_txn_post(struct gantry_queue *q, uint32_t conn, const struct gantry_txn_plan *plan,
+gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c, const struct gantry_txn_plan *plan,
 	struct gantry_txn_open *t)
 {
-	const bool seeds_differ = plan->txn->mem.seed_ones != plan->txn->wire.seed_ones;
-	const struct hwq_sig_image *image = &plan->profile->image[plan->read][seeds_differ];
+	const struct hwq_sig_image *image = plan->image;
 	const uint32_t units =
 		plan->n_sge != 0 ? plan->n_sge : (uint32_t)RTE_DIM(plan->pattern) + 1;
-	struct gantry_conn *c = &q->conn[conn];
 	const bool answers = answers_at_once(c->txns, plan);
 	const uint32_t answer_bb = answers ? reply_bb(c, &plan->good) : 0;
 	const uint32_t room = hwq_sig_image_n_bb(image, units) + plan->n_moves + answer_bb;
@@ -132,7 +131,7 @@ gantry_txn_post(struct gantry_queue *q, uint32_t conn, const struct gantry_txn_p
 	put_moves(&b, t->mkey, plan, plan->n_moves > 1 || !answers ? HWQ_WQE_SIGNALED : 0);
 	if (answers)
 		put_reply(&b, c, &plan->good, HWQ_WQE_FENCE);
-	commit(q, conn, t, &b, room, answers ? answer_bb : 1);
+	commit(q, c, t, &b, room, answers ? answer_bb : 1);
 	t->c = c;
 	t->txn = plan->txn;
 	t->good = plan->good;
@@ -153,6 +152,6 @@ gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	if (!hwq_burst_reserve(&b, t->c->sq, n_bb))
 		return false;
 	put_reply(&b, t->c, reply, flags);
-	commit(q, t->c - q->conn, t, &b, n_bb, n_bb);
+	commit(q, t->c, t, &b, n_bb, n_bb);
 	return true;
 }

@@ -14,9 +14,9 @@
 
 #include "gantry_txn_check.h"
 
-/* Posts the transaction that was planned, as t, to connection `conn`. False: no room, and nothing was written. */
-bool gantry_txn_post(struct gantry_queue *q, uint32_t conn, const struct gantry_txn_plan *plan,
-	struct gantry_txn_open *t);
+/* Posts the transaction that was planned, as t, to connection c. False: no room, and nothing was written. */
+bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
+	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
 
 /* Posts a response of t to its connection. False: no room, and nothing was written. */
 bool gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,

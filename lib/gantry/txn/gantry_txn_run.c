@@ -65,7 +65,7 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 	/* Without a free transaction it would be checked in vain. */
 	if (unlikely(t == NULL))
 		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
-	status = gantry_txn_check(q, conn, d, &plan);
+	status = gantry_txn_check(q, c, d, &plan);
 	if (unlikely(status != GANTRY_OK))
 		return status;
 	/* The peer was opened after the descriptor had been accepted. */
@@ -75,7 +75,7 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 		return WAITS;
 	if (unlikely(t->doubtful) && !gantry_txn_renew_key(q, t))
 		return GANTRY_NO_RESOURCES;
-	if (!gantry_txn_post(q, conn, &plan, t))
+	if (!gantry_txn_post(q, c, &plan, t))
 		return WAITS;
 	note_open(q, s, conn, &plan, t);
 	return GANTRY_OK;
