@@ -454,8 +454,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
  * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
  * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
  *
- * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Data that go into the WQE and
- * DC peers are not for this: 0.
+ * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Transactions, data that go into
+ * the WQE and DC peers are not for this: 0.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -474,7 +474,7 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	if (head == gantry_desc_head_of(GANTRY_OP_NOP, 0))
 		return gantry_run_nops(s, desc, n);
 	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))
-		return gantry_txn_run(q, s, desc, n);
+		return alone ? 0 : gantry_txn_run(q, s, desc, n);
 	return 0;
 }
 
