@@ -493,7 +493,7 @@ is_varied(void)
 
 /* For the suite. */
 #ifdef GANTRY_ALLOC_LIBC
-#define GOAL 1200
+#define GOAL 800
 #else
 #define GOAL 3000
 #endif
