@@ -45,6 +45,10 @@ struct hwq_sig_tags {
 	uint16_t app_tag; /**< T10-DIF */
 	bool seed_ones;   /**< the guard begins with all ones, not with 0 */
 };
+static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
+		      offsetof(struct hwq_sig_tags, seed_ones) == 6 &&
+		      sizeof(struct hwq_sig_tags) == 8,
+	"hwq_sig_word() takes all at once");
 
 /** A prepared configuration. Written by hwq_sig_image_init(). */
 struct hwq_sig_image {
@@ -151,6 +155,22 @@ hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsign
 	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
+#define HWQ_SIG_TAGS_MASK ((UINT64_C(1) << 48) - 1)
+
+/* The tags, as they begin a running signature of T10-DIF, above them seed_ones in bit 48, and what has no meaning. */
+static HWQ_INLINE uint64_t
+hwq_sig_word(const struct hwq_sig_tags *tags)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	uint64_t word;
+
+	memcpy(&word, tags, sizeof(word));
+	return word;
+#else
+	return (uint64_t)tags->seed_ones << 48 | (uint64_t)tags->app_tag << 32 | tags->ref_tag;
+#endif
+}
+
 /* A domain whose guard is computed from all ones. The image has those from 0. */
 static HWQ_INLINE void
 hwq_put_sig_ones(struct hwq_sig_domain *domain, __be32 *format_psv, struct hwq_wire_bsf_dif *dif)
@@ -166,22 +186,25 @@ hwq_put_sig_ones(struct hwq_sig_domain *domain, __be32 *format_psv, struct hwq_w
 }
 
 /*
- * Writes tags and seed of a domain to the BSF, and to what the key keeps. @return what its running signature starts
- * with.
+ * Writes tags and seed of a domain to the BSF, and to what the key keeps. @param word hwq_sig_word(). @return what its
+ * running signature starts with.
  */
 static HWQ_INLINE uint64_t
-hwq_put_sig_tags(struct hwq_sig_domain *domain, const struct hwq_sig_tags *tags, __be32 *format_psv,
+hwq_put_sig_tags(struct hwq_sig_domain *domain, uint64_t word, __be32 *format_psv,
 	struct hwq_wire_bsf_dif *dif)
 {
-	if (__builtin_expect(tags->seed_ones, 0))
+	uint64_t tags = word & HWQ_SIG_TAGS_MASK;
+	bool ones = (word >> 48 & 1) != 0;
+	__be64 first = htobe64((uint64_t)(HWQ_DIF_VALID | HWQ_DIF_REFRESH) << 48 | tags);
+
+	if (__builtin_expect(ones, 0))
 		hwq_put_sig_ones(domain, format_psv, dif);
-	if (__builtin_expect(domain->type == HWQ_SIG_T10DIF, 1)) {
-		domain->dif.app_tag = tags->app_tag;
-		domain->dif.ref_tag = tags->ref_tag;
-		dif->app_tag = htobe16(tags->app_tag);
-		dif->ref_tag = htobe32(tags->ref_tag);
-	}
-	return hwq_sig_transient(domain);
+	if (__builtin_expect(domain->type != HWQ_SIG_T10DIF, 0))
+		return hwq_sig_transient(domain);
+	domain->dif.app_tag = (uint16_t)(tags >> 32);
+	domain->dif.ref_tag = (uint32_t)tags;
+	memcpy(dif, &first, sizeof(first));
+	return (ones ? UINT64_C(0xffff) << 48 : 0) | tags;
 }
 
 /* Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds. */
@@ -250,16 +273,18 @@ hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 	memcpy(bsf, &image->bsf, sizeof(*bsf));
 	if (image->block.mem.type != HWQ_SIG_NONE) {
 		bsf->mem_format_psv = image->bsf.mem_format_psv | htobe32(sig->mem_psv.index);
-		start = hwq_put_sig_tags(&sig->block.mem, mem, &bsf->mem_format_psv, &bsf->mem_dif);
+		start = hwq_put_sig_tags(&sig->block.mem, hwq_sig_word(mem), &bsf->mem_format_psv,
+			&bsf->mem_dif);
 		hwq_burst_set_psv(b, sig->mem_psv.index, start,
 			has_wire ? flags & ~(unsigned int)HWQ_WQE_SIGNALED : flags);
 	}
 	if (!has_wire)
 		return;
 	bsf->wire_format_psv = image->bsf.wire_format_psv | htobe32(sig->wire_psv.index);
-	start = hwq_put_sig_tags(&sig->block.wire, wire, &bsf->wire_format_psv, &bsf->wire_dif);
+	start = hwq_put_sig_tags(&sig->block.wire, hwq_sig_word(wire), &bsf->wire_format_psv,
+		&bsf->wire_dif);
 	hwq_burst_set_psv(b, sig->wire_psv.index, start, flags);
-	if (image->copies_alike)
+	if (image->copies_alike && hwq_sig_word(mem) != hwq_sig_word(wire))
 		bsf->wire = hwq_sig_copy_mask(image->bsf.wire, mem, wire);
 }
 

@@ -2,6 +2,8 @@
 /* Writes the WQEs of transactions. */
 #include "gantry_txn_post.h"
 
+#include <string.h>
+
 #include <rte_branch_prediction.h>
 
 #include "gantry_doorbell.h"
@@ -9,13 +11,22 @@
 
 /* ------------------------------------------------------------------ WQEs */
 
+static_assert(offsetof(struct gantry_txn_tags, ref_tag) == offsetof(struct hwq_sig_tags, ref_tag) &&
+		      offsetof(struct gantry_txn_tags, app_tag) ==
+			      offsetof(struct hwq_sig_tags, app_tag) &&
+		      offsetof(struct gantry_txn_tags, seed_ones) ==
+			      offsetof(struct hwq_sig_tags, seed_ones) &&
+		      sizeof(struct gantry_txn_tags) == sizeof(struct hwq_sig_tags),
+	"tags_of() copies them as they are");
+
 /* What the device begins the signatures of a domain with. */
-static inline struct hwq_sig_tags
-tags_of(const struct gantry_txn_tags *tags)
+static __rte_always_inline struct hwq_sig_tags
+tags_of(const struct gantry_txn_tags *from)
 {
-	return (struct hwq_sig_tags){.ref_tag = tags->ref_tag,
-		.app_tag = tags->app_tag,
-		.seed_ones = tags->seed_ones};
+	struct hwq_sig_tags tags;
+
+	memcpy(&tags, from, sizeof(tags));
+	return tags;
 }
 
 static __rte_always_inline void
