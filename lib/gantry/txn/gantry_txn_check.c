@@ -36,22 +36,18 @@ is_range(uint64_t addr, uint64_t len, uint64_t max)
 
 /* ------------------------------------------------------------------ fields */
 
-/* gantry_txn_tags as a word, of which the bits of `none` must be 0. */
-static inline bool
-tags_are_possible(const struct gantry_txn_tags *tags, uint64_t none)
+/* gantry_txn_tags as a word. */
+static inline uint64_t
+tags_word(const struct gantry_txn_tags *tags)
 {
 	uint64_t word;
 
+	static_assert(sizeof(*tags) == sizeof(word), "tags are a word");
 	memcpy(&word, tags, sizeof(word));
-	return (word & none) == 0;
+	return word;
 }
 
-static inline bool
-reply_is_possible(const struct gantry_txn_response *r, bool local)
-{
-	return r->zero == 0 && (r->len != 0 ? !local : r->addr == 0);
-}
-
+/* Those of the transaction itself. Its responses, parts and `pi` are checked where they are used. */
 static inline bool
 fields_are_possible(const struct check *k)
 {
@@ -59,48 +55,84 @@ fields_are_possible(const struct check *k)
 
 	return (t->zero[0] | t->zero[1] | t->zero[2]) == 0 &&
 	       (k->read || t->op == GANTRY_OP_WRITE) &&
-	       tags_are_possible(&t->mem, k->p->no_mem_tags) &&
-	       tags_are_possible(&t->wire, k->p->no_wire_tags) &&
-	       (t->pi.len != 0 ? k->p->mem.sig_len != 0 : t->pi.addr == 0) &&
-	       reply_is_possible(&t->good, k->local) && reply_is_possible(&t->bad, k->local);
+	       ((tags_word(&t->mem) & k->p->no_mem_tags) |
+		       (tags_word(&t->wire) & k->p->no_wire_tags)) == 0 &&
+	       (t->good.zero | t->bad.zero) == 0;
 }
 
 /* ------------------------------------------------------------------ memory here */
 
-/* GANTRY_OK and the region; or why the device cannot use it. */
-static inline enum gantry_status
-find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, const struct gantry_region **r)
+/* look_up() for memory that is not in the region of the last one. */
+static __rte_noinline const struct gantry_region *
+look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
-	*r = gantry_region_find(&q->view, &q->view.dst, addr, len);
-	if (unlikely(*r == NULL))
-		return GANTRY_NOT_REGISTERED;
-	return unlikely((*r)->read_only) && to ? GANTRY_READ_ONLY : GANTRY_OK;
+	const struct gantry_region *r;
+
+	*why = GANTRY_BAD_LENGTH;
+	if (!is_range(addr, len, UINT64_MAX))
+		return NULL;
+	r = gantry_region_find(&q->view, &q->view.dst, addr, len);
+	*why = r == NULL ? GANTRY_NOT_REGISTERED : GANTRY_READ_ONLY;
+	return r != NULL && r->read_only && to ? NULL : r;
 }
 
-/* Buffers one after the other, which have `len` bytes together. */
-static inline enum gantry_status
-check_list(struct check *k, uint32_t len)
+/* The region; or NULL, and *why the device cannot use it. to: the device writes there. */
+static inline const struct gantry_region *
+look_up(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
-	const struct gantry_sge *e = k->txn->data;
-	struct hwq_sge *sge = k->plan->sge;
-	uint32_t left = k->txn->n_data;
+	const struct gantry_region *r = q->view.dst;
 
-	k->plan->n_sge = left;
-	do {
-		const struct gantry_region *r;
-		enum gantry_status status;
+	/* The last hits are not read-only. */
+	return likely(gantry_region_hit(r, addr, len)) ? r : look_further(q, addr, len, to, why);
+}
 
-		if (!is_range(e->addr, e->len, len))
-			return GANTRY_BAD_LENGTH;
-		status = find(k->q, e->addr, e->len, k->read, &r);
+/* A buffer, and how many bytes it and those behind it have. */
+static inline enum gantry_status
+check_buffer(struct gantry_queue *q, const struct gantry_sge *e, uint64_t len, bool read,
+	struct hwq_sge *sge)
+{
+	const struct gantry_region *r;
+	enum gantry_status why;
+
+	if (e->len > len)
+		return GANTRY_BAD_LENGTH;
+	r = look_up(q, e->addr, e->len, read, &why);
+	if (r == NULL)
+		return why;
+	*sge = (struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
+	return GANTRY_OK;
+}
+
+/* The buffers behind the first one, which have `len` bytes together. */
+static __rte_noinline enum gantry_status
+check_more_buffers(struct gantry_queue *q, struct gantry_txn_plan *plan, uint64_t len)
+{
+	const struct gantry_sge *e = plan->txn->data;
+	enum gantry_status status;
+	uint32_t i;
+
+	for (i = 1; i < plan->n_sge; i++) {
+		status = check_buffer(q, &e[i], len, plan->read, &plan->sge[i]);
 		if (status != GANTRY_OK)
 			return status;
-		*sge++ =
-			(struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
-		len -= e->len;
-		e++;
-	} while (--left != 0);
+		len -= e[i].len;
+	}
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
+}
+
+/* Buffers one after the other, which have `len` bytes together: mostly one. */
+static inline enum gantry_status
+check_list(const struct check *k, uint64_t len)
+{
+	const struct gantry_sge *e = k->txn->data;
+	enum gantry_status status = check_buffer(k->q, e, len, k->read, k->plan->sge);
+
+	if (status != GANTRY_OK)
+		return status;
+	k->plan->n_sge = k->txn->n_data;
+	return likely(k->txn->n_data == 1 && e->len == len)
+		       ? GANTRY_OK
+		       : check_more_buffers(k->q, k->plan, len - e->len);
 }
 
 /* One buffer of a pattern: a piece of it in each round. */
@@ -109,13 +141,13 @@ check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const s
 	uint32_t piece, struct mlx5dv_mr_interleaved *to)
 {
 	const struct gantry_region *r;
-	enum gantry_status status;
+	enum gantry_status why;
 
-	if (e->len != (uint64_t)plan->rounds * piece || !is_range(e->addr, e->len, e->len))
+	if (e->len != (uint64_t)plan->rounds * piece)
 		return GANTRY_BAD_LENGTH;
-	status = find(q, e->addr, e->len, plan->read, &r);
-	if (status != GANTRY_OK)
-		return status;
+	r = look_up(q, e->addr, e->len, plan->read, &why);
+	if (r == NULL)
+		return why;
 	*to = (struct mlx5dv_mr_interleaved){.addr = e->addr - r->bias,
 		.bytes_count = piece,
 		.lkey = r->lkey};
@@ -129,6 +161,8 @@ check_pattern(struct gantry_queue *q, uint32_t blocks, struct gantry_txn_plan *p
 	const struct gantry_profile_domain *mem = &plan->profile->mem;
 	enum gantry_status status;
 
+	if (plan->txn->pi.len == 0 || mem->sig_len == 0)
+		return GANTRY_BAD_FIELD;
 	if (plan->txn->n_data != 1)
 		return GANTRY_BAD_LENGTH;
 	plan->n_sge = 0;
@@ -140,18 +174,18 @@ check_pattern(struct gantry_queue *q, uint32_t blocks, struct gantry_txn_plan *p
 }
 
 static inline enum gantry_status
-check_data(struct check *k)
+check_data(const struct check *k)
 {
 	const struct gantry_profile_domain *mem = &k->p->mem;
 	const struct gantry_txn *t = k->txn;
 	uint32_t blocks = k->len / mem->block_size;
 
-	if (blocks * mem->block_size != k->len || t->n_data - 1u >= GANTRY_TXN_MAX_DATA)
+	if (k->len % mem->block_size != 0 || t->n_data - 1u >= GANTRY_TXN_MAX_DATA)
 		return GANTRY_BAD_LENGTH;
 	if (!is_aligned(t->data))
 		return GANTRY_BAD_ADDRESS;
-	return unlikely(t->pi.len != 0) ? check_pattern(k->q, blocks, k->plan)
-					: check_list(k, blocks * mem->unit);
+	return unlikely((t->pi.len | t->pi.addr) != 0) ? check_pattern(k->q, blocks, k->plan)
+						       : check_list(k, blocks * mem->unit);
 }
 
 /* ------------------------------------------------------------------ transfers */
@@ -162,10 +196,13 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 	struct gantry_txn_move *move)
 {
 	const struct gantry_region *r;
-	enum gantry_status status = find(q, part->addr, part->len, !read, &r);
+	enum gantry_status why;
 
-	if (status != GANTRY_OK)
-		return status;
+	if (part->remote_key != 0)
+		return GANTRY_BAD_FIELD;
+	r = look_up(q, part->addr, part->len, !read, &why);
+	if (r == NULL)
+		return why;
 	if (!gantry_mem_is_open(r, read ? GANTRY_MEM_REMOTE_READ : GANTRY_MEM_REMOTE_WRITE))
 		return GANTRY_NOT_REGISTERED;
 	move->addr = part->addr - r->bias;
@@ -173,36 +210,11 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 	return GANTRY_OK;
 }
 
-/* The transfer at this offset of the data. */
-static inline enum gantry_status
-check_part(struct check *k, const struct gantry_txn_part *part, uint32_t offset,
-	struct gantry_txn_move *move)
-{
-	const struct gantry_profile_domain *wire = &k->p->wire;
-	uint32_t blocks;
-
-	if (part->zero != 0 || (k->local && part->remote_key != 0))
-		return GANTRY_BAD_FIELD;
-	if (!is_range(part->addr, part->len, 2 * GANTRY_TXN_MAX_LEN))
-		return GANTRY_BAD_LENGTH;
-	blocks = (uint32_t)part->len / wire->unit;
-	move->offset = offset;
-	move->len = blocks * wire->block_size;
-	if (blocks * wire->unit != part->len || move->len % k->p->mem.block_size != 0 ||
-		move->len > k->len - offset)
-		return GANTRY_BAD_LENGTH;
-	if (unlikely(k->local))
-		return check_local_part(k->q, part, k->read, move);
-	move->addr = part->addr;
-	move->rkey = part->remote_key;
-	return GANTRY_OK;
-}
-
 /* A check that moves nothing: the data go where nobody reads them. */
 static __rte_noinline enum gantry_status
 take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan *plan)
 {
-	if (plan->read || len % plan->profile->wire.block_size != 0)
+	if (plan->read)
 		return GANTRY_BAD_LENGTH;
 	plan->n_moves = 1;
 	plan->move[0] = (struct gantry_txn_move){
@@ -213,44 +225,101 @@ take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan 
 	return GANTRY_OK;
 }
 
+/* What the transfers from one on have to move: bytes of data, and what these are on the wire. */
+struct rest {
+	uint32_t data;
+	uint64_t wire;
+};
+
+/* A transfer, which takes its part of the rest. */
 static inline enum gantry_status
-check_parts(struct check *k)
+check_part(struct gantry_queue *q, const struct gantry_txn_plan *plan, bool local,
+	const struct gantry_txn_part *part, struct rest *rest, struct gantry_txn_move *move)
 {
-	const struct gantry_txn_part *part = k->txn->part;
-	struct gantry_txn_move *move = k->plan->move;
-	uint32_t left = k->txn->n_parts, offset = 0;
+	const struct gantry_profile *p = plan->profile;
+	uint32_t data = rest->data;
 
-	if (unlikely(left == 0))
-		return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
-	if (left > GANTRY_TXN_MAX_PARTS)
+	if (part->zero != 0)
+		return GANTRY_BAD_FIELD;
+	if (!is_range(part->addr, part->len, rest->wire))
 		return GANTRY_BAD_LENGTH;
-	if (!is_aligned(part))
-		return GANTRY_BAD_ADDRESS;
-	k->plan->n_moves = left;
-	do {
-		enum gantry_status status = check_part(k, part++, offset, move);
+	if (unlikely(part->len != rest->wire)) {
+		data = gantry_profile_shrink(&p->wire, part->len);
+		if (part->len % p->wire.unit != 0 || data % p->mem.block_size != 0)
+			return GANTRY_BAD_LENGTH;
+	}
+	move->addr = part->addr;
+	move->len = data;
+	move->rkey = part->remote_key;
+	rest->data -= data;
+	rest->wire -= part->len;
+	return unlikely(local) ? check_local_part(q, part, plan->read, move) : GANTRY_OK;
+}
 
+/* The transfers behind the first one. */
+static __rte_noinline enum gantry_status
+check_more_parts(struct gantry_queue *q, struct gantry_txn_plan *plan, bool local, struct rest rest)
+{
+	const struct gantry_txn_part *part = plan->txn->part;
+	struct gantry_txn_move *move = plan->move;
+	enum gantry_status status;
+	uint32_t i;
+
+	if (plan->n_moves > GANTRY_TXN_MAX_PARTS)
+		return GANTRY_BAD_LENGTH;
+	for (i = 1; i < plan->n_moves; i++) {
+		move[i].offset = move[i - 1].offset + move[i - 1].len;
+		status = check_part(q, plan, local, &part[i], &rest, &move[i]);
 		if (status != GANTRY_OK)
 			return status;
-		offset += move++->len;
-	} while (--left != 0);
-	return offset == k->len ? GANTRY_OK : GANTRY_BAD_LENGTH;
+	}
+	return rest.data == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
+}
+
+/* Transfers one after the other: mostly one. */
+static inline enum gantry_status
+check_parts(const struct check *k)
+{
+	const struct gantry_profile_domain *wire = &k->p->wire;
+	const struct gantry_txn_part *part = k->txn->part;
+	uint32_t n = k->txn->n_parts;
+	struct rest rest = {k->len, k->len / wire->block_size * wire->unit};
+	enum gantry_status status;
+
+	if (k->len % wire->block_size != 0)
+		return GANTRY_BAD_LENGTH;
+	if (unlikely(n == 0))
+		return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
+	if (!is_aligned(part))
+		return GANTRY_BAD_ADDRESS;
+	k->plan->n_moves = n;
+	k->plan->move[0].offset = 0;
+	status = check_part(k->q, k->plan, k->local, part, &rest, k->plan->move);
+	if (status != GANTRY_OK)
+		return status;
+	return likely(n == 1 && rest.data == 0) ? GANTRY_OK
+						: check_more_parts(k->q, k->plan, k->local, rest);
 }
 
 /* ------------------------------------------------------------------ responses */
 
-/* One that is in memory which the device reads. */
+/* One that is not copied into its WQE: none, or in memory which the device reads. */
 static __rte_noinline enum gantry_status
-check_long_reply(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_txn_reply *to)
+check_other_reply(struct gantry_queue *q, const struct gantry_conn *c, bool local,
+	struct gantry_txn_reply *to)
 {
 	const struct gantry_region *r;
-	enum gantry_status status;
+	enum gantry_status why;
 
-	if (!is_range(to->addr, to->len, c->max_len))
+	if (to->len == 0)
+		return to->addr == 0 ? GANTRY_OK : GANTRY_BAD_FIELD;
+	if (local)
+		return GANTRY_BAD_FIELD;
+	if (to->len > c->max_len)
 		return GANTRY_BAD_LENGTH;
-	status = find(q, to->addr, to->len, false, &r);
-	if (status != GANTRY_OK)
-		return status;
+	r = look_up(q, to->addr, to->len, false, &why);
+	if (r == NULL)
+		return why;
 	to->addr -= r->bias;
 	to->lkey = r->lkey;
 	return GANTRY_OK;
@@ -261,7 +330,9 @@ check_reply(const struct check *k, const struct gantry_conn *c,
 	const struct gantry_txn_response *from, struct gantry_txn_reply *to)
 {
 	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
-	return likely(from->len <= c->max_inline) ? GANTRY_OK : check_long_reply(k->q, c, to);
+	/* The connection for local transactions, which have no response, has a max_inline of 0. */
+	return likely(from->len - 1 < c->max_inline) ? GANTRY_OK
+						     : check_other_reply(k->q, c, k->local, to);
 }
 
 /* ------------------------------------------------------------------ all of it */
@@ -326,14 +397,14 @@ gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const stru
 		return GANTRY_BAD_FIELD;
 	plan->txn = (struct gantry_txn *)d->src;
 	plan->profile = k.p;
-	plan->image = &k.p->image[k.read][k.txn->mem.seed_ones != k.txn->wire.seed_ones];
+	plan->image = k.p->image[k.read];
+	if (unlikely(k.txn->mem.seed_ones != k.txn->wire.seed_ones))
+		plan->image++;
 	plan->read = k.read;
 	status = check_data(&k);
 	if (status == GANTRY_OK)
 		status = check_parts(&k);
 	if (status == GANTRY_OK)
 		status = check_reply(&k, c, &k.txn->good, &plan->good);
-	if (status == GANTRY_OK)
-		status = check_reply(&k, c, &k.txn->bad, &plan->bad);
-	return status;
+	return status == GANTRY_OK ? check_reply(&k, c, &k.txn->bad, &plan->bad) : status;
 }
