@@ -2,9 +2,12 @@
 /* Checks a transaction, and finds the keys of its memory. Writes nothing to the hardware. */
 #include "gantry_txn_check.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
 
 #include "gantry_engine.h"
 #include "gantry_mem.h"
@@ -47,17 +50,29 @@ tags_word(const struct gantry_txn_tags *tags)
 	return word;
 }
 
-/* Those of the transaction itself. Its responses, parts and `pi` are checked where they are used. */
+/* gantry_txn::op if the bytes behind it are 0; else no operation. */
+static inline uint32_t
+op_of(const struct gantry_txn *t)
+{
+	uint32_t word;
+
+	static_assert(offsetof(struct gantry_txn, zero) == offsetof(struct gantry_txn, op) + 1 &&
+			      sizeof(t->op) + sizeof(t->zero) == sizeof(word),
+		"op and zero are a word");
+	memcpy(&word, &t->op, sizeof(word));
+	return rte_le_to_cpu_32(word);
+}
+
+/* Those of the transaction itself. Its parts and `pi` are checked where they are used. */
 static inline bool
-fields_are_possible(const struct check *k)
+fields_are_possible(const struct check *k, uint32_t op)
 {
 	const struct gantry_txn *t = k->txn;
 
-	return (t->zero[0] | t->zero[1] | t->zero[2]) == 0 &&
-	       (k->read || t->op == GANTRY_OP_WRITE) &&
+	return (op == GANTRY_OP_READ || op == GANTRY_OP_WRITE) &&
 	       ((tags_word(&t->mem) & k->p->no_mem_tags) |
-		       (tags_word(&t->wire) & k->p->no_wire_tags)) == 0 &&
-	       (t->good.zero | t->bad.zero) == 0;
+		       (tags_word(&t->wire) & k->p->no_wire_tags) | t->good.zero | t->bad.zero) ==
+		       0;
 }
 
 /* ------------------------------------------------------------------ memory here */
@@ -86,53 +101,36 @@ look_up(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantr
 	return likely(gantry_region_hit(r, addr, len)) ? r : look_further(q, addr, len, to, why);
 }
 
-/* A buffer, and how many bytes it and those behind it have. */
+/* One buffer. */
 static inline enum gantry_status
-check_buffer(struct gantry_queue *q, const struct gantry_sge *e, uint64_t len, bool read,
-	struct hwq_sge *sge)
+check_buffer(struct gantry_queue *q, const struct gantry_sge *e, bool read, struct hwq_sge *sge)
 {
-	const struct gantry_region *r;
 	enum gantry_status why;
+	const struct gantry_region *r = look_up(q, e->addr, e->len, read, &why);
 
-	if (e->len > len)
-		return GANTRY_BAD_LENGTH;
-	r = look_up(q, e->addr, e->len, read, &why);
 	if (r == NULL)
 		return why;
 	*sge = (struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
 	return GANTRY_OK;
 }
 
-/* The buffers behind the first one, which have `len` bytes together. */
+/* Buffers one after the other, which have `len` bytes together. */
 static __rte_noinline enum gantry_status
-check_more_buffers(struct gantry_queue *q, struct gantry_txn_plan *plan, uint64_t len)
+check_list(struct gantry_queue *q, struct gantry_txn_plan *plan, uint64_t len)
 {
 	const struct gantry_sge *e = plan->txn->data;
 	enum gantry_status status;
 	uint32_t i;
 
-	for (i = 1; i < plan->n_sge; i++) {
-		status = check_buffer(q, &e[i], len, plan->read, &plan->sge[i]);
+	for (i = 0; i < plan->n_sge; i++) {
+		if (e[i].len > len)
+			return GANTRY_BAD_LENGTH;
+		status = check_buffer(q, &e[i], plan->read, &plan->sge[i]);
 		if (status != GANTRY_OK)
 			return status;
 		len -= e[i].len;
 	}
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
-}
-
-/* Buffers one after the other, which have `len` bytes together: mostly one. */
-static inline enum gantry_status
-check_list(const struct check *k, uint64_t len)
-{
-	const struct gantry_sge *e = k->txn->data;
-	enum gantry_status status = check_buffer(k->q, e, len, k->read, k->plan->sge);
-
-	if (status != GANTRY_OK)
-		return status;
-	k->plan->n_sge = k->txn->n_data;
-	return likely(k->txn->n_data == 1 && e->len == len)
-		       ? GANTRY_OK
-		       : check_more_buffers(k->q, k->plan, len - e->len);
 }
 
 /* One buffer of a pattern: a piece of it in each round. */
@@ -177,15 +175,20 @@ static inline enum gantry_status
 check_data(const struct check *k)
 {
 	const struct gantry_profile_domain *mem = &k->p->mem;
-	const struct gantry_txn *t = k->txn;
-	uint32_t blocks = k->len / mem->block_size;
+	const struct gantry_sge *e = k->txn->data;
+	const uint32_t n = k->txn->n_data, blocks = k->len / mem->block_size;
+	const uint64_t len = blocks * mem->unit;
 
-	if (k->len % mem->block_size != 0 || t->n_data - 1u >= GANTRY_TXN_MAX_DATA)
+	if (k->len % mem->block_size != 0 || (unlikely(n != 1) && n - 1 >= GANTRY_TXN_MAX_DATA))
 		return GANTRY_BAD_LENGTH;
-	if (!is_aligned(t->data))
+	if (!is_aligned(e))
 		return GANTRY_BAD_ADDRESS;
-	return unlikely((t->pi.len | t->pi.addr) != 0) ? check_pattern(k->q, blocks, k->plan)
-						       : check_list(k, blocks * mem->unit);
+	if (unlikely((k->txn->pi.len | k->txn->pi.addr) != 0))
+		return check_pattern(k->q, blocks, k->plan);
+	k->plan->n_sge = n;
+	if (unlikely(n != 1))
+		return check_list(k->q, k->plan, len);
+	return e->len == len ? check_buffer(k->q, e, k->read, k->plan->sge) : GANTRY_BAD_LENGTH;
 }
 
 /* ------------------------------------------------------------------ transfers */
@@ -225,80 +228,74 @@ take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan 
 	return GANTRY_OK;
 }
 
-/* What the transfers from one on have to move: bytes of data, and what these are on the wire. */
-struct rest {
-	uint32_t data;
-	uint64_t wire;
-};
-
-/* A transfer, which takes its part of the rest. */
+/* One transfer, of which move->offset and move->len are known. */
 static inline enum gantry_status
-check_part(struct gantry_queue *q, const struct gantry_txn_plan *plan, bool local,
-	const struct gantry_txn_part *part, struct rest *rest, struct gantry_txn_move *move)
+check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read, bool local,
+	struct gantry_txn_move *move)
 {
-	const struct gantry_profile *p = plan->profile;
-	uint32_t data = rest->data;
-
 	if (part->zero != 0)
 		return GANTRY_BAD_FIELD;
-	if (!is_range(part->addr, part->len, rest->wire))
+	if (part->addr + part->len < part->addr)
 		return GANTRY_BAD_LENGTH;
-	if (unlikely(part->len != rest->wire)) {
-		data = gantry_profile_shrink(&p->wire, part->len);
-		if (part->len % p->wire.unit != 0 || data % p->mem.block_size != 0)
-			return GANTRY_BAD_LENGTH;
-	}
 	move->addr = part->addr;
-	move->len = data;
 	move->rkey = part->remote_key;
-	rest->data -= data;
-	rest->wire -= part->len;
-	return unlikely(local) ? check_local_part(q, part, plan->read, move) : GANTRY_OK;
+	return unlikely(local) ? check_local_part(q, part, read, move) : GANTRY_OK;
 }
 
-/* The transfers behind the first one. */
+/* Transfers one after the other, each of whole blocks of both domains. len: bytes of all on the wire. */
 static __rte_noinline enum gantry_status
-check_more_parts(struct gantry_queue *q, struct gantry_txn_plan *plan, bool local, struct rest rest)
+check_parts(struct gantry_queue *q, struct gantry_txn_plan *plan, bool local, uint64_t len)
 {
+	const struct gantry_profile *p = plan->profile;
 	const struct gantry_txn_part *part = plan->txn->part;
 	struct gantry_txn_move *move = plan->move;
-	enum gantry_status status;
-	uint32_t i;
+	uint32_t i, offset = 0;
 
-	if (plan->n_moves > GANTRY_TXN_MAX_PARTS)
-		return GANTRY_BAD_LENGTH;
-	for (i = 1; i < plan->n_moves; i++) {
-		move[i].offset = move[i - 1].offset + move[i - 1].len;
-		status = check_part(q, plan, local, &part[i], &rest, &move[i]);
+	for (i = 0; i < plan->n_moves; i++, part++, move++) {
+		enum gantry_status status;
+
+		if (part->len - 1 >= len || part->len % p->wire.unit != 0)
+			return GANTRY_BAD_LENGTH;
+		move->offset = offset;
+		move->len = gantry_profile_shrink(&p->wire, part->len);
+		if (move->len % p->mem.block_size != 0)
+			return GANTRY_BAD_LENGTH;
+		status = check_part(q, part, plan->read, local, move);
 		if (status != GANTRY_OK)
 			return status;
+		len -= part->len;
+		offset += move->len;
 	}
-	return rest.data == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
+	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-/* Transfers one after the other: mostly one. */
 static inline enum gantry_status
-check_parts(const struct check *k)
+check_transfers(const struct check *k)
 {
 	const struct gantry_profile_domain *wire = &k->p->wire;
 	const struct gantry_txn_part *part = k->txn->part;
-	uint32_t n = k->txn->n_parts;
-	struct rest rest = {k->len, k->len / wire->block_size * wire->unit};
-	enum gantry_status status;
+	const uint32_t n = k->txn->n_parts;
+	const uint64_t len = k->len / wire->block_size * wire->unit;
+	struct gantry_txn_move *move = k->plan->move;
 
 	if (k->len % wire->block_size != 0)
 		return GANTRY_BAD_LENGTH;
-	if (unlikely(n == 0))
-		return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
+	if (unlikely(n != 1)) {
+		if (n == 0)
+			return k->local ? take_scratch(k->q, k->len, k->plan) : GANTRY_BAD_LENGTH;
+		if (n > GANTRY_TXN_MAX_PARTS)
+			return GANTRY_BAD_LENGTH;
+	}
 	if (!is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
 	k->plan->n_moves = n;
-	k->plan->move[0].offset = 0;
-	status = check_part(k->q, k->plan, k->local, part, &rest, k->plan->move);
-	if (status != GANTRY_OK)
-		return status;
-	return likely(n == 1 && rest.data == 0) ? GANTRY_OK
-						: check_more_parts(k->q, k->plan, k->local, rest);
+	if (unlikely(n != 1))
+		return check_parts(k->q, k->plan, k->local, len);
+	if (part->len != len)
+		return GANTRY_BAD_LENGTH;
+	move->offset = 0;
+	move->len = k->len;
+	return check_part(k->q, part, k->read, k->local, move);
 }
 
 /* ------------------------------------------------------------------ responses */
@@ -329,7 +326,14 @@ static inline enum gantry_status
 check_reply(const struct check *k, const struct gantry_conn *c,
 	const struct gantry_txn_response *from, struct gantry_txn_reply *to)
 {
-	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
+	/* With gantry_txn_response::zero, which fields_are_possible() checks, as the key. */
+	static_assert(sizeof(*to) == sizeof(*from) &&
+			      offsetof(struct gantry_txn_reply, addr) ==
+				      offsetof(struct gantry_txn_response, addr) &&
+			      offsetof(struct gantry_txn_reply, len) ==
+				      offsetof(struct gantry_txn_response, len),
+		"a reply is a response with a key");
+	memcpy(to, from, sizeof(*to));
 	/* The connection for local transactions, which have no response, has a max_inline of 0. */
 	return likely(from->len - 1 < c->max_inline) ? GANTRY_OK
 						     : check_other_reply(k->q, c, k->local, to);
@@ -364,7 +368,7 @@ copy_profile(struct gantry_queue *q, uint16_t id, uint64_t serial, struct gantry
 static inline const struct gantry_profile *
 find_profile(struct gantry_queue *q, uint16_t id)
 {
-	struct gantry_txn_cached *c = &q->txns.cache[id % GANTRY_TXN_PROFILES];
+	struct gantry_txn_cached *c = &q->txns.cache[(size_t)id % GANTRY_TXN_PROFILES];
 	uint64_t serial = gantry_shelf_serial(&q->g->profiles, id);
 
 	return likely(serial != 0 && c->serial == serial) ? &c->p : copy_profile(q, id, serial, c);
@@ -379,32 +383,37 @@ gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const stru
 		.len = d->len,
 		.local = d->peer == GANTRY_PEER_OWN,
 		.plan = plan};
-	enum gantry_status status = GANTRY_OK;
+	enum gantry_status status;
+	uint32_t op;
 
 	if (d->len > GANTRY_TXN_MAX_LEN)
 		return GANTRY_BAD_LENGTH;
 	if (!is_aligned(k.txn))
 		return GANTRY_BAD_ADDRESS;
-	if (unlikely(c->state != GANTRY_CONN_TXN))
+	if (unlikely(c->state != GANTRY_CONN_TXN)) {
 		status = check_conn(q, c - q->conn);
+		if (status != GANTRY_OK)
+			return status;
+	}
+	status = check_reply(&k, c, &k.txn->good, &plan->good);
+	if (status != GANTRY_OK)
+		return status;
+	status = check_reply(&k, c, &k.txn->bad, &plan->bad);
 	if (status != GANTRY_OK)
 		return status;
 	k.p = find_profile(q, k.txn->profile);
 	if (k.p == NULL)
 		return GANTRY_BAD_PROFILE;
-	k.read = k.txn->op == GANTRY_OP_READ;
-	if (!fields_are_possible(&k))
+	op = op_of(k.txn);
+	k.read = op == GANTRY_OP_READ;
+	if (!fields_are_possible(&k, op))
 		return GANTRY_BAD_FIELD;
-	plan->txn = (struct gantry_txn *)d->src;
+	plan->txn = (struct gantry_txn *)(uintptr_t)k.txn;
 	plan->profile = k.p;
 	plan->image = k.p->image[k.read];
 	if (unlikely(k.txn->mem.seed_ones != k.txn->wire.seed_ones))
 		plan->image++;
 	plan->read = k.read;
-	status = check_data(&k);
-	if (status == GANTRY_OK)
-		status = check_parts(&k);
-	if (status == GANTRY_OK)
-		status = check_reply(&k, c, &k.txn->good, &plan->good);
-	return status == GANTRY_OK ? check_reply(&k, c, &k.txn->bad, &plan->bad) : status;
+	status = check_transfers(&k);
+	return status == GANTRY_OK ? check_data(&k) : status;
 }
