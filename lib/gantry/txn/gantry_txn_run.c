@@ -21,18 +21,20 @@
 /* What open_txn() returns for one that has to wait. It is never the status of a completion. */
 #define WAITS (GANTRY_STATUS_MAX + 1)
 
-/* The connection that carries d; GANTRY_CONN_NONE: it takes no transactions. */
+/* The connection that carries a transaction of stream s; GANTRY_CONN_NONE: none does. */
 static inline uint32_t
-conn_of(const struct gantry_queue *q, const struct gantry_desc *d)
+conn_of(const struct gantry_queue *q, const struct gantry_stream *s, const struct gantry_desc *d)
 {
 	uint32_t conn = d->peer == GANTRY_PEER_OWN ? (uint32_t)GANTRY_CONN_TXN_OWN
 						   : gantry_queue_peer_conn(q, d->peer);
+	const struct gantry_conn *c = &q->conn[conn];
 
-	return q->conn[conn].txns != NULL ? conn : (uint32_t)GANTRY_CONN_NONE;
+	/* A peer that was opened after the descriptor had been accepted has another stream. */
+	return c->txns != NULL && c->stream == s ? conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
 /* t, whose WQEs are posted to connection `conn`, has slot `issue`. */
-static inline void
+static __rte_always_inline void
 note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t)
 {
@@ -47,17 +49,20 @@ note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	t->wire = plan->profile->wire;
 	s->where[s->issue & s->mask] = gantry_where(conn, NEVER_DONE);
 	SLIST_REMOVE_HEAD(&q->txns.free, next_free);
-	TAILQ_INSERT_TAIL(&t->c->txns->open, t, next);
+	TAILQ_INSERT_TAIL(&q->conn[conn].txns->open, t, next);
 	q->outstanding++;
 	gantry_counter_add(&q->txns.counts.opened, 1);
 }
 
-/* Opens the transaction of slot `issue`. GANTRY_OK; WAITS: nothing of it is posted; else the status that refuses it. */
-static inline unsigned int
-open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
+/*
+ * Opens the transaction of slot `issue`, by connection `conn`. GANTRY_OK; WAITS: nothing of it is posted; else the
+ * status that refuses it.
+ */
+static __rte_always_inline unsigned int
+open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	const struct gantry_desc *d)
 {
 	struct gantry_txn_open *t = SLIST_FIRST(&q->txns.free);
-	uint32_t conn = conn_of(q, d);
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_txn_plan plan;
 	enum gantry_status status;
@@ -68,9 +73,6 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 	status = gantry_txn_check(q, c, d, &plan);
 	if (unlikely(status != GANTRY_OK))
 		return status;
-	/* The peer was opened after the descriptor had been accepted. */
-	if (unlikely(c->stream != s))
-		return GANTRY_BAD_PEER;
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS))
 		return WAITS;
 	if (unlikely(t->doubtful) && !gantry_txn_renew_key(q, t))
@@ -81,10 +83,10 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 	return GANTRY_OK;
 }
 
-static inline bool
-issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
+static __rte_always_inline bool
+issue(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn, const struct gantry_desc *d)
 {
-	unsigned int status = open_txn(q, s, d);
+	unsigned int status = open_txn(q, s, conn, d);
 
 	if (unlikely(status == WAITS))
 		return false;
@@ -99,7 +101,7 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 bool
 gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
-	return issue(q, s, d);
+	return issue(q, s, conn_of(q, s, d), d);
 }
 
 uint32_t
@@ -107,6 +109,7 @@ gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 	uint32_t n)
 {
 	uint64_t head = gantry_desc_head(desc);
+	uint32_t conn = conn_of(q, s, desc);
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -117,7 +120,7 @@ gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 			(d->dst | d->remote_key | d->imm | d->arg[0] | d->arg[1]) != 0)
 			break;
 		gantry_slot_prepare(&s->comp[s->issue & s->mask], d, GANTRY_OP_TXN, d->len);
-		if (!issue(q, s, d))
+		if (!issue(q, s, conn, d))
 			break;
 	}
 	return i;

@@ -95,9 +95,9 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 
 /* Completes a transaction whose WQEs are all done: the one place where it ends. Its record says GANTRY_OK. */
 static inline void
-settle(struct gantry_queue *q, struct gantry_txn_open *t)
+settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 {
-	struct gantry_stream *s = t->c->stream;
+	struct gantry_stream *s = c->stream;
 	uint32_t slot = t->seq & s->mask;
 
 	s->where[slot] = GANTRY_WHERE_NOWHERE;
@@ -109,10 +109,10 @@ settle(struct gantry_queue *q, struct gantry_txn_open *t)
 		t->mkey->sig->err_count_updated = true;
 	}
 	/* CQEs are dropped when a QP is reset that still has some to make. */
-	t->doubtful |= t->c->silent;
+	t->doubtful |= c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;
-	TAILQ_REMOVE(&t->c->txns->open, t, next);
+	TAILQ_REMOVE(&c->txns->open, t, next);
 	SLIST_INSERT_HEAD(&q->txns.free, t, next_free);
 	gantry_counter_add(&q->txns.counts.done, 1);
 }
@@ -127,30 +127,25 @@ answer(struct gantry_queue *q, struct gantry_txn_open *t)
 		t->state = GANTRY_TXN_ANSWERED;
 }
 
-static inline bool
-is_done(const struct gantry_txn_open *t)
-{
-	return t->c->done > t->last;
-}
-
 void
 gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 {
+	const uint64_t done = c->done;
 	struct gantry_txn_open *t, *next;
 
 	for (t = TAILQ_FIRST(&c->txns->open); t != NULL; t = next) {
 		next = TAILQ_NEXT(t, next);
-		if (t->state == GANTRY_TXN_POSTED) {
+		if (likely(t->state == GANTRY_TXN_POSTED)) {
 			/* WQEs end in their order. So those behind it are not done either, or can wait for it. */
-			if (!is_done(t))
+			if (t->last >= done)
 				break;
 			if (!gantry_txn_check_key(t))
 				decide(t, GANTRY_OK);
 		}
 		if (t->state == GANTRY_TXN_TO_ANSWER)
 			answer(q, t);
-		if (t->state == GANTRY_TXN_ANSWERED && is_done(t))
-			settle(q, t);
+		if (t->state == GANTRY_TXN_ANSWERED && t->last < done)
+			settle(q, c, t);
 	}
 }
 
