@@ -49,15 +49,28 @@ int gantry_shelf_put(struct gantry_shelf *shelf, const void *thing, uint16_t *id
 /* Takes the thing off. 0, or -EINVAL: there is none. Control thread. */
 int gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id);
 
+/* The cell of an id, which stays until the shelf ends; NULL: the id has had none yet. Any thread. */
+static inline const struct gantry_shelf_cell *
+gantry_shelf_cell(const struct gantry_shelf *shelf, uint16_t id)
+{
+	return id <= shelf->max ? atomic_load_explicit(&shelf->cell[id], memory_order_acquire)
+				: NULL;
+}
+
+/* The serial number of what is in a cell; 0: nothing. Any thread. */
+static inline uint64_t
+gantry_shelf_cell_serial(const struct gantry_shelf_cell *cell)
+{
+	return atomic_load_explicit(&cell->serial, memory_order_acquire);
+}
+
 /* The serial number of the thing; 0: there is none. Any thread. */
 static inline uint64_t
 gantry_shelf_serial(const struct gantry_shelf *shelf, uint16_t id)
 {
-	struct gantry_shelf_cell *cell = NULL;
+	const struct gantry_shelf_cell *cell = gantry_shelf_cell(shelf, id);
 
-	if (id <= shelf->max)
-		cell = atomic_load_explicit(&shelf->cell[id], memory_order_acquire);
-	return cell == NULL ? 0 : atomic_load_explicit(&cell->serial, memory_order_acquire);
+	return cell == NULL ? 0 : gantry_shelf_cell_serial(cell);
 }
 
 /* Copies the thing of this serial number. False: it was taken off meanwhile. Any thread. */

@@ -302,15 +302,14 @@ check_transfers(const struct check *k)
 
 /* One that is not copied into its WQE: none, or in memory which the device reads. */
 static __rte_noinline enum gantry_status
-check_other_reply(struct gantry_queue *q, const struct gantry_conn *c, bool local,
-	struct gantry_txn_reply *to)
+check_other_reply(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_txn_reply *to)
 {
 	const struct gantry_region *r;
 	enum gantry_status why;
 
 	if (to->len == 0)
 		return to->addr == 0 ? GANTRY_OK : GANTRY_BAD_FIELD;
-	if (local)
+	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
 		return GANTRY_BAD_FIELD;
 	if (to->len > c->max_len)
 		return GANTRY_BAD_LENGTH;
@@ -323,7 +322,7 @@ check_other_reply(struct gantry_queue *q, const struct gantry_conn *c, bool loca
 }
 
 static inline enum gantry_status
-check_reply(const struct check *k, const struct gantry_conn *c,
+check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 	const struct gantry_txn_response *from, struct gantry_txn_reply *to)
 {
 	/* With gantry_txn_response::zero, which fields_are_possible() checks, as the key. */
@@ -335,8 +334,7 @@ check_reply(const struct check *k, const struct gantry_conn *c,
 		"a reply is a response with a key");
 	memcpy(to, from, sizeof(*to));
 	/* The connection for local transactions, which have no response, has a max_inline of 0. */
-	return likely(from->len - 1 < c->max_inline) ? GANTRY_OK
-						     : check_other_reply(k->q, c, k->local, to);
+	return likely(from->len - 1 < c->max_inline) ? GANTRY_OK : check_other_reply(q, c, to);
 }
 
 /* ------------------------------------------------------------------ all of it */
@@ -352,15 +350,19 @@ check_conn(const struct gantry_queue *q, uint32_t conn)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-/* Copies the profile of this serial number. NULL: there is none. */
+/* Copies the profile. NULL: there is none. */
 static __rte_noinline const struct gantry_profile *
-copy_profile(struct gantry_queue *q, uint16_t id, uint64_t serial, struct gantry_txn_cached *c)
+copy_profile(struct gantry_queue *q, uint16_t id, struct gantry_txn_cached *c)
 {
-	c->serial = 0;
-	if (serial == 0 || !gantry_shelf_read(&q->g->profiles, id, serial, &c->p))
+	const struct gantry_shelf *shelf = &q->g->profiles;
+
+	c->id_and_1 = 0;
+	c->serial = gantry_shelf_serial(shelf, id);
+	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
 	/* A serial number names one profile for ever. */
-	c->serial = serial;
+	c->cell = gantry_shelf_cell(shelf, id);
+	c->id_and_1 = id + 1u;
 	return &c->p;
 }
 
@@ -369,9 +371,10 @@ static inline const struct gantry_profile *
 find_profile(struct gantry_queue *q, uint16_t id)
 {
 	struct gantry_txn_cached *c = &q->txns.cache[(size_t)id % GANTRY_TXN_PROFILES];
-	uint64_t serial = gantry_shelf_serial(&q->g->profiles, id);
 
-	return likely(serial != 0 && c->serial == serial) ? &c->p : copy_profile(q, id, serial, c);
+	return likely(c->id_and_1 == id + 1u && gantry_shelf_cell_serial(c->cell) == c->serial)
+		       ? &c->p
+		       : copy_profile(q, id, c);
 }
 
 enum gantry_status
@@ -395,10 +398,10 @@ gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const stru
 		if (status != GANTRY_OK)
 			return status;
 	}
-	status = check_reply(&k, c, &k.txn->good, &plan->good);
+	status = check_reply(q, c, &k.txn->good, &plan->good);
 	if (status != GANTRY_OK)
 		return status;
-	status = check_reply(&k, c, &k.txn->bad, &plan->bad);
+	status = check_reply(q, c, &k.txn->bad, &plan->bad);
 	if (status != GANTRY_OK)
 		return status;
 	k.p = find_profile(q, k.txn->profile);

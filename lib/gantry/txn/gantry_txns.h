@@ -100,7 +100,9 @@ struct gantry_txn_counts {
 
 /* A copy of a profile. */
 struct gantry_txn_cached {
-	uint64_t serial; /* 0: none */
+	uint32_t id_and_1; /* its id, and 1; 0: none */
+	uint64_t serial;   /* which its cell has as long as the profile is there */
+	const struct gantry_shelf_cell *cell;
 	struct gantry_profile p;
 };
 
