@@ -43,7 +43,6 @@ note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	t->syndrome = t->vendor_syndrome = 0;
 	t->seq = s->issue;
 	t->version = q->view.version;
-	t->n_moves = plan->n_moves;
 	t->wrong_move = 0;
 	t->mem = plan->profile->mem;
 	t->wire = plan->profile->wire;

@@ -60,8 +60,8 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 	TAILQ_FOREACH(t, &c->txns->open, next) {
 		uint64_t ended = c->done > t->first_move ? c->done - t->first_move : 0;
 
-		if (t->mkey->lkey >> 8 == key >> 8)
-			t->wrong_move = RTE_MIN(ended, (uint64_t)t->n_moves - 1);
+		if (t->mkey->lkey >> 8 == key >> 8 && t->txn->n_parts > 1)
+			t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
 	}
 }
 

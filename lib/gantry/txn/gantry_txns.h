@@ -66,7 +66,6 @@ struct gantry_txn_open {
 	uint64_t last;       /* gantry_conn::posted before its last WQE */
 	uint64_t version;    /* of the table of regions that its keys are from */
 	uint64_t first_move; /* gantry_conn::posted before its first transfer; each has one WQEBB */
-	uint32_t n_moves;
 	uint32_t wrong_move; /* the transfer with the wrong signature */
 	struct gantry_profile_domain mem, wire;
 	struct gantry_txn_reply good, bad;
