@@ -592,6 +592,120 @@ each_rule_has_its_status(void)
 }
 
 static void
+each_of_several_buffers_and_parts_follows_the_rules(void)
+{
+	const uint32_t key = gantry_mem_remote_key(there_mem);
+	const uint64_t from = (uintptr_t)here, to = (uintptr_t)there;
+	struct gantry_sge data[3];
+	struct gantry_txn_part part[3];
+	static struct burst b;
+	struct gantry_txn t;
+	struct pair p;
+
+	pair_open(&p, GANTRY_TXN_WAIT, 2);
+	burst_make(&b, 1, 0);
+	t = b.t[0];
+	t.data = data;
+	t.part = part;
+#define BUFFERS(status, ...)                                                                       \
+	do {                                                                                       \
+		const struct gantry_sge list[] = {__VA_ARGS__};                                    \
+		memcpy(data, list, sizeof(list));                                                  \
+		t.n_data = RTE_DIM(list);                                                          \
+		CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_##status);                            \
+	} while (0)
+#define PARTS(status, ...)                                                                         \
+	do {                                                                                       \
+		const struct gantry_txn_part list[] = {__VA_ARGS__};                               \
+		memcpy(part, list, sizeof(list));                                                  \
+		t.n_parts = RTE_DIM(list);                                                         \
+		CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_##status);                            \
+	} while (0)
+	part[0] = b.part[0];
+	BUFFERS(BAD_LENGTH, {from, 100}, {from, DIF - 101});
+	BUFFERS(BAD_LENGTH, {from, 100}, {from, DIF - 99});
+	BUFFERS(BAD_LENGTH, {from, DIF}, {from, 0});
+	BUFFERS(BAD_LENGTH, {from, DIF}, {from, 8});
+	BUFFERS(BAD_LENGTH, {from, 100}, {from, 0}, {from, DIF - 100});
+	BUFFERS(NOT_REGISTERED, {from, 100}, {8, DIF - 100});
+	BUFFERS(BAD_LENGTH, {UINT64_MAX - 8, DIF});
+	t.data = b.data;
+	t.n_data = 1;
+	/* Memory has blocks of 512 bytes; the wire has no signatures. */
+	PARTS(BAD_LENGTH, {to, 100, key, 0}, {to, PLAIN - 100, key, 0});
+	PARTS(BAD_LENGTH, {to, 512, key, 0}, {to, PLAIN - 1024, key, 0});
+	PARTS(BAD_LENGTH, {to, 512, key, 0}, {to, PLAIN, key, 0});
+	PARTS(BAD_LENGTH, {to, PLAIN, key, 0}, {to, 0, key, 0});
+	PARTS(BAD_LENGTH, {to, PLAIN, key, 0}, {to, 512, key, 0});
+	PARTS(BAD_FIELD, {to, 512, key, 0}, {to, PLAIN - 512, key, 1});
+	PARTS(BAD_LENGTH, {to, 512, key, 0}, {UINT64_MAX - 8, PLAIN - 512, key, 0});
+	PARTS(BAD_LENGTH, {UINT64_MAX - 8, PLAIN, key, 0});
+	/* The wire has them, memory has not. */
+	t.profile = generates;
+	t.wire = t.mem;
+	t.mem = (struct gantry_txn_tags){0};
+	b.data[0].len = PLAIN;
+	PARTS(BAD_LENGTH, {to, UNIT + 1, key, 0}, {to, DIF - UNIT - 1, key, 0});
+	PARTS(BAD_LENGTH, {to, UNIT - 1, key, 0}, {to, DIF - UNIT + 1, key, 0});
+	b.data[0].len = PLAIN - 1;
+	part[0].len = DIF - UNIT;
+	t.n_parts = 1;
+	CHECK_EQ(refused_with(&p, &t, PLAIN - 1), GANTRY_BAD_LENGTH);
+#undef BUFFERS
+#undef PARTS
+	pair_close(&p);
+}
+
+/* Data come from the peer into memory that the device must not write. */
+static void
+memory_that_is_only_read_takes_no_data(void)
+{
+	struct gantry_mem *mem;
+	uint8_t *page = env_map(8192);
+	struct gantry_sge data = {(uintptr_t)page, DIF};
+	static struct burst b;
+	struct gantry_txn t;
+	struct pair p;
+
+	CHECK_EQ(gantry_mem_register(g, page, 8192, GANTRY_MEM_READ_ONLY, &mem), 0);
+	pair_open(&p, GANTRY_TXN_WAIT, 2);
+	burst_make(&b, 1, 0);
+	t = b.t[0];
+	t.data = &data;
+	t.op = GANTRY_OP_READ;
+	CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_READ_ONLY);
+	pair_close(&p);
+	CHECK_EQ(gantry_mem_unregister(mem, 10000), 0);
+	env_unmap(page, 8192);
+}
+
+/* The id of a profile that was destroyed is the next one's: the queue forgets its copy. */
+static void
+a_profile_is_used_until_it_is_destroyed(void)
+{
+	struct gantry_queue *q = txn_queue(1);
+	struct gantry_sge data = {(uintptr_t)here, DIF};
+	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1, .data = &data, .mem = tags};
+	struct gantry_desc d = txn_desc(&t, GANTRY_PEER_OWN);
+	struct gantry_sig_domain longer = dif;
+	uint16_t next;
+
+	longer.block_size = 4096;
+	interleave(plain, here);
+	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &t.profile), 0);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
+	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_PROFILE);
+	CHECK_EQ(profile(longer, none, GANTRY_SIG_ALL, -1, &next), 0);
+	CHECK_EQ(next, t.profile);
+	/* One block of 4096 bytes has 8 bytes more, not 64. */
+	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
+	CHECK_EQ(gantry_profile_destroy(g, next), 0);
+	env_queue_done(q);
+}
+
+static void
 connections_and_queues_are_refused(void)
 {
 	struct gantry_queue_conf conf = {.transactions = GANTRY_MAX_TXNS + 1};
@@ -982,6 +1096,11 @@ main(int argc, char **argv)
 			the_right_response_follows_by_pipelining},
 		{"others wait for room", others_wait_for_room},
 		{"each rule has its status", each_rule_has_its_status},
+		{"each of several buffers and parts follows the rules",
+			each_of_several_buffers_and_parts_follows_the_rules},
+		{"memory that is only read takes no data", memory_that_is_only_read_takes_no_data},
+		{"a profile is used until it is destroyed",
+			a_profile_is_used_until_it_is_destroyed},
 		{"connections and queues are refused", connections_and_queues_are_refused},
 		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
 		{"whatever happens, each completes once", whatever_happens_each_completes_once},
