@@ -28,7 +28,8 @@ struct lane_slot {
 	unsigned int busy_turns, cursor; /* lane.c */
 	uint64_t looked_at;              /* lane.c; device time */
 	bool short_slices;               /* idle.c; of the thread's time */
-	struct graves *graves;           /* key/retire.c */
+	uint64_t left_cpu;     /* device_clock() when it left a CPU to another thread: idle.c */
+	struct graves *graves; /* key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* A device thread's turn, in the slot of its own. */

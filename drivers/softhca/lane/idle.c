@@ -41,8 +41,10 @@
 #define IDLE_SLEEP_MIN 20000
 #define IDLE_SLEEP_MAX 500000
 #define IDLE_MAX       (1u << 20)
-#define NAP_MIN        2000  /* ns; serve_on_shared_cpu() */
-#define NAP_MAX        50000 /* ns */
+#define NAP_MIN        2000    /* ns; serve_on_shared_cpu() */
+#define NAP_MAX        50000   /* ns */
+#define YIELD_LONG     5000    /* ns: another thread had the CPU meanwhile */
+#define LEAVE_PAUSE    1000000 /* ns between two that leave a CPU because of it, at least */
 
 static bool
 uar_is_at_rest(struct softhca_uar *uar)
@@ -173,6 +175,24 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned
 	return quiet;
 }
 
+/*
+ * Gives the CPU to a thread that waits for it. That is often the program's thread, which polls until this one has worked.
+ * The scheduler leaves both on this CPU, because they have just run there. Then each operation takes two changes of the
+ * thread, some 16 us. So this thread goes to another CPU. That may be busy too: LEAVE_PAUSE limits what moving costs.
+ */
+static void
+yield(struct lane_slot *slot)
+{
+	uint64_t start = device_clock(), end;
+
+	sched_yield();
+	end = device_clock();
+	if (end - start < YIELD_LONG || end - slot->left_cpu < LEAVE_PAUSE)
+		return;
+	slot->left_cpu = end;
+	(void)device_thread_leave_cpu();
+}
+
 static void
 sleep_for_a_time(unsigned int naps)
 {
@@ -189,7 +209,7 @@ lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle
 	if (idle < IDLE_SPINS)
 		cpu_relax();
 	else if (idle < IDLE_SPINS + IDLE_YIELDS)
-		sched_yield();
+		yield(slot);
 	else if (sleep_until_called(lanes, slot, &idle))
 		return idle;
 	else
