@@ -5,7 +5,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-need "${build_packages[@]}" python3 python3-pyverbs python3-scapy rdma-core
+need "${build_packages[@]}" python3 python3-cryptography python3-pyverbs python3-scapy rdma-core
 
 build build-test/plain -Dwerror=true
 # Some tests do not say "ok", and the table shows them. The exit code does not matter here.

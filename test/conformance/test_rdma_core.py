@@ -34,8 +34,9 @@ import tempfile
 SOURCE = '/usr/share/doc/rdma-core/tests'
 MODULE_TIMEOUT = 120
 SKIP = 77
-# Settings of the adapter that a module's tests need: add_settings() adds others.
-SETTINGS = {'test_mlx5_lag_affinity': {'SOFTHCA_LAG': '1'}}
+# Profiles of the adapter that a module's tests need, one after the other: what the first one skips runs with the second.
+# add_settings() adds others.
+SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}]}
 
 # Run under the launcher: the tests' own program. They ask for the time between two polls of a CQ. There they yield
 # the CPU, because the adapter's thread may need it: else each completion may take a time slice of the scheduler.
@@ -73,9 +74,10 @@ class Debian:
     def check(self, _launcher):
         if not os.path.isdir(SOURCE):
             skip(f'{SOURCE} is not there (package rdma-core)')
-        if subprocess.run([sys.executable, '-c', 'import pyverbs.device, scapy.packet'],
+        if subprocess.run([sys.executable, '-c', 'import pyverbs.device, scapy.packet, cryptography'],
                           capture_output=True, check=False).returncode != 0:
-            skip('pyverbs or scapy is not there (packages python3-pyverbs, python3-scapy)')
+            skip('pyverbs, scapy or cryptography is not there (packages python3-pyverbs, python3-scapy, '
+                 'python3-cryptography)')
 
 
 class Build:
@@ -172,13 +174,14 @@ def add_settings(folder):
     if os.path.exists(path):
         with open(path, encoding='utf-8') as f:
             if 'assertEqual(val, 255)' in f.read():
-                SETTINGS['test_mlx5_dm_ops'] = {'SOFTHCA_MEMIC_TEST_AND_SET': '255'}
+                SETTINGS['test_mlx5_dm_ops'] = [{'SOFTHCA_MEMIC_TEST_AND_SET': '255'}]
+    import crypto_info
+    SETTINGS['test_mlx5_crypto'] = crypto_info.write(os.path.join(folder, 'crypto.json'))
 
 
-def run_some(rdma_core, launcher, folder, names):
+def run_some(rdma_core, launcher, folder, settings, names):
     """Runs one process, for tests of one module. Returns the verdicts, its output, and how it ended."""
-    env = dict(os.environ, SOFTHCA_FORCE='1', **rdma_core.environment,
-               **SETTINGS.get(names[0].split('.')[1], {}))
+    env = dict(os.environ, SOFTHCA_FORCE='1', **rdma_core.environment, **settings)
     with subprocess.Popen(
             [launcher, rdma_core.python, '-c', RUN_TESTS, '-v', '--dev', 'mlx5_0', '--port', '1',
              *names], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -194,11 +197,11 @@ def run_some(rdma_core, launcher, folder, names):
     return results(output), output, end
 
 
-def run_module(rdma_core, launcher, folder, names):
+def run_profile(rdma_core, launcher, folder, settings, names):
     """Runs every test of a module. A test that ends the process gets a verdict, too."""
     verdicts, log, left = {}, '', list(names)
     while left:
-        found, output, end = run_some(rdma_core, launcher, folder, left)
+        found, output, end = run_some(rdma_core, launcher, folder, settings, left)
         log += output
         done = [name for name, verdict in found.items() if verdict is not None]
         verdicts.update((name, found[name]) for name in done)
@@ -209,6 +212,18 @@ def run_module(rdma_core, launcher, folder, names):
         broken = begun[0] if begun else left[0]
         verdicts[broken] = f'ended the process: {end}'
         left.remove(broken)
+    return verdicts, log
+
+
+def run_module(rdma_core, launcher, folder, names):
+    """Runs every test of a module, with each profile of the adapter until one does not skip the test."""
+    verdicts, log = {}, ''
+    for settings in SETTINGS.get(names[0].split('.')[1], [{}]):
+        left = [name for name in names if verdicts.get(name, 'skipped').startswith('skipped')]
+        if left:
+            found, output = run_profile(rdma_core, launcher, folder, settings, left)
+            verdicts.update(found)
+            log += output
     return verdicts, log
 
 
@@ -228,8 +243,10 @@ def write_table(path, rdma_core, verdicts):
         out.write(f'# {rdma_core.title}\n\n{rdma_core.origin}\n\n'
                   f'{ok} of {len(verdicts)} say "ok".\n\n')
         for module in [module for module in SETTINGS if module in modules]:
-            settings = ' '.join(f'{key}={value}' for key, value in SETTINGS[module].items())
-            out.write(f'{module} runs with `{settings}`.\n\n')
+            # crypto_info.py has the others of a profile.
+            profiles = ' and then '.join('`%s=%s`' % next(item for item in settings.items() if item[0][:8] == 'SOFTHCA_')
+                                         for settings in SETTINGS[module])
+            out.write(f'{module} runs with {profiles}.\n\n')
         out.write('| module | tests | ok | skipped | failed |\n|---|---|---|---|---|\n')
         for module, counts in modules.items():
             out.write(f"| {module} | {counts['all']} | {counts['ok']} | {counts['skipped']} | "

@@ -17,11 +17,15 @@ enum softhca_link_layer {
 	SOFTHCA_LINK_ETHERNET = 2
 };
 
+#define SOFTHCA_KEK_MAX        32 /* bytes: AES-256 */
+#define SOFTHCA_CREDENTIAL_LEN 40
+
 /* Encryption with AES-XTS. */
 enum softhca_crypto {
 	SOFTHCA_CRYPTO_OFF,
-	SOFTHCA_CRYPTO_OBJECTS,
-	SOFTHCA_CRYPTO_OBJECTS_SINGLE /* as OBJECTS, but a key encrypts at most one data unit */
+	SOFTHCA_CRYPTO_PLAINTEXT,        /* keys come in plaintext */
+	SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, /* as PLAINTEXT, but a key encrypts at most one data unit */
+	SOFTHCA_CRYPTO_WRAPPED           /* keys come wrapped, after a login */
 };
 
 struct softhca_config {
@@ -34,14 +38,19 @@ struct softhca_config {
 	uint32_t force;   /* 1: come up beside a real mlx5 device, and hide it from this process */
 	uint32_t strict_doorbells; /* 1: a queue on a UAR of its own runs only what was announced */
 	uint32_t bf_reg_size;      /* bytes; 0: no BlueFlame */
+	uint32_t odp;              /* 1: memory on demand */
 	uint64_t max_memcpy;       /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
+	uint32_t mmo_from;         /* the first adapter with MMO: those before it have none */
 	uint64_t max_mr_size;      /* bytes */
 	uint32_t max_srq;
 	uint32_t max_qp, max_cq, max_mr, max_pd, max_ah;
 	uint32_t max_cqe;   /* entries of one CQ */
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_sge;
-	uint32_t crypto;     /* enum softhca_crypto */
+	uint32_t crypto; /* enum softhca_crypto */
+	/* Hexadecimal digits, for CRYPTO_WRAPPED: what keys and credentials are wrapped with, and the credential. */
+	char crypto_kek[2 * SOFTHCA_KEK_MAX + 1];
+	char crypto_credential[2 * SOFTHCA_CREDENTIAL_LEN + 1];
 	uint32_t eth_inline; /* 1: MAC headers of raw frames must be inline */
 	char netdev
 		[256]; /* names of network interfaces, for the ports in turn: netdev.h; empty: none */

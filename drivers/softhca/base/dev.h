@@ -44,4 +44,11 @@ struct softhca_dev {
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };
 
+/* Bytes of one DMA MMO memcpy; 0: the adapter has no MMO. */
+static inline uint64_t
+softhca_max_memcpy(const struct softhca_dev *dev)
+{
+	return dev->index < dev->cfg->mmo_from ? 0 : dev->cfg->max_memcpy;
+}
+
 #endif

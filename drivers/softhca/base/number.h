@@ -4,6 +4,7 @@
 #define SOFTHCA_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -11,5 +12,8 @@
  * False: text is not such a number, or the number needs more than 64 bits. *value is then undefined.
  */
 bool number_parse(const char *text, uint64_t *value);
+
+/* Reads pairs of hexadecimal digits into at most `max` bytes. Returns how many bytes there were. */
+size_t hex_parse(const char *text, uint8_t *out, size_t max);
 
 #endif

@@ -170,8 +170,10 @@ enum wire_vendor {
 	VEN_SIG_PSV,    /* a signature's PSV does not exist, or is of another PD */
 	VEN_SIG_BLOCK,  /* the data are not whole blocks of the signature */
 	VEN_UMR_BOUND,  /* the window is bound already, or to another QP */
-	VEN_CRYPTO,     /* encryption is not emulated */
-	VEN_KEY_PAGE    /* on demand: a page does not exist, or may not be written */
+	VEN_CRYPTO,     /* a key made to encrypt is not configured to, or lies inside another key */
+	VEN_KEY_PAGE,   /* on demand: a page does not exist, or may not be written */
+	VEN_DEK,        /* a DEK does not exist, is of another PD, or has another keytag */
+	VEN_CRYPTO_UNIT /* the data do not fit the data units of encryption */
 };
 
 /*

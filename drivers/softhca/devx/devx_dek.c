@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data encryption keys, made by a firmware command (mlx5dv_dek_create(3)). Their bytes come in
- * plaintext: wrapped keys need a login, which is not emulated.
+ * plaintext; or, with the setting crypto = wrapped, wrapped with a KEK, and from a context that has logged in.
  *
  * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. The command that replaces
  * a key is laid out as the Linux driver mlx5_core sends it.
@@ -11,6 +11,7 @@
 
 #include "caps.h"
 #include "devx.h"
+#include "devx_login.h"
 #include "hca.h"
 #include "uverbs_pd.h"
 
@@ -29,6 +30,7 @@ enum {
 
 #define PURPOSE_AES_XTS 3
 #define SELECT_KEY      1
+#define STATE_READY     0
 
 struct object_dek {
 	struct object obj;
@@ -50,19 +52,49 @@ check_dek(const struct softhca_config *cfg, const uint8_t *in)
 	return 0;
 }
 
+/* A DEK that came wrapped is made, replaced and queried only by who has logged in. */
+static int
+check_allowed(struct softhca_ctx *ctx)
+{
+	if (ctx->dev->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED && !login_is_there(ctx))
+		return DEVX_REFUSE(DEVX_BAD_RES, DEVX_OBJ_TYPE);
+	return 0;
+}
+
+/* The key in plaintext, with its tag if it has one. */
+static int
+key_of(const struct softhca_config *cfg, const struct softhca_dek_attr *attr, const uint8_t *in,
+	uint8_t key[SOFTHCA_DEK_KEY_LEN])
+{
+	size_t len = (attr->key_256 ? 64 : 32) + (attr->has_keytag ? 8 : 0);
+
+	if (cfg->crypto == SOFTHCA_CRYPTO_WRAPPED)
+		return softhca_unwrap(cfg->crypto_kek, in + DEK_KEY / 8, len + SOFTHCA_WRAP_MORE,
+			key);
+	memcpy(key, in + DEK_KEY / 8, len);
+	return 0;
+}
+
+/* Returns as devx_refuse.h says. */
+static int
+refuse_key(int err)
+{
+	return devx_refuse_errno(err, err == -EINVAL ? DEK_KEY : 0);
+}
+
 static int
 dek_make(struct uverbs_call *call, const uint8_t *in, uint32_t pdn, struct softhca_dek **out)
 {
 	struct softhca_dek_attr attr = {.pdn = pdn,
 		.key_256 = bits_get(in, DEK_KEY_SIZE, 4) == 1,
 		.has_keytag = bits_get(in, DEK_HAS_KEYTAG, 1)};
-	int rc;
+	int rc = key_of(call->ctx->dev->cfg, &attr, in, attr.key);
 
-	memcpy(attr.key, in + DEK_KEY / 8, sizeof(attr.key));
 	memcpy(attr.opaque, in + DEK_OPAQUE / 8, sizeof(attr.opaque));
-	rc = softhca_dek_create(call->ctx->dev, &attr, out);
+	if (rc == 0)
+		rc = softhca_dek_create(call->ctx->dev, &attr, out);
 	explicit_bzero(attr.key, sizeof(attr.key));
-	return rc;
+	return refuse_key(rc);
 }
 
 static int
@@ -72,13 +104,15 @@ create_dek(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obj
 	struct object_dek *dek;
 	int rc = check_dek(call->ctx->dev->cfg, in);
 
+	if (rc == 0)
+		rc = check_allowed(call->ctx);
 	if (rc == 0 && pd == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, DEK_PD);
 	if (rc == 0)
 		rc = devx_refuse_errno(object_create(call->ctx, &devx_dek_class, &dek), 0);
 	if (rc != 0)
 		return rc;
-	rc = devx_refuse_errno(dek_make(call, in, pd->pdn, &dek->dek), 0);
+	rc = dek_make(call, in, pd->pdn, &dek->dek);
 	if (rc != 0) {
 		object_forget(call->ctx, &dek->obj);
 		return rc;
@@ -104,15 +138,16 @@ static int
 query_dek(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
 	const struct object_dek *dek = (struct object_dek *)obj;
-	enum softhca_dek_state state;
 	struct softhca_dek_attr attr;
+	int rc = check_allowed(call->ctx);
 
-	(void)call;
 	if (check_named(dek, in) != 0)
 		return -EINVAL;
-	softhca_dek_query(dek->dek, &attr, &state);
+	if (rc != 0)
+		return rc;
+	softhca_dek_query(dek->dek, &attr);
 	bits_set(out, DEVX_OBJ_ID, 32, softhca_dek_number(dek->dek));
-	bits_set(out, DEK_STATE, 8, state);
+	bits_set(out, DEK_STATE, 8, STATE_READY);
 	bits_set(out, DEK_KEY_SIZE, 4, attr.key_256);
 	bits_set(out, DEK_HAS_KEYTAG, 1, attr.has_keytag);
 	bits_set(out, DEK_PURPOSE, 4, PURPOSE_AES_XTS);
@@ -125,15 +160,23 @@ static int
 modify_dek(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
 	struct object_dek *dek = (struct object_dek *)obj;
+	uint8_t key[SOFTHCA_DEK_KEY_LEN];
+	struct softhca_dek_attr attr;
+	int rc = check_allowed(call->ctx);
 
-	(void)call;
 	(void)out;
 	if (check_named(dek, in) != 0)
 		return -EINVAL;
+	if (rc != 0)
+		return rc;
 	if (bits_get(in, DEVX_OBJ_AT, 32) != 0 || bits_get(in, DEK_SELECT_LOW, 32) != SELECT_KEY)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DEK_SELECT_LOW);
-	softhca_dek_rekey(dek->dek, in + DEK_KEY / 8);
-	return 0;
+	softhca_dek_query(dek->dek, &attr);
+	rc = key_of(call->ctx->dev->cfg, &attr, in, key);
+	if (rc == 0)
+		rc = softhca_dek_rekey(dek->dek, key);
+	explicit_bzero(key, sizeof(key));
+	return refuse_key(rc);
 }
 
 static int

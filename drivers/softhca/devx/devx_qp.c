@@ -93,13 +93,13 @@ check_streams(const uint8_t *qpc, enum softhca_qp_type type)
 }
 
 static int
-check_ext(const struct softhca_config *cfg, const uint8_t *in, size_t len)
+check_ext(const struct softhca_dev *dev, const uint8_t *in, size_t len)
 {
 	if (bits_get(in, IN_QP_EXT, 1) == 0)
 		return 0;
 	if (len < IN_QP_EXT_END / 8)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-	if (bits_get(in, IN_QP_EXT_MMO, 1) != 0 && cfg->max_memcpy == 0)
+	if (bits_get(in, IN_QP_EXT_MMO, 1) != 0 && softhca_max_memcpy(dev) == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_QP_EXT_MMO);
 	return 0;
 }
@@ -256,7 +256,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 	int rc = check(call, in, &init);
 
 	if (rc == 0)
-		rc = check_ext(call->ctx->dev->cfg, in, devx_create_len(call));
+		rc = check_ext(call->ctx->dev, in, devx_create_len(call));
 	if (rc == 0)
 		rc = devx_refuse_errno(object_create(call->ctx, &devx_qp_class, &qp), 0);
 	if (rc != 0)

@@ -123,7 +123,6 @@ static int
 init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
 	struct object_qp *qp = (struct object_qp *)obj;
-	const struct softhca_config *cfg = call->ctx->dev->cfg;
 	uint32_t opt = bits_get(in, IN_OPT_MASK, 32), opt_32 = bits_get(in, IN_OPT_MASK_63_32, 32);
 	struct change c = {.mask = 0};
 	int rc = check(qp, in, STATE_INIT);
@@ -142,7 +141,7 @@ init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 		c.attr.drain_sigerr = bits_get(in, QPC_AT + QPC_DRAIN_SIGERR, 1);
 	}
 	if ((opt_32 & OPT_63_32_MMO) != 0) {
-		if (bits_get(in, IN_EXT, 1) == 0 || cfg->max_memcpy == 0)
+		if (bits_get(in, IN_EXT, 1) == 0 || softhca_max_memcpy(call->ctx->dev) == 0)
 			return DEVX_REFUSE(DEVX_BAD_PARAM, IN_EXT);
 		c.mask |= SOFTHCA_QP_MMO;
 		c.attr.mmo = bits_get(in, IN_EXT_MMO, 1);

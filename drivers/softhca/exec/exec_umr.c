@@ -26,7 +26,9 @@ struct umr {
 	uint64_t mask;
 	uint32_t units, bsf_units; /* 16-byte units of the layout, and of BSFs behind it */
 	uint32_t mkc_flags;
+	bool has_sig;
 	struct key_sig sig;
+	struct key_crypto crypto;
 	uint32_t qpn;    /* of the new key */
 	uint8_t variant; /* of the new key */
 	uint8_t flags;
@@ -184,29 +186,9 @@ check_free(struct umr *u, const struct key *now)
 }
 
 static bool
-sig_is_enabled(const struct umr *u)
+bsf_is_enabled(const struct umr *u)
 {
 	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
-}
-
-/*
- * Takes the BSF behind the layout. BSFs must be enabled: by this request, or, if its mask does not name
- * them, in the key by an earlier request or at its creation. A request that enables them must have one.
- */
-static bool
-take_signature(struct umr *u, const struct key *now)
-{
-	bool enabled = (u->mask & UMR_MASK_BSF) != 0 ? sig_is_enabled(u) : now->bsf_on;
-	uint32_t n = SIG_BSF_LEN / WQE_SEG;
-	uint8_t bsf[SIG_BSF_LEN];
-
-	if (u->bsf_units == 0)
-		return !sig_is_enabled(u);
-	if (u->bsf_units != n || !enabled)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		memcpy(bsf + i * WQE_SEG, umr_unit(u, u->units + i), WQE_SEG);
-	return sig_decode(bsf, &u->sig);
 }
 
 /* The request has a BSF of encryption: behind the BSF of a signature, or alone. */
@@ -217,6 +199,31 @@ has_crypto(const struct umr *u)
 		return false;
 	return u->bsf_units > BSF_UNITS ||
 	       (umr_unit(u, u->units)[BSF_KIND] & 0xf) == BSF_KIND_CRYPTO;
+}
+
+/*
+ * Takes the BSFs behind the layout. BSFs must be enabled: by this request, or, if its mask does not name
+ * them, in the key by an earlier request or at its creation. A request that enables them must have one.
+ */
+static bool
+take_bsfs(struct umr *u, const struct key *now)
+{
+	bool enabled = (u->mask & UMR_MASK_BSF) != 0 ? bsf_is_enabled(u) : now->bsf_on;
+	bool crypto = has_crypto(u);
+	uint8_t bsf[2][BSF_UNITS * WQE_SEG];
+
+	if (u->bsf_units == 0)
+		return !bsf_is_enabled(u);
+	u->has_sig = !crypto || u->bsf_units > BSF_UNITS;
+	if (u->bsf_units != (crypto && u->has_sig ? 2u : 1u) * BSF_UNITS || !enabled)
+		return false;
+	for (uint32_t i = 0; i < u->bsf_units; i++)
+		memcpy((uint8_t *)bsf + i * WQE_SEG, umr_unit(u, u->units + i), WQE_SEG);
+	if (u->has_sig && !sig_decode(bsf[0], crypto, &u->sig))
+		return false;
+	return !crypto ||
+	       crypto_decode(bsf[u->has_sig], u->has_sig ? &u->sig : NULL,
+		       now->mkey->dev->cfg->crypto != SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
 }
 
 static unsigned int
@@ -232,9 +239,9 @@ check_key(struct umr *u, const struct key *now)
 		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if ((u->mask & (UMR_MASK_BSF | UMR_MASK_SIG_ERR)) != 0 && !now->mkey->bsf)
 		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
-	if (now->mkey->crypto && has_crypto(u))
-		return requester_refuse(u->run, VEN_CRYPTO, SYN_MW_BIND);
-	if (!take_signature(u, now))
+	if (!now->mkey->crypto && has_crypto(u))
+		return requester_refuse(u->run, VEN_UMR_KIND, SYN_MW_BIND);
+	if (!take_bsfs(u, now))
 		return requester_refuse(u->run, VEN_UMR_FIELDS, SYN_QP_OP);
 	if (u->units > now->mkey->max_entries)
 		return requester_refuse(u->run, VEN_UMR_ROOM, SYN_MW_BIND);
@@ -345,10 +352,12 @@ take_values(struct umr *u, struct key *key)
 	if (u->mask & UMR_MASK_QPN)
 		key->qpn = u->qpn;
 	if (u->mask & UMR_MASK_BSF)
-		key->bsf_on = key->sig_on = sig_is_enabled(u);
-	if (u->bsf_units != 0) {
-		key->sig_on = true;
+		key->bsf_on = bsf_is_enabled(u);
+	/* What a request does not bring goes, but for one that leaves the BSFs alone. */
+	if ((u->mask & UMR_MASK_BSF) != 0 || u->bsf_units != 0) {
+		key->sig_on = u->has_sig;
 		key->sig = u->sig;
+		key->crypto = u->crypto;
 	}
 	if (u->mask & UMR_MASK_SIG_ERR)
 		key->sig_expected = (u->mkc_flags & MKC_SIG_ERR) != 0;

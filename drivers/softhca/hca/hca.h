@@ -16,7 +16,7 @@
  *    A lane never waits for a control call. What a control call takes away (a key, a QP, a UAR)
  *    it first unpublishes, then waits in softhca_quiesce() (turns.h) until no lane can see it.
  *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ,
- *    then event.c. At most one of each kind is held. Locks of keys, of DEKs and of atomics on
+ *    then event.c. At most one of each kind is held. Locks of keys and of atomics on
  *    demand are leaves: nothing is taken, and no lane is waited for, while one is held.
  */
 #ifndef SOFTHCA_HCA_H
@@ -113,8 +113,8 @@ struct softhca_advice {
  * written; with flush -EFAULT: not within the region, or not there.
  */
 int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct softhca_advice *a);
-/* False in a sandbox that forbids what keys on demand need. */
-bool softhca_odp_is_possible(void);
+/* False if the setting `odp` is 0, and in a sandbox that forbids what keys on demand need. */
+bool softhca_odp_is_possible(const struct softhca_dev *dev);
 
 /* The running state of a signature. BSFs of keys of the same PD name it. */
 struct softhca_psv;
@@ -122,35 +122,37 @@ int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv
 int softhca_psv_destroy(struct softhca_psv *psv);
 uint32_t softhca_psv_number(const struct softhca_psv *psv);
 
-/* ---------------------------------------------------------------- encryption keys (crypto.c) */
-
-enum softhca_dek_state {
-	SOFTHCA_DEK_READY,
-	SOFTHCA_DEK_ERROR
-};
+/* ---------------------------------------------------------------- encryption keys (dek.c) */
 
 #define SOFTHCA_DEK_KEY_LEN    128
 #define SOFTHCA_DEK_OPAQUE_LEN 8
 
 struct softhca_dek_attr {
 	uint32_t pdn;
-	bool key_256;    /* two keys of 256 bits each, else of 128 */
-	bool has_keytag; /* the key's bytes end in a tag */
-	uint8_t key[SOFTHCA_DEK_KEY_LEN];
+	bool key_256;                     /* two keys of 256 bits each, else of 128 */
+	bool has_keytag;                  /* the key's bytes end in a tag */
+	uint8_t key[SOFTHCA_DEK_KEY_LEN]; /* in plaintext, as mlx5dv_dek_create(3) lays them out */
 	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN]; /* the program's */
 };
 
-/* Keeps a copy of the attributes and of the key until it is destroyed. */
+/* Keeps the key until it is destroyed. -EINVAL: its two AES keys are equal. -EOPNOTSUPP: there is no OpenSSL. */
 struct softhca_dek;
 int softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,
 	struct softhca_dek **out);
 /* The attributes, without the key itself. */
-void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr,
-	enum softhca_dek_state *state);
-/* Replaces the key. */
-void softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
+void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr);
+/* Replaces the key by one of the same size, with a tag if that had one. Errors as of softhca_dek_create(). */
+int softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
 int softhca_dek_destroy(struct softhca_dek *dek);
 uint32_t softhca_dek_number(const struct softhca_dek *dek);
+
+#define SOFTHCA_WRAP_MORE 8 /* bytes that wrapping adds */
+
+/*
+ * Unwraps `len` bytes by AES key wrap (RFC 3394) into at least as many; the result has SOFTHCA_WRAP_MORE fewer. kek_hex:
+ * the setting. 0; -EINVAL: they are not wrapped with this KEK; -EOPNOTSUPP: there is no OpenSSL.
+ */
+int softhca_unwrap(const char *kek_hex, const uint8_t *in, size_t len, uint8_t *out);
 
 /* ---------------------------------------------------------------- completion queues (cq.c) */
 

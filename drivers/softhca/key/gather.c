@@ -31,7 +31,7 @@ gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key
 		return refuse(use, VEN_KEY_WINDOW);
 	if ((key->access & need) != need)
 		return refuse(use, VEN_KEY_ACCESS);
-	if (key->sig_on) {
+	if (key->sig_on || key->mkey->crypto) {
 		bool is_there = sig_walk(use, lanes, key, need, off, len, sg);
 
 		sg->rare |= key->access & ACC_LATER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys with a signature: data that go through such a key are converted between its
+ * Keys with a signature, and keys that encrypt: data that go through such a key are converted between its
  * memory domain and its wire domain, in a buffer.
  *
  * A local length counts data without signatures; a remote request's length counts bytes on the
@@ -9,6 +9,7 @@
  */
 #include "keysig.h"
 
+#include "keycrypto.h"
 #include "keytxn.h"
 #include "keywalk.h"
 #include "move.h"
@@ -71,6 +72,10 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 	uint64_t data, memory;
 	enum sg_end end;
 
+	if (!a->key->sig_on)
+		return crypto_after(use, a, wire);
+	if (!crypto_pass(use, a, CRYPTO_WIRE, false, a->wire, wire))
+		return SG_NO_DST;
 	/* A message that ends inside a block does not change that block. */
 	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
 		return SG_MOVED;
@@ -81,6 +86,8 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 	sig_convert(&a->sig, &(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)},
 		&(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)}, data, &error);
 	pass_both(use, a, data);
+	if (!crypto_pass(use, a, CRYPTO_MEMORY, false, a->bytes, memory))
+		return SG_NO_DST;
 	sg_set(&from, a->bytes, memory);
 	end = sg_move(use, &a->memory, &from);
 	if (error.found)
@@ -116,10 +123,13 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	struct sig_error error = {0};
 	struct sg to;
 
+	if (!a->key->sig_on)
+		return crypto_out(use, a, sg);
 	if (!sig_alloc(use, a))
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
-	if (sg_move(use, &to, &a->memory) != SG_MOVED)
+	if (sg_move(use, &to, &a->memory) != SG_MOVED ||
+		!crypto_pass(use, a, CRYPTO_MEMORY, true, a->bytes, a->memory_len))
 		return false;
 	sig_convert(&a->sig, &(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)},
 		&(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)}, a->data,
@@ -127,12 +137,14 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	pass_both(use, a, a->data);
 	if (error.found)
 		sig_tell(use, a, true, &error);
-	return sg_push(use, sg, a->wire, a->wire_len);
+	return crypto_pass(use, a, CRYPTO_WIRE, true, a->wire, a->wire_len) &&
+	       sg_push(use, sg, a->wire, a->wire_len);
 }
 
 /* Computes the request's offset and length in data, in memory and on the wire. */
 static bool
-sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)
+sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off,
+	uint64_t *wire_off)
 {
 	uint64_t first = off, data = len;
 
@@ -143,7 +155,7 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	/* The length is at most 2 GiB, as in a segment; the offset may be any number. */
 	return first <= UINT64_MAX / 2 && sig_stretch(&a->sig.mem, first, memory_off) &&
 	       sig_stretch(&a->sig.mem, data, &a->memory_len) &&
-	       sig_stretch(&a->sig.wire, first, &first) &&
+	       sig_stretch(&a->sig.wire, first, wire_off) &&
 	       sig_stretch(&a->sig.wire, data, &a->wire_len);
 }
 
@@ -153,13 +165,19 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 {
 	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE;
 	struct sig_after *a = key_use_alloc(use, sizeof(*a));
-	uint64_t memory_off;
+	uint64_t memory_off, wire_off;
 
 	use->vendor = VEN_KEY_ACCESS;
 	if (a == NULL || (need & ACC_REMOTE_ATOMIC) != 0)
 		return false;
+	use->vendor = VEN_CRYPTO;
+	if (key->mkey->crypto && key->crypto.side == CRYPTO_NONE)
+		return false;
 	a->key = key;
-	a->sig = key->sig;
+	if (key->sig_on)
+		a->sig = key->sig;
+	else
+		memset(&a->sig, 0, sizeof(a->sig));
 	a->remote = (need & ACC_REMOTE) != 0;
 	a->peer = a->remote || use->receiving;
 	if (a->sig.txn_len != 0)
@@ -168,7 +186,9 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	if (!find_psvs(lanes, a))
 		return false;
 	use->vendor = VEN_SIG_BLOCK;
-	if (!sig_measure(a, off, len, &memory_off))
+	if (!sig_measure(a, off, len, &memory_off, &wire_off))
+		return false;
+	if (key->mkey->crypto && !crypto_begin(use, lanes, a, memory_off, wire_off))
 		return false;
 	sg_clear(&a->memory);
 	if (!layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,

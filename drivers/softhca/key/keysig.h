@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that go through a key with a signature. */
+/* Data that go through a key with a signature, or a key that encrypts. */
 #ifndef SOFTHCA_KEYSIG_H
 #define SOFTHCA_KEYSIG_H
 
@@ -7,7 +7,7 @@
 #include "sg.h"
 
 /*
- * Appends to the list a buffer for [off, off+len) of a key with a signature. Data to be read are
+ * Appends to the list a buffer for [off, off+len) of such a key. Data to be read are
  * in it already; data to be written are converted by sig_after_move(). need: IBV_ACCESS_* bits.
  * False: use->vendor says why.
  */

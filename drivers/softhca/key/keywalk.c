@@ -67,6 +67,8 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	w->sg->rare |= key->access & KEY_RARE;
 	if (key->layout == KEY_PLAIN)
 		return sg_append(w->use, w->sg, (void *)(uintptr_t)(key->addr + off), len);
+	if (key->mkey->crypto)
+		return refuse(w, VEN_CRYPTO);
 	if (depth == KEY_MAX_DEPTH)
 		return refuse(w, VEN_KEY_DEPTH);
 	return walk_layout(w, key, off, len, depth + 1);
@@ -119,8 +121,6 @@ walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t 
 {
 	uint64_t round = 0, took = 0;
 
-	if (key->mkey->crypto)
-		return refuse(w, VEN_CRYPTO);
 	if (key->block_len != 0) { /* a list has round 0 alone: a later one is behind its end */
 		round = off / key->block_len;
 		off %= key->block_len;

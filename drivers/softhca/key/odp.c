@@ -69,13 +69,13 @@ odp_may_read(uint64_t addr)
 }
 
 bool
-softhca_odp_is_possible(void)
+softhca_odp_is_possible(const struct softhca_dev *dev)
 {
 	static const char readable;
 	static char writable[8] __attribute__((aligned(8)));
 
-	return odp_may_read((uintptr_t)&readable) && odp_write(writable, writable, 1) &&
-	       odp_may_write((uintptr_t)writable);
+	return dev->cfg->odp != 0 && odp_may_read((uintptr_t)&readable) &&
+	       odp_write(writable, writable, 1) && odp_may_write((uintptr_t)writable);
 }
 
 /* ---- work requests */

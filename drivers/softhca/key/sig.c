@@ -77,7 +77,8 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 
 /*
  * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659, reversed. The
- * guard is the register inverted.
+ * guard is the register inverted. The emulated adapter links no library of CRCs; of those, ISA-L has this polynomial
+ * from version 2.31 on (crc64_rocksoft_refl()).
  */
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
@@ -115,6 +116,7 @@ enum bsf {
 	BSF_MEM_DIF = 48,
 	BSF_SHORT = 1, /* of 32 bytes: without T10-DIF */
 	BSF_WITH_INLINE = 2,
+	BSF_AND_CRYPTO = 3, /* as BSF_WITH_INLINE, and a BSF of encryption follows */
 	TXN_MEM_LAST = 1 << 24,
 	TXN_MEM_FIRST = 1 << 25,
 	TXN_WIRE_LAST = 1 << 28,
@@ -227,15 +229,16 @@ decode_whole(const uint8_t *bsf, struct key_sig *sig)
 }
 
 bool
-sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig)
+sig_decode(const uint8_t bsf[SIG_BSF_LEN], bool with_crypto, struct key_sig *sig)
 {
 	bool same = (bsf[BSF_SIZE_SBS] & BSF_SAME) != 0;
-	bool dif = bsf[BSF_SIZE_SBS] >> 6 == BSF_WITH_INLINE;
+	uint8_t size = bsf[BSF_SIZE_SBS] >> 6;
+	bool dif = size == (with_crypto ? BSF_AND_CRYPTO : BSF_WITH_INLINE);
 	bool txn = (get_be32(bsf + BSF_WIRE_TXN_PSV) | get_be32(bsf + BSF_MEM_TXN_PSV)) != 0;
 
 	memset(sig, 0, sizeof(*sig));
 	sig->check_mask = bsf[BSF_CHECK_MASK];
-	if (!dif && bsf[BSF_SIZE_SBS] >> 6 != BSF_SHORT)
+	if (!dif && (with_crypto || size != BSF_SHORT))
 		return false;
 	if (txn)
 		return !dif && !same && decode_whole(bsf, sig);

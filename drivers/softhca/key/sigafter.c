@@ -6,7 +6,8 @@ bool
 sig_alloc(struct key_use *use, struct sig_after *a)
 {
 	a->wire = key_use_alloc(use, a->wire_len);
-	a->bytes = key_use_alloc(use, a->memory_len);
+	/* Without signatures, data are ciphered on the way from one buffer to the other side. */
+	a->bytes = a->key->sig_on ? key_use_alloc(use, a->memory_len) : a->wire;
 	return a->wire != NULL && a->bytes != NULL;
 }
 

@@ -27,6 +27,7 @@ enum setting_kind {
 	KIND_SWITCH,
 	KIND_LINK_LAYER,
 	KIND_CRYPTO,
+	KIND_HEX,
 	KIND_FIRMWARE,
 	KIND_NETDEV,
 	KIND_PATH
@@ -58,6 +59,8 @@ static const struct setting settings[] = {
 	{"bf_reg_size", KIND_POWER_OF_TWO, FIELD(bf_reg_size), 128, 512, 512, true},
 	{"max_memcpy", KIND_POWER_OF_TWO, FIELD(max_memcpy), 64, UINT64_C(1) << 31,
 		UINT64_C(1) << 20, true},
+	{"mmo_from", KIND_NUMBER, FIELD(mmo_from), 0, SOFTHCA_MAX_DEVICES, 0},
+	{"odp", KIND_SWITCH, FIELD(odp), 0, 1, 1},
 	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX},
 	{"max_qp", KIND_NUMBER, FIELD(max_qp), 1, 1 << 17, 1 << 14},
 	{"max_srq", KIND_NUMBER, FIELD(max_srq), 1, 1 << 17, 1 << 14},
@@ -69,6 +72,10 @@ static const struct setting settings[] = {
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF},
+	/* Digits: as many as `min` or `max`. */
+	{"crypto_kek", KIND_HEX, FIELD(crypto_kek), SOFTHCA_KEK_MAX, 2 * SOFTHCA_KEK_MAX},
+	{"crypto_credential", KIND_HEX, FIELD(crypto_credential), 2 * SOFTHCA_CREDENTIAL_LEN,
+		2 * SOFTHCA_CREDENTIAL_LEN},
 	{"eth_inline", KIND_SWITCH, FIELD(eth_inline), 0, 1, 0},
 	{"memic_test_and_set", KIND_NUMBER, FIELD(memic_test_and_set), 1, 255, 1},
 	{"doorbell_ns", KIND_NUMBER, FIELD(doorbell_ns), 0, 1000000000, 0},
@@ -97,6 +104,7 @@ static const char *
 allowed(const struct setting *s, char *buf, size_t len)
 {
 	const char *zero = s->or_zero ? "0 (off) or " : "";
+	char more[32] = "";
 
 	switch (s->kind) {
 	case KIND_NUMBER:
@@ -114,7 +122,12 @@ allowed(const struct setting *s, char *buf, size_t len)
 		snprintf(buf, len, "\"ethernet\" or \"infiniband\"");
 		break;
 	case KIND_CRYPTO:
-		snprintf(buf, len, "\"off\", \"objects\" or \"objects_single\"");
+		snprintf(buf, len, "\"off\", \"plaintext\", \"plaintext_single\" or \"wrapped\"");
+		break;
+	case KIND_HEX:
+		if (s->min != s->max)
+			snprintf(more, sizeof(more), "%llu or ", (unsigned long long)s->min);
+		snprintf(buf, len, "%s%llu hexadecimal digits", more, (unsigned long long)s->max);
 		break;
 	case KIND_PATH:
 		snprintf(buf, len, "a path of up to %u bytes", s->width - 1u);
@@ -159,13 +172,22 @@ static bool
 parse_crypto(const char *text, uint64_t *value)
 {
 	static const char *const words[] = {[SOFTHCA_CRYPTO_OFF] = "off",
-		[SOFTHCA_CRYPTO_OBJECTS] = "objects",
-		[SOFTHCA_CRYPTO_OBJECTS_SINGLE] = "objects_single"};
+		[SOFTHCA_CRYPTO_PLAINTEXT] = "plaintext",
+		[SOFTHCA_CRYPTO_PLAINTEXT_SINGLE] = "plaintext_single",
+		[SOFTHCA_CRYPTO_WRAPPED] = "wrapped"};
 
 	for (*value = 0; *value < sizeof(words) / sizeof(words[0]); ++*value)
 		if (strcmp(text, words[*value]) == 0)
 			return true;
 	return false;
+}
+
+static bool
+parse_hex(struct softhca_config *cfg, const struct setting *s, const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdefABCDEF");
+
+	return text[n] == '\0' && (n == s->min || n == s->max) && set_text(cfg, s, text);
 }
 
 static bool
@@ -182,6 +204,8 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 		return set_text(cfg, s, text);
 	case KIND_PATH:
 		return set_text(cfg, s, text);
+	case KIND_HEX:
+		return parse_hex(cfg, s, text);
 	case KIND_LINK_LAYER:
 		if (strcmp(text, "ethernet") == 0)
 			value = SOFTHCA_LINK_ETHERNET;
@@ -231,8 +255,9 @@ apply(struct softhca_config *cfg, const char *where, const char *key, const char
 			continue;
 		if (parse_value(cfg, s, text))
 			return 0;
+		/* A secret is not printed. */
 		snprintf(err, err_len, "%s: %s = \"%s\" is not allowed; it takes %s", where, key,
-			text, allowed(s, what, sizeof(what)));
+			s->kind == KIND_HEX ? "..." : text, allowed(s, what, sizeof(what)));
 		return -EINVAL;
 	}
 	return unknown_key(where, key, err, err_len);
@@ -361,6 +386,18 @@ check_lag(const struct softhca_config *cfg, char *err, size_t err_len)
 	return -EINVAL;
 }
 
+static int
+check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
+{
+	if (cfg->crypto != SOFTHCA_CRYPTO_WRAPPED ||
+		(cfg->crypto_kek[0] != '\0' && cfg->crypto_credential[0] != '\0'))
+		return 0;
+	snprintf(err, err_len,
+		"crypto = wrapped needs crypto_kek and crypto_credential: what DEKs are wrapped with, "
+		"and what a login proves to know");
+	return -EINVAL;
+}
+
 int
 settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -370,7 +407,7 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		if (settings[i].kind != KIND_FIRMWARE && settings[i].kind != KIND_NETDEV &&
-			settings[i].kind != KIND_PATH)
+			settings[i].kind != KIND_PATH && settings[i].kind != KIND_HEX)
 			set_field(&tmp, &settings[i], settings[i].def);
 	if (path != NULL) {
 		rc = load_file(&tmp, path, err, err_len);
@@ -382,6 +419,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 		rc = check_netdev(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_lag(&tmp, err, err_len);
+	if (rc == 0)
+		rc = check_crypto(&tmp, err, err_len);
 	if (rc == 0)
 		*cfg = tmp;
 	return rc;

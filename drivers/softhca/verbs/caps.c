@@ -153,7 +153,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 		resp->rss_caps.max_rwq_indirection_tables = dev->cfg->max_qp;
 		resp->rss_caps.max_rwq_indirection_table_size = 1 << CAPS_LOG_MAX_WQ_TABLE;
 	}
-	if (softhca_odp_is_possible())
+	if (softhca_odp_is_possible(dev))
 		odp_caps(resp);
 	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	*mlx5 = (struct mlx5_ib_query_device_resp){
@@ -290,12 +290,14 @@ fill_page(uint8_t *page, const struct cap_field *fields, size_t n)
 }
 
 static void
-general_page(const struct softhca_config *cfg, uint8_t *page)
+general_page(const struct softhca_dev *dev, uint8_t *page)
 {
+	const struct softhca_config *cfg = dev->cfg;
+	uint64_t max_memcpy = softhca_max_memcpy(dev);
 	bool ethernet = cfg->link_layer == SOFTHCA_LINK_ETHERNET;
-	bool mmo = cfg->max_memcpy != 0;
+	bool mmo = max_memcpy != 0;
 	/* The field has 5 bits: 0 stands for 2 GiB. */
-	uint32_t log_mmo = cfg->max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(cfg->max_memcpy);
+	uint32_t log_mmo = max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(max_memcpy);
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo},
 		{0x88, 8, log2_up(cfg->max_qp_wr)},
@@ -369,15 +371,27 @@ general_page(const struct softhca_config *cfg, uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* crypto, AES-XTS for one data unit and for several, and DEKs among the general objects. */
+/* crypto, AES-XTS for one data unit and for several, and among the general objects DEKs and logins. */
 static void
 crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 {
 	const struct cap_field fields[] = {{0x469, 1, 1}, {0x3f1, 1, 1},
-		{0x3f2, 1, cfg->crypto != SOFTHCA_CRYPTO_OBJECTS_SINGLE}, {0x420, 32, 1 << 0x0c}};
+		{0x3f2, 1, cfg->crypto != SOFTHCA_CRYPTO_PLAINTEXT_SINGLE},
+		{0x420, 32, 1u << 0x0c | (cfg->crypto == SOFTHCA_CRYPTO_WRAPPED ? 1u << 0x1f : 0)}};
 
 	if (cfg->crypto != SOFTHCA_CRYPTO_OFF)
 		fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+/* Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential, which no command changes. */
+static void
+crypto_page(const struct softhca_config *cfg, uint8_t *page)
+{
+	const bool wrapped = cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
+	const struct cap_field fields[] = {{0x0, 1, wrapped}, {0x18, 8, wrapped ? 4 : 0},
+		{0x2b, 5, CAPS_LOG_MAX_DEKS}, {0x50, 8, wrapped}, {0x58, 8, wrapped}};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
 /* Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. */
@@ -459,16 +473,16 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 
 	memset(page, 0, CAPS_HCA_PAGE_LEN);
 	if (type == GENERAL) {
-		general_page(dev->cfg, page);
+		general_page(dev, page);
 		crypto_bits(dev->cfg, page);
-	} else if (type == ODP && softhca_odp_is_possible())
+	} else if (type == ODP && softhca_odp_is_possible(dev))
 		odp_page(page);
 	else if (type == ATOMIC)
 		atomic_page(page);
 	else if (type == DEVICE_MEMORY)
 		memory_page(page);
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
-		bits_set(page, 0x2b, 5, CAPS_LOG_MAX_DEKS); /* plaintext DEKs: there is no login */
+		crypto_page(dev->cfg, page);
 	else if (type == GENERAL_2)
 		general_2_page(dev->cfg, page);
 }

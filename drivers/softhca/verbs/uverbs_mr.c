@@ -26,11 +26,11 @@
 
 /* As ib_check_mr_access() of the kernel: memory that peers may write must be writable locally. */
 static int
-check_access(uint32_t access)
+check_access(const struct softhca_dev *dev, uint32_t access)
 {
 	if ((access & IB_UVERBS_ACCESS_ZERO_BASED) != 0)
 		return -EOPNOTSUPP;
-	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) != 0 && !softhca_odp_is_possible())
+	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) != 0 && !softhca_odp_is_possible(dev))
 		return -EOPNOTSUPP;
 	if ((access & ~(uint32_t)ACCESS_SUPPORTED) != 0)
 		return -EINVAL;
@@ -63,7 +63,7 @@ check_region(const struct softhca_dev *dev, const struct softhca_mkey_attr *attr
 static int
 check_mr(const struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 {
-	int rc = check_access(attr->access);
+	int rc = check_access(dev, attr->access);
 
 	return rc != 0 ? rc : check_region(dev, attr);
 }

@@ -72,8 +72,9 @@ case_general_page(void)
 {
 	const bool ethernet = is_ethernet(), mmo = !is_set("SOFTHCA_MAX_MEMCPY", "0");
 	const bool bf = !is_set("SOFTHCA_BF_REG_SIZE", "0"), lag = is_set("SOFTHCA_LAG", "1");
-	const bool crypto =
-		is_set("SOFTHCA_CRYPTO", "objects") || is_set("SOFTHCA_CRYPTO", "objects_single");
+	const bool wrapped = is_set("SOFTHCA_CRYPTO", "wrapped");
+	const bool crypto = wrapped || is_set("SOFTHCA_CRYPTO", "plaintext") ||
+			    is_set("SOFTHCA_CRYPTO", "plaintext_single");
 	const struct field fields[] = {
 		{0x20, 1, 1}, /* hca_cap_2 */
 		{0x6b, 5, mmo && !is_set("SOFTHCA_MAX_MEMCPY", "2147483648") ? 20 : 0},
@@ -108,9 +109,10 @@ case_general_page(void)
 		{0x32b, 5, 14},                         /* log_max_pd */
 		{0x350, 16, 0x8000},                    /* max_flow_counter */
 		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
-		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "objects_single")},
-		{0x400, 32, 1 << 12 | 1 << 26},          /* general objects: 0x2c, 0x3a */
-		{0x420, 32, crypto ? 1 << 12 : 0},       /* general objects: DEKs, 0x0c */
+		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "plaintext_single")},
+		{0x400, 32, 1 << 12 | 1 << 26}, /* general objects: 0x2c, 0x3a */
+		/* General objects: DEKs, 0x0c, and logins, 0x1f. */
+		{0x420, 32, (crypto ? 1u << 12 : 0) | (wrapped ? 1u << 31 : 0)},
 		{0x469, 1, crypto},                      /* crypto */
 		{0x480, 1, 1},                           /* sig_block_4048 */
 		{0x4c0, 32, 1000}, {0x4e0, 32, 1000000}, /* MHz, kHz */
@@ -141,16 +143,19 @@ case_other_pages(void)
 		{0x20, 8, 15}, {0x30, 8, 1}, {0x200, 32, 3}
 #endif
 	};
-	static const struct field deks[] = {{0x2b, 5, 12}};
+	/* DEKs; then what is there with wrapped ones alone: one KEK and one credential. */
+	static const struct field deks[] = {{0x2b, 5, 12}, {0x0, 1, 1}, {0x18, 8, 4}, {0x50, 8, 1},
+		{0x58, 8, 1}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 15}};
 	struct ibv_context *ctx = pair_open(0);
-	bool crypto =
-		is_set("SOFTHCA_CRYPTO", "objects") || is_set("SOFTHCA_CRYPTO", "objects_single");
+	bool wrapped = is_set("SOFTHCA_CRYPTO", "wrapped");
+	bool crypto = is_set("SOFTHCA_CRYPTO", "plaintext") ||
+		      is_set("SOFTHCA_CRYPTO", "plaintext_single");
 
 	expect_page(ctx, 2, odp, has_odp(ctx) ? sizeof(odp) / sizeof(odp[0]) : 0);
 	PAGE(ctx, 3, atomic);
 	PAGE(ctx, 0xf, memory);
-	expect_page(ctx, 0x1a, deks, crypto ? 1 : 0);
+	expect_page(ctx, 0x1a, deks, wrapped ? 5 : crypto ? 1 : 0);
 	PAGE(ctx, 0x20, general_2);
 	for (uint32_t type = 0; type < 0x40; type++)
 		if (type != 0 && type != 2 && type != 3 && type != 0xf && type != 0x1a &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * AES-XTS objects on the emulated adapter, through stock libmlx5: capabilities, DEKs with their
- * states, and keys for encryption. What is not emulated must be refused, not ignored.
+ * states, and keys for encryption. test_crypto.c moves data through them.
  *
- * The setting decides what is expected: SOFTHCA_CRYPTO is off, objects or objects_single.
+ * The setting decides what is expected: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or wrapped.
  */
 #include "devx_bits.h"
-#include "softhca_pair.h"
+#include "softhca_wrap.h"
 
 /* Bits of the general objects (NVIDIA "Ethernet Adapters Programming Manual"). */
 enum {
@@ -43,7 +43,7 @@ is_on(void)
 static bool
 is_single(void)
 {
-	return is_on() && strcmp(getenv("SOFTHCA_CRYPTO"), "objects_single") == 0;
+	return is_on() && strcmp(getenv("SOFTHCA_CRYPTO"), "plaintext_single") == 0;
 }
 
 static struct mlx5dv_dek_init_attr
@@ -72,6 +72,25 @@ crypto_key(struct ibv_pd *pd, bool signature)
 	return mlx5dv_create_mkey(&attr);
 }
 
+static uint32_t
+pdn_of(struct ibv_pd *pd)
+{
+	struct mlx5dv_pd view = {0};
+	struct mlx5dv_obj obj = {.pd = {.in = pd, .out = &view}};
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	return view.pdn;
+}
+
+static void
+command(uint8_t in[IN_LEN], uint16_t opcode, uint32_t id)
+{
+	memset(in, 0, IN_LEN);
+	devx_put(in, OPCODE, 16, opcode);
+	devx_put(in, OBJ_TYPE, 16, DEK);
+	devx_put(in, OBJ_ID, 32, id);
+}
+
 /* ---------------------------------------------------------------- capabilities */
 
 static void
@@ -84,12 +103,15 @@ case_caps(void)
 	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
 	CHECK((dv.comp_mask & MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD) != 0);
 	caps = dv.crypto_caps;
-	CHECK_EQ(caps.flags, is_on() ? MLX5DV_CRYPTO_CAPS_CRYPTO : 0);
+	CHECK_EQ(caps.flags,
+		(is_on() ? MLX5DV_CRYPTO_CAPS_CRYPTO : 0) |
+			(wrap_is_on() ? MLX5DV_CRYPTO_CAPS_WRAPPED_CRYPTO_OPERATIONAL : 0));
 	CHECK_EQ(caps.crypto_engines,
 		(is_on() ? MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_SINGLE_BLOCK : 0) |
 			(is_on() && !is_single() ? MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK
 						 : 0));
-	CHECK_EQ(caps.wrapped_import_method, 0);
+	CHECK_EQ(caps.wrapped_import_method,
+		wrap_is_on() ? MLX5DV_CRYPTO_WRAPPED_IMPORT_METHOD_CAP_AES_XTS : 0);
 	CHECK_EQ(caps.log_max_num_deks, is_on() ? 12 : 0);
 	CHECK_EQ(caps.failed_selftests, 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
@@ -122,6 +144,146 @@ case_no_login(void)
 	attr.comp_mask = 0;
 	CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
 	CHECK_EQ(errno, is_on() ? EINVAL : EOPNOTSUPP);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* ---------------------------------------------------------------- logins and wrapped DEKs */
+
+static enum mlx5dv_crypto_login_state
+login_state(struct ibv_context *ctx)
+{
+	enum mlx5dv_crypto_login_state state;
+
+	CHECK_EQ(mlx5dv_crypto_login_query_state(ctx, &state), 0);
+	return state;
+}
+
+/* Flips a bit of the wrapped credential, or names a credential or a KEK that is not there. */
+static void
+case_wrong_login(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct mlx5dv_crypto_login_attr attr = wrap_login_attr();
+		uint8_t credential[WRAP_CREDENTIAL];
+
+		attr.credential[17] ^= i == 0;
+		attr.credential_id = i == 1;
+		attr.import_kek_id = i == 2 ? 0xffffff : 0;
+		if (i == 3) { /* wrapped as it should be, and another one */
+			wrap_setting("SOFTHCA_CRYPTO_CREDENTIAL", credential);
+			credential[WRAP_CREDENTIAL - 1] ^= 1;
+			wrap_key(credential, WRAP_CREDENTIAL, (uint8_t *)attr.credential);
+		}
+		CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), EINVAL);
+		CHECK_EQ(login_state(ctx), MLX5DV_CRYPTO_LOGIN_STATE_NO_LOGIN);
+	}
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+static void
+case_login(void)
+{
+	struct mlx5dv_crypto_login_attr attr = wrap_login_attr();
+	struct mlx5dv_crypto_login_attr_ex ex = {.credential = attr.credential,
+		.credential_len = sizeof(attr.credential)};
+	struct mlx5dv_crypto_login_query_attr query = {.state = 99};
+	struct ibv_context *ctx = pair_open(0), *other = pair_open(0);
+	struct mlx5dv_crypto_login_obj *login;
+
+	CHECK_EQ(mlx5dv_crypto_logout(ctx), ENOENT);
+	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), 0);
+	CHECK_EQ(login_state(ctx), MLX5DV_CRYPTO_LOGIN_STATE_VALID);
+	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), EEXIST);
+	CHECK(mlx5dv_crypto_login_create(ctx, &ex) == NULL); /* one for each context */
+	CHECK_EQ(errno, EBUSY);
+	CHECK_EQ(login_state(other), MLX5DV_CRYPTO_LOGIN_STATE_NO_LOGIN);
+	login = mlx5dv_crypto_login_create(other, &ex);
+	CHECK(login != NULL);
+	CHECK_EQ(mlx5dv_crypto_login_query(login, &query), 0);
+	CHECK_EQ(query.state, MLX5DV_CRYPTO_LOGIN_STATE_VALID);
+	CHECK_EQ(mlx5dv_crypto_login_destroy(login), 0);
+	CHECK_EQ(mlx5dv_crypto_logout(ctx), 0);
+	CHECK_EQ(login_state(ctx), MLX5DV_CRYPTO_LOGIN_STATE_NO_LOGIN);
+	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), 0);
+	CHECK_EQ(mlx5dv_crypto_logout(ctx), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	CHECK_EQ(ibv_close_device(other), 0);
+}
+
+/* A wrapped DEK with one bit changed, of another size, or with a tag that it does not have. */
+static void
+case_wrong_wrapping(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr;
+	uint8_t key[32];
+
+	wrap_login(ctx);
+	for (unsigned int i = 0; i < 4; i++) {
+		attr = dek_attr(pd);
+		memcpy(key, attr.key, sizeof(key));
+		attr.comp_mask = 0;
+		wrap_dek(&attr, key, sizeof(key));
+		attr.key[39] ^= i == 0;
+		attr.key_size = i == 1 ? MLX5DV_CRYPTO_KEY_SIZE_256 : MLX5DV_CRYPTO_KEY_SIZE_128;
+		attr.has_keytag = i == 2;
+		if (i == 3) /* in plaintext */
+			attr.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN;
+		CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
+		CHECK_EQ(errno, EINVAL);
+	}
+	CHECK_EQ(mlx5dv_crypto_logout(ctx), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* Who has not logged in makes, replaces and queries no wrapped DEK, by whatever commands. */
+static void
+case_logged_out(void)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct mlx5dv_dek_init_attr attr = dek_attr(pd);
+	uint8_t in[IN_LEN], out[IN_LEN] = {0}, key[32];
+	struct mlx5dv_dek_attr now = {.state = 99};
+	struct mlx5dv_devx_obj *obj;
+	struct mlx5dv_dek *dek;
+
+	memcpy(key, attr.key, sizeof(key));
+	attr.comp_mask = 0;
+	wrap_dek(&attr, key, sizeof(key));
+	CHECK(mlx5dv_dek_create(ctx, &attr) == NULL && errno == EINVAL);
+	command(in, CREATE, 0);
+	devx_put(in, PURPOSE, 4, 3);
+	devx_put(in, PD, 24, pdn_of(pd));
+	memcpy(in + KEY / 8, attr.key, 40);
+	CHECK(mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16) == NULL);
+	CHECK_EQ(devx_get(out, 0, 8), BAD_RES);
+	wrap_login(ctx);
+	dek = mlx5dv_dek_create(ctx, &attr);
+	obj = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16);
+	CHECK(dek != NULL && obj != NULL);
+	CHECK_EQ(mlx5dv_dek_query(dek, &now), 0);
+	CHECK_EQ(now.state, MLX5DV_DEK_STATE_READY);
+	CHECK(memcmp(now.opaque, "dek 007", 8) == 0);
+	command(in, MODIFY, devx_get(out, OBJ_ID, 32));
+	devx_put(in, SELECT, 32, 1);
+	memcpy(in + KEY / 8, attr.key, 40);
+	CHECK_EQ(mlx5dv_devx_obj_modify(obj, in, sizeof(in), out, 16), 0);
+	in[KEY / 8] ^= 1;
+	CHECK(mlx5dv_devx_obj_modify(obj, in, sizeof(in), out, 16) != 0);
+	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + KEY);
+	in[KEY / 8] ^= 1;
+	CHECK_EQ(mlx5dv_crypto_logout(ctx), 0);
+	CHECK(mlx5dv_devx_obj_modify(obj, in, sizeof(in), out, 16) != 0);
+	CHECK_EQ(devx_get(out, 0, 8), BAD_RES);
+	CHECK_EQ(mlx5dv_dek_query(dek, &now), EINVAL);
+	CHECK_EQ(mlx5dv_dek_destroy(dek), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -178,25 +340,6 @@ case_limit(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-static uint32_t
-pdn_of(struct ibv_pd *pd)
-{
-	struct mlx5dv_pd view = {0};
-	struct mlx5dv_obj obj = {.pd = {.in = pd, .out = &view}};
-
-	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
-	return view.pdn;
-}
-
-static void
-command(uint8_t in[IN_LEN], uint16_t opcode, uint32_t id)
-{
-	memset(in, 0, IN_LEN);
-	devx_put(in, OPCODE, 16, opcode);
-	devx_put(in, OBJ_TYPE, 16, DEK);
-	devx_put(in, OBJ_ID, 32, id);
-}
-
 /* Creates a DEK with one field changed. Returns the firmware's status. */
 static uint32_t
 refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value, size_t len)
@@ -225,6 +368,8 @@ case_refusals(void)
 		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 2, IN_LEN), BAD_PARAM);
 		CHECK_EQ(refusal(pd, LOG_RANGE, 5, 1, IN_LEN), BAD_PARAM);
 		CHECK_EQ(refusal(pd, PD, 24, 0xffffff, IN_LEN), BAD_RES);
+		CHECK_EQ(refusal(pd, KEY, 32, 0, IN_LEN),
+			BAD_PARAM); /* its two AES keys are equal */
 		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN - 4), BAD_INP_LEN);
 	} else {
 		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN), BAD_PARAM);
@@ -299,7 +444,7 @@ case_modify(void)
 	devx_put(in, PD, 24, pdn_of(pd));
 	devx_put(in, KEYTAG, 1, 1);
 	memcpy(in + OPAQUE / 8, "opaque!", 8);
-	memset(in + KEY / 8, 0x77, 128);
+	memset(in + KEY / 8, 0x77, 32);
 	memset(out, 0, sizeof(out));
 	dek = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, 16);
 	CHECK(dek != NULL);
@@ -307,7 +452,11 @@ case_modify(void)
 	CHECK(id != 0);
 	command(in, MODIFY, id);
 	devx_put(in, SELECT, 32, 1);
-	memset(in + KEY / 8, 0x66, 128);
+	memset(in + KEY / 8, 0x66, 64);
+	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
+	CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
+	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + KEY); /* its two AES keys are equal */
+	memset(in + KEY / 8, 0x77, 32);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		/* Another part than the key; and one of the upper 32. */
@@ -371,41 +520,6 @@ configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_cryp
 	if (crypto != NULL)
 		mlx5dv_wr_set_mkey_crypto(e->dvx, crypto);
 	return ibv_wr_complete(e->qpx);
-}
-
-/*
- * libmlx5 writes the WQE, and the adapter refuses it: data must not pass as if they were encrypted.
- */
-static void
-refused_setter(bool signature)
-{
-	struct mlx5dv_dek_init_attr attr;
-	struct mlx5dv_crypto_attr crypto;
-	struct mlx5dv_mkey *mkey;
-	struct mlx5dv_dek *dek;
-	struct ibv_wc wc;
-	struct pair p;
-
-	pair_init(&p, &(struct pair_opts){.keys = true});
-	attr = dek_attr(p.pd);
-	dek = mlx5dv_dek_create(p.ctx, &attr);
-	CHECK(dek != NULL);
-	mkey = crypto_key(p.pd, signature);
-	CHECK(mkey != NULL);
-	crypto = crypto_attr(dek);
-	CHECK_EQ(configure(&p.client, mkey, &crypto, 512), 0);
-	wc = pair_wait(&p.client);
-	CHECK_EQ(wc.status, IBV_WC_MW_BIND_ERR);
-	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
-	CHECK_EQ(mlx5dv_dek_destroy(dek), 0);
-	pair_fini(&p);
-}
-
-static void
-case_setter(void)
-{
-	refused_setter(false);
-	refused_setter(true);
 }
 
 /*
@@ -477,11 +591,21 @@ main(int argc, char **argv)
 		{"a DEK with a wrong field is refused", case_refusals},
 		{"a DEK's key can be replaced, and never read", case_modify},
 		{"a key has room for the BSFs that it takes", case_mkeys},
-		{"a work request that asks for encryption fails", case_setter},
-		{"a key for encryption moves nothing", case_untold},
+		{"a key for encryption moves nothing before it is told how", case_untold},
 		{"the engine decides whether a key may have several data units", case_units},
 	};
 
+	static const struct check_case wrapped[] = {
+		{"the capabilities are those of the setting", case_caps},
+		{"a login with a wrong credential is refused", case_wrong_login},
+		{"a context logs in once, and out", case_login},
+		{"a DEK that is not wrapped with the KEK is refused", case_wrong_wrapping},
+		{"a wrapped DEK takes a login", case_logged_out},
+		{"a key has room for the BSFs that it takes", case_mkeys},
+	};
+
+	if (wrap_is_on())
+		return check_main(wrapped, sizeof(wrapped) / sizeof(wrapped[0]), argc, argv);
 	return is_on() ? check_main(on, sizeof(on) / sizeof(on[0]), argc, argv)
 		       : check_main(off, sizeof(off) / sizeof(off[0]), argc, argv);
 }

@@ -59,6 +59,7 @@ make_keys(struct ibv_context *ctx, struct ibv_pd *pd)
 	struct mlx5dv_dek_init_attr dek_attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
 		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
 		.pd = pd,
+		.key = {1}, /* the two halves of an AES-XTS key differ */
 		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
 	struct ibv_device_attr_ex limits;
 	struct ibv_dm *dm;

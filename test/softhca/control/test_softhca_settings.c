@@ -175,7 +175,7 @@ case_words(void)
 	static const struct row layer = {.name = "LINK_LAYER",
 		.takes = "\"ethernet\" or \"infiniband\""};
 	static const struct row crypto = {.name = "CRYPTO",
-		.takes = "\"off\", \"objects\" or \"objects_single\""};
+		.takes = "\"off\", \"plaintext\", \"plaintext_single\" or \"wrapped\""};
 	struct softhca_config cfg;
 
 	CHECK_EQ(load(&cfg), 0);
@@ -185,16 +185,16 @@ case_words(void)
 	CHECK_EQ(cfg.link_layer, 1); /* IBV_LINK_LAYER_INFINIBAND */
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_LINK_LAYER", "ethernet"), 0);
 	CHECK_EQ(cfg.link_layer, 2);
-	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "objects"), 0);
-	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OBJECTS);
-	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "objects_single"), 0);
-	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OBJECTS_SINGLE);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "plaintext"), 0);
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_PLAINTEXT);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "plaintext_single"), 0);
+	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_PLAINTEXT_SINGLE);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "off"), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
 	expect_refused(&layer, "Ethernet");
 	expect_refused(&layer, "");
 	expect_refused(&crypto, "on");
-	expect_refused(&crypto, "objects_");
+	expect_refused(&crypto, "plaintext_");
 }
 
 static void
@@ -235,6 +235,41 @@ case_path(void)
 	path[256] = '\0';
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CAPTURE", path), -EINVAL);
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
+}
+
+/* Secrets are as long as they must be, and no error prints them. */
+static void
+case_secrets(void)
+{
+	static const struct {
+		const char *name, *takes;
+		size_t lens[2];
+	} secrets[] = {
+		{"SOFTHCA_CRYPTO_KEK", "32 or 64 hexadecimal digits", {32, 64}},
+		{"SOFTHCA_CRYPTO_CREDENTIAL", "80 hexadecimal digits", {80, 80}},
+	};
+	struct softhca_config cfg;
+	char text[96];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		for (size_t len = 0; len < sizeof(text); len++) {
+			bool good = len == secrets[i].lens[0] || len == secrets[i].lens[1];
+
+			memset(text, 'b', len);
+			text[len] = '\0';
+			CHECK_EQ(load_with(&cfg, secrets[i].name, text), good ? 0 : -EINVAL);
+			CHECK(good || (strstr(err, secrets[i].takes) != NULL &&
+					      strstr(err, "bbb") == NULL),
+				"%s", err);
+		}
+		memset(text, '7', 32);
+		text[31] = 'g';
+		text[32] = '\0';
+		CHECK_EQ(load_with(&cfg, secrets[i].name, text), -EINVAL);
+	}
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "wrapped"), -EINVAL);
+	CHECK(strstr(err, "crypto = wrapped needs crypto_kek and crypto_credential") != NULL, "%s",
+		err);
 }
 
 static int
@@ -395,6 +430,7 @@ main(int argc, char **argv)
 		{"link layers and encryption are set by words", case_words},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
+		{"secrets are hexadecimal digits, and are not printed", case_secrets},
 		{"network interfaces are the machine's, and not more than ports", case_netdev},
 		{"an unknown setting is an error that names the known ones", case_unknown},
 		{"a file has a setting on each line, and its errors have the line's number",

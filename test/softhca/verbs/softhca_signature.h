@@ -194,4 +194,13 @@ signature_paint(struct pair *p, uint8_t *data, uint32_t len)
 	memset(p->server.buf, 0x22, PAIR_BUF);
 }
 
+/* Checks these bytes, and that none behind them was written since signature_paint(). */
+static inline void
+signature_expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
+{
+	CHECK(memcmp(buf, want, len) == 0);
+	for (uint32_t i = len; i < len + 64; i++)
+		CHECK_EQ(buf[i], paint);
+}
+
 #endif

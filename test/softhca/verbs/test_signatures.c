@@ -103,15 +103,6 @@ move(struct signed_key *k, bool read, uint32_t off, uint32_t len)
 	return pair_wait(e).status;
 }
 
-/* Checks these bytes, and that no byte behind them was written. */
-static void
-expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
-{
-	CHECK(memcmp(buf, want, len) == 0);
-	for (uint32_t i = len; i < len + 64; i++)
-		CHECK_EQ(buf[i], paint);
-}
-
 /* The key is configured anew: the first block that moves has the first reference tag. */
 static void
 move_anew(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_domain *mem,
@@ -140,19 +131,19 @@ convert_memory(struct signed_key *k, enum signature_kind kind, bool ones)
 	signature_lay(&s, k->data + BLOCK, BLOCK, 1, second);
 	memcpy(k->p.client.buf, signed_data, with);
 	move_anew(k, with, mem, NULL, false, 0, DATA);
-	expect(k->p.server.buf, k->data, DATA, 0x22);
+	signature_expect(k->p.server.buf, k->data, DATA, 0x22);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	move_anew(k, with, mem, NULL, true, 0, DATA);
-	expect(k->p.client.buf, signed_data, with, 0x11);
+	signature_expect(k->p.client.buf, signed_data, with, 0x11);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	memset(k->p.server.buf, 0x22, PAIR_BUF);
 	memcpy(k->p.server.buf, k->data + BLOCK, BLOCK);
 	move_anew(k, with, mem, NULL, true, BLOCK, BLOCK);
-	expect(k->p.client.buf + unit, second, unit, 0x11);
+	signature_expect(k->p.client.buf + unit, second, unit, 0x11);
 	CHECK_EQ(k->p.client.buf[unit - 1], 0x11);
 	memset(k->p.server.buf, 0x22, PAIR_BUF);
 	move_anew(k, with, mem, NULL, false, BLOCK, BLOCK);
-	expect(k->p.server.buf, k->data + BLOCK, BLOCK, 0x22);
+	signature_expect(k->p.server.buf, k->data + BLOCK, BLOCK, 0x22);
 }
 
 /* The same with signatures on the wire. */
@@ -172,16 +163,16 @@ convert_wire(struct signed_key *k, enum signature_kind kind, bool ones)
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	memcpy(k->p.client.buf, k->data, DATA);
 	move_anew(k, DATA, NULL, wire, false, 0, DATA);
-	expect(k->p.server.buf, signed_data, with, 0x22);
+	signature_expect(k->p.server.buf, signed_data, with, 0x22);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	move_anew(k, DATA, NULL, wire, true, 0, DATA);
-	expect(k->p.client.buf, k->data, DATA, 0x11);
+	signature_expect(k->p.client.buf, k->data, DATA, 0x11);
 	memset(k->p.server.buf, 0x22, PAIR_BUF);
 	move_anew(k, DATA, NULL, wire, false, BLOCK, BLOCK);
-	expect(k->p.server.buf, second, unit, 0x22);
+	signature_expect(k->p.server.buf, second, unit, 0x22);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	move_anew(k, DATA, NULL, wire, true, BLOCK, BLOCK);
-	expect(k->p.client.buf + BLOCK, k->data + BLOCK, BLOCK, 0x11);
+	signature_expect(k->p.client.buf + BLOCK, k->data + BLOCK, BLOCK, 0x11);
 	CHECK_EQ(k->p.client.buf[BLOCK - 1], 0x11);
 }
 
@@ -220,12 +211,12 @@ case_both_domains(void)
 	configure(&k, DATA + N * 4, domain(&mem, CRC32C, true, 0), domain(&wire, DIF_CRC, false, 0),
 		0xff);
 	CHECK_EQ(move(&k, false, 0, DATA), IBV_WC_SUCCESS);
-	expect(k.p.server.buf, on_wire, DATA + N * 8, 0x22);
+	signature_expect(k.p.server.buf, on_wire, DATA + N * 8, 0x22);
 	memset(k.p.client.buf, 0x11, PAIR_BUF);
 	configure(&k, DATA + N * 4, domain(&mem, CRC32C, true, 0), domain(&wire, DIF_CRC, false, 0),
 		0xff);
 	CHECK_EQ(move(&k, true, 0, DATA), IBV_WC_SUCCESS);
-	expect(k.p.client.buf, in_memory, DATA + N * 4, 0x11);
+	signature_expect(k.p.client.buf, in_memory, DATA + N * 4, 0x11);
 	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	signed_key_fini(&k);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "crypto.h"
 #include "hca.h"
 #include "lanes.h"
 #include "sig.h"
@@ -65,6 +66,7 @@ struct key {
 	bool bsf_on;               /* BSFs are enabled: a request may bring one */
 	bool sig_on, sig_expected; /* sig_expected: number of the next error, modulo 2 */
 	struct key_sig sig;
+	struct key_crypto crypto; /* CRYPTO_NONE: no encryption is configured */
 	struct key_entry entry[];
 };
 

@@ -55,8 +55,8 @@ struct sig_error {
 #define SIG_BSF_LEN 64
 #define SIG_CRC_LEN 4
 
-/* Reads a BSF. False: it asks for something that this adapter does not do. */
-bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], struct key_sig *sig);
+/* Reads a BSF. with_crypto: one of encryption follows. False: it asks for something that this adapter does not do. */
+bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], bool with_crypto, struct key_sig *sig);
 
 /* The CRC's register after these data. crc: the register before them; at the start, the seed. */
 uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t len);

@@ -30,6 +30,7 @@
 	ROW(devx_mkey)                                                                             \
 	ROW(devx_psv)                                                                              \
 	ROW(devx_dek)                                                                              \
+	ROW(devx_login)                                                                            \
 	ROW(devx_counter)                                                                          \
 	ROW(mr)                                                                                    \
 	ROW(dmah)                                                                                  \

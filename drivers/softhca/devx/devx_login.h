@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Crypto logins. */
+#ifndef SOFTHCA_DEVX_LOGIN_H
+#define SOFTHCA_DEVX_LOGIN_H
+
+#include <stdbool.h>
+
+struct softhca_ctx;
+
+/* The context has logged in. Its lock is held. */
+bool login_is_there(struct softhca_ctx *ctx);
+
+#endif

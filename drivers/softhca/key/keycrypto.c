@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys that encrypt: their BSF, and ciphering the data that go through them (mlx5dv_wr_set_mkey_crypto(3)).
+ *
+ * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the key's address 0.
+ * A message begins with a unit. It may end inside one, as the manual page's NOTES say. What is assumed stands in
+ * doc/softhca.md.
+ */
+#include "keycrypto.h"
+
+#include <string.h>
+
+#include "dek.h"
+#include "rare.h"
+#include "wire.h"
+
+/* ---- BSF */
+
+enum crypto_bsf {
+	BSF_SIZE_KIND = 0, /* 7:6 size, 3:0 kind */
+	BSF_ORDER = 1,
+	BSF_STANDARD = 3,
+	BSF_RAW_LEN = 4,
+	BSF_UNIT = 8, /* selector of the data unit's size */
+	BSF_TWEAK = 16,
+	BSF_DEK = 32, /* 24 bits of 32 */
+	BSF_KEYTAG = 40,
+	SIZE_LONG = 2, /* of 64 bytes */
+	SIZE_BOTH = 3, /* of 128 bytes, with the signature's */
+	ORDER_WIRE_SIGNATURE = 0,
+	ORDER_MEMORY_SIGNATURE = 1,
+	ORDER_RAW_WIRE = 2,
+	ORDER_RAW_MEMORY = 3,
+	STANDARD_AES_XTS = 0
+};
+
+/* The selectors of mlx5dv_wr_set_mkey_crypto(3); 5 is what DPDK's crypto_mlx5 writes for 1 MiB. */
+static uint32_t
+unit_of(uint8_t selector)
+{
+	static const uint32_t units[] = {0, 512, 520, 4096, 4160, 1 << 20, 4048};
+
+	return selector < sizeof(units) / sizeof(units[0]) ? units[selector] : 0;
+}
+
+/*
+ * The rows of the table in mlx5dv_wr_set_mkey_crypto(3). Raw data have no signature where they are encrypted: on the
+ * way out, they are encrypted before the wire's signature is added, and decrypted after memory's is removed.
+ */
+static bool
+decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
+{
+	bool mem = sig != NULL && sig->mem.type != SIG_NONE;
+	bool wire = sig != NULL && sig->wire.type != SIG_NONE;
+
+	c->encrypt_out = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_WIRE;
+	switch (order) {
+	case ORDER_WIRE_SIGNATURE:
+		c->side = CRYPTO_WIRE;
+		return true;
+	case ORDER_MEMORY_SIGNATURE:
+		c->side = CRYPTO_MEMORY;
+		return true;
+	case ORDER_RAW_WIRE:
+		c->side = CRYPTO_MEMORY;
+		return !mem;
+	case ORDER_RAW_MEMORY:
+		c->side = CRYPTO_WIRE;
+		return !wire;
+	default:
+		return false;
+	}
+}
+
+bool
+crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool big_endian,
+	struct key_crypto *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->unit = unit_of(bsf[BSF_UNIT]);
+	c->raw_len = get_be32(bsf + BSF_RAW_LEN);
+	c->dek = get_be32(bsf + BSF_DEK) & 0xffffff;
+	memcpy(c->keytag, bsf + BSF_KEYTAG, sizeof(c->keytag));
+	for (unsigned int i = 0; i < XTS_TWEAK_LEN; i++)
+		c->tweak[i] = bsf[BSF_TWEAK + (big_endian ? XTS_TWEAK_LEN - 1 - i : i)];
+	return bsf[BSF_SIZE_KIND] >> 6 == (sig != NULL ? SIZE_BOTH : SIZE_LONG) && c->unit != 0 &&
+	       bsf[BSF_STANDARD] == STANDARD_AES_XTS && (sig == NULL || sig->txn_len == 0) &&
+	       decode_order(bsf[BSF_ORDER], sig, c);
+}
+
+/* ---- what is asked for */
+
+/* The conditions of the manual page's NOTES. */
+static bool
+fits(uint32_t unit, uint64_t len)
+{
+	return len % unit == 0 || (len % 16 == 0 && len % unit <= unit - 16);
+}
+
+static bool
+refuse(struct key_use *use, enum wire_vendor why)
+{
+	use->vendor = why;
+	return false;
+}
+
+bool
+crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a,
+	uint64_t memory_off, uint64_t wire_off)
+{
+	const struct key_crypto *c = &a->key->crypto;
+	bool memory = c->side == CRYPTO_MEMORY;
+	uint64_t off = memory ? memory_off : wire_off;
+
+	a->dek = dek_find(lanes, c, a->key->pdn);
+	if (a->dek == NULL)
+		return refuse(use, VEN_DEK);
+	if (a->data > c->raw_len || off % c->unit != 0 ||
+		!fits(c->unit, memory ? a->memory_len : a->wire_len))
+		return refuse(use, VEN_CRYPTO_UNIT);
+	a->unit = off / c->unit;
+	return true;
+}
+
+/* ---- the data */
+
+static bool
+cipher(struct key_use *use, const struct sig_after *a, bool out, const uint8_t *from, uint8_t *to,
+	uint64_t len)
+{
+	const struct key_crypto *c = &a->key->crypto;
+	uint8_t tweak[XTS_TWEAK_LEN];
+
+	if (!fits(c->unit, len)) /* fewer bytes came than there is room for */
+		return refuse(use, VEN_CRYPTO_UNIT);
+	memcpy(tweak, c->tweak, sizeof(tweak));
+	xts_tweak_add(tweak, a->unit);
+	return xts_cipher(a->dek->xts, out == c->encrypt_out, tweak, c->unit, from, to, len) ||
+	       refuse(use, VEN_KEY_PIECES);
+}
+
+bool
+crypto_pass(struct key_use *use, const struct sig_after *a, enum crypto_side side, bool out,
+	uint8_t *bytes, uint64_t len)
+{
+	return a->key->crypto.side != side || cipher(use, a, out, bytes, bytes, len);
+}
+
+/* One piece of memory that may be read and written at once: the data need no buffer on this side. */
+static uint8_t *
+one_piece(const struct sg *memory)
+{
+	return memory->n == 1 && memory->rare == 0 && memory->v[0].p != SINK ? memory->v[0].p
+									     : NULL;
+}
+
+bool
+crypto_out(struct key_use *use, struct sig_after *a, struct sg *sg)
+{
+	const uint8_t *from = one_piece(&a->memory);
+	struct sg to;
+
+	a->wire = key_use_alloc(use, a->wire_len);
+	if (a->wire == NULL)
+		return refuse(use, VEN_KEY_PIECES);
+	if (from == NULL) {
+		sg_set(&to, a->wire, a->wire_len);
+		if (sg_move(use, &to, &a->memory) != SG_MOVED)
+			return false;
+		from = a->wire;
+	}
+	return cipher(use, a, true, from, a->wire, a->wire_len) &&
+	       sg_push(use, sg, a->wire, a->wire_len);
+}
+
+enum sg_end
+crypto_after(struct key_use *use, struct sig_after *a, uint64_t len)
+{
+	uint8_t *to = one_piece(&a->memory);
+	struct sg from;
+
+	if (!cipher(use, a, false, a->wire, to != NULL ? to : a->wire, len))
+		return SG_NO_DST;
+	if (to != NULL || len == 0)
+		return SG_MOVED;
+	sg_set(&from, a->wire, len);
+	return sg_move(use, &a->memory, &from);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * OpenSSL's libcrypto, loaded when the first encryption key is made: programs that encrypt nothing do not have
+ * it in their memory. Its functions are called by the addresses that dlsym(3) finds: a program that has an OpenSSL
+ * of its own keeps that for itself.
+ */
+#ifndef SOFTHCA_LIBCRYPTO_H
+#define SOFTHCA_LIBCRYPTO_H
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+#define LIBCRYPTO_CALLS(X)                                                                         \
+	X(OPENSSL_init_crypto)                                                                     \
+	X(OSSL_LIB_CTX_new)                                                                        \
+	X(ERR_set_mark)                                                                            \
+	X(ERR_pop_to_mark)                                                                         \
+	X(EVP_CIPHER_fetch)                                                                        \
+	X(EVP_CIPHER_free)                                                                         \
+	X(EVP_CIPHER_CTX_new)                                                                      \
+	X(EVP_CIPHER_CTX_copy)                                                                     \
+	X(EVP_CIPHER_CTX_free)                                                                     \
+	X(EVP_CIPHER_CTX_set_flags)                                                                \
+	X(EVP_CipherInit_ex)                                                                       \
+	X(EVP_CipherUpdate)
+
+struct libcrypto {
+#define LIBCRYPTO_MEMBER(name) __typeof__(name) *name;
+	LIBCRYPTO_CALLS(LIBCRYPTO_MEMBER)
+#undef LIBCRYPTO_MEMBER
+	/* Our own: neither the program's configuration nor its exit touches it. */
+	OSSL_LIB_CTX *ctx;
+};
+
+/* NULL: it cannot be loaded; a log line said so. Any thread. */
+const struct libcrypto *libcrypto_load(void);
+
+#endif

@@ -1,0 +1,925 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * AES-XTS through stock libmlx5: what passes a key that encrypts (mlx5dv_wr_set_mkey_crypto(3)), alone and with
+ * block signatures. OpenSSL, called directly, unit by unit, computes what is expected; ISA-L computes the guards.
+ *
+ * With SOFTHCA_CRYPTO=wrapped the program logs in, and wraps its DEKs. With plaintext_single a key has one data unit, and the tweak stands in the WQE in another order.
+ */
+#include "devx_bits.h"
+#include "softhca_signature.h"
+#include "softhca_wrap.h"
+
+#define MAX_LEN 16640 /* the longest message: 4 units of 4160 bytes */
+
+static bool
+is_single(void)
+{
+	return strcmp(getenv("SOFTHCA_CRYPTO"), "plaintext_single") == 0;
+}
+
+/* ---------------------------------------------------------------- expected bytes */
+
+struct secret {
+	bool key_256;
+	uint8_t key[64];
+	uint64_t tweak[2]; /* of the first unit: the low half, the high half */
+};
+
+static struct secret
+secret_of(bool key_256)
+{
+	/* The low half of the tweak carries into the high one at the second unit. */
+	struct secret s = {.key_256 = key_256, .tweak = {UINT64_MAX, 0x0102030405060708}};
+
+	for (unsigned int i = 0; i < sizeof(s.key); i++)
+		s.key[i] = (uint8_t)(i * 7 + 3);
+	return s;
+}
+
+static void
+tweak_bytes(const struct secret *s, uint64_t unit, uint8_t out[16])
+{
+	uint64_t low = s->tweak[0] + unit, high = s->tweak[1] + (low < unit);
+
+	for (unsigned int i = 0; i < 8; i++) {
+		out[i] = (uint8_t)(low >> 8 * i);
+		out[8 + i] = (uint8_t)(high >> 8 * i);
+	}
+}
+
+/* Unit `first` and those behind it. */
+static void
+cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
+	uint8_t *out, uint32_t len)
+{
+	for (uint32_t at = 0; at < len; at += unit) {
+		const int n = (int)(len - at < unit ? len - at : unit);
+		EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+		uint8_t tweak[16];
+		int did;
+
+		tweak_bytes(s, first + at / unit, tweak);
+		CHECK(EVP_CipherInit_ex(ctx, s->key_256 ? EVP_aes_256_xts() : EVP_aes_128_xts(),
+			      NULL, s->key, tweak, encrypt) == 1);
+		CHECK(EVP_CipherUpdate(ctx, out + at, &did, in + at, n) == 1 && did == n);
+		EVP_CIPHER_CTX_free(ctx);
+	}
+}
+
+/* What stands on one side of a key. */
+struct side {
+	bool encrypted;
+	enum signature_kind kind;
+	bool in_clear; /* the signatures are over the ciphertext, and not encrypted themselves */
+};
+
+static const struct signature signatures[] = {[NONE] = {.kind = NONE},
+	[DIF_CRC] = {DIF_CRC, true, 0xabcd, 0x01234567},
+	[CRC32] = {.kind = CRC32, .ones = true},
+	[CRC32C] = {.kind = CRC32C, .ones = true},
+	[CRC64] = {.kind = CRC64, .ones = true}};
+
+#define BLOCK 512
+
+/* `data` bytes as they stand on a side, in units of `unit` bytes. Returns how many bytes that is. */
+static uint32_t
+lay(const struct secret *s, const struct side *side, uint32_t unit, const uint8_t *bytes,
+	uint32_t data, uint8_t *out)
+{
+	const struct signature *sig = &signatures[side->kind];
+	uint32_t len = data + (side->kind != NONE ? data / BLOCK * signature_len(side->kind) : 0);
+	uint8_t first[MAX_LEN];
+
+	memcpy(first, bytes, data);
+	if (side->encrypted && (side->kind == NONE || side->in_clear))
+		cipher(s, true, 0, unit, bytes, first, data);
+	memcpy(out, first, data);
+	if (side->kind != NONE)
+		signature_lay(sig, first, BLOCK, data / BLOCK, out);
+	if (side->encrypted && side->kind != NONE && !side->in_clear)
+		cipher(s, true, 0, unit, out, out, len);
+	return len;
+}
+
+/* ---------------------------------------------------------------- keys */
+
+/* Two QPs, a DEK, and a key over the client's memory. */
+struct rig {
+	struct pair p;
+	struct mlx5dv_dek *dek;
+	struct mlx5dv_mkey *mkey;
+	struct ibv_pd *other_pd; /* of a DEK; or NULL */
+	struct secret secret;
+	uint8_t data[MAX_LEN];
+};
+
+static struct mlx5dv_dek *
+dek_create(struct ibv_pd *pd, const struct secret *s, const char *keytag)
+{
+	struct mlx5dv_dek_init_attr attr = {.key_size = s->key_256 ? MLX5DV_CRYPTO_KEY_SIZE_256
+								   : MLX5DV_CRYPTO_KEY_SIZE_128,
+		.has_keytag = keytag != NULL,
+		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
+		.pd = pd};
+	size_t len = s->key_256 ? 64 : 32;
+	struct mlx5dv_dek *dek;
+	uint8_t key[64 + 8];
+
+	memcpy(key, s->key, len);
+	if (keytag != NULL)
+		memcpy(key + len, keytag, 8);
+	wrap_dek(&attr, key, len + (keytag != NULL ? 8 : 0));
+	dek = mlx5dv_dek_create(pd->context, &attr);
+	CHECK(dek != NULL);
+	return dek;
+}
+
+static struct mlx5dv_mkey *
+key_create(struct ibv_pd *pd, uint32_t flags)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | flags};
+	struct mlx5dv_mkey *mkey = mlx5dv_create_mkey(&attr);
+
+	CHECK(mkey != NULL);
+	return mkey;
+}
+
+static void
+rig_init_opts(struct rig *r, bool key_256, bool signs, const struct pair_opts *opts)
+{
+	pair_init(&r->p, opts);
+	wrap_login(r->p.ctx);
+	r->other_pd = NULL;
+	r->secret = secret_of(key_256);
+	r->dek = dek_create(r->p.pd, &r->secret, NULL);
+	r->mkey = key_create(r->p.pd,
+		MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO |
+			(signs ? MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE : 0));
+	signature_paint(&r->p, r->data, MAX_LEN);
+}
+
+static void
+rig_init(struct rig *r, bool key_256, bool signs)
+{
+	rig_init_opts(r, key_256, signs, &(struct pair_opts){.keys = true});
+}
+
+static void
+rig_fini(struct rig *r)
+{
+	CHECK_EQ(mlx5dv_destroy_mkey(r->mkey), 0);
+	if (wrap_is_on()) /* The DEK outlives the login. */
+		CHECK_EQ(mlx5dv_crypto_logout(r->p.ctx), 0);
+	CHECK_EQ(mlx5dv_dek_destroy(r->dek), 0);
+	if (r->other_pd != NULL)
+		CHECK_EQ(ibv_dealloc_pd(r->other_pd), 0);
+	pair_fini(&r->p);
+}
+
+static struct mlx5dv_crypto_attr
+crypto_of(const struct rig *r, bool tx, enum mlx5dv_block_size unit)
+{
+	struct mlx5dv_crypto_attr attr = {.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
+		.encrypt_on_tx = tx,
+		.data_unit_size = unit,
+		.dek = r->dek};
+
+	tweak_bytes(&r->secret, 0, (uint8_t *)attr.initial_tweak);
+	return attr;
+}
+
+/*
+ * Lays a key over `len` bytes of the memory of its end, in two pieces that split a data unit. crypto or sig NULL: they
+ * are not told. Returns what the completion says.
+ */
+static enum ibv_wc_status
+configure_key(struct pair_end *e, struct mlx5dv_mkey *mkey, uint32_t len,
+	const struct mlx5dv_crypto_attr *crypto, const struct mlx5dv_sig_block_attr *sig)
+{
+	const struct ibv_sge v[2] = {{(uintptr_t)e->buf, 72, e->mr->lkey},
+		{(uintptr_t)e->buf + 72, len - 72, e->mr->lkey}};
+	struct mlx5dv_mkey_conf_attr conf = {0};
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(e->dvx, mkey, 2 + (crypto != NULL) + (sig != NULL), &conf);
+	mlx5dv_wr_set_mkey_access_flags(e->dvx,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	/* One piece alone takes another way through the adapter. */
+	mlx5dv_wr_set_mkey_layout_list(e->dvx, len % 32 == 0 ? 1 : 2,
+		len % 32 == 0 ? &(struct ibv_sge){(uintptr_t)e->buf, len, e->mr->lkey} : v);
+	if (sig != NULL)
+		mlx5dv_wr_set_mkey_sig_block(e->dvx, sig);
+	if (crypto != NULL)
+		mlx5dv_wr_set_mkey_crypto(e->dvx, crypto);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	return pair_wait(e).status;
+}
+
+static enum ibv_wc_status
+configure(struct rig *r, uint32_t len, const struct mlx5dv_crypto_attr *crypto,
+	const struct mlx5dv_sig_block_attr *sig)
+{
+	return configure_key(&r->p.client, r->mkey, len, crypto, sig);
+}
+
+/* The ways through a key: as the local key of a request, or as the remote one. */
+enum way {
+	LOCAL_OUT,  /* RDMA write */
+	LOCAL_IN,   /* RDMA read */
+	REMOTE_OUT, /* the peer's RDMA read */
+	REMOTE_IN   /* the peer's RDMA write */
+};
+
+static bool
+is_out(enum way way)
+{
+	return way == LOCAL_OUT || way == REMOTE_OUT;
+}
+
+/* Moves bytes between the key, from `off` on, and the server's memory. The length counts as the way counts. */
+static enum ibv_wc_status
+move(struct rig *r, enum way way, uint32_t off, uint32_t len)
+{
+	bool local = way == LOCAL_OUT || way == LOCAL_IN;
+	struct pair_end *e = local ? &r->p.client : &r->p.server;
+	uint32_t rkey = local ? r->p.server.mr->rkey : r->mkey->rkey;
+	uint64_t to = local ? (uintptr_t)r->p.server.buf : off;
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	if (way == LOCAL_OUT || way == REMOTE_IN)
+		ibv_wr_rdma_write(e->qpx, rkey, to);
+	else
+		ibv_wr_rdma_read(e->qpx, rkey, to);
+	if (local)
+		ibv_wr_set_sge(e->qpx, r->mkey->lkey, off, len);
+	else
+		ibv_wr_set_sge(e->qpx, e->mr->lkey, (uintptr_t)e->buf, len);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	return pair_wait(e).status;
+}
+
+/*
+ * Passes the configured key in all four ways. memory and wire: what stands on its two sides for `data` bytes
+ * without signatures.
+ */
+static void
+pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *wire,
+	uint32_t wire_len, uint32_t data, bool (*again)(struct rig *r, const void *arg),
+	const void *arg)
+{
+	for (enum way way = LOCAL_OUT; way <= REMOTE_IN; way++) {
+		bool local = way == LOCAL_OUT || way == LOCAL_IN;
+
+		CHECK(again(r, arg));
+		memset(r->p.client.buf, 0x11, PAIR_BUF);
+		memset(r->p.server.buf, 0x22, PAIR_BUF);
+		if (is_out(way))
+			memcpy(r->p.client.buf, memory, memory_len);
+		else
+			memcpy(r->p.server.buf, wire, wire_len);
+		CHECK_EQ(move(r, way, 0, local ? data : wire_len), IBV_WC_SUCCESS);
+		if (is_out(way))
+			signature_expect(r->p.server.buf, wire, wire_len, 0x22);
+		else
+			signature_expect(r->p.client.buf, memory, memory_len, 0x11);
+	}
+}
+
+/* ---------------------------------------------------------------- encryption alone */
+
+static const struct {
+	enum mlx5dv_block_size size;
+	uint32_t len;
+} units[] = {
+	{MLX5DV_BLOCK_SIZE_512, 512},
+	{MLX5DV_BLOCK_SIZE_520, 520},
+	{MLX5DV_BLOCK_SIZE_4048, 4048},
+	{MLX5DV_BLOCK_SIZE_4096, 4096},
+	{MLX5DV_BLOCK_SIZE_4160, 4160},
+};
+
+#define N_UNITS (sizeof(units) / sizeof(units[0]))
+
+struct plan {
+	uint32_t len;
+	struct mlx5dv_crypto_attr crypto;
+	const struct mlx5dv_sig_block_attr *sig;
+};
+
+static bool
+again(struct rig *r, const void *arg)
+{
+	const struct plan *plan = arg;
+
+	return configure(r, plan->len, &plan->crypto, plan->sig) == IBV_WC_SUCCESS;
+}
+
+/* All sizes of units and of AES keys, both directions, both orders, one unit and several. */
+static void
+case_units(void)
+{
+	for (unsigned int i = 0; i < N_UNITS * 8; i++) {
+		const uint32_t unit = units[i / 8].len, len = is_single() ? unit : 4 * unit;
+		const bool tx = i & 2;
+		uint8_t secret[MAX_LEN];
+		struct plan plan;
+		struct rig r;
+
+		rig_init(&r, i & 1, false);
+		plan = (struct plan){.len = len, .crypto = crypto_of(&r, tx, units[i / 8].size)};
+		plan.crypto.signature_crypto_order =
+			i & 4 ? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
+			      : MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX;
+		cipher(&r.secret, true, 0, unit, r.data, secret, len);
+		pass(&r, tx ? r.data : secret, len, tx ? secret : r.data, len, len, again, &plan);
+		rig_fini(&r);
+	}
+}
+
+/* A message that begins with a later unit has that unit's tweak. */
+static void
+case_offset(void)
+{
+	uint8_t secret[MAX_LEN];
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, true, false);
+	plan = (struct plan){.len = 4 * 520, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_520)};
+	cipher(&r.secret, true, 0, 520, r.data, secret, 4 * 520);
+	CHECK(again(&r, &plan));
+	memcpy(r.p.client.buf, r.data, 4 * 520);
+	CHECK_EQ(move(&r, LOCAL_OUT, 520, 2 * 520), IBV_WC_SUCCESS);
+	signature_expect(r.p.server.buf, secret + 520, 2 * 520, 0x22);
+	memset(r.p.server.buf, 0x22, PAIR_BUF);
+	CHECK_EQ(move(&r, REMOTE_OUT, 2 * 520, 520), IBV_WC_SUCCESS);
+	signature_expect(r.p.server.buf, secret + 2 * 520, 520, 0x22);
+	rig_fini(&r);
+}
+
+/* The conditions of the manual page's NOTES. */
+static void
+case_lengths(void)
+{
+	static const struct {
+		enum mlx5dv_block_size size;
+		uint32_t unit, len;
+		bool good;
+	} lens[] = {
+		{MLX5DV_BLOCK_SIZE_512, 512, 512, true},
+		{MLX5DV_BLOCK_SIZE_512, 512, 128, true},
+		{MLX5DV_BLOCK_SIZE_512, 512, 47, false},
+		{MLX5DV_BLOCK_SIZE_512, 512, 496, true},
+		{MLX5DV_BLOCK_SIZE_512, 512, 504, false},
+		{MLX5DV_BLOCK_SIZE_520, 520, 520, true},
+		{MLX5DV_BLOCK_SIZE_520, 520, 496, true},
+		{MLX5DV_BLOCK_SIZE_520, 520, 512, false},
+		{MLX5DV_BLOCK_SIZE_520, 520, 8, false},
+		{MLX5DV_BLOCK_SIZE_520, 520, 520 + 16, false},
+		{MLX5DV_BLOCK_SIZE_520, 520, 520 + 24, true},
+	};
+
+	for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		for (enum way way = LOCAL_OUT; way <= REMOTE_IN; way++) {
+			uint8_t secret[1040];
+			struct plan plan;
+			struct rig r;
+
+			if (is_single() && lens[i].len > lens[i].unit)
+				continue;
+			rig_init(&r, false, false);
+			plan = (struct plan){.len = is_single() ? lens[i].unit : 2 * lens[i].unit,
+				.crypto = crypto_of(&r, is_out(way), lens[i].size)};
+			CHECK(again(&r, &plan));
+			cipher(&r.secret, true, 0, lens[i].unit, r.data, secret, 1040);
+			memcpy(is_out(way) ? r.p.client.buf : r.p.server.buf, r.data, 1040);
+			if (lens[i].good) {
+				/* What comes in is encrypted as what goes out is. */
+				cipher(&r.secret, true, 0, lens[i].unit, r.data, secret,
+					lens[i].len);
+				CHECK_EQ(move(&r, way, 0, lens[i].len), IBV_WC_SUCCESS);
+				signature_expect(is_out(way) ? r.p.server.buf : r.p.client.buf,
+					secret, lens[i].len, is_out(way) ? 0x22 : 0x11);
+			} else {
+				CHECK_EQ(move(&r, way, 0, lens[i].len),
+					way == LOCAL_OUT || way == LOCAL_IN
+						? IBV_WC_LOC_PROT_ERR
+						: IBV_WC_REM_ACCESS_ERR);
+				signature_expect(is_out(way) ? r.p.server.buf : r.p.client.buf,
+					secret, 0, is_out(way) ? 0x22 : 0x11);
+			}
+			rig_fini(&r);
+		}
+	}
+}
+
+/* A message that does not begin with a data unit. */
+static void
+case_inside_unit(void)
+{
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, false, false);
+	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	CHECK(again(&r, &plan));
+	CHECK_EQ(move(&r, LOCAL_OUT, 16, 16), IBV_WC_LOC_PROT_ERR);
+	rig_fini(&r);
+}
+
+/* A receive with the key: the message may be shorter than the key. */
+static void
+case_receive(void)
+{
+	static const struct {
+		uint32_t len;
+		bool good;
+	} lens[] = {{1024, true}, {512, true}, {496, true}, {528, true}, {0, true}, {100, false}};
+
+	for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		uint8_t plain[1024], secret[1024];
+		struct plan plan;
+		struct ibv_wc wc;
+		struct rig r;
+
+		if (is_single() && lens[i].len > 512)
+			continue;
+		rig_init(&r, false, false);
+		plan = (struct plan){.len = is_single() ? 512 : 1024,
+			.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+		CHECK(again(&r, &plan));
+		memcpy(plain, r.data, sizeof(plain));
+		cipher(&r.secret, true, 0, 512, plain, secret, lens[i].len);
+		memcpy(r.p.server.buf, secret, lens[i].len);
+		{
+			struct ibv_sge sge = {0, plan.len, r.mkey->lkey};
+			struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+
+			pair_publish(&r.p.client);
+			CHECK_EQ(ibv_post_recv(r.p.client.qp, &wr, &bad), 0);
+		}
+		pair_publish(&r.p.server);
+		ibv_wr_start(r.p.server.qpx);
+		r.p.server.qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(r.p.server.qpx);
+		ibv_wr_set_sge(r.p.server.qpx, r.p.server.mr->lkey, (uintptr_t)r.p.server.buf,
+			lens[i].len);
+		CHECK_EQ(ibv_wr_complete(r.p.server.qpx), 0);
+		wc = pair_wait(&r.p.client);
+		CHECK_EQ(wc.status, lens[i].good ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR);
+		signature_expect(r.p.client.buf, plain, lens[i].good ? lens[i].len : 0, 0x11);
+		rig_fini(&r);
+	}
+}
+
+/* Memory is encrypted in place: a write through the key reads and writes the same bytes. */
+static void
+case_in_place(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const uint32_t len = is_single() ? 520 : 2 * 512 + 16;
+		uint8_t secret[MAX_LEN];
+		struct pair_end *e;
+		struct plan plan;
+		struct rig r;
+
+		rig_init(&r, false, false);
+		plan = (struct plan){.len = len,
+			.crypto = crypto_of(&r, i == 0,
+				is_single() ? MLX5DV_BLOCK_SIZE_520 : MLX5DV_BLOCK_SIZE_512)};
+		CHECK(again(&r, &plan));
+		cipher(&r.secret, true, 0, is_single() ? 520 : 512, r.data, secret, len);
+		memcpy(r.p.client.buf, r.data, len);
+		/* The key is the source, then the target. */
+		e = i == 0 ? &r.p.client : &r.p.server;
+		pair_publish(e);
+		ibv_wr_start(e->qpx);
+		e->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(e->qpx, i == 0 ? r.p.client.mr->rkey : r.mkey->rkey,
+			i == 0 ? (uintptr_t)r.p.client.buf : 0);
+		if (i == 0)
+			ibv_wr_set_sge(e->qpx, r.mkey->lkey, 0, len);
+		else
+			ibv_wr_set_sge(e->qpx, r.p.client.mr->lkey, (uintptr_t)r.p.client.buf, len);
+		CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+		CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+		signature_expect(r.p.client.buf, secret, len, 0x11);
+		rig_fini(&r);
+	}
+}
+
+/* Two queues, each on a doorbell page of its own, encrypt with one DEK at once. */
+static void
+case_two_queues(void)
+{
+	enum {
+		N = 32,
+		LEN = 512,
+		AT = 4096 /* where the ciphertext goes, at both ends */
+	};
+	struct mlx5dv_mkey *keys[2];
+	struct mlx5dv_crypto_attr crypto;
+	uint8_t secret[LEN];
+	struct rig r;
+
+	rig_init_opts(&r, false, false, &(struct pair_opts){.keys = true, .own_uar = true});
+	crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512);
+	cipher(&r.secret, true, 0, LEN, r.data, secret, LEN);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pair_end *e = i == 0 ? &r.p.client : &r.p.server;
+
+		keys[i] = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO);
+		memcpy(e->buf, r.data, LEN);
+		CHECK_EQ(configure_key(e, keys[i], LEN, &crypto, NULL), IBV_WC_SUCCESS);
+	}
+	for (unsigned int n = 0; n < 2 * N; n++) {
+		struct pair_end *e = n % 2 == 0 ? &r.p.client : &r.p.server;
+		struct pair_end *to = n % 2 == 0 ? &r.p.server : &r.p.client;
+
+		pair_publish(e);
+		ibv_wr_start(e->qpx);
+		e->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(e->qpx, to->mr->rkey, (uintptr_t)to->buf + AT + n * LEN);
+		ibv_wr_set_sge(e->qpx, keys[n % 2]->lkey, 0, LEN);
+		CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	}
+	for (unsigned int n = 0; n < 2 * N; n++) {
+		struct pair_end *e = n % 2 == 0 ? &r.p.client : &r.p.server;
+		struct pair_end *to = n % 2 == 0 ? &r.p.server : &r.p.client;
+
+		CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+		CHECK(memcmp(to->buf + AT + n * LEN, secret, LEN) == 0);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		CHECK_EQ(mlx5dv_destroy_mkey(keys[i]), 0);
+	rig_fini(&r);
+}
+
+/* ---------------------------------------------------------------- with block signatures */
+
+#define AFTER  MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX
+#define BEFORE MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
+
+static const struct row {
+	char name; /* in the table of mlx5dv_wr_set_mkey_crypto(3) */
+	struct side memory, wire;
+	bool tx;
+	enum mlx5dv_signature_crypto_order order;
+} rows[] = {
+	{'A', {false, NONE}, {true, NONE}, true, AFTER},
+	{'A', {false, NONE}, {true, NONE}, true, BEFORE},
+	{'B', {false, NONE}, {true, DIF_CRC, true}, true, AFTER},
+	{'B', {false, NONE}, {true, CRC32C, true}, true, AFTER},
+	{'C', {false, NONE}, {true, DIF_CRC}, true, BEFORE},
+	{'C', {false, NONE}, {true, CRC64}, true, BEFORE},
+	{'D', {false, CRC32}, {true, NONE}, true, BEFORE},
+	{'E', {false, CRC32}, {true, DIF_CRC}, true, BEFORE},
+	{'F', {true, NONE}, {false, NONE}, false, AFTER},
+	{'F', {true, NONE}, {false, NONE}, false, BEFORE},
+	{'G', {true, NONE}, {false, DIF_CRC}, false, AFTER},
+	{'H', {true, DIF_CRC}, {false, NONE}, false, AFTER},
+	{'I', {true, CRC64}, {false, DIF_CRC}, false, AFTER},
+	{'J', {true, DIF_CRC, true}, {false, NONE}, false, BEFORE},
+	{'J', {true, CRC32, true}, {false, NONE}, false, BEFORE},
+};
+
+/* The size of units in which a side is encrypted: with 8 bytes of signature it is 520, or 8 blocks. */
+static unsigned int
+unit_for(const struct row *row, bool large)
+{
+	const struct side *side = row->memory.encrypted ? &row->memory : &row->wire;
+
+	if (side->kind != NONE && !side->in_clear)
+		return large ? 4 : 1;
+	return large ? 3 : 0;
+}
+
+struct domains {
+	struct signature_domain mem, wire;
+	struct mlx5dv_sig_block_attr attr;
+};
+
+static const struct mlx5dv_sig_block_attr *
+domains_of(struct domains *d, const struct row *row)
+{
+	d->attr = (struct mlx5dv_sig_block_attr){.mem = signature_domain(&d->mem,
+							 &signatures[row->memory.kind],
+							 MLX5DV_BLOCK_SIZE_512, 0),
+		.wire = signature_domain(&d->wire, &signatures[row->wire.kind],
+			MLX5DV_BLOCK_SIZE_512, 0),
+		.check_mask = 0xff};
+	return &d->attr;
+}
+
+static void
+pass_row(const struct row *row, bool large)
+{
+	const uint32_t data = is_single() ? large ? 4096 : 512 : 8 * BLOCK;
+	const unsigned int unit = unit_for(row, large);
+	uint8_t memory[MAX_LEN], wire[MAX_LEN];
+	uint32_t memory_len, wire_len;
+	struct domains d;
+	struct plan plan;
+	struct rig r;
+
+	printf("row %c, units of %u\n", row->name, units[unit].len);
+	rig_init(&r, large, true);
+	memory_len = lay(&r.secret, &row->memory, units[unit].len, r.data, data, memory);
+	wire_len = lay(&r.secret, &row->wire, units[unit].len, r.data, data, wire);
+	plan = (struct plan){.len = memory_len,
+		.crypto = crypto_of(&r, row->tx, units[unit].size),
+		.sig = domains_of(&d, row)};
+	if (row->memory.kind == NONE && row->wire.kind == NONE)
+		plan.sig = NULL; /* libmlx5 then writes that there are none */
+	plan.crypto.signature_crypto_order = row->order;
+	pass(&r, memory, memory_len, wire, wire_len, data, again, &plan);
+	CHECK_EQ(signature_key_error(r.mkey).err_type, MLX5DV_MKEY_NO_ERR);
+	rig_fini(&r);
+}
+
+static void
+case_signatures(void)
+{
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* libmlx5 compares the key's whole length with the unit. */
+		if (is_single() && rows[i].memory.kind != NONE && !rows[i].memory.encrypted)
+			continue;
+		if (is_single() && rows[i].memory.in_clear)
+			continue;
+		pass_row(&rows[i], false);
+		pass_row(&rows[i], true);
+	}
+}
+
+/* A byte of the ciphertext is wrong: the decrypted block's signature tells. */
+static void
+case_wrong_signature(void)
+{
+	static const struct row row = {'C', {false, NONE}, {true, DIF_CRC}, true, BEFORE};
+	uint8_t wire[MAX_LEN];
+	struct mlx5dv_mkey_err err;
+	struct domains d;
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, false, true);
+	lay(&r.secret, &row.wire, 520, r.data, BLOCK, wire);
+	plan = (struct plan){.len = BLOCK,
+		.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_520),
+		.sig = domains_of(&d, &row)};
+	plan.crypto.signature_crypto_order = BEFORE;
+	CHECK(again(&r, &plan));
+	wire[100] ^= 1;
+	memcpy(r.p.server.buf, wire, 520);
+	CHECK_EQ(move(&r, LOCAL_IN, 0, BLOCK), IBV_WC_SUCCESS);
+	err = signature_key_error(r.mkey);
+	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	rig_fini(&r);
+}
+
+/* ---------------------------------------------------------------- DEKs */
+
+/* A key names a DEK that it may not use: no data pass, in no way. */
+static void
+refuse_dek(void (*spoil)(struct rig *r, struct mlx5dv_crypto_attr *attr))
+{
+	for (enum way way = LOCAL_OUT; way <= REMOTE_IN; way++) {
+		struct plan plan;
+		struct rig r;
+
+		rig_init(&r, false, false);
+		plan = (struct plan){.len = 512,
+			.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+		spoil(&r, &plan.crypto);
+		CHECK(again(&r, &plan));
+		CHECK_EQ(move(&r, way, 0, 512), way == LOCAL_OUT || way == LOCAL_IN
+							? IBV_WC_LOC_PROT_ERR
+							: IBV_WC_REM_ACCESS_ERR);
+		signature_expect(is_out(way) ? r.p.server.buf : r.p.client.buf, r.data, 0,
+			is_out(way) ? 0x22 : 0x11);
+		rig_fini(&r);
+	}
+}
+
+static void
+spoil_pd(struct rig *r, struct mlx5dv_crypto_attr *attr)
+{
+	CHECK_EQ(mlx5dv_dek_destroy(r->dek), 0);
+	r->other_pd = ibv_alloc_pd(r->p.ctx);
+	CHECK(r->other_pd != NULL);
+	r->dek = dek_create(r->other_pd, &r->secret, NULL);
+	attr->dek = r->dek;
+}
+
+static void
+spoil_tag(struct rig *r, struct mlx5dv_crypto_attr *attr)
+{
+	CHECK_EQ(mlx5dv_dek_destroy(r->dek), 0);
+	r->dek = dek_create(r->p.pd, &r->secret, "the tag!");
+	memcpy(attr->keytag, "the tag?", 8);
+	attr->dek = r->dek;
+}
+
+static void
+case_wrong_dek(void)
+{
+	refuse_dek(spoil_pd);
+	refuse_dek(spoil_tag);
+}
+
+/* The key encrypts a data unit of 512 bytes. */
+static void
+one_unit_passes(struct rig *r)
+{
+	uint8_t secret[512];
+
+	cipher(&r->secret, true, 0, 512, r->data, secret, 512);
+	memcpy(r->p.client.buf, r->data, 512);
+	CHECK_EQ(move(r, LOCAL_OUT, 0, 512), IBV_WC_SUCCESS);
+	signature_expect(r->p.server.buf, secret, 512, 0x22);
+}
+
+/* The DEK is destroyed while the key names it; another one takes its place when the key is told. */
+static void
+case_destroyed_dek(void)
+{
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, false, false);
+	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	CHECK(again(&r, &plan));
+	CHECK_EQ(mlx5dv_dek_destroy(r.dek), 0);
+	CHECK_EQ(move(&r, LOCAL_OUT, 0, 512), IBV_WC_LOC_PROT_ERR);
+	signature_expect(r.p.server.buf, r.data, 0, 0x22);
+	CHECK_EQ(pair_modify(&r.p.client, IBV_QPS_RESET), 0);
+	CHECK_EQ(pair_modify(&r.p.server, IBV_QPS_RESET), 0);
+	pair_connect(&r.p, &r.p.client, r.p.server.qp->qp_num);
+	pair_connect(&r.p, &r.p.server, r.p.client.qp->qp_num);
+	r.secret = secret_of(true);
+	r.dek = dek_create(r.p.pd, &r.secret, NULL);
+	plan.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512);
+	CHECK(again(&r, &plan));
+	one_unit_passes(&r);
+	rig_fini(&r);
+}
+
+/* The right tag; and a tag that a DEK without one does not look at. */
+static void
+case_keytag(void)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		const char *tag = i & 1 ? "the tag!" : NULL;
+		struct plan plan;
+		struct rig r;
+
+		rig_init(&r, i & 2, false);
+		CHECK_EQ(mlx5dv_dek_destroy(r.dek), 0);
+		r.dek = dek_create(r.p.pd, &r.secret, tag);
+		plan = (struct plan){.len = 512,
+			.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+		memcpy(plan.crypto.keytag, "the tag!", 8);
+		CHECK(again(&r, &plan));
+		one_unit_passes(&r);
+		rig_fini(&r);
+	}
+}
+
+/* ---------------------------------------------------------------- keys that move nothing */
+
+/* Signatures alone do not do for a key that is made to encrypt. */
+static void
+case_signature_alone(void)
+{
+	static const struct row row = {'B', {false, NONE}, {true, DIF_CRC, true}, true, AFTER};
+	struct domains d;
+	struct rig r;
+
+	rig_init(&r, false, true);
+	CHECK_EQ(configure(&r, BLOCK, NULL, domains_of(&d, &row)), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&r, LOCAL_OUT, 0, BLOCK), IBV_WC_LOC_PROT_ERR);
+	signature_expect(r.p.server.buf, r.data, 0, 0x22);
+	rig_fini(&r);
+}
+
+/* A key that encrypts lies inside another key. */
+static void
+case_inside_key(void)
+{
+	struct mlx5dv_mkey_conf_attr conf = {0};
+	struct mlx5dv_mkey *outer;
+	struct pair_end *e;
+	struct ibv_sge v;
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, false, false);
+	e = &r.p.client;
+	outer = key_create(r.p.pd, 0);
+	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	CHECK(again(&r, &plan));
+	v = (struct ibv_sge){0, 512, r.mkey->lkey};
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(e->dvx, outer, 2, &conf);
+	mlx5dv_wr_set_mkey_access_flags(e->dvx, IBV_ACCESS_LOCAL_WRITE);
+	mlx5dv_wr_set_mkey_layout_list(e->dvx, 1, &v);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(e->qpx, r.p.server.mr->rkey, (uintptr_t)r.p.server.buf);
+	ibv_wr_set_sge(e->qpx, outer->lkey, 0, 512);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	CHECK_EQ(pair_wait(e).status, IBV_WC_LOC_PROT_ERR);
+	signature_expect(r.p.server.buf, r.data, 0, 0x22);
+	CHECK_EQ(mlx5dv_destroy_mkey(outer), 0);
+	rig_fini(&r);
+}
+
+/* ---------------------------------------------------------------- wrong configurations */
+
+/*
+ * Posts a configuration once more, with one byte of its BSF changed, which is the last 64 bytes of the WQE; or for
+ * another key. libmlx5 itself writes none of these.
+ */
+static void
+spoil_bsf(unsigned int byte, uint8_t value, bool other_key, enum ibv_wc_status want)
+{
+	struct mlx5dv_mkey *other;
+	struct plan plan;
+	struct rig r;
+	uint8_t wqe[512];
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj = {0};
+	uint32_t len;
+
+	rig_init(&r, false, false);
+	obj.qp.in = r.p.client.qp;
+	obj.qp.out = &dv;
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	CHECK(again(&r, &plan)); /* the first WQE of the queue */
+	len = (((uint8_t *)dv.sq.buf)[7] & 0x3f) * 16;
+	memcpy(wqe, dv.sq.buf, len);
+	CHECK(wqe[len - 64] == (2 << 6 | 1)); /* a long BSF of encryption */
+	wqe[len - 64 + byte] = value;
+	other = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
+	if (other_key)
+		memcpy(wqe + 12, &(uint32_t){htobe32(other->lkey)}, 4);
+	pair_publish(&r.p.client);
+	ibv_wr_start(r.p.client.qpx);
+	r.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	mlx5dv_wr_raw_wqe(r.p.client.dvx, wqe);
+	CHECK_EQ(ibv_wr_complete(r.p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&r.p.client).status, want);
+	CHECK_EQ(mlx5dv_destroy_mkey(other), 0);
+	rig_fini(&r);
+}
+
+static void
+case_bsf(void)
+{
+	spoil_bsf(0, 2 << 6 | 1, false, IBV_WC_SUCCESS);    /* as it was */
+	spoil_bsf(0, 2 << 6 | 1, true, IBV_WC_MW_BIND_ERR); /* a key that is not made to encrypt */
+	spoil_bsf(0, 3 << 6 | 1, false, IBV_WC_LOC_QP_OP_ERR); /* a signature's BSF is announced */
+	spoil_bsf(0, 1 << 6 | 1, false, IBV_WC_LOC_QP_OP_ERR); /* short */
+	spoil_bsf(1, 4, false, IBV_WC_LOC_QP_OP_ERR);          /* an unknown order */
+	spoil_bsf(3, 1, false, IBV_WC_LOC_QP_OP_ERR);          /* another standard */
+	spoil_bsf(8, 0, false, IBV_WC_LOC_QP_OP_ERR);          /* no unit */
+	spoil_bsf(8, 7, false, IBV_WC_LOC_QP_OP_ERR);          /* an unknown one */
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct check_case cases[] = {
+		{"all units, keys, directions and orders pass, in all ways", case_units},
+		{"a message has as many bytes as the manual page allows", case_lengths},
+		{"a message begins with a data unit", case_inside_unit},
+		{"a receive decrypts what comes, and nothing behind it", case_receive},
+		{"memory is encrypted in place", case_in_place},
+		{"two queues encrypt with one DEK at once", case_two_queues},
+		{"every row of the manual page's table passes, in all ways", case_signatures},
+		{"a wrong byte of ciphertext is a wrong signature", case_wrong_signature},
+		{"a DEK of another PD or with another tag encrypts nothing", case_wrong_dek},
+		{"a destroyed DEK encrypts nothing, and the key can have another one",
+			case_destroyed_dek},
+		{"the tag of a DEK is compared, if it has one", case_keytag},
+		{"a key made to encrypt does not pass with signatures alone", case_signature_alone},
+		{"a key that encrypts does not lie inside another key", case_inside_key},
+		{"a wrong description of encryption is refused", case_bsf},
+		{"a message that begins with a later unit has its tweak",
+			case_offset}, /* the last: not with one unit */
+	};
+
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]) - is_single(), argc, argv);
+}
