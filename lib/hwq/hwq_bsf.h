@@ -11,6 +11,7 @@
 #define HWQ_BSF_H
 
 #include "hwq_key.h"
+#include "hwq_seg.h"
 
 static inline uint8_t
 hwq_block_size_selector(enum mlx5dv_block_size size)
@@ -205,11 +206,11 @@ hwq_sig_transient(const struct hwq_sig_domain *domain)
 static inline void
 hwq_put_set_psv(void *at, uint32_t psv, uint64_t transient)
 {
-	struct hwq_wire_set_psv *seg = (struct hwq_wire_set_psv *)at;
+	__be64 transient_be = htobe64(transient);
 
-	memset(seg, 0, sizeof(*seg));
-	seg->index = htobe32(psv);
-	seg->transient = htobe64(transient);
+	hwq_put_pair(at, htobe32(psv), 0);
+	memcpy((uint8_t *)at + offsetof(struct hwq_wire_set_psv, transient), &transient_be,
+		sizeof(transient_be));
 }
 
 #endif

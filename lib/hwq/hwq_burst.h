@@ -9,8 +9,14 @@
  *     hwq_burst_end(&b);                       the queue learns of them
  *     hwq_sq_ring(sq);                         the device does
  *
- * For a loop of requests of one kind. Or for WQEs of several kinds that are posted together or not at all, and may
- * have several WQEBBs:
+ * For a loop of requests of one kind. What they have in common can be made once, which is the fastest way:
+ *
+ *     like = hwq_burst_like_memcpy(&b);
+ *     for (i = 0; i < n; i++)
+ *         hwq_burst_memcpy_like(&b, &like, ...);
+ *     hwq_burst_end_counted(&b, n);
+ *
+ * Or for WQEs of several kinds that are posted together or not at all, and may have several WQEBBs:
  *
  *     hwq_burst_reserve(&b, sq, n_bb);         the room of all of them, in one piece
  *     hwq_burst_rdma_with(&b, ...);
@@ -34,6 +40,7 @@ struct hwq_burst {
 	uint64_t
 		index_qpn; /* of the next WQE, where the first word of its control segment has them */
 	__be32 signals;    /* fm_ce_se of every WQE, where hwq_fm_ce_se_word() has it */
+	uint32_t fill;     /* WQEBBs in front of those that were reserved */
 };
 
 static HWQ_INLINE uint16_t
@@ -84,6 +91,7 @@ hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
 	b->at = (uint8_t *)hwq_sq_at(sq, pi);
 	b->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
+	b->fill = fill;
 	return true;
 }
 
@@ -170,8 +178,11 @@ hwq_burst_send_inline_bb(uint32_t len)
 static HWQ_INLINE void
 hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsigned int flags)
 {
-	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SEND, 1 + hwq_inline_ds(len), flags);
+	uint8_t *wqe;
 
+	if (len == 0)
+		__builtin_unreachable();
+	wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SEND, 1 + hwq_inline_ds(len), flags);
 	hwq_put_inline(hwq_at_ds(wqe, 1), data, len);
 	hwq_burst_skip(b, hwq_burst_send_inline_bb(len) - 1);
 }
@@ -205,12 +216,91 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 	return true;
 }
 
-/* The burst ends here. The last WQE has n_bb WQEBBs. */
-static HWQ_INLINE void
-hwq_burst_commit(struct hwq_burst *b, unsigned int n_bb)
-{
-	uint16_t pi = hwq_burst_pi(b);
+/* ------------------------------------------------------------------ loops */
 
+/* 16 bytes that the compiler keeps in one register. */
+typedef uint64_t hwq_ds __attribute__((vector_size(HWQ_DS_LEN)));
+
+/** What the WQEs of a loop have in common: it is copied into each, and then the index is put there.
+ *  hwq_burst_end_counted() ends such a burst. */
+struct hwq_burst_like {
+	hwq_ds ctrl;    /* the control segment, all but its first 32 bits */
+	hwq_ds mmo;     /* of memory copies: the segment behind it */
+	uint32_t first; /* those bits of the next WQE */
+};
+
+/* WQEs with these in their control segments. */
+static HWQ_INLINE struct hwq_burst_like
+hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds)
+{
+	struct hwq_burst_like like = {0}; /* mmo is not written for RDMA */
+
+	hwq_put_ctrl_first(&like.ctrl, b->index_qpn, opmod, opcode, ds);
+	hwq_put_pair((uint8_t *)&like.ctrl + HWQ_DS_LEN / 2, b->signals, 0);
+	like.first = (uint32_t)opmod << 24 | (uint32_t)hwq_burst_pi(b) << 8 | opcode;
+	return like;
+}
+
+/** RDMA writes or reads, for hwq_burst_rdma_like(). @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ. */
+static HWQ_INLINE struct hwq_burst_like
+hwq_burst_like_rdma(const struct hwq_burst *b, uint8_t opcode)
+{
+	return hwq_burst_like(b, 0, opcode, 3);
+}
+
+/** Memory copies, for hwq_burst_memcpy_like(). */
+static HWQ_INLINE struct hwq_burst_like
+hwq_burst_like_memcpy(const struct hwq_burst *b)
+{
+	struct hwq_burst_like like = hwq_burst_like(b, HWQ_OPMOD_MMO_DMA, MLX5_OPCODE_MMO, 4);
+
+	memcpy(&like.mmo, &b->sq->mmo, sizeof(like.mmo));
+	return like;
+}
+
+static HWQ_INLINE uint8_t *
+hwq_burst_next_like(struct hwq_burst *b, struct hwq_burst_like *like)
+{
+	__be32 first = htobe32(like->first);
+	uint8_t *wqe = b->at;
+
+	memcpy(wqe, &like->ctrl, sizeof(like->ctrl));
+	memcpy(wqe, &first, sizeof(first));
+	b->at += HWQ_BB_LEN;
+	/* The next index: a burst does not go round the end. */
+	like->first += 1 << 8;
+	return wqe;
+}
+
+/** hwq_burst_rdma_with() without flags, for a loop. */
+static HWQ_INLINE void
+hwq_burst_rdma_like(struct hwq_burst *b, struct hwq_burst_like *like, uint32_t rkey, uint64_t raddr,
+	uint64_t local_key, uint64_t addr, uint32_t len)
+{
+	uint8_t *wqe = hwq_burst_next_like(b, like);
+
+	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
+}
+
+/** hwq_burst_memcpy_with() without flags, for a loop. */
+static HWQ_INLINE void
+hwq_burst_memcpy_like(struct hwq_burst *b, struct hwq_burst_like *like, uint64_t dst_key,
+	uint64_t dst, uint64_t src_key, uint64_t src, uint32_t len)
+{
+	uint8_t *wqe = hwq_burst_next_like(b, like);
+
+	memcpy(hwq_at_ds(wqe, 1), &like->mmo, sizeof(like->mmo));
+	hwq_put_data_with(hwq_at_ds(wqe, 2), src_key, src, len);
+	hwq_put_data_with(hwq_at_ds(wqe, 3), dst_key, dst, len);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* The burst ends in front of index pi. The last WQE has n_bb WQEBBs. */
+static HWQ_INLINE void
+hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
+{
 	b->sq->pi = pi;
 	b->sq->last = (uint16_t)(pi - n_bb);
 	b->sq->wr.moved = true;
@@ -224,11 +314,9 @@ hwq_burst_commit(struct hwq_burst *b, unsigned int n_bb)
 static HWQ_INLINE void
 hwq_burst_end_at(struct hwq_burst *b, unsigned int room, unsigned int n_bb)
 {
-	uint16_t fill = (uint16_t)(hwq_burst_pi(b) - room - b->sq->pi);
-
-	if (__builtin_expect(fill != 0, 0))
-		hwq_sq_fill_long(b->sq, fill);
-	hwq_burst_commit(b, n_bb);
+	if (__builtin_expect(b->fill != 0, 0))
+		hwq_sq_fill_long(b->sq, b->fill);
+	hwq_burst_commit(b, (uint16_t)(b->sq->pi + room), n_bb);
 }
 
 /** Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device. */
@@ -236,7 +324,14 @@ static HWQ_INLINE void
 hwq_burst_end(struct hwq_burst *b)
 {
 	if (hwq_burst_pi(b) != b->sq->pi)
-		hwq_burst_commit(b, 1);
+		hwq_burst_commit(b, hwq_burst_pi(b), 1);
+}
+
+/** hwq_burst_end() for a caller who has counted: the burst has n WQEs, 1 at least. It ends loops. */
+static HWQ_INLINE void
+hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
+{
+	hwq_burst_commit(b, (uint16_t)(b->sq->pi + n), 1);
 }
 
 /**

@@ -13,47 +13,6 @@
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
 
-/* Opens the first device of the list that name allows. The last refusal is the error. */
-static int
-open_first(const char *name, struct ibv_context **ctx)
-{
-	struct ibv_device **list;
-	int i, n, ret;
-
-	ret = hwq_verbs_list(&list, &n);
-	if (ret == -ENODEV) {
-		hwq_log("no RDMA device: load the mlx5_ib driver and see that /dev/infiniband is "
-			"accessible, or run the program on the emulated adapter (softhca PROGRAM)");
-		return ret;
-	}
-	if (ret != 0) {
-		hwq_log("listing RDMA devices: %s", strerror(-ret));
-		return ret;
-	}
-	ret = -ENODEV;
-	for (i = 0; i < n; i++) {
-		const char *found = ibv_get_device_name(list[i]);
-
-		if (name != NULL && strcmp(name, found) != 0)
-			continue;
-		ret = hwq_verbs_open(list[i], ctx);
-		if (ret == 0)
-			break;
-		if (ret == -EOPNOTSUPP)
-			hwq_log("%s: not an mlx5 device that opens with DEVX", found);
-		else
-			hwq_log("%s: opening with DEVX: %s", found, strerror(-ret));
-		if (ret == -EOPNOTSUPP)
-			ret = -ENODEV;
-	}
-	ibv_free_device_list(list);
-	if (ret == -ENODEV && name != NULL)
-		hwq_log("no mlx5 device named %s: ibv_devices(1) lists what there is", name);
-	else if (ret == -ENODEV)
-		hwq_log("none of the RDMA devices is an mlx5 device that opens with DEVX");
-	return ret;
-}
-
 static int
 read_caps(struct hwq_dev *dev)
 {
@@ -67,7 +26,7 @@ read_caps(struct hwq_dev *dev)
 	if (ret == 0)
 		ret = hwq_verbs_query_memcpy(dev->ctx, &caps->max_memcpy_len);
 	if (ret == 0)
-		ret = hwq_verbs_query_dm(dev->ctx, &caps->max_dm_len);
+		ret = hwq_verbs_query_memory(dev->ctx, &caps->max_dm_len, &caps->any_memory);
 	if (ret == 0)
 		ret = hwq_verbs_query_offloads(dev->ctx, &sig, &crypto);
 	if (ret != 0) {
@@ -123,15 +82,13 @@ bf_is_shut_up(void)
 	return value != NULL && strcmp(value, "0") != 0;
 }
 
-/* Learns what the device of dev->ctx can, and allocates a protection domain if dev->pd is NULL. */
+/* Prepares an open device whose abilities are known. Allocates a protection domain if dev->pd is NULL. */
 static int
 set_up(struct hwq_dev *dev)
 {
 	int ret;
 
-	ret = read_caps(dev);
-	if (ret == 0)
-		ret = hwq_port_choose(dev);
+	ret = hwq_port_choose(dev);
 	if (ret != 0)
 		return ret;
 	if (dev->pd == NULL) {
@@ -148,20 +105,32 @@ set_up(struct hwq_dev *dev)
 	return 0;
 }
 
-int
-hwq_dev_open(const char *name, struct hwq_dev **out)
+/* Opens a device if it suits. -ENODEV: it is no mlx5 device. -EOPNOTSUPP: it does not suit. */
+static int
+open_one(struct ibv_device *device, bool (*suits)(const struct hwq_dev_caps *caps),
+	struct hwq_dev **out)
 {
-	struct hwq_dev *dev;
+	const char *name = ibv_get_device_name(device);
+	struct hwq_dev *dev = calloc(1, sizeof(*dev));
 	int ret;
 
-	dev = calloc(1, sizeof(*dev));
 	if (dev == NULL)
 		return -ENOMEM;
-	ret = open_first(name, &dev->ctx);
+	ret = hwq_verbs_open(device, &dev->ctx);
+	if (ret == -EOPNOTSUPP) {
+		hwq_log("%s: not an mlx5 device that opens with DEVX", name);
+		ret = -ENODEV;
+	} else if (ret != 0) {
+		hwq_log("%s: opening with DEVX: %s", name, strerror(-ret));
+	}
 	if (ret != 0)
 		goto err_free;
 	dev->own_ctx = true;
-	ret = set_up(dev);
+	ret = read_caps(dev);
+	if (ret == 0 && suits != NULL && !suits(&dev->caps))
+		ret = -EOPNOTSUPP;
+	if (ret == 0)
+		ret = set_up(dev);
 	if (ret != 0)
 		goto err_close;
 	*out = dev;
@@ -171,6 +140,55 @@ err_close:
 	hwq_verbs_close(dev->ctx);
 err_free:
 	free(dev);
+	return ret;
+}
+
+/* Opens the first device of the list that has the name, if there is one, and suits. The last refusal is the error. */
+static int
+open_first(struct ibv_device **list, int n, const char *name,
+	bool (*suits)(const struct hwq_dev_caps *caps), struct hwq_dev **dev)
+{
+	int ret = -ENODEV, i;
+
+	for (i = 0; i < n; i++) {
+		if (name != NULL && strcmp(name, ibv_get_device_name(list[i])) != 0)
+			continue;
+		ret = open_one(list[i], suits, dev);
+		if (ret == 0)
+			break;
+	}
+	return ret;
+}
+
+int
+hwq_dev_open(const char *name, struct hwq_dev **dev)
+{
+	return hwq_dev_open_if(name, NULL, dev);
+}
+
+int
+hwq_dev_open_if(const char *name, bool (*suits)(const struct hwq_dev_caps *caps),
+	struct hwq_dev **dev)
+{
+	struct ibv_device **list;
+	int n, ret;
+
+	ret = hwq_verbs_list(&list, &n);
+	if (ret == -ENODEV) {
+		hwq_log("no RDMA device: load the mlx5_ib driver and see that /dev/infiniband is "
+			"accessible, or run the program on the emulated adapter (softhca PROGRAM)");
+		return ret;
+	}
+	if (ret != 0) {
+		hwq_log("listing RDMA devices: %s", strerror(-ret));
+		return ret;
+	}
+	ret = open_first(list, n, name, suits, dev);
+	ibv_free_device_list(list);
+	if (ret == -ENODEV && name != NULL)
+		hwq_log("no mlx5 device named %s: ibv_devices(1) lists what there is", name);
+	else if (ret == -ENODEV)
+		hwq_log("none of the RDMA devices is an mlx5 device that opens with DEVX");
 	return ret;
 }
 
@@ -194,7 +212,9 @@ hwq_dev_open_on(struct ibv_context *ctx, struct ibv_pd *pd, struct hwq_dev **out
 		return -ENOMEM;
 	dev->ctx = ctx;
 	dev->pd = pd;
-	ret = set_up(dev);
+	ret = read_caps(dev);
+	if (ret == 0)
+		ret = set_up(dev);
 	if (ret != 0) {
 		free(dev);
 		return ret;

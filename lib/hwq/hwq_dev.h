@@ -46,6 +46,7 @@ struct hwq_dev_caps {
 	uint32_t max_sge;        /**< data segments of one work request */
 	uint32_t max_rd_atomic;  /**< RDMA reads and atomics a QP has in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
+	bool any_memory;             /**< RDMA of RC reaches all memory, on demand: hwq_mr.h */
 	bool atomics;                /**< compare and swap, fetch and add of 8 bytes */
 	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
 	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
@@ -95,6 +96,14 @@ struct hwq_dev {
  *   the errno of the verbs call that failed, which the log names.
  */
 HWQ_API int hwq_dev_open(const char *name, struct hwq_dev **dev);
+
+/**
+ * As hwq_dev_open(), of the devices that suit: for a caller that needs what not every device has.
+ * @param suits asked with what an opened device can; a device for which it returns false is closed again. NULL: any.
+ * @return as hwq_dev_open(); -EOPNOTSUPP none of the devices that open suits.
+ */
+HWQ_API int hwq_dev_open_if(const char *name, bool (*suits)(const struct hwq_dev_caps *caps),
+	struct hwq_dev **dev);
 
 /**
  * Makes a device of a context that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3)

@@ -15,6 +15,7 @@ static_assert((int)HWQ_ACCESS_REMOTE_WRITE == IBV_ACCESS_REMOTE_WRITE, "");
 static_assert((int)HWQ_ACCESS_REMOTE_READ == IBV_ACCESS_REMOTE_READ, "");
 static_assert((int)HWQ_ACCESS_REMOTE_ATOMIC == IBV_ACCESS_REMOTE_ATOMIC, "");
 static_assert((int)HWQ_ACCESS_MW_BIND == IBV_ACCESS_MW_BIND, "");
+static_assert((int)HWQ_ACCESS_ON_DEMAND == IBV_ACCESS_ON_DEMAND, "");
 static_assert((int)HWQ_ACCESS_RELAXED_ORDERING == IBV_ACCESS_RELAXED_ORDERING, "");
 
 int

@@ -23,6 +23,8 @@ enum hwq_access {
 	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer reads it */
 	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer's atomics; needs LOCAL_WRITE too */
 	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
+	/** Pages are looked up when the device reaches them, and are not pinned (ODP). */
+	HWQ_ACCESS_ON_DEMAND = 1 << 6,
 	/** The device's writes may reach memory in another order. Ignored where it is not supported. */
 	HWQ_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
@@ -39,7 +41,10 @@ struct hwq_mr {
 
 /**
  * Registers and pins [addr, addr + len), for every queue of the device. The memory stays the caller's,
- * and must outlive the registration.
+ * and must outlive the registration. On demand (HWQ_ACCESS_ON_DEMAND) it may come and go; work requests that
+ * find it not mapped fail.
+ * @param addr NULL with a len of SIZE_MAX and HWQ_ACCESS_ON_DEMAND: all memory of the process, if the device
+ *   has hwq_dev_caps::any_memory.
  * @param len bytes.
  * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side
  *   may read the range, and nobody may write it.

@@ -261,13 +261,29 @@ hwq_put_inline_hdr(void *at, size_t len)
 	return seg->data;
 }
 
+/* Copies len > 0 bytes of inline data. They are few mostly: a call would take longer. */
+static HWQ_INLINE void
+hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
+{
+	if (__builtin_constant_p(len) || len < HWQ_DS_LEN) {
+		memcpy(to, from, len);
+		return;
+	}
+	for (; __builtin_expect(len > HWQ_DS_LEN, 0); len -= HWQ_DS_LEN) {
+		memcpy(to, from, HWQ_DS_LEN);
+		to += HWQ_DS_LEN;
+		from += HWQ_DS_LEN;
+	}
+	memcpy(to + len - HWQ_DS_LEN, from + len - HWQ_DS_LEN, HWQ_DS_LEN);
+}
+
 /** Inline segment; nothing for length 0. @return DS units written. */
 static HWQ_INLINE unsigned int
 hwq_put_inline(void *at, const void *data, size_t len)
 {
 	if (len == 0)
 		return 0;
-	memcpy(hwq_put_inline_hdr(at, len), data, len);
+	hwq_copy_inline(hwq_put_inline_hdr(at, len), (const uint8_t *)data, len);
 	return hwq_inline_ds(len);
 }
 

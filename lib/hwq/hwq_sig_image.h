@@ -4,7 +4,7 @@
  * Configurations of signature keys prepared ahead: the UMR with its BSF, and the SET_PSV of each domain
  * with a signature. What repeats is in the image; memory, tags and seeds come with each posting.
  *
- *     struct hwq_sig_image image;                                  the caller's, 192 bytes
+ *     struct hwq_sig_image image;                                  the caller's
  *     struct hwq_sig_tags tags = {.ref_tag = lba, .app_tag = 7};
  *
  *     ret = hwq_sig_image_init(&image, caps, access, &sig);        once
@@ -44,18 +44,21 @@ struct hwq_sig_tags {
 	uint32_t ref_tag; /**< T10-DIF: of the first block */
 	uint16_t app_tag; /**< T10-DIF */
 	bool seed_ones;   /**< the guard begins with all ones, not with 0 */
+	uint8_t zero;     /**< 0 */
 };
 static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
 		      offsetof(struct hwq_sig_tags, seed_ones) == 6 &&
-		      sizeof(struct hwq_sig_tags) == 8,
+		      offsetof(struct hwq_sig_tags, zero) == 7 && sizeof(struct hwq_sig_tags) == 8,
 	"hwq_sig_word() takes all at once");
 
 /** A prepared configuration. Written by hwq_sig_image_init(). */
 struct hwq_sig_image {
 	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
-	struct hwq_sig_block block;  /**< what the key takes over, with tags and seeds of 0 */
-	uint8_t access;              /**< hwq_umr_access() of its access flags */
-	uint8_t n_psv;               /**< domains with a signature: 1 or 2 */
+	/** The start of UMR control and that of the key context, as WQEs have them, for a layout of four units, without
+	 *  the key's variant and the errors that it was told of. */
+	__be64 umr[2], context[2];
+	struct hwq_sig_block block; /**< what the key takes over, with tags and seeds of 0 */
+	uint8_t n_bb;               /**< WQEBBs of the WQEs, with a layout of four units */
 	/** What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags and seeds make
 	 *  different. */
 	bool copies_alike;
@@ -123,8 +126,15 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 		!hwq_sig_domain_is_possible(caps, &sig.block.wire))
 		return -EOPNOTSUPP;
 	image->block = sig.block;
-	image->access = hwq_umr_access(access_flags);
-	image->n_psv = (sig.block.mem.type != HWQ_SIG_NONE) + (sig.block.wire.type != HWQ_SIG_NONE);
+	image->umr[0] = htobe64(
+		(uint64_t)MLX5_WQE_UMR_CTRL_FLAG_INLINE << 56 | HWQ_DS_PER_BB << 16 | HWQ_BSF_DS);
+	image->umr[1] = htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE |
+				MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY | MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN |
+				HWQ_UMR_MASK_ACCESS | MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE);
+	image->context[0] = htobe64((uint64_t)hwq_umr_access(access_flags) << 40 | 0xffffff00);
+	image->context[1] = htobe64(HWQ_MKC_BSF_ENABLE);
+	image->n_bb = (HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB + HWQ_BSF_DS) / HWQ_DS_PER_BB +
+		      (sig.block.mem.type != HWQ_SIG_NONE) + (sig.block.wire.type != HWQ_SIG_NONE);
 	image->copies_alike = sig.block.wire.type == HWQ_SIG_T10DIF &&
 			      (sig.block.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) == 0 &&
 			      hwq_sig_same(&sig.block.mem, &sig.block.wire, &copy_mask);
@@ -138,7 +148,7 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 static HWQ_INLINE unsigned int
 hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 {
-	return hwq_umr_n_bb(units) + HWQ_BSF_DS / HWQ_DS_PER_BB + image->n_psv;
+	return image->n_bb + hwq_umr_pad(units) / HWQ_DS_PER_BB - 1;
 }
 
 /* @return 0; or why there is no such configuration, of n_bb WQEBBs. */
@@ -155,9 +165,7 @@ hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsign
 	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
-#define HWQ_SIG_TAGS_MASK ((UINT64_C(1) << 48) - 1)
-
-/* The tags, as they begin a running signature of T10-DIF, above them seed_ones in bit 48, and what has no meaning. */
+/* The tags, as they begin a running signature of T10-DIF; above them seed_ones in bit 48. */
 static HWQ_INLINE uint64_t
 hwq_sig_word(const struct hwq_sig_tags *tags)
 {
@@ -171,65 +179,17 @@ hwq_sig_word(const struct hwq_sig_tags *tags)
 #endif
 }
 
-/* A domain whose guard is computed from all ones. The image has those from 0. */
+/* The key's errors so far are told to the device, which may tell of the next then. */
 static HWQ_INLINE void
-hwq_put_sig_ones(struct hwq_sig_domain *domain, __be32 *format_psv, struct hwq_wire_bsf_dif *dif)
+hwq_put_sig_errors(struct mlx5_wqe_umr_ctrl_seg *umr, struct mlx5_wqe_mkey_context_seg *context,
+	struct hwq_mkey_sig *sig)
 {
-	if (domain->type == HWQ_SIG_T10DIF) {
-		domain->dif.bg = 0xffff;
-		dif->seed |= HWQ_DIF_SEED_ONES;
+	struct hwq_key_plan plan = {.mask = 0};
+
+	if (__builtin_expect(!hwq_key_tell_errors(sig, &plan), 1))
 		return;
-	}
-	domain->crc.seed =
-		domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10 ? UINT64_MAX : UINT32_MAX;
-	*format_psv &= ~htobe32(HWQ_BSF_CRC_SEED_0);
-}
-
-/*
- * Writes tags and seed of a domain to the BSF, and to what the key keeps. @param word hwq_sig_word(). @return what its
- * running signature starts with.
- */
-static HWQ_INLINE uint64_t
-hwq_put_sig_tags(struct hwq_sig_domain *domain, uint64_t word, __be32 *format_psv,
-	struct hwq_wire_bsf_dif *dif)
-{
-	uint64_t tags = word & HWQ_SIG_TAGS_MASK;
-	bool ones = (word >> 48 & 1) != 0;
-	__be64 first = htobe64((uint64_t)(HWQ_DIF_VALID | HWQ_DIF_REFRESH) << 48 | tags);
-
-	if (__builtin_expect(ones, 0))
-		hwq_put_sig_ones(domain, format_psv, dif);
-	if (__builtin_expect(domain->type != HWQ_SIG_T10DIF, 0))
-		return hwq_sig_transient(domain);
-	domain->dif.app_tag = (uint16_t)(tags >> 32);
-	domain->dif.ref_tag = (uint32_t)tags;
-	memcpy(dif, &first, sizeof(first));
-	return (ones ? UINT64_C(0xffff) << 48 : 0) | tags;
-}
-
-/* Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds. */
-static HWQ_INLINE uint8_t
-hwq_sig_copy_mask(uint8_t mask, const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire)
-{
-	if (mem->seed_ones != wire->seed_ones)
-		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_GUARD;
-	if (mem->app_tag != wire->app_tag)
-		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_APPTAG;
-	if (mem->ref_tag != wire->ref_tag)
-		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_REFTAG;
-	return mask;
-}
-
-/* The next WQE, a SET_PSV: it waits for the UMR before it. */
-static HWQ_INLINE void
-hwq_burst_set_psv(struct hwq_burst *b, uint32_t psv, uint64_t transient, unsigned int flags)
-{
-	uint8_t *wqe;
-
-	if ((flags & HWQ_WQE_FENCE) == 0)
-		flags |= HWQ_WQE_AFTER_UMR;
-	wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SET_PSV, 2, flags);
-	hwq_put_set_psv(hwq_at_ds(wqe, 1), psv, transient);
+	umr->mkey_mask |= htobe64(plan.mask);
+	context->flags_pd |= htobe32(plan.flags_pd);
 }
 
 /* The next WQE, the UMR, without layout and BSF. */
@@ -237,26 +197,100 @@ static HWQ_INLINE void
 hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
 	unsigned int padded, unsigned int flags)
 {
+	const __be64 range[2] = {0, htobe64(mkey->length)};
 	uint8_t *wqe = b->at;
 	struct mlx5_wqe_umr_ctrl_seg *umr =
 		(struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
 	struct mlx5_wqe_mkey_context_seg *context =
 		(struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
-	struct hwq_key_plan plan = {.flags_pd = HWQ_MKC_BSF_ENABLE,
-		.mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | HWQ_UMR_MASK_ACCESS |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE};
 
-	hwq_key_tell_errors(mkey->sig, &plan);
 	/* The key is ready when the last SET_PSV is: that one makes the CQE. */
 	hwq_put_ctrl_first(wqe, b->index_qpn, 0, MLX5_OPCODE_UMR,
 		HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS);
 	hwq_put_ctrl_rest(wqe, flags & ~(unsigned int)HWQ_WQE_SIGNALED, htobe32(mkey->lkey));
-	hwq_put_umr_head(wqe, MLX5_WQE_UMR_CTRL_FLAG_INLINE, padded, plan.mask, 0, image->access,
-		0xffffff00 | (mkey->lkey & 0xff), 0, mkey->length);
-	umr->bsf_octowords = htobe16(HWQ_BSF_DS);
-	context->flags_pd = htobe32(plan.flags_pd);
+	memcpy(umr, image->umr, sizeof(image->umr));
+	if (padded != HWQ_DS_PER_BB)
+		umr->klm_octowords = htobe16((uint16_t)padded);
+	memset((uint8_t *)umr + sizeof(image->umr), 0, sizeof(*umr) - sizeof(image->umr));
+	memcpy(context, image->context, sizeof(image->context));
+	/* The variant is the last byte of qpn_mkey. */
+	((uint8_t *)&context->qpn_mkey)[3] = (uint8_t)mkey->lkey;
+	memcpy(&context->start_addr, range, sizeof(range));
+	memset((uint8_t *)context + 32, 0, 32);
+	hwq_put_sig_errors(umr, context, mkey->sig);
 	hwq_burst_skip(b, hwq_ds_to_bb(HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS));
+}
+
+/*
+ * A CRC that begins with all ones, where the image has the one from 0. @return what the running signature starts
+ * with.
+ */
+static HWQ_INLINE uint64_t
+hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
+{
+	if (ones) {
+		domain->crc.seed = domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10 ? UINT64_MAX
+										      : UINT32_MAX;
+		*format_psv &= ~htobe32(HWQ_BSF_CRC_SEED_0);
+	}
+	return hwq_sig_transient(domain);
+}
+
+/*
+ * Writes tags and seed of a T10-DIF to the BSF, and to what the key keeps. @param word hwq_sig_word(). @return what its
+ * running signature starts with.
+ */
+static HWQ_INLINE uint64_t
+hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_wire_bsf_dif *dif)
+{
+	const __be64 valid = htobe64((uint64_t)(HWQ_DIF_VALID | HWQ_DIF_REFRESH) << 48);
+	uint64_t tags = word;
+	__be64 first;
+
+	if (__builtin_expect(word >> 48 != 0, 0)) {
+		tags = word & ((UINT64_C(1) << 48) - 1);
+		/* The seed is all ones, and so are the bits of the guard above the tags. */
+		word = tags | UINT64_C(0xffff) << 48;
+		kept->bg = 0xffff;
+		dif->seed |= HWQ_DIF_SEED_ONES;
+	}
+	kept->app_tag = (uint16_t)(tags >> 32);
+	kept->ref_tag = (uint32_t)tags;
+	first = htobe64(tags) | valid;
+	memcpy(dif, &first, sizeof(first));
+	return word;
+}
+
+/* Completes the BSF of a domain with a signature, and writes the next WQE, a SET_PSV: it waits for the UMR before it. */
+static HWQ_INLINE void
+hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_t psv,
+	const struct hwq_sig_tags *tags, __be32 *format_psv, struct hwq_wire_bsf_dif *dif,
+	unsigned int flags)
+{
+	unsigned int after = (flags & HWQ_WQE_FENCE) != 0 ? 0 : HWQ_WQE_AFTER_UMR;
+	uint8_t *wqe = hwq_burst_next(b, 0, MLX5_OPCODE_SET_PSV, 2, flags | after);
+	uint64_t word = hwq_sig_word(tags), start;
+
+	*format_psv |= htobe32(psv);
+	if (__builtin_expect(domain->type == HWQ_SIG_T10DIF, 1))
+		start = hwq_put_sig_dif_tags(&domain->dif, word, dif);
+	else
+		start = hwq_put_sig_crc(domain, word >> 48 != 0, format_psv);
+	hwq_put_set_psv(hwq_at_ds(wqe, 1), psv, start);
+}
+
+/* Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds. differ: the bits of
+ * both hwq_sig_word() that are not the same. */
+static HWQ_INLINE uint8_t
+hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
+{
+	if (differ >> 48 != 0)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_GUARD;
+	if ((uint16_t)(differ >> 32) != 0)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_APPTAG;
+	if ((uint32_t)differ != 0)
+		mask &= (uint8_t)~MLX5DV_SIG_MASK_T10DIF_REFTAG;
+	return mask;
 }
 
 /* The BSF, and the next WQEs, the SET_PSVs. */
@@ -267,25 +301,20 @@ hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 {
 	struct hwq_wire_sig_bsf *bsf = (struct hwq_wire_sig_bsf *)at;
 	bool has_wire = image->block.wire.type != HWQ_SIG_NONE;
-	uint64_t start;
 
 	sig->block = image->block;
 	memcpy(bsf, &image->bsf, sizeof(*bsf));
-	if (image->block.mem.type != HWQ_SIG_NONE) {
-		bsf->mem_format_psv = image->bsf.mem_format_psv | htobe32(sig->mem_psv.index);
-		start = hwq_put_sig_tags(&sig->block.mem, hwq_sig_word(mem), &bsf->mem_format_psv,
-			&bsf->mem_dif);
-		hwq_burst_set_psv(b, sig->mem_psv.index, start,
+	if (__builtin_expect(image->block.mem.type != HWQ_SIG_NONE, 1))
+		hwq_burst_sig_domain(b, &sig->block.mem, sig->mem_psv.index, mem,
+			&bsf->mem_format_psv, &bsf->mem_dif,
 			has_wire ? flags & ~(unsigned int)HWQ_WQE_SIGNALED : flags);
-	}
 	if (!has_wire)
 		return;
-	bsf->wire_format_psv = image->bsf.wire_format_psv | htobe32(sig->wire_psv.index);
-	start = hwq_put_sig_tags(&sig->block.wire, hwq_sig_word(wire), &bsf->wire_format_psv,
-		&bsf->wire_dif);
-	hwq_burst_set_psv(b, sig->wire_psv.index, start, flags);
+	hwq_burst_sig_domain(b, &sig->block.wire, sig->wire_psv.index, wire, &bsf->wire_format_psv,
+		&bsf->wire_dif, flags);
 	if (image->copies_alike && hwq_sig_word(mem) != hwq_sig_word(wire))
-		bsf->wire = hwq_sig_copy_mask(image->bsf.wire, mem, wire);
+		bsf->wire =
+			hwq_sig_copy_mask(image->bsf.wire, hwq_sig_word(mem) ^ hwq_sig_word(wire));
 }
 
 /**

@@ -326,4 +326,20 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 	return freed;
 }
 
+/**
+ * hwq_sq_complete() for a queue that hwq_wr.h does not write to, so that sq->last is its last WQE. Most often that one
+ * completes, and its end is known.
+ */
+static inline uint32_t
+hwq_sq_complete_last(struct hwq_sq *sq, uint16_t wqe_counter)
+{
+	uint16_t freed;
+
+	if (__builtin_expect(wqe_counter != sq->last, 0))
+		return hwq_sq_complete(sq, wqe_counter);
+	freed = (uint16_t)(sq->pi - sq->ci);
+	sq->ci = sq->pi;
+	return freed;
+}
+
 #endif

@@ -35,9 +35,8 @@ struct hwq_sq_wr {
 			bool moved;        /**< others moved pi: at, limit, index_qpn are stale */
 		};
 	};
-	uint32_t max_umr_ds; /**< units of layout and BSF of one UMR */
-	uint8_t *
-		at; /**< where the next WQE starts; NULL: others wrote WQEs that are not announced */
+	uint32_t max_umr_ds;     /**< units of layout and BSF of one UMR */
+	uint8_t *at;             /**< the next WQE; NULL: others wrote WQEs without a doorbell */
 	uint8_t *limit;          /**< end of the room behind at that is known to be free */
 	uint64_t index_qpn;      /**< pi and QPN: hwq_index_qpn() */
 	uintptr_t wr_id_bias;    /**< the wr_id of the WQE at x is at x / 8 + wr_id_bias */

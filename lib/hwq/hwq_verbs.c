@@ -73,16 +73,20 @@ hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len)
 }
 
 int
-hwq_verbs_query_dm(struct ibv_context *ctx, uint64_t *len)
+hwq_verbs_query_memory(struct ibv_context *ctx, uint64_t *dm_len, bool *any)
 {
+	const uint32_t rdma = IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ;
 	struct ibv_device_attr_ex attr = {{{0}}};
 	int ret;
 
 	errno = 0;
 	ret = err_from_ret(ibv_query_device_ex(ctx, NULL, &attr));
-	if (ret == 0)
-		*len = attr.max_dm_size;
-	return ret;
+	if (ret != 0)
+		return ret;
+	*dm_len = attr.max_dm_size;
+	*any = (attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT) != 0 &&
+	       (attr.odp_caps.per_transport_caps.rc_odp_caps & rdma) == rdma;
+	return 0;
 }
 
 int

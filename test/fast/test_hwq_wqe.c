@@ -354,6 +354,68 @@ longest_memcpy(void)
 	}
 }
 
+static struct hwq_burst_like
+like_of(const struct hwq_burst *b, uint8_t opcode)
+{
+	return opcode == 0x2f ? hwq_burst_like_memcpy(b) : hwq_burst_like_rdma(b, opcode);
+}
+
+/* The six WQEs from index 65530 to the end of the ring, and one at index 0. */
+static void
+loops(void)
+{
+	static const struct {
+		uint8_t opmod, opcode, ds;
+	} kinds[] = {{0x01, 0x2f, 4}, {0x00, 0x08, 3}, {0x00, 0x10, 3}};
+	struct hwq_burst_like like;
+	struct hwq_burst b;
+	unsigned int k, i;
+
+	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		start();
+		sq.sig_bits = 0x08; /* every WQE asks for a CQE */
+		CHECK_EQ(hwq_burst_start(&b, &sq, 7), 6, "WQEBBs before the end of the ring");
+		like = like_of(&b, kinds[k].opcode);
+		for (i = 0; i < 7; i++) {
+			const uint8_t index = (uint8_t)(0xfa + i), high = i < 6 ? 0xff : 0;
+			const uint8_t memcpy_want[] = {kinds[k].opmod, high, index, kinds[k].opcode,
+				0x12, 0x34, 0x56, kinds[k].ds, 0, 0, 0, 0x08, 0, 0, 0, 0,
+				/* the device's scratch memory */
+				0, 0, 0, 0, 0x0b, 0xad, 0xca, 0xfe, 0x11, 0x22, 0x33, 0x44, 0x55,
+				0x66, 0x77, 0x80,
+				/* source, destination */
+				0, 0, 0, 0x40, 0, 0, 0x5a, 0, 0, 0, 0x7f, 0xff, 0x10, 0x20, 0x30,
+				index, 0, 0, 0, 0x40, 0, 0, 0xd5, 0, 0, 0, 0x7f, 0xee, 0x50, 0x60,
+				0x70, index};
+			const uint8_t rdma_want[] = {kinds[k].opmod, high, index, kinds[k].opcode,
+				0x12, 0x34, 0x56, kinds[k].ds, 0, 0, 0, 0x08, 0, 0, 0, 0,
+				/* remote memory, local memory */
+				0, 0, 0x7f, 0xee, 0x50, 0x60, 0x70, index, 0, 0, 0xd5, 0, 0, 0, 0,
+				0, 0, 0, 0, 0x40, 0, 0, 0x5a, 0, 0, 0, 0x7f, 0xff, 0x10, 0x20, 0x30,
+				index};
+
+			if (i == 6) {
+				hwq_burst_end_counted(&b, 6);
+				CHECK_EQ(sq.pi, 0, "producer index");
+				CHECK_EQ(hwq_burst_start(&b, &sq, 1), 1, "room behind the end");
+				like = like_of(&b, kinds[k].opcode);
+			}
+			if (k == 0)
+				hwq_burst_memcpy_like(&b, &like, hwq_key_word(0xd500),
+					0x7fee50607000 + index, hwq_key_word(0x5a00),
+					0x7fff10203000 + index, 64);
+			else
+				hwq_burst_rdma_like(&b, &like, 0xd500, 0x7fee50607000 + index,
+					hwq_key_word(0x5a00), 0x7fff10203000 + index, 64);
+			check_bytes(ring + (10 + i) % N_BB * 64, k == 0 ? memcpy_want : rdma_want,
+				kinds[k].ds * 16u, "a WQE of a loop");
+		}
+		hwq_burst_end_counted(&b, 1);
+		CHECK_EQ(sq.pi, 1, "producer index");
+		CHECK_EQ(sq.last, 0, "the last WQE");
+	}
+}
+
 int
 main(void)
 {
@@ -370,5 +432,6 @@ main(void)
 		flags_stay_in_their_byte());
 	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",
 		longest_memcpy());
+	RUN("WQEs of a loop have what they share, and an index each", loops());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -292,11 +292,47 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 	stock_create_on(dev, conf, ibv_create_cq(dev->ctx, STOCK_N_CQE, NULL, NULL, 0), s);
 }
 
+/* What libmlx5 takes no locks for: a QP and a CQ of one thread, in a PD of its own. stock_destroy_alone() ends all. */
+struct stock_alone {
+	struct stock stock;
+	struct ibv_cq_ex *cq; /* stock.cq */
+	struct ibv_td *td;
+	struct ibv_pd *pd;
+};
+
+static inline void
+stock_create_alone(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct stock_alone *s)
+{
+	struct ibv_cq_init_attr_ex cq_attr = {.cqe = STOCK_N_CQE,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
+	struct ibv_parent_domain_init_attr pd_attr = {.pd = dev->pd};
+	struct ibv_td_init_attr td_attr = {0};
+	struct hwq_dev with_td;
+
+	s->td = pd_attr.td = ibv_alloc_td(dev->ctx, &td_attr);
+	s->pd = ibv_alloc_parent_domain(dev->ctx, &pd_attr);
+	if (s->td == NULL || s->pd == NULL)
+		EMU_DIE("a thread domain: %s", strerror(errno));
+	memcpy(&with_td, dev, sizeof(with_td));
+	with_td.pd = s->pd;
+	s->cq = ibv_create_cq_ex(dev->ctx, &cq_attr);
+	stock_create_on(&with_td, conf, s->cq != NULL ? ibv_cq_ex_to_cq(s->cq) : NULL, &s->stock);
+}
+
 static inline void
 stock_destroy(struct stock *s)
 {
 	if (ibv_destroy_qp(s->qp) != 0 || ibv_destroy_cq(s->cq) != 0)
 		EMU_DIE("destroying a stock QP");
+}
+
+static inline void
+stock_destroy_alone(struct stock_alone *s)
+{
+	stock_destroy(&s->stock);
+	if (ibv_dealloc_pd(s->pd) != 0 || ibv_dealloc_td(s->td) != 0)
+		EMU_DIE("destroying a thread domain");
 }
 
 static inline void

@@ -142,7 +142,8 @@ FAILING_CALL(hwq_verbs_mr_reg, 1,
 	(struct ibv_pd * pd, void *addr, size_t len, unsigned int access, struct ibv_mr **mr),
 	(pd, addr, len, access, mr))
 FAILING_CALL(hwq_verbs_mr_dereg, -1, (struct ibv_mr * mr), (mr))
-FAILING_CALL(hwq_verbs_query_dm, 0, (struct ibv_context * ctx, uint64_t *len), (ctx, len))
+FAILING_CALL(hwq_verbs_query_memory, 0, (struct ibv_context * ctx, uint64_t *len, bool *any),
+	(ctx, len, any))
 FAILING_CALL(hwq_verbs_dm_alloc, 1,
 	(struct ibv_context * ctx, size_t len, uint32_t log_align, struct ibv_dm **dm),
 	(ctx, len, log_align, dm))

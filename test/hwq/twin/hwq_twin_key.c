@@ -46,8 +46,11 @@ dek_create(struct twin_pair *p, struct dek *d)
 		.pd = twin_dev->pd,
 		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
 	struct hwq_dek_conf conf = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128};
-	int ret = hwq_dek_pool_create(p->twin.domain, 1, &conf, &d->pool);
+	int ret;
 
+	/* The two AES keys of a DEK differ. */
+	conf.key[0] = attr.key[0] = 0x5a;
+	ret = hwq_dek_pool_create(p->twin.domain, 1, &conf, &d->pool);
 	if (ret != 0)
 		EMU_DIE("a DEK: %s", strerror(-ret));
 	d->ours = hwq_dek_get(d->pool, 0);

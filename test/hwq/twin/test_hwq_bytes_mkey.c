@@ -813,7 +813,7 @@ main(int argc, char **argv)
 {
 	if (getenv("SOFTHCA_CRYPTO") == NULL) {
 		setenv("SOFTHCA_THREADS", "0", 1);
-		emu_setting(argv, "SOFTHCA_CRYPTO", "objects");
+		emu_setting(argv, "SOFTHCA_CRYPTO", "plaintext");
 	}
 	twin_begin(argc, argv, 30000);
 	adds_in_32_bits = flaw_measure_lists(twin_dev);
