@@ -190,7 +190,8 @@ struct gantry_path {
 #define GANTRY_PORTS_IN_TURN 255
 
 struct gantry_conf {
-	const char *device; /**< name as ibv_devices(1) lists it; NULL: the first mlx5 device */
+	/** Name as ibv_devices(1) lists it; NULL: the first mlx5 device that opens and can carry copies by copy_path */
+	const char *device;
 	enum gantry_copy_path copy_path;
 	/**
 	 * Where copies go by DMA MMO, they may go by RDMA too, by policy or GANTRY_DESC_BY_RDMA. It opens
@@ -224,6 +225,7 @@ struct gantry_info {
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
 	uint64_t max_msg_len;  /**< bytes of the longest SEND */
 	uint64_t max_dm_len;   /**< bytes of gantry_mem_alloc_dm(); 0: the device has none */
+	bool any_memory;       /**< gantry_mem_register_any() is possible */
 	bool atomics;          /**< COMPARE_SWAP and FETCH_ADD are possible */
 	int numa_node;         /**< of the device; -1: unknown */
 	uint32_t max_depth;    /**< the greatest gantry_queue_conf::depth */
@@ -242,7 +244,7 @@ struct gantry_info {
 
 /**
  * Opens a device as an engine. Control thread.
- * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device has
+ * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device, or every device, has
  *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; or a rule of the policy names a carrier
  *   that is not in gantry_info::carriers; -EINVAL copy_path is no enum value, the policy is wrong, both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
  *   verbs call that failed. The log says more.
@@ -329,6 +331,20 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  */
 GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
 	struct gantry_mem **mem);
+
+/**
+ * Lets COPY, COPY_SG and FILL name all memory of the process: what no other registration covers in one piece, the device
+ * reaches by one key for everything, on demand (implicit ODP, ibv_reg_mr(3)). Nothing is pinned, and memory may be
+ * mapped and unmapped at any time. If the device finds a page not mapped, or not to be written, the descriptor completes
+ * with GANTRY_LOCAL_ERROR or GANTRY_REMOTE_ACCESS, and some of its bytes may have moved; others are not affected. Such
+ * copies are slower: memory that is used often is better registered. RDMA carries them, never the CPU nor MMO:
+ * gantry_desc.h, GANTRY_DESC_BY_CPU. So every peer that knows the key can read and write all memory of the process;
+ * nothing tells it to anybody but gantry_mem_remote_key(). Other operations complete with GANTRY_NOT_REGISTERED as before.
+ * Control thread; workers may run. gantry_mem_unregister() ends it.
+ * @return 0; -EOPNOTSUPP the device has no such key (gantry_info::any_memory); -EEXIST it is registered already; -ENOMEM;
+ *   -ECHILD a child of fork(2) calls; or the negative errno of the verbs call that failed. The log says more.
+ */
+GANTRY_API int gantry_mem_register_any(struct gantry *g, struct gantry_mem **mem);
 
 /**
  * Allocates memory of the device itself, all zero, and registers it (ibv_alloc_dm(3)). Descriptors name

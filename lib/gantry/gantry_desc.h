@@ -161,8 +161,9 @@ enum gantry_op {
  *
  * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA. The policy is not asked. BY_RDMA is
  * possible also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused with
- * GANTRY_BAD_CARRIER. A COPY_SG is a copy of device memory if one of its buffers is device memory; where
- * gantry_info::carriers does not have RDMA, MMO copies what goes from host memory to host memory.
+ * GANTRY_BAD_CARRIER. The same is true of memory that only gantry_mem_register_any() covers. A COPY_SG is such a copy
+ * if one of its buffers is such memory; where gantry_info::carriers does not have RDMA, MMO copies what goes from
+ * other host memory to other host memory.
  *
  * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
  * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory

@@ -33,20 +33,25 @@ log_line(const char *text)
 	LOG(ERR, "%s", text);
 }
 
+static bool
+has_mmo(const struct hwq_dev_caps *caps)
+{
+	return caps->max_memcpy_len != 0;
+}
+
 /* Decides who can carry copies and how many bytes one WQE copies. 0 or -EOPNOTSUPP. */
 static int
 choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct gantry_conf *conf)
 {
 	enum gantry_copy_path wish = conf->copy_path;
-	bool has_mmo = caps->max_memcpy_len != 0;
+	bool mmo = has_mmo(caps);
 	uint64_t limit = MAX_WQE_LEN;
 
-	if (wish == GANTRY_COPY_MMO && !has_mmo) {
+	if (wish == GANTRY_COPY_MMO && !mmo) {
 		LOG(ERR, "%s has no DMA MMO: choose copy path RDMA or AUTO", g->info.device);
 		return -EOPNOTSUPP;
 	}
-	g->info.copy_path =
-		has_mmo && wish != GANTRY_COPY_RDMA ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA;
+	g->info.copy_path = mmo && wish != GANTRY_COPY_RDMA ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA;
 	g->info.carriers = 1u << GANTRY_CARRIER_USUAL | 1u << GANTRY_CARRIER_CPU;
 	if (g->info.copy_path == GANTRY_COPY_MMO) {
 		g->info.carriers |= 1u << GANTRY_CARRIER_MMO;
@@ -58,6 +63,25 @@ choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct
 	}
 	g->info.max_copy_len = limit;
 	return 0;
+}
+
+/* If the caller names no device, the first one that can do what the configuration asks for. */
+static int
+open_dev(struct gantry *g, const struct gantry_conf *conf)
+{
+	bool needs_mmo = conf->device == NULL && conf->copy_path == GANTRY_COPY_MMO;
+	int ret;
+
+	if (conf->ibv_ctx != NULL)
+		ret = hwq_dev_open_on(conf->ibv_ctx, conf->pd, &g->dev);
+	else
+		ret = hwq_dev_open_if(conf->device, needs_mmo ? has_mmo : NULL, &g->dev);
+	if (ret == -EOPNOTSUPP && needs_mmo)
+		LOG(ERR, "no mlx5 device has DMA MMO: choose copy path RDMA or AUTO");
+	else if (ret != 0)
+		LOG(ERR, "cannot open %s: %s",
+			conf->device == NULL ? "an mlx5 device" : conf->device, strerror(-ret));
+	return ret;
 }
 
 int
@@ -103,15 +127,9 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		sizeof(struct gantry_profile));
 
 	hwq_log_set(log_line);
-	if (conf->ibv_ctx != NULL)
-		ret = hwq_dev_open_on(conf->ibv_ctx, conf->pd, &g->dev);
-	else
-		ret = hwq_dev_open(conf->device, &g->dev);
-	if (ret != 0) {
-		LOG(ERR, "cannot open %s: %s",
-			conf->device == NULL ? "an mlx5 device" : conf->device, strerror(-ret));
+	ret = open_dev(g, conf);
+	if (ret != 0)
 		goto free_engine;
-	}
 	caps = hwq_dev_caps(g->dev);
 	g->info.max_depth = GANTRY_MAX_DEPTH;
 	g->info.max_peers = GANTRY_MAX_PEERS;
@@ -124,6 +142,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->info.max_msg_len = g->max_msg_len;
 	g->info.atomics = caps->atomics;
 	g->info.max_dm_len = caps->max_dm_len;
+	g->info.any_memory = caps->any_memory;
 	g->info.sig_kinds = gantry_profile_kinds(caps);
 	g->info.sig_block_sizes = caps->sig_block_size;
 	ret = choose_copy_path(g, caps, conf);

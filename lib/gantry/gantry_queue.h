@@ -227,7 +227,7 @@ struct gantry_queue {
 	uint32_t saved_bb;             /* WQEBBs in `saved` */
 	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
 	struct gantry_conn_set
-		active; /* those with WQEs that are posted and not done, and some idle ones */
+		active; /* those with WQEs that are rung and not done, and some idle ones */
 	struct gantry_unordered any_order; /* if unordered */
 	struct gantry_region_view view;
 	struct gantry_drain drain;

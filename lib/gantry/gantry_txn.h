@@ -31,10 +31,10 @@
  * ## Responses
  * On a connection with GANTRY_TXN_PIPELINED, transfers and good response are posted together, and the response has
  * a fence. That of a READ holds all that is behind it, so while more than one other transaction is open on the
- * connection, a READ's response is posted when its transfers have ended. A wrong signature stops the connection's send queue in front of the response, which the engine cancels
- * (mlx5dv_qp_cancel_posted_send_wrs(3)). With GANTRY_TXN_WAIT the engine posts the response when the transfers
- * have ended and their signatures are checked. Both answer alike. While a connection is stopped, transactions
- * that are submitted to it wait.
+ * connection, a READ's response is posted when its transfers have ended. A wrong signature stops the connection's
+ * send queue in front of the response, which the engine cancels (mlx5dv_qp_cancel_posted_send_wrs(3)). With
+ * GANTRY_TXN_WAIT the engine posts the response when the transfers have ended and their signatures are checked.
+ * Both answer alike. While a connection is stopped, transactions that are submitted to it wait.
  *
  * ## Local transactions
  * With gantry_desc::peer GANTRY_PEER_OWN, the parts are memory of this process, and there are no responses. So
@@ -72,15 +72,15 @@ enum gantry_sig_kind {
 	GANTRY_SIG_KIND_MAX,
 };
 
-/*
- * Flags of a domain with T10-DIF. Without one of the two escapes, every block is checked.
+/* Flags of a domain with T10-DIF. Without one of the two escapes, every block is checked. At most one of them. */
+/**
+ * The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both have it, or
+ * none, unless gantry_profile_conf::copy_is_set.
  */
-/** The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both have it, or
- * none, unless gantry_profile_conf::copy_is_set. */
 #define GANTRY_SIG_REF_REMAP (1u << 0)
 /** A block whose application tag is 0xffff is not checked. */
 #define GANTRY_SIG_APP_ESCAPE (1u << 1)
-/** A block whose application tag is 0xffff and whose reference tag is 0xffffffff is not checked. At most one escape. */
+/** A block whose application tag is 0xffff and whose reference tag is 0xffffffff is not checked. */
 #define GANTRY_SIG_APP_REF_ESCAPE (1u << 2)
 
 /** Parts of a signature, as bits. A CRC is a guard alone. */
@@ -119,8 +119,8 @@ struct gantry_profile_conf {
  * @param conf read during the call.
  * @param id 1 to GANTRY_MAX_PROFILES; written on success only.
  * @return 0; -EINVAL no domain has a signature, a value is none of those above, flags of a CRC, or `copy` or
- *   GANTRY_SIG_REF_REMAP for domains that do not fit; -EOPNOTSUPP the device has not this kind or block size: gantry_info::sig_kinds. The log
- *   says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
+ *   GANTRY_SIG_REF_REMAP for domains that do not fit; -EOPNOTSUPP the device has not this kind or block size:
+ *   gantry_info::sig_kinds, and the log says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
  */
 GANTRY_API int gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf,
 	uint16_t *id);

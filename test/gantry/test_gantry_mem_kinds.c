@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kinds of memory, what each may be used for, and why a registration fails. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -279,6 +280,95 @@ a_pool_that_grows_is_registered_again(void)
 	env_unmap(more, 64 * 4096);
 }
 
+/* ------------------------------------------------------------------ all memory, on demand */
+
+/* A descriptor of memory that no region covers has this status. */
+static void
+expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum gantry_status copies)
+{
+	struct gantry_sge from = {(uintptr_t)heap, 3000}, to = {(uintptr_t)dst, 3000};
+	struct gantry_desc d = env_copy(heap, dst, 3000);
+	uint64_t by_rdma = env_stats(q).copies[GANTRY_CARRIER_RDMA];
+
+	memset(dst, ENV_UNTOUCHED, 4096);
+	CHECK_EQ(env_do_one(q, d), copies);
+	CHECK_EQ(env_is_moved(heap, dst, 3000), copies == GANTRY_OK);
+	CHECK_EQ(env_do_one(q, env_copy(src, heap + 4096, 3000)), copies);
+	CHECK_EQ(memcmp(src, heap + 4096, 3000) == 0, copies == GANTRY_OK);
+	CHECK_EQ(env_do_one(q, env_copy(heap + 4096, heap + 9000, 3000)), copies);
+	d.op = GANTRY_OP_COPY_SG;
+	d.src = (uintptr_t)&from;
+	d.dst = (uintptr_t)&to;
+	d.arg[0] = 1 | UINT64_C(1) << 32;
+	memset(dst, ENV_UNTOUCHED, 4096);
+	CHECK_EQ(env_do_one(q, d), copies);
+	CHECK_EQ(env_is_moved(heap, dst, 3000), copies == GANTRY_OK);
+	d = env_copy(NULL, heap + 4096, 64);
+	d.op = GANTRY_OP_FILL;
+	d.arg[0] = 7;
+	CHECK_EQ(env_do_one(q, d), copies);
+	CHECK_EQ(env_stats(q).copies[GANTRY_CARRIER_RDMA], by_rdma + (copies == GANTRY_OK ? 5 : 0));
+	/* Neither the CPU nor MMO copies it, and no peer gets it. */
+	d = env_copy(heap, dst, 3000);
+	CHECK_EQ(env_do_one(q, WITH(d, flags, GANTRY_DESC_BY_CPU)),
+		copies == GANTRY_OK ? GANTRY_BAD_CARRIER : GANTRY_NOT_REGISTERED);
+	CHECK_EQ(env_do_one(q, WITH(d, flags, GANTRY_DESC_BY_MMO)),
+		copies == GANTRY_OK ? GANTRY_BAD_CARRIER : GANTRY_NOT_REGISTERED);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+}
+
+static void
+all_memory_is_reached_on_demand_by_copies_alone(void)
+{
+	struct gantry_queue *q = env_queue(g, 32);
+	uint8_t *heap = malloc(16384);
+	struct gantry_mem *any, *again;
+	struct gantry_desc many[32];
+	struct gantry_comp comp[32];
+	struct gantry_info info;
+	unsigned int i, n;
+	uint16_t a, b;
+
+	CHECK(heap != NULL);
+	env_fill(heap, 16384, 3);
+	env_fill(src, 4096, 4);
+	env_connect(q, &a, q, &b);
+	gantry_info_get(g, &info);
+	expect_unregistered(q, a, heap, GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_register_any(g, &any), info.any_memory ? 0 : -EOPNOTSUPP);
+	if (!info.any_memory) {
+		env_queue_done(q);
+		free(heap);
+		return;
+	}
+	CHECK_EQ(gantry_mem_register_any(g, &again), -EEXIST);
+	expect_unregistered(q, a, heap, GANTRY_OK);
+	/* It ends when what is in flight is done. */
+	env_fill(heap, 16384, 3);
+	for (i = 0; i < RTE_DIM(many); i++)
+		many[i] = env_copy(heap + i, dst + i * 4096, 4096);
+	CHECK_EQ(gantry_submit(q, many, RTE_DIM(many)), RTE_DIM(many));
+	if (env_is_pumped())
+		CHECK_EQ(gantry_mem_unregister(any, 0), -ETIMEDOUT);
+	for (n = 0; n < RTE_DIM(many);)
+		n += env_poll(q, comp + n, RTE_DIM(many) - n);
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+		CHECK(memcmp(heap + i, dst + i * 4096, 4096) == 0);
+	}
+	CHECK_EQ(gantry_mem_unregister(any, 0), 0);
+	expect_unregistered(q, a, heap, GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_register_any(g, &any), 0);
+	CHECK_EQ(env_do_one(q, env_copy(heap, dst, 3000)), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(any, 0), 0);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	free(heap);
+}
+
 static const struct check_case cases[] = {
 	{"memory that is only read is a source and no destination",
 		memory_that_is_only_read_is_a_source_and_no_destination},
@@ -288,6 +378,8 @@ static const struct check_case cases[] = {
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},
 	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
+	{"all memory is reached on demand, by copies alone",
+		all_memory_is_reached_on_demand_by_copies_alone},
 };
 
 int

@@ -666,6 +666,131 @@ a_peer_is_closed_before_what_it_refused_is_handed_out(void)
 	env_queue_done(q);
 }
 
+/* ------------------------------------------------------------------ several peers in one call */
+
+#define N_TURN  5  /* peers that descriptors go to in turn */
+#define N_MIXED 40 /* descriptors of one call */
+
+/* Peers of q with rings of `depth` operations; the other ends are of `back`. */
+static void
+open_turn(struct gantry_queue *q, struct gantry_queue *back, uint32_t depth, uint16_t peer[N_TURN])
+{
+	const struct gantry_peer_conf conf = {.depth = depth};
+	struct gantry_addr a, b;
+	unsigned int i;
+	uint16_t other;
+
+	for (i = 0; i < N_TURN; i++) {
+		CHECK_EQ(gantry_peer_open(q, &conf, &peer[i], &a), 0);
+		CHECK_EQ(gantry_peer_open(back, NULL, &other, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &b), 0);
+		CHECK_EQ(gantry_peer_connect(back, other, &a), 0);
+	}
+}
+
+/* Submits n descriptors in one call. Their completions come in order, with these statuses; what is not GANTRY_OK moved nothing. */
+static void
+do_in_one_call(struct gantry_queue *q, const struct gantry_desc *d, unsigned int n,
+	const enum gantry_status *status)
+{
+	struct gantry_comp comp[N_MIXED];
+	unsigned int i;
+
+	memset(dst, ENV_UNTOUCHED, n * 64);
+	CHECK_EQ(gantry_submit(q, d, n), n);
+	env_collect(q, comp, n);
+	for (i = 0; i < n; i++) {
+		bool ok = status == NULL || status[i] == GANTRY_OK;
+
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].op, d[i].op);
+		CHECK_EQ(comp[i].len, d[i].len);
+		CHECK_EQ(comp[i].status, status == NULL ? GANTRY_OK : status[i]);
+		CHECK_EQ(env_is_moved((void *)d[i].src, (void *)d[i].dst, d[i].len), ok);
+	}
+}
+
+/* Rings one doorbell for each connection, however often the call changes from one to another. */
+static void
+operations_go_to_peers_in_turn(void)
+{
+	struct gantry_queue *q = env_queue(g, 64), *back = env_queue(g, 4);
+	struct gantry_desc d[N_MIXED];
+	uint16_t peer[N_TURN];
+	uint64_t doorbells;
+	unsigned int i;
+
+	open_turn(q, back, 16, peer);
+	for (i = 0; i < N_MIXED; i++) {
+		d[i] = good_write(i, peer[i % N_TURN]);
+		/* Neighbours to one peer, reads, data that go into the WQE, copies. */
+		if (i % 7 == 3)
+			d[i].peer = d[i - 1].peer;
+		if (i >= 16 && i % 3 == 0) {
+			d[i].op = GANTRY_OP_READ;
+			d[i].remote_key = gantry_mem_remote_key(src_mem);
+		}
+		if (i >= 24 && i % 5 == 0)
+			d[i].len = 20;
+		if (i == 30) {
+			d[i] = env_copy(src + i * 64, dst + i * 64, 64);
+			d[i].cookie = i;
+		}
+	}
+	for (i = 0; i < 3; i++) {
+		doorbells = env_stats(q).doorbells;
+		do_in_one_call(q, d, N_MIXED, NULL);
+		CHECK_EQ(env_stats(q).doorbells - doorbells, N_TURN + 1);
+	}
+	env_queue_done(q);
+	env_queue_done(back);
+}
+
+static void
+operations_to_peers_in_turn_wait_for_room(void)
+{
+	struct gantry_queue *q = env_queue(g, 64), *back = env_queue(g, 4);
+	struct gantry_desc d[N_MIXED];
+	uint16_t peer[N_TURN];
+	unsigned int i;
+
+	open_turn(q, back, 2, peer);
+	for (i = 0; i < N_MIXED; i++)
+		d[i] = good_write(i, peer[i % N_TURN]);
+	for (i = 0; i < 3; i++)
+		do_in_one_call(q, d, N_MIXED, NULL);
+	env_queue_done(q);
+	env_queue_done(back);
+}
+
+/* What goes to the others in the same call is not affected, nor what went to that peer before. */
+static void
+one_of_the_peers_in_turn_fails(void)
+{
+	struct gantry_queue *q = env_queue(g, 64), *back = env_queue(g, 4);
+	enum gantry_status status[N_MIXED] = {GANTRY_OK};
+	const unsigned int bad = 2 + 3 * N_TURN;
+	struct gantry_desc d[N_MIXED];
+	uint16_t peer[N_TURN];
+	unsigned int i;
+
+	open_turn(q, back, 16, peer);
+	for (i = 0; i < N_MIXED; i++) {
+		d[i] = good_write(i, peer[i % N_TURN]);
+		if (i > bad && i % N_TURN == 2)
+			status[i] = GANTRY_FLUSHED;
+	}
+	d[bad].remote_key = 0;
+	status[bad] = GANTRY_REMOTE_ACCESS;
+	do_in_one_call(q, d, N_MIXED, status);
+	/* The peer is down, and in the next call only what goes to it is refused. */
+	for (i = 2; i < N_MIXED; i += N_TURN)
+		status[i] = GANTRY_BAD_PEER;
+	do_in_one_call(q, d, N_MIXED, status);
+	env_queue_done(q);
+	env_queue_done(back);
+}
+
 static const struct check_case cases[] = {
 	{"an address with any flipped bit is refused", an_address_with_any_flipped_bit_is_refused},
 	{"settings are the peer's, or the engine's, or the default",
@@ -682,6 +807,9 @@ static const struct check_case cases[] = {
 		a_peer_takes_memory_for_what_it_was_asked_for},
 	{"a queue has as many peers as it was asked for",
 		a_queue_has_as_many_peers_as_it_was_asked_for},
+	{"operations go to peers in turn", operations_go_to_peers_in_turn},
+	{"operations to peers in turn wait for room", operations_to_peers_in_turn_wait_for_room},
+	{"one of the peers in turn fails", one_of_the_peers_in_turn_fails},
 	{"a peer is closed before what it refused is handed out",
 		a_peer_is_closed_before_what_it_refused_is_handed_out},
 	{"peers come and go while workers run", peers_come_and_go_while_workers_run},

@@ -607,20 +607,15 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	t = b.t[0];
 	t.data = data;
 	t.part = part;
-#define BUFFERS(status, ...)                                                                       \
+#define LIST(type, to, n, status, ...)                                                             \
 	do {                                                                                       \
-		const struct gantry_sge list[] = {__VA_ARGS__};                                    \
-		memcpy(data, list, sizeof(list));                                                  \
-		t.n_data = RTE_DIM(list);                                                          \
+		const type list[] = {__VA_ARGS__};                                                 \
+		memcpy(to, list, sizeof(list));                                                    \
+		t.n = RTE_DIM(list);                                                               \
 		CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_##status);                            \
 	} while (0)
-#define PARTS(status, ...)                                                                         \
-	do {                                                                                       \
-		const struct gantry_txn_part list[] = {__VA_ARGS__};                               \
-		memcpy(part, list, sizeof(list));                                                  \
-		t.n_parts = RTE_DIM(list);                                                         \
-		CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_##status);                            \
-	} while (0)
+#define BUFFERS(status, ...) LIST(struct gantry_sge, data, n_data, status, __VA_ARGS__)
+#define PARTS(status, ...)   LIST(struct gantry_txn_part, part, n_parts, status, __VA_ARGS__)
 	part[0] = b.part[0];
 	BUFFERS(BAD_LENGTH, {from, 100}, {from, DIF - 101});
 	BUFFERS(BAD_LENGTH, {from, 100}, {from, DIF - 99});
@@ -828,7 +823,9 @@ whatever_happens_each_completes_once(void)
 		for (at = 1; at <= 24; at += steps[f])
 			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
 				pair_open(&p, mode, 3);
-				p.q->deadline_tsc = rte_get_tsc_hz() / 20;
+				/* An event that lies loses nothing, so that one waits however slow the machine is. */
+				if (strcmp(faults[f], "sq_drained") != 0)
+					p.q->deadline_tsc = rte_get_tsc_hz() / 20;
 				burst_make(&b, 5, wrong);
 				pair_receive(&p, REPLIES, 5);
 				snprintf(line, sizeof(line), "%s op=%u qp=%u", faults[f], at,

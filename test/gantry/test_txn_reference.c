@@ -112,6 +112,9 @@ case_isal(void)
 		CHECK_EQ(ref_guard(REF_CRC32, false, p, len), crc32_gzip_refl(UINT32_MAX, p, len));
 		CHECK_EQ(ref_guard(REF_CRC32C, true, p, len),
 			~crc32_iscsi(p, (int)len, UINT32_MAX));
+#if ISAL_VERSION >= ISAL_MAKE_VERSION(2, 31, 0)
+		CHECK_EQ(ref_guard(REF_CRC64, true, p, len), crc64_rocksoft_refl(0, p, len));
+#endif
 		CHECK_EQ(ref_guard(REF_CRC32C, false, p, len), ~crc32_iscsi(p, (int)len, 0));
 	}
 #endif

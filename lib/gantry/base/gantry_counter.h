@@ -15,11 +15,18 @@ gantry_counter_get(const gantry_counter *c)
 	return atomic_load_explicit(c, memory_order_relaxed);
 }
 
-/* Owner thread. A load and a store, because nobody else writes: no locked instruction. */
+/*
+ * Owner thread. A load and a store, because nobody else writes: no locked instruction. Of x86, one instruction does both;
+ * compilers make three of C's atomics. Sanitizers see what C says.
+ */
 static inline void
 gantry_counter_add(gantry_counter *c, uint64_t n)
 {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	__asm__("addq %1, %0" : "+m"(*c) : "er"(n) : "cc");
+#else
 	atomic_store_explicit(c, gantry_counter_get(c) + n, memory_order_relaxed);
+#endif
 }
 
 /*

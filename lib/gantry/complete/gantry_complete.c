@@ -50,16 +50,15 @@ go_on(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-static inline void
-take_peer_cqes(struct gantry_queue *q, uint32_t conn)
+/* True: the connection works, and nothing of it is outstanding any more. */
+static __rte_always_inline bool
+take_peer_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
-	struct gantry_conn *c = &q->conn[conn];
-
 	gantry_take_cqes(q, c);
-	if (unlikely(c->state != GANTRY_CONN_READY))
-		go_on(q, c);
-	else if (c->done == c->posted)
-		gantry_note_idle(q, c);
+	if (likely(c->state == GANTRY_CONN_READY))
+		return c->done == c->posted;
+	go_on(q, c);
+	return false;
 }
 
 static void
@@ -68,10 +67,14 @@ take_peers_cqes(struct gantry_queue *q)
 	uint64_t words, bits;
 
 	for (words = q->active.any; words != 0; words &= words - 1) {
-		uint32_t first = rte_bsf64(words) * 64;
+		uint32_t word = rte_bsf64(words);
+		struct gantry_conn *conn = &q->conn[word * 64];
+		uint64_t idle = 0;
 
-		for (bits = q->active.word[first / 64]; bits != 0; bits &= bits - 1)
-			take_peer_cqes(q, first + rte_bsf64(bits));
+		for (bits = q->active.word[word]; bits != 0; bits &= bits - 1)
+			if (take_peer_cqes(q, &conn[rte_bsf64(bits)]))
+				idle |= bits & -bits;
+		gantry_conn_set_remove_some(&q->active, word, idle);
 	}
 }
 
@@ -92,32 +95,25 @@ uint32_t
 gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq,
 	struct gantry_comp *out, uint32_t n)
 {
-	uint32_t slot = seq & s->mask, i;
+	uint32_t slot = seq & s->mask;
 	const uint64_t *where = &s->where[slot];
-	const struct gantry_comp *comp = &s->comp[slot];
-	uint64_t none = 0, done = 0; /* of the connection of the slot before */
+	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
 	uint64_t bytes = 0;
 
 	/* A slot that is issued in part is slot `issue`, so it is not among these. */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
-	for (i = 0; i < n; i++) {
-		if (unlikely(where[i] - none >= done)) {
-			uint32_t conn = gantry_where_conn(where[i]);
-
-			none = gantry_where(conn, 0);
-			done = q->conn[conn].done;
-			if (where[i] - none >= done)
-				break;
-		}
-		out[i] = comp[i];
-		if (likely(gantry_comp_is_plain(&comp[i])))
-			bytes += comp[i].len;
+	for (comp = first, end = first + n; comp != end; comp++, where++, out++) {
+		if (gantry_where_index(*where) >= q->conn[gantry_where_conn(*where)].done)
+			break;
+		*out = *comp;
+		if (likely(gantry_comp_is_plain(comp)))
+			bytes += comp->len;
 		else
-			gantry_finish(q, s, slot + i, &out[i]);
+			gantry_finish(q, s, slot + (comp - first), out);
 	}
 	gantry_counter_add(&q->stats.bytes, bytes);
-	return i;
+	return comp - first;
 }
 
 uint32_t

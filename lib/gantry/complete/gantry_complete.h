@@ -40,10 +40,10 @@ uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *o
 static inline void
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
 {
-	uint32_t bb = hwq_sq_complete(c->sq, counter);
+	uint64_t bb = hwq_sq_complete_last(c->sq, counter);
 
 	c->done += bb;
-	q->outstanding -= bb;
+	q->outstanding -= (uint32_t)bb;
 }
 
 /*

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 
 #include "gantry_alloc.h"

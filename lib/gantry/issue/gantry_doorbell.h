@@ -15,10 +15,8 @@ static inline void
 gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 {
 	q->outstanding += n;
-	if (conn != GANTRY_CONN_OWN) {
+	if (conn != GANTRY_CONN_OWN)
 		gantry_conn_set_add(&q->unrung, conn);
-		gantry_conn_set_add(&q->active, conn);
-	}
 }
 
 /* The same for n WQEBBs that are announced at once, before anything can fail. own: conn is the own one. */
@@ -32,16 +30,32 @@ gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n, const bool o
 	gantry_counter_add(&q->stats.doorbells, 1);
 }
 
+/* Counts n doorbells, of n_bb WQEBBs. wqes: the connections' counter in gantry_queue_stats. */
+static inline void
+gantry_note_doorbells(struct gantry_queue *q, gantry_counter *wqes, uint64_t n, uint64_t n_bb)
+{
+	gantry_counter_add(wqes, n_bb);
+	gantry_counter_add(&q->stats.doorbells, n);
+}
+
 /*
- * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. wqes:
- * the connection's counter in gantry_queue_stats.
+ * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. Returns the WQEBBs,
+ * for gantry_note_doorbells().
  */
+static inline uint32_t
+gantry_announce(struct gantry_conn *c)
+{
+	uint32_t n_bb = hwq_sq_pending_bb(c->sq);
+
+	hwq_sq_signal_and_ring(c->sq);
+	return n_bb;
+}
+
+/* Both for one connection. */
 static inline void
 gantry_ring(struct gantry_queue *q, struct gantry_conn *c, gantry_counter *wqes)
 {
-	gantry_counter_add(wqes, hwq_sq_pending_bb(c->sq));
-	gantry_counter_add(&q->stats.doorbells, 1);
-	hwq_sq_signal_and_ring(c->sq);
+	gantry_note_doorbells(q, wqes, 1, gantry_announce(c));
 }
 
 #endif

@@ -13,12 +13,13 @@
 static void
 ring_peers(struct gantry_queue *q)
 {
-	uint64_t bits;
+	uint64_t bits, n = 0, n_bb = 0;
 	uint32_t first;
 
-	while ((bits = gantry_conn_set_take(&q->unrung, &first)) != 0)
-		for (; bits != 0; bits &= bits - 1)
-			gantry_ring(q, &q->conn[first + rte_bsf64(bits)], &q->stats.peer_wqes);
+	while ((bits = gantry_conn_set_move(&q->unrung, &q->active, &first)) != 0)
+		for (; bits != 0; bits &= bits - 1, n++)
+			n_bb += gantry_announce(&q->conn[first + rte_bsf64(bits)]);
+	gantry_note_doorbells(q, &q->stats.peer_wqes, n, n_bb);
 }
 
 static inline void
@@ -524,6 +525,22 @@ uint32_t
 gantry_submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	return submit_in_order(q, desc, n, true);
+}
+
+uint32_t
+gantry_submit_not_plain(struct gantry_queue *q, const struct gantry_desc *desc)
+{
+	struct gantry_stream *s = &q->stream;
+	uint64_t head = s->issue;
+
+	/* gantry_run() may take it otherwise: a transaction, or an operation to a DC peer. */
+	if (desc->op == GANTRY_OP_TXN || desc->peer != 0)
+		return gantry_submit_by_mmo(q, desc, 1);
+	if (unlikely(!issue_any(q, s, desc)))
+		s->pend[head & s->mask] = *desc;
+	ring_all(q);
+	atomic_store_explicit(&s->head, head + 1, memory_order_relaxed);
+	return 1;
 }
 
 uint32_t

@@ -54,15 +54,11 @@ struct gantry_run_move {
 /* A run that is being issued: on the stack of gantry_run_post(), and mostly in registers. */
 struct gantry_run {
 	struct gantry_queue *q;
-	const struct gantry_conn *c;
 	uint64_t head; /* of each of its descriptors */
-	/*
-	 * Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer
-	 * ones take several WQEs, or the regions do not have so many bytes.
-	 */
+	/* Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer ones take several. */
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
-	uint64_t src_key, dst_key; /* hwq_key_word() of the regions' keys */
+	uint64_t src_key, dst_key; /* their key words */
 	struct hwq_burst burst;
 };
 
@@ -92,78 +88,77 @@ gantry_run_has_dst(enum gantry_run_kind kind)
 	return gantry_run_is_copy(kind) || kind == GANTRY_RUN_READ;
 }
 
-/* A run of operations like d. Its regions are the last hits at first. */
-static __rte_always_inline struct gantry_run
-gantry_run_of(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
+/* What a connection takes as plain. */
+static __rte_always_inline void
+gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	const enum gantry_run_kind kind)
 {
-	const struct gantry_region_view *v = &q->view;
-	uint64_t max_len = c->max_len, min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
+	uint64_t max_len = c->max_len;
 
+	run->min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
 	if (kind == GANTRY_RUN_WRITE_INLINE)
 		max_len = RTE_MIN(c->max_inline, HWQ_BURST_INLINE_MAX);
-	if (gantry_run_has_src(kind))
-		max_len = RTE_MIN(max_len, v->src->len);
-	if (gantry_run_has_dst(kind))
-		max_len = RTE_MIN(max_len, v->dst->len);
+	/* A WQE's own data are always less than what it can move. */
+	run->n_len = max_len - run->min_len;
+}
+
+/* A run of operations like d. Its regions are the last hits at first. */
+static __rte_always_inline struct gantry_run
+gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	const struct gantry_region_view *v = &q->view;
+
 	return (struct gantry_run){
 		.q = q,
-		.c = c,
 		.head = gantry_desc_head(d),
-		.min_len = min_len,
-		.n_len = max_len > min_len ? max_len - min_len : 0,
 		.src = v->src,
 		.dst = v->dst,
-		.src_key = hwq_key_word(v->src->lkey),
-		.dst_key = hwq_key_word(v->dst->lkey),
+		.src_key = v->src->key_word,
+		.dst_key = v->dst->key_word,
 	};
 }
 
-/* A region that covers a plain descriptor comes in: the others that follow must not be longer than it. */
-static __rte_always_inline void
-gantry_run_limit(struct gantry_run *run, const struct gantry_region *r)
-{
-	run->n_len = RTE_MIN(run->n_len, r->len - run->min_len);
-}
-
-/* True: [addr, addr + len) is in the region. len is at most the region's, so nothing overflows. */
+/* True: [addr, addr + len) is in the region. An address below it is a huge offset. */
 static __rte_always_inline bool
 gantry_run_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 {
-	return addr - r->addr <= r->len - len;
+	uint64_t end;
+
+	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->plain_len;
 }
 
-/* The same after a look-up, if the region of the last hit is another one. */
+/*
+ * The same after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
+ * the last hit of that side.
+ */
+static __rte_always_inline bool
+gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
+	const struct gantry_region **last, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *found;
+
+	if (likely(gantry_run_hit(*r, addr, len)))
+		return true;
+	found = gantry_region_near(&run->q->view, addr);
+	if (unlikely(!gantry_run_hit(found, addr, len)))
+		found = gantry_region_lookup_plain(&run->q->view, addr, len);
+	if (unlikely(found == NULL))
+		return false;
+	*last = *r = found;
+	*key = found->key_word;
+	return true;
+}
+
 static __rte_always_inline bool
 gantry_run_find_src(struct gantry_run *run, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region *r;
-
-	if (likely(gantry_run_hit(run->src, addr, len)))
-		return true;
-	r = gantry_region_lookup_plain(&run->q->view, addr, len);
-	if (r == NULL)
-		return false;
-	run->q->view.src = run->src = r;
-	run->src_key = hwq_key_word(r->lkey);
-	gantry_run_limit(run, r);
-	return true;
+	return gantry_run_find(run, &run->src, &run->src_key, &run->q->view.src, addr, len);
 }
 
 static __rte_always_inline bool
 gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region *r;
-
-	if (likely(gantry_run_hit(run->dst, addr, len)))
-		return true;
-	r = gantry_region_lookup_plain(&run->q->view, addr, len);
-	if (r == NULL)
-		return false;
-	run->q->view.dst = run->dst = r;
-	run->dst_key = hwq_key_word(r->lkey);
-	gantry_run_limit(run, r);
-	return true;
+	return gantry_run_find(run, &run->dst, &run->dst_key, &run->q->view.dst, addr, len);
 }
 
 /* True: memory at the peer does not begin in the upper half, so its end is no matter. */
@@ -185,15 +180,14 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 	return both;
 }
 
-/* True: the descriptor, which moves m, is plain and belongs to the run. */
+/* True: the descriptor, which moves m and whose head is the run's, is plain. */
 static __rte_always_inline bool
 gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind)
 {
 	const bool copy = gantry_run_is_copy(kind);
 
-	return likely(gantry_desc_head(d) == run->head) &&
-	       likely(m.len - 1 - run->min_len < run->n_len) &&
+	return likely(m.len - 1 - run->min_len < run->n_len) &&
 	       likely((gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) == 0) &&
 	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, m.src, m.len)
 					       : gantry_run_remote(m.src)) &&
@@ -208,32 +202,64 @@ gantry_run_move_of(const struct gantry_desc *d)
 	return (struct gantry_run_move){.src = d->src, .dst = d->dst, .len = d->len};
 }
 
-/* Writes its WQE. flags: enum hwq_wqe_flags. */
+/* What the WQEs of the run have in common. */
+static __rte_always_inline struct hwq_burst_like
+gantry_run_like(const struct gantry_run *run, const enum gantry_run_kind kind)
+{
+	switch (kind) {
+	case GANTRY_RUN_MEMCPY:
+		return hwq_burst_like_memcpy(&run->burst);
+	case GANTRY_RUN_READ:
+		return hwq_burst_like_rdma(&run->burst, MLX5_OPCODE_RDMA_READ);
+	default:
+		return hwq_burst_like_rdma(&run->burst, MLX5_OPCODE_RDMA_WRITE);
+	}
+}
+
+/* An RDMA write or read. like: NULL, or that of the run, which has no flags. flags: enum hwq_wqe_flags. */
+static __rte_always_inline void
+gantry_run_put_rdma(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
+	uint64_t local_key, uint64_t addr, uint32_t len, struct hwq_burst_like *like,
+	const unsigned int flags)
+{
+	if (like != NULL)
+		hwq_burst_rdma_like(b, like, rkey, raddr, local_key, addr, len);
+	else
+		hwq_burst_rdma_with(b, opcode, rkey, raddr, local_key, addr, len, flags);
+}
+
+/* Writes its WQE. like, flags: as gantry_run_put_rdma(). */
 static __rte_always_inline void
 gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
-	const struct gantry_run_move m, const enum gantry_run_kind kind, const unsigned int flags)
+	const struct gantry_run_move m, const enum gantry_run_kind kind,
+	struct hwq_burst_like *like, const unsigned int flags)
 {
 	struct hwq_burst *b = &run->burst;
 
 	switch (kind) {
 	case GANTRY_RUN_MEMCPY:
-		hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len, flags);
+		if (like != NULL)
+			hwq_burst_memcpy_like(b, like, run->dst_key, m.dst, run->src_key, m.src,
+				m.len);
+		else
+			hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len,
+				flags);
 		break;
 	case GANTRY_RUN_LOOPBACK:
 		/* A loopback write names its destination by a remote key. */
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, m.dst, run->src_key,
-			m.src, m.len, flags);
+		gantry_run_put_rdma(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, m.dst, run->src_key,
+			m.src, m.len, like, flags);
 		break;
 	case GANTRY_RUN_WRITE:
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, m.dst, run->src_key,
-			m.src, m.len, flags);
+		gantry_run_put_rdma(b, MLX5_OPCODE_RDMA_WRITE, d->remote_key, m.dst, run->src_key,
+			m.src, m.len, like, flags);
 		break;
 	case GANTRY_RUN_WRITE_INLINE:
 		hwq_burst_write_inline(b, d->remote_key, m.dst, (const void *)m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_READ:
-		hwq_burst_rdma_with(b, MLX5_OPCODE_RDMA_READ, d->remote_key, m.src, run->dst_key,
-			m.dst, m.len, flags);
+		gantry_run_put_rdma(b, MLX5_OPCODE_RDMA_READ, d->remote_key, m.src, run->dst_key,
+			m.dst, m.len, like, flags);
 		break;
 	}
 }
@@ -262,12 +288,14 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n, const enum gantry_run_kind kind)
 {
 	struct gantry_conn *c = &q->conn[conn];
-	struct gantry_run run = gantry_run_of(q, c, desc, kind);
-	uint64_t where = gantry_where(conn, c->posted), next = where, *at;
+	struct gantry_run run = gantry_run_of(q, desc);
+	uint64_t where = gantry_where(conn, c->posted), *at;
 	const struct gantry_desc *d, *end;
+	struct hwq_burst_like like;
 	struct gantry_comp *comp;
 	uint32_t slot, room, i;
 
+	gantry_run_limit(&run, c, kind);
 	room = hwq_burst_start(&run.burst, c->sq, n);
 	if (unlikely(room == 0))
 		return 0;
@@ -279,68 +307,131 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		n = RTE_MIN(room, s->mask + 1 - slot);
 		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
 	}
+	like = gantry_run_like(&run, kind);
 	/* No count beside the pointers: the loop has no register left for it. */
-	for (d = desc, end = desc + n; d != end; d++, comp++, at++) {
+	for (d = desc, end = desc + n; d != end; d++, comp++) {
 		const struct gantry_run_move m = gantry_run_move_of(d);
 
-		if (!gantry_run_takes(&run, d, m, kind))
+		if (unlikely(gantry_desc_head(d) != run.head) ||
+			!gantry_run_takes(&run, d, m, kind))
 			break;
-		gantry_run_write(&run, d, m, kind, 0);
+		gantry_run_write(&run, d, m, kind, &like, 0);
 		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
-		*at = next++;
 	}
-	i = next - where;
-	if (unlikely(i == 0))
+	n = d - desc;
+	if (unlikely(n == 0))
 		return 0;
-	hwq_burst_end(&run.burst);
-	gantry_run_note_row(s, c, where, i);
-	c->posted += i;
-	gantry_note_posted(q, conn, i);
-	s->issue += i;
+#pragma GCC unroll 4
+	for (i = 0; i < n; i++)
+		at[i] = where + i;
+	hwq_burst_end_counted(&run.burst, n);
+	gantry_run_note_row(s, c, where, n);
+	c->posted += n;
+	gantry_note_posted(q, conn, n);
+	s->issue += n;
 	/* The last WQE of a quarter of the ring: gantry_conn_signals(). */
 	if (unlikely((c->posted & c->signal_mask) == 0))
 		hwq_sq_signal_last(c->sq);
-	return i;
+	return n;
+}
+
+/* 16-byte units of the WQE that carries m. */
+static __rte_always_inline unsigned int
+gantry_run_ds(const struct gantry_run_move m, const enum gantry_run_kind kind)
+{
+	return kind == GANTRY_RUN_MEMCPY         ? 4
+	       : kind == GANTRY_RUN_WRITE_INLINE ? 2 + hwq_inline_ds(m.len)
+						 : 3;
 }
 
 /*
- * gantry_run_post() for one descriptor. ring: it comes alone in a call of the owner, so its WQE asks for a CQE, and
- * the doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
+ * gantry_run_post() for one descriptor that comes alone in a call of the owner: so its WQE asks for a CQE, and the
+ * doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
  */
 static __rte_always_inline uint32_t
 gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
-	const struct gantry_desc *d, const enum gantry_run_kind kind, const bool ring)
+	const struct gantry_desc *d, const enum gantry_run_kind kind)
 {
 	const struct gantry_run_move m = gantry_run_move_of(d);
 	struct gantry_conn *c = &q->conn[conn];
-	struct gantry_run run = gantry_run_of(q, c, d, kind);
-	uint64_t where, posted;
+	struct gantry_run run = gantry_run_of(q, d);
+	uint64_t where;
 	uint32_t slot;
 
+	gantry_run_limit(&run, c, kind);
 	/* It is judged before the rings are looked at, and so leaves more registers free. */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
-	posted = c->posted + 1;
 	where = gantry_where(conn, c->posted);
 	slot = s->issue & s->mask;
-	gantry_run_write(&run, d, m, kind,
-		ring || (posted & c->signal_mask) == 0 ? HWQ_WQE_SIGNALED : 0);
+	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;
 	gantry_run_note_row(s, c, where, 1);
-	c->posted = posted;
+	c->posted++;
 	s->issue++;
-	if (ring) {
-		gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
-		/* Each call of the owner rings all that it has written. */
-		RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
-		hwq_burst_end_and_ring_one(&run.burst, kind == GANTRY_RUN_MEMCPY ? 4 : 3);
-	} else {
-		gantry_note_posted(q, conn, 1);
-		hwq_burst_end(&run.burst);
-	}
+	gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
+	/* Each call of the owner rings all that it has written. */
+	RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
+	hwq_burst_end_and_ring_one(&run.burst, gantry_run_ds(m, kind));
 	return 1;
+}
+
+/*
+ * Issues plain operations of one kind, of which no two neighbours go to the same peer. Returns how many: up to the
+ * first that goes where the one before it went, is not plain, or has no room.
+ */
+static __rte_always_inline uint32_t
+gantry_run_spread(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, const enum gantry_run_kind kind)
+{
+	struct gantry_run run = gantry_run_of(q, desc);
+	uint32_t slot = s->issue & s->mask;
+	struct gantry_comp *comp = &s->comp[slot];
+	uint64_t *where = &s->where[slot];
+	const struct gantry_desc *d, *end = desc + RTE_MIN(n, s->mask + 1 - slot);
+	uint32_t before = UINT32_MAX;
+
+	for (d = desc; d != end; d++, comp++, where++) {
+		const struct gantry_run_move m = gantry_run_move_of(d);
+		uint32_t conn = gantry_queue_peer_conn(q, d->peer);
+		struct gantry_conn *c = &q->conn[conn];
+		uint64_t posted;
+
+		/* Else the compiler computes c anew wherever it is used. */
+		__asm__("" : "+r"(c));
+		if (gantry_desc_head(d) != gantry_desc_head_of(gantry_run_op(kind), d->peer) ||
+			unlikely(c->state != GANTRY_CONN_READY || c->stream != s) || conn == before)
+			break;
+		gantry_run_limit(&run, c, kind);
+		if (!gantry_run_takes(&run, d, m, kind) ||
+			unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
+			break;
+		gantry_run_write(&run, d, m, kind, NULL, 0);
+		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
+		hwq_burst_end_counted(&run.burst, 1);
+		posted = c->posted;
+		*where = gantry_where(conn, posted);
+		c->posted = ++posted;
+		if (unlikely((posted & c->signal_mask) == 0))
+			hwq_sq_signal_last(c->sq);
+		gantry_conn_set_add(&q->unrung, conn);
+		before = conn;
+	}
+	n = d - desc;
+	q->outstanding += n;
+	s->issue += n;
+	return n;
+}
+
+/* Out of line: in its loop, the compiler needs all registers. */
+static __rte_noinline uint32_t
+gantry_run_to_peers(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, bool write)
+{
+	return write ? gantry_run_spread(q, s, desc, n, GANTRY_RUN_WRITE)
+		     : gantry_run_spread(q, s, desc, n, GANTRY_RUN_READ);
 }
 
 /* NOPs need no hardware. */
@@ -374,19 +465,19 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 {
 	const struct hwq_dc_dest *dest = &q->peer_more[desc->peer].dc->dest;
 	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
-	struct gantry_run run = gantry_run_of(q, c, desc, kind);
+	struct gantry_run run = gantry_run_of(q, desc);
 	const struct gantry_desc *d, *end = desc + n;
 	uint64_t posted = c->posted;
 	struct hwq_sq *sq = c->sq;
 
+	gantry_run_limit(&run, c, kind);
 	for (d = desc; d != end; d++) {
 		const struct gantry_run_move m = gantry_run_move_of(d);
 		uint32_t slot = s->issue & s->mask, n_bb;
 		uint16_t pi = sq->pi;
 
-		if (!gantry_run_takes(&run, d, m, kind))
+		if (gantry_desc_head(d) != run.head || !gantry_run_takes(&run, d, m, kind))
 			break;
-
 		if ((kind == GANTRY_RUN_WRITE
 				    ? hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_WRITE,
 					      d->remote_key, d->dst, run.src->lkey, d->src, d->len,
@@ -431,6 +522,14 @@ gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn
 	return gantry_run_post(q, s, conn, desc, n, GANTRY_RUN_WRITE_INLINE);
 }
 
+/* One of them that comes alone. */
+static __rte_noinline uint32_t
+gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	const struct gantry_desc *d)
+{
+	return gantry_run_post_one(q, s, conn, d, GANTRY_RUN_WRITE_INLINE);
+}
+
 /* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -442,11 +541,12 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
 		return alone ? 0 : gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
-		return alone ? 0 : gantry_run_inline(q, s, conn, desc, n);
+		return alone ? gantry_run_inline_one(q, s, conn, desc)
+			     : gantry_run_inline(q, s, conn, desc, n);
 	if (alone)
-		return gantry_run_post_one(q, s, conn, desc, kind, true);
+		return gantry_run_post_one(q, s, conn, desc, kind);
 	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
-		return gantry_run_post_one(q, s, conn, desc, kind, false);
+		return gantry_run_to_peers(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 
@@ -454,8 +554,8 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
  * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
  * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
  *
- * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Transactions, data that go into
- * the WQE and DC peers are not for this: 0.
+ * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Transactions and DC peers are
+ * not for this: 0.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -465,7 +565,7 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	uint64_t head = gantry_desc_head(desc);
 
 	if (likely(head == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
-		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, true)
+		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy)
 			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
 		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE, alone);

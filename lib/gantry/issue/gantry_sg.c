@@ -28,11 +28,20 @@ dst_list(const struct gantry_desc *d)
 	return (struct list){(const struct gantry_sge *)d->dst, d->arg[0] >> 32, true};
 }
 
-/* The region of a piece, or NULL: none is registered, or it must not be written. */
+/* The region of a piece, or NULL. */
+static const struct gantry_region *
+lookup(struct gantry_queue *q, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r = gantry_region_lookup(&q->view, addr, len);
+
+	return r != NULL ? r : q->view.any;
+}
+
+/* The same; also NULL if it must not be written. */
 static const struct gantry_region *
 find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 {
-	const struct gantry_region *r = gantry_region_lookup(&q->view, addr, len);
+	const struct gantry_region *r = lookup(q, addr, len);
 
 	return r != NULL && to && r->read_only ? NULL : r;
 }
@@ -56,9 +65,9 @@ check_lens(const struct list *l, uint64_t len)
 	return left == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-/* Sets *of_device if a region is device memory. */
+/* Sets *by_rdma if only RDMA copies one of the regions. */
 static enum gantry_status
-check_regions(struct gantry_queue *q, const struct list *l, bool *of_device)
+check_regions(struct gantry_queue *q, const struct list *l, bool *by_rdma)
 {
 	uint32_t i;
 
@@ -67,12 +76,12 @@ check_regions(struct gantry_queue *q, const struct list *l, bool *of_device)
 
 		if (l->sge[i].len == 0)
 			continue;
-		r = gantry_region_lookup(&q->view, l->sge[i].addr, l->sge[i].len);
+		r = lookup(q, l->sge[i].addr, l->sge[i].len);
 		if (r == NULL)
 			return GANTRY_NOT_REGISTERED;
 		if (l->to && r->read_only)
 			return GANTRY_READ_ONLY;
-		*of_device |= gantry_region_is_device(r);
+		*by_rdma |= gantry_region_is_rdma_s(r);
 	}
 	return GANTRY_OK;
 }
@@ -119,12 +128,12 @@ overlap(const struct list *a, const struct list *b)
 }
 
 enum gantry_status
-gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *of_device)
+gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *by_rdma)
 {
 	struct list src = src_list(d), dst = dst_list(d);
 	enum gantry_status status;
 
-	*of_device = false;
+	*by_rdma = false;
 	if (d->src == 0 || d->dst == 0 || (d->src | d->dst) % sizeof(uint64_t) != 0)
 		return GANTRY_BAD_ADDRESS;
 	status = check_lens(&src, d->len);
@@ -134,8 +143,8 @@ gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *of_de
 		return status;
 	if (overlap(&src, &dst))
 		return GANTRY_OVERLAP;
-	status = check_regions(q, &src, of_device);
-	return status == GANTRY_OK ? check_regions(q, &dst, of_device) : status;
+	status = check_regions(q, &src, by_rdma);
+	return status == GANTRY_OK ? check_regions(q, &dst, by_rdma) : status;
 }
 
 /* True: MMO copies between host memory. RDMA may write there only where it is a carrier of the engine. */
@@ -179,7 +188,7 @@ gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	if (from == NULL || to == NULL)
 		return false;
 	if (w->carrier == GANTRY_CARRIER_CPU)
-		return !gantry_region_is_device(from) && !gantry_region_is_device(to);
+		return !gantry_region_is_rdma_s(from) && !gantry_region_is_rdma_s(to);
 	gantry_copy_between(piece, from, to, host_by_mmo(q, w));
 	return true;
 }

@@ -15,10 +15,10 @@
 
 /*
  * GANTRY_OK, or the status that refuses a COPY_SG. Its fields are checked, but not the lists. If it is
- * GANTRY_OK, *of_device says whether a buffer is device memory.
+ * GANTRY_OK, *by_rdma says whether only RDMA copies one of the buffers.
  */
 enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
-	bool *of_device);
+	bool *by_rdma);
 
 /*
  * The piece of w that comes next, with its keys, in *piece. Moves nothing. False: its memory is not

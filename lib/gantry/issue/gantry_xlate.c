@@ -208,15 +208,15 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 }
 
 /*
- * Who carries a copy. of_device: RDMA copies device memory, whatever the rules say.
+ * Who carries a copy. by_rdma: only RDMA copies the memory, whatever the rules say.
  * GANTRY_CARRIER_MAX: the flags ask for what is not possible.
  */
 static enum gantry_carrier
-find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool of_device)
+find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_rdma)
 {
 	enum gantry_carrier carrier = gantry_choice_of(&q->choice, d);
 
-	if (unlikely(of_device))
+	if (unlikely(by_rdma))
 		return (d->flags & GANTRY_DESC_BY_ANY & ~GANTRY_DESC_BY_RDMA) == 0
 			       ? GANTRY_CARRIER_RDMA
 			       : GANTRY_CARRIER_MAX;
@@ -230,17 +230,17 @@ static enum gantry_status
 copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
 {
-	bool of_device = (src != NULL && gantry_region_is_device(src)) ||
-			 (dst != NULL && gantry_region_is_device(dst));
+	bool by_rdma = (src != NULL && gantry_region_is_rdma_s(src)) ||
+		       (dst != NULL && gantry_region_is_rdma_s(dst));
 	enum gantry_status status = GANTRY_OK;
 	enum gantry_carrier carrier;
 	bool mmo;
 
 	if ((rule->uses & LISTS) != 0)
-		status = gantry_sg_check(q, d, &of_device);
+		status = gantry_sg_check(q, d, &by_rdma);
 	if (status != GANTRY_OK)
 		return status;
-	carrier = find_carrier(q, d, of_device);
+	carrier = find_carrier(q, d, by_rdma);
 	if (carrier == GANTRY_CARRIER_MAX)
 		return GANTRY_BAD_CARRIER;
 	mmo = carrier == GANTRY_CARRIER_MMO;
@@ -371,7 +371,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 enum gantry_status
 gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {
-	const struct gantry_region *src = NULL, *dst = NULL;
+	const struct gantry_region *src = NULL, *dst = NULL, *any;
 	const struct op_rule *rule = find_rule(d->op);
 	enum gantry_status status = check(d, rule);
 	uint32_t conn;
@@ -386,13 +386,17 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	}
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
+	/* What no region covers, copies may name if there is a region of all memory. */
+	any = (rule->uses & CARRIED) != 0 ? q->view.any : NULL;
 	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {
 		src = gantry_region_find(&q->view, &q->view.src, d->src, d->len);
+		src = src != NULL ? src : any;
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
 	if ((rule->uses & LOCAL_DST) != 0) {
 		dst = gantry_region_find(&q->view, &q->view.dst, d->dst, d->len);
+		dst = dst != NULL ? dst : any;
 		if (dst == NULL)
 			return GANTRY_NOT_REGISTERED;
 		if (dst->read_only)

@@ -93,6 +93,7 @@ gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len, struct ga
 		.read_only = (mem->flags & GANTRY_MEM_READ_ONLY) != 0,
 		.mem = mem,
 	};
+	gantry_region_set_plain(&p->region);
 	*out = p;
 	return 0;
 }
@@ -156,21 +157,31 @@ piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 	return ret;
 }
 
+/* Takes the region of a piece out of the table. The caller has the lock. 0 or -ENOMEM. */
+static int
+piece_forget(struct gantry_mem *mem, struct gantry_piece *p)
+{
+	if (p->removed != 0)
+		return 0;
+	if (p->region.on_demand == 0)
+		return gantry_piece_replace(mem, &(struct gantry_piece_change){.gone = {p}});
+	p->removed = gantry_region_set_any(&mem->g->regions, NULL);
+	return 0;
+}
+
 /* Takes all regions of mem out of the table. The caller has the lock. 0, or -ENOMEM: some are left. */
 static int
 pieces_forget(struct gantry_mem *mem)
 {
 	struct gantry_piece *p;
-	int ret;
+	int ret = 0;
 
 	TAILQ_FOREACH(p, &mem->pieces, next) {
-		ret = p->removed != 0 ? 0
-				      : gantry_piece_replace(mem,
-						&(struct gantry_piece_change){.gone = {p}});
+		ret = piece_forget(mem, p);
 		if (ret != 0)
-			return ret;
+			break;
 	}
-	return 0;
+	return ret;
 }
 
 /* Ends the pieces that were removed by `passed`. The caller has the lock. */

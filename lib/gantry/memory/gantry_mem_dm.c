@@ -33,6 +33,7 @@ piece_add(struct gantry_mem *mem)
 		.bias = (uintptr_t)mem->dm.addr,
 		.mem = mem,
 	};
+	gantry_region_set_plain(&p->region);
 	ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
 	if (ret != 0)
 		gantry_piece_drop(p);

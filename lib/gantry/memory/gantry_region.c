@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 
 /* Retired nodes are looked at when there are so many. */
@@ -58,6 +59,7 @@ gantry_region_view_update(struct gantry_region_view *v)
 	/* Pairs with the release in publish(). The root may be of a later version: the next call
 	 * finds out. */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
+	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);
 	v->hints = atomic_load_explicit(&v->dir->hints.table, memory_order_acquire);
 	forget_hits(v);
 	/* Pairs with the acquire in reader_floor(). */
@@ -225,6 +227,14 @@ uint64_t
 gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r)
 {
 	return gantry_region_replace(dir, &(struct gantry_region_change){.gone = {r}});
+}
+
+uint64_t
+gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region *r)
+{
+	/* Pairs with the acquire in gantry_region_view_update(). */
+	atomic_store_explicit(&dir->any, r, memory_order_release);
+	return publish(dir, current_root(dir));
 }
 
 const struct gantry_region *

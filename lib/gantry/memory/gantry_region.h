@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <hwq_seg.h>
 #include <rte_branch_prediction.h>
 
 #include "gantry_region_hint.h"
@@ -40,7 +41,8 @@
 struct gantry_region_dir {
 	/* Written by edits; read by owners in each call. */
 	_Atomic(struct gantry_region_node *) root;
-	_Atomic uint64_t version; /* 1 and up: how often root was replaced */
+	_Atomic(const struct gantry_region *) any; /* all other memory: gantry_mem_any.c. Or NULL */
+	_Atomic uint64_t version; /* 1 and up: how often one of them was replaced */
 
 	pthread_mutex_t lock; /* over all below, and over edits */
 	bool fenced;          /* readers execute the barrier: membarrier(2) is refused */
@@ -78,7 +80,8 @@ struct gantry_region_view {
 	uint64_t version; /* of the tree; 0: none taken yet */
 	bool fenced;      /* as in gantry_region_dir */
 	const struct gantry_region_node *root;
-	_Atomic uint64_t seen; /* `version`, for editing threads */
+	const struct gantry_region *any; /* taken with the tree */
+	_Atomic uint64_t seen;           /* `version`, for editing threads */
 	TAILQ_ENTRY(gantry_region_view) next;
 };
 
@@ -103,6 +106,8 @@ struct gantry_region_change {
 uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
 uint64_t gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r);
+/* The region of all memory that the tree does not have; NULL: there is none any more. Returns the new version. */
+uint64_t gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region *r);
 /* The region that begins last below addr + len, and overlaps [addr, addr + len); or NULL. */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
@@ -166,13 +171,18 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 	return off < r->len && len - 1 < r->len - off;
 }
 
+/* What is in the first place to look at, with granules as long as those of the last hint that was followed. */
+static inline const struct gantry_region *
+gantry_region_near(const struct gantry_region_view *v, uint64_t addr)
+{
+	return gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> v->shift));
+}
+
 /* gantry_region_lookup(), which first looks where most regions are found. */
 static inline const struct gantry_region *
 gantry_region_lookup_near(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	/* The first place to look at, with granules as long as those of the last hint that was followed. */
-	const struct gantry_region *r =
-		gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> v->shift));
+	const struct gantry_region *r = gantry_region_near(v, addr);
 
 	return likely(gantry_region_hit(r, addr, len)) ? r : gantry_region_lookup(v, addr, len);
 }
@@ -182,6 +192,14 @@ static inline bool
 gantry_region_is_plain(const struct gantry_region *r)
 {
 	return (r->read_only | r->bias) == 0;
+}
+
+/* Before the region gets into the tree, when its other fields are set. */
+static inline void
+gantry_region_set_plain(struct gantry_region *r)
+{
+	r->plain_len = gantry_region_is_plain(r) ? r->len : 0;
+	r->key_word = hwq_key_word(r->lkey);
 }
 
 /* The region for plain copies; else NULL. */

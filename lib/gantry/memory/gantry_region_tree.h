@@ -29,7 +29,11 @@ struct gantry_region {
 	uint32_t rkey;
 	uint64_t bias; /* the device knows the byte at `a` as a - bias; 0 but for device memory */
 	uint32_t read_only;     /* 1: no destination */
+	uint32_t on_demand;     /* 1: it is all memory, whose pages the device looks up */
 	struct gantry_mem *mem; /* the registration that it is part of */
+	/* For plain copies; gantry_region_set_plain() sets them. */
+	uint64_t plain_len; /* len; 0 if something hinders a plain copy to use the region */
+	uint64_t key_word;  /* hwq_key_word() of lkey */
 };
 
 /* Device memory: the CPU does not copy it. */
@@ -37,6 +41,13 @@ static inline bool
 gantry_region_is_device(const struct gantry_region *r)
 {
 	return r->bias != 0;
+}
+
+/* True: only RDMA copies it. MMO and the CPU do not. */
+static inline bool
+gantry_region_is_rdma_s(const struct gantry_region *r)
+{
+	return (gantry_region_is_device(r) | r->on_demand) != 0;
 }
 
 /* The tree without regions is NULL. */

@@ -17,8 +17,8 @@
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 #include <rte_ring.h>
-#include <rte_telemetry.h>
 
+#include "gantry_dpdk.h"
 #include "gantry_engine.h"
 #include "gantry_latency.h"
 #include "gantry_log.h"
@@ -135,8 +135,8 @@ tell_engine(struct gantry *g, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "copies_by",
 		info->copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
 	rte_tel_data_add_dict_int(d, "numa_node", info->numa_node);
-	rte_tel_data_add_dict_u64(d, "queues", n);
-	rte_tel_data_add_dict_u64(d, "failures", gantry_failures_count(&g->failures));
+	rte_tel_data_add_dict_uint(d, "queues", n);
+	rte_tel_data_add_dict_uint(d, "failures", gantry_failures_count(&g->failures));
 	add_bool(d, "device_lost", atomic_load_explicit(&g->device_lost, memory_order_relaxed));
 	add_hex(d, "ports_down", atomic_load_explicit(&g->ports_down, memory_order_relaxed));
 }
@@ -159,17 +159,17 @@ answer_engines(const struct request *r, struct rte_tel_data *d)
 static void
 answer_queues(const struct request *r, struct rte_tel_data *d)
 {
-	struct rte_tel_data *list = new_list(RTE_TEL_U64_VAL);
+	struct rte_tel_data *list = new_list(RTE_TEL_UINT_VAL);
 	const struct gantry_queue *q;
 	uint32_t n = 0;
 
 	for (q = gantry_seen_queue_from(r->g, r->from);
 		list != NULL && q != NULL && n < MAX_NUMBERS;
 		q = gantry_seen_queue_from(r->g, q->id + 1), n++)
-		rte_tel_data_add_array_u64(list, q->id);
+		rte_tel_data_add_array_uint(list, q->id);
 	add(d, "queues", list);
 	if (q != NULL)
-		rte_tel_data_add_dict_u64(d, "next", q->id);
+		rte_tel_data_add_dict_uint(d, "next", q->id);
 }
 
 /* Elements of a ring. rte_ring_count() does not say that other threads write. */
@@ -191,13 +191,13 @@ tell_worker(const struct gantry_worker *w, struct rte_tel_data *d)
 		[GANTRY_IDLE_MONITOR] = "monitor",
 	};
 
-	rte_tel_data_add_dict_u64(d, "lcore", w->lcore_id);
+	rte_tel_data_add_dict_uint(d, "lcore", w->lcore_id);
 	add_bool(d, "running", gantry_worker_is_running(w));
 	rte_tel_data_add_dict_string(d, "idle", idle[w->idle]);
-	rte_tel_data_add_dict_u64(d, "burst", w->burst);
-	rte_tel_data_add_dict_u64(d, "ring_size", w->in->capacity);
-	rte_tel_data_add_dict_u64(d, "descriptors_waiting", ring_count(w->in));
-	rte_tel_data_add_dict_u64(d, "completions_waiting", ring_count(w->out));
+	rte_tel_data_add_dict_uint(d, "burst", w->burst);
+	rte_tel_data_add_dict_uint(d, "ring_size", w->in->capacity);
+	rte_tel_data_add_dict_uint(d, "descriptors_waiting", ring_count(w->in));
+	rte_tel_data_add_dict_uint(d, "completions_waiting", ring_count(w->out));
 }
 
 static void
@@ -212,18 +212,18 @@ answer_queue(const struct request *r, struct rte_tel_data *d)
 	in_flight = stats.submitted - stats.completed;
 	if (!q->unordered)
 		in_flight = RTE_MIN(in_flight, (uint64_t)q->stream.mask + 1);
-	rte_tel_data_add_dict_u64(d, "queue", q->id);
-	rte_tel_data_add_dict_u64(d, "engine", q->g->id);
+	rte_tel_data_add_dict_uint(d, "queue", q->id);
+	rte_tel_data_add_dict_uint(d, "engine", q->g->id);
 	rte_tel_data_add_dict_string(d, "mode", q->worker != NULL ? "ring" : "inline");
 	add_bool(d, "unordered", q->unordered);
-	rte_tel_data_add_dict_u64(d, "depth", q->stream.mask + 1);
-	rte_tel_data_add_dict_u64(d, "in_flight", in_flight);
-	rte_tel_data_add_dict_u64(d, "receives_posted", stats.recv_posted - stats.recv_done);
+	rte_tel_data_add_dict_uint(d, "depth", q->stream.mask + 1);
+	rte_tel_data_add_dict_uint(d, "in_flight", in_flight);
+	rte_tel_data_add_dict_uint(d, "receives_posted", stats.recv_posted - stats.recv_done);
 	rte_tel_data_add_dict_int(d, "numa_node", q->socket);
 	rte_tel_data_add_dict_string(d, "copies_by", gantry_name_carrier(q->choice.usual));
 	rte_tel_data_add_dict_string(d, "state",
 		gantry_name_conn_state(gantry_shown_get(&q->conn[GANTRY_CONN_OWN].state)));
-	rte_tel_data_add_dict_u64(d, "peers", q->max_peers - q->n_free_peers);
+	rte_tel_data_add_dict_uint(d, "peers", q->max_peers - q->n_free_peers);
 	if (q->worker != NULL) {
 		struct rte_tel_data *w = new_dict();
 
@@ -241,29 +241,29 @@ answer_counters(const struct request *r, struct rte_tel_data *d)
 	unsigned int i;
 
 	gantry_stats_get(r->q, &s);
-	rte_tel_data_add_dict_u64(d, "submitted", s.submitted);
-	rte_tel_data_add_dict_u64(d, "completed", s.completed);
-	rte_tel_data_add_dict_u64(d, "bytes", s.bytes);
-	rte_tel_data_add_dict_u64(d, "doorbells", s.doorbells);
-	rte_tel_data_add_dict_u64(d, "wqes", s.wqes);
-	rte_tel_data_add_dict_u64(d, "cqes", s.cqes);
-	rte_tel_data_add_dict_u64(d, "recv_posted", s.recv_posted);
-	rte_tel_data_add_dict_u64(d, "recv_done", s.recv_done);
-	rte_tel_data_add_dict_u64(d, "recoveries", s.recoveries);
-	rte_tel_data_add_dict_u64(d, "replays", s.replays);
-	rte_tel_data_add_dict_u64(d, "layout_hits", s.layout_hits);
-	rte_tel_data_add_dict_u64(d, "layout_misses", s.layout_misses);
-	rte_tel_data_add_dict_u64(d, "txn_opened", s.txn_opened);
-	rte_tel_data_add_dict_u64(d, "txn_done", s.txn_done);
-	rte_tel_data_add_dict_u64(d, "txn_stops", s.txn_stops);
-	rte_tel_data_add_dict_u64(d, "txn_cancelled", s.txn_cancelled);
+	rte_tel_data_add_dict_uint(d, "submitted", s.submitted);
+	rte_tel_data_add_dict_uint(d, "completed", s.completed);
+	rte_tel_data_add_dict_uint(d, "bytes", s.bytes);
+	rte_tel_data_add_dict_uint(d, "doorbells", s.doorbells);
+	rte_tel_data_add_dict_uint(d, "wqes", s.wqes);
+	rte_tel_data_add_dict_uint(d, "cqes", s.cqes);
+	rte_tel_data_add_dict_uint(d, "recv_posted", s.recv_posted);
+	rte_tel_data_add_dict_uint(d, "recv_done", s.recv_done);
+	rte_tel_data_add_dict_uint(d, "recoveries", s.recoveries);
+	rte_tel_data_add_dict_uint(d, "replays", s.replays);
+	rte_tel_data_add_dict_uint(d, "layout_hits", s.layout_hits);
+	rte_tel_data_add_dict_uint(d, "layout_misses", s.layout_misses);
+	rte_tel_data_add_dict_uint(d, "txn_opened", s.txn_opened);
+	rte_tel_data_add_dict_uint(d, "txn_done", s.txn_done);
+	rte_tel_data_add_dict_uint(d, "txn_stops", s.txn_stops);
+	rte_tel_data_add_dict_uint(d, "txn_cancelled", s.txn_cancelled);
 	part = new_dict();
 	for (i = GANTRY_CARRIER_CPU; part != NULL && i < GANTRY_CARRIER_MAX; i++)
-		rte_tel_data_add_dict_u64(part, gantry_name_carrier(i), s.copies[i]);
+		rte_tel_data_add_dict_uint(part, gantry_name_carrier(i), s.copies[i]);
 	add(d, "copies", part);
 	part = new_dict();
 	for (i = 0; part != NULL && i < GANTRY_STATUS_MAX; i++)
-		rte_tel_data_add_dict_u64(part, gantry_name_status(i), s.by_status[i]);
+		rte_tel_data_add_dict_uint(part, gantry_name_status(i), s.by_status[i]);
 	add(d, "by_status", part);
 }
 
@@ -284,10 +284,10 @@ answer_latency(const struct request *r, struct rte_tel_data *d)
 		e = new_dict();
 		if (e == NULL)
 			break;
-		rte_tel_data_add_dict_u64(e, "count", latency.count);
-		rte_tel_data_add_dict_u64(e, "p50_ns", latency.p50_ns);
-		rte_tel_data_add_dict_u64(e, "p99_ns", latency.p99_ns);
-		rte_tel_data_add_dict_u64(e, "max_ns", latency.max_ns);
+		rte_tel_data_add_dict_uint(e, "count", latency.count);
+		rte_tel_data_add_dict_uint(e, "p50_ns", latency.p50_ns);
+		rte_tel_data_add_dict_uint(e, "p99_ns", latency.p99_ns);
+		rte_tel_data_add_dict_uint(e, "max_ns", latency.max_ns);
 		add(list, gantry_name_op(op), e);
 	}
 	add(d, "ops", list);
@@ -301,7 +301,7 @@ answer_lcores(const struct request *r, struct rte_tel_data *d)
 	struct rte_tel_data *list = new_dict(), *e;
 	unsigned int lcore, n = 0;
 
-	rte_tel_data_add_dict_u64(d, "cycles_per_second", rte_get_tsc_hz());
+	rte_tel_data_add_dict_uint(d, "cycles_per_second", rte_get_tsc_hz());
 	for (lcore = r->from; lcore < RTE_MAX_LCORE; lcore++) {
 		struct gantry_lcore_load load;
 
@@ -309,16 +309,16 @@ answer_lcores(const struct request *r, struct rte_tel_data *d)
 		if (load.cycles == 0)
 			continue;
 		if (n++ == MAX_LCORES) {
-			rte_tel_data_add_dict_u64(d, "next", lcore);
+			rte_tel_data_add_dict_uint(d, "next", lcore);
 			break;
 		}
 		e = new_dict();
 		if (e == NULL)
 			break;
-		rte_tel_data_add_dict_u64(e, "workers", load.workers);
-		rte_tel_data_add_dict_u64(e, "cycles", load.cycles);
-		rte_tel_data_add_dict_u64(e, "busy_cycles", load.busy_cycles);
-		rte_tel_data_add_dict_u64(e, "sleeps", load.sleeps);
+		rte_tel_data_add_dict_uint(e, "workers", load.workers);
+		rte_tel_data_add_dict_uint(e, "cycles", load.cycles);
+		rte_tel_data_add_dict_uint(e, "busy_cycles", load.busy_cycles);
+		rte_tel_data_add_dict_uint(e, "sleeps", load.sleeps);
 		add_numbered(list, lcore, e);
 	}
 	add(d, "lcores", list);
@@ -337,22 +337,22 @@ answer_memory(const struct request *r, struct rte_tel_data *d)
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&dir->lock);
-	rte_tel_data_add_dict_u64(d, "registrations", r->g->n_mems);
-	rte_tel_data_add_dict_u64(d, "regions", r->g->n_regions);
-	rte_tel_data_add_dict_u64(d, "bytes", r->g->mem_len);
+	rte_tel_data_add_dict_uint(d, "registrations", r->g->n_mems);
+	rte_tel_data_add_dict_uint(d, "regions", r->g->n_regions);
+	rte_tel_data_add_dict_uint(d, "bytes", r->g->mem_len);
 	while ((region = gantry_region_overlap(dir, 0, end)) != NULL) {
 		unsigned int flags = region->mem->flags;
 		char address[24];
 
 		if (n++ == MAX_REGIONS) {
-			rte_tel_data_add_dict_u64(d, "next", end);
+			rte_tel_data_add_dict_uint(d, "next", end);
 			break;
 		}
 		end = region->addr;
 		e = new_dict();
 		if (e == NULL)
 			break;
-		rte_tel_data_add_dict_u64(e, "bytes", region->len);
+		rte_tel_data_add_dict_uint(e, "bytes", region->len);
 		add_bool(e, "read_only", (flags & GANTRY_MEM_READ_ONLY) != 0);
 		add_bool(e, "remote_write", (flags & GANTRY_MEM_REMOTE_WRITE) != 0);
 		add_bool(e, "remote_read", (flags & GANTRY_MEM_REMOTE_READ) != 0);
@@ -388,9 +388,9 @@ tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 		gantry_name_conn_state(gantry_shown_get(&c->state)));
 	if (transport == GANTRY_TRANSPORT_RC) {
 		add_hex(d, "qpn", c->qp->qpn);
-		rte_tel_data_add_dict_u64(d, "wqes", c->n_bb);
+		rte_tel_data_add_dict_uint(d, "wqes", c->n_bb);
 	}
-	rte_tel_data_add_dict_u64(d, "recv_depth", c->recv != NULL ? c->recv->depth : 0);
+	rte_tel_data_add_dict_uint(d, "recv_depth", c->recv != NULL ? c->recv->depth : 0);
 }
 
 static void
@@ -405,7 +405,7 @@ answer_peers(const struct request *r, struct rte_tel_data *d)
 		if (q->peer[i].use == GANTRY_PEER_FREE)
 			continue;
 		if (n++ == MAX_PEERS) {
-			rte_tel_data_add_dict_u64(d, "next", i);
+			rte_tel_data_add_dict_uint(d, "next", i);
 			break;
 		}
 		e = new_dict();
@@ -446,20 +446,20 @@ add_conn(struct rte_tel_data *d, uint32_t conn)
 		: conn == GANTRY_CONN_TXN_OWN ? "local_transactions"
 					      : "peer");
 	if (conn >= GANTRY_CONN_PEER)
-		rte_tel_data_add_dict_u64(d, "peer", conn - GANTRY_CONN_PEER);
+		rte_tel_data_add_dict_uint(d, "peer", conn - GANTRY_CONN_PEER);
 }
 
 static void
 tell_failure(const struct gantry_failure *f, struct rte_tel_data *d)
 {
 	add_time(d, f->time_ns);
-	rte_tel_data_add_dict_u64(d, "times", f->times);
-	rte_tel_data_add_dict_u64(d, "queue", f->queue);
+	rte_tel_data_add_dict_uint(d, "times", f->times);
+	rte_tel_data_add_dict_uint(d, "queue", f->queue);
 	add_conn(d, f->conn);
 	rte_tel_data_add_dict_string(d, "status", gantry_name_status(f->status));
 	if (f->op != 0) {
 		rte_tel_data_add_dict_string(d, "op", gantry_name_op(f->op));
-		rte_tel_data_add_dict_u64(d, "cookie", f->cookie);
+		rte_tel_data_add_dict_uint(d, "cookie", f->cookie);
 	}
 	add_hex(d, "syndrome", f->syndrome);
 	add_hex(d, "vendor_syndrome", f->vendor_syndrome);
@@ -475,13 +475,13 @@ answer_failures(const struct request *r, struct rte_tel_data *d)
 	uint64_t n = gantry_failures_count(all), end, number;
 	struct gantry_failure f;
 
-	rte_tel_data_add_dict_u64(d, "failures", n);
+	rte_tel_data_add_dict_uint(d, "failures", n);
 	end = r->has_from && r->from < n ? r->from + 1 : n;
 	for (number = end; number-- > 0;) {
 		if (!gantry_failures_get(all, number, &f))
 			break;
 		if (end - number > MAX_FAILURES) {
-			rte_tel_data_add_dict_u64(d, "next", number);
+			rte_tel_data_add_dict_uint(d, "next", number);
 			break;
 		}
 		e = new_dict();

@@ -26,36 +26,53 @@ gantry_conn_set_is_empty(const struct gantry_conn_set *s)
 	return s->any == 0;
 }
 
+/* Adds those that `bits` has: bit n stands for word * 64 + n. One is there at least. */
+static inline void
+gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
+{
+	s->word[word] |= bits;
+	s->any |= RTE_BIT64(word);
+}
+
 static inline void
 gantry_conn_set_add(struct gantry_conn_set *s, uint32_t i)
 {
-	s->word[i / 64] |= RTE_BIT64(i % 64);
-	s->any |= RTE_BIT64(i / 64);
+	gantry_conn_set_add_some(s, i / 64, RTE_BIT64(i % 64));
+}
+
+/* Removes those that `bits` has. */
+static inline void
+gantry_conn_set_remove_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
+{
+	s->word[word] &= ~bits;
+	if (s->word[word] == 0)
+		s->any &= ~RTE_BIT64(word);
 }
 
 static inline void
 gantry_conn_set_remove(struct gantry_conn_set *s, uint32_t i)
 {
-	s->word[i / 64] &= ~RTE_BIT64(i % 64);
-	if (s->word[i / 64] == 0)
-		s->any &= ~RTE_BIT64(i / 64);
+	gantry_conn_set_remove_some(s, i / 64, RTE_BIT64(i % 64));
 }
 
 /*
- * Takes the lowest 64 indices that are not all missing out of the set: bit n stands for *first + n. Returns
- * them; 0: the set is empty.
+ * Moves the lowest 64 indices that are not all missing into another set. Returns them: bit n stands for *first + n;
+ * 0: the set is empty.
  */
 static inline uint64_t
-gantry_conn_set_take(struct gantry_conn_set *s, uint32_t *first)
+gantry_conn_set_move(struct gantry_conn_set *s, struct gantry_conn_set *to, uint32_t *first)
 {
 	uint64_t bits;
+	uint32_t word;
 
 	if (s->any == 0)
 		return 0;
-	*first = rte_bsf64(s->any) * 64;
-	bits = s->word[*first / 64];
-	s->word[*first / 64] = 0;
+	word = rte_bsf64(s->any);
+	bits = s->word[word];
+	s->word[word] = 0;
 	s->any &= s->any - 1;
+	gantry_conn_set_add_some(to, word, bits);
+	*first = word * 64;
 	return bits;
 }
 

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include <rte_bitops.h>
-#include <rte_lcore.h>
 
 #include <hwq_async.h>
 
 #include "gantry_conn.h"
+#include "gantry_dpdk.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
@@ -100,7 +100,7 @@ handle_all(struct gantry *g)
 	return ret == -EAGAIN ? 0 : ret;
 }
 
-static void *
+static GANTRY_CTRL_RESULT
 thread_main(void *arg)
 {
 	struct gantry *g = arg;
@@ -116,7 +116,7 @@ thread_main(void *arg)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[0].revents != 0)
-			return NULL;
+			return 0;
 		ret = fds[1].revents == 0 ? 0 : handle_all(g);
 		if (ret != 0 ||
 			(fds[1].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) > POLLIN) {
@@ -143,7 +143,7 @@ gantry_event_start(struct gantry *g)
 	g->event.stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (g->event.stop_fd < 0)
 		return -errno;
-	ret = rte_ctrl_thread_create(&g->event.thread, "gantry-event", NULL, thread_main, g);
+	ret = rte_thread_create_control(&g->event.thread, "gantry-event", thread_main, g);
 	if (ret != 0) {
 		close(g->event.stop_fd);
 		return ret > 0 ? -ret : ret;
@@ -158,7 +158,7 @@ gantry_event_stop(struct gantry *g)
 	if (!g->event.running)
 		return;
 	eventfd_write(g->event.stop_fd, 1);
-	pthread_join(g->event.thread, NULL);
+	rte_thread_join(g->event.thread, NULL);
 	close(g->event.stop_fd);
 	g->event.running = false;
 }

@@ -13,15 +13,16 @@
 #ifndef GANTRY_EVENT_H
 #define GANTRY_EVENT_H
 
-#include <pthread.h>
 #include <stdbool.h>
+
+#include <rte_thread.h>
 
 struct gantry;
 
 struct gantry_event_thread {
 	bool running;
 	int stop_fd; /* readable: the thread is to end */
-	pthread_t thread;
+	rte_thread_t thread;
 };
 
 /* Starts the thread of an engine, if the engine opened the device. Control thread. 0 or a negative errno. */

@@ -10,7 +10,6 @@
 #include "gantry_queue.h"
 #include "gantry_recover.h"
 #include "gantry_slot.h"
-#include "gantry_txn_check.h"
 #include "gantry_txn_post.h"
 #include "gantry_txn_state.h"
 #include "gantry_txn_stop.h"
@@ -47,10 +46,22 @@ note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	t->mem = plan->profile->mem;
 	t->wire = plan->profile->wire;
 	s->where[s->issue & s->mask] = gantry_where(conn, NEVER_DONE);
-	SLIST_REMOVE_HEAD(&q->txns.free, next_free);
+	SLIST_FIRST(&q->txns.free) = SLIST_NEXT(t, next_free);
 	TAILQ_INSERT_TAIL(&q->conn[conn].txns->open, t, next);
 	q->outstanding++;
 	gantry_counter_add(&q->txns.counts.opened, 1);
+}
+
+/* Its connection does not work now, or is stopped. The status that refuses it, or WAITS. */
+static __rte_cold unsigned int
+judge(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
+	struct gantry_txn_open *t)
+{
+	struct gantry_txn_plan plan;
+	enum gantry_status status =
+		gantry_txn_check(q, c, c->state == GANTRY_CONN_TXN, d, &plan, t);
+
+	return status == GANTRY_OK ? WAITS : (unsigned int)status;
 }
 
 /*
@@ -69,11 +80,11 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	/* Without a free transaction it would be checked in vain. */
 	if (unlikely(t == NULL))
 		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
-	status = gantry_txn_check(q, c, d, &plan);
+	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS))
+		return judge(q, c, d, t);
+	status = gantry_txn_check(q, c, true, d, &plan, t);
 	if (unlikely(status != GANTRY_OK))
 		return status;
-	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS))
-		return WAITS;
 	if (unlikely(t->doubtful) && !gantry_txn_renew_key(q, t))
 		return GANTRY_NO_RESOURCES;
 	if (!gantry_txn_post(q, c, &plan, t))
@@ -149,6 +160,7 @@ gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 	/* Responses. */
 	gantry_ring(q, c, &q->stats.peer_wqes);
 	gantry_conn_set_remove(&q->unrung, conn);
+	gantry_conn_set_add(&q->active, conn);
 }
 
 bool

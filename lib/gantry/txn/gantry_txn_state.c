@@ -67,15 +67,19 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 
 /* ------------------------------------------------------------------ steps */
 
-/* The transaction's status is known: its response follows, if there is one that is not posted. */
-static void
-decide(struct gantry_txn_open *t, enum gantry_status status)
+/* Its signatures were right: the good response follows, if there is one that is not posted. */
+static inline void
+accept(struct gantry_txn_open *t)
 {
-	const struct gantry_txn_reply *reply = status == GANTRY_OK ? &t->good : &t->bad;
-	bool posted = status == GANTRY_OK && t->has_answer;
+	t->state = t->has_answer || t->good.len == 0 ? GANTRY_TXN_ANSWERED : GANTRY_TXN_TO_ANSWER;
+}
 
-	t->status = status;
-	t->state = reply->len != 0 && !posted ? GANTRY_TXN_TO_ANSWER : GANTRY_TXN_ANSWERED;
+/* One was wrong: the bad response follows, if there is one. */
+static void
+reject(struct gantry_txn_open *t)
+{
+	t->status = GANTRY_SIG_ERROR;
+	t->state = t->bad.len == 0 ? GANTRY_TXN_ANSWERED : GANTRY_TXN_TO_ANSWER;
 }
 
 __rte_cold bool
@@ -89,7 +93,7 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 		t->mkey->sig->err_exists = false;
 	}
 	note_error(t, &err);
-	decide(t, GANTRY_SIG_ERROR);
+	reject(t);
 	return true;
 }
 
@@ -140,7 +144,7 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 			if (t->last >= done)
 				break;
 			if (!gantry_txn_check_key(t))
-				decide(t, GANTRY_OK);
+				accept(t);
 		}
 		if (t->state == GANTRY_TXN_TO_ANSWER)
 			answer(q, t);
@@ -158,7 +162,7 @@ has_ended(struct gantry_txn_open *t, uint64_t index)
 	if (t->last >= index)
 		return false;
 	if (t->state == GANTRY_TXN_POSTED && !gantry_txn_check_key(t))
-		decide(t, GANTRY_OK);
+		accept(t);
 	return t->state == GANTRY_TXN_ANSWERED;
 }
 

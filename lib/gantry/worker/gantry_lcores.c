@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_lcore.h>
 #include <rte_ring.h>
