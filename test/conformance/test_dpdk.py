@@ -50,7 +50,7 @@ class Probe(Case):
         self.assertIn(f'Requested device {FUNCTION} cannot be used', self.compress(4129))
 
     def test_crypto_is_made_where_the_objects_exist(self):
-        out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, SOFTHCA_CRYPTO='objects')
+        out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, SOFTHCA_CRYPTO='plaintext')
         self.assertIn('mlx5_crypto: Crypto device mlx5_0 was created successfully.', out)
         out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX)
         self.assertIn('mlx5_crypto: Not enough capabilities to support crypto operations', out)

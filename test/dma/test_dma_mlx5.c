@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_bus_vdev.h>
 #include <rte_common.h>
@@ -24,6 +26,7 @@
 #define PAGE_LEN ((size_t)4096)
 
 static uint8_t *src, *dst; /* of EAL's heap, BUF_LEN each */
+static bool has_odp;       /* the adapter has memory on demand */
 static char *log_text;
 static size_t log_len;
 
@@ -160,7 +163,7 @@ it_says_what_it_can(void)
 	CHECK_EQ(rte_dma_info_get(id, &info), 0);
 	CHECK_EQ(info.dev_capa, RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
 					RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG |
-					RTE_DMA_CAPA_OPS_FILL);
+					RTE_DMA_CAPA_OPS_FILL | (has_odp ? RTE_DMA_CAPA_SVA : 0));
 	CHECK(info.max_vchans > 1);
 	CHECK(info.max_sges >= 16);
 	CHECK_EQ(info.max_desc, 100);
@@ -521,13 +524,27 @@ a_full_channel_says_so_and_recovers(void)
 	end(id);
 }
 
-/* Of 16 copies, number 3 names address 0, 5 memory that nobody knows, 9 no bytes, 15 bytes onto themselves. */
+/*
+ * Takes the access to [at, at + len) away. It is not unmapped: any thread, also one of a sanitizer or of the adapter, could
+ * get memory there by mmap(2).
+ */
+static void
+forbid(void *at, size_t len)
+{
+	CHECK(mmap(at, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+}
+
+/* Of 16 copies, number 3 names address 0, 5 memory that nobody may read, 9 no bytes, 15 bytes onto themselves. */
 static void
 enqueue_with_errors(int16_t id)
 {
-	static uint8_t unknown[64];
+	static uint8_t *unknown;
 	unsigned int i;
 
+	if (unknown == NULL) {
+		unknown = env_map(PAGE_LEN);
+		forbid(unknown, PAGE_LEN);
+	}
 	fresh_bytes(11);
 	for (i = 0; i < 16; i++)
 		CHECK(rte_dma_copy(id, 0,
@@ -734,6 +751,13 @@ copy_status(int16_t id, const void *from, void *to)
 	return status[0];
 }
 
+/* What becomes of a copy of memory that was registered by nobody. */
+static enum rte_dma_status_code
+unannounced(void)
+{
+	return has_odp ? RTE_DMA_STATUS_SUCCESSFUL : RTE_DMA_STATUS_INVALID_ADDR;
+}
+
 static struct rte_device *
 device_of(const char *name)
 {
@@ -756,14 +780,14 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(dev != NULL);
 	env_fill(page, PAGE_LEN, 40);
 	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
-	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_INVALID_ADDR);
+	CHECK_EQ(copy_status(id, page, dst), unannounced());
 	CHECK_EQ(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK(memcmp(page, dst, PAGE_LEN) == 0);
 	CHECK(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN) < 0 && rte_errno == EEXIST);
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
-	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_INVALID_ADDR);
+	CHECK_EQ(copy_status(id, page, dst), unannounced());
 	/* EAL's own is the device's already; what is still mapped ends with the device. */
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
@@ -772,6 +796,111 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	end(id);
 	CHECK_EQ(rte_extmem_unregister(page, 2 * PAGE_LEN), 0);
 	env_unmap(page, 2 * PAGE_LEN);
+}
+
+/* Copies of any length and alignment between memory of malloc(3), of mmap(2) behind the start, and EAL's. */
+static void
+memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
+{
+	enum {
+		ROUNDS = 60,
+		KINDS = 4,
+	};
+	int16_t id = begin(1, 64);
+	uint8_t *mapped = env_map(2 * BUF_LEN), *heap = malloc(2 * BUF_LEN);
+	uint8_t *from[KINDS] = {src, heap, mapped, src};
+	uint8_t *to[KINDS] = {dst, heap + BUF_LEN, mapped + BUF_LEN, dst};
+	enum rte_dma_status_code status[4];
+	uint64_t seed = 50;
+	unsigned int i;
+
+	CHECK(heap != NULL);
+	for (i = 0; i < ROUNDS; i++) {
+		uint32_t len = 1 + check_random(&seed) % (BUF_LEN - 128);
+		uint8_t *a = from[i % KINDS] + check_random(&seed) % 64;
+		uint8_t *b = to[i / KINDS % KINDS] + check_random(&seed) % 64;
+		struct rte_dma_sge in[2] = {{(uintptr_t)a, len / 2},
+			{(uintptr_t)a + len / 2, len - len / 2}};
+		struct rte_dma_sge out = {(uintptr_t)b, len};
+		bool is_known = i % KINDS % 3 == 0 && i / KINDS % KINDS % 3 == 0;
+		enum rte_dma_status_code want =
+			is_known ? RTE_DMA_STATUS_SUCCESSFUL : unannounced();
+
+		env_fill(a, len, i);
+		memset(b, ENV_UNTOUCHED, len);
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)a, (uintptr_t)b, len,
+			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK_EQ(status[0], want);
+		CHECK(want != RTE_DMA_STATUS_SUCCESSFUL || env_is_moved(a, b, len));
+		memset(b, ENV_UNTOUCHED, len);
+		CHECK(rte_dma_copy_sg(id, 0, in, &out, 2, 1, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK_EQ(status[0], want);
+		CHECK(want != RTE_DMA_STATUS_SUCCESSFUL || env_is_moved(a, b, len));
+	}
+	CHECK(rte_dma_fill(id, 0, UINT64_C(0x0101010101010101), (uintptr_t)heap, 1000,
+		      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+	memset(mapped, 1, 1000);
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], unannounced());
+	CHECK_EQ(memcmp(heap, mapped, 1000) == 0, has_odp);
+	end(id);
+	free(heap);
+	env_unmap(mapped, 2 * BUF_LEN);
+}
+
+/* Of 24 copies, every fourth one names memory that is gone, may not be written, or goes on into such memory. */
+static void
+memory_that_is_gone_fails_alone(void)
+{
+	enum {
+		N = 24,
+		LEN = 512
+	};
+	enum rte_dma_status_code status[N + 1];
+	int16_t id = begin(1, 32);
+	uint8_t *page = env_map(4 * PAGE_LEN), *good = malloc(N * LEN);
+	unsigned int round, i;
+
+	CHECK(good != NULL);
+	for (round = 0; round < 6; round++) {
+		/* Page 0 is there, 1 is gone, 2 may only be read. */
+		uint8_t *bad[] = {page + PAGE_LEN, page + PAGE_LEN - LEN / 2, page + 2 * PAGE_LEN};
+
+		forbid(page + PAGE_LEN, PAGE_LEN);
+		CHECK_EQ(mprotect(page + 2 * PAGE_LEN, PAGE_LEN, PROT_READ), 0);
+		fresh_bytes(60 + round);
+		memset(good, ENV_UNTOUCHED, N * LEN);
+		for (i = 0; i < N; i++) {
+			/* The other copies go to EAL's memory, and to that of malloc(3). */
+			uint8_t *to = i % 4 == 3 ? bad[(i / 4 + round) % 3]
+				      : i % 2    ? good + i * LEN
+						 : dst + i * LEN;
+
+			CHECK(rte_dma_copy(id, 0, (uintptr_t)src + i * LEN, (uintptr_t)to, LEN,
+				      0) >= 0);
+		}
+		CHECK_EQ(rte_dma_submit(id, 0), 0);
+		collect(id, 0, status, N);
+		for (i = 0; i < N; i++) {
+			uint8_t *to = i % 2 ? good + i * LEN : dst + i * LEN;
+
+			CHECK_EQ(status[i], i % 4 == 3 ? RTE_DMA_STATUS_INVALID_ADDR
+					    : i % 2    ? unannounced()
+						       : RTE_DMA_STATUS_SUCCESSFUL);
+			CHECK_EQ(env_is_moved(src + i * LEN, to, LEN),
+				status[i] == RTE_DMA_STATUS_SUCCESSFUL);
+		}
+		/* It comes back. */
+		CHECK(mmap(page + PAGE_LEN, 2 * PAGE_LEN, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page + PAGE_LEN);
+		CHECK_EQ(copy_status(id, src, page + PAGE_LEN), unannounced());
+		CHECK_EQ(memcmp(src, page + PAGE_LEN, PAGE_LEN) == 0, has_odp);
+	}
+	end(id);
+	free(good);
+	env_unmap(page, 4 * PAGE_LEN);
 }
 
 static _Atomic bool is_done;
@@ -839,6 +968,9 @@ static const struct check_case cases[] = {
 	{"a device that works can be unplugged, and plugged again",
 		a_device_that_works_can_be_unplugged_and_plugged_again},
 	{"memory is the device's from map to unmap", memory_is_the_device_s_from_map_to_unmap},
+	{"memory that nobody announced is copied, if the adapter can",
+		memory_that_nobody_announced_is_copied_if_the_adapter_can},
+	{"memory that is gone fails alone", memory_that_is_gone_fails_alone},
 	{"others may look while it works", others_may_look_while_it_works},
 };
 
@@ -849,6 +981,7 @@ main(int argc, char **argv)
 	src = rte_malloc(NULL, BUF_LEN, PAGE_LEN);
 	dst = rte_malloc(NULL, BUF_LEN, PAGE_LEN);
 	CHECK(src != NULL && dst != NULL);
+	has_odp = getenv("SOFTHCA_ODP") == NULL;
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	CHECK_EQ(softhca_violations(), 0);
 	CHECK_EQ(rte_eal_cleanup(), 0);

@@ -107,6 +107,7 @@ struct dma_mlx5 {
 	struct gantry_info info;
 	struct rte_dma_dev *dev;
 	uint16_t max_desc;
+	struct gantry_mem *any; /* all other memory, on demand; NULL: the device cannot */
 	struct gantry_mem *eal; /* from the first start on */
 	LIST_HEAD(, dma_mlx5_map) maps;
 };

@@ -76,9 +76,9 @@ static const struct {
 	{DMA_MLX5_ARG_MODE, parse_mode},
 };
 
-/* Called for each pair; value is NULL where there is no '='. */
+/* value is NULL where there is no '='. */
 static int
-parse_pair(const char *key, const char *value, void *args)
+parse_pair(const char *key, const char *value, struct dma_mlx5_args *args)
 {
 	unsigned int i;
 
@@ -93,7 +93,8 @@ int
 dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args)
 {
 	struct rte_kvargs *pairs;
-	int ret;
+	unsigned int i;
+	int ret = 0;
 
 	*args = (struct dma_mlx5_args){.max_desc = DMA_MLX5_MAX_DESC};
 	if (text == NULL || text[0] == '\0')
@@ -104,8 +105,9 @@ dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args)
 			text);
 		return -EINVAL;
 	}
-	/* NULL: every pair. */
-	ret = rte_kvargs_process(pairs, NULL, parse_pair, args);
+	/* rte_kvargs_process() of newer DPDK refuses a key without a value, and tells nobody which. */
+	for (i = 0; i < pairs->count && ret == 0; i++)
+		ret = parse_pair(pairs->pairs[i].key, pairs->pairs[i].value, args);
 	rte_kvargs_free(pairs);
-	return ret == 0 ? 0 : -EINVAL;
+	return ret;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory: EAL's heaps, which the engine follows, and what rte_dev_dma_map() names. EAL does not tell of
- * rte_extmem_register() and its end, so such memory is the device's from rte_dev_dma_map() to rte_dev_dma_unmap().
+ * Memory: EAL's heaps, which the engine follows, what rte_dev_dma_map() names, and all other memory on demand, if the device
+ * can. EAL does not tell of rte_extmem_register() and its end. So where the device cannot, such memory is its own from
+ * rte_dev_dma_map() to rte_dev_dma_unmap().
  */
 #include "dma_mlx5_mem.h"
 
@@ -15,6 +16,18 @@
 
 /* How long rte_dev_dma_unmap() waits for operations that may name the memory. */
 #define UNMAP_MS 1000
+
+void
+dma_mlx5_mem_begin(struct dma_mlx5 *d)
+{
+	int ret = d->info.any_memory ? gantry_mem_register_any(d->g, &d->any) : 0;
+
+	if (ret != 0)
+		DMA_MLX5_LOG(WARNING,
+			"%s: memory of neither EAL nor rte_dev_dma_map() cannot be copied: %s; the lines "
+			"above say why",
+			d->info.device, strerror(-ret));
+}
 
 int
 dma_mlx5_mem_start(struct dma_mlx5 *d)
@@ -91,6 +104,17 @@ dma_mlx5_mem_unmap(struct dma_mlx5 *d, void *addr, size_t len)
 	return -ENOENT;
 }
 
+/* Ends a registration, if there is one. */
+static int
+end(struct gantry_mem **mem)
+{
+	int ret = *mem == NULL ? 0 : gantry_mem_unregister(*mem, UNMAP_MS);
+
+	if (ret == 0)
+		*mem = NULL;
+	return ret;
+}
+
 int
 dma_mlx5_mem_end(struct dma_mlx5 *d)
 {
@@ -99,10 +123,7 @@ dma_mlx5_mem_end(struct dma_mlx5 *d)
 
 	while (ret == 0 && (m = LIST_FIRST(&d->maps)) != NULL)
 		ret = end_map(d, m);
-	if (ret != 0 || d->eal == NULL)
-		return ret;
-	ret = gantry_mem_unregister(d->eal, UNMAP_MS);
 	if (ret == 0)
-		d->eal = NULL;
-	return ret;
+		ret = end(&d->eal);
+	return ret == 0 ? end(&d->any) : ret;
 }

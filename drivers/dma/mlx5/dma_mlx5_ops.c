@@ -22,6 +22,8 @@ info_get(const struct rte_dma_dev *dev, struct rte_dma_info *info, uint32_t info
 	RTE_SET_USED(info_sz);
 	info->dev_capa = RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
 			 RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG | RTE_DMA_CAPA_OPS_FILL;
+	if (d->any != NULL)
+		info->dev_capa |= RTE_DMA_CAPA_SVA;
 	info->max_vchans = DMA_MLX5_MAX_VCHANS;
 	info->min_desc = DMA_MLX5_MIN_DESC;
 	info->max_desc = d->max_desc;

@@ -5,12 +5,19 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #include "dma_mlx5_data.h"
 #include "dma_mlx5_log.h"
+
+/*
+ * How often an operation is carried out again because one before it has failed in the hardware, where a wrong
+ * address may be found: gantry_queue_conf::replays.
+ */
+#define REPLAYS 100
 
 /* How long stopping sleeps while the device works. */
 #define STOP_POLL_US 20
@@ -38,6 +45,7 @@ dma_mlx5_vchan_create(struct dma_mlx5 *d, uint16_t nb_desc, struct dma_mlx5_vcha
 	struct gantry_queue_conf conf = {
 		.depth = rte_align32pow2(nb_desc),
 		.max_peers = 1,
+		.replays = REPLAYS,
 		.prepare = GANTRY_PREPARE_FILL,
 	};
 

@@ -30,7 +30,8 @@ open_engine(const char *name, const struct dma_mlx5_args *args, struct gantry **
 			name);
 	else if (ret == -EOPNOTSUPP)
 		DMA_MLX5_LOG(ERR,
-			"%s: the device has no DMA MMO: use " DMA_MLX5_ARG_MODE "=auto or rdma",
+			"%s: no device that may be used has DMA MMO: use " DMA_MLX5_ARG_MODE
+			"=auto or rdma",
 			name);
 	else if (ret != 0)
 		DMA_MLX5_LOG(ERR, "%s: opening the device: %s; the lines above say why", name,
@@ -62,6 +63,7 @@ create(struct rte_vdev_device *vdev, const char *name, const struct dma_mlx5_arg
 	d->dev = dev;
 	d->max_desc = RTE_MIN(args->max_desc, info.max_depth);
 	LIST_INIT(&d->maps);
+	dma_mlx5_mem_begin(d);
 	vdev->device.numa_node = info.numa_node;
 	dev->device = &vdev->device;
 	dev->dev_ops = &dma_mlx5_ops;
