@@ -127,15 +127,16 @@ have_hugetlbfs(void)
 }
 
 /*
- * Builds EAL's arguments: our additions, then the user's, because the last of two equal options
- * counts. argv has room for eal->argc + 5 pointers.
+ * Builds EAL's arguments: our additions, then the user's. No option stands there twice: newer DPDK refuses that.
+ * argv has room for eal->argc + 5 pointers.
  */
 static int
 build_eal_args(const struct args *eal, char **argv)
 {
 	static const char *const no_huge[] = {"--no-huge", NULL};
-	static const char *const huge[] = {"--huge-dir", "--socket-mem", "--huge-unlink",
-		"--huge-worker-stack", "--legacy-mem", "--in-memory", NULL};
+	static const char *const huge[] = {"--huge-dir", "--socket-mem", "--numa-mem",
+		"--huge-unlink", "--huge-worker-stack", "--legacy-mem", "--in-memory", NULL};
+	static const char *const memory[] = {"-m", "--memory-size", NULL};
 	static const char *const pci[] = {"-a", "--allow", "-b", "--block", "--no-pci", NULL};
 	bool asked_no_huge = has_option(eal, no_huge);
 	int argc = 0;
@@ -150,7 +151,7 @@ build_eal_args(const struct args *eal, char **argv)
 		argv[argc++] = (char *)"--no-huge";
 		asked_no_huge = true;
 	}
-	if (asked_no_huge) {
+	if (asked_no_huge && !has_option(eal, memory)) {
 		argv[argc++] = (char *)"-m";
 		argv[argc++] = (char *)"512";
 	}

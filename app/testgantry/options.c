@@ -24,7 +24,7 @@ static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
 static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
 static const char *const block_names[] = {"512", "4096", NULL};
-static const char *const guard_names[] = {"crc", "csum", NULL};
+static const char *const kind_names[] = {"none", "crc", "csum", "crc32", "crc32c", "crc64", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 /* ------------------------------------------------------------------ values */
@@ -237,14 +237,30 @@ set_block(struct options *o, const char *name, const char *value)
 }
 
 static int
+parse_kind(const char *name, const char *value, enum gantry_sig_kind *kind)
+{
+	static_assert(GANTRY_SIG_T10DIF_CRC == 1 && GANTRY_SIG_T10DIF_CSUM == 2 &&
+			      GANTRY_SIG_CRC32 == 3 && GANTRY_SIG_CRC32C == 4 &&
+			      GANTRY_SIG_CRC64_XP10 == 5,
+		"kind_names is in the order of enum gantry_sig_kind");
+	int parsed = parse_choice(name, value, kind_names);
+
+	if (parsed < 0)
+		return -1;
+	*kind = parsed;
+	return 0;
+}
+
+static int
 set_guard(struct options *o, const char *name, const char *value)
 {
-	int guard = parse_choice(name, value, guard_names);
+	return parse_kind(name, value, &o->guard);
+}
 
-	if (guard < 0)
-		return -1;
-	o->guard = guard == 0 ? GANTRY_SIG_T10DIF_CRC : GANTRY_SIG_T10DIF_CSUM;
-	return 0;
+static int
+set_wire(struct options *o, const char *name, const char *value)
+{
+	return parse_kind(name, value, &o->wire);
 }
 
 static int
@@ -305,13 +321,14 @@ static const struct setting {
 	{"measure-policy", set_measure_policy, .use = USE_FILES},
 	{"block", set_block, .use = USE_SIG},
 	{"guard", set_guard, .use = USE_SIG},
+	{"wire", set_wire, .use = USE_SIG},
 	{"corrupt", set_corrupt, .use = USE_SIG},
 	{"seed", set_seed, .use = USE_SIG},
 	{"wake-up", set_wake_up, .use = USE_FILES},
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT (N_SETTINGS - 6)
+#define N_FOR_PROMPT (N_SETTINGS - 7)
 
 void
 options_default(struct options *o)
@@ -461,6 +478,12 @@ options_idle_name(enum gantry_idle idle)
 	return idle_names[idle];
 }
 
+const char *
+options_kind_name(enum gantry_sig_kind kind)
+{
+	return kind_names[kind];
+}
+
 void
 options_help(FILE *f)
 {
@@ -519,11 +542,11 @@ options_help(FILE *f)
 		"  sockets and pipes.\n"
 		"\n"
 		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of\n"
-		"  the files on a disk in memory of the second, and fetches them. The device gives each a\n"
-		"  T10-DIF, and checks it. Some are corrupted on the disk: all of them must be refused, and\n"
-		"  no other. Prints how many, and the latencies with signature pipelining and without.\n"
-		"  --block 512|4096, --guard crc|csum, --corrupt PERCENT of the blocks, --seed N;\n"
-		"  default 4096, crc, 1 and 1. --chunk: bytes of a transaction, --depth: how many in flight\n"
+		"  the files on a disk in memory of the second, and fetches them. The device generates, checks\n"
+		"  and converts their signatures: --guard KIND on the disk, --wire KIND on the wire; none, crc,\n"
+		"  csum (both T10-DIF), crc32, crc32c or crc64; default crc, none. --corrupt PERCENT (1) of the\n"
+		"  blocks must be refused, no other; prints latencies with signature pipelining and without.\n"
+		"  --block 512|4096 (default), --seed N, --chunk bytes of a transaction, --depth transactions\n"
 		"\n"
 		"Exit status: 0 every byte of every file is equal, every answer right; 1 not so; 129, 130, 143\n"
 		"  stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are removed.\n"

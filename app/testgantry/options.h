@@ -36,7 +36,8 @@ struct options {
 	uint32_t wake_up;              /**< copies to measure instead of moving files; 0: none */
 	uint32_t nb_cores;             /**< worker lcores to use; 0: all */
 	uint32_t block_size;           /**< of mode sig: bytes */
-	enum gantry_sig_kind guard;    /**< of mode sig */
+	enum gantry_sig_kind guard;    /**< of mode sig: of the disk's signatures */
+	enum gantry_sig_kind wire;     /**< of mode sig: of those on the wire */
 	uint32_t corrupt;              /**< of mode sig: percent of the blocks */
 	uint32_t seed;                 /**< of mode sig: which blocks are corrupted, and how */
 	uint32_t stats_period;         /**< seconds; 0: no table before the end */
@@ -62,6 +63,9 @@ bool options_is_ours(const char *arg);
 
 /** The name that --idle has for it. */
 const char *options_idle_name(enum gantry_idle idle);
+
+/** The name that --guard and --wire have for it. */
+const char *options_kind_name(enum gantry_sig_kind kind);
 
 void options_help(FILE *f);
 

@@ -52,7 +52,8 @@ struct end {
 
 struct initiator {
 	struct end end;
-	uint8_t *source, *fetched;     /* SIG_ROUND_LEN each */
+	/* SIG_ROUND_LEN bytes of data each, with the wire's signatures. */
+	uint8_t *source, *fetched;
 	struct sig_request *request;   /* of each request of a phase */
 	struct sig_response *response; /* [N_MODES * depth]: of each receive */
 	uint64_t *begin_ns;            /* of each request of a phase */
@@ -82,6 +83,7 @@ struct sig_ends {
 	struct initiator initiator;
 	struct target target;
 	bool have[N_MODES];
+	uint32_t wire_len, disk_len; /* bytes of a block with its signature */
 	/* Of the phase that runs. */
 	struct sig_phase *phase;
 	/*

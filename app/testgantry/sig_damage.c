@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Draws which bits of a stored block change.
+ * Draws which bits of a block change.
  */
 #include "sig_damage.h"
 
-#define SIGNATURE_LEN 8
+#include <stddef.h>
 
 /* The n-th random number of a block: SplitMix64. */
 static uint64_t
@@ -25,19 +25,27 @@ damage_has(const struct damage_plan *plan, uint32_t block)
 }
 
 /*
- * One corruption in four lies in the signature, at the end of what is stored. Bits are counted as a CRC of T10
- * takes them, the highest of a byte first: data and guard are one row of bits, in which it detects each burst
- * that is not longer than itself.
+ * One corruption in four lies in the signature, at the end. Bits are counted as a CRC of T10 takes them, the
+ * highest of a byte first: data and guard are one row of bits, in which it detects each burst that is not longer
+ * than itself. The CRCs of 32 and 64 bits take the lowest first, so 16 bits here are a burst of at most 24 there.
  */
-void
-damage_apply(const struct damage_plan *plan, uint32_t block, uint8_t *stored)
+static void
+corrupt(const struct damage_plan *plan, uint32_t block, uint8_t *at)
 {
-	uint32_t begin = draw(plan, block, 1) % 4 == 0 ? plan->stored_len - SIGNATURE_LEN : 0;
-	uint32_t n_bits = 8 * (plan->stored_len - begin) - plan->burst + 1;
+	uint32_t begin = draw(plan, block, 1) % 4 == 0 ? plan->len - plan->sig_len : 0;
+	uint32_t n_bits = 8 * (plan->len - begin) - plan->burst + 1;
 	uint32_t first = 8 * begin + draw(plan, block, 2) % n_bits;
 	uint32_t pattern = draw(plan, block, 3) % ((1u << plan->burst) - 1) + 1; /* not 0 */
 
 	for (uint32_t i = 0; i < plan->burst; i++)
 		if ((pattern & 1u << i) != 0)
-			stored[(first + i) / 8] ^= 0x80 >> (first + i) % 8;
+			at[(first + i) / 8] ^= 0x80 >> (first + i) % 8;
+}
+
+void
+damage_apply(const struct damage_plan *plan, uint32_t first, uint32_t n, uint8_t *blocks)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (damage_has(plan, first + i))
+			corrupt(plan, first + i, blocks + (size_t)i * plan->len);
 }

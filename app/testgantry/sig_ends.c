@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_lcore.h>
 
 #include "job.h"
 #include "report.h"
 #include "sig_both.h"
+#include "sig_guard.h"
 #include "sig_phase.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -55,7 +57,8 @@ create_memory(struct sig_ends *e)
 	struct target *t = &e->target;
 	uint32_t n_requests = SIG_ROUND_LEN / e->opt->block_size;
 	uint32_t n_receives = N_MODES * e->opt->depth;
-	size_t disk_len = (size_t)n_requests * (e->opt->block_size + SIG_SIGNATURE_LEN);
+	size_t wire_len = (size_t)n_requests * e->wire_len;
+	size_t disk_len = (size_t)n_requests * e->disk_len;
 
 	i->begin_ns = calloc(n_requests, sizeof(*i->begin_ns));
 	t->slot = calloc(e->opt->depth, sizeof(*t->slot));
@@ -69,15 +72,15 @@ create_memory(struct sig_ends *e)
 		t->n_free++;
 	}
 	if (memory_create(&i->end.memory, e->engine,
-		    2 * (size_t)SIG_ROUND_LEN + n_requests * sizeof(*i->request) +
+		    2 * wire_len + n_requests * sizeof(*i->request) +
 			    n_receives * sizeof(*i->response),
 		    GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE) != 0 ||
 		memory_create(&t->end.memory, e->engine,
 			disk_len + n_receives * sizeof(*t->received), 0) != 0)
 		return -1;
 	i->source = i->end.memory.base;
-	i->fetched = i->source + SIG_ROUND_LEN;
-	i->request = (struct sig_request *)(i->fetched + SIG_ROUND_LEN);
+	i->fetched = i->source + wire_len;
+	i->request = (struct sig_request *)(i->fetched + wire_len);
 	i->response = (struct sig_response *)(i->request + n_requests);
 	t->disk = t->end.memory.base;
 	t->received = (struct sig_request *)(t->disk + disk_len);
@@ -161,6 +164,16 @@ choose_lcores(struct sig_ends *e)
 	return 0;
 }
 
+static struct gantry_sig_domain
+domain_of(const struct options *o, enum gantry_sig_kind kind)
+{
+	return (struct gantry_sig_domain){
+		.kind = kind,
+		.block_size = kind != GANTRY_SIG_NONE ? o->block_size : 0,
+		.flags = sig_has_tags(kind) ? GANTRY_SIG_REF_REMAP : 0,
+	};
+}
+
 static int
 create_engine(struct sig_ends *e)
 {
@@ -174,9 +187,8 @@ create_engine(struct sig_ends *e)
 		.transactions = e->opt->depth,
 	};
 	const struct gantry_profile_conf profile = {
-		.mem = {.kind = e->opt->guard,
-			.block_size = e->opt->block_size,
-			.flags = GANTRY_SIG_REF_REMAP},
+		.mem = domain_of(e->opt, e->opt->guard),
+		.wire = domain_of(e->opt, e->opt->wire),
 		.check = GANTRY_SIG_ALL,
 	};
 	int rc = gantry_create(&conf, &e->engine);
@@ -204,6 +216,8 @@ ends_open(const struct options *o, struct sig_ends **ends)
 		return -1;
 	}
 	e->opt = o;
+	e->wire_len = o->block_size + sig_len(o->wire);
+	e->disk_len = o->block_size + sig_len(o->guard);
 	if (choose_lcores(e) == 0 && create_engine(e) == 0 && create_memory(e) == 0 &&
 		create_connections(e) == 0) {
 		*ends = e;

@@ -31,7 +31,7 @@ void ends_say(const struct sig_ends *ends);
 /** The target's counters. */
 void ends_stats(const struct sig_ends *ends, struct gantry_stats *stats);
 
-/** Memory of SIG_ROUND_LEN bytes: what is stored. */
+/** Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. */
 uint8_t *ends_source(const struct sig_ends *ends);
 
 /** As much: what was fetched. */

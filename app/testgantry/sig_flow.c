@@ -5,10 +5,13 @@
  *
  * A round is as many blocks as fit SIG_ROUND_LEN. In each round, with pipelining and then without:
  *
- *     store all blocks       the device generates the signatures on the target's disk
- *     corrupt some of them   on the disk; a plan says which, so that the judge knows
- *     fetch all blocks       the device checks the signatures
- *     judge                  each response by the plan, and each block of a good one by the file's bytes
+ *     store corrupted blocks   if they have signatures on the wire: the device checks them
+ *     store right blocks       the device generates the signatures on the target's disk
+ *     corrupt some of them     on the disk
+ *     fetch all blocks         the device checks the signatures, and generates those on the wire
+ *
+ * Plans say what is corrupted, so the judge knows: it judges each response by them, and each block of a good one by
+ * the file's bytes and by signatures that the CPU computes.
  *
  * Files are read, and answers judged, while no request is in flight.
  */
@@ -27,6 +30,7 @@
 #include "report.h"
 #include "sig_damage.h"
 #include "sig_ends.h"
+#include "sig_guard.h"
 #include "sig_phase.h"
 
 /* How long requests of one kind took. */
@@ -37,21 +41,34 @@ struct samples {
 
 /* What a row of the table of latencies is about. */
 enum kind {
-	STORE,
+	STORE_GOOD,
+	STORE_BAD,
 	FETCH_GOOD,
 	FETCH_BAD,
 	N_KINDS,
 };
 
+/* Where blocks have signatures. */
+enum place {
+	DISK,
+	WIRE,
+	N_PLACES,
+};
+
+/* What came of transactions with corrupted blocks. */
+struct found {
+	uint64_t corrupted; /* transactions */
+	uint64_t detected;  /* of them with the bad response, whose error names such a block */
+	uint64_t missed;    /* the others */
+};
+
 /* What came of one mode. */
 struct tally {
 	struct samples samples[N_KINDS];
-	uint64_t ns;        /* of all phases */
-	uint64_t corrupted; /* transactions with at least one corrupted block */
-	uint64_t detected; /* those of them with the bad response, whose error names such a block */
-	uint64_t missed;   /* the others */
-	uint64_t false_alarms; /* bad responses to transactions without one */
-	uint64_t wrong;        /* good responses with bytes that are not the file's */
+	struct found found[N_PLACES];
+	uint64_t ns;           /* of all phases */
+	uint64_t false_alarms; /* bad responses to transactions without a corrupted block */
+	uint64_t wrong;        /* good responses with blocks or signatures that are wrong */
 	uint64_t opened, done, stops, cancelled; /* as in struct gantry_stats */
 };
 
@@ -59,15 +76,15 @@ struct sig {
 	const struct options *opt;
 	const struct file_set *set;
 	struct sig_ends *ends;
-	struct damage_plan plan;
+	struct damage_plan plan[N_PLACES];
 	struct sig_result *result;               /* of each request of a phase */
 	struct tally tally[GANTRY_TXN_WAIT + 1]; /* by enum gantry_txn_mode */
 	/* The next byte to read. */
 	size_t file;
 	uint64_t offset;
-	uint64_t bytes;            /* of files, read so far */
-	uint64_t n_blocks;         /* read so far */
-	uint64_t corrupted_blocks; /* of them */
+	uint64_t bytes;               /* of files, read so far */
+	uint64_t n_blocks;            /* read so far */
+	uint64_t corrupted[N_PLACES]; /* of them */
 };
 
 int
@@ -78,6 +95,10 @@ sig_check(const struct options *o)
 			"--chunk: with --mode sig, whole blocks of %u bytes, and at most %" PRIu64
 			" bytes",
 			o->block_size, GANTRY_TXN_MAX_LEN);
+		return -1;
+	}
+	if (o->guard == GANTRY_SIG_NONE && o->wire == GANTRY_SIG_NONE) {
+		error_print("--guard, --wire: signatures are on the disk, on the wire or on both");
 		return -1;
 	}
 	if (o->depth > GANTRY_MAX_TXNS) {
@@ -135,35 +156,32 @@ read_round(struct sig *s)
 	return at / s->opt->block_size;
 }
 
-/* ------------------------------------------------------------------ corruption */
-
-/* Corrupts what the plan says of the blocks on the disk. Returns how many. */
-static uint32_t
-corrupt_disk(const struct sig *s, const struct sig_phase *p)
+/* Gives the blocks the signatures that the wire has, from the last block to the first, as they move up. */
+static void
+sign_round(const struct sig *s, uint32_t n_blocks)
 {
-	uint8_t *disk = ends_disk(s->ends);
-	uint32_t n = 0;
+	uint32_t len = s->opt->block_size;
+	uint8_t *source = ends_source(s->ends), *to;
 
-	for (uint32_t i = 0; i < p->n_blocks; i++)
-		if (damage_has(&s->plan, p->first_block + i)) {
-			damage_apply(&s->plan, p->first_block + i,
-				disk + (size_t)i * s->plan.stored_len);
-			n++;
-		}
-	return n;
+	for (uint32_t i = n_blocks; i-- > 0;) {
+		to = source + (size_t)i * s->plan[WIRE].len;
+		memmove(to, source + (size_t)i * len, len);
+		sig_write(s->opt->wire, to, len, s->n_blocks + i, to + len);
+	}
 }
 
-/* Makes each block differ from what is to be fetched, so that earlier bytes hide nothing. */
+/* Makes each block that is to arrive differ from the source's, so that earlier bytes hide nothing. */
 static void
-poison(const struct sig *s, uint32_t n_blocks)
+poison(const struct sig *s, enum place place, uint8_t *blocks, uint32_t n_blocks)
 {
 	const uint8_t *source = ends_source(s->ends);
-	uint8_t *fetched = ends_fetched(s->ends);
-	uint32_t len = s->opt->block_size;
+	uint32_t last = s->opt->block_size - 1;
 
 	for (uint32_t i = 0; i < n_blocks; i++) {
-		fetched[i * len] = ~source[i * len];
-		fetched[i * len + len - 1] = ~source[i * len + len - 1];
+		blocks[0] = ~source[0];
+		blocks[last] = ~source[last];
+		blocks += s->plan[place].len;
+		source += s->plan[WIRE].len;
 	}
 }
 
@@ -188,81 +206,81 @@ add_sample(struct samples *samples, uint64_t ns)
 }
 
 static bool
-has_damage(const struct sig *s, uint32_t first, uint32_t n)
+has_damage(const struct damage_plan *plan, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (damage_has(&s->plan, first + i))
+		if (damage_has(plan, first + i))
 			return true;
 	return false;
 }
 
 /* The target's completion says what the response says, and names a block that is corrupted. */
 static bool
-names_damage(const struct sig *s, const struct sig_result *r, uint32_t first, uint32_t n)
+names_damage(const struct damage_plan *plan, const struct sig_phase *p, const struct sig_result *r,
+	uint32_t first, uint32_t n)
 {
-	return r->status == GANTRY_SIG_ERROR && r->error.part != 0 && r->error.block < n &&
-	       damage_has(&s->plan, first + r->error.block);
+	return r->status == GANTRY_SIG_ERROR && r->error.part != 0 &&
+	       r->error.on_wire == p->store && r->error.block < n &&
+	       damage_has(plan, first + r->error.block);
 }
 
-/* Judges the fetch of n blocks, the first of which is number `at` of its phase. */
+/* n blocks that arrived, the first of which is number `at` of the phase, are the file's, and have right signatures. */
+static bool
+are_right(const struct sig *s, const struct sig_phase *p, uint32_t at, uint32_t n)
+{
+	const uint8_t *arrived = p->store ? ends_disk(s->ends) : ends_fetched(s->ends);
+	const enum gantry_sig_kind kind = p->store ? s->opt->guard : s->opt->wire;
+	const uint32_t data_len = s->opt->block_size;
+	const uint8_t *block, *source;
+	uint8_t sig[SIG_MAX_LEN];
+
+	for (uint32_t i = at; i < at + n; i++) {
+		block = arrived + (size_t)i * s->plan[p->store ? DISK : WIRE].len;
+		source = ends_source(s->ends) + (size_t)i * s->plan[WIRE].len;
+		sig_write(kind, source, data_len, p->first_block + i, sig);
+		if (memcmp(block, source, data_len) != 0 ||
+			memcmp(block + data_len, sig, sig_len(kind)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Judges request number i. */
 static void
-judge(const struct sig *s, struct tally *t, const struct sig_phase *p, const struct sig_result *r,
-	uint32_t at, uint32_t n)
+judge(const struct sig *s, struct tally *t, const struct sig_phase *p,
+	const struct damage_plan *plan, uint32_t i)
 {
-	size_t begin = (size_t)at * s->opt->block_size, len = (size_t)n * s->opt->block_size;
-	uint32_t first = p->first_block + at;
+	const uint32_t per_request = s->opt->chunk_len / s->opt->block_size;
+	const uint32_t at = i * per_request, n = RTE_MIN(per_request, p->n_blocks - at);
+	const struct sig_result *r = &p->result[i];
+	struct found *found = &t->found[p->store ? WIRE : DISK];
 
-	if (has_damage(s, first, n)) {
-		t->corrupted++;
-		if (!r->good && names_damage(s, r, first, n))
-			t->detected++;
+	if (has_damage(plan, p->first_block + at, n)) {
+		found->corrupted++;
+		if (!r->good && names_damage(plan, p, r, p->first_block + at, n))
+			found->detected++;
 		else
-			t->missed++;
-		return;
-	}
-	if (!r->good || r->status != GANTRY_OK)
+			found->missed++;
+	} else if (!r->good || r->status != GANTRY_OK)
 		t->false_alarms++;
-	else if (memcmp(ends_source(s->ends) + begin, ends_fetched(s->ends) + begin, len) != 0)
+	else if (!are_right(s, p, at, n))
 		t->wrong++;
-}
-
-static int
-judge_fetches(const struct sig *s, struct tally *t, const struct sig_phase *p)
-{
-	uint32_t per_request = s->opt->chunk_len / s->opt->block_size;
-
-	for (uint32_t i = 0; i < p->n_requests; i++) {
-		judge(s, t, p, &p->result[i], i * per_request,
-			RTE_MIN(per_request, p->n_blocks - i * per_request));
-		if (add_sample(&t->samples[p->result[i].good ? FETCH_GOOD : FETCH_BAD],
-			    p->result[i].ns) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* A store has nothing to check, so a bad response to it is a false alarm. */
-static int
-judge_stores(struct tally *t, const struct sig_phase *p)
-{
-	for (uint32_t i = 0; i < p->n_requests; i++) {
-		if (!p->result[i].good || p->result[i].status != GANTRY_OK)
-			t->false_alarms++;
-		if (add_sample(&t->samples[STORE], p->result[i].ns) != 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* ------------------------------------------------------------------ rounds */
 
+/* Stores or fetches the blocks of the round, and judges the answers. The plan has corrupted what the device reads. */
 static int
-do_phase(const struct sig *s, struct tally *t, struct sig_phase *p, bool store)
+do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
 {
+	struct tally *t = &s->tally[p->mode];
+	const enum kind good = store ? STORE_GOOD : FETCH_GOOD, bad = good + 1;
 	struct gantry_stats before, now;
 	int rc;
 
 	p->store = store;
+	poison(s, store ? DISK : WIRE, store ? ends_disk(s->ends) : ends_fetched(s->ends),
+		p->n_blocks);
 	ends_stats(s->ends, &before);
 	rc = ends_phase(s->ends, p);
 	ends_stats(s->ends, &now);
@@ -271,20 +289,30 @@ do_phase(const struct sig *s, struct tally *t, struct sig_phase *p, bool store)
 	t->done += now.txn_done - before.txn_done;
 	t->stops += now.txn_stops - before.txn_stops;
 	t->cancelled += now.txn_cancelled - before.txn_cancelled;
+	for (uint32_t i = 0; i < p->n_requests && rc == 0; i++) {
+		judge(s, t, p, plan, i);
+		rc = add_sample(&t->samples[p->result[i].good ? good : bad], p->result[i].ns);
+	}
 	return rc;
 }
 
-/* Stores, corrupts and fetches the blocks of the round. *corrupted: how many it has corrupted. */
+/* Stores, corrupts and fetches the blocks of the round. */
 static int
-do_mode(struct sig *s, struct sig_phase *p, uint32_t *corrupted)
+do_mode(struct sig *s, struct sig_phase *p)
 {
-	struct tally *t = &s->tally[p->mode];
+	static const struct damage_plan nothing;
+	uint8_t *source = ends_source(s->ends);
+	int rc = 0;
 
-	if (do_phase(s, t, p, true) != 0 || judge_stores(t, p) != 0)
+	if (s->opt->wire != GANTRY_SIG_NONE) {
+		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
+		rc = do_phase(s, p, true, &s->plan[WIRE]);
+		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
+	}
+	if (rc != 0 || do_phase(s, p, true, &nothing) != 0)
 		return -1;
-	*corrupted = corrupt_disk(s, p);
-	poison(s, p->n_blocks);
-	return do_phase(s, t, p, false) != 0 ? -1 : judge_fetches(s, t, p);
+	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
+	return do_phase(s, p, false, &s->plan[DISK]);
 }
 
 static int
@@ -295,13 +323,14 @@ do_round(struct sig *s, uint32_t n_blocks)
 		.first_block = s->n_blocks,
 		.result = s->result,
 	};
-	uint32_t corrupted = 0;
 
+	sign_round(s, n_blocks);
 	for (phase.mode = GANTRY_TXN_PIPELINED; phase.mode <= GANTRY_TXN_WAIT; phase.mode++)
-		if (ends_have(s->ends, phase.mode) && do_mode(s, &phase, &corrupted) != 0)
+		if (ends_have(s->ends, phase.mode) && do_mode(s, &phase) != 0)
 			return -1;
-	s->n_blocks += n_blocks;
-	s->corrupted_blocks += corrupted;
+	for (uint32_t i = 0; i < n_blocks; i++, s->n_blocks++)
+		for (int place = 0; place < N_PLACES; place++)
+			s->corrupted[place] += damage_has(&s->plan[place], s->n_blocks);
 	return 0;
 }
 
@@ -361,6 +390,20 @@ print_latencies(const struct sig *s, enum kind kind, const char *name)
 }
 
 static void
+print_found(const struct sig *s, enum place place, const char *name)
+{
+	size_t at = offsetof(struct tally, found) + place * sizeof(struct found);
+	char row[3][40];
+
+	snprintf(row[0], sizeof(row[0]), "corrupted %s", name);
+	snprintf(row[1], sizeof(row[1]), "  detected %s", name);
+	snprintf(row[2], sizeof(row[2]), "  missed %s", name);
+	print_counts(s, row[0], at + offsetof(struct found, corrupted));
+	print_counts(s, row[1], at + offsetof(struct found, detected));
+	print_counts(s, row[2], at + offsetof(struct found, missed));
+}
+
+static void
 print_rates(const struct sig *s)
 {
 	const struct tally *t;
@@ -385,13 +428,15 @@ print_table(struct sig *s)
 			if (s->tally[m].samples[kind].n != 0)
 				qsort(s->tally[m].samples[kind].ns, s->tally[m].samples[kind].n,
 					sizeof(uint64_t), by_ns);
-	printf("%" PRIu64 " blocks of %u bytes, %" PRIu64
-	       " of them corrupted (seed %u); up to %" PRIu64
-	       " in a transaction, %u transactions in flight\n",
-		s->n_blocks, s->opt->block_size, s->corrupted_blocks, s->opt->seed,
-		s->opt->chunk_len / s->opt->block_size, s->opt->depth);
+	printf("%" PRIu64 " blocks of %u bytes; on the disk: %s, %" PRIu64
+	       " corrupted; on the wire: %s, %" PRIu64 " corrupted (seed %u)\n"
+	       "up to %" PRIu64 " blocks in a transaction, %u transactions in flight\n",
+		s->n_blocks, s->opt->block_size, options_kind_name(s->opt->guard),
+		s->corrupted[DISK], options_kind_name(s->opt->wire), s->corrupted[WIRE],
+		s->opt->seed, s->opt->chunk_len / s->opt->block_size, s->opt->depth);
 	printf("  %-34s %14s %14s\n", "", "pipelined", "waiting");
-	print_latencies(s, STORE, "stored");
+	print_latencies(s, STORE_GOOD, "stored, good response");
+	print_latencies(s, STORE_BAD, "stored, bad response");
 	print_latencies(s, FETCH_GOOD, "fetched, good response");
 	print_latencies(s, FETCH_BAD, "fetched, bad response");
 	print_rates(s);
@@ -399,9 +444,8 @@ print_table(struct sig *s)
 	print_counts(s, "  done", offsetof(struct tally, done));
 	print_counts(s, "stops of the send queue", offsetof(struct tally, stops));
 	print_counts(s, "good responses cancelled", offsetof(struct tally, cancelled));
-	print_counts(s, "with corrupted blocks", offsetof(struct tally, corrupted));
-	print_counts(s, "  detected", offsetof(struct tally, detected));
-	print_counts(s, "  missed", offsetof(struct tally, missed));
+	print_found(s, DISK, "on the disk");
+	print_found(s, WIRE, "on the wire");
 	print_counts(s, "false alarms", offsetof(struct tally, false_alarms));
 	print_counts(s, "good response, wrong bytes", offsetof(struct tally, wrong));
 }
@@ -414,7 +458,7 @@ conclude(const struct sig *s)
 	uint64_t missed = 0, false_alarms = 0, wrong = 0;
 
 	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++) {
-		missed += s->tally[m].missed;
+		missed += s->tally[m].found[DISK].missed + s->tally[m].found[WIRE].missed;
 		false_alarms += s->tally[m].false_alarms;
 		wrong += s->tally[m].wrong;
 	}
@@ -433,16 +477,27 @@ conclude(const struct sig *s)
 	return 0;
 }
 
+static struct damage_plan
+plan_of(const struct options *o, enum gantry_sig_kind kind, uint64_t seed)
+{
+	return (struct damage_plan){
+		.seed = seed,
+		.percent = kind != GANTRY_SIG_NONE ? o->corrupt : 0,
+		.len = o->block_size + sig_len(kind),
+		.sig_len = sig_len(kind),
+		.burst = kind == GANTRY_SIG_T10DIF_CSUM ? 1 : 16,
+	};
+}
+
 int
 sig_run(const struct options *o, const struct file_set *set)
 {
 	struct sig s = {
 		.opt = o,
 		.set = set,
-		.plan = {.seed = o->seed,
-			.percent = o->corrupt,
-			.stored_len = o->block_size + SIG_SIGNATURE_LEN,
-			.burst = o->guard == GANTRY_SIG_T10DIF_CRC ? 16 : 1},
+		.plan = {[DISK] = plan_of(o, o->guard, o->seed),
+			/* --seed has 32 bits: this is none that it could name. */
+			[WIRE] = plan_of(o, o->wire, o->seed + (UINT64_C(1) << 32))},
 		.result = calloc(SIG_ROUND_LEN / o->block_size, sizeof(*s.result)),
 	};
 	int rc = -1;

@@ -16,8 +16,7 @@
 #include "job.h"
 #include "report.h"
 #include "sig_both.h"
-
-#define APP_TAG 0x4754 /* of all blocks */
+#include "sig_guard.h"
 
 /* ------------------------------------------------------------------ both ends */
 
@@ -95,7 +94,7 @@ ask(struct sig_ends *e, uint32_t number)
 
 	*r = (struct sig_request){
 		.addr = (uintptr_t)(p->store ? i->source : i->fetched) +
-			(uint64_t)first * e->opt->block_size,
+			(uint64_t)first * e->wire_len,
 		.remote_key = gantry_mem_remote_key(i->end.memory.mem),
 		.number = number,
 		.block = p->first_block + first,
@@ -192,22 +191,29 @@ initiator_run(void *arg)
 
 /* ------------------------------------------------------------------ the target */
 
+static struct gantry_txn_tags
+tags_of(enum gantry_sig_kind kind, uint32_t block)
+{
+	if (!sig_has_tags(kind))
+		return (struct gantry_txn_tags){0};
+	return (struct gantry_txn_tags){.ref_tag = block, .app_tag = SIG_APP_TAG};
+}
+
 /* Makes a request a transaction. */
 static void
 fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 {
-	uint32_t block_size = e->opt->block_size, stored_len = block_size + SIG_SIGNATURE_LEN;
-	uint32_t place = r->block % (SIG_ROUND_LEN / block_size);
+	uint32_t place = r->block % (SIG_ROUND_LEN / e->opt->block_size);
 
 	s->good = (struct sig_response){.number = r->number, .good = true};
 	s->bad = (struct sig_response){.number = r->number};
 	s->blocks = (struct gantry_sge){
-		.addr = (uintptr_t)e->target.disk + (uint64_t)place * stored_len,
-		.len = (uint64_t)r->n * stored_len,
+		.addr = (uintptr_t)e->target.disk + (uint64_t)place * e->disk_len,
+		.len = (uint64_t)r->n * e->disk_len,
 	};
 	s->part = (struct gantry_txn_part){
 		.addr = r->addr,
-		.len = (uint64_t)r->n * block_size,
+		.len = (uint64_t)r->n * e->wire_len,
 		.remote_key = r->remote_key,
 	};
 	s->txn = (struct gantry_txn){
@@ -217,7 +223,8 @@ fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 		.n_data = 1,
 		.part = &s->part,
 		.n_parts = 1,
-		.mem = {.ref_tag = r->block, .app_tag = APP_TAG},
+		.mem = tags_of(e->opt->guard, r->block),
+		.wire = tags_of(e->opt->wire, r->block),
 		.good = {.addr = (uintptr_t)&s->good, .len = sizeof(s->good)},
 		.bad = {.addr = (uintptr_t)&s->bad, .len = sizeof(s->bad)},
 	};
@@ -238,7 +245,7 @@ take_request(struct sig_ends *e)
 	fill_slot(e, &t->slot[desc.cookie], &t->received[comp.cookie]);
 	desc.peer = comp.peer;
 	desc.src = (uintptr_t)&t->slot[desc.cookie].txn;
-	desc.len = t->slot[desc.cookie].part.len;
+	desc.len = (uint64_t)t->received[comp.cookie].n * e->opt->block_size;
 	if (gantry_submit(t->end.q, &desc, 1) != 1) {
 		error_print("the target's queue takes fewer transactions than its depth");
 		return -1;

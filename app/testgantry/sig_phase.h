@@ -4,8 +4,8 @@
  * What the two ends of --mode sig do together: blocks are stored, or fetched.
  *
  *     initiator                          target
- *     SEND struct sig_request      -->   a transaction: store: RDMA READ, the device generates the signatures
- *                                                       fetch: RDMA WRITE, the device checks and strips them
+ *     SEND struct sig_request      -->   a transaction: store: RDMA READ, fetch: RDMA WRITE. The device checks the
+ *                                        signatures that come in, and generates those that go out
  *     receives struct sig_response <--   its good or its bad response
  */
 #ifndef TESTGANTRY_SIG_PHASE_H
@@ -16,8 +16,7 @@
 
 #include "gantry.h"
 
-#define SIG_SIGNATURE_LEN 8
-/** Bytes of blocks that are stored and fetched in one go. The longest transaction fits. */
+/** Bytes of data that are stored and fetched in one go. The longest transaction fits. */
 #define SIG_ROUND_LEN (8u << 20)
 
 struct sig_ends;

@@ -38,6 +38,11 @@ def install(meson, build, folder, prefix):
 	return moved
 
 
+def before(variable, folder):
+	"""The folders of a variable, and this one before them."""
+	return ":".join(filter(None, [folder, os.environ.get(variable)]))
+
+
 def main():
 	meson, build, example, prefix, libdir = sys.argv[1:]
 	for tool in ("make", "pkg-config"):
@@ -48,8 +53,8 @@ def main():
 		libraries = os.path.join(install([meson], build, folder, prefix), libdir)
 		program = os.path.join(folder, "embed")
 		shutil.copytree(example, program)
-		env = dict(os.environ, LD_LIBRARY_PATH=libraries,
-			PKG_CONFIG_PATH=os.path.join(libraries, "pkgconfig"))
+		env = dict(os.environ, LD_LIBRARY_PATH=before("LD_LIBRARY_PATH", libraries),
+			PKG_CONFIG_PATH=before("PKG_CONFIG_PATH", os.path.join(libraries, "pkgconfig")))
 		run(["make", "-C", program, "CFLAGS=-O2 -Wall -Wextra -Werror"], env=env)
 		linked = run(["ldd", os.path.join(program, "embed")], env=env)
 		for library in ("libgantry", "libhwq", "libsofthca"):
