@@ -22,7 +22,12 @@
 # pipelining: transactions with signature pipelining against those that wait, on the adapter's timing model and a virtual
 # clock: pipelining.csv and pictures, in GANTRY_BENCH_OUT (default build-bench/pipelining). It takes some minutes.
 #
-# usage: usertools/bench.sh [ops|copies|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots|pipelining]...
+# dmadev: copies by the dmadev driver, by length, beside dma_skeleton and memcpy(3), pumped in the submitting thread: dmadev.csv
+# with its instructions (callgrind), and a picture, in GANTRY_BENCH_OUT (default build-bench/dmadev).
+#
+# crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, against OpenSSL.
+#
+# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -39,6 +44,7 @@ bench_signature=$top/build-bench/test/bench/bench_signature
 bench_idle=$top/build-bench/test/bench/bench_idle
 bench_gantry=$top/build-bench/test/bench/bench_gantry
 bench_txn=$top/build-bench/test/bench/bench_txn
+bench_dma=$top/build-bench/test/bench/bench_dma
 
 # The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
 instructions() {
@@ -170,8 +176,8 @@ engine() {
 
 # Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
 txn_run() {
-	SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='measured_*' \
-		"$bench_txn" "$1" "$2" "$3" >"$out.ops" 2>/dev/null ||
+	SOFTHCA_THREADS=0 valgrind --tool=callgrind --dump-instr=yes --callgrind-out-file="$out" \
+		--toggle-collect='measured_*' "$bench_txn" "$1" "$2" "$3" >"$out.ops" 2>/dev/null ||
 		die "callgrind failed on transactions of $1 bytes at bursts of $2: $3"
 }
 
@@ -185,54 +191,51 @@ txn_stock() {
 				if (n / ops["measured_" name] > cost[name]) cost[name] = n / ops["measured_" name]
 			}
 			END {
-				print cost["stock_configure"], cost["stock_transfer"] - cost["stock_configure"],
-					cost["stock_all"] - cost["stock_transfer"], cost["stock_done"]
+				print 0, cost["stock_configure"], cost["stock_transfer"] - cost["stock_configure"],
+					cost["stock_all"] - cost["stock_transfer"], 0, cost["stock_done"], 0
 			}' "$out.ops" -
 }
 
-# What the engine executes in a case, by the files that the instructions were written in: rules and keys of memory, WQEs,
-# doorbell, CQEs and completions, states.
+# What the engine executes in a case, by stage: the functions that the instructions were written in.
 txn_engine() {
 	txn_run "$1" "$2" "$3"
-	callgrind_annotate --auto=no --threshold=100 "$out" |
+	"$top/test/bench/stages.py" "$bench_txn" "$out" bench='measured_*' check='gantry_txn_check*,gantry_txn_look_*' \
+		key='hwq_burst_sig_*' transfer=gantry_txn_put_moves response='hwq_burst_send*' \
+		doorbell='gantry_ring,gantry_note_posted,gantry_conn_set_*' completion='gantry_take_*,gantry_hand_out*,gantry_poll*' |
 		awk 'NR == FNR {ops = $2; next}
-			match($0, /[A-Za-z0-9_-]+\.[chS]:[A-Za-z0-9_]+/) {
-				split(substr($0, RSTART, RLENGTH), at, ":"); n = $1; gsub(",", "", n)
-				of_cqe = at[1] ~ /^gantry_(complete|finish)|^hwq_cq/ || at[2] ~ /^gantry_(take|poll|hand_out)/
-				stage = at[1] ~ /^gantry_(txn_check|xlate|region|shelf|profile|mem)/ ? 1 : \
-					of_cqe ? 4 : at[1] ~ /^(gantry_txn_post|hwq_mkey_check)/ && at[2] ~ /check_key/ ? 5 : \
-					at[1] ~ /^(gantry_txn_post|hwq_(sig|burst|seg|wqe|umr|bsf|key|sq)|byteswap|mem)/ ? 2 : \
-					at[1] ~ /^(gantry_doorbell|hwq_db|gantry_conn_set)/ ? 3 : at[1] ~ /^bench_/ ? 6 : 5
-				cost[stage] += n
-			}
-			END {print cost[1] / ops, cost[2] / ops, cost[3] / ops, cost[4] / ops, cost[5] / ops}' "$out.ops" -
+			{cost[$1] = $2 / ops}
+			END {
+				print cost["check"], cost["key"], cost["transfer"], cost["response"], cost["doorbell"], cost["completion"],
+					cost["others"]
+			}' "$out.ops" -
+}
+
+# txn_row NAME BLOCK BURST THEIRS: two lines from "CHECK KEY TRANSFER RESPONSE DOORBELL COMPLETION STATES".
+txn_row() {
+	awk -v name="$1" -v block="$2" -v burst="$3" -v theirs="$4" '{
+		all = $1 + $2 + $3 + $4 + $5 + $6 + $7
+		printf "  %-14s %5d %5d", name, block, burst
+		for (i = 1; i <= 7; i++) printf " %10s", ($i > 0 ? sprintf("%.1f", $i) : "")
+		printf " %8.1f %s\n  %-26s", all, (theirs > 0 ? sprintf("%9.0f %%", 100 * all / theirs) : ""), ""
+		for (i = 1; i <= 7; i++) printf " %10s", ($i > 0 ? sprintf("%.0f %%", 100 * $i / all) : "")
+		printf "\n"
+	}'
 }
 
 transactions() {
-	local out block burst stock engine silent two
+	local out block burst stock theirs
 	command -v valgrind >/dev/null || need valgrind
 	out=$(mktemp)
 	printf 'instructions per transaction on the thread that owns the queue, 16 open at once (callgrind)\n'
-	printf '  %-8s %5s %5s %8s %8s %8s %8s %8s %10s %8s %8s %11s\n' '' block burst check key transfer response doorbell \
+	printf '  %-14s %5s %5s %10s %10s %10s %10s %10s %10s %10s %8s %11s\n' '' block burst check key transfer response doorbell \
 		completion states all 'of libmlx5'
 	for block in 512 4096; do
 		for burst in 16 1; do
 			stock=$(txn_stock "$block" "$burst")
-			engine=$(txn_engine "$block" "$burst" engine)
-			silent=$(txn_engine "$block" "$burst" silent)
-			two=$(txn_engine "$block" "$burst" two)
-			printf '%s %s %s %s\n' "$stock" "$engine" "$silent" "$two" | awk -v block="$block" -v burst="$burst" '
-				function share(n) {return sprintf("%d %%", 100 * n / all)}
-				{
-					theirs = $1 + $2 + $3 + $4
-					all = $5 + $6 + $7 + $8 + $9; answer = $6 - $11; move = $16 - $6; key = $6 - answer - move
-					row = "  %-8s %5d %5d %8.1f %8.1f %8.1f %8.1f %8.1f %10.1f %8.1f %8.1f %9.0f %%\n"
-					printf "  %-8s %5d %5d %8s %8.1f %8.1f %8.1f %8s %10.1f %8s %8.1f %9.0f %%\n", "libmlx5", block, burst,
-						"", $1, $2, $3, "", $4, "", theirs, 100
-					printf row, "engine", block, burst, $5, key, move, answer, $7, $8, $9, all, 100 * all / theirs
-					printf "  %-8s %5s %5s %8s %8s %8s %8s %8s %10s %8s\n", "", "", "", share($5), share(key),
-						share(move), share(answer), share($7), share($8), share($9)
-				}'
+			theirs=$(awk '{print $2 + $3 + $4 + $6}' <<<"$stock")
+			txn_row libmlx5 "$block" "$burst" 0 <<<"$stock"
+			txn_engine "$block" "$burst" engine | txn_row engine "$block" "$burst" "$theirs"
+			txn_engine "$block" "$burst" two | txn_row 'two transfers' "$block" "$burst" 0
 		done
 	done
 	rm -f "$out" "$out.ops"
@@ -318,6 +321,44 @@ plots() {
 	printf 'throughput: %s/throughput.csv, and a picture for each axis\n' "$out"
 }
 
+# Instructions of the submitting thread for each copy of $2 bytes, from enqueuing to completion, in bursts of 32.
+dma_count() {
+	local out=$top/build-bench/dma.callgrind n
+	n=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='measured_*' \
+		"$bench_dma" count "$1" 32 "$2" 2>/dev/null) || die "callgrind failed on $1, $2 bytes"
+	awk -v n="$n" '/^(summary|totals):/ {all = $2} END {printf "%.1f\n", all / n}' "$out"
+}
+
+dmadev() {
+	local out=${GANTRY_BENCH_OUT:-$top/build-bench/dmadev} log=$top/build-bench/dmadev.log row series length
+	python3 -c 'import matplotlib' 2>/dev/null || need python3-matplotlib
+	command -v valgrind >/dev/null || need valgrind
+	mkdir -p "$out"
+	SOFTHCA_THREADS=0 "$bench_dma" times 2>"$log" >"$log.csv" || {
+		tail -n 5 "$log" >&2
+		die "the run failed; the end of its output is above"
+	}
+	while IFS= read -r row; do
+		IFS=, read -r _ length series _ <<<"$row"
+		case $series in
+		series) printf '%s,instructions\n' "$row" ;;
+		memcpy) printf '%s,\n' "$row" ;;
+		*) printf '%s,%s\n' "$row" "$(dma_count "${series#dma_}" "$length")" ;;
+		esac
+	done <"$log.csv" >"$out/dmadev.csv"
+	"$top/usertools/plot.py" "$out/dmadev.csv" "$out"
+	awk -F, 'NR == 1 {
+			print "| bytes | million/s: dma_mlx5 | dma_skeleton | memcpy | of memcpy: dma_mlx5 | dma_skeleton | instructions: dma_mlx5 | dma_skeleton |"
+			print "|---|---|---|---|---|---|---|---|"; next
+		}
+		{rate[$3] = $8 / 1e6; part[$3] = 100 * $10; count[$3] = $11}
+		$3 == "dma_skeleton" {
+			printf "| %d | %.3f | %.3f | %.3f | %.0f %% | %.0f %% | %.0f | %.0f |\n", $2, rate["dma_mlx5"], rate[$3], rate["memcpy"], \
+				part["dma_mlx5"], part[$3], count["dma_mlx5"], count[$3]
+		}' "$out/dmadev.csv"
+	printf 'dmadev: %s/dmadev.csv, and a picture\n' "$out"
+}
+
 # The table of doc/transactions.md: of the first round trip. Each cell: pipelined, waiting.
 pipelining_table() {
 	awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
@@ -366,12 +407,13 @@ pipelining() {
 	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies idle wait instructions hwq signatures engine transactions regions testgantry plots pipelining
+[ $# -gt 0 ] || set -- ops copies crypto idle wait instructions hwq signatures engine transactions regions testgantry plots dmadev pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
+	crypto) "$top/build-bench/test/bench/bench_crypto" ;;
 	wait) waiting ;;
-	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots | pipelining) "$what" ;;
-	*) die "unknown '$what': ops, copies, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry, plots or pipelining" ;;
+	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
+	*) die "unknown '$what': ops, copies, crypto, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
 	esac
 done

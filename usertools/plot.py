@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the CSV of bench_throughput, one SVG for each axis: throughput, and the ratio to memcpy(3). Of the CSV of
+"""Draws the CSV of bench_throughput or bench_dma, one SVG for each axis: throughput, and the ratio to memcpy(3). Of the CSV of
 bench_pipelining: one for each round trip, by depth; and one by the share of wrong signatures.
 
 usage: plot.py CSV FOLDER
@@ -23,7 +23,7 @@ LABELS = {
 	"peers": "peers, written to in turn",
 	"lcores": "worker lcores",
 }
-COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0"}
+COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
 # The same picture has the same bytes.
 matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
 

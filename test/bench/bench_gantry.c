@@ -19,6 +19,7 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 
+#include "bench_median.h"
 #include "gantry_engine.h"
 #include "gantry_env.h"
 #include "gantry_queue.h"
@@ -243,6 +244,7 @@ split_regions(struct bench *b, unsigned int n)
 		r->addr = (uintptr_t)(i < n / 2 ? b->src : b->dst) +
 			  (uint64_t)(i % (n / 2)) * PAGE_LEN;
 		r->len = PAGE_LEN;
+		gantry_region_set_plain(r);
 		if (gantry_region_add(dir, r) == 0)
 			die("no memory");
 	}
@@ -298,14 +300,6 @@ close_case(struct bench *b)
 
 /* ---- what is printed */
 
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double
 nanoseconds(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
@@ -315,8 +309,7 @@ nanoseconds(struct bench *b, const struct bench_case *c, unsigned int burst)
 	for (i = 0; i < RUNS; i++)
 		ns[i] = 1e9 * rounds(b, c, burst, N_ROUNDS, false) / rte_get_tsc_hz() /
 			(N_ROUNDS * burst);
-	qsort(ns, RUNS, sizeof(ns[0]), by_value);
-	return ns[RUNS / 2];
+	return bench_median(ns, RUNS);
 }
 
 static void

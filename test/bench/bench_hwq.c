@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench_median.h"
 #include "hwq_emu.h"
 #include "hwq_burst.h"
 #include "hwq_umr_image.h"
@@ -49,10 +50,7 @@ struct op {
 
 struct bench {
 	struct hwq_dev *dev;
-	struct ibv_td *td;
-	struct ibv_pd *pd; /* libmlx5's PD, with td */
-	struct stock stock;
-	struct ibv_cq_ex *stock_cq; /* stock.cq */
+	struct stock_alone alone;
 	struct twin twin;
 	struct hwq_mr mr;
 	struct hwq_mkey_pool *mkeys;
@@ -75,8 +73,8 @@ enum operation {
 static ALWAYS_INLINE bool
 stock_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
-	struct ibv_qp_ex *ex = b->stock.ex;
-	struct mlx5dv_qp_ex *dv = b->stock.dv;
+	struct ibv_qp_ex *ex = b->alone.stock.ex;
+	struct mlx5dv_qp_ex *dv = b->alone.stock.dv;
 
 	ibv_wr_start(ex);
 	for (unsigned int i = 0; i < n; i++) {
@@ -108,7 +106,7 @@ stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	struct ibv_wc wc[BURST_MAX];
 
 	(void)op;
-	if (ibv_poll_cq(b->stock.cq, (int)n, wc) != (int)n)
+	if (ibv_poll_cq(b->alone.stock.cq, (int)n, wc) != (int)n)
 		return false;
 	for (unsigned int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS)
@@ -123,7 +121,7 @@ static ALWAYS_INLINE bool
 stock_ex_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
 	struct ibv_poll_cq_attr attr = {0};
-	struct ibv_cq_ex *cq = b->stock_cq;
+	struct ibv_cq_ex *cq = b->alone.cq;
 	unsigned int i = 1;
 
 	(void)op;
@@ -143,7 +141,7 @@ stock_ex_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 
 	(void)op;
 	(void)n;
-	return ibv_start_poll(b->stock_cq, &attr) == ENOENT;
+	return ibv_start_poll(b->alone.cq, &attr) == ENOENT;
 }
 
 static ALWAYS_INLINE bool
@@ -152,7 +150,7 @@ stock_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	struct ibv_wc wc[BURST_MAX];
 
 	(void)op;
-	return ibv_poll_cq(b->stock.cq, (int)n, wc) == 0;
+	return ibv_poll_cq(b->alone.stock.cq, (int)n, wc) == 0;
 }
 
 /* ---- lib/hwq: the critical region of hwq_wr.h */
@@ -393,30 +391,14 @@ bench_open(struct bench *b)
 		.max_sge = 1,
 		.mmo = true,
 		.mlx5_ops = MLX5DV_QP_EX_WITH_MR_LIST};
-	struct ibv_td_init_attr td_attr = {0};
-	struct ibv_parent_domain_init_attr pd_attr = {0};
-	struct ibv_cq_init_attr_ex cq_attr = {.cqe = STOCK_N_CQE,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
-	struct hwq_dev with_td;
 	int ret;
 
 	memset(b, 0, sizeof(*b));
 	b->dev = emu_open();
 	twin_create(b->dev, &conf, &b->twin);
 	twin_connect_self(&b->twin);
-	b->td = ibv_alloc_td(b->dev->ctx, &td_attr);
-	pd_attr.pd = b->dev->pd;
-	pd_attr.td = b->td;
-	b->pd = ibv_alloc_parent_domain(b->dev->ctx, &pd_attr);
-	if (b->td == NULL || b->pd == NULL)
-		EMU_DIE("a thread domain: %s", strerror(errno));
-	memcpy(&with_td, b->dev, sizeof(with_td));
-	with_td.pd = b->pd;
-	b->stock_cq = ibv_create_cq_ex(b->dev->ctx, &cq_attr);
-	stock_create_on(&with_td, &conf, b->stock_cq != NULL ? ibv_cq_ex_to_cq(b->stock_cq) : NULL,
-		&b->stock);
-	stock_connect(b->dev, b->stock.qp, b->stock.qp->qp_num);
+	stock_create_alone(b->dev, &conf, &b->alone);
+	stock_connect(b->dev, b->alone.stock.qp, b->alone.stock.qp->qp_num);
 	b->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (b->mem == MAP_FAILED)
 		EMU_DIE("no memory");
@@ -454,10 +436,9 @@ static void
 bench_close(struct bench *b)
 {
 	bench_close_keys(b);
-	stock_destroy(&b->stock);
+	stock_destroy_alone(&b->alone);
 	twin_destroy(&b->twin);
-	if (ibv_dealloc_pd(b->pd) != 0 || ibv_dealloc_td(b->td) != 0 ||
-		hwq_mr_deregister(&b->mr) != 0)
+	if (hwq_mr_deregister(&b->mr) != 0)
 		EMU_DIE("closing");
 	munmap(b->mem, MEM_LEN);
 	hwq_dev_close(b->dev);
@@ -485,14 +466,6 @@ run_way(struct bench *b, const struct way *w, unsigned int burst, unsigned int r
 }
 
 /* ---- the table */
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /*
  * Prints the instructions per operation that the file of counts has. Without a file, prints
@@ -525,10 +498,9 @@ static void
 print_row(const char *counts, const char *what, const char *by, struct function *f,
 	unsigned int burst)
 {
-	qsort(f->ns, RUNS, sizeof(f->ns[0]), by_value);
 	printf("  %-12s %-14s %5s", what, by, burst == 0 ? "1 (c)" : burst == 1 ? "1" : "32");
 	print_count(counts, f->name, burst);
-	printf(" %8.1f\n", f->ns[RUNS / 2]);
+	printf(" %8.1f\n", bench_median(f->ns, RUNS));
 }
 
 static void

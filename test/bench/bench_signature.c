@@ -116,15 +116,7 @@ hwq_done_burst(struct bench *b, struct stock_sig_op *op, unsigned int n)
 
 /* ---- the caller's loop: STOCK_SIG_OPS transactions in bursts */
 
-#define MEASURED(x, how)                                                                           \
-	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
-		unsigned int burst)                                                                \
-	{                                                                                          \
-		for (unsigned int i = 0; i < STOCK_SIG_OPS; i += burst)                            \
-			if (!how)                                                                  \
-				return false;                                                      \
-		return true;                                                                       \
-	}
+#define MEASURED(x, how) STOCK_SIG_BURSTS(measured_##x, STOCK_SIG_OPS, how)
 
 MEASURED(stock_configure, stock_sig_post(&b->stock, &b->stock.ops[i], burst, STOCK_SIG_CONFIGURE))
 MEASURED(stock_transfer, stock_sig_post(&b->stock, &b->stock.ops[i], burst, STOCK_SIG_TRANSFER))

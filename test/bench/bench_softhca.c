@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench_median.h"
 #include "hwq_emu.h"
 
 #define BURST    32
@@ -197,21 +198,6 @@ run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 	return cost;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *v, unsigned int n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return v[n / 2];
-}
-
 static void
 bench_ops(void)
 {
@@ -233,8 +219,8 @@ bench_ops(void)
 			all[r] = cost.all;
 		}
 		printf("  %-8s %-18s %8.1f %8.1f\n", op_names[op],
-			i % 2 != 0 ? "of every WQE" : "of the last WQE", median(device, RUNS),
-			median(all, RUNS));
+			i % 2 != 0 ? "of every WQE" : "of the last WQE", bench_median(device, RUNS),
+			bench_median(all, RUNS));
 	}
 	bench_close(&b);
 }
@@ -287,8 +273,8 @@ bench_copies_by(struct bench *b, enum op op)
 		ratio[i] = plain[i] / device[i];
 	}
 	printf("  %-8s %7.2f GB/s   memcpy(3) %7.2f GB/s   ratio %5.1f %%\n", op_names[op],
-		WALK_LEN / median(device, PAIRS), WALK_LEN / median(plain, PAIRS),
-		100 * median(ratio, PAIRS));
+		WALK_LEN / bench_median(device, PAIRS), WALK_LEN / bench_median(plain, PAIRS),
+		100 * bench_median(ratio, PAIRS));
 }
 
 static void
@@ -319,7 +305,7 @@ busy_cost(struct bench *b)
 
 	for (unsigned int r = 0; r < RUNS; r++)
 		v[r] = run_ops(b, OP_WRITE, false, ROUNDS / 4).device * BURST;
-	return median(v, RUNS);
+	return bench_median(v, RUNS);
 }
 
 static void

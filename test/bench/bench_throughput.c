@@ -25,6 +25,7 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include "bench_median.h"
 #include "gantry.h"
 
 #define N_ROUNDS    15
@@ -459,26 +460,15 @@ sample(const struct series *s, const struct point *p)
 	return 1e3 * took / us / n;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 print_row(const struct point *p, const char *name, double *ns, double *ratio)
 {
-	double median;
+	double median = bench_median(ns, N_ROUNDS);
 
-	qsort(ns, N_ROUNDS, sizeof(*ns), by_value);
-	qsort(ratio, N_ROUNDS, sizeof(*ratio), by_value);
-	median = ns[N_ROUNDS / 2];
 	printf("%s,%" PRIu64 ",%s,%" PRIu64 ",%u,%u,%u,%u,%u,%.1f,%.1f,%.1f,%.4f,%.4f,%.3f\n",
 		p->axis, p->x, name, p->len, p->depth, p->burst, p->regions, p->peers, p->lcores,
 		median, ns[0], ns[N_ROUNDS - 1], 1e3 / median, p->len / median,
-		ratio[N_ROUNDS / 2]);
+		bench_median(ratio, N_ROUNDS));
 }
 
 static void

@@ -8,7 +8,6 @@
  * their completions are taken in bursts. Cases:
  *
  *     engine    gantry_submit() and gantry_poll()
- *     silent    the same without responses
  *     two       the same with a block and a transfer more
  *     stock     libmlx5: stages, as bench_signature.c has them
  *
@@ -46,61 +45,25 @@ struct bench {
 
 /* ---- what is measured */
 
-/* Each of these is one burst of DEPTH transactions, in smaller bursts. */
-static ALWAYS_INLINE bool
-submit(struct bench *b, unsigned int burst)
-{
-	for (unsigned int i = 0; i < DEPTH; i += burst)
-		if (gantry_submit(b->q, &b->desc[i], burst) != burst)
-			return false;
-	return true;
-}
+#define MEASURED(x, how) STOCK_SIG_BURSTS(measured_##x, DEPTH, how)
+#define SUBMIT           (gantry_submit(b->q, &b->desc[i], burst) == burst)
+#define POLL             (gantry_poll(b->q, &b->comp[i], burst) == burst)
+#define STOCK(end)       stock_sig_post(&b->stock, &b->stock.ops[i], burst, STOCK_SIG_##end)
+#define STOCK_DONE       stock_sig_done(&b->stock, &b->stock.ops[i], burst)
 
-static ALWAYS_INLINE bool
-poll(struct bench *b, unsigned int burst)
-{
-	for (unsigned int i = 0; i < DEPTH; i += burst)
-		if (gantry_poll(b->q, &b->comp[i], burst) != burst)
-			return false;
-	return true;
-}
-
-static ALWAYS_INLINE bool
-stock_post(struct bench *b, unsigned int burst, enum stock_sig_end end)
-{
-	for (unsigned int i = 0; i < DEPTH; i += burst)
-		if (!stock_sig_post(&b->stock, &b->stock.ops[i], burst, end))
-			return false;
-	return true;
-}
-
-static ALWAYS_INLINE bool
-stock_done(struct bench *b, unsigned int burst)
-{
-	for (unsigned int i = 0; i < DEPTH; i += burst)
-		if (!stock_sig_done(&b->stock, &b->stock.ops[i], burst))
-			return false;
-	return true;
-}
-
-/* What callgrind counts: one function for each case, so that one run tells them apart. */
-#define MEASURED(x, how)                                                                           \
-	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
-		unsigned int burst)                                                                \
-	{                                                                                          \
-		return how;                                                                        \
-	}
-
-MEASURED(engine_submit, submit(b, burst))
-MEASURED(engine_poll, poll(b, burst))
-MEASURED(silent_submit, submit(b, burst))
-MEASURED(silent_poll, poll(b, burst))
-MEASURED(two_submit, submit(b, burst))
-MEASURED(two_poll, poll(b, burst))
-MEASURED(stock_configure, stock_post(b, burst, STOCK_SIG_CONFIGURE))
-MEASURED(stock_transfer, stock_post(b, burst, STOCK_SIG_TRANSFER))
-MEASURED(stock_all, stock_post(b, burst, STOCK_SIG_ALL))
-MEASURED(stock_done, stock_done(b, burst))
+/* One for each case, so that one run tells them apart. What warms up is not counted. */
+MEASURED(engine_submit, SUBMIT)
+MEASURED(engine_poll, POLL)
+MEASURED(two_submit, SUBMIT)
+MEASURED(two_poll, POLL)
+MEASURED(stock_configure, STOCK(CONFIGURE))
+MEASURED(stock_transfer, STOCK(TRANSFER))
+MEASURED(stock_all, STOCK(ALL))
+MEASURED(stock_done, STOCK_DONE)
+STOCK_SIG_BURSTS(warm_submit, DEPTH, SUBMIT)
+STOCK_SIG_BURSTS(warm_poll, DEPTH, POLL)
+STOCK_SIG_BURSTS(warm_stock, DEPTH, STOCK(ALL))
+STOCK_SIG_BURSTS(warm_stock_done, DEPTH, STOCK_DONE)
 
 /* ---- cases */
 
@@ -111,7 +74,6 @@ struct bench_case {
 	bool (*done)(struct bench *b, unsigned int burst);
 	bool stock;
 	unsigned int blocks;
-	bool answers;
 };
 
 #define CASE(x, y, z)                                                                              \
@@ -119,9 +81,8 @@ struct bench_case {
 	.post = measured_##y, .done = measured_##z
 
 static const struct bench_case cases[] = {
-	{CASE(engine, engine_submit, engine_poll), .blocks = 1, .answers = true},
-	{CASE(silent, silent_submit, silent_poll), .blocks = 1},
-	{CASE(two, two_submit, two_poll), .blocks = 2, .answers = true},
+	{CASE(engine, engine_submit, engine_poll), .blocks = 1},
+	{CASE(two, two_submit, two_poll), .blocks = 2},
 	{CASE(stock, stock_configure, stock_done), .stock = true},
 	{CASE(stock, stock_transfer, stock_done), .stock = true},
 	{CASE(stock, stock_all, stock_done), .stock = true},
@@ -164,11 +125,9 @@ draw(struct bench *b, const struct bench_case *c, unsigned int round)
 			.data = &b->data[i],
 			.part = b->part[i],
 			.mem.ref_tag = ref_tag,
-			.wire.ref_tag = ref_tag};
-		if (c->answers)
-			b->txn[i].good = b->txn[i].bad =
-				(struct gantry_txn_response){.addr = (uintptr_t)b->response,
-					.len = STOCK_SIG_RESPONSE};
+			.wire.ref_tag = ref_tag,
+			.good = {.addr = (uintptr_t)b->response, .len = STOCK_SIG_RESPONSE},
+			.bad = {.addr = (uintptr_t)b->response, .len = STOCK_SIG_RESPONSE}};
 		b->desc[i] = (struct gantry_desc){.op = GANTRY_OP_TXN,
 			.peer = b->peer,
 			.src = (uintptr_t)&b->txn[i],
@@ -180,13 +139,13 @@ draw(struct bench *b, const struct bench_case *c, unsigned int round)
 static bool
 warm_post(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
-	return c->stock ? stock_post(b, burst, STOCK_SIG_ALL) : submit(b, burst);
+	return c->stock ? warm_stock(b, burst) : warm_submit(b, burst);
 }
 
 static bool
 warm_done(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
-	return c->stock ? stock_done(b, burst) : poll(b, burst);
+	return c->stock ? warm_stock_done(b, burst) : warm_poll(b, burst);
 }
 
 /* Signatures are right: blocks and guards are zeros, and tags are not checked. */
@@ -263,7 +222,7 @@ main(int argc, char **argv)
 	b.block_len = argc > 3 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
 	if (burst == 0 || burst > STOCK_SIG_BURST || DEPTH % burst != 0 ||
 		(b.block_len != 512 && b.block_len != 4096))
-		EMU_DIE("usage: bench_txn 512|4096 BURST engine|silent|two|stock...");
+		EMU_DIE("usage: bench_txn 512|4096 BURST engine|two|stock...");
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	env_init(1);
 	bench_open(&b);

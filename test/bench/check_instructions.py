@@ -20,7 +20,7 @@ import tempfile
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.txt')
 MOST = 1.03
 SKIPPED = 77
-ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8']
+ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8', 'peers']
 DEVICE = ['memcpy', 'write', 'read', 'inline', 'nop']
 DEVICE_OPERATIONS = 64 * 32  # of one run of bench_softhca
 
@@ -70,10 +70,10 @@ def measure(folder):
         printed, _, total = callgrind(f'{folder}/bench_dma', ['count', 'mlx5', str(burst)], 'measured_*')
         counts[f'dma copy {burst}'] = total / int(printed.split()[-1])
     for burst in (16, 1):
-        printed, costs, _ = callgrind(f'{folder}/bench_txn', ['512', str(burst), 'engine'], 'measured_*')
+        printed, costs, _ = callgrind(f'{folder}/bench_txn', ['512', str(burst), 'engine', 'two'], 'measured_*')
         for line in printed.splitlines():
             function, transactions = line.split()
-            counts[f'txn {function[len("measured_engine_"):]} {burst}'] = costs[function] / int(transactions)
+            counts[f'txn {function[len("measured_"):]} {burst}'] = costs[function] / int(transactions)
     for operation in DEVICE:
         _, _, total = callgrind(f'{folder}/bench_softhca', ['count', operation], 'softhca_pump')
         counts[f'softhca {operation} 32'] = total / DEVICE_OPERATIONS

@@ -24,6 +24,20 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/*
+ * A function that carries out n operations in bursts: callgrind counts those whose names begin with measured_. `how` is
+ * true if that of operation i and the others of its burst succeeded. Equal functions stay apart.
+ */
+#define STOCK_SIG_BURSTS(name, n, how)                                                             \
+	static __attribute__((noinline, noclone, no_icf)) bool name(struct bench *b,               \
+		unsigned int burst)                                                                \
+	{                                                                                          \
+		for (unsigned int i = 0; i < (n); i += burst)                                      \
+			if (!(how))                                                                \
+				return false;                                                      \
+		return true;                                                                       \
+	}
+
 /* One transaction, as a caller might store it. */
 struct stock_sig_op {
 	uint64_t block, remote, wr_id;
@@ -34,9 +48,7 @@ struct stock_sig_op {
 
 struct stock_sig {
 	struct hwq_dev *dev;
-	struct ibv_td *td;
-	struct ibv_pd *pd; /* libmlx5's PD, with td */
-	struct stock stock;
+	struct stock_alone alone;
 	struct twin server; /* where the messages go: a QP with receives */
 	struct hwq_mr mr;
 	uint8_t *mem; /* the blocks, the peer's blocks, the response */
@@ -64,8 +76,8 @@ static ALWAYS_INLINE bool
 stock_sig_post(struct stock_sig *b, struct stock_sig_op *op, unsigned int n, enum stock_sig_end end)
 {
 	struct mlx5dv_mkey_conf_attr conf = {0};
-	struct ibv_qp_ex *ex = b->stock.ex;
-	struct mlx5dv_qp_ex *dv = b->stock.dv;
+	struct ibv_qp_ex *ex = b->alone.stock.ex;
+	struct mlx5dv_qp_ex *dv = b->alone.stock.dv;
 
 	ibv_wr_start(ex);
 	for (unsigned int i = 0; i < n; i++) {
@@ -100,7 +112,7 @@ stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
 	struct ibv_wc wc[STOCK_SIG_BURST];
 	struct mlx5dv_mkey_err err;
 
-	if (ibv_poll_cq(b->stock.cq, (int)n, wc) != (int)n)
+	if (ibv_poll_cq(b->alone.stock.cq, (int)n, wc) != (int)n)
 		return false;
 	for (unsigned int i = 0; i < n; i++) {
 		b->wr_ids += wc[i].wr_id;
@@ -149,30 +161,16 @@ stock_sig_server(struct stock_sig *b, struct twin *s)
 static inline void
 stock_sig_open_qp(struct stock_sig *b)
 {
-	struct ibv_cq_init_attr_ex cq_attr = {.cqe = STOCK_N_CQE,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
-	struct ibv_parent_domain_init_attr pd_attr = {0};
-	struct ibv_td_init_attr td_attr = {0};
-	struct ibv_cq_ex *cq = ibv_create_cq_ex(b->dev->ctx, &cq_attr);
+	struct ibv_qp *qp;
 	struct hwq_addr addr;
-	struct hwq_dev with_td;
 
-	b->td = ibv_alloc_td(b->dev->ctx, &td_attr);
-	pd_attr.pd = b->dev->pd;
-	pd_attr.td = b->td;
-	b->pd = ibv_alloc_parent_domain(b->dev->ctx, &pd_attr);
-	if (b->td == NULL || b->pd == NULL)
-		EMU_DIE("a thread domain: %s", strerror(errno));
-	memcpy(&with_td, b->dev, sizeof(with_td));
-	with_td.pd = b->pd;
-	stock_create_on(&with_td, &stock_sig_qp, cq != NULL ? ibv_cq_ex_to_cq(cq) : NULL,
-		&b->stock);
+	stock_create_alone(b->dev, &stock_sig_qp, &b->alone);
+	qp = b->alone.stock.qp;
 	stock_sig_server(b, &b->server);
 	hwq_qp_addr(b->server.qp, &addr);
-	stock_connect(b->dev, b->stock.qp, be32toh(addr.qpn));
+	stock_connect(b->dev, qp, be32toh(addr.qpn));
 	/* stock_connect() starts at PSN 0. */
-	addr.qpn = htobe32(b->stock.qp->qp_num);
+	addr.qpn = htobe32(qp->qp_num);
 	addr.psn = 0;
 	if (hwq_qp_connect(b->server.qp, &addr) != 0)
 		EMU_DIE("connecting");
@@ -225,10 +223,9 @@ stock_sig_close(struct stock_sig *b)
 	for (unsigned int i = 0; i < STOCK_SIG_OPS; i++)
 		if (b->ops[i].stock_mkey != NULL && mlx5dv_destroy_mkey(b->ops[i].stock_mkey) != 0)
 			EMU_DIE("closing");
-	stock_destroy(&b->stock);
+	stock_destroy_alone(&b->alone);
 	twin_destroy(&b->server);
-	if (ibv_dealloc_pd(b->pd) != 0 || ibv_dealloc_td(b->td) != 0 ||
-		hwq_mr_deregister(&b->mr) != 0)
+	if (hwq_mr_deregister(&b->mr) != 0)
 		EMU_DIE("closing");
 	free(b->mem);
 	hwq_dev_close(b->dev);
