@@ -58,7 +58,7 @@ wr_post(struct bench *b, struct stock_sig_op *op, unsigned int n, enum stock_sig
 			continue;
 		wr.wr_flags = end == STOCK_SIG_TRANSFER ? HWQ_WQE_SIGNALED : 0;
 		hwq_wr_rdma_write(&wr, b->stock.mr.rkey, op[i].remote);
-		hwq_wr_set_sge(&wr, op[i].hwq_mkey->lkey, 0, STOCK_SIG_BLOCK);
+		hwq_wr_set_sge(&wr, op[i].hwq_mkey->lkey, 0, BLOCK_LEN);
 		if (end == STOCK_SIG_TRANSFER)
 			continue;
 		wr.wr_flags = HWQ_WQE_SIGNALED | HWQ_WQE_FENCE;
@@ -83,7 +83,7 @@ image_post(struct bench *b, struct stock_sig_op *op, unsigned int n, enum stock_
 		if (end == STOCK_SIG_CONFIGURE)
 			continue;
 		if (hwq_wqe_rdma_write(sq, b->stock.mr.rkey, op[i].remote, op[i].hwq_mkey->lkey, 0,
-			    STOCK_SIG_BLOCK,
+			    BLOCK_LEN,
 			    HWQ_WQE_AFTER_UMR |
 				    (end == STOCK_SIG_TRANSFER ? HWQ_WQE_SIGNALED : 0)) <= 0)
 			return false;

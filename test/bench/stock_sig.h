@@ -53,7 +53,7 @@ struct stock_sig {
 	struct hwq_mr mr;
 	uint8_t *mem; /* the blocks, the peer's blocks, the response */
 	size_t mem_len;
-	uint32_t data_len; /* bytes of a block, which is what a local segment counts */
+	uint32_t data_len; /* bytes of a block without its signature */
 	uint64_t response;
 	struct mlx5dv_sig_t10dif dif;
 	struct mlx5dv_sig_block_domain domain;
@@ -95,7 +95,7 @@ stock_sig_post(struct stock_sig *b, struct stock_sig_op *op, unsigned int n, enu
 			continue;
 		ex->wr_flags = end == STOCK_SIG_TRANSFER ? IBV_SEND_SIGNALED : 0;
 		ibv_wr_rdma_write(ex, b->mr.rkey, op[i].remote);
-		ibv_wr_set_sge(ex, op[i].stock_mkey->lkey, 0, b->data_len);
+		ibv_wr_set_sge(ex, op[i].stock_mkey->lkey, 0, b->data_len + STOCK_SIG_LEN);
 		if (end == STOCK_SIG_TRANSFER)
 			continue;
 		ex->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;

@@ -178,7 +178,7 @@ put_transfer(struct hwq_wr *wr, unsigned int i)
 		hwq_wr_rdma_read(wr, mr.rkey, (uintptr_t)area.mem[0][i]);
 	else
 		hwq_wr_rdma_write(wr, mr.rkey, (uintptr_t)area.mem[1][i]);
-	hwq_wr_set_sge(wr, x->key->lkey, 0, x->n_blocks * BLOCK);
+	hwq_wr_set_sge(wr, x->key->lkey, 0, x->n_blocks * (x->is_read ? UNIT : BLOCK));
 }
 
 /*

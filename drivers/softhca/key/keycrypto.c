@@ -44,8 +44,8 @@ unit_of(uint8_t selector)
 }
 
 /*
- * The rows of the table in mlx5dv_wr_set_mkey_crypto(3). Raw data have no signature where they are encrypted: on the
- * way out, they are encrypted before the wire's signature is added, and decrypted after memory's is removed.
+ * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), and those that libmlx5 lets pass besides: raw data have a
+ * signature on one side at most (its get_crypto_order()).
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
@@ -53,23 +53,11 @@ decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
 	bool mem = sig != NULL && sig->mem.type != SIG_NONE;
 	bool wire = sig != NULL && sig->wire.type != SIG_NONE;
 
+	/* SIGNATURE_BEFORE_CRYPTO_ON_TX: the cipher stands next to the wire. */
+	c->side = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_MEMORY ? CRYPTO_WIRE
+									     : CRYPTO_MEMORY;
 	c->encrypt_out = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_WIRE;
-	switch (order) {
-	case ORDER_WIRE_SIGNATURE:
-		c->side = CRYPTO_WIRE;
-		return true;
-	case ORDER_MEMORY_SIGNATURE:
-		c->side = CRYPTO_MEMORY;
-		return true;
-	case ORDER_RAW_WIRE:
-		c->side = CRYPTO_MEMORY;
-		return !mem;
-	case ORDER_RAW_MEMORY:
-		c->side = CRYPTO_WIRE;
-		return !wire;
-	default:
-		return false;
-	}
+	return order < ORDER_RAW_WIRE || (order <= ORDER_RAW_MEMORY && !(mem && wire));
 }
 
 bool

@@ -3,9 +3,9 @@
  * Keys with a signature, and keys that encrypt: data that go through such a key are converted between its
  * memory domain and its wire domain, in a buffer.
  *
- * A local length counts data without signatures; a remote request's length counts bytes on the
- * wire. mlx5dv_wr_set_mkey_sig_block(3) shows both; that cards do so is assumed. A domain's PSV has
- * the reference tag of its next block, wherever in the key that block lies.
+ * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that cards do so is
+ * assumed (doc/softhca.md). A domain's PSV has the reference tag of its next block, wherever in the key that block
+ * lies.
  */
 #include "keysig.h"
 
@@ -77,14 +77,17 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 	if (!crypto_pass(use, a, CRYPTO_WIRE, false, a->wire, wire))
 		return SG_NO_DST;
 	/* A message that ends inside a block does not change that block. */
-	if (!sig_shrink(&a->sig.wire, wire, &data) && data == 0)
+	sig_shrink(&a->sig.wire, wire, &data);
+	if (data == 0)
 		return SG_MOVED;
 	if (!sig_stretch(&a->sig.mem, data, &memory)) {
 		data -= data % a->sig.mem.block;
 		sig_stretch(&a->sig.mem, data, &memory);
 	}
-	sig_convert(&a->sig, &(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)},
-		&(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)}, data, &error);
+	sig_convert(&a->sig,
+		&(struct sig_side){&a->sig.wire, a->wire, wire, next_ref(use, a->wire_psv)},
+		&(struct sig_side){&a->sig.mem, a->bytes, memory, next_ref(use, a->mem_psv)}, data,
+		&error);
 	pass_both(use, a, data);
 	if (!crypto_pass(use, a, CRYPTO_MEMORY, false, a->bytes, memory))
 		return SG_NO_DST;
@@ -131,9 +134,10 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	if (sg_move(use, &to, &a->memory) != SG_MOVED ||
 		!crypto_pass(use, a, CRYPTO_MEMORY, true, a->bytes, a->memory_len))
 		return false;
-	sig_convert(&a->sig, &(struct sig_side){&a->sig.mem, a->bytes, next_ref(use, a->mem_psv)},
-		&(struct sig_side){&a->sig.wire, a->wire, next_ref(use, a->wire_psv)}, a->data,
-		&error);
+	sig_convert(&a->sig,
+		&(struct sig_side){&a->sig.mem, a->bytes, a->memory_len, next_ref(use, a->mem_psv)},
+		&(struct sig_side){&a->sig.wire, a->wire, a->wire_len, next_ref(use, a->wire_psv)},
+		a->data, &error);
 	pass_both(use, a, a->data);
 	if (error.found)
 		sig_tell(use, a, true, &error);
@@ -141,22 +145,22 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	       sg_push(use, sg, a->wire, a->wire_len);
 }
 
-/* Computes the request's offset and length in data, in memory and on the wire. */
+/*
+ * Computes the request's length in data, and its offset and length in memory. It begins and ends with blocks of both
+ * domains; the wire's last signature may be left out.
+ */
 static bool
-sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off,
-	uint64_t *wire_off)
+sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)
 {
-	uint64_t first = off, data = len;
+	uint64_t first, whole;
 
-	if (a->remote &&
-		(!sig_shrink(&a->sig.wire, off, &first) || !sig_shrink(&a->sig.wire, len, &data)))
-		return false;
-	a->data = data;
+	a->wire_len = len;
 	/* The length is at most 2 GiB, as in a segment; the offset may be any number. */
-	return first <= UINT64_MAX / 2 && sig_stretch(&a->sig.mem, first, memory_off) &&
-	       sig_stretch(&a->sig.mem, data, &a->memory_len) &&
-	       sig_stretch(&a->sig.wire, first, wire_off) &&
-	       sig_stretch(&a->sig.wire, data, &a->wire_len);
+	return off <= UINT64_MAX / 2 && sig_shrink(&a->sig.wire, off, &first) &&
+	       sig_stretch(&a->sig.wire, first, &whole) && whole == off &&
+	       sig_shrink(&a->sig.wire, len, &a->data) &&
+	       sig_stretch(&a->sig.mem, first, memory_off) &&
+	       sig_stretch(&a->sig.mem, a->data, &a->memory_len);
 }
 
 bool
@@ -165,7 +169,7 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 {
 	const uint32_t writes = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE;
 	struct sig_after *a = key_use_alloc(use, sizeof(*a));
-	uint64_t memory_off, wire_off;
+	uint64_t memory_off;
 
 	use->vendor = VEN_KEY_ACCESS;
 	if (a == NULL || (need & ACC_REMOTE_ATOMIC) != 0)
@@ -178,17 +182,16 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 		a->sig = key->sig;
 	else
 		memset(&a->sig, 0, sizeof(a->sig));
-	a->remote = (need & ACC_REMOTE) != 0;
-	a->peer = a->remote || use->receiving;
+	a->peer = (need & ACC_REMOTE) != 0 || use->receiving;
 	if (a->sig.txn_len != 0)
 		return txn_walk(use, lanes, a, need, off, len, sg);
 	use->vendor = VEN_SIG_PSV;
 	if (!find_psvs(lanes, a))
 		return false;
 	use->vendor = VEN_SIG_BLOCK;
-	if (!sig_measure(a, off, len, &memory_off, &wire_off))
+	if (!sig_measure(a, off, len, &memory_off))
 		return false;
-	if (key->mkey->crypto && !crypto_begin(use, lanes, a, memory_off, wire_off))
+	if (key->mkey->crypto && !crypto_begin(use, lanes, a, memory_off, off))
 		return false;
 	sg_clear(&a->memory);
 	if (!layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,

@@ -8,9 +8,8 @@
  *   key 2  | data |                    in the upper half of its transient signature
  *   key 3  | data | CRC |  last
  *
- * A remote request may read the data alone and then, at the offset behind them, the CRC. As with
- * blocks, a local length counts data, and a remote one counts bytes on the wire. The byte order of the
- * CRC is that of blocks: sig.c.
+ * A request may move the data alone and then, at the offset behind them, the CRC. As with blocks, lengths count
+ * bytes on the wire. The byte order of the CRC is that of blocks: sig.c.
  */
 #include "keytxn.h"
 
@@ -121,8 +120,7 @@ find_psvs(struct softhca_lanes *lanes, struct sig_after *a, uint32_t pdn)
 }
 
 /*
- * Splits [off, off+len) into data and the CRC on the wire. The data's end brings the CRC with it: on the
- * wire where a local length counts the data alone, and in memory always.
+ * Splits [off, off+len) into data and the CRC on the wire. In memory the data's end brings the CRC with it.
  */
 static bool
 measure(struct sig_after *a, uint64_t off, uint64_t len)
@@ -135,13 +133,11 @@ measure(struct sig_after *a, uint64_t off, uint64_t len)
 		return false;
 	a->first = off < end ? off : end;
 	a->data = off + len < end ? off + len - a->first : end - a->first;
-	if (a->remote && off + len > end) {
+	if (off + len > end) {
 		a->crc_from = off > end ? (uint32_t)(off - end) : 0;
 		crc_len = off + len - end - a->crc_from;
-	} else if (!a->remote && a->sig.wire_txn.last && a->first + a->data == end) {
-		crc_len = SIG_CRC_LEN;
 	}
-	if ((crc_len != 0 && !a->sig.wire_txn.last) || (!a->remote && off + len > end))
+	if (crc_len != 0 && !a->sig.wire_txn.last)
 		return false;
 	a->wire_len = a->data + crc_len;
 	a->memory_len = a->data;

@@ -279,8 +279,8 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 	*out = with;
 	if (domain->type == SIG_NONE)
 		return true;
-	*out = with / unit * domain->block;
-	return with % unit == 0;
+	*out = (with + sig_len(domain)) / unit * domain->block;
+	return with % unit == 0 || with % unit == domain->block;
 }
 
 /* ---- signatures */
@@ -288,8 +288,6 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 #define SYNDROME_REF   (1u << 11)
 #define SYNDROME_APP   (1u << 12)
 #define SYNDROME_GUARD (1u << 13)
-
-#define SIG_MAX_LEN 8 /* bytes of the longest signatures, T10-DIF and CRC64 */
 
 /* Writes the signature of block `n` behind the one whose reference tag is `ref`. */
 static void
@@ -410,8 +408,10 @@ strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struc
 		const uint8_t *block = in->bytes + i * (d->block + len);
 		uint8_t right[SIG_MAX_LEN];
 
-		sign(d, block, in->ref, i, right);
-		check(d, mask, block + d->block, right, i * (d->block + len), error);
+		if ((i + 1) * (d->block + len) <= in->len) {
+			sign(d, block, in->ref, i, right);
+			check(d, mask, block + d->block, right, i * (d->block + len), error);
+		}
 		memcpy(to + i * d->block, block, d->block);
 	}
 }
@@ -432,15 +432,14 @@ insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
 
 /* Both domains have the same structure: bytes in the copy mask keep the value that came in. */
 static void
-copy_masked(const struct sig_domain *d, uint8_t mask, const uint8_t *from, uint8_t *to,
-	uint64_t data)
+copy_masked(const struct sig_domain *d, uint8_t mask, const struct sig_side *in, uint8_t *to)
 {
 	uint32_t unit = d->block + sig_len(d);
 
-	for (uint64_t at = d->block; at < data / d->block * unit; at += unit)
+	for (uint64_t at = d->block; at + sig_len(d) <= in->len; at += unit)
 		for (uint32_t b = 0; b < sig_len(d); b++)
 			if (mask_has(d, mask, b))
-				to[at + b] = from[at + b];
+				to[at + b] = in->bytes[at + b];
 }
 
 void
@@ -461,6 +460,6 @@ sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct s
 		strip(in, sig->check_mask, bare, data, error);
 		insert(out, bare, data);
 		if (i->type == o->type && i->block == o->block)
-			copy_masked(o, sig->copy_mask, in->bytes, out->bytes, data);
+			copy_masked(o, sig->copy_mask, in, out->bytes);
 	}
 }

@@ -5,7 +5,8 @@
 bool
 sig_alloc(struct key_use *use, struct sig_after *a)
 {
-	a->wire = key_use_alloc(use, a->wire_len);
+	/* With room for a last signature that the request leaves out. */
+	a->wire = key_use_alloc(use, a->wire_len + SIG_MAX_LEN);
 	/* Without signatures, data are ciphered on the way from one buffer to the other side. */
 	a->bytes = a->key->sig_on ? key_use_alloc(use, a->memory_len) : a->wire;
 	return a->wire != NULL && a->bytes != NULL;

@@ -16,7 +16,7 @@ struct sig_after {
 	uint64_t first, data;
 	uint64_t wire_len, memory_len;
 	uint8_t *wire, *bytes;
-	bool remote, peer;                      /* of a peer's request; of the responder's key */
+	bool peer;                              /* of the responder's key */
 	const struct dek_key *dek;              /* of a key that encrypts */
 	uint64_t unit;                          /* the number of the first data unit */
 	struct softhca_psv *mem_psv, *wire_psv; /* NULL: the domain has no signature */

@@ -146,8 +146,8 @@ check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read
 }
 
 enum gantry_status
-gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool local,
-	uint32_t data_len, uint64_t len, struct gantry_txn_plan *plan)
+gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool local, uint64_t len,
+	struct gantry_txn_plan *plan)
 {
 	const struct gantry_profile *p = plan->profile;
 	const struct gantry_txn_part *part = t->part;
@@ -155,7 +155,7 @@ gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool 
 	uint32_t i, offset = 0;
 
 	if (t->n_parts == 0)
-		return local ? take_scratch(q, data_len, plan) : GANTRY_BAD_LENGTH;
+		return local ? take_scratch(q, (uint32_t)len, plan) : GANTRY_BAD_LENGTH;
 	if (t->n_parts > GANTRY_TXN_MAX_PARTS)
 		return GANTRY_BAD_LENGTH;
 	if (!gantry_txn_is_aligned(part))
@@ -168,8 +168,8 @@ gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool 
 		if (part->len - 1 >= len || part->len % p->wire.unit != 0)
 			return GANTRY_BAD_LENGTH;
 		move->offset = offset;
-		move->len = gantry_profile_shrink(&p->wire, part->len);
-		if (move->len % p->mem.block_size != 0)
+		move->len = (uint32_t)part->len;
+		if (gantry_profile_shrink(&p->wire, part->len) % p->mem.block_size != 0)
 			return GANTRY_BAD_LENGTH;
 		status = check_part(q, part, plan->read, local, move);
 		if (status != GANTRY_OK)

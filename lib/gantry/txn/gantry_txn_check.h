@@ -25,8 +25,8 @@
 /* One transfer. */
 struct gantry_txn_move {
 	uint64_t addr;   /* remote */
-	uint32_t offset; /* of its first byte in the key: bytes of data */
-	uint32_t len;    /* bytes of data */
+	uint32_t offset; /* of its first byte in the key: bytes on the wire */
+	uint32_t len;    /* bytes on the wire */
 	uint32_t rkey;
 };
 
@@ -58,9 +58,9 @@ const struct gantry_region *gantry_txn_look_further(struct gantry_queue *q, uint
 /* Data of several buffers, or of one with signatures in another. blocks: of memory. */
 enum gantry_status gantry_txn_check_buffers(struct gantry_queue *q, const struct gantry_txn *t,
 	uint32_t blocks, struct gantry_txn_plan *plan);
-/* Transfers that are local, none or several. data_len, len: bytes of all, without and with signatures of the wire. */
+/* Transfers that are local, none or several. len: bytes of all, on the wire. */
 enum gantry_status gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t,
-	bool local, uint32_t data_len, uint64_t len, struct gantry_txn_plan *plan);
+	bool local, uint64_t len, struct gantry_txn_plan *plan);
 
 /* ------------------------------------------------------------------ fields */
 
@@ -175,7 +175,7 @@ gantry_txn_check_transfers(struct gantry_queue *q, const struct gantry_txn *t, b
 	if (data_len % wire->block_size != 0)
 		return GANTRY_BAD_LENGTH;
 	if (unlikely(t->n_parts != 1 || local))
-		return gantry_txn_check_parts(q, t, local, data_len, len, plan);
+		return gantry_txn_check_parts(q, t, local, len, plan);
 	if (!gantry_txn_is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
 	if (part->zero != 0)
@@ -185,7 +185,7 @@ gantry_txn_check_transfers(struct gantry_queue *q, const struct gantry_txn *t, b
 	plan->n_moves = 1;
 	plan->move[0].addr = part->addr;
 	plan->move[0].offset = 0;
-	plan->move[0].len = data_len;
+	plan->move[0].len = (uint32_t)len;
 	plan->move[0].rkey = part->remote_key;
 	return GANTRY_OK;
 }

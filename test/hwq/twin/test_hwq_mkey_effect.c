@@ -93,12 +93,11 @@ draw_configure(struct act *a, bool first)
 		a->sig.attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
 }
 
-/* Mostly whole blocks. The length of a remote request counts the bytes on the wire. */
+/* Mostly whole blocks. A length counts the bytes on the wire. */
 static void
 draw_move(const struct script *s, const struct act *conf, struct act *a)
 {
-	bool remote = a->kind == REMOTE_WRITE || a->kind == REMOTE_READ;
-	uint32_t unit = s->block + (remote ? signature_len(conf->sig.attr.wire) : 0);
+	uint32_t unit = s->block + signature_len(conf->sig.attr.wire);
 	uint32_t first = (uint32_t)twin_draw(s->n_blocks);
 
 	a->at = (uint64_t)first * unit;
@@ -156,7 +155,7 @@ draw_script(struct script *s)
 	s->wire_len = signature_len(conf->sig.attr.wire);
 	/* The first act makes the signatures. */
 	s->acts[1] = (struct act){.kind = s->sig_len != 0 ? READ_IN : WRITE_OUT,
-		.len = s->n_blocks * s->block};
+		.len = s->n_blocks * (s->block + s->wire_len)};
 	for (i = 2; i < s->n; i++) {
 		struct act *a = &s->acts[i];
 

@@ -240,7 +240,7 @@ is_out(enum way way)
 	return way == LOCAL_OUT || way == REMOTE_OUT;
 }
 
-/* Moves bytes between the key, from `off` on, and the server's memory. The length counts as the way counts. */
+/* Moves bytes between the key, from `off` on, and the server's memory. */
 static enum ibv_wc_status
 move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 {
@@ -265,17 +265,13 @@ move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 }
 
 /*
- * Passes the configured key in all four ways. memory and wire: what stands on its two sides for `data` bytes
- * without signatures.
+ * Passes the configured key in all four ways. memory and wire: what stands on its two sides.
  */
 static void
 pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *wire,
-	uint32_t wire_len, uint32_t data, bool (*again)(struct rig *r, const void *arg),
-	const void *arg)
+	uint32_t wire_len, bool (*again)(struct rig *r, const void *arg), const void *arg)
 {
 	for (enum way way = LOCAL_OUT; way <= REMOTE_IN; way++) {
-		bool local = way == LOCAL_OUT || way == LOCAL_IN;
-
 		CHECK(again(r, arg));
 		memset(r->p.client.buf, 0x11, PAIR_BUF);
 		memset(r->p.server.buf, 0x22, PAIR_BUF);
@@ -283,7 +279,7 @@ pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *w
 			memcpy(r->p.client.buf, memory, memory_len);
 		else
 			memcpy(r->p.server.buf, wire, wire_len);
-		CHECK_EQ(move(r, way, 0, local ? data : wire_len), IBV_WC_SUCCESS);
+		CHECK_EQ(move(r, way, 0, wire_len), IBV_WC_SUCCESS);
 		if (is_out(way))
 			signature_expect(r->p.server.buf, wire, wire_len, 0x22);
 		else
@@ -337,7 +333,7 @@ case_units(void)
 			i & 4 ? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
 			      : MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX;
 		cipher(&r.secret, true, 0, unit, r.data, secret, len);
-		pass(&r, tx ? r.data : secret, len, tx ? secret : r.data, len, len, again, &plan);
+		pass(&r, tx ? r.data : secret, len, tx ? secret : r.data, len, again, &plan);
 		rig_fini(&r);
 	}
 }
@@ -638,7 +634,7 @@ pass_row(const struct row *row, bool large)
 	if (row->memory.kind == NONE && row->wire.kind == NONE)
 		plan.sig = NULL; /* libmlx5 then writes that there are none */
 	plan.crypto.signature_crypto_order = row->order;
-	pass(&r, memory, memory_len, wire, wire_len, data, again, &plan);
+	pass(&r, memory, memory_len, wire, wire_len, again, &plan);
 	CHECK_EQ(signature_key_error(r.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	rig_fini(&r);
 }
@@ -654,6 +650,38 @@ case_signatures(void)
 			continue;
 		pass_row(&rows[i], false);
 		pass_row(&rows[i], true);
+	}
+}
+
+/*
+ * The wire has a signature, which the message leaves out: one data unit alone passes. So do the two keys of rdma-core's
+ * test_mlx5_crypto_signature_mkey; the second one's order and signature are no row of the manual page's table.
+ */
+static void
+case_left_out(void)
+{
+	static const struct row rows_of_test[] = {
+		{'C', {false, NONE}, {true, CRC32}, true, BEFORE},
+		{'-', {true, NONE}, {false, CRC32}, false, BEFORE},
+	};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct row *row = &rows_of_test[i];
+		uint8_t secret[BLOCK];
+		struct domains d;
+		struct plan plan;
+		struct rig r;
+
+		rig_init(&r, true, true);
+		plan = (struct plan){.len = BLOCK,
+			.crypto = crypto_of(&r, row->tx, MLX5DV_BLOCK_SIZE_512),
+			.sig = domains_of(&d, row)};
+		plan.crypto.signature_crypto_order = row->order;
+		cipher(&r.secret, true, 0, BLOCK, r.data, secret, BLOCK);
+		pass(&r, row->tx ? r.data : secret, BLOCK, row->tx ? secret : r.data, BLOCK, again,
+			&plan);
+		CHECK_EQ(signature_key_error(r.mkey).err_type, MLX5DV_MKEY_NO_ERR);
+		rig_fini(&r);
 	}
 }
 
@@ -677,7 +705,7 @@ case_wrong_signature(void)
 	CHECK(again(&r, &plan));
 	wire[100] ^= 1;
 	memcpy(r.p.server.buf, wire, 520);
-	CHECK_EQ(move(&r, LOCAL_IN, 0, BLOCK), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&r, LOCAL_IN, 0, 520), IBV_WC_SUCCESS);
 	err = signature_key_error(r.mkey);
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	rig_fini(&r);
@@ -803,7 +831,7 @@ case_signature_alone(void)
 
 	rig_init(&r, false, true);
 	CHECK_EQ(configure(&r, BLOCK, NULL, domains_of(&d, &row)), IBV_WC_SUCCESS);
-	CHECK_EQ(move(&r, LOCAL_OUT, 0, BLOCK), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(move(&r, LOCAL_OUT, 0, 520), IBV_WC_LOC_PROT_ERR);
 	signature_expect(r.p.server.buf, r.data, 0, 0x22);
 	rig_fini(&r);
 }
@@ -849,11 +877,13 @@ case_inside_key(void)
 
 /*
  * Posts a configuration once more, with one byte of its BSF changed, which is the last 64 bytes of the WQE; or for
- * another key. libmlx5 itself writes none of these.
+ * another key. row: with signatures, or NULL. libmlx5 itself writes none of these.
  */
 static void
-spoil_bsf(unsigned int byte, uint8_t value, bool other_key, enum ibv_wc_status want)
+spoil_bsf(unsigned int byte, uint8_t value, bool other_key, const struct row *row,
+	enum ibv_wc_status want)
 {
+	struct domains d;
 	struct mlx5dv_mkey *other;
 	struct plan plan;
 	struct rig r;
@@ -862,15 +892,20 @@ spoil_bsf(unsigned int byte, uint8_t value, bool other_key, enum ibv_wc_status w
 	struct mlx5dv_obj obj = {0};
 	uint32_t len;
 
-	rig_init(&r, false, false);
+	rig_init(&r, false, row != NULL);
 	obj.qp.in = r.p.client.qp;
 	obj.qp.out = &dv;
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
-	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	plan = (struct plan){.len = 512,
+		.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512),
+		.sig = row != NULL ? domains_of(&d, row) : NULL};
+	plan.crypto.signature_crypto_order = BEFORE;
 	CHECK(again(&r, &plan)); /* the first WQE of the queue */
 	len = (((uint8_t *)dv.sq.buf)[7] & 0x3f) * 16;
 	memcpy(wqe, dv.sq.buf, len);
-	CHECK(wqe[len - 64] == (2 << 6 | 1)); /* a long BSF of encryption */
+	CHECK_EQ(wqe[len - 64], (row != NULL ? 3 : 2) << 6 | 1); /* a BSF of encryption */
+	wqe[11] |=
+		MLX5_WQE_CTRL_CQ_UPDATE; /* SET_PSVs follow the UMR of a signature, and the last one completes */
 	wqe[len - 64 + byte] = value;
 	other = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
 	if (other_key)
@@ -888,14 +923,22 @@ spoil_bsf(unsigned int byte, uint8_t value, bool other_key, enum ibv_wc_status w
 static void
 case_bsf(void)
 {
-	spoil_bsf(0, 2 << 6 | 1, false, IBV_WC_SUCCESS);    /* as it was */
-	spoil_bsf(0, 2 << 6 | 1, true, IBV_WC_MW_BIND_ERR); /* a key that is not made to encrypt */
-	spoil_bsf(0, 3 << 6 | 1, false, IBV_WC_LOC_QP_OP_ERR); /* a signature's BSF is announced */
-	spoil_bsf(0, 1 << 6 | 1, false, IBV_WC_LOC_QP_OP_ERR); /* short */
-	spoil_bsf(1, 4, false, IBV_WC_LOC_QP_OP_ERR);          /* an unknown order */
-	spoil_bsf(3, 1, false, IBV_WC_LOC_QP_OP_ERR);          /* another standard */
-	spoil_bsf(8, 0, false, IBV_WC_LOC_QP_OP_ERR);          /* no unit */
-	spoil_bsf(8, 7, false, IBV_WC_LOC_QP_OP_ERR);          /* an unknown one */
+	static const struct row both = {'E', {false, CRC32}, {true, DIF_CRC}, true, BEFORE};
+
+	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* as it was */
+	/* A key that is not made to encrypt. */
+	spoil_bsf(0, 2 << 6 | 1, true, NULL, IBV_WC_MW_BIND_ERR);
+	/* A signature's BSF is announced; a short one. */
+	spoil_bsf(0, 3 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
+	spoil_bsf(0, 1 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
+	spoil_bsf(1, 4, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* an unknown order */
+	spoil_bsf(3, 1, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* another standard */
+	spoil_bsf(8, 0, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* no unit */
+	spoil_bsf(8, 7, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* an unknown one */
+	/* Signatures on both sides: the orders of raw data do not go with them. */
+	for (uint8_t order = 0; order < 4; order++)
+		spoil_bsf(1, order, false, &both,
+			order < 2 ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR);
 }
 
 int
@@ -909,6 +952,7 @@ main(int argc, char **argv)
 		{"memory is encrypted in place", case_in_place},
 		{"two queues encrypt with one DEK at once", case_two_queues},
 		{"every row of the manual page's table passes, in all ways", case_signatures},
+		{"a message may leave out the wire's last signature", case_left_out},
 		{"a wrong byte of ciphertext is a wrong signature", case_wrong_signature},
 		{"a DEK of another PD or with another tag encrypts nothing", case_wrong_dek},
 		{"a destroyed DEK encrypts nothing, and the key can have another one",

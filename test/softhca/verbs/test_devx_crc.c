@@ -361,7 +361,7 @@ case_retry(void)
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_send(e->qpx);
-	ibv_wr_set_sge(e->qpx, k.key, 0, 5000);
+	ibv_wr_set_sge(e->qpx, k.key, 0, 5004);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 	pair_expect_none(e);
 	pair_post_recv(&p.client, 0, 0, 5004);

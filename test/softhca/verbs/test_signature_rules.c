@@ -230,13 +230,13 @@ case_crc64(void)
 		for (uint32_t b = 0; b < 4096; b++)
 			k.p.client.buf[b] = (uint8_t)(vectors[i].first + b * vectors[i].step);
 		configure(&k);
-		CHECK_EQ(move(&k, WRITE, 0, 4096), IBV_WC_SUCCESS);
+		CHECK_EQ(move(&k, WRITE, 0, 4096 + 8), IBV_WC_SUCCESS);
 		memcpy(&crc, k.p.server.buf + 4096, sizeof(crc));
 		CHECK_EQ(le64toh(crc), vectors[i].crc);
 		CHECK_EQ(signature_guard(&side, k.p.client.buf, 4096), vectors[i].crc);
 		/* Its highest byte is wrong: both numbers are told whole. */
 		k.p.server.buf[4096 + 7] ^= 0x80;
-		CHECK_EQ(move(&k, READ, 0, 4096), IBV_WC_SUCCESS);
+		CHECK_EQ(move(&k, READ, 0, 4096 + 8), IBV_WC_SUCCESS);
 		err = signature_key_error(k.mkey);
 		CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 		CHECK_EQ(err.err.sig.expected_value, vectors[i].crc ^ UINT64_C(1) << 63);
@@ -316,7 +316,7 @@ copied(struct signature mem, struct signature wire, uint32_t flags, uint8_t give
 				want[at] = 0x5a;
 		}
 	configure(&k);
-	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, WRITE, 0, N * unit(&k, &wire)), IBV_WC_SUCCESS);
 	CHECK_EQ(memcmp(k.p.server.buf, want, N * unit(&k, &wire)), 0);
 	CHECK_EQ(k.p.server.buf[N * unit(&k, &wire)], 0x22);
 	signed_key_fini(&k);
@@ -390,7 +390,7 @@ case_incoming(void)
 		lay(&k, &sides[i], k.p.server.buf);
 		k.p.server.buf[unit(&k, &sides[i]) + 7] ^= 1;
 		configure(&k);
-		CHECK_EQ(move(&k, READ, 0, N * k.block), IBV_WC_SUCCESS);
+		CHECK_EQ(move(&k, READ, 0, N * unit(&k, &sides[i])), IBV_WC_SUCCESS);
 		err = signature_key_error(k.mkey);
 		CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 		CHECK_EQ(err.err.sig.offset, unit(&k, &sides[i]));
@@ -447,7 +447,7 @@ case_stops(void)
 	signed_key_init(&k, 0, none, crc32c, MLX5DV_QP_CREATE_SIG_PIPELINING);
 	k.owner = &k.p.server;
 	configure(&k);
-	sge = (struct ibv_sge){0, N * k.block, k.mkey->lkey};
+	sge = (struct ibv_sge){0, N * unit(&k, &crc32c), k.mkey->lkey};
 	wr.sg_list = &sge;
 	pair_publish(&k.p.server);
 	CHECK_EQ(ibv_post_recv(k.p.server.qp, &wr, &bad), 0);
@@ -504,7 +504,7 @@ case_segments(void)
 	signed_key_fini(&k);
 }
 
-/* If a message ends inside a block, that block is not written. */
+/* If a message ends inside the data of a block, that block is not written. Its signature may be missing. */
 static void
 short_message(struct signature mem, struct signature wire, uint32_t len, uint32_t blocks)
 {
@@ -516,7 +516,7 @@ short_message(struct signature mem, struct signature wire, uint32_t len, uint32_
 	signed_key_init(&k, 0, mem, wire, 0);
 	k.owner = &k.p.server;
 	configure(&k);
-	sge = (struct ibv_sge){0, N * k.block, k.mkey->lkey};
+	sge = (struct ibv_sge){0, N * unit(&k, &wire), k.mkey->lkey};
 	wr.sg_list = &sge;
 	pair_publish(&k.p.server);
 	CHECK_EQ(ibv_post_recv(k.p.server.qp, &wr, &bad), 0);
@@ -533,6 +533,7 @@ short_message(struct signature mem, struct signature wire, uint32_t len, uint32_
 	CHECK_EQ(memcmp(k.p.server.buf, want, blocks * unit(&k, &mem)), 0);
 	for (uint32_t i = blocks * unit(&k, &mem); i < PAIR_BUF; i++)
 		CHECK_EQ(k.p.server.buf[i], 0x22);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	signed_key_fini(&k);
 }
 
@@ -544,61 +545,78 @@ case_short(void)
 	short_message(dif, none, 511, 0);
 	short_message(none, crc32c, 516, 1);
 	short_message(none, crc32c, 700, 1);
-	short_message(none, crc32c, 515, 0);
+	short_message(none, crc32c, 515, 1);
+	short_message(none, crc32c, 512, 1);
+	short_message(none, crc32c, 511, 0);
 	short_message(crc32, crc32c, 1000, 1);
+	short_message(crc32, crc32c, 516 + 512, 2);
+	short_message(crc32c, crc32c, 516 + 514, 2);
 }
 
-/* A peer's requests count the bytes on the wire: whole blocks with their signatures. */
+/* Data pass the key out of memory, or into it. */
 static void
-case_remote(void)
+pass(bool local, bool out, uint32_t off, uint32_t len, bool good)
 {
-	const struct {
-		enum op op;
+	const enum ibv_wc_status refused = local ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR;
+	const uint32_t first = off / 516 * 512;
+	uint8_t want[MAX], *memory, *wire;
+	struct signed_key k;
+
+	signed_key_init(&k, 0, none, crc32c, 0);
+	k.owner = local ? &k.p.client : &k.p.server;
+	memory = k.owner->buf;
+	wire = local ? k.p.server.buf : k.p.client.buf;
+	configure(&k);
+	lay(&k, &crc32c, want);
+	memset(memory, 0x11, PAIR_BUF);
+	memset(wire, 0x22, PAIR_BUF);
+	if (out)
+		memcpy(memory, k.data, N * k.block);
+	else
+		memcpy(wire, want + off, len);
+	CHECK_EQ((local ? move : move_remote)(&k, local == out ? WRITE : READ, off, len),
+		good ? IBV_WC_SUCCESS : refused);
+	if (out)
+		signature_expect(wire, want + off, good ? len : 0, 0x22);
+	else
+		signature_expect(memory + first, k.data + first, good ? (len + 4) / 516 * 512 : 0,
+			0x11);
+	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
+	signed_key_fini(&k);
+}
+
+/*
+ * Requests of the key's owner and of a peer count the bytes on the wire: whole blocks with their signatures, of which
+ * the last may be left out.
+ */
+static void
+case_lengths(void)
+{
+	static const struct {
 		uint32_t off, len;
-		enum ibv_wc_status status;
+		bool good;
 	} tries[] = {
-		{WRITE, 0, 2 * 516, IBV_WC_SUCCESS},
-		{READ, 0, 2 * 516, IBV_WC_SUCCESS},
-		{WRITE, 516, 516, IBV_WC_SUCCESS},
-		{WRITE, 0, 512, IBV_WC_REM_ACCESS_ERR},
-		{WRITE, 512, 516, IBV_WC_REM_ACCESS_ERR},
-		{WRITE, 1, 516, IBV_WC_REM_ACCESS_ERR},
-		{READ, 0, 515, IBV_WC_REM_ACCESS_ERR},
-		{READ, 0, 3 * 516, IBV_WC_REM_ACCESS_ERR},
-		{FETCH_ADD, 0, 8, IBV_WC_REM_ACCESS_ERR},
+		{0, 2 * 516, true},
+		{516, 516, true},
+		{0, 512, true},
+		{0, 516 + 512, true},
+		{516, 512, true},
+		{512, 516, false},
+		{1, 516, false},
+		{0, 511, false},
+		{0, 513, false},
+		{0, 515, false},
+		{0, 3 * 516, false},
 	};
+	struct signed_key k;
 
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-		uint8_t want[MAX];
-		struct signed_key k;
-
-		signed_key_init(&k, 0, none, crc32c, 0);
-		k.owner = &k.p.server;
-		configure(&k);
-		lay(&k, &crc32c, want);
-		if (tries[i].op == READ)
-			memcpy(k.p.server.buf, k.data, N * k.block);
-		else
-			memcpy(k.p.client.buf, want + tries[i].off, tries[i].len);
-		CHECK_EQ(move_remote(&k, tries[i].op, tries[i].off, tries[i].len), tries[i].status);
-		if (tries[i].status != IBV_WC_SUCCESS) {
-			if (tries[i].op != READ)
-				CHECK_EQ(k.p.server.buf[0], 0x22);
-			else
-				CHECK_EQ(k.p.client.buf[0], 0x11);
-		} else if (tries[i].op == READ) {
-			CHECK_EQ(memcmp(k.p.client.buf, want, tries[i].len), 0);
-		} else {
-			uint32_t first = tries[i].off / 516 * 512;
-
-			CHECK_EQ(memcmp(k.p.server.buf + first, k.data + first,
-					 tries[i].len / 516 * 512),
-				0);
-		}
-		if (tries[i].status == IBV_WC_SUCCESS)
-			CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
-		signed_key_fini(&k);
-	}
+	for (size_t i = 0; i < 4 * sizeof(tries) / sizeof(tries[0]); i++)
+		pass(i & 1, i & 2, tries[i / 4].off, tries[i / 4].len, tries[i / 4].good);
+	signed_key_init(&k, 0, none, crc32c, 0);
+	k.owner = &k.p.server;
+	configure(&k);
+	CHECK_EQ(move_remote(&k, FETCH_ADD, 0, 8), IBV_WC_REM_ACCESS_ERR);
+	signed_key_fini(&k);
 }
 
 /*
@@ -707,12 +725,12 @@ wrong_psv(bool wire, bool other_pd)
 	w = written(&k, k.mkey);
 	psv = scribe_get(&w, bsf_of(&w) + field, 3);
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(move(&k, READ, 0, k.block), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, READ, 0, unit(&k, &k.wire)), IBV_WC_SUCCESS);
 	psv = other_pd ? scribe_get(&foreign, bsf_of(&foreign) + field, 3) : psv ^ 0x800000;
 	scribe_set(&w, bsf_of(&w) + field, 3, psv);
 	memset(k.p.client.buf, 0x11, PAIR_BUF);
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
-	CHECK_EQ(move(&k, READ, 0, k.block), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(move(&k, READ, 0, unit(&k, &k.wire)), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(vendor, SIG_PSV);
 	CHECK_EQ(k.p.client.buf[0], 0x11);
 	CHECK_EQ(mlx5dv_destroy_mkey(far), 0);
@@ -859,8 +877,8 @@ main(int argc, char **argv)
 		{"incoming data are checked", case_incoming},
 		{"a queue with SIG_PIPELINING stops at an error of its own work", case_stops},
 		{"a signed key can be one segment of several", case_segments},
-		{"a block that arrives in part is not written", case_short},
-		{"a peer counts the bytes on the wire", case_remote},
+		{"a block whose data arrive in part is not written", case_short},
+		{"requests count the bytes on the wire", case_lengths},
 		{"offsets are whole blocks, and do not overflow", case_offsets},
 		{"a signed key cannot be a part of another key", case_inside},
 		{"a key's length is a bound", case_length},

@@ -78,16 +78,15 @@ struct part {
 	uint32_t first, n;
 };
 
-/* A read or a write of the client, between its key and the server's memory. */
+/* A read or a write of the client, between its key and the server's memory. unit: bytes of a block on the wire. */
 static void
-move(struct signed_key *k, bool read, const struct part *parts, size_t n)
+move(struct signed_key *k, bool read, const struct part *parts, size_t n, uint32_t unit)
 {
 	struct pair_end *e = &k->p.client;
 	struct ibv_sge sge[4];
 
 	for (size_t i = 0; i < n; i++)
-		sge[i] =
-			(struct ibv_sge){parts[i].first * BLOCK, parts[i].n * BLOCK, k->mkey->lkey};
+		sge[i] = (struct ibv_sge){parts[i].first * unit, parts[i].n * unit, k->mkey->lkey};
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
@@ -133,7 +132,7 @@ move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts,
 	}
 	if (read)
 		memcpy(in_wire, wire ? with : bare, (size_t)at * (wire ? UNIT : BLOCK));
-	move(k, read, parts, n);
+	move(k, read, parts, n, wire ? UNIT : BLOCK);
 	CHECK_EQ(signature_key_error(k->mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	if (!read)
 		same(in_wire, wire ? with : bare, at * (wire ? UNIT : BLOCK));
@@ -232,7 +231,7 @@ case_retry(void)
 		ibv_wr_start(e->qpx);
 		e->qpx->wr_flags = IBV_SEND_SIGNALED;
 		ibv_wr_send(e->qpx);
-		ibv_wr_set_sge(e->qpx, k.mkey->lkey, i * BLOCK, BLOCK);
+		ibv_wr_set_sge(e->qpx, k.mkey->lkey, i * UNIT, UNIT);
 		CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 		pair_expect_none(e);
 		pair_post_recv(&k.p.server, i, 0, UNIT);
@@ -256,7 +255,7 @@ case_one_tag(void)
 	configure_side(&k, true);
 	memcpy(k.p.client.buf, k.data, DATA);
 	for (uint32_t again = 0; again < 2; again++) {
-		move(&k, false, parts, 1);
+		move(&k, false, parts, 1, UNIT);
 		for (uint32_t i = 0; i < N; i++) {
 			uint8_t want[UNIT];
 
@@ -272,7 +271,6 @@ static void
 case_two_sizes(void)
 {
 	const struct signature other = {.kind = DIF_CSUM, .app = 0x1234, .ref = 7};
-	const struct part parts[] = {{0, N}};
 	struct signature_domain wire;
 	const struct mlx5dv_sig_block_attr sig = {.wire = signature_domain(&wire, &other,
 							  MLX5DV_BLOCK_SIZE_4096, 0),
@@ -288,7 +286,7 @@ case_two_sizes(void)
 		uint8_t want[DATA + 8];
 
 		lay(&k, 0, N, i * N, k.p.client.buf);
-		move(&k, false, parts, 1);
+		move(&k, false, &(struct part){0, 1}, 1, DATA + 8);
 		CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 		s.ref += i;
 		signature_lay(&s, k.data, DATA, 1, want);
@@ -313,7 +311,7 @@ case_after_error(void)
 	configure_side(&k, false);
 	CHECK_EQ(move_parts(&k, false, false, one, 1, 0), 1);
 	lay(&k, 1, 2, 5, k.p.client.buf + UNIT); /* 1 is right */
-	move(&k, false, two, 1);
+	move(&k, false, two, 1, BLOCK);
 	err = signature_key_error(k.mkey);
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG);
 	CHECK_EQ(err.err.sig.expected_value, (uint32_t)(dif.ref + 5));

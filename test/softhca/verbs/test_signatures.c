@@ -106,10 +106,10 @@ move(struct signed_key *k, bool read, uint32_t off, uint32_t len)
 /* The key is configured anew: the first block that moves has the first reference tag. */
 static void
 move_anew(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_domain *mem,
-	const struct mlx5dv_sig_block_domain *wire, bool read, uint32_t off, uint32_t data)
+	const struct mlx5dv_sig_block_domain *wire, bool read, uint32_t off, uint32_t on_wire)
 {
 	configure(k, len, mem, wire, 0xff);
-	CHECK_EQ(move(k, read, off, data), IBV_WC_SUCCESS);
+	CHECK_EQ(move(k, read, off, on_wire), IBV_WC_SUCCESS);
 	CHECK_EQ(signature_key_error(k->mkey).err_type, MLX5DV_MKEY_NO_ERR);
 }
 
@@ -162,16 +162,16 @@ convert_wire(struct signed_key *k, enum signature_kind kind, bool ones)
 	memset(k->p.server.buf, 0x22, PAIR_BUF);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
 	memcpy(k->p.client.buf, k->data, DATA);
-	move_anew(k, DATA, NULL, wire, false, 0, DATA);
+	move_anew(k, DATA, NULL, wire, false, 0, with);
 	signature_expect(k->p.server.buf, signed_data, with, 0x22);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
-	move_anew(k, DATA, NULL, wire, true, 0, DATA);
+	move_anew(k, DATA, NULL, wire, true, 0, with);
 	signature_expect(k->p.client.buf, k->data, DATA, 0x11);
 	memset(k->p.server.buf, 0x22, PAIR_BUF);
-	move_anew(k, DATA, NULL, wire, false, BLOCK, BLOCK);
+	move_anew(k, DATA, NULL, wire, false, unit, unit);
 	signature_expect(k->p.server.buf, second, unit, 0x22);
 	memset(k->p.client.buf, 0x11, PAIR_BUF);
-	move_anew(k, DATA, NULL, wire, true, BLOCK, BLOCK);
+	move_anew(k, DATA, NULL, wire, true, unit, unit);
 	signature_expect(k->p.client.buf + BLOCK, k->data + BLOCK, BLOCK, 0x11);
 	CHECK_EQ(k->p.client.buf[BLOCK - 1], 0x11);
 }
@@ -210,12 +210,12 @@ case_both_domains(void)
 	memcpy(k.p.client.buf, in_memory, DATA + N * 4);
 	configure(&k, DATA + N * 4, domain(&mem, CRC32C, true, 0), domain(&wire, DIF_CRC, false, 0),
 		0xff);
-	CHECK_EQ(move(&k, false, 0, DATA), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, false, 0, DATA + N * 8), IBV_WC_SUCCESS);
 	signature_expect(k.p.server.buf, on_wire, DATA + N * 8, 0x22);
 	memset(k.p.client.buf, 0x11, PAIR_BUF);
 	configure(&k, DATA + N * 4, domain(&mem, CRC32C, true, 0), domain(&wire, DIF_CRC, false, 0),
 		0xff);
-	CHECK_EQ(move(&k, true, 0, DATA), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&k, true, 0, DATA + N * 8), IBV_WC_SUCCESS);
 	signature_expect(k.p.client.buf, in_memory, DATA + N * 4, 0x11);
 	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	signed_key_fini(&k);
@@ -410,7 +410,7 @@ without_memory(bool read, bool wire)
 	domain(&d, DIF_CRC, false, 0);
 	configure(&k, len, wire ? NULL : &d.d, wire ? &d.d : NULL, 0);
 	CHECK_EQ(mprotect(k.p.client.buf + 4096, 4096, PROT_NONE), 0);
-	CHECK_EQ(move(&k, read, 0, blocks * BLOCK), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(move(&k, read, 0, wire ? len : blocks * BLOCK), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(mprotect(k.p.client.buf + 4096, 4096, PROT_READ | PROT_WRITE), 0);
 	for (uint32_t i = 0; i < PAIR_BUF && !read; i++)
 		CHECK_EQ(k.p.server.buf[i], 0x22);

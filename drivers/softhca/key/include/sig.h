@@ -66,25 +66,30 @@ void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
 void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);
 
+#define SIG_MAX_LEN 8 /* bytes of the longest signatures, T10-DIF and CRC64 */
 uint32_t sig_len(const struct sig_domain *domain);
 /*
  * The length of `data` bytes with their signatures; an offset counts as a length from 0. False: it
  * does not end with a block.
  */
 bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
-/* The length without signatures of bytes that have them. False: it does not end with a block. */
+/*
+ * The length without signatures of bytes that have them: of the blocks that are there. False: they do not end with a
+ * block. The signature of the last block may be left out.
+ */
 bool sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out);
 
 /* Data in one of the two domains. */
 struct sig_side {
 	const struct sig_domain *domain;
 	uint8_t *bytes; /* with signatures, where the domain has any */
+	uint64_t len;   /* data that come in: those bytes, which may lack the last signature */
 	uint32_t ref;   /* T10-DIF: the reference tag of the first block */
 };
 
 /*
- * Converts `data` bytes from one domain to the other. *error is the first error; the conversion goes on in
- * spite of it.
+ * Converts `data` bytes from one domain to the other, which gets all signatures. *error is the first error; the
+ * conversion goes on in spite of it.
  */
 void sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct sig_side *out,
 	uint64_t data, struct sig_error *error);
