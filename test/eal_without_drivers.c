@@ -3,7 +3,7 @@
  * Loaded in front of a test program (ld.so(8), LD_PRELOAD), it hides the folder of DPDK's drivers from EAL, which
  * loads all of them otherwise. The engine uses none but those that this library is linked to. A sanitizer takes long to
  * load them, and one of them has libibverbs read all mappings of the process at each registration (ibv_fork_init(3)),
- * which are many with a sanitizer. Without one, the tests run with the drivers.
+ * which are many with a sanitizer, and which valgrind reads slowly. All other tests run with the drivers.
  */
 #include <dlfcn.h>
 #include <errno.h>
