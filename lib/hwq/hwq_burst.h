@@ -60,15 +60,18 @@ hwq_burst_pi(const struct hwq_burst *b)
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 {
-	uint32_t room = hwq_sq_free_bb(sq);
+	uint32_t room;
 
-	/* One WQEBB is there before the ring's end. */
-	if (n != 1 && room > hwq_sq_tail_bb(sq))
-		room = hwq_sq_tail_bb(sq);
 	b->sq = sq;
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
 	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
+	/* One WQEBB is there before the ring's end. */
+	if (n == 1)
+		return !hwq_sq_is_full(sq);
+	room = hwq_sq_free_bb(sq);
+	if (room > hwq_sq_tail_bb(sq))
+		room = hwq_sq_tail_bb(sq);
 	return n < room ? n : room;
 }
 

@@ -126,7 +126,7 @@ find_next(struct hwq_qp *qp, uint16_t *next)
 	/* The device is at, or between, what is known to be complete and what is posted. */
 	if ((uint16_t)(sq->pi - hw.next) > hwq_sq_used_bb(sq)) {
 		hwq_log("QP 0x%06x: the device is at WQE 0x%04x, and 0x%04x to 0x%04x are posted",
-			qp->qpn, hw.next, sq->ci, sq->pi);
+			qp->qpn, hw.next, hwq_sq_ci(sq), sq->pi);
 		return -EPROTO;
 	}
 	*next = (uint16_t)hw.next;

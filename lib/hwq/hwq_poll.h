@@ -59,7 +59,7 @@ hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
 	} while (i != n && hwq_poll_is_ours(cq, next, qpn));
 	cq->next = next;
 	cq->ci += (uint32_t)i;
-	sq->ci = hwq_sq_end_of(sq, (uint32_t)counter, (uint32_t)at);
+	hwq_sq_set_ci(sq, hwq_sq_end_of(sq, (uint32_t)counter, (uint32_t)at));
 	return (unsigned int)i;
 }
 

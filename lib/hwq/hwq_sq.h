@@ -3,10 +3,10 @@
  * @file
  * The send queue's ring: reserve and commit, and all index arithmetic.
  *
- *            ci                 rung            pi
- *     -------+------------------+---------------+------------------------
- *      free  | device may run   | committed,    | free
- *            | these            | not announced |
+ *            ci                 rung            pi                       full
+ *     -------+------------------+---------------+------------------------+
+ *      free  | device may run   | committed,    | free                   | ci, one lap
+ *            | these            | not announced |                        | further
  *
  * The indices count WQEBBs, run free at 16 bits as the wire's wqe_index does, and only the helpers
  * here subtract or mask them.
@@ -51,7 +51,7 @@ struct hwq_sq {
 	uint32_t mask;          /**< n_bb - 1 */
 	uint32_t qpn_shifted;   /**< QPN << 8, as the control segment has it */
 	uint16_t pi;            /**< next WQEBB to reserve */
-	uint16_t ci;            /**< first WQEBB not known to be complete */
+	uint16_t full;          /**< pi at which no WQEBB is free: ci + n_bb */
 	uint16_t rung;          /**< pi at the last doorbell */
 	uint16_t last;          /**< where the last WQE of hwq_sq_commit() starts */
 	uint32_t sig_bits;      /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
@@ -80,6 +80,30 @@ struct hwq_sq {
 static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 bytes");
 static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
+/** @return WQEBBs of the ring. */
+static inline uint32_t
+hwq_sq_n_bb(const struct hwq_sq *sq)
+{
+	return sq->mask + 1;
+}
+
+/** Empties the ring. The next WQE starts at index @p pi, where the device's index is. */
+static inline void
+hwq_sq_start_at(struct hwq_sq *sq, uint16_t pi)
+{
+	sq->pi = sq->rung = sq->last = pi;
+	sq->full = (uint16_t)(pi + hwq_sq_n_bb(sq));
+	sq->wr.fm_cache = 0;
+	sq->wr.moved = true;
+}
+
+/** Empties the ring: its QP is in RESET, where the device's index is 0. */
+static inline void
+hwq_sq_restart(struct hwq_sq *sq)
+{
+	hwq_sq_start_at(sq, 0);
+}
+
 /**
  * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj_qp() call it.
  * @param buf n_bb WQEBBs of 64 bytes, 64-byte aligned. It stays the caller's, as all memory below.
@@ -96,19 +120,10 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(_
 	sq->mask = n_bb - 1;
 	sq->qpn_shifted = qpn << 8;
 	sq->qpn_be = htobe32(qpn);
-	sq->wr.moved = true;
 	sq->dbrec = dbrec;
 	sq->bf = bf;
 	sq->cq = cq;
-}
-
-/** Empties the ring: its QP is in RESET, where the device's index is 0. */
-static inline void
-hwq_sq_restart(struct hwq_sq *sq)
-{
-	sq->pi = sq->ci = sq->rung = sq->last = 0;
-	sq->wr.fm_cache = 0;
-	sq->wr.moved = true;
+	hwq_sq_start_at(sq, 0);
 }
 
 /** Gives the queue memory for the wr_ids of hwq_wr.h, one for each WQEBB. It stays the caller's. */
@@ -132,13 +147,6 @@ hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_
 	sq->easy_memcpy_len = max_len < HWQ_MMO_LEN_MAX ? max_len : HWQ_MMO_LEN_MAX - 1;
 }
 
-/** @return WQEBBs of the ring. */
-static inline uint32_t
-hwq_sq_n_bb(const struct hwq_sq *sq)
-{
-	return sq->mask + 1;
-}
-
 /** @return WQEBBs of a WQE of @p ds 16-byte units. */
 static inline unsigned int
 hwq_ds_to_bb(unsigned int ds)
@@ -146,25 +154,42 @@ hwq_ds_to_bb(unsigned int ds)
 	return (ds + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB;
 }
 
-/** @return WQEBBs that are not free: committed WQEs that are not known to be complete, and fills. */
-static inline uint32_t
-hwq_sq_used_bb(const struct hwq_sq *sq)
+/** @return the first index that is not known to be complete: ci. */
+static inline uint16_t
+hwq_sq_ci(const struct hwq_sq *sq)
 {
-	return (uint16_t)(sq->pi - sq->ci);
+	return (uint16_t)(sq->full - hwq_sq_n_bb(sq));
+}
+
+/* All WQEs in front of index ci are complete. Returns how many WQEBBs that frees. */
+static inline uint32_t
+hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
+{
+	uint16_t full = (uint16_t)(ci + hwq_sq_n_bb(sq)), freed = (uint16_t)(full - sq->full);
+
+	sq->full = full;
+	return freed;
 }
 
 /** @return free WQEBBs. A WQE of n WQEBBs may need up to n - 1 more, for the fill. */
 static inline uint32_t
 hwq_sq_free_bb(const struct hwq_sq *sq)
 {
-	return hwq_sq_n_bb(sq) - hwq_sq_used_bb(sq);
+	return (uint16_t)(sq->full - sq->pi);
 }
 
-/** @return the pi at which no WQEBB is free. */
-static inline uint16_t
-hwq_sq_full_pi(const struct hwq_sq *sq)
+/** @return true if no WQEBB is free. */
+static inline bool
+hwq_sq_is_full(const struct hwq_sq *sq)
 {
-	return (uint16_t)(sq->ci + hwq_sq_n_bb(sq));
+	return sq->pi == sq->full;
+}
+
+/** @return WQEBBs that are not free: committed WQEs that are not known to be complete, and fills. */
+static inline uint32_t
+hwq_sq_used_bb(const struct hwq_sq *sq)
+{
+	return hwq_sq_n_bb(sq) - hwq_sq_free_bb(sq);
 }
 
 /** @return WQEBBs committed since the last doorbell. */
@@ -214,7 +239,7 @@ hwq_sq_signal_last(struct hwq_sq *sq)
 static inline uint32_t
 hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
-	return (uint16_t)(wqe_counter - sq->ci);
+	return (uint16_t)(wqe_counter - hwq_sq_ci(sq));
 }
 
 /* A NOP from index pi to the ring's end that asks for no CQE: MLX5_OPCODE_NOP is 0. */
@@ -319,11 +344,7 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 static inline uint32_t
 hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 {
-	uint16_t end = hwq_sq_end_of(sq, wqe_counter, wqe_counter & sq->mask);
-	uint16_t freed = (uint16_t)(end - sq->ci);
-
-	sq->ci = end;
-	return freed;
+	return hwq_sq_set_ci(sq, hwq_sq_end_of(sq, wqe_counter, wqe_counter & sq->mask));
 }
 
 /**
@@ -333,13 +354,9 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 static inline uint32_t
 hwq_sq_complete_last(struct hwq_sq *sq, uint16_t wqe_counter)
 {
-	uint16_t freed;
-
 	if (__builtin_expect(wqe_counter != sq->last, 0))
 		return hwq_sq_complete(sq, wqe_counter);
-	freed = (uint16_t)(sq->pi - sq->ci);
-	sq->ci = sq->pi;
-	return freed;
+	return hwq_sq_set_ci(sq, sq->pi);
 }
 
 #endif

@@ -62,7 +62,7 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 {
 	struct hwq_sq *sq = wr->sq;
 	uint32_t in_ring = pi & sq->mask, tail = sq->mask + 1 - in_ring;
-	uint32_t room = (uint16_t)(hwq_sq_full_pi(sq) - pi);
+	uint32_t room = (uint16_t)(sq->full - pi);
 
 	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
 	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
@@ -191,7 +191,7 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 {
 	uint16_t pi = hwq_wr_pi(wr);
 
-	if (wr->at != NULL && pi == hwq_sq_full_pi(wr->sq))
+	if (wr->at != NULL && pi == wr->sq->full)
 		hwq_wr_fail(wr, -ENOMEM);
 	if (wr->at == NULL)
 		return false;
@@ -222,7 +222,7 @@ hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
 	hwq_wr_seek(wr, pi);
 	tail = wr->sq->mask + 1 - (pi & wr->sq->mask);
 	gap = tail >= n_bb ? 0 : tail;
-	return (uint16_t)(hwq_sq_full_pi(wr->sq) - pi) < gap + n_bb ? -1 : (int)gap;
+	return (uint16_t)(wr->sq->full - pi) < gap + n_bb ? -1 : (int)gap;
 }
 
 /* Fills the ring's end. The device does not see it before the batch is posted. */

@@ -34,7 +34,7 @@ start(uint32_t n_bb, uint16_t index)
 	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
 	hwq_sq_init(&sq, ring, n_bb, QPN, dbrec, &bf, &cq);
 	sq.max_inline = 200;
-	sq.pi = sq.ci = sq.rung = sq.last = index;
+	hwq_sq_start_at(&sq, index);
 }
 
 /* ------------------------------------------------------------------ the model */
@@ -157,7 +157,7 @@ random_against_model(uint64_t seed)
 			CHECK_EQ(hwq_sq_used_bb(&sq), m.pi - m.ci, "used");
 			CHECK_EQ(hwq_sq_free_bb(&sq), m.n - (m.pi - m.ci), "free");
 			CHECK_EQ(sq.pi, (uint16_t)m.pi, "producer index");
-			CHECK_EQ(sq.ci, (uint16_t)m.ci, "consumer index");
+			CHECK_EQ(hwq_sq_ci(&sq), (uint16_t)m.ci, "consumer index");
 		}
 	}
 }
@@ -223,7 +223,7 @@ largest_ring(void)
 		return;
 	start(2, 0);
 	hwq_sq_init(&sq, big, 32768, QPN, dbrec, &bf, &cq);
-	sq.pi = sq.ci = sq.rung = START;
+	hwq_sq_start_at(&sq, START);
 	for (i = 0; hwq_wqe_nop(&sq, 0) == 1; i++)
 		;
 	CHECK_EQ(i, 32768, "NOPs in the largest ring");

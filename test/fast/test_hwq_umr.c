@@ -41,7 +41,7 @@ start_at(uint16_t pi)
 	cq.dbrec = cq_dbrec;
 	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
 	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
-	sq.pi = sq.ci = sq.rung = sq.last = pi;
+	hwq_sq_start_at(&sq, pi);
 	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.wr.max_umr_ds = 12;
 	hwq_sq_set_memcpy(&sq, 0, 0, 1ull << 31);
@@ -356,7 +356,7 @@ every_place(void)
 			uint8_t nop[16] = {0};
 
 			start_at(pi);
-			sq.ci = (uint16_t)(pi - used);
+			hwq_sq_set_ci(&sq, (uint16_t)(pi - used));
 			hwq_wr_start(&wr, &sq);
 			wr.wr_flags = HWQ_WQE_INLINE;
 			hwq_wr_mr_list(&wr, &mkey, 0, 2, two);

@@ -29,7 +29,7 @@ start(void)
 {
 	memset(ring, 0xa5, sizeof(ring));
 	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, NULL, NULL);
-	sq.pi = sq.ci = sq.rung = sq.last = 65530;
+	hwq_sq_start_at(&sq, 65530);
 	sq.max_sge = 8;
 	sq.max_inline = 200;
 	hwq_sq_set_memcpy(&sq, 0x0badcafe, 0x1122334455667780, 1ull << 31);

@@ -36,7 +36,7 @@ start(void)
 	bf = (struct hwq_bf){.reg = reg, .toggle = 256, .max_ds = 16};
 	dbrec[1] = htobe32(START);
 	hwq_sq_init(&sq, ring, N_BB, QPN, dbrec, &bf, &cq);
-	sq.pi = sq.ci = sq.rung = sq.last = START;
+	hwq_sq_start_at(&sq, START);
 	hwq_sq_set_wr_ids(&sq, wr_ids);
 	sq.max_sge = 8;
 	sq.max_inline = 200;
@@ -51,7 +51,7 @@ check_untouched(const char *what)
 	uint64_t word;
 
 	memcpy(&word, reg, 8);
-	CHECK(sq.pi == START && sq.ci == START && sq.rung == START && sq.last == START,
+	CHECK(sq.pi == START && hwq_sq_ci(&sq) == START && sq.rung == START && sq.last == START,
 		"%s: an index moved", what);
 	CHECK(sq.wr.fm_cache == 0, "%s: a fence is left", what);
 	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell was written", what);
@@ -415,7 +415,7 @@ good_completions_only(void)
 	put_cqe(&entries[2], QPN + 1, 3, 0);
 	CHECK_EQ(hwq_wr_poll(&sq, ids, 4), 2, "the poll stops at another QP's CQE");
 	CHECK(ids[0] == 100 && ids[1] == 102, "wr_ids");
-	CHECK_EQ(sq.ci, (uint16_t)(START + 3), "freed, with the unsignalled WQEs before");
+	CHECK_EQ(hwq_sq_ci(&sq), (uint16_t)(START + 3), "freed, with the unsignalled WQEs before");
 	CHECK_EQ(be32toh(cq_dbrec[0]), 0, "not published");
 	hwq_wr_start(&wr, &sq);
 	write_one(0);

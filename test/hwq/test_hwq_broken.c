@@ -332,7 +332,7 @@ overfull_ring(void)
 
 	start();
 	for (i = 0; i <= sq->mask + 1u; i++) {
-		sq->ci = sq->pi; /* frees WQEs that are not complete */
+		hwq_sq_set_ci(sq, sq->pi); /* frees WQEs that are not complete */
 		CHECK_EQ(hwq_wqe_nop(sq, 0), 1, "WQEBBs");
 	}
 	hwq_sq_ring(sq);

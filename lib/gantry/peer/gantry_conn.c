@@ -115,7 +115,7 @@ int
 gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf)
 {
 	/* A ring in which nothing is posted, for who looks meanwhile. */
-	static struct hwq_sq none;
+	static struct hwq_sq none = {.full = 1};
 	struct gantry_conn anew = {0};
 	int ret;
 

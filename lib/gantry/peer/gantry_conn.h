@@ -95,7 +95,7 @@ gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
 static inline uint16_t
 gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 {
-	return c->sq->ci + (uint16_t)(index - c->done);
+	return hwq_sq_ci(c->sq) + (uint16_t)(index - c->done);
 }
 
 /*

@@ -296,7 +296,7 @@ check_effect(const struct request *r, unsigned int n)
 static bool
 has_fill(const struct hwq_sq *sq)
 {
-	uint16_t i = sq->ci;
+	uint16_t i = hwq_sq_ci(sq);
 
 	while (i != sq->pi && !hwq_sq_is_fill(sq, i))
 		i = hwq_sq_end_of(sq, i, i & sq->mask);
