@@ -173,6 +173,15 @@ def cqes():
     for opcode, name in ((13, 'REQ_ERR of RDMA_WRITE (0x08)'), (14, 'RESP_ERR')):
         decodes(name, ['cqe'], cqe(opcode, wqe_opcode=8, body=bytes(error)),
                 [at + name + ': local protection error (syndrome 0x04 vendor 0x68 hw 0x1d)'])
+    # Dumps of real cards; test_hwq_cards.c has more of them.
+    for source, words, line in (
+            ('spdk/spdk #500', '9d005304 0800011b 0008d0d2',
+             'CQE qpn 0x00011b WQE 0x0008 REQ_ERR of RDMA_WRITE (0x08): local protection error '
+             '(syndrome 0x04 vendor 0x53 hw 0x9d)'),
+            ('a ConnectX-6, linux-nvme list', 'a9005604 000001e9 0054e8e2',
+             'CQE qpn 0x0001e9 WQE 0x0054 RESP_ERR: local protection error (syndrome 0x04 vendor 0x56 '
+             'hw 0xa9)')):
+        decodes(source, ['cqe'], bytes(52) + bytes.fromhex(words), [line])
     decodes('two CQEs, the second not written yet', ['cqe'],
             cqe(0, wqe_opcode=8) + bytes(63) + b'\xf1',
             [at + 'REQ of RDMA_WRITE (0x08) byte_cnt 0 imm 0x00000000',

@@ -134,12 +134,13 @@ enum wire_syndrome {
 };
 
 /*
- * Vendor syndromes: the card's are not public, so these name the emulated check that failed. They
- * appear as vendor_err of a work completion.
+ * The check that failed: exec/failure.c makes the vendor syndrome of it that a card gives there. 1 to
+ * 255 are a vendor syndrome themselves, which a fault on demand names.
  */
 enum wire_vendor {
 	VEN_NONE = 0,
-	VEN_WQE_INDEX = 0x60,
+	VEN_CHECKS = 0x100,
+	VEN_WQE_INDEX = VEN_CHECKS,
 	VEN_WQE_QPN,
 	VEN_WQE_DS,
 	VEN_WQE_OPCODE,
@@ -148,7 +149,7 @@ enum wire_vendor {
 	VEN_SEGMENT,
 	VEN_LENGTH,
 	VEN_MMO_OFF,
-	VEN_KEY_INDEX = 0x6a,
+	VEN_KEY_INDEX,
 	VEN_KEY_VARIANT,
 	VEN_KEY_FREE,
 	VEN_KEY_PD,
@@ -173,7 +174,14 @@ enum wire_vendor {
 	VEN_CRYPTO,     /* a key made to encrypt is not configured to, or lies inside another key */
 	VEN_KEY_PAGE,   /* on demand: a page does not exist, or may not be written */
 	VEN_DEK,        /* a DEK does not exist, is of another PD, or has another keytag */
-	VEN_CRYPTO_UNIT /* the data do not fit the data units of encryption */
+	VEN_CRYPTO_UNIT, /* the data do not fit the data units of encryption */
+	VEN_END
+};
+
+/* What a card says of flushed work: failure.c has its sources. */
+enum wire_vendor_flushed {
+	VENDOR_MOVED_TO_ERROR = 0xf5, /* the first send WQE after a command moved its QP to error */
+	VENDOR_FLUSHED = 0xf9
 };
 
 /*

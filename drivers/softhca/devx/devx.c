@@ -40,10 +40,12 @@ static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x
 static void
 refuse(struct uverbs_call *call, const struct attr_value *in, uint8_t *out, size_t len, int refusal)
 {
-	devx_tell_refusal(call->ctx->dev->index, bits_get(in->bytes, DEVX_OPCODE, 16), refusal);
+	const uint32_t opcode = bits_get(in->bytes, DEVX_OPCODE, 16);
+
+	devx_tell_refusal(call->ctx->dev->index, opcode, refusal);
 	memset(out, 0, len);
 	bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
-	bits_set(out, 0x20, 32, DEVX_REFUSED_SYNDROM(refusal));
+	bits_set(out, 0x20, 32, devx_syndrome(opcode, refusal));
 }
 
 static int

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "devx_qpc.h"
 #include "log.h"
 
 #define TOLD_MAX 64 /* a program that probes for features is refused often */
@@ -67,14 +68,44 @@ status_text(uint32_t status)
 	}
 }
 
+/*
+ * Syndromes that cards gave, from reports on the linux-rdma list and in forums, one sighting each. A
+ * program must not rely on them: they change with the firmware.
+ */
+static const struct {
+	uint32_t opcode;
+	int refusal;
+	uint32_t syndrome;
+} of_cards[] = {
+	/* CREATE_MKEY with room for no entry */
+	{0x200, DEVX_REFUSE(DEVX_BAD_PARAM, 0x80 + 0x1a0), 0x03bf6f},
+	/* RST2INIT with a port that the adapter does not have */
+	{0x502, DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT), 0x177405},
+};
+
+static uint32_t
+field(int refusal)
+{
+	return (uint32_t)refusal & 0xfffff;
+}
+
+uint32_t
+devx_syndrome(uint32_t opcode, int refusal)
+{
+	for (size_t i = 0; i < sizeof(of_cards) / sizeof(of_cards[0]); i++)
+		if (of_cards[i].opcode == opcode && of_cards[i].refusal == refusal)
+			return of_cards[i].syndrome;
+	return field(refusal);
+}
+
 void
 devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal)
 {
-	uint32_t status = DEVX_REFUSED_STATUS(refusal), syndrome = DEVX_REFUSED_SYNDROM(refusal);
+	uint32_t status = DEVX_REFUSED_STATUS(refusal);
 
 	if (is_news((uint64_t)opcode << 32 | (uint32_t)refusal))
 		softhca_log("mlx5_%u: firmware command 0x%x is refused, status 0x%x: %s; syndrome "
 			    "0x%x: bit 0x%x of the command",
-			device, opcode, status, status_text(status), syndrome,
-			syndrome - DEVX_FIELD);
+			device, opcode, status, status_text(status), devx_syndrome(opcode, refusal),
+			field(refusal) - DEVX_FIELD);
 }

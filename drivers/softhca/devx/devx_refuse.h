@@ -20,18 +20,19 @@ enum devx_status {
 /*
  * What a handler of a firmware command returns: 0; or -errno, as the kernel refuses; or
  * DEVX_REFUSE(), as the firmware refuses. In the last case the call fails with EREMOTEIO, and the
- * answer has the status and a syndrome. The syndromes of a card are not public: here a syndrome is
- * the bit offset of the wrong field, plus DEVX_FIELD.
+ * answer has the status and a syndrome: that of a card where it is known, else the bit offset of the
+ * wrong field, plus DEVX_FIELD.
  */
-#define DEVX_FIELD                    0x10000
-#define DEVX_REFUSE(status, bit)      ((int)(status) << 20 | DEVX_FIELD | (int)(bit))
-#define DEVX_REFUSED_STATUS(refusal)  ((uint32_t)(refusal) >> 20)
-#define DEVX_REFUSED_SYNDROM(refusal) ((uint32_t)(refusal)&0xfffff)
+#define DEVX_FIELD                   0x10000
+#define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))
+#define DEVX_REFUSED_STATUS(refusal) ((uint32_t)(refusal) >> 20)
 
 /*
  * The refusal for an -errno that a creation failed with; bit: the field that is wrong. 0 stays 0.
  */
 int devx_refuse_errno(int err, uint32_t bit);
+/* The syndrome in the answer to a command. */
+uint32_t devx_syndrome(uint32_t opcode, int refusal);
 /* Logs that a command is refused, and why: each combination once, up to a number of them. */
 void devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal);
 

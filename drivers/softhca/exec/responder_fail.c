@@ -7,6 +7,7 @@
  */
 #include "responder_fail.h"
 
+#include "failure.h"
 #include "message.h"
 #include "qp_fail.h"
 #include "rq_complete.h"
@@ -18,9 +19,13 @@ void
 responder_fail_receive(struct run *run, enum wire_syndrome syndrome)
 {
 	struct softhca_qp *qp = run->responder.qp;
+	const struct failure failure = {.qp = qp,
+		.why = run->use.vendor,
+		.syndrome = syndrome,
+		.receives = true};
 	const struct cqe failed = {.opcode = CQE_RESP_ERR,
 		.syndrome = syndrome,
-		.vendor = run->use.vendor};
+		.vendor = failure_vendor(&failure)};
 
 	run->responder.mute = false; /* a fault that hides completions does not hide failures */
 	rq_complete(run, qp, &failed);

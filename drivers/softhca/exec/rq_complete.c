@@ -51,7 +51,9 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 void
 rq_flush(struct run *run, struct softhca_qp *qp)
 {
-	static const struct cqe flushed = {.opcode = CQE_RESP_ERR, .syndrome = SYN_FLUSH};
+	static const struct cqe flushed = {.opcode = CQE_RESP_ERR,
+		.syndrome = SYN_FLUSH,
+		.vendor = VENDOR_FLUSHED};
 
 	if (qp->rq_n == 0)
 		return;

@@ -3,6 +3,7 @@
 #include "sq_complete.h"
 
 #include "counters.h"
+#include "failure.h"
 #include "message.h"
 #include "order.h"
 #include "rq_complete.h"
@@ -13,7 +14,7 @@
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
 /* The kernel's hw_counters of a requester. */
-static void __attribute__((cold, noinline))
+static void
 count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
 {
 	counters_add(qp->dev, qp->attr.port, COUNTER_REQ_CQES);
@@ -25,10 +26,30 @@ count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
 		counters_add(qp->dev, qp->attr.port, COUNTER_REQ_ACCESS);
 }
 
+/* Counts the error of a WQE. Returns its vendor syndrome. */
+static uint8_t __attribute__((cold, noinline))
+report_error(const struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
+{
+	struct softhca_qp *qp = run->qp;
+	const struct failure failure = {.qp = qp,
+		.why = run->use.vendor,
+		.syndrome = syn,
+		.opcode = (uint8_t)wqe_opcode(wqe),
+		.writes = wqe->op->access != 0};
+	const bool moved_to_error = qp->moved_to_error;
+
+	count_error(qp, syn);
+	if (syn != SYN_FLUSH)
+		return failure_vendor(&failure);
+	qp->moved_to_error = false;
+	return moved_to_error ? VENDOR_MOVED_TO_ERROR : VENDOR_FLUSHED;
+}
+
 void
 sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 {
 	struct softhca_qp *qp = run->qp;
+	const uint8_t vendor = __builtin_expect(syn != SYN_OK, 0) ? report_error(run, wqe, syn) : 0;
 	const struct cqe cqe = {
 		.opcode = syn == SYN_OK ? CQE_REQ : CQE_REQ_ERR,
 		.uidx = qp->uidx,
@@ -36,12 +57,10 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		.opcode_qpn = wqe_opcode(wqe) << 24 | qp->number,
 		.wqe_counter = qp->sq_ci,
 		.syndrome = syn,
-		.vendor = syn == SYN_FLUSH ? VEN_NONE : run->use.vendor,
+		.vendor = vendor,
 		.timestamp = run_now(run),
 	};
 
-	if (__builtin_expect(syn != SYN_OK, 0))
-		count_error(qp, syn);
 	run_hold_cq(run, qp->send_cq);
 	cq_push(qp->send_cq, &cqe);
 }

@@ -36,7 +36,7 @@ cqe_write(struct softhca_cq *cq, uint32_t index, const struct cqe *cqe, uint8_t 
 	put_be64(p + CQE_TIMESTAMP, cqe->timestamp);
 	if (cqe->syndrome != SYN_OK) {
 		put_be64(p + CQE_TIMESTAMP, 0);
-		p[CQE_VENDOR] = (uint8_t)cqe->vendor;
+		p[CQE_VENDOR] = cqe->vendor;
 		p[CQE_SYNDROME] = (uint8_t)cqe->syndrome;
 	}
 	if (cqe->sig_err != NULL)

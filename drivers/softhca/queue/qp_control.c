@@ -133,6 +133,7 @@ reset_queues(struct softhca_qp *qp)
 	qp->draining = false;
 	qp->stood_still = false;
 	qp->stopping = false;
+	qp->moved_to_error = false;
 	timing_reset(&qp->timing);
 	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
@@ -155,6 +156,8 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp->stood_still = true;
 		timing_resume(&qp->timing, device_clock());
 	}
+	if (to == QP_ERR && from != QP_ERR)
+		qp->moved_to_error = true;
 	atomic_store_explicit(&qp->state, to, memory_order_release);
 	if (to == QP_ERR && from != QP_ERR)
 		qp_tell_last_wqe(qp);

@@ -132,6 +132,7 @@ wq_flush(struct softhca_wq *wq)
 	uint16_t posted = (uint16_t)(pi - wq->ci);
 	struct cqe flushed = {.opcode = CQE_RESP_ERR,
 		.syndrome = SYN_FLUSH,
+		.vendor = VENDOR_FLUSHED,
 		.uidx = wq->attr.uidx,
 		.opcode_qpn = wq->number};
 

@@ -28,13 +28,16 @@ struct field {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status; /* the answer to the command with this value in the field */
-	unsigned int named; /* the field that the refusal names; 0: this one */
+	unsigned int
+		named; /* the field that the refusal names; 0: this one; above 0xffff: a syndrome */
 };
 
-/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+/* A syndrome is 0x10000 plus the bit offset of the wrong field, or a card's: doc/softhca.md. */
 static uint32_t
 syndrome_of(const struct field *f)
 {
+	if (f->named > 0xffff)
+		return f->named;
 	return 0x10000 + (f->named != 0 ? f->named : f->bit);
 }
 
@@ -99,8 +102,10 @@ case_mkey(void)
 		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
 		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
 		{0x80 + 0x61, 1, 1, BAD_PARAM, 0x80 + 0x100}, /* BSFs without room for them */
-		{0x80 + 0x1a0, 32, 0, BAD_PARAM},             /* no room for a layout */
-		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM}, {0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM},
+		/* no room for a layout, and too much: as cards refuse no room (linux-rdma list) */
+		{0x80 + 0x1a0, 32, 0, BAD_PARAM, 0x03bf6f},
+		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM, 0x03bf6f},
+		{0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
 		{0x300, 32, 5, BAD_PARAM},       /* a longer layout than there is room for */
 	};

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "devices.h"
+#include "failure.h"
 #include "log.h"
 #include "softhca.h"
 
@@ -30,6 +31,15 @@ softhca_log(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	va_end(ap);
+}
+
+unsigned int rig_check;
+
+void
+failure_log(const struct failure *f, uint8_t vendor)
+{
+	(void)vendor;
+	rig_check = f->why;
 }
 
 void

@@ -109,5 +109,7 @@ rig_err(const struct mlx5_cqe64 *cqe)
 }
 
 unsigned long rig_violations(void);
+/* The check that failed last, as the log would name it: enum wire_vendor. */
+extern unsigned int rig_check;
 
 #endif

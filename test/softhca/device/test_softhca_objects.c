@@ -531,7 +531,7 @@ case_configure_without_memory(void)
 		CHECK(cqe != NULL, "allocation %u: no completion", n);
 		if (cqe != NULL && failed) {
 			CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_REQ_ERR);
-			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_UMR_ROOM);
+			CHECK_EQ(rig_check, VEN_UMR_ROOM);
 		}
 		CHECK_EQ(end_mkey(mkey), 0);
 		rig_fini(&r);
@@ -585,7 +585,7 @@ case_request_memory(void)
 		cqe = rig_poll(&r.a);
 		CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_REQ_ERR, "no error");
 		if (cqe != NULL)
-			CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_KEY_PAGE);
+			CHECK_EQ(rig_check, VEN_KEY_PAGE);
 	}
 	CHECK_EQ(end_mkey(mkey), 0);
 	rig_fini(&r);

@@ -38,7 +38,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	if (syndrome != 0)
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
 	if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR)
-		CHECK_EQ(rig_err(cqe)->vendor_err_synd, VEN_LENGTH, what);
+		CHECK_EQ(rig_check, VEN_LENGTH, what);
 	/* The byte count of a good read or atomic, as ibv_poll_cq(3) gives it. */
 	if (syndrome == 0 &&
 		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))
@@ -288,7 +288,7 @@ run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 		result = cqe->op_own >> 4;
 		if (result != MLX5_CQE_REQ)
 			result |= (uint32_t)rig_err(cqe)->syndrome << 8 |
-				  (uint32_t)rig_err(cqe)->vendor_err_synd << 16;
+				  (uint32_t)rig_err(cqe)->vendor_err_synd << 16 | rig_check << 24;
 	}
 	rig_fini(&r);
 	return result;

@@ -104,11 +104,11 @@ enum op {
 };
 
 /* A request of the client, with its memory and the server's. */
-/* Vendor syndromes: enum wire_vendor of the adapter. */
+/* Vendor syndromes, as libdpcp (NVIDIA; src/dpcp/err_cqe.cpp) reads them: doc/softhca.md. */
 enum {
-	KEY_ACCESS = 0x6e,
-	SIG_PSV = 0x7d,
-	SIG_BLOCK = 0x7e
+	SIG_PSV = 0x59,
+	SIG_BLOCK = 0x5a,
+	NAK_ACCESS = 0x88
 };
 /* The vendor syndrome of the last request. */
 static uint32_t vendor;
@@ -843,7 +843,7 @@ case_neither(void)
 		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
 		CHECK_EQ(move_remote(&k, ops[i], 8, ops[i] == FETCH_ADD ? 8 : 101), status);
 		if (ops[i] == FETCH_ADD)
-			CHECK_EQ(vendor, KEY_ACCESS);
+			CHECK_EQ(vendor, NAK_ACCESS);
 		CHECK_EQ(k.p.client.buf[100], ops[i] == READ ? 0x22 : 0x11);
 		CHECK_EQ(k.p.server.buf[8 + 100], ops[i] == WRITE ? 0x11 : 0x22);
 		CHECK_EQ(k.p.server.buf[8], ops[i] == WRITE ? 0x11 : 0x22);

@@ -710,7 +710,7 @@ case_null_part(void)
 	keys_close(&k);
 }
 
-#define VENDOR_PIECES 0x79 /* enum wire_vendor of the adapter */
+#define VENDOR_PIECES 0x37 /* doc/softhca.md: memory that is written, resources */
 
 /* A message of 2^20 pieces, and one of more pieces: doc/softhca.md. */
 static void

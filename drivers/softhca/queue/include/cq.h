@@ -59,7 +59,7 @@ struct cqe {
 	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
 	uint32_t flags_rqpn, slid; /* where the transport says who sent */
 	enum wire_syndrome syndrome;
-	enum wire_vendor vendor;
+	uint8_t vendor; /* the vendor syndrome of an error */
 	uint64_t timestamp;
 	const struct cqe_sig_err *sig_err; /* of CQE_SIG_ERR, else NULL */
 };

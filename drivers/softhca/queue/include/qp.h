@@ -56,7 +56,8 @@ struct softhca_qp {
 	uint64_t wait_until;
 	_Atomic uint32_t *dbrec;
 	_Atomic uint32_t own_send_rec;
-	uint8_t rnr_timer; /* the responder's, from its last RNR NAK */
+	bool moved_to_error; /* a command did so, and no send WQE was flushed since */
+	uint8_t rnr_timer;   /* the responder's, from its last RNR NAK */
 	struct softhca_cq *send_cq, *recv_cq;
 	struct softhca_uar *uar;
 	struct softhca_dev *dev;

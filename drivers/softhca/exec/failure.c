@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The vendor syndrome that a card gives where a check of this adapter failed.
+ *
+ * "Seen" means: completions of real cards had it. These are bug reports (openucx/ucx, spdk/spdk,
+ * NVIDIA/nccl, ofiwg/libfabric, the linux-rdma list) and a fault injection on ConnectX-5 and -6. The rest
+ * follows from the table by which NVIDIA's libdpcp (src/dpcp/err_cqe.cpp) decodes vendor syndromes: what is
+ * done with memory chooses a base, and the reason is added to it. doc/softhca.md has the whole list.
+ */
+#include "failure.h"
+
+/* Bases, and what is added to them. */
+enum {
+	MEMORY_READ = 0x50,  /* memory that a WQE of a send queue reads */
+	MEMORY_WRITE = 0x30, /* memory that a receive, a read or an atomic writes */
+	OF_KEY = 2,          /* seen: 52, 32 */
+	OF_ACCESS = 3,       /* rights and bounds; seen: 53, 33 */
+	OF_CRYPTO = 5,
+	OF_RESOURCES = 7
+};
+
+enum {
+	VENDOR_RECEIVE_SHORT = 0x2c, /* receive buffer + length */
+	VENDOR_WRITE_SHORT = 0x34,   /* memory that is written + length */
+	VENDOR_PAGE = 0x56,          /* seen at receives whose pages the IOMMU refused */
+	VENDOR_PSV = 0x59,
+	VENDOR_SIGNATURE = 0x5a,
+	VENDOR_WQE = 0x68, /* seen: all malformed WQEs */
+	VENDOR_TOO_LONG = 0x69,
+	VENDOR_OPCODE = 0x71,
+	VENDOR_UMR = 0x78,           /* seen */
+	VENDOR_RETRIES = 0x81,       /* seen */
+	VENDOR_RNR = 0x87,           /* seen */
+	VENDOR_NAK_ACCESS = 0x88,    /* seen */
+	VENDOR_NAK_OPERATION = 0x89, /* seen */
+	VENDOR_NAK_INVALID = 0x8a,   /* seen */
+	VENDOR_INVALIDATE = 0xcb     /* invalidate + access */
+};
+
+/* Of local memory that a key does not admit. */
+static uint8_t
+of_memory(enum wire_vendor why, uint8_t base)
+{
+	switch (why) {
+	case VEN_KEY_ACCESS:
+	case VEN_KEY_BOUNDS:
+		return base + OF_ACCESS;
+	case VEN_KEY_PAGE:
+		return VENDOR_PAGE;
+	case VEN_KEY_PIECES:
+		return base + OF_RESOURCES;
+	case VEN_CRYPTO:
+	case VEN_DEK:
+	case VEN_CRYPTO_UNIT:
+		return base + OF_CRYPTO;
+	case VEN_SIG_PSV:
+		return VENDOR_PSV;
+	case VEN_SIG_BLOCK:
+		return VENDOR_SIGNATURE;
+	default:
+		return base + OF_KEY;
+	}
+}
+
+static uint8_t
+vendor(const struct failure *f)
+{
+	const bool writes = f->receives || f->writes;
+
+	switch (f->syndrome) {
+	case SYN_LOC_LEN:
+		if (!writes)
+			return VENDOR_TOO_LONG;
+		return f->receives ? VENDOR_RECEIVE_SHORT : VENDOR_WRITE_SHORT;
+	case SYN_QP_OP:
+		return f->why == VEN_WQE_OPCODE ? VENDOR_OPCODE : VENDOR_WQE;
+	case SYN_LOC_PROT:
+		return of_memory(f->why, writes ? MEMORY_WRITE : MEMORY_READ);
+	case SYN_FLUSH:
+		return VENDOR_FLUSHED;
+	case SYN_MW_BIND:
+		return VENDOR_UMR;
+	case SYN_REM_INV_REQ:
+		return f->receives ? VENDOR_INVALIDATE : VENDOR_NAK_INVALID;
+	case SYN_REM_ACCESS:
+		return VENDOR_NAK_ACCESS;
+	case SYN_REM_OP:
+		return VENDOR_NAK_OPERATION;
+	case SYN_RETRY:
+		return VENDOR_RETRIES;
+	case SYN_RNR:
+		return VENDOR_RNR;
+	default:
+		return 0; /* no card is known to have said more */
+	}
+}
+
+uint8_t
+failure_vendor(const struct failure *f)
+{
+	uint8_t v;
+
+	if (f->why != VEN_NONE && f->why < VEN_CHECKS)
+		return (uint8_t)f->why;
+	v = vendor(f);
+	if (f->why != VEN_NONE)
+		failure_log(f, v);
+	return v;
+}
