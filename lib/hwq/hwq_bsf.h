@@ -143,13 +143,24 @@ hwq_crypto_order(const struct hwq_mkey_crypto *crypto)
 	return after ? HWQ_CRYPTO_MEMORY_SIGNATURE : HWQ_CRYPTO_RAW_MEMORY;
 }
 
+/* The initial tweak as a device with these engines takes it: one for several data units counts in big endian. */
+static inline void
+hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
+{
+	uint64_t half[2], mirrored[2];
+
+	memcpy(half, initial_tweak, sizeof(half));
+	mirrored[0] = __builtin_bswap64(half[1]);
+	mirrored[1] = __builtin_bswap64(half[0]);
+	memcpy(to, engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK ? mirrored : half, 16);
+}
+
 /* -EINVAL: an order that the device has not for a key with signatures in both domains. */
 static inline int
 hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct hwq_mkey_sig *sig)
 {
 	struct hwq_wire_crypto_bsf *bsf = (struct hwq_wire_crypto_bsf *)at;
 	enum hwq_wire_crypto_order order = hwq_crypto_order(crypto);
-	size_t i, n = sizeof(bsf->tweak);
 
 	if ((order == HWQ_CRYPTO_RAW_WIRE || order == HWQ_CRYPTO_RAW_MEMORY) && sig != NULL &&
 		sig->block.mem.type != HWQ_SIG_NONE && sig->block.wire.type != HWQ_SIG_NONE)
@@ -160,12 +171,7 @@ hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct 
 	bsf->order = order;
 	bsf->raw_len = htobe32(UINT32_MAX);
 	bsf->data_unit = hwq_block_size_selector(crypto->data_unit_size);
-	memcpy(bsf->tweak, crypto->initial_tweak, n);
-	/* Engines for several data units count in big endian. */
-	if (crypto->engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK) {
-		for (i = 0; i < n; i++)
-			bsf->tweak[i] = (uint8_t)crypto->initial_tweak[n - 1 - i];
-	}
+	hwq_put_tweak(bsf->tweak, crypto->initial_tweak, crypto->engines);
 	bsf->dek = htobe32(crypto->dek & 0xffffff);
 	memcpy(bsf->keytag, crypto->keytag, sizeof(bsf->keytag));
 	return 0;

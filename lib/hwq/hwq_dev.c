@@ -52,6 +52,11 @@ read_caps(struct hwq_dev *dev)
 	caps->sig_crc_type = sig.crc_type;
 	caps->crypto_engines = crypto.crypto_engines;
 	caps->crypto_wrapped = crypto.wrapped_import_method;
+	caps->crypto_failed_selftests = crypto.failed_selftests;
+	caps->crypto_flags = crypto.flags;
+	if (crypto.crypto_engines != 0)
+		caps->max_dek =
+			crypto.log_max_num_deks < 32 ? 1u << crypto.log_max_num_deks : UINT32_MAX;
 	caps->n_ports = attr.phys_port_cnt;
 	return 0;
 }

@@ -55,7 +55,13 @@ struct hwq_dev_caps {
 	uint16_t sig_crc_type;       /**< enum mlx5dv_sig_crc_type_caps */
 	uint8_t n_ports;             /**< its ports are 1 to n_ports */
 	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
-	uint8_t crypto_wrapped;      /**< enum mlx5dv_crypto_wrapped_import_method_caps */
+	/** enum mlx5dv_crypto_wrapped_import_method_caps. With a bit, DEKs of that engine come wrapped, after a login
+	 *  (hwq_login.h); without it, in plaintext, without one */
+	uint8_t crypto_wrapped;
+	/** Self-tests of encryption that failed: a code of the device's vendor; 0: none. An engine may not work then */
+	uint16_t crypto_failed_selftests;
+	uint32_t crypto_flags; /**< enum mlx5dv_crypto_caps_flags */
+	uint32_t max_dek;      /**< DEKs of the device; 0: none */
 };
 
 /** A port, and its address. */

@@ -96,6 +96,51 @@ hwq_sig_domain_clear_tags(struct hwq_sig_domain *domain)
 	}
 }
 
+/* Takes attributes, without tags and seeds, and writes their BSF. @return as hwq_sig_image_init(). */
+static inline int
+hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
+	const struct mlx5dv_sig_block_attr *attr, bool with_crypto)
+{
+	struct hwq_mkey_sig sig = {.block.state = HWQ_BSF_INIT};
+	uint8_t copy_mask;
+	int ret;
+
+	if (!hwq_sig_take(&sig.block, attr))
+		return -EINVAL;
+	hwq_sig_domain_clear_tags(&sig.block.mem);
+	hwq_sig_domain_clear_tags(&sig.block.wire);
+	ret = hwq_put_sig_bsf(&image->bsf, &sig, with_crypto);
+	if (ret != 0)
+		return ret;
+	if (!hwq_sig_domain_is_possible(caps, &sig.block.mem) ||
+		!hwq_sig_domain_is_possible(caps, &sig.block.wire))
+		return -EOPNOTSUPP;
+	image->block = sig.block;
+	image->copies_alike = sig.block.wire.type == HWQ_SIG_T10DIF &&
+			      (sig.block.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) == 0 &&
+			      hwq_sig_same(&sig.block.mem, &sig.block.wire, &copy_mask);
+	return 0;
+}
+
+/* Prepares the rest: the head of a UMR with BSFs of bsf_ds units, for the block that was taken. */
+static inline int
+hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned int bsf_ds)
+{
+	if ((access_flags & ~HWQ_UMR_ACCESS_ALL) != 0)
+		return -EINVAL;
+	image->umr[0] = htobe64(
+		(uint64_t)MLX5_WQE_UMR_CTRL_FLAG_INLINE << 56 | HWQ_DS_PER_BB << 16 | bsf_ds);
+	image->umr[1] = htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE |
+				MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY | MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN |
+				HWQ_UMR_MASK_ACCESS | MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE);
+	image->context[0] = htobe64((uint64_t)hwq_umr_access(access_flags) << 40 | 0xffffff00);
+	image->context[1] = htobe64(HWQ_MKC_BSF_ENABLE);
+	image->n_bb = (uint8_t)((HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB + bsf_ds) / HWQ_DS_PER_BB +
+				(image->block.mem.type != HWQ_SIG_NONE) +
+				(image->block.wire.type != HWQ_SIG_NONE));
+	return 0;
+}
+
 /**
  * Prepares a configuration.
  * @param image the caller's storage; it needs no end.
@@ -111,34 +156,9 @@ static inline int
 hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 	uint32_t access_flags, const struct mlx5dv_sig_block_attr *attr)
 {
-	struct hwq_mkey_sig sig = {.block.state = HWQ_BSF_INIT};
-	uint8_t copy_mask;
-	int ret;
+	int ret = hwq_sig_image_take(image, caps, attr, false);
 
-	if ((access_flags & ~HWQ_UMR_ACCESS_ALL) != 0 || !hwq_sig_take(&sig.block, attr))
-		return -EINVAL;
-	hwq_sig_domain_clear_tags(&sig.block.mem);
-	hwq_sig_domain_clear_tags(&sig.block.wire);
-	ret = hwq_put_sig_bsf(&image->bsf, &sig, false);
-	if (ret != 0)
-		return ret;
-	if (!hwq_sig_domain_is_possible(caps, &sig.block.mem) ||
-		!hwq_sig_domain_is_possible(caps, &sig.block.wire))
-		return -EOPNOTSUPP;
-	image->block = sig.block;
-	image->umr[0] = htobe64(
-		(uint64_t)MLX5_WQE_UMR_CTRL_FLAG_INLINE << 56 | HWQ_DS_PER_BB << 16 | HWQ_BSF_DS);
-	image->umr[1] = htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE |
-				MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY | MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN |
-				HWQ_UMR_MASK_ACCESS | MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE);
-	image->context[0] = htobe64((uint64_t)hwq_umr_access(access_flags) << 40 | 0xffffff00);
-	image->context[1] = htobe64(HWQ_MKC_BSF_ENABLE);
-	image->n_bb = (HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB + HWQ_BSF_DS) / HWQ_DS_PER_BB +
-		      (sig.block.mem.type != HWQ_SIG_NONE) + (sig.block.wire.type != HWQ_SIG_NONE);
-	image->copies_alike = sig.block.wire.type == HWQ_SIG_T10DIF &&
-			      (sig.block.flags & MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK) == 0 &&
-			      hwq_sig_same(&sig.block.mem, &sig.block.wire, &copy_mask);
-	return 0;
+	return ret != 0 ? ret : hwq_sig_image_head(image, access_flags, HWQ_BSF_DS);
 }
 
 /* ------------------------------------------------------------------ posting */
@@ -151,6 +171,18 @@ hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 	return image->n_bb + hwq_umr_pad(units) / HWQ_DS_PER_BB - 1;
 }
 
+/* What any image needs of key and ring: n entries, units units of layout, bsf_ds of BSFs, n_bb WQEBBs in all. */
+static HWQ_INLINE int
+hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
+	unsigned int units, unsigned int bsf_ds, unsigned int n_bb)
+{
+	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0)
+		return -EOPNOTSUPP;
+	if (n > mkey->max_entries || hwq_umr_pad(units) + bsf_ds > HWQ_UMR_LAYOUT_MAX)
+		return -ENOMEM;
+	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+}
+
 /* @return 0; or why there is no such configuration, of n_bb WQEBBs. */
 static HWQ_INLINE int
 hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
@@ -158,11 +190,7 @@ hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsign
 {
 	if (mkey->sig == NULL || mkey->crypto != NULL)
 		return -EINVAL;
-	if ((mkey->lkey & 0xff) != 0 && (mkey->flags & HWQ_MKEY_UPDATE_VARIANT) == 0)
-		return -EOPNOTSUPP;
-	if (n > mkey->max_entries || hwq_umr_pad(units) + HWQ_BSF_DS > HWQ_UMR_LAYOUT_MAX)
-		return -ENOMEM;
-	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
+	return hwq_image_check(sq, mkey, n, units, HWQ_BSF_DS, n_bb);
 }
 
 /* The tags, as they begin a running signature of T10-DIF; above them seed_ones in bit 48. */
@@ -179,11 +207,14 @@ hwq_sig_word(const struct hwq_sig_tags *tags)
 #endif
 }
 
-/* The key's errors so far are told to the device, which may tell of the next then. */
+/* The key's errors so far are told to the device by its UMR. The device may tell of the next then. */
 static HWQ_INLINE void
-hwq_put_sig_errors(struct mlx5_wqe_umr_ctrl_seg *umr, struct mlx5_wqe_mkey_context_seg *context,
-	struct hwq_mkey_sig *sig)
+hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 {
+	struct mlx5_wqe_umr_ctrl_seg *umr =
+		(struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
+	struct mlx5_wqe_mkey_context_seg *context =
+		(struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
 	struct hwq_key_plan plan = {.mask = 0};
 
 	if (__builtin_expect(!hwq_key_tell_errors(sig, &plan), 1))
@@ -192,10 +223,10 @@ hwq_put_sig_errors(struct mlx5_wqe_umr_ctrl_seg *umr, struct mlx5_wqe_mkey_conte
 	context->flags_pd |= htobe32(plan.flags_pd);
 }
 
-/* The next WQE, the UMR, without layout and BSF. */
-static HWQ_INLINE void
-hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
-	unsigned int padded, unsigned int flags)
+/* The next WQE, the UMR, without layout and BSFs. @param word its flags, by hwq_fm_ce_se_word(). @return the WQE. */
+static HWQ_INLINE uint8_t *
+hwq_burst_image_umr(struct hwq_burst *b, const struct hwq_mkey *mkey,
+	const struct hwq_sig_image *image, unsigned int padded, unsigned int bsf_ds, __be32 word)
 {
 	const __be64 range[2] = {0, htobe64(mkey->length)};
 	uint8_t *wqe = b->at;
@@ -204,10 +235,9 @@ hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_s
 	struct mlx5_wqe_mkey_context_seg *context =
 		(struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
 
-	/* The key is ready when the last SET_PSV is: that one makes the CQE. */
 	hwq_put_ctrl_first(wqe, b->index_qpn, 0, MLX5_OPCODE_UMR,
-		HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS);
-	hwq_put_ctrl_rest(wqe, flags & ~(unsigned int)HWQ_WQE_SIGNALED, htobe32(mkey->lkey));
+		HWQ_UMR_HEAD_DS + padded + bsf_ds);
+	hwq_put_pair(wqe + HWQ_DS_LEN / 2, word, htobe32(mkey->lkey));
 	memcpy(umr, image->umr, sizeof(image->umr));
 	if (padded != HWQ_DS_PER_BB)
 		umr->klm_octowords = htobe16((uint16_t)padded);
@@ -217,8 +247,19 @@ hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_s
 	((uint8_t *)&context->qpn_mkey)[3] = (uint8_t)mkey->lkey;
 	memcpy(&context->start_addr, range, sizeof(range));
 	memset((uint8_t *)context + 32, 0, 32);
-	hwq_put_sig_errors(umr, context, mkey->sig);
-	hwq_burst_skip(b, hwq_ds_to_bb(HWQ_UMR_HEAD_DS + padded + HWQ_BSF_DS));
+	hwq_burst_skip(b, hwq_ds_to_bb(HWQ_UMR_HEAD_DS + padded + bsf_ds));
+	return wqe;
+}
+
+/* The UMR of a key that signs. The key is ready when the last SET_PSV is: that one makes the CQE. */
+static HWQ_INLINE void
+hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
+	unsigned int padded, unsigned int flags)
+{
+	uint8_t *wqe = hwq_burst_image_umr(b, mkey, image, padded, HWQ_BSF_DS,
+		hwq_fm_ce_se_word(flags & ~(unsigned int)HWQ_WQE_SIGNALED));
+
+	hwq_put_sig_errors(wqe, mkey->sig);
 }
 
 /*

@@ -296,6 +296,17 @@ hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, vo
 }
 
 int
+hwq_verbs_devx_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_len, void *out,
+	size_t out_len)
+{
+	int ret;
+
+	errno = 0;
+	ret = err_from_ret(mlx5dv_devx_obj_query(obj, in, in_len, out, out_len));
+	return ret == -EREMOTEIO ? hwq_verbs_err_from_status(*(const uint8_t *)out) : ret;
+}
+
+int
 hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj)
 {
 	errno = 0;

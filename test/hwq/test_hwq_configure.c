@@ -7,6 +7,7 @@
 #include "hwq_emu.h"
 
 #include "hwq_mkey_check.h"
+#include "hwq_crypto_image.h"
 #include "hwq_sig_image.h"
 #include "hwq_wr_mkey.h"
 

@@ -1,151 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of keys and of DEKs: the firmware commands that create them are libmlx5's, byte for byte;
- * nothing is left when a command or an allocation fails; and a pool gives out each key once.
- *
- * The program defines ioctl(2), so that libmlx5's calls to the adapter pass here. It records the
- * DEVX commands, and can refuse any of them with any errno or status. hwq is linked statically,
- * with its calloc(3) and one of its verbs calls wrapped (ld(1), --wrap).
+ * Pools of keys: the firmware commands that create them are libmlx5's, byte for byte; nothing is left when a
+ * command or an allocation fails; and a pool gives out each key once.
  */
-#include <dlfcn.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
-
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl.h>
-
-#include "hwq_dek.h"
-#include "hwq_emu.h"
 #include "hwq_mkey.h"
-
-#define CMD_MAX  512
-#define CMDS_MAX 16
-
-/* -------------------------------------------------------------- between libmlx5 and the adapter */
-
-static struct {
-	bool on; /* count and record commands */
-	unsigned int n, n_made, n_destroyed;
-	uint8_t cmd[CMDS_MAX][CMD_MAX];
-	uint16_t len[CMDS_MAX];
-	/* number of the creation (or destruction, if destroys is set) to refuse; 0: none */
-	unsigned int refuse_at;
-	bool destroys;
-	int refuse_errno;
-	uint8_t status; /* status in the answer, with EREMOTEIO */
-} trace;
-
-static const struct ib_uverbs_attr *
-attr_find(const struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
-{
-	for (unsigned int i = 0; i < hdr->num_attrs; i++)
-		if (hdr->attrs[i].attr_id == id)
-			return &hdr->attrs[i];
-	EMU_DIE("a DEVX call without attribute 0x%x", id);
-}
-
-static void
-record(const struct ib_uverbs_ioctl_hdr *hdr)
-{
-	const struct ib_uverbs_attr *in = attr_find(hdr, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
-	unsigned int at = trace.n_made % CMDS_MAX;
-
-	if (in->len > CMD_MAX)
-		EMU_DIE("a command of %u bytes", in->len);
-	trace.len[at] = in->len;
-	memcpy(trace.cmd[at],
-		in->len <= 8 ? (const void *)&in->data : (const void *)(uintptr_t)in->data,
-		in->len);
-}
-
-/* Returns true if the command is refused, and sets errno. */
-static bool
-refused(const struct ib_uverbs_ioctl_hdr *hdr, bool destroys)
-{
-	const struct ib_uverbs_attr *out;
-
-	if (trace.destroys != destroys || trace.refuse_at == 0)
-		return false;
-	if ((destroys ? trace.n_destroyed : trace.n_made) + 1 != trace.refuse_at)
-		return false;
-	trace.refuse_at = 0;
-	errno = trace.refuse_errno;
-	if (errno != EREMOTEIO)
-		return true;
-	out = attr_find(hdr, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
-	*(uint8_t *)(uintptr_t)out->data = trace.status;
-	return true;
-}
-
-static int
-pass(int fd, unsigned long request, void *arg)
-{
-	static int (*next)(int, unsigned long, ...);
-
-	if (next == NULL)
-		next = (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
-	return next(fd, request, arg);
-}
-
-__attribute__((visibility("default"))) int
-ioctl(int fd, unsigned long request, ...)
-{
-	struct ib_uverbs_ioctl_hdr *hdr;
-	bool makes, destroys;
-	va_list ap;
-	int ret;
-
-	va_start(ap, request);
-	hdr = va_arg(ap, void *);
-	va_end(ap);
-	if (!trace.on || request != RDMA_VERBS_IOCTL || hdr->object_id != MLX5_IB_OBJECT_DEVX_OBJ)
-		return pass(fd, request, hdr);
-	makes = hdr->method_id == MLX5_IB_METHOD_DEVX_OBJ_CREATE;
-	destroys = hdr->method_id == MLX5_IB_METHOD_DEVX_OBJ_DESTROY;
-	if ((makes || destroys) && refused(hdr, destroys))
-		return -1;
-	if (makes)
-		record(hdr);
-	ret = pass(fd, request, hdr);
-	if (ret == 0) {
-		trace.n_made += makes;
-		trace.n_destroyed += destroys;
-	}
-	return ret;
-}
-
-static void
-trace_start(void)
-{
-	memset(&trace, 0, sizeof(trace));
-	trace.on = true;
-}
-
-/* Number of the allocation that fails; 0: none. */
-static unsigned int n_callocs, fail_calloc_at;
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-/* Visible: the linker also uses it for the sanitizers' libraries. */
-__attribute__((visibility("default"))) void *
-__wrap_calloc(size_t n, size_t size)
-{
-	return ++n_callocs == fail_calloc_at ? NULL : __real_calloc(n, size);
-}
-
-/* Fails the call that asks for the PD's number, which no command contains. */
-static bool fail_pdn;
-
-int __real_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
-int __wrap_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
-
-int
-__wrap_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
-{
-	return fail_pdn ? -EPERM : __real_hwq_verbs_pdn(pd, pdn);
-}
+#include "hwq_trace.h"
 
 /* ------------------------------------------------------------------ what libmlx5 sends */
 
@@ -327,134 +186,6 @@ bad_configurations(void)
 	CHECK_EQ(our_pool(1, 1u << 4, 1, &pool), -EINVAL, "an unknown flag");
 }
 
-/* ------------------------------------------------------------------ DEKs */
-
-#define N_DEKS 5
-
-static bool
-has_crypto(void)
-{
-	return dev->caps.crypto_engines != 0;
-}
-
-static void
-draw_dek(uint64_t *rnd, struct hwq_dek_conf *conf)
-{
-	memset(conf, 0, sizeof(*conf));
-	conf->key_size =
-		check_random(rnd) % 2 ? MLX5DV_CRYPTO_KEY_SIZE_128 : MLX5DV_CRYPTO_KEY_SIZE_256;
-	conf->has_keytag = check_random(rnd) % 2;
-	for (size_t i = 0; i < sizeof(conf->opaque); i++)
-		conf->opaque[i] = (char)check_random(rnd);
-	for (size_t i = 0; i < sizeof(conf->key); i++)
-		conf->key[i] = (char)check_random(rnd);
-}
-
-static struct mlx5dv_dek *
-stock_dek(const struct hwq_dek_conf *conf)
-{
-	struct mlx5dv_dek_init_attr attr = {.key_size = conf->key_size,
-		.has_keytag = conf->has_keytag,
-		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
-		.pd = dev->pd,
-		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
-
-	memcpy(attr.opaque, conf->opaque, sizeof(attr.opaque));
-	memcpy(attr.key, conf->key, sizeof(attr.key));
-	errno = 0;
-	return mlx5dv_dek_create(dev->ctx, &attr);
-}
-
-static void
-same_dek_commands(void)
-{
-	uint8_t theirs[CMD_MAX];
-	struct hwq_dek_pool *pool;
-	struct hwq_dek_conf conf;
-	struct mlx5dv_dek *stock;
-	uint64_t rnd = 1;
-	int ret;
-
-	for (unsigned int i = 0; i < 64; i++) {
-		draw_dek(&rnd, &conf);
-		trace_start();
-		stock = stock_dek(&conf);
-		ret = stock == NULL ? errno : 0;
-		CHECK_EQ(ret, has_crypto() ? 0 : EOPNOTSUPP, "libmlx5's DEK");
-		memcpy(theirs, trace.cmd[0], sizeof(theirs));
-		CHECK_EQ(hwq_dek_pool_create(domain, 1, &conf, &pool), -ret, "a pool of one");
-		if (ret != 0)
-			continue;
-		CHECK_EQ(trace.n_made, 2, "commands");
-		CHECK_EQ(trace.len[1], trace.len[0], "length of a command");
-		check_bytes(trace.cmd[1], theirs, trace.len[0], "a command");
-		CHECK_EQ(mlx5dv_dek_destroy(stock), 0, "libmlx5's DEK");
-		CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "destroy");
-		CHECK_EQ(trace.n_made, trace.n_destroyed, "objects left");
-	}
-}
-
-static void
-deks_have_users(void)
-{
-	struct hwq_dek_conf conf[N_DEKS];
-	struct hwq_dek_pool *pool;
-	struct hwq_dek *dek, *other;
-	uint64_t rnd = 2;
-
-	for (unsigned int i = 0; i < N_DEKS; i++)
-		draw_dek(&rnd, &conf[i]);
-	CHECK_EQ(hwq_dek_pool_create(domain, 0, conf, &pool), -EINVAL, "none");
-	if (!has_crypto())
-		return;
-	conf[3].wrapped = true;
-	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL, "wrapped");
-	conf[3].wrapped = false;
-	conf[1].key_size = (enum mlx5dv_crypto_key_size)7;
-	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -EINVAL,
-		"a size that keys do not have");
-	conf[1].key_size = MLX5DV_CRYPTO_KEY_SIZE_128;
-	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), 0, "a pool");
-	dek = hwq_dek_get(pool, 4);
-	other = hwq_dek_get(pool, 0);
-	CHECK(dek != NULL && other != NULL && dek->id != other->id, "ids");
-	CHECK(hwq_dek_get(pool, 4) == dek && hwq_dek_get(pool, N_DEKS) == NULL, "by number");
-	CHECK(hwq_dek_put(other) && !hwq_dek_put(other) && hwq_dek_put(dek), "back");
-	CHECK_EQ(hwq_dek_pool_destroy(pool), -EBUSY, "one DEK is not given back");
-	CHECK_EQ(hwq_domain_destroy(domain), -EBUSY, "a domain that has pools");
-	CHECK(hwq_dek_put(dek) && !hwq_dek_put(dek), "back");
-	CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "destroy");
-}
-
-static void
-every_dek_refusal(void)
-{
-	struct hwq_dek_conf conf[N_DEKS];
-	struct hwq_dek_pool *pool;
-	uint64_t rnd = 3;
-	unsigned int i;
-
-	for (i = 0; i < N_DEKS; i++)
-		draw_dek(&rnd, &conf[i]);
-	for (i = 1; has_crypto() && i <= N_DEKS; i++) {
-		trace_start();
-		trace.refuse_at = i, trace.refuse_errno = ENOTRECOVERABLE;
-		CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), -ENOTRECOVERABLE,
-			"the command's errno");
-		CHECK(trace.n_made == i - 1 && trace.n_made == trace.n_destroyed, "objects left");
-		trace_start();
-		CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool), 0, "a pool");
-		trace.destroys = true, trace.refuse_at = i, trace.refuse_errno = EPERM;
-		CHECK_EQ(hwq_dek_pool_destroy(pool), -EPERM, "a destruction's errno");
-		CHECK_EQ(hwq_dek_pool_destroy(pool), 0, "a second try");
-		CHECK_EQ(trace.n_made, trace.n_destroyed, "objects left");
-	}
-	n_callocs = 0, fail_calloc_at = 1;
-	CHECK_EQ(hwq_dek_pool_create(domain, N_DEKS, conf, &pool),
-		has_crypto() ? -ENOMEM : -EOPNOTSUPP, "no memory");
-	fail_calloc_at = 0;
-}
-
 /* ------------------------------------------------------------------ failures */
 
 #define N_KEYS 3
@@ -495,16 +226,12 @@ every_refusal_of(unsigned int flags)
 static void
 every_refusal(void)
 {
-	const struct hwq_dek_conf conf = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128};
-	struct hwq_dek_pool *dek_pool;
 	struct hwq_mkey_pool *pool;
 
 	every_refusal_of(0);
 	every_refusal_of(HWQ_MKEY_UPDATE_VARIANT | HWQ_MKEY_REMOTE_INV);
 	fail_pdn = true;
 	CHECK_EQ(our_pool(1, 0, 4, &pool), -EPERM, "no number of the PD");
-	CHECK_EQ(hwq_dek_pool_create(domain, 1, &conf, &dek_pool),
-		dev->caps.crypto_engines != 0 ? -EPERM : -EOPNOTSUPP, "no number of the PD");
 	fail_pdn = false;
 	if (dev->caps.sig_block_prot != 0)
 		every_refusal_of(HWQ_MKEY_SIG);
@@ -549,9 +276,6 @@ main(int argc, char **argv)
 	RUN("keys with impossible attributes are refused", bad_configurations());
 	RUN("a refused command leaves nothing behind", every_refusal());
 	RUN("an allocation that fails leaves nothing behind", every_allocation());
-	RUN("a DEK is made by libmlx5's command", same_dek_commands());
-	RUN("DEKs are given out by number, as often as they are needed", deks_have_users());
-	RUN("a DEK that is refused leaves nothing behind", every_dek_refusal());
 	CHECK(emu_log_lines > 0, "no log line");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");

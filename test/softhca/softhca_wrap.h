@@ -8,7 +8,9 @@
 
 #include <openssl/evp.h>
 
-#include "softhca_pair.h"
+#include <infiniband/mlx5dv.h>
+
+#include "check.h"
 
 #define WRAP_MORE       8
 #define WRAP_CREDENTIAL 40

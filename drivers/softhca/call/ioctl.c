@@ -181,6 +181,19 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 	return fault_refuses(call->ctx->dev, &asked);
 }
 
+/* Frees the copies of the inputs. A firmware command may have brought a key or a credential: it is erased. */
+static void
+free_inputs(struct uverbs_call *call, const struct uverbs_method *method)
+{
+	for (uint32_t s = 0; s < call->n_specs; s++) {
+		const struct attr_value *v = &call->values[s];
+
+		if (method->firmware != 0 && v->bytes != NULL)
+			explicit_bzero(v->bytes, v->len);
+		free(v->bytes);
+	}
+}
+
 static int
 handle(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_attrs)
 {
@@ -200,8 +213,7 @@ handle(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_
 	if (rc == 0)
 		rc = give_handles(call);
 	pthread_mutex_unlock(&call->ctx->lock);
-	for (uint32_t s = 0; s < call->n_specs; s++)
-		free(call->values[s].bytes);
+	free_inputs(call, method);
 	return rc;
 }
 

@@ -15,6 +15,13 @@
 #define CMD_OUT_STATUS 0x00 /* 8 bits */
 #define CMD_OUT_NUMBER 0x48 /* 24 bits: of the object that was made */
 
+/* General objects: DEKs and logins. Their own fields follow. */
+#define CMD_CREATE_GENERAL 0xa00
+#define CMD_QUERY_GENERAL  0xa02
+#define GENERAL_TYPE       0x30 /* 16 bits */
+#define GENERAL_ID         0x40 /* 32 bits: in the answer that made it, in queries, and in their answers */
+#define GENERAL_OBJ        0x80 /* the object, behind the head of commands and of answers */
+
 /* Writes value as width bits, at most 32, into a command that starts as zeros. */
 static inline void
 hwq_cmd_put(uint8_t *cmd, unsigned int bit, unsigned int width, uint32_t value)

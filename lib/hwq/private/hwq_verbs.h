@@ -53,6 +53,9 @@ int hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
 /* A command that makes an object; its refusal by the device becomes -errno, as with libmlx5. */
 int hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
 	size_t out_len, struct mlx5dv_devx_obj **obj);
+/* A command that asks for an object; errors as those of hwq_verbs_devx_create(). */
+int hwq_verbs_devx_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_len, void *out,
+	size_t out_len);
 int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
 /* 0: the variants of keys may be changed; -EOPNOTSUPP: not with this kernel. */
 int hwq_verbs_mkey_try_variant(struct ibv_pd *pd);

@@ -6,6 +6,7 @@
  * The setting decides what is expected: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or wrapped.
  */
 #include "devx_bits.h"
+#include "softhca_pair.h"
 #include "softhca_wrap.h"
 
 /* Bits of the general objects (NVIDIA "Ethernet Adapters Programming Manual"). */

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Configurations of keys that encrypt, alone or beside signatures, prepared ahead (as hwq_sig_image.h does it for
+ * keys that only sign). What repeats is in the image; memory, tweak, DEK, keytag, tags and seeds come with each posting.
+ *
+ *     struct hwq_crypto_attr crypto = {.encrypt_on_tx = true, .data_unit_size = MLX5DV_BLOCK_SIZE_4096};
+ *     struct hwq_crypto_image image;                                       the caller's
+ *     struct hwq_crypto_start start = {.dek = dek.id};
+ *
+ *     ret = hwq_crypto_image_init(&image, caps, access, NULL, &crypto);    once
+ *     ...
+ *     memcpy(start.initial_tweak, &lba_le64, 8);                           little endian
+ *     hwq_wqe_crypto_list(sq, mkey, &image, n, sge, NULL, NULL, &start, 0);   UMR and SET_PSVs, or nothing
+ *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
+ *
+ * An image is for keys of HWQ_MKEY_CRYPTO, which have HWQ_MKEY_SIG, too, or have not: the signature attributes
+ * that hwq_crypto_image_init() is given say which, and what becomes of the key's signatures:
+ *
+ *     sig                        keys                            signatures
+ *     NULL                       HWQ_MKEY_CRYPTO                 -
+ *     neither mem nor wire       HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   off, as by MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR
+ *     mem, wire or both          HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   as hwq_wr_set_mkey_sig_block()
+ *
+ * The bytes are those of hwq_wr_mkey_configure() with access flags, a layout, hwq_wr_set_mkey_sig_block() if the image
+ * signs, and hwq_wr_set_mkey_crypto(), in a batch of their own. What hwq_sig_image.h says of the key's attributes, of
+ * wr_ids, of the WQE behind and of threads holds here, too. The builders return what those of hwq_wqe.h do, and after an
+ * error nothing was written. Errors:
+ *   -EINVAL      the key was not created for what the image does; more than hwq_crypto_image_max_len() bytes; the ring is
+ *                too short to have room for the WQEs whenever it is empty
+ *   -ENOMEM      more entries than the key, or a WQE, has room for
+ *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without HWQ_MKEY_UPDATE_VARIANT
+ *
+ * The device judges the rest when data pass: whether the DEK exists, is of the keys' protection domain and has this
+ * keytag, and whether the message has a possible length (mlx5dv_wr_set_mkey_crypto(3), NOTES).
+ */
+#ifndef HWQ_CRYPTO_IMAGE_H
+#define HWQ_CRYPTO_IMAGE_H
+
+#include "hwq_sig_image.h"
+
+/** What changes from posting to posting of a key's encryption. */
+struct hwq_crypto_start {
+	uint8_t initial_tweak
+		[16]; /**< of the first data unit, little endian; that of each further one is 1 more */
+	uint8_t keytag[8]; /**< that of a DEK with has_keytag; else it has no effect */
+	uint32_t dek;      /**< hwq_dek.id */
+};
+
+/** A prepared configuration. Written by hwq_crypto_image_init(). */
+struct hwq_crypto_image {
+	struct hwq_wire_crypto_bsf bsf; /**< without tweak, DEK and keytag */
+	struct hwq_mkey_crypto crypto;  /**< what the key takes over, without those */
+	uint32_t max_len;               /**< hwq_crypto_image_max_len() */
+	bool with_sig;                  /**< for keys of HWQ_MKEY_SIG: their BSF is in the WQE */
+	bool signs;                     /**< SET_PSVs follow the UMR */
+	struct hwq_sig_image sig;       /**< the rest, of which the BSF counts only if with_sig */
+};
+
+/* ------------------------------------------------------------------ preparing */
+
+/* The signature part. @return as hwq_crypto_image_init(). */
+static inline int
+hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
+	const struct mlx5dv_sig_block_attr *sig)
+{
+	struct hwq_mkey_sig off = {.block.state = HWQ_BSF_RESET};
+
+	image->with_sig = sig != NULL;
+	image->signs = sig != NULL && (sig->mem != NULL || sig->wire != NULL);
+	if (image->signs)
+		return hwq_sig_image_take(&image->sig, caps, sig, true);
+	if (sig != NULL && (sig->flags != 0 || sig->comp_mask != 0))
+		return -EINVAL;
+	image->sig.block = off.block;
+	image->sig.copies_alike = false;
+	return hwq_put_sig_bsf(&image->sig.bsf, &off, true);
+}
+
+/**
+ * Prepares a configuration.
+ * @param image the caller's storage; it needs no end.
+ * @param caps hwq_dev_caps() of the keys' device.
+ * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param sig see the table above. It, and what it points to, is read during the call. Tags and seeds in it must be
+ *   valid, and have no effect.
+ * @param crypto read during the call. Tweak, DEK and keytag in it have no effect.
+ * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL, or attributes that the setters and hwq_wr_complete() refuse, among
+ *   them signatures in both domains with an order that encrypts data alone; -EOPNOTSUPP the device has no AES-XTS, or
+ *   not such signatures or blocks. After an error the image has no meaning.
+ */
+static inline int
+hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
+	uint32_t access_flags, const struct mlx5dv_sig_block_attr *sig,
+	const struct hwq_crypto_attr *crypto)
+{
+	const uint8_t single = MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_SINGLE_BLOCK,
+		      multi = MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK;
+	struct hwq_crypto_attr attr = *crypto;
+	struct hwq_mkey_sig of_key;
+	int ret;
+
+	memset(attr.initial_tweak, 0, sizeof(attr.initial_tweak));
+	memset(attr.keytag, 0, sizeof(attr.keytag));
+	attr.dek = 0;
+	image->crypto = (struct hwq_mkey_crypto){.engines = caps->crypto_engines};
+	if (!hwq_crypto_take(&image->crypto, &attr))
+		return -EINVAL;
+	if ((caps->crypto_engines & (single | multi)) == 0)
+		return -EOPNOTSUPP;
+	ret = hwq_crypto_image_take_sig(image, caps, sig);
+	if (ret != 0)
+		return ret;
+	of_key.block = image->sig.block;
+	ret = hwq_put_crypto_bsf(&image->bsf, &image->crypto, image->with_sig ? &of_key : NULL);
+	if (ret != 0)
+		return ret;
+	image->max_len = caps->crypto_engines & multi
+				 ? UINT32_MAX
+				 : hwq_block_size_bytes(crypto->data_unit_size);
+	return hwq_sig_image_head(&image->sig, access_flags,
+		image->with_sig ? 2 * HWQ_BSF_DS : HWQ_BSF_DS);
+}
+
+/** @return the most bytes that a key of the image may lie over: one data unit where the device encrypts one at a
+ *  time, else 4 GiB - 1. */
+static inline uint32_t
+hwq_crypto_image_max_len(const struct hwq_crypto_image *image)
+{
+	return image->max_len;
+}
+
+/* ------------------------------------------------------------------ posting */
+
+/** @return WQEBBs of a configuration, as hwq_sig_image_n_bb(). */
+static HWQ_INLINE unsigned int
+hwq_crypto_image_n_bb(const struct hwq_crypto_image *image, unsigned int units)
+{
+	return hwq_sig_image_n_bb(&image->sig, units);
+}
+
+/* @return WQEBBs of the last WQE, of n_bb in all: a SET_PSV, or the UMR. */
+static HWQ_INLINE unsigned int
+hwq_crypto_image_last_bb(const struct hwq_crypto_image *image, unsigned int n_bb)
+{
+	return image->signs ? 1 : n_bb;
+}
+
+static HWQ_INLINE unsigned int
+hwq_crypto_image_bsf_ds(const struct hwq_crypto_image *image)
+{
+	return image->with_sig ? 2 * HWQ_BSF_DS : HWQ_BSF_DS;
+}
+
+/* @return 0; or why there is no such configuration, of n_bb WQEBBs and len bytes. */
+static HWQ_INLINE int
+hwq_crypto_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey,
+	const struct hwq_crypto_image *image, unsigned int n, unsigned int units, unsigned int n_bb,
+	uint64_t len)
+{
+	if (mkey->crypto == NULL || (mkey->sig != NULL) != image->with_sig || len > image->max_len)
+		return -EINVAL;
+	return hwq_image_check(sq, mkey, n, units, hwq_crypto_image_bsf_ds(image), n_bb);
+}
+
+/* The BSF of encryption, and what the key keeps of it. */
+static HWQ_INLINE void
+hwq_put_crypto_start(void *at, struct hwq_mkey_crypto *kept, const struct hwq_crypto_image *image,
+	const struct hwq_crypto_start *start)
+{
+	struct hwq_wire_crypto_bsf *bsf = (struct hwq_wire_crypto_bsf *)at;
+
+	*kept = image->crypto;
+	memcpy(kept->initial_tweak, start->initial_tweak, sizeof(kept->initial_tweak));
+	memcpy(kept->keytag, start->keytag, sizeof(kept->keytag));
+	kept->dek = start->dek;
+	memcpy(bsf, &image->bsf, sizeof(*bsf));
+	hwq_put_tweak(bsf->tweak, start->initial_tweak, image->crypto.engines);
+	bsf->dek = htobe32(start->dek & 0xffffff);
+	memcpy(bsf->keytag, start->keytag, sizeof(bsf->keytag));
+}
+
+/* The next WQEs, behind a layout of `padded` units that is written: the UMR's other parts, and SET_PSVs. */
+static HWQ_INLINE void
+hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
+	unsigned int padded, const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire,
+	const struct hwq_crypto_start *start, unsigned int flags)
+{
+	/* The last WQE makes the CQE. */
+	__be32 word = image->signs ? hwq_fm_ce_se_word(flags & ~(unsigned int)HWQ_WQE_SIGNALED)
+				   : hwq_fm_ce_se_word(flags) | b->signals;
+	uint8_t *wqe = hwq_burst_image_umr(b, mkey, &image->sig, padded,
+		hwq_crypto_image_bsf_ds(image), word);
+	uint8_t *bsf = hwq_at_ds(wqe, HWQ_UMR_HEAD_DS + padded);
+
+	if (image->with_sig) {
+		hwq_put_sig_errors(wqe, mkey->sig);
+		hwq_burst_sig_domains(b, bsf, mkey->sig, &image->sig, mem, wire, flags);
+		bsf += HWQ_BSF_LEN;
+	}
+	hwq_put_crypto_start(bsf, mkey->crypto, image, start);
+}
+
+/**
+ * The next WQEs of a burst, with the layout of a list. The burst has room for hwq_crypto_image_n_bb() of them, and the
+ * caller has seen to all that hwq_wqe_crypto_list() refuses.
+ */
+static HWQ_INLINE void
+hwq_burst_crypto_list(struct hwq_burst *b, struct hwq_mkey *mkey,
+	const struct hwq_crypto_image *image, unsigned int n, const struct hwq_sge *sge,
+	const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire,
+	const struct hwq_crypto_start *start, unsigned int flags)
+{
+	uint8_t *layout = b->at + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
+
+	mkey->length = hwq_put_klm_list(layout, sge, n);
+	hwq_burst_crypto(b, mkey, image, hwq_umr_pad(n), mem, wire, start, flags);
+}
+
+/** The same with the layout of a pattern. */
+static HWQ_INLINE void
+hwq_burst_crypto_pattern(struct hwq_burst *b, struct hwq_mkey *mkey,
+	const struct hwq_crypto_image *image, uint32_t repeat, unsigned int n,
+	const struct mlx5dv_mr_interleaved *data, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, const struct hwq_crypto_start *start, unsigned int flags)
+{
+	uint8_t *layout = b->at + HWQ_UMR_HEAD_DS * HWQ_DS_LEN;
+
+	mkey->length = hwq_put_pattern(layout, repeat, data, n);
+	hwq_burst_crypto(b, mkey, image, hwq_umr_pad(n + 1), mem, wire, start, flags);
+}
+
+/**
+ * Configures the key, with a list as its layout: n pieces of memory, one after the other.
+ * @param mkey must stay until the last of the WQEs has completed. @param sge read during the call.
+ * @param mem, wire as hwq_wqe_sig_list(); NULL if the image does not sign. @param start read during the call.
+ * @param flags enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ */
+static HWQ_INLINE int
+hwq_wqe_crypto_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
+	unsigned int n, const struct hwq_sge *sge, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, const struct hwq_crypto_start *start, unsigned int flags)
+{
+	unsigned int n_bb = hwq_crypto_image_n_bb(image, n), i;
+	struct hwq_burst b;
+	uint64_t len = 0;
+	int ret;
+
+	for (i = 0; i < n; i++)
+		len += sge[i].len;
+	ret = hwq_crypto_image_check(sq, mkey, image, n, n, n_bb, len);
+	if (__builtin_expect(ret != 0, 0))
+		return ret;
+	if (!hwq_burst_reserve(&b, sq, n_bb))
+		return 0;
+	hwq_burst_crypto_list(&b, mkey, image, n, sge, mem, wire, start, flags);
+	hwq_burst_end_at(&b, n_bb, hwq_crypto_image_last_bb(image, n_bb));
+	return (int)n_bb;
+}
+
+/** The same with a pattern as its layout (hwq_wqe_sig_pattern()). @param data read during the call. */
+static HWQ_INLINE int
+hwq_wqe_crypto_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey,
+	const struct hwq_crypto_image *image, uint32_t repeat, unsigned int n,
+	const struct mlx5dv_mr_interleaved *data, const struct hwq_sig_tags *mem,
+	const struct hwq_sig_tags *wire, const struct hwq_crypto_start *start, unsigned int flags)
+{
+	unsigned int n_bb = hwq_crypto_image_n_bb(image, n + 1), i;
+	struct hwq_burst b;
+	uint64_t round = 0;
+	int ret;
+
+	for (i = 0; i < n; i++)
+		round += (uint32_t)data[i].bytes_count;
+	ret = hwq_crypto_image_check(sq, mkey, image, n, n + 1, n_bb, round * repeat);
+	if (__builtin_expect(ret != 0, 0))
+		return ret;
+	if (!hwq_burst_reserve(&b, sq, n_bb))
+		return 0;
+	hwq_burst_crypto_pattern(&b, mkey, image, repeat, n, data, mem, wire, start, flags);
+	hwq_burst_end_at(&b, n_bb, hwq_crypto_image_last_bb(image, n_bb));
+	return (int)n_bb;
+}
+
+#endif
