@@ -10,7 +10,7 @@
 #include "carried.h"
 #include "frame.h"
 #include "key.h"
-#include "odp.h"
+#include "move.h"
 #include "requester.h"
 
 #define MAX_FRAME   9216 /* of the port: a jumbo frame, with its header */
@@ -75,13 +75,14 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 	}
 }
 
-/* The memory behind the inline header. What is on demand is fetched, so that it can be read. */
+/* The memory behind the inline header. What is no plain memory is fetched, so that it can be read. */
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
 {
 	unsigned int syn = wqe_gather_at(run, wqe, wqe->first + eth->units, sg);
 
-	if (syn == SYN_OK && (sg->rare & ACC_ON_DEMAND) != 0 && !odp_fetch(&run->use, sg))
+	if (syn == SYN_OK && (sg->rare & (ACC_ON_DEMAND | ACC_CIPHERED)) != 0 &&
+		!key_use_fetch(&run->use, sg))
 		return SYN_LOC_PROT;
 	return syn;
 }

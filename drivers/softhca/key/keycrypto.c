@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "dek.h"
-#include "rare.h"
+#include "move.h"
 #include "wire.h"
 
 /* ---- BSF */
@@ -142,35 +142,140 @@ one_piece(const struct sg *memory)
 									     : NULL;
 }
 
-bool
-crypto_out(struct key_use *use, struct sig_after *a, struct sg *sg)
+/* A buffer for the wire's side. NULL: no memory. */
+static uint8_t *
+buffer(struct key_use *use, struct sig_after *a)
+{
+	if (a->wire == NULL)
+		a->wire = key_use_alloc(use, a->wire_len);
+	if (a->wire == NULL)
+		use->vendor = VEN_KEY_PIECES;
+	return a->wire;
+}
+
+/* Data that go out, into `to`: memory that does not overlap the key's, or is the same. */
+static enum sg_end
+cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 {
 	const uint8_t *from = one_piece(&a->memory);
-	struct sg to;
+	struct sg gathered;
 
-	a->wire = key_use_alloc(use, a->wire_len);
-	if (a->wire == NULL)
-		return refuse(use, VEN_KEY_PIECES);
 	if (from == NULL) {
-		sg_set(&to, a->wire, a->wire_len);
-		if (sg_move(use, &to, &a->memory) != SG_MOVED)
-			return false;
-		from = a->wire;
+		from = buffer(use, a);
+		if (from == NULL)
+			return SG_NO_SRC;
+		sg_set(&gathered, a->wire, a->wire_len);
+		if (sg_move(use, &gathered, &a->memory) != SG_MOVED)
+			return SG_NO_SRC;
 	}
-	return cipher(use, a, true, from, a->wire, a->wire_len) &&
-	       sg_push(use, sg, a->wire, a->wire_len);
+	return cipher(use, a, true, from, to, a->wire_len) ? SG_MOVED : SG_NO_SRC;
+}
+
+/* `len` bytes that have come in, from memory of the same kind. */
+static enum sg_end
+cipher_in(struct key_use *use, struct sig_after *a, const uint8_t *from, uint64_t len)
+{
+	uint8_t *memory = one_piece(&a->memory), *to = memory != NULL ? memory : buffer(use, a);
+	struct sg came;
+
+	if (to == NULL || !cipher(use, a, false, from, to, len))
+		return SG_NO_DST;
+	if (memory != NULL || len == 0)
+		return SG_MOVED;
+	sg_set(&came, to, len);
+	return sg_move(use, &a->memory, &came);
 }
 
 enum sg_end
 crypto_after(struct key_use *use, struct sig_after *a, uint64_t len)
 {
-	uint8_t *to = one_piece(&a->memory);
-	struct sg from;
+	return cipher_in(use, a, a->wire, len);
+}
 
-	if (!cipher(use, a, false, a->wire, to != NULL ? to : a->wire, len))
-		return SG_NO_DST;
-	if (to != NULL || len == 0)
-		return SG_MOVED;
-	sg_set(&from, a->wire, len);
-	return sg_move(use, &a->memory, &from);
+bool
+crypto_defer(struct key_use *use, struct sig_after *a, bool out, struct sg *sg)
+{
+	a->wire = NULL;
+	a->at = sg->len;
+	sig_append(out ? &use->before : &use->after, a);
+	sg->rare |= ACC_CIPHERED;
+	return sg_push(use, sg, a, a->wire_len);
+}
+
+/* Nothing is left to be done when its data have arrived. */
+static void
+take_from_after(struct key_use *use, const struct sig_after *a)
+{
+	struct sig_after **list = &use->after;
+
+	while (*list != a)
+		list = &(*list)->next;
+	*list = a->next;
+}
+
+/* The cipher may go straight between p and the key's memory. */
+static bool
+is_apart(const struct sig_after *a, const uint8_t *p)
+{
+	const uintptr_t memory = (uintptr_t)one_piece(&a->memory), other = (uintptr_t)p;
+
+	return p != SINK && (memory == 0 || memory == other || memory + a->wire_len <= other ||
+				    other + a->wire_len <= memory);
+}
+
+/* The pieces of a list that wait for the cipher get buffers; those that go out are ciphered. */
+static bool
+give_buffers(struct key_use *use, const struct sg *list, bool out)
+{
+	struct sg *sg = (struct sg *)(uintptr_t)list;
+	struct sg_piece *v = (struct sg_piece *)(uintptr_t)sg_pieces(sg);
+
+	if ((sg->rare & ACC_CIPHERED) == 0)
+		return true;
+	for (struct sig_after *a = out ? use->before : use->after; a != NULL; a = a->next)
+		for (unsigned int i = 0; i < sg->n; i++) {
+			if (v[i].p != a)
+				continue;
+			v[i].p = buffer(use, a);
+			if (v[i].p == NULL || (out && cipher_out(use, a, v[i].p) != SG_MOVED))
+				return false;
+		}
+	sg->rare &= ~(uint32_t)ACC_CIPHERED;
+	return true;
+}
+
+enum sg_end
+crypto_move(struct key_use *use, const struct sg *dst, const struct sg *src)
+{
+	const bool pieces = dst->n == 1 && src->n == 1;
+	struct sig_after *a = src->v[0].p;
+
+	if (((dst->rare | src->rare) & ACC_CIPHERED) == 0)
+		return sg_move_rare(use, dst, src);
+	if (pieces && src->rare == ACC_CIPHERED && dst->rare == 0 && is_apart(a, dst->v[0].p))
+		return cipher_out(use, a, dst->v[0].p);
+	if (!give_buffers(use, src, true))
+		return SG_NO_SRC;
+	a = dst->v[0].p;
+	if (pieces && dst->rare == ACC_CIPHERED && src->rare == 0 && is_apart(a, src->v[0].p)) {
+		take_from_after(use, a);
+		return cipher_in(use, a, src->v[0].p, src->len);
+	}
+	return give_buffers(use, dst, false) ? sg_move(use, dst, src) : SG_NO_DST;
+}
+
+bool
+key_use_fetch(struct key_use *use, struct sg *sg)
+{
+	void *p = key_use_alloc(use, sg->len);
+	struct sg copy;
+
+	use->vendor = VEN_KEY_PAGE;
+	if (p == NULL)
+		return false;
+	sg_set(&copy, p, sg->len);
+	if (crypto_move(use, &copy, sg) != SG_MOVED)
+		return false;
+	sg_set(sg, p, copy.len);
+	return true;
 }

@@ -15,8 +15,12 @@ bool crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_a
 /* Ciphers, in place, what stands on this side, if the cipher of the key does. False: use->vendor says why. */
 bool crypto_pass(struct key_use *use, const struct sig_after *a, enum crypto_side side, bool out,
 	uint8_t *bytes, uint64_t len);
-/* Without signatures: data that go out, in a buffer; and `len` bytes that have come in. */
-bool crypto_out(struct key_use *use, struct sig_after *a, struct sg *sg);
+/*
+ * Without signatures, the cipher goes straight from the source to the destination where both are one piece of plain
+ * memory. crypto_defer() appends a piece that waits for key_use_move(): its address is `a`, and the list gets
+ * ACC_CIPHERED. Else the piece gets a buffer, and crypto_after() ciphers `len` bytes that have come into it.
+ */
+bool crypto_defer(struct key_use *use, struct sig_after *a, bool out, struct sg *sg);
 enum sg_end crypto_after(struct key_use *use, struct sig_after *a, uint64_t len);
 
 #endif

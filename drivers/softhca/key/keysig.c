@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys with a signature, and keys that encrypt: data that go through such a key are converted between its
- * memory domain and its wire domain, in a buffer.
+ * memory domain and its wire domain.
  *
  * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that cards do so is
  * assumed (doc/softhca.md). A domain's PSV has the reference tag of its next block, wherever in the key that block
@@ -126,8 +126,6 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	struct sig_error error = {0};
 	struct sg to;
 
-	if (!a->key->sig_on)
-		return crypto_out(use, a, sg);
 	if (!sig_alloc(use, a))
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
@@ -197,5 +195,7 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	if (!layout_gather(use, lanes, key, need & writes ? ACC_LOCAL_WRITE : 0, memory_off,
 		    a->memory_len, &a->memory))
 		return false;
+	if (!key->sig_on)
+		return crypto_defer(use, a, (need & writes) == 0, sg);
 	return need & writes ? sig_defer(use, a, sg) : sig_out(use, a, sg);
 }

@@ -13,7 +13,7 @@
 static bool
 sg_append(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 {
-	if (sg->n != 0) {
+	if (sg->n != 0 && (sg->rare & ACC_CIPHERED) == 0) {
 		struct sg_piece *last = (struct sg_piece *)sg_pieces(sg) + sg->n - 1;
 
 		if ((char *)last->p + last->len == p) {

@@ -124,22 +124,6 @@ odp_move(struct key_use *use, const struct sg *dst, const struct sg *src)
 }
 
 bool
-odp_fetch(struct key_use *use, struct sg *sg)
-{
-	void *p = key_use_alloc(use, sg->len);
-	struct sg copy;
-
-	use->vendor = VEN_KEY_PAGE;
-	if (p == NULL)
-		return false;
-	sg_set(&copy, p, sg->len);
-	if (odp_move(use, &copy, sg) != SG_MOVED)
-		return false;
-	sg_set(sg, p, copy.len);
-	return true;
-}
-
-bool
 odp_load(struct key_use *use, const void *p, uint64_t *value)
 {
 	use->user->may_wait(use);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What keys with a signature of blocks and of transactions have in common: buffers and errors. */
+/* What keys with a signature of blocks and of transactions, and keys that encrypt, have in common: buffers and errors. */
 #include "sigafter.h"
 
 bool
@@ -7,23 +7,26 @@ sig_alloc(struct key_use *use, struct sig_after *a)
 {
 	/* With room for a last signature that the request leaves out. */
 	a->wire = key_use_alloc(use, a->wire_len + SIG_MAX_LEN);
-	/* Without signatures, data are ciphered on the way from one buffer to the other side. */
-	a->bytes = a->key->sig_on ? key_use_alloc(use, a->memory_len) : a->wire;
+	a->bytes = key_use_alloc(use, a->memory_len);
 	return a->wire != NULL && a->bytes != NULL;
+}
+
+void
+sig_append(struct sig_after **list, struct sig_after *a)
+{
+	while (*list != NULL)
+		list = &(*list)->next;
+	a->next = NULL;
+	*list = a;
 }
 
 bool
 sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg)
 {
-	struct sig_after **end = &use->after;
-
 	if (!sig_alloc(use, a))
 		return false;
-	while (*end != NULL)
-		end = &(*end)->next;
 	a->at = sg->len;
-	a->next = NULL;
-	*end = a;
+	sig_append(&use->after, a);
 	return sg_push(use, sg, a->wire, a->wire_len);
 }
 

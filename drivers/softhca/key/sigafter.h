@@ -26,6 +26,8 @@ struct sig_after {
 
 /* Makes the buffers of wire_len and memory_len bytes. False: no memory. */
 bool sig_alloc(struct key_use *use, struct sig_after *a);
+/* Appends it to a list of the same use. */
+void sig_append(struct sig_after **list, struct sig_after *a);
 /* Makes the buffers, and appends the wire's to the list: sig_after_move() converts what arrives. */
 bool sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg);
 /* How many bytes have arrived in the wire's buffer, of `moved` bytes of the whole list. */

@@ -27,7 +27,7 @@ void
 key_use_free(struct key_use *use)
 {
 	psv_store(use);
-	use->after = NULL; /* it lies in the memory freed here */
+	use->after = use->before = NULL; /* they lie in the memory freed here */
 	while (use->spill != NULL) {
 		struct spill *next = use->spill->next;
 

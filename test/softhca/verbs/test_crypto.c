@@ -510,6 +510,191 @@ case_in_place(void)
 	}
 }
 
+/* A write, or a read, of the client between a list and the server's memory. */
+static void
+move_list(struct rig *r, bool out, struct ibv_sge *list, size_t n, uint32_t rkey, uint64_t to)
+{
+	struct pair_end *e = &r->p.client;
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	if (out)
+		ibv_wr_rdma_write(e->qpx, rkey, to);
+	else
+		ibv_wr_rdma_read(e->qpx, rkey, to);
+	ibv_wr_set_sge_list(e->qpx, n, list);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+}
+
+/* The key's memory and the memory of the other side overlap. */
+static void
+case_overlap(void)
+{
+	static const int32_t shifts[] = {16, -48, 500, 512};
+	enum {
+		AT = 4096
+	};
+
+	for (unsigned int i = 0; i < 2 * sizeof(shifts) / sizeof(shifts[0]); i++) {
+		const bool out = i & 1;
+		struct mlx5dv_crypto_attr crypto;
+		uint8_t secret[512], *from, *to;
+		struct ibv_sge sge;
+		struct pair_end *e;
+		struct rig r;
+
+		rig_init(&r, false, false);
+		e = &r.p.client;
+		crypto = crypto_of(&r, out, MLX5DV_BLOCK_SIZE_512);
+		e->buf += AT; /* where the key begins */
+		CHECK_EQ(configure_key(e, r.mkey, 512, &crypto, NULL), IBV_WC_SUCCESS);
+		from = out ? e->buf : e->buf + shifts[i / 2];
+		to = out ? e->buf + shifts[i / 2] : e->buf;
+		memcpy(from, r.data, 512);
+		cipher(&r.secret, true, 0, 512, r.data, secret, 512);
+		sge = (struct ibv_sge){0, 512, r.mkey->lkey};
+		move_list(&r, out, &sge, 1, e->mr->rkey, (uintptr_t)(out ? to : from));
+		CHECK(memcmp(to, secret, 512) == 0);
+		e->buf -= AT;
+		rig_fini(&r);
+	}
+}
+
+/* Keys that encrypt, and plain memory, in one list; the other side is in one piece. */
+static void
+case_lists(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const bool out = i == 1;
+		struct mlx5dv_crypto_attr crypto;
+		struct mlx5dv_mkey *other;
+		uint8_t secret[1024], wire[10 + 1024 + 20];
+		struct ibv_sge list[4];
+		struct pair_end *e;
+		struct rig r;
+
+		rig_init(&r, false, false);
+		e = &r.p.client;
+		other = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO);
+		crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512);
+		CHECK_EQ(configure_key(e, r.mkey, 512, &crypto, NULL), IBV_WC_SUCCESS);
+		e->buf += 8192;
+		CHECK_EQ(configure_key(e, other, 512, &crypto, NULL), IBV_WC_SUCCESS);
+		e->buf -= 8192;
+		cipher(&r.secret, true, 0, 512, r.data, secret, 512);
+		cipher(&r.secret, true, 0, 512, r.data + 512, secret + 512, 512);
+		list[0] = (struct ibv_sge){(uintptr_t)e->buf + 20000, 10, e->mr->lkey};
+		list[1] = (struct ibv_sge){0, 512, r.mkey->lkey};
+		list[2] = (struct ibv_sge){(uintptr_t)e->buf + 20010, 20, e->mr->lkey};
+		list[3] = (struct ibv_sge){0, 512, other->lkey};
+		memcpy(wire, "0123456789", 10);
+		memcpy(wire + 10, secret, 512);
+		memcpy(wire + 10 + 512, "abcdefghijklmnopqrst", 20);
+		memcpy(wire + 10 + 512 + 20, secret + 512, 512);
+		if (out) {
+			memcpy(e->buf, r.data, 512);
+			memcpy(e->buf + 8192, r.data + 512, 512);
+			memcpy(e->buf + 20000, "0123456789abcdefghijklmnopqrst", 30);
+		} else {
+			memcpy(r.p.server.buf, wire, sizeof(wire));
+		}
+		move_list(&r, out, list, 4, r.p.server.mr->rkey, (uintptr_t)r.p.server.buf);
+		if (out) {
+			signature_expect(r.p.server.buf, wire, sizeof(wire), 0x22);
+		} else {
+			signature_expect(e->buf, r.data, 512, 0x11);
+			signature_expect(e->buf + 8192, r.data + 512, 512, 0x11);
+			signature_expect(e->buf + 20000,
+				(const uint8_t *)"0123456789abcdefghijklmnopqrst", 30, 0x11);
+		}
+		CHECK_EQ(mlx5dv_destroy_mkey(other), 0);
+		rig_fini(&r);
+	}
+}
+
+/* From a key that encrypts, on the wire, into another one that decrypts. */
+static void
+case_both_ends(void)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		const uint32_t len = i & 2 ? 500 : 512; /* a key of one piece, or of two */
+		struct mlx5dv_crypto_attr crypto;
+		struct mlx5dv_mkey *far;
+		struct ibv_sge sge;
+		struct rig r;
+
+		rig_init(&r, true, false);
+		far = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO);
+		crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512);
+		CHECK_EQ(configure_key(&r.p.client, r.mkey, len, &crypto, NULL), IBV_WC_SUCCESS);
+		CHECK_EQ(configure_key(&r.p.server, far, len, &crypto, NULL), IBV_WC_SUCCESS);
+		memcpy(i & 1 ? r.p.client.buf : r.p.server.buf, r.data, 496);
+		sge = (struct ibv_sge){0, 496, r.mkey->lkey};
+		move_list(&r, i & 1, &sge, 1, far->rkey, 0);
+		signature_expect(r.p.client.buf, r.data, 496, 0x11);
+		signature_expect(r.p.server.buf, r.data, 496, 0x22);
+		CHECK_EQ(mlx5dv_destroy_mkey(far), 0);
+		rig_fini(&r);
+	}
+}
+
+/* A datagram, behind whose header the ciphertext stands. */
+static void
+case_datagram(void)
+{
+	enum {
+		GRH = 40
+	};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234};
+	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}};
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_sge out, in;
+	struct ibv_send_wr send = {.sg_list = &out, .num_sge = 1, .opcode = IBV_WR_SEND};
+	struct ibv_recv_wr recv = {.sg_list = &in, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr *bad;
+	uint8_t secret[512];
+	struct plan plan;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+	struct rig r;
+
+	rig_init(&r, false, false);
+	init.send_cq = init.recv_cq = r.p.server.cq;
+	qp = ibv_create_qp(r.p.pd, &init);
+	CHECK(qp != NULL);
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	CHECK_EQ(ibv_query_gid(r.p.ctx, 1, 0, &to.grh.dgid), 0);
+	ah = ibv_create_ah(r.p.pd, &to);
+	CHECK(ah != NULL);
+	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
+	CHECK(again(&r, &plan));
+	memcpy(r.p.client.buf, r.data, 512);
+	cipher(&r.secret, true, 0, 512, r.data, secret, 512);
+	in = (struct ibv_sge){(uintptr_t)r.p.server.buf, GRH + 512, r.p.server.mr->lkey};
+	out = (struct ibv_sge){0, 512, r.mkey->lkey};
+	send.wr.ud.ah = ah;
+	send.wr.ud.remote_qpn = qp->qp_num;
+	send.wr.ud.remote_qkey = attr.qkey;
+	pair_publish_to(qp, NULL);
+	CHECK_EQ(ibv_post_recv(qp, &recv, &bad_recv), 0);
+	pair_publish_to(qp, NULL);
+	CHECK_EQ(ibv_post_send(qp, &send, &bad), 0);
+	CHECK_EQ(pair_wait(&r.p.server).status, IBV_WC_SUCCESS);
+	signature_expect(r.p.server.buf + GRH, secret, 512, 0x22);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	rig_fini(&r);
+}
+
 /* Two queues, each on a doorbell page of its own, encrypt with one DEK at once. */
 static void
 case_two_queues(void)
@@ -950,6 +1135,10 @@ main(int argc, char **argv)
 		{"a message begins with a data unit", case_inside_unit},
 		{"a receive decrypts what comes, and nothing behind it", case_receive},
 		{"memory is encrypted in place", case_in_place},
+		{"the two sides of a key may overlap", case_overlap},
+		{"a list of keys that encrypt, and of plain memory", case_lists},
+		{"what one key encrypts another one decrypts", case_both_ends},
+		{"a datagram is encrypted", case_datagram},
 		{"two queues encrypt with one DEK at once", case_two_queues},
 		{"every row of the manual page's table passes, in all ways", case_signatures},
 		{"a message may leave out the wire's last signature", case_left_out},

@@ -26,7 +26,9 @@ enum access {
 	/* Not of the verbs: with the setting `reorder`, of every key that is not on demand. */
 	ACC_LATER = 1 << 30,         /* its bytes may move later than they are asked to: use.h */
 	ACC_LATER_RELAXED = 1 << 29, /* and without the order of messages: ACC_RELAXED */
-	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED
+	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED,
+	/* Of a list of pieces, never of a key: some of them wait for the cipher. keycrypto.h */
+	ACC_CIPHERED = 1 << 28
 };
 
 enum key_layout {

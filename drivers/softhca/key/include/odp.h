@@ -16,8 +16,6 @@ enum sg_end {
 
 /* sg_copy() where a list is on demand. Unless SG_MOVED, use->vendor says why. */
 enum sg_end odp_move(struct key_use *use, const struct sg *dst, const struct sg *src);
-/* Replaces the list by a copy of what it names. False: it is not there, or no memory. */
-bool odp_fetch(struct key_use *use, struct sg *sg);
 /*
  * 8 bytes on demand; odp_store() also needs the value that odp_load() gave. lanes->odp_lock, held
  * over both, makes them atomic.

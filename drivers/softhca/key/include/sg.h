@@ -22,7 +22,10 @@ struct sg_piece {
 struct sg {
 	uint64_t len;
 	unsigned int n;
-	/* KEY_RARE bits of its keys; 0: plain memory. With ACC_ON_DEMAND only odp.c may touch it. */
+	/*
+	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. With ACC_ON_DEMAND only odp.c may touch it,
+	 * with ACC_CIPHERED only keycrypto.c.
+	 */
 	uint32_t rare;
 	struct sg_piece v[SG_MAX];
 	struct sg_piece *big; /* holds all pieces where n > SG_MAX; from key_use_alloc() */

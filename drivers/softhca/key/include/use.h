@@ -40,8 +40,9 @@ struct key_user {
 
 struct key_use {
 	const struct key_user *user;
-	struct spill *spill;     /* memory of the WQE that runs: key_use_alloc() */
-	struct sig_after *after; /* conversions that wait for the data to arrive, in their order */
+	struct spill *spill;      /* memory of the WQE that runs: key_use_alloc() */
+	struct sig_after *after;  /* conversions that wait for the data to arrive, in their order */
+	struct sig_after *before; /* data that wait for the cipher until they are moved */
 	struct psv_passed *passed; /* what the PSVs become if the WQE succeeds: psv.h */
 	enum wire_vendor vendor;   /* of the failure being reported */
 	bool receiving;            /* keys are those of a receive WQE */
