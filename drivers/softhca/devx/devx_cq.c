@@ -27,7 +27,7 @@ enum {
 	CQC_OI = 0x0e,          /* ignore overrun */
 	CQC_COMPRESSION = 0x11, /* 1 bit */
 	CQC_MINI_FORMAT = 0x12, /* 2 bits: 0 hash, 1 checksum, 3 checksum and stride index */
-	CQC_ZIP_LAYOUT = 0x19,  /* 7 bits: 0 is what queue/cq_zip.c writes */
+	CQC_ZIP_LAYOUT = 0x1e,  /* 2 bits: 0 is what queue/cq_zip.c writes */
 	CQC_DBR_UMEM_ID = 0x20, /* 32 bits */
 	CQC_LOG_SIZE = 0x63,    /* 5 bits */
 	CQC_UAR_PAGE = 0x68,    /* 24 bits */
@@ -70,7 +70,7 @@ check(struct uverbs_call *call, const uint8_t *cqc)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CC);
 	if (bits_get(cqc, CQC_MINI_FORMAT, 2) == 2)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_MINI_FORMAT);
-	if (bits_get(cqc, CQC_ZIP_LAYOUT, 7) != 0)
+	if (bits_get(cqc, CQC_ZIP_LAYOUT, 2) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_ZIP_LAYOUT);
 	if (bits_get(cqc, CQC_CQE_SZ, 3) > 2)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, CQC_AT + CQC_CQE_SZ);

@@ -50,11 +50,11 @@ enum {
 	HCA_PORT_GUID = HCA_AT + 0x180,
 	HCA_NODE_GUID = HCA_AT + 0x1c0,
 	HCA_CAP_MASK = HCA_AT + 0x200, /* 32 bits */
-	HCA_LID = HCA_AT + 0x2e0,      /* 16 bits */
-	HCA_LMC = HCA_AT + 0x2f8,      /* 3 bits */
-	HCA_TIMEOUT = HCA_AT + 0x2fb,  /* 5 bits */
-	HCA_SM_LID = HCA_AT + 0x300,   /* 16 bits */
-	HCA_SM_SL = HCA_AT + 0x310,    /* 4 bits */
+	HCA_LID = HCA_AT + 0x300,      /* 16 bits */
+	HCA_LMC = HCA_AT + 0x318,      /* 3 bits */
+	HCA_TIMEOUT = HCA_AT + 0x31b,  /* 5 bits */
+	HCA_SM_LID = HCA_AT + 0x320,   /* 16 bits */
+	HCA_SM_SL = HCA_AT + 0x330,    /* 4 bits */
 	HCA_END = HCA_AT + 0xfe0
 };
 

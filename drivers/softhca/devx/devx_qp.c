@@ -82,8 +82,8 @@ has_no_record(const uint8_t *qpc)
 static int
 check_streams(const uint8_t *qpc, enum softhca_qp_type type)
 {
-	uint32_t streams = bits_get(qpc, QPC_LOG_STREAMS, 4);
-	uint32_t errored = bits_get(qpc, QPC_LOG_ERRORED, 4);
+	uint32_t streams = bits_get(qpc, QPC_LOG_STREAMS, 5);
+	uint32_t errored = bits_get(qpc, QPC_LOG_ERRORED, 5);
 
 	if (streams > CAPS_DCI_LOG_MAX || (streams != 0 && type != SOFTHCA_QP_DCI))
 		return DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_LOG_STREAMS);
@@ -249,8 +249,8 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 		.log_rq_stride = 4 + bits_get(qpc, QPC_LOG_RQ_STRIDE, 3),
 		.uidx = bits_get(qpc, QPC_USER_INDEX, 24),
 		.no_send_record = has_no_record(qpc),
-		.streams = bits_get(qpc, QPC_LOG_STREAMS, 4) != 0,
-		.log_errored = bits_get(qpc, QPC_LOG_ERRORED, 4),
+		.streams = bits_get(qpc, QPC_LOG_STREAMS, 5) != 0,
+		.log_errored = bits_get(qpc, QPC_LOG_ERRORED, 5),
 	};
 	struct object_devx_qp *qp;
 	int rc = check(call, in, &init);

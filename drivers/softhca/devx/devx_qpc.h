@@ -26,9 +26,9 @@ enum devx_qpc {
 	QPC_RETRY_COUNT = 0x38d,   /* 3 bits */
 	QPC_RNR_RETRY = 0x390,     /* 3 bits */
 	QPC_NEXT_SEND_PSN = 0x3c8, /* 24 bits */
-	QPC_LOG_STREAMS = 0x3e4,   /* 4 bits: concurrent streams of a DCI */
+	QPC_LOG_STREAMS = 0x3e3,   /* 5 bits: concurrent streams of a DCI */
 	QPC_CQN_SND = 0x3e8,       /* 24 bits */
-	QPC_LOG_ERRORED = 0x404,   /* 4 bits: of its streams, how many may be in error */
+	QPC_LOG_ERRORED = 0x403,   /* 5 bits: of its streams, how many may be in error */
 	QPC_LOG_RRA_MAX = 0x488,   /* 3 bits */
 	QPC_RRE = 0x490,
 	QPC_RWE = 0x491,

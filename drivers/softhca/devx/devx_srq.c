@@ -37,7 +37,7 @@ enum {
 /* The context of an XRQ. */
 enum {
 	XRQ_AT = 0x80,
-	XRQ_STATE = 0x00,      /* 4 bits; 1 is good */
+	XRQ_STATE = 0x00,      /* 4 bits */
 	XRQ_TOPOLOGY = 0x14,   /* 4 bits; 0 has no tags */
 	XRQ_OFFLOAD = 0x1c,    /* 4 bits */
 	XRQ_USER_INDEX = 0x28, /* 24 bits */
@@ -45,7 +45,7 @@ enum {
 	XRQ_WQ = 0x400,
 	XRQ_LEN = 0xa00,
 	ARM_LIMIT = 0x70, /* 16 bits */
-	XRQ_GOOD = 1
+	XRQ_GOOD = 0
 };
 
 /* A work queue. */

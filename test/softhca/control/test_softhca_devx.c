@@ -63,7 +63,7 @@ case_refused(void)
 		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of entries */
 		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* collapsed */
 		{0x80 + 0x12, 2, 2, BAD_PARAM},        /* an unknown format of mini CQEs */
-		{0x80 + 0x19, 7, 1, BAD_PARAM},        /* another layout of compressed entries */
+		{0x80 + 0x1e, 2, 1, BAD_PARAM},        /* another layout of compressed entries */
 		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},  /* the umem does not exist */
 		{0x80 + 0x63, 5, 31, BAD_PARAM},       /* too many entries */
 		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0}, /* more than the memory holds */
@@ -84,8 +84,8 @@ case_refused(void)
 		{0x80, 32, 1, BAD_PARAM},
 		{0xc0 + 0x08, 8, 3, BAD_PARAM},  /* an XRC QP */
 		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* no service */
-		{0xc0 + 0x3e4, 4, 1, BAD_PARAM}, /* streams of an RC QP */
-		{0xc0 + 0x404, 4, 1, BAD_PARAM},
+		{0xc0 + 0x3e3, 5, 1, BAD_PARAM}, /* streams of an RC QP */
+		{0xc0 + 0x403, 5, 1, BAD_PARAM},
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
 		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
 		{0xc0 + 0x49, 4, 15, BAD_PARAM, 0x840},

@@ -136,7 +136,7 @@ case_services(void)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		const uint32_t fields[][3] = {{QPC + 0x08, 8, kinds[k].service},
 			{QPC + 0x565, 3, 3}, {QPC + 0x4e8, 24, 0},
-			{QPC + 0x3e4, 4, kinds[k].service == 5 ? 3 : 0}};
+			{QPC + 0x3e3, 5, kinds[k].service == 5 ? 3 : 0}};
 		uint8_t init[MOD_IN] = {0}, rtr[MOD_IN] = {0}, rts[MOD_IN] = {0}, out[MOD_IN];
 		struct mlx5dv_devx_obj *obj;
 		struct side s;

@@ -98,11 +98,11 @@ expect_port(struct ibv_context *ctx, uint32_t asked, uint8_t port)
 	put_guid(want, 0x80 + 0x180, gid.global.interface_id);
 	put_guid(want, 0x80 + 0x1c0, device.node_guid);
 	devx_put(want, 0x80 + 0x200, 32, attr.port_cap_flags);
-	devx_put(want, 0x80 + 0x2e0, 16, attr.lid);
-	devx_put(want, 0x80 + 0x2f8, 3, attr.lmc);
-	devx_put(want, 0x80 + 0x2fb, 5, attr.subnet_timeout);
-	devx_put(want, 0x80 + 0x300, 16, attr.sm_lid);
-	devx_put(want, 0x80 + 0x310, 4, attr.sm_sl);
+	devx_put(want, 0x80 + 0x300, 16, attr.lid);
+	devx_put(want, 0x80 + 0x318, 3, attr.lmc);
+	devx_put(want, 0x80 + 0x31b, 5, attr.subnet_timeout);
+	devx_put(want, 0x80 + 0x320, 16, attr.sm_lid);
+	devx_put(want, 0x80 + 0x330, 4, attr.sm_sl);
 	CHECK_EQ(query(ctx, 0x762, 0x4c, 4, asked, out, sizeof(out)), OK);
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_HCA_VPORT_CONTEXT"));
 }

@@ -298,7 +298,7 @@ case_queries(void)
 		devx_put(in, 0x48, 24, number);
 		CHECK_EQ(mlx5dv_devx_obj_query(srq, in, HDR, out, sizeof(out)), 0);
 		if (h->xrq) {
-			devx_put(want, 0x80, 4, 1); /* good */
+			devx_put(want, 0x80, 4, 0); /* good */
 			devx_put(want, 0x80 + 0x28, 24, 0x777);
 			devx_put(want, 0x80 + 0x48, 24, h->own_cq ? s.cqn : 0);
 		} else {
