@@ -113,6 +113,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "gantry_crypto.h"
 #include "gantry_desc.h"
 #include "gantry_txn.h"
 
@@ -240,6 +241,7 @@ struct gantry_info {
 		sig_kinds; /**< bit n: transactions can have enum gantry_sig_kind n; 0: there are none */
 	uint32_t
 		sig_block_sizes; /**< bit 0: blocks of 512 bytes; 1: 520; 2: 4048; 3: 4096; 4: 4160 */
+	uint32_t crypto;         /**< GANTRY_CRYPTO_*; 0: the device does not encrypt */
 };
 
 /**
@@ -444,7 +446,8 @@ struct gantry_queue_conf {
 	uint32_t max_peers; /**< peers open at once, at most 4092; 0: 64 */
 	/**
 	 * Transactions (gantry_txn.h) that are open in the hardware at once, at most GANTRY_MAX_TXNS; others
-	 * wait. Each has a key, which takes five commands of the device. 0: none, and GANTRY_OP_TXN is refused
+	 * wait. Each has a key, which takes five commands of the device, and a second one if the device encrypts. 0: none,
+	 * and GANTRY_OP_TXN is refused
 	 */
 	uint32_t transactions;
 	/**

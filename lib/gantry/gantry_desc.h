@@ -219,11 +219,13 @@ enum gantry_status {
 	GANTRY_BAD_LAYOUT,
 	/** There is no such profile. */
 	GANTRY_BAD_PROFILE,
+	/** Of a transaction that encrypts: there is no such DEK, or it is retired. */
+	GANTRY_BAD_DEK,
 	/**
 	 * len is not one that the operation takes: the table above; or address + len overflows. Of
 	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG: a
 	 * list has no entry, too many, or not len bytes. Of TXN: buffers, signatures or parts have not the
-	 * bytes, or not whole blocks, that the profile and len ask for; or there are too many.
+	 * bytes, or not whole blocks or data units, that the profile and len ask for; or there are too many.
 	 */
 	GANTRY_BAD_LENGTH,
 	/** dst of an atomic, or the address of a list or transaction, is not a multiple of 8; or a list, a WQE or

@@ -125,6 +125,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		sizeof(struct gantry_layout));
 	gantry_shelf_init(&g->profiles, "gantry_profile", GANTRY_MAX_PROFILES,
 		sizeof(struct gantry_profile));
+	gantry_deks_init(&g->deks);
 
 	hwq_log_set(log_line);
 	ret = open_dev(g, conf);
@@ -145,6 +146,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->info.any_memory = caps->any_memory;
 	g->info.sig_kinds = gantry_profile_kinds(caps);
 	g->info.sig_block_sizes = caps->sig_block_size;
+	g->info.crypto = gantry_deks_caps(caps);
 	ret = choose_copy_path(g, caps, conf);
 	if (ret == 0)
 		ret = gantry_policy_check(&g->info, conf->policy);
@@ -198,6 +200,8 @@ gantry_destroy(struct gantry *g)
 	if (g->n_mems != 0)
 		return -EBUSY;
 	ret = gantry_queues_end(g);
+	if (ret == 0)
+		ret = gantry_deks_end(&g->deks);
 	if (ret != 0)
 		return ret;
 	gantry_seen_remove_engine(g);
@@ -210,6 +214,7 @@ gantry_destroy(struct gantry *g)
 	gantry_region_dir_fini(&g->regions);
 	gantry_shelf_fini(&g->layouts);
 	gantry_shelf_fini(&g->profiles);
+	gantry_deks_fini(&g->deks);
 	gantry_free(g);
 	return 0;
 }

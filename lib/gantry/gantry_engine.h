@@ -14,6 +14,7 @@
 #include <hwq_dev.h>
 
 #include "gantry.h"
+#include "gantry_dek.h"
 #include "gantry_event.h"
 #include "gantry_failures.h"
 #include "gantry_layout.h"
@@ -27,8 +28,9 @@ STAILQ_HEAD(gantry_mem_list, gantry_mem);
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
-	struct gantry_shelf layouts;     /* of struct gantry_layout; any thread reads */
-	struct gantry_shelf profiles;    /* of struct gantry_profile; any thread reads */
+	struct gantry_shelf layouts;  /* of struct gantry_layout; any thread reads */
+	struct gantry_shelf profiles; /* of struct gantry_profile; any thread reads */
+	struct gantry_deks deks;
 	struct gantry_mem_list pools;    /* registrations of mempools */
 	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
 	struct gantry_mem *eal;          /* that of EAL's memory, or NULL */

@@ -55,6 +55,7 @@ gantry_status_name(enum gantry_status status)
 		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
 		[GANTRY_BAD_PROFILE] = "no such profile",
+		[GANTRY_BAD_DEK] = "no such DEK, or it is retired",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
 		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list or WQE",
 		[GANTRY_OVERLAP] = "source and destination overlap",

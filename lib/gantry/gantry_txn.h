@@ -41,6 +41,17 @@
  * signatures are generated for a buffer, checked, or stripped off. A WRITE without parts checks the signatures of
  * memory, and moves nothing.
  *
+ * ## Encryption
+ * One of the domains may be encrypted (gantry_profile_conf::crypto), with signatures or without. So the device encrypts
+ * or decrypts what it moves:
+ *
+ *     encrypted    WRITE       READ
+ *     memory       decrypts    encrypts
+ *     wire         encrypts    decrypts
+ *
+ * Such a transaction has at most one part. A local transaction is a copy that encrypts or decrypts: it gathers the
+ * buffers of a WRITE, and scatters to those of a READ. DEKs: gantry_crypto.h.
+ *
  * ## What arrives
  * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a READ arrive here. Only the
  * response tells what they are worth.
@@ -97,10 +108,31 @@ struct gantry_sig_domain {
 	uint32_t flags; /**< GANTRY_SIG_*; T10-DIF only */
 };
 
-/** What many transactions have in common. At least one of the domains has a signature. */
+/** Which domain is encrypted. */
+enum gantry_encrypted {
+	GANTRY_ENCRYPTED_NONE = 0,
+	GANTRY_ENCRYPTED_MEM,
+	GANTRY_ENCRYPTED_WIRE,
+	GANTRY_ENCRYPTED_MAX,
+};
+
+/** AES-XTS of one domain. The bytes of that domain that are encrypted are whole data units. */
+struct gantry_crypto {
+	enum gantry_encrypted domain;
+	uint32_t
+		unit_size; /**< bytes of a data unit: 512, 520, 4048, 4096 or 4160. Without encryption: 0 */
+	/**
+	 * Of an encrypted domain with a signature. False: the signature is over the plaintext, and is encrypted with its
+	 * block. True: the signature is over the ciphertext, and stands behind it; then the other domain has none
+	 */
+	bool sig_over_ciphertext;
+};
+
+/** What many transactions have in common. At least one of the domains has a signature, or is encrypted. */
 struct gantry_profile_conf {
 	struct gantry_sig_domain mem;
 	struct gantry_sig_domain wire;
+	struct gantry_crypto crypto;
 	/** GANTRY_SIG_GUARD, _APP_TAG, _REF_TAG: what is checked of what comes in. 0: nothing */
 	uint8_t check;
 	/**
@@ -118,9 +150,9 @@ struct gantry_profile_conf {
  * Prepares a profile for gantry_txn::profile, for all queues of the engine. Control thread; workers may run.
  * @param conf read during the call.
  * @param id 1 to GANTRY_MAX_PROFILES; written on success only.
- * @return 0; -EINVAL no domain has a signature, a value is none of those above, flags of a CRC, or `copy` or
- *   GANTRY_SIG_REF_REMAP for domains that do not fit; -EOPNOTSUPP the device has not this kind or block size:
- *   gantry_info::sig_kinds, and the log says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
+ * @return 0; -EINVAL no domain has a signature or is encrypted, a value is none of those above, flags of a CRC, or
+ *   `copy`, GANTRY_SIG_REF_REMAP or sig_over_ciphertext for domains that do not fit; -EOPNOTSUPP the device has not this
+ *   kind or block size, or does not encrypt: gantry_info::sig_kinds and crypto, and the log says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
  */
 GANTRY_API int gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf,
 	uint16_t *id);
@@ -157,7 +189,7 @@ struct gantry_txn_part {
 	/** At the peer, under remote_key. Of a local transaction: registered memory of this process, with
 	 * GANTRY_MEM_REMOTE_WRITE for WRITE, or with GANTRY_MEM_REMOTE_READ for READ */
 	uint64_t addr;
-	/** Bytes on the wire, with signatures if the wire has them: whole blocks of both domains */
+	/** Bytes on the wire, with signatures if the wire has them: whole blocks of both domains, and whole data units */
 	uint64_t len;
 	uint32_t remote_key; /**< of a local transaction 0 */
 	uint32_t zero;       /**< 0 */
@@ -169,6 +201,14 @@ struct gantry_txn_tags {
 	uint16_t app_tag;
 	bool seed_ones; /**< the guard is computed from all ones, else from 0 */
 	uint8_t zero;   /**< 0 */
+};
+
+/** With which key and from which number on the device encrypts. */
+struct gantry_txn_crypto {
+	uint32_t dek;  /**< from gantry_dek_add() */
+	uint32_t zero; /**< 0 */
+	uint8_t tweak
+		[16]; /**< of the first data unit, little endian; that of each further one is 1 more */
 };
 
 /** A message to the peer, which takes one of its receives. */
@@ -201,7 +241,8 @@ struct gantry_txn {
 	uint8_t op; /**< GANTRY_OP_WRITE: data go to the parts; GANTRY_OP_READ: they come from there */
 	uint8_t zero[3]; /**< 0 */
 	uint8_t n_data;  /**< 1 to GANTRY_TXN_MAX_DATA */
-	uint8_t n_parts; /**< 1 to GANTRY_TXN_MAX_PARTS; of a check that moves nothing 0 */
+	/** 1 to GANTRY_TXN_MAX_PARTS; if it encrypts 1; of a check that moves nothing 0 */
+	uint8_t n_parts;
 	/**
 	 * Buffers, one after the other. If memory has signatures and pi.len is 0, these lie behind their blocks
 	 * here. Lengths are from 1 on; together they are the data, and these signatures
@@ -216,6 +257,7 @@ struct gantry_txn {
 	struct gantry_txn_response bad;  /**< sent if one was wrong */
 	/** Written before the completion, if that is GANTRY_SIG_ERROR. */
 	struct gantry_sig_error error;
+	struct gantry_txn_crypto crypto; /**< not read if the profile does not encrypt */
 };
 
 #ifdef __cplusplus

@@ -5,9 +5,7 @@
 #include "gantry_mem.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_memory.h>
@@ -15,6 +13,7 @@
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
+#include "gantry_patience.h"
 #include "gantry_process.h"
 
 #define ALL_FLAGS                                                                                  \
@@ -22,10 +21,6 @@
 		GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)
 /* What a peer may not be allowed to do with read-only memory. */
 #define REMOTE_WRITES (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
-
-/* While a call waits for queues: so many turns leave the CPU at once, the others sleep. */
-#define YIELD_TURNS 64
-#define SLEEP_NS    50000
 
 /* Local write, unless read-only: any other region may be a copy's destination. */
 static unsigned int
@@ -211,45 +206,21 @@ pieces_end(struct gantry_mem *mem, uint64_t passed)
 
 /* ------------------------------------------------------------------ waiting for queues */
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Leaves the CPU to owners, who may share it. */
-static void
-pause_turn(unsigned int turn)
-{
-	const struct timespec t = {.tv_nsec = SLEEP_NS};
-
-	if (turn < YIELD_TURNS)
-		sched_yield();
-	else
-		nanosleep(&t, NULL);
-}
-
 int
 gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
+	struct gantry_patience patience = gantry_patience_begin(timeout_ms);
 	struct gantry_region_dir *dir = &mem->g->regions;
 	uint64_t version = gantry_region_barrier(dir);
-	unsigned int turn = 0;
 	int ret;
 
-	for (;;) {
+	do {
 		/* Not held while it waits: an owner may change EAL's memory before it polls. */
 		pthread_mutex_lock(&dir->lock);
 		ret = pieces_end(mem, gantry_region_passed(dir, version));
 		pthread_mutex_unlock(&dir->lock);
-		if (ret != -ETIMEDOUT || now_ns() >= end)
-			return ret;
-		pause_turn(turn++);
-	}
+	} while (ret == -ETIMEDOUT && gantry_patience_pause(&patience));
+	return ret;
 }
 
 /* ------------------------------------------------------------------ the calls */

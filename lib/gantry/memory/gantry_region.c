@@ -237,6 +237,12 @@ gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region 
 	return publish(dir, current_root(dir));
 }
 
+uint64_t
+gantry_region_renew(struct gantry_region_dir *dir)
+{
+	return publish(dir, current_root(dir));
+}
+
 const struct gantry_region *
 gantry_region_overlap(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len)
 {

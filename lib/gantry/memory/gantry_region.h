@@ -108,6 +108,8 @@ uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_re
 uint64_t gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r);
 /* The region of all memory that the tree does not have; NULL: there is none any more. Returns the new version. */
 uint64_t gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region *r);
+/* A new version with the same regions, for what else owners give up with a version. Returns it. */
+uint64_t gantry_region_renew(struct gantry_region_dir *dir);
 /* The region that begins last below addr + len, and overlaps [addr, addr + len); or NULL. */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);

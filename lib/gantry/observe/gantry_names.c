@@ -34,6 +34,7 @@ static const char *const status_name[GANTRY_STATUS_MAX] = {
 	[GANTRY_BAD_CARRIER] = "bad_carrier",
 	[GANTRY_BAD_LAYOUT] = "bad_layout",
 	[GANTRY_BAD_PROFILE] = "bad_profile",
+	[GANTRY_BAD_DEK] = "bad_dek",
 	[GANTRY_BAD_LENGTH] = "bad_length",
 	[GANTRY_BAD_ADDRESS] = "bad_address",
 	[GANTRY_OVERLAP] = "overlap",

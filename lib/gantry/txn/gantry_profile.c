@@ -60,6 +60,17 @@ gantry_profile_kinds(const struct hwq_dev_caps *caps)
 
 /* ------------------------------------------------------------------ rules */
 
+/* enum mlx5dv_block_size; -1: no block has so many bytes. */
+static int
+size_of(uint32_t bytes)
+{
+	int i;
+
+	for (i = RTE_DIM(block_sizes) - 1; i >= 0 && block_sizes[i] != bytes; i--)
+		;
+	return i;
+}
+
 static bool
 is_dif(enum gantry_sig_kind kind)
 {
@@ -117,7 +128,7 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 {
 	const uint32_t flags =
 		GANTRY_SIG_REF_REMAP | GANTRY_SIG_APP_ESCAPE | GANTRY_SIG_APP_REF_ESCAPE;
-	uint32_t i;
+	int size;
 
 	if ((unsigned int)from->kind >= GANTRY_SIG_KIND_MAX) {
 		LOG(ERR, "gantry_profile_conf::%s.kind is %d: use a value of gantry_sig_kind", name,
@@ -143,9 +154,8 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 			name, from->block_size);
 		return -EINVAL;
 	}
-	for (i = 0; i < RTE_DIM(block_sizes) && block_sizes[i] != from->block_size; i++)
-		;
-	if (i == RTE_DIM(block_sizes)) {
+	size = size_of(from->block_size);
+	if (size < 0) {
 		LOG(ERR,
 			"gantry_profile_conf::%s.block_size is %u: 512, 520, 4048, 4096 and 4160 are "
 			"possible",
@@ -153,7 +163,7 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 		return -EINVAL;
 	}
 	if ((g->info.sig_kinds & RTE_BIT32(from->kind)) == 0 ||
-		(g->info.sig_block_sizes & RTE_BIT32(i)) == 0) {
+		(g->info.sig_block_sizes & RTE_BIT32(size)) == 0) {
 		LOG(ERR, "%s has no %s over blocks of %u bytes: see gantry_info::sig_kinds",
 			g->info.device, kinds[from->kind].name, from->block_size);
 		return -EOPNOTSUPP;
@@ -161,7 +171,7 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 	to->sig_len = kinds[from->kind].len;
 	to->block_size = from->block_size;
 	to->unit = to->block_size + to->sig_len;
-	attr_take(from, i, attr);
+	attr_take(from, size, attr);
 	return 0;
 }
 
@@ -189,6 +199,30 @@ domains_are_alike(const struct gantry_profile_conf *conf)
 	return conf->mem.kind == conf->wire.kind && conf->mem.block_size == conf->wire.block_size;
 }
 
+/* One configuration of a key. 0, or what hwq says. */
+static int
+image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *sig,
+	const struct gantry_profile_conf *conf, struct gantry_profile *p, int from_wire, int differ)
+{
+	const bool wire = conf->crypto.domain == GANTRY_ENCRYPTED_WIRE;
+	const struct hwq_crypto_attr crypto = {
+		.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
+		.encrypt_on_tx = wire,
+		/* The table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either order will do. */
+		.signature_crypto_order =
+			wire != conf->crypto.sig_over_ciphertext
+				? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
+				: MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX,
+		.data_unit_size = size_of(conf->crypto.unit_size),
+	};
+
+	if (!gantry_profile_encrypts(p))
+		return hwq_sig_image_init(&p->image[from_wire][differ], caps,
+			HWQ_ACCESS_LOCAL_WRITE, sig);
+	return hwq_crypto_image_init(&p->crypto_image[from_wire][differ], caps,
+		HWQ_ACCESS_LOCAL_WRITE, sig, &crypto);
+}
+
 /* The configurations of both ways, which check what comes in. 0, or what hwq says. */
 static int
 images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
@@ -209,11 +243,10 @@ images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 		for (differ = 0; ret == 0 && differ < 2; differ++) {
 			attr.check_mask =
 				mask_of(from_wire ? conf->wire.kind : conf->mem.kind, conf->check);
-			attr.flags = conf->copy_is_set || (no_copy && differ)
+			attr.flags = conf->copy_is_set || (no_copy && differ && attr.mem != NULL)
 					     ? MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK
 					     : 0;
-			ret = hwq_sig_image_init(&p->image[from_wire][differ], caps,
-				HWQ_ACCESS_LOCAL_WRITE, &attr);
+			ret = image_make(caps, &attr, conf, p, from_wire, differ);
 		}
 	return ret;
 }
@@ -239,6 +272,52 @@ check_alike(const struct gantry_profile_conf *conf)
 	return 0;
 }
 
+/* Takes what is encrypted. 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
+static int
+crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
+	struct gantry_profile *p)
+{
+	const struct gantry_crypto *c = &conf->crypto;
+	const bool wire = c->domain == GANTRY_ENCRYPTED_WIRE;
+	const struct gantry_profile_domain *d = wire ? &p->wire : &p->mem,
+					   *other = wire ? &p->mem : &p->wire;
+
+	if ((unsigned int)c->domain >= GANTRY_ENCRYPTED_MAX) {
+		LOG(ERR,
+			"gantry_profile_conf::crypto.domain is %d: use a value of gantry_encrypted",
+			(int)c->domain);
+		return -EINVAL;
+	}
+	if (c->domain == GANTRY_ENCRYPTED_NONE) {
+		if (c->unit_size == 0 && !c->sig_over_ciphertext)
+			return 0;
+		LOG(ERR, "gantry_profile_conf::crypto: without a domain the others are 0");
+		return -EINVAL;
+	}
+	if (g->info.crypto == 0) {
+		LOG(ERR, "%s does not encrypt: use a device whose gantry_info::crypto is not 0",
+			g->info.device);
+		return -EOPNOTSUPP;
+	}
+	if (size_of(c->unit_size) < 0) {
+		LOG(ERR,
+			"gantry_profile_conf::crypto.unit_size is %u: 512, 520, 4048, 4096 and 4160 are "
+			"possible",
+			c->unit_size);
+		return -EINVAL;
+	}
+	if (c->sig_over_ciphertext && (d->sig_len == 0 || other->sig_len != 0)) {
+		LOG(ERR,
+			"gantry_profile_conf::crypto.sig_over_ciphertext: the encrypted domain has a "
+			"signature then, and the other one has none");
+		return -EINVAL;
+	}
+	p->crypt_unit = c->unit_size;
+	p->crypt_block = d->block_size;
+	p->crypt_len = c->sig_over_ciphertext ? d->block_size : d->unit;
+	return 0;
+}
+
 /* 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
 static int
 profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
@@ -248,8 +327,11 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	if (conf->mem.kind == GANTRY_SIG_NONE && conf->wire.kind == GANTRY_SIG_NONE) {
-		LOG(ERR, "a profile without signatures: give one to `mem`, `wire`, or both");
+	if (conf->mem.kind == GANTRY_SIG_NONE && conf->wire.kind == GANTRY_SIG_NONE &&
+		conf->crypto.domain == GANTRY_ENCRYPTED_NONE) {
+		LOG(ERR,
+			"a profile that does nothing: give a signature to `mem`, `wire`, or both, or "
+			"encrypt by `crypto`");
 		return -EINVAL;
 	}
 	if ((conf->check & ~GANTRY_SIG_ALL) != 0 || (conf->copy & ~GANTRY_SIG_ALL) != 0 ||
@@ -263,6 +345,8 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	ret = domain_take(g, "mem", &conf->mem, &p->mem, &mem);
 	if (ret == 0)
 		ret = domain_take(g, "wire", &conf->wire, &p->wire, &wire);
+	if (ret == 0)
+		ret = crypto_take(g, conf, p);
 	if (ret != 0)
 		return ret;
 	p->no_mem_tags = no_tags(conf->mem.kind);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <hwq_sig_image.h>
+#include <hwq_crypto_image.h>
 
 #include "gantry.h"
 
@@ -25,12 +25,23 @@ struct gantry_profile {
 	struct gantry_profile_domain mem, wire;
 	/* Bits of struct gantry_txn_tags, as a word, that a transaction must leave 0. */
 	uint64_t no_mem_tags, no_wire_tags;
+	/* What is encrypted: crypt_len bytes of each crypt_block bytes of data, in units of crypt_unit. 0: nothing. */
+	uint32_t crypt_block, crypt_len, crypt_unit, zero;
 	/*
 	 * The configuration of a key. [1][]: data come in from the wire, which checks differently. [][1]: both domains
 	 * have one CRC with different seeds, so that no CRC is passed on.
 	 */
-	struct hwq_sig_image image[2][2];
+	union {
+		struct hwq_sig_image image[2][2];
+		struct hwq_crypto_image crypto_image[2][2]; /* if it encrypts */
+	};
 };
+
+static inline bool
+gantry_profile_encrypts(const struct gantry_profile *p)
+{
+	return p->crypt_unit != 0;
+}
 
 static_assert(sizeof(struct gantry_profile) % sizeof(uint64_t) == 0, "a profile is whole words");
 

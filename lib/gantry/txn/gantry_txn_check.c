@@ -215,18 +215,54 @@ gantry_txn_check_conn(const struct gantry_queue *q, const struct gantry_conn *c)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-__rte_cold const struct gantry_profile *
-gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
+const struct gantry_profile *
+gantry_txn_copy_profile(struct gantry_queue *q, uint32_t mark)
 {
+	const uint32_t id = (mark & ~GANTRY_TXN_CACHED_CRYPTO) - 1;
 	struct gantry_txn_cached *c = &q->txns.cache[(size_t)id % GANTRY_TXN_PROFILES];
 	const struct gantry_shelf *shelf = &q->g->profiles;
 
-	c->id_and_1 = 0;
+	/* It is here, but does not encrypt, or does. */
+	if (c->mark == (mark ^ GANTRY_TXN_CACHED_CRYPTO) &&
+		gantry_shelf_cell_serial(c->cell) == c->serial)
+		return NULL;
+	c->mark = 0;
 	c->serial = gantry_shelf_serial(shelf, id);
 	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
 	/* A serial number names one profile for ever. */
 	c->cell = gantry_shelf_cell(shelf, id);
-	c->id_and_1 = id + 1u;
-	return &c->p;
+	c->mark = (id + 1) | (gantry_profile_encrypts(&c->p) ? GANTRY_TXN_CACHED_CRYPTO : 0);
+	return c->mark == mark ? &c->p : NULL;
+}
+
+/* ------------------------------------------------------------------ encryption */
+
+enum gantry_status
+gantry_txn_check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
+	struct gantry_txn_plan *plan)
+{
+	const struct gantry_profile *p = plan->profile;
+	const uint32_t blocks = data_len / p->crypt_block;
+	struct gantry_dek dek;
+
+	if (t->crypto.zero != 0)
+		return GANTRY_BAD_FIELD;
+	/*
+	 * The manual pages do not tell whether data units are counted from the key's first byte on, or from that of the
+	 * message. With one part, both are the same.
+	 */
+	if (t->n_parts > 1 || blocks * (uint64_t)p->crypt_len % p->crypt_unit != 0 ||
+		data_len / p->mem.block_size * (uint64_t)p->mem.unit >
+			hwq_crypto_image_max_len(plan->crypto_image))
+		return GANTRY_BAD_LENGTH;
+	if (!gantry_dek_find(&q->g->deks, t->crypto.dek, &dek))
+		return GANTRY_BAD_DEK;
+	plan->crypto.dek = dek.number;
+	static_assert(sizeof(plan->crypto.initial_tweak) == sizeof(t->crypto.tweak) &&
+			      sizeof(plan->crypto.keytag) == sizeof(dek.keytag),
+		"copied as they are");
+	memcpy(plan->crypto.initial_tweak, t->crypto.tweak, sizeof(plan->crypto.initial_tweak));
+	memcpy(plan->crypto.keytag, dek.keytag, sizeof(plan->crypto.keytag));
+	return GANTRY_OK;
 }

@@ -33,9 +33,11 @@ struct gantry_txn_move {
 /* What is to be posted of a transaction that was checked, besides what its gantry_txn_open has. */
 struct gantry_txn_plan {
 	const struct gantry_profile *profile;
-	const struct hwq_sig_image *image; /* the one of the profile that fits */
-	uint32_t n_sge;                    /* 0: the layout is a pattern */
-	uint32_t rounds;                   /* of the pattern: data and signature of a block */
+	const struct hwq_sig_image *image;           /* the one of the profile that fits */
+	const struct hwq_crypto_image *crypto_image; /* that of one that encrypts */
+	struct hwq_crypto_start crypto;              /* if it encrypts */
+	uint32_t n_sge;                              /* 0: the layout is a pattern */
+	uint32_t rounds; /* of the pattern: data and signature of a block */
 	uint32_t n_moves;
 	bool read; /* data come from the wire */
 	struct hwq_sge sge[GANTRY_TXN_MAX_DATA];
@@ -45,8 +47,11 @@ struct gantry_txn_plan {
 
 /* ------------------------------------------------------------------ what is not usual */
 
-/* The profile, copied. NULL: there is none. */
-const struct gantry_profile *gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id);
+/* The profile, copied. mark: what gantry_txn_cached::mark is of such a profile. NULL: there is none. */
+const struct gantry_profile *gantry_txn_copy_profile(struct gantry_queue *q, uint32_t mark);
+/* The rules of encryption, for a plan whose image fits. */
+enum gantry_status gantry_txn_check_crypto(const struct gantry_queue *q, const struct gantry_txn *t,
+	uint32_t data_len, struct gantry_txn_plan *plan);
 /* Of a connection, or GANTRY_CONN_NONE, that does not work now. GANTRY_OK: it will again. */
 enum gantry_status gantry_txn_check_conn(const struct gantry_queue *q, const struct gantry_conn *c);
 /* A response that is not copied into its WQE: none, or in memory which the device reads. */
@@ -105,15 +110,16 @@ gantry_txn_fields_are_possible(const struct gantry_txn *t, const struct gantry_p
 		       t->bad.zero) == 0;
 }
 
-/* The profile, from the queue's copies if it is there. NULL: there is none. */
+/* The profile, which encrypts or not, from the queue's copies if it is there. NULL: there is none. */
 static inline const struct gantry_profile *
-gantry_txn_profile(struct gantry_queue *q, uint16_t id)
+gantry_txn_profile(struct gantry_queue *q, uint16_t id, const bool encrypts)
 {
 	const struct gantry_txn_cached *c = &q->txns.cache[(size_t)id % GANTRY_TXN_PROFILES];
+	const uint32_t mark = (id + 1u) | (encrypts ? GANTRY_TXN_CACHED_CRYPTO : 0);
 
-	return likely(c->id_and_1 == id + 1u && gantry_shelf_cell_serial(c->cell) == c->serial)
+	return likely(c->mark == mark && gantry_shelf_cell_serial(c->cell) == c->serial)
 		       ? &c->p
-		       : gantry_txn_copy_profile(q, id);
+		       : gantry_txn_copy_profile(q, mark);
 }
 
 /* ------------------------------------------------------------------ memory here, transfers, responses */
@@ -211,12 +217,14 @@ gantry_txn_check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 
 /*
  * Checks a descriptor whose fields are those of a transaction, and which connection c is to carry, or none
- * (GANTRY_CONN_NONE). works: c is in state GANTRY_CONN_TXN. GANTRY_OK: *plan is what to post to it, now or
- * when it works again, and the free *to has txn, good and bad; else the status that refuses it.
+ * (GANTRY_CONN_NONE). works: c is in state GANTRY_CONN_TXN. encrypts: a profile that does not is not found, and the other
+ * way round. GANTRY_OK: *plan is what to post to it, now or when it works again, and the free *to has txn, good and bad;
+ * else the status that refuses it.
  */
 static __rte_always_inline enum gantry_status
 gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const bool works,
-	const struct gantry_desc *d, struct gantry_txn_plan *plan, struct gantry_txn_open *to)
+	const bool encrypts, const struct gantry_desc *d, struct gantry_txn_plan *plan,
+	struct gantry_txn_open *to)
 {
 	const struct gantry_txn *t = (const struct gantry_txn *)d->src;
 	const bool local = d->peer == GANTRY_PEER_OWN;
@@ -239,7 +247,7 @@ gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const bool
 	status = gantry_txn_check_reply(q, c, &t->bad, &to->bad);
 	if (unlikely(status != GANTRY_OK))
 		return status;
-	p = gantry_txn_profile(q, t->profile);
+	p = gantry_txn_profile(q, t->profile, encrypts);
 	if (unlikely(p == NULL))
 		return GANTRY_BAD_PROFILE;
 	op = gantry_txn_op(t);
@@ -248,9 +256,17 @@ gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const bool
 	to->txn = (struct gantry_txn *)(uintptr_t)t;
 	plan->profile = p;
 	plan->read = op == GANTRY_OP_READ;
-	plan->image = p->image[plan->read];
-	if (unlikely(t->mem.seed_ones != t->wire.seed_ones))
-		plan->image++;
+	if (encrypts) {
+		plan->crypto_image =
+			&p->crypto_image[plan->read][t->mem.seed_ones != t->wire.seed_ones];
+		status = gantry_txn_check_crypto(q, t, d->len, plan);
+		if (unlikely(status != GANTRY_OK))
+			return status;
+	} else {
+		plan->image = p->image[plan->read];
+		if (unlikely(t->mem.seed_ones != t->wire.seed_ones))
+			plan->image++;
+	}
 	status = gantry_txn_check_transfers(q, t, local, &p->wire, d->len, plan);
 	return unlikely(status != GANTRY_OK) ? status
 					     : gantry_txn_check_data(q, t, &p->mem, d->len, plan);

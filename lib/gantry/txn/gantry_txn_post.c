@@ -6,7 +6,14 @@ bool
 gantry_txn_post_other(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t)
 {
-	return gantry_txn_post_as(q, c, plan, t, false);
+	return gantry_txn_post_as(q, c, plan, t, GANTRY_TXN_ANY);
+}
+
+bool
+gantry_txn_post_crypto(struct gantry_queue *q, struct gantry_conn *c,
+	const struct gantry_txn_plan *plan, struct gantry_txn_open *t)
+{
+	return gantry_txn_post_as(q, c, plan, t, GANTRY_TXN_CRYPTO);
 }
 
 bool

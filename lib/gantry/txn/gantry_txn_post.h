@@ -2,7 +2,7 @@
 /*
  * The WQEs of transactions. All of a transaction's WQEs are posted in one go, or none:
  *
- *     UMR, SET_PSV, SET_PSV    the key: layout of memory, signatures of both domains
+ *     UMR, SET_PSV, SET_PSV    the key: layout of memory, encryption, signatures of both domains
  *     RDMA write or read ...   the transfers; the first one waits for the UMR
  *     SEND, fenced             the good response, on a GANTRY_TXN_PIPELINED connection; of a read, while
  *                              at most one other transaction is open there
@@ -119,18 +119,48 @@ gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len
 	return !plan->read || TAILQ_FIRST(&line->open) == TAILQ_LAST(&line->open, gantry_txn_list);
 }
 
-/*
- * gantry_txn_post() where one_each is a constant. True: one buffer, one transfer, and the good response at once, copied
- * into its WQE.
- */
+/* What gantry_txn_post_as() knows of a transaction at compile time. */
+enum gantry_txn_shape {
+	GANTRY_TXN_ANY,
+	/* One buffer, one transfer, and the good response at once, copied into its WQE. Nothing is encrypted. */
+	GANTRY_TXN_ONE_EACH,
+	GANTRY_TXN_CRYPTO, /* it encrypts */
+};
+
+/* The key's configuration, of n_sge buffers, or of a pattern (0). */
+static __rte_always_inline void
+gantry_txn_put_key(struct hwq_burst *b, const struct gantry_txn_plan *plan,
+	const struct gantry_txn_open *t, const bool encrypts, uint32_t n_sge)
+{
+	const struct hwq_sig_tags *mem = gantry_txn_sig_tags(&t->txn->mem),
+				  *wire = gantry_txn_sig_tags(&t->txn->wire);
+
+	if (encrypts && n_sge != 0)
+		hwq_burst_crypto_list(b, t->mkey, plan->crypto_image, n_sge, plan->sge, mem, wire,
+			&plan->crypto, 0);
+	else if (encrypts)
+		hwq_burst_crypto_pattern(b, t->mkey, plan->crypto_image, plan->rounds,
+			RTE_DIM(plan->pattern), plan->pattern, mem, wire, &plan->crypto, 0);
+	else if (n_sge != 0)
+		hwq_burst_sig_list(b, t->mkey, plan->image, n_sge, plan->sge, mem, wire, 0);
+	else
+		hwq_burst_sig_pattern(b, t->mkey, plan->image, plan->rounds, RTE_DIM(plan->pattern),
+			plan->pattern, mem, wire, 0);
+}
+
+/* gantry_txn_post() where the shape is a constant. */
 static __rte_always_inline bool
 gantry_txn_post_as(struct gantry_queue *q, struct gantry_conn *c,
-	const struct gantry_txn_plan *plan, struct gantry_txn_open *t, const bool one_each)
+	const struct gantry_txn_plan *plan, struct gantry_txn_open *t,
+	const enum gantry_txn_shape shape)
 {
+	const bool one_each = shape == GANTRY_TXN_ONE_EACH, encrypts = shape == GANTRY_TXN_CRYPTO;
 	const bool answers = one_each || gantry_txn_answers_at_once(c->txns, t->good.len, plan);
-	const uint32_t n_sge = one_each ? 1 : plan->n_sge, n_moves = one_each ? 1 : plan->n_moves;
-	const uint32_t key_bb = hwq_sig_image_n_bb(plan->image,
-		n_sge != 0 ? n_sge : (uint32_t)RTE_DIM(plan->pattern) + 1);
+	const uint32_t n_sge = one_each ? 1 : plan->n_sge;
+	const uint32_t n_moves = one_each || encrypts ? 1 : plan->n_moves;
+	const uint32_t units = n_sge != 0 ? n_sge : (uint32_t)RTE_DIM(plan->pattern) + 1;
+	const uint32_t key_bb = encrypts ? hwq_crypto_image_n_bb(plan->crypto_image, units)
+					 : hwq_sig_image_n_bb(plan->image, units);
 	const uint32_t answer_bb = one_each  ? hwq_burst_send_inline_bb(t->good.len)
 				   : answers ? gantry_txn_reply_bb(c, &t->good)
 					     : 0;
@@ -139,13 +169,7 @@ gantry_txn_post_as(struct gantry_queue *q, struct gantry_conn *c,
 
 	if (!gantry_txn_begin(&b, c, n_bb))
 		return false;
-	if (n_sge != 0)
-		hwq_burst_sig_list(&b, t->mkey, plan->image, n_sge, plan->sge,
-			gantry_txn_sig_tags(&t->txn->mem), gantry_txn_sig_tags(&t->txn->wire), 0);
-	else
-		hwq_burst_sig_pattern(&b, t->mkey, plan->image, plan->rounds,
-			RTE_DIM(plan->pattern), plan->pattern, gantry_txn_sig_tags(&t->txn->mem),
-			gantry_txn_sig_tags(&t->txn->wire), 0);
+	gantry_txn_put_key(&b, plan, t, encrypts, n_sge);
 	gantry_txn_put_moves(&b, t->mkey, plan, n_moves, answers);
 	if (one_each)
 		hwq_burst_send_inline(&b, (const void *)t->good.addr, t->good.len,
@@ -159,6 +183,10 @@ gantry_txn_post_as(struct gantry_queue *q, struct gantry_conn *c,
 	return true;
 }
 
+/* gantry_txn_post() for a transaction that encrypts. */
+bool gantry_txn_post_crypto(struct gantry_queue *q, struct gantry_conn *c,
+	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
+
 /* gantry_txn_post() for all others. */
 bool gantry_txn_post_other(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
@@ -171,7 +199,7 @@ gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c, const struct gant
 	bool one_each = plan->n_sge == 1 && plan->n_moves == 1 && t->good.len <= c->max_inline &&
 			gantry_txn_answers_at_once(c->txns, t->good.len, plan);
 
-	return likely(one_each) ? gantry_txn_post_as(q, c, plan, t, true)
+	return likely(one_each) ? gantry_txn_post_as(q, c, plan, t, GANTRY_TXN_ONE_EACH)
 				: gantry_txn_post_other(q, c, plan, t);
 }
 

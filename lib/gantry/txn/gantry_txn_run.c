@@ -57,11 +57,32 @@ static __rte_cold unsigned int
 judge(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
 	struct gantry_txn_open *t)
 {
+	const bool works = c->state == GANTRY_CONN_TXN;
 	struct gantry_txn_plan plan;
-	enum gantry_status status =
-		gantry_txn_check(q, c, c->state == GANTRY_CONN_TXN, d, &plan, t);
+	enum gantry_status status = gantry_txn_check(q, c, works, false, d, &plan, t);
 
+	if (status == GANTRY_BAD_PROFILE)
+		status = gantry_txn_check(q, c, works, true, d, &plan, t);
 	return status == GANTRY_OK ? WAITS : (unsigned int)status;
+}
+
+/* open_txn() with a profile that encrypts, if it is one. */
+static __rte_noinline unsigned int
+open_crypto(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	const struct gantry_desc *d, struct gantry_txn_open *t)
+{
+	struct gantry_conn *c = &q->conn[conn];
+	struct gantry_txn_plan plan;
+	enum gantry_status status = gantry_txn_check(q, c, true, true, d, &plan, t);
+
+	if (unlikely(status != GANTRY_OK))
+		return status;
+	if (unlikely(t->unfit != GANTRY_TXN_KEY_ENCRYPTS) && !gantry_txn_fit_key(q, t, true))
+		return GANTRY_NO_RESOURCES;
+	if (!gantry_txn_post_crypto(q, c, &plan, t))
+		return WAITS;
+	note_open(q, s, conn, &plan, t);
+	return GANTRY_OK;
 }
 
 /*
@@ -82,10 +103,10 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS))
 		return judge(q, c, d, t);
-	status = gantry_txn_check(q, c, true, d, &plan, t);
+	status = gantry_txn_check(q, c, true, false, d, &plan, t);
 	if (unlikely(status != GANTRY_OK))
-		return status;
-	if (unlikely(t->doubtful) && !gantry_txn_renew_key(q, t))
+		return status == GANTRY_BAD_PROFILE ? open_crypto(q, s, conn, d, t) : status;
+	if (unlikely(t->unfit != 0) && !gantry_txn_fit_key(q, t, false))
 		return GANTRY_NO_RESOURCES;
 	if (!gantry_txn_post(q, c, &plan, t))
 		return WAITS;

@@ -5,6 +5,7 @@
 #include <hwq_cq.h>
 #include <hwq_mkey_check.h>
 
+#include "gantry_log.h"
 #include "gantry_queue.h"
 #include "gantry_txn_post.h"
 
@@ -113,7 +114,7 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 		t->mkey->sig->err_count_updated = true;
 	}
 	/* CQEs are dropped when a QP is reset that still has some to make. */
-	t->doubtful |= c->silent;
+	t->unfit |= c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;
 	TAILQ_REMOVE(&c->txns->open, t, next);
@@ -179,6 +180,10 @@ end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hw
 		return;
 	t->syndrome = cqe->syndrome;
 	t->vendor_syndrome = cqe->vendor_err;
+	if (status == GANTRY_LOCAL_ERROR && (t->unfit & GANTRY_TXN_KEY_ENCRYPTS) != 0)
+		LOG(WARNING,
+			"it was a transaction that encrypts: perhaps the device has lost its DEK, or the DEK "
+			"has another keytag than gantry_dek_conf::keytag");
 }
 
 __rte_cold const struct gantry_comp *

@@ -17,47 +17,69 @@
 
 /* 0 or what the device said. */
 static int
-key_make(struct gantry_queue *q, struct gantry_txn_open *t)
+key_make(struct gantry_queue *q, struct gantry_txn_open *t, bool encrypts)
 {
 	const struct hwq_mkey_conf conf = {
 		.n = 1,
 		/* A pattern has one entry less. */
 		.max_entries = GANTRY_TXN_MAX_DATA,
-		.flags = HWQ_MKEY_SIG,
+		.flags = encrypts ? HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO : HWQ_MKEY_SIG,
 	};
-	int ret = hwq_mkey_pool_create(q->domain, &conf, &t->pool);
+	int ret = hwq_mkey_pool_create(q->domain, &conf, &t->pool[encrypts]);
 
 	if (ret == 0)
-		t->mkey = hwq_mkey_get(t->pool);
+		t->key[encrypts] = hwq_mkey_get(t->pool[encrypts]);
 	return ret;
 }
 
 static int
-key_end(struct gantry_txn_open *t)
+key_end(struct gantry_txn_open *t, bool encrypts)
 {
 	int ret;
 
-	if (t->pool == NULL)
+	if (t->pool[encrypts] == NULL)
 		return 0;
 	/* One that an earlier call has given back is not given back again. */
-	hwq_mkey_put(t->mkey);
-	ret = hwq_mkey_pool_destroy(t->pool);
+	hwq_mkey_put(t->key[encrypts]);
+	ret = hwq_mkey_pool_destroy(t->pool[encrypts]);
 	if (ret == 0)
-		t->pool = NULL;
+		t->pool[encrypts] = NULL;
 	return ret;
 }
 
-__rte_cold bool
-gantry_txn_renew_key(struct gantry_queue *q, struct gantry_txn_open *t)
+static __rte_cold bool
+key_renew(struct gantry_queue *q, struct gantry_txn_open *t)
 {
-	int ret = key_end(t);
+	const bool encrypts = (t->unfit & GANTRY_TXN_KEY_ENCRYPTS) != 0;
+	int ret = key_end(t, encrypts);
 
 	if (ret == 0)
-		ret = key_make(q, t);
+		ret = key_make(q, t, encrypts);
 	if (ret != 0)
 		LOG(ERR, "no new key for a transaction: %s", strerror(-ret));
-	t->doubtful = ret != 0;
 	return ret == 0;
+}
+
+bool
+gantry_txn_fit_key(struct gantry_queue *q, struct gantry_txn_open *t, bool encrypts)
+{
+	if ((t->unfit & GANTRY_TXN_KEY_DOUBTFUL) != 0 && !key_renew(q, t))
+		return false;
+	t->mkey = t->key[encrypts];
+	t->unfit = encrypts ? GANTRY_TXN_KEY_ENCRYPTS : 0;
+	return true;
+}
+
+/* Makes the keys of a transaction. 0 or what the device said. */
+static int
+keys_make(struct gantry_queue *q, struct gantry_txn_open *t)
+{
+	int ret = key_make(q, t, false);
+
+	if (ret == 0 && q->g->info.crypto != 0)
+		ret = key_make(q, t, true);
+	t->mkey = t->key[false];
+	return ret;
 }
 
 /* ------------------------------------------------------------------ begin and end */
@@ -90,7 +112,9 @@ gantry_txns_fini(struct gantry_queue *q)
 	if (all->open == NULL)
 		return 0;
 	for (i = 0; i < all->n; i++) {
-		ret = key_end(&all->open[i]);
+		ret = key_end(&all->open[i], false);
+		if (ret == 0)
+			ret = key_end(&all->open[i], true);
 		if (ret != 0)
 			return ret;
 	}
@@ -118,7 +142,7 @@ gantry_txns_init(struct gantry_queue *q, uint32_t n)
 	all->open = gantry_alloc("gantry_txns", n * sizeof(*all->open), q->socket);
 	ret = all->open == NULL ? -ENOMEM : scratch_make(q);
 	for (i = 0; ret == 0 && i < n; i++) {
-		ret = key_make(q, &all->open[i]);
+		ret = keys_make(q, &all->open[i]);
 		SLIST_INSERT_HEAD(&all->free, &all->open[i], next_free);
 	}
 	if (ret != 0)

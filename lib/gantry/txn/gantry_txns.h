@@ -32,7 +32,7 @@ struct gantry_conn;
 
 /*
  * WQEBBs of a send queue, so that the longest transaction always has room in an empty one. It has at most 41: 7 of its UMR,
- * 2 SET_PSVs, 16 transfers and 16 of its response.
+ * 2 SET_PSVs, 16 transfers and 16 of its response. If it encrypts, its UMR has 8, and it has one transfer.
  */
 #define GANTRY_TXN_LEAST_BB UINT32_C(128)
 
@@ -50,10 +50,11 @@ struct gantry_txn_reply {
 struct gantry_txn_open {
 	TAILQ_ENTRY(gantry_txn_open) next;      /* in gantry_txn_line::open */
 	SLIST_ENTRY(gantry_txn_open) next_free; /* in gantry_txns::free */
-	struct hwq_mkey_pool
-		*pool; /* of the key alone, so that it can be made anew; NULL: no key */
-	struct hwq_mkey *mkey;
-	bool doubtful; /* a CQE that told of the key may be lost: it is to be made anew */
+	/* Of each key alone, so that it can be made anew; NULL: no key. The second one encrypts. */
+	struct hwq_mkey_pool *pool[2];
+	struct hwq_mkey *key[2];
+	struct hwq_mkey *mkey; /* that of the last transaction */
+	uint8_t unfit;         /* why mkey cannot sign as it is: GANTRY_TXN_KEY_*; 0: it can */
 
 	/* While it is open. */
 	uint8_t state;  /* enum gantry_txn_state */
@@ -70,6 +71,10 @@ struct gantry_txn_open {
 	struct gantry_profile_domain mem, wire;
 	struct gantry_txn_reply good, bad;
 };
+
+/* gantry_txn_open::unfit */
+#define GANTRY_TXN_KEY_DOUBTFUL 1u /* a CQE that told of mkey may be lost: it is to be made anew */
+#define GANTRY_TXN_KEY_ENCRYPTS 2u /* mkey is the key that encrypts */
 
 TAILQ_HEAD(gantry_txn_list, gantry_txn_open);
 
@@ -97,10 +102,13 @@ struct gantry_txn_counts {
 	gantry_counter cancelled; /* good responses */
 };
 
+/* In gantry_txn_cached::mark: the profile encrypts. */
+#define GANTRY_TXN_CACHED_CRYPTO (UINT32_C(1) << 31)
+
 /* A copy of a profile. */
 struct gantry_txn_cached {
-	uint32_t id_and_1; /* its id, and 1; 0: none */
-	uint64_t serial;   /* which its cell has as long as the profile is there */
+	uint32_t mark;   /* its id, and 1, and GANTRY_TXN_CACHED_CRYPTO; 0: none */
+	uint64_t serial; /* which its cell has as long as the profile is there */
 	const struct gantry_shelf_cell *cell;
 	struct gantry_profile p;
 };
@@ -131,8 +139,8 @@ uint32_t gantry_txns_sq_wr(const struct gantry_queue *q, uint32_t depth);
 /* A line for a connection. 0 or -ENOMEM. gantry_conn_close() frees it. */
 int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **line);
 
-/* Makes the key of a free transaction anew. False: it could not be made. */
-bool gantry_txn_renew_key(struct gantry_queue *q, struct gantry_txn_open *t);
+/* Gives a free transaction a key that is fit: one that encrypts, or one that does not. False: it could not be made. */
+bool gantry_txn_fit_key(struct gantry_queue *q, struct gantry_txn_open *t, bool encrypts);
 
 /* True: an open transaction has keys from a version of the table of regions before this one. */
 bool gantry_txns_are_older(const struct gantry_queue *q, uint64_t version);
