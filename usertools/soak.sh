@@ -35,6 +35,7 @@ targets=("test/$program")
 say "building in build/"
 build build
 if [ -n "$transactions" ]; then
+	export SOFTHCA_CRYPTO=plaintext
 	say "$transactions transactions, seed $seed"
 	exec "$top/build/test/$program" --transactions "$transactions" "$seed"
 fi

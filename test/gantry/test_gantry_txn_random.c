@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random transactions between a target and an initiator: WRITE and READ, one part or several, all kinds of signatures,
- * some with damaged bytes, over connections that answer with pipelining and without, while the adapter is late, stops
- * send queues, refuses calls, fails connections and is lost as a whole, while what waits is cancelled, memory goes, and
- * lcores sleep.
+ * with encryption or without, some with damaged bytes, over connections that answer with pipelining and without, while the adapter is late, stops
+ * send queues, refuses calls, fails connections and is lost as a whole, while what waits is cancelled, memory and DEKs
+ * go, and lcores sleep.
  *
- * The judge is the initiator's and the target's memory, the responses that arrive, and the test's own signatures
- * (txn/reference.h): no good response for bad data, no bad response for good data, each transaction completes once, and
+ * The judge is the initiator's and the target's memory, the responses that arrive, the test's own signatures
+ * (txn/reference.h), and OpenSSL (txn/txn_xts.h): no good response for bad data, no bad response for good data, each transaction completes once, and
  * says what was wrong. When a response arrives, all bytes that it tells of are in place.
  *
  * usage: test_gantry_txn_random [--transactions N] [SEED]
@@ -150,6 +150,7 @@ life_open(void)
 	CHECK_EQ(gantry_create(NULL, &play.home), 0);
 	gantry_info_get(play.g, &info);
 	play.kinds = info.sig_kinds;
+	play.crypto = info.crypto != 0;
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	if (works) {
 		CHECK_EQ(gantry_worker_create(play.g, 1, &conf, &play.worker), 0);
@@ -161,6 +162,7 @@ life_open(void)
 	}
 	CHECK_EQ(gantry_queue_create(play.home, &other, &play.initiator), 0);
 	memory_open();
+	secret_open();
 	draw_profiles();
 	for (i = 0; i < N_LINKS; i++) {
 		play.link[i].mode = modes[i];
@@ -189,6 +191,7 @@ life_close(void)
 	}
 	CHECK_EQ(gantry_queue_destroy(play.initiator), 0);
 	memory_close();
+	secret_close();
 	CHECK_EQ(gantry_destroy(play.g), 0);
 	CHECK_EQ(gantry_destroy(play.home), 0);
 }
@@ -398,6 +401,7 @@ play_round(void)
 		if (chance(30) == 0)
 			draw_change_profile();
 		memory_change();
+		secret_change();
 		draw(chance(16));
 		put();
 		cancel();
@@ -412,6 +416,7 @@ play_round(void)
 		heal(true);
 	draw_profiles();
 	memory_mend();
+	secret_mend();
 	probe();
 	CHECK_EQ(softhca_violations(), 0);
 }
@@ -462,6 +467,8 @@ print_counts(void)
 		if (play.by_status[i] != 0)
 			printf("%10llu %s\n", (unsigned long long)play.by_status[i],
 				gantry_status_name(i));
+	printf("%10llu DEKs, %llu of them kept by what was open\n", (unsigned long long)play.deks,
+		(unsigned long long)play.deks_kept);
 	printf("%10llu good responses\n%10llu bad responses\n%10llu copies\n%10llu faults\n%10llu "
 	       "connections opened anew\n%10llu times cancelled\n%10llu times memory was kept by what was "
 	       "open\n%10llu devices lost\n%10llu times the lcore slept\n%10llu lives\n%10llu rounds\n%10llu transactions and copies, each "
@@ -474,7 +481,10 @@ print_counts(void)
 		(unsigned long long)play.rounds, (unsigned long long)play.settled);
 }
 
-/* Each kind came in both ways, and was right and wrong; and all else has happened that a run can have. */
+/*
+ * Each kind came in both ways, and was right and wrong; so was what came encrypted, and what was encrypted; and all else has
+ * happened that a run can have.
+ */
 static bool
 is_varied(void)
 {
@@ -486,9 +496,14 @@ is_varied(void)
 				if (play.met[reads][wrong][kind] == 0 &&
 					(kind == 0 || (play.kinds >> kind & 1) != 0))
 					return false;
+	for (reads = 0; reads < 2; reads++)
+		for (wrong = 0; wrong < 2; wrong++)
+			for (kind = 0; kind < 2; kind++)
+				if (play.crypto && play.encrypted[reads][wrong][kind] == 0)
+					return false;
 	return play.good > 100 && play.bad > 20 && play.faults > 10 && play.copies > 10 &&
-	       play.cancelled > 5 && play.kept > 5 && play.losses != 0 &&
-	       (play.pumped || gantry_loop_sleeps(1) != 0);
+	       play.cancelled > 5 && play.kept > 5 && (!play.crypto || play.deks_kept > 5) &&
+	       play.losses != 0 && (play.pumped || gantry_loop_sleeps(1) != 0);
 }
 
 /* For the suite. */

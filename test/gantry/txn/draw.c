@@ -45,7 +45,9 @@ draw_profile(struct profile *p)
 		a = pair[0];
 		b = pair[1];
 	}
-	switch (chance(4)) {
+	switch (chance(play.crypto ? 5 : 4)) {
+	case 4: /* it encrypts, without signatures */
+		break;
 	case 0:
 		c.mem = draw_domain(a);
 		break;
@@ -66,6 +68,9 @@ draw_profile(struct profile *p)
 		c.copy = c.copy_is_set ? chance(whole + 1) : 0;
 		break;
 	}
+	if ((play.crypto && chance(2)) ||
+		(c.mem.kind == GANTRY_SIG_NONE && c.wire.kind == GANTRY_SIG_NONE))
+		c.crypto = secret_crypto(&c);
 	p->conf = c;
 	CHECK_EQ(gantry_profile_create(play.g, &p->conf, &p->id), 0);
 	CHECK(p->id != 0);
@@ -171,11 +176,11 @@ draw_pi(struct slot *s, uint32_t data)
 	}
 }
 
-/* Transfers, each of whole blocks of both domains. Returns how many. */
+/* Transfers, each of whole blocks of both domains; of what encrypts one. Returns how many. */
 static unsigned int
 draw_parts(struct slot *s, uint32_t data, uint32_t step)
 {
-	unsigned int n = chance(3) != 0 ? 1 : 1 + chance(MAX_PIECES), i;
+	unsigned int n = s->encrypts || chance(3) != 0 ? 1 : 1 + chance(MAX_PIECES), i;
 
 	for (i = 0; i < n && data != 0; i++) {
 		uint32_t part = i + 1 == n ? data : step * (1 + chance(data / step));
@@ -282,10 +287,10 @@ draw_bytes(struct slot *s, bool force_right)
 	env_fill(plain, s->data_len, s->number);
 	if (chance(16) == 0)
 		memset(plain, 0, s->data_len);
-	model_lay(model_in(&s->model), plain, s->data_len, s->came);
+	secret_lay(s, plain);
 	if (!force_right && chance(3) == 0)
 		draw_damage(s);
-	s->error = model_run(&s->model, s->came, s->data_len, s->arrives);
+	s->error = secret_run(s);
 }
 
 /* ------------------------------------------------------------------ responses */
@@ -323,7 +328,13 @@ draw_responses(struct slot *s)
 static void
 draw_mistake(struct slot *s, struct gantry_desc *d)
 {
-	switch (chance(7)) {
+	switch (chance(8)) {
+	case 7:
+		if (!s->encrypts)
+			break;
+		s->txn.crypto.dek ^= 1u << chance(32);
+		s->must = GANTRY_BAD_DEK;
+		break;
 	case 0:
 		s->txn.profile = GANTRY_MAX_PROFILES + chance(2) * 1000;
 		s->must = GANTRY_BAD_PROFILE;
@@ -380,6 +391,7 @@ draw_txn(struct slot *s, const struct profile *p, struct gantry_desc *d, bool fo
 	s->txn.mem = draw_tags(&p->conf.mem, &s->txn.wire);
 	s->txn.wire = draw_tags(&p->conf.wire, &s->txn.mem);
 	model_init(&s->model, &p->conf, &s->txn);
+	secret_draw(s, &p->conf.crypto);
 	s->data_len = data;
 	s->txn.n_data = 1;
 	if (pi)
@@ -399,7 +411,7 @@ draw_txn(struct slot *s, const struct profile *p, struct gantry_desc *d, bool fo
 	d->peer = s->link != NULL ? s->link->target : GANTRY_PEER_OWN;
 	d->src = (uintptr_t)&s->txn;
 	d->len = data;
-	if (!force_right && chance(40) == 0)
+	if (!force_right && s->must == 0 && chance(40) == 0)
 		draw_mistake(s, d);
 }
 
@@ -437,7 +449,7 @@ draw_slot(struct link *link, bool force_right)
 	if (s == NULL || p->id == 0)
 		return false;
 	s->busy = true;
-	s->completed = s->cancelled = s->absent = s->is_copy = false;
+	s->completed = s->cancelled = s->absent = s->is_copy = s->encrypts = false;
 	s->link = link;
 	s->number = ++play.made;
 	s->may = s->must = 0;

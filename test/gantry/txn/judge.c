@@ -238,6 +238,14 @@ judge_status(struct slot *s)
 	}
 }
 
+static void
+note_met(const struct slot *s, bool wrong)
+{
+	play.met[s->model.reads][wrong][model_in(&s->model)->kind]++;
+	if (s->encrypts)
+		play.encrypted[s->model.reads][wrong][secret_comes_encrypted(s)]++;
+}
+
 void
 judge_completion(const struct gantry_comp *comp)
 {
@@ -260,7 +268,7 @@ judge_completion(const struct gantry_comp *comp)
 	if (s->is_copy)
 		play.copies++;
 	else if (s->status == GANTRY_OK || s->status == GANTRY_SIG_ERROR)
-		play.met[s->model.reads][s->status != GANTRY_OK][model_in(&s->model)->kind]++;
+		note_met(s, s->status != GANTRY_OK);
 	judge_release(s);
 }
 

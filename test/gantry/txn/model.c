@@ -10,7 +10,7 @@
 /* ------------------------------------------------------------------ from the public structures */
 
 static struct ref_sig
-domain(const struct gantry_sig_domain *d, const struct gantry_sig_domain *other,
+domain(const struct gantry_sig_domain *d, const struct gantry_sig_domain *other, uint32_t unit,
 	const struct gantry_txn_tags *tags)
 {
 	static const enum ref_kind kinds[] = {
@@ -24,8 +24,10 @@ domain(const struct gantry_sig_domain *d, const struct gantry_sig_domain *other,
 
 	return (struct ref_sig){
 		.kind = kinds[d->kind],
-		/* Bytes without signatures have the other side's blocks. */
-		.block = d->kind != GANTRY_SIG_NONE ? d->block_size : other->block_size,
+		/* Bytes without signatures have the other side's blocks; without any, data units. */
+		.block = d->kind != GANTRY_SIG_NONE       ? d->block_size
+			 : other->kind != GANTRY_SIG_NONE ? other->block_size
+							  : unit,
 		.ones = tags->seed_ones,
 		.app = tags->app_tag,
 		.ref = tags->ref_tag,
@@ -73,8 +75,8 @@ void
 model_init(struct model *m, const struct gantry_profile_conf *conf, const struct gantry_txn *txn)
 {
 	*m = (struct model){
-		.mem = domain(&conf->mem, &conf->wire, &txn->mem),
-		.wire = domain(&conf->wire, &conf->mem, &txn->wire),
+		.mem = domain(&conf->mem, &conf->wire, conf->crypto.unit_size, &txn->mem),
+		.wire = domain(&conf->wire, &conf->mem, conf->crypto.unit_size, &txn->wire),
 		.reads = txn->op == GANTRY_OP_READ,
 	};
 	m->check = mask_of(model_in(m)->kind, conf->check);
@@ -85,16 +87,36 @@ model_init(struct model *m, const struct gantry_profile_conf *conf, const struct
 
 /* ------------------------------------------------------------------ bytes */
 
-uint32_t
-model_step(const struct gantry_profile_conf *conf)
+/* The least of both that each divides. 0: none. */
+static uint32_t
+common(uint32_t a, uint32_t b)
 {
-	uint32_t a = conf->mem.block_size, b = conf->wire.block_size, step;
+	uint32_t step;
 
 	if (a == 0 || b == 0)
 		return a + b;
 	for (step = a; step % b != 0; step += a)
 		;
 	return step;
+}
+
+uint32_t
+model_step(const struct gantry_profile_conf *conf)
+{
+	const struct gantry_crypto *c = &conf->crypto;
+	const struct gantry_sig_domain *d =
+		c->domain == GANTRY_ENCRYPTED_MEM ? &conf->mem : &conf->wire;
+	uint32_t step = common(conf->mem.block_size, conf->wire.block_size), n, len;
+
+	if (c->domain == GANTRY_ENCRYPTED_NONE)
+		return step;
+	if (d->kind == GANTRY_SIG_NONE || c->sig_over_ciphertext)
+		return common(step, c->unit_size);
+	/* Signatures are encrypted with their blocks. */
+	len = d->kind == GANTRY_SIG_CRC32 || d->kind == GANTRY_SIG_CRC32C ? 4 : 8;
+	for (n = 1; n * step / d->block_size * (d->block_size + len) % c->unit_size != 0; n++)
+		;
+	return n * step;
 }
 
 uint64_t

@@ -34,7 +34,7 @@ model_out(const struct model *m)
 	return m->reads ? &m->mem : &m->wire;
 }
 
-/* Bytes of data that all transactions of a profile are multiples of. */
+/* Bytes of data that all transactions of a profile are multiples of: whole blocks, and whole data units. */
 uint32_t model_step(const struct gantry_profile_conf *conf);
 
 /* Bytes that `data` bytes of data take in a domain, with signatures. */

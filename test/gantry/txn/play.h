@@ -14,11 +14,13 @@
 
 #include "gantry_env.h"
 #include "model.h"
+#include "txn_xts.h"
 
 #define N_SLOTS     48
 #define N_LINKS     3
 #define N_REGIONS   5 /* N_SLOTS is a multiple of one less */
-#define N_PROFILES  24
+#define N_PROFILES  32
+#define N_DEKS      6
 #define MAX_DATA    33280 /* bytes: 65 blocks of 512, 64 of 520 */
 #define MAX_LIN     (MAX_DATA + MAX_DATA / 512 * REF_MAX_LEN)
 #define MAX_PIECES  16
@@ -72,6 +74,9 @@ struct slot {
 	struct gantry_txn_part part[MAX_PIECES];
 	struct message good, bad; /* if they are not registered */
 	struct model model;
+	bool encrypts;
+	struct gantry_crypto crypto; /* of its profile */
+	struct xts xts;
 	struct gantry_sig_error error; /* that must be found */
 	uint32_t may;                  /* bits of statuses that refuse it, perhaps */
 	uint8_t must;                  /* the status that refuses it; 0: none */
@@ -93,10 +98,17 @@ struct profile {
 	uint16_t id; /* 0: there is none */
 };
 
+struct dek {
+	struct xts xts;
+	uint32_t id; /* 0: there is none */
+	bool going;  /* it is retired, and open transactions keep it */
+};
+
 struct play {
 	uint64_t rng, seed;
 	bool pumped;
 	uint32_t kinds;          /* gantry_info::sig_kinds */
+	bool crypto;             /* the device encrypts */
 	struct gantry *g, *home; /* the target's and the initiator's */
 	struct gantry_queue *target, *initiator;
 	struct gantry_worker *worker; /* of the target; NULL: it is inline */
@@ -106,6 +118,7 @@ struct play {
 	struct link link[N_LINKS];
 	struct slot slot[N_SLOTS];
 	struct profile profile[N_PROFILES];
+	struct dek dek[N_DEKS];
 	struct message *messages;
 	/* Drawn and not accepted yet. */
 	struct gantry_desc wait[N_SLOTS];
@@ -120,8 +133,9 @@ struct play {
 	bool own_lost; /* one of the target to itself has failed for good */
 	/* What happened. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,
-		faults, heals, kept, cancelled, losses;
+		faults, heals, kept, cancelled, losses, deks, deks_kept;
 	uint64_t met[2][2][GANTRY_SIG_KIND_MAX]; /* by op and verdict and the kind that came in */
+	uint64_t encrypted[2][2][2]; /* by op and verdict, and whether what came in was encrypted */
 };
 
 extern struct play play;
@@ -139,6 +153,24 @@ __attribute__((noreturn, format(printf, 2, 3))) void slot_fail(const struct slot
 void draw_profiles(void);
 void draw_change_profile(void);
 bool draw_slot(struct link *link, bool force_right);
+
+/* secret.c: DEKs, and what is encrypted. */
+void secret_open(void);
+void secret_close(void);
+/* One is retired, perhaps, while transactions name it, and another one comes. */
+void secret_change(void);
+/* All are there again. Nothing is in flight. */
+void secret_mend(void);
+/* What a profile with these signatures encrypts; it may be nothing. Without signatures, it is something. */
+struct gantry_crypto secret_crypto(const struct gantry_profile_conf *conf);
+/* A DEK and a tweak for a slot, whose profile encrypts. */
+void secret_draw(struct slot *s, const struct gantry_crypto *crypto);
+/* The `data` bytes of data that come in, as they lie in the domain that they come from: s->came. */
+void secret_lay(struct slot *s, uint8_t *data);
+/* True: what comes in is encrypted; else what is passed on. Of a slot that encrypts. */
+bool secret_comes_encrypted(const struct slot *s);
+/* model_run() from s->came to s->arrives, with encryption. */
+struct gantry_sig_error secret_run(struct slot *s);
 
 /* memory.c: the memory of slots and messages. */
 void memory_open(void);

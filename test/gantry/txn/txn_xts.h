@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * AES-XTS by OpenSSL, called directly for each data unit: what transactions that encrypt must do. It shares nothing with
+ * the adapter or lib/gantry.
+ */
+#ifndef TXN_XTS_H
+#define TXN_XTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define XTS_MAX_KEY 64
+
+/* A DEK, and the tweak of the first data unit. */
+struct xts {
+	uint32_t key_len; /* bytes of both AES keys: 32 or 64 */
+	uint8_t key[XTS_MAX_KEY];
+	uint8_t tweak[16]; /* a little-endian number */
+};
+
+/* Encrypts or decrypts len bytes, which are whole data units. `in` may be `out`. */
+void xts_pass(const struct xts *x, bool encrypt, uint32_t unit, const uint8_t *in, uint8_t *out,
+	uint64_t len);
+
+/*
+ * A DEK as the adapter takes it, for gantry_dek_conf::key: wrapped if the environment says `SOFTHCA_CRYPTO=wrapped`.
+ * keytag: 8 bytes, or NULL. Returns its length.
+ */
+uint32_t xts_import(const struct xts *x, const uint8_t *keytag, uint8_t out[XTS_MAX_KEY + 16]);
+/* True: DEKs come wrapped. */
+bool xts_is_wrapped(void);
+/* The credential of a login, wrapped. Returns its length. */
+uint32_t xts_credential(uint8_t out[48]);
+
+#endif
