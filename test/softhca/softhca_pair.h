@@ -177,12 +177,39 @@ pair_on_demand(void)
 	return getenv("PAIR_ON_DEMAND") != NULL ? IBV_ACCESS_ON_DEMAND : 0;
 }
 
+/*
+ * The device that pair_open() opens, of any maker, in a program that lets its user choose. Else NULL:
+ * pair_open() then opens an emulated adapter by its number.
+ */
+__attribute__((weak)) const char *pair_device_name;
+
+/* Opens the device of that name. A user without privilege may not have DEVX: then the context has none. */
+static inline struct ibv_context *
+pair_open_name(struct ibv_device **list, const char *name)
+{
+	struct ibv_context *ctx;
+
+	CHECK(list != NULL);
+	while (*list != NULL && strcmp(ibv_get_device_name(*list), name) != 0)
+		list++;
+	CHECK(*list != NULL);
+	ctx = mlx5dv_open_device(*list,
+		&(struct mlx5dv_context_attr){.flags = MLX5DV_CONTEXT_FLAGS_DEVX});
+	return ctx != NULL ? ctx : ibv_open_device(*list);
+}
+
 static inline struct ibv_context *
 pair_open(unsigned int device)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx;
 
+	if (pair_device_name != NULL) {
+		ctx = pair_open_name(list, pair_device_name);
+		CHECK(ctx != NULL);
+		ibv_free_device_list(list);
+		return ctx;
+	}
 	if (!softhca_active()) {
 		printf("skipped: the emulated adapter is not active in this process\n");
 		exit(CHECK_SKIP);
@@ -367,7 +394,10 @@ pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 		.rnr_retry = pair_or(o->rnr_retry, 7),
 		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}},
 	};
+	struct ibv_port_attr port;
 
+	CHECK_EQ(ibv_query_port(p->ctx, 1, &port), 0);
+	attr.ah_attr.dlid = port.lid;
 	CHECK_EQ(ibv_query_gid(p->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
 	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
 			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),

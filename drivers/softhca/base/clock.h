@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC. CQEs carry it: the adapter reports a core clock of 1 GHz. */
+/*
+ * Nanoseconds of CLOCK_MONOTONIC. CQEs carry it: the adapter reports a core clock of 1 GHz.
+ * Assumed: timestamp-ns.
+ */
 static inline uint64_t
 device_clock(void)
 {

@@ -22,6 +22,7 @@ enum devx_status {
  * DEVX_REFUSE(), as the firmware refuses. In the last case the call fails with EREMOTEIO, and the
  * answer has the status and a syndrome: that of a card where it is known, else the bit offset of the
  * wrong field, plus DEVX_FIELD.
+ * Assumed: refused-syndrome.
  */
 #define DEVX_FIELD                   0x10000
 #define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))

@@ -15,7 +15,7 @@ enum {
 	UDP = 8,
 	DETH = 8, /* UD */
 	XRCETH = 4,
-	DCETH = 16, /* DC: an assumption, its size is not public */
+	DCETH = 16, /* DC; its size is not public. Assumed: dc-header. */
 	RETH = 16,  /* of RDMA */
 	ATOMIC_ETH = 28,
 	IMM = 4, /* immediate data, or the key to invalidate */

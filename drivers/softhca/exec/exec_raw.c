@@ -151,7 +151,10 @@ cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsig
 		tcp[13] &= (uint8_t)~TCP_CWR;
 }
 
-/* The inline header is Ethernet, IP and TCP, with nothing behind them: frames can be cut by it. */
+/*
+ * The inline header is Ethernet, IP and TCP, with nothing behind them: frames can be cut by it.
+ * Assumed: tso-header.
+ */
 static bool
 is_tso_header(const struct eth *eth, const struct layers *at)
 {

@@ -226,6 +226,7 @@ take_bsfs(struct umr *u, const struct key *now)
 		       now->mkey->dev->cfg->crypto != SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
 }
 
+/* Assumed: umr-refused. */
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {

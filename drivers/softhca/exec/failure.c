@@ -19,6 +19,10 @@ enum {
 	OF_RESOURCES = 7
 };
 
+/*
+ * Those that nobody has seen at a card follow from the table.
+ * Assumed: vendor-short-receive, vendor-invalidate, vendor-opcode, vendor-others.
+ */
 enum {
 	VENDOR_RECEIVE_SHORT = 0x2c, /* receive buffer + length */
 	VENDOR_WRITE_SHORT = 0x34,   /* memory that is written + length */

@@ -24,6 +24,7 @@ receive_data(struct run *run, const struct sg *to, const struct sg *from)
 /*
  * The key that a SEND with invalidate names must be one that its owner allowed to be invalidated.
  * What a card answers otherwise is not public; the pair of syndromes here is assumed.
+ * Assumed: send-inv-sender, send-inv-receiver.
  */
 static unsigned int
 invalidate(struct run *run, const struct message *m)

@@ -61,6 +61,7 @@ may_receive(const struct softhca_qp *qp)
 	return state == QP_RTR || state == QP_RTS || state == QP_SQD || state == QP_SQE;
 }
 
+/* Assumed: dct-wrong-key. */
 static bool
 accepts(const struct softhca_qp *qp, const struct message *m)
 {
@@ -83,7 +84,10 @@ accepts(const struct softhca_qp *qp, const struct message *m)
 	}
 }
 
-/* The XRC SRQ's CQ has failed, so the QP fails; the sender finds nobody until its retries end. */
+/*
+ * The XRC SRQ's CQ has failed, so the QP fails; the sender finds nobody until its retries end.
+ * Assumed: cq-full-xrc.
+ */
 static unsigned int
 xrc_cq_failed(struct run *run)
 {
@@ -92,6 +96,7 @@ xrc_cq_failed(struct run *run)
 	return MESSAGE_NO_PEER;
 }
 
+/* Assumed: xrc-no-srq. */
 static unsigned int
 find_xrc_srq(struct run *run, const struct message *m)
 {
@@ -108,7 +113,10 @@ find_xrc_srq(struct run *run, const struct message *m)
 	return responder_fail(run, SYN_REM_INV_REQ);
 }
 
-/* A connection's first message, before the program set the QP to RTS (ibv_get_async_event(3)). */
+/*
+ * A connection's first message, before the program set the QP to RTS (ibv_get_async_event(3)).
+ * Assumed: comm-est-rc, comm-est-uc, comm-est-xrc, comm-est-once, comm-est-not-ud.
+ */
 static void
 tell_established(struct softhca_qp *qp)
 {

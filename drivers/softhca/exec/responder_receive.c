@@ -37,6 +37,7 @@ strike(struct run *run, const struct message *m, struct answer *answer)
 	}
 }
 
+/* Assumed: short-receive-uc, short-receive-ud. */
 unsigned int
 responder_nak_receive(struct run *run, enum wire_syndrome syndrome, enum wire_syndrome nak)
 {

@@ -14,6 +14,7 @@ rq_has_work(const struct softhca_qp *qp)
 	return qp->rq_n != 0 && rq_posted(qp) != 0;
 }
 
+/* Assumed: rq-record-fatal, rq-record-sender. */
 bool
 rq_is_ready(struct run *run, struct softhca_qp *qp)
 {

@@ -12,7 +12,10 @@ run_of(struct key_use *use)
 	return (struct run *)(void *)((char *)use - offsetof(struct run, use));
 }
 
-/* The CQ of the work that used the key is told: which CQ a card takes is not public. */
+/*
+ * The CQ of the work that used the key is told: which CQ a card takes is not public.
+ * Assumed: sig-err-first, sig-err-responder.
+ */
 static void
 sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
 {

@@ -34,7 +34,10 @@ qps_visit(struct softhca_uar *uar, bool all, bool *again)
 	return run.work;
 }
 
-/* QPs that send are visited with their page, and fail then: sq_visit(). */
+/*
+ * QPs that send are visited with their page, and fail then: sq_visit().
+ * Assumed: cq-full-dct.
+ */
 static void
 fail_with_its_cq(struct run *run, struct softhca_qp *qp)
 {

@@ -128,6 +128,7 @@ softhca_dek_number(const struct softhca_dek *dek)
 
 /* ---- the data path */
 
+/* Assumed: xts-keytag. */
 const struct dek_key *
 dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto, uint32_t pdn)
 {

@@ -46,6 +46,7 @@ unit_of(uint8_t selector)
 /*
  * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), and those that libmlx5 lets pass besides: raw data have a
  * signature on one side at most (its get_crypto_order()).
+ * Assumed: xts-orders.
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
@@ -92,6 +93,7 @@ refuse(struct key_use *use, enum wire_vendor why)
 	return false;
 }
 
+/* Assumed: xts-tweak-address, xts-dek-late. */
 bool
 crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a,
 	uint64_t memory_off, uint64_t wire_off)

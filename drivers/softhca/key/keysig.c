@@ -43,7 +43,10 @@ next_ref(const struct key_use *use, const struct softhca_psv *psv)
 	return psv != NULL ? (uint32_t)psv_transient(use, psv) : 0;
 }
 
-/* `data` bytes have passed a domain: its next reference tag is that of the block behind them. */
+/*
+ * `data` bytes have passed a domain: its next reference tag is that of the block behind them.
+ * Assumed: sig-tag-runs.
+ */
 static void
 pass(struct key_use *use, struct psv_passed *passed, const struct sig_domain *d,
 	struct softhca_psv *psv, uint64_t data)
@@ -146,6 +149,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 /*
  * Computes the request's length in data, and its offset and length in memory. It begins and ends with blocks of both
  * domains; the wire's last signature may be left out.
+ * Assumed: sig-wire-length, sig-wire-last.
  */
 static bool
 sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)
@@ -161,6 +165,7 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	       sig_stretch(&a->sig.mem, a->data, &a->memory_len);
 }
 
+/* Assumed: xts-signature-only. */
 bool
 sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg)

@@ -6,6 +6,7 @@
  * Each key on the way narrows: a byte is reached only where every key on the way is valid, of the
  * same PD, and covers it; it is written only where every key on the way allows local writes. Only
  * the outermost key needs the remote right, because the program granted that right there.
+ * Assumed: inner-key-write, inner-key-remote.
  */
 #include "keywalk.h"
 

@@ -101,6 +101,7 @@ free_mkey:
 	return err;
 }
 
+/* Assumed: rereg-rights, rereg-pd, rereg-range. */
 int
 softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr)
 {
@@ -122,6 +123,7 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 	return 0;
 }
 
+/* Assumed: dereg-under-key, dereg-under-window. */
 int
 softhca_mkey_destroy(struct softhca_mkey *mkey)
 {
@@ -168,6 +170,7 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 	return key->pdn == pdn ? key : NULL;
 }
 
+/* Assumed: invalidation-no-wait. */
 bool
 key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn)
 {

@@ -68,6 +68,7 @@ sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 	return crc;
 }
 
+/* Assumed: sig-crc32, sig-crc32c. */
 void
 sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 {
@@ -79,6 +80,7 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
  * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659, reversed. The
  * guard is the register inverted. The emulated adapter links no library of CRCs; of those, ISA-L has this polynomial
  * from version 2.31 on (crc64_rocksoft_refl()).
+ * Assumed: sig-crc64.
  */
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
@@ -147,6 +149,7 @@ block_of(uint8_t selector)
 	return selector < sizeof(blocks) / sizeof(blocks[0]) ? blocks[selector] : 0;
 }
 
+/* Assumed: sig-tag-bsf. */
 static bool
 decode_dif(const uint8_t *dif, struct sig_domain *d)
 {
@@ -397,7 +400,10 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 
 /* ---- conversion */
 
-/* Removes the signatures: `to` gets the data alone. */
+/*
+ * Removes the signatures: `to` gets the data alone.
+ * Assumed: sig-err-offset.
+ */
 static void
 strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
 {

@@ -80,6 +80,7 @@ give(struct xts *xts, struct direction *d, EVP_CIPHER_CTX *ctx)
 
 /* ---- keys */
 
+/* Assumed: xts-equal-keys. */
 int
 xts_create(const uint8_t *key, size_t len, struct xts **out)
 {
@@ -118,6 +119,7 @@ xts_destroy(struct xts *xts)
 
 /* ---- data */
 
+/* Assumed: xts-tweak-wraps. */
 void
 xts_tweak_add(uint8_t tweak[XTS_TWEAK_LEN], uint64_t n)
 {
@@ -130,6 +132,7 @@ xts_tweak_add(uint8_t tweak[XTS_TWEAK_LEN], uint64_t n)
 	memcpy(tweak, half, sizeof(half));
 }
 
+/* Assumed: xts-stealing, xts-last-unit. */
 bool
 xts_cipher(struct xts *xts, bool encrypt, const uint8_t first[XTS_TWEAK_LEN], uint32_t unit,
 	const uint8_t *in, uint8_t *out, uint64_t len)

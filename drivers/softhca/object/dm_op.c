@@ -122,6 +122,7 @@ refuse(uintptr_t at, const char *why)
 	return false;
 }
 
+/* Assumed: memic-load, memic-store, memic-test-and-set, memic-increment. */
 static bool
 run(uintptr_t at, enum dm_op op, uint8_t *memory, void *context)
 {

@@ -5,6 +5,7 @@
  *
  * Moderation: an event comes with the count-th completion since the CQ was armed, or when the
  * period has passed since the first of these completions. A period of 0 sets no time limit.
+ * Assumed: moderation-first, moderation-no-period, moderation-count-1.
  */
 #include <endian.h>
 
@@ -55,6 +56,7 @@ cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 	return ahead <= cq->n ? ahead : 0;
 }
 
+/* Assumed: armed-unseen, moderation-unseen. */
 void
 cq_take_arm(struct softhca_cq *cq)
 {

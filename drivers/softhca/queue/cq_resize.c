@@ -31,6 +31,7 @@ cq_write_resize(struct softhca_cq *cq)
 	cq->solicited_end++;
 }
 
+/* Assumed: resize-after-work. */
 int
 softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len)
 {

@@ -155,6 +155,7 @@ srq_take(struct softhca_srq *srq)
 	return index;
 }
 
+/* Assumed: srq-limit-at-once. */
 int
 softhca_srq_arm(struct softhca_srq *srq, uint32_t limit)
 {

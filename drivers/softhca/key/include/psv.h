@@ -2,6 +2,7 @@
 /*
  * PSVs: the running state of a signature. A command creates one, a work request sets it, and data that pass
  * a key of this PSV move it on: doc/softhca.md, "What is assumed".
+ * Assumed: sig-tag-retried, sig-tag-no-psv.
  *
  *     transient, T10-DIF:       | guard's seed 16 | application tag 16 | reference tag of the next block 32 |
  *     of a transaction's CRC:   | register 32                          | 0                                  |

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is assumed of firmware commands. */
+#include "probe.h"
+
+#include <stddef.h>
+
+const struct probe probe_control[] = {
+	{"refused-syndrome",
+		"A refused command that no report shows has the syndrome 0x10000 plus the bit "
+		"offset of the field.",
+		NULL, "the numbers are a card's own, and change with its firmware."},
+	{NULL},
+};

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is assumed of completion queues: overrun, arming, moderation, timestamps. */
+#include "probe_work.h"
+
+/* ---- overrun */
+
+#define SMALL_CQ 15 /* CQEs; a power of two holds one more */
+#define TOO_MANY 40
+
+static void
+cq_full_qp(struct probe_answer *a)
+{
+	struct pair p;
+	bool came;
+
+	pair_init(&p, &(struct pair_opts){.cqe = SMALL_CQ});
+	for (int i = 0; i < TOO_MANY; i++)
+		probe_post_write(&p.client, p.server.mr->rkey, (uintptr_t)p.server.buf);
+	came = probe_event_comes(p.ctx, IBV_EVENT_QP_FATAL, PROBE_PATIENCE_MS);
+	probe_saw(a, came && pair_state(p.client.qp) == IBV_QPS_ERR, "%s, state %d",
+		came ? "the event came" : "no such event", pair_state(p.client.qp));
+}
+
+#define RECV_CQ 4 /* CQEs of the receiver */
+
+/* A receiver with a CQ of RECV_CQ CQEs, whose SRQ has more receives. */
+static void
+small_ends_open(struct ends *e, enum kind kind)
+{
+	ends_open(e, kind, IBV_QPS_RTS, RECV_CQ - 1);
+	for (int i = 0; i < RECV_CQ + 4; i++)
+		node_recv_of(&e->b, e->at, node_partner(kind), 0);
+}
+
+/* Sends until the receiver's CQ has failed. */
+static void
+overrun(struct ends *e, enum kind kind)
+{
+	struct ibv_wc wc;
+
+	for (int i = 0; i < RECV_CQ + 1; i++) {
+		node_send(&e->a, e->from, kind, &e->to, false);
+		if (!node_try_wait(e->a.scq, &wc, PROBE_PATIENCE_MS) || wc.status != 0)
+			break;
+	}
+}
+
+static void
+cq_full_dct(struct probe_answer *a)
+{
+	struct ends e;
+	bool came;
+
+	small_ends_open(&e, K_DCI);
+	overrun(&e, K_DCI);
+	came = probe_event_comes(e.b.ctx, IBV_EVENT_QP_FATAL, 10 * PROBE_NOTHING_MS);
+	probe_saw(a, came, "%s", came ? "the event came" : "no IBV_EVENT_QP_FATAL");
+}
+
+static void
+cq_full_xrc(struct probe_answer *a)
+{
+	struct ends e;
+	bool early, came;
+
+	small_ends_open(&e, K_XRC_SEND);
+	overrun(&e, K_XRC_SEND);
+	early = probe_event_comes(e.b.ctx, IBV_EVENT_QP_FATAL, PROBE_NOTHING_MS);
+	node_send(&e.a, e.from, K_XRC_SEND, &e.to, false);
+	came = probe_event_comes(e.b.ctx, IBV_EVENT_QP_FATAL, 10 * PROBE_NOTHING_MS);
+	probe_saw(a, !early && came, "%s",
+		early  ? "it fails before the next request"
+		: came ? "it fails at the next request"
+		       : "it does not fail");
+}
+
+/* ---- events */
+
+/* A write of the client completes. Its CQE is left in the CQ. */
+static void
+complete_unseen(struct pair *p)
+{
+	const uint32_t slot = p->client.polled & (p->client.n_cqe - 1);
+	const uint8_t *op_own = p->client.cqes + (size_t)slot * p->client.cqe_len + 63;
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
+
+	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
+	/* Nothing was in the slot before: libmlx5 marks it as invalid. */
+	while (__atomic_load_n(op_own, __ATOMIC_ACQUIRE) >> 4 == MLX5_CQE_INVALID) {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+}
+
+/* Waits up to ms for an event of the client's CQ. */
+static bool
+event_comes(struct pair *p, unsigned int ms)
+{
+	struct pollfd fd = {.fd = p->client.channel->fd, .events = POLLIN};
+	uint64_t end = pair_now_ms() + ms;
+
+	while (poll(&fd, 1, 0) != 1) {
+		if (pair_now_ms() >= end)
+			return false;
+		pair_run();
+	}
+	return true;
+}
+
+/* Returns false, with the answer, if the device does not moderate. */
+static bool
+moderate(struct probe_answer *a, struct pair *p, uint16_t count, uint16_t period_us)
+{
+	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = {.cq_count = count, .cq_period = period_us}};
+	int rc;
+
+	pair_init(p, NULL);
+	rc = ibv_modify_cq(p->client.cq, &attr);
+	if (rc != 0)
+		probe_cannot(a, "the device does not moderate events: %s", strerror(rc));
+	return rc == 0;
+}
+
+static void
+arm(struct pair *p)
+{
+	CHECK_EQ(ibv_req_notify_cq(p->client.cq, 0), 0);
+}
+
+static void
+armed_unseen(struct probe_answer *a)
+{
+	struct pair p;
+	bool came;
+
+	pair_init(&p, NULL);
+	complete_unseen(&p);
+	arm(&p);
+	came = event_comes(&p, 10 * PROBE_NOTHING_MS);
+	probe_saw(a, came, "%s", came ? "the event came" : "no event");
+}
+
+static void
+moderation_unseen(struct probe_answer *a)
+{
+	struct pair p;
+	bool early, came;
+
+	if (!moderate(a, &p, 2, 0))
+		return;
+	complete_unseen(&p);
+	arm(&p);
+	early = event_comes(&p, PROBE_NOTHING_MS);
+	probe_post_write(&p.client, p.server.mr->rkey, (uintptr_t)p.server.buf);
+	came = event_comes(&p, 10 * PROBE_NOTHING_MS);
+	probe_saw(a, !early && came, "%s",
+		early  ? "an event for the first of two"
+		: came ? "an event for the second of two"
+		       : "no event for the second of two");
+}
+
+#define PERIOD_US 4000
+
+/* Microseconds from the post of a write to the event, or 0 if there is none. */
+static uint64_t
+time_of_event(struct pair *p)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
+	if (!event_comes(p, 10 * PROBE_NOTHING_MS))
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (uint64_t)((to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000);
+}
+
+/* The event waits for the period: it is not early. A busy machine makes it late. */
+static void
+waits_for_period(struct probe_answer *a, struct pair *p)
+{
+	uint64_t us = time_of_event(p);
+
+	probe_saw(a, us >= PERIOD_US * 9 / 10, "the event came after %llu us of %d",
+		(unsigned long long)us, PERIOD_US);
+}
+
+static void
+moderation_first(struct probe_answer *a)
+{
+	struct pair p;
+
+	if (!moderate(a, &p, 100, PERIOD_US))
+		return;
+	arm(&p);
+	usleep(5 * PERIOD_US);
+	waits_for_period(a, &p);
+}
+
+static void
+moderation_count_1(struct probe_answer *a)
+{
+	struct pair p;
+
+	if (!moderate(a, &p, 1, PERIOD_US))
+		return;
+	arm(&p);
+	waits_for_period(a, &p);
+}
+
+static void
+moderation_no_period(struct probe_answer *a)
+{
+	struct pair p;
+	bool came;
+
+	if (!moderate(a, &p, 2, 0))
+		return;
+	arm(&p);
+	complete_unseen(&p);
+	came = event_comes(&p, 2 * PROBE_NOTHING_MS);
+	probe_saw(a, !came, "%s", came ? "an event for the first of two" : "no event");
+}
+
+/* ---- timestamps */
+
+/* The timestamp of a write, and the time of day when it was read, in ns. */
+static uint64_t
+stamp(struct pair *p, uint64_t *now)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS, ticks;
+	struct timespec ts;
+
+	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
+	while (ibv_start_poll(p->client.cqx, &attr) != 0) {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+	ticks = ibv_wc_read_completion_ts(p->client.cqx);
+	pair_observe(&p->client);
+	ibv_end_poll(p->client.cqx);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	*now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return ticks;
+}
+
+static void
+timestamp_ns(struct probe_answer *a)
+{
+	struct pair p;
+	uint64_t first, second, from, to;
+	double ratio;
+
+	pair_init(&p, &(struct pair_opts){.extended = true});
+	first = stamp(&p, &from);
+	usleep(3 * PROBE_NOTHING_MS * 1000);
+	second = stamp(&p, &to);
+	ratio = (double)(second - first) / (double)(to - from);
+	/* What a busy machine adds is less than half of the time. */
+	probe_saw(a, ratio > 0.5 && ratio < 1.5, "%.3f ticks in a nanosecond", ratio);
+}
+
+const struct probe probe_cqs[] = {
+	{"cq-full-qp", "A full CQ puts its queue pairs in error with IBV_EVENT_QP_FATAL.",
+		cq_full_qp},
+	{"cq-full-dct", "A full CQ puts its DCTs in error with IBV_EVENT_QP_FATAL.", cq_full_dct},
+	{"cq-full-xrc", "An XRC target fails when the next request names an SRQ whose CQ is full.",
+		cq_full_xrc},
+	{"armed-unseen",
+		"An armed CQ that already holds unseen completions sends its event at once.",
+		armed_unseen},
+	{"timestamp-ns", "CQE timestamps count nanoseconds.", timestamp_ns},
+	{"moderation-unseen",
+		"Moderation counts completions from when the CQ is armed, those already there "
+		"included.",
+		moderation_unseen},
+	{"moderation-first", "The time of moderation starts with the first completion.",
+		moderation_first},
+	{"moderation-no-period", "A period of 0 never ends.", moderation_no_period},
+	{"moderation-count-1", "With a count of 1 and a period, the event waits for the period.",
+		moderation_count_1},
+	{"resize-after-work", "RESIZE_CQ takes effect after all work that rang before the call.",
+		NULL, "a card has run that work by then."},
+	{NULL},
+};

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is assumed of keys: re-registration, rights, keys inside keys, invalidation. */
+#include "probe_work.h"
+
+/* ---- re-registration */
+
+#define RANGE 8192
+
+/* Re-registers a region of RANGE bytes and sees whether its keys stay. */
+static void
+rereg(struct probe_answer *a, int flags)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx), *other = ibv_alloc_pd(ctx);
+	uint8_t *buf = aligned_alloc(4096, RANGE), *moved = aligned_alloc(4096, RANGE);
+	struct ibv_mr *mr;
+	uint32_t lkey, rkey;
+	int rc;
+
+	CHECK(pd != NULL && other != NULL && buf != NULL && moved != NULL);
+	mr = ibv_reg_mr(pd, buf, RANGE, PAIR_ALL);
+	CHECK(mr != NULL);
+	lkey = mr->lkey;
+	rkey = mr->rkey;
+	rc = ibv_rereg_mr(mr, flags, (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? other : NULL,
+		(flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 ? moved : NULL,
+		(flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 ? RANGE : 0,
+		(flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? IBV_ACCESS_LOCAL_WRITE : 0);
+	if (rc != 0)
+		probe_cannot(a, "the device does not re-register: %s", strerror(errno));
+	else
+		probe_saw(a, lkey == mr->lkey && rkey == mr->rkey, "the key is %s",
+			lkey == mr->lkey && rkey == mr->rkey ? "the same" : "a new one");
+}
+
+static void
+rereg_rights(struct probe_answer *a)
+{
+	rereg(a, IBV_REREG_MR_CHANGE_ACCESS);
+}
+
+static void
+rereg_pd(struct probe_answer *a)
+{
+	rereg(a, IBV_REREG_MR_CHANGE_PD);
+}
+
+static void
+rereg_range(struct probe_answer *a)
+{
+	rereg(a, IBV_REREG_MR_CHANGE_TRANSLATION);
+}
+
+/* ---- rights */
+
+/* A SEND that asks to invalidate the key of a region, which may not be invalidated. */
+static void
+send_refused_invalidate(struct pair *p)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND_WITH_INV,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+
+	pair_init(p, NULL);
+	sge = (struct ibv_sge){(uintptr_t)p->client.buf, PROBE_LEN, p->client.mr->lkey};
+	wr.invalidate_rkey = p->server.mr->rkey;
+	pair_post_recv(&p->server, 0, 0, PROBE_LEN);
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
+}
+
+static void
+send_inv_sender(struct probe_answer *a)
+{
+	struct pair p;
+
+	send_refused_invalidate(&p);
+	probe_saw_status(a, pair_wait(&p.client).status, IBV_WC_REM_OP_ERR);
+}
+
+static void
+send_inv_receiver(struct probe_answer *a)
+{
+	struct pair p;
+
+	send_refused_invalidate(&p);
+	probe_saw_status(a, pair_wait(&p.server).status, IBV_WC_REM_INV_REQ_ERR);
+}
+
+/* A write that the QP or the key of the server does not allow. */
+static void
+refused_write(struct probe_answer *a, const struct pair_opts *opts, enum ibv_wc_status assumed)
+{
+	struct pair p;
+
+	pair_init(&p, opts);
+	probe_saw_status(a, probe_write(&p, p.server.mr->rkey, (uintptr_t)p.server.buf), assumed);
+}
+
+static void
+rights_of_qp(struct probe_answer *a)
+{
+	refused_write(a, &(struct pair_opts){.qp_access = PAIR_NONE}, IBV_WC_REM_INV_REQ_ERR);
+}
+
+static void
+rights_of_key(struct probe_answer *a)
+{
+	refused_write(a, &(struct pair_opts){.access = IBV_ACCESS_LOCAL_WRITE},
+		IBV_WC_REM_ACCESS_ERR);
+}
+
+/* ---- keys inside keys */
+
+static struct mlx5dv_mkey *
+indirect_key(struct ibv_pd *pd)
+{
+	struct mlx5dv_mkey_init_attr attr = {.pd = pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT};
+	struct mlx5dv_mkey *mkey = mlx5dv_create_mkey(&attr);
+
+	CHECK(mkey != NULL);
+	return mkey;
+}
+
+/* The end lays the key over a region of its memory. The key's addresses begin with 0. */
+static enum ibv_wc_status
+lay_key(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct ibv_mr *mr)
+{
+	struct ibv_sge sge = {(uintptr_t)e->buf, PAIR_BUF, mr->lkey};
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mr_list(e->dvx, mkey, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, &sge);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	return pair_wait(e).status;
+}
+
+/*
+ * Writes of the client through a key over the server's memory: first over a region with all rights, which must
+ * succeed, then over one with these rights.
+ */
+static enum ibv_wc_status
+write_through_key(int access)
+{
+	struct mlx5dv_mkey *mkey;
+	struct ibv_mr *mr;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	mkey = indirect_key(p.pd);
+	CHECK_EQ(lay_key(&p.server, mkey, p.server.mr), IBV_WC_SUCCESS);
+	CHECK_EQ(probe_write(&p, mkey->rkey, 0), IBV_WC_SUCCESS);
+	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, access);
+	CHECK(mr != NULL);
+	mkey = indirect_key(p.pd);
+	CHECK_EQ(lay_key(&p.server, mkey, mr), IBV_WC_SUCCESS);
+	return probe_write(&p, mkey->rkey, 0);
+}
+
+static void
+inner_key_write(struct probe_answer *a)
+{
+	enum ibv_wc_status status = write_through_key(IBV_ACCESS_REMOTE_READ);
+
+	probe_saw(a, status != IBV_WC_SUCCESS, "%s", ibv_wc_status_str(status));
+}
+
+static void
+inner_key_remote(struct probe_answer *a)
+{
+	probe_saw_status(a, write_through_key(IBV_ACCESS_LOCAL_WRITE), IBV_WC_SUCCESS);
+}
+
+/* The client writes through `rkey`. The region below it is deregistered, and the client writes again. */
+static void
+dereg_and_write(struct probe_answer *a, struct pair *p, uint32_t rkey, uint64_t to)
+{
+	enum ibv_wc_status status;
+	int rc;
+
+	CHECK_EQ(probe_write(p, rkey, to), IBV_WC_SUCCESS);
+	rc = ibv_dereg_mr(p->server.mr);
+	if (rc != 0) {
+		probe_saw(a, false, "the region cannot be deregistered: %s", strerror(rc));
+		return;
+	}
+	status = probe_write(p, rkey, to);
+	probe_saw(a, status != IBV_WC_SUCCESS, "%s", ibv_wc_status_str(status));
+}
+
+static void
+dereg_under_key(struct probe_answer *a)
+{
+	struct pair p;
+	struct mlx5dv_mkey *mkey;
+
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	mkey = indirect_key(p.pd);
+	CHECK_EQ(lay_key(&p.server, mkey, p.server.mr), IBV_WC_SUCCESS);
+	dereg_and_write(a, &p, mkey->rkey, 0);
+}
+
+static void
+dereg_under_window(struct probe_answer *a)
+{
+	struct pair p;
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+	uint32_t rkey;
+
+	pair_init(&p, &(struct pair_opts){.keys = true, .access = PAIR_ALL | IBV_ACCESS_MW_BIND});
+	mw = ibv_alloc_mw(p.pd, IBV_MW_TYPE_2);
+	CHECK(mw != NULL);
+	rkey = ibv_inc_rkey(mw->rkey);
+	info = (struct ibv_mw_bind_info){.mr = p.server.mr,
+		.addr = (uintptr_t)p.server.buf,
+		.length = PAIR_BUF,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+	pair_publish(&p.server);
+	ibv_wr_start(p.server.qpx);
+	p.server.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_bind_mw(p.server.qpx, mw, rkey, &info);
+	CHECK_EQ(ibv_wr_complete(p.server.qpx), 0);
+	CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
+	dereg_and_write(a, &p, rkey, (uintptr_t)p.server.buf);
+}
+
+static void
+umr_refused(struct probe_answer *a)
+{
+	struct pair p;
+	struct ibv_pd *other;
+
+	pair_init(&p, &(struct pair_opts){.keys = true});
+	other = ibv_alloc_pd(p.ctx);
+	CHECK(other != NULL);
+	probe_saw_status(a, lay_key(&p.client, indirect_key(other), p.client.mr),
+		IBV_WC_MW_BIND_ERR);
+}
+
+const struct probe probe_keys[] = {
+	{"rereg-rights", "A region that is re-registered with other rights keeps its key.",
+		rereg_rights},
+	{"rereg-pd", "A region that is re-registered to another PD keeps its key.", rereg_pd},
+	{"rereg-range", "A region that moves to another range of the same length keeps its key.",
+		rereg_range},
+	{"invalidation-no-wait",
+		"An invalidation, local or remote, does not wait for a copy that has begun.", NULL,
+		"a program cannot see when a copy passed the check."},
+	{"send-inv-sender",
+		"A refused SEND with invalidate completes with a remote operation error at its "
+		"sender.",
+		send_inv_sender},
+	{"send-inv-receiver",
+		"The receive of a refused SEND with invalidate completes with a remote invalid "
+		"request error.",
+		send_inv_receiver},
+	{"rights-of-qp",
+		"A request that the access flags of the peer's QP do not allow is an invalid "
+		"request.",
+		rights_of_qp},
+	{"rights-of-key", "A request that the peer's key does not allow is a remote access error.",
+		rights_of_key},
+	{"inner-key-write",
+		"A key inside an indirect key needs the right to be written when data are written "
+		"through it.",
+		inner_key_write},
+	{"inner-key-remote", "A key inside an indirect key needs no remote right.",
+		inner_key_remote},
+	{"dereg-under-key",
+		"A region may be deregistered while an indirect key refers to it, and that key "
+		"then reaches no memory.",
+		dereg_under_key},
+	{"dereg-under-window",
+		"A region may be deregistered while a memory window is bound to it, and that "
+		"window then reaches no memory.",
+		dereg_under_window},
+	{"umr-refused", "A UMR that is refused for its key completes with IBV_WC_MW_BIND_ERR.",
+		umr_refused},
+	{NULL},
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is assumed of raw packets. */
+#include "probe.h"
+
+#include <stddef.h>
+
+const struct probe probe_raw[] = {
+	{"tso-header",
+		"TSO needs an Ethernet header with IPv4 or IPv6 and TCP, and nothing after it; "
+		"another header is an operation error.",
+		NULL, "a card that takes another header would send its frames to the network."},
+	{NULL},
+};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is assumed of keys with block signatures. ISA-L computes the expected guards. */
+#include "probe_work.h"
+#include "softhca_signature.h"
+
+#define BLOCK  512
+#define BLOCKS 4
+#define TAG    0x1000 /* of the first block, in T10-DIF */
+
+/* Two QPs, and a key with signatures over the memory of one end. */
+struct signed_pair {
+	struct pair p;
+	struct pair_end *owner;
+	struct mlx5dv_mkey *mkey;
+	struct signature sig;
+	struct signature_domain domain;
+	uint8_t data[BLOCKS * BLOCK];
+};
+
+static uint32_t
+unit(const struct signed_pair *s)
+{
+	return BLOCK + signature_len(s->sig.kind);
+}
+
+/* Lays the key over its owner's memory. sig NULL: signatures stay as they are. */
+static void
+configure(struct signed_pair *s, const struct mlx5dv_sig_block_attr *sig)
+{
+	const struct ibv_sge v = {(uintptr_t)s->owner->buf, BLOCKS * unit(s), s->owner->mr->lkey};
+
+	signature_post_key(s->owner, s->mkey, PAIR_ALL, 1, &v, sig);
+	CHECK_EQ(pair_wait(s->owner).status, IBV_WC_SUCCESS);
+}
+
+/* The key has signatures on the wire, or in memory. With `server`, it is the server's. */
+static void
+open_signed(struct signed_pair *s, enum signature_kind kind, bool wire, bool server,
+	const struct pair_opts *opts)
+{
+	struct mlx5dv_sig_block_attr sig = {.check_mask = 0xff};
+
+	pair_init(&s->p, opts != NULL ? opts : &(struct pair_opts){.keys = true});
+	s->owner = server ? &s->p.server : &s->p.client;
+	s->mkey = signature_create_key(s->p.pd);
+	s->sig = (struct signature){.kind = kind, .ones = true, .app = 0xabcd, .ref = TAG};
+	signature_domain(&s->domain, &s->sig, MLX5DV_BLOCK_SIZE_512, 0);
+	if (wire)
+		sig.wire = &s->domain.d;
+	else
+		sig.mem = &s->domain.d;
+	signature_paint(&s->p, s->data, sizeof(s->data));
+	configure(s, &sig);
+}
+
+/* The client writes from its key to the server's memory. */
+static void
+post_from_key(struct signed_pair *s, uint64_t at, uint32_t len)
+{
+	struct pair_end *e = &s->p.client;
+
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(e->qpx, s->p.server.mr->rkey, (uintptr_t)s->p.server.buf);
+	ibv_wr_set_sge(e->qpx, s->mkey->lkey, at, len);
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+}
+
+static enum ibv_wc_status
+write_from_key(struct signed_pair *s, uint64_t at, uint32_t len)
+{
+	post_from_key(s, at, len);
+	return pair_wait(&s->p.client).status;
+}
+
+/* ---- errors */
+
+/* Opcodes of CQEs: mlx5dv.h has no name for the second one before rdma-core 39. */
+#define CQE_OF_REQUEST 0
+#define CQE_OF_SIG_ERR 12
+
+static uint8_t
+cqe_opcode(const struct pair_end *e, uint32_t index)
+{
+	const uint32_t slot = index & (e->n_cqe - 1);
+
+	return __atomic_load_n(e->cqes + (size_t)slot * e->cqe_len + 63, __ATOMIC_ACQUIRE) >> 4;
+}
+
+/* Signatures in the client's memory, of which that of block `wrong` is wrong. */
+static void
+open_wrong(struct signed_pair *s, uint32_t wrong)
+{
+	open_signed(s, CRC32C, false, false, NULL);
+	signature_lay(&s->sig, s->data, BLOCK, BLOCKS, s->p.client.buf);
+	s->p.client.buf[wrong * unit(s) + BLOCK] ^= 1;
+}
+
+static void
+sig_err_first(struct probe_answer *a)
+{
+	struct signed_pair s;
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
+	uint8_t first, second;
+
+	open_wrong(&s, 0);
+	post_from_key(&s, 0, BLOCKS * BLOCK);
+	do {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+		first = cqe_opcode(&s.p.client, s.p.client.polled);
+		second = cqe_opcode(&s.p.client, s.p.client.polled + 1);
+	} while (first == MLX5_CQE_INVALID || second == MLX5_CQE_INVALID);
+	probe_saw(a, first == CQE_OF_SIG_ERR && second == CQE_OF_REQUEST,
+		"the first completion has opcode %u, the second one %u", first, second);
+}
+
+static void
+sig_err_offset(struct probe_answer *a)
+{
+	struct signed_pair s;
+	struct mlx5dv_mkey_err err;
+
+	open_wrong(&s, 1);
+	write_from_key(&s, 0, BLOCKS * BLOCK);
+	err = signature_key_error(s.mkey);
+	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	probe_saw(a, err.err.sig.offset == unit(&s), "the error of the second block is at %llu",
+		(unsigned long long)err.err.sig.offset);
+}
+
+static void
+sig_err_responder(struct probe_answer *a)
+{
+	struct signed_pair s;
+	enum ibv_qp_state state;
+	struct ibv_wc wc;
+	bool came;
+
+	open_signed(&s, CRC32C, true, true,
+		&(struct pair_opts){.keys = true, .dv_flags = MLX5DV_QP_CREATE_SIG_PIPELINING});
+	signature_lay(&s.sig, s.data, BLOCK, BLOCKS, s.p.client.buf);
+	s.p.client.buf[BLOCK] ^= 1;
+	pair_publish(&s.p.client);
+	ibv_wr_start(s.p.client.qpx);
+	s.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(s.p.client.qpx, s.mkey->rkey, 0);
+	ibv_wr_set_sge(s.p.client.qpx, s.p.client.mr->lkey, (uintptr_t)s.p.client.buf,
+		BLOCKS * unit(&s));
+	CHECK_EQ(ibv_wr_complete(s.p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&s.p.client).status, IBV_WC_SUCCESS);
+	probe_post_write(&s.p.server, s.p.client.mr->rkey, (uintptr_t)s.p.client.buf);
+	/* Polling also takes the SIG_ERR completion. */
+	came = pair_try_wait(&s.p.server, &wc, 10 * PROBE_NOTHING_MS);
+	CHECK_EQ(signature_key_error(s.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
+	state = pair_state(s.p.server.qp);
+	probe_saw(a, came && wc.status == IBV_WC_SUCCESS && state == IBV_QPS_RTS,
+		"the next work request %s, state %d", came ? "completes" : "waits", state);
+}
+
+/* ---- lengths */
+
+/* Sends `len` bytes from a key with signatures on the wire, and compares what arrives. */
+static void
+sends_wire(struct probe_answer *a, uint32_t less)
+{
+	struct signed_pair s;
+	uint8_t want[BLOCKS * (BLOCK + SIGNATURE_MAX_LEN)];
+	enum ibv_wc_status status;
+	uint32_t len;
+
+	open_signed(&s, CRC32C, true, false, NULL);
+	len = BLOCKS * unit(&s) - less;
+	memset(want, 0x22, sizeof(want)); /* what signature_paint() leaves there */
+	signature_lay(&s.sig, s.data, BLOCK, BLOCKS, want);
+	memset(want + len, 0x22, less);
+	memcpy(s.p.client.buf, s.data, sizeof(s.data));
+	status = write_from_key(&s, 0, len);
+	probe_saw(a,
+		status == IBV_WC_SUCCESS &&
+			memcmp(s.p.server.buf, want, BLOCKS * (size_t)unit(&s)) == 0,
+		"%s, %s", ibv_wc_status_str(status),
+		memcmp(s.p.server.buf, want, len) == 0 ? "with the bytes of the wire"
+						       : "with other bytes");
+}
+
+static void
+sig_wire_length(struct probe_answer *a)
+{
+	sends_wire(a, 0);
+}
+
+static void
+sig_wire_last(struct probe_answer *a)
+{
+	sends_wire(a, 4); /* bytes of a CRC32C */
+}
+
+/* ---- reference tags */
+
+/* The reference tag of the block that arrived first. */
+static uint32_t
+tag_there(const struct signed_pair *s)
+{
+	uint32_t tag;
+
+	memcpy(&tag, s->p.server.buf + BLOCK + 4, sizeof(tag));
+	return be32toh(tag);
+}
+
+static void
+saw_tags(struct probe_answer *a, uint32_t first, uint32_t second)
+{
+	probe_saw(a, first == TAG && second == TAG + 1,
+		"the tag that was configured plus %d, plus %d", (int)(first - TAG),
+		(int)(second - TAG));
+}
+
+/* Block 2 passes first, then block 0. */
+static void
+sig_tag_runs(struct probe_answer *a)
+{
+	struct signed_pair s;
+	uint32_t first;
+
+	open_signed(&s, DIF_CRC, true, false, NULL);
+	CHECK_EQ(write_from_key(&s, 2 * (uint64_t)unit(&s), unit(&s)), IBV_WC_SUCCESS);
+	first = tag_there(&s);
+	CHECK_EQ(write_from_key(&s, 0, unit(&s)), IBV_WC_SUCCESS);
+	saw_tags(a, first, tag_there(&s));
+}
+
+static void
+sig_tag_no_psv(struct probe_answer *a)
+{
+	struct signed_pair s;
+	uint32_t first;
+
+	open_signed(&s, DIF_CRC, true, false, NULL);
+	CHECK_EQ(write_from_key(&s, 0, unit(&s)), IBV_WC_SUCCESS);
+	first = tag_there(&s);
+	configure(&s, NULL);
+	CHECK_EQ(write_from_key(&s, 0, unit(&s)), IBV_WC_SUCCESS);
+	saw_tags(a, first, tag_there(&s));
+}
+
+/* A SEND of one block is tried again until it meets a receive. Then a write shows the next tag. */
+static void
+sig_tag_retried(struct probe_answer *a)
+{
+	struct signed_pair s;
+	struct pair_end *e = &s.p.client;
+	uint32_t first;
+
+	open_signed(&s, DIF_CRC, true, false, NULL);
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(e->qpx);
+	ibv_wr_set_sge(e->qpx, s.mkey->lkey, 0, unit(&s));
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	for (int i = 0; i < 20; i++) {
+		pair_run();
+		usleep(1000);
+	}
+	pair_post_recv(&s.p.server, 0, 0, unit(&s));
+	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
+	CHECK_EQ(pair_wait(&s.p.server).status, IBV_WC_SUCCESS);
+	first = tag_there(&s);
+	CHECK_EQ(write_from_key(&s, 0, unit(&s)), IBV_WC_SUCCESS);
+	saw_tags(a, first, tag_there(&s));
+}
+
+/* ---- CRCs */
+
+/* One block from a key with that CRC on the wire. */
+static void
+crc(struct probe_answer *a, enum signature_kind kind)
+{
+	struct signed_pair s;
+	uint8_t want[SIGNATURE_MAX_LEN];
+	const uint8_t *got;
+
+	open_signed(&s, kind, true, false, NULL);
+	memcpy(s.p.client.buf, s.data, sizeof(s.data));
+	signature_write(&s.sig, s.data, BLOCK, 0, want);
+	CHECK_EQ(write_from_key(&s, 0, unit(&s)), IBV_WC_SUCCESS);
+	got = s.p.server.buf + BLOCK;
+	probe_saw(a, memcmp(got, want, signature_len(kind)) == 0,
+		"%02x%02x%02x%02x... in place of %02x%02x%02x%02x...", got[0], got[1], got[2],
+		got[3], want[0], want[1], want[2], want[3]);
+}
+
+static void
+sig_crc32(struct probe_answer *a)
+{
+	crc(a, CRC32);
+}
+
+static void
+sig_crc32c(struct probe_answer *a)
+{
+	crc(a, CRC32C);
+}
+
+static void
+sig_crc64(struct probe_answer *a)
+{
+	crc(a, CRC64);
+}
+
+const struct probe probe_signatures[] = {
+	{"sig-err-first",
+		"A SIG_ERR completion goes to the CQ of the work request that used the key, before "
+		"that work request's own completion.",
+		sig_err_first},
+	{"sig-err-offset",
+		"The offset of a SIG_ERR completion counts blocks with their signatures.",
+		sig_err_offset},
+	{"sig-err-responder",
+		"A signature error at the responder does not stop the responder's send queue.",
+		sig_err_responder},
+	{"sig-wire-length",
+		"Addresses and lengths in a key with signatures count bytes on the wire, in a "
+		"local segment too.",
+		sig_wire_length},
+	{"sig-wire-last",
+		"A message may leave out the wire's last signature, which is then neither sent nor "
+		"checked.",
+		sig_wire_last},
+	{"sig-tag-runs",
+		"The reference tag of T10-DIF is that of the first block that passes the key, "
+		"wherever in the key it lies, and goes on from there.",
+		sig_tag_runs},
+	{"sig-tag-retried", "A request that is tried again does not take the reference tag on.",
+		sig_tag_retried},
+	{"sig-tag-no-psv",
+		"A configuration that brings no new signature attributes lets the reference tags "
+		"go on.",
+		sig_tag_no_psv},
+	{"sig-tag-bsf", "The reference tag in the BSF is not read.", NULL,
+		"libmlx5 writes the same tag into the BSF and into SET_PSV."},
+	{"sig-crc32", "The bytes of CRC32 are little endian, and the CRC is inverted at the end.",
+		sig_crc32},
+	{"sig-crc32c", "The bytes of CRC32C are little endian, and the CRC is inverted at the end.",
+		sig_crc32c},
+	{"sig-crc64", "CRC64_XP10 is CRC-64/NVME, in little endian bytes.", sig_crc64},
+	{NULL},
+};
