@@ -43,9 +43,10 @@ fail() {
 	printf 'error: %s\n' "$1" >&2
 }
 
-# Without other ways to reach oneself: Open MPI sends by UCX only, and UCX by this transport only.
+# Without other ways to reach oneself: Open MPI sends by UCX only, and UCX by this transport only. UCX 1.13 has mlx5
+# transports on a ConnectX-7, and does not know the BlueField-3.
 run() {
-	UCX_TLS=$1 UCX_NET_DEVICES=mlx5_0:1 UCX_LOG_LEVEL=info SOFTHCA_FORCE=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
+	SOFTHCA_PART_ID=4129 UCX_TLS=$1 UCX_NET_DEVICES=mlx5_0:1 UCX_LOG_LEVEL=info SOFTHCA_FORCE=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
 		OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun -np 1 --mca pml ucx --mca osc ucx \
 		--mca btl self "$top/build/drivers/softhca/softhca" "$program" </dev/null >"$log" 2>&1
 }

@@ -27,7 +27,7 @@ class Tools(Case):
         self.assertEqual(self.output('ls', '/dev/infiniband').split()[-1], 'uverbs0')
         self.assertIn('ca00:00:01.0', self.output('ls', '/sys/bus/pci/devices').split())
         result = self.run_on('ls', '-l', IBDEV + '/', '/dev/infiniband/uverbs0')
-        self.assertEqual(result.stderr, HELLO % 4129)
+        self.assertEqual(result.stderr, HELLO % 41692)
         self.assertRegex(result.stdout, r'crw-rw-rw- .* 231, +192 .* /dev/infiniband/uverbs0\n')
         self.assertRegex(result.stdout, r'-r--r--r-- .* fw_ver\n')
         self.assertRegex(result.stdout, r'device -> \.\./\.\./\.\./ca00:00:01\.0\n')
@@ -43,7 +43,7 @@ class Tools(Case):
     def test_cat(self):
         self.assertEqual(self.output('cat', IBDEV + '/fw_ver', IBDEV + '/node_type',
                                      IBDEV + '/ports/1/gids/3', IBDEV + '/ports/1/gid_attrs/types/3'),
-                         '28.36.1010\n1: CA\n0000:0000:0000:0000:0000:ffff:c633:640b\nRoCE v2\n')
+                         '32.47.1088\n1: CA\n0000:0000:0000:0000:0000:ffff:c633:640b\nRoCE v2\n')
         self.assertEqual(self.output('cat', IBDEV + '/fw_ver', SOFTHCA_FW_VER='22.7.15'), '22.7.0015\n')
         self.assertEqual(self.output('cat', IBDEV + '/ports/1/lid', SOFTHCA_LINK_LAYER='infiniband'),
                          '0x1\n')
@@ -63,14 +63,14 @@ class Tools(Case):
         self.assertEqual(self.output('find', '/sys/class', '-maxdepth', '1', '-name', 'infiniband').split(),
                          ['/sys/class/infiniband'])
         # Some entries of gid_attrs cannot be read, as on a real machine.
-        self.assertEqual(self.output('grep', '-l', '28.36.1010', '-r', IBDEV + '/', '--exclude-dir=gid_attrs'), IBDEV + '/fw_ver\n')
+        self.assertEqual(self.output('grep', '-l', '32.47.1088', '-r', IBDEV + '/', '--exclude-dir=gid_attrs'), IBDEV + '/fw_ver\n')
 
     def test_shells(self):
         for shell in ('sh', 'bash'):
             out = self.output(shell, '-c', f'cd {IBDEV}/device; pwd -P; /bin/pwd; cat vendor; '
                               'echo infiniband/*/fw_ver; cat < ../../../class/infiniband/mlx5_0/hca_type; '
                               'test -c /dev/infiniband/uverbs0 && test -d . && test -r device && echo yes')
-            self.assertEqual(out, f'{FUNCTION}\n{FUNCTION}\n0x15b3\ninfiniband/mlx5_0/fw_ver\nMT4129\nyes\n')
+            self.assertEqual(out, f'{FUNCTION}\n{FUNCTION}\n0x15b3\ninfiniband/mlx5_0/fw_ver\nMT41692\nyes\n')
 
     def test_network_interface(self):
         names = f'{IBDEV}/device/net/'
@@ -125,7 +125,7 @@ class Tools(Case):
     def test_writing_is_refused(self):
         result = self.run_on('bash', '-c', f'echo 1 > {IBDEV}/fw_ver; cat {IBDEV}/fw_ver')
         self.assertIn('Permission denied', result.stderr)
-        self.assertEqual(result.stdout, '28.36.1010\n')
+        self.assertEqual(result.stdout, '32.47.1088\n')
 
     def test_python(self):
         script = ('import os, glob, pathlib; '
@@ -133,7 +133,7 @@ class Tools(Case):
                   f'open("{IBDEV}/hca_type").read().strip(), glob.glob("/sys/class/infiniband/*/ports/*"), '
                   f'pathlib.Path("{IBDEV}").is_symlink(), [e.name for e in os.scandir("{IBDEV}/ports")])')
         self.assertEqual(self.output(sys.executable, '-c', script),
-                         f"['mlx5_0'] {FUNCTION} MT4129 ['{IBDEV}/ports/1'] True ['1']\n")
+                         f"['mlx5_0'] {FUNCTION} MT41692 ['{IBDEV}/ports/1'] True ['1']\n")
 
     def test_the_machine_is_still_there(self):
         for path in ('/sys/class/net', '/sys/bus/pci/devices', '/sys/devices/system/cpu', '/proc/self', '/etc'):
@@ -153,7 +153,7 @@ class Diagnostics(Case):
     def test_ibstat(self):
         f = self.fields('ibstat')
         self.assertEqual((f['CA type'], f['Number of ports'], f['Firmware version'], f['Node GUID']),
-                         ('MT4129', '1', '28.36.1010', '0x005348fffe000000'))
+                         ('MT41692', '1', '32.47.1088', '0x005348fffe000000'))
         self.assertEqual((f['State'], f['Physical state'], f['Rate'], f['Base lid'], f['Link layer'],
                           f['Port GUID']),
                          ('Active', 'LinkUp', '400', '0', 'Ethernet', '0x005348fffe000001'))
@@ -186,7 +186,7 @@ class Diagnostics(Case):
 
     def test_lspci_knows_the_ids_only(self):
         result = self.run_on('lspci', '-D', '-n', status=None)
-        self.assertIn('ca00:00:01.0 0200: 15b3:1021', result.stdout)
+        self.assertIn('ca00:00:01.0 0200: 15b3:a2dc', result.stdout)
         self.assertEqual(result.stderr.count('softhca: the PCI configuration space is not emulated'), 1)
 
 
@@ -197,7 +197,7 @@ class Children(Case):
                   f'sh -c "cat {IBDEV}/fw_ver"; true')
         lines = self.shell(script).splitlines()
         self.assertEqual(lines[0], lines[1])
-        self.assertEqual(lines[2], '28.36.1010')
+        self.assertEqual(lines[2], '32.47.1088')
         self.assertEqual(os.listdir(self.tmp), [])
 
     def test_a_child_with_other_settings_has_its_own_tree(self):
@@ -211,7 +211,7 @@ class Children(Case):
                   'text=True).stdout, subprocess.run(["ibv_devices"], capture_output=True, '
                   'text=True).stdout)')
         out = self.output(sys.executable, '-c', script)
-        self.assertIn('28.36.1010\n', out)
+        self.assertIn('32.47.1088\n', out)
         self.assertIn('005348fffe000000', out)
         self.assertEqual(os.listdir(self.tmp), [])
 

@@ -35,7 +35,7 @@ def expect(what, got, want):
 def devices(launcher):
     guid = {'node_guid': '0053:48ff:fe00:0000', 'sys_image_guid': '0053:48ff:fe00:0000'}
     expect('rdma dev', json.loads(run(launcher, '-j', 'dev')),
-           [{'ifindex': 0, 'ifname': 'mlx5_0', 'node_type': 'ca', 'fw': '28.36.1010', **guid}])
+           [{'ifindex': 0, 'ifname': 'mlx5_0', 'node_type': 'ca', 'fw': '32.47.1088', **guid}])
     shown = json.loads(run(launcher, '-j', 'dev', 'show', 'mlx5_1', SOFTHCA_DEVICES='2'))
     expect('rdma dev show mlx5_1', (shown[0]['ifindex'], shown[0]['node_guid']),
            (1, '0053:48ff:fe00:0100'))

@@ -66,7 +66,13 @@ cswap -t cswap -s 8
 """
 
 
-class Info(Case):
+class UcxCase(Case):
+    def run_on(self, *argv, **settings):
+        """UCX 1.13 has mlx5 transports for the cards of its table, which ends with ConnectX-7; on others it uses verbs."""
+        return super().run_on(*argv, SOFTHCA_PART_ID='4129', **settings)
+
+
+class Info(UcxCase):
     def test_it_lists_the_transports(self):
         out = self.output('ucx_info', '-d')
         found = re.findall(r'Transport: (\w+)\n#\s+Device: (\w+:\d)', out)
@@ -74,7 +80,7 @@ class Info(Case):
                          ['dc_mlx5', 'rc_mlx5', 'rc_verbs', 'ud_mlx5', 'ud_verbs'])
 
 
-class Perftest(Case):
+class Perftest(UcxCase):
     def batch(self, tests, **settings):
         """Runs the tests in one process. Returns its output."""
         path = os.path.join(self.tmp, 'batch')

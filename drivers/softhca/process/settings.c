@@ -42,12 +42,18 @@ struct setting {
 	bool or_zero; /* 0 is allowed too, and switches the feature off */
 };
 
+/* Default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB of BlueField; no other card is known to have MMO. */
+#define OF_THE_PART     UINT64_MAX
+#define BLUEFIELD_2     0xa2d6 /* and above: BlueField */
+#define BLUEFIELD_3     0xa2dc
+#define MEMCPY_OF_CARDS (UINT64_C(2) << 20)
+
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
 /* doc/softhca.md explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
-	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, 4129},
+	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3},
 	{"fw_ver", KIND_FIRMWARE, FIELD(fw_major)},
 	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET},
 	{"devices", KIND_NUMBER, FIELD(devices), 1, SOFTHCA_MAX_DEVICES, 1},
@@ -57,8 +63,8 @@ static const struct setting settings[] = {
 	{"force", KIND_SWITCH, FIELD(force), 0, 1, 0},
 	{"strict_doorbells", KIND_SWITCH, FIELD(strict_doorbells), 0, 1, 1},
 	{"bf_reg_size", KIND_POWER_OF_TWO, FIELD(bf_reg_size), 128, 512, 512, true},
-	{"max_memcpy", KIND_POWER_OF_TWO, FIELD(max_memcpy), 64, UINT64_C(1) << 31,
-		UINT64_C(1) << 20, true},
+	{"max_memcpy", KIND_POWER_OF_TWO, FIELD(max_memcpy), 64, UINT64_C(1) << 31, OF_THE_PART,
+		true},
 	{"mmo_from", KIND_NUMBER, FIELD(mmo_from), 0, SOFTHCA_MAX_DEVICES, 0},
 	{"odp", KIND_SWITCH, FIELD(odp), 0, 1, 1},
 	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX},
@@ -401,7 +407,7 @@ check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
 int
 settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 {
-	struct softhca_config tmp = {.fw_major = 28, .fw_minor = 36, .fw_sub = 1010};
+	struct softhca_config tmp = {.fw_major = 32, .fw_minor = 47, .fw_sub = 1088};
 	const char *path = getenv(CONFIG_VARIABLE);
 	int rc;
 
@@ -421,6 +427,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 		rc = check_lag(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_crypto(&tmp, err, err_len);
+	if (tmp.max_memcpy == OF_THE_PART)
+		tmp.max_memcpy = tmp.part_id >= BLUEFIELD_2 ? MEMCPY_OF_CARDS : 0;
 	if (rc == 0)
 		*cfg = tmp;
 	return rc;

@@ -428,7 +428,7 @@ put_ibdev(struct making *m, const struct softhca_dev *dev, const char *pci)
 	attr(m, dir, "sys_image_guid", "%s", text);
 	attr(m, dir, "node_desc", "mlx5_%u softhca", dev->index);
 	attr(m, dir, "board_id", BOARD_ID);
-	attr(m, dir, "hw_rev", "0");
+	attr(m, dir, "hw_rev", "%x", caps_hw_ver(dev));
 	attr(m, dir, "hca_type", "MT%u", dev->cfg->part_id);
 	attr(m, dir, "fw_ver", "%u.%u.%04u", dev->cfg->fw_major, dev->cfg->fw_minor,
 		dev->cfg->fw_sub);
@@ -561,7 +561,7 @@ put_gids(struct making *m, const struct softhca_dev *dev, unsigned int port)
 
 	strcat(netdev, "\n");
 	snprintf(dir, sizeof(dir), "sys/class/infiniband/mlx5_%u/ports/%u", dev->index, port);
-	for (uint32_t i = 0; i < CAPS_GID_TABLE_LEN; i++) {
+	for (uint32_t i = 0; i < caps_gid_table_len(dev); i++) {
 		const bool used = caps_gid(dev, port, i, &entry) == 0;
 
 		if (used) {

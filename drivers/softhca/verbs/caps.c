@@ -31,6 +31,8 @@ enum {
 enum {
 	PORT_CAP_CM = 1 << 16,
 	PORT_CAP_IP_BASED_GIDS = 1 << 26,
+	PORT_CAP_OF_INFINIBAND =
+		(int)0xa751ec48, /* of a BlueField-3, as a public report of one prints it */
 	PORT_FLAG_GRH_REQUIRED = 1
 };
 enum {
@@ -92,12 +94,14 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.page_size_cap = 0xfffffffffffff000,
 		.vendor_id = CAPS_VENDOR_ID,
 		.vendor_part_id = cfg->part_id,
+		.hw_ver = caps_hw_ver(dev),
 		.max_qp = cfg->max_qp,
 		.max_qp_wr = cfg->max_qp_wr,
 		.device_cap_flags =
-			IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
+			IB_UVERBS_DEVICE_BAD_PKEY_CNTR | IB_UVERBS_DEVICE_BAD_QKEY_CNTR |
+			IB_UVERBS_DEVICE_CHANGE_PHY_PORT | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
 			IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
-			IB_UVERBS_DEVICE_XRC |
+			IB_UVERBS_DEVICE_XRC | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |
 			(cfg->link_layer == SOFTHCA_LINK_ETHERNET ? IB_UVERBS_DEVICE_RAW_IP_CSUM
 								  : 0),
 		.max_sge = cfg->max_sge,
@@ -113,8 +117,9 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.max_ah = cfg->max_ah,
 		.max_srq = cfg->max_srq,
 		.max_srq_wr = cfg->max_qp_wr - 1,
-		.max_srq_sge = cfg->max_sge,
-		.max_pkeys = caps_pkey_table_len(dev),
+		.max_srq_sge = cfg->max_sge +
+			       1, /* WQEs of an SRQ are as long, and have one other segment */
+		.max_pkeys = CAPS_MAX_PKEYS,
 		.local_ca_ack_delay = 16,
 		.phys_port_cnt = cfg->ports,
 	};
@@ -140,7 +145,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 
 	*resp = (struct ib_uverbs_ex_query_device_resp){
 		.response_length = sizeof(*resp),
-		.timestamp_mask = UINT64_MAX,
+		.timestamp_mask = UINT64_MAX >> 1,
 		.hca_core_clock = CORE_CLOCK_KHZ,
 	};
 	caps_query_device(dev, &resp->base);
@@ -192,10 +197,10 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 	*resp = (struct ib_uverbs_query_port_resp_ex){
 		.legacy_resp =
 			{
-				.port_cap_flags =
-					PORT_CAP_CM | (ethernet ? PORT_CAP_IP_BASED_GIDS : 0),
+				.port_cap_flags = ethernet ? PORT_CAP_CM | PORT_CAP_IP_BASED_GIDS
+							   : PORT_CAP_OF_INFINIBAND,
 				.max_msg_sz = CAPS_MAX_MSG,
-				.gid_tbl_len = CAPS_GID_TABLE_LEN,
+				.gid_tbl_len = caps_gid_table_len(dev),
 				.pkey_tbl_len = caps_pkey_table_len(dev),
 				.lid = ethernet ? 0 : dev->index * SOFTHCA_MAX_PORTS + port,
 				.sm_lid = ethernet ? 0 : 1,
@@ -227,7 +232,7 @@ caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 	bool ethernet = dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
 	uint32_t ipv4 = 0xc6336400 | (10 + dev->index * SOFTHCA_MAX_PORTS + port);
 
-	if (port == 0 || port > dev->cfg->ports || index >= CAPS_GID_TABLE_LEN)
+	if (port == 0 || port > dev->cfg->ports || index >= caps_gid_table_len(dev))
 		return -EINVAL;
 	if (index >= (ethernet ? 4U : 1U))
 		return -ENODATA;

@@ -169,7 +169,7 @@ query_gid_table(struct uverbs_call *call)
 		entry_len != sizeof(found[0]))
 		return -EINVAL;
 	for (uint32_t port = 1; port <= call->ctx->dev->cfg->ports; port++)
-		for (uint32_t i = 0; i < CAPS_GID_TABLE_LEN; i++)
+		for (uint32_t i = 0; i < caps_gid_table_len(call->ctx->dev); i++)
 			if (find_gid(call->ctx->dev, port, i, &found[n]) == 0)
 				n++;
 	if (n * entry_len > out->len)

@@ -90,7 +90,7 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values that doc/softhca.md promises. Vendor and part are those of a ConnectX-7. */
+/* The values that doc/softhca.md promises. Vendor and part are those of a BlueField-3. */
 static void
 case_device_values(void)
 {
@@ -100,18 +100,18 @@ case_device_values(void)
 
 	CHECK_EQ(ibv_query_device_ex(ctx, NULL, &attr), 0);
 	CHECK_EQ(attr.orig_attr.vendor_id, 0x02c9);
-	CHECK_EQ(attr.orig_attr.vendor_part_id, 4129);
-	CHECK(strcmp(attr.orig_attr.fw_ver, "28.36.1010") == 0);
+	CHECK_EQ(attr.orig_attr.vendor_part_id, 41692);
+	CHECK(strcmp(attr.orig_attr.fw_ver, "32.47.1088") == 0);
 	CHECK_EQ(attr.orig_attr.phys_port_cnt, 1);
 	CHECK_EQ(attr.orig_attr.atomic_cap, IBV_ATOMIC_HCA);
 	CHECK_EQ(attr.orig_attr.max_srq, 16384);
 	CHECK_EQ(attr.orig_attr.max_srq_wr, 32767);
-	CHECK_EQ(attr.orig_attr.max_srq_sge, 30);
+	CHECK_EQ(attr.orig_attr.max_srq_sge, 31);
 	CHECK_EQ(attr.orig_attr.max_mw, attr.orig_attr.max_mr);
 	CHECK_EQ(attr.orig_attr.node_guid, ibv_get_device_guid(ctx->device));
 	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
 	CHECK((dv.comp_mask & MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH) != 0);
-	CHECK_EQ(dv.max_wr_memcpy_length, 1 << 20);
+	CHECK_EQ(dv.max_wr_memcpy_length, 2 << 20);
 	CHECK((dv.flags & MLX5DV_CONTEXT_FLAGS_CQE_V1) != 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -744,7 +744,7 @@ case_fork(void)
 
 static const struct check_case cases[] = {
 	{"discovery finds one mlx5 adapter", case_discovery},
-	{"the device is a ConnectX-7 with its limits", case_device_values},
+	{"the device is a BlueField-3 with its limits", case_device_values},
 	{"the port is active RoCE with one pkey", case_port_values},
 	{"GIDs come as RoCE v1 and v2 and the rest of the table is empty", case_gids},
 	{"objects that others name are busy", case_busy},

@@ -19,29 +19,32 @@ LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
 # The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca.md. The
-# rest is as on a ConnectX-7, or 0 where a feature is not emulated.
+# rest is as on a BlueField-3, or 0 where a feature is not emulated.
 DEVINFO = """\
 hca_id: mlx5_0
 transport: InfiniBand (0)
-fw_ver: 28.36.1010
+fw_ver: 32.47.1088
 node_guid: 0053:48ff:fe00:0000
 sys_image_guid: 0053:48ff:fe00:0000
 vendor_id: 0x02c9
-vendor_part_id: 4129
-hw_ver: 0x0
+vendor_part_id: 41692
+hw_ver: 0x1
 board_id: SOFTHCA0000000001
 phys_port_cnt: 1
 max_mr_size: 0xffffffffffffffff
 page_size_cap: 0xfffffffffffff000
 max_qp: 16384
 max_qp_wr: 32768
-device_cap_flags: 0x05121c80
-CURR_QP_STATE_MOD
+device_cap_flags: 0x05321c26
+BAD_PKEY_CNTR
+BAD_QKEY_CNTR
+CHANGE_PHY_PORT
 PORT_ACTIVE_EVENT
 SYS_IMAGE_GUID
 RC_RNR_NAK_GEN
 MEM_WINDOW
 XRC
+MEM_MGT_EXTENSIONS
 MEM_WINDOW_TYPE_2B
 RAW_IP_CSUM
 max_sge: 30
@@ -68,8 +71,8 @@ max_ah: 65536
 max_fmr: 0
 max_srq: 16384
 max_srq_wr: 32767
-max_srq_sge: 30
-max_pkeys: 1
+max_srq_sge: 31
+max_pkeys: 128
 local_ca_ack_delay: 16
 general_odp_caps:
 ODP_SUPPORT
@@ -95,9 +98,9 @@ SUPPORT_WRITE
 SUPPORT_READ
 SUPPORT_ATOMIC
 SUPPORT_SRQ
-completion timestamp_mask: 0xffffffffffffffff
+completion timestamp_mask: 0x7fffffffffffffff
 hca_core_clock: 1000000kHZ
-device_cap_flags_ex: 0x5121C80
+device_cap_flags_ex: 0x5321C26
 tso_caps:
 max_tso: 262144
 supported_qp:
@@ -147,10 +150,10 @@ GID[  3]: ::ffff:198.51.100.11, RoCE v2
 
 # With link_layer=infiniband, these lines are replaced.
 INFINIBAND = (
-    ('device_cap_flags: 0x05121c80', 'device_cap_flags: 0x01121c80'),
+    ('device_cap_flags: 0x05321c26', 'device_cap_flags: 0x01321c26'),
     ('RAW_IP_CSUM', ''),
-    ('max_pkeys: 1', 'max_pkeys: 128'),
-    ('device_cap_flags_ex: 0x5121C80', 'device_cap_flags_ex: 0x1121C80'),
+    ('device_cap_flags_ex: 0x5321C26', 'device_cap_flags_ex: 0x1321C26'),
+    ('gid_tbl_len: 255', 'gid_tbl_len: 8'),
     ('max_tso: 262144\nsupported_qp:\nSUPPORT_RAW_PACKET', 'max_tso: 0'),
     ('max_rwq_indirection_tables: 16384\n'
      'max_rwq_indirection_table_size: 2048',
@@ -159,7 +162,7 @@ INFINIBAND = (
     ('max_wq_type_rq: 16384', 'max_wq_type_rq: 0'),
     ('sm_lid: 0\nport_lid: 0', 'sm_lid: 1\nport_lid: 1'),
     ('link_layer: Ethernet', 'link_layer: InfiniBand'),
-    ('port_cap_flags: 0x04010000', 'port_cap_flags: 0x00010000'),
+    ('port_cap_flags: 0x04010000', 'port_cap_flags: 0xa751ec48'),
     ('max_vl_num: invalid value (0)', 'max_vl_num: 8 (4)'),
     ('pkey_tbl_len: 1', 'pkey_tbl_len: 128'),
     ('subnet_timeout: 0', 'subnet_timeout: 18'),
@@ -211,9 +214,9 @@ class Launcher(Case):
     def test_devinfo_reads_like_a_real_card(self):
         info = dict(self.devinfo())
         self.assertEqual(info['hca_id'], 'mlx5_0')
-        self.assertEqual(info['fw_ver'], '28.36.1010')
+        self.assertEqual(info['fw_ver'], '32.47.1088')
         self.assertEqual(info['vendor_id'], '0x02c9')
-        self.assertEqual(info['vendor_part_id'], '4129')
+        self.assertEqual(info['vendor_part_id'], '41692')
         self.assertEqual(info['state'], 'PORT_ACTIVE (4)')
         self.assertEqual(info['link_layer'], 'Ethernet')
         self.assertEqual(info['atomic_cap'], 'ATOMIC_HCA (1)')
@@ -300,10 +303,11 @@ class Settings(Case):
     def test_each_setting_takes_effect(self):
         for settings, field, expected in (
                 ({'SOFTHCA_PART_ID': '0x1021'}, 'vendor_part_id', '4129'),
+                ({'SOFTHCA_PART_ID': '0x1021'}, 'hw_ver', '0x0'),
                 ({'SOFTHCA_PART_ID': '4125'}, 'vendor_part_id', '4125'),
                 ({'SOFTHCA_FW_VER': '22.7.15'}, 'fw_ver', '22.7.0015'),
                 ({'SOFTHCA_LINK_LAYER': 'infiniband'}, 'link_layer', 'InfiniBand'),
-                ({'SOFTHCA_LINK_LAYER': 'infiniband'}, 'max_pkeys', '128'),
+                ({'SOFTHCA_LINK_LAYER': 'infiniband'}, 'pkey_tbl_len', '128'),
                 ({'SOFTHCA_PORTS': '2'}, 'phys_port_cnt', '2'),
                 ({'SOFTHCA_MAX_QP': '77'}, 'max_qp', '77'),
                 ({'SOFTHCA_MAX_CQ': '78'}, 'max_cq', '78'),
@@ -403,7 +407,7 @@ class Neighbours(Case):
         root = self.machine(self.REAL)
         info = self.devinfo(SYSFS_PATH=root, SOFTHCA_FORCE='1')
         self.assertEqual([v for k, v in info if k == 'hca_id'], ['mlx5_0'])
-        self.assertEqual(dict(info)['vendor_part_id'], '4129')
+        self.assertEqual(dict(info)['vendor_part_id'], '41692')
 
     def test_devices_of_other_vendors_stay(self):
         root = self.machine(('rxe0', 'virtual:rxe'), ('mlx4_0', 'pci:v000015B3d00001003sv0'))

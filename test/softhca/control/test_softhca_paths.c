@@ -31,7 +31,7 @@
 #define CLASS    "/sys/class/infiniband"
 #define IBDEV    CLASS "/mlx5_0"
 #define FUNCTION "/sys/devices/pcica00:00/ca00:00:01.0"
-#define FW_VER   "28.36.1010\n"
+#define FW_VER   "32.47.1088\n"
 
 /* The compiler does not know these, so fortified calls check them when they run. */
 static volatile int rdonly = O_RDONLY;

@@ -45,7 +45,7 @@ struct row {
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
 static const struct row rows[] = {
-	{"PART_ID", FIELD(part_id), 0x1011, 0xffff, 4129, .takes = "a number from 4113 to 65535"},
+	{"PART_ID", FIELD(part_id), 0x1011, 0xffff, 41692, .takes = "a number from 4113 to 65535"},
 	{"DEVICES", FIELD(devices), 1, 8, 1, .takes = "a number from 1 to 8"},
 	{"PORTS", FIELD(ports), 1, 2, 1, .takes = "a number from 1 to 2"},
 	{"LAG", FIELD(lag), 0, 1, 0, .takes = "0 or 1"},
@@ -55,7 +55,7 @@ static const struct row rows[] = {
 	{"ETH_INLINE", FIELD(eth_inline), 0, 1, 0, .takes = "0 or 1"},
 	{"BF_REG_SIZE", FIELD(bf_reg_size), 128, 512, 512, true, true,
 		"0 (off) or a power of two from 128 to 512"},
-	{"MAX_MEMCPY", FIELD(max_memcpy), 64, 2147483648, 1048576, true, true,
+	{"MAX_MEMCPY", FIELD(max_memcpy), 64, 2147483648, 2097152, true, true,
 		"0 (off) or a power of two from 64 to 2147483648"},
 	{"MAX_MR_SIZE", FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX,
 		.takes = "a number from 4096 to 18446744073709551615"},
@@ -197,6 +197,26 @@ case_words(void)
 	expect_refused(&crypto, "plaintext_");
 }
 
+/* DMA MMO is documented for BlueField-2 and later alone; who asks for it gets it on every part. */
+static void
+case_memcpy_of_the_part(void)
+{
+	static const struct {
+		const char *part;
+		uint64_t max_memcpy;
+	} parts[] = {{"4129", 0}, {"0xa2d2", 0}, {"0xa2d6", 2 << 20}, {"0xa2dc", 2 << 20}};
+	struct softhca_config cfg;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		CHECK_EQ(load_with(&cfg, "SOFTHCA_PART_ID", parts[i].part), 0);
+		CHECK_EQ(cfg.max_memcpy, parts[i].max_memcpy, parts[i].part);
+	}
+	CHECK_EQ(setenv("SOFTHCA_PART_ID", "4129", 1), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_MAX_MEMCPY", "4096"), 0);
+	CHECK_EQ(cfg.max_memcpy, 4096);
+	CHECK_EQ(unsetenv("SOFTHCA_PART_ID"), 0);
+}
+
 static void
 case_version(void)
 {
@@ -205,7 +225,7 @@ case_version(void)
 	struct softhca_config cfg;
 
 	CHECK_EQ(load(&cfg), 0);
-	CHECK(cfg.fw_major == 28 && cfg.fw_minor == 36 && cfg.fw_sub == 1010);
+	CHECK(cfg.fw_major == 32 && cfg.fw_minor == 47 && cfg.fw_sub == 1088);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FW_VER", "65535.0.65535"), 0);
 	CHECK(cfg.fw_major == 65535 && cfg.fw_minor == 0 && cfg.fw_sub == 65535);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FW_VER", "1.65535.3"), 0);
@@ -428,6 +448,7 @@ main(int argc, char **argv)
 	static const struct check_case cases[] = {
 		{"each number has its default, its least and its largest value", case_limits},
 		{"link layers and encryption are set by words", case_words},
+		{"only BlueField has DMA MMO, unless it is asked for", case_memcpy_of_the_part},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
 		{"secrets are hexadecimal digits, and are not printed", case_secrets},

@@ -10,7 +10,8 @@
 #include "dev.h"
 
 #define CAPS_COMP_VECTORS      8
-#define CAPS_GID_TABLE_LEN     255
+#define CAPS_GID_TABLE_LEN     255 /* on Ethernet: the longest */
+#define CAPS_MAX_PKEYS         128
 #define CAPS_VENDOR_ID         0x02c9
 #define CAPS_MAX_CQ_COUNT      0xffff
 #define CAPS_CQE_COMP_MAX      64    /* completions under one title: CQ_ZIP_MAX */
@@ -45,6 +46,19 @@ int caps_query_port(const struct softhca_dev *dev, uint32_t port,
 	struct ib_uverbs_query_port_resp_ex *resp);
 void caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp);
 uint32_t caps_pkey_table_len(const struct softhca_dev *dev);
+
+static inline uint32_t
+caps_gid_table_len(const struct softhca_dev *dev)
+{
+	return dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET ? CAPS_GID_TABLE_LEN : 8;
+}
+
+/* The revision of the silicon: public posts of BlueField-3 say 1, of all others 0. */
+static inline uint32_t
+caps_hw_ver(const struct softhca_dev *dev)
+{
+	return dev->cfg->part_id == 0xa2dc ? 1 : 0;
+}
 
 /* -EINVAL: no such port or index; -ENODATA: the entry is empty. */
 int caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
