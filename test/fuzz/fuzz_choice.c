@@ -115,8 +115,14 @@ wqe_some_len(void)
 void
 wqe_some_data(const struct fuzz_world *w, uint8_t seg[16])
 {
-	uint32_t key = wqe_some_key(w);
+	uint32_t key = wqe_some_key(w), len = wqe_some_len();
+	uint64_t va = wqe_some_va(w, key);
 
-	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(void *)seg, wqe_some_len(), key,
-		wqe_some_va(w, key));
+	/* A message begins with a data unit, and has a multiple of 16 bytes. */
+	for (unsigned int i = N_INDIRECT - N_CRYPTO; i < N_INDIRECT; i++)
+		if (key == softhca_mkey_key(w->indirect[i]) && !one_in(8)) {
+			va = 0;
+			len = (len + 15) & ~15u;
+		}
+	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(void *)seg, len, key, va);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws UMR, windows, signatures and PSVs for the fuzzer of queues. */
+/* Draws UMR, windows, signatures, PSVs and encryption for the fuzzer of queues. */
 #include <string.h>
 
 #include "fuzz_wqe.h"
@@ -29,7 +29,16 @@ enum {
 	BSF_WIRE_PSV = 8,
 	BSF_MEM_PSV = 12,
 	BSF_WIRE_DIF = 32,
-	BSF_MEM_DIF = 48
+	BSF_MEM_DIF = 48,
+	/* struct mlx5_crypto_bsf, in the same header. */
+	CRYPTO_KIND = 1,
+	CRYPTO_ORDER = 1,
+	CRYPTO_STANDARD = 3,
+	CRYPTO_RAW_LEN = 4,
+	CRYPTO_UNIT = 8,
+	CRYPTO_TWEAK = 16,
+	CRYPTO_DEK = 32,
+	CRYPTO_KEYTAG = 40
 };
 
 struct umr {
@@ -147,22 +156,48 @@ put_format(const struct fuzz_world *w, uint8_t *p, uint8_t *dif)
 	put_dif(dif);
 }
 
-static void
-put_bsf(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u)
+/* Enables BSFs, and adds one more. */
+static uint8_t *
+more_bsf(struct fuzz_wqe *q, struct umr *u)
 {
-	uint8_t *bsf = wqe_more(q, BSF_UNITS);
+	u->ctrl->bsf_octowords = htobe16((uint16_t)(be16toh(u->ctrl->bsf_octowords) + BSF_UNITS));
+	u->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
+	u->mkc->flags_pd = htobe32(BSF_ENABLED | (one_in(2) ? 1u << 26 : 0));
+	return wqe_more(q, BSF_UNITS);
+}
 
-	bsf[0] = (uint8_t)(2 << 6 | (one_in(2) ? 0x10 : 0));
+/* size: 2, or 3 with a BSF of encryption. */
+static void
+put_bsf(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned int size)
+{
+	uint8_t *bsf = more_bsf(q, u);
+
+	bsf[0] = (uint8_t)(size << 6 | (one_in(2) ? 0x10 : 0));
 	bsf[1] = (uint8_t)rnd(256);
 	bsf[2] = (uint8_t)(1 + rnd(5));
 	bsf[3] = (uint8_t)(1 + rnd(5));
 	put_format(w, bsf + BSF_WIRE_PSV, bsf + BSF_WIRE_DIF);
 	put_format(w, bsf + BSF_MEM_PSV, bsf + BSF_MEM_DIF);
-	u->ctrl->bsf_octowords = htobe16(BSF_UNITS);
-	u->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
-	u->mkc->flags_pd = htobe32(BSF_ENABLED | (one_in(2) ? 1u << 26 : 0));
 	if (one_in(2))
 		u->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
+}
+
+/* size: 2, or 3 behind a signature's BSF. */
+static void
+put_crypto(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned int size)
+{
+	uint8_t *bsf = more_bsf(q, u);
+	uint32_t raw_len = htobe32(one_in(8) ? (uint32_t)rnd(4096) : UINT32_MAX);
+	uint32_t dek = htobe32(softhca_dek_number(w->dek[one_in(8) ? 0 : 1 + rnd(N_DEKS - 1)]));
+
+	bsf[0] = (uint8_t)((one_in(16) ? rnd(4) : size) << 6 | CRYPTO_KIND);
+	bsf[CRYPTO_ORDER] = (uint8_t)rnd(one_in(8) ? 256 : 4);
+	bsf[CRYPTO_STANDARD] = one_in(32);
+	memcpy(bsf + CRYPTO_RAW_LEN, &raw_len, sizeof(raw_len));
+	bsf[CRYPTO_UNIT] = (uint8_t)(one_in(16) ? rnd(256) : 1 + rnd(6));
+	rnd_bytes(bsf + CRYPTO_TWEAK, 16);
+	memcpy(bsf + CRYPTO_DEK, &dek, sizeof(dek));
+	rnd_bytes(bsf + CRYPTO_KEYTAG, 8);
 }
 
 /* ---- work requests */
@@ -178,8 +213,15 @@ configure(const struct fuzz_world *w, struct fuzz_wqe *q)
 		put_list(w, q, &u);
 	else
 		put_repeat(w, q, &u);
-	if (i >= N_INDIRECT - 2 && !one_in(4))
-		put_bsf(w, q, &u);
+	if (i >= N_INDIRECT - N_CRYPTO && !one_in(8)) {
+		const bool sign = one_in(4);
+
+		if (sign)
+			put_bsf(w, q, &u, 3);
+		put_crypto(w, q, &u, sign ? 3 : 2);
+	} else if (i >= N_INDIRECT - 4 && !one_in(4)) {
+		put_bsf(w, q, &u, 2);
+	}
 	end(q, &u, 0xffffff, q->imm);
 }
 

@@ -12,7 +12,7 @@
 
 static struct softhca_mkey *
 make_key(uint32_t pdn, uint32_t access, uint64_t addr, uint64_t len, enum softhca_mkey_kind kind,
-	bool bsf)
+	bool bsf, bool crypto)
 {
 	struct softhca_mkey_attr attr = {.pdn = pdn,
 		.access = access,
@@ -21,6 +21,7 @@ make_key(uint32_t pdn, uint32_t access, uint64_t addr, uint64_t len, enum softhc
 		.len = len,
 		.kind = kind,
 		.bsf = bsf,
+		.crypto = crypto,
 		.rinval = kind != SOFTHCA_MKEY_MR,
 		.has_variant = kind == SOFTHCA_MKEY_INDIRECT,
 		.variant = (uint8_t)rnd(256),
@@ -40,7 +41,7 @@ make_region(struct fuzz_region *r, size_t len, uint32_t margin, uint32_t pdn, ui
 	r->va = (uintptr_t)r->mem + margin;
 	r->size = len - 2 * margin;
 	fuzz_fill_secret(r->mem, len);
-	r->mkey = make_key(pdn, access, r->va, r->size, SOFTHCA_MKEY_MR, false);
+	r->mkey = make_key(pdn, access, r->va, r->size, SOFTHCA_MKEY_MR, false, false);
 }
 
 static void
@@ -65,14 +66,22 @@ make_memory(struct fuzz_world *w)
 	fuzz_freeze(w->other.mem, true);
 	fuzz_freeze(w->none, true);
 	for (unsigned int i = 0; i < N_INDIRECT; i++)
-		w->indirect[i] =
-			make_key(FUZZ_PDN, 0, 0, 0, SOFTHCA_MKEY_INDIRECT, i >= N_INDIRECT - 2);
+		w->indirect[i] = make_key(FUZZ_PDN, 0, 0, 0, SOFTHCA_MKEY_INDIRECT,
+			i >= N_INDIRECT - 4, i >= N_INDIRECT - N_CRYPTO);
 	for (unsigned int i = 0; i < N_WINDOWS; i++)
 		w->window[i] = make_key(FUZZ_PDN, 0, 0, 0,
-			i == 0 ? SOFTHCA_MKEY_WINDOW_1 : SOFTHCA_MKEY_WINDOW_2, false);
+			i == 0 ? SOFTHCA_MKEY_WINDOW_1 : SOFTHCA_MKEY_WINDOW_2, false, false);
 	for (unsigned int i = 0; i < N_PSVS; i++)
 		FUZZ_MUST(softhca_psv_create(&fuzz_dev, i == 0 ? FUZZ_OTHER_PDN : FUZZ_PDN,
 			&w->psv[i]));
+	for (unsigned int i = 0; i < N_DEKS; i++) {
+		struct softhca_dek_attr dek = {.pdn = i == 0 ? FUZZ_OTHER_PDN : FUZZ_PDN,
+			.key_256 = one_in(2),
+			.has_keytag = one_in(4)};
+
+		rnd_bytes(dek.key, sizeof(dek.key));
+		FUZZ_MUST(softhca_dek_create(&fuzz_dev, &dek, &w->dek[i]));
+	}
 }
 
 static void
@@ -82,6 +91,8 @@ free_memory(struct fuzz_world *w)
 
 	for (unsigned int i = 0; i < N_PSVS; i++)
 		FUZZ_MUST(softhca_psv_destroy(w->psv[i]));
+	for (unsigned int i = 0; i < N_DEKS; i++)
+		FUZZ_MUST(softhca_dek_destroy(w->dek[i]));
 	for (unsigned int i = 0; i < N_WINDOWS; i++)
 		FUZZ_MUST(softhca_mkey_destroy(w->window[i]));
 	for (unsigned int i = 0; i < N_INDIRECT; i++)

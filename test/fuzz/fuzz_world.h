@@ -28,9 +28,11 @@ enum {
 	N_CQS = 4,
 	N_SRQS = 2,
 	N_RW = 3,       /* the last region is on demand */
-	N_INDIRECT = 6, /* the last two keys have room for a signature */
+	N_INDIRECT = 8, /* the last four keys have room for a signature */
+	N_CRYPTO = 2,   /* of these, the last two encrypt */
 	N_WINDOWS = 3,
-	N_PSVS = 3
+	N_PSVS = 3,
+	N_DEKS = 3 /* the first PSV and the first DEK are of another PD */
 };
 
 /*
@@ -95,6 +97,7 @@ struct fuzz_world {
 	uint8_t *none; /* memory that no key covers */
 	struct softhca_mkey *indirect[N_INDIRECT], *window[N_WINDOWS];
 	struct softhca_psv *psv[N_PSVS];
+	struct softhca_dek *dek[N_DEKS];
 };
 
 /* Ends the program with a message if the call does not return 0. */
