@@ -176,7 +176,7 @@ engine() {
 
 # Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
 txn_run() {
-	SOFTHCA_THREADS=0 valgrind --tool=callgrind --dump-instr=yes --callgrind-out-file="$out" \
+	SOFTHCA_THREADS=0 SOFTHCA_CRYPTO=plaintext valgrind --tool=callgrind --dump-instr=yes --callgrind-out-file="$out" \
 		--toggle-collect='measured_*' "$bench_txn" "$1" "$2" "$3" >"$out.ops" 2>/dev/null ||
 		die "callgrind failed on transactions of $1 bytes at bursts of $2: $3"
 }

@@ -9,6 +9,7 @@
  *
  *     engine    gantry_submit() and gantry_poll()
  *     two       the same with a block and a transfer more
+ *     crypto    a block without signatures, which is encrypted on its way
  *     stock     libmlx5: stages, as bench_signature.c has them
  *
  * The program is run by callgrind; it measures no time.
@@ -32,7 +33,8 @@ struct bench {
 	struct gantry_queue *q, *target;
 	struct gantry_mem *mem;
 	uint8_t *area;
-	uint16_t peer, back, profile;
+	uint16_t peer, back, profile, encrypts;
+	uint32_t dek;
 	uint32_t block_len; /* bytes of data */
 	char response[STOCK_SIG_RESPONSE];
 	struct gantry_sge data[DEPTH];
@@ -56,6 +58,8 @@ MEASURED(engine_submit, SUBMIT)
 MEASURED(engine_poll, POLL)
 MEASURED(two_submit, SUBMIT)
 MEASURED(two_poll, POLL)
+MEASURED(crypto_submit, SUBMIT)
+MEASURED(crypto_poll, POLL)
 MEASURED(stock_configure, STOCK(CONFIGURE))
 MEASURED(stock_transfer, STOCK(TRANSFER))
 MEASURED(stock_all, STOCK(ALL))
@@ -72,7 +76,7 @@ struct bench_case {
 	const char *post_name, *done_name;
 	bool (*post)(struct bench *b, unsigned int burst);
 	bool (*done)(struct bench *b, unsigned int burst);
-	bool stock;
+	bool stock, encrypts;
 	unsigned int blocks;
 };
 
@@ -83,6 +87,7 @@ struct bench_case {
 static const struct bench_case cases[] = {
 	{CASE(engine, engine_submit, engine_poll), .blocks = 1},
 	{CASE(two, two_submit, two_poll), .blocks = 2},
+	{CASE(crypto, crypto_submit, crypto_poll), .blocks = 1, .encrypts = true},
 	{CASE(stock, stock_configure, stock_done), .stock = true},
 	{CASE(stock, stock_transfer, stock_done), .stock = true},
 	{CASE(stock, stock_all, stock_done), .stock = true},
@@ -106,7 +111,7 @@ receive(struct bench *b)
 static void
 draw(struct bench *b, const struct bench_case *c, unsigned int round)
 {
-	const uint32_t len = b->block_len + STOCK_SIG_LEN;
+	const uint32_t len = b->block_len + (c->encrypts ? 0 : STOCK_SIG_LEN);
 
 	receive(b);
 	for (unsigned int i = 0; i < DEPTH; i++) {
@@ -118,14 +123,15 @@ draw(struct bench *b, const struct bench_case *c, unsigned int round)
 			b->part[i][k] = (struct gantry_txn_part){.addr = there + k * len,
 				.len = len,
 				.remote_key = gantry_mem_remote_key(b->mem)};
-		b->txn[i] = (struct gantry_txn){.profile = b->profile,
+		b->txn[i] = (struct gantry_txn){.profile = c->encrypts ? b->encrypts : b->profile,
 			.op = GANTRY_OP_WRITE,
 			.n_data = 1,
 			.n_parts = c->blocks,
 			.data = &b->data[i],
 			.part = b->part[i],
-			.mem.ref_tag = ref_tag,
-			.wire.ref_tag = ref_tag,
+			.mem.ref_tag = c->encrypts ? 0 : ref_tag,
+			.wire.ref_tag = c->encrypts ? 0 : ref_tag,
+			.crypto = {.dek = b->dek, .tweak = {ref_tag % 256, ref_tag / 256}},
 			.good = {.addr = (uintptr_t)b->response, .len = STOCK_SIG_RESPONSE},
 			.bad = {.addr = (uintptr_t)b->response, .len = STOCK_SIG_RESPONSE}};
 		b->desc[i] = (struct gantry_desc){.op = GANTRY_OP_TXN,
@@ -181,6 +187,10 @@ bench_open(struct bench *b)
 	const struct gantry_profile_conf profile = {.mem = dif,
 		.wire = dif,
 		.check = GANTRY_SIG_GUARD};
+	const struct gantry_profile_conf encrypts = {
+		.crypto = {GANTRY_ENCRYPTED_WIRE, b->block_len, false}};
+	const uint8_t key[64] = {1, 2, 3};
+	const struct gantry_dek_conf dek = {.key = key, .len = sizeof(key)};
 	const struct gantry_peer_conf txn = {.txn = GANTRY_TXN_PIPELINED};
 	const struct gantry_peer_conf target = {.recv_depth = RECEIVES};
 	struct gantry_addr here, there;
@@ -195,6 +205,8 @@ bench_open(struct bench *b)
 	CHECK_EQ(gantry_peer_connect(b->q, b->peer, &there), 0);
 	CHECK_EQ(gantry_peer_connect(b->target, b->back, &here), 0);
 	CHECK_EQ(gantry_profile_create(b->g, &profile, &b->profile), 0);
+	CHECK_EQ(gantry_profile_create(b->g, &encrypts, &b->encrypts), 0);
+	CHECK_EQ(gantry_dek_add(b->g, &dek, &b->dek), 0);
 }
 
 static void
@@ -209,6 +221,7 @@ bench_close(struct bench *b)
 	env_queue_done(b->q);
 	env_queue_done(b->target);
 	CHECK_EQ(gantry_profile_destroy(b->g, b->profile), 0);
+	CHECK_EQ(gantry_profile_destroy(b->g, b->encrypts), 0);
 	CHECK_EQ(env_done(b->g, &b->mem, 1), 0);
 }
 
@@ -222,7 +235,11 @@ main(int argc, char **argv)
 	b.block_len = argc > 3 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
 	if (burst == 0 || burst > STOCK_SIG_BURST || DEPTH % burst != 0 ||
 		(b.block_len != 512 && b.block_len != 4096))
-		EMU_DIE("usage: bench_txn 512|4096 BURST engine|two|stock...");
+		EMU_DIE("usage: bench_txn 512|4096 BURST engine|two|crypto|stock...");
+	/* Both, if it has to start again. */
+	if (getenv("SOFTHCA_CRYPTO") == NULL)
+		setenv("SOFTHCA_THREADS", "0", 1);
+	emu_setting(argv, "SOFTHCA_CRYPTO", "plaintext");
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	env_init(1);
 	bench_open(&b);

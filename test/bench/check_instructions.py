@@ -25,12 +25,12 @@ DEVICE = ['memcpy', 'write', 'read', 'inline', 'nop']
 DEVICE_OPERATIONS = 64 * 32  # of one run of bench_softhca
 
 
-def callgrind(program, args, collect):
+def callgrind(program, args, collect, **settings):
     """Returns what the program prints, the instructions of each function with its callees, and their sum."""
     with tempfile.NamedTemporaryFile() as out:
         run = subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}',
                               f'--toggle-collect={collect}', program] + args,
-                             env=dict(os.environ, SOFTHCA_THREADS='0'), capture_output=True, text=True)
+                             env=dict(os.environ, SOFTHCA_THREADS='0', **settings), capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f'{program} {" ".join(args)} failed under valgrind:\n{run.stderr[-2000:]}')
         text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', out.name],
@@ -70,7 +70,8 @@ def measure(folder):
         printed, _, total = callgrind(f'{folder}/bench_dma', ['count', 'mlx5', str(burst)], 'measured_*')
         counts[f'dma copy {burst}'] = total / int(printed.split()[-1])
     for burst in (16, 1):
-        printed, costs, _ = callgrind(f'{folder}/bench_txn', ['512', str(burst), 'engine', 'two'], 'measured_*')
+        printed, costs, _ = callgrind(f'{folder}/bench_txn', ['512', str(burst), 'engine', 'two', 'crypto'], 'measured_*',
+                                      SOFTHCA_CRYPTO='plaintext')
         for line in printed.splitlines():
             function, transactions = line.split()
             counts[f'txn {function[len("measured_"):]} {burst}'] = costs[function] / int(transactions)
