@@ -914,6 +914,95 @@ a_dek_that_the_device_has_not_fails_its_transactions(void)
 	way_close(&w);
 }
 
+/* What the device refuses is as it was, and may be tried again. */
+static void
+a_refused_command_changes_nothing(void)
+{
+	static struct one o;
+	struct way w;
+	uint32_t id = 77;
+
+	way_open(&w, GANTRY_TXN_NONE);
+	one_open(&o, &w);
+	CHECK_EQ(softhca_fault("refuse call=devx_create errno=12 opcode=0xa00"), 0);
+	CHECK_EQ(dek_add(&o.k.xts, NULL, &id), -ENOMEM);
+	CHECK_EQ(id, 77);
+	id = dek_of(&o.k.xts);
+	CHECK_EQ(softhca_fault("refuse call=devx_destroy errno=16 times=2"), 0);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), -EBUSY);
+	o.r.t.crypto.dek = id;
+	CHECK_EQ(one_do(&o, &w), GANTRY_BAD_DEK);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), -EBUSY);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), -EINVAL);
+	o.r.t.crypto.dek = o.dek;
+	CHECK_EQ(one_do(&o, &w), GANTRY_OK);
+	one_close(&o);
+	way_close(&w);
+}
+
+/* Turns that the adapter has in the engine's call of hwq_qp_reset(), before the QP is reset. */
+static unsigned int turns_before_reset;
+
+int __real_hwq_qp_reset(struct hwq_qp *qp);
+int __wrap_hwq_qp_reset(struct hwq_qp *qp);
+
+int
+__wrap_hwq_qp_reset(struct hwq_qp *qp)
+{
+	for (; turns_before_reset != 0; turns_before_reset--)
+		env_pump();
+	return __real_hwq_qp_reset(qp);
+}
+
+/*
+ * As in test_gantry_txn: a CQE that tells of a wrong signature is lost, and the device tells of no other one of that key. So the
+ * key that encrypts is made anew.
+ */
+static void
+a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 64, .transactions = 1};
+	const struct kind k = kind_of(&rows[7], 5, false);
+	struct way w = {.peer = GANTRY_PEER_OWN};
+	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = k.len};
+	struct gantry_comp comp;
+	static struct run r;
+	uint32_t dek;
+	uint16_t id;
+
+	if (!env_is_pumped() || is_single())
+		return;
+	CHECK_EQ(gantry_queue_create(g, &conf, &w.q), 0);
+	dek = dek_of(&k.xts);
+	CHECK_EQ(gantry_profile_create(g, &k.conf, &id), 0);
+	run_make(&r, &k, id, dek, &w);
+	r.t.n_parts = 0;
+	r.t.op = GANTRY_OP_WRITE;
+	r.mem_bytes[99] ^= 1;
+	place_put(&r.mem, r.mem_bytes);
+	w.q->deadline_tsc = 4;
+	d.src = (uintptr_t)&r.t;
+	/* The QP cannot be told to flush, so it is reset. */
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
+	turns_before_reset = 10;
+	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	while (gantry_poll(w.q, &comp, 1) == 0)
+		;
+	CHECK_EQ(turns_before_reset, 0);
+	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+	w.q->deadline_tsc = UINT64_MAX;
+	CHECK_EQ(softhca_fault("refuse call=create_mkey errno=12"), 0);
+	CHECK_EQ(run_do(&r, &w, GANTRY_OP_WRITE), GANTRY_NO_RESOURCES);
+	CHECK_EQ(run_do(&r, &w, GANTRY_OP_WRITE), GANTRY_SIG_ERROR);
+	r.mem_bytes[99] ^= 1;
+	place_put(&r.mem, r.mem_bytes);
+	CHECK_EQ(run_do(&r, &w, GANTRY_OP_WRITE), GANTRY_OK);
+	CHECK_EQ(gantry_profile_destroy(g, id), 0);
+	CHECK_EQ(gantry_dek_retire(g, dek, 0), 0);
+	way_close(&w);
+}
+
 /* The device compares keytags. */
 static void
 a_keytag_must_be_the_deks(void)
@@ -1310,6 +1399,9 @@ main(int argc, char **argv)
 		{"keys of both kinds take turns", keys_of_both_kinds_take_turns},
 		{"a DEK that the device has not fails its transactions",
 			a_dek_that_the_device_has_not_fails_its_transactions},
+		{"a refused command changes nothing", a_refused_command_changes_nothing},
+		{"a key is made anew when an error of it may be lost",
+			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"a keytag must be the DEK's", a_keytag_must_be_the_deks},
 		{"a wrapped DEK needs a login", a_wrapped_dek_needs_a_login},
 		{"a retired DEK serves what is in the hardware",
