@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All probes, by subject. */
+#ifndef PROBE_LIST_H
+#define PROBE_LIST_H
+
+#include <stddef.h>
+
+#include "probe.h"
+
+/* The subjects, as doc/softhca.md has them. The last one has no title. */
+struct probe_group {
+	const char *title;
+	const struct probe *probes;
+};
+
+extern const struct probe_group probe_groups[];
+
+/* Prints every subject, identity and sentence, and why some are not asked. */
+void probe_list_print(void);
+
+/* Is there a probe of that identity? */
+bool probe_list_has(const char *id);
+
+#endif
