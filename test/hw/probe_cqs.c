@@ -225,41 +225,57 @@ moderation_no_period(struct probe_answer *a)
 
 /* ---- timestamps */
 
-/* The timestamp of a write, and the time of day when it was read, in ns. */
 static uint64_t
-stamp(struct pair *p, uint64_t *now)
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* A write's timestamp, which was taken between these two times, in ns. */
+struct stamp {
+	uint64_t ticks, after, before;
+};
+
+static struct stamp
+stamp(struct pair *p)
 {
 	struct ibv_poll_cq_attr attr = {0};
-	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS, ticks;
-	struct timespec ts;
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
+	struct stamp s = {.after = now_ns()};
 
 	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
 	while (ibv_start_poll(p->client.cqx, &attr) != 0) {
 		CHECK(pair_now_ms() < end);
 		pair_run();
 	}
-	ticks = ibv_wc_read_completion_ts(p->client.cqx);
+	s.ticks = ibv_wc_read_completion_ts(p->client.cqx);
 	pair_observe(&p->client);
 	ibv_end_poll(p->client.cqx);
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	*now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	return ticks;
+	s.before = now_ns();
+	return s;
 }
 
 static void
 timestamp_ns(struct probe_answer *a)
 {
 	struct pair p;
-	uint64_t first, second, from, to;
-	double ratio;
+	struct stamp first, second;
+	uint64_t ticks, least, most;
 
 	pair_init(&p, &(struct pair_opts){.extended = true});
-	first = stamp(&p, &from);
+	first = stamp(&p);
 	usleep(3 * PROBE_NOTHING_MS * 1000);
-	second = stamp(&p, &to);
-	ratio = (double)(second - first) / (double)(to - from);
-	/* What a busy machine adds is less than half of the time. */
-	probe_saw(a, ratio > 0.5 && ratio < 1.5, "%.3f ticks in a nanosecond", ratio);
+	second = stamp(&p);
+	ticks = second.ticks - first.ticks;
+	least = second.after - first.before;
+	most = second.before - first.after;
+	/* The two clocks may differ by a hundredth. */
+	probe_saw(a, ticks >= least / 100 * 99 && ticks <= most / 100 * 101,
+		"%llu ticks in %llu to %llu ns", (unsigned long long)ticks,
+		(unsigned long long)least, (unsigned long long)most);
 }
 
 const struct probe probe_cqs[] = {

@@ -49,12 +49,15 @@ class HwSh(unittest.TestCase):
         self.assertEqual(self.left_behind(), [])
 
     def test_failed_stage(self):
-        faults = os.path.join(self.tmp, 'faults')
-        with open(faults, 'w', encoding='utf-8') as lines:
-            lines.write('device_fatal op=1\n')
-        run = self.run_it('--rehearse', SOFTHCA_FAULTS=faults)
+        """The probes are those of the build; a program that fails stands for testgantry."""
+        built = os.path.join(self.tmp, 'built')
+        for folder in ('test/hw', 'app/testgantry'):
+            os.makedirs(os.path.join(built, folder))
+        os.symlink(os.path.join(BUILD, 'test/hw/hw_probe'), os.path.join(built, 'test/hw/hw_probe'))
+        os.symlink('/bin/false', os.path.join(built, 'app/testgantry/testgantry'))
+        run = self.run_it('--rehearse', '--built', built)
         self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertIn('main job, --mode copy: failed', self.report())
+        self.assertEqual(json.loads(self.report())['stages'], [stage + ': failed with exit code 1' for stage in STAGES])
         self.assertEqual(self.left_behind(), [])
 
     def test_no_device(self):
