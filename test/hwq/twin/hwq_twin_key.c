@@ -41,11 +41,13 @@ key_destroy(struct key *k)
 void
 dek_create(struct twin_pair *p, struct dek *d)
 {
-	struct mlx5dv_dek_init_attr attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
+	struct mlx5dv_dek_init_attr attr = {.key_size = twin_one_in(2) ? MLX5DV_CRYPTO_KEY_SIZE_128
+								       : MLX5DV_CRYPTO_KEY_SIZE_256,
+		.has_keytag = twin_one_in(2),
 		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
 		.pd = twin_dev->pd,
 		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
-	struct hwq_dek_conf conf = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128};
+	struct hwq_dek_conf conf = {.key_size = attr.key_size, .has_keytag = attr.has_keytag};
 	int ret;
 
 	/* The two AES keys of a DEK differ. */

@@ -8,8 +8,8 @@
  * DEK, then blanked. libmlx5 does not tell the numbers of its PSVs and DEKs: they are read from
  * their first WQE, and must stay.
  *
- * Keys that sign are also configured by images (hwq_sig_image.h): two pairs post all by themselves, by an image
- * where the configuration has one, else by a batch of one. So both ways alternate on one key.
+ * Keys that sign or encrypt are also configured by images (hwq_sig_image.h, hwq_crypto_image.h): two pairs post all by
+ * themselves, by an image where the configuration has one, else by a batch of one. So both ways alternate on one key.
  *
  * SOFTHCA_CRYPTO says what engine the adapter has: for one data unit per key, or for several.
  *
@@ -17,8 +17,8 @@
  */
 #include "hwq_twin_key.h"
 
+#include "hwq_crypto_image.h"
 #include "hwq_flaws.h"
-#include "hwq_sig_image.h"
 #include "hwq_twin_post.h"
 #include "hwq_wr_mkey.h"
 
@@ -65,6 +65,7 @@ struct own {
 	struct mlx5dv_crypto_attr crypto;
 	const struct dek *dek;
 	bool psv_mem, psv_wire; /* SET_PSVs that must follow the UMR */
+	bool by_image;
 };
 
 /*
@@ -92,6 +93,10 @@ static struct {
 	unsigned long images[2], refused_images[2]; /* of lists, of patterns */
 	/* By domain, kind of signature (T10-DIF's two guards, three CRCs) and block size. */
 	unsigned long by_image[2][5][5], first, again, after_errors;
+	/* By order on the wire, data unit, and signatures: none possible, none, of the wire, of memory, of both. */
+	unsigned long crypto[2][4][5][5]; /* by batches, by images */
+	unsigned long crypto_refused[2];  /* images of KEY_CRYPT, of KEY_BOTH */
+	unsigned long wrong[4];           /* standard, order, data unit, comp_mask */
 } drawn;
 
 /* Draws the setters of the set in a random order. Stores the number of that order. */
@@ -195,7 +200,8 @@ draw_crypto(struct own *o)
 		.data_unit_size = twin_one_in(200) ? 5 + twin_draw(9) : twin_draw(5),
 		.dek = o->dek->theirs,
 		.comp_mask = twin_one_in(200) ? 1ull << twin_draw(64) : 0};
-	for (i = 0; i < sizeof(o->crypto.initial_tweak); i++)
+	memset(o->crypto.initial_tweak, twin_one_in(2) ? 0 : 0xff, sizeof(o->crypto.initial_tweak));
+	for (i = 0; i < sizeof(o->crypto.initial_tweak) && !twin_one_in(8); i++)
 		o->crypto.initial_tweak[i] = (char)twin_random();
 	for (i = 0; i < sizeof(o->crypto.keytag); i++)
 		o->crypto.keytag[i] = (char)twin_random();
@@ -244,7 +250,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 {
 	struct own *o = TWIN_OWN(w, struct own);
 	struct keys *keys = p->own;
-	unsigned int which = (unsigned int)twin_draw(N_KEYS);
+	unsigned int which = (unsigned int)twin_draw(N_KEYS), i;
 
 	memset(o, 0, sizeof(*o));
 	/* The most WQEs that it can be. The number is known when the work is posted. */
@@ -265,6 +271,14 @@ draw(struct twin_pair *p, struct twin_work *w)
 		o->attr.comp_mask = 1ull << twin_draw(64);
 	o->no_inline = twin_one_in(100);
 	spoil_steps(o);
+	for (i = 0; i < o->n_steps && o->steps[i] != CRYPTO; i++)
+		;
+	if (i == o->n_steps)
+		return;
+	drawn.wrong[0] += (int)o->crypto.crypto_standard != 0;
+	drawn.wrong[1] += (unsigned int)o->crypto.signature_crypto_order > 1;
+	drawn.wrong[2] += (unsigned int)o->crypto.data_unit_size >= 5;
+	drawn.wrong[3] += o->crypto.comp_mask != 0;
 }
 
 /* ------------------------------------------------------------------ posting it */
@@ -390,18 +404,37 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 /* ------------------------------------------------------------------ by an image */
 
-/* Whether it is what an image says: all three setters, and nothing that no image has. */
-static bool
-is_image(const struct own *o)
+enum image_kind {
+	NO_IMAGE,
+	SIG_IMAGE,
+	CRYPTO_IMAGE, /* and signatures, if the key has them */
+	RESET_IMAGE   /* encryption, and no signatures any more */
+};
+
+/* Which image says the same: all setters of its kind, and nothing that no image has. */
+static enum image_kind
+image_kind(const struct own *o)
 {
+	bool reset = (o->attr.conf_flags & MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR) != 0;
 	unsigned int i, seen = 0;
 
 	for (i = 0; i < o->n_steps; i++)
 		seen |= 1u << o->steps[i];
-	return o->n_steps == 3 && o->num_setters == 3 && !o->no_inline && o->attr.comp_mask == 0 &&
-	       (o->attr.conf_flags & ~(uint32_t)MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR) == 0 &&
-	       (seen == (1u << ACCESS | 1u << SIG | 1u << LIST) ||
-		       seen == (1u << ACCESS | 1u << SIG | 1u << PATTERN));
+	if (o->num_setters != o->n_steps || o->n_steps != (unsigned int)__builtin_popcount(seen) ||
+		o->no_inline || o->attr.comp_mask != 0 ||
+		(o->attr.conf_flags & ~(uint32_t)MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR) != 0 ||
+		(seen & 1u << ACCESS) == 0 || (seen & (1u << LIST | 1u << PATTERN)) == 0)
+		return NO_IMAGE;
+	seen &= 1u << SIG | 1u << CRYPTO;
+	if (o->kind == KEY_SIGN)
+		return seen == 1u << SIG ? SIG_IMAGE : NO_IMAGE;
+	if (o->kind == KEY_CRYPT)
+		return seen == 1u << CRYPTO ? CRYPTO_IMAGE : NO_IMAGE;
+	if (seen == (1u << SIG | 1u << CRYPTO))
+		/* For an image, no domain at all is a reset; for the setter, it is an error. */
+		return o->sig.attr.mem != NULL || o->sig.attr.wire != NULL ? CRYPTO_IMAGE
+									   : NO_IMAGE;
+	return seen == 1u << CRYPTO && reset ? RESET_IMAGE : NO_IMAGE;
 }
 
 /* Moves tags and seed out of the attributes, whose own are then others. Invalid seeds stay there. */
@@ -424,40 +457,101 @@ take_tags(struct domain *d)
 	return tags;
 }
 
-/* Of a device that has all there is: libmlx5's setter does not ask the device. */
-static const struct hwq_dev_caps all_caps = {.sig_block_prot = UINT32_MAX,
-	.sig_block_size = UINT32_MAX,
-	.sig_t10dif_bg = UINT16_MAX,
-	.sig_crc_type = UINT16_MAX};
+/* Of a device that has all signatures: libmlx5's setter does not ask the device. */
+static struct hwq_dev_caps
+all_caps(void)
+{
+	return (struct hwq_dev_caps){.sig_block_prot = UINT32_MAX,
+		.sig_block_size = UINT32_MAX,
+		.sig_t10dif_bg = UINT16_MAX,
+		.sig_crc_type = UINT16_MAX,
+		.crypto_engines = twin_dev->caps.crypto_engines};
+}
+
+/* What an image is made and posted with. */
+struct image_args {
+	struct domain mem, wire;
+	struct hwq_sig_tags mem_tags, wire_tags;
+	struct mlx5dv_sig_block_attr attr;
+	struct hwq_crypto_attr crypto;
+	struct hwq_crypto_start start;
+	struct hwq_sge sge[MAX_ENTRIES];
+};
+
+static void
+image_args(const struct own *o, enum image_kind kind, struct image_args *a)
+{
+	unsigned int i;
+
+	a->mem = o->sig.mem;
+	a->wire = o->sig.wire;
+	a->mem_tags = take_tags(&a->mem);
+	a->wire_tags = take_tags(&a->wire);
+	a->attr = o->sig.attr;
+	a->attr.mem = a->attr.mem != NULL ? &a->mem.d : NULL;
+	a->attr.wire = a->attr.wire != NULL ? &a->wire.d : NULL;
+	if (kind == RESET_IMAGE)
+		a->attr = (struct mlx5dv_sig_block_attr){.check_mask = (uint8_t)twin_random()};
+	point_domain(&a->mem);
+	point_domain(&a->wire);
+	for (i = 0; i < o->n_sge; i++)
+		a->sge[i] = (struct hwq_sge){o->sge[i].addr, o->sge[i].length, o->sge[i].lkey};
+	/* Tweak, DEK and keytag of the image have no effect. */
+	a->crypto = (struct hwq_crypto_attr){.crypto_standard = o->crypto.crypto_standard,
+		.encrypt_on_tx = o->crypto.encrypt_on_tx,
+		.signature_crypto_order = o->crypto.signature_crypto_order,
+		.data_unit_size = o->crypto.data_unit_size,
+		.initial_tweak = {1, 2, 3},
+		.dek = UINT32_MAX,
+		.keytag = {4, 5, 6},
+		.comp_mask = o->crypto.comp_mask};
+	a->start.dek = o->dek->ours->id;
+	memcpy(a->start.initial_tweak, o->crypto.initial_tweak, sizeof(a->start.initial_tweak));
+	memcpy(a->start.keytag, o->crypto.keytag, sizeof(a->start.keytag));
+}
 
 static int
-post_image(struct twin_pair *p, const struct twin_work *w, const struct own *o, bool is_list)
+post_sig_image(struct hwq_sq *sq, const struct own *o, bool is_list, const struct image_args *a,
+	unsigned int flags)
 {
-	unsigned int flags = twin_direct_flags(p, w), units = is_list ? o->n_sge : o->n_data + 1u;
-	struct domain mem = o->sig.mem, wire = o->sig.wire;
-	struct hwq_sig_tags mem_tags = take_tags(&mem), wire_tags = take_tags(&wire);
-	struct mlx5dv_sig_block_attr attr = o->sig.attr;
-	struct hwq_sq *sq = &p->twin.qp->sq;
-	struct hwq_sge sge[MAX_ENTRIES];
+	const struct hwq_dev_caps caps = all_caps();
 	struct hwq_sig_image image;
-	unsigned int i;
 	int ret;
 
-	attr.mem = attr.mem != NULL ? &mem.d : NULL;
-	attr.wire = attr.wire != NULL ? &wire.d : NULL;
-	point_domain(&mem);
-	point_domain(&wire);
 	memset(&image, 0xa5, sizeof(image));
-	ret = hwq_sig_image_init(&image, &all_caps, o->access, &attr);
+	ret = hwq_sig_image_init(&image, &caps, o->access, &a->attr);
 	if (ret != 0)
 		return ret;
-	for (i = 0; i < o->n_sge; i++)
-		sge[i] = (struct hwq_sge){o->sge[i].addr, o->sge[i].length, o->sge[i].lkey};
-	ret = is_list ? hwq_wqe_sig_list(sq, o->key->ours, &image, o->n_sge, sge, &mem_tags,
-				&wire_tags, flags)
+	ret = is_list ? hwq_wqe_sig_list(sq, o->key->ours, &image, o->n_sge, a->sge, &a->mem_tags,
+				&a->wire_tags, flags)
 		      : hwq_wqe_sig_pattern(sq, o->key->ours, &image, o->repeat, o->n_data, o->data,
-				&mem_tags, &wire_tags, flags);
-	CHECK(ret < 0 || ret == (int)hwq_sig_image_n_bb(&image, units), "%d WQEBBs", ret);
+				&a->mem_tags, &a->wire_tags, flags);
+	CHECK(ret < 0 ||
+			ret == (int)hwq_sig_image_n_bb(&image, is_list ? o->n_sge : o->n_data + 1u),
+		"%d WQEBBs", ret);
+	return ret;
+}
+
+static int
+post_crypto_image(struct hwq_sq *sq, const struct own *o, bool is_list, const struct image_args *a,
+	unsigned int flags)
+{
+	const struct hwq_dev_caps caps = all_caps();
+	struct hwq_crypto_image image;
+	int ret;
+
+	memset(&image, 0xa5, sizeof(image));
+	ret = hwq_crypto_image_init(&image, &caps, o->access,
+		o->kind == KEY_CRYPT ? NULL : &a->attr, &a->crypto);
+	if (ret != 0)
+		return ret;
+	ret = is_list ? hwq_wqe_crypto_list(sq, o->key->ours, &image, o->n_sge, a->sge,
+				&a->mem_tags, &a->wire_tags, &a->start, flags)
+		      : hwq_wqe_crypto_pattern(sq, o->key->ours, &image, o->repeat, o->n_data,
+				o->data, &a->mem_tags, &a->wire_tags, &a->start, flags);
+	CHECK(ret < 0 || ret == (int)hwq_crypto_image_n_bb(&image,
+					is_list ? o->n_sge : o->n_data + 1u),
+		"%d WQEBBs", ret);
 	return ret;
 }
 
@@ -480,6 +574,27 @@ count_image(const struct own *o, const struct hwq_mkey_sig *before)
 	drawn.after_errors += before->err_count > 1 && before->err_count_updated;
 }
 
+/* What an image does not change if it is refused. */
+struct key_state {
+	struct hwq_mkey_sig sig;
+	struct hwq_mkey_crypto crypto;
+	uint64_t length;
+};
+
+static struct key_state
+key_state(const struct hwq_mkey *mkey)
+{
+	struct key_state s;
+
+	memset(&s, 0, sizeof(s));
+	if (mkey->sig != NULL)
+		memcpy(&s.sig, mkey->sig, sizeof(s.sig));
+	if (mkey->crypto != NULL)
+		memcpy(&s.crypto, mkey->crypto, sizeof(s.crypto));
+	s.length = mkey->length;
+	return s;
+}
+
 /*
  * An image changes the key if it is posted. libmlx5 changes its key before it refuses, so then a batch follows
  * that does as libmlx5 does. Of two reasons, the two may see another one first.
@@ -489,23 +604,39 @@ direct(struct twin_pair *p, const struct twin_work *w)
 {
 	struct own *o = TWIN_OWN(w, struct own);
 	struct hwq_mkey *mkey = o->key->ours;
-	const struct hwq_mkey_sig before = *mkey->sig;
-	bool is_list = w->setter % 3 == 1;
-	unsigned int n = is_list ? o->n_sge : o->n_data;
+	const struct key_state before = key_state(mkey);
+	enum image_kind kind = image_kind(o);
+	unsigned int i, bsf = o->kind == KEY_BOTH ? 8 : 4;
+	bool is_list = false;
+	struct key_state after;
+	struct image_args args;
 	struct hwq_wr wr;
 	int image = 0, ret;
 
+	for (i = 0; i < o->n_steps; i++)
+		is_list |= o->steps[i] == LIST;
 	mkey->lkey = (mkey->lkey & ~0xffu) | o->tag;
-	if (is_image(o))
-		image = post_image(p, w, o, is_list);
-	p->in_one_piece = image > 0;
+	if (kind != NO_IMAGE)
+		image_args(o, kind, &args);
+	if (kind == SIG_IMAGE)
+		image = post_sig_image(&p->twin.qp->sq, o, is_list, &args, twin_direct_flags(p, w));
+	else if (kind != NO_IMAGE)
+		image = post_crypto_image(&p->twin.qp->sq, o, is_list, &args,
+			twin_direct_flags(p, w));
+	o->by_image = p->in_one_piece = image > 0;
 	if (image > 0) {
-		drawn.images[!is_list]++;
-		count_image(o, &before);
-		expect_psvs((struct twin_work *)(uintptr_t)w, o, before.block.state, false);
+		((struct twin_work *)(uintptr_t)w)->n_wqes = 1;
+		if (mkey->sig != NULL)
+			expect_psvs((struct twin_work *)(uintptr_t)w, o, before.sig.block.state,
+				false);
+		if (kind == SIG_IMAGE) {
+			drawn.images[!is_list]++;
+			count_image(o, &before.sig);
+		}
 		return image;
 	}
-	CHECK(memcmp(mkey->sig, &before, sizeof(before)) == 0, "a refused image changed the key");
+	after = key_state(mkey);
+	CHECK(memcmp(&after, &before, sizeof(before)) == 0, "a refused image changed the key");
 	/* The fence comes by the flags: hwq_wr.h did not see all of the WQEs before. */
 	p->twin.qp->sq.wr.fm_cache = 0;
 	hwq_wr_start(&wr, &p->twin.qp->sq);
@@ -514,9 +645,13 @@ direct(struct twin_pair *p, const struct twin_work *w)
 	ret = hwq_wr_complete(&wr);
 	if (image == 0)
 		return ret == 0 ? 1 : ret;
-	drawn.refused_images[!is_list]++;
-	CHECK(image == ret || (ret != 0 && n > p->twin.qp->sq.wr.max_umr_ds - 4u - !is_list) ||
-			(ret != 0 && n > mkey->max_entries),
+	if (kind == SIG_IMAGE)
+		drawn.refused_images[!is_list]++;
+	else
+		drawn.crypto_refused[o->kind == KEY_BOTH]++;
+	i = is_list ? o->n_sge : o->n_data + 1u;
+	CHECK(image == ret || (ret != 0 && i > p->twin.qp->sq.wr.max_umr_ds - bsf) ||
+			(ret != 0 && i - !is_list > mkey->max_entries),
 		"an image is refused with %d, a batch with %d", image, ret);
 	return ret;
 }
@@ -578,7 +713,9 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 {
 	/* The layout and the BSFs, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
 	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
-	unsigned int units = twin_get32(ours + 20) & 0xffff;
+	unsigned int units = twin_get32(ours + 20) & 0xffff, sigs = 0;
+	/* The selector of a data unit's size as a number from 0 on. */
+	static const uint8_t unit_of[8] = {[1] = 0, [2] = 1, [3] = 2, [4] = 3, [6] = 4};
 
 	CHECK(twin_get32(theirs + 12) >> 8 == o->key->theirs->lkey >> 8, "libmlx5's key 0x%x",
 		twin_get32(theirs + 12));
@@ -590,12 +727,16 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
 		return;
 	if (o->kind != KEY_CRYPT) {
+		sigs = 1 + (twin_get32(ours + at + 8) != 0) +
+		       2u * (twin_get32(ours + at + 12) != 0);
 		names_sig_bsf(o, theirs + at, ours + at);
 		at += 64;
 		units -= 4;
 	}
-	if (units != 0)
-		names_crypto_bsf(theirs + at, ours + at);
+	if (units == 0)
+		return;
+	drawn.crypto[o->by_image][ours[at + 1] & 3][unit_of[ours[at + 8] & 7]][sigs]++;
+	names_crypto_bsf(theirs + at, ours + at);
 }
 
 static void
@@ -635,11 +776,13 @@ static const struct twin_builder configure[KEY_KINDS] = {CONFIGURE(KEY_PLAIN, "c
 	CONFIGURE(KEY_SIGN, "configure sign"), CONFIGURE(KEY_CRYPT, "configure crypt"),
 	CONFIGURE(KEY_BOTH, "configure both")};
 
-static const struct twin_builder by_image =
-	CONFIGURE(KEY_SIGN, "configure sign by image", .direct = direct);
+static const struct twin_builder by_image[] = {CONFIGURE(KEY_SIGN, "configure sign by image",
+						       .direct = direct),
+	CONFIGURE(KEY_CRYPT, "configure crypt by image", .direct = direct),
+	CONFIGURE(KEY_BOTH, "configure both by image", .direct = direct)};
 /* Behind a NOP no fence is left. */
-static const struct twin_builder *const images[] = {&by_image, &by_image, &by_image, &twin_nop,
-	NULL};
+static const struct twin_builder *const images[] = {&by_image[0], &by_image[1], &by_image[2],
+	&twin_nop, NULL};
 
 static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &configure[KEY_SIGN],
 	&configure[KEY_CRYPT], &configure[KEY_BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
@@ -767,6 +910,35 @@ run(void)
 	twin_cases = cases;
 }
 
+/* Every order with every data unit and signature was posted, but for those that libmlx5 refuses. */
+static void
+check_crypto(void)
+{
+	unsigned int by, order, unit, sigs, seen = 0;
+
+	for (by = 0; by < 2; by++)
+		for (order = 0; order < 4; order++)
+			for (unit = 0; unit < 5; unit++)
+				for (sigs = 0; sigs < 5; sigs++) {
+					bool both = order >= 2 && sigs == 4;
+					unsigned long n = drawn.crypto[by][order][unit][sigs];
+
+					CHECK(both == (n == 0),
+						"encryption %s: order %u, unit %u, signatures %u: "
+						"%lu times",
+						by ? "by image" : "by batch", order, unit, sigs, n);
+					seen += n != 0;
+				}
+	printf("  encryption: %u combinations of order, data unit and signatures; images refused: %lu "
+	       "of keys that encrypt, %lu of those that sign, too\n",
+		seen, drawn.crypto_refused[0], drawn.crypto_refused[1]);
+	CHECK(drawn.crypto_refused[0] != 0 && drawn.crypto_refused[1] != 0,
+		"images of encryption: none was refused");
+	CHECK(drawn.wrong[0] != 0 && drawn.wrong[1] != 0 && drawn.wrong[2] != 0 &&
+			drawn.wrong[3] != 0,
+		"encryption: a wrong attribute was never drawn");
+}
+
 static void
 check_orders(void)
 {
@@ -802,6 +974,7 @@ check_orders(void)
 			drawn.refused_images[1] != 0 && drawn.first != 0 && drawn.again != 0 &&
 			drawn.after_errors != 0,
 		"images: a case that must come up did not");
+	check_crypto();
 	CHECK(drawn.psvs != 0 && drawn.same != 0 && drawn.copies != 0 && drawn.known != 0 &&
 			drawn.extra != 0 && drawn.foreign != 0 && drawn.no_inline != 0 &&
 			twin_totals.split != 0 && twin_totals.fills != 0,
