@@ -8,7 +8,6 @@
 
 #include "hwq_mkey_check.h"
 #include "hwq_crypto_image.h"
-#include "hwq_sig_image.h"
 #include "hwq_wr_mkey.h"
 
 static struct hwq_dev *dev;
@@ -450,6 +449,115 @@ images_of_devices(void)
 	CHECK_EQ(hwq_sig_image_init(&image, &caps, 0, &wire_crc), -EOPNOTSUPP, "no such CRC");
 }
 
+static int
+post_crypto(struct err_qp *r, struct hwq_mkey *key, const struct hwq_crypto_image *image,
+	unsigned int n)
+{
+	static const struct hwq_crypto_start start = {.dek = 1};
+	static const struct hwq_sge sge[64];
+
+	return hwq_wqe_crypto_list(&r->t.qp->sq, key, image, n, sge, &some_tags, &some_tags, &start,
+		HWQ_WQE_SIGNALED);
+}
+
+/*
+ * Images of encryption that are refused, and what is left of the queue and the key then: nothing is changed. The key's
+ * crypto context is the test's own: in ERR, the device does not look at it.
+ */
+static void
+crypto_images_refused(void)
+{
+	const struct hwq_dev_caps caps = {.crypto_engines =
+						  MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK,
+		.sig_block_prot = UINT32_MAX,
+		.sig_block_size = UINT32_MAX,
+		.sig_crc_type = UINT16_MAX};
+	const struct hwq_crypto_attr aes = {.data_unit_size = MLX5DV_BLOCK_SIZE_512};
+	const struct mlx5dv_sig_block_attr off = {0};
+	struct hwq_mkey_crypto crypto = {.engines = caps.crypto_engines};
+	struct hwq_crypto_image alone, beside, resets;
+	struct hwq_qp_conf conf = {.sq_wr = 16, .max_sge = 1, .max_inline = 60};
+	struct hwq_qp_conf tiny = {.sq_wr = 3, .max_sge = 1};
+	struct hwq_mkey signs, other;
+	struct err_qp r;
+	int ret;
+
+	CHECK_EQ(hwq_crypto_image_init(&alone, &caps, 0, NULL, &aes), 0, "an image");
+	CHECK_EQ(hwq_crypto_image_init(&beside, &caps, 0, &both, &aes), 0, "with signatures");
+	CHECK_EQ(hwq_crypto_image_init(&resets, &caps, 0, &off, &aes), 0, "without them");
+	CHECK_EQ(hwq_crypto_image_n_bb(&alone, 8), 5, "head, layout, BSF");
+	CHECK_EQ(hwq_crypto_image_n_bb(&beside, 8), 8, "one more BSF, two SET_PSVs");
+	CHECK_EQ(hwq_crypto_image_n_bb(&resets, 8), 6, "no SET_PSV");
+	err_qp_open(&r, &conf, 60, HWQ_MKEY_SIG);
+	CHECK_EQ(post_crypto(&r, r.key, &beside, 1), -EINVAL, "a key that does not encrypt");
+	signs = other = *r.key;
+	signs.crypto = other.crypto = &crypto;
+	other.sig = NULL;
+	CHECK_EQ(post_crypto(&r, &other, &beside, 1), -EINVAL, "a key that does not sign");
+	CHECK_EQ(post_crypto(&r, &other, &resets, 1), -EINVAL, "a key that does not sign");
+	CHECK_EQ(post_crypto(&r, &signs, &alone, 1), -EINVAL, "a key that signs");
+	CHECK_EQ(post_crypto(&r, &other, &alone, 49), -ENOMEM, "too many for a WQE");
+	CHECK_EQ(post_crypto(&r, &signs, &beside, 45), -ENOMEM, "too many for a WQE");
+	signs.max_entries = 4;
+	CHECK_EQ(post_crypto(&r, &signs, &beside, 5), -ENOMEM, "too many for the key");
+	signs.max_entries = 60;
+	signs.lkey |= 5;
+	CHECK_EQ(post_crypto(&r, &signs, &beside, 1), -EOPNOTSUPP, "a tag that was not asked for");
+	signs.lkey &= ~0xffu;
+	CHECK(hwq_sq_used_bb(&r.t.qp->sq) == 0 && crypto.state == HWQ_BSF_INIT,
+		"what was refused changed something");
+	CHECK_EQ(post_crypto(&r, &signs, &beside, 44), 17, "the longest list");
+	hwq_sq_ring(&r.t.qp->sq);
+	drain(&r);
+	CHECK_EQ(post_crypto(&r, &other, &alone, 48), 15, "the longest list alone");
+	hwq_sq_ring(&r.t.qp->sq);
+	drain(&r);
+	err_qp_close(&r);
+	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
+	signs = *r.key;
+	signs.crypto = &crypto;
+	/* Four WQEBBs of head and BSFs, two SET_PSVs. */
+	CHECK_EQ(post_crypto(&r, &signs, &beside, 4 * (hwq_sq_n_bb(&r.t.qp->sq) / 2 - 5)), -EINVAL,
+		"a ring that is too short");
+	do
+		ret = post_crypto(&r, &signs, &beside, 1);
+	while (ret == 7);
+	CHECK_EQ(ret, 0, "a full ring");
+	hwq_sq_ring(&r.t.qp->sq);
+	drain(&r);
+	err_qp_close(&r);
+}
+
+/* Attributes that no image is made of. */
+static void
+crypto_images_of_devices(void)
+{
+	const uint8_t single = MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_SINGLE_BLOCK;
+	struct hwq_dev_caps caps = {.crypto_engines = single};
+	struct hwq_crypto_attr aes = {.data_unit_size = MLX5DV_BLOCK_SIZE_520};
+	struct mlx5dv_sig_block_attr off = {.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK};
+	struct hwq_crypto_image image;
+
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 16, NULL, &aes), -EINVAL, "access flags");
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 15, NULL, &aes), 0, "a single unit");
+	CHECK_EQ(hwq_crypto_image_max_len(&image), 520, "its length");
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, &off, &aes), -EINVAL, "flags of nothing");
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, &both, &aes), -EOPNOTSUPP, "no CRC");
+	caps.crypto_engines |= MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK;
+	caps.sig_block_prot = caps.sig_block_size = UINT32_MAX;
+	caps.sig_crc_type = UINT16_MAX;
+	aes.encrypt_on_tx = true;
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, &both, &aes), -EINVAL, "an order");
+	aes.signature_crypto_order = MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX;
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, &both, &aes), 0, "the other order");
+	CHECK_EQ(hwq_crypto_image_max_len(&image), UINT32_MAX, "several units");
+	aes.comp_mask = 1;
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, NULL, &aes), -EINVAL, "comp_mask");
+	aes.comp_mask = 0;
+	caps.crypto_engines = MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS;
+	CHECK_EQ(hwq_crypto_image_init(&image, &caps, 0, NULL, &aes), -EOPNOTSUPP, "no engine");
+}
+
 /* ------------------------------------------------------------------ keys, QPs, completions */
 
 static int
@@ -590,6 +698,8 @@ main(int argc, char **argv)
 	images_and_full_rings();
 	images_refused();
 	images_of_devices();
+	crypto_images_refused();
+	crypto_images_of_devices();
 	keys();
 	long_lists();
 	qp_types();
