@@ -316,13 +316,6 @@ hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 	return sq->wr.wr_ids[wqe_counter & sq->mask];
 }
 
-/* Out of line, so that the one comparison that most WQEs need is with memory. */
-static __attribute__((noinline, unused)) uint32_t
-hwq_sq_more_bb(const uint8_t *wqe)
-{
-	return hwq_ds_to_bb(wqe[7] & HWQ_DS_MAX) - 1;
-}
-
 /* Index behind the WQE that starts at index counter, WQEBB `at` of the ring's memory: by its DS, the
  * eighth byte. Most take one WQEBB. */
 static inline uint16_t
@@ -330,8 +323,9 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 {
 	const uint8_t *wqe = sq->buf + (size_t)at * HWQ_BB_LEN;
 
+	/* Read again, so that the one comparison that most WQEs need is with memory. */
 	if (__builtin_expect(wqe[7] > HWQ_DS_PER_BB, 0))
-		counter += hwq_sq_more_bb(wqe);
+		counter += hwq_ds_to_bb(((const volatile uint8_t *)wqe)[7] & HWQ_DS_MAX) - 1;
 	return (uint16_t)(counter + 1);
 }
 
