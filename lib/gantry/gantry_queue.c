@@ -123,6 +123,7 @@ own_open(struct gantry_queue *q)
 		return -ENOMEM;
 	own->stream = &q->stream;
 	gantry_shown_set(&own->state, GANTRY_CONN_READY);
+	gantry_queue_note_usual(q);
 	return 0;
 }
 

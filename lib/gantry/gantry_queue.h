@@ -213,6 +213,7 @@ struct gantry_queue {
 	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
 
 	/* Written by the owner. */
+	bool usual;                  /* gantry_queue_note_usual() */
 	bool device_lost;            /* the device has failed, and every connection with it */
 	struct gantry_choice choice; /* who carries copies */
 	uint64_t cpu_left;           /* bytes that the CPU may copy: gantry_cpu.h */
@@ -267,6 +268,17 @@ struct gantry_queue {
 	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */
 	struct gantry_conn conn[];
 };
+
+/*
+ * Notes if the queue is as most are: in order, and its own connection works and carries all copies, by DMA MMO. To be
+ * called when one of these changes.
+ */
+static inline void
+gantry_queue_note_usual(struct gantry_queue *q)
+{
+	q->usual = !q->unordered && q->conn[GANTRY_CONN_OWN].state == GANTRY_CONN_READY &&
+		   q->choice.all == GANTRY_CARRIER_MMO;
+}
 
 /*
  * The connection of a peer that is the peer's alone; without such a peer, and of DC peers, GANTRY_CONN_NONE,

@@ -149,23 +149,43 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 	return hwq_op_own_is_ours(op_own, lap);
 }
 
+/** @return true if the next completion is there: hwq_cq_peek() shows it. */
+static inline bool
+hwq_cq_has_next(const struct hwq_cq *cq)
+{
+	return hwq_op_own_is_ours(hwq_cqe_op_own(cq->next), cq->lap);
+}
+
 /** Looks at the next completion and consumes nothing: hwq_cq_advance() does.
  *  @return true: *out is the completion; or false: there is none yet, and *out is not written. */
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 {
-	if (!hwq_op_own_is_ours(hwq_cqe_op_own(cq->next), cq->lap))
+	if (!hwq_cq_has_next(cq))
 		return false;
 	hwq_fence_owner_before_cqe();
 	hwq_cqe_decode((const struct mlx5_cqe64 *)cq->next, out);
 	return true;
 }
 
-/** Looks at the next completion as hwq_cq_peek() does, and decodes only what says which WQE is done.
- *  @return true: it is a good one of a send queue's WQE, *wqe_counter; or false: there is none yet, or it is
- *  of another kind: hwq_cq_peek() tells. */
+/* Consumes the entry at next, which is cq->next. */
+static inline void
+hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
+{
+	next += sizeof(struct mlx5_cqe64);
+	if (__builtin_expect(next == cq->end, 0)) {
+		next = cq->buf;
+		cq->lap ^= MLX5_CQE_OWNER_MASK;
+	}
+	cq->next = next;
+	cq->ci++;
+}
+
+/** Consumes the next completion if it is a good one of a send queue's WQE, and decodes only which WQE that is. The device
+ *  learns it from hwq_cq_publish(). @return true: it is *wqe_counter; or false: there is none yet, or it is of another
+ *  kind: hwq_cq_peek() tells. */
 static inline bool
-hwq_cq_peek_good(const struct hwq_cq *cq, uint16_t *wqe_counter)
+hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 {
 	const uint8_t *next = cq->next;
 
@@ -175,6 +195,7 @@ hwq_cq_peek_good(const struct hwq_cq *cq, uint16_t *wqe_counter)
 		return false;
 	hwq_fence_owner_before_cqe();
 	*wqe_counter = be16toh(((const struct mlx5_cqe64 *)next)->wqe_counter);
+	hwq_cq_pass(cq, next);
 	return true;
 }
 
@@ -182,12 +203,7 @@ hwq_cq_peek_good(const struct hwq_cq *cq, uint16_t *wqe_counter)
 static inline void
 hwq_cq_advance(struct hwq_cq *cq)
 {
-	cq->next += sizeof(struct mlx5_cqe64);
-	if (__builtin_expect(cq->next == cq->end, 0)) {
-		cq->next = cq->buf;
-		cq->lap ^= MLX5_CQE_OWNER_MASK;
-	}
-	cq->ci++;
+	hwq_cq_pass(cq, cq->next);
 }
 
 /** Tells the device which entries it may write again: writes the consumer index to the doorbell record, if

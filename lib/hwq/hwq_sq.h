@@ -342,15 +342,17 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /**
- * hwq_sq_complete() for a queue that hwq_wr.h does not write to, so that sq->last is its last WQE. Most often that one
- * completes, and its end is known.
+ * hwq_sq_complete() for the last WQE of a queue that hwq_wr.h does not write to: then all WQEs are complete. Most often
+ * that one completes.
+ * @return false: it is not the last one, and nothing was freed.
  */
-static inline uint32_t
+static inline bool
 hwq_sq_complete_last(struct hwq_sq *sq, uint16_t wqe_counter)
 {
 	if (__builtin_expect(wqe_counter != sq->last, 0))
-		return hwq_sq_complete(sq, wqe_counter);
-	return hwq_sq_set_ci(sq, sq->pi);
+		return false;
+	hwq_sq_set_ci(sq, sq->pi);
+	return true;
 }
 
 #endif

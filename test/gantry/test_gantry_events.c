@@ -803,6 +803,7 @@ what_completes_after_all_is_done(void)
 	c = &q->conn[GANTRY_CONN_OWN];
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	c->state = GANTRY_CONN_FAILING;
+	gantry_queue_note_usual(q);
 	q->outstanding++;
 	env_collect(q, &comp, 1);
 	CHECK(comp.status == GANTRY_OK && is_moved(0));

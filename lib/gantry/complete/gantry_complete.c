@@ -137,13 +137,27 @@ gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint3
 	return given;
 }
 
-uint16_t
-gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+static __rte_noinline uint16_t
+poll_any(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
 	gantry_enter(q);
 	n = gantry_poll_inside(q, comp, n);
 	gantry_leave(q);
 	return n;
+}
+
+uint16_t
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	int done;
+
+	if (unlikely(gantry_region_enter(&q->view)))
+		return poll_any(q, comp, n);
+	done = gantry_poll_row(q, comp, n, true);
+	if (unlikely(done < 0))
+		return poll_any(q, comp, n);
+	gantry_leave_unsplit(q);
+	return done;
 }
 
 /* ------------------------------------------------------------------ without records */
@@ -152,19 +166,14 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 static __rte_always_inline uint32_t
 count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, uint32_t n)
 {
-	uint32_t slot = seq & s->mask, i;
-	const struct gantry_comp *comp = &s->comp[slot];
+	uint32_t slot = seq & s->mask;
 	int64_t done = gantry_row_done(&s->row, seq);
-	uint64_t bytes = 0;
 
 	if (done <= 0)
 		return 0;
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	n = RTE_MIN(n, done);
-#pragma GCC unroll 8
-	for (i = 0; i < n; i++)
-		bytes += comp[i].len;
-	gantry_counter_add(&q->stats.bytes, bytes);
+	gantry_counter_add(&q->stats.bytes, gantry_count_comps(&s->comp[slot], n));
 	return n;
 }
 
@@ -186,8 +195,8 @@ count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *f
 	return 1;
 }
 
-uint16_t
-gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
+static __rte_noinline uint16_t
+poll_any_good(struct gantry_queue *q, uint16_t n, bool *failed)
 {
 	struct gantry_stream *s = &q->stream;
 	uint64_t tail = gantry_counter_get(&s->tail), seq = tail;
@@ -221,6 +230,21 @@ gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
 	}
 	gantry_leave(q);
 	return seq - tail;
+}
+
+uint16_t
+gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
+{
+	int done;
+
+	if (unlikely(gantry_region_enter(&q->view)))
+		return poll_any_good(q, n, failed);
+	done = gantry_poll_row(q, NULL, n, false);
+	if (unlikely(done < 0))
+		return poll_any_good(q, n, failed);
+	*failed = false;
+	gantry_leave_unsplit(q);
+	return done;
 }
 
 void

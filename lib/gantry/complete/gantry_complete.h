@@ -36,35 +36,49 @@ uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *o
 
 /* ------------------------------------------------------------------ CQEs */
 
-/* The WQE that ends at `counter` is done, and all before it. */
-static inline void
+/* The WQE that ends at `counter` is done, and all before it. True: nothing of the connection is outstanding any more. */
+static __rte_always_inline bool
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
 {
-	uint64_t bb = hwq_sq_complete_last(c->sq, counter);
+	const uint64_t posted = c->posted;
+	uint32_t bb;
 
+	if (likely(hwq_sq_complete_last(c->sq, counter))) {
+		q->outstanding -= (uint32_t)(posted - c->done);
+		c->done = posted;
+		return true;
+	}
+	bb = hwq_sq_complete(c->sq, counter);
+	q->outstanding -= bb;
 	c->done += bb;
-	q->outstanding -= (uint32_t)bb;
+	return c->done == posted;
 }
 
 /*
- * Takes every CQE of a connection. The device learns of it from the next doorbell, before it learns of
- * WQEs that need the room: hwq_cq.h.
+ * Takes good CQEs of a connection that has WQEs outstanding. False: the next CQE is of another kind. The device
+ * learns of it from the next doorbell, before it learns of WQEs that need the room: hwq_cq.h.
  */
-static __rte_always_inline void
-gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
+static __rte_always_inline bool
+gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
 	struct hwq_cq *cq = c->cq;
 	uint16_t counter;
 
 	do {
-		if (likely(hwq_cq_peek_good(cq, &counter))) {
-			hwq_cq_advance(cq);
-			gantry_note_done(q, c, counter);
-			gantry_counter_add(&q->stats.cqes, 1);
-		} else if (!gantry_take_other_cqe(q, c)) {
-			break;
-		}
-	} while (c->done != c->posted);
+		if (unlikely(!hwq_cq_take_good(cq, &counter)))
+			return !hwq_cq_has_next(cq);
+		gantry_counter_add(&q->stats.cqes, 1);
+	} while (unlikely(!gantry_note_done(q, c, counter)));
+	return true;
+}
+
+/* Takes every CQE of such a connection. */
+static __rte_always_inline void
+gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
+{
+	while (unlikely(!gantry_take_good_cqes(q, c)) && gantry_take_other_cqe(q, c) &&
+		c->done != c->posted)
+		;
 }
 
 /*
@@ -91,6 +105,35 @@ gantry_take_outstanding(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ completions */
 
+/* Copies n completions, 1 at least. Returns the sum of their bytes. */
+static __rte_always_inline uint64_t
+gantry_copy_comps(struct gantry_comp *out, const struct gantry_comp *comp, uint32_t n)
+{
+	const struct gantry_comp *end = comp + n;
+	uint64_t bytes = 0;
+
+	do {
+		bytes += comp->len;
+		*out++ = *comp++;
+	} while (comp != end);
+	return bytes;
+}
+
+/* The same sum alone. */
+static __rte_always_inline uint64_t
+gantry_count_comps(const struct gantry_comp *comp, uint32_t n)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	if (n == 1)
+		return comp->len;
+#pragma GCC unroll 8
+	for (i = 0; i < n; i++)
+		bytes += comp[i].len;
+	return bytes;
+}
+
 /*
  * Hands out completions from slot `seq` on, which is in the stream's row, up to the first that is not done.
  * Returns how many, n at most, which is not 0.
@@ -100,9 +143,7 @@ gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t 
 	struct gantry_comp *out, uint32_t n)
 {
 	uint32_t slot = seq & s->mask;
-	const struct gantry_comp *comp = &s->comp[slot], *end;
 	int64_t done = gantry_row_done(&s->row, seq);
-	uint64_t bytes = 0;
 
 	if (done <= 0)
 		return 0;
@@ -111,12 +152,7 @@ gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t 
 		n = RTE_MIN(n, s->mask + 1 - slot);
 		n = RTE_MIN(n, done);
 	}
-	end = comp + n;
-	do {
-		bytes += comp->len;
-		*out++ = *comp++;
-	} while (comp != end);
-	gantry_counter_add(&q->stats.bytes, bytes);
+	gantry_counter_add(&q->stats.bytes, gantry_copy_comps(out, &s->comp[slot], n));
 	return n;
 }
 
@@ -150,6 +186,47 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 	 * not less. */
 	atomic_store_explicit(&s->tail, seq, memory_order_release);
 	return n - left;
+}
+
+/*
+ * gantry_poll(), between gantry_enter() and gantry_leave_unsplit(), for a queue in order in which the latest row is all
+ * that is in flight, on a connection that works. It calls no function, so a compiler has few registers to save. copy:
+ * a constant; false: completions are counted, and not copied to `out`. Returns how many there are, n at most; or a
+ * negative number: gantry_poll_inside() is to look.
+ */
+static __rte_always_inline int
+gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, const bool copy)
+{
+	struct gantry_stream *s = &q->stream;
+	const struct gantry_row *row = &s->row;
+	const struct gantry_comp *comp;
+	struct gantry_conn *c = row->conn;
+	uint64_t seq, bytes;
+	uint32_t slot;
+	int64_t done;
+
+	if (q->outstanding != 0 &&
+		unlikely(c->posted - c->done != q->outstanding || c->state != GANTRY_CONN_READY ||
+			 !gantry_take_good_cqes(q, c)))
+		return -1;
+	seq = gantry_counter_get(&s->tail);
+	if (unlikely(q->unordered || seq < row->begin || row->end != gantry_counter_get(&s->head)))
+		return -1;
+	done = gantry_row_done(row, seq);
+	if (unlikely(done <= 0))
+		return -1;
+	if (done < n)
+		n = done;
+	slot = seq & s->mask;
+	/* The row may go round the end of the slots' ring. If n is 0, n - 1 is more than any ring has. */
+	if (unlikely(n - 1 > s->mask - slot))
+		return -1;
+	comp = &s->comp[slot];
+	bytes = copy ? gantry_copy_comps(out, comp, n) : gantry_count_comps(comp, n);
+	gantry_counter_add(&q->stats.bytes, bytes);
+	/* As in gantry_hand_out(). */
+	atomic_store_explicit(&s->tail, seq + n, memory_order_release);
+	return n;
 }
 
 /* gantry_poll(), between gantry_enter() and gantry_leave(). */

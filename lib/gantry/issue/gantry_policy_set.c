@@ -17,6 +17,7 @@ step_set(void *arg)
 	const struct step *step = arg;
 
 	gantry_choice_set(&step->q->choice, step->policy);
+	gantry_queue_note_usual(step->q);
 	return 0;
 }
 

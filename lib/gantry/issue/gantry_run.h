@@ -59,6 +59,7 @@ struct gantry_run {
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
 	uint64_t src_key, dst_key; /* their key words */
+	bool near; /* a constant: regions that neither the last hit nor the first hint names are not plain */
 	struct hwq_burst burst;
 };
 
@@ -141,7 +142,7 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 		return true;
 	found = gantry_region_near(&run->q->view, addr);
 	if (unlikely(!gantry_run_hit(found, addr, len)))
-		found = gantry_region_lookup_plain(&run->q->view, addr, len);
+		found = run->near ? NULL : gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (unlikely(found == NULL))
 		return false;
 	*last = *r = found;
@@ -265,18 +266,19 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 }
 
 /*
- * The next n slots, whose WQEs come next on the connection, make the stream's row longer, or a new one. where:
+ * The n slots from seq on, whose WQEs come next on the connection, make the stream's row longer, or a new one. where:
  * gantry_where() of the first one.
  */
 static __rte_always_inline void
-gantry_run_note_row(struct gantry_stream *s, struct gantry_conn *c, uint64_t where, uint32_t n)
+gantry_run_note_row(struct gantry_stream *s, struct gantry_conn *c, uint64_t seq, uint64_t where,
+	uint32_t n)
 {
 	struct gantry_row *row = &s->row;
-	uint64_t lead = where - s->issue;
+	uint64_t lead = where - seq;
 
-	if (unlikely(row->end != s->issue || row->lead != lead))
-		gantry_row_begin(row, c, s->issue, lead);
-	row->end = s->issue + n;
+	if (unlikely(row->end != seq || row->lead != lead))
+		gantry_row_begin(row, c, seq, lead);
+	row->end = seq + n;
 }
 
 /*
@@ -325,7 +327,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	for (i = 0; i < n; i++)
 		at[i] = where + i;
 	hwq_burst_end_counted(&run.burst, n);
-	gantry_run_note_row(s, c, where, n);
+	gantry_run_note_row(s, c, s->issue, where, n);
 	c->posted += n;
 	gantry_note_posted(q, conn, n);
 	s->issue += n;
@@ -346,31 +348,37 @@ gantry_run_ds(const struct gantry_run_move m, const enum gantry_run_kind kind)
 
 /*
  * gantry_run_post() for one descriptor that comes alone in a call of the owner: so its WQE asks for a CQE, and the
- * doorbell is rung at once. Returns 1; or 0: it is not plain, or there is no room.
+ * doorbell is rung at once. near: see struct gantry_run; so no function is called. Returns 1; or 0: it is not plain, or
+ * there is no room.
  */
 static __rte_always_inline uint32_t
 gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
-	const struct gantry_desc *d, const enum gantry_run_kind kind)
+	const struct gantry_desc *d, const enum gantry_run_kind kind, const bool near)
 {
 	const struct gantry_run_move m = gantry_run_move_of(d);
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_run run = gantry_run_of(q, d);
+	const uint64_t seq = s->issue;
 	uint64_t where;
 	uint32_t slot;
 
+	run.near = near;
 	gantry_run_limit(&run, c, kind);
 	/* It is judged before the rings are looked at, and so leaves more registers free. */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
 	where = gantry_where(conn, c->posted);
-	slot = s->issue & s->mask;
+	slot = seq & s->mask;
+	/* Read again, so that nothing is kept of them until here. */
+	run.src_key = run.src->key_word;
+	run.dst_key = run.dst->key_word;
 	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;
-	gantry_run_note_row(s, c, where, 1);
+	gantry_run_note_row(s, c, seq, where, 1);
 	c->posted++;
-	s->issue++;
+	s->issue = seq + 1;
 	gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
 	/* Each call of the owner rings all that it has written. */
 	RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
@@ -527,7 +535,7 @@ static __rte_noinline uint32_t
 gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *d)
 {
-	return gantry_run_post_one(q, s, conn, d, GANTRY_RUN_WRITE_INLINE);
+	return gantry_run_post_one(q, s, conn, d, GANTRY_RUN_WRITE_INLINE, false);
 }
 
 /* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
@@ -544,7 +552,7 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 		return alone ? gantry_run_inline_one(q, s, conn, desc)
 			     : gantry_run_inline(q, s, conn, desc, n);
 	if (alone)
-		return gantry_run_post_one(q, s, conn, desc, kind);
+		return gantry_run_post_one(q, s, conn, desc, kind, false);
 	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
 		return gantry_run_to_peers(q, s, desc, n, kind == GANTRY_RUN_WRITE);
 	return gantry_run_post(q, s, conn, desc, n, kind);
@@ -565,7 +573,7 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	uint64_t head = gantry_desc_head(desc);
 
 	if (likely(head == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
-		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy)
+		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, false)
 			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
 		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE, alone);

@@ -9,6 +9,13 @@
 #include "gantry_issue.h"
 #include "gantry_run.h"
 
+/* True: gantry_submit_by_mmo() is for the queue. */
+static __rte_always_inline bool
+gantry_submit_is_usual(const struct gantry_queue *q)
+{
+	return likely(q->usual && !gantry_stream_waits(&q->stream));
+}
+
 /* gantry_submit_inside() for one descriptor, of a queue that gantry_submit_by_mmo() is for. */
 static __rte_always_inline uint32_t
 gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
@@ -25,14 +32,11 @@ gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 static __rte_always_inline uint32_t
 gantry_submit_inside(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
-	struct gantry_stream *s = &q->stream;
-	uint64_t head = gantry_counter_get(&s->head);
+	const struct gantry_stream *s = &q->stream;
 
-	if (unlikely(q->unordered || s->issue != head ||
-		     q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
-		     q->choice.all != GANTRY_CARRIER_MMO))
+	if (!gantry_submit_is_usual(q))
 		return gantry_submit_any(q, desc, n);
-	n = RTE_MIN(n, s->mask + 1 - (uint32_t)(head - gantry_counter_get(&s->tail)));
+	n = RTE_MIN(n, s->mask + 1 - gantry_stream_in_flight(s));
 	return n == 1 ? gantry_submit_one_by_mmo(q, desc) : gantry_submit_by_mmo(q, desc, n);
 }
 

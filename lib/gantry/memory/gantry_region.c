@@ -50,8 +50,7 @@ gantry_region_view_update(struct gantry_region_view *v)
 
 	/* Here, not in gantry_region_enter(): seldom does the kernel refuse membarrier(2). */
 	if (v->fenced)
-		atomic_exchange_explicit(&v->word, v->drained | GANTRY_REGION_INSIDE,
-			memory_order_seq_cst);
+		atomic_exchange_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_seq_cst);
 	version = atomic_load_explicit(&v->dir->version, memory_order_seq_cst);
 	if (version == v->version)
 		return;
@@ -102,7 +101,7 @@ gantry_region_barrier(const struct gantry_region_dir *dir)
 	uint64_t version = atomic_load_explicit(&dir->version, memory_order_seq_cst);
 
 	/* Where readers execute the barrier, the order of all stores and loads (seq_cst) of `version`
-	 * and `word` is enough. */
+	 * and `state` is enough. */
 	if (!dir->fenced)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	return version;
@@ -114,12 +113,14 @@ gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 	const struct gantry_region_view *v;
 
 	TAILQ_FOREACH(v, &dir->views, next) {
-		/* Pairs with the release in gantry_region_leave() and gantry_drain.c, and with the
-		 * exchange in gantry_region_view_update(). */
-		uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
+		/* Pairs with the release in gantry_region_leave(), and with the exchange in
+		 * gantry_region_view_update(). */
+		uint32_t state = atomic_load_explicit(&v->state, memory_order_seq_cst);
 
-		if (word % (1 << GANTRY_REGION_WORD_SHIFT) != GANTRY_REGION_IDLE)
-			version = RTE_MIN(version, word >> GANTRY_REGION_WORD_SHIFT);
+		/* Pairs with the release in gantry_drain.c. */
+		if (state != GANTRY_REGION_IDLE)
+			version = RTE_MIN(version,
+				atomic_load_explicit(&v->drained, memory_order_acquire));
 	}
 	return version;
 }
@@ -132,9 +133,9 @@ reader_floor(const struct gantry_region_dir *dir)
 	const struct gantry_region_view *v;
 
 	TAILQ_FOREACH(v, &dir->views, next) {
-		uint64_t word = atomic_load_explicit(&v->word, memory_order_seq_cst);
+		uint32_t state = atomic_load_explicit(&v->state, memory_order_seq_cst);
 
-		if (word % (1 << GANTRY_REGION_WORD_SHIFT) == GANTRY_REGION_INSIDE)
+		if (state == GANTRY_REGION_INSIDE)
 			floor = RTE_MIN(floor,
 				atomic_load_explicit(&v->seen, memory_order_acquire));
 	}

@@ -18,8 +18,8 @@
  * the process execute a barrier after each publication (membarrier(2)), so that enter needs none.
  * Where the kernel refuses membarrier(2), enter executes the barrier.
  *
- * A removed region may be in the keys of WQEs that a queue has posted. The version up to which
- * a queue has no such WQE any more is part of its word: gantry_drain.h.
+ * A removed region may be in the keys of WQEs that a queue has posted. `drained` is the version up to which a queue
+ * has no such WQE any more: gantry_drain.h. It only grows, so it need not be read together with the state.
  */
 #ifndef GANTRY_REGION_H
 #define GANTRY_REGION_H
@@ -55,15 +55,12 @@ struct gantry_region_dir {
 	TAILQ_HEAD(, gantry_region_view) views;
 };
 
-/* What a reader is doing: the low bits of its word. */
+/* What a reader is doing. */
 enum {
 	GANTRY_REGION_IDLE = false, /* in no call, and no WQE of it is outstanding */
 	GANTRY_REGION_BUSY = true,  /* in no call; WQEs are outstanding */
 	GANTRY_REGION_INSIDE = 2,   /* in a call */
 };
-
-/* Above them: the version before which everything that the queue posted has completed. */
-#define GANTRY_REGION_WORD_SHIFT 2
 
 /* A queue's side. Written by its owner, but for `next`. */
 struct gantry_region_view {
@@ -72,8 +69,9 @@ struct gantry_region_view {
 	const struct gantry_region *dst;
 	const struct gantry_region_table *hints; /* taken with the tree */
 	uint32_t shift; /* gantry_region_granule_shift() of the last hint that was followed */
-	_Atomic uint64_t word;
-	uint64_t drained; /* the upper part of the word, in place */
+	_Atomic uint32_t state; /* what it is doing */
+	_Atomic uint64_t
+		drained; /* everything that the queue posted before this version has completed */
 	uint64_t
 		expect; /* `version`; 0 if each call has to look closer: fenced, draining, or latencies are measured */
 	struct gantry_region_dir *dir;
@@ -147,7 +145,7 @@ static inline bool
 gantry_region_enter(struct gantry_region_view *v)
 {
 	/* Pairs with gantry_region_barrier(): the store is before the load, for all threads. */
-	atomic_store_explicit(&v->word, v->drained | GANTRY_REGION_INSIDE, memory_order_relaxed);
+	atomic_store_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	return v->expect != atomic_load_explicit(&v->dir->version, memory_order_acquire);
 }
@@ -157,7 +155,7 @@ static inline void
 gantry_region_leave(struct gantry_region_view *v, bool busy)
 {
 	/* Pairs with the acquire of editing threads: what the call has read may be freed. */
-	atomic_store_explicit(&v->word, v->drained | busy, memory_order_release);
+	atomic_store_explicit(&v->state, busy, memory_order_release);
 }
 
 /* True where r covers [addr, addr + len) in one piece and len is not 0. */

@@ -123,7 +123,8 @@ static void
 set_drained(struct gantry_queue *q, uint64_t version)
 {
 	q->drain.version = 0;
-	q->view.drained = version << GANTRY_REGION_WORD_SHIFT;
+	/* Pairs with the acquire in gantry_region_passed(): what the queue has read of older versions may be freed. */
+	atomic_store_explicit(&q->view.drained, version, memory_order_release);
 }
 
 __rte_cold void
@@ -135,7 +136,7 @@ gantry_drain_update(struct gantry_queue *q)
 	gantry_region_view_update(v);
 	if (d->version != 0 && is_drained(q))
 		set_drained(q, d->version);
-	if (d->version == 0 && v->drained != v->version << GANTRY_REGION_WORD_SHIFT) {
+	if (d->version == 0 && gantry_counter_get(&v->drained) != v->version) {
 		if (gantry_drain_is_needed(q))
 			mark(q, v->version);
 		else

@@ -20,6 +20,13 @@
 /* What gantry_enter() does when the table has changed, or while a version drains. */
 void gantry_drain_update(struct gantry_queue *q);
 
+/* gantry_drain_is_needed() while no descriptor is issued in part. */
+static inline bool
+gantry_drain_is_needed_unsplit(const struct gantry_queue *q)
+{
+	return (q->outstanding | (uintptr_t)TAILQ_FIRST(&q->recv_rings)) != 0;
+}
+
 /*
  * True: keys are in WQEs that are posted and not done, or are kept for WQEs of a split descriptor, or
  * are in receives.
@@ -29,7 +36,7 @@ gantry_drain_is_needed(const struct gantry_queue *q)
 {
 	const struct gantry_stream *s;
 
-	if ((q->outstanding | q->stream.splitting) != 0 || !TAILQ_EMPTY(&q->recv_rings))
+	if (gantry_drain_is_needed_unsplit(q) || q->stream.splitting)
 		return true;
 	if (unlikely(q->unordered))
 		TAILQ_FOREACH(s, &q->any_order.busy, next_busy)
@@ -51,6 +58,13 @@ static inline void
 gantry_leave(struct gantry_queue *q)
 {
 	gantry_region_leave(&q->view, gantry_drain_is_needed(q));
+}
+
+/* The same while no descriptor is issued in part. */
+static inline void
+gantry_leave_unsplit(struct gantry_queue *q)
+{
+	gantry_region_leave(&q->view, gantry_drain_is_needed_unsplit(q));
 }
 
 #endif

@@ -90,6 +90,7 @@ static void
 become(struct gantry_queue *q, struct gantry_conn *c, enum gantry_conn_state state)
 {
 	gantry_shown_set(&c->state, state);
+	gantry_queue_note_usual(q);
 	gantry_trace_conn_state(q->id, c - q->conn, state);
 }
 
