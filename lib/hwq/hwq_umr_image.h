@@ -134,7 +134,7 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 {
 	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, 0, image->n, image->units), 1))
-		hwq_wr_put_image(wr, mkey, 0, hwq_wr_left_fence(wr), image, addr);
+		hwq_wr_put_image(wr, mkey, 0, wr->umr_fence, image, addr);
 	else if (hwq_wr_image_is_good(wr, mkey, image))
 		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }

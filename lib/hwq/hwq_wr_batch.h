@@ -31,11 +31,11 @@ struct hwq_wr {
 	 * would read *sq again. */
 	struct hwq_sq *sq;
 	uint8_t *at;           /* where the next WQE starts; NULL: the batch has failed */
-	uint8_t *limit;        /* end of the contiguous room behind at that is known to be free */
 	uint8_t *end;          /* a builder that starts here calls hwq_wr_rare() first */
 	uint64_t index_qpn;    /* hwq_index_qpn() of the next WQE */
 	uint8_t transport;     /* enum hwq_transport; inlining makes it a constant */
-	uint8_t fm_cache;      /* hwq_wr_left_fence() behind the first WQE of the batch */
+	uint8_t fm_cache;      /* fence that a WQE of the batch left for the next one */
+	uint8_t umr_fence;     /* the same; before the first WQE, the fence that the queue has */
 	bool is_umr;           /* the last WQE is one */
 	uint8_t opmod, opcode; /* of the open WQE */
 	uint8_t open;          /* enum hwq_wr_open */
@@ -65,22 +65,22 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	uint32_t room = (uint16_t)(sq->full - pi);
 
 	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
-	wr->limit = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
-	wr->end = wr->limit;
-	sq->wr.limit = wr->limit;
+	wr->end = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
+	sq->wr.limit = wr->end;
 	sq->wr.moved = true;
 	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 }
 
-/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. */
+/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. The next batch looks for room anew. */
 static HWQ_INLINE void
 hwq_wr_fail(struct hwq_wr *wr, int err)
 {
 	if (wr->err == 0)
 		wr->err = err;
 	wr->at = NULL;
-	wr->limit = NULL;
 	wr->end = NULL;
+	wr->sq->wr.limit = NULL;
+	wr->sq->wr.moved = true;
 	wr->open = HWQ_WR_CLOSED;
 }
 
@@ -92,11 +92,11 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->sq = sq;
 	/* Where the last batch ended. The room behind it can only have grown since. */
 	wr->at = sq->wr.at;
-	wr->limit = sq->wr.limit;
 	wr->end = sq->wr.limit;
 	wr->index_qpn = sq->wr.index_qpn;
 	wr->transport = (uint8_t)transport;
 	wr->fm_cache = 0;
+	wr->umr_fence = sq->wr.fm_cache;
 	wr->is_umr = false;
 	wr->opmod = 0;
 	wr->opcode = 0;
@@ -164,21 +164,23 @@ hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 
 /* ------------------------------------------------------------------ room and heads */
 
+/*
+ * The fence that the next WQE carries. UMRs look at it always, and have a field of their own. So the other one is a
+ * constant for the compiler in a batch without UMRs.
+ */
+static HWQ_INLINE void
+hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
+{
+	wr->fm_cache = fence;
+	wr->umr_fence = fence;
+}
+
 /* The next WQE must wait for this one. */
 static HWQ_INLINE void
 hwq_wr_leave_fence(struct hwq_wr *wr)
 {
-	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+	hwq_wr_set_fence(wr, MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE);
 	wr->end = wr->at;
-}
-
-/* The fence that an earlier WQE, of this batch or of one before it, left for the next one. */
-static HWQ_INLINE uint8_t
-hwq_wr_left_fence(const struct hwq_wr *wr)
-{
-	if (wr->fm_cache != 0 || hwq_wr_pi(wr) != wr->sq->pi)
-		return wr->fm_cache;
-	return wr->sq->wr.fm_cache;
 }
 
 /*
@@ -196,9 +198,8 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 	if (wr->at == NULL)
 		return false;
 	if ((*fm_ce_se & HWQ_WQE_FENCE) == 0)
-		*fm_ce_se |= hwq_wr_left_fence(wr);
-	wr->limit = wr->sq->wr.limit;
-	wr->end = wr->limit;
+		*fm_ce_se |= pi == wr->sq->pi ? wr->sq->wr.fm_cache : wr->fm_cache;
+	wr->end = wr->sq->wr.limit;
 	if (wr->at == wr->end)
 		hwq_wr_seek(wr, pi);
 	return true;
@@ -214,7 +215,9 @@ hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
 	uint32_t tail, gap;
 	uint16_t pi;
 
-	if (__builtin_expect((size_t)(wr->limit - wr->at) >= (size_t)n_bb * HWQ_BB_LEN, 1))
+	if (__builtin_expect((uintptr_t)wr->at + (size_t)n_bb * HWQ_BB_LEN <=
+				     (uintptr_t)wr->sq->wr.limit,
+		    1))
 		return 0;
 	if (wr->at == NULL)
 		return -1;
@@ -277,7 +280,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
-	wr->fm_cache = 0;
+	hwq_wr_set_fence(wr, 0);
 	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
 		return false;
 	hwq_wr_place(wr);

@@ -50,7 +50,7 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 static HWQ_INLINE uint32_t
 hwq_wr_umr_fence(const struct hwq_wr *wr)
 {
-	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : hwq_wr_left_fence(wr);
+	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->umr_fence;
 }
 
 /* Opens a UMR with the fence that it must carry. */

@@ -221,7 +221,7 @@ hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
 		hwq_wr_fail(wr, -EINVAL);
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &ignored))
 		return;
-	wr->fm_cache = 0;
+	hwq_wr_set_fence(wr, 0);
 	if (!hwq_wr_contiguous(wr, hwq_ds_to_bb(ds)))
 		return;
 	hwq_wr_place(wr);

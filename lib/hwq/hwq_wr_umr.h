@@ -191,13 +191,12 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	hwq_wr_special(&copy, mkey, access_flags, is_list, n, sge, repeat_count, data);
 	/* Only the fields that changed: the compiler still knows the values of the others. */
 	wr->at = copy.at;
-	wr->limit = copy.at;
 	wr->end = copy.at;
 	wr->index_qpn = copy.index_qpn;
 	wr->wqe = copy.wqe;
 	wr->err = copy.err;
 	wr->open = HWQ_WR_CLOSED;
-	wr->fm_cache = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+	hwq_wr_set_fence(wr, MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE);
 	wr->is_umr = true;
 }
 
@@ -215,11 +214,10 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1)) {
 		/* Four fill a WQEBB, and are a third cheaper by a body of their own. */
 		if (num_sge == HWQ_DS_PER_BB)
-			hwq_wr_put_list(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags,
-				HWQ_DS_PER_BB, sge);
-		else
-			hwq_wr_put_list(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags, num_sge,
+			hwq_wr_put_list(wr, mkey, 0, wr->umr_fence, access_flags, HWQ_DS_PER_BB,
 				sge);
+		else
+			hwq_wr_put_list(wr, mkey, 0, wr->umr_fence, access_flags, num_sge, sge);
 	} else if (hwq_wr_key_is_special(mkey))
 		hwq_wr_special_layout(wr, mkey, access_flags, true, num_sge, sge, 0, NULL);
 	else if (hwq_wr_layout_is_good(wr, mkey, access_flags, num_sge, num_sge))
@@ -244,7 +242,7 @@ hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_interleaved, units),
 		    1))
-		hwq_wr_put_pattern(wr, mkey, 0, hwq_wr_left_fence(wr), access_flags, repeat_count,
+		hwq_wr_put_pattern(wr, mkey, 0, wr->umr_fence, access_flags, repeat_count,
 			num_interleaved, data);
 	else if (hwq_wr_key_is_special(mkey))
 		hwq_wr_special_layout(wr, mkey, access_flags, false, num_interleaved, NULL,
