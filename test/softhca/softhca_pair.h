@@ -273,9 +273,10 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 		.pd = p->pd,
 		.send_ops_flags = pair_send_ops(),
 	};
+	const bool mmo = !o->no_mmo && pair_has_mmo(p->ctx);
 	struct mlx5dv_qp_init_attr dv = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
-		.send_ops_flags = MLX5DV_QP_EX_WITH_MEMCPY,
+		.send_ops_flags = mmo ? MLX5DV_QP_EX_WITH_MEMCPY : 0,
 	};
 
 	if (o->keys) {
@@ -300,7 +301,7 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 		CHECK(e->td_pd != NULL);
 		attr.pd = e->td_pd;
 	}
-	if (o->no_mmo || !pair_has_mmo(p->ctx))
+	if (!mmo && !o->keys && o->dv_flags == 0)
 		e->qp = ibv_create_qp_ex(p->ctx, &attr);
 	else
 		e->qp = mlx5dv_create_qp(p->ctx, &attr, &dv);
