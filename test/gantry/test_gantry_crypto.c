@@ -1106,6 +1106,24 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	way_close(&w);
 }
 
+/* A receive names no DEK. It may wait for ever, and the owner of its queue calls the engine all the same. */
+static void
+a_retired_dek_waits_for_no_receive(void)
+{
+	static const struct xts x = {.key_len = 32, .key = {1}};
+	struct gantry_comp comp;
+	struct way w;
+	uint32_t id;
+
+	way_open(&w, GANTRY_TXN_WAIT);
+	way_receive(&w);
+	id = dek_of(&x);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), -ETIMEDOUT);
+	CHECK_EQ(gantry_poll(w.other, &comp, 1), 0);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	way_close(&w);
+}
+
 /* Two workers encrypt, each with the DEKs that there are, while DEKs come and go. */
 #define N_WORKERS 2
 #define N_LIVE    4
@@ -1406,6 +1424,7 @@ main(int argc, char **argv)
 		{"a wrapped DEK needs a login", a_wrapped_dek_needs_a_login},
 		{"a retired DEK serves what is in the hardware",
 			a_retired_dek_serves_what_is_in_the_hardware},
+		{"a retired DEK waits for no receive", a_retired_dek_waits_for_no_receive},
 		{"DEKs come and go while lcores run", deks_come_and_go_while_lcores_run},
 		{"no key is kept or told", no_key_is_kept_or_told},
 	};

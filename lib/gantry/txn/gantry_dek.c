@@ -190,7 +190,7 @@ has_passed(struct gantry_region_dir *dir, uint64_t version, uint64_t barrier)
 	bool passed;
 
 	pthread_mutex_lock(&dir->lock);
-	passed = gantry_region_passed(dir, barrier) >= version;
+	passed = gantry_region_txns_passed(dir, barrier) >= version;
 	pthread_mutex_unlock(&dir->lock);
 	return passed;
 }

@@ -8,7 +8,7 @@
  *     gantry_dek_retire()
  *       off the shelf ------------------->    finds it no more
  *       a new version of the table of regions
- *       waits until all queues have passed it: gantry_region_passed()
+ *       waits until all queues have passed it: gantry_region_txns_passed()
  *       the device's command
  *
  * Open transactions hold the version that a queue has passed (gantry_txns_are_older()). So the device destroys a DEK
