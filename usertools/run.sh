@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
 # queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then blocks of some of
-# them are stored with signatures, corrupted and fetched: every corruption must be detected.
+# them are stored with signatures, corrupted and fetched: every corruption must be detected. In the last run the blocks
+# are stored encrypted.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 # GANTRY_BUILD names the build directory, below the repository; default: build
@@ -62,4 +63,10 @@ for kinds in "--guard crc --wire none" "--guard csum --wire crc32c"; do
 		--chunk 32K --corrupt 1 "${sig_files[@]}" ||
 		die "testgantry --mode sig $kinds failed with exit code $?"
 done
+kinds="--encrypt data --guard crc"
+say "--mode sig $kinds, on the emulated adapter: ${#sig_files[@]} files"
+# shellcheck disable=SC2086
+SOFTHCA_FORCE=1 SOFTHCA_CRYPTO=plaintext "$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode sig $kinds \
+	--block 4096 --chunk 32K --corrupt 1 "${sig_files[@]}" ||
+	die "testgantry --mode sig $kinds failed with exit code $?"
 say "all modes done: every byte of $((bytes / 1000000)) MB verified ${#modes[@]} times"

@@ -25,6 +25,7 @@ static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
 static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
 static const char *const block_names[] = {"512", "4096", NULL};
 static const char *const kind_names[] = {"none", "crc", "csum", "crc32", "crc32c", "crc64", NULL};
+static const char *const encrypt_names[] = {"none", "data", "all", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 /* ------------------------------------------------------------------ values */
@@ -264,6 +265,19 @@ set_wire(struct options *o, const char *name, const char *value)
 }
 
 static int
+set_encrypt(struct options *o, const char *name, const char *value)
+{
+	static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
+		"encrypt_names is in the order of enum encrypt");
+	int encrypt = parse_choice(name, value, encrypt_names);
+
+	if (encrypt < 0)
+		return -1;
+	o->encrypt = encrypt;
+	return 0;
+}
+
+static int
 set_corrupt(struct options *o, const char *name, const char *value)
 {
 	return parse_u32(name, value, 0, 100, &o->corrupt);
@@ -322,13 +336,14 @@ static const struct setting {
 	{"block", set_block, .use = USE_SIG},
 	{"guard", set_guard, .use = USE_SIG},
 	{"wire", set_wire, .use = USE_SIG},
+	{"encrypt", set_encrypt, .use = USE_SIG},
 	{"corrupt", set_corrupt, .use = USE_SIG},
 	{"seed", set_seed, .use = USE_SIG},
 	{"wake-up", set_wake_up, .use = USE_FILES},
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT (N_SETTINGS - 7)
+#define N_FOR_PROMPT (N_SETTINGS - 8)
 
 void
 options_default(struct options *o)
@@ -541,12 +556,12 @@ options_help(FILE *f)
 		"  named are followed; those found in folders are skipped and counted, as are devices,\n"
 		"  sockets and pipes.\n"
 		"\n"
-		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of\n"
-		"  the files on a disk in memory of the second, and fetches them. The device generates, checks\n"
-		"  and converts their signatures: --guard KIND on the disk, --wire KIND on the wire; none, crc,\n"
-		"  csum (both T10-DIF), crc32, crc32c or crc64; default crc, none. --corrupt PERCENT (1) of the\n"
-		"  blocks must be refused, no other; prints latencies with signature pipelining and without.\n"
-		"  --block 512|4096 (default), --seed N, --chunk bytes of a transaction, --depth transactions\n"
+		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of files\n"
+		"  on a disk in memory of the second, and fetches them. The device generates, checks and converts\n"
+		"  signatures: --guard KIND on the disk, --wire KIND on the wire: none, crc, csum (both T10-DIF),\n"
+		"  crc32, crc32c, crc64; default crc, none. --encrypt data|all: the disk's data, or signatures too.\n"
+		"  --corrupt PERCENT (1) of the blocks must be refused, no other; prints latencies with pipelining\n"
+		"  and without. --block 512|4096 (default), --seed N, --chunk bytes of a transaction, --depth of them\n"
 		"\n"
 		"Exit status: 0 every byte of every file is equal, every answer right; 1 not so; 129, 130, 143\n"
 		"  stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are removed.\n"

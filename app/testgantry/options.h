@@ -20,6 +20,13 @@ enum mode {
 	MODE_SIG, /**< moves no files: sig_flow.h */
 };
 
+/** What of a block on the disk is encrypted. */
+enum encrypt {
+	ENCRYPT_NONE,
+	ENCRYPT_DATA, /**< the data: signatures are over the ciphertext */
+	ENCRYPT_ALL,  /**< data and signature, which is over the plaintext */
+};
+
 struct options {
 	enum mode mode;
 	enum gantry_copy_path copy_path;
@@ -38,6 +45,7 @@ struct options {
 	uint32_t block_size;           /**< of mode sig: bytes */
 	enum gantry_sig_kind guard;    /**< of mode sig: of the disk's signatures */
 	enum gantry_sig_kind wire;     /**< of mode sig: of those on the wire */
+	enum encrypt encrypt;          /**< of mode sig: on the disk */
 	uint32_t corrupt;              /**< of mode sig: percent of the blocks */
 	uint32_t seed;                 /**< of mode sig: which blocks are corrupted, and how */
 	uint32_t stats_period;         /**< seconds; 0: no table before the end */

@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 #include "gantry.h"
+#include "job.h"
 #include "options.h"
+#include "sig_keys.h"
 
 /** What the initiator sends. */
 struct sig_request {
@@ -84,6 +86,9 @@ struct sig_ends {
 	struct target target;
 	bool have[N_MODES];
 	uint32_t wire_len, disk_len; /* bytes of a block with its signature */
+	struct sig_key
+		key[2];   /* with --encrypt: the present DEK, and the next one or the one before */
+	bool present_key; /* which of them is the present one */
 	/* Of the phase that runs. */
 	struct sig_phase *phase;
 	/*
@@ -92,9 +97,17 @@ struct sig_ends {
 	 */
 	atomic_uint begun, ended;
 	/* Written by the initiator's lcore, or by both; read by both. */
+	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
 	atomic_bool all_answered;
 	atomic_bool failed;
 };
+
+/* False: the phase ends early. */
+static inline bool
+ends_go_on(struct sig_ends *e)
+{
+	return !atomic_load(&e->failed) && stop_signal == 0;
+}
 
 static inline uint32_t
 mode_index(enum gantry_txn_mode mode)

@@ -18,6 +18,7 @@
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"
+#include "sig_keys.h"
 #include "sig_phase.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -174,12 +175,68 @@ domain_of(const struct options *o, enum gantry_sig_kind kind)
 	};
 }
 
+/* Bytes of a block that are encrypted, which are a data unit; 0: nothing is. */
+static uint32_t
+unit_len(const struct sig_ends *e)
+{
+	return e->opt->encrypt == ENCRYPT_NONE   ? 0
+	       : e->opt->encrypt == ENCRYPT_DATA ? e->opt->block_size
+						 : e->disk_len;
+}
+
+/* The device encrypts as --encrypt says. */
+static int
+check_crypto(const struct sig_ends *e)
+{
+	struct gantry_info info;
+
+	if (e->opt->encrypt == ENCRYPT_NONE)
+		return 0;
+	gantry_info_get(e->engine, &info);
+	if (info.crypto == 0) {
+		error_print(
+			"--encrypt: %s does not encrypt: name one that does by --device, or let "
+			"the emulated one do so: SOFTHCA_CRYPTO=plaintext in the environment",
+			info.device);
+		return -1;
+	}
+	if ((info.crypto & GANTRY_CRYPTO_WRAPPED) != 0) {
+		error_print(
+			"--encrypt: %s takes wrapped keys, and testgantry has none: use a device "
+			"that takes keys in plaintext; the emulated one does so with "
+			"SOFTHCA_CRYPTO=plaintext in the environment",
+			info.device);
+		return -1;
+	}
+	if ((info.crypto & GANTRY_CRYPTO_SINGLE) != 0 &&
+		e->opt->chunk_len / e->opt->block_size * e->disk_len > unit_len(e)) {
+		error_print(
+			"--encrypt: a transaction of %s has one data unit, and nothing behind it "
+			"on the disk: use --chunk %u, and with --encrypt data --guard none",
+			info.device, e->opt->block_size);
+		return -1;
+	}
+	return 0;
+}
+
 static int
 create_engine(struct sig_ends *e)
 {
 	const struct gantry_conf conf = {
 		.device = e->opt->device[0] != '\0' ? e->opt->device : NULL,
 	};
+	int rc = gantry_create(&conf, &e->engine);
+
+	if (rc == 0)
+		return check_crypto(e);
+	error_print("cannot open %s: %s; the log lines above say more",
+		conf.device != NULL ? conf.device : "an mlx5 device", strerror(-rc));
+	return -1;
+}
+
+static int
+create_queues(struct sig_ends *e)
+{
 	const struct gantry_queue_conf plain = {
 		.depth = RTE_MAX(2u, rte_align32pow2(e->opt->depth))};
 	const struct gantry_queue_conf with_txns = {
@@ -189,20 +246,22 @@ create_engine(struct sig_ends *e)
 	const struct gantry_profile_conf profile = {
 		.mem = domain_of(e->opt, e->opt->guard),
 		.wire = domain_of(e->opt, e->opt->wire),
+		.crypto = {.domain =
+				   unit_len(e) != 0 ? GANTRY_ENCRYPTED_MEM : GANTRY_ENCRYPTED_NONE,
+			.unit_size = unit_len(e),
+			.sig_over_ciphertext = e->opt->encrypt == ENCRYPT_DATA &&
+					       e->opt->guard != GANTRY_SIG_NONE},
 		.check = GANTRY_SIG_ALL,
 	};
-	int rc = gantry_create(&conf, &e->engine);
+	int rc = gantry_profile_create(e->engine, &profile, &e->target.profile);
 
-	if (rc == 0)
-		rc = gantry_profile_create(e->engine, &profile, &e->target.profile);
 	if (rc == 0)
 		rc = gantry_queue_create(e->engine, &plain, &e->initiator.end.q);
 	if (rc == 0)
 		rc = gantry_queue_create(e->engine, &with_txns, &e->target.end.q);
 	if (rc == 0)
 		return 0;
-	error_print("cannot open %s for transactions: %s; the log lines above say more",
-		conf.device != NULL ? conf.device : "an mlx5 device", strerror(-rc));
+	error_print("cannot prepare transactions: %s; the log lines above say more", strerror(-rc));
 	return -1;
 }
 
@@ -218,8 +277,9 @@ ends_open(const struct options *o, struct sig_ends **ends)
 	e->opt = o;
 	e->wire_len = o->block_size + sig_len(o->wire);
 	e->disk_len = o->block_size + sig_len(o->guard);
-	if (choose_lcores(e) == 0 && create_engine(e) == 0 && create_memory(e) == 0 &&
-		create_connections(e) == 0) {
+	if (choose_lcores(e) == 0 && create_engine(e) == 0 && create_queues(e) == 0 &&
+		create_memory(e) == 0 && create_connections(e) == 0 &&
+		(o->encrypt == ENCRYPT_NONE || keys_renew(e) == 0)) {
 		*ends = e;
 		return 0;
 	}
@@ -257,6 +317,8 @@ ends_close(struct sig_ends *e)
 		close_end(end[i]);
 	if (e->target.profile != 0)
 		gantry_profile_destroy(e->engine, e->target.profile);
+	if (keys_end(e) != 0)
+		rc = -1;
 	for (size_t i = 0; i < RTE_DIM(end); i++)
 		memory_destroy(&end[i]->memory);
 	if (e->engine != NULL && gantry_destroy(e->engine) != 0) {

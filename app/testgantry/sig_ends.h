@@ -4,7 +4,7 @@
  * Opens and closes the two ends of --mode sig: an initiator that asks for blocks to be stored or fetched, and a
  * target with a disk in memory. Each has an lcore, memory and a queue of its own.
  *
- *     ends_open -> (ends_phase: sig_phase.h)* -> ends_close
+ *     ends_open -> (ends_begin -> ends_end: sig_phase.h)* -> ends_close
  *
  * Main lcore. Functions that return int print the error when they return -1.
  */

@@ -10,8 +10,11 @@
  *     corrupt some of them     on the disk
  *     fetch all blocks         the device checks the signatures, and generates those on the wire
  *
+ * With --encrypt, the device encrypts what is stored and decrypts what is fetched. Each mode of each round has a key of its
+ * own: sig_keys.h.
+ *
  * Plans say what is corrupted, so the judge knows: it judges each response by them, and each block of a good one by
- * the file's bytes and by signatures that the CPU computes.
+ * the file's bytes, and by the signatures and the ciphertext that the CPU computes.
  *
  * Files are read, and answers judged, while no request is in flight.
  */
@@ -31,7 +34,9 @@
 #include "sig_damage.h"
 #include "sig_ends.h"
 #include "sig_guard.h"
+#include "sig_keys.h"
 #include "sig_phase.h"
+#include "sig_xts.h"
 
 /* How long requests of one kind took. */
 struct samples {
@@ -77,15 +82,43 @@ struct sig {
 	const struct file_set *set;
 	struct sig_ends *ends;
 	struct damage_plan plan[N_PLACES];
-	struct sig_result *result;               /* of each request of a phase */
+	struct sig_result *result; /* of each request of a phase */
+	uint8_t *disk;             /* what must be on the target's disk: the round's right blocks */
 	struct tally tally[GANTRY_TXN_WAIT + 1]; /* by enum gantry_txn_mode */
 	/* The next byte to read. */
 	size_t file;
 	uint64_t offset;
 	uint64_t bytes;               /* of files, read so far */
 	uint64_t n_blocks;            /* read so far */
+	uint64_t n_keys;              /* that blocks were encrypted with */
 	uint64_t corrupted[N_PLACES]; /* of them */
 };
+
+static int
+check_encrypt(const struct options *o)
+{
+	if (o->encrypt == ENCRYPT_DATA && o->guard != GANTRY_SIG_NONE &&
+		o->wire != GANTRY_SIG_NONE) {
+		error_print(
+			"--encrypt data: if the disk has signatures, which are over the ciphertext, the "
+			"wire has none: use --wire none, --guard none or --encrypt all");
+		return -1;
+	}
+	if (o->encrypt == ENCRYPT_ALL && o->block_size + sig_len(o->guard) != 520) {
+		error_print(
+			"--encrypt all: a block with its signature is a data unit, which cannot have %u "
+			"bytes, but 520: use --block 512 and --guard crc64, crc or csum",
+			o->block_size + sig_len(o->guard));
+		return -1;
+	}
+	if (o->encrypt == ENCRYPT_ALL && o->guard != GANTRY_SIG_CRC64_XP10 && o->corrupt != 0) {
+		error_print(
+			"--encrypt all: corrupted ciphertext decrypts to random bytes, and a guard of 16 "
+			"bits misses one block of 65536 of them: use --guard crc64, or --corrupt 0");
+		return -1;
+	}
+	return 0;
+}
 
 int
 sig_check(const struct options *o)
@@ -97,7 +130,8 @@ sig_check(const struct options *o)
 			o->block_size, GANTRY_TXN_MAX_LEN);
 		return -1;
 	}
-	if (o->guard == GANTRY_SIG_NONE && o->wire == GANTRY_SIG_NONE) {
+	if (o->guard == GANTRY_SIG_NONE && o->wire == GANTRY_SIG_NONE &&
+		o->encrypt == ENCRYPT_NONE) {
 		error_print("--guard, --wire: signatures are on the disk, on the wire or on both");
 		return -1;
 	}
@@ -105,7 +139,7 @@ sig_check(const struct options *o)
 		error_print("--depth: with --mode sig at most %u", GANTRY_MAX_TXNS);
 		return -1;
 	}
-	return 0;
+	return check_encrypt(o);
 }
 
 /* ------------------------------------------------------------------ files */
@@ -170,18 +204,55 @@ sign_round(const struct sig *s, uint32_t n_blocks)
 	}
 }
 
-/* Makes each block that is to arrive differ from the source's, so that earlier bytes hide nothing. */
-static void
-poison(const struct sig *s, enum place place, uint8_t *blocks, uint32_t n_blocks)
+/* Computes what must be on the target's disk when the source's blocks are stored. -1: the error is printed. */
+static int
+expect_disk(struct sig *s, const struct sig_phase *p)
 {
+	const uint32_t data_len = s->opt->block_size, len = s->plan[DISK].len;
 	const uint8_t *source = ends_source(s->ends);
-	uint32_t last = s->opt->block_size - 1;
+	uint8_t *block;
 
-	for (uint32_t i = 0; i < n_blocks; i++) {
-		blocks[0] = ~source[0];
-		blocks[last] = ~source[last];
-		blocks += s->plan[place].len;
-		source += s->plan[WIRE].len;
+	for (uint32_t i = 0; i < p->n_blocks; i++)
+		memcpy(s->disk + (size_t)i * len, source + (size_t)i * s->plan[WIRE].len, data_len);
+	if (s->opt->encrypt == ENCRYPT_DATA && xts_encrypt(p->key->bytes, p->first_block, s->disk,
+						       p->n_blocks, data_len, len) != 0)
+		return -1;
+	for (uint32_t i = 0; i < p->n_blocks; i++) {
+		block = s->disk + (size_t)i * len;
+		sig_write(s->opt->guard, block, data_len, p->first_block + i, block + data_len);
+	}
+	return s->opt->encrypt != ENCRYPT_ALL
+		       ? 0
+		       : xts_encrypt(p->key->bytes, p->first_block, s->disk, p->n_blocks, len, len);
+}
+
+/* Where the blocks of a phase arrive, and what must arrive there. */
+struct arrival {
+	uint8_t *blocks;
+	const uint8_t *expected;
+	uint32_t len; /* bytes of a block with its signature */
+};
+
+static struct arrival
+arrival_of(const struct sig *s, bool store)
+{
+	if (store)
+		return (struct arrival){ends_disk(s->ends), s->disk, s->plan[DISK].len};
+	return (struct arrival){ends_fetched(s->ends), ends_source(s->ends), s->plan[WIRE].len};
+}
+
+/* Makes each block that is to arrive differ from what is expected, so that earlier bytes hide nothing. */
+static void
+poison(const struct sig *s, const struct sig_phase *p)
+{
+	const struct arrival a = arrival_of(s, p->store);
+	const uint32_t last = s->opt->block_size - 1;
+	size_t at;
+
+	for (uint32_t i = 0; i < p->n_blocks; i++) {
+		at = (size_t)i * a.len;
+		a.blocks[at] = ~a.expected[at];
+		a.blocks[at + last] = ~a.expected[at + last];
 	}
 }
 
@@ -224,25 +295,14 @@ names_damage(const struct damage_plan *plan, const struct sig_phase *p, const st
 	       damage_has(plan, first + r->error.block);
 }
 
-/* n blocks that arrived, the first of which is number `at` of the phase, are the file's, and have right signatures. */
+/* n blocks that arrived, the first of which is number `at` of the phase, are what is expected. */
 static bool
 are_right(const struct sig *s, const struct sig_phase *p, uint32_t at, uint32_t n)
 {
-	const uint8_t *arrived = p->store ? ends_disk(s->ends) : ends_fetched(s->ends);
-	const enum gantry_sig_kind kind = p->store ? s->opt->guard : s->opt->wire;
-	const uint32_t data_len = s->opt->block_size;
-	const uint8_t *block, *source;
-	uint8_t sig[SIG_MAX_LEN];
+	const struct arrival a = arrival_of(s, p->store);
+	const size_t begin = (size_t)at * a.len;
 
-	for (uint32_t i = at; i < at + n; i++) {
-		block = arrived + (size_t)i * s->plan[p->store ? DISK : WIRE].len;
-		source = ends_source(s->ends) + (size_t)i * s->plan[WIRE].len;
-		sig_write(kind, source, data_len, p->first_block + i, sig);
-		if (memcmp(block, source, data_len) != 0 ||
-			memcmp(block + data_len, sig, sig_len(kind)) != 0)
-			return false;
-	}
-	return true;
+	return memcmp(a.blocks + begin, a.expected + begin, (size_t)n * a.len) == 0;
 }
 
 /* Judges request number i. */
@@ -276,13 +336,16 @@ do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_pla
 	struct tally *t = &s->tally[p->mode];
 	const enum kind good = store ? STORE_GOOD : FETCH_GOOD, bad = good + 1;
 	struct gantry_stats before, now;
-	int rc;
+	int rc = 0;
 
 	p->store = store;
-	poison(s, store ? DISK : WIRE, store ? ends_disk(s->ends) : ends_fetched(s->ends),
-		p->n_blocks);
+	poison(s, p);
 	ends_stats(s->ends, &before);
-	rc = ends_phase(s->ends, p);
+	ends_begin(s->ends, p);
+	if (!store && p->key != NULL)
+		rc = keys_renew(s->ends);
+	if (ends_end(s->ends) != 0)
+		rc = -1;
 	ends_stats(s->ends, &now);
 	t->ns += p->ns;
 	t->opened += now.txn_opened - before.txn_opened;
@@ -302,9 +365,14 @@ do_mode(struct sig *s, struct sig_phase *p)
 {
 	static const struct damage_plan nothing;
 	uint8_t *source = ends_source(s->ends);
-	int rc = 0;
+	int rc;
 
-	if (s->opt->wire != GANTRY_SIG_NONE) {
+	if (s->opt->encrypt != ENCRYPT_NONE) {
+		p->key = keys_take(s->ends);
+		s->n_keys++;
+	}
+	rc = expect_disk(s, p);
+	if (rc == 0 && s->opt->wire != GANTRY_SIG_NONE) {
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
 		rc = do_phase(s, p, true, &s->plan[WIRE]);
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
@@ -434,6 +502,11 @@ print_table(struct sig *s)
 		s->n_blocks, s->opt->block_size, options_kind_name(s->opt->guard),
 		s->corrupted[DISK], options_kind_name(s->opt->wire), s->corrupted[WIRE],
 		s->opt->seed, s->opt->chunk_len / s->opt->block_size, s->opt->depth);
+	if (s->opt->encrypt != ENCRYPT_NONE)
+		printf("encrypted on the disk by AES-256-XTS: %s; keys that took turns: %" PRIu64
+		       "\n",
+			s->opt->encrypt == ENCRYPT_DATA ? "data" : "data with their signatures",
+			s->n_keys);
 	printf("  %-34s %14s %14s\n", "", "pipelined", "waiting");
 	print_latencies(s, STORE_GOOD, "stored, good response");
 	print_latencies(s, STORE_BAD, "stored, bad response");
@@ -499,12 +572,14 @@ sig_run(const struct options *o, const struct file_set *set)
 			/* --seed has 32 bits: this is none that it could name. */
 			[WIRE] = plan_of(o, o->wire, o->seed + (UINT64_C(1) << 32))},
 		.result = calloc(SIG_ROUND_LEN / o->block_size, sizeof(*s.result)),
+		.disk = malloc((size_t)SIG_ROUND_LEN / o->block_size *
+			       (o->block_size + sig_len(o->guard))),
 	};
 	int rc = -1;
 
-	if (s.result == NULL) {
+	if (s.result == NULL || s.disk == NULL) {
 		error_print("out of memory");
-		return -1;
+		goto out;
 	}
 	if (ends_open(o, &s.ends) != 0)
 		goto out;
@@ -521,6 +596,7 @@ out:
 	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
 		for (int kind = 0; kind < N_KINDS; kind++)
 			free(s.tally[m].samples[kind].ns);
+	free(s.disk);
 	free(s.result);
 	return rc;
 }

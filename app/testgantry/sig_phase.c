@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <string.h>
 
+#include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "job.h"
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"
@@ -27,24 +27,18 @@ fail(struct sig_ends *e)
 	atomic_store(&e->failed, true);
 }
 
-static bool
-goes_on(struct sig_ends *e)
-{
-	return !atomic_load(&e->failed) && stop_signal == 0;
-}
-
 /* What the main lcore has written is read from here on. */
 static void
 take_phase(struct sig_ends *e)
 {
-	atomic_load_explicit(&e->begun, memory_order_acquire); /* pairs with ends_phase() */
+	atomic_load_explicit(&e->begun, memory_order_acquire); /* pairs with ends_begin() */
 }
 
 /* What this end has written is written. */
 static void
 give_back_phase(struct sig_ends *e)
 {
-	atomic_fetch_add_explicit(&e->ended, 1, memory_order_release); /* pairs with ends_phase() */
+	atomic_fetch_add_explicit(&e->ended, 1, memory_order_release); /* pairs with ends_end() */
 }
 
 int
@@ -156,19 +150,20 @@ is_late(uint64_t since_ns)
 	return true;
 }
 
-/* Keeps `depth` requests in flight until each is answered. On the initiator's lcore. */
+/* Keeps `depth` requests in flight until each is answered, and polls until ends_end(). On the initiator's lcore. */
 static int
 initiator_run(void *arg)
 {
 	struct sig_ends *e = arg;
 	struct initiator *i = &e->initiator;
-	uint64_t last_ns = now_ns();
+	const uint64_t begin_ns = now_ns();
+	uint64_t last_ns = begin_ns;
 	uint32_t asked = 0, answered = 0;
+	bool busy = true;
 	int sent, n = 0;
 
 	take_phase(e);
-	while (n >= 0 && goes_on(e) &&
-		(answered < e->phase->n_requests || gantry_in_flight(i->end.q) != 0)) {
+	while (n >= 0 && ends_go_on(e) && (busy || !atomic_load(&e->may_end))) {
 		while (asked < e->phase->n_requests && asked - answered < e->opt->depth &&
 			ask(e, asked) == 1)
 			asked++;
@@ -179,11 +174,13 @@ initiator_run(void *arg)
 			last_ns = now_ns();
 		} else if (n == 0 && sent == 0) {
 			sched_yield(); /* the target's lcore may share this CPU */
-			n = is_late(last_ns) ? -1 : 0;
+			n = busy && is_late(last_ns) ? -1 : 0;
 		}
+		busy = answered < e->phase->n_requests || gantry_in_flight(i->end.q) != 0;
 	}
 	if (n < 0)
 		fail(e);
+	e->phase->ns = last_ns - begin_ns;
 	atomic_store(&e->all_answered, true);
 	give_back_phase(e);
 	return 0;
@@ -197,6 +194,20 @@ tags_of(enum gantry_sig_kind kind, uint32_t block)
 	if (!sig_has_tags(kind))
 		return (struct gantry_txn_tags){0};
 	return (struct gantry_txn_tags){.ref_tag = block, .app_tag = SIG_APP_TAG};
+}
+
+/* The tweak of a block is its number. */
+static struct gantry_txn_crypto
+crypto_of(const struct sig_key *key, uint32_t block)
+{
+	const uint32_t number = rte_cpu_to_le_32(block);
+	struct gantry_txn_crypto crypto = {0};
+
+	if (key != NULL) {
+		crypto.dek = key->id;
+		memcpy(crypto.tweak, &number, sizeof(number));
+	}
+	return crypto;
 }
 
 /* Makes a request a transaction. */
@@ -227,6 +238,7 @@ fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 		.wire = tags_of(e->opt->wire, r->block),
 		.good = {.addr = (uintptr_t)&s->good, .len = sizeof(s->good)},
 		.bad = {.addr = (uintptr_t)&s->bad, .len = sizeof(s->bad)},
+		.crypto = crypto_of(e->phase->key, r->block),
 	};
 }
 
@@ -287,7 +299,7 @@ target_run(void *arg)
 	int ended = 0, n = 0;
 
 	take_phase(e);
-	while (ended >= 0 && n >= 0 && goes_on(e) &&
+	while (ended >= 0 && n >= 0 && ends_go_on(e) &&
 		(!atomic_load(&e->all_answered) || gantry_in_flight(e->target.end.q) != 0)) {
 		ended = take_end(e);
 		n = take_request(e);
@@ -300,8 +312,8 @@ target_run(void *arg)
 	return 0;
 }
 
-int
-ends_phase(struct sig_ends *e, struct sig_phase *phase)
+void
+ends_begin(struct sig_ends *e, struct sig_phase *phase)
 {
 	uint32_t per_request = e->opt->chunk_len / e->opt->block_size;
 
@@ -309,14 +321,19 @@ ends_phase(struct sig_ends *e, struct sig_phase *phase)
 	memset(phase->result, 0, phase->n_requests * sizeof(*phase->result));
 	memset(e->initiator.begin_ns, 0, phase->n_requests * sizeof(*e->initiator.begin_ns));
 	e->phase = phase;
+	atomic_store(&e->may_end, false);
 	atomic_store(&e->all_answered, false);
-	phase->ns = now_ns();
 	atomic_fetch_add_explicit(&e->begun, 1, memory_order_release); /* pairs with take_phase() */
 	rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
 	rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
+}
+
+int
+ends_end(struct sig_ends *e)
+{
+	atomic_store(&e->may_end, true);
 	rte_eal_wait_lcore(e->initiator.end.lcore_id);
 	rte_eal_wait_lcore(e->target.end.lcore_id);
 	atomic_load_explicit(&e->ended, memory_order_acquire); /* pairs with give_back_phase() */
-	phase->ns = now_ns() - phase->ns;
-	return goes_on(e) ? 0 : -1;
+	return ends_go_on(e) ? 0 : -1;
 }

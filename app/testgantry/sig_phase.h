@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "gantry.h"
+#include "sig_keys.h"
 
 /** Bytes of data that are stored and fetched in one go. The longest transaction fits. */
 #define SIG_ROUND_LEN (8u << 20)
@@ -34,15 +35,19 @@ struct sig_result {
 struct sig_phase {
 	enum gantry_txn_mode mode;
 	bool store;
+	const struct sig_key *key; /**< of the blocks on the disk; NULL: they are not encrypted */
 	uint32_t n_blocks;
 	/** The number of the first block, which is its reference tag: a multiple of the blocks of SIG_ROUND_LEN */
 	uint32_t first_block;
-	struct sig_result *result; /**< of each request; written by ends_phase() */
-	uint32_t n_requests;       /**< written by ends_phase() */
-	uint64_t ns;               /**< written by ends_phase() */
+	struct sig_result *result; /**< of each request; written by the lcores */
+	uint32_t n_requests;       /**< written by ends_begin() */
+	uint64_t ns;               /**< until the last response; written by the initiator's lcore */
 };
 
-/** Carries out a phase on the two lcores. -1: it did not end; if no signal came, the error is printed. */
-int ends_phase(struct sig_ends *ends, struct sig_phase *phase);
+/** Begins a phase on the two lcores. They poll their queues until ends_end(). */
+void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
+
+/** Waits until the phase that was begun has ended. -1: it was left early; if no signal came, the error is printed. */
+int ends_end(struct sig_ends *ends);
 
 #endif

@@ -14,9 +14,18 @@
  *   LIE=blind   no signature is checked
  *   LIE=alarm   a transaction generates reference tags that begin with the wrong one
  *   LIE=shift   a transaction's bytes come from one byte behind their place
+ *   LIE=plain   a profile does not encrypt
+ *   LIE=tweak   all transactions encrypt and decrypt with other tweaks than they should
  *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
+ *
+ * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each DEK that is added, retired,
+ * or used by a transaction that reads: "add ID KEY", "retire ID", "stored ID TWEAK BYTES", the last one when it has
+ * completed with success. Keys, tweaks and bytes are hexadecimal.
  */
 #include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +34,15 @@
 typedef unsigned int enqueue_fn(struct gantry_worker *, const struct gantry_desc *, unsigned int);
 typedef int profile_fn(struct gantry *, const struct gantry_profile_conf *, uint16_t *);
 typedef uint16_t submit_fn(struct gantry_queue *, const struct gantry_desc *, uint16_t);
+typedef uint16_t poll_fn(struct gantry_queue *, struct gantry_comp *, uint16_t);
+typedef int add_fn(struct gantry *, const struct gantry_dek_conf *, uint32_t *);
+typedef int retire_fn(struct gantry *, uint32_t, uint32_t);
 typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
 
 static const char *lie = "";
 static uint64_t lie_at;
+static FILE *stored; /* NULL: nothing is noted */
+static pthread_mutex_t stored_lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void
 read_environment(void)
@@ -37,7 +51,76 @@ read_environment(void)
 		lie = getenv("LIE");
 	if (getenv("LIE_AT") != NULL)
 		lie_at = strtoull(getenv("LIE_AT"), NULL, 10);
+	if (getenv("STORED") != NULL)
+		stored = fopen(getenv("STORED"), "w");
 }
+
+/* ------------------------------------------------------------------ what is noted */
+
+/* A line with one or two rows of bytes, or none. */
+static void
+note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b, uint64_t b_len)
+{
+	uint64_t i;
+
+	if (stored == NULL)
+		return;
+	pthread_mutex_lock(&stored_lock);
+	fprintf(stored, "%s %" PRIu32 " ", what, id);
+	for (i = 0; i < a_len; i++)
+		fprintf(stored, "%02x", ((const uint8_t *)a)[i]);
+	fputc(' ', stored);
+	for (i = 0; i < b_len; i++)
+		fprintf(stored, "%02x", ((const uint8_t *)b)[i]);
+	fputc('\n', stored);
+	fflush(stored);
+	pthread_mutex_unlock(&stored_lock);
+}
+
+GANTRY_API int
+gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *conf, uint32_t *id)
+{
+	add_fn *next = (add_fn *)dlsym(RTLD_NEXT, "gantry_dek_add");
+	int ret = next(g, conf, id);
+
+	if (ret == 0)
+		note("add", *id, conf->key, conf->len, NULL, 0);
+	return ret;
+}
+
+GANTRY_API int
+gantry_dek_retire(struct gantry *g, uint32_t id, uint32_t timeout_ms)
+{
+	retire_fn *next = (retire_fn *)dlsym(RTLD_NEXT, "gantry_dek_retire");
+	int ret = next(g, id, timeout_ms);
+
+	if (ret == 0)
+		note("retire", id, NULL, 0, NULL, 0);
+	return ret;
+}
+
+/* Transactions that are open, by their cookies. */
+static const struct gantry_txn *open_txn[GANTRY_MAX_TXNS];
+
+GANTRY_API uint16_t
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+{
+	poll_fn *next = (poll_fn *)dlsym(RTLD_NEXT, "gantry_poll");
+	const struct gantry_txn *t;
+	uint16_t got = next(q, comp, n), i;
+
+	for (i = 0; i < got; i++) {
+		if (comp[i].op != GANTRY_OP_TXN)
+			continue;
+		t = open_txn[comp[i].cookie];
+		if (comp[i].status == GANTRY_OK && t->op == GANTRY_OP_READ)
+			note("stored", t->crypto.dek, t->crypto.tweak, sizeof(t->crypto.tweak),
+				(const void *)(uintptr_t)t->data->addr, t->data->len);
+	}
+	return got;
+}
+
+/* ------------------------------------------------------------------ lies */
 
 static void
 twist(struct gantry_desc *d)
@@ -98,6 +181,8 @@ gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, 
 
 	if (strcmp(lie, "blind") == 0)
 		twisted.check = 0;
+	if (strcmp(lie, "plain") == 0)
+		memset(&twisted.crypto, 0, sizeof(twisted.crypto));
 	return next(g, &twisted, id);
 }
 
@@ -119,7 +204,12 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 	submit_fn *next = (submit_fn *)dlsym(RTLD_NEXT, "gantry_submit");
 	static uint64_t n_transactions;
 
-	if (n > 0 && desc->op == GANTRY_OP_TXN && n_transactions++ == lie_at)
-		twist_transaction(desc);
+	if (n > 0 && desc->op == GANTRY_OP_TXN) {
+		open_txn[desc->cookie] = (const struct gantry_txn *)(uintptr_t)desc->src;
+		if (strcmp(lie, "tweak") == 0)
+			((struct gantry_txn *)(uintptr_t)desc->src)->crypto.tweak[15] ^= 1;
+		else if (n_transactions++ == lie_at)
+			twist_transaction(desc);
+	}
 	return next(q, desc, n);
 }

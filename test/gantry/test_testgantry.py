@@ -22,6 +22,8 @@ import tempfile
 import time
 import unittest
 
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
 TIMEOUT = 120  # seconds for one run; sanitizers are slow
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
@@ -380,7 +382,7 @@ def draw(seed, block):
 	return x ^ x >> 31
 
 
-class Signatures(Case):
+class SignatureCase(Case):
 	def setUp(self):
 		super().setUp()
 		for size in 0, 1, 4097, 60000:
@@ -395,8 +397,9 @@ class Signatures(Case):
 		found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
 		return {name: numbers for name, *numbers in found}
 
-	def check_run(self, block, chunk, depth, guard, wire, percent, seed):
-		result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--wire", wire, "--corrupt", percent, "--seed", seed)
+	def check_run(self, block, chunk, depth, guard, wire, percent, seed, *more, env=None):
+		result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--wire", wire, "--corrupt", percent, "--seed", seed,
+			*more, env=env)
 		self.assertEqual(result.code, 0, result.out)
 		n_blocks = sum(-(-size // block) for size in (0, 1, 4097, 60000))
 		n = -(-n_blocks * block // chunk)
@@ -422,7 +425,10 @@ class Signatures(Case):
 		cancelled, none = map(int, rows["good responses cancelled"])
 		self.assertTrue(refused["disk"] <= cancelled <= all_refused and none == 0, cancelled)
 		self.assertIn("stored and fetched twice", result.out)
+		return result
 
+
+class Signatures(SignatureCase):
 	def test_one_run(self):
 		self.check_run(512, 2048, 8, "crc", "none", 10, 7)
 
@@ -455,6 +461,84 @@ class Signatures(Case):
 			self.check_refused(self.sig(512, 512, option), option.split("=")[0], "--mode sig does not use it")
 		self.check_refused(move("--out", self.out, "--corrupt", 1, self.make("file", 10)), "--corrupt",
 			"--mode copy does not use it")
+
+
+class Encryption(SignatureCase):
+	ON = {"SOFTHCA_CRYPTO": "plaintext"}
+
+	def blocks(self, block):
+		"""The blocks of the files, in no order."""
+		found = []
+		for name in os.listdir(self.path("in")):
+			with open(self.path("in/" + name), "rb") as file:
+				data = file.read()
+			found += [data[at:at + block].ljust(block, b"\0") for at in range(0, len(data), block)]
+		return sorted(found)
+
+	def decrypted(self, stored, block, unit):
+		"""Decrypts what was stored. {key: {number of a block: its data}}, and the keys, retired ones apart."""
+		added, retired, found = {}, set(), {}
+		with open(stored, encoding="ascii") as lines:
+			for what, number, *fields in (line.split() for line in lines):
+				first, *rest = map(bytes.fromhex, fields or [""])
+				if what == "add":
+					added[number] = first
+				elif what == "retire":
+					retired.add(number)
+				else:
+					self.assertIn(number, added.keys() - retired)
+					tweak = int.from_bytes(first, "little")
+					for at in range(0, len(rest[0]), self.stride):
+						cipher = Cipher(algorithms.AES(added[number]), modes.XTS(tweak.to_bytes(16, "little"))).decryptor()
+						data = cipher.update(rest[0][at:at + unit]) + cipher.finalize()
+						found.setdefault(number, {})[tweak] = data[:block]
+						tweak += 1
+		return found, added, retired
+
+	def test_what_is_stored_decrypts_to_the_files_by_another_library(self):
+		for encrypt, unit, self.stride, setting in (("data", 4096, 4104, (4096, 8192, 4, "crc", "none", 30, 1)),
+			("data", 512, 512, (512, 4096, 3, "none", "crc32c", 10, 2)), ("all", 520, 520, (512, 2048, 8, "crc64", "csum", 10, 3))):
+			with self.subTest(encrypt=encrypt, setting=setting):
+				block, stored = setting[0], self.path("stored")
+				result = self.check_run(*setting, "--encrypt", encrypt, env={**lying("none", 0), **self.ON, "STORED": stored})
+				found, added, retired = self.decrypted(stored, block, unit)
+				self.assertEqual(len(found), 2)
+				for blocks in found.values():
+					self.assertEqual(sorted(blocks), list(range(len(blocks))))
+					self.assertEqual(sorted(blocks.values()), self.blocks(block))
+				# One more was added for a next round.
+				self.assertEqual(len(set(added.values())), 3)
+				self.assertEqual(retired, set(added))
+				self.assertIn("keys that took turns: 2\n", result.out)
+				for key in added.values():
+					self.assertNotIn(key.hex(), result.out)
+
+	def test_a_device_that_is_wrong_is_found_out(self):
+		for lie in "plain", "tweak":
+			with self.subTest(lie=lie):
+				result = self.sig(512, 2048, "--corrupt", 0, "--encrypt", "data", env={**lying(lie, 0), **self.ON})
+				self.check_refused(result, "wrong bytes")
+				n = str(-(-len(self.blocks(512)) // 4))
+				# What is stored is wrong; what is fetched is right.
+				rows = self.rows(result)
+				self.assertEqual(rows["good response, wrong bytes"], [n, n])
+				self.assertEqual(rows["fetched, good response"], [n, n])
+
+	def test_what_cannot_work_is_refused_with_the_remedy(self):
+		self.check_refused(self.sig(512, 512, "--encrypt", "signed"), "--encrypt", "none, data, all")
+		self.check_refused(self.sig(512, 512, "--encrypt", "data", "--wire", "crc"), "--wire none, --guard none")
+		self.check_refused(self.sig(4096, 4096, "--encrypt", "all"), "cannot have 4104 bytes", "--block 512")
+		self.check_refused(self.sig(512, 512, "--encrypt", "all"), "--guard crc64, or --corrupt 0")
+		self.check_refused(self.sig(512, 512, "--encrypt", "data"), "does not encrypt", "SOFTHCA_CRYPTO=plaintext")
+		wrapped = {"SOFTHCA_CRYPTO": "wrapped", "SOFTHCA_CRYPTO_KEK": "00" * 16, "SOFTHCA_CRYPTO_CREDENTIAL": "00" * 40}
+		self.check_refused(self.sig(512, 512, "--encrypt", "data", env=wrapped), "takes wrapped keys", "SOFTHCA_CRYPTO=plaintext")
+
+	def test_a_device_that_encrypts_one_unit_in_a_transaction(self):
+		single = {"SOFTHCA_CRYPTO": "plaintext_single"}
+		self.check_refused(self.sig(512, 1024, "--encrypt", "data", "--guard", "none", env=single), "use --chunk 512")
+		self.check_refused(self.sig(512, 512, "--encrypt", "data", env=single), "--guard none")
+		self.check_run(4096, 4096, 4, "none", "crc", 10, 4, "--encrypt", "data", env=single)
+		self.check_run(512, 512, 4, "csum", "crc32", 0, 5, "--encrypt", "all", env=single)
 
 
 class Names(Case):
@@ -832,7 +916,7 @@ class Help(Case):
 		page = run(["-h"]).out
 		for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
 			"--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
-			"--block", "--guard", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
+			"--block", "--guard", "--wire", "--encrypt", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
 			self.assertIn(option, page)
 
 

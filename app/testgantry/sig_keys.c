@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Draws DEKs, adds them, and retires them.
+ */
+#include "sig_keys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <rte_common.h>
+
+#include "report.h"
+#include "sig_both.h"
+
+#define RETIRE_MS 10 /* between two looks at whether the phase goes on */
+
+static int
+add(struct sig_ends *e, struct sig_key *key)
+{
+	const struct gantry_dek_conf conf = {.key = key->bytes, .len = sizeof(key->bytes)};
+	int rc;
+
+	/* So few bytes come whole, as getrandom(2) says. */
+	if (getrandom(key->bytes, sizeof(key->bytes), 0) != sizeof(key->bytes)) {
+		error_print("the kernel gives no random bytes for a key: %s", strerror(errno));
+		return -1;
+	}
+	rc = gantry_dek_add(e->engine, &conf, &key->id);
+	key->there = rc == 0;
+	if (rc == 0)
+		return 0;
+	error_print("the device takes no data encryption key: %s; the log lines above say more",
+		strerror(-rc));
+	return -1;
+}
+
+static int
+retire(struct sig_ends *e, struct sig_key *key)
+{
+	const uint64_t end_ns = now_ns() + SIG_GIVE_UP;
+	int rc;
+
+	/* A phase that fails polls no longer. */
+	do
+		rc = gantry_dek_retire(e->engine, key->id, RETIRE_MS);
+	while (rc == -ETIMEDOUT && ends_go_on(e) && now_ns() < end_ns);
+	if (rc == 0) {
+		explicit_bzero(key, sizeof(*key));
+		return 0;
+	}
+	if (rc != -ETIMEDOUT || ends_go_on(e))
+		error_print("the device does not destroy a data encryption key: %s", strerror(-rc));
+	return -1;
+}
+
+int
+keys_renew(struct sig_ends *e)
+{
+	struct sig_key *other = &e->key[!e->present_key];
+
+	if (other->there && retire(e, other) != 0)
+		return -1;
+	return add(e, other);
+}
+
+const struct sig_key *
+keys_take(struct sig_ends *e)
+{
+	e->present_key = !e->present_key;
+	return &e->key[e->present_key];
+}
+
+int
+keys_end(struct sig_ends *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < RTE_DIM(e->key); i++)
+		if (e->key[i].there && retire(e, &e->key[i]) != 0)
+			rc = -1;
+	explicit_bzero(e->key, sizeof(e->key));
+	return rc;
+}
