@@ -58,8 +58,10 @@ struct gantry_run {
 	/* Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer ones take several. */
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
-	uint64_t src_key, dst_key; /* their key words */
+	/* Their key words. Copies by DMA MMO read them in the regions, because the loop has no register left for them. */
+	uint64_t src_key, dst_key;
 	bool near; /* a constant: regions that neither the last hit nor the first hint names are not plain */
+	bool alone; /* a constant: the run has one descriptor */
 	struct hwq_burst burst;
 };
 
@@ -103,9 +105,9 @@ gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	run->n_len = max_len - run->min_len;
 }
 
-/* A run of operations like d. Its regions are the last hits at first. */
+/* A run of operations like d. Its regions are the last hits at first. alone: it is d alone. */
 static __rte_always_inline struct gantry_run
-gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d)
+gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool alone)
 {
 	const struct gantry_region_view *v = &q->view;
 
@@ -116,6 +118,7 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d)
 		.dst = v->dst,
 		.src_key = v->src->key_word,
 		.dst_key = v->dst->key_word,
+		.alone = alone,
 	};
 }
 
@@ -130,7 +133,7 @@ gantry_run_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 
 /*
  * The same after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
- * the last hit of that side.
+ * the last hit of that side, which gantry_run_keep_hits() keeps if the run has several descriptors.
  */
 static __rte_always_inline bool
 gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
@@ -145,9 +148,21 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 		found = run->near ? NULL : gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (unlikely(found == NULL))
 		return false;
-	*last = *r = found;
+	*r = found;
 	*key = found->key_word;
+	if (run->alone)
+		*last = found;
 	return true;
+}
+
+/* The next run begins with the regions of this one. */
+static __rte_always_inline void
+gantry_run_keep_hits(const struct gantry_run *run, const enum gantry_run_kind kind)
+{
+	if (gantry_run_has_src(kind))
+		run->q->view.src = run->src;
+	if (gantry_run_has_dst(kind))
+		run->q->view.dst = run->dst;
 }
 
 static __rte_always_inline bool
@@ -240,11 +255,11 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 	switch (kind) {
 	case GANTRY_RUN_MEMCPY:
 		if (like != NULL)
-			hwq_burst_memcpy_like(b, like, run->dst_key, m.dst, run->src_key, m.src,
-				m.len);
+			hwq_burst_memcpy_like(b, like, run->dst->key_word, m.dst,
+				run->src->key_word, m.src, m.len);
 		else
-			hwq_burst_memcpy_with(b, run->dst_key, m.dst, run->src_key, m.src, m.len,
-				flags);
+			hwq_burst_memcpy_with(b, run->dst->key_word, m.dst, run->src->key_word,
+				m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_LOOPBACK:
 		/* A loopback write names its destination by a remote key. */
@@ -290,7 +305,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n, const enum gantry_run_kind kind)
 {
 	struct gantry_conn *c = &q->conn[conn];
-	struct gantry_run run = gantry_run_of(q, desc);
+	struct gantry_run run = gantry_run_of(q, desc, false);
 	uint64_t where = gantry_where(conn, c->posted), *at;
 	const struct gantry_desc *d, *end;
 	struct hwq_burst_like like;
@@ -320,6 +335,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		gantry_run_write(&run, d, m, kind, &like, 0);
 		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
 	}
+	gantry_run_keep_hits(&run, kind);
 	n = d - desc;
 	if (unlikely(n == 0))
 		return 0;
@@ -357,7 +373,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 {
 	const struct gantry_run_move m = gantry_run_move_of(d);
 	struct gantry_conn *c = &q->conn[conn];
-	struct gantry_run run = gantry_run_of(q, d);
+	struct gantry_run run = gantry_run_of(q, d, true);
 	const uint64_t seq = s->issue;
 	uint64_t where;
 	uint32_t slot;
@@ -387,14 +403,37 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 }
 
 /*
+ * Writes the WQE of one descriptor, which moves m, to connection c. False: it is not plain, or there is no room. The
+ * caller has chosen between WRITE and WRITE_INLINE.
+ */
+static __rte_always_inline bool
+gantry_run_put(struct gantry_run *run, struct gantry_conn *c, const struct gantry_desc *d,
+	const struct gantry_run_move m, const enum gantry_run_kind kind)
+{
+	gantry_run_limit(run, c, kind);
+	if (kind == GANTRY_RUN_WRITE) {
+		run->min_len = 0;
+		run->n_len = c->max_len;
+	}
+	if (!gantry_run_takes(run, d, m, kind) ||
+		unlikely(hwq_burst_start(&run->burst, c->sq, 1) == 0))
+		return false;
+	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
+	run->burst.signals = 0;
+	gantry_run_write(run, d, m, kind, NULL, 0);
+	return true;
+}
+
+/*
  * Issues plain operations of one kind, of which no two neighbours go to the same peer. Returns how many: up to the
- * first that goes where the one before it went, is not plain, or has no room.
+ * first that goes where the one before it went, is not plain, or has no room. WRITE: short ones are copied into their
+ * WQEs.
  */
 static __rte_always_inline uint32_t
 gantry_run_spread(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, const enum gantry_run_kind kind)
 {
-	struct gantry_run run = gantry_run_of(q, desc);
+	struct gantry_run run = gantry_run_of(q, desc, false);
 	uint32_t slot = s->issue & s->mask;
 	struct gantry_comp *comp = &s->comp[slot];
 	uint64_t *where = &s->where[slot];
@@ -412,11 +451,12 @@ gantry_run_spread(struct gantry_queue *q, struct gantry_stream *s, const struct 
 		if (gantry_desc_head(d) != gantry_desc_head_of(gantry_run_op(kind), d->peer) ||
 			unlikely(c->state != GANTRY_CONN_READY || c->stream != s) || conn == before)
 			break;
-		gantry_run_limit(&run, c, kind);
-		if (!gantry_run_takes(&run, d, m, kind) ||
-			unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
+		if (kind == GANTRY_RUN_WRITE && m.len <= c->max_inline) {
+			if (!gantry_run_put(&run, c, d, m, GANTRY_RUN_WRITE_INLINE))
+				break;
+		} else if (!gantry_run_put(&run, c, d, m, kind)) {
 			break;
-		gantry_run_write(&run, d, m, kind, NULL, 0);
+		}
 		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
 		hwq_burst_end_counted(&run.burst, 1);
 		posted = c->posted;
@@ -424,9 +464,10 @@ gantry_run_spread(struct gantry_queue *q, struct gantry_stream *s, const struct 
 		c->posted = ++posted;
 		if (unlikely((posted & c->signal_mask) == 0))
 			hwq_sq_signal_last(c->sq);
-		gantry_conn_set_add(&q->unrung, conn);
+		gantry_conn_set_add_at(&q->unrung, &c->place);
 		before = conn;
 	}
+	gantry_run_keep_hits(&run, kind);
 	n = d - desc;
 	q->outstanding += n;
 	s->issue += n;
@@ -473,7 +514,7 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 {
 	const struct hwq_dc_dest *dest = &q->peer_more[desc->peer].dc->dest;
 	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
-	struct gantry_run run = gantry_run_of(q, desc);
+	struct gantry_run run = gantry_run_of(q, desc, false);
 	const struct gantry_desc *d, *end = desc + n;
 	uint64_t posted = c->posted;
 	struct hwq_sq *sq = c->sq;
@@ -503,6 +544,7 @@ gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct
 		s->pend[slot].peer = d->peer; /* for gantry_peer_close() */
 		s->issue++;
 	}
+	gantry_run_keep_hits(&run, kind);
 	if (d != desc)
 		gantry_note_posted(q, GANTRY_CONN_DCI, c->posted - posted);
 	return d - desc;
@@ -545,16 +587,18 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 {
 	uint32_t conn = gantry_queue_peer_conn(q, desc->peer);
 	const struct gantry_conn *c = &q->conn[conn];
+	bool is_short;
 
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
 		return alone ? 0 : gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
-	if (kind == GANTRY_RUN_WRITE && unlikely(desc->len <= c->max_inline))
-		return alone ? gantry_run_inline_one(q, s, conn, desc)
-			     : gantry_run_inline(q, s, conn, desc, n);
+	is_short = kind == GANTRY_RUN_WRITE && desc->len <= c->max_inline;
 	if (alone)
-		return gantry_run_post_one(q, s, conn, desc, kind, false);
+		return unlikely(is_short) ? gantry_run_inline_one(q, s, conn, desc)
+					  : gantry_run_post_one(q, s, conn, desc, kind, false);
 	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
 		return gantry_run_to_peers(q, s, desc, n, kind == GANTRY_RUN_WRITE);
+	if (unlikely(is_short))
+		return gantry_run_inline(q, s, conn, desc, n);
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 

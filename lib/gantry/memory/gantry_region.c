@@ -59,7 +59,7 @@ gantry_region_view_update(struct gantry_region_view *v)
 	 * finds out. */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
 	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);
-	v->hints = atomic_load_explicit(&v->dir->hints.table, memory_order_acquire);
+	v->hints = atomic_load_explicit(&v->dir->hints.table, memory_order_acquire)->places;
 	forget_hits(v);
 	/* Pairs with the acquire in reader_floor(). */
 	atomic_store_explicit(&v->seen, version, memory_order_release);

@@ -67,7 +67,7 @@ struct gantry_region_view {
 	/* The last hits, which nothing hinders a plain copy to use; else regions that cover nothing. */
 	const struct gantry_region *src;
 	const struct gantry_region *dst;
-	const struct gantry_region_table *hints; /* taken with the tree */
+	struct gantry_region_places hints; /* taken with the tree */
 	uint32_t shift; /* gantry_region_granule_shift() of the last hint that was followed */
 	_Atomic uint32_t state; /* what it is doing */
 	_Atomic uint64_t

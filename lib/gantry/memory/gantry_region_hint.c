@@ -58,7 +58,7 @@ current_table(const struct gantry_region_hints *h)
 static uint32_t
 log_of(const struct gantry_region_table *t)
 {
-	return 64 - t->shift;
+	return 64 - t->places.shift;
 }
 
 /* Its places are not written yet. */
@@ -69,7 +69,7 @@ table_new(uint32_t log)
 		gantry_alloc_libc(sizeof(*t) + (sizeof(t->place[0]) << log));
 
 	if (t != NULL)
-		t->shift = 64 - log;
+		t->places = (struct gantry_region_places){.place = t->place, .shift = 64 - log};
 	return t;
 }
 
@@ -93,10 +93,10 @@ places_empty(struct gantry_region_table *t, uint32_t from, uint32_t n)
 static uint64_t
 place_of(const struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
 {
-	uint64_t place = gantry_region_place(t, granule), i;
+	uint64_t place = gantry_region_place(t->places, granule), i;
 
 	for (i = 0; i < GROUP; i++)
-		if (gantry_region_hint(t, place ^ i) == r)
+		if (gantry_region_hint(t->places, place ^ i) == r)
 			return place ^ i;
 	return UINT64_MAX;
 }
@@ -133,7 +133,8 @@ table_remove(struct gantry_region_table *t, uint64_t granule, const struct gantr
 static bool
 is_copied(const struct gantry_region_hints *h, uint64_t granule)
 {
-	return h->next != NULL && gantry_region_place(current_table(h), granule) < h->copied;
+	return h->next != NULL &&
+	       gantry_region_place(current_table(h)->places, granule) < h->copied;
 }
 
 /* Copies the next group. Its granules are in two groups of `next`, which nothing else is in. */
@@ -146,12 +147,12 @@ copy_group(struct gantry_region_hints *h)
 
 	places_empty(h->next, 2 * from, 2 * GROUP);
 	for (i = from; i < from + GROUP; i++) {
-		const struct gantry_region *r = gantry_region_hint(t, i);
+		const struct gantry_region *r = gantry_region_hint(t->places, i);
 
 		if (r == &gantry_region_none)
 			continue;
 		for (granule = first_granule(r); granule <= last_granule(r); granule++)
-			if (gantry_region_place(t, granule) / GROUP == from / GROUP)
+			if (gantry_region_place(t->places, granule) / GROUP == from / GROUP)
 				table_add(h->next, granule, r);
 	}
 	h->copied += GROUP;

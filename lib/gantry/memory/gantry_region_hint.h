@@ -32,9 +32,15 @@
 #define GANTRY_REGION_LENGTHS_LOG 4
 #define GANTRY_REGION_LENGTHS     14
 
-struct gantry_region_table {
+/* What one look needs of a table; readers keep a copy. */
+struct gantry_region_places {
+	_Atomic(const struct gantry_region *) *place;
 	uint32_t shift; /* hash >> shift is the place to look at first */
-	uint32_t n;     /* places that have a region */
+};
+
+struct gantry_region_table {
+	struct gantry_region_places places; /* constant */
+	uint32_t n;                         /* places that have a region */
 	struct gantry_region_table *older;
 	/* Not NULL: a place without a region has gantry_region_none. */
 	_Atomic(const struct gantry_region *) place[];
@@ -71,18 +77,18 @@ gantry_region_granule_shift(uint32_t length)
  * bits. granule: an address >> gantry_region_granule_shift().
  */
 static inline uint64_t
-gantry_region_place(const struct gantry_region_table *t, uint64_t granule)
+gantry_region_place(struct gantry_region_places p, uint64_t granule)
 {
 	/* The upper bits spread neighbours evenly, and most granules of equal distances. */
-	return granule * UINT64_C(0x9e3779b97f4a7c15) >> t->shift;
+	return granule * UINT64_C(0x9e3779b97f4a7c15) >> p.shift;
 }
 
 /* What is in a place. */
 static inline const struct gantry_region *
-gantry_region_hint(const struct gantry_region_table *t, uint64_t place)
+gantry_region_hint(struct gantry_region_places p, uint64_t place)
 {
 	/* Pairs with the release in place_set(). */
-	return atomic_load_explicit(&t->place[place], memory_order_acquire);
+	return atomic_load_explicit(&p.place[place], memory_order_acquire);
 }
 
 #endif

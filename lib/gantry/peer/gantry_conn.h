@@ -14,6 +14,7 @@
 #include <hwq_cq.h>
 #include <hwq_qp.h>
 
+#include "gantry_conn_set.h"
 #include "gantry_counter.h"
 
 enum gantry_conn_state {
@@ -59,12 +60,13 @@ struct gantry_conn {
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint64_t repair_tsc;  /* if broken: when it is tried again */
-	struct hwq_qp *qp;    /* NULL: it is destroyed, to be closed or made anew */
-	struct hwq_cq *recv_cq;        /* of receives alone; NULL: it takes none */
-	struct gantry_recv_ring *recv; /* NULL: it takes no receives */
-	struct gantry_target *target;  /* of a DC target; it has no QP and no CQ then */
-	struct gantry_stream *stream;  /* the descriptors that it carries are in this one */
-	struct gantry_txn_line *txns;  /* NULL: it takes no transactions */
+	struct gantry_conn_place place; /* of a peer's connection: its own, in sets */
+	struct hwq_qp *qp;              /* NULL: it is destroyed, to be closed or made anew */
+	struct hwq_cq *recv_cq;         /* of receives alone; NULL: it takes none */
+	struct gantry_recv_ring *recv;  /* NULL: it takes no receives */
+	struct gantry_target *target;   /* of a DC target; it has no QP and no CQ then */
+	struct gantry_stream *stream;   /* the descriptors that it carries are in this one */
+	struct gantry_txn_line *txns;   /* NULL: it takes no transactions */
 
 	/* For gantry_watch.c. Owner, but for `events`: others set bits, the owner clears them. */
 	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */

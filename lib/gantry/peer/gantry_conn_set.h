@@ -34,6 +34,28 @@ gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits
 	s->any |= RTE_BIT64(word);
 }
 
+/* Where an index is in each set: for who adds it often. */
+struct gantry_conn_place {
+	uint64_t bit; /* in word[word] */
+	uint64_t any; /* in `any` */
+	uint32_t word;
+};
+
+static inline struct gantry_conn_place
+gantry_conn_place_of(uint32_t i)
+{
+	return (struct gantry_conn_place){.bit = RTE_BIT64(i % 64),
+		.any = RTE_BIT64(i / 64),
+		.word = i / 64};
+}
+
+static inline void
+gantry_conn_set_add_at(struct gantry_conn_set *s, const struct gantry_conn_place *place)
+{
+	s->word[place->word] |= place->bit;
+	s->any |= place->any;
+}
+
 static inline void
 gantry_conn_set_add(struct gantry_conn_set *s, uint32_t i)
 {

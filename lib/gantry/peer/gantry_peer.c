@@ -327,6 +327,7 @@ open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 		c->recv = ring;
 	}
 	c->stream = s;
+	c->place = gantry_conn_place_of(c - q->conn);
 	own->transport = GANTRY_TRANSPORT_RC;
 	hwq_qp_addr(c->qp, &own->hwq);
 	return 0;
