@@ -77,9 +77,10 @@ keys_end(struct sig_ends *e)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < RTE_DIM(e->key); i++)
+	for (size_t i = 0; i < RTE_DIM(e->key); i++) {
 		if (e->key[i].there && retire(e, &e->key[i]) != 0)
 			rc = -1;
-	explicit_bzero(e->key, sizeof(e->key));
+		explicit_bzero(e->key[i].bytes, sizeof(e->key[i].bytes));
+	}
 	return rc;
 }
