@@ -31,7 +31,8 @@
 #define RARE                                                                                       \
 	(MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_TIMED_OUT) |                            \
 		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST) |                    \
-		MODEL_BIT(GANTRY_BAD_PROFILE) | MODEL_BIT(GANTRY_SIG_ERROR))
+		MODEL_BIT(GANTRY_BAD_PROFILE) | MODEL_BIT(GANTRY_BAD_DEK) |                        \
+		MODEL_BIT(GANTRY_SIG_ERROR))
 
 struct random_run run;
 
