@@ -161,52 +161,74 @@ moderation_unseen(struct probe_answer *a)
 }
 
 #define PERIOD_US 4000
+#define TRIES     20 /* a busy machine makes an event late, but not always */
 
-/* Microseconds from the post of a write to the event, or 0 if there is none. */
+/* Arms the CQ. Returns the microseconds from the post of a write to its event, and takes both; or 0 if there is none. */
 static uint64_t
 time_of_event(struct pair *p)
 {
 	struct timespec from, to;
+	struct ibv_cq *cq;
+	void *context;
 
+	CHECK_EQ(ibv_req_notify_cq(p->client.cq, 0), 0);
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
 	if (!event_comes(p, 10 * PROBE_NOTHING_MS))
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &to);
+	CHECK_EQ(ibv_get_cq_event(p->client.channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	CHECK_EQ(pair_wait(&p->client).status, IBV_WC_SUCCESS);
 	return (uint64_t)((to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000);
 }
 
-/* The event waits for the period: it is not early. A busy machine makes it late. */
-static void
-waits_for_period(struct probe_answer *a, struct pair *p)
-{
-	uint64_t us = time_of_event(p);
-
-	probe_saw(a, us >= PERIOD_US * 9 / 10, "the event came after %llu us of %d",
-		(unsigned long long)us, PERIOD_US);
-}
-
+/* After a long pause the event comes at once: the least time of some tries. */
 static void
 moderation_first(struct probe_answer *a)
 {
 	struct pair p;
+	uint64_t us, least = UINT64_MAX;
 
 	if (!moderate(a, &p, 100, PERIOD_US))
 		return;
-	arm(&p);
-	usleep(5 * PERIOD_US);
-	waits_for_period(a, &p);
+	for (int i = 0; i < TRIES && least >= PERIOD_US / 2; i++) {
+		usleep(2 * PERIOD_US);
+		us = time_of_event(&p);
+		if (us != 0 && us < least)
+			least = us;
+	}
+	probe_saw(a, least < PERIOD_US / 2,
+		"after a pause the event came after %llu us, of a period of %d",
+		(unsigned long long)least, PERIOD_US);
+}
+
+/* The second of two events that follow each other: both together take a period at least. */
+static void
+second_event_waits(struct probe_answer *a, uint16_t count)
+{
+	struct pair p;
+	uint64_t first, second;
+
+	if (!moderate(a, &p, count, PERIOD_US))
+		return;
+	first = time_of_event(&p);
+	second = time_of_event(&p);
+	probe_saw(a, first != 0 && second != 0 && first + second >= PERIOD_US * 9 / 10,
+		"two events came after %llu and %llu us, of a period of %d",
+		(unsigned long long)first, (unsigned long long)second, PERIOD_US);
+}
+
+static void
+moderation_period(struct probe_answer *a)
+{
+	second_event_waits(a, 100);
 }
 
 static void
 moderation_count_1(struct probe_answer *a)
 {
-	struct pair p;
-
-	if (!moderate(a, &p, 1, PERIOD_US))
-		return;
-	arm(&p);
-	waits_for_period(a, &p);
+	second_event_waits(a, 1);
 }
 
 static void
@@ -292,8 +314,14 @@ const struct probe probe_cqs[] = {
 		"Moderation counts completions from when the CQ is armed, those already there "
 		"included.",
 		moderation_unseen},
-	{"moderation-first", "The time of moderation starts with the first completion.",
+	{"moderation-first",
+		"A completion that comes a period or more after the CQ's last event makes its event "
+		"at once.",
 		moderation_first},
+	{"moderation-period",
+		"A completion that comes earlier makes its event when a period has passed since "
+		"the last one.",
+		moderation_period},
 	{"moderation-no-period", "A period of 0 never ends.", moderation_no_period},
 	{"moderation-count-1", "With a count of 1 and a period, the event waits for the period.",
 		moderation_count_1},

@@ -3,9 +3,10 @@
  * Events of completion queues: arming (ibv_req_notify_cq(3)), and how many completions make an
  * event (ibv_modify_cq(3)).
  *
- * Moderation: an event comes with the count-th completion since the CQ was armed, or when the
- * period has passed since the first of these completions. A period of 0 sets no time limit.
- * Assumed: moderation-first, moderation-no-period, moderation-count-1.
+ * Moderation: an event comes with the count-th completion since the CQ was armed, or with any of them
+ * when the period has passed since the CQ's last event. Linux calls this mode START_FROM_EQE
+ * (linux/dim.h), and mlx5_ib leaves a CQ in it. A period of 0 sets no time limit.
+ * Assumed: moderation-first, moderation-period, moderation-no-period, moderation-count-1.
  */
 #include <endian.h>
 
@@ -20,6 +21,8 @@ cq_notify(struct softhca_cq *cq)
 	cq->arm = ARM_NONE;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
+	if (cq->event_period != 0)
+		cq->event_last = device_clock();
 	softhca_event_cq_comp(cq->event);
 }
 
@@ -30,11 +33,13 @@ cq_event_is_due(struct softhca_cq *cq, uint32_t n)
 	cq->event_waiting += n;
 	if (cq->event_waiting >= cq->event_count && (cq->event_count > 1 || cq->event_period == 0))
 		return true;
-	if (cq->event_due == 0 && cq->event_period != 0) {
-		cq->event_due = device_clock() + cq->event_period;
-		atomic_store_explicit(&cq->uar->timed, true, memory_order_release);
-		uar_call_attention(cq->uar);
-	}
+	if (cq->event_due != 0 || cq->event_period == 0)
+		return false;
+	if (device_clock() - cq->event_last >= cq->event_period)
+		return true;
+	cq->event_due = cq->event_last + cq->event_period;
+	atomic_store_explicit(&cq->uar->timed, true, memory_order_release);
+	uar_call_attention(cq->uar);
 	return false;
 }
 

@@ -34,11 +34,11 @@ struct softhca_cq {
 	atomic_bool failed;
 	/*
 	 * Moderation (cq_event.c): an event comes with the event_count-th completion since the CQ
-	 * was armed, or event_period ns after the first of them. event_due is that time; 0: no
-	 * event waits.
+	 * was armed, or event_period ns after the last event, which was sent at event_last. event_due is
+	 * the time of an event that waits; 0: none does.
 	 */
 	uint32_t event_count, event_waiting;
-	uint64_t event_period, event_due;
+	uint64_t event_period, event_last, event_due;
 	void *event;
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
