@@ -39,6 +39,11 @@ softhca_event_qp_async(void *event, uint32_t type)
 {
 }
 
+void
+softhca_event_dct_key(void *event)
+{
+}
+
 static bool
 send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {

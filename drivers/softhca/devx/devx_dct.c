@@ -26,15 +26,16 @@ enum {
 	DCTC_RRE = 0x6c,
 	DCTC_RWE = 0x6d,
 	DCTC_RAE = 0x6e,
-	DCTC_MIN_RNR = 0x93,     /* 5 bits */
-	DCTC_SRQN = 0xa8,        /* 24 bits */
-	DCTC_PD = 0xc8,          /* 24 bits */
-	DCTC_KEY = 0x100,        /* 64 bits */
-	DCTC_MTU = 0x145,        /* 3 bits */
-	DCTC_PORT = 0x148,       /* 8 bits; 0: the first one */
-	DCTC_PKEY_INDEX = 0x150, /* 16 bits */
-	DCTC_GID_INDEX = 0x168,  /* 8 bits */
-	DCTC_HOP_LIMIT = 0x178,  /* 8 bits */
+	DCTC_MIN_RNR = 0x93,         /* 5 bits */
+	DCTC_SRQN = 0xa8,            /* 24 bits */
+	DCTC_PD = 0xc8,              /* 24 bits */
+	DCTC_KEY = 0x100,            /* 64 bits */
+	DCTC_MTU = 0x145,            /* 3 bits */
+	DCTC_PORT = 0x148,           /* 8 bits; 0: the first one */
+	DCTC_PKEY_INDEX = 0x150,     /* 16 bits */
+	DCTC_GID_INDEX = 0x168,      /* 8 bits */
+	DCTC_HOP_LIMIT = 0x178,      /* 8 bits */
+	DCTC_KEY_VIOLATIONS = 0x180, /* 32 bits */
 	DCTC_LEN = 0x200,
 	IN_END = DCTC_AT + 0x380
 };
@@ -200,6 +201,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	bits_set(dctc, DCTC_PKEY_INDEX, 16, attr.pkey_index);
 	bits_set(dctc, DCTC_GID_INDEX, 8, attr.sgid_index);
 	bits_set(dctc, DCTC_HOP_LIMIT, 8, attr.hop_limit);
+	bits_set(dctc, DCTC_KEY_VIOLATIONS, 32, attr.dc_key_violations);
 	return 0;
 }
 

@@ -273,6 +273,12 @@ softhca_event_qp_async(void *event, uint32_t type)
 	deliver_async(event, type);
 }
 
+void
+softhca_event_dct_key(void *event)
+{
+	event_source_tell(event, DEVX_EVENT_DCT_KEY);
+}
+
 /*
  * A duplicate of fd, if fd is the program's end; else -1. It is duplicated first, because the program
  * may replace fd after the check.

@@ -68,6 +68,7 @@ struct message {
 	uint32_t imm; /* immediate data, or the key to invalidate; host byte order */
 	bool solicited;
 	bool delayed;               /* a fault has delayed it already: no other fault meets it */
+	bool again;                 /* nobody answered it before */
 	uint64_t swap_add, compare; /* operands of an atomic */
 	const struct sg *payload;   /* source; of a read the destination; of an atomic NULL */
 };

@@ -24,6 +24,7 @@ message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 	m->imm = wqe_imm(wqe);
 	m->solicited = wqe_solicited(wqe);
 	m->delayed = qp->delayed;
+	m->again = qp->wait == WAIT_PEER;
 	if (qp->type != SOFTHCA_QP_RC)
 		message_address(run, wqe, m);
 }

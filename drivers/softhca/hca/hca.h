@@ -242,6 +242,7 @@ struct softhca_qp_attr {
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
 	uint16_t pkey_index;
 	uint8_t en_sqd_notify, sq_draining;
+	uint32_t dc_key_violations; /* only for query, of a DCT: requests with another DC key */
 	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt,
 		rnr_retry;
 	uint8_t is_global, sgid_index, hop_limit, traffic_class, sl;
@@ -374,5 +375,7 @@ int softhca_clock_remove(struct softhca_dev *dev, void *page);
 void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
+/* A request had another key than the DCT. Verbs have no such event; DEVX has. */
+void softhca_event_dct_key(void *event);
 
 #endif

@@ -246,6 +246,7 @@ softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr, uint32_t *
 	*attr = qp->attr;
 	attr->state = attr->cur_state = qp_state(qp);
 	attr->sq_draining = qp->draining;
+	attr->dc_key_violations = qp->dc_key_violations;
 	*hw_sq_bb = qp->sq_ci;
 	qp_unlock(qp);
 }

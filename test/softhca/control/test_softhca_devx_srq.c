@@ -357,6 +357,33 @@ expect_dct(struct side *s, struct mlx5dv_devx_obj *dct, const uint8_t *made, uin
 	(void)s;
 }
 
+#define KEY_VIOLATION 0x1d /* MLX5_EVENT_TYPE_DCT_KEY_VIOLATION of the kernel's device.h */
+
+/* A request with a wrong key counts once, with its retries, and makes one event. */
+static void
+wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to *to,
+	struct mlx5dv_devx_obj *dct, uint8_t made[DCT_IN])
+{
+	struct mlx5dv_devx_event_channel *c = mlx5dv_devx_create_event_channel(s->ctx, 0);
+	struct ibv_sge sge = {(uintptr_t)n->buf, DATA_LEN, n->mr->lkey};
+	uint16_t type = KEY_VIOLATION;
+	uint8_t record[72];
+
+	CHECK(c != NULL);
+	CHECK_EQ(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
+	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, dct, sizeof(type), &type, 7), 0);
+	node_dc_send(dci, to, DC_KEY ^ 1, sge);
+	CHECK_EQ(node_wait(n->scq).status, IBV_WC_RETRY_EXC_ERR);
+	/* dc_access_key_violation_count of the kernel's mlx5_ifc.h. */
+	devx_put(made, 0x80 + 0x180, 32, 1);
+	expect_dct(s, dct, made, to->qpn);
+	CHECK_EQ(mlx5dv_devx_get_event(c, (void *)record, sizeof(record)), sizeof(record));
+	CHECK_EQ(record[8 + 1], KEY_VIOLATION);
+	CHECK_EQ(devx_get(record, (8 + 56) * 8, 32), to->qpn); /* struct mlx5_eqe_dct */
+	CHECK(mlx5dv_devx_get_event(c, (void *)record, sizeof(record)) < 0);
+	mlx5dv_devx_destroy_event_channel(c);
+}
+
 /* A DCI of verbs sends to the target, writes and reads. The key must be right. */
 static void
 case_dct(void)
@@ -394,8 +421,7 @@ case_dct(void)
 		CHECK_EQ(memcmp(s.mem + DATA_AT + 2048 + i % SRQ_N * DATA_LEN, n.buf, DATA_LEN), 0);
 	}
 	CHECK(mlx5dv_devx_obj_destroy(srq) != 0 && errno == EBUSY);
-	node_dc_send(dci, &to, DC_KEY ^ 1, sge);
-	CHECK_EQ(node_wait(n.scq).status, IBV_WC_RETRY_EXC_ERR);
+	wrong_dc_key(&s, &n, dci, &to, dct, in);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dct), 0);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);
 	CHECK_EQ(ibv_destroy_ah(to.ah), 0);

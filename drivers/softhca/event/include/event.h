@@ -41,7 +41,8 @@ enum event_devx {
 	DEVX_EVENT_WQ_ACCESS = 0x11,
 	DEVX_EVENT_SRQ_CATAS = 0x12,
 	DEVX_EVENT_LAST_WQE = 0x13,
-	DEVX_EVENT_SRQ_LIMIT = 0x14
+	DEVX_EVENT_SRQ_LIMIT = 0x14,
+	DEVX_EVENT_DCT_KEY = 0x1d
 };
 
 #define EVENT_RECORD_MAX 72 /* a cookie, and an entry of an event queue */

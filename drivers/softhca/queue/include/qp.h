@@ -75,7 +75,8 @@ struct softhca_qp {
 	struct softhca_srq *srq;
 	uint32_t xrcdn;
 	uint64_t dc_key;
-	bool mmo; /* as created; attr.mmo is the present value */
+	uint32_t dc_key_violations; /* of a DCT, under `recv`: requests with another key */
+	bool mmo;                   /* as created; attr.mmo is the present value */
 	/* DCI with streams, for who holds uar->lock: a bit for each stream in error. */
 	uint8_t *stream_errors;
 	uint32_t n_errored, max_errored;
