@@ -41,11 +41,13 @@ static void
 refuse(struct uverbs_call *call, const struct attr_value *in, uint8_t *out, size_t len, int refusal)
 {
 	const uint32_t opcode = bits_get(in->bytes, DEVX_OPCODE, 16);
+	uint32_t status, syndrome;
 
 	devx_tell_refusal(call->ctx->dev->index, opcode, refusal);
+	devx_answer(opcode, refusal, &status, &syndrome);
 	memset(out, 0, len);
-	bits_set(out, 0, 8, DEVX_REFUSED_STATUS(refusal));
-	bits_set(out, 0x20, 32, devx_syndrome(opcode, refusal));
+	bits_set(out, 0, 8, status);
+	bits_set(out, 0x20, 32, syndrome);
 }
 
 static int

@@ -21,9 +21,9 @@ enum {
 
 /* Fields of the queries of a port. The adapter has one function: queries of another one are refused. */
 enum {
-	IN_OTHER_VPORT = 0x40,
-	IN_PORT = 0x4c, /* 4 bits; 0: the first one */
-	IN_VPORT = 0x50 /* 16 bits */
+	IN_PORT = 0x4c,        /* 4 bits; 0: the first one */
+	IN_OTHER_VPORT = 0x40, /* in QUERY_HCA_CAP: of another function */
+	IN_VPORT = 0x50        /* 16 bits */
 };
 
 /* QUERY_NIC_VPORT_CONTEXT: the function as an Ethernet adapter. */
@@ -86,6 +86,8 @@ static int
 query_hca_cap(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
 	(void)obj;
+	if (bits_get(in, IN_OTHER_VPORT, 1) != 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OTHER_VPORT);
 	caps_hca_page(call->ctx->dev, bits_get(in, DEVX_OP_MOD, 16) >> 1, out + DEVX_HEADER);
 	return 0;
 }

@@ -69,18 +69,27 @@ status_text(uint32_t status)
 }
 
 /*
- * Syndromes that cards gave, from reports on the linux-rdma list and in forums, one sighting each. A
- * program must not rely on them: they change with the firmware.
+ * Answers that cards gave, from reports on the linux-rdma list and in forums, one sighting each; CREATE_MKEY
+ * without room is in openucx/ucx #6264, CREATE_CQ in snabbco/snabb #995. A program must not rely on them:
+ * they change with the firmware.
  */
 static const struct {
 	uint32_t opcode;
 	int refusal;
-	uint32_t syndrome;
+	uint32_t status, syndrome;
 } of_cards[] = {
-	/* CREATE_MKEY with room for no entry */
-	{0x200, DEVX_REFUSE(DEVX_BAD_PARAM, 0x80 + 0x1a0), 0x03bf6f},
+	/* QUERY_HCA_CAP of another function */
+	{0x100, DEVX_REFUSE(DEVX_BAD_PARAM, 0x40), DEVX_BAD_PARAM, 0x3a3846},
+	/* CREATE_MKEY with room for no entry; more keys than the adapter has */
+	{0x200, DEVX_REFUSE(DEVX_BAD_PARAM, 0x80 + 0x1a0), DEVX_BAD_PARAM, 0x03bf6f},
+	{0x200, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_EXCEED_LIM, 0x59c8a4},
+	/* CREATE_CQ: more CQs than the adapter has */
+	{0x400, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_EXCEED_LIM, 0x62bbc6},
+	/* CREATE_QP: more queue pairs than the adapter has */
+	{0x500, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_BAD_RES, 0x65b500},
 	/* RST2INIT with a port that the adapter does not have */
-	{0x502, DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT), 0x177405},
+	{0x502, DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT), DEVX_BAD_PARAM,
+		0x177405},
 };
 
 static uint32_t
@@ -89,23 +98,28 @@ field(int refusal)
 	return (uint32_t)refusal & 0xfffff;
 }
 
-uint32_t
-devx_syndrome(uint32_t opcode, int refusal)
+void
+devx_answer(uint32_t opcode, int refusal, uint32_t *status, uint32_t *syndrome)
 {
-	for (size_t i = 0; i < sizeof(of_cards) / sizeof(of_cards[0]); i++)
-		if (of_cards[i].opcode == opcode && of_cards[i].refusal == refusal)
-			return of_cards[i].syndrome;
-	return field(refusal);
+	*status = DEVX_REFUSED_STATUS(refusal);
+	*syndrome = field(refusal);
+	for (size_t i = 0; i < sizeof(of_cards) / sizeof(of_cards[0]); i++) {
+		if (of_cards[i].opcode != opcode || of_cards[i].refusal != refusal)
+			continue;
+		*status = of_cards[i].status;
+		*syndrome = of_cards[i].syndrome;
+	}
 }
 
 void
 devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal)
 {
-	uint32_t status = DEVX_REFUSED_STATUS(refusal);
+	uint32_t status, syndrome;
 
+	devx_answer(opcode, refusal, &status, &syndrome);
 	if (is_news((uint64_t)opcode << 32 | (uint32_t)refusal))
 		softhca_log("mlx5_%u: firmware command 0x%x is refused, status 0x%x: %s; syndrome "
 			    "0x%x: bit 0x%x of the command",
-			device, opcode, status, status_text(status), devx_syndrome(opcode, refusal),
+			device, opcode, status, status_text(DEVX_REFUSED_STATUS(refusal)), syndrome,
 			field(refusal) - DEVX_FIELD);
 }

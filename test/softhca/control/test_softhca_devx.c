@@ -576,6 +576,52 @@ case_limits(void)
 	side_fini(&s);
 }
 
+#define MKEY_IN 272
+
+/* One object more than the adapter has. Statuses and syndromes are those that cards were seen to give. */
+static void
+case_too_many(void)
+{
+	static const struct wrong cq = {0, 16, 0x400, 8 /* EXCEED_LIM */, 0x62bbc6};
+	static const struct wrong qp = {0, 16, 0x500, BAD_RES, 0x65b500};
+	static const struct wrong mkey = {0, 16, 0x200, 8, 0x59c8a4};
+	uint8_t in[MKEY_IN] = {0}, out[HDR];
+	struct mlx5dv_devx_obj *first;
+	struct side s;
+
+	side_init(&s);
+	expect_refused(&s, s.cq_in, CQ_IN, &cq);
+	expect_refused(&s, s.qp_in, QP_IN, &qp);
+	devx_put(in, 0, 16, 0x200);
+	devx_put(in, 0x80 + 0x01, 1, 1); /* free */
+	devx_put(in, 0x80 + 0x10, 1, 1); /* for UMR */
+	devx_put(in, 0x80 + 0x16, 2, 2); /* KLMs */
+	devx_put(in, 0x80 + 0x20, 24, 0xffffff);
+	devx_put(in, 0x80 + 0x68, 24, s.pdn);
+	devx_put(in, 0x80 + 0x1a0, 32, 4); /* room */
+	first = create(&s, in, MKEY_IN, out);
+	CHECK(first != NULL);
+	expect_refused(&s, in, MKEY_IN, &mkey);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(first), 0);
+	side_fini(&s);
+}
+
+/* The capabilities of another function (query_hca_cap_in.other_function). */
+static void
+case_other_function(void)
+{
+	static const struct wrong other = {0x40, 1, 1, BAD_PARAM, 0x3a3846};
+	uint8_t in[HDR] = {0}, out[HDR + 4096];
+	struct ibv_context *ctx = pair_open(0);
+
+	devx_put(in, 0, 16, 0x100);
+	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
+	devx_put(in, other.bit, other.width, other.value);
+	CHECK(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)) != 0);
+	expect_answer(out, &other);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
 /* Entries of a receive queue have 16 to 512 bytes. */
 static void
 case_strides(void)
@@ -735,6 +781,8 @@ static const struct check_case cases[] = {
 
 static const struct check_case limit_cases[] = {
 	{"no queue is longer than the adapter's limits", case_limits},
+	{"one object more than the adapter has is refused as by a card", case_too_many},
+	{"another function's capabilities are refused", case_other_function},
 };
 static const struct check_case infiniband_cases[] = {
 	{"a path without a GRH needs no GID", case_infiniband},
@@ -748,6 +796,7 @@ main(int argc, char **argv)
 	if (layer != NULL && strcmp(layer, "infiniband") == 0)
 		return check_main(infiniband_cases, 1, argc, argv);
 	if (getenv("SOFTHCA_MAX_CQE") != NULL)
-		return check_main(limit_cases, 1, argc, argv);
+		return check_main(limit_cases, sizeof(limit_cases) / sizeof(limit_cases[0]), argc,
+			argv);
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
