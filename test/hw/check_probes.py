@@ -22,13 +22,16 @@ NOT_ASKED = ' Not asked: '
 
 
 def probes_of_table(hw_probe):
-    """identity -> (group, sentence, reason or '')"""
+    """identity -> (group, sentence, reason or ''). Below each stands a sentence: what depends on it."""
     out = subprocess.run([hw_probe, '--list'], check=True, capture_output=True, text=True).stdout
     probes, group = {}, None
-    for line in out.splitlines():
+    lines = iter(out.splitlines())
+    for line in lines:
         if not line.startswith(' '):
             group = line
             continue
+        if not re.fullmatch(r' {4}[A-Z][^"]{30,}\.', next(lines, '')):
+            sys.exit(f'hw_probe --list does not say in a sentence what depends on {line.strip().partition(":")[0]}')
         name, _, text = line.strip().partition(': ')
         sentence, _, reason = text.partition(NOT_ASKED)
         if name in probes:

@@ -26,7 +26,8 @@ static const char help[] =
 	"  --only ID      this probe alone\n"
 	"  --json         the answers as JSON, without addresses and names\n"
 	"  --rehearse     asks the emulated adapter, if the machine has no mlx5 device\n"
-	"  --list         prints what is assumed, and what cannot be asked; asks nothing\n"
+	"  --list         prints what is assumed, what cannot be asked, and what depends on each;\n"
+	"                 asks nothing\n"
 	"\n"
 	"Exit code: 0 the device was asked, whatever it answered; 1 it was not; 2 wrong arguments.\n";
 

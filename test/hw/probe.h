@@ -25,9 +25,12 @@ struct probe_answer {
 	char seen[PROBE_SEEN_MAX]; /* what was seen, or why it cannot be asked */
 };
 
-/* One assumption. ask NULL: it is not asked, for the reason in not_asked. */
+/*
+ * One assumption. `matters` says what in Gantry or in a user's program depends on it, where a device does otherwise.
+ * ask NULL: it is not asked, for the reason in not_asked.
+ */
 struct probe {
-	const char *id, *assumed;
+	const char *id, *assumed, *matters;
 	void (*ask)(struct probe_answer *answer);
 	const char *not_asked;
 };

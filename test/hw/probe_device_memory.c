@@ -37,12 +37,20 @@ dm_zeroed(struct probe_answer *a)
 static const char stops[] = "an access that a card does not know may stop the machine.";
 
 const struct probe probe_device_memory[] = {
-	{"dm-zeroed", "Device memory is zeroed when it is allocated.", dm_zeroed},
-	{"dm-pages", "Device memory is allocated by whole pages.", NULL,
+	{"dm-zeroed", "Device memory is zeroed when it is allocated.",
+		"A program must write device memory before it reads it, or it reads what was there before.",
+		dm_zeroed},
+	{"dm-pages", "Device memory is allocated by whole pages.",
+		"More or fewer allocations of device memory fit than on softhca.", NULL,
 		"the probe would take all of it from other programs."},
-	{"memic-load", "A load from an address of increments is refused.", NULL, stops},
-	{"memic-store", "A store to an address of test-and-set is refused.", NULL, stops},
-	{"memic-test-and-set", "A test-and-set of more than one byte is refused.", NULL, stops},
-	{"memic-increment", "An increment may have 2 or 4 bytes.", NULL, stops},
+	{"memic-load", "A load from an address of increments is refused.",
+		"Only a program that reads such an address sees it; Gantry does not.", NULL, stops},
+	{"memic-store", "A store to an address of test-and-set is refused.",
+		"Only a program that writes such an address sees it; Gantry does not.", NULL,
+		stops},
+	{"memic-test-and-set", "A test-and-set of more than one byte is refused.",
+		"Only a program that does such an access sees it; Gantry does not.", NULL, stops},
+	{"memic-increment", "An increment may have 2 or 4 bytes.",
+		"Only a program that does such an access sees it; Gantry does not.", NULL, stops},
 	{NULL},
 };

@@ -26,9 +26,9 @@ probe_list_print(void)
 	for (const struct probe_group *g = probe_groups; g->title != NULL; g++) {
 		printf("%s\n", g->title);
 		for (const struct probe *p = g->probes; p->id != NULL; p++)
-			printf("  %s: %s%s%s\n", p->id, p->assumed,
+			printf("  %s: %s%s%s\n    %s\n", p->id, p->assumed,
 				p->ask == NULL ? " Not asked: " : "",
-				p->ask == NULL ? p->not_asked : "");
+				p->ask == NULL ? p->not_asked : "", p->matters);
 	}
 }
 

@@ -15,7 +15,7 @@ struct probe_group {
 
 extern const struct probe_group probe_groups[];
 
-/* Prints every subject, identity and sentence, and why some are not asked. */
+/* Prints every subject, identity and sentence, why some are not asked, and what depends on each. */
 void probe_list_print(void);
 
 /* Is there a probe of that identity? */

@@ -98,19 +98,25 @@ const struct probe probe_receives[] = {
 		"If a receive queue's record counts more WQEs than the queue holds, the next "
 		"message that wants a receive puts the queue pair in error with "
 		"IBV_EVENT_QP_FATAL.",
+		"Gantry never counts more than its ring holds; only a program with wrong doorbell records meets another failure.",
 		rq_record_fatal},
-	{"rq-record-sender", "The retries of that message's sender end.", rq_record_sender},
+	{"rq-record-sender", "The retries of that message's sender end.",
+		"Gantry never counts more than its ring holds; only the peer of a program with wrong doorbell records sees another status.",
+		rq_record_sender},
 	{"srq-limit-at-once",
 		"If an SRQ's limit is armed above the number of posted WQEs, its event is sent at "
 		"once.",
+		"Gantry's engine arms no limit; a program that arms one late waits for an event that does not come.",
 		srq_limit_at_once},
 	{"short-receive-uc",
 		"A receive that is too short for a UC message fails with a length error, and its "
 		"queue pair with it.",
+		"Gantry's engine uses no UC; a program's queue pair fails where it went on here, or the other way round.",
 		short_receive_uc},
 	{"short-receive-ud",
 		"A receive that is too short for a UD message fails with a length error, and its "
 		"queue pair with it.",
+		"Gantry's engine uses no UD; a program's queue pair fails where it went on here, or the other way round.",
 		short_receive_ud},
 	{NULL},
 };

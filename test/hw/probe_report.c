@@ -48,8 +48,8 @@ print_text(const struct probe *probe, const struct probe_answer *answer)
 		printf("  %s: %s, because: %s\n", probe->id, text, answer->seen);
 		break;
 	case PROBE_OTHERWISE:
-		printf("  %s: %s: %s\n    assumed: %s\n", probe->id, text, answer->seen,
-			probe->assumed);
+		printf("  %s: %s: %s\n    assumed: %s\n    what depends on it: %s\n", probe->id,
+			text, answer->seen, probe->assumed, probe->matters);
 		break;
 	default:
 		printf("  %s: %s\n", probe->id, text);
@@ -58,15 +58,25 @@ print_text(const struct probe *probe, const struct probe_answer *answer)
 }
 
 static void
-print_json(const struct probe *probe, const struct probe_answer *answer, bool first)
+print_escaped(const char *text)
 {
-	printf("%s\n    {\"id\": \"%s\", \"answer\": \"%s\", \"seen\": \"", first ? "" : ",",
-		probe->id, result_text(answer->result));
-	for (const char *s = answer->seen; *s != '\0'; s++) {
+	for (const char *s = text; *s != '\0'; s++) {
 		if (*s == '"' || *s == '\\')
 			putchar('\\');
 		putchar((unsigned char)*s < ' ' ? ' ' : *s);
 	}
+}
+
+static void
+print_json(const struct probe *probe, const struct probe_answer *answer, bool first)
+{
+	printf("%s\n    {\"id\": \"%s\", \"answer\": \"%s\", \"seen\": \"", first ? "" : ",",
+		probe->id, result_text(answer->result));
+	print_escaped(answer->seen);
+	printf("\", \"assumed\": \"");
+	print_escaped(probe->assumed);
+	printf("\", \"matters\": \"");
+	print_escaped(probe->matters);
 	printf("\"}");
 }
 

@@ -75,17 +75,21 @@ opcode(struct probe_answer *a)
 
 const struct probe probe_vendors[] = {
 	{"vendor-short-receive", "A receive that is too short has the vendor syndrome 0x2c.",
+		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		short_receive},
 	{"vendor-invalidate",
 		"The receive of a refused SEND with invalidate has the vendor syndrome 0xcb.",
+		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		invalidate},
 	{"vendor-opcode",
 		"A WQE with an opcode that the adapter does not have has the vendor syndrome "
 		"0x71.",
+		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		opcode},
 	{"vendor-others",
 		"The vendor syndromes 0x69, 0x34, 0x55, 0x35, 0x59, 0x5a, 0x57 and 0x37 are those "
 		"of the table.",
+		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		NULL,
 		"they need messages of more than 1 GiB, or work requests that libmlx5 does not "
 		"post."},

@@ -44,6 +44,7 @@ wq_states(struct probe_answer *a)
 const struct probe probe_wqs[] = {
 	{"wq-states",
 		"A work queue goes from RESET to RDY, from RDY to ERR, and from each to RESET.",
+		"Gantry's engine makes no work queues; a program that restarts one, as DPDK's mlx5 driver does, is refused a step.",
 		wq_states},
 	{NULL},
 };
