@@ -6,10 +6,12 @@
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
  *        test_gantry_random --soak SECONDS [SEED]
+ *        test_gantry_random --device NAME SECONDS [SEED]
  *
  * With SOFTHCA_THREADS=0 all of it is one thread, and a seed replays exactly: the test runs itself twice,
  * and both runs must be the same. Else two of the queues are inline and two belong to workers on lcores
- * of their own. A soak goes on for a time, and what the process has must not grow.
+ * of their own. A soak goes on for a time, and what the process has must not grow. With --device it does the same on the
+ * device of that name, which may be a real one: fault.c causes faults without the adapter's help.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +79,7 @@ side_open(unsigned int i)
 static void
 life_open(void)
 {
-	const struct gantry_conf conf = {.rdma_copies = true};
+	const struct gantry_conf conf = {.device = run.device, .rdma_copies = true};
 	struct gantry_info info;
 	unsigned int i;
 
@@ -269,7 +271,7 @@ play_life(unsigned int rounds, uint64_t goal)
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
 	} while (--rounds != 0 && n_made < goal && seconds() - began < life_seconds);
-	if (chance(3) == 0)
+	if (chance(3) == 0 && run.device == NULL)
 		lose_device();
 	for (n_made = before, i = 0; i < run.n_sides; i++)
 		n_made += run.side[i].made;
@@ -438,7 +440,14 @@ main(int argc, char **argv)
 	bool soaks = argc > 2 && strcmp(argv[1], "--soak") == 0;
 	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
 
-	run.pumped = threads != NULL && atoi(threads) == 0;
+	if (argc > 3 && strcmp(argv[1], "--device") == 0) {
+		run.device = argv[2];
+		n = strtoull(argv[3], NULL, 0);
+		soaks = true;
+		argv++;
+		argc--;
+	}
+	run.pumped = threads != NULL && atoi(threads) == 0 && run.device == NULL;
 	if (argc == 1 && !run.pumped) {
 		soaks = true;
 		n = SOAK_SECONDS;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Faults of the adapter (doc/softhca.md), and what gantry.h says of them. Several are armed at a time,
- * and each may hit any queue.
+ * and each may hit any queue. On a device that is not asked to fail (--device), the test causes what it can by itself: of
+ * the queues that its own thread drives, it tells queue pairs to fail and lets CQs overrun. Wrong keys and bounds are drawn
+ * in any case.
  */
 #include <errno.h>
 #include <stdarg.h>
 
 #include <softhca.h>
 
+#include "gantry_queue.h"
 #include "random.h"
 
 #define BIT MODEL_BIT
@@ -43,18 +46,21 @@ allow(uint32_t own, uint32_t peer)
 }
 
 __attribute__((format(printf, 1, 2))) static void
-arm(const char *format, ...)
+note(const char *format, ...)
 {
-	char *line = run.armed[run.n_armed];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(line, sizeof(run.armed[0]), format, args);
+	vsnprintf(run.armed[run.n_armed++], sizeof(run.armed[0]), format, args);
 	va_end(args);
-	CHECK_EQ(softhca_fault(line), 0, line);
-	run.n_armed++;
 	run.faults++;
 }
+
+#define arm(...)                                                                                   \
+	do {                                                                                       \
+		note(__VA_ARGS__);                                                                 \
+		CHECK_EQ(softhca_fault(run.armed[run.n_armed - 1]), 0);                            \
+	} while (0)
 
 static uint32_t
 any_syndrome(void)
@@ -114,6 +120,71 @@ lose_receive(unsigned int op)
 	arm("recv_drop op=%u", 1 + op % 20);
 }
 
+/* ------------------------------------------------------------------ without the adapter's help */
+
+static void
+fail_own(struct side *s)
+{
+	struct gantry_conn *own = &s->q->conn[GANTRY_CONN_OWN];
+
+	if (own->state != GANTRY_CONN_READY)
+		return;
+	allow(0, 0);
+	note("%s: its queue pair for copies is told to fail", s->name);
+	CHECK_EQ(hwq_qp_fail(own->qp), 0);
+}
+
+/* The device is told that no completion of the CQ was taken. Then it is full. */
+static void
+overrun_own(struct side *s)
+{
+	struct gantry_conn *own = &s->q->conn[GANTRY_CONN_OWN];
+
+	if (own->state != GANTRY_CONN_READY)
+		return;
+	allow(0, 0);
+	note("%s: its CQ for copies overruns", s->name);
+	atomic_store_explicit(&own->cq->dbrec[0],
+		htobe32((own->cq->ci - own->cq->n_cqe) & 0xffffff), memory_order_release);
+	own->cq->published = own->cq->ci;
+}
+
+static void
+fail_peer(struct side *s)
+{
+	struct end *e = s->end[chance(s->n_ends)];
+	struct gantry_conn *c;
+
+	if (!e->open || !e->connected || e->target != NULL)
+		return;
+	c = &s->q->conn[s->q->peer[e->peer].conn];
+	if (c->state != GANTRY_CONN_READY)
+		return;
+	run.hazards.recv = true;
+	e->link->hurt = true;
+	note("%s: the queue pair of peer %u is told to fail", s->name, e->peer);
+	CHECK_EQ(hwq_qp_fail(c->qp), 0);
+}
+
+/* The first sides are inline ones, which the calling thread drives. */
+static void
+cause_one(void)
+{
+	struct side *s = &run.side[chance(2)];
+
+	switch (chance(3)) {
+	case 0:
+		fail_own(s);
+		break;
+	case 1:
+		overrun_own(s);
+		break;
+	default:
+		fail_peer(s);
+		break;
+	}
+}
+
 void
 fault_arm(bool plain)
 {
@@ -121,6 +192,10 @@ fault_arm(bool plain)
 
 	if (run.n_armed == RTE_DIM(run.armed))
 		return;
+	if (run.device != NULL) {
+		cause_one();
+		return;
+	}
 	/* With threads, deadlines are long. */
 	if (kind == 5 && !run.pumped && chance(8) != 0)
 		kind = 6;

@@ -161,6 +161,7 @@ enum {
 
 struct random_run {
 	struct gantry *g;
+	const char *device; /* its name; NULL: the emulated adapter, which has faults */
 	bool pumped;
 	uint64_t seed, rng;
 	struct side side[MAX_SIDES];

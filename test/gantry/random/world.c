@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "gantry_engine.h"
 #include "random.h"
 
 /* The arena of a queue: its regions, and memory of none. Behind it is the place of device memory. */
@@ -92,6 +93,9 @@ device_come(struct side *s)
 	void *at;
 	int ret;
 
+	/* A device may have none. */
+	if (run.g->info.max_dm_len == 0)
+		return;
 	ret = gantry_mem_alloc_dm(run.g, r->len, GANTRY_MEM_REMOTE_ATOMIC, &s->mem[DEVICE], &at);
 	CHECK(ret == 0 || run.hazards.refuse, "gantry_mem_alloc_dm: %d", ret);
 	run.refused_calls += ret != 0;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What goes wrong on a device without an emulated fault: wrong keys and bounds, a receive that is missing, a peer that is
+ * gone, a queue pair that is told to fail or to stop, and a CQ that overruns. Each descriptor comes back once, with the
+ * status of gantry_desc.h; what was refused moved no byte; and the engine goes on.
+ *
+ * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's internal functions, and by
+ * ibv_modify_qp(3).
+ *
+ * usage: test_gantry_device [--device NAME] [CASE]     CASE: a part of a case's name
+ */
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_log.h>
+
+#include "gantry_engine.h"
+#include "gantry_env.h"
+#include "gantry_log.h"
+#include "gantry_queue.h"
+
+#define ARENA_LEN (UINT64_C(1) << 20)
+#define PIECE     UINT64_C(4096)
+#define N_PIECES  64
+#define N_ROUNDS  8
+
+static struct gantry *g;
+static uint8_t *src, *dst, *broken;
+static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+
+static struct gantry_desc
+copy_of(uint32_t i)
+{
+	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
+
+	d.cookie = i;
+	return d;
+}
+
+static struct gantry_desc
+write_of(uint32_t i, uint16_t peer)
+{
+	struct gantry_desc d = copy_of(i);
+
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	return d;
+}
+
+static void
+reset_pieces(uint64_t seed)
+{
+	env_fill(src, ARENA_LEN, seed);
+	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
+}
+
+static bool
+is_moved(uint32_t i)
+{
+	return env_is_moved(src + i * PIECE, dst + i * PIECE, PIECE);
+}
+
+/* ------------------------------------------------------------------ keys and bounds */
+
+/* The connection of a wrong descriptor fails, and no other. */
+static void refused_there(struct gantry_desc (*spoil)(struct gantry_desc d))
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint16_t pa, pb;
+
+	reset_pieces(1);
+	env_connect(q, &pa, q, &pb);
+	desc[0] = write_of(0, pa);
+	desc[1] = spoil(write_of(1, pa));
+	desc[2] = write_of(2, pb);
+	env_do(q, desc, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
+	/* pb is the other end of this connection, which may have failed too. */
+	CHECK(comp[2].status == GANTRY_OK || comp[2].status == GANTRY_FLUSHED ||
+		comp[2].status == GANTRY_QP_EVENT);
+	CHECK(is_moved(0) && !is_moved(1));
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	env_connect(q, &pa, q, &pb);
+	CHECK_EQ(env_do_one(q, write_of(3, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, copy_of(4)), GANTRY_OK);
+	CHECK(is_moved(3) && is_moved(4));
+	env_queue_done(q);
+}
+
+static struct gantry_desc
+with_wrong_key(struct gantry_desc d)
+{
+	return WITH(d, remote_key, d.remote_key ^ 0x5a);
+}
+
+static struct gantry_desc
+beyond_the_end(struct gantry_desc d)
+{
+	return WITH(d, dst, (uintptr_t)dst + ARENA_LEN - PIECE / 2);
+}
+
+static void
+a_wrong_key_of_a_peer_is_refused_there(void)
+{
+	refused_there(with_wrong_key);
+}
+
+static void
+bytes_beyond_a_peers_region_are_refused_there(void)
+{
+	refused_there(beyond_the_end);
+}
+
+static void
+a_wrong_key_of_its_own_stops_a_queue_once(void)
+{
+	struct gantry_queue *q = env_queue(g, N_PIECES);
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint32_t i;
+
+	reset_pieces(2);
+	for (i = 0; i < N_PIECES; i++)
+		desc[i] = i % 20 == 5 ? WITH(copy_of(i), src, (uintptr_t)broken) : copy_of(i);
+	env_break(broken_mem);
+	env_do(q, desc, comp, N_PIECES);
+	env_mend(broken_mem);
+	for (i = 0; i < N_PIECES; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i % 20 == 5 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
+		CHECK_EQ(is_moved(i), i % 20 != 5);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 3);
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ receives and peers */
+
+static void
+connect_with(struct gantry_queue *q, const struct gantry_path *path, uint16_t *pa, uint16_t *pb)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 16, .path = *path};
+	struct gantry_addr a, b;
+
+	CHECK_EQ(gantry_peer_open(q, &conf, pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, &conf, pb, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, *pa, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, *pb, &a), 0);
+}
+
+static void
+a_message_waits_for_its_receive(void)
+{
+	const struct gantry_recv recv = {.cookie = 9, .addr = (uintptr_t)dst, .len = PIECE};
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = PIECE};
+	struct gantry_recv_comp got = {0};
+	struct gantry_comp comp;
+	uint16_t pa, pb;
+	uint64_t end;
+
+	reset_pieces(3);
+	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1}, &pa, &pb);
+	desc.peer = pa;
+	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
+	for (end = rte_get_timer_cycles() + rte_get_timer_hz() / 50; rte_get_timer_cycles() < end;)
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+	CHECK_EQ(gantry_recv_post(q, pb, &recv, 1), 1);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	while (gantry_recv_poll(q, &got, 1) == 0)
+		env_pump();
+	CHECK_EQ(got.status, GANTRY_OK);
+	CHECK_EQ(got.cookie, 9);
+	CHECK_EQ(got.len, PIECE);
+	CHECK(is_moved(0));
+	env_queue_done(q);
+}
+
+static void
+a_message_without_a_receive_ends_when_its_retries_end(void)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = PIECE};
+	uint16_t pa, pb;
+
+	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1, .rnr_retries = 2}, &pa, &pb);
+	desc.peer = pa;
+	CHECK_EQ(env_do_one(q, desc), GANTRY_UNREACHABLE);
+	CHECK_EQ(env_do_one(q, copy_of(1)), GANTRY_OK);
+	env_queue_done(q);
+}
+
+static void
+a_peer_that_is_gone_is_not_reached(void)
+{
+	struct gantry_queue *q = env_queue(g, 16);
+	uint16_t pa, pb;
+
+	reset_pieces(4);
+	connect_with(q, &(struct gantry_path){.timeout = 8, .retries = 2}, &pa, &pb);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	CHECK_EQ(env_do_one(q, write_of(0, pa)), GANTRY_UNREACHABLE);
+	CHECK(!is_moved(0));
+	env_queue_done(q);
+}
+
+/* ------------------------------------------------------------------ the queue's connection to itself */
+
+/*
+ * Submits copies, and does something to the queue's own connection while they run. Each comes back once, in order: those
+ * that were flushed are done again. Then the queue works. Returns how often its connection was set up again.
+ */
+static uint64_t
+disturb(void (*what)(struct gantry_conn *own))
+{
+	struct gantry_queue *q = env_queue(g, N_PIECES);
+	struct gantry_desc desc[N_PIECES];
+	struct gantry_comp comp[N_PIECES];
+	uint64_t recoveries;
+	uint32_t i, round;
+
+	for (round = 0; round < N_ROUNDS; round++) {
+		reset_pieces(round);
+		for (i = 0; i < N_PIECES; i++)
+			desc[i] = copy_of(i);
+		/* One by one, so that each asks for a completion. */
+		for (i = 0; i < N_PIECES / 2; i++)
+			CHECK_EQ(gantry_submit(q, desc + i, 1), 1);
+		what(&q->conn[GANTRY_CONN_OWN]);
+		CHECK_EQ(gantry_submit(q, desc + i, N_PIECES / 2), N_PIECES / 2);
+		env_collect(q, comp, N_PIECES);
+		for (i = 0; i < N_PIECES; i++) {
+			CHECK_EQ(comp[i].cookie, i);
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+			CHECK(is_moved(i));
+		}
+		CHECK_EQ(env_do_one(q, copy_of(0)), GANTRY_OK);
+	}
+	recoveries = env_stats(q).recoveries;
+	env_queue_done(q);
+	return recoveries;
+}
+
+static void
+fail(struct gantry_conn *own)
+{
+	CHECK_EQ(hwq_qp_fail(own->qp), 0);
+}
+
+static void
+a_queue_pair_that_is_told_to_fail_is_set_up_again(void)
+{
+	CHECK_EQ(disturb(fail), N_ROUNDS);
+}
+
+static bool stops;
+
+static void
+stop(struct gantry_conn *own)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+
+	stops = ibv_modify_qp(own->qp->qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0;
+}
+
+static void
+a_send_queue_that_is_told_to_stop_goes_on(void)
+{
+	/* It only stands still: nothing is set up again. */
+	CHECK_EQ(disturb(stop), 0);
+	if (!stops)
+		printf("(not seen: this kernel stops no queue of its users) ");
+}
+
+/* Tells the device that none of the CQ's completions was taken: it is full. Then nothing completes any more. */
+static void
+overrun(struct gantry_conn *own)
+{
+	struct hwq_cq *cq = own->cq;
+
+	atomic_store_explicit(&cq->dbrec[0], htobe32((cq->ci - cq->n_cqe) & 0xffffff),
+		memory_order_release);
+	cq->published = cq->ci;
+}
+
+static void
+a_cq_that_overruns_is_made_anew(void)
+{
+	/* A device may know from earlier that the CQ has room, and look again when that is used up. */
+	if (disturb(overrun) == 0)
+		printf("(not seen: no CQ overran) ");
+}
+
+static const struct check_case cases[] = {
+	{"a wrong key of a peer is refused there", a_wrong_key_of_a_peer_is_refused_there},
+	{"bytes beyond a peer's region are refused there",
+		bytes_beyond_a_peers_region_are_refused_there},
+	{"a wrong key of its own stops a queue once", a_wrong_key_of_its_own_stops_a_queue_once},
+	{"a message waits for its receive", a_message_waits_for_its_receive},
+	{"a message without a receive ends when its retries end",
+		a_message_without_a_receive_ends_when_its_retries_end},
+	{"a peer that is gone is not reached", a_peer_that_is_gone_is_not_reached},
+	{"a queue pair that is told to fail is set up again",
+		a_queue_pair_that_is_told_to_fail_is_set_up_again},
+	{"a send queue that is told to stop goes on", a_send_queue_that_is_told_to_stop_goes_on},
+	{"a CQ that overruns is made anew", a_cq_that_overruns_is_made_anew},
+};
+
+int
+main(int argc, char **argv)
+{
+	struct gantry_conf conf = {0};
+
+	if (argc > 2 && strcmp(argv[1], "--device") == 0) {
+		conf.device = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
+	env_init(0);
+	CHECK_EQ(gantry_create(&conf, &g), 0);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
+	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
+	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
+	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
+	env_run(cases, RTE_DIM(cases), argc, argv);
+	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+}
