@@ -8,6 +8,7 @@
 #define MAX_PAIRS 32u
 #define DUMP_LEN  8192
 
+const char *twin_device;
 struct hwq_dev *twin_dev;
 struct hwq_mr twin_mr;
 uint8_t *twin_mem;
@@ -69,7 +70,7 @@ twin_get64(const uint8_t *p)
 static bool
 can_post(const struct twin_pair *p, const struct twin_builder *b)
 {
-	return (b->types >> p->conf.type & 1) != 0 &&
+	return (b->types >> p->conf.type & 1) != 0 && (b->common != TWIN_MEMCPY || p->conf.mmo) &&
 	       (p->conf.send_ops & b->send_ops) == b->send_ops &&
 	       (p->conf.mlx5_ops & b->mlx5_ops) == b->mlx5_ops;
 }
@@ -238,30 +239,60 @@ twin_prepare(struct twin_pair *p, unsigned int n_wqes)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
 
+bool
+twin_patience(uint64_t *end)
+{
+	uint64_t now = emu_now_ns();
+
+	emu_pump();
+	if (*end == 0)
+		*end = now + 5000000000ull;
+	return now < *end;
+}
+
+/* Takes what has completed of libmlx5's work. */
+static void
+drain_stock(struct twin_pair *p, unsigned int want_status)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(p->stock.cq, 1, &wc) > 0) {
+		CHECK((unsigned int)wc.status == want_status, "stock status %d", wc.status);
+		if (wc.wr_id == (uintptr_t)p->last)
+			p->last = NULL;
+	}
+}
+
+static void
+drain_hwq(struct twin_pair *p, unsigned int want_status)
+{
+	struct hwq_sq *sq = &p->twin.qp->sq;
+	struct hwq_cqe rec;
+
+	while (hwq_cq_poll(p->twin.cq, &rec, 1) == 1) {
+		CHECK(rec.syndrome == (want_status == IBV_WC_SUCCESS ? 0 : 5),
+			"syndrome 0x%x of WQE 0x%x", rec.syndrome, rec.wqe_counter);
+		if (rec.opcode == MLX5_CQE_REQ || rec.opcode == MLX5_CQE_REQ_ERR)
+			hwq_sq_complete(sq, rec.wqe_counter);
+		else
+			hwq_rq_complete(&p->twin.qp->rq, rec.wqe_counter);
+	}
+}
+
 void
 twin_drain(struct twin_pair *p, unsigned int want_status)
 {
-	struct hwq_cqe rec;
-	struct ibv_wc wc;
-	uint64_t end = emu_now_ns() + 5000000000ull;
 	struct hwq_sq *sq = &p->twin.qp->sq;
+	uint64_t end = 0;
 
-	emu_pump();
-	while (ibv_poll_cq(p->stock.cq, 1, &wc) > 0)
-		CHECK((unsigned int)wc.status == want_status, "stock status %d", wc.status);
-	while (hwq_sq_used_bb(sq) != 0 && emu_now_ns() < end) {
+	do {
 		emu_pump();
-		while (hwq_cq_poll(p->twin.cq, &rec, 1) == 1) {
-			CHECK(rec.syndrome == (want_status == IBV_WC_SUCCESS ? 0 : 5),
-				"syndrome 0x%x of WQE 0x%x", rec.syndrome, rec.wqe_counter);
-			if (rec.opcode == MLX5_CQE_REQ || rec.opcode == MLX5_CQE_REQ_ERR)
-				hwq_sq_complete(sq, rec.wqe_counter);
-			else
-				hwq_rq_complete(&p->twin.qp->rq, rec.wqe_counter);
-		}
-	}
+		drain_stock(p, want_status);
+		drain_hwq(p, want_status);
+	} while ((p->last != NULL || hwq_sq_used_bb(sq) != 0) && twin_patience(&end));
+	CHECK(p->last == NULL, "libmlx5's work never completed");
 	CHECK(hwq_sq_used_bb(sq) == 0, "%u WQEBBs never completed", hwq_sq_used_bb(sq));
-	if (hwq_sq_used_bb(sq) != 0)
+	if (p->last != NULL || hwq_sq_used_bb(sq) != 0)
 		exit(EXIT_FAILURE);
 }
 
@@ -360,6 +391,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 		CHECK(twin_same_sq(sq, &before_batch), "a refused batch changed the queue");
 		return;
 	}
+	p->last = &w[n - 1];
 	for (i = 0; i < n; i++) {
 		twin_count(p, &w[i]);
 		if (!twin_compare(p, &w[i], &from))
@@ -396,6 +428,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 		CHECK(sq->pi == from, "refused work took room");
 		return true;
 	}
+	p->last = w;
 	twin_count(p, w);
 	twin_totals.direct++;
 	if (twin_compare(p, w, &from))
@@ -445,7 +478,7 @@ unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
 	unsigned int i, n_left = 0;
 
 	for (i = 0; i < n && i < MAX_PAIRS; i++)
-		if (twin_fewest(&pairs[i], 1) < twin_cases)
+		if (!pairs[i].absent && twin_fewest(&pairs[i], 1) < twin_cases)
 			left[n_left++] = &pairs[i];
 	return n_left;
 }
@@ -481,8 +514,10 @@ skip_first_laps(struct twin_pair *p)
 		mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)(void *)nop, 0, MLX5_OPCODE_NOP, 0,
 			p->stock.qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, 63, 0, 0);
 		ibv_wr_start(p->stock.ex);
+		p->stock.ex->wr_id = (uintptr_t)p;
 		mlx5dv_wr_raw_wqe(p->stock.dv, nop);
 		CHECK_EQ(ibv_wr_complete(p->stock.ex), 0, "a NOP");
+		p->last = p;
 		p->stock.at += 16;
 		hwq_put_ctrl(sq, hwq_sq_reserve(sq, 16), sq->pi, 0, MLX5_OPCODE_NOP, 63,
 			HWQ_WQE_SIGNALED, 0);
@@ -492,9 +527,37 @@ skip_first_laps(struct twin_pair *p)
 	}
 }
 
+/* Tries to have such a QP. On a device, some do not exist, or are not for this user. */
+static bool
+exists(struct twin_pair *p)
+{
+	struct ibv_cq *cq = ibv_create_cq(twin_dev->ctx, 1, NULL, NULL, 0);
+	struct ibv_qp_cap cap;
+	struct ibv_qp *qp;
+
+	if (cq == NULL)
+		EMU_DIE("a CQ: %s", strerror(errno));
+	qp = stock_create_qp(twin_dev, &p->conf, cq, &cap);
+	if (qp == NULL)
+		printf("left out, because the device or this user cannot have it: %s (%s)\n",
+			p->name, strerror(errno));
+	else if (ibv_destroy_qp(qp) != 0)
+		EMU_DIE("destroying a QP: %s", strerror(errno));
+	if (ibv_destroy_cq(cq) != 0)
+		EMU_DIE("destroying a CQ: %s", strerror(errno));
+	return qp != NULL;
+}
+
 static void
 pair_open(struct twin_pair *p, bool wild)
 {
+	p->last = NULL;
+	if (twin_device != NULL) {
+		p->conf.mmo = p->conf.mmo && twin_dev->caps.max_memcpy_len != 0;
+		p->absent = !exists(p);
+		if (p->absent)
+			return;
+	}
 	stock_create(twin_dev, &p->conf, &p->stock);
 	twin_create(twin_dev, &p->conf, &p->twin);
 	p->wild = wild;
@@ -506,7 +569,8 @@ pair_open(struct twin_pair *p, bool wild)
 		return;
 	stock_to_err(&p->stock);
 	CHECK_EQ(hwq_qp_fail(p->twin.qp), 0, "to ERR");
-	skip_first_laps(p);
+	if (twin_device == NULL || twin_cases > 536)
+		skip_first_laps(p);
 }
 
 void
@@ -520,6 +584,8 @@ void
 twin_close(struct twin_pair *pairs, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
+		if (pairs[i].absent)
+			continue;
 		twin_destroy(&pairs[i].twin);
 		stock_destroy(&pairs[i].stock);
 	}
@@ -532,7 +598,7 @@ twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 	twin_run(pairs, n, post);
 	for (unsigned int i = 0; i < n; i++)
 		/* Each pair starts at 65000, and each case takes a WQEBB. */
-		CHECK(twin_cases <= 536 || pairs[i].stock.at > 65536,
+		CHECK(twin_cases <= 536 || pairs[i].absent || pairs[i].stock.at > 65536,
 			"%s: no lap of the wire's index", pairs[i].name);
 	twin_close(pairs, n);
 }
@@ -542,12 +608,21 @@ twin_begin(int argc, char **argv, unsigned long cases)
 {
 	int ret;
 
-	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	if (argc > 2 && strcmp(argv[1], "--device") == 0) {
+		twin_device = argv[2];
+		argc -= 2;
+		argv += 2;
+	} else {
+		emu_setting(argv, "SOFTHCA_THREADS", "0");
+	}
 	twin_cases = argc > 1 ? strtoul(argv[1], NULL, 0) : cases;
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : emu_now_ns();
 	printf("seed %llu, at least %lu cases of each builder and type\n",
 		(unsigned long long)state, twin_cases);
-	twin_dev = emu_open();
+	if (twin_device == NULL)
+		twin_dev = emu_open();
+	else if ((ret = hwq_dev_open(twin_device, &twin_dev)) != 0)
+		EMU_DIE("opening %s: %s", twin_device, strerror(-ret));
 	twin_mem = aligned_alloc(4096, TWIN_MEM_LEN);
 	if (twin_mem == NULL)
 		EMU_DIE("no memory");
@@ -566,7 +641,7 @@ twin_end(const struct twin_pair *pairs, unsigned int n)
 {
 	if (n != 0)
 		twin_print();
-	if (n != 0 && check_failures == 0)
+	if (n != 0 && check_failures == 0 && twin_device == NULL)
 		twin_coverage(pairs, n);
 	CHECK_EQ(hwq_mr_deregister(&twin_mr), 0, "deregister");
 	CHECK_EQ(hwq_dev_close(twin_dev), 0, "close");

@@ -6,7 +6,7 @@
  * A program lists the builders and what they draw. The harness draws, posts, compares and counts.
  * The program posts hwq's half itself, by hwq_twin_post.h.
  *
- *     twin_begin(argc, argv, 20000);                  device, memory, seed: [CASES [SEED]]
+ *     twin_begin(argc, argv, 20000);                  device, memory, seed: [--device NAME] [CASES [SEED]]
  *     twin_wild(pairs, n, post);                      until each builder of each type had CASES
  *     return twin_end(pairs, n);                      prints what was drawn; fails if a legal
  *                                                     combination was never drawn
@@ -17,6 +17,9 @@
  * then blanked. A builder does this for other such fields (names). All other bytes up to DS must be
  * equal. libmlx5 does not write some bytes, so its ring is cleared beforehand; hwq's is filled with
  * 0xa5.
+ *
+ * With --device the device of that name is used, which may be a real one: it runs by itself, a pair that it cannot have is
+ * left out by name, and few cases need not draw everything. Otherwise the emulated adapter is pumped.
  *
  * "Wild": both QPs are in ERR, so that work with any address, key and length can be posted, and is
  * flushed.
@@ -113,6 +116,9 @@ struct twin_pair {
 	struct stock stock;
 	struct twin twin;
 	bool wild;
+	bool absent; /* the device, or this user, cannot have such QPs */
+	const void *
+		last; /* wr_id of libmlx5's last work request, until it has completed; NULL: it has */
 	/* HWQ_WQE_AFTER_UMR: libmlx5 sets the small fence in what follows, and work that goes direct must too. */
 	unsigned int left;
 	bool in_one_piece; /* said by twin_builder::direct: a fill comes before all of its WQEs, or none */
@@ -133,13 +139,14 @@ struct twin_totals {
 typedef int twin_post_fn(struct twin_pair *p, const struct twin_work *w, unsigned int n,
 	bool abort);
 
+extern const char *twin_device; /* --device; NULL: the emulated adapter, which is pumped */
 extern struct hwq_dev *twin_dev;
 extern struct hwq_mr twin_mr; /* the region of twin_mem, with all access rights */
 extern uint8_t *twin_mem;     /* TWIN_MEM_LEN */
 extern struct twin_totals twin_totals;
 extern unsigned long twin_cases; /* the least number of cases of each builder and type */
 
-/* Opens the device and sets the variables above. Arguments: [CASES [SEED]]. */
+/* Opens the device and sets the variables above. Arguments: [--device NAME] [CASES [SEED]]. */
 void twin_begin(int argc, char **argv, unsigned long cases);
 /* Creates both QPs of each pair, and takes them to RTS, or to ERR past the ring's first laps. */
 void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
@@ -179,6 +186,11 @@ bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from
 void twin_count(const struct twin_pair *p, const struct twin_work *w);
 /* Calls libmlx5's start and builders of a batch, without complete. */
 void twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n);
+/*
+ * Lets time pass, in a loop that waits until *end, a time in ns that is 0 at first. Returns false when that has come:
+ * nobody waits for so long.
+ */
+bool twin_patience(uint64_t *end);
 /* Takes every completion of both. Each must have that status, an enum ibv_wc_status. */
 void twin_drain(struct twin_pair *p, unsigned int status);
 /* Resets one QP of the pair, after an error, and connects it to itself again. */

@@ -392,35 +392,58 @@ post_receives(struct twin_pair *p, unsigned int n)
 	hwq_rq_ring(&p->twin.qp->rq);
 }
 
+/* What libmlx5's batch completed, as far as it was taken. */
+static struct {
+	struct ibv_wc wc[2 * N_RUN + 1];
+	int n;
+} theirs;
+
+/* Waits for the last work request, which is signalled, and for n_recv receives. */
+static void
+wait_for_stock(struct twin_pair *p, const struct twin_work *last, int n_recv)
+{
+	uint64_t end = 0;
+
+	theirs.n = 0;
+	do {
+		emu_pump();
+		while (theirs.n < 2 * N_RUN + 1 &&
+			ibv_poll_cq(p->stock.cq, 1, &theirs.wc[theirs.n]) == 1) {
+			n_recv -= theirs.wc[theirs.n].opcode == IBV_WC_RECV;
+			if (theirs.wc[theirs.n++].wr_id == (uintptr_t)last)
+				last = NULL;
+		}
+	} while ((last != NULL || n_recv > 0) && twin_patience(&end));
+	CHECK(last == NULL && n_recv == 0, "libmlx5's work did not complete");
+	for (int i = 0; i < theirs.n; i++)
+		CHECK(theirs.wc[i].status == IBV_WC_SUCCESS, "libmlx5's status %d",
+			theirs.wc[i].status);
+}
+
 /* Checks that both complete the signalled wr_ids in order, and equally many receives. */
 static void
 drain_wr_ids(struct twin_pair *p)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
-	uint64_t ids[N_RUN], id;
+	uint64_t ids[N_RUN], id, end = 0;
 	struct hwq_cqe rec;
-	struct ibv_wc wc[2 * N_RUN + 1];
 	unsigned int n = 0, n_recv = 0, n_theirs = 0, i;
-	int theirs;
 
-	emu_pump();
-	theirs = ibv_poll_cq(p->stock.cq, 2 * N_RUN + 1, wc);
-	for (;;) {
-		if (n < N_RUN && hwq_wr_poll(sq, &ids[n], 1) == 1)
+	do {
+		emu_pump();
+		while (n < N_RUN && hwq_wr_poll(sq, &ids[n], 1) == 1)
 			n++;
-		else if (hwq_rq_poll(&p->twin.qp->rq, &rec, &id, 1) == 1)
+		while (hwq_rq_poll(&p->twin.qp->rq, &rec, &id, 1) == 1)
 			n_recv += rec.syndrome == 0;
-		else
-			break;
-	}
-	CHECK((int)(n + n_recv) == theirs, "%u completions, %u of them receives, libmlx5 has %d",
-		n + n_recv, n_recv, theirs);
-	for (i = 0; i < (unsigned int)theirs; i++) {
-		if (wc[i].opcode == IBV_WC_RECV)
+	} while ((int)(n + n_recv) < theirs.n && twin_patience(&end));
+	CHECK((int)(n + n_recv) == theirs.n, "%u completions, %u of them receives, libmlx5 has %d",
+		n + n_recv, n_recv, theirs.n);
+	for (i = 0; i < (unsigned int)theirs.n; i++) {
+		if (theirs.wc[i].opcode == IBV_WC_RECV)
 			continue;
-		CHECK(n_theirs < n && ids[n_theirs] == wc[i].wr_id,
+		CHECK(n_theirs < n && ids[n_theirs] == theirs.wc[i].wr_id,
 			"wr_id %u is not libmlx5's 0x%llx", n_theirs,
-			(unsigned long long)wc[i].wr_id);
+			(unsigned long long)theirs.wc[i].wr_id);
 		n_theirs++;
 	}
 	CHECK(hwq_wr_poll(sq, ids, N_RUN) == 0, "a completion too many");
@@ -430,9 +453,13 @@ drain_wr_ids(struct twin_pair *p)
 static void
 run_stock(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 {
+	int n_recv = 0;
+
 	twin_stock_batch(p, w, n);
 	CHECK_EQ(ibv_wr_complete(p->stock.ex), 0, "ibv_wr_complete");
-	emu_pump();
+	for (unsigned int i = 0; i < n; i++)
+		n_recv += w[i].builder == &send;
+	wait_for_stock(p, &w[n - 1], n_recv);
 	memcpy(after_stock, twin_mem, TWIN_MEM_LEN);
 	if (memcmp(before, twin_mem, TWIN_MEM_LEN) != 0)
 		moved++;
@@ -496,8 +523,12 @@ real(void)
 		EMU_DIE("no memory");
 	memcpy(before, twin_mem, TWIN_MEM_LEN);
 	twin_open(pairs, N_PAIRS, false);
-	for (i = 0; i < twin_cases && check_failures == 0; i++)
-		run_both(&pairs[twin_draw(N_PAIRS)]);
+	for (i = 0; i < twin_cases && check_failures == 0; i++) {
+		struct twin_pair *p = &pairs[twin_draw(N_PAIRS)];
+
+		if (!p->absent)
+			run_both(p);
+	}
 	twin_close(pairs, N_PAIRS);
 	printf("  %lu batches run, of which moved bytes %lu; SENDs %lu\n", i, moved, n_sends);
 	CHECK(moved > 0 && n_sends > 0, "no work moved anything, or no SEND ran");
@@ -511,8 +542,9 @@ main(int argc, char **argv)
 	twin_begin(argc, argv, 20000);
 	RUN("drawn work has libmlx5's bytes and errors", twin_wild(pairs, N_PAIRS, post));
 	RUN("executed work has libmlx5's bytes and effect", real());
-	CHECK(twin_totals.split > 0 && twin_totals.fills > 0 && twin_totals.small_fences > 0 &&
-			twin_totals.direct > 0,
+	CHECK(twin_device != NULL ||
+			(twin_totals.split > 0 && twin_totals.fills > 0 &&
+				twin_totals.small_fences > 0 && twin_totals.direct > 0),
 		"a case that must come up did not");
 	return twin_end(pairs, N_PAIRS);
 }
