@@ -3,11 +3,12 @@
  * Throughput against queue depth, burst, copy length, regions, peers and lcores: of the engine on the
  * emulated adapter, of memcpy(3), and of DPDK's dma_skeleton, whose device is a thread that copies.
  *
- * At each point the three take turns, N_ROUNDS times, so whatever else happens on the machine meets all of
+ * At each point the three take turns, 15 times or as --rounds says, so whatever else happens on the machine meets all of
  * them. They copy between the same addresses. Prints CSV: medians of the rounds, and the median of each
  * round's ratio to memcpy. Nothing passes or fails by time.
  *
- * usage: bench_throughput [AXIS]...     default: depth burst length regions peers lcores
+ * usage: bench_throughput [--device NAME] [--rounds N] [AXIS]...
+ *        N: 1 to 15. Default: the first mlx5 device, 15, depth burst length regions peers lcores
  */
 #define ALLOW_EXPERIMENTAL_API /* dmadev */
 #include <inttypes.h>
@@ -28,7 +29,7 @@
 #include "bench_median.h"
 #include "gantry.h"
 
-#define N_ROUNDS    15
+#define ROUNDS_MAX  15
 #define SAMPLE_US   5000
 #define WARM_US     500
 #define BURST_MAX   64
@@ -55,6 +56,9 @@ struct point {
 };
 
 static const struct point usual = {.len = 64, .depth = 256, .burst = 32, .regions = 1};
+
+static const char *device; /* NULL: the first one */
+static unsigned int n_rounds = ROUNDS_MAX;
 
 /* Operations of the running sample, and the addresses that they use. */
 static struct {
@@ -285,7 +289,7 @@ connect_peers(const struct point *p, const struct gantry_queue_conf *conf)
 static void
 open_engine(const struct point *p)
 {
-	const struct gantry_conf conf = {0};
+	const struct gantry_conf conf = {.device = device};
 	const struct gantry_queue_conf queue = {.depth = RTE_MAX(p->depth, 2u)};
 	const struct gantry_worker_conf worker = {.queue = queue,
 		.burst = p->burst,
@@ -463,30 +467,30 @@ sample(const struct series *s, const struct point *p)
 static void
 print_row(const struct point *p, const char *name, double *ns, double *ratio)
 {
-	double median = bench_median(ns, N_ROUNDS);
+	double median = bench_median(ns, n_rounds);
 
 	printf("%s,%" PRIu64 ",%s,%" PRIu64 ",%u,%u,%u,%u,%u,%.1f,%.1f,%.1f,%.4f,%.4f,%.3f\n",
 		p->axis, p->x, name, p->len, p->depth, p->burst, p->regions, p->peers, p->lcores,
-		median, ns[0], ns[N_ROUNDS - 1], 1e3 / median, p->len / median,
-		bench_median(ratio, N_ROUNDS));
+		median, ns[0], ns[n_rounds - 1], 1e3 / median, p->len / median,
+		bench_median(ratio, n_rounds));
 }
 
 static void
 measure(const struct point *p)
 {
-	double ns[N_SERIES][N_ROUNDS], ratio[N_ROUNDS];
+	double ns[N_SERIES][ROUNDS_MAX], ratio[ROUNDS_MAX];
 
 	draw_addresses(p);
 	for (unsigned int s = 0; s < N_SERIES; s++)
 		if (series[s].open != NULL)
 			series[s].open(p);
-	for (unsigned int r = 0; r < N_ROUNDS; r++)
+	for (unsigned int r = 0; r < n_rounds; r++)
 		for (unsigned int s = 0; s < N_SERIES; s++)
 			ns[s][r] = sample(&series[s], p);
 	for (unsigned int s = N_SERIES; s-- > 0;) {
 		if (series[s].close != NULL)
 			series[s].close(p);
-		for (unsigned int r = 0; r < N_ROUNDS; r++)
+		for (unsigned int r = 0; r < n_rounds; r++)
 			ratio[r] = ns[0][r] / ns[s][r]; /* before row 0 is sorted */
 		print_row(p, series[s].name, ns[s], ratio);
 	}
@@ -562,13 +566,33 @@ run_axis(const struct axis *a)
 	}
 }
 
-static bool
-is_asked(const char *name, int argc, char **argv)
+/* Reads the options. Returns the index of the first AXIS. */
+static int
+read_options(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
+	int i = 1;
+
+	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+		if (strcmp(argv[i], "--device") == 0)
+			device = argv[i + 1];
+		else if (strcmp(argv[i], "--rounds") == 0)
+			n_rounds = atoi(argv[i + 1]);
+		else
+			break;
+	}
+	must(n_rounds >= 1 && n_rounds <= ROUNDS_MAX, "--rounds is a number from 1 to 15");
+	must(i == argc || argv[i][0] != '-', "options are --device NAME and --rounds N");
+	return i;
+}
+
+/* Axes begin at argv[first]; none: all. */
+static bool
+is_asked(const char *name, int first, int argc, char **argv)
+{
+	for (int i = first; i < argc; i++)
 		if (strcmp(argv[i], name) == 0)
 			return true;
-	return argc == 1;
+	return first == argc;
 }
 
 static void
@@ -589,6 +613,8 @@ start_eal(void)
 int
 main(int argc, char **argv)
 {
+	int first = read_options(argc, argv);
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	start_eal();
 	arena.mem = mmap(NULL, MOST_SET, PROT_READ | PROT_WRITE,
@@ -598,7 +624,7 @@ main(int argc, char **argv)
 	printf("axis,x,series,length,depth,burst,regions,peers,lcores,ns,ns_least,ns_most,mops,gbytes_per_s,"
 	       "to_memcpy\n");
 	for (unsigned int i = 0; i < RTE_DIM(axes); i++)
-		if (is_asked(axes[i].name, argc, argv))
+		if (is_asked(axes[i].name, first, argc, argv))
 			run_axis(&axes[i]);
 	rte_eal_cleanup();
 	return 0;
