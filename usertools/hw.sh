@@ -1,114 +1,231 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs Gantry on a real mlx5 device, for ten minutes at most, and writes what it saw: which assumptions of the emulated
-# adapter hold there, and whether the main job moves every byte right in every mode. What the device lacks is skipped by name.
-# Nothing but the report is left behind.
+# Runs Gantry on a real mlx5 device, for ten minutes at most, and writes a report: what the device has, whether Gantry works
+# on it, how fast it is, and where it differs from the emulated adapter. What the device lacks is skipped by name.
 #
-# usage: usertools/hw.sh [--rehearse] [--out DIR] [--built DIR] [DEVICE]     default: the first mlx5 device
-#   --rehearse   asks the emulated adapter where the machine has no mlx5 device; without it, hw.sh fails there
-#   --out DIR    folder of the report; default: hw-report. report.txt is to read, report.json to send back: neither
-#                has an address or a name of the machine
+# usage: usertools/hw.sh [--rehearse] [--short] [--out DIR] [--built DIR] [DEVICE]     default: the first mlx5 device
+#   --rehearse   runs on the emulated adapter where the machine has no mlx5 device; without it, hw.sh fails there.
+#                Settings of the adapter (SOFTHCA_...) stay as they are
+#   --short      the same stages with little work each: a minute
+#   --out DIR    folder of the report; default: hw-report
 #   --built DIR  a build directory whose programs are used as they are; by default, build/ is built
-# Exit code: 0 each stage was done or skipped, whatever the probes answered; 1 a stage failed, or there is no device.
+#
+# The stages, in this order:
+#   capabilities   what the device has, and what Gantry needs of it
+#   twins          the same work by libmlx5 and by lib/hwq, on queues of each: equal bytes, completions and effects
+#   faults         wrong keys and bounds, missing receives, queues that fail or stop, CQs that overrun: each status is right
+#   model          random work and faults, compared with a model of the engine
+#   main job       testgantry in every mode; by DMA MMO and by RDMA; with signatures, under SQD, and encrypted
+#   probes         what the emulated adapter assumes about cards, asked one by one
+#   benchmarks     copies and writes by length: ns and operations a second
+#
+# report.txt is to read, report.json to send back. Both hold no GUID, address, host name, user name, serial number and path of
+# the machine. A stage that failed shows the end of its output there. Nothing else is left behind. A signal stops hw.sh, which
+# then writes no report.
+#
+# Exit code: 0 each stage was done or skipped, whatever the probes answered; 1 a stage failed, or there is no device;
+# 3 the device lacks what Gantry needs, as the report says; 129, 130, 143 a signal.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-modes=(copy write read)
-workers=2
+# Seconds: of all stages, of one stage.
+all_seconds=590
+stage_seconds=120
+# What is done.
 want_mb=20
-stage_seconds=140 # four stages: below ten minutes
+model_seconds=60
+twin_cases=2000
+rounds=9
+workers=2
 
 help_if_asked "$@"
 device=() rehearse=() out=hw-report built=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--rehearse) rehearse=(--rehearse) ;;
+	--short) want_mb=4 model_seconds=2 twin_cases=40 rounds=1 ;;
 	--out | --built)
 		[ $# -ge 2 ] || die "$1 needs a folder"
 		[ "$1" = --out ] && out=$2 || built=$2
 		shift
 		;;
 	-*) die "unknown option $1: see usertools/hw.sh --help" ;;
-	*) device=(--device "$1") ;;
+	*)
+		[ ${#device[@]} -eq 0 ] || die "one device at a time: see usertools/hw.sh --help"
+		device=(--device "$1")
+		;;
 	esac
 	shift
 done
 
+twins=(test_hwq_bytes test_hwq_bytes_transports test_hwq_bytes_umr test_hwq_bytes_mkey test_hwq_effects)
 if [ -z "$built" ]; then
 	need "${build_packages[@]}"
 	say "building in build/ (a minute the first time)"
-	targets=(test/hw/hw_probe app/testgantry/testgantry)
+	targets=(test/hw/hw_probe test/hw/hw_caps app/testgantry/testgantry test/test_gantry_device test/test_gantry_random
+		test/bench/bench_throughput "${twins[@]/#/test/}")
 	build build
 	built=$top/build
 fi
-probe=$built/test/hw/hw_probe
-[ -x "$probe" ] || die "$built has no test/hw/hw_probe: build it there with ISA-L (package libisal-dev)"
+built=$(cd "$built" && pwd)
+[ -x "$built/test/hw/hw_caps" ] || die "$built has no test/hw/hw_caps: build it there with ISA-L (package libisal-dev)"
 
+# Whatever a stage leaves, even when it is killed, is in this folder. It is removed.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-hw.XXXXXX")
+export TMPDIR=$scratch RUNTIME_DIRECTORY=$scratch XDG_RUNTIME_DIR=$scratch
+child=
+stopped() {
+	trap '' HUP INT TERM
+	[ -z "$child" ] || { kill -TERM "$child" 2>/dev/null && wait "$child"; } || true
+	printf 'stopped: there is no report\n' >&2
+	exit "$1"
+}
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$out"
+trap 'stopped 129' HUP
+trap 'stopped 130' INT
+trap 'stopped 143' TERM
 
-# Which device, and may it be asked? Without one, hw_probe says what to do.
-say "asking the device what the emulated adapter assumes"
-timeout "$stage_seconds" "$probe" "${rehearse[@]}" "${device[@]}" --json >"$scratch/probes.json" ||
-	die "there is no report: see the line above"
+stop_at=$((SECONDS + all_seconds))
+runs=0 failed=0
+: >"$scratch/stages"
 
-stages=() failed=0
-
-# stage NAME COMMAND...: runs a stage, and notes its result.
-stage() {
-	local name=$1 result=done code=0
-	shift
-	say "$name"
-	timeout "$stage_seconds" "$@" >"$scratch/log" 2>&1 || code=$?
-	if [ "$code" -ne 0 ]; then
-		result="failed with exit code $code"
-		failed=1
-		tail -n 20 "$scratch/log" >&2
-	fi
-	stages+=("$name: $result")
+# run COMMAND...: runs it in a process group of its own, as long as a stage may last. Its output goes to $log.
+run() {
+	local limit=$((stop_at - SECONDS)) code=0
+	[ "$limit" -le "$stage_seconds" ] || limit=$stage_seconds
+	runs=$((runs + 1))
+	log=$scratch/$runs.log
+	timeout -k 5 "$limit" "$@" >"$log" 2>&1 &
+	child=$!
+	wait "$child" || code=$?
+	child=
+	[ "$code" -ne 124 ] && [ "$code" -ne 137 ] || printf 'hw.sh: it did not end in %s seconds\n' "$limit" >>"$log"
+	return "$code"
 }
 
-mapfile -t files < <(find /usr/lib /usr/bin -xdev -type f -size +64k -readable -printf '%p\t%s\n' | LC_ALL=C sort |
+# note NAME RESULT WHY SECONDS [LOG]: a line of the report. It is read by hw_report.py.
+note() {
+	printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "${5:-}" >>"$scratch/stages"
+}
+
+# lacks ID...: prints the first of these capabilities that the device does not have.
+lacks() {
+	local id
+	for id in "$@"; do
+		awk -F'\t' -v id="$id" '$1 == id && $2 == "no" {print $3; found = 1} END {exit !found}' "$scratch/caps" && return 0
+	done
+	return 1
+}
+
+# has ID WORD: the device has WORD in the value of a capability.
+has() {
+	awk -F'\t' -v id="$1" -v word="$2" '$1 == id && $2 == "yes" && index($4, word) {found = 1} END {exit !found}' "$scratch/caps"
+}
+
+# stage NAME NEEDS COMMAND...: runs a stage if the device has all that NEEDS names, and notes its result.
+stage() {
+	local name=$1 needs=$2 start=$SECONDS code=0 missing
+	shift 2
+	log=/dev/null
+	# shellcheck disable=SC2086
+	if missing=$(lacks $needs); then
+		note "$name" skipped "the device has no $missing" 0
+	elif [ ! -x "$1" ]; then
+		note "$name" skipped "this build does not have the program" 0
+	elif [ $((stop_at - SECONDS)) -lt 5 ]; then
+		note "$name" skipped "no time is left" 0
+	else
+		say "$name"
+		run "$@" || code=$?
+		if [ "$code" -eq 77 ]; then
+			note "$name" skipped "$(tail -n 1 "$log")" 0
+		elif [ "$code" -eq 0 ]; then
+			note "$name" "done" "" $((SECONDS - start))
+		else
+			failed=1
+			tail -n 20 "$log" >&2
+			note "$name" failed "exit code $code" $((SECONDS - start)) "$log"
+		fi
+	fi
+}
+
+# ---- capabilities: which device, may it be asked, and does Gantry run there? hw_caps says what to do if not.
+say capabilities
+caps=("$built/test/hw/hw_caps" "${rehearse[@]}")
+code=0
+run "${caps[@]}" "${device[@]}" --json || code=$?
+if [ "$code" -ne 0 ] && [ "$code" -ne 3 ]; then
+	grep -v '^softhca: no mlx5 device' "$log" >&2 || true
+	die "there is no report: see the line above"
+fi
+sed -n '/^{/,$p' "$log" >"$scratch/caps.json"
+runs_here=$code
+"$top/usertools/hw_report.py" caps "$scratch/caps.json" >"$scratch/caps"
+note capabilities "done" "" 0
+run "${caps[@]}" "${device[@]}" || true
+device=(--device "$(sed -n 's/^\([^ ,]*\), part .*/\1/p' "$log")")
+
+# ---- twins
+twin() {
+	stage "twins, $1" "devx rc atomics $2" "$built/test/$3" "${device[@]}" "$twin_cases" 1
+}
+twin "bytes of RC and UC" "" test_hwq_bytes
+twin "bytes of UD, XRC, DC and frames" dc test_hwq_bytes_transports
+twin "bytes of layouts" keys test_hwq_bytes_umr
+twin "bytes of signatures and encryption" "keys signatures encryption" test_hwq_bytes_mkey
+twin effects dc test_hwq_effects
+
+# ---- the engine
+engine="devx rc rdma port"
+stage faults "$engine" "$built/test/test_gantry_device" "${device[@]}"
+stage model "$engine keys dc atomics" "$built/test/test_gantry_random" "${device[@]}" "$model_seconds"
+
+# ---- the main job
+mapfile -t files < <(find /usr/lib /usr/bin -xdev -type f -size +64k -size -4096k -readable -printf '%p\t%s\n' | LC_ALL=C sort |
 	awk -F'\t' -v want=$((want_mb * 1000000)) 'total < want {total += $2; print $1}')
 [ ${#files[@]} -gt 0 ] || die "found no readable files under /usr"
 read -ra eal <<<"$(eal_args "$workers" 512)"
-gantry=("$built/app/testgantry/testgantry" "${eal[@]}" -- "${device[@]}")
-for mode in "${modes[@]}"; do
-	stage "main job, --mode $mode" "${gantry[@]}" --mode "$mode" --out "$scratch/$mode" --parents "${files[@]}"
-	rm -rf "${scratch:?}/$mode"
-done
-if grep -q '"sig-crc32c", "answer": "cannot be asked here"' "$scratch/probes.json"; then
-	stages+=("main job, --mode sig: skipped, because the device has no block signatures")
-else
-	stage "main job, --mode sig" "${gantry[@]}" --mode sig --guard crc --wire crc32c --block 4096 --chunk 32K \
-		--corrupt 1 "${files[0]}"
+gantry=("$built/app/testgantry/testgantry" "${eal[@]}" --no-telemetry -- "${device[@]}")
+
+# job NEEDS OPTION...: moves the files, and removes the outputs.
+job() {
+	local needs=$1
+	shift
+	stage "main job, $*" "$needs" "${gantry[@]}" "$@" --out "$scratch/out" --parents "${files[@]}"
+	rm -rf "$scratch/out"
+}
+job "$engine" --mode copy
+job "$engine mmo" --mode copy --copy-path mmo
+job "$engine" --mode copy --copy-path rdma
+job "$engine" --mode write
+job "$engine" --mode read
+if "${gantry[0]}" --help | grep -q '^ *dma[:,]'; then
+	job "$engine" --mode dma
 fi
 
-# count ANSWER: how many probes answered so.
-count() {
-	grep -c "\"answer\": \"$1\"" "$scratch/probes.json" || true
-}
+# Blocks and kinds that the device has.
+sig=(--mode sig --chunk 32K)
+has signatures 4096 && sig+=(--block 4096) || sig+=(--block 512)
+has signatures 'T10-DIF CRC' && sig+=(--guard crc) || sig+=(--guard crc32c)
+plain=("${sig[@]}" --wire none)
+has signatures CRC32C && has signatures 'T10-DIF CRC' && sig+=(--wire crc32c) || sig+=(--wire none)
+stage "main job, --mode sig" "$engine keys signatures" "${gantry[@]}" "${sig[@]}" --corrupt 0 "${files[0]}"
+stage "main job, --mode sig, wrong signatures under SQD" "$engine keys signatures pipelining" "${gantry[@]}" "${sig[@]}" \
+	--corrupt 5 "${files[0]}"
+stage "main job, --mode sig --encrypt data" "$engine keys signatures encryption plain-deks" "${gantry[@]}" "${plain[@]}" \
+	--encrypt data --corrupt 1 "${files[0]}"
 
-{
-	printf '{"stages": ['
-	separator=
-	for line in "${stages[@]}"; do
-		printf '%s\n  "%s"' "$separator" "$line"
-		separator=,
-	done
-	printf '],\n"probes": '
-	cat "$scratch/probes.json"
-	printf '}\n'
-} >"$out/report.json"
-{
-	printf '%s\n' "Stages" "${stages[@]/#/  }"
-	printf '%s\n' "What the emulated adapter assumes" "  as assumed: $(count 'as assumed')" \
-		"  cannot be asked here: $(count 'cannot be asked here')" \
-		"  otherwise: $(count 'otherwise'). Here the device differs from the emulated adapter:"
-	sed -n 's/^ *{"id": "\([^"]*\)", "answer": "otherwise", "seen": "\(.*\)"}.*/    \1: \2/p' "$scratch/probes.json"
-	printf '%s\n' "What each name means: doc/softhca.md, \"What is assumed\"."
-} >"$out/report.txt"
+# ---- probes. Each has a limit of its own.
+stage probes "" "$built/test/hw/hw_probe" "${rehearse[@]}" "${device[@]}" --json
+sed -n '/^{/,$p' "$log" >"$scratch/probes.json"
+
+# ---- benchmarks
+stage benchmarks "$engine" "$built/test/bench/bench_throughput" "${device[@]}" --rounds "$rounds" length peers
+grep '^[a-z]*,' "$log" >"$scratch/bench.csv" || true
+
+mkdir -p "$out"
+"$top/usertools/hw_report.py" write "$scratch" "$out"
 cat "$out/report.txt"
 say "the report is in $out; report.json is to be sent back"
-exit "$failed"
+[ "$failed" -eq 0 ] || exit 1
+exit "$runs_here"
