@@ -265,14 +265,11 @@ hwq_wqe_crypto_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey,
 	const struct mlx5dv_mr_interleaved *data, const struct hwq_sig_tags *mem,
 	const struct hwq_sig_tags *wire, const struct hwq_crypto_start *start, unsigned int flags)
 {
-	unsigned int n_bb = hwq_crypto_image_n_bb(image, n + 1), i;
+	unsigned int n_bb = hwq_crypto_image_n_bb(image, n + 1);
+	int ret = hwq_crypto_image_check(sq, mkey, image, n, n + 1, n_bb,
+		hwq_pattern_len(repeat, data, n));
 	struct hwq_burst b;
-	uint64_t round = 0;
-	int ret;
 
-	for (i = 0; i < n; i++)
-		round += (uint32_t)data[i].bytes_count;
-	ret = hwq_crypto_image_check(sq, mkey, image, n, n + 1, n_bb, round * repeat);
 	if (__builtin_expect(ret != 0, 0))
 		return ret;
 	if (!hwq_burst_reserve(&b, sq, n_bb))

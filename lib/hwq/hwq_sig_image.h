@@ -430,14 +430,11 @@ hwq_wqe_sig_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_s
 	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
 	const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire, unsigned int flags)
 {
-	unsigned int n_bb = hwq_sig_image_n_bb(image, n + 1), i;
+	unsigned int n_bb = hwq_sig_image_n_bb(image, n + 1);
 	int ret = hwq_sig_image_check(sq, mkey, n, n + 1, n_bb);
 	struct hwq_burst b;
-	uint64_t len = 0;
 
-	for (i = 0; ret == 0 && i < n; i++)
-		len += (uint32_t)data[i].bytes_count;
-	if (__builtin_expect(ret != 0 || len * repeat > UINT32_MAX, 0))
+	if (__builtin_expect(ret != 0 || hwq_pattern_len(repeat, data, n) > UINT32_MAX, 0))
 		return ret != 0 ? ret : -EINVAL;
 	if (!hwq_burst_reserve(&b, sq, n_bb))
 		return 0;

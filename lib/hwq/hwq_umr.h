@@ -155,10 +155,22 @@ hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 	return len;
 }
 
+/** @return bytes that a pattern describes, as hwq_put_pattern() has them; UINT64_MAX: 64 bits cannot count them. */
+static HWQ_INLINE uint64_t
+hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)
+{
+	uint64_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		len += (uint32_t)data[i].bytes_count;
+	return __builtin_mul_overflow(len, (uint64_t)repeat, &len) ? UINT64_MAX : len;
+}
+
 /**
  * A layout that repeats: @p n entries, each bytes_count bytes of which the next round begins
  * bytes_count + bytes_skip further; @p repeat rounds. It takes one unit more than it has entries,
- * and zeros up to four units. @return bytes that it describes.
+ * and zeros up to four units. @return bytes that it describes, of which libmlx5 writes the low 64 bits, too.
  */
 static HWQ_INLINE uint64_t
 hwq_put_pattern(void *at, uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)

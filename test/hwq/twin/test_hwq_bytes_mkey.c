@@ -96,6 +96,7 @@ static struct {
 	/* By order on the wire, data unit, and signatures: none possible, none, of the wire, of memory, of both. */
 	unsigned long crypto[2][4][5][5]; /* by batches, by images */
 	unsigned long crypto_refused[2];  /* images of KEY_CRYPT, of KEY_BOTH */
+	unsigned long beyond_64_bits[2];  /* patterns by images of crypto, of sig */
 	unsigned long wrong[4];           /* standard, order, data unit, comp_mask */
 } drawn;
 
@@ -167,6 +168,30 @@ shorten_list(struct own *o)
 		o->sge[i].length &= (1u << 31) / MAX_ENTRIES - 1;
 }
 
+/* A pattern of 2^64 bytes, or of one round of 8 GiB less or more. */
+static void
+draw_long_pattern(struct own *o)
+{
+	unsigned int i;
+
+	o->n_data = 4;
+	o->repeat = (1u << 31) - 1 + (uint32_t)twin_draw(3);
+	for (i = 0; i < o->n_data; i++)
+		o->data[i].bytes_count = 1u << 31;
+}
+
+/* libmlx5 counts the bytes of a pattern in 64 bits, and may accept what is far longer than a key can be. */
+static bool
+is_beyond_64_bits(const struct own *o)
+{
+	uint64_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < o->n_data; i++)
+		len += o->data[i].bytes_count;
+	return o->repeat != 0 && len > UINT64_MAX / o->repeat;
+}
+
 static void
 draw_layouts(const struct twin_pair *p, struct own *o)
 {
@@ -186,6 +211,8 @@ draw_layouts(const struct twin_pair *p, struct own *o)
 			.bytes_count = draw_len(o, o->n_data),
 			.bytes_skip = (uint32_t)twin_draw(twin_one_in(4) ? 0x100000000 : 5000),
 			.lkey = (uint32_t)twin_random()};
+	if (twin_one_in(100))
+		draw_long_pattern(o);
 }
 
 static void
@@ -624,6 +651,10 @@ direct(struct twin_pair *p, const struct twin_work *w)
 		image = post_crypto_image(&p->twin.qp->sq, o, is_list, &args,
 			twin_direct_flags(p, w));
 	o->by_image = p->in_one_piece = image > 0;
+	if (kind != NO_IMAGE && !is_list && is_beyond_64_bits(o)) {
+		CHECK(image < 0, "a pattern of more than 64 bits of bytes is posted");
+		drawn.beyond_64_bits[o->kind == KEY_SIGN]++;
+	}
 	if (image > 0) {
 		((struct twin_work *)(uintptr_t)w)->n_wqes = 1;
 		if (mkey->sig != NULL)
@@ -651,9 +682,10 @@ direct(struct twin_pair *p, const struct twin_work *w)
 		drawn.crypto_refused[o->kind == KEY_BOTH]++;
 	i = is_list ? o->n_sge : o->n_data + 1u;
 	CHECK(image == ret || (ret != 0 && i > p->twin.qp->sq.wr.max_umr_ds - bsf) ||
-			(ret != 0 && i - !is_list > mkey->max_entries),
+			(ret != 0 && i - !is_list > mkey->max_entries) ||
+			(image == -EINVAL && !is_list && is_beyond_64_bits(o)),
 		"an image is refused with %d, a batch with %d", image, ret);
-	return ret;
+	return ret == 0 ? 1 : ret;
 }
 
 /* ------------------------------------------------------------------ comparing it */
@@ -932,6 +964,8 @@ check_crypto(void)
 	printf("  encryption: %u combinations of order, data unit and signatures; images refused: %lu "
 	       "of keys that encrypt, %lu of those that sign, too\n",
 		seen, drawn.crypto_refused[0], drawn.crypto_refused[1]);
+	CHECK(drawn.beyond_64_bits[0] != 0 && drawn.beyond_64_bits[1] != 0,
+		"no pattern of 2^64 bytes was drawn");
 	CHECK(drawn.crypto_refused[0] != 0 && drawn.crypto_refused[1] != 0,
 		"images of encryption: none was refused");
 	CHECK(drawn.wrong[0] != 0 && drawn.wrong[1] != 0 && drawn.wrong[2] != 0 &&
