@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 atomic_int stop_signal, n_signals;
 
 /* ------------------------------------------------------------------ inputs */

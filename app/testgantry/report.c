@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S       UINT64_C(1000000000)
 #define TTY_PERIOD_NS  (NS_PER_S / 10)
 #define PIPE_PERIOD_NS NS_PER_S
 

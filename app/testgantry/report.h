@@ -25,6 +25,8 @@ void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void error_keep(char **text);
 
+#define NS_PER_S UINT64_C(1000000000)
+
 /** Nanoseconds of a clock that only goes forward. */
 uint64_t now_ns(void);
 

@@ -14,6 +14,7 @@
 #include "gantry.h"
 #include "job.h"
 #include "options.h"
+#include "report.h"
 #include "sig_keys.h"
 
 /** What the initiator sends. */
@@ -32,8 +33,11 @@ struct sig_response {
 	bool good;
 };
 
-#define N_MODES     2                     /* connections: pipelined, waiting */
-#define SIG_GIVE_UP UINT64_C(60000000000) /* ns without a response */
+#define N_MODES 2 /* connections: pipelined, waiting */
+
+/* Seconds without a response. The engine gives up a stuck connection earlier, and says why. */
+#define SIG_GIVE_UP_S 20
+#define SIG_CLOSE_S   5 /* seconds that closing waits for what is in flight */
 
 static_assert(GANTRY_TXN_PIPELINED == 1 && GANTRY_TXN_WAIT == N_MODES, "mode_index()");
 

@@ -45,8 +45,9 @@ memory_create(struct memory *m, struct gantry *g, size_t len, unsigned int flags
 static void
 memory_destroy(struct memory *m)
 {
-	if (m->mem != NULL)
-		gantry_mem_unregister(m->mem, 1000);
+	/* What the device may still write stays until the program ends. */
+	if (m->mem != NULL && gantry_mem_unregister(m->mem, 1000) != 0)
+		return;
 	if (m->base != NULL)
 		munmap(m->base, m->len);
 }
@@ -287,40 +288,74 @@ ends_open(const struct options *o, struct sig_ends **ends)
 	return -1;
 }
 
-/* What a phase that did not end has left in flight ends at the latest when its connection is given up. */
-static void
-close_end(struct end *end)
+static uint32_t
+in_flight(const struct end *end)
 {
-	uint64_t end_ns = now_ns() + SIG_GIVE_UP;
-	struct gantry_recv_comp received;
+	return end->q != NULL ? gantry_in_flight(end->q) : 0;
+}
+
+static void
+poll_end(const struct end *end)
+{
 	struct gantry_comp comp;
 
-	if (end->q == NULL)
-		return;
-	while (gantry_in_flight(end->q) != 0 && now_ns() < end_ns)
+	if (end->q != NULL)
 		gantry_poll(end->q, &comp, 1);
+}
+
+/* Waits for what a phase that did not end has left in flight. */
+static int
+drain(struct sig_ends *e)
+{
+	const struct end *i = &e->initiator.end, *t = &e->target.end;
+	const uint64_t end_ns = now_ns() + SIG_CLOSE_S * NS_PER_S;
+
+	while (in_flight(i) + in_flight(t) != 0) {
+		if (now_ns() > end_ns) {
+			error_print("%u sends of the initiator and %u transactions of the target "
+				    "have not completed in %u s: they are abandoned",
+				in_flight(i), in_flight(t), SIG_CLOSE_S);
+			return -1;
+		}
+		poll_end(i);
+		poll_end(t);
+	}
+	return 0;
+}
+
+/* name: of the end. */
+static int
+close_end(struct end *end, const char *name)
+{
+	struct gantry_recv_comp received;
+	int rc;
+
+	if (end->q == NULL)
+		return 0;
 	/* A queue with receives is in use: they come back when their connections are closed. */
 	for (uint32_t m = 0; m < N_MODES; m++)
 		gantry_peer_close(end->q, end->peer[m]);
 	while (gantry_recv_poll(end->q, &received, 1) != 0)
 		;
-	gantry_queue_destroy(end->q);
+	rc = gantry_queue_destroy(end->q);
+	if (rc == 0)
+		return 0;
+	error_print("cannot close the queue of the %s: %s", name, strerror(-rc));
+	return -1;
 }
 
 int
 ends_close(struct sig_ends *e)
 {
-	struct end *const end[] = {&e->initiator.end, &e->target.end};
-	int rc = 0;
+	int rc = drain(e);
 
-	for (size_t i = 0; i < RTE_DIM(end); i++)
-		close_end(end[i]);
+	rc |= close_end(&e->initiator.end, "initiator");
+	rc |= close_end(&e->target.end, "target");
 	if (e->target.profile != 0)
 		gantry_profile_destroy(e->engine, e->target.profile);
-	if (keys_end(e) != 0)
-		rc = -1;
-	for (size_t i = 0; i < RTE_DIM(end); i++)
-		memory_destroy(&end[i]->memory);
+	rc |= keys_end(e);
+	memory_destroy(&e->initiator.end.memory);
+	memory_destroy(&e->target.end.memory);
 	if (e->engine != NULL && gantry_destroy(e->engine) != 0) {
 		error_print("the engine was still in use when it was closed");
 		rc = -1;

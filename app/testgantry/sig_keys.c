@@ -36,10 +36,10 @@ add(struct sig_ends *e, struct sig_key *key)
 	return -1;
 }
 
+/* Until end_ns. */
 static int
-retire(struct sig_ends *e, struct sig_key *key)
+retire(struct sig_ends *e, struct sig_key *key, uint64_t end_ns)
 {
-	const uint64_t end_ns = now_ns() + SIG_GIVE_UP;
 	int rc;
 
 	/* A phase that fails polls no longer. */
@@ -50,8 +50,11 @@ retire(struct sig_ends *e, struct sig_key *key)
 		explicit_bzero(key, sizeof(*key));
 		return 0;
 	}
-	if (rc != -ETIMEDOUT || ends_go_on(e))
+	if (rc != -ETIMEDOUT)
 		error_print("the device does not destroy a data encryption key: %s", strerror(-rc));
+	else if (ends_go_on(e))
+		error_print(
+			"a queue does not give up a data encryption key, which stays in the device");
 	return -1;
 }
 
@@ -60,7 +63,7 @@ keys_renew(struct sig_ends *e)
 {
 	struct sig_key *other = &e->key[!e->present_key];
 
-	if (other->there && retire(e, other) != 0)
+	if (other->there && retire(e, other, now_ns() + SIG_GIVE_UP_S * NS_PER_S) != 0)
 		return -1;
 	return add(e, other);
 }
@@ -78,7 +81,8 @@ keys_end(struct sig_ends *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < RTE_DIM(e->key); i++) {
-		if (e->key[i].there && retire(e, &e->key[i]) != 0)
+		/* Nothing waits for a queue that could not be destroyed: nobody polls it. */
+		if (e->key[i].there && retire(e, &e->key[i], 0) != 0)
 			rc = -1;
 		explicit_bzero(e->key[i].bytes, sizeof(e->key[i].bytes));
 	}

@@ -142,11 +142,12 @@ take_sent(struct initiator *i)
 }
 
 static bool
-is_late(uint64_t since_ns)
+is_late(uint64_t since_ns, uint32_t missing)
 {
-	if (now_ns() - since_ns < SIG_GIVE_UP)
+	if (now_ns() - since_ns < SIG_GIVE_UP_S * NS_PER_S)
 		return false;
-	error_print("no response came in 60 s");
+	error_print("no response came in %u s: the target has not answered %u requests",
+		SIG_GIVE_UP_S, missing);
 	return true;
 }
 
@@ -174,7 +175,7 @@ initiator_run(void *arg)
 			last_ns = now_ns();
 		} else if (n == 0 && sent == 0) {
 			sched_yield(); /* the target's lcore may share this CPU */
-			n = busy && is_late(last_ns) ? -1 : 0;
+			n = busy && is_late(last_ns, asked - answered) ? -1 : 0;
 		}
 		busy = answered < e->phase->n_requests || gantry_in_flight(i->end.q) != 0;
 	}

@@ -892,6 +892,13 @@ keys_of_both_kinds_take_turns(void)
 	way_close(&w);
 }
 
+/* What owners read of a DEK, which has this id or had it. */
+static const struct gantry_shelf_cell *
+cell_of(uint32_t dek)
+{
+	return gantry_shelf_cell(&g->deks.shelf, gantry_dek_place(dek));
+}
+
 /* The device has lost the DEK. The connection to itself is set up again. */
 static void
 a_dek_that_the_device_has_not_fails_its_transactions(void)
@@ -903,8 +910,7 @@ a_dek_that_the_device_has_not_fails_its_transactions(void)
 
 	way_open(&w, GANTRY_TXN_NONE);
 	one_open(&o, &w);
-	word = (_Atomic uint64_t *)&gantry_shelf_cell(&g->deks.shelf, gantry_dek_place(o.dek))
-		       ->word[0];
+	word = (_Atomic uint64_t *)&cell_of(o.dek)->word[0];
 	before = *word;
 	*word = before ^ 0x800;
 	CHECK_EQ(one_do(&o, &w), GANTRY_LOCAL_ERROR);
@@ -1012,14 +1018,17 @@ a_keytag_must_be_the_deks(void)
 	uint8_t key[XTS_MAX_KEY + 16];
 	static struct one o;
 	struct way w;
-	uint32_t id;
+	uint32_t id, i;
 
 	way_open(&w, GANTRY_TXN_NONE);
 	one_open(&o, &w);
 	CHECK_EQ(dek_add(&o.k.xts, tag, &id), 0);
 	o.r.t.crypto.dek = id;
 	CHECK_EQ(one_do(&o, &w), GANTRY_OK);
+	CHECK_EQ(memcmp((const void *)&cell_of(id)->word[1], tag, sizeof(tag)), 0);
 	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	for (i = 0; i < g->deks.shelf.n_words; i++)
+		CHECK_EQ(cell_of(id)->word[i], 0);
 	/* In plaintext, the DEK gets the keytag that the configuration has. */
 	if (xts_is_wrapped()) {
 		conf.key = key;

@@ -533,6 +533,17 @@ class Encryption(SignatureCase):
 		wrapped = {"SOFTHCA_CRYPTO": "wrapped", "SOFTHCA_CRYPTO_KEK": "00" * 16, "SOFTHCA_CRYPTO_CREDENTIAL": "00" * 40}
 		self.check_refused(self.sig(512, 512, "--encrypt", "data", env=wrapped), "takes wrapped keys", "SOFTHCA_CRYPTO=plaintext")
 
+	def test_closing_waits_a_few_seconds_for_a_device_that_hangs(self):
+		# What is in flight does not end, and the user stops the program; then a queue that cannot be destroyed is no longer polled.
+		for fault, under, code, words in (("late ms=600000 op=20", ["timeout", "--preserve-status", "-s", "INT", "2"], 130, "have not completed in 5 s"),
+			("refuse call=destroy_qp errno=16 times=1000", [], 1, "cannot close the queue of the target")):
+			with self.subTest(fault=fault):
+				begin = time.monotonic()
+				result = run([*eal(2), "--mode", "sig", "--encrypt", "data", self.path("in")], under=under, env={**self.ON, **self.faults(fault)})
+				self.assertEqual(result.code, code, result.out)
+				self.assertIn(words, result.out)
+				self.assertLess(time.monotonic() - begin, 30)
+
 	def test_a_device_that_encrypts_one_unit_in_a_transaction(self):
 		single = {"SOFTHCA_CRYPTO": "plaintext_single"}
 		self.check_refused(self.sig(512, 1024, "--encrypt", "data", "--guard", "none", env=single), "use --chunk 512")
