@@ -20,8 +20,10 @@ gantry_shelf_fini(struct gantry_shelf *shelf)
 {
 	uint32_t i;
 
-	for (i = 1; i <= shelf->max; i++)
+	for (i = 1; i <= shelf->max; i++) {
+		gantry_shelf_remove(shelf, i);
 		gantry_free(atomic_load_explicit(&shelf->cell[i], memory_order_relaxed));
+	}
 }
 
 /* A free id with a cell. 0, -ENOSPC or -ENOMEM. */
@@ -84,11 +86,15 @@ int
 gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id)
 {
 	struct gantry_shelf_cell *cell;
+	uint32_t i;
 
 	if (gantry_shelf_serial(shelf, id) == 0)
 		return -EINVAL;
 	cell = atomic_load_explicit(&shelf->cell[id], memory_order_relaxed);
 	atomic_store_explicit(&cell->serial, 0, memory_order_relaxed);
+	/* As in cell_write(): who reads one of these zeros does not read the serial number from before afterwards. */
+	for (i = 0; i < shelf->n_words; i++)
+		atomic_store_explicit(&cell->word[i], 0, memory_order_release);
 	return 0;
 }
 

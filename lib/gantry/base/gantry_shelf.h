@@ -7,7 +7,7 @@
  *       writes the words of a cell               reads the serial number, the words, and the serial
  *       publishes its serial number  ------->    number again: the same one if the copy is whole
  *     gantry_shelf_remove()
- *       the serial number is 0
+ *       the serial number is 0, and so are the words
  *
  * A serial number names one thing for ever. Cells are not freed before the shelf ends, but serve the next things: so
  * any thread may read one at any time, and needs neither a lock nor a reference.
@@ -40,13 +40,13 @@ struct gantry_shelf {
 /* An empty shelf for things of `len` bytes, a multiple of 8, with ids up to max. Control thread. */
 void gantry_shelf_init(struct gantry_shelf *shelf, const char *name, uint32_t max, size_t len);
 
-/* Frees the cells. Control thread; nobody reads any more. */
+/* Erases the cells, and frees them. Control thread; nobody reads any more. */
 void gantry_shelf_fini(struct gantry_shelf *shelf);
 
 /* Puts a copy of a thing on the shelf. 0, -ENOSPC or -ENOMEM. Control thread. */
 int gantry_shelf_put(struct gantry_shelf *shelf, const void *thing, uint16_t *id);
 
-/* Takes the thing off. 0, or -EINVAL: there is none. Control thread. */
+/* Takes the thing off, and erases it. 0, or -EINVAL: there is none. Control thread. */
 int gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id);
 
 /* The cell of an id, which stays until the shelf ends; NULL: the id has had none yet. Any thread. */

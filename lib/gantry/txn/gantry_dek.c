@@ -110,6 +110,7 @@ show(struct gantry_deks *deks, const struct gantry_dek_conf *conf, struct gantry
 	if (conf->has_keytag)
 		memcpy(dek.keytag, conf->keytag, sizeof(dek.keytag));
 	ret = gantry_shelf_put(&deks->shelf, &dek, &place);
+	explicit_bzero(&dek, sizeof(dek));
 	if (ret == 0)
 		h->id = gantry_dek_id(gantry_shelf_serial(&deks->shelf, place), place);
 	return ret;
