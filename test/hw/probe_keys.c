@@ -4,51 +4,74 @@
 
 /* ---- re-registration */
 
-#define RANGE 8192
+#define PAGE   4096
+#define RANGE  (2 * PAGE)
+#define BEYOND (8 * PAGE) /* more pages than a key for RANGE has room for */
+#define PLAIN  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
-/* Re-registers a region of RANGE bytes and sees whether its keys stay. */
-static void
-rereg(struct probe_answer *a, int flags)
+/*
+ * Registers RANGE bytes with `from`, and again by `flags`: with the rights `to`, in another PD, or for `len` bytes elsewhere.
+ * Does the region keep its keys? Returns false, with the answer, if the device does not re-register.
+ */
+static bool
+rereg(struct probe_answer *a, int flags, int from, int to, size_t len, bool *kept)
 {
 	struct ibv_context *ctx = pair_open(0);
 	struct ibv_pd *pd = ibv_alloc_pd(ctx), *other = ibv_alloc_pd(ctx);
-	uint8_t *buf = aligned_alloc(4096, RANGE), *moved = aligned_alloc(4096, RANGE);
+	uint8_t *buf = aligned_alloc(PAGE, RANGE), *moved = aligned_alloc(PAGE, BEYOND);
 	struct ibv_mr *mr;
 	uint32_t lkey, rkey;
 	int rc;
 
 	CHECK(pd != NULL && other != NULL && buf != NULL && moved != NULL);
-	mr = ibv_reg_mr(pd, buf, RANGE, PAIR_ALL);
+	mr = ibv_reg_mr(pd, buf, RANGE, from);
 	CHECK(mr != NULL);
 	lkey = mr->lkey;
 	rkey = mr->rkey;
-	rc = ibv_rereg_mr(mr, flags, (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? other : NULL,
-		(flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 ? moved : NULL,
-		(flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 ? RANGE : 0,
-		(flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? IBV_ACCESS_LOCAL_WRITE : 0);
+	rc = ibv_rereg_mr(mr, flags, other, moved, len,
+		(flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? to : 0);
+	*kept = lkey == mr->lkey && rkey == mr->rkey;
 	if (rc != 0)
 		probe_cannot(a, "the device does not re-register: %s", strerror(errno));
-	else
-		probe_saw(a, lkey == mr->lkey && rkey == mr->rkey, "the key is %s",
-			lkey == mr->lkey && rkey == mr->rkey ? "the same" : "a new one");
+	return rc == 0;
+}
+
+static const char *
+kept_text(bool kept)
+{
+	return kept ? "the same key" : "a new key";
 }
 
 static void
 rereg_rights(struct probe_answer *a)
 {
-	rereg(a, IBV_REREG_MR_CHANGE_ACCESS);
+	bool remote, atomic;
+
+	if (rereg(a, IBV_REREG_MR_CHANGE_ACCESS, PLAIN, IBV_ACCESS_LOCAL_WRITE, 0, &remote) &&
+		rereg(a, IBV_REREG_MR_CHANGE_ACCESS, PLAIN, PLAIN | IBV_ACCESS_REMOTE_ATOMIC, 0,
+			&atomic))
+		probe_saw(a, remote && !atomic, "another remote right: %s, atomics: %s",
+			kept_text(remote), kept_text(atomic));
 }
 
 static void
 rereg_pd(struct probe_answer *a)
 {
-	rereg(a, IBV_REREG_MR_CHANGE_PD);
+	bool kept;
+
+	if (rereg(a, IBV_REREG_MR_CHANGE_PD, PLAIN, PLAIN, 0, &kept))
+		probe_saw(a, kept, "%s", kept_text(kept));
 }
 
 static void
 rereg_range(struct probe_answer *a)
 {
-	rereg(a, IBV_REREG_MR_CHANGE_TRANSLATION);
+	bool same, more;
+
+	if (rereg(a, IBV_REREG_MR_CHANGE_TRANSLATION, PLAIN, PLAIN, RANGE, &same) &&
+		rereg(a, IBV_REREG_MR_CHANGE_TRANSLATION, PLAIN, PLAIN, BEYOND, &more))
+		probe_saw(a, same && !more, "as many pages: %s, more: %s", kept_text(same),
+			kept_text(more));
 }
 
 /* ---- rights */
@@ -245,13 +268,17 @@ umr_refused(struct probe_answer *a)
 }
 
 const struct probe probe_keys[] = {
-	{"rereg-rights", "A region that is re-registered with other rights keeps its key.",
+	{"rereg-rights",
+		"A region that is re-registered with another right to read or to write keeps its "
+		"key. With other rights it gets a new one.",
 		"Gantry re-registers no memory; a program that calls ibv_rereg_mr(3) must read the keys anew.",
 		rereg_rights},
 	{"rereg-pd", "A region that is re-registered to another PD keeps its key.",
 		"Gantry re-registers no memory; a program that moves a region to another PD must read the keys anew.",
 		rereg_pd},
-	{"rereg-range", "A region that moves to another range of the same length keeps its key.",
+	{"rereg-range",
+		"A region that moves keeps its key if it has no more pages than the next power of "
+		"two, four at least. Else it gets a new one.",
 		"Gantry re-registers no memory; a program that moves a region to another range must read the keys anew.",
 		rereg_range},
 	{"invalidation-no-wait",

@@ -101,7 +101,6 @@ free_mkey:
 	return err;
 }
 
-/* Assumed: rereg-rights, rereg-pd, rereg-range. */
 int
 softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr)
 {

@@ -81,6 +81,64 @@ mr_show(struct object_mr *mr)
 	object_show(&mr->obj);
 }
 
+/* ---------------------------------------------------------------- does the key stay? */
+
+#define PAGE_SHIFT 12
+#define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps at hand */
+
+/* The rights that mlx5_ib changes in a key that stays. */
+#define RIGHTS_IN_PLACE                                                                            \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
+		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_RELAXED_ORDERING)
+
+static uint64_t
+pages_of(const struct softhca_mkey_attr *attr)
+{
+	uint64_t end = attr->iova + attr->len - 1;
+
+	return (end >> PAGE_SHIFT) - (attr->iova >> PAGE_SHIFT) + 1;
+}
+
+/* mlx5_ib takes keys from a cache, which has them for powers of two of pages. */
+static uint64_t
+room_of(const struct softhca_mkey_attr *attr)
+{
+	uint64_t room = MIN_ROOM;
+
+	while (room < pages_of(attr))
+		room *= 2;
+	return room;
+}
+
+/*
+ * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it fills the key anew where it can, and else
+ * makes another one. Memory on demand that moves gets a new key.
+ */
+static bool
+keeps_key(const struct object_mr *mr, const struct softhca_mkey_attr *attr, bool moves)
+{
+	if (((mr->attr.access ^ attr->access) & ~(uint32_t)RIGHTS_IN_PLACE) != 0)
+		return false;
+	return !moves ||
+	       ((attr->access & IB_UVERBS_ACCESS_ON_DEMAND) == 0 && pages_of(attr) <= mr->room);
+}
+
+static int
+replace_key(struct softhca_dev *dev, struct object_mr *mr, const struct softhca_mkey_attr *attr)
+{
+	struct softhca_mkey *mkey;
+	int rc = softhca_mkey_create(dev, attr, &mkey);
+
+	if (rc != 0)
+		return rc;
+	(void)softhca_mkey_destroy(mr->mkey);
+	mr->mkey = mkey;
+	mr->room = room_of(attr);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- registration */
+
 int
 mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out)
@@ -97,6 +155,7 @@ mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_
 		return rc;
 	}
 	mr->attr = *attr;
+	mr->room = room_of(attr);
 	mr->pd = pd;
 	mr->dmah = dmah;
 	object_use(&pd->obj);
@@ -168,8 +227,12 @@ rereg(struct uverbs_call *call)
 		return -EINVAL;
 	attr.pdn = pd->pdn;
 	rc = check_mr(call->ctx->dev, &attr);
-	if (rc == 0)
+	if (rc != 0)
+		return rc;
+	if (keeps_key(mr, &attr, (req->flags & REREG_TRANS) != 0))
 		rc = softhca_mkey_modify(mr->mkey, &attr);
+	else
+		rc = replace_key(call->ctx->dev, mr, &attr);
 	if (rc != 0)
 		return rc;
 	mr->attr = attr;

@@ -196,6 +196,59 @@ case_busy(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+#define MANY 16 /* pages */
+
+/* Re-registers, and checks whether the key stays: mlx5_ib_rereg_user_mr() of Linux. */
+static void
+expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, bool stays)
+{
+	uint32_t key = mr->lkey;
+
+	CHECK_EQ(ibv_rereg_mr(mr, flags, NULL, addr, len, access), 0);
+	CHECK_EQ(mr->lkey, mr->rkey);
+	CHECK_EQ(mr->lkey == key, stays);
+}
+
+/* The kernel changes some rights in place, and fills a key with as many pages as it has room for. */
+static void
+case_rereg_key(void)
+{
+	enum {
+		MOVE = IBV_REREG_MR_CHANGE_TRANSLATION,
+		RIGHTS = IBV_REREG_MR_CHANGE_ACCESS,
+		WRITE = IBV_ACCESS_LOCAL_WRITE
+	};
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *buf =
+		mmap(NULL, MANY * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, page, WRITE);
+
+	CHECK(buf != MAP_FAILED && mr != NULL);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		true);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_RELAXED_ORDERING, true);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_REMOTE_ATOMIC, false);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_MW_BIND, false);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE, false);
+	expect_rereg(mr, MOVE, buf + page, 4 * page, 0, true); /* four pages are the least room */
+	expect_rereg(mr, MOVE, buf + page / 2, 4 * page, 0, false); /* they touch five */
+	expect_rereg(mr, MOVE, buf, 8 * page, 0, true);
+	expect_rereg(mr, MOVE, buf, page, 0, true);
+	expect_rereg(mr, MOVE, buf, 8 * page, 0, true); /* its room stays */
+	expect_rereg(mr, MOVE, buf, 9 * page, 0, false);
+	expect_rereg(mr, MOVE | RIGHTS, buf, MANY * page, WRITE | IBV_ACCESS_REMOTE_READ, true);
+	expect_rereg(mr, MOVE | RIGHTS, buf, page, WRITE | IBV_ACCESS_REMOTE_ATOMIC, false);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_ON_DEMAND, false);
+	expect_rereg(mr, RIGHTS, NULL, 0, IBV_ACCESS_ON_DEMAND, true);
+	expect_rereg(mr, MOVE, buf + page, page, 0, false);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	munmap(buf, MANY * page);
+}
+
 static void
 case_mr(void)
 {
@@ -215,6 +268,7 @@ case_mr(void)
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
 	CHECK_EQ(mr->lkey, key); /* the key does not change, because peers know it */
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
+	CHECK_EQ(mr->lkey, key);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_dealloc_pd(other), EBUSY);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -749,6 +803,7 @@ static const struct check_case cases[] = {
 	{"GIDs come as RoCE v1 and v2 and the rest of the table is empty", case_gids},
 	{"objects that others name are busy", case_busy},
 	{"regions are pinned, re-registered and refused as the kernel does", case_mr},
+	{"a re-registered region keeps its key where the kernel lets it", case_rereg_key},
 	{"sizes are checked and rounded as the kernel does", case_sizes},
 	{"calls that are not emulated are refused", case_refused},
 	{"bad calls get the kernel's errors and never a crash", case_bad_calls},

@@ -18,6 +18,7 @@ struct object_mr {
 	struct dmabuf_user dmabuf; /* of the descriptor that the region lies over */
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr attr;
+	uint64_t room; /* pages that the region may have and keep its key: REREG_MR */
 };
 
 /*
