@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the documentation, the probes and the code name the same assumptions, and that softhca meets them.
 
-Without --rehearse nothing is asked: doc/softhca.md, "What is assumed", must have the groups, identities, sentences and
-reasons of `hw_probe --list`, and each identity must stand in a comment "Assumed: identity." of drivers/softhca.
+Without --rehearse nothing is asked: doc/softhca.md, "What is assumed" and "What is confirmed", must have the groups, identities,
+sentences and reasons of `hw_probe --list`. Each identity of the first must stand in a comment "Assumed: identity." of
+drivers/softhca, each of the second in a comment "Confirmed: identity.".
 With --rehearse the probes ask the emulated adapter. Each must read "as assumed", but for those that are not
 asked, and for those of encryption where the adapter has none.
 
@@ -40,10 +41,10 @@ def probes_of_table(hw_probe):
     return probes
 
 
-def probes_of_doc(source):
-    """The same of doc/softhca.md; the sentence is all of the text before the reason."""
+def probes_of_doc(source, kind):
+    """The same of a section of doc/softhca.md; the sentence is all of the text before the reason."""
     with open(os.path.join(source, 'doc', 'softhca.md'), encoding='utf-8') as doc:
-        section = doc.read().partition('\n## What is assumed\n')[2].partition('\n## ')[0]
+        section = doc.read().partition(f'\n## What is {kind.lower()}\n')[2].partition('\n## ')[0]
     probes = {}
     for part in section.split('\n### ')[1:]:
         group, _, body = part.partition('\n')
@@ -57,21 +58,25 @@ def probes_of_doc(source):
     return probes
 
 
-def identities_of_code(source):
+def identities_of_code(source, kind):
     found = set()
     for path in glob.glob(os.path.join(source, 'drivers', 'softhca', '**', '*.[ch]'), recursive=True):
         with open(path, encoding='utf-8') as code:
-            for names in re.findall(r'Assumed: ([a-z0-9-]+(?:,[\s*]+[a-z0-9-]+)*)\.', code.read()):
+            for names in re.findall(kind + r': ([a-z0-9-]+(?:,[\s*]+[a-z0-9-]+)*)\.', code.read()):
                 found.update(re.split(r',[\s*]+', names))
     return found
 
 
 def compare(source, table):
-    faults = []
-    doc, code = probes_of_doc(source), identities_of_code(source)
-    for where, names in (('doc/softhca.md', set(doc)), ('the code of drivers/softhca', code)):
-        faults += [f'{where} does not name {name}' for name in sorted(set(table) - names)]
-        faults += [f'{where} names {name}, which no probe has' for name in sorted(names - set(table))]
+    faults, doc = [], {}
+    for kind in 'Assumed', 'Confirmed':
+        told, code = probes_of_doc(source, kind), identities_of_code(source, kind)
+        faults += [f'doc/softhca.md names {name} twice' for name in sorted(set(told) & set(doc))]
+        faults += [f'{name} is "{kind.lower()}" in doc/softhca.md, and not in the code' for name in sorted(set(told) - code)]
+        faults += [f'{name} is "{kind.lower()}" in the code, and not in doc/softhca.md' for name in sorted(code - set(told))]
+        doc.update(told)
+    faults += [f'doc/softhca.md does not name {name}' for name in sorted(set(table) - set(doc))]
+    faults += [f'doc/softhca.md names {name}, which no probe has' for name in sorted(set(doc) - set(table))]
     for name in sorted(set(table) & set(doc)):
         (group, sentence, reason), (doc_group, doc_sentence, doc_reason) = table[name], doc[name]
         if group != doc_group:

@@ -2,7 +2,7 @@
 /*
  * Probes: each assumption about cards, as a row with the experiment that asks a device about it.
  *
- * doc/softhca.md, "What is assumed", lists the same identities in the same sentences; check_probes.py compares.
+ * doc/softhca.md, "What is assumed" and "What is confirmed", lists the same identities in the same sentences; check_probes.py compares.
  * A probe runs in a process of its own, which opens the device. It uses one PD of its own, QPs of one port that are
  * connected to each other, and no command that an unprivileged user may not send. Whatever it leaves ends
  * with its process.

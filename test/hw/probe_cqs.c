@@ -280,24 +280,34 @@ stamp(struct pair *p)
 	return s;
 }
 
+#define GHZ_IN_KHZ 1000000
+
 static void
-timestamp_ns(struct probe_answer *a)
+timestamp_clock(struct probe_answer *a)
 {
+	struct ibv_device_attr_ex device;
 	struct pair p;
 	struct stamp first, second;
-	uint64_t ticks, least, most;
+	uint64_t ticks, ns, least, most;
 
 	pair_init(&p, &(struct pair_opts){.extended = true});
+	CHECK_EQ(ibv_query_device_ex(p.ctx, NULL, &device), 0);
+	if (device.hca_core_clock == 0) {
+		probe_cannot(a, "the device does not tell the rate of its clock.");
+		return;
+	}
 	first = stamp(&p);
 	usleep(3 * PROBE_NOTHING_MS * 1000);
 	second = stamp(&p);
 	ticks = second.ticks - first.ticks;
+	ns = (uint64_t)((double)ticks * GHZ_IN_KHZ / (double)device.hca_core_clock);
 	least = second.after - first.before;
 	most = second.before - first.after;
 	/* The two clocks may differ by a hundredth. */
-	probe_saw(a, ticks >= least / 100 * 99 && ticks <= most / 100 * 101,
-		"%llu ticks in %llu to %llu ns", (unsigned long long)ticks,
-		(unsigned long long)least, (unsigned long long)most);
+	probe_saw(a, ns >= least / 100 * 99 && ns <= most / 100 * 101,
+		"%llu periods of %llu kHz in %llu to %llu ns", (unsigned long long)ticks,
+		(unsigned long long)device.hca_core_clock, (unsigned long long)least,
+		(unsigned long long)most);
 }
 
 const struct probe probe_cqs[] = {
@@ -314,9 +324,9 @@ const struct probe probe_cqs[] = {
 		"An armed CQ that already holds unseen completions sends its event at once.",
 		"A worker of Gantry with GANTRY_IDLE_SLEEP may sleep beside a completion until the next one comes: let it spin.",
 		armed_unseen},
-	{"timestamp-ns", "CQE timestamps count nanoseconds.",
-		"A program must convert the timestamps of completions by the device's clock rate; Gantry reads none.",
-		timestamp_ns},
+	{"timestamp-clock", "CQE timestamps count periods of hca_core_clock.",
+		"A program that converts the timestamps of completions by that rate gets wrong times; Gantry reads none.",
+		timestamp_clock},
 	{"moderation-unseen",
 		"Moderation counts completions from when the CQ is armed, those already there "
 		"included.",

@@ -4,7 +4,7 @@
  *
  * A DCT has a connection of its own to each initiator, and a refused request ends only that one
  * (rdma-core's test_mlx5_dc.py: the target of refused writes takes the SENDs that follow).
- * Assumed: dct-no-event.
+ * Confirmed: dct-no-event.
  */
 #include "responder_fail.h"
 

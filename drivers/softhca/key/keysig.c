@@ -149,7 +149,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 /*
  * Computes the request's length in data, and its offset and length in memory. It begins and ends with blocks of both
  * domains; the wire's last signature may be left out.
- * Assumed: sig-wire-length, sig-wire-last.
+ * Confirmed: sig-wire-length, sig-wire-last.
  */
 static bool
 sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)

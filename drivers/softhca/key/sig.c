@@ -68,7 +68,7 @@ sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 	return crc;
 }
 
-/* Assumed: sig-crc32, sig-crc32c. */
+/* Confirmed: sig-crc32c. Assumed: sig-crc32. */
 void
 sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 {

@@ -69,7 +69,7 @@ mapped_pages(const struct softhca_ctx *ctx)
 	return mapped;
 }
 
-/* Assumed: dm-pages, dm-zeroed. */
+/* Confirmed: dm-pages. Assumed: dm-zeroed. */
 int
 dm_take(struct softhca_ctx *ctx, uint32_t n)
 {

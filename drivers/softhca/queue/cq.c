@@ -108,7 +108,7 @@ cq_is_full(struct softhca_cq *cq)
 /*
  * An overrun CQ is useless: an event tells it, and each of its QPs fails when a lane next visits
  * it (InfiniBand architecture, volume 1, "CQ overrun").
- * Assumed: cq-full-qp.
+ * Confirmed: cq-full-qp.
  */
 void
 cq_fail(struct softhca_cq *cq)

@@ -61,7 +61,7 @@ cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 	return ahead <= cq->n ? ahead : 0;
 }
 
-/* Assumed: armed-unseen, moderation-unseen. */
+/* Confirmed: armed-unseen. Assumed: moderation-unseen. */
 void
 cq_take_arm(struct softhca_cq *cq)
 {

@@ -93,7 +93,7 @@ softhca_wq_state(struct softhca_wq *wq)
 	return state;
 }
 
-/* Assumed: wq-states. */
+/* Confirmed: wq-states. */
 static bool
 may_go(enum softhca_wq_state from, enum softhca_wq_state to)
 {
