@@ -90,9 +90,9 @@ cqe_opcode(const struct pair_end *e, uint32_t index)
 
 /* Signatures in the client's memory, of which that of block `wrong` is wrong. */
 static void
-open_wrong(struct signed_pair *s, uint32_t wrong)
+open_wrong(struct signed_pair *s, uint32_t wrong, const struct pair_opts *opts)
 {
-	open_signed(s, CRC32C, false, false, NULL);
+	open_signed(s, CRC32C, false, false, opts);
 	signature_lay(&s->sig, s->data, BLOCK, BLOCKS, s->p.client.buf);
 	s->p.client.buf[wrong * unit(s) + BLOCK] ^= 1;
 }
@@ -117,7 +117,7 @@ sig_err_first(struct probe_answer *a)
 	struct signed_pair s;
 	uint8_t first, second;
 
-	open_wrong(&s, 0);
+	open_wrong(&s, 0, NULL);
 	post_from_key(&s, 0, BLOCKS * BLOCK);
 	first = wait_opcode(&s, s.p.client.polled);
 	second = wait_opcode(&s, s.p.client.polled + 1);
@@ -132,12 +132,30 @@ sig_err_offset(struct probe_answer *a)
 	struct signed_pair s;
 	struct mlx5dv_mkey_err err;
 
-	open_wrong(&s, 1);
+	open_wrong(&s, 1, NULL);
 	write_from_key(&s, 0, BLOCKS * BLOCK);
 	err = signature_key_error(s.mkey);
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	probe_saw(a, err.err.sig.offset == unit(&s), "the error of the second block is at %llu",
 		(unsigned long long)err.err.sig.offset);
+}
+
+/* The client writes through a key of the server. The signature of the first block is wrong. */
+static void
+write_wrong(struct signed_pair *s, const struct pair_opts *opts)
+{
+	struct pair_end *e = &s->p.client;
+
+	open_signed(s, CRC32C, true, true, opts);
+	signature_lay(&s->sig, s->data, BLOCK, BLOCKS, e->buf);
+	e->buf[BLOCK] ^= 1;
+	pair_publish(e);
+	ibv_wr_start(e->qpx);
+	e->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(e->qpx, s->mkey->rkey, 0);
+	ibv_wr_set_sge(e->qpx, e->mr->lkey, (uintptr_t)e->buf, BLOCKS * unit(s));
+	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
+	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 
 static void
@@ -148,18 +166,8 @@ sig_err_responder(struct probe_answer *a)
 	struct ibv_wc wc;
 	bool came;
 
-	open_signed(&s, CRC32C, true, true,
+	write_wrong(&s,
 		&(struct pair_opts){.keys = true, .dv_flags = MLX5DV_QP_CREATE_SIG_PIPELINING});
-	signature_lay(&s.sig, s.data, BLOCK, BLOCKS, s.p.client.buf);
-	s.p.client.buf[BLOCK] ^= 1;
-	pair_publish(&s.p.client);
-	ibv_wr_start(s.p.client.qpx);
-	s.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_rdma_write(s.p.client.qpx, s.mkey->rkey, 0);
-	ibv_wr_set_sge(s.p.client.qpx, s.p.client.mr->lkey, (uintptr_t)s.p.client.buf,
-		BLOCKS * unit(&s));
-	CHECK_EQ(ibv_wr_complete(s.p.client.qpx), 0);
-	CHECK_EQ(pair_wait(&s.p.client).status, IBV_WC_SUCCESS);
 	probe_post_write(&s.p.server, s.p.client.mr->rkey, (uintptr_t)s.p.client.buf);
 	/* Polling also takes the SIG_ERR completion. */
 	came = pair_try_wait(&s.p.server, &wc, 10 * PROBE_NOTHING_MS);
@@ -167,6 +175,43 @@ sig_err_responder(struct probe_answer *a)
 	state = pair_state(s.p.server.qp);
 	probe_saw(a, came && wc.status == IBV_WC_SUCCESS && state == IBV_QPS_RTS,
 		"the next work request %s, state %d", came ? "completes" : "waits", state);
+}
+
+/* The key's error is known once its completion is polled: from which CQ of its owner? 's', 'r', or '-' for none. */
+static char
+cq_of_error(struct signed_pair *s)
+{
+	struct ibv_cq *cqs[2] = {s->owner->cq, s->owner->recv_cq};
+	uint64_t end = pair_now_ms() + 10 * PROBE_NOTHING_MS;
+	struct ibv_wc wc;
+
+	do {
+		pair_run();
+		for (int i = 0; i < 2; i++) {
+			CHECK(ibv_poll_cq(cqs[i], 1, &wc) >= 0);
+			if (signature_key_error(s->mkey).err_type != MLX5DV_MKEY_NO_ERR)
+				return "sr"[i];
+		}
+	} while (pair_now_ms() < end);
+	return '-';
+}
+
+static void
+sig_err_cq(struct probe_answer *a)
+{
+	static const struct pair_opts opts = {.keys = true, .two_cqs = true};
+	struct signed_pair requester, responder;
+	char first, second;
+
+	open_wrong(&requester, 0, &opts);
+	post_from_key(&requester, 0, BLOCKS * BLOCK);
+	first = cq_of_error(&requester);
+	write_wrong(&responder, &opts);
+	second = cq_of_error(&responder);
+	probe_saw(a, first == 's' && second == 'r',
+		"the requester's is in its CQ '%c', the responder's in its CQ '%c' (s: of sends, r: of "
+		"receives, -: none came)",
+		first, second);
 }
 
 /* ---- lengths */
@@ -322,10 +367,15 @@ sig_crc64(struct probe_answer *a)
 
 const struct probe probe_signatures[] = {
 	{"sig-err-first",
-		"A SIG_ERR completion goes to the CQ of the work request that used the key, before "
-		"that work request's own completion.",
+		"A SIG_ERR completion comes before the completion of the work request that used "
+		"the key.",
 		"Gantry tells by this order which transaction has a wrong signature; it may report GANTRY_OK for it, so no transactions should run on this device.",
 		sig_err_first},
+	{"sig-err-cq",
+		"A SIG_ERR completion of the requester goes to its CQ of sends, one of the responder to its "
+		"CQ of receives.",
+		"Gantry looks for wrong signatures in the CQ of sends: of a connection that takes receives it would miss those in the other CQ.",
+		sig_err_cq},
 	{"sig-err-offset",
 		"The offset of a SIG_ERR completion counts blocks with their signatures.",
 		"The place of a wrong signature that a transaction reports is wrong; the status is right.",

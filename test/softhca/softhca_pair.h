@@ -28,7 +28,8 @@
 struct pair_end {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *cqx; /* cq as an extended CQ, if opts.extended is set */
+	struct ibv_cq_ex *cqx;  /* cq as an extended CQ, if opts.extended is set */
+	struct ibv_cq *recv_cq; /* another CQ with opts.two_cqs, else cq */
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
 	struct mlx5dv_qp_ex *dvx;
@@ -53,6 +54,7 @@ struct pair_opts {
 	bool keys;         /* the QPs can configure keys and bind windows */
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
 	bool extended;     /* CQs with both timestamps */
+	bool two_cqs;      /* receives complete to recv_cq, which pair_wait() does not poll */
 	bool padded; /* CQs with entries of 128 bytes, of which the adapter writes both halves */
 	uint8_t compress;    /* CQs with compressed completions: enum mlx5dv_cqe_comp_res_format */
 	unsigned int device; /* which adapter */
@@ -261,7 +263,7 @@ pair_create_qp(struct pair *p, struct pair_end *e)
 	const struct pair_opts *o = &p->opts;
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = e->cq,
-		.recv_cq = e->cq,
+		.recv_cq = e->recv_cq,
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = o->sig_all,
 		.cap = {.max_send_wr = o->max_send_wr != 0 ? o->max_send_wr : 64,
@@ -345,6 +347,8 @@ pair_create_cq(struct pair *p, struct pair_end *e)
 		e->cq = ibv_create_cq(p->ctx, cqe, NULL, e->channel, 0);
 	}
 	CHECK(e->cq != NULL);
+	e->recv_cq = p->opts.two_cqs ? ibv_create_cq(p->ctx, cqe, NULL, NULL, 0) : e->cq;
+	CHECK(e->recv_cq != NULL);
 }
 
 static inline void
@@ -440,6 +444,8 @@ pair_fini_end(struct pair_end *e)
 		CHECK_EQ(ibv_dealloc_pd(e->td_pd), 0);
 		CHECK_EQ(ibv_dealloc_td(e->td), 0);
 	}
+	if (e->recv_cq != e->cq)
+		CHECK_EQ(ibv_destroy_cq(e->recv_cq), 0);
 	CHECK_EQ(ibv_destroy_cq(e->cq), 0);
 	CHECK_EQ(ibv_destroy_comp_channel(e->channel), 0);
 	CHECK_EQ(ibv_dereg_mr(e->mr), 0);

@@ -14,7 +14,7 @@ run_of(struct key_use *use)
 
 /*
  * The CQ of the work that used the key is told: which CQ a card takes is not public.
- * Confirmed: sig-err-first. Assumed: sig-err-responder.
+ * Confirmed: sig-err-first. Assumed: sig-err-cq, sig-err-responder.
  */
 static void
 sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
