@@ -29,6 +29,7 @@ enum softhca_crypto {
 };
 
 struct softhca_config {
+	char like[256];   /* the likeness: process/likeness.h; empty: none */
 	uint32_t part_id; /* PCI device id */
 	uint32_t fw_major, fw_minor, fw_sub;
 	uint32_t link_layer; /* enum softhca_link_layer: the verbs' own numbers */
@@ -39,9 +40,16 @@ struct softhca_config {
 	uint32_t strict_doorbells; /* 1: a queue on a UAR of its own runs only what was announced */
 	uint32_t bf_reg_size;      /* bytes; 0: no BlueFlame */
 	uint32_t odp;              /* 1: memory on demand */
-	uint64_t max_memcpy;       /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
-	uint32_t mmo_from;         /* the first adapter with MMO: those before it have none */
-	uint64_t max_mr_size;      /* bytes */
+	/* 0: the card lacks it: DEVX, DC, block signatures, queues that stop at a wrong signature. */
+	uint32_t devx, dc, signatures, sig_pipelining;
+	uint32_t max_dm;    /* bytes of device memory, whole pages; 0: none */
+	uint32_t dm_zeroed; /* 0: new device memory holds other bytes than zeros */
+	uint32_t
+		armed_unseen; /* 0: a CQ that is armed sends no event for completions that it holds */
+	uint32_t mmo_qp;     /* 1: a queue pair must ask for DMA MMO; 0: each reliable one has it */
+	uint64_t max_memcpy; /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
+	uint32_t mmo_from;   /* the first adapter with MMO: those before it have none */
+	uint64_t max_mr_size; /* bytes */
 	uint32_t max_srq;
 	uint32_t max_qp, max_cq, max_mr, max_pd, max_ah;
 	uint32_t max_cqe;   /* entries of one CQ */

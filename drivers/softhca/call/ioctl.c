@@ -8,6 +8,7 @@
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "call.h"
 #include "copy.h"
@@ -138,12 +139,22 @@ give_handles(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- the call */
 
+static bool
+is_devx(uint16_t object)
+{
+	return object == MLX5_IB_OBJECT_DEVX || object == MLX5_IB_OBJECT_DEVX_OBJ ||
+	       object == MLX5_IB_OBJECT_DEVX_UMEM || object == MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD ||
+	       object == MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD;
+}
+
 static const struct uverbs_method *
-find_method(uint16_t object, uint16_t method)
+find_method(const struct softhca_config *cfg, uint16_t object, uint16_t method)
 {
 	const struct object_class *const *classes;
 	uint32_t n;
 
+	if (cfg->devx == 0 && is_devx(object))
+		return NULL;
 	classes = object_classes(&n);
 	for (uint32_t c = 0; c < n; c++) {
 		const struct object_class *cls = classes[c];
@@ -236,7 +247,7 @@ uverbs_ioctl(struct softhca_ctx *ctx, void *user)
 		return -EPROTONOSUPPORT;
 	if (hdr.driver_id != RDMA_DRIVER_MLX5)
 		return -EINVAL;
-	method = find_method(hdr.object_id, hdr.method_id);
+	method = find_method(ctx->dev->cfg, hdr.object_id, hdr.method_id);
 	if (method == NULL)
 		return -EPROTONOSUPPORT;
 	attrs = calloc(hdr.num_attrs + 1, sizeof(*attrs));

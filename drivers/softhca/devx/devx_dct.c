@@ -66,6 +66,8 @@ check(struct uverbs_call *call, const uint8_t *dctc, uint32_t port)
 	uint32_t mtu = bits_get(dctc, DCTC_MTU, 3);
 	struct ib_uverbs_gid_entry gid;
 
+	if (dev->cfg->dc == 0)
+		return DEVX_REFUSE(DEVX_BAD_OP, DEVX_OPCODE);
 	if (bits_get(dctc, DCTC_OFFLOAD, 4) != 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, DCTC_AT + DCTC_OFFLOAD);
 	if (mtu < MTU_256 || mtu > MTU_4096)

@@ -82,6 +82,8 @@ check_bsf(const struct softhca_config *cfg, const uint8_t *in)
 
 	if (crypto > 1 || (crypto != 0 && (bsf == 0 || cfg->crypto == SOFTHCA_CRYPTO_OFF)))
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_CRYPTO);
+	if (bsf != 0 && crypto == 0 && cfg->signatures == 0)
+		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_BSF_EN);
 	if (units != bsf * KEY_BSF_UNITS && !(crypto != 0 && units == 2 * KEY_BSF_UNITS))
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_BSF_UNITS);
 	return 0;

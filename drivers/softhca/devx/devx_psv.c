@@ -34,6 +34,8 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 
 	if (bits_get(in, IN_PSV_N, 4) != 1)
 		return -EINVAL;
+	if (call->ctx->dev->cfg->signatures == 0)
+		return DEVX_REFUSE(DEVX_BAD_OP, DEVX_OPCODE);
 	if (pd == NULL)
 		rc = DEVX_REFUSE(DEVX_BAD_RES, IN_PSV_PD);
 	if (rc == 0)

@@ -24,7 +24,7 @@ mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 		return requester_refuse(run, VEN_WQE_OPCODE, SYN_QP_OP);
 	if (wqe->ds != MMO_DS)
 		return requester_refuse(run, VEN_WQE_DS, SYN_QP_OP);
-	if (!run->qp->attr.mmo)
+	if (!run->qp->attr.mmo && run->qp->dev->cfg->mmo_qp != 0)
 		return requester_refuse(run, VEN_MMO_OFF, SYN_QP_OP);
 	if (len > run->qp->dev->cfg->max_memcpy ||
 		get_be32(wqe->seg0 + MMO_SEG_SRC + DATA_LEN) !=

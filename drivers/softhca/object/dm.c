@@ -75,15 +75,15 @@ dm_take(struct softhca_ctx *ctx, uint32_t n)
 {
 	uint64_t busy = mapped_pages(ctx);
 	uint64_t used = atomic_load(&ctx->dm_pool->used);
-	uint32_t first = 0;
+	uint32_t there = dm_pages(ctx->dev->cfg->max_dm), first = 0;
 
-	if (n == 0 || n > DM_PAGES)
+	if (n == 0 || n > there)
 		return -ENOMEM;
 	for (;;) {
 		uint64_t mask = mask_of(first, n);
 
 		if (((used | busy) & mask) != 0) {
-			if (++first + n > DM_PAGES)
+			if (++first + n > there)
 				return -ENOMEM;
 		} else if (atomic_compare_exchange_strong(&ctx->dm_pool->used, &used,
 				   used | mask)) {
@@ -94,7 +94,8 @@ dm_take(struct softhca_ctx *ctx, uint32_t n)
 	}
 	for (uint32_t i = first; i < first + n; i++)
 		atomic_store(&ctx->dm_pool->owner[i], ctx->st_ino);
-	memset(dm_page(ctx, first), 0, (size_t)n * CTX_PAGE);
+	memset(dm_page(ctx, first), ctx->dev->cfg->dm_zeroed != 0 ? 0 : DM_NOT_ZERO,
+		(size_t)n * CTX_PAGE);
 	return first;
 }
 

@@ -21,6 +21,8 @@ static struct softhca_config config;
 static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
 static unsigned int first_uverbs;
 static _Atomic bool active, announced;
+/* What of a report is not taken; empty: nothing. */
+static char not_taken[1024];
 
 bool
 softhca_active(void)
@@ -34,9 +36,13 @@ softhca_device_by_uverbs(unsigned int uverbs)
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
 	/* Only programs that look for devices log this; others, such as shells, are preloaded too. */
-	if (!atomic_exchange(&announced, true))
+	if (!atomic_exchange(&announced, true)) {
 		softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u)", config.devices,
 			config.part_id);
+		if (not_taken[0] != '\0')
+			softhca_log("the likeness %s also has what no setting can say: %s",
+				config.like, not_taken);
+	}
 	return &devices[uverbs - first_uverbs];
 }
 
@@ -69,7 +75,7 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 static void __attribute__((constructor)) bring_up(void)
 {
 	const char *root = tree_find_root();
-	char err[512], name[64];
+	char err[sizeof(not_taken)], name[64];
 
 	if (settings_load(&config, err, sizeof(err)) != 0) {
 		softhca_log("%s", err);
@@ -77,6 +83,7 @@ static void __attribute__((constructor)) bring_up(void)
 		config.devices = 0;
 		return;
 	}
+	memcpy(not_taken, err, sizeof(not_taken));
 	if (sysfs_find_mlx5(root, name, sizeof(name)) && config.force == 0) {
 		config.devices = 0;
 		return;

@@ -2,6 +2,7 @@
 /* softhca PROGRAM ARGS...: runs an unmodified RDMA program on the emulated adapter. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,17 @@
 #define LIBRARY "libsofthca.so"
 
 static const char usage[] =
-	"usage: softhca PROGRAM [ARGUMENT]...\n"
+	"usage: softhca [--like CARD] PROGRAM [ARGUMENT]...\n"
 	"Runs PROGRAM with an emulated mlx5 adapter, if this machine has none.\n"
 	"\n"
 	"  softhca ibv_devinfo -v           shows the adapter\n"
 	"  SOFTHCA_PORTS=2 softhca ...      changes a setting; SOFTHCA_CONFIG=FILE reads a file of "
 	"them\n"
+	"\n"
+	"  --like CARD   the adapter has what this card has, and lacks what it lacks. CARD is connectx-4-lx,\n"
+	"                connectx-5, connectx-6-dx, connectx-7, bluefield-2 or bluefield-3; or the path of a\n"
+	"                likeness, or of a report.json that usertools/hw.sh has written. A path has a slash or\n"
+	"                a dot. SOFTHCA_LIKE=CARD does the same; other settings win over it\n"
 	"\n"
 	"PROGRAM must be dynamically linked and not set-user-ID. An adapter lives in one process: "
 	"two\n"
@@ -58,10 +64,39 @@ preload(const char *library)
 	return rc;
 }
 
+/* Children may have another working directory, so a path becomes an absolute one. */
+static int
+set_likeness(const char *card)
+{
+	char path[PATH_MAX];
+
+	if (strpbrk(card, "/.") != NULL) {
+		if (realpath(card, path) == NULL)
+			return -1;
+		card = path;
+	}
+	return setenv("SOFTHCA_LIKE", card, 1);
+}
+
 int
 main(int argc, char **argv)
 {
+	const bool like = argc > 1 && strcmp(argv[1], "--like") == 0;
 	char library[PATH_MAX];
+
+	if (like && argc < 4) {
+		fprintf(stderr,
+			"softhca: --like takes a card and a program (softhca -h explains)\n");
+		return 2;
+	}
+	if (like) {
+		if (set_likeness(argv[2]) != 0) {
+			fprintf(stderr, "softhca: --like %s: %s\n", argv[2], strerror(errno));
+			return 2;
+		}
+		argc -= 2;
+		argv += 2;
+	}
 
 	if (argc < 2) {
 		fputs(usage, stderr);

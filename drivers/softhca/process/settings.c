@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "likeness.h"
 #include "netdev.h"
 #include "number.h"
 #include "raw.h"
@@ -24,6 +25,7 @@ extern char **environ;
 enum setting_kind {
 	KIND_NUMBER,
 	KIND_POWER_OF_TWO,
+	KIND_PAGES,
 	KIND_SWITCH,
 	KIND_LINK_LAYER,
 	KIND_CRYPTO,
@@ -40,6 +42,7 @@ struct setting {
 	uint16_t width; /* bytes of the field */
 	uint64_t min, max, def;
 	bool or_zero; /* 0 is allowed too, and switches the feature off */
+	bool of_card; /* a card has it or not: a likeness may say it */
 };
 
 /* Default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB of BlueField; no other card is known to have MMO. */
@@ -47,27 +50,39 @@ struct setting {
 #define BLUEFIELD_2     0xa2d6 /* and above: BlueField */
 #define BLUEFIELD_3     0xa2dc
 #define MEMCPY_OF_CARDS (UINT64_C(2) << 20)
+#define MAX_DM          (256 << 10) /* DM_LEN of object/include/dm.h */
+#define PAGE            4096
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
 /* doc/softhca.md explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
-	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3},
-	{"fw_ver", KIND_FIRMWARE, FIELD(fw_major)},
-	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET},
+	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3, .of_card = true},
+	{"fw_ver", KIND_FIRMWARE, FIELD(fw_major), .of_card = true},
+	{"link_layer", KIND_LINK_LAYER, FIELD(link_layer), 0, 0, SOFTHCA_LINK_ETHERNET,
+		.of_card = true},
 	{"devices", KIND_NUMBER, FIELD(devices), 1, SOFTHCA_MAX_DEVICES, 1},
-	{"ports", KIND_NUMBER, FIELD(ports), 1, SOFTHCA_MAX_PORTS, 1},
+	{"ports", KIND_NUMBER, FIELD(ports), 1, SOFTHCA_MAX_PORTS, 1, .of_card = true},
 	{"lag", KIND_SWITCH, FIELD(lag), 0, 1, 0},
 	{"threads", KIND_NUMBER, FIELD(threads), 0, SOFTHCA_MAX_THREADS, 1},
 	{"force", KIND_SWITCH, FIELD(force), 0, 1, 0},
 	{"strict_doorbells", KIND_SWITCH, FIELD(strict_doorbells), 0, 1, 1},
-	{"bf_reg_size", KIND_POWER_OF_TWO, FIELD(bf_reg_size), 128, 512, 512, true},
+	{"bf_reg_size", KIND_POWER_OF_TWO, FIELD(bf_reg_size), 128, 512, 512, true, true},
 	{"max_memcpy", KIND_POWER_OF_TWO, FIELD(max_memcpy), 64, UINT64_C(1) << 31, OF_THE_PART,
-		true},
+		true, true},
+	{"mmo_qp", KIND_SWITCH, FIELD(mmo_qp), 0, 1, 1, .of_card = true},
 	{"mmo_from", KIND_NUMBER, FIELD(mmo_from), 0, SOFTHCA_MAX_DEVICES, 0},
-	{"odp", KIND_SWITCH, FIELD(odp), 0, 1, 1},
-	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX},
+	{"odp", KIND_SWITCH, FIELD(odp), 0, 1, 1, .of_card = true},
+	{"devx", KIND_SWITCH, FIELD(devx), 0, 1, 1, .of_card = true},
+	{"dc", KIND_SWITCH, FIELD(dc), 0, 1, 1, .of_card = true},
+	{"signatures", KIND_SWITCH, FIELD(signatures), 0, 1, 1, .of_card = true},
+	{"sig_pipelining", KIND_SWITCH, FIELD(sig_pipelining), 0, 1, 1, .of_card = true},
+	{"max_dm", KIND_PAGES, FIELD(max_dm), 0, MAX_DM, MAX_DM, .of_card = true},
+	{"dm_zeroed", KIND_SWITCH, FIELD(dm_zeroed), 0, 1, 1, .of_card = true},
+	{"armed_unseen", KIND_SWITCH, FIELD(armed_unseen), 0, 1, 1, .of_card = true},
+	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX,
+		.of_card = true},
 	{"max_qp", KIND_NUMBER, FIELD(max_qp), 1, 1 << 17, 1 << 14},
 	{"max_srq", KIND_NUMBER, FIELD(max_srq), 1, 1 << 17, 1 << 14},
 	{"max_cq", KIND_NUMBER, FIELD(max_cq), 1, 1 << 17, 1 << 14},
@@ -75,14 +90,14 @@ static const struct setting settings[] = {
 	{"max_pd", KIND_NUMBER, FIELD(max_pd), 1, 1 << 16, 1 << 14},
 	{"max_ah", KIND_NUMBER, FIELD(max_ah), 1, 1 << 20, 1 << 16},
 	{"max_cqe", KIND_NUMBER, FIELD(max_cqe), 1, (1 << 22) - 1, (1 << 17) - 1},
-	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15},
-	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30},
-	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF},
+	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15, .of_card = true},
+	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30, .of_card = true},
+	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF, .of_card = true},
 	/* Digits: as many as `min` or `max`. */
 	{"crypto_kek", KIND_HEX, FIELD(crypto_kek), SOFTHCA_KEK_MAX, 2 * SOFTHCA_KEK_MAX},
 	{"crypto_credential", KIND_HEX, FIELD(crypto_credential), 2 * SOFTHCA_CREDENTIAL_LEN,
 		2 * SOFTHCA_CREDENTIAL_LEN},
-	{"eth_inline", KIND_SWITCH, FIELD(eth_inline), 0, 1, 0},
+	{"eth_inline", KIND_SWITCH, FIELD(eth_inline), 0, 1, 0, .of_card = true},
 	{"memic_test_and_set", KIND_NUMBER, FIELD(memic_test_and_set), 1, 255, 1},
 	{"doorbell_ns", KIND_NUMBER, FIELD(doorbell_ns), 0, 1000000000, 0},
 	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
@@ -90,11 +105,20 @@ static const struct setting settings[] = {
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},
 	{"sig_stop", KIND_NUMBER, FIELD(sig_stop), 0, UINT32_MAX, 0},
 	{"reorder", KIND_NUMBER, FIELD(reorder), 0, UINT32_MAX, 0},
-	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16},
+	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16, .of_card = true},
 	{"netdev", KIND_NETDEV, FIELD(netdev)},
+	{"like", KIND_PATH, FIELD(like)},
 };
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+/* Where settings go, and what is said of a wrong one. */
+struct reading {
+	struct softhca_config *cfg;
+	char *err;
+	size_t err_len;
+	bool of_card; /* only settings that a card has */
+};
 
 static void
 set_field(struct softhca_config *cfg, const struct setting *s, uint64_t value)
@@ -120,6 +144,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 	case KIND_POWER_OF_TWO:
 		snprintf(buf, len, "%sa power of two from %llu to %llu", zero,
 			(unsigned long long)s->min, (unsigned long long)s->max);
+		break;
+	case KIND_PAGES:
+		snprintf(buf, len, "a multiple of %u up to %llu", PAGE, (unsigned long long)s->max);
 		break;
 	case KIND_SWITCH:
 		snprintf(buf, len, "0 or 1");
@@ -233,24 +260,26 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 			return false;
 		if (s->kind == KIND_POWER_OF_TWO && (value & (value - 1)) != 0)
 			return false;
+		if (s->kind == KIND_PAGES && value % PAGE != 0)
+			return false;
 	}
 	set_field(cfg, s, value);
 	return true;
 }
 
 static int
-unknown_key(const char *where, const char *key, char *err, size_t err_len)
+unknown_key(const struct reading *r, const char *where, const char *key)
 {
-	int n = snprintf(err, err_len, "%s: unknown setting \"%s\"; known are:", where, key);
+	int n = snprintf(r->err, r->err_len, "%s: unknown setting \"%s\"; known are:", where, key);
 
-	for (size_t i = 0; i < N_SETTINGS && n > 0 && (size_t)n < err_len; i++)
-		n += snprintf(err + n, err_len - n, " %s", settings[i].key);
+	for (size_t i = 0; i < N_SETTINGS && n > 0 && (size_t)n < r->err_len; i++)
+		if (settings[i].of_card || !r->of_card)
+			n += snprintf(r->err + n, r->err_len - n, " %s", settings[i].key);
 	return -EINVAL;
 }
 
 static int
-apply(struct softhca_config *cfg, const char *where, const char *key, const char *text, char *err,
-	size_t err_len)
+apply(const struct reading *r, const char *where, const char *key, const char *text)
 {
 	char what[128];
 
@@ -259,14 +288,20 @@ apply(struct softhca_config *cfg, const char *where, const char *key, const char
 
 		if (strcmp(s->key, key) != 0)
 			continue;
-		if (parse_value(cfg, s, text))
+		if (r->of_card && !s->of_card) {
+			snprintf(r->err, r->err_len,
+				"%s: %s is no setting of a card, so a likeness has none of it",
+				where, key);
+			return -EINVAL;
+		}
+		if (parse_value(r->cfg, s, text))
 			return 0;
 		/* A secret is not printed. */
-		snprintf(err, err_len, "%s: %s = \"%s\" is not allowed; it takes %s", where, key,
-			s->kind == KIND_HEX ? "..." : text, allowed(s, what, sizeof(what)));
+		snprintf(r->err, r->err_len, "%s: %s = \"%s\" is not allowed; it takes %s", where,
+			key, s->kind == KIND_HEX ? "..." : text, allowed(s, what, sizeof(what)));
 		return -EINVAL;
 	}
-	return unknown_key(where, key, err, err_len);
+	return unknown_key(r, where, key);
 }
 
 /* Cuts the blanks off both ends, in place. */
@@ -285,7 +320,7 @@ trim(char *text)
 }
 
 static int
-apply_line(struct softhca_config *cfg, const char *where, char *line, char *err, size_t err_len)
+apply_line(const struct reading *r, const char *where, char *line)
 {
 	char *hash = strchr(line, '#');
 	char *eq;
@@ -297,45 +332,53 @@ apply_line(struct softhca_config *cfg, const char *where, char *line, char *err,
 		return 0;
 	eq = strchr(line, '=');
 	if (eq == NULL) {
-		snprintf(err, err_len, "%s: \"%s\" is not \"key = value\"", where, line);
+		snprintf(r->err, r->err_len, "%s: \"%s\" is not \"key = value\"", where, line);
 		return -EINVAL;
 	}
 	*eq = '\0';
-	return apply(cfg, where, trim(line), trim(eq + 1), err, err_len);
+	return apply(r, where, trim(line), trim(eq + 1));
 }
 
 static int
-load_file(struct softhca_config *cfg, const char *path, char *err, size_t err_len)
+load_lines(const struct reading *r, const char *path, FILE *f)
 {
-	FILE *f = raw_fopen(path);
 	char line[LINE_LEN], where[LINE_LEN];
 	int rc = 0;
 
-	if (f == NULL) {
-		snprintf(err, err_len, CONFIG_VARIABLE ": %s: %s", path, strerror(errno));
-		return -EINVAL;
-	}
 	for (unsigned int n = 1; rc == 0 && fgets(line, sizeof(line), f) != NULL; n++) {
 		snprintf(where, sizeof(where), "%s:%u", path, n);
 		if (strchr(line, '\n') == NULL && !feof(f)) {
-			snprintf(err, err_len, "%s: a line longer than %d bytes", where,
+			snprintf(r->err, r->err_len, "%s: a line longer than %d bytes", where,
 				LINE_LEN - 2);
-			rc = -EINVAL;
-			break;
+			return -EINVAL;
 		}
-		rc = apply_line(cfg, where, line, err, err_len);
+		rc = apply_line(r, where, line);
 	}
 	if (rc == 0 && ferror(f)) {
-		snprintf(err, err_len, CONFIG_VARIABLE ": %s: cannot be read", path);
+		snprintf(r->err, r->err_len, "%s: cannot be read", path);
 		rc = -EINVAL;
 	}
+	return rc;
+}
+
+static int
+load_file(const struct reading *r, const char *path)
+{
+	FILE *f = raw_fopen(path);
+	int rc;
+
+	if (f == NULL) {
+		snprintf(r->err, r->err_len, CONFIG_VARIABLE ": %s: %s", path, strerror(errno));
+		return -EINVAL;
+	}
+	rc = load_lines(r, path, f);
 	fclose(f);
 	return rc;
 }
 
 /* Looks at every variable SOFTHCA_*, so that a misspelt name is an error. */
 static int
-load_environment(struct softhca_config *cfg, char *err, size_t err_len)
+load_environment(const struct reading *r)
 {
 	char key[64];
 
@@ -352,7 +395,7 @@ load_environment(struct softhca_config *cfg, char *err, size_t err_len)
 		for (; name + n < eq && n < sizeof(key) - 1; n++)
 			key[n] = tolower((unsigned char)name[n]);
 		key[n] = '\0';
-		rc = apply(cfg, "environment", key, eq + 1, err, err_len);
+		rc = apply(r, "environment", key, eq + 1);
 		if (rc != 0)
 			return rc;
 	}
@@ -404,32 +447,110 @@ check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
 	return -EINVAL;
 }
 
-int
-settings_load(struct softhca_config *cfg, char *err, size_t err_len)
+static void
+set_defaults(struct softhca_config *cfg)
 {
-	struct softhca_config tmp = {.fw_major = 32, .fw_minor = 47, .fw_sub = 1088};
-	const char *path = getenv(CONFIG_VARIABLE);
-	int rc;
-
+	*cfg = (struct softhca_config){.fw_major = 32, .fw_minor = 47, .fw_sub = 1088};
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		if (settings[i].kind != KIND_FIRMWARE && settings[i].kind != KIND_NETDEV &&
 			settings[i].kind != KIND_PATH && settings[i].kind != KIND_HEX)
-			set_field(&tmp, &settings[i], settings[i].def);
-	if (path != NULL) {
-		rc = load_file(&tmp, path, err, err_len);
-		if (rc != 0)
-			return rc;
+			set_field(cfg, &settings[i], settings[i].def);
+}
+
+/* What the user of this process says. */
+static int
+load_own(const struct reading *r)
+{
+	const char *path = getenv(CONFIG_VARIABLE);
+	int rc = path != NULL ? load_file(r, path) : 0;
+
+	return rc != 0 ? rc : load_environment(r);
+}
+
+/* ---- likenesses */
+
+/* A value of a report. What is not known or not possible here is noted, and the rest is taken. */
+static void
+take_reported(const void *arg, const char *key, const char *text)
+{
+	const struct reading *r = arg;
+	char err[64];
+	const struct reading quiet = {r->cfg, err, sizeof(err), true};
+	size_t used = strlen(r->err);
+
+	if (text != NULL && apply(&quiet, "", key, text) == 0)
+		return;
+	snprintf(r->err + used, r->err_len - used, "%s%s", used == 0 ? "" : ", ", key);
+}
+
+/* On success r->err names what of a report is not taken. */
+static int
+load_likeness(const struct reading *r, const char *name)
+{
+	char path[LIKENESS_PATH_MAX];
+	FILE *f = likeness_open(name, path, r->err, r->err_len);
+	int rc;
+
+	if (f == NULL)
+		return -EINVAL;
+	r->err[0] = '\0';
+	if (likeness_is_report(f))
+		rc = likeness_read_report(path, f, take_reported, r, r->err, r->err_len);
+	else
+		rc = load_lines(r, path, f);
+	fclose(f);
+	return rc;
+}
+
+/* The likeness comes first, and what the user says wins over it. note: what a report has that is not taken. */
+static int
+load_all(const struct reading *r, char *note, size_t note_len)
+{
+	const struct reading likeness = {r->cfg, note, note_len, true};
+	char name[sizeof(r->cfg->like)];
+	bool wrapped;
+	int rc;
+
+	set_defaults(r->cfg);
+	rc = load_own(r);
+	if (rc != 0 || r->cfg->like[0] == '\0')
+		return rc;
+	memcpy(name, r->cfg->like, sizeof(name));
+	set_defaults(r->cfg);
+	rc = load_likeness(&likeness, name);
+	if (rc != 0) {
+		snprintf(r->err, r->err_len, "%s", note);
+		return rc;
 	}
-	rc = load_environment(&tmp, err, err_len);
+	wrapped = r->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
+	rc = load_own(r);
+	/* A card does not tell the keys that it unwraps with. */
+	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {
+		r->cfg->crypto = SOFTHCA_CRYPTO_OFF;
+		take_reported(&likeness, "crypto = wrapped without crypto_kek", NULL);
+	}
+	return rc;
+}
+
+int
+settings_load(struct softhca_config *cfg, char *err, size_t err_len)
+{
+	struct softhca_config tmp;
+	const struct reading r = {&tmp, err, err_len, false};
+	char note[LINE_LEN] = "";
+	int rc = load_all(&r, note, sizeof(note));
+
 	if (rc == 0)
 		rc = check_netdev(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_lag(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_crypto(&tmp, err, err_len);
+	if (rc != 0)
+		return rc;
 	if (tmp.max_memcpy == OF_THE_PART)
 		tmp.max_memcpy = tmp.part_id >= BLUEFIELD_2 ? MEMCPY_OF_CARDS : 0;
-	if (rc == 0)
-		*cfg = tmp;
-	return rc;
+	*cfg = tmp;
+	snprintf(err, err_len, "%s", note);
+	return 0;
 }

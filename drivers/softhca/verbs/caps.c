@@ -151,7 +151,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	caps_query_device(dev, &resp->base);
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
-	resp->max_dm_size = DM_LEN;
+	resp->max_dm_size = dev->cfg->max_dm;
 	/* There are indirection tables, but no queue pair type that uses one. */
 	if (ethernet) {
 		resp->max_wq_type_rq = dev->cfg->max_qp;
@@ -174,8 +174,8 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 			},
 		.dci_streams_caps =
 			{
-				.max_log_num_concurent = CAPS_DCI_LOG_MAX,
-				.max_log_num_errored = CAPS_DCI_LOG_MAX,
+				.max_log_num_concurent = dev->cfg->dc ? CAPS_DCI_LOG_MAX : 0,
+				.max_log_num_errored = dev->cfg->dc ? CAPS_DCI_LOG_MAX : 0,
 			},
 	};
 }
@@ -264,10 +264,12 @@ caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp 
 		.max_recv_wr = dev->cfg->max_qp_wr,
 		.max_srq_recv_wr = dev->cfg->max_qp_wr,
 		.num_ports = dev->cfg->ports,
-		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
-			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
-			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |
-			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY,
+		.comp_mask =
+			(dev->cfg->sig_pipelining != 0 ? MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS
+						       : 0) |
+			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |
+			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY,
 		.response_length = sizeof(*resp),
 		.cqe_version = 1,
 		.cmds_supp_uhw =
@@ -311,11 +313,11 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0xdb, 5, log2_up(cfg->max_cq)},
 		{0xea, 6, log2_up(cfg->max_mr)},
 		/* Signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
-		{0x147, 1, 1},
-		{0x148, 1, 1},
-		{0x1f0, 1, 1},
-		{0x217, 1, 1},
-		{0x480, 1, 1},
+		{0x147, 1, cfg->signatures},
+		{0x148, 1, cfg->signatures},
+		{0x1f0, 1, cfg->signatures},
+		{0x217, 1, cfg->signatures},
+		{0x480, 1, cfg->signatures},
 		{0x108, 1, 1}, /* fixed_buffer_size: keys with parts of one size */
 		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
 		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
@@ -338,15 +340,15 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x400, 32, 1 << (0x2c - 32) | 1 << (0x3a - 32)},
 		{0x80, 8, log2_up(cfg->max_qp_wr)},
 		{0xab, 5, log2_up(cfg->max_srq)},
-		{0x21a, 1, 1}, /* dct */
+		{0x21a, 1, cfg->dc}, /* dct */
 		{0x23c, 1, 1},
 		{0x23d, 1, 1},
 		{0x23e, 1, 1}, /* xrc, ud, uc */
 		{0x14a, 6, log2_up(cfg->max_rd_atomic)},
 		{0x153, 1, mmo}, /* dma_mmo_sq */
 		{0x15a, 6, log2_up(cfg->max_rd_atomic)},
-		{0x1b6, 2, ethernet}, /* port_type */
-		{0x1a8, 1, 1},        /* device_memory */
+		{0x1b6, 2, ethernet},         /* port_type */
+		{0x1a8, 1, cfg->max_dm != 0}, /* device_memory */
 		{0x1b8, 8, cfg->ports},
 		{0x1c3, 5, log2_up(CAPS_MAX_MSG)},
 		{0x1fc, 4, 1},        /* cqe_version */
@@ -366,7 +368,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x350, 16, CAPS_MAX_FLOW_COUNTERS},
 		{0x4c0, 32, CORE_CLOCK_KHZ / 1000},
 		{0x4e0, 32, CORE_CLOCK_KHZ},
-		{0x748, 1, mmo}, /* dma_mmo_qp */
+		{0x748, 1, mmo && cfg->mmo_qp != 0}, /* dma_mmo_qp */
 		/* mini_cqe_resp_stride_index, cqe_compression of 128 and 64 bytes, and its most. */
 		{0x5bc, 1, 1},
 		{0x5be, 2, 3},
@@ -413,14 +415,14 @@ atomic_page(uint8_t *page)
  * tests/test_mlx5_dm_ops.py reads them.
  */
 static void
-memory_page(uint8_t *page)
+memory_page(const struct softhca_config *cfg, uint8_t *page)
 {
 	const uint32_t ops = dm_ops();
 	const struct cap_field fields[] = {{0x0, 1, 1},
 		{0x20, 8, (ops >> DM_INCREMENT & 1) * DM_INCREMENT_SIZES}, {0x2b, 5, DM_LOG_UNIT},
 		{0x30, 8, (ops >> DM_TEST_AND_SET & 1) * DM_TEST_AND_SET_SIZES},
-		{0x38, 8, DM_LOG_MAX_ALIGN - DM_LOG_UNIT}, {0x80, 32, DM_LEN}, {0xa0, 32, DM_LEN},
-		{0x200, 32, ops}};
+		{0x38, 8, DM_LOG_MAX_ALIGN - DM_LOG_UNIT}, {0x80, 32, cfg->max_dm},
+		{0xa0, 32, cfg->max_dm}, {0x200, 32, ops}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
@@ -484,8 +486,8 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 		odp_page(page);
 	else if (type == ATOMIC)
 		atomic_page(page);
-	else if (type == DEVICE_MEMORY)
-		memory_page(page);
+	else if (type == DEVICE_MEMORY && dev->cfg->max_dm != 0)
+		memory_page(dev->cfg, page);
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)
 		crypto_page(dev->cfg, page);
 	else if (type == GENERAL_2)

@@ -33,6 +33,9 @@ get_context(struct uverbs_call *call)
 	if ((req.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX) != 0 || req.comp_mask != 0 ||
 		(req.lib_caps & MLX5_LIB_CAP_DYN_UAR) == 0 || req.max_cqe_version < 1)
 		return -EINVAL;
+	/* As mlx5_ib_devx_create() answers where the firmware has no user contexts. */
+	if ((req.flags & MLX5_IB_ALLOC_UCTX_DEVX) != 0 && call->ctx->dev->cfg->devx == 0)
+		return -EINVAL;
 	caps_ucontext(call->ctx->dev, &resp);
 	rc = call_out(call, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
 	if (rc == 0)

@@ -44,11 +44,12 @@ static int
 check_alloc(struct uverbs_call *call, uint64_t len)
 {
 	/* The other types are memory of a steering engine, which is not emulated. */
-	if (call_in_u64(call, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE) != MLX5_IB_UAPI_DM_TYPE_MEMIC)
+	if (call_in_u64(call, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE) != MLX5_IB_UAPI_DM_TYPE_MEMIC ||
+		call->ctx->dev->cfg->max_dm == 0)
 		return -EOPNOTSUPP;
 	if (len == 0 || call_in_u32(call, UVERBS_ATTR_ALLOC_DM_ALIGNMENT) > DM_LOG_MAX_ALIGN)
 		return -EINVAL;
-	return len > DM_LEN ? -ENOMEM : 0;
+	return len > call->ctx->dev->cfg->max_dm ? -ENOMEM : 0;
 }
 
 static int

@@ -122,6 +122,8 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 			return (int)type;
 		return -EOPNOTSUPP;
 	case QPT_DRIVER:
+		if (call->ctx->dev->cfg->dc == 0)
+			return -EOPNOTSUPP;
 		return find_dc_type(req->flags, known);
 	default:
 		return -EOPNOTSUPP;

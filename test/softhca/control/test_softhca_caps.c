@@ -75,6 +75,8 @@ case_general_page(void)
 	const bool wrapped = is_set("SOFTHCA_CRYPTO", "wrapped");
 	const bool crypto = wrapped || is_set("SOFTHCA_CRYPTO", "plaintext") ||
 			    is_set("SOFTHCA_CRYPTO", "plaintext_single");
+	const bool sig = !is_set("SOFTHCA_SIGNATURES", "0"), dc = !is_set("SOFTHCA_DC", "0");
+	const bool dm = !is_set("SOFTHCA_MAX_DM", "0");
 	const struct field fields[] = {
 		{0x20, 1, 1}, /* hca_cap_2 */
 		{0x6b, 5,
@@ -90,16 +92,16 @@ case_general_page(void)
 		{0x323, 5, 14},                         /* log_max_transport_domain */
 		{0x37b, 5, 14},                         /* log_max_tis */
 		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
-		{0x147, 1, 1}, {0x148, 1, 1},           /* sig_crc64_xp10, sig_crc32c */
+		{0x147, 1, sig}, {0x148, 1, sig},       /* sig_crc64_xp10, sig_crc32c */
 		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
 		{0x152, 1, lag}, {0x1f8, 1, lag},       /* rts2rts_, init2_lag_tx_port_affinity */
-		{0x1a8, 1, 1},                          /* device_memory */
+		{0x1a8, 1, dm},                         /* device_memory */
 		{0x1b6, 2, ethernet}, {0x1b8, 8, 1},    /* port_type, num_ports */
 		{0x1c3, 5, 30},                         /* log_max_msg */
-		{0x1f0, 1, 1},                          /* sigerr_domain_and_sig_type */
+		{0x1f0, 1, sig},                        /* sigerr_domain_and_sig_type */
 		{0x1fc, 4, 1},                          /* cqe_version */
-		{0x217, 1, 1}, {0x21a, 1, 1},           /* sho, dct */
+		{0x217, 1, sig}, {0x21a, 1, dc},        /* sho, dct */
 		{0x21d, 1, ethernet}, {0x21e, 1, 1},    /* roce, atomic */
 		{0x220, 3, 7},                          /* cq_oi, cq_resize, cq_moderation */
 		{0x23c, 4, 15},                         /* xrc, ud, uc, rc */
@@ -117,10 +119,10 @@ case_general_page(void)
 		/* General objects: DEKs, 0x0c, and logins, 0x1f. */
 		{0x420, 32, (crypto ? 1u << 12 : 0) | (wrapped ? 1u << 31 : 0)},
 		{0x469, 1, crypto},                      /* crypto */
-		{0x480, 1, 1},                           /* sig_block_4048 */
+		{0x480, 1, sig},                         /* sig_block_4048 */
 		{0x4c0, 32, 1000}, {0x4e0, 32, 1000000}, /* MHz, kHz */
 		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},        /* CQE compression, and its most */
-		{0x748, 1, mmo},                         /* dma_mmo_qp */
+		{0x748, 1, mmo && !is_set("SOFTHCA_MMO_QP", "0")}, /* dma_mmo_qp */
 	};
 	struct ibv_context *ctx = pair_open(0);
 
@@ -157,7 +159,8 @@ case_other_pages(void)
 
 	expect_page(ctx, 2, odp, has_odp(ctx) ? sizeof(odp) / sizeof(odp[0]) : 0);
 	PAGE(ctx, 3, atomic);
-	PAGE(ctx, 0xf, memory);
+	expect_page(ctx, 0xf, memory,
+		is_set("SOFTHCA_MAX_DM", "0") ? 0 : sizeof(memory) / sizeof(memory[0]));
 	expect_page(ctx, 0x1a, deks, wrapped ? 5 : crypto ? 1 : 0);
 	PAGE(ctx, 0x20, general_2);
 	for (uint32_t type = 0; type < 0x40; type++)
@@ -252,7 +255,7 @@ device_ex(bool odp)
 		.timestamp_mask = 0x7fffffffffffffff,
 		.hca_core_clock = 1000000, /* kHz */
 		.device_cap_flags_ex = device().device_cap_flags,
-		.max_dm_size = 262144};
+		.max_dm_size = is_set("SOFTHCA_MAX_DM", "0") ? 0 : 262144};
 
 	want.cq_moderation_caps.max_cq_moderation_count = 65535;
 	want.cq_moderation_caps.max_cq_moderation_period = 4095;
@@ -279,6 +282,7 @@ device_ex(bool odp)
 static void
 case_device_ex(void)
 {
+	const uint8_t streams = is_set("SOFTHCA_DC", "0") ? 0 : 6;
 	struct ibv_context *ctx = pair_open(0);
 	struct ib_uverbs_ex_query_device_resp want = device_ex(has_odp(ctx)), got;
 	struct mlx5_ib_query_device_resp want5 = {.response_length = sizeof(want5),
@@ -288,7 +292,8 @@ case_device_ex(void)
 					      MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX},
 		.tso_caps = {is_ethernet() ? 262144 : 0,
 			is_ethernet() ? 1 << IBV_QPT_RAW_PACKET : 0},
-		.dci_streams_caps = {.max_log_num_concurent = 6, .max_log_num_errored = 6}};
+		.dci_streams_caps = {.max_log_num_concurent = streams,
+			.max_log_num_errored = streams}};
 	struct ib_uverbs_ex_query_device in = {0};
 	struct mlx5_ib_query_device_resp got5;
 	const uint16_t shorter = offsetof(struct ib_uverbs_ex_query_device_resp, rss_caps);
@@ -397,6 +402,8 @@ case_context(void)
 	raw_out(&c, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
 	raw_out(&c, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &got, sizeof(got));
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
+	if (is_set("SOFTHCA_SIG_PIPELINING", "0"))
+		want.comp_mask &= ~MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS;
 	want.dump_fill_mkey = got.dump_fill_mkey; /* any key that no region has */
 	CHECK(got.dump_fill_mkey != 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_CONTEXT"));

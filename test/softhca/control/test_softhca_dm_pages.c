@@ -13,7 +13,8 @@
 #include "check.h"
 #include "dm.h"
 
-static struct softhca_dev dev;
+static const struct softhca_config cfg = {.max_dm = DM_LEN, .dm_zeroed = 1};
+static struct softhca_dev dev = {.cfg = &cfg};
 
 /* A context with what this part uses: its file, and the file's device and inode. */
 static void

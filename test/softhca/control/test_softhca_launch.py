@@ -276,12 +276,12 @@ class Launcher(Case):
     def test_help(self):
         result = self.run_on('-h')
         self.assertEqual(result.returncode, 0)
-        self.assertIn('usage: softhca PROGRAM', result.stdout)
+        self.assertIn('usage: softhca [--like CARD] PROGRAM', result.stdout)
 
     def test_nothing_to_run(self):
         result = self.run_on()
         self.assertEqual(result.returncode, 2)
-        self.assertIn('usage: softhca PROGRAM', result.stderr)
+        self.assertIn('usage: softhca [--like CARD] PROGRAM', result.stderr)
 
     def test_a_program_that_does_not_exist(self):
         result = self.run_on('/no/such/program')
@@ -297,6 +297,43 @@ class Launcher(Case):
         result = self.run_on('--frobnicate')
         self.assertEqual(result.returncode, 2)
         self.assertIn('--frobnicate', result.stderr)
+
+
+class Likeness(Case):
+    """ibv_devinfo -v prints part and firmware, which DOCA 3.1 General Support names."""
+    def info(self, *like, **settings):
+        result = self.run_on(*like, 'ibv_devinfo', '-v', **settings)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return dict(line.split(':', 1) for line in result.stdout.replace('\t', '').splitlines() if ':' in line), result.stderr
+
+    def test_a_card_by_its_name(self):
+        for name, part, fw in (('connectx-4-lx', '4117', '14.32.1010'), ('bluefield-2', '41686', '24.46.1006')):
+            info, _ = self.info('--like', name)
+            self.assertEqual((info['vendor_part_id'], info['fw_ver']), (part, fw))
+        info, _ = self.info(SOFTHCA_LIKE='connectx-7', SOFTHCA_PART_ID='4125')
+        self.assertEqual((info['vendor_part_id'], info['fw_ver']), ('4125', '28.46.1006'))
+
+    def test_a_report(self):
+        path = os.path.join(self.tmp, 'report.json')
+        with open(path, 'w', encoding='ascii') as f:
+            f.write('{"probes": {"device": {"part": 4119, "fw": "16.35.4554"}, "likeness": {"max_sge": 11, "wings": 2}}}')
+        info, said = self.info('--like', path)
+        self.assertEqual((info['vendor_part_id'], info['max_sge']), ('4119', '11'))
+        self.assertIn('report.json also has what no setting can say: wings\n', said)
+        # A shell looks for no device, and its child has another working directory.
+        result = subprocess.run([os.path.abspath(LAUNCHER), '--like', 'report.json', 'sh', '-c', 'cd / && ibv_devinfo'], cwd=self.tmp,
+                                capture_output=True, text=True, check=True)
+        self.assertIn('4119', result.stdout)
+
+    def test_wrong_ones(self):
+        result = self.run_on('--like', 'connectx-3', 'ibv_devinfo')
+        self.assertIn('has no such likeness', result.stderr)
+        self.assert_no_device(result)
+        result = self.run_on('--like', './none', 'ibv_devinfo')
+        self.assertEqual((result.returncode, result.stderr), (2, 'softhca: --like ./none: No such file or directory\n'))
+        result = self.run_on('--like', 'connectx-7')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('--like takes a card and a program', result.stderr)
 
 
 class Settings(Case):
