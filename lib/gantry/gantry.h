@@ -242,6 +242,7 @@ struct gantry_info {
 	uint32_t
 		sig_block_sizes; /**< bit 0: blocks of 512 bytes; 1: 520; 2: 4048; 3: 4096; 4: 4160 */
 	uint32_t crypto;         /**< GANTRY_CRYPTO_*; 0: the device does not encrypt */
+	bool layouts;            /**< layouts are possible: the device opens with DEVX */
 };
 
 /**
@@ -420,7 +421,8 @@ struct gantry_layout_conf {
  * @param id written on success only.
  * @return 0; -EINVAL no block, a length out of range, or a block goes beyond the address space; -E2BIG
  *   it is longer than the device takes: n * rounds is at most 52; or n is at most 51, and len + skip of
- *   each block at most 65535. The log says which; -ENOSPC there are 1023 layouts: destroy one; -ENOMEM.
+ *   each block at most 65535. The log says which; -EOPNOTSUPP the device has none (gantry_info::layouts);
+ *   -ENOSPC there are 1023 layouts: destroy one; -ENOMEM.
  */
 GANTRY_API int gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf,
 	uint16_t *id);

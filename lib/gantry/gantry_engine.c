@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,6 +85,34 @@ open_dev(struct gantry *g, const struct gantry_conf *conf)
 	return ret;
 }
 
+/* One line of all that the device lacks, and what that means here. Nothing, if it lacks nothing. */
+static void
+say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
+{
+	const struct {
+		bool has;
+		const char *name;
+	} features[] = {
+		{caps->devx, "DEVX (no layouts)"},
+		{has_mmo(caps), "DMA MMO (copies go by loopback RDMA)"},
+		{info->sig_kinds != 0, "block signatures (no transactions)"},
+		{info->crypto != 0, "AES-XTS (no encryption)"},
+		{info->max_dm_len != 0, "device memory"},
+		{info->any_memory, "memory on demand (all memory is registered)"},
+		{caps->dc, "DC (peers by RC alone)"},
+		{info->atomics, "atomics"},
+	};
+	char line[512];
+	size_t i, used = 0;
+
+	for (i = 0; i < RTE_DIM(features); i++)
+		if (!features[i].has)
+			used += snprintf(line + used, sizeof(line) - used, "%s%s",
+				used == 0 ? "" : ", ", features[i].name);
+	if (used != 0)
+		LOG(INFO, "%s lacks: %s", info->device, line);
+}
+
 int
 gantry_create(const struct gantry_conf *conf, struct gantry **out)
 {
@@ -147,6 +176,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	g->info.sig_kinds = gantry_profile_kinds(caps);
 	g->info.sig_block_sizes = caps->sig_block_size;
 	g->info.crypto = gantry_deks_caps(caps);
+	g->info.layouts = caps->devx;
 	ret = choose_copy_path(g, caps, conf);
 	if (ret == 0)
 		ret = gantry_policy_check(&g->info, conf->policy);
@@ -171,6 +201,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	LOG(INFO, "%s: copies by %s, at most %" PRIu64 " bytes a WQE", g->info.device,
 		g->info.copy_path == GANTRY_COPY_MMO ? "DMA MMO" : "loopback RDMA write",
 		g->info.max_copy_len);
+	say_missing(&g->info, caps);
 	*out = g;
 	return 0;
 

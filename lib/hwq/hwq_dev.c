@@ -33,6 +33,7 @@ read_caps(struct hwq_dev *dev)
 		hwq_log("%s: querying the device: %s", hwq_dev_name(dev), strerror(-ret));
 		return ret;
 	}
+	hwq_verbs_query_devx(dev->ctx, &caps->devx, &caps->dc);
 	if (caps->max_memcpy_len > HWQ_MMO_LEN_MAX)
 		caps->max_memcpy_len = HWQ_MMO_LEN_MAX;
 	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;
@@ -123,10 +124,10 @@ open_one(struct ibv_device *device, bool (*suits)(const struct hwq_dev_caps *cap
 		return -ENOMEM;
 	ret = hwq_verbs_open(device, &dev->ctx);
 	if (ret == -EOPNOTSUPP) {
-		hwq_log("%s: not an mlx5 device that opens with DEVX", name);
+		hwq_log("%s: not an mlx5 device", name);
 		ret = -ENODEV;
 	} else if (ret != 0) {
-		hwq_log("%s: opening with DEVX: %s", name, strerror(-ret));
+		hwq_log("%s: opening it: %s", name, strerror(-ret));
 	}
 	if (ret != 0)
 		goto err_free;
@@ -193,7 +194,7 @@ hwq_dev_open_if(const char *name, bool (*suits)(const struct hwq_dev_caps *caps)
 	if (ret == -ENODEV && name != NULL)
 		hwq_log("no mlx5 device named %s: ibv_devices(1) lists what there is", name);
 	else if (ret == -ENODEV)
-		hwq_log("none of the RDMA devices is an mlx5 device that opens with DEVX");
+		hwq_log("none of the RDMA devices is an mlx5 device");
 	return ret;
 }
 

@@ -46,15 +46,17 @@ struct hwq_dev_caps {
 	uint32_t max_sge;        /**< data segments of one work request */
 	uint32_t max_rd_atomic;  /**< RDMA reads and atomics a QP has in flight as requester */
 	uint32_t max_dest_rd_atomic; /**< RDMA reads a QP serves at once as responder */
-	bool any_memory;             /**< RDMA of RC reaches all memory, on demand: hwq_mr.h */
-	bool atomics;                /**< compare and swap, fetch and add of 8 bytes */
-	bool raw_ip_csum;            /**< it computes checksums of raw packets on Ethernet */
-	uint32_t sig_block_prot;     /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
-	uint32_t sig_block_size;     /**< enum mlx5dv_block_size_caps */
-	uint16_t sig_t10dif_bg;      /**< enum mlx5dv_sig_t10dif_bg_caps */
-	uint16_t sig_crc_type;       /**< enum mlx5dv_sig_crc_type_caps */
-	uint8_t n_ports;             /**< its ports are 1 to n_ports */
-	uint8_t crypto_engines;      /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
+	bool devx; /**< firmware commands (DEVX); without them no indirect keys, signatures, encryption, MMO */
+	bool dc;          /**< it has DC; true also without devx, since nobody can ask then */
+	bool any_memory;  /**< RDMA of RC reaches all memory, on demand: hwq_mr.h */
+	bool atomics;     /**< compare and swap, fetch and add of 8 bytes */
+	bool raw_ip_csum; /**< it computes checksums of raw packets on Ethernet */
+	uint32_t sig_block_prot; /**< enum mlx5dv_sig_prot_caps; 0: no keys for signatures */
+	uint32_t sig_block_size; /**< enum mlx5dv_block_size_caps */
+	uint16_t sig_t10dif_bg;  /**< enum mlx5dv_sig_t10dif_bg_caps */
+	uint16_t sig_crc_type;   /**< enum mlx5dv_sig_crc_type_caps */
+	uint8_t n_ports;         /**< its ports are 1 to n_ports */
+	uint8_t crypto_engines;  /**< enum mlx5dv_crypto_engines_caps; 0: none for encryption */
 	/** enum mlx5dv_crypto_wrapped_import_method_caps. With a bit, DEKs of that engine come wrapped, after a login
 	 *  (hwq_login.h); without it, in plaintext, without one */
 	uint8_t crypto_wrapped;
@@ -79,7 +81,7 @@ struct hwq_left;
 
 /** An opened device. Written by hwq. */
 struct hwq_dev {
-	struct ibv_context *ctx;   /**< the verbs device, opened with DEVX */
+	struct ibv_context *ctx;   /**< the verbs device */
 	struct ibv_pd *pd;         /**< the protection domain of all keys and queues */
 	struct hwq_dev_caps caps;  /**< hwq_dev_caps() */
 	struct hwq_dev_port port;  /**< the port of QPs that name none (hwq_path.h) */
@@ -94,7 +96,7 @@ struct hwq_dev {
 };
 
 /**
- * Opens a device with DEVX (mlx5dv_open_device(3)) and allocates its protection domain. The port in use
+ * Opens a device (mlx5dv_open_device(3)), with DEVX if it has that, and allocates its protection domain. The port in use
  * is the first active one, else port 1. hwq_dev_close() ends it.
  * @param name verbs device name ("mlx5_0"); NULL: the first mlx5 device that opens.
  * @param dev written on success only.
@@ -112,8 +114,7 @@ HWQ_API int hwq_dev_open_if(const char *name, bool (*suits)(const struct hwq_dev
 	struct hwq_dev **dev);
 
 /**
- * Makes a device of a context that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3)
- * with DEVX. Keys and queues of hwq and of the caller then work together, as they are in one protection
+ * Makes a device of a context that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3). Keys and queues of hwq and of the caller then work together, as they are in one protection
  * domain. The caller keeps both until hwq_dev_close(), which leaves them open.
  * @param pd a protection domain of ctx, from ibv_alloc_pd(3), or NULL: hwq allocates one.
  * @param dev written on success only.

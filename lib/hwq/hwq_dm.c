@@ -11,6 +11,22 @@
 
 #define LOG_ALIGN 6
 
+/*
+ * A card may leave what the last owner wrote: neither Linux (mlx5/dm.c) nor libmlx5 clears it. The memory lies behind PCI: it
+ * is written by whole words.
+ */
+static void
+clear(void *buf, size_t len)
+{
+	volatile uint64_t *word = buf;
+	size_t i;
+
+	for (i = 0; i < len / sizeof(*word); i++)
+		word[i] = 0;
+	for (i *= sizeof(*word); i < len; i++)
+		((volatile uint8_t *)buf)[i] = 0;
+}
+
 int
 hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm)
 {
@@ -41,6 +57,7 @@ hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm)
 		hwq_verbs_dm_free(made);
 		return ret;
 	}
+	clear(view.buf, len);
 	atomic_fetch_add(&dev->refs, 1);
 	*dm = (struct hwq_dm){.addr = view.buf, .len = len, .dev = dev, .dm = made};
 	return 0;

@@ -170,6 +170,11 @@ conf_check(const struct hwq_dev *dev, const struct hwq_mkey_conf *conf)
 			FLAGS_ALL);
 		return -EINVAL;
 	}
+	if (!caps->devx) {
+		hwq_log("%s: no indirect keys, because the device does not open with DEVX",
+			hwq_dev_name(dev));
+		return -EOPNOTSUPP;
+	}
 	if ((conf->flags & HWQ_MKEY_SIG) && caps->sig_block_prot == 0) {
 		hwq_log("%s: the device has no block signatures", hwq_dev_name(dev));
 		return -EOPNOTSUPP;

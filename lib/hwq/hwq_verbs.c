@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "hwq_cmd.h"
 #include "hwq_verbs_errno.h"
 
 int
@@ -30,7 +31,8 @@ hwq_verbs_list(struct ibv_device ***list, int *n)
 int
 hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 {
-	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+	/* Without a flag, libmlx5 opens with DEVX if it can, else without. */
+	struct mlx5dv_context_attr attr = {0};
 	struct ibv_context *opened;
 
 	if (!mlx5dv_is_supported(device))
@@ -41,6 +43,17 @@ hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 		return err_from_errno();
 	*ctx = opened;
 	return 0;
+}
+
+void
+hwq_verbs_query_devx(struct ibv_context *ctx, bool *devx, bool *dc)
+{
+	uint8_t in[QUERY_CAP_IN_LEN] = {0}, out[QUERY_CAP_OUT_LEN] = {0};
+
+	hwq_cmd_put(in, CMD_OPCODE, 16, CMD_QUERY_HCA_CAP);
+	hwq_cmd_put(in, CMD_OP_MOD, 16, QUERY_CAP_CURRENT);
+	*devx = mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)) == 0;
+	*dc = !*devx || hwq_cmd_get(out, QUERY_CAP_DCT, 1) != 0;
 }
 
 int

@@ -81,13 +81,13 @@ gantry_keys_prepare(struct gantry_queue *q, uint16_t id, uint64_t base, uint64_t
 	struct gantry_key_plan *plan;
 	uint64_t serial;
 
+	serial = gantry_shelf_serial(&q->g->layouts, id);
+	if (serial == 0)
+		return GANTRY_BAD_LAYOUT;
 	if (gantry_keys_init(q) != 0)
 		return GANTRY_NO_RESOURCES;
 	plan = q->keys.plan;
 	plan->base = base;
-	serial = gantry_shelf_serial(&q->g->layouts, id);
-	if (serial == 0)
-		return GANTRY_BAD_LAYOUT;
 	/* A serial number names one layout for ever: that of the last descriptor is here already. */
 	if (plan->serial != serial) {
 		plan->serial = 0;

@@ -134,6 +134,10 @@ gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf, ui
 	struct gantry_layout l;
 	int ret = layout_take(conf, &l);
 
+	if (ret == 0 && !g->info.layouts) {
+		LOG(ERR, "%s has no layouts, because it does not open with DEVX", g->info.device);
+		ret = -EOPNOTSUPP;
+	}
 	return ret != 0 ? ret : gantry_shelf_put(&g->layouts, &l, id);
 }
 

@@ -15,6 +15,14 @@
 #define CMD_OUT_STATUS 0x00 /* 8 bits */
 #define CMD_OUT_NUMBER 0x48 /* 24 bits: of the object that was made */
 
+/* QUERY_HCA_CAP: the general page of what the device has. */
+#define CMD_QUERY_HCA_CAP 0x100
+#define CMD_OP_MOD        0x30 /* 16 bits */
+#define QUERY_CAP_CURRENT 1    /* of the present values, not the greatest possible ones */
+#define QUERY_CAP_DCT     (0x80 + 0x21a)
+#define QUERY_CAP_IN_LEN  16
+#define QUERY_CAP_OUT_LEN (16 + 0x1000)
+
 /* General objects: DEKs and logins. Their own fields follow. */
 #define CMD_CREATE_GENERAL 0xa00
 #define CMD_QUERY_GENERAL  0xa02

@@ -16,7 +16,7 @@ int hwq_verbs_err_from_status(uint8_t status);
 
 /* Frees with ibv_free_device_list(). -ENODEV: the list is empty. */
 int hwq_verbs_list(struct ibv_device ***list, int *n);
-/* With DEVX; -EOPNOTSUPP: no mlx5 device. */
+/* With DEVX where the device has it; -EOPNOTSUPP: no mlx5 device. */
 int hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
 int hwq_verbs_close(struct ibv_context *ctx);
 
@@ -28,6 +28,8 @@ int hwq_verbs_query_memory(struct ibv_context *ctx, uint64_t *dm_len, bool *any)
 /* What mlx5dv_query_device(3) says of signatures and encryption; zeros: neither. */
 int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
 	struct mlx5dv_crypto_caps *crypto);
+/* devx: firmware commands are possible; dc: the device has DC, or nobody can ask it. */
+void hwq_verbs_query_devx(struct ibv_context *ctx, bool *devx, bool *dc);
 int hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
 /* All valid entries of all ports, at most max. */
 int hwq_verbs_query_gids(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max,
