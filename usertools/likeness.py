@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the engine's tests on likenesses of cards: the emulated adapter has what a card has, and lacks what it lacks.
+
+For each likeness: the probes, then the test programs of lib/gantry with the settings of the suite that are not a card's (threads,
+order, number of adapters). A test that needs what the card lacks says so and is skipped (exit code 77).
+
+usage: likeness.py [--short] BUILD [LIKENESS]...
+  BUILD      a build directory with the test programs: meson compile -C BUILD
+  LIKENESS   a name, or the path of a likeness or of a report (softhca --help); default: each card of
+             drivers/softhca/likenesses and each likeness of test/likenesses
+  --short    a few programs, one after the other: the suite runs this
+Exit code: 0 nothing failed; 1 a test failed; 2 wrong arguments.
+"""
+import concurrent.futures
+import glob
+import json
+import os
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SHORT = ['gantry_ops', 'gantry_dm', 'gantry_dc', 'gantry_txn']
+# Settings of a card, which the suite's variants also set. The others of a variant are kept.
+OF_CARD = ['MAX_MEMCPY', 'ODP', 'PART_ID', 'LINK_LAYER', 'CRYPTO', 'CRYPTO_KEK', 'CRYPTO_CREDENTIAL']
+SKIPPED = 77
+SECONDS = 300
+
+
+def default_likenesses():
+    cards = [os.path.basename(path)[:-5] for path in glob.glob(f'{TOP}/drivers/softhca/likenesses/*.conf')]
+    return sorted(cards) + sorted(glob.glob(f'{TOP}/test/likenesses/*.conf'))
+
+
+def programs(build, short):
+    """(name, command, settings) of each test of lib/gantry that has an adapter; of tests with equal settings, one."""
+    listing = subprocess.run(['meson', 'introspect', '--tests', build], check=True, capture_output=True, text=True).stdout
+    folder = os.path.join(os.path.abspath(build), 'test')
+    found = {}
+    for test in json.loads(listing):
+        command = test['cmd']
+        program = os.path.basename(command[0]).removeprefix('test_')
+        if os.path.dirname(command[0]) != folder or not program.startswith('gantry_') or program == 'gantry_regions' or (
+                short and program not in SHORT):
+            continue
+        settings = {key: value for key, value in test['env'].items() if key.removeprefix('SOFTHCA_') not in OF_CARD}
+        found.setdefault((program, json.dumps(settings, sort_keys=True)), (test['name'], command, settings))
+        if short:
+            SHORT.remove(program)
+    return sorted(found.values(), key=lambda test: test[0])
+
+
+def run(likeness, name, command, settings):
+    """(result, reason or end of the output)"""
+    env = {key: value for key, value in os.environ.items() if not key.startswith('SOFTHCA_')}
+    env.update(settings, SOFTHCA_FORCE='1', SOFTHCA_LIKE=likeness)
+    try:
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=SECONDS, errors='replace')
+    except subprocess.TimeoutExpired:
+        return 'failed', f'it did not end within {SECONDS} seconds'
+    lines = [line for line in done.stdout.splitlines() if line.strip()] or ['']
+    if done.returncode == 0:
+        return 'passed', ''
+    if done.returncode == SKIPPED:
+        return 'skipped', next((line for line in reversed(lines) if line.startswith('skipped')), 'skipped without a reason')
+    return 'failed', '\n    '.join([f'exit code {done.returncode}'] + lines[-8:])
+
+
+def main():
+    args = sys.argv[1:]
+    if args[:1] in (['-h'], ['--help']):
+        print(__doc__.strip())
+        return 0
+    short = '--short' in args
+    args = [arg for arg in args if arg != '--short']
+    if not args or args[0].startswith('-') or not os.path.isdir(args[0]):
+        print('likeness.py: a build directory is missing: see likeness.py --help', file=sys.stderr)
+        return 2
+    build, likenesses = args[0], args[1:] or default_likenesses()
+    tests = programs(build, short)
+    tests.append(('hw_probe', [os.path.join(build, 'test/hw/hw_probe'), '--rehearse', '--json'], {}))
+    if len(tests) < 2:
+        print(f'likeness.py: {build} has no test programs of lib/gantry: build it first', file=sys.stderr)
+        return 2
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(1 if short else os.cpu_count()) as pool:
+        for likeness in likenesses:
+            counts = {'passed': 0, 'skipped': 0, 'failed': 0}
+            remarks = []
+            for (name, _, _), (result, why) in zip(tests, pool.map(lambda t: run(likeness, *t), tests)):
+                counts[result] += 1
+                if why:
+                    remarks.append(f'  {name}: {result}: {why}')
+            failed += counts['failed']
+            print(f'{os.path.basename(likeness)}: ' + ', '.join(f'{n} {result}' for result, n in counts.items()))
+            print('\n'.join(remarks) + ('\n' if remarks else ''), end='', flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
