@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
 # queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then blocks of some of
-# them are stored with signatures, corrupted and fetched: every corruption must be detected. In the last run the blocks
-# are stored encrypted.
+# them are stored with signatures in memory that stands for a disk, corrupted there and fetched: every corruption must be
+# detected. In the last run, which is always on the emulated adapter, the blocks are stored encrypted.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 # GANTRY_BUILD names the build directory, below the repository; default: build
@@ -45,6 +45,8 @@ bytes=$(du -bclL -- "${files[@]}" | tail -n 1 | cut -f 1)
 	die "found only $bytes bytes of files under /usr; name more: $0 FILE..."
 
 read -ra eal <<<"$(eal_args "$workers" 512)"
+# What EAL finds on this machine is not of interest, but its warnings are.
+eal+=(--log-level=lib.eal:warning --no-telemetry)
 for mode in "${modes[@]}"; do
 	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"
 	"$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode "$mode" \
@@ -57,16 +59,18 @@ mapfile -t sig_files < <(find -L "${files[@]}" -type f -printf '%p\t%s\n' |
 	awk -F'\t' -v room=$((sig_mb * 1000000)) '$2 <= room {room -= $2; print $1}')
 [ ${#sig_files[@]} -gt 0 ] || sig_files=("${files[@]}")
 for kinds in "--guard crc --wire none" "--guard csum --wire crc32c"; do
-	say "--mode sig $kinds: ${#sig_files[@]} files"
+	say "--mode sig $kinds: blocks of ${#sig_files[@]} files are stored with signatures, corrupted, and fetched"
 	# shellcheck disable=SC2086
 	"$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode sig $kinds --block 4096 \
 		--chunk 32K --corrupt 1 "${sig_files[@]}" ||
 		die "testgantry --mode sig $kinds failed with exit code $?"
 done
 kinds="--encrypt data --guard crc"
-say "--mode sig $kinds, on the emulated adapter: ${#sig_files[@]} files"
+say "--mode sig $kinds, on the emulated adapter: blocks of ${#sig_files[@]} files are stored encrypted," \
+	"with signatures over the ciphertext, corrupted, and fetched"
 # shellcheck disable=SC2086
 SOFTHCA_FORCE=1 SOFTHCA_CRYPTO=plaintext "$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode sig $kinds \
 	--block 4096 --chunk 32K --corrupt 1 "${sig_files[@]}" ||
 	die "testgantry --mode sig $kinds failed with exit code $?"
-say "all modes done: every byte of $((bytes / 1000000)) MB verified ${#modes[@]} times"
+say "all is done: every byte of $((bytes / 1000000)) MB was moved and verified ${#modes[@]} times. ${#sig_files[@]} files were" \
+	"stored with signatures, and stored encrypted: every corruption was detected"

@@ -503,7 +503,7 @@ print_table(struct sig *s)
 		s->corrupted[DISK], options_kind_name(s->opt->wire), s->corrupted[WIRE],
 		s->opt->seed, s->opt->chunk_len / s->opt->block_size, s->opt->depth);
 	if (s->opt->encrypt != ENCRYPT_NONE)
-		printf("encrypted on the disk by AES-256-XTS: %s; keys that took turns: %" PRIu64
+		printf("encrypted on the disk by AES-256-XTS: %s; keys, one after the other: %" PRIu64
 		       "\n",
 			s->opt->encrypt == ENCRYPT_DATA ? "data" : "data with their signatures",
 			s->n_keys);
@@ -547,6 +547,8 @@ conclude(const struct sig *s)
 	       "alarm was false\n",
 		s->set->n, s->set->n == 1 ? "" : "s", s->bytes / 1e6,
 		have_pipelining ? "twice" : "once");
+	if (s->opt->encrypt != ENCRYPT_NONE)
+		printf("each block on the disk had the ciphertext that OpenSSL computes\n");
 	return 0;
 }
 
