@@ -1284,6 +1284,17 @@ count(const uint8_t *bytes, size_t n, size_t most, const uint8_t *masked, bool d
 	return found;
 }
 
+/* A sanitizer's shadow: under ASan terabytes in one piece; under TSan, on x86-64, all from 1 to 52 TiB. */
+static bool
+is_shadow(unsigned long from, unsigned long to)
+{
+#ifdef __SANITIZE_THREAD__
+	if (from >= 0x010000000000 && to <= 0x340000000000)
+		return true;
+#endif
+	return to - from > 1ul << 36;
+}
+
 /* How often all that the process may write has the beginnings of both AES keys. */
 static unsigned int
 search(const uint8_t masked[64], bool digits)
@@ -1301,8 +1312,8 @@ search(const uint8_t masked[64], bool digits)
 	CHECK(maps != NULL && mem != NULL);
 	while (fgets(line, sizeof(line), maps) != NULL) {
 		CHECK_EQ(sscanf(line, "%lx-%lx %4s", &from, &to, mode), 3);
-		/* Not in what was read a moment ago, nor in the terabytes of a sanitizer's shadow. */
-		if (mode[1] != 'w' || from == (uintptr_t)bytes || to - from > 1ul << 36)
+		/* Not in what was read a moment ago, nor in what a sanitizer notes about memory. */
+		if (mode[1] != 'w' || from == (uintptr_t)bytes || is_shadow(from, to))
 			continue;
 		for (; from < to; from += AT_ONCE) {
 			ssize_t n = pread(fileno(mem), bytes,
