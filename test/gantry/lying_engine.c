@@ -20,14 +20,17 @@
  *
  * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each DEK that is added, retired,
  * or used by a transaction that reads: "add ID KEY", "retire ID", "stored ID TWEAK BYTES", the last one when it has
- * completed with success. Keys, tweaks and bytes are hexadecimal.
+ * completed with success. When the engine is gone, the program's memory is searched for each key: "left ID COUNT". All but
+ * numbers of DEKs is hexadecimal.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gantry.h"
 
@@ -37,6 +40,7 @@ typedef uint16_t submit_fn(struct gantry_queue *, const struct gantry_desc *, ui
 typedef uint16_t poll_fn(struct gantry_queue *, struct gantry_comp *, uint16_t);
 typedef int add_fn(struct gantry *, const struct gantry_dek_conf *, uint32_t *);
 typedef int retire_fn(struct gantry *, uint32_t, uint32_t);
+typedef int destroy_fn(struct gantry *);
 typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
 
 static const char *lie = "";
@@ -77,14 +81,106 @@ note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b
 	pthread_mutex_unlock(&stored_lock);
 }
 
+/* ------------------------------------------------------------------ keys that are left */
+
+/* Keys that were added, changed by MASK: the search must not find them here. */
+#define MASK     0xa5
+#define MAX_KEYS 16
+#define PIECE    16 /* bytes that are looked for: the beginning of each of a DEK's two AES keys */
+
+static struct {
+	uint32_t id;
+	uint8_t masked[2][PIECE];
+} added[MAX_KEYS];
+static unsigned int n_added;
+
+static void
+remember(uint32_t id, const struct gantry_dek_conf *conf)
+{
+	const uint8_t *key = conf->key;
+
+	if (n_added == MAX_KEYS)
+		return;
+	added[n_added].id = id;
+	for (uint32_t i = 0; i < PIECE; i++) {
+		added[n_added].masked[0][i] = key[i] ^ MASK;
+		added[n_added].masked[1][i] = key[conf->len / 2 + i] ^ MASK;
+	}
+	n_added++;
+}
+
+static unsigned int
+count(const uint8_t *bytes, size_t len, const uint8_t masked[PIECE])
+{
+	const uint8_t *at = bytes, *end = bytes + len;
+	unsigned int found = 0, i;
+
+	for (; (at = memchr(at, masked[0] ^ MASK, end - at)) != NULL; at++) {
+		for (i = 0; i < PIECE && at + i < end && at[i] == (masked[i] ^ MASK); i++)
+			;
+		found += i == PIECE;
+	}
+	return found;
+}
+
+/* Looks for the keys in all that the program may write, but for the terabytes of ASan's shadow. */
+static void
+search(uint8_t left[MAX_KEYS])
+{
+	static uint8_t bytes[(1 << 20) + PIECE - 1]; /* a key may lie across two of these */
+	const size_t step = sizeof(bytes) - (PIECE - 1);
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	unsigned long from, to;
+	char line[512], rights[5];
+
+	if (maps == NULL || mem < 0)
+		abort();
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || rights[1] != 'w' ||
+			to - from > 1ul << 36)
+			continue;
+		for (; from < to; from += step) {
+			size_t len = to - from < sizeof(bytes) ? to - from : sizeof(bytes);
+			ssize_t got = pread(mem, bytes, len, (off_t)from);
+
+			for (unsigned int i = 0; got > 0 && i < n_added; i++)
+				left[i] += count(bytes, got, added[i].masked[0]) +
+					   count(bytes, got, added[i].masked[1]);
+			memset(bytes, 0, sizeof(bytes)); /* it is searched, too */
+		}
+	}
+	fclose(maps);
+	close(mem);
+}
+
+GANTRY_API int
+gantry_destroy(struct gantry *g)
+{
+	destroy_fn *next = (destroy_fn *)dlsym(RTLD_NEXT, "gantry_destroy");
+	uint8_t left[MAX_KEYS] = {0};
+	int ret = next(g);
+
+	if (ret != 0 || stored == NULL)
+		return ret;
+	search(left);
+	for (unsigned int i = 0; i < n_added; i++)
+		note("left", added[i].id, &left[i], 1, NULL, 0);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ DEKs and what is stored */
+
 GANTRY_API int
 gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *conf, uint32_t *id)
 {
 	add_fn *next = (add_fn *)dlsym(RTLD_NEXT, "gantry_dek_add");
 	int ret = next(g, conf, id);
 
-	if (ret == 0)
+	if (ret == 0) {
 		note("add", *id, conf->key, conf->len, NULL, 0);
+		remember(*id, conf);
+	}
 	return ret;
 }
 

@@ -476,8 +476,9 @@ class Encryption(SignatureCase):
 		return sorted(found)
 
 	def decrypted(self, stored, block, unit):
-		"""Decrypts what was stored. {key: {number of a block: its data}}, and the keys, retired ones apart."""
-		added, retired, found = {}, set(), {}
+		"""Decrypts what was stored. {key: {number of a block: its data}}, the keys, those that are retired, and how often
+		each is found in the program's memory at the end."""
+		added, retired, left, found = {}, set(), {}, {}
 		with open(stored, encoding="ascii") as lines:
 			for what, number, *fields in (line.split() for line in lines):
 				first, *rest = map(bytes.fromhex, fields or [""])
@@ -485,6 +486,8 @@ class Encryption(SignatureCase):
 					added[number] = first
 				elif what == "retire":
 					retired.add(number)
+				elif what == "left":
+					left[number] = first[0]
 				else:
 					self.assertIn(number, added.keys() - retired)
 					tweak = int.from_bytes(first, "little")
@@ -493,7 +496,7 @@ class Encryption(SignatureCase):
 						data = cipher.update(rest[0][at:at + unit]) + cipher.finalize()
 						found.setdefault(number, {})[tweak] = data[:block]
 						tweak += 1
-		return found, added, retired
+		return found, added, retired, left
 
 	def test_what_is_stored_decrypts_to_the_files_by_another_library(self):
 		for encrypt, unit, self.stride, setting in (("data", 4096, 4104, (4096, 8192, 4, "crc", "none", 30, 1)),
@@ -501,7 +504,7 @@ class Encryption(SignatureCase):
 			with self.subTest(encrypt=encrypt, setting=setting):
 				block, stored = setting[0], self.path("stored")
 				result = self.check_run(*setting, "--encrypt", encrypt, env={**lying("none", 0), **self.ON, "STORED": stored})
-				found, added, retired = self.decrypted(stored, block, unit)
+				found, added, retired, left = self.decrypted(stored, block, unit)
 				self.assertEqual(len(found), 2)
 				for blocks in found.values():
 					self.assertEqual(sorted(blocks), list(range(len(blocks))))
@@ -509,6 +512,7 @@ class Encryption(SignatureCase):
 				# One more was added for a next round.
 				self.assertEqual(len(set(added.values())), 3)
 				self.assertEqual(retired, set(added))
+				self.assertEqual(left, dict.fromkeys(added, 0))
 				self.assertIn("keys, one after the other: 2\n", result.out)
 				self.assertIn("each block on the disk had the ciphertext that OpenSSL computes\n", result.out)
 				for key in added.values():
