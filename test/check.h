@@ -135,6 +135,23 @@ check_bytes(const void *got, const void *want, size_t len, const char *what)
 		fflush(stdout);                                                                    \
 	} while (0)
 
+/* What cases needed and the device lacks, in words. Empty: no case was skipped. */
+__attribute__((weak)) char check_lacking[256];
+
+/* In a case, which then returns: true, and the case counts as skipped, if the device lacks what it needs. */
+static inline bool
+check_lacks(bool has, const char *what)
+{
+	size_t used = strlen(check_lacking);
+
+	if (!has && strstr(check_lacking, what) == NULL)
+		snprintf(check_lacking + used, sizeof(check_lacking) - used, "%s%s",
+			used == 0 ? "" : ", ", what);
+	if (!has)
+		printf("(no %s) ", what);
+	return !has;
+}
+
 struct check_case {
 	const char *sentence;
 	void (*run)(void);

@@ -97,7 +97,7 @@ world_init(void)
 	cfg.bf_reg_size = 512;
 	cfg.max_memcpy = 8192;
 	cfg.ports = 1;
-	cfg.mmo_qp = cfg.armed_unseen = 1;
+	cfg.mmo_qp = 1;
 	cfg.crypto = SOFTHCA_CRYPTO_PLAINTEXT;
 	cfg.max_rd_atomic = 16;
 	cfg.link_layer = SOFTHCA_LINK_ETHERNET;

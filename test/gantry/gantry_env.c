@@ -138,6 +138,44 @@ env_unbind(void)
 	sched_setaffinity(0, sizeof(any), &any);
 }
 
+bool
+env_lacks(const struct gantry *g, enum env_need need)
+{
+	const struct hwq_dev_caps *caps = hwq_dev_caps(g->dev);
+	const struct {
+		bool has;
+		const char *name;
+	} features[] = {
+		[ENV_MMO] = {caps->max_memcpy_len != 0, "DMA MMO"},
+		[ENV_MMO_OF_2_GIB] = {caps->max_memcpy_len >> 31 != 0, "DMA MMO of 2 GiB"},
+		[ENV_LAYOUTS] = {caps->devx, "DEVX"},
+		[ENV_DC] = {caps->dc, "DC"},
+		[ENV_DEVICE_MEMORY] = {caps->max_dm_len != 0, "device memory"},
+		[ENV_SIGNATURES] = {caps->sig_block_prot != 0, "block signatures"},
+	};
+
+	return check_lacks(features[need].has, features[need].name);
+}
+
+/* The exit code of a program whose cases have not failed. */
+static int
+exit_code(void)
+{
+	if (check_lacking[0] == '\0')
+		return 0;
+	printf("skipped: cases that need %s, which the device lacks\n", check_lacking);
+	return CHECK_SKIP;
+}
+
+void
+env_need(const struct gantry *g, enum env_need need)
+{
+	if (!env_lacks(g, need))
+		return;
+	printf("\n");
+	exit(exit_code());
+}
+
 void
 env_run(const struct check_case *cases, unsigned int n, int argc, char **argv)
 {
@@ -162,7 +200,7 @@ env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 		CHECK_EQ(gantry_mem_unregister(mem[i], 1000), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
 	rte_eal_cleanup();
-	return 0;
+	return exit_code();
 }
 
 uint64_t

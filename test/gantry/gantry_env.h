@@ -31,10 +31,23 @@ void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
 void env_refuse_fork_init(void);
 /* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
 void env_unbind(void);
+/* What not every device has. */
+enum env_need {
+	ENV_MMO,
+	ENV_MMO_OF_2_GIB,
+	ENV_LAYOUTS,
+	ENV_DC,
+	ENV_DEVICE_MEMORY,
+	ENV_SIGNATURES
+};
+/* In a case: true if the device lacks it. The case then returns, and the program ends with CHECK_SKIP. */
+bool env_lacks(const struct gantry *g, enum env_need need);
+/* For all cases of a program: exits with CHECK_SKIP if the device lacks it. */
+void env_need(const struct gantry *g, enum env_need need);
 /* Runs the cases whose name contains argv[1], or all. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
-/* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code. */
+/* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code: 0, or CHECK_SKIP. */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
 /* The CPU time of this thread. */

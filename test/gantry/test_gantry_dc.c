@@ -538,8 +538,8 @@ layout(bool pattern)
 static void
 a_layout_is_gathered_and_scattered(void)
 {
-	struct gantry_queue *a = env_queue(g, 64), *b = env_queue(g, 8);
 	struct gantry_recv r = recv_at(1, dst, 8000);
+	struct gantry_queue *a, *b;
 	struct gantry_recv_comp got;
 	struct gantry_desc desc[24];
 	struct gantry_comp comp[24];
@@ -547,6 +547,10 @@ a_layout_is_gathered_and_scattered(void)
 	uint16_t id, at, to;
 	uint32_t i, k;
 
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
+	a = env_queue(g, 64);
+	b = env_queue(g, 8);
 	at = target(b, 4, &addr);
 	to = peer_to(a, &addr);
 	env_fill(src, ARENA_LEN, 4);
@@ -606,10 +610,13 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	struct gantry_comp comp[4];
 	struct gantry_addr addr;
 	struct gantry_queue *q;
-	uint16_t id = layout(false), to;
+	uint16_t id, to;
 	uint32_t k, i, copies;
 	char line[80];
 
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
+	id = layout(false);
 	for (k = 0; k < 4; k++) {
 		CHECK_EQ(gantry_queue_create(g, &confs[k % 2], &q), 0);
 		target(q, 0, &addr);
@@ -1449,6 +1456,7 @@ main(int argc, char **argv)
 
 	env_init(1);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
+	env_need(g, ENV_DC);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	src = env_map(ARENA_LEN);
 	dst = env_map(ARENA_LEN);

@@ -623,6 +623,7 @@ main(int argc, char **argv)
 
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
+	env_need(g, ENV_LAYOUTS);
 	src = env_map(ARENA_LEN);
 	dst = env_map(ARENA_LEN);
 	model = env_map(ARENA_LEN);

@@ -446,6 +446,8 @@ what_is_prepared_is_there_from_the_beginning(void)
 	char line[64];
 	uint32_t i;
 
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	first[1].op = GANTRY_OP_GATHER;
 	CHECK_EQ(gantry_layout_create(g, &layout, &first[1].layout), 0);

@@ -84,6 +84,8 @@ life_open(void)
 	unsigned int i;
 
 	CHECK_EQ(gantry_create(&conf, &run.g), 0);
+	env_need(run.g, ENV_LAYOUTS);
+	env_need(run.g, ENV_DC);
 	replay_begin();
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	gantry_info_get(run.g, &info);

@@ -369,6 +369,8 @@ a_dc_target_wakes_the_lcore(void)
 	struct gantry_addr addr;
 	uint64_t n, seed = 5, posted = 0;
 
+	if (env_lacks(g, ENV_DC))
+		return;
 	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	sender = env_queue(g, 64);

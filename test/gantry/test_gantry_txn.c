@@ -1116,6 +1116,7 @@ main(int argc, char **argv)
 	env_refuse_fork_init();
 	env_init(1);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
+	env_need(g, ENV_SIGNATURES);
 	here = env_mem(g, AREA_LEN, ENV_REMOTE, &here_mem);
 	there = env_mem(g, AREA_LEN, ENV_REMOTE, &there_mem);
 	env_fill(plain, sizeof(plain), 5);

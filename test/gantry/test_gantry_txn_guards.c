@@ -634,6 +634,7 @@ main(int argc, char **argv)
 
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
+	env_need(g, ENV_SIGNATURES);
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	area = env_mem(g, RTE_ALIGN(N_JOBS * 2 * AREA_LEN, 4096), ENV_REMOTE, &mem);
 	for (i = 0; i < N_JOBS; i++) {

@@ -147,6 +147,7 @@ life_open(void)
 	play.own_hurt = play.own_lost = play.fatal = play.lost = false;
 	play.unordered = conf.queue.unordered;
 	CHECK_EQ(gantry_create(NULL, &play.g), 0);
+	env_need(play.g, ENV_SIGNATURES);
 	CHECK_EQ(gantry_create(NULL, &play.home), 0);
 	gantry_info_get(play.g, &info);
 	play.kinds = info.sig_kinds;

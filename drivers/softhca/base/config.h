@@ -42,10 +42,8 @@ struct softhca_config {
 	uint32_t odp;              /* 1: memory on demand */
 	/* 0: the card lacks it: DEVX, DC, block signatures, queues that stop at a wrong signature. */
 	uint32_t devx, dc, signatures, sig_pipelining;
-	uint32_t max_dm;    /* bytes of device memory, whole pages; 0: none */
-	uint32_t dm_zeroed; /* 0: new device memory holds other bytes than zeros */
-	uint32_t
-		armed_unseen; /* 0: a CQ that is armed sends no event for completions that it holds */
+	uint32_t max_dm;     /* bytes of device memory, whole pages; 0: none */
+	uint32_t dm_zeroed;  /* 0: new device memory holds other bytes than zeros */
 	uint32_t mmo_qp;     /* 1: a queue pair must ask for DMA MMO; 0: each reliable one has it */
 	uint64_t max_memcpy; /* bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
 	uint32_t mmo_from;   /* the first adapter with MMO: those before it have none */

@@ -137,7 +137,6 @@ take_answer(struct report *r)
 	static const struct {
 		const char *id, *key, *value;
 	} known[] = {
-		{"armed-unseen", "armed_unseen", "0"},
 		{"dm-zeroed", "dm_zeroed", "0"},
 	};
 

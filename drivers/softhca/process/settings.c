@@ -80,7 +80,6 @@ static const struct setting settings[] = {
 	{"sig_pipelining", KIND_SWITCH, FIELD(sig_pipelining), 0, 1, 1, .of_card = true},
 	{"max_dm", KIND_PAGES, FIELD(max_dm), 0, MAX_DM, MAX_DM, .of_card = true},
 	{"dm_zeroed", KIND_SWITCH, FIELD(dm_zeroed), 0, 1, 1, .of_card = true},
-	{"armed_unseen", KIND_SWITCH, FIELD(armed_unseen), 0, 1, 1, .of_card = true},
 	{"max_mr_size", KIND_NUMBER, FIELD(max_mr_size), 4096, UINT64_MAX, UINT64_MAX,
 		.of_card = true},
 	{"max_qp", KIND_NUMBER, FIELD(max_qp), 1, 1 << 17, 1 << 14},

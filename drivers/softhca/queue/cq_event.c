@@ -79,7 +79,7 @@ cq_take_arm(struct softhca_cq *cq)
 	cq->arm = arm;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
-	unseen = cq->dev->cfg->armed_unseen != 0 ? cq_unseen(cq, arm, word & CQ_INDEX_MASK) : 0;
+	unseen = cq_unseen(cq, arm, word & CQ_INDEX_MASK);
 	if (unseen != 0 && cq_event_is_due(cq, unseen))
 		cq_notify(cq);
 	spin_unlock(&cq->lock);

@@ -59,7 +59,6 @@ static const struct row rows[] = {
 	{"SIGNATURES", FIELD(signatures), 0, 1, 1, .takes = "0 or 1"},
 	{"SIG_PIPELINING", FIELD(sig_pipelining), 0, 1, 1, .takes = "0 or 1"},
 	{"DM_ZEROED", FIELD(dm_zeroed), 0, 1, 1, .takes = "0 or 1"},
-	{"ARMED_UNSEEN", FIELD(armed_unseen), 0, 1, 1, .takes = "0 or 1"},
 	{"BF_REG_SIZE", FIELD(bf_reg_size), 128, 512, 512, true, true,
 		"0 (off) or a power of two from 128 to 512"},
 	{"MAX_MEMCPY", FIELD(max_memcpy), 64, 2147483648, 2097152, true, true,
@@ -430,7 +429,7 @@ case_report(void)
 	static const char probes[] =
 		"{\"device\": {\"part\": 4129, \"fw\": \"28.43.1014\", \"emulated\": false},\n"
 		"\"likeness\": {\"max_sge\": 8},\n"
-		"\"probes\": [{\"id\": \"armed-unseen\", \"answer\": \"otherwise\"}]}";
+		"\"probes\": [{\"id\": \"dm-zeroed\", \"answer\": \"otherwise\"}]}";
 
 	static const char hw_sh[] =
 		"{\"stages\": [\"main job: done\"],\n \"probes\":\n"
@@ -446,7 +445,7 @@ case_report(void)
 	CHECK_EQ(load_like(&cfg, probes, NULL), 0);
 	CHECK_EQ(cfg.part_id, 4129);
 	CHECK_EQ(cfg.max_sge, 8);
-	CHECK_EQ(cfg.armed_unseen, 0);
+	CHECK_EQ(cfg.dm_zeroed, 0);
 	CHECK_EQ(load_like(&cfg, hw_sh, NULL), 0);
 	CHECK_EQ(cfg.part_id, 4125);
 	CHECK_EQ(cfg.fw_major, 22);
@@ -455,7 +454,6 @@ case_report(void)
 	CHECK_EQ(cfg.dc, 0);
 	CHECK_EQ(cfg.link_layer, SOFTHCA_LINK_INFINIBAND);
 	CHECK_EQ(cfg.dm_zeroed, 0);
-	CHECK_EQ(cfg.armed_unseen, 1);
 	CHECK_EQ(cfg.max_sge, 30);
 	CHECK_EQ(cfg.capture[0], '\0');
 	CHECK(strcmp(err, "comm-est-rc, wings, max_sge, capture") == 0, "%s", err);

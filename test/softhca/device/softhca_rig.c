@@ -207,7 +207,7 @@ rig_init(struct rig *r, const struct rig_opts *opts)
 	r->cfg.bf_reg_size = o.bf_reg_size != 0 ? o.bf_reg_size : 512;
 	r->cfg.max_memcpy = o.max_memcpy != 0 ? o.max_memcpy : UINT64_C(1) << 31;
 	r->cfg.ports = 1;
-	r->cfg.mmo_qp = r->cfg.armed_unseen = 1;
+	r->cfg.mmo_qp = 1;
 	r->cfg.max_rd_atomic = 16;
 	r->cfg.bandwidth_mbps = o.bandwidth_mbps;
 	if (o.access == 0)
