@@ -48,6 +48,9 @@ case_signatures(void)
 						     MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
 						     MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE,
 		.max_entries = 4};
+	uint8_t psv[16] = {0x06, 0x00}, out[32];
+	struct mlx5dv_devx_obj *obj;
+	struct mlx5dv_pd number;
 	struct mlx5dv_mkey *key;
 
 	start();
@@ -59,6 +62,19 @@ case_signatures(void)
 	CHECK_EQ(key != NULL, has);
 	if (key != NULL)
 		CHECK_EQ(mlx5dv_destroy_mkey(key), 0);
+	/* libmlx5 refuses such keys itself: the adapter is asked by a command, too (CREATE_PSV, mlx5_ifc.h). */
+	CHECK_EQ(mlx5dv_init_obj(&(struct mlx5dv_obj){.pd = {pd, &number}}, MLX5DV_OBJ_PD), 0);
+	psv[8] = 0x10 | (number.pdn >> 24 & 0xf);
+	psv[9] = number.pdn >> 16;
+	psv[10] = number.pdn >> 8;
+	psv[11] = number.pdn;
+	errno = 0;
+	obj = mlx5dv_devx_obj_create(ctx, psv, sizeof(psv), out, sizeof(out));
+	CHECK_EQ(obj != NULL, has);
+	if (obj != NULL)
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	else
+		CHECK_EQ(errno, is_off("SOFTHCA_DEVX") ? EPROTONOSUPPORT : EREMOTEIO);
 	/* Other indirect keys need DEVX alone. */
 	attr.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
 	key = mlx5dv_create_mkey(&attr);
