@@ -339,7 +339,7 @@ hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
 
 /**
  * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again. No other WQE
- * pends: hwq_sq_pending_bb() was 0.
+ * pends: hwq_sq_pending_bb() was 0. The caller publishes the CQ's consumer index where it polls.
  * @param ds 16-byte units of the WQE, 2 at least; it is no UMR.
  */
 static HWQ_INLINE void
@@ -351,7 +351,7 @@ hwq_burst_end_and_ring_one(struct hwq_burst *b, unsigned int ds)
 	sq->pi = pi;
 	sq->last = last;
 	sq->wr.moved = true;
-	hwq_sq_announce(sq, pi, b->at - HWQ_BB_LEN, ds, true);
+	hwq_sq_announce(sq, pi, b->at - HWQ_BB_LEN, ds, true, false);
 }
 
 #endif

@@ -168,6 +168,16 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 	return true;
 }
 
+/* hwq_cq_publish() for who knows that the index moved. */
+static inline void
+hwq_cq_publish_ci(struct hwq_cq *cq)
+{
+	cq->published = cq->ci;
+	/* Release: what we read from the entries is read before the device may write them again. */
+	atomic_store_explicit(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK),
+		memory_order_release);
+}
+
 /* Consumes the entry at next, which is cq->next. */
 static inline void
 hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
@@ -211,12 +221,8 @@ hwq_cq_advance(struct hwq_cq *cq)
 static inline void
 hwq_cq_publish(struct hwq_cq *cq)
 {
-	if (cq->ci == cq->published)
-		return;
-	cq->published = cq->ci;
-	/* Release: what we read from the entries is read before the device may write them again. */
-	atomic_store_explicit(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK),
-		memory_order_release);
+	if (cq->ci != cq->published)
+		hwq_cq_publish_ci(cq);
 }
 
 /** Consumes up to n completions, oldest first, and publishes the consumer index. Each completion of a send

@@ -112,20 +112,21 @@ hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 		hwq_bf_copy_bb(reg + i * HWQ_BB_LEN, src + i * HWQ_BB_LEN);
 }
 
-/* Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units. */
+/* The doorbell record says pi. A doorbell may follow. */
 static inline void
-hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds, bool only_one)
+hwq_sq_record(struct hwq_sq *sq, uint16_t pi)
 {
-	struct hwq_bf *bf = sq->bf;
-	uint8_t *reg = bf->reg + bf->offset;
-
-	hwq_cq_publish(sq->cq);
 	sq->rung = pi;
-
 	hwq_fence_wqe_before_dbrec();
 	atomic_store_explicit(&sq->dbrec[HWQ_SND_DBR], htobe32(pi), memory_order_release);
 	hwq_fence_dbrec_before_doorbell();
+}
 
+/* A doorbell whose last WQE is wqe, of ds units. reg: the half of the register that is next. */
+static inline void
+hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned int ds,
+	bool only_one)
+{
 	/* A WQE of one DS is never sent by BlueFlame: libmlx5 does not either. */
 	if (!only_one || ds <= 1 || ds > bf->max_ds)
 		hwq_bf_copy_8(reg, wqe);
@@ -133,6 +134,23 @@ hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int
 		hwq_bf_copy_bb(reg, wqe);
 	else
 		hwq_bf_copy(reg, wqe, hwq_ds_to_bb(ds));
+}
+
+/*
+ * Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units. publish: a constant; false:
+ * the caller publishes the CQ's consumer index where it polls.
+ */
+static inline void
+hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds, bool only_one,
+	const bool publish)
+{
+	struct hwq_bf *bf = sq->bf;
+	uint8_t *reg = bf->reg + bf->offset;
+
+	if (publish)
+		hwq_cq_publish(sq->cq);
+	hwq_sq_record(sq, pi);
+	hwq_bf_write(bf, reg, wqe, ds, only_one);
 	hwq_fence_doorbell_flush();
 	bf->offset ^= bf->toggle;
 }
@@ -145,14 +163,21 @@ hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 	       (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
 }
 
-/* Announces all WQEs up to pi, of which there is one at least. */
+/* True: WQEs pend, and last is the only one, and may travel in a doorbell. */
+static inline bool
+hwq_sq_is_only_one(const struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, unsigned int ds)
+{
+	return sq->last == sq->rung && !hwq_is_umr(last, ds);
+}
+
+/* Announces all WQEs up to pi, of which there is one at least. publish: as hwq_sq_announce(). */
 static inline void
-hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last)
+hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, const bool publish)
 {
 	unsigned int ds = be32toh(last->qpn_ds) & HWQ_DS_MAX;
 
-	hwq_sq_announce(sq, sq->pi, (const uint8_t *)last, ds,
-		sq->last == sq->rung && !hwq_is_umr(last, ds));
+	hwq_sq_announce(sq, sq->pi, (const uint8_t *)last, ds, hwq_sq_is_only_one(sq, last, ds),
+		publish);
 }
 
 /**
@@ -164,17 +189,86 @@ hwq_sq_ring(struct hwq_sq *sq)
 {
 	if (sq->pi == sq->rung)
 		return;
-	hwq_sq_ring_last(sq, (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last));
+	hwq_sq_ring_last(sq, (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last), true);
 }
 
-/** hwq_sq_signal_last(), then hwq_sq_ring(), for who knows that WQEs were committed since the last call. */
+/** hwq_sq_signal_last(), then hwq_sq_ring(), for who knows that WQEs were committed since the last call, and
+ *  publishes the CQ's consumer index where it polls. */
 static inline void
 hwq_sq_signal_and_ring(struct hwq_sq *sq)
 {
 	struct mlx5_wqe_ctrl_seg *last = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
 
 	last->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
-	hwq_sq_ring_last(sq, last);
+	hwq_sq_ring_last(sq, last, false);
+}
+
+/* ------------------------------------------------------------------ several queues */
+
+/**
+ * Doorbells of several queues, one behind the other. Queues of a domain share a register, which is looked up once; and
+ * the fences of each doorbell flush the one before it.
+ *
+ *     struct hwq_bells b = {.bf = NULL};
+ *     hwq_bells_signal_and_ring(&b, sq);      of each queue
+ *     hwq_bells_end(&b);
+ *
+ * Private; on the caller's stack. No other doorbell is rung meanwhile.
+ */
+struct hwq_bells {
+	struct hwq_bf *bf; /* NULL: none was rung yet */
+	uint8_t *reg;      /* the half of the register that is next */
+	ptrdiff_t step;    /* from there to the other half, in bytes */
+	uint32_t n_easy;   /* lengths of WQEs of one WQEBB that BlueFlame carries: from 2 DS on */
+};
+
+/** Ends it: the last doorbell is on its way. */
+static inline void
+hwq_bells_end(struct hwq_bells *b)
+{
+	if (b->bf == NULL)
+		return;
+	hwq_fence_doorbell_flush();
+	b->bf->offset = (uint32_t)(b->reg - b->bf->reg);
+}
+
+/* Goes on with another register. */
+static inline void
+hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
+{
+	hwq_bells_end(b);
+	b->bf = bf;
+	b->reg = bf->reg + bf->offset;
+	b->step = bf->offset == 0 ? (ptrdiff_t)bf->toggle : -(ptrdiff_t)bf->toggle;
+	b->n_easy = bf->max_ds >= HWQ_DS_PER_BB ? HWQ_DS_PER_BB - 1 : 0;
+}
+
+/** hwq_sq_signal_and_ring() of one queue. @return the WQEBBs that it announced. */
+static inline uint32_t
+hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
+{
+	struct mlx5_wqe_ctrl_seg *last = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
+	const uint8_t *wqe = (const uint8_t *)last;
+	unsigned int ds = wqe[7]; /* as hwq_sq_end_of() */
+	uint32_t n_bb = 1;
+
+	if (__builtin_expect(sq->bf != b->bf, 0))
+		hwq_bells_turn_to(b, sq->bf);
+	last->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
+	/* Mostly it is one WQE of one WQEBB. */
+	if (__builtin_expect(sq->last == sq->rung && ds - 2 < b->n_easy, 1)) {
+		hwq_sq_record(sq, sq->pi);
+		hwq_bf_copy_bb(b->reg, wqe);
+	} else {
+		bool only_one = hwq_sq_is_only_one(sq, last, ds);
+
+		n_bb = hwq_sq_pending_bb(sq);
+		hwq_sq_record(sq, sq->pi);
+		hwq_bf_write(b->bf, b->reg, wqe, ds, only_one);
+	}
+	b->reg += b->step;
+	b->step = -b->step;
+	return n_bb;
 }
 
 #endif

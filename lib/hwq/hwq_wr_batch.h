@@ -394,7 +394,7 @@ hwq_wr_complete(struct hwq_wr *wr)
 	sq->wr.at = wr->at;
 	sq->wr.index_qpn = wr->index_qpn;
 	sq->wr.start = HWQ_SQ_START(wr->transport, wr->fm_cache);
-	hwq_sq_announce(sq, pi, last, wr->ds, only_one);
+	hwq_sq_announce(sq, pi, last, wr->ds, only_one, true);
 	return 0;
 }
 

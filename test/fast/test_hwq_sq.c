@@ -317,6 +317,7 @@ post_and_ring(unsigned int index, uint32_t max_ds, bool one)
 	CHECK_EQ(hwq_burst_start(&b, &sq, 1), 1, "room");
 	hwq_burst_rdma_write(&b, 1, 2, 3, 4, 5, HWQ_WQE_SIGNALED);
 	hwq_burst_end_and_ring_one(&b, 3);
+	hwq_cq_publish(&cq);
 }
 
 /* The end of a burst of one WQE leaves what posting it and hwq_sq_ring() leave, by BlueFlame or not. */
@@ -344,6 +345,91 @@ a_burst_of_one_is_announced_as_any(void)
 			CHECK_EQ(dbrec[1], want_dbrec, "doorbell record");
 			CHECK_EQ(be32toh(cq_dbrec[0]), 7, "the CQ's consumer index");
 			CHECK_EQ(bf.offset, 256, "the other half is next");
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ several queues */
+
+#define N_QUEUES   4
+#define N_POSTINGS 5
+
+/* Three queues with one register, and one between them with its own. */
+static struct {
+	uint8_t ring[N_QUEUES][16 * 64] __attribute__((aligned(64)));
+	uint8_t reg[2][1024] __attribute__((aligned(64)));
+	_Atomic(__be32) dbrec[N_QUEUES][2];
+	struct hwq_bf bf[2];
+	struct hwq_sq sq[N_QUEUES];
+} rig, other;
+
+/* What pends on a queue. */
+static void
+post_some(struct hwq_sq *to, unsigned int what)
+{
+	static const uint8_t data[100];
+
+	if (what == 0 || what == 1)
+		hwq_wqe_rdma_write(to, 1, 2, 3, 4, 5, 0);
+	if (what == 1)
+		hwq_wqe_rdma_write(to, 6, 7, 8, 9, 10, 0);
+	if (what == 2)
+		hwq_wqe_nop(to, 0); /* one DS */
+	if (what == 3)
+		hwq_wqe_send_inline(to, data, 100, 0); /* two WQEBBs */
+	if (what == 4)
+		hwq_wqe_send_inline(to, data, 40, 0); /* four DS */
+}
+
+/* Posts what the digits of `what` say, and rings: by bells, or one queue after the other. Returns the WQEBBs. */
+static uint32_t
+ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
+{
+	struct hwq_bells bells = {.bf = NULL};
+	uint32_t n_bb = 0;
+	unsigned int i;
+
+	memset(&rig, 0, sizeof(rig));
+	for (i = 0; i < 2; i++)
+		rig.bf[i] = (struct hwq_bf){.reg = rig.reg[i],
+			.toggle = i == 0 ? 256 : 0,
+			.max_ds = max_ds};
+	for (i = 0; i < N_QUEUES; i++, what /= N_POSTINGS) {
+		hwq_sq_init(&rig.sq[i], rig.ring[i], 16, QPN + i, rig.dbrec[i], &rig.bf[i == 2],
+			&cq);
+		hwq_sq_start_at(&rig.sq[i], (uint16_t)(START + i));
+		rig.sq[i].max_inline = 200;
+		post_some(&rig.sq[i], what % N_POSTINGS);
+	}
+	for (i = 0; i < N_QUEUES; i++) {
+		if (by_bells) {
+			n_bb += hwq_bells_signal_and_ring(&bells, &rig.sq[i]);
+			continue;
+		}
+		n_bb += hwq_sq_pending_bb(&rig.sq[i]);
+		hwq_sq_signal_last(&rig.sq[i]);
+		hwq_sq_ring(&rig.sq[i]);
+	}
+	if (by_bells)
+		hwq_bells_end(&bells);
+	return n_bb;
+}
+
+/* Bells leave what hwq_sq_ring() of each queue leaves. */
+static void
+bells_ring_as_one_by_one(void)
+{
+	unsigned int what, max_ds;
+
+	start(16, START);
+	for (what = 0; what < N_POSTINGS * N_POSTINGS * N_POSTINGS * N_POSTINGS; what++) {
+		for (max_ds = 0; max_ds <= 16; max_ds += 2) {
+			uint32_t n_bb = ring_them(what, max_ds, false);
+
+			memcpy(&other, &rig, sizeof(rig));
+			CHECK_EQ(ring_them(what, max_ds, true), n_bb, "WQEBBs announced");
+			check_bytes((uint8_t *)&rig, (uint8_t *)&other, sizeof(rig),
+				"rings, registers, records");
 		}
 	}
 }
@@ -467,6 +553,8 @@ main(int argc, char **argv)
 	RUN("doorbell record, doorbell and BlueFlame", doorbell());
 	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
 	RUN("a burst of one is announced as any", a_burst_of_one_is_announced_as_any());
+	RUN("bells of several queues leave what one doorbell after the other leaves",
+		bells_ring_as_one_by_one());
 	RUN("a saved WQE that is posted again has the bytes of one that is built there",
 		saved_is_as_built());
 	RUN("a saved WQE without room is not posted", saved_finds_no_room());

@@ -15,7 +15,9 @@ gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
+	/* Before the recovery, which may make the CQ anew. */
 	hwq_cq_advance(c->cq);
+	hwq_cq_publish(c->cq);
 	gantry_counter_add(&q->stats.cqes, 1);
 	if (cqe.syndrome != HWQ_SYNDROME_NONE)
 		gantry_recover_cqe(q, c, &cqe);
@@ -64,17 +66,20 @@ take_peer_cqes(struct gantry_queue *q, struct gantry_conn *c)
 static void
 take_peers_cqes(struct gantry_queue *q)
 {
-	uint64_t words, bits;
+	uint64_t words, bits, all, busy;
 
 	for (words = q->active.any; words != 0; words &= words - 1) {
 		uint32_t word = rte_bsf64(words);
 		struct gantry_conn *conn = &q->conn[word * 64];
-		uint64_t idle = 0;
 
-		for (bits = q->active.word[word]; bits != 0; bits &= bits - 1)
-			if (take_peer_cqes(q, &conn[rte_bsf64(bits)]))
-				idle |= bits & -bits;
-		gantry_conn_set_remove_some(&q->active, word, idle);
+		/* Else the compiler adds its parts anew for each bit. */
+		__asm__("" : "+r"(conn));
+		all = q->active.word[word];
+		busy = 0;
+		for (bits = all; bits != 0; bits &= bits - 1)
+			if (unlikely(!take_peer_cqes(q, &conn[rte_bsf64(bits)])))
+				busy |= bits & -bits;
+		gantry_conn_set_remove_some(&q->active, word, all & ~busy);
 	}
 }
 

@@ -55,8 +55,8 @@ gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter
 }
 
 /*
- * Takes good CQEs of a connection that has WQEs outstanding. False: the next CQE is of another kind. The device
- * learns of it from the next doorbell, before it learns of WQEs that need the room: hwq_cq.h.
+ * Takes good CQEs of a connection that has WQEs outstanding. False: the next CQE is of another kind. The device learns
+ * of them here, and so before it learns of WQEs that need the room: the engine's doorbells publish no consumer index.
  */
 static __rte_always_inline bool
 gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
@@ -65,10 +65,13 @@ gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
 	uint16_t counter;
 
 	do {
-		if (unlikely(!hwq_cq_take_good(cq, &counter)))
+		if (unlikely(!hwq_cq_take_good(cq, &counter))) {
+			hwq_cq_publish(cq);
 			return !hwq_cq_has_next(cq);
+		}
 		gantry_counter_add(&q->stats.cqes, 1);
 	} while (unlikely(!gantry_note_done(q, c, counter)));
+	hwq_cq_publish_ci(cq);
 	return true;
 }
 

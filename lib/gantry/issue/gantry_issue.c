@@ -10,16 +10,31 @@
 
 /* ------------------------------------------------------------------ doorbells */
 
+/* Rings for connections conn[n], for each bit n of bits. Out of line, so that the registers are its own. */
+static __rte_noinline void
+ring_several(struct gantry_queue *q, const struct gantry_conn *conn, uint64_t bits)
+{
+	struct hwq_bells bells = {.bf = NULL};
+	uint64_t n = 0, n_bb = 0;
+
+	for (; bits != 0; bits &= bits - 1, n++)
+		n_bb += hwq_bells_signal_and_ring(&bells, conn[rte_bsf64(bits)].sq);
+	hwq_bells_end(&bells);
+	gantry_note_doorbells(q, &q->stats.peer_wqes, n, n_bb);
+}
+
 static void
 ring_peers(struct gantry_queue *q)
 {
-	uint64_t bits, n = 0, n_bb = 0;
+	uint64_t bits;
 	uint32_t first;
 
-	while ((bits = gantry_conn_set_move(&q->unrung, &q->active, &first)) != 0)
-		for (; bits != 0; bits &= bits - 1, n++)
-			n_bb += gantry_announce(&q->conn[first + rte_bsf64(bits)]);
-	gantry_note_doorbells(q, &q->stats.peer_wqes, n, n_bb);
+	while ((bits = gantry_conn_set_move(&q->unrung, &q->active, &first)) != 0) {
+		if ((bits & (bits - 1)) == 0)
+			gantry_ring(q, &q->conn[first + rte_bsf64(bits)], &q->stats.peer_wqes);
+		else
+			ring_several(q, &q->conn[first], bits);
+	}
 }
 
 static inline void
