@@ -156,7 +156,7 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 {
 	int done;
 
-	if (unlikely(gantry_region_enter(&q->view)))
+	if (!gantry_row_is_last(&q->stream) || unlikely(gantry_region_enter(&q->view)))
 		return poll_any(q, comp, n);
 	done = gantry_poll_row(q, comp, n, true);
 	if (unlikely(done < 0))
@@ -242,7 +242,7 @@ gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
 {
 	int done;
 
-	if (unlikely(gantry_region_enter(&q->view)))
+	if (!gantry_row_is_last(&q->stream) || unlikely(gantry_region_enter(&q->view)))
 		return poll_any_good(q, n, failed);
 	done = gantry_poll_row(q, NULL, n, false);
 	if (unlikely(done < 0))

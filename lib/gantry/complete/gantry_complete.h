@@ -191,11 +191,18 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 	return n - left;
 }
 
+/* True: nothing is behind the stream's latest row. Only then is gantry_poll_row() worth a try. */
+static inline bool
+gantry_row_is_last(const struct gantry_stream *s)
+{
+	return likely(s->row.end == gantry_counter_get(&s->head));
+}
+
 /*
  * gantry_poll(), between gantry_enter() and gantry_leave_unsplit(), for a queue in order in which the latest row is all
- * that is in flight, on a connection that works. It calls no function, so a compiler has few registers to save. copy:
- * a constant; false: completions are counted, and not copied to `out`. Returns how many there are, n at most; or a
- * negative number: gantry_poll_inside() is to look.
+ * that is in flight, on a connection that works. gantry_row_is_last() was true. It calls no function, so a compiler has
+ * few registers to save. copy: a constant; false: completions are counted, and not copied to `out`. Returns how many
+ * there are, n at most; or a negative number: gantry_poll_inside() is to look.
  */
 static __rte_always_inline int
 gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, const bool copy)
@@ -213,7 +220,7 @@ gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, con
 			 !gantry_take_good_cqes(q, c)))
 		return -1;
 	seq = gantry_counter_get(&s->tail);
-	if (unlikely(q->unordered || seq < row->begin || row->end != gantry_counter_get(&s->head)))
+	if (unlikely(q->unordered || seq < row->begin))
 		return -1;
 	done = gantry_row_done(row, seq);
 	if (unlikely(done <= 0))
