@@ -89,17 +89,18 @@ stop_at=$((SECONDS + all_seconds))
 runs=0 failed=0
 : >"$scratch/stages"
 
-# run COMMAND...: runs it in a process group of its own, as long as a stage may last. Its output goes to $log.
+# run COMMAND...: runs it in a process group of its own, as long as a stage may last. Its output goes to $log, its messages to
+# $log.err.
 run() {
 	local limit=$((stop_at - SECONDS)) code=0
 	[ "$limit" -le "$stage_seconds" ] || limit=$stage_seconds
 	runs=$((runs + 1))
 	log=$scratch/$runs.log
-	timeout -k 5 "$limit" "$@" >"$log" 2>&1 &
+	timeout -k 5 "$limit" "$@" >"$log" 2>"$log.err" &
 	child=$!
 	wait "$child" || code=$?
 	child=
-	[ "$code" -ne 124 ] && [ "$code" -ne 137 ] || printf 'hw.sh: it did not end in %s seconds\n' "$limit" >>"$log"
+	[ "$code" -ne 124 ] && [ "$code" -ne 137 ] || printf 'hw.sh: it did not end in %s seconds\n' "$limit" >>"$log.err"
 	return "$code"
 }
 
@@ -138,13 +139,14 @@ stage() {
 		say "$name"
 		run "$@" || code=$?
 		if [ "$code" -eq 77 ]; then
-			note "$name" skipped "$(tail -n 1 "$log")" 0
+			note "$name" skipped "$(tail -q -n 1 "$log")" 0
 		elif [ "$code" -eq 0 ]; then
 			note "$name" "done" "" $((SECONDS - start))
 		else
 			failed=1
-			tail -n 20 "$log" >&2
-			note "$name" failed "exit code $code" $((SECONDS - start)) "$log"
+			cat "$log" "$log.err" >"$log.all"
+			tail -n 20 "$log.all" >&2
+			note "$name" failed "exit code $code" $((SECONDS - start)) "$log.all"
 		fi
 	fi
 }
@@ -155,28 +157,29 @@ caps=("$built/test/hw/hw_caps" "${rehearse[@]}")
 code=0
 run "${caps[@]}" "${device[@]}" --json || code=$?
 if [ "$code" -ne 0 ] && [ "$code" -ne 3 ]; then
-	grep -v '^softhca: no mlx5 device' "$log" >&2 || true
+	grep -v '^softhca: no mlx5 device' "$log.err" >&2 || true
 	die "there is no report: see the line above"
 fi
-sed -n '/^{/,$p' "$log" >"$scratch/caps.json"
+cp "$log" "$scratch/caps.json"
 runs_here=$code
+cat "$log.err" >&2
 "$top/usertools/hw_report.py" caps "$scratch/caps.json" >"$scratch/caps"
 note capabilities "done" "" 0
 run "${caps[@]}" "${device[@]}" || true
 device=(--device "$(sed -n 's/^\([^ ,]*\), part .*/\1/p' "$log")")
 
-# ---- twins
+# ---- twins. Those of layouts lay out keys for signatures, too.
 twin() {
-	stage "twins, $1" "devx rc atomics $2" "$built/test/$3" "${device[@]}" "$twin_cases" 1
+	stage "twins, $1" "opens rc atomics $2" "$built/test/$3" "${device[@]}" "$twin_cases" 1
 }
 twin "bytes of RC and UC" "" test_hwq_bytes
 twin "bytes of UD, XRC, DC and frames" dc test_hwq_bytes_transports
-twin "bytes of layouts" keys test_hwq_bytes_umr
+twin "bytes of layouts" "keys signatures" test_hwq_bytes_umr
 twin "bytes of signatures and encryption" "keys signatures encryption" test_hwq_bytes_mkey
 twin effects dc test_hwq_effects
 
 # ---- the engine
-engine="devx rc rdma port"
+engine="opens rc rdma port"
 stage faults "$engine" "$built/test/test_gantry_device" "${device[@]}"
 stage model "$engine keys dc atomics" "$built/test/test_gantry_random" "${device[@]}" "$model_seconds"
 
@@ -215,9 +218,10 @@ stage "main job, --mode sig, wrong signatures under SQD" "$engine keys signature
 stage "main job, --mode sig --encrypt data" "$engine keys signatures encryption plain-deks" "${gantry[@]}" "${plain[@]}" \
 	--encrypt data --corrupt 1 "${files[0]}"
 
-# ---- probes. Each has a limit of its own.
+# ---- probes. Each has a limit of its own; those that wait for retries take long.
+stage_seconds=300
 stage probes "" "$built/test/hw/hw_probe" "${rehearse[@]}" "${device[@]}" --json
-sed -n '/^{/,$p' "$log" >"$scratch/probes.json"
+cp "$log" "$scratch/probes.json"
 
 # ---- benchmarks
 stage benchmarks "$engine" "$built/test/bench/bench_throughput" "${device[@]}" --rounds "$rounds" length peers

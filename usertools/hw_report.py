@@ -15,9 +15,10 @@ import json
 import os
 import re
 import socket
+import subprocess
 import sys
 
-LINES_OF_A_FAILURE = 20
+LINES_OF_A_FAILURE = 30
 # What a stage has to do with, for those who read the report only.
 ANSWERS = ('as assumed', 'otherwise', 'cannot be asked here')
 COLUMNS = ('axis', 'series', 'length', 'depth', 'burst', 'peers')
@@ -79,23 +80,15 @@ def clean(text):
 	return ''.join(c if c.isprintable() else ' ' for c in text)
 
 
-def clean_all(value):
-	if isinstance(value, str):
-		return clean(value)
-	if isinstance(value, list):
-		return [clean_all(v) for v in value]
-	if isinstance(value, dict):
-		return {k: clean_all(v) for k, v in value.items()}
-	return value
-
-
 def load(path, otherwise):
-	"""A program's JSON; a program that did not end has written a part of it."""
-	try:
-		with open(path, encoding='utf-8', errors='replace') as file:
-			return json.load(file)
-	except (OSError, ValueError):
-		return otherwise
+	"""A program's JSON. Of a program that was stopped, what it has written of its list."""
+	text = read_line(path)
+	for end in ('', ']}'):
+		try:
+			return json.loads(text + end)
+		except ValueError:
+			pass
+	return otherwise
 
 
 def print_caps(path):
@@ -132,6 +125,18 @@ def read_bench(scratch):
 	return rows
 
 
+def versions():
+	"""Of the kernel and of libraries. A kernel's name may have words of its owner: only the numbers are taken."""
+	found = {'kernel': re.match(r'[\d.]*', os.uname().release)[0]}
+	for library in ('libibverbs', 'libdpdk'):
+		try:
+			run = subprocess.run(['pkg-config', '--modversion', library], capture_output=True, text=True, check=True)
+			found[library] = run.stdout.strip()
+		except (OSError, subprocess.CalledProcessError):
+			pass
+	return found
+
+
 def verdict(report):
 	missing = [c['name'] for c in report['capabilities'] if c['needed'] and not c['has']]
 	failed = [s['name'] for s in report['stages'] if s['result'] == 'failed']
@@ -145,6 +150,7 @@ def verdict(report):
 def lines_of(report):
 	device = report['device']
 	yield f'Part {device["part"]}, firmware {device["fw"]}' + (', which is the emulated adapter' if device['emulated'] else '')
+	yield 'With ' + ', '.join(f'{name} {version}' for name, version in report['software'].items())
 	yield report['verdict']
 	yield ''
 	yield 'What the device has'
@@ -162,8 +168,8 @@ def lines_of(report):
 	yield ''
 	yield 'What the emulated adapter assumes about cards'
 	for answer in ANSWERS:
-		yield f'  {answer}: {sum(p["answer"] == answer for p in report["probes"])}'
-	differences = [p for p in report['probes'] if p['answer'] == 'otherwise']
+		yield f'  {answer}: {sum(p["answer"] == answer for p in report["probes"]["answers"])}'
+	differences = [p for p in report['probes']['answers'] if p['answer'] == 'otherwise']
 	if differences:
 		yield 'Here this device differs from the emulated adapter:'
 	for probe in differences:
@@ -181,12 +187,12 @@ def lines_of(report):
 
 def write(scratch, out):
 	caps = load(os.path.join(scratch, 'caps.json'), {'device': {}, 'capabilities': []})
-	report = {'device': clean_all(caps['device']) | {'fw': caps['device'].get('fw', '')},
-		'capabilities': caps['capabilities'], 'stages': read_stages(scratch),
-		'probes': load(os.path.join(scratch, 'probes.json'), {'answers': []})['answers'],
+	answers = load(os.path.join(scratch, 'probes.json'), {'answers': []})['answers']
+	for answer in answers:
+		answer['seen'] = clean(answer['seen'])
+	report = {'device': caps['device'], 'software': versions(), 'capabilities': caps['capabilities'],
+		'likeness': caps.get('likeness', {}), 'stages': read_stages(scratch), 'probes': {'answers': answers},
 		'benchmarks': read_bench(scratch)}
-	for probe in report['probes']:
-		probe['seen'] = clean(probe['seen'])
 	report = {'verdict': verdict(report)} | report
 	with open(os.path.join(out, 'report.json'), 'w', encoding='utf-8') as file:
 		json.dump(report, file, indent=1)

@@ -72,6 +72,13 @@ opens(char *value)
 }
 
 static bool
+has_devx(char *value)
+{
+	(void)value;
+	return dev->caps.devx;
+}
+
+static bool
 has_rdma(char *value)
 {
 	return there(value, "messages of up to %" PRIu32 " bytes, %" PRIu32 " reads at once",
@@ -226,7 +233,9 @@ static const struct row {
 	bool needed; /* without it, nothing of Gantry runs */
 	bool (*ask)(char *value);
 } rows[] = {
-	{"devx", "Objects made by user programs (DEVX)", "everything", true, opens},
+	{"opens", "Access to the device", "everything", true, opens},
+	{"devx", "Firmware commands by user programs (DEVX)",
+		"indirect keys, signatures, encryption", false, has_devx},
 	{"rc", "Reliable connections (RC)", "all work: copies, peers, transactions", true,
 		makes_rc},
 	{"rdma", "RDMA read, write and send", "peers; copies, where there is no DMA MMO", true,
@@ -263,6 +272,47 @@ print_row(const struct row *r, bool has, const char *value, bool json, bool firs
 	else
 		printf("  %-3s  %-36s %s\n       for %s%s\n", has ? "yes" : "no", r->name, value,
 			r->use, !has && r->needed ? ". Gantry does not run without it" : "");
+}
+
+/* Whether a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h). */
+static bool
+asks_for_mmo(void)
+{
+	uint8_t in[16] = {0x01, 0x00, [7] = 0x01}, out[16 + 0x1000] = {0};
+
+	return mlx5dv_devx_general_cmd(dev->ctx, in, sizeof(in), out, sizeof(out)) == 0 &&
+	       (out[16 + 0x748 / 8] & 0x80) != 0;
+}
+
+/* The device's own, as settings of the emulated adapter name it (doc/softhca.md), so that it can be like this device. */
+static void
+print_likeness(void)
+{
+	char unused[VALUE_MAX] = "";
+	const struct hwq_dev_caps *c;
+	bool many;
+
+	printf("\n  ],\n  \"likeness\": {");
+	if (dev != NULL) {
+		c = &dev->caps;
+		many = (c->crypto_engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK) != 0;
+		printf("\"devx\": %d, \"max_memcpy\": %" PRIu64
+		       ", \"mmo_qp\": %d, \"max_dm\": %" PRIu64 ", \"odp\": %d,\n"
+		       "    \"dc\": %d, \"signatures\": %d, \"sig_pipelining\": %d, \"crypto\": \"%s\",\n"
+		       "    \"link_layer\": \"%s\", \"ports\": %u, \"max_qp_wr\": %" PRIu32
+		       ", \"max_sge\": %" PRIu32 ", \"max_rd_atomic\": %" PRIu32,
+			has_devx(unused), c->max_memcpy_len,
+			c->max_memcpy_len == 0 || asks_for_mmo(), c->max_dm_len & ~UINT64_C(4095),
+			c->any_memory, makes_dci(unused), c->sig_block_prot != 0,
+			makes_pipelining(unused),
+			!has_encryption(unused)  ? "off"
+			: c->crypto_wrapped != 0 ? "wrapped"
+			: many                   ? "plaintext"
+						 : "plaintext_single",
+			dev->port.link_layer == IBV_LINK_LAYER_ETHERNET ? "ethernet" : "infiniband",
+			c->n_ports, c->max_qp_wr, c->max_sge, c->max_rd_atomic);
+	}
+	printf("}}\n");
 }
 
 static bool
@@ -302,8 +352,8 @@ open_device(const char *name)
 	}
 	if (ret != 0)
 		fprintf(stderr,
-			"hw_caps: the device does not open with DEVX, which Gantry needs: %s. Does the kernel's mlx5_ib\n"
-			"have DEVX, and may this user use it (CAP_NET_RAW)? The firmware's option is UCTX_EN\n",
+			"hw_caps: the device does not open for Gantry: %s. The lines above say why. May this user open\n"
+			"/dev/infiniband/uverbs*, and use DEVX (CAP_NET_RAW; the firmware's option UCTX_EN)?\n",
 			strerror(-ret));
 }
 
@@ -343,8 +393,8 @@ main(int argc, char **argv)
 	}
 	if (!probe_device_choose(device, name, rehearse))
 		return 1;
-	hwq_log_set(no_log);
 	open_device(device->name);
+	hwq_log_set(no_log);
 	if (json)
 		printf("{\"device\": {\"part\": %u, \"fw\": \"%s\", \"emulated\": %s},\n  \"capabilities\": [",
 			device->part, device->fw, device->emulated ? "true" : "false");
@@ -352,7 +402,7 @@ main(int argc, char **argv)
 		printf("%s, part %u, firmware %s\n", device->name, device->part, device->fw);
 	all = print_all(json);
 	if (json)
-		printf("\n  ]}\n");
+		print_likeness();
 	if (dev != NULL) {
 		hwq_domain_destroy(domain);
 		hwq_dev_close(dev);

@@ -94,7 +94,10 @@ class HwSh(unittest.TestCase):
         self.assertEqual(report['verdict'], 'Gantry works on this device, in all that it has.')
         self.assertEqual(report['device'], {'part': 41692, 'fw': '32.47.1088', 'emulated': True})
         self.assertTrue(all(cap['has'] for cap in report['capabilities'] if cap['needed']))
-        self.assertGreater(len(report['probes']), 50)
+        self.assertGreater(len(report['probes']['answers']), 50)
+        self.assertEqual(report['likeness']['max_memcpy'], 2 << 20)
+        self.assertEqual(report['likeness']['crypto'], 'off')
+        self.assertEqual(sorted(report['software']), ['kernel', 'libdpdk', 'libibverbs'])
         self.assertEqual({row['series'] for row in report['benchmarks']}, {'gantry', 'memcpy'})
         for row in report['benchmarks']:
             self.assertAlmostEqual(row['ops_per_s'] * row['ns'] / 1e9, 1, delta=0.1)
@@ -105,7 +108,7 @@ class HwSh(unittest.TestCase):
         lines = SECRETS + (['user ' + user] if user != 'root' else []) + ['"a \\quoted\\ line"', 'status 12 is not 0x2a']
         built = self.fake_build(testgantry='cat <<\'END\'\n' + '\n'.join(lines) + '\nEND\nexit 9',
                                 hw_probe='echo \'{"device": {}, "answers": [{"id": "x", "answer": "otherwise", "seen": '
-                                '"at ../test/hw/probe.c:5 on mlx5_0", "assumed": "A.", "matters": "B."}\'; exit 1')
+                                '"at ../test/hw/probe.c:5 on mlx5_0", "assumed": "A.", "matters": "B."}\'; echo why >&2; exit 1')
         run = self.run_it('--rehearse', '--short', '--built', built)
         self.assertEqual(run.returncode, 1, run.stdout)
         report, text = self.report()
@@ -114,6 +117,9 @@ class HwSh(unittest.TestCase):
             self.assertEqual(results[job], 'skipped' if job in ENCRYPTION else 'failed')
         self.assertEqual(results['probes'], 'failed')
         self.assertEqual(results['faults'], 'skipped')
+        # It ended in the middle of its list. What it has said counts, and its last message is in the report.
+        self.assertEqual([answer['seen'] for answer in report['probes']['answers']], ['at PATH on DEVICE'])
+        self.assertEqual(report['stages'][STAGES.index('probes')]['output'][-1], 'why')
         self.assertIn('These stages failed: main job, --mode copy;', report['verdict'])
         self.assertIn('status 12 is not 0x2a', text)
         for secret in lines[:-2]:
@@ -130,19 +136,19 @@ class HwSh(unittest.TestCase):
         run = self.run_it('--rehearse', '--short', '--built', built)
         self.assertEqual(run.returncode, 0, run.stdout)
         report, text = self.report()
-        self.assertEqual(report['probes'][0]['seen'], 'state 4 at PATH')
+        self.assertEqual(report['probes']['answers'][0]['seen'], 'state 4 at PATH')
         self.assertIn('  x-y\n    assumed: It is so.\n    seen: state 4 at PATH\n    what depends on it: All of it.\n', text)
 
     def test_lacking_device(self):
         """On a device without what Gantry needs, all but the probes is skipped."""
-        caps = ('{"device": {"part": 4117, "fw": "14.32.1010", "emulated": false}, "capabilities": [{"id": "devx", "name": '
-                '"DEVX", "has": false, "value": "", "use": "everything", "needed": true}]}')
+        caps = ('{"device": {"part": 4117, "fw": "14.32.1010", "emulated": false}, "capabilities": [{"id": "opens", "name": '
+                '"Access", "has": false, "value": "", "use": "everything", "needed": true}]}')
         built = self.fake_build(hw_caps=f"case $* in *--json*) echo '{caps}' ;; *) echo 'mlx5_7, part 4117' ;; esac; exit 3",
                                 testgantry='exit 1', hw_probe='echo \'{"answers": []}\'')
         run = self.run_it('--built', built)
         self.assertEqual(run.returncode, 3, run.stdout)
         self.assertEqual({n for n, r in self.results().items() if r != 'skipped'}, {'capabilities', 'probes'})
-        self.assertIn('Gantry does not run on this device. It lacks: DEVX.', self.report()[1])
+        self.assertIn('Gantry does not run on this device. It lacks: Access.', self.report()[1])
 
     def test_signal(self):
         """A signal ends the stage and what it started, and leaves nothing."""
