@@ -187,7 +187,7 @@ limits_are_told(void)
 	CHECK_EQ(info.max_reads, attr.max_qp_init_rd_atom);
 	CHECK_EQ(info.max_copy_len,
 		dv.max_wr_memcpy_length != 0 ? dv.max_wr_memcpy_length : 1u << 30);
-	CHECK_EQ(info.copy_path, GANTRY_COPY_MMO);
+	CHECK_EQ(info.copy_path, dv.max_wr_memcpy_length != 0 ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA);
 
 	/* The greatest depth is possible, and twice as much is not. */
 	conf.depth = info.max_depth;

@@ -15,6 +15,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -403,6 +404,7 @@ digest_of(const char *seed, const char *goal, char *out, size_t len)
 {
 	char command[600], self[400];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int status;
 	FILE *f;
 
 	CHECK(n > 0);
@@ -412,7 +414,13 @@ digest_of(const char *seed, const char *goal, char *out, size_t len)
 	CHECK(f != NULL);
 	while (fgets(out, len, f) != NULL)
 		;
-	CHECK_EQ(pclose(f), 0, out);
+	status = pclose(f);
+	/* The device lacks what the run needs: it has said so. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIP) {
+		printf("\n%s", out);
+		exit(CHECK_SKIP);
+	}
+	CHECK_EQ(status, 0, out);
 	CHECK(strncmp(out, "digest ", 7) == 0, "%s", out);
 }
 
