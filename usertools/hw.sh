@@ -175,7 +175,7 @@ twin() {
 twin "bytes of RC and UC" "" test_hwq_bytes
 twin "bytes of UD, XRC, DC and frames" dc test_hwq_bytes_transports
 twin "bytes of layouts" "keys signatures" test_hwq_bytes_umr
-twin "bytes of signatures and encryption" "keys signatures encryption" test_hwq_bytes_mkey
+twin "bytes of signatures and encryption" "keys signatures" test_hwq_bytes_mkey
 twin effects dc test_hwq_effects
 
 # ---- the engine

@@ -23,7 +23,7 @@ TWINS = ['twins, ' + name for name in ('bytes of RC and UC', 'bytes of UD, XRC, 
 JOBS = ['main job, --mode ' + name for name in ('copy', 'copy --copy-path mmo', 'copy --copy-path rdma', 'write', 'read',
                                                'sig', 'sig, wrong signatures under SQD', 'sig --encrypt data')]
 STAGES = ['capabilities', *TWINS, 'faults', 'model', *JOBS, 'probes', 'benchmarks']
-ENCRYPTION = (TWINS[3], JOBS[-1])
+ENCRYPTION = (JOBS[-1],)
 # What a program may print of a machine, one a line.
 SECRETS = ['0002:c903:00a1:b2c3', 'fe80::202:c9ff:fe03:a1b2', '::ffff:c0a8:102', '192.168.17.4', '0x0002c90300a1b2c3',
            '0002c90300a1b2c3', 'b8:59:9f:01:02:03', '0000:3b:00.1', '4c4c4544-0033-4a10-8052-c4c04f4b4d32', '/home/someone/file',

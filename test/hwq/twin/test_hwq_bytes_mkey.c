@@ -37,6 +37,8 @@ static const uint16_t key_entries[N_KEYS] = {4, 16, 52};
 static struct dek deks[N_DEKS];
 static struct sig_cq sig_cq;
 static bool adds_in_32_bits; /* libmlx5, the pieces of a list */
+/* Kinds of keys from KEY_PLAIN on: on a device without AES-XTS and plaintext DEKs, those that do not encrypt. */
+static unsigned int n_kinds = KEY_KINDS;
 
 /* ------------------------------------------------------------------ work, as drawn */
 
@@ -813,10 +815,10 @@ static const struct twin_builder by_image[] = {CONFIGURE(KEY_SIGN, "configure si
 	CONFIGURE(KEY_CRYPT, "configure crypt by image", .direct = direct),
 	CONFIGURE(KEY_BOTH, "configure both by image", .direct = direct)};
 /* Behind a NOP no fence is left. */
-static const struct twin_builder *const images[] = {&by_image[0], &by_image[1], &by_image[2],
-	&twin_nop, NULL};
+static const struct twin_builder *images[] = {&by_image[0], &by_image[1], &by_image[2], &twin_nop,
+	NULL};
 
-static const struct twin_builder *const builders[] = {&configure[KEY_PLAIN], &configure[KEY_SIGN],
+static const struct twin_builder *builders[] = {&configure[KEY_PLAIN], &configure[KEY_SIGN],
 	&configure[KEY_CRYPT], &configure[KEY_BOTH], &twin_nop, &twin_raw_wqe, &twin_memcpy,
 	&twin_local_inv, NULL};
 
@@ -850,16 +852,42 @@ static struct twin_pair pairs[] = {
 
 static struct keys keys[N_PAIRS];
 
+/* Removes the builders of keys that encrypt. */
+static void
+leave_out_builders(const struct twin_builder **list)
+{
+	const struct twin_builder **kept = list;
+
+	for (; *list != NULL; list++)
+		if ((*list)->draw != draw || (*list)->code < KEY_CRYPT)
+			*kept++ = *list;
+	*kept = NULL;
+}
+
+static void
+leave_out_encryption(void)
+{
+	static struct hwq_dek no_dek;
+
+	printf("  left out: keys that encrypt: the device has no AES-XTS with DEKs in plaintext\n");
+	n_kinds = KEY_CRYPT;
+	leave_out_builders(builders);
+	leave_out_builders(images);
+	/* Setters of a key that does not encrypt are refused before they look at a DEK. */
+	for (unsigned int i = 0; i < N_DEKS; i++)
+		deks[i].ours = &no_dek;
+}
+
 static void
 open_keys(void)
 {
 	unsigned int i, kind, k;
 
-	for (i = 0; i < N_DEKS; i++)
+	for (i = 0; i < N_DEKS && n_kinds == KEY_KINDS; i++)
 		dek_create(&pairs[i % N_PAIRS], &deks[i]);
 	for (i = 0; i < N_PAIRS; i++) {
 		pairs[i].own = &keys[i];
-		for (kind = 0; kind < KEY_KINDS; kind++)
+		for (kind = 0; kind < n_kinds; kind++)
 			for (k = 0; k < N_KEYS; k++)
 				key_create(&pairs[i], &keys[i].key[kind][k], kind, key_entries[k]);
 	}
@@ -871,10 +899,10 @@ close_keys(void)
 	unsigned int i, kind, k;
 
 	for (i = 0; i < N_PAIRS; i++)
-		for (kind = 0; kind < KEY_KINDS; kind++)
+		for (kind = 0; kind < n_kinds; kind++)
 			for (k = 0; k < N_KEYS; k++)
 				key_destroy(&keys[i].key[kind][k]);
-	for (i = 0; i < N_DEKS; i++)
+	for (i = 0; i < N_DEKS && n_kinds == KEY_KINDS; i++)
 		dek_destroy(&deks[i]);
 }
 
@@ -915,7 +943,7 @@ between(struct twin_pair *p, struct keys *of)
 {
 	unsigned int kind, k;
 
-	for (kind = 0; kind < KEY_KINDS; kind++) {
+	for (kind = 0; kind < n_kinds; kind++) {
 		k = (unsigned int)twin_draw(N_KEYS);
 		if (twin_one_in(4))
 			renew(p, &of->key[kind][k], kind, key_entries[k]);
@@ -1024,6 +1052,8 @@ main(int argc, char **argv)
 	}
 	twin_begin(argc, argv, 30000);
 	adds_in_32_bits = flaw_measure_lists(twin_dev);
+	if (twin_dev->caps.crypto_engines == 0 || twin_dev->caps.crypto_wrapped != 0)
+		leave_out_encryption();
 	twin_open(pairs, N_PAIRS, true);
 	sig_cq_open(&sig_cq);
 	open_keys();
