@@ -108,7 +108,7 @@ struct play {
 	uint64_t rng, seed;
 	bool pumped;
 	uint32_t kinds;          /* gantry_info::sig_kinds */
-	bool crypto;             /* the device encrypts */
+	bool crypto;             /* some transactions encrypt */
 	struct gantry *g, *home; /* the target's and the initiator's */
 	struct gantry_queue *target, *initiator;
 	struct gantry_worker *worker; /* of the target; NULL: it is inline */
