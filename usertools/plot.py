@@ -16,12 +16,12 @@ import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
 import matplotlib.ticker  # noqa: E402
 
 LABELS = {
-	"depth": "operations in flight, at most",
-	"burst": "operations handed over at a time",
-	"length": "bytes of each copy",
-	"regions": "registered regions, used in random order",
-	"peers": "peers, written to in turn",
-	"lcores": "worker lcores",
+    "depth": "operations in flight, at most",
+    "burst": "operations handed over at a time",
+    "length": "bytes of each copy",
+    "regions": "registered regions, used in random order",
+    "peers": "peers, written to in turn",
+    "lcores": "worker lcores",
 }
 COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
 # The same picture has the same bytes.
@@ -29,127 +29,127 @@ matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "f
 
 
 def number(text):
-	try:
-		return float(text)
-	except ValueError:
-		return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def read(path):
-	"""The rows, with numbers."""
-	with open(path, newline="", encoding="ascii") as file:
-		return [{name: number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    """The rows, with numbers."""
+    with open(path, newline="", encoding="ascii") as file:
+        return [{name: number(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 def save(figure, path):
-	figure.tight_layout()
-	figure.savefig(path, metadata={"Date": None, "Creator": None})
-	plt.close(figure)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
 
 
 def draw_throughput(rows, folder):
-	axes = {}
-	for row in rows:
-		axes.setdefault(row["axis"], {}).setdefault(row["series"], []).append(row)
-	for axis, series in axes.items():
-		draw(axis, series, os.path.join(folder, axis + ".svg"))
+    axes = {}
+    for row in rows:
+        axes.setdefault(row["axis"], {}).setdefault(row["series"], []).append(row)
+    for axis, series in axes.items():
+        draw(axis, series, os.path.join(folder, axis + ".svg"))
 
 
 def draw(axis, series, path):
-	by_length = axis == "length"
-	figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
-	for name, rows in series.items():
-		x = [row["x"] for row in rows]
-		# Bytes or thousands of operations in a nanosecond's worth of time: GB/s, Mops/s.
-		work = [row["length"] if by_length else 1e3 for row in rows]
-		left.plot(x, [w / row["ns_least"] for w, row in zip(work, rows)], marker=".", color=COLOURS[name],
-			label=name)
-		left.fill_between(x, [w / row["ns"] for w, row in zip(work, rows)],
-			[w / row["ns_least"] for w, row in zip(work, rows)], color=COLOURS[name], alpha=0.15, lw=0)
-		if name != "memcpy":
-			right.plot(x, [row["to_memcpy"] for row in rows], marker=".", color=COLOURS[name], label=name)
-	left.set_ylabel("GB/s" if by_length else "million operations a second")
-	right.set_ylabel("throughput, memcpy = 1")
-	for plot in left, right:
-		plot.set_xlabel(LABELS[axis])
-		plot.set_yscale("log")
-		if axis == "lcores":
-			plot.set_xticks(x)
-		else:
-			plot.set_xscale("log", base=2)
-		plot.grid(True, which="major", lw=0.3)
-		plot.legend(fontsize=8)
-	save(figure, path)
+    by_length = axis == "length"
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
+    for name, rows in series.items():
+        x = [row["x"] for row in rows]
+        # Bytes or thousands of operations in a nanosecond's worth of time: GB/s, Mops/s.
+        work = [row["length"] if by_length else 1e3 for row in rows]
+        left.plot(x, [w / row["ns_least"] for w, row in zip(work, rows)], marker=".", color=COLOURS[name],
+            label=name)
+        left.fill_between(x, [w / row["ns"] for w, row in zip(work, rows)],
+            [w / row["ns_least"] for w, row in zip(work, rows)], color=COLOURS[name], alpha=0.15, lw=0)
+        if name != "memcpy":
+            right.plot(x, [row["to_memcpy"] for row in rows], marker=".", color=COLOURS[name], label=name)
+    left.set_ylabel("GB/s" if by_length else "million operations a second")
+    right.set_ylabel("throughput, memcpy = 1")
+    for plot in left, right:
+        plot.set_xlabel(LABELS[axis])
+        plot.set_yscale("log")
+        if axis == "lcores":
+            plot.set_xticks(x)
+        else:
+            plot.set_xscale("log", base=2)
+        plot.grid(True, which="major", lw=0.3)
+        plot.legend(fontsize=8)
+    save(figure, path)
 
 
 def plain_numbers(plot, x):
-	"""The numbers of x below, and 1, 2, 5, 10, ... at the left, which is logarithmic."""
-	plot.set_xticks(x, [f"{value:g}" for value in x])
-	plot.set_xticks([], minor=True)
-	plot.set_yscale("log", subs=[])
-	plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-	plot.yaxis.set_major_formatter("{x:g}")
-	plot.grid(True, which="major", lw=0.3)
+    """The numbers of x below, and 1, 2, 5, 10, ... at the left, which is logarithmic."""
+    plot.set_xticks(x, [f"{value:g}" for value in x])
+    plot.set_xticks([], minor=True)
+    plot.set_yscale("log", subs=[])
+    plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    plot.yaxis.set_major_formatter("{x:g}")
+    plot.grid(True, which="major", lw=0.3)
 
 
 def by_depth(rows, path):
-	"""Latency and throughput of transactions whose signatures are right."""
-	figure, plots = plt.subplots(2, 2, figsize=(8, 6))
-	for line, op in zip(plots, ("write", "read")):
-		for qps, style in (1, "-"), (4, "--"):
-			for mode, colour in ("pipelined", "#1c5fc0"), ("waiting", "#777777"):
-				some = [row for row in rows if (row["op"], row["qps"], row["mode"], row["bad_percent"]) ==
-					(op, qps, mode, 0)]
-				x = [row["depth"] for row in some]
-				name = f"{mode}, {qps} QP{'s' if qps > 1 else ''}"
-				line[0].plot(x, [row["response_median_us"] for row in some], style, marker=".", color=colour, label=name)
-				line[1].plot(x, [row["per_second"] / 1e6 for row in some], style, marker=".", color=colour, label=name)
-		line[0].set_ylabel(f"{op}: us to the response, median")
-		line[1].set_ylabel(f"{op}: million transactions a second")
-		for plot in line:
-			plot.set_xlabel("transactions open at once")
-			plot.set_xscale("log", base=2)
-			plain_numbers(plot, x)
-			plot.legend(fontsize=7)
-	save(figure, path)
+    """Latency and throughput of transactions whose signatures are right."""
+    figure, plots = plt.subplots(2, 2, figsize=(8, 6))
+    for line, op in zip(plots, ("write", "read")):
+        for qps, style in (1, "-"), (4, "--"):
+            for mode, colour in ("pipelined", "#1c5fc0"), ("waiting", "#777777"):
+                some = [row for row in rows if (row["op"], row["qps"], row["mode"], row["bad_percent"]) ==
+                    (op, qps, mode, 0)]
+                x = [row["depth"] for row in some]
+                name = f"{mode}, {qps} QP{'s' if qps > 1 else ''}"
+                line[0].plot(x, [row["response_median_us"] for row in some], style, marker=".", color=colour, label=name)
+                line[1].plot(x, [row["per_second"] / 1e6 for row in some], style, marker=".", color=colour, label=name)
+        line[0].set_ylabel(f"{op}: us to the response, median")
+        line[1].set_ylabel(f"{op}: million transactions a second")
+        for plot in line:
+            plot.set_xlabel("transactions open at once")
+            plot.set_xscale("log", base=2)
+            plain_numbers(plot, x)
+            plot.legend(fontsize=7)
+    save(figure, path)
 
 
 def by_share(rows, path):
-	"""Throughput of pipelining, waiting = 1, by the share of wrong signatures."""
-	trips = sorted({row["round_trip_ns"] for row in rows})
-	figure, plots = plt.subplots(1, len(trips), figsize=(8, 3.2), squeeze=False)
-	for plot, trip in zip(plots[0], trips):
-		for op, colour in ("write", "#1c5fc0"), ("read", "#c05a1c"):
-			for depth, qps, style in (1, 1, "-"), (16, 1, "--"), (16, 4, ":"):
-				rate = {(row["mode"], row["bad_percent"]): row["per_second"] for row in rows
-					if (row["round_trip_ns"], row["op"], row["depth"], row["qps"]) == (trip, op, depth, qps)}
-				x = sorted({share for _, share in rate})
-				plot.plot(x, [rate["pipelined", share] / rate["waiting", share] for share in x], style, marker=".",
-					color=colour, label=f"{op}, {depth} open, {qps} QP{'s' if qps > 1 else ''}")
-		plot.axhline(1, color="black", lw=0.8)
-		plot.set_title(f"round trip {trip / 1e3:g} us", fontsize=9)
-		plot.set_xlabel("wrong signatures, %")
-		plot.set_ylabel("transactions a second, waiting = 1")
-		plot.set_xscale("symlog", linthresh=0.1)
-		plot.set_xlim(left=0)
-		plain_numbers(plot, x[:2] + x[3:])
-	plots[0][0].legend(fontsize=6)
-	save(figure, path)
+    """Throughput of pipelining, waiting = 1, by the share of wrong signatures."""
+    trips = sorted({row["round_trip_ns"] for row in rows})
+    figure, plots = plt.subplots(1, len(trips), figsize=(8, 3.2), squeeze=False)
+    for plot, trip in zip(plots[0], trips):
+        for op, colour in ("write", "#1c5fc0"), ("read", "#c05a1c"):
+            for depth, qps, style in (1, 1, "-"), (16, 1, "--"), (16, 4, ":"):
+                rate = {(row["mode"], row["bad_percent"]): row["per_second"] for row in rows
+                    if (row["round_trip_ns"], row["op"], row["depth"], row["qps"]) == (trip, op, depth, qps)}
+                x = sorted({share for _, share in rate})
+                plot.plot(x, [rate["pipelined", share] / rate["waiting", share] for share in x], style, marker=".",
+                    color=colour, label=f"{op}, {depth} open, {qps} QP{'s' if qps > 1 else ''}")
+        plot.axhline(1, color="black", lw=0.8)
+        plot.set_title(f"round trip {trip / 1e3:g} us", fontsize=9)
+        plot.set_xlabel("wrong signatures, %")
+        plot.set_ylabel("transactions a second, waiting = 1")
+        plot.set_xscale("symlog", linthresh=0.1)
+        plot.set_xlim(left=0)
+        plain_numbers(plot, x[:2] + x[3:])
+    plots[0][0].legend(fontsize=6)
+    save(figure, path)
 
 
 def draw_pipelining(rows, folder):
-	for trip in sorted({row["round_trip_ns"] for row in rows}):
-		by_depth([row for row in rows if row["round_trip_ns"] == trip],
-			os.path.join(folder, f"round-trip-{trip / 1e3:g}us.svg"))
-	by_share(rows, os.path.join(folder, "wrong.svg"))
+    for trip in sorted({row["round_trip_ns"] for row in rows}):
+        by_depth([row for row in rows if row["round_trip_ns"] == trip],
+            os.path.join(folder, f"round-trip-{trip / 1e3:g}us.svg"))
+    by_share(rows, os.path.join(folder, "wrong.svg"))
 
 
 def main():
-	if len(sys.argv) != 3:
-		sys.exit(__doc__)
-	rows = read(sys.argv[1])
-	(draw_throughput if "axis" in rows[0] else draw_pipelining)(rows, sys.argv[2])
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    rows = read(sys.argv[1])
+    (draw_throughput if "axis" in rows[0] else draw_pipelining)(rows, sys.argv[2])
 
 
 if __name__ == "__main__":
-	main()
+    main()

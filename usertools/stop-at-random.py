@@ -19,31 +19,31 @@ STOPS_S = (0.005, 0.05, 0.3)  # each as likely
 
 
 def stop(group):
-	os.killpg(group, signal.SIGSTOP)
-	time.sleep(random.choice(STOPS_S))
-	os.killpg(group, signal.SIGCONT)
+    os.killpg(group, signal.SIGSTOP)
+    time.sleep(random.choice(STOPS_S))
+    os.killpg(group, signal.SIGCONT)
 
 
 def run(process, stops):
-	while stops:
-		try:
-			return process.wait(0.002 + random.expovariate(1 / RUNS_S))
-		except subprocess.TimeoutExpired:
-			stop(process.pid)
-	return process.wait()
+    while stops:
+        try:
+            return process.wait(0.002 + random.expovariate(1 / RUNS_S))
+        except subprocess.TimeoutExpired:
+            stop(process.pid)
+    return process.wait()
 
 
 def main(command):
-	signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-	process = subprocess.Popen(command, process_group=0)
-	try:
-		code = run(process, os.path.basename(command[0]) != "test_idle")
-	finally:
-		if process.poll() is None:
-			os.killpg(process.pid, signal.SIGKILL)
-	return code if code >= 0 else 128 - code
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    process = subprocess.Popen(command, process_group=0)
+    try:
+        code = run(process, os.path.basename(command[0]) != "test_idle")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    return code if code >= 0 else 128 - code
 
 
 if len(sys.argv) < 2:
-	sys.exit(__doc__)
+    sys.exit(__doc__)
 sys.exit(main(sys.argv[1:]))

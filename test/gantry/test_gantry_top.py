@@ -24,173 +24,173 @@ top, looked_at = "", ""
 
 
 class Case(unittest.TestCase):
-	def setUp(self):
-		# EAL of a test keeps its files here, whoever runs it: rte_eal_get_runtime_dir().
-		self.dir = tempfile.mkdtemp(prefix="test-gantry-top.")
-		self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-		self.env = {**os.environ, "RUNTIME_DIRECTORY": self.dir, "SOFTHCA_FORCE": "1"}
+    def setUp(self):
+        # EAL of a test keeps its files here, whoever runs it: rte_eal_get_runtime_dir().
+        self.dir = tempfile.mkdtemp(prefix="test-gantry-top.")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.env = {**os.environ, "RUNTIME_DIRECTORY": self.dir, "SOFTHCA_FORCE": "1"}
 
-	def start(self, prefix):
-		"""A program with an engine, two queues and two peers. One write has failed."""
-		process = subprocess.Popen([looked_at, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-			stderr=subprocess.DEVNULL, env=self.env, text=True)
-		self.addCleanup(self.end, process)
-		for line in process.stdout:
-			if line == "ready\n":
-				return process
-		raise AssertionError(f"looked_at ended with {process.wait()}")
+    def start(self, prefix):
+        """A program with an engine, two queues and two peers. One write has failed."""
+        process = subprocess.Popen([looked_at, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=self.env, text=True)
+        self.addCleanup(self.end, process)
+        for line in process.stdout:
+            if line == "ready\n":
+                return process
+        raise AssertionError(f"looked_at ended with {process.wait()}")
 
-	def end(self, process):
-		process.stdin.close()
-		self.assertEqual(process.wait(TIMEOUT), 0)
-		process.stdout.close()
+    def end(self, process):
+        process.stdin.close()
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        process.stdout.close()
 
-	def look_until(self, there):
-		"""A page of which `there` is true. On a busy machine, the program may stand still for a while."""
-		for _ in range(100):
-			code, out, err = self.run_top("--once", "-s", "0.2")
-			self.assertEqual((code, err), (0, ""))
-			if there(out):
-				break
-		return out
+    def look_until(self, there):
+        """A page of which `there` is true. On a busy machine, the program may stand still for a while."""
+        for _ in range(100):
+            code, out, err = self.run_top("--once", "-s", "0.2")
+            self.assertEqual((code, err), (0, ""))
+            if there(out):
+                break
+        return out
 
-	def run_top(self, *args, under=()):
-		done = subprocess.run([*under, sys.executable, top, *args], env=self.env, capture_output=True, text=True,
-			timeout=TIMEOUT, check=False)
-		return done.returncode, done.stdout, done.stderr
+    def run_top(self, *args, under=()):
+        done = subprocess.run([*under, sys.executable, top, *args], env=self.env, capture_output=True, text=True,
+            timeout=TIMEOUT, check=False)
+        return done.returncode, done.stdout, done.stderr
 
 
 def rows(text, heading):
-	"""The table below a heading: a dictionary of columns for each row."""
-	lines = text.splitlines()
-	at = next(i for i, line in enumerate(lines) if line.startswith(heading + " "))
-	head = re.split(r" {2,}", lines[at].strip())
-	found = []
-	for line in lines[at + 1:]:
-		if not line:
-			break
-		found.append(dict(zip(head, re.split(r" {2,}", line.strip()))))
-	return found
+    """The table below a heading: a dictionary of columns for each row."""
+    lines = text.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith(heading + " "))
+    head = re.split(r" {2,}", lines[at].strip())
+    found = []
+    for line in lines[at + 1:]:
+        if not line:
+            break
+        found.append(dict(zip(head, re.split(r" {2,}", line.strip()))))
+    return found
 
 
 class Shown(Case):
-	def test_a_running_program(self):
-		process = self.start("seen")
-		# Each copy has a doorbell of its own. Operations and doorbells are read one after the other, so copies may be between.
-		out = self.look_until(lambda page: rows(page, "QUEUE")[0]["OPS/BELL"] == "1.0")
-		self.assertIn(f"looked_at, process {process.pid}", out)
-		engine, = rows(out, "ENGINE")
-		self.assertEqual((engine["STATE"], engine["QUEUES"], engine["REGIONS"], engine["MEMORY"]),
-			("works", "2", "1", "8.2kB"))
-		lcore, = rows(out, "LCORE")
-		self.assertEqual((lcore["LCORE"], lcore["WORKERS"]), ("1", "1"))
-		self.assertRegex(lcore["BUSY"], r"^\d+ %$")
-		worker, inline = rows(out, "QUEUE")
-		self.assertEqual((worker["LCORE"], inline["LCORE"]), ("1", "-"))
-		self.assertNotEqual(worker["OPS/s"], "0")
-		self.assertEqual(worker["OPS/BELL"], "1.0")
-		self.assertEqual((worker["FAILED"], worker["PEERS"]), ("0", "-"))
-		self.assertEqual((inline["OPS/s"], inline["FAILED"], inline["IN FLIGHT"]), ("0", "1", "0"))
-		self.assertRegex(inline["PEERS"], r"1 down|2 down")
-		row, = rows(out, "TRANSACTIONS OF QUEUE")
-		self.assertEqual(row, {"TRANSACTIONS OF QUEUE": inline["QUEUE"], "OPEN": "0", "DONE/s": "0", "DONE": "1", "STOPS/s": "0",
-			"STOPS": "0", "CANCELLED": "0"})
-		self.assertIn("write  remote_access  syndrome 0x13", out)
-		self.assertIn("    WQE 0x0000", out)
+    def test_a_running_program(self):
+        process = self.start("seen")
+        # Each copy has a doorbell of its own. Operations and doorbells are read one after the other, so copies may be between.
+        out = self.look_until(lambda page: rows(page, "QUEUE")[0]["OPS/BELL"] == "1.0")
+        self.assertIn(f"looked_at, process {process.pid}", out)
+        engine, = rows(out, "ENGINE")
+        self.assertEqual((engine["STATE"], engine["QUEUES"], engine["REGIONS"], engine["MEMORY"]),
+            ("works", "2", "1", "8.2kB"))
+        lcore, = rows(out, "LCORE")
+        self.assertEqual((lcore["LCORE"], lcore["WORKERS"]), ("1", "1"))
+        self.assertRegex(lcore["BUSY"], r"^\d+ %$")
+        worker, inline = rows(out, "QUEUE")
+        self.assertEqual((worker["LCORE"], inline["LCORE"]), ("1", "-"))
+        self.assertNotEqual(worker["OPS/s"], "0")
+        self.assertEqual(worker["OPS/BELL"], "1.0")
+        self.assertEqual((worker["FAILED"], worker["PEERS"]), ("0", "-"))
+        self.assertEqual((inline["OPS/s"], inline["FAILED"], inline["IN FLIGHT"]), ("0", "1", "0"))
+        self.assertRegex(inline["PEERS"], r"1 down|2 down")
+        row, = rows(out, "TRANSACTIONS OF QUEUE")
+        self.assertEqual(row, {"TRANSACTIONS OF QUEUE": inline["QUEUE"], "OPEN": "0", "DONE/s": "0", "DONE": "1", "STOPS/s": "0",
+            "STOPS": "0", "CANCELLED": "0"})
+        self.assertIn("write  remote_access  syndrome 0x13", out)
+        self.assertIn("    WQE 0x0000", out)
 
-	def test_latencies_of_queues_on_which_they_are_measured(self):
-		self.start("seen")
-		self.assertNotIn("LATENCY", self.run_top("--once", "-s", "0.1")[1])
-		with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-			s.connect(os.path.join(self.dir, "dpdk", "seen", "dpdk_telemetry.v2"))
-			s.recv(1024)
-			s.send(b"/gantry/latency,0,on")
-			self.assertIn(b'"on":1', s.recv(16384))
-		out = self.look_until(lambda page: "LATENCY" in page)
-		row, = rows(out, "LATENCY OF QUEUE")
-		self.assertEqual((row["LATENCY OF QUEUE"], row["OPERATION"]), ("0", "copy"))
-		self.assertRegex(row["99 %"], r"^[0-9.]+ [num]s$")
+    def test_latencies_of_queues_on_which_they_are_measured(self):
+        self.start("seen")
+        self.assertNotIn("LATENCY", self.run_top("--once", "-s", "0.1")[1])
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.connect(os.path.join(self.dir, "dpdk", "seen", "dpdk_telemetry.v2"))
+            s.recv(1024)
+            s.send(b"/gantry/latency,0,on")
+            self.assertIn(b'"on":1', s.recv(16384))
+        out = self.look_until(lambda page: "LATENCY" in page)
+        row, = rows(out, "LATENCY OF QUEUE")
+        self.assertEqual((row["LATENCY OF QUEUE"], row["OPERATION"]), ("0", "copy"))
+        self.assertRegex(row["99 %"], r"^[0-9.]+ [num]s$")
 
-	def test_on_a_terminal(self):
-		self.start("seen")
-		pid, fd = pty.fork()
-		if pid == 0:
-			os.execve(sys.executable, [sys.executable, top, "-s", "0.1"], {**self.env, "TERM": "xterm", "LINES": "40",
-				"COLUMNS": "160"})
-		text = b""
-		while b"LAST" not in text or text.count(b"rates of") < 1:
-			self.assertTrue(select.select([fd], [], [], TIMEOUT)[0], text)
-			text += os.read(fd, 65536)
-		os.write(fd, b"q")
-		try:
-			while os.read(fd, 65536):
-				pass
-		except OSError:  # the other end is closed
-			pass
-		self.assertEqual(os.waitpid(pid, 0)[1], 0, text)
-		os.close(fd)
+    def test_on_a_terminal(self):
+        self.start("seen")
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(sys.executable, [sys.executable, top, "-s", "0.1"], {**self.env, "TERM": "xterm", "LINES": "40",
+                "COLUMNS": "160"})
+        text = b""
+        while b"LAST" not in text or text.count(b"rates of") < 1:
+            self.assertTrue(select.select([fd], [], [], TIMEOUT)[0], text)
+            text += os.read(fd, 65536)
+        os.write(fd, b"q")
+        try:
+            while os.read(fd, 65536):
+                pass
+        except OSError:  # the other end is closed
+            pass
+        self.assertEqual(os.waitpid(pid, 0)[1], 0, text)
+        os.close(fd)
 
-	@unittest.skipUnless(os.path.exists(DPDK_TELEMETRY), f"no {DPDK_TELEMETRY}: it is in Debian's package dpdk")
-	def test_dpdk_s_own_tool_shows_it_too(self):
-		self.start("seen")
-		done = subprocess.run([DPDK_TELEMETRY, "-f", "seen"], input="/gantry/engines\n/gantry/queue\n/help,/gantry/peers\n",
-			env=self.env, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-		answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-		self.assertEqual(answers[-3]["/gantry/engines"]["engines"]["0"]["queues"], 2)
-		self.assertIn("give /gantry/queue,QUEUE", answers[-2]["/gantry/queue"]["error"])
-		self.assertIn("Peers of a queue", json.dumps(answers[-1]))
+    @unittest.skipUnless(os.path.exists(DPDK_TELEMETRY), f"no {DPDK_TELEMETRY}: it is in Debian's package dpdk")
+    def test_dpdk_s_own_tool_shows_it_too(self):
+        self.start("seen")
+        done = subprocess.run([DPDK_TELEMETRY, "-f", "seen"], input="/gantry/engines\n/gantry/queue\n/help,/gantry/peers\n",
+            env=self.env, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        self.assertEqual(answers[-3]["/gantry/engines"]["engines"]["0"]["queues"], 2)
+        self.assertIn("give /gantry/queue,QUEUE", answers[-2]["/gantry/queue"]["error"])
+        self.assertIn("Peers of a queue", json.dumps(answers[-1]))
 
 
 class Nothing(Case):
-	def refused(self, *args, **more):
-		code, out, err = self.run_top("--once", *args, **more)
-		self.assertEqual((code, out), (1, ""))
-		self.assertNotIn("Traceback", err)
-		return err
+    def refused(self, *args, **more):
+        code, out, err = self.run_top("--once", *args, **more)
+        self.assertEqual((code, out), (1, ""))
+        self.assertNotIn("Traceback", err)
+        return err
 
-	def test_no_program(self):
-		self.assertIn("No DPDK program with telemetry runs here", self.refused())
-		self.assertIn("No DPDK program with telemetry runs here", self.refused("-f", "other"))
-		self.assertIn("No program answers at", self.refused("--socket", os.path.join(self.dir, "none")))
+    def test_no_program(self):
+        self.assertIn("No DPDK program with telemetry runs here", self.refused())
+        self.assertIn("No DPDK program with telemetry runs here", self.refused("-f", "other"))
+        self.assertIn("No program answers at", self.refused("--socket", os.path.join(self.dir, "none")))
 
-	def test_a_socket_that_a_killed_program_left(self):
-		path = os.path.join(self.dir, "dpdk", "killed", "dpdk_telemetry.v2")
-		os.makedirs(os.path.dirname(path))
-		with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-			s.bind(path)
-		self.assertIn("No DPDK program with telemetry runs here", self.refused())
-		self.assertIn("No program answers at", self.refused("-f", "killed"))
+    def test_a_socket_that_a_killed_program_left(self):
+        path = os.path.join(self.dir, "dpdk", "killed", "dpdk_telemetry.v2")
+        os.makedirs(os.path.dirname(path))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(path)
+        self.assertIn("No DPDK program with telemetry runs here", self.refused())
+        self.assertIn("No program answers at", self.refused("-f", "killed"))
 
-	def test_several_programs(self):
-		first = self.start("first")
-		self.assertIn("No program runs with -f second", self.refused("-f", "second"))
-		second = self.start("second")
-		text = self.refused()
-		self.assertRegex(text, rf"gantry-top -f first +# looked_at, process {first.pid}\n")
-		self.assertRegex(text, rf"gantry-top -f second +# looked_at, process {second.pid}\n")
-		self.assertIn("No program runs with -f third", self.refused("-f", "third"))
-		code, out, _ = self.run_top("--once", "-s", "0.1", "-f", "second")
-		self.assertEqual(code, 0)
-		self.assertIn(f"process {second.pid}", out)
+    def test_several_programs(self):
+        first = self.start("first")
+        self.assertIn("No program runs with -f second", self.refused("-f", "second"))
+        second = self.start("second")
+        text = self.refused()
+        self.assertRegex(text, rf"gantry-top -f first +# looked_at, process {first.pid}\n")
+        self.assertRegex(text, rf"gantry-top -f second +# looked_at, process {second.pid}\n")
+        self.assertIn("No program runs with -f third", self.refused("-f", "third"))
+        code, out, _ = self.run_top("--once", "-s", "0.1", "-f", "second")
+        self.assertEqual(code, 0)
+        self.assertIn(f"process {second.pid}", out)
 
-	@unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv of util-linux")
-	def test_wrong_permissions(self):
-		self.start("seen")
-		folder = os.path.join(self.dir, "dpdk", "seen")
-		os.chown(folder, 12345, 12345)
-		os.chmod(folder, 0o700)
-		text = self.refused("-f", "seen", under=WITHOUT_RIGHTS)
-		unnamed = self.refused(under=WITHOUT_RIGHTS)
-		os.chown(folder, 0, 0)
-		self.assertIn("may not be opened by user 0: run gantry-top as user 12345, or as root", text)
-		self.assertIn(f"User 0 may not look into {folder}.", unnamed)
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv of util-linux")
+    def test_wrong_permissions(self):
+        self.start("seen")
+        folder = os.path.join(self.dir, "dpdk", "seen")
+        os.chown(folder, 12345, 12345)
+        os.chmod(folder, 0o700)
+        text = self.refused("-f", "seen", under=WITHOUT_RIGHTS)
+        unnamed = self.refused(under=WITHOUT_RIGHTS)
+        os.chown(folder, 0, 0)
+        self.assertIn("may not be opened by user 0: run gantry-top as user 12345, or as root", text)
+        self.assertIn(f"User 0 may not look into {folder}.", unnamed)
 
-	def test_a_wrong_option(self):
-		code, _, err = self.run_top("-s", "0")
-		self.assertEqual(code, 2)
-		self.assertIn("0.05 to 3600 are possible", err)
+    def test_a_wrong_option(self):
+        code, _, err = self.run_top("-s", "0")
+        self.assertEqual(code, 2)
+        self.assertIn("0.05 to 3600 are possible", err)
 
 
 if __name__ == "__main__":
-	top, looked_at = sys.argv[1:3]
-	unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    top, looked_at = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -36,1099 +36,1101 @@ program, lying_engine = "", ""
 
 
 def eal(workers=1):
-	"""EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
-	cpus = sorted(os.sched_getaffinity(0))
-	lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
-	return [f"--lcores={lcores}", "--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
+    """EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
+    cpus = sorted(os.sched_getaffinity(0))
+    lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
+    return [f"--lcores={lcores}", "--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
 
 
 class Result:
-	def __init__(self, code, out):
-		self.code = code
-		self.out = out
+    def __init__(self, code, out):
+        self.code = code
+        self.out = out
 
 
 def run(args, env=None, **more):
-	"""Runs the program. Returns standard output and error as one text."""
-	done = subprocess.run([*more.pop("under", []), program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
-		stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False,
-		env={**os.environ, **FORCED, **(env or {})}, **more)
-	return Result(done.returncode, done.stdout.decode(errors="replace"))
+    """Runs the program. Returns standard output and error as one text."""
+    done = subprocess.run([*more.pop("under", []), program, *args], stdin=more.pop("stdin", subprocess.DEVNULL),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False,
+        env={**os.environ, **FORCED, **(env or {})}, **more)
+    return Result(done.returncode, done.stdout.decode(errors="replace"))
 
 
 def move(*args, workers=1, env=None, **more):
-	return run([*eal(workers), "--chunk", str(CHUNK), *map(str, args)], env=env, **more)
+    return run([*eal(workers), "--chunk", str(CHUNK), *map(str, args)], env=env, **more)
 
 
 def lying(lie, at):
-	return {"LD_PRELOAD": lying_engine, "LIE": lie, "LIE_AT": str(at),
-		"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    return {"LD_PRELOAD": lying_engine, "LIE": lie, "LIE_AT": str(at),
+        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
 def sha256(path):
-	with open(path, "rb") as file:
-		return hashlib.sha256(file.read()).hexdigest()
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def tree(folder):
-	"""Every file below a folder: {relative path: hash of its content}."""
-	found = {}
-	for top, _, names in os.walk(folder):
-		for name in names:
-			path = os.path.join(top, name)
-			found[os.path.relpath(path, folder)] = sha256(path)
-	return found
+    """Every file below a folder: {relative path: hash of its content}."""
+    found = {}
+    for top, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(top, name)
+            found[os.path.relpath(path, folder)] = sha256(path)
+    return found
 
 
 def wait_for(condition, process, seconds=60):
-	"""Waits until the condition holds while the process runs."""
-	end = time.monotonic() + seconds
-	while not condition():
-		if process.poll() is not None:
-			raise AssertionError(f"it ended too early:\n{process.stdout.read().decode()}")
-		if time.monotonic() > end:
-			raise AssertionError(f"nothing happened in {seconds} s")
-		time.sleep(0.01)
+    """Waits until the condition holds while the process runs."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if process.poll() is not None:
+            raise AssertionError(f"it ended too early:\n{process.stdout.read().decode()}")
+        if time.monotonic() > end:
+            raise AssertionError(f"nothing happened in {seconds} s")
+        time.sleep(0.01)
 
 
 class Case(unittest.TestCase):
-	def setUp(self):
-		self.dir = tempfile.mkdtemp(prefix="test-testgantry.")
-		self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-		os.chmod(self.dir, 0o755)
-		self.out = os.path.join(self.dir, "out")
-		self.random = random.Random(1)
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="test-testgantry.")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        os.chmod(self.dir, 0o755)
+        self.out = os.path.join(self.dir, "out")
+        self.random = random.Random(1)
 
-	def path(self, name):
-		return os.path.join(self.dir, name)
+    def path(self, name):
+        return os.path.join(self.dir, name)
 
-	def make(self, name, size):
-		path = self.path(name)
-		os.makedirs(os.path.dirname(path), exist_ok=True)
-		with open(path, "wb") as file:
-			file.write(self.random.randbytes(size))
-		return path
+    def make(self, name, size):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(self.random.randbytes(size))
+        return path
 
-	def make_sparse(self, name, size):
-		path = self.make(name, 0)
-		os.truncate(path, size)
-		return path
+    def make_sparse(self, name, size):
+        path = self.make(name, 0)
+        os.truncate(path, size)
+        return path
 
-	def make_sizes(self):
-		sizes = [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7,
-			2 * DEPTH * CHUNK + 12345]
-		for size in sizes:
-			self.make(f"in/{size}", size)
-		return self.path("in")
+    def make_sizes(self):
+        sizes = [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7,
+            2 * DEPTH * CHUNK + 12345]
+        for size in sizes:
+            self.make(f"in/{size}", size)
+        return self.path("in")
 
-	def faults(self, line):
-		path = self.path("faults")
-		with open(path, "w", encoding="ascii") as file:
-			file.write(line + "\n")
-		return {"SOFTHCA_FAULTS": path}
+    def faults(self, line):
+        path = self.path("faults")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(line + "\n")
+        return {"SOFTHCA_FAULTS": path}
 
-	def leftovers(self):
-		return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
+    def leftovers(self):
+        return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
 
-	def check_moved(self, result, source, moved):
-		self.assertEqual(result.code, 0, result.out)
-		self.assertIn("every byte is equal", result.out)
-		self.assertEqual(tree(source), tree(moved))
-		self.assertEqual(self.leftovers(), [])
+    def check_moved(self, result, source, moved):
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("every byte is equal", result.out)
+        self.assertEqual(tree(source), tree(moved))
+        self.assertEqual(self.leftovers(), [])
 
-	def check_refused(self, result, *words):
-		"""Checks that it failed, printed these words, and left no file."""
-		self.assertEqual(result.code, 1, result.out)
-		for word in words:
-			self.assertIn(word, result.out)
-		self.assertEqual(self.leftovers(), [])
+    def check_refused(self, result, *words):
+        """Checks that it failed, printed these words, and left no file."""
+        self.assertEqual(result.code, 1, result.out)
+        for word in words:
+            self.assertIn(word, result.out)
+        self.assertEqual(self.leftovers(), [])
 
-	def table(self, result):
-		"""The last table of the output: {lcore: [descriptors, bytes, ..., errors]}."""
-		rows = re.findall(r"^ *(\d+|total) +(\d[\d. ]*)$", result.out, re.MULTILINE)
-		return {name: row.split() for name, row in rows}
+    def table(self, result):
+        """The last table of the output: {lcore: [descriptors, bytes, ..., errors]}."""
+        rows = re.findall(r"^ *(\d+|total) +(\d[\d. ]*)$", result.out, re.MULTILINE)
+        return {name: row.split() for name, row in rows}
 
 
 class Moves(Case):
-	def test_every_mode_and_1_to_3_workers_move_every_size(self):
-		source = self.make_sizes()
-		for mode, workers in ("copy", 3), ("write", 2), ("read", 1):
-			with self.subTest(mode=mode, workers=workers):
-				out = self.path(mode)
-				result = move("--mode", mode, "--out", out, source, workers=workers)
-				self.check_moved(result, source, os.path.join(out, "in"))
+    def test_every_mode_and_1_to_3_workers_move_every_size(self):
+        source = self.make_sizes()
+        for mode, workers in ("copy", 3), ("write", 2), ("read", 1):
+            with self.subTest(mode=mode, workers=workers):
+                out = self.path(mode)
+                result = move("--mode", mode, "--out", out, source, workers=workers)
+                self.check_moved(result, source, os.path.join(out, "in"))
 
-	def test_the_table_counts_every_chunk_and_every_byte(self):
-		source = self.make_sizes()
-		sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
-		result = move("--out", self.out, source, workers=2)
-		rows = self.table(result)
-		self.assertEqual(set(rows), {"1", "2", "total"}, result.out)
-		self.assertEqual(int(rows["total"][0]), sum(-(-size // CHUNK) for size in sizes))
-		self.assertEqual(int(rows["total"][1]), sum(sizes))
-		self.assertEqual(int(rows["total"][-1]), 0)
-		for column in 0, 1:
-			self.assertEqual(int(rows["1"][column]) + int(rows["2"][column]),
-				int(rows["total"][column]))
-			self.assertGreater(int(rows["2"][column]), 0)
+    def test_the_table_counts_every_chunk_and_every_byte(self):
+        source = self.make_sizes()
+        sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
+        result = move("--out", self.out, source, workers=2)
+        rows = self.table(result)
+        self.assertEqual(set(rows), {"1", "2", "total"}, result.out)
+        self.assertEqual(int(rows["total"][0]), sum(-(-size // CHUNK) for size in sizes))
+        self.assertEqual(int(rows["total"][1]), sum(sizes))
+        self.assertEqual(int(rows["total"][-1]), 0)
+        for column in 0, 1:
+            self.assertEqual(int(rows["1"][column]) + int(rows["2"][column]),
+                int(rows["total"][column]))
+            self.assertGreater(int(rows["2"][column]), 0)
 
-	def test_nb_cores_leaves_lcores_out(self):
-		source = self.make_sizes()
-		result = move("--nb-cores", 1, "--out", self.out, source, workers=2)
-		self.check_moved(result, source, self.path("out/in"))
-		self.assertEqual(set(self.table(result)), {"1", "total"})
+    def test_nb_cores_leaves_lcores_out(self):
+        source = self.make_sizes()
+        result = move("--nb-cores", 1, "--out", self.out, source, workers=2)
+        self.check_moved(result, source, self.path("out/in"))
+        self.assertEqual(set(self.table(result)), {"1", "total"})
 
-	def test_odd_settings_move_the_same_bytes(self):
-		source = self.make_sizes()
-		for args in (["--depth", 1, "--burst", 256], ["--depth", 3, "--burst", 2, "--chunk", 4099],
-			["--ring-size", 2, "--depth", 64], ["--chunk", "8M", "--depth", 2]):
-			with self.subTest(args=args):
-				shutil.rmtree(self.out, ignore_errors=True)
-				result = move("--out", self.out, *args, source)
-				self.check_moved(result, source, self.path("out/in"))
+    def test_odd_settings_move_the_same_bytes(self):
+        source = self.make_sizes()
+        for args in (["--depth", 1, "--burst", 256], ["--depth", 3, "--burst", 2, "--chunk", 4099],
+            ["--ring-size", 2, "--depth", 64], ["--chunk", "8M", "--depth", 2]):
+            with self.subTest(args=args):
+                shutil.rmtree(self.out, ignore_errors=True)
+                result = move("--out", self.out, *args, source)
+                self.check_moved(result, source, self.path("out/in"))
 
-	def test_workers_that_sleep_move_the_same_bytes(self):
-		"""The third chunk completes half a second late, so the worker has nothing to do for that time."""
-		source = self.make_sizes()
-		for idle, sleeps in ("spin", False), ("sleep", True):
-			with self.subTest(idle=idle):
-				out = self.path(idle)
-				result = move("--idle", idle, "--out", out, source, env=self.faults("late ms=500 op=3"))
-				self.check_moved(result, source, os.path.join(out, "in"))
-				times = int(re.search(r"(?m)^the workers slept (\d+) times$", result.out).group(1))
-				self.assertEqual(times > 0, sleeps, result.out)
+    def test_workers_that_sleep_move_the_same_bytes(self):
+        """The third chunk completes half a second late, so the worker has nothing to do for that time."""
+        source = self.make_sizes()
+        for idle, sleeps in ("spin", False), ("sleep", True):
+            with self.subTest(idle=idle):
+                out = self.path(idle)
+                result = move("--idle", idle, "--out", out, source, env=self.faults("late ms=500 op=3"))
+                self.check_moved(result, source, os.path.join(out, "in"))
+                times = int(re.search(r"(?m)^the workers slept (\d+) times$", result.out).group(1))
+                self.assertEqual(times > 0, sleeps, result.out)
 
-	def test_waking_is_measured_for_each_way_of_waiting(self):
-		result = run([*eal(), "--wake-up", "20"])
-		self.assertEqual(result.code, 0, result.out)
-		for idle in "spin", "sleep":
-			row = re.search(rf"^  {idle} +([\d.]+) us +([\d.]+) us +([\d.]+) us$", result.out, re.MULTILINE)
-			median, most, longest = (float(figure) for figure in row.groups())
-			self.assertTrue(0 < median <= most <= longest, result.out)
-		self.assertRegex(result.out, r"(?m)^  monitor +([\d.]+ us|this CPU cannot wait)")
-		with open("/proc/cpuinfo", encoding="ascii") as file:
-			able = "waitpkg" in file.read() or os.uname().machine != "x86_64"
-		source = self.make("a", 1000)
-		result = move("--idle", "monitor", "--out", self.out, source)
-		if able:
-			self.assertEqual(result.code, 0, result.out)
-		else:
-			self.check_refused(result, "--idle sleep")
+    def test_waking_is_measured_for_each_way_of_waiting(self):
+        result = run([*eal(), "--wake-up", "20"])
+        self.assertEqual(result.code, 0, result.out)
+        for idle in "spin", "sleep":
+            row = re.search(rf"^  {idle} +([\d.]+) us +([\d.]+) us +([\d.]+) us$", result.out, re.MULTILINE)
+            median, most, longest = (float(figure) for figure in row.groups())
+            self.assertTrue(0 < median <= most <= longest, result.out)
+        self.assertRegex(result.out, r"(?m)^  monitor +([\d.]+ us|this CPU cannot wait)")
+        with open("/proc/cpuinfo", encoding="ascii") as file:
+            able = "waitpkg" in file.read() or os.uname().machine != "x86_64"
+        source = self.make("a", 1000)
+        result = move("--idle", "monitor", "--out", self.out, source)
+        if able:
+            self.assertEqual(result.code, 0, result.out)
+        else:
+            self.check_refused(result, "--idle sleep")
 
-	def test_chunks_may_have_one_byte(self):
-		self.make("in/tiny", 3000)
-		result = move("--out", self.out, "--chunk", 1, self.path("in"), workers=2)
-		self.check_moved(result, self.path("in"), self.path("out/in"))
-		self.assertEqual(int(self.table(result)["total"][0]), 3000)
+    def test_chunks_may_have_one_byte(self):
+        self.make("in/tiny", 3000)
+        result = move("--out", self.out, "--chunk", 1, self.path("in"), workers=2)
+        self.check_moved(result, self.path("in"), self.path("out/in"))
+        self.assertEqual(int(self.table(result)["total"][0]), 3000)
 
-	def test_files_longer_than_the_buffers_stream_through(self):
-		self.make("in/long", 30 << 20)
-		result = move("--out", self.out, "--depth", 2, self.path("in"))
-		self.check_moved(result, self.path("in"), self.path("out/in"))
+    def test_files_longer_than_the_buffers_stream_through(self):
+        self.make("in/long", 30 << 20)
+        result = move("--out", self.out, "--depth", 2, self.path("in"))
+        self.check_moved(result, self.path("in"), self.path("out/in"))
 
-	def test_more_files_than_may_be_open_at_once(self):
-		for i in range(400):
-			self.make(f"in/{i % 7}/{i}", i)
-		result = move("--out", self.out, self.path("in"), workers=2,
-			preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
-		self.check_moved(result, self.path("in"), self.path("out/in"))
+    def test_more_files_than_may_be_open_at_once(self):
+        for i in range(400):
+            self.make(f"in/{i % 7}/{i}", i)
+        result = move("--out", self.out, self.path("in"), workers=2,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+        self.check_moved(result, self.path("in"), self.path("out/in"))
 
 
 class Outputs(Case):
-	def test_many_empty_files_need_no_descriptor(self):
-		for i in range(200):
-			self.make(f"in/{i}", 0)
-		result = move("--out", self.out, self.path("in"))
-		self.check_moved(result, self.path("in"), self.path("out/in"))
-		self.assertEqual(int(self.table(result)["total"][0]), 0)
+    def test_many_empty_files_need_no_descriptor(self):
+        for i in range(200):
+            self.make(f"in/{i}", 0)
+        result = move("--out", self.out, self.path("in"))
+        self.check_moved(result, self.path("in"), self.path("out/in"))
+        self.assertEqual(int(self.table(result)["total"][0]), 0)
 
-	def test_an_older_output_is_replaced_and_modes_are_kept(self):
-		source = self.make("in/tool", 5000)
-		os.chmod(source, 0o750)
-		self.make("out/tool", 77)
-		result = move("--out", self.out, source)
-		self.check_moved(result, self.path("in"), self.out)
-		self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
+    def test_an_older_output_is_replaced_and_modes_are_kept(self):
+        source = self.make("in/tool", 5000)
+        os.chmod(source, 0o750)
+        self.make("out/tool", 77)
+        result = move("--out", self.out, source)
+        self.check_moved(result, self.path("in"), self.out)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
 
-	def test_names_with_spaces_dashes_and_255_bytes(self):
-		for name in "a b", "-weird", "n" * 255, "\n", "ü":
-			self.make(f"in/{name}", 100)
-		result = move("--out", self.out, "--", "-weird", cwd=self.path("in"))
-		self.assertEqual(result.code, 0, result.out)
-		result = move("--out", self.out, self.path("in"))
-		self.check_moved(result, self.path("in"), self.path("out/in"))
+    def test_names_with_spaces_dashes_and_255_bytes(self):
+        for name in "a b", "-weird", "n" * 255, "\n", "ü":
+            self.make(f"in/{name}", 100)
+        result = move("--out", self.out, "--", "-weird", cwd=self.path("in"))
+        self.assertEqual(result.code, 0, result.out)
+        result = move("--out", self.out, self.path("in"))
+        self.check_moved(result, self.path("in"), self.path("out/in"))
 
-	def test_without_dashes_every_argument_goes_to_the_app(self):
-		source = self.make("in/file", 5000)
-		result = run(["--out", self.out, source])
-		if "Is another primary process running" in result.out:
-			self.skipTest("another DPDK program runs on this machine")
-		if "too few lcores" in result.out:
-			self.skipTest("EAL has one lcore here")
-		self.check_moved(result, self.path("in"), self.out)
+    def test_without_dashes_every_argument_goes_to_the_app(self):
+        source = self.make("in/file", 5000)
+        result = run(["--out", self.out, source])
+        if "Is another primary process running" in result.out:
+            self.skipTest("another DPDK program runs on this machine")
+        if "too few lcores" in result.out:
+            self.skipTest("EAL has one lcore here")
+        self.check_moved(result, self.path("in"), self.out)
 
-	def test_progress_is_plain_lines_in_a_pipe(self):
-		source = self.make_sparse("in/big", 64 << 20)
-		result = move("--out", self.out, source, "--chunk", 4096, "--stats-period", 1)
-		self.check_moved(result, self.path("in"), self.out)
-		self.assertNotIn("\r", result.out)
-		self.assertNotIn("\033", result.out)
+    def test_progress_is_plain_lines_in_a_pipe(self):
+        source = self.make_sparse("in/big", 64 << 20)
+        result = move("--out", self.out, source, "--chunk", 4096, "--stats-period", 1)
+        self.check_moved(result, self.path("in"), self.out)
+        self.assertNotIn("\r", result.out)
+        self.assertNotIn("\033", result.out)
 
 
 class Reorder(Case):
-	def test_an_adapter_that_reorders_moves_every_byte(self):
-		source = self.make_sizes()
-		for mode in "copy", "write", "read":
-			for path in ("mmo", "rdma") if mode == "copy" else ("auto",):
-				with self.subTest(mode=mode, path=path):
-					out = self.path(f"{mode}-{path}")
-					result = move("--mode", mode, "--copy-path", path, "--out", out, source, workers=2,
-						env={"SOFTHCA_REORDER": "1"})
-					self.check_moved(result, source, os.path.join(out, "in"))
+    def test_an_adapter_that_reorders_moves_every_byte(self):
+        source = self.make_sizes()
+        for mode in "copy", "write", "read":
+            for path in ("mmo", "rdma") if mode == "copy" else ("auto",):
+                with self.subTest(mode=mode, path=path):
+                    out = self.path(f"{mode}-{path}")
+                    result = move("--mode", mode, "--copy-path", path, "--out", out, source, workers=2,
+                        env={"SOFTHCA_REORDER": "1"})
+                    self.check_moved(result, source, os.path.join(out, "in"))
 
 
 class CopyPaths(Case):
-	def setUp(self):
-		super().setUp()
-		self.source = self.make_sizes()
+    def setUp(self):
+        super().setUp()
+        self.source = self.make_sizes()
 
-	def test_a_device_without_mmo_copies_by_loopback_rdma_and_the_app_says_so(self):
-		result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "0"})
-		self.check_moved(result, self.source, self.path("out/in"))
-		self.assertIn("no MMO on this device: copies go by loopback RDMA", result.out)
+    def test_a_device_without_mmo_copies_by_loopback_rdma_and_the_app_says_so(self):
+        result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "0"})
+        self.check_moved(result, self.source, self.path("out/in"))
+        self.assertIn("no MMO on this device: copies go by loopback RDMA", result.out)
 
-	def test_mmo_that_the_device_lacks_is_refused_with_the_remedy(self):
-		result = move("--out", self.out, "--copy-path", "mmo", self.source,
-			env={"SOFTHCA_MAX_MEMCPY": "0"})
-		self.check_refused(result, "--copy-path auto")
-		self.assertFalse(os.path.exists(self.out))
+    def test_mmo_that_the_device_lacks_is_refused_with_the_remedy(self):
+        result = move("--out", self.out, "--copy-path", "mmo", self.source,
+            env={"SOFTHCA_MAX_MEMCPY": "0"})
+        self.check_refused(result, "--copy-path auto")
+        self.assertFalse(os.path.exists(self.out))
 
-	def test_copies_by_rdma_can_be_requested(self):
-		result = move("--out", self.out, "--copy-path", "rdma", self.source)
-		self.check_moved(result, self.source, self.path("out/in"))
-		self.assertIn("loopback RDMA, as asked", result.out)
+    def test_copies_by_rdma_can_be_requested(self):
+        result = move("--out", self.out, "--copy-path", "rdma", self.source)
+        self.check_moved(result, self.source, self.path("out/in"))
+        self.assertIn("loopback RDMA, as asked", result.out)
 
-	def test_copies_longer_than_the_device_takes_are_split(self):
-		result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "4096"})
-		self.check_moved(result, self.source, self.path("out/in"))
-		rows = self.table(result)
-		self.assertGreater(float(rows["total"][5]), 10, "WQEs a descriptor")
+    def test_copies_longer_than_the_device_takes_are_split(self):
+        result = move("--out", self.out, self.source, env={"SOFTHCA_MAX_MEMCPY": "4096"})
+        self.check_moved(result, self.source, self.path("out/in"))
+        rows = self.table(result)
+        self.assertGreater(float(rows["total"][5]), 10, "WQEs a descriptor")
 
-	def policy(self, text):
-		path = self.path("policy")
-		with open(path, "w", encoding="ascii") as file:
-			file.write(text)
-		return path
+    def policy(self, text):
+        path = self.path("policy")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
 
-	def test_a_policy_says_who_carries_copies(self):
-		for rules, who in (("any any cpu", r"copies: \d\d+ by the CPU, 0 by DMA MMO, 0 by RDMA"),
-			("any any rdma", r"copies: 0 by the CPU, 0 by DMA MMO, \d\d+ by RDMA"),
-			("any 100 cpu # few", r"copies: 3 by the CPU, \d\d+ by DMA MMO, 0 by RDMA")):
-			with self.subTest(rules=rules):
-				shutil.rmtree(self.out, ignore_errors=True)
-				result = move("--out", self.out, "--policy", self.policy(rules), self.source)
-				self.check_moved(result, self.source, self.path("out/in"))
-				self.assertRegex(result.out, who)
+    def test_a_policy_says_who_carries_copies(self):
+        for rules, who in (("any any cpu", r"copies: \d\d+ by the CPU, 0 by DMA MMO, 0 by RDMA"),
+            ("any any rdma", r"copies: 0 by the CPU, 0 by DMA MMO, \d\d+ by RDMA"),
+            ("any 100 cpu # few", r"copies: 3 by the CPU, \d\d+ by DMA MMO, 0 by RDMA")):
+            with self.subTest(rules=rules):
+                shutil.rmtree(self.out, ignore_errors=True)
+                result = move("--out", self.out, "--policy", self.policy(rules), self.source)
+                self.check_moved(result, self.source, self.path("out/in"))
+                self.assertRegex(result.out, who)
 
-	def test_a_policy_that_cannot_be_followed_is_refused_with_the_remedy(self):
-		result = move("--out", self.out, "--policy", self.policy("any any cpu\n1 2 gpu"), self.source)
-		self.check_refused(result, "line 2 of a policy", "--measure-policy")
-		result = move("--out", self.out, "--policy", self.path("none"), self.source)
-		self.check_refused(result, "cannot open the policy", "No such file")
-		result = move("--out", self.out, "--policy", self.policy("1 2 mmo"), self.source,
-			env={"SOFTHCA_MAX_MEMCPY": "0"})
-		self.check_refused(result, "cannot follow the policy", "--measure-policy")
+    def test_a_policy_that_cannot_be_followed_is_refused_with_the_remedy(self):
+        result = move("--out", self.out, "--policy", self.policy("any any cpu\n1 2 gpu"), self.source)
+        self.check_refused(result, "line 2 of a policy", "--measure-policy")
+        result = move("--out", self.out, "--policy", self.path("none"), self.source)
+        self.check_refused(result, "cannot open the policy", "No such file")
+        result = move("--out", self.out, "--policy", self.policy("1 2 mmo"), self.source,
+            env={"SOFTHCA_MAX_MEMCPY": "0"})
+        self.check_refused(result, "cannot follow the policy", "--measure-policy")
 
-	def test_a_device_can_be_named(self):
-		result = move("--out", self.out, "--device", "mlx5_1", self.source,
-			env={"SOFTHCA_DEVICES": "2"})
-		self.check_moved(result, self.source, self.path("out/in"))
-		self.assertIn("device mlx5_1", result.out)
+    def test_a_device_can_be_named(self):
+        result = move("--out", self.out, "--device", "mlx5_1", self.source,
+            env={"SOFTHCA_DEVICES": "2"})
+        self.check_moved(result, self.source, self.path("out/in"))
+        self.assertIn("device mlx5_1", result.out)
 
-	def test_a_device_that_is_not_there_is_named_in_the_error(self):
-		result = move("--out", self.out, "--device", "mlx5_9", self.source)
-		self.check_refused(result, "there is no mlx5_9", "ibv_devices")
+    def test_a_device_that_is_not_there_is_named_in_the_error(self):
+        result = move("--out", self.out, "--device", "mlx5_9", self.source)
+        self.check_refused(result, "there is no mlx5_9", "ibv_devices")
 
 
 class Measured(Case):
-	def test_a_measured_policy_can_be_followed(self):
-		path, source = self.path("measured"), self.make_sizes()
-		for env, carriers in (({}, {"cpu", "mmo", "rdma"}), ({"SOFTHCA_MAX_MEMCPY": "0"}, {"cpu", "rdma"})):
-			result = run([*eal(), "--measure-policy", path], env=env)
-			self.assertEqual(result.code, 0, result.out)
-			with open(path, encoding="ascii") as file:
-				rules = [line.split() for line in file if not line.startswith("#")]
-			self.assertEqual(rules[-1][:2], ["any", "any"])
-			self.assertLessEqual({rule[2] for rule in rules}, carriers)
-			# The carrier with the mark in the last line of the tables is the last rule's.
-			last = re.findall(r"^ +262144 (.*)$", result.out, re.M)[-1].split()
-			names = re.findall(r"^ *64 in flight +(.*)$", result.out, re.M)[0].split()
-			self.assertEqual(set(names), carriers)
-			self.assertEqual([n for n, t in zip(names, last) if t.endswith("*")], [rules[-1][2]])
-			moved = move("--out", self.out, "--policy", path, source, env=env)
-			self.check_moved(moved, source, self.path("out/in"))
-			shutil.rmtree(self.out)
-		result = run([*eal(), "--measure-policy", self.path("no/where")])
-		self.assertEqual(result.code, 1)
-		self.assertIn("cannot write the policy", result.out)
+    def test_a_measured_policy_can_be_followed(self):
+        path, source = self.path("measured"), self.make_sizes()
+        for env, carriers in (({}, {"cpu", "mmo", "rdma"}), ({"SOFTHCA_MAX_MEMCPY": "0"}, {"cpu", "rdma"})):
+            result = run([*eal(), "--measure-policy", path], env=env)
+            self.assertEqual(result.code, 0, result.out)
+            with open(path, encoding="ascii") as file:
+                rules = [line.split() for line in file if not line.startswith("#")]
+            self.assertEqual(rules[-1][:2], ["any", "any"])
+            self.assertLessEqual({rule[2] for rule in rules}, carriers)
+            # The carrier with the mark in the last line of the tables is the last rule's.
+            last = re.findall(r"^ +262144 (.*)$", result.out, re.M)[-1].split()
+            names = re.findall(r"^ *64 in flight +(.*)$", result.out, re.M)[0].split()
+            self.assertEqual(set(names), carriers)
+            self.assertEqual([n for n, t in zip(names, last) if t.endswith("*")], [rules[-1][2]])
+            moved = move("--out", self.out, "--policy", path, source, env=env)
+            self.check_moved(moved, source, self.path("out/in"))
+            shutil.rmtree(self.out)
+        result = run([*eal(), "--measure-policy", self.path("no/where")])
+        self.assertEqual(result.code, 1)
+        self.assertIn("cannot write the policy", result.out)
 
 
 def draw(seed, block):
-	"""The first random number of a block, as SplitMix64 makes it: four numbers are a block's."""
-	ones = (1 << 64) - 1
-	x = (seed + (4 * block + 1) * 0x9e3779b97f4a7c15) & ones
-	x = ((x ^ x >> 30) * 0xbf58476d1ce4e5b9) & ones
-	x = ((x ^ x >> 27) * 0x94d049bb133111eb) & ones
-	return x ^ x >> 31
+    """The first random number of a block, as SplitMix64 makes it: four numbers are a block's."""
+    ones = (1 << 64) - 1
+    x = (seed + (4 * block + 1) * 0x9e3779b97f4a7c15) & ones
+    x = ((x ^ x >> 30) * 0xbf58476d1ce4e5b9) & ones
+    x = ((x ^ x >> 27) * 0x94d049bb133111eb) & ones
+    return x ^ x >> 31
 
 
 class SignatureCase(Case):
-	def setUp(self):
-		super().setUp()
-		for size in 0, 1, 4097, 60000:
-			self.make(f"in/{size}", size)
+    def setUp(self):
+        super().setUp()
+        for size in 0, 1, 4097, 60000:
+            self.make(f"in/{size}", size)
 
-	def sig(self, block, chunk, *args, workers=2, env=None):
-		return run([*eal(workers), "--mode", "sig", "--block", str(block), "--chunk", str(chunk), *map(str, args),
-			self.path("in")], env=env)
+    def sig(self, block, chunk, *args, workers=2, env=None):
+        return run([*eal(workers), "--mode", "sig", "--block", str(block), "--chunk", str(chunk), *map(str, args),
+            self.path("in")], env=env)
 
-	def rows(self, result):
-		"""The rows of the table with their two numbers, pipelined and waiting."""
-		found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
-		return {name: numbers for name, *numbers in found}
+    def rows(self, result):
+        """The rows of the table with their two numbers, pipelined and waiting."""
+        found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
+        return {name: numbers for name, *numbers in found}
 
-	def check_run(self, block, chunk, depth, guard, wire, percent, seed, *more, env=None):
-		result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--wire", wire, "--corrupt", percent, "--seed", seed,
-			*more, env=env)
-		self.assertEqual(result.code, 0, result.out)
-		n_blocks = sum(-(-size // block) for size in (0, 1, 4097, 60000))
-		n = -(-n_blocks * block // chunk)
-		text, refused = f"\n{n_blocks} blocks of {block} bytes", {}
-		for place, kind, of_place in (("disk", guard, seed), ("wire", wire, seed + (1 << 32))):
-			bad = [b for b in range(n_blocks) if kind != "none" and draw(of_place, b) % 100 < percent]
-			refused[place] = len({b // (chunk // block) for b in bad})
-			text += f"; on the {place}: {kind}, {len(bad)} corrupted"
-		self.assertIn(text, result.out)
-		# Blocks with signatures on the wire are stored with corruptions, and then without.
-		n_stores, all_refused = n if wire == "none" else 2 * n, sum(refused.values())
-		rows = self.rows(result)
-		for name, count in {"stored, good response": n_stores - refused["wire"], "stored, bad response": refused["wire"],
-			"fetched, good response": n - refused["disk"], "fetched, bad response": refused["disk"],
-			"transactions opened": n_stores + n, "done": n_stores + n, "corrupted on the disk": refused["disk"],
-			"detected on the disk": refused["disk"], "missed on the disk": 0, "corrupted on the wire": refused["wire"],
-			"detected on the wire": refused["wire"], "missed on the wire": 0, "false alarms": 0,
-			"good response, wrong bytes": 0}.items():
-			self.assertEqual(rows[name], [str(count)] * 2, name)
-		# One stop can be for several. The response of a READ may wait for its data, and without pipelining all do.
-		stops, none = map(int, rows["stops of the send queue"])
-		self.assertTrue(min(1, all_refused) <= stops <= all_refused and none == 0, stops)
-		cancelled, none = map(int, rows["good responses cancelled"])
-		self.assertTrue(refused["disk"] <= cancelled <= all_refused and none == 0, cancelled)
-		self.assertIn("stored and fetched twice", result.out)
-		return result
+    def check_run(self, block, chunk, depth, guard, wire, percent, seed, *more, env=None):
+        result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--wire", wire, "--corrupt", percent, "--seed", seed,
+            *more, env=env)
+        self.assertEqual(result.code, 0, result.out)
+        n_blocks = sum(-(-size // block) for size in (0, 1, 4097, 60000))
+        n = -(-n_blocks * block // chunk)
+        text, refused = f"\n{n_blocks} blocks of {block} bytes", {}
+        for place, kind, of_place in (("disk", guard, seed), ("wire", wire, seed + (1 << 32))):
+            bad = [b for b in range(n_blocks) if kind != "none" and draw(of_place, b) % 100 < percent]
+            refused[place] = len({b // (chunk // block) for b in bad})
+            text += f"; on the {place}: {kind}, {len(bad)} corrupted"
+        self.assertIn(text, result.out)
+        # Blocks with signatures on the wire are stored with corruptions, and then without.
+        n_stores, all_refused = n if wire == "none" else 2 * n, sum(refused.values())
+        rows = self.rows(result)
+        for name, count in {"stored, good response": n_stores - refused["wire"], "stored, bad response": refused["wire"],
+            "fetched, good response": n - refused["disk"], "fetched, bad response": refused["disk"],
+            "transactions opened": n_stores + n, "done": n_stores + n, "corrupted on the disk": refused["disk"],
+            "detected on the disk": refused["disk"], "missed on the disk": 0, "corrupted on the wire": refused["wire"],
+            "detected on the wire": refused["wire"], "missed on the wire": 0, "false alarms": 0,
+            "good response, wrong bytes": 0}.items():
+            self.assertEqual(rows[name], [str(count)] * 2, name)
+        # One stop can be for several. The response of a READ may wait for its data, and without pipelining all do.
+        stops, none = map(int, rows["stops of the send queue"])
+        self.assertTrue(min(1, all_refused) <= stops <= all_refused and none == 0, stops)
+        cancelled, none = map(int, rows["good responses cancelled"])
+        self.assertTrue(refused["disk"] <= cancelled <= all_refused and none == 0, cancelled)
+        self.assertIn("stored and fetched twice", result.out)
+        return result
 
 
 class Signatures(SignatureCase):
-	def test_one_run(self):
-		self.check_run(512, 2048, 8, "crc", "none", 10, 7)
+    def test_one_run(self):
+        self.check_run(512, 2048, 8, "crc", "none", 10, 7)
 
-	def test_every_corruption_is_refused_and_nothing_else(self):
-		for setting in ((4096, 8192, 32, "csum", "none", 30, 8), (4096, 4096, 3, "crc", "crc", 0, 9),
-			(512, 16384, 1, "csum", "crc32", 100, 10), (512, 2048, 8, "crc64", "crc", 10, 11), (4096, 4096, 2, "none", "csum", 30, 12)):
-			with self.subTest(setting=setting):
-				self.check_run(*setting)
+    def test_every_corruption_is_refused_and_nothing_else(self):
+        for setting in ((4096, 8192, 32, "csum", "none", 30, 8), (4096, 4096, 3, "crc", "crc", 0, 9),
+            (512, 16384, 1, "csum", "crc32", 100, 10), (512, 2048, 8, "crc64", "crc", 10, 11), (4096, 4096, 2, "none", "csum", 30, 12)):
+            with self.subTest(setting=setting):
+                self.check_run(*setting)
 
-	def test_a_device_that_is_wrong_is_found_out(self):
-		for lie, words in (("blind", r"[1-9]\d* corruptions were missed, 0 alarms"),
-			("alarm", r" 0 corruptions were missed, 1 alarms were false, 1 good"),
-			("shift", r" 0 corruptions were missed, 0 alarms were false, 2 good")):
-			with self.subTest(lie=lie):
-				percent = 10 if lie == "blind" else 0
-				result = self.sig(512, 2048, "--corrupt", percent, env=lying(lie, 0))
-				self.check_refused(result, "wrong bytes")
-				self.assertRegex(result.out, words)
+    def test_a_device_that_is_wrong_is_found_out(self):
+        for lie, words in (("blind", r"[1-9]\d* corruptions were missed, 0 alarms"),
+            ("alarm", r" 0 corruptions were missed, 1 alarms were false, 1 good"),
+            ("shift", r" 0 corruptions were missed, 0 alarms were false, 2 good")):
+            with self.subTest(lie=lie):
+                percent = 10 if lie == "blind" else 0
+                result = self.sig(512, 2048, "--corrupt", percent, env=lying(lie, 0))
+                self.check_refused(result, "wrong bytes")
+                self.assertRegex(result.out, words)
 
-	def test_what_cannot_work_is_refused_with_the_remedy(self):
-		self.check_refused(self.sig(4096, 5000), "--chunk", "whole blocks of 4096 bytes")
-		self.check_refused(self.sig(4096, "2M"), "--chunk", "at most 1048576 bytes")
-		self.check_refused(self.sig(512, 512, "--depth", 2000), "--depth", "1024")
-		self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
-		self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard, --wire")
-		self.check_refused(self.sig(512, 512, "--wire", "md5"), "--wire", "none, crc, csum, crc32, crc32c, crc64")
-		self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
-		self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
-		for option in ("--policy=x", "--burst=1", "--idle=spin", "--stats-period=1", "--parents"):
-			self.check_refused(self.sig(512, 512, option), option.split("=")[0], "--mode sig does not use it")
-		self.check_refused(move("--out", self.out, "--corrupt", 1, self.make("file", 10)), "--corrupt",
-			"--mode copy does not use it")
+    def test_what_cannot_work_is_refused_with_the_remedy(self):
+        self.check_refused(self.sig(4096, 5000), "--chunk", "whole blocks of 4096 bytes")
+        self.check_refused(self.sig(4096, "2M"), "--chunk", "at most 1048576 bytes")
+        self.check_refused(self.sig(512, 512, "--depth", 2000), "--depth", "1024")
+        self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
+        self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard, --wire")
+        self.check_refused(self.sig(512, 512, "--wire", "md5"), "--wire", "none, crc, csum, crc32, crc32c, crc64")
+        self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
+        self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
+        for option in ("--policy=x", "--burst=1", "--idle=spin", "--stats-period=1", "--parents"):
+            self.check_refused(self.sig(512, 512, option), option.split("=")[0], "--mode sig does not use it")
+        self.check_refused(move("--out", self.out, "--corrupt", 1, self.make("file", 10)), "--corrupt",
+            "--mode copy does not use it")
 
 
 class Encryption(SignatureCase):
-	ON = {"SOFTHCA_CRYPTO": "plaintext"}
+    ON = {"SOFTHCA_CRYPTO": "plaintext"}
 
-	def blocks(self, block):
-		"""The blocks of the files, in no order."""
-		found = []
-		for name in os.listdir(self.path("in")):
-			with open(self.path("in/" + name), "rb") as file:
-				data = file.read()
-			found += [data[at:at + block].ljust(block, b"\0") for at in range(0, len(data), block)]
-		return sorted(found)
+    def blocks(self, block):
+        """The blocks of the files, in no order."""
+        found = []
+        for name in os.listdir(self.path("in")):
+            with open(self.path("in/" + name), "rb") as file:
+                data = file.read()
+            found += [data[at:at + block].ljust(block, b"\0") for at in range(0, len(data), block)]
+        return sorted(found)
 
-	def decrypted(self, stored, block, unit):
-		"""Decrypts what was stored. {key: {number of a block: its data}}, the keys, those that are retired, and how often
-		each is found in the program's memory at the end."""
-		added, retired, left, found = {}, set(), {}, {}
-		with open(stored, encoding="ascii") as lines:
-			for what, number, *fields in (line.split() for line in lines):
-				first, *rest = map(bytes.fromhex, fields or [""])
-				if what == "add":
-					added[number] = first
-				elif what == "retire":
-					retired.add(number)
-				elif what == "left":
-					left[number] = first[0]
-				else:
-					self.assertIn(number, added.keys() - retired)
-					tweak = int.from_bytes(first, "little")
-					for at in range(0, len(rest[0]), self.stride):
-						cipher = Cipher(algorithms.AES(added[number]), modes.XTS(tweak.to_bytes(16, "little"))).decryptor()
-						data = cipher.update(rest[0][at:at + unit]) + cipher.finalize()
-						found.setdefault(number, {})[tweak] = data[:block]
-						tweak += 1
-		return found, added, retired, left
+    def decrypted(self, stored, block, unit):
+        """Decrypts what was stored. {key: {number of a block: its data}}, the keys, those that are retired, and how often
+        each is found in the program's memory at the end."""
+        added, retired, left, found = {}, set(), {}, {}
+        with open(stored, encoding="ascii") as lines:
+            for what, number, *fields in (line.split() for line in lines):
+                first, *rest = map(bytes.fromhex, fields or [""])
+                if what == "add":
+                    added[number] = first
+                elif what == "retire":
+                    retired.add(number)
+                elif what == "left":
+                    left[number] = first[0]
+                else:
+                    self.assertIn(number, added.keys() - retired)
+                    tweak = int.from_bytes(first, "little")
+                    for at in range(0, len(rest[0]), self.stride):
+                        cipher = Cipher(algorithms.AES(added[number]), modes.XTS(tweak.to_bytes(16, "little"))).decryptor()
+                        data = cipher.update(rest[0][at:at + unit]) + cipher.finalize()
+                        found.setdefault(number, {})[tweak] = data[:block]
+                        tweak += 1
+        return found, added, retired, left
 
-	def test_what_is_stored_decrypts_to_the_files_by_another_library(self):
-		for encrypt, unit, self.stride, setting in (("data", 4096, 4104, (4096, 8192, 4, "crc", "none", 30, 1)),
-			("data", 512, 512, (512, 4096, 3, "none", "crc32c", 10, 2)), ("all", 520, 520, (512, 2048, 8, "crc64", "csum", 10, 3))):
-			with self.subTest(encrypt=encrypt, setting=setting):
-				block, stored = setting[0], self.path("stored")
-				result = self.check_run(*setting, "--encrypt", encrypt, env={**lying("none", 0), **self.ON, "STORED": stored})
-				found, added, retired, left = self.decrypted(stored, block, unit)
-				self.assertEqual(len(found), 2)
-				for blocks in found.values():
-					self.assertEqual(sorted(blocks), list(range(len(blocks))))
-					self.assertEqual(sorted(blocks.values()), self.blocks(block))
-				# One more was added for a next round.
-				self.assertEqual(len(set(added.values())), 3)
-				self.assertEqual(retired, set(added))
-				self.assertEqual(left, dict.fromkeys(added, 0))
-				self.assertIn("keys, one after the other: 2\n", result.out)
-				self.assertIn("each block on the disk had the ciphertext that OpenSSL computes\n", result.out)
-				for key in added.values():
-					self.assertNotIn(key.hex(), result.out)
+    def test_what_is_stored_decrypts_to_the_files_by_another_library(self):
+        for encrypt, unit, self.stride, setting in (("data", 4096, 4104, (4096, 8192, 4, "crc", "none", 30, 1)),
+            ("data", 512, 512, (512, 4096, 3, "none", "crc32c", 10, 2)), ("all", 520, 520, (512, 2048, 8, "crc64", "csum", 10, 3))):
+            with self.subTest(encrypt=encrypt, setting=setting):
+                block, stored = setting[0], self.path("stored")
+                result = self.check_run(*setting, "--encrypt", encrypt, env={**lying("none", 0), **self.ON, "STORED": stored})
+                found, added, retired, left = self.decrypted(stored, block, unit)
+                self.assertEqual(len(found), 2)
+                for blocks in found.values():
+                    self.assertEqual(sorted(blocks), list(range(len(blocks))))
+                    self.assertEqual(sorted(blocks.values()), self.blocks(block))
+                # One more was added for a next round.
+                self.assertEqual(len(set(added.values())), 3)
+                self.assertEqual(retired, set(added))
+                self.assertEqual(left, dict.fromkeys(added, 0))
+                self.assertIn("keys, one after the other: 2\n", result.out)
+                self.assertIn("each block on the disk had the ciphertext that OpenSSL computes\n", result.out)
+                for key in added.values():
+                    self.assertNotIn(key.hex(), result.out)
 
-	def test_a_device_that_is_wrong_is_found_out(self):
-		for lie in "plain", "tweak":
-			with self.subTest(lie=lie):
-				result = self.sig(512, 2048, "--corrupt", 0, "--encrypt", "data", env={**lying(lie, 0), **self.ON})
-				self.check_refused(result, "wrong bytes")
-				n = str(-(-len(self.blocks(512)) // 4))
-				# What is stored is wrong; what is fetched is right.
-				rows = self.rows(result)
-				self.assertEqual(rows["good response, wrong bytes"], [n, n])
-				self.assertEqual(rows["fetched, good response"], [n, n])
+    def test_a_device_that_is_wrong_is_found_out(self):
+        for lie in "plain", "tweak":
+            with self.subTest(lie=lie):
+                result = self.sig(512, 2048, "--corrupt", 0, "--encrypt", "data", env={**lying(lie, 0), **self.ON})
+                self.check_refused(result, "wrong bytes")
+                n = str(-(-len(self.blocks(512)) // 4))
+                # What is stored is wrong; what is fetched is right.
+                rows = self.rows(result)
+                self.assertEqual(rows["good response, wrong bytes"], [n, n])
+                self.assertEqual(rows["fetched, good response"], [n, n])
 
-	def test_what_cannot_work_is_refused_with_the_remedy(self):
-		self.check_refused(self.sig(512, 512, "--encrypt", "signed"), "--encrypt", "none, data, all")
-		self.check_refused(self.sig(512, 512, "--encrypt", "data", "--wire", "crc"), "--wire none, --guard none")
-		self.check_refused(self.sig(4096, 4096, "--encrypt", "all"), "cannot have 4104 bytes", "--block 512")
-		self.check_refused(self.sig(512, 512, "--encrypt", "all"), "--guard crc64, or --corrupt 0")
-		self.check_refused(self.sig(512, 512, "--encrypt", "data"), "does not encrypt", "SOFTHCA_CRYPTO=plaintext")
-		wrapped = {"SOFTHCA_CRYPTO": "wrapped", "SOFTHCA_CRYPTO_KEK": "00" * 16, "SOFTHCA_CRYPTO_CREDENTIAL": "00" * 40}
-		self.check_refused(self.sig(512, 512, "--encrypt", "data", env=wrapped), "takes wrapped keys", "SOFTHCA_CRYPTO=plaintext")
+    def test_what_cannot_work_is_refused_with_the_remedy(self):
+        self.check_refused(self.sig(512, 512, "--encrypt", "signed"), "--encrypt", "none, data, all")
+        self.check_refused(self.sig(512, 512, "--encrypt", "data", "--wire", "crc"), "--wire none, --guard none")
+        self.check_refused(self.sig(4096, 4096, "--encrypt", "all"), "cannot have 4104 bytes", "--block 512")
+        self.check_refused(self.sig(512, 512, "--encrypt", "all"), "--guard crc64, or --corrupt 0")
+        self.check_refused(self.sig(512, 512, "--encrypt", "data"), "does not encrypt", "SOFTHCA_CRYPTO=plaintext")
+        wrapped = {"SOFTHCA_CRYPTO": "wrapped", "SOFTHCA_CRYPTO_KEK": "00" * 16, "SOFTHCA_CRYPTO_CREDENTIAL": "00" * 40}
+        self.check_refused(self.sig(512, 512, "--encrypt", "data", env=wrapped), "takes wrapped keys", "SOFTHCA_CRYPTO=plaintext")
 
-	def test_closing_waits_a_few_seconds_for_what_a_device_does_not_complete(self):
-		stored = self.path("stored")
-		with subprocess.Popen([program, *eal(2), "--mode", "sig", "--block", "512", "--chunk", "512", "--encrypt", "data", self.path("in")],
-			stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-			env={**os.environ, **FORCED, **lying("none", 0), **self.ON, **self.faults("late ms=600000 op=300"), "STORED": stored}) as process:
-			try:
-				# The device hangs when nothing has been stored for 3 s. The engine waits for it longer.
-				size, since = 0, time.monotonic()
-				while size == 0 or time.monotonic() - since < 3:
-					self.assertIsNone(process.poll())
-					time.sleep(0.1)
-					now = os.path.getsize(stored) if os.path.exists(stored) else 0
-					if now != size:
-						size, since = now, time.monotonic()
-				begin = time.monotonic()
-				process.send_signal(signal.SIGINT)
-				out, _ = process.communicate(timeout=TIMEOUT)
-			finally:
-				process.kill()
-		self.assertEqual(process.returncode, 128 + signal.SIGINT, out.decode())
-		self.assertRegex(out.decode(), r"\d+ sends of the initiator and \d+ transactions of the target have not completed in 5 s")
-		self.assertLess(time.monotonic() - begin, 20)
+    def test_closing_waits_a_few_seconds_for_what_a_device_does_not_complete(self):
+        stored = self.path("stored")
+        with subprocess.Popen([program, *eal(2), "--mode", "sig", "--block", "512", "--chunk", "512", "--encrypt", "data", self.path("in")],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **FORCED, **lying("none", 0), **self.ON, **self.faults("late ms=600000 op=300"),
+                "STORED": stored}) as process:
+            try:
+                # The device hangs when nothing has been stored for 3 s. The engine waits for it longer.
+                size, since = 0, time.monotonic()
+                while size == 0 or time.monotonic() - since < 3:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.1)
+                    now = os.path.getsize(stored) if os.path.exists(stored) else 0
+                    if now != size:
+                        size, since = now, time.monotonic()
+                begin = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                out, _ = process.communicate(timeout=TIMEOUT)
+            finally:
+                process.kill()
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, out.decode())
+        self.assertRegex(out.decode(), r"\d+ sends of the initiator and \d+ transactions of the target have not completed in 5 s")
+        self.assertLess(time.monotonic() - begin, 20)
 
-	def test_closing_does_not_wait_for_a_queue_that_cannot_be_destroyed(self):
-		begin = time.monotonic()
-		self.check_refused(self.sig(512, 512, "--encrypt", "data", env={**self.ON, **self.faults("refuse call=destroy_qp errno=16 times=1000")}),
-			"cannot close the queue of the target")
-		self.assertLess(time.monotonic() - begin, 40)
+    def test_closing_does_not_wait_for_a_queue_that_cannot_be_destroyed(self):
+        begin = time.monotonic()
+        self.check_refused(self.sig(512, 512, "--encrypt", "data",
+            env={**self.ON, **self.faults("refuse call=destroy_qp errno=16 times=1000")}),
+            "cannot close the queue of the target")
+        self.assertLess(time.monotonic() - begin, 40)
 
-	def test_a_device_that_encrypts_one_unit_in_a_transaction(self):
-		single = {"SOFTHCA_CRYPTO": "plaintext_single"}
-		self.check_refused(self.sig(512, 1024, "--encrypt", "data", "--guard", "none", env=single), "use --chunk 512")
-		self.check_refused(self.sig(512, 512, "--encrypt", "data", env=single), "--guard none")
-		self.check_run(4096, 4096, 4, "none", "crc", 10, 4, "--encrypt", "data", env=single)
-		self.check_run(512, 512, 4, "csum", "crc32", 0, 5, "--encrypt", "all", env=single)
+    def test_a_device_that_encrypts_one_unit_in_a_transaction(self):
+        single = {"SOFTHCA_CRYPTO": "plaintext_single"}
+        self.check_refused(self.sig(512, 1024, "--encrypt", "data", "--guard", "none", env=single), "use --chunk 512")
+        self.check_refused(self.sig(512, 512, "--encrypt", "data", env=single), "--guard none")
+        self.check_run(4096, 4096, 4, "none", "crc", 10, 4, "--encrypt", "data", env=single)
+        self.check_run(512, 512, 4, "csum", "crc32", 0, 5, "--encrypt", "all", env=single)
 
 
 class Names(Case):
-	def test_two_inputs_of_one_name_are_refused_and_parents_keeps_them_apart(self):
-		a, b = self.make("a/same", 10), self.make("b/same", 20)
-		result = move("--out", self.out, a, b)
-		self.check_refused(result, a, b, "--parents")
-		self.assertFalse(os.path.exists(self.out))
-		result = move("--out", self.out, "--parents", "a/same", "./b//same", cwd=self.dir)
-		self.assertEqual(result.code, 0, result.out)
-		self.assertEqual(tree(self.out), {"a/same": sha256(a), "b/same": sha256(b)})
+    def test_two_inputs_of_one_name_are_refused_and_parents_keeps_them_apart(self):
+        a, b = self.make("a/same", 10), self.make("b/same", 20)
+        result = move("--out", self.out, a, b)
+        self.check_refused(result, a, b, "--parents")
+        self.assertFalse(os.path.exists(self.out))
+        result = move("--out", self.out, "--parents", "a/same", "./b//same", cwd=self.dir)
+        self.assertEqual(result.code, 0, result.out)
+        self.assertEqual(tree(self.out), {"a/same": sha256(a), "b/same": sha256(b)})
 
-	def test_parents_keeps_absolute_paths_below_the_output_folder(self):
-		source = self.make("a/file", 10)
-		self.assertEqual(move("--out", self.out, "--parents", source).code, 0)
-		self.assertEqual(sha256(self.out + source), sha256(source))
+    def test_parents_keeps_absolute_paths_below_the_output_folder(self):
+        source = self.make("a/file", 10)
+        self.assertEqual(move("--out", self.out, "--parents", source).code, 0)
+        self.assertEqual(sha256(self.out + source), sha256(source))
 
-	def test_parents_refuses_dots_that_lead_out(self):
-		self.make("a/file", 10)
-		result = move("--out", self.out, "--parents", "../a/file", cwd=self.path("a"))
-		self.check_refused(result, "'..'", "--parents")
+    def test_parents_refuses_dots_that_lead_out(self):
+        self.make("a/file", 10)
+        result = move("--out", self.out, "--parents", "../a/file", cwd=self.path("a"))
+        self.check_refused(result, "'..'", "--parents")
 
-	def test_the_same_input_twice_is_refused(self):
-		source = self.make("file", 10)
-		self.check_refused(move("--out", self.out, source, source), "both become")
+    def test_the_same_input_twice_is_refused(self):
+        source = self.make("file", 10)
+        self.check_refused(move("--out", self.out, source, source), "both become")
 
-	def test_folders_come_out_under_their_names(self):
-		self.make("in/a/b/deep", 10)
-		self.make("in/top", 10)
-		for argument in self.path("in"), self.path("in") + "//", "in":
-			with self.subTest(argument=argument):
-				shutil.rmtree(self.out, ignore_errors=True)
-				result = move("--out", self.out, argument, cwd=self.dir)
-				self.check_moved(result, self.path("in"), self.path("out/in"))
+    def test_folders_come_out_under_their_names(self):
+        self.make("in/a/b/deep", 10)
+        self.make("in/top", 10)
+        for argument in self.path("in"), self.path("in") + "//", "in":
+            with self.subTest(argument=argument):
+                shutil.rmtree(self.out, ignore_errors=True)
+                result = move("--out", self.out, argument, cwd=self.dir)
+                self.check_moved(result, self.path("in"), self.path("out/in"))
 
-	def test_the_folder_dot_comes_out_without_a_name(self):
-		self.make("in/a/deep", 10)
-		result = move("--out", self.out, ".", cwd=self.path("in"))
-		self.check_moved(result, self.path("in"), self.out)
+    def test_the_folder_dot_comes_out_without_a_name(self):
+        self.make("in/a/deep", 10)
+        result = move("--out", self.out, ".", cwd=self.path("in"))
+        self.check_moved(result, self.path("in"), self.out)
 
-	def test_links_and_specials_in_folders_are_skipped_and_counted(self):
-		self.make("in/file", 10)
-		os.symlink("file", self.path("in/link"))
-		os.symlink("nowhere", self.path("in/broken"))
-		os.mkfifo(self.path("in/pipe"))
-		result = move("--out", self.out, self.path("in"))
-		self.assertEqual(result.code, 0, result.out)
-		self.assertIn("skipped 2 symbolic links", result.out)
-		self.assertIn("skipped 1 devices, sockets or pipes", result.out)
-		self.assertEqual(list(tree(self.path("out/in"))), ["file"])
+    def test_links_and_specials_in_folders_are_skipped_and_counted(self):
+        self.make("in/file", 10)
+        os.symlink("file", self.path("in/link"))
+        os.symlink("nowhere", self.path("in/broken"))
+        os.mkfifo(self.path("in/pipe"))
+        result = move("--out", self.out, self.path("in"))
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("skipped 2 symbolic links", result.out)
+        self.assertIn("skipped 1 devices, sockets or pipes", result.out)
+        self.assertEqual(list(tree(self.path("out/in"))), ["file"])
 
-	def test_a_link_that_is_named_is_followed(self):
-		source = self.make("file", 10)
-		os.symlink("file", self.path("link"))
-		self.assertEqual(move("--out", self.out, self.path("link")).code, 0)
-		self.assertEqual(tree(self.out), {"link": sha256(source)})
+    def test_a_link_that_is_named_is_followed(self):
+        source = self.make("file", 10)
+        os.symlink("file", self.path("link"))
+        self.assertEqual(move("--out", self.out, self.path("link")).code, 0)
+        self.assertEqual(tree(self.out), {"link": sha256(source)})
 
-	def test_a_special_file_that_is_named_is_refused(self):
-		os.mkfifo(self.path("pipe"))
-		self.check_refused(move("--out", self.out, self.path("pipe")), "is a pipe")
-		self.check_refused(move("--out", self.out, "/dev/null"), "is a character device")
+    def test_a_special_file_that_is_named_is_refused(self):
+        os.mkfifo(self.path("pipe"))
+        self.check_refused(move("--out", self.out, self.path("pipe")), "is a pipe")
+        self.check_refused(move("--out", self.out, "/dev/null"), "is a character device")
 
 
 class Refusals(Case):
-	def setUp(self):
-		super().setUp()
-		self.source = self.make("in/file", 10)
+    def setUp(self):
+        super().setUp()
+        self.source = self.make("in/file", 10)
 
-	def test_a_missing_file(self):
-		result = move("--out", self.out, self.source, self.path("in/nothing"))
-		self.check_refused(result, self.path("in/nothing"), "No such file")
-		self.assertFalse(os.path.exists(self.out))
+    def test_a_missing_file(self):
+        result = move("--out", self.out, self.source, self.path("in/nothing"))
+        self.check_refused(result, self.path("in/nothing"), "No such file")
+        self.assertFalse(os.path.exists(self.out))
 
-	def move_without_rights(self, *args):
-		"""Permissions of files hold for it, also if root runs the test."""
-		return move(*args, under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
+    def move_without_rights(self, *args):
+        """Permissions of files hold for it, also if root runs the test."""
+        return move(*args, under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
 
-	def make_open_out(self):
-		os.mkdir(self.out)
-		os.chmod(self.out, 0o777)
+    def make_open_out(self):
+        os.mkdir(self.out)
+        os.chmod(self.out, 0o777)
 
-	def test_an_unreadable_file(self):
-		os.chmod(self.source, 0)
-		self.make_open_out()
-		result = self.move_without_rights("--out", self.out, self.source)
-		self.check_refused(result, self.source, "Permission denied")
-		self.assertNotIn("EAL", result.out, "said before anything is started")
+    def test_an_unreadable_file(self):
+        os.chmod(self.source, 0)
+        self.make_open_out()
+        result = self.move_without_rights("--out", self.out, self.source)
+        self.check_refused(result, self.source, "Permission denied")
+        self.assertNotIn("EAL", result.out, "said before anything is started")
 
-	def test_an_unreadable_folder(self):
-		self.make("in/closed/file", 10)
-		os.chmod(self.path("in/closed"), 0)
-		self.make_open_out()
-		self.addCleanup(os.chmod, self.path("in/closed"), 0o755)
-		self.check_refused(self.move_without_rights("--out", self.out, self.path("in")),
-			self.path("in/closed"), "Permission denied")
+    def test_an_unreadable_folder(self):
+        self.make("in/closed/file", 10)
+        os.chmod(self.path("in/closed"), 0)
+        self.make_open_out()
+        self.addCleanup(os.chmod, self.path("in/closed"), 0o755)
+        self.check_refused(self.move_without_rights("--out", self.out, self.path("in")),
+            self.path("in/closed"), "Permission denied")
 
-	def test_an_output_folder_without_permission(self):
-		os.mkdir(self.out, 0o555)
-		os.chmod(self.dir, 0o555)
-		for out in self.out, os.path.join(self.out, "new/er"):
-			self.check_refused(self.move_without_rights("--out", out, self.source), "--out", self.out,
-				"Permission denied")
+    def test_an_output_folder_without_permission(self):
+        os.mkdir(self.out, 0o555)
+        os.chmod(self.dir, 0o555)
+        for out in self.out, os.path.join(self.out, "new/er"):
+            self.check_refused(self.move_without_rights("--out", out, self.source), "--out", self.out,
+                "Permission denied")
 
-	def test_an_output_folder_that_is_a_file(self):
-		for out in self.source, self.source + "/below":
-			result = move("--out", out, self.make("other", 5))
-			self.check_refused(result, "--out", self.source)
+    def test_an_output_folder_that_is_a_file(self):
+        for out in self.source, self.source + "/below":
+            result = move("--out", out, self.make("other", 5))
+            self.check_refused(result, "--out", self.source)
 
-	def test_an_output_folder_inside_an_input_folder(self):
-		os.symlink("in", self.path("way"))
-		for out in "in", "in/out", "in/new/out", "way/out", "in/../in/out":
-			with self.subTest(out=out):
-				result = move("--out", self.path(out), self.path("in"))
-				self.check_refused(result, "inside the input folder")
-				self.assertEqual(os.listdir(self.path("in")), ["file"])
+    def test_an_output_folder_inside_an_input_folder(self):
+        os.symlink("in", self.path("way"))
+        for out in "in", "in/out", "in/new/out", "way/out", "in/../in/out":
+            with self.subTest(out=out):
+                result = move("--out", self.path(out), self.path("in"))
+                self.check_refused(result, "inside the input folder")
+                self.assertEqual(os.listdir(self.path("in")), ["file"])
 
-	def test_an_output_folder_whose_name_begins_like_the_inputs_is_accepted(self):
-		result = move("--out", self.path("inside"), self.path("in"))
-		self.check_moved(result, self.path("in"), self.path("inside/in"))
+    def test_an_output_folder_whose_name_begins_like_the_inputs_is_accepted(self):
+        result = move("--out", self.path("inside"), self.path("in"))
+        self.check_moved(result, self.path("in"), self.path("inside/in"))
 
-	def test_an_output_that_is_its_input(self):
-		before = tree(self.path("in"))
-		self.check_refused(move("--out", self.path("in"), self.source), "its own output")
-		self.check_refused(move("--out", self.dir, self.path("in")), "its own output")
-		self.assertEqual(tree(self.path("in")), before)
+    def test_an_output_that_is_its_input(self):
+        before = tree(self.path("in"))
+        self.check_refused(move("--out", self.path("in"), self.source), "its own output")
+        self.check_refused(move("--out", self.dir, self.path("in")), "its own output")
+        self.assertEqual(tree(self.path("in")), before)
 
-	def test_an_output_that_is_another_input(self):
-		os.makedirs(self.out)
-		os.link(self.source, self.path("out/other"))
-		result = move("--out", self.out, self.source, self.make("b/other", 5))
-		self.check_refused(result, "which is an input")
+    def test_an_output_that_is_another_input(self):
+        os.makedirs(self.out)
+        os.link(self.source, self.path("out/other"))
+        result = move("--out", self.out, self.source, self.make("b/other", 5))
+        self.check_refused(result, "which is an input")
 
-	def test_a_folder_with_the_name_of_an_output(self):
-		os.makedirs(self.path("out/file"))
-		self.check_refused(move("--out", self.out, self.source), self.path("out/file"),
-			"in the way")
+    def test_a_folder_with_the_name_of_an_output(self):
+        os.makedirs(self.path("out/file"))
+        self.check_refused(move("--out", self.out, self.source), self.path("out/file"),
+            "in the way")
 
-	def test_a_file_with_the_name_of_an_output_folder(self):
-		self.make("out/in", 3)
-		self.check_refused(move("--out", self.out, self.path("in")), self.path("out/in"))
-		self.assertEqual(os.listdir(self.out), ["in"])
+    def test_a_file_with_the_name_of_an_output_folder(self):
+        self.make("out/in", 3)
+        self.check_refused(move("--out", self.out, self.path("in")), self.path("out/in"))
+        self.assertEqual(os.listdir(self.out), ["in"])
 
-	def test_no_files_and_no_folder(self):
-		self.check_refused(move("--out", self.out), "no files to move")
-		self.check_refused(move(self.source), "--out DIR")
-		os.mkdir(self.path("empty"))
-		self.check_refused(move("--out", self.out, self.path("empty")), "no regular files")
+    def test_no_files_and_no_folder(self):
+        self.check_refused(move("--out", self.out), "no files to move")
+        self.check_refused(move(self.source), "--out DIR")
+        os.mkdir(self.path("empty"))
+        self.check_refused(move("--out", self.out, self.path("empty")), "no regular files")
 
-	def test_wrong_options(self):
-		for args, words in {
-			("--nothing",): ("unknown option '--nothing'", "before '--'"),
-			("-l", "0-1"): ("unknown option '-l'", "before '--'"),
-			("--chunk",): ("--chunk needs a value",),
-			("--parents=on",): ("--parents=on: this option takes no value",),
-			("--interactive=yes",): ("--interactive=yes: this option takes no value",),
-			("--parents", "-xi"): ("unknown option '-x'",),
-			("--chunk", "0"): ("--chunk: '0'", "from 1 to"),
-			("--chunk", "12x"): ("--chunk: '12x'",),
-			("--chunk", "-1"): ("--chunk: '-1'",),
-			("--chunk", "1T"): ("--chunk: '1T'",),
-			("--chunk", "99999999999999999999"): ("--chunk",),
-			("--chunk", "17179869185G"): ("--chunk: '17179869185G'",),
-			("--depth", "16385"): ("from 1 to 16384",),
-			("--burst", "257"): ("from 1 to 256",),
-			("--ring-size", "3"): ("power of two",),
-			("--nb-cores", "x"): ("--nb-cores: 'x'",),
-			("--mode", "move"): ("--mode: 'move'", "copy, write, read"),
-			("--copy-path", "dma"): ("auto, mmo, rdma",),
-			("--device", ""): ("--device", "empty"),
-			("--stats-period", "-5"): ("--stats-period",),
-		}.items():
-			with self.subTest(args=args):
-				self.check_refused(move("--out", self.out, self.source, *args), *words)
+    def test_wrong_options(self):
+        for args, words in {
+            ("--nothing",): ("unknown option '--nothing'", "before '--'"),
+            ("-l", "0-1"): ("unknown option '-l'", "before '--'"),
+            ("--chunk",): ("--chunk needs a value",),
+            ("--parents=on",): ("--parents=on: this option takes no value",),
+            ("--interactive=yes",): ("--interactive=yes: this option takes no value",),
+            ("--parents", "-xi"): ("unknown option '-x'",),
+            ("--chunk", "0"): ("--chunk: '0'", "from 1 to"),
+            ("--chunk", "12x"): ("--chunk: '12x'",),
+            ("--chunk", "-1"): ("--chunk: '-1'",),
+            ("--chunk", "1T"): ("--chunk: '1T'",),
+            ("--chunk", "99999999999999999999"): ("--chunk",),
+            ("--chunk", "17179869185G"): ("--chunk: '17179869185G'",),
+            ("--depth", "16385"): ("from 1 to 16384",),
+            ("--burst", "257"): ("from 1 to 256",),
+            ("--ring-size", "3"): ("power of two",),
+            ("--nb-cores", "x"): ("--nb-cores: 'x'",),
+            ("--mode", "move"): ("--mode: 'move'", "copy, write, read"),
+            ("--copy-path", "dma"): ("auto, mmo, rdma",),
+            ("--device", ""): ("--device", "empty"),
+            ("--stats-period", "-5"): ("--stats-period",),
+        }.items():
+            with self.subTest(args=args):
+                self.check_refused(move("--out", self.out, self.source, *args), *words)
 
-	def test_an_option_of_the_app_before_the_dashes(self):
-		for option in "--out=x", "--out", "--parents":
-			self.check_refused(run([option, *eal(), self.source]), "after '--'")
+    def test_an_option_of_the_app_before_the_dashes(self):
+        for option in "--out=x", "--out", "--parents":
+            self.check_refused(run([option, *eal(), self.source]), "after '--'")
 
-	def test_too_few_lcores(self):
-		self.check_refused(move("--out", self.out, self.source, workers=0), "too few lcores",
-			"-l 0-1", "--lcores 0@0,1@0")
-		self.check_refused(move("--out", self.out, "--nb-cores", 3, self.source, workers=2),
-			"too few lcores", "-l 0-3")
+    def test_too_few_lcores(self):
+        self.check_refused(move("--out", self.out, self.source, workers=0), "too few lcores",
+            "-l 0-1", "--lcores 0@0,1@0")
+        self.check_refused(move("--out", self.out, "--nb-cores", 3, self.source, workers=2),
+            "too few lcores", "-l 0-3")
 
-	def test_eal_that_does_not_start_says_what_to_add(self):
-		result = run(["--lcores=0@0,1@0", "--no-huge", "--iova-mode=none", "--",
-			"--out", self.out, self.source])
-		self.check_refused(result, "--no-huge -m 512", "--file-prefix")
+    def test_eal_that_does_not_start_says_what_to_add(self):
+        result = run(["--lcores=0@0,1@0", "--no-huge", "--iova-mode=none", "--",
+            "--out", self.out, self.source])
+        self.check_refused(result, "--no-huge -m 512", "--file-prefix")
 
-	def test_buffers_larger_than_memory(self):
-		result = move("--out", self.out, "--chunk", "1G", "--depth", 16384, self.source)
-		self.check_refused(result, "lower --depth or --chunk")
-		self.assertFalse(os.path.exists(self.out))
+    def test_buffers_larger_than_memory(self):
+        result = move("--out", self.out, "--chunk", "1G", "--depth", 16384, self.source)
+        self.check_refused(result, "lower --depth or --chunk")
+        self.assertFalse(os.path.exists(self.out))
 
 
 class Lies(Case):
-	"""The app finds out an engine that reports wrong results."""
+    """The app finds out an engine that reports wrong results."""
 
-	def check_lie_caught(self, lie, *words, mode="copy"):
-		source = self.make("in/file", 40 * CHUNK + 5)
-		result = move("--out", self.path(f"new-{lie}-{mode}/er"), "--mode", mode, source,
-			env=lying(lie, 21))
-		self.check_refused(result, "0 of 1 files", *words)
-		self.assertEqual(glob.glob(self.path("new*")), [], "folders that are empty")
-		self.assertIn("total", self.table(result))
+    def check_lie_caught(self, lie, *words, mode="copy"):
+        source = self.make("in/file", 40 * CHUNK + 5)
+        result = move("--out", self.path(f"new-{lie}-{mode}/er"), "--mode", mode, source,
+            env=lying(lie, 21))
+        self.check_refused(result, "0 of 1 files", *words)
+        self.assertEqual(glob.glob(self.path("new*")), [], "folders that are empty")
+        self.assertIn("total", self.table(result))
 
-	def test_a_chunk_that_was_not_moved(self):
-		for mode in "copy", "write", "read":
-			self.check_lie_caught("skip", f"differs from {self.path('in/file')} at byte {21 * CHUNK}:",
-				mode=mode)
+    def test_a_chunk_that_was_not_moved(self):
+        for mode in "copy", "write", "read":
+            self.check_lie_caught("skip", f"differs from {self.path('in/file')} at byte {21 * CHUNK}:",
+                mode=mode)
 
-	def test_zeros_that_were_not_moved_over_zeros(self):
-		source = self.make_sparse("zeros", 40 * CHUNK)
-		result = move("--out", self.out, "--depth", 4, source, env=lying("skip", 21))
-		self.check_refused(result, "differs", f"at byte {21 * CHUNK}:")
+    def test_zeros_that_were_not_moved_over_zeros(self):
+        source = self.make_sparse("zeros", 40 * CHUNK)
+        result = move("--out", self.out, "--depth", 4, source, env=lying("skip", 21))
+        self.check_refused(result, "differs", f"at byte {21 * CHUNK}:")
 
-	def test_a_chunk_without_its_last_byte(self):
-		self.check_lie_caught("short", f"at byte {22 * CHUNK - 1}:")
+    def test_a_chunk_without_its_last_byte(self):
+        self.check_lie_caught("short", f"at byte {22 * CHUNK - 1}:")
 
-	def test_a_chunk_with_a_byte_too_many(self):
-		self.check_lie_caught("long", "past the end of its destination")
+    def test_a_chunk_with_a_byte_too_many(self):
+        self.check_lie_caught("long", "past the end of its destination")
 
-	def test_a_chunk_from_the_wrong_place(self):
-		self.check_lie_caught("wrong", f"at byte {21 * CHUNK}:")
+    def test_a_chunk_from_the_wrong_place(self):
+        self.check_lie_caught("wrong", f"at byte {21 * CHUNK}:")
 
-	def test_a_completion_that_is_an_error(self):
-		self.check_lie_caught("status", self.path("in/file"), f"{CHUNK} bytes from {21 * CHUNK} on")
+    def test_a_completion_that_is_an_error(self):
+        self.check_lie_caught("status", self.path("in/file"), f"{CHUNK} bytes from {21 * CHUNK} on")
 
-	def test_completions_out_of_order(self):
-		self.check_lie_caught("order", "the completion of chunk 22 came where 21's was due")
+    def test_completions_out_of_order(self):
+        self.check_lie_caught("order", "the completion of chunk 22 came where 21's was due")
 
-	def test_a_completion_that_is_lost(self):
-		self.check_lie_caught("lost", "the completion of chunk 22 came where 21's was due")
+    def test_a_completion_that_is_lost(self):
+        self.check_lie_caught("lost", "the completion of chunk 22 came where 21's was due")
 
 
 class Failures(Case):
-	"""An error during the run leaves only complete files."""
+    """An error during the run leaves only complete files."""
 
-	def mount_tmpfs(self):
-		os.mkdir(self.out)
-		mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.out]
-		if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
-			self.skipTest("cannot mount a tmpfs here")
-		self.addCleanup(subprocess.run, ["umount", "-l", self.out], check=True)
+    def mount_tmpfs(self):
+        os.mkdir(self.out)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.out]
+        if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a tmpfs here")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.out], check=True)
 
-	def test_a_full_disk(self):
-		self.mount_tmpfs()
-		small, big = self.make("a-small", 5000), self.make("big", 4 << 20)
-		result = move("--out", self.out, small, big)
-		self.check_refused(result, "No space left", "choose another --out")
-		# The small file is there only if it was verified before the disk was full.
-		whole = {"a-small": sha256(small)} if "1 of 2 files" in result.out else {}
-		self.assertEqual(tree(self.out), whole)
+    def test_a_full_disk(self):
+        self.mount_tmpfs()
+        small, big = self.make("a-small", 5000), self.make("big", 4 << 20)
+        result = move("--out", self.out, small, big)
+        self.check_refused(result, "No space left", "choose another --out")
+        # The small file is there only if it was verified before the disk was full.
+        whole = {"a-small": sha256(small)} if "1 of 2 files" in result.out else {}
+        self.assertEqual(tree(self.out), whole)
 
-	def test_a_limit_of_file_sizes(self):
-		# High enough for the files of EAL and of the emulated adapter.
-		limit = 32 << 20
-		source = self.make_sparse("file", limit + 1)
-		result = move("--out", self.out, source,
-			preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-		self.check_refused(result, "File too large", "ulimit -f")
-		self.assertFalse(os.path.exists(self.out))
+    def test_a_limit_of_file_sizes(self):
+        # High enough for the files of EAL and of the emulated adapter.
+        limit = 32 << 20
+        source = self.make_sparse("file", limit + 1)
+        result = move("--out", self.out, source,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.check_refused(result, "File too large", "ulimit -f")
+        self.assertFalse(os.path.exists(self.out))
 
-	def test_rings_that_are_full_push_back_and_lose_nothing(self):
-		source = self.make_sizes()
-		result = move("--out", self.out, source, env=lying("full", 0))
-		self.check_moved(result, source, self.path("out/in"))
+    def test_rings_that_are_full_push_back_and_lose_nothing(self):
+        source = self.make_sizes()
+        result = move("--out", self.out, source, env=lying("full", 0))
+        self.check_moved(result, source, self.path("out/in"))
 
-	def test_an_input_that_shrinks(self):
-		source = self.make_sparse("file", 4 << 30)  # so long that it shrinks before it is read to its end
-		with self.running("--out", self.out, "--depth", 2, source) as process:
-			wait_for(self.leftovers, process)
-			os.truncate(source, 1 << 20)
-			out, _ = process.communicate(timeout=TIMEOUT)
-		self.check_refused(Result(process.returncode, out.decode()), source)
-		self.assertFalse(os.path.exists(self.out))
+    def test_an_input_that_shrinks(self):
+        source = self.make_sparse("file", 4 << 30)  # so long that it shrinks before it is read to its end
+        with self.running("--out", self.out, "--depth", 2, source) as process:
+            wait_for(self.leftovers, process)
+            os.truncate(source, 1 << 20)
+            out, _ = process.communicate(timeout=TIMEOUT)
+        self.check_refused(Result(process.returncode, out.decode()), source)
+        self.assertFalse(os.path.exists(self.out))
 
-	def test_an_input_that_grows(self):
-		source = self.make("file", 40 * CHUNK)
-		with self.running("--out", self.out, source, env=self.faults("late ms=3000 op=3")) as process:
-			wait_for(self.leftovers, process)
-			os.truncate(source, 40 * CHUNK + 1)
-			out, _ = process.communicate(timeout=TIMEOUT)
-		self.check_refused(Result(process.returncode, out.decode()), source, "is shorter than")
-		self.assertFalse(os.path.exists(self.out))
+    def test_an_input_that_grows(self):
+        source = self.make("file", 40 * CHUNK)
+        with self.running("--out", self.out, source, env=self.faults("late ms=3000 op=3")) as process:
+            wait_for(self.leftovers, process)
+            os.truncate(source, 40 * CHUNK + 1)
+            out, _ = process.communicate(timeout=TIMEOUT)
+        self.check_refused(Result(process.returncode, out.decode()), source, "is shorter than")
+        self.assertFalse(os.path.exists(self.out))
 
-	def test_while_nothing_comes_back_no_cpu_is_busy(self):
-		source = self.make("file", 40 * CHUNK)
-		with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
-			wait_for(self.leftovers, process)
-			time.sleep(1)  # all chunks are on their way
-			before = self.cpu_seconds(process)
-			time.sleep(1)
-			self.assertLess(self.cpu_seconds(process) - before, 0.5)
+    def test_while_nothing_comes_back_no_cpu_is_busy(self):
+        source = self.make("file", 40 * CHUNK)
+        with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
+            wait_for(self.leftovers, process)
+            time.sleep(1)  # all chunks are on their way
+            before = self.cpu_seconds(process)
+            time.sleep(1)
+            self.assertLess(self.cpu_seconds(process) - before, 0.5)
 
-	@staticmethod
-	def cpu_seconds(process):
-		"""The CPU time of all threads of a process: proc(5), utime and stime."""
-		with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
-			fields = file.read().rsplit(")", 1)[1].split()
-		return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    @staticmethod
+    def cpu_seconds(process):
+        """The CPU time of all threads of a process: proc(5), utime and stime."""
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-	@contextlib.contextmanager
-	def running(self, *args, workers=1, env=None):
-		with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
-			stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-			env={**os.environ, **FORCED, **(env or {})}) as process:
-			try:
-				yield process
-			finally:
-				process.kill()
+    @contextlib.contextmanager
+    def running(self, *args, workers=1, env=None):
+        with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **FORCED, **(env or {})}) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
-	def test_signals_stop_it_with_the_table_and_nothing_half_written(self):
-		first = self.make("a-first", 1000)
-		big = self.make_sparse("big", 4 << 30)
-		for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-			for workers in 1, 2:
-				with self.subTest(signal=number, workers=workers):
-					shutil.rmtree(self.out, ignore_errors=True)
-					with self.running("--out", self.out, first, big, workers=workers) as process:
-						wait_for(lambda: os.path.exists(self.path("out/a-first")) and
-							self.leftovers(), process)
-						process.send_signal(number)
-						out, _ = process.communicate(timeout=TIMEOUT)
-					result = Result(process.returncode, out.decode())
-					self.assertEqual(result.code, 128 + number, result.out)
-					self.assertIn("total", self.table(result))
-					self.assertIn("1 of 2 files", result.out)
-					self.assertEqual(self.leftovers(), [])
-					self.assertEqual(os.listdir(self.out), ["a-first"])
+    def test_signals_stop_it_with_the_table_and_nothing_half_written(self):
+        first = self.make("a-first", 1000)
+        big = self.make_sparse("big", 4 << 30)
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            for workers in 1, 2:
+                with self.subTest(signal=number, workers=workers):
+                    shutil.rmtree(self.out, ignore_errors=True)
+                    with self.running("--out", self.out, first, big, workers=workers) as process:
+                        wait_for(lambda: os.path.exists(self.path("out/a-first")) and
+                            self.leftovers(), process)
+                        process.send_signal(number)
+                        out, _ = process.communicate(timeout=TIMEOUT)
+                    result = Result(process.returncode, out.decode())
+                    self.assertEqual(result.code, 128 + number, result.out)
+                    self.assertIn("total", self.table(result))
+                    self.assertIn("1 of 2 files", result.out)
+                    self.assertEqual(self.leftovers(), [])
+                    self.assertEqual(os.listdir(self.out), ["a-first"])
 
-	def test_a_second_signal_ends_it_while_a_dead_device_gives_nothing_back(self):
-		source = self.make("file", 40 * CHUNK)
-		for _ in range(20):
-			with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
-				wait_for(self.leftovers, process)
-				process.send_signal(signal.SIGINT)
-				wait_for(lambda: not self.leftovers(), process)
-				process.send_signal(signal.SIGINT)
-				out, _ = process.communicate(timeout=TIMEOUT)
-			result = Result(process.returncode, out.decode())
-			self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
-			self.assertFalse(os.path.exists(self.out))
-			# The first signal may come before the first chunk is submitted. Nothing is waited for then.
-			if self.table(result).get("total", [None])[0] != "0":
-				break
-		self.assertNotIn("total", self.table(result), "it has waited for the device's deadline")
+    def test_a_second_signal_ends_it_while_a_dead_device_gives_nothing_back(self):
+        source = self.make("file", 40 * CHUNK)
+        for _ in range(20):
+            with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
+                wait_for(self.leftovers, process)
+                process.send_signal(signal.SIGINT)
+                wait_for(lambda: not self.leftovers(), process)
+                process.send_signal(signal.SIGINT)
+                out, _ = process.communicate(timeout=TIMEOUT)
+            result = Result(process.returncode, out.decode())
+            self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+            self.assertFalse(os.path.exists(self.out))
+            # The first signal may come before the first chunk is submitted. Nothing is waited for then.
+            if self.table(result).get("total", [None])[0] != "0":
+                break
+        self.assertNotIn("total", self.table(result), "it has waited for the device's deadline")
 
-	def test_a_closed_output_pipe_does_not_stop_it(self):
-		source = self.make_sizes()
-		with self.running("--out", self.out, source) as process:
-			process.stdout.close()
-			self.assertEqual(process.wait(timeout=TIMEOUT), 0)
-		self.assertEqual(tree(source), tree(self.path("out/in")))
+    def test_a_closed_output_pipe_does_not_stop_it(self):
+        source = self.make_sizes()
+        with self.running("--out", self.out, source) as process:
+            process.stdout.close()
+            self.assertEqual(process.wait(timeout=TIMEOUT), 0)
+        self.assertEqual(tree(source), tree(self.path("out/in")))
 
 
 class Help(Case):
-	def test_help_is_one_page_and_needs_no_eal(self):
-		for args in (["-h"], ["--help"], ["--no-huge", "--", "-h"], ["-l", "0-1", "--", "--help"],
-			["--out", "x", "-h"]):
-			with self.subTest(args=args):
-				result = run(args)
-				self.assertEqual(result.code, 0)
-				self.assertTrue(result.out.startswith("usage: testgantry"), result.out)
-				self.assertNotIn("EAL:  ", result.out)
-				self.assertLessEqual(len(result.out.splitlines()), 70)
-				self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
+    def test_help_is_one_page_and_needs_no_eal(self):
+        for args in (["-h"], ["--help"], ["--no-huge", "--", "-h"], ["-l", "0-1", "--", "--help"],
+            ["--out", "x", "-h"]):
+            with self.subTest(args=args):
+                result = run(args)
+                self.assertEqual(result.code, 0)
+                self.assertTrue(result.out.startswith("usage: testgantry"), result.out)
+                self.assertNotIn("EAL:  ", result.out)
+                self.assertLessEqual(len(result.out.splitlines()), 70)
+                self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
 
-	def test_eals_own_help_comes_before_the_dashes(self):
-		result = run(["-h", "--"])
-		self.assertEqual(result.code, 0, result.out)
-		self.assertIn("--huge-dir", result.out)
+    def test_eals_own_help_comes_before_the_dashes(self):
+        result = run(["-h", "--"])
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("--huge-dir", result.out)
 
-	def test_help_names_every_option(self):
-		page = run(["-h"]).out
-		for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
-			"--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
-			"--block", "--guard", "--wire", "--encrypt", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
-			self.assertIn(option, page)
+    def test_help_names_every_option(self):
+        page = run(["-h"]).out
+        for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
+            "--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
+            "--block", "--guard", "--wire", "--encrypt", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
+            self.assertIn(option, page)
 
 
 class PromptCase(Case):
-	def setUp(self):
-		super().setUp()
-		self.source = self.make_sizes()
+    def setUp(self):
+        super().setUp()
+        self.source = self.make_sizes()
 
-	def script(self, *lines, args=(), end="\n", **more):
-		with tempfile.TemporaryFile() as stdin:
-			stdin.write(("\n".join(lines) + end).encode())
-			stdin.seek(0)
-			return move("-i", *args, stdin=stdin, **more)
+    def script(self, *lines, args=(), end="\n", **more):
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(("\n".join(lines) + end).encode())
+            stdin.seek(0)
+            return move("-i", *args, stdin=stdin, **more)
 
-	def talk(self, fd, process, lines):
-		"""Types each line when the prompt appears. Returns the text on the screen."""
-		screen = b""
-		seen = 0
-		end = time.monotonic() + TIMEOUT
-		while time.monotonic() < end and process.poll() is None:
-			if select.select([fd], [], [], 0.1)[0]:
-				try:
-					screen += os.read(fd, 4096)
-				except OSError:
-					break
-			if lines and screen.count(b"testgantry> ") > seen:
-				seen = screen.count(b"testgantry> ")
-				os.write(fd, lines.pop(0).encode() + b"\r")
-		return screen.decode(errors="replace")
+    def talk(self, fd, process, lines):
+        """Types each line when the prompt appears. Returns the text on the screen."""
+        screen = b""
+        seen = 0
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end and process.poll() is None:
+            if select.select([fd], [], [], 0.1)[0]:
+                try:
+                    screen += os.read(fd, 4096)
+                except OSError:
+                    break
+            if lines and screen.count(b"testgantry> ") > seen:
+                seen = screen.count(b"testgantry> ")
+                os.write(fd, lines.pop(0).encode() + b"\r")
+        return screen.decode(errors="replace")
 
-	def on_terminal(self, *lines):
-		main, side = pty.openpty()
-		self.addCleanup(os.close, main)
-		with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
-			stdout=side, stderr=side, start_new_session=True,
-			env={**os.environ, **FORCED}) as process:
-			os.close(side)
-			try:
-				screen = self.talk(main, process, list(lines))
-			finally:
-				process.kill()
-		return Result(process.returncode, screen)
+    def on_terminal(self, *lines):
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
+            stdout=side, stderr=side, start_new_session=True,
+            env={**os.environ, **FORCED}) as process:
+            os.close(side)
+            try:
+                screen = self.talk(main, process, list(lines))
+            finally:
+                process.kill()
+        return Result(process.returncode, screen)
 
 
 class Prompt(PromptCase):
-	def test_a_script_sets_starts_waits_and_shows(self):
-		result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
-			"show files", "set burst 4", "start", "wait", "show stats", "show config", "quit")
-		self.check_moved(result, self.source, self.path("out/in"))
-		self.assertRegex(result.out, r"mode +write")
-		self.assertRegex(result.out, r"burst +4")
-		self.assertIn("10 files", result.out)
-		self.assertIn("Bye...", result.out)
-		self.assertEqual(result.out.count("  errors"), 2, "tables")
+    def test_a_script_sets_starts_waits_and_shows(self):
+        result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
+            "show files", "set burst 4", "start", "wait", "show stats", "show config", "quit")
+        self.check_moved(result, self.source, self.path("out/in"))
+        self.assertRegex(result.out, r"mode +write")
+        self.assertRegex(result.out, r"burst +4")
+        self.assertIn("10 files", result.out)
+        self.assertIn("Bye...", result.out)
+        self.assertEqual(result.out.count("  errors"), 2, "tables")
 
-	def test_every_mode_in_one_go(self):
-		lines = []
-		for mode in "copy", "write", "read":
-			lines += [f"set mode {mode}", f"set out {self.path(mode)}", "start", "wait"]
-		result = self.script(*lines, "quit", args=[self.source])
-		for mode in "copy", "write", "read":
-			self.check_moved(result, self.source, self.path(f"{mode}/in"))
+    def test_every_mode_in_one_go(self):
+        lines = []
+        for mode in "copy", "write", "read":
+            lines += [f"set mode {mode}", f"set out {self.path(mode)}", "start", "wait"]
+        result = self.script(*lines, "quit", args=[self.source])
+        for mode in "copy", "write", "read":
+            self.check_moved(result, self.source, self.path(f"{mode}/in"))
 
-	def test_the_end_of_the_script_lets_the_run_finish(self):
-		result = self.script("start", args=["--out", self.out, self.source])
-		self.check_moved(result, self.source, self.path("out/in"))
+    def test_the_end_of_the_script_lets_the_run_finish(self):
+        result = self.script("start", args=["--out", self.out, self.source])
+        self.check_moved(result, self.source, self.path("out/in"))
 
-	def test_quit_and_stop_end_a_run_and_remove_what_is_unfinished(self):
-		big = self.make_sparse("big", 4 << 30)
-		for lines in ["start", "quit"], ["start", "set depth 8", "stop", "stop", "quit"]:
-			with self.subTest(lines=lines):
-				result = self.script(*lines, args=["--out", self.out, big])
-				self.check_refused(result, "stopped: 0 of 1 files")
-				self.assertFalse(os.path.exists(self.out))
-		self.assertIn("a job is running", result.out)
-		self.assertIn("nothing is running", result.out)
+    def test_quit_and_stop_end_a_run_and_remove_what_is_unfinished(self):
+        big = self.make_sparse("big", 4 << 30)
+        for lines in ["start", "quit"], ["start", "set depth 8", "stop", "stop", "quit"]:
+            with self.subTest(lines=lines):
+                result = self.script(*lines, args=["--out", self.out, big])
+                self.check_refused(result, "stopped: 0 of 1 files")
+                self.assertFalse(os.path.exists(self.out))
+        self.assertIn("a job is running", result.out)
+        self.assertIn("nothing is running", result.out)
 
-	def test_clear_stats_restarts_the_counters(self):
-		result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
-			args=["--out", self.out, self.source])
-		self.assertIn("nothing has run yet", result.out)
-		self.assertEqual(int(self.table(result)["total"][0]), 0)
+    def test_clear_stats_restarts_the_counters(self):
+        result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
+            args=["--out", self.out, self.source])
+        self.assertIn("nothing has run yet", result.out)
+        self.assertEqual(int(self.table(result)["total"][0]), 0)
 
-	def test_a_terminal(self):
-		result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
-		self.assertIn("there is no command 'nonsense'", result.out)
-		self.assertIn("every byte is equal", result.out)
-		self.assertEqual(result.code, 1, "a line was refused")
-		self.assertEqual(tree(self.source), tree(self.path("out/in")))
+    def test_a_terminal(self):
+        result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
+        self.assertIn("there is no command 'nonsense'", result.out)
+        self.assertIn("every byte is equal", result.out)
+        self.assertEqual(result.code, 1, "a line was refused")
+        self.assertEqual(tree(self.source), tree(self.path("out/in")))
 
-	def test_sigterm_at_the_prompt(self):
-		main, side = pty.openpty()
-		self.addCleanup(os.close, main)
-		with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
-			start_new_session=True) as process:
-			os.close(side)
-			try:
-				screen = b""
-				while b"testgantry> " not in screen:
-					screen += os.read(main, 4096)
-				process.terminate()
-				self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
-			finally:
-				process.kill()
+    def test_sigterm_at_the_prompt(self):
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
+            start_new_session=True) as process:
+            os.close(side)
+            try:
+                screen = b""
+                while b"testgantry> " not in screen:
+                    screen += os.read(main, 4096)
+                process.terminate()
+                self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
+            finally:
+                process.kill()
 
 
 class Lines(PromptCase):
-	"""Which lines the prompt understands. A job moves few files, or none."""
+    """Which lines the prompt understands. A job moves few files, or none."""
 
-	def test_wrong_commands_are_reported_and_change_nothing(self):
-		result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
-			f"set out {self.out}", "start", "help", "quit", args=[self.source])
-		self.assertEqual(result.code, 1, result.out)
-		self.assertIn("'12x'", result.out)
-		self.assertIn("there is no command 'nonsense'", result.out)
-		self.assertIn("no output folder", result.out)
-		self.assertIn("no files to move", result.out)
-		self.assertIn("show stats", result.out)
+    def test_wrong_commands_are_reported_and_change_nothing(self):
+        result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
+            f"set out {self.out}", "start", "help", "quit", args=[self.source])
+        self.assertEqual(result.code, 1, result.out)
+        self.assertIn("'12x'", result.out)
+        self.assertIn("there is no command 'nonsense'", result.out)
+        self.assertIn("no output folder", result.out)
+        self.assertIn("no files to move", result.out)
+        self.assertIn("show stats", result.out)
 
-	def test_a_path_goes_to_the_end_of_its_line(self):
-		names = ["a#b", "a b", "a?b", "a\tb", "aüb", "ab ", "'ab'", "x" * 200 + "/" + "y" * 200 + "/" + "z" * 200]
-		for name in ["a", "ab", "x" * 200 + "/y", *names]:
-			self.make(f"few/{name}", 100)
-		self.make("few/ab", 5)
-		result = self.script(f"set out {self.out}", "set parents on", *[f"add few/{name}" for name in names],
-			"start", "wait", cwd=self.dir)
-		self.assertEqual(result.code, 0, result.out)
-		self.assertEqual(tree(self.out),
-			{f"few/{name}": sha256(self.path(f"few/{name}")) for name in names})
+    def test_a_path_goes_to_the_end_of_its_line(self):
+        names = ["a#b", "a b", "a?b", "a\tb", "aüb", "ab ", "'ab'", "x" * 200 + "/" + "y" * 200 + "/" + "z" * 200]
+        for name in ["a", "ab", "x" * 200 + "/y", *names]:
+            self.make(f"few/{name}", 100)
+        self.make("few/ab", 5)
+        result = self.script(f"set out {self.out}", "set parents on", *[f"add few/{name}" for name in names],
+            "start", "wait", cwd=self.dir)
+        self.assertEqual(result.code, 0, result.out)
+        self.assertEqual(tree(self.out),
+            {f"few/{name}": sha256(self.path(f"few/{name}")) for name in names})
 
-	def test_a_line_that_is_not_understood_as_a_whole_does_nothing(self):
-		long = "/" * 4000 + self.path("in")
-		for line, words in {
-			"add " + "x" * 4091: "longer than 4094 bytes",
-			"add " + long + "/" * 9000: "longer than 4094 bytes",
-			f"add {self.path('in')}\r": "control character 0x0d",
-			f"add {self.path('in')}\0": "control character 0x00",
-			"add\x1b[A x": "control character 0x1b",
-			"start now": "'start' takes nothing behind it, but there is 'now'",
-			"clear stats files": "'clear stats' takes nothing",
-			"show": "there is no command 'show'",
-			"showfiles": "there is no command 'showfiles'",
-			"add": "'add' needs PATH",
-			"set": "'set' needs NAME VALUE",
-			"set chunk": "--chunk: ''",
-			"set chunk 4K # small": "--chunk: '4K # small'",
-			"set parents yes": "--parents: 'yes' is none of off, on",
-			"set wake-up 5": "there is no setting 'wake-up'",
-		}.items():
-			with self.subTest(line=line[:40]):
-				result = self.script(line, "show files", "show config", args=["--out", self.out])
-				self.assertEqual(result.code, 1, result.out)
-				self.assertIn(words, result.out)
-				self.assertIn("no files to move", result.out)
-				self.assertRegex(result.out, r"(?m)^chunk +65536$")
+    def test_a_line_that_is_not_understood_as_a_whole_does_nothing(self):
+        long = "/" * 4000 + self.path("in")
+        for line, words in {
+            "add " + "x" * 4091: "longer than 4094 bytes",
+            "add " + long + "/" * 9000: "longer than 4094 bytes",
+            f"add {self.path('in')}\r": "control character 0x0d",
+            f"add {self.path('in')}\0": "control character 0x00",
+            "add\x1b[A x": "control character 0x1b",
+            "start now": "'start' takes nothing behind it, but there is 'now'",
+            "clear stats files": "'clear stats' takes nothing",
+            "show": "there is no command 'show'",
+            "showfiles": "there is no command 'showfiles'",
+            "add": "'add' needs PATH",
+            "set": "'set' needs NAME VALUE",
+            "set chunk": "--chunk: ''",
+            "set chunk 4K # small": "--chunk: '4K # small'",
+            "set parents yes": "--parents: 'yes' is none of off, on",
+            "set wake-up 5": "there is no setting 'wake-up'",
+        }.items():
+            with self.subTest(line=line[:40]):
+                result = self.script(line, "show files", "show config", args=["--out", self.out])
+                self.assertEqual(result.code, 1, result.out)
+                self.assertIn(words, result.out)
+                self.assertIn("no files to move", result.out)
+                self.assertRegex(result.out, r"(?m)^chunk +65536$")
 
-	def test_a_line_of_4094_bytes_is_understood(self):
-		source = self.make("few/file", 100)
-		result = self.script(f"set out {self.out}", "add " + source.rjust(4090, "/"), "start", "wait")
-		self.check_moved(result, self.path("few"), self.out)
+    def test_a_line_of_4094_bytes_is_understood(self):
+        source = self.make("few/file", 100)
+        result = self.script(f"set out {self.out}", "add " + source.rjust(4090, "/"), "start", "wait")
+        self.check_moved(result, self.path("few"), self.out)
 
-	def test_comments_and_empty_lines_do_nothing(self):
-		result = self.script("# start", "", "  ", "\t# x", " show   stats ", "quit")
-		self.assertEqual(result.code, 0, result.out)
-		self.assertIn("nothing has run yet", result.out)
+    def test_comments_and_empty_lines_do_nothing(self):
+        result = self.script("# start", "", "  ", "\t# x", " show   stats ", "quit")
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("nothing has run yet", result.out)
 
-	def test_the_last_line_needs_no_newline(self):
-		result = self.script("start", args=["--out", self.out, self.source], end="")
-		self.check_moved(result, self.source, self.path("out/in"))
+    def test_the_last_line_needs_no_newline(self):
+        result = self.script("start", args=["--out", self.out, self.source], end="")
+        self.check_moved(result, self.source, self.path("out/in"))
 
-	def test_a_line_that_a_terminal_has_cut_is_refused(self):
-		result = self.on_terminal("add " + "x" * 5000, "show files", "quit")
-		self.assertIn("longer than 4094 bytes", result.out)
-		self.assertIn("10 files", result.out)
+    def test_a_line_that_a_terminal_has_cut_is_refused(self):
+        result = self.on_terminal("add " + "x" * 5000, "show files", "quit")
+        self.assertIn("longer than 4094 bytes", result.out)
+        self.assertIn("10 files", result.out)
 
 
 if __name__ == "__main__":
-	if len(sys.argv) < 3:
-		sys.exit(__doc__)
-	program, lying_engine = map(os.path.abspath, sys.argv[1:3])
-	unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    program, lying_engine = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -4,10 +4,10 @@ import os
 
 
 def c_files(source):
-	"""Every C file of the project, as a path below `source`. Links are other names of a file: left out."""
-	for top in ("app", "drivers", "examples", "lib", "test"):
-		for folder, _, names in os.walk(os.path.join(source, top)):
-			for name in sorted(names):
-				path = os.path.join(folder, name)
-				if name.endswith((".c", ".h")) and not os.path.islink(path):
-					yield os.path.relpath(path, source)
+    """Every C file of the project, as a path below `source`. Links are other names of a file: left out."""
+    for top in ("app", "drivers", "examples", "lib", "test"):
+        for folder, _, names in os.walk(os.path.join(source, top)):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if name.endswith((".c", ".h")) and not os.path.islink(path):
+                    yield os.path.relpath(path, source)
