@@ -456,12 +456,12 @@ odp_page(uint8_t *page)
 	bits_set(page, MEM_PAGE_FAULT, 1, 1);
 }
 
-/* Also send_dbr_mode_no_dbr_ext, and the WQEBBs of such a queue (rdma-core, CmdHcaCap2). */
+/* Also send_dbr_mode_no_dbr_ext, and how many such queues there can be (mstflint, hca_caps_2). */
 static void
 general_2_page(const struct softhca_config *cfg, uint8_t *page)
 {
 	const struct cap_field fields[] = {{0x93, 5, CAPS_LOG_RESERVED_QPNS}, {0x2e1, 1, 1},
-		{0x2e3, 5, log2_up(cfg->max_qp_wr)}};
+		{0x2e3, 5, log2_up(cfg->max_qp)}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }

@@ -151,7 +151,7 @@ case_other_pages(void)
 	/* DEKs; then what is there with wrapped ones alone: one KEK and one credential. */
 	static const struct field deks[] = {{0x2b, 5, 12}, {0x0, 1, 1}, {0x18, 8, 4}, {0x50, 8, 1},
 		{0x58, 8, 1}};
-	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 15}};
+	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 14}};
 	struct ibv_context *ctx = pair_open(0);
 	bool wrapped = is_set("SOFTHCA_CRYPTO", "wrapped");
 	bool crypto = is_set("SOFTHCA_CRYPTO", "plaintext") ||
