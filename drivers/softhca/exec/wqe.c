@@ -50,7 +50,7 @@ wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct
 {
 	unsigned int ds = first;
 
-	if (gather_inline_alone(run, wqe, first, sg))
+	if (first < wqe->ds && gather_inline_alone(run, wqe, first, sg))
 		return SYN_OK;
 	sg_clear(sg);
 	while (ds < wqe->ds) {

@@ -194,12 +194,17 @@ wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 {
 	const unsigned int first = wqe_data_unit(wqe);
 	const uint32_t need = wqe->op->access;
-	const uint8_t *seg = wqe_seg(run, wqe, first);
-	const int32_t len = (int32_t)get_be32(seg + DATA_LEN);
+	const uint8_t *seg;
+	int32_t len;
 	void *p;
 
+	/* Without a data segment, the next WQE may begin there, and be written now. */
+	if (__builtin_expect(wqe->ds != first + 1, 0))
+		return wqe_gather_at(run, wqe, first, sg);
+	seg = wqe_seg(run, wqe, first);
+	len = (int32_t)get_be32(seg + DATA_LEN);
 	/* Inline data have a negative length here. */
-	if (__builtin_expect(wqe->ds != first + 1 || len <= 0, 0))
+	if (__builtin_expect(len <= 0, 0))
 		return wqe_gather_at(run, wqe, first, sg);
 	p = key_seen_memory(&run->seen[need], get_be32(seg + DATA_LKEY), run->qp->pdn, need,
 		get_be64(seg + DATA_VA), (uint32_t)len);
