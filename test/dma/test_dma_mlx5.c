@@ -164,12 +164,17 @@ it_says_what_it_can(void)
 	CHECK_EQ(info.dev_capa, RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
 					RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG |
 					RTE_DMA_CAPA_OPS_FILL | (has_odp ? RTE_DMA_CAPA_SVA : 0));
-	CHECK(info.max_vchans > 1);
-	CHECK(info.max_sges >= 16);
+	/* What doc/dmadev.md says. */
+	CHECK_EQ(info.max_vchans, 16);
+	CHECK_EQ(info.max_sges, 32);
+	CHECK_EQ(info.min_desc, 2);
 	CHECK_EQ(info.max_desc, 100);
+	CHECK(strcmp(info.dev_name, NAME) == 0);
 	CHECK_EQ(rte_dma_configure(id, &one), 0);
 	/* Nothing is set up yet. */
 	CHECK_EQ(rte_dma_start(id), -EINVAL);
+	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), -EINVAL);
+	conf.nb_desc = 1;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), -EINVAL);
 	conf.nb_desc = 100;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
@@ -447,6 +452,95 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 	end(id);
 }
 
+/*
+ * The first copy is late, so the others wait behind it. The second one fails, so they are carried out again: their lists
+ * are read once more.
+ */
+static void
+copies_that_wait_keep_their_lists_submit_after_submit(void)
+{
+	enum {
+		N = 32,
+		PART = BUF_LEN / N,
+		HALF = PART / 2
+	};
+	enum rte_dma_status_code status[N + 3];
+	int16_t id = begin(1, 64);
+	unsigned int i;
+
+	fresh_bytes(5);
+	CHECK_EQ(softhca_fault("late ms=20"), 0);
+	CHECK_EQ(softhca_fault("complete syndrome=0x4"), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 1,
+				 RTE_DMA_OP_FLAG_SUBMIT),
+			i);
+	for (i = 0; i < N; i++) {
+		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
+		/* The halves change places. */
+		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
+		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
+
+		CHECK_EQ(rte_dma_copy_sg(id, 0, a, b, 2, 2, RTE_DMA_OP_FLAG_SUBMIT), i + 2);
+	}
+	collect(id, 0, status, N + 2);
+	CHECK_EQ(softhca_faults_left(), 0);
+	for (i = 0; i < N + 2; i++)
+		CHECK_EQ(status[i],
+			i == 1 ? RTE_DMA_STATUS_INVALID_ADDR : RTE_DMA_STATUS_SUCCESSFUL);
+	for (i = 0; i < 2 * N; i++)
+		CHECK(memcmp(dst + i * HALF, src + (i ^ 1) * HALF, HALF) == 0);
+	end(id);
+}
+
+/* A copy, a copy of lists or a fill of LEN bytes, and how many WQEs it took. */
+static uint64_t
+wqes_of(int16_t id, unsigned int op, uint64_t flags)
+{
+	enum {
+		LEN = 3000
+	};
+	struct rte_dma_sge from[] = {{(uintptr_t)src, 1000}, {(uintptr_t)src + 1000, 2000}};
+	struct rte_dma_sge to = {(uintptr_t)dst, LEN};
+	uint64_t before = dumped(id, "WQEs ");
+	enum rte_dma_status_code status[2];
+	struct rte_dma_stats stats;
+
+	env_fill(src, LEN, op);
+	if (op == 2)
+		memset(src, 7, LEN);
+	memset(dst, ENV_UNTOUCHED, LEN);
+	CHECK_EQ(rte_dma_stats_reset(id, 0), 0);
+	if (op == 0)
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, LEN, flags) >= 0);
+	else if (op == 1)
+		CHECK(rte_dma_copy_sg(id, 0, from, &to, 2, 1, flags) >= 0);
+	else
+		CHECK(rte_dma_fill(id, 0, UINT64_C(0x0707070707070707), (uintptr_t)dst, LEN,
+			      flags) >= 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK_EQ(stats.submitted, 0);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(env_is_moved(src, dst, LEN));
+	return dumped(id, "WQEs ") - before;
+}
+
+static void
+the_flag_llc_has_no_effect(void)
+{
+	int16_t id = begin(1, 1024);
+	unsigned int op;
+
+	for (op = 0; op < 3; op++) {
+		/* The first one prepares what all need. */
+		wqes_of(id, op, 0);
+		CHECK_EQ(wqes_of(id, op, RTE_DMA_OP_FLAG_LLC), wqes_of(id, op, 0));
+	}
+	end(id);
+}
+
 static void
 fills_repeat_their_pattern(void)
 {
@@ -639,6 +733,117 @@ completed_stops_in_front_of_each_error(void)
 {
 	completed_stops_in_front_of_an_error(false);
 	completed_stops_in_front_of_an_error(true);
+}
+
+/* nb_cpls of 1 or 3: all that are asked for are good, and the next one has failed. */
+static void
+completed_does_not_speak_of_an_error_behind_what_was_asked_for(void)
+{
+	unsigned int held, step, n;
+	uint16_t last;
+	bool error;
+
+	for (held = 0; held < 2; held++) {
+		for (step = 1; step <= 3; step += 2) {
+			int16_t id = begin(1, 32);
+
+			enqueue_with_errors(id);
+			if (held)
+				settle(id, 0);
+			for (n = 0; n < 3;) {
+				uint16_t k =
+					rte_dma_completed(id, 0, step - n % step, &last, &error);
+
+				CHECK(!error);
+				n += k;
+				if (k == 0)
+					sched_yield();
+			}
+			CHECK(n == 3 && last == 2);
+			end(id);
+		}
+	}
+}
+
+static void
+each_channel_counts_its_own_operations(void)
+{
+	enum rte_dma_status_code status[17];
+	int16_t id = begin(3, 32);
+	struct rte_dma_stats stats;
+	unsigned int i;
+
+	enqueue_with_errors(id);
+	/* These completions are held. */
+	settle(id, 0);
+	collect(id, 0, status, 16);
+	for (i = 0; i < 5; i++)
+		CHECK(rte_dma_copy(id, 2, (uintptr_t)src, (uintptr_t)dst + i * 64, i == 1 ? 0 : 64,
+			      0) >= 0);
+	CHECK_EQ(rte_dma_submit(id, 2), 0);
+	CHECK_EQ(rte_dma_stats_get(id, 2, &stats), 0);
+	CHECK(stats.submitted == 5 && stats.completed == 0 && stats.errors == 0);
+	collect(id, 2, status, 5);
+	CHECK_EQ(rte_dma_stats_get(id, 2, &stats), 0);
+	CHECK(stats.submitted == 5 && stats.completed == 5 && stats.errors == 1);
+	CHECK_EQ(rte_dma_stats_get(id, 1, &stats), 0);
+	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
+	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
+	CHECK(stats.submitted == 21 && stats.completed == 21 && stats.errors == 5);
+	CHECK_EQ(rte_dma_stats_reset(id, 2), 0);
+	CHECK_EQ(rte_dma_stats_get(id, 2, &stats), 0);
+	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == 16 && stats.completed == 16 && stats.errors == 4);
+	CHECK_EQ(rte_dma_stats_reset(id, RTE_DMA_ALL_VCHAN), 0);
+	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
+	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
+	end(id);
+}
+
+/* Its operations fail; those of a device on the other adapter go on. */
+static void
+a_channel_of_a_lost_adapter_has_halted(void)
+{
+	enum rte_dma_status_code status[9];
+	enum rte_dma_vchan_status state = RTE_DMA_VCHAN_ACTIVE;
+	int16_t id = begin(1, 16), lost = plug("dma_mlx5_lost", "device=mlx5_1");
+	char text[2048] = "";
+	unsigned int i;
+	FILE *f;
+
+	begin_with(lost, 2, 16);
+	CHECK_EQ(softhca_fault("device_fatal device=1 op=3"), 0);
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(rte_dma_copy(lost, 0, (uintptr_t)src + i * 64, (uintptr_t)dst + i * 64, 64,
+				 RTE_DMA_OP_FLAG_SUBMIT),
+			i);
+	while (state == RTE_DMA_VCHAN_ACTIVE)
+		CHECK_EQ(rte_dma_vchan_status(lost, 0, &state), 0);
+	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
+	/* The other channel had nothing to do. */
+	CHECK_EQ(rte_dma_vchan_status(lost, 1, &state), 0);
+	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
+	collect(lost, 0, status, 8);
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(status[i],
+			i < 2 ? RTE_DMA_STATUS_SUCCESSFUL : RTE_DMA_STATUS_ERROR_UNKNOWN);
+	CHECK_EQ(rte_dma_vchan_status(lost, 0, &state), 0);
+	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
+	f = fmemopen(text, sizeof(text) - 1, "w");
+	CHECK(f != NULL);
+	CHECK_EQ(rte_dma_dump(lost, f), 0);
+	fclose(f);
+	CHECK(strstr(text, "device: mlx5_1 (it has failed)") != NULL, "%s", text);
+	settle(id, 0);
+	CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64, RTE_DMA_OP_FLAG_SUBMIT),
+		0);
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK_EQ(rte_dma_stop(lost), 0);
+	unplug("dma_mlx5_lost");
+	softhca_faults_clear();
+	end(id);
 }
 
 static void
@@ -955,12 +1160,19 @@ static const struct check_case cases[] = {
 	{"ids go on from 0 after 65535", ids_go_on_from_0_after_65535},
 	{"lists of every length are copied", lists_of_every_length_are_copied},
 	{"each copy of a burst has lists of its own", each_copy_of_a_burst_has_lists_of_its_own},
+	{"copies that wait keep their lists, submit after submit",
+		copies_that_wait_keep_their_lists_submit_after_submit},
+	{"the flag LLC has no effect", the_flag_llc_has_no_effect},
 	{"fills repeat their pattern", fills_repeat_their_pattern},
 	{"a fenced copy sees what was before it", a_fenced_copy_sees_what_was_before_it},
 	{"a full channel says so, and recovers", a_full_channel_says_so_and_recovers},
 	{"an error is told by its status and harms no other",
 		an_error_is_told_by_its_status_and_harms_no_other},
 	{"completed stops in front of each error", completed_stops_in_front_of_each_error},
+	{"completed does not speak of an error behind what was asked for",
+		completed_does_not_speak_of_an_error_behind_what_was_asked_for},
+	{"each channel counts its own operations", each_channel_counts_its_own_operations},
+	{"a channel of a lost adapter has halted", a_channel_of_a_lost_adapter_has_halted},
 	{"a copy that fails in the device is the only one",
 		a_copy_that_fails_in_the_device_is_the_only_one},
 	{"stopping waits for what was submitted, and forgets the rest",

@@ -173,13 +173,16 @@ vchan_status(const struct rte_dma_dev *dev, uint16_t vchan, enum rte_dma_vchan_s
 {
 	const struct dma_mlx5 *d = dev->data->dev_private;
 	struct gantry_info info;
+	bool is_idle;
 
 	if (d->vchan[vchan] == NULL)
 		return -EINVAL;
+	is_idle = dma_mlx5_data_settle(d->vchan[vchan]);
+	/* Asked last: the device may have failed meanwhile, and left nothing in the queue. */
 	gantry_info_get(d->g, &info);
-	*status = !dma_mlx5_data_settle(d->vchan[vchan]) ? RTE_DMA_VCHAN_ACTIVE
-		  : info.device_lost                     ? RTE_DMA_VCHAN_HALTED_ERROR
-							 : RTE_DMA_VCHAN_IDLE;
+	*status = !is_idle           ? RTE_DMA_VCHAN_ACTIVE
+		  : info.device_lost ? RTE_DMA_VCHAN_HALTED_ERROR
+				     : RTE_DMA_VCHAN_IDLE;
 	/* Who asks waits, perhaps on the CPU that the thread of an emulated adapter needs. */
 	if (*status == RTE_DMA_VCHAN_ACTIVE)
 		sched_yield();
