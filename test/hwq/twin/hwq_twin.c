@@ -99,7 +99,7 @@ twin_draw_work(struct twin_pair *p, struct twin_work *w,
 	for (bit = 0; bit < TWIN_FLAGS; bit++)
 		if ((w->builder->flags & twin_flag_bits[bit]) != 0 && twin_draw(2) == 0)
 			w->flags |= twin_flag_bits[bit];
-	w->n_wqes = 1;
+	w->max_wqes = w->n_wqes = 1;
 	w->builder->draw(p, w);
 }
 
@@ -227,15 +227,15 @@ twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from)
 /* ------------------------------------------------------------------ posting to both */
 
 void
-twin_prepare(struct twin_pair *p, unsigned int n_wqes)
+twin_prepare(struct twin_pair *p, unsigned int max_wqes)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	uint32_t n = p->stock.view.sq.wqe_cnt, i;
 
-	for (i = 0; i < n_wqes * HWQ_WQE_MAX_BB && i < n; i++)
+	for (i = 0; i < max_wqes * HWQ_WQE_MAX_BB && i < n; i++)
 		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
 	/* Also the room behind the fill. */
-	for (i = 0; i < (n_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
+	for (i = 0; i < (max_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
 
@@ -375,13 +375,13 @@ static void
 region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
 	struct hwq_sq *sq = &p->twin.qp->sq, before_batch = *sq;
-	unsigned int i, n_wqes = 0;
+	unsigned int i, max_wqes = 0;
 	uint16_t from = sq->pi;
 	int theirs, ours;
 
 	for (i = 0; i < n; i++)
-		n_wqes += w[i].n_wqes;
-	twin_prepare(p, n_wqes);
+		max_wqes += w[i].max_wqes;
+	twin_prepare(p, max_wqes);
 	twin_stock_batch(p, w, n);
 	theirs = ibv_wr_complete(p->stock.ex);
 	ours = post(p, w, n, false);
@@ -413,7 +413,7 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 
 	if (w->builder->direct == NULL)
 		return false;
-	twin_prepare(p, w->n_wqes);
+	twin_prepare(p, w->max_wqes);
 	p->in_one_piece = false;
 	ours = w->builder->direct(p, w);
 	if (ours == TWIN_HAS_NOT)
@@ -616,7 +616,7 @@ twin_begin(int argc, char **argv, unsigned long cases)
 		emu_setting(argv, "SOFTHCA_THREADS", "0");
 	}
 	twin_cases = argc > 1 ? strtoul(argv[1], NULL, 0) : cases;
-	state = argc > 2 ? strtoull(argv[2], NULL, 0) : emu_now_ns();
+	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	printf("seed %llu, at least %lu cases of each builder and type\n",
 		(unsigned long long)state, twin_cases);
 	if (twin_device == NULL)

@@ -15,8 +15,8 @@
  * it is joined. The NOPs that fill the end of hwq's ring are skipped, and checked apart. wqe_index,
  * QPN and the memcpy's opaque key and address differ: they are checked against their own queue,
  * then blanked. A builder does this for other such fields (names). All other bytes up to DS must be
- * equal. libmlx5 does not write some bytes, so its ring is cleared beforehand; hwq's is filled with
- * 0xa5.
+ * equal. libmlx5 does not write some bytes, such as imm of SET_PSV, and aborted work leaves others there: so its ring
+ * is cleared beforehand, as far as the work can reach. hwq's is filled with 0xa5, because hwq writes each byte.
  *
  * With --device the device of that name is used, which may be a real one: it runs by itself, a pair that it cannot have is
  * left out by name, and few cases need not draw everything. Otherwise the emulated adapter is pumped.
@@ -53,9 +53,11 @@ struct twin_builder;
 /* One work request, as drawn. */
 struct twin_work {
 	const struct twin_builder *builder;
-	unsigned int setter; /* index into builder->setters */
-	unsigned int flags;  /* IBV_SEND_* */
-	unsigned int n_wqes; /* WQEs that it becomes, one after the other: 1 unless draw sets it */
+	unsigned int setter;   /* index into builder->setters */
+	unsigned int flags;    /* IBV_SEND_* */
+	unsigned int max_wqes; /* the most WQEs that it can become: 1 unless draw sets it */
+	unsigned int
+		n_wqes; /* those that it became, one after the other: 1 unless hwq's poster sets it */
 	_Alignas(64) uint8_t body[TWIN_BODY]; /* drawn by the builder */
 };
 
@@ -179,8 +181,8 @@ uint64_t twin_get64(const uint8_t *p);
 /* Draws a work request of any builder that fits the pair. may() limits the builders; NULL: all. */
 void twin_draw_work(struct twin_pair *p, struct twin_work *w,
 	bool (*may)(const struct twin_pair *p, const struct twin_builder *builder));
-/* Clears libmlx5's ring, and fills hwq's with 0xa5, ahead for so many WQEs. */
-void twin_prepare(struct twin_pair *p, unsigned int n_wqes);
+/* Clears libmlx5's ring, and fills hwq's with 0xa5, ahead for so many WQEs of the longest kind. */
+void twin_prepare(struct twin_pair *p, unsigned int max_wqes);
 /* Compares the WQEs of w in both rings, at their next place. Moves *from behind hwq's WQEs. */
 bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from);
 void twin_count(const struct twin_pair *p, const struct twin_work *w);

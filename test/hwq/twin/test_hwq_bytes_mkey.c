@@ -282,8 +282,8 @@ draw(struct twin_pair *p, struct twin_work *w)
 	unsigned int which = (unsigned int)twin_draw(N_KEYS), i;
 
 	memset(o, 0, sizeof(*o));
-	/* The most WQEs that it can be. The number is known when the work is posted. */
-	w->n_wqes = 3;
+	/* A UMR and two SET_PSVs. Their number is known when the work is posted. */
+	w->max_wqes = 3;
 	o->kind = w->builder->code;
 	o->key = &keys->key[o->kind][which];
 	o->tag = twin_one_in(2) ? 0 : (uint8_t)twin_random();
