@@ -714,7 +714,7 @@ quiet(const char *text)
 int
 main(int argc, char **argv)
 {
-	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : emu_now_ns();
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	printf("seed %llu\n", (unsigned long long)seed);
 	dev = emu_open();
 	has_mmo = hwq_dev_caps(dev)->max_memcpy_len != 0;

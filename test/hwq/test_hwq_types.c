@@ -2,6 +2,8 @@
 /*
  * Types of QPs: hwq refuses what libmlx5 refuses at creation, with the same errno; the states of
  * each type; and batches that are started for another type.
+ *
+ * usage: test_hwq_types [SEED]
  */
 #include "hwq_emu.h"
 #include "hwq_wr.h"
@@ -298,9 +300,8 @@ main(int argc, char **argv)
 {
 	struct ibv_cq *stock_cq;
 
-	(void)argc;
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
-	rnd = emu_now_ns();
+	rnd = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	printf("seed %llu\n", (unsigned long long)rnd);
 	dev = emu_open();
 	hwq_log_set(emu_count_log);
