@@ -569,7 +569,8 @@ GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 
 /**
  * For an owner that will make no call for long: takes note of what the hardware has done, and hands
- * nothing out. A queue whose WQEs are all done by then keeps no gantry_mem_unregister() waiting. The
+ * nothing out. A queue whose WQEs are all done by then, and which has no receives that are posted, keeps no
+ * gantry_mem_unregister() waiting; one whose transactions are all done keeps no gantry_dek_retire() waiting. The
  * next gantry_submit() or gantry_poll() ends the rest. Owner thread.
  */
 GANTRY_API void gantry_rest(struct gantry_queue *q);

@@ -100,13 +100,13 @@ GANTRY_API int gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *co
 
 /**
  * Retires a DEK. At once, transactions that name it and are not in the hardware yet complete with GANTRY_BAD_DEK.
- * The call then waits until those in the hardware have completed, and the device destroys the DEK. A queue without
- * descriptors in flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that makes
- * this call itself polls first, or calls gantry_rest(). The same holds for a queue with receives that are posted; but
- * the call waits for no receive. gantry_destroy() destroys all DEKs.
+ * The call then waits until those in the hardware have completed, and the device destroys the DEK. It waits for no
+ * receive, and for no descriptor of another operation. A queue without transactions in the hardware need not be polled.
+ * A queue with some must be polled by its owner meanwhile: an owner that makes this call itself polls until they have
+ * completed, or calls gantry_rest() when the hardware has done them. gantry_destroy() destroys all DEKs.
  * @param timeout_ms how long it waits at most; 0: it looks once.
  * @return 0: the DEK is destroyed; -EINVAL there is no such DEK; -ECHILD a child of fork(2) calls. Else call again, with
- *   the same id: -ETIMEDOUT a queue still has work of before; or the negative errno of the device's refusal.
+ *   the same id: -ETIMEDOUT a queue still has transactions of before; or the negative errno of the device's refusal.
  */
 GANTRY_API int gantry_dek_retire(struct gantry *g, uint32_t id, uint32_t timeout_ms);
 

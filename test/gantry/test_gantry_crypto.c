@@ -1115,21 +1115,123 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	way_close(&w);
 }
 
-/* A receive names no DEK. It may wait for ever, and the owner of its queue calls the engine all the same. */
+/* Receives name no DEK. They may wait for ever, whatever the owner of their queue calls before. */
 static void
 a_retired_dek_waits_for_no_receive(void)
 {
 	static const struct xts x = {.key_len = 32, .key = {1}};
+	enum {
+		WITHOUT,
+		RESTED,
+		POLLED,
+		ORDERS
+	};
+	struct gantry_recv_comp recv;
+	struct gantry_comp comp;
+	uint32_t order, id;
+	struct way w;
+
+	way_open(&w, GANTRY_TXN_WAIT);
+	for (order = WITHOUT; order < ORDERS; order++) {
+		if (order != WITHOUT)
+			way_receive(&w);
+		id = dek_of(&x);
+		if (order == RESTED) {
+			gantry_rest(w.q);
+			gantry_rest(w.other);
+		} else if (order == POLLED) {
+			CHECK_EQ(gantry_poll(w.q, &comp, 1), 0);
+			CHECK_EQ(gantry_poll(w.other, &comp, 1), 0);
+			CHECK_EQ(gantry_recv_poll(w.other, &recv, 1), 0);
+		}
+		CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	}
+	way_close(&w);
+}
+
+/* A copy that the hardware has names no DEK either. */
+static void
+a_retired_dek_waits_for_no_copy(void)
+{
+	static const struct xts x = {.key_len = 32, .key = {1}};
+	struct gantry_desc d = {.op = GANTRY_OP_COPY, .len = 4096};
 	struct gantry_comp comp;
 	struct way w;
 	uint32_t id;
 
-	way_open(&w, GANTRY_TXN_WAIT);
-	way_receive(&w);
+	d.src = (uintptr_t)here;
+	d.dst = (uintptr_t)there;
+	way_open(&w, GANTRY_TXN_NONE);
 	id = dek_of(&x);
-	CHECK_EQ(gantry_dek_retire(g, id, 0), -ETIMEDOUT);
-	CHECK_EQ(gantry_poll(w.other, &comp, 1), 0);
+	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
 	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	env_collect(w.q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	way_close(&w);
+}
+
+/* What the hardware has done holds the DEK until the owner takes note of it. */
+static void
+an_owner_that_rests_lets_the_dek_go(void)
+{
+	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	struct gantry_comp comp;
+	static struct one o;
+	struct way w;
+
+	if (!env_is_pumped())
+		return;
+	way_open(&w, GANTRY_TXN_NONE);
+	one_open(&o, &w);
+	o.r.t.op = GANTRY_OP_WRITE;
+	d.src = (uintptr_t)&o.r.t;
+	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	while (memcmp(there + 3, o.r.wire_bytes, 512) != 0)
+		env_pump();
+	env_pump();
+	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
+	gantry_rest(w.q);
+	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), 0);
+	env_collect(w.q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	o.dek = dek_of(&o.k.xts);
+	one_close(&o);
+	way_close(&w);
+}
+
+/* A queue that is never without transactions lets a DEK go when those of before have completed. */
+static void
+a_retired_dek_waits_for_no_later_transaction(void)
+{
+	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	struct gantry_comp comp;
+	struct gantry_txn later;
+	static struct one o;
+	struct way w;
+
+	if (!env_is_pumped())
+		return;
+	way_open(&w, GANTRY_TXN_NONE);
+	one_open(&o, &w);
+	o.r.t.op = GANTRY_OP_WRITE;
+	d.src = (uintptr_t)&o.r.t;
+	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	while (memcmp(there + 3, o.r.wire_bytes, 512) != 0)
+		env_pump();
+	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
+	later = o.r.t;
+	later.crypto.dek = dek_of(&o.k.xts);
+	d.src = (uintptr_t)&later;
+	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	CHECK_EQ(gantry_poll(w.q, &comp, 1), 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	/* The device has not been asked to do the later one. */
+	CHECK_EQ(gantry_poll(w.q, &comp, 1), 0);
+	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), 0);
+	env_collect(w.q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	o.dek = later.crypto.dek;
+	one_close(&o);
 	way_close(&w);
 }
 
@@ -1445,6 +1547,10 @@ main(int argc, char **argv)
 		{"a retired DEK serves what is in the hardware",
 			a_retired_dek_serves_what_is_in_the_hardware},
 		{"a retired DEK waits for no receive", a_retired_dek_waits_for_no_receive},
+		{"a retired DEK waits for no copy", a_retired_dek_waits_for_no_copy},
+		{"an owner that rests lets the DEK go", an_owner_that_rests_lets_the_dek_go},
+		{"a retired DEK waits for no later transaction",
+			a_retired_dek_waits_for_no_later_transaction},
 		{"DEKs come and go while lcores run", deks_come_and_go_while_lcores_run},
 		{"no key is kept or told", no_key_is_kept_or_told},
 	};

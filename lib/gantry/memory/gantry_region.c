@@ -125,23 +125,6 @@ gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 	return version;
 }
 
-uint64_t
-gantry_region_txns_passed(const struct gantry_region_dir *dir, uint64_t version)
-{
-	const struct gantry_region_view *v;
-
-	TAILQ_FOREACH(v, &dir->views, next) {
-		uint32_t state = atomic_load_explicit(&v->state, memory_order_seq_cst);
-		/* Both pair with a release in gantry_drain.c. */
-		uint64_t drained = atomic_load_explicit(&v->drained, memory_order_acquire);
-		uint64_t txns = atomic_load_explicit(&v->txns, memory_order_acquire);
-
-		if (state != GANTRY_REGION_IDLE)
-			version = RTE_MIN(version, RTE_MAX(txns, drained));
-	}
-	return version;
-}
-
 /* The oldest version that a reader may be reading. Behind a barrier. */
 static uint64_t
 reader_floor(const struct gantry_region_dir *dir)

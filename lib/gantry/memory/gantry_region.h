@@ -80,8 +80,6 @@ struct gantry_region_view {
 	const struct gantry_region_node *root;
 	const struct gantry_region *any; /* taken with the tree */
 	_Atomic uint64_t seen;           /* `version`, for editing threads */
-	_Atomic uint64_t
-		txns; /* no transaction is open that the queue opened before this version */
 	TAILQ_ENTRY(gantry_region_view) next;
 };
 
@@ -119,8 +117,6 @@ const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir
  * gantry_region_barrier() has returned. By the thread that has dir->lock.
  */
 uint64_t gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version);
-/* The same for transactions alone: other WQEs and receives may be outstanding that were posted before. */
-uint64_t gantry_region_txns_passed(const struct gantry_region_dir *dir, uint64_t version);
 /*
  * Every call of a reader that begins after it sees what was published before it. Returns the version
  * of that.

@@ -127,18 +127,6 @@ set_drained(struct gantry_queue *q, uint64_t version)
 	atomic_store_explicit(&q->view.drained, version, memory_order_release);
 }
 
-/* Notes that no transaction is open which may have a DEK that was retired before the version of this call. */
-static void
-note_txns(struct gantry_queue *q)
-{
-	struct gantry_region_view *v = &q->view;
-
-	if (atomic_load_explicit(&v->txns, memory_order_relaxed) != v->version &&
-		!gantry_txns_are_older(q, v->version))
-		/* Pairs with the acquire in gantry_region_txns_passed(). */
-		atomic_store_explicit(&v->txns, v->version, memory_order_release);
-}
-
 __rte_cold void
 gantry_drain_update(struct gantry_queue *q)
 {
@@ -146,7 +134,7 @@ gantry_drain_update(struct gantry_queue *q)
 	struct gantry_drain *d = &q->drain;
 
 	gantry_region_view_update(v);
-	note_txns(q);
+	gantry_txns_note_passed(q, v->version);
 	if (d->version != 0 && is_drained(q))
 		set_drained(q, d->version);
 	if (d->version == 0 && gantry_counter_get(&v->drained) != v->version) {

@@ -13,6 +13,8 @@
 #include "gantry_log.h"
 #include "gantry_patience.h"
 #include "gantry_process.h"
+#include "gantry_queue.h"
+#include "gantry_txns.h"
 
 /* Bytes that wrapping adds (RFC 3394). */
 #define WRAP_LEN   8
@@ -184,16 +186,16 @@ hide(struct gantry *g, struct gantry_dek_held *h)
 	pthread_mutex_unlock(&g->regions.lock);
 }
 
-/* True: no transaction is open that was opened before this version. barrier: what gantry_region_barrier() returned. */
+/* True: no queue has a transaction open that it opened before this version. Behind a barrier. */
 static bool
-has_passed(struct gantry_region_dir *dir, uint64_t version, uint64_t barrier)
+has_passed(const struct gantry *g, uint64_t version)
 {
-	bool passed;
+	const struct gantry_queue *q;
 
-	pthread_mutex_lock(&dir->lock);
-	passed = gantry_region_txns_passed(dir, barrier) >= version;
-	pthread_mutex_unlock(&dir->lock);
-	return passed;
+	TAILQ_FOREACH(q, &g->queues, next)
+		if (!gantry_txns_have_passed(q, version))
+			return false;
+	return true;
 }
 
 int
@@ -202,15 +204,14 @@ gantry_dek_retire(struct gantry *g, uint32_t id, uint32_t timeout_ms)
 	struct gantry_patience patience = gantry_patience_begin(timeout_ms);
 	struct gantry_dek_held *h = find(&g->deks, id);
 	int ret = gantry_process_check(g->pid);
-	uint64_t barrier;
 
 	if (ret != 0)
 		return ret;
 	if (h == NULL)
 		return -EINVAL;
 	hide(g, h);
-	barrier = gantry_region_barrier(&g->regions);
-	while (!has_passed(&g->regions, h->retired, barrier))
+	gantry_region_barrier(&g->regions);
+	while (!has_passed(g, h->retired))
 		if (!gantry_patience_pause(&patience))
 			return -ETIMEDOUT;
 	return destroy(&g->deks, h);

@@ -8,11 +8,11 @@
  *     gantry_dek_retire()
  *       off the shelf ------------------->    finds it no more
  *       a new version of the table of regions
- *       waits until all queues have passed it: gantry_region_txns_passed()
+ *       waits until all queues have passed it: gantry_txns_have_passed()
  *       the device's command
  *
- * Open transactions hold the version that a queue has passed (gantry_txns_are_older()). So the device destroys a DEK
- * when none is in the hardware that was opened before.
+ * A queue has passed it when no transaction is open that it opened before. So the device destroys a DEK when none with it
+ * is in the hardware.
  */
 #ifndef GANTRY_DEK_H
 #define GANTRY_DEK_H

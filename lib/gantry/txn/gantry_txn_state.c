@@ -119,7 +119,9 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 	q->outstanding--;
 	TAILQ_REMOVE(&c->txns->open, t, next);
 	SLIST_INSERT_HEAD(&q->txns.free, t, next_free);
-	gantry_counter_add(&q->txns.counts.done, 1);
+	/* Pairs with the acquire in gantry_txns_have_passed(). */
+	atomic_store_explicit(&q->txns.counts.done, gantry_counter_get(&q->txns.counts.done) + 1,
+		memory_order_release);
 }
 
 static void

@@ -185,3 +185,30 @@ gantry_txns_are_older(const struct gantry_queue *q, uint64_t version)
 			return true;
 	return false;
 }
+
+void
+gantry_txns_note_passed(struct gantry_queue *q, uint64_t version)
+{
+	struct gantry_txns *all = &q->txns;
+
+	if (atomic_load_explicit(&all->passed, memory_order_relaxed) != version &&
+		!gantry_txns_are_older(q, version))
+		/* Pairs with the acquire in gantry_txns_have_passed(). */
+		atomic_store_explicit(&all->passed, version, memory_order_release);
+}
+
+bool
+gantry_txns_have_passed(const struct gantry_queue *q, uint64_t version)
+{
+	const struct gantry_txn_counts *counts = &q->txns.counts;
+	uint64_t done;
+
+	/* Pairs with the release in gantry_region_leave(): calls from before the barrier have ended, and are counted here. */
+	if (atomic_load_explicit(&q->view.state, memory_order_seq_cst) != GANTRY_REGION_INSIDE) {
+		/* Pairs with the release in settle(): `opened` is not older than `done`. If they are equal, none was open then. */
+		done = atomic_load_explicit(&counts->done, memory_order_acquire);
+		if (gantry_counter_get(&counts->opened) == done)
+			return true;
+	}
+	return atomic_load_explicit(&q->txns.passed, memory_order_acquire) >= version;
+}

@@ -114,7 +114,9 @@ struct gantry_txn_cached {
 };
 
 struct gantry_txns {
-	uint32_t n;                   /* transactions that may be open; 0: the queue has none */
+	uint32_t n; /* transactions that may be open; 0: the queue has none */
+	/* Of the table of regions: no transaction is open that was opened before this version. */
+	_Atomic uint64_t passed;
 	struct gantry_txn_open *open; /* NULL: not made */
 	SLIST_HEAD(, gantry_txn_open)
 	free;               /* the key that was used last is in the device's caches */
@@ -142,7 +144,16 @@ int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **li
 /* Gives a free transaction a key that is fit: one that encrypts, or one that does not. False: it could not be made. */
 bool gantry_txn_fit_key(struct gantry_queue *q, struct gantry_txn_open *t, bool encrypts);
 
-/* True: an open transaction has keys from a version of the table of regions before this one. */
+/* True: an open transaction has keys from a version of the table of regions before this one. Owner thread. */
 bool gantry_txns_are_older(const struct gantry_queue *q, uint64_t version);
+
+/* Lets others know if no open transaction is from before `version`, which the call of the owner has taken. */
+void gantry_txns_note_passed(struct gantry_queue *q, uint64_t version);
+
+/*
+ * True: no transaction is open that the queue opened in a call which began before `version` was published. Any thread,
+ * behind the gantry_region_barrier() that follows the publication.
+ */
+bool gantry_txns_have_passed(const struct gantry_queue *q, uint64_t version);
 
 #endif
