@@ -131,7 +131,7 @@ hwq_wqe_dc_atomic_fetch_add(struct hwq_sq *sq, const struct hwq_dc_dest *dest, u
 }
 
 /** @return true if a WQE that the caller has written goes to a target, so that units 1 to 3 are an address
- *  vector: SEND, RDMA and atomics. */
+ *  vector: SEND, RDMA and atomics, those with masks too. */
 static HWQ_INLINE bool
 hwq_raw_has_av(const void *wqe)
 {
@@ -144,6 +144,8 @@ hwq_raw_has_av(const void *wqe)
 	case MLX5_OPCODE_RDMA_READ:
 	case MLX5_OPCODE_ATOMIC_CS:
 	case MLX5_OPCODE_ATOMIC_FA:
+	case MLX5_OPCODE_ATOMIC_MASKED_CS:
+	case MLX5_OPCODE_ATOMIC_MASKED_FA:
 		return true;
 	default:
 		return false;

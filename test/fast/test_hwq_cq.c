@@ -12,7 +12,9 @@
 
 #include "hwq_cq.h"
 #include "hwq_dump.h"
+#include "hwq_event.h"
 #include "hwq_rq.h"
+#include "hwq_srq.h"
 #include "hwq_wqe.h"
 
 #define N_CQE 8
@@ -307,6 +309,77 @@ receives_by_their_index(void)
 	}
 }
 
+/* Entry n is written, and consumed; nobody has told the device yet. Then its record becomes n + 1, or stays n. */
+static void
+consume(uint32_t n, uint8_t opcode)
+{
+	struct hwq_cqe rec;
+
+	device_writes(n, opcode, 0x42, (uint16_t)n);
+	CHECK(hwq_cq_peek(&cq, &rec), "a CQE");
+	hwq_cq_advance(&cq);
+	CHECK_EQ(be32toh(dbrec[0]), n, "the record before");
+}
+
+static void
+who_says_so_tells_the_device_what_was_consumed(void)
+{
+	static uint8_t sq_ring[8 * 64] __attribute__((aligned(64)));
+	static uint8_t rq_ring[4 * 16] __attribute__((aligned(64)));
+	static uint8_t srq_ring[4 * 32] __attribute__((aligned(64)));
+	static uint8_t page[4096] __attribute__((aligned(4096)));
+	static _Atomic(__be32) sq_dbrec[2], rq_dbrec[2], srq_dbrec[2];
+	struct hwq_bf bf = {.reg = page + 2048, .toggle = 256};
+	uint64_t rq_ids[4], srq_ids[4], id;
+	struct hwq_cqe rec;
+	struct hwq_srq srq;
+	struct hwq_rq rq;
+	struct hwq_sq sq;
+	uint32_t n = 0;
+
+	start(0);
+	cq.uar = page;
+	hwq_sq_init(&sq, sq_ring, 8, 0x42, sq_dbrec, &bf, &cq);
+	hwq_rq_init(&rq, rq_ring, 4, 16, 0x42, rq_dbrec, &cq, rq_ids);
+	hwq_srq_init(&srq, srq_ring, 4, 32, srq_dbrec, srq_ids);
+
+	consume(n++, 0);
+	hwq_cq_arm(&cq, false);
+	CHECK_EQ(be32toh(dbrec[0]), n, "arming");
+	consume(n++, 0);
+	hwq_cq_arm(&cq, true);
+	CHECK_EQ(be32toh(dbrec[0]), n, "arming for solicited ones");
+
+	consume(n, 2);
+	CHECK(hwq_rq_post(&rq, 7, 0x1000, 8), "a post");
+	CHECK_EQ(be32toh(dbrec[0]), n++, "a post tells nothing");
+	hwq_rq_ring(&rq);
+	CHECK_EQ(be32toh(dbrec[0]), n, "the doorbell of receives");
+
+	consume(n, 0);
+	hwq_sq_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[0]), n++, "a doorbell without WQEs does nothing");
+	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "a NOP");
+	hwq_sq_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[0]), n, "the doorbell of WQEs");
+	consume(n, 0);
+	CHECK_EQ(hwq_wqe_nop(&sq, 0), 1, "a NOP");
+	hwq_sq_signal_and_ring(&sq);
+	CHECK_EQ(be32toh(dbrec[0]), n, "who signals and rings publishes where it polls");
+	hwq_srq_ring(&srq);
+	CHECK_EQ(be32toh(dbrec[0]), n++, "the doorbell of an SRQ knows no CQ");
+
+	/* Those who poll publish also what was consumed before, if they find nothing. */
+	CHECK_EQ(hwq_cq_poll(&cq, &rec, 1), 0, "completions");
+	CHECK_EQ(be32toh(dbrec[0]), n, "polling the CQ");
+	consume(n++, 0);
+	CHECK_EQ(hwq_rq_poll(&rq, &rec, &id, 1), 0, "receives");
+	CHECK_EQ(be32toh(dbrec[0]), n, "polling the receive queue");
+	consume(n++, 0);
+	CHECK_EQ(hwq_srq_poll(&srq, &cq, &rec, &id, 1), 0, "receives");
+	CHECK_EQ(be32toh(dbrec[0]), n, "polling the SRQ");
+}
+
 static void
 expect_text(const char *text, const char *part)
 {
@@ -378,6 +451,8 @@ main(void)
 	RUN("receives of every kind become records", decode_receive());
 	RUN("signature errors become records", decode_signature_error());
 	RUN("a receive has the wr_id of the entry that its CQE names", receives_by_their_index());
+	RUN("who says so tells the device what was consumed, and no other",
+		who_says_so_tells_the_device_what_was_consumed());
 	RUN("WQEs and CQEs become text", as_text());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

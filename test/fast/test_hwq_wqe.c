@@ -14,6 +14,7 @@
 
 #include "hwq_burst.h"
 #include "hwq_wqe.h"
+#include "hwq_wqe_dc.h"
 #include "hwq_wr.h"
 
 #define N_BB 16
@@ -245,6 +246,43 @@ raw(void)
 	CHECK_EQ(sq.pi, 65530, "refused work takes no room");
 }
 
+/*
+ * Units 1 to 3 of what goes to a target are its address: of SEND, RDMA and atomics, those with masks too (UCX's DC transport
+ * posts them so). What stays on this side has none. Opcodes are those of mlx5dv.h.
+ */
+static void
+raw_to_a_target(void)
+{
+	static const uint8_t addressed[] = {0x01, 0x08, 0x09, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14,
+		0x15},
+			     others[] = {0x00, 0x0e, 0x1b, 0x20, 0x25, 0x2f};
+	uint8_t wqe[5 * 16], want[5 * 16];
+	struct hwq_dc_dest dest;
+	unsigned int i, has_av;
+
+	memset(&dest, 0x3c, sizeof(dest));
+	for (i = 0; i < sizeof(addressed) + sizeof(others); i++) {
+		has_av = i < sizeof(addressed);
+		memset(wqe, 0x77, sizeof(wqe));
+		wqe[3] = has_av ? addressed[i] : others[i - sizeof(addressed)];
+		wqe[7] = 5;
+		wqe[11] = 0;
+		memcpy(want, wqe, sizeof(want));
+		want[1] = 0xff, want[2] = 0xfa;
+		want[4] = 0x12, want[5] = 0x34, want[6] = 0x56;
+		if (has_av)
+			memset(want + 16, 0x3c, 48);
+		start();
+		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), 2, "WQEBBs");
+		expect(want, sizeof(want), has_av ? "with an address" : "without an address");
+		/* The address alone fits into four units. */
+		wqe[7] = 3;
+		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), has_av ? -EINVAL : 1, "three units");
+		wqe[7] = 4;
+		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), 1, "four units");
+	}
+}
+
 /* Flags that only some builders of hwq_wr.h know. None of their bits may reach a WQE. */
 #define NOT_WIRE (HWQ_WQE_INLINE | HWQ_WQE_IP_CSUM)
 
@@ -428,6 +466,7 @@ main(void)
 	RUN("an atomic names its operands and where the old value goes", atomics());
 	RUN("immediate data and keys to invalidate stand in the control segment", immediate_data());
 	RUN("a raw WQE gets the queue's index and number, and no other change", raw());
+	RUN("a raw WQE to a target gets its address, if it goes there", raw_to_a_target());
 	RUN("no family of builders writes flags that the control segment does not have",
 		flags_stay_in_their_byte());
 	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",

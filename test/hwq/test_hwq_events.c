@@ -454,6 +454,10 @@ async_events(void)
 	expect_no_async("one event");
 	arm_fault("port_down");
 	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 1, "port error");
+	arm_fault("port_down port=2");
+	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 2, "port error");
+	arm_fault("port_up port=2");
+	expect_async(HWQ_ASYNC_PORT_UP, NULL, NULL, 2, "port active");
 	arm_fault("port_up");
 	expect_async(HWQ_ASYNC_PORT_UP, NULL, NULL, 1, "port active");
 	arm_fault("cq_overrun");
@@ -465,6 +469,43 @@ async_events(void)
 	expect_no_async("all is told");
 	softhca_faults_clear();
 	channel_pair_destroy(&r);
+}
+
+/* A peer's request that is refused fails the queue that refused it: by a key's rights, or because it is no possible one. */
+static void
+refused_requests(void)
+{
+	static uint8_t bytes[64] __attribute__((aligned(64)));
+	struct channel_pair r;
+	struct hwq_mr mr;
+	unsigned int i;
+
+	if (hwq_mr_register(dev, bytes, sizeof(bytes), HWQ_ACCESS_LOCAL_WRITE, &mr) != 0)
+		EMU_DIE("registering");
+	channel_pair_create(&r, true);
+	hwq_qp_set_user(r.qp[1], &r.qp[1]->qpn);
+	for (i = 0; i < 2; i++) {
+		if (i == 0)
+			CHECK_EQ(hwq_wqe_rdma_write(&r.qp[0]->sq, mr.rkey, (uintptr_t)bytes,
+					 mr.lkey, (uintptr_t)bytes + 32, 8, 0),
+				1, "a write to memory that peers may not write");
+		else
+			CHECK_EQ(hwq_wqe_atomic_fetch_add(&r.qp[0]->sq, mr.rkey,
+					 (uintptr_t)bytes + 1, mr.lkey, (uintptr_t)bytes + 32, 1,
+					 0),
+				1, "an atomic of an odd address");
+		hwq_sq_ring(&r.qp[0]->sq);
+		expect_async(HWQ_ASYNC_QP_FAILED, r.qp[1], NULL, 0,
+			i == 0 ? "local access violation work queue error"
+			       : "invalid request local work queue error");
+		expect_no_async("one event");
+		take(r.cq[0], r.qp[0]);
+		if (hwq_qp_reset(r.qp[0]) != 0 || hwq_qp_reset(r.qp[1]) != 0)
+			EMU_DIE("resetting");
+		twin_connect(r.qp[0], r.qp[1]);
+	}
+	channel_pair_destroy(&r);
+	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
 }
 
 int
@@ -484,6 +525,7 @@ main(int argc, char **argv)
 		RUN("solicited events only, if asked for", solicited_only());
 		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());
 		RUN("asynchronous events name what failed", async_events());
+		RUN("a refused request fails the queue that refused it", refused_requests());
 	} else {
 		RUN("arm, poll again, sleep: nothing is lost", nothing_is_lost(true));
 		RUN("poll, arm, sleep: the index in the arming makes the event",

@@ -171,6 +171,54 @@ queue_pairs(void)
 	}
 }
 
+/* MLX5_SHUT_UP_BF set to anything but "0": what pends alone is announced by its first 8 bytes, and by nothing else. */
+static void
+shut_up_bf(void)
+{
+	static const char *const values[] = {NULL, "0", "1", "", "no"};
+	struct ibv_td_init_attr td_attr = {0};
+	struct ibv_parent_domain_init_attr pd_attr = {.pd = dev->pd};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		const char *what = values[i] != NULL ? values[i] : "not set";
+		bool shut_up = i >= 2;
+		struct hwq_bf bf = {0};
+		struct hwq_dev *other;
+		struct hwq_cqe rec;
+		struct ibv_pd *own;
+		struct ibv_td *td;
+		struct taken t;
+
+		if (values[i] != NULL && setenv("MLX5_SHUT_UP_BF", values[i], 1) != 0)
+			EMU_DIE("setenv");
+		if (hwq_dev_open(NULL, &other) != 0)
+			EMU_DIE("opening the device again");
+		CHECK_EQ(other->no_bf, shut_up, what);
+		CHECK_EQ(hwq_dev_close(other), 0, "closing");
+		td = ibv_alloc_td(ctx, &td_attr);
+		pd_attr.td = td;
+		own = td == NULL ? NULL : ibv_alloc_parent_domain(ctx, &pd_attr);
+		if (own == NULL)
+			EMU_DIE("a parent domain");
+		take(&t, BY_CREATE_QP_EX, own, &bf, false);
+		connect_self(&t);
+		CHECK(bf.toggle != 0, "the halves of one's own register alternate");
+		CHECK_EQ(hwq_wqe_rdma_write_inline(&t.qp->sq, 1, 2, "data", 0, HWQ_WQE_SIGNALED), 1,
+			"WQEBBs");
+		hwq_sq_ring(&t.qp->sq);
+		CHECK_EQ(memcmp(bf.reg + (bf.offset ^ bf.toggle) + 8,
+				 (uint8_t *)hwq_sq_at(&t.qp->sq, 0) + 8, 8) != 0,
+			shut_up, what);
+		CHECK(emu_wait(t.cq, &rec) && rec.syndrome == 0, "it runs");
+		hwq_sq_complete(&t.qp->sq, rec.wqe_counter);
+		taken_release(&t);
+		if (ibv_dealloc_pd(own) != 0 || ibv_dealloc_td(td) != 0)
+			EMU_DIE("destroying domains");
+	}
+	CHECK_EQ(unsetenv("MLX5_SHUT_UP_BF"), 0, "unsetenv");
+}
+
 /* The caller takes the QP to ERR, to RESET and back. */
 static void
 states(void)
@@ -728,6 +776,7 @@ main(int argc, char **argv)
 		EMU_DIE("registering");
 	RUN("queue pairs made in every way, with and without a register of their own",
 		queue_pairs());
+	RUN("MLX5_SHUT_UP_BF keeps WQEs out of a caller's own register", shut_up_bf());
 	RUN("the caller moves a QP through its states", states());
 	RUN("messages arrive in a caller's shared receive queue", shared_receive_queue());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)

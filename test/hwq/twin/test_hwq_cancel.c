@@ -252,6 +252,56 @@ like_libmlx5(void)
 	CHECK(seen.cancelled > 100 && seen.again > 100, "too few");
 }
 
+/* Opcode and modifier become a NOP's, also those of a memcpy, which has a modifier. */
+static void
+a_memcpy_like_libmlx5(void)
+{
+	struct hwq_qp_conf with_mmo = conf;
+	uint16_t index = 0;
+	const uint8_t *ours;
+	unsigned int by_index;
+	struct hwq_wr wr;
+	struct stock s;
+	struct twin t;
+	bool cancelled;
+
+	with_mmo.mmo = true;
+	for (by_index = 0; by_index < 2; by_index++) {
+		memset(mem, 0, sizeof(mem));
+		memset(mem[0][1], 7, SLOT);
+		memset(mem[1][1], 7, SLOT);
+		twin_create(dev, &with_mmo, &t);
+		stock_create(dev, &with_mmo, &s);
+		stock_connect(dev, s.qp, s.qp->qp_num);
+		twin_connect_self(&t);
+		stop_both(&s, &t);
+		ibv_wr_start(s.ex);
+		s.ex->wr_id = 100;
+		s.ex->wr_flags = IBV_SEND_SIGNALED;
+		mlx5dv_wr_memcpy(s.dv, mr.lkey, (uintptr_t)mem[1][0], mr.lkey, (uintptr_t)mem[1][1],
+			SLOT);
+		CHECK_EQ(ibv_wr_complete(s.ex), 0, "libmlx5's posting");
+		hwq_wr_start(&wr, &t.qp->sq);
+		wr.wr_id = 100;
+		wr.wr_flags = HWQ_WQE_SIGNALED;
+		hwq_wr_memcpy(&wr, mr.lkey, (uintptr_t)mem[1][0], mr.lkey, (uintptr_t)mem[1][1],
+			SLOT);
+		CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
+		ours = hwq_sq_at(&t.qp->sq, 0);
+		CHECK_EQ(ours[0], 1, "the modifier of DMA memcpy");
+		CHECK_EQ(mlx5dv_qp_cancel_posted_send_wrs(s.dv, 100), 1, "how many");
+		if (by_index)
+			CHECK_EQ(hwq_qp_cancel_wqes(t.qp, &index, 1, &cancelled), 1, "how many");
+		else
+			CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 100), 1, "how many");
+		check_bytes(ours, s.view.sq.buf, 4, "modifier, index and opcode");
+		resume_both(&s, &t);
+		same_completions(&s, &t, &(struct request){.wr_id = 100, .signaled = true}, 1);
+		stock_destroy(&s);
+		twin_destroy(&t);
+	}
+}
+
 /* ------------------------------------------------------------------ later laps */
 
 /* Posts as many as fit while the queue is stopped. */
@@ -557,6 +607,8 @@ main(int argc, char **argv)
 		    &mr) != 0)
 		EMU_DIE("registering");
 	RUN("on the first lap, cancelling does what libmlx5 does", like_libmlx5());
+	RUN("a memcpy that is cancelled is a NOP without a modifier, as libmlx5's is",
+		a_memcpy_like_libmlx5());
 	RUN("on later laps and past fills, cancelling does what the manual page says",
 		by_the_manual());
 	RUN("requests that the device has run are not pending", from_the_device_on());
