@@ -888,6 +888,41 @@ many_atomics_in_flight_keep_their_results(void)
 	env_queue_done(q);
 }
 
+/* A send queue holds a part of them: the others are tried again and again before they find room. */
+static void
+atomics_that_wait_for_room_lose_no_cell(void)
+{
+	enum {
+		N = 64
+	};
+	const struct gantry_peer_conf conf = {.depth = 4};
+	struct gantry_queue *q = env_queue(g, N);
+	struct gantry_desc desc[N];
+	struct gantry_comp comp[N];
+	struct gantry_addr a, b;
+	uint16_t peer, back;
+	unsigned int round, i;
+
+	CHECK_EQ(gantry_peer_open(q, &conf, &peer, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, &conf, &back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, back, &a), 0);
+	CHECK(q->conn[gantry_queue_peer_conn(q, peer)].n_bb < N);
+	memset(dst, 0, 8);
+	for (i = 0; i < N; i++)
+		desc[i] = atomic(GANTRY_OP_FETCH_ADD, peer, dst, 1, 0);
+	for (round = 0; round < GANTRY_CELLS; round++) {
+		CHECK_EQ(gantry_submit(q, desc, N), N);
+		env_collect(q, comp, N);
+		for (i = 0; i < N; i++) {
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+			CHECK_EQ(comp[i].result, round * N + i);
+		}
+		CHECK_EQ(q->cells.n_free, GANTRY_CELLS);
+	}
+	env_queue_done(q);
+}
+
 /* The memory does not allow atomics: one fails, those behind it are flushed, no cell is lost. */
 static void
 failed_atomics_have_no_result(void)
@@ -1071,6 +1106,7 @@ static const struct check_case cases[] = {
 	{"a receive keeps its memory", a_receive_keeps_its_memory},
 	{"atomics return the old value", atomics_return_the_old_value},
 	{"many atomics in flight keep their results", many_atomics_in_flight_keep_their_results},
+	{"atomics that wait for room lose no cell", atomics_that_wait_for_room_lose_no_cell},
 	{"failed atomics have no result", failed_atomics_have_no_result},
 	{"a device without atomics refuses them", a_device_without_atomics_refuses_them},
 	{"a raw WQE does what it says", a_raw_wqe_does_what_it_says},
