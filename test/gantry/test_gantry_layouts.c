@@ -596,6 +596,64 @@ a_key_of_replayed_work_is_not_given_to_another_layout(void)
 	env_queue_done(q);
 }
 
+/*
+ * A gather waits until the queue's connection to itself is set up again. Meanwhile a message to a peer needs a
+ * key with another layout. The peer posts no receive before the gather is done.
+ */
+static void
+a_key_of_work_that_waits_for_a_repair_is_not_given_to_a_peer(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 16, .layout_keys = 1};
+	const struct gantry_peer_conf receives = {.recv_depth = 1};
+	const struct gantry_recv recv = {.addr = (uintptr_t)dst + 1000, .len = 300};
+	struct shape s = {.block = {{0, 100, 0}, {1000, 200, 0}}, .n = 2};
+	struct shape t = {.block = {{2000, 100, 0}, {3000, 200, 0}}, .n = 2};
+	struct gantry_recv_comp recv_comp;
+	struct gantry_addr a, b;
+	struct gantry_comp comp[3];
+	struct gantry_desc desc[3];
+	struct gantry_queue *q;
+	uint16_t peer, back;
+	char line[80];
+
+	create(&s);
+	create(&t);
+	reset(21);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, &receives, &back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, back, &a), 0);
+	desc[0] = env_copy(src, dst + 4000, 64);
+	desc[1] = gather(&s, src, dst, 300);
+	desc[2] = gather(&t, src, NULL, 300);
+	desc[2].op = GANTRY_OP_SEND;
+	desc[2].peer = peer;
+	snprintf(line, sizeof(line), "complete qp=%u syndrome=0x04",
+		q->conn[GANTRY_CONN_OWN].qp->qpn);
+	CHECK_EQ(softhca_fault(line), 0);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=5"), 0);
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	while (q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_BROKEN)
+		CHECK_EQ(env_poll(q, NULL, 0), 0);
+	CHECK_EQ(gantry_submit(q, desc + 2, 1), 1);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 1000, 200) == 0);
+	CHECK_EQ(gantry_recv_post(q, back, &recv, 1), 1);
+	env_collect(q, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	while (gantry_recv_poll(q, &recv_comp, 1) == 0)
+		env_pump();
+	CHECK_EQ(recv_comp.status, GANTRY_OK);
+	CHECK(memcmp(dst + 1000, src + 2000, 100) == 0 && memcmp(dst + 1100, src + 3000, 200) == 0);
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	destroy(&s);
+	destroy(&t);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
 	{"random layouts move what loops of the CPU move",
 		random_layouts_move_what_loops_of_the_cpu_move},
@@ -614,6 +672,8 @@ static const struct check_case cases[] = {
 		whatever_fails_no_descriptor_moves_the_bytes_of_another_layout},
 	{"a key of replayed work is not given to another layout",
 		a_key_of_replayed_work_is_not_given_to_another_layout},
+	{"a key of work that waits for a repair is not given to a peer",
+		a_key_of_work_that_waits_for_a_repair_is_not_given_to_a_peer},
 };
 
 int
