@@ -280,6 +280,61 @@ a_pool_that_grows_is_registered_again(void)
 	env_unmap(more, 64 * 4096);
 }
 
+/* The old registration has not ended yet. Its end takes nothing from the new one. */
+static void
+a_pool_that_is_being_unregistered_is_registered_anew(void)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4 * 4096);
+	const struct gantry_peer_conf receives = {.recv_depth = 1};
+	const struct gantry_recv recv = {.addr = (uintptr_t)dst, .len = 256};
+	struct gantry_desc send = {.op = GANTRY_OP_SEND, .len = 256};
+	struct gantry_mem *old, *now, *again;
+	struct gantry_recv_comp recv_comp;
+	struct rte_mempool *mp;
+	struct gantry_addr a, b;
+	struct gantry_comp comp;
+	struct objects o;
+	uint16_t back;
+	void *obj;
+	int n;
+
+	mp = rte_mempool_create_empty("anew", 20, 256, 0, 0, SOCKET_ID_ANY, 0);
+	CHECK(mp != NULL);
+	CHECK_EQ(rte_mempool_set_ops_byname(mp, "ring_mp_mc", NULL), 0);
+	n = rte_mempool_populate_iova(mp, (char *)m, RTE_BAD_IOVA, 4 * 4096, NULL, NULL);
+	CHECK(n > 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &old), 0);
+	CHECK_EQ(rte_mempool_get(mp, &obj), 0);
+	/* The peer has no receive, so the message waits. */
+	CHECK_EQ(gantry_peer_open(q, NULL, &send.peer, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, &receives, &back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, send.peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, back, &a), 0);
+	env_fill(obj, 256, 6);
+	send.src = (uintptr_t)obj;
+	CHECK_EQ(gantry_submit(q, &send, 1), 1);
+	CHECK_EQ(gantry_mem_unregister(old, 0), -ETIMEDOUT);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, GANTRY_MEM_RELAXED, &now), 0);
+	CHECK(now != old);
+	CHECK_EQ(gantry_recv_post(q, back, &recv, 1), 1);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	while (gantry_recv_poll(q, &recv_comp, 1) == 0)
+		env_pump();
+	CHECK(env_is_filled(dst, 256, 6));
+	CHECK_EQ(gantry_mem_unregister(old, 1000), 0);
+	o = copy_objects(q, mp);
+	CHECK_EQ(o.ok, n);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, GANTRY_MEM_RELAXED, &again), 0);
+	CHECK(again == now);
+	CHECK_EQ(gantry_mem_unregister(now, 1000), 0);
+	rte_mempool_put(mp, obj);
+	rte_mempool_free(mp);
+	env_queue_done(q);
+	env_unmap(m, 4 * 4096);
+}
+
 /* ------------------------------------------------------------------ all memory, on demand */
 
 /* A descriptor of memory that no region covers has this status. */
@@ -378,6 +433,8 @@ static const struct check_case cases[] = {
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},
 	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
+	{"a pool that is being unregistered is registered anew",
+		a_pool_that_is_being_unregistered_is_registered_anew},
 	{"all memory is reached on demand, by copies alone",
 		all_memory_is_reached_on_demand_by_copies_alone},
 };
