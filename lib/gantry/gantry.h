@@ -601,7 +601,7 @@ GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_po
 /**
  * Reads a policy from text: a rule a line, as `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers
  * are decimal, or `any`; CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines, and what follows a
- * `#`, are skipped. Any thread.
+ * `#`, are skipped. Without that, a line has at most 255 characters. Any thread.
  * @param policy written on success only.
  * @return 0; -EINVAL a line is none of these; -E2BIG there are more than GANTRY_POLICY_MAX rules. The log
  *   names the line.

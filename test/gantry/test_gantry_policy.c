@@ -776,6 +776,10 @@ text_becomes_the_policy_that_it_says(void)
 	CHECK_EQ(gantry_policy_print(&p, NULL, 0), len);
 	CHECK_EQ(gantry_policy_parse("", &p), 0);
 	CHECK_EQ(p.n, 0);
+	/* The longest line, and a longer comment. */
+	snprintf(out, sizeof(out), "%255s# %200s", "1 4096 cpu", "few");
+	CHECK_EQ(gantry_policy_parse(out, &p), 0);
+	CHECK(p.n == 1 && memcmp(p.rule, three_rules.rule, sizeof(p.rule[0])) == 0);
 	p.n = GANTRY_POLICY_MAX + 1;
 	CHECK_EQ(gantry_policy_print(&p, out, sizeof(out)), -EINVAL);
 }
@@ -796,6 +800,11 @@ text_that_is_no_policy_is_refused(void)
 	strcpy(line + sizeof(line) - 7, " 2 cpu");
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	memset(line, ' ', sizeof(line) - 7);
+	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
+	/* One byte too long, without and with a comment, as the last line and before another one. */
+	strcpy(line + 256 - 7, "1 2 cpu");
+	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
+	strcat(line, "# few\n1 2 cpu\n");
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	for (i = 0; i < GANTRY_POLICY_MAX; i++)
 		strcat(many, "1 2 cpu\n");
