@@ -14,6 +14,7 @@
 
 #include <softhca.h>
 
+#include <gantry_loop.h>
 #include <gantry_sleep.h>
 #include <gantry_worker.h>
 
@@ -215,6 +216,43 @@ full_rings_push_back_and_lose_nothing(void)
 		}
 		end_with(0);
 	}
+}
+
+/* Messages have come that the ring has no room for. Only the application can change that. */
+static void
+a_full_ring_lets_the_lcore_sleep(void)
+{
+	struct gantry_desc copy = env_copy(src, dst + 64 * PIECE, PIECE);
+	uint64_t end = patience(), slept;
+	struct gantry_recv_comp comp[16];
+	struct gantry_comp done;
+	uint32_t n, round;
+
+	begin(GANTRY_IDLE_SLEEP, 8, 16);
+	for (n = 0; n < 16;) {
+		struct gantry_recv r = recv_of(n);
+
+		n += gantry_recv_enqueue_burst(w, from[0], &r, 1);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (n = 0; n < 16; n++)
+		send_one(n, 0);
+	while (env_stats(gantry_worker_queue(w)).recv_done < 8)
+		CHECK(rte_get_timer_cycles() < end);
+	/* A copy wakes the lcore, if it sleeps, and then it sleeps again. */
+	for (round = 0; round < 3; round++) {
+		slept = gantry_loop_sleeps(1);
+		CHECK_EQ(gantry_enqueue_burst(w, &copy, 1), 1);
+		while (env_dequeue(w, &done, 1) == 0)
+			CHECK(rte_get_timer_cycles() < end);
+		while (gantry_loop_sleeps(1) == slept)
+			CHECK(rte_get_timer_cycles() < end);
+	}
+	CHECK_EQ(env_stats(gantry_worker_queue(w)).recv_done, 8);
+	take(comp, 16);
+	for (n = 0; n < 16; n++)
+		check_recv(&comp[n], n, 0);
+	end_with(0);
 }
 
 /* More receives than recv_depth wait in the ring until some have completed. */
@@ -435,40 +473,47 @@ receives_of_several_producers(void)
 	}
 }
 
-/* The device refuses to close the peer at first: what comes for it meanwhile is behind what was posted. */
+/*
+ * The device refuses to close the peer at first: what comes for it meanwhile is behind what was posted,
+ * also if it is more than recv_depth.
+ */
 static void
 receives_for_a_peer_that_is_closed_keep_their_order(void)
 {
-	struct gantry_recv_comp comp[6];
+	enum {
+		POSTED = 4,
+		N = 40
+	};
+	struct gantry_recv_comp comp[N];
 	struct gantry_recv recv;
 	uint32_t i;
 
 	begin(GANTRY_IDLE_SPIN, 64, 8);
-	for (i = 0; i < 6; i++) {
-		if (i == 4) {
+	for (i = 0; i < N; i++) {
+		if (i == POSTED) {
 			CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0);
 			CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), -EBUSY);
 		}
 		recv = recv_of(i);
 		CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
-		while (i < 4 && env_stats(gantry_worker_queue(w)).recv_posted != i + 1)
+		while (i < POSTED && env_stats(gantry_worker_queue(w)).recv_posted != i + 1)
 			sched_yield();
 	}
 	/* Nothing of them comes before the device is silent. */
 	usleep(10000);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
 	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), 0);
-	take(comp, 6);
-	for (i = 0; i < 6; i++) {
+	take(comp, N);
+	for (i = 0; i < N; i++) {
 		CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[i].peer, from[0]);
-		CHECK_EQ(comp[i].status, i < 4 ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
+		CHECK_EQ(comp[i].status, i < POSTED ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
 	}
 	/* Then nothing is before the next one. */
-	recv = recv_of(6);
+	recv = recv_of(N);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
 	take(comp, 1);
-	CHECK(comp[0].cookie == 6 && comp[0].status == GANTRY_BAD_PEER);
+	CHECK(comp[0].cookie == N && comp[0].status == GANTRY_BAD_PEER);
 	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[1]), 0);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(gantry_peer_close(sender, to[i]), 0);
@@ -480,6 +525,7 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 static const struct check_case cases[] = {
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"full rings push back and lose nothing", full_rings_push_back_and_lose_nothing},
+	{"a full ring lets the lcore sleep", a_full_ring_lets_the_lcore_sleep},
 	{"receives beyond the depth wait", receives_beyond_the_depth_wait},
 	{"wrong receives complete with their status", wrong_receives_complete_with_their_status},
 	{"receives for a peer that is closed keep their order",
