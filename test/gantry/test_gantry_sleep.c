@@ -360,6 +360,110 @@ a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
 	env_queue_done(far);
 }
 
+/* ------------------------------------------------------------------ several sleepers */
+
+/* The device refuses a repair so often; then it lets the connection be set up again. */
+#define REFUSALS 5
+
+/* Enqueues a descriptor, whose completion has this status. */
+static void
+expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
+{
+	uint64_t end = patience();
+	struct gantry_comp comp;
+
+	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+	while (env_dequeue(w, &comp, 1) == 0)
+		CHECK(rte_get_timer_cycles() < end);
+	CHECK_EQ(comp.status, status);
+}
+
+/*
+ * Three workers share an lcore, in any order: one has nothing in flight, one waits for a peer that posts no
+ * receive, and a connection of the third is to be repaired. No event tells when: without the repair the lcore
+ * would sleep for an hour.
+ */
+static void
+repair_beside_others(unsigned int first, bool dc)
+{
+	const struct gantry_peer_conf receives = {.recv_depth = 1};
+	const struct gantry_peer_conf target_conf = {.transport = GANTRY_TRANSPORT_DC_TARGET};
+	const struct gantry_peer_conf dc_conf = {.transport = GANTRY_TRANSPORT_DC};
+	struct gantry_worker *w[3] = {worker_on(1, GANTRY_IDLE_SLEEP),
+		worker_on(1, GANTRY_IDLE_SLEEP), worker_on(1, GANTRY_IDLE_SLEEP)};
+	struct gantry_worker *waits = w[(first + 1) % 3], *repairs = w[(first + 2) % 3];
+	const struct gantry_conn *broken =
+		&gantry_worker_queue(repairs)->conn[dc ? GANTRY_CONN_DCI : GANTRY_CONN_OWN];
+	struct gantry_queue *far = env_queue(g, 16);
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_desc send = {.op = GANTRY_OP_SEND};
+	const struct gantry_recv recv = {.cookie = 1};
+	struct gantry_addr near_addr, far_addr;
+	uint64_t cookie = 0, end = patience();
+	struct gantry_recv_comp comp;
+	uint16_t peer, back, to, target;
+	char line[80];
+	unsigned int k;
+
+	gantry_sleep_ms = 3600 * 1000;
+	CHECK_EQ(gantry_peer_open(gantry_worker_queue(waits), NULL, &peer, &near_addr), 0);
+	CHECK_EQ(gantry_peer_open(far, &receives, &back, &far_addr), 0);
+	CHECK_EQ(gantry_peer_connect(gantry_worker_queue(waits), peer, &far_addr), 0);
+	CHECK_EQ(gantry_peer_connect(far, back, &near_addr), 0);
+	send.peer = peer;
+	if (dc) {
+		CHECK_EQ(gantry_peer_open(far, &target_conf, &target, &far_addr), 0);
+		CHECK_EQ(gantry_peer_open(gantry_worker_queue(repairs), &dc_conf, &to, NULL), 0);
+		CHECK_EQ(gantry_peer_connect(gantry_worker_queue(repairs), to, &far_addr), 0);
+		d.op = GANTRY_OP_WRITE;
+		d.peer = to;
+		d.remote_key = gantry_mem_remote_key(dst_mem);
+	}
+	for (k = 0; k < 3; k++)
+		CHECK_EQ(gantry_worker_start(w[k]), 0);
+	CHECK_EQ(gantry_enqueue_burst(waits, &send, 1), 1);
+	while (env_stats(gantry_worker_queue(waits)).doorbells == 0)
+		CHECK(rte_get_timer_cycles() < end);
+	snprintf(line, sizeof(line), "refuse call=modify_qp errno=5 times=%d", REFUSALS);
+	CHECK_EQ(softhca_fault(line), 0);
+	snprintf(line, sizeof(line), "complete syndrome=0x04 qp=%u", broken->qp->qpn);
+	CHECK_EQ(softhca_fault(line), 0);
+	expect(repairs, d, GANTRY_LOCAL_ERROR);
+	/* It waits for the repair. */
+	expect(repairs, d, GANTRY_OK);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(env_stats(gantry_worker_queue(repairs)).recoveries, 1);
+	CHECK_EQ(gantry_recv_post(far, back, &recv, 1), 1);
+	take(waits, 1, &cookie);
+	while (gantry_recv_poll(far, &comp, 1) == 0)
+		CHECK(rte_get_timer_cycles() < end);
+	CHECK_EQ(gantry_stop(g), 0);
+	for (k = 0; k < 3; k++)
+		CHECK_EQ(gantry_worker_destroy(w[k]), 0);
+	env_queue_done(far);
+	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
+}
+
+static void
+one_repair_keeps_the_lcore_of_several_workers_awake(void)
+{
+	unsigned int first;
+
+	for (first = 0; first < 3; first++)
+		repair_beside_others(first, false);
+}
+
+static void
+a_repair_of_the_dc_initiator_keeps_the_lcore_awake(void)
+{
+	unsigned int first;
+
+	if (env_lacks(g, ENV_DC))
+		return;
+	for (first = 0; first < 3; first++)
+		repair_beside_others(first, true);
+}
+
 /* ------------------------------------------------------------------ the last looks */
 
 /* Waits until the device has written a CQE of the connection, which nobody takes. */
@@ -531,6 +635,10 @@ static const struct check_case cases[] = {
 	{"room for completions wakes the lcore", room_for_completions_wakes_the_lcore},
 	{"a sleeping lcore hears of starts, stops and peers",
 		a_sleeping_lcore_hears_of_starts_stops_and_peers},
+	{"one repair keeps the lcore of several workers awake",
+		one_repair_keeps_the_lcore_of_several_workers_awake},
+	{"a repair of the DC initiator keeps the lcore awake",
+		a_repair_of_the_dc_initiator_keeps_the_lcore_awake},
 	{"nobody sleeps on a completion that is there",
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},
