@@ -14,6 +14,8 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include <softhca.h>
+
 #include "gantry_env.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
@@ -390,6 +392,54 @@ the_same_refusal_again_only_counts(void)
 	env_queue_done(q);
 }
 
+/* Two failures of which one number differs: operation, queue, connection or syndrome. */
+static void
+different_failures_are_told_apart(void)
+{
+	struct gantry_queue *q[2] = {env_queue(g, 64), env_queue(g, 64)};
+	uint32_t engine = number_of_engine(g), i, n = 0;
+	uint64_t before = value_of(tel_ask("/gantry/errors,%u", engine), "failures");
+	struct gantry_desc copy = env_copy(src + 2 * ARENA_LEN, dst, 64),
+			   fill =
+				   {
+					   .op = GANTRY_OP_FILL,
+					   .dst = (uintptr_t)src + 2 * ARENA_LEN,
+					   .len = 64,
+				   },
+			   d;
+	uint16_t peer[4];
+	char line[80];
+
+	for (i = 0; i < 4; i += 2)
+		env_connect(q[0], &peer[i], q[0], &peer[i + 1]);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(env_do_one(q[0], copy), GANTRY_NOT_REGISTERED);
+		CHECK_EQ(env_do_one(q[0], fill), GANTRY_NOT_REGISTERED);
+		CHECK_EQ(env_do_one(q[1], fill), GANTRY_NOT_REGISTERED);
+		n += 3;
+		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + n);
+	}
+	/* Of one operation, status and queue. */
+	d = env_copy(src, dst, 64);
+	for (i = 0; i < 4; i++) {
+		snprintf(line, sizeof(line), "complete syndrome=%u vendor=%u", 2 + i / 2 * 2,
+			7 + i);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(env_do_one(q[1], d), GANTRY_LOCAL_ERROR);
+		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + ++n);
+	}
+	d.op = GANTRY_OP_WRITE;
+	d.remote_key = gantry_mem_remote_key(dst_mem);
+	for (i = 0; i < 4; i += 2) {
+		d.peer = peer[i];
+		CHECK_EQ(softhca_fault("complete syndrome=4"), 0);
+		CHECK_EQ(env_do_one(q[0], d), GANTRY_LOCAL_ERROR);
+		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + ++n);
+	}
+	for (i = 0; i < 2; i++)
+		env_queue_done(q[i]);
+}
+
 /* ------------------------------------------------------------------ workers */
 
 static void
@@ -570,6 +620,7 @@ static const struct check_case cases[] = {
 		a_failure_of_the_hardware_is_told_with_its_wqe},
 	{"a peer's failure names the peer", a_peers_failure_names_the_peer},
 	{"the same refusal again only counts", the_same_refusal_again_only_counts},
+	{"different failures are told apart", different_failures_are_told_apart},
 	{"a worker and the load of its lcore are told",
 		a_worker_and_the_load_of_its_lcore_are_told},
 	{"latencies are switched on, read, and switched off",
