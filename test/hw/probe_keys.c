@@ -45,13 +45,16 @@ kept_text(bool kept)
 static void
 rereg_rights(struct probe_answer *a)
 {
-	bool remote, atomic;
+	bool remote, atomic, windows;
 
 	if (rereg(a, IBV_REREG_MR_CHANGE_ACCESS, PLAIN, IBV_ACCESS_LOCAL_WRITE, 0, &remote) &&
 		rereg(a, IBV_REREG_MR_CHANGE_ACCESS, PLAIN, PLAIN | IBV_ACCESS_REMOTE_ATOMIC, 0,
-			&atomic))
-		probe_saw(a, remote && !atomic, "another remote right: %s, atomics: %s",
-			kept_text(remote), kept_text(atomic));
+			&atomic) &&
+		rereg(a, IBV_REREG_MR_CHANGE_ACCESS, PLAIN, PLAIN | IBV_ACCESS_MW_BIND, 0,
+			&windows))
+		probe_saw(a, remote && atomic && !windows,
+			"another right to read: %s, to do atomics: %s, to bind windows: %s",
+			kept_text(remote), kept_text(atomic), kept_text(windows));
 }
 
 static void
@@ -269,8 +272,8 @@ umr_refused(struct probe_answer *a)
 
 const struct probe probe_keys[] = {
 	{"rereg-rights",
-		"A region that is re-registered with another right to read or to write keeps its "
-		"key. With other rights it gets a new one.",
+		"A region that is re-registered with another right to read, to write or to do "
+		"atomics keeps its key. With other rights it gets a new one.",
 		"Gantry re-registers no memory; a program that calls ibv_rereg_mr(3) must read the keys anew.",
 		rereg_rights},
 	{"rereg-pd", "A region that is re-registered to another PD keeps its key.",

@@ -86,10 +86,11 @@ mr_show(struct object_mr *mr)
 #define PAGE_SHIFT 12
 #define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps at hand */
 
-/* The rights that mlx5_ib changes in a key that stays. */
+/* The rights that mlx5_ib changes in a key that stays. Atomics are among them since its commit 2ca7e93bc963 (2024). */
 #define RIGHTS_IN_PLACE                                                                            \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
-		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_RELAXED_ORDERING)
+		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
+		IB_UVERBS_ACCESS_RELAXED_ORDERING)
 
 static uint64_t
 pages_of(const struct softhca_mkey_attr *attr)

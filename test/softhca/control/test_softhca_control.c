@@ -229,7 +229,8 @@ case_rereg_key(void)
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		true);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_RELAXED_ORDERING, true);
-	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_REMOTE_ATOMIC, false);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_REMOTE_ATOMIC, true);
+	expect_rereg(mr, RIGHTS, NULL, 0, WRITE, true);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_MW_BIND, false);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE, false);
 	expect_rereg(mr, MOVE, buf + page, 4 * page, 0, true); /* four pages are the least room */
@@ -239,7 +240,7 @@ case_rereg_key(void)
 	expect_rereg(mr, MOVE, buf, 8 * page, 0, true); /* its room stays */
 	expect_rereg(mr, MOVE, buf, 9 * page, 0, false);
 	expect_rereg(mr, MOVE | RIGHTS, buf, MANY * page, WRITE | IBV_ACCESS_REMOTE_READ, true);
-	expect_rereg(mr, MOVE | RIGHTS, buf, page, WRITE | IBV_ACCESS_REMOTE_ATOMIC, false);
+	expect_rereg(mr, MOVE | RIGHTS, buf, page, WRITE | IBV_ACCESS_REMOTE_ATOMIC, true);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_ON_DEMAND, false);
 	expect_rereg(mr, RIGHTS, NULL, 0, IBV_ACCESS_ON_DEMAND, true);
 	expect_rereg(mr, MOVE, buf + page, page, 0, false);
