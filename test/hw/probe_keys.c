@@ -58,6 +58,25 @@ rereg_rights(struct probe_answer *a)
 }
 
 static void
+key_again(struct probe_answer *a)
+{
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	uint8_t *buf = aligned_alloc(PAGE, RANGE);
+	struct ibv_mr *mr;
+	uint32_t key;
+
+	CHECK(pd != NULL && buf != NULL);
+	mr = ibv_reg_mr(pd, buf, RANGE, PLAIN);
+	CHECK(mr != NULL);
+	key = mr->lkey;
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr(pd, buf, RANGE, PLAIN);
+	CHECK(mr != NULL);
+	probe_saw(a, mr->lkey == key, "%s", kept_text(mr->lkey == key));
+}
+
+static void
 rereg_pd(struct probe_answer *a)
 {
 	bool kept;
@@ -284,6 +303,11 @@ const struct probe probe_keys[] = {
 		"two, four at least. Else it gets a new one.",
 		"Gantry re-registers no memory; a program that moves a region to another range must read the keys anew.",
 		rereg_range},
+	{"mr-key-again",
+		"A region gets the key of the one that was deregistered last, of those with room for as "
+		"many pages.",
+		"Gantry removes memory when no descriptor uses it; a program that keeps a key of deregistered memory reaches other memory by it, or none.",
+		key_again},
 	{"invalidation-no-wait",
 		"An invalidation, local or remote, does not wait for a copy that has begun.",
 		"A program waits for its work before it takes the memory's key away, as Gantry does: then it does not depend on this.",

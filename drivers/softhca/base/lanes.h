@@ -13,9 +13,16 @@
 #include "table.h"
 #include "turns.h"
 
+struct softhca_mkey;
+
+#define LANES_KEPT 64 /* powers of two of pages */
+
 struct softhca_lanes {
 	struct softhca_dev *dev;
-	struct table keys, psvs, deks;      /* key/ */
+	struct table keys, psvs, deks; /* key/ */
+	struct softhca_mkey
+		*kept[LANES_KEPT]; /* key/kept.c: keys that are not in use, the last one first */
+	pthread_mutex_t kept_lock;
 	struct table qps, cqs, srqs;        /* queue/ */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
 	struct page_set *_Atomic uars;      /* queue/: struct softhca_uar; marked: it rang lately */

@@ -445,7 +445,7 @@ exec_umr(struct run *run, const struct wqe *wqe)
 		syn = umr_fetch(&u);
 	if (syn != SYN_OK)
 		return syn;
-	key = table_get(&run->lanes->keys, wqe_imm(wqe) >> 8);
+	key = key_get(run->lanes, wqe_imm(wqe) >> 8);
 	if (key == NULL)
 		return requester_refuse(run, VEN_KEY_INDEX, SYN_MW_BIND);
 	spin_lock(&key->mkey->lock);

@@ -76,7 +76,12 @@ struct softhca_mkey_attr {
 	uint64_t addr; /* where the memory is in this process */
 	uint64_t iova; /* the address that work requests use for its first byte */
 	uint64_t len;  /* bytes */
-	bool rinval;   /* a peer's SEND with invalidate may take the key's rights away */
+	/*
+	 * Of a region whose key is kept when it ends, for the next region with the same room: pages, a power of two. 0: the
+	 * key ends with its object.
+	 */
+	uint64_t room;
+	bool rinval; /* a peer's SEND with invalidate may take the key's rights away */
 	enum softhca_mkey_kind kind;
 	bool bsf;         /* an indirect key has room for a signature, or for encryption */
 	bool crypto;      /* it can be configured to encrypt data that go through it */
@@ -96,7 +101,7 @@ int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr 
 	struct softhca_mkey **out);
 /* Replaces the attributes: REREG_MR changes a region without a new key. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
-/* From then on, windows and indirect keys that name it reach no memory. */
+/* From then on, windows and indirect keys that name it reach no memory, until another region gets the same key. */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 

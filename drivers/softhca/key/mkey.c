@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "gone.h"
-#include "key.h"
+#include "kept.h"
 #include "odp.h"
 
 /* The layout that an indirect key is created with. An empty part is padding. */
@@ -66,38 +66,63 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	return key;
 }
 
-int
-softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
-	struct softhca_mkey **out)
+static struct softhca_mkey *
+mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 {
 	struct softhca_mkey *mkey = calloc(1, sizeof(*mkey));
-	int err = -ENOMEM;
 
 	if (mkey == NULL)
-		return -ENOMEM;
+		return NULL;
 	mkey->dev = dev;
+	mkey->room = attr->room;
 	mkey->max_entries = attr->max_entries;
 	mkey->bsf = attr->bsf;
 	mkey->crypto = attr->crypto;
 	mkey->fixed = attr->fixed;
-	mkey->key =
-		key_new(attr, attr->has_variant ? attr->variant : (uint8_t)device_clock(), mkey);
+	mkey->variant = attr->has_variant ? attr->variant : (uint8_t)device_clock();
+	return mkey;
+}
+
+/* Gives the key its attributes and publishes it: under the number that it has, or under a new one. */
+static int
+mkey_begin(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr, bool has_number)
+{
+	struct table *keys = &mkey->dev->lanes->keys;
+	int err = 0;
+
+	mkey->key = key_new(attr, mkey->variant, mkey);
 	if (mkey->key == NULL)
-		goto free_mkey;
+		return -ENOMEM;
 	if ((attr->access & ACC_ON_DEMAND) != 0)
-		odp_begin(dev);
+		odp_begin(mkey->dev);
 	else if (attr->kind == SOFTHCA_MKEY_MR)
 		gone_watch();
-	err = table_put(&dev->lanes->keys, mkey->key, &mkey->index);
+	if (has_number)
+		table_set(keys, mkey->index, mkey->key);
+	else
+		err = table_put(keys, mkey->key, &mkey->index);
 	if (err != 0)
-		goto free_key;
-	*out = mkey;
-	return 0;
+		free(mkey->key);
+	return err;
+}
 
-free_key:
-	free(mkey->key);
-free_mkey:
-	free(mkey);
+int
+softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
+	struct softhca_mkey **out)
+{
+	struct softhca_mkey *kept = attr->room != 0 ? kept_take(dev->lanes, attr->room) : NULL;
+	struct softhca_mkey *mkey = kept != NULL ? kept : mkey_new(dev, attr);
+	int err;
+
+	if (mkey == NULL)
+		return -ENOMEM;
+	err = mkey_begin(mkey, attr, kept != NULL);
+	if (err == 0)
+		*out = mkey;
+	else if (kept != NULL)
+		kept_put(mkey);
+	else
+		free(mkey);
 	return err;
 }
 
@@ -126,10 +151,18 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 int
 softhca_mkey_destroy(struct softhca_mkey *mkey)
 {
-	table_remove(&mkey->dev->lanes->keys, mkey->index);
+	struct table *keys = &mkey->dev->lanes->keys;
+
+	if (mkey->room != 0)
+		table_set(keys, mkey->index, &key_kept);
+	else
+		table_remove(keys, mkey->index);
 	softhca_quiesce();
 	free(mkey->key);
-	free(mkey);
+	if (mkey->room != 0)
+		kept_put(mkey);
+	else
+		free(mkey);
 	return 0;
 }
 
@@ -154,7 +187,7 @@ key_copy(const struct key *key, uint32_t n_entries)
 struct key *
 key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_vendor *why)
 {
-	struct key *key = table_get(&lanes->keys, number >> 8);
+	struct key *key = key_get(lanes, number >> 8);
 
 	*why = VEN_KEY_INDEX;
 	if (key == NULL)

@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "hca.h"
 #include "idle.h"
+#include "kept.h"
 #include "lane.h"
 #include "lanes.h"
 #include "retire.h"
@@ -70,6 +71,7 @@ softhca_lanes_init(struct softhca_dev *dev)
 	lanes->call_fd = lanes->sleep_fd = -1;
 	fault_init(dev->cfg);
 	pthread_mutex_init(&lanes->sets_lock, NULL);
+	pthread_mutex_init(&lanes->kept_lock, NULL);
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
 	table_init(&lanes->deks);
@@ -99,6 +101,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	for (unsigned int i = 0; i < lanes->n_threads; i++)
 		pthread_join(lanes->threads[i], NULL);
 	__atomic_store_n(&dev->lanes, NULL, __ATOMIC_RELEASE);
+	kept_fini(lanes);
 	table_fini(&lanes->keys);
 	table_fini(&lanes->psvs);
 	table_fini(&lanes->deks);

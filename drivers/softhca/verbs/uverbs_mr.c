@@ -121,21 +121,22 @@ keeps_key(const struct object_mr *mr, const struct softhca_mkey_attr *attr, bool
 {
 	if (((mr->attr.access ^ attr->access) & ~(uint32_t)RIGHTS_IN_PLACE) != 0)
 		return false;
-	return !moves ||
-	       ((attr->access & IB_UVERBS_ACCESS_ON_DEMAND) == 0 && pages_of(attr) <= mr->room);
+	return !moves || ((attr->access & IB_UVERBS_ACCESS_ON_DEMAND) == 0 &&
+				 pages_of(attr) <= mr->attr.room);
 }
 
 static int
-replace_key(struct softhca_dev *dev, struct object_mr *mr, const struct softhca_mkey_attr *attr)
+replace_key(struct softhca_dev *dev, struct object_mr *mr, struct softhca_mkey_attr *attr)
 {
 	struct softhca_mkey *mkey;
-	int rc = softhca_mkey_create(dev, attr, &mkey);
+	int rc;
 
+	attr->room = room_of(attr);
+	rc = softhca_mkey_create(dev, attr, &mkey);
 	if (rc != 0)
 		return rc;
 	(void)softhca_mkey_destroy(mr->mkey);
 	mr->mkey = mkey;
-	mr->room = room_of(attr);
 	return 0;
 }
 
@@ -151,13 +152,13 @@ mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_
 	if (rc != 0)
 		return rc;
 	attr->pdn = pd->pdn;
+	attr->room = room_of(attr);
 	rc = softhca_mkey_create(ctx->dev, attr, &mr->mkey);
 	if (rc != 0) {
 		object_forget(ctx, &mr->obj);
 		return rc;
 	}
 	mr->attr = *attr;
-	mr->room = room_of(attr);
 	mr->pd = pd;
 	mr->dmah = dmah;
 	object_use(&pd->obj);

@@ -207,32 +207,102 @@ case_remote_key(void)
 	remote_key(OP_WRITE_IMM, 1);
 }
 
-/* A deregistered key: its number names nothing, although the memory still exists. */
+static struct ibv_mr *
+reg_pages(const struct pair *p, unsigned int n)
+{
+	struct ibv_mr *mr = ibv_reg_mr(p->pd, p->server.buf, n * 4096, PAIR_ALL);
+
+	CHECK(mr != NULL);
+	return mr;
+}
+
+/* A deregistered key: its number names nothing, although the memory still exists, and is registered elsewhere. */
 static void
 case_deregistered(void)
 {
 	struct pair p;
 	struct request q;
-	struct ibv_mr *mr;
+	struct ibv_mr *mr, *other;
 
 	pair_init(&p, NULL);
 	q = good(&p, OP_WRITE);
-	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
-	CHECK(mr != NULL);
+	mr = reg_pages(&p, 16);
 	q.rkey = mr->rkey;
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	/* New registrations do not get the old number. A key's index is its upper 24 bits. */
-	for (unsigned int i = 0; i < 1000; i++) {
-		mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
-		CHECK(mr != NULL);
-		CHECK(mr->rkey >> 8 != q.rkey >> 8);
-		CHECK_EQ(ibv_dereg_mr(mr), 0);
-	}
-	mr = ibv_reg_mr(p.pd, p.server.buf, PAIR_BUF, PAIR_ALL);
-	CHECK(mr != NULL);
+	other = reg_pages(&p, 8);
+	CHECK(other->rkey >> 8 != q.rkey >> 8); /* a key's index is its upper 24 bits */
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(other), 0);
+	pair_fini(&p);
+}
+
+/* As in mlx5_ib: regions of up to 4 pages, of 5 to 8, of 9 to 16, ... have their keys from different stacks. */
+static void
+case_key_again(void)
+{
+	struct ibv_mr *small[2], *large, *next[3];
+	uint32_t first, second, third;
+	struct pair p;
+
+	pair_init(&p, NULL);
+	small[0] = reg_pages(&p, 1);
+	small[1] = reg_pages(&p, 4);
+	large = reg_pages(&p, 8);
+	first = small[0]->rkey;
+	second = small[1]->rkey;
+	third = large->rkey;
+	CHECK_EQ(ibv_dereg_mr(small[0]), 0);
+	CHECK_EQ(ibv_dereg_mr(small[1]), 0);
+	CHECK_EQ(ibv_dereg_mr(large), 0);
+	next[0] = reg_pages(&p, 2);
+	next[1] = reg_pages(&p, 3);
+	next[2] = reg_pages(&p, 4);
+	CHECK_EQ(next[0]->rkey, second);
+	CHECK_EQ(next[1]->rkey, first);
+	CHECK(next[2]->rkey >> 8 != third >> 8);
+	large = reg_pages(&p, 5);
+	CHECK_EQ(large->rkey, third);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(ibv_dereg_mr(next[i]), 0);
+	CHECK_EQ(ibv_dereg_mr(large), 0);
+	pair_fini(&p);
+}
+
+/* Nothing of the region before is left in a key that is given out again: neither its memory, nor its PD and rights. */
+static void
+case_key_anew(void)
+{
+	struct pair p;
+	struct request q;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint32_t rkey;
+
+	pair_init(&p, NULL);
+	pd = ibv_alloc_pd(p.ctx);
+	CHECK(pd != NULL);
+	q = good(&p, OP_WRITE);
+	mr = ibv_reg_mr(pd, p.client.buf, 4096, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr != NULL);
+	rkey = mr->rkey;
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	mr = reg_pages(&p, 1);
+	CHECK_EQ(mr->rkey, rkey);
+	q.rkey = rkey;
+	paint(&p);
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	CHECK_EQ(p.server.buf[63], 0x11);
+	CHECK_EQ(p.server.buf[64], 0x22);
+	/* The rights of the region before. */
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr(p.pd, p.server.buf, 4096, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr != NULL);
+	CHECK_EQ(mr->rkey, rkey);
+	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	pair_fini(&p);
 }
 
@@ -629,7 +699,11 @@ main(int argc, char **argv)
 		{"valid requests succeed with only the access flags that they need", case_allowed},
 		{"a local key of another index or variant is refused", case_local_key},
 		{"a remote key of another index or variant is refused", case_remote_key},
-		{"a deregistered key is refused, and not given out again", case_deregistered},
+		{"a deregistered key is refused until a region has it again", case_deregistered},
+		{"a region gets the key that was deregistered last, of as many pages",
+			case_key_again},
+		{"a key that is given out again has the new region's memory and rights",
+			case_key_anew},
 		{"a key of another PD is refused", case_protection_domain},
 		{"local memory is written only where its key allows", case_local_write},
 		{"the peer's key must allow the access", case_remote_rights},

@@ -75,12 +75,15 @@ struct key {
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
-	struct spin lock;     /* of those that configure it; a leaf */
-	bool bsf;             /* has room for a signature, or for encryption */
-	bool crypto;          /* data that go through it are encrypted */
-	bool fixed;           /* no work request configures it */
-	atomic_bool sig_told; /* the key's sig_expected when the last error was told */
-	struct key *key;      /* the published one */
+	uint8_t variant;           /* that it was created with */
+	uint64_t room;             /* pages, a power of two; 0: the key ends with its object */
+	struct softhca_mkey *next; /* kept.c */
+	struct spin lock;          /* of those that configure it; a leaf */
+	bool bsf;                  /* has room for a signature, or for encryption */
+	bool crypto;               /* data that go through it are encrypted */
+	bool fixed;                /* no work request configures it */
+	atomic_bool sig_told;      /* the key's sig_expected when the last error was told */
+	struct key *key;           /* the published one */
 };
 
 static inline uint64_t
@@ -100,6 +103,18 @@ key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 	if (__builtin_expect(__builtin_sub_overflow(key->len, *off, &rest), 0))
 		return false;
 	return len <= rest;
+}
+
+/* In the table of keys, it stands for a key that is kept for a region to come: kept.c */
+extern struct key key_kept;
+
+/* The key with an index, or NULL. Inside a turn. */
+static inline struct key *
+key_get(struct softhca_lanes *lanes, uint32_t index)
+{
+	struct key *key = table_get(&lanes->keys, index);
+
+	return key != &key_kept ? key : NULL;
 }
 
 /* The key that a number names in a PD, or NULL: then *why is the reason. Inside a turn. */

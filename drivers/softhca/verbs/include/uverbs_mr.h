@@ -17,8 +17,8 @@ struct object_mr {
 	struct object *dmah;       /* the DMA handle that it was registered with; else NULL */
 	struct dmabuf_user dmabuf; /* of the descriptor that the region lies over */
 	struct softhca_mkey *mkey;
-	struct softhca_mkey_attr attr;
-	uint64_t room; /* pages that the region may have and keep its key: REREG_MR */
+	struct softhca_mkey_attr
+		attr; /* room: pages that the region may have and keep its key, too */
 };
 
 /*
