@@ -401,11 +401,15 @@ crypto_page(const struct softhca_config *cfg, uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. */
+/*
+ * Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. A requester's old values come in the host's order of bytes
+ * (mode 1), which Linux sets where the card supports it (handle_hca_cap_atomic() of mlx5_core).
+ */
 static void
 atomic_page(uint8_t *page)
 {
-	static const struct cap_field fields[] = {{0x90, 16, 3}, {0xb0, 16, 8}, {0xd0, 16, 8}};
+	static const struct cap_field fields[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
+		{0xb0, 16, 8}, {0xd0, 16, 8}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }

@@ -139,7 +139,9 @@ case_other_pages(void)
 		/* The same of faults that memory answers, and a bit that says so: "ODPv2". */
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
-	static const struct field atomic[] = {{0x90, 16, 3}, {0xb0, 16, 8}, {0xd0, 16, 8}};
+	/* Also: old values come in the host's order of bytes, and that the adapter can do so. */
+	static const struct field atomic[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
+		{0xb0, 16, 8}, {0xd0, 16, 8}};
 	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
 		{0x80, 32, 262144}, {0xa0, 32, 262144},
