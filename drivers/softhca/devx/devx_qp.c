@@ -14,6 +14,7 @@
 #include "devx_qpc.h"
 #include "devx_srq.h"
 #include "devx_umem.h"
+#include "mapped.h"
 #include "uverbs_qp.h"
 
 #define CMD_CREATE_QP 0x500
@@ -189,9 +190,12 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 		&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
 			bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID, false},
 		&qp->dbr, &dbrec);
-	if (rc == 0)
-		init->dbrec = dbrec;
-	return rc;
+	if (rc != 0)
+		return rc;
+	init->dbrec = dbrec;
+	/* A device only reads it, so a program need not allow more. */
+	init->dbrec_is_fixed = !qp->dbr->writable && !memory_is_mapped((uintptr_t)dbrec, 8, true);
+	return 0;
 }
 
 /* ---------------------------------------------------------------- creation and end */

@@ -219,6 +219,7 @@ struct softhca_qp_init {
 	void *sq_buf;            /* RAW: its send WQEs; else NULL: they are in buf */
 	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
 	bool no_send_record;     /* doorbells alone tell the send counter: see doorbell.c */
+	bool dbrec_is_fixed;     /* it lies in memory that cannot be written */
 	uint32_t sq_bb;          /* send WQEBBs of 64 bytes, a power of two, or 0 */
 	uint32_t rq_wqe;         /* receive WQEs, a power of two, or 0 */
 	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */

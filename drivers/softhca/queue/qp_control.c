@@ -112,6 +112,17 @@ reset_attributes(struct softhca_qp *qp)
 	qp->attr.mmo = qp->mmo;
 }
 
+/*
+ * A card looks at the doorbell record when the queue is rung. The adapter also does so at other times, and must not take
+ * an old counter for new work. So it sets the record to 0: UCX leaves the old counter there when it resets a DCI.
+ */
+static void
+reset_send_record(struct softhca_qp *qp)
+{
+	if (qp->sq_bb != 0 && (qp_has_no_record(qp) || !qp->dbrec_is_fixed))
+		atomic_store_explicit(qp->send_rec, 0, memory_order_relaxed);
+}
+
 /* Sets queues and attributes to their values at creation. Doorbells on the page are discarded. */
 static void
 reset_queues(struct softhca_qp *qp)
@@ -124,7 +135,7 @@ reset_queues(struct softhca_qp *qp)
 	reset_attributes(qp);
 	qp->sq_ci = 0;
 	qp->announced = 0;
-	atomic_store_explicit(&qp->own_send_rec, 0, memory_order_relaxed);
+	reset_send_record(qp);
 	qp->rang = false;
 	qp->bad_bf = false;
 	qp->mute = false;
@@ -275,6 +286,7 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->event = init->event;
 	qp->shown = init->shown;
 	qp->dbrec = init->dbrec;
+	qp->dbrec_is_fixed = init->dbrec_is_fixed;
 	if (init->no_send_record)
 		qp->send_rec = &qp->own_send_rec;
 	else if (init->dbrec != NULL)
@@ -293,6 +305,7 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 	qp->sq_mask = init->sq_bb * WQEBB - 1;
 	qp->mmo = init->mmo;
 	reset_attributes(qp);
+	reset_send_record(qp);
 	atomic_init(&qp->state, QP_RESET);
 	return qp;
 }

@@ -56,6 +56,7 @@ struct softhca_qp {
 	uint64_t wait_until;
 	_Atomic uint32_t *dbrec;
 	_Atomic uint32_t own_send_rec;
+	bool dbrec_is_fixed; /* it cannot be written */
 	bool moved_to_error; /* a command did so, and no send WQE was flushed since */
 	uint8_t rnr_timer;   /* the responder's, from its last RNR NAK */
 	struct softhca_cq *send_cq, *recv_cq;
