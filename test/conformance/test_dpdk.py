@@ -96,6 +96,20 @@ class Probe(Case):
                 self.assertEqual(self.failed_operations(op, length, key_length, *argv), 0)
         self.assertEqual(self.failed_operations('encrypt', 512, 64, spoilt=1), 512)
 
+    def test_crypto_runs_with_a_full_ring(self):
+        """
+        The program enqueues until the ring is full. The driver takes the place of a WQE and of the NOP behind it as soon as
+        it sees the completion of the WQE.
+        """
+        out = self.dpdk('dpdk-test-crypto-perf', 'crypto', '--', '--silent', '--devtype', 'mlx5_pci', '--ptest', 'throughput',
+                        '--optype', 'cipher-only', '--cipher-algo', 'aes-xts', '--cipher-op', 'encrypt', '--cipher-iv-sz',
+                        '16', '--cipher-key-sz', '32', '--buffer-sz', '512', '--total-ops', '20000', '--desc-nb', '64',
+                        part_id=CONNECTX_6DX, SOFTHCA_CRYPTO='plaintext_single')
+        # Enqueued, dequeued; then how often the ring was full.
+        full = re.findall(r'^ +1 +512 +32 +20000 +20000 +(\d+) ', out, re.M)
+        self.assertEqual(len(full), 1, out)
+        self.assertGreater(int(full[0]), 0, out)
+
     def test_crypto_autotest(self):
         """
         Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public. The driver

@@ -56,6 +56,7 @@ struct run {
 	uint64_t now;          /* device time; 0: not asked for yet */
 	unsigned int work;     /* WQEs executed or flushed */
 	uint32_t byte_cnt;     /* of the WQE that ran */
+	uint16_t nops_end;     /* NOPs before this WQEBB end with a WQE before them: sq_step.c */
 	bool sig_drain;        /* a signature was wrong: the send queue stops after this WQE */
 };
 
@@ -68,6 +69,15 @@ run_now(struct run *run)
 	if (run->now == 0)
 		run->now = device_clock();
 	return run->now;
+}
+
+/* WQEBBs from that one on whose NOPs may end with a WQE before them. */
+static inline uint16_t
+run_nops_left(const struct run *run, uint16_t from)
+{
+	const int16_t left = (int16_t)(run->nops_end - from);
+
+	return left > 0 ? (uint16_t)left : 0;
 }
 
 /* Holds the CQ until the next call; lets go another that was held. */

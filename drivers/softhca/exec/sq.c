@@ -114,6 +114,9 @@ sq_run(struct run *run)
 		return false;
 	}
 	limit = sq_limit(qp, posted);
+	/* Each operation counts for a fault that is armed. */
+	if (!fault_watches(WATCH_OPERATIONS))
+		run->nops_end = (uint16_t)(start + limit);
 	step = sq_is_watched(qp) ? sq_steps_watched(run, posted, limit)
 				 : sq_steps(run, posted, limit);
 	if (step == STEP_NEXT)
@@ -170,6 +173,7 @@ sq_visit(struct run *run)
 	const uint16_t start = qp->sq_ci;
 	bool more = false;
 
+	run->nops_end = start;
 	if (state != QP_RESET && state != QP_INIT && state != QP_ERR && cq_failed(qp))
 		sq_fatal(run);
 	else if (state == QP_RTS && qp->sq_bb != 0)

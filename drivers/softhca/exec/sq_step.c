@@ -11,6 +11,40 @@
 #include "sq_wait.h"
 #include "stream.h"
 
+/* WQEBBs of the NOPs from `first` on that end with the WQE before them. */
+static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint16_t first)
+{
+	const struct softhca_qp *qp = run->qp;
+	uint16_t next = first, left;
+	struct wqe wqe;
+
+	while ((left = run_nops_left(run, next)) != 0) {
+		wqe = wqe_fetch_at(qp, next);
+		if (wqe_opcode(&wqe) != OPC_NOP || wqe_ce(&wqe) >= CE_ALWAYS ||
+			wqe_check_at(qp, &wqe, next, left) != VEN_NONE)
+			break;
+		next = (uint16_t)(next + wqe_bb(&wqe));
+	}
+	return (uint16_t)(next - first);
+}
+
+/*
+ * NOPs without completion that follow a WQE which completes end with it: a program that sees its completion may use their
+ * place again, as DPDK's crypto_mlx5 does. A card has passed them by then, as it does not wait for the end of a WQE before
+ * it begins the next one. Returns the WQEBBs of both.
+ */
+static inline __attribute__((always_inline)) uint32_t
+with_nops(const struct run *run, uint32_t bb)
+{
+	const uint16_t next = (uint16_t)(run->qp->sq_ci + bb);
+
+	if (run_nops_left(run, next) == 0 ||
+		wqe_place(run->qp, next)[CTRL_OPMOD_IDX_OPCODE + 3] != OPC_NOP || run->sig_drain ||
+		run->qp->stopping)
+		return bb;
+	return bb + nops_from(run, next);
+}
+
 static inline __attribute__((always_inline)) enum step
 step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 {
@@ -19,6 +53,8 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 	/* Before its completion: who sees that may configure the keys and PSVs anew. */
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
+	if (completes)
+		bb = with_nops(run, bb);
 	if (reordered)
 		order_end(run, wqe, completes);
 	else if (completes)
@@ -96,7 +132,7 @@ step(struct run *run, uint16_t posted, bool reordered)
 
 	run->byte_cnt = 0;
 	run->use.vendor = VEN_NONE;
-	if (__builtin_expect(wqe_is_of_head(qp, &wqe) && wqe.ds != 0 && bb <= posted &&
+	if (__builtin_expect(wqe_is_at(qp, &wqe, qp->sq_ci) && wqe.ds != 0 && bb <= posted &&
 				     !qp->bad_bf && opcode_runs_on(wqe.op, qp->type) &&
 				     wqe.ds >= wqe_data_unit(&wqe) && qp->stream_errors == NULL,
 		    1))

@@ -101,16 +101,16 @@ wqe_address_units(enum softhca_qp_type type)
 }
 
 static inline const uint8_t *
-wqe_head(const struct softhca_qp *qp)
+wqe_place(const struct softhca_qp *qp, uint16_t idx)
 {
-	return qp->sq + (((uint32_t)qp->sq_ci * WQEBB) & qp->sq_mask);
+	return qp->sq + (((uint32_t)idx * WQEBB) & qp->sq_mask);
 }
 
-/* The WQE at the head of the queue, whatever it says. */
+/* The WQE at that WQEBB, whatever it says. */
 static inline struct wqe
-wqe_fetch(const struct softhca_qp *qp)
+wqe_fetch_at(const struct softhca_qp *qp, uint16_t idx)
 {
-	const uint8_t *seg0 = wqe_head(qp);
+	const uint8_t *seg0 = wqe_place(qp, idx);
 	const uint64_t id = get_be64(seg0);
 	struct wqe wqe = {.seg0 = seg0,
 		.id = id,
@@ -123,26 +123,40 @@ wqe_fetch(const struct softhca_qp *qp)
 	return wqe;
 }
 
-/* It has the index of the head of the queue, and the number of its QP. */
-static inline bool
-wqe_is_of_head(const struct softhca_qp *qp, const struct wqe *wqe)
+/* The WQE at the head of the queue. */
+static inline struct wqe
+wqe_fetch(const struct softhca_qp *qp)
 {
-	const uint64_t id = (uint64_t)qp->sq_ci << 40 | (uint64_t)qp->number << 8;
+	return wqe_fetch_at(qp, qp->sq_ci);
+}
+
+/* It has that index, and the number of its QP. */
+static inline bool
+wqe_is_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx)
+{
+	const uint64_t id = (uint64_t)idx << 40 | (uint64_t)qp->number << 8;
 
 	return ((wqe->id ^ id) & UINT64_C(0x00ffff00ffffff00)) == 0;
 }
 
 /* What every WQE must say of itself; VEN_NONE: it does. posted: WQEBBs from it to the record. */
 static inline enum wire_vendor
-wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
+wqe_check_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx, uint16_t posted)
 {
-	if (!wqe_is_of_head(qp, wqe))
-		return wqe_index(wqe) != qp->sq_ci ? VEN_WQE_INDEX : VEN_WQE_QPN;
+	if (!wqe_is_at(qp, wqe, idx))
+		return wqe_index(wqe) != idx ? VEN_WQE_INDEX : VEN_WQE_QPN;
 	if (wqe->ds == 0 || wqe_bb(wqe) > posted)
 		return VEN_WQE_DS;
-	if (qp->bad_bf && qp->bad_bf_idx == qp->sq_ci)
+	if (qp->bad_bf && qp->bad_bf_idx == idx)
 		return qp->bad_bf_why;
 	return VEN_NONE;
+}
+
+/* wqe_check_at() of the WQE at the head. */
+static inline enum wire_vendor
+wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
+{
+	return wqe_check_at(qp, wqe, qp->sq_ci, posted);
 }
 
 /* Logs what wqe_check() found. */

@@ -90,7 +90,8 @@ update_bits(void)
 	struct softhca_dev *devs = softhca_devices(&n);
 
 	for (unsigned int i = 0; i < n_faults; i++)
-		bits |= faults[i].kind == FAULT_REFUSE ? WATCH_CALLS : WATCH_WQES;
+		bits |= faults[i].kind == FAULT_REFUSE ? WATCH_CALLS
+						       : WATCH_WQES | WATCH_OPERATIONS;
 	for (unsigned int d = 0; d < n; d++) {
 		if (watches_wqes(devs[d].cfg))
 			bits |= WATCH_WQES;

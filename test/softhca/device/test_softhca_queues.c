@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "devices.h"
 #include "key.h"
+#include "softhca.h"
 #include "softhca_rig.h"
 
 #define ALWAYS MLX5_WQE_CTRL_CQ_UPDATE
@@ -349,6 +350,119 @@ case_sq_overrun(void)
 	expect_violation(before, "SQ overrun");
 	CHECK_EQ(r.a.qp_event.async[IBV_EVENT_QP_FATAL], 1, "QP_FATAL events");
 	CHECK(rig_poll(&r.a) == NULL, "completed from a queue that was overrun");
+	rig_fini(&r);
+}
+
+/*
+ * DPDK's crypto_mlx5 fills a queue with WQEs that complete and NOPs behind them, and uses both again when it sees the
+ * completion. One turn of the adapter runs 256 WQEs, and ends here before such a NOP.
+ */
+static void
+case_nops_reused(void)
+{
+	enum {
+		TURN = 256,
+		BB = 512
+	};
+	struct rig r;
+	struct rig_opts o = {.sq_bb = BB, .n_cqe = 16};
+	struct rig_wqe quiet = rig_wqe(MLX5_OPCODE_NOP, 0), loud = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+	uint16_t idx = 0;
+
+	quiet.ds = 8;
+	rig_init(&r, &o);
+	rig_run(&r);
+	for (unsigned int lap = 0; lap < 3; lap++) {
+		const uint16_t start = (uint16_t)(lap * BB);
+
+		for (unsigned int i = 0; i < TURN - 2; i++)
+			rig_put(&r.a, &quiet);
+		rig_put(&r.a, &loud);
+		rig_put(&r.a, &loud);
+		idx = rig_put(&r.a, &quiet);
+		CHECK_EQ((uint16_t)(r.a.sq_pi - start), BB, "the queue is full");
+		rig_record(&r.a);
+		rig_bell(&r.a, idx);
+		softhca_pump();
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, (uint16_t)(start + BB - 4));
+		expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, (uint16_t)(start + BB - 3));
+		rig_sync_ci(&r.a);
+	}
+	rig_run(&r);
+	CHECK(rig_poll(&r.a) == NULL, "a completion too many");
+	CHECK_EQ(rig_violations(), before, "violations");
+	rig_fini(&r);
+}
+
+/* A NOP that completes, one that is broken, and one that no doorbell announced stay for their own turn. */
+static void
+case_nops_not_passed(void)
+{
+	struct rig r;
+	struct rig_wqe quiet = rig_wqe(MLX5_OPCODE_NOP, 0), loud = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+	struct softhca_qp_attr attr;
+	uint32_t next;
+	uint16_t idx;
+
+	rig_init(&r, NULL);
+	idx = rig_put(&r.a, &loud);
+	rig_put(&r.a, &quiet);
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	softhca_qp_query(r.a.qp, &attr, &next);
+	CHECK_EQ(next, 1, "the next WQE");
+	rig_put(&r.a, &loud);
+	rig_post(&r.a, &loud);
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 2);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 3);
+	CHECK_EQ(rig_violations(), before, "violations");
+	rig_put(&r.a, &loud);
+	idx = rig_put(&r.a, &quiet);
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_sq_at(&r.a, idx)[2] ^= 1; /* its index */
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 4);
+	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+	expect_violation(before, "the index of a NOP behind a WQE that completes");
+	rig_fini(&r);
+}
+
+/* UCX leaves the old counter in the record of a DCI that it resets. A card reads it when the next doorbell rings. */
+static void
+case_old_record(bool shared)
+{
+	struct rig r;
+	struct rig_opts o = {.sq_bb = 4, .shared_uar = shared};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, &o);
+	for (unsigned int posted = 1; posted < 8; posted++) {
+		for (uint16_t i = 0; i < posted; i++) {
+			rig_post(&r.a, &w);
+			rig_run(&r);
+			expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, i);
+		}
+		CHECK_EQ(rig_modify(&r.a, IBV_QPS_RESET), 0, "to RESET");
+		r.a.sq_pi = 0;
+		rig_connect(&r.a, r.b.qpn, 7, 12);
+		rig_run(&r);
+		CHECK(rig_poll(&r.a) == NULL, "a WQE of before the reset ran");
+		if (!shared)
+			continue;
+		r.b.bf = r.a.bf;
+		rig_post(&r.b, &w);
+		rig_run(&r);
+		CHECK(rig_poll(&r.b) != NULL, "the other queue of the page");
+		CHECK(rig_poll(&r.a) == NULL, "a WQE of before the reset ran with another queue's");
+	}
+	CHECK_EQ(rig_violations(), before, "violations");
 	rig_fini(&r);
 }
 
@@ -1174,6 +1288,11 @@ main(void)
 	RUN("a doorbell ahead of its record is reported", case_record_behind());
 	RUN("a doorbell that differs from its WQE is caught", case_doorbell_differs());
 	RUN("posting more than the queue holds is fatal", case_sq_overrun());
+	RUN("NOPs behind a WQE that completes are over with its completion", case_nops_reused());
+	RUN("a NOP that completes, is broken or is not announced is not passed",
+		case_nops_not_passed());
+	RUN("a doorbell record from before a reset posts nothing", case_old_record(false));
+	RUN("nor when another queue of the page rings", case_old_record(true));
 	RUN("valid BlueFlame copies are no violation", case_blueflame_good());
 	RUN("a broken BlueFlame copy is caught, in each word", case_blueflame_broken());
 	RUN("a BlueFlame copy that arrives late is no violation", case_blueflame_late());

@@ -17,9 +17,10 @@ struct softhca_dev;
 
 /* What faults or the timing model watch now. */
 enum fault_watch {
-	WATCH_WQES = 1,  /* a WQE is about to run, or a message to arrive */
-	WATCH_TURNS = 2, /* a lane's turn: fault_tick() */
-	WATCH_CALLS = 4  /* a control call: fault_refuses() */
+	WATCH_WQES = 1,      /* a WQE is about to run, or a message to arrive */
+	WATCH_TURNS = 2,     /* a lane's turn: fault_tick() */
+	WATCH_CALLS = 4,     /* a control call: fault_refuses() */
+	WATCH_OPERATIONS = 8 /* a fault counts WQEs */
 };
 
 extern _Atomic unsigned int fault_watch_bits;
