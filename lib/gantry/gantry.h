@@ -174,7 +174,11 @@ struct gantry_policy {
 struct gantry_path {
 	uint8_t port; /**< port of the device, or GANTRY_PORTS_IN_TURN; 0: its first active one */
 	uint8_t traffic_class; /**< of RoCE packets; on InfiniBand it must be 0 */
-	uint16_t gid_index;    /**< 1 + the index in the port's GID table; 0: the best RoCEv2 GID */
+	/**
+	 * 1 + the index in the port's GID table; 0: the best RoCEv2 GID. A peer that names another port than
+	 * the engine's does not take the engine's index over
+	 */
+	uint16_t gid_index;
 	/** Bytes, 256 to 4096, a power of two; 0: the port's. The smaller one of both ends counts. */
 	uint16_t mtu;
 	uint8_t timeout; /**< a request without answer is sent again after 4.096 us << timeout; 0: 14 */

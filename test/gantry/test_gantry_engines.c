@@ -271,6 +271,84 @@ queues_take_the_active_ports_in_turn(void)
 	CHECK_EQ(gantry_destroy(g), 0);
 }
 
+/* An index of the port's GID table that is not RoCEv2, hence not the best one. */
+static uint32_t
+poor_gid(struct ibv_context *ctx, uint32_t port)
+{
+	struct ibv_gid_entry e;
+	uint32_t i;
+
+	for (i = 0; ibv_query_gid_ex(ctx, port, i, &e, 0) == 0; i++)
+		if (e.gid_type != IBV_GID_TYPE_ROCE_V2)
+			return i;
+	CHECK(false, "all GIDs of port %u are RoCEv2", port);
+	return 0;
+}
+
+/* A connection's QP has that port, and a GID of that index; UINT32_MAX: a RoCEv2 one. */
+static void
+check_gid(const struct gantry_queue *q, uint16_t peer, unsigned int port, uint32_t index)
+{
+	struct hwq_qp *qp = q->conn[gantry_queue_peer_conn(q, peer)].qp;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_gid_entry e;
+
+	CHECK_EQ(ibv_query_qp(qp->qp, &attr, IBV_QP_AV, &init), 0);
+	CHECK_EQ(attr.ah_attr.port_num, port);
+	CHECK_EQ(ibv_query_gid_ex(qp->qp->context, port, attr.ah_attr.grh.sgid_index, &e, 0), 0);
+	if (index == UINT32_MAX)
+		CHECK_EQ(e.gid_type, IBV_GID_TYPE_ROCE_V2);
+	else
+		CHECK_EQ(attr.ah_attr.grh.sgid_index, index);
+}
+
+/* ibv_query_gid_ex(3): each port has a table of its own. */
+static void
+a_gid_index_is_that_of_one_port(void)
+{
+	struct ibv_context *ctx = open_own("mlx5_0");
+	const uint32_t poor[] = {poor_gid(ctx, 1), poor_gid(ctx, 2)};
+	/* The engine's port, and the first active one. */
+	static const uint8_t engine_port[] = {2, 1, 0};
+	struct {
+		uint8_t port;
+		uint16_t gid_index;
+	} peers[] = {{0, 0}, {1, 0}, {2, 0}, {1, poor[0] + 1}, {2, poor[1] + 1}};
+	unsigned int i, k, port, at;
+	struct gantry_addr a, b;
+	struct gantry_queue *q;
+	struct gantry *g;
+	uint16_t pa, pb;
+	bool given;
+
+	for (i = 0; i < RTE_DIM(engine_port); i++) {
+		struct gantry_conf conf = {.path.port = engine_port[i]};
+
+		at = engine_port[i] != 0 ? engine_port[i] : 1;
+		conf.path.gid_index = poor[at - 1] + 1;
+		CHECK_EQ(gantry_create(&conf, &g), 0);
+		q = env_queue(g, 16);
+		for (k = 0; k < RTE_DIM(peers); k++) {
+			const struct gantry_peer_conf peer = {
+				.path = {.port = peers[k].port, .gid_index = peers[k].gid_index}};
+
+			CHECK_EQ(gantry_peer_open(q, &peer, &pa, &a), 0);
+			CHECK_EQ(gantry_peer_open(q, &peer, &pb, &b), 0);
+			CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+			CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+			port = peers[k].port != 0 ? peers[k].port : at;
+			given = peers[k].gid_index != 0 || port == at;
+			check_gid(q, pa, port, given ? poor[port - 1] : UINT32_MAX);
+			CHECK_EQ(gantry_peer_close(q, pa), 0);
+			CHECK_EQ(gantry_peer_close(q, pb), 0);
+		}
+		env_queue_done(q);
+		CHECK_EQ(gantry_destroy(g), 0);
+	}
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
 static void
 an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 {
@@ -295,6 +373,7 @@ static const struct check_case cases[] = {
 	{"contexts that do not fit are refused", contexts_that_do_not_fit_are_refused},
 	{"limits are told", limits_are_told},
 	{"queues take the active ports in turn", queues_take_the_active_ports_in_turn},
+	{"a GID index is that of one port", a_gid_index_is_that_of_one_port},
 	{"an engine that the device does not close can be closed later",
 		an_engine_that_the_device_does_not_close_can_be_closed_later},
 };

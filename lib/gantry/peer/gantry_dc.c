@@ -83,7 +83,7 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	if (ret != 0)
 		return ret;
 	q->dci.first = *conf;
-	q->dci.first.path = gantry_path_merge(&conf->path, &q->path);
+	q->dci.first.path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
 	q->dci.conf = (struct hwq_qp_conf){
 		.type = HWQ_QP_DCI,
 		.sq_wr = RTE_MIN(conf->depth != 0 ? conf->depth : q->sq_wr, most),

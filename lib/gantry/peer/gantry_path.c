@@ -51,13 +51,15 @@ mtu_code(uint16_t bytes)
 #define EITHER(field) (path->field != 0 ? path->field : other->field)
 
 struct gantry_path
-gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other)
+gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other, uint8_t first)
 {
+	const uint8_t other_port = other->port != 0 ? other->port : first;
+	const bool same_port = path->port == 0 || path->port == other_port;
+
 	return (struct gantry_path){
 		.port = EITHER(port),
-		/* A GID index is that of one port. */
-		.gid_index = path->port != 0 && path->port != other->port ? path->gid_index
-									  : EITHER(gid_index),
+		/* Each port has a GID table of its own. */
+		.gid_index = same_port ? EITHER(gid_index) : path->gid_index,
 		.traffic_class = EITHER(traffic_class),
 		.mtu = EITHER(mtu),
 		.timeout = EITHER(timeout),

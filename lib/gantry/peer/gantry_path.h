@@ -13,9 +13,12 @@
  */
 int gantry_path_check(const struct gantry_path *path);
 
-/* A path; where it has 0, what the other path has. */
+/*
+ * A path; where it has 0, what the other path has. A GID index is not taken over to another port. first: the port
+ * that is meant where `other` has 0.
+ */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
-	const struct gantry_path *other);
+	const struct gantry_path *other, uint8_t first);
 
 /* A path that was checked, as lib/hwq has it. */
 struct hwq_path gantry_path_to_hwq(const struct gantry_path *path);

@@ -260,7 +260,7 @@ static struct hwq_qp_conf
 rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
 	const bool txn = conf->txn != GANTRY_TXN_NONE;
-	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
 	struct hwq_qp_conf qp_conf = {
 		.sq_wr = q->sq_wr,
 		.max_inline = txn ? DEFAULT_REPLY : DEFAULT_INLINE,
@@ -339,7 +339,7 @@ open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *c
 	struct gantry_dest *own)
 {
 	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
-	struct gantry_path path = gantry_path_merge(&conf->path, &q->path);
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
 	struct hwq_path hwq_path = gantry_path_to_hwq(&path);
 	struct gantry_recv_ring *ring = NULL;
 	int ret = 0;
