@@ -343,8 +343,8 @@ GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
  * Lets COPY, COPY_SG and FILL name all memory of the process: what no other registration covers in one piece, the device
  * reaches by one key for everything, on demand (implicit ODP, ibv_reg_mr(3)). Nothing is pinned, and memory may be
  * mapped and unmapped at any time. If the device finds a page not mapped, or not to be written, the descriptor completes
- * with GANTRY_LOCAL_ERROR or GANTRY_REMOTE_ACCESS, and some of its bytes may have moved; others are not affected. Such
- * copies are slower: memory that is used often is better registered. RDMA carries them, never the CPU nor MMO:
+ * with GANTRY_LOCAL_ERROR, and some of its bytes may have moved; others are not affected. Such copies are
+ * slower: memory that is used often is better registered. RDMA carries them, never the CPU nor MMO:
  * gantry_desc.h, GANTRY_DESC_BY_CPU. So every peer that knows the key can read and write all memory of the process;
  * nothing tells it to anybody but gantry_mem_remote_key(). Other operations complete with GANTRY_NOT_REGISTERED as before.
  * Control thread; workers may run. gantry_mem_unregister() ends it.

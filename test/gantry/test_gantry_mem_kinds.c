@@ -424,6 +424,67 @@ all_memory_is_reached_on_demand_by_copies_alone(void)
 	free(heap);
 }
 
+/*
+ * A page that cannot be accessed, and one that is read-only. Two descriptors fail at a time, and those before, between and
+ * behind them do not.
+ */
+static void
+pages_that_cannot_be_used_fail_their_descriptors_alone(void)
+{
+	struct gantry_queue *q = env_queue(g, 32);
+	uint8_t *hole = env_map(4096), *fixed = env_map(4096), *good = env_map(8192);
+	struct gantry_sge from = {0, 64}, to = {0, 64};
+	const struct gantry_desc bad[] = {
+		env_copy(hole, good + 4096, 4096),
+		env_copy(good, hole, 4096),
+		env_copy(good, fixed, 64),
+		{.op = GANTRY_OP_FILL, .dst = (uintptr_t)hole, .len = 64, .arg = {1}},
+		{.op = GANTRY_OP_COPY_SG,
+			.src = (uintptr_t)&from,
+			.dst = (uintptr_t)&to,
+			.len = 64,
+			.arg = {1 | UINT64_C(1) << 32}},
+	};
+	struct gantry_desc desc[8];
+	struct gantry_comp comp[8];
+	struct gantry_info info;
+	struct gantry_mem *any;
+	unsigned int i, k;
+
+	gantry_info_get(g, &info);
+	if (check_lacks(info.any_memory, "memory on demand"))
+		return;
+	CHECK_EQ(gantry_mem_register_any(g, &any), 0);
+	env_fill(good, 8192, 9);
+	env_fill(fixed, 4096, 10);
+	CHECK_EQ(mprotect(fixed, 4096, PROT_READ), 0);
+	CHECK_EQ(mprotect(hole, 4096, PROT_NONE), 0);
+	from.addr = (uintptr_t)good;
+	to.addr = (uintptr_t)hole;
+	for (i = 0; i < RTE_DIM(bad); i++) {
+		memset(dst, ENV_UNTOUCHED, 8 * 4096);
+		for (k = 0; k < 8; k++) {
+			desc[k] = k % 3 == 2 ? bad[(i + k / 3) % RTE_DIM(bad)]
+					     : env_copy(good, dst + k * 4096, 4096);
+			desc[k].cookie = k;
+		}
+		env_do(q, desc, comp, 8);
+		for (k = 0; k < 8; k++) {
+			CHECK_EQ(comp[k].cookie, k);
+			CHECK_EQ(comp[k].status, k % 3 == 2 ? GANTRY_LOCAL_ERROR : GANTRY_OK,
+				gantry_status_name(comp[k].status));
+			if (k % 3 != 2)
+				CHECK(env_is_filled(dst + k * 4096, 4096, 9));
+		}
+	}
+	CHECK(env_is_filled(fixed, 4096, 10));
+	CHECK_EQ(gantry_mem_unregister(any, 1000), 0);
+	env_queue_done(q);
+	env_unmap(hole, 4096);
+	env_unmap(fixed, 4096);
+	env_unmap(good, 8192);
+}
+
 static const struct check_case cases[] = {
 	{"memory that is only read is a source and no destination",
 		memory_that_is_only_read_is_a_source_and_no_destination},
@@ -437,6 +498,8 @@ static const struct check_case cases[] = {
 		a_pool_that_is_being_unregistered_is_registered_anew},
 	{"all memory is reached on demand, by copies alone",
 		all_memory_is_reached_on_demand_by_copies_alone},
+	{"pages that cannot be used fail their descriptors alone",
+		pages_that_cannot_be_used_fail_their_descriptors_alone},
 };
 
 int
