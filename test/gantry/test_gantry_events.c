@@ -397,6 +397,72 @@ an_event_of_a_peer_is_told(void)
 	env_queue_done(q);
 }
 
+/* Receives of peer pa, and messages for the first half of them, which have arrived. Nobody takes completions. */
+static void
+deliver_half(struct gantry_queue *q, uint16_t pa, uint16_t pb, struct gantry_recv *recv, uint32_t n)
+{
+	struct gantry_desc send;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		recv[i] = (struct gantry_recv){.cookie = i,
+			.addr = (uintptr_t)dst + i * piece,
+			.len = piece};
+	CHECK_EQ(gantry_recv_post(q, pa, recv, n), n);
+	for (i = 0; i < n / 2; i++) {
+		send = (struct gantry_desc){.op = GANTRY_OP_SEND,
+			.peer = pb,
+			.src = (uintptr_t)src + i * piece,
+			.len = piece};
+		CHECK_EQ(env_do_one(q, send), GANTRY_OK);
+	}
+}
+
+/* The first half has arrived, and the others complete with this status. */
+static void
+check_half(struct gantry_queue *q, uint16_t pa, uint32_t n, enum gantry_status others)
+{
+	struct gantry_recv_comp comp;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		while (gantry_recv_poll(q, &comp, 1) == 0)
+			env_pump();
+		CHECK_EQ(comp.cookie, i);
+		CHECK_EQ(comp.peer, pa);
+		CHECK_EQ(comp.status, i < n / 2 ? GANTRY_OK : others);
+		CHECK_EQ(comp.op, i < n / 2 ? GANTRY_OP_SEND : 0);
+		CHECK_EQ(comp.len, i < n / 2 ? piece : 0);
+		CHECK_EQ(is_moved(i), i < n / 2);
+	}
+	CHECK_EQ(gantry_recv_poll(q, &comp, 1), 0);
+}
+
+/* The send queue's CQ fails, so the QP is reset without a CQE. What has arrived until then stays so. */
+static void
+what_a_peer_has_sent_arrives_whatever_fails_behind_it(void)
+{
+	enum {
+		N = 8
+	};
+	const struct gantry_peer_conf conf = {.recv_depth = N};
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_addr a, b;
+	struct gantry_recv recv[N];
+	uint16_t pa, pb;
+
+	reset_pieces(30);
+	CHECK_EQ(gantry_peer_open(q, &conf, &pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
+	deliver_half(q, pa, pb, recv, N);
+	arm("cq_overrun");
+	CHECK_EQ(env_do_one(q, good_write(N, pa)), GANTRY_QP_EVENT);
+	check_half(q, pa, N, GANTRY_FLUSHED);
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ ports */
 
 static void
@@ -524,6 +590,31 @@ everything_comes_back_when_the_device_is_lost(void)
 		CHECK_EQ(comp[7].status, GANTRY_OK);
 		lost_engine_destroy(&e);
 	}
+}
+
+static void
+what_a_peer_has_sent_arrives_although_the_device_is_lost(void)
+{
+	enum {
+		N = 8
+	};
+	const struct gantry_peer_conf conf = {.recv_depth = N};
+	struct gantry_recv recv[N];
+	struct gantry_addr a, b;
+	struct lost_engine e;
+	uint16_t pa, pb;
+
+	reset_pieces(31);
+	lost_engine_create(&e, 0);
+	CHECK_EQ(gantry_peer_open(e.q, &conf, &pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(e.q, NULL, &pb, &b), 0);
+	CHECK_EQ(gantry_peer_connect(e.q, pa, &b), 0);
+	CHECK_EQ(gantry_peer_connect(e.q, pb, &a), 0);
+	deliver_half(e.q, pa, pb, recv, N);
+	arm("device_fatal op=1");
+	CHECK_EQ(env_do_one(e.q, good_copy(N)), GANTRY_DEVICE_LOST);
+	check_half(e.q, pa, N, GANTRY_DEVICE_LOST);
+	lost_engine_destroy(&e);
 }
 
 /* The own connection is broken, and is not yet tried again, when the device is lost. */
@@ -935,9 +1026,13 @@ static const struct check_case cases[] = {
 		a_queue_that_could_not_be_made_leaves_nothing},
 	{"descriptors wait while there is no QP", descriptors_wait_while_there_is_no_qp},
 	{"an event of a peer is told", an_event_of_a_peer_is_told},
+	{"what a peer has sent arrives, whatever fails behind it",
+		what_a_peer_has_sent_arrives_whatever_fails_behind_it},
 	{"ports without a link are told", ports_without_a_link_are_told},
 	{"everything comes back when the device is lost",
 		everything_comes_back_when_the_device_is_lost},
+	{"what a peer has sent arrives, although the device is lost",
+		what_a_peer_has_sent_arrives_although_the_device_is_lost},
 	{"what waits for a repair comes back when the device is lost",
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",
