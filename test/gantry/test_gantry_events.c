@@ -827,6 +827,88 @@ a_stuck_connection_whose_end_is_refused_ends(void)
 	}
 }
 
+/* The engine is about to tell a QP to fail, or to reset it; calls of the former are refused until none is left. */
+enum step {
+	STEP_NONE,
+	STEP_FAIL,
+	STEP_RESET
+};
+static enum step pump_before;
+static uint32_t refuse_fails;
+
+int __real_hwq_qp_fail(struct hwq_qp *qp);
+int __wrap_hwq_qp_fail(struct hwq_qp *qp);
+int
+__wrap_hwq_qp_fail(struct hwq_qp *qp)
+{
+	if (refuse_fails != 0) {
+		refuse_fails--;
+		return -EIO;
+	}
+	if (pump_before == STEP_FAIL)
+		pump();
+	return __real_hwq_qp_fail(qp);
+}
+
+int __real_hwq_qp_reset(struct hwq_qp *qp);
+int __wrap_hwq_qp_reset(struct hwq_qp *qp);
+int
+__wrap_hwq_qp_reset(struct hwq_qp *qp)
+{
+	if (pump_before == STEP_RESET)
+		pump();
+	return __real_hwq_qp_reset(qp);
+}
+
+/* The sender is told that it has arrived, and the receive says so, too; or neither. */
+static void
+a_message_to_a_connection_that_ends_and_its_receive_agree(void)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 4,
+		.path = {.timeout = 4, .retries = 3}};
+	const struct gantry_desc send = {.op = GANTRY_OP_SEND_IMM, .imm = 77, .peer = 0};
+	const struct gantry_recv receive = {.cookie = 5};
+	enum step step;
+
+	for (step = STEP_NONE; step <= STEP_RESET; step++) {
+		struct gantry_queue *q = queue_of(g, SHORT_MS, 0), *from = env_queue(g, 64);
+		struct gantry_desc d = send;
+		struct gantry_recv_comp recv;
+		struct gantry_addr a, b;
+		struct gantry_comp comp;
+		uint16_t pa, pb;
+
+		CHECK_EQ(gantry_peer_open(q, &conf, &pa, &a), 0);
+		CHECK_EQ(gantry_peer_open(from, &conf, &pb, &b), 0);
+		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
+		CHECK_EQ(gantry_peer_connect(from, pb, &a), 0);
+		CHECK_EQ(gantry_recv_post(q, pa, &receive, 1), 1);
+		arm("drop op=1");
+		d = good_write(0, pa);
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		pump();
+		d = send;
+		d.peer = pb;
+		CHECK_EQ(gantry_submit(from, &d, 1), 1);
+		pump_before = step;
+		refuse_fails = 1;
+		/* The device works when the engine calls it, and then for the others. */
+		while (gantry_poll(q, &comp, 1) == 0)
+			;
+		pump_before = STEP_NONE;
+		CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
+		CHECK_EQ(refuse_fails, 0);
+		CHECK_EQ(gantry_recv_poll(q, &recv, 1), 1);
+		env_collect(from, &comp, 1);
+		CHECK_EQ(comp.status, step == STEP_FAIL ? GANTRY_OK : GANTRY_UNREACHABLE);
+		CHECK_EQ(recv.status, step == STEP_FAIL ? GANTRY_OK : GANTRY_FLUSHED);
+		CHECK_EQ(recv.imm, step == STEP_FAIL ? 77 : 0);
+		CHECK_EQ(recv.cookie, 5);
+		env_queue_done(q);
+		env_queue_done(from);
+	}
+}
+
 /* Time in which the queue has nothing to do does not count, however long it is. */
 static void
 a_queue_that_rests_is_not_stuck(void)
@@ -1047,6 +1129,8 @@ static const struct check_case pumped_cases[] = {
 	{"what is stuck fails alone", what_is_stuck_fails_alone},
 	{"a stuck connection whose end is refused ends",
 		a_stuck_connection_whose_end_is_refused_ends},
+	{"a message to a connection that ends and its receive agree",
+		a_message_to_a_connection_that_ends_and_its_receive_agree},
 	{"a queue that rests is not stuck", a_queue_that_rests_is_not_stuck},
 	{"a process that stood still gives the device time",
 		a_process_that_stood_still_gives_the_device_time},

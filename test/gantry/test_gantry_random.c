@@ -5,12 +5,14 @@
  * order, with a status that the model allows, and every byte of memory is right.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
+ *        test_gantry_random --empty DESCRIPTORS [SEED]
  *        test_gantry_random --soak SECONDS [SEED]
  *        test_gantry_random --device NAME SECONDS [SEED]
  *
  * With SOFTHCA_THREADS=0 all of it is one thread, and a seed replays exactly: the test runs itself twice,
  * and both runs must be the same. Else two of the queues are inline and two belong to workers on lcores
- * of their own. A soak goes on for a time, and what the process has must not grow. With --device it does the same on the
+ * of their own. With --empty most descriptors are messages without data: each one that succeeded must have met a receive
+ * that did. A soak goes on for a time, and what the process has must not grow. With --device it does the same on the
  * device of that name, which may be a real one: fault.c causes faults without the adapter's help.
  */
 #include <stdlib.h>
@@ -449,7 +451,9 @@ main(int argc, char **argv)
 	const char *threads = getenv("SOFTHCA_THREADS");
 	bool soaks = argc > 2 && strcmp(argv[1], "--soak") == 0;
 	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	int seed_at;
 
+	run.empty = argc > 2 && strcmp(argv[1], "--empty") == 0;
 	if (argc > 3 && strcmp(argv[1], "--device") == 0) {
 		run.device = argv[2];
 		n = strtoull(argv[3], NULL, 0);
@@ -462,9 +466,8 @@ main(int argc, char **argv)
 		soaks = true;
 		n = SOAK_SECONDS;
 	}
-	run.seed = 1;
-	if (argc > (soaks ? 3 : 1))
-		run.seed = strtoull(argv[soaks ? 3 : 1], NULL, 0);
+	seed_at = soaks || run.empty ? 3 : 1;
+	run.seed = argc > seed_at ? strtoull(argv[seed_at], NULL, 0) : 1;
 	run.rng = run.seed;
 	printf("seed %llu, %s\n", (unsigned long long)run.seed, run.pumped ? "pumped" : "threads");
 	fflush(stdout);

@@ -57,6 +57,7 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 
 	if (qp->rq_n == 0)
 		return;
+	run->responder.mute = false; /* the fault hid one completion, of before */
 	/* More than the queue holds is a program's mistake: those WQEs do not exist. */
 	for (uint16_t left = rq_posted(qp); left != 0 && left <= qp->rq_n; left--)
 		rq_complete(run, qp, &flushed);

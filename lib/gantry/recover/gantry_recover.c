@@ -415,7 +415,7 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 {
 	uint32_t events = atomic_load_explicit(&c->events, memory_order_relaxed);
 	char name[16];
-	int ret;
+	int ret = 0;
 
 	if (!c->silent) {
 		c->silent = true;
@@ -429,10 +429,14 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 	}
 	if (rte_get_tsc_cycles() < c->repair_tsc)
 		return;
-	if (c->recv != NULL)
+	if (c->recv != NULL) {
+		/* In error, it takes no message. So each one whose sender is told that it arrived has its CQE here. */
+		ret = hwq_qp_fail(c->qp);
 		gantry_recv_ring_take(c->recv);
+	}
 	/* A QP that is reset moves nothing and makes no CQE; not before may descriptors complete. */
-	ret = hwq_qp_reset(c->qp);
+	if (ret == 0)
+		ret = hwq_qp_reset(c->qp);
 	if (ret != 0) {
 		if (pause_repair(c))
 			return;

@@ -182,7 +182,7 @@ draw_message(struct side *s, struct record *r)
 	d->op = ops[pick(s, RTE_DIM(ops))];
 	d->peer = e->peer;
 	d->flags = pick(s, 2) ? GANTRY_DESC_SOLICITED : 0;
-	d->len = pick(s, 8) == 0 ? 0 : 1 + pick(s, RECV_LEN);
+	d->len = run.empty || pick(s, 8) == 0 ? 0 : 1 + pick(s, RECV_LEN);
 	if (d->op != GANTRY_OP_SEND)
 		d->imm = d->op == GANTRY_OP_SEND_INV ? keys_pick(s) : check_random(&s->rng);
 	if (d->len == 0)
@@ -243,9 +243,14 @@ draw_good(struct side *s, struct record *r)
 		{GANTRY_OP_SEND, 10, draw_message},
 		{GANTRY_OP_RAW, 2, draw_raw},
 	};
-	uint64_t at = pick(s, 100);
+	uint64_t at;
 	unsigned int i;
 
+	if (run.empty && pick(s, 16) != 0) {
+		draw_message(s, r);
+		return;
+	}
+	at = pick(s, 100);
 	for (i = 0; at >= kinds[i].weight; i++)
 		at -= kinds[i].weight;
 	r->desc.op = kinds[i].op;

@@ -163,6 +163,7 @@ struct random_run {
 	struct gantry *g;
 	const char *device; /* its name; NULL: the emulated adapter, which has faults */
 	bool pumped;
+	bool empty; /* most descriptors are messages without data */
 	uint64_t seed, rng;
 	struct side side[MAX_SIDES];
 	unsigned int n_sides;

@@ -95,6 +95,35 @@ case_drop(void)
 	end();
 }
 
+/* Behind a receive whose completion was lost, a write fails the QP: the receives that are left complete, flushed. */
+static void
+case_drop_and_failure(void)
+{
+	struct ibv_sge sge = {.length = 64};
+	struct ibv_send_wr wr[2] = {{.wr_id = 1,
+					    .next = &wr[1],
+					    .sg_list = &sge,
+					    .num_sge = 1,
+					    .opcode = IBV_WR_SEND,
+					    .send_flags = IBV_SEND_SIGNALED},
+		{.wr_id = 2, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE}};
+	struct ibv_send_wr *bad;
+
+	begin(3);
+	sge.addr = (uintptr_t)p.client.buf;
+	sge.lkey = p.client.mr->lkey;
+	wr[1].wr.rdma.remote_addr = (uintptr_t)p.server.buf;
+	wr[1].wr.rdma.rkey = p.server.mr->rkey ^ 0xff;
+	fault("recv_drop");
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, wr, &bad), 0);
+	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
+	faults_expect(&p.client, 2, IBV_WC_REM_ACCESS_ERR);
+	expect_behind_lost(102, IBV_WC_WR_FLUSH_ERR);
+	expect_behind_lost(103, IBV_WC_WR_FLUSH_ERR);
+	end();
+}
+
 /*
  * The receive's completion is to be lost. But the message's own memory is missing, so nothing
  * arrives, and no completion is lost: the sender's receive is flushed, and completes.
@@ -317,6 +346,7 @@ case_ud(void)
 static const struct check_case cases[] = {
 	{"a receive fails with any syndrome", case_syndromes},
 	{"a receive's completion is lost, its message is not", case_drop},
+	{"behind a lost completion, the receives that are left are flushed", case_drop_and_failure},
 	{"a message that cannot arrive does not use up the fault", case_drop_of_nothing},
 	{"a message that arrives late delays those behind it", case_late},
 	{"operations without a receive, or on another QP, are not counted", case_counting},
