@@ -447,6 +447,60 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
+/* True: a byte of the layout at `base` is one of [at, at + len). */
+static bool
+is_met(const struct shape *s, uint64_t base, uint64_t at, uint64_t len)
+{
+	uint64_t i;
+
+	for (i = 0; i < s->len; i++)
+		if (base + place(s, i) - at < len)
+			return true;
+	return false;
+}
+
+/*
+ * Pieces of up to 12 bytes at the beginning of a layout, and at its end. The engine takes up to BLOCKS blocks with all
+ * their rounds as a list, more as a pattern.
+ */
+static void
+a_piece_overlaps_if_it_has_a_byte_of_the_layout(void)
+{
+	struct shape shapes[] = {
+		{.block = {{4, 2, 3}}, .n = 1, .rounds = 4},
+		{.block = {{12, 3, 0}, {4, 2, 0}, {8, 1, 0}}, .n = 3},
+		{.block = {{4, 2, 3}}, .n = 1, .rounds = BLOCKS + 1},
+		{.block = {{4, 3, 0}}, .n = 1, .rounds = BLOCKS + 1},
+		{.block = {{9, 1, 5}, {4, 2, 4}}, .n = 2, .rounds = 27},
+	};
+	struct gantry_queue *q = env_queue(g, 8);
+	uint64_t base = (uintptr_t)dst + 64, at, end, len;
+	uint32_t i, n_met = 0, n_free = 0;
+
+	for (i = 0; i < RTE_DIM(shapes); i++) {
+		create(&shapes[i]);
+		end = base + place(&shapes[i], shapes[i].len - 1);
+		for (at = base - 8; at < end + 8; at++) {
+			if (at > base + 24 && at + 24 < end)
+				continue;
+			for (len = 1; len <= RTE_MIN(shapes[i].len, 12u); len++) {
+				bool met = is_met(&shapes[i], base, at, len);
+				enum gantry_status want = met ? GANTRY_OVERLAP : GANTRY_OK;
+				struct gantry_desc d = gather(&shapes[i], dst + 64, NULL, len);
+
+				CHECK_EQ(env_do_one(q, WITH(d, dst, at)), want);
+				d = scatter(&shapes[i], NULL, dst + 64, len);
+				CHECK_EQ(env_do_one(q, WITH(d, src, at)), want);
+				n_met += met;
+				n_free += !met;
+			}
+		}
+		destroy(&shapes[i]);
+	}
+	CHECK(n_met > 200 && n_free > 200, "%u %u", n_met, n_free);
+	env_queue_done(q);
+}
+
 static void
 layouts_that_the_device_cannot_have_are_refused(void)
 {
@@ -666,6 +720,8 @@ static const struct check_case cases[] = {
 	{"a layout may lie at 0", a_layout_may_lie_at_0},
 	{"each bad use of a layout gets its own status and no WQE",
 		each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe},
+	{"a piece overlaps if it has a byte of the layout",
+		a_piece_overlaps_if_it_has_a_byte_of_the_layout},
 	{"layouts that the device cannot have are refused",
 		layouts_that_the_device_cannot_have_are_refused},
 	{"whatever fails, no descriptor moves the bytes of another layout",

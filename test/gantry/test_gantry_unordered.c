@@ -247,6 +247,41 @@ polls_take_from_each_connection_in_turn(void)
 	end();
 }
 
+/* ------------------------------------------------------------------ counting */
+
+/* gantry_poll_good() does the work of a poll, and leaves each completion to gantry_poll(). */
+static void
+a_count_hands_nothing_out(void)
+{
+	const struct gantry_desc desc[4] = {copy_of(0), write_of(1, 0), fenced(copy_of(2)),
+		write_of(3, 2)};
+	struct gantry_desc bad = env_copy(broken, dst, PIECE);
+	struct gantry_comp comp;
+	bool failed;
+
+	begin();
+	submit(desc, 4);
+	do {
+		env_pump();
+		failed = true;
+		CHECK_EQ(gantry_poll_good(q, 8, &failed), 0);
+		CHECK(!failed);
+	} while (env_stats(q).wqes < 4 || q->outstanding != 0);
+	CHECK_EQ(gantry_in_flight(q), 4);
+	CHECK_EQ(env_stats(q).completed, 0);
+	THESE_COME(0, 1, 2, 3);
+	/* Nor does it tell whose failure it is. */
+	submit(&bad, 1);
+	do {
+		env_pump();
+		CHECK_EQ(gantry_poll_good(q, 8, &failed), 0);
+		CHECK(!failed);
+	} while (env_stats(q).recoveries == 0);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
+	end();
+}
+
 /* ------------------------------------------------------------------ fences */
 
 /* The fenced copy reads what the write of a slow peer writes. */
@@ -611,6 +646,7 @@ static const struct check_case cases[] = {
 	{"a slow peer holds nobody back", a_slow_peer_holds_nobody_back},
 	{"each connection completes in its order", each_connection_completes_in_its_order},
 	{"polls take from each connection in turn", polls_take_from_each_connection_in_turn},
+	{"a count hands nothing out", a_count_hands_nothing_out},
 	{"a fence waits for every connection", a_fence_waits_for_every_connection},
 	{"fences of several connections start in their order",
 		fences_of_several_connections_start_in_their_order},
