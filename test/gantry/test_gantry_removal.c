@@ -128,6 +128,50 @@ a_split_copy_keeps_its_region_to_its_end(void)
 	env_unmap(m, ARENA_LEN);
 }
 
+/*
+ * A copy that names the region was flushed by another's failure. It is posted again with the old key: behind what the
+ * removal has found, and later still if the device refuses to set the connection up at first.
+ */
+static void
+a_removal_waits_for_copies_that_are_carried_out_again(void)
+{
+	uint64_t end = rte_get_timer_cycles() + 40 * rte_get_timer_hz();
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *m = env_map(4096);
+	struct gantry_desc d[2] = {env_copy(src, dst, 64), env_copy(m, dst + 64, 64)};
+	struct gantry_comp comp[2];
+	struct gantry_mem *mem;
+	uint32_t refusals;
+	char line[60];
+
+	for (refusals = 0; refusals <= 3; refusals += 3) {
+		uint64_t replays = env_stats(q).replays;
+
+		mem = mem_of(m, 4096);
+		env_fill(m, 64, refusals);
+		CHECK_EQ(softhca_fault("complete syndrome=0x04"), 0);
+		snprintf(line, sizeof(line), "refuse call=modify_qp errno=16 times=%u", refusals);
+		if (refusals != 0)
+			CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(gantry_submit(q, d, 2), 2);
+		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
+			CHECK_EQ(env_poll(q, NULL, 0), 0);
+			/* It looks again before the device goes on, if the test runs the device. */
+			CHECK_EQ(gantry_poll(q, NULL, 0), 0);
+			CHECK(rte_get_timer_cycles() < end);
+		}
+		CHECK_EQ(softhca_faults_left(), 0);
+		/* The device has done both, and needs no more time. */
+		CHECK_EQ(gantry_poll(q, comp, 2), 2);
+		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+		CHECK_EQ(comp[1].status, GANTRY_OK);
+		CHECK(env_is_filled(dst + 64, 64, refusals));
+		CHECK_EQ(env_stats(q).replays, replays + 1);
+	}
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
 /* The owner does not poll: the completion waits in the hardware's queue. */
 static void
 an_owner_that_rests_holds_nothing_that_is_done(void)
@@ -467,6 +511,8 @@ static const struct check_case cases[] = {
 	{"a descriptor that waits is refused when its region has gone",
 		a_descriptor_that_waits_is_refused_when_its_region_has_gone},
 	{"a split copy keeps its region to its end", a_split_copy_keeps_its_region_to_its_end},
+	{"a removal waits for copies that are carried out again",
+		a_removal_waits_for_copies_that_are_carried_out_again},
 	{"an owner that rests holds nothing that is done",
 		an_owner_that_rests_holds_nothing_that_is_done},
 	{"destroying a queue implies the rest", destroying_a_queue_implies_the_rest},
