@@ -829,6 +829,7 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	struct gantry_comp comp[4];
 	struct gantry_addr addr;
 	uint16_t peer, rc, back;
+	uint64_t start;
 
 	target(q, 0, &addr);
 	peer = peer_to(q, &addr);
@@ -839,7 +840,10 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	desc[1] = WITH(good_write(1, peer), flags, GANTRY_DESC_FENCE);
 	desc[2] = good_write(2, rc);
 	desc[3] = WITH(env_copy(src + 192, dst + 192, 64), cookie, 3);
+	start = rte_get_timer_cycles();
 	submit_all(q, desc, comp, 4);
+	/* As the own connection, it was tried again for a quarter of a second, or longer on a slow machine. */
+	CHECK((rte_get_timer_cycles() - start) * 4 >= rte_get_timer_hz());
 	softhca_faults_clear();
 	CHECK_EQ(comp[0].status, GANTRY_REMOTE_ACCESS);
 	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);
@@ -1342,6 +1346,78 @@ one_peer_is_closed_while_others_run(void)
 	}
 }
 
+/* Not only what is on its way keeps a peer: its completion is not handed out as long as nobody polls. */
+static void
+each_operation_keeps_its_own_peer_alone(void)
+{
+	const struct gantry_recv r = recv_at(1, dst + 4096, 4096);
+	uint64_t *word = (uint64_t *)(void *)dst;
+	/* A NOP of one unit, as its control segment in the PRM: opcode, DS. */
+	static const uint8_t nop[16] = {[7] = 1};
+	struct gantry_queue *q, *t = env_queue(g, 8);
+	uint16_t at, busy, idle, id = 0;
+	struct gantry_addr addr;
+	uint32_t k, i;
+
+	at = target(t, 64, &addr);
+	if (!env_lacks(g, ENV_LAYOUTS))
+		id = layout(false);
+	for (k = 0; k < 2; k++) {
+		const struct gantry_queue_conf conf = {.depth = 64, .unordered = k == 1};
+
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+		idle = peer_to(q, &addr);
+		busy = peer_to(q, &addr);
+		const struct gantry_desc desc[] = {
+			good_write(0, busy),
+			op_to(GANTRY_OP_WRITE, busy, src, dst, 8000),
+			WITH(op_to(GANTRY_OP_WRITE, busy, src, dst, 8000), layout, id),
+			op_to(GANTRY_OP_READ, busy, src, dst, 8000),
+			WITH(op_to(GANTRY_OP_READ, busy, src, dst, 8000), layout, id),
+			message(GANTRY_OP_WRITE_IMM, busy, 64, 7),
+			message(GANTRY_OP_SEND, busy, 0, 0),
+			message(GANTRY_OP_SEND, busy, 64, 0),
+			message(GANTRY_OP_SEND, busy, 4000, 0),
+			message(GANTRY_OP_SEND_IMM, busy, 64, 7),
+			op_to(GANTRY_OP_COMPARE_SWAP, busy, NULL, word, 8),
+			op_to(GANTRY_OP_FETCH_ADD, busy, NULL, word, 8),
+			{.op = GANTRY_OP_RAW,
+				.peer = busy,
+				.src = (uintptr_t)nop,
+				.len = sizeof(nop)},
+			/* Last: it fails, since the target has no such key. */
+			message(GANTRY_OP_SEND_INV, busy, 64, 0xffffff00),
+		};
+
+		for (i = 0; i < RTE_DIM(desc); i++) {
+			struct gantry_recv_comp got;
+			struct gantry_comp comp;
+
+			CHECK_EQ(gantry_recv_post(t, at, &r, 1), 1);
+			CHECK_EQ(gantry_submit(q, &desc[i], 1), 1);
+			CHECK_EQ(gantry_peer_close(q, busy), -EBUSY);
+			CHECK_EQ(gantry_peer_close(q, idle), 0);
+			idle = peer_to(q, &addr);
+			while (q->outstanding != 0)
+				CHECK_EQ(env_poll(q, NULL, 0), 0);
+			CHECK_EQ(gantry_peer_close(q, busy), -EBUSY);
+			env_collect(q, &comp, 1);
+			CHECK_EQ(comp.status,
+				desc[i].op == GANTRY_OP_SEND_INV ? GANTRY_REMOTE_ERROR : GANTRY_OK);
+			while (gantry_recv_poll(t, &got, 1) != 0)
+				;
+		}
+		CHECK_EQ(gantry_peer_close(q, busy), 0);
+		env_queue_done(q);
+	}
+	if (id != 0)
+		CHECK_EQ(gantry_layout_destroy(g, id), 0);
+	CHECK_EQ(gantry_peer_close(t, at), 0);
+	while (gantry_recv_poll(t, &(struct gantry_recv_comp){0}, 1) != 0)
+		;
+	env_queue_done(t);
+}
+
 /* Writes through a worker to one DC peer, until told to stop. */
 struct load {
 	struct gantry_worker *w;
@@ -1443,6 +1519,7 @@ static const struct check_case cases[] = {
 	{"a device without DC is told", a_device_without_dc_is_told},
 	{"an initiator reaches many targets", an_initiator_reaches_many_targets},
 	{"one peer is closed while others run", one_peer_is_closed_while_others_run},
+	{"each operation keeps its own peer alone", each_operation_keeps_its_own_peer_alone},
 	{"DC peers come and go while a worker runs", dc_peers_come_and_go_while_a_worker_runs},
 	{"everything comes back when the device is lost",
 		everything_comes_back_when_the_device_is_lost},
