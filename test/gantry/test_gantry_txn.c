@@ -674,6 +674,61 @@ memory_that_is_only_read_takes_no_data(void)
 	env_unmap(page, 8192);
 }
 
+/* Of two parts, the first may be written and read. */
+static void
+each_local_part_needs_the_right_of_its_region(void)
+{
+	static const unsigned int flags[] = {0, GANTRY_MEM_REMOTE_WRITE, GANTRY_MEM_REMOTE_READ,
+		ENV_REMOTE, GANTRY_MEM_REMOTE_ATOMIC, GANTRY_MEM_READ_ONLY,
+		GANTRY_MEM_READ_ONLY | GANTRY_MEM_REMOTE_READ};
+	const struct gantry_sge data = {(uintptr_t)here, PLAIN};
+	struct gantry_queue *q = txn_queue(2);
+	uint8_t *page = env_map(8192);
+	const struct gantry_txn_part part[] = {{(uintptr_t)there, 3 * UNIT},
+		{(uintptr_t)page, DIF - 3 * UNIT}};
+	struct gantry_txn t = {.profile = generates,
+		.n_data = 1,
+		.n_parts = 2,
+		.data = &data,
+		.part = part,
+		.wire = tags};
+	struct gantry_info info;
+	struct gantry_mem *mem;
+	uint32_t i;
+
+	gantry_info_get(g, &info);
+	for (i = 0; i < RTE_DIM(flags); i++) {
+		bool read_only = (flags[i] & GANTRY_MEM_READ_ONLY) != 0;
+		/* Where copies go by RDMA, every region is open to writes: gantry_mem_register(). */
+		bool may_write = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0 ||
+				 (info.carriers & RTE_BIT32(GANTRY_CARRIER_RDMA)) != 0;
+		bool may_read = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0;
+
+		CHECK_EQ(gantry_mem_register(g, page, 8192, flags[i], &mem), 0);
+		memcpy(here, plain, PLAIN);
+		memset(there, ENV_UNTOUCHED, 3 * UNIT);
+		memset(page, ENV_UNTOUCHED, 8192);
+		t.op = GANTRY_OP_WRITE;
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), read_only   ? GANTRY_READ_ONLY
+							 : may_write ? GANTRY_OK
+								     : GANTRY_NOT_REGISTERED);
+		CHECK_EQ(env_is_moved(want, there, 3 * UNIT), !read_only && may_write);
+		CHECK_EQ(env_is_moved(want + 3 * UNIT, page, DIF - 3 * UNIT),
+			!read_only && may_write);
+		memcpy(there, want, 3 * UNIT);
+		memcpy(page, want + 3 * UNIT, DIF - 3 * UNIT);
+		memset(here, ENV_UNTOUCHED, PLAIN);
+		t.op = GANTRY_OP_READ;
+		CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN),
+			may_read ? GANTRY_OK : GANTRY_NOT_REGISTERED);
+		CHECK_EQ(env_is_moved(plain, here, PLAIN), may_read);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	}
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+	env_unmap(page, 8192);
+}
+
 /* The id of a profile that was destroyed is the next one's: the queue forgets its copy. */
 static void
 a_profile_is_used_until_it_is_destroyed(void)
@@ -1096,6 +1151,8 @@ main(int argc, char **argv)
 		{"each of several buffers and parts follows the rules",
 			each_of_several_buffers_and_parts_follows_the_rules},
 		{"memory that is only read takes no data", memory_that_is_only_read_takes_no_data},
+		{"each local part needs the right of its region",
+			each_local_part_needs_the_right_of_its_region},
 		{"a profile is used until it is destroyed",
 			a_profile_is_used_until_it_is_destroyed},
 		{"connections and queues are refused", connections_and_queues_are_refused},
