@@ -188,6 +188,38 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 	CHECK_EQ(gantry_worker_destroy(b), 0);
 }
 
+/* Created in this order: one that runs, two that could run, one whose lcore is taken, and one more. */
+static void
+all_are_started_or_none_is(void)
+{
+	static const unsigned int lcore[] = {1, 1, 3, 2, 3};
+	struct feed f[RTE_DIM(lcore)] = {0};
+	static atomic_bool stop;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(f); i++)
+		f[i].w = worker_of(g, lcore[i]);
+	CHECK_EQ(gantry_worker_start(f[0].w), 0);
+	atomic_store(&stop, false);
+	CHECK_EQ(rte_eal_remote_launch(spin, &stop, 2), 0);
+	CHECK_EQ(gantry_start(g), -EBUSY);
+	for (i = 1; i < RTE_DIM(f); i++)
+		CHECK_EQ(gantry_worker_stop(f[i].w), -EALREADY);
+	CHECK_EQ(rte_eal_get_lcore_state(3), WAIT);
+	feed_until(&f[0], 100);
+	for (i = 1; i < RTE_DIM(f); i++) {
+		feed_turn(&f[i]);
+		CHECK_EQ(f[i].got, 0);
+	}
+	atomic_store(&stop, true);
+	rte_eal_wait_lcore(2);
+	CHECK_EQ(gantry_start(g), 0);
+	for (i = 0; i < RTE_DIM(f); i++)
+		feed_until(&f[i], 200);
+	for (i = 0; i < RTE_DIM(f); i++)
+		feed_done(&f[i]);
+}
+
 static void
 workers_of_two_engines_share_an_lcore(void)
 {
@@ -428,6 +460,7 @@ static const struct check_case cases[] = {
 	{"workers start and stop one by one", workers_start_and_stop_one_by_one},
 	{"stopping does not wait for an lcore that runs something else",
 		stopping_does_not_wait_for_an_lcore_that_runs_something_else},
+	{"all are started, or none is", all_are_started_or_none_is},
 	{"workers of two engines share an lcore", workers_of_two_engines_share_an_lcore},
 	{"a thousand workers come and go while others run",
 		a_thousand_workers_come_and_go_while_others_run},
