@@ -20,6 +20,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
+#include "gantry_worker.h"
 
 #define ARENA_LEN (UINT64_C(1) << 18)
 #define PIECE     64
@@ -581,6 +582,54 @@ a_full_peer_does_not_stop_a_worker(void)
 	end_worker(w);
 }
 
+/* The worker is stopped, and this thread makes its turns. */
+static void
+turns(struct gantry_worker *w, unsigned int n)
+{
+	for (; n != 0; n--) {
+		env_pump();
+		gantry_worker_turn(w, false);
+	}
+}
+
+/* A connection is full, and a descriptor for it has a fence: what is behind it waits for both. */
+static void
+a_fence_to_a_full_peer_holds_the_worker_back(void)
+{
+	struct gantry_worker *w = begin_worker();
+	const struct gantry_desc more[3] = {fenced(write_of(DEPTH, 0)), copy_of(DEPTH + 1),
+		write_of(DEPTH + 2, 2)};
+	struct gantry_desc d[DEPTH];
+	uint32_t next[2] = {0}, i;
+	struct gantry_comp comp;
+
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK(pa == 0 && pb == 2);
+	hold(pa);
+	for (i = 0; i < DEPTH; i++)
+		d[i] = write_of(i, pa);
+	CHECK_EQ(gantry_enqueue_burst(w, d, DEPTH), DEPTH);
+	turns(w, 2);
+	CHECK_EQ(env_stats(q).submitted, DEPTH);
+	CHECK_EQ(gantry_enqueue_burst(w, more, 3), 3);
+	turns(w, 300);
+	CHECK_EQ(env_stats(q).submitted, DEPTH);
+	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 0);
+	CHECK(!is_moved(DEPTH + 1) && !is_moved(DEPTH + 2));
+	let_go(pa);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	take_two_orders(w, DEPTH, RING, next);
+	/* The three in any order. */
+	for (i = 0; i < 3;) {
+		if (env_dequeue(w, &comp, 1) == 0)
+			continue;
+		CHECK(comp.status == GANTRY_OK && comp.cookie >= DEPTH);
+		CHECK(is_moved(comp.cookie));
+		i++;
+	}
+	end_worker(w);
+}
+
 /* What was taken is carried out before the worker stops, and the rest stays in the ring. */
 static void
 a_stopping_worker_finishes_what_it_deferred(void)
@@ -665,6 +714,8 @@ static const struct check_case cases[] = {
 /* With a thread that runs the adapter. */
 static const struct check_case worker_cases[] = {
 	{"a full peer does not stop a worker", a_full_peer_does_not_stop_a_worker},
+	{"a fence to a full peer holds the worker back",
+		a_fence_to_a_full_peer_holds_the_worker_back},
 	{"a stopping worker finishes what it deferred",
 		a_stopping_worker_finishes_what_it_deferred},
 };
