@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_log.h>
 
 #include <softhca.h>
@@ -224,6 +225,27 @@ a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 	env_queue_done(q);
 }
 
+/* A copy waits for the repair meanwhile. A slow machine only makes it longer. */
+static void
+a_repair_is_tried_for_a_quarter_of_a_second(void)
+{
+	struct gantry_queue *q = queue_with_replays(0);
+	struct gantry_desc desc[2] = {failing_copy(0), good_copy(1)};
+	uint64_t start = rte_get_timer_cycles();
+	struct gantry_comp comp[2];
+
+	reset_pieces(1);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1000"), 0);
+	CHECK_EQ(gantry_submit(q, desc, 2), 2);
+	env_collect(q, comp, 2);
+	CHECK((rte_get_timer_cycles() - start) * 4 >= rte_get_timer_hz());
+	softhca_faults_clear();
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);
+	CHECK(!is_moved(1));
+	env_queue_done(q);
+}
+
 static void
 when_the_own_connection_is_lost_peers_go_on(void)
 {
@@ -359,6 +381,8 @@ static const struct check_case cases[] = {
 		a_fenced_copy_waits_for_what_is_carried_out_again},
 	{"a repair that is refused or interrupted is tried again",
 		a_repair_that_is_refused_or_interrupted_is_tried_again},
+	{"a repair is tried for a quarter of a second",
+		a_repair_is_tried_for_a_quarter_of_a_second},
 	{"when the own connection is lost, peers go on",
 		when_the_own_connection_is_lost_peers_go_on},
 	{"while the own connection is broken, peers go on",
