@@ -686,7 +686,9 @@ struct gantry_addr {
  * @return 0; -EINVAL a setting is not possible, or does not fit the queue's other DC peers, or the queue has
  *   no transactions and txn is set; -ENOSPC
  *   the queue has gantry_queue_conf::max_peers open: close one; -EOPNOTSUPP the device has no DC: use
- *   RC; or it cannot carry transactions by DC, or has no signature pipelining: use GANTRY_TXN_WAIT; -ENOMEM; or the negative errno of the verbs call that failed. The log says more.
+ *   RC; or it cannot carry transactions by DC; or it has no signature pipelining, or pipelining is asked for
+ *   with gantry_conf::ibv_ctx: use GANTRY_TXN_WAIT; -ENOMEM; or the negative errno of the verbs call that
+ *   failed. The log says more.
  */
 GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf,
 	uint16_t *peer, struct gantry_addr *addr);

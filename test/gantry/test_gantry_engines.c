@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -140,6 +141,41 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 	CHECK_EQ(gantry_create(&conf, &g), 0);
 	check_it_copies(g, 3);
 	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/* Whose context it is decides who hears of the device's events: gantry_conf::ibv_ctx. */
+static void
+transactions_are_pipelined_only_where_the_engine_hears_events(void)
+{
+	struct ibv_context *ctx = open_own("mlx5_0");
+	const struct gantry_conf confs[2] = {{0}, {.ibv_ctx = ctx}};
+	const struct gantry_queue_conf conf = {.transactions = 1};
+	struct gantry_addr addr;
+	struct gantry_queue *q;
+	struct gantry *g;
+	unsigned int i;
+	uint16_t peer;
+
+	for (i = 0; i < RTE_DIM(confs); i++) {
+		CHECK_EQ(gantry_create(&confs[i], &g), 0);
+		if (env_lacks(g, ENV_SIGNATURES)) {
+			CHECK_EQ(gantry_destroy(g), 0);
+			break;
+		}
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+		peer = 77;
+		CHECK_EQ(gantry_peer_open(q,
+				 &(struct gantry_peer_conf){.txn = GANTRY_TXN_PIPELINED}, &peer,
+				 &addr),
+			i == 0 ? 0 : -EOPNOTSUPP);
+		CHECK_EQ(peer, i == 0 ? 0 : 77);
+		CHECK_EQ(gantry_peer_open(q, &(struct gantry_peer_conf){.txn = GANTRY_TXN_WAIT},
+				 &peer, &addr),
+			0);
+		env_queue_done(q);
+		CHECK_EQ(gantry_destroy(g), 0);
+	}
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
@@ -349,6 +385,60 @@ a_gid_index_is_that_of_one_port(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+/* The engine's thread tells of a change a little later. Before it, the ports are as they were. */
+static void
+wait_for_ports(const struct gantry *g, uint32_t before, uint32_t after)
+{
+	struct gantry_info info;
+
+	do {
+		usleep(1000);
+		gantry_info_get(g, &info);
+	} while (info.ports_down == before);
+	CHECK_EQ(info.ports_down, after);
+	CHECK(!info.device_lost);
+}
+
+/* Bit n of gantry_info::ports_down is port n + 1 of the engine's own device. */
+static void
+each_port_is_told_by_itself(void)
+{
+	const struct gantry_conf conf = {.device = "mlx5_1"};
+	struct gantry *g, *other;
+	struct gantry_info info;
+	unsigned int first;
+	char line[40];
+
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	CHECK_EQ(gantry_create(&conf, &other), 0);
+	for (first = 1; first <= 2; first++) {
+		const unsigned int second = 3 - first;
+
+		snprintf(line, sizeof(line), "port_down port=%u", first);
+		CHECK_EQ(softhca_fault(line), 0);
+		wait_for_ports(g, 0, first);
+		snprintf(line, sizeof(line), "port_down port=%u", second);
+		CHECK_EQ(softhca_fault(line), 0);
+		wait_for_ports(g, first, 3);
+		snprintf(line, sizeof(line), "port_up port=%u", first);
+		CHECK_EQ(softhca_fault(line), 0);
+		wait_for_ports(g, 3, second);
+		snprintf(line, sizeof(line), "port_up port=%u", second);
+		CHECK_EQ(softhca_fault(line), 0);
+		wait_for_ports(g, second, 0);
+		gantry_info_get(other, &info);
+		CHECK_EQ(info.ports_down, 0);
+	}
+	CHECK_EQ(softhca_fault("port_down device=1 port=2"), 0);
+	wait_for_ports(other, 0, 2);
+	gantry_info_get(g, &info);
+	CHECK_EQ(info.ports_down, 0);
+	CHECK_EQ(softhca_fault("port_up device=1 port=2"), 0);
+	wait_for_ports(other, 2, 0);
+	CHECK_EQ(gantry_destroy(other), 0);
+	CHECK_EQ(gantry_destroy(g), 0);
+}
+
 static void
 an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 {
@@ -370,10 +460,13 @@ static const struct check_case cases[] = {
 		an_engine_works_on_the_callers_context_and_protection_domain},
 	{"an engine on the caller's context has a protection domain of its own",
 		an_engine_on_the_callers_context_has_a_protection_domain_of_its_own},
+	{"transactions are pipelined only where the engine hears events",
+		transactions_are_pipelined_only_where_the_engine_hears_events},
 	{"contexts that do not fit are refused", contexts_that_do_not_fit_are_refused},
 	{"limits are told", limits_are_told},
 	{"queues take the active ports in turn", queues_take_the_active_ports_in_turn},
 	{"a GID index is that of one port", a_gid_index_is_that_of_one_port},
+	{"each port is told by itself", each_port_is_told_by_itself},
 	{"an engine that the device does not close can be closed later",
 		an_engine_that_the_device_does_not_close_can_be_closed_later},
 };
