@@ -179,6 +179,74 @@ every_syndrome_has_its_status_and_is_reported(void)
 }
 
 /*
+ * What is told of a receive that failed, on a connection and on a DC target. Syndromes of ibv_poll_cq(3)'s receive side;
+ * the vendor's are numbers that the test chooses.
+ */
+static void
+a_failed_receive_tells_its_syndromes(void)
+{
+	static const struct {
+		uint8_t syndrome;
+		uint8_t status;
+	} rows[] = {
+		{0x01, GANTRY_LOCAL_ERROR}, /* local length */
+		{0x02, GANTRY_LOCAL_ERROR}, /* local operation */
+		{0x04, GANTRY_LOCAL_ERROR}, /* local protection */
+		{0x05, GANTRY_FLUSHED},     /* flushed */
+		{0x11, GANTRY_LOCAL_ERROR}, /* local access */
+	};
+	struct gantry_queue *q = env_queue(g, 8), *t = env_queue(g, 8);
+	struct gantry_peer_conf near = {0}, far = {.recv_depth = 4};
+	bool has_dc = !env_lacks(g, ENV_DC);
+	struct gantry_addr addr, back;
+	struct gantry_recv_comp comp;
+	uint16_t to, at;
+	char line[80];
+	uint32_t i, dc;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		for (dc = 0; dc <= has_dc; dc++) {
+			const struct gantry_recv r = {.cookie = 1000 + i,
+				.addr = (uintptr_t)dst,
+				.len = 100};
+			struct gantry_desc d = {.op = GANTRY_OP_SEND_IMM,
+				.src = (uintptr_t)src,
+				.len = 70,
+				.imm = 0x1234567};
+
+			near.transport = dc ? GANTRY_TRANSPORT_DC : GANTRY_TRANSPORT_RC;
+			far.transport = dc ? GANTRY_TRANSPORT_DC_TARGET : GANTRY_TRANSPORT_RC;
+			CHECK_EQ(gantry_peer_open(q, &near, &to, &back), 0);
+			CHECK_EQ(gantry_peer_open(t, &far, &at, &addr), 0);
+			CHECK_EQ(gantry_peer_connect(q, to, &addr), 0);
+			if (!dc)
+				CHECK_EQ(gantry_peer_connect(t, at, &back), 0);
+			CHECK_EQ(gantry_recv_post(t, at, &r, 1), 1);
+			snprintf(line, sizeof(line), "recv_complete syndrome=0x%02x vendor=0x%02x",
+				rows[i].syndrome, 0x90 + i);
+			CHECK_EQ(softhca_fault(line), 0);
+			d.peer = to;
+			CHECK_EQ(env_do_one(q, d), GANTRY_REMOTE_ERROR);
+			CHECK_EQ(softhca_faults_left(), 0);
+			memset(&comp, 0xff, sizeof(comp));
+			while (gantry_recv_poll(t, &comp, 1) == 0)
+				env_pump();
+			CHECK_EQ(comp.cookie, 1000 + i);
+			CHECK_EQ(comp.status, rows[i].status);
+			CHECK_EQ(comp.op, 0);
+			CHECK_EQ(comp.syndrome, rows[i].syndrome);
+			CHECK_EQ(comp.vendor_syndrome, 0x90 + i);
+			CHECK_EQ(comp.peer, at);
+			CHECK_EQ(comp.len | comp.imm | comp.zero | comp.zero2, 0);
+			CHECK_EQ(gantry_peer_close(q, to), 0);
+			CHECK_EQ(gantry_peer_close(t, at), 0);
+		}
+	}
+	env_queue_done(q);
+	env_queue_done(t);
+}
+
+/*
  * Returns how many lines of the log contain these words. Reads by a stream of its own, because the
  * engine's thread may write a line meanwhile.
  */
@@ -707,6 +775,7 @@ static const struct check_case cases[] = {
 		a_destination_that_is_refused_is_a_local_error_by_any_path},
 	{"every syndrome has its status, and is reported",
 		every_syndrome_has_its_status_and_is_reported},
+	{"a failed receive tells its syndromes", a_failed_receive_tells_its_syndromes},
 	{"the log names the connection and decodes the WQE",
 		the_log_names_the_connection_and_decodes_the_wqe},
 	{"no more than four failed WQEs a second are logged",
