@@ -1062,6 +1062,13 @@ a_wrapped_dek_needs_a_login(void)
 	CHECK_EQ(gantry_login(g, &conf), -EALREADY);
 	way_open(&w, GANTRY_TXN_NONE);
 	one_open(&o, &w);
+	/* A logout that the device refuses changes nothing. */
+	CHECK_EQ(softhca_fault("refuse call=devx_destroy errno=16"), 0);
+	CHECK_EQ(gantry_logout(g), -EBUSY);
+	CHECK_EQ(gantry_login(g, &conf), -EALREADY);
+	CHECK_EQ(dek_add(&o.k.xts, NULL, &id), 0);
+	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
+	id = 77;
 	CHECK_EQ(gantry_logout(g), 0);
 	CHECK_EQ(gantry_logout(g), -EINVAL);
 	CHECK_EQ(dek_add(&o.k.xts, NULL, &id), -EPERM);
