@@ -355,6 +355,61 @@ a_peers_failure_names_the_peer(void)
 	env_queue_done(q);
 }
 
+/* Each status of gantry_desc.h that refuses a descriptor, but GANTRY_NO_RESOURCES. */
+static void
+every_refusal_is_told(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 8, .transactions = 1};
+	uint8_t *page = env_map(4096);
+	struct gantry_desc copy = env_copy(src, dst, 64), txn = {.op = GANTRY_OP_TXN, .len = 512};
+	struct gantry_txn t = {.profile = 200, .op = GANTRY_OP_WRITE};
+	uint32_t engine = number_of_engine(g), i;
+	struct gantry_queue *q;
+	struct gantry_mem *mem;
+
+	CHECK_EQ(gantry_mem_register(g, page, 4096, GANTRY_MEM_READ_ONLY, &mem), 0);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	txn.peer = GANTRY_PEER_OWN;
+	txn.src = (uintptr_t)&t;
+	const struct {
+		struct gantry_desc desc;
+		enum gantry_status status;
+		const char *name;
+	} rows[] = {
+		{WITH(copy, op, GANTRY_OP_MAX), GANTRY_BAD_OP, "bad_op"},
+		{WITH(copy, imm, 1), GANTRY_BAD_FIELD, "bad_field"},
+		{WITH(copy, flags, GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_RDMA), GANTRY_BAD_CARRIER,
+			"bad_carrier"},
+		{WITH(copy, op, GANTRY_OP_GATHER), GANTRY_BAD_LAYOUT, "bad_layout"},
+		{txn, GANTRY_BAD_PROFILE, "bad_profile"},
+		{WITH(copy, len, 0), GANTRY_BAD_LENGTH, "bad_length"},
+		{WITH(txn, src, txn.src + 1), GANTRY_BAD_ADDRESS, "bad_address"},
+		{WITH(copy, dst, copy.src + 63), GANTRY_OVERLAP, "overlap"},
+		{WITH(copy, src, 8), GANTRY_NOT_REGISTERED, "not_registered"},
+		{WITH(copy, dst, (uintptr_t)page), GANTRY_READ_ONLY, "read_only"},
+		{WITH(copy, op, GANTRY_OP_WRITE), GANTRY_BAD_PEER, "bad_peer"},
+	};
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		uint64_t before = value_of(tel_ask("/gantry/errors,%u", engine), "failures");
+		const char *answer, *newest;
+		char text[64];
+
+		CHECK_EQ(env_do_one(q, WITH(rows[i].desc, cookie, 70 + i)), rows[i].status);
+		answer = tel_ask("/gantry/errors,%u", engine);
+		CHECK_EQ(value_of(answer, "failures"), before + 1);
+		snprintf(text, sizeof(text), "\"%llu\":{", (unsigned long long)before);
+		newest = strstr(answer, text);
+		CHECK(newest != NULL);
+		CHECK_EQ(value_of(newest, "queue"), number_of(q));
+		CHECK_EQ(value_of(newest, "cookie"), 70 + i);
+		snprintf(text, sizeof(text), "\"status\":\"%s\"", rows[i].name);
+		CHECK(has(newest, text));
+	}
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_unmap(page, 4096);
+}
+
 static void
 the_same_refusal_again_only_counts(void)
 {
@@ -619,6 +674,7 @@ static const struct check_case cases[] = {
 	{"a failure of the hardware is told with its WQE",
 		a_failure_of_the_hardware_is_told_with_its_wqe},
 	{"a peer's failure names the peer", a_peers_failure_names_the_peer},
+	{"every refusal is told", every_refusal_is_told},
 	{"the same refusal again only counts", the_same_refusal_again_only_counts},
 	{"different failures are told apart", different_failures_are_told_apart},
 	{"a worker and the load of its lcore are told",
