@@ -769,7 +769,7 @@ enum gantry_idle {
 	 * It sleeps until a descriptor is enqueued or an operation completes (a completion channel
 	 * and an eventfd), if all workers that run there sleep. Waking takes a system call
 	 * in gantry_enqueue_burst() or an interrupt, and the kernel's time to run the thread. While
-	 * descriptors are in flight it also polls every 100 ms.
+	 * descriptors are in flight or receives are posted, it also polls every 100 ms.
 	 */
 	GANTRY_IDLE_SLEEP,
 	/**

@@ -1061,13 +1061,14 @@ workers_stop_whatever_the_device_does(void)
 	struct gantry_comp comp[N_PIECES];
 	uint32_t f, i, n;
 
-	for (f = 0; f < RTE_DIM(faults); f++) {
-		bool lossless = f < 3;
+	for (f = 0; f < 2 * RTE_DIM(faults); f++) {
+		bool lossless = f / 2 < 3;
 		struct gantry_worker *w;
 		struct lost_engine e;
 
 		/* Without a deadline, what the events alone can do. */
 		conf.queue.deadline_ms = lossless ? GANTRY_NO_DEADLINE : 500;
+		conf.idle = f % 2 == 0 ? GANTRY_IDLE_SPIN : GANTRY_IDLE_SLEEP;
 		lost_engine_create(&e, 0);
 		CHECK_EQ(gantry_worker_create(e.g, 1, &conf, &w), 0);
 		for (i = 0; i < N_PIECES; i++) {
@@ -1075,7 +1076,7 @@ workers_stop_whatever_the_device_does(void)
 			if (i % 8 == 0)
 				desc[i].flags = GANTRY_DESC_FENCE;
 		}
-		arm(faults[f]);
+		arm(faults[f / 2]);
 		CHECK_EQ(gantry_start(e.g), 0);
 		CHECK_EQ(gantry_enqueue_burst(w, desc, N_PIECES), N_PIECES);
 		do
@@ -1090,6 +1091,61 @@ workers_stop_whatever_the_device_does(void)
 		CHECK_EQ(gantry_worker_destroy(w), 0);
 		softhca_faults_clear();
 		arm("device_fatal");
+		lost_engine_destroy(&e);
+	}
+}
+
+/*
+ * Two workers share an lcore and have nothing in flight but receives. Nothing wakes a sleeping lcore when the device
+ * fails, and they end all the same.
+ */
+static void
+receives_of_workers_end_when_the_device_is_lost(void)
+{
+	static const enum gantry_idle idle[] = {GANTRY_IDLE_SPIN, GANTRY_IDLE_SLEEP};
+	const struct gantry_peer_conf peer_conf = {.recv_depth = 4};
+	struct gantry_recv_comp comp[4];
+	struct gantry_recv recv[4];
+	struct gantry_worker *w[2];
+	struct gantry_addr a, b;
+	struct lost_engine e;
+	uint32_t i, k, n;
+	uint16_t pa, pb;
+
+	for (i = 0; i < 4; i++)
+		recv[i] = (struct gantry_recv){.cookie = i,
+			.addr = (uintptr_t)dst + i * piece,
+			.len = piece};
+	for (k = 0; k < RTE_DIM(idle); k++) {
+		const struct gantry_worker_conf conf = {.recv_ring_size = 16, .idle = idle[k]};
+
+		reset_pieces(32);
+		lost_engine_create(&e, 0);
+		for (i = 0; i < 2; i++) {
+			CHECK_EQ(gantry_worker_create(e.g, 1, &conf, &w[i]), 0);
+			CHECK_EQ(gantry_peer_open(gantry_worker_queue(w[i]), &peer_conf, &pa, &a),
+				0);
+			CHECK_EQ(gantry_peer_open(e.q, NULL, &pb, &b), 0);
+			CHECK_EQ(gantry_peer_connect(gantry_worker_queue(w[i]), pa, &b), 0);
+			CHECK_EQ(gantry_peer_connect(e.q, pb, &a), 0);
+			CHECK_EQ(gantry_recv_enqueue_burst(w[i], pa, recv, 4), 4);
+		}
+		CHECK_EQ(gantry_start(e.g), 0);
+		for (i = 0; i < 2; i++)
+			while (env_stats(gantry_worker_queue(w[i])).recv_posted != 4)
+				usleep(100);
+		arm("device_fatal");
+		for (i = 0; i < 2; i++) {
+			for (n = 0; n < 4; usleep(100))
+				n += gantry_recv_dequeue_burst(w[i], comp + n, 4 - n);
+			for (n = 0; n < 4; n++) {
+				CHECK_EQ(comp[n].cookie, n);
+				CHECK_EQ(comp[n].status, GANTRY_DEVICE_LOST);
+			}
+		}
+		CHECK_EQ(gantry_stop(e.g), 0);
+		for (i = 0; i < 2; i++)
+			CHECK_EQ(gantry_worker_destroy(w[i]), 0);
 		lost_engine_destroy(&e);
 	}
 }
@@ -1141,6 +1197,8 @@ static const struct check_case pumped_cases[] = {
 
 static const struct check_case worker_cases[] = {
 	{"workers stop whatever the device does", workers_stop_whatever_the_device_does},
+	{"receives of workers end when the device is lost",
+		receives_of_workers_end_when_the_device_is_lost},
 };
 
 int

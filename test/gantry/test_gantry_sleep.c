@@ -384,16 +384,20 @@ expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
  * would sleep for an hour.
  */
 static void
-repair_beside_others(unsigned int first, bool dc)
+repair_beside_others(unsigned int first, unsigned int conn)
 {
+	const struct gantry_profile_conf crc = {.mem = {GANTRY_SIG_CRC32C, 4096, 0},
+		.check = GANTRY_SIG_GUARD};
+	const struct gantry_worker_conf conf = {.queue.depth = 16,
+		.queue.transactions = conn == GANTRY_CONN_TXN_OWN,
+		.idle = GANTRY_IDLE_SLEEP};
 	const struct gantry_peer_conf receives = {.recv_depth = 1};
 	const struct gantry_peer_conf target_conf = {.transport = GANTRY_TRANSPORT_DC_TARGET};
 	const struct gantry_peer_conf dc_conf = {.transport = GANTRY_TRANSPORT_DC};
-	struct gantry_worker *w[3] = {worker_on(1, GANTRY_IDLE_SLEEP),
-		worker_on(1, GANTRY_IDLE_SLEEP), worker_on(1, GANTRY_IDLE_SLEEP)};
-	struct gantry_worker *waits = w[(first + 1) % 3], *repairs = w[(first + 2) % 3];
-	const struct gantry_conn *broken =
-		&gantry_worker_queue(repairs)->conn[dc ? GANTRY_CONN_DCI : GANTRY_CONN_OWN];
+	struct gantry_worker *w[3], *waits, *repairs;
+	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1};
+	struct gantry_sge data = {(uintptr_t)dst, 4096 + sizeof(uint32_t)};
+	enum gantry_status then = GANTRY_OK;
 	struct gantry_queue *far = env_queue(g, 16);
 	struct gantry_desc d = env_copy(src, dst, 64);
 	struct gantry_desc send = {.op = GANTRY_OP_SEND};
@@ -406,18 +410,33 @@ repair_beside_others(unsigned int first, bool dc)
 	unsigned int k;
 
 	gantry_sleep_ms = 3600 * 1000;
+	for (k = 0; k < 3; k++)
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w[k]), 0);
+	waits = w[(first + 1) % 3];
+	repairs = w[(first + 2) % 3];
 	CHECK_EQ(gantry_peer_open(gantry_worker_queue(waits), NULL, &peer, &near_addr), 0);
 	CHECK_EQ(gantry_peer_open(far, &receives, &back, &far_addr), 0);
 	CHECK_EQ(gantry_peer_connect(gantry_worker_queue(waits), peer, &far_addr), 0);
 	CHECK_EQ(gantry_peer_connect(far, back, &near_addr), 0);
 	send.peer = peer;
-	if (dc) {
+	if (conn == GANTRY_CONN_DCI) {
 		CHECK_EQ(gantry_peer_open(far, &target_conf, &target, &far_addr), 0);
 		CHECK_EQ(gantry_peer_open(gantry_worker_queue(repairs), &dc_conf, &to, NULL), 0);
 		CHECK_EQ(gantry_peer_connect(gantry_worker_queue(repairs), to, &far_addr), 0);
 		d.op = GANTRY_OP_WRITE;
 		d.peer = to;
 		d.remote_key = gantry_mem_remote_key(dst_mem);
+	}
+	if (conn == GANTRY_CONN_TXN_OWN) {
+		/* The CRC of zeros is not 0. */
+		memset(dst, 0, data.len);
+		then = GANTRY_SIG_ERROR;
+		CHECK_EQ(gantry_profile_create(g, &crc, &t.profile), 0);
+		t.data = &data;
+		d = (struct gantry_desc){.op = GANTRY_OP_TXN,
+			.peer = GANTRY_PEER_OWN,
+			.src = (uintptr_t)&t,
+			.len = 4096};
 	}
 	for (k = 0; k < 3; k++)
 		CHECK_EQ(gantry_worker_start(w[k]), 0);
@@ -426,11 +445,12 @@ repair_beside_others(unsigned int first, bool dc)
 		CHECK(rte_get_timer_cycles() < end);
 	snprintf(line, sizeof(line), "refuse call=modify_qp errno=5 times=%d", REFUSALS);
 	CHECK_EQ(softhca_fault(line), 0);
-	snprintf(line, sizeof(line), "complete syndrome=0x04 qp=%u", broken->qp->qpn);
+	snprintf(line, sizeof(line), "complete syndrome=0x04 qp=%u",
+		gantry_worker_queue(repairs)->conn[conn].qp->qpn);
 	CHECK_EQ(softhca_fault(line), 0);
 	expect(repairs, d, GANTRY_LOCAL_ERROR);
 	/* It waits for the repair. */
-	expect(repairs, d, GANTRY_OK);
+	expect(repairs, d, then);
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK_EQ(env_stats(gantry_worker_queue(repairs)).recoveries, 1);
 	CHECK_EQ(gantry_recv_post(far, back, &recv, 1), 1);
@@ -441,6 +461,8 @@ repair_beside_others(unsigned int first, bool dc)
 	for (k = 0; k < 3; k++)
 		CHECK_EQ(gantry_worker_destroy(w[k]), 0);
 	env_queue_done(far);
+	if (conn == GANTRY_CONN_TXN_OWN)
+		CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
 	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
 }
 
@@ -450,7 +472,7 @@ one_repair_keeps_the_lcore_of_several_workers_awake(void)
 	unsigned int first;
 
 	for (first = 0; first < 3; first++)
-		repair_beside_others(first, false);
+		repair_beside_others(first, GANTRY_CONN_OWN);
 }
 
 static void
@@ -461,7 +483,18 @@ a_repair_of_the_dc_initiator_keeps_the_lcore_awake(void)
 	if (env_lacks(g, ENV_DC))
 		return;
 	for (first = 0; first < 3; first++)
-		repair_beside_others(first, true);
+		repair_beside_others(first, GANTRY_CONN_DCI);
+}
+
+static void
+a_repair_for_local_transactions_keeps_the_lcore_awake(void)
+{
+	unsigned int first;
+
+	if (env_lacks(g, ENV_SIGNATURES))
+		return;
+	for (first = 0; first < 3; first++)
+		repair_beside_others(first, GANTRY_CONN_TXN_OWN);
 }
 
 /* ------------------------------------------------------------------ the last looks */
@@ -639,6 +672,8 @@ static const struct check_case cases[] = {
 		one_repair_keeps_the_lcore_of_several_workers_awake},
 	{"a repair of the DC initiator keeps the lcore awake",
 		a_repair_of_the_dc_initiator_keeps_the_lcore_awake},
+	{"a repair for local transactions keeps the lcore awake",
+		a_repair_for_local_transactions_keeps_the_lcore_awake},
 	{"nobody sleeps on a completion that is there",
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},

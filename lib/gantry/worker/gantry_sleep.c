@@ -78,18 +78,27 @@ gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **
 	return c.n;
 }
 
+/* True: a step of the connection's repair was refused. It is tried again after a pause. */
+static bool
+is_under_repair(const struct gantry_conn *c)
+{
+	return c->state == GANTRY_CONN_BROKEN || c->silent;
+}
+
 int
 gantry_sleep_limit(const struct gantry_queue *q)
 {
+	/* If the device fails, no CQE tells that receives have ended. */
 	if (gantry_in_flight(q) == 0)
-		return GANTRY_SLEEP_FOR_EVER;
+		return TAILQ_EMPTY(&q->recv_rings) ? GANTRY_SLEEP_FOR_EVER : gantry_sleep_ms;
 	/* The CPU has copies left. */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
 	/* No CQE tells when a stopped connection can go on. */
 	if (q->outstanding == 0 || q->txns.n_stopped != 0 ||
-		q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
-		(q->dci.ready && q->conn[GANTRY_CONN_DCI].state == GANTRY_CONN_BROKEN))
+		is_under_repair(&q->conn[GANTRY_CONN_OWN]) ||
+		is_under_repair(&q->conn[GANTRY_CONN_TXN_OWN]) ||
+		(q->dci.ready && is_under_repair(&q->conn[GANTRY_CONN_DCI])))
 		return REPAIR_MS;
 	return gantry_sleep_ms;
 }
