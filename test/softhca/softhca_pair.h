@@ -378,17 +378,13 @@ pair_modify(struct pair_end *e, enum ibv_qp_state state)
 	return ibv_modify_qp(e->qp, &(struct ibv_qp_attr){.qp_state = state}, IBV_QP_STATE);
 }
 
-/* From RESET to RTS, connected to a QP number. */
+/* From INIT to RTS, connected to a QP number. */
 static inline void
-pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
+pair_connect_from_init(struct pair *p, struct pair_end *e, uint32_t dest)
 {
 	const struct pair_opts *o = &p->opts;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = o->qp_access == PAIR_NONE ? 0
-				   : o->qp_access != 0       ? o->qp_access
-							     : PAIR_ALL,
+		.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = dest,
 		.max_dest_rd_atomic = pair_or(o->dest_rd_atomic, 16),
@@ -405,10 +401,6 @@ pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 	attr.ah_attr.dlid = port.lid;
 	CHECK_EQ(ibv_query_gid(p->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
 	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
 			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
 		0);
@@ -417,6 +409,25 @@ pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
 		0);
+}
+
+/* From RESET to RTS, connected to a QP number. */
+static inline void
+pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
+{
+	const struct pair_opts *o = &p->opts;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = o->qp_access == PAIR_NONE ? 0
+				   : o->qp_access != 0       ? o->qp_access
+							     : PAIR_ALL,
+	};
+
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+	pair_connect_from_init(p, e, dest);
 }
 
 static inline void

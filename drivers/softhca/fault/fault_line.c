@@ -117,6 +117,7 @@ enum fault_key {
 };
 
 #define KEYS_OF_OP (KEY_OP | KEY_TIMES | KEY_QP | KEY_DEVICE)
+#define FORM_OF_OP "[op=N] [times=N] [qp=N] [device=N]"
 
 static const struct {
 	const char *name;
@@ -124,18 +125,17 @@ static const struct {
 	const char *form; /* how a line of this kind is written, for error texts */
 } kinds[FAULT_N_KINDS] = {
 	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
-		"complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
-	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop [op=N] [times=N] [qp=N]"},
-	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N [op=N] [times=N] [qp=N]"},
+		"complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
+	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop " FORM_OF_OP},
+	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N " FORM_OF_OP},
 	[FAULT_RECV_COMPLETE] = {"recv_complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR,
-		KEY_SYNDROME,
-		"recv_complete syndrome=1..255 [vendor=0..255] [op=N] [times=N] [qp=N]"},
-	[FAULT_RECV_DROP] = {"recv_drop", KEYS_OF_OP, 0, "recv_drop [op=N] [times=N] [qp=N]"},
+		KEY_SYNDROME, "recv_complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
+	[FAULT_RECV_DROP] = {"recv_drop", KEYS_OF_OP, 0, "recv_drop " FORM_OF_OP},
 	[FAULT_RECV_LATE] = {"recv_late", KEYS_OF_OP | KEY_MS, KEY_MS,
-		"recv_late ms=N [op=N] [times=N] [qp=N]"},
-	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal [op=N] [times=N] [qp=N]"},
-	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun [op=N] [times=N] [qp=N]"},
-	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained [op=N] [times=N] [qp=N]"},
+		"recv_late ms=N " FORM_OF_OP},
+	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal " FORM_OF_OP},
+	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun " FORM_OF_OP},
+	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained " FORM_OF_OP},
 	[FAULT_PORT_DOWN] = {"port_down", KEY_OP | KEY_QP | KEY_MS | KEY_PORT | KEY_DEVICE, 0,
 		"port_down [port=N] [ms=N] [op=N] [qp=N] [device=N]"},
 	[FAULT_PORT_UP] = {"port_up", KEY_PORT | KEY_DEVICE, 0, "port_up [port=N] [device=N]"},
@@ -143,7 +143,8 @@ static const struct {
 		"device_fatal [op=N] [qp=N] [device=N]"},
 	[FAULT_REFUSE] = {"refuse",
 		KEY_CALL | KEY_ERRNO | KEY_OP | KEY_TIMES | KEY_DEVICE | KEY_OPCODE,
-		KEY_CALL | KEY_ERRNO, "refuse call=NAME errno=1..133 [opcode=N] [op=N] [times=N]"},
+		KEY_CALL | KEY_ERRNO,
+		"refuse call=NAME errno=1..133 [opcode=N] [op=N] [times=N] [device=N]"},
 };
 
 static bool

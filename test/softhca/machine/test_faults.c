@@ -133,6 +133,171 @@ case_other_qp(void)
 	end();
 }
 
+/*
+ * Two adapters, and a fault of one: operations on the other neither meet it nor count. Without `device` it is that of
+ * mlx5_0.
+ */
+static void
+case_other_adapter(void)
+{
+	static const struct {
+		const char *line;
+		enum ibv_wc_status status; /* of what it hits; IBV_WC_SUCCESS: perhaps late */
+		int event;                 /* of the adapter that is hit; 0: none */
+	} kinds[] = {
+		{"complete syndrome=0x13", IBV_WC_REM_ACCESS_ERR, 0},
+		{"late ms=1", IBV_WC_SUCCESS, 0},
+		{"qp_fatal", IBV_WC_WR_FLUSH_ERR, IBV_EVENT_QP_FATAL},
+		{"recv_complete syndrome=0x4", IBV_WC_REM_OP_ERR, 0},
+		{"recv_late ms=1", IBV_WC_SUCCESS, 0},
+		{"port_down", IBV_WC_RETRY_EXC_ERR, IBV_EVENT_PORT_ERR},
+	};
+	struct ibv_pd *pd;
+	struct pair two[2];
+	char line[80];
+
+	for (unsigned int i = 0; i < 2 * sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const unsigned int hit = i % 2, spared = !hit, k = i / 2;
+
+		for (unsigned int d = 0; d < 2; d++)
+			pair_init(&two[d],
+				&(struct pair_opts){.timeout = 8, .retry_cnt = 1, .device = d});
+		snprintf(line, sizeof(line), "%s op=2%s", kinds[k].line,
+			hit == 1 ? " device=1" : "");
+		fault(line);
+		for (uint64_t id = 1; id <= 3; id++) {
+			pair_post_recv(&two[spared].server, id, 0, 64);
+			faults_post(&two[spared], id, IBV_WR_SEND);
+			faults_expect(&two[spared].client, id, IBV_WC_SUCCESS);
+		}
+		CHECK_EQ(softhca_faults_left(), 1);
+		pair_post_recv(&two[hit].server, 1, 0, 64);
+		pair_post_recv(&two[hit].server, 2, 0, 64);
+		faults_post(&two[hit], 1, IBV_WR_SEND);
+		faults_expect(&two[hit].client, 1, IBV_WC_SUCCESS);
+		CHECK_EQ(softhca_faults_left(), 1);
+		faults_post(&two[hit], 2, IBV_WR_SEND);
+		faults_expect(&two[hit].client, 2, kinds[k].status);
+		CHECK_EQ(softhca_faults_left(), 0);
+		if (kinds[k].event != 0)
+			CHECK_EQ(pair_async(&two[hit], PAIR_PATIENCE_MS), kinds[k].event);
+		CHECK_EQ(pair_async(&two[spared], 0), -1);
+		softhca_faults_clear();
+		/* A call. */
+		snprintf(line, sizeof(line), "refuse call=alloc_pd errno=28%s",
+			hit == 1 ? " device=1" : "");
+		fault(line);
+		pd = ibv_alloc_pd(two[spared].ctx);
+		CHECK(pd != NULL);
+		CHECK_EQ(ibv_dealloc_pd(pd), 0);
+		errno = 0;
+		CHECK(ibv_alloc_pd(two[hit].ctx) == NULL);
+		CHECK_EQ(errno, ENOSPC);
+		for (unsigned int d = 0; d < 2; d++)
+			pair_fini(&two[d]);
+	}
+	CHECK_EQ(softhca_faults_left(), 0);
+}
+
+/* One adapter dies; the other works on. */
+static void
+case_one_dies(void)
+{
+	struct pair two[2];
+
+	for (unsigned int hit = 0; hit < 2; hit++) {
+		for (unsigned int d = 0; d < 2; d++)
+			pair_init(&two[d], &(struct pair_opts){.device = d});
+		fault(hit == 0 ? "device_fatal" : "device_fatal device=1");
+		CHECK_EQ(pair_async(&two[hit], PAIR_PATIENCE_MS), IBV_EVENT_DEVICE_FATAL);
+		faults_post(&two[hit], 1, IBV_WR_RDMA_WRITE);
+		pair_expect_none(&two[hit].client);
+		CHECK(ibv_alloc_pd(two[hit].ctx) == NULL);
+		faults_post(&two[!hit], 1, IBV_WR_RDMA_WRITE);
+		faults_expect(&two[!hit].client, 1, IBV_WC_SUCCESS);
+		CHECK_EQ(pair_async(&two[!hit], 0), -1);
+		for (unsigned int d = 0; d < 2; d++)
+			pair_fini(&two[d]);
+		softhca_faults_clear();
+	}
+}
+
+static enum ibv_port_state
+state_of(struct pair *pair, uint8_t port)
+{
+	struct ibv_port_attr attr;
+
+	CHECK_EQ(ibv_query_port(pair->ctx, port, &attr), 0);
+	return attr.state;
+}
+
+/* Four ports of two adapters, one of which is down; then two, of which one comes up. Peers are on ports 1. */
+static void
+case_other_port(void)
+{
+	struct pair two[2];
+	char line[80];
+
+	for (unsigned int d = 0; d < 2; d++)
+		pair_init(&two[d], &(struct pair_opts){.timeout = 8, .retry_cnt = 1, .device = d});
+	for (unsigned int hit = 0; hit < 4; hit++) {
+		const unsigned int device = hit / 2, port = 1 + hit % 2;
+
+		snprintf(line, sizeof(line), "port_down device=%u port=%u", device, port);
+		fault(line);
+		CHECK_EQ(pair_async(&two[device], PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
+		for (unsigned int look = 0; look < 4; look++)
+			CHECK_EQ(state_of(&two[look / 2], (uint8_t)(1 + look % 2)),
+				look == hit ? IBV_PORT_DOWN : IBV_PORT_ACTIVE);
+		for (unsigned int d = 0; d < 2; d++) {
+			if (d == device && port == 1)
+				continue;
+			faults_post(&two[d], 1, IBV_WR_RDMA_WRITE);
+			faults_expect(&two[d].client, 1, IBV_WC_SUCCESS);
+		}
+		/* The other port of the adapter goes down and comes up. */
+		snprintf(line, sizeof(line), "port_down device=%u port=%u", device, 3 - port);
+		fault(line);
+		CHECK_EQ(pair_async(&two[device], PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
+		snprintf(line, sizeof(line), "port_up device=%u port=%u", device, 3 - port);
+		fault(line);
+		CHECK_EQ(pair_async(&two[device], PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
+		CHECK_EQ(state_of(&two[device], (uint8_t)port), IBV_PORT_DOWN);
+		CHECK_EQ(state_of(&two[device], (uint8_t)(3 - port)), IBV_PORT_ACTIVE);
+		snprintf(line, sizeof(line), "port_up device=%u port=%u", device, port);
+		fault(line);
+		CHECK_EQ(pair_async(&two[device], PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
+		CHECK_EQ(pair_async(&two[!device], 0), -1);
+	}
+	for (unsigned int d = 0; d < 2; d++)
+		pair_fini(&two[d]);
+}
+
+/* Two conditions at once: a queue pair, and several operations in a row from the third on. */
+static void
+case_times_of_one_qp(void)
+{
+	struct pair other;
+	char line[80];
+
+	begin();
+	pair_init(&other, NULL);
+	snprintf(line, sizeof(line), "drop op=3 times=2 qp=%u", p.client.qp->qp_num);
+	fault(line);
+	for (uint64_t id = 1; id <= 6; id++) {
+		faults_post(&other, id, IBV_WR_RDMA_WRITE);
+		faults_expect(&other.client, id, IBV_WC_SUCCESS);
+		write_one(id);
+		if (id == 3 || id == 4)
+			pair_expect_none(&p.client);
+		else
+			expect(id, IBV_WC_SUCCESS);
+		CHECK_EQ(softhca_faults_left(), id < 4);
+	}
+	pair_fini(&other);
+	end();
+}
+
 static void
 case_drop(void)
 {
@@ -502,45 +667,45 @@ case_many(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 }
 
+enum {
+	OP = 1,
+	TIMES = 2,
+	QP = 4,
+	SYNDROME = 8,
+	VENDOR = 16,
+	MS = 32,
+	PORT = 64,
+	DEVICE = 128,
+	ERRNO = 256,
+	CALL = 512,
+	OF_OP = OP | TIMES | QP | DEVICE
+};
+static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
+	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
+/* From the grammar in doc/softhca.md: what a fault may have, and what it must have. */
+static const struct {
+	const char *name;
+	unsigned int may, must;
+} kinds[] = {
+	{"complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
+	{"drop", OF_OP, 0},
+	{"late", OF_OP | MS, MS},
+	{"recv_complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
+	{"recv_drop", OF_OP, 0},
+	{"recv_late", OF_OP | MS, MS},
+	{"qp_fatal", OF_OP, 0},
+	{"cq_overrun", OF_OP, 0},
+	{"sq_drained", OF_OP, 0},
+	{"port_down", OP | QP | MS | PORT | DEVICE, 0},
+	{"port_up", PORT | DEVICE, 0},
+	{"device_fatal", OP | QP | DEVICE, 0},
+	{"refuse", CALL | ERRNO | OP | TIMES | DEVICE, CALL | ERRNO},
+};
+
 /* Each kind of fault has its own parts. What it does not have is refused. */
 static void
 case_parts(void)
 {
-	enum {
-		OP = 1,
-		TIMES = 2,
-		QP = 4,
-		SYNDROME = 8,
-		VENDOR = 16,
-		MS = 32,
-		PORT = 64,
-		DEVICE = 128,
-		ERRNO = 256,
-		CALL = 512,
-		OF_OP = OP | TIMES | QP | DEVICE
-	};
-	static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4",
-		" vendor=4", " ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
-	/* From the grammar in doc/softhca.md: what a fault may have, and what it must have. */
-	static const struct {
-		const char *name;
-		unsigned int may, must;
-	} kinds[] = {
-		{"complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
-		{"drop", OF_OP, 0},
-		{"late", OF_OP | MS, MS},
-		{"recv_complete", OF_OP | SYNDROME | VENDOR, SYNDROME},
-		{"recv_drop", OF_OP, 0},
-		{"recv_late", OF_OP | MS, MS},
-		{"qp_fatal", OF_OP, 0},
-		{"cq_overrun", OF_OP, 0},
-		{"sq_drained", OF_OP, 0},
-		{"port_down", OP | QP | MS | PORT | DEVICE, 0},
-		{"port_up", PORT | DEVICE, 0},
-		{"device_fatal", OP | QP | DEVICE, 0},
-		{"refuse", CALL | ERRNO | OP | TIMES | DEVICE, CALL | ERRNO},
-	};
-
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		for (unsigned int part = 0; part < 10; part++) {
 			const unsigned int must = kinds[k].must | (kinds[k].may & OP),
@@ -561,6 +726,31 @@ case_parts(void)
 					end += sprintf(end, "%s", parts[i]);
 			if ((kinds[k].must & bit) != 0)
 				CHECK_EQ(softhca_fault(line), -EINVAL);
+		}
+	}
+}
+
+/* An error says how the line is written. It names each part that the line may have. */
+static void
+case_parts_are_named(void)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "%s colour=3", kinds[k].name);
+		capture_begin();
+		(void)softhca_fault(line);
+		capture_end();
+		for (unsigned int part = 0; part < 10; part++) {
+			/* " op=9": its name, and behind it '='. */
+			const int len = (int)strcspn(parts[part], "=");
+			char bare[16], in_brackets[20];
+
+			snprintf(bare, sizeof(bare), "%.*s=", len, parts[part]);
+			snprintf(in_brackets, sizeof(in_brackets), " [%s", bare + 1);
+			CHECK_EQ(strstr(captured, bare) != NULL ||
+					 strstr(captured, in_brackets) != NULL,
+				(kinds[k].may >> part & 1) != 0, kinds[k].name);
 		}
 	}
 }
@@ -610,6 +800,11 @@ static const struct check_case cases[] = {
 	{"an operation that is flushed behind nobody", case_flushed_behind_nobody},
 	{"an operation that is made to fail moves nothing", case_failed_does_not_run},
 	{"a fault of one queue pair spares the others", case_other_qp},
+	{"a fault of one adapter spares the others", case_other_adapter},
+	{"one adapter dies, and the others work on", case_one_dies},
+	{"a fault of one port spares the others", case_other_port},
+	{"a fault of one queue pair counts its operations alone, and strikes several in a row",
+		case_times_of_one_qp},
 	{"work whose completion is dropped is executed", case_drop},
 	{"a late completion delays those behind it", case_late},
 	{"a queue pair fails fatally", case_qp_fatal},
@@ -624,6 +819,7 @@ static const struct check_case cases[] = {
 	{"clearing the faults brings ports and the device back", case_clear},
 	{"each value of a fault has its range", case_ranges},
 	{"each fault has its own parts", case_parts},
+	{"an error of a fault names all its parts", case_parts_are_named},
 	{"lines and their number are limited", case_many},
 	{"the control file is read again when it changes", case_file},
 	{"a malformed line of the file is named by its number", case_malformed_file},

@@ -427,16 +427,33 @@ page_of(const struct twin *t)
 
 #define LONG_LEN (32u << 20)
 #define LONG_WRS 12
+/* More than a visit to a page runs. */
+#define PUMPED_LEN (1u << 20)
+#define PUMPED_WRS 400
 
-/* Posts writes that take long, and rings once. */
+/* Posts n writes to `to` that take long together, and rings once. */
 static void
-start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
+start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, uint32_t len)
 {
-	for (unsigned int i = 0; i < LONG_WRS; i++)
-		CHECK(hwq_wqe_rdma_write(&t->qp->sq, mr->rkey, (uintptr_t)mem + LONG_LEN, mr->lkey,
-			      (uintptr_t)mem, LONG_LEN,
-			      i == LONG_WRS - 1 ? HWQ_WQE_SIGNALED : 0) > 0);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(hwq_wqe_rdma_write(&t->qp->sq, mr->rkey, (uintptr_t)to, mr->lkey,
+			      (uintptr_t)mr->addr, len, i == n - 1 ? HWQ_WQE_SIGNALED : 0) > 0);
 	hwq_sq_ring(&t->qp->sq);
+}
+
+/* Without softhca_pump(), other than emu_wait(). */
+static void
+expect_end(struct twin *t)
+{
+	uint64_t end = emu_now_ns() + 20000000000ull;
+	struct hwq_cqe cqe = {0};
+
+	while (hwq_cq_poll(t->cq, &cqe, 1) == 0) {
+		CHECK(emu_now_ns() < end, "work is left, and the adapter sleeps");
+		sched_yield();
+	}
+	CHECK_EQ(cqe.syndrome, 0);
+	hwq_sq_complete(&t->qp->sq, cqe.wqe_counter);
 }
 
 /* True if a store to a closed page went on while the adapter ran long work of another page. */
@@ -458,14 +475,16 @@ store_overtakes(struct twin *t)
 	return overtook;
 }
 
-/* A thread of the program may lose its CPU for as long as the work takes: a few tries. */
+/*
+ * Calls of the work of two queues on two pages: t, and the twin. Where there is no BlueFlame, libmlx5 puts all queues on
+ * one page: then it calls nothing.
+ */
 static void
-case_busy(void)
+with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 {
-	uint8_t *mem = mmap(NULL, 2 * LONG_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	uint8_t *mem = mmap(NULL, 3 * LONG_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		-1, 0);
-	struct hwq_qp_conf conf = {.sq_wr = 32};
-	unsigned int overtook = 0;
+	struct hwq_qp_conf conf = {.sq_wr = PUMPED_WRS};
 	struct twin pair[2], *t = &pair[0];
 	struct hwq_mr mr;
 
@@ -477,28 +496,114 @@ case_busy(void)
 	/* libmlx5 puts two thread domains on one page. */
 	if (page_of(t) == page_of(&twin))
 		t = &pair[1];
-	if (page_of(t) == page_of(&twin)) {
-		/* Where there is no BlueFlame, libmlx5 puts all queues on one page. */
-		CHECK(twin.qp->sq.bf->max_ds == 0);
-		printf("(there is one page for all) ");
-		twin_destroy(&pair[1]);
-		twin_destroy(&pair[0]);
-		CHECK_EQ(munmap(mem, 2 * LONG_LEN), 0);
-		return;
-	}
-	CHECK_EQ(hwq_mr_register(dev, mem, 2 * LONG_LEN,
+	CHECK_EQ(hwq_mr_register(dev, mem, 3 * LONG_LEN,
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &mr),
 		0);
-	for (unsigned int i = 0; i < 10 && overtook == 0; i++) {
-		let_sleep();
-		start_long_work(t, &mr, mem);
-		overtook += store_overtakes(t);
+	if (page_of(t) != page_of(&twin)) {
+		run(t, &mr, mem);
+	} else {
+		CHECK(twin.qp->sq.bf->max_ds == 0);
+		printf("(there is one page for all) ");
 	}
-	CHECK(overtook != 0);
 	CHECK_EQ(hwq_mr_deregister(&mr), 0);
 	twin_destroy(&pair[1]);
 	twin_destroy(&pair[0]);
-	CHECK_EQ(munmap(mem, 2 * LONG_LEN), 0);
+	CHECK_EQ(munmap(mem, 3 * LONG_LEN), 0);
+}
+
+/* A thread of the program may lose its CPU for as long as the work takes: a few tries. */
+static void
+run_busy(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
+{
+	unsigned int overtook = 0;
+
+	for (unsigned int i = 0; i < 10 && overtook == 0; i++) {
+		let_sleep();
+		start_long_work(t, mr, mem + LONG_LEN, LONG_WRS, LONG_LEN);
+		overtook += store_overtakes(t);
+	}
+	CHECK(overtook != 0);
+}
+
+static void
+case_busy(void)
+{
+	with_long_work(run_busy);
+}
+
+static _Atomic bool is_asleep, was_held;
+
+static void
+hold(int number)
+{
+	(void)number;
+	atomic_store(&was_held, true);
+	while (!atomic_load(&is_asleep))
+		usleep(1000);
+}
+
+struct holder {
+	pthread_t thread;
+	const _Atomic uint8_t *to;
+};
+
+/* Holds the thread as soon as it has written there, until the adapter's threads are asleep. */
+static void *
+hold_until_asleep(void *arg)
+{
+	const struct holder *h = arg;
+
+	while (atomic_load(h->to) == 0)
+		sched_yield();
+	CHECK_EQ(pthread_kill(h->thread, SIGUSR1), 0);
+	CHECK(falls_asleep(40));
+	atomic_store(&is_asleep, true);
+	return NULL;
+}
+
+/*
+ * While the adapter's thread works for the twin, this one runs a part of t's work, which is more than a visit to a page
+ * takes. It is held meanwhile: the adapter's thread finds nothing to do, and goes to sleep. It has to do the rest. True: this
+ * thread ran the first part, and was held there.
+ */
+static bool
+pump_a_part(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
+{
+	struct holder holder = {pthread_self(), (const _Atomic uint8_t *)mem + 2 * LONG_LEN};
+	pthread_t thread;
+	bool pumped;
+
+	mem[0] = 1;
+	mem[2 * LONG_LEN] = 0;
+	atomic_store(&is_asleep, false);
+	atomic_store(&was_held, false);
+	let_sleep();
+	CHECK_EQ(pthread_create(&thread, NULL, hold_until_asleep, &holder), 0);
+	start_long_work(&twin, mr, mem + LONG_LEN, 2, LONG_LEN);
+	start_long_work(t, mr, mem + 2 * LONG_LEN, PUMPED_WRS, PUMPED_LEN);
+	pumped = softhca_pump() != 0 && atomic_load(&was_held);
+	expect_end(t);
+	expect_end(&twin);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	return pumped;
+}
+
+/* A busy machine may give the work to the adapter's thread: a few tries. */
+static void
+run_rest(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
+{
+	struct sigaction action = {.sa_handler = hold, .sa_flags = SA_RESTART}, before;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, &before), 0);
+	for (unsigned int i = 0; i < 5 && !pump_a_part(t, mr, mem); i++)
+		;
+	CHECK_EQ(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
+static void
+case_rest(void)
+{
+	with_long_work(run_rest);
 }
 
 /* ---- what else an idle adapter notices */
@@ -765,6 +870,7 @@ static const struct check_case cases[] = {
 	{"each of many pages wakes it", case_many_pages},
 	{"threads that ring at once wake it", case_threads},
 	{"a doorbell does not wait for work of another page", case_busy},
+	{"what softhca_pump() leaves is done by the adapter's thread", case_rest},
 	{"reading the clock wakes it", case_clock},
 	{"arming a CQ wakes it", case_arming},
 	{"receives are noticed where work waits for them", case_receives},

@@ -590,6 +590,76 @@ case_rd_atomic_depth(void)
 	rd_atomic(OP_WRITE, PAIR_ZERO, PAIR_ZERO, true);
 }
 
+static unsigned int
+access_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_ACCESS_FLAGS, &init), 0);
+	return attr.qp_access_flags;
+}
+
+/*
+ * Rights and depth depend on each other. A modify that is refused changes neither, also not for a later one that sets the
+ * other of them: the server may be written and, in the second case, be read.
+ */
+static void
+refused_modify(bool of_depth)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = of_depth ? PAIR_ALL : IBV_ACCESS_REMOTE_WRITE};
+	const unsigned int before = attr.qp_access_flags;
+	struct request q;
+	struct pair p;
+
+	pair_init(&p, NULL);
+	CHECK_EQ(pair_modify(&p.server, IBV_QPS_RESET), 0);
+	if (of_depth) {
+		pair_connect(&p, &p.server, p.client.qp->qp_num);
+		/* RTS to RTR is no transition. */
+		attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .max_dest_rd_atomic = 0};
+		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr,
+				 IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC),
+			EINVAL);
+		attr.qp_access_flags = PAIR_ALL;
+		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+	} else {
+		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr,
+				 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+					 IBV_QP_ACCESS_FLAGS),
+			0);
+		/* INIT to RTS is no transition. */
+		attr.qp_state = IBV_QPS_RTS;
+		attr.qp_access_flags = PAIR_ALL;
+		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+			EINVAL);
+		CHECK_EQ(access_of(p.server.qp), before);
+		pair_connect_from_init(&p, &p.server, p.client.qp->qp_num);
+	}
+	CHECK_EQ(access_of(p.server.qp), before);
+	q = good(&p, OP_WRITE);
+	post(&p, &q);
+	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	q = good(&p, OP_READ);
+	if (of_depth) {
+		post(&p, &q);
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+	} else {
+		expect_refused(&p, &q, IBV_WC_REM_INV_REQ_ERR);
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_REQ_ERR);
+	}
+	pair_fini(&p);
+}
+
+static void
+case_refused_modify(void)
+{
+	refused_modify(false);
+	refused_modify(true);
+}
+
 /* The memory that a receive names must exist, be writable, and be long enough. */
 static void
 receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
@@ -715,6 +785,7 @@ main(int argc, char **argv)
 		{"atomics are aligned", case_atomic_alignment},
 		{"a depth of 0 is one read at the requester, and none at the responder",
 			case_rd_atomic_depth},
+		{"a modify that is refused changes neither rights nor depth", case_refused_modify},
 		{"a receive is checked when its message arrives", case_receive},
 		{"memcpy needs a QP that allows it", case_mmo_not_allowed},
 		{"re-registration takes effect at once", case_reregistered},

@@ -10,7 +10,8 @@
 
 #include "softhca_pair.h"
 
-#define PORT "/sys/class/infiniband/mlx5_0/ports/1/"
+/* The port that the cases look at. */
+static unsigned int on_adapter = 0, on_port = 1;
 
 enum {
 	ETHERNET = 14,
@@ -48,7 +49,8 @@ value_of(const char *name)
 	char path[200], end;
 	FILE *f;
 
-	snprintf(path, sizeof(path), PORT "%s", name);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/mlx5_%u/ports/%u/%s", on_adapter,
+		on_port, name);
 	f = fopen(path, "re");
 	CHECK(f != NULL, "%s", path);
 	CHECK_EQ(fscanf(f, "%llu%c", &value, &end), 2, name);
@@ -323,6 +325,80 @@ case_link(void)
 	pair_fini(&p);
 }
 
+/* It goes down once, however often it is told to; and no other port does. */
+static void
+case_links(void)
+{
+	uint64_t downs[2][3];
+	struct pair p[2];
+	char line[80];
+
+	for (unsigned int i = 0; i < 2; i++)
+		pair_init(&p[i], &(struct pair_opts){.device = i});
+	for (unsigned int hit = 0; hit < 4; hit++) {
+		for (on_adapter = 0; on_adapter < 2; on_adapter++)
+			for (on_port = 1; on_port <= 2; on_port++)
+				downs[on_adapter][on_port] = value_of("counters/link_downed");
+		snprintf(line, sizeof(line), "port_down device=%u port=%u", hit / 2, 1 + hit % 2);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(softhca_fault(line), 0);
+		for (on_adapter = 0; on_adapter < 2; on_adapter++)
+			for (on_port = 1; on_port <= 2; on_port++)
+				CHECK_EQ(value_of("counters/link_downed") -
+						 downs[on_adapter][on_port],
+					on_adapter == hit / 2 && on_port == 1 + hit % 2);
+		on_adapter = 0;
+		on_port = 1;
+		snprintf(line, sizeof(line), "port_up device=%u port=%u", hit / 2, 1 + hit % 2);
+		CHECK_EQ(softhca_fault(line), 0);
+	}
+	softhca_faults_clear();
+	for (unsigned int i = 0; i < 2; i++)
+		pair_fini(&p[i]);
+}
+
+static uint64_t
+sum_at(unsigned int adapter, unsigned int port)
+{
+	uint64_t sum = 0;
+
+	on_adapter = adapter;
+	on_port = port;
+	for (size_t i = 0; i < N; i++)
+		sum += value_of(names[i]);
+	return sum;
+}
+
+/* Data of one adapter are counted on its port alone. */
+static void
+case_whose_data(void)
+{
+	struct pair p[2];
+
+	for (unsigned int i = 0; i < 2; i++)
+		pair_init(&p[i], &(struct pair_opts){.device = i});
+	for (unsigned int busy = 0; busy < 2; busy++) {
+		for (unsigned int look = 0; look < 4; look++) {
+			const unsigned int adapter = look / 2, port = 1 + look % 2;
+			const uint64_t sum = sum_at(adapter, port);
+
+			on_adapter = busy;
+			on_port = 1;
+			note_all();
+			post(&p[busy].client, &p[busy].server, IBV_WR_RDMA_WRITE, 8);
+			CHECK_EQ(pair_wait(&p[busy].client).status, IBV_WC_SUCCESS);
+			expect("counters/port_xmit_packets", 2);
+			expect("hw_counters/rx_write_requests", 1);
+			EXPECT_ONLY("hw_counters/rx_write_requests", TRAFFIC);
+			CHECK_EQ(sum_at(adapter, port) != sum, adapter == busy && port == 1);
+		}
+	}
+	on_adapter = 0;
+	on_port = 1;
+	for (unsigned int i = 0; i < 2; i++)
+		pair_fini(&p[i]);
+}
+
 /* A child sees what its parent has counted, and counts for itself when it opens a device. */
 static void
 case_child(void)
@@ -364,6 +440,8 @@ static const struct check_case cases[] = {
 	{"receives that are short or missing are counted", case_receive_errors},
 	{"requests that nobody answers are counted", case_nobody_answers},
 	{"a link that goes down is counted", case_link},
+	{"a link that is down does not go down again, and no other link does", case_links},
+	{"each port counts its own data", case_whose_data},
 	{"a child of fork reads its parent's counters until it opens a device", case_child},
 };
 

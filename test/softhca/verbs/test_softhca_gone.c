@@ -197,6 +197,28 @@ send_signal(struct pair *p, const struct region *r)
 	CHECK_EQ(raise(SIGSEGV), 0);
 }
 
+/* The adapter writes a completion where the CQ's memory was. That is in no region. Returns if a page is there then. */
+static void
+lose_cq(struct pair *p, const struct region *r)
+{
+	const size_t len = (size_t)p->client.n_cqe * p->client.cqe_len / PAGE * PAGE;
+	const uint64_t end = pair_now_ms() + PAIR_PATIENCE_MS;
+	struct ibv_qp_ex *x = p->client.qpx;
+	uint8_t *const at = p->client.cqes;
+
+	request(p, r, true);
+	CHECK((uintptr_t)at % PAGE == 0 && len != 0);
+	CHECK_EQ(munmap(at, len), 0);
+	pair_publish(&p->client);
+	ibv_wr_start(x);
+	x->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(x, r->mr->rkey, (uintptr_t)r->at);
+	ibv_wr_set_sge(x, p->client.mr->lkey, (uintptr_t)p->client.buf, LEN);
+	CHECK_EQ(ibv_wr_complete(x), 0);
+	while (msync(at, PAGE, MS_ASYNC) != 0 && pair_now_ms() < end)
+		pair_run();
+}
+
 /* A handler that the program had before it used the adapter. */
 static void
 leave(int sig)
@@ -211,6 +233,8 @@ leave_with_address(int sig, siginfo_t *info, void *context)
 			? 35
 			: 36);
 }
+
+static unsigned int adapter; /* the one that the children use */
 
 /* Runs a case in a child with that handler. Returns the child's end, and how many lines it wrote. */
 static int
@@ -229,7 +253,7 @@ end_of(void (*run)(struct pair *p, const struct region *r), const struct sigacti
 		CHECK_EQ(dup2(err, STDERR_FILENO), STDERR_FILENO);
 		CHECK_EQ(sigaction(SIGSEGV, handler, NULL), 0);
 		CHECK_EQ(sigaction(SIGBUS, handler, NULL), 0);
-		pair_init(&p, &(struct pair_opts){0});
+		pair_init(&p, &(struct pair_opts){.device = adapter});
 		r = region_init(&p);
 		run(&p, &r);
 		_exit(check_failures == 0 ? 0 : 1);
@@ -252,8 +276,11 @@ case_requests(void)
 {
 	unsigned int lines;
 
-	CHECK_EQ(end_of(write_and_read, &by_default, &lines), 0);
-	CHECK_EQ(lines, 1);
+	for (adapter = 0; adapter < 2; adapter++) {
+		CHECK_EQ(end_of(write_and_read, &by_default, &lines), 0);
+		CHECK_EQ(lines, 1);
+	}
+	adapter = 0;
 }
 
 static void
@@ -300,6 +327,21 @@ case_own_faults(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 35);
 }
 
+static void
+case_queue(void)
+{
+	const struct sigaction plain = {.sa_handler = leave};
+	unsigned int lines;
+	int status;
+
+	status = end_of(lose_cq, &by_default, &lines);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "status 0x%x", status);
+	CHECK_EQ(lines, 0);
+	status = end_of(lose_cq, &plain, &lines);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33, "status 0x%x", status);
+	CHECK_EQ(lines, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -308,6 +350,8 @@ main(int argc, char **argv)
 		{"requests go on behind the end of a file that was made shorter", case_files},
 		{"a receive whose memory was unmapped completes", case_receives},
 		{"the program's own faults end it, or go to its own handler", case_own_faults},
+		{"a queue whose own memory was unmapped ends the program, or its handler hears of it",
+			case_queue},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -520,6 +520,74 @@ case_srq_events(void)
 	node_close(&b);
 }
 
+/* How the queue pair of an SRQ goes into error, beside a move to ERR. */
+enum last_wqe {
+	LAST_OWN,     /* its own work request fails */
+	LAST_FATAL,   /* it fails fatally */
+	LAST_REFUSED, /* it refuses what its peer asks */
+	LAST_SHORT,   /* a message does not fit its receive */
+	LAST_OVERRUN, /* its CQ fails */
+	LAST_N
+};
+
+/* It tells once that it takes no more receives of the SRQ. Its peer, which has no SRQ, does not. */
+static void
+last_wqe(enum last_wqe how)
+{
+	static const int others[LAST_N] = {[LAST_FATAL] = 1 << IBV_EVENT_QP_FATAL,
+		[LAST_REFUSED] = 1 << IBV_EVENT_QP_ACCESS_ERR,
+		[LAST_OVERRUN] = 1 << IBV_EVENT_QP_FATAL | 1 << IBV_EVENT_CQ_ERR};
+	struct node a = node_open(255), b = node_open(255);
+	struct ibv_srq *srq = srq_open(&b, 15);
+	struct ibv_qp *from = node_qp(&a, K_RC), *to = node_srq_qp(&b, srq);
+	const bool own = how == LAST_OWN || how == LAST_FATAL || how == LAST_OVERRUN;
+	struct ibv_send_wr *wr, *bad;
+	struct ibv_async_event ev;
+	int events = 0, want;
+	struct send s;
+	char line[64];
+
+	node_connect(K_RC, &a, from, &b, to);
+	post_srq(&b, srq, 0, 1);
+	wr = send_wr(&s, own ? &b : &a, how == LAST_REFUSED ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, 128);
+	if (how == LAST_OWN)
+		s.sge.lkey ^= 0x100;
+	if (how == LAST_REFUSED)
+		s.wr.wr.rdma.rkey = b.mr->rkey ^ 0x100;
+	snprintf(line, sizeof(line), "%s qp=%u", how == LAST_FATAL ? "qp_fatal" : "cq_overrun",
+		to->qp_num);
+	if (how == LAST_FATAL || how == LAST_OVERRUN)
+		CHECK_EQ(softhca_fault(line), 0);
+	pair_publish_to(own ? to : from, NULL);
+	CHECK_EQ(ibv_post_send(own ? to : from, wr, &bad), 0);
+	want = 1 << IBV_EVENT_QP_LAST_WQE_REACHED | others[how];
+	while (events != want) {
+		int event = node_event(&b, &ev, PAIR_PATIENCE_MS);
+
+		CHECK(event >= 0 && (want & ~events & 1 << event) != 0, "event %d", event);
+		events |= 1 << event;
+		if (event == IBV_EVENT_QP_LAST_WQE_REACHED)
+			CHECK(ev.element.qp == to);
+	}
+	CHECK_EQ(pair_state(to), IBV_QPS_ERR);
+	CHECK_EQ(node_move(to, IBV_QPS_ERR), 0);
+	CHECK_EQ(node_event(&b, &ev, 20), -1);
+	CHECK_EQ(node_event(&a, &ev, 0), -1);
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	node_close(&a);
+	node_close(&b);
+	CHECK_EQ(softhca_faults_left(), 0);
+}
+
+static void
+case_last_wqe(void)
+{
+	for (int how = 0; how < LAST_N; how++)
+		last_wqe(how);
+}
+
 /* Receives of an SRQ are checked against the SRQ's PD, not the QP's. */
 static void
 case_srq_pd(void)
@@ -952,6 +1020,8 @@ main(int argc, char **argv)
 			case_uc_on_demand},
 		{"an SRQ serves two QPs", case_srq},
 		{"an SRQ sends a limit event, and a QP a last-WQE event", case_srq_events},
+		{"a queue pair of an SRQ tells once that it takes no more, however it fails",
+			case_last_wqe},
 		{"an SRQ's receives are checked against its own PD", case_srq_pd},
 		{"an SRQ is as large as the limits say", case_srq_limits},
 		{"an SRQ whose list or record is broken fails", case_srq_broken},
