@@ -13,8 +13,11 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "device.h"
+#include "lcores.h"
 #include "output.h"
 #include "policy.h"
+#include "quote.h"
 
 #define STALL_NS UINT64_C(10000000000)
 
@@ -37,35 +40,12 @@ static int
 open_engine(struct flow *f)
 {
 	struct gantry_policy policy = {0};
-	struct gantry_conf conf = {
-		.device = f->opt->device[0] != '\0' ? f->opt->device : NULL,
-		.copy_path = f->opt->copy_path,
-		.policy = &policy,
-	};
-	const char *device = conf.device != NULL ? conf.device : "an mlx5 device";
-	int rc;
+	struct gantry_conf conf = {.copy_path = f->opt->copy_path, .policy = &policy};
 
 	if (f->opt->policy[0] != '\0' && policy_read(f->opt->policy, &policy) != 0)
 		return -1;
 	conf.rdma_copies = policy_names(&policy, GANTRY_CARRIER_RDMA);
-	rc = gantry_create(&conf, &f->engine);
-	if (rc == 0)
-		return 0;
-	if (rc == -ENODEV)
-		error_print("there is no %s; ibv_devices lists what there is",
-			conf.device != NULL ? device : "mlx5 device");
-	else if (rc == -EOPNOTSUPP && policy.n != 0)
-		error_print(
-			"%s cannot follow the policy %s: the log lines above say why; testgantry "
-			"--measure-policy FILE measures one that it can",
-			device, f->opt->policy);
-	else if (rc == -EOPNOTSUPP)
-		error_print("%s lacks what --copy-path %s needs: use --copy-path auto", device,
-			conf.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
-	else
-		error_print("cannot open %s: %s; the log lines above say more", device,
-			strerror(-rc));
-	return -1;
+	return device_open(f->opt, conf, &f->engine);
 }
 
 static void
@@ -81,7 +61,7 @@ say_engine(const struct flow *f)
 	else if (f->opt->mode == MODE_READ)
 		printf("RDMA read from a peer\n");
 	else if (f->opt->policy[0] != '\0')
-		printf("copies go as %s says\n", f->opt->policy);
+		printf("copies go as %s says\n", quote_name(f->opt->policy));
 	else if (info.copy_path == GANTRY_COPY_MMO)
 		printf("copies go by DMA MMO, up to %" PRIu64 " bytes a WQE\n", info.max_copy_len);
 	else if (f->opt->copy_path == GANTRY_COPY_AUTO)
@@ -98,13 +78,14 @@ count_feeds(struct flow *f)
 
 	if (have == 0) {
 		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "
-			    "are needed: -l 0-1, or on one CPU --lcores 0@0,1@0, before '--'");
+			    "are needed: give %s before '--'",
+			lcores_option(2));
 		return -1;
 	}
 	if (f->opt->nb_cores > have) {
 		error_print("too few lcores: --nb-cores %u, and EAL has %u beside the main lcore: "
-			    "-l 0-%u, or on few CPUs --lcores 0@0,1@1,2@0..., before '--'",
-			f->opt->nb_cores, have, f->opt->nb_cores);
+			    "give %s before '--', or a lower --nb-cores",
+			f->opt->nb_cores, have, lcores_option(f->opt->nb_cores + 1));
 		return -1;
 	}
 	f->n_feeds = f->opt->nb_cores != 0 ? f->opt->nb_cores : have;
@@ -207,7 +188,9 @@ flow_count(struct flow *f)
 		gantry_stats_get(gantry_worker_queue(f->feeds[i].worker), &f->report->rows[i].now);
 		f->report->rows[i].sleeps = sleeps_of(f->feeds[i].lcore_id);
 	}
-	f->report->end_ns = RTE_MAX(f->progress.last_completion_ns, f->report->base_ns);
+	/* While chunks are in flight, the workers may have counted more than the mover has taken. */
+	f->report->end_ns = f->progress.in_flight != 0 ? now_ns() : f->progress.last_completion_ns;
+	f->report->end_ns = RTE_MAX(f->report->end_ns, f->report->base_ns);
 }
 
 static int
@@ -281,6 +264,7 @@ void
 flow_progress(const struct flow *f, struct progress *p)
 {
 	*p = (struct progress){
+		.verb = "moved",
 		.bytes_moved = f->progress.bytes_moved,
 		.bytes_total = f->set->bytes,
 		.files_verified = f->progress.files_verified,

@@ -5,12 +5,36 @@
  */
 #include "job.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 atomic_int stop_signal, n_signals;
+
+/* ------------------------------------------------------------------ signals */
+
+void
+job_say_stopping(void)
+{
+	progress_end();
+	printf("stopping; a second signal ends it at once\n");
+	fflush(stdout);
+}
+
+int
+job_say_stopped(const char *format, ...)
+{
+	char done[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(done, sizeof(done), format, args);
+	va_end(args);
+	error_print("stopped by %s: %s", strsignal(stop_signal), done);
+	return JOB_STOPPED;
+}
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -112,11 +136,8 @@ remove_unfinished(struct app *app)
 	flow_stop_files(app->flow);
 	if (n_signals >= 2)
 		_exit(128 + stop_signal);
-	if (stop_signal == 0)
-		return;
-	progress_end();
-	printf("stopping; a second signal ends it at once\n");
-	fflush(stdout);
+	if (stop_signal != 0)
+		job_say_stopping();
 }
 
 static void

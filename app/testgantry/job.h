@@ -35,6 +35,15 @@ extern atomic_int stop_signal;
 /** How many have come. */
 extern atomic_int n_signals;
 
+/** What a job returns that a signal has stopped. */
+#define JOB_STOPPED 1
+
+/** Says that a signal has come, before what is in flight is waited for. */
+void job_say_stopping(void);
+
+/** Says by which signal it was stopped, and what was done by then. Returns JOB_STOPPED. */
+int job_say_stopped(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /** Adds an input. 0, or -1 with the error printed. */
 int job_add_input(struct app *app, const char *path);
 

@@ -14,7 +14,9 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "device.h"
 #include "job.h"
+#include "lcores.h"
 #include "report.h"
 
 #define LEN      64
@@ -73,6 +75,7 @@ copy_once(struct wake *w, struct gantry_worker *worker, uint8_t seed, uint64_t *
 	return -1;
 }
 
+/* 0, -1 or JOB_STOPPED. */
 static int
 copy_all(struct wake *w, struct gantry_worker *worker)
 {
@@ -81,7 +84,7 @@ copy_all(struct wake *w, struct gantry_worker *worker)
 		if (copy_once(w, worker, i, &w->ns[i]) != 0)
 			return -1;
 	}
-	return stop_signal == 0 ? 0 : -1;
+	return stop_signal == 0 ? 0 : JOB_STOPPED;
 }
 
 static void
@@ -95,7 +98,7 @@ print_row(const struct wake *w, const char *name)
 	fflush(stdout);
 }
 
-/* Measures one way of waiting, with a worker of its own. */
+/* Measures one way of waiting, with a worker of its own. 0, -1 or JOB_STOPPED. */
 static int
 measure(struct wake *w, enum gantry_idle idle)
 {
@@ -118,6 +121,8 @@ measure(struct wake *w, enum gantry_idle idle)
 	gantry_worker_stop(worker);
 	if (rc == 0)
 		print_row(w, options_idle_name(idle));
+	else if (rc == JOB_STOPPED)
+		job_say_stopped("not all was measured");
 	/* After an error, what is in the rings is of no use; gantry_destroy() tells what is left. */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }
@@ -125,15 +130,13 @@ measure(struct wake *w, enum gantry_idle idle)
 static int
 set_up(struct wake *w)
 {
-	const struct gantry_conf conf = {
-		.device = w->opt->device[0] != '\0' ? w->opt->device : NULL,
-		.copy_path = w->opt->copy_path,
-	};
+	const struct gantry_conf conf = {.copy_path = w->opt->copy_path};
 	int rc;
 
 	if (rte_lcore_count() < 2) {
 		error_print("too few lcores: EAL has 1, and a main and a worker lcore are needed: "
-			    "-l 0-1, or on one CPU --lcores 0@0,1@0, before '--'");
+			    "give %s before '--'",
+			lcores_option(2));
 		return -1;
 	}
 	w->ns = calloc(w->opt->wake_up, sizeof(w->ns[0]));
@@ -142,26 +145,28 @@ set_up(struct wake *w)
 		error_print("out of memory");
 		return -1;
 	}
-	rc = gantry_create(&conf, &w->engine);
-	if (rc == 0)
-		rc = gantry_mem_register(w->engine, w->buf, 2 * LEN, 0, &w->mem);
+	if (device_open(w->opt, conf, &w->engine) != 0)
+		return -1;
+	rc = gantry_mem_register(w->engine, w->buf, 2 * LEN, 0, &w->mem);
 	if (rc == 0)
 		return 0;
-	error_print("cannot open the device: %s; the log lines above say more", strerror(-rc));
+	error_print("cannot register memory: %s; the log lines above say more", strerror(-rc));
 	return -1;
 }
 
 static int
 measure_all(struct wake *w)
 {
+	int rc = 0;
+
 	printf("From handing over one copy of %u bytes to its completion, after %u us without "
 	       "work;\n%u copies each. What a row has more than spin is the time of waking.\n"
 	       "  idle        median          99%%      longest\n",
 		LEN, PAUSE_US, w->opt->wake_up);
-	for (int idle = GANTRY_IDLE_SPIN; idle <= GANTRY_IDLE_MONITOR; idle++)
-		if (measure(w, idle) != 0)
-			return -1;
-	return 0;
+	fflush(stdout);
+	for (int idle = GANTRY_IDLE_SPIN; rc == 0 && idle <= GANTRY_IDLE_MONITOR; idle++)
+		rc = measure(w, idle);
+	return rc;
 }
 
 int

@@ -5,11 +5,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -19,6 +21,7 @@
 #include "prompt.h"
 #include "job.h"
 #include "latency.h"
+#include "lcores.h"
 #include "measure.h"
 #include "output.h"
 #include "sig_flow.h"
@@ -126,13 +129,26 @@ have_hugetlbfs(void)
 	return have;
 }
 
+/* The lcores that the options need, a main one among them. */
+static unsigned int
+lcores_needed(const struct options *o)
+{
+	if (o->measure_policy[0] != '\0')
+		return 1;
+	if (o->mode == MODE_SIG)
+		return 3;
+	return RTE_MAX(o->nb_cores, 1u) + 1;
+}
+
 /*
  * Builds EAL's arguments: our additions, then the user's. No option stands there twice: newer DPDK refuses that.
- * argv has room for eal->argc + 5 pointers.
+ * argv has room for eal->argc + 6 pointers. n_lcores: as many are needed.
  */
 static int
-build_eal_args(const struct args *eal, char **argv)
+build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 {
+	static const char *const lcores[] = {"-l", "-c", "--lcores", "--coremask", "--corelist",
+		NULL};
 	static const char *const no_huge[] = {"--no-huge", NULL};
 	static const char *const huge[] = {"--huge-dir", "--socket-mem", "--numa-mem",
 		"--huge-unlink", "--huge-worker-stack", "--legacy-mem", "--in-memory", NULL};
@@ -155,31 +171,99 @@ build_eal_args(const struct args *eal, char **argv)
 		argv[argc++] = (char *)"-m";
 		argv[argc++] = (char *)"512";
 	}
+	if (!has_option(eal, lcores) && n_lcores <= RTE_MAX_LCORE &&
+		(unsigned int)CPU_COUNT(lcores_cpus()) < n_lcores) {
+		argv[argc] = (char *)lcores_option(n_lcores);
+		printf("fewer CPUs than lcores are needed: running with %s\n", argv[argc++]);
+		fflush(stdout);
+	}
 	for (int i = 1; i < eal->argc; i++)
 		argv[argc++] = eal->argv[i];
 	argv[argc] = NULL;
 	return argc;
 }
 
-static int
-start_eal(const struct args *eal)
+/*
+ * EAL prints all its options, a hundred lines, when it refuses one, and the line of its log that says why is lost among them.
+ * So what it prints is held back until it is known not to be that.
+ */
+static struct {
+	int fd;     /* what was printed */
+	int stdout; /* the program's standard output */
+	bool usage;
+} held = {-1, -1, false};
+
+static void
+release_stdout(void)
 {
-	char **argv = calloc(eal->argc + 6, sizeof(*argv));
+	char text[4096];
+	ssize_t n;
+
+	if (held.stdout < 0)
+		return;
+	fflush(stdout);
+	dup2(held.stdout, STDOUT_FILENO);
+	for (off_t at = 0; !held.usage && (n = pread(held.fd, text, sizeof(text), at)) > 0; at += n)
+		fwrite(text, 1, n, stdout);
+	fflush(stdout);
+	close(held.stdout);
+	close(held.fd);
+	held.stdout = -1;
+}
+
+static void
+hold_stdout(void)
+{
+	held.fd = memfd_create("testgantry", MFD_CLOEXEC);
+	held.stdout = held.fd < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (held.stdout < 0)
+		return;
+	atexit(release_stdout); /* EAL ends the program behind some of its texts */
+	dup2(held.fd, STDOUT_FILENO);
+}
+
+static void
+note_usage(const char *name)
+{
+	(void)name;
+	held.usage = true;
+}
+
+static int
+init_eal(int argc, char **argv)
+{
+	int rc;
+
+	fflush(stdout);
+	rte_set_application_usage_hook(note_usage);
+	hold_stdout();
+	rc = rte_eal_init(argc, argv);
+	release_stdout();
+	return rc;
+}
+
+static int
+start_eal(const struct args *eal, unsigned int n_lcores)
+{
+	char **argv = calloc(eal->argc + 7, sizeof(*argv));
 	int argc, rc;
 
 	if (argv == NULL) {
 		error_print("out of memory");
 		return -1;
 	}
-	argc = build_eal_args(eal, argv);
-	rc = rte_eal_init(argc, argv);
+	argc = build_eal_args(eal, n_lcores, argv);
+	rc = init_eal(argc, argv);
 	free(argv); /* the strings belong to the process */
 	if (rc >= 0)
 		return 0;
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
-	fprintf(stderr, "  without huge pages:      add --no-huge -m 512 before '--'\n"
-			"  beside a DPDK program:   add --file-prefix NAME\n"
-			"  EAL's own options:       testgantry -h --\n");
+	fprintf(stderr,
+		"  without huge pages:      add --no-huge -m 512 before '--'\n"
+		"  beside a DPDK program:   add --file-prefix NAME\n"
+		"  lcores on these CPUs:    %s\n"
+		"  EAL's own options:       testgantry -h --\n",
+		lcores_option(RTE_MAX(n_lcores, 2u)));
 	return -1;
 }
 
@@ -218,41 +302,57 @@ catch_signals(void)
 
 /* ------------------------------------------------------------------ main */
 
-static void
-do_job(struct app *app)
-{
-	if (stop_signal == 0 && job_start(app) == 0)
-		job_wait(app);
-}
-
-/* True if the command line's job has ended: a signal that comes after that changes nothing. */
-static bool
-has_ended(const struct app *app)
-{
-	return !app->opt.interactive && app->start_ns != 0 && app->flow == NULL;
-}
-
+/* Moves the files. 0, -1 or JOB_STOPPED. */
 static int
-run_app(struct app *app)
+do_job(struct app *app)
 {
 	char reason[64];
 
-	if (app->opt.measure_policy[0] != '\0') {
-		app->failed = measure_run(&app->opt) != 0;
-	} else if (app->opt.wake_up != 0) {
-		app->failed = latency_run(&app->opt) != 0;
-	} else if (app->opt.interactive) {
-		prompt_run(app);
-	} else if (app->opt.mode == MODE_SIG) {
-		app->failed = sig_run(&app->opt, &app->set) != 0;
-	} else {
-		do_job(app);
+	if (stop_signal == 0 && job_start(app) == 0)
+		job_wait(app);
+	if (app->flow != NULL) {
+		snprintf(reason, sizeof(reason), "stopped by %s", strsignal(stop_signal));
+		job_stop(app, reason);
+		return JOB_STOPPED;
 	}
-	if (stop_signal == 0 || has_ended(app))
-		return app->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (app->start_ns == 0 && !app->failed)
+		return job_say_stopped("nothing was moved");
+	return app->failed ? -1 : 0;
+}
+
+/* Serves the prompt. 0, -1 or JOB_STOPPED. */
+static int
+do_prompt(struct app *app)
+{
+	char reason[64];
+
+	prompt_run(app);
+	if (stop_signal == 0)
+		return app->failed ? -1 : 0;
 	snprintf(reason, sizeof(reason), "stopped by %s", strsignal(stop_signal));
 	job_stop(app, reason);
-	return 128 + stop_signal;
+	return JOB_STOPPED;
+}
+
+/* A signal that comes when what was asked for has ended changes nothing. */
+static int
+run_app(struct app *app)
+{
+	int rc;
+
+	if (app->opt.measure_policy[0] != '\0')
+		rc = measure_run(&app->opt);
+	else if (app->opt.wake_up != 0)
+		rc = latency_run(&app->opt);
+	else if (app->opt.interactive)
+		rc = do_prompt(app);
+	else if (app->opt.mode == MODE_SIG)
+		rc = sig_run(&app->opt, &app->set);
+	else
+		rc = do_job(app);
+	if (rc == JOB_STOPPED)
+		return 128 + stop_signal;
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* True for "testgantry -h --": EAL prints its help and ends the program. */
@@ -287,6 +387,11 @@ prepare(struct app *app, const struct args *args)
 			app->opt.wake_up != 0 ? "--wake-up" : "--measure-policy");
 		return -1;
 	}
+	if (app->opt.wake_up != 0 && app->opt.measure_policy[0] != '\0') {
+		error_print("--wake-up and --measure-policy measure different things: give one of "
+			    "them at a time");
+		return -1;
+	}
 	if (app->opt.interactive || measures(&app->opt))
 		return 0;
 	if (app->opt.mode == MODE_SIG && sig_check(&app->opt) != 0)
@@ -303,7 +408,8 @@ main(int argc, char **argv)
 
 	split_args(argc, argv, &eal_args, &app_args);
 	if (wants_eal_help(&eal_args))
-		return start_eal(&eal_args) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+		return rte_eal_init(eal_args.argc, eal_args.argv) >= 0 ? EXIT_SUCCESS
+								       : EXIT_FAILURE;
 	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
 		goto out;
 	if (app.opt.help) {
@@ -312,11 +418,11 @@ main(int argc, char **argv)
 		goto out;
 	}
 	catch_signals();
-	if (start_eal(&eal_args) != 0)
+	if (start_eal(&eal_args, lcores_needed(&app.opt)) != 0)
 		goto out;
 	status = run_app(&app);
 	rte_eal_cleanup();
-	if (stop_signal != 0 || app.opt.interactive)
+	if (app.opt.interactive)
 		printf("Bye...\n");
 out:
 	report_free(&app.report);

@@ -10,14 +10,18 @@
 #include "measure.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 
+#include "device.h"
 #include "job.h"
+#include "quote.h"
 #include "report.h"
 
 #define ARENA_LEN       (32u << 20) /* of sources, and of destinations */
@@ -66,13 +70,9 @@ struct bench {
 static int
 bench_open(struct bench *b, const struct options *o)
 {
-	const struct gantry_conf conf = {
-		.device = o->device[0] != '\0' ? o->device : NULL,
-		.copy_path = o->copy_path,
-		.rdma_copies = true,
-	};
+	const struct gantry_conf conf = {.copy_path = o->copy_path, .rdma_copies = true};
 	const struct gantry_queue_conf queue_conf = {.depth = MAX_FLIGHT};
-	const char *what = "open the device";
+	const char *what = "create a queue";
 	int rc;
 
 	b->arena = mmap(NULL, 2 * (size_t)ARENA_LEN, PROT_READ | PROT_WRITE,
@@ -84,12 +84,10 @@ bench_open(struct bench *b, const struct options *o)
 	}
 	/* Unwritten pages may all be one page of zeros. */
 	memset(b->arena, 1, 2 * (size_t)ARENA_LEN);
-	rc = gantry_create(&conf, &b->engine);
-	if (rc == 0) {
-		gantry_info_get(b->engine, &b->info);
-		what = "create a queue";
-		rc = gantry_queue_create(b->engine, &queue_conf, &b->queue);
-	}
+	if (device_open(o, conf, &b->engine) != 0)
+		return -1;
+	gantry_info_get(b->engine, &b->info);
+	rc = gantry_queue_create(b->engine, &queue_conf, &b->queue);
 	if (rc == 0) {
 		what = "register memory";
 		rc = gantry_mem_register(b->engine, b->arena, 2 * (size_t)ARENA_LEN, 0, &b->mem);
@@ -183,7 +181,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0, or -1 with the error printed. */
+/* 0, -1 with the error printed, or JOB_STOPPED. */
 static int
 measure_cell(struct bench *b, struct cell *c, uint64_t len, uint32_t n)
 {
@@ -196,7 +194,7 @@ measure_cell(struct bench *b, struct cell *c, uint64_t len, uint32_t n)
 			if (!has(b, carrier))
 				continue;
 			if (stop_signal != 0)
-				return -1;
+				return JOB_STOPPED;
 			ns[carrier][r] = sample(b, carrier, len, n);
 			if (ns[carrier][r] < 0)
 				return -1;
@@ -238,10 +236,13 @@ choose(struct cell *cell)
 static int
 measure_all(struct bench *b)
 {
+	int rc = 0;
+
 	for (size_t level = 0; level < N_LEVELS; level++) {
-		for (size_t i = 0; i < N_LENS; i++)
-			if (measure_cell(b, &b->cell[level][i], lens[i], in_flight[level]) != 0)
-				return -1;
+		for (size_t i = 0; rc == 0 && i < N_LENS; i++)
+			rc = measure_cell(b, &b->cell[level][i], lens[i], in_flight[level]);
+		if (rc != 0)
+			return rc;
 		choose(b->cell[level]);
 	}
 	return 0;
@@ -319,16 +320,43 @@ print_result(const struct bench *b, const char *rules)
 	printf("\nThe policy:\n%s", rules);
 }
 
-/* Writes text. 0, or -1 with the error printed. */
+/* -1: the error is printed. */
 static int
-save(FILE *f, const char *path, const char *device, const char *rules)
+refuse_path(const char *path)
 {
-	bool ok = fprintf(f, "# Measured by testgantry on %s.\n%s", device, rules) > 0;
+	error_print("--measure-policy: cannot write the policy to %s: %s; name a file that can be "
+		    "written",
+		quote_name(path), strerror(errno));
+	return -1;
+}
 
+/* Before measuring: a wrong path is told at once. *made: the file was not there, and is empty. 0, or -1 with the error printed. */
+static int
+check_path(const char *path, bool *made)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	*made = fd < 0 && errno == ENOENT;
+	if (*made)
+		fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+	if (fd < 0)
+		return refuse_path(path);
+	close(fd);
+	return 0;
+}
+
+/* Writes the policy, in place of an older one. 0, or -1 with the error printed. */
+static int
+save(const char *path, const char *device, const char *rules)
+{
+	FILE *f = fopen(path, "we");
+	bool ok;
+
+	if (f == NULL)
+		return refuse_path(path);
+	ok = fprintf(f, "# Measured by testgantry on %s.\n%s", device, rules) > 0;
 	ok = fclose(f) == 0 && ok;
-	if (!ok)
-		error_print("cannot write the policy to %s: %s", path, strerror(errno));
-	return ok ? 0 : -1;
+	return ok ? 0 : refuse_path(path);
 }
 
 int
@@ -337,15 +365,11 @@ measure_run(const struct options *o)
 	static struct bench b;
 	struct gantry_policy policy;
 	char rules[POLICY_TEXT_LEN];
-	/* Before measuring: a wrong path is told at once. */
-	FILE *f = fopen(o->measure_policy, "w");
+	bool made;
 	int rc;
 
-	if (f == NULL) {
-		error_print("cannot write the policy to %s: %s", o->measure_policy,
-			strerror(errno));
+	if (check_path(o->measure_policy, &made) != 0)
 		return -1;
-	}
 	rc = bench_open(&b, o);
 	if (rc == 0) {
 		printf("measuring who carries copies soonest on %s ...\n", b.info.device);
@@ -353,17 +377,19 @@ measure_run(const struct options *o)
 		rc = measure_all(&b);
 	}
 	if (rc != 0) {
-		fclose(f);
-		remove(o->measure_policy);
+		if (made)
+			remove(o->measure_policy);
 	} else {
 		make_policy(&b, &policy);
 		gantry_policy_print(&policy, rules, sizeof(rules));
 		print_result(&b, rules);
-		rc = save(f, o->measure_policy, b.info.device, rules);
+		rc = save(o->measure_policy, b.info.device, rules);
 	}
 	if (rc == 0)
 		printf("\nIt is in %s: testgantry --policy, or gantry_policy_parse(), reads it.\n",
-			o->measure_policy);
+			quote_name(o->measure_policy));
 	bench_close(&b);
+	if (rc == JOB_STOPPED)
+		job_say_stopped("no policy was written");
 	return rc;
 }

@@ -10,7 +10,7 @@
 
 /**
  * Measures all carriers of the device on this thread, prints what it found, and writes the policy to
- * o->measure_policy. 0, or -1 with the error printed.
+ * o->measure_policy. 0, -1 with the error printed, or JOB_STOPPED.
  */
 int measure_run(const struct options *o);
 

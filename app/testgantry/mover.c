@@ -17,13 +17,13 @@
 #include "mover.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 
+#include "lcores.h"
 #include "output.h"
 #include "report.h"
 
@@ -129,10 +129,10 @@ take_write(struct mover *m, struct feed *feed, struct task *t)
 {
 	int n = feed_collect(feed, &m->bytes_moved);
 
+	if (n != 0) /* -1: some have come, and one of them was wrong */
+		m->last_completion_ns = now_ns();
 	if (n < 0)
 		return -1;
-	if (n > 0)
-		m->last_completion_ns = now_ns();
 	*t = (struct task){.feed = feed};
 	t->n = feed_take_moved(feed, m->opt->burst, &t->first);
 	if (t->n > 0)
@@ -319,28 +319,20 @@ run(void *arg)
 	return NULL;
 }
 
-/* Where the process may run. EAL pins the main lcore's thread, from which others would inherit that. */
-static cpu_set_t process_cpus;
-
-static void __attribute__((constructor)) remember_cpus(void)
-{
-	if (sched_getaffinity(0, sizeof(process_cpus), &process_cpus) != 0)
-		CPU_ZERO(&process_cpus);
-}
-
 static void
 start_threads(struct mover *m)
 {
-	unsigned int n = RTE_MIN(RTE_MAX(CPU_COUNT(&process_cpus), MIN_THREADS), MAX_THREADS);
+	/* EAL binds the main lcore's thread to a CPU, and others would inherit that. */
+	const cpu_set_t *cpus = lcores_cpus();
+	unsigned int n = RTE_MIN(RTE_MAX(CPU_COUNT(cpus), MIN_THREADS), MAX_THREADS);
 	sigset_t all, old;
 
 	/* Signals are for the main lcore. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (m->n_threads < n && pthread_create(&m->thread[m->n_threads], NULL, run, m) == 0) {
-		if (CPU_COUNT(&process_cpus) > 0)
-			pthread_setaffinity_np(m->thread[m->n_threads], sizeof(process_cpus),
-				&process_cpus);
+		if (CPU_COUNT(cpus) > 0)
+			pthread_setaffinity_np(m->thread[m->n_threads], sizeof(*cpus), cpus);
 		m->n_threads++;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lcores.h"
+#include "quote.h"
 #include "report.h"
 
 #define CHUNK_MAX (UINT64_C(1) << 30)
@@ -36,18 +38,17 @@ parse_choice(const char *name, const char *value, const char *const *choices)
 	for (int i = 0; choices[i] != NULL; i++)
 		if (strcmp(value, choices[i]) == 0)
 			return i;
-	error_begin("--%s: '%s' is none of", name, value);
+	error_begin("--%s: %s is none of", name, quote_value(value));
 	for (int i = 0; choices[i] != NULL; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", choices[i]);
-	fputc('\n', stderr);
+	fprintf(stderr, ": give one of them\n");
 	return -1;
 }
 
-/* A number with an optional K, M or G, powers of 1024. */
+/* A number. Behind it may stand one of units, each 1024 times the one before, the first 1024. */
 static int
-parse_size(const char *value, uint64_t *size)
+parse_number(const char *value, const char *units, uint64_t *size)
 {
-	static const char units[] = "KMG";
 	unsigned int shift = 0;
 	const char *unit;
 	char *end;
@@ -71,40 +72,47 @@ parse_size(const char *value, uint64_t *size)
 }
 
 static int
-parse_range(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *number)
+parse_bytes(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *bytes)
 {
 	uint64_t parsed;
 
-	if (parse_size(value, &parsed) == 0 && parsed >= min && parsed <= max) {
-		*number = parsed;
+	if (parse_number(value, "KMG", &parsed) == 0 && parsed >= min && parsed <= max) {
+		*bytes = parsed;
 		return 0;
 	}
-	error_print("--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64
+	error_print("--%s: %s is refused: give a number of bytes from %" PRIu64 " to %" PRIu64
 		    "; K, M or G may follow it",
-		name, value, min, max);
+		name, quote_value(value), min, max);
 	return -1;
 }
 
+/* of: what the number counts; what 0 means, if it is possible. */
 static int
-parse_u32(const char *name, const char *value, uint32_t min, uint32_t max, uint32_t *number)
+parse_u32(const char *name, const char *value, uint32_t min, uint32_t max, const char *of,
+	uint32_t *number)
 {
-	uint64_t wide;
+	uint64_t parsed;
 
-	if (parse_range(name, value, min, max, &wide) != 0)
-		return -1;
-	*number = wide;
-	return 0;
+	if (parse_number(value, "", &parsed) == 0 && parsed >= min && parsed <= max) {
+		*number = parsed;
+		return 0;
+	}
+	error_print("--%s: %s is refused: give a number from %u to %u: %s", name,
+		quote_value(value), min, max, of);
+	return -1;
 }
 
+/* what: what the value is. */
 static int
-parse_text(const char *name, const char *value, char *text, size_t size)
+parse_text(const char *name, const char *value, const char *what, char *text, size_t size)
 {
 	if (value[0] == '\0') {
-		error_print("--%s: the value is empty", name);
+		error_print("--%s: the value is empty: give %s", name, what);
 		return -1;
 	}
 	if (strlen(value) >= size) {
-		error_print("--%s: longer than %zu characters", name, size - 1);
+		error_print("--%s: the value has %zu bytes, and at most %zu are possible: give %s",
+			name, strlen(value), size - 1, what);
 		return -1;
 	}
 	strcpy(text, value);
@@ -142,7 +150,7 @@ set_out(struct options *o, const char *name, const char *value)
 {
 	size_t len;
 
-	if (parse_text(name, value, o->out, sizeof(o->out)) != 0)
+	if (parse_text(name, value, "a folder", o->out, sizeof(o->out)) != 0)
 		return -1;
 	len = strlen(o->out);
 	while (len > 1 && o->out[len - 1] == '/')
@@ -153,31 +161,33 @@ set_out(struct options *o, const char *name, const char *value)
 static int
 set_device(struct options *o, const char *name, const char *value)
 {
-	return parse_text(name, value, o->device, sizeof(o->device));
+	return parse_text(name, value, "a name that ibv_devices lists", o->device,
+		sizeof(o->device));
 }
 
 static int
 set_policy(struct options *o, const char *name, const char *value)
 {
-	return parse_text(name, value, o->policy, sizeof(o->policy));
+	return parse_text(name, value, "a file to read", o->policy, sizeof(o->policy));
 }
 
 static int
 set_measure_policy(struct options *o, const char *name, const char *value)
 {
-	return parse_text(name, value, o->measure_policy, sizeof(o->measure_policy));
+	return parse_text(name, value, "a file to write", o->measure_policy,
+		sizeof(o->measure_policy));
 }
 
 static int
 set_chunk(struct options *o, const char *name, const char *value)
 {
-	return parse_range(name, value, 1, CHUNK_MAX, &o->chunk_len);
+	return parse_bytes(name, value, 1, CHUNK_MAX, &o->chunk_len);
 }
 
 static int
 set_depth(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 1, DEPTH_MAX, &o->depth);
+	return parse_u32(name, value, 1, DEPTH_MAX, "chunks in flight", &o->depth);
 }
 
 static int
@@ -185,10 +195,12 @@ set_ring_size(struct options *o, const char *name, const char *value)
 {
 	uint32_t size;
 
-	if (parse_u32(name, value, 0, RING_MAX, &size) != 0)
+	static const char rule[] = "a power of two from 2 on, or 0, the engine's default";
+
+	if (parse_u32(name, value, 0, RING_MAX, rule, &size) != 0)
 		return -1;
 	if ((size & (size - 1)) != 0 || size == 1) {
-		error_print("--%s: %u is not a power of two from 2 on", name, size);
+		error_print("--%s: %s is refused: give %s", name, quote_value(value), rule);
 		return -1;
 	}
 	o->ring_size = size;
@@ -198,7 +210,7 @@ set_ring_size(struct options *o, const char *name, const char *value)
 static int
 set_burst(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 1, BURST_MAX, &o->burst);
+	return parse_u32(name, value, 1, BURST_MAX, "descriptors at a time", &o->burst);
 }
 
 static int
@@ -217,13 +229,13 @@ set_idle(struct options *o, const char *name, const char *value)
 static int
 set_wake_up(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 0, WAKE_MAX, &o->wake_up);
+	return parse_u32(name, value, 0, WAKE_MAX, "copies, 0 for none", &o->wake_up);
 }
 
 static int
 set_nb_cores(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 0, UINT16_MAX, &o->nb_cores);
+	return parse_u32(name, value, 0, UINT16_MAX, "worker lcores, 0 for all", &o->nb_cores);
 }
 
 static int
@@ -280,19 +292,21 @@ set_encrypt(struct options *o, const char *name, const char *value)
 static int
 set_corrupt(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 0, 100, &o->corrupt);
+	return parse_u32(name, value, 0, 100, "percent of the blocks", &o->corrupt);
 }
 
 static int
 set_seed(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 0, UINT32_MAX, &o->seed);
+	return parse_u32(name, value, 0, UINT32_MAX, "other blocks are corrupted by each",
+		&o->seed);
 }
 
 static int
 set_stats_period(struct options *o, const char *name, const char *value)
 {
-	return parse_u32(name, value, 0, 86400, &o->stats_period);
+	return parse_u32(name, value, 0, 86400, "seconds, 0 for a table at the end alone",
+		&o->stats_period);
 }
 
 static int
@@ -366,7 +380,7 @@ options_set(struct options *o, const char *name, const char *value)
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		if (strcmp(name, settings[i].name) == 0)
 			return settings[i].set(o, name, value);
-	error_begin("there is no setting '%s', but", name);
+	error_begin("there is no setting %s: give one of", quote_value(name));
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);
 	fputc('\n', stderr);
@@ -410,17 +424,36 @@ has_value_too_many(void)
 	return optopt == 'i' || optopt == 'h' || optopt >= OPT_SETTING;
 }
 
+/* getopt_long() takes the beginning of an option for the option, if only one begins so. */
+static bool
+is_ambiguous(const char *arg)
+{
+	size_t len = strcspn(arg, "=");
+	unsigned int n = 0;
+
+	if (strncmp(arg, "--", 2) != 0)
+		return false;
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		n += strncmp(settings[i].name, arg + 2, len - 2) == 0;
+	return n > 1;
+}
+
 static int
 report_refused(int opt, const char *arg)
 {
 	if (opt == ':')
-		error_print("%s needs a value; testgantry -h explains", arg);
+		error_print("%s needs a value; testgantry -h explains", quote_name(arg));
 	else if (has_value_too_many())
-		error_print("%s: this option takes no value; testgantry -h explains", arg);
+		error_print("%s: this option takes no value; testgantry -h explains",
+			quote_name(arg));
+	else if (is_ambiguous(arg))
+		error_print("%s: several options begin so: write more of it; testgantry -h lists "
+			    "them",
+			quote_name(arg));
 	else
-		error_print("unknown option '%s': EAL's options go before '--', the app's after "
+		error_print("unknown option %s: EAL's options go before '--', the app's after "
 			    "it; testgantry -h explains",
-			arg);
+			quote_value(arg));
 	return -1;
 }
 
@@ -516,26 +549,24 @@ options_help(FILE *f)
 		"  --out DIR            folder of the outputs; made if it is missing\n"
 		"  --parents            keep the whole path of each input below DIR: see Names\n"
 		"  --mode MODE          copy: copies from source to destination buffers (default)\n"
-		"                       write, read: RDMA to or from the memory of a peer. The peer\n"
-		"                       of worker i is worker i+1; the peer of the last is the first. With\n"
-		"                       one worker, its queue is connected to itself.\n"
+		"                       write, read: RDMA to or from the memory of a peer: worker i's is\n"
+		"                       worker i+1, the last one's is the first, which may be itself\n"
 		"                       sig: moves no files: see Signatures\n"
 		"  --copy-path PATH     the way of copies: mmo (the device's DMA engine), rdma (loopback\n"
 		"                       RDMA), or auto (default): mmo where the device has it\n"
 		"  --policy FILE        rules about who carries copies: CPU, mmo or rdma\n"
 		"  --measure-policy FILE  move no files: measure such rules on this machine, write them\n"
 		"  --device NAME        verbs device; default: the first mlx5 device\n"
-		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64 "K;\n"
-		"                       suffixes K, M, G\n"
+		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64
+		"K; suffixes K, M, G\n"
 		"  --depth N            chunks in flight for each worker, default %u. A worker "
 		"takes\n"
 		"                       2 x depth x chunk bytes of memory, however long files "
 		"are.\n"
 		"  --burst N            descriptors handed to a worker, and taken by it, at a "
-		"time,\n"
-		"                       1 to %u, default %u\n"
-		"  --ring-size N        elements of each ring of a worker, a power of two;\n"
-		"                       default: the engine's\n"
+		"time, 1 to %u,\n"
+		"                       default %u\n"
+		"  --ring-size N        elements of each ring of a worker, a power of two; default: the engine's\n"
 		"  --idle MODE          what a worker does without work: sleep (default) waits for an\n"
 		"                       interrupt or a descriptor; spin polls, which is for an lcore that\n"
 		"                       has a CPU to itself; monitor lets the CPU wait for a write to\n"
@@ -569,18 +600,20 @@ options_help(FILE *f)
 		"  With -i: 1 if a line was refused, or a job failed or was stopped.\n"
 		"\n"
 		"EAL OPTIONS stand before '--'; without '--', every argument is testgantry's. A main and\n"
-		"  at least one worker lcore are needed: -l 0-2, or on one CPU --lcores 0@0,1@0. If no\n"
-		"  huge pages are free, or no hugetlbfs is mounted, testgantry adds --no-huge -m 512.\n"
-		"  It adds --no-pci unless -a, -b or --no-pci is given, because it reaches the device\n"
-		"  through verbs. All options of EAL: testgantry -h --\n"
+		"  at least one worker lcore are needed, for --mode sig two. Without -l or --lcores, each CPU is\n"
+		"  an lcore; if these are too few, testgantry adds more by --lcores. If no huge pages are\n"
+		"  free, or no hugetlbfs is mounted, it adds --no-huge -m 512. It adds --no-pci unless -a, -b\n"
+		"  or --no-pci is given, because it reaches the device through verbs. All options of EAL:\n"
+		"  testgantry -h --\n"
 		"  --telemetry, EAL's default, lets usertools/gantry-top and dpdk-telemetry.py show what\n"
 		"  the engine does; --no-telemetry keeps them out.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --out /tmp/out /usr/bin\n"
-		"  testgantry -l 0-2 -- --mode write --chunk 1M --out /tmp/out a.iso b.iso\n"
-		"  testgantry --no-huge -m 512 --lcores 0@0,1@1,2@0 -- --parents --out out */data.bin\n"
-		"  testgantry -l 0-1 -- -i --out /tmp/out /usr/share/doc\n");
+		"  testgantry %s -- --mode write --chunk 1M --out /tmp/out a.iso b.iso\n"
+		"  testgantry --no-huge -m 512 -- --parents --out out */data.bin\n"
+		"  testgantry -i --out /tmp/out /usr/share/doc\n",
+		lcores_option(3));
 }
 
 void

@@ -9,34 +9,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "quote.h"
 #include "report.h"
+
+static int
+refuse(const char *path, const char *why)
+{
+	error_print("--policy: cannot use %s as a policy: %s; testgantry --measure-policy FILE "
+		    "writes one",
+		quote_name(path), why);
+	return -1;
+}
 
 int
 policy_read(const char *path, struct gantry_policy *policy)
 {
 	char text[16384];
 	FILE *f = fopen(path, "r");
+	char why[80];
+	int error;
 	size_t n;
-	int rc;
 
-	if (f == NULL) {
-		error_print("cannot open the policy %s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (f == NULL)
+		return refuse(path, strerror(errno));
 	n = fread(text, 1, sizeof(text), f);
-	rc = ferror(f) ? -EIO : n == sizeof(text) ? -E2BIG : 0;
+	error = ferror(f) ? errno : 0;
 	fclose(f);
-	if (rc == 0 && memchr(text, '\0', n) != NULL)
-		rc = -EINVAL;
-	if (rc == 0) {
-		text[n] = '\0';
-		rc = gantry_policy_parse(text, policy);
+	if (error != 0)
+		return refuse(path, strerror(error));
+	if (memchr(text, '\0', n) != NULL)
+		return refuse(path, "it is no text: it has bytes that are 0");
+	if (n == sizeof(text)) {
+		snprintf(why, sizeof(why), "it is longer than the %zu bytes that a policy can have",
+			sizeof(text) - 1);
+		return refuse(path, why);
 	}
-	if (rc == 0)
-		return 0;
-	error_print("cannot read the policy %s: %s; testgantry --measure-policy FILE writes one",
-		path, strerror(-rc));
-	return -1;
+	text[n] = '\0';
+	return gantry_policy_parse(text, policy) == 0 ? 0
+						      : refuse(path, "the log line above says why");
 }
 
 bool

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,7 +74,7 @@ static struct {
 	uint64_t next_ns; /* do not print before */
 	uint64_t last_ns;
 	uint64_t last_bytes;
-	bool line_open;
+	atomic_bool line_open; /* an error of any thread ends the line */
 } shown;
 
 void
@@ -92,9 +93,9 @@ progress_show(const struct progress *p)
 		return;
 	if (p->bytes_moved >= shown.last_bytes)
 		rate = (double)(p->bytes_moved - shown.last_bytes) / (double)(now - shown.last_ns);
-	printf("%smoved %.1f of %.1f MB, %.2f GB/s; verified %zu of %zu files%s", tty ? "\r" : "",
-		p->bytes_moved / 1e6, p->bytes_total / 1e6, rate, p->files_verified, p->files_total,
-		tty ? "\033[K" : "\n");
+	printf("%s%s %.1f of %.1f MB, %.2f GB/s; verified %zu of %zu files%s", tty ? "\r" : "",
+		p->verb, p->bytes_moved / 1e6, p->bytes_total / 1e6, rate, p->files_verified,
+		p->files_total, tty ? "\033[K" : "\n");
 	fflush(stdout);
 	shown.line_open = tty;
 	shown.last_ns = now;
@@ -105,11 +106,10 @@ progress_show(const struct progress *p)
 void
 progress_end(void)
 {
-	if (shown.line_open) {
+	if (atomic_exchange(&shown.line_open, false)) {
 		putchar('\n');
 		fflush(stdout);
 	}
-	shown.line_open = false;
 }
 
 /* ------------------------------------------------------------------ table */

@@ -32,6 +32,7 @@ uint64_t now_ns(void);
 
 /** How far a job has come. */
 struct progress {
+	const char *verb; /**< what was done with the bytes: "moved" */
 	uint64_t bytes_moved;
 	uint64_t bytes_total;
 	size_t files_verified;

@@ -104,11 +104,13 @@ struct sig_ends {
 	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
 	atomic_bool all_answered;
 	atomic_bool failed;
+	atomic_uint
+		answered; /* requests: written by the initiator's lcore, read by the main lcore */
 };
 
 /* False: the phase ends early. */
 static inline bool
-ends_go_on(struct sig_ends *e)
+ends_go_on(const struct sig_ends *e)
 {
 	return !atomic_load(&e->failed) && stop_signal == 0;
 }

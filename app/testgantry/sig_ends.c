@@ -14,7 +14,9 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "device.h"
 #include "job.h"
+#include "lcores.h"
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"
@@ -156,9 +158,8 @@ choose_lcores(struct sig_ends *e)
 {
 	if (rte_lcore_count() < 3) {
 		error_print("too few lcores: EAL has %u, and --mode sig needs 3, a main, an "
-			    "initiator's and a target's: -l 0-2, or on few CPUs --lcores "
-			    "0@0,1@1,2@0, before '--'",
-			rte_lcore_count());
+			    "initiator's and a target's: give %s before '--'",
+			rte_lcore_count(), lcores_option(3));
 		return -1;
 	}
 	e->initiator.end.lcore_id = rte_get_next_lcore(-1, 1, 0);
@@ -223,16 +224,9 @@ check_crypto(const struct sig_ends *e)
 static int
 create_engine(struct sig_ends *e)
 {
-	const struct gantry_conf conf = {
-		.device = e->opt->device[0] != '\0' ? e->opt->device : NULL,
-	};
-	int rc = gantry_create(&conf, &e->engine);
-
-	if (rc == 0)
-		return check_crypto(e);
-	error_print("cannot open %s: %s; the log lines above say more",
-		conf.device != NULL ? conf.device : "an mlx5 device", strerror(-rc));
-	return -1;
+	if (device_open(e->opt, (struct gantry_conf){0}, &e->engine) != 0)
+		return -1;
+	return check_crypto(e);
 }
 
 static int

@@ -30,6 +30,7 @@
 #include <rte_common.h>
 
 #include "job.h"
+#include "quote.h"
 #include "report.h"
 #include "sig_damage.h"
 #include "sig_ends.h"
@@ -88,9 +89,13 @@ struct sig {
 	/* The next byte to read. */
 	size_t file;
 	uint64_t offset;
-	uint64_t bytes;               /* of files, read so far */
-	uint64_t n_blocks;            /* read so far */
-	uint64_t n_keys;              /* that blocks were encrypted with */
+	uint64_t bytes;    /* of files, read so far */
+	uint64_t n_blocks; /* read so far */
+	uint64_t n_keys;   /* that blocks were encrypted with */
+	/* How far it is. */
+	uint64_t bytes_done; /* of files, in rounds that have ended */
+	size_t files_done;
+	uint32_t phases_done;         /* of the present round */
 	uint64_t corrupted[N_PLACES]; /* of them */
 };
 
@@ -125,18 +130,22 @@ sig_check(const struct options *o)
 {
 	if (o->chunk_len % o->block_size != 0 || o->chunk_len > GANTRY_TXN_MAX_LEN) {
 		error_print(
-			"--chunk: with --mode sig, whole blocks of %u bytes, and at most %" PRIu64
-			" bytes",
-			o->block_size, GANTRY_TXN_MAX_LEN);
+			"--chunk: %" PRIu64
+			" bytes are refused: with --mode sig, give whole blocks of %u bytes (--block), "
+			"at most %" PRIu64 " bytes",
+			o->chunk_len, o->block_size, GANTRY_TXN_MAX_LEN);
 		return -1;
 	}
 	if (o->guard == GANTRY_SIG_NONE && o->wire == GANTRY_SIG_NONE &&
 		o->encrypt == ENCRYPT_NONE) {
-		error_print("--guard, --wire: signatures are on the disk, on the wire or on both");
+		error_print(
+			"--guard none, --wire none: nothing would be checked: give one of them a "
+			"kind of signature, or add --encrypt data");
 		return -1;
 	}
 	if (o->depth > GANTRY_MAX_TXNS) {
-		error_print("--depth: with --mode sig at most %u", GANTRY_MAX_TXNS);
+		error_print("--depth: %u is refused: with --mode sig, give at most %u", o->depth,
+			GANTRY_MAX_TXNS);
 		return -1;
 	}
 	return check_encrypt(o);
@@ -159,7 +168,7 @@ read_file(struct sig *s, uint8_t *to, size_t room)
 			len += n;
 	}
 	if (n < 0)
-		error_print("cannot read %s: %s", f->input, strerror(errno));
+		error_print("cannot read %s: %s", quote_name(f->input), strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	s->offset += len;
@@ -329,6 +338,43 @@ judge(const struct sig *s, struct tally *t, const struct sig_phase *p,
 
 /* ------------------------------------------------------------------ rounds */
 
+/* A round's phases: blocks are stored and fetched, and, with signatures on the wire, stored with corruptions before. */
+static uint32_t
+phases_of_round(const struct sig *s)
+{
+	uint32_t modes = 0;
+
+	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
+		modes += ends_have(s->ends, m);
+	return modes * (s->opt->wire != GANTRY_SIG_NONE ? 3 : 2);
+}
+
+/* Bytes of files, of the present round by the share of its phases that are done. share: of the present phase. */
+static uint64_t
+bytes_done(const struct sig *s, double share)
+{
+	return s->bytes_done +
+	       (s->bytes - s->bytes_done) * ((s->phases_done + share) / phases_of_round(s));
+}
+
+/* Shows how far it is until the phase is done. */
+static void
+show_progress(const struct sig *s, const struct sig_phase *p)
+{
+	uint32_t answered;
+
+	while (ends_busy(s->ends, &answered)) {
+		progress_show(&(struct progress){
+			.verb = "stored and fetched",
+			.bytes_moved = bytes_done(s, (double)answered / p->n_requests),
+			.bytes_total = s->set->bytes,
+			.files_verified = s->files_done,
+			.files_total = s->set->n,
+		});
+		usleep(JOB_LOOK_MS * 1000);
+	}
+}
+
 /* Stores or fetches the blocks of the round, and judges the answers. The plan has corrupted what the device reads. */
 static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
@@ -344,6 +390,7 @@ do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_pla
 	ends_begin(s->ends, p);
 	if (!store && p->key != NULL)
 		rc = keys_renew(s->ends);
+	show_progress(s, p);
 	if (ends_end(s->ends) != 0)
 		rc = -1;
 	ends_stats(s->ends, &now);
@@ -356,6 +403,7 @@ do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_pla
 		judge(s, t, p, plan, i);
 		rc = add_sample(&t->samples[p->result[i].good ? good : bad], p->result[i].ns);
 	}
+	s->phases_done += rc == 0;
 	return rc;
 }
 
@@ -399,6 +447,9 @@ do_round(struct sig *s, uint32_t n_blocks)
 	for (uint32_t i = 0; i < n_blocks; i++, s->n_blocks++)
 		for (int place = 0; place < N_PLACES; place++)
 			s->corrupted[place] += damage_has(&s->plan[place], s->n_blocks);
+	s->phases_done = 0;
+	s->bytes_done = s->bytes;
+	s->files_done = s->file;
 	return 0;
 }
 
@@ -523,14 +574,15 @@ print_table(struct sig *s)
 	print_counts(s, "good response, wrong bytes", offsetof(struct tally, wrong));
 }
 
-/* 0, or -1 with the error printed. */
+/* stopped: by a signal. 0, or -1 with the error printed. */
 static int
-conclude(const struct sig *s)
+conclude(const struct sig *s, bool stopped)
 {
 	bool have_pipelining = ends_have(s->ends, GANTRY_TXN_PIPELINED);
-	uint64_t missed = 0, false_alarms = 0, wrong = 0;
+	uint64_t corrupted = 0, missed = 0, false_alarms = 0, wrong = 0;
 
 	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++) {
+		corrupted += s->tally[m].found[DISK].corrupted + s->tally[m].found[WIRE].corrupted;
 		missed += s->tally[m].found[DISK].missed + s->tally[m].found[WIRE].missed;
 		false_alarms += s->tally[m].false_alarms;
 		wrong += s->tally[m].wrong;
@@ -543,10 +595,13 @@ conclude(const struct sig *s)
 			missed, false_alarms, wrong);
 		return -1;
 	}
-	printf("%zu file%s, %.1f MB, stored and fetched %s: every corruption was detected, and no "
-	       "alarm was false\n",
+	if (stopped)
+		return 0;
+	printf("%zu file%s, %.1f MB, stored and fetched %s: %s, and no alarm was false\n",
 		s->set->n, s->set->n == 1 ? "" : "s", s->bytes / 1e6,
-		have_pipelining ? "twice" : "once");
+		have_pipelining ? "twice" : "once",
+		corrupted != 0 ? "every corruption was detected, every other byte is equal"
+			       : "no block was corrupted, every byte is equal");
 	if (s->opt->encrypt != ENCRYPT_NONE)
 		printf("each block on the disk had the ciphertext that OpenSSL computes\n");
 	return 0;
@@ -577,6 +632,8 @@ sig_run(const struct options *o, const struct file_set *set)
 		.disk = malloc((size_t)SIG_ROUND_LEN / o->block_size *
 			       (o->block_size + sig_len(o->guard))),
 	};
+	uint64_t done = 0;
+	bool stopped;
 	int rc = -1;
 
 	if (s.result == NULL || s.disk == NULL) {
@@ -587,13 +644,22 @@ sig_run(const struct options *o, const struct file_set *set)
 		goto out;
 	ends_say(s.ends);
 	rc = do_rounds(&s);
-	if (rc == 0) {
+	progress_end();
+	stopped = rc != 0 && stop_signal != 0;
+	if (stopped) {
+		done = bytes_done(&s, 0);
+		job_say_stopping();
+	}
+	if (rc == 0 || (stopped && s.bytes != 0)) {
 		print_table(&s);
-		rc = conclude(&s);
+		rc = conclude(&s, stopped);
 	}
 	fflush(stdout);
 	if (ends_close(s.ends) != 0)
 		rc = -1;
+	if (stopped)
+		rc = job_say_stopped("%.1f of %.1f MB were stored, fetched and compared",
+			done / 1e6, set->bytes / 1e6);
 out:
 	for (int m = GANTRY_TXN_PIPELINED; m <= GANTRY_TXN_WAIT; m++)
 		for (int kind = 0; kind < N_KINDS; kind++)

@@ -172,6 +172,7 @@ initiator_run(void *arg)
 		n = sent < 0 ? -1 : take_response(e);
 		if (n > 0) {
 			answered++;
+			atomic_store_explicit(&e->answered, answered, memory_order_relaxed);
 			last_ns = now_ns();
 		} else if (n == 0 && sent == 0) {
 			sched_yield(); /* the target's lcore may share this CPU */
@@ -324,9 +325,17 @@ ends_begin(struct sig_ends *e, struct sig_phase *phase)
 	e->phase = phase;
 	atomic_store(&e->may_end, false);
 	atomic_store(&e->all_answered, false);
+	atomic_store_explicit(&e->answered, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&e->begun, 1, memory_order_release); /* pairs with take_phase() */
 	rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
 	rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
+}
+
+bool
+ends_busy(const struct sig_ends *e, uint32_t *answered)
+{
+	*answered = atomic_load_explicit(&e->answered, memory_order_relaxed);
+	return *answered < e->phase->n_requests && ends_go_on(e);
 }
 
 int

@@ -47,6 +47,9 @@ struct sig_phase {
 /** Begins a phase on the two lcores. They poll their queues until ends_end(). */
 void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
 
+/** False: all requests of the phase that was begun have been answered, or it ends early. *answered: how many have. */
+bool ends_busy(const struct sig_ends *ends, uint32_t *answered);
+
 /** Waits until the phase that was begun has ended. -1: it was left early; if no signal came, the error is printed. */
 int ends_end(struct sig_ends *ends);
 

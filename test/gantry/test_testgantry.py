@@ -32,6 +32,8 @@ DEPTH = 32  # the default of --depth
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 FORCED = {"SOFTHCA_FORCE": "1"}  # on the emulated adapter, even if the machine has a real device
 
+NO_LCORES = ["--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
+
 program, lying_engine = "", ""
 
 
@@ -39,7 +41,7 @@ def eal(workers=1):
     """EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
     cpus = sorted(os.sched_getaffinity(0))
     lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
-    return [f"--lcores={lcores}", "--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
+    return [f"--lcores={lcores}", *NO_LCORES]
 
 
 class Result:
@@ -126,6 +128,31 @@ class Case(unittest.TestCase):
         with open(path, "w", encoding="ascii") as file:
             file.write(line + "\n")
         return {"SOFTHCA_FAULTS": path}
+
+    @contextlib.contextmanager
+    def running(self, *args, workers=1, env=None):
+        with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **FORCED, **(env or {})}) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def stopped_after(self, text, *args, workers=1, env=None):
+        """Runs it, and sends SIGINT when it has printed this."""
+        with self.running(*args, workers=workers, env=env) as process:
+            out = b""
+            while text.encode() not in out:
+                line = process.stdout.readline()
+                self.assertNotEqual(line, b"", out.decode())
+                out += line
+            process.send_signal(signal.SIGINT)
+            more, _ = process.communicate(timeout=TIMEOUT)
+        result = Result(process.returncode, (out + more).decode())
+        self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+        self.assertNotIn("Bye", result.out)
+        return result
 
     def leftovers(self):
         return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
@@ -334,10 +361,18 @@ class CopyPaths(Case):
         result = move("--out", self.out, "--policy", self.policy("any any cpu\n1 2 gpu"), self.source)
         self.check_refused(result, "line 2 of a policy", "--measure-policy")
         result = move("--out", self.out, "--policy", self.path("none"), self.source)
-        self.check_refused(result, "cannot open the policy", "No such file")
+        self.check_refused(result, "--policy: cannot use " + self.path("none"), "No such file", "--measure-policy")
         result = move("--out", self.out, "--policy", self.policy("1 2 mmo"), self.source,
             env={"SOFTHCA_MAX_MEMCPY": "0"})
-        self.check_refused(result, "cannot follow the policy", "--measure-policy")
+        self.check_refused(result, "--policy: the mlx5 device cannot follow", "--measure-policy")
+
+    def test_a_file_that_is_no_policy_is_refused_by_what_it_is(self):
+        for path, words in ((program, "it is no text: it has bytes that are 0"), (self.dir, "Is a directory"),
+            (self.policy("# \n" * 6000), "it is longer than the 16383 bytes that a policy can have"),
+            (self.policy("x" * 16384), "it is longer than the 16383 bytes that a policy can have")):
+            with self.subTest(words=words):
+                self.check_refused(move("--out", self.out, "--policy", path, self.source), f"--policy: cannot use {path} ", words,
+                    "--measure-policy")
 
     def test_a_device_can_be_named(self):
         result = move("--out", self.out, "--device", "mlx5_1", self.source,
@@ -347,7 +382,11 @@ class CopyPaths(Case):
 
     def test_a_device_that_is_not_there_is_named_in_the_error(self):
         result = move("--out", self.out, "--device", "mlx5_9", self.source)
-        self.check_refused(result, "there is no mlx5_9", "ibv_devices")
+        self.check_refused(result, "--device: there is no mlx5_9", "ibv_devices")
+        for args in (["--mode", "sig", self.source], ["--wake-up", "2"], ["--measure-policy", self.path("new")]):
+            result = run([*eal(2), "--device", "mlx5_9", *args])
+            self.check_refused(result, "--device: there is no mlx5_9", "ibv_devices")
+        self.assertFalse(os.path.exists(self.path("new")))
 
 
 class Measured(Case):
@@ -369,8 +408,18 @@ class Measured(Case):
             self.check_moved(moved, source, self.path("out/in"))
             shutil.rmtree(self.out)
         result = run([*eal(), "--measure-policy", self.path("no/where")])
-        self.assertEqual(result.code, 1)
-        self.assertIn("cannot write the policy", result.out)
+        self.check_refused(result, "--measure-policy: cannot write the policy to", "No such file", "name a file")
+
+    def test_a_signal_says_that_not_all_was_measured_and_leaves_an_older_policy(self):
+        older = self.make("older", 100)
+        before = sha256(older)
+        for path in older, self.path("new"):
+            result = self.stopped_after("measuring who", "--measure-policy", path)
+            self.assertIn("stopped by Interrupt: no policy was written", result.out)
+        self.assertEqual(sha256(older), before)
+        self.assertFalse(os.path.exists(self.path("new")))
+        result = self.stopped_after("longest", "--wake-up", 1000000)
+        self.assertIn("stopped by Interrupt: not all was measured", result.out)
 
 
 def draw(seed, block):
@@ -397,11 +446,14 @@ class SignatureCase(Case):
         found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
         return {name: numbers for name, *numbers in found}
 
+    def n_blocks(self, block=512):
+        return sum(-(-size // block) for size in (0, 1, 4097, 60000))
+
     def check_run(self, block, chunk, depth, guard, wire, percent, seed, *more, env=None):
         result = self.sig(block, chunk, "--depth", depth, "--guard", guard, "--wire", wire, "--corrupt", percent, "--seed", seed,
             *more, env=env)
         self.assertEqual(result.code, 0, result.out)
-        n_blocks = sum(-(-size // block) for size in (0, 1, 4097, 60000))
+        n_blocks = self.n_blocks(block)
         n = -(-n_blocks * block // chunk)
         text, refused = f"\n{n_blocks} blocks of {block} bytes", {}
         for place, kind, of_place in (("disk", guard, seed), ("wire", wire, seed + (1 << 32))):
@@ -438,6 +490,23 @@ class Signatures(SignatureCase):
             with self.subTest(setting=setting):
                 self.check_run(*setting)
 
+    def test_without_a_corruption_it_says_that_there_was_none(self):
+        for percent, said in (0, "no block was corrupted, every byte is equal"), (100, "every corruption was detected"):
+            result = self.check_run(512, 2048, 8, "crc", "none", percent, 7)
+            self.assertIn("stored and fetched twice: " + said, result.out)
+            self.assertEqual("every corruption was detected" in result.out, percent != 0)
+
+    def test_a_long_run_shows_how_far_it_is_and_a_signal_has_it_say_so(self):
+        """Request 100 is answered so late that a line a second is printed meanwhile."""
+        progress = r"(?m)^stored and fetched 0\.0 of 0\.1 MB, \d+\.\d+ GB/s; verified 0 of 4 files$"
+        args = ["--mode", "sig", "--block", 512, "--chunk", 512, "--depth", 2, self.path("in")]
+        result = self.stopped_after("verified", *args, workers=2, env=self.faults("late ms=4000 op=100"))
+        self.assertRegex(result.out, progress)
+        self.assertIn("stopping; a second signal ends it at once", result.out)
+        self.assertIn("stopped by Interrupt: 0.0 of 0.1 MB were stored, fetched and compared", result.out)
+        self.assertNotIn("was detected", result.out)
+        self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
+
     def test_a_device_that_is_wrong_is_found_out(self):
         for lie, words in (("blind", r"[1-9]\d* corruptions were missed, 0 alarms"),
             ("alarm", r" 0 corruptions were missed, 1 alarms were false, 1 good"),
@@ -453,7 +522,7 @@ class Signatures(SignatureCase):
         self.check_refused(self.sig(4096, "2M"), "--chunk", "at most 1048576 bytes")
         self.check_refused(self.sig(512, 512, "--depth", 2000), "--depth", "1024")
         self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
-        self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard, --wire")
+        self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard none, --wire none: nothing would be checked", "--encrypt data")
         self.check_refused(self.sig(512, 512, "--wire", "md5"), "--wire", "none, crc, csum, crc32, crc32c, crc64")
         self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
         self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
@@ -744,20 +813,53 @@ class Refusals(Case):
             ("--mode", "move"): ("--mode: 'move'", "copy, write, read"),
             ("--copy-path", "dma"): ("auto, mmo, rdma",),
             ("--device", ""): ("--device", "empty"),
-            ("--stats-period", "-5"): ("--stats-period",),
+            ("--m", "x"): ("--m: several options begin so",),
+            ("--mode=a\nb",): ("--mode: 'a'$'\\n''b' is none of",),
+            ("--out", "x" * 4096): ("--out: the value has 4096 bytes, and at most 4095", "give a folder"),
         }.items():
             with self.subTest(args=args):
                 self.check_refused(move("--out", self.out, self.source, *args), *words)
+
+    def test_an_error_names_the_option_the_value_the_rule_and_what_to_give(self):
+        number, choice = r"--{}: '{}' is refused: give a number{} from \d+ to \d+[:;] \w+", "--{}: '{}' is none of{} .*: give one of them"
+        for name, value, form, more in (("chunk", "2G", number, " of bytes"), ("depth", "1K", number, ""), ("burst", "-1", number, ""),
+            ("ring-size", "x", number, ""), ("nb-cores", "70000", number, ""), ("stats-period", "-1", number, ""), ("wake-up", "1M", number, ""),
+            ("corrupt", "101", number, ""), ("seed", "4294967296", number, ""), ("mode", "x", choice, ""), ("copy-path", "x", choice, ""),
+            ("idle", "x", choice, ""), ("block", "1024", choice, ""), ("guard", "md5", choice, ""), ("wire", "md5", choice, ""),
+            ("encrypt", "x", choice, "")):
+            with self.subTest(name=name):
+                result = move(f"--{name}={value}", self.source)
+                self.check_refused(result)
+                self.assertRegex(result.out, "^testgantry: " + form.format(name, value, more) + "[^\n]*\n$")
+                # Only bytes are counted in K, M and G.
+                self.assertEqual("K, M or G" in result.out, name == "chunk")
+        self.check_refused(move("--ring-size", 3, self.source), "--ring-size: '3' is refused: give a power of two")
+        for name, words in ("out", "a folder"), ("device", "ibv_devices"), ("policy", "a file"), ("measure-policy", "a file"):
+            self.check_refused(move(f"--{name}=", self.source), f"--{name}: the value is empty: give", words)
+        self.check_refused(move("--wake-up", 2, "--measure-policy", "x"), "--wake-up and --measure-policy", "one of them")
 
     def test_an_option_of_the_app_before_the_dashes(self):
         for option in "--out=x", "--out", "--parents":
             self.check_refused(run([option, *eal(), self.source]), "after '--'")
 
     def test_too_few_lcores(self):
-        self.check_refused(move("--out", self.out, self.source, workers=0), "too few lcores",
-            "-l 0-1", "--lcores 0@0,1@0")
+        self.check_refused(move("--out", self.out, self.source, workers=0), "too few lcores", f"give {eal(1)[0]} before '--'")
         self.check_refused(move("--out", self.out, "--nb-cores", 3, self.source, workers=2),
-            "too few lcores", "-l 0-3")
+            "too few lcores: --nb-cores 3", f"give {eal(3)[0]} before '--'")
+
+    def test_more_lcores_than_cpus_are_refused_on_a_page_with_the_remedy(self):
+        last = max(os.sched_getaffinity(0))
+        result = run(["-l", f"0-{last + 1}", *NO_LCORES, "--out", self.out, self.source])
+        self.check_refused(result, f"lcore {last + 1} unavailable", "EAL did not start", eal(1)[0])
+        self.assertLessEqual(len(result.out.splitlines()), 12, result.out)
+
+    def test_on_one_cpu_it_needs_no_option_of_eal(self):
+        cpu = min(os.sched_getaffinity(0))
+        for mode, n in ("copy", 2), ("sig", 3):
+            args = ["--out", self.out] if mode == "copy" else []
+            result = run([*NO_LCORES, "--mode", mode, *args, self.source], under=["taskset", "-c", str(cpu)])
+            self.assertEqual(result.code, 0, result.out)
+            self.assertIn("running with --lcores=" + ",".join(f"{i}@{cpu}" for i in range(n)), result.out)
 
     def test_eal_that_does_not_start_says_what_to_add(self):
         result = run(["--lcores=0@0,1@0", "--no-huge", "--iova-mode=none", "--",
@@ -799,6 +901,14 @@ class Lies(Case):
 
     def test_a_chunk_from_the_wrong_place(self):
         self.check_lie_caught("wrong", f"at byte {21 * CHUNK}:")
+
+    def test_a_run_that_fails_prints_no_rate_that_it_did_not_have(self):
+        source = self.make("in/file", 40 * CHUNK)
+        result = move("--out", self.out, source, env={**lying("status", 0), **self.faults("late ms=500 op=1")})
+        self.check_refused(result, "0 of 1 files")
+        row = self.table(result)["total"]
+        self.assertLessEqual(float(row[3]), int(row[1]) / 0.5e9 + 0.0005, "GB/s")
+        self.assertLessEqual(float(row[2]), int(row[0]) / 0.5e6 + 0.00005, "Mops/s")
 
     def test_a_completion_that_is_an_error(self):
         self.check_lie_caught("status", self.path("in/file"), f"{CHUNK} bytes from {21 * CHUNK} on")
@@ -877,16 +987,6 @@ class Failures(Case):
             fields = file.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    @contextlib.contextmanager
-    def running(self, *args, workers=1, env=None):
-        with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, **FORCED, **(env or {})}) as process:
-            try:
-                yield process
-            finally:
-                process.kill()
-
     def test_signals_stop_it_with_the_table_and_nothing_half_written(self):
         first = self.make("a-first", 1000)
         big = self.make_sparse("big", 4 << 30)
@@ -942,6 +1042,17 @@ class Help(Case):
                 self.assertNotIn("EAL:  ", result.out)
                 self.assertLessEqual(len(result.out.splitlines()), 70)
                 self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
+
+    def test_the_examples_of_the_help_run_on_the_cpus_that_there_are(self):
+        self.make("in/a.iso", 5000)
+        self.make("in/b.iso", 6000)
+        for under in [], ["taskset", "-c", str(min(os.sched_getaffinity(0)))]:
+            example, = re.findall(r"(?m)^  testgantry (--lcores=.*a\.iso b\.iso)$", run(["-h"], under=under).out)
+            args = example.replace(" -- ", " " + " ".join(NO_LCORES) + " ").replace("/tmp/out", self.out).split()
+            result = run(args, under=under, cwd=self.path("in"))
+            self.check_moved(result, self.path("in"), self.out)
+            self.assertEqual(set(self.table(result)), {"1", "2", "total"})
+            shutil.rmtree(self.out)
 
     def test_eals_own_help_comes_before_the_dashes(self):
         result = run(["-h", "--"])

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Opens a device, or says which option stands against it.
+ */
+#include "device.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "quote.h"
+#include "report.h"
+
+int
+device_open(const struct options *o, struct gantry_conf conf, struct gantry **engine)
+{
+	const char *device = o->device[0] != '\0' ? quote_name(o->device) : "the mlx5 device";
+	int rc;
+
+	conf.device = o->device[0] != '\0' ? o->device : NULL;
+	rc = gantry_create(&conf, engine);
+	if (rc == 0)
+		return 0;
+	if (rc == -ENODEV && conf.device != NULL)
+		error_print("--device: there is no %s: give a name that ibv_devices lists", device);
+	else if (rc == -ENODEV)
+		error_print("there is no mlx5 device: ibv_devices lists what there is");
+	else if (rc == -EOPNOTSUPP && conf.policy != NULL && conf.policy->n != 0)
+		error_print(
+			"--policy: %s cannot follow %s: the log lines above say why; testgantry "
+			"--measure-policy FILE measures one that it can",
+			device, quote_name(o->policy));
+	else if (rc == -EOPNOTSUPP)
+		error_print("--copy-path: %s lacks what %s needs: use --copy-path auto", device,
+			conf.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma");
+	else
+		error_print("cannot open %s: %s; the log lines above say more", device,
+			strerror(-rc));
+	return -1;
+}

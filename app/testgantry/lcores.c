@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Remembers the process's CPUs, and spreads lcores over them.
+ */
+#include "lcores.h"
+
+#include <stdio.h>
+
+#include <rte_config.h>
+
+#define MOST_SHOWN RTE_MAX_LCORE
+
+static cpu_set_t cpus;
+
+static void __attribute__((constructor)) remember_cpus(void)
+{
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		CPU_ZERO(&cpus);
+}
+
+const cpu_set_t *
+lcores_cpus(void)
+{
+	return &cpus;
+}
+
+/* The next of the CPUs, which begin again behind the last. */
+static int
+next_cpu(int cpu)
+{
+	if (CPU_COUNT(&cpus) == 0)
+		return 0;
+	do
+		cpu = (cpu + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET(cpu, &cpus));
+	return cpu;
+}
+
+const char *
+lcores_option(unsigned int n)
+{
+	static char text[MOST_SHOWN * sizeof(",127@1023") + 32];
+	int len = sprintf(text, "--lcores="), cpu = -1;
+
+	for (unsigned int i = 0; i < n && i < MOST_SHOWN; i++) {
+		cpu = next_cpu(cpu);
+		len += sprintf(text + len, "%s%u@%d", i > 0 ? "," : "", i, cpu);
+	}
+	if (n > MOST_SHOWN)
+		sprintf(text + len, ",...");
+	return text;
+}
