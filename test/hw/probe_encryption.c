@@ -304,6 +304,11 @@ const struct probe probe_encryption[] = {
 		"stealing.",
 		"A message whose last data unit is short is encrypted otherwise than software does it, or fails.",
 		last_unit},
+	{"xts-one-unit",
+		"Where a device encrypts one data unit of a key, a message of more than that unit is "
+		"refused.",
+		"A program that ignores the capability may get wrong ciphertext instead of an error; Gantry refuses such a transaction.",
+		NULL, "libmlx5 posts no such key."},
 	{"xts-dek-late", "A DEK is looked up when data pass, not when the key is configured.",
 		"A program may see a key of a DEK that is gone work on, or fail earlier; Gantry ends a DEK when no transaction uses it.",
 		dek_late},

@@ -223,7 +223,7 @@ take_bsfs(struct umr *u, const struct key *now)
 		return false;
 	return !crypto ||
 	       crypto_decode(bsf[u->has_sig], u->has_sig ? &u->sig : NULL,
-		       now->mkey->dev->cfg->crypto != SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
+		       now->mkey->dev->cfg->crypto == SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
 }
 
 /* Assumed: umr-refused. */

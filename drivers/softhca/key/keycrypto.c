@@ -62,22 +62,33 @@ decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
 }
 
 bool
-crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool big_endian,
+crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool one_unit,
 	struct key_crypto *c)
 {
 	memset(c, 0, sizeof(*c));
+	c->one_unit = one_unit;
 	c->unit = unit_of(bsf[BSF_UNIT]);
 	c->raw_len = get_be32(bsf + BSF_RAW_LEN);
 	c->dek = get_be32(bsf + BSF_DEK) & 0xffffff;
 	memcpy(c->keytag, bsf + BSF_KEYTAG, sizeof(c->keytag));
 	for (unsigned int i = 0; i < XTS_TWEAK_LEN; i++)
-		c->tweak[i] = bsf[BSF_TWEAK + (big_endian ? XTS_TWEAK_LEN - 1 - i : i)];
+		c->tweak[i] = bsf[BSF_TWEAK + (one_unit ? i : XTS_TWEAK_LEN - 1 - i)];
 	return bsf[BSF_SIZE_KIND] >> 6 == (sig != NULL ? SIZE_BOTH : SIZE_LONG) && c->unit != 0 &&
 	       bsf[BSF_STANDARD] == STANDARD_AES_XTS && (sig == NULL || sig->txn_len == 0) &&
 	       decode_order(bsf[BSF_ORDER], sig, c);
 }
 
 /* ---- what is asked for */
+
+/*
+ * A message of more than one data unit, or a later unit, where the adapter encrypts one. libmlx5 posts no key that is
+ * longer than a unit then. Assumed: xts-one-unit.
+ */
+static bool
+goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)
+{
+	return c->one_unit && (off >= c->unit || len > c->unit - off);
+}
 
 /* The conditions of the manual page's NOTES. */
 static bool
@@ -101,12 +112,13 @@ crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after 
 	const struct key_crypto *c = &a->key->crypto;
 	bool memory = c->side == CRYPTO_MEMORY;
 	uint64_t off = memory ? memory_off : wire_off;
+	uint64_t len = memory ? a->memory_len : a->wire_len;
 
 	a->dek = dek_find(lanes, c, a->key->pdn);
 	if (a->dek == NULL)
 		return refuse(use, VEN_DEK);
-	if (a->data > c->raw_len || off % c->unit != 0 ||
-		!fits(c->unit, memory ? a->memory_len : a->wire_len))
+	if (a->data > c->raw_len || off % c->unit != 0 || !fits(c->unit, len) ||
+		goes_on(c, off, len))
 		return refuse(use, VEN_CRYPTO_UNIT);
 	a->unit = off / c->unit;
 	return true;

@@ -1061,9 +1061,37 @@ case_inside_key(void)
 /* ---------------------------------------------------------------- wrong configurations */
 
 /*
- * Posts a configuration once more, with one byte of its BSF changed, which is the last 64 bytes of the WQE; or for
- * another key. row: with signatures, or NULL. libmlx5 itself writes none of these.
+ * Configures the key by the first WQE of its queue, and posts that WQE once more with one byte of its BSF changed, which is
+ * the last 64 bytes; or for another key, unless that is NULL. libmlx5 itself writes none of these.
  */
+static enum ibv_wc_status
+post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t value,
+	const struct mlx5dv_mkey *other)
+{
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj = {.qp = {.in = r->p.client.qp, .out = &dv}};
+	uint8_t wqe[512];
+	uint32_t len;
+
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	CHECK(again(r, plan));
+	len = (((uint8_t *)dv.sq.buf)[7] & 0x3f) * 16;
+	memcpy(wqe, dv.sq.buf, len);
+	CHECK_EQ(wqe[len - 64], (plan->sig != NULL ? 3 : 2) << 6 | 1); /* a BSF of encryption */
+	wqe[11] |=
+		MLX5_WQE_CTRL_CQ_UPDATE; /* SET_PSVs follow the UMR of a signature, and the last one completes */
+	wqe[len - 64 + byte] = value;
+	if (other != NULL)
+		memcpy(wqe + 12, &(uint32_t){htobe32(other->lkey)}, 4);
+	pair_publish(&r->p.client);
+	ibv_wr_start(r->p.client.qpx);
+	r->p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
+	mlx5dv_wr_raw_wqe(r->p.client.dvx, wqe);
+	CHECK_EQ(ibv_wr_complete(r->p.client.qpx), 0);
+	return pair_wait(&r->p.client).status;
+}
+
+/* row: with signatures, or NULL. */
 static void
 spoil_bsf(unsigned int byte, uint8_t value, bool other_key, const struct row *row,
 	enum ibv_wc_status want)
@@ -1072,35 +1100,14 @@ spoil_bsf(unsigned int byte, uint8_t value, bool other_key, const struct row *ro
 	struct mlx5dv_mkey *other;
 	struct plan plan;
 	struct rig r;
-	uint8_t wqe[512];
-	struct mlx5dv_qp dv = {0};
-	struct mlx5dv_obj obj = {0};
-	uint32_t len;
 
 	rig_init(&r, false, row != NULL);
-	obj.qp.in = r.p.client.qp;
-	obj.qp.out = &dv;
-	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
 	plan = (struct plan){.len = 512,
 		.crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512),
 		.sig = row != NULL ? domains_of(&d, row) : NULL};
 	plan.crypto.signature_crypto_order = BEFORE;
-	CHECK(again(&r, &plan)); /* the first WQE of the queue */
-	len = (((uint8_t *)dv.sq.buf)[7] & 0x3f) * 16;
-	memcpy(wqe, dv.sq.buf, len);
-	CHECK_EQ(wqe[len - 64], (row != NULL ? 3 : 2) << 6 | 1); /* a BSF of encryption */
-	wqe[11] |=
-		MLX5_WQE_CTRL_CQ_UPDATE; /* SET_PSVs follow the UMR of a signature, and the last one completes */
-	wqe[len - 64 + byte] = value;
 	other = key_create(r.p.pd, MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
-	if (other_key)
-		memcpy(wqe + 12, &(uint32_t){htobe32(other->lkey)}, 4);
-	pair_publish(&r.p.client);
-	ibv_wr_start(r.p.client.qpx);
-	r.p.client.qpx->wr_flags = IBV_SEND_SIGNALED;
-	mlx5dv_wr_raw_wqe(r.p.client.dvx, wqe);
-	CHECK_EQ(ibv_wr_complete(r.p.client.qpx), 0);
-	CHECK_EQ(pair_wait(&r.p.client).status, want);
+	CHECK_EQ(post_spoiled(&r, &plan, byte, value, other_key ? other : NULL), want);
 	CHECK_EQ(mlx5dv_destroy_mkey(other), 0);
 	rig_fini(&r);
 }
@@ -1124,6 +1131,45 @@ case_bsf(void)
 	for (uint8_t order = 0; order < 4; order++)
 		spoil_bsf(1, order, false, &both,
 			order < 2 ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR);
+}
+
+/*
+ * A key of 4096 bytes has data units of 512: libmlx5 writes none such where the device encrypts one. The first unit passes
+ * then, and no byte of a longer message or of a later unit. Elsewhere each of these messages passes.
+ */
+static void
+one_unit(enum way way, uint32_t off, uint32_t len, bool passes)
+{
+	enum {
+		UNIT_SELECTOR = 8, /* the byte of the BSF */
+		UNIT_512 = 1
+	};
+	const enum ibv_wc_status refused =
+		way == LOCAL_OUT || way == LOCAL_IN ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR;
+	struct plan plan;
+	struct rig r;
+
+	rig_init(&r, false, false);
+	plan = (struct plan){.len = 4096, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_4096)};
+	CHECK_EQ(post_spoiled(&r, &plan, UNIT_SELECTOR, UNIT_512, NULL), IBV_WC_SUCCESS);
+	CHECK_EQ(move(&r, way, off, len), passes || !is_single() ? IBV_WC_SUCCESS : refused);
+	if (!passes && is_single())
+		signature_expect(is_out(way) ? r.p.server.buf : r.p.client.buf, r.data, 0,
+			is_out(way) ? 0x22 : 0x11);
+	rig_fini(&r);
+}
+
+static void
+case_one_unit(void)
+{
+	for (enum way way = LOCAL_OUT; way <= REMOTE_IN; way++) {
+		one_unit(way, 0, 512, true);
+		one_unit(way, 0, 256, true);
+		one_unit(way, 0, 528, false);
+		one_unit(way, 0, 1024, false);
+		one_unit(way, 512, 512, false);
+		one_unit(way, 1024, 512, false);
+	}
 }
 
 int
@@ -1150,6 +1196,7 @@ main(int argc, char **argv)
 		{"a key made to encrypt does not pass with signatures alone", case_signature_alone},
 		{"a key that encrypts does not lie inside another key", case_inside_key},
 		{"a wrong description of encryption is refused", case_bsf},
+		{"a device that encrypts one data unit of a key passes no more", case_one_unit},
 		{"a message that begins with a later unit has its tweak",
 			case_offset}, /* the last: not with one unit */
 	};

@@ -27,6 +27,7 @@ enum crypto_side {
 struct key_crypto {
 	enum crypto_side side;
 	bool encrypt_out; /* data that go out are encrypted, and data that come in decrypted; or the reverse */
+	bool one_unit;    /* no more than the key's first data unit passes */
 	uint32_t unit;    /* bytes */
 	uint32_t raw_len; /* bytes without signatures that the key may move */
 	uint32_t dek;
@@ -35,10 +36,11 @@ struct key_crypto {
 };
 
 /*
- * Reads a BSF of encryption. sig: what the signature's BSF before it asks for, or NULL. big_endian: the order of the
- * tweak's bytes. False: it asks for something that this adapter does not do.
+ * Reads a BSF of encryption. sig: what the signature's BSF before it asks for, or NULL. one_unit: the adapter encrypts one
+ * data unit of a key, and the tweak's bytes are little endian; else several, and big endian. False: it asks for something
+ * that this adapter does not do.
  */
-bool crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool big_endian,
+bool crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool one_unit,
 	struct key_crypto *crypto);
 
 #endif
