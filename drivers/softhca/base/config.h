@@ -67,7 +67,8 @@ struct softhca_config {
 	uint32_t doorbell_ns, latency_ns, round_trip_ns, bandwidth_mbps;
 	uint32_t
 		sig_stop; /* seed of where a queue stops: exec/sq_sigstop.h; 0: as early as it can */
-	uint32_t reorder; /* seed of the order in which bytes move: exec/order.h; 0: as posted */
+	uint32_t log_faults; /* 1: a line for each fault that strikes */
+	uint32_t reorder;    /* seed of the order in which bytes move: exec/order.h; 0: as posted */
 };
 
 #endif

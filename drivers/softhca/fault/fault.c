@@ -161,13 +161,32 @@ is_of_device(enum fault_kind kind)
 	return kind == FAULT_PORT_DOWN || kind == FAULT_PORT_UP || kind == FAULT_DEVICE_FATAL;
 }
 
+/* With the setting log_faults. qpn 0: of no queue pair. */
+static void
+say_strike(const struct softhca_dev *dev, const struct fault *f, uint32_t qpn)
+{
+	const char *what = is_of_receives(f->kind) ? "a receive" : "an operation";
+
+	if (f->kind == FAULT_NONE || dev->cfg->log_faults == 0)
+		return;
+	if (qpn == 0)
+		softhca_log("mlx5_%u: the fault \"%s\" strikes", dev->index, f->text);
+	else
+		softhca_log("mlx5_%u: the fault \"%s\" strikes %s of QP 0x%x", dev->index, f->text,
+			what, qpn);
+}
+
 static int
 add_fault(const struct fault *f)
 {
 	struct fault armed = *f;
+	unsigned int n;
+	const struct softhca_dev *devs = softhca_devices(&n);
 
 	if (is_of_device(f->kind) && f->op == 0) {
 		strike_device(f, (unsigned int)f->device);
+		if (f->device < n)
+			say_strike(&devs[f->device], f, 0);
 		return 0;
 	}
 	if (n_faults == FAULTS_MAX)
@@ -210,30 +229,56 @@ drop_faults(bool of_file_only)
 
 /* ---- the control file; lock held */
 
-/* One bad line makes the whole file void. */
-static void
-file_read(void)
+/*
+ * The faults that the file lists, n of them. -errno: it cannot be opened, or one bad line makes the whole file void;
+ * err says why.
+ */
+static int
+file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_ERR_LEN])
 {
-	static struct fault read[FAULTS_MAX];
-	unsigned int n = 0, n_line = 0;
 	char line[FAULT_LINE_LEN + 2];
+	unsigned int n_line = 0;
 	struct fault_parser p;
 	FILE *f = raw_fopen(file.path);
 	int rc = 0;
 
-	drop_faults(true);
-	while (f != NULL && rc >= 0 && fgets(line, sizeof(line), f) != NULL) {
+	*n = 0;
+	if (f == NULL) {
+		rc = -errno;
+		snprintf(err, FAULT_FILE_ERR_LEN, "%s: %s", file.path, strerror(-rc));
+		return rc;
+	}
+	while (rc >= 0 && fgets(line, sizeof(line), f) != NULL) {
 		n_line++;
 		rc = fault_parse(&p, line);
-		if (rc > 0 && n < FAULTS_MAX) {
-			p.fault.of_file = true;
-			read[n++] = p.fault;
+		if (rc > 0 && *n == FAULTS_MAX) {
+			snprintf(p.err, sizeof(p.err), "more than %d faults", FAULTS_MAX);
+			rc = -ENOSPC;
 		}
+		if (rc < 0)
+			snprintf(err, FAULT_FILE_ERR_LEN, "%s:%u: %s", file.path, n_line, p.err);
+		if (rc <= 0)
+			continue;
+		p.fault.of_file = true;
+		list[(*n)++] = p.fault;
 	}
-	if (f != NULL)
-		fclose(f);
+	fclose(f);
+	return rc < 0 ? rc : 0;
+}
+
+/* A file that is removed while the adapter runs lists no faults. */
+static void
+file_read(void)
+{
+	static struct fault read[FAULTS_MAX];
+	char err[FAULT_FILE_ERR_LEN];
+	unsigned int n;
+	int rc = file_parse(read, &n, err);
+
+	drop_faults(true);
 	if (rc < 0) {
-		softhca_log("%s:%u: %s; no fault of this file is armed", file.path, n_line, p.err);
+		if (rc != -ENOENT)
+			softhca_log("%s; no fault of this file is armed", err);
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -293,7 +338,8 @@ absolute(const char *path)
 											 : NULL;
 }
 
-static void __attribute__((constructor)) find_file(void)
+static void
+find_file(void)
 {
 	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
@@ -306,7 +352,30 @@ static void __attribute__((constructor)) find_file(void)
 	atomic_fetch_or(&fault_watch_bits, WATCH_TURNS | WATCH_CALLS);
 }
 
+static void __attribute__((constructor)) find_file_once(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_file);
+}
+
 /* ---- what the rest of the adapter asks */
+
+int
+fault_file_check(char err[FAULT_FILE_ERR_LEN])
+{
+	static struct fault list[FAULTS_MAX];
+	unsigned int n;
+	int rc;
+
+	find_file_once();
+	if (file.path == NULL)
+		return 0;
+	pthread_mutex_lock(&lock);
+	rc = file_parse(list, &n, err);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
 
 void
 fault_init(const struct softhca_config *cfg)
@@ -422,6 +491,7 @@ static struct fault_hit
 next_hit(const struct softhca_dev *dev, uint32_t qpn, bool receives)
 {
 	struct fault_hit hit = {.kind = FAULT_NONE};
+	struct fault struck = {.kind = FAULT_NONE};
 
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < n_faults; i++) {
@@ -436,10 +506,12 @@ next_hit(const struct softhca_dev *dev, uint32_t qpn, bool receives)
 			hit = (struct fault_hit){f.kind, (uint8_t)f.syndrome, (uint8_t)f.vendor,
 				f.ms * 1000000};
 		}
+		struck = f;
 		break;
 	}
 	update_bits();
 	pthread_mutex_unlock(&lock);
+	say_strike(dev, &struck, qpn);
 	return hit;
 }
 
@@ -458,19 +530,23 @@ fault_next_receive(const struct softhca_dev *dev, uint32_t qpn)
 int
 fault_refuses(struct softhca_dev *dev, const struct fault_call *call)
 {
+	struct fault struck = {.kind = FAULT_NONE};
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < n_faults && rc == 0; i++) {
 		const struct fault f = faults[i];
 
-		if (f.device == dev->index && fault_is_of_call(&f, call) && fault_counts(i))
-			rc = -(int)f.error;
+		if (f.device != dev->index || !fault_is_of_call(&f, call) || !fault_counts(i))
+			continue;
+		rc = -(int)f.error;
+		struck = f;
 	}
 	if (rc == 0 && devices[dev->index].dead && !fault_call_ends(call))
 		rc = -EIO;
 	update_bits();
 	pthread_mutex_unlock(&lock);
+	say_strike(dev, &struck, 0);
 	return rc;
 }
 

@@ -227,6 +227,18 @@ takes_opcode(const struct fault *f)
 	       (name->object == MLX5_IB_OBJECT_DEVX && name->method == MLX5_IB_METHOD_DEVX_OTHER);
 }
 
+static void
+take_text(struct fault *f, const char *line)
+{
+	size_t len;
+
+	line += strspn(line, " \t");
+	len = strlen(line);
+	while (len != 0 && strchr(" \t", line[len - 1]) != NULL)
+		len--;
+	memcpy(f->text, line, len); /* the rest is zeros */
+}
+
 int
 fault_parse(struct fault_parser *p, const char *text)
 {
@@ -238,7 +250,8 @@ fault_parse(struct fault_parser *p, const char *text)
 		return -EINVAL;
 	}
 	strcpy(line, text);
-	line[strcspn(line, "#\n")] = '\0';
+	line[strcspn(line, "#\r\n")] = '\0';
+	take_text(&p->fault, line);
 	for (word = strtok_r(line, " \t\r", &save); word != NULL;
 		word = strtok_r(NULL, " \t\r", &save)) {
 		char *eq = strchr(word, '=');

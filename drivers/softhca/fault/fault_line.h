@@ -6,6 +6,7 @@
 #include "fault.h"
 
 #define FAULT_LINE_LEN 256
+#define FAULT_ERR_LEN  2048
 
 struct fault {
 	enum fault_kind kind;
@@ -17,12 +18,13 @@ struct fault {
 	int call;        /* FAULT_REFUSE: index of the name of the refused calls */
 	uint64_t seen;
 	bool of_file;
+	char text[FAULT_LINE_LEN]; /* the line, without what surrounds it */
 };
 
 struct fault_parser {
 	struct fault fault;
 	unsigned int given;
-	char err[2048]; /* what is wrong with the line, and what is allowed */
+	char err[FAULT_ERR_LEN]; /* what is wrong with the line, and what is allowed */
 };
 
 /*

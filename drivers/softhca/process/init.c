@@ -9,6 +9,7 @@
 #include "caps.h"
 #include "dev.h"
 #include "devices.h"
+#include "fault.h"
 #include "fork.h"
 #include "log.h"
 #include "object_table.h"
@@ -72,20 +73,31 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 	memcpy(port->mac + 3, port->gid[0] + 13, 3);
 }
 
+static void
+stay_down(void)
+{
+	softhca_log("the adapter does not come up until this is put right");
+	config.devices = 0;
+}
+
 static void __attribute__((constructor)) bring_up(void)
 {
 	const char *root = tree_find_root();
-	char err[sizeof(not_taken)], name[64];
+	char err[sizeof(not_taken)], fault_err[FAULT_FILE_ERR_LEN], name[64];
 
 	if (settings_load(&config, err, sizeof(err)) != 0) {
 		softhca_log("%s", err);
-		softhca_log("the adapter does not come up until this is put right");
-		config.devices = 0;
+		stay_down();
 		return;
 	}
 	memcpy(not_taken, err, sizeof(not_taken));
 	if (sysfs_find_mlx5(root, name, sizeof(name)) && config.force == 0) {
 		config.devices = 0;
+		return;
+	}
+	if (fault_file_check(fault_err) != 0) {
+		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
+		stay_down();
 		return;
 	}
 	for (unsigned int i = 0; i < config.devices; i++) {

@@ -17,6 +17,8 @@ static const char usage[] =
 	"  softhca ibv_devinfo -v           shows the adapter\n"
 	"  SOFTHCA_PORTS=2 softhca ...      changes a setting; SOFTHCA_CONFIG=FILE reads a file of "
 	"them\n"
+	"  SOFTHCA_FAULTS=FILE softhca ...  causes the faults that FILE lists, as \"drop op=100\"; with\n"
+	"                                   SOFTHCA_LOG_FAULTS=1 a line tells of each that strikes\n"
 	"\n"
 	"  --like CARD   the adapter has what this card has, and lacks what it lacks. CARD is connectx-4-lx,\n"
 	"                connectx-5, connectx-6-dx, connectx-7, bluefield-2 or bluefield-3; or the path of a\n"

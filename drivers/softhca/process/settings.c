@@ -102,6 +102,7 @@ static const struct setting settings[] = {
 	{"latency_ns", KIND_NUMBER, FIELD(latency_ns), 0, 1000000000, 0},
 	{"round_trip_ns", KIND_NUMBER, FIELD(round_trip_ns), 0, 1000000000, 0},
 	{"bandwidth_mbps", KIND_NUMBER, FIELD(bandwidth_mbps), 0, 10000000, 0},
+	{"log_faults", KIND_SWITCH, FIELD(log_faults), 0, 1, 0},
 	{"sig_stop", KIND_NUMBER, FIELD(sig_stop), 0, UINT32_MAX, 0},
 	{"reorder", KIND_NUMBER, FIELD(reorder), 0, UINT32_MAX, 0},
 	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16, .of_card = true},

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "elsewhere.h"
 #include "lanes.h"
+#include "log.h"
 #include "qp.h"
 #include "qp_mask.h"
 #include "qp_states.h"
@@ -215,10 +216,23 @@ dct_publish(struct softhca_qp *qp)
 	return qp->number != 0 ? 0 : table_put(&qp->dev->lanes->qps, qp, &qp->number);
 }
 
+/* A queue pair may send from now on. Once a process. */
+static void
+say_what_is_captured(const struct softhca_qp *qp)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (qp->dev->cfg->capture[0] != '\0' && qp->type != SOFTHCA_QP_RAW &&
+		!atomic_flag_test_and_set(&said))
+		softhca_log("capture: RDMA is not captured: the file %s gets the frames of raw "
+			    "packet queue pairs alone",
+			qp->dev->cfg->capture);
+}
+
 int
 softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask)
 {
-	bool connected;
+	bool connected, ready;
 	int err;
 
 	qp_lock(qp);
@@ -234,11 +248,14 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 		qp_show(qp, mask);
 	}
 	connected = err == 0 && (mask & M_DEST_QPN) != 0;
+	ready = err == 0 && (mask & M_STATE) != 0 && attr->state == QP_RTS;
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
 	qp_unlock(qp);
 	if (connected)
 		elsewhere_note_connection(qp, attr);
+	if (ready)
+		say_what_is_captured(qp);
 	return err;
 }
 

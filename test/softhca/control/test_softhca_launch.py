@@ -277,6 +277,7 @@ class Launcher(Case):
         result = self.run_on('-h')
         self.assertEqual(result.returncode, 0)
         self.assertIn('usage: softhca [--like CARD] PROGRAM', result.stdout)
+        self.assertIn('SOFTHCA_FAULTS=FILE', result.stdout)
 
     def test_nothing_to_run(self):
         result = self.run_on()
@@ -407,6 +408,29 @@ class Settings(Case):
                 result = self.run_on('ibv_devinfo', SOFTHCA_CONFIG=path)
                 self.assertIn(path + expected, result.stderr)
                 self.assert_no_device(result)
+
+
+    def test_a_wrong_file_of_faults_is_named_and_no_device_comes_up(self):
+        path = os.path.join(self.tmp, 'faults')
+        for text, expected in ((None, ': No such file or directory'),
+                               ('drop op=1\n\nexplode\n', ':3: no fault "explode"; there are: complete drop'),
+                               ('late ms=soon', ':1: ms=soon: not a number'),
+                               ('drop op=9\n' * 65, ':65: more than 64 faults')):
+            with self.subTest(expected=expected):
+                if text is not None:
+                    with open(path, 'w', encoding='ascii') as f:
+                        f.write(text)
+                result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path)
+                self.assertIn('softhca: SOFTHCA_FAULTS: ' + path + expected, result.stderr)
+                self.assertIn('the adapter does not come up until this is put right', result.stderr)
+                self.assert_no_device(result)
+        with open(path, 'w', encoding='ascii') as f:
+            f.write('# none\nrefuse call=query_device errno=5 times=1\n')
+        result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path, SOFTHCA_LOG_FAULTS='1')
+        self.assertIn(SAYS_SO, result.stderr)
+        self.assertIn('the fault "refuse call=query_device errno=5 times=1" strikes', result.stderr)
+        result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path)
+        self.assertNotIn('strikes', result.stderr)
 
 
 class Neighbours(Case):

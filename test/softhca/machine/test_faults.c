@@ -795,7 +795,37 @@ case_malformed_file(void)
 	end();
 }
 
+/* With SOFTHCA_LOG_FAULTS, which main() sets. */
+static void
+case_log(void)
+{
+	char line[100];
+
+	begin();
+	CHECK_EQ(softhca_fault("  complete syndrome=0x13\top=2  # the second\n"), 0);
+	CHECK_EQ(softhca_fault("refuse call=alloc_pd errno=12"), 0);
+	capture_begin();
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	capture_end();
+	CHECK(strstr(captured, "strikes") == NULL); /* it counted the first operation only */
+	capture_begin();
+	write_one(2);
+	expect(2, IBV_WC_REM_ACCESS_ERR);
+	CHECK(ibv_alloc_pd(p.ctx) == NULL);
+	CHECK_EQ(softhca_fault("port_down ms=1"), 0);
+	capture_end();
+	snprintf(line, sizeof(line),
+		"mlx5_0: the fault \"complete syndrome=0x13\top=2\" strikes an operation of QP 0x%x\n",
+		p.client.qp->qp_num);
+	CHECK(strstr(captured, line) != NULL);
+	CHECK(strstr(captured, "mlx5_0: the fault \"refuse call=alloc_pd errno=12\" strikes\n"));
+	CHECK(strstr(captured, "mlx5_0: the fault \"port_down ms=1\" strikes\n"));
+	end();
+}
+
 static const struct check_case cases[] = {
+	{"a line tells of each fault that strikes, where one asks for it", case_log},
 	{"a completion with any syndrome at any operation", case_syndromes},
 	{"an operation that is flushed behind nobody", case_flushed_behind_nobody},
 	{"an operation that is made to fail moves nothing", case_failed_does_not_run},
@@ -828,5 +858,7 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
+	setenv("SOFTHCA_LOG_FAULTS", "1",
+		1); /* read when the library loads: faults_main() starts the program again */
 	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -4,6 +4,7 @@
  * each, and TSO requests that the adapter cuts into frames. Payload bytes count up from 0.
  *
  *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
+ *   raw_sender rdma       connects reliable queue pairs instead, twice, and sends no frame
  *
  * Prints the status of the last work completion. With PAIR_ON_DEMAND=1, the memory is on demand.
  * With RAW_SENDER_GONE=1, it also cannot be accessed when the request runs.
@@ -115,13 +116,25 @@ limit_files(rlim_t len)
 	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len, len}), 0);
 }
 
+static int
+connect_pairs(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pair p;
+
+		pair_init(&p, NULL);
+		pair_fini(&p);
+	}
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
-	struct ibv_context *ctx = pair_open(0);
-	struct ibv_pd *pd = ibv_alloc_pd(ctx);
-	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
-	struct ibv_qp *qp = make_raw_qp(ctx, pd, cq);
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
 	uint8_t header[256], *buf = aligned_alloc(4096, MAX_PAYLOAD);
 	unsigned int header_len, len;
 	struct ibv_sge sge[2];
@@ -129,7 +142,13 @@ main(int argc, char **argv)
 	struct ibv_mr *mr;
 	int status = -1;
 
+	if (argc == 2 && strcmp(argv[1], "rdma") == 0)
+		return connect_pairs();
 	CHECK_EQ(argc, 7);
+	ctx = pair_open(0);
+	pd = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	qp = make_raw_qp(ctx, pd, cq);
 	header_len = read_hex(argv[2], header, sizeof(header));
 	len = (unsigned int)atoi(argv[3]);
 	CHECK(buf != NULL && len <= MAX_PAYLOAD - sizeof(header));

@@ -48,6 +48,18 @@ class Raw(unittest.TestCase):
         self.assertEqual(out.returncode, 0, out.stderr)
         return out.stdout.strip()
 
+    def test_a_line_says_once_that_RDMA_is_not_captured(self):
+        said = 'RDMA is not captured'
+        env = dict(os.environ, SOFTHCA_CAPTURE=self.path)
+        out = subprocess.run([SENDER, 'rdma'], env=env, capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(out.stderr.count(said), 1, out.stderr)
+        self.assertIn(self.path, out.stderr)
+        del env['SOFTHCA_CAPTURE']
+        out = subprocess.run([SENDER, 'rdma'], env=env, capture_output=True, text=True, timeout=60, check=True)
+        self.assertNotIn(said, out.stderr)
+        self.run_sender('send', bytes(Ether(**MACS)), 64)
+        self.assertNotIn(said, self.stderr)
+
     def frames(self, since=0):
         """The frames as raw bytes, read by the file format: scapy would compute fields anew."""
         with open(self.path, 'rb') as f:

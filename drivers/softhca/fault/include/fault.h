@@ -36,6 +36,11 @@ fault_watches(enum fault_watch what)
 /* Before an adapter runs: WQEs are watched where a setting has a say in when or whether each of them runs. */
 void fault_init(const struct softhca_config *cfg);
 
+#define FAULT_FILE_ERR_LEN 8192 /* a path, and what is wrong with a line */
+
+/* Before the adapters come up: is the control file, if there is one, there and well-formed? -errno: err says what is wrong. */
+int fault_file_check(char err[FAULT_FILE_ERR_LEN]);
+
 enum fault_kind {
 	FAULT_NONE,
 	FAULT_COMPLETE,      /* the WQE does not run, and completes with a syndrome */
