@@ -222,12 +222,19 @@ struct gantry_txn_response {
 	uint32_t zero; /**< 0 */
 };
 
+/** gantry_sig_error::block: it is not known, because the device lost a completion. */
+#define GANTRY_SIG_BLOCK_UNKNOWN UINT32_MAX
+
 /** The signature that was wrong. */
 struct gantry_sig_error {
 	uint8_t part; /**< GANTRY_SIG_GUARD, GANTRY_SIG_APP_TAG or GANTRY_SIG_REF_TAG; 0: none was wrong */
-	bool on_wire;      /**< found in the wire's domain; else in memory's */
-	uint16_t zero;     /**< 0 */
-	uint32_t block;    /**< the block's number in its domain, from 0 */
+	bool on_wire;  /**< found in the wire's domain; else in memory's */
+	uint16_t zero; /**< 0 */
+	/**
+	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: of a transaction with several parts, the
+	 * completion of the part with this block was lost, or that of the part before it
+	 */
+	uint32_t block;
 	uint64_t expected; /**< what the device computed, or what struct gantry_txn says */
 	uint64_t actual;   /**< what stood behind the block */
 };

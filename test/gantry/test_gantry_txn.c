@@ -895,6 +895,96 @@ whatever_happens_each_completes_once(void)
 			}
 }
 
+#define PARTS 3
+
+/* One transaction of PARTS parts of two blocks each. The second block of part `wrong` is wrong. */
+struct parted {
+	struct gantry_sge data;
+	struct gantry_txn_part part[PARTS];
+	struct gantry_txn t;
+};
+
+static void
+parted_make(struct parted *o, uint32_t wrong, uint32_t remote_key)
+{
+	uint32_t i;
+
+	interleave(plain, here);
+	here[(2 * wrong + 1) * UNIT + 44] ^= 0x20;
+	o->data = (struct gantry_sge){(uintptr_t)here, 2 * PARTS * UNIT};
+	for (i = 0; i < PARTS; i++)
+		o->part[i] = (struct gantry_txn_part){.addr = (uintptr_t)there + i * 5000,
+			.len = 1024,
+			.remote_key = remote_key};
+	o->t = (struct gantry_txn){.profile = checks,
+		.op = GANTRY_OP_WRITE,
+		.n_data = 1,
+		.n_parts = PARTS,
+		.data = &o->data,
+		.part = o->part,
+		.mem = tags};
+}
+
+#define NO_PART PARTS
+
+/* Which block of a connection of this mode is told, when the completion of part `lost` is lost. */
+static uint32_t
+block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
+{
+	struct pair p = {.peer = GANTRY_PEER_OWN};
+	uint32_t conn = GANTRY_CONN_TXN_OWN;
+	struct gantry_desc d;
+	struct parted o;
+	char line[80];
+
+	if (mode == GANTRY_TXN_NONE) {
+		p.q = txn_queue(3);
+	} else {
+		pair_open(&p, mode, 3);
+		conn = GANTRY_CONN_PEER + p.peer;
+	}
+	if (lost == PARTS - 1)
+		p.q->deadline_tsc = rte_get_tsc_hz() / 20;
+	parted_make(&o, wrong, mode == GANTRY_TXN_NONE ? 0 : gantry_mem_remote_key(there_mem));
+	/* Behind UMR and SET_PSV. */
+	snprintf(line, sizeof(line), "drop op=%u qp=%u", 3 + lost, p.q->conn[conn].qp->qpn);
+	if (lost != NO_PART)
+		arm(line);
+	d = txn_desc(&o.t, p.peer);
+	d.len = 2 * PARTS * 512;
+	CHECK_EQ(env_do_one(p.q, d), GANTRY_SIG_ERROR);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(o.t.error.part, GANTRY_SIG_GUARD);
+	if (mode == GANTRY_TXN_NONE)
+		env_queue_done(p.q);
+	else
+		pair_close(&p);
+	return o.t.error.block;
+}
+
+/*
+ * The device tells of a wrong signature between two completions: that of the part before, and that of the part itself.
+ * Where one of them is missing, two parts are possible, except that no part is behind the last one.
+ */
+static void
+a_block_is_right_or_unknown_when_a_completion_is_lost(void)
+{
+	uint32_t mode, wrong, lost;
+
+	for (mode = GANTRY_TXN_NONE; mode <= GANTRY_TXN_WAIT; mode++)
+		for (wrong = 0; wrong < PARTS; wrong++)
+			for (lost = 0; lost <= NO_PART; lost++) {
+				bool unknown =
+					lost + 1 == wrong || (lost == wrong && wrong != PARTS - 1);
+				uint32_t want_block =
+					unknown ? GANTRY_SIG_BLOCK_UNKNOWN : 2 * wrong + 1;
+
+				/* That of the last one ends by a deadline: the device must have done its work by then. */
+				if (lost != PARTS - 1 || env_is_pumped())
+					CHECK_EQ(block_told(mode, wrong, lost), want_block);
+			}
+}
+
 /* The connection for local ones is set up again, and its keys still tell of what is wrong. */
 static void
 local_transactions_go_on_after_a_failure(void)
@@ -1158,6 +1248,8 @@ main(int argc, char **argv)
 		{"connections and queues are refused", connections_and_queues_are_refused},
 		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
 		{"whatever happens, each completes once", whatever_happens_each_completes_once},
+		{"a block is right or unknown when a completion is lost",
+			a_block_is_right_or_unknown_when_a_completion_is_lost},
 		{"local transactions go on after a failure",
 			local_transactions_go_on_after_a_failure},
 		{"a refused stop is tried again", a_refused_stop_is_tried_again},

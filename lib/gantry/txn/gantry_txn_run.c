@@ -43,6 +43,7 @@ note_open(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	t->seq = s->issue;
 	t->version = q->view.version;
 	t->wrong_move = 0;
+	t->is_sure = true;
 	t->mem = plan->profile->mem;
 	t->wire = plan->profile->wire;
 	s->where[s->issue & s->mask] = gantry_where(conn, NEVER_DONE);
@@ -170,6 +171,7 @@ gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 {
 	uint32_t conn = c - q->conn;
 
+	gantry_txn_look_behind(c);
 	if (unlikely(c->txns->stop >= GANTRY_TXN_STOPPED) && c->state == GANTRY_CONN_TXN &&
 		!gantry_txn_stop_handle(q, c)) {
 		gantry_txn_stop_forget(q, c);

@@ -43,11 +43,13 @@ static void
 note_error(struct gantry_txn_open *t, const struct mlx5dv_mkey_err *err)
 {
 	bool on_wire = t->mkey->sig->err.domain == 0;
+	const struct gantry_profile_domain *domain = on_wire ? &t->wire : &t->mem;
 
 	t->txn->error = (struct gantry_sig_error){
 		.part = part_of(err->err_type),
 		.on_wire = on_wire,
-		.block = block_of(t, on_wire ? &t->wire : &t->mem, err->err.sig.offset),
+		.block = t->is_sure ? block_of(t, domain, err->err.sig.offset)
+				    : GANTRY_SIG_BLOCK_UNKNOWN,
 		.expected = err->err.sig.actual_value,
 		.actual = err->err.sig.expected_value,
 	};
@@ -58,12 +60,34 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 {
 	struct gantry_txn_open *t;
 
+	gantry_txn_look_behind(c);
 	TAILQ_FOREACH(t, &c->txns->open, next) {
 		uint64_t ended = c->done > t->first_move ? c->done - t->first_move : 0;
 
-		if (t->mkey->lkey >> 8 == key >> 8 && t->txn->n_parts > 1)
-			t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
+		if (t->mkey->lkey >> 8 != key >> 8 || t->txn->n_parts <= 1)
+			continue;
+		t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
+		/* No later one is left. */
+		t->is_sure = t->wrong_move == t->txn->n_parts - 1u;
+		c->txns->wrong = t;
+		c->txns->next_ci = c->cq->ci;
 	}
+}
+
+void
+gantry_txn_look_behind(struct gantry_conn *c)
+{
+	struct gantry_txn_line *line = c->txns;
+	struct gantry_txn_open *t = line->wrong;
+	struct hwq_cqe cqe;
+
+	if (likely(t == NULL) || c->cq->ci == line->next_ci)
+		return;
+	line->wrong = NULL;
+	hwq_cqe_decode(hwq_cq_entry(c->cq, line->next_ci), &cqe);
+	if (cqe.opcode != MLX5_CQE_SIG_ERR &&
+		cqe.wqe_counter == gantry_conn_ring_index(c, t->first_move + t->wrong_move))
+		t->is_sure = true;
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -110,6 +134,8 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 		s->comp[slot].status = t->status;
 		s->comp[slot].syndrome = t->syndrome;
 		s->comp[slot].vendor_syndrome = t->vendor_syndrome;
+		if (c->txns->wrong == t)
+			c->txns->wrong = NULL;
 		/* Its configuration may not have run, and with it the count of errors that the device has to know. */
 		t->mkey->sig->err_count_updated = true;
 	}
@@ -195,6 +221,7 @@ gantry_txn_fail(struct gantry_conn *c, uint64_t index, enum gantry_status first,
 	const struct gantry_comp *failed = NULL;
 	struct gantry_txn_open *t, *owner = NULL;
 
+	gantry_txn_look_behind(c);
 	/*
 	 * Their WQEs are in the order of the list, but for responses that were posted later. So the one that
 	 * owns the WQE at index is that with the lowest last WQE from index on.

@@ -48,9 +48,14 @@ gantry_txn_check_key(struct gantry_txn_open *t)
 
 /*
  * A CQE told of a wrong signature of this key, of which no earlier one was told. Its place among the CQEs says in which
- * transfer: it comes before the CQE of that one.
+ * transfer: it comes between the CQE of the one before and that of this one.
  */
 void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
+/*
+ * Looks at the CQE behind that one. If it is of another transfer, a CQE was lost. To be called when CQEs were taken,
+ * before anything is posted: from then on the device may write another CQE there.
+ */
+void gantry_txn_look_behind(struct gantry_conn *c);
 
 /* Moves each open transaction of a connection as far as it can go. Owner thread. */
 void gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c);

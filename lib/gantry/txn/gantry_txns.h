@@ -67,7 +67,9 @@ struct gantry_txn_open {
 	uint64_t last;       /* gantry_conn::posted before its last WQE */
 	uint64_t version;    /* of the table of regions that its keys are from */
 	uint64_t first_move; /* gantry_conn::posted before its first transfer; each has one WQEBB */
-	uint32_t wrong_move; /* the transfer with the wrong signature */
+	uint32_t
+		wrong_move; /* the transfer with the wrong signature; if not is_sure, it or a later one */
+	bool is_sure;
 	struct gantry_profile_domain mem, wire;
 	struct gantry_txn_reply good, bad;
 };
@@ -89,10 +91,13 @@ enum gantry_txn_stop {
 /* What a connection for transactions has besides. */
 struct gantry_txn_line {
 	struct gantry_txn_list open; /* in the order of their slots */
-	uint8_t mode;                /* enum gantry_txn_mode */
-	uint8_t stop;                /* enum gantry_txn_stop */
-	uint8_t tries;               /* how often a step of the stop was refused */
-	uint64_t retry_tsc;          /* when it is tried again */
+	/* It has a wrong signature, and the next CQE, at index next_ci, will tell if wrong_move is sure; NULL: none has. */
+	struct gantry_txn_open *wrong;
+	uint32_t next_ci;
+	uint8_t mode;       /* enum gantry_txn_mode */
+	uint8_t stop;       /* enum gantry_txn_stop */
+	uint8_t tries;      /* how often a step of the stop was refused */
+	uint64_t retry_tsc; /* when it is tried again */
 };
 
 struct gantry_txn_counts {
