@@ -270,6 +270,7 @@ queue_end(struct gantry_queue *q)
 static void
 queue_free(struct gantry_queue *q)
 {
+	gantry_latency_fini(q);
 	gantry_region_view_fini(&q->view);
 	peers_free(q);
 	gantry_stream_fini(&q->stream);
@@ -285,6 +286,15 @@ give_up(struct gantry_queue *q)
 		queue_free(q);
 	else
 		TAILQ_INSERT_TAIL(&q->g->unmade, q, next);
+}
+
+void
+gantry_queue_give_up(struct gantry_queue *q)
+{
+	gantry_seen_hide_queue(q);
+	gantry_seen_remove_queue(q);
+	gantry_trace_queue_destroy(q->id, 0);
+	give_up(q);
 }
 
 int
@@ -427,7 +437,6 @@ gantry_queue_destroy(struct gantry_queue *q)
 	if (ret != 0)
 		return ret;
 	gantry_seen_remove_queue(q);
-	gantry_latency_fini(q);
 	queue_free(q);
 	return 0;
 }

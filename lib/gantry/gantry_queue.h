@@ -358,6 +358,9 @@ gantry_row_end(struct gantry_row *row)
 int gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf, bool events,
 	struct gantry_queue **out);
 
+/* Ends a queue that no caller has got. What the device refuses to end, gantry_queues_end() ends. Control thread. */
+void gantry_queue_give_up(struct gantry_queue *q);
+
 /* Ends the queues whose creation failed, and which the device refused to end then. 0, or what it says. */
 int gantry_queues_end(struct gantry *g);
 

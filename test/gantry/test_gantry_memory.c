@@ -1,41 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests when the engine frees its own memory: tables of regions, queues, workers. */
+#include <errno.h>
 #include <stdatomic.h>
 
 #include <rte_common.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 #include <rte_malloc.h>
+
+#include <softhca.h>
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_env.h"
+#include "gantry_log.h"
 
 static struct gantry *g;
 static uint8_t *memory;
 
-/* The engine's blocks of libc's heap that are in use. The linker leads its calls here. */
-static atomic_int libc_blocks;
+/* ------------------------------------------------------------------ the engine's allocations */
 
-void *__real_gantry_alloc_libc(size_t len);
-void *__wrap_gantry_alloc_libc(size_t len);
-void __real_gantry_free_libc(void *block);
-void __wrap_gantry_free_libc(void *block);
+/* The linker leads the library's calls here. */
+static atomic_int held; /* blocks and rings that are not freed */
+static atomic_uint
+	until_refusal; /* so many allocations, this one included, and one fails; 0: none */
 
-void *
-__wrap_gantry_alloc_libc(size_t len)
+static bool
+is_refused(void)
 {
-	void *block = __real_gantry_alloc_libc(len);
+	unsigned int left = atomic_load(&until_refusal);
 
-	atomic_fetch_add(&libc_blocks, block != NULL);
+	return left != 0 && atomic_fetch_sub(&until_refusal, 1) == 1;
+}
+
+static void *
+count(void *block)
+{
+	atomic_fetch_add(&held, block != NULL);
 	return block;
 }
 
-void
-__wrap_gantry_free_libc(void *block)
+#define WRAP(type, name, ...)                                                                      \
+	type __real_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__)
+
+WRAP(void *, gantry_alloc, const char *name, size_t len, int socket)
 {
-	atomic_fetch_sub(&libc_blocks, block != NULL);
+	return is_refused() ? NULL : count(__real_gantry_alloc(name, len, socket));
+}
+
+WRAP(void *, gantry_alloc_near, const char *name, size_t len, int *socket)
+{
+	return is_refused() ? NULL : count(__real_gantry_alloc_near(name, len, socket));
+}
+
+WRAP(void *, gantry_alloc_libc, size_t len)
+{
+	return is_refused() ? NULL : count(__real_gantry_alloc_libc(len));
+}
+
+WRAP(int, gantry_alloc_ring, const char *name, uint32_t elem_len, uint32_t n, int socket,
+	unsigned int producers, struct rte_ring **out)
+{
+	int ret = is_refused()
+			  ? -ENOMEM
+			  : __real_gantry_alloc_ring(name, elem_len, n, socket, producers, out);
+
+	atomic_fetch_add(&held, ret == 0);
+	return ret;
+}
+
+WRAP(void, gantry_free, void *block)
+{
+	atomic_fetch_sub(&held, block != NULL);
+	__real_gantry_free(block);
+}
+
+WRAP(void, gantry_free_libc, void *block)
+{
+	atomic_fetch_sub(&held, block != NULL);
 	__real_gantry_free_libc(block);
 }
+
+WRAP(void, gantry_free_ring, struct rte_ring *ring)
+{
+	atomic_fetch_sub(&held, ring != NULL);
+	__real_gantry_free_ring(ring);
+}
+
+/* ------------------------------------------------------------------ what is left behind */
 
 /*
  * Returns the number of blocks in EAL's heap. Under sanitizers the engine's blocks are libc's, and
@@ -83,7 +137,7 @@ what_is_created_and_destroyed_leaves_no_block_behind(void)
 static void
 latencies_leave_no_block_behind(void)
 {
-	int before = atomic_load(&libc_blocks);
+	int before = atomic_load(&held);
 	struct gantry_worker *w;
 	struct gantry_queue *q;
 	struct gantry *other;
@@ -102,8 +156,261 @@ latencies_leave_no_block_behind(void)
 	}
 	/* With the engine goes what it keeps for later. */
 	CHECK_EQ(gantry_destroy(other), 0);
-	CHECK_EQ(atomic_load(&libc_blocks), before);
+	CHECK_EQ(atomic_load(&held), before);
 }
+
+/* ------------------------------------------------------------------ what fails in the middle */
+
+/* True: the device lacks what one of the objects below needs. */
+static bool
+lacks_an_object(void)
+{
+	struct gantry_info info;
+
+	gantry_info_get(g, &info);
+	return env_lacks(g, ENV_LAYOUTS) || env_lacks(g, ENV_SIGNATURES) || env_lacks(g, ENV_DC) ||
+	       env_lacks(g, ENV_DEVICE_MEMORY) || check_lacks(info.any_memory, "memory on demand");
+}
+
+/* One of each object. NULL, or 0: it was not made. */
+struct world {
+	struct gantry *g;
+	struct gantry_mem *mem, *dm, *any;
+	uint16_t layout, profile;
+	struct gantry_queue *q;
+	struct gantry_worker *w;
+};
+
+/* Opens a connection of queue q to itself. */
+static int
+connect_to_itself(struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	struct gantry_addr a, b;
+	uint16_t pa, pb;
+	int ret;
+
+	ret = gantry_peer_open(q, conf, &pa, &a);
+	if (ret == 0)
+		ret = gantry_peer_open(q, conf, &pb, &b);
+	if (ret == 0)
+		ret = gantry_peer_connect(q, pa, &b);
+	return ret == 0 ? gantry_peer_connect(q, pb, &a) : ret;
+}
+
+static int
+connect_dc(struct gantry_queue *q)
+{
+	const struct gantry_peer_conf target = {.transport = GANTRY_TRANSPORT_DC_TARGET,
+		.recv_depth = 8};
+	const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
+	struct gantry_addr addr;
+	uint16_t peer;
+	int ret;
+
+	ret = gantry_peer_open(q, &target, &peer, &addr);
+	if (ret == 0)
+		ret = gantry_peer_open(q, &dc, &peer, NULL);
+	return ret == 0 ? gantry_peer_connect(q, peer, &addr) : ret;
+}
+
+static int
+make_peers(struct gantry_queue *q)
+{
+	static const struct gantry_peer_conf receives = {.recv_depth = 8};
+	static const struct gantry_peer_conf txns = {.recv_depth = 8, .txn = GANTRY_TXN_WAIT};
+	int ret;
+
+	ret = connect_to_itself(q, &receives);
+	if (ret == 0)
+		ret = connect_to_itself(q, &txns);
+	return ret == 0 ? connect_dc(q) : ret;
+}
+
+/* Makes one after the other, until one cannot be made. 0, or the error of that call. */
+static int
+make_all(struct world *o)
+{
+	static const struct gantry_block block = {.len = 8, .skip = 8};
+	static const struct gantry_layout_conf layout = {.block = &block, .n = 1, .rounds = 8};
+	static const struct gantry_profile_conf profile = {.mem = {GANTRY_SIG_CRC32C, 4096, 0}};
+	static const struct gantry_queue_conf queue = {.depth = 16,
+		.max_peers = 8,
+		.transactions = 2,
+		.prepare = GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS};
+	static const struct gantry_worker_conf worker = {.queue.depth = 16,
+		.queue.unordered = true,
+		.recv_ring_size = 16,
+		.ring_size = 16,
+		.idle = GANTRY_IDLE_SLEEP};
+	void *addr;
+	int ret;
+
+	ret = gantry_create(NULL, &o->g);
+	if (ret == 0)
+		ret = gantry_mem_register(o->g, memory, 4096, 0, &o->mem);
+	if (ret == 0)
+		ret = gantry_mem_alloc_dm(o->g, 4096, 0, &o->dm, &addr);
+	if (ret == 0)
+		ret = gantry_mem_register_any(o->g, &o->any);
+	if (ret == 0)
+		ret = gantry_layout_create(o->g, &layout, &o->layout);
+	if (ret == 0)
+		ret = gantry_profile_create(o->g, &profile, &o->profile);
+	if (ret == 0)
+		ret = gantry_queue_create(o->g, &queue, &o->q);
+	if (ret == 0)
+		ret = gantry_latency_set(o->q, true);
+	if (ret == 0)
+		ret = make_peers(o->q);
+	if (ret == 0)
+		ret = gantry_worker_create(o->g, 1, &worker, &o->w);
+	return ret == 0 ? gantry_latency_set(gantry_worker_queue(o->w), true) : ret;
+}
+
+/* A call that was refused can be made again: gantry.h. */
+#define AGAIN(call)                                                                                \
+	do {                                                                                       \
+		unsigned int tries_;                                                               \
+		int ret_ = (call);                                                                 \
+		for (tries_ = 0; ret_ != 0 && tries_ < 8; tries_++)                                \
+			ret_ = (call);                                                             \
+		CHECK_EQ(ret_, 0, #call);                                                          \
+	} while (0)
+
+static void
+end_all(struct world *o)
+{
+	if (o->w != NULL)
+		AGAIN(gantry_worker_destroy(o->w));
+	if (o->q != NULL)
+		AGAIN(gantry_queue_destroy(o->q));
+	if (o->profile != 0)
+		AGAIN(gantry_profile_destroy(o->g, o->profile));
+	if (o->layout != 0)
+		AGAIN(gantry_layout_destroy(o->g, o->layout));
+	if (o->any != NULL)
+		AGAIN(gantry_mem_unregister(o->any, 0));
+	if (o->dm != NULL)
+		AGAIN(gantry_mem_unregister(o->dm, 0));
+	if (o->mem != NULL)
+		AGAIN(gantry_mem_unregister(o->mem, 0));
+	if (o->g != NULL)
+		AGAIN(gantry_destroy(o->g));
+}
+
+/* What is in use before. Everything was made once, so what the process keeps for ever is there. */
+struct usage {
+	int held;
+	unsigned int in_eal, fds;
+};
+
+static struct usage
+usage_begin(void)
+{
+	struct world o = {0};
+
+	CHECK_EQ(make_all(&o), 0);
+	end_all(&o);
+	return (struct usage){atomic_load(&held), blocks(), check_count_fds()};
+}
+
+static void
+check_usage(const struct usage *u, const char *after)
+{
+	CHECK_EQ(atomic_load(&held), u->held, after);
+	CHECK_EQ(blocks(), u->in_eal, after);
+	/* After a run that made no engine there is one less. */
+	CHECK(check_count_fds() <= u->fds, "%s: %u", after, check_count_fds());
+}
+
+/* Each allocation fails once. refused: calls of the device that are refused once in the same run. */
+static void
+fail_each_allocation(const char *const *refused, unsigned int n_refused)
+{
+	unsigned int n, i, failed = 0;
+	struct usage usage;
+	struct world o;
+	bool struck;
+	char line[80];
+	int ret;
+
+	if (lacks_an_object())
+		return;
+	usage = usage_begin();
+	for (n = 1, struck = true; struck; n++) {
+		o = (struct world){0};
+		for (i = 0; i < n_refused; i++) {
+			snprintf(line, sizeof(line), "refuse call=%s errno=16", refused[i]);
+			CHECK_EQ(softhca_fault(line), 0);
+		}
+		atomic_store(&until_refusal, n);
+		ret = make_all(&o);
+		if (n_refused == 0)
+			CHECK(ret == 0 || ret == -ENOMEM, "allocation %u: %d", n, ret);
+		failed += ret != 0;
+		end_all(&o);
+		struck = atomic_exchange(&until_refusal, 0) == 0;
+		softhca_faults_clear();
+		snprintf(line, sizeof(line), "allocation %u", n);
+		check_usage(&usage, line);
+	}
+	printf("%u allocations, %u of them needed; ", n - 2, failed);
+	CHECK(failed > 20);
+}
+
+static void
+whatever_finds_no_memory_leaves_nothing_behind(void)
+{
+	fail_each_allocation(NULL, 0);
+}
+
+/* What was made before is to be ended, and the device refuses that at first. */
+static void
+whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)
+{
+	static const char *const ends[] = {"destroy_cq", "destroy_qp", "dereg_mr", "devx_destroy",
+		"free_dm", "free_uar", "destroy_ah"};
+
+	fail_each_allocation(ends, RTE_DIM(ends));
+}
+
+/* Each call of the device that makes or ends something fails once. */
+static void
+whatever_the_device_refuses_leaves_nothing_behind(void)
+{
+	static const char *const calls[] = {"alloc_pd", "dealloc_pd", "reg_mr", "dereg_mr",
+		"alloc_dm", "free_dm", "reg_dm_mr", "create_cq", "destroy_cq",
+		"create_comp_channel", "create_srq", "destroy_srq", "create_qp", "modify_qp",
+		"destroy_qp", "create_ah", "destroy_ah", "alloc_uar", "free_uar", "reg_umem",
+		"dereg_umem", "query_eqn", "devx", "devx_create", "devx_modify", "devx_query",
+		"devx_destroy", "create_mkey", "create_psv"};
+	unsigned int n, i, struck = 0;
+	struct usage usage;
+	struct world o;
+	char line[80];
+
+	if (lacks_an_object())
+		return;
+	usage = usage_begin();
+	for (i = 0; i < RTE_DIM(calls); i++) {
+		for (n = 1;; n++) {
+			o = (struct world){0};
+			snprintf(line, sizeof(line), "refuse call=%s errno=16 op=%u", calls[i], n);
+			CHECK_EQ(softhca_fault(line), 0);
+			make_all(&o);
+			end_all(&o);
+			check_usage(&usage, line);
+			if (softhca_faults_left() != 0)
+				break;
+			struck++;
+		}
+		softhca_faults_clear();
+	}
+	printf("%u calls; ", struck);
+	CHECK(struck > 20);
+}
+
+/* ------------------------------------------------------------------ other limits */
 
 /* Many queues, one after the other. */
 #ifdef GANTRY_ALLOC_LIBC
@@ -138,6 +445,12 @@ static const struct check_case cases[] = {
 	{"creating and destroying every object leaves no block of memory behind",
 		what_is_created_and_destroyed_leaves_no_block_behind},
 	{"latencies leave no block of memory behind", latencies_leave_no_block_behind},
+	{"whatever finds no memory leaves nothing behind",
+		whatever_finds_no_memory_leaves_nothing_behind},
+	{"whatever finds no memory and is not ended at once ends later",
+		whatever_finds_no_memory_and_is_not_ended_at_once_ends_later},
+	{"whatever the device refuses leaves nothing behind",
+		whatever_the_device_refuses_leaves_nothing_behind},
 	{"a queue that is destroyed makes room for another",
 		a_queue_that_is_destroyed_makes_room_for_another},
 	{"one WQE never copies more than 1 GiB", one_wqe_never_copies_more_than_1_gib},
@@ -146,9 +459,11 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
+	env_refuse_fork_init();
 	env_init(1);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	memory = env_map(4096);
+	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	return env_done(g, NULL, 0);
 }

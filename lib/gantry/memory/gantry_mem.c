@@ -98,8 +98,13 @@ gantry_piece_drop(struct gantry_piece *p)
 {
 	if (p == NULL)
 		return;
-	hwq_mr_deregister(&p->mr);
-	gantry_free_libc(p);
+	if (hwq_mr_deregister(&p->mr) == 0) {
+		gantry_free_libc(p);
+		return;
+	}
+	/* Already the first version of the table was without it. */
+	p->removed = 1;
+	TAILQ_INSERT_TAIL(&p->region.mem->pieces, p, next);
 }
 
 int
@@ -310,12 +315,12 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 		return ret;
 	pthread_mutex_lock(&g->regions.lock);
 	ret = piece_add(m, (uintptr_t)addr, len);
-	if (ret != 0)
-		mem_free(m);
 	pthread_mutex_unlock(&g->regions.lock);
 	gantry_trace_mem_register(g->id, addr, len, flags, ret);
 	if (ret == 0)
 		*mem = m;
+	else
+		gantry_mem_give_up(m);
 	return ret;
 }
 

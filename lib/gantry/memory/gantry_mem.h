@@ -68,7 +68,10 @@ int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
 /* Registers [addr, addr + len) with the device; the table does not have it yet. 0 or a negative errno. */
 int gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 	struct gantry_piece **out);
-/* Ends a piece that the table has not had. NULL: nothing happens. */
+/*
+ * Ends a piece that the table has not had. NULL: nothing happens. If the device refuses, the piece is ended with
+ * those that the table has no more.
+ */
 void gantry_piece_drop(struct gantry_piece *p);
 /* Changes the table by one edit. 0, or -ENOMEM: nothing has changed. */
 int gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c);

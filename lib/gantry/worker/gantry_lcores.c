@@ -177,14 +177,14 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 		goto unprepare;
 	ret = queue_conf.unordered ? gantry_defer_create(w->q, ring_size, &w->defer) : 0;
 	if (ret != 0)
-		goto destroy_queue;
+		goto give_queue_up;
 	name_lcore(w, lcore_id);
 	TAILQ_INSERT_TAIL(&g->workers, w, next);
 	*out = w;
 	return 0;
 
-destroy_queue:
-	gantry_queue_destroy(w->q);
+give_queue_up:
+	gantry_queue_give_up(w->q);
 unprepare:
 	if (w->bell != NULL)
 		gantry_loop_unprepare(w);
