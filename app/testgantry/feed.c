@@ -89,6 +89,7 @@ feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id, const st
 		.lcore_id = lcore_id,
 		.mode = o->mode,
 		.depth = o->depth,
+		.burst = o->burst,
 		.slot_len = RTE_ALIGN_CEIL((size_t)o->chunk_len + 1, (size_t)CACHE_LINE),
 		.chunk = calloc(o->depth, sizeof(*feed->chunk)),
 		.desc = aligned_alloc(CACHE_LINE, o->depth * sizeof(*feed->desc)),
@@ -297,6 +298,7 @@ feed_send(struct feed *feed)
 	uint32_t n;
 
 	while ((n = count_ready(feed, feed->sent, feed->filled)) > 0) {
+		n = RTE_MIN(n, feed->burst);
 		taken = gantry_enqueue_burst(feed->worker, &feed->desc[slot_of(feed, feed->sent)],
 			n);
 		clear_ready(feed, feed->sent, taken);

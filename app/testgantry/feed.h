@@ -50,6 +50,7 @@ struct feed {
 	uint16_t peer;             /**< write, read: the connection */
 	enum mode mode;
 	uint32_t depth;
+	uint32_t burst;           /**< descriptors that are handed to the worker at a time */
 	size_t slot_len;          /**< bytes from one slot to the next */
 	struct chunk *chunk;      /**< [depth] */
 	struct gantry_desc *desc; /**< [depth] */

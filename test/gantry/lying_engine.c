@@ -22,6 +22,10 @@
  * or used by a transaction that reads: "add ID KEY", "retire ID", "stored ID TWEAK BYTES", the last one when it has
  * completed with success. When the engine is gone, the program's memory is searched for each key: "left ID COUNT". All but
  * numbers of DEKs is hexadecimal.
+ *
+ * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker DEPTH RING BURST IDLE"; and
+ * one when the engine is gone: "most HANDED OUT OPEN SUM", the most descriptors that one call handed over, that were with the
+ * workers at a time, and that were transactions in flight; and how many were handed over.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -41,11 +45,15 @@ typedef uint16_t poll_fn(struct gantry_queue *, struct gantry_comp *, uint16_t);
 typedef int add_fn(struct gantry *, const struct gantry_dek_conf *, uint32_t *);
 typedef int retire_fn(struct gantry *, uint32_t, uint32_t);
 typedef int destroy_fn(struct gantry *);
+typedef int create_fn(struct gantry *, unsigned int, const struct gantry_worker_conf *,
+	struct gantry_worker **);
 typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
 
 static const char *lie = "";
 static uint64_t lie_at;
-static FILE *stored; /* NULL: nothing is noted */
+static FILE *stored;  /* NULL: nothing is noted */
+static FILE *workers; /* NULL: nothing is noted */
+static unsigned int most_handed, most_out, n_out, most_open, n_open, sum;
 static pthread_mutex_t stored_lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void
@@ -57,6 +65,8 @@ read_environment(void)
 		lie_at = strtoull(getenv("LIE_AT"), NULL, 10);
 	if (getenv("STORED") != NULL)
 		stored = fopen(getenv("STORED"), "w");
+	if (getenv("WORKERS") != NULL)
+		workers = fopen(getenv("WORKERS"), "w");
 }
 
 /* ------------------------------------------------------------------ what is noted */
@@ -161,12 +171,28 @@ gantry_destroy(struct gantry *g)
 	uint8_t left[MAX_KEYS] = {0};
 	int ret = next(g);
 
+	if (ret == 0 && workers != NULL) {
+		fprintf(workers, "most %u %u %u %u\n", most_handed, most_out, most_open, sum);
+		fflush(workers);
+	}
 	if (ret != 0 || stored == NULL)
 		return ret;
 	search(left);
 	for (unsigned int i = 0; i < n_added; i++)
 		note("left", added[i].id, &left[i], 1, NULL, 0);
 	return 0;
+}
+
+GANTRY_API int
+gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantry_worker_conf *conf,
+	struct gantry_worker **w)
+{
+	create_fn *next = (create_fn *)dlsym(RTLD_NEXT, "gantry_worker_create");
+
+	if (workers != NULL)
+		fprintf(workers, "worker %u %u %u %u\n", conf->queue.depth, conf->ring_size,
+			conf->burst, conf->idle);
+	return next(g, lcore_id, conf, w);
 }
 
 /* ------------------------------------------------------------------ DEKs and what is stored */
@@ -208,6 +234,7 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	for (i = 0; i < got; i++) {
 		if (comp[i].op != GANTRY_OP_TXN)
 			continue;
+		n_open--;
 		t = open_txn[comp[i].cookie];
 		if (comp[i].status == GANTRY_OK && t->op == GANTRY_OP_READ)
 			note("stored", t->crypto.dek, t->crypto.tweak, sizeof(t->crypto.tweak),
@@ -241,6 +268,7 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 
 	if (strcmp(lie, "full") == 0 && n_calls++ % 2 == 0)
 		return n > 1 ? next(w, desc, n / 2) : 0;
+	most_handed = n > most_handed ? n : most_handed;
 	for (; taken < n; taken++) {
 		twisted = desc[taken];
 		if (n_enqueued == lie_at)
@@ -249,6 +277,9 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 			break;
 		n_enqueued++;
 	}
+	n_out += taken;
+	sum += taken;
+	most_out = n_out > most_out ? n_out : most_out;
 	return taken;
 }
 
@@ -260,6 +291,7 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 
 	if (n == 0 || next(w, comp, 1) == 0)
 		return 0;
+	n_out--;
 	if (n_dequeued++ != lie_at)
 		return 1;
 	if (strcmp(lie, "status") == 0)
@@ -299,6 +331,7 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 {
 	submit_fn *next = (submit_fn *)dlsym(RTLD_NEXT, "gantry_submit");
 	static uint64_t n_transactions;
+	uint16_t taken;
 
 	if (n > 0 && desc->op == GANTRY_OP_TXN) {
 		open_txn[desc->cookie] = (const struct gantry_txn *)(uintptr_t)desc->src;
@@ -307,5 +340,10 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n
 		else if (n_transactions++ == lie_at)
 			twist_transaction(desc);
 	}
-	return next(q, desc, n);
+	taken = next(q, desc, n);
+	if (taken > 0 && desc->op == GANTRY_OP_TXN) {
+		n_open += taken;
+		most_open = n_open > most_open ? n_open : most_open;
+	}
+	return taken;
 }

@@ -214,6 +214,47 @@ class Moves(Case):
                 result = move("--out", self.out, *args, source)
                 self.check_moved(result, source, self.path("out/in"))
 
+    def workers_of(self, *args, workers=1, env=None):
+        """The line of each worker, and the most descriptors that were handed over at a time, and that it had."""
+        noted, source = self.path("noted"), self.make("in/a", 100 * CHUNK)
+        shutil.rmtree(self.out, ignore_errors=True)
+        result = move("--out", self.out, *args, os.path.dirname(source), workers=workers,
+            env={**lying("none", 0), "WORKERS": noted, **(env or {})})
+        self.check_moved(result, os.path.dirname(source), self.path("out/in"))
+        with open(noted, encoding="ascii") as file:
+            *lines, last = file.read().splitlines()
+        return lines, [int(n) for n in last.split()[1:]]
+
+    def test_workers_are_made_as_the_options_say(self):
+        """Depths are made powers of two; 0 elements: the engine's choice; of the ways to wait, 0 is spin, 1 sleep."""
+        self.assertEqual(self.workers_of(workers=2)[0], ["worker 32 0 8 1"] * 2)
+        for depth, ring, burst in (5, 64, 3), (64, 2, 256), (2, 1024, 1):
+            with self.subTest(depth=depth, ring=ring, burst=burst):
+                lines, (handed, *_) = self.workers_of("--depth", depth, "--ring-size", ring, "--burst", burst,
+                    "--idle", "spin", workers=2)
+                self.assertEqual(lines, [f"worker {8 if depth == 5 else depth} {ring} {burst} 0"] * 2)
+                self.assertLessEqual(handed, burst)
+                self.assertLessEqual(handed, depth)
+
+    def test_a_worker_has_as_many_chunks_as_depth_says_and_no_more(self):
+        """The third chunk is late, so that all that may be with the worker comes."""
+        for depth in 3, 20:
+            with self.subTest(depth=depth):
+                _, (_, out, *_) = self.workers_of("--depth", depth, "--burst", 1, env=self.faults("late ms=1000 op=3"))
+                self.assertEqual(out, depth)
+
+    def test_a_table_is_printed_every_so_many_seconds_and_at_the_end(self):
+        source = self.make("in/a", 3 * CHUNK)
+        for args, least in ([], 1), (["--stats-period", 1], 2):
+            with self.subTest(args=args):
+                shutil.rmtree(self.out, ignore_errors=True)
+                result = move("--out", self.out, *args, source, env=self.faults("late ms=3500 op=2"))
+                self.assertEqual(result.code, 0, result.out)
+                tables = len(re.findall(r"(?m)^ *total ", result.out))
+                self.assertGreaterEqual(tables, least, result.out)
+                if not args:
+                    self.assertEqual(tables, 1, result.out)
+
     def test_workers_that_sleep_move_the_same_bytes(self):
         """The third chunk completes half a second late, so the worker has nothing to do for that time."""
         source = self.make_sizes()
@@ -241,6 +282,14 @@ class Moves(Case):
             self.assertEqual(result.code, 0, result.out)
         else:
             self.check_refused(result, "--idle sleep")
+
+    def test_waking_is_measured_by_as_many_copies_as_were_asked_for(self):
+        noted = self.path("noted")
+        result = run([*eal(), "--wake-up", "7"], env={**lying("none", 0), "WORKERS": noted})
+        self.assertEqual(result.code, 0, result.out)
+        rows = len(re.findall(r"(?m)^  (spin|sleep|monitor) +[\d.]+ us", result.out))
+        with open(noted, encoding="ascii") as file:
+            self.assertEqual(int(file.read().split()[-1]), 7 * rows)
 
     def test_chunks_may_have_one_byte(self):
         self.make("in/tiny", 3000)
@@ -421,6 +470,20 @@ class Measured(Case):
         result = self.stopped_after("longest", "--wake-up", 1000000)
         self.assertIn("stopped by Interrupt: not all was measured", result.out)
 
+    def test_a_measurement_that_fails_leaves_no_file_and_an_older_one_as_it_was(self):
+        path, older = self.path("measured"), self.path("older")
+        with open(older, "w", encoding="ascii") as file:
+            file.write("any any cpu\n")
+        before = sha256(older)
+        for args, env in ((["--device", "mlx5_9"], None), ([], self.faults("device_fatal op=50"))):
+            with self.subTest(args=args):
+                result = run([*eal(), *args, "--measure-policy", path], env=env)
+                self.assertEqual(result.code, 1, result.out)
+                self.assertFalse(os.path.exists(path))
+                result = run([*eal(), *args, "--measure-policy", older], env=env)
+                self.assertEqual(result.code, 1, result.out)
+                self.assertEqual(sha256(older), before)
+
 
 def draw(seed, block):
     """The first random number of a block, as SplitMix64 makes it: four numbers are a block's."""
@@ -506,6 +569,14 @@ class Signatures(SignatureCase):
         self.assertIn("stopped by Interrupt: 0.0 of 0.1 MB were stored, fetched and compared", result.out)
         self.assertNotIn("was detected", result.out)
         self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
+    def test_as_many_transactions_are_in_flight_as_depth_says(self):
+        for depth in 1, 3, 9:
+            with self.subTest(depth=depth):
+                noted = self.path("noted")
+                result = self.sig(512, 512, "--depth", depth, env={**lying("none", 0), "WORKERS": noted})
+                self.assertEqual(result.code, 0, result.out)
+                with open(noted, encoding="ascii") as file:
+                    self.assertEqual(int(file.read().split()[-2]), depth)
 
     def test_a_device_that_is_wrong_is_found_out(self):
         for lie, words in (("blind", r"[1-9]\d* corruptions were missed, 0 alarms"),
