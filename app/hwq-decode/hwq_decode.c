@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command hwq-decode: prints a hex dump of WQEs or CQEs as text, by hwq_dump.h. */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -8,6 +7,8 @@
 #include <string.h>
 
 #include <hwq_dump.h>
+
+#include "hex_dump.h"
 
 #define TEXT_LEN 65536
 
@@ -17,11 +18,19 @@ static const char help[] =
 	"Reads a hex dump from FILE or from standard input, and prints it as text: each WQE of a\n"
 	"part of a send queue, or each CQE of a part of a completion queue.\n"
 	"\n"
-	"Bytes are pairs of hex digits in the order of memory, with or without blanks between\n"
-	"them. Ignored are an offset with a colon at the start of a line, '0x', and a comment\n"
-	"from '#' to the end of a line. A WQE has the length of its control segment, rounded up\n"
-	"to 64 bytes. A CQE has 64 bytes.\n"
+	"A dump is one of these:\n"
+	"  xxd, xxd -p           not xxd -e\n"
+	"  hexdump -C, hexdump\n"
+	"  od -t x1, x2, x4, x8  with any -A. od and hexdump print groups of several bytes as\n"
+	"                        numbers of a little-endian machine: for od --endian=big, and of\n"
+	"                        such a machine, add --endian big; for od -A n, --endian little\n"
+	"  pairs of hex digits in the order of memory, with or without blanks between them, behind\n"
+	"                        nothing, or behind an offset or a name that ends with a colon\n"
+	"A '*' stands for lines like the one before. '0x' is ignored, and a comment from '#' to the\n"
+	"end of a line. A WQE has the length of its control segment, rounded up to 64 bytes. A CQE\n"
+	"has 64 bytes.\n"
 	"\n"
+	"  -e, --endian ORDER  the order of bytes in groups of several: big, as in memory; or little\n"
 	"  -t, --transport T  the transport of the queue pair, which a WQE does not contain: rc\n"
 	"                     (for uc, too; the default), ud, xrc, dc, raw\n"
 	"  -h, --help         prints this text\n"
@@ -42,92 +51,11 @@ static const struct {
 	{"raw", HWQ_TRANSPORT_ETH},
 };
 
-struct bytes {
-	uint8_t *at;
-	size_t len, room;
-};
-
 static int
 wrong_usage(const char *what, const char *which)
 {
 	fprintf(stderr, "hwq-decode: %s%s; see hwq-decode --help\n", what, which);
 	return 2;
-}
-
-static bool
-add_byte(struct bytes *b, uint8_t byte)
-{
-	if (b->len == b->room) {
-		size_t room = b->room == 0 ? 4096 : 2 * b->room;
-		uint8_t *at = realloc(b->at, room);
-
-		if (at == NULL) {
-			fprintf(stderr, "hwq-decode: no memory for more than %zu bytes\n", b->len);
-			return false;
-		}
-		b->at = at;
-		b->room = room;
-	}
-	b->at[b->len++] = byte;
-	return true;
-}
-
-static int
-digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool
-read_line(const char *line, unsigned int number, struct bytes *b)
-{
-	const char *colon = strchr(line, ':'), *comment = strchr(line, '#'), *p = line;
-
-	if (colon != NULL && (comment == NULL || colon < comment))
-		p = colon + 1;
-	while (*p != '\0' && *p != '#') {
-		if (isspace((unsigned char)*p)) {
-			p++;
-		} else if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
-			p += 2;
-		} else if (digit(p[0]) < 0 || digit(p[1]) < 0) {
-			fprintf(stderr,
-				"hwq-decode: line %u, column %zu: not a pair of hex digits: give "
-				"bytes in pairs, comments after '#'\n",
-				number, (size_t)(p - line) + 1);
-			return false;
-		} else {
-			if (!add_byte(b, (uint8_t)(digit(p[0]) << 4 | digit(p[1]))))
-				return false;
-			p += 2;
-		}
-	}
-	return true;
-}
-
-static bool
-read_dump(FILE *f, struct bytes *b)
-{
-	unsigned int number = 0;
-	size_t room = 0;
-	char *line = NULL;
-	bool good = true;
-
-	while (good && getline(&line, &room, f) > 0)
-		good = read_line(line, ++number, b);
-	free(line);
-	if (good && ferror(f)) {
-		fprintf(stderr, "hwq-decode: cannot read the dump: %s\n", strerror(errno));
-		good = false;
-	}
-	if (good && b->len == 0) {
-		fprintf(stderr, "hwq-decode: no bytes: give a hex dump, as '00 01 02'\n");
-		good = false;
-	}
-	return good;
 }
 
 /*
@@ -183,7 +111,7 @@ print_cqes(const struct bytes *b, char *text)
 }
 
 static int
-decode(const char *kind, const char *path, enum hwq_transport transport)
+decode(const char *kind, const char *path, enum hwq_transport transport, enum group_order order)
 {
 	FILE *f = path == NULL ? stdin : fopen(path, "r");
 	char *text = malloc(TEXT_LEN);
@@ -194,7 +122,7 @@ decode(const char *kind, const char *path, enum hwq_transport transport)
 		fprintf(stderr, "hwq-decode: %s: %s\n", path, strerror(errno));
 	else if (text == NULL)
 		fprintf(stderr, "hwq-decode: no memory\n");
-	else if (read_dump(f, &b))
+	else if (hex_dump_read(f, order, &b))
 		ret = strcmp(kind, "wqe") == 0 ? print_wqes(&b, transport, text)
 					       : print_cqes(&b, text);
 	if (f != NULL && f != stdin)
@@ -208,16 +136,23 @@ int
 main(int argc, char **argv)
 {
 	static const struct option options[] = {{"transport", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'}, {0}};
+		{"endian", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'}, {0}};
+	enum group_order order = GROUP_BY_FORMAT;
 	enum hwq_transport transport = HWQ_TRANSPORT_NONE;
 	const size_t n = sizeof(transports) / sizeof(transports[0]);
 	size_t i;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:e:h", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
+		}
+		if (c == 'e') {
+			if (strcmp(optarg, "big") != 0 && strcmp(optarg, "little") != 0)
+				return wrong_usage("--endian is big or little, not ", optarg);
+			order = optarg[0] == 'b' ? GROUP_AS_IN_MEMORY : GROUP_LITTLE_ENDIAN;
+			continue;
 		}
 		if (c != 't')
 			return wrong_usage("wrong option", "");
@@ -231,5 +166,5 @@ main(int argc, char **argv)
 		return wrong_usage("say what it is, wqe or cqe, and at most one file", "");
 	if (strcmp(argv[optind], "wqe") != 0 && strcmp(argv[optind], "cqe") != 0)
 		return wrong_usage("neither wqe nor cqe: ", argv[optind]);
-	return decode(argv[optind], argv[optind + 1], transport);
+	return decode(argv[optind], argv[optind + 1], transport, order);
 }

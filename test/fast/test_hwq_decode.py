@@ -7,6 +7,7 @@ packed by struct.pack; each expected line is written from the same fields.
 
 usage: test_hwq_decode.py PROGRAM
 """
+import shutil
 import struct
 import subprocess
 import sys
@@ -201,6 +202,8 @@ def inputs():
                         f'0000: {wqe[:16].hex(" ")}  # control\n0010: {wqe[16:].hex()}\n'),
                        ('0x', ' '.join(f'0x{b:02X}' for b in wqe)), ('upper case', wqe.hex().upper())):
         check(f'the same dump with {what}', run(['wqe'], text).stdout == want)
+    for text in (f'00000000: {wqe.hex()}\n' * 2, f'ctrl: {wqe[:16].hex()}\ndata: {wqe[16:].hex()}\n' * 2):
+        check('a dump behind another one', run(['wqe'], text + '00' * 32).stdout.startswith(want))
     with tempfile.NamedTemporaryFile('w', suffix='.txt') as f:
         f.write(words)
         f.flush()
@@ -216,15 +219,72 @@ def inputs():
             ('half a CQE', ['cqe'], '00' * 32, 1, '32 bytes: a CQE has 64'),
             ('half a WQE', ['wqe'], ctrl(0x0a, 4).hex(), 1, 'has 64 bytes, of which 16'),
             ('less than a control segment', ['wqe'], '00' * 8, 1, 'starts with 16'),
-            ('no such file', ['wqe', '/nonexistent'], '', 1, '/nonexistent')):
+            ('no such file', ['wqe', '/nonexistent'], '', 1, '/nonexistent'),
+            ('no such order', ['-e', 'middle', 'wqe'], '', 2, '--endian is big or little, not middle'),
+            ('a missing line', ['wqe'], f'00000000  {ROW}\n00000020  {ROW}\n', 1,
+             'line 2: lines are missing before it: offset 00000020, where 0x10 is due; dump again'),
+            ('an offset that is too low', ['wqe'], f'00000000  {ROW}\n00000010  {ROW}\n00000018  {ROW}\n', 1,
+             'line 3: it is not where the line before it ends: offset 00000018, where 0x20 is due'),
+            ('an offset behind * between two lines', ['wqe'], f'000000 {ROW}\n*\n000018\n', 1,
+             "line 3: the offset behind a '*' must be that of a whole number of lines: offset 000018"),
+            ('nothing behind *', ['wqe'], f'000000 {ROW}\n*\n', 1, "line 2: behind a '*' comes a line with the next offset"),
+            ('nothing before *', ['wqe'], f'*\n000010 {ROW}\n', 1, "line 1: a '*' stands for lines like the one before"),
+            ('* without offsets', ['wqe'], f'{ROW}\n*\n', 1, "line 2: a '*' stands for lines like the one before"),
+            ('* between offsets that are octal or not', ['wqe'], f'0000000 {ROW}\n*\n0000100\n', 1,
+             "what '*' stands for depends on the base of the offsets"),
+            ('od without -t x1', ['wqe'], '0000000 000000 000010\n0000004\n', 1, 'line 1: a group has 6 digits'),
+            ('od -b', ['wqe'], '0000000 000 010\n0000002\n', 1, 'line 1, column 11: not a pair of hex digits'),
+            ('xxd -e', ['wqe'], '00000000: 44434241 00000000  ABCD....\n', 1, 'line 1, column 34: not a pair')):
         got = run(args, text)
         check(f'{what}: status {status}, and a message that says what to do',
               got.returncode == status and part in got.stderr and got.stdout == '',
               f'{got.returncode} {got.stderr}')
 
 
+# A control segment: a NOP.
+ROW = ctrl(0, 1).hex(' ')
+
+
+def programs():
+    """What xxd, hexdump and od print of some bytes decodes as these bytes do."""
+    # Text behind the bytes has what else means something: offsets, comments, digits, blanks, the ends of texts.
+    text = b':#|> 0xabcdef 00 11 22:|>#*      '
+    wqe = ctrl(0x0a, 3) + struct.pack('>I', 0x80000000 | 28) + text[:28]
+    queue = wqe + bytes(16) + wqe + bytes(16) + ctrl(0, 1) + bytes(48) + 3 * bytes(64) + wqe + bytes(16) + 2 * bytes(64)
+    ways = [['xxd', *args] for args in ([], ['-g1'], ['-g4'], ['-g8', '-c32'], ['-a'], ['-u'], ['-p'], ['-c', '7'])]
+    ways += [['hexdump', *args] for args in ([], ['-C'], ['-v', '-C'], ['-x'])]
+    ways += [['od', '-A', base, '-t', kind, *more] for base in 'xod' for kind in ('x1', 'x2', 'x4', 'x8', 'x1z', 'x4z')
+             for more in ([], ['-v', '-w32'])]
+    ways += [['od', '-A', 'n', '-v', '-t', 'x1']]
+    others = [(['od', '-A', 'x', '-t', kind, '--endian=big'], ['-e', 'big']) for kind in ('x2', 'x4', 'x8')]
+    others += [(['od', '-A', 'n', '-v', '-t', kind], ['--endian', 'little']) for kind in ('x2', 'x4', 'x8')]
+    for data in wqe, queue, queue[:-2 * 64 - 16]:
+        want = run(['wqe'], data.hex()).stdout
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(data)
+            f.flush()
+            for way, options in [(way, []) for way in ways] + others:
+                if shutil.which(way[0]) is None:
+                    print(f'skipped: {way[0]} is not installed')
+                    continue
+                dump = subprocess.run([*way, f.name], capture_output=True, check=True, text=True).stdout
+                got = run([*options, 'wqe'], dump)
+                check(f'{len(data)} bytes by {" ".join(way)}', got.returncode == 0 and got.stdout == want,
+                      f'{dump}--- got\n{got.stdout}{got.stderr}--- want\n{want}')
+    words = ' '.join(f'{word:08x}' for word in struct.unpack('<4I', ctrl(0, 1)))
+    for dump in (f'0000000 {words}\n0000020\n', f'00000000  {ROW}  |................|\n', f'000000 {ROW}\n'):
+        check('one line', run(['wqe'], dump).returncode == 0, run(['wqe'], dump).stderr)
+    # od fills up the last group: the dump of 50 bytes is that of 52, but for the last offset.
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(ctrl(0x0a, 3) + bytes(34))
+        f.flush()
+        dump = subprocess.run(['od', '-A', 'x', '-t', 'x4', f.name], capture_output=True, check=True, text=True).stdout
+    check('a last group that is filled up', '50 bytes: a CQE has 64' in run(['cqe'], dump).stderr, run(['cqe'], dump).stderr)
+
+
 wqes()
 transports()
+programs()
 cqes()
 inputs()
 sys.exit(failures != 0)
