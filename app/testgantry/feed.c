@@ -15,6 +15,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include "quote.h"
 #include "report.h"
 
 #define CACHE_LINE 64
@@ -348,7 +349,7 @@ check_completion(const struct feed *feed, const struct gantry_comp *comp, uint64
 	if (comp->status != GANTRY_OK) {
 		error_print("%s, %" PRIu64 " bytes from %" PRIu64
 			    " on: lcore %u reports: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
-			c->file->input, c->len, c->offset, feed->lcore_id,
+			quote_name(c->file->input), c->len, c->offset, feed->lcore_id,
 			gantry_status_name(comp->status), comp->syndrome, comp->vendor_syndrome);
 		return -1;
 	}
@@ -368,7 +369,7 @@ accept_one(struct feed *feed, const struct gantry_comp *comp)
 		return 0;
 	error_print("%s, %" PRIu64 " bytes from %" PRIu64
 		    " on: lcore %u's queue wrote past the end of its destination",
-		c->file->input, c->len, c->offset, feed->lcore_id);
+		quote_name(c->file->input), c->len, c->offset, feed->lcore_id);
 	return -1;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "quote.h"
 #include "report.h"
 
 /* ------------------------------------------------------------------ paths */
@@ -70,7 +71,7 @@ name_below(const char *input, bool parents, char *name)
 		return 0;
 	error_print("%s: has '..', which --parents cannot keep below the output folder; give the "
 		    "path without it",
-		input);
+		quote_name(input));
 	return -1;
 }
 
@@ -145,16 +146,24 @@ set_add(struct file_set *set, const char *input, const char *output, const struc
 	if (f->input != NULL && f->output != NULL)
 		return 0;
 no_memory:
-	error_print("out of memory for the list of files, at %s", input);
+	error_print("out of memory for the list of files, at %s", quote_name(input));
 	return -1;
+}
+
+/* A file or folder that cannot be read: says so, and goes on, so that all of them are named. */
+static void
+note_unreadable(struct file_set *set, const char *path, int error)
+{
+	error_print("cannot read %s: %s", quote_name(path), strerror(error));
+	set->n_unreadable++;
 }
 
 static int
 add_file(struct file_set *set, const char *input, const char *output, const struct stat *st)
 {
 	if (faccessat(AT_FDCWD, input, R_OK, AT_EACCESS) != 0) {
-		error_print("cannot read %s: %s", input, strerror(errno));
-		return -1;
+		note_unreadable(set, input, errno);
+		return 0;
 	}
 	return set_add(set, input, output, st);
 }
@@ -170,7 +179,7 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 		if (snprintf(output, sizeof(output), "%s%s", below, e->fts_path + top_len) >=
 			PATH_MAX) {
 			error_print("%s: its output's path would be longer than %d bytes",
-				e->fts_path, PATH_MAX - 1);
+				quote_name(e->fts_path), PATH_MAX - 1);
 			return -1;
 		}
 		return add_file(set, e->fts_accpath, output, e->fts_statp);
@@ -184,8 +193,8 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
-		error_print("cannot read %s: %s", e->fts_path, strerror(e->fts_errno));
-		return -1;
+		note_unreadable(set, e->fts_path, e->fts_errno);
+		return 0;
 	default: /* a folder: fts returns it before and after its entries */
 		return 0;
 	}
@@ -217,13 +226,13 @@ add_folder(struct file_set *set, const char *folder, const char *below)
 		len = 0;
 	fts = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, by_name);
 	if (fts == NULL) {
-		error_print("cannot read %s: %s", folder, strerror(errno));
+		error_print("cannot read %s: %s", quote_name(folder), strerror(errno));
 		return -1;
 	}
 	while (rc == 0 && (errno = 0, e = fts_read(fts)) != NULL)
 		rc = add_entry(set, e, len, below);
 	if (rc == 0 && errno != 0) {
-		error_print("cannot read %s: %s", folder, strerror(errno));
+		error_print("cannot read %s: %s", quote_name(folder), strerror(errno));
 		rc = -1;
 	}
 	fts_close(fts);
@@ -255,14 +264,15 @@ check_folder(const char *folder, const char *out)
 	char folder_resolved[PATH_MAX], out_resolved[PATH_MAX];
 
 	if (realpath(folder, folder_resolved) == NULL || resolve(out, out_resolved) != 0) {
-		error_print("cannot resolve %s or %s: %s", folder, out, strerror(errno));
+		error_print("cannot resolve %s or %s: %s", quote_name(folder), quote_name(out),
+			strerror(errno));
 		return -1;
 	}
 	if (!is_inside(out_resolved, folder_resolved))
 		return 0;
 	error_print("the output folder %s lies inside the input folder %s; choose an --out outside "
 		    "of it",
-		out, folder);
+		quote_name(out), quote_name(folder));
 	return -1;
 }
 
@@ -276,13 +286,14 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 	if (name_below(input, parents, name) != 0)
 		return -1;
 	if (stat(input, &st) != 0) {
-		error_print("cannot read %s: %s", input, strerror(errno));
-		return -1;
+		set->n_missing += errno == ENOENT || errno == ENOTDIR;
+		note_unreadable(set, input, errno);
+		return 0;
 	}
 	if (snprintf(output, sizeof(output), "%s%s%s", below, name[0] != '\0' ? "/" : "", name) >=
 		PATH_MAX) {
-		error_print("%s: its output's path would be longer than %d bytes", input,
-			PATH_MAX - 1);
+		error_print("%s: its output's path would be longer than %d bytes",
+			quote_name(input), PATH_MAX - 1);
 		return -1;
 	}
 	if (S_ISREG(st.st_mode))
@@ -290,7 +301,7 @@ plan_input(struct file_set *set, const char *input, const char *out, bool parent
 	if (S_ISDIR(st.st_mode))
 		return out == NULL || check_folder(input, out) == 0 ? add_folder(set, input, output)
 								    : -1;
-	error_print("%s is %s; only regular files and folders are moved", input,
+	error_print("%s is %s; only regular files and folders are moved", quote_name(input),
 		kind_name(st.st_mode));
 	return -1;
 }
@@ -325,7 +336,8 @@ check_same_names(struct file **sorted, size_t n)
 			continue;
 		error_print("%s and %s would both become %s; --parents keeps their whole paths "
 			    "apart",
-			sorted[i - 1]->input, sorted[i]->input, sorted[i]->output);
+			quote_name(sorted[i - 1]->input), quote_name(sorted[i]->input),
+			quote_name(sorted[i]->output));
 		return -1;
 	}
 	return 0;
@@ -343,8 +355,9 @@ check_target(const struct file *f, struct file **sorted, size_t n)
 	if (stat(f->output, &st) != 0)
 		return 0;
 	if (!S_ISREG(st.st_mode)) {
-		error_print("%s is in the way: %s would get that name, and it is %s", f->output,
-			f->input, S_ISDIR(st.st_mode) ? "a folder" : kind_name(st.st_mode));
+		error_print("%s is in the way: %s would get that name, and it is %s",
+			quote_name(f->output), quote_name(f->input),
+			S_ISDIR(st.st_mode) ? "a folder" : kind_name(st.st_mode));
 		return -1;
 	}
 	target.dev = st.st_dev;
@@ -354,10 +367,10 @@ check_target(const struct file *f, struct file **sorted, size_t n)
 	if (found == NULL)
 		return 0;
 	if (strcmp((*found)->input, f->input) == 0)
-		error_print("%s is its own output; choose another --out", f->input);
+		error_print("%s is its own output; choose another --out", quote_name(f->input));
 	else
 		error_print("%s would replace %s, which is an input; choose another --out",
-			f->input, (*found)->input);
+			quote_name(f->input), quote_name((*found)->input));
 	return -1;
 }
 
@@ -389,7 +402,9 @@ check_out(const char *out)
 	struct stat st;
 
 	if (strlen(out) >= PATH_MAX - 32) { /* room for temporary names */
-		error_print("--out: the path is too long");
+		error_print(
+			"--out: the path has %zu bytes, and at most %d are possible, as temporary names need some: choose a shorter one",
+			strlen(out), PATH_MAX - 33);
 		return -1;
 	}
 	strcpy(path, out);
@@ -399,25 +414,49 @@ check_out(const char *out)
 		strcpy(path, dirname(strdupa(path)));
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		error_print("--out: %s is not a folder", path);
+		error_print("--out: %s is not a folder: choose another one", quote_name(path));
 		return -1;
 	}
 	if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
 		return 0;
 fail:
-	error_print("--out: cannot write in %s: %s", path, strerror(errno));
+	error_print("--out: cannot write in %s: %s; choose another folder", quote_name(path),
+		strerror(errno));
+	return -1;
+}
+
+/* Unless they are to be skipped. What was named and is not there is probably misspelt, and is never skipped. */
+static int
+check_unreadable(const struct file_set *set)
+{
+	const char *plural = set->n_unreadable == 1 ? "" : "s";
+
+	if (set->n_unreadable == 0 || (set->skip_unreadable && set->n_missing == 0))
+		return 0;
+	if (set->n_missing != 0)
+		error_print(
+			"nothing was moved, because of the input%s above: name files and folders "
+			"that are there",
+			plural);
+	else
+		error_print("nothing was moved, because of the file%s or folder%s above: make "
+			    "%s readable, or leave out what cannot be read by --skip-unreadable",
+			plural, plural, set->n_unreadable == 1 ? "it" : "them");
 	return -1;
 }
 
 int
-files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out, bool parents)
+files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out, bool parents,
+	bool skip_unreadable)
 {
 	int rc;
 
-	*set = (struct file_set){0};
+	*set = (struct file_set){.skip_unreadable = skip_unreadable};
 	rc = out != NULL ? check_out(out) : 0;
 	for (int i = 0; rc == 0 && i < n_inputs; i++)
 		rc = plan_input(set, inputs[i], out, parents);
+	if (rc == 0)
+		rc = check_unreadable(set);
 	if (rc == 0 && out != NULL)
 		rc = check_names(set);
 	if (rc != 0)
@@ -441,15 +480,26 @@ files_free(struct file_set *set)
 }
 
 void
+files_end_line(const struct file_set *set)
+{
+	const char *plural = set->n_unreadable == 1 ? "" : "s";
+
+	if (set->n_unreadable != 0)
+		printf("; skipped %zu file%s or folder%s that cannot be read", set->n_unreadable,
+			plural, plural);
+	putchar('\n');
+}
+
+void
 files_show(const struct file_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		printf("%12" PRIu64 "  %s -> %s\n", set->file[i].size, set->file[i].input,
-			set->file[i].output);
-	printf("%zu files, %.1f MB", set->n, set->bytes / 1e6);
+		printf("%12" PRIu64 "  %s -> %s\n", set->file[i].size,
+			quote_name(set->file[i].input), quote_name(set->file[i].output));
+	printf("%zu file%s, %.1f MB", set->n, set->n == 1 ? "" : "s", set->bytes / 1e6);
 	if (set->n_skipped_links != 0)
 		printf("; skipped %zu symbolic links", set->n_skipped_links);
 	if (set->n_skipped_special != 0)
 		printf("; skipped %zu devices, sockets or pipes", set->n_skipped_special);
-	putchar('\n');
+	files_end_line(set);
 }

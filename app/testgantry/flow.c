@@ -266,7 +266,8 @@ flow_progress(const struct flow *f, struct progress *p)
 	*p = (struct progress){
 		.verb = "moved",
 		.bytes_moved = f->progress.bytes_moved,
-		.bytes_total = f->set->bytes,
+		.bytes_total = f->set->bytes - f->progress.bytes_in_holes,
+		.bytes_in_holes = f->progress.bytes_in_holes,
 		.files_verified = f->progress.files_verified,
 		.files_total = f->set->n,
 	};

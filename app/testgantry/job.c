@@ -88,11 +88,13 @@ job_plan(struct app *app)
 			"no files to move: name some after the options; testgantry -h explains");
 		return -1;
 	}
-	if (files_plan(&app->set, app->inputs, app->n_inputs, out, app->opt.parents) != 0)
+	if (files_plan(&app->set, app->inputs, app->n_inputs, out, app->opt.parents,
+		    app->opt.skip_unreadable) != 0)
 		return -1;
 	if (app->set.n > 0)
 		return 0;
-	error_print("no files to move: there are no regular files in what was named");
+	error_print("no files to move: there are no regular files in what was named%s",
+		app->set.n_unreadable != 0 ? " that can be read" : "");
 	return -1;
 }
 
@@ -121,12 +123,16 @@ say_skipped(const struct file_set *set)
 }
 
 static void
-say_done(const struct app *app, uint64_t bytes, double seconds)
+say_done(const struct app *app, const struct progress *p, double seconds)
 {
-	printf("%zu file%s, %.1f MB, moved and verified in %.2f s (%.2f GB/s with reading, writing "
-	       "and verifying): every byte is equal\n",
-		app->set.n, app->set.n == 1 ? "" : "s", bytes / 1e6, seconds,
-		seconds > 0 ? bytes / 1e9 / seconds : 0);
+	printf("%zu file%s, %.1f MB, ", p->files_verified, p->files_verified == 1 ? "" : "s",
+		p->bytes_moved / 1e6);
+	if (p->bytes_in_holes != 0)
+		printf("and %.1f MB of holes, ", p->bytes_in_holes / 1e6);
+	printf("moved and verified in %.2f s (%.2f GB/s with reading, writing and verifying): "
+	       "every byte is equal",
+		seconds, seconds > 0 ? p->bytes_moved / 1e9 / seconds : 0);
+	files_end_line(&app->set);
 }
 
 /* Before the workers are stopped, because that takes long if the device hangs. */
@@ -157,7 +163,7 @@ job_end(struct app *app, bool done, const char *reason)
 	report_print(stdout, &app->report);
 	say_skipped(&app->set);
 	if (done)
-		say_done(app, p.bytes_moved, seconds);
+		say_done(app, &p, seconds);
 	else
 		error_print("%s: %zu of %zu files were verified and stay; what was unfinished is "
 			    "removed",

@@ -52,7 +52,9 @@ struct mover {
 	size_t n_handed_out; /* the set's first files, of which every piece is or was verified */
 	size_t n_oldest;     /* the set's first files, which are published */
 	size_t n_published;
+	size_t n_skipped; /* of those that are published: left out, in truth */
 	uint64_t bytes_moved;
+	uint64_t bytes_in_holes;
 	uint64_t last_completion_ns;
 };
 
@@ -83,6 +85,8 @@ file_to_read(struct mover *m, struct file **file)
 {
 	struct file *last = m->n_opened > 0 ? &m->set->file[m->n_opened - 1] : NULL;
 
+	if (last != NULL)
+		m->bytes_in_holes += output_pass_hole(last);
 	while (last == NULL || last->read == last->size) {
 		*file = NULL;
 		if (m->n_opened == m->set->n || m->n_opened - m->n_oldest == OPEN_MAX_FILES)
@@ -90,6 +94,7 @@ file_to_read(struct mover *m, struct file **file)
 		last = &m->set->file[m->n_opened++];
 		if (output_open(m->set, last) != 0)
 			return -1;
+		m->bytes_in_holes += output_pass_hole(last);
 	}
 	*file = last;
 	return 0;
@@ -112,7 +117,7 @@ take_read(struct mover *m, struct feed *feed, struct task *t)
 		if (c.file == NULL)
 			break;
 		c.offset = c.file->read;
-		c.len = RTE_MIN(m->opt->chunk_len, c.file->size - c.offset);
+		c.len = RTE_MIN(m->opt->chunk_len, c.file->data_end - c.offset);
 		c.file->read += c.len;
 		len += c.len;
 		feed_reserve(feed, &c);
@@ -240,6 +245,7 @@ end_piece(struct mover *m, const struct task *t)
 	if (output_publish(file) != 0)
 		return -1;
 	m->n_published++;
+	m->n_skipped += file->skipped;
 	while (m->n_oldest < m->n_handed_out && m->set->file[m->n_oldest].temp == NULL)
 		m->n_oldest++;
 	return 0;
@@ -374,7 +380,8 @@ mover_look(struct mover *m, struct mover_progress *p)
 	pthread_mutex_lock(&m->lock);
 	*p = (struct mover_progress){
 		.bytes_moved = m->bytes_moved,
-		.files_verified = m->n_published,
+		.bytes_in_holes = m->bytes_in_holes,
+		.files_verified = m->n_published - m->n_skipped,
 		.last_completion_ns = m->last_completion_ns,
 	};
 	for (size_t i = 0; i < m->n_feeds; i++)

@@ -25,6 +25,7 @@ enum mover_state {
 /** How far it has come. */
 struct mover_progress {
 	uint64_t bytes_moved;
+	uint64_t bytes_in_holes; /**< which are not moved, but verified */
 	size_t files_verified;
 	uint64_t
 		last_completion_ns; /**< when a worker gave something back; at first: when it began */

@@ -310,14 +310,26 @@ set_stats_period(struct options *o, const char *name, const char *value)
 }
 
 static int
+parse_switch(const char *name, const char *value, bool *on)
+{
+	int choice = parse_choice(name, value, switch_names);
+
+	if (choice < 0)
+		return -1;
+	*on = choice;
+	return 0;
+}
+
+static int
 set_parents(struct options *o, const char *name, const char *value)
 {
-	int on = parse_choice(name, value, switch_names);
+	return parse_switch(name, value, &o->parents);
+}
 
-	if (on < 0)
-		return -1;
-	o->parents = on;
-	return 0;
+static int
+set_skip_unreadable(struct options *o, const char *name, const char *value)
+{
+	return parse_switch(name, value, &o->skip_unreadable);
 }
 
 enum use {
@@ -345,6 +357,7 @@ static const struct setting {
 	{"nb-cores", set_nb_cores, .use = USE_FILES},
 	{"stats-period", set_stats_period, .use = USE_FILES},
 	{"parents", set_parents, .flag = true, .use = USE_FILES},
+	{"skip-unreadable", set_skip_unreadable, .flag = true},
 	/* The prompt does not have these: it moves files. */
 	{"measure-policy", set_measure_policy, .use = USE_FILES},
 	{"block", set_block, .use = USE_SIG},
@@ -548,6 +561,8 @@ options_help(FILE *f)
 		"\n"
 		"  --out DIR            folder of the outputs; made if it is missing\n"
 		"  --parents            keep the whole path of each input below DIR: see Names\n"
+		"  --skip-unreadable    leave out files and folders that cannot be read; they are named and\n"
+		"                       counted. Without it, nothing is moved if there is one\n"
 		"  --mode MODE          copy: copies from source to destination buffers (default)\n"
 		"                       write, read: RDMA to or from the memory of a peer: worker i's is\n"
 		"                       worker i+1, the last one's is the first, which may be itself\n"
@@ -585,7 +600,7 @@ options_help(FILE *f)
 		"  use --parents. An output is written under a temporary name and renamed when it has\n"
 		"  been verified; a file of that name is replaced only then. Symbolic links that are\n"
 		"  named are followed; those found in folders are skipped and counted, as are devices,\n"
-		"  sockets and pipes.\n"
+		"  sockets and pipes. Holes of sparse files are kept.\n"
 		"\n"
 		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of files\n"
 		"  on a disk in memory of the second, and fetches them. The device generates, checks and converts\n"
@@ -594,10 +609,10 @@ options_help(FILE *f)
 		"  --corrupt PERCENT (1) of the blocks must be refused, no other; prints latencies with pipelining\n"
 		"  and without. --block 512|4096 (default), --seed N, --chunk bytes of a transaction, --depth of them\n"
 		"\n"
-		"Exit status: 0 every byte of every file is equal, every answer right; 1 not so; 129, 130, 143\n"
-		"  stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are removed.\n"
-		"  A second signal ends it at once, whatever the device does.\n"
-		"  With -i: 1 if a line was refused, or a job failed or was stopped.\n"
+		"Exit status: 0 every byte of every file that was not skipped is equal, every answer right; 1 not\n"
+		"  so; 129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are\n"
+		"  removed. A second signal ends it at once, whatever the device does. With -i: 1 if a line was\n"
+		"  refused, or a job failed or was stopped.\n"
 		"\n"
 		"EAL OPTIONS stand before '--'; without '--', every argument is testgantry's. A main and\n"
 		"  at least one worker lcore are needed, for --mode sig two. Without -l or --lcores, each CPU is\n"
@@ -620,7 +635,7 @@ void
 options_show(FILE *f, const struct options *o)
 {
 	fprintf(f, "mode          %s\n", mode_names[o->mode]);
-	fprintf(f, "out           %s\n", o->out[0] != '\0' ? o->out : "(not set)");
+	fprintf(f, "out           %s\n", o->out[0] != '\0' ? quote_name(o->out) : "(not set)");
 	fprintf(f, "chunk         %" PRIu64 "\n", o->chunk_len);
 	fprintf(f, "depth         %u\n", o->depth);
 	fprintf(f, "burst         %u\n", o->burst);
@@ -629,8 +644,9 @@ options_show(FILE *f, const struct options *o)
 	else
 		fprintf(f, "ring-size     (the engine's default)\n");
 	fprintf(f, "copy-path     %s\n", path_names[o->copy_path]);
-	fprintf(f, "policy        %s\n", o->policy[0] != '\0' ? o->policy : "(none)");
-	fprintf(f, "device        %s\n", o->device[0] != '\0' ? o->device : "(the first)");
+	fprintf(f, "policy        %s\n", o->policy[0] != '\0' ? quote_name(o->policy) : "(none)");
+	fprintf(f, "device        %s\n",
+		o->device[0] != '\0' ? quote_name(o->device) : "(the first)");
 	fprintf(f, "idle          %s\n", idle_names[o->idle]);
 	if (o->nb_cores != 0)
 		fprintf(f, "nb-cores      %u\n", o->nb_cores);
@@ -638,4 +654,5 @@ options_show(FILE *f, const struct options *o)
 		fprintf(f, "nb-cores      (all)\n");
 	fprintf(f, "stats-period  %u\n", o->stats_period);
 	fprintf(f, "parents       %s\n", o->parents ? "on" : "off");
+	fprintf(f, "skip-unreadable  %s\n", o->skip_unreadable ? "on" : "off");
 }

@@ -33,6 +33,7 @@ struct options {
 	char device[64];    /**< empty: the first one */
 	char out[PATH_MAX]; /**< empty: not given */
 	bool parents;
+	bool skip_unreadable;
 	char policy[PATH_MAX];         /**< file to read; empty: none */
 	char measure_policy[PATH_MAX]; /**< file to write instead of moving files; empty: none */
 	uint64_t chunk_len;            /**< bytes that one descriptor moves */

@@ -18,6 +18,7 @@
 
 #include <rte_common.h>
 
+#include "quote.h"
 #include "report.h"
 
 /* Short: an output's own name may already have the 255 bytes that a name can have. */
@@ -58,7 +59,7 @@ make_folder(struct file_set *set, const char *path)
 	} else if (errno == EEXIST) {
 		return 0; /* if it is not a folder, opening a file in it fails with ENOTDIR */
 	}
-	error_print("cannot make the folder %s: %s", path, strerror(errno));
+	error_print("cannot make the folder %s: %s", quote_name(path), strerror(errno));
 	return -1;
 }
 
@@ -85,14 +86,49 @@ make_folders_above(struct file_set *set, const char *path)
 
 /* ------------------------------------------------------------------ open */
 
+static const char *
+write_remedy(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return ": free some space, or choose another --out";
+	case EFBIG:
+		return ": see ulimit -f";
+	default:
+		return "";
+	}
+}
+
+/* By errno. */
+static void
+report_write_error(const struct file *f)
+{
+	error_print("cannot write %s: %s%s", quote_name(f->output), strerror(errno),
+		write_remedy(errno));
+}
+
+static void
+skip(struct file_set *set, struct file *f)
+{
+	error_begin("cannot read %s: %s\n", quote_name(f->input), strerror(errno));
+	set->n_unreadable++;
+	f->size = 0;
+	f->skipped = true;
+}
+
 static int
-open_input(struct file *f)
+open_input(struct file_set *set, struct file *f)
 {
 	struct stat st;
 
 	f->in_fd = open(f->input, O_RDONLY | O_CLOEXEC);
+	if (f->in_fd < 0 && set->skip_unreadable) {
+		skip(set, f);
+		return 0;
+	}
 	if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
-		error_print("cannot read %s: %s", f->input, strerror(errno));
+		error_print("cannot read %s: %s", quote_name(f->input), strerror(errno));
 		return -1;
 	}
 	f->size = st.st_size;
@@ -114,7 +150,7 @@ create_temp(struct file *f)
 	f->out_fd = mkostemp(f->temp, O_CLOEXEC);
 	if (f->out_fd >= 0)
 		return 0;
-	error_print("cannot write in the folder of %s: %s", f->output, strerror(errno));
+	error_print("cannot write in the folder of %s: %s", quote_name(f->output), strerror(errno));
 	free(f->temp);
 	f->temp = NULL;
 	return -1;
@@ -124,16 +160,45 @@ int
 output_open(struct file_set *set, struct file *f)
 {
 	f->read = 0;
+	f->data_end = 0;
 	f->written = 0;
 	f->verifying = 0;
 	f->verified = 0;
 	outputs_unfinished = true;
-	if (open_input(f) != 0 || make_folders_above(set, f->output) != 0)
+	if (open_input(set, f) != 0)
 		return -1;
-	return create_temp(f);
+	if (f->skipped)
+		return 0;
+	if (make_folders_above(set, f->output) != 0 || create_temp(f) != 0)
+		return -1;
+	if (ftruncate(f->out_fd, (off_t)f->size) == 0)
+		return 0;
+	report_write_error(f);
+	return -1;
 }
 
 /* ------------------------------------------------------------------ move */
+
+/* Where this file system cannot tell, all is data. */
+uint64_t
+output_pass_hole(struct file *f)
+{
+	off_t data, hole;
+	uint64_t len;
+
+	if (f->read < f->data_end || f->read == f->size)
+		return 0;
+	data = lseek(f->in_fd, (off_t)f->read, SEEK_DATA);
+	if (data < 0)
+		data = errno == ENXIO ? (off_t)f->size : (off_t)f->read;
+	hole = lseek(f->in_fd, data, SEEK_HOLE);
+	/* The file may have changed since it was opened: reading and verifying find that out. */
+	f->data_end = hole > data ? RTE_MIN((uint64_t)hole, f->size) : f->size;
+	len = RTE_MIN((uint64_t)data, f->size) - f->read;
+	f->read += len;
+	f->written += len;
+	return len;
+}
 
 /* Reads until len or the end of the file. Returns the bytes read, or -1 with errno. */
 static ssize_t
@@ -161,29 +226,15 @@ output_read(const struct file *f, void *buffer, size_t len, uint64_t offset)
 	ssize_t n = read_fully(f->in_fd, buffer, len, offset);
 
 	if (n < 0) {
-		error_print("cannot read %s: %s", f->input, strerror(errno));
+		error_print("cannot read %s: %s", quote_name(f->input), strerror(errno));
 		return -1;
 	}
 	if ((size_t)n < len) {
 		error_print("%s became shorter while it was read: run again when nobody writes it",
-			f->input);
+			quote_name(f->input));
 		return -1;
 	}
 	return 0;
-}
-
-static const char *
-write_remedy(int error)
-{
-	switch (error) {
-	case ENOSPC:
-	case EDQUOT:
-		return ": free some space, or choose another --out";
-	case EFBIG:
-		return ": see ulimit -f";
-	default:
-		return "";
-	}
 }
 
 int
@@ -197,8 +248,7 @@ output_write(const struct file *f, const void *buffer, size_t len, uint64_t offs
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			error_print("cannot write %s: %s%s", f->output, strerror(errno),
-				write_remedy(errno));
+			report_write_error(f);
 			return -1;
 		}
 		from += n;
@@ -220,7 +270,7 @@ report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, u
 		offset++;
 	}
 	error_print("%s differs from %s at byte %" PRIu64 ": it is 0x%02x and should be 0x%02x",
-		f->output, f->input, offset, *out, *in);
+		quote_name(f->output), quote_name(f->input), offset, *out, *in);
 	return -1;
 }
 
@@ -234,7 +284,7 @@ compare(const struct file *f, uint64_t offset, size_t len)
 	ssize_t n = n_in < n_out ? n_in : n_out;
 
 	if (n < 0) {
-		error_print("cannot read back %s: %s", n_in < 0 ? f->input : f->output,
+		error_print("cannot read back %s: %s", quote_name(n_in < 0 ? f->input : f->output),
 			strerror(errno));
 		return -1;
 	}
@@ -243,7 +293,7 @@ compare(const struct file *f, uint64_t offset, size_t len)
 	if (n_in == n_out && offset + n == RTE_MIN(offset + len, f->size))
 		return 0;
 	error_print("%s is %s than %s: if someone writes the input, run again when nobody does",
-		f->output, n_out < n_in ? "shorter" : "longer", f->input);
+		quote_name(f->output), n_out < n_in ? "shorter" : "longer", quote_name(f->input));
 	return -1;
 }
 
@@ -253,6 +303,8 @@ output_verify(const struct file *f, uint64_t offset, uint64_t len)
 	uint64_t end = offset + len;
 	uint64_t n;
 
+	if (f->skipped)
+		return 0;
 	do {
 		n = RTE_MIN(end - offset, (uint64_t)COMPARE_LEN);
 		if (compare(f, offset, offset + n == f->size ? n + 1 : n) != 0)
@@ -290,16 +342,17 @@ output_publish(struct file *f)
 {
 	int fd = f->out_fd;
 
+	if (f->skipped)
+		return 0;
 	fchmod(fd, output_mode(f)); /* a file system without permission bits is no error */
 	close_fd(&f->in_fd);
 	f->out_fd = -1;
 	if (close(fd) != 0) {
-		error_print("cannot write %s: %s%s", f->output, strerror(errno),
-			write_remedy(errno));
+		report_write_error(f);
 		return -1;
 	}
 	if (rename(f->temp, f->output) != 0) {
-		error_print("cannot give %s its name: %s", f->output, strerror(errno));
+		error_print("cannot give %s its name: %s", quote_name(f->output), strerror(errno));
 		return -1;
 	}
 	free(f->temp);

@@ -3,7 +3,7 @@
  * @file
  * The life of one output: opened under a temporary name, written, verified, renamed.
  *
- *     output_open -> output_read, output_write ... -> output_verify ... -> output_publish
+ *     output_open -> output_pass_hole, output_read, output_write ... -> output_verify ... -> output_publish
  *
  * Reading, writing and verifying change nothing in the struct file, and any number of threads may do so
  * at a time. The other calls are for one thread at a time. outputs_discard() may come at any point when
@@ -19,8 +19,14 @@
 
 #include "files.h"
 
-/** Opens the input, makes the output's folders, and creates it under a temporary name. */
+/**
+ * Opens the input, makes the output's folders, and creates it under a temporary name, with the input's length and without
+ * data. If the input cannot be opened, and the set says so, it is skipped: the other calls do nothing then.
+ */
 int output_open(struct file_set *set, struct file *f);
+
+/** If the next byte to read is in a hole, the hole counts as read and written. Returns its length, or 0. */
+uint64_t output_pass_hole(struct file *f);
 
 /** Reads len bytes of the input at offset. */
 int output_read(const struct file *f, void *buffer, size_t len, uint64_t offset);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "quote.h"
+
 #define PROMPT "testgantry> "
 /* A terminal drops the end of a longer line, and does not tell: termios(3). */
 #define LONGEST_LINE 4094
@@ -222,10 +224,10 @@ run_line(struct prompt *p, const char *line)
 	while (c < commands + N_COMMANDS && (value = after_words(line, c->words)) == NULL)
 		c++;
 	if (value == NULL)
-		refuse(p, "there is no command '%.60s'; help lists them", line);
+		refuse(p, "there is no command %s; help lists them", quote_value(line));
 	else if (c->takes == NULL && value[0] != '\0')
-		refuse(p, "'%s' takes nothing behind it, but there is '%s'; nothing was done",
-			c->words, value);
+		refuse(p, "'%s' takes nothing behind it, but there is %s; nothing was done",
+			c->words, quote_value(value));
 	else if (c->takes != NULL && value[0] == '\0')
 		refuse(p, "'%s' needs %s behind it", c->words, c->takes);
 	else
@@ -253,7 +255,8 @@ end_line(struct prompt *p)
 
 	p->line[p->len] = '\0';
 	if (!isatty(STDIN_FILENO))
-		printf("%s\n", p->line); /* a terminal has shown it already */
+		/* A terminal has shown it already. */
+		printf("%s\n", control < 0 ? p->line : quote_value(p->line));
 	if (p->too_long)
 		refuse(p, "a line is longer than %d bytes; nothing was done", LONGEST_LINE);
 	else if (control >= 0)

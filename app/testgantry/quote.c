@@ -47,10 +47,10 @@ is_plain(const char *name)
 
 	for (; *at != '\0'; at += n) {
 		n = shown_len(at);
-		if (n == 0 || strchr(" \"#$&'()*;<>?[\\`|", *at) != NULL)
+		if (n == 0 || strchr(" !\"$&'()*;<=>?[\\^`|", *at) != NULL)
 			return false;
 	}
-	return name[0] != '\0';
+	return name[0] != '\0' && name[0] != '#' && name[0] != '~';
 }
 
 /* Writes a byte that cannot be shown as C and the shell escape it. Returns the length. */

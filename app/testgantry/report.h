@@ -35,6 +35,7 @@ struct progress {
 	const char *verb; /**< what was done with the bytes: "moved" */
 	uint64_t bytes_moved;
 	uint64_t bytes_total;
+	uint64_t bytes_in_holes; /**< which are in neither of these */
 	size_t files_verified;
 	size_t files_total;
 };

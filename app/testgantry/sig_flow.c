@@ -597,11 +597,11 @@ conclude(const struct sig *s, bool stopped)
 	}
 	if (stopped)
 		return 0;
-	printf("%zu file%s, %.1f MB, stored and fetched %s: %s, and no alarm was false\n",
-		s->set->n, s->set->n == 1 ? "" : "s", s->bytes / 1e6,
-		have_pipelining ? "twice" : "once",
+	printf("%zu file%s, %.1f MB, stored and fetched %s: %s, and no alarm was false", s->set->n,
+		s->set->n == 1 ? "" : "s", s->bytes / 1e6, have_pipelining ? "twice" : "once",
 		corrupted != 0 ? "every corruption was detected, every other byte is equal"
 			       : "no block was corrupted, every byte is equal");
+	files_end_line(s->set);
 	if (s->opt->encrypt != ENCRYPT_NONE)
 		printf("each block on the disk had the ciphertext that OpenSSL computes\n");
 	return 0;

@@ -16,6 +16,7 @@
  *   LIE=shift   a transaction's bytes come from one byte behind their place
  *   LIE=plain   a profile does not encrypt
  *   LIE=tweak   all transactions encrypt and decrypt with other tweaks than they should
+ *   LIE=hole    the file system says that there are no data before byte LIE_AT
  *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
  *
  * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each DEK that is added, retired,
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gantry.h"
@@ -256,6 +258,14 @@ twist(struct gantry_desc *d)
 		d->len++;
 	else if (strcmp(lie, "wrong") == 0)
 		d->src++;
+}
+
+GANTRY_API off_t
+lseek(int fd, off_t offset, int whence)
+{
+	if (strcmp(lie, "hole") == 0 && whence == SEEK_DATA && (uint64_t)offset < lie_at)
+		offset = (off_t)lie_at;
+	return syscall(SYS_lseek, fd, offset, whence);
 }
 
 GANTRY_API unsigned int

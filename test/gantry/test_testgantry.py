@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 TIMEOUT = 120  # seconds for one run; sanitizers are slow
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
+LONG, SLOWLY = 32 << 20, ("--chunk", "1")  # a file that takes a minute: 33 million descriptors
 # Runs a command as root without the right to pass over the permissions of files. Another user might not reach
 # the program itself, which may lie in root's home.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
@@ -111,10 +112,27 @@ class Case(unittest.TestCase):
             file.write(self.random.randbytes(size))
         return path
 
-    def make_sparse(self, name, size):
+    def make_sparse(self, name, size, data=()):
+        """A hole with data at these offsets: {offset: length}."""
         path = self.make(name, 0)
         os.truncate(path, size)
+        with open(path, "r+b") as file:
+            for at, length in dict(data).items():
+                file.seek(at)
+                file.write(self.random.randbytes(length))
         return path
+
+    def extents(self, path):
+        """Where the file has data: [(begin, end), ...]."""
+        found, at = [], 0
+        with open(path, "rb") as file:
+            while True:
+                try:
+                    begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
+                except OSError:  # no data behind it
+                    return found
+                at = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
+                found.append((begin, at))
 
     def make_sizes(self):
         sizes = [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7,
@@ -326,6 +344,34 @@ class Outputs(Case):
         self.check_moved(result, self.path("in"), self.out)
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
 
+    def test_holes_of_sparse_files_stay_holes(self):
+        size = 4 << 20
+        for name, data in {"none": {}, "begin": {0: 5000}, "end": {size - 100: 100}, "middle": {size // 2: 3 * CHUNK},
+            "several": {i << 20: 70000 * (i + 1) for i in range(4)}, "all": {0: size}}.items():
+            self.make_sparse(f"in/{name}", size, data)
+        if self.extents(self.path("in/none")):
+            self.skipTest("this file system knows no holes")
+        with_data = {name: self.extents(self.path(f"in/{name}")) for name in os.listdir(self.path("in"))}
+        n_bytes = sum(end - begin for parts in with_data.values() for begin, end in parts)
+        for mode in "copy", "write", "read":
+            for chunk in CHUNK, 3000:
+                with self.subTest(mode=mode, chunk=chunk):
+                    out = self.path(f"{mode}{chunk}")
+                    result = move("--mode", mode, "--out", out, "--chunk", chunk, self.path("in"), workers=2)
+                    self.check_moved(result, self.path("in"), os.path.join(out, "in"))
+                    for name, parts in with_data.items():
+                        self.assertEqual(self.extents(os.path.join(out, "in", name)), parts, name)
+                    self.assertEqual(int(self.table(result)["total"][1]), n_bytes)
+                    self.assertIn(f"6 files, {n_bytes / 1e6:.1f} MB, and {(6 * size - n_bytes) / 1e6:.1f} MB of holes, moved", result.out)
+
+    def test_data_where_a_hole_should_be_are_found_out(self):
+        """A lying file system: the last byte of what it calls a hole is not 0."""
+        source = self.make_sparse("in/file", 1 << 20, {1 << 19: 4096})
+        with open(source, "r+b") as file:
+            file.seek((1 << 19) - 1)
+            file.write(b"x")
+        self.check_refused(move("--out", self.out, source, env=lying("hole", (1 << 19))), "differs", f"at byte {(1 << 19) - 1}:")
+
     def test_names_with_spaces_dashes_and_255_bytes(self):
         for name in "a b", "-weird", "n" * 255, "\n", "ü":
             self.make(f"in/{name}", 100)
@@ -344,9 +390,10 @@ class Outputs(Case):
         self.check_moved(result, self.path("in"), self.out)
 
     def test_progress_is_plain_lines_in_a_pipe(self):
-        source = self.make_sparse("in/big", 64 << 20)
-        result = move("--out", self.out, source, "--chunk", 4096, "--stats-period", 1)
+        source = self.make("in/late", 100000)
+        result = move("--out", self.out, source, "--chunk", 4096, "--stats-period", 1, env=self.faults("late ms=2500 op=3"))
         self.check_moved(result, self.path("in"), self.out)
+        self.assertRegex(result.out, r"(?m)^moved 0\.0 of 0\.1 MB, 0\.00 GB/s; verified 0 of 1 files$")
         self.assertNotIn("\r", result.out)
         self.assertNotIn("\033", result.out)
 
@@ -803,13 +850,81 @@ class Refusals(Case):
         self.check_refused(result, self.source, "Permission denied")
         self.assertNotIn("EAL", result.out, "said before anything is started")
 
-    def test_an_unreadable_folder(self):
-        self.make("in/closed/file", 10)
-        os.chmod(self.path("in/closed"), 0)
+    def close_some(self):
+        """Two files and a folder that cannot be read, beside two that can."""
+        for name in "in/closed/file", "in/b", "in/d/e", "in/d/f":
+            self.make(name, 10)
+        closed = [self.path(name) for name in ("in/b", "in/closed", "in/d/e")]
+        for path in closed:
+            self.addCleanup(os.chmod, path, 0o755)
+            os.chmod(path, 0)
         self.make_open_out()
-        self.addCleanup(os.chmod, self.path("in/closed"), 0o755)
-        self.check_refused(self.move_without_rights("--out", self.out, self.path("in")),
-            self.path("in/closed"), "Permission denied")
+        return closed
+
+    def test_all_files_and_folders_that_cannot_be_read_are_named_before_anything_is_moved(self):
+        closed = self.close_some()
+        result = self.move_without_rights("--out", self.out, self.path("in"))
+        self.check_refused(result, "nothing was moved, because of the files or folders above", "--skip-unreadable")
+        self.assertEqual(re.findall("cannot read (.*): Permission denied", result.out), closed)
+        self.assertNotIn("EAL", result.out, "said before anything is started")
+        self.assertEqual(os.listdir(self.out), [])
+
+    def test_what_cannot_be_read_is_skipped_and_counted_if_asked(self):
+        closed = self.close_some()
+        result = self.move_without_rights("--out", self.out, "--skip-unreadable", self.path("in"))
+        self.assertEqual(result.code, 0, result.out)
+        self.assertEqual(re.findall("cannot read (.*): Permission denied", result.out), closed)
+        self.assertRegex(result.out, "2 files, .* every byte is equal; skipped 3 files or folders that cannot be read\n")
+        self.assertEqual(sorted(tree(self.path("out/in"))), ["d/f", "file"])
+        result = run([*eal(2), "--mode", "sig", "--skip-unreadable", self.path("in")],
+            under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
+        self.assertEqual(result.code, 0, result.out)
+        self.assertRegex(result.out, "2 files, .* no alarm was false; skipped 3 files or folders that cannot be read\n")
+        self.check_refused(self.move_without_rights("--out", self.out, "--skip-unreadable", self.path("in/b")),
+            "no regular files in what was named that can be read")
+
+    def test_an_input_that_is_not_there_is_never_skipped(self):
+        self.check_refused(move("--out", self.out, "--skip-unreadable", self.source, self.path("nothing"), self.path("in/file/x")),
+            f"cannot read {self.path('nothing')}: No such file", f"cannot read {self.path('in/file/x')}: Not a directory",
+            "name files and folders that are there")
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_a_file_that_vanishes_before_it_is_read_is_skipped_if_asked(self):
+        """The first chunk is late. 64 files are opened meanwhile, and no more."""
+        for i in range(100):
+            self.make(f"in/{i:03}", 100)
+        for option, code in (["--skip-unreadable"], 0), ([], 1):
+            last = self.make("in/last", 100)
+            with self.running("--out", self.out, *option, self.path("in"), env=self.faults("late ms=2000 op=1")) as process:
+                wait_for(self.leftovers, process)
+                os.remove(last)
+                out, _ = process.communicate(timeout=TIMEOUT)
+            result = Result(process.returncode, out.decode())
+            self.assertEqual(result.code, code, result.out)
+            self.assertIn(f"cannot read {last}: No such file", result.out)
+            self.assertEqual("101 files, 0.0 MB, moved" in result.out, code == 0, result.out)
+            self.assertEqual("; skipped 1 file or folder that cannot be read" in result.out, code == 0)
+            self.assertEqual(self.leftovers(), [])
+            shutil.rmtree(self.out)
+
+    def test_names_are_printed_as_ls_prints_them(self):
+        """A terminal obeys none of their bytes, and a shell takes them as they are printed."""
+        names = [b"a\nb", b"\n", b"\x1b[31mred\x1b[m", b"tab\tand\rreturn", b"\a\b\v\f\x01\x7f", "ü €".encode(), b"caf\xe9", b"a b",
+            b"csi\xc2\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", "𝄞\n".encode(), b"$x", b"a=b", b"!", b"plain-1.5,+@%:_"]
+        for name in names:
+            self.make("names/" + os.fsdecode(name), 10)
+        listed = subprocess.run(["ls", "--quoting-style=shell-escape", "-1"], cwd=self.path("names"), env={"LC_ALL": "C.UTF-8"},
+            capture_output=True, check=True).stdout.decode()
+        self.assertEqual(len(listed.splitlines()), len(names))
+        for name in names:
+            os.makedirs(self.path("out/names/" + os.fsdecode(name)))
+            result = run([*eal(), "--out", "out/names", os.fsdecode(b"names/" + name)], cwd=self.dir)
+            one = subprocess.run(["ls", "--quoting-style=shell-escape", "-d", "names/" + os.fsdecode(name)], cwd=self.dir,
+                env={"LC_ALL": "C.UTF-8"}, capture_output=True, check=True).stdout.decode()[:-1]
+            self.check_refused(result, one + " would get that name")
+            self.assertTrue(all(c == "\n" or (c.isprintable() and c.isascii()) or c in "ü€𝄞" for c in result.out), repr(result.out))
+        result = run([*eal(), "-i", "--out", self.out, self.path("names")], stdin=subprocess.DEVNULL)
+        self.assertNotIn("\x1b", result.out)
 
     def test_an_output_folder_without_permission(self):
         os.mkdir(self.out, 0o555)
@@ -868,8 +983,8 @@ class Refusals(Case):
             ("--nothing",): ("unknown option '--nothing'", "before '--'"),
             ("-l", "0-1"): ("unknown option '-l'", "before '--'"),
             ("--chunk",): ("--chunk needs a value",),
-            ("--parents=on",): ("--parents=on: this option takes no value",),
-            ("--interactive=yes",): ("--interactive=yes: this option takes no value",),
+            ("--parents=on",): ("'--parents=on': this option takes no value",),
+            ("--interactive=yes",): ("'--interactive=yes': this option takes no value",),
             ("--parents", "-xi"): ("unknown option '-x'",),
             ("--chunk", "0"): ("--chunk: '0'", "from 1 to"),
             ("--chunk", "12x"): ("--chunk: '12x'",),
@@ -960,7 +1075,9 @@ class Lies(Case):
                 mode=mode)
 
     def test_zeros_that_were_not_moved_over_zeros(self):
-        source = self.make_sparse("zeros", 40 * CHUNK)
+        source = self.path("zeros")
+        with open(source, "wb") as file:
+            file.write(bytes(40 * CHUNK))
         result = move("--out", self.out, "--depth", 4, source, env=lying("skip", 21))
         self.check_refused(result, "differs", f"at byte {21 * CHUNK}:")
 
@@ -1025,10 +1142,10 @@ class Failures(Case):
         self.check_moved(result, source, self.path("out/in"))
 
     def test_an_input_that_shrinks(self):
-        source = self.make_sparse("file", 4 << 30)  # so long that it shrinks before it is read to its end
-        with self.running("--out", self.out, "--depth", 2, source) as process:
+        source = self.make("file", LONG)
+        with self.running("--out", self.out, "--depth", 2, *SLOWLY, source) as process:
             wait_for(self.leftovers, process)
-            os.truncate(source, 1 << 20)
+            os.truncate(source, 1000)
             out, _ = process.communicate(timeout=TIMEOUT)
         self.check_refused(Result(process.returncode, out.decode()), source)
         self.assertFalse(os.path.exists(self.out))
@@ -1060,12 +1177,12 @@ class Failures(Case):
 
     def test_signals_stop_it_with_the_table_and_nothing_half_written(self):
         first = self.make("a-first", 1000)
-        big = self.make_sparse("big", 4 << 30)
+        big = self.make("big", LONG)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             for workers in 1, 2:
                 with self.subTest(signal=number, workers=workers):
                     shutil.rmtree(self.out, ignore_errors=True)
-                    with self.running("--out", self.out, first, big, workers=workers) as process:
+                    with self.running("--out", self.out, *SLOWLY, first, big, workers=workers) as process:
                         wait_for(lambda: os.path.exists(self.path("out/a-first")) and
                             self.leftovers(), process)
                         process.send_signal(number)
@@ -1203,10 +1320,10 @@ class Prompt(PromptCase):
         self.check_moved(result, self.source, self.path("out/in"))
 
     def test_quit_and_stop_end_a_run_and_remove_what_is_unfinished(self):
-        big = self.make_sparse("big", 4 << 30)
+        big = self.make("big", LONG)
         for lines in ["start", "quit"], ["start", "set depth 8", "stop", "stop", "quit"]:
             with self.subTest(lines=lines):
-                result = self.script(*lines, args=["--out", self.out, big])
+                result = self.script(*lines, args=["--out", self.out, *SLOWLY, big])
                 self.check_refused(result, "stopped: 0 of 1 files")
                 self.assertFalse(os.path.exists(self.out))
         self.assertIn("a job is running", result.out)
