@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 TIMEOUT = 60  # seconds; sanitizers are slow
@@ -30,11 +31,11 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.env = {**os.environ, "RUNTIME_DIRECTORY": self.dir, "SOFTHCA_FORCE": "1"}
 
-    def start(self, prefix):
-        """A program with an engine, two queues and two peers. One write has failed."""
+    def start(self, prefix, reap=True):
+        """A program with an engine, two queues and two peers. One write has failed. reap: it must end well."""
         process = subprocess.Popen([looked_at, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=self.env, text=True)
-        self.addCleanup(self.end, process)
+        self.addCleanup(self.end if reap else self.close, process)
         for line in process.stdout:
             if line == "ready\n":
                 return process
@@ -43,6 +44,13 @@ class Case(unittest.TestCase):
     def end(self, process):
         process.stdin.close()
         self.assertEqual(process.wait(TIMEOUT), 0)
+        process.stdout.close()
+
+    @staticmethod
+    def close(process):
+        process.kill()
+        process.wait()
+        process.stdin.close()
         process.stdout.close()
 
     def look_until(self, there):
@@ -139,6 +147,64 @@ class Shown(Case):
         self.assertEqual(answers[-3]["/gantry/engines"]["engines"]["0"]["queues"], 2)
         self.assertIn("give /gantry/queue,QUEUE", answers[-2]["/gantry/queue"]["error"])
         self.assertIn("Peers of a queue", json.dumps(answers[-1]))
+
+
+class Ended(Case):
+    """The program ends while gantry-top looks at it."""
+
+    def test_on_a_terminal(self):
+        process = self.start("ends", reap=False)
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(sys.executable, [sys.executable, top, "-s", "0.1"], {**self.env, "TERM": "xterm", "LINES": "40",
+                "COLUMNS": "160"})
+        text = b""
+        while b"rates of" not in text:
+            self.assertTrue(select.select([fd], [], [], TIMEOUT)[0], text)
+            text += os.read(fd, 65536)
+        process.kill()
+        process.wait(TIMEOUT)
+        try:
+            while more := os.read(fd, 65536):
+                text += more
+        except OSError:  # the other end is closed
+            pass
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1, text)
+        os.close(fd)
+        self.assertIn(f"gantry-top: The program has ended: looked_at, process {process.pid}.", text.decode(errors="replace"))
+
+    def serve(self, path, n_answers, unread):
+        """A program that ends after some answers. unread: it has not read the next command then, but it is sent."""
+        answers = {b"/": ["/gantry/engines"], b"/gantry/engines": {"engines": {}}, b"/gantry/lcores": {"lcores": {}}}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(path)
+            listener.listen()
+            self.listening.set()
+            connection, _ = listener.accept()
+        with connection:
+            connection.send(json.dumps({"version": "x", "pid": self.ended.pid, "max_output_len": 16384}).encode())
+            for _ in range(n_answers):
+                command = connection.recv(1024)
+                connection.send(json.dumps({command.decode(): answers[command]}).encode())
+            if unread:
+                select.select([connection], [], [], TIMEOUT)
+
+    def test_at_every_answer(self):
+        self.ended = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self.ended.wait)
+        self.addCleanup(self.ended.kill)
+        for n in range(6):
+            for unread in False, True:
+                with self.subTest(n=n, unread=unread):
+                    path = os.path.join(self.dir, f"socket{n}{unread}")
+                    self.listening = threading.Event()
+                    server = threading.Thread(target=self.serve, args=(path, n, unread))
+                    server.start()
+                    self.listening.wait(TIMEOUT)
+                    code, out, err = self.run_top("--once", "-s", "0.1", "--socket", path)
+                    server.join(TIMEOUT)
+                    self.assertEqual((code, out), (1, ""))
+                    self.assertEqual(err, f"gantry-top: The program has ended: sleep, process {self.ended.pid}.\n")
 
 
 class Nothing(Case):
