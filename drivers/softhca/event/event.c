@@ -26,9 +26,15 @@ struct event_file {
 	int fd; /* the device's end */
 	dev_t dev;
 	ino_t ino;      /* of the program's end */
+	ino_t own_ino;  /* of the device's end */
 	int program_fd; /* the number it had last: the program may move it */
 	enum event_kind kind;
+	struct event_file *next;
 };
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct event_file
+	*all; /* event files of this process, and in a child of fork(2) its parent's */
 
 union event_desc {
 	struct ib_uverbs_comp_event_desc comp;
@@ -53,7 +59,7 @@ event_file_create(enum event_kind kind, struct event_file **out, int *fd)
 {
 	struct event_file *file = calloc(1, sizeof(*file));
 	int pair[2], rc, room = SOCKET_BYTES;
-	struct stat st;
+	struct stat st, own;
 
 	if (file == NULL)
 		return -ENOMEM;
@@ -62,7 +68,7 @@ event_file_create(enum event_kind kind, struct event_file **out, int *fd)
 		free(file);
 		return rc;
 	}
-	if (raw_fstat(pair[1], &st) != 0) {
+	if (raw_fstat(pair[1], &st) != 0 || raw_fstat(pair[0], &own) != 0) {
 		rc = -errno;
 		close(pair[0]);
 		close(pair[1]);
@@ -76,8 +82,13 @@ event_file_create(enum event_kind kind, struct event_file **out, int *fd)
 	file->fd = pair[0];
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
+	file->own_ino = own.st_ino;
 	file->program_fd = pair[1];
 	file->kind = kind;
+	pthread_mutex_lock(&all_lock);
+	file->next = all;
+	all = file;
+	pthread_mutex_unlock(&all_lock);
 	*out = file;
 	*fd = pair[1];
 	return 0;
@@ -91,11 +102,24 @@ event_file_get(struct event_file *file)
 	return file;
 }
 
+static void
+unlist(struct event_file *file)
+{
+	struct event_file **link = &all;
+
+	pthread_mutex_lock(&all_lock);
+	while (*link != file)
+		link = &(*link)->next;
+	*link = file->next;
+	pthread_mutex_unlock(&all_lock);
+}
+
 void
 event_file_put(struct event_file *file)
 {
 	if (file == NULL || atomic_fetch_sub(&file->refs, 1) != 1)
 		return;
+	unlist(file);
 	close(file->fd);
 	pthread_mutex_destroy(&file->lock);
 	free(file);
@@ -118,6 +142,38 @@ bool
 event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 {
 	return file->dev == dev && file->ino == ino;
+}
+
+/* As ib_uverbs and mlx5_ib name them (UVERBS_TYPE_ALLOC_FD). */
+const char *
+event_file_name(dev_t dev, ino_t ino)
+{
+	static const char *const names[] = {[EVENT_COMP] = "[infinibandevent]",
+		[EVENT_ASYNC] = "[infinibandevent]",
+		[EVENT_DEVX] = "[devx_async_event]",
+		[EVENT_COOKIES] = "[devx_async_event]",
+		[EVENT_ANSWERS] = "[devx_async_cmd]"};
+	const struct event_file *file;
+	const char *name = NULL;
+
+	pthread_mutex_lock(&all_lock);
+	for (file = all; file != NULL && name == NULL; file = file->next)
+		if (file->dev == dev && (file->ino == ino || file->own_ino == ino))
+			name = names[file->kind];
+	pthread_mutex_unlock(&all_lock);
+	return name;
+}
+
+void
+event_files_fork_prepare(void)
+{
+	pthread_mutex_lock(&all_lock);
+}
+
+void
+event_files_fork_done(void)
+{
+	pthread_mutex_unlock(&all_lock);
 }
 
 /* MSG_NOSIGNAL: a program that closed its end wants no SIGPIPE. 0 or -errno. */

@@ -14,6 +14,7 @@
 #include "devices.h"
 #include "dm.h"
 #include "dmabuf.h"
+#include "event.h"
 #include "hca.h"
 #include "nl_socket.h"
 #include "object.h"
@@ -32,11 +33,13 @@ prepare(void)
 	pdn_fork_prepare();
 	softhca_watch_fork_prepare();
 	tree_fork_prepare();
+	event_files_fork_prepare();
 }
 
 static void
 parent(void)
 {
+	event_files_fork_done();
 	tree_fork_parent();
 	softhca_watch_fork_parent();
 	pdn_fork_parent();
@@ -52,6 +55,7 @@ child(void)
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
 
+	event_files_fork_done();
 	softhca_watch_fork_child();
 	for (unsigned int i = 0; i < n; i++)
 		devs[i].lanes = NULL;

@@ -33,6 +33,7 @@
 #include "counters.h"
 #include "init.h"
 #include "next.h"
+#include "own_files.h"
 #include "path.h"
 #include "raw.h"
 #include "resource.h"
@@ -155,11 +156,26 @@ OPEN_CHECKED(__open64_2, AT_FDCWD, (const char *path, int flags), O_LARGEFILE)
 OPEN_CHECKED(__openat_2, dir, (int dir, const char *path, int flags), 0)
 OPEN_CHECKED(__openat64_2, dir, (int dir, const char *path, int flags), O_LARGEFILE)
 
+/* The library does not see close(2): contexts that are closed still have descriptors. Who lists them finds none of those. */
+static void
+end_closed_before(const char *path)
+{
+	static const char *const fds[] = {"/proc/self/fd", "/proc/self/fd/", "/dev/fd", "/dev/fd/"};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (softhca_active() && strcmp(path, fds[i]) == 0)
+			contexts_end_closed();
+}
+
 SOFTHCA_API DIR *
 opendir(const char *path)
 {
-	int fd = open_any(AT_FDCWD, path, O_RDONLY | O_NDELAY | O_DIRECTORY | O_CLOEXEC, 0);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir;
+	int fd;
+
+	end_closed_before(path);
+	fd = open_any(AT_FDCWD, path, O_RDONLY | O_NDELAY | O_DIRECTORY | O_CLOEXEC, 0);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
 
 	if (fd >= 0 && dir == NULL)
 		close(fd);
@@ -206,46 +222,37 @@ STREAM(freopen64, (const char *path, const char *mode, FILE *old), real, mode, o
 
 /* ---------------------------------------------------------------- stat */
 
-static void
-be_device(struct stat *st, const struct softhca_dev *dev)
-{
-	st->st_mode = S_IFCHR | 0666;
-	st->st_rdev = makedev(TREE_MAJOR, TREE_MINOR_BASE + softhca_uverbs_of(dev));
-	st->st_size = 0;
-	st->st_blocks = 0;
-}
-
 static int
 fstat_any(int fd, struct stat *st)
 {
 	int rc = raw_fstat(fd, st);
-	struct softhca_dev *dev;
 
-	if (rc != 0 || !softhca_active() || !S_ISREG(st->st_mode))
-		return rc;
-	dev = ctx_find_dev(st->st_dev, st->st_ino);
-	if (dev != NULL)
-		be_device(st, dev);
-	return 0;
+	if (rc == 0)
+		own_file_show(st);
+	return rc;
 }
 
 static int
 stat_any(int dir, const char *path, struct stat *st, int flags)
 {
 	struct path_place place;
+	int rc;
 
 	if (path != NULL && *path == '\0' && (flags & AT_EMPTY_PATH) != 0 && dir != AT_FDCWD)
 		return fstat_any(dir, st);
 	switch (path_find(dir, path, &place)) {
 	case PATH_OTHER:
-		return raw_fstatat(dir, path, st, flags);
+		rc = raw_fstatat(dir, path, st, flags);
+		if (rc == 0)
+			own_file_show(st);
+		return rc;
 	case PATH_DEVICE:
 		/* If the tree could not be made, the device still exists. */
 		if (raw_fstatat(AT_FDCWD, place.real, st, flags) != 0) {
 			memset(st, 0, sizeof(*st));
 			st->st_nlink = 1;
 		}
-		be_device(st, place.dev);
+		own_device_show(place.dev, st);
 		return 0;
 	default:
 		return raw_fstatat(AT_FDCWD, place.real, st, flags);
@@ -291,37 +298,22 @@ FSTAT(fstat64, (int fd, struct stat64 *st))
 FSTAT(__fxstat, (int version, int fd, struct stat *st))
 FSTAT(__fxstat64, (int version, int fd, struct stat64 *st))
 
-static void
-be_device_x(struct statx *stx, const struct softhca_dev *dev)
-{
-	stx->stx_mode = S_IFCHR | 0666;
-	stx->stx_rdev_major = TREE_MAJOR;
-	stx->stx_rdev_minor = TREE_MINOR_BASE + softhca_uverbs_of(dev);
-	stx->stx_size = 0;
-	stx->stx_blocks = 0;
-}
-
 SOFTHCA_API int
 statx(int dir, const char *restrict path, int flags, unsigned int mask, struct statx *restrict stx)
 {
 	struct path_place place;
-	struct softhca_dev *dev;
 	int rc;
 
 	if (path_find(dir, path, &place) != PATH_OTHER)
 		rc = raw_statx(AT_FDCWD, place.real, flags, mask, stx);
 	else
 		rc = raw_statx(dir, path, flags, mask, stx);
-	if (rc != 0 || !softhca_active())
+	if (rc != 0)
 		return rc;
-	dev = place.kind == PATH_DEVICE
-		      ? place.dev
-		      : (S_ISREG(stx->stx_mode) ? ctx_find_dev(makedev(stx->stx_dev_major,
-								       stx->stx_dev_minor),
-							  stx->stx_ino)
-						: NULL);
-	if (dev != NULL)
-		be_device_x(stx, dev);
+	if (place.kind == PATH_DEVICE)
+		own_device_show_x(place.dev, stx);
+	else
+		own_file_show_x(stx);
 	return 0;
 }
 
@@ -345,6 +337,7 @@ readlink_any(int dir, const char *path, char *buf, size_t len)
 	/* A link of /proc, to the working directory or an open file. */
 	text[n] = '\0';
 	path_show(text);
+	own_link_show(dir, path, text);
 	n = strlen(text);
 	if ((size_t)n > len)
 		n = len;
@@ -389,6 +382,18 @@ shown(char *name)
 	return name;
 }
 
+/* Where a link of /proc to a device of the adapter leads; else the path. */
+static const char *
+own_target(const char *path, char text[PATH_MAX])
+{
+	ssize_t n = path != NULL && softhca_active() ? raw_readlink(path, text, PATH_MAX - 1) : -1;
+
+	if (n <= 0)
+		return path;
+	text[n] = '\0';
+	return own_link_show(AT_FDCWD, path, text) ? text : path;
+}
+
 SOFTHCA_API char *
 realpath(const char *restrict path, char *restrict resolved)
 {
@@ -396,6 +401,7 @@ realpath(const char *restrict path, char *restrict resolved)
 	struct path_place place;
 	int rc;
 
+	path = own_target(path, straight);
 	if (path_find(AT_FDCWD, path, &place) == PATH_OTHER)
 		return shown(NEXT(realpath)(path, resolved));
 	rc = path_resolve(&place, straight);

@@ -6,16 +6,19 @@
  * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are those of
  * the kernel's uverbs_main.c.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -226,6 +229,128 @@ case_stat(void)
 	CHECK_EQ(close(fd), 0);
 }
 
+/* ---- descriptors of the adapter */
+
+/* What readlink(2), realpath(3) and each form of stat(2) say of a descriptor. */
+static void
+expect_shown(int fd, const char *name, const struct stat *want)
+{
+	static const char *const folders[] = {"/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"};
+	char path[64], text[PATH_MAX], cut[6];
+	struct statx stx;
+	struct stat st;
+	char *real;
+	int at;
+
+	for (size_t i = 0; i < N(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%d", folders[i], fd);
+		memset(text, 0, sizeof(text));
+		CHECK_EQ(readlink(path, text, sizeof(text) - 1), (ssize_t)strlen(name), path);
+		CHECK(strcmp(text, name) == 0, "%s is %s, not %s", path, text, name);
+		CHECK_EQ(readlink(path, cut, sizeof(cut)), (ssize_t)sizeof(cut), path);
+		check_bytes(cut, name, sizeof(cut), path);
+		real = realpath(path, NULL);
+		if (S_ISCHR(want->st_mode))
+			CHECK(real != NULL && strcmp(real, name) == 0, "realpath of %s", path);
+		else
+			CHECK(real == NULL && errno == ENOENT, "realpath of %s", path);
+		free(real);
+		CHECK_EQ(stat(path, &st), 0, path);
+		CHECK(st.st_mode == want->st_mode && st.st_rdev == want->st_rdev, "%s", path);
+		CHECK_EQ(lstat(path, &st), 0, path);
+		CHECK(S_ISLNK(st.st_mode), "%s", path);
+		CHECK_EQ(statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &stx), 0, path);
+		CHECK_EQ(stx.stx_mode, want->st_mode, path);
+	}
+	at = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%d", fd);
+	CHECK_EQ(readlinkat(at, path, text, sizeof(text)), (ssize_t)strlen(name));
+	CHECK_EQ(close(at), 0);
+	CHECK_EQ(fstat(fd, &st), 0);
+	CHECK(st.st_mode == want->st_mode && st.st_rdev == want->st_rdev, "%s", name);
+	CHECK_EQ(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx), 0);
+	CHECK(stx.stx_mode == want->st_mode &&
+			makedev(stx.stx_rdev_major, stx.stx_rdev_minor) == want->st_rdev,
+		"%s", name);
+	CHECK_EQ(fstatat(fd, "", &st, AT_EMPTY_PATH), 0);
+	CHECK_EQ(st.st_mode, want->st_mode, name);
+	if (!S_ISCHR(want->st_mode))
+		CHECK(st.st_ino == want->st_ino && st.st_dev == want->st_dev, "%s", name);
+}
+
+/* Descriptors of this process whose link begins so. */
+static unsigned int
+count_links(const char *with)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	char text[PATH_MAX];
+	unsigned int n = 0;
+
+	CHECK(fds != NULL);
+	while ((entry = readdir(fds)) != NULL) {
+		memset(text, 0, sizeof(text));
+		if (readlinkat(dirfd(fds), entry->d_name, text, sizeof(text) - 1) > 0)
+			n += strncmp(text, with, strlen(with)) == 0;
+	}
+	CHECK_EQ(closedir(fds), 0);
+	return n;
+}
+
+/*
+ * The names are those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and mlx5_ib (devx.c). Its
+ * anonymous files share one inode, with that of an eventfd.
+ */
+static void
+case_own_files(void)
+{
+	static const char event[] = "anon_inode:[infinibandevent]";
+	const unsigned int before = count_links(event);
+	const struct stat device = {.st_mode = S_IFCHR | 0666, .st_rdev = makedev(231, 192)};
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct mlx5dv_devx_event_channel *events = mlx5dv_devx_create_event_channel(ctx, 0);
+	struct mlx5dv_devx_cmd_comp *answers = mlx5dv_devx_create_cmd_comp(ctx);
+	int anonymous = eventfd(0, EFD_CLOEXEC), pair[2], copy, status;
+	char path[32], text[64] = {0};
+	struct stat st;
+	pid_t child;
+
+	CHECK(channel != NULL && events != NULL && answers != NULL);
+	CHECK_EQ(fstat(anonymous, &st), 0);
+	expect_shown(ctx->cmd_fd, DEVICE, &device);
+	expect_shown(ctx->async_fd, event, &st);
+	expect_shown(channel->fd, event, &st);
+	expect_shown(events->fd, "anon_inode:[devx_async_event]", &st);
+	expect_shown(answers->fd, "anon_inode:[devx_async_cmd]", &st);
+	/* All that the program finds in /proc/self/fd: the adapter's own ends, too. */
+	CHECK_EQ(count_links("socket:["), 0);
+	CHECK_EQ(count_links("/memfd:"), 0);
+	CHECK(count_links(event) >= 2, "both are there");
+	copy = dup(channel->fd);
+	expect_shown(copy, event, &st);
+	CHECK_EQ(close(copy), 0);
+	child = fork();
+	if (child == 0) {
+		expect_shown(channel->fd, event, &st);
+		_exit(check_failures != 0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0, "in a child");
+	/* Files of others. */
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);
+	CHECK(readlink(path, text, sizeof(text) - 1) > 0 && strncmp(text, "socket:[", 8) == 0);
+	CHECK(close(pair[0]) == 0 && close(pair[1]) == 0 && close(anonymous) == 0);
+	mlx5dv_devx_destroy_cmd_comp(answers);
+	mlx5dv_devx_destroy_event_channel(events);
+	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+	/* All of them are gone when the program lists its descriptors. */
+	CHECK_EQ(count_links(event), before);
+	CHECK_EQ(count_links("anon_inode:[devx"), 0);
+}
+
 /* ---- mmap, ioctl, socket */
 
 typedef void *(*mmap_fn)(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
@@ -375,6 +500,7 @@ main(int argc, char **argv)
 		{"a name that is similar to the device's opens another file", case_other_names},
 		{"every form of open(2) opens and creates files", case_open_files},
 		{"every form of stat(2) distinguishes the device from files", case_stat},
+		{"the adapter's descriptors look like those of a card", case_own_files},
 		{"the device gives no contiguous pages", case_mmap},
 		{"ioctl(2) goes to the adapter or to the kernel", case_ioctl},
 		{"sockets of other protocols are the kernel's", case_socket},

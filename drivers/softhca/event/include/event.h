@@ -77,6 +77,11 @@ void event_file_abandon(struct event_file *file);
 void event_file_post(struct event_file *file, uint64_t element, uint32_t type);
 bool event_file_is(const struct event_file *file, enum event_kind kind);
 bool event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino);
+/* What the kernel calls the file of which an end has that inode; NULL: it is none of this process. Any thread. */
+const char *event_file_name(dev_t dev, ino_t ino);
+/* Around fork(2): event_file_name() serves the child, too. */
+void event_files_fork_prepare(void);
+void event_files_fork_done(void);
 
 /* Puts in a record of an EVENT_ANSWERS file. -EAGAIN: the program leaves too many unread; -errno. */
 int event_file_answer(struct event_file *file, const void *record, size_t len);
