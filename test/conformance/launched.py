@@ -9,14 +9,16 @@ import tempfile
 import unittest
 
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
-HELLO = 'softhca: no mlx5 device here, emulating 1 (mlx5_0, part %d)\n'
+ADDRESS = '198.51.100.11'
+HELLO = 'softhca: no mlx5 device here, emulating 1 (mlx5_0, part %d, GID ' + ADDRESS + ')\n'
 
 
 def clean_env(**more):
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
     env.pop('SYSFS_PATH', None)
+    env['SOFTHCA_GID_IPV4'] = ADDRESS
     env.update(more)
-    return env
+    return {k: v for k, v in env.items() if v is not None}
 
 
 class Case(unittest.TestCase):

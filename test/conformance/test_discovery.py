@@ -7,8 +7,11 @@ Expected values: the manual pages of ibstat(8) and ibstatus(8), and what the ker
 
 usage: test_discovery.py LAUNCHER
 """
+import ipaddress
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -48,6 +51,39 @@ class Tools(Case):
         self.assertEqual(self.output('cat', IBDEV + '/ports/1/lid', SOFTHCA_LINK_LAYER='infiniband'),
                          '0x1\n')
         self.assertIn('PCI_SLOT_NAME=ca00:00:01.0\n', self.output('cat', IBDEV + '/device/uevent'))
+
+    def gids(self, **settings):
+        """The IPv4 GIDs of each port of two adapters, as sysfs and the line at the start say them."""
+        result = self.run_on('bash', '-c', 'cat /sys/class/infiniband/mlx5_{0,1}/ports/{1,2}/gids/3; ibv_devices',
+                             SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2', **settings)
+        said = re.findall(r'GID ([\d.]+)\)$', result.stderr, re.M)
+        gids = [str(ipaddress.IPv6Address(gid).ipv4_mapped) for gid in result.stdout.split()[:4]]
+        self.assertEqual(said, [gids[0]], result.stderr)
+        return gids
+
+    def test_GIDs_are_the_addresses_of_interfaces_that_are_up(self):
+        if shutil.which('ip') is None or shutil.which('ibv_devices') is None:
+            self.skipTest('ip or ibv_devices is not there (packages iproute2, ibverbs-utils)')
+        links = json.loads(subprocess.check_output(['ip', '-j', '-4', 'addr', 'show', 'up'], text=True))
+        up = [a['local'] for link in links if 'LOOPBACK' not in link.get('flags', []) for a in link.get('addr_info', [])]
+        gids = self.gids(SOFTHCA_GID_IPV4=None)
+        reserve = ['198.51.100.11', '198.51.100.12', '198.51.100.13', '198.51.100.14']
+        self.assertEqual(set(gids[:len(up)]) - set(up), set())
+        self.assertEqual(gids[len(up):], reserve[len(up):])
+        self.assertEqual(len(set(gids)), 4)
+        self.assertEqual(self.gids(SOFTHCA_GID_IPV4='203.0.113.254'),
+                         ['203.0.113.254', '203.0.113.255', '203.0.114.0', '203.0.114.1'])
+        for address in ('', '203.0.113', '0.0.0.0', '203.0.113.256', 'fd00::1', 'lo'):
+            result = self.run_on('ibv_devices', status=None, SOFTHCA_GID_IPV4=address)
+            self.assertIn(f'gid_ipv4 = "{address}" is not allowed; it takes an IPv4 address', result.stderr)
+
+    def test_GIDs_on_a_machine_without_addresses(self):
+        alone = ['unshare', '--user', '--net', '--map-root-user']
+        if shutil.which('unshare') is None or subprocess.run([*alone, 'true'], check=False, capture_output=True).returncode:
+            self.skipTest('no network namespace can be made')
+        shown = subprocess.run([*alone, LAUNCHER, 'cat', IBDEV + '/ports/1/gids/3'], check=True, text=True,
+                               capture_output=True, env=clean_env(TMPDIR=self.tmp, SOFTHCA_GID_IPV4=None))
+        self.assertEqual(shown.stdout, '0000:0000:0000:0000:0000:ffff:c633:640b\n')
 
     def test_readlink(self):
         self.assertEqual(self.output('readlink', '-f', IBDEV), FUNCTION + '/infiniband/mlx5_0\n')

@@ -60,6 +60,9 @@ struct softhca_config {
 	uint32_t eth_inline; /* 1: MAC headers of raw frames must be inline */
 	char netdev
 		[256]; /* names of network interfaces, for the ports in turn: netdev.h; empty: none */
+	uint32_t gid_ipv4; /* setting: IPv4 address of the first port; 0: not set */
+	/* The IPv4 address in the GIDs of each port of each adapter, in host order. */
+	uint32_t port_ipv4[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 	char capture[256];           /* path of the file that raw frames go to; empty: none */
 	uint32_t memic_test_and_set; /* what the operation leaves in a byte of device memory */
 	uint32_t max_rd_atomic;      /* RDMA reads and atomics in flight, each direction */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -33,6 +34,73 @@ netdev_find(const char *name)
 	}
 	errno = was;
 	return found;
+}
+
+struct address {
+	char name[IFNAMSIZ];
+	uint32_t ipv4;
+};
+
+#define ADDRESSES_MAX 64
+
+static bool
+is_of_network(int fd, const char *name)
+{
+	struct ifreq request = {0};
+
+	memcpy(request.ifr_name, name, sizeof(request.ifr_name));
+	return raw_ioctl(fd, SIOCGIFFLAGS, &request) == 0 &&
+	       (request.ifr_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP;
+}
+
+static unsigned int
+list_addresses(struct address list[ADDRESSES_MAX])
+{
+	struct ifreq found[ADDRESSES_MAX];
+	struct ifconf all = {.ifc_len = sizeof(found), .ifc_req = found};
+	const int was = errno;
+	unsigned int n = 0;
+	int fd = (int)syscall(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && raw_ioctl(fd, SIOCGIFCONF, &all) == 0) {
+		for (unsigned int i = 0; i < (unsigned int)all.ifc_len / sizeof(found[0]); i++) {
+			const struct sockaddr_in *at = (const void *)&found[i].ifr_addr;
+
+			if (!is_of_network(fd, found[i].ifr_name))
+				continue;
+			memcpy(list[n].name, found[i].ifr_name, IFNAMSIZ);
+			list[n++].ipv4 = ntohl(at->sin_addr.s_addr);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = was;
+	return n;
+}
+
+unsigned int
+netdev_addresses(uint32_t *addresses, unsigned int max)
+{
+	struct address list[ADDRESSES_MAX];
+	unsigned int n = list_addresses(list);
+
+	if (n > max)
+		n = max;
+	for (unsigned int i = 0; i < n; i++)
+		addresses[i] = list[i].ipv4;
+	return n;
+}
+
+uint32_t
+netdev_address(const char *name)
+{
+	struct address list[ADDRESSES_MAX];
+	const unsigned int n = list_addresses(list);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (strncmp(list[i].name, name, IFNAMSIZ) == 0)
+			return list[i].ipv4;
+	return 0;
 }
 
 bool

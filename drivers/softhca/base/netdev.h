@@ -25,6 +25,13 @@ unsigned int netdev_count(const char *list);
 /* Copies the name number `n` of a list; behind its end, the last one. False: it is too long, or empty. */
 bool netdev_name_in(const char *list, unsigned int n, char name[NETDEV_NAME_MAX]);
 /*
+ * IPv4 addresses of interfaces that are up, in host order, without those of loopback interfaces: netdevice(7). Returns how
+ * many there are, `max` at most. Any thread; errno stays.
+ */
+unsigned int netdev_addresses(uint32_t *addresses, unsigned int max);
+/* The first of them that an interface has; 0: it has none. */
+uint32_t netdev_address(const char *name);
+/*
  * The interface of a port, counted from 1: its name, and its number. 0: the port has none, or the machine has
  * it no more; the name is then empty. Any thread.
  */

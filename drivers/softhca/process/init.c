@@ -3,6 +3,7 @@
 #include "init.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,19 +32,30 @@ softhca_active(void)
 	return atomic_load_explicit(&active, memory_order_acquire);
 }
 
+static void
+announce(void)
+{
+	const uint32_t ipv4 = config.port_ipv4[0][0];
+	char gid[32] = "";
+
+	if (ipv4 != 0)
+		snprintf(gid, sizeof(gid), ", GID %u.%u.%u.%u", ipv4 >> 24, ipv4 >> 16 & 255,
+			ipv4 >> 8 & 255, ipv4 & 255);
+	softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u%s)", config.devices,
+		config.part_id, gid);
+	if (not_taken[0] != '\0')
+		softhca_log("the likeness %s also has what no setting can say: %s", config.like,
+			not_taken);
+}
+
 struct softhca_dev *
 softhca_device_by_uverbs(unsigned int uverbs)
 {
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
 	/* Only programs that look for devices log this; others, such as shells, are preloaded too. */
-	if (!atomic_exchange(&announced, true)) {
-		softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u)", config.devices,
-			config.part_id);
-		if (not_taken[0] != '\0')
-			softhca_log("the likeness %s also has what no setting can say: %s",
-				config.like, not_taken);
-	}
+	if (!atomic_exchange(&announced, true))
+		announce();
 	return &devices[uverbs - first_uverbs];
 }
 

@@ -2,6 +2,7 @@
 /* Reads the settings of the emulated adapter. A setting that is wrong is an error. */
 #include "settings.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ enum setting_kind {
 	KIND_HEX,
 	KIND_FIRMWARE,
 	KIND_NETDEV,
+	KIND_IPV4,
 	KIND_PATH
 };
 
@@ -107,6 +109,7 @@ static const struct setting settings[] = {
 	{"reorder", KIND_NUMBER, FIELD(reorder), 0, UINT32_MAX, 0},
 	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16, .of_card = true},
 	{"netdev", KIND_NETDEV, FIELD(netdev)},
+	{"gid_ipv4", KIND_IPV4, FIELD(gid_ipv4)},
 	{"like", KIND_PATH, FIELD(like)},
 };
 
@@ -169,6 +172,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 		snprintf(buf, len,
 			"the name of a network interface of this machine, or several with commas");
 		break;
+	case KIND_IPV4:
+		snprintf(buf, len, "an IPv4 address, as 192.0.2.1");
+		break;
 	case KIND_FIRMWARE:
 		snprintf(buf, len, "MAJOR.MINOR.SUB, three numbers up to 65535");
 		break;
@@ -226,6 +232,7 @@ parse_hex(struct softhca_config *cfg, const struct setting *s, const char *text)
 static bool
 parse_value(struct softhca_config *cfg, const struct setting *s, const char *text)
 {
+	struct in_addr ipv4;
 	uint64_t value;
 
 	switch (s->kind) {
@@ -235,6 +242,11 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 		if (netdev_count(text) == 0)
 			return false;
 		return set_text(cfg, s, text);
+	case KIND_IPV4:
+		if (inet_pton(AF_INET, text, &ipv4) != 1 || ipv4.s_addr == 0)
+			return false;
+		value = ntohl(ipv4.s_addr);
+		break;
 	case KIND_PATH:
 		return set_text(cfg, s, text);
 	case KIND_HEX:
@@ -402,6 +414,48 @@ load_environment(const struct reading *r)
 	return 0;
 }
 
+/*
+ * Addresses of the ports, as long as there are some: of their own interfaces, or of those that are up. 0: that port has none.
+ */
+static void
+find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n)
+{
+	char name[NETDEV_NAME_MAX];
+
+	memset(found, 0, n * sizeof(*found));
+	if (cfg->netdev[0] == '\0') {
+		(void)netdev_addresses(found, n);
+		return;
+	}
+	for (unsigned int i = 0; i < netdev_count(cfg->netdev); i++)
+		if (netdev_name_in(cfg->netdev, i, name))
+			found[i] = netdev_address(name);
+}
+
+/*
+ * The IPv4 addresses in the GIDs. UCX asks whether the machine has a route to them, so they are the machine's own, unless
+ * the setting says otherwise; 198.51.100.11 (RFC 5737) and those behind it, where the machine has none.
+ */
+static void
+set_addresses(struct softhca_config *cfg)
+{
+	const uint32_t of_documentation = 0xc633640b;
+	const unsigned int n = cfg->devices * cfg->ports;
+	uint32_t found[SOFTHCA_MAX_DEVICES * SOFTHCA_MAX_PORTS] = {0};
+
+	if (cfg->link_layer != SOFTHCA_LINK_ETHERNET)
+		return;
+	if (cfg->gid_ipv4 == 0)
+		find_addresses(cfg, found, n);
+	for (unsigned int i = 0; i < n; i++) {
+		const unsigned int dev = i / cfg->ports, port = i % cfg->ports;
+		const uint32_t first = cfg->gid_ipv4 != 0 ? cfg->gid_ipv4 : of_documentation;
+
+		cfg->port_ipv4[dev][port] =
+			found[i] != 0 ? found[i] : first + dev * SOFTHCA_MAX_PORTS + port;
+	}
+}
+
 /* What is wrong only beside other settings. */
 static int
 check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
@@ -550,6 +604,7 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 		return rc;
 	if (tmp.max_memcpy == OF_THE_PART)
 		tmp.max_memcpy = tmp.part_id >= BLUEFIELD_2 ? MEMCPY_OF_CARDS : 0;
+	set_addresses(&tmp);
 	*cfg = tmp;
 	snprintf(err, err_len, "%s", note);
 	return 0;

@@ -222,15 +222,14 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 }
 
 /*
- * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one of the documentation range
- * (RFC 5737), each as RoCE v1 and as v2, the order in which the kernel fills the table.
+ * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one, each as RoCE v1 and as v2, the order in which the
+ * kernel fills the table.
  */
 int
 caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 	struct ib_uverbs_gid_entry *entry)
 {
 	bool ethernet = dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
-	uint32_t ipv4 = 0xc6336400 | (10 + dev->index * SOFTHCA_MAX_PORTS + port);
 
 	if (port == 0 || port > dev->cfg->ports || index >= caps_gid_table_len(dev))
 		return -EINVAL;
@@ -245,7 +244,8 @@ caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 		entry->gid[0] = htobe64(UINT64_C(0xfe80000000000000));
 		entry->gid[1] = htobe64(caps_port_guid(dev, port));
 	} else {
-		entry->gid[1] = htobe64(UINT64_C(0xffff00000000) | ipv4);
+		entry->gid[1] = htobe64(
+			UINT64_C(0xffff00000000) | dev->cfg->port_ipv4[dev->index][port - 1]);
 	}
 	return 0;
 }

@@ -177,6 +177,7 @@ INFINIBAND = (
 def clean_env(**more):
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
     env.pop('SYSFS_PATH', None)
+    env['SOFTHCA_GID_IPV4'] = '198.51.100.11'
     env.update(more)
     return env
 
