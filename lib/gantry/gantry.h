@@ -371,11 +371,12 @@ GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int fl
 	struct gantry_mem **mem, void **addr);
 
 /**
- * Ends a registration and frees mem, and device memory with it. Workers and other owners go on. At once, descriptors that name
- * the memory complete with GANTRY_NOT_REGISTERED. The call then waits until every WQE that could
- * name it has completed; peers lose their access when it returns 0. A queue without descriptors in
- * flight is not waited for. A queue with some must be polled by its owner meanwhile: an owner that
- * makes this call itself polls first, or calls gantry_rest(). Receives that are posted count as
+ * Ends a registration and frees mem, and device memory with it. Workers and other owners go on. At
+ * once, descriptors that name the memory complete with GANTRY_NOT_REGISTERED. The call then waits
+ * until every WQE that could name it has completed; peers lose their access when it returns 0. A
+ * queue without descriptors in flight is not waited for, unless it sets a connection up again that
+ * has failed. A queue that is waited for must be polled by its owner meanwhile: an owner that makes
+ * this call itself polls first, or calls gantry_rest(). Receives that are posted count as
  * descriptors in flight do, and may wait for ever: close their peers first.
  * Control thread.
  * @param timeout_ms how long it waits at most; 0: it looks once.

@@ -657,6 +657,35 @@ the_latency_is_printed(void)
 	}
 }
 
+/* Its only descriptor has failed and is handed out, and the device refuses the repair for a while. */
+static void
+a_repair_goes_on_though_nothing_is_in_flight(void)
+{
+	static const enum gantry_idle idle[] = {GANTRY_IDLE_SLEEP, GANTRY_IDLE_MONITOR};
+	uint8_t *page = env_map(4096);
+	struct gantry_mem *mem;
+	struct gantry_worker *w;
+	unsigned int i;
+	char line[80];
+
+	for (i = 0; i < RTE_DIM(idle); i++) {
+		w = worker_on(1, idle[i]);
+		CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &mem), 0);
+		snprintf(line, sizeof(line), "refuse call=modify_qp errno=5 times=%d", REFUSALS);
+		CHECK_EQ(softhca_fault(line), 0);
+		CHECK_EQ(softhca_fault("complete syndrome=0x04"), 0);
+		CHECK_EQ(gantry_worker_start(w), 0);
+		expect(w, env_copy(page, dst, 64), GANTRY_LOCAL_ERROR);
+		/* A removal waits for the repair. */
+		CHECK_EQ(gantry_mem_unregister(mem, PATIENCE * 1000), 0);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK_EQ(env_stats(gantry_worker_queue(w)).recoveries, 1);
+		CHECK_EQ(gantry_worker_stop(w), 0);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+	env_unmap(page, 4096);
+}
+
 static const struct check_case cases[] = {
 	{"the CPU waits exactly while no completion is there",
 		the_cpu_waits_exactly_while_no_completion_is_there},
@@ -674,6 +703,8 @@ static const struct check_case cases[] = {
 		a_repair_of_the_dc_initiator_keeps_the_lcore_awake},
 	{"a repair for local transactions keeps the lcore awake",
 		a_repair_for_local_transactions_keeps_the_lcore_awake},
+	{"a repair goes on though nothing is in flight",
+		a_repair_goes_on_though_nothing_is_in_flight},
 	{"nobody sleeps on a completion that is there",
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},

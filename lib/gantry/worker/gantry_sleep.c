@@ -85,22 +85,27 @@ is_under_repair(const struct gantry_conn *c)
 	return c->state == GANTRY_CONN_BROKEN || c->silent;
 }
 
+/* True: no CQE tells when a connection can go on. A removal of memory waits for that, too: gantry_drain.h. */
+static bool
+is_stopped(const struct gantry_queue *q)
+{
+	return q->txns.n_stopped != 0 || is_under_repair(&q->conn[GANTRY_CONN_OWN]) ||
+	       is_under_repair(&q->conn[GANTRY_CONN_TXN_OWN]) ||
+	       (q->dci.ready && is_under_repair(&q->conn[GANTRY_CONN_DCI]));
+}
+
 int
 gantry_sleep_limit(const struct gantry_queue *q)
 {
-	/* If the device fails, no CQE tells that receives have ended. */
-	if (gantry_in_flight(q) == 0)
-		return TAILQ_EMPTY(&q->recv_rings) ? GANTRY_SLEEP_FOR_EVER : gantry_sleep_ms;
 	/* The CPU has copies left. */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
-	/* No CQE tells when a stopped connection can go on. */
-	if (q->outstanding == 0 || q->txns.n_stopped != 0 ||
-		is_under_repair(&q->conn[GANTRY_CONN_OWN]) ||
-		is_under_repair(&q->conn[GANTRY_CONN_TXN_OWN]) ||
-		(q->dci.ready && is_under_repair(&q->conn[GANTRY_CONN_DCI])))
+	if (is_stopped(q))
 		return REPAIR_MS;
-	return gantry_sleep_ms;
+	/* If the device fails, no CQE tells that receives have ended. */
+	if (gantry_in_flight(q) == 0)
+		return TAILQ_EMPTY(&q->recv_rings) ? GANTRY_SLEEP_FOR_EVER : gantry_sleep_ms;
+	return q->outstanding == 0 ? REPAIR_MS : gantry_sleep_ms;
 }
 
 int
