@@ -330,6 +330,64 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 	feed_done(&f);
 }
 
+/* ------------------------------------------------------------------ load */
+
+static struct gantry_lcore_load
+load_of(unsigned int lcore)
+{
+	struct gantry_lcore_load load;
+
+	memset(&load, 0xff, sizeof(load));
+	gantry_lcore_load_get(lcore, &load);
+	return load;
+}
+
+static void
+check_no_load(unsigned int lcore)
+{
+	struct gantry_lcore_load load = load_of(lcore);
+
+	CHECK_EQ(load.cycles | load.busy_cycles | load.sleeps | load.workers, 0);
+}
+
+/* Two workers on one lcore, and one on another, which poll. */
+static void
+the_load_of_each_lcore_is_its_own(void)
+{
+	struct feed f[] = {{.w = worker_of(g, 1)}, {.w = worker_of(g, 1)}, {.w = worker_of(g, 2)}};
+	struct gantry_lcore_load before[2] = {load_of(1), load_of(2)}, now;
+	unsigned int i;
+
+	CHECK_EQ(before[0].workers | before[1].workers, 0);
+	CHECK_EQ(gantry_start(g), 0);
+	CHECK_EQ(load_of(1).workers, 2);
+	CHECK_EQ(load_of(2).workers, 1);
+	for (i = 0; i < RTE_DIM(f); i++)
+		feed_until(&f[i], 100);
+	CHECK_EQ(gantry_worker_stop(f[1].w), 0);
+	CHECK_EQ(load_of(1).workers, 1);
+	CHECK_EQ(gantry_worker_stop(f[2].w), 0);
+	CHECK_EQ(load_of(1).workers, 1);
+	CHECK_EQ(load_of(2).workers, 0);
+	CHECK_EQ(gantry_worker_stop(f[0].w), 0);
+	for (i = 0; i < 2; i++) {
+		now = load_of(1 + i);
+		CHECK_EQ(now.workers, 0);
+		CHECK_EQ(now.sleeps, before[i].sleeps);
+		CHECK(now.cycles > before[i].cycles && now.busy_cycles > before[i].busy_cycles);
+		CHECK(now.cycles - before[i].cycles >= now.busy_cycles - before[i].busy_cycles);
+		CHECK_EQ(load_of(1 + i).cycles, now.cycles);
+	}
+	/* The main lcore never runs one. */
+	check_no_load(rte_get_main_lcore());
+	check_no_load(RTE_MAX_LCORE);
+	check_no_load(UINT32_MAX);
+	for (i = 0; i < RTE_DIM(f); i++) {
+		feed_empty(&f[i]);
+		CHECK_EQ(gantry_worker_destroy(f[i].w), 0);
+	}
+}
+
 /* ------------------------------------------------------------------ producers */
 
 #define N_PRODUCERS 3
@@ -466,6 +524,7 @@ static const struct check_case cases[] = {
 		a_thousand_workers_come_and_go_while_others_run},
 	{"a worker whose end is refused can be destroyed again",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
+	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"an lcore on another node than the device is warned of",
 		an_lcore_on_another_node_than_the_device_is_warned_of},
