@@ -670,6 +670,42 @@ descriptors_in_flight_count_for_rules(void)
 	env_queue_done(q);
 }
 
+/*
+ * gantry_policy_rule::max_in_flight counts what came by the same call, and writes to a peer that nobody has polled; of
+ * an unordered queue those are another connection's.
+ */
+static void
+of_an_unordered_queue_only_copies_count_for_rules(void)
+{
+	struct gantry_desc d[2] = {env_copy(src, dst, 1000), env_copy(src, dst + 1000, 1000)};
+	struct gantry_desc write = env_copy(src, dst + 4096, 64);
+	struct gantry_queue_conf conf = {.depth = 64, .policy = &three_rules};
+	struct gantry_comp comp[5];
+	struct gantry_queue *q;
+	uint16_t to, back;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		conf.unordered = i == 1;
+		CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+		env_connect(q, &to, q, &back);
+		write.op = GANTRY_OP_WRITE;
+		write.peer = to;
+		write.remote_key = gantry_mem_remote_key(mem[1]);
+		CHECK_EQ(gantry_submit(q, d, 2), 2);
+		CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0);
+		env_collect(q, comp, 2);
+		CHECK_EQ(gantry_submit(q, &write, 1), 1);
+		CHECK_EQ(gantry_submit(q, &write, 1), 1);
+		CHECK_EQ(gantry_submit(q, &d[0], 1), 1);
+		CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), conf.unordered);
+		CHECK_EQ(gantry_submit(q, &d[1], 1), 1);
+		CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), conf.unordered);
+		env_collect(q, comp, 4);
+		env_queue_done(q);
+	}
+}
+
 static void
 a_policy_may_name_what_the_engine_has(void)
 {
@@ -839,6 +875,8 @@ static const struct check_case cases[] = {
 		a_peers_fence_waits_for_a_long_copy_by_the_cpu},
 	{"the first rule that fits says who copies", the_first_rule_that_fits_says_who_copies},
 	{"descriptors in flight count for rules", descriptors_in_flight_count_for_rules},
+	{"of an unordered queue, only copies count for rules",
+		of_an_unordered_queue_only_copies_count_for_rules},
 	{"a policy may name what the engine has", a_policy_may_name_what_the_engine_has},
 	{"the policy of a running worker changes", the_policy_of_a_running_worker_changes},
 	{"text becomes the policy that it says", text_becomes_the_policy_that_it_says},
