@@ -138,7 +138,9 @@ struct gantry_profile_conf {
 	/**
 	 * What is passed on as it came, right or wrong, if copy_is_set. Both domains have the same kind and block
 	 * size then. Otherwise, in such domains, the device passes on the parts that are the same in both: the guard
-	 * if the seeds of struct gantry_txn are alike, and each tag that it gives both domains alike
+	 * if the seeds of struct gantry_txn are alike, and each tag that it gives both domains alike. Tags also pass
+	 * between the two kinds of T10-DIF, over blocks of one size (mlx5dv_wr_set_mkey_sig_block(3), copy_mask): only
+	 * the guard is another one there. Check the tags, or what comes in reaches the other domain
 	 */
 	uint8_t copy;
 	bool copy_is_set;

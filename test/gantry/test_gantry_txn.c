@@ -298,6 +298,56 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 	env_queue_done(q);
 }
 
+/*
+ * Memory has the other guard, and tags that nobody checks. What both domains are given alike passes on as it came:
+ * mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed anew.
+ */
+static void
+tags_pass_between_the_kinds_of_t10_dif(void)
+{
+	static const struct gantry_sig_domain csum = {GANTRY_SIG_T10DIF_CSUM, 512,
+		GANTRY_SIG_REF_REMAP};
+	/* RFC 1071 of zeros, and tags of neither domain. The CRC of zeros is 0. */
+	static const uint8_t sum[8] = {0xff, 0xff, 0x55, 0x66, 1, 2, 3, 4},
+			     crc16[8] = {0, 0, 0x55, 0x66, 1, 2, 3, 4};
+	const struct gantry_sge data = {(uintptr_t)here, UNIT};
+	const struct gantry_txn_part part = {.addr = (uintptr_t)there, .len = UNIT};
+	struct gantry_queue *q = txn_queue(2);
+	uint32_t row;
+
+	/* Row 0: the tags are alike. Rows 1 and 2: a tag differs, and is the wire's then. */
+	for (row = 0; row < 3; row++) {
+		struct gantry_txn t = {.op = GANTRY_OP_WRITE,
+			.n_data = 1,
+			.n_parts = 1,
+			.data = &data,
+			.part = &part,
+			.mem = tags,
+			.wire = tags};
+		struct gantry_desc d = txn_desc(&t, GANTRY_PEER_OWN);
+		uint8_t expect[8];
+
+		memcpy(expect, crc16, 8);
+		if (row == 1) {
+			t.wire.app_tag = 0x7788;
+			memcpy(expect + 2, "\x77\x88", 2);
+		} else if (row == 2) {
+			t.wire.ref_tag = 0x99aabbcc;
+			memcpy(expect + 4, "\x99\xaa\xbb\xcc", 4);
+		}
+		CHECK_EQ(profile(csum, dif, GANTRY_SIG_GUARD, -1, &t.profile), 0);
+		memset(here, 0, 512);
+		memcpy(here + 512, sum, 8);
+		memset(there, ENV_UNTOUCHED, UNIT);
+		d.len = 512;
+		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		CHECK(memcmp(there, here, 512) == 0);
+		CHECK(memcmp(there + 512, expect, 8) == 0, "row %u", row);
+		CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
+	}
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ to peers */
 
 /* Two queues that are connected for transactions. The target answers to receives of the other. */
@@ -1247,6 +1297,7 @@ main(int argc, char **argv)
 			a_profile_is_used_until_it_is_destroyed},
 		{"connections and queues are refused", connections_and_queues_are_refused},
 		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
+		{"tags pass between the kinds of T10-DIF", tags_pass_between_the_kinds_of_t10_dif},
 		{"whatever happens, each completes once", whatever_happens_each_completes_once},
 		{"a block is right or unknown when a completion is lost",
 			a_block_is_right_or_unknown_when_a_completion_is_lost},
