@@ -6,14 +6,9 @@ bench_pipelining: one for each round trip, by depth; and one by the share of wro
 usage: plot.py CSV FOLDER
 """
 import csv
+import math
 import os
 import sys
-
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
-import matplotlib.ticker  # noqa: E402
 
 LABELS = {
     "depth": "operations in flight, at most",
@@ -24,21 +19,79 @@ LABELS = {
     "lcores": "worker lcores",
 }
 COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
-# The same picture has the same bytes.
-matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
+# The columns that are drawn, by the one that only this kind of CSV has: names, and numbers.
+KINDS = {
+    "axis": (("axis", "series"), ("x", "length", "ns", "ns_least", "to_memcpy")),
+    "round_trip_ns": (("op", "mode"), ("round_trip_ns", "qps", "bad_percent", "depth", "response_median_us", "per_second")),
+}
+NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"), "mode": ("pipelined", "waiting")}
+POSITIVE = ("ns", "ns_least", "per_second")  # they are divided by
+
+matplotlib = plt = None  # load() imports them: it takes seconds, and what is wrong with the input is said before
 
 
-def number(text):
+class Unusable(Exception):
+    """What is wrong, and what to do about it."""
+
+
+def load():
+    """Imports matplotlib."""
+    global matplotlib, plt
     try:
-        return float(text)
-    except ValueError:
+        import matplotlib
+        import matplotlib.ticker
+        matplotlib.use("svg")
+        import matplotlib.pyplot as plt
+    except ImportError as e:
+        raise Unusable(f"matplotlib is needed ({e}): install Debian's python3-matplotlib, and run this by /usr/bin/python3") from None
+    # The same picture has the same bytes.
+    matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
+
+
+def value_of(name, text, where):
+    """A value of a column: a name or a number."""
+    if name in NAMES:
+        if text not in NAMES[name]:
+            raise Unusable(f"{where}: {name} is {text!r}, which is none of {', '.join(NAMES[name])}")
         return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise Unusable(f"{where}: {name} is {text!r}, which is not a number") from None
+    if not math.isfinite(number) or number < 0 or (number == 0 and name in POSITIVE):
+        raise Unusable(f"{where}: {name} is {text}, which cannot be drawn: it must be {'above 0' if name in POSITIVE else '0 or more'}")
+    return number
 
 
 def read(path):
-    """The rows, with numbers."""
-    with open(path, newline="", encoding="ascii") as file:
-        return [{name: number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    """The kind of the CSV, and its rows: of each, the columns that are drawn."""
+    try:
+        with open(path, newline="", encoding="ascii") as file:
+            lines = csv.DictReader(file, strict=True)
+            head = lines.fieldnames
+            if not head:
+                raise Unusable(f"{path} is empty: bench_throughput, bench_dma and bench_pipelining print what it should have")
+            kind = next((kind for kind in KINDS if kind in head), None)
+            if kind is None:
+                raise Unusable(f"{path}, line 1: no column is called {' or '.join(KINDS)}: this is no CSV of bench_throughput, "
+                    "bench_dma or bench_pipelining")
+            names = [name for part in KINDS[kind] for name in part]
+            missing = [name for name in names if name not in head]
+            if missing:
+                raise Unusable(f"{path}, line 1: there is no column {', '.join(missing)}: make the CSV again with the program that goes "
+                    "with this plot.py")
+            rows = []
+            for row in lines:
+                where = f"{path}, line {lines.line_num}"
+                if None in row or None in row.values():
+                    raise Unusable(f"{where}: it has {'more' if None in row else 'fewer'} values than the {len(head)} columns of line 1")
+                rows.append({name: value_of(name, row[name], where) for name in names})
+    except (OSError, csv.Error, UnicodeDecodeError) as e:
+        why = e.strerror if isinstance(e, OSError) else f"it is no CSV: {e}"
+        raise Unusable(f"cannot read {path}: {why}") from None
+    if not rows:
+        raise Unusable(f"{path} has a line of names, and no values: the program that should have printed them has failed")
+    return kind, rows
 
 
 def save(figure, path):
@@ -145,10 +198,22 @@ def draw_pipelining(rows, folder):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
-    rows = read(sys.argv[1])
-    (draw_throughput if "axis" in rows[0] else draw_pipelining)(rows, sys.argv[2])
+    path, folder = sys.argv[1:]
+    try:
+        kind, rows = read(path)
+        if not os.path.isdir(folder):
+            raise Unusable(f"{folder} is no folder: make it first")
+        load()
+        try:
+            (draw_throughput if kind == "axis" else draw_pipelining)(rows, folder)
+        except OSError as e:
+            raise Unusable(f"cannot write {e.filename}: {e.strerror}") from None
+        except KeyError as e:
+            raise Unusable(f"{path}: there is no row with {e.args[0]}: the run that made it was not complete") from None
+    except Unusable as e:
+        sys.exit(f"plot.py: {e}")
 
 
 if __name__ == "__main__":
