@@ -14,6 +14,7 @@
 #include "gantry_engine.h"
 #include "gantry_env.h"
 #include "gantry_log.h"
+#include "gantry_queue.h"
 
 static struct gantry *g;
 static uint8_t *memory;
@@ -157,6 +158,87 @@ latencies_leave_no_block_behind(void)
 	/* With the engine goes what it keeps for later. */
 	CHECK_EQ(gantry_destroy(other), 0);
 	CHECK_EQ(atomic_load(&held), before);
+}
+
+/* Collects n completions of receives, which a peer that is closed has left. */
+static void
+collect_flushed(struct gantry_queue *q, unsigned int n)
+{
+	struct gantry_recv_comp comp;
+
+	while (n != 0) {
+		if (gantry_recv_poll(q, &comp, 1) == 0)
+			continue;
+		CHECK_EQ(comp.status, GANTRY_FLUSHED);
+		n--;
+	}
+}
+
+/* Peers of both kinds come and go, with receives that are posted and without. */
+static void
+open_and_close_peers(struct gantry_queue *q)
+{
+	const struct gantry_peer_conf conf[] = {{.recv_depth = 4}, {.depth = 8}};
+	const struct gantry_peer_conf target = {.transport = GANTRY_TRANSPORT_DC_TARGET,
+		.recv_depth = 4};
+	const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
+	const struct gantry_recv recv[2] = {{.cookie = 1}, {.cookie = 2}};
+	const bool has_dc = q->g->dev->caps.dc;
+	struct gantry_addr addr[2];
+	uint16_t peer[4];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_peer_open(q, &conf[i], &peer[i], &addr[i]), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr[1 - i]), 0);
+	CHECK_EQ(gantry_recv_post(q, peer[0], recv, 2), 2);
+	if (has_dc) {
+		CHECK_EQ(gantry_peer_open(q, &target, &peer[2], &addr[0]), 0);
+		CHECK_EQ(gantry_peer_open(q, &dc, &peer[3], NULL), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer[3], &addr[0]), 0);
+		CHECK_EQ(gantry_recv_post(q, peer[2], recv, 2), 2);
+	}
+	for (i = 0; i < (has_dc ? 4 : 2); i++)
+		CHECK_EQ(gantry_peer_close(q, peer[i]), 0);
+	collect_flushed(q, has_dc ? 4 : 2);
+}
+
+/* Peers are opened and closed again, and the connection for copies is made anew. */
+static void
+what_comes_and_goes_leaves_no_block_behind(void)
+{
+	static const struct gantry_block block = {.len = 64};
+	const struct gantry_layout_conf layout = {.block = &block, .n = 1};
+	struct gantry_queue_conf conf = {.depth = 16};
+	struct gantry_desc fill = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)memory, .len = 64};
+	unsigned int round, in_eal = blocks();
+	int before = atomic_load(&held);
+	struct gantry_mem *mem;
+	struct gantry_queue *q;
+	struct gantry *other;
+	uint16_t id;
+
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	for (round = 0; round < 6; round++) {
+		conf.unordered = round % 2 == 1;
+		CHECK_EQ(gantry_mem_register(other, memory, 4096, 0, &mem), 0);
+		CHECK_EQ(gantry_queue_create(other, &conf, &q), 0);
+		open_and_close_peers(q);
+		CHECK_EQ(env_do_one(q, fill), GANTRY_OK);
+		if (other->info.layouts) {
+			CHECK_EQ(gantry_layout_create(other, &layout, &id), 0);
+			CHECK_EQ(gantry_layout_destroy(other, id), 0);
+		}
+		CHECK_EQ(softhca_fault("cq_overrun"), 0);
+		CHECK_EQ(env_do_one(q, env_copy(memory, memory + 2048, 64)), GANTRY_OK);
+		open_and_close_peers(q);
+		env_queue_done(q);
+		CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	}
+	CHECK_EQ(gantry_destroy(other), 0);
+	CHECK_EQ(atomic_load(&held), before);
+	CHECK_EQ(blocks(), in_eal);
 }
 
 /* ------------------------------------------------------------------ what fails in the middle */
@@ -445,6 +527,8 @@ static const struct check_case cases[] = {
 	{"creating and destroying every object leaves no block of memory behind",
 		what_is_created_and_destroyed_leaves_no_block_behind},
 	{"latencies leave no block of memory behind", latencies_leave_no_block_behind},
+	{"what comes and goes leaves no block of memory behind",
+		what_comes_and_goes_leaves_no_block_behind},
 	{"whatever finds no memory leaves nothing behind",
 		whatever_finds_no_memory_leaves_nothing_behind},
 	{"whatever finds no memory and is not ended at once ends later",
