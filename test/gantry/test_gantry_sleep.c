@@ -360,6 +360,49 @@ a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
 	env_queue_done(far);
 }
 
+/* An lcore sleeps exactly while all its workers sleep, and whoever keeps it awake comes and goes. */
+static void
+one_worker_that_spins_keeps_the_lcore_awake(void)
+{
+	struct gantry_worker *sleeps[2] = {worker_on(1, GANTRY_IDLE_SLEEP),
+		worker_on(1, GANTRY_IDLE_SLEEP)};
+	struct gantry_worker *spins = worker_on(1, GANTRY_IDLE_SPIN);
+	uint64_t slept = gantry_loop_sleeps(1), cookie[2] = {0}, spun = 0;
+	unsigned int round, i, k;
+	struct gantry_desc d;
+
+	for (round = 0; round < 3; round++) {
+		for (k = 0; k < 2; k++)
+			CHECK_EQ(gantry_worker_start(sleeps[k]), 0);
+		wait_until_asleep(1, slept);
+		CHECK_EQ(gantry_worker_start(spins), 0);
+		/* When it has worked, it is in the loop. */
+		d = env_copy(src, dst, 64);
+		d.cookie = spun;
+		CHECK_EQ(gantry_enqueue_burst(spins, &d, 1), 1);
+		take(spins, 1, &spun);
+		slept = gantry_loop_sleeps(1);
+		for (i = 0; i < 10; i++) {
+			k = i % 2;
+			d.cookie = cookie[k];
+			CHECK_EQ(gantry_enqueue_burst(sleeps[k], &d, 1), 1);
+			take(sleeps[k], 1, &cookie[k]);
+			usleep(1000);
+		}
+		CHECK_EQ(gantry_loop_sleeps(1), slept);
+		/* One that sleeps goes, and the other stays. */
+		CHECK_EQ(gantry_worker_stop(sleeps[round % 2]), 0);
+		CHECK_EQ(gantry_loop_sleeps(1), slept);
+		CHECK_EQ(gantry_worker_stop(spins), 0);
+		wait_until_asleep(1, slept);
+		CHECK_EQ(gantry_worker_stop(sleeps[1 - round % 2]), 0);
+		slept = gantry_loop_sleeps(1);
+	}
+	for (k = 0; k < 2; k++)
+		CHECK_EQ(gantry_worker_destroy(sleeps[k]), 0);
+	CHECK_EQ(gantry_worker_destroy(spins), 0);
+}
+
 /* ------------------------------------------------------------------ several sleepers */
 
 /* The device refuses a repair so often; then it lets the connection be set up again. */
@@ -697,6 +740,8 @@ static const struct check_case cases[] = {
 	{"room for completions wakes the lcore", room_for_completions_wakes_the_lcore},
 	{"a sleeping lcore hears of starts, stops and peers",
 		a_sleeping_lcore_hears_of_starts_stops_and_peers},
+	{"one worker that spins keeps the lcore awake",
+		one_worker_that_spins_keeps_the_lcore_awake},
 	{"one repair keeps the lcore of several workers awake",
 		one_repair_keeps_the_lcore_of_several_workers_awake},
 	{"a repair of the DC initiator keeps the lcore awake",
