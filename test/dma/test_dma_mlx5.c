@@ -602,7 +602,8 @@ a_full_channel_says_so_and_recovers(void)
 	uint16_t room = rte_dma_burst_capacity(id, 0), i;
 	enum rte_dma_status_code status[17];
 
-	CHECK(room >= 5 && room <= 16);
+	/* Made a power of two. */
+	CHECK_EQ(room, 8);
 	for (i = 0; i < room; i++) {
 		CHECK_EQ(rte_dma_burst_capacity(id, 0), room - i);
 		CHECK_EQ(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst + i * 64, 64, 0), i);
@@ -986,7 +987,8 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	env_fill(page, PAGE_LEN, 40);
 	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced());
-	CHECK_EQ(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN), 0);
+	/* Any IOVA: operations name virtual addresses. */
+	CHECK_EQ(rte_dev_dma_map(dev, page, 0x1000, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK(memcmp(page, dst, PAGE_LEN) == 0);
 	CHECK(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN) < 0 && rte_errno == EEXIST);

@@ -273,6 +273,39 @@ case_other_port(void)
 		pair_fini(&two[d]);
 }
 
+/* Each port comes up by its own time. One that has none stays down. */
+static void
+case_each_up_in_time(void)
+{
+	struct pair two[2];
+
+	for (unsigned int d = 0; d < 2; d++)
+		pair_init(&two[d], &(struct pair_opts){.device = d});
+	fault("port_down device=0 port=1");
+	fault("port_down device=0 port=2 ms=20");
+	fault("port_down device=1 port=1 ms=40");
+	fault("port_down device=1 port=2 ms=30");
+	for (unsigned int d = 0; d < 2; d++) {
+		unsigned int downs = 0, ups = 0;
+
+		while (downs + ups < 3 + d) {
+			int event = pair_async(&two[d], PAIR_PATIENCE_MS);
+
+			CHECK(event == IBV_EVENT_PORT_ERR || event == IBV_EVENT_PORT_ACTIVE);
+			downs += event == IBV_EVENT_PORT_ERR;
+			ups += event == IBV_EVENT_PORT_ACTIVE;
+		}
+		CHECK(downs == 2 && ups == 1 + d);
+	}
+	for (unsigned int look = 0; look < 4; look++)
+		CHECK_EQ(state_of(&two[look / 2], (uint8_t)(1 + look % 2)),
+			look == 0 ? IBV_PORT_DOWN : IBV_PORT_ACTIVE);
+	CHECK_EQ(pair_async(&two[0], 60), -1);
+	softhca_faults_clear();
+	for (unsigned int d = 0; d < 2; d++)
+		pair_fini(&two[d]);
+}
+
 /* Two conditions at once: a queue pair, and several operations in a row from the third on. */
 static void
 case_times_of_one_qp(void)
@@ -833,6 +866,7 @@ static const struct check_case cases[] = {
 	{"a fault of one adapter spares the others", case_other_adapter},
 	{"one adapter dies, and the others work on", case_one_dies},
 	{"a fault of one port spares the others", case_other_port},
+	{"each port comes up by its own time", case_each_up_in_time},
 	{"a fault of one queue pair counts its operations alone, and strikes several in a row",
 		case_times_of_one_qp},
 	{"work whose completion is dropped is executed", case_drop},

@@ -704,10 +704,12 @@ static void
 case_port(void)
 {
 	pair_init(&p, NULL);
-	let_sleep();
-	fault("port_down ms=50");
-	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
-	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
+	for (unsigned int port = 1; port <= 2; port++) {
+		let_sleep();
+		fault(port == 1 ? "port_down ms=50" : "port_down ms=50 port=2");
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
+		CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ACTIVE);
+	}
 	let_sleep();
 	pair_fini(&p);
 }
