@@ -14,6 +14,7 @@
 #include <rte_pause.h>
 
 #include <gantry_engine.h>
+#include <gantry_worker.h>
 #include <softhca.h>
 
 #include "gantry_env.h"
@@ -330,6 +331,36 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 	feed_done(&f);
 }
 
+/* ------------------------------------------------------------------ bursts */
+
+/* The worker is stopped, so that this thread makes its turns. */
+static void
+a_worker_takes_a_burst_at_a_time(void)
+{
+	static const uint16_t bursts[] = {1, 4, 0, 256};
+	unsigned int i, n;
+
+	for (i = 0; i < RTE_DIM(bursts); i++) {
+		const struct gantry_worker_conf conf = {.ring_size = 512, .burst = bursts[i]};
+		unsigned int burst = bursts[i] != 0 ? bursts[i] : 32;
+		struct feed f = {0};
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &f.w), 0);
+		for (n = 0; n < burst + burst / 2; n++) {
+			struct gantry_desc d = nth(f.put++);
+
+			CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
+		}
+		gantry_worker_turn(f.w, false);
+		CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, burst);
+		gantry_worker_turn(f.w, false);
+		CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, n);
+		CHECK_EQ(gantry_worker_start(f.w), 0);
+		feed_until(&f, n);
+		feed_done(&f);
+	}
+}
+
 /* ------------------------------------------------------------------ load */
 
 static struct gantry_lcore_load
@@ -524,6 +555,7 @@ static const struct check_case cases[] = {
 		a_thousand_workers_come_and_go_while_others_run},
 	{"a worker whose end is refused can be destroyed again",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
+	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"an lcore on another node than the device is warned of",
