@@ -354,6 +354,50 @@ stopping_keeps_receives(void)
 	CHECK_EQ(gantry_worker_destroy(none), 0);
 }
 
+/* Of several peers, and more messages than the lcore moves at a time: all of it is there when the worker has stopped. */
+static void
+a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
+{
+	enum {
+		N = 256
+	};
+	struct gantry_recv_comp comp[N + 1];
+	struct gantry_recv r[N], back[N];
+	uint64_t end = patience();
+	uint16_t peer[N];
+	uint32_t n, k;
+
+	begin(GANTRY_IDLE_SPIN, 512, N);
+	for (n = 0; n < N; n++)
+		r[n] = recv_of(n);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], r, N), N);
+	while (env_stats(gantry_worker_queue(w)).recv_posted < N)
+		CHECK(rte_get_timer_cycles() < end);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	for (n = 0; n < N; n++)
+		send_one(n, 0);
+	/* The messages have come: their senders know. */
+	CHECK_EQ(gantry_worker_start(w), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, N + 1), N);
+	for (n = 0; n < N; n++)
+		check_recv(&comp[n], n, 0);
+	/* What the worker has not taken comes back with its peer. */
+	for (n = 0; n < N; n++)
+		CHECK_EQ(gantry_recv_enqueue_burst(w, from[n % 3 == 1], &r[n], 1), 1);
+	for (n = 0; n < N; n += k) {
+		k = gantry_recv_reclaim_burst(w, peer + n, back + n, 30);
+		CHECK_EQ(k, RTE_MIN(30u, N - n));
+	}
+	for (n = 0; n < N; n++) {
+		CHECK_EQ(peer[n], from[n % 3 == 1]);
+		CHECK(memcmp(&back[n], &r[n], sizeof(r[n])) == 0);
+	}
+	CHECK_EQ(gantry_recv_reclaim_burst(w, peer, back, 1), 0);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	end_with(0);
+}
+
 static void *
 enqueue_later(void *arg)
 {
@@ -531,6 +575,8 @@ static const struct check_case cases[] = {
 	{"receives for a peer that is closed keep their order",
 		receives_for_a_peer_that_is_closed_keep_their_order},
 	{"stopping keeps receives", stopping_keeps_receives},
+	{"a stop leaves completions in the ring, and the rest to its peers",
+		a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers},
 	{"a stopping worker takes no receives", a_stopping_worker_takes_no_receives},
 	{"a DC target wakes the lcore", a_dc_target_wakes_the_lcore},
 	{"receives of several producers", receives_of_several_producers},
