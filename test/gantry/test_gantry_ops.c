@@ -19,6 +19,7 @@
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
+#include "gantry_recv_ring.h"
 #include "gantry_sleep.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
@@ -752,9 +753,24 @@ event_comes(struct gantry_queue *q, int ms)
 	return false;
 }
 
+/* As connect_with() without settings; from a DC peer to a target. */
+static void
+connect_dc(struct gantry_queue *a, uint16_t *to, struct gantry_queue *b, uint16_t *from,
+	uint16_t recv_depth)
+{
+	const struct gantry_peer_conf near = {.transport = GANTRY_TRANSPORT_DC};
+	const struct gantry_peer_conf far = {.transport = GANTRY_TRANSPORT_DC_TARGET,
+		.recv_depth = recv_depth};
+	struct gantry_addr addr;
+
+	CHECK_EQ(gantry_peer_open(b, &far, from, &addr), 0);
+	CHECK_EQ(gantry_peer_open(a, &near, to, NULL), 0);
+	CHECK_EQ(gantry_peer_connect(a, *to, &addr), 0);
+}
+
 /* The peer asks for events of solicited messages only (ibv_req_notify_cq(3)). */
 static void
-solicited_messages_raise_an_event_and_others_do_not(void)
+solicited_messages_raise_an_event_and_others_do_not(bool dc)
 {
 	static const uint8_t kinds[] = {GANTRY_OP_SEND, GANTRY_OP_SEND_IMM, GANTRY_OP_WRITE_IMM};
 	const struct gantry_queue_conf conf = {.depth = 8};
@@ -773,11 +789,16 @@ solicited_messages_raise_an_event_and_others_do_not(void)
 
 			if (k == 2)
 				g->max_msg_len = 2048;
-			connect_with(a, &to, 0, b, &from, 4);
+			if (dc)
+				connect_dc(a, &to, b, &from, 4);
+			else
+				connect_with(a, &to, 0, b, &from, 4);
 			g->max_msg_len = max_len;
 			d = message(kinds[i], to, k == 0 ? 8 : 4096, 0);
 			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
-			hwq_cq_arm(b->conn[gantry_queue_peer_conn(b, from)].recv_cq, true);
+			hwq_cq_arm(gantry_recv_ring_cq(
+					   b->conn[gantry_queue_peer_conn(b, from)].recv),
+				true);
 			CHECK_EQ(env_do_one(a, d), GANTRY_OK);
 			recv_collect(b, &comp, 1);
 			CHECK(!event_comes(b, 2));
@@ -793,6 +814,19 @@ solicited_messages_raise_an_event_and_others_do_not(void)
 	}
 	env_queue_done(a);
 	env_queue_done(b);
+}
+
+static void
+solicited_messages_of_a_connection_raise_an_event(void)
+{
+	solicited_messages_raise_an_event_and_others_do_not(false);
+}
+
+static void
+solicited_messages_to_a_dc_target_raise_an_event(void)
+{
+	if (!env_lacks(g, ENV_DC))
+		solicited_messages_raise_an_event_and_others_do_not(true);
 }
 
 /* ------------------------------------------------------------------ atomics */
@@ -1099,8 +1133,10 @@ static const struct check_case cases[] = {
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"a failed connection gives its receives back",
 		a_failed_connection_gives_its_receives_back},
-	{"solicited messages raise an event, and others do not",
-		solicited_messages_raise_an_event_and_others_do_not},
+	{"solicited messages of a connection raise an event, and others do not",
+		solicited_messages_of_a_connection_raise_an_event},
+	{"solicited messages to a DC target raise an event, and others do not",
+		solicited_messages_to_a_dc_target_raise_an_event},
 	{"a closed connection gives its receives back",
 		a_closed_connection_gives_its_receives_back},
 	{"a receive keeps its memory", a_receive_keeps_its_memory},
