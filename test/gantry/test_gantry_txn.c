@@ -641,6 +641,50 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
+/* gantry_peer_conf::max_inline - 1 bytes, or 44, are copied out of memory that nobody has registered. */
+static void
+a_response_that_fits_the_wqe_needs_no_registered_memory(void)
+{
+	static const uint16_t max_inline[] = {0, 1 + 0, 1 + 16, 1 + 44, 1 + 100, 1 + 300};
+	static char text[400];
+	static struct burst b;
+	struct pair p;
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(max_inline); i++) {
+		const struct gantry_peer_conf far = {.recv_depth = 4};
+		struct gantry_peer_conf near = {.txn = GANTRY_TXN_WAIT,
+			.max_inline = max_inline[i]};
+		uint32_t most = max_inline[i] != 0 ? max_inline[i] - 1u : 44;
+		const struct gantry_recv r = {.addr = (uintptr_t)there + REPLIES, .len = 400};
+		struct gantry_recv_comp comp;
+		struct gantry_addr x, y;
+
+		p.q = txn_queue(2);
+		p.other = env_queue(g, 8);
+		CHECK_EQ(gantry_peer_open(p.q, &near, &p.peer, &x), 0);
+		CHECK_EQ(gantry_peer_open(p.other, &far, &p.back, &y), 0);
+		CHECK_EQ(gantry_peer_connect(p.q, p.peer, &y), 0);
+		CHECK_EQ(gantry_peer_connect(p.other, p.back, &x), 0);
+		burst_make(&b, 1, 0);
+		b.t[0].bad.addr = b.t[0].good.addr = (uintptr_t)text;
+		b.t[0].bad.len = b.t[0].good.len = most + 1;
+		CHECK_EQ(refused_with(&p, &b.t[0], PLAIN), GANTRY_NOT_REGISTERED);
+		if (most != 0) {
+			env_fill(text, most, i);
+			b.t[0].bad.len = b.t[0].good.len = most;
+			CHECK_EQ(gantry_recv_post(p.other, p.back, &r, 1), 1);
+			CHECK_EQ(txn_do(p.q, &b.t[0], p.peer), GANTRY_OK);
+			while (gantry_recv_poll(p.other, &comp, 1) == 0)
+				env_pump();
+			CHECK_EQ(comp.status, GANTRY_OK);
+			CHECK_EQ(comp.len, most);
+			CHECK(env_is_filled(there + REPLIES, most, i));
+		}
+		pair_close(&p);
+	}
+}
+
 static void
 each_of_several_buffers_and_parts_follows_the_rules(void)
 {
@@ -1290,6 +1334,8 @@ main(int argc, char **argv)
 		{"each rule has its status", each_rule_has_its_status},
 		{"each of several buffers and parts follows the rules",
 			each_of_several_buffers_and_parts_follows_the_rules},
+		{"a response that fits the WQE needs no registered memory",
+			a_response_that_fits_the_wqe_needs_no_registered_memory},
 		{"memory that is only read takes no data", memory_that_is_only_read_takes_no_data},
 		{"each local part needs the right of its region",
 			each_local_part_needs_the_right_of_its_region},
