@@ -68,8 +68,11 @@ cswap -t cswap -s 8
 
 class UcxCase(Case):
     def run_on(self, *argv, **settings):
-        """UCX 1.13 has mlx5 transports for the cards of its table, which ends with ConnectX-7; on others it uses verbs."""
-        return super().run_on(*argv, SOFTHCA_PART_ID='4129', **settings)
+        """
+        UCX 1.13 has mlx5 transports for the cards of its table, which ends with ConnectX-7; on others it uses verbs. From 1.17
+        on it wants addresses that the machine has a route to.
+        """
+        return super().run_on(*argv, SOFTHCA_PART_ID='4129', SOFTHCA_GID_IPV4=None, **settings)
 
 
 class Info(UcxCase):
@@ -97,7 +100,8 @@ class Perftest(UcxCase):
 
     def ucp(self, tls):
         log = self.batch(UCP_TESTS, UCX_TLS=tls, UCX_LOG_LEVEL='info')
-        used = {t for line in re.findall(r'ep_cfg\[\d+\]: (.*)', log)
+        # UCX 1.13 writes "ep_cfg[0]: tag(rc_verbs/mlx5_0:1)", newer ones "perftest self cfg#0 tag(rc_verbs/mlx5_0:1)".
+        used = {t for line in re.findall(r'cfg(?:\[\d+\]:|#\d+) (.*)', log)
                 for t in re.findall(r'(\w+)/\w+', line)}
         self.assertEqual(used, {UCP_TRANSPORTS[tls]})
         self.assertNotIn(' ERROR ', log)

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs UCX of another version on the emulated adapter: its unit tests of the transports rc_mlx5, dc_mlx5 and ud_mlx5, and
+# its ucx_perftest with itself. It builds Gantry, but no UCX: build that first, by its README.md, with
+# contrib/configure-devel --with-verbs --with-mlx5 (unit tests are in test/gtest) and make.
+#
+# usage: usertools/ucx.sh BUILD [--tests] [--perf] [SUITE...]
+#   BUILD      the build directory of UCX: it has test/gtest/gtest and src/tools/perf/ucx_perftest
+#   --tests    only the unit tests. Prints the result of each suite, and each test that failed
+#   --perf     only ucx_perftest: test/conformance/test_ucx.py, its upper layer over each transport
+#   SUITE...   only these suites of unit tests: rc_mlx5/uct_amo_cswap_test, ud_mlx5/test_ud, ...
+#
+# A suite that aborts or takes more than ten minutes ends there, and the next one runs. The suites of performance
+# (test_uct_perf, test_uct_loopback) are left out: they take longer than all others, and compare no data.
+# The exit code is 0 if no test failed other than those that doc/softhca-programs.md lists.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+help_if_asked "$@"
+[ $# -gt 0 ] || die "BUILD is missing: see usertools/ucx.sh --help"
+ucx=$1 tests='' perf='' suites=()
+shift
+for word in "$@"; do
+	case $word in
+	--tests) tests=yes ;;
+	--perf) perf=yes ;;
+	-*) die "unknown option '$word': see usertools/ucx.sh --help" ;;
+	*) suites+=("$word") tests=yes ;;
+	esac
+done
+[ -n "$tests$perf" ] || { tests=yes perf=yes; }
+ucx=$(cd "$ucx" 2>/dev/null && pwd -P) || die "BUILD is no directory"
+for file in test/gtest/gtest src/tools/perf/ucx_perftest; do
+	[ -x "$ucx/$file" ] || die "$ucx/$file is not there: build UCX first, with unit tests (--enable-gtest)"
+done
+
+need "${build_packages[@]}" "${test_packages[@]}"
+dir=build-test/plain
+say "building in $dir"
+build "$dir" -Dwerror=true
+launcher=$top/$dir/drivers/softhca/softhca
+# UCX knows the cards up to ConnectX-7. Its tests ask for the network interface of a GID.
+netdev=$(ip -o -4 addr show up scope global | awk 'NR == 1 {print $2}')
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+gtest() {
+	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
+}
+
+# run_suite NAME: prints its counts, and the tests that failed or did not end. Counts those that are not listed.
+run_suite() {
+	local rc=0 failed name
+	gtest --gtest_filter="$1.*" >"$log" 2>&1 </dev/null || rc=$?
+	failed=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).* (.* ms)$/\1/p' "$log" | sort -u)
+	if ! grep -q '^\[==========\] .* ran\.' "$log"; then
+		failed+=" $(sed -n 's/^\[ RUN      \] \([^ ]*\).*/\1/p' "$log" | tail -n 1)"
+		say "$1 did not end (exit code $rc)"
+	fi
+	say "$1: $(grep -c '^\[       OK' "$log" || true) ok, $(grep -c '^\[     SKIP' "$log" || true) of them skipped"
+	for name in $failed; do
+		if grep -qF "\`${name%/*}\`" "$top/doc/softhca-programs.md"; then
+			echo "failed, as listed: $name"
+		else
+			echo "FAILED: $name"
+			unlisted=$((unlisted + 1))
+		fi
+	done
+}
+
+unlisted=0
+if [ -n "$tests" ]; then
+	[ ${#suites[@]} -gt 0 ] || mapfile -t suites < <(gtest --gtest_list_tests --gtest_filter='rc_mlx5/*:dc_mlx5/*:ud_mlx5/*' 2>/dev/null |
+		sed -n 's/^\([a-z0-9_]*\/[A-Za-z0-9_]*\)\.$/\1/p' | grep -v -e /test_uct_perf -e /test_uct_loopback)
+	[ ${#suites[@]} -gt 0 ] || die "$ucx/test/gtest/gtest lists no tests of mlx5 transports: configure UCX --with-verbs --with-mlx5"
+	for suite in "${suites[@]}"; do
+		run_suite "$suite"
+	done
+fi
+if [ -n "$perf" ]; then
+	say "ucx_perftest, upper layer"
+	PATH=$ucx/src/tools/perf:$PATH "$top/test/conformance/test_ucx.py" "$launcher" \
+		Perftest.test_ucp_{rc_verbs,rc_mlx5,dc_mlx5,ud_verbs,ud_mlx5}
+fi
+[ "$unlisted" -eq 0 ] || die "$unlisted tests failed that doc/softhca-programs.md does not list"
