@@ -39,13 +39,13 @@ dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
 launcher=$top/$dir/drivers/softhca/softhca
-# UCX knows the cards up to ConnectX-7. Its tests ask for the network interface of a GID.
+# UCX knows the cards up to ConnectX-7. Its tests ask for the network interface of a GID, and for CQs as long as those of cards.
 netdev=$(ip -o -4 addr show up scope global | awk 'NR == 1 {print $2}')
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 gtest() {
-	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
+	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 SOFTHCA_MAX_CQE=4194303 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
 }
 
 # run_suite NAME: prints its counts, and the tests that failed or did not end. Counts those that are not listed.
