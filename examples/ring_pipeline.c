@@ -141,6 +141,7 @@ main(int argc, char **argv)
 	unsigned int lcore = -1;
 	int rc, i;
 
+	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
 	rc = argc > 1 ? rte_eal_init(argc, argv) : start_eal(argv[0]);
 	if (rc < 0)
 		return failed("rte_eal_init()", -rte_errno);

@@ -237,6 +237,7 @@ init_eal(int argc, char **argv)
 	fflush(stdout);
 	rte_set_application_usage_hook(note_usage);
 	hold_stdout();
+	(void)gantry_before_eal();
 	rc = rte_eal_init(argc, argv);
 	release_stdout();
 	return rc;

@@ -96,7 +96,8 @@
  * - The kernel copies pinned pages for the child (Linux 5.12; ibv_is_fork_initialized(3) says
  *   IBV_FORK_UNNEEDED). The child has a copy.
  * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends by
- *   SIGSEGV if it touches one. DPDK's mlx5 plug-in makes that call too, on any kernel.
+ *   SIGSEGV if it touches one. DPDK's mlx4 plug-in (librte_net_mlx4) makes that call when it is loaded, on any kernel;
+ *   its mlx5 plug-ins do so only where the kernel does not copy. gantry_before_eal() spares a process what it costs.
  *
  * Without both, the parent and the device see different pages after a fork.
  *
@@ -268,6 +269,18 @@ GANTRY_API int gantry_destroy(struct gantry *g);
 /** Copies what is known of the engine's device to *info. Any thread. */
 GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info);
 
+/* ------------------------------------------------------------------ before EAL */
+
+/**
+ * To be called before rte_eal_init(), which loads DPDK's plug-ins. The mlx4 one calls ibv_fork_init(3). After that,
+ * libibverbs before rdma-core 51 reads all of /proc/self/smaps for each region, queue pair and CQ that is made or ends:
+ * 4 ms of CPU time at 1,000 regions, and more with each mapping of the process. Where the kernel copies pinned pages
+ * at a fork, nobody needs that, and this function has libibverbs refuse the call. Elsewhere it changes nothing.
+ * @return 0; -EOPNOTSUPP the kernel does not copy such pages; -ENODEV there is no device; or the negative errno of the
+ *   verbs call that failed. A program that ignores errors goes on as without this call.
+ */
+GANTRY_API int gantry_before_eal(void);
+
 /* ------------------------------------------------------------------ memory */
 
 #define GANTRY_MEM_REMOTE_WRITE (1u << 0) /**< peers may WRITE here */
@@ -292,6 +305,8 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
  * it as long as it is: of a file that was made shorter, the device still has the pages, and what it
  * writes there is lost; a copy by the CPU ends the process by SIGBUS. Descriptors may name the memory
  * when the call has returned.
+ * One registration for many buffers costs less than one for each, to make, to look up and to end: register a pool
+ * as a whole. See gantry_before_eal(), too.
  * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote writes.
  * Any peer that knows the remote key can then write there, also without GANTRY_MEM_REMOTE_WRITE.
  * Control thread; workers may run.

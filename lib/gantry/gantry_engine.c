@@ -12,6 +12,8 @@
 
 #include <rte_common.h>
 
+#include <hwq_fork.h>
+
 #include "gantry_alloc.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
@@ -111,6 +113,12 @@ say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 				used == 0 ? "" : ", ", features[i].name);
 	if (used != 0)
 		LOG(INFO, "%s lacks: %s", info->device, line);
+}
+
+int
+gantry_before_eal(void)
+{
+	return hwq_fork_refuse_init();
 }
 
 int

@@ -52,21 +52,8 @@ memory_option(void)
 void
 env_refuse_fork_init(void)
 {
-	static char byte;
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-
-	CHECK(list != NULL && list[0] != NULL);
-	ctx = ibv_open_device(list[0]);
-	CHECK(ctx != NULL);
-	pd = ibv_alloc_pd(ctx);
-	CHECK(pd != NULL);
-	mr = ibv_reg_mr(pd, &byte, sizeof(byte), 0);
-	CHECK(mr != NULL);
-	CHECK_EQ(ibv_dereg_mr(mr) | ibv_dealloc_pd(pd) | ibv_close_device(ctx), 0);
-	ibv_free_device_list(list);
+	CHECK_EQ(gantry_before_eal(), 0);
+	CHECK(ibv_fork_init() != 0);
 }
 
 /* EAL's telemetry, if it is given, and the name below which its files are. */

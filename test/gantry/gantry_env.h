@@ -24,9 +24,9 @@ void env_init(unsigned int n_workers);
  */
 void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
 /*
- * Before env_init(): libibverbs refuses ibv_fork_init(3) from now on, as it does once memory has been
- * registered. DPDK's mlx5 plug-in calls it for huge pages; then libibverbs reads /proc/self/smaps at each
- * registration and each removal, which takes a millisecond, and children of fork(2) do not have the memory.
+ * Before env_init(): gantry_before_eal(), which must succeed. Without it DPDK's mlx4 plug-in calls ibv_fork_init(3); then
+ * libibverbs before rdma-core 51 reads /proc/self/smaps at each registration and each removal, which takes
+ * milliseconds and grows with the mappings, and children of fork(2) do not have the memory.
  */
 void env_refuse_fork_init(void);
 /* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
