@@ -597,6 +597,11 @@ conclude(const struct sig *s, bool stopped)
 	}
 	if (stopped)
 		return 0;
+	if (s->n_blocks == 0) {
+		printf("nothing was stored: the files are empty");
+		files_end_line(s->set);
+		return 0;
+	}
 	printf("%zu file%s, %.1f MB, stored and fetched %s: %s, and no alarm was false", s->set->n,
 		s->set->n == 1 ? "" : "s", s->bytes / 1e6, have_pipelining ? "twice" : "once",
 		corrupted != 0 ? "every corruption was detected, every other byte is equal"

@@ -606,6 +606,12 @@ class Signatures(SignatureCase):
             self.assertIn("stored and fetched twice: " + said, result.out)
             self.assertEqual("every corruption was detected" in result.out, percent != 0)
 
+    def test_of_empty_files_nothing_is_stored(self):
+        result = run([*eal(2), "--mode", "sig", self.path("in/0")])
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("nothing was stored: the files are empty\n", result.out)
+        self.assertNotIn("stored and fetched", result.out)
+
     def test_a_long_run_shows_how_far_it_is_and_a_signal_has_it_say_so(self):
         """Request 100 is answered so late that a line a second is printed meanwhile."""
         progress = r"(?m)^stored and fetched 0\.0 of 0\.1 MB, \d+\.\d+ GB/s; verified 0 of 4 files$"
