@@ -22,7 +22,7 @@ build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# try DIR THREADS FUZZER AMOUNT: one seed. Addresses are part of what is tried: without randomisation
+# try DIR THREADS FUZZER AMOUNT: one seed. Addresses are part of what is tried: without randomisation, and without threads,
 # a seed repeats its run.
 try() {
 	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/$3 $4 $seed"

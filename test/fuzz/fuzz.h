@@ -24,6 +24,11 @@ void fuzz_die(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 
 /*
+ * Starts the program again without address randomisation, if it has it: addresses are part of what is tried. Called
+ * first of all. Where the system does not permit that, addresses stay random.
+ */
+void fuzz_fix_addresses(char **argv);
+/*
  * Sets the seed, which all random numbers depend on. A program that hangs is ended after so many
  * seconds.
  */

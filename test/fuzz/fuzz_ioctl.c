@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -27,6 +28,7 @@
 
 #include "softhca.h"
 
+#include "check.h"
 #include "fuzz_calls.h"
 
 #define MAX_ATTRS 64
@@ -48,6 +50,17 @@ struct call {
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct ib_uverbs_attr attrs[MAX_ATTRS];
 };
+
+/* All libraries of the process use it instead of libc's: the adapter's numbers are the same in each run. */
+__attribute__((visibility("default"))) ssize_t
+getrandom(void *p, size_t len, unsigned int flags)
+{
+	static uint64_t state = 1;
+
+	for (size_t i = 0; i < len; i++)
+		((uint8_t *)p)[i] = (uint8_t)check_random(&state);
+	return (ssize_t)len;
+}
 
 /* ---- pointers */
 
@@ -359,10 +372,8 @@ main(int argc, char **argv)
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 3;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
-	/*
-	 * Settings are read when the library loads, so the program starts again with this one. With
-	 * address randomisation off, one seed repeats one run.
-	 */
+	fuzz_fix_addresses(argv);
+	/* Settings are read when the library loads, so the program starts again with this one. */
 	if (getenv("SOFTHCA_THREADS") == NULL) {
 		setenv("SOFTHCA_THREADS", "0", 1);
 		execv("/proc/self/exe", argv);

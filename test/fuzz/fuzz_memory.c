@@ -2,11 +2,13 @@
 /* Random numbers, mutations and guarded memory of the fuzzers: see fuzz.h. */
 #include "fuzz.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -27,6 +29,18 @@ fuzz_die(const char *file, int line, const char *fmt, ...)
 	fputc('\n', stderr);
 	va_end(ap);
 	abort();
+}
+
+void
+fuzz_fix_addresses(char **argv)
+{
+	int now = personality(0xffffffff); /* asks */
+
+	if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0 ||
+		personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
+		return;
+	execv("/proc/self/exe", argv);
+	FUZZ_DIE("starting again: %s", strerror(errno));
 }
 
 void

@@ -331,6 +331,7 @@ main(int argc, char **argv)
 		MLX5_OPCODE_ATOMIC_FA, MLX5_OPCODE_SET_PSV, MLX5_OPCODE_UMR, MLX5_OPCODE_MMO};
 	unsigned int missing = 0;
 
+	fuzz_fix_addresses(argv);
 	fuzz_begin(argc > 2 ? strtoull(argv[2], NULL, 0) : 1, 600);
 	world_init();
 	for (unsigned long b = 0; b < bursts; b++) {
