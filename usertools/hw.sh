@@ -73,10 +73,12 @@ built=$(cd "$built" && pwd)
 # Whatever a stage leaves, even when it is killed, is in this folder. It is removed.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-hw.XXXXXX")
 export TMPDIR=$scratch RUNTIME_DIRECTORY=$scratch XDG_RUNTIME_DIR=$scratch
-child=
 stopped() {
 	trap '' HUP INT TERM
-	[ -z "$child" ] || { kill -TERM "$child" 2>/dev/null && wait "$child"; } || true
+	# The stage that runs, also if the signal came before its number could be stored.
+	local pids
+	mapfile -t pids < <(jobs -p)
+	[ ${#pids[@]} -eq 0 ] || { kill -TERM "${pids[@]}" && wait "${pids[@]}"; } 2>/dev/null || true
 	printf 'stopped: there is no report\n' >&2
 	exit "$1"
 }
@@ -97,9 +99,7 @@ run() {
 	runs=$((runs + 1))
 	log=$scratch/$runs.log
 	timeout -k 5 "$limit" "$@" >"$log" 2>"$log.err" &
-	child=$!
-	wait "$child" || code=$?
-	child=
+	wait $! || code=$?
 	[ "$code" -ne 124 ] && [ "$code" -ne 137 ] || printf 'hw.sh: it did not end in %s seconds\n' "$limit" >>"$log.err"
 	return "$code"
 }
