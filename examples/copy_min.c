@@ -93,7 +93,7 @@ main(int argc, char **argv)
 	rc = gantry_queue_destroy(q);
 	if (rc < 0)
 		return failed("gantry_queue_destroy()", rc);
-	rc = gantry_mem_unregister(mem, 1000);
+	rc = gantry_mem_unregister(mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
 	rc = gantry_destroy(g);

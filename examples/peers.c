@@ -211,10 +211,10 @@ main(int argc, char **argv)
 		if (rc < 0)
 			return failed("gantry_queue_destroy()", rc);
 	}
-	rc = gantry_mem_unregister(their_mem, 1000);
+	rc = gantry_mem_unregister(their_mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
-	rc = gantry_mem_unregister(my_mem, 1000);
+	rc = gantry_mem_unregister(my_mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
 	rc = gantry_destroy(g);

@@ -184,7 +184,7 @@ main(int argc, char **argv)
 		if (rc < 0)
 			return failed("gantry_worker_destroy()", rc);
 	}
-	rc = gantry_mem_unregister(mem, 1000);
+	rc = gantry_mem_unregister(mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
 	rc = gantry_destroy(g);

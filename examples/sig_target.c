@@ -276,8 +276,8 @@ main(int argc, char **argv)
 	check("gantry_queue_destroy()", gantry_queue_destroy(initiator.q));
 	check("gantry_queue_destroy()", gantry_queue_destroy(target.q));
 	check("gantry_profile_destroy()", gantry_profile_destroy(g, target.profile));
-	check("gantry_mem_unregister()", gantry_mem_unregister(mem[0], 1000));
-	check("gantry_mem_unregister()", gantry_mem_unregister(mem[1], 1000));
+	check("gantry_mem_unregister()", gantry_mem_unregister(mem[0], 10000));
+	check("gantry_mem_unregister()", gantry_mem_unregister(mem[1], 10000));
 	check("gantry_destroy()", gantry_destroy(g));
 	rte_eal_cleanup();
 	printf("sig_target: %s\n",

@@ -152,7 +152,7 @@ main(int argc, char **argv)
 	rc = gantry_layout_destroy(g, column);
 	if (rc < 0)
 		return failed("gantry_layout_destroy()", rc);
-	rc = gantry_mem_unregister(mem, 1000);
+	rc = gantry_mem_unregister(mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
 	rc = gantry_destroy(g);

@@ -29,6 +29,15 @@
 /* One count for the whole program: the linker merges the copies of all its files. */
 __attribute__((weak)) unsigned int check_failures;
 
+/*
+ * A test that waits for something gives up after so long without it. A machine is never so slow; the runner waits longer
+ * (test_timeout in test/meson.build).
+ */
+#ifndef CHECK_PATIENCE_MS
+#define CHECK_PATIENCE_MS 120000
+#endif
+#define CHECK_PATIENCE_NS (CHECK_PATIENCE_MS * UINT64_C(1000000))
+
 /* Failures beyond this number are counted, but not printed. */
 #define CHECK_LINES_MAX 40
 

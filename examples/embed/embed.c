@@ -141,10 +141,10 @@ main(int argc, char **argv)
 	rc = gantry_queue_destroy(q);
 	if (rc < 0)
 		return failed("gantry_queue_destroy()", rc);
-	rc = gantry_mem_unregister(packet_mem, 1000);
+	rc = gantry_mem_unregister(packet_mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
-	rc = gantry_mem_unregister(log_mem, 1000);
+	rc = gantry_mem_unregister(log_mem, 10000);
 	if (rc < 0)
 		return failed("gantry_mem_unregister()", rc);
 	rc = gantry_destroy(g);

@@ -27,7 +27,7 @@ class Case(unittest.TestCase):
         self.tmp = tempfile.mkdtemp(prefix='softhca-test.', dir=memory)
         self.addCleanup(shutil.rmtree, self.tmp)
 
-    def run_on(self, *argv, status=0, timeout=60, **settings):
+    def run_on(self, *argv, status=0, timeout=400, **settings):
         """Runs a program to its end. `status`: the exit code that it must have, None for any."""
         if shutil.which(argv[0]) is None:
             self.skipTest(f'{argv[0]} is not installed')

@@ -136,7 +136,7 @@ class Tools(Case):
     def in_namespace(self, script):
         """Runs a shell in a network namespace of its own, where it may make interfaces."""
         return subprocess.run(['unshare', '-rn', 'sh', '-c', script], env=clean_env(TMPDIR=self.tmp),
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=400, check=False)
 
     def test_an_interface_that_goes_away(self):
         make = 'ip link add softhca-t type %s'

@@ -63,7 +63,7 @@ assert eal.rte_eal_cleanup() == 0
 class Dmadev(Case):
     def run_dpdk(self, *argv, **settings):
         """Runs a program of DPDK that finds the driver by its bare name: EAL refuses a path that all may write to."""
-        return self.run_on(*argv, timeout=250, LD_LIBRARY_PATH=FOLDERS, **settings)
+        return self.run_on(*argv, LD_LIBRARY_PATH=FOLDERS, **settings)
 
     def need_huge_pages(self):
         """Other tests may take some at the same time."""
@@ -151,7 +151,7 @@ class Dmadev(Case):
     def test_without_adapter_and_launcher_probing_says_so(self):
         result = subprocess.run([sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0'],
                                 env=clean_env(LD_LIBRARY_PATH=FOLDERS),
-                                capture_output=True, text=True, timeout=60, check=False)
+                                capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('0 DMA devices', result.stdout)
         self.assertIn('start the program by the launcher softhca', result.stdout + result.stderr)

@@ -115,7 +115,7 @@ class Probe(Case):
         Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public. The driver
         itself takes no data units of the others' lengths; it says so, and the test calls that a failure.
         """
-        out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, status=None, timeout=250,
+        out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, status=None,
                         LD_PRELOAD=FEW_QUEUE_PAIRS, SOFTHCA_CRYPTO='plaintext_single', DPDK_TEST='cryptodev_mlx5_autotest')
         ends = re.findall(r'TestCase \[ *\d+\] : (AES-\d+-XTS .*) (\w+)$', out, re.M)
         units = [end for name, end in ends if 'Dataunit' in name]

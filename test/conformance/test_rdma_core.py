@@ -32,7 +32,7 @@ import sys
 import tempfile
 
 SOURCE = '/usr/share/doc/rdma-core/tests'
-MODULE_TIMEOUT = 120
+MODULE_TIMEOUT = 400
 SKIP = 77
 # Profiles of the adapter that a module's tests need, one after the other: what the first one skips runs with the second.
 # add_settings() adds others.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SKIP = 77
-TIMEOUT = 60
+TIMEOUT = 400
 
 
 def run(launcher, *words, fails=False, **settings):

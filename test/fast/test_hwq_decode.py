@@ -18,7 +18,7 @@ failures = 0
 
 
 def run(args, text):
-    return subprocess.run([PROGRAM, *args], input=text, capture_output=True, text=True, timeout=20,
+    return subprocess.run([PROGRAM, *args], input=text, capture_output=True, text=True, timeout=400,
                           check=False)
 
 

@@ -161,7 +161,7 @@ class Comparing(unittest.TestCase):
             ['bash', os.path.join(FOLDER, '..', 'check-layouts.sh'), '--top', os.path.join(self.folder.name, 'top'),
              '--pairs', self.write('pairs', pairs), '--resolved', self.write('resolved', resolved), *options,
              os.path.join(self.folder.name, 'linux=4.2'), os.path.join(self.folder.name, 'dpdk=of today')],
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=400, check=False)
 
     def expect(self, status, words, **changes):
         got = self.run_it(**changes)
@@ -206,7 +206,7 @@ class Comparing(unittest.TestCase):
 
     def test_other_directories(self):
         got = subprocess.run(['bash', os.path.join(FOLDER, '..', 'check-layouts.sh'), self.folder.name],
-                             capture_output=True, text=True, timeout=60, check=False)
+                             capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual(got.returncode, 2)
         self.assertIn('not a source tree that is known', got.stderr)
 

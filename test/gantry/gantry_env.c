@@ -21,8 +21,6 @@
 #include "gantry_mem.h"
 
 #define GUARD_LEN 4096
-/* Seconds: longer than any case takes, shorter than the runner's timeout. */
-#define PATIENCE_SECONDS 40
 /* 64 MiB, and what memory grows by. */
 #define N_HUGE_PAGES 64
 
@@ -171,7 +169,7 @@ env_run(const struct check_case *cases, unsigned int n, int argc, char **argv)
 	for (i = 0; i < n; i++) {
 		if (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL)
 			continue;
-		alarm(PATIENCE_SECONDS * 4);
+		alarm(4 * CHECK_PATIENCE_MS / 1000);
 		CHECK_EQ(check_main(&cases[i], 1, 0, NULL), 0);
 		ran++;
 	}
@@ -184,10 +182,16 @@ env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		CHECK_EQ(gantry_mem_unregister(mem[i], 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(mem[i], CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
 	rte_eal_cleanup();
 	return exit_code();
+}
+
+uint64_t
+env_patience(void)
+{
+	return rte_get_timer_cycles() + CHECK_PATIENCE_MS * (rte_get_timer_hz() / 1000);
 }
 
 uint64_t
@@ -383,7 +387,7 @@ env_queue_done(struct gantry_queue *q)
 void
 env_collect(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE_SECONDS * rte_get_timer_hz();
+	uint64_t end = env_patience();
 	unsigned int got = 0;
 
 	while (got < n) {
@@ -396,7 +400,7 @@ void
 env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE_SECONDS * rte_get_timer_hz();
+	uint64_t end = env_patience();
 	unsigned int put = 0, got = 0;
 
 	while (got < n) {

@@ -50,6 +50,8 @@ void env_run(const struct check_case *cases, unsigned int n, int argc, char **ar
 /* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code: 0, or CHECK_SKIP. */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
+/* When a test that waits for something gives up (rte_get_timer_cycles()). */
+uint64_t env_patience(void);
 /* The CPU time of this thread. */
 uint64_t env_cpu_ns(void);
 /*

@@ -1312,7 +1312,7 @@ deks_come_and_go_while_lcores_run(void)
 				CHECK_EQ(gantry_enqueue_burst(c->worker, &d, 1), 1);
 			}
 		/* One goes, one comes, while they are carried out. */
-		CHECK_EQ(gantry_dek_retire(g, live[gone], 10000), 0);
+		CHECK_EQ(gantry_dek_retire(g, live[gone], CHECK_PATIENCE_MS), 0);
 		dek = dek_of(&next);
 		for (i = 0; i < N_WORKERS; i++)
 			for (crew[i].n = 0; crew[i].n < 16;) {

@@ -1296,7 +1296,7 @@ an_initiator_reaches_many_targets(void)
 	env_queue_done(q);
 	for (i = 0; i < 4; i++)
 		env_queue_done(t[i]);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 

@@ -143,7 +143,7 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK(TAILQ_EMPTY(&part->pieces));
 	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
 	rte_mempool_free(mp);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK(callback == NULL);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
 	rte_free(block);
@@ -174,7 +174,7 @@ heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
 	CHECK(block >= heap && block < heap + 64 * PAGE);
 	CHECK_EQ(copy_pages(q, block, 0, 4), GANTRY_OK);
 	rte_free(block);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(rte_malloc_heap_memory_remove("outside", heap, 64 * PAGE), 0);
 	CHECK_EQ(rte_malloc_heap_destroy("outside"), 0);
 	env_queue_done(q);
@@ -194,7 +194,7 @@ a_registration_that_fails_can_be_repeated(void)
 	CHECK(mem == NULL && callback == NULL);
 	mem = register_eal();
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 
 	/* The second area cannot be registered, and the first cannot end: gantry_destroy() ends it. */
 	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
@@ -206,7 +206,7 @@ a_registration_that_fails_can_be_repeated(void)
 	CHECK_EQ(mprotect(heap + 15 * PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
 	mem = register_eal();
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(rte_malloc_heap_memory_remove("outside", heap, 16 * PAGE), 0);
 	CHECK_EQ(rte_malloc_heap_destroy("outside"), 0);
 	rte_free(block);
@@ -256,7 +256,7 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(copy_pages(q, area, 6, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 7, 1), GANTRY_OK);
 	CHECK_EQ(copy_pages(q, area, 8, 1), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 7, 1), GANTRY_OK);
 	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
@@ -300,7 +300,7 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 	for (i = 0; i < N_PAGES; i++)
 		CHECK_EQ(copy_pages(q, area, i, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(count_pieces(mem, area), 0);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	env_queue_done(q);
 	env_unmap(area, N_PAGES * PAGE);
@@ -336,7 +336,7 @@ a_queue_with_work_does_not_hold_eal_up(void)
 	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
 	CHECK(register_eal() == mem);
 	CHECK_EQ(count_pieces(mem, area), 1);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	env_queue_done(q);
 	env_unmap(area, N_PAGES * PAGE);
@@ -368,7 +368,7 @@ growth_that_fails_leaves_what_was_there(void)
 	CHECK_EQ(copy_pages(q, area, 2, 1), GANTRY_NOT_REGISTERED);
 	CHECK(register_eal() == mem);
 	CHECK_EQ(count_pieces(mem, area), 0);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	env_queue_done(q);
 	env_unmap(area, N_PAGES * PAGE);
 }
@@ -424,7 +424,7 @@ memory_that_stays_can_be_named_at_any_time(void)
 	pthread_join(thread, NULL);
 	CHECK(register_eal() == mem);
 	CHECK(count_pieces(mem, c.area) <= 5);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	env_queue_done(q);
 	env_unmap(c.area, N_PAGES * PAGE);
@@ -466,7 +466,7 @@ eal_itself_grows_and_shrinks(void)
 	TAILQ_FOREACH(p, &mem->pieces, next)
 		n++;
 	CHECK(n <= 4, "%u", n);
-	CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	env_queue_done(q);
 }

@@ -150,7 +150,7 @@ calls_of_a_child_are_refused_and_change_nothing(void)
 	CHECK_EQ(gantry_worker_destroy(o.stopped), 0);
 	CHECK_EQ(gantry_mem_register_mempool(g, o.pool, 0, &again), 0);
 	CHECK(again == o.mem);
-	CHECK_EQ(gantry_mem_unregister(o.mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(o.mem, CHECK_PATIENCE_MS), 0);
 	rte_mempool_free(o.pool);
 	env_unmap(m, 16 * 4096);
 }

@@ -284,18 +284,18 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, scatter(&s, src, page, 30)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, gather(&s, src, page, 30)), GANTRY_READ_ONLY);
-	CHECK_EQ(gantry_mem_unregister(more, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(more, CHECK_PATIENCE_MS), 0);
 	/* Memory below a layout that ends, and comes back with another key. */
 	CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &more), 0);
 	env_fill(page, 4096, 77);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(more, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(more, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &more), 0);
 	env_fill(page, 4096, 78);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);
 	CHECK(memcmp(dst + 10, page + 100, 20) == 0);
-	CHECK_EQ(gantry_mem_unregister(more, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(more, CHECK_PATIENCE_MS), 0);
 	destroy(&s);
 	destroy(&t);
 	env_queue_done(q);

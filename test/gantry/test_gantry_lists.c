@@ -256,7 +256,7 @@ a_list_whose_memory_goes_half_way_fails(void)
 		CHECK(memcmp(dst, src, ARENA_LEN / GANTRY_SGE_MAX) == 0);
 		CHECK_EQ(env_stats(q).by_status[GANTRY_LOCAL_ERROR], 1);
 		CHECK_EQ(env_stats(q).recoveries, 0);
-		CHECK_EQ(gantry_mem_unregister(mem_b, 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(mem_b, CHECK_PATIENCE_MS), 0);
 		/* Now from the beginning: nothing is moved. */
 		memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
@@ -363,7 +363,7 @@ read_only_memory_is_no_destination(void)
 	CHECK_EQ(env_stats(q).wqes, 0);
 	CHECK_EQ(env_do_one(q, copy_sg(&to, 1, &out, 1, 64)), GANTRY_OK);
 	env_queue_done(q);
-	CHECK_EQ(gantry_mem_unregister(ro, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(ro, CHECK_PATIENCE_MS), 0);
 	env_unmap(page, 4096);
 }
 
@@ -429,7 +429,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	CHECK(env_stats(q).replays != 0);
 	env_queue_done(q);
 	env_mend(broken_mem);
-	CHECK_EQ(gantry_mem_unregister(broken_mem, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(broken_mem, CHECK_PATIENCE_MS), 0);
 	env_unmap(broken, 4096);
 }
 

@@ -805,7 +805,7 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
 			d.flags = GANTRY_DESC_SOLICITED;
 			CHECK_EQ(env_do_one(a, d), GANTRY_OK);
-			CHECK(event_comes(b, 20000));
+			CHECK(event_comes(b, CHECK_PATIENCE_MS));
 			recv_collect(b, &comp, 1);
 			CHECK_EQ(comp.status, GANTRY_OK);
 			CHECK_EQ(gantry_peer_close(a, to), 0);

@@ -200,7 +200,7 @@ flags_that_nobody_can_follow_are_refused(void)
 		has_mmo ? GANTRY_OK : GANTRY_BAD_CARRIER);
 	CHECK_EQ(env_do_one(plain_q, by(d, GANTRY_DESC_BY_CPU)), GANTRY_OK);
 	env_queue_done(plain_q);
-	CHECK_EQ(gantry_mem_unregister(plain_mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(plain_mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(gantry_destroy(plain), 0);
 }
 
@@ -238,7 +238,7 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 	/* Read-only memory can be read. */
 	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)ro)), GANTRY_OK);
 	CHECK_EQ(dst[63], 9);
-	CHECK_EQ(gantry_mem_unregister(ro_mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(ro_mem, CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)ro)), GANTRY_NOT_REGISTERED);
 	env_unmap(ro, 4096);
 	env_unmap(unknown, 4096);
@@ -513,7 +513,7 @@ the_cpu_copies_on_when_the_connection_is_lost(void)
 	CHECK(memcmp(dst, src + 64, 64) == 0);
 	softhca_faults_clear();
 	env_mend(bad_mem);
-	CHECK_EQ(gantry_mem_unregister(bad_mem, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(bad_mem, CHECK_PATIENCE_MS), 0);
 	env_unmap(bad, 4096);
 	env_queue_done(q);
 }

@@ -29,7 +29,6 @@
 #include "gantry_log.h"
 #include "random/random.h"
 
-#define PATIENCE 60 /* seconds without any completion */
 /* Descriptors of a run that is played twice. */
 #define REPLAYED "15000"
 /* Statuses that a short run may not meet. */
@@ -174,7 +173,7 @@ turn(bool draws)
 static void
 drain(void)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+	uint64_t end = env_patience();
 	unsigned int i;
 	bool busy;
 
@@ -271,7 +270,7 @@ play_life(unsigned int rounds, uint64_t goal)
 	run.lives++;
 	life_open();
 	do {
-		alarm(4 * PATIENCE); /* ends a call that never returns */
+		alarm(4 * CHECK_PATIENCE_MS / 1000); /* ends a call that never returns */
 		play_round();
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;

@@ -22,7 +22,6 @@
 
 #define ARENA_LEN (UINT64_C(1) << 18)
 #define PIECE     64
-#define PATIENCE  60
 
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 500 /* sanitizers are slow */
@@ -60,17 +59,11 @@ begin(enum gantry_idle idle, uint32_t ring_size, uint16_t recv_depth)
 	}
 }
 
-static uint64_t
-patience(void)
-{
-	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
-}
-
 /* Takes n completions of receives. */
 static void
 take(struct gantry_recv_comp *comp, uint32_t n)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	uint32_t got = 0;
 
 	while (got < n) {
@@ -144,7 +137,7 @@ check_recv(const struct gantry_recv_comp *comp, uint64_t n, uint32_t k)
 static void
 exchange(enum gantry_idle idle)
 {
-	uint64_t seed = 3, put[2] = {0}, sent[2] = {0}, got[2] = {0}, end = patience();
+	uint64_t seed = 3, put[2] = {0}, sent[2] = {0}, got[2] = {0}, end = env_patience();
 	struct gantry_recv_comp comp[8];
 	uint32_t i, k, n;
 
@@ -192,7 +185,7 @@ full_rings_push_back_and_lose_nothing(void)
 {
 	static const enum gantry_idle idle[] = {GANTRY_IDLE_SPIN, GANTRY_IDLE_SLEEP};
 	struct gantry_recv_comp comp[8];
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	uint32_t i, k, n;
 
 	for (k = 0; k < RTE_DIM(idle); k++) {
@@ -260,7 +253,7 @@ static void
 receives_beyond_the_depth_wait(void)
 {
 	struct gantry_recv_comp comp[12];
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	uint32_t n;
 
 	begin(GANTRY_IDLE_SPIN, 16, 8);
@@ -310,7 +303,7 @@ stopping_keeps_receives(void)
 	struct gantry_recv_comp comp[8];
 	struct gantry_recv r[8], back[8];
 	struct gantry_worker_conf conf = {.recv_ring_size = 3};
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	uint16_t peer[8];
 	uint32_t n;
 

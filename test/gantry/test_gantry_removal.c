@@ -19,7 +19,6 @@
 #include "gantry_worker.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
-#define LONG_MS   40000
 
 static struct gantry *g;
 static bool pumped;
@@ -347,7 +346,7 @@ come_and_go(uint8_t *m, unsigned int n)
 	}
 	for (i = 0; i < n; i++)
 		if (mem[i] != NULL)
-			CHECK_EQ(gantry_mem_unregister(mem[i], LONG_MS), 0);
+			CHECK_EQ(gantry_mem_unregister(mem[i], CHECK_PATIENCE_MS), 0);
 }
 
 static void

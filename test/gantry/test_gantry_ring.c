@@ -14,7 +14,6 @@
 
 #define N_WORKERS 3
 #define ARENA_LEN (UINT64_C(1) << 20)
-#define PATIENCE  40
 
 static struct gantry *g;
 static uint8_t *src, *dst;
@@ -132,16 +131,10 @@ feed_take(struct feed *f, unsigned int n)
 	return n;
 }
 
-static uint64_t
-patience(void)
-{
-	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
-}
-
 static void
 feed_drain(struct feed *f)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 
 	while (f->got < f->put)
 		if (feed_take(f, 128) == 0)
@@ -182,7 +175,7 @@ each_worker_hands_back_everything_once_and_in_order(void)
 
 	for (n_workers = 1; n_workers <= N_WORKERS; n_workers++) {
 		struct feed feed[N_WORKERS] = {0};
-		uint64_t seed = n_workers, goal = GOAL, end = patience();
+		uint64_t seed = n_workers, goal = GOAL, end = env_patience();
 		bool busy = true;
 
 		for (i = 0; i < n_workers; i++) {
@@ -213,7 +206,7 @@ static void
 full_rings_push_back_and_lose_nothing(void)
 {
 	struct feed f = {.w = worker_on(1, 16, 64, 32), .dst = dst};
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	unsigned int n;
 
 	CHECK_EQ(feed_put(&f, 100), 64);
@@ -297,7 +290,7 @@ the_rules_of_workers_are_kept(void)
 	struct gantry_desc desc = {.op = GANTRY_OP_NOP, .cookie = 7};
 	struct gantry_comp comp;
 	static atomic_bool stop;
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	unsigned int i;
 
 	CHECK_EQ(gantry_worker_create(g, rte_get_main_lcore(), NULL, &none), -EINVAL);
@@ -347,7 +340,7 @@ workers_reach_each_other(void)
 	struct gantry_worker *a = worker_on(1, 64, 128, 32), *b = worker_on(2, 64, 128, 32);
 	struct gantry_desc desc[2];
 	struct gantry_comp comp;
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	unsigned int round, i;
 	uint16_t pa, pb;
 

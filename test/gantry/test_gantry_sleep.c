@@ -28,8 +28,7 @@
 
 #include "gantry_env.h"
 
-#define LEN      UINT64_C(65536)
-#define PATIENCE 60
+#define LEN UINT64_C(65536)
 
 #ifdef GANTRY_ALLOC_LIBC
 #define ROUNDS 300 /* sanitizers are slow */
@@ -40,12 +39,6 @@
 static struct gantry *g;
 static uint8_t *src, *dst;
 static struct gantry_mem *src_mem, *dst_mem;
-
-static uint64_t
-patience(void)
-{
-	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
-}
 
 static struct gantry_worker *
 worker_on(unsigned int lcore, enum gantry_idle idle)
@@ -64,7 +57,7 @@ worker_on(unsigned int lcore, enum gantry_idle idle)
 static void
 take(struct gantry_worker *w, unsigned int n, uint64_t *cookie)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	struct gantry_comp comp;
 
 	while (n != 0) {
@@ -81,7 +74,7 @@ take(struct gantry_worker *w, unsigned int n, uint64_t *cookie)
 static void
 wait_until_asleep(unsigned int lcore, uint64_t more_than)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 
 	while (gantry_loop_sleeps(lcore) <= more_than) {
 		CHECK(rte_get_timer_cycles() < end);
@@ -312,7 +305,7 @@ static void
 room_for_completions_wakes_the_lcore(void)
 {
 	struct gantry_worker *w = worker_on(1, GANTRY_IDLE_SLEEP);
-	uint64_t put = 0, got = 0, end = patience();
+	uint64_t put = 0, got = 0, end = env_patience();
 
 	CHECK_EQ(gantry_worker_start(w), 0);
 	while (put < 32) {
@@ -546,7 +539,7 @@ a_repair_for_local_transactions_keeps_the_lcore_awake(void)
 static void
 wait_for_cqe(const struct gantry_conn *c)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 
 	while (!hwq_cq_is_ours(c->cq, c->cq->ci)) {
 		CHECK(rte_get_timer_cycles() < end);
@@ -636,7 +629,7 @@ come_behind_the_last_look(enum gantry_idle idle)
 	wait_until_asleep(1, slept);
 	CHECK_EQ(gantry_worker_start(late.looked), 0);
 	for (i = 0; i < 4; i++) {
-		uint64_t first = 0, second = 0, end = patience();
+		uint64_t first = 0, second = 0, end = env_patience();
 
 		late.turns = NOT_YET;
 		atomic_store(&late.after, GANTRY_IDLE_TURNS - 2 + i);

@@ -257,7 +257,7 @@ memory_is_told_with_its_rights_in_pages(void)
 	answer = tel_ask(text, 0);
 	CHECK_EQ(i + count_of(answer, "\"bytes\":") - 1, N + 2);
 	for (i = 0; i < N; i++) {
-		CHECK_EQ(gantry_mem_unregister(mem[i], 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(mem[i], CHECK_PATIENCE_MS), 0);
 		env_unmap(p[i], 4096);
 	}
 	answer = tel_ask("/gantry/memory,%u", engine);
@@ -652,7 +652,7 @@ others_look_while_everything_comes_and_goes(void)
 			;
 		CHECK_EQ(gantry_peer_close(q, a), 0);
 		CHECK_EQ(gantry_peer_close(q, b), 0);
-		CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 		env_unmap(p, 4096);
 		env_queue_done(q);
 		CHECK_EQ(gantry_worker_stop(w), 0);

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-TIMEOUT = 120
+TIMEOUT = 400
 MAGIC = 0xC1FC1FC1  # of a CTF packet: diamon.org/ctf, 5.1
 SIZES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q", "int32_t": "i", "int64_t": "q", "uintptr_t": "Q",
     "string_bounded_t": "32s"}

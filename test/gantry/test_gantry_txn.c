@@ -764,7 +764,7 @@ memory_that_is_only_read_takes_no_data(void)
 	t.op = GANTRY_OP_READ;
 	CHECK_EQ(refused_with(&p, &t, PLAIN), GANTRY_READ_ONLY);
 	pair_close(&p);
-	CHECK_EQ(gantry_mem_unregister(mem, 10000), 0);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	env_unmap(page, 8192);
 }
 

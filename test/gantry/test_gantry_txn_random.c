@@ -24,8 +24,6 @@
 #include "gantry_loop.h"
 #include "txn/play.h"
 
-#define PATIENCE 60 /* seconds without any completion */
-
 struct play play;
 
 /* ------------------------------------------------------------------ in between */
@@ -354,13 +352,13 @@ slots_busy(void)
 static void
 drain(void)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+	uint64_t end = env_patience();
 	unsigned int i;
 
 	while (play.settled != play.made || (!play.hard && slots_busy())) {
 		put();
 		if (take() != 0)
-			end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+			end = env_patience();
 		take_messages(true);
 		if (rte_get_timer_cycles() < end)
 			continue;
@@ -449,7 +447,7 @@ play_life(uint64_t goal)
 	play.lives++;
 	life_open();
 	do {
-		alarm(4 * PATIENCE); /* ends a call that never returns */
+		alarm(4 * CHECK_PATIENCE_MS / 1000); /* ends a call that never returns */
 		play_round();
 	} while (--rounds != 0 && play.settled < goal && !play.own_lost);
 	if (chance(2))

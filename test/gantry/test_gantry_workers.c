@@ -21,7 +21,6 @@
 
 #define N_LCORES  3
 #define ARENA_LEN (UINT64_C(1) << 18)
-#define PATIENCE  100
 
 #ifdef GANTRY_ALLOC_LIBC
 #define CYCLES 200 /* sanitizers are slow */
@@ -34,12 +33,6 @@
 static struct gantry *g;
 static uint8_t *src, *dst;
 static struct gantry_mem *src_mem, *dst_mem;
-
-static uint64_t
-patience(void)
-{
-	return rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
-}
 
 static struct gantry_worker *
 worker_of(struct gantry *engine, unsigned int lcore)
@@ -91,7 +84,7 @@ feed_turn(struct feed *f)
 static void
 feed_until(struct feed *f, uint64_t got)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 
 	while (f->got < got) {
 		feed_turn(f);
@@ -423,9 +416,11 @@ the_load_of_each_lcore_is_its_own(void)
 
 #define N_PRODUCERS 3
 
+/* A thread of the program, which EAL does not know. */
 struct producer {
 	struct gantry_worker *w;
 	uint64_t number;
+	bool fences;
 	pthread_t thread;
 };
 
@@ -444,6 +439,8 @@ produce(void *arg)
 		for (i = 0; i < n; i++) {
 			desc[i] = nth(put + i);
 			desc[i].cookie |= p->number << 32;
+			if (p->fences && check_random(&seed) % 16 == 0)
+				desc[i].flags |= GANTRY_DESC_FENCE;
 		}
 		n = gantry_enqueue_burst(p->w, desc, n);
 		put += n;
@@ -453,57 +450,120 @@ produce(void *arg)
 	return NULL;
 }
 
-/* Each producer's descriptors come back once and in its order. */
+static const enum gantry_producers several[] = {GANTRY_PRODUCERS_MP_HTS, GANTRY_PRODUCERS_MP};
+
+/* Each producer's descriptors come back once and in its order. All are copies: an unordered queue keeps their order, too. */
+static void
+feed_one_worker(const struct gantry_worker_conf *conf)
+{
+	uint64_t got[N_PRODUCERS] = {0}, sum = 0, end = env_patience();
+	struct producer p[N_PRODUCERS];
+	struct gantry_comp comp[64];
+	struct gantry_worker *w;
+	unsigned int i, n;
+
+	CHECK_EQ(gantry_worker_create(g, 1, conf, &w), 0);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	for (i = 0; i < N_PRODUCERS; i++) {
+		p[i] = (struct producer){.w = w, .number = i, .fences = conf->queue.unordered};
+		CHECK_EQ(pthread_create(&p[i].thread, NULL, produce, &p[i]), 0);
+	}
+	while (sum < N_PRODUCERS * GOAL) {
+		n = env_dequeue(w, comp, RTE_DIM(comp));
+		for (i = 0; i < n; i++) {
+			uint64_t from = comp[i].cookie >> 32;
+
+			CHECK(from < N_PRODUCERS);
+			CHECK_EQ(comp[i].cookie & UINT32_MAX, got[from]++);
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		}
+		sum += n;
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (i = 0; i < N_PRODUCERS; i++) {
+		CHECK_EQ(pthread_join(p[i].thread, NULL), 0);
+		CHECK_EQ(got[i], GOAL);
+	}
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_dequeue_burst(w, comp, RTE_DIM(comp)), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 static void
 several_producers_feed_one_worker(void)
 {
-	static const enum gantry_producers kind[] = {
-		GANTRY_PRODUCERS_MP_HTS,
-#ifndef __SANITIZE_THREAD__
-		/* A producer of rte_ring's MP mode waits for the one before it by relaxed loads:
-		 * the order is the hardware's, not the language's. */
-		GANTRY_PRODUCERS_MP,
-#endif
-	};
 	struct gantry_worker_conf conf = {.queue.depth = 64, .ring_size = 512};
 	struct gantry_worker *none;
+	unsigned int k;
+
+	for (k = 0; k < 2 * RTE_DIM(several); k++) {
+		conf.producers = several[k / 2];
+		conf.queue.unordered = k % 2;
+		feed_one_worker(&conf);
+	}
+	conf.producers = (enum gantry_producers)3;
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &none), -EINVAL);
+}
+
+/* Receives of a peer that is not there: they come back at once. The producer is the number of the peer. */
+static void *
+produce_receives(void *arg)
+{
+	const struct producer *p = arg;
+	uint64_t put = 0, seed = p->number;
+
+	env_unbind();
+	while (put < GOAL) {
+		unsigned int i, n = RTE_MIN(1 + check_random(&seed) % 64, GOAL - put);
+		struct gantry_recv recv[64];
+
+		for (i = 0; i < n; i++)
+			recv[i] = (struct gantry_recv){.cookie = put + i};
+		n = gantry_recv_enqueue_burst(p->w, (uint16_t)p->number, recv, n);
+		put += n;
+		if (n == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Each producer's receives come back once and in its order. */
+static void
+several_producers_post_receives(void)
+{
+	struct gantry_worker_conf conf = {.queue.depth = 64, .recv_ring_size = 512};
 	unsigned int k, i, n;
 
-	for (k = 0; k < RTE_DIM(kind); k++) {
+	for (k = 0; k < RTE_DIM(several); k++) {
+		uint64_t got[N_PRODUCERS] = {0}, sum = 0, end = env_patience();
 		struct producer p[N_PRODUCERS];
-		uint64_t got[N_PRODUCERS] = {0}, sum = 0, end = patience();
-		struct gantry_comp comp[64];
+		struct gantry_recv_comp comp[64];
 		struct gantry_worker *w;
 
-		conf.producers = kind[k];
+		conf.producers = several[k];
 		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
 		CHECK_EQ(gantry_worker_start(w), 0);
 		for (i = 0; i < N_PRODUCERS; i++) {
 			p[i] = (struct producer){.w = w, .number = i};
-			CHECK_EQ(pthread_create(&p[i].thread, NULL, produce, &p[i]), 0);
+			CHECK_EQ(pthread_create(&p[i].thread, NULL, produce_receives, &p[i]), 0);
 		}
 		while (sum < N_PRODUCERS * GOAL) {
-			n = env_dequeue(w, comp, RTE_DIM(comp));
+			n = gantry_recv_dequeue_burst(w, comp, RTE_DIM(comp));
 			for (i = 0; i < n; i++) {
-				uint64_t from = comp[i].cookie >> 32;
-
-				CHECK(from < N_PRODUCERS);
-				CHECK_EQ(comp[i].cookie & UINT32_MAX, got[from]++);
-				CHECK_EQ(comp[i].status, GANTRY_OK);
+				CHECK(comp[i].peer < N_PRODUCERS);
+				CHECK_EQ(comp[i].cookie, got[comp[i].peer]++);
+				CHECK_EQ(comp[i].status, GANTRY_BAD_PEER);
 			}
+			if (n == 0)
+				sched_yield();
 			sum += n;
 			CHECK(rte_get_timer_cycles() < end);
 		}
-		for (i = 0; i < N_PRODUCERS; i++) {
+		for (i = 0; i < N_PRODUCERS; i++)
 			CHECK_EQ(pthread_join(p[i].thread, NULL), 0);
-			CHECK_EQ(got[i], GOAL);
-		}
 		CHECK_EQ(gantry_worker_stop(w), 0);
-		CHECK_EQ(gantry_dequeue_burst(w, comp, RTE_DIM(comp)), 0);
 		CHECK_EQ(gantry_worker_destroy(w), 0);
 	}
-	conf.producers = (enum gantry_producers)3;
-	CHECK_EQ(gantry_worker_create(g, 1, &conf, &none), -EINVAL);
 }
 
 /* ------------------------------------------------------------------ NUMA */
@@ -558,6 +618,7 @@ static const struct check_case cases[] = {
 	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
+	{"several producers post receives", several_producers_post_receives},
 	{"an lcore on another node than the device is warned of",
 		an_lcore_on_another_node_than_the_device_is_warned_of},
 };

@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
+#include "softhca.h"
+
 #define NAP_NS   1000000
 #define TEXT_MAX 4096
 

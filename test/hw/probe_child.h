@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Seconds that a step may take. */
-#define PROBE_LIMIT 30
+#define PROBE_LIMIT (softhca_active() ? 4 * CHECK_PATIENCE_MS / 1000 : 30)
 
 /*
  * Runs step(shared) in a child. *shared is `len` bytes that the child writes and the caller reads; the caller

@@ -52,7 +52,7 @@ srq_limit_at_once(struct probe_answer *a)
 	int type;
 
 	CHECK_EQ(ibv_modify_srq(n.srq, &attr, IBV_SRQ_LIMIT), 0);
-	type = node_event(&n, &event, 10 * PROBE_NOTHING_MS);
+	type = node_event(&n, &event, PROBE_PATIENCE_MS);
 	probe_saw(a, type == IBV_EVENT_SRQ_LIMIT_REACHED, "%s", probe_event_text(type));
 }
 
@@ -70,12 +70,13 @@ short_receive(struct probe_answer *a, enum kind kind, uint32_t recv_len)
 	node_connect(kind, &n, from, &n, at);
 	node_recv_to(at, NULL, (struct ibv_sge){(uintptr_t)n.buf, recv_len, n.mr->lkey}, 0);
 	node_send(&n, from, kind, &to, false);
-	if (!node_try_wait(n.rcq, &wc, 10 * PROBE_NOTHING_MS)) {
+	if (!node_try_wait(n.rcq, &wc, PROBE_PATIENCE_MS)) {
 		probe_saw(a, false, "no completion of the receive");
 		return;
 	}
 	/* The completion may be there before the state is. */
-	for (int i = 0; i < 100 && pair_state(at) != IBV_QPS_ERR; i++)
+	for (uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
+		pair_state(at) != IBV_QPS_ERR && pair_now_ms() < end;)
 		usleep(1000);
 	probe_saw(a, wc.status == IBV_WC_LOC_LEN_ERR && pair_state(at) == IBV_QPS_ERR,
 		"%s, state %d", ibv_wc_status_str(wc.status), pair_state(at));

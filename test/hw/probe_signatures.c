@@ -101,7 +101,7 @@ open_wrong(struct signed_pair *s, uint32_t wrong, const struct pair_opts *opts)
 static uint8_t
 wait_opcode(struct signed_pair *s, uint32_t index)
 {
-	uint64_t end = pair_now_ms() + 10 * PROBE_NOTHING_MS;
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 	uint8_t opcode;
 
 	do {
@@ -170,7 +170,7 @@ sig_err_responder(struct probe_answer *a)
 		&(struct pair_opts){.keys = true, .dv_flags = MLX5DV_QP_CREATE_SIG_PIPELINING});
 	probe_post_write(&s.p.server, s.p.client.mr->rkey, (uintptr_t)s.p.client.buf);
 	/* Polling also takes the SIG_ERR completion. */
-	came = pair_try_wait(&s.p.server, &wc, 10 * PROBE_NOTHING_MS);
+	came = pair_try_wait(&s.p.server, &wc, PROBE_PATIENCE_MS);
 	CHECK_EQ(signature_key_error(s.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	state = pair_state(s.p.server.qp);
 	probe_saw(a, came && wc.status == IBV_WC_SUCCESS && state == IBV_QPS_RTS,
@@ -182,7 +182,7 @@ static char
 cq_of_error(struct signed_pair *s)
 {
 	struct ibv_cq *cqs[2] = {s->owner->cq, s->owner->recv_cq};
-	uint64_t end = pair_now_ms() + 10 * PROBE_NOTHING_MS;
+	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 	struct ibv_wc wc;
 
 	do {

@@ -6,8 +6,8 @@
 #include "probe.h"
 #include "softhca_node.h"
 
-/* Milliseconds to wait for what must come, and to see that nothing comes. */
-#define PROBE_PATIENCE_MS 5000
+/* Milliseconds to wait for what must come, and to see that nothing comes. A busy machine makes the emulated adapter slow. */
+#define PROBE_PATIENCE_MS (softhca_active() ? CHECK_PATIENCE_MS : 5000)
 #define PROBE_NOTHING_MS  100
 
 /* Retries that end soon: the timeout is 4.096 us * 2^8. */

@@ -95,13 +95,12 @@ emu_pump(void)
 }
 
 /*
- * Waits for the next completion. Returns false after 20 seconds without one; no busy machine takes
- * that long.
+ * Waits for the next completion. Returns false if none comes.
  */
 static inline bool
 emu_wait(struct hwq_cq *cq, struct hwq_cqe *rec)
 {
-	uint64_t end = emu_now_ns() + 20000000000ull;
+	uint64_t end = emu_now_ns() + CHECK_PATIENCE_NS;
 
 	while (hwq_cq_poll(cq, rec, 1) == 0) {
 		if (softhca_pump() == 0 && emu_now_ns() > end)

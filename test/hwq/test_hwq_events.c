@@ -361,7 +361,7 @@ nothing_is_lost(bool poll_again)
 			dawdle(&rnd, 512);
 			hwq_cq_arm(r.cq[0], false);
 		}
-		if (poll(&fd, 1, 20000) != 1)
+		if (poll(&fd, 1, CHECK_PATIENCE_MS) != 1)
 			EMU_DIE("asleep after %u of %u messages: one was lost",
 				atomic_load(&n_seen), N_NAPS);
 		if (hwq_channel_get_event(r.channel, &got) != 0)

@@ -136,7 +136,7 @@ many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_w
 		burst = hwq_cq_poll(t->cq, rec, 8);
 		if (burst != 0 || i != 0)
 			last = emu_now_ns();
-		CHECK(emu_now_ns() - last < 5000000000ull, "the queue makes no progress");
+		CHECK(emu_now_ns() - last < CHECK_PATIENCE_NS, "the queue makes no progress");
 		for (i = 0; i < burst; i++) {
 			CHECK(rec[i].syndrome == 0 && rec[i].qpn == t->qp->qpn, "syndrome 0x%x",
 				rec[i].syndrome);
@@ -258,7 +258,7 @@ out:
 static bool
 peek_wait(const struct hwq_cq *cq, struct hwq_cqe *rec)
 {
-	uint64_t end = emu_now_ns() + 20000000000ull;
+	uint64_t end = emu_now_ns() + CHECK_PATIENCE_NS;
 
 	while (!hwq_cq_peek(cq, rec)) {
 		if (softhca_pump() == 0 && emu_now_ns() > end)
@@ -432,7 +432,7 @@ stale_completions(void)
 		/*
 		 * Waits until the device has completed all of them: the last one's entry is there.
 		 */
-		for (deadline = emu_now_ns() + 20000000000ull;
+		for (deadline = emu_now_ns() + CHECK_PATIENCE_NS;
 			!hwq_cq_is_ours(cq, cq->ci + 14) && emu_now_ns() < deadline;) {
 			emu_pump();
 			usleep(100);

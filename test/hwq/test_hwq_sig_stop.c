@@ -356,7 +356,7 @@ look_for_stop(void)
 static void
 one_round(void)
 {
-	const uint64_t end = emu_now_ns() + 20000000000ull;
+	const uint64_t end = emu_now_ns() + CHECK_PATIENCE_NS;
 	unsigned int i;
 
 	n_posted = n_arrived = 0;

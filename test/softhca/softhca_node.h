@@ -317,7 +317,7 @@ node_wait(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
-	CHECK(node_try_wait(cq, &wc, 10000));
+	CHECK(node_try_wait(cq, &wc, PAIR_PATIENCE_MS));
 	return wc;
 }
 

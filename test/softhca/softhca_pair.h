@@ -64,7 +64,7 @@ struct pair_opts {
 #define PAIR_NONE 0x80000000u
 
 /* For what must come: on a busy machine, a thread of the adapter may wait seconds for a CPU. */
-#define PAIR_PATIENCE_MS 20000
+#define PAIR_PATIENCE_MS CHECK_PATIENCE_MS
 
 struct pair {
 	struct ibv_context *ctx;

@@ -6,8 +6,6 @@
 
 #include "random.h"
 
-#define PATIENCE 60 /* seconds */
-
 /* ------------------------------------------------------------------ posting */
 
 void
@@ -264,7 +262,7 @@ reclaim(struct side *s)
 void
 side_take_until(struct side *s, const uint64_t *came, const uint64_t *posted)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE * rte_get_timer_hz();
+	uint64_t end = env_patience();
 
 	side_take_receives(s);
 	while (*came != *posted && s->w != NULL && rte_get_timer_cycles() < end) {

@@ -11,7 +11,6 @@
 #define SLOTS_LEN       RTE_ALIGN(N_SLOTS *AREA_LEN, 4096)
 #define MESSAGES_LEN    RTE_ALIGN(N_LINKS *RECV_DEPTH * sizeof(struct message), 4096)
 /* Milliseconds. Nothing is in flight. */
-#define PATIENCE 60000
 
 /* ------------------------------------------------------------------ regions */
 
@@ -103,7 +102,7 @@ memory_mend(void)
 
 	for (i = 0; i < N_REGIONS; i++) {
 		if (play.region[i].going)
-			go(i, PATIENCE);
+			go(i, CHECK_PATIENCE_MS);
 		if (play.region[i].mem == NULL)
 			come(i);
 	}
@@ -135,9 +134,9 @@ memory_close(void)
 
 	for (i = 0; i < N_REGIONS; i++)
 		if (play.region[i].mem != NULL)
-			go(i, PATIENCE);
-	CHECK_EQ(gantry_mem_unregister(play.remote, PATIENCE), 0);
-	CHECK_EQ(gantry_mem_unregister(play.inbox, PATIENCE), 0);
+			go(i, CHECK_PATIENCE_MS);
+	CHECK_EQ(gantry_mem_unregister(play.remote, CHECK_PATIENCE_MS), 0);
+	CHECK_EQ(gantry_mem_unregister(play.inbox, CHECK_PATIENCE_MS), 0);
 	env_unmap(play.slot[0].local.area, SLOTS_LEN);
 	env_unmap(play.slot[0].remote.area, SLOTS_LEN);
 	env_unmap(play.messages, MESSAGES_LEN);

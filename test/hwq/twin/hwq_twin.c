@@ -246,7 +246,7 @@ twin_patience(uint64_t *end)
 
 	emu_pump();
 	if (*end == 0)
-		*end = now + 5000000000ull;
+		*end = now + (twin_device == NULL ? CHECK_PATIENCE_NS : UINT64_C(5000000000));
 	return now < *end;
 }
 

@@ -249,7 +249,7 @@ static inline const uint8_t *
 poll_one(struct side *s)
 {
 	const uint8_t *cqe = s->mem + CQ_AT + s->cq_ci % CQE_N * 64;
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	for (;;) {
 		uint8_t op_own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);

@@ -759,7 +759,7 @@ in_child(void (*run)(struct ibv_context *), struct ibv_context *ctx)
 
 	CHECK(pid >= 0);
 	if (pid == 0) {
-		alarm(20);
+		alarm(CHECK_PATIENCE_MS / 1000);
 		run(ctx);
 		_exit(0);
 	}

@@ -36,7 +36,7 @@ static void
 expect(struct ibv_cq *cq, uint64_t first, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		uint64_t end = pair_now_ms() + 10000;
+		uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 		struct ibv_wc wc;
 		int got;
 
@@ -190,7 +190,7 @@ unzip(const struct reader *r, const struct mlx5_cqe64 *title, uint32_t i, struct
 static void
 read_cqes(struct reader *r, struct mlx5_cqe64 *out, unsigned int want)
 {
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 	unsigned int n = 0;
 
 	while (n < want) {
@@ -618,7 +618,7 @@ case_moderate_count(void)
 	complete(&p, 0, 3);
 	CHECK(!has_event(&p, 20));
 	complete(&p, 3, 1);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 0, 4);
 	/*
 	 * The count starts anew with each arming, and includes completions that are already there.
@@ -627,18 +627,18 @@ case_moderate_count(void)
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK(!has_event(&p, 20));
 	complete(&p, 6, 2);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 4, 4);
 	/* Without moderation, each completion makes an event. A delayed event comes at once. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(&p, 8, 1);
 	CHECK(!has_event(&p, 20));
 	CHECK_EQ(moderate(&p, 0, 0), 0);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 8, 1);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(&p, 9, 1);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 9, 1);
 	pair_fini(&p);
 }
@@ -665,12 +665,12 @@ case_moderate_period(void)
 	pair_run();
 	start = now_ns(CLOCK_MONOTONIC);
 	post_send(&p, 1);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 1, 1);
 	/* The next event comes a period after this one at the earliest. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	post_send(&p, 2);
-	CHECK(has_event(&p, 5000));
+	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	CHECK(now_ns(CLOCK_MONOTONIC) - start >= period_us * 1000);
 	expect(p.client.cq, 2, 1);
 	CHECK_EQ(moderate(&p, 1, 0x1000), EINVAL);
@@ -693,7 +693,7 @@ raw_clock(struct ibv_context *ctx)
 static uint64_t
 later_clock(struct ibv_context *ctx, uint64_t last)
 {
-	uint64_t end = pair_now_ms() + 10000, clock;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS, clock;
 
 	while ((clock = raw_clock(ctx)) <= last) {
 		CHECK(clock == last && pair_now_ms() < end);
@@ -737,7 +737,7 @@ case_timestamps(void)
 	before[0] = now_ns(CLOCK_MONOTONIC);
 	before[1] = now_ns(CLOCK_REALTIME);
 	post_send(&p, 1);
-	for (uint64_t end = pair_now_ms() + 5000;
+	for (uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 		ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT;) {
 		CHECK(pair_now_ms() < end);
 		pair_run();

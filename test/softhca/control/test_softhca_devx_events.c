@@ -163,7 +163,7 @@ case_completions(void)
 static void
 await_error(struct side *s)
 {
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 	uint8_t out[MOD_IN];
 
 	for (;;) {
@@ -183,7 +183,7 @@ case_errors(void)
 	struct mlx5dv_devx_event_channel *with, *without;
 	const uint16_t of_qp[] = {WQ_CATAS, COMM_EST};
 	int fd = eventfd(0, EFD_NONBLOCK);
-	uint64_t end = pair_now_ms() + 10000, count = 0;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS, count = 0;
 	struct record r;
 
 	CHECK(fd >= 0);

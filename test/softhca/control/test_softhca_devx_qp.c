@@ -316,7 +316,7 @@ case_no_record(void)
 	word = write_send(&s, 0x2000);
 	violations = softhca_violations();
 	__atomic_store_n((uint64_t *)s.uar->reg_addr, word, __ATOMIC_RELEASE);
-	end = pair_now_ms() + 20000;
+	end = pair_now_ms() + CHECK_PATIENCE_MS;
 	while (softhca_violations() == violations && pair_now_ms() < end)
 		pair_run();
 	CHECK_EQ(softhca_violations(), violations + 1);
@@ -356,7 +356,7 @@ case_no_record_reset(void)
 static void
 wait_for_error(struct side *s)
 {
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 	uint8_t out[MOD_IN];
 
 	do {

@@ -204,7 +204,7 @@ static uint64_t
 next_cookie(struct mlx5dv_devx_event_channel *c)
 {
 	struct mlx5dv_devx_async_event_hdr hdr;
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	while (mlx5dv_devx_get_event(c, &hdr, sizeof(hdr)) < 0) {
 		CHECK(errno == EAGAIN && pair_now_ms() < end);

@@ -474,7 +474,7 @@ case_fork(void)
 	if (pid == 0) {
 		struct ibv_dm *mine = make_dm(ctx, max / 4);
 
-		alarm(20);
+		alarm(CHECK_PATIENCE_MS / 1000);
 		memset(address_of(mine), 0x22, max / 4);
 		CHECK_EQ(raw_alloc(ctx, max / 2, 0, MEMIC), ENOMEM);
 		CHECK_EQ(ibv_free_dm(dm), EIO);

@@ -191,7 +191,7 @@ class Case(unittest.TestCase):
     def run_on(self, *argv, **settings):
         env = clean_env(TMPDIR=self.tmp, **settings)
         return subprocess.run([LAUNCHER, *argv], env=env, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=400, check=False)
 
     def devinfo(self, *argv, **settings):
         """The output of ibv_devinfo -v, as a list of (field, value)."""
@@ -497,7 +497,7 @@ class Trees(Case):
         waits = [LAUNCHER, 'tail', '-f', '/sys/class/infiniband/mlx5_0/node_type']
         with subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as killed, \
                 subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as living:
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 400
             while len(self.trees()) < 2 and time.monotonic() < deadline:
                 time.sleep(0.01)
             before = self.trees()

@@ -1261,7 +1261,7 @@ is_device_thread(const char *task)
 static bool
 may_run_on(const char *task, unsigned long long cpus)
 {
-	for (unsigned int i = 0; i < 5000; i++) {
+	for (unsigned int i = 0; i < CHECK_PATIENCE_MS; i++) {
 		if (status_of(task, "Cpus_allowed:") == cpus)
 			return true;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -1310,7 +1310,7 @@ case_threads(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
 	rig_init(&r, &(struct rig_opts){.threads = 2, .no_connect = true});
 	/* A thread's first steps are its affinity. */
-	for (unsigned int i = 0; i < 5000 && check_failures == 0; i++) {
+	for (unsigned int i = 0; i < CHECK_PATIENCE_MS && check_failures == 0; i++) {
 		struct softhca_lanes *l = device()->lanes;
 
 		if (atomic_load(&l->slots[0].epoch) != 0 && atomic_load(&l->slots[1].epoch) != 0)

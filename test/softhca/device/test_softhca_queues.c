@@ -945,7 +945,7 @@ case_rnr(void)
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
-	expect_error(rig_wait(&r, &r.a, 1000), &r.a, MLX5_CQE_REQ_ERR,
+	expect_error(rig_wait(&r, &r.a, CHECK_PATIENCE_MS), &r.a, MLX5_CQE_REQ_ERR,
 		MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
 	rig_fini(&r);
 
@@ -978,7 +978,7 @@ case_no_peer(void)
 	rig_post(&r.a, &w);
 	rig_run(&r);
 	CHECK(rig_poll(&r.a) == NULL, "gave up without retrying");
-	expect_error(rig_wait(&r, &r.a, 3000), &r.a, MLX5_CQE_REQ_ERR,
+	expect_error(rig_wait(&r, &r.a, CHECK_PATIENCE_MS), &r.a, MLX5_CQE_REQ_ERR,
 		MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
 	rig_fini(&r);
 
@@ -1220,8 +1220,8 @@ case_threads(void)
 		idx = rig_put(&r.a, &w);
 		rig_record(&r.a);
 		rig_blueflame(&r.a, idx);
-		expect_req(rig_wait(&r, &r.a, 5000), &r.a, MLX5_OPCODE_SEND, idx);
-		CHECK(rig_wait(&r, &r.b, 5000) != NULL, "receive");
+		expect_req(rig_wait(&r, &r.a, CHECK_PATIENCE_MS), &r.a, MLX5_OPCODE_SEND, idx);
+		CHECK(rig_wait(&r, &r.b, CHECK_PATIENCE_MS) != NULL, "receive");
 		check_bytes(r.b.buf, w.bytes + 20, 1 + i % 200, "message");
 		rig_sync_ci(&r.a);
 		rig_sync_ci(&r.b);

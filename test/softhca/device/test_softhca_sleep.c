@@ -52,7 +52,7 @@ __wrap_mappings_close(struct softhca_lanes *lanes)
 static bool
 comes(atomic_uint *counter, unsigned int from)
 {
-	for (unsigned int ms = 0; ms < 20000; ms++) {
+	for (unsigned int ms = 0; ms < CHECK_PATIENCE_MS; ms++) {
 		if (atomic_load(counter) > from)
 			return true;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -63,7 +63,7 @@ comes(atomic_uint *counter, unsigned int from)
 static bool
 is_taken(void)
 {
-	for (unsigned int ms = 0; ms < 20000; ms++) {
+	for (unsigned int ms = 0; ms < CHECK_PATIENCE_MS; ms++) {
 		if (atomic_load(bell(device)) == 0)
 			return true;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

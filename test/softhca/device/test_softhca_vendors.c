@@ -456,7 +456,7 @@ case_no_link(void)
 	CHECK_EQ(softhca_fault("port_down"), 0, "the fault");
 	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
-	cqe = rig_wait(&r, &r.a, 10000);
+	cqe = rig_wait(&r, &r.a, CHECK_PATIENCE_MS);
 	CHECK(cqe != NULL, "no completion");
 	if (cqe != NULL) {
 		CHECK_EQ(rig_err(cqe)->syndrome, SYN_RETRY, "without a link");

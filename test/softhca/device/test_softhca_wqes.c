@@ -349,7 +349,7 @@ case_no_timeout(void)
 		connect_as(&r.a, SOFTHCA_QP_RC, timeout);
 		rig_sge(&w, rig_va(r.a.buf), r.a.key, 10);
 		rig_post(&r.a, &w);
-		cqe = rig_wait(&r, &r.a, timeout == 0 ? 20 : 5000);
+		cqe = rig_wait(&r, &r.a, timeout == 0 ? 20 : CHECK_PATIENCE_MS);
 		CHECK_EQ(cqe != NULL, timeout != 0, "a completion");
 		if (cqe != NULL)
 			CHECK_EQ(rig_err(cqe)->syndrome, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,

@@ -33,7 +33,7 @@ faults_write(const char *text)
 static inline void
 faults_await(unsigned int n)
 {
-	uint64_t end_ms = pair_now_ms() + 5000;
+	uint64_t end_ms = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	while (softhca_faults_left() != n) {
 		CHECK(pair_now_ms() < end_ms);

@@ -503,7 +503,7 @@ case_forked(void)
 		int status = -1;
 
 		if (child == 0) {
-			alarm(20);
+			alarm(CHECK_PATIENCE_MS / 1000);
 			softhca_faults_left();
 			_exit(0);
 		}

@@ -97,7 +97,7 @@ count_naps(void)
 static bool
 falls_asleep(unsigned int ms)
 {
-	uint64_t end = pair_now_ms() + 20000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	do {
 		struct naps before = count_naps(), after;
@@ -126,7 +126,7 @@ static bool
 runs_nop(struct twin *t)
 {
 	struct hwq_cqe cqe = {0};
-	uint64_t end = emu_now_ns() + 20000000000ull;
+	uint64_t end = emu_now_ns() + CHECK_PATIENCE_NS;
 
 	CHECK_EQ(hwq_wqe_nop(&t->qp->sq, HWQ_WQE_SIGNALED), 1);
 	hwq_sq_ring(&t->qp->sq);
@@ -310,7 +310,7 @@ case_unseen_mapping(void)
 {
 	struct raw_ioctl call = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
 	struct ib_uverbs_attr *handle = raw_handle(&call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
-	uint64_t offset, end = pair_now_ms() + 20000;
+	uint64_t offset, end = pair_now_ms() + CHECK_PATIENCE_MS;
 	uint32_t len, page_id, number;
 	struct naps before;
 
@@ -635,7 +635,7 @@ static void __attribute__((noinline)) take_event(struct ibv_comp_channel *channe
 	struct ibv_cq *cq;
 	void *context;
 
-	CHECK_EQ(poll(&fd, 1, 20000), 1);
+	CHECK_EQ(poll(&fd, 1, CHECK_PATIENCE_MS), 1);
 	CHECK_EQ(ibv_get_cq_event(channel, &cq, &context), 0);
 	ibv_ack_cq_events(cq, 1);
 }

@@ -205,7 +205,7 @@ expect_sig_err(uint32_t cqe_index, uint32_t key)
 	struct mlx5dv_cq dv = {0};
 	struct mlx5dv_obj obj = {.cq = {p.server.cq, &dv}};
 	const uint8_t *cqe;
-	uint64_t end = pair_now_ms() + 10000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
 	cqe = (const uint8_t *)dv.buf + (size_t)cqe_index * dv.cqe_size;

@@ -152,7 +152,7 @@ run_all(struct many *m, unsigned int bad, unsigned int *where)
 	unsigned int stops = 0;
 
 	for (; (bad >> m->landed) != 0; stops++) {
-		CHECK_EQ(pair_async(&m->p, 20000), IBV_EVENT_SQ_DRAINED);
+		CHECK_EQ(pair_async(&m->p, CHECK_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 		where[check_stop(m, bad)]++;
 		CHECK_EQ(pair_modify(&m->p.client, IBV_QPS_RTS), 0);
 	}
@@ -235,7 +235,7 @@ other_end(struct many *m, bool reset)
 	clock_ns = 0;
 	CHECK_EQ(pair_modify(&m->p.client, reset ? IBV_QPS_RESET : IBV_QPS_SQD), 0);
 	if (!reset) {
-		CHECK_EQ(pair_async(&m->p, 20000), IBV_EVENT_SQ_DRAINED);
+		CHECK_EQ(pair_async(&m->p, CHECK_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 		CHECK_EQ(check_stop(m, 1), landed(m) - 1);
 		CHECK_EQ(pair_modify(&m->p.client, IBV_QPS_RTS), 0);
 	} else {

@@ -82,7 +82,7 @@ grown(const char *name)
 static void
 expect(const char *name, uint64_t n)
 {
-	const uint64_t end = pair_now_ms() + 20000;
+	const uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	while (grown(name) != n && pair_now_ms() < end)
 		pair_run();

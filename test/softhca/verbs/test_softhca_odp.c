@@ -523,7 +523,7 @@ case_race(void)
 	struct area a;
 	pthread_t thread;
 	unsigned int n[2] = {0, 0};
-	uint64_t end = pair_now_ms() + 20000;
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
 
 	pair_init(&p, NULL);
 	area_init(&a, p.pd, PAIR_ALL);

@@ -40,7 +40,7 @@ class Raw(unittest.TestCase):
         env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path, SOFTHCA_THREADS='0',
                    MLX5_SHUT_UP_BF='1', **more)
         out = subprocess.run([SENDER, kind, header.hex(), str(length), str(mss), str(csum),
-                              str(count)], env=env, stdout=subprocess.PIPE, timeout=60,
+                              str(count)], env=env, stdout=subprocess.PIPE, timeout=400,
                              stderr=subprocess.PIPE, universal_newlines=True)
         self.stderr = out.stderr
         if out.returncode == 77:
@@ -241,7 +241,7 @@ class Raw(unittest.TestCase):
             ['tshark', '-r', self.path, '-o', 'ip.check_checksum:TRUE', '-o',
              'tcp.check_checksum:TRUE', '-T', 'fields', '-e', 'ip.checksum.status', '-e',
              'tcp.checksum.status', '-e', 'tcp.len', '-e', '_ws.malformed'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=400)
         rows = [line.split('\t') for line in out.stdout.strip('\n').split('\n')]
         self.assertEqual(len(rows), 7, out.stderr)
         self.assertEqual([r[:2] for r in rows], [['1', '1']] * 7)

@@ -71,7 +71,7 @@ established(enum kind send, enum ibv_qp_state receiver, bool told)
 		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
 		CHECK_EQ(node_wait(l.b.rcq).status, IBV_WC_SUCCESS);
 		if (told && i == 0) {
-			CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_COMM_EST);
+			CHECK_EQ(node_event(&l.b, &event, CHECK_PATIENCE_MS), IBV_EVENT_COMM_EST);
 			CHECK(event.element.qp == l.to);
 		}
 		CHECK_EQ(node_event(&l.b, &event, 2), -1);
@@ -83,7 +83,7 @@ established(enum kind send, enum ibv_qp_state receiver, bool told)
 		node_ready(&l.b, l.to, l.recv, l.from->qp_num, receiver);
 		link_recv(&l);
 		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
-		CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_COMM_EST);
+		CHECK_EQ(node_event(&l.b, &event, CHECK_PATIENCE_MS), IBV_EVENT_COMM_EST);
 	}
 	link_close(&l);
 }
@@ -138,7 +138,7 @@ overposted(enum kind send, bool imm)
 	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 2), __ATOMIC_RELEASE);
 	CHECK_EQ(imm ? write_imm(&l) : link_send(&l),
 		send == K_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
-	CHECK_EQ(node_event(&l.b, &event, 5000), IBV_EVENT_QP_FATAL);
+	CHECK_EQ(node_event(&l.b, &event, CHECK_PATIENCE_MS), IBV_EVENT_QP_FATAL);
 	CHECK(event.element.qp == l.to);
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	CHECK(softhca_violations() > violations);
@@ -163,7 +163,7 @@ overposted_itself(void)
 	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 1), __ATOMIC_RELEASE);
 	node_send(&n, qp, K_RC, NULL, false);
 	CHECK_EQ(node_wait(n.scq).status, IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(node_event(&n, &event, 5000), IBV_EVENT_QP_FATAL);
+	CHECK_EQ(node_event(&n, &event, CHECK_PATIENCE_MS), IBV_EVENT_QP_FATAL);
 	CHECK_EQ(pair_state(qp), IBV_QPS_ERR);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	node_close(&n);
@@ -202,7 +202,7 @@ cq_overrun(enum kind send)
 	if (send == K_XRC_SEND) /* the target meets the failed CQ at the next request */
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
 	for (int i = 0; i < 2; i++) {
-		int type = node_event(&l.b, &event, 5000);
+		int type = node_event(&l.b, &event, CHECK_PATIENCE_MS);
 
 		cq |= type == IBV_EVENT_CQ_ERR && event.element.cq == l.b.rcq;
 		qp |= type == IBV_EVENT_QP_FATAL && event.element.qp == l.to;

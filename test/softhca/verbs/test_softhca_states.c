@@ -570,7 +570,7 @@ case_sqd(void)
 		duo_message(&d);
 		CHECK_EQ(ibv_modify_qp(d.from, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY),
 			0);
-		CHECK_EQ(node_event(&d.n, &event, 5000), IBV_EVENT_SQ_DRAINED);
+		CHECK_EQ(node_event(&d.n, &event, CHECK_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 		CHECK(event.element.qp == d.from);
 		CHECK_EQ(node_event(&d.n, &event, 2), -1);
 		for (int w = 0; w < 3; w++) {

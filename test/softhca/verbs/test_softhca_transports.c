@@ -494,7 +494,7 @@ case_srq_events(void)
 	/* Three are left, which is not fewer than the limit. */
 	CHECK_EQ(node_event(&b, &ev, 20), -1);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_LIMIT_REACHED);
 	CHECK(ev.element.srq == srq);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(node_event(&b, &ev, 20), -1); /* one event for one arming */
@@ -508,7 +508,7 @@ case_srq_events(void)
 	 * flushes none.
 	 */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
-	CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_QP_LAST_WQE_REACHED);
+	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_QP_LAST_WQE_REACHED);
 	CHECK(ev.element.qp == to);
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(node_wait(b.rcq).status, IBV_WC_SUCCESS);
@@ -669,7 +669,7 @@ case_srq_broken(void)
 		}
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 			IBV_WC_RNR_RETRY_EXC_ERR);
-		CHECK_EQ(node_event(&b, &ev, 5000), IBV_EVENT_SRQ_ERR);
+		CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_ERR);
 		CHECK(ev.element.srq == srq);
 		CHECK_EQ(ibv_destroy_qp(from), 0);
 		CHECK_EQ(ibv_destroy_qp(to), 0);
