@@ -323,12 +323,12 @@ a_pool_that_is_being_unregistered_is_registered_anew(void)
 	while (gantry_recv_poll(q, &recv_comp, 1) == 0)
 		env_pump();
 	CHECK(env_is_filled(dst, 256, 6));
-	CHECK_EQ(gantry_mem_unregister(old, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(old, CHECK_PATIENCE_MS), 0);
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.ok, n);
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, GANTRY_MEM_RELAXED, &again), 0);
 	CHECK(again == now);
-	CHECK_EQ(gantry_mem_unregister(now, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(now, CHECK_PATIENCE_MS), 0);
 	rte_mempool_put(mp, obj);
 	rte_mempool_free(mp);
 	env_queue_done(q);
@@ -478,7 +478,7 @@ pages_that_cannot_be_used_fail_their_descriptors_alone(void)
 		}
 	}
 	CHECK(env_is_filled(fixed, 4096, 10));
-	CHECK_EQ(gantry_mem_unregister(any, 1000), 0);
+	CHECK_EQ(gantry_mem_unregister(any, CHECK_PATIENCE_MS), 0);
 	env_queue_done(q);
 	env_unmap(hole, 4096);
 	env_unmap(fixed, 4096);

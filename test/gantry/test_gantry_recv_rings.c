@@ -216,7 +216,7 @@ static void
 a_full_ring_lets_the_lcore_sleep(void)
 {
 	struct gantry_desc copy = env_copy(src, dst + 64 * PIECE, PIECE);
-	uint64_t end = patience(), slept;
+	uint64_t end = env_patience(), slept;
 	struct gantry_recv_comp comp[16];
 	struct gantry_comp done;
 	uint32_t n, round;

@@ -405,7 +405,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 static void
 expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
 {
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	struct gantry_comp comp;
 
 	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
@@ -439,7 +439,7 @@ repair_beside_others(unsigned int first, unsigned int conn)
 	struct gantry_desc send = {.op = GANTRY_OP_SEND};
 	const struct gantry_recv recv = {.cookie = 1};
 	struct gantry_addr near_addr, far_addr;
-	uint64_t cookie = 0, end = patience();
+	uint64_t cookie = 0, end = env_patience();
 	struct gantry_recv_comp comp;
 	uint16_t peer, back, to, target;
 	char line[80];

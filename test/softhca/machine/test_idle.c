@@ -445,7 +445,7 @@ start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, 
 static void
 expect_end(struct twin *t)
 {
-	uint64_t end = emu_now_ns() + 20000000000ull;
+	uint64_t end = emu_now_ns() + CHECK_PATIENCE_NS;
 	struct hwq_cqe cqe = {0};
 
 	while (hwq_cq_poll(t->cq, &cqe, 1) == 0) {
