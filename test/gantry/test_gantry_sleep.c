@@ -713,7 +713,7 @@ a_repair_goes_on_though_nothing_is_in_flight(void)
 		CHECK_EQ(gantry_worker_start(w), 0);
 		expect(w, env_copy(page, dst, 64), GANTRY_LOCAL_ERROR);
 		/* A removal waits for the repair. */
-		CHECK_EQ(gantry_mem_unregister(mem, PATIENCE * 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(env_stats(gantry_worker_queue(w)).recoveries, 1);
 		CHECK_EQ(gantry_worker_stop(w), 0);
