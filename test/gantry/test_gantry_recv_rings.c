@@ -356,7 +356,7 @@ a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 	};
 	struct gantry_recv_comp comp[N + 1];
 	struct gantry_recv r[N], back[N];
-	uint64_t end = patience();
+	uint64_t end = env_patience();
 	uint16_t peer[N];
 	uint32_t n, k;
 
