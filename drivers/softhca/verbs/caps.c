@@ -318,7 +318,9 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x1f0, 1, cfg->signatures},
 		{0x217, 1, cfg->signatures},
 		{0x480, 1, cfg->signatures},
-		{0x108, 1, 1}, /* fixed_buffer_size: keys with parts of one size */
+		{0xfc, 4, CAPS_LOG_MAX_EQ},
+		{0x520, 32, 1}, /* num_of_uars_per_page: with uar_4k */
+		{0x108, 1, 1},  /* fixed_buffer_size: keys with parts of one size */
 		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
 		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
 		{0x323, 5, log2_up(cfg->max_pd)},        /* log_max_transport_domain */
@@ -402,6 +404,19 @@ crypto_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
+ * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; v2's UDP port, and those that its packets come from, the most and the
+ * least; the GIDs of a port. A ConnectX-6 Dx answers the same (saeedtx/mlx5ctl, README.md, devcap).
+ */
+static void
+roce_page(const struct softhca_dev *dev, uint8_t *page)
+{
+	const struct cap_field fields[] = {{0x8c, 4, 7}, {0x98, 8, 5}, {0xb0, 16, 4791},
+		{0xc0, 16, 65535}, {0xd0, 16, 49152}, {0xf0, 16, caps_gid_table_len(dev)}};
+
+	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+/*
  * Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. A requester's old values come in the host's order of bytes
  * (mode 1), which Linux sets where the card supports it (handle_hca_cap_atomic() of mlx5_core).
  */
@@ -477,6 +492,7 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 		GENERAL = 0,
 		ODP = 2,
 		ATOMIC = 3,
+		ROCE = 4,
 		DEVICE_MEMORY = 0xf,
 		CRYPTO = 0x1a,
 		GENERAL_2 = 0x20
@@ -490,6 +506,8 @@ caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HC
 		odp_page(page);
 	else if (type == ATOMIC)
 		atomic_page(page);
+	else if (type == ROCE && dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
+		roce_page(dev, page);
 	else if (type == DEVICE_MEMORY && dev->cfg->max_dm != 0)
 		memory_page(dev->cfg, page);
 	else if (type == CRYPTO && dev->cfg->crypto != SOFTHCA_CRYPTO_OFF)

@@ -83,17 +83,19 @@ case_general_page(void)
 			mmo && !is_set("SOFTHCA_MAX_MEMCPY", "2147483648")
 				? is_set("SOFTHCA_MAX_MEMCPY", "1048576") ? 20 : 21
 				: 0},
-		{0x80, 8, 15}, {0x88, 8, 15},           /* log_max_srq_sz, log_max_qp_sz */
-		{0x9b, 5, 14}, {0xab, 5, 14},           /* log_max_qp, log_max_srq */
-		{0xc8, 8, 17}, {0xdb, 5, 14},           /* log_max_cq_sz, log_max_cq */
-		{0xea, 6, 17},                          /* log_max_mkey */
-		{0x108, 1, 1}, {0x122, 1, 1},           /* fixed_buffer_size, qpc_extension */
-		{0x12a, 6, 4}, {0x13a, 6, 4},           /* log_max_ra_req_dc, log_max_ra_res_dc */
-		{0x323, 5, 14},                         /* log_max_transport_domain */
-		{0x37b, 5, 14},                         /* log_max_tis */
-		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
-		{0x147, 1, sig}, {0x148, 1, sig},       /* sig_crc64_xp10, sig_crc32c */
-		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
+		{0x80, 8, 15}, {0x88, 8, 15},     /* log_max_srq_sz, log_max_qp_sz */
+		{0x9b, 5, 14}, {0xab, 5, 14},     /* log_max_qp, log_max_srq */
+		{0xc8, 8, 17}, {0xdb, 5, 14},     /* log_max_cq_sz, log_max_cq */
+		{0xea, 6, 17},                    /* log_max_mkey */
+		{0xfc, 4, 4},                     /* log_max_eq: what Linux's mlx5_core needs */
+		{0x520, 32, 1},                   /* num_of_uars_per_page */
+		{0x108, 1, 1}, {0x122, 1, 1},     /* fixed_buffer_size, qpc_extension */
+		{0x12a, 6, 4}, {0x13a, 6, 4},     /* log_max_ra_req_dc, log_max_ra_res_dc */
+		{0x323, 5, 14},                   /* log_max_transport_domain */
+		{0x37b, 5, 14},                   /* log_max_tis */
+		{0x383, 5, 14}, {0x5fb, 5, 14},   /* log_max_rmp, log_max_xrq */
+		{0x147, 1, sig}, {0x148, 1, sig}, /* sig_crc64_xp10, sig_crc32c */
+		{0x14a, 6, 4}, {0x15a, 6, 4},     /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
 		{0x152, 1, lag}, {0x1f8, 1, lag},       /* rts2rts_, init2_lag_tx_port_affinity */
 		{0x1a8, 1, dm},                         /* device_memory */
@@ -154,6 +156,12 @@ case_other_pages(void)
 	static const struct field deks[] = {{0x2b, 5, 12}, {0x0, 1, 1}, {0x18, 8, 4}, {0x50, 8, 1},
 		{0x58, 8, 1}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 14}};
+	/*
+	 * As a ConnectX-6 Dx (saeedtx/mlx5ctl, README.md, devcap): l3_type, roce_version, the UDP ports of RoCE v2 (IANA: 4791)
+	 * and of its senders, roce_address_table_size.
+	 */
+	static const struct field roce[] = {{0x8c, 4, 7}, {0x98, 8, 5}, {0xb0, 16, 4791},
+		{0xc0, 16, 65535}, {0xd0, 16, 49152}, {0xf0, 16, 255}};
 	struct ibv_context *ctx = pair_open(0);
 	bool wrapped = is_set("SOFTHCA_CRYPTO", "wrapped");
 	bool crypto = is_set("SOFTHCA_CRYPTO", "plaintext") ||
@@ -161,15 +169,53 @@ case_other_pages(void)
 
 	expect_page(ctx, 2, odp, has_odp(ctx) ? sizeof(odp) / sizeof(odp[0]) : 0);
 	PAGE(ctx, 3, atomic);
+	expect_page(ctx, 4, roce, is_ethernet() ? sizeof(roce) / sizeof(roce[0]) : 0);
 	expect_page(ctx, 0xf, memory,
 		is_set("SOFTHCA_MAX_DM", "0") ? 0 : sizeof(memory) / sizeof(memory[0]));
 	expect_page(ctx, 0x1a, deks, wrapped ? 5 : crypto ? 1 : 0);
 	PAGE(ctx, 0x20, general_2);
 	for (uint32_t type = 0; type < 0x40; type++)
-		if (type != 0 && type != 2 && type != 3 && type != 0xf && type != 0x1a &&
-			type != 0x20)
+		if (type != 0 && type != 2 && type != 3 && type != 4 && type != 0xf &&
+			type != 0x1a && type != 0x20)
 			expect_page(ctx, type, NULL, 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
+/*
+ * HCA_CAP_2 says whether a function may let others use its keys: cross_vhca_object_to_object_supported and
+ * allowed_object_for_other_vhca_access (Linux, mlx5_ifc.h). The bits are 0 here. So are the commands refused:
+ * ALLOW_OTHER_VHCA_ACCESS, and CREATE_GENERAL_OBJECT of an alias of a key.
+ */
+static void
+case_other_functions(void)
+{
+	enum {
+		MKEY = 0xff01
+	};
+	struct ibv_context *ctx = pair_open(0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	uint8_t buf[64], page[HDR + PAGE_LEN], out[HDR + 0x50] = {0};
+	uint8_t query[HDR] = {0}, allow[64] = {0}, alias[HDR + 0x50] = {0};
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+
+	CHECK(mr != NULL);
+	devx_put(query, 0, 16, 0x100);
+	devx_put(query, 0x30, 16, 0x20 << 1 | 1);
+	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, query, sizeof(query), page, sizeof(page)), 0);
+	CHECK_EQ(devx_get(page + HDR, 0xe0, 32), 0);
+	CHECK_EQ(devx_get(page + HDR, 0x100, 32) | devx_get(page + HDR, 0x120, 32), 0);
+	devx_put(allow, 0, 16, 0xb16);
+	devx_put(allow, 0x90, 16, MKEY);
+	devx_put(allow, 0xa0, 32, mr->lkey >> 8);
+	CHECK(mlx5dv_devx_general_cmd(ctx, allow, sizeof(allow), out, HDR) != 0);
+	devx_put(alias, 0, 16, 0xa00);
+	devx_put(alias, 0x30, 16, MKEY);
+	devx_put(alias, 0x60, 1, 1);
+	devx_put(alias, 0x80 + 0xa0, 32, mr->lkey >> 8);
+	CHECK(mlx5dv_devx_obj_create(ctx, alias, sizeof(alias), out, sizeof(out)) == NULL);
+	CHECK_EQ(errno, EREMOTEIO);
+	CHECK_EQ(out[0], 3); /* BAD_PARAM */
+	CHECK_EQ(ibv_dereg_mr(mr) | ibv_dealloc_pd(pd) | ibv_close_device(ctx), 0);
 }
 
 /* ---- verbs */
@@ -476,6 +522,7 @@ case_event_queues(void)
 static const struct check_case cases[] = {
 	{"the general capabilities are these, and no others", case_general_page},
 	{"the other pages of capabilities are these, and no others", case_other_pages},
+	{"no key is offered to other functions, and none can be", case_other_functions},
 	{"QUERY_DEVICE answers each field", case_device},
 	{"EX_QUERY_DEVICE answers each field, up to the asked length", case_device_ex},
 	{"a port's answer has each field", case_port},

@@ -23,6 +23,7 @@
 #define CAPS_LOG_MAX_WQ_TABLE  11   /* entries of an indirection table */
 #define CAPS_LOG_RESERVED_QPNS 6    /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
 #define CAPS_LOG_MAX_DEKS      12
+#define CAPS_LOG_MAX_EQ        4 /* one EQ for each vector, and those of events */
 #define CAPS_MAX_FLOW_COUNTERS 0x8000
 #define CAPS_MAX_Q_COUNTERS    255
 #define CAPS_DCI_LOG_MAX       6 /* streams of a DCI: concurrent, and in error */
