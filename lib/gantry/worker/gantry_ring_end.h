@@ -23,13 +23,6 @@ struct gantry_ring_part {
 	uint32_t n;
 };
 
-/* The place of index 0, with which a ring's memory begins. */
-static __rte_always_inline void *
-gantry_ring_first(struct rte_ring *r)
-{
-	return &r[1];
-}
-
 /* At most n elements from a free-running index on, which come before the end of the ring's memory. */
 static __rte_always_inline struct gantry_ring_part
 gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t n)
@@ -37,7 +30,7 @@ gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t
 	uint32_t first = index & r->mask;
 
 	return (struct gantry_ring_part){
-		.at = (uint8_t *)gantry_ring_first(r) + (size_t)first * elem_len,
+		.at = (uint8_t *)&r[1] + (size_t)first * elem_len,
 		.n = RTE_MIN(n, r->size - first),
 	};
 }
