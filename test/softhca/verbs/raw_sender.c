@@ -135,7 +135,7 @@ main(int argc, char **argv)
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	uint8_t header[256], *buf = aligned_alloc(4096, MAX_PAYLOAD);
+	uint8_t header[256], *buf;
 	unsigned int header_len, len;
 	struct ibv_sge sge[2];
 	struct ibv_send_wr wr = {.sg_list = sge, .num_sge = 2, .send_flags = IBV_SEND_SIGNALED};
@@ -148,6 +148,7 @@ main(int argc, char **argv)
 	ctx = pair_open(0);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	buf = aligned_alloc(4096, MAX_PAYLOAD);
 	qp = make_raw_qp(ctx, pd, cq);
 	header_len = read_hex(argv[2], header, sizeof(header));
 	len = (unsigned int)atoi(argv[3]);
