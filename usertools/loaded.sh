@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its plain suites several times while other processes keep CPUs busy: no test may
-# depend on a quiet machine. With "stops", each test is also stopped at random for up to 0.3 s. Prints each run's result, and names the tests that failed in it; their output
-# is kept in build-test/loaded-RUN.txt.
+# depend on a quiet machine. With "stops", each test is also stopped at random for up to 0.3 s. Prints each run's result,
+# and names the tests that failed in it; their output is kept in build-test/loaded-RUN.txt.
 # The exit code is 0 if no test failed in any run.
 #
 # usage: usertools/loaded.sh [RUNS [BUSY [stops]]]     default: 10 runs beside 2 busy processes
@@ -30,7 +30,8 @@ for ((i = 0; i < busy; i++)); do
 	pids+=($!)
 done
 
-log=$top/build-test/plain/meson-logs/testlog.json
+# Meson names its log by the wrapper.
+log=$top/build-test/plain/meson-logs/testlog${wrapper:+-stop-at-random.py}.json
 bad=0
 for ((i = 1; i <= runs; i++)); do
 	rm -f "$log"
