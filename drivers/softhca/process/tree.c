@@ -23,12 +23,14 @@
 #include "tree_files.h"
 
 #define PREFIX "softhca-"
-#define HIDDEN "." PREFIX /* of a tree that is not complete */
-/* A hidden tree without a lock is being made, unless it is older. */
+/* A hidden tree, whose name begins with a dot, is not complete. Without a lock it is being made, unless it is older. */
 #define STALE_SECONDS 60
 #define TREE_MAX      (PATH_MAX / 4) /* of its path: the names below it must fit behind it */
 /* Programs close and replace descriptors with small numbers. */
 #define LOCK_FD_MIN 200
+
+/* Behind the prefix, eight of them. */
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 /* A tree that this process uses, or may use. */
 struct tree {
@@ -157,6 +159,8 @@ remove_at(int parent, const char *name)
 static bool
 is_stale(int parent, const char *name)
 {
+	/* A folder without a lock that is not hidden was never a tree. */
+	const bool may_be_begun = name[0] == '.';
 	char path[PATH_MAX];
 	struct stat st;
 	bool stale;
@@ -168,10 +172,19 @@ is_stale(int parent, const char *name)
 	snprintf(path, sizeof(path), "%s/lock", name);
 	fd = raw_openat(parent, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
-		return errno == ENOENT && time(NULL) - st.st_mtime > STALE_SECONDS;
+		return errno == ENOENT && may_be_begun && time(NULL) - st.st_mtime > STALE_SECONDS;
 	stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
 	close(fd);
 	return stale;
+}
+
+/* As choose_name() makes them, also hidden: other programs' folders have other names. */
+static bool
+is_name_of_tree(const char *name)
+{
+	name += name[0] == '.';
+	return strncmp(name, PREFIX, strlen(PREFIX)) == 0 && strlen(name) == strlen(PREFIX) + 8 &&
+	       strspn(name + strlen(PREFIX), letters) == 8;
 }
 
 static void
@@ -183,9 +196,7 @@ sweep(const char *where)
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL)
-		if ((strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 ||
-			    strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0) &&
-			is_stale(dirfd(dir), entry->d_name))
+		if (is_name_of_tree(entry->d_name) && is_stale(dirfd(dir), entry->d_name))
 			remove_at(dirfd(dir), entry->d_name);
 	closedir(dir);
 }
@@ -206,7 +217,6 @@ directory_of_trees(void)
 static void
 choose_name(void)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 	uint64_t random = 0;
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) {

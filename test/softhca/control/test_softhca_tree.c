@@ -179,32 +179,34 @@ case_sweep(void)
 		unsigned int age;
 		bool stays;
 	} trees[] = {
-		{"softhca-living", true, true, 3600, true},
-		{"softhca-dead", true, false, 0, false},
-		{"softhca-begun", false, false, 30, true},
-		{"softhca-never", false, false, 90, false},
-		{".softhca-living", true, true, 3600, true},
-		{".softhca-dead", true, false, 0, false},
-		{".softhca-begun", false, false, 30, true},
-		{".softhca-never", false, false, 90, false},
-		{"softhcb-other", true, false, 3600, true},
+		{"softhca-living00", true, true, 3600, true},
+		{"softhca-dead0000", true, false, 0, false},
+		{".softhca-living00", true, true, 3600, true},
+		{".softhca-dead0000", true, false, 0, false},
+		{".softhca-begun000", false, false, 30, true},
+		{".softhca-never000", false, false, 90, false},
+		{"softhcb-other000", true, false, 3600, true},
+		/* Folders of other programs and people. */
+		{"softhca-projects", false, false, 3600, true},
+		{"softhca-notes", true, false, 3600, true},
+		{"softhca-test.12345678", false, false, 3600, true},
 		{"other", false, false, 3600, true},
 	};
-	int fds[10];
+	int fds[sizeof(trees) / sizeof(trees[0])];
 	char path[300];
 
-	for (unsigned int i = 0; i < 10; i++)
+	for (unsigned int i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
 		fds[i] = make_tree(trees[i].name, trees[i].lock, trees[i].locked, trees[i].age);
 	/* A link with a tree's name is not followed. */
-	snprintf(path, sizeof(path), "%s/softhca-link", where);
+	snprintf(path, sizeof(path), "%s/softhca-link0000", where);
 	CHECK_EQ(symlink("other", path), 0);
 	create();
-	for (unsigned int i = 0; i < 10; i++)
+	for (unsigned int i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
 		CHECK_EQ(exists(trees[i].name), trees[i].stays, trees[i].name);
-	CHECK(exists("softhca-link"));
+	CHECK(exists("softhca-link0000"));
 	CHECK(exists("other/class"));
 	tree_remove();
-	for (unsigned int i = 0; i < 10; i++)
+	for (unsigned int i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	remove_all();
