@@ -86,7 +86,8 @@
  *   gantry_stats_get(), gantry_status_name(), gantry_policy_parse(), gantry_policy_print().
  *
  * Another thread may take over a role when the first one has stopped calling and the two have
- * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call.
+ * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call but
+ * gantry_before_eal().
  *
  * ## fork(2)
  * The engine belongs to the process that created it. A child makes no calls for it: those of the control
@@ -272,10 +273,11 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 /* ------------------------------------------------------------------ before EAL */
 
 /**
- * To be called before rte_eal_init(), which loads DPDK's plug-ins. The mlx4 one calls ibv_fork_init(3). After that,
- * libibverbs before rdma-core 51 reads all of /proc/self/smaps for each region, queue pair and CQ that is made or ends:
- * 4 ms of CPU time at 1,000 regions, and more with each mapping of the process. Where the kernel copies pinned pages
- * at a fork, nobody needs that, and this function has libibverbs refuse the call. Elsewhere it changes nothing.
+ * Spares a process what DPDK's mlx4 plug-in costs. Call it before rte_eal_init(), which loads DPDK's plug-ins: the mlx4 one
+ * calls ibv_fork_init(3). After that, libibverbs before rdma-core 51 reads all of /proc/self/smaps for each region, queue
+ * pair and CQ that is made or ends: 4 ms of CPU time at 1,000 regions, and more with each mapping of the process. A
+ * kernel that copies pinned pages at a fork does not need that call. There this function registers a byte for a
+ * moment, and libibverbs refuses the call from then on. On other kernels it does nothing. Any thread.
  * @return 0; -EOPNOTSUPP the kernel does not copy such pages; -ENODEV there is no device; or the negative errno of the
  *   verbs call that failed. A program that ignores errors goes on as without this call.
  */

@@ -14,6 +14,7 @@
 
 /**
  * Has libibverbs refuse ibv_fork_init(3) from now on, in this process: it does so once memory has been registered.
+ * Any thread.
  * @return 0; -EOPNOTSUPP the kernel does not copy such pages, and nothing was done: there the call protects them;
  *   -ENODEV there is no device; or the negative errno of the verbs call that failed.
  */
