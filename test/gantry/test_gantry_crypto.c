@@ -1089,22 +1089,30 @@ a_wrapped_dek_needs_a_login(void)
 
 /* ------------------------------------------------------------------ retiring */
 
+/* A local transaction with a DEK of its own is in the hardware. Its descriptor is *d. */
+static void
+submit_local(struct one *o, struct way *w, struct gantry_desc *d)
+{
+	*d = (struct gantry_desc){.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	way_open(w, GANTRY_TXN_NONE);
+	one_open(o, w);
+	o->r.t.op = GANTRY_OP_WRITE;
+	d->src = (uintptr_t)&o->r.t;
+	CHECK_EQ(gantry_submit(w->q, d, 1), 1);
+}
+
 /* A DEK stays in the device until the last transaction with it has completed. */
 static void
 a_retired_dek_serves_what_is_in_the_hardware(void)
 {
-	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	struct gantry_desc d;
 	struct gantry_comp comp;
 	static struct one o;
 	struct way w;
 
 	if (!env_is_pumped())
 		return;
-	way_open(&w, GANTRY_TXN_NONE);
-	one_open(&o, &w);
-	o.r.t.op = GANTRY_OP_WRITE;
-	d.src = (uintptr_t)&o.r.t;
-	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	submit_local(&o, &w, &d);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 20), -ETIMEDOUT);
 	/* The next one is refused, and completes in its order. */
@@ -1181,18 +1189,14 @@ a_retired_dek_waits_for_no_copy(void)
 static void
 an_owner_that_rests_lets_the_dek_go(void)
 {
-	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	struct gantry_desc d;
 	struct gantry_comp comp;
 	static struct one o;
 	struct way w;
 
 	if (!env_is_pumped())
 		return;
-	way_open(&w, GANTRY_TXN_NONE);
-	one_open(&o, &w);
-	o.r.t.op = GANTRY_OP_WRITE;
-	d.src = (uintptr_t)&o.r.t;
-	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	submit_local(&o, &w, &d);
 	while (memcmp(there + 3, o.r.wire_bytes, 512) != 0)
 		env_pump();
 	env_pump();
@@ -1210,7 +1214,7 @@ an_owner_that_rests_lets_the_dek_go(void)
 static void
 a_retired_dek_waits_for_no_later_transaction(void)
 {
-	struct gantry_desc d = {.op = GANTRY_OP_TXN, .peer = GANTRY_PEER_OWN, .len = 512};
+	struct gantry_desc d;
 	struct gantry_comp comp;
 	struct gantry_txn later;
 	static struct one o;
@@ -1218,11 +1222,7 @@ a_retired_dek_waits_for_no_later_transaction(void)
 
 	if (!env_is_pumped())
 		return;
-	way_open(&w, GANTRY_TXN_NONE);
-	one_open(&o, &w);
-	o.r.t.op = GANTRY_OP_WRITE;
-	d.src = (uintptr_t)&o.r.t;
-	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
+	submit_local(&o, &w, &d);
 	while (memcmp(there + 3, o.r.wire_bytes, 512) != 0)
 		env_pump();
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
