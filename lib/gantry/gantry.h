@@ -486,10 +486,11 @@ struct gantry_queue_conf {
 	uint32_t layout_keys;
 	/**
 	 * Completions come as operations finish: a slow peer holds nothing back but its own. Each
-	 * connection, to a peer or to the queue itself, has `depth` of its own, and completions in the
-	 * order of submission of its own. All DC peers count as one connection. What uses no peer, and what names a peer that is not open,
-	 * counts for the connection to itself. A fenced descriptor waits for everything that was
-	 * submitted before it, on all connections; what is submitted after it waits until it starts.
+	 * connection has a depth and an order of its own. The depth is the queue's; of a peer with
+	 * gantry_peer_conf::depth it is that one, as the next power of two. All DC peers count as one
+	 * connection. What uses no peer, and what names a peer that is not open, counts for the connection
+	 * to itself. A fenced descriptor waits for everything that was submitted before it, on all
+	 * connections; what is submitted after it waits until it starts.
 	 * A worker goes on with other connections while one is full, until the completions of all that
 	 * it has taken would fill its ring: keep fewer than ring_size descriptors to a slow peer.
 	 */
@@ -665,7 +666,8 @@ struct gantry_peer_conf {
 	enum gantry_txn_mode txn;
 	/**
 	 * WQEs that the connection holds at once, at most 16384; others wait in the queue. It decides
-	 * how much memory the peer takes. 0: as many as the queue's connection to itself
+	 * how much memory the peer takes. 0: as many as the queue's connection to itself. Of an unordered
+	 * queue also the descriptors that are in flight there: gantry_queue_conf::unordered
 	 */
 	uint32_t depth;
 	/**

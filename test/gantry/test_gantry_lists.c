@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_log.h>
 
 #include <softhca.h>
@@ -433,6 +434,44 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	env_unmap(broken, 4096);
 }
 
+/* They are in the hardware again when more patterns come than there are buffers. */
+static void
+fills_that_are_carried_out_again_keep_their_pattern(void)
+{
+	const uint64_t len = 3000, n = 12;
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc desc[12];
+	struct gantry_comp comp[12];
+	struct gantry_mem *broken_mem;
+	uint8_t *broken = env_mem(g, 4096, 0, &broken_mem);
+	uint64_t end = env_patience();
+	uint32_t i;
+
+	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
+	env_break(broken_mem);
+	reset(12);
+	desc[0] = env_copy(broken, dst, 100);
+	for (i = 1; i < n; i++) {
+		desc[i] = fill(dst + 10000 * i, len, UINT64_C(0x0101010101010101) * i);
+		model_fill(10000 * i, len, desc[i].arg[0]);
+	}
+	CHECK_EQ(gantry_submit(q, desc, 5), 5);
+	/* An adapter without a thread has not begun with them again then. */
+	while (env_stats(q).replays == 0) {
+		CHECK_EQ(env_poll(q, comp, 0), 0);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	CHECK_EQ(gantry_submit(q, desc + 5, n - 5), n - 5);
+	env_collect(q, comp, n);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(comp[i].status, i == 0 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	env_queue_done(q);
+	env_mend(broken_mem);
+	CHECK_EQ(gantry_mem_unregister(broken_mem, CHECK_PATIENCE_MS), 0);
+	env_unmap(broken, 4096);
+}
+
 /* The device registers no memory and makes no keys any more when the first descriptor needs them. */
 static void
 what_is_prepared_is_there_from_the_beginning(void)
@@ -497,6 +536,8 @@ static const struct check_case cases[] = {
 		each_bad_fill_gets_its_own_status_and_no_wqe},
 	{"fills and lists behind a failed copy are carried out again",
 		fills_and_lists_behind_a_failed_copy_are_carried_out_again},
+	{"fills that are carried out again keep their pattern",
+		fills_that_are_carried_out_again_keep_their_pattern},
 };
 
 int

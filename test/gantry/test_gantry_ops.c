@@ -736,6 +736,44 @@ a_receive_keeps_its_memory(void)
 	env_queue_done(b);
 }
 
+/* Of two peers' receives, each in turn is the last one that a removal waits for. */
+static void
+a_removal_waits_for_receives_of_all_peers(void)
+{
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	uint8_t *page = env_map(4096);
+	uint16_t to[2], from[2];
+	struct gantry_recv_comp comp;
+	struct gantry_comp none;
+	struct gantry_mem *mem;
+	uint32_t last, i, k;
+
+	for (i = 0; i < 2; i++)
+		connect_with(a, &to[i], 0, b, &from[i], 4);
+	for (last = 0; last < 2; last++) {
+		CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &mem), 0);
+		for (i = 0; i < 2; i++) {
+			const struct gantry_recv recv = recv_at(i, page + 100 * i, 100);
+
+			CHECK_EQ(gantry_recv_post(b, from[i], &recv, 1), 1);
+		}
+		for (k = 0; k < 2; k++) {
+			i = k ^ last ^ 1;
+			CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+			CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to[i], 10, 0)), GANTRY_OK);
+			while (gantry_recv_poll(b, &comp, 1) == 0)
+				env_pump();
+			CHECK(comp.cookie == i && comp.status == GANTRY_OK);
+			CHECK_EQ(env_poll(b, &none, 1), 0);
+			CHECK_EQ(env_poll(b, &none, 1), 0);
+		}
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	}
+	env_unmap(page, 4096);
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
 /* True: the peer's program hears of an event within ms milliseconds, and has taken it. */
 static bool
 event_comes(struct gantry_queue *q, int ms)
@@ -1140,6 +1178,7 @@ static const struct check_case cases[] = {
 	{"a closed connection gives its receives back",
 		a_closed_connection_gives_its_receives_back},
 	{"a receive keeps its memory", a_receive_keeps_its_memory},
+	{"a removal waits for receives of all peers", a_removal_waits_for_receives_of_all_peers},
 	{"atomics return the old value", atomics_return_the_old_value},
 	{"many atomics in flight keep their results", many_atomics_in_flight_keep_their_results},
 	{"atomics that wait for room lose no cell", atomics_that_wait_for_room_lose_no_cell},

@@ -406,6 +406,42 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	end();
 }
 
+/* gantry_peer_conf::depth, as a power of two; 0: the queue's. The peer's send queue stands still. */
+static void
+each_connection_has_a_depth_of_its_own(void)
+{
+	static const struct {
+		uint32_t depth, room;
+	} peers[] = {{0, DEPTH}, {1, 2}, {3, 4}, {4, 4}, {64, 64}};
+	struct gantry_peer_conf conf = {0};
+	struct gantry_addr addr, addr_end;
+	struct gantry_desc desc[65];
+	struct gantry_comp comp[64];
+	uint16_t peer, peer_end;
+	uint32_t i, k;
+
+	for (i = 0; i < RTE_DIM(peers); i++) {
+		begin();
+		conf.depth = peers[i].depth;
+		CHECK_EQ(gantry_peer_open(q, &conf, &peer, &addr), 0);
+		CHECK_EQ(gantry_peer_open(q, NULL, &peer_end, &addr_end), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer, &addr_end), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer_end, &addr), 0);
+		for (k = 0; k < RTE_DIM(desc); k++)
+			desc[k] = write_of(k, peer);
+		hold(peer);
+		CHECK_EQ(gantry_submit(q, desc, RTE_DIM(desc)), peers[i].room);
+		nothing_comes();
+		CHECK_EQ(gantry_submit(q, desc, 1), 0);
+		CHECK_EQ(env_do_one(q, copy_of(70)), GANTRY_OK);
+		let_go(peer);
+		env_collect(q, comp, peers[i].room);
+		for (k = 0; k < peers[i].room; k++)
+			CHECK(comp[k].cookie == k && comp[k].status == GANTRY_OK && is_moved(k));
+		end();
+	}
+}
+
 static void
 a_peer_is_busy_until_its_completions_are_handed_out(void)
 {
@@ -702,6 +738,7 @@ static const struct check_case cases[] = {
 	{"a fence is not put off for ever", a_fence_is_not_put_off_for_ever},
 	{"a full connection accepts no more, and others do",
 		a_full_connection_accepts_no_more_and_others_do},
+	{"each connection has a depth of its own", each_connection_has_a_depth_of_its_own},
 	{"a peer is busy until its completions are handed out",
 		a_peer_is_busy_until_its_completions_are_handed_out},
 	{"a peer that was not open is refused, though it is open later",
