@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dmadev driver on the emulated adapter, by DPDK's calls alone. Bytes are judged by memcpy(3) of the test's own. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 #include <rte_bus_vdev.h>
 #include <rte_common.h>
 #include <rte_dev.h>
-#include <rte_dmadev.h>
+#include <rte_dmadev_pmd.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -27,6 +28,7 @@
 
 static uint8_t *src, *dst; /* of EAL's heap, BUF_LEN each */
 static bool has_odp;       /* the adapter has memory on demand */
+static bool has_mmo;       /* the adapter has DMA MMO */
 static char *log_text;
 static size_t log_len;
 
@@ -181,6 +183,8 @@ it_says_what_it_can(void)
 	unplug(NAME);
 }
 
+#define DIGITS "123456789012345"
+
 static void
 wrong_arguments_are_refused_by_name(void)
 {
@@ -193,7 +197,10 @@ wrong_arguments_are_refused_by_name(void)
 		{"max_desc=-5", "max_desc=-5: it must be a number"},
 		{"max_desc", "max_desc=: it must be a number"},
 		{"mode=fast", "mode=fast: it must be auto, mmo or rdma"},
+		{"max_desc=4294967298", "max_desc=4294967298: it must be a number"},
+		{"mode=", "mode=: it must be auto, mmo or rdma"},
 		{"device=", "device=: it must name a device"},
+		{"device=" DIGITS DIGITS DIGITS DIGITS "1234", "no device has so long a name"},
 		{"device=mlx5_99", "there is no such mlx5 device"},
 		{"mode=rdma,colour=red", "colour=red: there is no such argument: device="},
 	};
@@ -207,6 +214,11 @@ wrong_arguments_are_refused_by_name(void)
 	}
 	plug(NAME, "device=mlx5_0,max_desc=2,mode=rdma");
 	unplug(NAME);
+	log_begin();
+	CHECK_EQ(rte_vdev_init(NAME, "mode=mmo") == 0, has_mmo);
+	log_end(has_mmo ? NULL : "no device that may be used has DMA MMO: use mode=auto or rdma");
+	if (has_mmo)
+		unplug(NAME);
 }
 
 static bool is_secondary;
@@ -1151,6 +1163,342 @@ others_may_look_while_it_works(void)
 	end(id);
 }
 
+/* ------------------------------------------------------------------ several, again, and what is told besides */
+
+/* Copies of 64 bytes; each has its own. Returns how many bytes all have. */
+static uint32_t
+stage_copies(int16_t id, uint16_t vchan, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		CHECK(rte_dma_copy(id, vchan, (uintptr_t)src + i * 64, (uintptr_t)dst + i * 64, 64,
+			      0) >= 0);
+	return n * 64;
+}
+
+/* More copies in a row fail in the adapter than those behind them are carried out again for. */
+static void
+what_was_not_attempted_is_an_error_too(void)
+{
+	enum {
+		N = 128,
+		FAIL = 101
+	};
+	enum rte_dma_status_code status[N + 1];
+	unsigned int i, failed = 0, not_attempted = 0;
+	int16_t id = begin(1, N);
+	struct rte_dma_stats stats;
+
+	CHECK_EQ(softhca_fault("complete syndrome=0x4 times=101"), 0);
+	stage_copies(id, 0, N);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	collect(id, 0, status, N);
+	CHECK_EQ(softhca_faults_left(), 0);
+	for (i = 0; i < N; i++) {
+		failed += status[i] == RTE_DMA_STATUS_INVALID_ADDR;
+		not_attempted += status[i] == RTE_DMA_STATUS_NOT_ATTEMPTED;
+	}
+	CHECK_EQ(failed, FAIL);
+	CHECK(not_attempted > 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == N && stats.completed == N);
+	CHECK_EQ(stats.errors, failed + not_attempted);
+	end(id);
+}
+
+/* Each field of the dump, of two channels. The operations of the second one are stopped before they are collected. */
+static void
+the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops(void)
+{
+	const struct rte_dma_conf conf = {.nb_vchans = 2};
+	enum rte_dma_status_code status[6];
+	char text[2048] = "", want[256];
+	int16_t id = begin(2, 32);
+	struct rte_dma_stats stats;
+	FILE *f;
+
+	CHECK_EQ(softhca_fault("complete syndrome=0x4"), 0);
+	stage_copies(id, 0, 5);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	collect(id, 0, status, 5);
+	enqueue_with_errors(id);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == 21 && stats.completed == 5 && stats.errors == 1);
+	f = fmemopen(text, sizeof(text) - 1, "w");
+	CHECK(f != NULL);
+	CHECK_EQ(rte_dma_dump(id, f), 0);
+	fclose(f);
+	CHECK(strstr(text, "vchan 0: 32 operations at most, submitted 21, completed 5, failed 1\n"),
+		"%s", text);
+	CHECK(strstr(text, "vchan 1: 32 operations at most, submitted 0, completed 0, failed 0\n"),
+		"%s", text);
+	snprintf(want, sizeof(want), "device: mlx5_0\n    copies by: %s\n",
+		has_mmo ? "DMA MMO" : "loopback RDMA write");
+	CHECK(strstr(text, want) != NULL, "%s", text);
+	CHECK_EQ(rte_dma_stop(id), 0);
+	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
+	CHECK(stats.submitted == 21 && stats.completed == 21 && stats.errors == 5);
+	/* Other channels begin with 0. */
+	CHECK_EQ(rte_dma_configure(id, &conf), 0);
+	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
+	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
+	unplug(NAME);
+}
+
+static void
+each_of_several_channels_must_be_set_up(void)
+{
+	const struct rte_dma_vchan_conf vchan = {.direction = RTE_DMA_DIR_MEM_TO_MEM,
+		.nb_desc = 16};
+	const struct rte_dma_conf conf = {.nb_vchans = 3};
+	int16_t id = plug(NAME, NULL);
+	enum rte_dma_vchan_status state;
+
+	CHECK_EQ(rte_dma_configure(id, &conf), 0);
+	CHECK_EQ(rte_dma_vchan_setup(id, 0, &vchan), 0);
+	CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
+	CHECK_EQ(rte_dma_vchan_status(id, 2, &state), -EINVAL);
+	log_begin();
+	CHECK_EQ(rte_dma_start(id), -EINVAL);
+	log_end("dma_mlx5_0: virtual channel 2 is not set up: call rte_dma_vchan_setup()");
+	CHECK_EQ(rte_dma_vchan_setup(id, 2, &vchan), 0);
+	CHECK_EQ(rte_dma_start(id), 0);
+	CHECK_EQ(rte_dma_burst_capacity(id, 2), 16);
+	end(id);
+}
+
+/* What is in the queue of each channel is waited for, and what is only staged is forgotten. */
+static void
+stopping_stops_every_channel(void)
+{
+	enum {
+		N = 3,
+		LEN = 1000
+	};
+	int16_t id = begin(N, 16);
+	unsigned int i;
+
+	fresh_bytes(70);
+	CHECK_EQ(softhca_fault("late ms=20 times=3"), 0);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(rte_dma_copy(id, i, (uintptr_t)src + i * LEN, (uintptr_t)dst + i * LEN,
+				 LEN, RTE_DMA_OP_FLAG_SUBMIT),
+			0);
+		CHECK_EQ(rte_dma_copy(id, i, (uintptr_t)src, (uintptr_t)dst + N * LEN, LEN, 0), 1);
+	}
+	CHECK_EQ(rte_dma_stop(id), 0);
+	CHECK(memcmp(src, dst, N * LEN) == 0 && dst[N * LEN] == ENV_UNTOUCHED);
+	for (i = 0; i < N; i++)
+		CHECK_EQ(rte_dma_copy(id, i, (uintptr_t)src, (uintptr_t)dst, 1, 0), -ENOSPC);
+	CHECK_EQ(rte_dma_start(id), 0);
+	for (i = 0; i < N; i++)
+		CHECK_EQ(rte_dma_burst_capacity(id, i), 16);
+	softhca_faults_clear();
+	end(id);
+}
+
+/* A list or a fill has no more room in a full channel than a copy, whether it is staged, in the queue or held. */
+static void
+a_full_channel_takes_nothing_of_any_kind(void)
+{
+	struct rte_dma_sge from = {(uintptr_t)src, 8}, to = {(uintptr_t)dst, 8};
+	int16_t id = begin(1, 4);
+	enum rte_dma_status_code status[5];
+	unsigned int round;
+
+	stage_copies(id, 0, 4);
+	for (round = 0; round < 3; round++) {
+		CHECK_EQ(rte_dma_copy_sg(id, 0, &from, &to, 1, 1, 0), -ENOSPC);
+		CHECK_EQ(rte_dma_copy_sg(id, 0, &from, &to, 1, 1, RTE_DMA_OP_FLAG_SUBMIT), -ENOSPC);
+		CHECK_EQ(rte_dma_fill(id, 0, 0, to.addr, 8, RTE_DMA_OP_FLAG_SUBMIT), -ENOSPC);
+		CHECK_EQ(rte_dma_copy(id, 0, from.addr, to.addr, 8, RTE_DMA_OP_FLAG_SUBMIT),
+			-ENOSPC);
+		CHECK_EQ(rte_dma_burst_capacity(id, 0), 0);
+		if (round == 0)
+			CHECK_EQ(rte_dma_submit(id, 0), 0);
+		else
+			settle(id, 0);
+	}
+	collect(id, 0, status, 4);
+	end(id);
+}
+
+/* The adapter has moved them, as far as one can see. ThreadSanitizer must not take the look for a race. */
+__attribute__((no_sanitize("thread"))) static bool
+are_written(unsigned int len)
+{
+	const volatile uint8_t *to = dst;
+	unsigned int i;
+
+	for (i = 0; i < len && to[i] == src[i]; i++)
+		;
+	return i == len;
+}
+
+/* Of what is held, and of what completes behind it, no more is handed out than was asked for. */
+static void
+what_is_held_and_what_comes_behind_it_is_handed_out_in_order(void)
+{
+	enum {
+		HELD = 5,
+		N = 12
+	};
+	enum rte_dma_status_code status[N];
+	int16_t id = begin(1, 16);
+	unsigned int round, n;
+	uint16_t last, k;
+	bool error;
+
+	for (round = 0; round < 40; round++) {
+		stage_copies(id, 0, HELD);
+		CHECK_EQ(rte_dma_submit(id, 0), 0);
+		settle(id, 0);
+		memset(dst, ENV_UNTOUCHED, BUF_LEN);
+		stage_copies(id, 0, N - HELD);
+		CHECK_EQ(rte_dma_submit(id, 0), 0);
+		while (!are_written((N - HELD) * 64))
+			sched_yield();
+		for (n = 0; n < N; n += k) {
+			k = round % 2 ? rte_dma_completed(id, 0, 4, &last, &error)
+				      : rte_dma_completed_status(id, 0, 4, &last, status);
+			CHECK(k <= 4);
+			if (n < 4)
+				CHECK_EQ(k, 4);
+			CHECK_EQ(last, (uint16_t)(round * N + n + k - 1));
+			if (k == 0)
+				sched_yield();
+		}
+		CHECK_EQ(n, N);
+	}
+	end(id);
+}
+
+static unsigned int
+open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static size_t
+eal_memory(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	CHECK_EQ(rte_malloc_get_socket_stats(rte_socket_id_by_idx(0), &stats), 0);
+	return stats.heap_allocsz_bytes;
+}
+
+/* What a device has is given back: by its end, by other channels, and where plugging fails. */
+static void
+again_and_again_it_takes_no_more_memory_and_files(void)
+{
+	const struct rte_dma_vchan_conf vchan = {.direction = RTE_DMA_DIR_MEM_TO_MEM,
+		.nb_desc = 64};
+	unsigned int round, files = 0;
+	size_t memory = 0, at_work = 0;
+	enum rte_dma_status_code status[5];
+	int16_t id;
+
+	for (round = 0; round < 4; round++) {
+		id = begin(3, 64);
+		if (round == 1)
+			at_work = eal_memory();
+		stage_copies(id, 2, 4);
+		CHECK_EQ(rte_dma_submit(id, 2), 0);
+		collect(id, 2, status, 4);
+		CHECK_EQ(rte_dma_stop(id), 0);
+		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
+		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
+		begin_with(id, 3, 64);
+		if (round == 1)
+			CHECK_EQ(eal_memory(), at_work);
+		end(id);
+		/* Someone else has the name. */
+		CHECK(rte_dma_pmd_allocate(NAME, 0, 64) != NULL);
+		log_begin();
+		CHECK(rte_vdev_init(NAME, NULL) < 0);
+		log_end(NULL);
+		CHECK_EQ(rte_dma_pmd_release(NAME), 0);
+		if (round == 0) {
+			files = open_files();
+			memory = eal_memory();
+		}
+	}
+	CHECK_EQ(open_files(), files);
+	CHECK_EQ(eal_memory(), memory);
+}
+
+/* Two maps of one length. The first one cannot end while an operation that may name it has not been handed out. */
+static void
+each_of_several_maps_ends_alone_and_not_before_its_operations(void)
+{
+	int16_t id = begin(1, 16);
+	struct rte_device *dev = device_of(NAME);
+	uint8_t *page = env_map(3 * PAGE_LEN);
+	enum rte_dma_status_code status[2];
+
+	CHECK(dev != NULL);
+	env_fill(page, 3 * PAGE_LEN, 41);
+	CHECK_EQ(rte_extmem_register(page, 3 * PAGE_LEN, NULL, 3, PAGE_LEN), 0);
+	CHECK_EQ(rte_dev_dma_map(dev, page, 0, PAGE_LEN), 0);
+	CHECK_EQ(rte_dev_dma_map(dev, page + PAGE_LEN, 0, PAGE_LEN), 0);
+	CHECK(rte_dev_dma_unmap(dev, page + 2 * PAGE_LEN, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
+	CHECK(rte_dma_copy(id, 0, (uintptr_t)page, (uintptr_t)dst, PAGE_LEN,
+		      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+	log_begin();
+	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ETIMEDOUT);
+	log_end("are still mapped: Connection timed out: collect the completions of all "
+		"operations; then call again");
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN), 0);
+	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
+	CHECK_EQ(copy_status(id, page, dst), unannounced());
+	CHECK_EQ(copy_status(id, page + PAGE_LEN, dst), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(memcmp(page + PAGE_LEN, dst, PAGE_LEN) == 0);
+	CHECK_EQ(rte_dev_dma_unmap(dev, page + PAGE_LEN, 0, PAGE_LEN), 0);
+	end(id);
+	CHECK_EQ(rte_extmem_unregister(page, 3 * PAGE_LEN), 0);
+	env_unmap(page, 3 * PAGE_LEN);
+}
+
+/* A list reads what the copy before it writes; a fill overwrites it. */
+static void
+fences_of_lists_and_fills_wait_too(void)
+{
+	enum {
+		LEN = 8192
+	};
+	struct rte_dma_sge from = {(uintptr_t)dst, LEN}, to = {(uintptr_t)dst + LEN, LEN};
+	enum rte_dma_status_code status[3];
+	int16_t id = begin(1, 64);
+	unsigned int round;
+
+	for (round = 0; round < 40; round++) {
+		fresh_bytes(80 + round);
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, LEN, 0) >= 0);
+		if (round % 2)
+			CHECK(rte_dma_copy_sg(id, 0, &from, &to, 1, 1, RTE_DMA_OP_FLAG_FENCE) >= 0);
+		else
+			CHECK(rte_dma_fill(id, 0, 0, (uintptr_t)dst, LEN, RTE_DMA_OP_FLAG_FENCE) >=
+				0);
+		CHECK_EQ(rte_dma_submit(id, 0), 0);
+		collect(id, 0, status, 2);
+		if (round % 2 == 0)
+			memset(src, 0, LEN);
+		CHECK(memcmp(src, round % 2 ? dst + LEN : dst, LEN) == 0);
+	}
+	end(id);
+}
+
 static const struct check_case cases[] = {
 	{"it says what it can", it_says_what_it_can},
 	{"wrong arguments are refused by name", wrong_arguments_are_refused_by_name},
@@ -1186,6 +1534,19 @@ static const struct check_case cases[] = {
 		memory_that_nobody_announced_is_copied_if_the_adapter_can},
 	{"memory that is gone fails alone", memory_that_is_gone_fails_alone},
 	{"others may look while it works", others_may_look_while_it_works},
+	{"what was not attempted is an error, too", what_was_not_attempted_is_an_error_too},
+	{"the dump tells of each channel, and errors are counted when it stops",
+		the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops},
+	{"each of several channels must be set up", each_of_several_channels_must_be_set_up},
+	{"stopping stops every channel", stopping_stops_every_channel},
+	{"a full channel takes nothing of any kind", a_full_channel_takes_nothing_of_any_kind},
+	{"what is held, and what comes behind it, is handed out in order",
+		what_is_held_and_what_comes_behind_it_is_handed_out_in_order},
+	{"again and again it takes no more memory and files",
+		again_and_again_it_takes_no_more_memory_and_files},
+	{"each of several maps ends alone, and not before its operations",
+		each_of_several_maps_ends_alone_and_not_before_its_operations},
+	{"fences of lists and fills wait, too", fences_of_lists_and_fills_wait_too},
 };
 
 int
@@ -1196,6 +1557,7 @@ main(int argc, char **argv)
 	dst = rte_malloc(NULL, BUF_LEN, PAGE_LEN);
 	CHECK(src != NULL && dst != NULL);
 	has_odp = getenv("SOFTHCA_ODP") == NULL;
+	has_mmo = getenv("SOFTHCA_MAX_MEMCPY") == NULL || getenv("SOFTHCA_MAX_MEMCPY")[0] != '0';
 	env_run(cases, RTE_DIM(cases), argc, argv);
 	CHECK_EQ(softhca_violations(), 0);
 	CHECK_EQ(rte_eal_cleanup(), 0);
