@@ -508,6 +508,39 @@ refused_requests(void)
 	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
 }
 
+/* Opens the device anew, with these ports down (bits). Returns the port that it uses. */
+static unsigned int
+port_when_down(unsigned int down)
+{
+	struct hwq_dev *again;
+	unsigned int port;
+
+	if ((down & 1) != 0)
+		arm_fault("port_down port=1");
+	if ((down & 2) != 0)
+		arm_fault("port_down port=2");
+	if (hwq_dev_open(NULL, &again) != 0)
+		EMU_DIE("opening");
+	port = again->port.port;
+	CHECK(again->port.has_gid && again->port.active_mtu != 0, "port %u", port);
+	if (hwq_dev_close(again) != 0)
+		EMU_DIE("closing");
+	softhca_faults_clear();
+	return port;
+}
+
+static void
+first_active_port(void)
+{
+	CHECK_EQ(port_when_down(0), 1, "both are active");
+	CHECK_EQ(port_when_down(1), 2, "port 1 is down");
+	CHECK_EQ(port_when_down(2), 1, "port 2 is down");
+	CHECK_EQ(emu_log_lines, 0, "log lines");
+	CHECK_EQ(port_when_down(3), 1, "both are down");
+	CHECK_EQ(emu_log_lines, 1, "log lines");
+	emu_log_lines = 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -521,6 +554,7 @@ main(int argc, char **argv)
 	hwq_log_set(emu_count_log);
 	dev = emu_open();
 	if (pumped) {
+		RUN("a device uses its first port that is active", first_active_port());
 		RUN("an arming is one event, none without", one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());
 		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());

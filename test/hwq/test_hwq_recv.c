@@ -709,6 +709,37 @@ srq_and_resets(void)
 	srq_twins_destroy(&t);
 }
 
+/* A post that is refused leaves the queue, its entries, links and wr_ids as they were. */
+static void
+srq_refusals_write_nothing(void)
+{
+	struct hwq_srq_conf conf = {.n_wr = 15, .max_sge = 1};
+	const struct hwq_sge sge[2] = {{(uintptr_t)mem[1], 512, mrs[1].lkey}};
+	uint8_t entries[16 * 64];
+	struct hwq_srq *srq, before;
+	uint64_t ids[16];
+	unsigned int i;
+
+	if (hwq_srq_create(dev, &conf, &srq) != 0)
+		EMU_DIE("an SRQ");
+	CHECK(srq->max_sge == 1 && srq->stride <= 64, "entries of %u bytes", srq->stride);
+	for (i = 0; i <= 15; i++) {
+		unsigned int n = i == 15 ? 1 : 2;
+
+		before = *srq;
+		memcpy(ids, srq->wr_ids, sizeof(ids));
+		memcpy(entries, srq->buf, 16 * srq->stride);
+		CHECK_EQ(hwq_srq_post_list(srq, 1000 + i, sge, n), n == 1 ? -ENOMEM : -EINVAL,
+			"a post to a full queue, or of too many pieces");
+		check_bytes(srq, &before, sizeof(before), "the queue");
+		check_bytes(srq->wr_ids, ids, sizeof(ids), "the wr_ids");
+		check_bytes(srq->buf, entries, 16 * srq->stride, "the entries");
+		if (n == 2)
+			CHECK_EQ(hwq_srq_post_list(srq, i, sge, 1), 0, "posting");
+	}
+	CHECK_EQ(hwq_srq_destroy(srq), 0, "destroying it with its entries");
+}
+
 /* ------------------------------------------------------------------ XRC */
 
 static struct ibv_qp *
@@ -742,7 +773,7 @@ xrc(void)
 	struct ibv_qp *send, *recv;
 	struct hwq_srq_conf conf = {.n_wr = 20, .max_sge = 2};
 	struct hwq_domain *domain;
-	struct hwq_srq *srq[2], *none = NULL;
+	struct hwq_srq *srq[2], *second, *none = NULL;
 	struct hwq_cq *cq[2], *small;
 	struct hwq_cqe rec[32];
 	uint64_t ids[32];
@@ -793,12 +824,28 @@ xrc(void)
 		CHECK_EQ(be32toh(rec[0].imm_inval), i, "immediate");
 		CHECK_EQ(rec[0].qpn, recv->qp_num, "the QP that received");
 	}
+	/* Completions that nobody has taken end with the last SRQ of their CQ, not before. */
+	conf.cq = cq[1];
+	CHECK_EQ(hwq_srq_create(dev, &conf, &second), 0, "a second SRQ on a CQ");
+	for (i = 0; i < 2; i++) {
+		struct ibv_send_wr wr = {.opcode = IBV_WR_SEND,
+					   .qp_type.xrc.remote_srqn = srq[i]->srqn},
+				   *bad;
+
+		CHECK_EQ(hwq_srq_post_list(srq[i], i, &sge, 1), 0, "posting");
+		hwq_srq_ring(srq[i]);
+		CHECK_EQ(ibv_post_send(send, &wr, &bad), 0, "sending");
+	}
+	emu_pump();
 	if (ibv_destroy_qp(send) != 0 || ibv_destroy_qp(recv) != 0)
 		EMU_DIE("destroying XRC QPs");
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(hwq_srq_destroy(srq[i]), 0, "destroying");
-		CHECK_EQ(hwq_cq_destroy(cq[i]), 0, "destroying its CQ");
+		CHECK_EQ(hwq_cq_poll(cq[i], rec, 32), i, "completions that are left");
 	}
+	CHECK_EQ(hwq_srq_destroy(second), 0, "destroying");
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(hwq_cq_destroy(cq[i]), 0, "destroying its CQ");
 	CHECK_EQ(hwq_cq_destroy(small), 0, "destroying");
 	if (ibv_destroy_cq(send_cq) != 0 || ibv_close_xrcd(xrcd) != 0 ||
 		hwq_domain_destroy(domain) != 0)
@@ -868,6 +915,7 @@ main(int argc, char **argv)
 		srq_twin());
 	RUN("an SRQ at its limit sends one event", srq_limit());
 	RUN("a reset gives an SRQ's entries back", srq_and_resets());
+	RUN("a refused post writes nothing into an SRQ", srq_refusals_write_nothing());
 	RUN("XRC: each SRQ completes in its own CQ", xrc());
 	RUN("impossible receive queues are refused", refusals());
 	memory_destroy();

@@ -378,6 +378,11 @@ case_queue_pairs(void)
 	(void)show(fd, &qps, 0);
 	CHECK(of_entry(entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num), PORT) == NULL);
 	CHECK_EQ(ibv_destroy_qp(ud), 0);
+	ud = node_qp(&a, K_XRC_RECV); /* of no PD */
+	(void)show(fd, &qps, 0);
+	i = entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num);
+	CHECK(of_entry(i, RDMA_NLDEV_ATTR_RES_PDN) == NULL);
+	CHECK_EQ(ibv_destroy_qp(ud), 0);
 	CHECK_EQ(ibv_destroy_qp(dct), 0);
 	node_close_ends(&a, rc, &b, peer);
 	close(fd);

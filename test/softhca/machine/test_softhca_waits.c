@@ -33,11 +33,16 @@ or_zero(unsigned int v)
 
 /* ---- waiting for a receive (RNR) */
 
+/* The receiver's timer counts. The sender has another one, of 491.52 ms or 655.36 ms. */
 static void
 rnr_init(unsigned int retries, unsigned int timer)
 {
 	pair_init(&p, &(struct pair_opts){.rnr_retry = or_zero(retries),
-			      .min_rnr_timer = or_zero(timer)});
+			      .min_rnr_timer = timer == 31 ? PAIR_ZERO : 31,
+			      .no_connect = true});
+	pair_connect(&p, &p.client, p.server.qp->qp_num);
+	p.opts.min_rnr_timer = or_zero(timer);
+	pair_connect(&p, &p.server, p.client.qp->qp_num);
 }
 
 /* The last refusal ends the work request: it comes this many delays after the first one. */
@@ -233,6 +238,24 @@ case_moderate_period(void)
 	pair_fini(&p);
 }
 
+/* A new count or period is no reason for an event of a CQ whose event has been sent, or that is not armed. */
+static void
+case_moderate_unarmed(void)
+{
+	pair_init(&p, NULL);
+	moderate(1, 0);
+	complete(1);
+	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
+	CHECK_EQ(take_events(), 1);
+	moderate(2, 4000);
+	CHECK_EQ(take_events(), 0);
+	complete(2);
+	moderate(3, 2000);
+	clock_pass(100 * MS);
+	CHECK_EQ(take_events(), 0);
+	pair_fini(&p);
+}
+
 /* Count or period: whichever comes first. */
 static void
 case_moderate_both(void)
@@ -395,13 +418,14 @@ case_clocks(void)
 
 static const struct check_case cases[] = {
 	{"a refused SEND is tried rnr_retry times more", case_rnr_retries},
-	{"tries of a SEND are min_rnr_timer apart", case_rnr_timers},
+	{"tries of a SEND are the receiver's min_rnr_timer apart", case_rnr_timers},
 	{"each SEND has all its retries", case_rnr_counts_anew},
 	{"rnr_retry 7 retries for ever", case_rnr_for_ever},
 	{"an absent peer is given up after timeout and retry_cnt", case_absent_peer},
 	{"timeout 0 waits for ever", case_absent_peer_for_ever},
 	{"a moderated event comes a period after the last event", case_moderate_period},
 	{"a moderated event comes by count or by period", case_moderate_both},
+	{"moderation alone sends no event", case_moderate_unarmed},
 	{"a late completion comes when the fault says", case_late},
 	{"a late completion comes when the fault says in SQD too", case_late_in_sqd},
 	{"a late receive comes when the fault says", case_late_receive},

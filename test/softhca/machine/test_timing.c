@@ -427,6 +427,24 @@ case_fence_modes(void)
 	}
 }
 
+/* Strong ordering waits for the last end of all operations before it, not for the end of the last one. */
+static void
+case_fence_of_all(void)
+{
+	const struct op op = {IBV_WR_RDMA_WRITE, 0};
+	uint64_t write;
+
+	pair_init(&p, NULL);
+	write = ready() + LATENCY + TRIP;
+	post_ops(&op, 1);
+	post_nop(0);
+	post_nop(3);
+	expect_at(&p.client, write);
+	CHECK_EQ(clock_expect_one(&p.client).status, IBV_WC_SUCCESS);
+	expect_at(&p.client, write + LATENCY);
+	pair_fini(&p);
+}
+
 /* A read that a fault delays, or that waits for its peer, ends later: so does the wait. */
 static void
 case_fence_late(void)
@@ -477,6 +495,8 @@ static const struct check_case cases[] = {
 	{"a fenced operation begins when earlier reads and atomics have ended", case_fence},
 	{"it waits for the last read, and what follows waits for it", case_fence_of_reads},
 	{"each fence mode waits for its kinds of operations", case_fence_modes},
+	{"strong ordering waits for a write, behind which a local operation has ended",
+		case_fence_of_all},
 	{"it waits for a read that is late", case_fence_late},
 	{"RESET ends the waits of fences", case_fence_reset},
 };
