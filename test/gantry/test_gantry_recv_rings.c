@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 #include <rte_cycles.h>
+#include <rte_ring.h>
 
 #include <softhca.h>
 
@@ -510,6 +511,59 @@ receives_of_several_producers(void)
 	}
 }
 
+/* Both rings of receives: what was not posted, and completions that nobody has taken. */
+static void
+a_worker_with_receives_in_a_ring_is_not_destroyed(void)
+{
+	const struct gantry_worker_conf conf = {.recv_ring_size = 4};
+	struct gantry_recv recv = recv_of(0);
+	struct gantry_recv_comp comp;
+	uint16_t peer;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, 7, &recv, 1), 1);
+	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	/* The lcore hands it back, since there is no such peer. */
+	while (rte_ring_count(w->recv_out) == 0)
+		sched_yield();
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_recv_reclaim_burst(w, &peer, &recv, 1), 0);
+	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
+	CHECK_EQ(gantry_recv_dequeue_burst(w, &comp, 1), 1);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
+/*
+ * gantry_worker_conf::producers is of descriptors and of receives. What rte_ring.h says of the rings, because a race of
+ * two producers is seen by chance alone.
+ */
+static void
+both_rings_are_for_as_many_producers_as_was_said(void)
+{
+	static const struct {
+		enum gantry_producers producers;
+		enum rte_ring_sync_type sync;
+	} rows[] = {
+		{GANTRY_PRODUCERS_ONE, RTE_RING_SYNC_ST},
+#ifndef __SANITIZE_THREAD__
+		{GANTRY_PRODUCERS_MP, RTE_RING_SYNC_MT},
+#endif
+		{GANTRY_PRODUCERS_MP_HTS, RTE_RING_SYNC_MT_HTS},
+	};
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		const struct gantry_worker_conf conf = {.recv_ring_size = 4,
+			.producers = rows[i].producers};
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		CHECK_EQ(rte_ring_get_prod_sync_type(w->in), rows[i].sync);
+		CHECK_EQ(rte_ring_get_prod_sync_type(w->recv_in), rows[i].sync);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
 /*
  * The device refuses to close the peer at first: what comes for it meanwhile is behind what was posted,
  * also if it is more than recv_depth.
@@ -573,6 +627,10 @@ static const struct check_case cases[] = {
 	{"a stopping worker takes no receives", a_stopping_worker_takes_no_receives},
 	{"a DC target wakes the lcore", a_dc_target_wakes_the_lcore},
 	{"receives of several producers", receives_of_several_producers},
+	{"both rings are for as many producers as was said",
+		both_rings_are_for_as_many_producers_as_was_said},
+	{"a worker with receives in a ring is not destroyed",
+		a_worker_with_receives_in_a_ring_is_not_destroyed},
 };
 
 int

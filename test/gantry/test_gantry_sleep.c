@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -17,6 +18,7 @@
 #include <rte_cycles.h>
 #include <rte_log.h>
 #include <rte_power_intrinsics.h>
+#include <rte_ring.h>
 
 #include <softhca.h>
 
@@ -25,6 +27,7 @@
 #include <gantry_monitor.h>
 #include <gantry_queue.h>
 #include <gantry_sleep.h>
+#include <gantry_worker.h>
 
 #include "gantry_env.h"
 
@@ -653,6 +656,83 @@ what_comes_behind_the_last_look_is_seen(void)
 	come_behind_the_last_look(GANTRY_IDLE_MONITOR);
 }
 
+/* ------------------------------------------------------------------ the bell */
+
+/* True: the lcore, which rests in that way, was woken since the last such call. It rests again. */
+static bool
+was_woken(struct gantry_worker *w, unsigned int how)
+{
+	bool awake = atomic_exchange(&w->bell->state, how) == GANTRY_BELL_AWAKE, woken;
+	eventfd_t count;
+
+	if (how == GANTRY_BELL_SLEEPS)
+		woken = eventfd_read(w->bell->fd, &count) == 0;
+	else
+		woken = atomic_exchange(&cpu.woken, false);
+	CHECK_EQ(woken, awake);
+	return woken;
+}
+
+/*
+ * Whatever gives an lcore something to do wakes it at once. The worker does not run, so that nothing else wakes it:
+ * this case rests in the lcore's place.
+ */
+static void
+each_call_for_a_worker_wakes_its_lcore(void)
+{
+	static const struct {
+		enum gantry_idle idle;
+		enum gantry_producers producers;
+		unsigned int how;
+	} rows[] = {
+		{GANTRY_IDLE_SLEEP, GANTRY_PRODUCERS_ONE, GANTRY_BELL_SLEEPS},
+		{GANTRY_IDLE_SLEEP, GANTRY_PRODUCERS_MP, GANTRY_BELL_SLEEPS},
+		{GANTRY_IDLE_SLEEP, GANTRY_PRODUCERS_MP_HTS, GANTRY_BELL_SLEEPS},
+		{GANTRY_IDLE_MONITOR, GANTRY_PRODUCERS_ONE, GANTRY_BELL_MONITORS},
+	};
+	const struct gantry_desc nop = {.op = GANTRY_OP_NOP};
+	const struct gantry_recv recv = {.cookie = 1};
+	struct gantry_recv_comp recv_comp;
+	struct gantry_comp comp;
+	struct gantry_worker *w;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		const struct gantry_worker_conf conf = {.recv_ring_size = 4,
+			.producers = rows[i].producers,
+			.idle = rows[i].idle};
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		/* One of each is done, and its completion waits: there is no peer 9. */
+		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &recv, 1), 1);
+		CHECK_EQ(gantry_worker_start(w), 0);
+		while (rte_ring_count(w->out) == 0 || rte_ring_count(w->recv_out) == 0)
+			sched_yield();
+		CHECK_EQ(gantry_worker_stop(w), 0);
+
+		atomic_store(&cpu.addr, &rows[i]);
+		atomic_store(&w->bell->state, rows[i].how);
+		atomic_store(&cpu.woken, false);
+		eventfd_read(w->bell->fd, &(eventfd_t){0});
+		CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 1);
+		CHECK(was_woken(w, rows[i].how));
+		CHECK_EQ(gantry_recv_dequeue_burst(w, &recv_comp, 1), 1);
+		CHECK(was_woken(w, rows[i].how));
+		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
+		CHECK(was_woken(w, rows[i].how));
+		CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &recv, 1), 1);
+		CHECK(was_woken(w, rows[i].how));
+		atomic_store(&cpu.addr, NULL);
+
+		atomic_store(&w->bell->state, GANTRY_BELL_AWAKE);
+		CHECK_EQ(gantry_reclaim_burst(w, &(struct gantry_desc){0}, 1), 1);
+		CHECK_EQ(gantry_recv_reclaim_burst(w, &(uint16_t){0}, &(struct gantry_recv){0}, 1),
+			1);
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
 /* ------------------------------------------------------------------ latency */
 
 static int
@@ -746,6 +826,7 @@ static const struct check_case cases[] = {
 	{"nobody sleeps on a completion that is there",
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},
+	{"each call for a worker wakes its lcore", each_call_for_a_worker_wakes_its_lcore},
 	{"the latency is printed", the_latency_is_printed},
 };
 

@@ -330,6 +330,46 @@ a_failure_of_the_hardware_is_told_with_its_wqe(void)
 	env_queue_done(q);
 }
 
+/* The first of three that are in the hardware is done, the second fails, and the third is flushed. */
+static void
+the_wqe_that_failed_is_told_and_no_other_one(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	uint32_t engine = number_of_engine(g), i;
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	const char *answer, *wqe;
+	uint16_t a, b;
+	char text[64];
+
+	env_connect(q, &a, q, &b);
+	for (i = 0; i < 3; i++) {
+		desc[i] = env_copy(dst + 256 * i, src + 4096 + 256 * i, 64);
+		desc[i].op = GANTRY_OP_WRITE;
+		desc[i].peer = a;
+		desc[i].cookie = 80 + i;
+		desc[i].remote_key = gantry_mem_remote_key(src_mem) + i % 2;
+	}
+	CHECK_EQ(gantry_submit(q, desc, 3), 3);
+	env_collect(q, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(comp[2].status, GANTRY_FLUSHED);
+	snprintf(text, sizeof(text), "/gantry/errors,%u,%llu", engine,
+		(unsigned long long)value_of(tel_ask("/gantry/errors,%u", engine), "failures") - 1);
+	answer = tel_ask(text, 0);
+	CHECK_EQ(value_of(answer, "cookie"), 81);
+	wqe = strstr(answer, "\"wqe\":");
+	CHECK(wqe != NULL);
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "%llx", (unsigned long long)desc[i].dst);
+		CHECK_EQ(strstr(wqe, text) != NULL, i == 1, "%s in %s", text, wqe);
+	}
+	CHECK_EQ(gantry_peer_close(q, a), 0);
+	CHECK_EQ(gantry_peer_close(q, b), 0);
+	env_queue_done(q);
+}
+
 static void
 a_peers_failure_names_the_peer(void)
 {
@@ -673,6 +713,8 @@ static const struct check_case cases[] = {
 	{"peers are told with their state", peers_are_told_with_their_state},
 	{"a failure of the hardware is told with its WQE",
 		a_failure_of_the_hardware_is_told_with_its_wqe},
+	{"the WQE that failed is told, and no other one",
+		the_wqe_that_failed_is_told_and_no_other_one},
 	{"a peer's failure names the peer", a_peers_failure_names_the_peer},
 	{"every refusal is told", every_refusal_is_told},
 	{"the same refusal again only counts", the_same_refusal_again_only_counts},

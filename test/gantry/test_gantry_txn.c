@@ -15,6 +15,7 @@
 
 #include "gantry_env.h"
 #include "gantry_queue.h"
+#include "gantry_txn_state.h"
 #include "txn/reference.h"
 
 static struct gantry *g;
@@ -1140,6 +1141,47 @@ a_refused_stop_is_tried_again(void)
 		}
 }
 
+/*
+ * A stop cancels all good responses that must not go out. A device stops in front of the first one, so here the engine
+ * has found the second one wrong by then, as it has when a call of that stop was refused.
+ */
+static void
+each_cancelled_response_counts(void)
+{
+	uint64_t end = env_patience();
+	struct gantry_comp comp[2];
+	static struct burst b;
+	struct gantry_desc desc[2];
+	struct gantry_txn_line *line;
+	struct gantry_txn_open *second;
+	struct pair p;
+	uint32_t i;
+
+	pair_open(&p, GANTRY_TXN_PIPELINED, 4);
+	burst_make(&b, 2, 1);
+	pair_receive(&p, REPLIES, 2);
+	arm("refuse call=devx_query errno=4");
+	for (i = 0; i < 2; i++)
+		desc[i] = txn_desc(&b.t[i], p.peer);
+	CHECK_EQ(gantry_submit(p.q, desc, 2), 2);
+	line = p.q->conn[gantry_queue_peer_conn(p.q, p.peer)].txns;
+	while (line->tries == 0) {
+		CHECK_EQ(env_poll(p.q, comp, 2), 0);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	second = TAILQ_NEXT(TAILQ_FIRST(&line->open), next);
+	CHECK(second->txn == &b.t[1] && second->state == GANTRY_TXN_POSTED && second->has_answer);
+	second->state = GANTRY_TXN_TO_ANSWER;
+	second->status = GANTRY_SIG_ERROR;
+	env_collect(p.q, comp, 2);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(comp[i].status, GANTRY_SIG_ERROR);
+	CHECK_EQ(env_stats(p.q).txn_stops, 1);
+	CHECK_EQ(env_stats(p.q).txn_cancelled, 2);
+	burst_expect(&p, &b, 2, 3);
+	pair_close(&p);
+}
+
 /* Turns that the adapter has in the engine's call of hwq_qp_reset(), before the QP is reset. */
 static unsigned int turns_before_reset;
 
@@ -1350,6 +1392,7 @@ main(int argc, char **argv)
 		{"local transactions go on after a failure",
 			local_transactions_go_on_after_a_failure},
 		{"a refused stop is tried again", a_refused_stop_is_tried_again},
+		{"each cancelled response counts", each_cancelled_response_counts},
 		{"a key is made anew when an error of it may be lost",
 			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"what waits can be cancelled, and what is open keeps the peer",
