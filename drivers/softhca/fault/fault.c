@@ -227,6 +227,19 @@ drop_faults(bool of_file_only)
 	n_faults = kept;
 }
 
+/* Reads a line, as fault_parse(). What it names must be there. */
+static int
+parse_line(struct fault_parser *p, const char *line)
+{
+	unsigned int n;
+	const struct softhca_dev *devs = softhca_devices(&n);
+	int rc = fault_parse(p, line), missing = 0;
+
+	if (rc > 0)
+		missing = fault_check_place(p, n, n != 0 ? devs[0].cfg->ports : 0);
+	return missing != 0 ? missing : rc;
+}
+
 /* ---- the control file; lock held */
 
 /*
@@ -250,7 +263,7 @@ file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_E
 	}
 	while (rc >= 0 && fgets(line, sizeof(line), f) != NULL) {
 		n_line++;
-		rc = fault_parse(&p, line);
+		rc = parse_line(&p, line);
 		if (rc > 0 && *n == FAULTS_MAX) {
 			snprintf(p.err, sizeof(p.err), "more than %d faults", FAULTS_MAX);
 			rc = -ENOSPC;
@@ -568,7 +581,7 @@ int
 softhca_fault(const char *line)
 {
 	struct fault_parser p;
-	int rc = fault_parse(&p, line);
+	int rc = parse_line(&p, line);
 
 	if (rc < 0) {
 		softhca_log("fault \"%s\": %s", line, p.err);

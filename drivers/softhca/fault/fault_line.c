@@ -284,6 +284,25 @@ fault_parse(struct fault_parser *p, const char *text)
 	return 1;
 }
 
+int
+fault_check_place(struct fault_parser *p, unsigned int n_devices, unsigned int n_ports)
+{
+	const struct fault *f = &p->fault;
+
+	if (n_devices == 0 || (f->device < n_devices && f->port <= n_ports))
+		return 0;
+	if (f->device >= n_devices)
+		snprintf(p->err, sizeof(p->err),
+			"device=%llu: there is no mlx5_%llu: the setting devices is %u",
+			(unsigned long long)f->device, (unsigned long long)f->device, n_devices);
+	else
+		snprintf(p->err, sizeof(p->err),
+			"port=%llu: mlx5_%llu has no port %llu: the setting ports is %u",
+			(unsigned long long)f->port, (unsigned long long)f->device,
+			(unsigned long long)f->port, n_ports);
+	return -EINVAL;
+}
+
 /* ---- which control calls a name means */
 
 static bool

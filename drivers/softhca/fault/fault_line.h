@@ -32,6 +32,11 @@ struct fault_parser {
  * wrong.
  */
 int fault_parse(struct fault_parser *p, const char *text);
+/*
+ * A line that names an adapter or a port beyond these: -EINVAL, and p->err says so. n_devices 0: the process has no
+ * adapter, and nothing is checked.
+ */
+int fault_check_place(struct fault_parser *p, unsigned int n_devices, unsigned int n_ports);
 /* The call is one of those that the fault refuses. */
 bool fault_is_of_call(const struct fault *f, const struct fault_call *call);
 /* The call ends an object. Such calls succeed on a dead device too. */

@@ -107,17 +107,19 @@ static void __attribute__((constructor)) bring_up(void)
 		config.devices = 0;
 		return;
 	}
-	if (fault_file_check(fault_err) != 0) {
-		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
-		stay_down();
-		return;
-	}
 	for (unsigned int i = 0; i < config.devices; i++) {
 		devices[i] = (struct softhca_dev){.cfg = &config, .index = i};
 		for (unsigned int port = 1; port <= config.ports; port++)
 			fill_port(&devices[i], port);
 	}
 	softhca_devices_set(devices, config.devices);
+	/* It may name adapters and ports. */
+	if (fault_file_check(fault_err) != 0) {
+		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
+		softhca_devices_set(devices, 0);
+		stay_down();
+		return;
+	}
 	first_uverbs = sysfs_next_uverbs(root);
 	tree_init(&config, root, first_uverbs);
 	for (unsigned int i = 0; i < config.devices; i++)

@@ -416,6 +416,8 @@ class Settings(Case):
         for text, expected in ((None, ': No such file or directory'),
                                ('drop op=1\n\nexplode\n', ':3: no fault "explode"; there are: complete drop'),
                                ('late ms=soon', ':1: ms=soon: not a number'),
+                               ('drop device=1', ':1: device=1: there is no mlx5_1: the setting devices is 1'),
+                               ('port_up\nport_up port=2\n', ':2: port=2: mlx5_0 has no port 2: the setting ports is 1'),
                                ('drop op=9\n' * 65, ':65: more than 64 faults')):
             with self.subTest(expected=expected):
                 if text is not None:
@@ -432,6 +434,10 @@ class Settings(Case):
         self.assertIn('the fault "refuse call=query_device errno=5 times=1" strikes', result.stderr)
         result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path)
         self.assertNotIn('strikes', result.stderr)
+        with open(path, 'w', encoding='ascii') as f:
+            f.write('port_down port=2 device=1\n')
+        result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path, SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2')
+        self.assertEqual(result.stdout.count('PORT_ACTIVE'), 3, result.stderr)
 
 
 class Neighbours(Case):

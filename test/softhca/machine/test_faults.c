@@ -584,6 +584,10 @@ case_malformed(void)
 		{"late", "incomplete; it is: late ms=N"},
 		{"refuse call=fly errno=1", "no call \"fly\"; there are: alloc_pd"},
 		{"refuse call=reg_mr", "incomplete; it is: refuse"},
+		{"port_down port=3", "port=3: not a number from 1 to 2"},
+		/* meson.build gives this program two adapters. */
+		{"drop device=2", "device=2: there is no mlx5_2: the setting devices is 2"},
+		{"device_fatal device=8", "device=8: not a number from 0 to 7"},
 	};
 	int comment, empty;
 
@@ -648,7 +652,7 @@ case_ranges(void)
 		{"drop", "op", 1, 0xffffffffffffffff},
 		{"drop op=9", "times", 1, 0xffffffffffffffff},
 		{"drop op=9", "qp", 1, 0xffffff},
-		{"drop op=9", "device", 0, 7},
+		{"drop op=9", "device", 0, 1}, /* of the two of this process */
 		{"port_down op=9", "port", 1, 2},
 		{"port_down op=9", "ms", 1, 3600000},
 		{"refuse op=9 call=reg_mr", "errno", 1, 133},

@@ -38,7 +38,10 @@ void fault_init(const struct softhca_config *cfg);
 
 #define FAULT_FILE_ERR_LEN 8192 /* a path, and what is wrong with a line */
 
-/* Before the adapters come up: is the control file, if there is one, there and well-formed? -errno: err says what is wrong. */
+/*
+ * Before the adapters come up, when they are listed: is the control file, if there is one, there and well-formed?
+ * -errno: err says what is wrong.
+ */
 int fault_file_check(char err[FAULT_FILE_ERR_LEN]);
 
 enum fault_kind {
