@@ -2,6 +2,7 @@
 /* What the program sees of the descriptors that the adapter gives it. */
 #include "own_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,4 +121,105 @@ own_link_show(int dir, const char *path, char text[PATH_MAX])
 	else
 		return false;
 	return true;
+}
+
+/* ---------------------------------------------------------------- /proc/<pid>/fdinfo */
+
+struct info {
+	long long pos;
+	unsigned int flags;
+	int mnt_id;
+};
+
+/* The lines that each file has. */
+static bool
+info_read(const char *path, struct info *info)
+{
+	FILE *f = raw_fopen(path);
+	int n;
+
+	if (f == NULL)
+		return false;
+	n = fscanf(f, "pos: %lli flags: %o mnt_id: %i", &info->pos, &info->flags, &info->mnt_id);
+	fclose(f);
+	return n == 3;
+}
+
+/* Those of an open file, which is then closed. */
+static bool
+info_take(int fd, struct info *info)
+{
+	char path[40];
+	bool done;
+
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	done = info_read(path, info);
+	close(fd);
+	return done;
+}
+
+/* The name of a file of fdinfo, from the root on. False: the path is of none. */
+static bool
+info_name(int dir, const char *path, char name[PATH_MAX])
+{
+	const char *last = strrchr(path, '/');
+	char link[40];
+	ssize_t n;
+	int fd;
+
+	last = last != NULL ? last + 1 : path;
+	if (*last == '\0' || last[strspn(last, "0123456789")] != '\0')
+		return false;
+	fd = raw_openat(dir, path, O_PATH | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = raw_readlink(link, name, PATH_MAX - 1);
+	close(fd);
+	name[n > 0 ? n : 0] = '\0';
+	return begins(name, "/proc/") && strstr(name, "/fdinfo/") != NULL;
+}
+
+/* What the kernel's file of /proc/<pid>/fdinfo would say of a file of the adapter. False: it is of another. */
+static bool
+info_show(const char *name, char *text, size_t len)
+{
+	const char *part = strstr(name, "/fdinfo/");
+	struct info info, of_kernel;
+	char fd_path[PATH_MAX];
+	struct stat st;
+
+	snprintf(fd_path, sizeof(fd_path), "%.*s/fd/%s", (int)(part - name), name,
+		part + strlen("/fdinfo/"));
+	if (raw_stat(fd_path, &st) != 0 || !info_read(name, &info))
+		return false;
+	if (S_ISREG(st.st_mode) && ctx_find_dev(st.st_dev, st.st_ino) != NULL) {
+		if (!info_take(raw_open("/dev", O_PATH | O_CLOEXEC, 0), &of_kernel))
+			return false;
+	} else if (S_ISSOCK(st.st_mode) && event_file_name(st.st_dev, st.st_ino) != NULL) {
+		event_show(&st);
+		info.flags &= ~(unsigned int)O_ACCMODE; /* O_RDONLY */
+		if (!info_take(anonymous(), &of_kernel))
+			return false;
+	} else {
+		return false;
+	}
+	snprintf(text, len, "pos:\t%lli\nflags:\t0%o\nmnt_id:\t%i\nino:\t%llu\n", info.pos,
+		info.flags, of_kernel.mnt_id, (unsigned long long)st.st_ino);
+	return true;
+}
+
+int
+own_info_text(int dir, const char *path, char real[TREE_TEXT_PATH])
+{
+	char name[PATH_MAX], text[128];
+	int saved = errno, fd = -1;
+
+	if (softhca_active() && path != NULL && info_name(dir, path, name) &&
+		info_show(name, text, sizeof(text)))
+		fd = tree_text(text, real);
+	errno = saved;
+	return fd;
 }

@@ -4,7 +4,7 @@
  * are memory files, known by their inode, and sockets.
  *
  *   a device         a character device, /dev/infiniband/uverbs<N>
- *   events           an anonymous inode, anon_inode:[infinibandevent] and the like
+ *   events           an anonymous inode, anon_inode:[infinibandevent] and the like, which is read only
  */
 #ifndef SOFTHCA_OWN_FILES_H
 #define SOFTHCA_OWN_FILES_H
@@ -12,6 +12,8 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+
+#include "tree_open.h"
 
 struct softhca_dev;
 
@@ -26,5 +28,11 @@ void own_file_show(struct stat *st);
 void own_file_show_x(struct statx *stx);
 /* The text of a symbolic link of /proc that leads to such a file, changed in place. path: below dir. True: it did. */
 bool own_link_show(int dir, const char *path, char text[PATH_MAX]);
+
+/*
+ * A file of /proc/<pid>/fdinfo that is about such a file, as proc_pid_fdinfo(5) has it: a descriptor of its text, which
+ * opens for reading by `real` until the caller closes it. -1: any other file. path: below dir.
+ */
+int own_info_text(int dir, const char *path, char real[TREE_TEXT_PATH]);
 
 #endif

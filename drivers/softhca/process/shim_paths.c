@@ -99,6 +99,22 @@ open_device(const struct path_place *place, int flags)
 	return fd < 0 ? fail(-fd) : fd;
 }
 
+/* A file that is not of the adapter, but may tell of its descriptors. */
+static int
+open_other(int dir, const char *path, int flags, mode_t mode)
+{
+	char real[TREE_TEXT_PATH];
+	int through = -1, fd;
+
+	if ((flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) == O_RDONLY)
+		through = own_info_text(dir, path, real);
+	if (through < 0)
+		return raw_openat(dir, path, flags, mode);
+	fd = raw_open(real, flags & ~O_NOFOLLOW, mode);
+	close(through);
+	return fd;
+}
+
 static int
 open_any(int dir, const char *path, int flags, mode_t mode)
 {
@@ -107,7 +123,7 @@ open_any(int dir, const char *path, int flags, mode_t mode)
 
 	switch (path_find(dir, path, &place)) {
 	case PATH_OTHER:
-		return raw_openat(dir, path, flags, mode);
+		return open_other(dir, path, flags, mode);
 	case PATH_DEVICE:
 		if ((flags & O_PATH) == 0)
 			return open_device(&place, flags);
@@ -200,11 +216,16 @@ mode_flags(const char *mode)
 	{                                                                                          \
 		struct path_place place;                                                           \
 		const char *real = real_path(AT_FDCWD, path, &place);                              \
+		char info[TREE_TEXT_PATH];                                                         \
 		int rc = 0, through = -1;                                                          \
 		FILE *file;                                                                        \
                                                                                                    \
 		if (place.kind != PATH_OTHER)                                                      \
 			rc = tree_open(&place, mode_flags(mode), &through);                        \
+		else if (mode_flags(mode) == O_RDONLY)                                             \
+			through = own_info_text(AT_FDCWD, path, info);                             \
+		if (place.kind == PATH_OTHER && through >= 0)                                      \
+			real = info;                                                               \
 		if (rc != 0)                                                                       \
 			real = "";                                                                 \
 		file = NEXT(name)(__VA_ARGS__);                                                    \

@@ -111,26 +111,34 @@ print_value(const char *name, char *text, size_t len)
 	return true;
 }
 
-/* The file is a copy of its value at the moment when it is opened. */
+int
+tree_text(const char *text, char path[TREE_TEXT_PATH])
+{
+	int copy = memfd_create("softhca", MFD_CLOEXEC);
+
+	if (copy < 0)
+		return -1;
+	snprintf(path, TREE_TEXT_PATH, "/proc/self/fd/%d", copy);
+	if (write(copy, text, strlen(text)) == (ssize_t)strlen(text) && raw_access(path, F_OK) == 0)
+		return copy;
+	close(copy);
+	return -1;
+}
+
+/*
+ * The file is a copy of its value at the moment when it is opened. If there can be no copy, the tree's file has the value
+ * of a new adapter.
+ */
 static void
 replace_by_value(struct path_place *place, int *fd)
 {
-	char text[64], copy_path[32];
-	int copy;
+	char text[64], copy_path[TREE_TEXT_PATH];
 
 	if (!print_value(place->name, text, sizeof(text)))
 		return;
-	copy = memfd_create("softhca", MFD_CLOEXEC);
-	if (copy < 0)
-		return; /* the tree's file has the value of a new adapter */
-	snprintf(copy_path, sizeof(copy_path), "/proc/self/fd/%d", copy);
-	if (write(copy, text, strlen(text)) == (ssize_t)strlen(text) &&
-		raw_access(copy_path, F_OK) == 0) {
+	*fd = tree_text(text, copy_path);
+	if (*fd >= 0)
 		strcpy(place->real, copy_path);
-		*fd = copy;
-	} else {
-		close(copy);
-	}
 }
 
 /* ---------------------------------------------------------------- open */

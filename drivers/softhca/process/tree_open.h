@@ -12,4 +12,9 @@
  */
 int tree_open(struct path_place *place, int flags, int *fd);
 
+#define TREE_TEXT_PATH 32
+
+/* A descriptor of a file with that text, which opens by this path until the caller closes it. -1: it cannot be made. */
+int tree_text(const char *text, char path[TREE_TEXT_PATH]);
+
 #endif

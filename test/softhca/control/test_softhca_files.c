@@ -278,6 +278,44 @@ expect_shown(int fd, const char *name, const struct stat *want)
 		CHECK(st.st_ino == want->st_ino && st.st_dev == want->st_dev, "%s", name);
 }
 
+/*
+ * /proc/<pid>/fdinfo of a descriptor, read by each form of open(2) and by fopen(3). Linux, fs/proc/fd.c: four lines, and no
+ * more for a file whose driver prints none.
+ */
+static void
+expect_info(int fd, int flags, const char *mounted_as, const struct stat *st)
+{
+	char want[200], path[64], name[16], got[200];
+	int mount = 0, folder = open("/proc/self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statx stx;
+	FILE *f;
+
+	CHECK_EQ(statx(AT_FDCWD, mounted_as, 0, STATX_MNT_ID, &stx), 0, mounted_as);
+	CHECK((stx.stx_mask & STATX_MNT_ID) != 0, "%s", mounted_as);
+	mount = (int)stx.stx_mnt_id;
+	snprintf(want, sizeof(want), "pos:\t0\nflags:\t0%o\nmnt_id:\t%d\nino:\t%llu\n", flags,
+		mount, (unsigned long long)st->st_ino);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(name, sizeof(name), "%d", fd);
+	for (size_t i = 0; i <= N(openers); i++) {
+		const struct opener *o = &openers[i];
+		int info =
+			i == N(openers) ? -1 : open_by(o, folder, o->at ? name : path, O_RDONLY, 0);
+
+		memset(got, 0, sizeof(got));
+		if (i == N(openers)) {
+			f = fopen(path, "r");
+			CHECK(f != NULL && fread(got, 1, sizeof(got) - 1, f) > 0);
+			CHECK(f != NULL && fclose(f) == 0);
+		} else {
+			CHECK(info >= 0 && read(info, got, sizeof(got) - 1) > 0, "%s", o->name);
+			CHECK(write(info, "x", 1) == -1 && close(info) == 0, "%s", o->name);
+		}
+		CHECK(strcmp(got, want) == 0, "%s: \"%s\", not \"%s\"", path, got, want);
+	}
+	CHECK_EQ(close(folder), 0);
+}
+
 /* Descriptors of this process whose link begins so. */
 static unsigned int
 count_links(const char *with)
@@ -313,7 +351,7 @@ case_own_files(void)
 	struct mlx5dv_devx_cmd_comp *answers = mlx5dv_devx_create_cmd_comp(ctx);
 	int anonymous = eventfd(0, EFD_CLOEXEC), pair[2], copy, status;
 	char path[32], text[64] = {0};
-	struct stat st;
+	struct stat st, own;
 	pid_t child;
 
 	CHECK(channel != NULL && events != NULL && answers != NULL);
@@ -323,6 +361,13 @@ case_own_files(void)
 	expect_shown(channel->fd, event, &st);
 	expect_shown(events->fd, "anon_inode:[devx_async_event]", &st);
 	expect_shown(answers->fd, "anon_inode:[devx_async_cmd]", &st);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", anonymous);
+	expect_info(ctx->async_fd, O_CLOEXEC, path, &st);
+	expect_info(events->fd, O_CLOEXEC, path, &st);
+	CHECK_EQ(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	expect_info(channel->fd, O_CLOEXEC | O_NONBLOCK, path, &st);
+	CHECK_EQ(fstat(ctx->cmd_fd, &own), 0);
+	expect_info(ctx->cmd_fd, O_RDWR | O_CLOEXEC | 0100000, "/dev", &own); /* O_LARGEFILE */
 	/* All that the program finds in /proc/self/fd: the adapter's own ends, too. */
 	CHECK_EQ(count_links("socket:["), 0);
 	CHECK_EQ(count_links("/memfd:"), 0);
@@ -341,6 +386,11 @@ case_own_files(void)
 	CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);
 	CHECK(readlink(path, text, sizeof(text) - 1) > 0 && strncmp(text, "socket:[", 8) == 0);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pair[0]);
+	copy = open(path, O_RDONLY | O_CLOEXEC);
+	memset(text, 0, sizeof(text));
+	CHECK(read(copy, text, sizeof(text) - 1) > 0 && strstr(text, "flags:\t02000002\n") != NULL);
+	CHECK_EQ(close(copy), 0);
 	CHECK(close(pair[0]) == 0 && close(pair[1]) == 0 && close(anonymous) == 0);
 	mlx5dv_devx_destroy_cmd_comp(answers);
 	mlx5dv_devx_destroy_event_channel(events);
