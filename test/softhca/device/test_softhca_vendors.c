@@ -136,6 +136,16 @@ case_doorbell(void)
 	rig_blueflame(&r.a, idx);
 	rig_sq_at(&r.a, idx)[24] ^= 1;
 	end(SYN_QP_OP, VEN_BLUEFLAME, BAD_WQE, "a BlueFlame copy that differs");
+
+	/* The doorbell of several WQEs is that of the last one: those before it run. */
+	w = rig_wqe(MLX5_OPCODE_NOP, 0);
+	begin(NULL);
+	for (unsigned int i = 0; i < 3; i++)
+		idx = rig_put(&r.a, &w);
+	rig_record(&r.a);
+	rig_bell(&r.a, idx);
+	rig_sq_at(&r.a, idx)[3] = MLX5_OPCODE_SEND;
+	end(SYN_QP_OP, VEN_DOORBELL, BAD_WQE, "the last of several, whose doorbell differs");
 }
 
 /* ---- data segments */

@@ -37,8 +37,9 @@ struct softhca_qp {
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
-	/* What is noted of the WQE at the head, in one word: sq_advance() clears it. */
-	bool bad_bf;  /* the BlueFlame copy of WQE bad_bf_idx is not what the SQ holds */
+	/* The BlueFlame copy of WQE bad_bf_idx, or its doorbell, is not what the SQ holds. It is the head, or a later one. */
+	bool bad_bf;
+	/* What is noted of the WQE at the head: sq_advance() clears it. */
 	bool mute;    /* a fault: it runs, and its completion is lost */
 	bool delayed; /* a fault at the responder has delayed its message */
 	uint8_t wait; /* enum wait_kind */
