@@ -256,7 +256,8 @@ struct gantry_info {
  * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device, or every device, has
  *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; or a rule of the policy names a carrier
  *   that is not in gantry_info::carriers; -EINVAL copy_path is no enum value, the policy is wrong, both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
- *   verbs call that failed. The log says more.
+ *   verbs call that failed. The log says more. If the device, which was opened by then, refuses to be closed, a later
+ *   gantry_create() or gantry_destroy() of any engine of the process closes it.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
 

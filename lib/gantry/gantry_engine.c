@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -115,6 +117,43 @@ say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 		LOG(INFO, "%s lacks: %s", info->device, line);
 }
 
+/* ------------------------------------------------------------------ what the device refuses to close */
+
+/* Engines that could not be created, and whose device would not be closed. Control threads of all engines. */
+static TAILQ_HEAD(, gantry) unclosed = TAILQ_HEAD_INITIALIZER(unclosed);
+static pthread_mutex_t unclosed_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Closes the device of an engine that could not be created, now or by a later call of close_again(). */
+static void
+close_or_keep(struct gantry *g)
+{
+	if (hwq_dev_close(g->dev) == 0) {
+		gantry_free(g);
+		return;
+	}
+	pthread_mutex_lock(&unclosed_lock);
+	TAILQ_INSERT_TAIL(&unclosed, g, next);
+	pthread_mutex_unlock(&unclosed_lock);
+}
+
+static void
+close_again(void)
+{
+	struct gantry *g, *next;
+
+	pthread_mutex_lock(&unclosed_lock);
+	for (g = TAILQ_FIRST(&unclosed); g != NULL; g = next) {
+		next = TAILQ_NEXT(g, next);
+		if (g->pid == getpid() && hwq_dev_close(g->dev) == 0) {
+			TAILQ_REMOVE(&unclosed, g, next);
+			gantry_free(g);
+		}
+	}
+	pthread_mutex_unlock(&unclosed_lock);
+}
+
+/* ------------------------------------------------------------------ creation, destruction */
+
 int
 gantry_before_eal(void)
 {
@@ -165,6 +204,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	gantry_deks_init(&g->deks);
 
 	hwq_log_set(log_line);
+	close_again();
 	ret = open_dev(g, conf);
 	if (ret != 0)
 		goto free_engine;
@@ -216,7 +256,8 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 fini_regions:
 	gantry_region_dir_fini(&g->regions);
 close_dev:
-	hwq_dev_close(g->dev);
+	close_or_keep(g);
+	return ret;
 free_engine:
 	gantry_free(g);
 	return ret;
@@ -255,6 +296,7 @@ gantry_destroy(struct gantry *g)
 	gantry_shelf_fini(&g->profiles);
 	gantry_deks_fini(&g->deks);
 	gantry_free(g);
+	close_again();
 	return 0;
 }
 

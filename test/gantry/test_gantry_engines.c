@@ -3,7 +3,9 @@
  * Engines: several in one process, on the caller's own context and protection domain, what they
  * tell of themselves, and ends that the device refuses.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -453,6 +455,80 @@ an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 	CHECK_EQ(gantry_destroy(g), 0);
 }
 
+static unsigned int
+open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* A policy is looked at when the device is open. The device then refuses to be closed. */
+static void
+a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
+{
+	const struct gantry_policy wrong = {1, {{1, 1, GANTRY_CARRIER_MAX}}};
+	const struct gantry_conf conf = {.policy = &wrong};
+	unsigned int without = open_files(), with;
+	struct gantry *g, *none = NULL;
+
+	CHECK_EQ(gantry_create(NULL, &g), 0);
+	with = open_files();
+	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13 times=2"), 0);
+	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
+	CHECK(open_files() > with);
+	/* This one tries that device again, which is refused once more, and closes its own. */
+	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
+	CHECK_EQ(open_files(), with);
+	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13"), 0);
+	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
+	CHECK(open_files() > with);
+	CHECK(none == NULL);
+	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(open_files(), without);
+}
+
+/* Expected: what the settings say of the adapters. */
+static void
+the_first_device_that_can_carry_copies_is_opened(void)
+{
+	const char *mmo_from = getenv("SOFTHCA_MMO_FROM");
+	const unsigned int with_mmo = mmo_from != NULL ? atoi(mmo_from) : 0;
+	const char *const names[] = {"mlx5_0", "mlx5_1", NULL};
+	unsigned int i, path;
+
+	for (i = 0; i < RTE_DIM(names); i++)
+		for (path = GANTRY_COPY_AUTO; path <= GANTRY_COPY_RDMA; path++) {
+			const struct gantry_conf conf = {.device = names[i], .copy_path = path};
+			struct gantry *g = NULL;
+			struct gantry_info info;
+			unsigned int number = i;
+
+			if (names[i] == NULL)
+				number = path == GANTRY_COPY_MMO ? with_mmo : 0;
+			if (path == GANTRY_COPY_MMO && number < with_mmo) {
+				CHECK_EQ(gantry_create(&conf, &g), -EOPNOTSUPP);
+				CHECK(g == NULL);
+				continue;
+			}
+			CHECK_EQ(gantry_create(&conf, &g), 0);
+			gantry_info_get(g, &info);
+			CHECK(strcmp(info.device, names[number]) == 0);
+			CHECK_EQ(info.copy_path, path == GANTRY_COPY_RDMA || number < with_mmo
+							 ? GANTRY_COPY_RDMA
+							 : GANTRY_COPY_MMO);
+			check_it_copies(g, 10 * i + path);
+			CHECK_EQ(gantry_destroy(g), 0);
+		}
+}
+
 static const struct check_case cases[] = {
 	{"engines on two devices, and two on one, work side by side",
 		engines_on_two_devices_and_two_on_one_work_side_by_side},
@@ -469,6 +545,10 @@ static const struct check_case cases[] = {
 	{"each port is told by itself", each_port_is_told_by_itself},
 	{"an engine that the device does not close can be closed later",
 		an_engine_that_the_device_does_not_close_can_be_closed_later},
+	{"a device that is not closed by a failed creation is closed later",
+		a_device_that_is_not_closed_by_a_failed_creation_is_closed_later},
+	{"the first device that can carry copies is opened",
+		the_first_device_that_can_carry_copies_is_opened},
 };
 
 int
