@@ -344,6 +344,13 @@ class Outputs(Case):
         self.check_moved(result, self.path("in"), self.out)
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
 
+    def test_an_output_gets_the_permissions_that_the_umask_allows_and_no_others(self):
+        source = self.make("in/tool", 5000)
+        os.chmod(source, 0o7777)
+        result = move("--out", self.out, source, umask=0o027)
+        self.check_moved(result, self.path("in"), self.out)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out/tool")).st_mode), 0o750)
+
     def test_holes_of_sparse_files_stay_holes(self):
         size = 4 << 20
         for name, data in {"none": {}, "begin": {0: 5000}, "end": {size - 100: 100}, "middle": {size // 2: 3 * CHUNK},
@@ -606,6 +613,16 @@ class Signatures(SignatureCase):
             self.assertIn("stored and fetched twice: " + said, result.out)
             self.assertEqual("every corruption was detected" in result.out, percent != 0)
 
+    def test_the_defaults_are_those_of_the_help(self):
+        """crc on the disk and nothing on the wire, blocks of 4096 bytes, 1 % of them corrupted."""
+        self.make("in/more", 3 << 20)
+        result = run([*eal(2), "--mode", "sig", self.path("in")])
+        self.assertEqual(result.code, 0, result.out)
+        n = sum(-(-size // 4096) for size in (0, 1, 4097, 60000, 3 << 20))
+        n_bad = sum(draw(1, block) % 100 < 1 for block in range(n))
+        self.assertGreater(n_bad, 0)
+        self.assertIn(f"\n{n} blocks of 4096 bytes; on the disk: crc, {n_bad} corrupted; on the wire: none, 0 corrupted", result.out)
+
     def test_of_empty_files_nothing_is_stored(self):
         result = run([*eal(2), "--mode", "sig", self.path("in/0")])
         self.assertEqual(result.code, 0, result.out)
@@ -622,6 +639,7 @@ class Signatures(SignatureCase):
         self.assertIn("stopped by Interrupt: 0.0 of 0.1 MB were stored, fetched and compared", result.out)
         self.assertNotIn("was detected", result.out)
         self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
+
     def test_as_many_transactions_are_in_flight_as_depth_says(self):
         for depth in 1, 3, 9:
             with self.subTest(depth=depth):
@@ -833,6 +851,11 @@ class Names(Case):
         os.symlink("file", self.path("link"))
         self.assertEqual(move("--out", self.out, self.path("link")).code, 0)
         self.assertEqual(tree(self.out), {"link": sha256(source)})
+        os.mkdir(self.path("below"))
+        os.rename(source, self.path("below/file"))
+        os.symlink("below", self.path("way"))
+        self.assertEqual(move("--out", self.path("other"), self.path("way")).code, 0)
+        self.assertEqual(tree(self.path("other")), {"way/file": sha256(self.path("below/file"))})
 
     def test_a_special_file_that_is_named_is_refused(self):
         os.mkfifo(self.path("pipe"))
@@ -1113,6 +1136,16 @@ class Lies(Case):
         self.assertLessEqual(float(row[3]), int(row[1]) / 0.5e9 + 0.0005, "GB/s")
         self.assertLessEqual(float(row[2]), int(row[0]) / 0.5e6 + 0.00005, "Mops/s")
 
+    def test_an_older_output_stays_until_the_new_one_is_verified(self):
+        """Of two files, the chunk that is not moved is one of the second."""
+        self.make("in/a", 10)
+        self.make("in/file", 40 * CHUNK)
+        older = [self.make(f"out/in/{name}", size) for name, size in (("a", 5), ("file", 77))]
+        before = sha256(older[1])
+        self.check_refused(move("--out", self.out, self.path("in"), env=lying("skip", 21)), "differs")
+        self.assertEqual(sha256(older[1]), before)
+        self.assertEqual(sorted(os.listdir(self.path("out/in"))), ["a", "file"])
+
     def test_a_completion_that_is_an_error(self):
         self.check_lie_caught("status", self.path("in/file"), f"{CHUNK} bytes from {21 * CHUNK} on")
 
@@ -1125,6 +1158,17 @@ class Lies(Case):
 
 class Failures(Case):
     """An error during the run leaves only complete files."""
+
+    def test_an_error_of_the_device_is_in_the_table_and_named_below_it(self):
+        source = self.make("in/file", 40 * CHUNK)
+        result = move("--out", self.out, source, env=self.faults("complete syndrome=0x4 op=5"), workers=2)
+        self.check_refused(result, "0 of 1 files", source)
+        rows = self.table(result)
+        self.assertEqual(sorted(int(rows[lcore][-1]) for lcore in ("1", "2")), [0, 1])
+        self.assertEqual(rows["total"][-1], "1")
+        lcore = "1" if rows["1"][-1] == "1" else "2"
+        self.assertEqual(re.findall(r"(?m)^lcore (\d+): (\d+) x (.+)$", result.out), [(lcore, "1", "local error")])
+        self.assertEqual(re.findall(r"(?m)^lcore (\d+): connection set up again (\d+) times$", result.out), [(lcore, "1")])
 
     def mount_tmpfs(self):
         os.mkdir(self.out)
@@ -1269,7 +1313,8 @@ class Help(Case):
         page = run(["-h"]).out
         for option in ("--out", "--parents", "--mode", "--copy-path", "--device", "--chunk",
             "--policy", "--measure-policy", "--depth", "--burst", "--ring-size", "--nb-cores", "--stats-period",
-            "--block", "--guard", "--wire", "--encrypt", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores"):
+            "--block", "--guard", "--wire", "--encrypt", "--corrupt", "--seed", "--interactive", "--help", "--no-huge", "--lcores",
+            "--skip-unreadable", "--wake-up"):
             self.assertIn(option, page)
 
 
@@ -1332,6 +1377,9 @@ class Prompt(PromptCase):
         result = self.script(*lines, "quit", args=[self.source])
         for mode in "copy", "write", "read":
             self.check_moved(result, self.source, self.path(f"{mode}/in"))
+        # Each table is of its own job.
+        n_bytes = sum(os.path.getsize(os.path.join(self.source, name)) for name in os.listdir(self.source))
+        self.assertEqual(re.findall(r"(?m)^ *total +\d+ +(\d+) ", result.out), [str(n_bytes)] * 3)
 
     def test_the_end_of_the_script_lets_the_run_finish(self):
         result = self.script("start", args=["--out", self.out, self.source])
@@ -1348,10 +1396,51 @@ class Prompt(PromptCase):
         self.assertIn("nothing is running", result.out)
 
     def test_clear_stats_restarts_the_counters(self):
+        """The third chunk is late, so the worker sleeps meanwhile."""
         result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
-            args=["--out", self.out, self.source])
+            args=["--out", self.out, self.source], env=self.faults("late ms=500 op=3"))
         self.assertIn("nothing has run yet", result.out)
-        self.assertEqual(int(self.table(result)["total"][0]), 0)
+        before, after = result.out.split("> clear stats\n")
+        sleeps = r"(?m)^the workers slept (\d+) times$"
+        self.assertGreater(int(re.search(sleeps, before).group(1)), 0)
+        self.assertIn("copies: ", before)
+        self.assertEqual(re.findall(sleeps, after), ["0"])
+        self.assertNotIn("copies: ", after)
+        for row in "1", "total":
+            self.assertEqual({float(number) for number in self.table(Result(0, after))[row]}, {0})
+
+    def test_while_a_job_runs_its_files_and_settings_stay(self):
+        big = self.make("big", LONG)
+        result = self.script("start", "start", "add /etc", "clear files", "set depth 8", "show files", "show stats", "show config",
+            "stop", "clear files", "start", args=["--out", self.out, *SLOWLY, big])
+        self.check_refused(result, "stopped: 0 of 1 files", "no files to move")
+        self.assertEqual(result.out.count("a job is running: stop it first, or wait"), 4, result.out)
+        self.assertIn(f"{LONG}  {big} -> {self.out}/big\n1 file,", result.out)
+        self.assertRegex(result.out, r"(?m)^depth +32$")
+        self.assertEqual(len(re.findall(r"(?m)^ *total ", result.out)), 2)
+
+    def test_a_job_that_failed_is_told_by_the_exit_status_and_the_next_one_runs(self):
+        source = self.make("few/file", 40 * CHUNK)
+        result = self.script("start", "wait", "start", "wait", args=["--out", self.out, source], env=lying("skip", 21))
+        self.check_refused(result, "failed: 0 of 1 files", "every byte is equal")
+        self.assertEqual(tree(self.out), {"file": sha256(source)})
+
+    def test_a_signal_ends_a_job_of_the_prompt(self):
+        source = self.make("few/file", 40 * CHUNK)
+        with subprocess.Popen([program, *eal(), "-i", "--chunk", str(CHUNK), "--out", self.out, source], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **FORCED, **self.faults("late ms=2000 op=3")}) as process:
+            try:
+                process.stdin.write(b"start\n")
+                process.stdin.flush()
+                wait_for(self.leftovers, process)
+                process.send_signal(signal.SIGHUP)
+                out = process.stdout.read()
+                self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGHUP)
+            finally:
+                process.kill()
+        self.assertIn("stopped by Hangup: 0 of 1 files were verified", out.decode())
+        self.assertEqual(self.leftovers(), [])
 
     def test_a_terminal(self):
         result = self.on_terminal("show config", "nonsensx\x7fe", "start", "wait", "quit")
@@ -1388,6 +1477,36 @@ class Lines(PromptCase):
         self.assertIn("no output folder", result.out)
         self.assertIn("no files to move", result.out)
         self.assertIn("show stats", result.out)
+
+    def settings(self, result):
+        """What "show config" has printed: {name: value}."""
+        return dict(re.findall(r"(?m)^([a-z]+(?:-[a-z]+)*)  +(\S.*)$", result.out.split("show config\n")[-1]))
+
+    def test_show_config_has_every_setting_and_its_default(self):
+        """The defaults are those of the help."""
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(b"set nothing 1\nshow config\n")
+            stdin.seek(0)
+            result = run([*eal(), "-i"], stdin=stdin)
+        names = re.search(r"there is no setting 'nothing': give one of (.*)", result.out).group(1).split(", ")
+        shown = self.settings(result)
+        self.assertEqual(sorted(shown), sorted(names))
+        self.assertEqual(shown, {"mode": "copy", "out": "(not set)", "chunk": str(256 << 10), "depth": "32", "burst": "8",
+            "ring-size": "(the engine's default)", "copy-path": "auto", "policy": "(none)", "device": "(the first)", "idle": "sleep",
+            "nb-cores": "(all)", "stats-period": "0", "parents": "off", "skip-unreadable": "off"})
+        page = run(["-h"]).out
+        for name in names:
+            self.assertRegex(page, f"(?m)^  --{name} ")
+
+    def test_what_is_set_is_shown(self):
+        given = {"mode": "read", "out": "/tmp/a b", "chunk": "4096", "depth": "7", "burst": "9", "ring-size": "64", "copy-path": "rdma",
+            "policy": "rules", "device": "mlx5_3", "idle": "spin", "nb-cores": "2", "stats-period": "11", "parents": "on",
+            "skip-unreadable": "on"}
+        result = self.script(*[f"set {name} {value}" for name, value in given.items()], "show config")
+        self.assertEqual(result.code, 0, result.out)
+        self.assertEqual(self.settings(result), {**given, "out": "'/tmp/a b'"})
+        for text, number in ("3k", 3 << 10), ("2M", 2 << 20), ("1g", 1 << 30), ("7", 7):
+            self.assertEqual(self.settings(self.script(f"set chunk {text}", "show config"))["chunk"], str(number))
 
     def test_a_path_goes_to_the_end_of_its_line(self):
         names = ["a#b", "a b", "a?b", "a\tb", "aüb", "ab ", "'ab'", "x" * 200 + "/" + "y" * 200 + "/" + "z" * 200]
