@@ -206,6 +206,36 @@ a_path_is_the_targets_and_the_handles(void)
 	ends_close(&e);
 }
 
+/* What the device has of a target: as the path says, or as hwq_path.h says of a path of zeros. */
+static void
+a_target_has_what_its_path_says(void)
+{
+	const struct hwq_path paths[2] = {{0},
+		{.mtu = IBV_MTU_1024, .min_rnr_timer = 20, .traffic_class = 0x88}};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+	struct hwq_dct *dct;
+	struct ends e;
+	unsigned int i;
+
+	ends_open(&e, NULL);
+	for (i = 0; i < 2; i++) {
+		dct = target(&e, KEY, &paths[i]);
+		CHECK_EQ(ibv_query_qp(dct->qp, &a,
+				 IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV |
+					 IBV_QP_PORT,
+				 &init),
+			0, "query");
+		CHECK_EQ(a.qp_state, IBV_QPS_RTR, "state");
+		CHECK_EQ(a.path_mtu, i == 0 ? IBV_MTU_4096 : IBV_MTU_1024, "MTU");
+		CHECK_EQ(a.min_rnr_timer, i == 0 ? 12 : 20, "RNR timer");
+		CHECK_EQ(a.ah_attr.grh.traffic_class, i == 0 ? 0 : 0x88, "traffic class");
+		CHECK_EQ(a.ah_attr.grh.sgid_index, dev->port.gid_index, "GID index");
+		CHECK_EQ(hwq_dct_destroy(dct), 0, "target");
+	}
+	ends_close(&e);
+}
+
 static void
 what_is_not_possible_is_refused(void)
 {
@@ -259,6 +289,7 @@ main(int argc, char **argv)
 	RUN("targets are reached by number and key", targets_are_reached_by_number_and_key());
 	RUN("a target's completions end with it", a_targets_completions_end_with_it());
 	RUN("a path is the target's and the handle's", a_path_is_the_targets_and_the_handles());
+	RUN("a target has what its path says", a_target_has_what_its_path_says());
 	RUN("what is not possible is refused", what_is_not_possible_is_refused());
 	CHECK_EQ(hwq_mr_deregister(&src_mr), 0, "memory");
 	CHECK_EQ(hwq_mr_deregister(&dst_mr), 0, "memory");

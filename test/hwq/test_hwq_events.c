@@ -541,6 +541,34 @@ first_active_port(void)
 	emu_log_lines = 0;
 }
 
+static void
+expect_next_port(uint8_t after, unsigned int want, const char *when)
+{
+	uint8_t port = 0;
+
+	CHECK_EQ(hwq_dev_next_port(dev, after, &port), 0, when);
+	CHECK_EQ(port, want, when);
+}
+
+static void
+ports_in_turn(void)
+{
+	CHECK_EQ(dev->port.port, 1, "the device's port");
+	expect_next_port(0, 1, "the first turn");
+	expect_next_port(1, 2, "after port 1");
+	expect_next_port(2, 1, "after port 2");
+	arm_fault("port_down port=1");
+	expect_next_port(0, 2, "port 1 is down");
+	expect_next_port(1, 2, "port 1 is down");
+	expect_next_port(2, 2, "port 1 is down");
+	arm_fault("port_down port=2");
+	expect_next_port(1, 1, "both are down");
+	softhca_faults_clear();
+	arm_fault("port_down port=2");
+	expect_next_port(1, 1, "port 2 is down");
+	softhca_faults_clear();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -555,6 +583,7 @@ main(int argc, char **argv)
 	dev = emu_open();
 	if (pumped) {
 		RUN("a device uses its first port that is active", first_active_port());
+		RUN("ports take turns, those that are active", ports_in_turn());
 		RUN("an arming is one event, none without", one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());
 		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());

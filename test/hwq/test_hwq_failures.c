@@ -235,6 +235,10 @@ others_up(struct all_types *r)
 	return ret;
 }
 
+/* Not a multiple of 8. */
+#define DM_LEN 100
+static const uint8_t zeros[DM_LEN];
+
 /* Creates step by step. Stops at the first error. */
 static int
 all_types_up(struct all_types *r)
@@ -248,7 +252,10 @@ all_types_up(struct all_types *r)
 		ret = hwq_mr_register(r->dev, r->mem, sizeof(r->mem), IBV_ACCESS_LOCAL_WRITE,
 			&r->mr);
 	if (ret == 0)
-		ret = hwq_dm_alloc(r->dev, 100, &r->dm);
+		ret = hwq_dm_alloc(r->dev, DM_LEN, &r->dm);
+	/* meson.build: memory of this adapter is full of 0x5a before. */
+	if (ret == 0)
+		check_bytes(r->dm.addr, zeros, DM_LEN, "new device memory");
 	if (ret == 0)
 		ret = hwq_mr_register_dm(&r->dm, HWQ_ACCESS_LOCAL_WRITE, &r->dm_mr);
 	if (ret == 0)
