@@ -265,6 +265,16 @@ what_is_not_possible_is_refused(void)
 		CHECK_EQ(softhca_faults_left(), 0, "faults");
 	}
 	CHECK(dct == NULL, "an out-pointer was written");
+	/* Several that cannot be set up, and that the device keeps: all are gone before their SRQ. */
+	for (nth = 0; nth < 3; nth++) {
+		CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0, "fault");
+		CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=9"), 0, "fault");
+		CHECK_EQ(hwq_dct_create(e.dci.domain, e.cq, &conf, &dct), -ENOMEM, "modify_qp");
+		softhca_faults_clear();
+	}
+	CHECK_EQ(hwq_srq_destroy(e.srq), 0, "SRQ");
+	if (hwq_srq_create(dev, &(struct hwq_srq_conf){.n_wr = N_RECV}, &e.srq) != 0)
+		EMU_DIE("another SRQ");
 	dct = target(&e, KEY, NULL);
 	CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0, "fault");
 	CHECK_EQ(hwq_dct_destroy(dct), -EBUSY, "refused");

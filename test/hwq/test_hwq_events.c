@@ -569,6 +569,38 @@ ports_in_turn(void)
 	softhca_faults_clear();
 }
 
+/* A queue pair is on the port of its path, with that port's address. */
+static void
+port_of_a_path(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct hwq_addr addr;
+	union ibv_gid gid;
+	unsigned int port;
+	struct twin t;
+
+	for (port = 0; port <= 2; port++) {
+		unsigned int want = port == 0 ? 1 : port;
+
+		conf.path.port = (uint8_t)port;
+		twin_create(dev, &conf, &t);
+		twin_connect_self(&t);
+		hwq_qp_addr(t.qp, &addr);
+		CHECK_EQ(ibv_query_gid(dev->ctx, (uint8_t)want, t.qp->port.gid_index, &gid), 0,
+			"GID");
+		check_bytes(addr.gid, gid.raw, 16, "GID of the port");
+		CHECK_EQ(ibv_query_qp(t.qp->qp, &attr, IBV_QP_PORT | IBV_QP_AV, &init), 0, "query");
+		CHECK_EQ(attr.port_num, want, "port");
+		CHECK_EQ(attr.ah_attr.port_num, want, "port of the address");
+		post_nop(t.qp);
+		emu_pump();
+		CHECK_EQ(take(t.cq, t.qp), 1, "completions");
+		twin_destroy(&t);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -583,6 +615,7 @@ main(int argc, char **argv)
 	dev = emu_open();
 	if (pumped) {
 		RUN("a device uses its first port that is active", first_active_port());
+		RUN("a queue pair is on the port of its path", port_of_a_path());
 		RUN("ports take turns, those that are active", ports_in_turn());
 		RUN("an arming is one event, none without", one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());

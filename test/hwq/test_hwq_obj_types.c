@@ -213,6 +213,35 @@ arrived(struct receiver *r, uint64_t wr_id, const uint8_t *want, uint32_t len)
 	check_bytes(mem + HALF, want, len, "what was received");
 }
 
+/* Its receives have room in its CQ, as long as it is taken over. */
+static void
+xrc_srq(void)
+{
+	struct hwq_srq *srq, *second = NULL;
+	struct receiver r;
+	struct hwq_cq *cq;
+	unsigned int i;
+
+	receiver_open(&r, true);
+	xrc_target(&r);
+	CHECK_EQ(hwq_obj_cq(r.cq, &cq), 0, "CQ");
+	/* The CQ has room for four of them. */
+	for (i = 0; i < 9; i++) {
+		CHECK_EQ(hwq_obj_srq(r.srq, cq, &srq), 0, "SRQ");
+		CHECK(srq->xrc_cq == cq && srq->srqn == r.srqn, "SRQ 0x%06x", srq->srqn);
+		CHECK_EQ(cq->reserved, hwq_srq_size(srq), "CQEs reserved");
+		CHECK_EQ(hwq_obj_cq_release(cq), -EBUSY, "the SRQ is on it");
+		cq->reserved = cq->n_cqe - hwq_srq_size(srq) + 1;
+		CHECK_EQ(hwq_obj_srq(r.srq, cq, &second), -ENOSPC, "no room");
+		CHECK(second == NULL, "an out-pointer was written");
+		cq->reserved = hwq_srq_size(srq);
+		CHECK_EQ(hwq_obj_srq_release(srq), 0, "giving the SRQ back");
+		CHECK_EQ(cq->reserved, 0, "CQEs reserved");
+	}
+	CHECK_EQ(hwq_obj_cq_release(cq), 0, "giving the CQ back");
+	receiver_close(&r);
+}
+
 /* ------------------------------------------------------------------ the types */
 
 static void
@@ -459,6 +488,7 @@ main(int argc, char **argv)
 	mr = ibv_reg_mr(dev->pd, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE);
 	if (mr == NULL)
 		EMU_DIE("registering");
+	RUN("an XRC SRQ has its room in its CQ", xrc_srq());
 	RUN("messages of an XRC_SEND QP arrive at the SRQ", xrc());
 	RUN("messages of a DCI arrive at the DCT's SRQ", dc());
 	RUN("frames of a RAW_PACKET QP are in the capture file", frames(path));

@@ -270,6 +270,7 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 static void
 connections(void)
 {
+	const uint8_t active_mtu = dev->port.active_mtu;
 	struct hwq_qp_conf conf = {.sq_wr = 4};
 	struct hwq_addr own, to;
 	struct hwq_qp *a, *b;
@@ -293,6 +294,14 @@ connections(void)
 		CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
 		CHECK_EQ(hwq_qp_destroy(b), 0, "destroy");
 	}
+	/* A path of more than the port carries, as if it carried less. */
+	dev->port.active_mtu = IBV_MTU_1024;
+	conf.path.mtu = IBV_MTU_2048;
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &a), -EINVAL, "MTU 2048 on a port of 1024");
+	conf.path.mtu = IBV_MTU_1024;
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &a), 0, "MTU 1024");
+	CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
+	dev->port.active_mtu = active_mtu;
 }
 
 int
