@@ -75,16 +75,20 @@ child_calls(void *arg)
 	struct gantry_worker *w;
 	struct gantry_addr addr;
 	uint16_t peer;
+	void *at;
 	const int got[] = {
 		gantry_mem_register(g, dst, 100, 0, &mem),
 		gantry_mem_register_mempool(g, o->pool, 0, &mem),
 		gantry_mem_register_eal(g, 0, &mem),
+		gantry_mem_register_any(g, &mem),
+		gantry_mem_alloc_dm(g, 64, 0, &mem, &at),
 		gantry_mem_unregister(o->mem, 0),
 		gantry_queue_create(g, NULL, &q),
 		gantry_queue_destroy(o->q),
 		gantry_peer_open(o->q, NULL, &peer, &addr),
 		gantry_peer_connect(o->q, o->peer, &o->addr),
 		gantry_peer_close(o->q, o->peer),
+		gantry_policy_set(gantry_worker_queue(o->running), NULL),
 		gantry_worker_create(g, 1, NULL, &w),
 		gantry_worker_start(o->stopped),
 		gantry_worker_stop(o->running),

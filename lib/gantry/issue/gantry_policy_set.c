@@ -2,6 +2,7 @@
 /* The policy of a queue: gantry_policy_set(), gantry_policy_get(). */
 #include "gantry_engine.h"
 #include "gantry_policy.h"
+#include "gantry_process.h"
 #include "gantry_queue.h"
 #include "gantry_worker.h"
 
@@ -25,8 +26,10 @@ int
 gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy)
 {
 	struct step step = {q, policy};
-	int ret = gantry_policy_check(&q->g->info, policy);
+	int ret = gantry_process_check(q->g->pid);
 
+	if (ret == 0)
+		ret = gantry_policy_check(&q->g->info, policy);
 	if (ret != 0)
 		return ret;
 	return q->worker != NULL ? gantry_worker_call(q->worker, step_set, &step) : step_set(&step);
