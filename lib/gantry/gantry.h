@@ -524,8 +524,8 @@ struct gantry_queue_conf {
 /**
  * Creates a queue, with hardware queues and a doorbell page that no other queue uses. Control
  * thread.
- * @return 0; -EINVAL depth, socket, replays, layout_keys or transactions is out of range, or prepare has an
- *   unknown bit; -EOPNOTSUPP transactions are asked for, and the device has no signatures; an error of gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
+ * @return 0; -EINVAL depth, socket, max_peers, replays, layout_keys or transactions is out of range, or prepare
+ *   has an unknown bit; -EOPNOTSUPP transactions are asked for, and the device has no signatures; an error of gantry_policy_set(); -ENOMEM; or the negative errno of the verbs call that failed, which the log has in words.
  */
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);

@@ -855,6 +855,37 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	env_queue_done(q);
 }
 
+/* The own connection lays out the keys of the initiator, which goes on without them. */
+static void
+when_the_own_connection_is_lost_layouts_are_too(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_addr addr;
+	struct gantry_desc d;
+	char line[80];
+	uint16_t peer;
+
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
+	target(q, 0, &addr);
+	peer = peer_to(q, &addr);
+	memset(dst, 0x11, ARENA_LEN);
+	snprintf(line, sizeof(line), "complete syndrome=4 qp=%u", q->conn[GANTRY_CONN_OWN].qp->qpn);
+	arm(line);
+	arm("refuse call=modify_qp errno=5 times=1000");
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, 64)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, 64)), GANTRY_DEVICE_LOST);
+	softhca_faults_clear();
+	CHECK_EQ(env_do_one(q, good_write(2, peer)), GANTRY_OK);
+	d = op_to(GANTRY_OP_WRITE, peer, src, dst + 8192, 8000);
+	d.layout = layout(false);
+	CHECK_EQ(env_do_one(q, d), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(q, good_write(3, peer)), GANTRY_OK);
+	CHECK(is_moved(2) && is_moved(3));
+	CHECK_EQ(gantry_layout_destroy(g, d.layout), 0);
+	env_queue_done(q);
+}
+
 /* ------------------------------------------------------------------ events and deadlines */
 
 /* A DCI is never in SQD: ibv_modify_qp(3) has no way out of it for one. */
@@ -1116,10 +1147,14 @@ settings_are_those_of_the_first_dc_peer(void)
 	struct gantry_queue *q = env_queue(g, 8);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct gantry_addr small, big;
+	struct gantry_addr small, big, none;
 	uint16_t a, b, peer = 77;
 
-	CHECK_EQ(gantry_peer_open(q, &first, &a, NULL), 0);
+	/* Nobody connects to a DC peer, so it has no address. */
+	memset(&none, 0xff, sizeof(none));
+	CHECK_EQ(gantry_peer_open(q, &first, &a, &none), 0);
+	for (b = 0; b < sizeof(none); b++)
+		CHECK_EQ(none.bytes[b], 0);
 	CHECK_EQ(ibv_query_qp(dci(q)->qp->qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.qp_state, IBV_QPS_RTS);
 	CHECK_EQ(attr.path_mtu, IBV_MTU_512);
@@ -1509,6 +1544,8 @@ static const struct check_case cases[] = {
 		an_initiator_that_is_drained_is_set_up_again},
 	{"when the initiator is lost, all else goes on",
 		when_the_initiator_is_lost_all_else_goes_on},
+	{"when the own connection is lost, layouts are too",
+		when_the_own_connection_is_lost_layouts_are_too},
 	{"events of the initiator end in a repair", events_of_the_initiator_end_in_a_repair},
 	{"a stuck initiator is given up and set up again",
 		a_stuck_initiator_is_given_up_and_set_up_again},

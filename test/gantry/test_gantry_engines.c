@@ -209,12 +209,15 @@ limits_are_told(void)
 	struct ibv_context *ctx = open_own("mlx5_0");
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_WR_MEMCPY_LENGTH};
 	struct gantry_queue_conf conf = {0};
+	struct gantry_peer_conf peer_conf = {0};
 	struct gantry_queue_info queue;
 	struct ibv_device_attr attr;
+	struct gantry_addr addr;
 	struct gantry_worker *w;
 	struct gantry_info info;
 	struct gantry_queue *q;
 	struct gantry *g;
+	uint16_t peer;
 
 	CHECK_EQ(ibv_query_device(ctx, &attr), 0);
 	CHECK_EQ(mlx5dv_query_device(ctx, &dv), 0);
@@ -237,9 +240,21 @@ limits_are_told(void)
 	CHECK_EQ(queue.max_peers, info.max_peers);
 	CHECK_EQ(queue.lcore, LCORE_ID_ANY);
 	CHECK_EQ(queue.numa_node, info.numa_node);
+	/* So it is of peers. They get what a queue pair of the device may have. */
+	peer_conf.depth = info.max_depth;
+	CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);
+	peer_conf.transport = GANTRY_TRANSPORT_DC;
+	if (!env_lacks(g, ENV_DC))
+		CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, NULL), 0);
 	env_queue_done(q);
 	conf.depth *= 2;
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+	conf = (struct gantry_queue_conf){.depth = 16, .socket = 1 + rte_socket_id_by_idx(0)};
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	gantry_queue_info_get(q, &queue);
+	CHECK_EQ(queue.numa_node, rte_socket_id_by_idx(0));
+	CHECK_EQ(queue.max_wqes, hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq));
+	env_queue_done(q);
 	conf = (struct gantry_queue_conf){.max_peers = info.max_peers + 1};
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
 

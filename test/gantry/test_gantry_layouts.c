@@ -339,6 +339,42 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
+/* By default a queue keeps 16. */
+static void
+the_layout_that_was_idle_longest_gives_its_key_up(void)
+{
+	const uint32_t n = 16;
+	struct gantry_queue *q = env_queue(g, 16);
+	struct shape s[17];
+	uint32_t i, k;
+
+	reset(22);
+	for (i = 0; i <= n; i++) {
+		s[i] = (struct shape){.block = {{8 * i, 4, 0}, {500, 4, 0}}, .n = 2};
+		create(&s[i]);
+	}
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < n; i++)
+			CHECK_EQ(env_do_one(q, gather(&s[i], src, dst, 8)), GANTRY_OK);
+		CHECK_EQ(env_stats(q).layout_misses, n);
+		CHECK_EQ(env_stats(q).layout_hits, k * n);
+	}
+	/* The first one is used once more: then the second one is the oldest. */
+	CHECK_EQ(env_do_one(q, gather(&s[0], src, dst, 8)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, gather(&s[n], src, dst, 8)), GANTRY_OK);
+	CHECK_EQ(env_stats(q).layout_misses, n + 1);
+	for (i = 0; i <= n; i++)
+		if (i != 1)
+			CHECK_EQ(env_do_one(q, gather(&s[i], src, dst, 8)), GANTRY_OK);
+	CHECK_EQ(env_stats(q).layout_misses, n + 1);
+	CHECK_EQ(env_stats(q).layout_hits, 2 * n + 1);
+	CHECK_EQ(env_do_one(q, gather(&s[1], src, dst, 8)), GANTRY_OK);
+	CHECK_EQ(env_stats(q).layout_misses, n + 2);
+	for (i = 0; i <= n; i++)
+		destroy(&s[i]);
+	env_queue_done(q);
+}
+
 static void
 keys_of_a_closed_peer_serve_others(void)
 {
@@ -447,6 +483,69 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
+/* The first block of a layout is all right, and another one is not. */
+static void
+every_block_of_a_layout_is_judged(void)
+{
+	struct shape s = {.block = {{0, 10, 0}, {4096, 10, 0}, {20, 10, 0}}, .n = 3};
+	struct gantry_queue *q = env_queue(g, 16);
+	uint8_t *pages = env_map(2 * 4096);
+	struct gantry_mem *first, *second;
+
+	create(&s);
+	CHECK_EQ(gantry_mem_register(g, pages, 4096, 0, &first), 0);
+	CHECK_EQ(env_do_one(q, scatter(&s, src, pages, 30)), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_mem_register(g, pages + 4096, 4096, GANTRY_MEM_READ_ONLY, &second), 0);
+	CHECK_EQ(env_do_one(q, scatter(&s, src, pages, 30)), GANTRY_READ_ONLY);
+	CHECK_EQ(env_stats(q).wqes, 0);
+	CHECK_EQ(env_do_one(q, gather(&s, pages, dst, 30)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, scatter(&s, src, pages, 30)), GANTRY_READ_ONLY);
+	destroy(&s);
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(first, CHECK_PATIENCE_MS), 0);
+	CHECK_EQ(gantry_mem_unregister(second, CHECK_PATIENCE_MS), 0);
+	env_unmap(pages, 2 * 4096);
+}
+
+/* The key of a peer's layout is laid out in the peer's send queue, which holds that of few blocks only. */
+static void
+a_layout_that_is_too_long_for_a_peer_is_refused(void)
+{
+	const struct gantry_peer_conf narrow = {.depth = 8};
+	struct shape small = {.block = {{0, 10, 0}, {100, 20, 0}}, .n = 2}, big = {.n = BLOCKS};
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_addr a, b;
+	struct gantry_desc d;
+	uint16_t peer, back;
+	uint32_t i;
+
+	for (i = 0; i < BLOCKS; i++)
+		big.block[i] = (struct gantry_block){20 * i, 1, 0};
+	create(&small);
+	create(&big);
+	reset(23);
+	CHECK_EQ(gantry_peer_open(q, &narrow, &peer, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, back, &a), 0);
+	d = gather(&big, src, dst, BLOCKS);
+	d.op = GANTRY_OP_WRITE;
+	d.peer = peer;
+	d.remote_key = gantry_mem_remote_key(mem[N_REGIONS]);
+	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LAYOUT);
+	CHECK_EQ(env_stats(q).wqes, 0);
+	d.len = 30;
+	CHECK_EQ(env_do_one(q, WITH(d, layout, small.id)), GANTRY_OK);
+	CHECK(memcmp(dst, src, 10) == 0 && memcmp(dst + 10, src + 100, 20) == 0);
+	d.len = BLOCKS;
+	CHECK_EQ(env_do_one(q, WITH(d, peer, back)), GANTRY_OK);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK_EQ(dst[i], src[20 * i]);
+	destroy(&small);
+	destroy(&big);
+	env_queue_done(q);
+}
+
 /* True: a byte of the layout at `base` is one of [at, at + len). */
 static bool
 is_met(const struct shape *s, uint64_t base, uint64_t at, uint64_t len)
@@ -525,9 +624,21 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
 	b[0] = (struct gantry_block){0, 10, UINT64_MAX - 5};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
+	/* Only the last rounds go beyond the address space. */
+	conf.rounds = 3;
+	b[0] = (struct gantry_block){UINT64_C(3) << 62, 10, (UINT64_C(1) << 61) - 10};
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
+	b[0] = (struct gantry_block){0, 10, (UINT64_C(1) << 63) - 10};
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
 	b[0] = (struct gantry_block){0, 10, 65526};
 	conf.rounds = BLOCKS + 1;
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
+	/* The same of another block. */
+	b[0] = (struct gantry_block){0, 10, 10};
+	b[2] = (struct gantry_block){0, 10, 65526};
+	conf.n = 3;
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
+	conf.n = 1;
 	CHECK_EQ(id, 7);
 	CHECK_EQ(gantry_layout_destroy(g, 0), -EINVAL);
 	CHECK_EQ(gantry_layout_destroy(g, 1), -EINVAL);
@@ -716,10 +827,15 @@ static const struct check_case cases[] = {
 		a_layout_that_repeats_is_given_to_the_hardware_once},
 	{"more layouts than keys wait, and none is lost",
 		more_layouts_than_keys_wait_and_none_is_lost},
+	{"the layout that was idle longest gives its key up",
+		the_layout_that_was_idle_longest_gives_its_key_up},
 	{"keys of a closed peer serve others", keys_of_a_closed_peer_serve_others},
 	{"a layout may lie at 0", a_layout_may_lie_at_0},
 	{"each bad use of a layout gets its own status and no WQE",
 		each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe},
+	{"every block of a layout is judged", every_block_of_a_layout_is_judged},
+	{"a layout that is too long for a peer is refused",
+		a_layout_that_is_too_long_for_a_peer_is_refused},
 	{"a piece overlaps if it has a byte of the layout",
 		a_piece_overlaps_if_it_has_a_byte_of_the_layout},
 	{"layouts that the device cannot have are refused",

@@ -144,8 +144,12 @@ check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu
 static void
 settings_are_the_peers_or_the_engines_or_the_default(void)
 {
-	const struct gantry_conf engine = {
-		.path = {.timeout = 9, .retries = 3, .mtu = 512, .traffic_class = 0x20}};
+	const struct gantry_conf engine = {.path = {.timeout = 9,
+						   .retries = 3,
+						   .rnr_retries = 4,
+						   .min_rnr_timer = 20,
+						   .mtu = 512,
+						   .traffic_class = 0x20}};
 	const struct gantry_peer_conf peer = {.path = {.port = 1,
 						      .gid_index = 1,
 						      .timeout = 18,
@@ -157,7 +161,7 @@ settings_are_the_peers_or_the_engines_or_the_default(void)
 	const struct gantry_path rows[] = {
 		{1, 0, best, 4096, 14, 8, 8, 12},
 		{1, 0x68, 1, 2048, 18, 8, 1, 31},
-		{1, 0x20, best, 512, 9, 3, 8, 12},
+		{1, 0x20, best, 512, 9, 3, 4, 20},
 		{1, 0x68, 1, 2048, 18, 3, 1, 31},
 	};
 	static const enum ibv_mtu mtu[] = {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_512, IBV_MTU_2048};
