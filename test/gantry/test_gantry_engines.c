@@ -19,6 +19,7 @@
 
 #include <gantry_queue.h>
 
+#include "gantry_engine.h"
 #include "gantry_env.h"
 
 #define LEN UINT64_C(65536)
@@ -240,6 +241,9 @@ limits_are_told(void)
 	CHECK_EQ(queue.max_peers, info.max_peers);
 	CHECK_EQ(queue.lcore, LCORE_ID_ANY);
 	CHECK_EQ(queue.numa_node, info.numa_node);
+	/* The engine cannot end yet, and goes on hearing events. */
+	CHECK_EQ(gantry_destroy(g), -EBUSY);
+	CHECK(g->event.running);
 	/* So it is of peers. They get what a queue pair of the device may have. */
 	peer_conf.depth = info.max_depth;
 	CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);

@@ -209,6 +209,7 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 	CHECK_EQ(env_do_one(q, copy_sg(more, 2, to, 2, 30)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, copy_sg(null, 2, to, 2, 30)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(good, src, good.src + 4)), GANTRY_BAD_ADDRESS);
+	CHECK_EQ(env_do_one(q, WITH(good, dst, good.dst + 4)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(q, WITH(good, arg[1], 1)), GANTRY_BAD_FIELD);

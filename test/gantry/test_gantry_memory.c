@@ -7,6 +7,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_malloc.h>
+#include <rte_mempool.h>
 
 #include <softhca.h>
 
@@ -178,7 +179,7 @@ collect_flushed(struct gantry_queue *q, unsigned int n)
 static void
 open_and_close_peers(struct gantry_queue *q)
 {
-	const struct gantry_peer_conf conf[] = {{.recv_depth = 4}, {.depth = 8}};
+	const struct gantry_peer_conf conf[] = {{.recv_depth = 4}, {.depth = 8, .recv_depth = 4}};
 	const struct gantry_peer_conf target = {.transport = GANTRY_TRANSPORT_DC_TARGET,
 		.recv_depth = 4};
 	const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
@@ -212,16 +213,20 @@ what_comes_and_goes_leaves_no_block_behind(void)
 	const struct gantry_layout_conf layout = {.block = &block, .n = 1};
 	struct gantry_queue_conf conf = {.depth = 16};
 	struct gantry_desc fill = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)memory, .len = 64};
+	struct rte_mempool *pool = rte_mempool_create("comes and goes", 16, 64, 0, 0, NULL, NULL,
+		NULL, NULL, SOCKET_ID_ANY, 0);
 	unsigned int round, in_eal = blocks();
 	int before = atomic_load(&held);
-	struct gantry_mem *mem;
+	struct gantry_mem *mem, *of_pool;
 	struct gantry_queue *q;
 	struct gantry *other;
 	uint16_t id;
 
+	CHECK(pool != NULL);
 	CHECK_EQ(gantry_create(NULL, &other), 0);
 	for (round = 0; round < 6; round++) {
 		conf.unordered = round % 2 == 1;
+		CHECK_EQ(gantry_mem_register_mempool(other, pool, 0, &of_pool), 0);
 		CHECK_EQ(gantry_mem_register(other, memory, 4096, 0, &mem), 0);
 		CHECK_EQ(gantry_queue_create(other, &conf, &q), 0);
 		open_and_close_peers(q);
@@ -235,10 +240,12 @@ what_comes_and_goes_leaves_no_block_behind(void)
 		open_and_close_peers(q);
 		env_queue_done(q);
 		CHECK_EQ(gantry_mem_unregister(mem, 1000), 0);
+		CHECK_EQ(gantry_mem_unregister(of_pool, 1000), 0);
 	}
 	CHECK_EQ(gantry_destroy(other), 0);
 	CHECK_EQ(atomic_load(&held), before);
 	CHECK_EQ(blocks(), in_eal);
+	rte_mempool_free(pool);
 }
 
 /* ------------------------------------------------------------------ what fails in the middle */

@@ -1142,6 +1142,35 @@ raw_wqes_of_every_length_keep_order(void)
 	env_queue_done(q);
 }
 
+/* A send queue takes WQEs that it has room for twice. */
+static void
+a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
+{
+	const struct gantry_peer_conf narrow = {.depth = 8};
+	struct gantry_desc d = {.op = GANTRY_OP_RAW};
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_addr a, b;
+	uint8_t wqe[1024] = {0};
+	uint16_t back;
+	uint32_t ds;
+
+	CHECK_EQ(gantry_peer_open(q, &narrow, &d.peer, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &back, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, d.peer, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, back, &a), 0);
+	d.src = (uintptr_t)wqe;
+	for (ds = 15; ds <= 18; ds++) {
+		mlx5dv_set_ctrl_seg((void *)wqe, 0, MLX5_OPCODE_NOP, 0, 0, 0, ds, 0, 0);
+		d.len = 16 * ds;
+		if (ds <= 16)
+			CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		else
+			expect_refused(q, d, GANTRY_BAD_LENGTH);
+		CHECK_EQ(env_do_one(q, WITH(d, peer, back)), GANTRY_OK);
+	}
+	env_queue_done(q);
+}
+
 /* A raw WQE that fails is its descriptor's failure. */
 static void
 a_wrong_raw_wqe_fails_alone(void)
@@ -1186,6 +1215,8 @@ static const struct check_case cases[] = {
 	{"a device without atomics refuses them", a_device_without_atomics_refuses_them},
 	{"a raw WQE does what it says", a_raw_wqe_does_what_it_says},
 	{"raw WQEs of every length keep order", raw_wqes_of_every_length_keep_order},
+	{"a raw WQE that is too long for a peer is refused",
+		a_raw_wqe_that_is_too_long_for_a_peer_is_refused},
 	{"a wrong raw WQE fails alone", a_wrong_raw_wqe_fails_alone},
 };
 
