@@ -26,6 +26,8 @@ static const char help[] =
 	"                        such a machine, add --endian big; for od -A n, --endian little\n"
 	"  pairs of hex digits in the order of memory, with or without blanks between them, behind\n"
 	"                        nothing, or behind an offset or a name that ends with a colon\n"
+	"Without a colon, a line begins with an offset if its first group has 4 to 8 digits and the\n"
+	"second one has another number of digits. Behind such a line, each line begins with one.\n"
 	"A '*' stands for lines like the one before. '0x' is ignored, and a comment from '#' to the\n"
 	"end of a line. A WQE has the length of its control segment, rounded up to 64 bytes. A CQE\n"
 	"has 64 bytes.\n"

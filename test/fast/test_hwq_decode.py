@@ -204,6 +204,22 @@ def inputs():
         check(f'the same dump with {what}', run(['wqe'], text).stdout == want)
     for text in (f'00000000: {wqe.hex()}\n' * 2, f'ctrl: {wqe[:16].hex()}\ndata: {wqe[16:].hex()}\n' * 2):
         check('a dump behind another one', run(['wqe'], text + '00' * 32).stdout.startswith(want))
+    # Without a colon: 4 to 8 digits before a group of another length are an offset, others are data.
+    row = [wqe[:16].hex(' '), wqe[16:].hex(' ')]
+    for n in 4, 5, 8:
+        check(f'offsets of {n} digits', run(['wqe'], f'{0:0{n}} {row[0]}\n{16:0{n}x} {row[1]}\n').stdout == want)
+    for n in 2, 4, 8, 10, 16:
+        text = f'{wqe.hex()[:n]} {wqe.hex()[n:2 * n]} {wqe.hex()[2 * n:]}'
+        check(f'no offset: {n} digits', run(['wqe'], text).stdout == want)
+    for n, m in (2, 4), (10, 2):
+        text = f'{wqe.hex()[:n]} {wqe.hex()[n:n + m]} {wqe.hex()[n + m:]}'
+        check(f'no offset: {n} digits before {m}', run(['wqe'], text).stdout == want)
+    check('no offset: 3 digits', 'line 1, column 3: not a pair' in run(['wqe'], f'000 {wqe.hex()}').stderr)
+    # A group of 8 digits is data in the first line, and an offset behind a line with one.
+    text = f'000000 {wqe[:16].hex(" ", 4)}\n00000010 {wqe[16:].hex(" ", 4)}\n'
+    check('an offset as long as its groups', run(['-e', 'big', 'wqe'], text).stdout == want)
+    for name in 'rc', 'uc':
+        check(f'-t {name} is the default', run(['-t', name, 'wqe'], words).stdout == want)
     with tempfile.NamedTemporaryFile('w', suffix='.txt') as f:
         f.write(words)
         f.flush()
