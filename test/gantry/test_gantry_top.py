@@ -149,6 +149,110 @@ class Shown(Case):
         self.assertIn("Peers of a queue", json.dumps(answers[-1]))
 
 
+class Told(Case):
+    """What a program tells, field by field; it is played here. Two engines: the second one's adapter is lost."""
+    PARTS = {  # lists that come in parts
+        "/gantry/engines": {"engines": {"0": {"device": "mlx5_4", "copies_by": "mmo", "queues": 2, "failures": 3, "device_lost": 0,
+            "ports_down": "0x2"}}, "next": 1},
+        "/gantry/engines,1": {"engines": {"1": {"device": "mlx5_7", "copies_by": "rdma", "queues": 1, "failures": 0, "device_lost": 1,
+            "ports_down": "0x0"}}},
+        "/gantry/queues,0": {"queues": [0], "next": 1}, "/gantry/queues,0,1": {"queues": [1]}, "/gantry/queues,1": {"queues": [5]},
+        "/gantry/memory,0": {"regions": 12, "bytes": 3456789}, "/gantry/memory,1": {"regions": 0, "bytes": 0},
+        "/gantry/peers,1": {"peers": {"0": {"state": "ready"}, "1": {"state": "down"}}, "next": 2},
+        "/gantry/peers,1,2": {"peers": {"2": {"state": "ready"}, "3": {"state": "ready"}}},
+        "/gantry/errors,0": {"list": {"0": {"time": "2026-11-22T19:48:22.846Z", "times": 3, "queue": 1, "connection": "peer", "peer": 7,
+            "status": "remote_access", "op": "write", "syndrome": "0x13", "wqe": ["WQE a", "  raddr b"]},
+            "1": {"time": "2026-11-22T19:48:21.000Z", "times": 1, "queue": 0, "status": "bad_length", "op": "copy", "syndrome": "0x0",
+            "wqe": []}}},
+        "/gantry/errors,1": {"list": {"0": {"time": "2026-11-22T19:48:20.000Z", "times": 1, "queue": 5, "connection": "dc_initiator",
+            "status": "device_lost", "op": "send", "syndrome": "0x0", "wqe": []}}},
+        "/gantry/latency,0": {"on": 1, "ops": {"copy": {"count": 17, "p50_ns": 9999, "p99_ns": 12345, "max_ns": 98765432}}},
+        "/gantry/latency,1": {"on": 0, "ops": {"copy": {"count": 1, "p50_ns": 1, "p99_ns": 1, "max_ns": 1}}}, "/gantry/latency,5": {},
+    }
+
+    @staticmethod
+    def queue(engine, peers, **more):
+        return {"engine": engine, "state": "ready", "in_flight": 6, "depth": 512, "peers": peers, **more}
+
+    @staticmethod
+    def counters(n, opened):
+        """What rises by n: a doorbell for four operations of 64 bytes, one of 100 fails, one of 50 is a transaction."""
+        return {"completed": 400 * n, "bytes": 25600 * n, "doorbells": 100 * n, "by_status": {"ok": 396 * n, "overlap": 3 * n, "bad_key": n},
+            "txn_opened": opened and 8 * n + 5, "txn_done": 8 * n, "txn_stops": 2 * n, "txn_cancelled": 77}
+
+    def answer(self, command, second):
+        n = 1000 if second else 500
+        told = {**self.PARTS, "/": ["/gantry/engines"],
+            "/gantry/queue,0": self.queue(0, 0, worker={"lcore": 9, "descriptors_waiting": 31}),
+            "/gantry/queue,1": self.queue(0, 4, in_flight=0, depth=64, state="down"), "/gantry/queue,5": self.queue(1, 0),
+            "/gantry/counters,0": self.counters(n, False), "/gantry/counters,1": self.counters(2 * n, True),
+            "/gantry/counters,5": self.counters(0, False),
+            "/gantry/lcores": {"lcores": {"9": {"workers": 3, "cycles": 1000 * n, "busy_cycles": 250 * n, "sleeps": 400 * n}}, "next": 11},
+            "/gantry/lcores,11": {"lcores": {"11": {"workers": 1, "cycles": 5, "busy_cycles": 5, "sleeps": 0}}}}
+        return json.dumps({command.split(",")[0]: told[command]}).encode()
+
+    def serve(self, listener):
+        with listener.accept()[0] as connection:
+            connection.send(json.dumps({"version": "x", "pid": os.getpid(), "max_output_len": 16384}).encode())
+            n_samples = 0
+            while command := connection.recv(1024).decode():
+                n_samples += command == "/"
+                connection.send(self.answer(command, n_samples == 2))
+
+    def page(self):
+        path = os.path.join(self.dir, "socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(path)
+            listener.listen()
+            server = threading.Thread(target=self.serve, args=(listener,), daemon=True)
+            server.start()
+            code, out, err = self.run_top("--once", "-s", "0.05", "--socket", path)
+            server.join(TIMEOUT)
+        self.assertEqual((code, err), (0, ""))
+        return out
+
+    @staticmethod
+    def number(text):
+        """12.3M -> 12300000.0"""
+        text = text.rstrip("B")
+        return float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
+
+    def test_every_field(self):
+        out = self.page()
+        self.assertEqual(rows(out, "ENGINE"), [
+            {"ENGINE": "0", "DEVICE": "mlx5_4", "COPIES BY": "mmo", "QUEUES": "2", "REGIONS": "12", "MEMORY": "3.5MB", "FAILURES": "3",
+                "STATE": "port down"},
+            {"ENGINE": "1", "DEVICE": "mlx5_7", "COPIES BY": "rdma", "QUEUES": "1", "REGIONS": "0", "MEMORY": "0B", "FAILURES": "0",
+                "STATE": "LOST"}])
+        queues = rows(out, "QUEUE")
+        names = ["QUEUE", "ENGINE", "LCORE", "STATE", "IN FLIGHT", "DEPTH", "WAITING", "OPS/BELL", "FAILED", "PEERS"]
+        self.assertEqual([[q[name] for name in names] for q in queues], [
+            ["0", "0", "9", "ready", "6", "512", "31", "4.0", "4000", "-"],
+            ["1", "0", "-", "down", "0", "64", "-", "4.0", "8000", "3 ready, 1 down"],
+            ["5", "1", "-", "ready", "6", "512", "-", "-", "0", "-"]])
+        lcore, other = rows(out, "LCORE")
+        self.assertEqual((lcore["LCORE"], lcore["WORKERS"], lcore["BUSY"]), ("9", "3", "25 %"))
+        self.assertEqual((other["LCORE"], other["WORKERS"], other["BUSY"], other["SLEEPS/s"]), ("11", "1", "-", "0"))
+        row, = rows(out, "TRANSACTIONS OF QUEUE")
+        self.assertEqual([row[name] for name in ("TRANSACTIONS OF QUEUE", "OPEN", "DONE", "STOPS", "CANCELLED")],
+            ["1", "5", "16000", "4000", "77"])
+        self.assertEqual(rows(out, "LATENCY OF QUEUE"), [{"LATENCY OF QUEUE": "0", "OPERATION": "copy", "SAMPLES": "17", "MEDIAN": "9999 ns",
+            "99 %": "12.3 us", "MAX": "98.8 ms"}])
+        # All rates are of one time.
+        ops = self.number(queues[0]["OPS/s"])
+        for text, share in ((queues[0]["BYTES/s"], 64), (queues[0]["FAILED/s"], 0.01), (queues[1]["OPS/s"], 2),
+            (lcore["SLEEPS/s"], 1), (row["DONE/s"], 0.04), (row["STOPS/s"], 0.01)):
+            self.assertLess(abs(self.number(text) / ops / share - 1), 0.15, (text, ops))
+        self.assertEqual((queues[2]["OPS/s"], queues[2]["BYTES/s"], queues[2]["FAILED/s"]), ("0", "0B", "0"))
+        seconds = float(re.search(r"rates of the last ([\d.]+) s", out).group(1))
+        self.assertLess(abs(400 * 500 / ops - seconds), 0.06 + 0.1 * seconds)
+        self.assertEqual(out.split("LAST FAILURES\n")[1],
+            "2026-11-22 19:48:22.846Z  engine 0 queue 1  peer 7  write  remote_access  syndrome 0x13  3 times\n"
+            "    WQE a\n      raddr b\n"
+            "2026-11-22 19:48:21.000Z  engine 0 queue 0  copy  bad_length\n"
+            "2026-11-22 19:48:20.000Z  engine 1 queue 5  dc initiator  send  device_lost\n")
+
+
 class Ended(Case):
     """The program ends while gantry-top looks at it."""
 
