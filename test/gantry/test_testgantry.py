@@ -1426,10 +1426,9 @@ class Prompt(PromptCase):
         self.assertEqual(tree(self.out), {"file": sha256(source)})
 
     def test_a_signal_ends_a_job_of_the_prompt(self):
-        source = self.make("few/file", 40 * CHUNK)
-        with subprocess.Popen([program, *eal(), "-i", "--chunk", str(CHUNK), "--out", self.out, source], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, **FORCED, **self.faults("late ms=2000 op=3")}) as process:
+        source = self.make("few/file", LONG)
+        with subprocess.Popen([program, *eal(), "-i", *SLOWLY, "--out", self.out, source], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **FORCED}) as process:
             try:
                 process.stdin.write(b"start\n")
                 process.stdin.flush()
