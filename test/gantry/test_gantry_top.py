@@ -199,16 +199,17 @@ class Told(Case):
                 n_samples += command == "/"
                 connection.send(self.answer(command, n_samples == 2))
 
-    def page(self):
-        path = os.path.join(self.dir, "socket")
+    def page(self, name="socket", args=()):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(path)
             listener.listen()
             server = threading.Thread(target=self.serve, args=(listener,), daemon=True)
             server.start()
-            code, out, err = self.run_top("--once", "-s", "0.05", "--socket", path)
+            code, out, err = self.run_top("--once", "-s", "0.05", *(args or ("--socket", path)))
+            self.assertEqual((code, err), (0, ""))
             server.join(TIMEOUT)
-        self.assertEqual((code, err), (0, ""))
         return out
 
     @staticmethod
@@ -216,6 +217,11 @@ class Told(Case):
         """12.3M -> 12300000.0"""
         text = text.rstrip("B")
         return float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
+
+    def test_a_program_of_many_with_one_prefix(self):
+        """EAL numbers their sockets if they run with --in-memory: the second one's has :1 behind it."""
+        for prefix, args in ("rte", ("-i", "1")), ("other", ("-f", "other", "-i", "1")):
+            self.assertIn(f"process {os.getpid()};", self.page(f"dpdk/{prefix}/dpdk_telemetry.v2:1", args))
 
     def test_every_field(self):
         out = self.page()
