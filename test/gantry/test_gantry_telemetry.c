@@ -16,6 +16,9 @@
 
 #include <softhca.h>
 
+#include <gantry_engine.h>
+#include <gantry_queue.h>
+
 #include "gantry_env.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
@@ -535,6 +538,292 @@ different_failures_are_told_apart(void)
 		env_queue_done(q[i]);
 }
 
+/* ------------------------------------------------------------------ each field */
+
+static bool
+has_field(const char *json, const char *key, const char *value)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "\"%s\":\"%s\"", key, value);
+	return has(json, text);
+}
+
+/* Each has a value of its own, which the case writes where the queue counts. */
+static void
+each_counter_is_told_by_its_name(void)
+{
+	struct gantry_queue *q = env_queue(g, 64);
+	struct {
+		const char *name;
+		gantry_counter *counter;
+	} rows[] = {
+		{"bytes", &q->stats.bytes},
+		{"doorbells", &q->stats.doorbells},
+		{"wqes", &q->stats.peer_wqes},
+		{"cqes", &q->stats.cqes},
+		{"recv_posted", &q->stats.recv_posted},
+		{"recv_done", &q->stats.recv_done},
+		{"recoveries", &q->stats.recoveries},
+		{"replays", &q->stats.replays},
+		{"layout_hits", &q->stats.key_hits},
+		{"layout_misses", &q->stats.key_misses},
+		{"txn_opened", &q->txns.counts.opened},
+		{"txn_done", &q->txns.counts.done},
+		{"txn_stops", &q->txns.counts.stops},
+		{"txn_cancelled", &q->txns.counts.cancelled},
+		{"cpu", &q->stats.copies[GANTRY_CARRIER_CPU]},
+		{"mmo", &q->stats.copies[GANTRY_CARRIER_MMO]},
+		{"rdma", &q->stats.copies[GANTRY_CARRIER_RDMA]},
+#define OF_STATUS(STATUS, name) {name, &q->stats.by_status[GANTRY_##STATUS]}
+		OF_STATUS(BAD_OP, "bad_op"),
+		OF_STATUS(BAD_FIELD, "bad_field"),
+		OF_STATUS(BAD_CARRIER, "bad_carrier"),
+		OF_STATUS(BAD_LAYOUT, "bad_layout"),
+		OF_STATUS(BAD_PROFILE, "bad_profile"),
+		OF_STATUS(BAD_DEK, "bad_dek"),
+		OF_STATUS(BAD_LENGTH, "bad_length"),
+		OF_STATUS(BAD_ADDRESS, "bad_address"),
+		OF_STATUS(OVERLAP, "overlap"),
+		OF_STATUS(NOT_REGISTERED, "not_registered"),
+		OF_STATUS(NO_RESOURCES, "no_resources"),
+		OF_STATUS(READ_ONLY, "read_only"),
+		OF_STATUS(BAD_PEER, "bad_peer"),
+		OF_STATUS(SIG_ERROR, "sig_error"),
+		OF_STATUS(LOCAL_ERROR, "local_error"),
+		OF_STATUS(REMOTE_ACCESS, "remote_access"),
+		OF_STATUS(REMOTE_ERROR, "remote_error"),
+		OF_STATUS(UNREACHABLE, "unreachable"),
+		OF_STATUS(CANCELLED, "cancelled"),
+		OF_STATUS(FLUSHED, "flushed"),
+		OF_STATUS(TIMED_OUT, "timed_out"),
+		OF_STATUS(QP_EVENT, "qp_event"),
+		OF_STATUS(DEVICE_LOST, "device_lost"),
+	};
+	const char *answer;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++)
+		atomic_store(rows[i].counter, 100 + i);
+	answer = tel_ask("/gantry/counters,%u", number_of(q));
+	for (i = 0; i < RTE_DIM(rows); i++)
+		CHECK_EQ(value_of(answer, rows[i].name), 100 + i, "%s", rows[i].name);
+	for (i = 0; i < RTE_DIM(rows); i++)
+		atomic_store(rows[i].counter, 0);
+	env_queue_done(q);
+}
+
+static void
+each_field_of_an_engine_is_told(void)
+{
+	struct gantry_queue *q[2];
+	struct gantry_info info;
+	struct gantry *other;
+	const char *answer;
+	char text[32];
+
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	gantry_info_get(other, &info);
+	q[0] = env_queue(other, 8);
+	q[1] = env_queue(other, 8);
+	CHECK_EQ(env_do_one(q[0], (struct gantry_desc){.op = GANTRY_OP_MAX}), GANTRY_BAD_OP);
+	snprintf(text, sizeof(text), "\"%u\":{", info.number);
+	answer = strstr(tel_ask("/gantry/engines", 0), text);
+	CHECK(answer != NULL);
+	CHECK(has_field(answer, "device", info.device));
+	CHECK(has_field(answer, "copies_by", info.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma"));
+	CHECK_EQ((int)value_of(answer, "numa_node"), info.numa_node);
+	CHECK_EQ(value_of(answer, "queues"), 2);
+	CHECK_EQ(value_of(answer, "failures"), 1);
+	CHECK_EQ(value_of(answer, "device_lost"), 0);
+	CHECK(has_field(answer, "ports_down", "0x0"));
+	atomic_store(&other->device_lost, true);
+	atomic_store(&other->ports_down, 5);
+	answer = strstr(tel_ask("/gantry/engines", 0), text);
+	CHECK_EQ(value_of(answer, "device_lost"), 1);
+	CHECK(has_field(answer, "ports_down", "0x5"));
+	atomic_store(&other->device_lost, false);
+	atomic_store(&other->ports_down, 0);
+	env_queue_done(q[0]);
+	env_queue_done(q[1]);
+	CHECK_EQ(gantry_destroy(other), 0);
+}
+
+static void
+each_field_of_a_queue_and_its_worker_is_told(void)
+{
+	static const struct {
+		enum gantry_idle idle;
+		const char *name;
+	} rows[] = {{GANTRY_IDLE_SPIN, "spin"}, {GANTRY_IDLE_SLEEP, "sleep"}};
+	const struct gantry_peer_conf receives = {.recv_depth = 4};
+	const struct gantry_recv recv = {.cookie = 1};
+	const struct gantry_desc nop = {.op = GANTRY_OP_NOP};
+	struct gantry_recv_comp comp;
+	struct gantry_info info;
+	struct gantry_addr addr;
+	unsigned int i, n;
+	const char *answer;
+	uint16_t peer;
+
+	gantry_info_get(g, &info);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		const struct gantry_worker_conf conf = {.queue.unordered = i == 1,
+			.queue.depth = 16,
+			.queue.socket = 1,
+			.ring_size = 64 << i,
+			.burst = 7 + i,
+			.idle = rows[i].idle};
+		struct gantry_queue_info of_queue;
+		struct gantry_queue *q;
+		struct gantry_worker *w;
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		q = gantry_worker_queue(w);
+		gantry_queue_info_get(q, &of_queue);
+		CHECK_EQ(gantry_peer_open(q, &receives, &peer, &addr), 0);
+		for (n = 0; n < 3; n++)
+			CHECK_EQ(gantry_recv_post(q, peer, &recv, 1), 1);
+		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
+		answer = tel_ask("/gantry/queue,%u", number_of(q));
+		CHECK_EQ(value_of(answer, "queue"), number_of(q));
+		CHECK_EQ(value_of(answer, "engine"), number_of_engine(g));
+		CHECK_EQ(value_of(answer, "unordered"), i == 1);
+		CHECK_EQ(value_of(answer, "depth"), 16);
+		CHECK_EQ(value_of(answer, "receives_posted"), 3);
+		CHECK_EQ((int)value_of(answer, "numa_node"), of_queue.numa_node);
+		CHECK(has_field(answer, "copies_by",
+			info.copy_path == GANTRY_COPY_MMO ? "mmo" : "rdma"));
+		CHECK_EQ(value_of(answer, "lcore"), 1);
+		CHECK(has_field(answer, "idle", rows[i].name));
+		CHECK_EQ(value_of(answer, "burst"), 7 + i);
+		CHECK_EQ(value_of(answer, "ring_size"), 64 << i);
+		CHECK_EQ(value_of(answer, "descriptors_waiting"), 1);
+		CHECK_EQ(value_of(answer, "completions_waiting"), 0);
+		CHECK_EQ(gantry_reclaim_burst(w, &(struct gantry_desc){0}, 1), 1);
+		CHECK_EQ(gantry_peer_close(q, peer), 0);
+		while (gantry_recv_poll(q, &comp, 1) != 0)
+			;
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
+static void
+each_right_of_a_region_is_told(void)
+{
+	static const struct {
+		unsigned int flags;
+		const char *name;
+	} rows[] = {
+		{GANTRY_MEM_READ_ONLY, "read_only"},
+		{GANTRY_MEM_REMOTE_WRITE, "remote_write"},
+		{GANTRY_MEM_REMOTE_READ, "remote_read"},
+		{GANTRY_MEM_REMOTE_ATOMIC, "remote_atomic"},
+		{GANTRY_MEM_RELAXED, "relaxed"},
+	};
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		struct gantry_mem *mem;
+		uint8_t *p = env_mem(g, 8192, rows[i].flags, &mem);
+		const char *answer;
+		char text[32];
+
+		snprintf(text, sizeof(text), "\"%p\":{", (void *)p);
+		answer = strstr(tel_ask("/gantry/memory,%u", number_of_engine(g)), text);
+		CHECK(answer != NULL);
+		CHECK_EQ(value_of(answer, "bytes"), 8192);
+		for (k = 0; k < RTE_DIM(rows); k++)
+			CHECK_EQ(value_of(answer, rows[k].name), k == i, "%s", rows[k].name);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+		env_unmap(p, 8192);
+	}
+}
+
+static void
+each_field_of_a_peer_is_told(void)
+{
+	const struct gantry_peer_conf rc_conf = {.depth = 128, .recv_depth = 8},
+				      dc_conf = {.transport = GANTRY_TRANSPORT_DC},
+				      target_conf = {.transport = GANTRY_TRANSPORT_DC_TARGET,
+					      .recv_depth = 16};
+	struct gantry_queue *q = env_queue(g, 64);
+	const struct gantry_conn *c;
+	struct gantry_addr addr;
+	uint16_t rc, dc, target;
+	const char *answer;
+	char text[32];
+
+	CHECK_EQ(gantry_peer_open(q, &rc_conf, &rc, &addr), 0);
+	c = &q->conn[gantry_queue_peer_conn(q, rc)];
+	answer = tel_ask("/gantry/peers,%u", number_of(q));
+	snprintf(text, sizeof(text), "0x%x", c->qp->qpn);
+	CHECK(has_field(answer, "qpn", text));
+	CHECK(value_of(answer, "wqes") >= 128);
+	CHECK_EQ(value_of(answer, "recv_depth"), 8);
+	CHECK_EQ(gantry_peer_close(q, rc), 0);
+	if (!env_lacks(g, ENV_DC)) {
+		CHECK_EQ(gantry_peer_open(q, &dc_conf, &dc, NULL), 0);
+		answer = tel_ask("/gantry/peers,%u", number_of(q));
+		CHECK(has_field(answer, "transport", "dc"));
+		CHECK(has_field(answer, "state", "open"));
+		CHECK_EQ(gantry_peer_open(q, &target_conf, &target, &addr), 0);
+		CHECK_EQ(gantry_peer_connect(q, dc, &addr), 0);
+		snprintf(text, sizeof(text), "/gantry/peers,%u,%u", number_of(q), dc);
+		CHECK(has_field(tel_ask(text, 0), "state", "ready"));
+		snprintf(text, sizeof(text), "\"%u\":{", target);
+		answer = strstr(tel_ask("/gantry/peers,%u", number_of(q)), text);
+		CHECK(answer != NULL);
+		CHECK(has_field(answer, "transport", "dc_target"));
+		CHECK(has_field(answer, "state", "target"));
+		CHECK_EQ(value_of(answer, "recv_depth"), 16);
+		/* The initiator fails, and no peer of its own. */
+		CHECK_EQ(softhca_fault("complete syndrome=4 vendor=165"), 0);
+		CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_WRITE,
+					       .peer = dc,
+					       .src = (uintptr_t)src,
+					       .dst = (uintptr_t)src + 4096,
+					       .len = 64,
+					       .remote_key = gantry_mem_remote_key(src_mem)}),
+			GANTRY_LOCAL_ERROR);
+		answer = tel_ask("/gantry/errors,%u", number_of_engine(g));
+		CHECK(has_field(answer, "connection", "dc_initiator"));
+		CHECK(has_field(answer, "syndrome", "0x4"));
+		CHECK(has_field(answer, "vendor_syndrome", "0xa5"));
+		CHECK_EQ(gantry_peer_close(q, dc), 0);
+		CHECK_EQ(gantry_peer_close(q, target), 0);
+	}
+	env_queue_done(q);
+}
+
+/* An answer has 64 peers at most, and says where the list goes on. */
+static void
+many_peers_are_told_in_parts(void)
+{
+	const struct gantry_peer_conf small = {.depth = 64};
+	const struct gantry_queue_conf conf = {.depth = 8, .max_peers = 70};
+	struct gantry_addr addr;
+	struct gantry_queue *q;
+	const char *answer;
+	uint16_t peer[70];
+	unsigned int i;
+	char text[64];
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	for (i = 0; i < RTE_DIM(peer); i++)
+		CHECK_EQ(gantry_peer_open(q, &small, &peer[i], &addr), 0);
+	answer = tel_ask("/gantry/peers,%u", number_of(q));
+	CHECK_EQ(count_of(answer, "\"transport\":"), 64);
+	snprintf(text, sizeof(text), "/gantry/peers,%u,%u", number_of(q),
+		(unsigned int)value_of(answer, "next"));
+	answer = tel_ask(text, 0);
+	CHECK_EQ(count_of(answer, "\"transport\":"), 6);
+	CHECK_EQ(count_of(answer, "\"next\":"), 0);
+	for (i = 0; i < RTE_DIM(peer); i++)
+		CHECK_EQ(gantry_peer_close(q, peer[i]), 0);
+	CHECK_EQ(gantry_queue_destroy(q), 0);
+}
+
 /* ------------------------------------------------------------------ workers */
 
 static void
@@ -719,6 +1008,13 @@ static const struct check_case cases[] = {
 	{"every refusal is told", every_refusal_is_told},
 	{"the same refusal again only counts", the_same_refusal_again_only_counts},
 	{"different failures are told apart", different_failures_are_told_apart},
+	{"each counter is told by its name", each_counter_is_told_by_its_name},
+	{"each field of an engine is told", each_field_of_an_engine_is_told},
+	{"each field of a queue and its worker is told",
+		each_field_of_a_queue_and_its_worker_is_told},
+	{"each right of a region is told", each_right_of_a_region_is_told},
+	{"each field of a peer is told", each_field_of_a_peer_is_told},
+	{"many peers are told in parts", many_peers_are_told_in_parts},
 	{"a worker and the load of its lcore are told",
 		a_worker_and_the_load_of_its_lcore_are_told},
 	{"latencies are switched on, read, and switched off",
