@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <infiniband/mlx5dv.h>
+
 #include <rte_common.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
@@ -112,12 +114,17 @@ an_engine_has_so_many_deks(void)
 {
 	static uint32_t id[GANTRY_MAX_DEKS];
 	const struct xts x = xts_of(2, 64);
-	uint32_t i, one = 0;
+	const struct gantry_dek_held *h;
+	uint32_t i, one = 0, n_held = 0;
 
 	for (i = 0; i < GANTRY_MAX_DEKS; i++)
 		id[i] = dek_of(&x);
 	CHECK_EQ(dek_add(&x, NULL, &one), -ENOSPC);
 	CHECK_EQ(one, 0);
+	/* What was refused is not left in the device. */
+	TAILQ_FOREACH(h, &g->deks.held, next)
+		n_held++;
+	CHECK_EQ(n_held, GANTRY_MAX_DEKS);
 	CHECK_EQ(gantry_dek_retire(g, id[500], 0), 0);
 	CHECK_EQ(gantry_dek_retire(g, id[500], 0), -EINVAL);
 	one = dek_of(&x);
@@ -1087,6 +1094,42 @@ a_wrapped_dek_needs_a_login(void)
 	way_close(&w);
 }
 
+/* Who gives the engine an open device may have logged in before. */
+static void
+a_login_of_the_devices_owner_counts(void)
+{
+	struct mlx5dv_crypto_login_attr attr = {0};
+	struct mlx5dv_context_attr devx = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+	struct gantry_login_conf conf = {.credential = attr.credential,
+		.credential_len = sizeof(attr.credential)};
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct gantry_conf owned = {0};
+	struct gantry *all = g, *other;
+	const struct xts x = xts_of(3, 32);
+	uint32_t id;
+
+	if (!xts_is_wrapped()) {
+		ibv_free_device_list(list);
+		return;
+	}
+	owned.ibv_ctx = mlx5dv_open_device(list[0], &devx);
+	ibv_free_device_list(list);
+	CHECK(owned.ibv_ctx != NULL);
+	CHECK_EQ(xts_credential((uint8_t *)attr.credential), sizeof(attr.credential));
+	CHECK_EQ(mlx5dv_crypto_login(owned.ibv_ctx, &attr), 0);
+	CHECK_EQ(gantry_create(&owned, &other), 0);
+	CHECK_EQ(gantry_login(other, &conf), -EBUSY);
+	g = other;
+	CHECK_EQ(dek_add(&x, NULL, &id), 0);
+	g = all;
+	CHECK_EQ(gantry_dek_retire(other, id, 0), 0);
+	CHECK_EQ(gantry_logout(other), -EINVAL);
+	CHECK_EQ(gantry_destroy(other), 0);
+	/* The engine has not logged it out. */
+	CHECK_EQ(mlx5dv_crypto_logout(owned.ibv_ctx), 0);
+	CHECK_EQ(ibv_close_device(owned.ibv_ctx), 0);
+}
+
 /* ------------------------------------------------------------------ retiring */
 
 /* A local transaction with a DEK of its own is in the hardware. Its descriptor is *d. */
@@ -1551,6 +1594,7 @@ main(int argc, char **argv)
 			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"a keytag must be the DEK's", a_keytag_must_be_the_deks},
 		{"a wrapped DEK needs a login", a_wrapped_dek_needs_a_login},
+		{"a login of the device's owner counts", a_login_of_the_devices_owner_counts},
 		{"a retired DEK serves what is in the hardware",
 			a_retired_dek_serves_what_is_in_the_hardware},
 		{"a retired DEK waits for no receive", a_retired_dek_waits_for_no_receive},

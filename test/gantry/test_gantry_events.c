@@ -5,7 +5,11 @@
  * Cases with short deadlines run only where the test itself runs the adapter: there a deadline can
  * pass only while the adapter has nothing to do.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -534,7 +538,9 @@ lost_engine_destroy(struct lost_engine *e)
 	/* Memory that no descriptor before named as its destination: the failed device may still write to those. */
 	uint8_t *last = (uint8_t *)src + ARENA_LEN - 64, before[64];
 	struct gantry_desc by_cpu = copy_by_cpu(64);
+	struct gantry_failure f;
 	struct gantry_info info;
+	unsigned int n_lost = 0, i;
 
 	CHECK_EQ(env_do_one(e->q, good_copy(1)), GANTRY_DEVICE_LOST);
 	CHECK_EQ(env_do_one(e->q, write_of(e, 1)), GANTRY_DEVICE_LOST);
@@ -547,6 +553,10 @@ lost_engine_destroy(struct lost_engine *e)
 	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
 	gantry_info_get(e->g, &info);
 	CHECK(info.device_lost);
+	/* /gantry/errors tells it. */
+	for (i = 0; gantry_failures_get(&e->g->failures, i, &f); i++)
+		n_lost += f.status == GANTRY_DEVICE_LOST;
+	CHECK(n_lost >= 1);
 	env_queue_done(e->q);
 	CHECK_EQ(gantry_mem_unregister(e->src_mem, 0), 0);
 	CHECK_EQ(gantry_mem_unregister(e->dst_mem, 0), 0);
@@ -1039,6 +1049,41 @@ without_a_deadline_nothing_is_given_up(void)
 	env_queue_done(q);
 }
 
+/* What the kernel says of the thread: proc_pid_status(5). Its name is cut to 15 bytes. */
+static void
+the_thread_of_events_blocks_all_signals(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *e;
+	unsigned int found = 0;
+
+	CHECK(dir != NULL);
+	while ((e = readdir(dir)) != NULL) {
+		char path[300], line[128];
+		bool is_ours = false;
+		FILE *status;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		status = fopen(path, "r");
+		while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+			uint64_t blocked;
+
+			is_ours |= strncmp(line, "Name:\tgantry-event", 18) == 0;
+			if (!is_ours || sscanf(line, "SigBlk: %" SCNx64, &blocked) != 1)
+				continue;
+			/* Bit n is signal n + 1. SIGKILL and SIGSTOP cannot be blocked, and 32 and 33 are libc's. */
+			CHECK_EQ(blocked | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1) |
+					 UINT64_C(3) << 31,
+				UINT64_MAX);
+			found++;
+		}
+		if (status != NULL)
+			fclose(status);
+	}
+	closedir(dir);
+	CHECK_EQ(found, 1);
+}
+
 static void
 the_default_deadline_is_ten_seconds(void)
 {
@@ -1175,6 +1220,7 @@ static const struct check_case cases[] = {
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",
 		the_cpu_copies_nothing_when_the_device_is_lost},
+	{"the thread of events blocks all signals", the_thread_of_events_blocks_all_signals},
 	{"the default deadline is ten seconds", the_default_deadline_is_ten_seconds},
 };
 

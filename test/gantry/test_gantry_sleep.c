@@ -6,6 +6,7 @@
  * rte_power_intrinsics.h describes it.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() */
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -733,6 +734,45 @@ each_call_for_a_worker_wakes_its_lcore(void)
 	}
 }
 
+/* The files of eventfd(2) and epoll_create(2) that are open, as proc(5) names them. */
+static unsigned int
+event_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *e;
+	unsigned int n = 0;
+	char name[32];
+
+	CHECK(dir != NULL);
+	while ((e = readdir(dir)) != NULL) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, name, sizeof(name) - 1);
+
+		name[RTE_MAX(len, 0)] = '\0';
+		n += strncmp(name, "anon_inode:[event", 17) == 0;
+	}
+	closedir(dir);
+	return n;
+}
+
+/* Each pair has one of both. What the adapter opens for itself when it likes is less than one a pair. */
+static void
+workers_that_sleep_leave_no_event_files(void)
+{
+	enum {
+		PAIRS = 20
+	};
+	unsigned int before = event_files(), i;
+
+	for (i = 0; i < PAIRS; i++) {
+		struct gantry_worker *a = worker_on(1, GANTRY_IDLE_SLEEP),
+				     *b = worker_on(1, GANTRY_IDLE_MONITOR);
+
+		CHECK_EQ(gantry_worker_destroy(a), 0);
+		CHECK_EQ(gantry_worker_destroy(b), 0);
+	}
+	CHECK(event_files() < before + PAIRS);
+}
+
 /* ------------------------------------------------------------------ latency */
 
 static int
@@ -827,6 +867,7 @@ static const struct check_case cases[] = {
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},
 	{"each call for a worker wakes its lcore", each_call_for_a_worker_wakes_its_lcore},
+	{"workers that sleep leave no event files", workers_that_sleep_leave_no_event_files},
 	{"the latency is printed", the_latency_is_printed},
 };
 

@@ -15,6 +15,7 @@
 
 #include "gantry_env.h"
 #include "gantry_queue.h"
+#include "gantry_sleep.h"
 #include "gantry_txn_state.h"
 #include "txn/reference.h"
 
@@ -56,6 +57,9 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	d = dif;
 	d.flags = 1u << 3;
 	CHECK_EQ(profile(d, none, 0, -1, &id), -EINVAL);
+	d.flags = GANTRY_SIG_APP_ESCAPE | GANTRY_SIG_APP_REF_ESCAPE;
+	CHECK_EQ(profile(d, none, 0, -1, &id), -EINVAL);
+	CHECK_EQ(profile(none, d, 0, -1, &id), -EINVAL);
 	d = crc;
 	d.flags = GANTRY_SIG_REF_REMAP;
 	CHECK_EQ(profile(none, d, 0, -1, &id), -EINVAL);
@@ -953,6 +957,39 @@ a_failed_transfer_ends_the_connection(void)
 		}
 }
 
+/* The one that failed has the syndromes of its CQE, and those behind it have none. */
+static void
+the_transaction_that_failed_tells_its_syndromes(void)
+{
+	const struct gantry_sge data = {(uintptr_t)here, DIF};
+	struct gantry_queue *q = txn_queue(4);
+	struct gantry_txn t[3];
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	uint32_t i;
+
+	interleave(plain, here);
+	for (i = 0; i < 3; i++) {
+		t[i] = (struct gantry_txn){.profile = checks,
+			.op = GANTRY_OP_WRITE,
+			.n_data = 1,
+			.data = &data,
+			.mem = tags};
+		desc[i] = txn_desc(&t[i], GANTRY_PEER_OWN);
+	}
+	arm("complete syndrome=2 vendor=165");
+	env_do(q, desc, comp, 3);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[0].syndrome, 2);
+	CHECK_EQ(comp[0].vendor_syndrome, 165);
+	for (i = 1; i < 3; i++) {
+		CHECK_EQ(comp[i].status, GANTRY_FLUSHED);
+		CHECK_EQ(comp[i].syndrome, 0);
+		CHECK_EQ(comp[i].vendor_syndrome, 0);
+	}
+	env_queue_done(q);
+}
+
 /* Events and lost CQEs, at every WQE in turn. */
 static void
 whatever_happens_each_completes_once(void)
@@ -1171,6 +1208,8 @@ each_cancelled_response_counts(void)
 	}
 	second = TAILQ_NEXT(TAILQ_FIRST(&line->open), next);
 	CHECK(second->txn == &b.t[1] && second->state == GANTRY_TXN_POSTED && second->has_answer);
+	/* No event tells when the call may be tried again: a sleeping lcore wakes for it. */
+	CHECK_EQ(gantry_sleep_limit(p.q), 1);
 	second->state = GANTRY_TXN_TO_ANSWER;
 	second->status = GANTRY_SIG_ERROR;
 	env_collect(p.q, comp, 2);
@@ -1385,6 +1424,8 @@ main(int argc, char **argv)
 			a_profile_is_used_until_it_is_destroyed},
 		{"connections and queues are refused", connections_and_queues_are_refused},
 		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
+		{"the transaction that failed tells its syndromes",
+			the_transaction_that_failed_tells_its_syndromes},
 		{"tags pass between the kinds of T10-DIF", tags_pass_between_the_kinds_of_t10_dif},
 		{"whatever happens, each completes once", whatever_happens_each_completes_once},
 		{"a block is right or unknown when a completion is lost",

@@ -298,6 +298,7 @@ static void
 a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 {
 	static const char *const calls[] = {"destroy_qp", "destroy_cq"};
+	struct gantry_queue_info info;
 	struct feed f;
 	char line[60];
 	uint32_t i;
@@ -315,6 +316,9 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 		CHECK_EQ(gantry_destroy(g), -EBUSY);
 		CHECK_EQ(gantry_worker_destroy(f.w), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
+		/* It is still the worker of its lcore. */
+		gantry_queue_info_get(gantry_worker_queue(f.w), &info);
+		CHECK_EQ(info.lcore, 1);
 		CHECK_EQ(gantry_worker_destroy(f.w), 0);
 	}
 	/* The lcore is as good as before. */
