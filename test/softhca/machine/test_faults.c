@@ -815,6 +815,26 @@ case_file(void)
 	end();
 }
 
+/* Faults of softhca_fault() stay while those of the file come and go. A file that is removed lists none. */
+static void
+case_file_alone(void)
+{
+	begin();
+	fault("drop op=100");
+	faults_write("late ms=1 op=100\nqp_fatal op=100\n");
+	faults_await(3);
+	faults_write("late ms=1 op=100\n");
+	faults_await(2);
+	CHECK_EQ(unlink(fault_file), 0);
+	faults_await(1);
+	faults_write("late ms=1 op=100\n");
+	faults_await(2);
+	faults_write("");
+	faults_await(1);
+	softhca_faults_clear();
+	end();
+}
+
 static void
 case_malformed_file(void)
 {
@@ -890,6 +910,7 @@ static const struct check_case cases[] = {
 	{"an error of a fault names all its parts", case_parts_are_named},
 	{"lines and their number are limited", case_many},
 	{"the control file is read again when it changes", case_file},
+	{"a change of the control file leaves the program's own faults armed", case_file_alone},
 	{"a malformed line of the file is named by its number", case_malformed_file},
 };
 
