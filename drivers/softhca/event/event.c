@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,14 @@ event_file_abandon(struct event_file *file)
 {
 	close(file->fd);
 	file->fd = -1;
+}
+
+bool
+event_file_is_closed(const struct event_file *file)
+{
+	struct pollfd end = {.fd = file->fd};
+
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
 }
 
 bool

@@ -10,13 +10,28 @@
 
 #define EVENT_PORT_ACTIVE 9 /* IBV_EVENT_PORT_ACTIVE */
 
+/* No call says that the program has closed a completion channel: its close(2) is the kernel's. */
+static void
+drop_closed(struct softhca_ctx *ctx)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ctx->n_files; i++)
+		if (event_file_is(ctx->files[i], EVENT_COMP) && event_file_is_closed(ctx->files[i]))
+			event_file_put(ctx->files[i]);
+		else
+			ctx->files[n++] = ctx->files[i];
+	ctx->n_files = n;
+}
+
 int
 ctx_add_file(struct softhca_ctx *ctx, enum event_kind kind, int *fd)
 {
-	struct event_file **grown =
-		realloc(ctx->files, (ctx->n_files + 1) * sizeof(struct event_file *));
+	struct event_file **grown;
 	int rc;
 
+	drop_closed(ctx);
+	grown = realloc(ctx->files, (ctx->n_files + 1) * sizeof(struct event_file *));
 	if (grown == NULL)
 		return -ENOMEM;
 	ctx->files = grown;

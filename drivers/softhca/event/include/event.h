@@ -75,6 +75,8 @@ void event_file_put(struct event_file *file);
 void event_file_abandon(struct event_file *file);
 /* Puts in a record about the adapter or a port. Does not wait for the program to read. */
 void event_file_post(struct event_file *file, uint64_t element, uint32_t type);
+/* True: the program has closed its end, and all copies of it. */
+bool event_file_is_closed(const struct event_file *file);
 bool event_file_is(const struct event_file *file, enum event_kind kind);
 bool event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino);
 /* What the kernel calls the file of which an end has that inode; NULL: it is none of this process. Any thread. */
