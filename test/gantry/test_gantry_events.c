@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,36 @@ a_repair_after_an_event_is_tried_again(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 	for (i = 0; i < N_PIECES; i++)
 		CHECK_EQ(comp[i].status, GANTRY_OK);
+	env_queue_done(q);
+}
+
+/* An owner that takes no records looks at events, too. */
+static void
+who_only_counts_hears_of_events(void)
+{
+	static const char *const faults[] = {"cq_overrun op=4", "sq_drained op=4", "qp_fatal op=4"};
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc desc[N_PIECES];
+	uint64_t end = env_patience();
+	bool failed = false;
+	uint32_t f, i, got;
+
+	for (f = 0; f < RTE_DIM(faults); f++) {
+		reset_pieces(f);
+		arm(faults[f]);
+		for (i = 0; i < N_PIECES; i++)
+			desc[i] = good_copy(i);
+		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
+		for (got = 0; got < N_PIECES;) {
+			env_pump();
+			got += gantry_poll_good(q, N_PIECES, &failed);
+			CHECK(!failed && rte_get_timer_cycles() < end);
+			sched_yield();
+		}
+		CHECK_EQ(softhca_faults_left(), 0);
+		for (i = 0; i < N_PIECES; i++)
+			CHECK(is_moved(i));
+	}
 	env_queue_done(q);
 }
 
@@ -1205,6 +1236,7 @@ static const struct check_case cases[] = {
 	{"copies are carried out again for events as often as it is set",
 		copies_are_carried_out_again_for_events_as_often_as_it_is_set},
 	{"a repair after an event is tried again", a_repair_after_an_event_is_tried_again},
+	{"who only counts hears of events", who_only_counts_hears_of_events},
 	{"a queue that could not be made leaves nothing",
 		a_queue_that_could_not_be_made_leaves_nothing},
 	{"descriptors wait while there is no QP", descriptors_wait_while_there_is_no_qp},
