@@ -288,8 +288,21 @@ case_async_unread(void)
 	struct pair p;
 
 	open_pair(&p);
+	/* Two events that are not the QP's stay, in their order. */
+	CHECK_EQ(softhca_fault("port_down"), 0);
+	CHECK_EQ(softhca_fault("port_up"), 0);
+	while (softhca_pump() != 0)
+		;
 	drain(&p);
 	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	for (int i = 0; i < 2; i++) {
+		struct pollfd fd = {.fd = p.ctx->async_fd, .events = POLLIN};
+
+		CHECK_EQ(poll(&fd, 1, CHECK_PATIENCE_MS), 1);
+		CHECK_EQ(ibv_get_async_event(p.ctx, &event), 0);
+		CHECK_EQ(event.event_type, i == 0 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
+		acknowledge_async(&event);
+	}
 	CHECK(ibv_get_async_event(p.ctx, &event) == -1 && errno == EAGAIN);
 	CHECK_EQ(ibv_destroy_qp(p.server), 0);
 	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
@@ -306,7 +319,7 @@ static const struct check_case cases[] = {
 	{"unread events of other CQs stay", case_others_stay},
 	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
-	{"destroying a QP drops its unread async events", case_async_unread},
+	{"destroying a QP drops its unread async events, and no others", case_async_unread},
 };
 
 int
