@@ -350,6 +350,10 @@ void softhca_lanes_fini(struct softhca_dev *dev);
  * turn.
  */
 void softhca_settle(struct softhca_dev *dev);
+/*
+ * The same, with one visit of each queue that rang: enough where others may go on ringing for long. Not inside a turn.
+ */
+void softhca_catch_up(struct softhca_dev *dev);
 
 /* ---------------------------------------------------------------- sleeping (watch.c) */
 

@@ -142,3 +142,19 @@ softhca_settle(struct softhca_dev *dev)
 		;
 	softhca_quiesce();
 }
+
+/*
+ * A turn skips a page that another lane is serving. That lane may have looked at the page's doorbells before the last one
+ * rang. Once its turn is over, the second turn serves that doorbell, unless a lane has begun to.
+ */
+void
+softhca_catch_up(struct softhca_dev *dev)
+{
+	struct softhca_lanes *lanes = dev_lanes(dev);
+
+	for (unsigned int turns = 0; turns < 2; turns++) {
+		atomic_store(&lanes->look, true);
+		(void)lane_turn(lanes, turn_claim(lanes));
+		softhca_quiesce();
+	}
+}

@@ -302,6 +302,7 @@ mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events
 	struct object_mr *mr = (struct object_mr *)obj;
 	int rc;
 
+	softhca_catch_up(ctx->dev); /* Assumed: dereg-after-work. */
 	dmabuf_detach(&mr->dmabuf);
 	rc = softhca_mkey_destroy(mr->mkey);
 	if (rc != 0)

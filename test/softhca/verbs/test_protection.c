@@ -216,6 +216,29 @@ reg_pages(const struct pair *p, unsigned int n)
 	return mr;
 }
 
+/* By the time a card sees the command it has run what rang before: UCX deregisters memory that its last sends use. */
+static void
+case_rung_before(void)
+{
+	struct pair p;
+
+	pair_init(&p, NULL);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct ibv_mr *mr =
+			ibv_reg_mr(p.pd, p.client.buf, PAIR_BUF, IBV_ACCESS_LOCAL_WRITE);
+		struct request q = good(&p, OP_WRITE);
+
+		CHECK(mr != NULL);
+		memset(p.client.buf, 0x30 + (int)i, q.len);
+		q.lkey = mr->lkey;
+		post(&p, &q);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+		CHECK_EQ(p.server.buf[0], 0x30 + i);
+	}
+	pair_fini(&p);
+}
+
 /* A deregistered key: its number names nothing, although the memory still exists, and is registered elsewhere. */
 static void
 case_deregistered(void)
@@ -770,6 +793,8 @@ main(int argc, char **argv)
 		{"a local key of another index or variant is refused", case_local_key},
 		{"a remote key of another index or variant is refused", case_remote_key},
 		{"a deregistered key is refused until a region has it again", case_deregistered},
+		{"a request that rang before its region is deregistered runs before",
+			case_rung_before},
 		{"a region gets the key that was deregistered last, of as many pages",
 			case_key_again},
 		{"a key that is given out again has the new region's memory and rights",
