@@ -12,7 +12,7 @@
 #
 # A suite that aborts or takes more than ten minutes ends there, and the next one runs. The suites of performance
 # (test_uct_perf, test_uct_loopback) are left out: they take longer than all others, and compare no data.
-# The exit code is 0 if no test failed other than those that doc/softhca-programs.md lists.
+# At the end stand the counts of each transport. The exit code is 0 if no test failed other than those that doc/softhca-programs.md lists.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -48,17 +48,23 @@ gtest() {
 	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 SOFTHCA_MAX_CQE=4194303 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
 }
 
+declare -A ok=() skipped=() bad=()
+
 # run_suite NAME: prints its counts, and the tests that failed or did not end. Counts those that are not listed.
 run_suite() {
-	local rc=0 failed name
+	local rc=0 failed name transport=${1%%/*} n_ok n_skipped
 	gtest --gtest_filter="$1.*" >"$log" 2>&1 </dev/null || rc=$?
 	failed=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).* (.* ms)$/\1/p' "$log" | sort -u)
 	if ! grep -q '^\[==========\] .* ran\.' "$log"; then
 		failed+=" $(sed -n 's/^\[ RUN      \] \([^ ]*\).*/\1/p' "$log" | tail -n 1)"
 		say "$1 did not end (exit code $rc)"
 	fi
-	say "$1: $(grep -c '^\[       OK' "$log" || true) ok, $(grep -c '^\[     SKIP' "$log" || true) of them skipped"
+	n_ok=$(grep -c '^\[       OK' "$log" || true)
+	n_skipped=$(grep -c '^\[     SKIP' "$log" || true)
+	say "$1: $n_ok ok, $n_skipped of them skipped"
+	ok[$transport]=$((${ok[$transport]:-0} + n_ok)) skipped[$transport]=$((${skipped[$transport]:-0} + n_skipped))
 	for name in $failed; do
+		bad[$transport]=$((${bad[$transport]:-0} + 1))
 		if grep -qF "\`${name%/*}\`" "$top/doc/softhca-programs.md"; then
 			echo "failed, as listed: $name"
 		else
@@ -75,6 +81,9 @@ if [ -n "$tests" ]; then
 	[ ${#suites[@]} -gt 0 ] || die "$ucx/test/gtest/gtest lists no tests of mlx5 transports: configure UCX --with-verbs --with-mlx5"
 	for suite in "${suites[@]}"; do
 		run_suite "$suite"
+	done
+	for transport in "${!ok[@]}"; do
+		say "$transport: ${ok[$transport]} ok, ${skipped[$transport]} of them skipped; ${bad[$transport]:-0} failed"
 	done
 fi
 if [ -n "$perf" ]; then
