@@ -19,6 +19,7 @@
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
+#include "gantry_queue_life.h"
 #include "gantry_recv_ring.h"
 #include "gantry_sleep.h"
 

@@ -31,6 +31,7 @@
 #include <gantry_worker.h>
 
 #include "gantry_env.h"
+#include "gantry_queue_life.h"
 
 #define LEN UINT64_C(65536)
 

@@ -19,6 +19,7 @@
 #include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
+#include "gantry_event.h"
 #include "gantry_queue.h"
 #include "gantry_worker.h"
 

@@ -6,6 +6,7 @@
 #include "gantry_doorbell.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
+#include "gantry_work_next.h"
 #include "gantry_xlate.h"
 
 /* ------------------------------------------------------------------ doorbells */

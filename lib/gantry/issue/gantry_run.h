@@ -18,11 +18,12 @@
 
 #include <hwq_burst.h>
 
-#include "gantry_dc.h"
+#include "gantry_dc_peer.h"
 #include "gantry_doorbell.h"
 #include "gantry_queue.h"
 #include "gantry_slot.h"
 #include "gantry_txn_run.h"
+#include "gantry_work_next.h"
 
 static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_key and imm");
 

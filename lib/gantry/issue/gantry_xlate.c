@@ -6,6 +6,7 @@
 #include "gantry_engine.h"
 #include "gantry_finish.h"
 #include "gantry_sg.h"
+#include "gantry_work_next.h"
 
 /* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
 enum {
@@ -263,7 +264,7 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 	if (status != GANTRY_OK)
 		return status;
 	if (d->op == GANTRY_OP_FILL) {
-		if (gantry_fill_init(q) != 0)
+		if (gantry_fill_init(&q->fill, q->g->dev, q->socket) != 0)
 			return GANTRY_NO_RESOURCES;
 		src = &(const struct gantry_region){.lkey = q->fill.mr.lkey};
 		gantry_copy_between(w, src, dst, mmo);
@@ -299,10 +300,10 @@ check_layout(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 {
 	bool from = (uses & SRC_LAYOUT) != 0;
 	enum gantry_status status =
-		gantry_keys_prepare(q, d->layout, from ? d->src : d->dst, d->len);
+		gantry_keys_prepare(&q->keys, d->layout, from ? d->src : d->dst, d->len);
 
 	if (status == GANTRY_OK && (uses & NEEDS_LAYOUT) != 0 &&
-		gantry_keys_overlap(q, from ? d->dst : d->src, d->len))
+		gantry_keys_overlap(&q->keys, from ? d->dst : d->src, d->len))
 		return GANTRY_OVERLAP;
 	return status;
 }
@@ -342,7 +343,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 		return status;
 	bias = plain != NULL ? plain->bias : 0;
 	/* The own connection may be under repair, and have no QP. */
-	key = gantry_keys_find(q, conn, !from, &status);
+	key = gantry_keys_find(&q->keys, conn, !from, &status);
 	if (status != GANTRY_OK)
 		return status;
 	*w = (struct gantry_work){
@@ -360,7 +361,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 	};
 	if (key != GANTRY_NO_KEY) {
 		gantry_work_take_key(q, w, key);
-		if (gantry_keys_is_fresh(q, key))
+		if (gantry_keys_is_fresh(&q->keys, key))
 			w->finish = GANTRY_FINISH_BORROWS;
 	}
 	if (conn == GANTRY_CONN_DCI)

@@ -174,7 +174,7 @@ pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index
 {
 	const struct gantry_key *k;
 
-	while (c == &q->conn[GANTRY_CONN_OWN] && (k = gantry_keys_find_unowned(q, index)) != NULL) {
+	while (c == &q->conn[GANTRY_CONN_OWN] && (k = gantry_keys_find_unowned(&q->keys, index)) != NULL) {
 		if (*first && !v->replay_first) {
 			q->keys.failed = k->seq + 1;
 			q->keys.failed_status = v->first;
@@ -208,7 +208,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 		end = seq;
 	}
 	gantry_row_end(&s->row);
-	gantry_keys_fail(q, c - q->conn, index);
+	gantry_keys_fail(&q->keys, c - q->conn, index);
 	index = pass_unowned(q, c, index, v, &first);
 	for (; seq != end; seq++) {
 		uint32_t slot = seq & s->mask;

@@ -102,8 +102,8 @@ gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c)
 	}
 	if (at != 0)
 		gantry_ring(q, c, &q->stats.own_wqes);
-	gantry_fill_replayed(q);
-	gantry_keys_replayed(q);
+	gantry_fill_replayed(&q->fill, &q->conn[GANTRY_CONN_OWN]);
+	gantry_keys_replayed(&q->keys);
 	q->saved_bb = 0;
 }
 

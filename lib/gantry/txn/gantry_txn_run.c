@@ -8,7 +8,6 @@
 
 #include "gantry_doorbell.h"
 #include "gantry_queue.h"
-#include "gantry_recover.h"
 #include "gantry_slot.h"
 #include "gantry_txn_post.h"
 #include "gantry_txn_state.h"
@@ -78,7 +77,7 @@ open_crypto(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 
 	if (unlikely(status != GANTRY_OK))
 		return status;
-	if (unlikely(t->unfit != GANTRY_TXN_KEY_ENCRYPTS) && !gantry_txn_fit_key(q, t, true))
+	if (unlikely(t->unfit != GANTRY_TXN_KEY_ENCRYPTS) && !gantry_txn_fit_key(&q->txns, t, true))
 		return GANTRY_NO_RESOURCES;
 	if (!gantry_txn_post_crypto(q, c, &plan, t))
 		return WAITS;
@@ -107,7 +106,7 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	status = gantry_txn_check(q, c, true, false, d, &plan, t);
 	if (unlikely(status != GANTRY_OK))
 		return status == GANTRY_BAD_PROFILE ? open_crypto(q, s, conn, d, t) : status;
-	if (unlikely(t->unfit != 0) && !gantry_txn_fit_key(q, t, false))
+	if (unlikely(t->unfit != 0) && !gantry_txn_fit_key(&q->txns, t, false))
 		return GANTRY_NO_RESOURCES;
 	if (!gantry_txn_post(q, c, &plan, t))
 		return WAITS;
@@ -166,17 +165,22 @@ gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c, const struc
 	gantry_txn_stop_expect(q, c);
 }
 
+bool
+gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c)
+{
+	gantry_txn_look_behind(c);
+	if (likely(c->txns->stop < GANTRY_TXN_STOPPED) || c->state != GANTRY_CONN_TXN ||
+		gantry_txn_stop_handle(q, c))
+		return true;
+	gantry_txn_stop_forget(q, c);
+	return false;
+}
+
 void
 gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 {
 	uint32_t conn = c - q->conn;
 
-	gantry_txn_look_behind(c);
-	if (unlikely(c->txns->stop >= GANTRY_TXN_STOPPED) && c->state == GANTRY_CONN_TXN &&
-		!gantry_txn_stop_handle(q, c)) {
-		gantry_txn_stop_forget(q, c);
-		gantry_recover_stuck(q, c);
-	}
 	gantry_txn_advance(q, c);
 	if (hwq_sq_pending_bb(c->sq) == 0)
 		return;

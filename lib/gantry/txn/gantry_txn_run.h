@@ -30,7 +30,13 @@ uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);
 
-/* Goes on with the transactions of a connection, whose CQEs have been taken. Owner thread. */
+/*
+ * Goes on with a stop of the connection, whose CQEs have been taken. False: the device refused too often to let its send
+ * queue run, so the caller fails the connection. Owner thread.
+ */
+bool gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c);
+
+/* Goes on with its transactions, after gantry_txn_resume(). Owner thread. */
 void gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c);
 
 /* True: gantry_txn_go_on() is to be called, though no WQE of the connection is outstanding. */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes a queue's DC initiator, and the addresses of DC peers. */
+#include "gantry_dc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+
+#include "gantry_alloc.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_path.h"
+
+/* A WQE to a DC peer has two WQEBBs, which hold so many bytes behind addresses of both kinds. */
+#define WQE_BB         2
+#define DEFAULT_INLINE 44
+
+/* True: a peer's setting is the initiator's, or 0. */
+static bool
+is_same(const char *what, uint32_t asked, uint32_t has)
+{
+	if (asked == 0 || asked == has)
+		return true;
+	LOG(ERR,
+		"gantry_peer_conf::%s of a DC peer is %u, and %u of the queue's first one: they share "
+		"an initiator, so give it the same or 0",
+		what, asked, has);
+	return false;
+}
+
+static int
+check_same(const struct gantry_peer_conf *conf, const struct gantry_peer_conf *first)
+{
+	const struct gantry_path *a = &conf->path, *b = &first->path;
+
+	if (is_same("depth", conf->depth, first->depth) &&
+		is_same("max_inline", conf->max_inline, first->max_inline) &&
+		is_same("path.port", a->port, b->port) &&
+		is_same("path.gid_index", a->gid_index, b->gid_index) &&
+		is_same("path.mtu", a->mtu, b->mtu) &&
+		is_same("path.timeout", a->timeout, b->timeout) &&
+		is_same("path.retries", a->retries, b->retries) &&
+		is_same("path.rnr_retries", a->rnr_retries, b->rnr_retries))
+		return 0;
+	return -EINVAL;
+}
+
+/* Creates the initiator's QP and its CQ, and makes it able to send. */
+static int
+dci_create(struct gantry_queue *q, struct gantry_conn *c)
+{
+	struct hwq_addr addr;
+	int ret;
+
+	ret = gantry_conn_open(c, q->domain, &q->dci.conf, q->g->max_msg_len);
+	if (ret != 0)
+		return ret;
+	hwq_qp_addr(c->qp, &addr);
+	q->dci.mtu = addr.mtu;
+	ret = hwq_qp_ready(c->qp);
+	if (ret != 0)
+		gantry_conn_close(c);
+	return ret;
+}
+
+int
+gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
+	uint32_t most = hwq_dev_caps(q->g->dev)->max_qp_wr / WQE_BB;
+	struct gantry_stream *s;
+	int ret;
+
+	if (q->dci.ready)
+		return check_same(conf, &q->dci.first);
+	/* What an earlier call that failed could not give back. */
+	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
+	if (ret == 0)
+		ret = gantry_queue_stream_for(q, conf->depth, &s);
+	if (ret != 0)
+		return ret;
+	q->dci.first = *conf;
+	q->dci.first.path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
+	q->dci.conf = (struct hwq_qp_conf){
+		.type = HWQ_QP_DCI,
+		.sq_wr = RTE_MIN(conf->depth != 0 ? conf->depth : q->sq_wr, most),
+		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
+		.path = gantry_path_to_hwq(&q->dci.first.path),
+	};
+	ret = dci_create(q, c);
+	if (ret != 0) {
+		LOG(ERR, "cannot make a DC initiator: %s%s", strerror(-ret),
+			ret == -EOPNOTSUPP ? ": without DC, use GANTRY_TRANSPORT_RC" : "");
+		gantry_queue_stream_put(q, s);
+		return ret;
+	}
+	c->stream = s;
+	return 0;
+}
+
+int
+gantry_dc_connect(const struct gantry_queue *q, const struct gantry_dest *to, uint8_t traffic_class,
+	struct gantry_dc_peer **out)
+{
+	struct hwq_path path = q->dci.conf.path;
+	struct gantry_dc_peer *dc;
+	int ret;
+
+	if (to->hwq.mtu != q->dci.mtu) {
+		LOG(ERR,
+			"the DC target has an MTU of %u bytes, and the queue's DC initiator %u: set "
+			"gantry_path::mtu to the same at both ends",
+			128u << to->hwq.mtu, 128u << q->dci.mtu);
+		return -EINVAL;
+	}
+	dc = gantry_alloc("gantry_dc_peer", sizeof(*dc), q->socket);
+	if (dc == NULL)
+		return -ENOMEM;
+	if (traffic_class != 0)
+		path.traffic_class = traffic_class;
+	ret = hwq_ah_create_on(q->g->dev, &path, &to->hwq, &dc->ah);
+	if (ret != 0) {
+		gantry_free(dc);
+		return ret;
+	}
+	hwq_dc_dest_set(&dc->dest, &dc->ah, rte_be_to_cpu_32(to->hwq.qpn), to->dc_key);
+	*out = dc;
+	return 0;
+}
+
+int
+gantry_dc_disconnect(struct gantry_dc_peer *dc)
+{
+	int ret = hwq_ah_destroy(&dc->ah);
+
+	if (ret == 0)
+		gantry_free(dc);
+	return ret;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives lcores their workers, and starts and stops them. */
+#include "gantry_trace.h" /* before all others */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <rte_bitops.h>
+#include <rte_common.h>
+#include <rte_lcore.h>
+#include <rte_ring.h>
+
+#include "gantry_alloc.h"
+#include "gantry_defer.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_loop.h"
+#include "gantry_monitor.h"
+#include "gantry_process.h"
+#include "gantry_queue.h"
+#include "gantry_queue_life.h"
+#include "gantry_seen.h"
+#include "gantry_worker_recv.h"
+
+#define DEFAULT_RING_SIZE 1024
+#define MAX_RING_SIZE     (1u << 20)
+#define DEFAULT_BURST     32
+#define MAX_BURST         256
+
+/* ------------------------------------------------------------------ workers */
+
+static bool
+is_worker_lcore(unsigned int lcore_id)
+{
+	return lcore_id < RTE_MAX_LCORE && rte_lcore_is_enabled(lcore_id) &&
+	       lcore_id != rte_get_main_lcore();
+}
+
+static bool
+conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
+{
+	return rte_is_power_of_2(ring_size) && ring_size <= MAX_RING_SIZE &&
+	       (conf->recv_ring_size == 0 || rte_is_power_of_2(conf->recv_ring_size)) &&
+	       conf->recv_ring_size <= MAX_RING_SIZE && conf->burst <= MAX_BURST &&
+	       (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS &&
+	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
+}
+
+/*
+ * An MP producer of rte_ring waits for the one before it by relaxed loads. So in terms of C11 the consumer may read an
+ * element of that one too soon, which the order of x86 and Arm prevents. ThreadSanitizer goes by C11 and reports a race: there
+ * such producers enqueue one after the other.
+ */
+static enum gantry_producers
+producers_of(const struct gantry_worker_conf *conf)
+{
+#ifdef __SANITIZE_THREAD__
+	if (conf->producers == GANTRY_PRODUCERS_MP)
+		return GANTRY_PRODUCERS_MP_HTS;
+#endif
+	return conf->producers;
+}
+
+/* A worker's ring; EAL knows it by kind and number. */
+static int
+ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, int socket,
+	unsigned int producers, struct rte_ring **out)
+{
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "gantry_%s_%u", kind, id);
+	return gantry_alloc_ring(name, elem_len, n, socket, producers, out);
+}
+
+static void
+rings_free(struct gantry_worker *w)
+{
+	gantry_free_ring(w->recv_out);
+	gantry_free_ring(w->recv_in);
+	gantry_free_ring(w->out);
+	gantry_free_ring(w->in);
+}
+
+/* n: elements of the rings of descriptors; n_recv: of those of receives, or 0. */
+static int
+rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
+{
+	static const unsigned int producers[] = {
+		[GANTRY_PRODUCERS_ONE] = RING_F_SP_ENQ,
+		[GANTRY_PRODUCERS_MP] = 0,
+		[GANTRY_PRODUCERS_MP_HTS] = RING_F_MP_HTS_ENQ,
+	};
+	static atomic_uint n_created;
+	unsigned int id = atomic_fetch_add(&n_created, 1);
+	int ret;
+
+	ret = ring_create("in", id, sizeof(struct gantry_desc), n, socket, producers[w->producers],
+		&w->in);
+	if (ret == 0)
+		ret = ring_create("out", id, sizeof(struct gantry_comp), n, socket, RING_F_SP_ENQ,
+			&w->out);
+	if (ret == 0 && n_recv != 0)
+		ret = ring_create("rin", id, sizeof(struct gantry_ring_recv), n_recv, socket,
+			producers[w->producers], &w->recv_in);
+	if (ret == 0 && n_recv != 0)
+		ret = ring_create("rout", id, sizeof(struct gantry_recv_comp), n_recv, socket,
+			RING_F_SP_ENQ, &w->recv_out);
+	if (ret != 0)
+		rings_free(w);
+	return ret;
+}
+
+/*
+ * The node of a worker's memory, where the caller named none: the device's. The device writes there
+ * for each operation; the lcore can be chosen to be near.
+ */
+static int
+worker_socket(const struct gantry *g, unsigned int lcore_id)
+{
+	int of_lcore = rte_lcore_to_socket_id(lcore_id), of_device = g->info.numa_node;
+
+	if (of_device < 0)
+		return of_lcore;
+	if (of_device != of_lcore)
+		LOG(WARNING,
+			"lcore %u is on NUMA node %d, and %s on node %d: every doorbell and every "
+			"completion crosses nodes. Choose an lcore of node %d (rte_lcore_to_socket_id).",
+			lcore_id, of_lcore, g->info.device, of_device, of_device);
+	return of_device;
+}
+
+/* Others see whose queue it is. */
+static void
+name_lcore(struct gantry_worker *w, unsigned int lcore_id)
+{
+	gantry_seen_lock();
+	w->q->lcore = lcore_id;
+	w->q->worker = w;
+	gantry_seen_unlock();
+}
+
+int
+gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantry_worker_conf *conf,
+	struct gantry_worker **out)
+{
+	static const struct gantry_worker_conf defaults;
+	struct gantry_queue_conf queue_conf;
+	struct gantry_worker *w;
+	uint32_t ring_size;
+	int socket, ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	ring_size = conf->ring_size != 0 ? conf->ring_size : DEFAULT_RING_SIZE;
+	if (!is_worker_lcore(lcore_id) || !conf_is_valid(conf, ring_size))
+		return -EINVAL;
+
+	if (conf->idle == GANTRY_IDLE_MONITOR && !gantry_monitor_is_possible()) {
+		LOG(ERR, "this CPU cannot wait for a write to memory (on x86: \"waitpkg\" in "
+			 "/proc/cpuinfo): use GANTRY_IDLE_SLEEP or GANTRY_IDLE_SPIN");
+		return -ENOTSUP;
+	}
+	ret = gantry_process_check(g->pid);
+	if (ret != 0)
+		return ret;
+	queue_conf = conf->queue;
+	if (queue_conf.socket < 0 || queue_conf.socket > RTE_MAX_NUMA_NODES)
+		return -EINVAL;
+	if (queue_conf.socket == 0) {
+		socket = worker_socket(g, lcore_id);
+		w = gantry_alloc_near("gantry_worker", sizeof(*w), &socket);
+	} else {
+		socket = queue_conf.socket - 1;
+		w = gantry_alloc("gantry_worker", sizeof(*w), socket);
+	}
+	if (w == NULL)
+		return -ENOMEM;
+	queue_conf.socket = socket + 1;
+	w->g = g;
+	w->lcore_id = lcore_id;
+	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;
+	w->producers = producers_of(conf);
+	w->idle = conf->idle;
+	ret = rings_create(w, ring_size, conf->recv_ring_size, socket);
+	if (ret != 0)
+		goto free_worker;
+	ret = w->idle != GANTRY_IDLE_SPIN ? gantry_loop_prepare(w) : 0;
+	if (ret != 0)
+		goto free_rings;
+	ret = gantry_queue_create_with(g, &queue_conf, w->idle == GANTRY_IDLE_SLEEP, &w->q);
+	if (ret != 0)
+		goto unprepare;
+	ret = queue_conf.unordered ? gantry_defer_create(w->q, ring_size, &w->defer) : 0;
+	if (ret != 0)
+		goto give_queue_up;
+	name_lcore(w, lcore_id);
+	TAILQ_INSERT_TAIL(&g->workers, w, next);
+	*out = w;
+	return 0;
+
+give_queue_up:
+	gantry_queue_give_up(w->q);
+unprepare:
+	if (w->bell != NULL)
+		gantry_loop_unprepare(w);
+free_rings:
+	rings_free(w);
+free_worker:
+	gantry_free(w);
+	return ret;
+}
+
+static bool
+has_elements(const struct rte_ring *ring)
+{
+	return ring != NULL && rte_ring_count(ring) != 0;
+}
+
+int
+gantry_worker_destroy(struct gantry_worker *w)
+{
+	int ret = gantry_process_check(w->g->pid);
+
+	if (ret != 0)
+		return ret;
+	if (gantry_worker_is_running(w) || has_elements(w->in) || has_elements(w->out) ||
+		has_elements(w->recv_in) || has_elements(w->recv_out))
+		return -EBUSY;
+	name_lcore(w, LCORE_ID_ANY);
+	ret = gantry_queue_destroy(w->q);
+	if (ret != 0) {
+		name_lcore(w, w->lcore_id);
+		return ret;
+	}
+	TAILQ_REMOVE(&w->g->workers, w, next);
+	if (w->bell != NULL)
+		gantry_loop_unprepare(w);
+	gantry_defer_free(w->defer);
+	rings_free(w);
+	gantry_free(w);
+	return 0;
+}
+
+struct gantry_queue *
+gantry_worker_queue(struct gantry_worker *w)
+{
+	return w->q;
+}
+
+/* ------------------------------------------------------------------ start, stop */
+
+int
+gantry_worker_start(struct gantry_worker *w)
+{
+	int ret = gantry_process_check(w->g->pid);
+
+	if (ret != 0)
+		return ret;
+	if (gantry_worker_is_running(w))
+		return -EALREADY;
+	ret = gantry_loop_add(w);
+	if (ret != 0)
+		return ret;
+	w->g->running++;
+	gantry_trace_worker_start(w->q->id, w->lcore_id);
+	return 0;
+}
+
+/* Waits for a worker that was asked to stop. */
+static void
+stopped(struct gantry_worker *w)
+{
+	gantry_loop_remove(w);
+	w->g->running--;
+	gantry_trace_worker_stop(w->q->id, w->lcore_id);
+}
+
+int
+gantry_worker_stop(struct gantry_worker *w)
+{
+	int ret = gantry_process_check(w->g->pid);
+
+	if (ret != 0)
+		return ret;
+	if (!gantry_worker_is_running(w))
+		return -EALREADY;
+	gantry_loop_ask(w);
+	stopped(w);
+	return 0;
+}
+
+/* Asks all first, so that they finish their descriptors at the same time. */
+static void
+stop_list(struct gantry_worker *first)
+{
+	struct gantry_worker *w;
+
+	for (w = first; w != NULL; w = w->next_to_stop)
+		gantry_loop_ask(w);
+	for (w = first; w != NULL; w = w->next_to_stop) {
+		stopped(w);
+	}
+}
+
+int
+gantry_start(struct gantry *g)
+{
+	struct gantry_worker *w, *started = NULL;
+	int ret;
+
+	TAILQ_FOREACH(w, &g->workers, next) {
+		ret = gantry_worker_start(w);
+		if (ret == -EALREADY)
+			continue;
+		if (ret != 0) {
+			stop_list(started);
+			return ret;
+		}
+		w->next_to_stop = started;
+		started = w;
+	}
+	return started != NULL || TAILQ_EMPTY(&g->workers) ? 0 : -EALREADY;
+}
+
+int
+gantry_stop(struct gantry *g)
+{
+	struct gantry_worker *w, *running = NULL;
+	int ret = gantry_process_check(g->pid);
+
+	if (ret != 0)
+		return ret;
+	TAILQ_FOREACH(w, &g->workers, next) {
+		if (!gantry_worker_is_running(w))
+			continue;
+		w->next_to_stop = running;
+		running = w;
+	}
+	if (running == NULL)
+		return -EALREADY;
+	stop_list(running);
+	return 0;
+}

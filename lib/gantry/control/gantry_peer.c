@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A queue's connections to peers. */
+#include "gantry_trace.h" /* before all others */
+
+#include <errno.h>
+#include <string.h>
+
+#include "gantry_addr.h"
+#include "gantry_alloc.h"
+#include "gantry_dc.h"
+#include "gantry_engine.h"
+#include "gantry_log.h"
+#include "gantry_path.h"
+#include "gantry_process.h"
+#include "gantry_queue.h"
+#include "gantry_recv_ring.h"
+#include "gantry_seen.h"
+#include "gantry_target.h"
+#include "gantry_txn_stop.h"
+#include "gantry_worker.h"
+#include "gantry_xlate.h"
+
+/* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
+#define DEFAULT_INLINE 28
+/* The same of a SEND, which has no remote address. */
+#define DEFAULT_REPLY 44
+
+/* ------------------------------------------------------------------ the owner's steps */
+
+/*
+ * The control thread makes all calls of the device, which are slow. What the owner uses is changed by
+ * these short steps, which gantry_worker_call() has carried out between two turns of a worker.
+ */
+struct step {
+	struct gantry_queue *q;
+	uint16_t peer;
+};
+
+static int
+owner_does(struct gantry_queue *q, int (*fn)(void *step), uint16_t peer)
+{
+	struct step step = {q, peer};
+
+	return q->worker != NULL ? gantry_worker_call(q->worker, fn, &step) : fn(&step);
+}
+
+/* Descriptors may name the peer from now on. */
+static int
+step_enter(void *arg)
+{
+	const struct step *step = arg;
+
+	step->q->peer[step->peer].conn = GANTRY_CONN_PEER + step->peer;
+	return 0;
+}
+
+static int
+step_check_open(void *arg)
+{
+	const struct step *step = arg;
+	uint32_t conn = gantry_queue_peer_conn(step->q, step->peer);
+
+	return step->q->conn[conn].state == GANTRY_CONN_OPEN ? 0 : -EISCONN;
+}
+
+static int
+step_ready(void *arg)
+{
+	const struct step *step = arg;
+
+	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+
+	gantry_shown_set(&c->state, c->txns != NULL ? GANTRY_CONN_TXN : GANTRY_CONN_READY);
+	return 0;
+}
+
+/* The queue's DC initiator is there. */
+static int
+step_dci(void *arg)
+{
+	const struct step *step = arg;
+
+	gantry_shown_set(&step->q->conn[GANTRY_CONN_DCI].state, GANTRY_CONN_READY);
+	step->q->dci.ready = true;
+	return 0;
+}
+
+/* Descriptors may name the DC peer from now on. */
+static int
+step_enter_dc(void *arg)
+{
+	const struct step *step = arg;
+
+	gantry_shown_set(&step->q->peer[step->peer].to_dci, true);
+	return 0;
+}
+
+/* True: a descriptor to the peer was accepted, and its completion is not handed out. */
+static bool
+is_busy(const struct gantry_queue *q, uint16_t peer)
+{
+	uint32_t conn = gantry_queue_conn_to(q, peer);
+	/* What names a DC peer that is not connected waits with what needs no connection. */
+	const struct gantry_stream *s =
+		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
+	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
+
+	/* A stream of its own has also completions that are to be handed out. */
+	if (s != &q->stream && conn != GANTRY_CONN_DCI)
+		return seq != head;
+	for (; seq != head; seq++) {
+		const struct gantry_desc *d = &s->pend[seq & s->mask];
+		uint64_t where = s->where[seq & s->mask];
+
+		/* Of waiting ones the descriptor is kept. */
+		if (seq >= s->issue) {
+			if (gantry_xlate_is_to_peer(d) && d->peer == peer)
+				return true;
+			continue;
+		}
+		/* Issued ones name their connection, and of the DC initiator also the peer. */
+		if (conn != GANTRY_CONN_NONE && gantry_where_conn(where) == conn &&
+			(conn != GANTRY_CONN_DCI || d->peer == peer))
+			return true;
+	}
+	return false;
+}
+
+/* No descriptor names the DC peer from now on. Others of the initiator may be in flight. */
+static int
+step_leave_dc(void *arg)
+{
+	const struct step *step = arg;
+
+	if (is_busy(step->q, step->peer))
+		return -EBUSY;
+	gantry_shown_set(&step->q->peer[step->peer].to_dci, false);
+	return 0;
+}
+
+/* From now on no descriptor names the peer, and its connection is the control thread's. */
+static int
+step_leave(void *arg)
+{
+	const struct step *step = arg;
+
+	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+
+	if (is_busy(step->q, step->peer) || c->done != c->posted)
+		return -EBUSY;
+	gantry_keys_forget(&step->q->keys, gantry_queue_peer_conn(step->q, step->peer));
+	if (c->txns != NULL)
+		gantry_txn_stop_forget(step->q, c);
+	gantry_conn_set_remove(&step->q->active, c - step->q->conn);
+	if (c->recv != NULL)
+		gantry_recv_ring_leave(c->recv);
+	step->q->peer[step->peer].conn = GANTRY_CONN_NONE;
+	return 0;
+}
+
+/* The device uses the memory of the peer's receives no more. */
+static int
+step_flush(void *ring)
+{
+	gantry_recv_ring_flush(ring);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the control thread's calls */
+
+/* While a peer is open, others may look at its connection. A number in use is not on the stack of free ones. */
+static void
+set_use(struct gantry_queue *q, uint16_t peer, enum gantry_peer_use use)
+{
+	gantry_seen_lock();
+	q->peer[peer].use = use;
+	if (use == GANTRY_PEER_OPEN)
+		q->n_free_peers--;
+	else if (use == GANTRY_PEER_FREE)
+		q->free_peer[q->n_free_peers++] = peer;
+	gantry_seen_unlock();
+}
+
+static bool
+is_unused(const char *what, uint32_t value, const char *of)
+{
+	if (value == 0)
+		return true;
+	LOG(ERR, "gantry_peer_conf::%s is %u: a %s has none, so it must be 0", what, value, of);
+	return false;
+}
+
+static bool
+is_depth(const char *what, uint32_t value)
+{
+	if (value <= GANTRY_MAX_DEPTH)
+		return true;
+	LOG(ERR, "gantry_peer_conf::%s is %u: 0 to %u are possible", what, value, GANTRY_MAX_DEPTH);
+	return false;
+}
+
+/* 0; or a negative errno, and the log says what to do. */
+static int
+check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	if (conf->txn == GANTRY_TXN_NONE)
+		return 0;
+	if ((unsigned int)conf->txn > GANTRY_TXN_WAIT) {
+		LOG(ERR, "gantry_peer_conf::txn is %d: use a value of gantry_txn_mode",
+			(int)conf->txn);
+		return -EINVAL;
+	}
+	if (conf->transport != GANTRY_TRANSPORT_RC) {
+		LOG(ERR,
+			"gantry_peer_conf::txn: transactions go by RC, and not by DC: libmlx5 configures "
+			"signatures for no other");
+		return -EOPNOTSUPP;
+	}
+	if (q->txns.n == 0) {
+		LOG(ERR, "gantry_peer_conf::txn: the queue was created without "
+			 "gantry_queue_conf::transactions");
+		return -EINVAL;
+	}
+	if (conf->txn == GANTRY_TXN_PIPELINED && !q->g->dev->own_ctx) {
+		LOG(ERR,
+			"gantry_peer_conf::txn: pipelining needs the device's events, which are the "
+			"caller's with gantry_conf::ibv_ctx: use GANTRY_TXN_WAIT");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* 0; or -EINVAL, and the log names the setting. */
+static int
+check_conf(const struct gantry_peer_conf *conf)
+{
+	bool possible = is_depth("depth", conf->depth) && is_depth("recv_depth", conf->recv_depth);
+
+	switch (conf->transport) {
+	case GANTRY_TRANSPORT_RC:
+		break;
+	case GANTRY_TRANSPORT_DC:
+		possible = possible && is_unused("recv_depth", conf->recv_depth, "DC peer");
+		break;
+	case GANTRY_TRANSPORT_DC_TARGET:
+		possible = possible && is_unused("depth", conf->depth, "DC target") &&
+			   is_unused("max_inline", conf->max_inline, "DC target");
+		break;
+	default:
+		LOG(ERR, "gantry_peer_conf::transport is %d: use a value of gantry_transport",
+			(int)conf->transport);
+		possible = false;
+	}
+	return possible ? gantry_path_check(&conf->path) : -EINVAL;
+}
+
+/* The QP of an RC peer as its settings say. */
+static struct hwq_qp_conf
+rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	const bool txn = conf->txn != GANTRY_TXN_NONE;
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
+	struct hwq_qp_conf qp_conf = {
+		.sq_wr = q->sq_wr,
+		.max_inline = txn ? DEFAULT_REPLY : DEFAULT_INLINE,
+		.rq_wr = conf->recv_depth,
+		.sig_pipelining = conf->txn == GANTRY_TXN_PIPELINED,
+		.path = gantry_path_to_hwq(&path),
+	};
+
+	if (conf->max_inline != 0)
+		qp_conf.max_inline = conf->max_inline - 1;
+	if (txn)
+		qp_conf.sq_wr = gantry_txns_sq_wr(&q->txns, conf->depth);
+	else if (conf->depth != 0)
+		qp_conf.sq_wr = RTE_MIN(conf->depth, hwq_dev_caps(q->g->dev)->max_qp_wr);
+	return qp_conf;
+}
+
+/* The log says what to do. */
+static int
+rc_error(const struct gantry_peer_conf *conf, int ret)
+{
+	if (ret == -EOPNOTSUPP && conf->txn == GANTRY_TXN_PIPELINED)
+		LOG(ERR, "the device has no signature pipelining: use GANTRY_TXN_WAIT");
+	else
+		LOG(ERR, "cannot open a peer connection: %s", strerror(-ret));
+	return ret;
+}
+
+/* The QP of peer i of RC, its stream and its receives; and its address. */
+static int
+open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
+	struct gantry_dest *own)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+	const struct hwq_qp_conf qp_conf = rc_conf(q, conf);
+	struct gantry_recv_ring *ring = NULL;
+	struct gantry_txn_line *line = NULL;
+	struct gantry_stream *s;
+	int ret;
+
+	ret = gantry_queue_stream_for(q, conf->depth, &s);
+	if (ret != 0)
+		return ret;
+	if (conf->recv_depth != 0) {
+		ret = gantry_recv_ring_create(conf->recv_depth, i, q->socket, &ring);
+		if (ret != 0) {
+			gantry_queue_stream_put(q, s);
+			return ret;
+		}
+	}
+	if (conf->txn != GANTRY_TXN_NONE)
+		ret = gantry_txn_line_create(conf->txn, q->socket, &line);
+	if (ret == 0)
+		ret = gantry_conn_open(c, q->domain, &qp_conf, q->g->max_msg_len);
+	if (ret != 0) {
+		gantry_free(line);
+		gantry_recv_ring_free(ring);
+		gantry_queue_stream_put(q, s);
+		return rc_error(conf, ret);
+	}
+	c->txns = line;
+	if (ring != NULL) {
+		ring->conn = c;
+		c->recv = ring;
+	}
+	c->stream = s;
+	c->place = gantry_conn_place_of(c - q->conn);
+	own->transport = GANTRY_TRANSPORT_RC;
+	hwq_qp_addr(c->qp, &own->hwq);
+	return 0;
+}
+
+/* A DC target with number i; and its address. It has no stream of its own: no descriptor goes there. */
+static int
+open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
+	struct gantry_dest *own)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + i];
+	struct gantry_path path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
+	struct hwq_path hwq_path = gantry_path_to_hwq(&path);
+	struct gantry_recv_ring *ring = NULL;
+	int ret = 0;
+
+	if (conf->recv_depth != 0)
+		ret = gantry_recv_ring_create(conf->recv_depth, i, q->socket, &ring);
+	if (ret != 0)
+		return ret;
+	ret = gantry_target_create(q->domain, &hwq_path, conf->recv_depth, q->socket, &c->target);
+	if (ret != 0) {
+		gantry_recv_ring_free(ring);
+		if (c->target != NULL)
+			gantry_shown_set(&c->state, GANTRY_CONN_CLOSING);
+		return ret;
+	}
+	if (ring != NULL) {
+		ring->conn = c;
+		c->recv = ring;
+	}
+	c->stream = &q->stream;
+	gantry_shown_set(&c->state, GANTRY_CONN_TARGET);
+	own->transport = GANTRY_TRANSPORT_DC;
+	hwq_dct_addr(c->target->dct, &own->hwq);
+	own->dc_key = c->target->key;
+	return 0;
+}
+
+/* The initiator, for a DC peer. Where that is, the connect tells. */
+static int
+open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
+{
+	int ret = gantry_dc_open(q, conf);
+
+	if (ret != 0)
+		return ret;
+	if (!q->dci.ready)
+		owner_does(q, step_dci, i);
+	q->peer_more[i].traffic_class = conf->path.traffic_class;
+	return 0;
+}
+
+int
+gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
+	struct gantry_addr *addr)
+{
+	static const struct gantry_peer_conf defaults;
+	struct gantry_dest own = {0};
+	struct gantry_conn *c;
+	uint16_t i;
+	int ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	ret = gantry_process_check(q->g->pid);
+	if (ret == 0)
+		ret = check_conf(conf);
+	if (ret == 0)
+		ret = check_txn(q, conf);
+	if (ret != 0)
+		return ret;
+	if (q->n_free_peers == 0)
+		return -ENOSPC;
+	i = q->free_peer[q->n_free_peers - 1];
+	c = &q->conn[GANTRY_CONN_PEER + i];
+	/* What an earlier open that failed could not give back. */
+	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
+	if (ret == 0)
+		ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
+	if (ret != 0)
+		return ret;
+	ret = conf->transport == GANTRY_TRANSPORT_RC   ? open_rc(q, i, conf, &own)
+	      : conf->transport == GANTRY_TRANSPORT_DC ? open_dc(q, i, conf)
+						       : open_target(q, i, conf, &own);
+	if (ret != 0)
+		return ret;
+	q->peer_more[i].transport = conf->transport;
+	set_use(q, i, GANTRY_PEER_OPEN);
+	gantry_trace_peer_open(q->id, i, conf->transport);
+	*peer = i;
+	if (conf->transport == GANTRY_TRANSPORT_DC) {
+		if (addr != NULL)
+			memset(addr, 0, sizeof(*addr));
+		return 0;
+	}
+	owner_does(q, step_enter, i);
+	gantry_addr_pack(&own, addr);
+	return 0;
+}
+
+static int
+connect_rc(struct gantry_queue *q, uint16_t peer, const struct gantry_dest *to)
+{
+	int ret = owner_does(q, step_check_open, peer);
+
+	if (ret == 0)
+		ret = gantry_conn_connect(&q->conn[GANTRY_CONN_PEER + peer], &to->hwq);
+	return ret == 0 ? owner_does(q, step_ready, peer) : ret;
+}
+
+static int
+connect_dc(struct gantry_queue *q, uint16_t i, const struct gantry_dest *to)
+{
+	struct gantry_peer_more *peer = &q->peer_more[i];
+	int ret;
+
+	if (peer->dc != NULL)
+		return -EISCONN;
+	ret = gantry_dc_connect(q, to, peer->traffic_class, &peer->dc);
+	return ret == 0 ? owner_does(q, step_enter_dc, i) : ret;
+}
+
+int
+gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
+{
+	int ret = gantry_process_check(q->g->pid);
+	struct gantry_dest to;
+
+	if (ret != 0)
+		return ret;
+	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
+		return -EINVAL;
+	to.transport = q->peer_more[peer].transport;
+	if (to.transport == GANTRY_TRANSPORT_DC_TARGET) {
+		LOG(ERR, "peer %u is a DC target: others connect to it", peer);
+		return -EINVAL;
+	}
+	ret = gantry_addr_unpack(addr, &to);
+	if (ret != 0)
+		return ret;
+	ret = to.transport == GANTRY_TRANSPORT_RC ? connect_rc(q, peer, &to)
+						  : connect_dc(q, peer, &to);
+	gantry_trace_peer_connect(q->id, peer, ret);
+	return ret;
+}
+
+/* Closes the connection of a peer, or a target, that no descriptor names. 0, or what the device said. */
+static int
+close_conn(struct gantry_queue *q, uint16_t peer)
+{
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_PEER + peer];
+	struct gantry_recv_ring *ring = c->recv;
+	struct gantry_stream *s = c->stream;
+	int ret;
+
+	ret = gantry_conn_close(c);
+	if (ring != NULL && gantry_conn_is_silent(c)) {
+		c->recv = NULL;
+		if (q->worker != NULL)
+			gantry_worker_call(q->worker, step_flush, ring);
+		else
+			step_flush(ring);
+	}
+	if (ret == 0)
+		gantry_queue_stream_put(q, s);
+	return ret;
+}
+
+static int
+close_dc(struct gantry_peer_more *peer)
+{
+	int ret = peer->dc == NULL ? 0 : gantry_dc_disconnect(peer->dc);
+
+	if (ret == 0)
+		peer->dc = NULL;
+	return ret;
+}
+
+int
+gantry_peer_close(struct gantry_queue *q, uint16_t peer)
+{
+	int ret = gantry_process_check(q->g->pid);
+	bool is_dc;
+
+	if (ret != 0)
+		return ret;
+	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
+		return -EINVAL;
+	is_dc = q->peer_more[peer].transport == GANTRY_TRANSPORT_DC;
+	if (q->peer[peer].use == GANTRY_PEER_OPEN)
+		ret = owner_does(q, is_dc ? step_leave_dc : step_leave, peer);
+	if (ret != 0)
+		return ret;
+	set_use(q, peer, GANTRY_PEER_CLOSING);
+	ret = is_dc ? close_dc(&q->peer_more[peer]) : close_conn(q, peer);
+	gantry_trace_peer_close(q->id, peer, ret);
+	if (ret != 0)
+		return ret;
+	set_use(q, peer, GANTRY_PEER_FREE);
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DEKs, as the engine knows them: their numbers in the device, never their bytes.
+ *
+ *   control thread                          owners of queues
+ *     gantry_dek_add()                        gantry_dek_find()    each transaction that encrypts
+ *       the device's command, then the shelf
+ *     gantry_dek_retire()
+ *       off the shelf ------------------->    finds it no more
+ *       a new version of the table of regions
+ *       waits until all queues have passed it: gantry_txns_have_passed()
+ *       the device's command
+ *
+ * A queue has passed it when no transaction is open that it opened before. So the device destroys a DEK when none with it
+ * is in the hardware.
+ */
+#ifndef GANTRY_DEK_H
+#define GANTRY_DEK_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <hwq_dek.h>
+#include <hwq_login.h>
+
+#include "gantry.h"
+#include "gantry_shelf.h"
+
+/* What a transaction needs of a DEK. */
+struct gantry_dek {
+	uint32_t number; /* in the device */
+	uint32_t zero;
+	uint8_t keytag[8];
+};
+
+static_assert(sizeof(struct gantry_dek) % sizeof(uint64_t) == 0, "a DEK is whole words");
+
+/* What the device has of a DEK. Control thread. */
+struct gantry_dek_held {
+	struct hwq_dek dek;
+	uint32_t id;
+	/* The version of the table of regions from which on nobody finds it; 0: it is on the shelf. */
+	uint64_t retired;
+	TAILQ_ENTRY(gantry_dek_held) next;
+};
+
+/* The DEKs of an engine. */
+struct gantry_deks {
+	struct gantry_shelf shelf; /* of struct gantry_dek; any thread reads */
+	/* Control thread. */
+	TAILQ_HEAD(, gantry_dek_held) held;
+	bool logged_in; /* by gantry_login() */
+	struct hwq_login login;
+};
+
+/* An id has the place on the shelf below, and above it as much of the serial number as there is room for. */
+#define GANTRY_DEK_PLACE_BITS 10
+static_assert(GANTRY_MAX_DEKS < 1 << GANTRY_DEK_PLACE_BITS, "a place fits");
+
+static inline uint16_t
+gantry_dek_place(uint32_t id)
+{
+	return id & ((1u << GANTRY_DEK_PLACE_BITS) - 1);
+}
+
+static inline uint32_t
+gantry_dek_id(uint64_t serial, uint16_t place)
+{
+	return (uint32_t)(serial << GANTRY_DEK_PLACE_BITS) | place;
+}
+
+/* Copies what a transaction needs of the DEK. False: there is none of this id, or it is retired. Any thread. */
+static inline bool
+gantry_dek_find(const struct gantry_deks *deks, uint32_t id, struct gantry_dek *dek)
+{
+	uint16_t place = gantry_dek_place(id);
+	uint64_t serial = gantry_shelf_serial(&deks->shelf, place);
+
+	return serial != 0 && gantry_dek_id(serial, place) == id &&
+	       gantry_shelf_read(&deks->shelf, place, serial, dek);
+}
+
+#endif

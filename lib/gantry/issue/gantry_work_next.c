@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The WQEs of work that is not a plain copy of one WQE. */
+#include "gantry_work_next.h"
+
+#include <hwq_wqe_dc.h>
+#include <hwq_wqe_umr.h>
+
+#include "gantry_cell.h"
+#include "gantry_dc_peer.h"
+#include "gantry_doorbell.h"
+#include "gantry_engine.h"
+#include "gantry_fill.h"
+#include "gantry_finish.h"
+#include "gantry_queue.h"
+#include "gantry_sg.h"
+
+/* Bytes of the next RDMA or SEND. If copies go by MMO, the own connection's limit is theirs. */
+static uint64_t
+message_len(const struct gantry_queue *q, const struct gantry_work *w)
+{
+	bool own_by_mmo = w->conn == GANTRY_CONN_OWN && q->mmo;
+
+	return RTE_MIN(w->len, own_by_mmo ? q->g->max_msg_len : q->conn[w->conn].max_len);
+}
+
+/* A WQE carries the next len bytes. */
+static inline void
+advance(struct gantry_work *w, uint64_t len)
+{
+	w->src += len;
+	w->dst += len;
+	w->len -= len;
+	w->done = w->len == 0;
+}
+
+/* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
+static bool
+next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
+{
+	uint64_t len = kind == GANTRY_WORK_MEMCPY ? RTE_MIN(w->len, c->max_len) : message_len(q, w);
+
+	if (!gantry_work_put(c, w, kind, len))
+		return false;
+	advance(w, len);
+	return true;
+}
+
+/* A COPY_SG: the bytes up to the next end of an entry. */
+static bool
+next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	struct gantry_work piece;
+
+	if (!gantry_sg_piece(q, w, c->max_len, &piece)) {
+		/* The first piece was checked by gantry_xlate(), so this is a later one. */
+		w->finish |= GANTRY_FINISH_MEMORY_GONE;
+		w->done = true;
+		return false;
+	}
+	if (!gantry_work_put(c, &piece, piece.copy, piece.len))
+		return false;
+	gantry_sg_advance(w, piece.len);
+	w->done = w->len == 0;
+	return true;
+}
+
+/* A fill: as much as one buffer has. src is where in the pattern the next piece begins. */
+static bool
+next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	uint64_t len = RTE_MIN(RTE_MIN(w->len, c->max_len), GANTRY_FILL_LEN - w->src);
+	uint64_t buffer = gantry_fill_get(&q->fill, &q->conn[GANTRY_CONN_OWN], w->arg[0], w->src + len);
+	struct gantry_work piece = *w;
+
+	if (buffer == 0)
+		return false;
+	piece.src = buffer + w->src;
+	if (!gantry_work_put(c, &piece, w->copy, len))
+		return false;
+	gantry_fill_used(&q->fill, &q->conn[GANTRY_CONN_OWN], buffer);
+	w->src = (w->src + len) % sizeof(w->arg[0]);
+	w->dst += len;
+	w->len -= len;
+	w->done = w->len == 0;
+	return true;
+}
+
+/*
+ * The last step of each builder call below, which made a WQE without a CQE. n: what the builder
+ * returned. True: it wrote a WQE, and that makes a CQE if it is the last of a quarter of the ring.
+ */
+static bool
+was_put(struct gantry_conn *c, uint16_t pi, int n)
+{
+	/* The checks of gantry_xlate.c left no other reason than a full ring. */
+	RTE_ASSERT(n >= 0);
+	if (unlikely(n <= 0))
+		return false;
+	if (gantry_conn_signals(c, (uint16_t)(c->sq->pi - pi)))
+		hwq_sq_signal_last(c->sq);
+	return true;
+}
+
+static uint8_t
+opcode_of(enum gantry_work_kind kind)
+{
+	switch (kind) {
+	case GANTRY_WORK_WRITE_IMM:
+		return MLX5_OPCODE_RDMA_WRITE_IMM;
+	case GANTRY_WORK_SEND:
+		return MLX5_OPCODE_SEND;
+	case GANTRY_WORK_SEND_IMM:
+		return MLX5_OPCODE_SEND_IMM;
+	case GANTRY_WORK_SEND_INV:
+		return MLX5_OPCODE_SEND_INVAL;
+	default:
+		return MLX5_OPCODE_RDMA_WRITE;
+	}
+}
+
+/*
+ * WRITE, WRITE_IMM or a SEND. Of a WRITE_IMM that is longer than a message, the last message alone
+ * has the immediate data: the peer places messages of one connection in their order. dest: a DC peer;
+ * NULL: the connection is the peer's own.
+ */
+static __rte_always_inline bool
+message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
+	const struct hwq_dc_dest *dest)
+{
+	uint64_t len = message_len(q, w);
+	bool last = len == w->len;
+	uint8_t opcode = opcode_of(last ? kind : GANTRY_WORK_WRITE);
+	unsigned int flags = w->flags | (w->solicited && last ? HWQ_WQE_SOLICITED : 0);
+	bool in_wqe = len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT && !w->no_inline;
+	const void *data = (const void *)w->src;
+	__be32 imm = last ? htobe32(w->imm) : 0;
+	struct hwq_sq *sq = c->sq;
+	uint16_t pi = sq->pi;
+	int n;
+
+	if (dest == NULL && in_wqe)
+		n = hwq_wqe_inline_imm(sq, opcode, w->dst_key, w->dst, data, len, flags, imm);
+	else if (dest == NULL)
+		n = hwq_wqe_one_imm(sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len, flags,
+			imm);
+	else if (in_wqe)
+		n = hwq_wqe_dc_inline(sq, dest, opcode, w->dst_key, w->dst, data, len, flags, imm);
+	else
+		n = hwq_wqe_dc_one(sq, dest, opcode, w->dst_key, w->dst, w->src_key, w->src, len,
+			flags, imm);
+	if (!was_put(c, pi, n))
+		return false;
+	advance(w, len);
+	return true;
+}
+
+static bool
+next_message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	return message(q, c, w, w->kind, NULL);
+}
+
+/* The old value goes to a cell of the queue, where gantry_finish() takes it. dest: as of message(). */
+static __rte_always_inline bool
+atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
+	const struct hwq_dc_dest *dest)
+{
+	const bool swap = kind == GANTRY_WORK_COMPARE_SWAP;
+	struct hwq_sq *sq = c->sq;
+	uint16_t pi = sq->pi;
+	uint64_t *cell = gantry_cell_get(&q->cells);
+	uint32_t lkey = q->cells.mr.lkey;
+	uint64_t addr = (uintptr_t)cell;
+	int n;
+
+	if (cell == NULL)
+		return false;
+	if (dest == NULL)
+		n = swap ? hwq_wqe_atomic_cmp_swp(sq, w->dst_key, w->dst, lkey, addr, w->arg[0],
+				   w->arg[1], 0)
+			 : hwq_wqe_atomic_fetch_add(sq, w->dst_key, w->dst, lkey, addr, w->arg[0],
+				   0);
+	else
+		n = swap ? hwq_wqe_dc_atomic_cmp_swp(sq, dest, w->dst_key, w->dst, lkey, addr,
+				   w->arg[0], w->arg[1], 0)
+			 : hwq_wqe_dc_atomic_fetch_add(sq, dest, w->dst_key, w->dst, lkey, addr,
+				   w->arg[0], 0);
+	if (!was_put(c, pi, n)) {
+		gantry_cell_put(&q->cells, cell);
+		return false;
+	}
+	w->kept = (uintptr_t)cell;
+	w->finish = GANTRY_FINISH_ATOMIC;
+	w->done = true;
+	return true;
+}
+
+static bool
+next_atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	return atomic(q, c, w, w->kind, NULL);
+}
+
+bool
+gantry_work_raw_len_is_possible(uint64_t len)
+{
+	return len % HWQ_DS_LEN == 0 && len / HWQ_DS_LEN <= HWQ_DS_MAX;
+}
+
+bool
+gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const void *wqe,
+	uint64_t len)
+{
+	uint64_t ds = len / HWQ_DS_LEN;
+
+	if (conn == GANTRY_CONN_DCI && !hwq_dc_raw_is_possible(wqe))
+		return false;
+	return hwq_raw_ds(wqe) == ds && 2 * hwq_ds_to_bb(ds) <= q->conn[conn].n_bb;
+}
+
+static bool
+next_raw(struct gantry_conn *c, struct gantry_work *w)
+{
+	uint16_t pi = c->sq->pi;
+
+	w->done = was_put(c, pi, hwq_wqe_raw(c->sq, (const void *)w->src, 0));
+	return w->done;
+}
+
+static bool
+next_dc_read(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w,
+	const struct hwq_dc_dest *dest)
+{
+	uint64_t len = message_len(q, w);
+	uint16_t pi = c->sq->pi;
+
+	if (!was_put(c, pi,
+		    hwq_wqe_dc_one(c->sq, dest, MLX5_OPCODE_RDMA_READ, w->src_key, w->src,
+			    w->dst_key, w->dst, len, w->flags, 0)))
+		return false;
+	advance(w, len);
+	return true;
+}
+
+static bool
+next_dc_raw(struct gantry_conn *c, struct gantry_work *w, const struct hwq_dc_dest *dest)
+{
+	uint16_t pi = c->sq->pi;
+
+	w->done = was_put(c, pi, hwq_wqe_dc_raw(c->sq, dest, (const void *)w->src, 0));
+	return w->done;
+}
+
+static bool
+put_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	const struct hwq_dc_dest *dest = &q->peer_more[w->peer].dc->dest;
+	uint8_t kind = w->kind & ~GANTRY_WORK_DC;
+
+	switch (kind) {
+	case GANTRY_WORK_READ:
+		return next_dc_read(q, c, w, dest);
+	case GANTRY_WORK_COMPARE_SWAP:
+	case GANTRY_WORK_FETCH_ADD:
+		return atomic(q, c, w, kind, dest);
+	case GANTRY_WORK_RAW:
+		return next_dc_raw(c, w, dest);
+	default:
+		return message(q, c, w, kind, dest);
+	}
+}
+
+/* A WQE to a DC peer. The slot notes which one, because its connection does not tell: gantry_peer.c. */
+static __rte_noinline bool
+next_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	struct gantry_stream *s = c->stream;
+
+	if (!put_dc(q, c, w))
+		return false;
+	s->pend[s->issue & s->mask].peer = w->peer;
+	return true;
+}
+
+void
+gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key)
+{
+	uint32_t number = gantry_keys_number(&q->keys, key);
+
+	w->key = key;
+	if (w->layout == GANTRY_WORK_SRC_LAYOUT)
+		w->src_key = number;
+	else
+		w->dst_key = number;
+	/* The WQEs behind the UMR wait for it. Behind one that is done nobody has to. */
+	w->flags = gantry_keys_is_fresh(&q->keys, key) ? HWQ_WQE_AFTER_UMR : 0;
+}
+
+/*
+ * The own connection lays out a key for the DC initiator. Nothing but the CQE orders the two send queues, so
+ * the descriptor waits, and finds the key when it is tried again.
+ */
+static void
+lay_out_for_dc(struct gantry_queue *q)
+{
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint16_t pi = own->sq->pi;
+	uint32_t n_bb;
+
+	if (own->state != GANTRY_CONN_READY)
+		return;
+	was_put(own, pi, gantry_keys_post(&q->keys, GANTRY_CONN_DCI) != GANTRY_NO_KEY);
+	n_bb = (uint16_t)(own->sq->pi - pi);
+	own->posted += n_bb;
+	gantry_note_posted(q, GANTRY_CONN_OWN, n_bb);
+}
+
+static bool
+next_dc_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	bool begins = (w->layout == GANTRY_WORK_SRC_LAYOUT ? w->src : w->dst) == 0;
+	uint16_t pi = c->sq->pi;
+
+	if (w->key == GANTRY_NO_KEY)
+		lay_out_for_dc(q);
+	if (w->key == GANTRY_NO_KEY || gantry_keys_is_fresh(&q->keys, w->key) || !next_dc(q, c, w))
+		return false;
+	if (begins && q->keys.key[w->key].used_to != 0)
+		gantry_counter_add(&q->keys.hits, 1);
+	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
+	return true;
+}
+
+/* Work with a layout: the key first, then the WQEs that name it. */
+static bool
+next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	uint16_t pi = c->sq->pi, key;
+
+	if (w->conn == GANTRY_CONN_DCI)
+		return next_dc_with_layout(q, c, w);
+	if (w->key == GANTRY_NO_KEY) {
+		key = gantry_keys_post(&q->keys, w->conn);
+		if (!was_put(c, pi, key != GANTRY_NO_KEY))
+			return false;
+		gantry_work_take_key(q, w, key);
+		return true;
+	}
+	if (w->kind == GANTRY_WORK_READ ? !next_piece(q, c, w, GANTRY_WORK_READ)
+					: !next_message(q, c, w))
+		return false;
+	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
+	return true;
+}
+
+bool
+gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
+{
+	if (w->layout != GANTRY_WORK_NO_LAYOUT)
+		return next_with_layout(q, c, w);
+	switch ((enum gantry_work_kind)w->kind) {
+	case GANTRY_WORK_MEMCPY:
+		return next_piece(q, c, w, GANTRY_WORK_MEMCPY);
+	case GANTRY_WORK_READ:
+		return next_piece(q, c, w, GANTRY_WORK_READ);
+	case GANTRY_WORK_WRITE:
+	case GANTRY_WORK_WRITE_IMM:
+	case GANTRY_WORK_SEND:
+	case GANTRY_WORK_SEND_IMM:
+	case GANTRY_WORK_SEND_INV:
+		return next_message(q, c, w);
+	case GANTRY_WORK_COMPARE_SWAP:
+	case GANTRY_WORK_FETCH_ADD:
+		return next_atomic(q, c, w);
+	case GANTRY_WORK_RAW:
+		return next_raw(c, w);
+	case GANTRY_WORK_SG:
+		return next_sg(q, c, w);
+	case GANTRY_WORK_FILL:
+		return next_fill(q, c, w);
+	default:
+		return next_dc(q, c, w);
+	}
+}

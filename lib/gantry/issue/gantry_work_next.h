@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The WQEs that work becomes.
+ *
+ *   gantry_xlate()       makes the work
+ *   gantry_work_next()   writes its next WQE, and moves the work forward by what that WQE does
+ *   ... until gantry_work_is_done()
+ *
+ * Whoever posts knows only these two calls: splitting, and work of several different WQEs, are
+ * steps of the same kind.
+ */
+#ifndef GANTRY_WORK_NEXT_H
+#define GANTRY_WORK_NEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include <hwq_wqe.h>
+
+#include "gantry_conn.h"
+#include "gantry_work.h"
+
+struct gantry_queue;
+
+/*
+ * Writes the next WQE of the work to the connection that carries it. c->posted is as it was before:
+ * the caller moves it by what the send queue's producer index moved, with the NOP at the ring's end.
+ * Owner thread.
+ * True: one WQE is written and *w is moved forward. False: there is no room for it now, and *w is as
+ * it was.
+ */
+bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
+
+/* The WQEs of work with a layout name this key from now on. */
+void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key);
+
+/* False: no raw WQE is len bytes long. */
+bool gantry_work_raw_len_is_possible(uint64_t len);
+/* False: the WQE does not say that it is len bytes long, or it is too long for the send queue. */
+bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const void *wqe,
+	uint64_t len);
+
+/*
+ * Writes one WQE of one WQEBB for the first len bytes of the work, of a constant `kind`. Moves
+ * neither *w nor c->posted. False: the send queue is full and nothing was written.
+ */
+static __rte_always_inline bool
+gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind, uint32_t len)
+{
+	/* gantry_conn_signals(c, 1), in one comparison. */
+	bool signal = (c->posted & c->signal_mask) == c->signal_mask;
+	unsigned int flags = (signal ? HWQ_WQE_SIGNALED : 0) | w->flags;
+	int n;
+
+	if (kind == GANTRY_WORK_MEMCPY)
+		n = hwq_wqe_memcpy(c->sq, w->dst_key, w->dst, w->src_key, w->src, len, flags);
+	else if (kind == GANTRY_WORK_WRITE)
+		n = hwq_wqe_rdma_write(c->sq, w->dst_key, w->dst, w->src_key, w->src, len, flags);
+	else
+		n = hwq_wqe_rdma_read(c->sq, w->src_key, w->src, w->dst_key, w->dst, len, flags);
+	return likely(n > 0);
+}
+
+#endif

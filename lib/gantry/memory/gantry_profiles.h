@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which signatures profiles can ask for. */
+#ifndef GANTRY_PROFILES_H
+#define GANTRY_PROFILES_H
+
+#include <stdint.h>
+
+struct hwq_dev_caps;
+
+/* Bits of enum gantry_sig_kind: what the device can have, for gantry_info. */
+uint32_t gantry_profile_kinds(const struct hwq_dev_caps *caps);
+
+#endif

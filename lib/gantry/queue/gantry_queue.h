@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A queue: descriptors in flight, and the connections that carry them.
+ *
+ *   gantry_queue
+ *     |- gantry_stream     descriptors in flight, which complete in their order
+ *     |- gantry_conn[1]    the queue connected to itself: copies
+ *     |- gantry_conn[2]    the DC initiator, for all DC peers: gantry_dc.h
+ *     |- gantry_conn[3]    the queue connected to itself again: local transactions, gantry_txns.h
+ *     |- gantry_conn[4..]  connections to peers, and DC targets
+ *     `- gantry_peer[]     what gantry_desc::peer names: a connection
+ *
+ * A connection that is in no set and that no peer names is the control thread's, which opens and
+ * closes it there while the owner works: gantry_peer.c.
+ *
+ * A stream and its slots: gantry_stream.h.
+ */
+#ifndef GANTRY_QUEUE_H
+#define GANTRY_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <rte_bitops.h>
+#include <rte_branch_prediction.h>
+
+#include "gantry.h"
+#include "gantry_cell.h"
+#include "gantry_conn.h"
+#include "gantry_conn_set.h"
+#include "gantry_counter.h"
+#include "gantry_fill.h"
+#include "gantry_key_cache.h"
+#include "gantry_policy.h"
+#include "gantry_region.h"
+#include "gantry_stream.h"
+#include "gantry_txns.h"
+
+#define GANTRY_MAX_DEPTH 16384
+
+struct gantry_queue_stats {
+	gantry_counter bytes;
+	gantry_counter doorbells;
+	gantry_counter own_wqes;   /* WQEBBs of the own connection */
+	gantry_counter own_others; /* those of them that are not plain copies of one WQE */
+	gantry_counter peer_wqes;
+	gantry_counter cqes;
+	gantry_counter recoveries;
+	gantry_counter recv_posted;
+	gantry_counter recv_done;
+	gantry_counter replays;
+	/* By carrier, without the plain copies that own_others tells. */
+	gantry_counter copies[GANTRY_CARRIER_MAX];
+	gantry_counter by_status[GANTRY_STATUS_MAX]; /* all but GANTRY_OK: those are the others */
+};
+
+/*
+ * An unordered queue has a stream for each connection. Descriptors are numbered over all streams in
+ * the order in which they are accepted.
+ */
+struct gantry_unordered {
+	gantry_counter submitted;
+	gantry_counter completed;
+	uint64_t next; /* number of the next descriptor */
+	/*
+	 * Number of the earliest fenced descriptor that is the first of its stream to wait; UINT64_MAX:
+	 * there is none. What has a greater number waits for it, or the fence would wait for ever.
+	 */
+	uint64_t fence;
+	TAILQ_HEAD(gantry_busy, gantry_stream) busy; /* streams with descriptors in flight */
+};
+
+enum gantry_peer_use {
+	GANTRY_PEER_FREE = 0,
+	GANTRY_PEER_OPEN,
+	GANTRY_PEER_CLOSING, /* the device refused a part of closing it */
+};
+
+struct gantry_dc_peer;
+
+/* What gantry_desc::peer names. */
+struct gantry_peer {
+	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors, or to_dci. */
+	uint16_t conn;
+	bool to_dci; /* the owner's: a DC peer that is connected; gantry_shown_set() */
+	uint8_t use; /* the control thread's: enum gantry_peer_use */
+};
+
+/* What a peer has besides, in an array of its own, so that the numbers above lie close together. */
+struct gantry_peer_more {
+	struct gantry_dc_peer *dc; /* of a DC peer that is connected; the owner reads it */
+	uint8_t transport;         /* the control thread's: enum gantry_transport */
+	uint8_t traffic_class;     /* the control thread's: of a DC peer its own, or 0 */
+};
+
+/* The DC initiator. */
+struct gantry_dci {
+	bool ready; /* the owner's, which sets it once: the initiator is there */
+	/* The control thread's, constant from then on. */
+	uint8_t mtu;                   /* enum ibv_mtu */
+	struct gantry_peer_conf first; /* of the peer that made it; in path, what it chose */
+	struct hwq_qp_conf conf;
+};
+
+/* While a version of the table of regions drains: gantry_drain.h. */
+struct gantry_drain {
+	uint64_t version; /* 0: none drains */
+	uint64_t replays; /* gantry_queue_stats::replays then */
+	bool split;       /* a descriptor was issued in part then */
+};
+
+struct gantry_queue {
+	struct gantry_stream stream; /* of all connections; if unordered, of the own one */
+	/* Constant from creation on. */
+	bool mmo;              /* its connection to itself can carry out DMA MMO */
+	bool unordered;        /* each connection has a stream of its own */
+	uint8_t replays;       /* how often a descriptor is posted again */
+	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
+	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
+
+	/* Written by the owner. */
+	bool usual;                  /* gantry_queue_note_usual() */
+	bool device_lost;            /* the device has failed, and every connection with it */
+	struct gantry_choice choice; /* who carries copies */
+	uint64_t cpu_left;           /* bytes that the CPU may copy: gantry_cpu.h */
+	uint32_t empty_polls;        /* calls of gantry_poll() that found nothing */
+	uint64_t watch_tsc;          /* when gantry_watch() was called last */
+	/*
+	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
+	 * broken, failing or stopped, and for each open transaction, so that gantry_poll() looks after it,
+	 * and a fenced descriptor waits for it.
+	 */
+	uint32_t outstanding;
+	uint32_t saved_bb;             /* WQEBBs in `saved` */
+	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
+	struct gantry_conn_set
+		active; /* those with WQEs that are rung and not done, and some idle ones */
+	struct gantry_unordered any_order; /* if unordered */
+	struct gantry_region_view view;
+	struct gantry_drain drain;
+	struct gantry_queue_stats stats;
+	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
+	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
+	struct gantry_peer *peer;                                   /* max_peers of them */
+	struct gantry_peer_more *peer_more;                         /* max_peers of them */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
+	struct gantry_cells cells;                                  /* from the first peer on */
+	struct gantry_keys keys;                                    /* from the first layout on */
+	struct gantry_fill fill;                                    /* from the first fill on */
+	struct gantry_txns txns;
+
+	/* Control thread. */
+	struct gantry *g;
+	struct hwq_domain *domain;
+	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
+	struct hwq_qp_conf own_conf; /* of the own connection */
+	struct hwq_addr own_addr;    /* of the own connection: it is connected to this address */
+	struct gantry_dci dci;
+	int socket;              /* NUMA node of its memory */
+	uint32_t sq_wr;          /* WQEs that the own connection's send queue holds */
+	struct gantry_path path; /* what its connections have whose settings are 0; constant */
+	uint32_t max_peers;      /* constant */
+	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
+	uint32_t n_free_peers;
+	uint32_t id; /* its number in the process; constant */
+	/* Written under the lock of gantry_seen.h, by which others may look; so are gantry_peer::use and n_free_peers. */
+	bool seen; /* others may look at it */
+	_Atomic(struct gantry_latencies *)
+		latencies;  /* from the first request on: gantry_latency.h */
+	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
+	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
+	TAILQ_ENTRY(gantry_queue) next;
+
+	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */
+	struct gantry_conn conn[];
+};
+
+/*
+ * Notes if the queue is as most are: in order, and its own connection works and carries all copies, by DMA MMO. To be
+ * called when one of these changes.
+ */
+static inline void
+gantry_queue_note_usual(struct gantry_queue *q)
+{
+	q->usual = !q->unordered && q->conn[GANTRY_CONN_OWN].state == GANTRY_CONN_READY &&
+		   q->choice.all == GANTRY_CARRIER_MMO;
+}
+
+/*
+ * The connection of a peer that is the peer's alone; without such a peer, and of DC peers, GANTRY_CONN_NONE,
+ * which is never ready.
+ */
+static inline uint32_t
+gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
+{
+	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
+}
+
+/* The connection that carries what goes to a peer; without such a peer, GANTRY_CONN_NONE. */
+static inline uint32_t
+gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
+{
+	uint32_t conn = gantry_queue_peer_conn(q, peer);
+
+	if (unlikely(conn == GANTRY_CONN_NONE) && peer < q->max_peers && q->peer[peer].to_dci)
+		return GANTRY_CONN_DCI;
+	return conn;
+}
+
+/*
+ * True: the queue itself sets the connection up again after a failure, so descriptors wait meanwhile. If that
+ * is given up, or the device is lost, its state is GANTRY_CONN_DOWN.
+ */
+static inline bool
+gantry_queue_repairs(uint32_t conn)
+{
+	return conn == GANTRY_CONN_OWN || conn == GANTRY_CONN_DCI || conn == GANTRY_CONN_TXN_OWN;
+}
+
+/*
+ * The stream of a new connection to a peer: the queue's, or if it is unordered a new one with `depth`
+ * slots, which is rounded up to a power of two; 0: as many as the queue's own. 0 or -ENOMEM.
+ */
+int gantry_queue_stream_for(struct gantry_queue *q, uint32_t depth, struct gantry_stream **s);
+/* Ends the use of it. Nothing of it is in flight. NULL: nothing happens. */
+void gantry_queue_stream_put(struct gantry_queue *q, struct gantry_stream *s);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads counters, and names statuses. */
+#include "gantry_queue.h"
+
+void
+gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
+{
+	uint64_t own, others;
+	unsigned int i;
+
+	const gantry_counter *completed = q->unordered ? &q->any_order.completed : &q->stream.tail;
+	const gantry_counter *submitted = q->unordered ? &q->any_order.submitted : &q->stream.head;
+
+	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
+	 * the release in hand_out(). */
+	stats->completed = atomic_load_explicit(completed, memory_order_acquire);
+	stats->submitted = gantry_counter_get(submitted);
+	stats->bytes = gantry_counter_get(&q->stats.bytes);
+	stats->doorbells = gantry_counter_get(&q->stats.doorbells);
+	own = gantry_counter_get(&q->stats.own_wqes);
+	others = gantry_counter_get(&q->stats.own_others);
+	stats->wqes = own + gantry_counter_get(&q->stats.peer_wqes);
+	for (i = 0; i < GANTRY_CARRIER_MAX; i++)
+		stats->copies[i] = gantry_counter_get(&q->stats.copies[i]);
+	/* WQEs are counted here when their doorbell is rung, and the others when they are written. */
+	stats->copies[q->choice.usual] += own > others ? own - others : 0;
+	stats->cqes = gantry_counter_get(&q->stats.cqes);
+	/* As with `completed`: never more than recv_posted. */
+	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
+	stats->recv_posted = gantry_counter_get(&q->stats.recv_posted);
+	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
+	stats->replays = gantry_counter_get(&q->stats.replays);
+	stats->layout_hits = gantry_counter_get(&q->keys.hits);
+	stats->layout_misses = gantry_counter_get(&q->keys.misses);
+	/* As with `completed`: never more than txn_opened. */
+	stats->txn_done = gantry_counter_get(&q->txns.counts.done);
+	stats->txn_opened = gantry_counter_get(&q->txns.counts.opened);
+	stats->txn_stops = gantry_counter_get(&q->txns.counts.stops);
+	stats->txn_cancelled = gantry_counter_get(&q->txns.counts.cancelled);
+	for (i = GANTRY_OK + 1, others = 0; i < GANTRY_STATUS_MAX; i++) {
+		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
+		others += stats->by_status[i];
+	}
+	/* Failures are counted before `completed`, so meanwhile there may be more of them. */
+	stats->by_status[GANTRY_OK] = stats->completed - RTE_MIN(others, stats->completed);
+}
+
+const char *
+gantry_status_name(enum gantry_status status)
+{
+	static const char *const name[GANTRY_STATUS_MAX] = {
+		[GANTRY_OK] = "ok",
+		[GANTRY_BAD_OP] = "unknown operation",
+		[GANTRY_BAD_FIELD] = "unused field not zero",
+		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
+		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
+		[GANTRY_BAD_PROFILE] = "no such profile",
+		[GANTRY_BAD_DEK] = "no such DEK, or it is retired",
+		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
+		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list or WQE",
+		[GANTRY_OVERLAP] = "source and destination overlap",
+		[GANTRY_NOT_REGISTERED] = "memory not registered",
+		[GANTRY_NO_RESOURCES] = "no memory for what the operation needs",
+		[GANTRY_READ_ONLY] = "destination is read-only",
+		[GANTRY_BAD_PEER] = "no such peer, or not connected",
+		[GANTRY_SIG_ERROR] = "wrong signature",
+		[GANTRY_LOCAL_ERROR] = "local error",
+		[GANTRY_REMOTE_ACCESS] = "refused by the peer",
+		[GANTRY_REMOTE_ERROR] = "failed at the peer",
+		[GANTRY_UNREACHABLE] = "peer does not answer",
+		[GANTRY_CANCELLED] = "cancelled",
+		[GANTRY_FLUSHED] = "flushed",
+		[GANTRY_TIMED_OUT] = "timed out",
+		[GANTRY_QP_EVENT] = "connection failed by an event",
+		[GANTRY_DEVICE_LOST] = "device lost",
+	};
+
+	if ((unsigned int)status >= GANTRY_STATUS_MAX)
+		return "unknown status";
+	return name[status];
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A stream: a window of descriptors in flight, which are handed out in the order in which they were accepted. A queue has
+ * one; an unordered queue has one for each connection.
+ *
+ * Each descriptor in flight has a slot in a stream's ring. Sequence numbers run free in 64 bits:
+ *
+ *       tail                issue                 head
+ *        |  issued or settled |  waiting: pend[]   |
+ *   -----+--------------------+--------------------+----->
+ *      next to hand out     next to issue        next to accept
+ */
+#ifndef GANTRY_STREAM_H
+#define GANTRY_STREAM_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "gantry_conn.h"
+#include "gantry_conn_set.h"
+#include "gantry_counter.h"
+#include "gantry_desc.h"
+#include "gantry_work.h"
+
+/*
+ * Where the last WQE of a slot is: the connection in the high bits, and below it the value of
+ * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so
+ * a CQE writes to no slot; and one comparison tells of slots behind each other whether they are on
+ * one connection and done.
+ */
+#define GANTRY_WHERE_SHIFT   52
+#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE, whose `done` is 1 */
+/* Of a slot that waits: it was cancelled. No other slot's value is this one. */
+#define GANTRY_WHERE_CANCELLED UINT64_MAX
+
+#define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
+#define GANTRY_MAX_PEERS (GANTRY_MAX_CONNS - GANTRY_CONN_PEER)
+
+static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for each");
+
+static inline uint64_t
+gantry_where(uint32_t conn, uint64_t index)
+{
+	return (uint64_t)conn << GANTRY_WHERE_SHIFT | index;
+}
+
+static inline uint32_t
+gantry_where_conn(uint64_t where)
+{
+	return where >> GANTRY_WHERE_SHIFT;
+}
+
+static inline uint64_t
+gantry_where_index(uint64_t where)
+{
+	return where & ((UINT64_C(1) << GANTRY_WHERE_SHIFT) - 1);
+}
+
+/* `where` of a slot whose last WQE is the one that was written to connection c last. */
+static inline uint64_t
+gantry_where_last(uint32_t conn, const struct gantry_conn *c)
+{
+	return gantry_where(conn, c->posted - (uint16_t)(c->sq->pi - c->sq->last));
+}
+
+/*
+ * Slots behind each other that gantry_run_post() filled: they are plain, and their WQEs are neighbours on one
+ * connection. So counting tells which of them are done. Only the latest row is known; a failure ends it. Of
+ * all other slots, `where` tells.
+ */
+struct gantry_row {
+	/* Sequence numbers of its first slot, and behind its last one. */
+	uint64_t begin;
+	uint64_t end;
+	uint64_t lead;            /* `where` of each slot, minus its sequence number */
+	struct gantry_conn *conn; /* at first the own one */
+};
+
+struct gantry_stream {
+	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
+	uint64_t *where; /* see gantry_where() */
+	/* The completion as it will be handed out. Its `zero` is the engine's: gantry_finish.h. */
+	struct gantry_comp *comp;
+	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
+	uint64_t *order; /* of an unordered queue: the descriptor's number, valid while it waits */
+	uint32_t mask;
+
+	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
+	bool splitting; /* the descriptor of slot `issue` is issued in part */
+	bool old_split; /* if splitting: it was when the version began to drain: gantry_drain.h */
+	uint32_t n_cancelled; /* slots that wait and are cancelled */
+	gantry_counter head;
+	gantry_counter tail;
+	uint64_t issue;
+	struct gantry_row row;
+	struct gantry_work split; /* if splitting: what is still to be posted */
+	bool busy;                /* of an unordered queue: it is in gantry_unordered::busy */
+	TAILQ_ENTRY(gantry_stream) next_busy;
+};
+
+/* True: a descriptor of the stream is not issued, or issued in part. */
+static inline bool
+gantry_stream_waits(const struct gantry_stream *s)
+{
+	return s->issue != gantry_counter_get(&s->head);
+}
+
+/* Descriptors of the stream that were accepted and not handed out. */
+static inline uint32_t
+gantry_stream_in_flight(const struct gantry_stream *s)
+{
+	return gantry_counter_get(&s->head) - gantry_counter_get(&s->tail);
+}
+
+static inline bool
+gantry_row_has(const struct gantry_row *row, uint64_t seq)
+{
+	return row->begin <= seq && seq < row->end;
+}
+
+/* An empty row of slots of connection c, from seq on. */
+static inline void
+gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t lead)
+{
+	*row = (struct gantry_row){.begin = seq, .lead = lead, .conn = c};
+}
+
+/* How many slots are done from slot seq of the row on; less than 0: there are such in front of it. */
+static inline int64_t
+gantry_row_done(const struct gantry_row *row, uint64_t seq)
+{
+	int64_t done = row->conn->done - gantry_where_index(row->lead + seq), left = row->end - seq;
+
+	return done < left ? done : left;
+}
+
+/* Slots of the row are not plain any more. */
+static inline void
+gantry_row_end(struct gantry_row *row)
+{
+	row->end = row->begin;
+}
+
+/*
+ * Memory for `depth` slots, a power of two, in the caller's *s, which is zeroed. 0 or -ENOMEM; in both cases
+ * gantry_stream_fini() frees what there is. numbered: the queue is unordered, so each descriptor has a number.
+ */
+int gantry_stream_init(struct gantry_stream *s, uint32_t depth, int socket, bool numbered);
+void gantry_stream_fini(struct gantry_stream *s);
+
+#endif
