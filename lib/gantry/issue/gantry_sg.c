@@ -2,7 +2,6 @@
 /* Checks the lists of a COPY_SG, and walks both of them. */
 #include "gantry_sg.h"
 
-#include "gantry_copy.h"
 #include "gantry_engine.h"
 
 struct list {
@@ -189,7 +188,7 @@ gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 		return false;
 	if (w->carrier == GANTRY_CARRIER_CPU)
 		return !gantry_region_is_rdma_s(from) && !gantry_region_is_rdma_s(to);
-	gantry_copy_between(piece, from, to, host_by_mmo(q, w));
+	gantry_work_copy_between(piece, from, to, host_by_mmo(q, w));
 	return true;
 }
 

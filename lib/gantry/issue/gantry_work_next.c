@@ -69,7 +69,8 @@ static bool
 next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
 	uint64_t len = RTE_MIN(RTE_MIN(w->len, c->max_len), GANTRY_FILL_LEN - w->src);
-	uint64_t buffer = gantry_fill_get(&q->fill, &q->conn[GANTRY_CONN_OWN], w->arg[0], w->src + len);
+	uint64_t buffer =
+		gantry_fill_get(&q->fill, &q->conn[GANTRY_CONN_OWN], w->arg[0], w->src + len);
 	struct gantry_work piece = *w;
 
 	if (buffer == 0)

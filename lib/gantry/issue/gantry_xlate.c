@@ -2,7 +2,6 @@
 /* The rules of descriptors, one row for each operation, and the keys of the memory they name. */
 #include "gantry_xlate.h"
 
-#include "gantry_copy.h"
 #include "gantry_engine.h"
 #include "gantry_finish.h"
 #include "gantry_sg.h"
@@ -267,9 +266,9 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 		if (gantry_fill_init(&q->fill, q->g->dev, q->socket) != 0)
 			return GANTRY_NO_RESOURCES;
 		src = &(const struct gantry_region){.lkey = q->fill.mr.lkey};
-		gantry_copy_between(w, src, dst, mmo);
+		gantry_work_copy_between(w, src, dst, mmo);
 	} else if (d->op == GANTRY_OP_COPY) {
-		gantry_copy_between(w, src, dst, mmo);
+		gantry_work_copy_between(w, src, dst, mmo);
 		w->kind = w->copy;
 	}
 	return GANTRY_TO_HARDWARE;

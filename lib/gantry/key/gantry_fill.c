@@ -22,9 +22,9 @@ gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)
 	if (likely(fill->words != NULL))
 		return 0;
 	words = gantry_alloc("gantry_fill", ALL_LEN, socket);
-	ret = words == NULL ? -ENOMEM
-			    : hwq_mr_register(dev, words, ALL_LEN, HWQ_ACCESS_LOCAL_WRITE,
-				      &fill->mr);
+	ret = words == NULL
+		      ? -ENOMEM
+		      : hwq_mr_register(dev, words, ALL_LEN, HWQ_ACCESS_LOCAL_WRITE, &fill->mr);
 	if (ret != 0) {
 		LOG(ERR, "no pattern buffers of %" PRIu64 " bytes: %s", (uint64_t)ALL_LEN,
 			strerror(-ret));

@@ -76,7 +76,7 @@ struct gantry_keys {
 
 	gantry_counter hits;   /* descriptors whose layout a key had */
 	gantry_counter misses; /* UMRs */
-	uint64_t clock; /* how often a key was used */
+	uint64_t clock;        /* how often a key was used */
 	/* The descriptor to a DC peer whose UMR failed, by 1 + its number; 0: none. */
 	uint64_t failed;
 	uint8_t failed_status;  /* enum gantry_status */

@@ -174,7 +174,8 @@ pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index
 {
 	const struct gantry_key *k;
 
-	while (c == &q->conn[GANTRY_CONN_OWN] && (k = gantry_keys_find_unowned(&q->keys, index)) != NULL) {
+	while (c == &q->conn[GANTRY_CONN_OWN] &&
+		(k = gantry_keys_find_unowned(&q->keys, index)) != NULL) {
 		if (*first && !v->replay_first) {
 			q->keys.failed = k->seq + 1;
 			q->keys.failed_status = v->first;
