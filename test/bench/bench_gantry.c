@@ -12,6 +12,7 @@
  *        bench_gantry count BURST CASE...   cases for callgrind: each measured_CASE() and what it calls are
  *                                        N_ROUNDS bursts; prints how many operations those are
  */
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #define N_WARM    64  /* rounds before the measured ones: every path has run, every page is there */
 #define N_ROUNDS  256 /* measured */
 #define N_PEERS   64
+#define N_QUEUES  64
 #define PAGE_LEN  ((size_t)4096)
 #define N_PAGES   64u     /* of sources and of destinations, in one region */
 #define N_REGIONS 100000u /* at most; half of them are sources */
@@ -45,6 +47,9 @@ struct bench {
 	struct gantry_queue *target; /* the other end of the connections to peers */
 	struct gantry_worker *w;
 	struct gantry_queue *q;
+	struct gantry_queue *one;             /* what q is at first */
+	struct gantry_queue *queue[N_QUEUES]; /* in turn; q is the one of the last turn */
+	unsigned int turn;
 	uint16_t peer[N_PEERS];
 	uint64_t seed;
 	struct gantry_desc desc[BURST_MAX];
@@ -65,6 +70,15 @@ static inline bool
 turn(struct bench *b, unsigned int burst, unsigned int *done)
 {
 	*done += gantry_poll(b->q, b->comp, BURST_MAX);
+	return gantry_submit(b->q, b->desc, burst) == burst;
+}
+
+/* Hands out completions of one queue, and submits the burst to the next one. */
+static inline bool
+turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	*done += gantry_poll(b->q, b->comp, BURST_MAX);
+	b->q = b->queue[b->turn++ % N_QUEUES];
 	return gantry_submit(b->q, b->desc, burst) == burst;
 }
 
@@ -95,8 +109,10 @@ MEASURED(inline_write, turn)
 MEASURED(short_write, turn_of_worker)
 MEASURED(fill, turn_of_worker)
 MEASURED(regions8, turn_of_worker)
+MEASURED(regions1000, turn_of_worker)
 MEASURED(regions, turn_of_worker)
 MEASURED(peers, turn_of_worker)
+MEASURED(queues, turn_of_queues)
 
 /* ---- a case */
 
@@ -106,6 +122,7 @@ struct bench_case {
 	bool ring;
 	enum gantry_op op;
 	unsigned int n_peers;   /* operations go to them in turn */
+	bool queues;            /* bursts go to N_QUEUES in turn */
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
@@ -127,10 +144,14 @@ static const struct bench_case cases[] = {
 	{CASE(fill), .what = "fill, ring to ring", .ring = true, .op = GANTRY_OP_FILL},
 	{CASE(regions8), .what = "copy, 8 regions in random order", .ring = true,
 		.op = GANTRY_OP_COPY, .n_regions = 8},
+	{CASE(regions1000), .what = "copy, 1,000 regions in random order", .ring = true,
+		.op = GANTRY_OP_COPY, .n_regions = 1000},
 	{CASE(regions), .what = "copy, 100,000 regions in random order", .ring = true,
 		.op = GANTRY_OP_COPY, .n_regions = N_REGIONS},
 	{CASE(peers), .what = "write, 64 peers in turn", .ring = true, .op = GANTRY_OP_WRITE,
 		.n_peers = N_PEERS},
+	{CASE(queues), .what = "copy, inline, 64 queues in turn", .op = GANTRY_OP_COPY,
+		.queues = true},
 };
 
 static uint64_t
@@ -206,9 +227,10 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
 			die("the ring is full");
 		start = rte_rdtsc_precise();
-		ok = counted   ? c->measured(b, i < n ? burst : 0, &done)
-		     : c->ring ? turn_of_worker(b, 0, &done)
-			       : turn(b, i < n ? burst : 0, &done);
+		ok = counted     ? c->measured(b, i < n ? burst : 0, &done)
+		     : c->ring   ? turn_of_worker(b, 0, &done)
+		     : c->queues ? turn_of_queues(b, i < n ? burst : 0, &done)
+				 : turn(b, i < n ? burst : 0, &done);
 		if (!ok)
 			die("the queue is full");
 		cycles += rte_rdtsc_precise() - start;
@@ -231,7 +253,7 @@ split_regions(struct bench *b, unsigned int n)
 	const struct gantry_region *whole = gantry_region_overlap(dir, (uintptr_t)b->src, 1);
 	unsigned int i;
 
-	b->regions = calloc(n, sizeof(*b->regions));
+	b->regions = aligned_alloc(alignof(struct gantry_region), n * sizeof(*b->regions));
 	if (b->regions == NULL)
 		die("no memory");
 	pthread_mutex_lock(&dir->lock);
@@ -271,6 +293,9 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->q), 0);
 	}
 	CHECK_EQ(gantry_queue_create(b->g, &queue, &b->target), 0);
+	for (i = 0; c->queues && i < N_QUEUES; i++)
+		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->queue[i]), 0);
+	b->one = b->q;
 	for (i = 0; i < c->n_peers; i++)
 		env_connect(b->q, &b->peer[i], b->target, &other);
 	if (c->n_regions > 1)
@@ -284,13 +309,17 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 static void
 close_case(struct bench *b)
 {
+	unsigned int i;
+
 	if (b->w != NULL) {
 		gantry_worker_end(b->w);
 		CHECK_EQ(gantry_worker_destroy(b->w), 0);
 	} else {
-		CHECK_EQ(gantry_queue_destroy(b->q), 0);
+		CHECK_EQ(gantry_queue_destroy(b->one), 0);
 	}
 	CHECK_EQ(gantry_queue_destroy(b->target), 0);
+	for (i = 0; i < N_QUEUES && b->queue[i] != NULL; i++)
+		CHECK_EQ(gantry_queue_destroy(b->queue[i]), 0);
 	if (b->regions == NULL) {
 		CHECK_EQ(gantry_mem_unregister(b->mem, 1000), 0);
 		CHECK_EQ(gantry_destroy(b->g), 0);

@@ -33,6 +33,18 @@ gantry_alloc_libc(size_t len)
 	return calloc(1, len);
 }
 
+void *
+gantry_alloc_libc_lines(size_t len)
+{
+	void *block;
+
+	/* Takes any length: the byte behind the block is no longer ours. */
+	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
+		return NULL;
+	memset(block, 0, len);
+	return block;
+}
+
 void
 gantry_free_libc(void *block)
 {
@@ -44,13 +56,7 @@ gantry_free_libc(void *block)
 void *
 gantry_alloc(const char *name, size_t len, int socket)
 {
-	void *block;
-
-	/* Takes any length: the byte behind the block is no longer ours. */
-	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
-		return NULL;
-	memset(block, 0, len);
-	return block;
+	return gantry_alloc_libc_lines(len);
 }
 
 void

@@ -31,6 +31,9 @@ void gantry_free(void *block);
  */
 void *gantry_alloc_libc(size_t len);
 
+/* The same from the beginning of a cache line on. All of it is written here, so not for what is large. */
+void *gantry_alloc_libc_lines(size_t len);
+
 void gantry_free_libc(void *block);
 
 /*

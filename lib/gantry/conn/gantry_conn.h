@@ -8,8 +8,13 @@
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H
 
+#include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include <rte_common.h>
 
 #include <hwq_cq.h>
 #include <hwq_qp.h>
@@ -56,34 +61,47 @@ struct gantry_txn_line;
  * 0, also when the QP is reset.
  */
 struct gantry_conn {
-	uint64_t done;   /* WQEBBs whose CQE has come, or that a later CQE accounts for */
-	uint64_t posted; /* WQEBBs written to the send queue */
-	uint64_t mark;   /* `posted` when a version began to drain: gantry_drain.c */
+	/* What a WQE and its CQE touch: one cache line. */
+	alignas(RTE_CACHE_LINE_SIZE)
+		uint64_t done; /* WQEBBs whose CQE has come, or that a later CQE accounts for */
+	uint64_t posted;       /* WQEBBs written to the send queue */
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
+	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint64_t max_len;     /* bytes that one WQE moves */
 	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
-	uint32_t n_bb;        /* WQEBBs of its send queue, also while there is no QP */
 	uint8_t state;        /* enum gantry_conn_state; gantry_shown_set() */
 	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
 	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
-	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
-	uint64_t repair_tsc;  /* if broken: when it is tried again */
-	struct gantry_conn_place place; /* of a peer's connection: its own, in sets */
-	struct hwq_qp *qp;              /* NULL: it is destroyed, to be closed or made anew */
-	struct hwq_cq *recv_cq;         /* of receives alone; NULL: it takes none */
-	struct gantry_recv_ring *recv;  /* NULL: it takes no receives */
-	struct gantry_target *target;   /* of a DC target; it has no QP and no CQ then */
-	struct gantry_stream *stream;   /* the descriptors that it carries are in this one */
-	struct gantry_txn_line *txns;   /* NULL: it takes no transactions */
+	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
 
-	/* For gantry_watch.c. Owner, but for `events`: others set bits, the owner clears them. */
+	/* What else the owner needs while it works. */
+	struct gantry_conn_place place; /* of a peer's connection: its own, in sets */
+	struct gantry_recv_ring *recv;  /* NULL: it takes no receives */
+	struct gantry_txn_line *txns;   /* NULL: it takes no transactions */
+	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */
+	uint32_t n_bb;                  /* WQEBBs of its send queue, also while there is no QP */
+	/* Others set bits, the owner clears them. */
 	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */
+
+	/* For gantry_watch.c and gantry_recover.c: the owner's. */
+	alignas(RTE_CACHE_LINE_SIZE)
+		uint64_t watched; /* 1 + `done` when it was looked at; 0: never */
+	uint64_t still_tsc;       /* time that was seen since then, in which `done` did not move */
+	uint64_t repair_tsc;      /* if broken: when it is tried again */
 	bool silent;              /* draining, and no CQE will come: to be reset */
 	bool renew;               /* if broken: QP and CQ are to be made anew */
-	uint64_t watched;         /* 1 + `done` when it was looked at; 0: never */
-	uint64_t still_tsc;       /* time that was seen since then, in which `done` did not move */
+
+	/* The control thread's, and the owner's while it repairs. */
+	struct hwq_qp *qp;            /* NULL: it is destroyed, to be closed or made anew */
+	struct hwq_cq *recv_cq;       /* of receives alone; NULL: it takes none */
+	struct gantry_target *target; /* of a DC target; it has no QP and no CQ then */
 };
+
+static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
+	"the first line of a connection is what a WQE and its CQE touch");
+static_assert(offsetof(struct gantry_conn, watched) == 2 * RTE_CACHE_LINE_SIZE,
+	"its second line is what else the owner needs while it works");
 
 /* True: it works. */
 static inline bool

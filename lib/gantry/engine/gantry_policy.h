@@ -11,11 +11,11 @@
 #define GANTRY_DESC_BY_ANY (GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_MMO | GANTRY_DESC_BY_RDMA)
 
 struct gantry_choice {
-	struct gantry_policy policy; /* as it was set */
-	uint32_t in_flight; /* of the call that issues now; counted only if there are rules */
 	/* enum gantry_carrier of all copies without flags; GANTRY_CARRIER_MAX: the rules say */
 	uint8_t all;
-	uint8_t usual; /* constant */
+	uint8_t usual;      /* constant */
+	uint32_t in_flight; /* of the call that issues now; counted only if there are rules */
+	struct gantry_policy policy; /* as it was set */
 };
 
 /* 0; -EINVAL or -EOPNOTSUPP, and the log says why: gantry_policy_set(). NULL: 0. */

@@ -69,7 +69,7 @@ flags_are_possible(unsigned int flags)
 int
 gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len, struct gantry_piece **out)
 {
-	struct gantry_piece *p = gantry_alloc_libc(sizeof(*p));
+	struct gantry_piece *p = gantry_alloc_libc_lines(sizeof(*p));
 	int ret;
 
 	if (p == NULL)

@@ -23,7 +23,7 @@ piece_add(struct gantry_mem *mem)
 
 	if (atomic_load_explicit(&dir->any, memory_order_relaxed) != NULL)
 		return -EEXIST;
-	p = gantry_alloc_libc(sizeof(*p));
+	p = gantry_alloc_libc_lines(sizeof(*p));
 	if (p == NULL)
 		return -ENOMEM;
 	ret = hwq_mr_register(mem->g->dev, NULL, SIZE_MAX, ANY_ACCESS, &p->mr);

@@ -14,7 +14,7 @@ static int
 piece_add(struct gantry_mem *mem)
 {
 	bool atomics = (mem->flags & GANTRY_MEM_REMOTE_ATOMIC) != 0;
-	struct gantry_piece *p = gantry_alloc_libc(sizeof(*p));
+	struct gantry_piece *p = gantry_alloc_libc_lines(sizeof(*p));
 	int ret;
 
 	if (p == NULL)

@@ -18,12 +18,16 @@
 #ifndef GANTRY_QUEUE_H
 #define GANTRY_QUEUE_H
 
+#include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include <rte_bitops.h>
 #include <rte_branch_prediction.h>
+#include <rte_common.h>
 
 #include "gantry.h"
 #include "gantry_cell.h"
@@ -40,15 +44,17 @@
 #define GANTRY_MAX_DEPTH 16384
 
 struct gantry_queue_stats {
+	/* Of each burst. */
 	gantry_counter bytes;
 	gantry_counter doorbells;
-	gantry_counter own_wqes;   /* WQEBBs of the own connection */
-	gantry_counter own_others; /* those of them that are not plain copies of one WQE */
+	gantry_counter own_wqes; /* WQEBBs of the own connection */
 	gantry_counter peer_wqes;
 	gantry_counter cqes;
-	gantry_counter recoveries;
+	gantry_counter own_others; /* of own_wqes those that are not plain copies of one WQE */
 	gantry_counter recv_posted;
 	gantry_counter recv_done;
+
+	gantry_counter recoveries;
 	gantry_counter replays;
 	/* By carrier, without the plain copies that own_others tells. */
 	gantry_counter copies[GANTRY_CARRIER_MAX];
@@ -111,47 +117,50 @@ struct gantry_drain {
 };
 
 struct gantry_queue {
-	struct gantry_stream stream; /* of all connections; if unordered, of the own one */
+	/* What a burst of copies touches. Written by the owner. */
+	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* gantry_queue_note_usual() */
 	/* Constant from creation on. */
-	bool mmo;              /* its connection to itself can carry out DMA MMO */
-	bool unordered;        /* each connection has a stream of its own */
-	uint8_t replays;       /* how often a descriptor is posted again */
-	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
-	uint64_t deadline_tsc; /* a connection that moves nothing for so long is stuck */
-
-	/* Written by the owner. */
-	bool usual;                  /* gantry_queue_note_usual() */
-	bool device_lost;            /* the device has failed, and every connection with it */
-	struct gantry_choice choice; /* who carries copies */
-	uint64_t cpu_left;           /* bytes that the CPU may copy: gantry_cpu.h */
-	uint32_t empty_polls;        /* calls of gantry_poll() that found nothing */
-	uint64_t watch_tsc;          /* when gantry_watch() was called last */
+	bool unordered;  /* each connection has a stream of its own */
+	bool mmo;        /* its connection to itself can carry out DMA MMO */
+	uint8_t replays; /* how often a descriptor is posted again */
 	/*
 	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
 	 * broken, failing or stopped, and for each open transaction, so that gantry_poll() looks after it,
 	 * and a fenced descriptor waits for it.
 	 */
 	uint32_t outstanding;
-	uint32_t saved_bb;             /* WQEBBs in `saved` */
+	uint32_t empty_polls;     /* calls of gantry_poll() that found nothing */
+	uint32_t max_peers;       /* constant */
+	struct gantry_peer *peer; /* max_peers of them */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
+	uint64_t cpu_left; /* bytes that the CPU may copy: gantry_cpu.h */
+	bool device_lost;  /* the device has failed, and every connection with it */
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_region_view view;
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_queue_stats stats;
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_stream
+		stream; /* of all connections; if unordered, of the own one */
+
+	/* The rest of the owner's. */
 	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
 	struct gantry_conn_set
 		active; /* those with WQEs that are rung and not done, and some idle ones */
+	struct gantry_choice choice;       /* who carries copies */
 	struct gantry_unordered any_order; /* if unordered */
-	struct gantry_region_view view;
 	struct gantry_drain drain;
-	struct gantry_queue_stats stats;
-	uint64_t dump_tsc;  /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
-	uint32_t dump_left; /* failed WQEs that are logged before dump_tsc */
-	struct gantry_peer *peer;                                   /* max_peers of them */
-	struct gantry_peer_more *peer_more;                         /* max_peers of them */
-	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
-	struct gantry_cells cells;                                  /* from the first peer on */
-	struct gantry_keys keys;                                    /* from the first layout on */
-	struct gantry_fill fill;                                    /* from the first fill on */
+	struct gantry_peer_more *peer_more; /* max_peers of them */
+	struct gantry_cells cells;          /* from the first peer on */
+	struct gantry_keys keys;            /* from the first layout on */
+	struct gantry_fill fill;            /* from the first fill on */
+	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
+	uint32_t saved_bb;     /* WQEBBs in `saved` */
+	uint32_t dump_left;    /* failed WQEs that are logged before dump_tsc */
+	uint64_t dump_tsc;     /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
+	uint64_t watch_tsc;    /* when gantry_watch() was called last */
+	uint64_t deadline_tsc; /* constant: a connection that moves nothing for so long is stuck */
 	struct gantry_txns txns;
 
-	/* Control thread. */
-	struct gantry *g;
+	/* The control thread's. */
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry *g;
 	struct hwq_domain *domain;
 	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
 	struct hwq_qp_conf own_conf; /* of the own connection */
@@ -160,7 +169,6 @@ struct gantry_queue {
 	int socket;              /* NUMA node of its memory */
 	uint32_t sq_wr;          /* WQEs that the own connection's send queue holds */
 	struct gantry_path path; /* what its connections have whose settings are 0; constant */
-	uint32_t max_peers;      /* constant */
 	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
 	uint32_t n_free_peers;
 	uint32_t id; /* its number in the process; constant */
@@ -175,6 +183,23 @@ struct gantry_queue {
 	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */
 	struct gantry_conn conn[];
 };
+
+/*
+ * The lines that a burst of copies touches: flags, the last regions, counters, and the stream's first two. The other
+ * lines of the view and the counters are touched when a region is looked up, or something is rare.
+ */
+#define GANTRY_QUEUE_LINE(field) (offsetof(struct gantry_queue, field) / RTE_CACHE_LINE_SIZE)
+static_assert(GANTRY_QUEUE_LINE(usual) == 0 && GANTRY_QUEUE_LINE(device_lost) == 0,
+	"flags are line 0");
+static_assert(GANTRY_QUEUE_LINE(view.src) == GANTRY_QUEUE_LINE(view.dir),
+	"the last regions are one line");
+static_assert(GANTRY_QUEUE_LINE(stats.bytes) == GANTRY_QUEUE_LINE(stats.recv_done),
+	"the counters of bursts are one line");
+static_assert(GANTRY_QUEUE_LINE(stream.comp) == GANTRY_QUEUE_LINE(stream.row) &&
+		      GANTRY_QUEUE_LINE(stream.mask) == GANTRY_QUEUE_LINE(stream.n_cancelled),
+	"of the stream, two lines");
+static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
+	"the owner writes to no line of the control thread");
 
 /*
  * Notes if the queue is as most are: in order, and its own connection works and carries all copies, by DMA MMO. To be

@@ -65,11 +65,15 @@ log_of(const struct gantry_region_table *t)
 static struct gantry_region_table *
 table_new(uint32_t log)
 {
-	struct gantry_region_table *t =
-		gantry_alloc_libc(sizeof(*t) + (sizeof(t->place[0]) << log));
+	struct gantry_region_table *t = gantry_alloc_libc(
+		sizeof(*t) + RTE_CACHE_LINE_SIZE + (sizeof(*t->places.place) << log));
 
+	/* A group of places is one cache line. */
 	if (t != NULL)
-		t->places = (struct gantry_region_places){.place = t->place, .shift = 64 - log};
+		t->places = (struct gantry_region_places){
+			.place = RTE_PTR_ALIGN((void *)(t + 1), RTE_CACHE_LINE_SIZE),
+			.shift = 64 - log,
+		};
 	return t;
 }
 
@@ -77,7 +81,7 @@ static void
 place_set(struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
 {
 	/* Pairs with the acquire in gantry_region_hint(). */
-	atomic_store_explicit(&t->place[place], r, memory_order_release);
+	atomic_store_explicit(&t->places.place[place], r, memory_order_release);
 }
 
 static void

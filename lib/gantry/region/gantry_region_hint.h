@@ -39,11 +39,10 @@ struct gantry_region_places {
 };
 
 struct gantry_region_table {
-	struct gantry_region_places places; /* constant */
-	uint32_t n;                         /* places that have a region */
+	/* Constant. Behind the table; not NULL: a place without a region has gantry_region_none. */
+	struct gantry_region_places places;
+	uint32_t n; /* places that have a region */
 	struct gantry_region_table *older;
-	/* Not NULL: a place without a region has gantry_region_none. */
-	_Atomic(const struct gantry_region *) place[];
 };
 
 struct gantry_region_hints {

@@ -14,16 +14,20 @@
 #ifndef GANTRY_REGION_TREE_H
 #define GANTRY_REGION_TREE_H
 
+#include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <rte_common.h>
 
 /* Entries of a node. */
 #define GANTRY_REGION_FAN 32
 
 /* One region: immutable while a tree names it. len 0 covers nothing. */
 struct gantry_region {
-	uint64_t addr;
+	alignas(RTE_CACHE_LINE_SIZE) uint64_t addr;
 	uint64_t len;
 	uint32_t lkey;
 	uint32_t rkey;
@@ -35,6 +39,8 @@ struct gantry_region {
 	uint64_t plain_len; /* len; 0 if something hinders a plain copy to use the region */
 	uint64_t key_word;  /* hwq_key_word() of lkey */
 };
+
+static_assert(sizeof(struct gantry_region) == RTE_CACHE_LINE_SIZE, "a region is one cache line");
 
 /* Device memory: the CPU does not copy it. */
 static inline bool

@@ -15,8 +15,11 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+#include <rte_common.h>
 
 #include "gantry_conn.h"
 #include "gantry_conn_set.h"
@@ -79,26 +82,32 @@ struct gantry_row {
 };
 
 struct gantry_stream {
-	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
-	uint64_t *where; /* see gantry_where() */
+	/* What a burst touches first: one cache line. Written by the owner, but for `comp`. */
 	/* The completion as it will be handed out. Its `zero` is the engine's: gantry_finish.h. */
 	struct gantry_comp *comp;
-	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
-	uint64_t *order; /* of an unordered queue: the descriptor's number, valid while it waits */
-	uint32_t mask;
-
-	/* Written by the owner. head and tail are also the counters `submitted` and `completed`. */
-	bool splitting; /* the descriptor of slot `issue` is issued in part */
-	bool old_split; /* if splitting: it was when the version began to drain: gantry_drain.h */
-	uint32_t n_cancelled; /* slots that wait and are cancelled */
+	/* Also the counters `submitted` and `completed`. */
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;
 	struct gantry_row row;
-	struct gantry_work split; /* if splitting: what is still to be posted */
-	bool busy;                /* of an unordered queue: it is in gantry_unordered::busy */
+
+	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
+	uint32_t mask;
+	bool splitting;  /* the owner's: the descriptor of slot `issue` is issued in part */
+	bool old_split;  /* if splitting: it was when the version began to drain: gantry_drain.h */
+	bool busy;       /* of an unordered queue: it is in gantry_unordered::busy */
+	uint64_t *where; /* see gantry_where() */
+	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
+	uint64_t *order; /* of an unordered queue: the descriptor's number, valid while it waits */
+	uint32_t n_cancelled; /* the owner's: slots that wait and are cancelled */
+
+	/* The owner's. */
 	TAILQ_ENTRY(gantry_stream) next_busy;
+	struct gantry_work split; /* if splitting: what is still to be posted */
 };
+
+static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
+	"the first line of a stream is what each burst touches");
 
 /* True: a descriptor of the stream is not issued, or issued in part. */
 static inline bool
