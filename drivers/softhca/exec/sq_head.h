@@ -15,12 +15,10 @@ sq_posted(const struct softhca_qp *qp)
 	return (uint16_t)(pi - qp->sq_ci);
 }
 
-/* The WQE at the head, of bb WQEBBs, is over: so is what was noted of it. bad_bf may be of a later WQE, and stays then. */
+/* The WQE at the head, of bb WQEBBs, is over: so is what was noted of it. */
 static inline void
 sq_advance(struct softhca_qp *qp, uint32_t bb)
 {
-	if (__builtin_expect(qp->bad_bf, 0))
-		qp->bad_bf = (uint16_t)(qp->bad_bf_idx - qp->sq_ci) >= bb;
 	qp->sq_ci = (uint16_t)(qp->sq_ci + bb);
 	qp->mute = false;
 	qp->delayed = false;

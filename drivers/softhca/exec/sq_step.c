@@ -105,8 +105,13 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 static unsigned int __attribute__((noinline))
 step_odd(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
-	const enum wire_vendor why = wqe_check(run->qp, wqe, posted);
+	struct softhca_qp *qp = run->qp;
+	enum wire_vendor why;
 
+	/* The head went past it: no WQE began there. */
+	if (qp->bad_bf && (int16_t)(qp->bad_bf_idx - qp->sq_ci) < 0)
+		qp->bad_bf = false;
+	why = wqe_check(qp, wqe, posted);
 	if (why != VEN_NONE) {
 		wqe_report(run->qp, wqe, why, posted);
 		return requester_refuse(run, why, SYN_QP_OP);

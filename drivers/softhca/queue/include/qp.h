@@ -37,12 +37,12 @@ struct softhca_qp {
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
-	/* The BlueFlame copy of WQE bad_bf_idx, or its doorbell, is not what the SQ holds. It is the head, or a later one. */
-	bool bad_bf;
-	/* What is noted of the WQE at the head: sq_advance() clears it. */
-	bool mute;    /* a fault: it runs, and its completion is lost */
-	bool delayed; /* a fault at the responder has delayed its message */
-	uint8_t wait; /* enum wait_kind */
+	/* What is noted of the WQE at the head, in one word: sq_advance() clears it. */
+	bool mute;     /* a fault: it runs, and its completion is lost */
+	bool delayed;  /* a fault at the responder has delayed its message */
+	uint16_t wait; /* enum wait_kind */
+	bool bad_bf; /* the BlueFlame copy or the doorbell of WQE bad_bf_idx, which is the head or a later one, is not what
+			  the SQ holds */
 	uint16_t bad_bf_idx;
 	bool rang;  /* a doorbell named this QP in this turn */
 	bool again; /* its last visit asked for another one */
