@@ -62,6 +62,11 @@ WRAP(void *, gantry_alloc_libc, size_t len)
 	return is_refused() ? NULL : count(__real_gantry_alloc_libc(len));
 }
 
+WRAP(void *, gantry_alloc_libc_lines, size_t len)
+{
+	return is_refused() ? NULL : count(__real_gantry_alloc_libc_lines(len));
+}
+
 WRAP(int, gantry_alloc_ring, const char *name, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out)
 {

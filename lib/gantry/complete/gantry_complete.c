@@ -43,7 +43,7 @@ go_on(struct gantry_queue *q, struct gantry_conn *c)
 	if (c->txns != NULL) {
 		if (gantry_txn_stop_has_come(q, c))
 			gantry_take_cqes(q, c);
-		if (unlikely(!gantry_txn_resume(q, c)))
+		if (gantry_txn_is_stopped(c) && !gantry_txn_resume(q, c))
 			gantry_recover_stuck(q, c);
 		gantry_txn_go_on(q, c);
 	}

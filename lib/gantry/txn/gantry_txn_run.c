@@ -169,8 +169,7 @@ bool
 gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c)
 {
 	gantry_txn_look_behind(c);
-	if (likely(c->txns->stop < GANTRY_TXN_STOPPED) || c->state != GANTRY_CONN_TXN ||
-		gantry_txn_stop_handle(q, c))
+	if (gantry_txn_stop_handle(q, c))
 		return true;
 	gantry_txn_stop_forget(q, c);
 	return false;
@@ -181,6 +180,7 @@ gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 {
 	uint32_t conn = c - q->conn;
 
+	gantry_txn_look_behind(c);
 	gantry_txn_advance(q, c);
 	if (hwq_sq_pending_bb(c->sq) == 0)
 		return;

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gantry_desc.h"
+#include <rte_branch_prediction.h>
 
-struct gantry_conn;
+#include "gantry_conn.h"
+#include "gantry_desc.h"
+#include "gantry_txns.h"
+
 struct gantry_queue;
 struct gantry_stream;
 struct hwq_cqe;
@@ -30,13 +33,20 @@ uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);
 
+/* True: the connection's send queue stands still, and gantry_txn_resume() is to be called before gantry_txn_go_on(). */
+static inline bool
+gantry_txn_is_stopped(const struct gantry_conn *c)
+{
+	return unlikely(c->txns->stop >= GANTRY_TXN_STOPPED) && c->state == GANTRY_CONN_TXN;
+}
+
 /*
- * Goes on with a stop of the connection, whose CQEs have been taken. False: the device refused too often to let its send
+ * Goes on with the stop of a connection, whose CQEs have been taken. False: the device refused too often to let its send
  * queue run, so the caller fails the connection. Owner thread.
  */
 bool gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Goes on with its transactions, after gantry_txn_resume(). Owner thread. */
+/* Goes on with the transactions of a connection, whose CQEs have been taken. Owner thread. */
 void gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c);
 
 /* True: gantry_txn_go_on() is to be called, though no WQE of the connection is outstanding. */
