@@ -6,6 +6,9 @@
 # executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
 # GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
+# misses: of the engine's cases, instructions and cache lines of 64 bytes that were not in a first-level cache of 32 KiB (D1) or
+# in a last one of 1 MiB (LL), per operation, by callgrind's model; the adapter runs between the bursts and uses the caches, too.
+#
 # signatures: what a signature transaction costs its poster, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
 # by stock libmlx5, by lib/hwq's batches and by its images.
 #
@@ -28,7 +31,7 @@
 #
 # crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, against OpenSSL.
 #
-# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|instructions|hwq|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
+# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|instructions|hwq|signatures|engine|misses|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -173,6 +176,30 @@ engine() {
 		doorbell CQEs 'hand out' others
 	cat "$stages"
 	rm -f "$stages"
+}
+
+# miss_count CASE BURST: instructions, D1 and LL misses per operation.
+miss_count() {
+	local out ops
+	out=$(mktemp)
+	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 \
+		--callgrind-out-file="$out" --toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
+		die "callgrind failed on $1 at bursts of $2"
+	# Counts at the end of a line that are 0 are not written.
+	awk -v ops="${ops##* }" '/^events:/ {for (i = 2; i <= NF; i++) at[$i] = i}
+		/^(summary|totals):/ {for (name in at) n[name] = $at[name]}
+		END {printf "%8.1f %6.2f %6.2f", n["Ir"] / ops, (n["D1mr"] + n["D1mw"]) / ops, (n["DLmr"] + n["DLmw"]) / ops}' "$out"
+	rm -f "$out"
+}
+
+misses() {
+	local name what
+	command -v valgrind >/dev/null || need valgrind
+	printf 'per 64-byte operation on the thread that owns the queue: instructions, D1 misses, LL misses (callgrind)\n'
+	printf '  %-40s %22s   %22s\n' '' 'burst 32' 'burst 1'
+	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
+		printf '  %-40s %s   %s\n' "$what" "$(miss_count "$name" 32)" "$(miss_count "$name" 1)"
+	done
 }
 
 # Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
@@ -412,13 +439,13 @@ pipelining() {
 	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies crypto idle wait instructions hwq signatures engine transactions regions testgantry plots dmadev pipelining
+[ $# -gt 0 ] || set -- ops copies crypto idle wait instructions hwq signatures engine misses transactions regions testgantry plots dmadev pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	crypto) "$top/build-bench/test/bench/bench_crypto" ;;
 	wait) waiting ;;
-	instructions | hwq | signatures | engine | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
-	*) die "unknown '$what': ops, copies, crypto, idle, wait, instructions, hwq, signatures, engine, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
+	instructions | hwq | signatures | engine | misses | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
+	*) die "unknown '$what': ops, copies, crypto, idle, wait, instructions, hwq, signatures, engine, misses, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
 	esac
 done
