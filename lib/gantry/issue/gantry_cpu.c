@@ -94,6 +94,6 @@ gantry_cpu_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 		gantry_slot_prepare(&s->comp[slot], d, d->op, d->len);
 		s->where[slot] = GANTRY_WHERE_NOWHERE;
 	}
-	gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_CPU], i);
+	gantry_counter_add(&q->rare.copies[GANTRY_CARRIER_CPU], i);
 	return i;
 }

@@ -196,7 +196,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	} else if (w.conn == GANTRY_CONN_NONE) {
 		if (q->cpu_left == 0)
 			return false;
-		gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_CPU], 1);
+		gantry_counter_add(&q->rare.copies[GANTRY_CARRIER_CPU], 1);
 		if (!carry_by_cpu(q, s, &w)) {
 			split_begin(s, &w);
 			return false;
@@ -209,7 +209,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		if (w.carrier != GANTRY_CARRIER_USUAL)
-			gantry_counter_add(&q->stats.copies[w.carrier], 1);
+			gantry_counter_add(&q->rare.copies[w.carrier], 1);
 		if (!gantry_work_is_done(&w)) {
 			split_begin(s, &w);
 			return false;
@@ -297,7 +297,7 @@ issue_by_unusual_rdma(struct gantry_queue *q, struct gantry_stream *s,
 
 	plain = n_plain(q) - before;
 	gantry_counter_add(&q->stats.own_others, plain);
-	gantry_counter_add(&q->stats.copies[GANTRY_CARRIER_RDMA], plain);
+	gantry_counter_add(&q->rare.copies[GANTRY_CARRIER_RDMA], plain);
 	return i;
 }
 

@@ -67,7 +67,7 @@ mark(struct gantry_queue *q, uint64_t version)
 
 	q->drain.version = version;
 	q->drain.split = any_stream(q, mark_split);
-	q->drain.replays = gantry_counter_get(&q->stats.replays);
+	q->drain.replays = gantry_counter_get(&q->rare.replays);
 	q->conn[GANTRY_CONN_OWN].mark = q->conn[GANTRY_CONN_OWN].posted;
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
@@ -110,7 +110,7 @@ is_drained(struct gantry_queue *q)
 	/* The rest of the split descriptor has the old keys, and so has what will be replayed. */
 	if (own_is_in_repair(q) || (d->split && any_stream(q, is_old_split)))
 		return false;
-	if (d->split || d->replays != gantry_counter_get(&q->stats.replays)) {
+	if (d->split || d->replays != gantry_counter_get(&q->rare.replays)) {
 		/* All of it is posted. One that is split now has new keys. */
 		mark(q, d->version);
 		d->split = false;

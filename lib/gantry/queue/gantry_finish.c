@@ -51,7 +51,7 @@ gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
 		gantry_counter_add(&q->stats.bytes, comp->len);
 		return;
 	}
-	gantry_counter_add(&q->stats.by_status[comp->status], 1);
+	gantry_counter_add(&q->rare.by_status[comp->status], 1);
 	if (is_refused(comp->status))
 		note_refusal(q, comp);
 }

@@ -43,8 +43,8 @@
 
 #define GANTRY_MAX_DEPTH 16384
 
+/* What each burst counts: one cache line. */
 struct gantry_queue_stats {
-	/* Of each burst. */
 	gantry_counter bytes;
 	gantry_counter doorbells;
 	gantry_counter own_wqes; /* WQEBBs of the own connection */
@@ -53,7 +53,9 @@ struct gantry_queue_stats {
 	gantry_counter own_others; /* of own_wqes those that are not plain copies of one WQE */
 	gantry_counter recv_posted;
 	gantry_counter recv_done;
+};
 
+struct gantry_queue_rare_stats {
 	gantry_counter recoveries;
 	gantry_counter replays;
 	/* By carrier, without the plain copies that own_others tells. */
@@ -112,7 +114,7 @@ struct gantry_dci {
 /* While a version of the table of regions drains: gantry_drain.h. */
 struct gantry_drain {
 	uint64_t version; /* 0: none drains */
-	uint64_t replays; /* gantry_queue_stats::replays then */
+	uint64_t replays; /* gantry_queue_rare_stats::replays then */
 	bool split;       /* a descriptor was issued in part then */
 };
 
@@ -144,6 +146,7 @@ struct gantry_queue {
 	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
 	struct gantry_conn_set
 		active; /* those with WQEs that are rung and not done, and some idle ones */
+	struct gantry_queue_rare_stats rare;
 	struct gantry_choice choice;       /* who carries copies */
 	struct gantry_unordered any_order; /* if unordered */
 	struct gantry_drain drain;
@@ -185,19 +188,20 @@ struct gantry_queue {
 };
 
 /*
- * The lines that a burst of copies touches: flags, the last regions, counters, and the stream's first two. The other
- * lines of the view and the counters are touched when a region is looked up, or something is rare.
+ * The first six lines are what a burst of copies touches: flags, the last regions, which have a second line for look-ups, the
+ * counters, and two lines of the stream.
  */
 #define GANTRY_QUEUE_LINE(field) (offsetof(struct gantry_queue, field) / RTE_CACHE_LINE_SIZE)
 static_assert(GANTRY_QUEUE_LINE(usual) == 0 && GANTRY_QUEUE_LINE(device_lost) == 0,
-	"flags are line 0");
-static_assert(GANTRY_QUEUE_LINE(view.src) == GANTRY_QUEUE_LINE(view.dir),
-	"the last regions are one line");
-static_assert(GANTRY_QUEUE_LINE(stats.bytes) == GANTRY_QUEUE_LINE(stats.recv_done),
-	"the counters of bursts are one line");
-static_assert(GANTRY_QUEUE_LINE(stream.comp) == GANTRY_QUEUE_LINE(stream.row) &&
-		      GANTRY_QUEUE_LINE(stream.mask) == GANTRY_QUEUE_LINE(stream.n_cancelled),
-	"of the stream, two lines");
+	"line 0: flags");
+static_assert(GANTRY_QUEUE_LINE(view.src) == 1 && GANTRY_QUEUE_LINE(view.dir) == 1,
+	"line 1: the last regions");
+static_assert(GANTRY_QUEUE_LINE(stats.bytes) == 3 && GANTRY_QUEUE_LINE(stats.recv_done) == 3,
+	"line 3: counters");
+static_assert(GANTRY_QUEUE_LINE(stream.comp) == 4 && GANTRY_QUEUE_LINE(stream.row) == 4 &&
+		      GANTRY_QUEUE_LINE(stream.mask) == 5 &&
+		      GANTRY_QUEUE_LINE(stream.n_cancelled) == 5,
+	"lines 4 and 5: the stream, but for a descriptor that is split");
 static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 

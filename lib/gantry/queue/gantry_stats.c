@@ -21,15 +21,15 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	others = gantry_counter_get(&q->stats.own_others);
 	stats->wqes = own + gantry_counter_get(&q->stats.peer_wqes);
 	for (i = 0; i < GANTRY_CARRIER_MAX; i++)
-		stats->copies[i] = gantry_counter_get(&q->stats.copies[i]);
+		stats->copies[i] = gantry_counter_get(&q->rare.copies[i]);
 	/* WQEs are counted here when their doorbell is rung, and the others when they are written. */
 	stats->copies[q->choice.usual] += own > others ? own - others : 0;
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
 	/* As with `completed`: never more than recv_posted. */
 	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
 	stats->recv_posted = gantry_counter_get(&q->stats.recv_posted);
-	stats->recoveries = gantry_counter_get(&q->stats.recoveries);
-	stats->replays = gantry_counter_get(&q->stats.replays);
+	stats->recoveries = gantry_counter_get(&q->rare.recoveries);
+	stats->replays = gantry_counter_get(&q->rare.replays);
 	stats->layout_hits = gantry_counter_get(&q->keys.hits);
 	stats->layout_misses = gantry_counter_get(&q->keys.misses);
 	/* As with `completed`: never more than txn_opened. */
@@ -38,7 +38,7 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->txn_stops = gantry_counter_get(&q->txns.counts.stops);
 	stats->txn_cancelled = gantry_counter_get(&q->txns.counts.cancelled);
 	for (i = GANTRY_OK + 1, others = 0; i < GANTRY_STATUS_MAX; i++) {
-		stats->by_status[i] = gantry_counter_get(&q->stats.by_status[i]);
+		stats->by_status[i] = gantry_counter_get(&q->rare.by_status[i]);
 		others += stats->by_status[i];
 	}
 	/* Failures are counted before `completed`, so meanwhile there may be more of them. */

@@ -325,7 +325,7 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 		memory_order_relaxed);
 	become(q, c, m.state);
 	q->outstanding--;
-	gantry_counter_add(&q->stats.recoveries, 1);
+	gantry_counter_add(&q->rare.recoveries, 1);
 	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
 	if (c == &q->conn[GANTRY_CONN_OWN])
 		gantry_replay_post(q, c);

@@ -98,7 +98,7 @@ gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c)
 		where = &s->where[seq & s->mask];
 		at = post_until(q, c, at, gantry_where_index(*where & ~GANTRY_WHERE_HELD));
 		*where = gantry_where_last(GANTRY_CONN_OWN, c);
-		gantry_counter_add(&q->stats.replays, 1);
+		gantry_counter_add(&q->rare.replays, 1);
 	}
 	if (at != 0)
 		gantry_ring(q, c, &q->stats.own_wqes);
