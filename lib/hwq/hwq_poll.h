@@ -59,7 +59,8 @@ hwq_poll_from(struct hwq_sq *sq, struct hwq_cq *cq, const uint8_t *next, uint64_
  * It does not publish the CQ's consumer index: hwq_sq_ring() and hwq_wr_complete() do. Until then no more
  * CQEs can come than the CQ has room for.
  * @param wr_id room for n numbers.
- * @return how many are in wr_id, at most n; 0: look whether a CQE of another kind is next.
+ * @return how many are in wr_id, at most n; 0: look whether a CQE of another kind is next, by hwq_cq_peek(): a good one that
+ *   came meanwhile stays for the next call.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
