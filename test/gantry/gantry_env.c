@@ -13,6 +13,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+#include <rte_ring.h>
 
 #include <softhca.h>
 
@@ -192,6 +193,19 @@ uint64_t
 env_patience(void)
 {
 	return rte_get_timer_cycles() + CHECK_PATIENCE_MS * (rte_get_timer_hz() / 1000);
+}
+
+void
+env_wait_ring(const struct rte_ring *r)
+{
+	uint64_t end = env_patience();
+
+	/* rte_ring_count() reads as if nobody wrote. */
+	while (__atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) ==
+		__atomic_load_n(&r->cons.tail, __ATOMIC_RELAXED)) {
+		CHECK(rte_get_timer_cycles() < end, "nothing came into the ring");
+		sched_yield();
+	}
 }
 
 uint64_t

@@ -117,6 +117,11 @@ struct gantry_stats env_stats(const struct gantry_queue *q);
 /* Opens a connection between two queues, or from a queue to itself. */
 void env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, uint16_t *pb);
 
+struct rte_ring;
+
+/* Waits until a running lcore has put something into a ring. */
+void env_wait_ring(const struct rte_ring *r);
+
 static inline struct gantry_desc
 env_copy(const void *src, void *dst, uint64_t len)
 {

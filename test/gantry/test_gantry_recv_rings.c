@@ -525,8 +525,7 @@ a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	/* The lcore hands it back, since there is no such peer. */
-	while (rte_ring_count(w->recv_out) == 0)
-		sched_yield();
+	env_wait_ring(w->recv_out);
 	CHECK_EQ(gantry_worker_stop(w), 0);
 	CHECK_EQ(gantry_recv_reclaim_burst(w, &peer, &recv, 1), 0);
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);

@@ -709,8 +709,8 @@ each_call_for_a_worker_wakes_its_lcore(void)
 		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
 		CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &recv, 1), 1);
 		CHECK_EQ(gantry_worker_start(w), 0);
-		while (rte_ring_count(w->out) == 0 || rte_ring_count(w->recv_out) == 0)
-			sched_yield();
+		env_wait_ring(w->out);
+		env_wait_ring(w->recv_out);
 		CHECK_EQ(gantry_worker_stop(w), 0);
 
 		atomic_store(&cpu.addr, &rows[i]);
