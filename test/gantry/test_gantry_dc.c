@@ -1176,6 +1176,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	REFUSED(depth, 21);
 	REFUSED(max_inline, 9);
 	REFUSED(recv_depth, 1);
+	REFUSED(path.port, 2);
 	REFUSED(path.gid_index, 1);
 	REFUSED(path.mtu, 1024);
 	REFUSED(path.mtu, 1000);

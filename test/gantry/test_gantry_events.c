@@ -1080,6 +1080,36 @@ without_a_deadline_nothing_is_given_up(void)
 	env_queue_done(q);
 }
 
+/* One look is at all of them: gantry_conn::watched is 0 until then. */
+static void
+every_peer_that_is_stuck_is_watched(void)
+{
+	struct gantry_queue *q = queue_of(g, GANTRY_NO_DEADLINE, 0);
+	struct gantry_comp comp[2];
+	struct gantry_desc d[2];
+	uint16_t peer[2];
+	uint32_t i;
+
+	env_connect(q, &peer[0], q, &peer[1]);
+	reset_pieces(1);
+	for (i = 0; i < 2; i++) {
+		d[i] = good_write(i, peer[i]);
+		arm("drop op=1");
+		CHECK_EQ(gantry_submit(q, &d[i], 1), 1);
+		pump();
+		CHECK_EQ(softhca_faults_left(), 0);
+	}
+	for (i = 0; i < 2 * GANTRY_WATCH_POLLS; i++)
+		CHECK_EQ(env_poll(q, comp, 2), 0);
+	for (i = 0; i < 2; i++)
+		CHECK(q->conn[gantry_queue_peer_conn(q, peer[i])].watched != 0);
+	q->deadline_tsc = 1000;
+	env_collect(q, comp, 2);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(comp[i].status, GANTRY_TIMED_OUT);
+	env_queue_done(q);
+}
+
 /* What the kernel says of the thread: proc_pid_status(5). Its name is cut to 15 bytes. */
 static void
 the_thread_of_events_blocks_all_signals(void)
@@ -1271,6 +1301,7 @@ static const struct check_case pumped_cases[] = {
 	{"what completes after all is done", what_completes_after_all_is_done},
 	{"a split write waits for the flush", a_split_write_waits_for_the_flush},
 	{"without a deadline nothing is given up", without_a_deadline_nothing_is_given_up},
+	{"every peer that is stuck is watched", every_peer_that_is_stuck_is_watched},
 };
 
 static const struct check_case worker_cases[] = {

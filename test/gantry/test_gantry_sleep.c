@@ -581,6 +581,34 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 	env_queue_done(q);
 }
 
+/* An owner with receives alone sleeps until one of any peer completes. */
+static void
+the_receives_of_every_peer_wake_their_owner(void)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 2};
+	const struct gantry_recv recv = {.cookie = 1};
+	const struct hwq_cq *cq;
+	struct gantry_queue *q;
+	struct gantry_addr addr[2];
+	uint16_t peer[2];
+	unsigned int i;
+
+	CHECK_EQ(gantry_queue_create_with(g, NULL, true, &q), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_peer_open(q, &conf, &peer[i], &addr[i]), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr[!i]), 0);
+		CHECK_EQ(gantry_recv_post(q, peer[i], &recv, 1), 1);
+	}
+	CHECK_EQ(gantry_sleep_cqs(q, false, &cq), 0);
+	CHECK_EQ(gantry_sleep_cqs(q, true, &cq), 2);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_peer_close(q, peer[i]), 0);
+	while (gantry_recv_poll(q, &(struct gantry_recv_comp){0}, 1) != 0)
+		;
+	env_queue_done(q);
+}
+
 /*
  * In each round the lcore looks at `looked` and then at `looking`. When it has looked at `looking`, so
  * many rounds after the last work, a descriptor comes for `looked`. The linker gives us each call of
@@ -861,6 +889,8 @@ static const struct check_case cases[] = {
 		nobody_sleeps_on_a_completion_that_is_there},
 	{"what comes behind the last look is seen", what_comes_behind_the_last_look_is_seen},
 	{"each call for a worker wakes its lcore", each_call_for_a_worker_wakes_its_lcore},
+	{"the receives of every peer wake their owner",
+		the_receives_of_every_peer_wake_their_owner},
 	{"workers that sleep leave no open files", workers_that_sleep_leave_no_open_files},
 	{"the latency is printed", the_latency_is_printed},
 };

@@ -263,10 +263,10 @@ class Moves(Case):
 
     def test_a_table_is_printed_every_so_many_seconds_and_at_the_end(self):
         source = self.make("in/a", 3 * CHUNK)
-        for args, least in ([], 1), (["--stats-period", 1], 2):
+        for args, least in ([], 1), (["--stats-period", 1], 3):
             with self.subTest(args=args):
                 shutil.rmtree(self.out, ignore_errors=True)
-                result = move("--out", self.out, *args, source, env=self.faults("late ms=3500 op=2"))
+                result = move("--out", self.out, *args, source, env=self.faults("late ms=5500 op=2"))
                 self.assertEqual(result.code, 0, result.out)
                 tables = len(re.findall(r"(?m)^ *total ", result.out))
                 self.assertGreaterEqual(tables, least, result.out)

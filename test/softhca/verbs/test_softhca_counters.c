@@ -8,7 +8,7 @@
  */
 #include <sys/wait.h>
 
-#include "softhca_pair.h"
+#include "softhca_node.h"
 
 /* The port that the cases look at. */
 static unsigned int on_adapter = 0, on_port = 1;
@@ -257,6 +257,24 @@ case_access_errors(void)
 }
 
 static void
+receive_error_of_srq(void)
+{
+	struct node a = node_open(15), b = node_open(15);
+	struct ibv_qp *from = node_qp(&a, K_RC), *to = node_srq_qp(&b, b.srq);
+
+	node_connect(K_RC, &a, from, &b, to);
+	node_recv_to(to, b.srq, (struct ibv_sge){(uintptr_t)b.buf, 8, b.mr->lkey}, 1);
+	note_all();
+	/* 64 bytes. */
+	node_send(&a, from, K_RC, NULL, false);
+	CHECK_EQ(node_wait(a.scq).status, IBV_WC_REM_INV_REQ_ERR);
+	expect("hw_counters/resp_local_length_error", 1);
+	expect("hw_counters/resp_cqe_error", 1);
+	expect("hw_counters/resp_cqe_flush_error", 0);
+	node_close_ends(&a, from, &b, to);
+}
+
+static void
 case_receive_errors(void)
 {
 	const struct pair_opts no_retry = {.rnr_retry = 1, .min_rnr_timer = 1};
@@ -278,6 +296,8 @@ case_receive_errors(void)
 		"hw_counters/resp_cqe_flush_error", "hw_counters/req_remote_invalid_request",
 		"hw_counters/req_cqe_error");
 	pair_fini(&p);
+	/* The same with an SRQ, which has no entries of its own to flush. */
+	receive_error_of_srq();
 	/* No receive: one try, and one retry. */
 	pair_init(&p, &no_retry);
 	note_all();
