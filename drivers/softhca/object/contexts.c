@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,6 +17,9 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* the contexts, their refs, seen */
 static struct softhca_ctx *contexts;
+
+/* st_dev of all contexts; 0: there has been none. */
+static _Atomic(dev_t) memfd_dev;
 
 /* ---------------------------------------------------------------- closed contexts */
 
@@ -116,6 +120,7 @@ ctx_open(struct softhca_dev *dev, int flags)
 	if (ctx != NULL) {
 		ctx->next = contexts;
 		contexts = ctx;
+		atomic_store_explicit(&memfd_dev, ctx->st_dev, memory_order_relaxed);
 	} else if (rc == 0) {
 		rc = errno == 0 ? -ENOMEM : -errno;
 	}
@@ -177,6 +182,12 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	struct softhca_dev *dev;
 	struct softhca_ctx *ctx;
 
+	/*
+	 * Programs look at many files. Only those of the file system of memfd_create(2) can be a context. ThreadSanitizer's
+	 * symbolizer looks at files, too, while it does not see locks.
+	 */
+	if (atomic_load_explicit(&memfd_dev, memory_order_relaxed) != st_dev)
+		return NULL;
 	pthread_mutex_lock(&list_lock);
 	ctx = find_inode(st_dev, st_ino);
 	dev = ctx != NULL ? ctx->dev : NULL;
