@@ -651,6 +651,28 @@ the_first_rule_that_fits_says_who_copies(void)
 	env_queue_done(q);
 }
 
+/* A first rule that says what would be done anyway hides none behind it. */
+static void
+a_rule_counts_behind_one_for_the_usual_carrier(void)
+{
+	const struct gantry_policy policy = {.n = 2,
+		.rule = {{.max_in_flight = UINT32_MAX,
+				 .max_len = 64,
+				 .carrier = GANTRY_CARRIER_USUAL},
+			{.max_in_flight = UINT32_MAX,
+				.max_len = UINT64_MAX,
+				.carrier = GANTRY_CARRIER_CPU}}};
+	const struct gantry_queue_conf conf = {.depth = 8, .policy = &policy};
+	struct gantry_queue *q;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, 64)), GANTRY_OK);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0);
+	CHECK_EQ(env_do_one(q, env_copy(src, dst, 65)), GANTRY_OK);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 1);
+	env_queue_done(q);
+}
+
 static void
 descriptors_in_flight_count_for_rules(void)
 {
@@ -874,6 +896,8 @@ static const struct check_case cases[] = {
 	{"a peer's fence waits for a long copy by the CPU",
 		a_peers_fence_waits_for_a_long_copy_by_the_cpu},
 	{"the first rule that fits says who copies", the_first_rule_that_fits_says_who_copies},
+	{"a rule counts behind one for the usual carrier",
+		a_rule_counts_behind_one_for_the_usual_carrier},
 	{"descriptors in flight count for rules", descriptors_in_flight_count_for_rules},
 	{"of an unordered queue, only copies count for rules",
 		of_an_unordered_queue_only_copies_count_for_rules},
