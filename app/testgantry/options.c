@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,19 +31,100 @@ static const char *const kind_names[] = {"none", "crc", "csum", "crc32", "crc32c
 static const char *const encrypt_names[] = {"none", "data", "all", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
+static_assert(GANTRY_COPY_AUTO == 0 && GANTRY_COPY_MMO == 1 && GANTRY_COPY_RDMA == 2,
+	"path_names is in the order of enum gantry_copy_path");
+static_assert(GANTRY_IDLE_SPIN == 0 && GANTRY_IDLE_SLEEP == 1 && GANTRY_IDLE_MONITOR == 2,
+	"idle_names is in the order of enum gantry_idle");
+static_assert(GANTRY_SIG_T10DIF_CRC == 1 && GANTRY_SIG_T10DIF_CSUM == 2 && GANTRY_SIG_CRC32 == 3 &&
+		      GANTRY_SIG_CRC32C == 4 && GANTRY_SIG_CRC64_XP10 == 5,
+	"kind_names is in the order of enum gantry_sig_kind");
+static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
+	"encrypt_names is in the order of enum encrypt");
+
+/* ------------------------------------------------------------------ the table */
+
+enum form {
+	FORM_TEXT,
+	FORM_FOLDER, /* a text, kept without the slashes at its end */
+	FORM_NUMBER,
+	FORM_POWER, /* a number: 0 or a power of two from 2 on */
+	FORM_BYTES, /* a number; K, M or G may follow it */
+	FORM_CHOICE,
+	FORM_SIZE, /* a choice that is kept as the number that it is */
+};
+
+enum use {
+	USE_ALL,
+	USE_FILES, /* all modes but sig */
+	USE_SIG,   /* mode sig */
+};
+
+#define FIELD(f) offsetof(struct options, f), sizeof(((struct options *)0)->f)
+
+static const struct setting {
+	const char *name;
+	enum form form;
+	size_t offset, size; /* the field in struct options */
+	enum use use;
+	/* Of a text: what to give. Of a number: what it counts; what 0 means, if it is possible. */
+	const char *what;
+	uint64_t min, max;
+	const char *const *choices;
+	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as any other */
+	bool flag;         /* on the command line it has no value, and means "on" */
+} settings[] = {
+	{"mode", FORM_CHOICE, FIELD(mode), .choices = mode_names},
+	{"out", FORM_FOLDER, FIELD(out), .what = "a folder", .empty = "(not set)"},
+	{"chunk", FORM_BYTES, FIELD(chunk_len), .min = 1, .max = CHUNK_MAX,
+		.what = "K, M or G may follow it"},
+	{"depth", FORM_NUMBER, FIELD(depth), .min = 1, .max = DEPTH_MAX,
+		.what = "chunks in flight"},
+	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES, .min = 1, .max = BURST_MAX,
+		.what = "descriptors at a time"},
+	{"ring-size", FORM_POWER, FIELD(ring_size), USE_FILES, .max = RING_MAX,
+		.what = "a power of two from 2 on, or 0, the engine's default",
+		.empty = "(the engine's default)"},
+	{"copy-path", FORM_CHOICE, FIELD(copy_path), USE_FILES, .choices = path_names},
+	{"policy", FORM_TEXT, FIELD(policy), USE_FILES, "a file to read", .empty = "(none)"},
+	{"device", FORM_TEXT, FIELD(device), .what = "a name that ibv_devices lists",
+		.empty = "(the first)"},
+	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES, .choices = idle_names},
+	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES, .max = UINT16_MAX,
+		.what = "worker lcores, 0 for all", .empty = "(all)"},
+	{"stats-period", FORM_NUMBER, FIELD(stats_period), USE_FILES, .max = 86400,
+		.what = "seconds, 0 for a table at the end alone"},
+	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
+	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), .choices = switch_names,
+		.flag = true},
+	/* The prompt does not have these: it moves files. */
+	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
+	{"block", FORM_SIZE, FIELD(block_size), USE_SIG, .choices = block_names},
+	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG, .choices = kind_names},
+	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names},
+	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names},
+	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, .max = 100,
+		.what = "percent of the blocks"},
+	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG, .max = UINT32_MAX,
+		.what = "other blocks are corrupted by each"},
+	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, .max = WAKE_MAX,
+		.what = "copies, 0 for none"},
+};
+
+#define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
+#define N_FOR_PROMPT (N_SETTINGS - 8)
+
 /* ------------------------------------------------------------------ values */
 
-static int
-parse_choice(const char *name, const char *value, const char *const *choices)
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a number begins with its low bytes");
+
+/* A field that is not a text: a bool, an enum or a number. */
+static uint64_t
+get_number(const struct setting *s, const struct options *o)
 {
-	for (int i = 0; choices[i] != NULL; i++)
-		if (strcmp(value, choices[i]) == 0)
-			return i;
-	error_begin("--%s: %s is none of", name, quote_value(value));
-	for (int i = 0; choices[i] != NULL; i++)
-		fprintf(stderr, "%s %s", i == 0 ? "" : ",", choices[i]);
-	fprintf(stderr, ": give one of them\n");
-	return -1;
+	uint64_t number = 0;
+
+	memcpy(&number, (const char *)o + s->offset, s->size);
+	return number;
 }
 
 /* A number. Behind it may stand one of units, each 1024 times the one before, the first 1024. */
@@ -72,305 +154,102 @@ parse_number(const char *value, const char *units, uint64_t *size)
 }
 
 static int
-parse_bytes(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *bytes)
+set_number(const struct setting *s, const char *value, void *field)
 {
-	uint64_t parsed;
+	const bool bytes = s->form == FORM_BYTES;
+	uint64_t number;
 
-	if (parse_number(value, "KMG", &parsed) == 0 && parsed >= min && parsed <= max) {
-		*bytes = parsed;
-		return 0;
-	}
-	error_print("--%s: %s is refused: give a number of bytes from %" PRIu64 " to %" PRIu64
-		    "; K, M or G may follow it",
-		name, quote_value(value), min, max);
-	return -1;
-}
-
-/* of: what the number counts; what 0 means, if it is possible. */
-static int
-parse_u32(const char *name, const char *value, uint32_t min, uint32_t max, const char *of,
-	uint32_t *number)
-{
-	uint64_t parsed;
-
-	if (parse_number(value, "", &parsed) == 0 && parsed >= min && parsed <= max) {
-		*number = parsed;
-		return 0;
-	}
-	error_print("--%s: %s is refused: give a number from %u to %u: %s", name,
-		quote_value(value), min, max, of);
-	return -1;
-}
-
-/* what: what the value is. */
-static int
-parse_text(const char *name, const char *value, const char *what, char *text, size_t size)
-{
-	if (value[0] == '\0') {
-		error_print("--%s: the value is empty: give %s", name, what);
+	if (parse_number(value, bytes ? "KMG" : "", &number) != 0 || number < s->min ||
+		number > s->max) {
+		error_print("--%s: %s is refused: give a number%s from %" PRIu64 " to %" PRIu64
+			    "%s %s",
+			s->name, quote_value(value), bytes ? " of bytes" : "", s->min, s->max,
+			bytes ? ";" : ":", s->what);
 		return -1;
 	}
-	if (strlen(value) >= size) {
+	if (s->form == FORM_POWER && ((number & (number - 1)) != 0 || number == 1)) {
+		error_print("--%s: %s is refused: give %s", s->name, quote_value(value), s->what);
+		return -1;
+	}
+	memcpy(field, &number, s->size);
+	return 0;
+}
+
+static int
+set_choice(const struct setting *s, const char *value, void *field)
+{
+	const char *const *choices = s->choices;
+	uint64_t number;
+
+	for (size_t i = 0; choices[i] != NULL; i++) {
+		if (strcmp(value, choices[i]) != 0)
+			continue;
+		number = s->form == FORM_SIZE ? strtoull(value, NULL, 10) : i;
+		memcpy(field, &number, s->size);
+		return 0;
+	}
+	error_begin("--%s: %s is none of", s->name, quote_value(value));
+	for (size_t i = 0; choices[i] != NULL; i++)
+		fprintf(stderr, "%s %s", i == 0 ? "" : ",", choices[i]);
+	fprintf(stderr, ": give one of them\n");
+	return -1;
+}
+
+static int
+set_text(const struct setting *s, const char *value, char *text)
+{
+	size_t len = strlen(value);
+
+	if (len == 0) {
+		error_print("--%s: the value is empty: give %s", s->name, s->what);
+		return -1;
+	}
+	if (len >= s->size) {
 		error_print("--%s: the value has %zu bytes, and at most %zu are possible: give %s",
-			name, strlen(value), size - 1, what);
+			s->name, len, s->size - 1, s->what);
 		return -1;
 	}
-	strcpy(text, value);
-	return 0;
-}
-
-/* ------------------------------------------------------------------ settings */
-
-static int
-set_mode(struct options *o, const char *name, const char *value)
-{
-	int mode = parse_choice(name, value, mode_names);
-
-	if (mode < 0)
-		return -1;
-	o->mode = mode;
+	while (s->form == FORM_FOLDER && len > 1 && value[len - 1] == '/')
+		len--;
+	memcpy(text, value, len);
+	text[len] = '\0';
 	return 0;
 }
 
 static int
-set_copy_path(struct options *o, const char *name, const char *value)
+set(const struct setting *s, const char *value, struct options *o)
 {
-	static_assert(GANTRY_COPY_AUTO == 0 && GANTRY_COPY_MMO == 1 && GANTRY_COPY_RDMA == 2,
-		"path_names is in the order of enum gantry_copy_path");
-	int path = parse_choice(name, value, path_names);
+	void *field = (char *)o + s->offset;
 
-	if (path < 0)
-		return -1;
-	o->copy_path = path;
-	return 0;
-}
-
-static int
-set_out(struct options *o, const char *name, const char *value)
-{
-	size_t len;
-
-	if (parse_text(name, value, "a folder", o->out, sizeof(o->out)) != 0)
-		return -1;
-	len = strlen(o->out);
-	while (len > 1 && o->out[len - 1] == '/')
-		o->out[--len] = '\0';
-	return 0;
-}
-
-static int
-set_device(struct options *o, const char *name, const char *value)
-{
-	return parse_text(name, value, "a name that ibv_devices lists", o->device,
-		sizeof(o->device));
-}
-
-static int
-set_policy(struct options *o, const char *name, const char *value)
-{
-	return parse_text(name, value, "a file to read", o->policy, sizeof(o->policy));
-}
-
-static int
-set_measure_policy(struct options *o, const char *name, const char *value)
-{
-	return parse_text(name, value, "a file to write", o->measure_policy,
-		sizeof(o->measure_policy));
-}
-
-static int
-set_chunk(struct options *o, const char *name, const char *value)
-{
-	return parse_bytes(name, value, 1, CHUNK_MAX, &o->chunk_len);
-}
-
-static int
-set_depth(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 1, DEPTH_MAX, "chunks in flight", &o->depth);
-}
-
-static int
-set_ring_size(struct options *o, const char *name, const char *value)
-{
-	uint32_t size;
-
-	static const char rule[] = "a power of two from 2 on, or 0, the engine's default";
-
-	if (parse_u32(name, value, 0, RING_MAX, rule, &size) != 0)
-		return -1;
-	if ((size & (size - 1)) != 0 || size == 1) {
-		error_print("--%s: %s is refused: give %s", name, quote_value(value), rule);
-		return -1;
+	switch (s->form) {
+	case FORM_TEXT:
+	case FORM_FOLDER:
+		return set_text(s, value, field);
+	case FORM_CHOICE:
+	case FORM_SIZE:
+		return set_choice(s, value, field);
+	default:
+		return set_number(s, value, field);
 	}
-	o->ring_size = size;
-	return 0;
 }
 
-static int
-set_burst(struct options *o, const char *name, const char *value)
+static void
+show(FILE *f, const struct setting *s, const struct options *o)
 {
-	return parse_u32(name, value, 1, BURST_MAX, "descriptors at a time", &o->burst);
+	const char *text = (const char *)o + s->offset;
+	const bool is_text = s->form == FORM_TEXT || s->form == FORM_FOLDER;
+	const uint64_t number = is_text ? text[0] != '\0' : get_number(s, o);
+
+	fprintf(f, "%-12s  ", s->name);
+	if (number == 0 && s->empty != NULL)
+		fprintf(f, "%s\n", s->empty);
+	else if (is_text)
+		fprintf(f, "%s\n", quote_name(text));
+	else if (s->form == FORM_CHOICE)
+		fprintf(f, "%s\n", s->choices[number]);
+	else
+		fprintf(f, "%" PRIu64 "\n", number);
 }
-
-static int
-set_idle(struct options *o, const char *name, const char *value)
-{
-	static_assert(GANTRY_IDLE_SPIN == 0 && GANTRY_IDLE_SLEEP == 1 && GANTRY_IDLE_MONITOR == 2,
-		"idle_names is in the order of enum gantry_idle");
-	int idle = parse_choice(name, value, idle_names);
-
-	if (idle < 0)
-		return -1;
-	o->idle = idle;
-	return 0;
-}
-
-static int
-set_wake_up(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 0, WAKE_MAX, "copies, 0 for none", &o->wake_up);
-}
-
-static int
-set_nb_cores(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 0, UINT16_MAX, "worker lcores, 0 for all", &o->nb_cores);
-}
-
-static int
-set_block(struct options *o, const char *name, const char *value)
-{
-	int size = parse_choice(name, value, block_names);
-
-	if (size < 0)
-		return -1;
-	o->block_size = size == 0 ? 512 : 4096;
-	return 0;
-}
-
-static int
-parse_kind(const char *name, const char *value, enum gantry_sig_kind *kind)
-{
-	static_assert(GANTRY_SIG_T10DIF_CRC == 1 && GANTRY_SIG_T10DIF_CSUM == 2 &&
-			      GANTRY_SIG_CRC32 == 3 && GANTRY_SIG_CRC32C == 4 &&
-			      GANTRY_SIG_CRC64_XP10 == 5,
-		"kind_names is in the order of enum gantry_sig_kind");
-	int parsed = parse_choice(name, value, kind_names);
-
-	if (parsed < 0)
-		return -1;
-	*kind = parsed;
-	return 0;
-}
-
-static int
-set_guard(struct options *o, const char *name, const char *value)
-{
-	return parse_kind(name, value, &o->guard);
-}
-
-static int
-set_wire(struct options *o, const char *name, const char *value)
-{
-	return parse_kind(name, value, &o->wire);
-}
-
-static int
-set_encrypt(struct options *o, const char *name, const char *value)
-{
-	static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
-		"encrypt_names is in the order of enum encrypt");
-	int encrypt = parse_choice(name, value, encrypt_names);
-
-	if (encrypt < 0)
-		return -1;
-	o->encrypt = encrypt;
-	return 0;
-}
-
-static int
-set_corrupt(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 0, 100, "percent of the blocks", &o->corrupt);
-}
-
-static int
-set_seed(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 0, UINT32_MAX, "other blocks are corrupted by each",
-		&o->seed);
-}
-
-static int
-set_stats_period(struct options *o, const char *name, const char *value)
-{
-	return parse_u32(name, value, 0, 86400, "seconds, 0 for a table at the end alone",
-		&o->stats_period);
-}
-
-static int
-parse_switch(const char *name, const char *value, bool *on)
-{
-	int choice = parse_choice(name, value, switch_names);
-
-	if (choice < 0)
-		return -1;
-	*on = choice;
-	return 0;
-}
-
-static int
-set_parents(struct options *o, const char *name, const char *value)
-{
-	return parse_switch(name, value, &o->parents);
-}
-
-static int
-set_skip_unreadable(struct options *o, const char *name, const char *value)
-{
-	return parse_switch(name, value, &o->skip_unreadable);
-}
-
-enum use {
-	USE_ALL,
-	USE_FILES, /* all modes but sig */
-	USE_SIG,   /* mode sig */
-};
-
-static const struct setting {
-	const char *name;
-	int (*set)(struct options *o, const char *name, const char *value);
-	bool flag; /* on the command line it has no value, and means "on" */
-	enum use use;
-} settings[] = {
-	{"mode", set_mode},
-	{"out", set_out},
-	{"chunk", set_chunk},
-	{"depth", set_depth},
-	{"burst", set_burst, .use = USE_FILES},
-	{"ring-size", set_ring_size, .use = USE_FILES},
-	{"copy-path", set_copy_path, .use = USE_FILES},
-	{"policy", set_policy, .use = USE_FILES},
-	{"device", set_device},
-	{"idle", set_idle, .use = USE_FILES},
-	{"nb-cores", set_nb_cores, .use = USE_FILES},
-	{"stats-period", set_stats_period, .use = USE_FILES},
-	{"parents", set_parents, .flag = true, .use = USE_FILES},
-	{"skip-unreadable", set_skip_unreadable, .flag = true},
-	/* The prompt does not have these: it moves files. */
-	{"measure-policy", set_measure_policy, .use = USE_FILES},
-	{"block", set_block, .use = USE_SIG},
-	{"guard", set_guard, .use = USE_SIG},
-	{"wire", set_wire, .use = USE_SIG},
-	{"encrypt", set_encrypt, .use = USE_SIG},
-	{"corrupt", set_corrupt, .use = USE_SIG},
-	{"seed", set_seed, .use = USE_SIG},
-	{"wake-up", set_wake_up, .use = USE_FILES},
-};
-
-#define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT (N_SETTINGS - 8)
 
 void
 options_default(struct options *o)
@@ -392,7 +271,7 @@ options_set(struct options *o, const char *name, const char *value)
 {
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		if (strcmp(name, settings[i].name) == 0)
-			return settings[i].set(o, name, value);
+			return set(&settings[i], value, o);
 	error_begin("there is no setting %s: give one of", quote_value(name));
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);
@@ -520,7 +399,7 @@ options_parse(struct options *o, int argc, char **argv)
 		else if (opt >= OPT_SETTING) {
 			s = &settings[opt - OPT_SETTING];
 			given |= UINT32_C(1) << (opt - OPT_SETTING);
-			if (s->set(o, s->name, s->flag ? "on" : optarg) != 0)
+			if (set(s, s->flag ? "on" : optarg, o) != 0)
 				return -1;
 		} else
 			return report_refused(opt, culprit(argv));
@@ -634,25 +513,6 @@ options_help(FILE *f)
 void
 options_show(FILE *f, const struct options *o)
 {
-	fprintf(f, "mode          %s\n", mode_names[o->mode]);
-	fprintf(f, "out           %s\n", o->out[0] != '\0' ? quote_name(o->out) : "(not set)");
-	fprintf(f, "chunk         %" PRIu64 "\n", o->chunk_len);
-	fprintf(f, "depth         %u\n", o->depth);
-	fprintf(f, "burst         %u\n", o->burst);
-	if (o->ring_size != 0)
-		fprintf(f, "ring-size     %u\n", o->ring_size);
-	else
-		fprintf(f, "ring-size     (the engine's default)\n");
-	fprintf(f, "copy-path     %s\n", path_names[o->copy_path]);
-	fprintf(f, "policy        %s\n", o->policy[0] != '\0' ? quote_name(o->policy) : "(none)");
-	fprintf(f, "device        %s\n",
-		o->device[0] != '\0' ? quote_name(o->device) : "(the first)");
-	fprintf(f, "idle          %s\n", idle_names[o->idle]);
-	if (o->nb_cores != 0)
-		fprintf(f, "nb-cores      %u\n", o->nb_cores);
-	else
-		fprintf(f, "nb-cores      (all)\n");
-	fprintf(f, "stats-period  %u\n", o->stats_period);
-	fprintf(f, "parents       %s\n", o->parents ? "on" : "off");
-	fprintf(f, "skip-unreadable  %s\n", o->skip_unreadable ? "on" : "off");
+	for (size_t i = 0; i < N_FOR_PROMPT; i++)
+		show(f, &settings[i], o);
 }
