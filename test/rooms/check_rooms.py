@@ -83,11 +83,11 @@ class Rooms:
         return False
 
     def installed(self, source):
-        """For "public FOLDER: meson.build": fills in the headers that the folder's meson.build names."""
-        for folder, names in self.public.items():
+        """For "public FOLDERS: meson.build": fills in the headers that meson.build names, FOLDER's also for FOLDER/*."""
+        for folders, names in self.public.items():
             if names == ["meson.build"]:
-                with open(os.path.join(source, folder, names[0]), encoding="utf-8") as text:
-                    self.public[folder] = re.findall(r"'(\w+\.h)'", text.read())
+                with open(os.path.join(source, folders.removesuffix("/*"), names[0]), encoding="utf-8") as text:
+                    self.public[folders] = re.findall(r"'(?:\w+/)*(\w+\.h)'", text.read())
 
     def shows(self, user, header):
         """May the file `user` include that header of another room?"""

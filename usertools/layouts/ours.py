@@ -8,7 +8,7 @@ import ctext
 
 # Headers whose constants the files of a folder use.
 BASES = {'drivers/softhca/devx/': ['drivers/softhca/devx/devx.h', 'drivers/softhca/devx/devx_qpc.h'],
-         'drivers/softhca/key/': ['drivers/softhca/base/wire.h'], 'lib/hwq/': ['lib/hwq/hwq_wire.h']}
+         'drivers/softhca/key/': ['drivers/softhca/base/wire.h'], 'lib/hwq/wire/': ['lib/hwq/wire/hwq_wire.h']}
 
 
 class Mistake(Exception):
